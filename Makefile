@@ -1,0 +1,200 @@
+# Precedent: build, test, install.
+#
+#   make                 build everything into build/
+#   make check           every test, on a cluster that it boots itself (installs what is missing)
+#   make check SANITIZE=1   unit and command-line tests under address and undefined sanitizers
+#   make demo            a real cluster, a real job twice, the prediction beside what happened
+#   make bench           the figures of the documentation
+#   make install DESTDIR= prefix=/usr/local
+#   make clean
+
+VERSION  := 0.1.0
+prefix   ?= /usr/local
+libdir   ?= $(prefix)/lib
+plugindir ?= $(libdir)/slurm
+sysconfdir ?= $(prefix)/etc
+mandir   ?= $(prefix)/share/man
+DESTDIR  ?=
+
+ifdef SANITIZE
+B        ?= build-sanitize
+SAN      := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+else
+B        ?= build
+SAN      :=
+endif
+
+CC       ?= gcc
+MPICC    ?= mpicc
+MPIFC    ?= mpifort
+WARN     := -Wall -Wextra -Wformat=2
+HARDEN   := -fstack-protector-strong -D_FORTIFY_SOURCE=2
+CFLAGS   ?= -O2 -g
+BASE     := -std=gnu11 $(WARN) $(if $(SAN),,$(HARDEN)) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP \
+            -D_GNU_SOURCE -DPRECEDENT_VERSION='"$(VERSION)"' -I. -I$(B)/gen
+LDHARD   := -Wl,-z,relro -Wl,-z,now
+
+# sources, by what they become
+LIB_SRC    := $(wildcard common/*.c trace/*.c skelgen/*.c expert/*.c predictor/*.c) $(wildcard plugin/decide.c)
+CLI_SRC    := $(wildcard cli/*.c)
+DAEMON_SRC := $(wildcard predictor/precedentd/*.c)
+PLUGIN_SRC := $(wildcard plugin/job_submit_precedent.c)
+SPANK_SRC  := $(wildcard spank/*.c)
+TRACER_SRC := $(wildcard spank/tracer/*.c)
+RT_SRC     := $(wildcard skelgen/runtime/*.c)
+GEN        := $(B)/gen/trace/functions.h $(B)/gen/trace/functions.c
+TGEN       := $(B)/gen/tracer/wrappers.c $(B)/gen/tracer/passthrough.S
+
+obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+LIB_OBJ := $(call obj,$(LIB_SRC)) $(B)/obj/gen/trace/functions.o
+
+LIBS_COMMON := -lzstd -lxxhash -lm
+LIBS_STORE  := -lsqlite3
+LIBS_CLI    := $(LIBS_STORE) $(LIBS_COMMON) -ljansson -lmunge -lhwloc -ldw -lelf
+LIBS_SLURM  := -lslurm
+
+TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
+           $(if $(PLUGIN_SRC),$(B)/job_submit_precedent.so) $(if $(SPANK_SRC),$(B)/spank_precedent.so) \
+           $(if $(TRACER_SRC),$(B)/libprecedent_trace.so) $(if $(RT_SRC),$(B)/libprecedent_skel.a)
+
+UNIT_SRC  := $(wildcard tests/unit/test_*.c)
+UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
+BENCH_SRC := $(wildcard tests/bench/bench_*.c)
+BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(BENCH_SRC))
+PROG_C    := $(wildcard tests/programs/*.c)
+PROG_F    := $(wildcard tests/programs/*.f90)
+PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
+             $(patsubst tests/programs/%.f90,$(B)/tests/programs/%,$(PROG_F))
+
+.PHONY: all check check-fast check-cluster demo bench install clean bootstrap programs
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(TARGETS)
+programs: $(PROG_BIN)
+
+# ---- generated from the tracing rules ----
+$(B)/gen/.stamp: conf/trace.rules spank/tracer/generate
+	@mkdir -p $(B)/gen/trace $(B)/gen/tracer
+	perl spank/tracer/generate --rules conf/trace.rules --out $(B)/gen
+	@touch $@
+$(GEN) $(TGEN): $(B)/gen/.stamp ;
+
+$(B)/obj/gen/%.o: $(B)/gen/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(SAN) -c -o $@ $<
+
+$(B)/obj/%.o: %.c | $(GEN)
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(SAN) -c -o $@ $<
+
+$(B)/libprecedent.a: $(LIB_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+# ---- what is installed ----
+$(B)/precedent: $(call obj,$(CLI_SRC)) $(B)/libprecedent.a
+	$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_CLI)
+
+$(B)/precedentd: $(call obj,$(DAEMON_SRC)) $(B)/libprecedent.a
+	$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_STORE) $(LIBS_SLURM) $(LIBS_COMMON) -ljansson -lmunge
+
+$(B)/job_submit_precedent.so: $(call obj,$(PLUGIN_SRC)) $(B)/libprecedent.a plugin/exports.map
+	$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=plugin/exports.map -o $@ \
+	  $(call obj,$(PLUGIN_SRC)) $(B)/libprecedent.a $(LIBS_STORE) -lxxhash
+
+$(B)/spank_precedent.so: $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a spank/exports.map
+	$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/exports.map -o $@ \
+	  $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a -lxxhash
+
+# The tracer never depends on libmpi, and carries its own zstd, hidden.
+TRACER_CC := $(CC) $(BASE) -O2 -fno-omit-frame-pointer $(shell $(MPICC) --showme:compile 2>/dev/null)
+$(B)/obj/spank/tracer/%.o: spank/tracer/%.c $(TGEN)
+	@mkdir -p $(@D)
+	$(TRACER_CC) -I$(B)/gen/tracer -c -o $@ $<
+$(B)/obj/gen/tracer/wrappers.o: $(B)/gen/tracer/wrappers.c
+	@mkdir -p $(@D)
+	$(TRACER_CC) -Ispank/tracer -c -o $@ $<
+$(B)/obj/gen/tracer/passthrough.o: $(B)/gen/tracer/passthrough.S
+	@mkdir -p $(@D)
+	$(CC) -g -c -o $@ $<
+TRACE_LIB_OBJ = $(B)/obj/common/buf.o $(B)/obj/common/errbuf.o $(B)/obj/trace/fold.o $(B)/obj/trace/sigtable.o \
+                $(B)/obj/trace/page.o $(B)/obj/gen/trace/functions.o
+$(B)/libprecedent_trace.so: $(call obj,$(TRACER_SRC)) $(B)/obj/gen/tracer/wrappers.o \
+                            $(B)/obj/gen/tracer/passthrough.o $(TRACE_LIB_OBJ) spank/tracer/exports.map
+	$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/tracer/exports.map -o $@ \
+	  $(filter %.o,$^) -l:libzstd.a -ldl -lpthread
+
+# What a skeleton links: plain C for mpicc, no sanitizer, no product library.
+$(B)/obj/skelgen/runtime/%.o: skelgen/runtime/%.c
+	@mkdir -p $(@D)
+	$(MPICC) -std=gnu11 $(WARN) $(CFLAGS) -fPIC -MMD -MP -D_GNU_SOURCE -I. -c -o $@ $<
+$(B)/libprecedent_skel.a: $(call obj,$(RT_SRC))
+	@rm -f $@
+	ar rcs $@ $^
+
+# ---- tests ----
+$(B)/tests/unit/%: tests/unit/%.c $(B)/libprecedent.a
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(SAN) -o $@ $< $(B)/libprecedent.a -lcmocka $(LIBS_CLI) -lpthread -ldl
+$(B)/tests/bench/%: tests/bench/%.c $(B)/libprecedent.a
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(SAN) -o $@ $< $(B)/libprecedent.a $(LIBS_CLI) -lpthread -ldl
+$(B)/tests/programs/%: tests/programs/%.c
+	@mkdir -p $(@D)
+	$(MPICC) -std=gnu11 -O2 -g $(WARN) -o $@ $< -lm
+$(B)/tests/programs/%: tests/programs/%.f90
+	@mkdir -p $(@D)/mod-$*
+	$(MPIFC) -O2 -g -J $(@D)/mod-$* -o $@ $<
+
+bootstrap:
+	@scripts/bootstrap
+
+TESTS_CLI     := $(sort $(wildcard tests/cli/*.t))
+TESTS_CLUSTER := $(sort $(wildcard tests/cluster/*.t))
+PROVE := prove --failures --comments
+PROVE_C := prove -e ''
+export PRECEDENT_BUILD := $(B)
+
+# The sub-make reads the tree again after bootstrap has installed the compilers.
+check: bootstrap
+ifdef SANITIZE
+	$(MAKE) check-fast
+else
+	$(MAKE) check-fast
+	$(MAKE) check-cluster
+endif
+
+check-fast: all $(UNIT_BIN) $(PROG_BIN)
+	prove --exec '' $(UNIT_BIN)
+	prove $(TESTS_CLI)
+
+check-cluster: all $(PROG_BIN)
+	scripts/run-cluster-tests $(TESTS_CLUSTER)
+
+demo: bootstrap
+	$(MAKE) all programs
+	scripts/demo
+
+bench: bootstrap
+	$(MAKE) all programs $(BENCH_BIN)
+	scripts/bench
+
+install: all
+	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/sbin $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime \
+	  $(DESTDIR)$(plugindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man8 \
+	  $(DESTDIR)$(prefix)/share/precedent
+	$(if $(CLI_SRC),install -m 755 $(B)/precedent $(DESTDIR)$(prefix)/bin/)
+	$(if $(DAEMON_SRC),install -m 755 $(B)/precedentd $(DESTDIR)$(prefix)/sbin/)
+	$(if $(PLUGIN_SRC),install -m 755 $(B)/job_submit_precedent.so $(DESTDIR)$(plugindir)/)
+	$(if $(SPANK_SRC),install -m 755 $(B)/spank_precedent.so $(DESTDIR)$(plugindir)/)
+	$(if $(TRACER_SRC),install -m 755 $(B)/libprecedent_trace.so $(DESTDIR)$(libdir)/precedent/)
+	$(if $(RT_SRC),install -m 644 $(B)/libprecedent_skel.a $(DESTDIR)$(libdir)/precedent/)
+	$(if $(RT_SRC),install -m 644 skelgen/runtime/*.h $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime/)
+	for f in conf/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/; done
+	for s in 1 5 8; do for f in man/*.$$s; do [ ! -e $$f ] || install -m 644 $$f $(DESTDIR)$(mandir)/man$$s/; done; done
+
+clean:
+	rm -rf build build-sanitize
+
+-include $(shell find $(B)/obj $(B)/tests -name '*.d' 2>/dev/null)
