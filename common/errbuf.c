@@ -34,7 +34,7 @@ int err_prefix(struct errbuf *errp, const char *fmt, ...)
 		n = vsnprintf(errp->text, sizeof(errp->text), fmt, ap);
 		va_end(ap);
 		if (n >= 0 && (size_t)n < sizeof(errp->text))
-			snprintf(errp->text + n, sizeof(errp->text) - (size_t)n, ": %s", old.text);
+			snprintf(errp->text + n, sizeof(errp->text) - (size_t)n, ": %.400s", old.text);
 	}
 	errno = saved;
 	return -1;

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Opens a trace file: definitions and structure are held, times are decoded page by page. A damaged page is
+ * noted (trace_damage) and the rest is read; a rank without its definitions or structure has n_events == 0.
+ */
+#ifndef PRECEDENT_TRACE_READER_H
+#define PRECEDENT_TRACE_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/errbuf.h"
+#include "trace/defs.h"
+#include "trace/event.h"
+#include "trace/fold.h"
+
+struct trace_rank {
+	bool present;
+	struct trace_defs defs;
+	struct folded events;
+	double wall_ns; /* MPI_Init returned .. MPI_Finalize entered, recorder's overhead taken out */
+};
+
+struct trace;
+
+/* -> NULL with a clear line: not a trace, newer version, no page readable, no memory. */
+struct trace *trace_open(const char *path, struct errbuf *err);
+void trace_close(struct trace *t);
+
+uint32_t trace_n_ranks(const struct trace *t);
+const struct trace_rank *trace_get_rank(const struct trace *t, uint32_t rank);
+bool trace_is_partial(const struct trace *t);
+/* Value of a key of the job page, or NULL: "program", "arguments", "job", "step", "launcher", "mpi", "nodes",
+ * "node_class", "hosts" ... */
+const char *trace_job_get(const struct trace *t, const char *key);
+/* Damage found on opening: number, and the text of each ("page 12 (times of rank 3) at byte 4096: bad checksum"). */
+uint32_t trace_n_damage(const struct trace *t);
+const char *trace_damage(const struct trace *t, uint32_t i);
+uint64_t trace_file_size(const struct trace *t);
+
+/* Events of one rank in order, with times. gap_ns has the recorder's own cost taken out (never below 0). Events
+ * whose times page is damaged come with times_known == false and zero times. */
+struct trace_iter;
+struct trace_iter *trace_iter_create(const struct trace *t, uint32_t rank, struct errbuf *err);
+int trace_iter_next(struct trace_iter *it, struct trace_event *ev, bool *times_known); /* 1, or 0 at the end */
+void trace_iter_destroy(struct trace_iter *it);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Interning of call signatures: (function, call site, parameter values) -> symbol, in order of first use.
+ * The recorder's hot path: one hash and one comparison when the signature is known.
+ */
+#ifndef PRECEDENT_TRACE_SIGTABLE_H
+#define PRECEDENT_TRACE_SIGTABLE_H
+
+#include <stdint.h>
+
+struct trace_sig {
+	uint16_t fn;     /* enum trace_fn */
+	uint32_t site;   /* index of trace_site */
+	uint32_t n;      /* values */
+	uint64_t off;    /* first value in the pool */
+};
+
+struct sigtable {
+	struct trace_sig *sig;
+	uint32_t n, cap;
+	int64_t *pool;
+	uint64_t n_pool, cap_pool;
+	uint32_t *slot;  /* open addressing, symbol + 1 */
+	uint64_t *hash;  /* of each symbol */
+	uint32_t n_slot; /* power of two */
+};
+
+int sigtable_init(struct sigtable *t);
+void sigtable_free(struct sigtable *t);
+/* The symbol, or UINT32_MAX without memory. */
+uint32_t sigtable_intern(struct sigtable *t, uint16_t fn, uint32_t site, const int64_t *val, uint32_t n);
+static inline const int64_t *sigtable_values(const struct sigtable *t, uint32_t sym)
+{
+	return t->pool + t->sig[sym].off;
+}
+
+#endif
