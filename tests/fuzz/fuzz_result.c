@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fuzz target of the result record parser. Whatever is accepted must be written and read back the same.
+ *   clang -g -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. tests/fuzz/fuzz_result.c predictor/result.c \
+ *     common/buf.c common/errbuf.c -lm -o fuzz_result && ./fuzz_result -max_len=4096
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/result.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct result r, back;
+	struct buf b = {0};
+	struct errbuf e;
+
+	if (result_parse((const char *)data, size, &r, &e) < 0)
+		return 0;
+	if (result_format(&r, &b, &e) < 0 || result_parse((const char *)b.data, b.len, &back, &e) < 0 ||
+	    back.traces_n != r.traces_n || back.kernels_n != r.kernels_n || back.job_id != r.job_id ||
+	    strcmp(back.class_text, r.class_text))
+		abort();
+	buf_free(&b);
+	return 0;
+}
