@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What to do with a submitted job: pure, without Slurm, so that every rule is tested. The plugin translates Slurm's job
+ * descriptor into decide_input and decide's answer back. Rules: "Limits and placement" in the documentation; nobody's limit
+ * is ever set above what the user (or else the partition) gives, and whatever is in doubt leaves the job as it was.
+ */
+#ifndef PRECEDENT_PLUGIN_DECIDE_H
+#define PRECEDENT_PLUGIN_DECIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/comment.h"
+#include "common/conf.h"
+#include "common/duration.h"
+#include "common/errbuf.h"
+#include "common/identity.h"
+#include "predictor/store.h"
+
+#define DECIDE_MESSAGE_MAX 512
+#define DECIDE_OPTION_VAR  "_SLURM_SPANK_OPTION_precedent_predict"
+
+struct decide_input {
+	uint32_t uid;
+	bool privileged;        /* submitted by root or SlurmUser: an admin_comment of theirs is believed */
+	const char *script;     /* NULL: interactive (srun, salloc) */
+	char *const *args;      /* of the script, without its name */
+	size_t n_args;
+	char *const *spank_env; /* user-controlled data, "NAME=value" */
+	size_t n_spank_env;
+	const char *work_dir;
+	const char *partition;  /* comma list; NULL or "": the user named none */
+	const char *features;   /* NULL or "": none */
+	const char *admin_comment;
+	const char *submit_line;
+	struct identity_layout layout;
+	uint32_t time_limit_min; /* DURATION_UNSET, DURATION_UNLIMITED */
+	uint32_t time_min_min;   /* --time-min; DURATION_UNSET */
+	uint32_t warn_time_s;    /* --signal=...@SECONDS: the signal must not come before the predicted end */
+	bool het;                /* component of a heterogeneous job */
+	int64_t now;
+};
+
+/* Where decide looks things up. Functions return 1 found, 0 none, -1 fault (the job then passes unchanged). */
+struct decide_source {
+	void *arg;
+	int (*lookup)(void *arg, const char *key, struct store_lookup *out, struct errbuf *err);
+	int (*partition)(void *arg, const char *name, struct store_partition *out, struct errbuf *err);
+	int (*heartbeat)(void *arg, int64_t *when, struct errbuf *err);
+	/* May this unknown key be marked for tracing now? NULL: yes. It remembers that it said yes. */
+	bool (*trace_ok)(void *arg, const char *key, int64_t now);
+	/* Expected wait on a candidate in seconds; NULL: not known, counts as 0. */
+	double (*wait_s)(void *arg, const struct conf_candidate *candidate);
+};
+
+struct decision {
+	enum job_act act;          /* ACT_NONE: leave the job alone, completely */
+	enum precedent_mode mode;
+	bool trace;                /* put PRECEDENT_TRACE=1 into the environment */
+	bool set_limit;
+	uint32_t limit_min;
+	bool set_partition;
+	char partition[CONF_NAME_MAX];
+	bool set_features;
+	char features[CONF_CANDIDATE_MAX];
+	char admin_comment[COMMENT_TEXT_MAX]; /* ours alone; the plugin appends it to one that is there; "" = none */
+	char message[DECIDE_MESSAGE_MAX];     /* for the user; "" = say nothing */
+	struct identity id;                   /* n_vars 0 and keys "" where none was computed */
+};
+
+/* 0, or -1 with err when the store failed: then *out says ACT_NONE. */
+int decide(const struct decide_input *in, const struct precedent_conf *conf, const struct decide_source *src,
+	   struct decision *out, struct errbuf *err);
+
+/*
+ * Which unknown keys were marked for tracing lately: a fixed table, oldest entries give way. Not locked: the plugin holds
+ * its own mutex. Zeroed is empty.
+ */
+#define DECIDE_MEMO_SLOTS 4096
+#define DECIDE_MEMO_S     3600
+struct decide_memo {
+	struct {
+		char key[IDENTITY_KEY_LEN + 1];
+		int64_t when;
+	} slot[DECIDE_MEMO_SLOTS];
+};
+/* True when the key was not marked within the last hour; it is marked then. */
+bool decide_memo_mark(struct decide_memo *memo, const char *key, int64_t now);
+
+#endif

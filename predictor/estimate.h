@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From probe results to a predicted walltime with its interval: pure functions, no files, no Slurm.
+ *
+ *   mpi_target  = sum over traces of mpi_s(source) * skel_s(target) / skel_s(source)
+ *   rest        = elapsed(source job) - sum of mpi_s(source)
+ *   rest_target = max(0, rest + n_traces * (startup(target) - startup(source)))
+ *   prediction  = mpi_target + rest_target
+ *
+ * Interval: per trace the relative half widths of both probes added in quadrature, widened by the spread of the kernels'
+ * ratios in proportion to (1 - confidence); absolute half widths add up over traces; at least +-ESTIMATE_MIN_REL. History of
+ * the key on the same candidate then blends in, weighted by the inverse square of each one's relative error.
+ * An estimate that does not know says so: -1 and the reason in err.
+ */
+#ifndef PRECEDENT_PREDICTOR_ESTIMATE_H
+#define PRECEDENT_PREDICTOR_ESTIMATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/conf.h"
+#include "common/errbuf.h"
+
+#define ESTIMATE_TRACES_MAX  64
+#define ESTIMATE_KERNELS_MAX 16
+#define ESTIMATE_HISTORY_MAX 32
+#define ESTIMATE_MIN_REL     0.02 /* least half width, relative to the prediction */
+#define ESTIMATE_MAX_RATIO   2.0  /* wider than hi/lo of this: refused */
+
+/* A result record (see "Result record" in precedentd(8)), parsed. Seconds; doubles finite and >= 0. */
+struct result_trace {
+	unsigned n;      /* number of the trace; both sides must have the same */
+	double mpi_s;    /* traced, MPI_Init to MPI_Finalize, on the source */
+	double skel_s;   /* the skeleton's time, scaled to the whole run */
+	double lo_s, hi_s;
+	double ran_s;    /* what the skeleton really took */
+	uint64_t events;
+	double confidence; /* 0..1 */
+};
+
+struct result_kernel {
+	char name[32];
+	double ns_per_unit;
+};
+
+struct probe_result {
+	uint32_t jobid;
+	char candidate[CONF_CANDIDATE_MAX];
+	int ok;
+	char reason[304];
+	uint64_t node_class;
+	char node_class_text[204];
+	double startup_s;
+	unsigned n_traces;
+	struct result_trace traces[ESTIMATE_TRACES_MAX];
+	unsigned n_kernels;
+	struct result_kernel kernels[ESTIMATE_KERNELS_MAX];
+	uint64_t hash; /* of the skeleton's source: must agree between candidates */
+};
+
+enum estimate_kind {
+	ESTIMATE_SOURCE,   /* the traced run itself, on its own candidate */
+	ESTIMATE_SKELETON, /* skeleton ratio to the source candidate */
+	ESTIMATE_HISTORY,  /* past runs alone */
+	ESTIMATE_BLEND,    /* skeleton or source, corrected by past runs */
+};
+
+struct estimate {
+	double mean_s, lo_s, hi_s;
+	enum estimate_kind kind;
+	unsigned n; /* past runs that went in */
+};
+
+/* A past run of the same key on the same candidate. */
+struct estimate_past {
+	double actual_s;
+	double pred_s; /* what was predicted then; 0 = nothing */
+};
+
+/*
+ * The target's prediction. source and target may be the same record: then the traced run's own elapsed time is the
+ * prediction. elapsed_s: the traced job's. Refuses inconsistent or too uncertain input.
+ */
+int estimate_from_probes(const struct probe_result *source, const struct probe_result *target, double elapsed_s,
+			 struct estimate *out, struct errbuf *err);
+/* From past runs alone, the latest first; needs at least two. */
+int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out, struct errbuf *err);
+/*
+ * Correct base (NULL: none) by past runs, the latest first (up to ESTIMATE_HISTORY_MAX are used). With no past runs out is
+ * base. Refuses when there is neither or when the interval stays too wide.
+ */
+int estimate_blend(const struct estimate *base, const struct estimate_past *past, size_t n, struct estimate *out,
+		   struct errbuf *err);
+/* 0 when the interval makes sense and is narrow enough, else -1 with the reason. */
+int estimate_check(const struct estimate *e, struct errbuf *err);
+
+const char *estimate_kind_name(enum estimate_kind kind); /* source, skeleton, history, blend */
+int estimate_kind_parse(const char *text, enum estimate_kind *kind);
+
+#endif

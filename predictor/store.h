@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The store: one SQLite file (write-ahead log) with all that Precedent knows. precedentd opens it for writing, the job_submit
+ * plugin and the command line only for reading; nobody but precedentd ever creates it. No SQL outside store*.c.
+ *
+ * A program is one exact key (common/identity.h). Times are seconds since the epoch; durations seconds (_s) or minutes (_min).
+ * Every function returns 0 (or what its comment says), -1 with err filled. A struct store is used by one thread at a time.
+ * Writes are atomic one by one; group them with store_begin and store_commit. kill -9 at any time loses at most the
+ * transaction under way.
+ */
+#ifndef PRECEDENT_PREDICTOR_STORE_H
+#define PRECEDENT_PREDICTOR_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/comment.h"
+#include "common/conf.h"
+#include "common/errbuf.h"
+#include "common/identity.h"
+#include "predictor/estimate.h"
+
+#define STORE_SCHEMA_VERSION 1
+#define STORE_ESTIMATES_MAX  CONF_CANDIDATES_MAX
+#define STORE_REASON_MAX     304
+#define STORE_RESULT_MAX     65536
+#define STORE_ALL_USERS      UINT32_MAX
+
+struct store;
+
+enum store_flags {
+	STORE_READ = 0,     /* never creates, never writes, never waits for a lock unless STORE_WAIT */
+	STORE_WRITE = 1,    /* creates the file (0640) and brings an older schema up to date */
+	STORE_WAIT = 2,     /* wait up to 5 s for a lock instead of failing at once */
+};
+
+/* Why store_open or a later call failed; the text is in err. */
+enum store_fault {
+	STORE_OK,
+	STORE_MISSING, /* no such file (yet) */
+	STORE_LOCKED,
+	STORE_NEWER,   /* written by a newer Precedent */
+	STORE_OLDER,   /* opened for reading before precedentd has migrated it */
+	STORE_CORRUPT, /* not a database, or damaged */
+	STORE_DENIED,  /* permission, read-only file system */
+	STORE_FULL,
+	STORE_FAILED,  /* anything else */
+};
+
+int store_open(const char *path, unsigned flags, struct store **out, struct errbuf *err);
+void store_close(struct store *s); /* NULL is legal */
+/* Of the last failed call on this thread, store_open included. */
+enum store_fault store_last_fault(void);
+/* Read through the whole file: 0 sound, -1 damaged (or unreadable). Slow; for doctor. */
+int store_check(struct store *s, struct errbuf *err);
+
+int store_begin(struct store *s, struct errbuf *err);
+int store_commit(struct store *s, struct errbuf *err);
+void store_rollback(struct store *s);
+
+/* ---- programs: by exact key ---- */
+
+enum program_state {
+	PROGRAM_NEW,      /* a job with this key is marked for tracing */
+	PROGRAM_TRACED,   /* the traced job ended and left traces */
+	PROGRAM_BUILDING, /* build-and-probe jobs are under way */
+	PROGRAM_READY,    /* there are estimates */
+	PROGRAM_FAILED,   /* see reason */
+};
+const char *program_state_name(enum program_state state);
+
+struct store_program {
+	char key[IDENTITY_KEY_LEN + 1];
+	char family[IDENTITY_KEY_LEN + 1];
+	uint32_t uid;
+	enum program_state state;
+	char reason[STORE_REASON_MAX]; /* of PROGRAM_FAILED, or a remark */
+	char name[CONF_CANDIDATE_MAX]; /* the job's name, for people */
+	uint32_t source_job;           /* the traced job */
+	char source_candidate[CONF_CANDIDATE_MAX];
+	double source_elapsed_s;
+	uint32_t n_traces;
+	double mpi_s;                  /* sum over the traces */
+	uint32_t nodes, tasks;         /* of the traced job */
+	int64_t created, updated;
+	int64_t retrace_at; /* from then on the plugin may mark this key again; 0 = never by itself */
+};
+
+/* Insert or replace by key. */
+int store_program_put(struct store *s, const struct store_program *p, struct errbuf *err);
+/* 1 found, 0 no such program. */
+int store_program_get(struct store *s, const char *key, struct store_program *p, struct errbuf *err);
+/* State and reason (NULL: "") alone; -1 when there is no such program. */
+int store_program_set_state(struct store *s, const char *key, enum program_state state, const char *reason,
+			    int64_t now, struct errbuf *err);
+/* Drop the program, its estimates and probes; its runs stay. 1 dropped, 0 there was none. */
+int store_program_forget(struct store *s, const char *key, struct errbuf *err);
+
+struct store_program_filter {
+	uint32_t uid;        /* STORE_ALL_USERS */
+	const char *family;  /* NULL: any */
+	unsigned state_mask; /* 1 << PROGRAM_NEW | ...; 0: any */
+	unsigned max;        /* 0: all */
+};
+/* Latest change first. The callback returns non-zero to stop; it may write to the store. Returns the number seen. */
+typedef int (*store_program_fn)(const struct store_program *p, void *arg);
+int store_programs_each(struct store *s, const struct store_program_filter *f, store_program_fn fn, void *arg,
+			struct errbuf *err);
+
+/* ---- estimates: by key and candidate ---- */
+
+struct store_estimate {
+	char candidate[CONF_CANDIDATE_MAX];
+	struct estimate e;
+	char node_class[17]; /* 16 hex or "" */
+	int64_t updated;
+};
+int store_estimate_put(struct store *s, const char *key, const struct store_estimate *e, struct errbuf *err);
+int store_estimate_drop(struct store *s, const char *key, const char *candidate, struct errbuf *err);
+
+/* What the plugin needs of a program, in one read. */
+struct store_lookup {
+	struct store_program program;
+	unsigned n_estimates;
+	struct store_estimate estimates[STORE_ESTIMATES_MAX];
+};
+/* 1 found, 0 unknown key. One snapshot. */
+int store_lookup(struct store *s, const char *key, struct store_lookup *out, struct errbuf *err);
+
+/* ---- runs: every job that the plugin saw ---- */
+
+struct store_run {
+	uint32_t jobid;
+	int64_t submit_time; /* with jobid the identity of a run: job ids start again one day */
+	uint32_t uid;
+	char key[IDENTITY_KEY_LEN + 1];
+	char family[IDENTITY_KEY_LEN + 1];
+	char name[CONF_CANDIDATE_MAX];
+	enum job_act act;
+	enum precedent_mode mode;
+	char partition[CONF_NAME_MAX];
+	char candidate[CONF_CANDIDATE_MAX]; /* where it ran, "" when on none of the candidates */
+	char pred_candidate[CONF_CANDIDATE_MAX]; /* what pred_s is for */
+	double pred_s, lo_s, hi_s;          /* 0 = none */
+	uint32_t user_limit_min, limit_min; /* as in struct job_comment; limit_min also when raised */
+	uint32_t nodes, tasks;
+	int64_t start_time, end_time;       /* 0 = not yet */
+	double elapsed_s;
+	char end_state[24];                 /* "" while it lasts; COMPLETED, FAILED, TIMEOUT, CANCELLED, ... */
+	uint32_t extensions;                /* how often precedentd raised the limit */
+};
+/* Insert or replace by (jobid, submit_time). */
+int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err);
+/* The latest run of that job id: 1 found, 0 none. */
+int store_run_get(struct store *s, uint32_t jobid, struct store_run *r, struct errbuf *err);
+
+struct store_run_filter {
+	uint32_t uid;          /* STORE_ALL_USERS */
+	const char *key;       /* NULL: any */
+	const char *family;    /* NULL: any */
+	const char *candidate; /* NULL: any */
+	bool finished, unfinished; /* only those; neither: all */
+	bool completed;        /* only end_state COMPLETED */
+	bool predicted;        /* only pred_s > 0 */
+	int64_t since;         /* submitted at or after */
+	unsigned max;          /* 0: all */
+};
+typedef int (*store_run_fn)(const struct store_run *r, void *arg);
+/* Latest submission first. The callback returns non-zero to stop; it may write to the store. Returns the number seen. */
+int store_runs_each(struct store *s, const struct store_run_filter *f, store_run_fn fn, void *arg,
+		    struct errbuf *err);
+/* Completed runs of a key on a candidate as input of estimate_blend, latest first. Returns how many, at most max. */
+int store_runs_past(struct store *s, const char *key, const char *candidate, struct estimate_past *past, size_t max,
+		    struct errbuf *err);
+
+/* Predicted runs that completed on the candidate they were predicted for, summed up per candidate. */
+struct store_accuracy {
+	char candidate[CONF_CANDIDATE_MAX];
+	uint64_t n;
+	double mean_abs_rel;   /* mean of |actual - predicted| / actual */
+	double median_abs_rel;
+	double p90_abs_rel;
+	double bias_rel;       /* mean of (predicted - actual) / actual; negative = predicted too short */
+	double share_under;    /* actual above the upper bound */
+	double share_inside;   /* actual within the interval */
+	uint64_t extended;     /* runs whose limit was raised */
+	uint64_t timed_out;    /* ended by TIMEOUT */
+	double used_of_requested; /* mean of elapsed / user's limit, where that is known; else 0 */
+	double used_of_limit;     /* mean of elapsed / limit that we set; else 0 */
+};
+typedef int (*store_accuracy_fn)(const struct store_accuracy *a, void *arg);
+/* By candidate name. uid: STORE_ALL_USERS; key NULL: any. Returns the number of candidates. */
+int store_accuracy_each(struct store *s, uint32_t uid, const char *key, int64_t since, store_accuracy_fn fn, void *arg,
+			struct errbuf *err);
+
+/* ---- probes: build-and-probe jobs, by key and candidate ---- */
+
+enum probe_state {
+	PROBE_WAITING,   /* to be submitted */
+	PROBE_SUBMITTED, /* jobid is in the queue or runs */
+	PROBE_DONE,      /* result holds the record */
+	PROBE_FAILED,    /* see reason; given up */
+};
+const char *probe_state_name(enum probe_state state);
+
+struct store_probe {
+	char key[IDENTITY_KEY_LEN + 1];
+	char candidate[CONF_CANDIDATE_MAX];
+	uint32_t jobid; /* 0 = none yet */
+	enum probe_state state;
+	uint32_t tries;
+	char reason[STORE_REASON_MAX];
+	int64_t submitted, updated;
+	int64_t not_before;    /* next try; 0 = now */
+	double cost_node_s;    /* nodes times seconds that it took */
+	const char *result;    /* the record's text or NULL; from the store: valid only in the callback / see _get */
+};
+int store_probe_put(struct store *s, const struct store_probe *p, struct errbuf *err);
+/* 1 found, 0 none. p->result, when not NULL, is to be freed by the caller. */
+int store_probe_get(struct store *s, const char *key, const char *candidate, struct store_probe *p,
+		    struct errbuf *err);
+typedef int (*store_probe_fn)(const struct store_probe *p, void *arg);
+/* key NULL: of all programs; state_mask 0: any state. By key and candidate. Returns the number seen. */
+int store_probes_each(struct store *s, const char *key, unsigned state_mask, store_probe_fn fn, void *arg,
+		      struct errbuf *err);
+
+/* ---- the cluster's partitions, as precedentd last saw them: the plugin cannot ask slurmctld ---- */
+
+struct store_partition {
+	char name[CONF_NAME_MAX];
+	bool is_default;
+	uint32_t default_min; /* DefaultTime; DURATION_UNSET: none, max_min counts */
+	uint32_t max_min;     /* MaxTime; DURATION_UNLIMITED */
+};
+/* Replace the whole table (in one transaction); does nothing when it is the same already. */
+int store_partitions_put(struct store *s, const struct store_partition *p, size_t n, struct errbuf *err);
+/* name NULL: the default partition. 1 found, 0 none. */
+int store_partition_get(struct store *s, const char *name, struct store_partition *p, struct errbuf *err);
+
+/* ---- the daemon's own ---- */
+
+/* A small named value ("" when there is none); 1 found, 0 none. For cursors of the daemon; names of at most 63 bytes. */
+int store_meta_set(struct store *s, const char *name, const char *value, struct errbuf *err);
+int store_meta_get(struct store *s, const char *name, char *value, size_t size, struct errbuf *err);
+/* precedentd says "alive"; the plugin reads it. 0 as time: never. */
+int store_heartbeat_set(struct store *s, int64_t now, struct errbuf *err);
+int store_heartbeat_get(struct store *s, int64_t *when, struct errbuf *err);
+/* Drop what was not touched since `before`: finished runs, programs without newer runs. Returns how many rows went. */
+int store_prune(struct store *s, int64_t before, struct errbuf *err);
+
+struct store_counts {
+	uint64_t programs, estimates, runs, runs_open, probes;
+	uint64_t by_state[PROGRAM_FAILED + 1];
+	int64_t file_bytes;
+	int schema;
+};
+int store_counts(struct store *s, struct store_counts *c, struct errbuf *err);
+
+#endif
