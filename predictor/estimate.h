@@ -18,45 +18,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/conf.h"
 #include "common/errbuf.h"
+#include "predictor/result.h"
 
-#define ESTIMATE_TRACES_MAX  64
-#define ESTIMATE_KERNELS_MAX 16
 #define ESTIMATE_HISTORY_MAX 32
 #define ESTIMATE_MIN_REL     0.02 /* least half width, relative to the prediction */
 #define ESTIMATE_MAX_RATIO   2.0  /* wider than hi/lo of this: refused */
-
-/* A result record (see "Result record" in precedentd(8)), parsed. Seconds; doubles finite and >= 0. */
-struct result_trace {
-	unsigned n;      /* number of the trace; both sides must have the same */
-	double mpi_s;    /* traced, MPI_Init to MPI_Finalize, on the source */
-	double skel_s;   /* the skeleton's time, scaled to the whole run */
-	double lo_s, hi_s;
-	double ran_s;    /* what the skeleton really took */
-	uint64_t events;
-	double confidence; /* 0..1 */
-};
-
-struct result_kernel {
-	char name[32];
-	double ns_per_unit;
-};
-
-struct probe_result {
-	uint32_t jobid;
-	char candidate[CONF_CANDIDATE_MAX];
-	int ok;
-	char reason[304];
-	uint64_t node_class;
-	char node_class_text[204];
-	double startup_s;
-	unsigned n_traces;
-	struct result_trace traces[ESTIMATE_TRACES_MAX];
-	unsigned n_kernels;
-	struct result_kernel kernels[ESTIMATE_KERNELS_MAX];
-	uint64_t hash; /* of the skeleton's source: must agree between candidates */
-};
 
 enum estimate_kind {
 	ESTIMATE_SOURCE,   /* the traced run itself, on its own candidate */
@@ -81,7 +48,7 @@ struct estimate_past {
  * The target's prediction. source and target may be the same record: then the traced run's own elapsed time is the
  * prediction. elapsed_s: the traced job's. Refuses inconsistent or too uncertain input.
  */
-int estimate_from_probes(const struct probe_result *source, const struct probe_result *target, double elapsed_s,
+int estimate_from_probes(const struct result *source, const struct result *target, double elapsed_s,
 			 struct estimate *out, struct errbuf *err);
 /* From past runs alone, the latest first; needs at least two. */
 int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out, struct errbuf *err);
