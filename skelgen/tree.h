@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The merged program tree: one tree for all ranks. A node is a call (leaf), a loop or a sequence, each with the
+ * set of ranks that execute it. Dropping the nodes without rank r and evaluating the rest at r yields rank r's
+ * sequence of events exactly; skel_verify proves it.
+ * Source: paper 004, section 2.2 (merging) and 3 (contraction), restated in the algorithms, A and B.
+ */
+#ifndef PRECEDENT_SKELGEN_TREE_H
+#define PRECEDENT_SKELGEN_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/errbuf.h"
+#include "trace/reader.h"
+
+/* Ranks first, first + stride, ..., last of each interval; intervals sorted, disjoint. */
+struct rank_interval {
+	uint32_t first, last, stride;
+};
+struct rank_set {
+	uint32_t n; /* intervals */
+	struct rank_interval *iv;
+};
+bool rank_set_has(const struct rank_set *s, uint32_t rank);
+uint32_t rank_set_count(const struct rank_set *s);
+/* Build from sorted distinct ranks. */
+int rank_set_from_ranks(struct rank_set *s, const uint32_t *rank, uint32_t n);
+uint32_t rank_set_first(const struct rank_set *s);
+/* Next rank > rank, or UINT32_MAX. */
+uint32_t rank_set_next(const struct rank_set *s, uint32_t rank);
+void rank_set_free(struct rank_set *s);
+
+/* A value as a function of the world rank r of P, the first form that holds on every rank of the set. */
+enum rank_form {
+	RF_CONST,  /* a */
+	RF_OFFSET, /* r + a */
+	RF_MODULO, /* (r + a) mod P */
+	RF_XOR,    /* r xor a */
+	RF_AFFINE, /* a * r + b */
+	RF_GRID,   /* neighbour on a grid of `a` columns: column offset b, row offset c, TRACE_PROC_NULL outside */
+	RF_TABLE   /* table[index of r in the node's rank set, in rank order] */
+};
+struct rank_fn {
+	uint8_t form;
+	int64_t a, b, c;
+	int64_t *table; /* RF_TABLE */
+};
+int64_t rank_fn_eval(const struct rank_fn *f, uint32_t rank, uint32_t n_ranks, uint32_t index_in_set);
+
+/* What one rank does at a leaf: the exact symbols of its trace, in order of execution. */
+struct skel_leaf_rank {
+	uint32_t n_variant;    /* distinct symbols, >= 1 */
+	uint32_t *variant;     /* symbols in the defs of that rank */
+	uint64_t n_occ;        /* executions */
+	/* Variant of each execution as runs: run i covers run_end[i - 1] .. run_end[i] - 1. n_run == 1 when
+	 * n_variant == 1. */
+	uint32_t n_run;
+	uint32_t *run_variant;
+	uint64_t *run_end;
+};
+/* Symbol of execution occ (0-based). */
+uint32_t skel_leaf_symbol(const struct skel_leaf_rank *lr, uint64_t occ);
+
+enum skel_kind { SKEL_LEAF, SKEL_LOOP, SKEL_SEQ };
+
+struct skel_node {
+	uint8_t kind;
+	uint32_t id;              /* preorder number, unique in the tree */
+	struct rank_set ranks;
+	struct skel_node *parent; /* NULL at the root */
+	/* SKEL_LEAF */
+	uint16_t fn;              /* enum trace_fn */
+	uint32_t leaf_id;         /* 0 .. n_leaf - 1 in preorder */
+	struct skel_leaf_rank *by_rank; /* one per rank of the set, in rank order */
+	bool varies;              /* some rank has more than one variant */
+	uint32_t n_param;         /* parameters as in trace_fn[fn] */
+	struct skel_param *param; /* fitted, when !varies; for varying leaves only those that do not vary */
+	/* SKEL_LOOP */
+	struct rank_fn count;     /* iterations, a function of the rank */
+	/* SKEL_LOOP, SKEL_SEQ */
+	uint32_t n_child;
+	struct skel_node **child;
+};
+
+/* A fitted parameter: scalar as a function of the rank, or an array of which every element is one. */
+struct skel_param {
+	bool fitted;          /* false: varies over executions, look at by_rank */
+	uint32_t n;           /* elements (1 for scalars) when the length is the same on all ranks */
+	struct rank_fn *fn;   /* n functions; NULL when lengths differ (then look at by_rank) */
+};
+
+struct skel_tree {
+	const struct trace *trace; /* borrowed: must outlive the tree */
+	uint32_t n_ranks;
+	struct skel_node *root;    /* SKEL_SEQ with all ranks */
+	uint32_t n_node, n_leaf;
+	struct skel_node **leaf;   /* by leaf_id */
+};
+
+/* Contract every rank, merge, fit. -1 when the trace is unusable (partial, damaged structure) or memory ends. */
+int skel_tree_build(const struct trace *t, struct skel_tree *out, struct errbuf *err);
+void skel_tree_free(struct skel_tree *tree);
+
+/* Paper's length: leaves, without brackets and counts; and the events they stand for. */
+uint64_t skel_tree_length(const struct skel_tree *tree);
+
+/* Expansion for one rank, in order: leaf, its execution number, and the iteration number of every enclosing
+ * loop. O(depth) memory. */
+#define SKEL_MAX_DEPTH 128
+struct skel_iter {
+	const struct skel_tree *tree;
+	uint32_t rank;
+	int depth;
+	struct {
+		const struct skel_node *node;
+		uint32_t next_child, index_in_set;
+		uint64_t iter, count; /* of loops */
+	} level[SKEL_MAX_DEPTH];
+	uint64_t *occ; /* executions so far of each leaf */
+};
+int skel_iter_begin(struct skel_iter *it, const struct skel_tree *tree, uint32_t rank);
+/* 1 with the leaf, its execution number and the rank's index in the leaf's set; 0 at the end. */
+int skel_iter_next(struct skel_iter *it, const struct skel_node **leaf, uint64_t *occ, uint32_t *index);
+void skel_iter_end(struct skel_iter *it);
+
+/* Losslessness: expand for every rank and compare with the trace, symbol by symbol, and fitted parameters with
+ * the recorded values. 0, or -1 naming the first difference (rank, event, expected, got). */
+struct skel_verify_report {
+	uint64_t events;   /* compared, over all ranks */
+	uint32_t ranks;
+};
+int skel_verify(const struct skel_tree *tree, struct skel_verify_report *rep, struct errbuf *err);
+
+#endif
