@@ -119,7 +119,7 @@ $(B)/obj/gen/tracer/passthrough.o: $(B)/gen/tracer/passthrough.S
 	@mkdir -p $(@D)
 	$(CC) -g -c -o $@ $<
 TRACE_LIB_OBJ = $(B)/obj/common/buf.o $(B)/obj/common/errbuf.o $(B)/obj/trace/fold.o $(B)/obj/trace/sigtable.o \
-                $(B)/obj/trace/page.o $(B)/obj/gen/trace/functions.o
+                $(B)/obj/trace/page.o $(B)/obj/trace/writer.o $(B)/obj/trace/defs.o $(B)/obj/gen/trace/functions.o
 $(B)/libprecedent_trace.so: $(call obj,$(TRACER_SRC)) $(B)/obj/gen/tracer/wrappers.o \
                             $(B)/obj/gen/tracer/passthrough.o $(TRACE_LIB_OBJ) spank/tracer/exports.map
 	$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/tracer/exports.map -o $@ \

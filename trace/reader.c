@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reader of trace files. The file is mapped; the index is taken from the trailer, or found again by scanning
+ * for pages when the trailer or the index is damaged.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "trace/page.h"
+#include "trace/reader.h"
+
+#define MAX_DAMAGE 64
+#define MAX_JOB_KEYS 256
+
+struct trace {
+	const uint8_t *map;
+	uint64_t size;
+	uint32_t n_ranks;
+	bool partial;
+	struct trace_page *page;
+	uint32_t n_page, cap_page;
+	struct trace_rank *rank;
+	char *job; /* text of the job page: key\0value\0 ... */
+	char *key[MAX_JOB_KEYS], *value[MAX_JOB_KEYS];
+	uint32_t n_key;
+	char *damage[MAX_DAMAGE];
+	uint32_t n_damage;
+};
+
+static const char *page_name(uint32_t type)
+{
+	static const char *const name[] = {"?", "job facts", "definitions", "structure", "times", "index"};
+
+	return type < sizeof(name) / sizeof(*name) ? name[type] : "?";
+}
+
+static void note_damage(struct trace *t, uint32_t page, const char *why)
+{
+	const struct trace_page *p = page < t->n_page ? &t->page[page] : NULL;
+	char *s = NULL;
+	int n;
+
+	if (t->n_damage == MAX_DAMAGE)
+		return;
+	if (p && (p->type == TPAGE_JOB || p->type == TPAGE_INDEX))
+		n = asprintf(&s, "page %u (%s) at byte %llu: %s", page, page_name(p->type),
+			     (unsigned long long)p->offset, why);
+	else if (p)
+		n = asprintf(&s, "page %u (%s of rank %u) at byte %llu: %s", page, page_name(p->type), p->rank,
+			     (unsigned long long)p->offset, why);
+	else
+		n = asprintf(&s, "%s", why);
+	if (n >= 0)
+		t->damage[t->n_damage++] = s;
+}
+
+/* ---- finding the pages ---- */
+
+static int add_page(struct trace *t, const struct trace_page *p)
+{
+	if (t->n_page == t->cap_page) {
+		uint32_t cap = t->cap_page ? t->cap_page * 2 : 64;
+		struct trace_page *page = realloc(t->page, cap * sizeof(*page));
+
+		if (!page)
+			return -1;
+		t->page = page;
+		t->cap_page = cap;
+	}
+	t->page[t->n_page++] = *p;
+	return 0;
+}
+
+/* Decompress page p; NULL with the reason in err. */
+static uint8_t *page_data(const struct trace *t, const struct trace_page *p, struct trace_page *hdr,
+			  struct errbuf *err)
+{
+	const uint8_t *h = t->map + p->offset;
+	uint8_t *raw;
+
+	if (p->offset > t->size || t->size - p->offset < TRACE_PAGE_HEADER || trace_page_header(h, hdr) < 0) {
+		err_set(err, "bad page header");
+		return NULL;
+	}
+	if (t->size - p->offset - TRACE_PAGE_HEADER < hdr->comp_len) {
+		err_set(err, "cut off");
+		return NULL;
+	}
+	if (hdr->type != p->type || hdr->rank != p->rank || hdr->first != p->first || hdr->n != p->n) {
+		err_set(err, "is another page than the index says");
+		return NULL;
+	}
+	if (trace_page_payload(hdr, h, h + TRACE_PAGE_HEADER, &raw, err) < 0)
+		return NULL;
+	return raw;
+}
+
+static int read_index(struct trace *t, struct errbuf *err)
+{
+	struct rdbuf r = {.data = t->map + t->size - TRACE_TRAILER, .len = TRACE_TRAILER};
+	struct trace_page ip = {.type = TPAGE_INDEX}, hdr;
+	uint32_t n;
+	uint8_t *raw;
+
+	if (t->size < TRACE_FILE_HEADER + TRACE_TRAILER || memcmp(r.data + TRACE_TRAILER - 8, TRACE_END_MAGIC, 8))
+		return err_set(err, "the end of the file is missing");
+	ip.offset = rdbuf_u64(&r);
+	n = rdbuf_u32(&r);
+	t->partial = rdbuf_u32(&r) & 1;
+	if (rdbuf_u64(&r) != t->size || rdbuf_u64(&r) != XXH3_64bits(r.data, TRACE_TRAILER - 16))
+		return err_set(err, "the trailer is damaged");
+	ip.n = n;
+	raw = page_data(t, &ip, &hdr, err);
+	if (!raw)
+		return err_prefix(err, "index page");
+	r = (struct rdbuf){.data = raw, .len = hdr.raw_len};
+	for (uint32_t i = 0; i < n && !r.failed; i++) {
+		struct trace_page p = {0};
+
+		p.type = (uint32_t)rdbuf_uv(&r);
+		p.rank = (uint32_t)rdbuf_uv(&r);
+		p.offset = rdbuf_uv(&r);
+		p.first = rdbuf_uv(&r);
+		p.n = rdbuf_uv(&r);
+		p.t0 = rdbuf_uv(&r);
+		p.t1 = rdbuf_uv(&r);
+		if (!r.failed && add_page(t, &p) < 0)
+			r.failed = true;
+	}
+	free(raw);
+	if (r.failed) {
+		t->n_page = 0;
+		return err_set(err, "the index is malformed");
+	}
+	return 0;
+}
+
+static int scan_pages(struct trace *t)
+{
+	for (uint64_t pos = TRACE_FILE_HEADER; pos + TRACE_PAGE_HEADER <= t->size;) {
+		struct trace_page p;
+
+		if (trace_page_header(t->map + pos, &p) < 0) {
+			const void *next = memmem(t->map + pos + 1, t->size - pos - 1, "PPG1", 4);
+
+			if (!next)
+				break;
+			pos = (uint64_t)((const uint8_t *)next - t->map);
+			continue;
+		}
+		p.offset = pos;
+		if (p.type != TPAGE_INDEX && add_page(t, &p) < 0)
+			return -1;
+		pos += TRACE_PAGE_HEADER;
+		if (t->size - pos >= p.comp_len)
+			pos += p.comp_len;
+	}
+	return 0;
+}
+
+/* ---- reading the pages that are held ---- */
+
+static void split_job(struct trace *t, uint8_t *raw, uint32_t len)
+{
+	char *s = realloc(raw, len + 1u), *end;
+
+	if (!s) {
+		free(raw);
+		return;
+	}
+	if (t->job) {
+		free(s);
+		return;
+	}
+	s[len] = '\0';
+	t->job = s;
+	for (end = s + len; s < end && t->n_key < MAX_JOB_KEYS;) {
+		char *nl = memchr(s, '\n', (size_t)(end - s)), *eq;
+
+		if (!nl)
+			break;
+		*nl = '\0';
+		eq = strchr(s, '=');
+		if (eq) {
+			*eq = '\0';
+			t->key[t->n_key] = s;
+			t->value[t->n_key++] = eq + 1;
+		}
+		s = nl + 1;
+	}
+}
+
+static int load_defs(struct trace *t, const uint8_t *raw, uint32_t len, uint32_t rank, struct errbuf *err)
+{
+	struct rdbuf r = {.data = raw, .len = len};
+	struct trace_rank *k = &t->rank[rank];
+
+	if (k->defs.n_site || k->defs.n_comm)
+		return err_set(err, "a second one");
+	if (trace_defs_decode(&r, t->n_ranks, &k->defs, err) < 0)
+		return -1;
+	return 0;
+}
+
+static int load_struct(struct trace *t, const uint8_t *raw, uint32_t len, uint32_t rank, struct errbuf *err)
+{
+	struct rdbuf r = {.data = raw, .len = len};
+	struct trace_rank *k = &t->rank[rank];
+
+	if (k->events.body)
+		return err_set(err, "a second one");
+	return folded_decode(&r, k->defs.sigs.n, &k->events, err);
+}
+
+/* Definitions come before structure, whatever their order in the file. */
+static void load_pages(struct trace *t, uint32_t type)
+{
+	for (uint32_t i = 0; i < t->n_page; i++) {
+		struct errbuf why = {{0}};
+		struct trace_page hdr;
+		uint8_t *raw;
+		int rv = 0;
+
+		if (t->page[i].type != type)
+			continue;
+		raw = page_data(t, &t->page[i], &hdr, &why);
+		if (!raw) {
+			note_damage(t, i, why.text);
+			continue;
+		}
+		if (type == TPAGE_JOB) {
+			split_job(t, raw, hdr.raw_len);
+			continue;
+		}
+		if (t->page[i].rank >= t->n_ranks)
+			rv = err_set(&why, "no such rank");
+		else if (type == TPAGE_DEFS)
+			rv = load_defs(t, raw, hdr.raw_len, t->page[i].rank, &why);
+		else
+			rv = load_struct(t, raw, hdr.raw_len, t->page[i].rank, &why);
+		if (rv < 0)
+			note_damage(t, i, why.text);
+		free(raw);
+	}
+}
+
+static void settle_ranks(struct trace *t)
+{
+	for (uint32_t r = 0; r < t->n_ranks; r++) {
+		struct trace_rank *k = &t->rank[r];
+		double ticks;
+
+		k->present = k->defs.n_comm && k->events.body;
+		if (!k->present) {
+			char why[64];
+
+			folded_free(&k->events);
+			snprintf(why, sizeof(why), "rank %u is missing", r);
+			note_damage(t, UINT32_MAX, why);
+			continue;
+		}
+		ticks = (double)k->defs.proc.end_ticks - k->defs.proc.overhead_ticks * (double)k->events.length;
+		k->wall_ns = (ticks > 0 ? ticks : 0) * k->defs.proc.ns_per_tick;
+		if (!k->defs.proc.finalized)
+			t->partial = true;
+	}
+}
+
+/* ---- opening ---- */
+
+static int map_file(struct trace *t, const char *path, struct errbuf *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	void *p;
+
+	if (fd < 0)
+		return err_set(err, "%s: cannot open: %s", path, strerror(errno));
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return err_set(err, "%s: is not a regular file", path);
+	}
+	t->size = (uint64_t)st.st_size;
+	if (t->size < TRACE_FILE_HEADER) {
+		close(fd);
+		return err_set(err, "%s: is not a Precedent trace (%s)", path,
+			       t->size ? "too short" : "the file is empty");
+	}
+	p = mmap(NULL, t->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (p == MAP_FAILED)
+		return err_set(err, "%s: cannot map: %s", path, strerror(errno));
+	t->map = p;
+	return 0;
+}
+
+static int read_file_header(struct trace *t, const char *path, struct errbuf *err)
+{
+	struct rdbuf r = {.data = t->map, .len = TRACE_FILE_HEADER, .pos = 8};
+	uint32_t version;
+
+	if (memcmp(t->map, TRACE_FILE_MAGIC, 8))
+		return err_set(err, "%s: is not a Precedent trace (see precedent-trace(5))", path);
+	version = rdbuf_u32(&r);
+	if (version > TRACE_VERSION)
+		return err_set(err, "%s: trace format %u is newer than this program (format %d): update Precedent",
+			       path, version, TRACE_VERSION);
+	rdbuf_u32(&r);
+	t->n_ranks = rdbuf_u32(&r);
+	r.pos = TRACE_FILE_HEADER - 8;
+	if (rdbuf_u64(&r) != XXH3_64bits(t->map, TRACE_FILE_HEADER - 8))
+		return err_set(err, "%s: the file header is damaged: the trace cannot be read", path);
+	if (!t->n_ranks || t->n_ranks > TRACE_MAX_RANKS)
+		return err_set(err, "%s: claims %u ranks", path, t->n_ranks);
+	/* A rank takes two pages at least: so the table is bounded by the size of the file. */
+	if (t->n_ranks > t->size / TRACE_PAGE_HEADER)
+		return err_set(err, "%s: claims %u ranks but is only %llu bytes long", path, t->n_ranks,
+			       (unsigned long long)t->size);
+	t->rank = calloc(t->n_ranks, sizeof(*t->rank));
+	return t->rank ? 0 : err_set(err, "%s: no memory", path);
+}
+
+struct trace *trace_open(const char *path, struct errbuf *err)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+	struct errbuf why = {{0}};
+	uint32_t present = 0;
+
+	if (!t) {
+		err_set(err, "%s: no memory", path);
+		return NULL;
+	}
+	if (map_file(t, path, err) < 0 || read_file_header(t, path, err) < 0)
+		goto fail;
+	if (read_index(t, &why) < 0) {
+		note_damage(t, UINT32_MAX, why.text);
+		t->n_page = 0;
+		t->partial = true;
+		if (scan_pages(t) < 0) {
+			err_set(err, "%s: no memory", path);
+			goto fail;
+		}
+	}
+	load_pages(t, TPAGE_JOB);
+	load_pages(t, TPAGE_DEFS);
+	load_pages(t, TPAGE_STRUCT);
+	settle_ranks(t);
+	for (uint32_t r = 0; r < t->n_ranks; r++)
+		present += t->rank[r].present;
+	if (!present) {
+		err_set(err, "%s: no rank can be read (%s)", path, t->n_damage ? t->damage[0] : "no pages");
+		goto fail;
+	}
+	return t;
+fail:
+	trace_close(t);
+	return NULL;
+}
+
+void trace_close(struct trace *t)
+{
+	if (!t)
+		return;
+	for (uint32_t r = 0; t->rank && r < t->n_ranks; r++) {
+		trace_defs_free(&t->rank[r].defs);
+		folded_free(&t->rank[r].events);
+	}
+	for (uint32_t i = 0; i < t->n_damage; i++)
+		free(t->damage[i]);
+	if (t->map)
+		munmap((void *)t->map, t->size);
+	free(t->rank);
+	free(t->page);
+	free(t->job);
+	free(t);
+}
+
+uint32_t trace_n_ranks(const struct trace *t)
+{
+	return t->n_ranks;
+}
+
+const struct trace_rank *trace_get_rank(const struct trace *t, uint32_t rank)
+{
+	return rank < t->n_ranks ? &t->rank[rank] : NULL;
+}
+
+bool trace_is_partial(const struct trace *t)
+{
+	return t->partial;
+}
+
+const char *trace_job_get(const struct trace *t, const char *key)
+{
+	for (uint32_t i = 0; i < t->n_key; i++)
+		if (!strcmp(t->key[i], key))
+			return t->value[i];
+	return NULL;
+}
+
+uint32_t trace_n_damage(const struct trace *t)
+{
+	return t->n_damage;
+}
+
+const char *trace_damage(const struct trace *t, uint32_t i)
+{
+	return i < t->n_damage ? t->damage[i] : NULL;
+}
+
+uint64_t trace_file_size(const struct trace *t)
+{
+	return t->size;
+}
+
+/* ---- events with times ---- */
+
+struct trace_iter {
+	const struct trace *t;
+	const struct trace_rank *k;
+	uint32_t rank;
+	struct folded_iter fi;
+	uint64_t event;      /* index of the next event */
+	uint32_t next_page;  /* where to look for its times */
+	uint8_t *raw;
+	struct rdbuf times;
+	uint64_t times_end;  /* first event that `times` does not cover */
+	double overhead;
+};
+
+struct trace_iter *trace_iter_create(const struct trace *t, uint32_t rank, struct errbuf *err)
+{
+	struct trace_iter *it;
+
+	if (rank >= t->n_ranks || !t->rank[rank].present) {
+		err_set(err, "rank %u is not in the trace", rank);
+		return NULL;
+	}
+	it = calloc(1, sizeof(*it));
+	if (!it) {
+		err_set(err, "no memory");
+		return NULL;
+	}
+	it->t = t;
+	it->rank = rank;
+	it->k = &t->rank[rank];
+	it->overhead = it->k->defs.proc.overhead_ticks;
+	folded_begin(&it->fi, &it->k->events);
+	return it;
+}
+
+/* Load the times page that covers the next event; without one the event has no times. */
+static void load_times(struct trace_iter *it)
+{
+	const struct trace *t = it->t;
+
+	for (; it->next_page < t->n_page; it->next_page++) {
+		const struct trace_page *p = &t->page[it->next_page];
+		struct errbuf why;
+		struct trace_page hdr;
+
+		if (p->type != TPAGE_TIMES || p->rank != it->rank || !p->n)
+			continue;
+		if (p->first > it->event)
+			return; /* a gap: an earlier page is missing */
+		if (it->event - p->first >= p->n)
+			continue;
+		if (p->first != it->event)
+			return;
+		free(it->raw);
+		it->raw = page_data(t, p, &hdr, &why);
+		if (!it->raw) {
+			it->times_end = 0;
+			return;
+		}
+		it->times = (struct rdbuf){.data = it->raw, .len = hdr.raw_len};
+		it->times_end = p->first + p->n;
+		it->next_page++;
+		return;
+	}
+}
+
+int trace_iter_next(struct trace_iter *it, struct trace_event *ev, bool *times_known)
+{
+	double ns = it->k->defs.proc.ns_per_tick;
+
+	*ev = (struct trace_event){0};
+	if (times_known)
+		*times_known = false;
+	if (!folded_next(&it->fi, &ev->sym))
+		return 0;
+	if (it->event >= it->times_end)
+		load_times(it);
+	if (it->event < it->times_end) {
+		double gap = (double)rdbuf_uv(&it->times) - (it->event ? it->overhead : 0);
+		uint64_t dur = rdbuf_uv(&it->times);
+
+		if (!it->times.failed) {
+			ev->gap_ns = gap > 0 ? (uint64_t)(gap * ns) : 0;
+			ev->dur_ns = (uint64_t)((double)dur * ns);
+			if (times_known)
+				*times_known = true;
+		}
+	}
+	it->event++;
+	return 1;
+}
+
+void trace_iter_destroy(struct trace_iter *it)
+{
+	if (!it)
+		return;
+	free(it->raw);
+	free(it);
+}
