@@ -15,6 +15,7 @@
 #define FOLD_TRIES   16
 #define PREV_SLOTS   65536u /* where an item was last seen on the stack; power of two */
 #define STACK_CAP    (1u << 20)
+#define POWERS       1024u      /* powers of the prefix hash's base that are held */
 #define NONE         UINT32_MAX
 
 struct entry {
@@ -41,6 +42,7 @@ struct fold {
 	uint64_t n_done;
 	uint64_t length, hash;
 	bool failed;
+	uint64_t power[POWERS];
 };
 
 static uint64_t mix(uint64_t x)
@@ -68,9 +70,12 @@ static uint64_t prefix_at(const struct fold *f, uint32_t n)
 	return n ? f->st[n - 1].prefix : 0;
 }
 
-static uint64_t power(unsigned e)
+static uint64_t power(const struct fold *f, unsigned e)
 {
 	uint64_t r = 1, b = PREFIX_BASE;
+
+	if (e < POWERS)
+		return f->power[e];
 
 	for (; e; e >>= 1, b *= b)
 		if (e & 1)
@@ -90,6 +95,9 @@ struct fold *fold_create(void)
 	if (!f)
 		return NULL;
 	memset(f->prev, 0xff, sizeof(f->prev));
+	f->power[0] = 1;
+	for (unsigned i = 1; i < POWERS; i++)
+		f->power[i] = f->power[i - 1] * PREFIX_BASE;
 	f->n_slot = 1024;
 	f->slot = calloc(f->n_slot, sizeof(*f->slot));
 	f->cap_body = 256;
@@ -278,7 +286,7 @@ static bool fold_window(struct fold *f)
 			break;
 		if (!item_eq(&f->st[j].it, &f->st[top].it))
 			continue;
-		pw = power(p);
+		pw = power(f, p);
 		if (window(f, f->n - p, f->n, pw) != window(f, f->n - 2 * p, f->n - p, pw))
 			continue;
 		while (k < p && item_eq(&f->st[top - k].it, &f->st[j - k].it))
