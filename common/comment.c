@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The admin_comment that Precedent writes: see comment.h. */
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/comment.h"
+#include "common/duration.h"
+
+#define COMMENT_START "precedent:1 "
+
+static const char *const act_names[] = {
+	[ACT_NONE] = "none",	   [ACT_TRACE] = "trace", [ACT_PREDICT] = "predict",
+	[ACT_OBSERVE] = "observe", [ACT_PROBE] = "probe",
+};
+
+const char *act_name(enum job_act act)
+{
+	return (unsigned)act < sizeof(act_names) / sizeof(act_names[0]) ? act_names[act] : "none";
+}
+
+void comment_init(struct job_comment *c)
+{
+	*c = (struct job_comment){
+		.act = ACT_NONE,
+		.mode = MODE_OBSERVE,
+		.user_limit_min = DURATION_UNSET,
+		.limit_min = DURATION_UNSET,
+	};
+}
+
+/* Append; *len stays beyond size once the text did not fit. */
+static void __attribute__((format(printf, 4, 5)))
+append(char *buf, size_t size, size_t *len, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (*len >= size)
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(buf + *len, size - *len, fmt, ap);
+	va_end(ap);
+	*len = n < 0 ? size : *len + (size_t)n;
+}
+
+static void append_minutes(char *buf, size_t size, size_t *len, const char *name, uint32_t minutes)
+{
+	if (minutes == DURATION_UNSET)
+		append(buf, size, len, " %s=-", name);
+	else if (minutes == DURATION_UNLIMITED)
+		append(buf, size, len, " %s=unlimited", name);
+	else
+		append(buf, size, len, " %s=%u", name, minutes);
+}
+
+int comment_format(const struct job_comment *c, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	append(buf, size, &len, COMMENT_START "act=%s mode=%s", act_name(c->act), mode_name(c->mode));
+	if (c->key[0])
+		append(buf, size, &len, " key=%s", c->key);
+	if (c->family[0])
+		append(buf, size, &len, " family=%s", c->family);
+	if (c->act != ACT_PROBE) {
+		append_minutes(buf, size, &len, "user_limit", c->user_limit_min);
+		append_minutes(buf, size, &len, "limit", c->limit_min);
+	}
+	if (c->candidate[0])
+		append(buf, size, &len, " cand=%s", c->candidate);
+	if (c->pred_s > 0)
+		append(buf, size, &len, " pred=%.0f lo=%.0f hi=%.0f", fmax(c->pred_s, 1), c->lo_s, ceil(c->hi_s));
+	if (len >= size) {
+		if (size)
+			buf[0] = '\0';
+		return -1;
+	}
+	return (int)len;
+}
+
+static int parse_minutes(const char *v, uint32_t *out)
+{
+	char *end;
+	unsigned long n;
+
+	if (!strcmp(v, "-")) {
+		*out = DURATION_UNSET;
+		return 0;
+	}
+	if (!strcmp(v, "unlimited")) {
+		*out = DURATION_UNLIMITED;
+		return 0;
+	}
+	if (!isdigit((unsigned char)*v))
+		return -1;
+	n = strtoul(v, &end, 10);
+	if (*end || n >= DURATION_UNSET)
+		return -1;
+	*out = (uint32_t)n;
+	return 0;
+}
+
+static int parse_seconds(const char *v, double *out)
+{
+	char *end;
+	unsigned long long n;
+
+	if (!isdigit((unsigned char)*v) || strlen(v) > 15)
+		return -1;
+	n = strtoull(v, &end, 10);
+	if (*end)
+		return -1;
+	*out = (double)n;
+	return 0;
+}
+
+static int parse_key(const char *v, char out[IDENTITY_KEY_LEN + 1])
+{
+	if (!identity_key_valid(v))
+		return -1;
+	memcpy(out, v, IDENTITY_KEY_LEN + 1);
+	return 0;
+}
+
+static int parse_act(const char *v, enum job_act *act)
+{
+	for (unsigned i = 0; i < sizeof(act_names) / sizeof(act_names[0]); i++) {
+		if (!strcmp(v, act_names[i])) {
+			*act = (enum job_act)i;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+/* A field that this version does not know is passed over: a later one may add some. */
+static int parse_field(const char *name, const char *v, struct job_comment *c)
+{
+	if (!strcmp(name, "act"))
+		return parse_act(v, &c->act);
+	if (!strcmp(name, "mode"))
+		return mode_parse(v, &c->mode);
+	if (!strcmp(name, "key"))
+		return parse_key(v, c->key);
+	if (!strcmp(name, "family"))
+		return parse_key(v, c->family);
+	if (!strcmp(name, "user_limit"))
+		return parse_minutes(v, &c->user_limit_min);
+	if (!strcmp(name, "limit"))
+		return parse_minutes(v, &c->limit_min);
+	if (!strcmp(name, "pred"))
+		return parse_seconds(v, &c->pred_s);
+	if (!strcmp(name, "lo"))
+		return parse_seconds(v, &c->lo_s);
+	if (!strcmp(name, "hi"))
+		return parse_seconds(v, &c->hi_s);
+	if (!strcmp(name, "cand"))
+		return snprintf(c->candidate, sizeof(c->candidate), "%s", v) < (int)sizeof(c->candidate) ? 0 : -1;
+	return 0;
+}
+
+/* The last occurrence that stands at the start or behind " | ": ours is appended, earlier text is not ours. */
+static const char *find_start(const char *text)
+{
+	const char *found = NULL;
+
+	for (const char *p = text; (p = strstr(p, COMMENT_START)); p++) {
+		if (p == text || (p - text >= 3 && !strncmp(p - 3, " | ", 3)))
+			found = p;
+	}
+	return found;
+}
+
+int comment_parse(const char *text, struct job_comment *c)
+{
+	const char *p = text ? find_start(text) : NULL;
+	char field[CONF_CANDIDATE_MAX + 16];
+
+	comment_init(c);
+	if (!p)
+		return -1;
+	p += strlen(COMMENT_START);
+	while (*p && *p != '|' && *p != '\n') {
+		size_t n = strcspn(p, " \n");
+		char *eq;
+
+		if (n >= sizeof(field))
+			goto bad;
+		memcpy(field, p, n);
+		field[n] = '\0';
+		eq = strchr(field, '=');
+		if (n && !eq)
+			goto bad;
+		if (n) {
+			*eq = '\0';
+			if (parse_field(field, eq + 1, c) < 0)
+				goto bad;
+		}
+		p += n;
+		p += strspn(p, " ");
+	}
+	if (c->act == ACT_NONE)
+		goto bad;
+	return 0;
+bad:
+	comment_init(c);
+	return -1;
+}

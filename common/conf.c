@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* precedent.conf: see conf.h. One table of keys, one parser per kind of value. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/conf.h"
+#include "common/duration.h"
+
+#ifndef PRECEDENT_PREFIX
+#define PRECEDENT_PREFIX "/usr/local"
+#endif
+
+#define PARTITION_MODE "PartitionMode."
+#define DAY_S	       86400
+
+static const char *const mode_names[] = {
+	[MODE_OFF] = "off", [MODE_OBSERVE] = "observe", [MODE_LIMIT] = "limit", [MODE_PLACE] = "place"};
+
+const char *mode_name(enum precedent_mode mode)
+{
+	return (unsigned)mode <= MODE_PLACE ? mode_names[mode] : "observe";
+}
+
+int mode_parse(const char *text, enum precedent_mode *mode)
+{
+	for (int i = MODE_OFF; text && i <= MODE_PLACE; i++) {
+		if (!strcasecmp(text, mode_names[i])) {
+			*mode = (enum precedent_mode)i;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+/* A name for Slurm (partition, account): printable, no blanks, none of the characters that mean something in lists. */
+static int copy_name(char *out, size_t size, const char *text, size_t len, const char *what, struct errbuf *err)
+{
+	if (!len)
+		return err_set(err, "%s is empty", what);
+	if (len >= size)
+		return err_set(err, "%s '%.40s...' is longer than %zu bytes", what, text, size - 1);
+	for (size_t i = 0; i < len; i++) {
+		if (!isgraph((unsigned char)text[i]) || strchr(",='\"\\`$", text[i]))
+			return err_set(err, "%s '%.*s' has a character that does not belong there", what, (int)len, text);
+	}
+	memcpy(out, text, len);
+	out[len] = '\0';
+	return 0;
+}
+
+static int parse_mode(const char *v, enum precedent_mode *mode, struct errbuf *err)
+{
+	if (mode_parse(v, mode) < 0 || *mode == MODE_OFF)
+		return err_set(err, "'%.40s' is not a mode: write observe, limit or place", v);
+	return 0;
+}
+
+static int set_mode(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return parse_mode(v, &c->mode, err);
+}
+
+static int set_partition_mode(struct precedent_conf *c, const char *partition, const char *v, struct errbuf *err)
+{
+	struct conf_partition_mode *pm;
+
+	for (size_t i = 0; i < c->n_partition_modes; i++) {
+		if (!strcmp(c->partition_modes[i].partition, partition))
+			return err_set(err, "is given twice: keep one");
+	}
+	if (c->n_partition_modes == CONF_PARTITIONS_MAX)
+		return err_set(err, "more than %d partitions have a mode of their own", CONF_PARTITIONS_MAX);
+	pm = &c->partition_modes[c->n_partition_modes];
+	if (copy_name(pm->partition, sizeof(pm->partition), partition, strlen(partition), "partition", err) < 0 ||
+	    parse_mode(v, &pm->mode, err) < 0)
+		return -1;
+	c->n_partition_modes++;
+	return 0;
+}
+
+static int add_candidate(struct precedent_conf *c, const char *text, size_t len, struct errbuf *err)
+{
+	struct conf_candidate *k = &c->candidates[c->n_candidates];
+	const char *colon = memchr(text, ':', len);
+	size_t plen = colon ? (size_t)(colon - text) : len;
+
+	if (c->n_candidates == CONF_CANDIDATES_MAX)
+		return err_set(err, "more than %d candidates", CONF_CANDIDATES_MAX);
+	*k = (struct conf_candidate){0};
+	if (copy_name(k->name, sizeof(k->name), text, len, "candidate", err) < 0 ||
+	    copy_name(k->partition, sizeof(k->partition), text, plen, "partition", err) < 0)
+		return -1;
+	if (colon && copy_name(k->constraint, sizeof(k->constraint), colon + 1, len - plen - 1, "constraint", err) < 0)
+		return -1;
+	if (conf_candidate_find(c, k->name))
+		return err_set(err, "candidate '%s' is given twice", k->name);
+	c->n_candidates++;
+	return 0;
+}
+
+static int set_candidates(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	while (*v) {
+		size_t n = strcspn(v, ",");
+		size_t lead = strspn(v, " \t");
+		size_t len = n;
+
+		while (len > lead && isspace((unsigned char)v[len - 1]))
+			len--;
+		if (lead >= len)
+			return err_set(err, "there is an empty name in the list");
+		if (add_candidate(c, v + lead, len - lead, err) < 0)
+			return -1;
+		v += n;
+		v += *v == ',';
+	}
+	return 0;
+}
+
+static int set_margin(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return duration_parse_share(v, 10, &c->margin, err);
+}
+
+static int set_probe_budget(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return duration_parse_share(v, 1, &c->probe_budget, err);
+}
+
+static int parse_uint(const char *v, unsigned long min, unsigned long max, unsigned long *out, struct errbuf *err)
+{
+	char *end;
+
+	errno = 0;
+	*out = isdigit((unsigned char)*v) ? strtoul(v, &end, 10) : max;
+	if (!isdigit((unsigned char)*v) || *end || errno || *out < min || *out > max)
+		return err_set(err, "'%.40s' is not a whole number between %lu and %lu", v, min, max);
+	return 0;
+}
+
+static int set_min_limit(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	if (duration_parse_minutes(v, &c->min_limit_min, err) < 0)
+		return -1;
+	if (!c->min_limit_min || c->min_limit_min == DURATION_UNLIMITED)
+		return err_set(err, "'%.40s' is no limit: write one minute or more", v);
+	return 0;
+}
+
+static int set_probe_seconds(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	char *end = NULL;
+	double s = isdigit((unsigned char)*v) ? strtod(v, &end) : 0;
+
+	if (!end || *end || strpbrk(v, "xX") || !(s >= 0.1 && s <= 3600))
+		return err_set(err, "'%.40s' is not a number of seconds between 0.1 and 3600", v);
+	c->probe_seconds = s;
+	return 0;
+}
+
+static int set_seconds(const char *v, uint64_t min, uint64_t max, uint64_t *out, struct errbuf *err)
+{
+	uint64_t s;
+
+	if (duration_parse_span(v, &s, err) < 0)
+		return -1;
+	if (s < min || s > max)
+		return err_set(err, "'%.40s' is not between %llu and %llu seconds", v, (unsigned long long)min,
+			       (unsigned long long)max);
+	*out = s;
+	return 0;
+}
+
+static int set_retention(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return set_seconds(v, DAY_S, 36500ULL * DAY_S, &c->retention_s, err);
+}
+
+static int set_poll_interval(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	uint64_t s = 0;
+	int rv = set_seconds(v, 1, 3600, &s, err);
+
+	c->poll_interval_s = (uint32_t)s;
+	return rv;
+}
+
+static int set_heartbeat_timeout(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	uint64_t s = 0;
+	int rv = set_seconds(v, 1, DAY_S, &s, err);
+
+	c->heartbeat_timeout_s = (uint32_t)s;
+	return rv;
+}
+
+static int set_listen_port(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	unsigned long port = 0;
+	int rv = parse_uint(v, 1, 65535, &port, err);
+
+	c->listen_port = (uint16_t)port;
+	return rv;
+}
+
+static int replace(char **field, const char *v, struct errbuf *err)
+{
+	char *copy = strdup(v);
+
+	if (!copy)
+		return err_set(err, "out of memory");
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+static int set_dir(char **field, const char *v, struct errbuf *err)
+{
+	size_t n = strlen(v);
+	char tmp[4096];
+
+	if (v[0] != '/')
+		return err_set(err, "'%.200s' is not an absolute path", v);
+	if (n >= 2048)
+		return err_set(err, "the path is longer than 2047 bytes");
+	while (n > 1 && v[n - 1] == '/')
+		n--;
+	snprintf(tmp, sizeof(tmp), "%.*s", (int)n, v);
+	return replace(field, tmp, err);
+}
+
+static int set_spool_dir(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return set_dir(&c->spool_dir, v, err);
+}
+
+static int set_state_dir(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return set_dir(&c->state_dir, v, err);
+}
+
+static int set_install_dir(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return set_dir(&c->install_dir, v, err);
+}
+
+static int set_optional_name(char **field, const char *v, const char *what, struct errbuf *err)
+{
+	char name[CONF_NAME_MAX];
+
+	if (*v && copy_name(name, sizeof(name), v, strlen(v), what, err) < 0)
+		return -1;
+	return replace(field, v, err);
+}
+
+static int set_probe_account(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return set_optional_name(&c->probe_account, v, "account", err);
+}
+
+static int set_probe_qos(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return set_optional_name(&c->probe_qos, v, "QOS", err);
+}
+
+static int set_listen_host(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	char name[256];
+
+	if (copy_name(name, sizeof(name), v, strlen(v), "host", err) < 0)
+		return -1;
+	return replace(&c->listen_host, v, err);
+}
+
+static const struct conf_key {
+	const char *name;
+	int (*set)(struct precedent_conf *c, const char *value, struct errbuf *err);
+} keys[] = {
+	{"Mode", set_mode},
+	{"Candidates", set_candidates},
+	{"Margin", set_margin},
+	{"MinLimit", set_min_limit},
+	{"ProbeBudget", set_probe_budget},
+	{"ProbeSeconds", set_probe_seconds},
+	{"ProbeAccount", set_probe_account},
+	{"ProbeQos", set_probe_qos},
+	{"SpoolDir", set_spool_dir},
+	{"StateDir", set_state_dir},
+	{"Retention", set_retention},
+	{"PollInterval", set_poll_interval},
+	{"HeartbeatTimeout", set_heartbeat_timeout},
+	{"ListenPort", set_listen_port},
+	{"ListenHost", set_listen_host},
+	{"InstallDir", set_install_dir},
+};
+#define N_KEYS (sizeof(keys) / sizeof(keys[0]))
+
+static int set_defaults(struct precedent_conf *c, struct errbuf *err)
+{
+	*c = (struct precedent_conf){
+		.mode = MODE_OBSERVE,
+		.margin = 0.15,
+		.min_limit_min = 5,
+		.probe_budget = 0.01,
+		.probe_seconds = 5,
+		.retention_s = 90ULL * DAY_S,
+		.poll_interval_s = 10,
+		.heartbeat_timeout_s = 120,
+		.listen_port = 6833,
+	};
+	if (replace(&c->probe_account, "", err) < 0 || replace(&c->probe_qos, "", err) < 0 ||
+	    replace(&c->spool_dir, "/var/spool/precedent", err) < 0 ||
+	    replace(&c->state_dir, "/var/lib/precedent", err) < 0 ||
+	    replace(&c->listen_host, "localhost", err) < 0 || replace(&c->install_dir, PRECEDENT_PREFIX, err) < 0)
+		return -1;
+	return 0;
+}
+
+/* Cut the comment and the blanks around; returns the text within. A '#' inside a value needs a blank before to count. */
+static char *trim_line(char *line)
+{
+	char *end;
+
+	for (char *p = line; (p = strchr(p, '#')); p++) {
+		if (p == line || isspace((unsigned char)p[-1])) {
+			*p = '\0';
+			break;
+		}
+	}
+	line += strspn(line, " \t");
+	end = line + strlen(line);
+	while (end > line && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	return line;
+}
+
+static int set_key(struct precedent_conf *c, const char *name, const char *value, unsigned *seen, struct errbuf *err)
+{
+	if (!strncasecmp(name, PARTITION_MODE, strlen(PARTITION_MODE))) {
+		if (set_partition_mode(c, name + strlen(PARTITION_MODE), value, err) < 0)
+			return err_prefix(err, "%.100s", name);
+		return 0;
+	}
+	for (size_t i = 0; i < N_KEYS; i++) {
+		if (strcasecmp(name, keys[i].name))
+			continue;
+		if (*seen & 1u << i)
+			return err_set(err, "%s is given twice: keep one", keys[i].name);
+		*seen |= 1u << i;
+		if (keys[i].set(c, value, err) < 0)
+			return err_prefix(err, "%s", keys[i].name);
+		return 0;
+	}
+	return err_set(err, "unknown key '%.60s': correct or remove it, the keys are in precedent.conf(5)", name);
+}
+
+static int parse_line(struct precedent_conf *c, char *line, unsigned *seen, struct errbuf *err)
+{
+	char *text = trim_line(line);
+	char *eq;
+
+	if (!*text)
+		return 0;
+	eq = strchr(text, '=');
+	if (!eq || eq == text)
+		return err_set(err, "'%.60s' is not key=value", text);
+	*eq = '\0';
+	return set_key(c, trim_line(text), trim_line(eq + 1), seen, err);
+}
+
+static int read_lines(struct precedent_conf *c, FILE *f, const char *path, struct errbuf *err)
+{
+	unsigned seen = 0, number = 0;
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+	int rv = -1;
+
+	errno = 0;
+	while ((n = getline(&line, &cap, f)) >= 0) {
+		number++;
+		if (memchr(line, '\0', (size_t)n)) {
+			err_set(err, "%s:%u: not a text file", path, number);
+			goto out;
+		}
+		if (parse_line(c, line, &seen, err) < 0) {
+			err_prefix(err, "%s:%u", path, number);
+			goto out;
+		}
+	}
+	if (ferror(f)) {
+		err_set(err, "%s: cannot read: %s", path, strerror(errno));
+		goto out;
+	}
+	rv = 0;
+out:
+	free(line);
+	return rv;
+}
+
+static int finish(struct precedent_conf *c, struct errbuf *err)
+{
+	if (c->heartbeat_timeout_s < 2 * c->poll_interval_s)
+		return err_set(err, "%s: HeartbeatTimeout (%u s) must be at least twice PollInterval (%u s)",
+			       c->file ? c->file : "defaults", c->heartbeat_timeout_s, c->poll_interval_s);
+	if (asprintf(&c->store_file, "%s/precedent.db", c->state_dir) < 0) {
+		c->store_file = NULL;
+		return err_set(err, "out of memory");
+	}
+	return 0;
+}
+
+const char *conf_path(const char *path)
+{
+	const char *env = getenv("PRECEDENT_CONF");
+
+	if (path)
+		return path;
+	return env && *env ? env : CONF_DEFAULT_FILE;
+}
+
+int conf_load(const char *path, struct precedent_conf *conf, struct errbuf *err)
+{
+	const char *name = conf_path(path);
+	FILE *f = NULL;
+
+	if (set_defaults(conf, err) < 0)
+		goto fail;
+	f = fopen(name, "re");
+	if (!f && (errno != ENOENT || strcmp(name, CONF_DEFAULT_FILE) || path)) {
+		err_set(err, "%s: cannot open: %s", name, strerror(errno));
+		goto fail;
+	}
+	if (f && (replace(&conf->file, name, err) < 0 || read_lines(conf, f, name, err) < 0))
+		goto fail;
+	if (finish(conf, err) < 0)
+		goto fail;
+	if (f)
+		fclose(f);
+	return 0;
+fail:
+	if (f)
+		fclose(f);
+	conf_free(conf);
+	return -1;
+}
+
+void conf_free(struct precedent_conf *c)
+{
+	free(c->file);
+	free(c->probe_account);
+	free(c->probe_qos);
+	free(c->spool_dir);
+	free(c->state_dir);
+	free(c->store_file);
+	free(c->listen_host);
+	free(c->install_dir);
+	*c = (struct precedent_conf){0};
+}
+
+enum precedent_mode conf_mode_for(const struct precedent_conf *c, const char *partition)
+{
+	for (size_t i = 0; partition && i < c->n_partition_modes; i++) {
+		if (!strcmp(c->partition_modes[i].partition, partition))
+			return c->partition_modes[i].mode;
+	}
+	return c->mode;
+}
+
+const struct conf_candidate *conf_candidate_find(const struct precedent_conf *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_candidates; i++) {
+		if (!strcmp(c->candidates[i].name, name))
+			return &c->candidates[i];
+	}
+	return NULL;
+}
+
+const struct conf_candidate *conf_candidate_match(const struct precedent_conf *c, const char *partition,
+						  const char *features)
+{
+	const struct conf_candidate *plain = NULL;
+	const char *want = features ? features : "";
+
+	for (size_t i = 0; partition && i < c->n_candidates; i++) {
+		const struct conf_candidate *k = &c->candidates[i];
+
+		if (strcmp(k->partition, partition))
+			continue;
+		if (!strcmp(k->constraint, want))
+			return k;
+		if (!k->constraint[0])
+			plain = k;
+	}
+	return plain;
+}

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Exact and family key of a job: see identity.h. Fields go into two XXH3 states with their lengths, so that no two
+ * different jobs give the same bytes. The family state sees the same text with every numeric token replaced by one mark.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_STATIC_LINKING_ONLY
+#include <xxhash.h>
+
+#include "common/identity.h"
+
+#define NUMBER_MARK   "\001#"
+#define NUMBER_DIGITS 40 /* longer digit runs (hashes, dates run together) are cut for the value, not for the key */
+#define HEREDOCS_MAX  8
+#define HEREDOC_WORD  64
+
+struct hasher {
+	XXH3_state_t exact, family;
+	struct identity *id;
+};
+
+static void hash_length(XXH3_state_t *state, uint64_t n)
+{
+	uint8_t b[8];
+
+	for (int i = 0; i < 8; i++)
+		b[i] = (uint8_t)(n >> (8 * i));
+	XXH3_128bits_update(state, b, sizeof(b));
+}
+
+static void hash_both(struct hasher *h, const void *p, size_t n)
+{
+	hash_length(&h->exact, n);
+	XXH3_128bits_update(&h->exact, p, n);
+	hash_length(&h->family, n);
+	XXH3_128bits_update(&h->family, p, n);
+}
+
+static void hash_number(struct hasher *h, uint64_t n)
+{
+	hash_length(&h->exact, n);
+	hash_length(&h->family, n);
+}
+
+/*
+ * May a number start at text[i]? Not inside a word ("lib64", "a1b"), but behind a short option ("-n100").
+ */
+static bool number_may_start(const char *text, size_t i)
+{
+	unsigned char before = i ? (unsigned char)text[i - 1] : ' ';
+
+	if (!isalnum(before) && before != '_')
+		return true;
+	return i >= 2 && isalpha(before) && text[i - 2] == '-' && (i == 2 || isspace((unsigned char)text[i - 3]));
+}
+
+static size_t digits_at(const char *text, size_t i, size_t len)
+{
+	size_t n = 0;
+
+	while (i + n < len && isdigit((unsigned char)text[i + n]))
+		n++;
+	return n;
+}
+
+/* Length of the number at text[i], a digit: integer, decimal, with exponent. */
+static size_t number_length(const char *text, size_t i, size_t len)
+{
+	size_t n = digits_at(text, i, len), m;
+
+	if (i + n + 1 < len && text[i + n] == '.' && (m = digits_at(text, i + n + 1, len)))
+		n += 1 + m;
+	if (i + n + 1 < len && (text[i + n] == 'e' || text[i + n] == 'E')) {
+		size_t e = i + n + 1;
+
+		if (text[e] == '-' || text[e] == '+')
+			e++;
+		m = digits_at(text, e, len);
+		if (m && (e + m == len || !isalnum((unsigned char)text[e + m])))
+			n = e + m - i;
+	}
+	return n;
+}
+
+static void keep_variable(struct identity *id, const char *text, size_t n)
+{
+	char number[NUMBER_DIGITS + 1];
+
+	if (id->n_vars == IDENTITY_VARS_MAX)
+		return;
+	if (n > NUMBER_DIGITS)
+		n = NUMBER_DIGITS;
+	memcpy(number, text, n);
+	number[n] = '\0';
+	id->vars[id->n_vars++] = strtod(number, NULL);
+}
+
+/* text into the family state with its numbers taken out. */
+static void hash_family_text(struct hasher *h, const char *text, size_t len, bool variables)
+{
+	size_t done = 0, i = 0;
+
+	while (i < len) {
+		size_t n;
+
+		if (!isdigit((unsigned char)text[i])) {
+			i++;
+			continue;
+		}
+		if (!number_may_start(text, i)) {
+			i += digits_at(text, i, len);
+			continue;
+		}
+		n = number_length(text, i, len);
+		XXH3_128bits_update(&h->family, text + done, i - done);
+		XXH3_128bits_update(&h->family, NUMBER_MARK, sizeof(NUMBER_MARK) - 1);
+		if (variables)
+			keep_variable(h->id, text + i, n);
+		i += n;
+		done = i;
+	}
+	XXH3_128bits_update(&h->family, text + done, len - done);
+}
+
+static void hash_text(struct hasher *h, const char *text, size_t len, bool variables)
+{
+	hash_length(&h->exact, len);
+	XXH3_128bits_update(&h->exact, text, len);
+	hash_family_text(h, text, len, variables);
+	XXH3_128bits_update(&h->family, "", 1);
+}
+
+/* ---- the script ---- */
+
+/* What the lines so far left open. */
+struct shell {
+	char quote;     /* 0, '\'', '"', '`'; '$' for $'...' */
+	bool continued; /* the last line ended in a backslash */
+	unsigned n_heredocs, heredoc; /* found on a line; the one whose body is being read */
+	struct {
+		char word[HEREDOC_WORD];
+		size_t len;
+		bool tabs; /* <<- : leading tabs before the end word do not count */
+	} heredocs[HEREDOCS_MAX];
+	unsigned subst; /* "$( within a string, not closed on this line yet */
+	bool lost;      /* not understood: keep everything from here on */
+};
+
+static bool is_word_end(char c)
+{
+	return !c || isspace((unsigned char)c) || strchr(";&|<>()", c);
+}
+
+/* Behind "<<": note the word that ends the here-document. Returns the bytes taken. */
+static size_t heredoc_open(struct shell *sh, const char *text, size_t len)
+{
+	size_t i = 0, n = 0;
+	char *word;
+
+	if (sh->n_heredocs == HEREDOCS_MAX) {
+		sh->lost = true;
+		return 0;
+	}
+	sh->heredocs[sh->n_heredocs].tabs = len && text[0] == '-';
+	i += len && text[0] == '-';
+	while (i < len && (text[i] == ' ' || text[i] == '\t'))
+		i++;
+	word = sh->heredocs[sh->n_heredocs].word;
+	while (i < len && !is_word_end(text[i])) {
+		if (!strchr("'\"\\", text[i])) {
+			if (n == HEREDOC_WORD) {
+				sh->lost = true;
+				return i;
+			}
+			word[n++] = text[i];
+		}
+		i++;
+	}
+	if (n)
+		sh->heredocs[sh->n_heredocs++].len = n;
+	return i;
+}
+
+/* Is this line the end of the here-document that is open? */
+static bool heredoc_ends(const struct shell *sh, const char *line, size_t len)
+{
+	while (sh->heredocs[sh->heredoc].tabs && len && *line == '\t') {
+		line++;
+		len--;
+	}
+	return len == sh->heredocs[sh->heredoc].len && !memcmp(line, sh->heredocs[sh->heredoc].word, len);
+}
+
+/* Inside a string: returns the index behind the byte at i (two for an escaped one). */
+static size_t scan_quoted(struct shell *sh, const char *line, size_t i, size_t len)
+{
+	char close = sh->quote == '$' ? '\'' : sh->quote;
+	char next = i + 1 < len ? line[i + 1] : '\0';
+
+	if (line[i] == '\\' && sh->quote != '\'')
+		return i + 2 > len ? len : i + 2;
+	if (line[i] == close)
+		sh->quote = 0;
+	else if (sh->quote == '"' && line[i] == '$' && next == '(')
+		sh->subst++;
+	else if (line[i] == ')' && sh->subst)
+		sh->subst--;
+	else if (sh->quote == '"' && line[i] == '<' && next == '<')
+		sh->lost = true; /* a here-document within a string */
+	return i + 1;
+}
+
+static void open_quote(struct shell *sh, const char *line, size_t i)
+{
+	sh->quote = line[i];
+	if (line[i] == '\'' && i && line[i - 1] == '$')
+		sh->quote = '$';
+}
+
+/* Does a word start at line[i], so that '#' there starts a comment? */
+static bool word_starts(const struct shell *sh, const char *line, size_t i)
+{
+	if (!i)
+		return !sh->continued;
+	return isspace((unsigned char)line[i - 1]) || strchr(";&|", line[i - 1]);
+}
+
+/*
+ * Follow quotes and here-documents over one line of code. Returns where a comment starts that may go, or len. A comment
+ * behind a string on the same line stays, and so does all behind a substitution that spans lines within a string: nested
+ * quotes may deceive us, and a comment that is kept only costs another trace.
+ */
+static size_t scan_code(struct shell *sh, const char *line, size_t len)
+{
+	bool quoted = sh->quote != 0, escaped_end = false;
+	size_t i = 0, keep = len;
+
+	while (i < len) {
+		char c = line[i];
+
+		if (sh->quote) {
+			i = scan_quoted(sh, line, i, len);
+			continue;
+		}
+		if (c == '#' && word_starts(sh, line, i)) {
+			keep = quoted ? len : i;
+			break;
+		}
+		if (c == '\'' || c == '"' || c == '`') {
+			open_quote(sh, line, i);
+			quoted = true;
+		} else if (c == '\\') {
+			escaped_end = i + 1 == len;
+			i++;
+		} else if (c == ')' && sh->subst) {
+			sh->subst--;
+		} else if (c == '<' && i + 2 < len && line[i + 1] == '<') {
+			if (line[i + 2] == '<')
+				i += 2;
+			else
+				i += 1 + heredoc_open(sh, line + i + 2, len - i - 2);
+		}
+		i++;
+	}
+	sh->continued = escaped_end;
+	if (sh->subst)
+		sh->lost = true;
+	return keep;
+}
+
+static void emit_line(struct hasher *h, const char *line, size_t len)
+{
+	XXH3_128bits_update(&h->exact, line, len);
+	XXH3_128bits_update(&h->exact, "\n", 1);
+	hash_family_text(h, line, len, true);
+	XXH3_128bits_update(&h->family, "\n", 1);
+}
+
+static size_t trimmed(const char *line, size_t len)
+{
+	size_t n = len;
+
+	while (n && isspace((unsigned char)line[n - 1]))
+		n--;
+	return n && n < len && line[n - 1] == '\\' ? len : n;
+}
+
+static void normalise_line(struct hasher *h, struct shell *sh, const char *line, size_t len)
+{
+	bool joined = sh->continued || sh->quote;
+	size_t keep;
+
+	if (sh->lost) {
+		emit_line(h, line, len);
+		return;
+	}
+	if (sh->n_heredocs) {
+		if (heredoc_ends(sh, line, len) && ++sh->heredoc == sh->n_heredocs)
+			sh->n_heredocs = sh->heredoc = 0;
+		emit_line(h, line, len);
+		return;
+	}
+	keep = scan_code(sh, line, len);
+	/* A string that goes on over the line's end keeps its blanks. */
+	if (!sh->quote)
+		keep = trimmed(line, keep);
+	if (keep || joined)
+		emit_line(h, line, keep);
+}
+
+static size_t line_length(const char *text, size_t left)
+{
+	const char *nl = memchr(text, '\n', left);
+
+	return nl ? (size_t)(nl - text) : left;
+}
+
+/* sh, bash, dash, ksh, zsh: their quotes and here-documents are what scan_code knows. */
+static bool is_posix_shell(const char *line, size_t len)
+{
+	static const char *const shells[] = {"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"};
+	char copy[256], *save = NULL, *word;
+
+	if (len < 2 || line[0] != '#' || line[1] != '!')
+		return false;
+	if (len >= sizeof(copy))
+		return false;
+	memcpy(copy, line + 2, len - 2);
+	copy[len - 2] = '\0';
+	for (word = strtok_r(copy, " \t\r", &save); word; word = strtok_r(NULL, " \t\r", &save)) {
+		const char *base = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
+
+		if (!strcmp(base, "env") || word[0] == '-' || strchr(word, '='))
+			continue;
+		for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
+			if (!strcmp(base, shells[i]))
+				return true;
+		}
+		return false;
+	}
+	return false;
+}
+
+/* As Slurm reads a script: #SBATCH lines count until the first line that is neither comment nor blank. */
+static bool is_head_line(const char *line, size_t len, bool *sbatch)
+{
+	size_t i = 0;
+
+	*sbatch = len >= 7 && !memcmp(line, "#SBATCH", 7);
+	while (i < len && isspace((unsigned char)line[i]))
+		i++;
+	return i == len || line[i] == '#';
+}
+
+/* The next line of *text; *left counts what follows. */
+static const char *next_line(const char **text, size_t *left, size_t *len)
+{
+	const char *line = *text;
+
+	*len = line_length(line, *left);
+	*text += *len + (*len < *left);
+	*left -= *len + (*len < *left);
+	return line;
+}
+
+static void hash_shell_script(struct hasher *h, const char *text, size_t left)
+{
+	struct shell sh = {0};
+	const char *line;
+	size_t n;
+
+	while (left) {
+		line = next_line(&text, &left, &n);
+		normalise_line(h, &sh, line, n);
+	}
+}
+
+/* Not for a shell that we follow, or too long: less its #SBATCH head it goes in as it is. */
+static void hash_other_script(struct hasher *h, const char *text, size_t left)
+{
+	while (left) {
+		const char *rest = text, *line;
+		size_t rest_len = left, n;
+		bool sbatch;
+
+		line = next_line(&rest, &rest_len, &n);
+		if (!is_head_line(line, n, &sbatch))
+			break;
+		if (!sbatch)
+			emit_line(h, line, n);
+		text = rest;
+		left = rest_len;
+	}
+	if (left > IDENTITY_NORMALISE_MAX)
+		hash_both(h, text, left); /* without a look at its numbers */
+	else
+		hash_text(h, text, left, true);
+}
+
+static void hash_script(struct hasher *h, const char *text)
+{
+	size_t left = strlen(text), n;
+	bool shell = left <= IDENTITY_NORMALISE_MAX;
+	const char *line;
+
+	if (left >= 2 && text[0] == '#' && text[1] == '!') {
+		/* The shebang is a comment to the shell, and decides what the rest means. */
+		line = next_line(&text, &left, &n);
+		emit_line(h, line, trimmed(line, n));
+		shell = shell && is_posix_shell(line, n);
+	} else {
+		shell = false;
+	}
+	if (shell)
+		hash_shell_script(h, text, left);
+	else
+		hash_other_script(h, text, left);
+}
+
+/* ---- keys ---- */
+
+static void write_key(char out[IDENTITY_KEY_LEN + 1], XXH3_state_t *state)
+{
+	static const char hex[] = "0123456789abcdef";
+	XXH128_canonical_t c;
+
+	XXH128_canonicalFromHash(&c, XXH3_128bits_digest(state));
+	for (int i = 0; i < 16; i++) {
+		out[2 * i] = hex[c.digest[i] >> 4];
+		out[2 * i + 1] = hex[c.digest[i] & 15];
+	}
+	out[IDENTITY_KEY_LEN] = '\0';
+}
+
+static void hash_layout(struct hasher *h, const struct identity_layout *l)
+{
+	hash_number(h, l->nodes_min);
+	hash_number(h, l->nodes_max);
+	hash_number(h, l->tasks);
+	hash_number(h, l->tasks_per_node);
+	hash_number(h, l->cpus_per_task);
+	hash_number(h, l->cpus_min);
+}
+
+void identity_compute(const struct identity_input *in, struct identity *out)
+{
+	static const char version[] = "precedent-identity-1";
+	struct hasher h = {.id = out};
+	const char *dir = in->work_dir ? in->work_dir : "";
+
+	out->n_vars = 0;
+	out->key[0] = out->family[0] = '\0';
+	XXH3_128bits_reset(&h.exact);
+	XXH3_128bits_reset(&h.family);
+	hash_both(&h, version, sizeof(version));
+	hash_number(&h, in->uid);
+	hash_layout(&h, &in->layout);
+	hash_number(&h, in->n_args);
+	for (size_t i = 0; i < in->n_args; i++)
+		hash_text(&h, in->args[i], strlen(in->args[i]), true);
+	hash_script(&h, in->script ? in->script : "");
+	hash_number(&h, 0); /* the script's lines end here */
+	if (in->fingerprint && identity_fingerprint_valid(in->fingerprint)) {
+		/* It covers the input files, which a family may change: exact key only. */
+		XXH3_128bits_update(&h.exact, in->fingerprint, strlen(in->fingerprint) + 1);
+	} else {
+		hash_text(&h, dir, strlen(dir), false);
+	}
+	write_key(out->key, &h.exact);
+	write_key(out->family, &h.family);
+}
+
+static bool is_hex(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!strchr("0123456789abcdef", s[i]) || !s[i])
+			return false;
+	}
+	return true;
+}
+
+bool identity_key_valid(const char *key)
+{
+	return key && is_hex(key, IDENTITY_KEY_LEN) && !key[IDENTITY_KEY_LEN];
+}
+
+bool identity_fingerprint_valid(const char *f)
+{
+	size_t n;
+
+	if (!f || strncmp(f, "v1:", 3) || !is_hex(f + 3, 32) || f[35] != ':')
+		return false;
+	n = strspn(f + 36, "0123456789");
+	return n >= 1 && n <= 9 && !f[36 + n];
+}
