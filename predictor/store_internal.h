@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of the store share and nobody else may see: the connection, its prepared statements, and helpers that turn
+ * SQLite's answers into faults and messages. Statements are prepared on first use and kept.
+ */
+#ifndef PRECEDENT_PREDICTOR_STORE_INTERNAL_H
+#define PRECEDENT_PREDICTOR_STORE_INTERNAL_H
+
+#include <sqlite3.h>
+#include <stddef.h>
+
+#include "predictor/store.h"
+
+#define STORE_APPLICATION_ID 0x50524543 /* "PREC" */
+#define STORE_KEY_BYTES	     (IDENTITY_KEY_LEN / 2)
+
+enum store_query {
+	Q_BEGIN,
+	Q_BEGIN_READ,
+	Q_COMMIT,
+	Q_ROLLBACK,
+	Q_META_GET,
+	Q_META_SET,
+	Q_PARTITION_GET,
+	Q_PARTITION_DEFAULT,
+	Q_PARTITION_PUT,
+	Q_PARTITION_CLEAR,
+	Q_PARTITION_ALL,
+	Q_PROGRAM_PUT,
+	Q_PROGRAM_GET,
+	Q_PROGRAM_STATE,
+	Q_PROGRAM_DROP,
+	Q_PROGRAM_LIST,
+	Q_ESTIMATE_PUT,
+	Q_ESTIMATE_DROP,
+	Q_ESTIMATE_DROP_ALL,
+	Q_ESTIMATE_LIST,
+	Q_PROBE_PUT,
+	Q_PROBE_GET,
+	Q_PROBE_LIST,
+	Q_PROBE_LIST_ALL,
+	Q_PROBE_DROP_ALL,
+	Q_RUN_PUT,
+	Q_RUN_GET,
+	Q_RUN_GET_LAST,
+	Q_RUN_PAST,
+	Q_ACCURACY,
+	Q_PRUNE_RUNS,
+	Q_PRUNE_ESTIMATES,
+	Q_PRUNE_PROBES,
+	Q_PRUNE_PROGRAMS,
+	Q_N,
+};
+
+struct store {
+	sqlite3 *db;
+	char *path;
+	bool writable;
+	bool in_transaction;
+	sqlite3_stmt *stmt[Q_N];
+};
+
+/* Note the fault and write the message for SQLite's code rc of the last call on s; returns -1. */
+int store_fail(struct store *s, int rc, const char *what, struct errbuf *err);
+/* The same for faults that SQLite did not report. */
+int store_fault_set(enum store_fault fault, struct errbuf *err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The statement, reset, without bindings; NULL with err filled. */
+sqlite3_stmt *store_stmt(struct store *s, enum store_query q, struct errbuf *err);
+/* 1 a row, 0 done, -1 with err; the statement is reset unless it gave a row. */
+int store_step(struct store *s, sqlite3_stmt *st, const char *what, struct errbuf *err);
+/* Run a statement that gives no rows. Returns the number of rows it changed. */
+int store_run_stmt(struct store *s, sqlite3_stmt *st, const char *what, struct errbuf *err);
+
+/* Keys are 32 hex digits outside and 16 bytes inside. -1 when it is not a key. */
+int store_bind_key(sqlite3_stmt *st, int column, const char *key);
+void store_column_key(sqlite3_stmt *st, int column, char key[IDENTITY_KEY_LEN + 1]);
+/* Copy a text column, cut to size; NULL gives "". */
+void store_column_text(sqlite3_stmt *st, int column, char *out, size_t size);
+void store_bind_text(sqlite3_stmt *st, int column, const char *text); /* borrowed until reset */
+
+/* Bring the schema of an opened, writable store to STORE_SCHEMA_VERSION. */
+int store_migrate(struct store *s, struct errbuf *err);
+/* The schema version and whose file it is; -1 with err. */
+int store_schema_read(struct store *s, int *version, bool *ours, bool *empty, struct errbuf *err);
+
+#endif
