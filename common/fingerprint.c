@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which files a job names, and a hash over them. Runs as the user inside sbatch: it must be quick, must never fail the
+ * submission, and must give the same answer for the same job however the first run has changed the directory.
+ */
+#include "common/fingerprint.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "common/script_words.h"
+
+#define NOTE_BYTES_MAX   65536
+#define PROGRAM_HEADERS_MAX 128
+#define PATH_LOOKUPS_MAX 512
+
+struct path_list {
+	char **paths;
+	size_t n, cap;
+};
+
+struct collector {
+	const struct fingerprint_job *job;
+	struct path_list outputs;
+	struct path_list files; /* in order of their first naming; no two alike */
+	size_t lookups;
+	struct timespec start;
+	XXH3_state_t *hash;
+	uint64_t bytes_read;
+	size_t n_hashed, n_data;
+	uint8_t *buffer; /* FINGERPRINT_SAMPLE bytes */
+	bool no_memory;
+};
+
+/* Sorted. Builtins and tools of every system, and the launchers: what MPI a node has is part of its class. */
+static const char *const COMMON_TOOLS[] = {
+	".", ":", "[", "[[", "alias", "awk", "basename", "bash", "bc", "bg", "break", "builtin", "bunzip2", "bzip2", "case",
+	"cat", "cd", "chgrp", "chmod", "chown", "clear", "command", "continue", "cp", "csh", "cut", "dash", "date", "dd",
+	"declare", "df", "diff", "dirname", "disown", "do", "done", "du", "echo", "egrep", "elif", "else", "enable", "env",
+	"esac", "eval", "exec", "exit", "export", "expr", "false", "fg", "fgrep", "fi", "file", "find", "for", "free",
+	"function", "gawk", "getopts", "grep", "groups", "gunzip", "gzip", "hash", "head", "hostname", "id", "if", "in",
+	"install", "jobs", "join", "kill", "ksh", "ldd", "let", "ln", "local", "logname", "ls", "lscpu", "make", "mawk",
+	"md5sum", "mkdir", "mktemp", "ml", "module", "more", "mpiexec", "mpiexec.hydra", "mpiexec.openmpi", "mpirun",
+	"mpirun.openmpi", "mv", "nice", "nohup", "nproc", "numactl", "od", "orterun", "paste", "popd", "printenv", "printf",
+	"prterun", "ps", "pushd", "pwd", "read", "readlink", "readonly", "realpath", "return", "rm", "rmdir", "rsync",
+	"salloc", "sbatch", "sbcast", "scancel", "scontrol", "scp", "sed", "select", "seq", "set", "sh", "sha256sum", "shift",
+	"shopt", "sleep", "sort", "source", "split", "squeue", "srun", "ssh", "stat", "stdbuf", "stty", "sync", "tail", "tar",
+	"taskset", "tee", "test", "then", "time", "timeout", "top", "touch", "tr", "trap", "true", "truncate", "tty", "type",
+	"typeset", "uname", "uniq", "unlink", "unset", "until", "unxz", "unzip", "uptime", "wait", "wc", "which", "while",
+	"who", "whoami", "xargs", "xz", "yes", "zcat", "zip", "zsh", "zstd", "{", "}",
+};
+
+static const char *const LAUNCHERS[] = {
+	"aprun", "ibrun", "jsrun", "mpiexec", "mpiexec.hydra", "mpiexec.openmpi", "mpirun", "mpirun.openmpi", "orterun",
+	"prterun", "srun",
+};
+
+static const char *const OUTPUT_OPTIONS[] = {
+	"--error", "--log", "--log-file", "--logfile", "--out", "--output", "--output-file", "--output-filename", "-log",
+	"-o", "-output", "-output-filename",
+};
+
+/* Every argument is written, moved away or removed. */
+static const char *const WRITES_ALL[] = {"mkdir", "mktemp", "mv", "rm", "rmdir", "tee", "touch", "truncate", "unlink"};
+/* The last argument is written. */
+static const char *const WRITES_LAST[] = {"cp", "install", "ln", "rsync", "scp"};
+
+static const char *const NOT_INPUT_DIRS[] = {"/dev/", "/proc/", "/run/", "/sys/", "/tmp/", "/var/tmp/"};
+
+static bool listed(const char *word, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(word, list[i]) == 0)
+			return true;
+	return false;
+}
+#define LISTED(word, list) listed(word, list, sizeof(list) / sizeof((list)[0]))
+
+static int compare_names(const void *key, const void *item)
+{
+	return strcmp(key, *(const char *const *)item);
+}
+
+static bool is_common_tool(const char *word)
+{
+	return bsearch(word, COMMON_TOOLS, sizeof(COMMON_TOOLS) / sizeof(COMMON_TOOLS[0]), sizeof(COMMON_TOOLS[0]),
+		       compare_names) != NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static bool has_path(const struct path_list *list, const char *path)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->paths[i], path) == 0)
+			return true;
+	return false;
+}
+
+/* Takes the path over. */
+static void add_path(struct collector *c, struct path_list *list, char *path)
+{
+	if (!path || list->n >= FINGERPRINT_FILES_MAX || has_path(list, path)) {
+		free(path);
+		return;
+	}
+	if (list->n == list->cap) {
+		size_t cap = list->cap ? list->cap * 2 : 32;
+		char **paths = realloc(list->paths, cap * sizeof(*paths));
+		if (!paths) {
+			c->no_memory = true;
+			free(path);
+			return;
+		}
+		list->paths = paths;
+		list->cap = cap;
+	}
+	list->paths[list->n++] = path;
+}
+
+static void free_paths(struct path_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->paths[i]);
+	free(list->paths);
+	*list = (struct path_list){0};
+}
+
+static bool took_too_long(const struct collector *c)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - c->start.tv_sec) * 1000000000LL + (now.tv_nsec - c->start.tv_nsec) > FINGERPRINT_TIME_NS;
+}
+
+/* ---- what the job writes ---- */
+
+static void add_output(struct collector *c, const char *dir, const char *name)
+{
+	if (name && name[0])
+		add_path(c, &c->outputs, path_normal(dir, name));
+}
+
+/* cp SOURCE... DIR writes DIR/basename of each SOURCE, DIR or not DIR. */
+static void add_copied(struct collector *c, const char *dir, const char *to, const char *from)
+{
+	char name[PATH_MAX];
+	int n = snprintf(name, sizeof(name), "%s/%s", to, base_name(from));
+	if (n > 0 && (size_t)n < sizeof(name))
+		add_output(c, dir, name);
+}
+
+/* words[0..n) are one simple command. */
+static void command_outputs(struct collector *c, char *const *dirs, const struct script_word *words, size_t n)
+{
+	const char *head = NULL;
+	size_t last = n;
+	for (size_t i = 0; i < n; i++) {
+		const struct script_word *w = &words[i];
+		const char *dir = dirs[w->dir], *eq = strchr(w->text, '=');
+		if (w->flags & SCRIPT_WORD_HEAD)
+			head = base_name(w->text);
+		if (w->flags & SCRIPT_WORD_OPAQUE)
+			continue;
+		if (w->flags & SCRIPT_WORD_OUTPUT)
+			add_output(c, dir, w->text);
+		else if (head && !(w->flags & SCRIPT_WORD_HEAD) && LISTED(head, WRITES_ALL) && w->text[0] != '-')
+			add_output(c, dir, w->text);
+		else if (LISTED(w->text, OUTPUT_OPTIONS) && i + 1 < n && !(words[i + 1].flags & SCRIPT_WORD_OPAQUE))
+			add_output(c, dir, words[i + 1].text);
+		else if (head && strcmp(head, "srun") == 0 && strcmp(w->text, "-e") == 0 && i + 1 < n)
+			add_output(c, dir, words[i + 1].text);
+		else if (eq && w->text[0] == '-') {
+			char option[32];
+			size_t len = (size_t)(eq - w->text);
+			if (len < sizeof(option)) {
+				memcpy(option, w->text, len);
+				option[len] = '\0';
+				if (LISTED(option, OUTPUT_OPTIONS))
+					add_output(c, dir, eq + 1);
+			}
+		} else if (head && strcmp(head, "dd") == 0 && strncmp(w->text, "of=", 3) == 0)
+			add_output(c, dir, w->text + 3);
+		if (!(w->flags & (SCRIPT_WORD_OUTPUT | SCRIPT_WORD_HEAD)) && w->text[0] != '-')
+			last = i;
+	}
+	if (head && last < n && (LISTED(head, WRITES_LAST) || strcmp(head, "mv") == 0)) {
+		add_output(c, dirs[words[last].dir], words[last].text);
+		for (size_t i = 0; i < last; i++)
+			if (!(words[i].flags & (SCRIPT_WORD_HEAD | SCRIPT_WORD_ASSIGN)) && words[i].text[0] != '-')
+				add_copied(c, dirs[words[last].dir], words[last].text, words[i].text);
+	}
+}
+
+static void script_outputs(struct collector *c, const struct script_words *w)
+{
+	for (size_t i = 0; i < w->n;) {
+		size_t j = i;
+		while (j < w->n && w->words[j].command == w->words[i].command)
+			j++;
+		command_outputs(c, w->dirs, w->words + i, j - i);
+		i = j;
+	}
+}
+
+/* ---- what the job reads ---- */
+
+static bool is_regular(const char *path, bool executable)
+{
+	struct stat st;
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return false;
+	return !executable || access(path, X_OK) == 0;
+}
+
+static bool is_not_input(const struct collector *c, const char *path)
+{
+	for (size_t i = 0; i < sizeof(NOT_INPUT_DIRS) / sizeof(NOT_INPUT_DIRS[0]); i++)
+		if (strncmp(path, NOT_INPUT_DIRS[i], strlen(NOT_INPUT_DIRS[i])) == 0)
+			return true;
+	return has_path(&c->outputs, path);
+}
+
+/* True when the name is that of a file, counted or not. */
+static bool add_file(struct collector *c, const char *dir, const char *name)
+{
+	char *path = path_normal(dir, name);
+	if (!path || is_not_input(c, path) || !is_regular(path, false)) {
+		bool known = path && has_path(&c->outputs, path);
+		free(path);
+		return known;
+	}
+	add_path(c, &c->files, path);
+	return true;
+}
+
+static void add_command(struct collector *c, const char *name)
+{
+	const char *path = c->job->lookup ? c->job->lookup("PATH") : NULL;
+	if (!path || is_common_tool(name) || c->lookups++ >= PATH_LOOKUPS_MAX)
+		return;
+	while (*path) {
+		size_t len = strcspn(path, ":");
+		char full[PATH_MAX];
+		int n = snprintf(full, sizeof(full), "%.*s/%s", (int)len, path, name);
+		if (path[0] == '/' && n > 0 && (size_t)n < sizeof(full) && is_regular(full, true)) {
+			char *normal = path_normal("/", full);
+			if (normal && !is_not_input(c, normal))
+				add_path(c, &c->files, normal);
+			else
+				free(normal);
+			return;
+		}
+		path += len + (path[len] == ':');
+	}
+}
+
+static void add_word(struct collector *c, const char *dir, const char *word)
+{
+	const char *eq = strchr(word, '=');
+	if (!word[0] || strlen(word) >= PATH_MAX)
+		return;
+	if (word[0] != '-' && add_file(c, dir, word))
+		return;
+	if (eq) {
+		if (eq[1])
+			add_file(c, dir, eq + 1);
+		return;
+	}
+	if (word[0] != '-' && !strchr(word, '/') && word[strspn(word, "0123456789.+-")])
+		add_command(c, word);
+}
+
+static void script_files(struct collector *c, const struct script_words *w)
+{
+	uint32_t last = UINT32_MAX;
+	for (size_t i = 0; i < w->n; i++)
+		if (LISTED(base_name(w->words[i].text), LAUNCHERS))
+			last = w->words[i].command;
+	for (size_t i = 0; i < w->n && w->words[i].command <= last && !took_too_long(c); i++)
+		if (!(w->words[i].flags & (SCRIPT_WORD_OUTPUT | SCRIPT_WORD_OPAQUE)))
+			add_word(c, w->dirs[w->words[i].dir], w->words[i].text);
+}
+
+/* ---- their hash ---- */
+
+static bool read_at(int fd, void *buf, size_t len, uint64_t at)
+{
+	uint8_t *p = buf;
+	while (len) {
+		ssize_t n = pread(fd, p, len, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		p += n;
+		at += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/* The build id among the notes of one segment. */
+static size_t notes_build_id(int fd, uint64_t at, uint64_t len, uint8_t *id, size_t cap)
+{
+	uint64_t stop = at + len;
+	if (len > NOTE_BYTES_MAX || stop < at)
+		return 0;
+	while (at + sizeof(Elf64_Nhdr) <= stop) {
+		Elf64_Nhdr note; /* the same in both classes */
+		char name[4];
+		if (!read_at(fd, &note, sizeof(note), at))
+			return 0;
+		at += sizeof(note);
+		uint64_t name_len = ((uint64_t)note.n_namesz + 3) & ~3ULL, desc_len = ((uint64_t)note.n_descsz + 3) & ~3ULL;
+		if (name_len + desc_len > stop - at)
+			return 0;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz > 0 && note.n_descsz <= cap &&
+		    read_at(fd, name, sizeof(name), at) && memcmp(name, "GNU", 4) == 0)
+			return read_at(fd, id, note.n_descsz, at + name_len) ? note.n_descsz : 0;
+		at += name_len + desc_len;
+	}
+	return 0;
+}
+
+size_t fingerprint_build_id(int fd, uint8_t *id, size_t cap)
+{
+	union {
+		unsigned char ident[EI_NIDENT];
+		Elf64_Ehdr e64;
+		Elf32_Ehdr e32;
+	} h;
+	const unsigned char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+	memset(&h, 0, sizeof(h));
+	if (!read_at(fd, &h, sizeof(h.e32), 0) || memcmp(h.ident, ELFMAG, SELFMAG) != 0 || h.ident[EI_DATA] != order)
+		return 0;
+	bool is64 = h.ident[EI_CLASS] == ELFCLASS64;
+	if (is64 ? !read_at(fd, &h, sizeof(h.e64), 0) : h.ident[EI_CLASS] != ELFCLASS32)
+		return 0;
+	uint64_t at = is64 ? h.e64.e_phoff : h.e32.e_phoff;
+	unsigned n = is64 ? h.e64.e_phnum : h.e32.e_phnum, size = is64 ? h.e64.e_phentsize : h.e32.e_phentsize;
+	if (size != (is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)) || n > PROGRAM_HEADERS_MAX)
+		return 0;
+	for (unsigned i = 0; i < n; i++, at += size) {
+		union {
+			Elf64_Phdr p64;
+			Elf32_Phdr p32;
+		} p;
+		if (!read_at(fd, &p, size, at))
+			return 0;
+		if ((is64 ? p.p64.p_type : p.p32.p_type) != PT_NOTE)
+			continue;
+		size_t len = is64 ? notes_build_id(fd, p.p64.p_offset, p.p64.p_filesz, id, cap)
+				  : notes_build_id(fd, p.p32.p_offset, p.p32.p_filesz, id, cap);
+		if (len)
+			return len;
+	}
+	return 0;
+}
+
+static bool is_elf(int fd)
+{
+	unsigned char magic[SELFMAG];
+	return read_at(fd, magic, sizeof(magic), 0) && memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+static void hash_piece(struct collector *c, char kind, const void *data, size_t len)
+{
+	uint8_t head[9] = {(uint8_t)kind};
+	for (unsigned i = 0; i < 8; i++)
+		head[1 + i] = (uint8_t)((uint64_t)len >> (8 * i));
+	XXH3_128bits_update(c->hash, head, sizeof(head));
+	XXH3_128bits_update(c->hash, data, len);
+}
+
+static void hash_size(struct collector *c, uint64_t size)
+{
+	uint8_t le[8];
+	for (unsigned i = 0; i < 8; i++)
+		le[i] = (uint8_t)(size >> (8 * i));
+	hash_piece(c, 's', le, sizeof(le));
+}
+
+/* len bytes from `at`; a file that shrinks meanwhile counts as far as it goes. */
+static void hash_range(struct collector *c, int fd, uint64_t at, uint64_t len)
+{
+	if (c->bytes_read + len > FINGERPRINT_TOTAL_MAX)
+		return;
+	c->bytes_read += len;
+	if (read_at(fd, c->buffer, (size_t)len, at))
+		hash_piece(c, 'c', c->buffer, (size_t)len);
+}
+
+static void hash_content(struct collector *c, int fd, uint64_t size)
+{
+	uint64_t head = size < FINGERPRINT_SAMPLE ? size : FINGERPRINT_SAMPLE;
+	uint64_t tail = size - head < FINGERPRINT_SAMPLE ? size - head : FINGERPRINT_SAMPLE;
+	hash_size(c, size);
+	hash_range(c, fd, 0, head);
+	if (tail)
+		hash_range(c, fd, size - tail, tail);
+}
+
+static void hash_file(struct collector *c, const char *path)
+{
+	uint8_t id[64];
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) { /* named, there, and not for us to read: it is part of the job all the same */
+		if (stat(path, &st) == 0) {
+			hash_size(c, (uint64_t)st.st_size);
+			c->n_hashed++;
+		}
+		return;
+	}
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		size_t id_len = fingerprint_build_id(fd, id, sizeof(id));
+		if (id_len)
+			hash_piece(c, 'b', id, id_len);
+		else
+			hash_content(c, fd, (uint64_t)st.st_size);
+		c->n_hashed++;
+		if (!id_len && !(st.st_mode & S_IXUSR) && !is_elf(fd))
+			c->n_data++;
+	}
+	close(fd);
+}
+
+static int hash_files(struct collector *c, struct errbuf *err)
+{
+	c->hash = XXH3_createState();
+	c->buffer = malloc(FINGERPRINT_SAMPLE);
+	if (!c->hash || !c->buffer || c->no_memory)
+		return err_set(err, "fingerprint: no memory");
+	XXH3_128bits_reset(c->hash);
+	for (size_t i = 0; i < c->files.n; i++) {
+		hash_file(c, c->files.paths[i]);
+		if (took_too_long(c))
+			return err_set(err, "fingerprint: reading %zu of %zu files took longer than %d ms", i + 1, c->files.n,
+				       FINGERPRINT_TIME_NS / 1000000);
+	}
+	return 0;
+}
+
+static int collect(struct collector *c, struct script_words *w, struct errbuf *err)
+{
+	const struct fingerprint_job *job = c->job;
+	const struct script_context ctx = {.work_dir = job->work_dir, .submit_dir = job->submit_dir, .args = job->args,
+					   .n_args = job->n_args, .lookup = job->lookup};
+	if (script_words_read(job->script ? job->script : "", job->script ? job->script_len : 0, &ctx, w) < 0)
+		return err_set(err, "fingerprint: no memory");
+	add_output(c, job->work_dir, job->output);
+	add_output(c, job->work_dir, job->error);
+	script_outputs(c, w);
+	if (job->input)
+		add_file(c, job->work_dir, job->input);
+	script_files(c, w);
+	for (size_t i = 0; i < job->n_args && !took_too_long(c); i++) {
+		if (!job->script && LISTED(job->args[i], OUTPUT_OPTIONS))
+			i++;
+		else
+			add_word(c, job->work_dir, job->args[i]);
+	}
+	if (took_too_long(c))
+		return err_set(err, "fingerprint: looking up the files took longer than %d ms", FINGERPRINT_TIME_NS / 1000000);
+	return 0;
+}
+
+int fingerprint_job(const struct fingerprint_job *job, char out[FINGERPRINT_LEN], struct errbuf *err)
+{
+	struct collector c = {.job = job};
+	struct script_words words = {0};
+	int rc = -1;
+	clock_gettime(CLOCK_MONOTONIC, &c.start);
+	if (collect(&c, &words, err) < 0 || hash_files(&c, err) < 0)
+		goto done;
+	if (!c.n_data)
+		hash_piece(&c, 'd', job->work_dir, strlen(job->work_dir));
+	XXH128_hash_t h = XXH3_128bits_digest(c.hash);
+	snprintf(out, FINGERPRINT_LEN, "v1:%016llx%016llx:%zu", (unsigned long long)h.high64, (unsigned long long)h.low64,
+		 c.n_hashed);
+	rc = (int)c.n_hashed;
+done:
+	script_words_free(&words);
+	free_paths(&c.outputs);
+	free_paths(&c.files);
+	XXH3_freeState(c.hash);
+	free(c.buffer);
+	return rc;
+}

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reader of shell words. It is not a parser: `case`, `for` and function bodies are read as the commands they hold, in the
+ * order of the text. Memory is bounded by the limits in the header, time is linear in the text.
+ */
+#include "common/script_words.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEREDOCS_MAX 8
+#define DELIM_MAX    128
+
+struct variable {
+	char name[64];
+	char *value;
+};
+
+struct heredoc {
+	char delim[DELIM_MAX];
+	bool strip_tabs;
+};
+
+struct reader {
+	const char *p, *end;
+	const struct script_context *ctx;
+	struct script_words *out;
+	struct variable vars[SCRIPT_VARS_MAX];
+	size_t n_vars;
+	struct heredoc heredocs[HEREDOCS_MAX];
+	size_t n_heredocs;
+	uint32_t command;
+	uint16_t dir;
+	bool have_head;        /* the command's name has been read */
+	bool next_is_output;   /* after > */
+	bool next_is_delim;    /* after << */
+	bool delim_strip_tabs; /* after <<- */
+	bool head_is_cd, head_declares;
+	/* the word that is being read */
+	char word[SCRIPT_WORD_LEN_MAX];
+	size_t len;
+	bool in_word, opaque, quoted;
+	bool failed; /* no memory */
+};
+
+char *path_normal(const char *dir, const char *name)
+{
+	char in[PATH_MAX], *out = NULL;
+	int n = name[0] == '/' ? snprintf(in, sizeof(in), "%s", name) : snprintf(in, sizeof(in), "%s/%s", dir, name);
+	size_t o = 0;
+	if (n < 0 || (size_t)n >= sizeof(in) || !(out = malloc((size_t)n + 2)))
+		return NULL;
+	for (const char *p = in; *p;) {
+		while (*p == '/')
+			p++;
+		size_t part = strcspn(p, "/");
+		if (part == 2 && p[0] == '.' && p[1] == '.') {
+			while (o > 0 && out[--o] != '/')
+				;
+		} else if (part && !(part == 1 && p[0] == '.')) {
+			out[o++] = '/';
+			memcpy(out + o, p, part);
+			o += part;
+		}
+		p += part;
+	}
+	if (!o)
+		out[o++] = '/';
+	out[o] = '\0';
+	return out;
+}
+
+static bool is_name_char(int c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Length of NAME in "NAME=...", or 0. */
+static size_t assign_name_len(const char *s)
+{
+	size_t n = 0;
+	if (isdigit((unsigned char)s[0]))
+		return 0;
+	while (is_name_char(s[n]))
+		n++;
+	return n && s[n] == '=' ? n : 0;
+}
+
+static void word_char(struct reader *r, char c)
+{
+	r->in_word = true;
+	if (r->len + 1 < sizeof(r->word) && c != '\0')
+		r->word[r->len++] = c;
+	else
+		r->opaque = true;
+}
+
+static void variable_set(struct reader *r, const char *name, size_t name_len, const char *value)
+{
+	struct variable *v = NULL;
+	if (name_len >= sizeof(v->name))
+		return;
+	for (size_t i = 0; i < r->n_vars && !v; i++)
+		if (strlen(r->vars[i].name) == name_len && memcmp(r->vars[i].name, name, name_len) == 0)
+			v = &r->vars[i];
+	if (!v) {
+		if (r->n_vars == SCRIPT_VARS_MAX)
+			return;
+		v = &r->vars[r->n_vars++];
+		memcpy(v->name, name, name_len);
+		v->name[name_len] = '\0';
+	}
+	free(v->value);
+	v->value = value ? strdup(value) : NULL; /* NULL: set in the script, to what cannot be known */
+}
+
+/* The value of $name, or NULL when it cannot be known here. */
+static const char *variable_get(const struct reader *r, const char *name, size_t len)
+{
+	char key[64];
+	if (len == 0 || len >= sizeof(key))
+		return NULL;
+	memcpy(key, name, len);
+	key[len] = '\0';
+	if (len == 1 && key[0] >= '1' && key[0] <= '9') {
+		size_t i = (size_t)(key[0] - '1');
+		return i < r->ctx->n_args ? r->ctx->args[i] : NULL;
+	}
+	for (size_t i = 0; i < r->n_vars; i++)
+		if (strcmp(r->vars[i].name, key) == 0)
+			return r->vars[i].value;
+	if (strcmp(key, "SLURM_SUBMIT_DIR") == 0)
+		return r->ctx->submit_dir ? r->ctx->submit_dir : r->ctx->work_dir;
+	if (strcmp(key, "PWD") == 0)
+		return r->out->dirs[r->dir];
+	/* The job's own SLURM_* are not those of the submitting shell. */
+	if (strncmp(key, "SLURM", 5) == 0 || !r->ctx->lookup)
+		return NULL;
+	return r->ctx->lookup(key);
+}
+
+static void word_expand(struct reader *r, const char *name, size_t len)
+{
+	const char *value = variable_get(r, name, len);
+	r->in_word = true;
+	if (!value) {
+		r->opaque = true;
+		return;
+	}
+	while (*value)
+		word_char(r, *value++);
+}
+
+/* At '$'. Leaves p behind the expansion; "$(" only marks the word, its inside is read as commands. */
+static void read_dollar(struct reader *r)
+{
+	const char *p = r->p + 1;
+	if (p < r->end && *p == '{') {
+		const char *name = ++p;
+		while (p < r->end && is_name_char(*p))
+			p++;
+		if (p < r->end && *p == '}') {
+			word_expand(r, name, (size_t)(p - name));
+			r->p = p + 1;
+			return;
+		}
+		while (p < r->end && *p != '}' && *p != '\n')
+			p++;
+		r->in_word = r->opaque = true;
+		r->p = p < r->end && *p == '}' ? p + 1 : p;
+		return;
+	}
+	const char *name = p;
+	if (p < r->end && isdigit((unsigned char)*p))
+		p++;
+	else
+		while (p < r->end && is_name_char(*p))
+			p++;
+	if (p > name) {
+		word_expand(r, name, (size_t)(p - name));
+	} else {
+		r->in_word = r->opaque = true;
+		if (p < r->end && strchr("@*#?!$-", *p))
+			p++;
+	}
+	r->p = p;
+}
+
+static void read_single_quoted(struct reader *r)
+{
+	r->in_word = r->quoted = true;
+	for (r->p++; r->p < r->end && *r->p != '\''; r->p++)
+		word_char(r, *r->p);
+	if (r->p < r->end)
+		r->p++;
+}
+
+static void read_double_quoted(struct reader *r)
+{
+	r->in_word = r->quoted = true;
+	for (r->p++; r->p < r->end && *r->p != '"';) {
+		if (*r->p == '\\' && r->p + 1 < r->end) {
+			if (r->p[1] != '\n') {
+				if (!strchr("$`\"\\", r->p[1]))
+					word_char(r, '\\');
+				word_char(r, r->p[1]);
+			}
+			r->p += 2;
+		} else if (*r->p == '$') {
+			read_dollar(r);
+		} else {
+			if (*r->p == '`')
+				r->opaque = true;
+			word_char(r, *r->p++);
+		}
+	}
+	if (r->p < r->end)
+		r->p++;
+}
+
+static void command_end(struct reader *r)
+{
+	if (r->have_head || (r->out->n && r->out->words[r->out->n - 1].command == r->command))
+		r->command++;
+	r->have_head = r->next_is_output = r->next_is_delim = false;
+	r->head_is_cd = r->head_declares = false;
+}
+
+static void dir_change(struct reader *r, const char *to)
+{
+	struct script_words *out = r->out;
+	char *path;
+	if (strcmp(to, "-") == 0 || out->n_dirs == SCRIPT_DIRS_MAX)
+		return;
+	path = path_normal(out->dirs[r->dir], to);
+	if (!path)
+		return;
+	for (size_t i = 0; i < out->n_dirs; i++) {
+		if (strcmp(out->dirs[i], path) == 0) {
+			r->dir = (uint16_t)i;
+			free(path);
+			return;
+		}
+	}
+	out->dirs[out->n_dirs] = path;
+	r->dir = (uint16_t)out->n_dirs++;
+}
+
+static void word_add(struct reader *r, uint8_t flags)
+{
+	struct script_words *out = r->out;
+	if (out->n == SCRIPT_WORDS_MAX)
+		return;
+	if (out->n == out->cap) {
+		size_t cap = out->cap ? out->cap * 2 : 64;
+		struct script_word *w = realloc(out->words, cap * sizeof(*w));
+		if (!w) {
+			r->failed = true;
+			return;
+		}
+		out->words = w;
+		out->cap = cap;
+	}
+	char *text = strdup(r->word);
+	if (!text) {
+		r->failed = true;
+		return;
+	}
+	out->words[out->n++] = (struct script_word){.text = text, .command = r->command, .dir = r->dir, .flags = flags};
+}
+
+/* Words in front of which a command's name still comes. */
+static bool is_prefix(const char *s)
+{
+	static const char *const PREFIX[] = {"!", "do", "elif", "else", "exec", "if", "then", "time", "until", "while", "{"};
+	for (size_t i = 0; i < sizeof(PREFIX) / sizeof(PREFIX[0]); i++)
+		if (strcmp(s, PREFIX[i]) == 0)
+			return true;
+	return false;
+}
+
+static void word_take_plain(struct reader *r)
+{
+	uint8_t flags = r->opaque ? SCRIPT_WORD_OPAQUE : 0;
+	size_t name_len = assign_name_len(r->word);
+	if (name_len && (!r->have_head || r->head_declares)) {
+		variable_set(r, r->word, name_len, r->opaque ? NULL : r->word + name_len + 1);
+		flags |= SCRIPT_WORD_ASSIGN;
+	} else if (!r->have_head) {
+		if (!r->quoted && is_prefix(r->word))
+			return;
+		r->have_head = true;
+		flags |= SCRIPT_WORD_HEAD;
+		r->head_is_cd = strcmp(r->word, "cd") == 0 || strcmp(r->word, "pushd") == 0;
+		r->head_declares = strcmp(r->word, "export") == 0 || strcmp(r->word, "declare") == 0 ||
+				   strcmp(r->word, "local") == 0 || strcmp(r->word, "readonly") == 0;
+	} else if (r->head_is_cd && !r->opaque && r->word[0]) {
+		dir_change(r, r->word);
+	}
+	word_add(r, flags);
+}
+
+static void word_end(struct reader *r)
+{
+	if (!r->in_word)
+		return;
+	r->word[r->len] = '\0';
+	if (r->next_is_delim) {
+		if (r->n_heredocs < HEREDOCS_MAX && r->len < DELIM_MAX) {
+			struct heredoc *h = &r->heredocs[r->n_heredocs++];
+			memcpy(h->delim, r->word, r->len + 1);
+			h->strip_tabs = r->delim_strip_tabs;
+		}
+		r->next_is_delim = false;
+	} else if (r->next_is_output) {
+		word_add(r, (uint8_t)(SCRIPT_WORD_OUTPUT | (r->opaque ? SCRIPT_WORD_OPAQUE : 0)));
+		r->next_is_output = false;
+	} else {
+		word_take_plain(r);
+	}
+	r->len = 0;
+	r->in_word = r->opaque = r->quoted = false;
+}
+
+/* Behind the newline of a command with here-documents: skip their bodies. */
+static void skip_heredocs(struct reader *r)
+{
+	for (size_t i = 0; i < r->n_heredocs; i++) {
+		const struct heredoc *h = &r->heredocs[i];
+		size_t delim_len = strlen(h->delim);
+		while (r->p < r->end) {
+			const char *line = r->p, *nl = memchr(line, '\n', (size_t)(r->end - line));
+			const char *stop = nl ? nl : r->end;
+			r->p = nl ? nl + 1 : r->end;
+			while (h->strip_tabs && line < stop && *line == '\t')
+				line++;
+			if ((size_t)(stop - line) == delim_len && memcmp(line, h->delim, delim_len) == 0)
+				break;
+		}
+	}
+	r->n_heredocs = 0;
+}
+
+/* At '<' or '>' (a leading '&' of "&>" is eaten already). */
+static void read_redirection(struct reader *r)
+{
+	bool writes = *r->p == '>', digits = r->in_word && !r->quoted && !r->opaque;
+	for (size_t i = 0; i < r->len && digits; i++)
+		digits = isdigit((unsigned char)r->word[i]);
+	if (digits) { /* "2>": a descriptor, not a word */
+		r->len = 0;
+		r->in_word = false;
+	}
+	word_end(r);
+	const char *p = r->p + 1;
+	if (!writes && p + 1 < r->end && p[0] == '<' && p[1] == '<') { /* here-string */
+		r->p = p + 2;
+		return;
+	}
+	if (!writes && p < r->end && *p == '<') {
+		r->next_is_delim = true;
+		r->delim_strip_tabs = ++p < r->end && *p == '-';
+		r->p = r->delim_strip_tabs ? p + 1 : p;
+		return;
+	}
+	if (!writes && p < r->end && *p == '>') { /* <> */
+		writes = true;
+		p++;
+	}
+	while (writes && p < r->end && (*p == '>' || *p == '|'))
+		p++;
+	if (p < r->end && *p == '&') {
+		p++;
+		if (p < r->end && (isdigit((unsigned char)*p) || *p == '-')) { /* 2>&1, >&- */
+			while (p < r->end && (isdigit((unsigned char)*p) || *p == '-'))
+				p++;
+			writes = false;
+		}
+	}
+	r->next_is_output = writes;
+	r->p = p;
+}
+
+static void read_comment(struct reader *r)
+{
+	while (r->p < r->end && *r->p != '\n')
+		r->p++;
+}
+
+static void read_newline(struct reader *r)
+{
+	word_end(r);
+	command_end(r);
+	r->p++;
+	if (r->n_heredocs)
+		skip_heredocs(r);
+}
+
+static void read_other(struct reader *r)
+{
+	char c = *r->p;
+	if (c == '~' && !r->in_word && r->ctx->lookup && (r->p + 1 == r->end || strchr("/ \t\n;", r->p[1]))) {
+		word_expand(r, "HOME", 4);
+	} else {
+		if (strchr("*?[{", c))
+			r->opaque = true;
+		word_char(r, c);
+	}
+	r->p++;
+}
+
+static void read_step(struct reader *r)
+{
+	switch (*r->p) {
+	case '\n':
+		read_newline(r);
+		break;
+	case ' ':
+	case '\t':
+	case '\r':
+		word_end(r);
+		r->p++;
+		break;
+	case '&':
+		if (r->p + 1 < r->end && r->p[1] == '>') {
+			word_end(r);
+			r->p++;
+			read_redirection(r);
+			break;
+		}
+		/* fall through */
+	case ';':
+	case '|':
+	case '(':
+	case ')':
+	case '`':
+		word_end(r);
+		command_end(r);
+		r->p++;
+		break;
+	case '<':
+	case '>':
+		read_redirection(r);
+		break;
+	case '#':
+		if (r->in_word)
+			read_other(r);
+		else
+			read_comment(r);
+		break;
+	case '\'':
+		read_single_quoted(r);
+		break;
+	case '"':
+		read_double_quoted(r);
+		break;
+	case '$':
+		read_dollar(r);
+		break;
+	case '\\':
+		if (r->p + 1 < r->end && r->p[1] != '\n') {
+			r->quoted = true;
+			word_char(r, r->p[1]);
+		}
+		r->p += r->p + 1 < r->end ? 2 : 1;
+		break;
+	default:
+		read_other(r);
+	}
+}
+
+int script_words_read(const char *text, size_t len, const struct script_context *ctx, struct script_words *out)
+{
+	struct reader *r = calloc(1, sizeof(*r));
+	int rc = -1;
+	*out = (struct script_words){0};
+	out->dirs = calloc(SCRIPT_DIRS_MAX, sizeof(*out->dirs));
+	if (!r || !out->dirs || !(out->dirs[0] = path_normal("/", ctx->work_dir)))
+		goto done;
+	out->n_dirs = 1;
+	if (len > SCRIPT_BYTES_MAX)
+		len = SCRIPT_BYTES_MAX;
+	r->p = text;
+	r->end = text + len;
+	r->ctx = ctx;
+	r->out = out;
+	while (r->p < r->end && !r->failed && out->n < SCRIPT_WORDS_MAX)
+		read_step(r);
+	word_end(r);
+	rc = r->failed ? -1 : 0;
+done:
+	if (r)
+		for (size_t i = 0; i < r->n_vars; i++)
+			free(r->vars[i].value);
+	free(r);
+	return rc;
+}
+
+void script_words_free(struct script_words *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->words[i].text);
+	for (size_t i = 0; i < w->n_dirs; i++)
+		free(w->dirs[i]);
+	free(w->words);
+	free(w->dirs);
+	*w = (struct script_words){0};
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Finds the batch script from sbatch's own command line, for SPANK does not tell, and fingerprints what it names. Anything
+ * that goes wrong leaves the job without a fingerprint and is said at --verbose only.
+ */
+#include "spank/submit_side.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/conf.h"
+#include "common/fingerprint.h"
+#include "common/inject.h"
+#include "common/sbatch_args.h"
+#include "common/script_words.h"
+
+#define COMMAND_LINE_MAX (4 * 1024 * 1024)
+
+static struct plugin_context {
+	enum precedent_mode mode;
+	bool mode_given;
+} context;
+
+/* What is read for one submission. */
+struct submission {
+	char *command_line; /* words, each with its NUL */
+	char **argv;        /* into command_line */
+	size_t argc;
+	char *script;
+	size_t script_len;
+	char **directives;
+	char cwd[PATH_MAX];
+	char *work_dir;
+	struct sbatch_args args;
+};
+
+int submit_side_option(const char *value)
+{
+	if (!value || mode_parse(value, &context.mode) < 0) {
+		slurm_error("precedent: --predict=%s: say off, observe, limit or place", value ? value : "");
+		return -1;
+	}
+	context.mode_given = true;
+	return 0;
+}
+
+static const char *lookup_env(const char *name)
+{
+	return getenv(name);
+}
+
+/* At most max bytes of an open file from its start; NULL when it cannot be read. NUL-terminated. */
+static char *read_whole(int fd, size_t max, bool seekable, size_t *len)
+{
+	size_t cap = 65536, n = 0;
+	char *data = malloc(cap);
+	while (data && n < max) {
+		if (n + 1 >= cap) {
+			char *more = realloc(data, cap *= 2);
+			if (!more)
+				break;
+			data = more;
+		}
+		size_t room = cap - n - 1 < max - n ? cap - n - 1 : max - n;
+		ssize_t got = seekable ? pread(fd, data + n, room, (off_t)n) : read(fd, data + n, room);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) {
+			if (got == 0) {
+				data[n] = '\0';
+				*len = n;
+				return data;
+			}
+			break;
+		}
+		n += (size_t)got;
+	}
+	if (data && n == max) {
+		data[n] = '\0';
+		*len = n;
+		return data;
+	}
+	free(data);
+	return NULL;
+}
+
+static int read_command_line(struct submission *s)
+{
+	size_t len = 0, n = 0;
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	s->command_line = read_whole(fd, COMMAND_LINE_MAX, false, &len);
+	close(fd);
+	if (!s->command_line || !len || s->command_line[len - 1] != '\0')
+		return -1;
+	for (size_t i = 0; i < len; i++)
+		n += s->command_line[i] == '\0';
+	s->argv = calloc(n + 1, sizeof(*s->argv));
+	if (!s->argv)
+		return -1;
+	for (size_t i = 0; i < len; i += strlen(s->command_line + i) + 1)
+		s->argv[s->argc++] = s->command_line + i;
+	return 0;
+}
+
+/* As sbatch looks for it: the current directory, then PATH. -1 when there is none. */
+static int open_script(const char *name)
+{
+	struct stat st;
+	const char *path = getenv("PATH");
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	int fd = open(name, flags);
+	while (fd < 0 && !strchr(name, '/') && path && *path) {
+		size_t len = strcspn(path, ":");
+		char full[PATH_MAX];
+		int n = snprintf(full, sizeof(full), "%.*s/%s", (int)len, path, name);
+		if (n > 0 && (size_t)n < sizeof(full))
+			fd = open(full, flags);
+		path += len + (path[len] == ':');
+	}
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static bool word_is_script(const char *word)
+{
+	char magic[2];
+	int fd = open_script(word);
+	bool yes = fd >= 0 && pread(fd, magic, 2, 0) == 2 && memcmp(magic, "#!", 2) == 0;
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
+/* The script's text: a file, --wrap, or standard input when that is a file (sbatch has read it, but not away). */
+static int read_script(struct submission *s)
+{
+	struct stat st;
+	if (s->args.wrap) {
+		s->script = strdup(s->args.wrap);
+		s->script_len = s->script ? strlen(s->script) : 0;
+	} else if (s->args.script) {
+		int fd = open_script(s->args.script);
+		if (fd >= 0) {
+			s->script = read_whole(fd, SCRIPT_BYTES_MAX, true, &s->script_len);
+			close(fd);
+		}
+	} else if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode)) {
+		s->script = read_whole(STDIN_FILENO, SCRIPT_BYTES_MAX, true, &s->script_len);
+	}
+	return s->script ? 0 : -1;
+}
+
+/* The command line again over the script's own lines: what is said there wins. */
+static int read_directives(struct submission *s)
+{
+	size_t n = 0;
+	struct sbatch_args said = {0}, command = s->args;
+	s->directives = sbatch_directives(s->script, s->script_len, &n);
+	if (!s->directives)
+		return -1;
+	sbatch_args_read(s->directives, n, NULL, &said);
+	if (!command.chdir)
+		s->args.chdir = said.chdir;
+	if (!command.input)
+		s->args.input = said.input;
+	if (!command.output)
+		s->args.output = said.output;
+	if (!command.error)
+		s->args.error = said.error;
+	return 0;
+}
+
+/* Fills in what a batch job says; -1 when it cannot be known. */
+static int read_batch(struct submission *s, struct fingerprint_job *job)
+{
+	sbatch_args_read(s->argv + 1, s->argc - 1, word_is_script, &s->args);
+	if (read_script(s) < 0 || (!s->args.wrap && read_directives(s) < 0))
+		return -1;
+	job->script = s->script;
+	job->script_len = s->script_len;
+	job->args = s->args.args;
+	job->n_args = s->args.n_args;
+	job->input = s->args.input;
+	job->output = s->args.output;
+	job->error = s->args.error;
+	return 0;
+}
+
+static void fingerprint_submission(spank_t sp, struct submission *s)
+{
+	struct fingerprint_job job = {.lookup = lookup_env};
+	struct errbuf err;
+	char value[FINGERPRINT_LEN];
+	if (!getcwd(s->cwd, sizeof(s->cwd)) || read_command_line(s) < 0 || s->argc < 1)
+		return;
+	if (strcmp(program_invocation_short_name, "sbatch") == 0) {
+		if (read_batch(s, &job) < 0) {
+			slurm_verbose("precedent: the script cannot be read here: no fingerprint");
+			return;
+		}
+	} else {
+		job.args = s->argv + 1;
+		job.n_args = s->argc - 1;
+	}
+	s->work_dir = path_normal(s->cwd, s->args.chdir ? s->args.chdir : ".");
+	job.work_dir = s->work_dir;
+	job.submit_dir = s->cwd;
+	if (!s->work_dir)
+		return;
+	if (fingerprint_job(&job, value, &err) < 0) {
+		slurm_verbose("precedent: %s", err.text);
+		return;
+	}
+	slurm_debug("precedent: fingerprint %s", value);
+	spank_job_control_setenv(sp, "PRECEDENT_FINGERPRINT", value, 1);
+}
+
+static void submission_free(struct submission *s)
+{
+	free(s->command_line);
+	free(s->argv);
+	free(s->script);
+	free(s->directives);
+	free(s->work_dir);
+	free(s);
+}
+
+static void strip_variable(const char *name, int (*strip)(const char *, char *, size_t))
+{
+	char value[INJECT_VALUE_MAX];
+	const char *old = getenv(name);
+	if (!old || strip(old, value, sizeof(value)) < 0 || strcmp(old, value) == 0)
+		return;
+	if (value[0])
+		setenv(name, value, 1);
+	else
+		unsetenv(name);
+}
+
+/* A job submitted from within a traced job is a job of its own. */
+static void forget_outer_job(void)
+{
+	unsetenv("PRECEDENT_TRACE");
+	unsetenv("PRECEDENT_TRACE_DIR");
+	strip_variable("LD_PRELOAD", inject_preload_strip);
+	strip_variable(INJECT_ENV_LIST, inject_env_list_strip);
+	strip_variable(INJECT_ENV_LIST_INTERNAL, inject_env_list_strip);
+}
+
+void submit_side_options_done(spank_t sp)
+{
+	/* srun inside a job starts a step: nothing is submitted. */
+	if (spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID"))
+		return;
+	forget_outer_job();
+	if (context.mode_given && context.mode == MODE_OFF)
+		return;
+	struct submission *s = calloc(1, sizeof(*s));
+	if (s) {
+		fingerprint_submission(sp, s);
+		submission_free(s);
+	}
+}
