@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* precedent conf --check: is the configuration right, and what does it say. */
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/util.h"
+#include "cli/verbs.h"
+#include "common/conf.h"
+
+static void help(void)
+{
+	puts("Usage: precedent conf --check [FILE] [--json]\n\n"
+	     "Reads the configuration (FILE, else $PRECEDENT_CONF, else " CONF_DEFAULT_FILE "),\n"
+	     "says what is wrong with it, or prints what it means.\n\n"
+	     "  --check     read and judge\n"
+	     "  --json      the values for machines\n"
+	     "  -h, --help  this text");
+}
+
+static int print_json(const struct precedent_conf *c)
+{
+	json_t *cand = json_array(), *root;
+
+	for (size_t i = 0; i < c->n_candidates; i++)
+		json_array_append_new(cand, json_string(c->candidates[i].name));
+	root = json_pack("{s:s?, s:s, s:o, s:f, s:I, s:f, s:f, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:i}", "file", c->file, "mode",
+			 mode_name(c->mode), "candidates", cand, "margin", c->margin, "min_limit_min",
+			 (json_int_t)c->min_limit_min, "probe_budget", c->probe_budget, "probe_seconds",
+			 c->probe_seconds, "spool_dir", c->spool_dir, "state_dir", c->state_dir, "install_dir",
+			 c->install_dir, "retention_s", (json_int_t)c->retention_s, "poll_interval_s",
+			 (json_int_t)c->poll_interval_s, "heartbeat_timeout_s", (json_int_t)c->heartbeat_timeout_s,
+			 "listen_host", c->listen_host, "listen_port", (int)c->listen_port);
+	if (!root || json_dumpf(root, stdout, JSON_INDENT(2)) < 0)
+		return cli_fail("cannot write the JSON");
+	putchar('\n');
+	json_decref(root);
+	return 0;
+}
+
+static int print_text(const struct precedent_conf *c)
+{
+	printf("%s: good\n", c->file ? c->file : "no configuration file: these are the defaults");
+	printf("  mode          %s\n", mode_name(c->mode));
+	for (size_t i = 0; i < c->n_partition_modes; i++)
+		printf("  mode on %-5s %s\n", c->partition_modes[i].partition, mode_name(c->partition_modes[i].mode));
+	printf("  candidates   ");
+	for (size_t i = 0; i < c->n_candidates; i++)
+		printf(" %s", c->candidates[i].name);
+	printf("%s\n", c->n_candidates ? "" : " none: only the partition that a job ran on is predicted");
+	printf("  limit         upper bound + %.0f %%, at least %u min\n", c->margin * 100, c->min_limit_min);
+	printf("  probes        %.1f %% of the job's node seconds, %.0f s of skeleton\n", c->probe_budget * 100,
+	       c->probe_seconds);
+	printf("  spool         %s%s\n", c->spool_dir, access(c->spool_dir, F_OK) < 0 ? "  (missing)" : "");
+	printf("  state         %s\n", c->state_dir);
+	printf("  daemon        %s:%u, every %u s\n", c->listen_host, c->listen_port, c->poll_interval_s);
+	return 0;
+}
+
+int verb_conf(int argc, char **argv)
+{
+	static const struct option opts[] = {{"check", no_argument, NULL, 'c'},
+					     {"json", no_argument, NULL, 'j'},
+					     {"help", no_argument, NULL, 'h'},
+					     {0}};
+	struct precedent_conf conf = {0};
+	bool check = false, json = false;
+	struct errbuf err;
+	int c, rc;
+
+	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
+		if (c == 'c')
+			check = true;
+		else if (c == 'j')
+			json = true;
+		else if (c == 'h')
+			return help(), 0;
+		else
+			return cli_usage("conf", "bad option '%s'", argv[optind - 1]);
+	}
+	if (!check)
+		return cli_usage("conf", "say what to do: --check");
+	if (argc - optind > 1)
+		return cli_usage("conf", "one file at a time");
+	if (conf_load(optind < argc ? argv[optind] : NULL, &conf, &err) < 0)
+		return cli_fail("%s", err.text);
+	rc = json ? print_json(&conf) : print_text(&conf);
+	conf_free(&conf);
+	return rc;
+}

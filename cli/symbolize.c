@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Call sites to function and line through libdwfl: see symbolize.h. */
+#include <elfutils/libdwfl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/symbolize.h"
+
+#define MAX_MODULES 64
+
+struct module {
+	char *path;
+	Dwfl_Module *mod; /* NULL: cannot be asked */
+	Dwarf_Addr bias;
+};
+
+struct symbolizer {
+	Dwfl *dwfl;
+	struct module module[MAX_MODULES];
+	int n;
+};
+
+static char *debuginfo_path;
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+	.debuginfo_path = &debuginfo_path,
+};
+
+struct symbolizer *symbolizer_create(void)
+{
+	struct symbolizer *s = calloc(1, sizeof(*s));
+
+	/* Never ask a debuginfod server: a look at a trace must not wait for the network. */
+	unsetenv("DEBUGINFOD_URLS");
+	if (s && !(s->dwfl = dwfl_begin(&callbacks))) {
+		free(s);
+		s = NULL;
+	}
+	return s;
+}
+
+void symbolizer_destroy(struct symbolizer *s)
+{
+	if (!s)
+		return;
+	for (int i = 0; i < s->n; i++)
+		free(s->module[i].path);
+	dwfl_end(s->dwfl);
+	free(s);
+}
+
+static int same_build(Dwfl_Module *mod, const char *hex)
+{
+	const unsigned char *bits;
+	GElf_Addr vaddr;
+	int n = dwfl_module_build_id(mod, &bits, &vaddr);
+
+	if (!hex || !*hex || n <= 0)
+		return 1;
+	if (strlen(hex) != (size_t)n * 2)
+		return 0;
+	for (int i = 0; i < n; i++) {
+		char t[3];
+
+		snprintf(t, sizeof(t), "%02x", bits[i]);
+		if (strncmp(t, hex + 2 * i, 2))
+			return 0;
+	}
+	return 1;
+}
+
+static struct module *find_module(struct symbolizer *s, const struct trace_module *m)
+{
+	struct module *k;
+
+	for (int i = 0; i < s->n; i++)
+		if (!strcmp(s->module[i].path, m->path))
+			return &s->module[i];
+	if (s->n == MAX_MODULES || !m->path)
+		return NULL;
+	k = &s->module[s->n];
+	*k = (struct module){.path = strdup(m->path)};
+	if (!k->path)
+		return NULL;
+	s->n++;
+	if (access(m->path, R_OK) < 0)
+		return k;
+	dwfl_report_begin_add(s->dwfl);
+	k->mod = dwfl_report_offline(s->dwfl, m->path, m->path, -1);
+	dwfl_report_end(s->dwfl, NULL, NULL);
+	if (k->mod && !same_build(k->mod, m->build_id))
+		k->mod = NULL;
+	if (k->mod) {
+		Dwarf_Addr start;
+
+		dwfl_module_info(k->mod, NULL, &start, NULL, NULL, NULL, NULL, NULL);
+		k->bias = start;
+		/* Offsets of the trace count from the load address, as do ours once the first page's address is off. */
+		dwfl_module_getsymtab(k->mod);
+	}
+	return k;
+}
+
+static const char *basename_of(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "?";
+}
+
+const char *symbolizer_site(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site, char *buf,
+			    size_t size)
+{
+	const struct trace_module *m;
+	struct module *k;
+	const char *name = NULL;
+	Dwfl_Line *line;
+	Dwarf_Addr at;
+
+	if (!site->n_frame || site->module[0] >= d->n_module) {
+		snprintf(buf, size, "?");
+		return buf;
+	}
+	m = &d->module[site->module[0]];
+	k = s ? find_module(s, m) : NULL;
+	if (!k || !k->mod) {
+		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[0]);
+		return buf;
+	}
+	at = k->bias + site->offset[0] - 1; /* the call, not what it returns to */
+	name = dwfl_module_addrname(k->mod, at);
+	line = dwfl_module_getsrc(k->mod, at);
+	if (line) {
+		int lineno = 0;
+		const char *src = dwfl_lineinfo(line, NULL, &lineno, NULL, NULL, NULL);
+
+		snprintf(buf, size, "%s (%s:%d)", name ? name : "?", basename_of(src), lineno);
+	} else if (name) {
+		snprintf(buf, size, "%s (%s)", name, basename_of(m->path));
+	} else {
+		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[0]);
+	}
+	return buf;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of call sites: function and line from the debug information or symbol table of the module (libdw). */
+#ifndef PRECEDENT_CLI_SYMBOLIZE_H
+#define PRECEDENT_CLI_SYMBOLIZE_H
+
+#include <stddef.h>
+
+#include "trace/defs.h"
+
+struct symbolizer;
+
+struct symbolizer *symbolizer_create(void); /* NULL: without libdw's help names are module+offset */
+void symbolizer_destroy(struct symbolizer *s);
+
+/* "main (heat.c:42)", "pair_lj_cut (liblammps.so.0)", or "heat+0x1234". The first frame that is the caller of MPI.
+ * A module whose build id has changed since the run is not asked. Returns buf. s may be NULL. */
+const char *symbolizer_site(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site, char *buf,
+			    size_t size);
+
+#endif

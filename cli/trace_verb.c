@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * precedent trace: run a command with the tracer preloaded. The command's output, input and exit status are its
+ * own; what we say goes to stderr, one line at the end.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/trace_run.h"
+#include "cli/util.h"
+#include "cli/verbs.h"
+#include "trace/reader.h"
+
+static void help(void)
+{
+	puts("Usage: precedent trace [-o FILE] [-q] -- CMD...\n\n"
+	     "Runs CMD (usually: mpirun -n N PROGRAM) and writes what it does with MPI to FILE.\n\n"
+	     "  -o, --output FILE  the trace (default: PROGRAM.ptrace in this directory)\n"
+	     "  -q, --quiet        say nothing when it worked\n"
+	     "  -h, --help         this text\n\n"
+	     "The exit status is that of CMD; 1 when CMD worked but left no trace.");
+}
+
+/* The last word of the command that names an executable file: mpirun -n 2 ./app -x 3 -> app. */
+static char *default_output(char *const cmd[])
+{
+	const char *name = cmd[0];
+	char *out;
+
+	for (int i = 0; cmd[i]; i++) {
+		struct stat st;
+
+		if (stat(cmd[i], &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111)) {
+			name = cmd[i];
+			break;
+		}
+	}
+	if (strrchr(name, '/'))
+		name = strrchr(name, '/') + 1;
+	return asprintf(&out, "%s.ptrace", name) < 0 ? NULL : out;
+}
+
+static char *absolute(const char *path)
+{
+	char cwd[PATH_MAX], *out;
+
+	if (path[0] == '/')
+		return strdup(path);
+	if (!getcwd(cwd, sizeof(cwd)) || asprintf(&out, "%s/%s", cwd, path) < 0)
+		return NULL;
+	return out;
+}
+
+int trace_run(char *const cmd[], const char *file, const char *log, struct errbuf *err)
+{
+	char *lib = cli_installed("libprecedent_trace.so", err), *path = absolute(file), *preload = NULL;
+	const char *old = getenv("LD_PRELOAD");
+	int rv = -1;
+
+	if (!lib)
+		goto out;
+	if (!path || asprintf(&preload, "%s%s%s", lib, old && *old ? ":" : "", old ? old : "") < 0) {
+		preload = NULL;
+		err_set(err, "no memory");
+		goto out;
+	}
+	if (unlink(path) < 0 && errno != ENOENT) {
+		err_set(err, "%s: cannot be replaced: %s", file, strerror(errno));
+		goto out;
+	}
+	const char *const env[] = {"LD_PRELOAD", preload, "PRECEDENT_TRACE_FILE", path, NULL};
+
+	rv = cli_run(cmd, env, log, 0, err);
+out:
+	free(lib);
+	free(path);
+	free(preload);
+	return rv;
+}
+
+static int describe(const char *file, struct errbuf *err)
+{
+	struct trace *t = trace_open(file, err);
+	uint64_t events = 0;
+	double wall = 0;
+	char n[32], w[32], size[32];
+
+	if (!t)
+		return -1;
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
+		events += trace_get_rank(t, r)->events.length;
+		if (trace_get_rank(t, r)->wall_ns > wall)
+			wall = trace_get_rank(t, r)->wall_ns;
+	}
+	fprintf(stderr, "precedent: %s: %u ranks, %s events, %s, %s\n", file, trace_n_ranks(t),
+		cli_thousands(n, sizeof(n), events), cli_seconds(w, sizeof(w), wall * 1e-9),
+		cli_bytes(size, sizeof(size), (double)trace_file_size(t)));
+	trace_close(t);
+	return 0;
+}
+
+static int run(char *const cmd[], const char *file, bool quiet)
+{
+	struct errbuf err;
+	struct stat st;
+	int rc = trace_run(cmd, file, NULL, &err);
+
+	if (rc < 0)
+		return cli_fail("%s", err.text);
+	if (stat(file, &st) < 0) {
+		int said = cli_fail("no trace: %s %s", cmd[0],
+				    rc ? "failed before MPI_Finalize"
+				       : "did not reach MPI_Finalize, is not an MPI program, or uses another MPI "
+					 "library (see precedent doctor)");
+		return rc ? rc : said;
+	}
+	if (!quiet && describe(file, &err) < 0)
+		return cli_fail("%s", err.text);
+	return rc;
+}
+
+int verb_trace(int argc, char **argv)
+{
+	static const struct option opts[] = {{"output", required_argument, NULL, 'o'},
+					     {"quiet", no_argument, NULL, 'q'},
+					     {"help", no_argument, NULL, 'h'},
+					     {0}};
+	const char *output = NULL;
+	bool quiet = false;
+	char *file;
+	int c, rc;
+
+	while ((c = getopt_long(argc, argv, "+o:qh", opts, NULL)) != -1) {
+		if (c == 'o')
+			output = optarg;
+		else if (c == 'q')
+			quiet = true;
+		else if (c == 'h')
+			return help(), 0;
+		else
+			return cli_usage("trace", "bad option '%s'", argv[optind - 1]);
+	}
+	if (optind >= argc)
+		return cli_usage("trace", "no command to run");
+	file = output ? strdup(output) : default_output(argv + optind);
+	if (!file)
+		return cli_fail("no memory");
+	rc = run(argv + optind, file, quiet);
+	free(file);
+	return rc;
+}

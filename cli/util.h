@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the verbs share: messages, the place of the installed files, progress, small formatting.
+ */
+#ifndef PRECEDENT_CLI_UTIL_H
+#define PRECEDENT_CLI_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/errbuf.h"
+
+/* "precedent: ..." on stderr; returns 1. */
+int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* "precedent VERB: ...; try 'precedent VERB --help'" on stderr; returns 2. */
+int cli_usage(const char *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Full path of a file that is installed with the program ("libprecedent_trace.so", "libprecedent_skel.a"), or of the
+ * include directory (NULL): beside the program in a build tree, else in ../lib/precedent, else below
+ * $PRECEDENT_LIBDIR, which wins. To be freed; NULL with a message when it is not there. */
+char *cli_installed(const char *name, struct errbuf *err);
+char *cli_include_dir(struct errbuf *err);
+
+/* One line that is redrawn, on a terminal only; done = total ends it. */
+void cli_progress(const char *what, double done, double total);
+
+/* 12345678 -> "12,345,678"; returns buf. */
+const char *cli_thousands(char *buf, size_t size, uint64_t v);
+/* 1.9 KiB, 12 MiB ... */
+const char *cli_bytes(char *buf, size_t size, double v);
+/* 1.234 s, 56.7 ms, 8.9 us */
+const char *cli_seconds(char *buf, size_t size, double s);
+/* A bar of `width` cells, filled to share (0..1) with eighths. */
+const char *cli_bar(char *buf, size_t size, double share, int width);
+
+/* An empty private directory below $TMPDIR, to be removed with cli_remove_dir (recursive, never leaves it). */
+char *cli_temp_dir(struct errbuf *err);
+void cli_remove_dir(const char *path);
+
+/* Run argv (argv[0] looked up in PATH), output to `log` (appended; NULL: inherited); at most `limit_s` seconds (0: none),
+ * then its process group is killed. Returns the exit status, 128 + signal, or -1 with a message. env: NULL-ended pairs
+ * NAME, VALUE to set. */
+int cli_run(char *const argv[], const char *const env[], const char *log, double limit_s, struct errbuf *err);
+
+double cli_now(void); /* monotonic seconds */
+
+#endif
