@@ -39,6 +39,7 @@ struct decide_input {
 	uint32_t time_min_min;   /* --time-min; DURATION_UNSET */
 	uint32_t warn_time_s;    /* --signal=...@SECONDS: the signal must not come before the predicted end */
 	bool het;                /* component of a heterogeneous job */
+	bool pinned;             /* asks for nodes, a reservation or a cluster by name: never placed */
 	int64_t now;
 };
 

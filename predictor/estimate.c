@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From probe results and past runs to a prediction with its interval: see estimate.h for the formulas. */
+#include <math.h>
+#include <string.h>
+
+#include "predictor/estimate.h"
+
+#define ELAPSED_SLACK_REL 0.02 /* traces may add up to this much more than the job: clocks, rounding to seconds */
+#define ELAPSED_SLACK_S	  1.0
+#define MPI_S_SAME_REL	  1e-6 /* both probes read the same trace */
+#define HISTORY_DECAY	  0.7  /* weight of a run relative to the one after it */
+#define HISTORY_COVER	  5    /* the interval covers this many of the latest runs */
+#define MIN_SIGMA	  0.01
+
+static const char *const kind_names[] = {
+	[ESTIMATE_SOURCE] = "source",
+	[ESTIMATE_SKELETON] = "skeleton",
+	[ESTIMATE_HISTORY] = "history",
+	[ESTIMATE_BLEND] = "blend",
+};
+
+const char *estimate_kind_name(enum estimate_kind kind)
+{
+	return (unsigned)kind <= ESTIMATE_BLEND ? kind_names[kind] : "unknown";
+}
+
+int estimate_kind_parse(const char *text, enum estimate_kind *kind)
+{
+	for (unsigned i = 0; text && i <= ESTIMATE_BLEND; i++) {
+		if (!strcmp(text, kind_names[i])) {
+			*kind = (enum estimate_kind)i;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+int estimate_check(const struct estimate *e, struct errbuf *err)
+{
+	if (!isfinite(e->mean_s) || !isfinite(e->lo_s) || !isfinite(e->hi_s) || e->mean_s <= 0 || e->lo_s < 0 ||
+	    e->lo_s > e->mean_s || e->hi_s < e->mean_s)
+		return err_set(err, "the estimate makes no sense: %g s within %g to %g s", e->mean_s, e->lo_s, e->hi_s);
+	if (e->hi_s > e->lo_s * ESTIMATE_MAX_RATIO)
+		return err_set(err, "too uncertain: between %.1f and %.1f s", e->lo_s, e->hi_s);
+	return 0;
+}
+
+/* ---- from probes ---- */
+
+static int check_record(const struct result *r, const char *which, struct errbuf *err)
+{
+	if (!r->ok)
+		return err_set(err, "the probe on the %s failed: %.200s", which, r->reason);
+	if (!r->traces_n || r->traces_n > RESULT_MAX_TRACES)
+		return err_set(err, "the probe on the %s has %u traces", which, r->traces_n);
+	for (unsigned i = 0; i < r->traces_n; i++) {
+		const struct result_trace *t = &r->traces[i];
+
+		if (!isfinite(t->mpi_s) || !isfinite(t->skel_s) || t->mpi_s < 0 || t->skel_s <= 0 || !(t->lo_s >= 0) ||
+		    t->lo_s > t->skel_s || !(t->hi_s >= t->skel_s) || !(t->confidence >= 0) || t->confidence > 1)
+			return err_set(err,
+				       "the probe on the %s gives impossible times for trace %u: %g s within %g to %g s",
+				       which, i, t->skel_s, t->lo_s, t->hi_s);
+	}
+	return 0;
+}
+
+static int check_pair(const struct result *source, const struct result *target, struct errbuf *err)
+{
+	if (check_record(source, "traced partition", err) < 0 || check_record(target, "target partition", err) < 0)
+		return -1;
+	if (source->traces_n != target->traces_n)
+		return err_set(err, "the probes saw %u and %u traces", source->traces_n, target->traces_n);
+	if (strcmp(source->hash_hex, target->hash_hex))
+		return err_set(err, "the probes ran different skeletons");
+	for (unsigned i = 0; i < source->traces_n; i++) {
+		double a = source->traces[i].mpi_s, b = target->traces[i].mpi_s;
+
+		if (fabs(a - b) > MPI_S_SAME_REL * fmax(a, b))
+			return err_set(err, "the probes read different times from trace %u: %g and %g s", i, a, b);
+	}
+	return 0;
+}
+
+static double half_width_rel(const struct result_trace *t)
+{
+	return fmax(t->hi_s - t->skel_s, t->skel_s - t->lo_s) / t->skel_s;
+}
+
+struct ratios {
+	double mean;   /* of target/source over the kernels that both have; 1 without any */
+	double spread; /* half the range, relative to the mean */
+};
+
+static struct ratios kernel_ratios(const struct result *source, const struct result *target)
+{
+	double sum = 0, min = INFINITY, max = 0;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < source->kernels_n; i++) {
+		for (unsigned j = 0; j < target->kernels_n; j++) {
+			double r = target->kernels[j].ns_per_unit / source->kernels[i].ns_per_unit;
+
+			if (strcmp(source->kernels[i].name, target->kernels[j].name) || !isfinite(r) || r <= 0)
+				continue;
+			sum += r;
+			min = fmin(min, r);
+			max = fmax(max, r);
+			n++;
+		}
+	}
+	if (!n)
+		return (struct ratios){1, 0};
+	return (struct ratios){sum / n, (max - min) / 2 / (sum / n)};
+}
+
+/* Relative half width of one trace's prediction, terms added in quadrature. */
+static double trace_width(const struct result_trace *source, const struct result_trace *target, double spread,
+			  bool same)
+{
+	double doubt = 1 - fmin(source->confidence, target->confidence);
+	double unlike = source->mpi_s > 0 ? fabs(source->skel_s / source->mpi_s - 1) / 2 : 0;
+	double a = half_width_rel(source), b = half_width_rel(target), c = spread * doubt;
+
+	/* On its own partition only the noise of one probe counts; elsewhere also how far the skeleton is off at home. */
+	return same ? a : sqrt(a * a + b * b + c * c + unlike * unlike);
+}
+
+int estimate_from_probes(const struct result *source, const struct result *target, double elapsed_s,
+			 struct estimate *out, struct errbuf *err)
+{
+	bool same = source == target || !strcmp(source->candidate, target->candidate);
+	struct ratios k = {1, 0};
+	double mpi_source = 0, mpi_target = 0, half = 0, rest, rest_target;
+
+	if (check_pair(source, target, err) < 0)
+		return -1;
+	if (!isfinite(elapsed_s) || elapsed_s <= 0)
+		return err_set(err, "the traced job's elapsed time is %g s", elapsed_s);
+	if (!same)
+		k = kernel_ratios(source, target);
+	for (unsigned i = 0; i < source->traces_n; i++) {
+		const struct result_trace *s = &source->traces[i], *t = &target->traces[i];
+		double part = same ? s->mpi_s : s->mpi_s * t->skel_s / s->skel_s;
+
+		mpi_source += s->mpi_s;
+		mpi_target += part;
+		half += part * trace_width(s, t, k.spread, same);
+	}
+	rest = elapsed_s - mpi_source;
+	if (rest < -(ELAPSED_SLACK_REL * elapsed_s + ELAPSED_SLACK_S))
+		return err_set(err, "the traces add up to %.1f s, the job took %.1f s: its steps ran side by side",
+			       mpi_source, elapsed_s);
+	rest_target = same ? rest : rest + source->traces_n * (target->startup_s - source->startup_s);
+	rest_target = same ? rest_target : fmax(0, rest_target);
+	out->mean_s = mpi_target + rest_target;
+	out->kind = same ? ESTIMATE_SOURCE : ESTIMATE_SKELETON;
+	out->n = 0;
+	half = fmax(half, ESTIMATE_MIN_REL * out->mean_s);
+	/* Nothing measured says how what lies outside MPI scales: as the kernels do, or not at all. */
+	out->hi_s = out->mean_s + half + fmax(0, rest_target) * fmax(0, k.mean - 1);
+	out->lo_s = fmax(0, out->mean_s - half - fmax(0, rest_target) * fmax(0, 1 - k.mean));
+	return estimate_check(out, err);
+}
+
+/* ---- history ---- */
+
+struct history {
+	size_t n;
+	double mean, sigma; /* sigma relative to the mean, for one more run */
+	double min, max;    /* of the latest HISTORY_COVER */
+	double pred_rms;    /* relative error of the predictions given then */
+	size_t n_pred;
+};
+
+static int summarise(const struct estimate_past *past, size_t n, struct history *h, struct errbuf *err)
+{
+	double sum_w = 0, sum = 0, sq = 0, pred_sq = 0;
+
+	*h = (struct history){.n = n < ESTIMATE_HISTORY_MAX ? n : ESTIMATE_HISTORY_MAX, .min = INFINITY};
+	for (size_t i = 0; i < h->n; i++) {
+		double a = past[i].actual_s, w = pow(HISTORY_DECAY, (double)i);
+
+		if (!isfinite(a) || a <= 0)
+			return err_set(err, "a past run took %g s", a);
+		sum_w += w;
+		sum += w * a;
+		if (i < HISTORY_COVER) {
+			h->min = fmin(h->min, a);
+			h->max = fmax(h->max, a);
+		}
+		if (past[i].pred_s > 0) {
+			pred_sq += (past[i].pred_s - a) * (past[i].pred_s - a) / (a * a);
+			h->n_pred++;
+		}
+	}
+	if (!h->n)
+		return 0;
+	h->mean = sum / sum_w;
+	for (size_t i = 0; i < h->n; i++)
+		sq += pow(HISTORY_DECAY, (double)i) * pow(past[i].actual_s - h->mean, 2);
+	/* Few runs show less spread than there is. */
+	if (h->n >= 2)
+		h->sigma = fmax(MIN_SIGMA, sqrt(sq / sum_w) / h->mean * (1 + 1.0 / (double)(h->n - 1)));
+	h->pred_rms = h->n_pred ? sqrt(pred_sq / (double)h->n_pred) : 0;
+	return 0;
+}
+
+/* The interval around out->mean_s: half_rel, but at least what the latest runs needed. */
+static void set_interval(struct estimate *out, double half_rel, const struct history *h)
+{
+	half_rel = fmax(half_rel, ESTIMATE_MIN_REL);
+	out->lo_s = fmax(0, fmin(out->mean_s * (1 - half_rel), h->min));
+	out->hi_s = fmax(out->mean_s * (1 + half_rel), h->max);
+}
+
+int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out, struct errbuf *err)
+{
+	struct history h;
+
+	if (summarise(past, n, &h, err) < 0)
+		return -1;
+	if (h.n < 2)
+		return err_set(err, "%zu past run%s on this partition: two are needed", h.n, h.n == 1 ? "" : "s");
+	*out = (struct estimate){.mean_s = h.mean, .kind = ESTIMATE_HISTORY, .n = (unsigned)h.n};
+	set_interval(out, 2 * h.sigma, &h);
+	return estimate_check(out, err);
+}
+
+int estimate_blend(const struct estimate *base, const struct estimate_past *past, size_t n, struct estimate *out,
+		   struct errbuf *err)
+{
+	double base_rel, base_sigma, history_sigma, wb, wh, half;
+	struct history h;
+
+	if (summarise(past, n, &h, err) < 0)
+		return -1;
+	if (!base)
+		return estimate_from_history(past, n, out, err);
+	if (!(base->mean_s > 0))
+		return err_set(err, "the estimate makes no sense: %g s", base->mean_s);
+	if (!h.n) {
+		*out = *base;
+		return estimate_check(out, err);
+	}
+	base_rel = fmax(base->hi_s - base->mean_s, base->mean_s - base->lo_s) / base->mean_s;
+	/* Half the interval is two sigma; what it claimed counts less than how wrong it was. */
+	base_sigma = fmax(fmax(base_rel / 2, MIN_SIGMA), h.pred_rms);
+	history_sigma = h.n >= 2 ? h.sigma : base_sigma;
+	wb = 1 / (base_sigma * base_sigma);
+	wh = (double)h.n / (history_sigma * history_sigma);
+	*out = (struct estimate){.kind = ESTIMATE_BLEND, .n = (unsigned)h.n};
+	out->mean_s = (wb * base->mean_s + wh * h.mean) / (wb + wh);
+	half = h.n >= 2 ? 2 * history_sigma : base_rel;
+	set_interval(out, half, &h);
+	return estimate_check(out, err);
+}
