@@ -11,6 +11,7 @@
 
 #include "skelgen/contract.h"
 #include "skelgen/contract_grammar.h"
+#include "skelgen/contract_search.h"
 
 #define SHORTCUT_MIN 256u	/* shorter sequences are cheap to search in full */
 
@@ -18,6 +19,7 @@
 struct piece {
 	uint32_t body;
 	uint32_t first, length;
+	bool searched;			/* in vain: too dear */
 };
 
 /* Bodies that were met for the first time in this round. */
@@ -33,6 +35,7 @@ struct work {
 	uint32_t n_text, cap;
 	struct piece *piece;
 	uint32_t n_piece, cap_piece;
+	struct search search;
 	struct repeat_list runs;
 	uint32_t *run_at;		/* [n_text] 1 + index in runs of the marked run that starts here */
 };
@@ -240,54 +243,78 @@ static int work_rewrite(struct work *w, struct piece *p, uint32_t *to, bool *cha
 	return 0;
 }
 
-/* Append the bodies of fresh[] to the text as pieces; those without room for a repetition are finished at once. */
-static int work_append(struct work *w, const struct fresh *fresh, struct errbuf *err)
+/* A sequence that is short enough is put aside for the exhaustive search; one without room for a loop is done. */
+static int work_settle(struct work *w, uint32_t body, const uint32_t *text, uint32_t length, bool searched, bool *settled,
+		       struct errbuf *err)
+{
+	enum grammar_state state = length < 2 ? GRAMMAR_DONE : GRAMMAR_PARKED;
+
+	*settled = length < 2 || (!searched && search_wants(&w->search, length));
+	return *settled ? grammar_settle(&w->g, body, text, length, state, err) : 0;
+}
+
+/* Append text as a piece; it may lie in the grammar, not in w->text. */
+static int work_append(struct work *w, uint32_t body, const uint32_t *text, uint32_t length, bool searched,
+		       struct errbuf *err)
+{
+	uint32_t need = w->n_text + length + 1;
+
+	if (need > w->cap) {
+		uint32_t *more = realloc(w->text, ((size_t)need + need / 4) * sizeof(*more));
+
+		if (!more)
+			return err_set(err, "contraction: out of memory for %u symbols", need);
+		w->text = more;
+		w->cap = need + need / 4;
+	}
+	memcpy(w->text + w->n_text, text, (size_t)length * sizeof(*text));
+	if (work_add_piece(w, (struct piece){ body, w->n_text, length, searched }, err))
+		return -1;
+	w->n_text = need;
+	return 0;
+}
+
+static int work_append_fresh(struct work *w, const struct fresh *fresh, struct errbuf *err)
 {
 	for (uint32_t i = 0; i < fresh->n; i++) {
 		uint32_t body = fresh->body[i], length;
 		const uint32_t *raw = grammar_raw(&w->g, body, &length);
-		uint32_t need = w->n_text + length + 1;
+		bool settled;
 
-		if (length < 2) {
-			if (grammar_finish(&w->g, body, raw, length, err))
-				return -1;
-			continue;
-		}
-		if (need > w->cap) {
-			uint32_t *text = realloc(w->text, ((size_t)need + need / 4) * sizeof(*text));
-
-			if (!text)
-				return err_set(err, "contraction: out of memory for %u symbols", need);
-			w->text = text;
-			w->cap = need + need / 4;
-		}
-		memcpy(w->text + w->n_text, raw, (size_t)length * sizeof(*raw));
-		if (work_add_piece(w, (struct piece){ body, w->n_text, length }, err))
+		if (work_settle(w, body, raw, length, false, &settled, err))
 			return -1;
-		w->n_text += length + 1;
+		if (!settled && work_append(w, body, raw, length, false, err))
+			return -1;
 	}
 	return 0;
 }
 
-/* Contract the marked runs of every piece; a piece without any is finished. */
+/* Contract the marked runs of every piece; a piece without any is done. */
 static int work_replace(struct work *w, struct fresh *fresh, struct errbuf *err)
 {
 	uint32_t to = 0, kept = 0;
 
 	for (uint32_t i = 0; i < w->n_piece; i++) {
 		struct piece p = w->piece[i];
-		bool changed;
+		bool changed, settled;
 
 		if (work_rewrite(w, &p, &to, &changed, fresh, err))
 			return -1;
-		if (changed && p.length > 1) {
+		if (changed) {
+			p.searched = false;
+			if (work_settle(w, p.body, w->text + p.first, p.length, false, &settled, err))
+				return -1;
+		} else {
+			settled = true;
+			if (grammar_settle(&w->g, p.body, w->text + p.first, p.length, GRAMMAR_DONE, err))
+				return -1;
+		}
+		if (settled) {
+			to = p.first;
+		} else {
 			to++;		/* room for the separator */
 			w->piece[kept++] = p;
-			continue;
 		}
-		if (grammar_finish(&w->g, p.body, w->text + p.first, p.length, err))
-			return -1;
-		to = p.first;
 	}
 	w->n_piece = kept;
 	w->n_text = to;
@@ -305,7 +332,7 @@ static int work_round(struct work *w, struct errbuf *err)
 	work_join(w);
 	if (repeats_find(w->text, w->n_text, w->opt->engine, &w->runs, err) || work_mark(w, err))
 		goto out;
-	if (work_replace(w, &fresh, err) || work_append(w, &fresh, err))
+	if (work_replace(w, &fresh, err) || work_append_fresh(w, &fresh, err))
 		goto out;
 	rc = 0;
 out:
@@ -316,12 +343,44 @@ out:
 	return rc;
 }
 
+/* Search what is parked. What proves too dear to search becomes a piece of the next rounds. */
+static int work_search(struct work *w, struct errbuf *err)
+{
+	for (uint32_t body = 0; body < w->g.n_body; body++) {
+		if (w->g.body[body].state == GRAMMAR_PARKED && search_body(&w->search, &w->g, body, err))
+			return -1;
+	}
+	for (uint32_t body = 0; body < w->g.n_body; body++) {
+		struct grammar_body *b = &w->g.body[body];
+
+		if (b->state != GRAMMAR_REFUSED)
+			continue;
+		b->state = GRAMMAR_OPEN;
+		if (work_append(w, body, w->g.text.item + b->text_first, b->text_length, true, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* The stream, which lies in w->text already, is the first piece, or is searched at once when it is short. */
+static int work_start(struct work *w, uint32_t n, struct errbuf *err)
+{
+	uint32_t top = grammar_top(&w->g);
+	bool settled;
+
+	if (work_settle(w, top, w->text, n, false, &settled, err))
+		return -1;
+	if (settled)
+		return work_search(w, err);
+	w->n_text = n;
+	return work_add_piece(w, (struct piece){ .body = top, .length = n }, err);
+}
+
 int contract_symbols(const uint32_t *sym, uint64_t n, const struct contract_options *opt, struct contract_tree *out,
 		     struct errbuf *err)
 {
 	static const struct contract_options defaults;
 	struct work w = { .opt = opt ? opt : &defaults };
-	uint32_t top = GRAMMAR_NONE;
 	int rc = -1;
 
 	*out = (struct contract_tree){ 0 };
@@ -336,13 +395,14 @@ int contract_symbols(const uint32_t *sym, uint64_t n, const struct contract_opti
 	}
 	if (grammar_create(&w.g, sym, (uint32_t)n, w.text, err))
 		goto out;
-	top = grammar_top(&w.g);
-	w.n_text = (uint32_t)n;
-	if (work_add_piece(&w, (struct piece){ top, 0, (uint32_t)n }, err))
+	if (search_create(&w.search, n, w.opt->without_search, err) || work_start(&w, (uint32_t)n, err))
 		goto out;
-	while (w.n_piece)
+	while (w.n_piece) {
 		if (work_round(&w, err))
 			goto out;
+		if (w.n_piece == 0 && work_search(&w, err))
+			goto out;
+	}
 	if (grammar_tree(&w.g, out, err))
 		goto out;
 	out->n_events = n;
@@ -352,6 +412,7 @@ out:
 	free(w.text);
 	free(w.piece);
 	repeat_list_free(&w.runs);
+	search_destroy(&w.search);
 	grammar_destroy(&w.g);
 	if (rc)
 		contract_tree_free(out);

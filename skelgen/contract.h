@@ -42,6 +42,7 @@ struct contract_tree {
 struct contract_options {
 	enum repeats_engine engine;
 	bool without_shortcut;		/* do not look for one loop that covers most of the text first */
+	bool without_search;		/* do not search the shortest contraction of short sequences */
 };
 
 /* Contract sym[0..n). Returns 0 with *out to be freed by contract_tree_free(), checked to expand to sym; or -1 with err

@@ -218,7 +218,7 @@ void grammar_destroy(struct grammar *g)
 	free(g->body);
 	free(g->loop);
 	free(g->raw.item);
-	free(g->done.item);
+	free(g->text.item);
 	free(g->body_index.slot);
 	free(g->loop_index.slot);
 	*g = (struct grammar){ 0 };
@@ -241,22 +241,37 @@ const uint32_t *grammar_raw(const struct grammar *g, uint32_t body, uint32_t *le
 	return g->raw.item + g->body[body].raw_first;
 }
 
-int grammar_finish(struct grammar *g, uint32_t body, const uint32_t *text, uint32_t length, struct errbuf *err)
+int grammar_settle(struct grammar *g, uint32_t body, const uint32_t *text, uint32_t length, enum grammar_state state,
+		   struct errbuf *err)
 {
 	uint64_t first = 0;
 
-	if (arena_put(&g->done, text, length, &first, err))
+	if (arena_put(&g->text, text, length, &first, err))
 		return -1;
-	g->body[body].done_first = first;
-	g->body[body].done_length = length;
+	g->body[body].text_first = first;
+	g->body[body].text_length = length;
+	g->body[body].state = state;
 	return 0;
+}
+
+uint32_t grammar_weight(struct grammar *g, uint32_t symbol)
+{
+	struct grammar_body *b;
+
+	if (symbol < g->n_leaf)
+		return 1;
+	b = &g->body[g->loop[symbol - g->n_leaf].body];
+	if (!b->weight)
+		for (uint32_t k = 0; k < b->text_length; k++)
+			b->weight += grammar_weight(g, g->text.item[b->text_first + k]);
+	return b->weight;
 }
 
 static bool body_is_loop(const struct grammar *g, uint32_t body)
 {
 	const struct grammar_body *b = &g->body[body];
 
-	return b->done_length == 1 && g->done.item[b->done_first] >= g->n_leaf;
+	return b->text_length == 1 && g->text.item[b->text_first] >= g->n_leaf;
 }
 
 /* The loop that a loop symbol stands for; bodies that came out as one single loop are merged into it. */
@@ -266,7 +281,7 @@ static struct grammar_loop loop_resolve(const struct grammar *g, uint32_t symbol
 
 	*count = l.count;
 	while (body_is_loop(g, l.body)) {
-		l = g->loop[g->done.item[g->body[l.body].done_first] - g->n_leaf];
+		l = g->loop[g->text.item[g->body[l.body].text_first] - g->n_leaf];
 		*count *= l.count;
 	}
 	return l;
@@ -280,9 +295,9 @@ static uint32_t body_count_nodes(struct grammar *g, uint32_t body)
 
 	if (b->n_nodes)
 		return b->n_nodes;
-	b->n_nodes = b->done_length;
-	for (uint32_t k = 0; k < b->done_length; k++) {
-		uint32_t symbol = g->done.item[b->done_first + k];
+	b->n_nodes = b->text_length;
+	for (uint32_t k = 0; k < b->text_length; k++) {
+		uint32_t symbol = g->text.item[b->text_first + k];
 
 		if (symbol >= g->n_leaf)
 			b->n_nodes += body_count_nodes(g, loop_resolve(g, symbol, &count).body);
@@ -296,9 +311,9 @@ static void tree_put(const struct grammar *g, struct contract_tree *t, uint32_t 
 	const struct grammar_body *b = &g->body[body];
 
 	*first = t->n_child;
-	t->n_child += b->done_length;
-	for (uint32_t k = 0; k < b->done_length; k++) {
-		uint32_t symbol = g->done.item[b->done_first + k], index = t->n_node++;
+	t->n_child += b->text_length;
+	for (uint32_t k = 0; k < b->text_length; k++) {
+		uint32_t symbol = g->text.item[b->text_first + k], index = t->n_node++;
 		struct contract_node *node = &t->node[index];
 
 		t->child[*first + k] = index;
@@ -310,7 +325,7 @@ static void tree_put(const struct grammar *g, struct contract_tree *t, uint32_t 
 			uint32_t inner = loop_resolve(g, symbol, &count).body;
 
 			*node = (struct contract_node){ .kind = CONTRACT_LOOP, .count = count,
-							.n_children = g->body[inner].done_length };
+							.n_children = g->body[inner].text_length };
 			tree_put(g, t, inner, &node->first);
 		}
 	}
@@ -327,7 +342,7 @@ int grammar_tree(struct grammar *g, struct contract_tree *out, struct errbuf *er
 		contract_tree_free(out);
 		return err_set(err, "contraction: out of memory for a tree of %u nodes", nodes);
 	}
-	out->n_top = g->body[0].done_length;
+	out->n_top = g->body[0].text_length;
 	tree_put(g, out, 0, &out->top_first);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The grammar behind a contraction: symbols below n_leaf are events, those above are loops, interned by (body, count);
- * bodies are interned by their text when they were met ("raw") and have a contracted text once they are finished.
+ * bodies are interned by their text when they were met ("raw"). The text that stands for a body now is shorter.
  */
 #ifndef PRECEDENT_SKELGEN_CONTRACT_GRAMMAR_H
 #define PRECEDENT_SKELGEN_CONTRACT_GRAMMAR_H
@@ -13,9 +13,18 @@
 
 #define GRAMMAR_NONE UINT32_MAX
 
+enum grammar_state {
+	GRAMMAR_OPEN,		/* a piece of the text of the current round */
+	GRAMMAR_PARKED,		/* short: waits to be searched exhaustively */
+	GRAMMAR_REFUSED,	/* too dear to search */
+	GRAMMAR_DONE,
+};
+
 struct grammar_body {
-	uint64_t raw_first, done_first;		/* in g->raw and g->done */
-	uint32_t raw_length, done_length;
+	uint64_t raw_first, text_first;		/* in g->raw and g->text */
+	uint32_t raw_length, text_length;
+	enum grammar_state state;
+	uint32_t weight;			/* leaves of its tree, once done; 0: not counted yet */
 	uint32_t n_nodes;			/* nodes of its tree, once counted */
 };
 
@@ -41,7 +50,7 @@ struct grammar {
 	uint32_t n_body, cap_body;
 	struct grammar_loop *loop;
 	uint32_t n_loop, cap_loop;
-	struct grammar_arena raw, done;
+	struct grammar_arena raw, text;
 	struct grammar_index body_index, loop_index;
 };
 
@@ -58,8 +67,12 @@ int grammar_loop(struct grammar *g, const uint32_t *text, uint32_t length, uint3
 
 const uint32_t *grammar_raw(const struct grammar *g, uint32_t body, uint32_t *length);
 
-/* State the contracted text of a body. */
-int grammar_finish(struct grammar *g, uint32_t body, const uint32_t *text, uint32_t length, struct errbuf *err);
+/* State the text of a body that is parked or done. */
+int grammar_settle(struct grammar *g, uint32_t body, const uint32_t *text, uint32_t length, enum grammar_state state,
+		   struct errbuf *err);
+
+/* Leaves of the tree that a symbol stands for; all that it stands on must be done. */
+uint32_t grammar_weight(struct grammar *g, uint32_t symbol);
 
 /* Write the finished grammar as a tree (without n_events and hash). */
 int grammar_tree(struct grammar *g, struct contract_tree *out, struct errbuf *err);

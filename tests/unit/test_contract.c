@@ -136,14 +136,16 @@ static void test_edges(void **state)
 	assert_null(tree.node);
 }
 
+/* Short streams are contracted to the optimum; greedy alone, as for long ones, is near it and never below. */
 static void test_oracle(void **state)
 {
+	const struct contract_options greedy = { .without_search = true };
 	uint32_t s[ORACLE_N];
 	uint64_t sum = 0, best = 0;
 	double worst = 1;
 
 	(void)state;
-	for (uint32_t round = 0; round < 4000; round++) {
+	for (uint32_t round = 0; round < 3000; round++) {
 		uint32_t n, want;
 		uint64_t got;
 
@@ -155,14 +157,15 @@ static void test_oracle(void **state)
 				s[i] = rng() % (2 + round % 5);
 		}
 		want = optimum(s, n);
-		got = contract_length(s, n);
+		assert_int_equal(contract_length(s, n), want);
+		got = contract_with(s, n, &greedy);
 		assert_true(got >= want);
 		sum += got;
 		best += want;
 		if ((double)got / want > worst)
 			worst = (double)got / want;
 	}
-	print_message("# contracted length is %.3f times the optimum, at worst %.3f\n", (double)sum / (double)best, worst);
+	print_message("# greedy alone is %.3f times the optimum, at worst %.3f\n", (double)sum / (double)best, worst);
 	assert_true((double)sum / (double)best < 1.15);
 }
 
@@ -225,17 +228,18 @@ static void test_programs(void **state)
 	uint32_t s[MAX_N];
 
 	(void)state;
-	for (uint32_t round = 0; round < 3000; round++) {
+	for (uint32_t round = 0; round < 1000; round++) {
 		uint32_t n = random_program(s, MAX_N, 2 + rng() % 8, 6);
-		uint64_t a, b, c;
+		uint64_t a, b, c, d;
 
 		if (n > 4 && round % 3 == 0)	/* nearly a repetition */
 			s[rng() % n] = 77;
 		a = contract_with(s, n, NULL);
 		b = contract_with(s, n, &(struct contract_options){ .without_shortcut = true });
 		c = contract_with(s, n, &(struct contract_options){ .engine = REPEATS_SUFFIX_ARRAY });
+		d = contract_with(s, n, &(struct contract_options){ .without_search = true });
 		assert_int_equal(a, c);
-		assert_true(a <= b + b / 4 + 2);
+		assert_true(a <= b && a <= d);
 	}
 }
 
@@ -249,7 +253,7 @@ static void test_adversarial(void **state)
 	assert_non_null(used);
 	for (n = 0; n < 40000; n++)
 		s[n] = 3;
-	for (uint32_t k = 1; k < 2000; k++)
+	for (uint32_t k = 1; k < 2000; k += 1 + k / 8)
 		assert_int_equal(contract_length(s, k), 1);
 	assert_int_equal(contract_length(s, n), 1);
 	for (n = 0; n < 40000; n++)

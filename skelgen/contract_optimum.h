@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The shortest contraction of a short sequence, by exhaustive search:
+ *   C[i][j] = min(w[i] + C[i+1][j], min over loops of period p, t times, at i of C[i][i+p] + C[i+tp][j]).
+ * Symbols carry weights, so that loops contracted before count with their own length.
+ */
+#ifndef PRECEDENT_SKELGEN_CONTRACT_OPTIMUM_H
+#define PRECEDENT_SKELGEN_CONTRACT_OPTIMUM_H
+
+#include <stdint.h>
+
+#include "common/errbuf.h"
+
+#define OPTIMUM_MAX 1024u
+
+/* Zero-initialise; free with optimum_destroy(). */
+struct optimum {
+	uint32_t s[OPTIMUM_MAX], n;	/* the sequence last searched */
+	uint32_t *cost;			/* C[i][j] at cost[i * (n+1) + j] */
+	uint32_t cap;			/* longest sequence that there is room for */
+	uint32_t *match;		/* [n] match[p]: common prefix of the suffixes at i and i+p */
+	uint64_t work;			/* steps spent so far, over all searches */
+};
+
+/* Search s[0..n), n <= OPTIMUM_MAX, spending at most `limit` steps: 1 when done, 0 when given up, -1 on error. */
+int optimum_search(struct optimum *o, const uint32_t *s, const uint32_t *weight, uint32_t n, uint64_t limit,
+		   struct errbuf *err);
+
+/* What stands first in the shortest contraction of s[i..j): 0 a symbol, else the iterations of a loop, its period in
+ * *period. Among equals the loop that covers most, then the one with the shortest body. */
+uint32_t optimum_first(const struct optimum *o, uint32_t i, uint32_t j, uint32_t *period);
+
+void optimum_destroy(struct optimum *o);
+
+#endif
