@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fingerprints over a real directory: what must change them, what must not, and that the job's own output does not.
+ * The directory is made here or at home: what lies below /tmp is never an input.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/fingerprint.h"
+
+static char dir[PATH_MAX], path_variable[PATH_MAX + 64];
+
+static const char *lookup(const char *name)
+{
+	return strcmp(name, "PATH") == 0 ? path_variable : NULL;
+}
+
+static void write_bytes(const char *name, const void *data, size_t len, mode_t mode)
+{
+	char path[PATH_MAX + 64];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, len), (ssize_t)len);
+	close(fd);
+}
+
+static void write_text(const char *name, const char *text)
+{
+	write_bytes(name, text, strlen(text), 0644);
+}
+
+static void remove_file(const char *name)
+{
+	char path[PATH_MAX + 64];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void copy_file(const char *from, const char *name)
+{
+	static char data[4 * 1024 * 1024];
+	FILE *f = fopen(from, "r");
+	assert_non_null(f);
+	size_t n = fread(data, 1, sizeof(data), f);
+	fclose(f);
+	write_bytes(name, data, n, 0755);
+}
+
+static const char *of_job(const struct fingerprint_job *job)
+{
+	static char out[8][FINGERPRINT_LEN];
+	static unsigned turn;
+	struct errbuf err;
+	char *fp = out[turn++ % 8];
+	int n = fingerprint_job(job, fp, &err);
+	const char *count = strrchr(fp, ':');
+	assert_true(n >= 0);
+	assert_true(strncmp(fp, "v1:", 3) == 0 && strspn(fp + 3, "0123456789abcdef") == 32 && fp + 35 == count);
+	assert_int_equal(atoi(count + 1), n);
+	return fp;
+}
+
+static const char *of(const char *script)
+{
+	const struct fingerprint_job job = {.script = script, .script_len = strlen(script), .work_dir = dir, .lookup = lookup};
+	return of_job(&job);
+}
+
+static int files_of(const char *script)
+{
+	return atoi(strrchr(of(script), ':') + 1);
+}
+
+static int setup(void **state)
+{
+	char cwd[PATH_MAX / 2];
+	const char *const places[] = {getcwd(cwd, sizeof(cwd)), getenv("HOME"), "/srv", "/opt"};
+	bool made = false;
+	(void)state;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !made; i++) {
+		if (!places[i] || strncmp(places[i], "/tmp", 4) == 0 || strncmp(places[i], "/var/tmp", 8) == 0)
+			continue;
+		snprintf(dir, sizeof(dir), "%.2000s/.test_fingerprint.XXXXXX", places[i]);
+		made = mkdtemp(dir) != NULL;
+	}
+	if (!made)
+		return -1;
+	snprintf(path_variable, sizeof(path_variable), "relative:%s/bin:/usr/bin:/bin", dir);
+	write_text("in.dat", "1 2 3\n");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char command[PATH_MAX + 16];
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	return system(command);
+}
+
+static void test_content_counts(void **state)
+{
+	static const char SCRIPT[] = "#!/bin/sh\nmpirun ./app in.dat\n";
+	char path[PATH_MAX + 64];
+	const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	const char *first = of(SCRIPT);
+	(void)state;
+	assert_int_equal(files_of(SCRIPT), 1);
+	assert_string_equal(of(SCRIPT), first);
+	snprintf(path, sizeof(path), "%s/in.dat", dir);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	assert_string_equal(of(SCRIPT), first);
+	write_text("in.dat", "1 2 4\n");
+	assert_string_not_equal(of(SCRIPT), first);
+	write_text("in.dat", "1 2 3\n");
+	assert_string_equal(of(SCRIPT), first);
+	write_text("copy.dat", "1 2 3\n");
+	assert_string_equal(of("#!/bin/sh\nmpirun ./app copy.dat\n"), first);
+	write_text("app", "#!/bin/sh\n");
+	assert_string_not_equal(of(SCRIPT), first);
+	remove_file("app");
+	remove_file("copy.dat");
+	assert_string_equal(of(SCRIPT), first);
+}
+
+/* The directory as the first run leaves it must give the fingerprint that it gave before. */
+static void test_own_output_does_not_count(void **state)
+{
+	static const char *const SCRIPTS[] = {
+		"mpirun ./app in.dat > new.out\n",
+		"mpirun ./app in.dat 2>new.out >>other.out\n",
+		"mpirun ./app in.dat -o new.out --output=other.out\n",
+		"mpirun ./app in.dat -log new.out\n",
+		"mpirun ./app in.dat | tee new.out\n",
+		"OUT=new.out\nmpirun ./app in.dat >$OUT\n",
+		"mpirun ./app in.dat\ngrep x new.out\ncat other.out > more.out\n",
+		"touch new.out\nmpirun ./app in.dat new.out\n",
+		"cp in.dat new.out\nmpirun ./app new.out in.dat\n",
+		"cp /data/new.out other.out .\nmpirun ./app new.out in.dat other.out\n",
+		"cp $X/new.out .\nmpirun ./app new.out in.dat\n",
+		"mv new.out old\nmpirun ./app in.dat\n",
+		"rm -f new.out\nsrun -o other.out -e new.out ./app in.dat\n",
+		"./app in.dat >new.out; wc new.out\n",
+		"dd if=in.dat of=new.out; mpirun ./app new.out\n",
+		"mkdir -p run; cd run; mpirun ../app ../in.dat\n",
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(SCRIPTS) / sizeof(SCRIPTS[0]); i++) {
+		char before[FINGERPRINT_LEN];
+		snprintf(before, sizeof(before), "%s", of(SCRIPTS[i]));
+		assert_string_equal(strrchr(before, ':'), ":1");
+		write_text("new.out", "result\n");
+		write_text("other.out", "other\n");
+		assert_string_equal(of(SCRIPTS[i]), before);
+		remove_file("new.out");
+		remove_file("other.out");
+	}
+}
+
+static void test_slurm_files(void **state)
+{
+	static const char SCRIPT[] = "mpirun ./app in.dat job.out job.err\n";
+	struct fingerprint_job job = {.script = SCRIPT, .script_len = strlen(SCRIPT), .work_dir = dir, .lookup = lookup,
+				      .output = "job.out", .error = "job.err"};
+	char before[FINGERPRINT_LEN];
+	(void)state;
+	snprintf(before, sizeof(before), "%s", of_job(&job));
+	write_text("job.out", "x");
+	write_text("job.err", "y");
+	assert_string_equal(of_job(&job), before);
+	job.output = NULL;
+	assert_string_not_equal(of_job(&job), before);
+	job.output = "job.out";
+	write_text("stdin.txt", "z");
+	job.input = "stdin.txt";
+	assert_string_not_equal(of_job(&job), before);
+	remove_file("job.out");
+	remove_file("job.err");
+	remove_file("stdin.txt");
+}
+
+static void test_programs_by_build_id(void **state)
+{
+	char bin[PATH_MAX + 64], self[PATH_MAX];
+	uint8_t id[64];
+	(void)state;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	assert_true(n > 0);
+	self[n] = '\0';
+	int fd = open(self, O_RDONLY);
+	size_t len = fingerprint_build_id(fd, id, sizeof(id));
+	close(fd);
+	if (len == 0) /* this toolchain writes none */
+		skip();
+	copy_file(self, "app");
+	const char *first = of("mpirun ./app in.dat\n");
+	/* Bytes behind the end are not part of the program. */
+	snprintf(bin, sizeof(bin), "%s/app", dir);
+	fd = open(bin, O_WRONLY | O_APPEND);
+	assert_int_equal(write(fd, "tail", 4), 4);
+	close(fd);
+	assert_string_equal(of("mpirun ./app in.dat\n"), first);
+	snprintf(bin, sizeof(bin), "%s/bin", dir);
+	assert_int_equal(mkdir(bin, 0755), 0);
+	copy_file(self, "bin/named-app");
+	assert_string_equal(of("mpirun named-app in.dat\n"), first);
+	assert_string_equal(of("mpirun named-app in.dat # ls grep\n"), first);
+	assert_string_equal(of("ls; mpirun -n 2 named-app in.dat 17 1e-3\n"), first);
+	remove_file("app");
+}
+
+static void test_damaged_programs(void **state)
+{
+	static uint8_t elf[4096];
+	char path[PATH_MAX + 64], self[PATH_MAX];
+	uint8_t id[64];
+	(void)state;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	assert_true(n > 0);
+	self[n] = '\0';
+	int fd = open(self, O_RDONLY);
+	assert_true(read(fd, elf, sizeof(elf)) > 64);
+	close(fd);
+	snprintf(path, sizeof(path), "%s/damaged", dir);
+	for (size_t len = 0; len < 1200; len += 7) { /* cut anywhere */
+		write_bytes("damaged", elf, len, 0755);
+		fd = open(path, O_RDONLY);
+		assert_true(fingerprint_build_id(fd, id, sizeof(id)) <= sizeof(id));
+		close(fd);
+	}
+	for (size_t at = 4; at < 1200; at++) { /* any byte wrong */
+		uint8_t old = elf[at];
+		elf[at] = 0xff;
+		write_bytes("damaged", elf, sizeof(elf), 0755);
+		elf[at] = old;
+		fd = open(path, O_RDONLY);
+		assert_true(fingerprint_build_id(fd, id, sizeof(id)) <= sizeof(id));
+		close(fd);
+	}
+	assert_int_equal(files_of("mpirun ./damaged\n"), 1);
+	assert_int_equal(fingerprint_build_id(-1, id, sizeof(id)), 0);
+	remove_file("damaged");
+}
+
+static void test_work_directory(void **state)
+{
+	struct fingerprint_job a = {.script = "mpirun x\n", .script_len = 9, .work_dir = dir}, b = a;
+	(void)state;
+	b.work_dir = "/";
+	assert_string_not_equal(of_job(&a), of_job(&b));
+	char script[PATH_MAX + 64];
+	snprintf(script, sizeof(script), "mpirun x %s/in.dat\n", dir);
+	a.script = b.script = script;
+	a.script_len = b.script_len = strlen(script);
+	assert_string_equal(of_job(&a), of_job(&b));
+}
+
+static void test_arguments(void **state)
+{
+	char *args[] = {"in.dat", "5", "--file=in.dat"};
+	char *command[] = {"-n", "2", "-o", "new.out", "./app", "in.dat"};
+	struct fingerprint_job job = {.script = "mpirun ./app $1\n", .script_len = 16, .args = args, .n_args = 3,
+				      .work_dir = dir, .lookup = lookup};
+	(void)state;
+	assert_string_equal(of_job(&job), of("mpirun ./app in.dat\n"));
+	job.script = "mpirun ./app\n";
+	job.script_len = 13;
+	assert_string_equal(of_job(&job), of("mpirun ./app in.dat\n"));
+	job = (struct fingerprint_job){.args = command, .n_args = 6, .work_dir = dir, .lookup = lookup};
+	write_text("new.out", "x");
+	assert_string_equal(of_job(&job), of("mpirun ./app in.dat\n"));
+	remove_file("new.out");
+}
+
+static void test_what_is_no_file(void **state)
+{
+	char path[PATH_MAX + 64], script[3 * PATH_MAX];
+	(void)state;
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	assert_int_equal(mkfifo(path, 0644), 0);
+	assert_int_equal(files_of("app fifo . .. / bin /dev/null /proc/self/maps /dev/zero ''\n"), 0);
+	snprintf(script, sizeof(script), "app in.dat ./in.dat %s/in.dat x=in.dat --y=in.dat /tmp/../%s/in.dat\n", dir, dir);
+	assert_int_equal(files_of(script), 1);
+	remove_file("fifo");
+}
+
+static void test_large_files(void **state)
+{
+	const size_t size = 8 * 1024 * 1024;
+	char *data = calloc(1, size), script[2048] = "app";
+	const char *first;
+	(void)state;
+	assert_non_null(data);
+	write_bytes("large", data, size, 0644);
+	first = of("app large\n");
+	data[0] = 1;
+	write_bytes("large", data, size, 0644);
+	assert_string_not_equal(of("app large\n"), first);
+	data[0] = 0;
+	data[size - 1] = 1;
+	write_bytes("large", data, size, 0644);
+	assert_string_not_equal(of("app large\n"), first);
+	data[size - 1] = 0;
+	write_bytes("large", data, size - 1, 0644);
+	assert_string_not_equal(of("app large\n"), first);
+	for (int i = 0; i < 40; i++) { /* more than is read in all */
+		char name[32];
+		snprintf(name, sizeof(name), "large%d", i);
+		write_bytes(name, data, FINGERPRINT_SAMPLE * 2, 0644);
+		strncat(script, " ", sizeof(script) - strlen(script) - 1);
+		strncat(script, name, sizeof(script) - strlen(script) - 1);
+	}
+	struct errbuf err;
+	char out[FINGERPRINT_LEN];
+	const struct fingerprint_job job = {.script = script, .script_len = strlen(script), .work_dir = dir};
+	int n = fingerprint_job(&job, out, &err);
+	if (n < 0) /* a slow machine: said, and bounded */
+		assert_non_null(strstr(err.text, "longer than 200 ms"));
+	else
+		assert_int_equal(n, 40);
+	free(data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_content_counts),	  cmocka_unit_test(test_own_output_does_not_count),
+		cmocka_unit_test(test_slurm_files),	  cmocka_unit_test(test_programs_by_build_id),
+		cmocka_unit_test(test_damaged_programs),  cmocka_unit_test(test_work_directory),
+		cmocka_unit_test(test_arguments),	  cmocka_unit_test(test_what_is_no_file),
+		cmocka_unit_test(test_large_files),
+	};
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

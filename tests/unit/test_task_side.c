@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the task side puts into the environment, and the spool directories, also where somebody was there before. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/inject.h"
+
+#define LIB "/p/lib/precedent/libprecedent_trace.so"
+#define STRANGER 4242
+
+static char spool[PATH_MAX];
+
+static void test_preload(void **state)
+{
+	static const struct {
+		const char *user, *value;
+	} CASES[] = {
+		{NULL, LIB},
+		{"", LIB},
+		{":", LIB},
+		{"/x.so", LIB ":/x.so"},
+		{"/x.so:/y.so /z.so", LIB ":/x.so:/y.so:/z.so"},
+		{LIB, LIB},
+		{"/x.so:" LIB ":/y.so", LIB ":/x.so:/y.so"},
+		{LIB "x", LIB ":" LIB "x"},
+	};
+	char out[256];
+	(void)state;
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		assert_int_equal(inject_preload(CASES[i].user, LIB, out, sizeof(out)), 0);
+		assert_string_equal(out, CASES[i].value);
+	}
+	assert_int_equal(inject_preload("/x.so", LIB, out, sizeof(LIB ":/x.so")), 0);
+	assert_int_equal(inject_preload("/x.so", LIB, out, sizeof(LIB ":/x.so") - 1), -1);
+	assert_int_equal(inject_preload("/x.so", LIB, out, 1), -1);
+}
+
+static void test_env_list(void **state)
+{
+	static const struct {
+		const char *list, *preload, *value;
+	} CASES[] = {
+		{NULL, NULL, "LD_PRELOAD=" LIB ";PRECEDENT_TRACE_DIR=/s/1/2"},
+		{"", "", "LD_PRELOAD=" LIB ";PRECEDENT_TRACE_DIR=/s/1/2"},
+		{NULL, "/x.so", "LD_PRELOAD=" LIB ":/x.so;PRECEDENT_TRACE_DIR=/s/1/2"},
+		{"A=1;B;;C=x y", NULL, "A=1;B;C=x y;LD_PRELOAD=" LIB ";PRECEDENT_TRACE_DIR=/s/1/2"},
+		{"LD_PRELOAD=/l.so;A=1", "/x.so", "A=1;LD_PRELOAD=" LIB ":/l.so;PRECEDENT_TRACE_DIR=/s/1/2"},
+		{"LD_PRELOAD", "/x.so", "LD_PRELOAD=" LIB ":/x.so;PRECEDENT_TRACE_DIR=/s/1/2"},
+		{"PRECEDENT_TRACE_DIR=/s/1/1;LD_PRELOAD=" LIB, NULL, "LD_PRELOAD=" LIB ";PRECEDENT_TRACE_DIR=/s/1/2"},
+		{"LD_PRELOADER=1", NULL, "LD_PRELOADER=1;LD_PRELOAD=" LIB ";PRECEDENT_TRACE_DIR=/s/1/2"},
+	};
+	char out[256];
+	(void)state;
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		assert_int_equal(inject_env_list(CASES[i].list, CASES[i].preload, LIB, "/s/1/2", out, sizeof(out)), 0);
+		assert_string_equal(out, CASES[i].value);
+	}
+	assert_int_equal(inject_env_list("A=1", NULL, LIB, "/s/1/2", out, 40), -1);
+	assert_int_equal(inject_env_list("A=1", NULL, LIB, "/s/1/2", out, 0), -1);
+	assert_int_equal(inject_env_list(NULL, "/a;b.so", LIB, "/s/1/2", out, sizeof(out)), -1);
+}
+
+static void test_strip(void **state)
+{
+	static const struct {
+		const char *value, *preload, *list;
+	} CASES[] = {
+		{"", "", ""},
+		{LIB, "", LIB},
+		{"/x.so:" LIB " /y.so", "/x.so:/y.so", "/x.so:" LIB " /y.so"},
+		{"libprecedent_trace.so", "", "libprecedent_trace.so"},
+		{"/notlibprecedent_trace.so", "/notlibprecedent_trace.so", "/notlibprecedent_trace.so"},
+		{"LD_PRELOAD=" LIB ";PRECEDENT_TRACE_DIR=/s/1/2", NULL, ""},
+		{"A=1;LD_PRELOAD=" LIB ":/x.so;PRECEDENT_TRACE_DIR=/s/1/2;B=2", NULL, "A=1;LD_PRELOAD=/x.so;B=2"},
+		{"A=1;LD_PRELOAD=" LIB ";B=2", NULL, "A=1;B=2"},
+		{"LD_PRELOAD;A", NULL, "LD_PRELOAD;A"},
+	};
+	char out[256];
+	(void)state;
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		assert_int_equal(inject_env_list_strip(CASES[i].value, out, sizeof(out)), 0);
+		assert_string_equal(out, CASES[i].list);
+		if (CASES[i].preload) {
+			assert_int_equal(inject_preload_strip(CASES[i].value, out, sizeof(out)), 0);
+			assert_string_equal(out, CASES[i].preload);
+		}
+	}
+	/* What is put in comes out again. */
+	char in[256];
+	assert_int_equal(inject_env_list("A=1", "/x.so", LIB, "/s/1/2", in, sizeof(in)), 0);
+	assert_int_equal(inject_env_list_strip(in, out, sizeof(out)), 0);
+	assert_string_equal(out, "A=1;LD_PRELOAD=/x.so");
+	assert_int_equal(inject_env_list_strip("A=1;B=2", out, 5), -1);
+	assert_int_equal(inject_preload_strip("/x.so", out, 0), -1);
+}
+
+static void test_launch_daemons(void **state)
+{
+	(void)state;
+	assert_true(inject_is_launch_daemon("orted"));
+	assert_true(inject_is_launch_daemon("/opt/mpi/bin/prted"));
+	assert_false(inject_is_launch_daemon("/orted/app"));
+	assert_false(inject_is_launch_daemon("orted.sh"));
+	assert_false(inject_is_launch_daemon(""));
+	assert_false(inject_is_launch_daemon(NULL));
+}
+
+static char *below(const char *name)
+{
+	static char path[4][PATH_MAX + 64];
+	static unsigned turn;
+	char *p = path[turn++ % 4];
+	snprintf(p, sizeof(path[0]), "%s/%s", spool, name);
+	return p;
+}
+
+static void write_file(const char *path, const char *text, mode_t mode)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	assert_int_equal(fchmod(fd, mode), 0);
+	close(fd);
+}
+
+static void test_scripts_with_own_preload(void **state)
+{
+	const char *path = below("script");
+	(void)state;
+	write_file(path, "#!/bin/sh\nmpirun ./app\n", 0600);
+	assert_false(inject_script_objects(path));
+	write_file(path, "#!/bin/sh\nexport LD_PRELOAD=/x.so\nmpirun ./app\n", 0600);
+	assert_true(inject_script_objects(path));
+	write_file(path, "mpirun --mca mca_base_env_list A=1 ./app\n", 0600);
+	assert_true(inject_script_objects(path));
+	assert_int_equal(unlink(path), 0);
+	assert_false(inject_script_objects(path));
+	assert_false(inject_script_objects(spool));
+	assert_false(inject_script_objects(NULL));
+}
+
+static void test_library(void **state)
+{
+	struct errbuf err;
+	char *path = below("lib.so"), *spaced = below("a lib.so");
+	(void)state;
+	assert_int_equal(inject_check_library(path, &err), -1);
+	assert_non_null(strstr(err.text, strerror(ENOENT)));
+	write_file(path, "x", 0644);
+	assert_int_equal(inject_check_library(path, &err), 0);
+	assert_int_equal(chmod(path, 0646), 0);
+	assert_int_equal(inject_check_library(path, &err), -1);
+	write_file(spaced, "x", 0644);
+	assert_int_equal(inject_check_library(spaced, &err), -1);
+	assert_int_equal(inject_check_library(spool, &err), -1);
+	assert_int_equal(inject_check_library("lib.so", &err), -1);
+	assert_int_equal(inject_check_library(NULL, &err), -1);
+	unlink(path);
+	unlink(spaced);
+}
+
+static void assert_dir(const char *path, uid_t uid, gid_t gid, mode_t mode)
+{
+	struct stat st;
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	assert_int_equal(st.st_uid, uid);
+	assert_int_equal(st.st_gid, gid);
+	assert_int_equal(st.st_mode & 07777, mode);
+}
+
+static void test_spool_job(void **state)
+{
+	struct errbuf err;
+	char dir[PATH_MAX];
+	const uid_t uid = geteuid();
+	const gid_t gid = getegid();
+	char name[32], job[64];
+	(void)state;
+	snprintf(name, sizeof(name), "%u", (unsigned)uid);
+	snprintf(job, sizeof(job), "%u/17", (unsigned)uid);
+	assert_int_equal(inject_spool_job(spool, uid, 17, dir, sizeof(dir), &err), -1);
+	assert_int_equal(inject_spool_user(spool, uid, &err), 0);
+	assert_dir(below(name), uid, gid, 02750);
+	mode_t mask = umask(0777);
+	assert_int_equal(inject_spool_job(spool, uid, 17, dir, sizeof(dir), &err), 0);
+	umask(mask);
+	assert_string_equal(dir, below(job));
+	assert_dir(dir, uid, gid, 02750);
+	/* Again, and with a mode that somebody has changed. */
+	assert_int_equal(chmod(below(name), 0777), 0);
+	assert_int_equal(inject_spool_user(spool, uid, &err), 0);
+	assert_dir(below(name), uid, gid, 02750);
+	assert_int_equal(inject_spool_job(spool, uid, 17, dir, sizeof(dir), &err), 0);
+	/* A file or a link where the job's directory should be. */
+	assert_int_equal(rmdir(dir), 0);
+	write_file(dir, "x", 0600);
+	assert_int_equal(inject_spool_job(spool, uid, 17, dir, sizeof(dir), &err), -1);
+	assert_int_equal(unlink(below(job)), 0);
+	assert_int_equal(symlink("/tmp", below(job)), 0);
+	assert_int_equal(inject_spool_job(spool, uid, 17, dir, sizeof(dir), &err), -1);
+	assert_int_equal(unlink(below(job)), 0);
+	assert_int_equal(rmdir(below(name)), 0);
+	assert_int_equal(inject_spool_job(spool, uid, 17, dir, 10, &err), -1);
+}
+
+static void test_hostile_spool(void **state)
+{
+	struct errbuf err;
+	struct stat before, after;
+	char *victim = below("victim"), *place = below("4242");
+	(void)state;
+	assert_int_equal(inject_spool_user("/nonexistent/spool", STRANGER, &err), -1);
+	assert_non_null(strstr(err.text, "/nonexistent/spool"));
+	write_file(below("file"), "x", 0644);
+	assert_int_equal(inject_spool_user(below("file"), STRANGER, &err), -1);
+	unlink(below("file"));
+	/* A spool that others may write into. */
+	assert_int_equal(chmod(spool, 01777), 0);
+	assert_int_equal(inject_spool_user(spool, STRANGER, &err), -1);
+	assert_int_equal(chmod(spool, 0755), 0);
+	/* A link where the user's directory should be: neither followed nor changed. */
+	assert_int_equal(mkdir(victim, 0700), 0);
+	assert_int_equal(symlink(victim, place), 0);
+	assert_int_equal(stat(victim, &before), 0);
+	assert_int_equal(inject_spool_user(spool, STRANGER, &err), -1);
+	assert_int_equal(stat(victim, &after), 0);
+	assert_int_equal(before.st_uid, after.st_uid);
+	assert_int_equal(before.st_mode, after.st_mode);
+	unlink(place);
+	/* A file. */
+	write_file(place, "x", 0644);
+	assert_int_equal(inject_spool_user(spool, STRANGER, &err), -1);
+	unlink(place);
+	rmdir(victim);
+}
+
+static void test_spool_as_root(void **state)
+{
+	struct errbuf err;
+	char *place = below("4242");
+	struct stat st;
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chown(spool, 0, 777), 0);
+	assert_int_equal(inject_spool_user(spool, STRANGER, &err), 0);
+	assert_dir(place, STRANGER, 777, 02750);
+	assert_int_equal(inject_spool_user(spool, STRANGER, &err), 0);
+	assert_int_equal(rmdir(place), 0);
+	/* Made by another node, not yet handed over. */
+	assert_int_equal(mkdir(place, 0700), 0);
+	assert_int_equal(inject_spool_user(spool, STRANGER, &err), 0);
+	assert_dir(place, STRANGER, 777, 02750);
+	/* Somebody else's. */
+	assert_int_equal(chown(place, STRANGER + 1, 1), 0);
+	assert_int_equal(inject_spool_user(spool, STRANGER, &err), -1);
+	assert_non_null(strstr(err.text, "4243"));
+	assert_int_equal(stat(place, &st), 0);
+	assert_int_equal(st.st_uid, STRANGER + 1);
+	assert_int_equal(rmdir(place), 0);
+	assert_int_equal(chown(spool, STRANGER, 777), 0);
+	assert_int_equal(inject_spool_user(spool, STRANGER, &err), -1);
+	assert_int_equal(chown(spool, 0, getegid()), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	snprintf(spool, sizeof(spool), "/tmp/test_task_side.XXXXXX");
+	return mkdtemp(spool) && chmod(spool, 0755) == 0 ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return rmdir(spool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_preload),	 cmocka_unit_test(test_env_list),      cmocka_unit_test(test_strip),
+		cmocka_unit_test(test_launch_daemons), cmocka_unit_test(test_scripts_with_own_preload),
+		cmocka_unit_test(test_library),	 cmocka_unit_test(test_spool_job),     cmocka_unit_test(test_hostile_spool),
+		cmocka_unit_test(test_spool_as_root),
+	};
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
