@@ -40,6 +40,7 @@ struct deciding {
 
 /* ---- mode ---- */
 
+/* Slurm puts SPANK_ in front of what plugins set, in some of its contexts. */
 static const char *env_value(const struct decide_input *in, const char *name)
 {
 	size_t n = strlen(name);
@@ -47,6 +48,8 @@ static const char *env_value(const struct decide_input *in, const char *name)
 	for (size_t i = 0; i < in->n_spank_env; i++) {
 		const char *e = in->spank_env[i];
 
+		if (e && !strncmp(e, "SPANK_", 6))
+			e += 6;
 		if (e && !strncmp(e, name, n) && e[n] == '=')
 			return e + n + 1;
 	}

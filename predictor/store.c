@@ -208,36 +208,48 @@ void store_bind_text(sqlite3_stmt *st, int column, const char *text)
 
 /* ---- opening ---- */
 
-/* The file must be there for a reader; a writer creates it, readable by its owner and group alone. */
-static int open_file(struct store *s, struct errbuf *err)
+static int fault_of_errno(struct store *s, int e, struct errbuf *err)
 {
-	int fd = open(s->path, (s->writable ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NOCTTY, 0640);
-	struct stat st;
-
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
-		close(fd);
-		return store_fault_set(STORE_CORRUPT, err, "%s: is not a regular file", s->path);
-	}
-	if (fd >= 0) {
-		close(fd);
-		return 0;
-	}
-	switch (errno) {
+	switch (e) {
 	case ENOENT:
-		return store_fault_set(STORE_MISSING, err, s->writable ? "%s: no such directory: create it for SlurmUser"
-								       : "%s: there is no store yet: is precedentd running?",
-				       s->path);
+	case ENOTDIR:
+		if (s->writable)
+			return store_fault_set(STORE_MISSING, err, "%s: no such directory: create it for SlurmUser",
+					       s->path);
+		return store_fault_set(STORE_MISSING, err, "%s: there is no store yet: is precedentd running?", s->path);
 	case EACCES:
 	case EPERM:
 	case EROFS:
 		return store_fault_set(STORE_DENIED, err, "%s: %s: file and directory must belong to SlurmUser", s->path,
-				       strerror(errno));
+				       strerror(e));
 	case ENOSPC:
 	case EDQUOT:
 		return store_fault_set(STORE_FULL, err, "%s: the file system is full", s->path);
 	default:
-		return store_fault_set(STORE_FAILED, err, "%s: %s", s->path, strerror(errno));
+		return store_fault_set(STORE_FAILED, err, "%s: %s", s->path, strerror(e));
 	}
+}
+
+/*
+ * The file must be there for a reader; a writer creates it, readable by its owner and group alone. A file that exists is
+ * never opened here: closing it again would drop the locks that SQLite holds on it in this process.
+ */
+static int find_file(struct store *s, struct errbuf *err)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(s->path, &st) == 0) {
+		if (S_ISREG(st.st_mode))
+			return 0;
+		return store_fault_set(STORE_CORRUPT, err, "%s: is not a regular file", s->path);
+	}
+	if (errno != ENOENT || !s->writable)
+		return fault_of_errno(s, errno, err);
+	fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || errno == EEXIST ? 0 : fault_of_errno(s, errno, err);
 }
 
 static int set_pragma(struct store *s, const char *sql, struct errbuf *err)
@@ -294,7 +306,7 @@ int store_open(const char *path, unsigned flags, struct store **out, struct errb
 		return store_fault_set(STORE_FAILED, err, "%s: out of memory", path);
 	}
 	s->writable = flags & STORE_WRITE;
-	if (open_file(s, err) < 0)
+	if (find_file(s, err) < 0)
 		goto fail;
 	rc = sqlite3_open_v2(path, &s->db,
 			     (s->writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_NOMUTEX |

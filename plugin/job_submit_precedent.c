@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Slurm's job_submit plugin: translates the job descriptor for decide() and writes its answer back. Runs inside slurmctld
+ * under its locks: it never blocks, never forks, never calls back, and whatever is wrong lets the job through unchanged.
+ * Configuration and store are looked at again at most once a second, so that neither needs a restart of slurmctld.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "plugin/decide.h"
+#include "plugin/slurm_compat.h"
+
+#define EXPORT	       __attribute__((visibility("default")))
+#define TRACE_VARIABLE "PRECEDENT_TRACE="
+#define CHECK_S	       1
+
+EXPORT const char plugin_name[] = "Precedent: predicts walltimes";
+EXPORT const char plugin_type[] = "job_submit/precedent";
+EXPORT const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+/* What a file looked like when it was last read. */
+struct file_mark {
+	dev_t dev;
+	ino_t ino;
+	off_t size;
+	struct timespec mtime;
+};
+
+/* Guarded by context_lock: from Slurm 23.02 on submissions may come at once. */
+static pthread_mutex_t context_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct plugin_context {
+	bool configured;
+	struct precedent_conf conf;
+	struct file_mark conf_mark, store_mark;
+	struct store *store;
+	time_t checked;
+	/* Read once per check: they change slowly. */
+	int64_t heartbeat;
+	struct decide_memo memo;
+	struct log_gate conf_gate, store_gate, decide_gate;
+} ctx;
+
+/* ---- faults ---- */
+
+static void report(struct log_gate *gate, const char *text)
+{
+	if (log_gate_pass(gate, text, time(NULL), 0))
+		slurm_error("job_submit/precedent: %s", text);
+}
+
+static void recovered(struct log_gate *gate, const char *what)
+{
+	if (gate->last[0])
+		slurm_info("job_submit/precedent: %s", what);
+	log_gate_clear(gate);
+}
+
+/* ---- configuration and store ---- */
+
+static bool mark_file(const char *path, struct file_mark *mark)
+{
+	struct stat st;
+
+	*mark = (struct file_mark){0};
+	if (stat(path, &st) < 0)
+		return false;
+	*mark = (struct file_mark){st.st_dev, st.st_ino, st.st_size, st.st_mtim};
+	return true;
+}
+
+static bool same_inode(const struct file_mark *a, const struct file_mark *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
+
+static bool same_mark(const struct file_mark *a, const struct file_mark *b)
+{
+	return same_inode(a, b) && a->size == b->size && a->mtime.tv_sec == b->mtime.tv_sec &&
+	       a->mtime.tv_nsec == b->mtime.tv_nsec;
+}
+
+static void drop_store(void)
+{
+	store_close(ctx.store);
+	ctx.store = NULL;
+	ctx.heartbeat = 0;
+}
+
+/* A configuration with an error keeps the last one that was sound in force. */
+static void check_conf(void)
+{
+	struct precedent_conf fresh;
+	struct errbuf err = {""};
+	struct file_mark mark;
+
+	mark_file(conf_path(NULL), &mark);
+	if (ctx.configured && same_mark(&mark, &ctx.conf_mark))
+		return;
+	if (conf_load(NULL, &fresh, &err) < 0) {
+		report(&ctx.conf_gate, err.text);
+		return;
+	}
+	recovered(&ctx.conf_gate, "configuration is sound again");
+	if (ctx.configured && strcmp(ctx.conf.store_file, fresh.store_file))
+		drop_store();
+	conf_free(&ctx.conf);
+	ctx.conf = fresh;
+	ctx.conf_mark = mark;
+	ctx.configured = true;
+}
+
+static void open_store(const struct file_mark *mark)
+{
+	struct errbuf err = {""};
+
+	if (store_open(ctx.conf.store_file, STORE_READ, &ctx.store, &err) < 0) {
+		/* Before precedentd ran for the first time there is none: that is no fault. */
+		if (store_last_fault() != STORE_MISSING)
+			report(&ctx.store_gate, err.text);
+		return;
+	}
+	ctx.store_mark = *mark;
+	recovered(&ctx.store_gate, "store is readable again");
+}
+
+static void check_store(void)
+{
+	struct errbuf err = {""};
+	struct file_mark mark;
+	bool there = mark_file(ctx.conf.store_file, &mark);
+
+	if (ctx.store && (!there || !same_inode(&mark, &ctx.store_mark)))
+		drop_store();
+	if (!ctx.store)
+		open_store(&mark);
+	if (ctx.store && store_heartbeat_get(ctx.store, &ctx.heartbeat, &err) < 0) {
+		report(&ctx.store_gate, err.text);
+		drop_store();
+	}
+}
+
+static void check_files(time_t now)
+{
+	if (ctx.checked && now >= ctx.checked && now - ctx.checked < CHECK_S)
+		return;
+	ctx.checked = now;
+	check_conf();
+	if (ctx.configured)
+		check_store();
+}
+
+/* ---- what decide asks for ---- */
+
+static int source_lookup(void *arg, const char *key, struct store_lookup *out, struct errbuf *err)
+{
+	(void)arg;
+	return store_lookup(ctx.store, key, out, err);
+}
+
+static int source_partition(void *arg, const char *name, struct store_partition *out, struct errbuf *err)
+{
+	(void)arg;
+	return store_partition_get(ctx.store, name, out, err);
+}
+
+static int source_heartbeat(void *arg, int64_t *when, struct errbuf *err)
+{
+	(void)arg;
+	(void)err;
+	*when = ctx.heartbeat;
+	return 0;
+}
+
+static bool source_trace_ok(void *arg, const char *key, int64_t now)
+{
+	(void)arg;
+	return decide_memo_mark(&ctx.memo, key, now);
+}
+
+static const struct decide_source source = {
+	.lookup = source_lookup,
+	.partition = source_partition,
+	.heartbeat = source_heartbeat,
+	.trace_ok = source_trace_ok,
+};
+
+/* ---- descriptor to input ---- */
+
+static uint32_t number32(uint32_t v)
+{
+	return v == NO_VAL || v == INFINITE ? 0 : v;
+}
+
+static uint32_t number16(uint16_t v)
+{
+	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
+}
+
+static uint32_t minutes(uint32_t v)
+{
+	if (v == NO_VAL)
+		return DURATION_UNSET;
+	return v == INFINITE ? DURATION_UNLIMITED : v;
+}
+
+static bool given(const char *text)
+{
+	return text && *text;
+}
+
+static void read_descriptor(const job_desc_msg_t *desc, uint32_t submit_uid, time_t now, struct decide_input *in)
+{
+	bool args = desc->argv && desc->argc > 1 && desc->argc != NO_VAL;
+
+	*in = (struct decide_input){
+		.uid = desc->user_id == NO_VAL ? submit_uid : desc->user_id,
+		.privileged = submit_uid == 0 || submit_uid == geteuid(),
+		.script = desc->script,
+		.args = args ? desc->argv + 1 : NULL, /* the first is the script's name */
+		.n_args = args ? desc->argc - 1 : 0,
+		.spank_env = desc->spank_job_env,
+		.n_spank_env = desc->spank_job_env ? number32(desc->spank_job_env_size) : 0,
+		.work_dir = desc->work_dir,
+		.partition = desc->partition,
+		.features = desc->features,
+		.admin_comment = desc->admin_comment,
+		.submit_line = desc->submit_line,
+		.layout = {
+			.nodes_min = number32(desc->min_nodes),
+			.nodes_max = number32(desc->max_nodes),
+			.tasks = number32(desc->num_tasks),
+			.tasks_per_node = number16(desc->ntasks_per_node),
+			.cpus_per_task = number16(desc->cpus_per_task),
+			.cpus_min = number32(desc->min_cpus),
+		},
+		.time_limit_min = minutes(desc->time_limit),
+		.time_min_min = desc->time_min ? minutes(desc->time_min) : DURATION_UNSET,
+		.warn_time_s = desc->warn_signal && desc->warn_signal != NO_VAL16 ? number16(desc->warn_time) : 0,
+		.het = desc->het_job_offset != NO_VAL,
+		.pinned = given(desc->req_nodes) || given(desc->reservation) || given(desc->clusters),
+		.now = now,
+	};
+}
+
+/* ---- decision to descriptor ---- */
+
+static void replace_string(char **field, const char *text)
+{
+	char *copy = slurm_xstrdup(text);
+
+	if (!copy)
+		return;
+	compat_free(*field);
+	*field = copy;
+}
+
+static void append_string(char **field, const char *separator, const char *text)
+{
+	char *joined = NULL;
+
+	if (!given(*field)) {
+		replace_string(field, text);
+		return;
+	}
+	if (asprintf(&joined, "%s%s%s", *field, separator, text) < 0)
+		return;
+	replace_string(field, joined);
+	free(joined);
+}
+
+/*
+ * Mark the environment for tracing. A mark that the job inherited from a traced one that submitted it is taken back when
+ * this one is not to be traced.
+ */
+static void mark_environment(job_desc_msg_t *desc, bool trace)
+{
+	uint32_t n = desc->environment ? number32(desc->env_size) : 0;
+	char **env;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (desc->environment[i] &&
+		    !strncmp(desc->environment[i], TRACE_VARIABLE, strlen(TRACE_VARIABLE))) {
+			replace_string(&desc->environment[i], trace ? TRACE_VARIABLE "1" : TRACE_VARIABLE "0");
+			return;
+		}
+	}
+	if (!trace || !n)
+		return;
+	env = desc->environment;
+	if (!compat_resize(env, (size_t)n + 2))
+		return;
+	env[n] = slurm_xstrdup(TRACE_VARIABLE "1");
+	env[n + 1] = NULL;
+	desc->environment = env;
+	desc->env_size = n + 1;
+}
+
+static void write_descriptor(job_desc_msg_t *desc, const struct decision *d, char **err_msg)
+{
+	mark_environment(desc, d->trace);
+	if (d->act == ACT_NONE)
+		return;
+	if (d->set_limit)
+		desc->time_limit = d->limit_min;
+	if (d->set_partition)
+		replace_string(&desc->partition, d->partition);
+	if (d->set_features)
+		replace_string(&desc->features, d->features);
+	if (d->admin_comment[0])
+		append_string(&desc->admin_comment, " | ", d->admin_comment);
+	if (d->message[0] && err_msg)
+		append_string(err_msg, "\n", d->message);
+}
+
+/* ---- entry points ---- */
+
+/* 0 with a decision, -1 when the job is to pass unchanged. */
+static int decide_locked(const struct decide_input *in, struct decision *out)
+{
+	struct errbuf err = {""};
+
+	check_files(in->now);
+	if (!ctx.configured || !ctx.store)
+		return -1;
+	if (decide(in, &ctx.conf, &source, out, &err) == 0) {
+		recovered(&ctx.decide_gate, "store answers again");
+		return 0;
+	}
+	report(&ctx.decide_gate, err.text);
+	/* Locked comes and goes; after anything else a fresh connection is the better try, at the next check. */
+	if (store_last_fault() != STORE_LOCKED)
+		drop_store();
+	return -1;
+}
+
+EXPORT int job_submit(job_desc_msg_t *desc, uint32_t submit_uid, char **err_msg)
+{
+	struct decide_input in;
+	struct decision out;
+	int rv;
+
+	if (!desc)
+		return SLURM_SUCCESS;
+	read_descriptor(desc, submit_uid, time(NULL), &in);
+	pthread_mutex_lock(&context_lock);
+	rv = decide_locked(&in, &out);
+	pthread_mutex_unlock(&context_lock);
+	if (rv == 0)
+		write_descriptor(desc, &out, err_msg);
+	return SLURM_SUCCESS;
+}
+
+/* Changes that users and operators make later are theirs alone. */
+EXPORT COMPAT_JOB_MODIFY(desc, job, uid)
+{
+	(void)desc;
+	(void)job;
+	(void)uid;
+	COMPAT_JOB_MODIFY_UNUSED;
+	return SLURM_SUCCESS;
+}
+
+EXPORT int init(void)
+{
+	pthread_mutex_lock(&context_lock);
+	check_files(time(NULL));
+	slurm_info("job_submit/precedent %s: %s", PRECEDENT_VERSION,
+		   ctx.configured ? (ctx.conf.file ? ctx.conf.file : "no configuration file, defaults")
+				  : "configuration has an error, jobs pass unchanged");
+	pthread_mutex_unlock(&context_lock);
+	return SLURM_SUCCESS;
+}
+
+EXPORT int fini(void)
+{
+	pthread_mutex_lock(&context_lock);
+	drop_store();
+	conf_free(&ctx.conf);
+	memset(&ctx, 0, sizeof(ctx));
+	pthread_mutex_unlock(&context_lock);
+	return SLURM_SUCCESS;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What one submission costs inside slurmctld: the whole of decide() (normalise and hash the script, look the key up, limit,
+ * message) over a store of 10^6 programs with an estimate on two candidates each.
+ *
+ *   bench_lookup [PROGRAMS [SUBMISSIONS]]
+ *
+ * Half the submissions are known programs, half are not, in random order. A writer commits a heartbeat every 10 000
+ * submissions, which is a hundred times what precedentd does.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "plugin/decide.h"
+
+#define UID	  1000
+#define NOW	  1700000000
+#define BEAT	  10000
+#define ROWS_A_TX 20000
+
+static void die(const struct errbuf *err)
+{
+	fprintf(stderr, "bench_lookup: %s\n", err->text);
+	exit(1);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t random_next(uint64_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	*x ^= *x << 17;
+	return *x;
+}
+
+/* A script of usual length, with everything in it that has to be looked at. */
+static const char script[] = "#!/bin/bash -l\n"
+			     "#SBATCH --job-name=melt\n#SBATCH -N 2\n#SBATCH --ntasks-per-node=16\n#SBATCH -t 02:00:00\n"
+			     "#SBATCH --output=melt-%j.out\n\n"
+			     "# load what we need\nmodule purge\nmodule load gcc/12.2 openmpi/4.1.4 lammps/2023\n"
+			     "set -euo pipefail\nexport OMP_NUM_THREADS=1   # no threads\n"
+			     "cd \"$SLURM_SUBMIT_DIR\"\n"
+			     "cat > in.melt <<EOF\nunits lj\natom_style atomic\nlattice fcc 0.8442\n"
+			     "region box block 0 20 0 20 0 20\ncreate_box 1 box\ncreate_atoms 1 box\nmass 1 1.0\n"
+			     "# comment that belongs to the input\nrun 1000\nEOF\n"
+			     "srun --mpi=pmix lmp -in in.melt -var steps 1000 -log none\n"
+			     "echo \"done: $(date)\"   \n";
+
+static void submission(struct decide_input *in, char *arg, char *spank_env[1], char **args, uint64_t n)
+{
+	sprintf(arg, "case-%llu", (unsigned long long)n);
+	args[0] = arg;
+	*in = (struct decide_input){
+		.uid = UID,
+		.script = script,
+		.args = args,
+		.n_args = 1,
+		.spank_env = spank_env,
+		.n_spank_env = 1,
+		.work_dir = "/home/user/project",
+		.partition = "fast",
+		.layout = {.nodes_min = 2, .nodes_max = 2, .tasks = 32, .tasks_per_node = 16, .cpus_per_task = 1},
+		.time_limit_min = 120,
+		.time_min_min = DURATION_UNSET,
+		.now = NOW,
+	};
+}
+
+static void key_of(const struct decide_input *in, const char *fingerprint, struct identity *id)
+{
+	struct identity_input i = {.uid = in->uid,
+				   .script = in->script,
+				   .args = in->args,
+				   .n_args = in->n_args,
+				   .fingerprint = fingerprint,
+				   .work_dir = in->work_dir,
+				   .layout = in->layout};
+
+	identity_compute(&i, id);
+}
+
+struct keys {
+	char key[IDENTITY_KEY_LEN + 1], family[IDENTITY_KEY_LEN + 1];
+};
+
+static void put_program(struct store *s, const struct keys *id, uint64_t n, struct errbuf *err)
+{
+	struct store_program p = {.uid = UID,
+				  .state = PROGRAM_READY,
+				  .source_job = (uint32_t)n,
+				  .source_elapsed_s = 190,
+				  .n_traces = 1,
+				  .mpi_s = 188,
+				  .nodes = 2,
+				  .tasks = 32,
+				  .created = NOW,
+				  .updated = NOW};
+	struct store_estimate e = {.e = {190, 185, 200, ESTIMATE_BLEND, 3}, .updated = NOW};
+
+	memcpy(p.key, id->key, sizeof(p.key));
+	memcpy(p.family, id->family, sizeof(p.family));
+	snprintf(p.name, sizeof(p.name), "melt");
+	snprintf(p.source_candidate, sizeof(p.source_candidate), "fast");
+	snprintf(e.candidate, sizeof(e.candidate), "fast");
+	snprintf(e.node_class, sizeof(e.node_class), "0123456789abcdef");
+	if (store_program_put(s, &p, err) < 0 || store_estimate_put(s, p.key, &e, err) < 0)
+		die(err);
+	snprintf(e.candidate, sizeof(e.candidate), "slow");
+	e.e.mean_s *= 2;
+	e.e.lo_s *= 2;
+	e.e.hi_s *= 2;
+	if (store_estimate_put(s, p.key, &e, err) < 0)
+		die(err);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	return strcmp(((const struct keys *)a)->key, ((const struct keys *)b)->key);
+}
+
+/* In the order of the keys: what grows over years in any order would take a minute here. */
+static void fill(struct store *s, uint64_t programs, char *spank_env[1], const char *fingerprint)
+{
+	struct keys *keys = calloc(programs, sizeof(*keys));
+	struct errbuf err = {"out of memory"};
+	struct decide_input in;
+	struct identity id;
+	char arg[64], *args[1];
+
+	if (!keys)
+		die(&err);
+	for (uint64_t n = 0; n < programs; n++) {
+		submission(&in, arg, spank_env, args, n);
+		key_of(&in, fingerprint, &id);
+		memcpy(keys[n].key, id.key, sizeof(id.key));
+		memcpy(keys[n].family, id.family, sizeof(id.family));
+	}
+	qsort(keys, programs, sizeof(*keys), compare_keys);
+	for (uint64_t n = 0; n < programs; n++) {
+		if (n % ROWS_A_TX == 0 && store_begin(s, &err) < 0)
+			die(&err);
+		put_program(s, &keys[n], n, &err);
+		if ((n % ROWS_A_TX == ROWS_A_TX - 1 || n == programs - 1) && store_commit(s, &err) < 0)
+			die(&err);
+	}
+	free(keys);
+}
+
+static int bench_find(void *arg, const char *key, struct store_lookup *out, struct errbuf *err)
+{
+	return store_lookup(arg, key, out, err);
+}
+
+static int bench_partition(void *arg, const char *name, struct store_partition *out, struct errbuf *err)
+{
+	return store_partition_get(arg, name, out, err);
+}
+
+static int bench_heartbeat(void *arg, int64_t *when, struct errbuf *err)
+{
+	(void)arg;
+	(void)err;
+	*when = NOW; /* the plugin reads it once a second */
+	return 0;
+}
+
+static bool bench_trace_ok(void *arg, const char *key, int64_t now)
+{
+	static struct decide_memo memo;
+
+	(void)arg;
+	return decide_memo_mark(&memo, key, now);
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void print(const char *what, uint64_t *ns, size_t n)
+{
+	qsort(ns, n, sizeof(*ns), compare);
+	printf("%-18s n %-8zu p50 %7.2f us   p99 %7.2f us   p99.9 %7.2f us   max %8.2f us\n", what, n,
+	       (double)ns[n / 2] / 1e3, (double)ns[n * 99 / 100] / 1e3, (double)ns[n * 999 / 1000] / 1e3,
+	       (double)ns[n - 1] / 1e3);
+}
+
+struct times {
+	uint64_t *known, *unknown;
+	size_t n_known, n_unknown;
+};
+
+static void measure(struct store *reader, struct store *writer, uint64_t programs, uint64_t submissions,
+		    char *spank_env[1], struct times *t)
+{
+	struct decide_source src = {reader, bench_find, bench_partition, bench_heartbeat, bench_trace_ok, NULL};
+	struct precedent_conf conf = {.mode = MODE_LIMIT, .n_candidates = 2, .margin = 0.15, .min_limit_min = 1,
+				      .heartbeat_timeout_s = 120};
+	struct errbuf err = {""};
+	uint64_t x = 88172645463325252ULL;
+
+	conf.candidates[0] = (struct conf_candidate){"fast", "fast", ""};
+	conf.candidates[1] = (struct conf_candidate){"slow", "slow", ""};
+	for (uint64_t i = 0; i < submissions; i++) {
+		bool known = random_next(&x) & 1;
+		struct decide_input in;
+		struct decision out;
+		char arg[64], *args[1];
+		uint64_t t0, ns;
+
+		if (i % BEAT == 0 && store_heartbeat_set(writer, NOW + (int64_t)i, &err) < 0)
+			die(&err);
+		submission(&in, arg, spank_env, args, known ? random_next(&x) % programs : programs + i);
+		t0 = now_ns();
+		if (decide(&in, &conf, &src, &out, &err) < 0)
+			die(&err);
+		ns = now_ns() - t0;
+		if (known != (out.act == ACT_PREDICT) || known != out.set_limit) {
+			fprintf(stderr, "bench_lookup: wrong answer: %s\n", out.message);
+			exit(1);
+		}
+		if (known)
+			t->known[t->n_known++] = ns;
+		else
+			t->unknown[t->n_unknown++] = ns;
+	}
+}
+
+static void bench(const char *dir, uint64_t programs, uint64_t submissions)
+{
+	static const char fingerprint[] = "v1:0123456789abcdef0123456789abcdef:3";
+	char path[256], env[128], *spank_env[1] = {env};
+	struct errbuf err = {""};
+	struct times t = {calloc(submissions, 8), calloc(submissions, 8), 0, 0};
+	struct store *writer, *reader;
+	struct store_counts counts;
+	uint64_t t0 = now_ns();
+
+	snprintf(path, sizeof(path), "%s/precedent.db", dir);
+	snprintf(env, sizeof(env), "%s=%s", IDENTITY_FINGERPRINT_VAR, fingerprint);
+	if (!t.known || !t.unknown || store_open(path, STORE_WRITE, &writer, &err) < 0)
+		die(&err);
+	fill(writer, programs, spank_env, fingerprint);
+	if (store_open(path, STORE_READ, &reader, &err) < 0 || store_counts(reader, &counts, &err) < 0)
+		die(&err);
+	printf("store: %llu programs, %llu estimates, %.0f MB, written in %.1f s; script of %zu bytes\n",
+	       (unsigned long long)counts.programs, (unsigned long long)counts.estimates,
+	       (double)counts.file_bytes / 1e6, (double)(now_ns() - t0) / 1e9, sizeof(script) - 1);
+	measure(reader, writer, programs, submissions / 10 + 1, spank_env, &t);
+	t.n_known = t.n_unknown = 0;
+	measure(reader, writer, programs, submissions, spank_env, &t);
+	print("decide, known", t.known, t.n_known);
+	print("decide, unknown", t.unknown, t.n_unknown);
+	store_close(reader);
+	store_close(writer);
+	free(t.known);
+	free(t.unknown);
+}
+
+static void clean(const char *dir)
+{
+	static const char *const names[] = {"precedent.db", "precedent.db-wal", "precedent.db-shm"};
+	char path[300];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		unlink(path);
+	}
+	rmdir(dir);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t programs = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
+	uint64_t submissions = argc > 2 ? strtoull(argv[2], NULL, 10) : 100000;
+	const char *base = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+	char dir[200];
+
+	snprintf(dir, sizeof(dir), "%s/precedent-bench.XXXXXX", base);
+	if (!programs || submissions < 100 || !mkdtemp(dir)) {
+		fprintf(stderr, "usage: bench_lookup [PROGRAMS [SUBMISSIONS]]\n");
+		return 2;
+	}
+	bench(dir, programs, submissions);
+	clean(dir);
+	return 0;
+}
