@@ -14,6 +14,8 @@ use Test::More;
 use Testbed qw(run_command wait_until top);
 
 my $script = top() . '/scripts/testbed';
+my $name = $ENV{PRECEDENT_TESTBED} // 'check';
+my $second = "$name-2";
 
 sub testbed_of {
 	my ($name, @arguments) = @_;
@@ -117,7 +119,6 @@ subtest 'refusals' => sub {
 };
 
 # From scratch, so that the tests run what was built.
-my $name = $ENV{PRECEDENT_TESTBED} // 'check';
 is(testbed_of($name, 'down')->{rc}, 0, 'down, should one be left');
 my $testbed = Testbed->attach;
 
@@ -216,40 +217,40 @@ subtest 'reload keeps jobs' => sub {
 };
 
 subtest 'a second testbed beside the first' => sub {
-	my $r = testbed_of('second', 'up', '--plain', '--users', 'testbed-anna testbed-ben', '--slow-cpu', '25');
+	my $r = testbed_of($second, 'up', '--plain', '--users', 'testbed-anna testbed-ben', '--slow-cpu', '25');
 	is($r->{rc}, 0, 'up') or diag($r->{err});
-	like(testbed_of('second', 'list')->{out}, qr/^second$/m, 'list');
-	is(testbed_of('second', 'run', 'sh', '-c', 'id -un; srun -p slow -N2 hostname | sort')->{out},
+	like(testbed_of($second, 'list')->{out}, qr/^\Q$second\E$/m, 'list');
+	is(testbed_of($second, 'run', 'sh', '-c', 'id -un; srun -p slow -N2 hostname | sort')->{out},
 		"testbed-anna\nslow1\nslow2\n", 'it runs jobs of its own user');
 	is($testbed->run('srun', '-N2', 'hostname')->{rc}, 0, 'and so does the first');
 	is(network_of_host(), $network_before, 'the host sees no interface or namespace of either');
-	my $namespaces = namespaces_of('second');
+	my $namespaces = namespaces_of($second);
 	is(scalar(keys %$namespaces), 20, 'five machines of four namespaces');
-	is(testbed_of('second', 'down')->{rc}, 0, 'down');
-	leaves_nothing('second', $namespaces, 'down');
+	is(testbed_of($second, 'down')->{rc}, 0, 'down');
+	leaves_nothing($second, $namespaces, 'down');
 	is(getpwnam('testbed-anna'), undef, 'its accounts are gone');
 	ok(defined getpwnam($testbed->user), 'those of the first are not');
 	is($testbed->run('srun', '-N2', 'hostname')->{rc}, 0, 'the first runs on');
 };
 
 subtest 'down after a crash' => sub {
-	is(testbed_of('second', 'up', '--plain')->{rc}, 0, 'up');
-	my $namespaces = namespaces_of('second');
-	kill KILL => cgroup_pids('second');
-	isnt(testbed_of('second', 'status')->{rc}, 0, 'status tells that every process was killed');
-	is(testbed_of('second', 'down')->{rc}, 0, 'down');
-	leaves_nothing('second', $namespaces, 'down after a crash');
+	is(testbed_of($second, 'up', '--plain')->{rc}, 0, 'up');
+	my $namespaces = namespaces_of($second);
+	kill KILL => cgroup_pids($second);
+	isnt(testbed_of($second, 'status')->{rc}, 0, 'status tells that every process was killed');
+	is(testbed_of($second, 'down')->{rc}, 0, 'down');
+	leaves_nothing($second, $namespaces, 'down after a crash');
 
-	is(testbed_of('second', 'up', '--plain')->{rc}, 0, 'up');
-	my @before = cgroup_pids('second');
-	my ($controller) = grep { (readlink "/proc/$_/exe" // '') =~ /slurmctld/ } cgroup_pids('second');
+	is(testbed_of($second, 'up', '--plain')->{rc}, 0, 'up');
+	my @before = cgroup_pids($second);
+	my ($controller) = grep { (readlink "/proc/$_/exe" // '') =~ /slurmctld/ } cgroup_pids($second);
 	kill KILL => $controller;
-	like(testbed_of('second', 'status')->{out}, qr/broken/, 'status tells that slurmctld was killed');
-	is(testbed_of('second', 'up', '--plain')->{rc}, 0, 'up boots a new one');
-	my %after = map { $_ => 1 } cgroup_pids('second');
+	like(testbed_of($second, 'status')->{out}, qr/broken/, 'status tells that slurmctld was killed');
+	is(testbed_of($second, 'up', '--plain')->{rc}, 0, 'up boots a new one');
+	my %after = map { $_ => 1 } cgroup_pids($second);
 	is(scalar(keys %after), scalar(@before), 'with as many processes');
 	is(scalar(grep { $after{$_} } @before), 0, 'none of them an old one');
-	is(testbed_of('second', 'down')->{rc}, 0, 'down');
+	is(testbed_of($second, 'down')->{rc}, 0, 'down');
 };
 
 # Starts `up`, with a munged of TEXT if there is one, and sends it SIGNAL once FILE is there.
@@ -268,7 +269,7 @@ sub up_interrupted {
 		open STDOUT, '>', "$bin/out";
 		open STDERR, '>&', \*STDOUT;
 		$ENV{PATH} = "$bin:$ENV{PATH}";
-		exec $script, '--name', 'second', 'up', '--plain';
+		exec $script, '--name', $second, 'up', '--plain';
 	}
 	if ($signal) {
 		wait_until(30, sub { -e $file });
@@ -279,7 +280,7 @@ sub up_interrupted {
 }
 
 subtest 'down after an interrupted up' => sub {
-	my $dir = '/var/lib/precedent-testbed/second';
+	my $dir = '/var/lib/precedent-testbed/' . $second;
 	my %stage = (
 		'with the first file' => "$dir/run",
 		'with one machine' => "$dir/run/login.pid",
@@ -288,20 +289,20 @@ subtest 'down after an interrupted up' => sub {
 	);
 	for my $stage (sort keys %stage) {
 		up_interrupted('KILL', $stage{$stage});
-		my $namespaces = namespaces_of('second');
-		is(testbed_of('second', 'down')->{rc}, 0, "down after up was killed $stage");
-		leaves_nothing('second', $namespaces, 'it');
+		my $namespaces = namespaces_of($second);
+		is(testbed_of($second, 'down')->{rc}, 0, "down after up was killed $stage");
+		leaves_nothing($second, $namespaces, 'it');
 	}
 	# munged that makes no socket: up waits for it for 10 s.
 	my ($status, $said) = up_interrupted('TERM', "$dir/munge/key", 'exit 0');
 	is($status >> 8, 1, 'up that is told to stop fails');
 	is($said, "testbed: interrupted\n", 'and says so');
-	leaves_nothing('second', {}, 'it takes down what it made and');
+	leaves_nothing($second, {}, 'it takes down what it made and');
 
 	($status, $said) = up_interrupted(undef, undef, 'echo "munged: Error: no entropy" >&2; exit 1');
 	is($status >> 8, 1, 'up fails when a daemon does not start');
 	is($said, "testbed: munged did not start: munged: Error: no entropy\n", 'and says which and why');
-	leaves_nothing('second', {}, 'it takes down what it made and');
+	leaves_nothing($second, {}, 'it takes down what it made and');
 };
 
 is(network_of_host(), $network_before, 'the host\'s network is as before');
