@@ -21,6 +21,29 @@ static const char frame_magic[4] = {'P', 'C', 'Q', '1'};
 
 /* ---- credentials ---- */
 
+static const char *munge_socket; /* set once, before any thread starts */
+
+void query_munge_socket(const char *path)
+{
+	munge_socket = path && *path ? path : NULL;
+}
+
+static munge_ctx_t context_create(struct errbuf *errp)
+{
+	munge_ctx_t ctx = munge_ctx_create();
+
+	if (!ctx) {
+		err_set(errp, "munge: no memory");
+		return NULL;
+	}
+	if (munge_socket && munge_ctx_set(ctx, MUNGE_OPT_SOCKET, munge_socket) != EMUNGE_SUCCESS) {
+		err_set(errp, "munge: %s: %s", munge_socket, munge_ctx_strerror(ctx));
+		munge_ctx_destroy(ctx);
+		return NULL;
+	}
+	return ctx;
+}
+
 static int munge_seal(const void *payload, size_t len, uid_t only, char **cred, struct errbuf *errp)
 {
 	munge_ctx_t ctx;
@@ -29,9 +52,9 @@ static int munge_seal(const void *payload, size_t len, uid_t only, char **cred, 
 	*cred = NULL;
 	if (len > QUERY_MAX_PAYLOAD)
 		return err_set(errp, "message of %zu bytes is longer than %u", len, QUERY_MAX_PAYLOAD);
-	ctx = munge_ctx_create();
+	ctx = context_create(errp);
 	if (!ctx)
-		return err_set(errp, "munge: no memory");
+		return -1;
 	rc = munge_ctx_set(ctx, MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_DEFAULT);
 	if (rc == EMUNGE_SUCCESS && only != (uid_t)-1)
 		rc = munge_ctx_set(ctx, MUNGE_OPT_UID_RESTRICTION, only);
@@ -49,7 +72,7 @@ static int munge_seal(const void *payload, size_t len, uid_t only, char **cred, 
 
 static int munge_unseal(const char *cred, char **payload, size_t *len, uid_t *uid, struct errbuf *errp)
 {
-	munge_ctx_t ctx = munge_ctx_create();
+	munge_ctx_t ctx = context_create(errp);
 	void *data = NULL;
 	munge_err_t rc;
 	gid_t gid;
@@ -57,7 +80,7 @@ static int munge_unseal(const char *cred, char **payload, size_t *len, uid_t *ui
 
 	*payload = NULL;
 	if (!ctx)
-		return err_set(errp, "munge: no memory");
+		return -1;
 	rc = munge_decode(cred, ctx, &data, &n, uid, &gid);
 	if (rc != EMUNGE_SUCCESS) {
 		const char *why = munge_ctx_strerror(ctx);

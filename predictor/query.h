@@ -30,6 +30,8 @@ struct query_crypt {
 	int (*unseal)(const char *cred, char **payload, size_t *len, uid_t *uid, struct errbuf *errp);
 };
 const struct query_crypt *query_munge(void);
+/* Where munged listens ("" or NULL: its default). Once, before the first use; borrowed. */
+void query_munge_socket(const char *path);
 
 /* Append a frame that holds the credential. */
 int query_frame_put(struct buf *out, const char *cred, struct errbuf *errp);

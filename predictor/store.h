@@ -257,4 +257,18 @@ struct store_counts {
 };
 int store_counts(struct store *s, struct store_counts *c, struct errbuf *err);
 
+/* ---- what is under way, for precedentd's loop (store_busy.c) ---- */
+
+struct store_pair {
+	char key[IDENTITY_KEY_LEN + 1];
+	char candidate[CONF_CANDIDATE_MAX];
+};
+/* Probes waiting or submitted; programs traced or building (candidate ""). The list is to be freed by the caller. */
+int store_busy_probes(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err);
+int store_busy_programs(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err);
+#define STORE_META_LAYOUT "layout." /* and the key: what the probes of a traced job must look like */
+int store_meta_drop(struct store *s, const char *name, struct errbuf *err);
+/* Drop all that is known of one key of one user: program, estimates, probes and runs. Returns how many rows went. */
+int store_key_forget(struct store *s, const char *key, uint32_t uid, struct errbuf *err);
+
 #endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Answers to the commands, see answer.h.
+ *   jobs      {"max": n, "all": bool}                 {"jobs": [run...]}
+ *   show      {"job": id}                             {"job": run, "program": ..., "estimates": [...], "probes": [...],
+ *                                                      "traces": [...], "history": [run...], "rules": {...}}
+ *   accuracy  {"days": n}                             {"candidates": [row...], "families": [row...]}
+ *   retrace   {"job": id}, forget {"job": id}         {"job": id, "key": ..., "name": ..., "dropped": bool}
+ */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/duration.h"
+#include "predictor/answer.h"
+#include "predictor/answer_accuracy.h"
+#include "predictor/cluster.h"
+#include "predictor/query.h"
+#include "predictor/spool.h"
+
+#define JOBS_MAX    500
+#define HISTORY_MAX 20
+#define TRACES_MAX  64
+
+static json_t *fault(const char *text)
+{
+	return json_pack("{s:s}", "error", text);
+}
+
+/* Text from the store: job names may hold bytes that are not UTF-8. */
+static json_t *text_json(const char *s)
+{
+	json_t *t = json_string(s);
+	char clean[512];
+	size_t n;
+
+	if (t)
+		return t;
+	for (n = 0; s[n] && n + 1 < sizeof(clean); n++)
+		clean[n] = s[n] < 0x20 || s[n] > 0x7e ? '?' : s[n];
+	clean[n] = '\0';
+	return json_string(clean);
+}
+
+static json_t *minutes_json(uint32_t minutes)
+{
+	if (minutes == DURATION_UNSET)
+		return json_null();
+	return minutes == DURATION_UNLIMITED ? json_string("UNLIMITED") : json_integer(minutes);
+}
+
+static json_t *run_json(const struct store_run *r)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "job", json_integer(r->jobid));
+	json_object_set_new(o, "name", text_json(r->name));
+	json_object_set_new(o, "uid", json_integer(r->uid));
+	json_object_set_new(o, "key", json_string(r->key));
+	json_object_set_new(o, "family", json_string(r->family));
+	json_object_set_new(o, "act", json_string(act_name(r->act)));
+	json_object_set_new(o, "mode", json_string(mode_name(r->mode)));
+	json_object_set_new(o, "partition", text_json(r->partition));
+	json_object_set_new(o, "candidate", text_json(r->candidate));
+	json_object_set_new(o, "nodes", json_integer(r->nodes));
+	json_object_set_new(o, "tasks", json_integer(r->tasks));
+	json_object_set_new(o, "user_limit_min", minutes_json(r->user_limit_min));
+	json_object_set_new(o, "limit_min", minutes_json(r->limit_min));
+	json_object_set_new(o, "submit", json_integer(r->submit_time));
+	json_object_set_new(o, "start", json_integer(r->start_time));
+	json_object_set_new(o, "end", json_integer(r->end_time));
+	json_object_set_new(o, "elapsed_s", json_real(r->elapsed_s));
+	json_object_set_new(o, "state", json_string(r->end_state));
+	json_object_set_new(o, "extensions", json_integer(r->extensions));
+	if (r->pred_s > 0)
+		json_object_set_new(o, "predicted",
+				    json_pack("{s:o, s:f, s:f, s:f}", "candidate", text_json(r->pred_candidate), "seconds",
+					      r->pred_s, "lo_s", r->lo_s, "hi_s", r->hi_s));
+	return o;
+}
+
+static json_t *program_json(const struct store_program *p)
+{
+	return json_pack("{s:s, s:s, s:s, s:o, s:I, s:o, s:f, s:I, s:f, s:I, s:I, s:I, s:I, s:I}", "key", p->key, "state",
+			 program_state_name(p->state), "reason", p->reason, "name", text_json(p->name), "source_job",
+			 (json_int_t)p->source_job, "source_candidate", text_json(p->source_candidate),
+			 "source_elapsed_s", p->source_elapsed_s, "traces", (json_int_t)p->n_traces, "mpi_s", p->mpi_s,
+			 "nodes", (json_int_t)p->nodes, "tasks", (json_int_t)p->tasks, "created",
+			 (json_int_t)p->created, "updated", (json_int_t)p->updated, "retrace_at",
+			 (json_int_t)p->retrace_at);
+}
+
+static json_t *estimate_json(const struct store_estimate *e)
+{
+	return json_pack("{s:o, s:f, s:f, s:f, s:s, s:I, s:s, s:I}", "candidate", text_json(e->candidate), "seconds",
+			 e->e.mean_s, "lo_s", e->e.lo_s, "hi_s", e->e.hi_s, "kind", estimate_kind_name(e->e.kind), "runs",
+			 (json_int_t)e->e.n, "node_class", e->node_class, "updated", (json_int_t)e->updated);
+}
+
+/* ---- jobs ---- */
+
+struct run_list {
+	const struct answer_env *env;
+	json_t *array;
+};
+
+static int run_add(const struct store_run *r, void *arg)
+{
+	struct run_list *l = arg;
+	struct store_program p;
+	json_t *o = run_json(r);
+
+	if (!r->end_state[0] || r->pred_s <= 0)
+		if (store_program_get(l->env->store, r->key, &p, NULL) == 1)
+			json_object_set_new(o, "program",
+					    json_pack("{s:s, s:s}", "state", program_state_name(p.state), "reason",
+						      p.reason));
+	json_array_append_new(l->array, o);
+	return 0;
+}
+
+static json_t *answer_jobs(const struct answer_env *env, json_t *request, struct errbuf *errp)
+{
+	json_int_t max = json_integer_value(json_object_get(request, "max"));
+	struct store_run_filter f = {.uid = env->uid, .max = max > 0 && max < JOBS_MAX ? (unsigned)max : JOBS_MAX};
+	struct run_list l = {env, json_array()};
+
+	if (env->admin && json_is_true(json_object_get(request, "all")))
+		f.uid = STORE_ALL_USERS;
+	if (store_runs_each(env->store, &f, run_add, &l, errp) < 0) {
+		json_decref(l.array);
+		return NULL;
+	}
+	return json_pack("{s:i, s:o}", "precedent", 1, "jobs", l.array);
+}
+
+/* ---- one job ---- */
+
+/* The run that the request names, if the asking user may see it. 0, or -1 with the reason. */
+static int run_of_request(const struct answer_env *env, json_t *request, struct store_run *r, struct errbuf *errp)
+{
+	json_int_t job = json_integer_value(json_object_get(request, "job"));
+	int rc;
+
+	if (job <= 0 || job > UINT32_MAX)
+		return err_set(errp, "no job was named");
+	rc = store_run_get(env->store, (uint32_t)job, r, errp);
+	if (rc < 0)
+		return -1;
+	if (!rc || (!env->admin && r->uid != env->uid))
+		return err_set(errp, "job %u is not known to Precedent%s", (unsigned)job,
+			       env->admin ? "" : ", or not yours");
+	return 0;
+}
+
+static json_t *record_json(const char *text)
+{
+	struct result *r = malloc(sizeof(*r));
+	json_t *o = NULL, *traces, *kernels;
+
+	if (!r || result_parse(text, strlen(text), r, NULL) < 0)
+		goto out;
+	traces = json_array();
+	kernels = json_object();
+	for (unsigned i = 0; i < r->traces_n; i++) {
+		const struct result_trace *t = &r->traces[i];
+
+		json_array_append_new(traces, json_pack("{s:f, s:f, s:f, s:f, s:f, s:I, s:f}", "mpi_s", t->mpi_s, "skel_s",
+							t->skel_s, "lo_s", t->lo_s, "hi_s", t->hi_s, "ran_s", t->ran_s,
+							"events", (json_int_t)t->events, "confidence", t->confidence));
+	}
+	for (unsigned i = 0; i < r->kernels_n; i++)
+		json_object_set_new(kernels, r->kernels[i].name, json_real(r->kernels[i].ns_per_unit));
+	o = json_pack("{s:b, s:s, s:s, s:s, s:f, s:s, s:o, s:o}", "ok", r->ok, "reason", r->reason, "node_class",
+		      r->class_hex, "node", r->class_text, "startup_s", r->startup_s, "hash", r->hash_hex, "traces",
+		      traces, "kernels", kernels);
+out:
+	free(r);
+	return o ? o : json_null();
+}
+
+static int probe_add(const struct store_probe *p, void *arg)
+{
+	json_t *o = json_pack("{s:o, s:I, s:s, s:I, s:o, s:I, s:f}", "candidate", text_json(p->candidate), "job",
+			      (json_int_t)p->jobid, "state", probe_state_name(p->state), "tries", (json_int_t)p->tries,
+			      "reason", text_json(p->reason), "not_before", (json_int_t)p->not_before, "cost_node_s",
+			      p->cost_node_s);
+
+	json_object_set_new(o, "record", p->result ? record_json(p->result) : json_null());
+	json_array_append_new(arg, o);
+	return 0;
+}
+
+static int history_add(const struct store_run *r, void *arg)
+{
+	json_array_append_new(arg, run_json(r));
+	return 0;
+}
+
+static json_t *traces_json(const struct answer_env *env, uint32_t uid, uint32_t job)
+{
+	char(*names)[SPOOL_NAME_SIZE] = calloc(TRACES_MAX, SPOOL_NAME_SIZE);
+	int dirfd = names ? spool_job_open(env->conf->spool_dir, uid, job, NULL, NULL) : -1, n = 0;
+	json_t *list = json_array();
+
+	if (dirfd >= 0) {
+		n = spool_traces(dirfd, uid, names, TRACES_MAX, NULL);
+		close(dirfd);
+	}
+	for (int i = 0; i < n && i < TRACES_MAX; i++)
+		json_array_append_new(list, json_string(names[i]));
+	free(names);
+	return list;
+}
+
+static int show_program(const struct answer_env *env, const struct store_run *r, json_t *reply, struct errbuf *errp)
+{
+	struct store_run_filter f = {.uid = r->uid, .key = r->key, .finished = true, .max = HISTORY_MAX};
+	json_t *estimates = json_array(), *probes = json_array(), *history = json_array();
+	struct store_lookup found;
+	int rc;
+
+	json_object_set_new(reply, "estimates", estimates);
+	json_object_set_new(reply, "probes", probes);
+	json_object_set_new(reply, "history", history);
+	rc = store_lookup(env->store, r->key, &found, errp);
+	if (rc < 0 || store_runs_each(env->store, &f, history_add, history, errp) < 0)
+		return -1;
+	if (!rc)
+		return 0;
+	json_object_set_new(reply, "program", program_json(&found.program));
+	for (unsigned i = 0; i < found.n_estimates; i++)
+		json_array_append_new(estimates, estimate_json(&found.estimates[i]));
+	if (store_probes_each(env->store, r->key, 0, probe_add, probes, errp) < 0)
+		return -1;
+	json_object_set_new(reply, "spool",
+			    json_sprintf("%s/%u/%u", env->conf->spool_dir, found.program.uid, found.program.source_job));
+	json_object_set_new(reply, "traces", traces_json(env, found.program.uid, found.program.source_job));
+	return 0;
+}
+
+static json_t *answer_show(const struct answer_env *env, json_t *request, struct errbuf *errp)
+{
+	struct store_run r;
+	json_t *reply;
+
+	if (run_of_request(env, request, &r, errp) < 0)
+		return NULL;
+	reply = json_pack("{s:i, s:o, s:{s:f, s:I, s:f, s:f}}", "precedent", 1, "job", run_json(&r), "rules", "margin",
+			  env->conf->margin, "min_limit_min", (json_int_t)env->conf->min_limit_min, "probe_budget",
+			  env->conf->probe_budget, "probe_seconds", env->conf->probe_seconds);
+	if (show_program(env, &r, reply, errp) < 0) {
+		json_decref(reply);
+		return NULL;
+	}
+	return reply;
+}
+
+/* ---- retrace and forget ---- */
+
+static int program_retrace(const struct answer_env *env, const struct store_run *r, struct errbuf *errp)
+{
+	struct store_program p;
+	int rc = store_program_get(env->store, r->key, &p, errp);
+
+	if (rc < 0)
+		return -1;
+	if (!rc)
+		return 0; /* unknown programs are traced anyway */
+	if (p.state == PROGRAM_BUILDING)
+		return err_set(errp, "job %u is being probed just now; see precedent show %u", p.source_job, r->jobid);
+	p.state = PROGRAM_NEW;
+	p.reason[0] = '\0';
+	p.retrace_at = env->now;
+	p.updated = env->now;
+	return store_program_put(env->store, &p, errp);
+}
+
+static json_t *answer_change(const struct answer_env *env, json_t *request, bool forget, struct errbuf *errp)
+{
+	struct store_run r;
+	int rc;
+
+	if (run_of_request(env, request, &r, errp) < 0)
+		return NULL;
+	rc = forget ? store_key_forget(env->store, r.key, r.uid, errp) : program_retrace(env, &r, errp);
+	if (rc < 0)
+		return NULL;
+	return json_pack("{s:i, s:I, s:s, s:o, s:I}", "precedent", 1, "job", (json_int_t)r.jobid, "key", r.key, "name",
+			 text_json(r.name), "dropped", (json_int_t)rc);
+}
+
+/* ---- requests ---- */
+
+static json_t *request_answer(const struct answer_env *env, json_t *request, struct errbuf *errp)
+{
+	const char *verb = json_string_value(json_object_get(request, "verb"));
+
+	if (json_integer_value(json_object_get(request, "precedent")) != 1 || !verb) {
+		err_set(errp, "not a request that this precedentd (version " PRECEDENT_VERSION ") understands");
+		return NULL;
+	}
+	if (!strcmp(verb, "jobs"))
+		return answer_jobs(env, request, errp);
+	if (!strcmp(verb, "show"))
+		return answer_show(env, request, errp);
+	if (!strcmp(verb, "accuracy"))
+		return answer_accuracy(env, request, errp);
+	if (!strcmp(verb, "retrace") || !strcmp(verb, "forget"))
+		return answer_change(env, request, verb[0] == 'f', errp);
+	err_set(errp, "unknown request \"%.20s\": is precedentd (version " PRECEDENT_VERSION ") older than this command?",
+		verb);
+	return NULL;
+}
+
+char *answer_make(const struct answer_env *env, const char *request, size_t len)
+{
+	json_t *asked = json_loadb(request, len, JSON_REJECT_DUPLICATES, NULL), *reply;
+	struct errbuf why = {""};
+	char *text;
+
+	reply = json_is_object(asked) ? request_answer(env, asked, &why) : NULL;
+	if (!reply)
+		reply = fault(json_is_object(asked) ? why.text : "the request is not a JSON object");
+	text = json_dumps(reply, JSON_COMPACT);
+	if (text && strlen(text) > QUERY_MAX_PAYLOAD) {
+		free(text);
+		json_decref(reply);
+		reply = fault("the answer is too long; ask for less");
+		text = json_dumps(reply, JSON_COMPACT);
+	}
+	json_decref(reply);
+	json_decref(asked);
+	return text;
+}

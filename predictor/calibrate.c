@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Estimates of one program, afresh from all that is known: the probes' records, the traced job's time, and how long later
+ * runs really took. See follow_calibrate in follow.h; the arithmetic is in estimate.c.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/follow.h"
+
+struct evidence {
+	unsigned n;
+	char candidate[STORE_ESTIMATES_MAX][CONF_CANDIDATE_MAX];
+	struct result *record[STORE_ESTIMATES_MAX]; /* NULL: history only */
+	const struct result *source;
+};
+
+static void evidence_free(struct evidence *e)
+{
+	for (unsigned i = 0; i < e->n; i++)
+		free(e->record[i]);
+}
+
+static int record_add(const struct store_probe *row, void *arg)
+{
+	struct evidence *e = arg;
+	struct result *r;
+
+	if (!row->result || e->n == STORE_ESTIMATES_MAX)
+		return 0;
+	r = malloc(sizeof(*r));
+	if (!r || result_parse(row->result, strlen(row->result), r, NULL) < 0 || !r->ok) {
+		free(r);
+		return 0;
+	}
+	snprintf(e->candidate[e->n], sizeof(e->candidate[0]), "%s", row->candidate);
+	e->record[e->n++] = r;
+	return 0;
+}
+
+static int evidence_gather(const struct follow_env *env, const struct store_program *p, const char *also,
+			   struct evidence *e, struct errbuf *errp)
+{
+	bool known = !also || !*also;
+
+	memset(e, 0, sizeof(*e));
+	if (store_probes_each(env->store, p->key, 1u << PROBE_DONE, record_add, e, errp) < 0)
+		return -1;
+	for (unsigned i = 0; i < e->n; i++) {
+		if (!strcmp(e->candidate[i], p->source_candidate))
+			e->source = e->record[i];
+		known = known || !strcmp(e->candidate[i], also);
+	}
+	if (!known && e->n < STORE_ESTIMATES_MAX)
+		snprintf(e->candidate[e->n++], sizeof(e->candidate[0]), "%s", also);
+	return 0;
+}
+
+/* The skeleton's word on one candidate; -1 with the reason when it has none. */
+static int estimate_base(const struct store_program *p, const struct evidence *e, unsigned i, struct estimate *base,
+			 struct errbuf *why)
+{
+	const struct result *target = e->record[i];
+
+	if (!target)
+		return err_set(why, "%s was not probed", e->candidate[i]);
+	if (!e->source)
+		return err_set(why, "no probe on %s, where job %u was traced", p->source_candidate, p->source_job);
+	if (strcmp(e->source->hash_hex, target->hash_hex))
+		return err_set(why, "the probes on %s and %s ran different skeletons", p->source_candidate,
+			       e->candidate[i]);
+	return estimate_from_probes(e->source, target, p->source_elapsed_s, base, why);
+}
+
+static int candidate_calibrate(const struct follow_env *env, const struct store_program *p, const struct evidence *e,
+			       unsigned i, int64_t now, struct follow_estimates *out, struct errbuf *errp)
+{
+	struct estimate_past past[ESTIMATE_HISTORY_MAX];
+	struct store_estimate row = {.updated = now};
+	struct errbuf why = {""};
+	struct estimate base;
+	bool based = estimate_base(p, e, i, &base, &why) == 0;
+	int n = store_runs_past(env->store, p->key, e->candidate[i], past, ESTIMATE_HISTORY_MAX, errp);
+
+	if (n < 0)
+		return -1;
+	snprintf(row.candidate, sizeof(row.candidate), "%s", e->candidate[i]);
+	if (e->record[i] && e->record[i]->has_class)
+		memcpy(row.node_class, e->record[i]->class_hex, sizeof(row.node_class));
+	if (!based && n < 2)
+		err_prefix(&why, "nothing for %s", e->candidate[i]);
+	else if (estimate_blend(based ? &base : NULL, past, (size_t)n, &row.e, &why) < 0)
+		err_prefix(&why, "nothing for %s", e->candidate[i]);
+	else {
+		out->n++;
+		return store_estimate_put(env->store, p->key, &row, errp);
+	}
+	if (e->record[i]) /* that there is no history yet is no refusal */
+		out->refused = why;
+	return store_estimate_drop(env->store, p->key, e->candidate[i], errp);
+}
+
+int follow_calibrate(const struct follow_env *env, const struct store_program *p, const char *also, int64_t now,
+		     struct follow_estimates *out, struct errbuf *errp)
+{
+	struct evidence e;
+	int rv = -1;
+
+	memset(out, 0, sizeof(*out));
+	if (evidence_gather(env, p, also, &e, errp) < 0)
+		goto out;
+	for (unsigned t = 0; e.source && t < e.source->traces_n; t++)
+		out->source_mpi_s += e.source->traces[t].mpi_s;
+	for (unsigned i = 0; i < e.n; i++)
+		if (candidate_calibrate(env, p, &e, i, now, out, errp) < 0)
+			goto out;
+	rv = 0;
+out:
+	evidence_free(&e);
+	return rv;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* When and how far to raise a shortened limit: see extend.h. */
+#include "common/duration.h"
+#include "predictor/extend.h"
+
+double extend_threshold_s(uint32_t poll_interval_s, uint32_t limit_min)
+{
+	double polls = 2.0 * poll_interval_s + 60, tenth = limit_min * 60.0 / 10;
+
+	/* Slurm looks at limits every 30 s or so, and the trigger must come after us. */
+	if (polls < EXTEND_ARM_S + 30)
+		polls = EXTEND_ARM_S + 30;
+	return polls > tenth ? polls : tenth;
+}
+
+uint32_t extend_next_min(uint32_t poll_interval_s, uint32_t limit_min, uint32_t user_limit_min)
+{
+	uint32_t step = limit_min / 4 + 1, least = (2 * poll_interval_s + 119) / 60 + 4;
+	uint64_t next = (uint64_t)limit_min + (step > least ? step : least);
+
+	if (user_limit_min != DURATION_UNSET && user_limit_min != DURATION_UNLIMITED && next > user_limit_min)
+		next = user_limit_min;
+	return next < DURATION_UNSET ? (uint32_t)next : DURATION_UNLIMITED;
+}
+
+bool extend_is_shortened(const struct job_comment *c)
+{
+	return c->limit_min != DURATION_UNSET && c->limit_min != DURATION_UNLIMITED &&
+	       (c->user_limit_min == DURATION_UNSET || c->limit_min < c->user_limit_min);
+}
+
+bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t user_limit_min, uint32_t poll_interval_s,
+		   int64_t now, uint32_t *limit_min)
+{
+	uint32_t limit = job->limit_min;
+
+	if (job->phase != CLUSTER_RUNNING || limit == DURATION_UNSET || limit == DURATION_UNLIMITED || !job->end_time)
+		return false;
+	if (limit < known_min && !job->time_min_min)
+		return false;
+	if (user_limit_min != DURATION_UNSET && user_limit_min != DURATION_UNLIMITED && limit >= user_limit_min)
+		return false;
+	if ((double)(job->end_time - now) >= extend_threshold_s(poll_interval_s, limit))
+		return false;
+	*limit_min = extend_next_min(poll_interval_s, limit, user_limit_min);
+	return *limit_min > limit;
+}
+
+/* For people and statistics; that it fails must not keep anybody from more time. */
+static void extension_note(const struct follow_env *env, const struct cluster_job *job, uint32_t limit_min)
+{
+	struct store_run run;
+	struct errbuf why = {""};
+	int rc;
+
+	if (!env->store)
+		return;
+	rc = store_run_get(env->store, job->job_id, &run, &why);
+	if (rc == 1 && run.submit_time == job->submit_time) {
+		run.limit_min = limit_min;
+		run.extensions++;
+		rc = store_run_put(env->store, &run, &why);
+	}
+	if (rc < 0)
+		follow_say(env, LOG_LEVEL_ERROR, "job %u: extension not noted: %s", job->job_id, why.text);
+}
+
+static void extend_job(const struct follow_env *env, const struct cluster_job *job, const struct job_comment *c,
+		       int64_t now)
+{
+	char from[DURATION_TEXT_MAX], to[DURATION_TEXT_MAX];
+	struct errbuf why;
+	uint32_t next;
+
+	if (!extend_is_due(job, c->limit_min, c->user_limit_min, env->conf->poll_interval_s, now, &next))
+		return;
+	duration_format_minutes(from, sizeof(from), job->limit_min);
+	duration_format_minutes(to, sizeof(to), next);
+	if (env->ops->set_limit(env->ops->arg, job->job_id, next, &why) < 0) {
+		follow_say(env, LOG_LEVEL_ERROR, "job %u: limit cannot be raised from %s to %s: %s", job->job_id, from, to,
+			   why.text);
+		return;
+	}
+	follow_say(env, LOG_LEVEL_INFO, "job %u: limit raised from %s to %s, key %.8s (runs longer than predicted)",
+		   job->job_id, from, to, c->key);
+	extension_note(env, job, next);
+}
+
+void extend_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now)
+{
+	for (size_t i = 0; i < snap->n; i++) {
+		const struct cluster_job *job = &snap->jobs[i];
+		struct job_comment c;
+
+		if (job->phase != CLUSTER_RUNNING || !job->admin_comment[0])
+			continue;
+		if (comment_parse(job->admin_comment, &c) == 0 && extend_is_shortened(&c))
+			extend_job(env, job, &c, now);
+	}
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Nobody is killed by us: the limit of a running job that Precedent has shortened is raised in steps, in time, up to what
+ * its user asked for.
+ */
+#ifndef PRECEDENT_PREDICTOR_EXTEND_H
+#define PRECEDENT_PREDICTOR_EXTEND_H
+
+#include "predictor/follow.h"
+
+/* slurmctld itself raises the limit this long before the end when the daemon is dead; less than any limit left alone. */
+#define EXTEND_ARM_S 90
+
+/* Seconds before the end from which a job gets more time: two looks and a minute, or a tenth of its limit; in any case
+ * before EXTEND_ARM_S. */
+double extend_threshold_s(uint32_t poll_interval_s, uint32_t limit_min);
+
+/* The next limit: a quarter more, at least enough for several looks, at most the user's own (DURATION_UNLIMITED: none,
+ * DURATION_UNSET: not known, as none). */
+uint32_t extend_next_min(uint32_t poll_interval_s, uint32_t limit_min, uint32_t user_limit_min);
+
+/* Should this job, at `now`, have more time? *limit_min: how much. known_min: the limit that Precedent last set; a lower one
+ * was set by somebody else and is left alone. */
+bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t user_limit_min, uint32_t poll_interval_s,
+		   int64_t now, uint32_t *limit_min);
+
+/* Look at every running job and give more time where it is due. Works from the admin_comments alone; the store, when there
+ * is one, is told afterwards. */
+void extend_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now);
+
+/* Has Precedent shortened this job, so that its limit may have to be raised? */
+bool extend_is_shortened(const struct job_comment *c);
+
+#endif

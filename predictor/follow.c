@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The state machine of followed jobs, see follow.h. A job is followed when its admin_comment says so. Everything known of
+ * it is in the store, so each look starts from there; finished jobs that slurmctld still remembers cost one read.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/duration.h"
+#include "predictor/extend.h"
+#include "predictor/probes.h"
+#include "predictor/spool.h"
+
+void follow_say(const struct follow_env *env, enum log_level level, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	if (!env->say)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	env->say(level, line);
+}
+
+/* ---- programs ---- */
+
+static void program_fill(struct store_program *p, const struct store_run *run, int64_t now)
+{
+	memset(p, 0, sizeof(*p));
+	memcpy(p->key, run->key, sizeof(p->key));
+	memcpy(p->family, run->family, sizeof(p->family));
+	p->uid = run->uid;
+	p->created = now;
+	snprintf(p->name, sizeof(p->name), "%s", run->name);
+}
+
+/* A job marked for tracing was seen: its program is known from now on, so that the plugin does not mark the next one. */
+static int program_meet(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	struct store_program p;
+	int rc = store_program_get(env->store, run->key, &p, errp);
+
+	if (rc < 0)
+		return -1;
+	if (!rc)
+		program_fill(&p, run, now);
+	else if (p.uid != run->uid || (p.state != PROGRAM_NEW && p.state != PROGRAM_FAILED))
+		return 0;
+	p.state = PROGRAM_NEW;
+	p.reason[0] = '\0';
+	p.source_job = run->jobid;
+	p.retrace_at = 0;
+	p.updated = now;
+	follow_say(env, LOG_LEVEL_INFO, "job %u: first run of key %.8s (uid %u, %s) is to be traced", run->jobid,
+		   run->key, run->uid, run->name);
+	return store_program_put(env->store, &p, errp);
+}
+
+/* The traced job left nothing to predict from. */
+static int program_untraced(const struct follow_env *env, const struct store_run *run, int64_t retrace_at,
+			    const char *reason, int64_t now, struct errbuf *errp)
+{
+	struct store_program p;
+	int rc = store_program_get(env->store, run->key, &p, errp);
+
+	if (rc < 0)
+		return -1;
+	if (!rc)
+		program_fill(&p, run, now);
+	else if (p.state != PROGRAM_NEW)
+		return 0; /* another run of it has done better */
+	p.state = PROGRAM_FAILED;
+	p.source_job = run->jobid;
+	p.retrace_at = retrace_at;
+	p.updated = now;
+	snprintf(p.reason, sizeof(p.reason), "%s", reason);
+	follow_say(env, LOG_LEVEL_WARN, "job %u: key %.8s: %s", run->jobid, run->key, reason);
+	return store_program_put(env->store, &p, errp);
+}
+
+static int layout_keep(const struct follow_env *env, const struct cluster_job *job, const char *key,
+		       struct errbuf *errp)
+{
+	struct cluster_layout l = {.gid = job->gid, .tasks_per_node = job->tasks_per_node,
+				   .cpus_per_task = job->cpus_per_task, .memory = job->memory,
+				   .exclusive = job->exclusive};
+
+	snprintf(l.account, sizeof(l.account), "%s", job->account);
+	snprintf(l.qos, sizeof(l.qos), "%s", job->qos);
+	return cluster_layout_put(env->store, key, &l, errp);
+}
+
+/* The traced job ended well and left traces: its program gets its probes. */
+static int program_traced(const struct follow_env *env, const struct cluster_job *job, const struct store_run *run,
+			  unsigned n_traces, int64_t now, struct errbuf *errp)
+{
+	struct store_program p;
+	int rc = store_program_get(env->store, run->key, &p, errp);
+
+	if (rc < 0)
+		return -1;
+	if (!rc)
+		program_fill(&p, run, now);
+	else if (p.uid != run->uid || (p.state != PROGRAM_NEW && p.state != PROGRAM_FAILED))
+		return 0; /* an earlier run of the same key was traced already */
+	else if (store_program_forget(env->store, run->key, errp) < 0)
+		return -1; /* what an earlier trace of this key gave is history */
+	p.state = PROGRAM_TRACED;
+	p.reason[0] = '\0';
+	p.source_job = run->jobid;
+	p.source_elapsed_s = run->elapsed_s;
+	p.n_traces = n_traces;
+	p.mpi_s = 0;
+	p.nodes = run->nodes;
+	p.tasks = run->tasks;
+	p.retrace_at = 0;
+	p.updated = now;
+	snprintf(p.source_candidate, sizeof(p.source_candidate), "%s", run->candidate);
+	follow_say(env, LOG_LEVEL_INFO, "job %u: traced on %s in %.0f s, %u trace%s, key %.8s", run->jobid,
+		   run->candidate, run->elapsed_s, n_traces, n_traces == 1 ? "" : "s", run->key);
+	if (layout_keep(env, job, run->key, errp) < 0 || store_program_put(env->store, &p, errp) < 0)
+		return -1;
+	if (!env->conf->n_candidates) {
+		follow_say(env, LOG_LEVEL_WARN, "job %u: not probed: no Candidates in %s", run->jobid,
+			   env->conf->file ? env->conf->file : CONF_DEFAULT_FILE);
+		return 0;
+	}
+	return probes_begin(env, &p, now, errp);
+}
+
+/* ---- the end of a job ---- */
+
+/* How many traces; 0 with the reason why there is none. */
+static unsigned traces_count(const struct follow_env *env, const struct store_run *run, enum spool_gap *gap,
+			     struct errbuf *why)
+{
+	int dirfd = spool_job_open(env->conf->spool_dir, run->uid, run->jobid, gap, why), n;
+
+	if (dirfd < 0)
+		return 0;
+	n = spool_traces(dirfd, run->uid, NULL, 0, why);
+	close(dirfd);
+	return n > 0 ? (unsigned)n : 0;
+}
+
+static int traced_without_trace(const struct follow_env *env, const struct store_run *run, enum spool_gap gap,
+				const struct errbuf *why, int64_t now, struct errbuf *errp)
+{
+	char reason[STORE_REASON_MAX];
+
+	if (gap == SPOOL_THERE || gap == SPOOL_NO_JOB)
+		return program_untraced(env, run, 0,
+					"no trace: the program never called MPI_Init or MPI_Finalize, or is not an MPI "
+					"program", now, errp);
+	if (gap == SPOOL_NO_USER)
+		snprintf(reason, sizeof(reason),
+			 "no trace: %.100s/%u was not made: is spank_precedent in plugstack.conf on the nodes, and the "
+			 "spool on a shared file system?", env->conf->spool_dir, run->uid);
+	else
+		snprintf(reason, sizeof(reason), "no trace: %.280s", why->text);
+	return program_untraced(env, run, now + PROBES_RETRACE_S, reason, now, errp);
+}
+
+/* A traced job has ended. Returns 1 when its trace may still show up, else 0 or -1. */
+static int traced_end(const struct follow_env *env, const struct cluster_job *job, const struct store_run *run,
+		      int64_t now, struct errbuf *errp)
+{
+	char reason[STORE_REASON_MAX];
+	enum spool_gap gap = SPOOL_THERE;
+	struct errbuf why = {""};
+	unsigned n;
+
+	if (strcmp(job->end_state, "COMPLETED")) {
+		snprintf(reason, sizeof(reason), "traced job %u ended %.20s; the next run is traced again", run->jobid,
+			 job->end_state);
+		return program_untraced(env, run, now, reason, now, errp);
+	}
+	if (job->het)
+		return program_untraced(env, run, 0, "heterogeneous jobs are not probed", now, errp);
+	n = traces_count(env, run, &gap, &why);
+	if (n)
+		return program_traced(env, job, run, n, now, errp);
+	if (now < job->end_time + FOLLOW_TRACE_GRACE_S)
+		return 1;
+	return traced_without_trace(env, run, gap, &why, now, errp);
+}
+
+static void say_accuracy(const struct follow_env *env, const struct store_run *r)
+{
+	if (r->pred_s > 0 && r->elapsed_s > 0 && !strcmp(r->candidate, r->pred_candidate))
+		follow_say(env, LOG_LEVEL_INFO, "job %u: %s on %s after %.0f s, predicted %.0f s (%+.1f %%), key %.8s",
+			   r->jobid, r->end_state, r->candidate, r->elapsed_s, r->pred_s,
+			   100 * (r->pred_s - r->elapsed_s) / r->elapsed_s, r->key);
+	else
+		follow_say(env, LOG_LEVEL_INFO, "job %u: %s on %s after %.0f s, key %.8s", r->jobid, r->end_state,
+			   r->candidate, r->elapsed_s, r->key);
+}
+
+static int recalibrate(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	struct store_program p;
+	int rc = store_program_get(env->store, run->key, &p, errp);
+	struct follow_estimates est;
+
+	if (rc <= 0 || p.uid != run->uid || p.state != PROGRAM_READY || strcmp(run->end_state, "COMPLETED"))
+		return rc < 0 ? -1 : 0;
+	return follow_calibrate(env, &p, run->candidate, now, &est, errp);
+}
+
+static int run_end(const struct follow_env *env, const struct cluster_job *job, struct store_run *run, int64_t now,
+		   struct errbuf *errp)
+{
+	int rc = 0;
+
+	run->end_time = job->end_time ? job->end_time : now;
+	run->elapsed_s = job->elapsed_s;
+	snprintf(run->end_state, sizeof(run->end_state), "%s", job->end_state);
+	if (store_begin(env->store, errp) < 0)
+		return -1;
+	if (store_run_put(env->store, run, errp) < 0)
+		goto fail;
+	if (run->act == ACT_TRACE)
+		rc = traced_end(env, job, run, now, errp);
+	if (rc < 0)
+		goto fail;
+	if (rc == 1) { /* look again later, as if the job had not ended */
+		store_rollback(env->store);
+		return 0;
+	}
+	if (recalibrate(env, run, now, errp) < 0)
+		goto fail;
+	if (store_commit(env->store, errp) < 0)
+		return -1;
+	say_accuracy(env, run);
+	return 0;
+fail:
+	store_rollback(env->store);
+	return -1;
+}
+
+/* ---- runs ---- */
+
+static void run_fill(struct store_run *r, const struct cluster_job *job, const struct job_comment *c)
+{
+	memset(r, 0, sizeof(*r));
+	r->jobid = job->job_id;
+	r->submit_time = job->submit_time;
+	r->uid = job->uid;
+	memcpy(r->key, c->key, sizeof(r->key));
+	memcpy(r->family, c->family, sizeof(r->family));
+	snprintf(r->name, sizeof(r->name), "%s", job->name);
+	r->act = c->act;
+	r->mode = c->mode;
+	snprintf(r->pred_candidate, sizeof(r->pred_candidate), "%s", c->candidate);
+	r->pred_s = c->pred_s;
+	r->lo_s = c->lo_s;
+	r->hi_s = c->hi_s;
+	r->user_limit_min = c->user_limit_min;
+	r->limit_min = c->limit_min;
+}
+
+/* Bring the row up to what the job is now; true when it differs from what is stored. */
+static bool run_refresh(const struct follow_env *env, struct store_run *r, const struct cluster_job *job)
+{
+	bool changed = false, started = job->phase != CLUSTER_PENDING && job->start_time;
+	char candidate[CONF_CANDIDATE_MAX] = "";
+
+	if (strncmp(r->partition, job->partition, sizeof(r->partition) - 1)) {
+		snprintf(r->partition, sizeof(r->partition), "%s", job->partition);
+		changed = true;
+	}
+	if (started)
+		cluster_candidate_name(env->conf, job->partition, job->features, candidate, sizeof(candidate));
+	if (started && (r->start_time != job->start_time || strcmp(r->candidate, candidate))) {
+		r->start_time = job->start_time;
+		snprintf(r->candidate, sizeof(r->candidate), "%s", candidate);
+		changed = true;
+	}
+	if (r->limit_min != DURATION_UNSET && job->limit_min > r->limit_min) { /* raised, by whomever */
+		r->limit_min = job->limit_min;
+		changed = true;
+	}
+	if (r->nodes != job->nodes || r->tasks != job->tasks) {
+		r->nodes = job->nodes;
+		r->tasks = job->tasks;
+		changed = true;
+	}
+	return changed;
+}
+
+/* A job that Precedent has not seen before. */
+static int run_meet(const struct follow_env *env, const struct cluster_job *job, const struct job_comment *c,
+		    const struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	struct errbuf why;
+
+	if (run->act == ACT_TRACE && program_meet(env, run, now, errp) < 0)
+		return -1;
+	if (job->phase != CLUSTER_ENDED && extend_is_shortened(c) &&
+	    env->ops->arm(env->ops->arg, job->job_id, EXTEND_ARM_S, &why) < 0)
+		follow_say(env, LOG_LEVEL_WARN, "job %u: no trigger set for the case that precedentd dies: %s", job->job_id,
+			   why.text);
+	return 0;
+}
+
+static int job_follow(const struct follow_env *env, const struct cluster_job *job, const struct job_comment *c,
+		      int64_t now, struct errbuf *errp)
+{
+	struct store_run run;
+	bool changed, known;
+	int rc = store_run_get(env->store, job->job_id, &run, errp);
+
+	if (rc < 0)
+		return -1;
+	known = rc && run.submit_time == job->submit_time;
+	if (known && run.end_state[0])
+		return 0;
+	if (!known)
+		run_fill(&run, job, c);
+	changed = run_refresh(env, &run, job) || !known;
+	if (!known && run_meet(env, job, c, &run, now, errp) < 0)
+		return -1;
+	if (job->phase == CLUSTER_ENDED && !changed)
+		return run_end(env, job, &run, now, errp);
+	if (changed && store_run_put(env->store, &run, errp) < 0)
+		return -1;
+	return job->phase == CLUSTER_ENDED ? run_end(env, job, &run, now, errp) : 0;
+}
+
+/* ---- runs that slurmctld no longer knows ---- */
+
+struct lost {
+	const struct cluster_snapshot *snap;
+	struct store_run *list;
+	size_t n, cap;
+	bool failed;
+};
+
+static int lost_add(const struct store_run *r, void *arg)
+{
+	struct lost *l = arg;
+	const struct cluster_job *job = cluster_job_find(l->snap, r->jobid);
+	struct store_run *more;
+
+	if (job && job->submit_time == r->submit_time)
+		return 0;
+	if (l->n == l->cap) {
+		l->cap = l->cap ? 2 * l->cap : 16;
+		more = realloc(l->list, l->cap * sizeof(*more));
+		if (!more) {
+			l->failed = true;
+			return 1;
+		}
+		l->list = more;
+	}
+	l->list[l->n++] = *r;
+	return 0;
+}
+
+static int run_lost(const struct follow_env *env, const struct cluster_snapshot *snap, struct store_run *r, int64_t now,
+		    struct errbuf *errp)
+{
+	bool requeued = cluster_job_find(snap, r->jobid) != NULL;
+	const char *reason = requeued ? "traced job was requeued; its next run is traced"
+				      : "traced job ended while precedentd was not running; the next run is traced again";
+
+	r->end_time = now;
+	snprintf(r->end_state, sizeof(r->end_state), "%s", requeued ? "REQUEUED" : "UNKNOWN");
+	if (store_run_put(env->store, r, errp) < 0)
+		return -1;
+	follow_say(env, LOG_LEVEL_WARN, "job %u: %s, key %.8s", r->jobid,
+		   requeued ? "was requeued" : "is gone, its end was not seen", r->key);
+	return r->act == ACT_TRACE && !requeued ? program_untraced(env, r, now, reason, now, errp) : 0;
+}
+
+static int lost_settle(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now,
+		       struct errbuf *errp)
+{
+	struct store_run_filter filter = {.uid = STORE_ALL_USERS, .unfinished = true};
+	struct lost l = {.snap = snap};
+	int rv = store_runs_each(env->store, &filter, lost_add, &l, errp);
+
+	if (l.failed)
+		rv = err_set(errp, "no memory for the open runs");
+	for (size_t i = 0; i < l.n && rv >= 0; i++)
+		rv = run_lost(env, snap, &l.list[i], now, errp);
+	free(l.list);
+	return rv < 0 ? -1 : 0;
+}
+
+int follow_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
+{
+	extend_poll(env, snap, now);
+	if (!env->store)
+		return 0;
+	for (size_t i = 0; i < snap->n; i++) {
+		const struct cluster_job *job = &snap->jobs[i];
+		struct job_comment c;
+
+		if (!job->admin_comment[0] || comment_parse(job->admin_comment, &c) < 0)
+			continue;
+		if (c.act != ACT_TRACE && c.act != ACT_PREDICT && c.act != ACT_OBSERVE)
+			continue;
+		if (!identity_key_valid(c.key))
+			continue;
+		if (job_follow(env, job, &c, now, errp) < 0)
+			return err_prefix(errp, "job %u", job->job_id);
+	}
+	if (lost_settle(env, snap, now, errp) < 0)
+		return -1;
+	return probes_poll(env, snap, now, errp);
+}

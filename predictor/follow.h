@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Following jobs: what precedentd does with each look at the cluster. A traced job that ends becomes a program with
+ * probes; a predicted job that ends is compared with its prediction; a job near a limit that Precedent has shortened gets
+ * more time. No Slurm and no clock in here: jobs come as a snapshot, deeds go through cluster_ops, `now` is given.
+ */
+#ifndef PRECEDENT_PREDICTOR_FOLLOW_H
+#define PRECEDENT_PREDICTOR_FOLLOW_H
+
+#include "common/log.h"
+#include "predictor/cluster.h"
+
+struct follow_env {
+	const struct precedent_conf *conf;
+	struct store *store;
+	const struct cluster_ops *ops;
+	void (*say)(enum log_level level, const char *line); /* one log line */
+};
+void follow_say(const struct follow_env *env, enum log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* How long after the end of a traced job its trace may take to show on a network file system. */
+#define FOLLOW_TRACE_GRACE_S 15
+
+/* Take in a snapshot. Limits are raised first and without the store (which may be NULL: nothing else is done then).
+ * -1 with the reason when the store failed; what had been done by then stays done. */
+int follow_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
+
+struct follow_estimates {
+	unsigned n;	       /* candidates that have an estimate now */
+	double source_mpi_s;   /* traced seconds in MPI programs, all traces */
+	struct errbuf refused; /* the last refusal, "" when there was none */
+};
+
+/* Estimates of a program afresh from its probes and the history of its runs. `also` (may be NULL) is a further candidate,
+ * for history without a probe. */
+int follow_calibrate(const struct follow_env *env, const struct store_program *p, const char *also, int64_t now,
+		     struct follow_estimates *out, struct errbuf *errp);
+
+#endif

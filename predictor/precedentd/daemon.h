@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of precedentd share: the connection to Slurm and the query server. Everything else is in predictor/. */
+#ifndef PRECEDENT_PREDICTOR_PRECEDENTD_DAEMON_H
+#define PRECEDENT_PREDICTOR_PRECEDENTD_DAEMON_H
+
+#include "common/conf.h"
+#include "predictor/cluster.h"
+
+/* ---- slurm.c: the only file that talks to Slurm ---- */
+
+void slurm_side_init(void);
+
+/* The jobs of now. 0, or -1 with the reason; the last good snapshot stays valid then, and none is given out.
+ * Owned by slurm.c, valid until the next call. */
+int slurm_side_jobs(const struct cluster_snapshot **snap, struct errbuf *errp);
+
+/* Tell the store about the partitions, when they have changed. */
+int slurm_side_partitions(struct store *store, struct errbuf *errp);
+
+/* conf_file: what the trigger's program is to be told; borrowed. */
+const struct cluster_ops *slurm_side_ops(const char *conf_file);
+
+/* Raise a job that Precedent has shortened to its user's own limit: what the trigger does. */
+int slurm_side_extend(uint32_t job_id, struct errbuf *errp);
+
+/* ---- serve.c: answers the commands, in a thread of its own with its own connection to the store ---- */
+
+/* The configuration at the time of the call, for the length of one answer; serve_conf_release ends it. The main thread
+ * changes it under the same lock. */
+const struct precedent_conf *daemon_conf_hold(void);
+void daemon_conf_release(void);
+
+int serve_start(const char *host, unsigned port, const char *store_file, uid_t slurm_uid, struct errbuf *errp);
+void serve_stop(void); /* waits for the thread; legal when it was not started */
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * precedentd: options, signals and the loop. Each look loads the jobs from slurmctld, raises limits that are near, follows
+ * jobs, probes and estimates (predictor/follow.c), and says "alive" in the store. Neither a dead slurmctld nor a broken store
+ * ends it: it says so once and goes on trying.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "predictor/follow.h"
+#include "predictor/precedentd/daemon.h"
+#include "predictor/query.h"
+#include "predictor/site.h"
+
+#define BACKOFF_MAX_S	 60
+#define PRUNE_INTERVAL_S 3600
+#define FAULT_REPEAT_S	 600
+
+static pthread_rwlock_t conf_lock = PTHREAD_RWLOCK_INITIALIZER;
+static struct precedent_conf conf; /* under conf_lock; written by the main thread only */
+
+const struct precedent_conf *daemon_conf_hold(void)
+{
+	pthread_rwlock_rdlock(&conf_lock);
+	return &conf;
+}
+
+void daemon_conf_release(void)
+{
+	pthread_rwlock_unlock(&conf_lock);
+}
+
+struct daemon {
+	const char *conf_arg; /* as given by --conf, NULL */
+	char *conf_file;      /* the same as an absolute path, for the trigger's program */
+	struct site site;
+	struct store *store;
+	struct log_gate slurm_gate, store_gate;
+	bool slurm_down, store_down;
+	unsigned failures; /* looks in a row without slurmctld */
+	int64_t pruned;
+	int lock_fd;
+};
+
+/* ---- options ---- */
+
+static void help(void)
+{
+	puts("Usage: precedentd [--foreground] [--conf FILE] [--verbose]\n\n"
+	     "Follows the jobs of this cluster, probes traced jobs on the candidate partitions, keeps the\n"
+	     "predictions, and raises limits before they kill. Runs as SlurmUser or root.\n\n"
+	     "      --foreground  log with time stamps, for a terminal (default: for systemd's journal)\n"
+	     "      --conf FILE   configuration (default $PRECEDENT_CONF, else " CONF_DEFAULT_FILE ")\n"
+	     "      --verbose     say more\n"
+	     "      --extend JOB  raise this job's limit to its user's own, if Precedent has shortened it, and end;\n"
+	     "                    slurmctld runs this by itself for a job near its limit\n"
+	     "  -V, --version     print the version\n"
+	     "  -h, --help        this text\n\n"
+	     "SIGHUP reads the configuration again, SIGTERM ends.");
+}
+
+struct options {
+	const char *conf;
+	bool foreground, verbose;
+	uint32_t extend;
+	bool has_extend;
+};
+
+/* -1: go on; else the exit code. */
+static int options_parse(int argc, char **argv, struct options *o)
+{
+	static const struct option known[] = {{"foreground", no_argument, NULL, 'f'},
+					      {"conf", required_argument, NULL, 'c'},
+					      {"verbose", no_argument, NULL, 'v'},
+					      {"extend", no_argument, NULL, 'x'},
+					      {"version", no_argument, NULL, 'V'},
+					      {"help", no_argument, NULL, 'h'},
+					      {0}};
+	char *end;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "hV", known, NULL)) != -1) {
+		switch (c) {
+		case 'f':
+			o->foreground = true;
+			break;
+		case 'c':
+			o->conf = optarg;
+			break;
+		case 'v':
+			o->verbose = true;
+			break;
+		case 'x':
+			o->has_extend = true;
+			break;
+		case 'V':
+			puts("precedentd " PRECEDENT_VERSION);
+			return 0;
+		case 'h':
+			help();
+			return 0;
+		default:
+			fprintf(stderr, "precedentd: try 'precedentd --help'\n");
+			return 2;
+		}
+	}
+	if (o->has_extend && optind < argc) {
+		unsigned long id = strtoul(argv[optind], &end, 10);
+
+		if (*end || !id || id > UINT32_MAX) {
+			fprintf(stderr, "precedentd: '%s' is not a job id\n", argv[optind]);
+			return 2;
+		}
+		o->extend = (uint32_t)id;
+		optind++;
+	}
+	if (optind < argc || (o->has_extend && !o->extend)) {
+		fprintf(stderr, "precedentd: %s; try 'precedentd --help'\n",
+			optind < argc ? "unexpected argument" : "--extend needs a job id");
+		return 2;
+	}
+	return -1;
+}
+
+/* ---- the store ---- */
+
+static void store_fault(struct daemon *d, const char *text)
+{
+	if (log_gate_pass(&d->store_gate, text, time(NULL), FAULT_REPEAT_S))
+		log_error("store: %s; limits are still raised, nothing else is done", text);
+	d->store_down = true;
+}
+
+/* Opened anew after every fault: somebody may have made room or moved a damaged file away. */
+static struct store *store_ready(struct daemon *d)
+{
+	struct errbuf why;
+
+	if (d->store)
+		return d->store;
+	if (store_open(conf.store_file, STORE_WRITE | STORE_WAIT, &d->store, &why) < 0) {
+		store_fault(d, why.text);
+		return NULL;
+	}
+	return d->store;
+}
+
+static void store_dropped(struct daemon *d, const char *text)
+{
+	store_fault(d, text);
+	if (d->store)
+		store_rollback(d->store);
+	store_close(d->store);
+	d->store = NULL;
+}
+
+/* ---- one look ---- */
+
+static void say(enum log_level level, const char *line)
+{
+	log_msg(level, "%s", line);
+}
+
+static int look_store(struct daemon *d, int64_t now, struct errbuf *errp)
+{
+	if (slurm_side_partitions(d->store, errp) < 0)
+		return -1;
+	if (now - d->pruned >= PRUNE_INTERVAL_S) {
+		d->pruned = now;
+		int n = conf.retention_s ? store_prune(d->store, now - (int64_t)conf.retention_s, errp) : 0;
+
+		if (n < 0)
+			return -1;
+		if (n)
+			log_info("%d rows older than the retention time dropped", n);
+	}
+	return store_heartbeat_set(d->store, now, errp);
+}
+
+static void slurm_fault(struct daemon *d, const char *text)
+{
+	if (log_gate_pass(&d->slurm_gate, text, time(NULL), 0))
+		log_error("%s; trying again", text);
+	d->slurm_down = true;
+	d->failures++;
+}
+
+static void look(struct daemon *d)
+{
+	const struct cluster_snapshot *snap;
+	int64_t now = time(NULL);
+	struct errbuf why = {""};
+	struct follow_env env = {.conf = &conf, .store = store_ready(d), .ops = slurm_side_ops(d->conf_file), .say = say};
+
+	if (slurm_side_jobs(&snap, &why) < 0) {
+		slurm_fault(d, why.text);
+		return;
+	}
+	if (d->slurm_down) {
+		log_info("slurmctld answers again");
+		log_gate_clear(&d->slurm_gate);
+		d->slurm_down = false;
+	}
+	d->failures = 0;
+	/* The heartbeat says that limits are raised in time, so it comes after a look, and only then. */
+	if (follow_poll(&env, snap, now, &why) < 0 || (env.store && look_store(d, now, &why) < 0)) {
+		store_dropped(d, why.text);
+		return;
+	}
+	if (d->store_down && env.store) {
+		log_info("the store is in order again");
+		log_gate_clear(&d->store_gate);
+		d->store_down = false;
+	}
+}
+
+/* ---- configuration ---- */
+
+static void reload(struct daemon *d)
+{
+	struct precedent_conf fresh = {0}, old;
+	struct errbuf why;
+
+	if (conf_load(d->conf_arg, &fresh, &why) < 0) {
+		log_error("%s; the configuration stays as it was", why.text);
+		return;
+	}
+	if (strcmp(fresh.state_dir, conf.state_dir) || strcmp(fresh.listen_host, conf.listen_host) ||
+	    fresh.listen_port != conf.listen_port)
+		log_warn("StateDir, ListenHost and ListenPort change at the next start of precedentd only");
+	pthread_rwlock_wrlock(&conf_lock);
+	old = conf;
+	conf = fresh;
+	pthread_rwlock_unlock(&conf_lock);
+	conf_free(&old);
+	log_info("configuration read again from %s", conf.file ? conf.file : "nowhere: the defaults");
+}
+
+static void candidates_check(void)
+{
+	char a[RESULT_NAME_SIZE], b[RESULT_NAME_SIZE];
+
+	for (size_t i = 0; i < conf.n_candidates; i++) {
+		result_candidate_name(conf.candidates[i].name, a, sizeof(a));
+		for (size_t j = 0; j < i; j++) {
+			result_candidate_name(conf.candidates[j].name, b, sizeof(b));
+			if (!strcmp(a, b))
+				log_error("candidates %s and %s are both %s in file names: rename one of them",
+					  conf.candidates[i].name, conf.candidates[j].name, a);
+		}
+	}
+}
+
+/* ---- start ---- */
+
+static int user_check(const struct site *site)
+{
+	if (geteuid() == 0 || geteuid() == site->slurm_uid)
+		return 0;
+	return log_error("must run as SlurmUser (%s) or root: it submits jobs for users", site->slurm_user), -1;
+}
+
+static int state_lock(struct daemon *d)
+{
+	char path[4096];
+	int n = snprintf(path, sizeof(path), "%s/precedentd.lock", conf.state_dir);
+
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return log_error("StateDir is too long"), -1;
+	if (mkdir(conf.state_dir, 0750) < 0 && errno != EEXIST)
+		return log_error("%s: cannot be made: %s", conf.state_dir, strerror(errno)), -1;
+	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+	if (d->lock_fd < 0)
+		return log_error("%s: %s; StateDir must belong to %s", path, strerror(errno), d->site.slurm_user), -1;
+	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return log_error("another precedentd runs already (%s is locked)", path), -1;
+	return 0;
+}
+
+static int daemon_start(struct daemon *d)
+{
+	struct errbuf why;
+
+	query_munge_socket(d->site.munge_socket);
+	if (user_check(&d->site) < 0 || state_lock(d) < 0)
+		return -1;
+	if (geteuid() == 0 && d->site.slurm_uid != 0 && d->site.slurm_uid != (uid_t)-1)
+		log_warn("runs as root; SlurmUser (%s) is enough, and the plugin reads the store as that user",
+			 d->site.slurm_user);
+	candidates_check();
+	if (serve_start(conf.listen_host, conf.listen_port, conf.store_file, d->site.slurm_uid, &why) < 0)
+		return log_error("%s", why.text), -1;
+	log_info("precedentd " PRECEDENT_VERSION " started: mode %s, %zu candidate%s, %s, queries on %s:%u",
+		 mode_name(conf.mode), conf.n_candidates, conf.n_candidates == 1 ? "" : "s",
+		 conf.file ? conf.file : "no configuration file", conf.listen_host, conf.listen_port);
+	return 0;
+}
+
+/* ---- loop ---- */
+
+static unsigned pause_s(const struct daemon *d)
+{
+	unsigned s = conf.poll_interval_s ? conf.poll_interval_s : 1;
+
+	for (unsigned i = 1; i < d->failures && s < BACKOFF_MAX_S; i++)
+		s *= 2;
+	return d->failures > 1 && s > BACKOFF_MAX_S && conf.poll_interval_s < BACKOFF_MAX_S ? BACKOFF_MAX_S : s;
+}
+
+static void run(struct daemon *d, const sigset_t *signals)
+{
+	for (;;) {
+		struct timespec wait = {0};
+		int sig;
+
+		look(d);
+		wait.tv_sec = pause_s(d);
+		sig = sigtimedwait(signals, NULL, &wait);
+		if (sig == SIGHUP) {
+			reload(d);
+			candidates_check();
+		} else if (sig > 0) {
+			log_info("ends on signal %d", sig);
+			return;
+		}
+	}
+}
+
+static int extend(uint32_t job_id)
+{
+	struct errbuf why;
+
+	log_open("precedentd", LOG_TARGET_SYSLOG, LOG_LEVEL_INFO);
+	slurm_side_init();
+	if (slurm_side_extend(job_id, &why) < 0) {
+		log_error("job %u: limit cannot be raised: %s", job_id, why.text);
+		return 1;
+	}
+	log_info("job %u: near its limit, seen by slurmctld's trigger", job_id);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon d = {.lock_fd = -1};
+	struct options o = {0};
+	struct errbuf why;
+	sigset_t signals;
+	int rc = options_parse(argc, argv, &o);
+
+	if (rc >= 0)
+		return rc;
+	signal(SIGPIPE, SIG_IGN);
+	if (o.conf)
+		setenv("PRECEDENT_CONF", o.conf, 1);
+	if (o.has_extend)
+		return extend(o.extend);
+	log_open("precedentd", o.foreground ? LOG_TARGET_STDERR : LOG_TARGET_STDERR_PLAIN,
+		 o.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+	if (conf_load(o.conf, &conf, &why) < 0) {
+		log_error("%s", why.text);
+		return 1;
+	}
+	d.conf_arg = o.conf;
+	d.conf_file = realpath(conf_path(o.conf), NULL);
+	if (!d.conf_file)
+		d.conf_file = strdup(conf_path(o.conf));
+	site_load(&d.site);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread: all inherit it */
+	slurm_side_init();
+	rc = daemon_start(&d) < 0;
+	if (!rc)
+		run(&d, &signals);
+	serve_stop();
+	store_close(d.store);
+	if (d.lock_fd >= 0)
+		close(d.lock_fd);
+	free(d.conf_file);
+	conf_free(&conf);
+	log_close();
+	return rc;
+}

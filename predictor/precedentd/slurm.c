@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The cluster as it is: Slurm's jobs as plain data, and what precedentd does to them. Only the main thread comes here.
+ * Written for the API of 22.05 and later; an older one lacks slurm_init.
+ */
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/duration.h"
+#include "predictor/extend.h"
+#include "predictor/precedentd/daemon.h"
+
+#define LOWEST_NICE (NICE_OFFSET + 0x7ffffffdu) /* the most that sbatch --nice takes */
+
+static job_info_msg_t *loaded; /* what the snapshot's strings point to */
+static struct cluster_job *jobs;
+static struct cluster_snapshot snapshot;
+static time_t partitions_seen;
+
+void slurm_side_init(void)
+{
+	slurm_init(NULL);
+}
+
+static int slurm_error(struct errbuf *errp, const char *what)
+{
+	int code = slurm_get_errno();
+
+	return err_set(errp, "%s: %s", what, code ? slurm_strerror(code) : "unknown error");
+}
+
+/* ---- jobs ---- */
+
+static const char *text(const char *s)
+{
+	return s ? s : "";
+}
+
+static const char *end_state_name(uint32_t base)
+{
+	static const char *const names[] = {
+		[JOB_COMPLETE] = "COMPLETED",	[JOB_CANCELLED] = "CANCELLED", [JOB_FAILED] = "FAILED",
+		[JOB_TIMEOUT] = "TIMEOUT",	[JOB_NODE_FAIL] = "NODE_FAIL", [JOB_PREEMPTED] = "PREEMPTED",
+		[JOB_BOOT_FAIL] = "BOOT_FAIL", [JOB_DEADLINE] = "DEADLINE",   [JOB_OOM] = "OUT_OF_MEMORY",
+	};
+
+	return base < sizeof(names) / sizeof(names[0]) && names[base] ? names[base] : "ENDED";
+}
+
+static enum cluster_phase phase_of(const slurm_job_info_t *j)
+{
+	switch (j->job_state & JOB_STATE_BASE) {
+	case JOB_PENDING:
+		return CLUSTER_PENDING;
+	case JOB_RUNNING:
+		return CLUSTER_RUNNING;
+	case JOB_SUSPENDED:
+		return CLUSTER_SUSPENDED;
+	default: /* one that will be queued again has not ended */
+		return j->job_state & (JOB_REQUEUE | JOB_REQUEUE_HOLD) ? CLUSTER_PENDING : CLUSTER_ENDED;
+	}
+}
+
+static double elapsed_of(const slurm_job_info_t *j, enum cluster_phase phase)
+{
+	time_t until = phase == CLUSTER_ENDED ? j->end_time : time(NULL);
+	double s;
+
+	if (phase == CLUSTER_PENDING || !j->start_time)
+		return 0;
+	if (phase == CLUSTER_SUSPENDED)
+		return (double)j->pre_sus_time;
+	/* suspend_time of a job that runs again is when it was resumed */
+	s = j->suspend_time ? difftime(until, j->suspend_time) + (double)j->pre_sus_time : difftime(until, j->start_time);
+	return s > 0 ? s : 0;
+}
+
+static uint32_t small_number(uint16_t v)
+{
+	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
+}
+
+static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
+{
+	*c = (struct cluster_job){
+		.job_id = j->job_id,
+		.uid = j->user_id,
+		.gid = j->group_id,
+		.het = j->het_job_id != 0 && j->het_job_id != NO_VAL,
+		.batch = j->batch_flag != 0,
+		.exclusive = j->shared == JOB_SHARED_NONE,
+		.phase = phase_of(j),
+		.end_state = end_state_name(j->job_state & JOB_STATE_BASE),
+		.submit_time = j->submit_time,
+		.start_time = j->start_time,
+		.end_time = j->end_time,
+		.limit_min = j->time_limit == NO_VAL	 ? DURATION_UNSET
+			     : j->time_limit == INFINITE ? DURATION_UNLIMITED
+							 : j->time_limit,
+		.time_min_min = j->time_min == NO_VAL ? 0 : j->time_min,
+		.nodes = j->num_nodes,
+		.tasks = j->num_tasks,
+		.tasks_per_node = small_number(j->ntasks_per_node),
+		.cpus_per_task = small_number(j->cpus_per_task),
+		.memory = j->pn_min_memory == NO_VAL64 ? 0 : j->pn_min_memory,
+		.name = text(j->name),
+		.partition = text(j->partition),
+		.features = text(j->features),
+		.admin_comment = text(j->admin_comment),
+		.account = text(j->account),
+		.qos = text(j->qos),
+	};
+	c->elapsed_s = elapsed_of(j, c->phase);
+}
+
+static int job_order(const void *a, const void *b)
+{
+	uint32_t x = ((const struct cluster_job *)a)->job_id, y = ((const struct cluster_job *)b)->job_id;
+
+	return (x > y) - (x < y);
+}
+
+int slurm_side_jobs(const struct cluster_snapshot **snap, struct errbuf *errp)
+{
+	time_t now = time(NULL), since = loaded ? loaded->last_update : 0;
+	job_info_msg_t *fresh = NULL;
+	struct cluster_job *list;
+
+	if (slurm_load_jobs(since, &fresh, SHOW_ALL) != SLURM_SUCCESS) {
+		if (slurm_get_errno() != SLURM_NO_CHANGE_IN_DATA)
+			return slurm_error(errp, "slurmctld gives no jobs");
+		snapshot.taken = now;
+		*snap = &snapshot;
+		return 0;
+	}
+	list = calloc(fresh->record_count ? fresh->record_count : 1, sizeof(*list));
+	if (!list) {
+		slurm_free_job_info_msg(fresh);
+		return err_set(errp, "no memory for %u jobs", fresh->record_count);
+	}
+	for (uint32_t i = 0; i < fresh->record_count; i++)
+		job_translate(&fresh->job_array[i], &list[i]);
+	qsort(list, fresh->record_count, sizeof(*list), job_order);
+	if (loaded)
+		slurm_free_job_info_msg(loaded);
+	free(jobs);
+	loaded = fresh;
+	jobs = list;
+	snapshot = (struct cluster_snapshot){.jobs = jobs, .n = fresh->record_count, .taken = now};
+	*snap = &snapshot;
+	return 0;
+}
+
+int slurm_side_partitions(struct store *store, struct errbuf *errp)
+{
+	partition_info_msg_t *msg = NULL;
+	struct store_partition *list;
+	int rv;
+
+	if (slurm_load_partitions(partitions_seen, &msg, SHOW_ALL) != SLURM_SUCCESS)
+		return slurm_get_errno() == SLURM_NO_CHANGE_IN_DATA
+			       ? 0
+			       : slurm_error(errp, "slurmctld gives no partitions");
+	list = calloc(msg->record_count ? msg->record_count : 1, sizeof(*list));
+	if (!list) {
+		slurm_free_partition_info_msg(msg);
+		return err_set(errp, "no memory for %u partitions", msg->record_count);
+	}
+	for (uint32_t i = 0; i < msg->record_count; i++) {
+		const partition_info_t *p = &msg->partition_array[i];
+
+		snprintf(list[i].name, sizeof(list[i].name), "%s", text(p->name));
+		list[i].is_default = p->flags & PART_FLAG_DEFAULT;
+		list[i].default_min = p->default_time == NO_VAL	    ? DURATION_UNSET
+				      : p->default_time == INFINITE ? DURATION_UNLIMITED
+								    : p->default_time;
+		list[i].max_min = p->max_time == INFINITE || p->max_time == NO_VAL ? DURATION_UNLIMITED : p->max_time;
+	}
+	rv = store_partitions_put(store, list, msg->record_count, errp);
+	if (!rv)
+		partitions_seen = msg->last_update;
+	free(list);
+	slurm_free_partition_info_msg(msg);
+	return rv;
+}
+
+/* ---- deeds ---- */
+
+#define ENV_MAX 8
+
+/* A login's bare minimum; nothing of ours but where the configurations are. */
+static int environment_fill(uid_t uid, char *env[ENV_MAX], uint32_t *n, struct errbuf *errp)
+{
+	const char *slurm_conf = getenv("SLURM_CONF");
+	struct passwd pw, *found = NULL;
+	char names[4096];
+	int failed = 0;
+
+	*n = 0;
+	if (getpwuid_r(uid, &pw, names, sizeof(names), &found) != 0 || !found)
+		return err_set(errp, "uid %u has no account on this host", (unsigned)uid);
+	failed |= asprintf(&env[(*n)++], "PATH=/usr/local/bin:/usr/bin:/bin") < 0;
+	failed |= asprintf(&env[(*n)++], "HOME=%s", pw.pw_dir) < 0;
+	failed |= asprintf(&env[(*n)++], "USER=%s", pw.pw_name) < 0;
+	failed |= asprintf(&env[(*n)++], "LOGNAME=%s", pw.pw_name) < 0;
+	failed |= asprintf(&env[(*n)++], "SHELL=/bin/sh") < 0;
+	failed |= asprintf(&env[(*n)++], "PRECEDENT_CONF=%s", conf_path(NULL)) < 0;
+	if (slurm_conf && *slurm_conf)
+		failed |= asprintf(&env[(*n)++], "SLURM_CONF=%s", slurm_conf) < 0;
+	return failed ? err_set(errp, "no memory") : 0;
+}
+
+static void description_fill(job_desc_msg_t *d, const struct cluster_submission *s)
+{
+	slurm_init_job_desc_msg(d);
+	d->user_id = s->uid;
+	d->group_id = s->gid;
+	d->name = (char *)(uintptr_t)s->name;
+	d->script = (char *)(uintptr_t)s->script;
+	d->work_dir = (char *)(uintptr_t)s->work_dir;
+	d->std_out = (char *)(uintptr_t)s->std_out;
+	d->std_in = "/dev/null";
+	d->open_mode = OPEN_MODE_TRUNCATE;
+	d->admin_comment = (char *)(uintptr_t)s->admin_comment;
+	d->partition = (char *)(uintptr_t)s->partition;
+	if (*s->features)
+		d->features = (char *)(uintptr_t)s->features;
+	if (*s->account)
+		d->account = (char *)(uintptr_t)s->account;
+	if (*s->qos)
+		d->qos = (char *)(uintptr_t)s->qos;
+	d->min_nodes = d->max_nodes = s->nodes;
+	d->num_tasks = s->tasks;
+	if (s->tasks_per_node)
+		d->ntasks_per_node = (uint16_t)s->tasks_per_node;
+	if (s->cpus_per_task)
+		d->cpus_per_task = (uint16_t)s->cpus_per_task;
+	d->min_cpus = s->tasks * (s->cpus_per_task ? s->cpus_per_task : 1);
+	if (s->memory)
+		d->pn_min_memory = s->memory;
+	if (s->exclusive)
+		d->shared = JOB_SHARED_NONE;
+	d->time_limit = s->limit_min;
+	d->nice = LOWEST_NICE;
+	d->requeue = 0;
+	d->kill_on_node_fail = 1;
+}
+
+static int op_submit(void *arg, const struct cluster_submission *s, uint32_t *job_id, struct errbuf *errp)
+{
+	char *env[ENV_MAX] = {0}, *argv[] = {(char *)(uintptr_t)s->name};
+	submit_response_msg_t *answer = NULL;
+	job_desc_msg_t d;
+	uint32_t n;
+	int rv = -1;
+
+	(void)arg;
+	if (environment_fill(s->uid, env, &n, errp) < 0)
+		goto out;
+	description_fill(&d, s);
+	d.environment = env;
+	d.env_size = n;
+	d.argc = 1;
+	d.argv = argv;
+	if (slurm_submit_batch_job(&d, &answer) != SLURM_SUCCESS) {
+		slurm_error(errp, s->partition);
+		goto out;
+	}
+	*job_id = answer->job_id;
+	slurm_free_submit_response_response_msg(answer);
+	rv = 0;
+out:
+	for (size_t i = 0; i < ENV_MAX; i++)
+		free(env[i]);
+	return rv;
+}
+
+static int op_set_limit(void *arg, uint32_t job_id, uint32_t limit_min, struct errbuf *errp)
+{
+	job_desc_msg_t d;
+
+	(void)arg;
+	slurm_init_job_desc_msg(&d);
+	d.job_id = job_id;
+	d.time_limit = limit_min == DURATION_UNLIMITED ? INFINITE : limit_min;
+	return slurm_update_job(&d) == SLURM_SUCCESS ? 0 : slurm_error(errp, "slurmctld");
+}
+
+static int op_cancel(void *arg, uint32_t job_id, struct errbuf *errp)
+{
+	(void)arg;
+	return slurm_kill_job(job_id, SIGKILL, 0) == SLURM_SUCCESS ? 0 : slurm_error(errp, "slurmctld");
+}
+
+/* slurmctld runs the program as the trigger's owner, which is this daemon's user, with the job id as last argument. */
+static int op_arm(void *arg, uint32_t job_id, uint32_t before_s, struct errbuf *errp)
+{
+	char self[512], program[1200], id[16];
+	const char *conf_file = arg;
+	trigger_info_t t = {0};
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		return err_set(errp, "where is precedentd? %s", strerror(errno));
+	self[n] = '\0';
+	if (strchr(self, ' ') || strchr(conf_file, ' '))
+		return err_set(errp, "a trigger's program may not have a space in its path: %s", self);
+	snprintf(program, sizeof(program), "%s --conf=%s --extend", self, conf_file);
+	snprintf(id, sizeof(id), "%u", job_id);
+	t.res_type = TRIGGER_RES_TYPE_JOB;
+	t.res_id = id;
+	t.trig_type = TRIGGER_TYPE_TIME;
+	t.offset = (uint16_t)(0x8000 - before_s);
+	t.program = program;
+	if (slurm_set_trigger(&t) != SLURM_SUCCESS && slurm_get_errno() != ESLURM_TRIGGER_DUP)
+		return slurm_error(errp, "slurmctld");
+	return 0;
+}
+
+const struct cluster_ops *slurm_side_ops(const char *conf_file)
+{
+	static struct cluster_ops ops = {NULL, op_submit, op_set_limit, op_cancel, op_arm};
+
+	ops.arg = (void *)(uintptr_t)conf_file;
+	return &ops;
+}
+
+int slurm_side_extend(uint32_t job_id, struct errbuf *errp)
+{
+	job_info_msg_t *msg = NULL;
+	struct cluster_job job;
+	struct job_comment c;
+	uint32_t limit;
+	int rv = 0;
+
+	if (slurm_load_job(&msg, job_id, SHOW_ALL) != SLURM_SUCCESS)
+		return slurm_error(errp, "slurmctld does not give the job");
+	if (!msg->record_count) {
+		slurm_free_job_info_msg(msg);
+		return err_set(errp, "slurmctld does not give the job");
+	}
+	job_translate(&msg->job_array[0], &job);
+	if (comment_parse(job.admin_comment, &c) == 0 && extend_is_shortened(&c) && job.phase == CLUSTER_RUNNING) {
+		limit = c.user_limit_min == DURATION_UNSET ? DURATION_UNLIMITED : c.user_limit_min;
+		if (job.limit_min < limit)
+			rv = op_set_limit(NULL, job_id, limit, errp);
+	}
+	slurm_free_job_info_msg(msg);
+	return rv;
+}

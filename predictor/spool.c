@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Careful looks into the spool directory: see spool.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/spool.h"
+
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+
+/* Open the directory `number` in parent, which must belong to uid. */
+static int numbered_open(int parent, uint32_t number, uid_t uid, const char *what, enum spool_gap missing,
+			 enum spool_gap *gap, struct errbuf *errp)
+{
+	struct stat st;
+	char name[16];
+	int fd;
+
+	snprintf(name, sizeof(name), "%u", number);
+	fd = openat(parent, name, DIR_FLAGS);
+	if (fd < 0) {
+		*gap = errno == ENOENT ? missing : SPOOL_UNSAFE;
+		return err_set(errp, "%s: %s", what, strerror(errno));
+	}
+	if (fstat(fd, &st) < 0 || st.st_uid != uid) {
+		close(fd);
+		*gap = SPOOL_UNSAFE;
+		return err_set(errp, "%s does not belong to uid %u", what, (unsigned)uid);
+	}
+	return fd;
+}
+
+int spool_job_open(const char *spool_dir, uid_t uid, uint32_t job_id, enum spool_gap *gap, struct errbuf *errp)
+{
+	int root, user, job = -1;
+	enum spool_gap unused;
+	char what[512];
+
+	if (!gap)
+		gap = &unused;
+	root = open(spool_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0) {
+		*gap = SPOOL_NO_ROOT;
+		return err_set(errp, "%s: %s", spool_dir, strerror(errno));
+	}
+	snprintf(what, sizeof(what), "%.480s/%u", spool_dir, (unsigned)uid);
+	user = numbered_open(root, (uint32_t)uid, uid, what, SPOOL_NO_USER, gap, errp);
+	if (user >= 0) {
+		snprintf(what, sizeof(what), "%.480s/%u/%u", spool_dir, (unsigned)uid, job_id);
+		job = numbered_open(user, job_id, uid, what, SPOOL_NO_JOB, gap, errp);
+		close(user);
+	}
+	close(root);
+	if (job >= 0)
+		*gap = SPOOL_THERE;
+	return job;
+}
+
+static int is_trace(int dirfd, const char *name, uid_t uid)
+{
+	size_t n = strlen(name);
+	struct stat st;
+
+	if (n <= 7 || n >= SPOOL_NAME_SIZE || strcmp(name + n - 7, ".ptrace") || name[0] == '.')
+		return 0;
+	for (const char *p = name; *p; p++)
+		if (*p <= 0x20 || *p > 0x7e)
+			return 0;
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return S_ISREG(st.st_mode) && st.st_uid == uid;
+}
+
+static int name_compare(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+int spool_traces(int dirfd, uid_t uid, char (*names)[SPOOL_NAME_SIZE], size_t max, struct errbuf *errp)
+{
+	int fd = openat(dirfd, ".", DIR_FLAGS); /* a read position of our own */
+	unsigned seen = 0, n = 0;
+	struct dirent *e;
+	DIR *dir;
+
+	dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!dir) {
+		err_set(errp, "cannot read the spool directory: %s", strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	/* A user may put any number of files there: the look stays short. */
+	while (seen++ < 65536 && (e = readdir(dir))) {
+		if (!is_trace(dirfd, e->d_name, uid))
+			continue;
+		if (n < max)
+			memcpy(names[n], e->d_name, strlen(e->d_name) + 1); /* is_trace looked at its length */
+		n++;
+	}
+	closedir(dir);
+	if (max)
+		qsort(names, n < max ? n : max, SPOOL_NAME_SIZE, name_compare);
+	return (int)n;
+}

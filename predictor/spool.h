@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The spool directory as the daemon looks at it: SpoolDir/<uid>/<jobid>/. Everything below <uid> was made by a user, so
+ * each step goes by directory descriptor, follows no link and checks the owner; of traces only the names are read.
+ */
+#ifndef PRECEDENT_PREDICTOR_SPOOL_H
+#define PRECEDENT_PREDICTOR_SPOOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/errbuf.h"
+
+#define SPOOL_NAME_SIZE 128
+
+enum spool_gap {
+	SPOOL_THERE,
+	SPOOL_NO_ROOT, /* SpoolDir itself cannot be opened */
+	SPOOL_NO_USER, /* SpoolDir/<uid> is missing */
+	SPOOL_NO_JOB,  /* SpoolDir/<uid>/<jobid> is missing */
+	SPOOL_UNSAFE,  /* a link, or somebody else's */
+};
+
+/* A descriptor of the job's directory, or -1 with *gap (may be NULL) and the reason. */
+int spool_job_open(const char *spool_dir, uid_t uid, uint32_t job_id, enum spool_gap *gap, struct errbuf *errp);
+
+/* Names of the traces (regular *.ptrace files of that user, printable names), sorted, at most max of them; names may be
+ * NULL with max 0. Returns how many there are, -1 on error. dirfd stays open. */
+int spool_traces(int dirfd, uid_t uid, char (*names)[SPOOL_NAME_SIZE], size_t max, struct errbuf *errp);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What precedentd asks the store at every look: the few rows that are under way among millions that are not. The conditions
+ * repeat those of the partial indexes programs_busy and probes_busy word for word, so that SQLite reads only these. And what
+ * `precedent forget` asks for.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "predictor/store_internal.h"
+
+static sqlite3_stmt *prepare(struct store *s, const char *sql, struct errbuf *err)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
+
+	if (rc != SQLITE_OK)
+		store_fail(s, rc, "cannot prepare", err);
+	return rc == SQLITE_OK ? st : NULL;
+}
+
+/* Read the keys first: the callback of the caller may then write. */
+static int pairs_read(struct store *s, const char *sql, struct store_pair **out, size_t *n, struct errbuf *err)
+{
+	sqlite3_stmt *st = prepare(s, sql, err);
+	struct store_pair *list = NULL, *more;
+	size_t cap = 0;
+	int rc;
+
+	*out = NULL;
+	*n = 0;
+	if (!st)
+		return -1;
+	while ((rc = store_step(s, st, "cannot read what is under way", err)) == 1) {
+		if (*n == cap) {
+			cap = cap ? 2 * cap : 64;
+			more = realloc(list, cap * sizeof(*list));
+			if (!more) {
+				rc = err_set(err, "no memory for what is under way");
+				break;
+			}
+			list = more;
+		}
+		store_column_key(st, 0, list[*n].key);
+		store_column_text(st, 1, list[*n].candidate, sizeof(list[*n].candidate));
+		++*n;
+	}
+	sqlite3_finalize(st);
+	if (rc < 0) {
+		free(list);
+		*n = 0;
+		return -1;
+	}
+	*out = list;
+	return 0;
+}
+
+int store_busy_probes(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err)
+{
+	return pairs_read(s, "SELECT key, candidate FROM probes WHERE state < 2 ORDER BY updated, key, candidate", out, n,
+			  err);
+}
+
+int store_busy_programs(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err)
+{
+	_Static_assert(PROGRAM_TRACED == 1 && PROGRAM_BUILDING == 2, "states in the query below");
+	return pairs_read(s, "SELECT key, '' FROM programs WHERE state < 3 AND state IN (1, 2) ORDER BY updated, key",
+			  out, n, err);
+}
+
+int store_meta_drop(struct store *s, const char *name, struct errbuf *err)
+{
+	sqlite3_stmt *st = prepare(s, "DELETE FROM meta WHERE name = ?1", err);
+	int rv;
+
+	if (!st)
+		return -1;
+	store_bind_text(st, 1, name);
+	rv = store_run_stmt(s, st, "cannot drop a value", err);
+	sqlite3_finalize(st);
+	return rv < 0 ? -1 : 0;
+}
+
+static int runs_forget(struct store *s, const char *key, uint32_t uid, struct errbuf *err)
+{
+	sqlite3_stmt *st = prepare(s, "DELETE FROM runs WHERE key = ?1 AND uid = ?2", err);
+	int n;
+
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, key) < 0) {
+		sqlite3_finalize(st);
+		return store_fault_set(STORE_FAILED, err, "%s: '%.40s' is not a key of 32 hex digits", s->path, key);
+	}
+	sqlite3_bind_int64(st, 2, uid);
+	n = store_run_stmt(s, st, "cannot drop runs", err);
+	sqlite3_finalize(st);
+	return n;
+}
+
+int store_key_forget(struct store *s, const char *key, uint32_t uid, struct errbuf *err)
+{
+	struct store_program p;
+	char layout[64];
+	int known, runs;
+
+	if (store_begin(s, err) < 0)
+		return -1;
+	known = store_program_get(s, key, &p, err);
+	runs = known < 0 ? -1 : runs_forget(s, key, uid, err);
+	snprintf(layout, sizeof(layout), STORE_META_LAYOUT "%s", key);
+	if (runs < 0 || (known && p.uid == uid && store_program_forget(s, key, err) < 0) ||
+	    store_meta_drop(s, layout, err) < 0 || store_commit(s, err) < 0) {
+		store_rollback(s);
+		return -1;
+	}
+	return runs + (known && p.uid == uid);
+}
