@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Classes and groups of ranks: see rank_groups.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "skelgen/leaf_runs.h"
+#include "skelgen/rank_groups.h"
+
+#define NODE_COST 4
+#define FOLDED_NODES_MAX (1u << 22)
+
+/* An alternating call: few variants that change places often. */
+#define ALTERNATING_VARIANTS 16
+#define ALTERNATING_RUNS     8
+
+struct digest_table {
+	uint32_t *slot; /* index + 1 */
+	uint32_t n_slot;
+};
+
+struct build {
+	const struct trace *t;
+	struct rank_groups *g;
+	const struct key_set *kept;
+	struct arena *a;
+	struct key_set *alternating;
+	uint64_t max_cost;
+	struct digest_table classes, groups;
+	struct errbuf *err;
+};
+
+/* ---- digests ---- */
+
+static int digest_table_init(struct digest_table *t, uint32_t n)
+{
+	for (t->n_slot = 64; t->n_slot < 2 * n; t->n_slot *= 2)
+		;
+	t->slot = calloc(t->n_slot, sizeof(*t->slot));
+	return t->slot ? 0 : -1;
+}
+
+/* What a rank does, but for its definitions: streams of numbers that mean the same calls. */
+static void digest_class(const struct trace_rank *r, const struct shape_map *m, uint64_t digest[2])
+{
+	XXH3_state_t s;
+	XXH128_hash_t h;
+	const struct folded *f = &r->events;
+
+	XXH3_INITSTATE(&s);
+	XXH3_128bits_reset(&s);
+	for (uint64_t i = 0; i < f->n_item; i++) {
+		uint64_t item[2] = {f->item[i].key, f->item[i].count};
+
+		XXH3_128bits_update(&s, item, sizeof(item));
+	}
+	XXH3_128bits_update(&s, f->body, (f->n_body + 1u) * sizeof(*f->body));
+	XXH3_128bits_update(&s, &f->length, sizeof(f->length));
+	XXH3_128bits_update(&s, m->of_sym, m->n_sym * sizeof(*m->of_sym));
+	XXH3_128bits_update(&s, m->key, m->n_shape * sizeof(*m->key));
+	h = XXH3_128bits_digest(&s);
+	digest[0] = h.low64;
+	digest[1] = h.high64;
+}
+
+static void digest_group(const uint32_t *shape, uint64_t n, const struct shape_map *m, uint64_t digest[2])
+{
+	XXH128_hash_t h = XXH3_128bits_withSeed(shape, n * sizeof(*shape),
+						XXH3_64bits(m->key, m->n_shape * sizeof(*m->key)));
+
+	digest[0] = h.low64;
+	digest[1] = h.high64;
+}
+
+/* ---- one group ---- */
+
+struct folded_copy {
+	const struct folded *f;
+	struct contract_tree *t;
+	uint32_t cap_node, cap_child;
+};
+
+static int copy_node(struct folded_copy *c, struct contract_node node, uint32_t *index)
+{
+	if (c->t->n_node == FOLDED_NODES_MAX)
+		return -1;
+	if (c->t->n_node == c->cap_node) {
+		uint32_t cap = c->cap_node ? c->cap_node * 2 : 256;
+		struct contract_node *p = realloc(c->t->node, cap * sizeof(*p));
+
+		if (!p)
+			return -1;
+		c->t->node = p;
+		c->cap_node = cap;
+	}
+	*index = c->t->n_node;
+	c->t->node[c->t->n_node++] = node;
+	return 0;
+}
+
+struct index_list {
+	uint32_t *at;
+	uint32_t n, cap;
+};
+
+static int index_list_add(struct index_list *l, uint32_t v)
+{
+	if (l->n == l->cap) {
+		uint32_t cap = l->cap ? l->cap * 2 : 16;
+		uint32_t *p = realloc(l->at, cap * sizeof(*p));
+
+		if (!p)
+			return -1;
+		l->at = p;
+		l->cap = cap;
+	}
+	l->at[l->n++] = v;
+	return 0;
+}
+
+/* Move a finished sequence to the end of the tree's child array. */
+static int copy_children(struct folded_copy *c, const struct index_list *l, uint32_t *first)
+{
+	struct contract_tree *t = c->t;
+
+	if (c->cap_child - t->n_child < l->n) {
+		uint32_t cap = (c->cap_child + l->n) * 2;
+		uint32_t *p = realloc(t->child, cap * sizeof(*p));
+
+		if (!p)
+			return -1;
+		t->child = p;
+		c->cap_child = cap;
+	}
+	*first = t->n_child;
+	if (l->n)
+		memcpy(t->child + t->n_child, l->at, l->n * sizeof(*l->at));
+	t->n_child += l->n;
+	return 0;
+}
+
+static int copy_items(struct folded_copy *c, uint64_t begin, uint64_t end, struct index_list *out);
+
+/* An item becomes a leaf, a loop, or (a body once) the body itself. */
+static int copy_item(struct folded_copy *c, const struct fold_item *item, struct index_list *out)
+{
+	struct contract_node node = {.kind = CONTRACT_LEAF, .symbol = item->key, .count = 1};
+	struct index_list body = {0};
+	bool is_body = item->key & FOLD_BODY;
+	uint32_t b = item->key & ~FOLD_BODY, loop, leaf;
+	int rv = -1;
+
+	if (is_body && item->count == 1)
+		return copy_items(c, c->f->body[b], c->f->body[b + 1], out);
+	if (item->count == 1)
+		return copy_node(c, node, &leaf) < 0 ? -1 : index_list_add(out, leaf);
+	if (copy_node(c, (struct contract_node){.kind = CONTRACT_LOOP, .count = item->count}, &loop) < 0)
+		return -1;
+	if (is_body) {
+		if (copy_items(c, c->f->body[b], c->f->body[b + 1], &body) < 0)
+			goto out;
+	} else if (copy_node(c, node, &leaf) < 0 || index_list_add(&body, leaf) < 0) {
+		goto out;
+	}
+	if (copy_children(c, &body, &c->t->node[loop].first) < 0)
+		goto out;
+	c->t->node[loop].n_children = body.n;
+	rv = index_list_add(out, loop);
+out:
+	free(body.at);
+	return rv;
+}
+
+static int copy_items(struct folded_copy *c, uint64_t begin, uint64_t end, struct index_list *out)
+{
+	for (uint64_t i = begin; i < end; i++)
+		if (copy_item(c, &c->f->item[i], out) < 0)
+			return -1;
+	return 0;
+}
+
+/* The recorder's own folds as a tree. */
+static int tree_of_folded(const struct folded *f, struct contract_tree *t, struct errbuf *err)
+{
+	struct folded_copy c = {.f = f, .t = t};
+	struct index_list top = {0};
+	int rv = -1;
+
+	*t = (struct contract_tree){.n_events = f->length};
+	if (copy_items(&c, f->top, f->n_item, &top) < 0 || copy_children(&c, &top, &t->top_first) < 0) {
+		err_set(err, "too long: %llu events that do not fold", (unsigned long long)f->length);
+		contract_tree_free(t);
+		goto out;
+	}
+	t->n_top = top.n;
+	rv = 0;
+out:
+	free(top.at);
+	return rv;
+}
+
+static int add_group(struct build *b, uint32_t rank, const struct shape_map *m, const uint32_t *shape,
+		     const uint64_t digest[2], uint32_t *index)
+{
+	struct rank_groups *g = b->g;
+	const struct folded *f = &trace_get_rank(b->t, rank)->events;
+	struct rank_group *p = realloc(g->group, (g->n_group + 1u) * sizeof(*p));
+	uint32_t *number;
+	int rv;
+
+	if (!p)
+		return err_set(b->err, "no memory");
+	g->group = p;
+	p = &g->group[g->n_group];
+	*p = (struct rank_group){.digest = {digest[0], digest[1]}, .first_rank = rank, .n_shape = m->n_shape};
+	p->key = calloc(m->n_shape ? m->n_shape : 1, sizeof(*p->key));
+	if (!p->key)
+		return err_set(b->err, "no memory");
+	memcpy(p->key, m->key, m->n_shape * sizeof(*p->key));
+	rv = shape ? contract_symbols(shape, f->length, NULL, &p->tree, b->err) : tree_of_folded(f, &p->tree, b->err);
+	if (rv < 0) {
+		free(p->key);
+		return err_prefix(b->err, "rank %u", rank);
+	}
+	*index = g->n_group++;
+	number = leaf_numbers(&p->tree, &p->n_leaf);
+	free(number);
+	g->cost += (uint64_t)NODE_COST * p->tree.n_node;
+	return number ? 0 : err_set(b->err, "no memory");
+}
+
+/* The group of a stream of shapes, contracted when it is the first of its kind. */
+static int find_group(struct build *b, uint32_t rank, const struct shape_map *m, const uint32_t *shape,
+		      const uint64_t digest[2], uint32_t *index)
+{
+	uint32_t mask = b->groups.n_slot - 1, i = (uint32_t)digest[0] & mask;
+
+	for (; b->groups.slot[i]; i = (i + 1) & mask) {
+		*index = b->groups.slot[i] - 1;
+		if (!memcmp(b->g->group[*index].digest, digest, 2 * sizeof(*digest)))
+			return 0;
+	}
+	if (add_group(b, rank, m, shape, digest, index) < 0)
+		return -1;
+	b->groups.slot[i] = *index + 1;
+	return 0;
+}
+
+/* ---- one class ---- */
+
+static int note_alternating(struct build *b, const struct rank_group *g, const uint32_t *number,
+			    const struct skel_leaf_rank *leaf)
+{
+	const struct contract_tree *t = &g->tree;
+
+	for (uint32_t i = 0; i < t->n_node; i++) {
+		const struct skel_leaf_rank *l;
+
+		if (t->node[i].kind != CONTRACT_LEAF)
+			continue;
+		l = &leaf[number[i]];
+		if (l->n_variant > 1 && l->n_variant <= ALTERNATING_VARIANTS &&
+		    l->n_run > (uint64_t)ALTERNATING_RUNS * l->n_variant &&
+		    key_set_add(b->alternating, g->key[t->node[i].symbol]) < 0)
+			return err_set(b->err, "no memory");
+	}
+	return 0;
+}
+
+static int fill_class(struct build *b, struct rank_class *c, const struct shape_map *m)
+{
+	struct rank_groups *g = b->g;
+	const struct rank_group *group = &g->group[c->group];
+	uint32_t n_leaf, *number;
+	uint64_t n_run = 0;
+	int rv;
+
+	c->leaf = arena_alloc(b->a, group->n_leaf, sizeof(*c->leaf));
+	if (!c->leaf)
+		return err_set(b->err, "no memory");
+	if (g->alphabet == SKEL_EXACT)
+		return leaf_runs_exact(&group->tree, group->n_leaf, b->a, c->leaf) < 0 ? err_set(b->err, "no memory")
+										    : 0;
+	number = leaf_numbers(&group->tree, &n_leaf);
+	if (!number)
+		return err_set(b->err, "no memory");
+	rv = leaf_runs_collect(trace_get_rank(b->t, c->first_rank), m, &group->tree, number, n_leaf,
+			       b->max_cost - g->cost, b->a, c->leaf, &n_run, b->err);
+	if (rv < 0)
+		err_prefix(b->err, "rank %u", c->first_rank);
+	else if (note_alternating(b, group, number, c->leaf) < 0)
+		rv = -1;
+	g->cost += n_run;
+	free(number);
+	return rv;
+}
+
+static uint32_t *expand_shapes(const struct folded *f, const struct shape_map *m)
+{
+	uint32_t *shape = calloc(f->length ? f->length : 1, sizeof(*shape)), sym;
+	struct folded_iter it;
+
+	if (!shape)
+		return NULL;
+	folded_begin(&it, f);
+	for (uint64_t i = 0; i < f->length && folded_next(&it, &sym); i++)
+		shape[i] = m->of_sym[sym];
+	return shape;
+}
+
+static int settle_class(struct build *b, struct rank_class *c, const struct shape_map *m)
+{
+	const struct folded *f = &trace_get_rank(b->t, c->first_rank)->events;
+	uint32_t *shape = NULL;
+	uint64_t digest[2] = {c->digest[0], c->digest[1]};
+	int rv;
+
+	if (f->length <= RANK_GROUPS_EXPAND_MAX) {
+		shape = expand_shapes(f, m);
+		if (!shape)
+			return err_set(b->err, "no memory for %llu events", (unsigned long long)f->length);
+		digest_group(shape, f->length, m, digest);
+	} else if (b->g->alphabet != SKEL_EXACT) {
+		return 1;
+	}
+	rv = find_group(b, c->first_rank, m, shape, digest, &c->group);
+	free(shape);
+	if (rv == 0 && b->g->cost > b->max_cost)
+		rv = 1;
+	return rv ? rv : fill_class(b, c, m);
+}
+
+static int add_rank(struct build *b, uint32_t rank)
+{
+	struct rank_groups *g = b->g;
+	const struct trace_rank *r = trace_get_rank(b->t, rank);
+	struct rank_class c = {.first_rank = rank};
+	struct shape_map m;
+	uint32_t mask = b->classes.n_slot - 1, i;
+	int rv = 0;
+
+	if (shape_map_build(&r->defs, g->alphabet, b->kept, &m, b->err) < 0)
+		return -1;
+	digest_class(r, &m, c.digest);
+	for (i = (uint32_t)c.digest[0] & mask; b->classes.slot[i]; i = (i + 1) & mask)
+		if (!memcmp(g->cls[b->classes.slot[i] - 1].digest, c.digest, sizeof(c.digest)))
+			break;
+	if (!b->classes.slot[i]) {
+		rv = settle_class(b, &c, &m);
+		if (rv == 0) {
+			g->cls[g->n_class] = c;
+			b->classes.slot[i] = ++g->n_class;
+		}
+	}
+	if (rv == 0) {
+		g->class_of[rank] = b->classes.slot[i] - 1;
+		g->cls[g->class_of[rank]].n_rank++;
+	}
+	shape_map_free(&m);
+	return rv;
+}
+
+int rank_groups_build(const struct trace *t, enum skel_alphabet alphabet, const struct key_set *kept,
+		      uint64_t max_cost, struct arena *a, struct key_set *alternating, struct rank_groups *out,
+		      struct errbuf *err)
+{
+	struct build b = {.t = t, .g = out, .kept = kept, .a = a, .alternating = alternating, .max_cost = max_cost,
+			  .err = err};
+	uint32_t n = trace_n_ranks(t);
+	int rv = 0;
+
+	*out = (struct rank_groups){.n_ranks = n, .alphabet = alphabet};
+	out->class_of = calloc(n, sizeof(*out->class_of));
+	out->cls = calloc(n, sizeof(*out->cls));
+	if (!out->class_of || !out->cls || digest_table_init(&b.classes, n) < 0 || digest_table_init(&b.groups, n) < 0)
+		rv = err_set(err, "no memory for %u ranks", n);
+	for (uint32_t r = 0; rv == 0 && r < n; r++)
+		rv = add_rank(&b, r);
+	free(b.classes.slot);
+	free(b.groups.slot);
+	if (rv)
+		rank_groups_free(out);
+	return rv;
+}
+
+void rank_groups_free(struct rank_groups *g)
+{
+	for (uint32_t i = 0; i < g->n_group; i++) {
+		free(g->group[i].key);
+		contract_tree_free(&g->group[i].tree);
+	}
+	free(g->group);
+	free(g->cls);
+	free(g->class_of);
+	*g = (struct rank_groups){0};
+}

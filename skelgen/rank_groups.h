@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Ranks by what they do, each kind contracted once. Symbols are numbered by first use in every rank, so that ranks
+ * with the same structure have the same stream of numbers:
+ *   class  ranks whose folded streams, shapes and keys are equal: one expansion, one set of variant runs;
+ *   group  classes whose streams of shapes and keys are equal: one contracted tree.
+ */
+#ifndef PRECEDENT_SKELGEN_RANK_GROUPS_H
+#define PRECEDENT_SKELGEN_RANK_GROUPS_H
+
+#include "skelgen/arena.h"
+#include "skelgen/contract.h"
+#include "skelgen/normalise.h"
+#include "skelgen/tree.h"
+
+/* Beyond this many events a rank's own folded form is its tree: contraction needs some 30 bytes an event. */
+#define RANK_GROUPS_EXPAND_MAX (1u << 25)
+
+struct rank_class {
+	uint64_t digest[2];
+	uint32_t group;
+	uint32_t first_rank, n_rank;
+	struct skel_leaf_rank *leaf; /* of the group's leaves in preorder */
+};
+
+struct rank_group {
+	uint64_t digest[2];
+	uint32_t first_rank;
+	uint32_t n_shape;
+	uint64_t *key;              /* of each shape, which are the symbols of the tree */
+	struct contract_tree tree;
+	uint32_t n_leaf;
+};
+
+struct rank_groups {
+	uint32_t n_ranks;
+	enum skel_alphabet alphabet;
+	uint32_t *class_of; /* [n_ranks] */
+	struct rank_class *cls;
+	struct rank_group *group;
+	uint32_t n_class, n_group;
+	/* Size of the description: 4 for every node of the groups' trees, 1 for every variant run of the classes. */
+	uint64_t cost;
+};
+
+/*
+ * Group and contract all ranks. Runs and variants are allocated from `a`, which must outlive their use.
+ * Adds the keys of calls that alternate between few variants, and are better kept exact, to `alternating`.
+ * Gives up with 1 when the description exceeds max_cost; 0 done; -1 with err filled. out is to be freed after 0 only.
+ */
+int rank_groups_build(const struct trace *t, enum skel_alphabet alphabet, const struct key_set *kept,
+		      uint64_t max_cost, struct arena *a, struct key_set *alternating, struct rank_groups *out,
+		      struct errbuf *err);
+void rank_groups_free(struct rank_groups *g);
+
+#endif

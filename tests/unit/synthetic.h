@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Traces of simulated ranks, for tests without MPI: calls are added rank by rank, written as a real trace file and
+ * opened again. The symbols added are kept as the oracle that expansions are compared with.
+ * Helpers abort the test program on lack of memory or a failed write.
+ */
+#ifndef PRECEDENT_TESTS_SYNTHETIC_H
+#define PRECEDENT_TESTS_SYNTHETIC_H
+
+#include <stdint.h>
+
+#include "trace/reader.h"
+
+/* Parameters by kind; a function takes those that its row in trace.rules has. */
+struct syn_args {
+	int64_t comm, dst, src, asrc, tag, atag, count, type, op, root, req, newcomm, newtype, inplace, integer;
+	const int64_t *reqs, *counts, *ints; /* TK_REQS, TK_COUNTS, TK_INTS; done requests are the reqs */
+	uint32_t n_reqs, n_counts, n_ints;
+	uint64_t gap_ns, dur_ns;
+};
+
+/* SYN(.dst = 3, .tag = 7). What is not named is 0; times of 0 are 1000 and 500 ns; asrc and atag count for wildcards. */
+#define SYN(...) (&(struct syn_args){__VA_ARGS__})
+
+struct syn_rank {
+	struct trace_defs defs;
+	struct fold *fold;
+	struct buf times;
+	uint64_t ticks;
+	uint32_t *sym; /* the oracle */
+	uint64_t n, cap;
+};
+
+struct syn {
+	uint32_t n_ranks;
+	struct syn_rank *rank;
+};
+
+/* Ranks with MPI_COMM_WORLD (0), MPI_COMM_SELF (1), types MPI_DOUBLE (0), MPI_INT (1), MPI_BYTE (2), op MPI_SUM (0). */
+struct syn *syn_create(uint32_t n_ranks);
+void syn_destroy(struct syn *s);
+/* Add a call; site is any number that stands for the place in the program. */
+void syn_call(struct syn *s, uint32_t rank, const char *fn, uint64_t site, const struct syn_args *args);
+/* Add a communicator to a rank's definitions; members in its order. Returns its index. */
+uint32_t syn_comm(struct syn *s, uint32_t rank, const uint32_t *member, uint32_t n);
+/* MPI_Init on all ranks, MPI_Finalize on all ranks. */
+void syn_begin(struct syn *s);
+void syn_end(struct syn *s);
+/* Write, open, remove the file. partial: as of a run that died. */
+struct trace *syn_open(struct syn *s);
+struct trace *syn_open_partial(struct syn *s);
+
+/* Programs, from MPI_Init to MPI_Finalize. */
+enum syn_border { SYN_SKIP, SYN_PROC_NULL, SYN_PERIODIC };
+struct syn *syn_stencil(uint32_t columns, uint32_t rows, uint32_t iterations, enum syn_border border);
+struct syn *syn_wavefront(uint32_t columns, uint32_t rows, uint32_t planes, uint32_t iterations);
+struct syn *syn_cg(uint32_t columns, uint32_t rows, uint32_t iterations); /* row communicators, columns a power of 2 */
+struct syn *syn_ring(uint32_t n_ranks, uint32_t iterations);
+struct syn *syn_pipeline(uint32_t n_ranks, uint32_t iterations);
+struct syn *syn_master_worker(uint32_t n_ranks, uint32_t tasks, uint64_t seed);
+/* Message counts change every `every` iterations, otherwise a ring with allreduce: molecular dynamics. */
+struct syn *syn_reneighbour(uint32_t n_ranks, uint32_t iterations, uint32_t every);
+/* Rank 0 writes a checkpoint every 10 iterations. */
+struct syn *syn_checkpoint(uint32_t n_ranks, uint32_t iterations);
+/* Random nested program of which every rank drops some statements. */
+struct syn *syn_irregular(uint32_t n_ranks, uint64_t seed);
+
+uint64_t syn_random(uint64_t *state);
+
+#endif
