@@ -169,7 +169,9 @@ int repeats_find(const uint32_t *s, uint32_t n, enum repeats_engine engine, stru
 		return err_set(err, "repetitions: %u symbols are more than the limit of %u", n, REPEATS_MAX_SYMBOLS);
 	if (n < 2)
 		return 0;
-	return engine == REPEATS_SUFFIX_ARRAY ? anchors_find(s, n, out, err) : repeats_lyndon_find(s, n, out, err);
+	if (engine == REPEATS_SUFFIX_ARRAY)
+		return anchors_find(s, n, out, err);
+	return repeats_lyndon_find(s, n, REPEATS_LYNDON_BUDGET(n), out, err);
 }
 
 static int compare_longest(const void *a, const void *b)

@@ -10,14 +10,20 @@
  */
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "skelgen/repeats_lyndon.h"
 
 #define NEAR 64u		/* symbols compared directly before the hash is asked */
 #define WINDOW_MIN 8u		/* a shorter repetition is not worth copying from */
-#define DEAR 24u		/* direct comparisons a symbol before the hash is built */
+#define KNOWN 64u		/* repetitions remembered; a power of two */
 #define HASH_MOD ((UINT64_C(1) << 61) - 1)
 #define HASH_BASE UINT64_C(0x14e1f2b7a9d3c865)
+
+/* s[x] == s[x+shift] for x in [begin, end), and no further. */
+struct known {
+	uint32_t shift, begin, end;
+};
 
 struct lyndon {
 	const uint32_t *s;
@@ -27,7 +33,8 @@ struct lyndon {
 	uint32_t *common;	/* [n] length of the common prefix of suffixes i and next[i] */
 	uint32_t shift;		/* s[x] == s[x+shift] for x in [i, window_end); 0: no window */
 	uint32_t window_end;
-	uint64_t work;		/* symbols compared directly so far */
+	struct known known[KNOWN];	/* recent repetitions, by shift */
+	uint64_t work, budget;	/* symbols compared directly so far, and before the hash is built */
 	uint64_t *hash;		/* [n+1] prefix hashes, NULL until needed */
 	uint64_t power[32];	/* HASH_BASE^(2^k) */
 };
@@ -85,24 +92,23 @@ static uint32_t hash_match(const struct lyndon *y, uint32_t i, uint32_t j)
 /* Common prefix of the suffixes at i < j. */
 static uint32_t lyndon_match(struct lyndon *y, uint32_t i, uint32_t j)
 {
-	uint32_t room = y->n - j, p = j - i, first = room, got;
+	uint32_t room = y->n - j, p = j - i, gap, near, got;
+	struct known *k = &y->known[p & (KNOWN - 1)];
 
 	if (y->shift == p)
 		return y->window_end - i;
 	if (y->s[i] != y->s[j])
 		return 0;
-	/* One period suffices where the match of j with j+p is known. */
-	if (y->next[j] == j + p && p < first)
-		first = p;
-	if (y->hash && NEAR < first) {
-		got = symbols_match(y->s + i, y->s + j, NEAR);
-		y->work += got;
-		return got < NEAR ? got : NEAR + hash_match(y, i + NEAR, j + NEAR);
-	}
-	got = symbols_match(y->s + i, y->s + j, first);
+	gap = k->shift == p && k->end > i ? (k->begin > i ? k->begin - i : 0) : room;
+	near = y->hash && gap > NEAR ? NEAR : gap;
+	got = symbols_match(y->s + i, y->s + j, near);
 	y->work += got;
-	if (got == first && first < room)
-		got += y->common[j];
+	if (got == gap && k->shift == p && k->end > i)
+		got = k->end - i;
+	else if (got == near && near < gap)
+		got += hash_match(y, i + near, j + near);
+	if (got >= WINDOW_MIN)
+		*k = (struct known){ p, i, i + got };
 	return got;
 }
 
@@ -183,23 +189,22 @@ static int lyndon_emit(struct lyndon *y, uint32_t i, struct repeat_list *out, st
 
 static int lyndon_pass(struct lyndon *y, struct repeat_list *out, struct errbuf *err)
 {
-	uint64_t budget = (uint64_t)DEAR * y->n + 4096;
-
 	y->shift = 0;
 	y->work = 0;
+	memset(y->known, 0, sizeof(y->known));
 	for (uint32_t i = y->n; i-- > 0;) {
 		lyndon_step(y, i);
 		if (lyndon_emit(y, i, out, err))
 			return -1;
-		if (y->work > budget && !y->hash && hash_build(y, err))
+		if (y->work > y->budget && !y->hash && hash_build(y, err))
 			return -1;
 	}
 	return 0;
 }
 
-int repeats_lyndon_find(const uint32_t *s, uint32_t n, struct repeat_list *out, struct errbuf *err)
+int repeats_lyndon_find(const uint32_t *s, uint32_t n, uint64_t budget, struct repeat_list *out, struct errbuf *err)
 {
-	struct lyndon y = { .s = s, .n = n };
+	struct lyndon y = { .s = s, .n = n, .budget = budget };
 	int rc = -1;
 
 	y.next = malloc((size_t)n * sizeof(*y.next));

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "skelgen/repeats.h"
+#include "skelgen/repeats_lyndon.h"
 
 #define MAX_N 300
 
@@ -172,6 +173,12 @@ static void test_engines_agree(void **state)
 		assert_int_equal(a.n, b.n);
 		assert_int_equal(repeats_sort_longest(&a, n, &err), 0);
 		assert_int_equal(repeats_sort_longest(&b, n, &err), 0);
+		if (a.n)
+			assert_memory_equal(a.item, b.item, a.n * sizeof(*a.item));
+		a.n = 0;	/* by hash from the start */
+		assert_int_equal(repeats_lyndon_find(s, n, 0, &a, &err), 0);
+		assert_int_equal(repeats_sort_longest(&a, n, &err), 0);
+		assert_int_equal(a.n, b.n);
 		if (a.n)
 			assert_memory_equal(a.item, b.item, a.n * sizeof(*a.item));
 	}
