@@ -298,3 +298,14 @@ done:
 		close(user_fd);
 	return rc;
 }
+
+void inject_spool_note(const char *dir, const char *reason)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/" INJECT_NOTE_NAME, dir);
+	int fd = n > 0 && (size_t)n < sizeof(path) ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640) : -1;
+	if (fd < 0)
+		return;
+	dprintf(fd, "%s\n", reason);
+	close(fd);
+}

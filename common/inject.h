@@ -67,4 +67,8 @@ int inject_spool_user(const char *spool, uid_t uid, struct errbuf *err);
  */
 int inject_spool_job(const char *spool, uid_t uid, uint32_t job_id, char *dir, size_t cap, struct errbuf *err);
 
+/* As the user: leave the reason why a marked job is not traced in its directory, for people; the first one stays. */
+void inject_spool_note(const char *dir, const char *reason);
+#define INJECT_NOTE_NAME "untraced.txt"
+
 #endif

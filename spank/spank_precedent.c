@@ -33,9 +33,9 @@ static struct spank_option options[] = {
 
 __attribute__((visibility("default"))) int slurm_spank_init(spank_t sp, int ac, char **av)
 {
-	(void)ac;
-	(void)av;
-	if (spank_context() != S_CTX_SLURMD)
+	if (spank_context() == S_CTX_SLURMD)
+		task_side_slurmd(ac, av);
+	else
 		spank_option_register(sp, &options[0]);
 	return 0;
 }

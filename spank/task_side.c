@@ -6,15 +6,21 @@
  */
 #include "spank/task_side.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <slurm/slurm.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/conf.h"
 #include "common/inject.h"
+#include "common/nodes.h"
+
+#define FD_CLOSE_MAX 1024
 
 enum step_kind { STEP_TASKS, STEP_BATCH, STEP_OTHER };
 
@@ -32,10 +38,13 @@ void task_side_option(const char *value)
 	context.off = value && mode_parse(value, &mode) == 0 && mode == MODE_OFF;
 }
 
-static bool is_marked(spank_t sp)
+/* What PRECEDENT_TRACE says: '1' marked, '0' marked but refused by the batch step, '-' nothing. */
+static char mark_of(spank_t sp)
 {
 	char value[4];
-	return spank_getenv(sp, "PRECEDENT_TRACE", value, sizeof(value)) == ESPANK_SUCCESS && strcmp(value, "1") == 0;
+	if (spank_getenv(sp, "PRECEDENT_TRACE", value, sizeof(value)) != ESPANK_SUCCESS || value[0] == '\0' || value[1] != '\0')
+		return '-';
+	return value[0] == '1' || value[0] == '0' ? value[0] : '-';
 }
 
 /* The steps that the tracer goes into; a daemon of mpirun is started by srun, but is no MPI process. */
@@ -94,24 +103,63 @@ static int read_config(int ac, char **av, struct errbuf *err)
 	return rc;
 }
 
+/* Nodes are known here by their short host names. SLURMD_NODENAME is no help: it comes from the user's environment. */
+static void cut_domain(char *name)
+{
+	name[strcspn(name, ".")] = '\0';
+}
+
+/* Says for this node whether it has the tracer. Returns 0 when it has and could say so. */
+static int mark_node(struct errbuf *err)
+{
+	char node[256] = "";
+	struct errbuf mark_err;
+	int rc = inject_check_library(context.lib, err);
+	gethostname(node, sizeof(node) - 1);
+	cut_domain(node);
+	if (nodes_mark(context.spool, node, rc == 0 ? context.lib : NULL, &mark_err) < 0 && rc == 0)
+		rc = err_set(err, "%s", mark_err.text);
+	return rc;
+}
+
+void task_side_slurmd(int ac, char **av)
+{
+	struct errbuf err;
+	int status;
+	/* A file server that does not answer must not keep slurmd from starting: a grandchild does it. */
+	pid_t child = fork();
+	if (child == 0) {
+		if (fork() == 0) {
+			for (int fd = 3; fd < FD_CLOSE_MAX; fd++) /* slurmd's sockets must not outlive it */
+				close(fd);
+			if (read_config(ac, av, &err) == 0)
+				mark_node(&err);
+		}
+		_exit(0);
+	}
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+}
+
 void task_side_step(spank_t sp, int ac, char **av)
 {
 	struct errbuf err;
 	uid_t uid;
+	char mark = context.off ? '-' : mark_of(sp);
 	context.enabled = false;
-	if (context.off || !is_marked(sp))
+	if (mark == '-')
 		return;
 	context.kind = step_kind(sp);
-	if (context.kind == STEP_OTHER)
-		return;
-	if (spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS)
-		return;
-	if (read_config(ac, av, &err) < 0 || inject_check_library(context.lib, &err) < 0 ||
-	    inject_spool_user(context.spool, uid, &err) < 0) {
+	if (read_config(ac, av, &err) < 0 || mark_node(&err) < 0) {
 		slurm_debug("precedent: not traced: %s", err.text);
 		return;
 	}
-	context.enabled = true;
+	if (mark != '1' || context.kind == STEP_OTHER || spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS)
+		return;
+	if (inject_spool_user(context.spool, uid, &err) < 0)
+		slurm_debug("precedent: not traced: %s", err.text);
+	else
+		context.enabled = true;
 }
 
 /* A variable of the job, or NULL. *too_long when there is one that does not fit. */
@@ -123,28 +171,73 @@ static const char *job_env(spank_t sp, const char *name, char *buf, size_t cap, 
 	return rc == ESPANK_SUCCESS ? buf : NULL;
 }
 
-/* mpirun hands the tracer to its processes; the shell and what else it starts get nothing. */
-static void prepare_batch(spank_t sp, const char *dir)
+/* All nodes of the job have the tracer? */
+static int check_nodes(spank_t sp, struct errbuf *err)
 {
-	char list[INJECT_VALUE_MAX], preload[INJECT_VALUE_MAX], value[2 * INJECT_VALUE_MAX];
+	static char list[64 * 1024];
 	bool too_long = false;
-	int argc = 0;
+	int rc = 0;
+	char *node;
+	if (!job_env(sp, "SLURM_JOB_NODELIST", list, sizeof(list), &too_long))
+		return err_set(err, "SLURM_JOB_NODELIST is missing or too long");
+	__auto_type nodes = slurm_hostlist_create(list); /* a pointer, whose type has changed among versions */
+	if (!nodes)
+		return err_set(err, "SLURM_JOB_NODELIST cannot be read");
+	while (rc == 0 && (node = slurm_hostlist_shift(nodes))) {
+		cut_domain(node);
+		rc = nodes_check(context.spool, node, context.lib, err);
+		free(node);
+	}
+	slurm_hostlist_destroy(nodes);
+	return rc;
+}
+
+/* Does the script, or the user's Open MPI configuration, set what mpirun would be told by us? */
+static bool user_objects(spank_t sp)
+{
+	char home[PATH_MAX], file[PATH_MAX];
+	bool too_long = false;
+	int argc = 0, n;
 	char **argv = NULL;
+	if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) == ESPANK_SUCCESS && argc > 0 && inject_script_objects(argv[0]))
+		return true;
+	if (!job_env(sp, "HOME", home, sizeof(home), &too_long))
+		return false;
+	n = snprintf(file, sizeof(file), "%s/.openmpi/mca-params.conf", home);
+	return n > 0 && (size_t)n < sizeof(file) && inject_script_objects(file);
+}
+
+/* mpirun hands the tracer to its processes; the shell and what else it starts get nothing. */
+static int prepare_mpirun(spank_t sp, const char *dir, struct errbuf *err)
+{
+	static char list[INJECT_VALUE_MAX], preload[INJECT_VALUE_MAX], value[2 * INJECT_VALUE_MAX];
+	bool too_long = false;
 	const char *name = INJECT_ENV_LIST, *old = job_env(sp, name, list, sizeof(list), &too_long);
 	const char *user = job_env(sp, "LD_PRELOAD", preload, sizeof(preload), &too_long);
 	if (!old && !too_long) {
 		name = INJECT_ENV_LIST_INTERNAL;
 		old = job_env(sp, name, list, sizeof(list), &too_long);
 	}
-	if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) == ESPANK_SUCCESS && argc > 0 && inject_script_objects(argv[0])) {
-		slurm_debug("precedent: mpirun not traced: the script sets LD_PRELOAD or mca_base_env_list itself");
-		return;
-	}
-	if (too_long || inject_env_list(old, user, context.lib, dir, value, sizeof(value)) < 0) {
-		slurm_debug("precedent: mpirun not traced: LD_PRELOAD or %s is too long", name);
-		return;
-	}
+	if (user_objects(sp))
+		return err_set(err, "mpirun: the script or mca-params.conf sets LD_PRELOAD or mca_base_env_list itself");
+	if (too_long || inject_env_list(old, user, context.lib, dir, value, sizeof(value)) < 0)
+		return err_set(err, "mpirun: LD_PRELOAD or %s is too long", name);
 	spank_setenv(sp, name, value, 1);
+	return 0;
+}
+
+/* The batch step comes before every other: it decides for the job whether it is traced at all. */
+static void prepare_batch(spank_t sp, const char *dir)
+{
+	struct errbuf err;
+	if (check_nodes(sp, &err) < 0) {
+		spank_setenv(sp, "PRECEDENT_TRACE", "0", 1);
+		slurm_debug("precedent: not traced: %s", err.text);
+		inject_spool_note(dir, err.text);
+	} else if (prepare_mpirun(sp, dir, &err) < 0) {
+		slurm_debug("precedent: not traced: %s", err.text);
+		inject_spool_note(dir, err.text);
+	}
 }
 
 static void prepare_task(spank_t sp, const char *dir)

@@ -11,6 +11,9 @@
 /* The option's callback. Whatever the value, the step goes on. */
 void task_side_option(const char *value);
 
+/* In slurmd when it starts, arguments as below: says that this node has the tracer, or has not. Never fails, never waits. */
+void task_side_slurmd(int ac, char **av);
+
 /* As root, once per step and node, arguments of the plugstack line: conf=FILE, spool=DIR, lib=FILE. Never fails. */
 void task_side_step(spank_t sp, int ac, char **av);
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The nodes' own word on whether they have the tracer. */
+#include "common/nodes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NODES_DIR     "nodes"
+#define NODE_NAME_MAX 200
+
+bool nodes_name_valid(const char *node)
+{
+	size_t n = strspn(node, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
+	return n > 0 && n <= NODE_NAME_MAX && node[n] == '\0' && node[0] != '.';
+}
+
+/* The file's text without its newline; false when there is none. */
+static bool read_mark(int dir_fd, const char *node, char *text, size_t cap)
+{
+	struct stat st;
+	ssize_t n = -1;
+	int fd = openat(dir_fd, node, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		n = read(fd, text, cap - 1);
+	close(fd);
+	if (n <= 0 || text[n - 1] != '\n')
+		return false;
+	text[n - 1] = '\0';
+	return true;
+}
+
+static int write_mark(int dir_fd, const char *node, const char *lib)
+{
+	char temporary[NODE_NAME_MAX + 32], text[PATH_MAX + 2];
+	int len = snprintf(text, sizeof(text), "%s\n", lib), rc = -1;
+	snprintf(temporary, sizeof(temporary), ".%ld.%s", (long)getpid(), node);
+	if (len < 0 || (size_t)len >= sizeof(text)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	unlinkat(dir_fd, temporary, 0); /* left by a crash */
+	int fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -1;
+	if (write(fd, text, (size_t)len) == len && fchmod(fd, 0644) == 0)
+		rc = 0;
+	if (close(fd) != 0)
+		rc = -1;
+	if (rc == 0)
+		rc = renameat(dir_fd, temporary, dir_fd, node);
+	if (rc != 0)
+		unlinkat(dir_fd, temporary, 0);
+	return rc;
+}
+
+static bool owned_alone(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+int nodes_mark(const char *spool, const char *node, const char *lib, struct errbuf *err)
+{
+	char old[PATH_MAX + 2];
+	int rc = -1, dir_fd = -1, spool_fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (spool_fd < 0)
+		return err_set(err, "spool %s: %s", spool, strerror(errno));
+	if (!nodes_name_valid(node) || !owned_alone(spool_fd)) {
+		err_set(err, "spool %s: node %.64s: bad name, or the spool is not root's alone", spool, node);
+		goto done;
+	}
+	if (mkdirat(spool_fd, NODES_DIR, 0755) == 0)
+		fchmodat(spool_fd, NODES_DIR, 0755, 0); /* whatever the umask */
+	dir_fd = openat(spool_fd, NODES_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir_fd < 0 || !owned_alone(dir_fd)) {
+		err_set(err, "spool %s/%s: not a directory of root's alone", spool, NODES_DIR);
+		goto done;
+	}
+	if (!lib)
+		rc = unlinkat(dir_fd, node, 0) == 0 || errno == ENOENT ? 0 : -1;
+	else
+		rc = read_mark(dir_fd, node, old, sizeof(old)) && strcmp(old, lib) == 0 ? 0 : write_mark(dir_fd, node, lib);
+	if (rc < 0)
+		err_set(err, "spool %s/%s/%s: %s", spool, NODES_DIR, node, strerror(errno));
+done:
+	if (dir_fd >= 0)
+		close(dir_fd);
+	close(spool_fd);
+	return rc;
+}
+
+int nodes_check(const char *spool, const char *node, const char *lib, struct errbuf *err)
+{
+	char path[PATH_MAX], said[PATH_MAX + 2];
+	int n = snprintf(path, sizeof(path), "%s/%s", spool, NODES_DIR);
+	int fd = n > 0 && (size_t)n < sizeof(path) ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	bool ready = fd >= 0 && nodes_name_valid(node) && read_mark(fd, node, said, sizeof(said)) && strcmp(said, lib) == 0;
+	if (fd >= 0)
+		close(fd);
+	return ready ? 0 : err_set(err, "node %.64s has not said that it has the tracer %s", node, lib);
+}
