@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * precedent doctor: what is installed where, and what is wrong with it. Every finding is one line: ok, warn or FAIL,
+ * what was looked at, what was found, what to do. Looks only; changes nothing; needs no privilege, but sees more with it.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "cli/node_class.h"
+#include "cli/util.h"
+#include "cli/verbs.h"
+#include "common/conf.h"
+#include "predictor/query.h"
+#include "predictor/store.h"
+
+enum verdict { OK, WARN, FAIL };
+
+struct doctor {
+	json_t *list;
+	bool json;
+	int worst;
+	struct precedent_conf conf;
+	bool have_conf;
+	char *slurm; /* text of `scontrol show config`, NULL without Slurm */
+};
+
+static void find(struct doctor *d, enum verdict v, const char *what, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void find(struct doctor *d, enum verdict v, const char *what, const char *fmt, ...)
+{
+	static const char *const name[] = {"ok", "warn", "FAIL"};
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if ((int)v > d->worst)
+		d->worst = v;
+	if (d->json)
+		json_array_append_new(d->list, json_pack("{s:s, s:s, s:s}", "verdict", name[v], "what", what, "found", text));
+	else
+		printf("%-4s  %-14s %s\n", name[v], what, text);
+}
+
+/* ---- what runs on this node ---- */
+
+static bool in_path(const char *program, char *out, size_t size)
+{
+	const char *path = getenv("PATH");
+	char *copy = strdup(path ? path : ""), *save, *dir;
+	bool found = false;
+
+	for (dir = copy ? strtok_r(copy, ":", &save) : NULL; dir && !found; dir = strtok_r(NULL, ":", &save)) {
+		snprintf(out, size, "%s/%s", dir, program);
+		found = access(out, X_OK) == 0;
+	}
+	free(copy);
+	return found;
+}
+
+static void check_tools(struct doctor *d)
+{
+	struct node_class nc;
+	struct errbuf err;
+	char path[4096], *lib;
+
+	lib = cli_installed("libprecedent_trace.so", &err);
+	if (lib)
+		find(d, OK, "tracer", "%s", lib);
+	else
+		find(d, FAIL, "tracer", "%s", err.text);
+	free(lib);
+	lib = cli_installed("libprecedent_skel.a", &err);
+	if (lib)
+		find(d, OK, "runtime", "%s", lib);
+	else
+		find(d, FAIL, "runtime", "%s", err.text);
+	free(lib);
+	if (in_path("mpicc", path, sizeof(path)))
+		find(d, OK, "mpicc", "%s", path);
+	else
+		find(d, FAIL, "mpicc", "not in PATH: skeletons cannot be compiled on this node (install the MPI "
+				       "library's development package)");
+	if (in_path("mpirun", path, sizeof(path)))
+		find(d, OK, "mpirun", "%s", path);
+	else
+		find(d, WARN, "mpirun", "not in PATH: only jobs started with srun can be probed from this node");
+	if (node_class_here(&nc, &err) == 0)
+		find(d, OK, "node class", "%s %s", nc.hex, nc.text);
+	else
+		find(d, WARN, "node class", "%s", err.text);
+}
+
+/* ---- configuration and directories ---- */
+
+static void check_conf(struct doctor *d)
+{
+	struct errbuf err;
+
+	if (conf_load(NULL, &d->conf, &err) < 0) {
+		find(d, FAIL, "configuration", "%s", err.text);
+		return;
+	}
+	d->have_conf = true;
+	if (!d->conf.file)
+		find(d, WARN, "configuration", "%s does not exist: defaults, with no candidate partitions", conf_path(NULL));
+	else if (!d->conf.n_candidates)
+		find(d, WARN, "configuration", "%s names no Candidates: only the partition that a job ran on is predicted",
+		     d->conf.file);
+	else
+		find(d, OK, "configuration", "%s, mode %s, %zu candidates", d->conf.file, mode_name(d->conf.mode),
+		     d->conf.n_candidates);
+}
+
+static void check_spool(struct doctor *d)
+{
+	const char *dir = d->conf.spool_dir;
+	struct statvfs vfs;
+	struct stat st;
+
+	if (stat(dir, &st) < 0) {
+		find(d, FAIL, "spool", "%s: %s: create it as root, group of SlurmUser, mode 0755, on a file system that all "
+				       "nodes share", dir, strerror(errno));
+		return;
+	}
+	if (!S_ISDIR(st.st_mode) || st.st_uid != 0 || (st.st_mode & 022)) {
+		find(d, FAIL, "spool", "%s: must be a directory of root that only root can write to (is uid %u, mode %04o): chown "
+				       "root and chmod 0755", dir, st.st_uid, st.st_mode & 07777);
+		return;
+	}
+	if (statvfs(dir, &vfs) == 0 && vfs.f_bavail < vfs.f_blocks / 50) {
+		find(d, FAIL, "spool", "%s: only %.1f %% of the file system is free: no new job can be traced", dir,
+		     100.0 * (double)vfs.f_bavail / (double)(vfs.f_blocks ? vfs.f_blocks : 1));
+		return;
+	}
+	find(d, OK, "spool", "%s", dir);
+}
+
+static void check_store(struct doctor *d)
+{
+	struct store *s = NULL;
+	struct errbuf err;
+
+	if (access(d->conf.state_dir, R_OK | X_OK) < 0 && errno == EACCES) {
+		find(d, OK, "store", "%s is not readable by you, as it should be", d->conf.state_dir);
+		return;
+	}
+	if (store_open(d->conf.store_file, STORE_READ | STORE_WAIT, &s, &err) < 0) {
+		find(d, store_last_fault() == STORE_MISSING ? WARN : FAIL, "store", "%s", err.text);
+		return;
+	}
+	if (store_check(s, &err) < 0)
+		find(d, FAIL, "store", "%s", err.text);
+	else
+		find(d, OK, "store", "%s is sound", d->conf.store_file);
+	store_close(s);
+}
+
+static void check_daemon(struct doctor *d)
+{
+	struct query_server server = {.host = d->conf.listen_host, .port = d->conf.listen_port, .uid = (uid_t)-1,
+				      .timeout_ms = QUERY_TIMEOUT_MS};
+	struct errbuf err;
+	char *reply = NULL;
+	struct stat st;
+
+	if (stat(d->conf.state_dir, &st) == 0)
+		server.uid = st.st_uid;
+	if (query_call(&server, query_munge(), "{\"verb\":\"ping\"}", &reply, &err) < 0)
+		find(d, FAIL, "precedentd", "%s", err.text);
+	else
+		find(d, OK, "precedentd", "answers on %s:%u", server.host, server.port);
+	free(reply);
+}
+
+/* ---- Slurm ---- */
+
+static char *slurp_command(const char *command)
+{
+	FILE *f = popen(command, "re");
+	size_t len = 0, cap = 1 << 18;
+	char *text = f ? malloc(cap) : NULL;
+
+	if (text) {
+		len = fread(text, 1, cap - 1, f);
+		text[len] = '\0';
+	}
+	if (f && pclose(f) != 0)
+		len = 0;
+	if (text && !len) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
+/* Value of a key of `scontrol show config`, copied to out; false when it is not there. */
+static bool slurm_value(const struct doctor *d, const char *key, char *out, size_t size)
+{
+	const char *p = d->slurm;
+	size_t n = strlen(key);
+
+	while (p && *p) {
+		if (!strncmp(p, key, n) && (p[n] == ' ' || p[n] == '=')) {
+			const char *v = strchr(p, '=');
+			const char *end = strchr(p, '\n');
+
+			if (!v || (end && v > end))
+				return false;
+			v += strspn(v, "= ");
+			snprintf(out, size, "%.*s", end ? (int)(end - v) : (int)strlen(v), v);
+			out[strcspn(out, "\r")] = '\0';
+			return true;
+		}
+		p = strchr(p, '\n');
+		p = p ? p + 1 : NULL;
+	}
+	return false;
+}
+
+static bool find_plugin(const struct doctor *d, const char *name, char *out, size_t size)
+{
+	char dirs[4096], *save, *dir;
+
+	if (!slurm_value(d, "PluginDir", dirs, sizeof(dirs)))
+		return false;
+	for (dir = strtok_r(dirs, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
+		snprintf(out, size, "%s/%s", dir, name);
+		if (access(out, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The plugin must be built for exactly this Slurm: slurmctld refuses another. */
+static void check_plugin_version(struct doctor *d, const char *path)
+{
+	char have[64] = "?";
+	void *so = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	const uint32_t *built = so ? dlsym(so, "plugin_version") : NULL;
+	int major, minor, micro;
+
+	slurm_value(d, "SLURM_VERSION", have, sizeof(have));
+	if (!built || sscanf(have, "%d.%d.%d", &major, &minor, &micro) != 3)
+		find(d, WARN, "job_submit", "%s: its version cannot be read", path);
+	else if (*built != (uint32_t)((major << 16) | (minor << 8) | micro))
+		find(d, FAIL, "job_submit", "%s was built for Slurm %u.%u.%u, this is %s: rebuild and install Precedent", path,
+		     *built >> 16, (*built >> 8) & 255, *built & 255, have);
+	else
+		find(d, OK, "job_submit", "%s, built for Slurm %s", path, have);
+	if (so)
+		dlclose(so);
+}
+
+static void check_job_submit(struct doctor *d)
+{
+	char list[1024] = "", path[4096];
+
+	slurm_value(d, "JobSubmitPlugins", list, sizeof(list));
+	if (!strstr(list, "precedent"))
+		find(d, FAIL, "job_submit", "slurm.conf says JobSubmitPlugins=%s: add precedent", *list ? list : "(none)");
+	else if (!find_plugin(d, "job_submit_precedent.so", path, sizeof(path)))
+		find(d, FAIL, "job_submit", "job_submit_precedent.so is in no directory of PluginDir: slurmctld will not start");
+	else
+		check_plugin_version(d, path);
+}
+
+static bool file_mentions(const char *path, const char *word)
+{
+	FILE *f = fopen(path, "re");
+	char line[4096];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "#")] = '\0';
+		found = strstr(line, word) != NULL;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void check_spank(struct doctor *d)
+{
+	char stack[4096] = "", dir[4200];
+
+	if (!slurm_value(d, "PlugStackConfig", stack, sizeof(stack)) || !*stack || !strcmp(stack, "(null)"))
+		snprintf(stack, sizeof(stack), "/etc/slurm/plugstack.conf");
+	snprintf(dir, sizeof(dir), "%s.d/precedent.conf", stack);
+	if (access(stack, R_OK) < 0 && access(dir, R_OK) < 0)
+		find(d, FAIL, "spank", "%s does not exist: link conf/plugstack.conf there on every node", stack);
+	else if (!file_mentions(stack, "spank_precedent.so") && !file_mentions(dir, "spank_precedent.so"))
+		find(d, FAIL, "spank", "neither %s nor %s loads spank_precedent.so: no job is traced", stack, dir);
+	else
+		find(d, OK, "spank", "loaded by %s", file_mentions(stack, "spank_precedent.so") ? stack : dir);
+}
+
+static void check_slurm(struct doctor *d)
+{
+	d->slurm = slurp_command("scontrol show config 2>/dev/null </dev/null");
+	if (!d->slurm) {
+		find(d, WARN, "slurm", "no answer from slurmctld (or no Slurm here): traces, skeletons and local predictions work "
+				       "without it");
+		return;
+	}
+	check_job_submit(d);
+	check_spank(d);
+	check_daemon(d);
+}
+
+static void help(void)
+{
+	puts("Usage: precedent doctor [--json]\n\n"
+	     "Says what is installed where, and what is wrong with it. Changes nothing.\n"
+	     "Exit status 0 when nothing failed, 1 otherwise (warnings do not count).");
+}
+
+int verb_doctor(int argc, char **argv)
+{
+	static const struct option opts[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+	struct doctor d = {0};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
+		if (c == 'j')
+			d.json = true;
+		else if (c == 'h')
+			return help(), 0;
+		else
+			return cli_usage("doctor", "bad option '%s'", argv[optind - 1]);
+	}
+	if (optind != argc)
+		return cli_usage("doctor", "unexpected '%s'", argv[optind]);
+	d.list = json_array();
+	check_conf(&d);
+	check_tools(&d);
+	if (d.have_conf) {
+		check_spool(&d);
+		check_store(&d);
+		check_slurm(&d);
+	}
+	if (d.json) {
+		json_dumpf(d.list, stdout, JSON_INDENT(2));
+		putchar('\n');
+	}
+	json_decref(d.list);
+	conf_free(&d.conf);
+	free(d.slurm);
+	return d.worst == FAIL ? 1 : 0;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * precedent predict: build the skeleton of a trace, run it on this machine, print how long the whole program takes
+ * here. Given a command instead, trace it first and put the prediction beside what really happened. No Slurm needed.
+ */
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/skeleton.h"
+#include "cli/trace_run.h"
+#include "cli/util.h"
+#include "cli/verbs.h"
+#include "common/duration.h"
+
+struct options {
+	double seconds;
+	bool json, keep;
+	const char *calibration;
+};
+
+static void help(void)
+{
+	puts("Usage: precedent predict TRACE [--seconds S] [--calibration FILE] [--json]\n"
+	     "       precedent predict [--seconds S] [--json] -- CMD...\n\n"
+	     "Runs the skeleton of TRACE here and prints how long the whole program takes on this machine.\n"
+	     "With CMD (usually mpirun -n N PROGRAM): runs and traces it first, and compares.\n\n"
+	     "  --seconds S         run time of the skeleton (default 5)\n"
+	     "  --calibration FILE  the traced machine's, written by an earlier skeleton run there; without it this\n"
+	     "                      machine is taken to be the traced one\n"
+	     "  --keep              keep the skeleton's directory and say where it is\n"
+	     "  --json              for machines\n"
+	     "  -h, --help          this text");
+}
+
+static int copy_file(const char *from, const char *to, struct errbuf *err)
+{
+	FILE *in = fopen(from, "re"), *out = in ? fopen(to, "we") : NULL;
+	char block[65536];
+	size_t n;
+	int rv = 0;
+
+	while (out && (n = fread(block, 1, sizeof(block), in)) > 0)
+		if (fwrite(block, 1, n, out) != n)
+			rv = -1;
+	if (!out || ferror(in) || fclose(out))
+		rv = -1;
+	if (in)
+		fclose(in);
+	return rv < 0 ? err_set(err, "%s: cannot be copied", from) : 0;
+}
+
+static int print(const struct skeleton_facts *f, const struct skeleton_result *r, const struct options *o, bool here)
+{
+	char p[32], lo[32], hi[32], a[32], n[32], ran[32];
+	double error = f->mpi_s > 0 ? (r->skel_s / f->mpi_s - 1) * 100 : 0;
+
+	if (o->json) {
+		json_t *j = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:I, s:I, s:b}", "predicted_s", r->skel_s, "lo_s",
+				      r->lo_s, "hi_s", r->hi_s, "traced_s", f->mpi_s, "skeleton_s", r->ran_s, "confidence",
+				      f->confidence, "ranks", (int)f->n_ranks, "events", (json_int_t)f->events, "length",
+				      (json_int_t)f->length, "same_machine", (int)here);
+
+		json_dumpf(j, stdout, JSON_INDENT(2));
+		putchar('\n');
+		json_decref(j);
+		return 0;
+	}
+	if (r->skel_s >= 60)
+		printf("predicted  %s (%s-%s)\n", duration_format(p, sizeof(p), r->skel_s),
+		       duration_format(lo, sizeof(lo), r->lo_s), duration_format(hi, sizeof(hi), r->hi_s));
+	else
+		printf("predicted  %s (%s-%s)\n", cli_seconds(p, sizeof(p), r->skel_s), cli_seconds(lo, sizeof(lo), r->lo_s),
+		       cli_seconds(hi, sizeof(hi), r->hi_s));
+	if (here)
+		printf("traced     %s: the prediction is %+.1f %% off\n", cli_seconds(a, sizeof(a), f->mpi_s), error);
+	else
+		printf("traced     %s, on the machine of the calibration\n", cli_seconds(a, sizeof(a), f->mpi_s));
+	printf("skeleton   ran %s, %s calls of %u ranks in %llu lines, confidence %.0f %%\n",
+	       cli_seconds(ran, sizeof(ran), r->ran_s), cli_thousands(n, sizeof(n), f->events), f->n_ranks,
+	       (unsigned long long)f->length, f->confidence * 100);
+	puts("from MPI_Init to MPI_Finalize; starting the program comes on top");
+	return 0;
+}
+
+static int predict_in(const char *dir, const char *trace, const struct options *o)
+{
+	struct skeleton_wish wish = {.seconds = o->seconds};
+	struct skeleton_facts facts;
+	struct skeleton_result res;
+	struct errbuf err;
+	char skel[4096], cal[4200], log[4200];
+
+	snprintf(skel, sizeof(skel), "%s/skel", dir);
+	snprintf(cal, sizeof(cal), "%s/calibration", skel);
+	snprintf(log, sizeof(log), "%s/log", skel);
+	if (skeleton_generate(trace, skel, &wish, &facts, &err) < 0 || skeleton_compile(skel, NULL, &err) < 0)
+		return cli_fail("%s", err.text);
+	if (o->calibration && copy_file(o->calibration, cal, &err) < 0)
+		return cli_fail("%s", err.text);
+	struct skeleton_launch how = {.launcher = "mpirun", .n_ranks = facts.n_ranks, .calibrate = !o->calibration,
+				      .log = o->keep ? log : NULL, .limit_s = 300 + 50 * o->seconds};
+
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "running the skeleton, about %.0f s\n", facts.planned_s);
+	if (skeleton_run(skel, &how, &res, &err) < 0)
+		return cli_fail("%s", err.text);
+	return print(&facts, &res, o, !o->calibration);
+}
+
+static int trace_command(char *const cmd[], const char *file)
+{
+	struct errbuf err;
+	int rc = trace_run(cmd, file, NULL, &err);
+
+	if (rc < 0)
+		return cli_fail("%s", err.text);
+	if (rc)
+		return cli_fail("%s failed with exit status %d: nothing to predict", cmd[0], rc);
+	if (access(file, R_OK) < 0)
+		return cli_fail("no trace: %s did not reach MPI_Finalize, or is not an MPI program", cmd[0]);
+	return 0;
+}
+
+static int predict(const char *trace, char *const cmd[], const struct options *o)
+{
+	struct errbuf err;
+	char *dir = cli_temp_dir(&err), file[4096];
+	int rc = 0;
+
+	if (!dir)
+		return cli_fail("%s", err.text);
+	if (!trace) {
+		snprintf(file, sizeof(file), "%s/run.ptrace", dir);
+		trace = file;
+		rc = trace_command(cmd, file);
+	}
+	if (!rc)
+		rc = predict_in(dir, trace, o);
+	if (o->keep)
+		fprintf(stderr, "precedent: kept in %s\n", dir);
+	else
+		cli_remove_dir(dir);
+	free(dir);
+	return rc;
+}
+
+/* What follows "--" is the command; returns where it begins and shortens argc to what stands before. */
+static char **split_command(int *argc, char **argv)
+{
+	for (int i = 1; i < *argc; i++)
+		if (!strcmp(argv[i], "--")) {
+			*argc = i;
+			return argv + i + 1;
+		}
+	return NULL;
+}
+
+int verb_predict(int argc, char **argv)
+{
+	static const struct option opts[] = {{"seconds", required_argument, NULL, 's'},
+					     {"calibration", required_argument, NULL, 'c'},
+					     {"keep", no_argument, NULL, 'k'},
+					     {"json", no_argument, NULL, 'j'},
+					     {"help", no_argument, NULL, 'h'},
+					     {0}};
+	char **cmd = split_command(&argc, argv), *end = "";
+	struct options o = {.seconds = 5};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
+		if (c == 's')
+			o.seconds = strtod(optarg, &end);
+		else if (c == 'c')
+			o.calibration = optarg;
+		else if (c == 'k')
+			o.keep = true;
+		else if (c == 'j')
+			o.json = true;
+		else if (c == 'h')
+			return help(), 0;
+		else
+			return cli_usage("predict", "bad option '%s'", argv[optind - 1]);
+	}
+	if (*end || !(o.seconds > 0 && o.seconds < 1e6))
+		return cli_usage("predict", "--seconds wants a number of seconds");
+	if (cmd ? optind != argc || !*cmd : optind + 1 != argc)
+		return cli_usage("predict", "name one trace, or a command after --");
+	return predict(cmd ? NULL : argv[optind], cmd, &o);
+}

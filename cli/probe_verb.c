@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * precedent probe: what precedentd submits, as the job's user. In the spool directory of a traced job it builds
+ * the skeletons (on the source candidate) and runs them here; it leaves one result record. All that a user wrote
+ * is read here, with the user's own rights.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "cli/node_class.h"
+#include "cli/skeleton.h"
+#include "cli/util.h"
+#include "cli/verbs.h"
+#include "predictor/result.h"
+
+struct probe {
+	const char *dir, *candidate;
+	bool source;
+	double seconds;
+	int dirfd;
+	char **trace; /* names, sorted */
+	size_t n_trace;
+	struct result res;
+	XXH64_hash_t hash;
+	double startup_sum;
+};
+
+static void help(void)
+{
+	puts("Usage: precedent probe --dir DIR --candidate NAME [--source] [--seconds S]\n\n"
+	     "Run by probe jobs of precedentd, inside a job: builds the skeletons of the traces in DIR (--source), runs\n"
+	     "them here, and writes DIR/probe.NAME.result. Not meant to be typed.");
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_traces(struct probe *p, struct errbuf *err)
+{
+	DIR *d = fdopendir(dup(p->dirfd));
+	struct dirent *e;
+
+	if (!d)
+		return err_set(err, "%s: %s", p->dir, strerror(errno));
+	while ((e = readdir(d)) && p->n_trace < RESULT_MAX_TRACES) {
+		size_t n = strlen(e->d_name);
+		char **t;
+
+		if (n < 8 || e->d_name[0] == '.' || strcmp(e->d_name + n - 7, ".ptrace"))
+			continue;
+		t = realloc(p->trace, (p->n_trace + 1) * sizeof(*t));
+		if (!t || !(t[p->n_trace] = strdup(e->d_name))) {
+			p->trace = t ? t : p->trace;
+			closedir(d);
+			return err_set(err, "no memory");
+		}
+		p->trace = t;
+		p->n_trace++;
+	}
+	closedir(d);
+	if (!p->n_trace)
+		return err_set(err, "%s: there is no trace", p->dir);
+	qsort(p->trace, p->n_trace, sizeof(*p->trace), by_name);
+	return 0;
+}
+
+/* What generation found out must outlive the source probe: the probes elsewhere need it too. */
+static int facts_write(const char *skel, const struct skeleton_facts *f, struct errbuf *err)
+{
+	char path[4200], tmp[4260];
+	FILE *o;
+
+	snprintf(path, sizeof(path), "%s/facts", skel);
+	snprintf(tmp, sizeof(tmp), "%s.tmp", path);
+	o = fopen(tmp, "we");
+	if (!o)
+		return err_set(err, "%s: %s", tmp, strerror(errno));
+	fprintf(o, "ranks %u\nevents %llu\nlength %llu\nmpi_s %.9g\nplanned_s %.9g\nconfidence %.6f\nlauncher %s\nhash %s\n",
+		f->n_ranks, (unsigned long long)f->events, (unsigned long long)f->length, f->mpi_s, f->planned_s,
+		f->confidence, f->launcher, f->hash);
+	if (fflush(o) || ferror(o) || fclose(o) || rename(tmp, path) < 0)
+		return err_set(err, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+static int facts_read(const char *skel, struct skeleton_facts *f, struct errbuf *err)
+{
+	unsigned long long events, length;
+	char path[4200];
+	FILE *in;
+	int n;
+
+	snprintf(path, sizeof(path), "%s/facts", skel);
+	in = fopen(path, "re");
+	if (!in)
+		return err_set(err, "%s: %s: the source probe has not built the skeleton", path, strerror(errno));
+	n = fscanf(in, "ranks %u events %llu length %llu mpi_s %lf planned_s %lf confidence %lf launcher %15s hash %16s",
+		   &f->n_ranks, &events, &length, &f->mpi_s, &f->planned_s, &f->confidence, f->launcher, f->hash);
+	fclose(in);
+	if (n != 8)
+		return err_set(err, "%s: malformed", path);
+	f->events = events;
+	f->length = length;
+	return 0;
+}
+
+static int build(struct probe *p, size_t i, const char *skel, const char *log, struct skeleton_facts *f,
+		 struct errbuf *err)
+{
+	struct skeleton_wish wish = {.seconds = p->seconds / (double)p->n_trace};
+	char trace[4096];
+
+	snprintf(trace, sizeof(trace), "%s/%s", p->dir, p->trace[i]);
+	if (skeleton_generate(trace, skel, &wish, f, err) < 0 || skeleton_compile(skel, log, err) < 0)
+		return -1;
+	return facts_write(skel, f, err);
+}
+
+static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
+{
+	struct skeleton_facts f = {0};
+	struct skeleton_result r;
+	struct result_trace *t = &p->res.traces[i];
+	char skel[4096], log[4160];
+
+	snprintf(skel, sizeof(skel), "%s/skel.%zu", p->dir, i);
+	snprintf(log, sizeof(log), "%s/build.log", skel);
+	if ((p->source ? build(p, i, skel, NULL, &f, err) : facts_read(skel, &f, err)) < 0)
+		return err_prefix(err, "%s", p->trace[i]);
+	struct skeleton_launch how = {.launcher = f.launcher, .n_ranks = f.n_ranks, .calibrate = p->source,
+				      .limit_s = 120 + 50 * p->seconds};
+
+	if (skeleton_run(skel, &how, &r, err) < 0)
+		return err_prefix(err, "%s", p->trace[i]);
+	*t = (struct result_trace){.mpi_s = f.mpi_s, .skel_s = r.skel_s, .lo_s = r.lo_s, .hi_s = r.hi_s, .ran_s = r.ran_s,
+				   .events = f.events, .confidence = f.confidence};
+	p->res.traces_n = (unsigned)i + 1;
+	/* What the launcher and MPI take around the program; the skeleton's own calibration is in wall_s too. */
+	p->startup_sum += r.launched_s - r.wall_s + r.init_s;
+	p->hash = XXH3_64bits_withSeed(f.hash, strlen(f.hash), p->hash);
+	if (i == 0)
+		for (int k = 0; k < r.n_kernel && k < RESULT_MAX_KERNELS; k++) {
+			snprintf(p->res.kernels[k].name, sizeof(p->res.kernels[k].name), "%s", r.kernel[k].name);
+			p->res.kernels[k].ns_per_unit = r.kernel[k].ns_per_unit;
+			p->res.kernels_n = (unsigned)k + 1;
+		}
+	return 0;
+}
+
+static int probe(struct probe *p, struct errbuf *err)
+{
+	struct node_class nc;
+
+	if (node_class_here(&nc, err) == 0) {
+		p->res.has_class = true;
+		snprintf(p->res.class_hex, sizeof(p->res.class_hex), "%s", nc.hex);
+		snprintf(p->res.class_text, sizeof(p->res.class_text), "%s", nc.text);
+	}
+	if (list_traces(p, err) < 0)
+		return -1;
+	for (size_t i = 0; i < p->n_trace; i++)
+		if (probe_trace(p, i, err) < 0)
+			return -1;
+	p->res.has_startup = true;
+	p->res.startup_s = p->startup_sum > 0 ? p->startup_sum / (double)p->n_trace : 0;
+	p->res.has_hash = true;
+	snprintf(p->res.hash_hex, sizeof(p->res.hash_hex), "%016llx", (unsigned long long)p->hash);
+	return 0;
+}
+
+static int write_record(struct probe *p, int rv, struct errbuf *err)
+{
+	char safe[RESULT_NAME_SIZE], name[RESULT_NAME_SIZE + 16];
+	struct errbuf why;
+
+	p->res.ok = rv == 0;
+	if (rv < 0) {
+		snprintf(p->res.reason, sizeof(p->res.reason), "%.300s", err->text);
+		p->res.traces_n = 0;
+		p->res.kernels_n = 0;
+	}
+	result_candidate_name(p->candidate, safe, sizeof(safe));
+	snprintf(name, sizeof(name), "probe.%s.result", safe);
+	if (result_write(p->dirfd, name, &p->res, &why) < 0)
+		return cli_fail("%s", why.text);
+	return rv < 0 ? cli_fail("%s", err->text) : 0;
+}
+
+/* The directory is named after the traced job. */
+static int job_of(const char *dir, uint32_t *job)
+{
+	const char *base = strrchr(dir, '/');
+	unsigned long v;
+	char *end;
+
+	base = base ? base + 1 : dir;
+	v = strtoul(base, &end, 10);
+	if (end == base || *end || v > UINT32_MAX)
+		return -1;
+	*job = (uint32_t)v;
+	return 0;
+}
+
+int verb_probe(int argc, char **argv)
+{
+	static const struct option opts[] = {{"dir", required_argument, NULL, 'd'},
+					     {"candidate", required_argument, NULL, 'c'},
+					     {"source", no_argument, NULL, 's'},
+					     {"seconds", required_argument, NULL, 'S'},
+					     {"help", no_argument, NULL, 'h'},
+					     {0}};
+	struct probe p = {.seconds = 5};
+	struct errbuf err;
+	char *end = "";
+	int c, rc;
+
+	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
+		if (c == 'd')
+			p.dir = optarg;
+		else if (c == 'c')
+			p.candidate = optarg;
+		else if (c == 's')
+			p.source = true;
+		else if (c == 'S')
+			p.seconds = strtod(optarg, &end);
+		else if (c == 'h')
+			return help(), 0;
+		else
+			return cli_usage("probe", "bad option '%s'", argv[optind - 1]);
+	}
+	if (!p.dir || !p.candidate || optind != argc || *end || !(p.seconds > 0 && p.seconds < 1e6))
+		return cli_usage("probe", "--dir, --candidate and a sensible --seconds are wanted");
+	if (strlen(p.candidate) >= RESULT_NAME_SIZE)
+		return cli_usage("probe", "the candidate's name is too long");
+	if (job_of(p.dir, &p.res.job_id) < 0)
+		return cli_usage("probe", "%s is not the spool directory of a job", p.dir);
+	p.dirfd = open(p.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p.dirfd < 0)
+		return cli_fail("%s: %s", p.dir, strerror(errno));
+	result_candidate_name(p.candidate, p.res.candidate, sizeof(p.res.candidate));
+	rc = write_record(&p, probe(&p, &err), &err);
+	for (size_t i = 0; i < p.n_trace; i++)
+		free(p.trace[i]);
+	free(p.trace);
+	close(p.dirfd);
+	return rc;
+}

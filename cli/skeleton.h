@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From a trace to a skeleton that has run: generate, compile, run, read its result. Used by the verbs skeleton,
+ * predict and probe.
+ */
+#ifndef PRECEDENT_CLI_SKELETON_H
+#define PRECEDENT_CLI_SKELETON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/errbuf.h"
+
+struct skeleton_facts {
+	uint32_t n_ranks;
+	uint64_t events;      /* calls of the trace, all ranks */
+	uint64_t length;      /* calls of the merged tree */
+	double mpi_s;         /* traced seconds, MPI_Init returned to MPI_Finalize entered, longest rank */
+	double planned_s;     /* what the skeleton should take on the traced machine */
+	double confidence;    /* 0..1 */
+	char launcher[16];    /* "srun" or "mpirun" */
+	char hash[17];        /* of skel.c */
+};
+
+struct skeleton_wish {
+	double seconds; /* run time wanted; 0: by scale */
+	double scale;   /* traced time over run time; 0: by seconds */
+	FILE *tree;     /* also print the tree here, or NULL */
+};
+
+/* Read the trace, contract, merge, verify, plan, match, and write the program into dir (created if missing).
+ * A skeleton that does not expand to the trace, or whose sends and receives do not match, is refused. */
+int skeleton_generate(const char *trace, const char *dir, const struct skeleton_wish *wish,
+		      struct skeleton_facts *facts, struct errbuf *err);
+
+/* mpicc in dir; what the compiler says goes to `log` (NULL: inherited). */
+int skeleton_compile(const char *dir, const char *log, struct errbuf *err);
+
+#define SKELETON_KERNELS 16
+
+struct skeleton_result {
+	double skel_s, lo_s, hi_s; /* the whole program, as extrapolated, and its 95 % interval */
+	double ran_s, init_s, wall_s;
+	double launched_s;         /* launcher's start to its end */
+	int n_kernel;
+	struct {
+		char name[32];
+		double ns_per_unit;
+	} kernel[SKELETON_KERNELS];
+};
+
+struct skeleton_launch {
+	const char *launcher;     /* "srun" or "mpirun" */
+	uint32_t n_ranks;
+	bool calibrate;           /* measure this machine and write dir/calibration; else use it */
+	const char *log;          /* NULL: inherited */
+	double limit_s;
+};
+int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skeleton_result *out, struct errbuf *err);
+
+#endif

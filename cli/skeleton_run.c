@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Compile a generated skeleton and run it: see skeleton.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/skeleton.h"
+#include "cli/util.h"
+
+int skeleton_compile(const char *dir, const char *log, struct errbuf *err)
+{
+	char *lib = cli_installed("libprecedent_skel.a", err), *include = NULL, *inc = NULL, *src = NULL, *out = NULL;
+	int rc, rv = -1;
+
+	if (!lib || !(include = cli_include_dir(err)))
+		goto done;
+	if (asprintf(&inc, "-I%s", include) < 0 || asprintf(&src, "%s/skel.c", dir) < 0 ||
+	    asprintf(&out, "%s/skel", dir) < 0) {
+		err_set(err, "no memory");
+		goto done;
+	}
+	char *const argv[] = {"mpicc", "-std=gnu11", "-O2", inc, "-o", out, src, lib, "-lm", NULL};
+
+	rc = cli_run(argv, NULL, log, 600, err);
+	if (rc < 0) {
+		err_prefix(err, "the skeleton cannot be compiled here");
+		goto done;
+	}
+	rv = rc ? err_set(err, "mpicc failed on %s/skel.c (exit %d)%s%s", dir, rc, log ? ": see " : "", log ? log : "") : 0;
+done:
+	free(lib);
+	free(include);
+	free(inc);
+	free(src);
+	free(out);
+	return rv;
+}
+
+/* "key value" and "kernel NAME value" lines; other keys are not ours to use. */
+static int read_result(const char *path, struct skeleton_result *out, struct errbuf *err)
+{
+	FILE *f = fopen(path, "re");
+	char line[512];
+	bool have = false;
+
+	if (!f)
+		return err_set(err, "the skeleton left no result (%s: %s)", path, strerror(errno));
+	while (fgets(line, sizeof(line), f)) {
+		char name[32];
+		double v;
+
+		if (sscanf(line, "skel_s %lf", &v) == 1) {
+			out->skel_s = v;
+			have = true;
+		} else if (sscanf(line, "lo_s %lf", &v) == 1) {
+			out->lo_s = v;
+		} else if (sscanf(line, "hi_s %lf", &v) == 1) {
+			out->hi_s = v;
+		} else if (sscanf(line, "ran_s %lf", &v) == 1) {
+			out->ran_s = v;
+		} else if (sscanf(line, "init_s %lf", &v) == 1) {
+			out->init_s = v;
+		} else if (sscanf(line, "wall_s %lf", &v) == 1) {
+			out->wall_s = v;
+		} else if (sscanf(line, "kernel %31s %lf", name, &v) == 2 && out->n_kernel < SKELETON_KERNELS) {
+			snprintf(out->kernel[out->n_kernel].name, sizeof(out->kernel[0].name), "%s", name);
+			out->kernel[out->n_kernel++].ns_per_unit = v;
+		}
+	}
+	fclose(f);
+	return have ? 0 : err_set(err, "%s: the skeleton's result is incomplete", path);
+}
+
+static int launch(const struct skeleton_launch *how, const char *skel, const char *cal, const char *result,
+		  struct errbuf *err)
+{
+	static const char *const env[] = {"OMPI_ALLOW_RUN_AS_ROOT", "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1",
+					  "OMP_NUM_THREADS", "1", NULL};
+	const char *mode = how->calibrate ? "--calibrate" : "--calibration";
+	char n[16];
+	char *const srun[] = {"srun", "--mpi=pmix", "-n", n, (char *)skel, (char *)mode, (char *)cal, "--result",
+			      (char *)result, NULL};
+	char *const mpirun[] = {"mpirun", "--oversubscribe", "-n", n, (char *)skel, (char *)mode, (char *)cal, "--result",
+				(char *)result, NULL};
+
+	snprintf(n, sizeof(n), "%u", how->n_ranks);
+	return cli_run(!strcmp(how->launcher, "srun") ? srun : mpirun, geteuid() == 0 ? env : env + 4, how->log,
+		       how->limit_s, err);
+}
+
+int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skeleton_result *out, struct errbuf *err)
+{
+	char *skel = NULL, *cal = NULL, *result = NULL;
+	double begin = cli_now();
+	int rc, rv = -1;
+
+	*out = (struct skeleton_result){0};
+	if (asprintf(&skel, "%s/skel", dir) < 0 || asprintf(&cal, "%s/calibration", dir) < 0 ||
+	    asprintf(&result, "%s/result.%ld", dir, (long)getpid()) < 0) {
+		err_set(err, "no memory");
+		goto done;
+	}
+	unlink(result);
+	rc = launch(how, skel, cal, result, err);
+	out->launched_s = cli_now() - begin;
+	if (rc < 0)
+		goto done;
+	if (rc) {
+		err_set(err, "the skeleton failed (%s exit %d)%s%s", how->launcher, rc, how->log ? ": see " : "",
+			how->log ? how->log : "");
+		goto done;
+	}
+	rv = read_result(result, out, err);
+	unlink(result);
+done:
+	free(skel);
+	free(cal);
+	free(result);
+	return rv;
+}
