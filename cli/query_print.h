@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How the answers of precedentd are shown to people: see query_print.c. */
+#ifndef PRECEDENT_CLI_QUERY_PRINT_H
+#define PRECEDENT_CLI_QUERY_PRINT_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* Members of an object; "" and 0 for what is missing or of another type (also when o is NULL). */
+const char *jstr(const json_t *o, const char *name);
+double jnum(const json_t *o, const char *name);
+
+/* A limit in minutes, "UNLIMITED" or null. */
+void minutes_text(const json_t *v, char *out, size_t size);
+/* "00:03:12 (00:03:05-00:03:20)" of an object with seconds, lo_s, hi_s. */
+void interval_text(const json_t *o, char *out, size_t size);
+
+/* An answer to "show", whole and in words. Return the exit code. */
+int query_print_show(json_t *answer);
+int query_print_explain(json_t *answer);
+
+#endif
