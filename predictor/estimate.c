@@ -251,7 +251,9 @@ int estimate_blend(const struct estimate *base, const struct estimate_past *past
 	wh = (double)h.n / (history_sigma * history_sigma);
 	*out = (struct estimate){.kind = ESTIMATE_BLEND, .n = (unsigned)h.n};
 	out->mean_s = (wb * base->mean_s + wh * h.mean) / (wb + wh);
-	half = h.n >= 2 ? 2 * history_sigma : base_rel;
+	/* One run alone says nothing of the spread: then the interval reaches to it and to what was predicted. */
+	half = h.n >= 2 ? 2 * history_sigma
+			: fmax(base_rel, fabs(h.mean - base->mean_s) / 2 / out->mean_s);
 	set_interval(out, half, &h);
 	return estimate_check(out, err);
 }

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The admin_comment: what is written is read back, what is not ours is left alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "common/comment.h"
+#include "common/duration.h"
+
+#define KEY    "0123456789abcdef0123456789abcdef"
+#define FAMILY "fedcba9876543210fedcba9876543210"
+
+static struct job_comment full(void)
+{
+	struct job_comment c;
+
+	comment_init(&c);
+	c.act = ACT_PREDICT;
+	c.mode = MODE_LIMIT;
+	strcpy(c.key, KEY);
+	strcpy(c.family, FAMILY);
+	c.user_limit_min = 120;
+	c.limit_min = 4;
+	strcpy(c.candidate, "slow:big");
+	c.pred_s = 192.4;
+	c.lo_s = 185;
+	c.hi_s = 199.2;
+	return c;
+}
+
+static void test_format(void **state)
+{
+	struct job_comment c = full();
+	char text[COMMENT_TEXT_MAX];
+
+	(void)state;
+	assert_true(comment_format(&c, text, sizeof(text)) > 0);
+	assert_string_equal(text, "precedent:1 act=predict mode=limit key=" KEY " family=" FAMILY
+				  " user_limit=120 limit=4 cand=slow:big pred=192 lo=185 hi=200");
+	comment_init(&c);
+	c.act = ACT_OBSERVE;
+	c.user_limit_min = DURATION_UNLIMITED;
+	comment_format(&c, text, sizeof(text));
+	assert_string_equal(text, "precedent:1 act=observe mode=observe user_limit=unlimited limit=-");
+	c.act = ACT_PROBE;
+	strcpy(c.key, KEY);
+	strcpy(c.candidate, "fast");
+	comment_format(&c, text, sizeof(text));
+	assert_string_equal(text, "precedent:1 act=probe mode=observe key=" KEY " cand=fast");
+	assert_int_equal(comment_format(&c, text, 20), -1);
+	assert_string_equal(text, "");
+}
+
+static void test_round_trip(void **state)
+{
+	struct job_comment c = full(), back;
+	char text[COMMENT_TEXT_MAX], joined[2 * COMMENT_TEXT_MAX];
+
+	(void)state;
+	comment_format(&c, text, sizeof(text));
+	snprintf(joined, sizeof(joined), "precedent:1 act=probe | said by an operator | %s", text);
+	assert_int_equal(comment_parse(joined, &back), 0);
+	assert_int_equal(back.act, ACT_PREDICT);
+	assert_int_equal(back.mode, MODE_LIMIT);
+	assert_string_equal(back.key, KEY);
+	assert_string_equal(back.family, FAMILY);
+	assert_int_equal(back.user_limit_min, 120);
+	assert_int_equal(back.limit_min, 4);
+	assert_string_equal(back.candidate, "slow:big");
+	assert_true(back.pred_s == 192 && back.lo_s == 185 && back.hi_s == 200);
+	snprintf(joined, sizeof(joined), "%s | added later", text);
+	assert_int_equal(comment_parse(joined, &back), 0);
+	assert_int_equal(comment_parse("precedent:1 act=trace mode=observe user_limit=- limit=- new=1", &back), 0);
+	assert_int_equal(back.act, ACT_TRACE);
+	assert_int_equal(back.user_limit_min, DURATION_UNSET);
+	/* less than a second is not nothing */
+	c.pred_s = 0.2;
+	comment_format(&c, text, sizeof(text));
+	assert_int_equal(comment_parse(text, &back), 0);
+	assert_true(back.pred_s == 1);
+}
+
+static void test_bad(void **state)
+{
+	static const char *const bad[] = {
+		NULL,
+		"",
+		"something else",
+		"precedent:2 act=trace",
+		"xprecedent:1 act=trace",
+		"by the way precedent:1 act=trace",
+		"precedent:1 mode=limit",
+		"precedent:1 act=none",
+		"precedent:1 act=dance",
+		"precedent:1 act=trace mode=x",
+		"precedent:1 act=trace key=123",
+		"precedent:1 act=trace key=0123456789ABCDEF0123456789abcdef",
+		"precedent:1 act=trace limit=-5",
+		"precedent:1 act=trace limit=4294967295",
+		"precedent:1 act=trace limit=5m",
+		"precedent:1 act=trace pred=nan",
+		"precedent:1 act=trace pred=1e5",
+		"precedent:1 act=trace pred=99999999999999999999",
+		"precedent:1 act=trace flag",
+	};
+	struct job_comment c;
+	char text[600];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		if (comment_parse(bad[i], &c) != -1)
+			fail_msg("accepted '%s'", bad[i]);
+		assert_int_equal(c.act, ACT_NONE);
+	}
+	snprintf(text, sizeof(text), "precedent:1 act=trace cand=%0400d", 1);
+	assert_int_equal(comment_parse(text, &c), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_bad),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("comment", tests, NULL, NULL);
+}

@@ -1,0 +1,688 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Every rule of decide(): modes, limits, placement, messages, and what leaves a job alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "plugin/decide.h"
+
+#define NOW 1700000000
+#define H   3600
+#define SCRIPT "#!/bin/bash\n#SBATCH -N 2\nsrun ./heat 100\n"
+
+/* The world that decide() sees. */
+static struct world {
+	struct precedent_conf conf;
+	struct decide_input in;
+	int lookup_rv;
+	struct store_lookup known;
+	int64_t heartbeat;
+	int heartbeat_rv;
+	struct store_partition parts[3];
+	unsigned n_parts;
+	int partition_rv; /* -1: fault */
+	struct decide_memo memo;
+	unsigned lookups;
+} w;
+
+static int world_lookup(void *arg, const char *key, struct store_lookup *out, struct errbuf *err)
+{
+	(void)arg;
+	assert_true(identity_key_valid(key));
+	w.lookups++;
+	if (w.lookup_rv < 0)
+		return err_set(err, "store is locked");
+	if (w.lookup_rv)
+		*out = w.known;
+	return w.lookup_rv;
+}
+
+static int world_partition(void *arg, const char *name, struct store_partition *out, struct errbuf *err)
+{
+	(void)arg;
+	if (w.partition_rv < 0)
+		return err_set(err, "store is locked");
+	for (unsigned i = 0; i < w.n_parts; i++) {
+		if (name ? !strcmp(w.parts[i].name, name) : w.parts[i].is_default) {
+			*out = w.parts[i];
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int world_heartbeat(void *arg, int64_t *when, struct errbuf *err)
+{
+	(void)arg;
+	(void)err;
+	*when = w.heartbeat;
+	return w.heartbeat_rv;
+}
+
+static bool world_trace_ok(void *arg, const char *key, int64_t now)
+{
+	(void)arg;
+	return decide_memo_mark(&w.memo, key, now);
+}
+
+static double slow_is_empty(void *arg, const struct conf_candidate *c)
+{
+	(void)arg;
+	return strcmp(c->partition, "slow") ? 2 * H : 0;
+}
+
+static struct decide_source source;
+
+static void add_estimate(const char *candidate, double mean, double lo, double hi)
+{
+	struct store_estimate *e = &w.known.estimates[w.known.n_estimates++];
+
+	*e = (struct store_estimate){.e = {mean, lo, hi, ESTIMATE_BLEND, 1}};
+	snprintf(e->candidate, sizeof(e->candidate), "%s", candidate);
+}
+
+/* A known job on a cluster in mode limit, two candidates, a living daemon; asks for two hours on fast. */
+static int setup(void **state)
+{
+	(void)state;
+	memset(&w, 0, sizeof(w));
+	source = (struct decide_source){NULL, world_lookup, world_partition, world_heartbeat, world_trace_ok, NULL};
+	w.conf.mode = MODE_LIMIT;
+	w.conf.margin = 0.15;
+	w.conf.min_limit_min = 1;
+	w.conf.heartbeat_timeout_s = 120;
+	w.conf.n_candidates = 2;
+	w.conf.candidates[0] = (struct conf_candidate){"fast", "fast", ""};
+	w.conf.candidates[1] = (struct conf_candidate){"slow", "slow", ""};
+	w.in = (struct decide_input){.uid = 1000,
+				     .script = SCRIPT,
+				     .work_dir = "/home/u",
+				     .partition = "fast",
+				     .time_limit_min = 120,
+				     .time_min_min = DURATION_UNSET,
+				     .now = NOW};
+	w.heartbeat = NOW - 5;
+	w.lookup_rv = 1;
+	w.known.program.uid = 1000;
+	w.known.program.state = PROGRAM_READY;
+	w.known.program.source_job = 17;
+	add_estimate("slow", 460, 440, 480);
+	add_estimate("fast", 192, 185, 200);
+	w.n_parts = 2;
+	w.parts[0] = (struct store_partition){"fast", true, 30, 1440};
+	w.parts[1] = (struct store_partition){"slow", false, DURATION_UNSET, 600};
+	return 0;
+}
+
+static struct decision run(void)
+{
+	struct decision d;
+	struct errbuf err = {""};
+
+	memset(&d, 0x5a, sizeof(d));
+	assert_int_equal(decide(&w.in, &w.conf, &source, &d, &err), 0);
+	return d;
+}
+
+static struct job_comment comment_of(const struct decision *d)
+{
+	struct job_comment c;
+
+	assert_int_equal(comment_parse(d->admin_comment, &c), 0);
+	assert_int_equal(c.act, d->act);
+	return c;
+}
+
+static void untouched(const struct decision *d)
+{
+	assert_int_equal(d->act, ACT_NONE);
+	assert_false(d->trace || d->set_limit || d->set_partition || d->set_features);
+	assert_string_equal(d->message, "");
+	assert_string_equal(d->admin_comment, "");
+}
+
+static void test_limit(void **state)
+{
+	struct decision d = run();
+	struct job_comment c = comment_of(&d);
+
+	(void)state;
+	assert_string_equal(d.message,
+			    "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; limit 00:04:00 (you "
+			    "asked 02:00:00); --predict=off to opt out");
+	assert_int_equal(d.act, ACT_PREDICT);
+	assert_true(d.set_limit);
+	assert_int_equal(d.limit_min, 4); /* 200 s * 1.15 = 230 s */
+	assert_false(d.set_partition || d.trace);
+	assert_int_equal(c.mode, MODE_LIMIT);
+	assert_int_equal(c.user_limit_min, 120);
+	assert_int_equal(c.limit_min, 4);
+	assert_string_equal(c.candidate, "fast");
+	assert_true(c.pred_s == 192 && c.lo_s == 185 && c.hi_s == 200);
+	assert_string_equal(c.key, d.id.key);
+	assert_string_equal(c.family, d.id.family);
+}
+
+static void test_never_above(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	for (uint32_t asked = 1; asked <= 4; asked++) {
+		w.in.time_limit_min = asked;
+		d = run();
+		assert_false(d.set_limit);
+		assert_int_equal(comment_of(&d).limit_min, DURATION_UNSET);
+	}
+	w.in.time_limit_min = 5;
+	assert_int_equal(run().limit_min, 4);
+	w.in.time_limit_min = DURATION_UNLIMITED;
+	d = run();
+	assert_int_equal(d.limit_min, 4);
+	assert_int_equal(comment_of(&d).user_limit_min, DURATION_UNLIMITED);
+	assert_non_null(strstr(d.message, "(you asked UNLIMITED)"));
+}
+
+static void test_asked_less(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.in.time_limit_min = 2;
+	d = run();
+	assert_string_equal(d.message, "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; you asked "
+				       "00:02:00, less than predicted; --predict=off to opt out");
+	assert_false(d.set_limit);
+}
+
+static void test_limit_bounds(void **state)
+{
+	(void)state;
+	w.conf.min_limit_min = 30;
+	assert_int_equal(run().limit_min, 30);
+	w.in.time_min_min = 45; /* Slurm wants limit >= --time-min */
+	assert_int_equal(run().limit_min, 45);
+	w.in.time_min_min = 120;
+	assert_false(run().set_limit);
+	w.in.time_min_min = DURATION_UNSET;
+	w.conf.min_limit_min = 1;
+	w.in.warn_time_s = 600; /* --signal=USR1@600 must not come before the job is done */
+	assert_int_equal(run().limit_min, 14);
+}
+
+static void test_partition_limit(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.in.time_limit_min = DURATION_UNSET;
+	d = run();
+	assert_int_equal(d.limit_min, 4);
+	assert_int_equal(comment_of(&d).user_limit_min, 30);
+	assert_non_null(strstr(d.message, "limit 00:04:00 (the partition's is 00:30:00)"));
+	w.in.partition = "slow"; /* no default: the maximum counts */
+	d = run();
+	assert_int_equal(comment_of(&d).user_limit_min, 600);
+	assert_int_equal(d.limit_min, 10);
+	w.parts[1].max_min = 8; /* less than what we would set */
+	assert_false(run().set_limit);
+	w.n_parts = 1; /* nothing known of slow: it could be raised by us */
+	d = run();
+	assert_false(d.set_limit);
+	assert_int_equal(comment_of(&d).user_limit_min, DURATION_UNSET);
+}
+
+static void test_modes(void **state)
+{
+	char *env[1];
+	struct decision d;
+
+	(void)state;
+	w.conf.mode = MODE_OBSERVE;
+	d = run();
+	assert_int_equal(d.act, ACT_PREDICT);
+	assert_false(d.set_limit);
+	assert_int_equal(comment_of(&d).mode, MODE_OBSERVE);
+	assert_string_equal(d.message, "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; "
+				       "--predict=off to opt out");
+	w.conf.n_partition_modes = 1;
+	w.conf.partition_modes[0] = (struct conf_partition_mode){"fast", MODE_LIMIT};
+	assert_true(run().set_limit);
+	w.in.partition = "fast,slow"; /* the more careful of both */
+	assert_false(run().set_limit);
+	w.in.spank_env = env;
+	w.in.n_spank_env = 1;
+	env[0] = "_SLURM_SPANK_OPTION_precedent_predict=limit";
+	assert_true(run().set_limit);
+	env[0] = "_SLURM_SPANK_OPTION_precedent_predict=observe";
+	assert_false(run().set_limit);
+	env[0] = "_SLURM_SPANK_OPTION_precedent_predict=(null)";
+	assert_int_equal(run().mode, MODE_OBSERVE);
+	env[0] = NULL;
+	assert_int_equal(run().mode, MODE_OBSERVE);
+}
+
+static void test_off(void **state)
+{
+	char *env[] = {"OTHER=1", "_SLURM_SPANK_OPTION_precedent_predict=off"};
+	struct decision d;
+
+	(void)state;
+	w.in.spank_env = env;
+	w.in.n_spank_env = 2;
+	d = run();
+	untouched(&d);
+	assert_int_equal(w.lookups, 0);
+	w.lookup_rv = 0;
+	d = run();
+	untouched(&d);
+}
+
+static void test_first_run(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.lookup_rv = 0;
+	d = run();
+	assert_int_equal(d.act, ACT_TRACE);
+	assert_true(d.trace);
+	assert_false(d.set_limit);
+	assert_string_equal(d.message, "precedent: first run of this job: it is traced, predictions from the next "
+				       "submission on; --predict=off to opt out");
+	assert_int_equal(comment_of(&d).user_limit_min, 120);
+	/* not again within the hour; another job is another matter */
+	w.in.now += 3599;
+	d = run();
+	assert_int_equal(d.act, ACT_OBSERVE);
+	assert_false(d.trace);
+	assert_string_equal(d.message, "precedent: the first run of this job is being traced, no prediction yet; "
+				       "--predict=off to opt out");
+	w.in.uid = 1001;
+	assert_true(run().trace);
+	w.in.uid = 1000;
+	w.in.now += 1;
+	assert_true(run().trace);
+}
+
+static void test_first_run_not_marked(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.lookup_rv = 0;
+	w.in.submit_line = "sbatch --test-only job.sh";
+	assert_true(run().trace);
+	w.in.submit_line = "sbatch job.sh";
+	assert_true(run().trace); /* the trial did not use the mark up */
+	w.conf.n_candidates = 0;  /* nothing to probe on: nothing to trace for */
+	w.in.uid = 1002;
+	d = run();
+	assert_false(d.trace);
+	assert_int_equal(d.act, ACT_OBSERVE);
+	assert_string_equal(d.message, "");
+}
+
+static void test_states(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.known.n_estimates = 0;
+	w.known.program.state = PROGRAM_TRACED;
+	d = run();
+	assert_int_equal(d.act, ACT_OBSERVE);
+	assert_false(d.trace);
+	assert_string_equal(d.message, "precedent: the first run of this job (17) is being traced, no prediction yet; "
+				       "--predict=off to opt out");
+	w.known.program.state = PROGRAM_BUILDING;
+	assert_non_null(strstr(run().message, "is being probed"));
+	w.known.program.state = PROGRAM_FAILED;
+	d = run();
+	assert_int_equal(d.act, ACT_OBSERVE);
+	assert_string_equal(d.message, "");
+	w.known.program.retrace_at = NOW + 1;
+	assert_false(run().trace);
+	w.known.program.retrace_at = NOW;
+	assert_true(run().trace);
+	assert_false(run().trace);
+	w.known.program.uid = 4711; /* a damaged store is not believed */
+	d = run();
+	assert_int_equal(d.act, ACT_OBSERVE);
+	assert_false(d.trace);
+}
+
+static void test_estimates_refused(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.known.estimates[1].e.hi_s = 2000; /* fast: too wide */
+	d = run();
+	assert_int_equal(d.act, ACT_OBSERVE);
+	assert_false(d.set_limit);
+	assert_string_equal(d.message, "precedent: 00:07:40 on slow (00:07:20-00:08:00); --predict=off to opt out");
+	assert_string_equal(comment_of(&d).candidate, "");
+	w.known.estimates[0].e.mean_s = -1;
+	assert_string_equal(run().message, "");
+}
+
+static void test_not_a_candidate(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.in.partition = "gpu";
+	d = run();
+	assert_int_equal(d.act, ACT_OBSERVE);
+	assert_false(d.set_limit);
+	assert_non_null(strstr(d.message, "00:03:12 on fast"));
+	add_estimate("gpu", 50, 49, 51); /* from its own history */
+	d = run();
+	assert_int_equal(d.act, ACT_PREDICT);
+	assert_string_equal(comment_of(&d).candidate, "gpu");
+	assert_string_equal(d.message, "precedent: 00:00:50 on gpu (00:00:49-00:00:51), 00:03:12 on fast, 00:07:40 on "
+				       "slow; limit 00:01:00 (you asked 02:00:00); --predict=off to opt out");
+}
+
+static void test_several_partitions(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.in.partition = "fast,slow";
+	d = run();
+	/* it may run on either: the slower one decides */
+	assert_string_equal(comment_of(&d).candidate, "slow");
+	assert_int_equal(d.limit_min, 10); /* 480 s * 1.15 = 552 s */
+	assert_false(d.set_partition);
+	w.in.partition = "fast,gpu"; /* nothing known of gpu: no limit could be right */
+	d = run();
+	assert_false(d.set_limit);
+	assert_int_equal(d.act, ACT_PREDICT);
+	w.in.partition = ",,fast,,";
+	assert_int_equal(run().limit_min, 4);
+}
+
+static void test_default_partition(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.in.partition = NULL;
+	d = run();
+	assert_string_equal(comment_of(&d).candidate, "fast");
+	assert_int_equal(d.limit_min, 4);
+	w.n_parts = 0; /* precedentd has not said which is the default */
+	d = run();
+	assert_false(d.set_limit);
+	assert_int_equal(d.act, ACT_OBSERVE);
+	assert_non_null(strstr(d.message, "00:03:12 on fast"));
+}
+
+static void test_constraints(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.conf.candidates[w.conf.n_candidates++] = (struct conf_candidate){"slow:big", "slow", "big"};
+	add_estimate("slow:big", 300, 295, 305);
+	w.in.partition = "slow";
+	w.in.features = "big";
+	d = run();
+	assert_string_equal(comment_of(&d).candidate, "slow:big");
+	w.in.features = NULL;
+	d = run();
+	assert_string_equal(comment_of(&d).candidate, "slow");
+}
+
+static void test_place(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.conf.mode = MODE_PLACE;
+	w.in.partition = NULL;
+	d = run();
+	assert_true(d.set_partition);
+	assert_string_equal(d.partition, "fast");
+	assert_int_equal(d.limit_min, 4);
+	/* the wait counts */
+	source.wait_s = slow_is_empty;
+	d = run();
+	assert_string_equal(d.partition, "slow");
+	assert_int_equal(d.limit_min, 10);
+	assert_string_equal(d.message, "precedent: 00:07:40 on slow (00:07:20-00:08:00), 00:03:12 on fast; limit "
+				       "00:10:00 (you asked 02:00:00); --predict=off to opt out");
+	source.wait_s = NULL;
+	w.in.partition = "gpu,slow"; /* only among those named */
+	d = run();
+	assert_string_equal(d.partition, "slow");
+	w.in.partition = "gpu,other";
+	assert_false(run().set_partition);
+}
+
+static void test_place_not(void **state)
+{
+	char *env[] = {"_SLURM_SPANK_OPTION_precedent_predict=place"};
+	struct decision d;
+
+	(void)state;
+	w.conf.mode = MODE_PLACE;
+	w.in.partition = "slow"; /* the user's choice stands */
+	d = run();
+	assert_false(d.set_partition);
+	assert_string_equal(comment_of(&d).candidate, "slow");
+	w.in.partition = NULL;
+	w.in.pinned = true;
+	assert_false(run().set_partition);
+	w.in.pinned = false;
+	/* a partition that the admin keeps out of it, unless the user asks */
+	w.conf.n_partition_modes = 1;
+	w.conf.partition_modes[0] = (struct conf_partition_mode){"slow", MODE_OBSERVE};
+	source.wait_s = slow_is_empty;
+	d = run();
+	assert_string_equal(d.partition, "fast");
+	w.in.spank_env = env;
+	w.in.n_spank_env = 1;
+	d = run();
+	assert_string_equal(d.partition, "slow");
+	/* one that could never start the job */
+	w.parts[1].max_min = 9;
+	d = run();
+	assert_string_equal(d.partition, "fast");
+	w.parts[0].max_min = 3;
+	assert_false(run().set_partition);
+}
+
+static void test_place_constraint(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.conf.mode = MODE_PLACE;
+	w.in.partition = NULL;
+	w.conf.candidates[w.conf.n_candidates++] = (struct conf_candidate){"slow:big", "slow", "big"};
+	add_estimate("slow:big", 100, 95, 105);
+	d = run();
+	assert_string_equal(d.partition, "slow");
+	assert_true(d.set_features);
+	assert_string_equal(d.features, "big");
+	w.in.features = "ssd"; /* the user's own features stand */
+	d = run();
+	assert_string_equal(d.partition, "fast");
+	assert_false(d.set_features);
+	w.in.features = "big";
+	d = run();
+	assert_string_equal(d.partition, "slow");
+	assert_false(d.set_features);
+}
+
+static void test_stale_heartbeat(void **state)
+{
+	static const int64_t beats[] = {0, NOW - 121, NOW + 121};
+	struct decision d;
+
+	(void)state;
+	w.conf.mode = MODE_PLACE;
+	w.in.partition = NULL;
+	for (size_t i = 0; i < sizeof(beats) / sizeof(beats[0]); i++) {
+		w.heartbeat = beats[i];
+		d = run();
+		assert_false(d.set_limit || d.set_partition);
+		assert_int_equal(d.act, ACT_PREDICT);
+		assert_non_null(strstr(d.message, "00:03:12 on fast"));
+		assert_null(strstr(d.message, "limit"));
+	}
+	w.heartbeat = NOW - 120;
+	assert_true(run().set_limit);
+}
+
+static void test_observed_only(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.in.script = NULL;
+	d = run();
+	assert_int_equal(d.act, ACT_OBSERVE);
+	assert_string_equal(d.message, "");
+	assert_false(d.set_limit || d.trace);
+	assert_string_equal(comment_of(&d).key, "");
+	w.in.script = SCRIPT;
+	w.in.het = true;
+	d = run();
+	assert_int_equal(d.act, ACT_OBSERVE);
+	assert_false(d.set_limit || d.trace);
+	assert_int_equal(w.lookups, 0);
+}
+
+static void test_own_probes(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.in.admin_comment = "precedent:1 act=probe mode=observe cand=fast";
+	d = run();
+	assert_int_equal(d.act, ACT_PREDICT); /* anybody can write that */
+	w.in.privileged = true;
+	d = run();
+	untouched(&d);
+	w.in.admin_comment = "checked by ops";
+	d = run();
+	assert_int_equal(d.act, ACT_PREDICT);
+}
+
+static void test_faults(void **state)
+{
+	struct decision d;
+	struct errbuf err = {""};
+
+	(void)state;
+	w.lookup_rv = -1;
+	assert_int_equal(decide(&w.in, &w.conf, &source, &d, &err), -1);
+	assert_string_equal(err.text, "store is locked");
+	untouched(&d);
+	setup(NULL);
+	w.heartbeat_rv = -1;
+	assert_int_equal(decide(&w.in, &w.conf, &source, &d, &err), -1);
+	untouched(&d);
+	setup(NULL);
+	w.partition_rv = -1;
+	w.in.partition = NULL;
+	assert_int_equal(decide(&w.in, &w.conf, &source, &d, &err), -1);
+	untouched(&d);
+	w.in.partition = "fast";
+	w.in.time_limit_min = DURATION_UNSET;
+	assert_int_equal(decide(&w.in, &w.conf, &source, &d, &err), -1);
+	untouched(&d);
+	setup(NULL);
+	source.heartbeat = NULL; /* no way to tell whether the daemon lives */
+	assert_int_equal(decide(&w.in, &w.conf, &source, &d, &err), -1);
+	untouched(&d);
+}
+
+static void test_overlong(void **state)
+{
+	char list[64 * 40] = "", name[160];
+	struct decision d;
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "p%d,", i);
+	w.in.partition = list;
+	d = run();
+	assert_false(d.set_limit || d.set_partition);
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	w.in.partition = name;
+	d = run();
+	assert_false(d.set_limit);
+	/* many long candidates: the message ends as every message does */
+	w.in.partition = "fast";
+	for (int i = 0; i < 12; i++) {
+		name[0] = (char)('a' + i);
+		add_estimate(name, 500 + i, 490, 520);
+	}
+	d = run();
+	assert_true(strlen(d.message) < sizeof(d.message));
+	assert_string_equal(d.message + strlen(d.message) - 26, "; --predict=off to opt out");
+}
+
+static void test_array_index_is_not_identity(void **state)
+{
+	struct decision a, b;
+
+	(void)state;
+	w.lookup_rv = 0;
+	w.in.submit_line = "sbatch --array=1-5 job.sh";
+	a = run();
+	w.in.submit_line = "sbatch --array=6-9 job.sh";
+	b = run();
+	assert_string_equal(a.id.key, b.id.key);
+}
+
+static void test_memo(void **state)
+{
+	static struct decide_memo memo;
+	char key[33];
+	unsigned again = 0;
+
+	(void)state;
+	/* far more keys than slots: bounded, and the latest are still known */
+	for (unsigned i = 0; i < 3 * DECIDE_MEMO_SLOTS; i++) {
+		snprintf(key, sizeof(key), "%08x%024x", i * 2654435761u, i);
+		assert_true(decide_memo_mark(&memo, key, NOW + i / 16));
+		assert_false(decide_memo_mark(&memo, key, NOW + i / 16));
+	}
+	for (unsigned i = 3 * DECIDE_MEMO_SLOTS - 512; i < 3 * DECIDE_MEMO_SLOTS; i++) {
+		snprintf(key, sizeof(key), "%08x%024x", i * 2654435761u, i);
+		again += decide_memo_mark(&memo, key, NOW + i / 16);
+	}
+	assert_true(again < 16);
+	assert_true(decide_memo_mark(&memo, key, NOW - 10 * H)); /* the clock was set back */
+}
+
+#define T(f) cmocka_unit_test_setup(f, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_limit),		 T(test_never_above),	T(test_asked_less),
+		T(test_limit_bounds),	 T(test_partition_limit), T(test_modes),
+		T(test_off),		 T(test_first_run),	T(test_first_run_not_marked),
+		T(test_states),		 T(test_estimates_refused), T(test_not_a_candidate),
+		T(test_several_partitions), T(test_default_partition), T(test_constraints),
+		T(test_place),		 T(test_place_not),	T(test_place_constraint),
+		T(test_stale_heartbeat), T(test_observed_only), T(test_own_probes),
+		T(test_faults),		 T(test_overlong),	T(test_array_index_is_not_identity),
+		T(test_memo),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("decide", tests, NULL, NULL);
+}

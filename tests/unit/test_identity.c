@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which submissions are the same job, which are the same family, and which are neither. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "common/identity.h"
+
+#define FP1 "v1:00112233445566778899aabbccddeeff:4"
+#define FP2 "v1:00112233445566778899aabbccddeefe:4"
+
+static struct identity_input base(const char *script)
+{
+	return (struct identity_input){
+		.uid = 1000,
+		.script = script,
+		.fingerprint = FP1,
+		.work_dir = "/home/u/a",
+		.layout = {.nodes_min = 2, .nodes_max = 2, .tasks = 4},
+	};
+}
+
+static struct identity of(const struct identity_input *in)
+{
+	struct identity id;
+
+	memset(&id, 0x5a, sizeof(id));
+	identity_compute(in, &id);
+	assert_true(identity_key_valid(id.key));
+	assert_true(identity_key_valid(id.family));
+	return id;
+}
+
+static struct identity of_script(const char *script)
+{
+	struct identity_input in = base(script);
+
+	return of(&in);
+}
+
+static bool same_key(const char *a, const char *b)
+{
+	struct identity x = of_script(a), y = of_script(b);
+
+	return !strcmp(x.key, y.key);
+}
+
+static bool same_family(const char *a, const char *b)
+{
+	struct identity x = of_script(a), y = of_script(b);
+
+	return !strcmp(x.family, y.family);
+}
+
+#define SH "#!/bin/bash\n"
+
+static void test_normalise_same(void **state)
+{
+	static const char *const pairs[][2] = {
+		{SH "srun ./a\n", SH "srun ./a"},
+		{SH "srun ./a\n", SH "#SBATCH -N 2\n#SBATCH -t 10\n\n# why\nsrun ./a   \n\n"},
+		{SH "srun ./a\n", SH "srun ./a   # run it\n"},
+		{SH "srun ./a\n", SH "  # indented comment\n\t\nsrun ./a\t \n"},
+		{SH "echo 'x'\n#c\nb\n", SH "echo 'x'\nb\n"},
+		{SH "cat <<A <<-B\n1\nA\n2\n\tB\nrun\n", SH "cat <<A <<-B\n1\nA\n2\n\tB\n# c\nrun\n"},
+		{SH "x=\"$(dirname \"$0\")\"\nrun # c\n", SH "x=\"$(dirname \"$0\")\"\n# c\nrun\n"},
+		{"#!/usr/bin/env bash\nrun\n", "#!/usr/bin/env bash\n#SBATCH -n 4\nrun # c\n"},
+		{"#!/usr/bin/python3\nprint(1)\n", "#!/usr/bin/python3\n#SBATCH -n 4\nprint(1)\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		if (!same_key(pairs[i][0], pairs[i][1]))
+			fail_msg("not the same:\n%s---\n%s", pairs[i][0], pairs[i][1]);
+	}
+}
+
+static void test_normalise_different(void **state)
+{
+	static const char *const pairs[][2] = {
+		{SH "srun ./a\n", SH "srun ./b\n"},
+		{SH "srun ./a\n", "#!/bin/sh\nsrun ./a\n"},
+		{SH "srun ./a 1\n", SH "srun ./a 2\n"},
+		/* here-documents and strings are data: nothing in them is a comment */
+		{SH "cat <<E\n# x\nE\n", SH "cat <<E\n# y\nE\n"},
+		{SH "cat <<E\n\nE\n", SH "cat <<E\nE\n"},
+		{SH "cat <<E\na \nE\n", SH "cat <<E\na\nE\n"},
+		{SH "cat <<'E'\n#SBATCH -N 2\nE\n", SH "cat <<'E'\nE\n"},
+		{SH "cat <<-\"E\"\n\t# x\n\tE\n", SH "cat <<-\"E\"\n\tE\n"},
+		{SH "cat <<\\E\n# x\nE\n", SH "cat <<\\E\nE\n"},
+		{SH "cat <<A <<B\nA\n# x\nB\n", SH "cat <<A <<B\nA\n# y\nB\n"},
+		{SH "echo '\n# x\n'\n", SH "echo '\n# y\n'\n"},
+		{SH "echo \"\n# x\n\"\n", SH "echo \"\n# y\n\"\n"},
+		{SH "echo $'\\'\n# x\n'\n", SH "echo $'\\'\n# y\n'\n"},
+		{SH "echo '\n\n'\n", SH "echo '\n'\n"},
+		{SH "x=\"$(cat <<E\n\"\n# x\nE\n)\"\n", SH "x=\"$(cat <<E\n\"\n# y\nE\n)\"\n"},
+		{SH "x=\"$(awk \"\n# x\n\")\"\n", SH "x=\"$(awk \"\n# y\n\")\"\n"},
+		{SH "echo a#b\n", SH "echo a#c\n"},
+		{SH "echo ${#a}\n", SH "echo ${#b}\n"},
+		{SH "echo \\# x\n", SH "echo \\# y\n"},
+		{SH "echo 'a # x'\n", SH "echo 'a # y'\n"},
+		{SH "a \\\n\nb\n", SH "a \\\nb\n"},
+		{SH "a \\\n# x\n", SH "a \\\n# y\n"},
+		{SH "a \\ \n", SH "a \\\n"},
+		{"#!/usr/bin/python3\ns = '''\n# x\n'''\n", "#!/usr/bin/python3\ns = '''\n# y\n'''\n"},
+		{"#!/usr/bin/python3\nx = 1\n#SBATCH a\n", "#!/usr/bin/python3\nx = 1\n#SBATCH b\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		if (same_key(pairs[i][0], pairs[i][1]))
+			fail_msg("taken for the same:\n%s---\n%s", pairs[i][0], pairs[i][1]);
+	}
+}
+
+static void test_what_counts(void **state)
+{
+	char *args1[] = {"in.melt", "100"}, *args2[] = {"in.melt", "200"}, *args3[] = {"in.melt100", ""};
+	struct identity_input a = base(SH "srun ./a\n"), b = a;
+	struct identity x = of(&a), y;
+
+	(void)state;
+	y = of(&b);
+	assert_string_equal(x.key, y.key);
+	assert_string_equal(x.family, y.family);
+	b.uid = 1001;
+	y = of(&b);
+	assert_string_not_equal(x.key, y.key);
+	assert_string_not_equal(x.family, y.family);
+	b = a;
+	b.layout.tasks = 8;
+	assert_string_not_equal(x.key, of(&b).key);
+	b = a;
+	b.layout = (struct identity_layout){.nodes_min = 2, .nodes_max = 2, .tasks_per_node = 4};
+	assert_string_not_equal(x.key, of(&b).key);
+	/* arguments; their boundaries count */
+	b = a;
+	b.args = args1;
+	b.n_args = 2;
+	x = of(&b);
+	assert_int_equal(x.n_vars, 1);
+	assert_true(x.vars[0] == 100);
+	b.args = args2;
+	y = of(&b);
+	assert_string_not_equal(x.key, y.key);
+	assert_string_equal(x.family, y.family);
+	b.args = args3;
+	assert_string_not_equal(x.family, of(&b).family);
+}
+
+static void test_fingerprint(void **state)
+{
+	struct identity_input a = base(SH "srun ./a\n"), b = a;
+
+	(void)state;
+	/* with one, the work directory is nothing; another one is another job of the same family */
+	b.work_dir = "/home/u/b";
+	assert_string_equal(of(&a).key, of(&b).key);
+	b.fingerprint = FP2;
+	assert_string_not_equal(of(&a).key, of(&b).key);
+	assert_string_equal(of(&a).family, of(&b).family);
+	/* without one, or with nonsense, the work directory joins in */
+	a.fingerprint = NULL;
+	b.fingerprint = NULL;
+	assert_string_not_equal(of(&a).key, of(&b).key);
+	assert_string_not_equal(of(&a).family, of(&b).family);
+	b.work_dir = a.work_dir;
+	b.fingerprint = "v1:nonsense";
+	assert_string_equal(of(&a).key, of(&b).key);
+	a.work_dir = "/home/u/run-1";
+	b.work_dir = "/home/u/run-2";
+	assert_string_not_equal(of(&a).key, of(&b).key);
+	assert_string_equal(of(&a).family, of(&b).family);
+	assert_true(identity_fingerprint_valid(FP1));
+	assert_false(identity_fingerprint_valid(NULL));
+	assert_false(identity_fingerprint_valid("v1:"));
+	assert_false(identity_fingerprint_valid("v2:00112233445566778899aabbccddeeff:4"));
+	assert_false(identity_fingerprint_valid("v1:00112233445566778899aabbccddeefF:4"));
+	assert_false(identity_fingerprint_valid("v1:00112233445566778899aabbccddeeff:"));
+	assert_false(identity_fingerprint_valid("v1:00112233445566778899aabbccddeeff:4x"));
+	assert_false(identity_fingerprint_valid("v1:00112233445566778899aabbccddeeff:1234567890"));
+}
+
+static void test_numbers(void **state)
+{
+	struct identity id;
+
+	(void)state;
+	assert_true(same_family(SH "./a -n 100\n", SH "./a -n 2000\n"));
+	assert_true(same_family(SH "./a -n100\n", SH "./a -n2000\n"));
+	assert_true(same_family(SH "./a --dt=1.5e-3\n", SH "./a --dt=2\n"));
+	assert_true(same_family(SH "run 10k\n", SH "run 20k\n"));
+	assert_false(same_family(SH "run 10k\n", SH "run 20m\n"));
+	assert_false(same_family(SH "./lib32/a\n", SH "./lib64/a\n"));
+	assert_false(same_family(SH "./a2\n", SH "./a3\n"));
+	assert_false(same_family(SH "./a 1\n", SH "./a 1 1\n"));
+	assert_false(same_family(SH "./a\n", SH "./b\n"));
+	id = of_script(SH "./a 3 -x 2.5 --dt=1e-3 x7 -n64 1e 5.\n");
+	assert_int_equal(id.n_vars, 6);
+	assert_true(id.vars[0] == 3 && id.vars[1] == 2.5 && id.vars[2] == 1e-3 && id.vars[3] == 64);
+	assert_true(id.vars[4] == 1 && id.vars[5] == 5);
+}
+
+static void test_many_numbers(void **state)
+{
+	char script[4096] = SH;
+	struct identity id;
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		strcat(script, "echo 1234567890\n");
+	id = of_script(script);
+	assert_int_equal(id.n_vars, IDENTITY_VARS_MAX);
+}
+
+static void test_known_values(void **state)
+{
+	/* Keys are in stores: they must not change between versions or machines. */
+	struct identity id = of_script(SH "#SBATCH -N 2\nsrun ./a 100 # go\n");
+
+	(void)state;
+	assert_string_equal(id.key, "8654d3b70d42128aaf234aa91f355f93");
+	assert_string_equal(id.family, "5d59d000be7368d87edadf9d0ac8ab4d");
+}
+
+static void test_odd_scripts(void **state)
+{
+	static const char *const odd[] = {"",	 "#",	   "#!",   "\n",     "#!/bin/sh",	 SH "cat <<",
+					  SH "<<-", SH "cat <<<x", SH "'", SH "\\", SH "cat << E1 <<E2 <<E3 <<E4 <<E5 <<E6 "
+					  "<<E7 <<E8 <<E9\n# x\n", SH "\r\n\r\n", "no shebang\n# c\n",
+					  SH "$(((((((((", SH "\"$(\"$(\"$(", SH "a \\"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		of_script(odd[i]);
+	of_script(NULL);
+	assert_false(same_key(SH "'\n", SH "\"\n"));
+}
+
+/* 4 MiB, and the longest that is normalised: read once, within bounds (address sanitizer), same result twice. */
+static void test_large(void **state)
+{
+	size_t size = 4 << 20;
+	char *a = malloc(size + 1), *b;
+
+	(void)state;
+	assert_non_null(a);
+	memcpy(a, SH, sizeof(SH));
+	for (size_t n = sizeof(SH) - 1; n + 16 <= size; n += 16)
+		memcpy(a + n, "echo 1234567 #x\n", 17);
+	assert_true(strlen(a) > size - 32);
+	b = strdup(a);
+	assert_non_null(b);
+	assert_true(same_key(a, b));
+	b[size / 2] ^= 1;
+	assert_false(same_key(a, b));
+	a[IDENTITY_NORMALISE_MAX - 1] = '\0';
+	b[IDENTITY_NORMALISE_MAX - 17] = '\0';
+	assert_false(same_key(a, b));
+	free(a);
+	free(b);
+}
+
+static void test_key_valid(void **state)
+{
+	(void)state;
+	assert_true(identity_key_valid("0123456789abcdef0123456789abcdef"));
+	assert_false(identity_key_valid(NULL));
+	assert_false(identity_key_valid(""));
+	assert_false(identity_key_valid("0123456789abcdef0123456789abcde"));
+	assert_false(identity_key_valid("0123456789abcdef0123456789abcdef0"));
+	assert_false(identity_key_valid("0123456789ABCDEF0123456789abcdef"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_normalise_same), cmocka_unit_test(test_normalise_different),
+		cmocka_unit_test(test_what_counts),    cmocka_unit_test(test_fingerprint),
+		cmocka_unit_test(test_numbers),	       cmocka_unit_test(test_many_numbers),
+		cmocka_unit_test(test_known_values),   cmocka_unit_test(test_odd_scripts),
+		cmocka_unit_test(test_large),	       cmocka_unit_test(test_key_valid),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("identity", tests, NULL, NULL);
+}
