@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "common/inject.h"
+#include "common/nodes.h"
 
 #define LIB "/p/lib/precedent/libprecedent_trace.so"
 #define STRANGER 4242
@@ -273,6 +274,69 @@ static void test_spool_as_root(void **state)
 	assert_int_equal(chown(spool, 0, getegid()), 0);
 }
 
+static void test_note(void **state)
+{
+	char text[64] = "";
+	(void)state;
+	inject_spool_note(spool, "the first reason");
+	inject_spool_note(spool, "another");
+	inject_spool_note("/nonexistent", "nowhere");
+	int fd = open(below(INJECT_NOTE_NAME), O_RDONLY);
+	assert_true(fd >= 0);
+	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	assert_string_equal(text, "the first reason\n");
+	unlink(below(INJECT_NOTE_NAME));
+}
+
+static void test_nodes(void **state)
+{
+	static const char *const BAD[] = {"", ".", "..", ".n", "a/b", "a b", "../nodes/n", "n\n"};
+	struct errbuf err;
+	char long_name[256], *mark = below("nodes/n1");
+	(void)state;
+	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
+		assert_false(nodes_name_valid(BAD[i]));
+		assert_int_equal(nodes_mark(spool, BAD[i], LIB, &err), -1);
+		assert_int_equal(nodes_check(spool, BAD[i], LIB, &err), -1);
+	}
+	memset(long_name, 'n', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	assert_false(nodes_name_valid(long_name));
+	assert_true(nodes_name_valid("node-01_a.b"));
+
+	assert_int_equal(nodes_check(spool, "n1", LIB, &err), -1);
+	assert_non_null(strstr(err.text, "node n1 "));
+	mode_t mask = umask(0077);
+	assert_int_equal(nodes_mark(spool, "n1", LIB, &err), 0);
+	umask(mask);
+	assert_dir(below("nodes"), geteuid(), getegid(), 0755);
+	assert_int_equal(nodes_check(spool, "n1", LIB, &err), 0);
+	assert_int_equal(nodes_check(spool, "n2", LIB, &err), -1);
+	assert_int_equal(nodes_check(spool, "n1", LIB ".1", &err), -1);
+	assert_int_equal(nodes_mark(spool, "n1", LIB ".1", &err), 0);
+	assert_int_equal(nodes_check(spool, "n1", LIB ".1", &err), 0);
+	assert_int_equal(nodes_mark(spool, "n1", NULL, &err), 0);
+	assert_int_equal(nodes_mark(spool, "n1", NULL, &err), 0);
+	assert_int_equal(nodes_check(spool, "n1", LIB, &err), -1);
+	/* A file without its end, a link, a directory that others may write. */
+	write_file(mark, LIB, 0644);
+	assert_int_equal(nodes_check(spool, "n1", LIB, &err), -1);
+	unlink(mark);
+	write_file(below("n1"), LIB "\n", 0644);
+	assert_int_equal(symlink("../n1", mark), 0);
+	assert_int_equal(nodes_check(spool, "n1", LIB, &err), -1);
+	unlink(mark);
+	unlink(below("n1"));
+	assert_int_equal(chmod(below("nodes"), 0777), 0);
+	assert_int_equal(nodes_mark(spool, "n1", LIB, &err), -1);
+	assert_int_equal(rmdir(below("nodes")), 0);
+	assert_int_equal(symlink("/tmp", below("nodes")), 0);
+	assert_int_equal(nodes_mark(spool, "n1", LIB, &err), -1);
+	unlink(below("nodes"));
+	assert_int_equal(nodes_mark("/nonexistent", "n1", LIB, &err), -1);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -292,7 +356,7 @@ int main(void)
 		cmocka_unit_test(test_preload),	 cmocka_unit_test(test_env_list),      cmocka_unit_test(test_strip),
 		cmocka_unit_test(test_launch_daemons), cmocka_unit_test(test_scripts_with_own_preload),
 		cmocka_unit_test(test_library),	 cmocka_unit_test(test_spool_job),     cmocka_unit_test(test_hostile_spool),
-		cmocka_unit_test(test_spool_as_root),
+		cmocka_unit_test(test_spool_as_root), cmocka_unit_test(test_note),  cmocka_unit_test(test_nodes),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, setup, teardown);
