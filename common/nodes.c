@@ -76,10 +76,9 @@ int nodes_mark(const char *spool, const char *node, const char *lib, struct errb
 		err_set(err, "spool %s: node %.64s: bad name, or the spool is not root's alone", spool, node);
 		goto done;
 	}
-	if (mkdirat(spool_fd, NODES_DIR, 0755) == 0)
-		fchmodat(spool_fd, NODES_DIR, 0755, 0); /* whatever the umask */
+	bool made = mkdirat(spool_fd, NODES_DIR, 0755) == 0;
 	dir_fd = openat(spool_fd, NODES_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir_fd < 0 || !owned_alone(dir_fd)) {
+	if (dir_fd < 0 || (made && fchmod(dir_fd, 0755) != 0) || !owned_alone(dir_fd)) { /* whatever the umask */
 		err_set(err, "spool %s/%s: not a directory of root's alone", spool, NODES_DIR);
 		goto done;
 	}

