@@ -66,7 +66,8 @@ PROG_F    := $(wildcard tests/programs/*.f90)
 PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
              $(patsubst tests/programs/%.f90,$(B)/tests/programs/%,$(PROG_F))
 
-.PHONY: all check check-fast check-cluster demo bench install clean bootstrap programs
+#   make fuzz FUZZ_SECONDS=60   coverage-guided fuzzing of the parsers (needs clang)
+.PHONY: fuzz all check check-fast check-cluster demo bench install clean bootstrap programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -118,12 +119,19 @@ $(B)/obj/gen/tracer/wrappers.o: $(B)/gen/tracer/wrappers.c
 $(B)/obj/gen/tracer/passthrough.o: $(B)/gen/tracer/passthrough.S
 	@mkdir -p $(@D)
 	$(CC) -g -c -o $@ $<
-TRACE_LIB_OBJ = $(B)/obj/common/buf.o $(B)/obj/common/errbuf.o $(B)/obj/trace/fold.o $(B)/obj/trace/sigtable.o \
-                $(B)/obj/trace/page.o $(B)/obj/trace/writer.o $(B)/obj/trace/defs.o $(B)/obj/gen/trace/functions.o
+# Its own copies of what it shares with the rest: never with a sanitizer, which a preloaded library cannot bring.
+$(B)/obj/preload/functions.o: $(B)/gen/trace/functions.c
+	@mkdir -p $(@D)
+	$(TRACER_CC) -c -o $@ $<
+$(B)/obj/preload/%.o: %.c | $(GEN)
+	@mkdir -p $(@D)
+	$(TRACER_CC) -c -o $@ $<
+TRACE_LIB_OBJ = $(addprefix $(B)/obj/preload/,common/buf.o common/errbuf.o trace/fold.o trace/sigtable.o \
+                trace/page.o trace/defs.o trace/writer.o functions.o)
 $(B)/libprecedent_trace.so: $(call obj,$(TRACER_SRC)) $(B)/obj/gen/tracer/wrappers.o \
                             $(B)/obj/gen/tracer/passthrough.o $(TRACE_LIB_OBJ) spank/tracer/exports.map
 	$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/tracer/exports.map -o $@ \
-	  $(filter %.o,$^) -l:libzstd.a -ldl -lpthread
+	  $(filter %.o,$^) -static-libgcc -l:libzstd.a -ldl -lpthread
 
 # What a skeleton links: plain C for mpicc, no sanitizer, no product library.
 $(B)/obj/skelgen/runtime/%.o: skelgen/runtime/%.c
@@ -146,6 +154,19 @@ $(B)/tests/programs/%: tests/programs/%.c
 $(B)/tests/programs/%: tests/programs/%.f90
 	@mkdir -p $(@D)/mod-$*
 	$(MPIFC) -O2 -g -J $(@D)/mod-$* -o $@ $<
+
+# Coverage-guided fuzzing of every parser of user data, FUZZ_SECONDS each; a crash ends it with the input's name.
+FUZZ_SECONDS ?= 60
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+$(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC) | $(GEN)
+	@mkdir -p $(B)/fuzz/corpus-$*
+	clang -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE -I. -I$(B)/gen \
+	  -DPRECEDENT_VERSION='"$(VERSION)"' -Wno-unused-command-line-argument -o $@ $< $(LIB_SRC) $(B)/gen/trace/functions.c \
+	  $(LIBS_CLI)
+fuzz: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
+	for f in $(patsubst tests/fuzz/%.c,%,$(FUZZ_SRC)); do \
+	  $(B)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
+	    -artifact_prefix=$(B)/fuzz/ $(B)/fuzz/corpus-$$f || exit 1; done
 
 bootstrap:
 	@scripts/bootstrap

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What Wait*, Test* and their kin completed. The program's list of requests is copied before the call, which
+ * overwrites it; slots are looked up only when something was completed. Where wildcard receives are under way and
+ * the program ignores the statuses, statuses of our own are given to the call instead.
+ */
+#ifndef PRECEDENT_SPANK_TRACER_COMPLETE_H
+#define PRECEDENT_SPANK_TRACER_COMPLETE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "spank/tracer/record.h"
+
+#define COMPLETE_SHORT 8
+
+struct completion {
+	struct rec_thread *self;
+	const void *requests;   /* the program's: MPI_Request or MPI_Fint */
+	const void *statuses;   /* MPI_Status or MPI_Fint, NULL when ignored */
+	bool fortran;
+	int n;
+	uint64_t *key;          /* n keys; NULL without memory */
+	uint64_t few[COMPLETE_SHORT];
+	int64_t *slot;          /* n slots, after the call */
+	int64_t few_slot[COMPLETE_SHORT];
+	uint32_t n_done;
+};
+
+/* Before the call. */
+void completion_copy(struct completion *d, struct rec_call *c, int n, const void *requests, bool fortran);
+MPI_Status *completion_statuses_c(struct completion *d, MPI_Status *given, bool ignored, int n);
+MPI_Fint *completion_statuses_f(struct completion *d, MPI_Fint *given, bool ignored, int n);
+
+static inline void completion_begin(struct completion *d, struct rec_call *c, int n, const void *requests,
+				    bool fortran)
+{
+	d->self = c->self;
+	d->requests = requests;
+	d->fortran = fortran;
+	d->statuses = NULL;
+	d->n = n;
+	d->n_done = 0;
+	if (n == 1 && !fortran) {
+		d->key = d->few;
+		d->few[0] = (uint64_t)(uintptr_t) * (MPI_Request *)requests;
+	} else {
+		completion_copy(d, c, n, requests, fortran);
+	}
+}
+
+/*
+ * After the call: append to the values from position *n on the requests given, those completed, and the actual
+ * sources and tags of completed wildcard receives; d->n_done says how many. `index` lists what was completed in
+ * any order (NULL: all that were active); `base` is what the first index is called; at the k-th index lies the
+ * k-th status.
+ */
+void completion_put(struct completion *d, uint32_t *n, const int *index, int n_index, int base);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The MPI library underneath: the one file for what differs between libraries, and the one way to reach it.
+ *
+ * The tracer must not need libmpi (it is preloaded into programs without MPI, and MPI may be dlopen'ed later), so
+ * nothing here refers to a symbol of it: functions and the objects behind Open MPI's handle macros are found by
+ * name at first use.
+ */
+#ifndef PRECEDENT_SPANK_TRACER_MPILIB_H
+#define PRECEDENT_SPANK_TRACER_MPILIB_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Open MPI's MPI_COMM_WORLD, MPI_INT ... are addresses of objects in the library: look them up instead. */
+#ifdef OMPI_PREDEFINED_GLOBAL
+#undef OMPI_PREDEFINED_GLOBAL
+#define OMPI_PREDEFINED_GLOBAL(type, global) ((type)mpilib_object(#global))
+#endif
+
+/* Address of a data symbol of the library, or NULL. */
+void *mpilib_object(const char *name);
+/* A function by name, as the next definition after ours: "MPI_Send", else "PMPI_Send"; NULL when there is none. */
+void *mpilib_function(const char *name);
+
+/* What the recorder itself calls, always by the PMPI name. */
+#define MPILIB_FUNCTIONS(X) \
+	X(Abort) X(Comm_rank) X(Comm_size) X(Comm_remote_size) X(Comm_group) X(Comm_remote_group) X(Comm_test_inter) \
+	X(Comm_dup) X(Comm_free) X(Comm_set_errhandler) X(Comm_f2c) X(Group_size) X(Group_translate_ranks) \
+	X(Group_free) X(Type_f2c) X(Type_get_envelope) X(Type_get_contents) X(Type_get_name) X(Type_get_extent) \
+	X(Type_size) X(Type_free) X(Op_f2c) X(Op_commutative) X(Request_c2f) X(Request_f2c) X(Query_thread) \
+	X(Get_library_version) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
+	X(Dist_graph_neighbors_count) X(Send) X(Recv) X(Iprobe) X(Gather) X(Barrier)
+
+struct mpilib {
+#define X(name) __typeof__(PMPI_##name) *name;
+	MPILIB_FUNCTIONS(X)
+#undef X
+	MPI_Comm world, self;
+	uint64_t request_null;        /* as keys of requests.h */
+	int f_request_null;
+	/* addresses that Fortran programs pass, NULL when there is no Fortran */
+	void *f_in_place, *f_status_ignore, *f_statuses_ignore;
+};
+extern struct mpilib mpi;
+
+/* Fill `mpi`; -1 when a function is missing. Call after MPI_Init. */
+int mpilib_load(void);
+
+/* A predefined operation's name, or NULL. */
+const char *mpilib_op_name(MPI_Op op);
+
+/* ints in a Fortran status, and where the source and the tag are */
+#ifdef OPEN_MPI
+#define MPILIB_F_STATUS_SIZE ((int)(sizeof(MPI_Status) / sizeof(MPI_Fint)))
+#define MPILIB_F_SOURCE 0
+#define MPILIB_F_TAG    1
+#elif defined(MPI_F_SOURCE)
+#define MPILIB_F_STATUS_SIZE MPI_F_STATUS_SIZE
+#define MPILIB_F_SOURCE MPI_F_SOURCE
+#define MPILIB_F_TAG    MPI_F_TAG
+#else
+#define MPILIB_F_STATUS_SIZE ((int)(sizeof(MPI_Status) / sizeof(MPI_Fint)))
+#define MPILIB_F_SOURCE 2
+#define MPILIB_F_TAG    3
+#endif
+
+#endif

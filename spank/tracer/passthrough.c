@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Functions that are counted and passed on (the stubs are in the generated passthrough.S), and what a call meets
+ * when no MPI library is there: a program may hold weak references to MPI and find ours.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "spank/tracer/mpilib.h"
+#include "spank/tracer/run.h"
+#include "spank/tracer/wrap.h"
+#include "trace/defs.h"
+
+extern uint64_t passthrough_count[];
+extern void *passthrough_target[];
+extern const char passthrough_name[], passthrough_symbol[];
+extern const uint32_t passthrough_n;
+
+void *passthrough_resolve(uint32_t target);
+
+static const char *nth(const char *s, uint32_t n)
+{
+	while (n--)
+		s += strlen(s) + 1;
+	return s;
+}
+
+static int unavailable(void)
+{
+	return MPI_ERR_OTHER;
+}
+
+/* MPI_Initialized and MPI_Finalized without MPI. */
+static int never(int *flag)
+{
+	*flag = 0;
+	return MPI_SUCCESS;
+}
+
+static void *fallback(const char *name)
+{
+	static const char *const quiet[] = {"MPI_Initialized", "MPI_Finalized", "mpi_initialized_", "mpi_finalized_",
+					    "mpi_initialized_f08_", "mpi_finalized_f08_"};
+
+	for (size_t i = 0; i < sizeof(quiet) / sizeof(*quiet); i++)
+		if (!strcmp(name, quiet[i]))
+			return (void *)never;
+	dprintf(STDERR_FILENO, "precedent: %s was called, but no MPI library that has it is loaded\n", name);
+	return (void *)unavailable;
+}
+
+void *passthrough_resolve(uint32_t target)
+{
+	const char *name = nth(passthrough_symbol, target);
+	void *f = mpilib_function(name);
+
+	if (!f)
+		return fallback(name); /* not kept: MPI may be loaded later */
+	passthrough_target[target] = f;
+	return f;
+}
+
+void *wrap_resolve(const char *name)
+{
+	void *f = mpilib_function(name);
+
+	return f ? f : fallback(name);
+}
+
+void passthrough_define(struct trace_defs *d)
+{
+	const char *name = passthrough_name;
+
+	d->counted = calloc(passthrough_n ? passthrough_n : 1, sizeof(*d->counted));
+	for (uint32_t i = 0; d->counted && i < passthrough_n; i++, name += strlen(name) + 1)
+		if (passthrough_count[i])
+			d->counted[d->n_counted++] =
+				(struct trace_counted){.name = (char *)name, .calls = passthrough_count[i]};
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Call sites: see site.h. */
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "spank/tracer/hmap.h"
+#include "spank/tracer/site.h"
+
+/* main is followed by the C library's start and by _start: these are taken off again. */
+#define UNWIND_FRAMES (TRACE_SITE_MAX_FRAMES + 4)
+
+struct site_cached site_cache[SITE_SLOTS];
+
+/* All statics here are used under the recorder's lock. */
+static struct trace_site *site;
+static uintptr_t (*site_ra)[TRACE_SITE_MAX_FRAMES]; /* the same stacks as addresses */
+static uint8_t *site_hidden;                        /* calls of the MPI library itself */
+static uint32_t n_site, cap_site;
+static struct hmap by_stack;
+
+struct module {
+	uintptr_t lo, hi, base;
+	uint64_t hash;     /* of build id, or of the name */
+	uint8_t libc, mpi; /* the C library or loader; the MPI library or a part of it */
+	uint8_t exe;
+};
+static struct module *module;
+static struct trace_module *module_def;
+static uint32_t n_module;
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9fb21c651e98df25ull;
+	return h ^ (h >> 29);
+}
+
+static uint64_t hash_text(const char *s)
+{
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	while (*s)
+		h = (h ^ (uint8_t)*s++) * 0x100000001b3ull;
+	return h;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* ---- modules ---- */
+
+static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) *ph, char *hex, size_t size)
+{
+	const char *p = (const char *)(info->dlpi_addr + ph->p_vaddr), *end = p + ph->p_memsz;
+
+	while ((size_t)(end - p) >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *n = (const void *)p;
+		const char *name = p + sizeof(*n);
+		const unsigned char *desc = (const unsigned char *)name + ((n->n_namesz + 3u) & ~3u);
+
+		if (n->n_namesz > ph->p_memsz || n->n_descsz > ph->p_memsz ||
+		    (const char *)desc + n->n_descsz > end)
+			return;
+		if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && !memcmp(name, "GNU", 4)) {
+			for (unsigned i = 0; i < n->n_descsz && 2 * i + 2 < size; i++)
+				snprintf(hex + 2 * i, 3, "%02x", desc[i]);
+			return;
+		}
+		p = (const char *)desc + ((n->n_descsz + 3u) & ~3u);
+	}
+}
+
+struct seek {
+	uintptr_t pc;
+	struct module m;
+	char path[512], build_id[130];
+	int found;
+};
+
+static int seek_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct seek *s = data;
+	uintptr_t lo = UINTPTR_MAX, hi = 0;
+	int hit = 0;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t a = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
+			continue;
+		if (s->pc >= a && s->pc < a + ph->p_memsz) {
+			hit = 1;
+			lo = a;
+			hi = a + ph->p_memsz;
+		}
+	}
+	if (!hit)
+		return 0;
+	s->m = (struct module){.lo = lo, .hi = hi, .base = info->dlpi_addr};
+	snprintf(s->path, sizeof(s->path), "%s", info->dlpi_name ? info->dlpi_name : "");
+	s->m.exe = !s->path[0];
+	for (int i = 0; i < info->dlpi_phnum && !s->build_id[0]; i++)
+		if (info->dlpi_phdr[i].p_type == PT_NOTE)
+			read_build_id(info, &info->dlpi_phdr[i], s->build_id, sizeof(s->build_id));
+	s->found = 1;
+	return 1;
+}
+
+static int add_module(struct seek *s)
+{
+	struct module *m = realloc(module, (n_module + 1u) * sizeof(*m));
+	struct trace_module *d;
+	const char *base;
+
+	if (!m)
+		return -1;
+	module = m;
+	d = realloc(module_def, (n_module + 1u) * sizeof(*d));
+	if (!d)
+		return -1;
+	module_def = d;
+	if (s->m.exe) {
+		ssize_t n = readlink("/proc/self/exe", s->path, sizeof(s->path) - 1);
+
+		s->path[n > 0 ? n : 0] = '\0';
+	}
+	base = base_name(s->path);
+	s->m.libc = !strncmp(base, "libc.", 5) || !strncmp(base, "libc-", 5) || !strncmp(base, "libpthread", 10) ||
+		    !strncmp(base, "ld-linux", 8);
+	s->m.mpi = (!strncmp(base, "libmpi", 6) && strncmp(base, "libmpi_cxx", 10)) || !strncmp(base, "mca_", 4);
+	s->m.hash = hash_text(s->build_id[0] ? s->build_id : base);
+	d[n_module].path = strdup(s->path);
+	d[n_module].build_id = strdup(s->build_id);
+	if (!d[n_module].path || !d[n_module].build_id)
+		return -1;
+	m[n_module] = s->m;
+	return (int)n_module++;
+}
+
+/* Index of the module that holds pc, or -1. */
+static int find_module(uintptr_t pc)
+{
+	struct seek s = {.pc = pc};
+
+	for (uint32_t i = 0; i < n_module; i++)
+		if (pc >= module[i].lo && pc < module[i].hi)
+			return (int)i;
+	dl_iterate_phdr(seek_module, &s);
+	if (!s.found) { /* generated code: a module of its own, without offsets that mean anything */
+		s.m = (struct module){.lo = pc, .hi = pc + 1, .base = pc};
+		snprintf(s.path, sizeof(s.path), "[anonymous]");
+	}
+	return add_module(&s);
+}
+
+/* ---- stacks ---- */
+
+struct walk {
+	uintptr_t ra, lo, hi;    /* start at this return address; stack bounds */
+	uint32_t n;
+	int started;
+	uintptr_t pc[UNWIND_FRAMES];
+	const uintptr_t *place[UNWIND_FRAMES]; /* where the address lies, or NULL when it cannot be told */
+};
+
+static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *ctx, void *data)
+{
+	struct walk *w = data;
+	uintptr_t pc = _Unwind_GetIP(ctx);
+	const uintptr_t *place = (const uintptr_t *)_Unwind_GetCFA(ctx) - 1;
+
+	if (!w->started && pc != w->ra)
+		return _URC_NO_REASON;
+	w->started = 1;
+	if (!pc)
+		return _URC_NORMAL_STOP;
+	w->pc[w->n] = pc;
+	w->place[w->n] = NULL;
+	if ((uintptr_t)place >= w->lo && (uintptr_t)place < w->hi && !((uintptr_t)place & 7) && *place == pc)
+		w->place[w->n] = place;
+	return ++w->n == UNWIND_FRAMES ? _URC_NORMAL_STOP : _URC_NO_REASON;
+}
+
+static int frame_is(const struct walk *w, uint32_t i, int libc)
+{
+	int m = find_module(w->pc[i]);
+
+	return m >= 0 && (libc ? module[m].libc : module[m].exe);
+}
+
+/* Take off what lies below main (the C library's start and the executable's _start), or below a thread's first
+ * function. */
+static void strip_start(struct walk *w)
+{
+	uint32_t n = w->n;
+
+	if (n == UNWIND_FRAMES)
+		return; /* the end was not reached */
+	if (n > 2 && frame_is(w, n - 1, 0) && frame_is(w, n - 2, 1))
+		n--;
+	while (n > 1 && frame_is(w, n - 1, 1))
+		n--;
+	w->n = n;
+}
+
+static uint64_t stack_hash(const struct walk *w)
+{
+	uint64_t h = 0;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		h = mix(h, w->pc[i]);
+	return h | 1;
+}
+
+static int grow_sites(void)
+{
+	uint32_t cap = cap_site ? cap_site * 2 : 64;
+	void *p;
+
+	if (n_site < cap_site)
+		return 0;
+	if (!(p = realloc(site, cap * sizeof(*site))))
+		return -1;
+	site = p;
+	if (!(p = realloc(site_ra, cap * sizeof(*site_ra))))
+		return -1;
+	site_ra = p;
+	if (!(p = realloc(site_hidden, cap)))
+		return -1;
+	site_hidden = p;
+	cap_site = cap;
+	return 0;
+}
+
+static uint32_t intern_stack(const struct walk *w)
+{
+	uint64_t key = stack_hash(w);
+	int32_t known = hmap_get(&by_stack, key);
+	struct trace_site *s;
+
+	if (known != HMAP_NONE && site[known].n_frame == w->n &&
+	    !memcmp(site_ra[known], w->pc, w->n * sizeof(w->pc[0])))
+		return (uint32_t)known;
+	if (grow_sites() < 0)
+		return n_site ? 0 : SITE_NONE;
+	s = &site[n_site];
+	*s = (struct trace_site){.n_frame = (uint8_t)w->n};
+	for (uint32_t i = 0; i < w->n; i++) {
+		int m = find_module(w->pc[i]);
+
+		if (m < 0)
+			return n_site ? 0 : SITE_NONE;
+		site_ra[n_site][i] = w->pc[i];
+		s->module[i] = (uint32_t)m;
+		s->offset[i] = w->pc[i] - module[m].base;
+		s->hash = mix(mix(s->hash, module[m].hash), s->offset[i]);
+	}
+	site_hidden[n_site] = module[s->module[0]].mpi;
+	hmap_put(&by_stack, key, (int32_t)n_site);
+	return n_site++;
+}
+
+uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t stack_hi)
+{
+	uint64_t h = (ra ^ (cfa << 7)) * 0x9e3779b97f4a7c15ull;
+	struct site_cached *c = &site_cache[(h >> 40) & (SITE_SLOTS - 1)];
+	struct walk w = {.ra = ra, .lo = stack_lo, .hi = stack_hi};
+	uint32_t s;
+
+	if (cfa > stack_lo && cfa <= stack_hi)
+		_Unwind_Backtrace(walk_frame, &w);
+	if (!w.n) { /* no unwind information, or a stack that is not the thread's own */
+		w.pc[0] = ra;
+		w.n = 1;
+	}
+	strip_start(&w);
+	if (w.n > TRACE_SITE_MAX_FRAMES)
+		w.n = TRACE_SITE_MAX_FRAMES;
+	s = intern_stack(&w);
+	if (s == SITE_NONE)
+		return s;
+	c->ra = 0;
+	c->n = 0;
+	for (uint32_t i = 1; i < w.n; i++) {
+		if (!w.place[i])
+			return site_hidden[s] ? SITE_NONE : s; /* cannot be verified later: not cached */
+		c->place[c->n] = w.place[i];
+		c->value[c->n++] = w.pc[i];
+	}
+	c->ra = ra;
+	c->cfa = cfa;
+	c->site = site_hidden[s] ? SITE_NONE : s;
+	return c->site;
+}
+
+void site_define(struct trace_defs *d)
+{
+	d->module = module_def;
+	d->n_module = n_module;
+	d->site = site;
+	d->n_site = n_site;
+}

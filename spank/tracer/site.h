@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Call sites. A site is the stack of return addresses of an MPI call, innermost first, at most
+ * TRACE_SITE_MAX_FRAMES of them, up to main (or the start of the thread).
+ *
+ * Unwinding costs microseconds. It is done at the first sight of (return address, stack pointer); with the result
+ * the places on the stack are kept where these return addresses lie. The next call with the same two values has
+ * the same stack iff these places still hold the same addresses: a few loads, and the site is exact.
+ */
+#ifndef PRECEDENT_SPANK_TRACER_SITE_H
+#define PRECEDENT_SPANK_TRACER_SITE_H
+
+#include <stdint.h>
+
+#include "trace/defs.h"
+
+#define SITE_SLOTS 2048u /* power of two */
+#define SITE_NONE  UINT32_MAX /* a call of the MPI library itself: not to be recorded */
+
+struct site_cached {
+	uintptr_t ra, cfa;
+	uint32_t site;
+	uint32_t n;                           /* places to verify, beside the innermost */
+	const uintptr_t *place[TRACE_SITE_MAX_FRAMES];
+	uintptr_t value[TRACE_SITE_MAX_FRAMES];
+};
+
+extern struct site_cached site_cache[SITE_SLOTS];
+
+/* Unwind, intern and fill the cache entry; *slow is set. */
+uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t stack_hi);
+
+/* Site of the call that returns to ra, made where the stack's CFA was cfa; bounds of the thread's stack. */
+static inline uint32_t site_of(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t stack_hi, int *slow)
+{
+	uint64_t h = (ra ^ (cfa << 7)) * 0x9e3779b97f4a7c15ull;
+	struct site_cached *c = &site_cache[(h >> 40) & (SITE_SLOTS - 1)];
+
+	if (c->ra == ra && c->cfa == cfa) {
+		uint32_t i = 0;
+
+		while (i < c->n && (uintptr_t)c->place[i] < stack_hi && *c->place[i] == c->value[i])
+			i++;
+		if (i == c->n)
+			return c->site;
+	}
+	*slow = 1;
+	return site_find(ra, cfa, stack_lo, stack_hi);
+}
+
+/* Put modules and sites into the definitions (borrowed until the tracer ends). */
+void site_define(struct trace_defs *d);
+
+#endif

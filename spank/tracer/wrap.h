@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the generated wrappers are made of: values in the trace's terms, arrays, conditions of conf/trace.rules.
+ */
+#ifndef PRECEDENT_SPANK_TRACER_WRAP_H
+#define PRECEDENT_SPANK_TRACER_WRAP_H
+
+#include "spank/tracer/complete.h"
+#include "spank/tracer/handles.h"
+#include "spank/tracer/mpilib.h"
+#include "spank/tracer/record.h"
+#include "spank/tracer/requests.h"
+#include "spank/tracer/run.h"
+#include "trace/functions.h"
+
+_Static_assert(sizeof(MPI_Fint) == sizeof(int), "Fortran integers are recorded as C ints");
+
+/* The real function; never NULL: without one, a function that returns an error. */
+void *wrap_resolve(const char *name);
+
+static inline int64_t wrap_rank(int r)
+{
+	if (__builtin_expect(r >= 0, 1))
+		return r;
+	return r == MPI_ANY_SOURCE ? TRACE_ANY_SOURCE :
+	       r == MPI_PROC_NULL  ? TRACE_PROC_NULL :
+	       r == MPI_ROOT       ? TRACE_ROOT :
+				     TRACE_UNDEFINED;
+}
+
+static inline int64_t wrap_tag(int t)
+{
+	return t == MPI_ANY_TAG ? TRACE_ANY_TAG : t;
+}
+
+static inline int64_t wrap_int(int v)
+{
+	return v == MPI_UNDEFINED ? TRACE_UNDEFINED : v;
+}
+
+static inline int64_t wrap_last(const int *a, int64_t n)
+{
+	return n > 0 ? a[n - 1] : 0;
+}
+
+static inline int64_t wrap_sum(const int *a, int64_t n)
+{
+	int64_t s = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		s += a[i];
+	return s;
+}
+
+/* ---- conditions; ci is the index of the call's communicator ---- */
+
+static inline bool wrap_is_root(int root, int64_t ci)
+{
+	int64_t r = wrap_rank(root);
+
+	return r >= 0 ? ci >= 0 && !handles.info[ci].inter && handles.info[ci].rank == r : r == TRACE_ROOT;
+}
+
+static inline bool wrap_is_leaf(int root)
+{
+	return wrap_rank(root) >= 0;
+}
+
+static inline bool wrap_joins(int root)
+{
+	return root != MPI_PROC_NULL;
+}
+
+static inline bool wrap_in_place_f(const void *buf)
+{
+	return mpi.f_in_place && buf == mpi.f_in_place;
+}
+
+static inline bool wrap_ignored_f(const void *status)
+{
+	return status && (status == mpi.f_status_ignore || status == mpi.f_statuses_ignore);
+}
+
+/* ---- lengths ---- */
+
+static inline int64_t wrap_peers(int64_t ci)
+{
+	return ci >= 0 ? handles.info[ci].peers : 0;
+}
+
+static inline int64_t wrap_members(int64_t ci)
+{
+	return ci >= 0 ? handles.info[ci].size : 0;
+}
+
+static inline int64_t wrap_degree(MPI_Comm c, int64_t ci, bool want_in)
+{
+	int in, out;
+
+	comm_degrees(c, ci, &in, &out);
+	return want_in ? in : out;
+}
+
+/* ---- arrays: append the length and the elements; the values may move ---- */
+
+static inline int64_t *wrap_array(struct rec_call *c, uint32_t *n, int64_t *len)
+{
+	int64_t *v;
+
+	*len = *len > 0 ? *len : 0;
+	v = rec_room(c->self, *n, (uint64_t)*len + 1);
+	if (!v) {
+		*len = 0;
+		v = c->self->v;
+	}
+	v[(*n)++] = *len;
+	return v;
+}
+
+static inline int64_t *wrap_ints(struct rec_call *c, uint32_t *n, const int *a, int64_t len, bool truth)
+{
+	int64_t *v = wrap_array(c, n, &len);
+
+	for (int64_t i = 0; i < len; i++)
+		v[(*n)++] = truth ? a[i] != 0 : a[i];
+	return v;
+}
+
+static inline int64_t *wrap_types(struct rec_call *c, uint32_t *n, const MPI_Datatype *a, int64_t len)
+{
+	int64_t *v = wrap_array(c, n, &len);
+
+	for (int64_t i = 0; i < len; i++)
+		v[(*n)++] = rec_type(a[i], &c->slow);
+	return v;
+}
+
+static inline int64_t *wrap_types_f(struct rec_call *c, uint32_t *n, const MPI_Fint *a, int64_t len)
+{
+	int64_t *v = wrap_array(c, n, &len);
+
+	for (int64_t i = 0; i < len; i++)
+		v[(*n)++] = rec_type(mpi.Type_f2c(a[i]), &c->slow);
+	return v;
+}
+
+/* Requests that MPI_Startall starts. */
+static inline int64_t *wrap_starts(struct rec_call *c, uint32_t *n, const void *a, int64_t len, bool fortran)
+{
+	int64_t *v = wrap_array(c, n, &len);
+
+	for (int64_t i = 0; i < len; i++) {
+		const MPI_Request *rc = (const MPI_Request *)a + i;
+		const MPI_Fint *rf = (const MPI_Fint *)a + i;
+		int64_t s = fortran ? request_find(key_f(*rf), rf) : request_find(key_c(*rc), rc);
+
+		request_start(s);
+		v[(*n)++] = s;
+	}
+	return v;
+}
+
+static inline int64_t wrap_newcomm(MPI_Comm c, int *slow)
+{
+	*slow = 1;
+	return comm_define(c);
+}
+
+static inline int64_t wrap_newtype(MPI_Datatype t, int *slow)
+{
+	*slow = 1;
+	return type_define(t);
+}
+
+static inline void wrap_lock(void)
+{
+	if (rec.locking)
+		rec_lock();
+}
+
+static inline void wrap_unlock(void)
+{
+	if (rec.locking)
+		rec_unlock();
+}
+
+#endif
