@@ -413,15 +413,16 @@ static bool is_test(const struct decide_input *in)
 	return in->submit_line && strstr(in->submit_line, "--test-only");
 }
 
-/* Mark for tracing, unless the same job was marked a moment ago. */
-static void trace(struct deciding *d)
+/* Mark for tracing; an unknown key not when it was marked a moment ago and precedentd has had no time to see it. For a known
+ * one precedentd has said when. */
+static void trace(struct deciding *d, bool known)
 {
 	const char *key = d->out->id.key;
 
 	d->out->act = ACT_OBSERVE;
 	if (!d->conf->n_candidates)
 		return;
-	if (!is_test(d->in) && d->src->trace_ok && !d->src->trace_ok(d->src->arg, key, d->in->now)) {
+	if (!known && !is_test(d->in) && d->src->trace_ok && !d->src->trace_ok(d->src->arg, key, d->in->now)) {
 		say(d->out, "precedent: the first run of this job is being traced, no prediction yet" OPT_OUT);
 		return;
 	}
@@ -437,7 +438,7 @@ static void wait_for_estimates(struct deciding *d, const struct store_program *p
 
 	d->out->act = ACT_OBSERVE;
 	if (again) {
-		trace(d);
+		trace(d, true);
 		return;
 	}
 	if (p->state == PROGRAM_NEW || p->state == PROGRAM_TRACED || p->state == PROGRAM_BUILDING)
@@ -474,7 +475,7 @@ static int decide_batch(struct deciding *d, bool named)
 		return -1;
 	d->comment.user_limit_min = d->in->time_limit_min;
 	if (rv == 0) {
-		trace(d);
+		trace(d, false);
 		return 0;
 	}
 	if (known.program.uid != d->in->uid) {

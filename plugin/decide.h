@@ -79,14 +79,14 @@ int decide(const struct decide_input *in, const struct precedent_conf *conf, con
  * its own mutex. Zeroed is empty.
  */
 #define DECIDE_MEMO_SLOTS 4096
-#define DECIDE_MEMO_S     3600
+#define DECIDE_MEMO_S     120 /* many looks of precedentd, which then has the key in the store */
 struct decide_memo {
 	struct {
 		char key[IDENTITY_KEY_LEN + 1];
 		int64_t when;
 	} slot[DECIDE_MEMO_SLOTS];
 };
-/* True when the key was not marked within the last hour; it is marked then. */
+/* True when the key was not marked within DECIDE_MEMO_S; it is marked then. */
 bool decide_memo_mark(struct decide_memo *memo, const char *key, int64_t now);
 
 #endif

@@ -274,7 +274,15 @@ static int program_retrace(const struct answer_env *env, const struct store_run 
 	p.reason[0] = '\0';
 	p.retrace_at = env->now;
 	p.updated = env->now;
-	return store_program_put(env->store, &p, errp);
+	if (store_begin(env->store, errp) < 0)
+		return -1;
+	/* Estimates and probes go: the plugin predicts as long as there is an estimate. */
+	if (store_program_forget(env->store, p.key, errp) < 0 || store_program_put(env->store, &p, errp) < 0 ||
+	    store_commit(env->store, errp) < 0) {
+		store_rollback(env->store);
+		return -1;
+	}
+	return 0;
 }
 
 static json_t *answer_change(const struct answer_env *env, json_t *request, bool forget, struct errbuf *errp)

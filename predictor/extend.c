@@ -5,11 +5,8 @@
 
 double extend_threshold_s(uint32_t poll_interval_s, uint32_t limit_min)
 {
-	double polls = 2.0 * poll_interval_s + 60, tenth = limit_min * 60.0 / 10;
+	double polls = 2.0 * poll_interval_s + EXTEND_ARM_S, tenth = limit_min * 60.0 / 10;
 
-	/* Slurm looks at limits every 30 s or so, and the trigger must come after us. */
-	if (polls < EXTEND_ARM_S + 30)
-		polls = EXTEND_ARM_S + 30;
 	return polls > tenth ? polls : tenth;
 }
 

@@ -8,11 +8,11 @@
 
 #include "predictor/follow.h"
 
-/* slurmctld itself raises the limit this long before the end when the daemon is dead; less than any limit left alone. */
-#define EXTEND_ARM_S 90
+/* slurmctld itself raises the limit this long before the end when the daemon is dead. It looks every 15 to 20 s, so this
+ * leaves it time; the daemon, whose threshold is two looks earlier, comes first. */
+#define EXTEND_ARM_S 60
 
-/* Seconds before the end from which a job gets more time: two looks and a minute, or a tenth of its limit; in any case
- * before EXTEND_ARM_S. */
+/* Seconds before the end from which a job gets more time: two looks before EXTEND_ARM_S, or a tenth of its limit. */
 double extend_threshold_s(uint32_t poll_interval_s, uint32_t limit_min);
 
 /* The next limit: a quarter more, at least enough for several looks, at most the user's own (DURATION_UNLIMITED: none,

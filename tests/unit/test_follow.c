@@ -706,8 +706,8 @@ static void test_extend_rules(void **state)
 
 	(void)state;
 	assert_false(extend_is_due(&j, 10, 60, 10, 0, &next));
-	assert_false(extend_is_due(&j, 10, 60, 10, 480, &next)); /* 120 s left: just enough */
-	assert_true(extend_is_due(&j, 10, 60, 10, 481, &next));
+	assert_false(extend_is_due(&j, 10, 60, 10, 520, &next)); /* 80 s left: just enough */
+	assert_true(extend_is_due(&j, 10, 60, 10, 521, &next));
 	assert_true(next > 10 && next <= 60);
 	assert_true(extend_threshold_s(10, 10) > EXTEND_ARM_S);
 	assert_true(extend_threshold_s(300, 10) == 660);
