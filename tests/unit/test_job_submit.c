@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The job_submit plugin as it is built, loaded as slurmctld loads it, with Slurm's own allocator from libslurm: what it
+ * changes in a descriptor, and that any fault leaves the descriptor byte for byte as it was.
+ */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include "predictor/store.h"
+
+#define SCRIPT "#!/bin/bash\n#SBATCH -N 2\nsrun ./heat 100\n"
+
+static char dir[64], db[96], conf[96];
+static void *plugin;
+static int (*p_init)(void), (*p_fini)(void);
+static int (*p_submit)(job_desc_msg_t *, uint32_t, char **);
+static int (*p_modify)(job_desc_msg_t *, void *, uint32_t, char **);
+
+static char *(*x_strdup)(const char *);
+static void *(*x_calloc)(size_t, size_t, bool, bool, const char *, int, const char *);
+static void (*x_free)(void **);
+static void (*x_init)(job_desc_msg_t *);
+
+static struct errbuf err;
+
+static void ok(int rv)
+{
+	if (rv < 0)
+		fail_msg("%s", err.text);
+}
+
+static void write_conf(const char *mode)
+{
+	FILE *f = fopen(conf, "w");
+
+	assert_non_null(f);
+	fprintf(f, "Mode=%s\nCandidates=fast,slow\nMinLimit=1\nStateDir=%s\n", mode, dir);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void set_env(job_desc_msg_t *d, const char *const *env, uint32_t n)
+{
+	d->environment = x_calloc(n + 1, sizeof(char *), true, false, __FILE__, __LINE__, __func__);
+	for (uint32_t i = 0; i < n; i++)
+		d->environment[i] = x_strdup(env[i]);
+	d->env_size = n;
+}
+
+static char *argv[] = {"job.sh", "100"};
+
+static void new_job(job_desc_msg_t *d)
+{
+	static const char *const env[] = {"HOME=/home/u", "PATH=/bin"};
+
+	x_init(d);
+	d->het_job_offset = NO_VAL; /* slurmctld says so before it calls the plugin */
+	d->user_id = 1000;
+	d->script = x_strdup(SCRIPT);
+	d->argc = 2;
+	d->argv = argv;
+	d->work_dir = x_strdup("/home/u");
+	d->partition = x_strdup("fast");
+	d->time_limit = 120;
+	d->min_nodes = d->max_nodes = 2;
+	set_env(d, env, 2);
+}
+
+static void free_env(job_desc_msg_t *d)
+{
+	for (uint32_t i = 0; d->environment && i < d->env_size; i++)
+		x_free((void **)&d->environment[i]);
+	x_free((void **)&d->environment);
+}
+
+static void free_job(job_desc_msg_t *d)
+{
+	free_env(d);
+	x_free((void **)&d->script);
+	x_free((void **)&d->work_dir);
+	x_free((void **)&d->partition);
+	x_free((void **)&d->features);
+	x_free((void **)&d->admin_comment);
+}
+
+/* The plugin looks at its files once a second: load it anew for each state of them. */
+static void reload(void)
+{
+	p_fini();
+	assert_int_equal(p_init(), SLURM_SUCCESS);
+}
+
+static struct store *writer(void)
+{
+	struct store *s = NULL;
+
+	ok(store_open(db, STORE_WRITE | STORE_WAIT, &s, &err));
+	return s;
+}
+
+static void make_known(const char *key)
+{
+	struct store *s = writer();
+	struct store_program p = {.uid = 1000, .state = PROGRAM_READY, .updated = 1};
+	struct store_estimate e = {"fast", {192, 185, 200, ESTIMATE_BLEND, 1}, "", 1};
+	struct store_partition parts[] = {{"fast", true, 30, 1440}};
+
+	strcpy(p.key, key);
+	ok(store_program_put(s, &p, &err));
+	ok(store_estimate_put(s, key, &e, &err));
+	strcpy(e.candidate, "slow");
+	e.e = (struct estimate){100, 95, 104, ESTIMATE_BLEND, 1};
+	ok(store_estimate_put(s, key, &e, &err));
+	ok(store_partitions_put(s, parts, 1, &err));
+	ok(store_heartbeat_set(s, time(NULL), &err));
+	store_close(s);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/precedent-plugin.XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(db, sizeof(db), "%s/precedent.db", dir);
+	snprintf(conf, sizeof(conf), "%s/precedent.conf", dir);
+	setenv("PRECEDENT_CONF", conf, 1);
+	write_conf("limit");
+	store_close(writer());
+	reload();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char cmd[128];
+
+	(void)state;
+	p_fini();
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	return system(cmd);
+}
+
+static void key_of(const job_desc_msg_t *d, char key[IDENTITY_KEY_LEN + 1])
+{
+	struct job_comment c;
+
+	assert_int_equal(comment_parse(d->admin_comment, &c), 0);
+	memcpy(key, c.key, sizeof(c.key));
+}
+
+/* Submit once as unknown, and teach the store the job. */
+static void learn(char key[IDENTITY_KEY_LEN + 1])
+{
+	job_desc_msg_t d;
+	char *msg = NULL;
+
+	new_job(&d);
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	key_of(&d, key);
+	make_known(key);
+	reload();
+	x_free((void **)&msg);
+	free_job(&d);
+}
+
+static void test_symbols(void **state)
+{
+	(void)state;
+	assert_string_equal((const char *)dlsym(plugin, "plugin_type"), "job_submit/precedent");
+	assert_non_null(dlsym(plugin, "plugin_name"));
+	assert_int_equal(*(const uint32_t *)dlsym(plugin, "plugin_version"), SLURM_VERSION_NUMBER);
+	/* nothing else leaks into slurmctld */
+	assert_null(dlsym(plugin, "store_open"));
+	assert_null(dlsym(plugin, "decide"));
+	assert_null(dlsym(plugin, "err_set"));
+}
+
+static void test_first(void **state)
+{
+	job_desc_msg_t d;
+	char *msg = NULL;
+
+	(void)state;
+	new_job(&d);
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	assert_non_null(strstr(msg, "precedent: first run of this job: it is traced"));
+	assert_int_equal(d.env_size, 3);
+	assert_string_equal(d.environment[1], "PATH=/bin");
+	assert_string_equal(d.environment[2], "PRECEDENT_TRACE=1");
+	assert_null(d.environment[3]);
+	assert_int_equal(d.time_limit, 120);
+	assert_non_null(strstr(d.admin_comment, "precedent:1 act=trace mode=limit key="));
+	x_free((void **)&msg);
+	free_job(&d);
+	/* the second in the hour is not marked */
+	new_job(&d);
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	assert_int_equal(d.env_size, 2);
+	assert_non_null(strstr(d.admin_comment, "act=observe"));
+	x_free((void **)&msg);
+	free_job(&d);
+}
+
+static void test_known(void **state)
+{
+	char key[IDENTITY_KEY_LEN + 1], *msg = NULL;
+	job_desc_msg_t d;
+
+	(void)state;
+	learn(key);
+	new_job(&d);
+	d.admin_comment = x_strdup("by ops");
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	assert_int_equal(d.time_limit, 4);
+	assert_string_equal(d.partition, "fast");
+	assert_non_null(strstr(d.admin_comment, "by ops | precedent:1 act=predict mode=limit"));
+	assert_non_null(strstr(msg, "limit 00:04:00 (you asked 02:00:00)"));
+	assert_int_equal(d.env_size, 2);
+	x_free((void **)&msg);
+	free_job(&d);
+}
+
+static void test_place(void **state)
+{
+	char key[IDENTITY_KEY_LEN + 1], *msg = NULL;
+	job_desc_msg_t d;
+
+	(void)state;
+	learn(key);
+	write_conf("place");
+	reload();
+	new_job(&d);
+	x_free((void **)&d.partition);
+	msg = x_strdup("from another plugin");
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	assert_string_equal(d.partition, "slow");
+	assert_int_equal(d.time_limit, 2);
+	assert_int_equal(strncmp(msg, "from another plugin\nprecedent: 00:01:40 on slow", 47), 0);
+	x_free((void **)&msg);
+	free_job(&d);
+}
+
+/* All that the plugin may write, before and after. */
+static void assert_unchanged(job_desc_msg_t *d, uint32_t uid)
+{
+	job_desc_msg_t before = *d;
+	char **env = d->environment, *msg = NULL;
+
+	assert_int_equal(p_submit(d, uid, &msg), SLURM_SUCCESS);
+	assert_memory_equal(d, &before, sizeof(before));
+	assert_ptr_equal(d->environment, env);
+	assert_null(msg);
+}
+
+static void test_off(void **state)
+{
+	char key[IDENTITY_KEY_LEN + 1];
+	char *off[] = {"_SLURM_SPANK_OPTION_precedent_predict=off"};
+	job_desc_msg_t d;
+
+	(void)state;
+	learn(key);
+	new_job(&d);
+	d.spank_job_env = off;
+	d.spank_job_env_size = 1;
+	assert_unchanged(&d, 1000);
+	free_job(&d);
+}
+
+static void test_inherited_mark(void **state)
+{
+	static const char *const env[] = {"PRECEDENT_TRACE=1", "A=b"};
+	char key[IDENTITY_KEY_LEN + 1], *msg = NULL;
+	job_desc_msg_t d;
+
+	(void)state;
+	learn(key);
+	new_job(&d);
+	free_env(&d);
+	set_env(&d, env, 2);
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	assert_int_equal(d.env_size, 2);
+	assert_string_equal(d.environment[0], "PRECEDENT_TRACE=0");
+	x_free((void **)&msg);
+	free_job(&d);
+	/* an unknown job with a mark gets it once, not twice */
+	new_job(&d);
+	d.min_nodes = 3;
+	free_env(&d);
+	set_env(&d, env, 2);
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	assert_int_equal(d.env_size, 2);
+	assert_string_equal(d.environment[0], "PRECEDENT_TRACE=1");
+	x_free((void **)&msg);
+	free_job(&d);
+}
+
+static void test_probe(void **state)
+{
+	job_desc_msg_t d;
+
+	(void)state;
+	new_job(&d);
+	d.admin_comment = x_strdup("precedent:1 act=probe mode=observe cand=fast");
+	assert_unchanged(&d, 0);
+	free_job(&d);
+}
+
+static void test_interactive(void **state)
+{
+	job_desc_msg_t d;
+	char *msg = NULL;
+
+	(void)state;
+	x_init(&d);
+	d.het_job_offset = NO_VAL;
+	d.user_id = 1000;
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	assert_null(msg);
+	assert_int_equal(d.time_limit, NO_VAL);
+	assert_non_null(strstr(d.admin_comment, "act=observe"));
+	x_free((void **)&d.admin_comment);
+	assert_int_equal(p_submit(NULL, 1000, &msg), SLURM_SUCCESS);
+	/* a descriptor with counts and no arrays, which only a broken client sends */
+	x_init(&d);
+	d.het_job_offset = NO_VAL;
+	d.script = x_strdup(SCRIPT);
+	d.argc = 7;
+	d.env_size = 9;
+	d.spank_job_env_size = 5;
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	assert_null(d.environment);
+	x_free((void **)&d.script);
+	x_free((void **)&d.admin_comment);
+	x_free((void **)&msg);
+}
+
+static void break_missing(void)
+{
+	assert_int_equal(unlink(db), 0);
+}
+
+static void break_junk(void)
+{
+	char wal[128];
+	FILE *f;
+
+	/* As long as the log is there SQLite mends the file from it. */
+	snprintf(wal, sizeof(wal), "%s-wal", db);
+	assert_int_equal(unlink(wal), 0);
+	f = fopen(db, "w");
+	assert_non_null(f);
+	for (int i = 0; i < 1000; i++)
+		fputs("not a database", f);
+	fclose(f);
+}
+
+static void break_directory(void)
+{
+	assert_int_equal(unlink(db), 0);
+	assert_int_equal(mkdir(db, 0755), 0);
+}
+
+static void break_conf(void)
+{
+	FILE *f = fopen(conf, "w");
+
+	assert_non_null(f);
+	fputs("Mode=limit\nNonsense=1\n", f);
+	fclose(f);
+}
+
+static void break_conf_missing(void)
+{
+	assert_int_equal(unlink(conf), 0);
+}
+
+static void test_faults(void **state)
+{
+	static void (*const breaks[])(void) = {break_missing, break_junk, break_directory, break_conf,
+					       break_conf_missing};
+	char key[IDENTITY_KEY_LEN + 1];
+	job_desc_msg_t d;
+
+	for (size_t i = 0; i < sizeof(breaks) / sizeof(breaks[0]); i++) {
+		learn(key);
+		breaks[i]();
+		reload();
+		new_job(&d);
+		assert_unchanged(&d, 1000);
+		free_job(&d);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* Submit until the plugin has looked at its files again: at most two of its seconds. */
+static uint32_t limit_within_check(uint32_t want)
+{
+	time_t end = time(NULL) + 5;
+	uint32_t limit;
+
+	do {
+		job_desc_msg_t d;
+		char *msg = NULL;
+
+		new_job(&d);
+		p_submit(&d, 1000, &msg);
+		limit = d.time_limit;
+		x_free((void **)&msg);
+		free_job(&d);
+		usleep(50000);
+	} while (limit != want && time(NULL) < end);
+	return limit;
+}
+
+static void test_notices(void **state)
+{
+	char key[IDENTITY_KEY_LEN + 1], moved[128];
+
+	(void)state;
+	learn(key);
+	assert_int_equal(limit_within_check(4), 4);
+	write_conf("observe"); /* a changed configuration */
+	assert_int_equal(limit_within_check(120), 120);
+	write_conf("limit");
+	assert_int_equal(limit_within_check(4), 4);
+	break_conf(); /* one with an error: the last sound one stays */
+	assert_int_equal(limit_within_check(120), 4);
+	write_conf("limit");
+	snprintf(moved, sizeof(moved), "%s.old", db);
+	assert_int_equal(rename(db, moved), 0); /* the store is moved away */
+	assert_int_equal(limit_within_check(120), 120);
+	make_known(key); /* and there is a new one */
+	assert_int_equal(limit_within_check(4), 4);
+}
+
+static void test_modify(void **state)
+{
+	job_desc_msg_t d, before;
+	char *msg = NULL;
+
+	(void)state;
+	new_job(&d);
+	before = d;
+	assert_int_equal(p_modify(&d, NULL, 1000, &msg), SLURM_SUCCESS);
+	assert_memory_equal(&d, &before, sizeof(d));
+	assert_null(msg);
+	free_job(&d);
+}
+
+/* build/tests/unit/test_job_submit -> build/job_submit_precedent.so */
+static void *load_plugin(void)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 64);
+
+	if (n < 0)
+		return NULL;
+	path[n] = '\0';
+	for (int i = 0; i < 3; i++) {
+		char *slash = strrchr(path, '/');
+
+		if (!slash)
+			return NULL;
+		*slash = '\0';
+	}
+	strcat(path, "/job_submit_precedent.so");
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static bool load(void)
+{
+	void *slurm = dlopen("libslurm.so", RTLD_NOW | RTLD_GLOBAL);
+
+	if (!slurm)
+		return false;
+	*(void **)&x_strdup = dlsym(slurm, "slurm_xstrdup");
+	*(void **)&x_calloc = dlsym(slurm, "slurm_xcalloc");
+	*(void **)&x_free = dlsym(slurm, "slurm_xfree");
+	*(void **)&x_init = dlsym(slurm, "slurm_init_job_desc_msg");
+	plugin = load_plugin();
+	if (!plugin || !x_strdup || !x_calloc || !x_free || !x_init)
+		return false;
+	*(void **)&p_init = dlsym(plugin, "init");
+	*(void **)&p_fini = dlsym(plugin, "fini");
+	*(void **)&p_submit = dlsym(plugin, "job_submit");
+	*(void **)&p_modify = dlsym(plugin, "job_modify");
+	return p_init && p_fini && p_submit && p_modify;
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_symbols),	T(test_first), T(test_known),	    T(test_place),  T(test_off),
+		T(test_inherited_mark), T(test_probe), T(test_interactive), T(test_faults), T(test_notices),
+		T(test_modify),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	if (!load()) {
+		printf("Bail out! cannot load the plugin: %s\n", dlerror());
+		return 1;
+	}
+	return cmocka_run_group_tests_name("job_submit", tests, NULL, NULL);
+}
