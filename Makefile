@@ -6,6 +6,7 @@
 #   make demo            a real cluster, a real job twice, the prediction beside what happened
 #   make bench           the figures of the documentation
 #   make install DESTDIR= prefix=/usr/local
+#   make fuzz FUZZ_SECONDS=60   coverage-guided fuzzing of the parsers (needs clang)
 #   make clean
 
 VERSION  := 0.1.0
@@ -59,6 +60,7 @@ TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
 
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
+UNIT_HELP := $(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c))
 BENCH_SRC := $(wildcard tests/bench/bench_*.c)
 BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(BENCH_SRC))
 PROG_C    := $(wildcard tests/programs/*.c)
@@ -66,7 +68,6 @@ PROG_F    := $(wildcard tests/programs/*.f90)
 PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
              $(patsubst tests/programs/%.f90,$(B)/tests/programs/%,$(PROG_F))
 
-#   make fuzz FUZZ_SECONDS=60   coverage-guided fuzzing of the parsers (needs clang)
 .PHONY: fuzz all check check-fast check-cluster demo bench install clean bootstrap programs
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -142,9 +143,13 @@ $(B)/libprecedent_skel.a: $(call obj,$(RT_SRC))
 	ar rcs $@ $^
 
 # ---- tests ----
-$(B)/tests/unit/%: tests/unit/%.c $(B)/libprecedent.a
+$(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP))
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(SAN) -o $@ $< $(B)/libprecedent.a -lcmocka $(LIBS_CLI) -lpthread -ldl
+	@rm -f $@
+	ar rcs $@ $^
+$(B)/tests/unit/%: tests/unit/%.c $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(SAN) -o $@ $^ -lcmocka $(LIBS_CLI) -lpthread -ldl
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libprecedent.a
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(SAN) -o $@ $< $(B)/libprecedent.a $(LIBS_CLI) -lpthread -ldl

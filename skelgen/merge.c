@@ -11,6 +11,7 @@
 
 #define BAG_MAX 64
 #define NO_HINT INT64_MIN
+#define PARTNER_DISTANCE 256 /* how far a late partner is looked for */
 
 /* ---- nodes ---- */
 
@@ -106,17 +107,14 @@ static int fill_bag(struct merge_node *n)
 /* Recompute what a loop or root says about its children. */
 static int finish_node(struct merge_node *n)
 {
-	XXH3_state_t s;
-
-	XXH3_INITSTATE(&s);
-	XXH3_64bits_reset_withSeed(&s, n->kind);
-	XXH3_64bits_update(&s, &n->count, sizeof(n->count));
+	n->hash = n->count;
+	n->shape = n->kind;
 	n->bag_weight = 0;
 	for (uint32_t i = 0; i < n->n_child; i++) {
-		XXH3_64bits_update(&s, &n->child[i]->hash, sizeof(n->child[i]->hash));
+		n->hash = XXH3_64bits_withSeed(&n->child[i]->hash, sizeof(n->hash), n->hash + n->kind);
+		n->shape = XXH3_64bits_withSeed(&n->child[i]->shape, sizeof(n->shape), n->shape);
 		n->bag_weight += n->child[i]->weight;
 	}
-	n->hash = XXH3_64bits_digest(&s);
 	n->weight = n->bag_weight * (double)n->max_count;
 	return fill_bag(n);
 }
@@ -179,7 +177,7 @@ static struct merge_node *grow_node(struct grow *g, const struct contract_node *
 		return NULL;
 	n->groups[g->group_index / 64] |= 1ull << (g->group_index % 64);
 	if (c->kind == CONTRACT_LEAF) {
-		n->hash = n->key = g->group->key[c->symbol];
+		n->hash = n->shape = n->key = g->group->key[c->symbol];
 		n->weight = 1;
 		fill_hint(g, g->leaf[g->next_leaf++].variant[0], &n->hint);
 		return n;
@@ -269,6 +267,81 @@ static struct merge_node *merge_step(struct merge *m, struct merge_node *const *
 	}
 }
 
+/* ---- late partners ---- */
+
+static bool disjoint(const struct merge *m, const uint64_t *a, const uint64_t *b)
+{
+	for (uint32_t i = 0; i < m->n_words; i++)
+		if (a[i] & b[i])
+			return false;
+	return true;
+}
+
+/*
+ * Find a later sibling that child i can be merged with. Siblings without a common group may change places, so it is
+ * enough that no chain of nodes with common groups leads from i to it. after[] marks the nodes between that must
+ * stay behind i; reach is scratch for the groups of the chain.
+ */
+static uint32_t find_partner(const struct merge *m, const struct merge_node *p, uint32_t i, uint64_t *reach,
+			     bool *after)
+{
+	uint32_t end = p->n_child - i > PARTNER_DISTANCE ? i + PARTNER_DISTANCE : p->n_child;
+
+	memcpy(reach, p->child[i]->groups, m->n_words * sizeof(*reach));
+	for (uint32_t j = i + 1; j < end; j++) {
+		after[j - i] = !disjoint(m, reach, p->child[j]->groups);
+		if (!after[j - i]) {
+			if (merge_alike(p->child[i], p->child[j]))
+				return j;
+			continue;
+		}
+		for (uint32_t k = 0; k < m->n_words; k++)
+			reach[k] |= p->child[j]->groups[k];
+		if (!memcmp(reach, p->groups, m->n_words * sizeof(*reach)))
+			break;
+	}
+	return 0;
+}
+
+/* Merge children i and j: what must follow i goes behind the pair, the rest in front of it. */
+static int merge_partners(struct merge *m, struct merge_node *p, uint32_t i, uint32_t j, const bool *after)
+{
+	struct merge_node *behind[PARTNER_DISTANCE], *both = merge_pair(m, p->child[i], p->child[j]);
+	uint32_t at = i, n = 0;
+
+	if (!both)
+		return -1;
+	for (uint32_t k = i + 1; k < j; k++) {
+		if (after[k - i])
+			behind[n++] = p->child[k];
+		else
+			p->child[at++] = p->child[k];
+	}
+	p->child[at++] = both;
+	for (uint32_t k = 0; k < n; k++)
+		p->child[at++] = behind[k];
+	memmove(p->child + at, p->child + j + 1, (p->n_child - j - 1) * sizeof(struct merge_node *));
+	p->n_child--;
+	return 0;
+}
+
+/* An alignment keeps the order of both sides and may leave alike nodes of different groups apart. */
+static int join_partners(struct merge *m, struct merge_node *p)
+{
+	uint64_t *reach = malloc(m->n_words * sizeof(*reach));
+	bool after[PARTNER_DISTANCE];
+	int rv = reach ? 0 : -1;
+
+	for (uint32_t i = 0; rv == 0 && i < p->n_child; i++) {
+		uint32_t j;
+
+		while (rv == 0 && (j = find_partner(m, p, i, reach, after)))
+			rv = merge_partners(m, p, i, j, after);
+	}
+	free(reach);
+	return rv;
+}
+
 /* Children of b into a. */
 static int merge_children(struct merge *m, struct merge_node *a, struct merge_node *b)
 {
@@ -290,6 +363,8 @@ static int merge_children(struct merge *m, struct merge_node *a, struct merge_no
 	a->child = child;
 	a->n_child = steps.n;
 	child = NULL;
+	if (join_partners(m, a) < 0)
+		goto out;
 	rv = finish_node(a);
 out:
 	free(child);

@@ -22,7 +22,7 @@ struct merge_bag_item {
 
 struct merge_node {
 	uint8_t kind;         /* enum skel_kind: SKEL_SEQ only at the root */
-	uint64_t hash;        /* of the structure, counts included */
+	uint64_t hash, shape; /* of the structure, with and without the counts of loops */
 	double weight;        /* events of one execution */
 	uint64_t *groups;     /* bit set */
 	/* leaf */
@@ -81,6 +81,8 @@ struct merge_steps {
 /* Steps that go through a and b in order. -1 without memory. */
 int merge_align(struct merge_node *const *a, uint32_t n, struct merge_node *const *b, uint32_t m,
 		struct merge_steps *out);
+/* The same call, or loops of equal count with bodies that have half in common? */
+bool merge_alike(const struct merge_node *a, const struct merge_node *b);
 /* Loops of which one, `many`, iterates k times as often as the other and has the body of a child loop of k
  * iterations there: k, or 0. */
 uint64_t merge_factor(const struct merge_node *many, const struct merge_node *few);

@@ -112,6 +112,19 @@ static double pair_score(const struct merge_node *a, const struct merge_node *b)
 	return a->kind == SKEL_LEAF ? leaf_score(a, b) : loop_score(a, b);
 }
 
+bool merge_alike(const struct merge_node *a, const struct merge_node *b)
+{
+	double lesser;
+
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == SKEL_LEAF)
+		return a->key == b->key;
+	lesser = a->bag_weight < b->bag_weight ? a->bag_weight : b->bag_weight;
+	return a->hash == b->hash ||
+	       (a->count && a->count == b->count && bag_common(a, b) >= SIMILAR_LESSER * lesser);
+}
+
 /* Nodes that may be matched without looking further. */
 static bool surely_same(const struct merge_node *a, const struct merge_node *b)
 {
@@ -120,16 +133,20 @@ static bool surely_same(const struct merge_node *a, const struct merge_node *b)
 	return a->kind != SKEL_LEAF || !memcmp(&a->hint, &b->hint, sizeof(a->hint));
 }
 
-/* Weight of loop against the sequence that ends before s[end]: one iteration of it. */
+/* Weight of a loop against the sequence that ends before s[end]: one iteration of it. */
 static double wrap_score(const struct merge_node *loop, struct merge_node *const *s, uint32_t end)
 {
 	double w = 0;
 
-	if (loop->kind != SKEL_LOOP || loop->n_child > end ||
-	    !same_sequence(loop->child, s + end - loop->n_child, loop->n_child))
+	if (loop->kind != SKEL_LOOP || loop->n_child > end)
 		return 0;
-	for (uint32_t i = 0; i < loop->n_child; i++)
-		w += loop->child[i]->weight;
+	for (uint32_t i = 0; i < loop->n_child; i++) {
+		const struct merge_node *a = loop->child[i], *b = s[end - loop->n_child + i];
+
+		if (a->shape != b->shape)
+			return 0;
+		w += a->weight < b->weight ? a->weight : b->weight;
+	}
 	return EVENT_WEIGHT * w;
 }
 

@@ -156,6 +156,13 @@ static bool fit_grid_distance(const struct rank_points *p, uint8_t basis, uint8_
 	return false;
 }
 
+/* Of the shifts that are equal modulo n, the one of least magnitude: (r - 1) mod P rather than (r + P - 1) mod P. */
+static int64_t least_shift(int64_t d, int64_t n)
+{
+	d = floor_mod(d, n);
+	return d > n / 2 ? d - n : d;
+}
+
 /* The first point that has a neighbour, or n. A bounded grid also needs a point without one: else it is an offset. */
 static uint32_t first_neighbour(const struct rank_points *p, uint8_t form)
 {
@@ -188,8 +195,9 @@ static bool fit_grid(const struct rank_points *p, uint8_t basis, uint8_t form, s
 			if (fit_grid_distance(p, basis, form, columns, v - r, out))
 				return true;
 		} else {
-			struct rank_fn f = {.form = RF_TORUS, .a = columns, .b = v % columns - r % columns,
-					    .c = v / columns - r / columns};
+			struct rank_fn f = {.form = RF_TORUS, .a = columns,
+					    .b = least_shift(v % columns - r % columns, columns),
+					    .c = least_shift(v / columns - r / columns, n / columns)};
 
 			if (try_form(f, basis, p, out))
 				return true;
@@ -233,6 +241,9 @@ static bool fit_digits(const struct rank_points *p, uint8_t basis, struct rank_f
 
 	if (p->n < 4)
 		return false;
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->value[i] < 0) /* a special value has no digits */
+			return false;
 	for (int64_t a = next_columns(1, n); a < n; a = next_columns(a, n)) {
 		struct rank_fn f = {.form = RF_DIGITS, .a = a};
 
@@ -251,9 +262,7 @@ int rank_fn_fit_form(const struct rank_points *p, uint8_t basis, struct rank_fn 
 	if (!__builtin_sub_overflow(v, r, &d)) {
 		if (try_form((struct rank_fn){.form = RF_OFFSET, .a = d}, basis, p, out))
 			return 0;
-		/* The shift of least magnitude: (r - 1) mod P rather than (r + P - 1) mod P. */
-		d = floor_mod(d, n);
-		if (try_form((struct rank_fn){.form = RF_MODULO, .a = d > n / 2 ? d - n : d}, basis, p, out))
+		if (try_form((struct rank_fn){.form = RF_MODULO, .a = least_shift(d, n)}, basis, p, out))
 			return 0;
 	}
 	if (v >= 0 && try_form((struct rank_fn){.form = RF_XOR, .a = v ^ r}, basis, p, out))
@@ -302,10 +311,30 @@ static void format_table(const struct rank_fn *f, uint32_t n, char *buf, size_t 
 		snprintf(buf + len, size - len, "%s}", n > 6 ? ",..." : "");
 }
 
+/* One term of a sum, with its sign unless it is the first; nothing for 0. */
+static size_t format_term(char *buf, size_t size, size_t len, int64_t factor, const char *r, char op, int64_t a)
+{
+	if (!factor || len >= size)
+		return len;
+	if (factor == 1)
+		return len + (size_t)snprintf(buf + len, size - len, "%s%s%c%lld", len ? "+" : "", r, op, (long long)a);
+	return len + (size_t)snprintf(buf + len, size - len, len ? "%+lld*(%s%c%lld)" : "%lld*(%s%c%lld)",
+				      (long long)factor, r, op, (long long)a);
+}
+
+static void format_digits(const struct rank_fn *f, const char *r, char *buf, size_t size)
+{
+	size_t len = format_term(buf, size, 0, f->b, r, '/', f->a);
+
+	len = format_term(buf, size, len, f->c, r, '%', f->a);
+	if (f->d && len < size)
+		snprintf(buf + len, size - len, "%+lld", (long long)f->d);
+}
+
 const char *rank_fn_format(const struct rank_fn *f, uint32_t n_table, char *buf, size_t size)
 {
 	const char *r = f->basis == RB_COMM ? "r_comm" : "r", *p = f->basis == RB_COMM ? "P_comm" : "P";
-	char s[32], s2[32];
+	char s[32];
 
 	switch (f->form) {
 	case RF_CONST:
@@ -329,9 +358,7 @@ const char *rank_fn_format(const struct rank_fn *f, uint32_t n_table, char *buf,
 			 (long long)f->a, (long long)f->b, (long long)f->c);
 		break;
 	case RF_DIGITS:
-		snprintf(buf, size, "%lld*(%s/%lld)%s*(%s%%%lld)%s", (long long)f->b, r, (long long)f->a,
-			 f->c ? signed_text(s, sizeof(s), f->c) : "+0", r, (long long)f->a,
-			 signed_text(s2, sizeof(s2), f->d));
+		format_digits(f, r, buf, size);
 		break;
 	case RF_TABLE:
 		format_table(f, n_table, buf, size);

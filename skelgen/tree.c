@@ -12,7 +12,7 @@
 #include "trace/functions.h"
 
 /* A description this close to one mention of each call per kind of rank is not worth a search for a better one. */
-#define GOOD_ENOUGH_PERCENT 110
+#define GOOD_ENOUGH_PERCENT 150
 #define REFINE_MAX 3
 
 /* ---- evaluation ---- */

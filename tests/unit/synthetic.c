@@ -160,6 +160,13 @@ static int64_t scalar(uint8_t kind, const struct syn_args *a)
 	}
 }
 
+/* Sources and tags of completed requests, none of which had a wildcard. */
+#define MAX_REQS 16
+static const int64_t no_wildcard[MAX_REQS] = {
+	[0 ... MAX_REQS - 1] = TRACE_NULL,
+};
+static const int64_t first_request[1] = {0};
+
 static uint32_t array(uint8_t kind, const struct syn_args *a, const int64_t **val)
 {
 	switch (kind) {
@@ -167,6 +174,8 @@ static uint32_t array(uint8_t kind, const struct syn_args *a, const int64_t **va
 	case TK_REQS:
 	case TK_DONE: *val = a->reqs; return a->n_reqs;
 	case TK_INTS: *val = a->ints; return a->n_ints;
+	case TK_ASRCS:
+	case TK_ATAGS: *val = no_wildcard; return a->n_reqs;
 	default: *val = NULL; return 0;
 	}
 }
@@ -389,7 +398,7 @@ struct syn *syn_cg(uint32_t columns, uint32_t rows, uint32_t iterations)
 			for (uint32_t m = 1; m < columns; m *= 2) {
 				syn_call(s, r, "MPI_Irecv", 20, SYN(.comm = comm, .src = me ^ m, .tag = 1, .count = 70));
 				syn_call(s, r, "MPI_Send", 21, SYN(.comm = comm, .dst = me ^ m, .tag = 1, .count = 70));
-				syn_call(s, r, "MPI_Wait", 22, SYN(.req = 0));
+				syn_call(s, r, "MPI_Wait", 22, SYN(.reqs = first_request, .n_reqs = 1));
 			}
 			if (columns == rows)
 				syn_call(s, r, "MPI_Send", 25, SYN(.dst = r % columns * columns + r / columns));
@@ -480,7 +489,7 @@ struct syn *syn_reneighbour(uint32_t n_ranks, uint32_t iterations, uint32_t ever
 
 				syn_call(s, r, "MPI_Irecv", 20, SYN(.src = q, .count = 4000));
 				syn_call(s, r, "MPI_Send", 21, SYN(.dst = p, .count = count));
-				syn_call(s, r, "MPI_Wait", 22, SYN(.req = 0));
+				syn_call(s, r, "MPI_Wait", 22, SYN(.reqs = first_request, .n_reqs = 1));
 			}
 			if (i % 50 == 49)
 				syn_call(s, r, "MPI_Allreduce", 23, SYN(.count = 6));
