@@ -28,6 +28,8 @@ endif
 CC       ?= gcc
 MPICC    ?= mpicc
 MPIFC    ?= mpifort
+# make V=1 shows the commands.
+Q         = $(if $(V),,@printf '  %s\n' '$@';)
 WARN     := -Wall -Wextra -Wformat=2
 HARDEN   := -fstack-protector-strong -D_FORTIFY_SOURCE=2
 CFLAGS   ?= -O2 -g
@@ -78,94 +80,94 @@ programs: $(PROG_BIN)
 # ---- generated from the tracing rules ----
 $(B)/gen/.stamp: conf/trace.rules spank/tracer/generate
 	@mkdir -p $(B)/gen/trace $(B)/gen/tracer
-	perl spank/tracer/generate --rules conf/trace.rules --out $(B)/gen
+	$(Q)perl spank/tracer/generate --rules conf/trace.rules --out $(B)/gen
 	@touch $@
 $(GEN) $(TGEN): $(B)/gen/.stamp ;
 
 $(B)/obj/gen/%.o: $(B)/gen/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(SAN) -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(SAN) -c -o $@ $<
 
 $(B)/obj/%.o: %.c | $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(SAN) -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(SAN) -c -o $@ $<
 
 $(B)/libprecedent.a: $(LIB_OBJ)
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 
 # ---- what is installed ----
 $(B)/precedent: $(call obj,$(CLI_SRC)) $(B)/libprecedent.a
-	$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_CLI)
+	$(Q)$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_CLI)
 
 $(B)/precedentd: $(call obj,$(DAEMON_SRC)) $(B)/libprecedent.a
-	$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_STORE) $(LIBS_SLURM) $(LIBS_COMMON) -ljansson -lmunge
+	$(Q)$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_STORE) $(LIBS_SLURM) $(LIBS_COMMON) -ljansson -lmunge
 
 $(B)/job_submit_precedent.so: $(call obj,$(PLUGIN_SRC)) $(B)/libprecedent.a plugin/exports.map
-	$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=plugin/exports.map -o $@ \
+	$(Q)$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=plugin/exports.map -o $@ \
 	  $(call obj,$(PLUGIN_SRC)) $(B)/libprecedent.a $(LIBS_STORE) -lxxhash
 
 $(B)/spank_precedent.so: $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a spank/exports.map
-	$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/exports.map -o $@ \
+	$(Q)$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/exports.map -o $@ \
 	  $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a -lxxhash
 
 # The tracer never depends on libmpi, and carries its own zstd, hidden.
 TRACER_CC := $(CC) $(BASE) -O2 -fno-omit-frame-pointer $(shell $(MPICC) --showme:compile 2>/dev/null)
 $(B)/obj/spank/tracer/%.o: spank/tracer/%.c $(TGEN)
 	@mkdir -p $(@D)
-	$(TRACER_CC) -I$(B)/gen/tracer -c -o $@ $<
+	$(Q)$(TRACER_CC) -I$(B)/gen/tracer -c -o $@ $<
 $(B)/obj/gen/tracer/wrappers.o: $(B)/gen/tracer/wrappers.c
 	@mkdir -p $(@D)
-	$(TRACER_CC) -Ispank/tracer -c -o $@ $<
+	$(Q)$(TRACER_CC) -Ispank/tracer -c -o $@ $<
 $(B)/obj/gen/tracer/passthrough.o: $(B)/gen/tracer/passthrough.S
 	@mkdir -p $(@D)
-	$(CC) -g -c -o $@ $<
+	$(Q)$(CC) -g -c -o $@ $<
 # Its own copies of what it shares with the rest: never with a sanitizer, which a preloaded library cannot bring.
 $(B)/obj/preload/functions.o: $(B)/gen/trace/functions.c
 	@mkdir -p $(@D)
-	$(TRACER_CC) -c -o $@ $<
+	$(Q)$(TRACER_CC) -c -o $@ $<
 $(B)/obj/preload/%.o: %.c | $(GEN)
 	@mkdir -p $(@D)
-	$(TRACER_CC) -c -o $@ $<
+	$(Q)$(TRACER_CC) -c -o $@ $<
 TRACE_LIB_OBJ = $(addprefix $(B)/obj/preload/,common/buf.o common/errbuf.o trace/fold.o trace/sigtable.o \
                 trace/page.o trace/defs.o trace/writer.o functions.o)
 $(B)/libprecedent_trace.so: $(call obj,$(TRACER_SRC)) $(B)/obj/gen/tracer/wrappers.o \
                             $(B)/obj/gen/tracer/passthrough.o $(TRACE_LIB_OBJ) spank/tracer/exports.map
-	$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/tracer/exports.map -o $@ \
+	$(Q)$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/tracer/exports.map -o $@ \
 	  $(filter %.o,$^) -static-libgcc -l:libzstd.a -ldl -lpthread
 
 # What a skeleton links: plain C for mpicc, no sanitizer, no product library.
 $(B)/obj/skelgen/runtime/%.o: skelgen/runtime/%.c
 	@mkdir -p $(@D)
-	$(MPICC) -std=gnu11 $(WARN) $(CFLAGS) -fPIC -MMD -MP -D_GNU_SOURCE -I. -c -o $@ $<
+	$(Q)$(MPICC) -std=gnu11 $(WARN) $(CFLAGS) -fPIC -MMD -MP -D_GNU_SOURCE -I. -c -o $@ $<
 $(B)/libprecedent_skel.a: $(call obj,$(RT_SRC))
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 
 # ---- tests ----
 $(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP))
 	@mkdir -p $(@D)
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 $(B)/tests/unit/%: tests/unit/%.c $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(SAN) -o $@ $^ -lcmocka $(LIBS_CLI) -lpthread -ldl
+	$(Q)$(CC) $(BASE) $(SAN) -o $@ $^ -lcmocka $(LIBS_CLI) -lpthread -ldl
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libprecedent.a
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(SAN) -o $@ $< $(B)/libprecedent.a $(LIBS_CLI) -lpthread -ldl
+	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/libprecedent.a $(LIBS_CLI) -lpthread -ldl
 $(B)/tests/programs/%: tests/programs/%.c
 	@mkdir -p $(@D)
-	$(MPICC) -std=gnu11 -O2 -g $(WARN) -o $@ $< -lm
+	$(Q)$(MPICC) -std=gnu11 -O2 -g $(WARN) -o $@ $< -lm
 $(B)/tests/programs/%: tests/programs/%.f90
 	@mkdir -p $(@D)/mod-$*
-	$(MPIFC) -O2 -g -J $(@D)/mod-$* -o $@ $<
+	$(Q)$(MPIFC) -O2 -g -J $(@D)/mod-$* -o $@ $<
 
 # Coverage-guided fuzzing of every parser of user data, FUZZ_SECONDS each; a crash ends it with the input's name.
 FUZZ_SECONDS ?= 60
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC) | $(GEN)
 	@mkdir -p $(B)/fuzz/corpus-$*
-	clang -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE -I. -I$(B)/gen \
+	$(Q)clang -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE -I. -I$(B)/gen \
 	  -DPRECEDENT_VERSION='"$(VERSION)"' -Wno-unused-command-line-argument -o $@ $< $(LIB_SRC) $(B)/gen/trace/functions.c \
 	  $(LIBS_CLI)
 fuzz: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
@@ -178,8 +180,6 @@ bootstrap:
 
 TESTS_CLI     := $(sort $(wildcard tests/cli/*.t))
 TESTS_CLUSTER := $(sort $(wildcard tests/cluster/*.t))
-PROVE := prove --failures --comments
-PROVE_C := prove -e ''
 export PRECEDENT_BUILD := $(B)
 
 # The sub-make reads the tree again after bootstrap has installed the compilers.

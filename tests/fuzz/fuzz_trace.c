@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fuzzes what a trace file's pages hold: definitions and folded structure. Checksums would keep a fuzzer out, so
+ * it starts behind them: first byte 0 definitions, 1 structure, else the page header.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/defs.h"
+#include "trace/fold.h"
+#include "trace/page.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void definitions(struct rdbuf *in)
+{
+	struct trace_defs d;
+	struct errbuf err;
+
+	if (trace_defs_decode(in, 64, &d, &err) < 0)
+		return;
+	for (uint32_t s = 0; s < d.sigs.n; s++) {
+		struct sig_walk w;
+
+		for (sig_walk_begin(&w, &d, s); sig_walk_next(&w);)
+			for (uint32_t i = 0; i < w.n; i++)
+				__asm__ volatile("" : : "r"(w.val[i]));
+	}
+	trace_defs_free(&d);
+}
+
+static void structure(struct rdbuf *in)
+{
+	struct folded f;
+	struct folded_iter it;
+	struct errbuf err;
+	uint32_t sym;
+
+	if (folded_decode(in, 100, &f, &err) < 0)
+		return;
+	folded_begin(&it, &f);
+	for (int i = 0; i < 10000 && folded_next(&it, &sym); i++)
+		if (sym >= 100)
+			__builtin_trap();
+	folded_free(&f);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct rdbuf in = {.data = data + 1, .len = size ? size - 1 : 0};
+	struct trace_page p;
+
+	if (!size)
+		return 0;
+	if (data[0] == 0)
+		definitions(&in);
+	else if (data[0] == 1)
+		structure(&in);
+	else if (size > TRACE_PAGE_HEADER)
+		trace_page_header(data + 1, &p);
+	return 0;
+}
