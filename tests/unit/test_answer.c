@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Answers to queries: who sees and changes what, requests that make no sense, and what slurm.conf says of the site. */
+#include <ftw.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/duration.h"
+#include "predictor/answer.h"
+#include "predictor/site.h"
+
+#define KEY_A "0123456789abcdef0123456789abcdef"
+#define KEY_B "1123456789abcdef0123456789abcdef"
+#define NOW   1700000000
+
+static char dir[64], file[128];
+static struct store *store;
+static struct precedent_conf conf;
+
+static void run_put(uint32_t job, uint32_t uid, const char *key, double pred_s, double elapsed_s)
+{
+	struct store_run r = {.jobid = job, .submit_time = NOW + job, .uid = uid, .act = ACT_PREDICT, .mode = MODE_LIMIT,
+			      .pred_s = pred_s, .lo_s = pred_s * 0.9, .hi_s = pred_s * 1.1, .user_limit_min = 60,
+			      .limit_min = 10, .start_time = NOW, .end_time = NOW + 1, .elapsed_s = elapsed_s,
+			      .extensions = elapsed_s > 600};
+	struct errbuf e;
+
+	strcpy(r.key, key);
+	strcpy(r.family, KEY_A);
+	strcpy(r.name, "app\xff");
+	strcpy(r.partition, "fast");
+	strcpy(r.candidate, "fast");
+	strcpy(r.pred_candidate, "fast");
+	strcpy(r.end_state, "COMPLETED");
+	if (store_run_put(store, &r, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+static void program_put(const char *key, uint32_t uid, enum program_state state)
+{
+	struct store_program p = {.uid = uid, .state = state, .source_job = 1, .source_elapsed_s = 100, .created = NOW,
+				  .updated = NOW};
+	struct store_estimate est = {.e = {100, 90, 110, ESTIMATE_SOURCE, 0}, .updated = NOW};
+	struct errbuf e;
+
+	strcpy(p.key, key);
+	strcpy(p.family, KEY_A);
+	strcpy(p.name, "app");
+	strcpy(p.source_candidate, "fast");
+	strcpy(est.candidate, "fast");
+	assert_int_equal(store_program_put(store, &p, &e), 0);
+	assert_int_equal(store_estimate_put(store, key, &est, &e), 0);
+}
+
+static int setup(void **state)
+{
+	struct errbuf e;
+
+	(void)state;
+	strcpy(dir, "/tmp/precedent-answer-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/precedent.db", dir);
+	if (store_open(file, STORE_WRITE | STORE_WAIT, &store, &e) < 0)
+		fail_msg("%s", e.text);
+	conf.spool_dir = dir;
+	conf.margin = 0.15;
+	program_put(KEY_A, 1000, PROGRAM_READY);
+	program_put(KEY_B, 2000, PROGRAM_READY);
+	run_put(1, 1000, KEY_A, 100, 100);
+	run_put(2, 1000, KEY_A, 100, 125);
+	run_put(3, 1000, KEY_A, 100, 80);
+	run_put(9, 2000, KEY_B, 100, 1000);
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	store_close(store);
+	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static json_t *ask(uint32_t uid, bool admin, const char *request)
+{
+	struct answer_env env = {store, &conf, uid, admin, NOW + 100};
+	char *text = answer_make(&env, request, strlen(request));
+	json_t *reply;
+
+	assert_non_null(text);
+	reply = json_loads(text, 0, NULL);
+	assert_true(json_is_object(reply));
+	free(text);
+	return reply;
+}
+
+static void assert_error(uint32_t uid, bool admin, const char *request, const char *says)
+{
+	json_t *reply = ask(uid, admin, request);
+	const char *error = json_string_value(json_object_get(reply, "error"));
+
+	if (!error || !strstr(error, says))
+		fail_msg("%s: %s", request, error ? error : "no error");
+	json_decref(reply);
+}
+
+static size_t jobs_seen(uint32_t uid, bool admin, const char *request)
+{
+	json_t *reply = ask(uid, admin, request);
+	size_t n = json_array_size(json_object_get(reply, "jobs"));
+
+	json_decref(reply);
+	return n;
+}
+
+static void test_nonsense(void **state)
+{
+	static const char *const requests[] = {
+		"", "{", "[]", "null", "\"jobs\"", "{}", "{\"precedent\": 2, \"verb\": \"jobs\"}",
+		"{\"precedent\": 1}", "{\"precedent\": 1, \"verb\": 7}", "{\"precedent\": 1, \"verb\": \"drop\"}",
+		"{\"precedent\": 1, \"verb\": \"show\"}", "{\"precedent\": 1, \"verb\": \"show\", \"job\": -1}",
+		"{\"precedent\": 1, \"verb\": \"show\", \"job\": \"1\"}",
+		"{\"precedent\": 1, \"verb\": \"show\", \"job\": 4294967296}",
+		"{\"precedent\": 1, \"verb\": \"jobs\", \"verb\": \"show\"}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+		assert_error(0, true, requests[i], "");
+}
+
+static void test_jobs_are_ones_own(void **state)
+{
+	(void)state;
+	assert_int_equal(jobs_seen(1000, false, "{\"precedent\": 1, \"verb\": \"jobs\"}"), 3);
+	assert_int_equal(jobs_seen(1000, false, "{\"precedent\": 1, \"verb\": \"jobs\", \"max\": 2}"), 2);
+	assert_int_equal(jobs_seen(1000, false, "{\"precedent\": 1, \"verb\": \"jobs\", \"all\": true}"), 3);
+	assert_int_equal(jobs_seen(3000, false, "{\"precedent\": 1, \"verb\": \"jobs\", \"all\": true}"), 0);
+	assert_int_equal(jobs_seen(0, true, "{\"precedent\": 1, \"verb\": \"jobs\", \"all\": true}"), 4);
+}
+
+static void test_others_jobs_do_not_exist(void **state)
+{
+	static const char *const verbs[] = {"show", "retrace", "forget"};
+	struct store_program p;
+	struct errbuf e;
+	char request[128];
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(request, sizeof(request), "{\"precedent\": 1, \"verb\": \"%s\", \"job\": 9}", verbs[i]);
+		assert_error(1000, false, request, "not yours");
+	}
+	assert_int_equal(store_program_get(store, KEY_B, &p, &e), 1);
+	assert_int_equal(p.state, PROGRAM_READY);
+}
+
+static void test_show(void **state)
+{
+	json_t *reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}"), *job;
+
+	(void)state;
+	job = json_object_get(reply, "job");
+	assert_int_equal(json_integer_value(json_object_get(job, "job")), 1);
+	assert_string_equal(json_string_value(json_object_get(job, "name")), "app?"); /* not UTF-8 in the store */
+	assert_int_equal(json_array_size(json_object_get(reply, "estimates")), 1);
+	assert_int_equal(json_array_size(json_object_get(reply, "history")), 3);
+	assert_string_equal(json_string_value(json_object_get(json_object_get(reply, "program"), "state")), "ready");
+	json_decref(reply);
+}
+
+static double number(const json_t *o, const char *name)
+{
+	return json_number_value(json_object_get(o, name));
+}
+
+static void test_accuracy(void **state)
+{
+	json_t *reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"accuracy\"}");
+	const json_t *row = json_array_get(json_object_get(reply, "candidates"), 0);
+
+	(void)state;
+	assert_int_equal(json_array_size(json_object_get(reply, "candidates")), 1);
+	assert_true(number(row, "n") == 3);
+	assert_true(number(row, "median_error") == 0.2); /* 0, -0.2, +0.25 */
+	assert_true(number(row, "worst_error") == 0.25);
+	assert_true(number(row, "under") == 1);
+	assert_true(number(row, "inside") == 1);
+	assert_true(number(row, "extended") == 0);
+	assert_true(number(row, "used_of_requested") > 0.028 && number(row, "used_of_requested") < 0.029);
+	assert_true(number(row, "used_of_limit") > 0.169 && number(row, "used_of_limit") < 0.170);
+	json_decref(reply);
+	reply = ask(0, true, "{\"precedent\": 1, \"verb\": \"accuracy\"}");
+	row = json_array_get(json_object_get(reply, "candidates"), 0);
+	assert_true(number(row, "n") == 4);
+	assert_true(number(row, "extended") == 1);
+	json_decref(reply);
+	reply = ask(3000, false, "{\"precedent\": 1, \"verb\": \"accuracy\"}");
+	assert_int_equal(json_array_size(json_object_get(reply, "candidates")), 0);
+	json_decref(reply);
+}
+
+static void test_retrace(void **state)
+{
+	struct store_lookup l;
+	struct errbuf e;
+
+	(void)state;
+	json_decref(ask(1000, false, "{\"precedent\": 1, \"verb\": \"retrace\", \"job\": 1}"));
+	assert_int_equal(store_lookup(store, KEY_A, &l, &e), 1);
+	assert_int_equal(l.program.state, PROGRAM_NEW);
+	assert_true(l.program.retrace_at == NOW + 100);
+	assert_int_equal(l.n_estimates, 0);
+	program_put(KEY_A, 1000, PROGRAM_BUILDING);
+	assert_error(1000, false, "{\"precedent\": 1, \"verb\": \"retrace\", \"job\": 1}", "being probed");
+}
+
+static void test_forget(void **state)
+{
+	struct store_program p;
+	struct errbuf e;
+
+	(void)state;
+	json_decref(ask(1000, false, "{\"precedent\": 1, \"verb\": \"forget\", \"job\": 1}"));
+	assert_int_equal(store_program_get(store, KEY_A, &p, &e), 0);
+	assert_int_equal(jobs_seen(1000, false, "{\"precedent\": 1, \"verb\": \"jobs\"}"), 0);
+	assert_int_equal(store_program_get(store, KEY_B, &p, &e), 1);
+	assert_error(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}", "not known");
+	json_decref(ask(0, true, "{\"precedent\": 1, \"verb\": \"forget\", \"job\": 9}"));
+	assert_int_equal(store_program_get(store, KEY_B, &p, &e), 0);
+}
+
+static void test_busy_lists(void **state)
+{
+	struct store_pair *list;
+	struct store_probe probe = {.state = PROBE_SUBMITTED};
+	struct errbuf e;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(store_busy_programs(store, &list, &n, &e), 0);
+	assert_int_equal(n, 0);
+	free(list);
+	program_put(KEY_A, 1000, PROGRAM_BUILDING);
+	assert_int_equal(store_busy_programs(store, &list, &n, &e), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(list[0].key, KEY_A);
+	free(list);
+	strcpy(probe.key, KEY_A);
+	strcpy(probe.candidate, "fast");
+	assert_int_equal(store_probe_put(store, &probe, &e), 0);
+	strcpy(probe.candidate, "slow");
+	probe.state = PROBE_DONE;
+	assert_int_equal(store_probe_put(store, &probe, &e), 0);
+	assert_int_equal(store_busy_probes(store, &list, &n, &e), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(list[0].candidate, "fast");
+	free(list);
+}
+
+static void test_site(void **state)
+{
+	struct site site;
+	char path[128];
+	FILE *f;
+
+	(void)state;
+	site_load_file(NULL, &site);
+	assert_string_equal(site.slurm_user, "slurm");
+	snprintf(path, sizeof(path), "%s/slurm.conf", dir);
+	site_load_file(path, &site); /* missing */
+	assert_string_equal(site.slurm_user, "slurm");
+	f = fopen(path, "w");
+	fputs("# SlurmUser=nobody\n  slurmuser = daemon # the account\nAuthInfo=ttl=10,socket=/run/x/munge,cred_expire=1\n"
+	      "SlurmUserX=root\n", f);
+	fclose(f);
+	site_load_file(path, &site);
+	assert_string_equal(site.slurm_user, "daemon");
+	assert_int_equal(site.slurm_uid, 1);
+	assert_string_equal(site.munge_socket, "/run/x/munge");
+	f = fopen(path, "w");
+	fputs("SlurmUser=no-such-account(12)\n", f);
+	fclose(f);
+	site_load_file(path, &site);
+	assert_true(site.slurm_uid == (uid_t)-1);
+	assert_string_equal(site.munge_socket, "");
+	unlink(path);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_nonsense),      T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist),
+		T(test_show),	       T(test_accuracy),	  T(test_retrace),
+		T(test_forget),	       T(test_busy_lists),	  T(test_site),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
