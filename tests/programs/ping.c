@@ -3,13 +3,15 @@
  * ping: what a link and a core are worth between the first two ranks.
  *
  * Rank 0 prints one line per figure: the hosts, the latency of an 8-byte message one way, the
- * bandwidth of a 1 MiB message, and how fast each rank computes alone (the same loop for a fixed
- * time, so that a CPU quota shows).  Options: ping [SECONDS per figure, default 0.3].
+ * bandwidth of a 1 MiB message, how fast the slower rank computes, and the larger share of a core
+ * that a rank got meanwhile (a CPU quota bounds it, whatever else runs).  Options: ping [SECONDS per figure,
+ * default 0.3].
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { SMALL_BYTES = 8, LARGE_BYTES = 1 << 20, BATCH_SMALL = 64, BATCH_LARGE = 2 };
 
@@ -43,22 +45,31 @@ static double ping_measure(int rank, char *buffer, int bytes, int batch, double 
 	return (MPI_Wtime() - start_s) / (double)messages;
 }
 
-/* Million multiply-adds per second of this rank while every rank computes. */
-static double compute_measure(double budget_s)
+static double cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Mflop/s of this rank while every rank computes, and the share of a core that it got. */
+static double compute_measure(double budget_s, double *share)
 {
 	enum { STEPS = 20000 };
 	volatile double sink = 0.0;
-	double done = 0.0;
-	double start_s = MPI_Wtime();
+	double done = 0.0, start_s = MPI_Wtime(), start_cpu_s = cpu_s(), elapsed_s;
 
-	while (MPI_Wtime() - start_s < budget_s) {
+	do {
 		double x = 1.0;
 		for (int i = 0; i < STEPS; i++)
 			x = x * 0.999999 + 0.5;
 		sink = sink + x;
 		done += STEPS;
-	}
-	return done / (MPI_Wtime() - start_s) / 1e6;
+		elapsed_s = MPI_Wtime() - start_s;
+	} while (elapsed_s < budget_s);
+	*share = (cpu_s() - start_cpu_s) / elapsed_s;
+	return 2.0 * done / elapsed_s / 1e6;
 }
 
 int main(int argc, char **argv)
@@ -87,12 +98,15 @@ int main(int argc, char **argv)
 	double small_s = ping_measure(rank, buffer, SMALL_BYTES, BATCH_SMALL, budget_s);
 	double large_s = ping_measure(rank, buffer, LARGE_BYTES, BATCH_LARGE, budget_s);
 	MPI_Barrier(MPI_COMM_WORLD);
-	double rate = compute_measure(budget_s), slowest = 0.0;
+	double share, largest = 0.0, slowest = 0.0;
+	double rate = compute_measure(budget_s, &share);
 	MPI_Reduce(&rate, &slowest, 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
+	MPI_Reduce(&share, &largest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 
 	if (rank == 0)
-		printf("hosts %s %s\nlatency_us %.2f\nbandwidth_mb_s %.1f\ncompute_mflop_s %.1f\n", host,
-		       peer, small_s * 1e6, LARGE_BYTES / large_s / 1e6, 2.0 * slowest);
+		printf("hosts %s %s\nlatency_us %.2f\nbandwidth_mb_s %.1f\ncompute_mflop_s %.1f\ncpu_share "
+		       "%.2f\n",
+		       host, peer, small_s * 1e6, LARGE_BYTES / large_s / 1e6, slowest, largest);
 	free(buffer);
 	MPI_Finalize();
 	return 0;
