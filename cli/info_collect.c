@@ -72,7 +72,8 @@ static int add_symbols(struct info *o, uint32_t rank, const struct trace_defs *d
 		o->cls[cls].seconds += sum[s].seconds;
 		o->fn[sig->fn].calls += sum[s].calls;
 		o->fn[sig->fn].seconds += sum[s].seconds;
-		if (cls == TC_SEND || cls == TC_ISEND || cls == TC_SENDRECV)
+		if ((cls == TC_SEND || cls == TC_ISEND || cls == TC_SENDRECV) &&
+		    sig_scalar(d, s, TK_DST, TRACE_PROC_NULL) != TRACE_PROC_NULL)
 			add_message(o, info_sent_bytes(d, s), sum[s].calls);
 		if (add_site(o, rank, d, sig, sum[s]) < 0)
 			return -1;

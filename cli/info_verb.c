@@ -267,7 +267,7 @@ static int print_text(const struct trace *t, const struct info *o, const char *p
 	printf("\n  %-22s %14s %12s  %7s\n", "sum over ranks", "calls", "time", "share");
 	print_share("compute", 0, o->compute, total);
 	for (int i = 0; i < TC_N; i++)
-		if (o->cls[i].calls)
+		if (o->cls[i].calls && i != TC_INIT && i != TC_FINALIZE)
 			print_share(class_name[i], o->cls[i].calls, o->cls[i].seconds, total);
 	if (o->polls)
 		printf("  %-22s %14s\n", "unsuccessful tests", cli_thousands(name, sizeof(name), o->polls));
@@ -275,7 +275,7 @@ static int print_text(const struct trace *t, const struct info *o, const char *p
 	print_messages(o);
 	printf("\n  %-22s %14s %12s  %5s    call site\n", "function", "calls", "time", "share");
 	for (uint32_t i = 0; i < o->n_site && i < TOP_SITES; i++) {
-		const struct info_site *s = &o->site[i];
+		const struct info_site *s = &o->site[i]; /* the longest first */
 		const struct trace_defs *d = &trace_get_rank(t, s->rank)->defs;
 		char n[32], w[32];
 

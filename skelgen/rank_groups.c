@@ -9,7 +9,6 @@
 #include "skelgen/leaf_runs.h"
 #include "skelgen/rank_groups.h"
 
-#define NODE_COST 4
 #define FOLDED_NODES_MAX (1u << 22)
 
 /* An alternating call: few variants that change places often. */
@@ -227,7 +226,7 @@ static int add_group(struct build *b, uint32_t rank, const struct shape_map *m, 
 	*index = g->n_group++;
 	number = leaf_numbers(&p->tree, &p->n_leaf);
 	free(number);
-	g->cost += (uint64_t)NODE_COST * p->tree.n_node;
+	g->cost += (uint64_t)RANK_GROUPS_NODE_COST * p->tree.n_node;
 	return number ? 0 : err_set(b->err, "no memory");
 }
 

@@ -345,7 +345,7 @@ static int try_refined(const struct trace *t, enum skel_alphabet alphabet, struc
 	return rv;
 }
 
-/* Four for each call that each group makes: what a description costs at least. */
+/* A node for each call that each group makes: what a description costs at least. */
 static int least_cost(const struct rank_groups *g, uint64_t *cost)
 {
 	*cost = 0;
@@ -357,7 +357,7 @@ static int least_cost(const struct rank_groups *g, uint64_t *cost)
 				key_set_free(&keys);
 				return -1;
 			}
-		*cost += 4ull * keys.n;
+		*cost += (uint64_t)RANK_GROUPS_NODE_COST * keys.n;
 		key_set_free(&keys);
 	}
 	return 0;

@@ -368,7 +368,7 @@ static bool values_ok(const struct trace_defs *d, const struct trace_fn_info *fn
 
 static int decode_sigs(struct rdbuf *in, struct trace_defs *d, struct errbuf *err)
 {
-	uint32_t fn[TRACE_FN_N], n_fn;
+	uint32_t fn[TRACE_FN_N], n_fn = 0;
 	uint64_t n;
 	int64_t *val = NULL;
 	int rv = -1;
