@@ -413,37 +413,40 @@ static bool is_test(const struct decide_input *in)
 	return in->submit_line && strstr(in->submit_line, "--test-only");
 }
 
-/* Mark for tracing; an unknown key not when it was marked a moment ago and precedentd has had no time to see it. For a known
- * one precedentd has said when. */
-static void trace(struct deciding *d, bool known)
+/*
+ * Mark for tracing; an unknown key not when it was marked a moment ago and precedentd has had no time to see it. For a known
+ * one precedentd has said when. Not while precedentd is silent: nobody would look at the traces, and the spool would fill.
+ */
+static int trace(struct deciding *d, bool known)
 {
 	const char *key = d->out->id.key;
+	int alive = d->conf->n_candidates ? daemon_alive(d) : 0;
 
 	d->out->act = ACT_OBSERVE;
-	if (!d->conf->n_candidates)
-		return;
+	if (alive <= 0)
+		return alive;
 	if (!known && !is_test(d->in) && d->src->trace_ok && !d->src->trace_ok(d->src->arg, key, d->in->now)) {
 		say(d->out, "precedent: the first run of this job is being traced, no prediction yet" OPT_OUT);
-		return;
+		return 0;
 	}
 	d->out->act = ACT_TRACE;
 	d->out->trace = true;
 	say(d->out,
 	    "precedent: first run of this job: it is traced, predictions from the next submission on" OPT_OUT);
+	return 0;
 }
 
-static void wait_for_estimates(struct deciding *d, const struct store_program *p)
+static int wait_for_estimates(struct deciding *d, const struct store_program *p)
 {
 	bool again = p->retrace_at && d->in->now >= p->retrace_at;
 
 	d->out->act = ACT_OBSERVE;
-	if (again) {
-		trace(d, true);
-		return;
-	}
+	if (again)
+		return trace(d, true);
 	if (p->state == PROGRAM_NEW || p->state == PROGRAM_TRACED || p->state == PROGRAM_BUILDING)
 		say(d->out, "precedent: the first run of this job (%u) is %s, no prediction yet" OPT_OUT, p->source_job,
 		    p->state == PROGRAM_BUILDING ? "being probed" : "being traced");
+	return 0;
 }
 
 static void identify(struct deciding *d)
@@ -474,10 +477,8 @@ static int decide_batch(struct deciding *d, bool named)
 	if (rv < 0)
 		return -1;
 	d->comment.user_limit_min = d->in->time_limit_min;
-	if (rv == 0) {
-		trace(d, false);
-		return 0;
-	}
+	if (rv == 0)
+		return trace(d, false);
 	if (known.program.uid != d->in->uid) {
 		d->out->act = ACT_OBSERVE; /* the key holds the uid: this is damage, not a precedent */
 		return 0;
@@ -485,8 +486,7 @@ static int decide_batch(struct deciding *d, bool named)
 	find_options(d, &known);
 	if (d->n_options)
 		return predict(d, named);
-	wait_for_estimates(d, &known.program);
-	return 0;
+	return wait_for_estimates(d, &known.program);
 }
 
 static bool is_own_probe(const struct decide_input *in)

@@ -297,6 +297,7 @@ static void test_first_run(void **state)
 	assert_int_equal(comment_of(&d).user_limit_min, 120);
 	/* not again before precedentd has seen it; another job is another matter */
 	w.in.now += DECIDE_MEMO_S - 1;
+	w.heartbeat = w.in.now;
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_false(d.trace);
@@ -319,6 +320,13 @@ static void test_first_run_not_marked(void **state)
 	assert_true(run().trace);
 	w.in.submit_line = "sbatch job.sh";
 	assert_true(run().trace); /* the trial did not use the mark up */
+	w.in.uid = 1003;
+	w.heartbeat = NOW - 1000; /* nobody would look at the trace */
+	d = run();
+	assert_false(d.trace);
+	assert_string_equal(d.message, "");
+	w.heartbeat = NOW;
+	assert_true(run().trace);
 	w.conf.n_candidates = 0;  /* nothing to probe on: nothing to trace for */
 	w.in.uid = 1002;
 	d = run();

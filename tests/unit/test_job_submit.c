@@ -129,6 +129,8 @@ static void make_known(const char *key)
 
 static int setup(void **state)
 {
+	struct store *s;
+
 	(void)state;
 	snprintf(dir, sizeof(dir), "/tmp/precedent-plugin.XXXXXX");
 	if (!mkdtemp(dir))
@@ -137,7 +139,9 @@ static int setup(void **state)
 	snprintf(conf, sizeof(conf), "%s/precedent.conf", dir);
 	setenv("PRECEDENT_CONF", conf, 1);
 	write_conf("limit");
-	store_close(writer());
+	s = writer();
+	ok(store_heartbeat_set(s, time(NULL), &err));
+	store_close(s);
 	reload();
 	return 0;
 }
