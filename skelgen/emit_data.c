@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Collects records, then lays them out. Offsets are kept per record and turned into tables at the end, because the
+ * numbers of gaps and varying calls are not known before. */
+#include "skelgen/emit_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define DATA_MAGIC   0x41544144424b5350ull
+#define DATA_VERSION 1
+#define DATA_HEADER  8
+
+struct placed {
+	uint32_t number, rank;
+	uint64_t at; /* in the pool */
+};
+
+struct placed_list {
+	struct placed *p;
+	size_t n, cap;
+};
+
+struct emit_data {
+	uint32_t n_ranks, n_gap, n_vary, n_array;
+	uint64_t *pool;
+	size_t n_pool, cap_pool;
+	struct placed_list gap, vary, array;
+	uint32_t *slot; /* arrays by hash, number + 1 */
+	uint32_t n_slot;
+	bool failed;
+};
+
+struct emit_data *emit_data_create(uint32_t n_ranks)
+{
+	struct emit_data *d = calloc(1, sizeof *d);
+
+	if (d != NULL)
+		d->n_ranks = n_ranks;
+	return d;
+}
+
+void emit_data_destroy(struct emit_data *d)
+{
+	if (d == NULL)
+		return;
+	free(d->pool);
+	free(d->gap.p);
+	free(d->vary.p);
+	free(d->array.p);
+	free(d->slot);
+	free(d);
+}
+
+uint32_t emit_data_new_gap(struct emit_data *d)
+{
+	return d->n_gap++;
+}
+
+uint32_t emit_data_new_vary(struct emit_data *d)
+{
+	return d->n_vary++;
+}
+
+/* Room for n words, or NULL. */
+static uint64_t *pool_take(struct emit_data *d, size_t n)
+{
+	uint64_t *at;
+
+	if (d->failed)
+		return NULL;
+	if (d->n_pool + n > d->cap_pool) {
+		size_t cap = d->cap_pool > 0 ? d->cap_pool : 1024;
+		uint64_t *p;
+
+		while (cap < d->n_pool + n)
+			cap *= 2;
+		p = realloc(d->pool, cap * sizeof *p);
+		if (p == NULL) {
+			d->failed = true;
+			return NULL;
+		}
+		d->pool = p;
+		d->cap_pool = cap;
+	}
+	at = d->pool + d->n_pool;
+	memset(at, 0, n * sizeof *at);
+	d->n_pool += n;
+	return at;
+}
+
+static void placed_add(struct emit_data *d, struct placed_list *l, uint32_t number, uint32_t rank, uint64_t at)
+{
+	if (l->n == l->cap) {
+		size_t cap = l->cap > 0 ? 2 * l->cap : 64;
+		struct placed *p = realloc(l->p, cap * sizeof *p);
+
+		if (p == NULL) {
+			d->failed = true;
+			return;
+		}
+		l->p = p;
+		l->cap = cap;
+	}
+	l->p[l->n++] = (struct placed){number, rank, at};
+}
+
+static size_t array_words(uint32_t n)
+{
+	return 1 + ((size_t)n + 1) / 2;
+}
+
+static int slots_grow(struct emit_data *d)
+{
+	uint32_t n = d->n_slot > 0 ? 2 * d->n_slot : 64;
+	uint32_t *slot = calloc(n, sizeof *slot);
+
+	if (slot == NULL)
+		return -1;
+	for (uint32_t i = 0; i < d->n_array; i++) {
+		const uint64_t *w = d->pool + d->array.p[i].at;
+		uint32_t s = (uint32_t)XXH3_64bits(w, array_words((uint32_t)w[0]) * sizeof *w) & (n - 1);
+
+		while (slot[s] != 0)
+			s = (s + 1) & (n - 1);
+		slot[s] = i + 1;
+	}
+	free(d->slot);
+	d->slot = slot;
+	d->n_slot = n;
+	return 0;
+}
+
+uint32_t emit_data_array(struct emit_data *d, const int64_t *v, uint32_t n)
+{
+	size_t words = array_words(n), at = d->n_pool;
+	uint64_t *w;
+	uint32_t s;
+
+	if (2 * (d->n_array + 1) > d->n_slot && slots_grow(d) != 0)
+		d->failed = true;
+	w = pool_take(d, words);
+	if (w == NULL || d->failed)
+		return 0;
+	w[0] = n;
+	for (uint32_t i = 0; i < n; i++)
+		((int32_t *)(w + 1))[i] = (int32_t)v[i];
+	for (s = (uint32_t)XXH3_64bits(w, words * sizeof *w) & (d->n_slot - 1); d->slot[s] != 0;
+	     s = (s + 1) & (d->n_slot - 1)) {
+		const uint64_t *there = d->pool + d->array.p[d->slot[s] - 1].at;
+
+		if (there[0] == n && memcmp(there, w, words * sizeof *w) == 0) {
+			d->n_pool = at;
+			return d->slot[s] - 1;
+		}
+	}
+	d->slot[s] = d->n_array + 1;
+	placed_add(d, &d->array, d->n_array, 0, at);
+	return d->n_array++;
+}
+
+void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, uint64_t n_occ, const double *ns, uint32_t n)
+{
+	size_t at = d->n_pool;
+	uint64_t *w = pool_take(d, 2 + (size_t)n);
+
+	if (w == NULL)
+		return;
+	w[0] = n_occ;
+	w[1] = n;
+	memcpy(w + 2, ns, n * sizeof *ns);
+	placed_add(d, &d->gap, gap, rank, at);
+}
+
+void emit_data_vary(struct emit_data *d, uint32_t vary, uint32_t rank, const uint64_t *run_end,
+		    const uint32_t *run_row, uint32_t n_run, const int64_t *rows, uint32_t n_row, uint32_t n_col)
+{
+	size_t at = d->n_pool;
+	uint64_t *w = pool_take(d, 3 + 2 * (size_t)n_run + (size_t)n_row * n_col);
+
+	if (w == NULL)
+		return;
+	w[0] = n_run;
+	w[1] = n_col;
+	w[2] = n_row;
+	for (uint32_t i = 0; i < n_run; i++) {
+		w[3 + 2 * (size_t)i] = run_end[i];
+		w[4 + 2 * (size_t)i] = run_row[i];
+	}
+	memcpy(w + 3 + 2 * (size_t)n_run, rows, (size_t)n_row * n_col * sizeof *rows);
+	placed_add(d, &d->vary, vary, rank, at);
+}
+
+uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
+{
+	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary;
+	size_t head = DATA_HEADER + gaps + varies + d->n_array;
+	uint64_t *w = d->failed ? NULL : calloc(head + d->n_pool, sizeof *w);
+
+	if (w == NULL)
+		return NULL;
+	w[0] = DATA_MAGIC;
+	w[1] = DATA_VERSION;
+	w[2] = d->n_ranks;
+	w[3] = d->n_gap;
+	w[4] = d->n_vary;
+	w[5] = d->n_array;
+	w[6] = *n_words = head + d->n_pool;
+	for (size_t i = 0; i < d->gap.n; i++)
+		w[DATA_HEADER + (size_t)d->gap.p[i].rank * d->n_gap + d->gap.p[i].number] = head + d->gap.p[i].at;
+	for (size_t i = 0; i < d->vary.n; i++)
+		w[DATA_HEADER + gaps + (size_t)d->vary.p[i].rank * d->n_vary + d->vary.p[i].number] =
+			head + d->vary.p[i].at;
+	for (size_t i = 0; i < d->array.n; i++)
+		w[DATA_HEADER + gaps + varies + i] = head + d->array.p[i].at;
+	if (d->n_pool > 0)
+		memcpy(w + head, d->pool, d->n_pool * sizeof *w);
+	return w;
+}

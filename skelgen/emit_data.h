@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Builds skel.data, whose layout is described in runtime/data.c. */
+#ifndef PRECEDENT_SKELGEN_EMIT_DATA_H
+#define PRECEDENT_SKELGEN_EMIT_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct emit_data;
+
+struct emit_data *emit_data_create(uint32_t n_ranks);
+void emit_data_destroy(struct emit_data *d);
+
+/* Number of a new gap or varying call. */
+uint32_t emit_data_new_gap(struct emit_data *d);
+uint32_t emit_data_new_vary(struct emit_data *d);
+/* Number of this array; the same for equal ones. */
+uint32_t emit_data_array(struct emit_data *d, const int64_t *v, uint32_t n);
+
+void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, uint64_t n_occ, const double *ns, uint32_t n);
+/* n_run runs (end, row); then n_row rows of n_col values. */
+void emit_data_vary(struct emit_data *d, uint32_t vary, uint32_t rank, const uint64_t *run_end,
+		    const uint32_t *run_row, uint32_t n_run, const int64_t *rows, uint32_t n_row, uint32_t n_col);
+
+/* The finished words, malloced; NULL without memory (also at any time before). */
+uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* report.txt: what the skeleton stands for, what was cut, and what it does not reproduce. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "skelgen/emit_tree.h"
+
+#define MAX_NAMES 64
+
+/* Functions that were only counted, over all ranks. */
+struct passed {
+	const char *name[MAX_NAMES];
+	uint64_t calls[MAX_NAMES];
+	uint32_t n;
+	bool communicates;
+};
+
+/* One-sided communication, files and new processes move data that the skeleton does not. */
+static bool moves_data(const char *name)
+{
+	static const char *const parts[] = {"MPI_Win_", "MPI_Put", "MPI_Get_accumulate", "MPI_Accumulate", "MPI_Rput",
+					    "MPI_Rget", "MPI_Raccumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap",
+					    "MPI_File_", "MPI_Comm_spawn"};
+
+	if (strcmp(name, "MPI_Get") == 0)
+		return true;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (strncmp(name, parts[i], strlen(parts[i])) == 0)
+			return true;
+	return false;
+}
+
+static void passed_collect(const struct emit *e, struct passed *p)
+{
+	memset(p, 0, sizeof *p);
+	for (uint32_t r = 0; r < e->tree->n_ranks; r++) {
+		const struct trace_defs *d = skel_defs(e->tree, r);
+
+		for (uint32_t i = 0; i < d->n_counted; i++) {
+			uint32_t k = 0;
+
+			while (k < p->n && strcmp(p->name[k], d->counted[i].name) != 0)
+				k++;
+			if (k == MAX_NAMES)
+				continue;
+			if (k == p->n)
+				p->name[p->n++] = d->counted[i].name;
+			p->calls[k] += d->counted[i].calls;
+			p->communicates |= moves_data(d->counted[i].name);
+		}
+	}
+}
+
+double emit_confidence(struct emit *e)
+{
+	double all = e->times->node_ns[e->tree->root->id], share = all > 0 ? 1 - e->lost_ns / all : 1;
+	struct passed p;
+
+	passed_collect(e, &p);
+	if (p.communicates)
+		share *= 0.5; /* its time is in the compute blocks, and nobody knows how much it is */
+	if (e->times->events > 0)
+		share *= 1 - 0.5 * (double)e->times->untimed / (double)e->times->events;
+	return share < 0 ? 0 : share;
+}
+
+static void put_cuts(struct emit *e, const struct skel_node *n, struct text *out)
+{
+	const struct skel_cut *c = &e->plan->cut[n->id];
+
+	if (n->kind == SKEL_LEAF)
+		return;
+	if (n->kind == SKEL_LOOP && c->run != c->total)
+		text_put(out, "  loop of %llu iterations: %llu run%s (%.4g %% of the time)\n",
+			 (unsigned long long)c->total, (unsigned long long)c->run,
+			 c->consecutive ? ", the first ones, because each needs the one before" : "",
+			 100 * e->times->node_ns[n->id] / e->times->node_ns[e->tree->root->id]);
+	if (n->kind == SKEL_LOOP && c->refused)
+		text_put(out, "  loop of %llu iterations: whole, because fewer do not match\n",
+			 (unsigned long long)c->total);
+	for (uint32_t i = 0; i < n->n_child; i++)
+		put_cuts(e, n->child[i], out);
+}
+
+static void put_passed(const struct passed *p, struct text *out)
+{
+	if (p->n == 0)
+		return;
+	text_put(out, "\nPassed through by the recorder, not reproduced%s:\n",
+		 p->communicates ? " (some of them move data: confidence is halved)" : "");
+	for (uint32_t i = 0; i < p->n; i++) {
+		text_put(out, "  ");
+		text_put_clean(out, p->name[i]);
+		text_put(out, " %llu\n", (unsigned long long)p->calls[i]);
+	}
+}
+
+void emit_report(struct emit *e, double confidence, struct text *out)
+{
+	struct passed p;
+
+	text_put(out, "Skeleton of ");
+	text_put_clean(out, skel_defs(e->tree, 0)->proc.program != NULL ? skel_defs(e->tree, 0)->proc.program : "?");
+	text_put(out, "\nranks %u\ncalls %llu, written as %llu\n", e->tree->n_ranks,
+		 (unsigned long long)e->times->events, (unsigned long long)skel_tree_length(e->tree));
+	text_put(out, "traced time %.3f s, planned run time %.3f s\nconfidence %.3f\n", e->plan->full_s,
+		 e->plan->predicted_s, confidence);
+	text_put(out, "\nLoops:\n");
+	put_cuts(e, e->tree->root, out);
+	if (e->plan->n_cut == 0)
+		text_put(out, "  none is cut: the skeleton runs as long as the program\n");
+	if (e->wild.open > 0)
+		text_put(out, "\n%llu receives keep MPI_ANY_SOURCE or MPI_ANY_TAG: the trace does not say what they got\n",
+			 (unsigned long long)e->wild.open);
+	if (e->times->untimed > 0)
+		text_put(out, "\n%llu calls have no times (damaged pages): they count as the mean of the others\n",
+			 (unsigned long long)e->times->untimed);
+	if (e->notes.len > 0)
+		text_put(out, "\nNot reproduced:\n%s", text_get(&e->notes));
+	passed_collect(e, &p);
+	put_passed(&p, out);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Walks the tree and writes statements. Neighbours with the same rank set share one condition. */
+#include "skelgen/emit_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "skelgen/emit_call.h"
+#include "skelgen/match.h"
+
+static void note_slots(struct leaf_ctx *c)
+{
+	for (uint32_t i = 0; i < c->n_rank; i++)
+		for (uint32_t k = 0; k < c->rank[i].n_case; k++) {
+			int64_t q = call_scalar(c->rank[i].d, c->rank[i].kase[k].sym, TK_NEWREQ, 0, TRACE_NULL);
+
+			c->e->max_slot = q > c->e->max_slot ? q : c->e->max_slot;
+		}
+}
+
+/* What cannot be reproduced is a compute block as long as the call took. */
+static void put_lost(struct leaf_ctx *c, const char *where, const char *why, int depth)
+{
+	struct emit *e = c->e;
+
+	emit_gap(e, c->leaf, true, depth);
+	text_put(&e->notes, "  %s: %s; its time is computed away\n", where, why);
+	text_line(&e->body, depth, "/* %s: not reproduced (%s) */", where, why);
+	e->lost_ns += e->times->node_ns[c->leaf->id];
+}
+
+static void put_statement(struct leaf_ctx *c, const char *call, const char *where, int depth)
+{
+	struct emit *e = c->e;
+
+	if (c->n_col == 0) {
+		text_line(&e->body, depth, "%s; /* %s */", call, where);
+		return;
+	}
+	text_line(&e->body, depth, "{");
+	text_line(&e->body, depth + 1, "const int64_t *v = skel_values(%u);", leaf_ctx_store(c));
+	text_line(&e->body, 0, "%s", "");
+	text_line(&e->body, depth + 1, "%s; /* %s */", call, where);
+	text_line(&e->body, depth, "}");
+}
+
+/* Place of the call: "heat+0x1234", fit for a comment. */
+static void describe(const struct leaf_ctx *c, struct text *where, bool with_name)
+{
+	char text[256];
+	const char *at;
+
+	skel_call_describe(c->rank[0].d, c->rank[0].kase[0].sym, text, sizeof text);
+	at = strstr(text, " at ");
+	text_put_clean(where, with_name || at == NULL ? text : at + 4);
+}
+
+static void emit_leaf(struct emit *e, const struct skel_node *leaf, int depth)
+{
+	struct text call = {.len = 0}, where = {.len = 0}, named = {.len = 0};
+	struct leaf_ctx c;
+	const char *why;
+	int rv;
+
+	if (leaf_ctx_open(&c, e, leaf) != 0) {
+		e->no_memory = true;
+		return;
+	}
+	if (c.n_case == 0)
+		goto done;
+	note_slots(&c);
+	describe(&c, &where, false);
+	describe(&c, &named, true);
+	rv = emit_call(&c, &call, &why);
+	if (rv < 0) {
+		put_lost(&c, text_get(&named), why, depth);
+		goto done;
+	}
+	if (trace_fn[leaf->fn].cls != TC_INIT)
+		emit_gap(e, leaf, false, depth);
+	if (rv > 0)
+		put_statement(&c, text_get(&call), text_get(&where), depth);
+	else if (trace_fn[leaf->fn].cls != TC_INIT && trace_fn[leaf->fn].cls != TC_FINALIZE)
+		text_line(&e->body, depth, "/* %s */", text_get(&named));
+done:
+	e->no_memory |= call.failed || where.failed || named.failed;
+	text_free(&call);
+	text_free(&where);
+	text_free(&named);
+	leaf_ctx_close(&c);
+}
+
+/* ---- loops ---- */
+
+static bool needs_position(const struct emit *e, const struct skel_node *n)
+{
+	if (n->kind == SKEL_LEAF) {
+		bool wild = e->wild.leaf != NULL && e->wild.leaf[n->leaf_id] != NULL;
+
+		return n->varies || wild || gap_needs_position(e, n);
+	}
+	for (uint32_t i = 0; i < n->n_child; i++)
+		if (needs_position(e, n->child[i]))
+			return true;
+	return false;
+}
+
+static bool contains_cut(const struct emit *e, const struct skel_node *n)
+{
+	if (n->kind == SKEL_LEAF)
+		return false;
+	if (e->plan->cut[n->id].run != e->plan->cut[n->id].total)
+		return true;
+	for (uint32_t i = 0; i < n->n_child; i++)
+		if (contains_cut(e, n->child[i]))
+			return true;
+	return false;
+}
+
+static void put_count(struct emit *e, const struct skel_node *loop, struct text *out)
+{
+	uint32_t n = rank_set_count(&loop->ranks), i = 0;
+	int64_t *count = calloc(n + 1u, sizeof *count);
+
+	if (count == NULL) {
+		e->no_memory = true;
+		return;
+	}
+	for (uint32_t r = rank_set_first(&loop->ranks); r != UINT32_MAX; r = rank_set_next(&loop->ranks, r), i++)
+		count[i] = (int64_t)skel_loop_count(e->tree, loop, r, i);
+	emit_rank_value(e, &loop->ranks, count, out);
+	free(count);
+}
+
+static void emit_children(struct emit *e, const struct skel_node *n, int depth);
+
+static void emit_loop(struct emit *e, const struct skel_node *loop, int depth)
+{
+	const struct skel_cut *cut = &e->plan->cut[loop->id];
+	struct text count = {.len = 0};
+
+	if (cut->run != cut->total) {
+		text_line(&e->body, depth, "/* %llu iterations, of which %llu run: %.3g %% of the time */",
+			  (unsigned long long)cut->total, (unsigned long long)cut->run,
+			  e->times->node_ns[e->tree->root->id] > 0 ?
+				  100 * e->times->node_ns[loop->id] / e->times->node_ns[e->tree->root->id] :
+				  0.0);
+		text_line(&e->body, depth, "for (%s(%u, %llu, %llu); skel_next(%u);) {",
+			  cut->consecutive ? "skel_loop_first" : "skel_loop", e->n_loop,
+			  (unsigned long long)cut->total, (unsigned long long)cut->run, e->n_loop);
+		e->n_loop++;
+	} else {
+		put_count(e, loop, &count);
+		if (needs_position(e, loop) || contains_cut(e, loop)) {
+			text_line(&e->body, depth, "for (skel_loop(%u, %s, SKEL_ALL); skel_next(%u);) {", e->n_loop,
+				  text_get(&count), e->n_loop);
+			e->n_loop++;
+		} else {
+			text_line(&e->body, depth, "for (long i%d = 0; i%d < %s; i%d++) {", depth, depth,
+				  text_get(&count), depth);
+		}
+	}
+	emit_children(e, loop, depth + 1);
+	text_line(&e->body, depth, "}");
+	e->no_memory |= count.failed;
+	text_free(&count);
+}
+
+/* ---- conditions ---- */
+
+static bool same_set(const struct rank_set *a, const struct rank_set *b)
+{
+	return a->n == b->n && memcmp(a->iv, b->iv, a->n * sizeof *a->iv) == 0;
+}
+
+/* Do a and b share out `all` between them? */
+static bool complementary(const struct rank_set *a, const struct rank_set *b, const struct rank_set *all)
+{
+	if (rank_set_count(a) + rank_set_count(b) != rank_set_count(all))
+		return false;
+	for (uint32_t r = rank_set_first(b); r != UINT32_MAX; r = rank_set_next(b, r))
+		if (rank_set_has(a, r))
+			return false;
+	return true;
+}
+
+static void emit_node(struct emit *e, const struct skel_node *n, int depth)
+{
+	if (n->kind == SKEL_LEAF)
+		emit_leaf(e, n, depth);
+	else if (n->kind == SKEL_LOOP)
+		emit_loop(e, n, depth);
+	else
+		emit_children(e, n, depth);
+}
+
+static void emit_children(struct emit *e, const struct skel_node *n, int depth)
+{
+	const struct rank_set *before = NULL;
+	uint32_t i = 0;
+
+	while (i < n->n_child) {
+		const struct rank_set *set = &n->child[i]->ranks;
+		bool all = rank_set_count(set) == rank_set_count(&n->ranks);
+		struct text condition = {.len = 0};
+
+		if (before != NULL && complementary(before, set, &n->ranks)) {
+			e->body.len -= 1; /* the newline after the brace */
+			text_put(&e->body, " else {\n");
+			before = NULL;
+		} else if (!all) {
+			emit_rank_set(e, set, &condition);
+			text_line(&e->body, depth, "if (%s) {", text_get(&condition));
+			before = set;
+		} else {
+			before = NULL;
+		}
+		do
+			emit_node(e, n->child[i++], depth + !all);
+		while (i < n->n_child && same_set(&n->child[i]->ranks, set));
+		if (!all)
+			text_line(&e->body, depth, "}");
+		text_free(&condition);
+	}
+}
+
+int emit_tree(struct emit *e)
+{
+	emit_children(e, e->tree->root, 1);
+	return e->no_memory || e->body.failed || e->decl.failed || e->notes.failed ? -1 : 0;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Plans cuts from the top of the tree down, by bisection on the fraction of time that shall be left. */
+#include "skelgen/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "skelgen/match.h"
+
+#define BISECTIONS 50
+#define NEGLIGIBLE 0.005 /* of the budget: a loop that takes less is left whole */
+
+struct planner {
+	const struct skel_tree *tree;
+	const struct skel_times *times;
+	struct skel_plan *plan;
+	double budget_ns;
+	uint64_t min_iterations;
+};
+
+static bool can_cut(const struct planner *p, const struct skel_node *loop)
+{
+	return !p->plan->cut[loop->id].refused && loop->count.form == RF_CONST &&
+	       rank_set_count(&loop->ranks) == p->tree->n_ranks &&
+	       p->plan->cut[loop->id].total > p->min_iterations + 1;
+}
+
+/* Iterations to run, warm-up included, for a fraction f of the loop's time. */
+static uint64_t iterations_for(const struct planner *p, uint64_t total, double f)
+{
+	double want = ceil(f * (double)total);
+	uint64_t least = p->min_iterations + 1;
+
+	if (want >= (double)total)
+		return total;
+	return want < (double)least ? least : (uint64_t)want;
+}
+
+static double plan_node(struct planner *p, const struct skel_node *n, double f);
+
+static double plan_children(struct planner *p, const struct skel_node *n, double f)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n->n_child; i++)
+		sum += plan_node(p, n->child[i], f);
+	return sum;
+}
+
+/* Set the cuts inside n so that about f of its time is left, and return the time that will be. */
+static double plan_node(struct planner *p, const struct skel_node *n, double f)
+{
+	struct skel_cut *c = &p->plan->cut[n->id];
+	double kept, all = p->times->node_ns[n->id];
+
+	if (n->kind == SKEL_LEAF)
+		return all;
+	if (n->kind == SKEL_SEQ)
+		return plan_children(p, n, f);
+	c->run = c->total;
+	if (all < NEGLIGIBLE * p->budget_ns)
+		return plan_children(p, n, 1.0);
+	if (!can_cut(p, n))
+		return plan_children(p, n, f);
+	c->run = iterations_for(p, c->total, f);
+	kept = (double)c->run / (double)c->total;
+	/* What the least number of iterations leaves too much, loops inside must give. */
+	return kept * plan_children(p, n, kept > 1.1 * f ? f / kept : 1.0);
+}
+
+static void count_init(const struct skel_node *n, struct skel_plan *plan)
+{
+	if (n->kind == SKEL_LOOP) {
+		bool constant = n->count.form == RF_CONST && n->count.a > 0;
+
+		plan->cut[n->id].total = plan->cut[n->id].run = constant ? (uint64_t)n->count.a : 0;
+	}
+	for (uint32_t i = 0; n->kind != SKEL_LEAF && i < n->n_child; i++)
+		count_init(n->child[i], plan);
+}
+
+void skel_plan_again(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
+		     struct skel_plan *plan)
+{
+	double all = times->node_ns[tree->root->id], lo = 0, hi = 1, left = all;
+	struct planner p = {tree, times, plan, all,
+			    budget->min_iterations > 0 ? budget->min_iterations : SKEL_MIN_ITERATIONS};
+
+	if (budget->seconds > 0)
+		p.budget_ns = fmin(p.budget_ns, budget->seconds * 1e9);
+	if (budget->scale > 1)
+		p.budget_ns = fmin(p.budget_ns, all / budget->scale);
+	if (all > p.budget_ns)
+		for (int i = 0; i < BISECTIONS; i++) {
+			double f = (lo + hi) / 2;
+
+			if (plan_node(&p, tree->root, f) > p.budget_ns)
+				hi = f;
+			else
+				lo = f;
+		}
+	else
+		lo = 1;
+	left = plan_node(&p, tree->root, lo > 0 ? lo : hi);
+	plan->n_cut = 0;
+	for (uint32_t i = 0; i < plan->n_node; i++)
+		plan->n_cut += plan->cut[i].run != plan->cut[i].total;
+	plan->full_s = times->wall_ns * 1e-9;
+	plan->predicted_s = all > 0 ? plan->full_s * left / all : plan->full_s;
+}
+
+int skel_plan(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
+	      struct skel_plan *out, struct errbuf *err)
+{
+	memset(out, 0, sizeof *out);
+	out->cut = calloc(tree->n_node + 1u, sizeof *out->cut);
+	if (out->cut == NULL)
+		return err_set(err, "no memory to plan %u nodes", tree->n_node);
+	out->n_node = tree->n_node;
+	count_init(tree->root, out);
+	skel_plan_again(tree, times, budget, out);
+	return 0;
+}
+
+void skel_plan_free(struct skel_plan *p)
+{
+	free(p->cut);
+	memset(p, 0, sizeof *p);
+}
+
+static const struct skel_node *node_by_id(const struct skel_node *n, uint32_t id)
+{
+	const struct skel_node *found = n->id == id ? n : NULL;
+
+	for (uint32_t i = 0; found == NULL && n->kind != SKEL_LEAF && i < n->n_child; i++)
+		found = node_by_id(n->child[i], id);
+	return found;
+}
+
+/* The cut to give up: the outermost one around the node at fault, else the one that takes most time. */
+static struct skel_cut *cut_to_blame(const struct skel_tree *tree, const struct skel_times *times,
+				     struct skel_plan *plan, uint32_t node_id)
+{
+	const struct skel_node *n = node_id != UINT32_MAX ? node_by_id(tree->root, node_id) : NULL;
+	struct skel_cut *blamed = NULL;
+	double most = -1;
+
+	for (; n != NULL; n = n->parent)
+		if (plan->cut[n->id].run != plan->cut[n->id].total)
+			blamed = &plan->cut[n->id];
+	for (uint32_t i = 0; blamed == NULL && i < plan->n_node; i++)
+		if (plan->cut[i].run != plan->cut[i].total && times->node_ns[i] > most)
+			most = times->node_ns[i];
+	for (uint32_t i = 0; blamed == NULL && i < plan->n_node; i++)
+		if (plan->cut[i].run != plan->cut[i].total && times->node_ns[i] == most)
+			blamed = &plan->cut[i];
+	return blamed;
+}
+
+int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
+		      struct skel_plan *out, struct skel_match_report *report, struct errbuf *err)
+{
+	if (skel_plan(tree, times, budget, out, err) != 0)
+		return -1;
+	while (skel_match(tree, out, report, err) != 0) {
+		struct skel_cut *c = report->no_memory ? NULL : cut_to_blame(tree, times, out, report->node);
+
+		if (c == NULL) {
+			skel_plan_free(out);
+			return -1;
+		}
+		/* Iterations that hand something to the next one match when they are consecutive. */
+		if (!c->consecutive)
+			c->consecutive = true;
+		else
+			c->refused = true;
+		skel_plan_again(tree, times, budget, out);
+	}
+	return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which loops a skeleton cuts, and to how many iterations, so that it runs within a time budget. Only loops that all
+ * ranks run, equally often, are cut; message sizes are never changed.
+ * Source: paper 004, section 4, restated in the algorithms, C: T = T_prologue + sum (N / n) T_window + T_epilogue.
+ */
+#ifndef PRECEDENT_SKELGEN_PLAN_H
+#define PRECEDENT_SKELGEN_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/errbuf.h"
+#include "skelgen/times.h"
+#include "skelgen/tree.h"
+
+#define SKEL_MIN_ITERATIONS 20
+
+struct skel_budget {
+	double seconds;          /* run time aimed at; 0: no bound by time */
+	double scale;            /* aim at 1/scale of the traced time; 0 or 1: no bound by scale */
+	uint32_t min_iterations; /* of a cut loop, after the warm-up; 0: SKEL_MIN_ITERATIONS */
+};
+
+/* By node id; of loops only. */
+struct skel_cut {
+	uint64_t total, run; /* iterations of the program and of the skeleton, warm-up included; equal: not cut */
+	bool consecutive;    /* the first ones, not spread ones */
+	bool refused;        /* must stay whole: cutting it did not match */
+};
+
+struct skel_plan {
+	uint32_t n_node, n_cut;
+	struct skel_cut *cut;
+	double full_s, predicted_s; /* run time of the program, and of the skeleton */
+};
+
+/* 0; also when nothing can be cut (n_cut is 0). */
+int skel_plan(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
+	      struct skel_plan *out, struct errbuf *err);
+/* The same again, honouring cut[].consecutive and cut[].refused. */
+void skel_plan_again(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
+		     struct skel_plan *plan);
+void skel_plan_free(struct skel_plan *p);
+
+struct skel_match_report;
+/* Plan, and give up the cuts that do not match until the rest does. -1 when even the whole program does not, with
+ * the reason. */
+int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
+		      struct skel_plan *out, struct skel_match_report *report, struct errbuf *err);
+
+/* Iteration of the program that iteration j of `run` stands for, as the runtime's loop.c computes it. */
+static inline uint64_t skel_sampled_iteration(const struct skel_cut *c, uint64_t j)
+{
+	unsigned __int128 left = c->total - 1, n = c->run - 1;
+
+	if (j == 0 || c->run == c->total || c->consecutive)
+		return j;
+	return 1 + (uint64_t)((2 * (unsigned __int128)(j - 1) + 1) * left / (2 * n));
+}
+
+#endif

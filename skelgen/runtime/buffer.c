@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Message buffers by slot, and the small arrays that collectives with a count per peer need. A slot's memory grows
+ * to the largest message it has held and stays; all of it together is bounded by half of the machine's memory.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "skelgen/runtime/runtime.h"
+
+#define MAX_SLOTS   65536 /* more requests than that share memory */
+#define SPAN_CACHE  64
+#define BUFFER_STEP 4096
+
+struct span {
+	MPI_Datatype type;
+	int known;
+	MPI_Aint extent, true_lb, true_extent;
+};
+
+struct memo {
+	const void *key, *key2;
+	int n;
+	void *value;
+};
+
+static struct {
+	void **mem;
+	size_t *size;
+	int n_slot;
+	size_t total, limit;
+	struct span span[SPAN_CACHE];
+	struct memo *memo;
+	int n_memo, cap_memo;
+} state;
+
+static const struct span *span_of(MPI_Datatype t)
+{
+	uintptr_t h = (uintptr_t)t;
+	struct span *s = &state.span[(h >> 4 ^ h >> 12) % SPAN_CACHE];
+	MPI_Aint lb;
+
+	if (s->known && s->type == t)
+		return s;
+	MPI_Type_get_extent(t, &lb, &s->extent);
+	MPI_Type_get_true_extent(t, &s->true_lb, &s->true_extent);
+	s->type = t;
+	s->known = 1;
+	return s;
+}
+
+static size_t memory_limit(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && page > 0 ? (size_t)pages / 2 * (size_t)page : (size_t)1 << 32;
+}
+
+static void slots_grow(int slot)
+{
+	int n = state.n_slot > 0 ? state.n_slot : 16;
+
+	while (n <= slot)
+		n *= 2;
+	state.mem = realloc(state.mem, (size_t)n * sizeof *state.mem);
+	state.size = realloc(state.size, (size_t)n * sizeof *state.size);
+	if (state.mem == NULL || state.size == NULL)
+		skel_fail("no memory for %d message buffers", n);
+	memset(state.mem + state.n_slot, 0, (size_t)(n - state.n_slot) * sizeof *state.mem);
+	memset(state.size + state.n_slot, 0, (size_t)(n - state.n_slot) * sizeof *state.size);
+	state.n_slot = n;
+}
+
+static char *slot_memory(int slot, size_t need)
+{
+	if (slot >= MAX_SLOTS)
+		slot = 2 + slot % (MAX_SLOTS - 2);
+	if (slot >= state.n_slot)
+		slots_grow(slot);
+	if (need > state.size[slot]) {
+		size_t size = (need + need / 8 + BUFFER_STEP) / BUFFER_STEP * BUFFER_STEP;
+
+		if (state.limit == 0)
+			state.limit = memory_limit();
+		state.total += size - state.size[slot];
+		if (size < need || state.total > state.limit)
+			skel_fail("message buffers need more than half of this machine's memory (%zu bytes)",
+				  state.limit);
+		free(state.mem[slot]);
+		if (posix_memalign(&state.mem[slot], 64, size) != 0)
+			skel_fail("no memory for a message buffer of %zu bytes", size);
+		memset(state.mem[slot], 0, size);
+		state.size[slot] = size;
+	}
+	return state.mem[slot];
+}
+
+/* Bytes below and above the pointer that count elements touch. */
+static void touched(const struct span *s, int64_t count, int64_t *below, int64_t *above)
+{
+	__int128 last, lo = s->true_lb, hi;
+
+	*below = *above = 0;
+	if (count <= 0)
+		return;
+	last = (__int128)(count - 1) * s->extent;
+	if (last < 0)
+		lo += last;
+	hi = (last > 0 ? last : 0) + s->true_lb + s->true_extent;
+	if (lo < -((__int128)1 << 46) || hi > (__int128)1 << 46)
+		skel_fail("a message of %lld elements is too long for this machine", (long long)count);
+	*below = lo < 0 ? (int64_t)-lo : 0;
+	*above = hi > 0 ? (int64_t)hi : 0;
+}
+
+void *skel_buf(int slot, int64_t count, MPI_Datatype t)
+{
+	int64_t below, above;
+
+	touched(span_of(t), count, &below, &above);
+	return slot_memory(slot, (size_t)(below + above)) + below;
+}
+
+void *skel_buf_v(int slot, const int *count, int n, MPI_Datatype t)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += count[i] > 0 ? count[i] : 0;
+	return skel_buf(slot, sum, t);
+}
+
+/* Blocks of several types lie one after the other, each in its own span (see skel_displs_bytes). */
+static int64_t span_bytes(const int count, MPI_Datatype t, int64_t *below)
+{
+	int64_t above = 0;
+
+	*below = 0;
+	if (count > 0 && t != MPI_DATATYPE_NULL)
+		touched(span_of(t), count, below, &above);
+	return (*below + above + 15) / 16 * 16;
+}
+
+void *skel_buf_w(int slot, const int *count, const MPI_Datatype *t, int n)
+{
+	int64_t sum = 0, below;
+
+	for (int i = 0; i < n; i++)
+		sum += span_bytes(count[i], t[i], &below);
+	return slot_memory(slot, (size_t)sum);
+}
+
+static struct memo *memo_slot(struct memo *table, int cap, const void *key, const void *key2, int n)
+{
+	uint64_t h = ((uintptr_t)key * 0x9e3779b97f4a7c15ull) ^ ((uintptr_t)key2 * 0xc2b2ae3d27d4eb4full) ^ (uint64_t)n;
+
+	for (int i = (int)(h >> 40) & (cap - 1);; i = (i + 1) & (cap - 1))
+		if (table[i].key == NULL || (table[i].key == key && table[i].key2 == key2 && table[i].n == n))
+			return &table[i];
+}
+
+static void memo_grow(void)
+{
+	int cap = state.cap_memo > 0 ? 2 * state.cap_memo : 64;
+	struct memo *table = skel_alloc((size_t)cap, sizeof *table);
+
+	for (int i = 0; i < state.cap_memo; i++)
+		if (state.memo[i].key != NULL)
+			*memo_slot(table, cap, state.memo[i].key, state.memo[i].key2, state.memo[i].n) =
+				state.memo[i];
+	free(state.memo);
+	state.memo = table;
+	state.cap_memo = cap;
+}
+
+/* Where the array made from these keys is kept; NULL there: not made yet. */
+static void **memo_find(const void *key, const void *key2, int n)
+{
+	struct memo *m;
+
+	if (2 * (state.n_memo + 1) > state.cap_memo)
+		memo_grow();
+	m = memo_slot(state.memo, state.cap_memo, key, key2, n);
+	if (m->key == NULL) {
+		*m = (struct memo){key, key2, n, NULL};
+		state.n_memo++;
+	}
+	return &m->value;
+}
+
+const int *skel_displs(const int *count, int n)
+{
+	void **value = memo_find(count, NULL, n);
+	int64_t at = 0;
+
+	if (*value == NULL) {
+		int *d = skel_alloc((size_t)n + 1, sizeof *d);
+
+		for (int i = 0; i < n; i++) {
+			if (at > INT32_MAX)
+				skel_fail("displacements exceed the range of int");
+			d[i] = (int)at;
+			at += count[i] > 0 ? count[i] : 0;
+		}
+		*value = d;
+	}
+	return *value;
+}
+
+const int *skel_displs_bytes(const int *count, const MPI_Datatype *t, int n)
+{
+	void **value = memo_find(count, t, n);
+	int64_t at = 0, below;
+
+	if (*value == NULL) {
+		int *d = skel_alloc((size_t)n + 1, sizeof *d);
+
+		for (int i = 0; i < n; i++) {
+			int64_t bytes = span_bytes(count[i], t[i], &below);
+
+			if (at + below > INT32_MAX)
+				skel_fail("displacements exceed the range of int");
+			d[i] = (int)(at + below);
+			at += bytes;
+		}
+		*value = d;
+	}
+	return *value;
+}
+
+const MPI_Datatype *skel_types(const int *index, int n)
+{
+	void **value = memo_find(index, &state, n);
+
+	if (*value == NULL) {
+		MPI_Datatype *t = skel_alloc((size_t)n + 1, sizeof *t);
+
+		for (int i = 0; i < n; i++)
+			t[i] = index[i] >= 0 ? type[index[i]] : MPI_BYTE;
+		*value = t;
+	}
+	return *value;
+}
+
+void skel_buffers_close(void)
+{
+	for (int i = 0; i < state.n_slot; i++)
+		free(state.mem[i]);
+	for (int i = 0; i < state.cap_memo; i++)
+		free(state.memo[i].value);
+	free(state.mem);
+	free(state.size);
+	free(state.memo);
+	memset(&state, 0, sizeof state);
+}

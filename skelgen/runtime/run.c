@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The life of a skeleton: options, calibration, the virtual clock's start and end, the result. Options:
+ *   --calibrate FILE    measure this machine (the one that was traced) and keep the constants in FILE
+ *   --calibration FILE  use the constants of the machine that was traced
+ *   --result FILE       write key and value lines there instead of printing them
+ * Without the first two, the machine at hand is taken for the one that was traced.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "skelgen/runtime/calibfile.h"
+#include "skelgen/runtime/compute.h"
+#include "skelgen/runtime/runtime.h"
+
+#define KERNEL_BUDGET_NS 60e6
+#define BLOCK_BUDGET_NS  150e6
+#define SHARE_BUDGET_NS  200e6
+
+int skel_rank, skel_size;
+
+static struct {
+	const struct skel_program *program;
+	const char *calibrate, *calibration, *result;
+	double entered_ns;  /* main */
+	double begun_ns;    /* MPI_Init returned */
+	double started_ns;  /* the skeleton's own clock starts */
+	double process_ns;  /* age of the process when main was entered */
+	double kernel_ns[KERNEL_N]; /* per unit, this machine, mean over ranks */
+	double gap_ns;      /* cost of looking a gap up */
+} run;
+
+struct outcome {
+	double virtual_ns, real_ns, half_ns;
+};
+
+void skel_fail(const char *fmt, ...)
+{
+	va_list ap;
+	int up = 0;
+
+	fprintf(stderr, "skeleton: rank %d: ", skel_rank);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	MPI_Initialized(&up);
+	if (up)
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	exit(1);
+}
+
+void *skel_alloc(size_t n, size_t size)
+{
+	void *p = calloc(n > 0 ? n : 1, size);
+
+	if (p == NULL)
+		skel_fail("no memory for %zu x %zu bytes", n, size);
+	return p;
+}
+
+/* Age of this process, to a hundredth of a second; 0 when the system does not say. */
+static double process_age_ns(void)
+{
+	char text[1024], *p;
+	FILE *f = fopen("/proc/self/stat", "r");
+	unsigned long long start = 0;
+	struct timespec now;
+	size_t n;
+
+	if (f == NULL)
+		return 0;
+	n = fread(text, 1, sizeof text - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	p = strrchr(text, ')');
+	for (int field = 2; p != NULL && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	if (p == NULL || sscanf(p, "%llu", &start) != 1 || clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+		return 0;
+	double age = (double)now.tv_sec + (double)now.tv_nsec * 1e-9 - (double)start / (double)sysconf(_SC_CLK_TCK);
+
+	return age > 0 && age < 3600 ? age * 1e9 : 0;
+}
+
+void skel_start(void)
+{
+	run.entered_ns = skel_clock_ns();
+	run.process_ns = process_age_ns();
+}
+
+static void usage(const char *why, const char *what)
+{
+	if (skel_rank == 0)
+		fprintf(stderr,
+			"skeleton: %s%s\nUsage: skel [--calibrate FILE | --calibration FILE] [--result FILE]\n", why,
+			what);
+	MPI_Finalize();
+	exit(2);
+}
+
+static void options_read(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		const char **to = strcmp(argv[i], "--calibrate") == 0	  ? &run.calibrate
+				  : strcmp(argv[i], "--calibration") == 0 ? &run.calibration
+				  : strcmp(argv[i], "--result") == 0	  ? &run.result
+									  : NULL;
+
+		if (to == NULL)
+			usage("unknown argument ", argv[i]);
+		if (i + 1 == argc)
+			usage("no file name after ", argv[i]);
+		*to = argv[++i];
+	}
+	if (run.calibrate != NULL && run.calibration != NULL)
+		usage("--calibrate and --calibration exclude each other", "");
+}
+
+/* All ranks measure at the same time: bandwidth and cores are shared as in the program. */
+static void calibrate_here(struct calibration *c)
+{
+	double share, mine[KERNEL_N];
+
+	for (int k = 0; k < KERNEL_N; k++) {
+		MPI_Barrier(MPI_COMM_WORLD);
+		calibrate_kernel(k, KERNEL_BUDGET_NS, &c->kernel[k]);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	calibrate_blocks(c, BLOCK_BUDGET_NS);
+	MPI_Barrier(MPI_COMM_WORLD);
+	share = calibrate_share(c, SHARE_BUDGET_NS);
+	calibration_scale(c, share);
+	for (int k = 0; k < KERNEL_N; k++)
+		mine[k] = curve_ns_per_unit(&c->kernel[k]);
+	MPI_Allreduce(mine, run.kernel_ns, KERNEL_N, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+	for (int k = 0; k < KERNEL_N; k++)
+		run.kernel_ns[k] /= skel_size;
+}
+
+static void calibration_exchange(struct calibration *mine)
+{
+	size_t bytes = sizeof *mine;
+	struct calibration *all = skel_rank == 0 ? skel_alloc((size_t)skel_size, bytes) : NULL;
+	char why[256] = "";
+
+	if (run.calibrate != NULL) {
+		MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+		if (skel_rank == 0 && calibfile_write(run.calibrate, all, skel_size, why, sizeof why) != 0)
+			skel_fail("%s", why);
+	} else if (run.calibration != NULL) {
+		if (skel_rank == 0 && calibfile_read(run.calibration, all, skel_size, why, sizeof why) != 0)
+			skel_fail("%s", why);
+		MPI_Scatter(all, (int)bytes, MPI_BYTE, mine, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+	}
+	free(all);
+}
+
+static double gap_cost_ns(void)
+{
+	double start = skel_clock_ns(), sum = 0;
+
+	for (int i = 0; i < 2000; i++)
+		sum += skel_data_gap(i & 1, (uint64_t)i);
+	return sum < 0 ? 0 : (skel_clock_ns() - start) / 2000;
+}
+
+void skel_begin(int argc, char **argv, const struct skel_program *program)
+{
+	struct calibration source;
+
+	run.begun_ns = skel_clock_ns();
+	run.program = program;
+	MPI_Comm_rank(MPI_COMM_WORLD, &skel_rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &skel_size);
+	options_read(argc, argv);
+	if (skel_size != program->n_ranks) {
+		if (skel_rank == 0)
+			fprintf(stderr, "skeleton: of a program on %d ranks: cannot run on %d\n", program->n_ranks,
+				skel_size);
+		MPI_Finalize();
+		exit(2);
+	}
+	skel_data_open(program, skel_rank);
+	skel_loops_open(program->n_loops);
+	skel_handles_open(program);
+	if (kernel_open() != 0)
+		skel_fail("no memory for the compute kernels");
+	calibrate_here(&source);
+	calibration_exchange(&source);
+	compute_open(&source);
+	run.gap_ns = gap_cost_ns();
+	MPI_Barrier(MPI_COMM_WORLD);
+	run.started_ns = skel_clock_ns();
+}
+
+void skel_compute(double ns)
+{
+	compute_block(ns);
+}
+
+void skel_gap(int gap)
+{
+	compute_block(skel_data_gap(gap, skel_position) - run.gap_ns);
+}
+
+static void print_loops(FILE *f)
+{
+	for (int i = 0; i < run.program->n_loops; i++) {
+		const struct skel_loop_state *l = &skel_loops[i];
+
+		if (l->visits > 0 && l->run != l->total)
+			fprintf(f, "loop %d %llu %llu %.9f\n", i, (unsigned long long)l->total,
+				(unsigned long long)l->run, l->window_ns * 1e-9);
+	}
+}
+
+static void print_result(FILE *f, const struct outcome *o, const struct outcome *low, double end_ns)
+{
+	const struct skel_program *p = run.program;
+
+	fprintf(f, "program %s\nranks %d\n", p->name, p->n_ranks);
+	fprintf(f, "skel_s %.9f\nlo_s %.9f\nhi_s %.9f\nran_s %.9f\n", o->virtual_ns * 1e-9, low->half_ns * 1e-9,
+		o->half_ns * 1e-9, o->real_ns * 1e-9);
+	fprintf(f, "init_s %.9f\nwall_s %.9f\n", (run.begun_ns - run.entered_ns) * 1e-9,
+		(end_ns - run.entered_ns + run.process_ns) * 1e-9);
+	fprintf(f, "traced_s %.9f\nevents %.0f\nconfidence %.4f\n", p->traced_s, p->events, p->confidence);
+	for (int k = 0; k < KERNEL_N; k++)
+		fprintf(f, "kernel %s %.6f\n", kernel_name(k), run.kernel_ns[k]);
+	print_loops(f);
+	fprintf(f, "digest %.6g\n", kernel_digest());
+}
+
+/* Beside its final name first, so that a reader finds the whole or nothing. */
+static void write_result(const struct outcome *o, const struct outcome *low, double end_ns)
+{
+	size_t n = strlen(run.result) + 16;
+	char *beside = skel_alloc(n, 1);
+	FILE *f;
+
+	snprintf(beside, n, "%s.%d", run.result, (int)getpid());
+	f = fopen(beside, "w");
+	if (f == NULL)
+		skel_fail("cannot write %s: %s", beside, strerror(errno));
+	print_result(f, o, low, end_ns);
+	int bad = ferror(f) != 0;
+
+	if (fclose(f) != 0 || bad || rename(beside, run.result) != 0) {
+		unlink(beside);
+		skel_fail("cannot write %s: %s", run.result, strerror(errno));
+	}
+	free(beside);
+}
+
+void skel_end(void)
+{
+	double end = skel_clock_ns(), elapsed = skel_virtual_ns() - run.started_ns;
+	double half = sqrt(skel_width2_ns2());
+	struct outcome mine = {elapsed, end - run.started_ns, elapsed + half}, most;
+	struct outcome low = {elapsed, 0, elapsed - half > 0 ? elapsed - half : 0}, lowest;
+
+	MPI_Reduce(&mine, &most, 3, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+	MPI_Reduce(&low, &lowest, 3, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+	skel_handles_close();
+	if (skel_rank == 0) {
+		if (run.result != NULL)
+			write_result(&most, &lowest, skel_clock_ns());
+		else
+			print_result(stdout, &most, &lowest, skel_clock_ns());
+	}
+	skel_loops_close();
+	skel_data_close();
+	skel_buffers_close();
+	kernel_close();
+}
+
+int skel_status(void)
+{
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the skeleton's runtime share among themselves; generated programs do not include it. */
+#ifndef PRECEDENT_SKELGEN_RUNTIME_RUNTIME_H
+#define PRECEDENT_SKELGEN_RUNTIME_RUNTIME_H
+
+#include <stdio.h>
+#include <time.h>
+
+#include "skelgen/runtime/skel.h"
+
+/* Say one line on stderr, with the rank, and end all ranks. */
+void skel_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+void *skel_alloc(size_t n, size_t size);
+
+static inline double skel_clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* ---- data.c ---- */
+void skel_data_open(const struct skel_program *p, int rank);
+void skel_data_close(void);
+/* Gap of this rank at call `gap` and position `at`. */
+double skel_data_gap(int gap, uint64_t at);
+
+/* ---- loop.c ---- */
+void skel_loops_open(int n);
+void skel_loops_close(void);
+/* Virtual time now, and the squared half-width of what has been extrapolated so far. */
+double skel_virtual_ns(void);
+double skel_width2_ns2(void);
+
+/* ---- buffer.c, comm.c ---- */
+void skel_buffers_close(void);
+void skel_handles_open(const struct skel_program *p);
+void skel_handles_close(void);
+/* Requests and communicators that the program left and that were completed or freed at the end. */
+extern int skel_left_requests, skel_left_comms;
+
+#endif

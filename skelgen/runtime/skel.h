@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a generated skeleton calls, besides MPI itself: compute blocks of calibrated length, loops that run a
+ * sample of their iterations and account for all of them, buffers, communicators from member lists, and the
+ * values that change from rank to rank or from execution to execution.
+ *
+ * A skeleton is single-threaded: everything here belongs to the thread that called MPI_Init.
+ * Times are nanoseconds of the program's own clock unless a name says otherwise. "Virtual" time is what the whole
+ * program would have taken: real time plus what the iterations left out would have added.
+ */
+#ifndef PRECEDENT_SKELGEN_RUNTIME_SKEL_H
+#define PRECEDENT_SKELGEN_RUNTIME_SKEL_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+#define SKEL_MAX_LOOPS 65536
+
+/* A generated program describes itself once. */
+struct skel_program {
+	const char *name;        /* program that was traced */
+	int n_ranks;             /* it runs with exactly as many */
+	int n_loops;             /* loop numbers are below this */
+	int n_requests;          /* request slots */
+	int n_comms, n_types;
+	const uint64_t *data;    /* skel.data, see data.c */
+	const uint64_t *data_end;
+	double traced_s;         /* time of the traced run, longest rank */
+	double confidence;       /* share of it that the skeleton covers */
+	double events;           /* calls it stands for, all ranks */
+	int64_t bsend_bytes;     /* longest buffered send; 0: none */
+};
+
+extern int skel_rank, skel_size;
+extern MPI_Comm *comm;    /* [0] MPI_COMM_WORLD, [1] MPI_COMM_SELF, then as the trace numbers them */
+extern MPI_Datatype *type; /* derived datatypes, as the trace numbers them */
+extern MPI_Request *req;  /* request slots */
+extern MPI_Message *message; /* matched probes, by request slot */
+
+/* ---- life ---- */
+/* First statement of main, before MPI_Init: notes the time. */
+void skel_start(void);
+/* After MPI_Init: reads the options, calibrates, and starts the clock. Wrong usage ends the program. */
+void skel_begin(int argc, char **argv, const struct skel_program *program);
+/* Before MPI_Finalize: stops the clock, completes and frees what is left, writes the result. */
+void skel_end(void);
+/* The value that main returns. */
+int skel_status(void);
+
+/* ---- compute ---- */
+/* Compute for as long as the source machine took `ns`. */
+void skel_compute(double ns);
+/* The same, with the time of this rank at this execution of call `gap` in skel.data. */
+void skel_gap(int gap);
+
+/* ---- loops ---- */
+struct skel_loop_state {
+	uint64_t total, run;   /* iterations of the program, and those that run here (warm-up included) */
+	uint64_t next;         /* iterations begun */
+	uint64_t base;         /* position of the enclosing loop */
+	uint64_t saved_base;
+	int consecutive;       /* sample the first iterations instead of spread ones */
+	int batch, n_batch;
+	double batch_start_ns, batch_sum_ns, batch_sumsq_ns;
+	double warm_end_ns;
+	double width2_before;
+	/* over all visits, for the result */
+	uint64_t visits, iterations_run;
+	double window_ns, virtual_ns;
+};
+
+extern struct skel_loop_state *skel_loops;
+/* Which execution of the present loop body this is, in the traced program. */
+extern uint64_t skel_position;
+
+#define SKEL_ALL UINT64_MAX /* run every iteration */
+
+/* Enter loop `id`: the program makes `total` iterations, `run` of them are made here, spread evenly, the first
+ * one as warm-up. Use: for (skel_loop(id, total, run); skel_next(id);) { ... } */
+void skel_loop(int id, uint64_t total, uint64_t run);
+/* The same, but the first `run` iterations. */
+void skel_loop_first(int id, uint64_t total, uint64_t run);
+int skel_next_sampled(struct skel_loop_state *l);
+
+static inline int skel_next(int id)
+{
+	struct skel_loop_state *l = &skel_loops[id];
+
+	if (l->run != l->total)
+		return skel_next_sampled(l);
+	if (l->next == l->total) {
+		skel_position = l->saved_base;
+		l->iterations_run += l->total;
+		return 0;
+	}
+	skel_position = l->base + l->next++;
+	return 1;
+}
+
+/* ---- values that no expression of rank and size gives ---- */
+/* Values of this rank at this execution of call `id`. */
+const int64_t *skel_values(int id);
+/* Array number k of skel.data, its length, and the displacements that place its blocks one after the other.
+ * They live as long as the program. */
+const int *skel_array(int64_t k);
+int skel_length(int64_t k);
+const int *skel_displs(const int *count, int n);
+/* The same in bytes, for the calls that take a datatype per peer. */
+const int *skel_displs_bytes(const int *count, const MPI_Datatype *t, int n);
+/* Datatypes from indexes: those below 0 are never used by the call. */
+const MPI_Datatype *skel_types(const int *index, int n);
+/* Neighbour of this rank, dx columns and dy rows away on a grid `columns` wide; MPI_PROC_NULL outside. */
+int skel_grid(int columns, int dx, int dy);
+
+/* The same on a grid whose edges meet. */
+int skel_torus(int columns, int dx, int dy);
+/* Values as the trace writes them, to those of this MPI. */
+static inline int skel_peer(int64_t v)
+{
+	return v == -1 ? MPI_ANY_SOURCE : v == -2 ? MPI_PROC_NULL : (int)v;
+}
+static inline int skel_root(int64_t v)
+{
+	return v == -3 ? MPI_ROOT : v == -2 ? MPI_PROC_NULL : (int)v;
+}
+static inline int skel_tag(int64_t v)
+{
+	return v == -1 ? MPI_ANY_TAG : (int)v;
+}
+
+/* ---- buffers ---- */
+/* Room for count elements; the same memory for the same slot while it is large enough. Slots: 0 to send, 1 to
+ * receive, SKEL_SLOT(q) and SKEL_SLOT(q) + 1 for request q. */
+#define SKEL_SLOT(q) (2 + 2 * (q))
+void *skel_buf(int slot, int64_t count, MPI_Datatype t);
+/* The same for blocks of several counts of one type, or of several types. */
+void *skel_buf_v(int slot, const int *count, int n, MPI_Datatype t);
+void *skel_buf_w(int slot, const int *count, const MPI_Datatype *t, int n);
+
+/* ---- requests, communicators, operations ---- */
+/* Wait for the requests in these slots. */
+void skel_wait(int n, const int *slot);
+void skel_start_all(int n, const int *slot);
+/* New communicator in comm[k] (k < 0: this rank is not in it) from those of `parent` that give the same colour
+ * (MPI_UNDEFINED: none), in the order of key. */
+void skel_comm_split(MPI_Comm parent, int k, int colour, int key);
+/* New communicator in comm[k] from n world ranks, which alone call. */
+void skel_comm_group(MPI_Comm parent, int k, const int *world_rank, int n, int tag);
+/* Blocks of a neighbourhood collective on this communicator, the larger of both directions. */
+int skel_neighbours(MPI_Comm c);
+/* A user operation: its function adds bytes. */
+MPI_Op skel_op(int commutes);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the time of a traced run went, by call of the merged tree and rank. The gap before a call is split into
+ * strata over its executions, so that drift and phases survive.
+ */
+#ifndef PRECEDENT_SKELGEN_TIMES_H
+#define PRECEDENT_SKELGEN_TIMES_H
+
+#include <stdint.h>
+
+#include "common/errbuf.h"
+#include "skelgen/tree.h"
+
+#define SKEL_STRATA 16
+
+/* One leaf on one rank. Execution occ belongs to stratum occ * n_stratum / n. */
+struct skel_leaf_time {
+	uint64_t n;              /* executions */
+	uint64_t timed;          /* of these, with known times */
+	double gap_ns, dur_ns;   /* sums over all executions; those without times count as the mean of the others */
+	uint32_t n_stratum;      /* 1 when all agree */
+	double stratum_ns[SKEL_STRATA]; /* mean gap */
+};
+
+struct skel_times {
+	uint32_t n_leaf, n_node, n_ranks;
+	struct skel_leaf_time **leaf; /* by leaf_id, then by index of the rank in the leaf's set */
+	double *node_ns;              /* by node id: gaps and calls inside, mean over all ranks of the job */
+	double *rank_wall_ns;         /* of each rank */
+	double wall_ns;               /* of the longest */
+	uint64_t events, untimed;
+};
+
+/* Expands the tree beside the trace's times: they must belong to each other. */
+int skel_times_collect(const struct skel_tree *tree, struct skel_times *out, struct errbuf *err);
+void skel_times_free(struct skel_times *t);
+
+#endif
