@@ -292,7 +292,7 @@ static json_t *answer_change(const struct answer_env *env, json_t *request, bool
 
 	if (run_of_request(env, request, &r, errp) < 0)
 		return NULL;
-	rc = forget ? store_key_forget(env->store, r.key, r.uid, errp) : program_retrace(env, &r, errp);
+	rc = forget ? store_key_forget(env->store, r.key, r.uid, env->now, errp) : program_retrace(env, &r, errp);
 	if (rc < 0)
 		return NULL;
 	return json_pack("{s:i, s:I, s:s, s:o, s:I}", "precedent", 1, "job", (json_int_t)r.jobid, "key", r.key, "name",

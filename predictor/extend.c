@@ -43,25 +43,6 @@ bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t u
 	return *limit_min > limit;
 }
 
-/* For people and statistics; that it fails must not keep anybody from more time. */
-static void extension_note(const struct follow_env *env, const struct cluster_job *job, uint32_t limit_min)
-{
-	struct store_run run;
-	struct errbuf why = {""};
-	int rc;
-
-	if (!env->store)
-		return;
-	rc = store_run_get(env->store, job->job_id, &run, &why);
-	if (rc == 1 && run.submit_time == job->submit_time) {
-		run.limit_min = limit_min;
-		run.extensions++;
-		rc = store_run_put(env->store, &run, &why);
-	}
-	if (rc < 0)
-		follow_say(env, LOG_LEVEL_ERROR, "job %u: extension not noted: %s", job->job_id, why.text);
-}
-
 static void extend_job(const struct follow_env *env, const struct cluster_job *job, const struct job_comment *c,
 		       int64_t now)
 {
@@ -80,7 +61,6 @@ static void extend_job(const struct follow_env *env, const struct cluster_job *j
 	}
 	follow_say(env, LOG_LEVEL_INFO, "job %u: limit raised from %s to %s, key %.8s (runs longer than predicted)",
 		   job->job_id, from, to, c->key);
-	extension_note(env, job, next);
 }
 
 void extend_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now)

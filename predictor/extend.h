@@ -24,8 +24,8 @@ uint32_t extend_next_min(uint32_t poll_interval_s, uint32_t limit_min, uint32_t 
 bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t user_limit_min, uint32_t poll_interval_s,
 		   int64_t now, uint32_t *limit_min);
 
-/* Look at every running job and give more time where it is due. Works from the admin_comments alone; the store, when there
- * is one, is told afterwards. */
+/* Look at every running job and give more time where it is due. Works from the admin_comments alone, without the store: the
+ * next look finds the raised limit and notes it. */
 void extend_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now);
 
 /* Has Precedent shortened this job, so that its limit may have to be raised? */

@@ -281,8 +281,9 @@ static bool run_refresh(const struct follow_env *env, struct store_run *r, const
 		snprintf(r->candidate, sizeof(r->candidate), "%s", candidate);
 		changed = true;
 	}
-	if (r->limit_min != DURATION_UNSET && job->limit_min > r->limit_min) { /* raised, by whomever */
-		r->limit_min = job->limit_min;
+	if (r->limit_min != DURATION_UNSET && job->limit_min != DURATION_UNSET && job->limit_min > r->limit_min) {
+		r->limit_min = job->limit_min; /* by extend_poll, by slurmctld's trigger, or by an operator */
+		r->extensions++;
 		changed = true;
 	}
 	if (r->nodes != job->nodes || r->tasks != job->tasks) {
@@ -320,6 +321,11 @@ static int job_follow(const struct follow_env *env, const struct cluster_job *jo
 	known = rc && run.submit_time == job->submit_time;
 	if (known && run.end_state[0])
 		return 0;
+	if (!known && job->phase == CLUSTER_ENDED) {
+		rc = store_key_forgotten(env->store, c->key, job->submit_time, errp);
+		if (rc)
+			return rc < 0 ? -1 : 0;
+	}
 	if (!known)
 		run_fill(&run, job, c);
 	changed = run_refresh(env, &run, job) || !known;

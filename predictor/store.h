@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The store: one SQLite file (write-ahead log) with all that Precedent knows. precedentd opens it for writing, the job_submit
- * plugin and the command line only for reading; nobody but precedentd ever creates it. No SQL outside store*.c.
+ * The store: one SQLite file (write-ahead log) with all that Precedent knows. precedentd opens it for
+ * writing, the job_submit plugin and the command line only for reading; nobody but precedentd ever creates
+ * it. No SQL outside store*.c.
  *
- * A program is one exact key (common/identity.h). Times are seconds since the epoch; durations seconds (_s) or minutes (_min).
- * Every function returns 0 (or what its comment says), -1 with err filled. A struct store is used by one thread at a time.
- * Writes are atomic one by one; group them with store_begin and store_commit. kill -9 at any time loses at most the
- * transaction under way.
+ * A program is one exact key (common/identity.h). Times are seconds since the epoch; durations seconds (_s)
+ * or minutes (_min). Every function returns 0 (or what its comment says), -1 with err filled. A struct store
+ * is used by one thread at a time. Writes are atomic one by one; group them with store_begin and
+ * store_commit. kill -9 at any time loses at most the transaction under way.
  */
 #ifndef PRECEDENT_PREDICTOR_STORE_H
 #define PRECEDENT_PREDICTOR_STORE_H
@@ -25,14 +26,14 @@
 #define STORE_ESTIMATES_MAX  CONF_CANDIDATES_MAX
 #define STORE_REASON_MAX     304
 #define STORE_RESULT_MAX     65536
-#define STORE_ALL_USERS      UINT32_MAX
+#define STORE_ALL_USERS	     UINT32_MAX
 
 struct store;
 
 enum store_flags {
-	STORE_READ = 0,     /* never creates, never writes, never waits for a lock unless STORE_WAIT */
-	STORE_WRITE = 1,    /* creates the file (0640) and brings an older schema up to date */
-	STORE_WAIT = 2,     /* wait up to 5 s for a lock instead of failing at once */
+	STORE_READ = 0,	 /* never creates, never writes, never waits for a lock unless STORE_WAIT */
+	STORE_WRITE = 1, /* creates the file (0640) and brings an older schema up to date */
+	STORE_WAIT = 2,	 /* wait up to 5 s for a lock instead of failing at once */
 };
 
 /* Why store_open or a later call failed; the text is in err. */
@@ -45,7 +46,7 @@ enum store_fault {
 	STORE_CORRUPT, /* not a database, or damaged */
 	STORE_DENIED,  /* permission, read-only file system */
 	STORE_FULL,
-	STORE_FAILED,  /* anything else */
+	STORE_FAILED, /* anything else */
 };
 
 int store_open(const char *path, unsigned flags, struct store **out, struct errbuf *err);
@@ -62,11 +63,11 @@ void store_rollback(struct store *s);
 /* ---- programs: by exact key ---- */
 
 enum program_state {
-	PROGRAM_NEW,      /* a job with this key is marked for tracing */
-	PROGRAM_TRACED,   /* the traced job ended and left traces */
+	PROGRAM_NEW,	  /* a job with this key is marked for tracing */
+	PROGRAM_TRACED,	  /* the traced job ended and left traces */
 	PROGRAM_BUILDING, /* build-and-probe jobs are under way */
-	PROGRAM_READY,    /* there are estimates */
-	PROGRAM_FAILED,   /* see reason */
+	PROGRAM_READY,	  /* there are estimates */
+	PROGRAM_FAILED,	  /* see reason */
 };
 const char *program_state_name(enum program_state state);
 
@@ -77,12 +78,12 @@ struct store_program {
 	enum program_state state;
 	char reason[STORE_REASON_MAX]; /* of PROGRAM_FAILED, or a remark */
 	char name[CONF_CANDIDATE_MAX]; /* the job's name, for people */
-	uint32_t source_job;           /* the traced job */
+	uint32_t source_job;	       /* the traced job */
 	char source_candidate[CONF_CANDIDATE_MAX];
 	double source_elapsed_s;
 	uint32_t n_traces;
-	double mpi_s;                  /* sum over the traces */
-	uint32_t nodes, tasks;         /* of the traced job */
+	double mpi_s;	       /* sum over the traces */
+	uint32_t nodes, tasks; /* of the traced job */
 	int64_t created, updated;
 	int64_t retrace_at; /* from then on the plugin may mark this key again; 0 = never by itself */
 };
@@ -98,12 +99,13 @@ int store_program_set_state(struct store *s, const char *key, enum program_state
 int store_program_forget(struct store *s, const char *key, struct errbuf *err);
 
 struct store_program_filter {
-	uint32_t uid;        /* STORE_ALL_USERS */
+	uint32_t uid;	     /* STORE_ALL_USERS */
 	const char *family;  /* NULL: any */
 	unsigned state_mask; /* 1 << PROGRAM_NEW | ...; 0: any */
-	unsigned max;        /* 0: all */
+	unsigned max;	     /* 0: all */
 };
-/* Latest change first. The callback returns non-zero to stop; it may write to the store. Returns the number seen. */
+/* Latest change first. The callback returns non-zero to stop; it may write to the store. Returns the number
+ * seen. */
 typedef int (*store_program_fn)(const struct store_program *p, void *arg);
 int store_programs_each(struct store *s, const struct store_program_filter *f, store_program_fn fn, void *arg,
 			struct errbuf *err);
@@ -140,15 +142,15 @@ struct store_run {
 	enum job_act act;
 	enum precedent_mode mode;
 	char partition[CONF_NAME_MAX];
-	char candidate[CONF_CANDIDATE_MAX]; /* where it ran, "" when on none of the candidates */
+	char candidate[CONF_CANDIDATE_MAX];	 /* where it ran, "" when on none of the candidates */
 	char pred_candidate[CONF_CANDIDATE_MAX]; /* what pred_s is for */
-	double pred_s, lo_s, hi_s;          /* 0 = none */
-	uint32_t user_limit_min, limit_min; /* as in struct job_comment; limit_min also when raised */
+	double pred_s, lo_s, hi_s;		 /* 0 = none */
+	uint32_t user_limit_min, limit_min;	 /* as in struct job_comment; limit_min also when raised */
 	uint32_t nodes, tasks;
-	int64_t start_time, end_time;       /* 0 = not yet */
+	int64_t start_time, end_time; /* 0 = not yet */
 	double elapsed_s;
-	char end_state[24];                 /* "" while it lasts; COMPLETED, FAILED, TIMEOUT, CANCELLED, ... */
-	uint32_t extensions;                /* how often precedentd raised the limit */
+	char end_state[24];  /* "" while it lasts; COMPLETED, FAILED, TIMEOUT, CANCELLED, ... */
+	uint32_t extensions; /* how often precedentd raised the limit */
 };
 /* Insert or replace by (jobid, submit_time). */
 int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err);
@@ -156,51 +158,53 @@ int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err
 int store_run_get(struct store *s, uint32_t jobid, struct store_run *r, struct errbuf *err);
 
 struct store_run_filter {
-	uint32_t uid;          /* STORE_ALL_USERS */
-	const char *key;       /* NULL: any */
-	const char *family;    /* NULL: any */
-	const char *candidate; /* NULL: any */
+	uint32_t uid;		   /* STORE_ALL_USERS */
+	const char *key;	   /* NULL: any */
+	const char *family;	   /* NULL: any */
+	const char *candidate;	   /* NULL: any */
 	bool finished, unfinished; /* only those; neither: all */
-	bool completed;        /* only end_state COMPLETED */
-	bool predicted;        /* only pred_s > 0 */
-	int64_t since;         /* submitted at or after */
-	unsigned max;          /* 0: all */
+	bool completed;		   /* only end_state COMPLETED */
+	bool predicted;		   /* only pred_s > 0 */
+	int64_t since;		   /* submitted at or after */
+	unsigned max;		   /* 0: all */
 };
 typedef int (*store_run_fn)(const struct store_run *r, void *arg);
-/* Latest submission first. The callback returns non-zero to stop; it may write to the store. Returns the number seen. */
+/* Latest submission first. The callback returns non-zero to stop; it may write to the store. Returns the
+ * number seen. */
 int store_runs_each(struct store *s, const struct store_run_filter *f, store_run_fn fn, void *arg,
 		    struct errbuf *err);
-/* Completed runs of a key on a candidate as input of estimate_blend, latest first. Returns how many, at most max. */
-int store_runs_past(struct store *s, const char *key, const char *candidate, struct estimate_past *past, size_t max,
-		    struct errbuf *err);
+/* Completed runs of a key on a candidate as input of estimate_blend, latest first. Returns how many, at most
+ * max. */
+int store_runs_past(struct store *s, const char *key, const char *candidate, struct estimate_past *past,
+		    size_t max, struct errbuf *err);
 
 /* Predicted runs that completed on the candidate they were predicted for, summed up per candidate. */
 struct store_accuracy {
 	char candidate[CONF_CANDIDATE_MAX];
 	uint64_t n;
-	double mean_abs_rel;   /* mean of |actual - predicted| / actual */
+	double mean_abs_rel; /* mean of |actual - predicted| / actual */
 	double median_abs_rel;
 	double p90_abs_rel;
-	double bias_rel;       /* mean of (predicted - actual) / actual; negative = predicted too short */
-	double share_under;    /* actual above the upper bound */
-	double share_inside;   /* actual within the interval */
-	uint64_t extended;     /* runs whose limit was raised */
-	uint64_t timed_out;    /* ended by TIMEOUT */
+	double bias_rel;	  /* mean of (predicted - actual) / actual; negative = predicted too short */
+	double share_under;	  /* actual above the upper bound */
+	double share_inside;	  /* actual within the interval */
+	uint64_t extended;	  /* runs whose limit was raised */
+	uint64_t timed_out;	  /* ended by TIMEOUT */
 	double used_of_requested; /* mean of elapsed / user's limit, where that is known; else 0 */
-	double used_of_limit;     /* mean of elapsed / limit that we set; else 0 */
+	double used_of_limit;	  /* mean of elapsed / limit that we set; else 0 */
 };
 typedef int (*store_accuracy_fn)(const struct store_accuracy *a, void *arg);
 /* By candidate name. uid: STORE_ALL_USERS; key NULL: any. Returns the number of candidates. */
-int store_accuracy_each(struct store *s, uint32_t uid, const char *key, int64_t since, store_accuracy_fn fn, void *arg,
-			struct errbuf *err);
+int store_accuracy_each(struct store *s, uint32_t uid, const char *key, int64_t since, store_accuracy_fn fn,
+			void *arg, struct errbuf *err);
 
 /* ---- probes: build-and-probe jobs, by key and candidate ---- */
 
 enum probe_state {
-	PROBE_WAITING,   /* to be submitted */
+	PROBE_WAITING,	 /* to be submitted */
 	PROBE_SUBMITTED, /* jobid is in the queue or runs */
-	PROBE_DONE,      /* result holds the record */
-	PROBE_FAILED,    /* see reason; given up */
+	PROBE_DONE,	 /* result holds the record */
+	PROBE_FAILED,	 /* see reason; given up */
 };
 const char *probe_state_name(enum probe_state state);
 
@@ -212,9 +216,10 @@ struct store_probe {
 	uint32_t tries;
 	char reason[STORE_REASON_MAX];
 	int64_t submitted, updated;
-	int64_t not_before;    /* next try; 0 = now */
-	double cost_node_s;    /* nodes times seconds that it took */
-	const char *result;    /* the record's text or NULL; from the store: valid only in the callback / see _get */
+	int64_t not_before; /* next try; 0 = now */
+	double cost_node_s; /* nodes times seconds that it took */
+	const char
+	    *result; /* the record's text or NULL; from the store: valid only in the callback / see _get */
 };
 int store_probe_put(struct store *s, const struct store_probe *p, struct errbuf *err);
 /* 1 found, 0 none. p->result, when not NULL, is to be freed by the caller. */
@@ -240,13 +245,15 @@ int store_partition_get(struct store *s, const char *name, struct store_partitio
 
 /* ---- the daemon's own ---- */
 
-/* A small named value ("" when there is none); 1 found, 0 none. For cursors of the daemon; names of at most 63 bytes. */
+/* A small named value ("" when there is none); 1 found, 0 none. For cursors of the daemon; names of at most
+ * 63 bytes. */
 int store_meta_set(struct store *s, const char *name, const char *value, struct errbuf *err);
 int store_meta_get(struct store *s, const char *name, char *value, size_t size, struct errbuf *err);
 /* precedentd says "alive"; the plugin reads it. 0 as time: never. */
 int store_heartbeat_set(struct store *s, int64_t now, struct errbuf *err);
 int store_heartbeat_get(struct store *s, int64_t *when, struct errbuf *err);
-/* Drop what was not touched since `before`: finished runs, programs without newer runs. Returns how many rows went. */
+/* Drop what was not touched since `before`: finished runs, programs without newer runs. Returns how many rows
+ * went. */
 int store_prune(struct store *s, int64_t before, struct errbuf *err);
 
 struct store_counts {
@@ -263,12 +270,20 @@ struct store_pair {
 	char key[IDENTITY_KEY_LEN + 1];
 	char candidate[CONF_CANDIDATE_MAX];
 };
-/* Probes waiting or submitted; programs traced or building (candidate ""). The list is to be freed by the caller. */
+/* Probes waiting or submitted; programs traced or building (candidate ""). The list is to be freed by the
+ * caller. */
 int store_busy_probes(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err);
 int store_busy_programs(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err);
-#define STORE_META_LAYOUT "layout." /* and the key: what the probes of a traced job must look like */
+#define STORE_META_LAYOUT    "layout."	  /* and the key: what the probes of a traced job must look like */
+#define STORE_META_FORGOTTEN "forgotten." /* and the key: when */
 int store_meta_drop(struct store *s, const char *name, struct errbuf *err);
-/* Drop all that is known of one key of one user: program, estimates, probes and runs. Returns how many rows went. */
-int store_key_forget(struct store *s, const char *key, uint32_t uid, struct errbuf *err);
+/* Drop all that is known of one key of one user: program, estimates, probes and runs. Returns how many rows
+ * went. Runs submitted before `now` stay forgotten: slurmctld remembers ended jobs for a while, and
+ * precedentd would learn of them again. */
+int store_key_forget(struct store *s, const char *key, uint32_t uid, int64_t now, struct errbuf *err);
+/* Was this key forgotten at or after that time? 1, 0. */
+int store_key_forgotten(struct store *s, const char *key, int64_t submit_time, struct errbuf *err);
+/* Drop what store_key_forget noted before that time. */
+int store_forgotten_prune(struct store *s, int64_t before, struct errbuf *err);
 
 #endif

@@ -4,6 +4,7 @@
  * repeat those of the partial indexes programs_busy and probes_busy word for word, so that SQLite reads only these. And what
  * `precedent forget` asks for.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -98,10 +99,34 @@ static int runs_forget(struct store *s, const char *key, uint32_t uid, struct er
 	return n;
 }
 
-int store_key_forget(struct store *s, const char *key, uint32_t uid, struct errbuf *err)
+int store_key_forgotten(struct store *s, const char *key, int64_t submit_time, struct errbuf *err)
 {
+	char name[64], when[32];
+	int rc;
+
+	snprintf(name, sizeof(name), STORE_META_FORGOTTEN "%s", key);
+	rc = store_meta_get(s, name, when, sizeof(when), err);
+	return rc == 1 ? strtoll(when, NULL, 10) >= submit_time : rc;
+}
+
+int store_forgotten_prune(struct store *s, int64_t before, struct errbuf *err)
+{
+	sqlite3_stmt *st = prepare(s, "DELETE FROM meta WHERE name >= '" STORE_META_FORGOTTEN "' AND name < 'forgotten/'"
+				      " AND CAST(value AS INTEGER) < ?1", err);
+	int rv;
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, before);
+	rv = store_run_stmt(s, st, "cannot drop old values", err);
+	sqlite3_finalize(st);
+	return rv;
+}
+
+int store_key_forget(struct store *s, const char *key, uint32_t uid, int64_t now, struct errbuf *err)
+{
+	char layout[64], forgotten[64], when[32];
 	struct store_program p;
-	char layout[64];
 	int known, runs;
 
 	if (store_begin(s, err) < 0)
@@ -109,8 +134,11 @@ int store_key_forget(struct store *s, const char *key, uint32_t uid, struct errb
 	known = store_program_get(s, key, &p, err);
 	runs = known < 0 ? -1 : runs_forget(s, key, uid, err);
 	snprintf(layout, sizeof(layout), STORE_META_LAYOUT "%s", key);
+	snprintf(forgotten, sizeof(forgotten), STORE_META_FORGOTTEN "%s", key);
+	snprintf(when, sizeof(when), "%" PRId64, now);
 	if (runs < 0 || (known && p.uid == uid && store_program_forget(s, key, err) < 0) ||
-	    store_meta_drop(s, layout, err) < 0 || store_commit(s, err) < 0) {
+	    store_meta_drop(s, layout, err) < 0 || store_meta_set(s, forgotten, when, err) < 0 ||
+	    store_commit(s, err) < 0) {
 		store_rollback(s);
 		return -1;
 	}

@@ -27,6 +27,7 @@
 #define BACKOFF_MAX_S	 60
 #define PRUNE_INTERVAL_S 3600
 #define FAULT_REPEAT_S	 600
+#define FORGOTTEN_KEEP_S (7 * 86400) /* longer than slurmctld remembers ended jobs (MinJobAge) */
 
 static pthread_rwlock_t conf_lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct precedent_conf conf; /* under conf_lock; written by the main thread only */
@@ -181,7 +182,7 @@ static int look_store(struct daemon *d, int64_t now, struct errbuf *errp)
 		d->pruned = now;
 		int n = conf.retention_s ? store_prune(d->store, now - (int64_t)conf.retention_s, errp) : 0;
 
-		if (n < 0)
+		if (n < 0 || store_forgotten_prune(d->store, now - FORGOTTEN_KEEP_S, errp) < 0)
 			return -1;
 		if (n)
 			log_info("%d rows older than the retention time dropped", n);
@@ -367,7 +368,7 @@ int main(int argc, char **argv)
 		setenv("PRECEDENT_CONF", o.conf, 1);
 	if (o.has_extend)
 		return extend(o.extend);
-	log_open("precedentd", o.foreground ? LOG_TARGET_STDERR : LOG_TARGET_STDERR_PLAIN,
+	log_open("precedentd", o.foreground || isatty(STDERR_FILENO) ? LOG_TARGET_STDERR : LOG_TARGET_STDERR_PLAIN,
 		 o.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
 	if (conf_load(o.conf, &conf, &why) < 0) {
 		log_error("%s", why.text);

@@ -236,6 +236,11 @@ static void test_forget(void **state)
 	(void)state;
 	json_decref(ask(1000, false, "{\"precedent\": 1, \"verb\": \"forget\", \"job\": 1}"));
 	assert_int_equal(store_program_get(store, KEY_A, &p, &e), 0);
+	assert_int_equal(store_key_forgotten(store, KEY_A, NOW + 100, &e), 1);
+	assert_int_equal(store_key_forgotten(store, KEY_A, NOW + 101, &e), 0);
+	assert_int_equal(store_key_forgotten(store, KEY_B, NOW, &e), 0);
+	assert_true(store_forgotten_prune(store, NOW + 101, &e) >= 0);
+	assert_int_equal(store_key_forgotten(store, KEY_A, NOW, &e), 0);
 	assert_int_equal(jobs_seen(1000, false, "{\"precedent\": 1, \"verb\": \"jobs\"}"), 0);
 	assert_int_equal(store_program_get(store, KEY_B, &p, &e), 1);
 	assert_error(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}", "not known");

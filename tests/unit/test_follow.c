@@ -504,6 +504,23 @@ static void test_job_gone(void **state)
 	assert_string_equal(r.end_state, "UNKNOWN");
 }
 
+static void test_forgotten_stays_forgotten(void **state)
+{
+	struct store_run r;
+	struct errbuf e;
+
+	(void)state;
+	traced_job();
+	assert_true(store_key_forget(w->store, KEY, getuid(), w->now, &e) > 0);
+	look(); /* slurmctld still remembers the ended job */
+	assert_int_equal(store_run_get(w->store, 1, &r, &e), 0);
+	assert_int_equal(w->n_submitted, 1);
+	job_add(2, ACT_TRACE); /* a new submission is another matter */
+	look();
+	assert_int_equal(store_run_get(w->store, 2, &r, &e), 1);
+	assert_state(PROGRAM_NEW, "");
+}
+
 static void test_two_at_once(void **state)
 {
 	struct cluster_job *a = job_add(1, ACT_TRACE), *b = job_add(2, ACT_TRACE);
@@ -833,6 +850,7 @@ int main(void)
 		T(test_job_failed),
 		T(test_retried_trace),
 		T(test_job_gone),
+		T(test_forgotten_stays_forgotten),
 		T(test_two_at_once),
 		T(test_implicit_candidate),
 		T(test_no_candidates),
