@@ -13,6 +13,7 @@
 #include "skelgen/contract_grammar.h"
 #include "skelgen/contract_search.h"
 
+#define CANDIDATES_MAX 200000u	/* longer streams are contracted in one way only */
 #define SHORTCUT_MIN 256u	/* shorter sequences are cheap to search in full */
 
 /* A sequence of the current round: text[first .. first+length). */
@@ -36,6 +37,7 @@ struct work {
 	struct piece *piece;
 	uint32_t n_piece, cap_piece;
 	struct search search;
+	bool shortcut;			/* a dominant run was contracted */
 	struct repeat_list runs;
 	uint32_t *run_at;		/* [n_text] 1 + index in runs of the marked run that starts here */
 };
@@ -161,6 +163,7 @@ static int work_shortcut(struct work *w, struct piece *p, struct fresh *fresh, s
 		rc = work_fold(w, &r, &to, &body, err) || fresh_add(fresh, body, err) ? -1 : 0;
 		if (rc)
 			break;
+		w->shortcut = true;
 		memmove(w->text + to, w->text + end, (size_t)tail * sizeof(*w->text));
 		p->length = to + tail - p->first;
 	}
@@ -376,26 +379,22 @@ static int work_start(struct work *w, uint32_t n, struct errbuf *err)
 	return work_add_piece(w, (struct piece){ .body = top, .length = n }, err);
 }
 
-int contract_symbols(const uint32_t *sym, uint64_t n, const struct contract_options *opt, struct contract_tree *out,
-		     struct errbuf *err)
+/* Contract with these options; *shortcut says whether a dominant run was contracted before all others. */
+static int contract_once(const uint32_t *sym, uint32_t n, const struct contract_options *opt, struct contract_tree *out,
+			 bool *shortcut, struct errbuf *err)
 {
-	static const struct contract_options defaults;
-	struct work w = { .opt = opt ? opt : &defaults };
+	struct work w = { .opt = opt };
 	int rc = -1;
 
 	*out = (struct contract_tree){ 0 };
-	if (n > CONTRACT_MAX_EVENTS)
-		return err_set(err, "contraction: a stream of %" PRIu64 " events is above the limit of %u; trace with "
-			       "folding in the tracer, or contract it in parts", n, CONTRACT_MAX_EVENTS);
-	w.cap = (uint32_t)n + 2;
+	w.cap = n + 2;
 	w.text = malloc((size_t)w.cap * sizeof(*w.text));
 	if (!w.text) {
-		err_set(err, "contraction: out of memory for %" PRIu64 " events", n);
+		err_set(err, "contraction: out of memory for %u events", n);
 		goto out;
 	}
-	if (grammar_create(&w.g, sym, (uint32_t)n, w.text, err))
-		goto out;
-	if (search_create(&w.search, n, w.opt->without_search, err) || work_start(&w, (uint32_t)n, err))
+	if (grammar_create(&w.g, sym, n, w.text, err) || search_create(&w.search, n, opt->without_search, err) ||
+	    work_start(&w, n, err))
 		goto out;
 	while (w.n_piece) {
 		if (work_round(&w, err))
@@ -403,18 +402,65 @@ int contract_symbols(const uint32_t *sym, uint64_t n, const struct contract_opti
 		if (w.n_piece == 0 && work_search(&w, err))
 			goto out;
 	}
-	if (grammar_tree(&w.g, out, err))
-		goto out;
-	out->n_events = n;
-	out->hash = XXH3_64bits(sym, n * sizeof(*sym));
-	rc = contract_tree_check(out, sym, n, err);
+	rc = grammar_tree(&w.g, out, err);
+	*shortcut = w.shortcut;
 out:
 	free(w.text);
 	free(w.piece);
 	repeat_list_free(&w.runs);
 	search_destroy(&w.search);
 	grammar_destroy(&w.g);
-	if (rc)
-		contract_tree_free(out);
 	return rc;
+}
+
+/* Another candidate: keep it when it is shorter. */
+static int contract_again(const uint32_t *sym, uint32_t n, const struct contract_options *opt, struct contract_tree *best,
+			  struct errbuf *err)
+{
+	struct contract_tree other;
+	bool shortcut;
+
+	if (contract_once(sym, n, opt, &other, &shortcut, err))
+		return -1;
+	if (contract_tree_length(&other) < contract_tree_length(best)) {
+		struct contract_tree t = *best;
+
+		*best = other;
+		other = t;
+	}
+	contract_tree_free(&other);
+	return 0;
+}
+
+int contract_symbols(const uint32_t *sym, uint64_t n, const struct contract_options *opt, struct contract_tree *out,
+		     struct errbuf *err)
+{
+	static const struct contract_options defaults;
+	struct contract_options plain;
+	bool shortcut = false;
+
+	*out = (struct contract_tree){ 0 };
+	if (n > CONTRACT_MAX_EVENTS)
+		return err_set(err, "contraction: a stream of %" PRIu64 " events is above the limit of %u; trace with "
+			       "folding in the tracer, or contract it in parts", n, CONTRACT_MAX_EVENTS);
+	opt = opt ? opt : &defaults;
+	if (contract_once(sym, (uint32_t)n, opt, out, &shortcut, err))
+		goto fail;
+	/* The order in which runs are taken is a heuristic: where time allows, plain greedy is a candidate too. */
+	plain = (struct contract_options){ .engine = opt->engine, .without_shortcut = true, .without_search = true };
+	if (n <= CANDIDATES_MAX && (shortcut || !opt->without_search) &&
+	    contract_again(sym, (uint32_t)n, &plain, out, err))
+		goto fail;
+	plain.without_search = opt->without_search;
+	if (n <= CANDIDATES_MAX && shortcut && !plain.without_search &&
+	    contract_again(sym, (uint32_t)n, &plain, out, err))
+		goto fail;
+	out->n_events = n;
+	out->hash = XXH3_64bits(sym, n * sizeof(*sym));
+	if (contract_tree_check(out, sym, n, err))
+		goto fail;
+	return 0;
+fail:
+	contract_tree_free(out);
+	return -1;
 }

@@ -267,6 +267,40 @@ uint32_t grammar_weight(struct grammar *g, uint32_t symbol)
 	return b->weight;
 }
 
+uint32_t grammar_events(struct grammar *g, uint32_t symbol)
+{
+	const struct grammar_loop *l;
+	struct grammar_body *b;
+
+	if (symbol < g->n_leaf)
+		return 1;
+	l = &g->loop[symbol - g->n_leaf];
+	b = &g->body[l->body];
+	if (!b->n_events)
+		for (uint32_t k = 0; k < b->raw_length; k++)
+			b->n_events += grammar_events(g, g->raw.item[b->raw_first + k]);
+	return b->n_events * l->count;
+}
+
+void grammar_expand(const struct grammar *g, uint32_t symbol, uint32_t *out, uint32_t *n)
+{
+	const struct grammar_loop *l;
+	const struct grammar_body *b;
+	uint32_t first = *n, length;
+
+	if (symbol < g->n_leaf) {
+		out[(*n)++] = symbol;
+		return;
+	}
+	l = &g->loop[symbol - g->n_leaf];
+	b = &g->body[l->body];
+	for (uint32_t k = 0; k < b->raw_length; k++)
+		grammar_expand(g, g->raw.item[b->raw_first + k], out, n);
+	length = *n - first;
+	for (uint32_t k = length; k < length * l->count; k++)
+		out[(*n)++] = out[first + k - length];
+}
+
 static bool body_is_loop(const struct grammar *g, uint32_t body)
 {
 	const struct grammar_body *b = &g->body[body];

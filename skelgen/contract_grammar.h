@@ -25,6 +25,7 @@ struct grammar_body {
 	uint32_t raw_length, text_length;
 	enum grammar_state state;
 	uint32_t weight;			/* leaves of its tree, once done; 0: not counted yet */
+	uint32_t n_events;			/* of its expansion; 0: not counted yet */
 	uint32_t n_nodes;			/* nodes of its tree, once counted */
 };
 
@@ -73,6 +74,12 @@ int grammar_settle(struct grammar *g, uint32_t body, const uint32_t *text, uint3
 
 /* Leaves of the tree that a symbol stands for; all that it stands on must be done. */
 uint32_t grammar_weight(struct grammar *g, uint32_t symbol);
+
+/* Events that a symbol expands to. */
+uint32_t grammar_events(struct grammar *g, uint32_t symbol);
+
+/* Append the expansion of a symbol to out[]; the caller has made sure of the room. */
+void grammar_expand(const struct grammar *g, uint32_t symbol, uint32_t *out, uint32_t *n);
 
 /* Write the finished grammar as a tree (without n_events and hash). */
 int grammar_tree(struct grammar *g, struct contract_tree *out, struct errbuf *err);

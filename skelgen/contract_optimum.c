@@ -46,28 +46,26 @@ HOT static void match_step(uint32_t *restrict match, const uint32_t *restrict s,
 		match[p] = s[0] == s[p] ? match[p] + 1 : 0;
 }
 
-HOT static void row_start(uint32_t *restrict row, const uint32_t *restrict next, uint32_t weight, uint32_t from,
-			  uint32_t n)
+HOT static void row_start(int16_t *restrict row, const int16_t *restrict next, int16_t weight, uint32_t from, uint32_t n)
 {
 	for (uint32_t j = from; j <= n; j++)
-		row[j] = weight + next[j];
+		row[j] = (int16_t)(weight + next[j]);
 }
 
-HOT static void try_loop(uint32_t *restrict row, const uint32_t *restrict rest, uint32_t body, uint32_t from,
-			 uint32_t n)
+HOT static void try_loop(int16_t *restrict row, const int16_t *restrict rest, int16_t body, uint32_t from, uint32_t n)
 {
 	for (uint32_t j = from; j <= n; j++) {
-		uint32_t c = body + rest[j];
+		int16_t c = (int16_t)(body + rest[j]);
 
 		row[j] = c < row[j] ? c : row[j];
 	}
 }
 
 /* Fill the row of i; match[] is that of i. */
-static void optimum_row(struct optimum *o, uint32_t i, uint32_t weight)
+static void optimum_row(struct optimum *o, uint32_t i, int16_t weight)
 {
 	uint32_t n = o->n, side = n + 1, root[MAX_ROOTS], n_roots = 0;
-	uint32_t *row = o->cost + (size_t)i * side;
+	int16_t *row = o->cost + (size_t)i * side;
 
 	row[i] = 0;
 	row_start(row, row + side, weight, i + 1, n);
@@ -83,12 +81,22 @@ static void optimum_row(struct optimum *o, uint32_t i, uint32_t weight)
 	}
 }
 
+/* After a quarter of the rows the rest can be foreseen: rows grow, so that it is at least as the square. */
+static bool too_dear(uint64_t spent, uint32_t rows, uint32_t n, uint64_t limit)
+{
+	if (spent > limit)
+		return true;
+	return rows >= n / 4 && spent * n / rows > limit / n * rows;
+}
+
 int optimum_search(struct optimum *o, const uint32_t *s, const uint32_t *weight, uint32_t n, uint64_t limit,
 		   struct errbuf *err)
 {
-	uint64_t begin = o->work;
+	uint64_t begin, sum = 0;
 
-	if (n > OPTIMUM_MAX || (uint64_t)n * n > limit)
+	for (uint32_t i = 0; i < n; i++)
+		sum += weight[i];
+	if (n > OPTIMUM_MAX || (uint64_t)n * n > limit || sum > INT16_MAX)
 		return 0;
 	if (optimum_reserve(o, n, err))
 		return -1;
@@ -97,10 +105,11 @@ int optimum_search(struct optimum *o, const uint32_t *s, const uint32_t *weight,
 	memset(o->match, 0, ((size_t)n + 1) * sizeof(*o->match));
 	o->cost[(size_t)n * (n + 1) + n] = 0;
 	o->work += (uint64_t)n * n;
+	begin = o->work;
 	for (uint32_t i = n; i-- > 0;) {
 		match_step(o->match, s + i, n - i);
-		optimum_row(o, i, weight[i]);
-		if (o->work - begin > limit + (uint64_t)n * n)
+		optimum_row(o, i, (int16_t)weight[i]);
+		if (too_dear(o->work - begin, n - i, n, limit))
 			return 0;
 	}
 	return 1;
@@ -109,7 +118,7 @@ int optimum_search(struct optimum *o, const uint32_t *s, const uint32_t *weight,
 uint32_t optimum_first(const struct optimum *o, uint32_t i, uint32_t j, uint32_t *period)
 {
 	uint32_t side = o->n + 1, best_span = 0, best_count = 0;
-	const uint32_t *row = o->cost + (size_t)i * side;
+	const int16_t *row = o->cost + (size_t)i * side;
 
 	for (uint32_t p = 1; i + 2 * p <= j; p++) {
 		uint32_t reach = p;

@@ -58,12 +58,38 @@ static int search_write(struct search *x, struct grammar *g, uint32_t i, uint32_
 	return 0;
 }
 
-/* All that the body stands on must be done. */
-static int search_parked(struct search *x, struct grammar *g, uint32_t body, struct errbuf *err)
+/* Write a body's text to out[], with as many of its loops unrolled as there is room for, the shortest first: what the
+ * greedy rounds took apart at their edges comes together again. Returns its length. */
+static uint32_t search_unroll(struct grammar *g, const struct grammar_body *b, uint32_t *out)
 {
-	uint32_t weight[OPTIMUM_MAX], n = g->body[body].text_length;
-	const uint32_t *text = g->text.item + g->body[body].text_first;
+	const uint32_t *text = g->text.item + b->text_first;
+	uint32_t limit = OPTIMUM_MAX, n = 0;
+
+	for (; limit > 1; limit /= 2) {
+		uint64_t total = 0;
+
+		for (uint32_t k = 0; k < b->text_length && total <= OPTIMUM_MAX; k++) {
+			uint32_t events = grammar_events(g, text[k]);
+
+			total += events <= limit ? events : 1;
+		}
+		if (total <= OPTIMUM_MAX)
+			break;
+	}
+	for (uint32_t k = 0; k < b->text_length; k++) {
+		if (grammar_events(g, text[k]) <= limit)
+			grammar_expand(g, text[k], out, &n);
+		else
+			out[n++] = text[k];
+	}
+	return n;
+}
+
+/* Search one text: 1 when the shortest contraction is known, 0 when that is too dear, -1 on error. */
+static int search_text(struct search *x, struct grammar *g, const uint32_t *text, uint32_t n, struct errbuf *err)
+{
 	uint64_t limit = x->budget < BUDGET_PER_BODY ? x->budget : BUDGET_PER_BODY, before = x->optimum.work;
+	uint32_t weight[OPTIMUM_MAX];
 	int found;
 
 	for (uint32_t k = 0; k < n; k++)
@@ -71,6 +97,17 @@ static int search_parked(struct search *x, struct grammar *g, uint32_t body, str
 	found = optimum_search(&x->optimum, text, weight, n, limit, err);
 	before = x->optimum.work - before;
 	x->budget -= before < x->budget ? before : x->budget;
+	return found;
+}
+
+/* All that the body stands on must be done. */
+static int search_parked(struct search *x, struct grammar *g, uint32_t body, struct errbuf *err)
+{
+	uint32_t text[OPTIMUM_MAX], n = search_unroll(g, &g->body[body], text), length = g->body[body].text_length;
+	int found = search_text(x, g, text, n, err);
+
+	if (!found && n > length)
+		found = search_text(x, g, g->text.item + g->body[body].text_first, length, err);
 	if (found < 0)
 		return -1;
 	if (!found) {
@@ -78,7 +115,7 @@ static int search_parked(struct search *x, struct grammar *g, uint32_t body, str
 		return 0;
 	}
 	x->n_out = 0;
-	if (search_write(x, g, 0, n, err))
+	if (search_write(x, g, 0, x->optimum.n, err))
 		return -1;
 	return grammar_settle(g, body, x->out, x->n_out, GRAMMAR_DONE, err);
 }

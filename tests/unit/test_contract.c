@@ -243,6 +243,22 @@ static void test_programs(void **state)
 	}
 }
 
+/* Too long to search: never longer than greedy alone, whatever was contracted first. */
+static void test_long_programs(void **state)
+{
+	const struct contract_options greedy = { .without_shortcut = true, .without_search = true };
+	uint32_t n_max = 5000, *s = malloc(n_max * sizeof(*s));
+
+	(void)state;
+	assert_non_null(s);
+	for (uint32_t round = 0; round < 150; round++) {
+		uint32_t n = random_program(s, n_max, 2 + rng() % 12, 9);
+
+		assert_true(contract_length(s, n) <= contract_with(s, n, &greedy));
+	}
+	free(s);
+}
+
 static void test_adversarial(void **state)
 {
 	uint32_t n, *s = malloc(40000 * sizeof(*s)), seen = 0;
@@ -408,6 +424,7 @@ int main(void)
 		cmocka_unit_test(test_oracle),
 		cmocka_unit_test(test_known_lengths),
 		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_long_programs),
 		cmocka_unit_test(test_adversarial),
 		cmocka_unit_test(test_varying_counts),
 		cmocka_unit_test(test_check_refuses),
