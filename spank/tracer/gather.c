@@ -65,17 +65,18 @@ static bool agree_root(const struct run *r, bool able)
 	bool all = n == r->world_size;
 	char text[160];
 
-	launch_unmark(r);
 	for (int i = 1; i < r->world_size; i++)
 		send_token(i, all ? TAG_GO : TAG_NO_GO);
 	if (!all) {
 		snprintf(text, sizeof(text), "no trace: the tracer is present in %lld of %d ranks only", (long long)n,
 			 r->world_size);
 		launch_report(r, text);
+		launch_unmark(r);
 		return false;
 	}
 	for (int i = 1; i < r->world_size; i++)
 		all = all && await_token(i, TAG_READY, TAG_READY) == TAG_READY;
+	launch_unmark(r); /* not earlier: the others look for the first marker when they arrive */
 	for (int i = 1; i < r->world_size; i++)
 		send_token(i, all ? TAG_COMMIT : TAG_CANCEL);
 	if (!all)

@@ -109,6 +109,8 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 	    handles_begin() < 0 || pthread_atfork(NULL, NULL, child_inert))
 		rec.broken = true; /* the others must still be told */
 	run.wanted = true;
+	if (!rec_self.v)
+		rec_thread_begin(&rec_self); /* slow: not in the program's time */
 	run.start_real_ns = clock_ns(CLOCK_REALTIME);
 	run.start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	run.start_mono_ns = clock_ns(CLOCK_MONOTONIC);
