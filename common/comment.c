@@ -13,8 +13,8 @@
 #define COMMENT_START "precedent:1 "
 
 static const char *const act_names[] = {
-	[ACT_NONE] = "none",	   [ACT_TRACE] = "trace", [ACT_PREDICT] = "predict",
-	[ACT_OBSERVE] = "observe", [ACT_PROBE] = "probe",
+    [ACT_NONE] = "none",       [ACT_TRACE] = "trace", [ACT_PREDICT] = "predict",
+    [ACT_OBSERVE] = "observe", [ACT_PROBE] = "probe",
 };
 
 const char *act_name(enum job_act act)
@@ -25,10 +25,10 @@ const char *act_name(enum job_act act)
 void comment_init(struct job_comment *c)
 {
 	*c = (struct job_comment){
-		.act = ACT_NONE,
-		.mode = MODE_OBSERVE,
-		.user_limit_min = DURATION_UNSET,
-		.limit_min = DURATION_UNSET,
+	    .act = ACT_NONE,
+	    .mode = MODE_OBSERVE,
+	    .user_limit_min = DURATION_UNSET,
+	    .limit_min = DURATION_UNSET,
 	};
 }
 
@@ -73,7 +73,8 @@ int comment_format(const struct job_comment *c, char *buf, size_t size)
 	if (c->candidate[0])
 		append(buf, size, &len, " cand=%s", c->candidate);
 	if (c->pred_s > 0)
-		append(buf, size, &len, " pred=%.0f lo=%.0f hi=%.0f", fmax(c->pred_s, 1), c->lo_s, ceil(c->hi_s));
+		append(buf, size, &len, " pred=%.0f lo=%.0f hi=%.0f", fmax(c->pred_s, 1), c->lo_s,
+		       ceil(c->hi_s));
 	if (len >= size) {
 		if (size)
 			buf[0] = '\0';
@@ -159,11 +160,14 @@ static int parse_field(const char *name, const char *v, struct job_comment *c)
 	if (!strcmp(name, "hi"))
 		return parse_seconds(v, &c->hi_s);
 	if (!strcmp(name, "cand"))
-		return snprintf(c->candidate, sizeof(c->candidate), "%s", v) < (int)sizeof(c->candidate) ? 0 : -1;
+		return snprintf(c->candidate, sizeof(c->candidate), "%s", v) < (int)sizeof(c->candidate) ? 0
+													 : -1;
 	return 0;
 }
 
-/* The last occurrence that stands at the start or behind " | ": ours is appended, earlier text is not ours. */
+/*
+ * The last occurrence that stands at the start or behind " | ": ours is appended, earlier text is not ours.
+ */
 static const char *find_start(const char *text)
 {
 	const char *found = NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What Precedent writes into a job's admin_comment: one line, "precedent:1 act=... mode=... key=..." (fields that apply).
- * Written by the job_submit plugin, read by precedentd and the command line. Only operators can change it, so it is trusted
- * as far as its form; a comment that was there before is kept in front, with " | " between.
+ * What Precedent writes into a job's admin_comment: one line, "precedent:1 act=... mode=... key=..." (fields
+ * that apply). Written by the job_submit plugin, read by precedentd and the command line. Only operators can
+ * change it, so it is trusted as far as its form; a comment that was there before is kept in front, with " |
+ * " between.
  */
 #ifndef PRECEDENT_COMMON_COMMENT_H
 #define PRECEDENT_COMMON_COMMENT_H
@@ -27,24 +28,27 @@ enum job_act {
 struct job_comment {
 	enum job_act act;
 	enum precedent_mode mode;
-	char key[IDENTITY_KEY_LEN + 1];    /* "" = none */
+	char key[IDENTITY_KEY_LEN + 1];	   /* "" = none */
 	char family[IDENTITY_KEY_LEN + 1]; /* "" = none */
 	/*
-	 * user_limit_min is how far the limit may be raised: the user's own limit, else the partition's default;
-	 * DURATION_UNSET when neither is known, DURATION_UNLIMITED written as "unlimited".
+	 * user_limit_min is how far the limit may be raised: the user's own limit, else the partition's
+	 * default; DURATION_UNSET when neither is known, DURATION_UNLIMITED written as "unlimited".
 	 * limit_min: what the plugin set; DURATION_UNSET when it left the limit alone.
 	 */
 	uint32_t user_limit_min;
 	uint32_t limit_min;
 	char candidate[CONF_CANDIDATE_MAX]; /* "" = none; what the prediction is for */
-	double pred_s, lo_s, hi_s;          /* whole seconds once written; 0 = none */
+	double pred_s, lo_s, hi_s;	    /* whole seconds once written; 0 = none */
 };
 
 const char *act_name(enum job_act act);
 void comment_init(struct job_comment *c); /* nothing set */
 /* The text alone, without any earlier comment. Returns its length, or -1 when it does not fit. */
 int comment_format(const struct job_comment *c, char *buf, size_t size);
-/* Find and parse our part of an admin_comment. 0 found, -1 there is none or it is malformed. text may be NULL. */
+/*
+ * Find and parse our part of an admin_comment. 0 found, -1 there is none or it is malformed. text may be
+ * NULL.
+ */
 int comment_parse(const char *text, struct job_comment *c);
 
 #endif

@@ -18,7 +18,7 @@
 #define DAY_S	       86400
 
 static const char *const mode_names[] = {
-	[MODE_OFF] = "off", [MODE_OBSERVE] = "observe", [MODE_LIMIT] = "limit", [MODE_PLACE] = "place"};
+    [MODE_OFF] = "off", [MODE_OBSERVE] = "observe", [MODE_LIMIT] = "limit", [MODE_PLACE] = "place"};
 
 const char *mode_name(enum precedent_mode mode)
 {
@@ -36,8 +36,12 @@ int mode_parse(const char *text, enum precedent_mode *mode)
 	return -1;
 }
 
-/* A name for Slurm (partition, account): printable, no blanks, none of the characters that mean something in lists. */
-static int copy_name(char *out, size_t size, const char *text, size_t len, const char *what, struct errbuf *err)
+/*
+ * A name for Slurm (partition, account): printable, no blanks, none of the characters that mean something in
+ * lists.
+ */
+static int copy_name(char *out, size_t size, const char *text, size_t len, const char *what,
+		     struct errbuf *err)
 {
 	if (!len)
 		return err_set(err, "%s is empty", what);
@@ -45,7 +49,8 @@ static int copy_name(char *out, size_t size, const char *text, size_t len, const
 		return err_set(err, "%s '%.40s...' is longer than %zu bytes", what, text, size - 1);
 	for (size_t i = 0; i < len; i++) {
 		if (!isgraph((unsigned char)text[i]) || strchr(",='\"\\`$", text[i]))
-			return err_set(err, "%s '%.*s' has a character that does not belong there", what, (int)len, text);
+			return err_set(err, "%s '%.*s' has a character that does not belong there", what,
+				       (int)len, text);
 	}
 	memcpy(out, text, len);
 	out[len] = '\0';
@@ -64,7 +69,8 @@ static int set_mode(struct precedent_conf *c, const char *v, struct errbuf *err)
 	return parse_mode(v, &c->mode, err);
 }
 
-static int set_partition_mode(struct precedent_conf *c, const char *partition, const char *v, struct errbuf *err)
+static int set_partition_mode(struct precedent_conf *c, const char *partition, const char *v,
+			      struct errbuf *err)
 {
 	struct conf_partition_mode *pm;
 
@@ -75,7 +81,8 @@ static int set_partition_mode(struct precedent_conf *c, const char *partition, c
 	if (c->n_partition_modes == CONF_PARTITIONS_MAX)
 		return err_set(err, "more than %d partitions have a mode of their own", CONF_PARTITIONS_MAX);
 	pm = &c->partition_modes[c->n_partition_modes];
-	if (copy_name(pm->partition, sizeof(pm->partition), partition, strlen(partition), "partition", err) < 0 ||
+	if (copy_name(pm->partition, sizeof(pm->partition), partition, strlen(partition), "partition", err) <
+		0 ||
 	    parse_mode(v, &pm->mode, err) < 0)
 		return -1;
 	c->n_partition_modes++;
@@ -94,7 +101,8 @@ static int add_candidate(struct precedent_conf *c, const char *text, size_t len,
 	if (copy_name(k->name, sizeof(k->name), text, len, "candidate", err) < 0 ||
 	    copy_name(k->partition, sizeof(k->partition), text, plen, "partition", err) < 0)
 		return -1;
-	if (colon && copy_name(k->constraint, sizeof(k->constraint), colon + 1, len - plen - 1, "constraint", err) < 0)
+	if (colon &&
+	    copy_name(k->constraint, sizeof(k->constraint), colon + 1, len - plen - 1, "constraint", err) < 0)
 		return -1;
 	if (conf_candidate_find(c, k->name))
 		return err_set(err, "candidate '%s' is given twice", k->name);
@@ -131,7 +139,8 @@ static int set_probe_budget(struct precedent_conf *c, const char *v, struct errb
 	return duration_parse_share(v, 1, &c->probe_budget, err);
 }
 
-static int parse_uint(const char *v, unsigned long min, unsigned long max, unsigned long *out, struct errbuf *err)
+static int parse_uint(const char *v, unsigned long min, unsigned long max, unsigned long *out,
+		      struct errbuf *err)
 {
 	char *end;
 
@@ -169,8 +178,8 @@ static int set_seconds(const char *v, uint64_t min, uint64_t max, uint64_t *out,
 	if (duration_parse_span(v, &s, err) < 0)
 		return -1;
 	if (s < min || s > max)
-		return err_set(err, "'%.40s' is not between %llu and %llu seconds", v, (unsigned long long)min,
-			       (unsigned long long)max);
+		return err_set(err, "'%.40s' is not between %llu and %llu seconds", v,
+			       (unsigned long long)min, (unsigned long long)max);
 	*out = s;
 	return 0;
 }
@@ -280,47 +289,51 @@ static const struct conf_key {
 	const char *name;
 	int (*set)(struct precedent_conf *c, const char *value, struct errbuf *err);
 } keys[] = {
-	{"Mode", set_mode},
-	{"Candidates", set_candidates},
-	{"Margin", set_margin},
-	{"MinLimit", set_min_limit},
-	{"ProbeBudget", set_probe_budget},
-	{"ProbeSeconds", set_probe_seconds},
-	{"ProbeAccount", set_probe_account},
-	{"ProbeQos", set_probe_qos},
-	{"SpoolDir", set_spool_dir},
-	{"StateDir", set_state_dir},
-	{"Retention", set_retention},
-	{"PollInterval", set_poll_interval},
-	{"HeartbeatTimeout", set_heartbeat_timeout},
-	{"ListenPort", set_listen_port},
-	{"ListenHost", set_listen_host},
-	{"InstallDir", set_install_dir},
+    {"Mode", set_mode},
+    {"Candidates", set_candidates},
+    {"Margin", set_margin},
+    {"MinLimit", set_min_limit},
+    {"ProbeBudget", set_probe_budget},
+    {"ProbeSeconds", set_probe_seconds},
+    {"ProbeAccount", set_probe_account},
+    {"ProbeQos", set_probe_qos},
+    {"SpoolDir", set_spool_dir},
+    {"StateDir", set_state_dir},
+    {"Retention", set_retention},
+    {"PollInterval", set_poll_interval},
+    {"HeartbeatTimeout", set_heartbeat_timeout},
+    {"ListenPort", set_listen_port},
+    {"ListenHost", set_listen_host},
+    {"InstallDir", set_install_dir},
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 
 static int set_defaults(struct precedent_conf *c, struct errbuf *err)
 {
 	*c = (struct precedent_conf){
-		.mode = MODE_OBSERVE,
-		.margin = 0.15,
-		.min_limit_min = 5,
-		.probe_budget = 0.01,
-		.probe_seconds = 5,
-		.retention_s = 90ULL * DAY_S,
-		.poll_interval_s = 10,
-		.heartbeat_timeout_s = 120,
-		.listen_port = 6833,
+	    .mode = MODE_OBSERVE,
+	    .margin = 0.15,
+	    .min_limit_min = 5,
+	    .probe_budget = 0.01,
+	    .probe_seconds = 5,
+	    .retention_s = 90ULL * DAY_S,
+	    .poll_interval_s = 10,
+	    .heartbeat_timeout_s = 120,
+	    .listen_port = 6833,
 	};
 	if (replace(&c->probe_account, "", err) < 0 || replace(&c->probe_qos, "", err) < 0 ||
 	    replace(&c->spool_dir, "/var/spool/precedent", err) < 0 ||
 	    replace(&c->state_dir, "/var/lib/precedent", err) < 0 ||
-	    replace(&c->listen_host, "localhost", err) < 0 || replace(&c->install_dir, PRECEDENT_PREFIX, err) < 0)
+	    replace(&c->listen_host, "localhost", err) < 0 ||
+	    replace(&c->install_dir, PRECEDENT_PREFIX, err) < 0)
 		return -1;
 	return 0;
 }
 
-/* Cut the comment and the blanks around; returns the text within. A '#' inside a value needs a blank before to count. */
+/*
+ * Cut the comment and the blanks around; returns the text within. A '#' inside a value needs a blank before
+ * to count.
+ */
 static char *trim_line(char *line)
 {
 	char *end;
@@ -338,7 +351,8 @@ static char *trim_line(char *line)
 	return line;
 }
 
-static int set_key(struct precedent_conf *c, const char *name, const char *value, unsigned *seen, struct errbuf *err)
+static int set_key(struct precedent_conf *c, const char *name, const char *value, unsigned *seen,
+		   struct errbuf *err)
 {
 	if (!strncasecmp(name, PARTITION_MODE, strlen(PARTITION_MODE))) {
 		if (set_partition_mode(c, name + strlen(PARTITION_MODE), value, err) < 0)
@@ -355,7 +369,8 @@ static int set_key(struct precedent_conf *c, const char *name, const char *value
 			return err_prefix(err, "%s", keys[i].name);
 		return 0;
 	}
-	return err_set(err, "unknown key '%.60s': correct or remove it, the keys are in precedent.conf(5)", name);
+	return err_set(err, "unknown key '%.60s': correct or remove it, the keys are in precedent.conf(5)",
+		       name);
 }
 
 static int parse_line(struct precedent_conf *c, char *line, unsigned *seen, struct errbuf *err)

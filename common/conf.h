@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * precedent.conf: one key=value per line, '#' comments, keys without regard to case. Defaults come first; an unknown
- * key, a key given twice or a bad value is an error that names file and line and says what to do.
- * The keys are documented in conf/precedent.conf and precedent.conf(5).
+ * precedent.conf: one key=value per line, '#' comments, keys without regard to case. Defaults come first; an
+ * unknown key, a key given twice or a bad value is an error that names file and line and says what to do. The
+ * keys are documented in conf/precedent.conf and precedent.conf(5).
  */
 #ifndef PRECEDENT_COMMON_CONF_H
 #define PRECEDENT_COMMON_CONF_H
@@ -13,11 +13,11 @@
 
 #include "common/errbuf.h"
 
-#define CONF_DEFAULT_FILE     "/etc/precedent/precedent.conf"
-#define CONF_CANDIDATES_MAX   16
-#define CONF_PARTITIONS_MAX   128
-#define CONF_NAME_MAX         64 /* partition, account, QOS, with the NUL */
-#define CONF_CANDIDATE_MAX    160 /* "partition:constraint", with the NUL */
+#define CONF_DEFAULT_FILE   "/etc/precedent/precedent.conf"
+#define CONF_CANDIDATES_MAX 16
+#define CONF_PARTITIONS_MAX 128
+#define CONF_NAME_MAX	    64	/* partition, account, QOS, with the NUL */
+#define CONF_CANDIDATE_MAX  160 /* "partition:constraint", with the NUL */
 
 /* Ordered: each mode does what the one before does, and more. */
 enum precedent_mode {
@@ -39,33 +39,33 @@ struct conf_partition_mode {
 };
 
 struct precedent_conf {
-	char *file;   /* the file that was read; NULL when there was none and these are the defaults */
+	char *file; /* the file that was read; NULL when there was none and these are the defaults */
 	enum precedent_mode mode;
 	size_t n_partition_modes;
 	struct conf_partition_mode partition_modes[CONF_PARTITIONS_MAX];
 	size_t n_candidates;
 	struct conf_candidate candidates[CONF_CANDIDATES_MAX];
-	double margin;             /* 0.15: the limit is the upper bound times 1.15 */
-	uint32_t min_limit_min;    /* the limit is never set below this many minutes */
-	double probe_budget;       /* 0.01: share of the job's node seconds that its probes may cost */
-	double probe_seconds;      /* target run time of a skeleton */
-	char *probe_account;       /* "" = the job's own */
-	char *probe_qos;           /* "" = the job's own */
+	double margin;		/* 0.15: the limit is the upper bound times 1.15 */
+	uint32_t min_limit_min; /* the limit is never set below this many minutes */
+	double probe_budget;	/* 0.01: share of the job's node seconds that its probes may cost */
+	double probe_seconds;	/* target run time of a skeleton */
+	char *probe_account;	/* "" = the job's own */
+	char *probe_qos;	/* "" = the job's own */
 	char *spool_dir;
 	char *state_dir;
-	char *store_file;          /* state_dir/precedent.db */
+	char *store_file; /* state_dir/precedent.db */
 	uint64_t retention_s;
 	uint32_t poll_interval_s;
 	uint32_t heartbeat_timeout_s;
 	uint16_t listen_port;
-	char *listen_host;         /* where clients find precedentd */
-	char *install_dir;         /* prefix */
+	char *listen_host; /* where clients find precedentd */
+	char *install_dir; /* prefix */
 };
 
 /*
- * Read a configuration. path NULL: $PRECEDENT_CONF, else CONF_DEFAULT_FILE; that default file may be missing (defaults,
- * conf->file NULL), a file named by path or by $PRECEDENT_CONF may not. -1 with err filled and conf freed.
- * Call conf_free in the end.
+ * Read a configuration. path NULL: $PRECEDENT_CONF, else CONF_DEFAULT_FILE; that default file may be missing
+ * (defaults, conf->file NULL), a file named by path or by $PRECEDENT_CONF may not. -1 with err filled and
+ * conf freed. Call conf_free in the end.
  */
 int conf_load(const char *path, struct precedent_conf *conf, struct errbuf *err);
 /* The file that conf_load(path) would read; never NULL. */
@@ -77,13 +77,13 @@ enum precedent_mode conf_mode_for(const struct precedent_conf *conf, const char 
 /* The candidate with this name, or NULL. */
 const struct conf_candidate *conf_candidate_find(const struct precedent_conf *conf, const char *name);
 /*
- * The candidate on which a job runs: partition and features ("" or NULL: none asked). A candidate with the same
- * constraint is preferred to one without; NULL when there is none.
+ * The candidate on which a job runs: partition and features ("" or NULL: none asked). A candidate with the
+ * same constraint is preferred to one without; NULL when there is none.
  */
 const struct conf_candidate *conf_candidate_match(const struct precedent_conf *conf, const char *partition,
 						  const char *features);
 
-const char *mode_name(enum precedent_mode mode); /* "off", "observe", "limit", "place" */
+const char *mode_name(enum precedent_mode mode);	     /* "off", "observe", "limit", "place" */
 int mode_parse(const char *text, enum precedent_mode *mode); /* -1: none of the four */
 
 #endif

@@ -154,7 +154,8 @@ const char *duration_format(char *buf, size_t size, double seconds)
 	}
 	s = seconds > 0 ? (unsigned long long)(seconds + 0.5) : 0;
 	if (s >= 86400)
-		snprintf(buf, size, "%llu-%02llu:%02llu:%02llu", s / 86400, s / 3600 % 24, s / 60 % 60, s % 60);
+		snprintf(buf, size, "%llu-%02llu:%02llu:%02llu", s / 86400, s / 3600 % 24, s / 60 % 60,
+			 s % 60);
 	else
 		snprintf(buf, size, "%02llu:%02llu:%02llu", s / 3600, s / 60 % 60, s % 60);
 	return buf;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Time spans as Slurm writes them: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS; and spans with a unit (90d, 12h).
- * Time limits are whole minutes, as in Slurm.
+ * Time spans as Slurm writes them: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS; and spans with a unit
+ * (90d, 12h). Time limits are whole minutes, as in Slurm.
  */
 #ifndef PRECEDENT_COMMON_DURATION_H
 #define PRECEDENT_COMMON_DURATION_H
@@ -11,15 +11,18 @@
 
 #include "common/errbuf.h"
 
-#define DURATION_UNLIMITED UINT32_MAX     /* minutes: Slurm's INFINITE */
-#define DURATION_UNSET     (UINT32_MAX - 1) /* minutes: Slurm's NO_VAL */
+#define DURATION_UNLIMITED UINT32_MAX	    /* minutes: Slurm's INFINITE */
+#define DURATION_UNSET	   (UINT32_MAX - 1) /* minutes: Slurm's NO_VAL */
 #define DURATION_TEXT_MAX  32
 
 /* Slurm's format, a bare number being minutes, to seconds; "UNLIMITED" and "INFINITE" give UINT64_MAX. */
 int duration_parse(const char *text, uint64_t *seconds, struct errbuf *err);
 /* The same, rounded up to minutes; DURATION_UNLIMITED for UNLIMITED. */
 int duration_parse_minutes(const char *text, uint32_t *minutes, struct errbuf *err);
-/* A number with a unit: s, m, h, d, w; a bare number is seconds. Slurm's formats with ':' or '-' are taken too. */
+/*
+ * A number with a unit: s, m, h, d, w; a bare number is seconds. Slurm's formats with ':' or '-' are taken
+ * too.
+ */
 int duration_parse_span(const char *text, uint64_t *seconds, struct errbuf *err);
 
 /* HH:MM:SS, or D-HH:MM:SS from one day on; rounds to whole seconds; returns buf. UNLIMITED for +inf. */

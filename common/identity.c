@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Exact and family key of a job: see identity.h. Fields go into two XXH3 states with their lengths, so that no two
- * different jobs give the same bytes. The family state sees the same text with every numeric token replaced by one mark.
+ * Exact and family key of a job: see identity.h. Fields go into two XXH3 states with their lengths, so that
+ * no two different jobs give the same bytes. The family state sees the same text with every numeric token
+ * replaced by one mark.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,10 +12,11 @@
 
 #include "common/identity.h"
 
-#define NUMBER_MARK   "\001#"
-#define NUMBER_DIGITS 40 /* longer digit runs (hashes, dates run together) are cut for the value, not for the key */
-#define HEREDOCS_MAX  8
-#define HEREDOC_WORD  64
+#define NUMBER_MARK "\001#"
+#define NUMBER_DIGITS                                                                                        \
+	40 /* longer digit runs (hashes, dates run together) are cut for the value, not for the key */
+#define HEREDOCS_MAX 8
+#define HEREDOC_WORD 64
 
 struct hasher {
 	XXH3_state_t exact, family;
@@ -53,7 +55,8 @@ static bool number_may_start(const char *text, size_t i)
 
 	if (!isalnum(before) && before != '_')
 		return true;
-	return i >= 2 && isalpha(before) && text[i - 2] == '-' && (i == 2 || isspace((unsigned char)text[i - 3]));
+	return i >= 2 && isalpha(before) && text[i - 2] == '-' &&
+	       (i == 2 || isspace((unsigned char)text[i - 3]));
 }
 
 static size_t digits_at(const char *text, size_t i, size_t len)
@@ -136,8 +139,8 @@ static void hash_text(struct hasher *h, const char *text, size_t len, bool varia
 
 /* What the lines so far left open. */
 struct shell {
-	char quote;     /* 0, '\'', '"', '`'; '$' for $'...' */
-	bool continued; /* the last line ended in a backslash */
+	char quote;		      /* 0, '\'', '"', '`'; '$' for $'...' */
+	bool continued;		      /* the last line ended in a backslash */
 	unsigned n_heredocs, heredoc; /* found on a line; the one whose body is being read */
 	struct {
 		char word[HEREDOC_WORD];
@@ -145,7 +148,7 @@ struct shell {
 		bool tabs; /* <<- : leading tabs before the end word do not count */
 	} heredocs[HEREDOCS_MAX];
 	unsigned subst; /* "$( within a string, not closed on this line yet */
-	bool lost;      /* not understood: keep everything from here on */
+	bool lost;	/* not understood: keep everything from here on */
 };
 
 static bool is_word_end(char c)
@@ -228,9 +231,9 @@ static bool word_starts(const struct shell *sh, const char *line, size_t i)
 }
 
 /*
- * Follow quotes and here-documents over one line of code. Returns where a comment starts that may go, or len. A comment
- * behind a string on the same line stays, and so does all behind a substitution that spans lines within a string: nested
- * quotes may deceive us, and a comment that is kept only costs another trace.
+ * Follow quotes and here-documents over one line of code. Returns where a comment starts that may go, or len.
+ * A comment behind a string on the same line stays, and so does all behind a substitution that spans lines
+ * within a string: nested quotes may deceive us, and a comment that is kept only costs another trace.
  */
 static size_t scan_code(struct shell *sh, const char *line, size_t len)
 {

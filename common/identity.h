@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who is this job? The exact key says "the same job again"; the family key says "the same program with other numbers".
- * Both are 128-bit XXH3 over length-prefixed fields, written as 32 lower-case hex digits, and hold the user id: nobody's
- * predictions depend on what another user did. The index of a job array is part of neither.
- * The script is normalised only to be hashed: the shebang stays; #SBATCH lines, comments, blank lines and trailing
- * blanks go, except inside here-documents and strings that span lines. Time is linear in the script and bounded: a script
- * above IDENTITY_NORMALISE_MAX, or one that is not for a POSIX-like shell, is hashed as it is (less its #SBATCH head).
+ * Who is this job? The exact key says "the same job again"; the family key says "the same program with other
+ * numbers". Both are 128-bit XXH3 over length-prefixed fields, written as 32 lower-case hex digits, and hold
+ * the user id: nobody's predictions depend on what another user did. The index of a job array is part of
+ * neither. The script is normalised only to be hashed: the shebang stays; #SBATCH lines, comments, blank
+ * lines and trailing blanks go, except inside here-documents and strings that span lines. Time is linear in
+ * the script and bounded: a script above IDENTITY_NORMALISE_MAX, or one that is not for a POSIX-like shell,
+ * is hashed as it is (less its #SBATCH head).
  */
 #ifndef PRECEDENT_COMMON_IDENTITY_H
 #define PRECEDENT_COMMON_IDENTITY_H
@@ -14,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define IDENTITY_KEY_LEN       32
-#define IDENTITY_VARS_MAX      64
-#define IDENTITY_NORMALISE_MAX (128 * 1024)
+#define IDENTITY_KEY_LEN	 32
+#define IDENTITY_VARS_MAX	 64
+#define IDENTITY_NORMALISE_MAX	 (64 * 1024)
 #define IDENTITY_FINGERPRINT_VAR "PRECEDENT_FINGERPRINT"
 
 /* As submitted; 0 where the user said nothing. */
@@ -34,14 +35,17 @@ struct identity_input {
 	char *const *args;  /* of the script, without its name */
 	size_t n_args;
 	const char *fingerprint; /* "v1:<32 hex>:<files>" or NULL; anything malformed counts as NULL */
-	const char *work_dir;    /* joins the key when there is no fingerprint */
+	const char *work_dir;	 /* joins the key when there is no fingerprint */
 	struct identity_layout layout;
 };
 
 struct identity {
 	char key[IDENTITY_KEY_LEN + 1];
 	char family[IDENTITY_KEY_LEN + 1];
-	/* The numbers taken out of script and arguments for the family key, in order; the first IDENTITY_VARS_MAX. */
+	/*
+	 * The numbers taken out of script and arguments for the family key, in order; the first
+	 * IDENTITY_VARS_MAX.
+	 */
 	unsigned n_vars;
 	double vars[IDENTITY_VARS_MAX];
 };

@@ -17,10 +17,10 @@ static const struct {
 	const char *name;
 	int priority;
 } levels[] = {
-	[LOG_LEVEL_ERROR] = {"error", 3 /* LOG_ERR */},
-	[LOG_LEVEL_WARN] = {"warning", 4 /* LOG_WARNING */},
-	[LOG_LEVEL_INFO] = {"info", 6 /* LOG_INFO */},
-	[LOG_LEVEL_DEBUG] = {"debug", 7 /* LOG_DEBUG */},
+    [LOG_LEVEL_ERROR] = {"error", 3 /* LOG_ERR */},
+    [LOG_LEVEL_WARN] = {"warning", 4 /* LOG_WARNING */},
+    [LOG_LEVEL_INFO] = {"info", 6 /* LOG_INFO */},
+    [LOG_LEVEL_DEBUG] = {"debug", 7 /* LOG_DEBUG */},
 };
 
 void log_open(const char *ident, enum log_target target, enum log_level max)
@@ -58,12 +58,15 @@ static void write_stderr(enum log_level level, const char *text)
 		clock_gettime(CLOCK_REALTIME, &ts);
 		localtime_r(&ts.tv_sec, &tm);
 		strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);
-		n = snprintf(line, sizeof(line), "%s.%03ld %s: %s: %s\n", stamp, ts.tv_nsec / 1000000, log_ident,
-			     levels[level].name, text);
+		n = snprintf(line, sizeof(line), "%s.%03ld %s: %s: %s\n", stamp, ts.tv_nsec / 1000000,
+			     log_ident, levels[level].name, text);
 	}
 	if (n > 0 && (size_t)n >= sizeof(line))
 		n = sizeof(line) - 1;
-	/* One write per line, so that lines of several threads do not mix. Nobody is left to tell if it fails. */
+	/*
+	 * One write per line, so that lines of several threads do not mix. Nobody is left to tell if it
+	 * fails.
+	 */
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Log of a program that runs for long: to stderr with time stamps, or to the system log. Only programs call it; libraries
- * fill an errbuf. One line per message; a newline in a message becomes a blank.
+ * Log of a program that runs for long: to stderr with time stamps, or to the system log. Only programs call
+ * it; libraries fill an errbuf. One line per message; a newline in a message becomes a blank.
  */
 #ifndef PRECEDENT_COMMON_LOG_H
 #define PRECEDENT_COMMON_LOG_H
@@ -17,8 +17,8 @@ enum log_level {
 };
 
 enum log_target {
-	LOG_TARGET_STDERR,         /* with a time stamp */
-	LOG_TARGET_STDERR_PLAIN,   /* with systemd's <N> priority, no time stamp: for services */
+	LOG_TARGET_STDERR,	 /* with a time stamp */
+	LOG_TARGET_STDERR_PLAIN, /* with systemd's <N> priority, no time stamp: for services */
 	LOG_TARGET_SYSLOG,
 };
 
@@ -34,8 +34,9 @@ void log_msg(enum log_level level, const char *fmt, ...) __attribute__((format(p
 #define log_debug(...) log_msg(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 /*
- * Say a thing once while it lasts: true when `text` differs from the last one said through this gate, or when it was said
- * more than every_s ago (0: never again). Not locked: one gate per thread, or under the caller's lock.
+ * Say a thing once while it lasts: true when `text` differs from the last one said through this gate, or when
+ * it was said more than every_s ago (0: never again). Not locked: one gate per thread, or under the caller's
+ * lock.
  */
 struct log_gate {
 	char last[160];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What to do with a submitted job: see decide.h. The order is: whose mode counts, who the job is, what is known of it, where
- * it may run, which limit follows, what to tell. Every step that lacks something ends in "leave it as it was".
+ * What to do with a submitted job: see decide.h. The order is: whose mode counts, who the job is, what is
+ * known of it, where it may run, which limit follows, what to tell. Every step that lacks something ends in
+ * "leave it as it was".
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +28,10 @@ struct deciding {
 	struct errbuf *err;
 	struct job_comment comment;
 	bool mode_given; /* by the user, for this job */
-	/* Partitions where the job may run as it was submitted: the user's, else the default when it is known. */
+	/*
+	 * Partitions where the job may run as it was submitted: the user's, else the default when it is
+	 * known.
+	 */
 	unsigned n_partitions;
 	char partitions[PARTITIONS_MAX][CONF_NAME_MAX];
 	unsigned n_options;
@@ -145,7 +149,8 @@ static void say_option(struct decision *out, const struct option *o, bool interv
 
 	say(out, "%s on %s", duration_format(mean, sizeof(mean), e->mean_s), o->e->candidate);
 	if (interval)
-		say(out, " (%s-%s)", duration_format(lo, sizeof(lo), e->lo_s), duration_format(hi, sizeof(hi), e->hi_s));
+		say(out, " (%s-%s)", duration_format(lo, sizeof(lo), e->lo_s),
+		    duration_format(hi, sizeof(hi), e->hi_s));
 }
 
 static void say_predictions(struct deciding *d)
@@ -174,11 +179,13 @@ static void say_limit(struct deciding *d)
 	bool given = user != DURATION_UNSET;
 
 	if (d->out->set_limit)
-		say(d->out, "; limit %s (%s %s)", duration_format_minutes(limit, sizeof(limit), d->out->limit_min),
+		say(d->out, "; limit %s (%s %s)",
+		    duration_format_minutes(limit, sizeof(limit), d->out->limit_min),
 		    given ? "you asked" : "the partition's is",
 		    duration_format_minutes(asked, sizeof(asked), d->cap_min));
 	else if (d->primary && given && user != DURATION_UNLIMITED && user * 60.0 < d->primary->e->e.mean_s)
-		say(d->out, "; you asked %s, less than predicted", duration_format_minutes(asked, sizeof(asked), user));
+		say(d->out, "; you asked %s, less than predicted",
+		    duration_format_minutes(asked, sizeof(asked), user));
 }
 
 /* ---- what is known ---- */
@@ -230,7 +237,10 @@ static int daemon_alive(struct deciding *d)
 	       age >= -(int64_t)d->conf->heartbeat_timeout_s;
 }
 
-/* What the job would get on this partition when the user gives no limit; DURATION_UNSET when that is not known. */
+/*
+ * What the job would get on this partition when the user gives no limit; DURATION_UNSET when that is not
+ * known.
+ */
 static int partition_cap(struct deciding *d, const char *name, uint32_t *cap, uint32_t *max)
 {
 	struct store_partition part;
@@ -252,7 +262,8 @@ static uint32_t limit_wanted(const struct deciding *d, double hi_s)
 	if (want < d->conf->min_limit_min)
 		want = d->conf->min_limit_min;
 	/* Slurm refuses a limit below --time-min. */
-	if (in->time_min_min != DURATION_UNSET && in->time_min_min != DURATION_UNLIMITED && want < in->time_min_min)
+	if (in->time_min_min != DURATION_UNSET && in->time_min_min != DURATION_UNLIMITED &&
+	    want < in->time_min_min)
 		want = in->time_min_min;
 	return want;
 }
@@ -358,7 +369,10 @@ static int place(struct deciding *d, bool named)
 	return 0;
 }
 
-/* Where the job stays: the prediction is for the slowest of its partitions, and a limit needs to know them all. */
+/*
+ * Where the job stays: the prediction is for the slowest of its partitions, and a limit needs to know them
+ * all.
+ */
 static void stay(struct deciding *d)
 {
 	bool all = d->n_partitions > 0;
@@ -414,8 +428,9 @@ static bool is_test(const struct decide_input *in)
 }
 
 /*
- * Mark for tracing; an unknown key not when it was marked a moment ago and precedentd has had no time to see it. For a known
- * one precedentd has said when. Not while precedentd is silent: nobody would look at the traces, and the spool would fill.
+ * Mark for tracing; an unknown key not when it was marked a moment ago and precedentd has had no time to see
+ * it. For a known one precedentd has said when. Not while precedentd is silent: nobody would look at the
+ * traces, and the spool would fill.
  */
 static int trace(struct deciding *d, bool known)
 {
@@ -425,14 +440,16 @@ static int trace(struct deciding *d, bool known)
 	d->out->act = ACT_OBSERVE;
 	if (alive <= 0)
 		return alive;
-	if (!known && !is_test(d->in) && d->src->trace_ok && !d->src->trace_ok(d->src->arg, key, d->in->now)) {
-		say(d->out, "precedent: the first run of this job is being traced, no prediction yet" OPT_OUT);
+	if (!known && !is_test(d->in) && d->src->trace_ok &&
+	    !d->src->trace_ok(d->src->arg, key, d->in->now)) {
+		say(d->out,
+		    "precedent: the first run of this job is being traced, no prediction yet" OPT_OUT);
 		return 0;
 	}
 	d->out->act = ACT_TRACE;
 	d->out->trace = true;
-	say(d->out,
-	    "precedent: first run of this job: it is traced, predictions from the next submission on" OPT_OUT);
+	say(d->out, "precedent: first run of this job: it is traced, predictions from the next submission "
+		    "on" OPT_OUT);
 	return 0;
 }
 
@@ -444,8 +461,8 @@ static int wait_for_estimates(struct deciding *d, const struct store_program *p)
 	if (again)
 		return trace(d, true);
 	if (p->state == PROGRAM_NEW || p->state == PROGRAM_TRACED || p->state == PROGRAM_BUILDING)
-		say(d->out, "precedent: the first run of this job (%u) is %s, no prediction yet" OPT_OUT, p->source_job,
-		    p->state == PROGRAM_BUILDING ? "being probed" : "being traced");
+		say(d->out, "precedent: the first run of this job (%u) is %s, no prediction yet" OPT_OUT,
+		    p->source_job, p->state == PROGRAM_BUILDING ? "being probed" : "being traced");
 	return 0;
 }
 
@@ -453,13 +470,13 @@ static void identify(struct deciding *d)
 {
 	const struct decide_input *in = d->in;
 	struct identity_input id = {
-		.uid = in->uid,
-		.script = in->script,
-		.args = in->args,
-		.n_args = in->n_args,
-		.fingerprint = env_value(in, IDENTITY_FINGERPRINT_VAR),
-		.work_dir = in->work_dir,
-		.layout = in->layout,
+	    .uid = in->uid,
+	    .script = in->script,
+	    .args = in->args,
+	    .n_args = in->n_args,
+	    .fingerprint = env_value(in, IDENTITY_FINGERPRINT_VAR),
+	    .work_dir = in->work_dir,
+	    .layout = in->layout,
 	};
 
 	identity_compute(&id, &d->out->id);

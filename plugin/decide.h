@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What to do with a submitted job: pure, without Slurm, so that every rule is tested. The plugin translates Slurm's job
- * descriptor into decide_input and decide's answer back. Rules: "Limits and placement" in the documentation; nobody's limit
- * is ever set above what the user (or else the partition) gives, and whatever is in doubt leaves the job as it was.
+ * What to do with a submitted job: pure, without Slurm, so that every rule is tested. The plugin translates
+ * Slurm's job descriptor into decide_input and decide's answer back. Rules: "Limits and placement" in the
+ * documentation; nobody's limit is ever set above what the user (or else the partition) gives, and whatever
+ * is in doubt leaves the job as it was.
  */
 #ifndef PRECEDENT_PLUGIN_DECIDE_H
 #define PRECEDENT_PLUGIN_DECIDE_H
@@ -23,27 +24,29 @@
 
 struct decide_input {
 	uint32_t uid;
-	bool privileged;        /* submitted by root or SlurmUser: an admin_comment of theirs is believed */
-	const char *script;     /* NULL: interactive (srun, salloc) */
-	char *const *args;      /* of the script, without its name */
+	bool privileged;    /* submitted by root or SlurmUser: an admin_comment of theirs is believed */
+	const char *script; /* NULL: interactive (srun, salloc) */
+	char *const *args;  /* of the script, without its name */
 	size_t n_args;
 	char *const *spank_env; /* user-controlled data, "NAME=value" */
 	size_t n_spank_env;
 	const char *work_dir;
-	const char *partition;  /* comma list; NULL or "": the user named none */
-	const char *features;   /* NULL or "": none */
+	const char *partition; /* comma list; NULL or "": the user named none */
+	const char *features;  /* NULL or "": none */
 	const char *admin_comment;
 	const char *submit_line;
 	struct identity_layout layout;
 	uint32_t time_limit_min; /* DURATION_UNSET, DURATION_UNLIMITED */
-	uint32_t time_min_min;   /* --time-min; DURATION_UNSET */
-	uint32_t warn_time_s;    /* --signal=...@SECONDS: the signal must not come before the predicted end */
-	bool het;                /* component of a heterogeneous job */
-	bool pinned;             /* asks for nodes, a reservation or a cluster by name: never placed */
+	uint32_t time_min_min;	 /* --time-min; DURATION_UNSET */
+	uint32_t warn_time_s;	 /* --signal=...@SECONDS: the signal must not come before the predicted end */
+	bool het;		 /* component of a heterogeneous job */
+	bool pinned;		 /* asks for nodes, a reservation or a cluster by name: never placed */
 	int64_t now;
 };
 
-/* Where decide looks things up. Functions return 1 found, 0 none, -1 fault (the job then passes unchanged). */
+/*
+ * Where decide looks things up. Functions return 1 found, 0 none, -1 fault (the job then passes unchanged).
+ */
 struct decide_source {
 	void *arg;
 	int (*lookup)(void *arg, const char *key, struct store_lookup *out, struct errbuf *err);
@@ -56,18 +59,19 @@ struct decide_source {
 };
 
 struct decision {
-	enum job_act act;          /* ACT_NONE: leave the job alone, completely */
+	enum job_act act; /* ACT_NONE: leave the job alone, completely */
 	enum precedent_mode mode;
-	bool trace;                /* put PRECEDENT_TRACE=1 into the environment */
+	bool trace; /* put PRECEDENT_TRACE=1 into the environment */
 	bool set_limit;
 	uint32_t limit_min;
 	bool set_partition;
 	char partition[CONF_NAME_MAX];
 	bool set_features;
 	char features[CONF_CANDIDATE_MAX];
-	char admin_comment[COMMENT_TEXT_MAX]; /* ours alone; the plugin appends it to one that is there; "" = none */
+	char admin_comment[COMMENT_TEXT_MAX]; /* ours alone; the plugin appends it to one that is there; "" =
+						 none */
 	char message[DECIDE_MESSAGE_MAX];     /* for the user; "" = say nothing */
-	struct identity id;                   /* n_vars 0 and keys "" where none was computed */
+	struct identity id;		      /* n_vars 0 and keys "" where none was computed */
 };
 
 /* 0, or -1 with err when the store failed: then *out says ACT_NONE. */
@@ -75,11 +79,11 @@ int decide(const struct decide_input *in, const struct precedent_conf *conf, con
 	   struct decision *out, struct errbuf *err);
 
 /*
- * Which unknown keys were marked for tracing lately: a fixed table, oldest entries give way. Not locked: the plugin holds
- * its own mutex. Zeroed is empty.
+ * Which unknown keys were marked for tracing lately: a fixed table, oldest entries give way. Not locked: the
+ * plugin holds its own mutex. Zeroed is empty.
  */
 #define DECIDE_MEMO_SLOTS 4096
-#define DECIDE_MEMO_S     120 /* many looks of precedentd, which then has the key in the store */
+#define DECIDE_MEMO_S	  120 /* many looks of precedentd, which then has the key in the store */
 struct decide_memo {
 	struct {
 		char key[IDENTITY_KEY_LEN + 1];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Slurm's job_submit plugin: translates the job descriptor for decide() and writes its answer back. Runs inside slurmctld
- * under its locks: it never blocks, never forks, never calls back, and whatever is wrong lets the job through unchanged.
- * Configuration and store are looked at again at most once a second, so that neither needs a restart of slurmctld.
+ * Slurm's job_submit plugin: translates the job descriptor for decide() and writes its answer back. Runs
+ * inside slurmctld under its locks: it never blocks, never forks, never calls back, and whatever is wrong
+ * lets the job through unchanged. Configuration and store are looked at again at most once a second, so that
+ * neither needs a restart of slurmctld.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -184,10 +185,10 @@ static bool source_trace_ok(void *arg, const char *key, int64_t now)
 }
 
 static const struct decide_source source = {
-	.lookup = source_lookup,
-	.partition = source_partition,
-	.heartbeat = source_heartbeat,
-	.trace_ok = source_trace_ok,
+    .lookup = source_lookup,
+    .partition = source_partition,
+    .heartbeat = source_heartbeat,
+    .trace_ok = source_trace_ok,
 };
 
 /* ---- descriptor to input ---- */
@@ -214,37 +215,39 @@ static bool given(const char *text)
 	return text && *text;
 }
 
-static void read_descriptor(const job_desc_msg_t *desc, uint32_t submit_uid, time_t now, struct decide_input *in)
+static void read_descriptor(const job_desc_msg_t *desc, uint32_t submit_uid, time_t now,
+			    struct decide_input *in)
 {
 	bool args = desc->argv && desc->argc > 1 && desc->argc != NO_VAL;
 
 	*in = (struct decide_input){
-		.uid = desc->user_id == NO_VAL ? submit_uid : desc->user_id,
-		.privileged = submit_uid == 0 || submit_uid == geteuid(),
-		.script = desc->script,
-		.args = args ? desc->argv + 1 : NULL, /* the first is the script's name */
-		.n_args = args ? desc->argc - 1 : 0,
-		.spank_env = desc->spank_job_env,
-		.n_spank_env = desc->spank_job_env ? number32(desc->spank_job_env_size) : 0,
-		.work_dir = desc->work_dir,
-		.partition = desc->partition,
-		.features = desc->features,
-		.admin_comment = desc->admin_comment,
-		.submit_line = desc->submit_line,
-		.layout = {
-			.nodes_min = number32(desc->min_nodes),
-			.nodes_max = number32(desc->max_nodes),
-			.tasks = number32(desc->num_tasks),
-			.tasks_per_node = number16(desc->ntasks_per_node),
-			.cpus_per_task = number16(desc->cpus_per_task),
-			.cpus_min = number32(desc->min_cpus),
+	    .uid = desc->user_id == NO_VAL ? submit_uid : desc->user_id,
+	    .privileged = submit_uid == 0 || submit_uid == geteuid(),
+	    .script = desc->script,
+	    .args = args ? desc->argv + 1 : NULL, /* the first is the script's name */
+	    .n_args = args ? desc->argc - 1 : 0,
+	    .spank_env = desc->spank_job_env,
+	    .n_spank_env = desc->spank_job_env ? number32(desc->spank_job_env_size) : 0,
+	    .work_dir = desc->work_dir,
+	    .partition = desc->partition,
+	    .features = desc->features,
+	    .admin_comment = desc->admin_comment,
+	    .submit_line = desc->submit_line,
+	    .layout =
+		{
+		    .nodes_min = number32(desc->min_nodes),
+		    .nodes_max = number32(desc->max_nodes),
+		    .tasks = number32(desc->num_tasks),
+		    .tasks_per_node = number16(desc->ntasks_per_node),
+		    .cpus_per_task = number16(desc->cpus_per_task),
+		    .cpus_min = number32(desc->min_cpus),
 		},
-		.time_limit_min = minutes(desc->time_limit),
-		.time_min_min = desc->time_min ? minutes(desc->time_min) : DURATION_UNSET,
-		.warn_time_s = desc->warn_signal && desc->warn_signal != NO_VAL16 ? number16(desc->warn_time) : 0,
-		.het = desc->het_job_offset != NO_VAL,
-		.pinned = given(desc->req_nodes) || given(desc->reservation) || given(desc->clusters),
-		.now = now,
+	    .time_limit_min = minutes(desc->time_limit),
+	    .time_min_min = desc->time_min ? minutes(desc->time_min) : DURATION_UNSET,
+	    .warn_time_s = desc->warn_signal && desc->warn_signal != NO_VAL16 ? number16(desc->warn_time) : 0,
+	    .het = desc->het_job_offset != NO_VAL,
+	    .pinned = given(desc->req_nodes) || given(desc->reservation) || given(desc->clusters),
+	    .now = now,
 	};
 }
 
@@ -275,8 +278,8 @@ static void append_string(char **field, const char *separator, const char *text)
 }
 
 /*
- * Mark the environment for tracing. A mark that the job inherited from a traced one that submitted it is taken back when
- * this one is not to be traced.
+ * Mark the environment for tracing. A mark that the job inherited from a traced one that submitted it is
+ * taken back when this one is not to be traced.
  */
 static void mark_environment(job_desc_msg_t *desc, bool trace)
 {
@@ -286,7 +289,8 @@ static void mark_environment(job_desc_msg_t *desc, bool trace)
 	for (uint32_t i = 0; i < n; i++) {
 		if (desc->environment[i] &&
 		    !strncmp(desc->environment[i], TRACE_VARIABLE, strlen(TRACE_VARIABLE))) {
-			replace_string(&desc->environment[i], trace ? TRACE_VARIABLE "1" : TRACE_VARIABLE "0");
+			replace_string(&desc->environment[i],
+				       trace ? TRACE_VARIABLE "1" : TRACE_VARIABLE "0");
 			return;
 		}
 	}
@@ -333,7 +337,9 @@ static int decide_locked(const struct decide_input *in, struct decision *out)
 		return 0;
 	}
 	report(&ctx.decide_gate, err.text);
-	/* Locked comes and goes; after anything else a fresh connection is the better try, at the next check. */
+	/*
+	 * Locked comes and goes; after anything else a fresh connection is the better try, at the next check.
+	 */
 	if (store_last_fault() != STORE_LOCKED)
 		drop_store();
 	return -1;

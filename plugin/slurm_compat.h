@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All that depends on Slurm's version, and the few functions of slurmctld that the public headers do not declare: they are in
- * libslurmfull, which every slurmctld has loaded. Nowhere else is there an #if about Slurm.
+ * All that depends on Slurm's version, and the few functions of slurmctld that the public headers do not
+ * declare: they are in libslurmfull, which every slurmctld has loaded. Nowhere else is there an #if about
+ * Slurm.
  */
 #ifndef PRECEDENT_PLUGIN_SLURM_COMPAT_H
 #define PRECEDENT_PLUGIN_SLURM_COMPAT_H
@@ -17,22 +18,23 @@ typedef struct job_record job_record_t;
 /* Slurm's allocator: what goes into a descriptor or an err_msg must come from it. */
 extern char *slurm_xstrdup(const char *text);
 extern void slurm_xfree(void **item);
-extern void *slurm_xrecalloc(void **item, size_t count, size_t size, bool clear, bool may_fail, const char *file,
-			     int line, const char *func);
+extern void *slurm_xrecalloc(void **item, size_t count, size_t size, bool clear, bool may_fail,
+			     const char *file, int line, const char *func);
 /* Slurm's log. */
 extern void slurm_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 extern int slurm_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define compat_free(p) slurm_xfree((void **)&(p))
-#define compat_resize(p, count) \
+#define compat_resize(p, count)                                                                              \
 	slurm_xrecalloc((void **)&(p), (count), sizeof(*(p)), true, true, __FILE__, __LINE__, __func__)
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
-#define COMPAT_JOB_MODIFY(desc, job, uid) \
+#define COMPAT_JOB_MODIFY(desc, job, uid)                                                                    \
 	int job_modify(job_desc_msg_t *desc, job_record_t *job, uint32_t uid, char **err_msg)
 #define COMPAT_JOB_MODIFY_UNUSED (void)err_msg
 #else
-#define COMPAT_JOB_MODIFY(desc, job, uid) int job_modify(job_desc_msg_t *desc, job_record_t *job, uint32_t uid)
+#define COMPAT_JOB_MODIFY(desc, job, uid)                                                                    \
+	int job_modify(job_desc_msg_t *desc, job_record_t *job, uint32_t uid)
 #define COMPAT_JOB_MODIFY_UNUSED (void)0
 #endif
 

@@ -5,18 +5,19 @@
 
 #include "predictor/estimate.h"
 
-#define ELAPSED_SLACK_REL 0.02 /* traces may add up to this much more than the job: clocks, rounding to seconds */
-#define ELAPSED_SLACK_S	  1.0
-#define MPI_S_SAME_REL	  1e-6 /* both probes read the same trace */
-#define HISTORY_DECAY	  0.7  /* weight of a run relative to the one after it */
-#define HISTORY_COVER	  5    /* the interval covers this many of the latest runs */
-#define MIN_SIGMA	  0.01
+#define ELAPSED_SLACK_REL                                                                                    \
+	0.02 /* traces may add up to this much more than the job: clocks, rounding to seconds */
+#define ELAPSED_SLACK_S 1.0
+#define MPI_S_SAME_REL	1e-6 /* both probes read the same trace */
+#define HISTORY_DECAY	0.7  /* weight of a run relative to the one after it */
+#define HISTORY_COVER	5    /* the interval covers this many of the latest runs */
+#define MIN_SIGMA	0.01
 
 static const char *const kind_names[] = {
-	[ESTIMATE_SOURCE] = "source",
-	[ESTIMATE_SKELETON] = "skeleton",
-	[ESTIMATE_HISTORY] = "history",
-	[ESTIMATE_BLEND] = "blend",
+    [ESTIMATE_SOURCE] = "source",
+    [ESTIMATE_SKELETON] = "skeleton",
+    [ESTIMATE_HISTORY] = "history",
+    [ESTIMATE_BLEND] = "blend",
 };
 
 const char *estimate_kind_name(enum estimate_kind kind)
@@ -37,9 +38,10 @@ int estimate_kind_parse(const char *text, enum estimate_kind *kind)
 
 int estimate_check(const struct estimate *e, struct errbuf *err)
 {
-	if (!isfinite(e->mean_s) || !isfinite(e->lo_s) || !isfinite(e->hi_s) || e->mean_s <= 0 || e->lo_s < 0 ||
-	    e->lo_s > e->mean_s || e->hi_s < e->mean_s)
-		return err_set(err, "the estimate makes no sense: %g s within %g to %g s", e->mean_s, e->lo_s, e->hi_s);
+	if (!isfinite(e->mean_s) || !isfinite(e->lo_s) || !isfinite(e->hi_s) || e->mean_s <= 0 ||
+	    e->lo_s < 0 || e->lo_s > e->mean_s || e->hi_s < e->mean_s)
+		return err_set(err, "the estimate makes no sense: %g s within %g to %g s", e->mean_s, e->lo_s,
+			       e->hi_s);
 	if (e->hi_s > e->lo_s * ESTIMATE_MAX_RATIO)
 		return err_set(err, "too uncertain: between %.1f and %.1f s", e->lo_s, e->hi_s);
 	return 0;
@@ -56,18 +58,21 @@ static int check_record(const struct result *r, const char *which, struct errbuf
 	for (unsigned i = 0; i < r->traces_n; i++) {
 		const struct result_trace *t = &r->traces[i];
 
-		if (!isfinite(t->mpi_s) || !isfinite(t->skel_s) || t->mpi_s < 0 || t->skel_s <= 0 || !(t->lo_s >= 0) ||
-		    t->lo_s > t->skel_s || !(t->hi_s >= t->skel_s) || !(t->confidence >= 0) || t->confidence > 1)
-			return err_set(err,
-				       "the probe on the %s gives impossible times for trace %u: %g s within %g to %g s",
-				       which, i, t->skel_s, t->lo_s, t->hi_s);
+		if (!isfinite(t->mpi_s) || !isfinite(t->skel_s) || t->mpi_s < 0 || t->skel_s <= 0 ||
+		    !(t->lo_s >= 0) || t->lo_s > t->skel_s || !(t->hi_s >= t->skel_s) ||
+		    !(t->confidence >= 0) || t->confidence > 1)
+			return err_set(
+			    err,
+			    "the probe on the %s gives impossible times for trace %u: %g s within %g to %g s",
+			    which, i, t->skel_s, t->lo_s, t->hi_s);
 	}
 	return 0;
 }
 
 static int check_pair(const struct result *source, const struct result *target, struct errbuf *err)
 {
-	if (check_record(source, "traced partition", err) < 0 || check_record(target, "target partition", err) < 0)
+	if (check_record(source, "traced partition", err) < 0 ||
+	    check_record(target, "target partition", err) < 0)
 		return -1;
 	if (source->traces_n != target->traces_n)
 		return err_set(err, "the probes saw %u and %u traces", source->traces_n, target->traces_n);
@@ -77,7 +82,8 @@ static int check_pair(const struct result *source, const struct result *target, 
 		double a = source->traces[i].mpi_s, b = target->traces[i].mpi_s;
 
 		if (fabs(a - b) > MPI_S_SAME_REL * fmax(a, b))
-			return err_set(err, "the probes read different times from trace %u: %g and %g s", i, a, b);
+			return err_set(err, "the probes read different times from trace %u: %g and %g s", i,
+				       a, b);
 	}
 	return 0;
 }
@@ -101,7 +107,8 @@ static struct ratios kernel_ratios(const struct result *source, const struct res
 		for (unsigned j = 0; j < target->kernels_n; j++) {
 			double r = target->kernels[j].ns_per_unit / source->kernels[i].ns_per_unit;
 
-			if (strcmp(source->kernels[i].name, target->kernels[j].name) || !isfinite(r) || r <= 0)
+			if (strcmp(source->kernels[i].name, target->kernels[j].name) || !isfinite(r) ||
+			    r <= 0)
 				continue;
 			sum += r;
 			min = fmin(min, r);
@@ -122,7 +129,10 @@ static double trace_width(const struct result_trace *source, const struct result
 	double unlike = source->mpi_s > 0 ? fabs(source->skel_s / source->mpi_s - 1) / 2 : 0;
 	double a = half_width_rel(source), b = half_width_rel(target), c = spread * doubt;
 
-	/* On its own partition only the noise of one probe counts; elsewhere also how far the skeleton is off at home. */
+	/*
+	 * On its own partition only the noise of one probe counts; elsewhere also how far the skeleton is off
+	 * at home.
+	 */
 	return same ? a : sqrt(a * a + b * b + c * c + unlike * unlike);
 }
 
@@ -149,7 +159,8 @@ int estimate_from_probes(const struct result *source, const struct result *targe
 	}
 	rest = elapsed_s - mpi_source;
 	if (rest < -(ELAPSED_SLACK_REL * elapsed_s + ELAPSED_SLACK_S))
-		return err_set(err, "the traces add up to %.1f s, the job took %.1f s: its steps ran side by side",
+		return err_set(err,
+			       "the traces add up to %.1f s, the job took %.1f s: its steps ran side by side",
 			       mpi_source, elapsed_s);
 	rest_target = same ? rest : rest + source->traces_n * (target->startup_s - source->startup_s);
 	rest_target = same ? rest_target : fmax(0, rest_target);
@@ -214,21 +225,23 @@ static void set_interval(struct estimate *out, double half_rel, const struct his
 	out->hi_s = fmax(out->mean_s * (1 + half_rel), h->max);
 }
 
-int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out, struct errbuf *err)
+int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out,
+			  struct errbuf *err)
 {
 	struct history h;
 
 	if (summarise(past, n, &h, err) < 0)
 		return -1;
 	if (h.n < 2)
-		return err_set(err, "%zu past run%s on this partition: two are needed", h.n, h.n == 1 ? "" : "s");
+		return err_set(err, "%zu past run%s on this partition: two are needed", h.n,
+			       h.n == 1 ? "" : "s");
 	*out = (struct estimate){.mean_s = h.mean, .kind = ESTIMATE_HISTORY, .n = (unsigned)h.n};
 	set_interval(out, 2 * h.sigma, &h);
 	return estimate_check(out, err);
 }
 
-int estimate_blend(const struct estimate *base, const struct estimate_past *past, size_t n, struct estimate *out,
-		   struct errbuf *err)
+int estimate_blend(const struct estimate *base, const struct estimate_past *past, size_t n,
+		   struct estimate *out, struct errbuf *err)
 {
 	double base_rel, base_sigma, history_sigma, wb, wh, half;
 	struct history h;
@@ -251,9 +264,11 @@ int estimate_blend(const struct estimate *base, const struct estimate_past *past
 	wh = (double)h.n / (history_sigma * history_sigma);
 	*out = (struct estimate){.kind = ESTIMATE_BLEND, .n = (unsigned)h.n};
 	out->mean_s = (wb * base->mean_s + wh * h.mean) / (wb + wh);
-	/* One run alone says nothing of the spread: then the interval reaches to it and to what was predicted. */
-	half = h.n >= 2 ? 2 * history_sigma
-			: fmax(base_rel, fabs(h.mean - base->mean_s) / 2 / out->mean_s);
+	/*
+	 * One run alone says nothing of the spread: then the interval reaches to it and to what was
+	 * predicted.
+	 */
+	half = h.n >= 2 ? 2 * history_sigma : fmax(base_rel, fabs(h.mean - base->mean_s) / 2 / out->mean_s);
 	set_interval(out, half, &h);
 	return estimate_check(out, err);
 }

@@ -7,10 +7,10 @@
  *   rest_target = max(0, rest + n_traces * (startup(target) - startup(source)))
  *   prediction  = mpi_target + rest_target
  *
- * Interval: per trace the relative half widths of both probes added in quadrature, widened by the spread of the kernels'
- * ratios in proportion to (1 - confidence); absolute half widths add up over traces; at least +-ESTIMATE_MIN_REL. History of
- * the key on the same candidate then blends in, weighted by the inverse square of each one's relative error.
- * An estimate that does not know says so: -1 and the reason in err.
+ * Interval: per trace the relative half widths of both probes added in quadrature, widened by the spread of
+ * the kernels' ratios in proportion to (1 - confidence); absolute half widths add up over traces; at least
+ * +-ESTIMATE_MIN_REL. History of the key on the same candidate then blends in, weighted by the inverse square
+ * of each one's relative error. An estimate that does not know says so: -1 and the reason in err.
  */
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_H
 #define PRECEDENT_PREDICTOR_ESTIMATE_H
@@ -29,7 +29,7 @@ enum estimate_kind {
 	ESTIMATE_SOURCE,   /* the traced run itself, on its own candidate */
 	ESTIMATE_SKELETON, /* skeleton ratio to the source candidate */
 	ESTIMATE_HISTORY,  /* past runs alone */
-	ESTIMATE_BLEND,    /* skeleton or source, corrected by past runs */
+	ESTIMATE_BLEND,	   /* skeleton or source, corrected by past runs */
 };
 
 struct estimate {
@@ -45,19 +45,20 @@ struct estimate_past {
 };
 
 /*
- * The target's prediction. source and target may be the same record: then the traced run's own elapsed time is the
- * prediction. elapsed_s: the traced job's. Refuses inconsistent or too uncertain input.
+ * The target's prediction. source and target may be the same record: then the traced run's own elapsed time
+ * is the prediction. elapsed_s: the traced job's. Refuses inconsistent or too uncertain input.
  */
 int estimate_from_probes(const struct result *source, const struct result *target, double elapsed_s,
 			 struct estimate *out, struct errbuf *err);
 /* From past runs alone, the latest first; needs at least two. */
-int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out, struct errbuf *err);
+int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out,
+			  struct errbuf *err);
 /*
- * Correct base (NULL: none) by past runs, the latest first (up to ESTIMATE_HISTORY_MAX are used). With no past runs out is
- * base. Refuses when there is neither or when the interval stays too wide.
+ * Correct base (NULL: none) by past runs, the latest first (up to ESTIMATE_HISTORY_MAX are used). With no
+ * past runs out is base. Refuses when there is neither or when the interval stays too wide.
  */
-int estimate_blend(const struct estimate *base, const struct estimate_past *past, size_t n, struct estimate *out,
-		   struct errbuf *err);
+int estimate_blend(const struct estimate *base, const struct estimate_past *past, size_t n,
+		   struct estimate *out, struct errbuf *err);
 /* 0 when the interval makes sense and is narrow enough, else -1 with the reason. */
 int estimate_check(const struct estimate *e, struct errbuf *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The store: opening, faults, statements, transactions, and the small tables (meta, partitions): see store.h. Programs and
- * probes are in store_programs.c, runs in store_runs.c, the schema in store_migrate.c.
+ * The store: opening, faults, statements, transactions, and the small tables (meta, partitions): see store.h.
+ * Programs and probes are in store_programs.c, runs in store_runs.c, the schema in store_migrate.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,55 +21,57 @@
 static _Thread_local enum store_fault last_fault;
 
 static const char *const queries[Q_N] = {
-	[Q_BEGIN] = "BEGIN IMMEDIATE",
-	[Q_BEGIN_READ] = "BEGIN",
-	[Q_COMMIT] = "COMMIT",
-	[Q_ROLLBACK] = "ROLLBACK",
-	[Q_META_GET] = "SELECT value FROM meta WHERE name = ?1",
-	[Q_META_SET] = "INSERT INTO meta VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = ?2",
-	[Q_PARTITION_GET] = "SELECT name, is_default, default_min, max_min FROM partitions WHERE name = ?1",
-	[Q_PARTITION_DEFAULT] =
-		"SELECT name, is_default, default_min, max_min FROM partitions WHERE is_default ORDER BY name LIMIT 1",
-	[Q_PARTITION_PUT] = "INSERT OR REPLACE INTO partitions VALUES(?1, ?2, ?3, ?4)",
-	[Q_PARTITION_CLEAR] = "DELETE FROM partitions",
-	[Q_PARTITION_ALL] = "SELECT name, is_default, default_min, max_min FROM partitions ORDER BY name",
-	[Q_PROGRAM_PUT] = "INSERT OR REPLACE INTO programs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
-			  " ?13, ?14, ?15, ?16)",
-	[Q_PROGRAM_GET] = "SELECT * FROM programs WHERE key = ?1",
-	[Q_PROGRAM_STATE] = "UPDATE programs SET state = ?2, reason = ?3, updated = ?4 WHERE key = ?1",
-	[Q_PROGRAM_DROP] = "DELETE FROM programs WHERE key = ?1",
-	[Q_PROGRAM_LIST] = "SELECT key FROM programs WHERE (?1 < 0 OR uid = ?1) AND (?2 IS NULL OR family = ?2)"
-			   " AND (?3 = 0 OR (1 << state) & ?3) ORDER BY updated DESC, key LIMIT ?4",
-	[Q_ESTIMATE_PUT] = "INSERT OR REPLACE INTO estimates VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-	[Q_ESTIMATE_DROP] = "DELETE FROM estimates WHERE key = ?1 AND candidate = ?2",
-	[Q_ESTIMATE_DROP_ALL] = "DELETE FROM estimates WHERE key = ?1",
-	[Q_ESTIMATE_LIST] = "SELECT candidate, mean_s, lo_s, hi_s, kind, n, node_class, updated FROM estimates"
-			    " WHERE key = ?1",
-	[Q_PROBE_PUT] = "INSERT OR REPLACE INTO probes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-	[Q_PROBE_GET] = "SELECT * FROM probes WHERE key = ?1 AND candidate = ?2",
-	[Q_PROBE_LIST] = "SELECT key, candidate FROM probes WHERE key = ?1 AND (?2 = 0 OR (1 << state) & ?2)"
-			 " ORDER BY candidate",
-	[Q_PROBE_LIST_ALL] = "SELECT key, candidate FROM probes WHERE ?2 = 0 OR (1 << state) & ?2"
-			     " ORDER BY key, candidate",
-	[Q_PROBE_DROP_ALL] = "DELETE FROM probes WHERE key = ?1",
-	[Q_RUN_PUT] = "INSERT OR REPLACE INTO runs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
-		      " ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
-	[Q_RUN_GET] = "SELECT * FROM runs WHERE jobid = ?1 AND submit_time = ?2",
-	[Q_RUN_GET_LAST] = "SELECT * FROM runs WHERE jobid = ?1 ORDER BY submit_time DESC LIMIT 1",
-	[Q_RUN_PAST] = "SELECT elapsed_s, CASE WHEN pred_candidate = ?2 THEN pred_s ELSE 0 END FROM runs"
-		       " WHERE key = ?1 AND candidate = ?2 AND end_state = 'COMPLETED' AND elapsed_s > 0"
-		       " ORDER BY submit_time DESC LIMIT ?3",
-	[Q_ACCURACY] = "SELECT candidate, elapsed_s, pred_s, hi_s, lo_s, user_limit_min, limit_min, extensions,"
-		       " end_state = 'TIMEOUT' FROM runs WHERE (?1 < 0 OR uid = ?1) AND (?2 IS NULL OR key = ?2)"
-		       " AND submit_time >= ?3 AND pred_s > 0 AND elapsed_s > 0 AND candidate = pred_candidate"
-		       " AND end_state IN ('COMPLETED', 'TIMEOUT') ORDER BY candidate",
-	[Q_PRUNE_RUNS] = "DELETE FROM runs WHERE end_time > 0 AND end_time < ?1 AND submit_time < ?1",
-	[Q_PRUNE_ESTIMATES] = "DELETE FROM estimates WHERE key IN (SELECT key FROM programs p WHERE updated < ?1"
-			      " AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = p.key))",
-	[Q_PRUNE_PROBES] = "DELETE FROM probes WHERE key IN (SELECT key FROM programs p WHERE updated < ?1"
-			   " AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = p.key))",
-	[Q_PRUNE_PROGRAMS] = "DELETE FROM programs WHERE updated < ?1"
-			     " AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = programs.key)",
+    [Q_BEGIN] = "BEGIN IMMEDIATE",
+    [Q_BEGIN_READ] = "BEGIN",
+    [Q_COMMIT] = "COMMIT",
+    [Q_ROLLBACK] = "ROLLBACK",
+    [Q_META_GET] = "SELECT value FROM meta WHERE name = ?1",
+    [Q_META_SET] = "INSERT INTO meta VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = ?2",
+    [Q_PARTITION_GET] = "SELECT name, is_default, default_min, max_min FROM partitions WHERE name = ?1",
+    [Q_PARTITION_DEFAULT] = "SELECT name, is_default, default_min, max_min FROM partitions WHERE is_default "
+			    "ORDER BY name LIMIT 1",
+    [Q_PARTITION_PUT] = "INSERT OR REPLACE INTO partitions VALUES(?1, ?2, ?3, ?4)",
+    [Q_PARTITION_CLEAR] = "DELETE FROM partitions",
+    [Q_PARTITION_ALL] = "SELECT name, is_default, default_min, max_min FROM partitions ORDER BY name",
+    [Q_PROGRAM_PUT] =
+	"INSERT OR REPLACE INTO programs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
+	" ?13, ?14, ?15, ?16)",
+    [Q_PROGRAM_GET] = "SELECT * FROM programs WHERE key = ?1",
+    [Q_PROGRAM_STATE] = "UPDATE programs SET state = ?2, reason = ?3, updated = ?4 WHERE key = ?1",
+    [Q_PROGRAM_DROP] = "DELETE FROM programs WHERE key = ?1",
+    [Q_PROGRAM_LIST] = "SELECT key FROM programs WHERE (?1 < 0 OR uid = ?1) AND (?2 IS NULL OR family = ?2)"
+		       " AND (?3 = 0 OR (1 << state) & ?3) ORDER BY updated DESC, key LIMIT ?4",
+    [Q_ESTIMATE_PUT] = "INSERT OR REPLACE INTO estimates VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [Q_ESTIMATE_DROP] = "DELETE FROM estimates WHERE key = ?1 AND candidate = ?2",
+    [Q_ESTIMATE_DROP_ALL] = "DELETE FROM estimates WHERE key = ?1",
+    [Q_ESTIMATE_LIST] = "SELECT candidate, mean_s, lo_s, hi_s, kind, n, node_class, updated FROM estimates"
+			" WHERE key = ?1",
+    [Q_PROBE_PUT] = "INSERT OR REPLACE INTO probes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    [Q_PROBE_GET] = "SELECT * FROM probes WHERE key = ?1 AND candidate = ?2",
+    [Q_PROBE_LIST] = "SELECT key, candidate FROM probes WHERE key = ?1 AND (?2 = 0 OR (1 << state) & ?2)"
+		     " ORDER BY candidate",
+    [Q_PROBE_LIST_ALL] = "SELECT key, candidate FROM probes WHERE ?2 = 0 OR (1 << state) & ?2"
+			 " ORDER BY key, candidate",
+    [Q_PROBE_DROP_ALL] = "DELETE FROM probes WHERE key = ?1",
+    [Q_RUN_PUT] =
+	"INSERT OR REPLACE INTO runs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
+	" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
+    [Q_RUN_GET] = "SELECT * FROM runs WHERE jobid = ?1 AND submit_time = ?2",
+    [Q_RUN_GET_LAST] = "SELECT * FROM runs WHERE jobid = ?1 ORDER BY submit_time DESC LIMIT 1",
+    [Q_RUN_PAST] = "SELECT elapsed_s, CASE WHEN pred_candidate = ?2 THEN pred_s ELSE 0 END FROM runs"
+		   " WHERE key = ?1 AND candidate = ?2 AND end_state = 'COMPLETED' AND elapsed_s > 0"
+		   " ORDER BY submit_time DESC LIMIT ?3",
+    [Q_ACCURACY] = "SELECT candidate, elapsed_s, pred_s, hi_s, lo_s, user_limit_min, limit_min, extensions,"
+		   " end_state = 'TIMEOUT' FROM runs WHERE (?1 < 0 OR uid = ?1) AND (?2 IS NULL OR key = ?2)"
+		   " AND submit_time >= ?3 AND pred_s > 0 AND elapsed_s > 0 AND candidate = pred_candidate"
+		   " AND end_state IN ('COMPLETED', 'TIMEOUT') ORDER BY candidate",
+    [Q_PRUNE_RUNS] = "DELETE FROM runs WHERE end_time > 0 AND end_time < ?1 AND submit_time < ?1",
+    [Q_PRUNE_ESTIMATES] = "DELETE FROM estimates WHERE key IN (SELECT key FROM programs p WHERE updated < ?1"
+			  " AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = p.key))",
+    [Q_PRUNE_PROBES] = "DELETE FROM probes WHERE key IN (SELECT key FROM programs p WHERE updated < ?1"
+		       " AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = p.key))",
+    [Q_PRUNE_PROGRAMS] = "DELETE FROM programs WHERE updated < ?1"
+			 " AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = programs.key)",
 };
 
 /* ---- faults ---- */
@@ -98,18 +100,20 @@ int store_fail(struct store *s, int rc, const char *what, struct errbuf *err)
 	switch (rc & 0xff) {
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return store_fault_set(STORE_LOCKED, err, "%s: %s: locked by another process: try again", s->path, what);
+		return store_fault_set(STORE_LOCKED, err, "%s: %s: locked by another process: try again",
+				       s->path, what);
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 		return store_fault_set(STORE_CORRUPT, err,
-				       "%s: %s: %s: stop precedentd, move the file away, start it again", s->path, what,
-				       reason);
+				       "%s: %s: %s: stop precedentd, move the file away, start it again",
+				       s->path, what, reason);
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
 	case SQLITE_CANTOPEN:
 		return store_fault_set(STORE_DENIED, err,
-				       "%s: %s: %s: file and directory must belong to SlurmUser", s->path, what, reason);
+				       "%s: %s: %s: file and directory must belong to SlurmUser", s->path,
+				       what, reason);
 	case SQLITE_FULL:
 		return store_fault_set(STORE_FULL, err, "%s: %s: the file system is full", s->path, what);
 	default:
@@ -214,13 +218,15 @@ static int fault_of_errno(struct store *s, int e, struct errbuf *err)
 	case ENOENT:
 	case ENOTDIR:
 		if (s->writable)
-			return store_fault_set(STORE_MISSING, err, "%s: no such directory: create it for SlurmUser",
-					       s->path);
-		return store_fault_set(STORE_MISSING, err, "%s: there is no store yet: is precedentd running?", s->path);
+			return store_fault_set(STORE_MISSING, err,
+					       "%s: no such directory: create it for SlurmUser", s->path);
+		return store_fault_set(STORE_MISSING, err,
+				       "%s: there is no store yet: is precedentd running?", s->path);
 	case EACCES:
 	case EPERM:
 	case EROFS:
-		return store_fault_set(STORE_DENIED, err, "%s: %s: file and directory must belong to SlurmUser", s->path,
+		return store_fault_set(STORE_DENIED, err,
+				       "%s: %s: file and directory must belong to SlurmUser", s->path,
 				       strerror(e));
 	case ENOSPC:
 	case EDQUOT:
@@ -231,8 +237,9 @@ static int fault_of_errno(struct store *s, int e, struct errbuf *err)
 }
 
 /*
- * The file must be there for a reader; a writer creates it, readable by its owner and group alone. A file that exists is
- * never opened here: closing it again would drop the locks that SQLite holds on it in this process.
+ * The file must be there for a reader; a writer creates it, readable by its owner and group alone. A file
+ * that exists is never opened here: closing it again would drop the locks that SQLite holds on it in this
+ * process.
  */
 static int find_file(struct store *s, struct errbuf *err)
 {
@@ -263,7 +270,10 @@ static int open_writer(struct store *s, struct errbuf *err)
 {
 	int keep = 1;
 
-	/* The log stays behind when the last one closes, so that readers without write permission can still open. */
+	/*
+	 * The log stays behind when the last one closes, so that readers without write permission can still
+	 * open.
+	 */
 	sqlite3_file_control(s->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
 	if (set_pragma(s, "PRAGMA journal_mode = WAL", err) < 0 || store_migrate(s, err) < 0)
 		return -1;
@@ -278,18 +288,21 @@ static int open_reader(struct store *s, struct errbuf *err)
 	if (store_schema_read(s, &version, &ours, &empty, err) < 0)
 		return -1;
 	if (empty && !ours)
-		return store_fault_set(STORE_MISSING, err, "%s: is still empty: is precedentd running?", s->path);
+		return store_fault_set(STORE_MISSING, err, "%s: is still empty: is precedentd running?",
+				       s->path);
 	if (!ours)
 		return store_fault_set(STORE_CORRUPT, err, "%s: is the database of another program", s->path);
 	if (version > STORE_SCHEMA_VERSION || version < 0)
-		return store_fault_set(STORE_NEWER, err,
-				       "%s: its schema is version %d, this Precedent knows up to %d: upgrade precedent",
-				       s->path, version, STORE_SCHEMA_VERSION);
+		return store_fault_set(
+		    STORE_NEWER, err,
+		    "%s: its schema is version %d, this Precedent knows up to %d: upgrade precedent", s->path,
+		    version, STORE_SCHEMA_VERSION);
 	if (version < STORE_SCHEMA_VERSION)
-		return store_fault_set(STORE_OLDER, err,
-				       "%s: its schema is version %d, this Precedent wants %d: restart precedentd, which "
-				       "brings it up to date",
-				       s->path, version, STORE_SCHEMA_VERSION);
+		return store_fault_set(
+		    STORE_OLDER, err,
+		    "%s: its schema is version %d, this Precedent wants %d: restart precedentd, which "
+		    "brings it up to date",
+		    s->path, version, STORE_SCHEMA_VERSION);
 	return 0;
 }
 
@@ -309,8 +322,8 @@ int store_open(const char *path, unsigned flags, struct store **out, struct errb
 	if (find_file(s, err) < 0)
 		goto fail;
 	rc = sqlite3_open_v2(path, &s->db,
-			     (s->writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_NOMUTEX |
-				     SQLITE_OPEN_PRIVATECACHE,
+			     (s->writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) |
+				 SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
 			     NULL);
 	if (rc != SQLITE_OK) {
 		store_fail(s, rc, "cannot open", err);
@@ -356,8 +369,8 @@ int store_check(struct store *s, struct errbuf *err)
 		return store_fail(s, rc, "cannot check", err);
 	if (strcmp(text, "ok"))
 		return store_fault_set(STORE_CORRUPT, err,
-				       "%s: damaged: %s: stop precedentd, move the file away, start it again", s->path,
-				       text);
+				       "%s: damaged: %s: stop precedentd, move the file away, start it again",
+				       s->path, text);
 	return 0;
 }
 
@@ -444,9 +457,9 @@ int store_heartbeat_get(struct store *s, int64_t *when, struct errbuf *err)
 static void read_partition(sqlite3_stmt *st, struct store_partition *p)
 {
 	*p = (struct store_partition){
-		.is_default = sqlite3_column_int(st, 1) != 0,
-		.default_min = (uint32_t)sqlite3_column_int64(st, 2),
-		.max_min = (uint32_t)sqlite3_column_int64(st, 3),
+	    .is_default = sqlite3_column_int(st, 1) != 0,
+	    .default_min = (uint32_t)sqlite3_column_int64(st, 2),
+	    .max_min = (uint32_t)sqlite3_column_int64(st, 3),
 	};
 	store_column_text(st, 0, p->name, sizeof(p->name));
 }
@@ -545,7 +558,8 @@ int store_partition_get(struct store *s, const char *name, struct store_partitio
 int store_prune(struct store *s, int64_t before, struct errbuf *err)
 {
 	/* Programs last: the others ask for them. */
-	static const enum store_query steps[] = {Q_PRUNE_RUNS, Q_PRUNE_ESTIMATES, Q_PRUNE_PROBES, Q_PRUNE_PROGRAMS};
+	static const enum store_query steps[] = {Q_PRUNE_RUNS, Q_PRUNE_ESTIMATES, Q_PRUNE_PROBES,
+						 Q_PRUNE_PROGRAMS};
 	int total = 0;
 
 	if (store_begin(s, err) < 0)

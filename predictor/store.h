@@ -104,8 +104,10 @@ struct store_program_filter {
 	unsigned state_mask; /* 1 << PROGRAM_NEW | ...; 0: any */
 	unsigned max;	     /* 0: all */
 };
-/* Latest change first. The callback returns non-zero to stop; it may write to the store. Returns the number
- * seen. */
+/*
+ * Latest change first. The callback returns non-zero to stop; it may write to the store. Returns the number
+ * seen.
+ */
 typedef int (*store_program_fn)(const struct store_program *p, void *arg);
 int store_programs_each(struct store *s, const struct store_program_filter *f, store_program_fn fn, void *arg,
 			struct errbuf *err);
@@ -169,12 +171,16 @@ struct store_run_filter {
 	unsigned max;		   /* 0: all */
 };
 typedef int (*store_run_fn)(const struct store_run *r, void *arg);
-/* Latest submission first. The callback returns non-zero to stop; it may write to the store. Returns the
- * number seen. */
+/*
+ * Latest submission first. The callback returns non-zero to stop; it may write to the store. Returns the
+ * number seen.
+ */
 int store_runs_each(struct store *s, const struct store_run_filter *f, store_run_fn fn, void *arg,
 		    struct errbuf *err);
-/* Completed runs of a key on a candidate as input of estimate_blend, latest first. Returns how many, at most
- * max. */
+/*
+ * Completed runs of a key on a candidate as input of estimate_blend, latest first. Returns how many, at most
+ * max.
+ */
 int store_runs_past(struct store *s, const char *key, const char *candidate, struct estimate_past *past,
 		    size_t max, struct errbuf *err);
 
@@ -245,15 +251,19 @@ int store_partition_get(struct store *s, const char *name, struct store_partitio
 
 /* ---- the daemon's own ---- */
 
-/* A small named value ("" when there is none); 1 found, 0 none. For cursors of the daemon; names of at most
- * 63 bytes. */
+/*
+ * A small named value ("" when there is none); 1 found, 0 none. For cursors of the daemon; names of at most
+ * 63 bytes.
+ */
 int store_meta_set(struct store *s, const char *name, const char *value, struct errbuf *err);
 int store_meta_get(struct store *s, const char *name, char *value, size_t size, struct errbuf *err);
 /* precedentd says "alive"; the plugin reads it. 0 as time: never. */
 int store_heartbeat_set(struct store *s, int64_t now, struct errbuf *err);
 int store_heartbeat_get(struct store *s, int64_t *when, struct errbuf *err);
-/* Drop what was not touched since `before`: finished runs, programs without newer runs. Returns how many rows
- * went. */
+/*
+ * Drop what was not touched since `before`: finished runs, programs without newer runs. Returns how many rows
+ * went.
+ */
 int store_prune(struct store *s, int64_t before, struct errbuf *err);
 
 struct store_counts {
@@ -270,16 +280,20 @@ struct store_pair {
 	char key[IDENTITY_KEY_LEN + 1];
 	char candidate[CONF_CANDIDATE_MAX];
 };
-/* Probes waiting or submitted; programs traced or building (candidate ""). The list is to be freed by the
- * caller. */
+/*
+ * Probes waiting or submitted; programs traced or building (candidate ""). The list is to be freed by the
+ * caller.
+ */
 int store_busy_probes(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err);
 int store_busy_programs(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err);
 #define STORE_META_LAYOUT    "layout."	  /* and the key: what the probes of a traced job must look like */
 #define STORE_META_FORGOTTEN "forgotten." /* and the key: when */
 int store_meta_drop(struct store *s, const char *name, struct errbuf *err);
-/* Drop all that is known of one key of one user: program, estimates, probes and runs. Returns how many rows
+/*
+ * Drop all that is known of one key of one user: program, estimates, probes and runs. Returns how many rows
  * went. Runs submitted before `now` stay forgotten: slurmctld remembers ended jobs for a while, and
- * precedentd would learn of them again. */
+ * precedentd would learn of them again.
+ */
 int store_key_forget(struct store *s, const char *key, uint32_t uid, int64_t now, struct errbuf *err);
 /* Was this key forgotten at or after that time? 1, 0. */
 int store_key_forgotten(struct store *s, const char *key, int64_t submit_time, struct errbuf *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of the store share and nobody else may see: the connection, its prepared statements, and helpers that turn
- * SQLite's answers into faults and messages. Statements are prepared on first use and kept.
+ * What the files of the store share and nobody else may see: the connection, its prepared statements, and
+ * helpers that turn SQLite's answers into faults and messages. Statements are prepared on first use and kept.
  */
 #ifndef PRECEDENT_PREDICTOR_STORE_INTERNAL_H
 #define PRECEDENT_PREDICTOR_STORE_INTERNAL_H
@@ -64,7 +64,7 @@ struct store {
 int store_fail(struct store *s, int rc, const char *what, struct errbuf *err);
 /* The same for faults that SQLite did not report. */
 int store_fault_set(enum store_fault fault, struct errbuf *err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 
 /* The statement, reset, without bindings; NULL with err filled. */
 sqlite3_stmt *store_stmt(struct store *s, enum store_query q, struct errbuf *err);

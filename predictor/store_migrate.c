@@ -1,42 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The store's schema, as the steps that lead to it: migrations[v] brings version v to v + 1. Steps that were released are
- * never changed. The version is PRAGMA user_version; the application id tells our file from other people's databases.
+ * The store's schema, as the steps that lead to it: migrations[v] brings version v to v + 1. Steps that were
+ * released are never changed. The version is PRAGMA user_version; the application id tells our file from
+ * other people's databases.
  */
 #include <stdio.h>
 
 #include "predictor/store_internal.h"
 
 static const char *const migrations[STORE_SCHEMA_VERSION] = {
-	/* 0 -> 1. Keys are 16-byte blobs: rows lie in the order of the keys, one look-up is one walk down one tree. */
-	[0] = "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
-	      "CREATE TABLE partitions(name TEXT PRIMARY KEY, is_default INT NOT NULL, default_min INT NOT NULL,"
-	      " max_min INT NOT NULL) WITHOUT ROWID;"
-	      "CREATE TABLE programs(key BLOB PRIMARY KEY, family BLOB, uid INT NOT NULL, state INT NOT NULL,"
-	      " reason TEXT NOT NULL, name TEXT NOT NULL, source_job INT NOT NULL, source_candidate TEXT NOT NULL,"
-	      " source_elapsed_s REAL NOT NULL, n_traces INT NOT NULL, mpi_s REAL NOT NULL, nodes INT NOT NULL,"
-	      " tasks INT NOT NULL, created INT NOT NULL, updated INT NOT NULL, retrace_at INT NOT NULL) WITHOUT ROWID;"
-	      "CREATE INDEX programs_updated ON programs(updated);"
-	      "CREATE INDEX programs_family ON programs(family, updated);"
-	      "CREATE INDEX programs_busy ON programs(state, updated) WHERE state < 3;"
-	      "CREATE TABLE estimates(key BLOB NOT NULL, candidate TEXT NOT NULL, mean_s REAL NOT NULL,"
-	      " lo_s REAL NOT NULL, hi_s REAL NOT NULL, kind INT NOT NULL, n INT NOT NULL, node_class TEXT NOT NULL,"
-	      " updated INT NOT NULL, PRIMARY KEY(key, candidate)) WITHOUT ROWID;"
-	      "CREATE TABLE probes(key BLOB NOT NULL, candidate TEXT NOT NULL, jobid INT NOT NULL, state INT NOT NULL,"
-	      " tries INT NOT NULL, reason TEXT NOT NULL, submitted INT NOT NULL, updated INT NOT NULL,"
-	      " not_before INT NOT NULL, cost_node_s REAL NOT NULL, result TEXT, PRIMARY KEY(key, candidate));"
-	      "CREATE INDEX probes_busy ON probes(state) WHERE state < 2;"
-	      "CREATE TABLE runs(jobid INT NOT NULL, submit_time INT NOT NULL, uid INT NOT NULL, key BLOB, family BLOB,"
-	      " name TEXT NOT NULL, act INT NOT NULL, mode INT NOT NULL, partition TEXT NOT NULL, candidate TEXT NOT NULL,"
-	      " pred_candidate TEXT NOT NULL, pred_s REAL NOT NULL, lo_s REAL NOT NULL, hi_s REAL NOT NULL,"
-	      " user_limit_min INT NOT NULL, limit_min INT NOT NULL, nodes INT NOT NULL, tasks INT NOT NULL,"
-	      " start_time INT NOT NULL, end_time INT NOT NULL, elapsed_s REAL NOT NULL, end_state TEXT NOT NULL,"
-	      " extensions INT NOT NULL, PRIMARY KEY(jobid, submit_time)) WITHOUT ROWID;"
-	      "CREATE INDEX runs_submit ON runs(submit_time);"
-	      "CREATE INDEX runs_user ON runs(uid, submit_time);"
-	      "CREATE INDEX runs_key ON runs(key, submit_time);"
-	      "CREATE INDEX runs_family ON runs(family, submit_time);"
-	      "CREATE INDEX runs_open ON runs(submit_time) WHERE end_state = '';",
+    /*
+     * 0 -> 1. Keys are 16-byte blobs: rows lie in the order of the keys, one look-up is one walk down one
+     * tree.
+     */
+    [0] =
+	"CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE partitions(name TEXT PRIMARY KEY, is_default INT NOT NULL, default_min INT NOT NULL,"
+	" max_min INT NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE programs(key BLOB PRIMARY KEY, family BLOB, uid INT NOT NULL, state INT NOT NULL,"
+	" reason TEXT NOT NULL, name TEXT NOT NULL, source_job INT NOT NULL, source_candidate TEXT NOT NULL,"
+	" source_elapsed_s REAL NOT NULL, n_traces INT NOT NULL, mpi_s REAL NOT NULL, nodes INT NOT NULL,"
+	" tasks INT NOT NULL, created INT NOT NULL, updated INT NOT NULL, retrace_at INT NOT NULL) WITHOUT "
+	"ROWID;"
+	"CREATE INDEX programs_updated ON programs(updated);"
+	"CREATE INDEX programs_family ON programs(family, updated);"
+	"CREATE INDEX programs_busy ON programs(state, updated) WHERE state < 3;"
+	"CREATE TABLE estimates(key BLOB NOT NULL, candidate TEXT NOT NULL, mean_s REAL NOT NULL,"
+	" lo_s REAL NOT NULL, hi_s REAL NOT NULL, kind INT NOT NULL, n INT NOT NULL, node_class TEXT NOT "
+	"NULL,"
+	" updated INT NOT NULL, PRIMARY KEY(key, candidate)) WITHOUT ROWID;"
+	"CREATE TABLE probes(key BLOB NOT NULL, candidate TEXT NOT NULL, jobid INT NOT NULL, state INT NOT "
+	"NULL,"
+	" tries INT NOT NULL, reason TEXT NOT NULL, submitted INT NOT NULL, updated INT NOT NULL,"
+	" not_before INT NOT NULL, cost_node_s REAL NOT NULL, result TEXT, PRIMARY KEY(key, candidate));"
+	"CREATE INDEX probes_busy ON probes(state) WHERE state < 2;"
+	"CREATE TABLE runs(jobid INT NOT NULL, submit_time INT NOT NULL, uid INT NOT NULL, key BLOB, family "
+	"BLOB,"
+	" name TEXT NOT NULL, act INT NOT NULL, mode INT NOT NULL, partition TEXT NOT NULL, candidate TEXT "
+	"NOT NULL,"
+	" pred_candidate TEXT NOT NULL, pred_s REAL NOT NULL, lo_s REAL NOT NULL, hi_s REAL NOT NULL,"
+	" user_limit_min INT NOT NULL, limit_min INT NOT NULL, nodes INT NOT NULL, tasks INT NOT NULL,"
+	" start_time INT NOT NULL, end_time INT NOT NULL, elapsed_s REAL NOT NULL, end_state TEXT NOT NULL,"
+	" extensions INT NOT NULL, PRIMARY KEY(jobid, submit_time)) WITHOUT ROWID;"
+	"CREATE INDEX runs_submit ON runs(submit_time);"
+	"CREATE INDEX runs_user ON runs(uid, submit_time);"
+	"CREATE INDEX runs_key ON runs(key, submit_time);"
+	"CREATE INDEX runs_family ON runs(family, submit_time);"
+	"CREATE INDEX runs_open ON runs(submit_time) WHERE end_state = '';",
 };
 
 static int read_number(struct store *s, const char *sql, int *out, struct errbuf *err)
@@ -86,13 +96,15 @@ int store_migrate(struct store *s, struct errbuf *err)
 	if (store_schema_read(s, &version, &ours, &empty, err) < 0)
 		goto fail;
 	if (version < 0 || version > STORE_SCHEMA_VERSION) {
-		store_fault_set(STORE_NEWER, err,
-				"%s: its schema is version %d, this Precedent knows up to %d: upgrade precedent", s->path,
-				version, STORE_SCHEMA_VERSION);
+		store_fault_set(
+		    STORE_NEWER, err,
+		    "%s: its schema is version %d, this Precedent knows up to %d: upgrade precedent", s->path,
+		    version, STORE_SCHEMA_VERSION);
 		goto fail;
 	}
 	if (!ours && !empty) {
-		store_fault_set(STORE_CORRUPT, err, "%s: is the database of another program: move it away", s->path);
+		store_fault_set(STORE_CORRUPT, err, "%s: is the database of another program: move it away",
+				s->path);
 		goto fail;
 	}
 	for (; version < STORE_SCHEMA_VERSION; version++) {

@@ -7,15 +7,15 @@
 #include "predictor/store_internal.h"
 
 static const char *const state_names[] = {
-	[PROGRAM_NEW] = "new",	   [PROGRAM_TRACED] = "traced", [PROGRAM_BUILDING] = "building",
-	[PROGRAM_READY] = "ready", [PROGRAM_FAILED] = "failed",
+    [PROGRAM_NEW] = "new",     [PROGRAM_TRACED] = "traced", [PROGRAM_BUILDING] = "building",
+    [PROGRAM_READY] = "ready", [PROGRAM_FAILED] = "failed",
 };
 
 static const char *const probe_names[] = {
-	[PROBE_WAITING] = "waiting",
-	[PROBE_SUBMITTED] = "submitted",
-	[PROBE_DONE] = "done",
-	[PROBE_FAILED] = "failed",
+    [PROBE_WAITING] = "waiting",
+    [PROBE_SUBMITTED] = "submitted",
+    [PROBE_DONE] = "done",
+    [PROBE_FAILED] = "failed",
 };
 
 const char *program_state_name(enum program_state state)
@@ -140,7 +140,8 @@ int store_program_forget(struct store *s, const char *key, struct errbuf *err)
 
 	if (own && store_begin(s, err) < 0)
 		return -1;
-	if (drop_by_key(s, Q_ESTIMATE_DROP_ALL, key, err) < 0 || drop_by_key(s, Q_PROBE_DROP_ALL, key, err) < 0)
+	if (drop_by_key(s, Q_ESTIMATE_DROP_ALL, key, err) < 0 ||
+	    drop_by_key(s, Q_PROBE_DROP_ALL, key, err) < 0)
 		goto fail;
 	n = drop_by_key(s, Q_PROGRAM_DROP, key, err);
 	if (n < 0 || (own && store_commit(s, err) < 0))
@@ -153,7 +154,8 @@ fail:
 }
 
 /* The keys that match, first of all: the callback may change the table that we walk. */
-static char *list_program_keys(struct store *s, const struct store_program_filter *f, size_t *n, struct errbuf *err)
+static char *list_program_keys(struct store *s, const struct store_program_filter *f, size_t *n,
+			       struct errbuf *err)
 {
 	sqlite3_stmt *st = store_stmt(s, Q_PROGRAM_LIST, err);
 	char *keys = NULL;
@@ -307,8 +309,8 @@ int store_probe_put(struct store *s, const struct store_probe *p, struct errbuf 
 	if (store_bind_key(st, 1, p->key) < 0)
 		return bad_key(s, p->key, err);
 	if (p->result && strlen(p->result) > STORE_RESULT_MAX)
-		return store_fault_set(STORE_FAILED, err, "%s: a result record is longer than %d bytes", s->path,
-				       STORE_RESULT_MAX);
+		return store_fault_set(STORE_FAILED, err, "%s: a result record is longer than %d bytes",
+				       s->path, STORE_RESULT_MAX);
 	store_bind_text(st, 2, p->candidate);
 	sqlite3_bind_int64(st, 3, p->jobid);
 	sqlite3_bind_int(st, 4, (int)p->state);

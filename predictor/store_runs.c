@@ -17,9 +17,10 @@ int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err
 	sqlite3_bind_int64(st, 1, r->jobid);
 	sqlite3_bind_int64(st, 2, r->submit_time);
 	sqlite3_bind_int64(st, 3, r->uid);
-	if ((r->key[0] && store_bind_key(st, 4, r->key) < 0) || (r->family[0] && store_bind_key(st, 5, r->family) < 0))
-		return store_fault_set(STORE_FAILED, err, "%s: job %u: '%.40s' is not a key of 32 hex digits", s->path,
-				       r->jobid, r->key);
+	if ((r->key[0] && store_bind_key(st, 4, r->key) < 0) ||
+	    (r->family[0] && store_bind_key(st, 5, r->family) < 0))
+		return store_fault_set(STORE_FAILED, err, "%s: job %u: '%.40s' is not a key of 32 hex digits",
+				       s->path, r->jobid, r->key);
 	store_bind_text(st, 6, r->name);
 	sqlite3_bind_int(st, 7, (int)r->act);
 	sqlite3_bind_int(st, 8, (int)r->mode);
@@ -95,7 +96,10 @@ struct run_name {
 	int64_t submit_time;
 };
 
-/* One condition per filter that is set, so that SQLite can choose the index. Values are bound, never written in. */
+/*
+ * One condition per filter that is set, so that SQLite can choose the index. Values are bound, never written
+ * in.
+ */
 static sqlite3_stmt *prepare_list(struct store *s, const struct store_run_filter *f, struct errbuf *err)
 {
 	sqlite3_stmt *st = NULL;
@@ -115,7 +119,8 @@ static sqlite3_stmt *prepare_list(struct store *s, const struct store_run_filter
 		return NULL;
 	}
 	sqlite3_bind_int64(st, 1, f->uid);
-	if ((f->key && store_bind_key(st, 2, f->key) < 0) || (f->family && store_bind_key(st, 3, f->family) < 0)) {
+	if ((f->key && store_bind_key(st, 2, f->key) < 0) ||
+	    (f->family && store_bind_key(st, 3, f->family) < 0)) {
 		store_fault_set(STORE_FAILED, err, "%s: not a key of 32 hex digits", s->path);
 		sqlite3_finalize(st);
 		return NULL;
@@ -127,7 +132,8 @@ static sqlite3_stmt *prepare_list(struct store *s, const struct store_run_filter
 	return st;
 }
 
-static struct run_name *list_runs(struct store *s, const struct store_run_filter *f, size_t *n, struct errbuf *err)
+static struct run_name *list_runs(struct store *s, const struct store_run_filter *f, size_t *n,
+				  struct errbuf *err)
 {
 	sqlite3_stmt *st = prepare_list(s, f, err);
 	struct run_name *names = NULL;
@@ -190,8 +196,8 @@ int store_runs_each(struct store *s, const struct store_run_filter *f, store_run
 	return rv < 0 ? -1 : seen;
 }
 
-int store_runs_past(struct store *s, const char *key, const char *candidate, struct estimate_past *past, size_t max,
-		    struct errbuf *err)
+int store_runs_past(struct store *s, const char *key, const char *candidate, struct estimate_past *past,
+		    size_t max, struct errbuf *err)
 {
 	sqlite3_stmt *st = store_stmt(s, Q_RUN_PAST, err);
 	int n = 0, rv = 0;
@@ -339,8 +345,8 @@ memory:
 	return store_fault_set(STORE_FAILED, err, "out of memory");
 }
 
-int store_accuracy_each(struct store *s, uint32_t uid, const char *key, int64_t since, store_accuracy_fn fn, void *arg,
-			struct errbuf *err)
+int store_accuracy_each(struct store *s, uint32_t uid, const char *key, int64_t since, store_accuracy_fn fn,
+			void *arg, struct errbuf *err)
 {
 	sqlite3_stmt *st = store_stmt(s, Q_ACCURACY, err);
 	struct store_accuracy *all = NULL;
@@ -351,7 +357,8 @@ int store_accuracy_each(struct store *s, uint32_t uid, const char *key, int64_t 
 		return -1;
 	sqlite3_bind_int64(st, 1, uid == STORE_ALL_USERS ? -1 : (int64_t)uid);
 	if (key && store_bind_key(st, 2, key) < 0)
-		return store_fault_set(STORE_FAILED, err, "%s: '%.40s' is not a key of 32 hex digits", s->path, key);
+		return store_fault_set(STORE_FAILED, err, "%s: '%.40s' is not a key of 32 hex digits",
+				       s->path, key);
 	sqlite3_bind_int64(st, 3, since);
 	rv = collect_accuracy(s, st, &all, &n, err);
 	sqlite3_reset(st);

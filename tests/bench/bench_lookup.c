@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What one submission costs inside slurmctld: the whole of decide() (normalise and hash the script, look the key up, limit,
- * message) over a store of 10^6 programs with an estimate on two candidates each.
+ * What one submission costs inside slurmctld: the whole of decide() (normalise and hash the script, look the
+ * key up, limit, message) over a store of 10^6 programs with an estimate on two candidates each.
  *
  *   bench_lookup [PROGRAMS [SUBMISSIONS]]
  *
- * Half the submissions are known programs, half are not, in random order. A writer commits a heartbeat every 10 000
- * submissions, which is a hundred times what precedentd does.
+ * Half the submissions are known programs, half are not, in random order. A writer commits a heartbeat every
+ * 10 000 submissions, which is a hundred times what precedentd does.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,35 +44,36 @@ static uint64_t random_next(uint64_t *x)
 }
 
 /* A script of usual length, with everything in it that has to be looked at. */
-static const char script[] = "#!/bin/bash -l\n"
-			     "#SBATCH --job-name=melt\n#SBATCH -N 2\n#SBATCH --ntasks-per-node=16\n#SBATCH -t 02:00:00\n"
-			     "#SBATCH --output=melt-%j.out\n\n"
-			     "# load what we need\nmodule purge\nmodule load gcc/12.2 openmpi/4.1.4 lammps/2023\n"
-			     "set -euo pipefail\nexport OMP_NUM_THREADS=1   # no threads\n"
-			     "cd \"$SLURM_SUBMIT_DIR\"\n"
-			     "cat > in.melt <<EOF\nunits lj\natom_style atomic\nlattice fcc 0.8442\n"
-			     "region box block 0 20 0 20 0 20\ncreate_box 1 box\ncreate_atoms 1 box\nmass 1 1.0\n"
-			     "# comment that belongs to the input\nrun 1000\nEOF\n"
-			     "srun --mpi=pmix lmp -in in.melt -var steps 1000 -log none\n"
-			     "echo \"done: $(date)\"   \n";
+static const char script[] =
+    "#!/bin/bash -l\n"
+    "#SBATCH --job-name=melt\n#SBATCH -N 2\n#SBATCH --ntasks-per-node=16\n#SBATCH -t 02:00:00\n"
+    "#SBATCH --output=melt-%j.out\n\n"
+    "# load what we need\nmodule purge\nmodule load gcc/12.2 openmpi/4.1.4 lammps/2023\n"
+    "set -euo pipefail\nexport OMP_NUM_THREADS=1   # no threads\n"
+    "cd \"$SLURM_SUBMIT_DIR\"\n"
+    "cat > in.melt <<EOF\nunits lj\natom_style atomic\nlattice fcc 0.8442\n"
+    "region box block 0 20 0 20 0 20\ncreate_box 1 box\ncreate_atoms 1 box\nmass 1 1.0\n"
+    "# comment that belongs to the input\nrun 1000\nEOF\n"
+    "srun --mpi=pmix lmp -in in.melt -var steps 1000 -log none\n"
+    "echo \"done: $(date)\"   \n";
 
 static void submission(struct decide_input *in, char *arg, char *spank_env[1], char **args, uint64_t n)
 {
 	sprintf(arg, "case-%llu", (unsigned long long)n);
 	args[0] = arg;
 	*in = (struct decide_input){
-		.uid = UID,
-		.script = script,
-		.args = args,
-		.n_args = 1,
-		.spank_env = spank_env,
-		.n_spank_env = 1,
-		.work_dir = "/home/user/project",
-		.partition = "fast",
-		.layout = {.nodes_min = 2, .nodes_max = 2, .tasks = 32, .tasks_per_node = 16, .cpus_per_task = 1},
-		.time_limit_min = 120,
-		.time_min_min = DURATION_UNSET,
-		.now = NOW,
+	    .uid = UID,
+	    .script = script,
+	    .args = args,
+	    .n_args = 1,
+	    .spank_env = spank_env,
+	    .n_spank_env = 1,
+	    .work_dir = "/home/user/project",
+	    .partition = "fast",
+	    .layout = {.nodes_min = 2, .nodes_max = 2, .tasks = 32, .tasks_per_node = 16, .cpus_per_task = 1},
+	    .time_limit_min = 120,
+	    .time_min_min = DURATION_UNSET,
+	    .now = NOW,
 	};
 }
 
@@ -205,8 +206,12 @@ struct times {
 static void measure(struct store *reader, struct store *writer, uint64_t programs, uint64_t submissions,
 		    char *spank_env[1], struct times *t)
 {
-	struct decide_source src = {reader, bench_find, bench_partition, bench_heartbeat, bench_trace_ok, NULL};
-	struct precedent_conf conf = {.mode = MODE_LIMIT, .n_candidates = 2, .margin = 0.15, .min_limit_min = 1,
+	struct decide_source src = {reader,	     bench_find,     bench_partition,
+				    bench_heartbeat, bench_trace_ok, NULL};
+	struct precedent_conf conf = {.mode = MODE_LIMIT,
+				      .n_candidates = 2,
+				      .margin = 0.15,
+				      .min_limit_min = 1,
 				      .heartbeat_timeout_s = 120};
 	struct errbuf err = {""};
 	uint64_t x = 88172645463325252ULL;

@@ -74,7 +74,8 @@ static void test_round_trip(void **state)
 	assert_true(back.pred_s == 192 && back.lo_s == 185 && back.hi_s == 200);
 	snprintf(joined, sizeof(joined), "%s | added later", text);
 	assert_int_equal(comment_parse(joined, &back), 0);
-	assert_int_equal(comment_parse("precedent:1 act=trace mode=observe user_limit=- limit=- new=1", &back), 0);
+	assert_int_equal(
+	    comment_parse("precedent:1 act=trace mode=observe user_limit=- limit=- new=1", &back), 0);
 	assert_int_equal(back.act, ACT_TRACE);
 	assert_int_equal(back.user_limit_min, DURATION_UNSET);
 	/* less than a second is not nothing */
@@ -87,25 +88,25 @@ static void test_round_trip(void **state)
 static void test_bad(void **state)
 {
 	static const char *const bad[] = {
-		NULL,
-		"",
-		"something else",
-		"precedent:2 act=trace",
-		"xprecedent:1 act=trace",
-		"by the way precedent:1 act=trace",
-		"precedent:1 mode=limit",
-		"precedent:1 act=none",
-		"precedent:1 act=dance",
-		"precedent:1 act=trace mode=x",
-		"precedent:1 act=trace key=123",
-		"precedent:1 act=trace key=0123456789ABCDEF0123456789abcdef",
-		"precedent:1 act=trace limit=-5",
-		"precedent:1 act=trace limit=4294967295",
-		"precedent:1 act=trace limit=5m",
-		"precedent:1 act=trace pred=nan",
-		"precedent:1 act=trace pred=1e5",
-		"precedent:1 act=trace pred=99999999999999999999",
-		"precedent:1 act=trace flag",
+	    NULL,
+	    "",
+	    "something else",
+	    "precedent:2 act=trace",
+	    "xprecedent:1 act=trace",
+	    "by the way precedent:1 act=trace",
+	    "precedent:1 mode=limit",
+	    "precedent:1 act=none",
+	    "precedent:1 act=dance",
+	    "precedent:1 act=trace mode=x",
+	    "precedent:1 act=trace key=123",
+	    "precedent:1 act=trace key=0123456789ABCDEF0123456789abcdef",
+	    "precedent:1 act=trace limit=-5",
+	    "precedent:1 act=trace limit=4294967295",
+	    "precedent:1 act=trace limit=5m",
+	    "precedent:1 act=trace pred=nan",
+	    "precedent:1 act=trace pred=1e5",
+	    "precedent:1 act=trace pred=99999999999999999999",
+	    "precedent:1 act=trace flag",
 	};
 	struct job_comment c;
 	char text[600];
@@ -123,9 +124,9 @@ static void test_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_format),
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_bad),
+	    cmocka_unit_test(test_format),
+	    cmocka_unit_test(test_round_trip),
+	    cmocka_unit_test(test_bad),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

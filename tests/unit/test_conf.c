@@ -56,14 +56,14 @@ static void test_defaults(void **state)
 static void test_every_key(void **state)
 {
 	static const char text[] =
-		"# all of them\n"
-		"mode = LIMIT  # any case\n"
-		"PartitionMode.debug=observe\nPartitionMode.fast =place\n"
-		"Candidates = fast, slow:big&ssd ,gpu\n"
-		"Margin=0.25\nMinLimit = 00:01:30\nProbeBudget=2.5%\nProbeSeconds=2.5\n"
-		"ProbeAccount=probes\nProbeQos=low\nSpoolDir=/shared/spool/\nStateDir=/var/lib/p//\n"
-		"Retention=4w\nPollInterval=2\nHeartbeatTimeout=1m\nListenPort=7000\nListenHost=ctl.example\n"
-		"InstallDir=/opt/precedent";
+	    "# all of them\n"
+	    "mode = LIMIT  # any case\n"
+	    "PartitionMode.debug=observe\nPartitionMode.fast =place\n"
+	    "Candidates = fast, slow:big&ssd ,gpu\n"
+	    "Margin=0.25\nMinLimit = 00:01:30\nProbeBudget=2.5%\nProbeSeconds=2.5\n"
+	    "ProbeAccount=probes\nProbeQos=low\nSpoolDir=/shared/spool/\nStateDir=/var/lib/p//\n"
+	    "Retention=4w\nPollInterval=2\nHeartbeatTimeout=1m\nListenPort=7000\nListenHost=ctl.example\n"
+	    "InstallDir=/opt/precedent";
 	struct precedent_conf c;
 	struct errbuf err = {""};
 
@@ -123,40 +123,40 @@ static void test_errors(void **state)
 	static const struct {
 		const char *text, *says;
 	} bad[] = {
-		{"\n\nMod=limit\n", ":3: unknown key 'Mod': correct or remove it"},
-		{"nonsense\n", ":1: 'nonsense' is not key=value"},
-		{"=x\n", "is not key=value"},
-		{"Mode=off\n", "Mode: 'off' is not a mode"},
-		{"Mode=\n", "is not a mode"},
-		{"Mode=limit\nMode=limit\n", ":2: Mode is given twice"},
-		{"PartitionMode.a=limit\nPartitionMode.a=place\n", ":2: PartitionMode.a: is given twice"},
-		{"PartitionMode.=limit\n", "partition is empty"},
-		{"Margin=-1\n", "Margin: '-1' is not a share"},
-		{"Margin=abc\n", "is not a share"},
-		{"Margin=nan\n", "is not a share"},
-		{"Margin=0x1\n", "is not a share"},
-		{"ProbeBudget=200%\n", "between 0 and 1"},
-		{"MinLimit=0\n", "is no limit"},
-		{"MinLimit=UNLIMITED\n", "is no limit"},
-		{"MinLimit=1:2:3:4\n", "is not a time"},
-		{"ProbeSeconds=0\n", "between 0.1 and 3600"},
-		{"ProbeSeconds=inf\n", "between 0.1 and 3600"},
-		{"SpoolDir=relative\n", "is not an absolute path"},
-		{"StateDir=\n", "is not an absolute path"},
-		{"Retention=1h\n", "is not between"},
-		{"Retention=90x\n", "is not a time span"},
-		{"ListenPort=0\n", "between 1 and 65535"},
-		{"ListenPort=70000\n", "between 1 and 65535"},
-		{"ListenPort=80 90\n", "between 1 and 65535"},
-		{"ListenHost=\n", "host is empty"},
-		{"Candidates=a,,b\n", "empty name in the list"},
-		{"Candidates=a,a\n", "candidate 'a' is given twice"},
-		{"Candidates=a:\n", "constraint is empty"},
-		{"Candidates=:b\n", "partition is empty"},
-		{"Candidates=a b\n", "does not belong there"},
-		{"Candidates=a;b,`id`\n", "does not belong there"},
-		{"Candidates=a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q\n", "more than 16 candidates"},
-		{"PollInterval=60\nHeartbeatTimeout=100\n", "at least twice PollInterval"},
+	    {"\n\nMod=limit\n", ":3: unknown key 'Mod': correct or remove it"},
+	    {"nonsense\n", ":1: 'nonsense' is not key=value"},
+	    {"=x\n", "is not key=value"},
+	    {"Mode=off\n", "Mode: 'off' is not a mode"},
+	    {"Mode=\n", "is not a mode"},
+	    {"Mode=limit\nMode=limit\n", ":2: Mode is given twice"},
+	    {"PartitionMode.a=limit\nPartitionMode.a=place\n", ":2: PartitionMode.a: is given twice"},
+	    {"PartitionMode.=limit\n", "partition is empty"},
+	    {"Margin=-1\n", "Margin: '-1' is not a share"},
+	    {"Margin=abc\n", "is not a share"},
+	    {"Margin=nan\n", "is not a share"},
+	    {"Margin=0x1\n", "is not a share"},
+	    {"ProbeBudget=200%\n", "between 0 and 1"},
+	    {"MinLimit=0\n", "is no limit"},
+	    {"MinLimit=UNLIMITED\n", "is no limit"},
+	    {"MinLimit=1:2:3:4\n", "is not a time"},
+	    {"ProbeSeconds=0\n", "between 0.1 and 3600"},
+	    {"ProbeSeconds=inf\n", "between 0.1 and 3600"},
+	    {"SpoolDir=relative\n", "is not an absolute path"},
+	    {"StateDir=\n", "is not an absolute path"},
+	    {"Retention=1h\n", "is not between"},
+	    {"Retention=90x\n", "is not a time span"},
+	    {"ListenPort=0\n", "between 1 and 65535"},
+	    {"ListenPort=70000\n", "between 1 and 65535"},
+	    {"ListenPort=80 90\n", "between 1 and 65535"},
+	    {"ListenHost=\n", "host is empty"},
+	    {"Candidates=a,,b\n", "empty name in the list"},
+	    {"Candidates=a,a\n", "candidate 'a' is given twice"},
+	    {"Candidates=a:\n", "constraint is empty"},
+	    {"Candidates=:b\n", "partition is empty"},
+	    {"Candidates=a b\n", "does not belong there"},
+	    {"Candidates=a;b,`id`\n", "does not belong there"},
+	    {"Candidates=a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q\n", "more than 16 candidates"},
+	    {"PollInterval=60\nHeartbeatTimeout=100\n", "at least twice PollInterval"},
 	};
 
 	(void)state;
@@ -237,10 +237,10 @@ static void test_modes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),   cmocka_unit_test(test_every_key),
-		cmocka_unit_test(test_candidates_match), cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_not_text),   cmocka_unit_test(test_which_file),
-		cmocka_unit_test(test_example),	   cmocka_unit_test(test_modes),
+	    cmocka_unit_test(test_defaults),	     cmocka_unit_test(test_every_key),
+	    cmocka_unit_test(test_candidates_match), cmocka_unit_test(test_errors),
+	    cmocka_unit_test(test_not_text),	     cmocka_unit_test(test_which_file),
+	    cmocka_unit_test(test_example),	     cmocka_unit_test(test_modes),
 	};
 	int fd, rv;
 

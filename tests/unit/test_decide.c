@@ -10,8 +10,8 @@
 
 #include "plugin/decide.h"
 
-#define NOW 1700000000
-#define H   3600
+#define NOW    1700000000
+#define H      3600
 #define SCRIPT "#!/bin/bash\n#SBATCH -N 2\nsrun ./heat 100\n"
 
 /* The world that decide() sees. */
@@ -90,7 +90,8 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&w, 0, sizeof(w));
-	source = (struct decide_source){NULL, world_lookup, world_partition, world_heartbeat, world_trace_ok, NULL};
+	source = (struct decide_source){NULL,		world_lookup, world_partition, world_heartbeat,
+					world_trace_ok, NULL};
 	w.conf.mode = MODE_LIMIT;
 	w.conf.margin = 0.15;
 	w.conf.min_limit_min = 1;
@@ -151,9 +152,10 @@ static void test_limit(void **state)
 	struct job_comment c = comment_of(&d);
 
 	(void)state;
-	assert_string_equal(d.message,
-			    "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; limit 00:04:00 (you "
-			    "asked 02:00:00); --predict=off to opt out");
+	assert_string_equal(
+	    d.message,
+	    "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; limit 00:04:00 (you "
+	    "asked 02:00:00); --predict=off to opt out");
 	assert_int_equal(d.act, ACT_PREDICT);
 	assert_true(d.set_limit);
 	assert_int_equal(d.limit_min, 4); /* 200 s * 1.15 = 230 s */
@@ -194,8 +196,9 @@ static void test_asked_less(void **state)
 	(void)state;
 	w.in.time_limit_min = 2;
 	d = run();
-	assert_string_equal(d.message, "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; you asked "
-				       "00:02:00, less than predicted; --predict=off to opt out");
+	assert_string_equal(d.message,
+			    "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; you asked "
+			    "00:02:00, less than predicted; --predict=off to opt out");
 	assert_false(d.set_limit);
 }
 
@@ -292,8 +295,9 @@ static void test_first_run(void **state)
 	assert_int_equal(d.act, ACT_TRACE);
 	assert_true(d.trace);
 	assert_false(d.set_limit);
-	assert_string_equal(d.message, "precedent: first run of this job: it is traced, predictions from the next "
-				       "submission on; --predict=off to opt out");
+	assert_string_equal(d.message,
+			    "precedent: first run of this job: it is traced, predictions from the next "
+			    "submission on; --predict=off to opt out");
 	assert_int_equal(comment_of(&d).user_limit_min, 120);
 	/* not again before precedentd has seen it; another job is another matter */
 	w.in.now += DECIDE_MEMO_S - 1;
@@ -301,8 +305,9 @@ static void test_first_run(void **state)
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_false(d.trace);
-	assert_string_equal(d.message, "precedent: the first run of this job is being traced, no prediction yet; "
-				       "--predict=off to opt out");
+	assert_string_equal(d.message,
+			    "precedent: the first run of this job is being traced, no prediction yet; "
+			    "--predict=off to opt out");
 	w.in.uid = 1001;
 	assert_true(run().trace);
 	w.in.uid = 1000;
@@ -327,7 +332,7 @@ static void test_first_run_not_marked(void **state)
 	assert_string_equal(d.message, "");
 	w.heartbeat = NOW;
 	assert_true(run().trace);
-	w.conf.n_candidates = 0;  /* nothing to probe on: nothing to trace for */
+	w.conf.n_candidates = 0; /* nothing to probe on: nothing to trace for */
 	w.in.uid = 1002;
 	d = run();
 	assert_false(d.trace);
@@ -345,8 +350,9 @@ static void test_states(void **state)
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_false(d.trace);
-	assert_string_equal(d.message, "precedent: the first run of this job (17) is being traced, no prediction yet; "
-				       "--predict=off to opt out");
+	assert_string_equal(d.message,
+			    "precedent: the first run of this job (17) is being traced, no prediction yet; "
+			    "--predict=off to opt out");
 	w.known.program.state = PROGRAM_BUILDING;
 	assert_non_null(strstr(run().message, "is being probed"));
 	w.known.program.state = PROGRAM_FAILED;
@@ -357,7 +363,8 @@ static void test_states(void **state)
 	assert_false(run().trace);
 	w.known.program.retrace_at = NOW;
 	assert_true(run().trace);
-	assert_true(run().trace); /* until precedentd has seen the first of them: marks do not count against its word */
+	assert_true(run().trace);   /* until precedentd has seen the first of them: marks do not count against
+				       its word */
 	w.known.program.uid = 4711; /* a damaged store is not believed */
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
@@ -373,7 +380,8 @@ static void test_estimates_refused(void **state)
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_false(d.set_limit);
-	assert_string_equal(d.message, "precedent: 00:07:40 on slow (00:07:20-00:08:00); --predict=off to opt out");
+	assert_string_equal(d.message,
+			    "precedent: 00:07:40 on slow (00:07:20-00:08:00); --predict=off to opt out");
 	assert_string_equal(comment_of(&d).candidate, "");
 	w.known.estimates[0].e.mean_s = -1;
 	assert_string_equal(run().message, "");
@@ -393,8 +401,9 @@ static void test_not_a_candidate(void **state)
 	d = run();
 	assert_int_equal(d.act, ACT_PREDICT);
 	assert_string_equal(comment_of(&d).candidate, "gpu");
-	assert_string_equal(d.message, "precedent: 00:00:50 on gpu (00:00:49-00:00:51), 00:03:12 on fast, 00:07:40 on "
-				       "slow; limit 00:01:00 (you asked 02:00:00); --predict=off to opt out");
+	assert_string_equal(d.message,
+			    "precedent: 00:00:50 on gpu (00:00:49-00:00:51), 00:03:12 on fast, 00:07:40 on "
+			    "slow; limit 00:01:00 (you asked 02:00:00); --predict=off to opt out");
 }
 
 static void test_several_partitions(void **state)
@@ -464,8 +473,9 @@ static void test_place(void **state)
 	d = run();
 	assert_string_equal(d.partition, "slow");
 	assert_int_equal(d.limit_min, 10);
-	assert_string_equal(d.message, "precedent: 00:07:40 on slow (00:07:20-00:08:00), 00:03:12 on fast; limit "
-				       "00:10:00 (you asked 02:00:00); --predict=off to opt out");
+	assert_string_equal(d.message,
+			    "precedent: 00:07:40 on slow (00:07:20-00:08:00), 00:03:12 on fast; limit "
+			    "00:10:00 (you asked 02:00:00); --predict=off to opt out");
 	source.wait_s = NULL;
 	w.in.partition = "gpu,slow"; /* only among those named */
 	d = run();
@@ -680,15 +690,31 @@ static void test_memo(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_limit),		 T(test_never_above),	T(test_asked_less),
-		T(test_limit_bounds),	 T(test_partition_limit), T(test_modes),
-		T(test_off),		 T(test_first_run),	T(test_first_run_not_marked),
-		T(test_states),		 T(test_estimates_refused), T(test_not_a_candidate),
-		T(test_several_partitions), T(test_default_partition), T(test_constraints),
-		T(test_place),		 T(test_place_not),	T(test_place_constraint),
-		T(test_stale_heartbeat), T(test_observed_only), T(test_own_probes),
-		T(test_faults),		 T(test_overlong),	T(test_array_index_is_not_identity),
-		T(test_memo),
+	    T(test_limit),
+	    T(test_never_above),
+	    T(test_asked_less),
+	    T(test_limit_bounds),
+	    T(test_partition_limit),
+	    T(test_modes),
+	    T(test_off),
+	    T(test_first_run),
+	    T(test_first_run_not_marked),
+	    T(test_states),
+	    T(test_estimates_refused),
+	    T(test_not_a_candidate),
+	    T(test_several_partitions),
+	    T(test_default_partition),
+	    T(test_constraints),
+	    T(test_place),
+	    T(test_place_not),
+	    T(test_place_constraint),
+	    T(test_stale_heartbeat),
+	    T(test_observed_only),
+	    T(test_own_probes),
+	    T(test_faults),
+	    T(test_overlong),
+	    T(test_array_index_is_not_identity),
+	    T(test_memo),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -17,19 +17,19 @@ static void test_parse(void **state)
 		uint64_t seconds;
 		uint32_t minutes;
 	} good[] = {
-		{"0", 0, 0},
-		{"5", 300, 5},
-		{"5:30", 330, 6},
-		{"00:05:00", 300, 5},
-		{"00:05:01", 301, 6},
-		{"100:00:00", 360000, 6000},
-		{"1-0", 86400, 1440},
-		{"2-03", 183600, 3060},
-		{"2-03:04", 183840, 3064},
-		{"2-03:04:05", 183845, 3065},
-		{"UNLIMITED", UINT64_MAX, DURATION_UNLIMITED},
-		{"infinite", UINT64_MAX, DURATION_UNLIMITED},
-		{"-1", UINT64_MAX, DURATION_UNLIMITED},
+	    {"0", 0, 0},
+	    {"5", 300, 5},
+	    {"5:30", 330, 6},
+	    {"00:05:00", 300, 5},
+	    {"00:05:01", 301, 6},
+	    {"100:00:00", 360000, 6000},
+	    {"1-0", 86400, 1440},
+	    {"2-03", 183600, 3060},
+	    {"2-03:04", 183840, 3064},
+	    {"2-03:04:05", 183845, 3065},
+	    {"UNLIMITED", UINT64_MAX, DURATION_UNLIMITED},
+	    {"infinite", UINT64_MAX, DURATION_UNLIMITED},
+	    {"-1", UINT64_MAX, DURATION_UNLIMITED},
 	};
 	struct errbuf err = {""};
 
@@ -47,9 +47,9 @@ static void test_parse(void **state)
 
 static void test_parse_bad(void **state)
 {
-	static const char *const bad[] = {NULL,	   "",	    " 5",   "5 ",      "a",	 "1:",	  ":1",
-					  "1:2:3:4", "1-",  "-",    "1-2:3:4:5", "1--2", "1.5",	  "0x5",
-					  "+5",	   "1-a",   "99999999999", "1:-2", "--1",	 "\n"};
+	static const char *const bad[] = {NULL,	     "",    " 5",	   "5 ",	"a",	"1:",  ":1",
+					  "1:2:3:4", "1-",  "-",	   "1-2:3:4:5", "1--2", "1.5", "0x5",
+					  "+5",	     "1-a", "99999999999", "1:-2",	"--1",	"\n"};
 	struct errbuf err;
 	uint64_t s;
 
@@ -94,9 +94,9 @@ static void test_format(void **state)
 		double s;
 		const char *text;
 	} good[] = {
-		{0, "00:00:00"},      {0.4, "00:00:00"},	{0.5, "00:00:01"},	  {192, "00:03:12"},
-		{86399, "23:59:59"}, {86400, "1-00:00:00"}, {183845, "2-03:04:05"}, {-3, "00:00:00"},
-		{INFINITY, "UNLIMITED"},
+	    {0, "00:00:00"},	    {0.4, "00:00:00"},	 {0.5, "00:00:01"},
+	    {192, "00:03:12"},	    {86399, "23:59:59"}, {86400, "1-00:00:00"},
+	    {183845, "2-03:04:05"}, {-3, "00:00:00"},	 {INFINITY, "UNLIMITED"},
 	};
 	char buf[DURATION_TEXT_MAX], tiny[6];
 
@@ -146,8 +146,8 @@ static void test_share(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),  cmocka_unit_test(test_parse_bad), cmocka_unit_test(test_span),
-		cmocka_unit_test(test_format), cmocka_unit_test(test_ceil),	 cmocka_unit_test(test_share),
+	    cmocka_unit_test(test_parse),  cmocka_unit_test(test_parse_bad), cmocka_unit_test(test_span),
+	    cmocka_unit_test(test_format), cmocka_unit_test(test_ceil),	     cmocka_unit_test(test_share),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

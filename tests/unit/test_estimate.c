@@ -13,7 +13,8 @@
 
 static struct result record(const char *candidate, double skel_s, double rel, double startup_s)
 {
-	struct result r = {.job_id = 7, .ok = true, .has_startup = true, .startup_s = startup_s, .traces_n = 1};
+	struct result r = {
+	    .job_id = 7, .ok = true, .has_startup = true, .startup_s = startup_s, .traces_n = 1};
 
 	snprintf(r.candidate, sizeof(r.candidate), "%s", candidate);
 	strcpy(r.hash_hex, "0123456789abcdef");
@@ -94,8 +95,10 @@ static void test_several_traces(void **state)
 
 	(void)state;
 	s.traces_n = t.traces_n = 2;
-	s.traces[1] = (struct result_trace){.mpi_s = 50, .skel_s = 50, .lo_s = 50, .hi_s = 50, .confidence = 1};
-	t.traces[1] = (struct result_trace){.mpi_s = 50, .skel_s = 60, .lo_s = 60, .hi_s = 60, .confidence = 1};
+	s.traces[1] =
+	    (struct result_trace){.mpi_s = 50, .skel_s = 50, .lo_s = 50, .hi_s = 50, .confidence = 1};
+	t.traces[1] =
+	    (struct result_trace){.mpi_s = 50, .skel_s = 60, .lo_s = 60, .hi_s = 60, .confidence = 1};
 	assert_int_equal(estimate_from_probes(&s, &t, 160, &e, &err), 0);
 	/* 200 + 60 + 10 + 2 * (2 - 1); half widths 5 % of 200 and nothing */
 	near(e.mean_s, 272, 1e-9);
@@ -179,10 +182,10 @@ static void test_refused(void **state)
 static void test_check(void **state)
 {
 	static const struct estimate bad[] = {
-		{0, 0, 0, ESTIMATE_SOURCE, 0},	      {-1, -2, 0, ESTIMATE_SOURCE, 0},
-		{NAN, 1, 2, ESTIMATE_SOURCE, 0},      {10, 11, 12, ESTIMATE_SOURCE, 0},
-		{10, 8, 9, ESTIMATE_SOURCE, 0},	      {10, 0, 11, ESTIMATE_SOURCE, 0},
-		{10, 7, 15, ESTIMATE_SOURCE, 0},      {10, 9, INFINITY, ESTIMATE_SOURCE, 0},
+	    {0, 0, 0, ESTIMATE_SOURCE, 0},   {-1, -2, 0, ESTIMATE_SOURCE, 0},
+	    {NAN, 1, 2, ESTIMATE_SOURCE, 0}, {10, 11, 12, ESTIMATE_SOURCE, 0},
+	    {10, 8, 9, ESTIMATE_SOURCE, 0},  {10, 0, 11, ESTIMATE_SOURCE, 0},
+	    {10, 7, 15, ESTIMATE_SOURCE, 0}, {10, 9, INFINITY, ESTIMATE_SOURCE, 0},
 	};
 	struct estimate good = {10, 7, 14, ESTIMATE_SOURCE, 0};
 	struct errbuf err;
@@ -287,12 +290,12 @@ static void test_kinds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ratio),	cmocka_unit_test(test_source),
-		cmocka_unit_test(test_several_traces), cmocka_unit_test(test_doubt),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_check),
-		cmocka_unit_test(test_history), cmocka_unit_test(test_history_forgets),
-		cmocka_unit_test(test_blend),	cmocka_unit_test(test_blend_far_off),
-		cmocka_unit_test(test_kinds),
+	    cmocka_unit_test(test_ratio),	   cmocka_unit_test(test_source),
+	    cmocka_unit_test(test_several_traces), cmocka_unit_test(test_doubt),
+	    cmocka_unit_test(test_refused),	   cmocka_unit_test(test_check),
+	    cmocka_unit_test(test_history),	   cmocka_unit_test(test_history_forgets),
+	    cmocka_unit_test(test_blend),	   cmocka_unit_test(test_blend_far_off),
+	    cmocka_unit_test(test_kinds),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

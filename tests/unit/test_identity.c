@@ -17,11 +17,11 @@
 static struct identity_input base(const char *script)
 {
 	return (struct identity_input){
-		.uid = 1000,
-		.script = script,
-		.fingerprint = FP1,
-		.work_dir = "/home/u/a",
-		.layout = {.nodes_min = 2, .nodes_max = 2, .tasks = 4},
+	    .uid = 1000,
+	    .script = script,
+	    .fingerprint = FP1,
+	    .work_dir = "/home/u/a",
+	    .layout = {.nodes_min = 2, .nodes_max = 2, .tasks = 4},
 	};
 }
 
@@ -62,15 +62,15 @@ static bool same_family(const char *a, const char *b)
 static void test_normalise_same(void **state)
 {
 	static const char *const pairs[][2] = {
-		{SH "srun ./a\n", SH "srun ./a"},
-		{SH "srun ./a\n", SH "#SBATCH -N 2\n#SBATCH -t 10\n\n# why\nsrun ./a   \n\n"},
-		{SH "srun ./a\n", SH "srun ./a   # run it\n"},
-		{SH "srun ./a\n", SH "  # indented comment\n\t\nsrun ./a\t \n"},
-		{SH "echo 'x'\n#c\nb\n", SH "echo 'x'\nb\n"},
-		{SH "cat <<A <<-B\n1\nA\n2\n\tB\nrun\n", SH "cat <<A <<-B\n1\nA\n2\n\tB\n# c\nrun\n"},
-		{SH "x=\"$(dirname \"$0\")\"\nrun # c\n", SH "x=\"$(dirname \"$0\")\"\n# c\nrun\n"},
-		{"#!/usr/bin/env bash\nrun\n", "#!/usr/bin/env bash\n#SBATCH -n 4\nrun # c\n"},
-		{"#!/usr/bin/python3\nprint(1)\n", "#!/usr/bin/python3\n#SBATCH -n 4\nprint(1)\n"},
+	    {SH "srun ./a\n", SH "srun ./a"},
+	    {SH "srun ./a\n", SH "#SBATCH -N 2\n#SBATCH -t 10\n\n# why\nsrun ./a   \n\n"},
+	    {SH "srun ./a\n", SH "srun ./a   # run it\n"},
+	    {SH "srun ./a\n", SH "  # indented comment\n\t\nsrun ./a\t \n"},
+	    {SH "echo 'x'\n#c\nb\n", SH "echo 'x'\nb\n"},
+	    {SH "cat <<A <<-B\n1\nA\n2\n\tB\nrun\n", SH "cat <<A <<-B\n1\nA\n2\n\tB\n# c\nrun\n"},
+	    {SH "x=\"$(dirname \"$0\")\"\nrun # c\n", SH "x=\"$(dirname \"$0\")\"\n# c\nrun\n"},
+	    {"#!/usr/bin/env bash\nrun\n", "#!/usr/bin/env bash\n#SBATCH -n 4\nrun # c\n"},
+	    {"#!/usr/bin/python3\nprint(1)\n", "#!/usr/bin/python3\n#SBATCH -n 4\nprint(1)\n"},
 	};
 
 	(void)state;
@@ -83,32 +83,32 @@ static void test_normalise_same(void **state)
 static void test_normalise_different(void **state)
 {
 	static const char *const pairs[][2] = {
-		{SH "srun ./a\n", SH "srun ./b\n"},
-		{SH "srun ./a\n", "#!/bin/sh\nsrun ./a\n"},
-		{SH "srun ./a 1\n", SH "srun ./a 2\n"},
-		/* here-documents and strings are data: nothing in them is a comment */
-		{SH "cat <<E\n# x\nE\n", SH "cat <<E\n# y\nE\n"},
-		{SH "cat <<E\n\nE\n", SH "cat <<E\nE\n"},
-		{SH "cat <<E\na \nE\n", SH "cat <<E\na\nE\n"},
-		{SH "cat <<'E'\n#SBATCH -N 2\nE\n", SH "cat <<'E'\nE\n"},
-		{SH "cat <<-\"E\"\n\t# x\n\tE\n", SH "cat <<-\"E\"\n\tE\n"},
-		{SH "cat <<\\E\n# x\nE\n", SH "cat <<\\E\nE\n"},
-		{SH "cat <<A <<B\nA\n# x\nB\n", SH "cat <<A <<B\nA\n# y\nB\n"},
-		{SH "echo '\n# x\n'\n", SH "echo '\n# y\n'\n"},
-		{SH "echo \"\n# x\n\"\n", SH "echo \"\n# y\n\"\n"},
-		{SH "echo $'\\'\n# x\n'\n", SH "echo $'\\'\n# y\n'\n"},
-		{SH "echo '\n\n'\n", SH "echo '\n'\n"},
-		{SH "x=\"$(cat <<E\n\"\n# x\nE\n)\"\n", SH "x=\"$(cat <<E\n\"\n# y\nE\n)\"\n"},
-		{SH "x=\"$(awk \"\n# x\n\")\"\n", SH "x=\"$(awk \"\n# y\n\")\"\n"},
-		{SH "echo a#b\n", SH "echo a#c\n"},
-		{SH "echo ${#a}\n", SH "echo ${#b}\n"},
-		{SH "echo \\# x\n", SH "echo \\# y\n"},
-		{SH "echo 'a # x'\n", SH "echo 'a # y'\n"},
-		{SH "a \\\n\nb\n", SH "a \\\nb\n"},
-		{SH "a \\\n# x\n", SH "a \\\n# y\n"},
-		{SH "a \\ \n", SH "a \\\n"},
-		{"#!/usr/bin/python3\ns = '''\n# x\n'''\n", "#!/usr/bin/python3\ns = '''\n# y\n'''\n"},
-		{"#!/usr/bin/python3\nx = 1\n#SBATCH a\n", "#!/usr/bin/python3\nx = 1\n#SBATCH b\n"},
+	    {SH "srun ./a\n", SH "srun ./b\n"},
+	    {SH "srun ./a\n", "#!/bin/sh\nsrun ./a\n"},
+	    {SH "srun ./a 1\n", SH "srun ./a 2\n"},
+	    /* here-documents and strings are data: nothing in them is a comment */
+	    {SH "cat <<E\n# x\nE\n", SH "cat <<E\n# y\nE\n"},
+	    {SH "cat <<E\n\nE\n", SH "cat <<E\nE\n"},
+	    {SH "cat <<E\na \nE\n", SH "cat <<E\na\nE\n"},
+	    {SH "cat <<'E'\n#SBATCH -N 2\nE\n", SH "cat <<'E'\nE\n"},
+	    {SH "cat <<-\"E\"\n\t# x\n\tE\n", SH "cat <<-\"E\"\n\tE\n"},
+	    {SH "cat <<\\E\n# x\nE\n", SH "cat <<\\E\nE\n"},
+	    {SH "cat <<A <<B\nA\n# x\nB\n", SH "cat <<A <<B\nA\n# y\nB\n"},
+	    {SH "echo '\n# x\n'\n", SH "echo '\n# y\n'\n"},
+	    {SH "echo \"\n# x\n\"\n", SH "echo \"\n# y\n\"\n"},
+	    {SH "echo $'\\'\n# x\n'\n", SH "echo $'\\'\n# y\n'\n"},
+	    {SH "echo '\n\n'\n", SH "echo '\n'\n"},
+	    {SH "x=\"$(cat <<E\n\"\n# x\nE\n)\"\n", SH "x=\"$(cat <<E\n\"\n# y\nE\n)\"\n"},
+	    {SH "x=\"$(awk \"\n# x\n\")\"\n", SH "x=\"$(awk \"\n# y\n\")\"\n"},
+	    {SH "echo a#b\n", SH "echo a#c\n"},
+	    {SH "echo ${#a}\n", SH "echo ${#b}\n"},
+	    {SH "echo \\# x\n", SH "echo \\# y\n"},
+	    {SH "echo 'a # x'\n", SH "echo 'a # y'\n"},
+	    {SH "a \\\n\nb\n", SH "a \\\nb\n"},
+	    {SH "a \\\n# x\n", SH "a \\\n# y\n"},
+	    {SH "a \\ \n", SH "a \\\n"},
+	    {"#!/usr/bin/python3\ns = '''\n# x\n'''\n", "#!/usr/bin/python3\ns = '''\n# y\n'''\n"},
+	    {"#!/usr/bin/python3\nx = 1\n#SBATCH a\n", "#!/usr/bin/python3\nx = 1\n#SBATCH b\n"},
 	};
 
 	(void)state;
@@ -230,10 +230,23 @@ static void test_known_values(void **state)
 
 static void test_odd_scripts(void **state)
 {
-	static const char *const odd[] = {"",	 "#",	   "#!",   "\n",     "#!/bin/sh",	 SH "cat <<",
-					  SH "<<-", SH "cat <<<x", SH "'", SH "\\", SH "cat << E1 <<E2 <<E3 <<E4 <<E5 <<E6 "
-					  "<<E7 <<E8 <<E9\n# x\n", SH "\r\n\r\n", "no shebang\n# c\n",
-					  SH "$(((((((((", SH "\"$(\"$(\"$(", SH "a \\"};
+	static const char *const odd[] = {"",
+					  "#",
+					  "#!",
+					  "\n",
+					  "#!/bin/sh",
+					  SH "cat <<",
+					  SH "<<-",
+					  SH "cat <<<x",
+					  SH "'",
+					  SH "\\",
+					  SH "cat << E1 <<E2 <<E3 <<E4 <<E5 <<E6 "
+					     "<<E7 <<E8 <<E9\n# x\n",
+					  SH "\r\n\r\n",
+					  "no shebang\n# c\n",
+					  SH "$(((((((((",
+					  SH "\"$(\"$(\"$(",
+					  SH "a \\"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
@@ -242,7 +255,9 @@ static void test_odd_scripts(void **state)
 	assert_false(same_key(SH "'\n", SH "\"\n"));
 }
 
-/* 4 MiB, and the longest that is normalised: read once, within bounds (address sanitizer), same result twice. */
+/*
+ * 4 MiB, and the longest that is normalised: read once, within bounds (address sanitizer), same result twice.
+ */
 static void test_large(void **state)
 {
 	size_t size = 4 << 20;
@@ -280,11 +295,11 @@ static void test_key_valid(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_normalise_same), cmocka_unit_test(test_normalise_different),
-		cmocka_unit_test(test_what_counts),    cmocka_unit_test(test_fingerprint),
-		cmocka_unit_test(test_numbers),	       cmocka_unit_test(test_many_numbers),
-		cmocka_unit_test(test_known_values),   cmocka_unit_test(test_odd_scripts),
-		cmocka_unit_test(test_large),	       cmocka_unit_test(test_key_valid),
+	    cmocka_unit_test(test_normalise_same), cmocka_unit_test(test_normalise_different),
+	    cmocka_unit_test(test_what_counts),	   cmocka_unit_test(test_fingerprint),
+	    cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_many_numbers),
+	    cmocka_unit_test(test_known_values),   cmocka_unit_test(test_odd_scripts),
+	    cmocka_unit_test(test_large),	   cmocka_unit_test(test_key_valid),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The job_submit plugin as it is built, loaded as slurmctld loads it, with Slurm's own allocator from libslurm: what it
- * changes in a descriptor, and that any fault leaves the descriptor byte for byte as it was.
+ * The job_submit plugin as it is built, loaded as slurmctld loads it, with Slurm's own allocator from
+ * libslurm: what it changes in a descriptor, and that any fault leaves the descriptor byte for byte as it
+ * was.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -510,9 +511,9 @@ static bool load(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_symbols),	T(test_first), T(test_known),	    T(test_place),  T(test_off),
-		T(test_inherited_mark), T(test_probe), T(test_interactive), T(test_faults), T(test_notices),
-		T(test_modify),
+	    T(test_symbols), T(test_first),	     T(test_known),  T(test_place),
+	    T(test_off),     T(test_inherited_mark), T(test_probe),  T(test_interactive),
+	    T(test_faults),  T(test_notices),	     T(test_modify),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

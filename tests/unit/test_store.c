@@ -1,126 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The store: what is written is read back, and everything that can be wrong with the file gets its fault and one sentence:
- * missing, empty, foreign, corrupt, newer, older, locked, not permitted, killed in mid-transaction.
- */
-#include <fcntl.h>
-#include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <cmocka.h>
-#include <sqlite3.h>
-
-#include "common/duration.h"
-#include "predictor/store.h"
-
-#define KEY1   "0123456789abcdef0123456789abcdef"
-#define KEY2   "00000000000000000000000000000001"
-#define KEY3   "ffffffffffffffffffffffffffffffff"
-#define FAMILY "fedcba9876543210fedcba9876543210"
-#define NOW    1700000000
-
-static char dir[64], path[96];
-static struct errbuf err;
-
-static int setup(void **state)
-{
-	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/precedent-store.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(path, sizeof(path), "%s/precedent.db", dir);
-	err.text[0] = '\0';
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	static const char *const suffix[] = {"", "-wal", "-shm", "-journal"};
-	char name[128];
-
-	(void)state;
-	chmod(dir, 0700);
-	for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]); i++) {
-		snprintf(name, sizeof(name), "%s%s", path, suffix[i]);
-		unlink(name);
-	}
-	return rmdir(dir);
-}
-
-static struct store *must_open(unsigned flags)
-{
-	struct store *s = NULL;
-
-	if (store_open(path, flags, &s, &err) < 0)
-		fail_msg("%s", err.text);
-	return s;
-}
-
-static void must_refuse(unsigned flags, enum store_fault fault, const char *says)
-{
-	struct store *s = (struct store *)&s;
-
-	err.text[0] = '\0';
-	assert_int_equal(store_open(path, flags, &s, &err), -1);
-	assert_null(s);
-	if (store_last_fault() != fault || !strstr(err.text, says) || !strstr(err.text, path))
-		fail_msg("fault %d, '%s' instead of %d, '%s'", (int)store_last_fault(), err.text, (int)fault, says);
-}
-
-static void ok(int rv)
-{
-	if (rv < 0)
-		fail_msg("%s", err.text);
-}
-
-static void sql(const char *text)
-{
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
-static void write_file(const char *text, size_t len)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0640);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, len), (ssize_t)len);
-	close(fd);
-}
-
-static struct store_program program(const char *key, enum program_state state, int64_t updated)
-{
-	struct store_program p = {.uid = 1000,
-				  .state = state,
-				  .reason = "why",
-				  .name = "melt",
-				  .source_job = 17,
-				  .source_candidate = "fast",
-				  .source_elapsed_s = 190.5,
-				  .n_traces = 2,
-				  .mpi_s = 180.25,
-				  .nodes = 2,
-				  .tasks = 32,
-				  .created = NOW,
-				  .updated = updated,
-				  .retrace_at = 5};
-
-	strcpy(p.key, key);
-	strcpy(p.family, FAMILY);
-	return p;
-}
+/* The store: what is written is read back, by every way of asking for it. */
+#include "tests/unit/store_fixture.h"
 
 static struct store_run run_of(uint32_t jobid, int64_t submit)
 {
@@ -276,7 +156,8 @@ static void test_lookup(void **state)
 	assert_string_equal(l.program.key, KEY1);
 	assert_int_equal(l.n_estimates, 2);
 	assert_string_equal(l.estimates[0].candidate, "fast");
-	assert_true(l.estimates[0].e.mean_s == 190 && l.estimates[0].e.lo_s == 185 && l.estimates[0].e.hi_s == 200);
+	assert_true(l.estimates[0].e.mean_s == 190 && l.estimates[0].e.lo_s == 185 &&
+		    l.estimates[0].e.hi_s == 200);
 	assert_int_equal(l.estimates[0].e.kind, ESTIMATE_BLEND);
 	assert_int_equal(l.estimates[0].e.n, 3);
 	assert_string_equal(l.estimates[0].node_class, "0123456789abcdef");
@@ -445,8 +326,12 @@ static void test_runs(void **state)
 	assert_string_equal(back.key, "");
 	f = (struct store_run_filter){.uid = 0};
 	assert_int_equal(store_runs_each(s, &f, count_run, &n, &err), 1);
-	f = (struct store_run_filter){
-		.uid = 1000, .key = KEY1, .family = FAMILY, .candidate = "fast", .completed = true, .predicted = true};
+	f = (struct store_run_filter){.uid = 1000,
+				      .key = KEY1,
+				      .family = FAMILY,
+				      .candidate = "fast",
+				      .completed = true,
+				      .predicted = true};
 	assert_int_equal(store_runs_each(s, &f, count_run, &n, &err), 1);
 	f = (struct store_run_filter){.uid = STORE_ALL_USERS, .max = 2};
 	assert_int_equal(store_runs_each(s, &f, count_run, &n, &err), 2);
@@ -535,7 +420,8 @@ static void test_accuracy(void **state)
 	assert_float_equal(a[0].median_abs_rel, 0.119231, 1e-5);
 	assert_float_equal(a[0].p90_abs_rel, 0.25, 1e-9);
 	assert_float_equal(a[0].bias_rel, (0 - 0.2 + 0.25 - 4.0 / 104) / 4, 1e-9);
-	assert_float_equal(a[0].share_under, 2.0 / 5, 1e-9); /* the one of 125 s and the one that was killed */
+	assert_float_equal(a[0].share_under, 2.0 / 5,
+			   1e-9); /* the one of 125 s and the one that was killed */
 	assert_float_equal(a[0].share_inside, 0.5, 1e-9);
 	assert_int_equal(a[0].extended, 1);
 	assert_int_equal(a[0].timed_out, 1);
@@ -555,7 +441,8 @@ static void test_accuracy(void **state)
 
 static void test_partitions(void **state)
 {
-	struct store_partition parts[] = {{"slow", false, DURATION_UNSET, DURATION_UNLIMITED}, {"fast", true, 30, 60}};
+	struct store_partition parts[] = {{"slow", false, DURATION_UNSET, DURATION_UNLIMITED},
+					  {"fast", true, 30, 60}};
 	struct store *s = must_open(STORE_WRITE), *r = must_open(STORE_READ);
 	struct store_partition p;
 
@@ -605,7 +492,8 @@ static void test_meta(void **state)
 static void test_prune(void **state)
 {
 	struct store *s = must_open(STORE_WRITE);
-	struct store_program p = program(KEY1, PROGRAM_READY, NOW), q = program(KEY2, PROGRAM_READY, NOW), back;
+	struct store_program p = program(KEY1, PROGRAM_READY, NOW), q = program(KEY2, PROGRAM_READY, NOW),
+			     back;
 	struct store_estimate e = {"fast", {190, 185, 200, ESTIMATE_BLEND, 3}, "", NOW};
 	struct store_run old = run_of(1, NOW), open = run_of(2, NOW), fresh = run_of(3, NOW + 1000);
 	struct store_counts c;
@@ -637,368 +525,14 @@ static void test_prune(void **state)
 	store_close(s);
 }
 
-/* ---- what can be wrong with the file ---- */
-
-static void test_missing(void **state)
-{
-	char saved[sizeof(path)];
-
-	(void)state;
-	must_refuse(STORE_READ, STORE_MISSING, "is precedentd running?");
-	assert_int_equal(access(path, F_OK), -1); /* a reader creates nothing */
-	strcpy(saved, path);
-	snprintf(path, sizeof(path), "%s/none/precedent.db", dir);
-	must_refuse(STORE_WRITE, STORE_MISSING, "no such directory");
-	strcpy(path, saved);
-	write_file("", 0);
-	must_refuse(STORE_READ, STORE_MISSING, "still empty");
-	store_close(must_open(STORE_WRITE));
-	store_close(must_open(STORE_READ));
-}
-
-static void test_not_a_file(void **state)
-{
-	char saved[sizeof(path)];
-
-	(void)state;
-	strcpy(saved, path);
-	strcpy(path, dir);
-	must_refuse(STORE_READ, STORE_CORRUPT, "is not a regular file");
-	must_refuse(STORE_WRITE, STORE_CORRUPT, "is not a regular file");
-	strcpy(path, saved);
-}
-
-static void test_foreign(void **state)
-{
-	char junk[8192];
-
-	(void)state;
-	memset(junk, 'j', sizeof(junk));
-	write_file(junk, sizeof(junk));
-	must_refuse(STORE_READ, STORE_CORRUPT, "move the file away");
-	must_refuse(STORE_WRITE, STORE_CORRUPT, "move the file away");
-	unlink(path);
-	sql("CREATE TABLE people(name); INSERT INTO people VALUES('x')");
-	must_refuse(STORE_READ, STORE_CORRUPT, "another program");
-	must_refuse(STORE_WRITE, STORE_CORRUPT, "another program");
-	sql("INSERT INTO people VALUES('y')"); /* it was left as it was */
-}
-
-static void test_newer(void **state)
-{
-	(void)state;
-	store_close(must_open(STORE_WRITE));
-	sql("PRAGMA user_version = 99");
-	must_refuse(STORE_READ, STORE_NEWER, "upgrade precedent");
-	must_refuse(STORE_WRITE, STORE_NEWER, "its schema is version 99");
-	sql("PRAGMA user_version = 0");
-	must_refuse(STORE_READ, STORE_OLDER, "restart precedentd");
-}
-
-static void test_corrupt(void **state)
-{
-	struct store *s = must_open(STORE_WRITE);
-	struct store_program p;
-	struct store_lookup l;
-	char key[33], junk[4096];
-	int fd, bad = 0;
-	off_t size;
-
-	(void)state;
-	ok(store_begin(s, &err));
-	for (int i = 0; i < 2000; i++) {
-		snprintf(key, sizeof(key), "%032x", i);
-		p = program(key, PROGRAM_READY, NOW);
-		ok(store_program_put(s, &p, &err));
-	}
-	ok(store_commit(s, &err));
-	store_close(s);
-	sql("PRAGMA wal_checkpoint(TRUNCATE)");
-	memset(junk, 0xa5, sizeof(junk));
-	fd = open(path, O_WRONLY);
-	size = lseek(fd, 0, SEEK_END);
-	assert_true(size > 40 * 4096);
-	for (off_t at = 8 * 4096; at + 4096 <= size; at += 2 * 4096)
-		assert_int_equal(pwrite(fd, junk, sizeof(junk), at), (ssize_t)sizeof(junk));
-	close(fd);
-	s = must_open(STORE_READ); /* its first pages are sound */
-	for (int i = 0; i < 2000; i++) {
-		snprintf(key, sizeof(key), "%032x", i);
-		if (store_lookup(s, key, &l, &err) < 0) {
-			assert_int_equal(store_last_fault(), STORE_CORRUPT);
-			assert_non_null(strstr(err.text, "move the file away"));
-			bad++;
-		}
-	}
-	assert_true(bad > 0);
-	assert_int_equal(store_check(s, &err), -1);
-	assert_int_equal(store_last_fault(), STORE_CORRUPT);
-	store_close(s);
-}
-
-static void test_truncated(void **state)
-{
-	(void)state;
-	store_close(must_open(STORE_WRITE));
-	sql("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
-	assert_int_equal(truncate(path, 5000), 0);
-	must_refuse(STORE_READ, STORE_CORRUPT, path);
-}
-
-static void test_locked(void **state)
-{
-	struct store *s = must_open(STORE_WRITE), *r, *other;
-	struct store_program p = program(KEY1, PROGRAM_NEW, NOW);
-	struct store_lookup l;
-
-	(void)state;
-	ok(store_program_put(s, &p, &err));
-	r = must_open(STORE_READ);
-	other = must_open(STORE_WRITE);
-	ok(store_begin(s, &err));
-	p.state = PROGRAM_READY;
-	ok(store_program_put(s, &p, &err));
-	/* a writer at work disturbs no reader, and no second writer waits */
-	assert_int_equal(store_lookup(r, KEY1, &l, &err), 1);
-	assert_int_equal(l.program.state, PROGRAM_NEW);
-	assert_int_equal(store_program_put(other, &p, &err), -1);
-	assert_int_equal(store_last_fault(), STORE_LOCKED);
-	assert_non_null(strstr(err.text, "locked by another process"));
-	must_refuse(STORE_WRITE, STORE_LOCKED, "locked");
-	ok(store_commit(s, &err));
-	assert_int_equal(store_lookup(r, KEY1, &l, &err), 1);
-	assert_int_equal(l.program.state, PROGRAM_READY);
-	store_close(other);
-	store_close(r);
-	store_close(s);
-}
-
-/* Somebody holds the whole file, as VACUUM or a foreign tool may: readers say so at once. */
-static void test_locked_exclusively(void **state)
-{
-	sqlite3 *db;
-
-	(void)state;
-	store_close(must_open(STORE_WRITE));
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; PRAGMA user_version = 1",
-				      NULL, NULL, NULL),
-			 SQLITE_OK);
-	must_refuse(STORE_READ, STORE_LOCKED, "locked");
-	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-	sqlite3_close(db);
-	store_close(must_open(STORE_READ));
-}
-
-/* In a child without root's powers; 77: cannot become another user. */
-static int as_nobody(int (*fn)(void))
-{
-	int status = 0;
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (!pid) {
-		if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
-			_exit(77);
-		_exit(fn());
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
-
-static int open_denied(void)
-{
-	struct store *s;
-
-	if (store_open(path, STORE_READ, &s, &err) == 0 || store_last_fault() != STORE_DENIED)
-		return 1;
-	if (store_open(path, STORE_WRITE, &s, &err) == 0 || store_last_fault() != STORE_DENIED)
-		return 2;
-	return strstr(err.text, "must belong to SlurmUser") ? 0 : 3;
-}
-
-static int read_in_read_only_directory(void)
-{
-	struct store_lookup l;
-	struct store *s;
-
-	if (store_open(path, STORE_READ, &s, &err) < 0)
-		return 1;
-	if (store_lookup(s, KEY1, &l, &err) != 1)
-		return 2;
-	store_close(s);
-	if (store_open(path, STORE_WRITE, &s, &err) == 0 || store_last_fault() != STORE_DENIED)
-		return 3;
-	return 0;
-}
-
-static void test_permissions(void **state)
-{
-	struct store *s = must_open(STORE_WRITE);
-	struct store_program p = program(KEY1, PROGRAM_NEW, NOW);
-	char shm[128];
-
-	(void)state;
-	ok(store_program_put(s, &p, &err));
-	chmod(dir, 0555);
-	if (geteuid() != 0)
-		skip(); /* the rest needs a second user */
-	assert_int_equal(as_nobody(open_denied), 0);
-	/* readable file in a directory that is not writable, while precedentd runs and after it ended */
-	chmod(path, 0644);
-	snprintf(shm, sizeof(shm), "%s-shm", path);
-	chmod(shm, 0644);
-	snprintf(shm, sizeof(shm), "%s-wal", path);
-	chmod(shm, 0644);
-	assert_int_equal(as_nobody(read_in_read_only_directory), 0);
-	store_close(s);
-	assert_int_equal(as_nobody(read_in_read_only_directory), 0);
-	chmod(dir, 0700);
-	assert_int_equal(as_nobody(open_denied), 0);
-}
-
-/* Writers that are killed in mid-transaction: what was committed is there, the rest is not, the file is sound. */
-static void test_kill(void **state)
-{
-	struct store *s;
-	struct store_counts c;
-
-	(void)state;
-	store_close(must_open(STORE_WRITE));
-	for (unsigned round = 1; round <= 5; round++) {
-		int pipe_fd[2], status;
-		char key[33], byte;
-		pid_t pid;
-
-		assert_int_equal(pipe(pipe_fd), 0);
-		pid = fork();
-		assert_true(pid >= 0);
-		if (!pid) {
-			struct store_program p;
-
-			if (store_open(path, STORE_WRITE, &s, &err) < 0)
-				_exit(1);
-			for (unsigned i = 0; i < 100; i++) {
-				if (i == 0 && store_begin(s, &err) < 0)
-					_exit(2);
-				snprintf(key, sizeof(key), "%016x%016x", round, i);
-				p = program(key, PROGRAM_NEW, NOW);
-				if (store_program_put(s, &p, &err) < 0)
-					_exit(3);
-				if (i == 49 && (store_commit(s, &err) < 0 || store_begin(s, &err) < 0))
-					_exit(4);
-			}
-			if (write(pipe_fd[1], "x", 1) != 1)
-				_exit(5);
-			for (;;)
-				pause();
-		}
-		close(pipe_fd[1]);
-		assert_int_equal(read(pipe_fd[0], &byte, 1), 1);
-		close(pipe_fd[0]);
-		kill(pid, SIGKILL);
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		assert_true(WIFSIGNALED(status));
-		s = must_open(STORE_READ);
-		ok(store_counts(s, &c, &err));
-		assert_int_equal(c.programs, 50 * round);
-		ok(store_check(s, &err));
-		store_close(s);
-	}
-}
-
-struct writer {
-	volatile bool stop;
-	int failed;
-	unsigned rounds;
-};
-
-static void *write_pairs(void *arg)
-{
-	struct writer *w = arg;
-	struct errbuf e;
-	struct store *s;
-
-	if (store_open(path, STORE_WRITE | STORE_WAIT, &s, &e) < 0) {
-		w->failed = 1;
-		return NULL;
-	}
-	/* Program and estimate always change together. */
-	while (!w->stop && !w->failed) {
-		struct store_program p = program(KEY1, PROGRAM_READY, NOW);
-		struct store_estimate est = {"fast", {1, 1, 1, ESTIMATE_BLEND, 0}, "", NOW};
-
-		p.source_job = ++w->rounds;
-		est.e.n = w->rounds;
-		if (store_begin(s, &e) < 0 || store_program_put(s, &p, &e) < 0 ||
-		    store_estimate_put(s, KEY1, &est, &e) < 0 || store_commit(s, &e) < 0)
-			w->failed = 2;
-	}
-	store_close(s);
-	return NULL;
-}
-
-static void test_concurrent(void **state)
-{
-	struct writer w = {0};
-	struct store *s;
-	struct store_lookup l;
-	pthread_t t;
-	unsigned found = 0, last = 0;
-
-	(void)state;
-	store_close(must_open(STORE_WRITE));
-	s = must_open(STORE_READ);
-	assert_int_equal(pthread_create(&t, NULL, write_pairs, &w), 0);
-	for (int i = 0; i < 2000000 && found < 2000 && !w.failed; i++) {
-		int rv = store_lookup(s, KEY1, &l, &err);
-
-		ok(rv);
-		if (rv != 1 || l.program.source_job == last)
-			continue;
-		/* one snapshot, and never back in time */
-		assert_int_equal(l.n_estimates, 1);
-		assert_int_equal(l.estimates[0].e.n, l.program.source_job);
-		assert_true(l.program.source_job > last);
-		last = l.program.source_job;
-		found++;
-	}
-	w.stop = true;
-	pthread_join(t, NULL);
-	assert_int_equal(w.failed, 0);
-	assert_true(found > 10);
-	store_close(s);
-}
-
-static void test_second_connection_keeps_locks(void **state)
-{
-	struct store *s = must_open(STORE_WRITE), *r;
-	struct store_program p = program(KEY1, PROGRAM_NEW, NOW);
-
-	(void)state;
-	/* Opening and closing more of them in this process must not let go of the first one's locks. */
-	for (int i = 0; i < 20; i++) {
-		r = must_open(STORE_READ);
-		ok(store_program_put(s, &p, &err));
-		store_close(r);
-	}
-	ok(store_check(s, &err));
-	store_close(s);
-}
-
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_programs),   T(test_program_lists), T(test_lookup),  T(test_probes),
-		T(test_forget),	    T(test_runs),	   T(test_past),    T(test_accuracy),
-		T(test_partitions), T(test_meta),	   T(test_prune),   T(test_missing),
-		T(test_not_a_file), T(test_foreign),	   T(test_newer),   T(test_corrupt),
-		T(test_truncated),  T(test_locked),	   T(test_locked_exclusively),
-		T(test_permissions), T(test_kill),	   T(test_concurrent),
-		T(test_second_connection_keeps_locks),
+	    T(test_programs),	T(test_program_lists), T(test_lookup), T(test_probes),
+	    T(test_forget),	T(test_runs),	       T(test_past),   T(test_accuracy),
+	    T(test_partitions), T(test_meta),	       T(test_prune),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
