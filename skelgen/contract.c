@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Greedy contraction in rounds. The text of a round is every sequence that may still hold a repetition (the stream and
- * the loop bodies), one behind the other with a separator that occurs once: repetitions never cross it. Marked
- * repetitions are replaced by one symbol per (body, count); new bodies join the next round. All in one buffer.
+ * Greedy contraction in rounds. The text of a round is every sequence that may still hold a repetition (the
+ * stream and the loop bodies), one behind the other with a separator that occurs once: repetitions never
+ * cross it. Marked repetitions are replaced by one symbol per (body, count); new bodies join the next round.
+ * All in one buffer.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,14 +14,14 @@
 #include "skelgen/contract_grammar.h"
 #include "skelgen/contract_search.h"
 
-#define CANDIDATES_MAX 200000u	/* longer streams are contracted in one way only */
-#define SHORTCUT_MIN 256u	/* shorter sequences are cheap to search in full */
+#define CANDIDATES_MAX 200000u /* longer streams are contracted in one way only */
+#define SHORTCUT_MIN   256u    /* shorter sequences are cheap to search in full */
 
 /* A sequence of the current round: text[first .. first+length). */
 struct piece {
 	uint32_t body;
 	uint32_t first, length;
-	bool searched;			/* in vain: too dear */
+	bool searched; /* in vain: too dear */
 };
 
 /* Bodies that were met for the first time in this round. */
@@ -37,9 +38,9 @@ struct work {
 	struct piece *piece;
 	uint32_t n_piece, cap_piece;
 	struct search search;
-	bool shortcut;			/* a dominant run was contracted */
+	bool shortcut; /* a dominant run was contracted */
 	struct repeat_list runs;
-	uint32_t *run_at;		/* [n_text] 1 + index in runs of the marked run that starts here */
+	uint32_t *run_at; /* [n_text] 1 + index in runs of the marked run that starts here */
 };
 
 static int work_add_piece(struct work *w, struct piece p, struct errbuf *err)
@@ -74,8 +75,8 @@ static int fresh_add(struct fresh *f, uint32_t body, struct errbuf *err)
 	return 0;
 }
 
-/* Smallest period of w[0..n), or 0 if it is above n/2. Failure functions of prefixes of doubling length find a period
- * of the prefix; it is tried on the rest, and where it breaks the prefix grows. */
+/* Smallest period of w[0..n), or 0 if it is above n/2. Failure functions of prefixes of doubling length find
+ * a period of the prefix; it is tried on the rest, and where it breaks the prefix grows. */
 static uint32_t primitive_period(const uint32_t *w, uint32_t n, uint32_t *fail, uint32_t cap)
 {
 	uint32_t done = 0, target = 64, border = 0, q;
@@ -112,7 +113,8 @@ static uint32_t primitive_period(const uint32_t *w, uint32_t n, uint32_t *fail, 
 	}
 }
 
-/* The run that covers the middle half of a sequence and is provably its longest (Fine and Wilf): length >= 3n/4+p. */
+/* The run that covers the middle half of a sequence and is provably its longest (Fine and Wilf): length >=
+ * 3n/4+p. */
 static bool dominant_run(const uint32_t *s, uint32_t n, uint32_t *fail, uint32_t cap, struct repeat *run)
 {
 	uint32_t quarter = n / 4, start, end, p;
@@ -125,12 +127,14 @@ static bool dominant_run(const uint32_t *s, uint32_t n, uint32_t *fail, uint32_t
 	start = quarter;
 	while (start > 0 && s[start - 1] == s[start - 1 + p])
 		start--;
-	*run = (struct repeat){ start, end - start, p };
+	*run = (struct repeat){start, end - start, p};
 	return run->length - (uint64_t)p >= 3 * (uint64_t)n / 4;
 }
 
-/* Write a run of the text as its loop symbol and what is left over, at *to; *fresh is its body when that is new. */
-static int work_fold(struct work *w, const struct repeat *r, uint32_t *to, uint32_t *fresh, struct errbuf *err)
+/* Write a run of the text as its loop symbol and what is left over, at *to; *fresh is its body when that is
+ * new. */
+static int work_fold(struct work *w, const struct repeat *r, uint32_t *to, uint32_t *fresh,
+		     struct errbuf *err)
 {
 	uint32_t count = r->length / r->period, left = r->length % r->period, loop;
 
@@ -142,7 +146,8 @@ static int work_fold(struct work *w, const struct repeat *r, uint32_t *to, uint3
 	return 0;
 }
 
-/* Contract dominant runs of a piece, in place, for as long as there are any. Adds the bodies that are new to fresh[]. */
+/* Contract dominant runs of a piece, in place, for as long as there are any. Adds the bodies that are new to
+ * fresh[]. */
 static int work_shortcut(struct work *w, struct piece *p, struct fresh *fresh, struct errbuf *err)
 {
 	uint32_t *fail, cap;
@@ -246,9 +251,10 @@ static int work_rewrite(struct work *w, struct piece *p, uint32_t *to, bool *cha
 	return 0;
 }
 
-/* A sequence that is short enough is put aside for the exhaustive search; one without room for a loop is done. */
-static int work_settle(struct work *w, uint32_t body, const uint32_t *text, uint32_t length, bool searched, bool *settled,
-		       struct errbuf *err)
+/* A sequence that is short enough is put aside for the exhaustive search; one without room for a loop is
+ * done. */
+static int work_settle(struct work *w, uint32_t body, const uint32_t *text, uint32_t length, bool searched,
+		       bool *settled, struct errbuf *err)
 {
 	enum grammar_state state = length < 2 ? GRAMMAR_DONE : GRAMMAR_PARKED;
 
@@ -271,7 +277,7 @@ static int work_append(struct work *w, uint32_t body, const uint32_t *text, uint
 		w->cap = need + need / 4;
 	}
 	memcpy(w->text + w->n_text, text, (size_t)length * sizeof(*text));
-	if (work_add_piece(w, (struct piece){ body, w->n_text, length, searched }, err))
+	if (work_add_piece(w, (struct piece){body, w->n_text, length, searched}, err))
 		return -1;
 	w->n_text = need;
 	return 0;
@@ -315,7 +321,7 @@ static int work_replace(struct work *w, struct fresh *fresh, struct errbuf *err)
 		if (settled) {
 			to = p.first;
 		} else {
-			to++;		/* room for the separator */
+			to++; /* room for the separator */
 			w->piece[kept++] = p;
 		}
 	}
@@ -326,7 +332,7 @@ static int work_replace(struct work *w, struct fresh *fresh, struct errbuf *err)
 
 static int work_round(struct work *w, struct errbuf *err)
 {
-	struct fresh fresh = { 0 };
+	struct fresh fresh = {0};
 	int rc = -1;
 
 	for (uint32_t i = 0; i < w->n_piece; i++)
@@ -376,25 +382,25 @@ static int work_start(struct work *w, uint32_t n, struct errbuf *err)
 	if (settled)
 		return work_search(w, err);
 	w->n_text = n;
-	return work_add_piece(w, (struct piece){ .body = top, .length = n }, err);
+	return work_add_piece(w, (struct piece){.body = top, .length = n}, err);
 }
 
 /* Contract with these options; *shortcut says whether a dominant run was contracted before all others. */
-static int contract_once(const uint32_t *sym, uint32_t n, const struct contract_options *opt, struct contract_tree *out,
-			 bool *shortcut, struct errbuf *err)
+static int contract_once(const uint32_t *sym, uint32_t n, const struct contract_options *opt,
+			 struct contract_tree *out, bool *shortcut, struct errbuf *err)
 {
-	struct work w = { .opt = opt };
+	struct work w = {.opt = opt};
 	int rc = -1;
 
-	*out = (struct contract_tree){ 0 };
+	*out = (struct contract_tree){0};
 	w.cap = n + 2;
 	w.text = malloc((size_t)w.cap * sizeof(*w.text));
 	if (!w.text) {
 		err_set(err, "contraction: out of memory for %u events", n);
 		goto out;
 	}
-	if (grammar_create(&w.g, sym, n, w.text, err) || search_create(&w.search, n, opt->without_search, err) ||
-	    work_start(&w, n, err))
+	if (grammar_create(&w.g, sym, n, w.text, err) ||
+	    search_create(&w.search, n, opt->without_search, err) || work_start(&w, n, err))
 		goto out;
 	while (w.n_piece) {
 		if (work_round(&w, err))
@@ -414,8 +420,8 @@ out:
 }
 
 /* Another candidate: keep it when it is shorter. */
-static int contract_again(const uint32_t *sym, uint32_t n, const struct contract_options *opt, struct contract_tree *best,
-			  struct errbuf *err)
+static int contract_again(const uint32_t *sym, uint32_t n, const struct contract_options *opt,
+			  struct contract_tree *best, struct errbuf *err)
 {
 	struct contract_tree other;
 	bool shortcut;
@@ -432,22 +438,27 @@ static int contract_again(const uint32_t *sym, uint32_t n, const struct contract
 	return 0;
 }
 
-int contract_symbols(const uint32_t *sym, uint64_t n, const struct contract_options *opt, struct contract_tree *out,
-		     struct errbuf *err)
+int contract_symbols(const uint32_t *sym, uint64_t n, const struct contract_options *opt,
+		     struct contract_tree *out, struct errbuf *err)
 {
 	static const struct contract_options defaults;
 	struct contract_options plain;
 	bool shortcut = false;
 
-	*out = (struct contract_tree){ 0 };
+	*out = (struct contract_tree){0};
 	if (n > CONTRACT_MAX_EVENTS)
-		return err_set(err, "contraction: a stream of %" PRIu64 " events is above the limit of %u; trace with "
-			       "folding in the tracer, or contract it in parts", n, CONTRACT_MAX_EVENTS);
+		return err_set(err,
+			       "contraction: a stream of %" PRIu64
+			       " events is above the limit of %u; trace with "
+			       "folding in the tracer, or contract it in parts",
+			       n, CONTRACT_MAX_EVENTS);
 	opt = opt ? opt : &defaults;
 	if (contract_once(sym, (uint32_t)n, opt, out, &shortcut, err))
 		goto fail;
-	/* The order in which runs are taken is a heuristic: where time allows, plain greedy is a candidate too. */
-	plain = (struct contract_options){ .engine = opt->engine, .without_shortcut = true, .without_search = true };
+	/* The order in which runs are taken is a heuristic: where time allows, plain greedy is a candidate
+	 * too. */
+	plain = (struct contract_options){
+	    .engine = opt->engine, .without_shortcut = true, .without_search = true};
 	if (n <= CANDIDATES_MAX && (shortcut || !opt->without_search) &&
 	    contract_again(sym, (uint32_t)n, &plain, out, err))
 		goto fail;

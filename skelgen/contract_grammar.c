@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Interning of loop bodies and loops, and the tree that the finished grammar stands for. See contract_grammar.h. */
+/* Interning of loop bodies and loops, and the tree that the finished grammar stands for. See
+ * contract_grammar.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -9,7 +10,8 @@
 /* Symbols 0..max are taken as they are; where that leaves no room for loops, events are numbered by value. */
 #define LEAF_AS_IS 0x80000000u
 
-static int arena_put(struct grammar_arena *a, const uint32_t *text, uint32_t n, uint64_t *first, struct errbuf *err)
+static int arena_put(struct grammar_arena *a, const uint32_t *text, uint32_t n, uint64_t *first,
+		     struct errbuf *err)
 {
 	if (a->cap - a->n < n) {
 		uint64_t cap = a->cap + a->cap / 2 + n + 256;
@@ -34,7 +36,7 @@ static uint64_t body_hash(const uint32_t *text, uint32_t length)
 
 static uint64_t loop_hash(uint32_t body, uint32_t count)
 {
-	uint64_t key[1] = { (uint64_t)body << 32 | count };
+	uint64_t key[1] = {(uint64_t)body << 32 | count};
 
 	return XXH3_64bits(key, sizeof(key));
 }
@@ -73,9 +75,10 @@ static int index_reserve(struct grammar *g, struct grammar_index *ix, bool loops
 	return 0;
 }
 
-static int body_add(struct grammar *g, const uint32_t *text, uint32_t length, uint32_t *number, struct errbuf *err)
+static int body_add(struct grammar *g, const uint32_t *text, uint32_t length, uint32_t *number,
+		    struct errbuf *err)
 {
-	struct grammar_body b = { .raw_length = length };
+	struct grammar_body b = {.raw_length = length};
 
 	if (g->n_body == g->cap_body) {
 		uint32_t cap = g->cap_body ? g->cap_body + g->cap_body / 2 : 64;
@@ -93,15 +96,16 @@ static int body_add(struct grammar *g, const uint32_t *text, uint32_t length, ui
 	return 0;
 }
 
-static int body_intern(struct grammar *g, const uint32_t *text, uint32_t length, uint32_t *number, uint32_t *fresh,
-		       struct errbuf *err)
+static int body_intern(struct grammar *g, const uint32_t *text, uint32_t length, uint32_t *number,
+		       uint32_t *fresh, struct errbuf *err)
 {
 	struct grammar_index *ix = &g->body_index;
 	uint32_t at;
 
 	if (index_reserve(g, ix, false, err))
 		return -1;
-	for (at = (uint32_t)body_hash(text, length) & (ix->cap - 1); ix->slot[at]; at = (at + 1) & (ix->cap - 1)) {
+	for (at = (uint32_t)body_hash(text, length) & (ix->cap - 1); ix->slot[at];
+	     at = (at + 1) & (ix->cap - 1)) {
 		const struct grammar_body *b = &g->body[ix->slot[at] - 1];
 
 		if (b->raw_length == length &&
@@ -125,7 +129,8 @@ static int loop_intern(struct grammar *g, uint32_t body, uint32_t count, uint32_
 
 	if (index_reserve(g, ix, true, err))
 		return -1;
-	for (at = (uint32_t)loop_hash(body, count) & (ix->cap - 1); ix->slot[at]; at = (at + 1) & (ix->cap - 1)) {
+	for (at = (uint32_t)loop_hash(body, count) & (ix->cap - 1); ix->slot[at];
+	     at = (at + 1) & (ix->cap - 1)) {
 		const struct grammar_loop *l = &g->loop[ix->slot[at] - 1];
 
 		if (l->body == body && l->count == count) {
@@ -143,7 +148,7 @@ static int loop_intern(struct grammar *g, uint32_t body, uint32_t count, uint32_
 		g->cap_loop = cap;
 	}
 	*symbol = g->n_leaf + g->n_loop;
-	g->loop[g->n_loop++] = (struct grammar_loop){ body, count };
+	g->loop[g->n_loop++] = (struct grammar_loop){body, count};
 	ix->slot[at] = g->n_loop;
 	ix->n++;
 	return 0;
@@ -173,7 +178,8 @@ static int compare_u32(const void *a, const void *b)
 }
 
 /* Number the events by value. */
-static int leaves_by_value(struct grammar *g, const uint32_t *sym, uint32_t n, uint32_t *text, struct errbuf *err)
+static int leaves_by_value(struct grammar *g, const uint32_t *sym, uint32_t n, uint32_t *text,
+			   struct errbuf *err)
 {
 	uint32_t k = 0, *value = malloc((size_t)n * sizeof(*value));
 
@@ -198,7 +204,7 @@ int grammar_create(struct grammar *g, const uint32_t *sym, uint32_t n, uint32_t 
 {
 	uint32_t max = 0, top;
 
-	*g = (struct grammar){ 0 };
+	*g = (struct grammar){0};
 	for (uint32_t i = 0; i < n; i++)
 		max = sym[i] > max ? sym[i] : max;
 	if (max >= LEAF_AS_IS) {
@@ -221,7 +227,7 @@ void grammar_destroy(struct grammar *g)
 	free(g->text.item);
 	free(g->body_index.slot);
 	free(g->loop_index.slot);
-	*g = (struct grammar){ 0 };
+	*g = (struct grammar){0};
 }
 
 uint32_t grammar_top(const struct grammar *g)
@@ -241,8 +247,8 @@ const uint32_t *grammar_raw(const struct grammar *g, uint32_t body, uint32_t *le
 	return g->raw.item + g->body[body].raw_first;
 }
 
-int grammar_settle(struct grammar *g, uint32_t body, const uint32_t *text, uint32_t length, enum grammar_state state,
-		   struct errbuf *err)
+int grammar_settle(struct grammar *g, uint32_t body, const uint32_t *text, uint32_t length,
+		   enum grammar_state state, struct errbuf *err)
 {
 	uint64_t first = 0;
 
@@ -352,14 +358,16 @@ static void tree_put(const struct grammar *g, struct contract_tree *t, uint32_t 
 
 		t->child[*first + k] = index;
 		if (symbol < g->n_leaf) {
-			*node = (struct contract_node){ .kind = CONTRACT_LEAF, .count = 1,
-							.symbol = g->leaf_value ? g->leaf_value[symbol] : symbol };
+			*node =
+			    (struct contract_node){.kind = CONTRACT_LEAF,
+						   .count = 1,
+						   .symbol = g->leaf_value ? g->leaf_value[symbol] : symbol};
 		} else {
 			uint64_t count;
 			uint32_t inner = loop_resolve(g, symbol, &count).body;
 
-			*node = (struct contract_node){ .kind = CONTRACT_LOOP, .count = count,
-							.n_children = g->body[inner].text_length };
+			*node = (struct contract_node){
+			    .kind = CONTRACT_LOOP, .count = count, .n_children = g->body[inner].text_length};
 			tree_put(g, t, inner, &node->first);
 		}
 	}
@@ -369,7 +377,7 @@ int grammar_tree(struct grammar *g, struct contract_tree *out, struct errbuf *er
 {
 	uint32_t nodes = body_count_nodes(g, 0);
 
-	*out = (struct contract_tree){ 0 };
+	*out = (struct contract_tree){0};
 	out->node = malloc(((size_t)nodes + 1) * sizeof(*out->node));
 	out->child = malloc(((size_t)nodes + 1) * sizeof(*out->child));
 	if (!out->node || !out->child) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows of C from the last to the first, each in order of rising period: C[i][i+p] is final when loops of period p are
- * tried, because it depends on shorter ones only. Bodies that are loops themselves need no trial: their own body at a
- * higher count costs no more.
+ * Rows of C from the last to the first, each in order of rising period: C[i][i+p] is final when loops of
+ * period p are tried, because it depends on shorter ones only. Bodies that are loops themselves need no
+ * trial: their own body at a higher count costs no more.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "skelgen/contract_optimum.h"
 
-#define MAX_ROOTS 64u	/* primitive periods at one place; their lengths grow geometrically */
+#define MAX_ROOTS 64u /* primitive periods at one place; their lengths grow geometrically */
 
 static int optimum_reserve(struct optimum *o, uint32_t n, struct errbuf *err)
 {
@@ -46,13 +46,15 @@ HOT static void match_step(uint32_t *restrict match, const uint32_t *restrict s,
 		match[p] = s[0] == s[p] ? match[p] + 1 : 0;
 }
 
-HOT static void row_start(int16_t *restrict row, const int16_t *restrict next, int16_t weight, uint32_t from, uint32_t n)
+HOT static void row_start(int16_t *restrict row, const int16_t *restrict next, int16_t weight, uint32_t from,
+			  uint32_t n)
 {
 	for (uint32_t j = from; j <= n; j++)
 		row[j] = (int16_t)(weight + next[j]);
 }
 
-HOT static void try_loop(int16_t *restrict row, const int16_t *restrict rest, int16_t body, uint32_t from, uint32_t n)
+HOT static void try_loop(int16_t *restrict row, const int16_t *restrict rest, int16_t body, uint32_t from,
+			 uint32_t n)
 {
 	for (uint32_t j = from; j <= n; j++) {
 		int16_t c = (int16_t)(body + rest[j]);
@@ -128,7 +130,8 @@ uint32_t optimum_first(const struct optimum *o, uint32_t i, uint32_t j, uint32_t
 				reach++;
 			if (reach < t * p)
 				break;
-			if (t * p > best_span && row[i + p] + o->cost[(size_t)(i + t * p) * side + j] == row[j]) {
+			if (t * p > best_span &&
+			    row[i + p] + o->cost[(size_t)(i + t * p) * side + j] == row[j]) {
 				best_span = t * p;
 				best_count = t;
 				*period = p;
@@ -144,5 +147,5 @@ void optimum_destroy(struct optimum *o)
 		return;
 	free(o->cost);
 	free(o->match);
-	*o = (struct optimum){ 0 };
+	*o = (struct optimum){0};
 }

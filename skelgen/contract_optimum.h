@@ -15,20 +15,20 @@
 
 /* Zero-initialise; free with optimum_destroy(). */
 struct optimum {
-	uint32_t s[OPTIMUM_MAX], n;	/* the sequence last searched */
-	int16_t *cost;			/* C[i][j] at cost[i * (n+1) + j]; narrow for the sake of vectors */
-	uint32_t cap;			/* longest sequence that there is room for */
-	uint32_t *match;		/* [n] match[p]: common prefix of the suffixes at i and i+p */
-	uint64_t work;			/* steps spent so far, over all searches */
+	uint32_t s[OPTIMUM_MAX], n; /* the sequence last searched */
+	int16_t *cost;		    /* C[i][j] at cost[i * (n+1) + j]; narrow for the sake of vectors */
+	uint32_t cap;		    /* longest sequence that there is room for */
+	uint32_t *match;	    /* [n] match[p]: common prefix of the suffixes at i and i+p */
+	uint64_t work;		    /* steps spent so far, over all searches */
 };
 
-/* Search s[0..n), n <= OPTIMUM_MAX, spending at most `limit` steps: 1 when done, 0 when given up (also when the weights
- * are too large to add up), -1 on error. */
+/* Search s[0..n), n <= OPTIMUM_MAX, spending at most `limit` steps: 1 when done, 0 when given up (also when
+ * the weights are too large to add up), -1 on error. */
 int optimum_search(struct optimum *o, const uint32_t *s, const uint32_t *weight, uint32_t n, uint64_t limit,
 		   struct errbuf *err);
 
-/* What stands first in the shortest contraction of s[i..j): 0 a symbol, else the iterations of a loop, its period in
- * *period. Among equals the loop that covers most, then the one with the shortest body. */
+/* What stands first in the shortest contraction of s[i..j): 0 a symbol, else the iterations of a loop, its
+ * period in *period. Among equals the loop that covers most, then the one with the shortest body. */
 uint32_t optimum_first(const struct optimum *o, uint32_t i, uint32_t j, uint32_t *period);
 
 void optimum_destroy(struct optimum *o);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From parked bodies to their shortest contraction: weights, search, and the loops that the search has chosen. */
+/* From parked bodies to their shortest contraction: weights, search, and the loops that the search has
+ * chosen. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "skelgen/contract_search.h"
 
-#define BUDGET_BASE (UINT64_C(1) << 26)		/* steps; some hundred million make a second */
+#define BUDGET_BASE	 (UINT64_C(1) << 26) /* steps; some hundred million make a second */
 #define BUDGET_PER_EVENT 32u
-#define BUDGET_PER_BODY (UINT64_C(1) << 23)
+#define BUDGET_PER_BODY	 (UINT64_C(1) << 23)
 
 int search_create(struct search *x, uint64_t n, bool off, struct errbuf *err)
 {
-	*x = (struct search){ .off = off, .budget = BUDGET_BASE + BUDGET_PER_EVENT * n };
+	*x = (struct search){.off = off, .budget = BUDGET_BASE + BUDGET_PER_EVENT * n};
 	/* A contracted sequence on the way nests within what it replaces. */
 	x->out = malloc(OPTIMUM_MAX * sizeof(*x->out));
 	if (!x->out)
@@ -23,7 +24,7 @@ void search_destroy(struct search *x)
 {
 	optimum_destroy(&x->optimum);
 	free(x->out);
-	*x = (struct search){ 0 };
+	*x = (struct search){0};
 }
 
 bool search_wants(const struct search *x, uint32_t length)
@@ -58,8 +59,8 @@ static int search_write(struct search *x, struct grammar *g, uint32_t i, uint32_
 	return 0;
 }
 
-/* Write a body's text to out[], with as many of its loops unrolled as there is room for, the shortest first: what the
- * greedy rounds took apart at their edges comes together again. Returns its length. */
+/* Write a body's text to out[], with as many of its loops unrolled as there is room for, the shortest first:
+ * what the greedy rounds took apart at their edges comes together again. Returns its length. */
 static uint32_t search_unroll(struct grammar *g, const struct grammar_body *b, uint32_t *out)
 {
 	const uint32_t *text = g->text.item + b->text_first;
@@ -86,7 +87,8 @@ static uint32_t search_unroll(struct grammar *g, const struct grammar_body *b, u
 }
 
 /* Search one text: 1 when the shortest contraction is known, 0 when that is too dear, -1 on error. */
-static int search_text(struct search *x, struct grammar *g, const uint32_t *text, uint32_t n, struct errbuf *err)
+static int search_text(struct search *x, struct grammar *g, const uint32_t *text, uint32_t n,
+		       struct errbuf *err)
 {
 	uint64_t limit = x->budget < BUDGET_PER_BODY ? x->budget : BUDGET_PER_BODY, before = x->optimum.work;
 	uint32_t weight[OPTIMUM_MAX];
@@ -103,7 +105,8 @@ static int search_text(struct search *x, struct grammar *g, const uint32_t *text
 /* All that the body stands on must be done. */
 static int search_parked(struct search *x, struct grammar *g, uint32_t body, struct errbuf *err)
 {
-	uint32_t text[OPTIMUM_MAX], n = search_unroll(g, &g->body[body], text), length = g->body[body].text_length;
+	uint32_t text[OPTIMUM_MAX], n = search_unroll(g, &g->body[body], text),
+				    length = g->body[body].text_length;
 	int found = search_text(x, g, text, n, err);
 
 	if (!found && n > length)

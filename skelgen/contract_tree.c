@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What can be done with a contracted tree: measure it, walk its expansion, prove it lossless. The proof compares one
- * iteration of a loop with the text, node by node, and the other iterations with the first: n comparisons at memory
- * speed, whatever the nesting.
+ * What can be done with a contracted tree: measure it, walk its expansion, prove it lossless. The proof
+ * compares one iteration of a loop with the text, node by node, and the other iterations with the first: n
+ * comparisons at memory speed, whatever the nesting.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ void contract_tree_free(struct contract_tree *tree)
 		return;
 	free(tree->node);
 	free(tree->child);
-	*tree = (struct contract_tree){ 0 };
+	*tree = (struct contract_tree){0};
 }
 
 uint64_t contract_tree_length(const struct contract_tree *tree)
@@ -32,7 +32,7 @@ int contract_expand_begin(struct contract_iter *it, const struct contract_tree *
 {
 	it->tree = tree;
 	it->depth = 1;
-	it->frame[0] = (struct contract_frame){ .first = tree->top_first, .n = tree->n_top };
+	it->frame[0] = (struct contract_frame){.first = tree->top_first, .n = tree->n_top};
 	return 0;
 }
 
@@ -65,8 +65,8 @@ int contract_expand_next(struct contract_iter *it, uint32_t *symbol, uint32_t *l
 		}
 		if (it->depth > CONTRACT_MAX_DEPTH || node->n_children == 0 || node->count == 0)
 			return -1;
-		it->frame[it->depth++] = (struct contract_frame){ .first = node->first, .n = node->n_children,
-								  .left = node->count - 1 };
+		it->frame[it->depth++] = (struct contract_frame){
+		    .first = node->first, .n = node->n_children, .left = node->count - 1};
 	}
 	return 0;
 }
@@ -77,8 +77,8 @@ static bool sequence_in_range(const struct contract_tree *tree, uint32_t first, 
 }
 
 /* Every member lies behind its parent and belongs to no other sequence: no cycle, no sharing. */
-static int sequence_claim(const struct contract_tree *tree, uint32_t first, uint32_t n, uint32_t above, uint8_t *claimed,
-			  struct errbuf *err)
+static int sequence_claim(const struct contract_tree *tree, uint32_t first, uint32_t n, uint32_t above,
+			  uint8_t *claimed, struct errbuf *err)
 {
 	if (!sequence_in_range(tree, first, n))
 		return err_set(err, "contracted tree: a sequence of %u at %u is out of range", n, first);
@@ -86,7 +86,8 @@ static int sequence_claim(const struct contract_tree *tree, uint32_t first, uint
 		uint32_t c = tree->child[k];
 
 		if (c >= tree->n_node || c < above || claimed[c])
-			return err_set(err, "contracted tree: node %u is out of range, shared or before its parent", c);
+			return err_set(
+			    err, "contracted tree: node %u is out of range, shared or before its parent", c);
 		claimed[c] = 1;
 	}
 	return 0;
@@ -144,7 +145,8 @@ static bool same_text(const uint32_t *a, const uint32_t *b, uint64_t n)
 }
 
 /* The sequence must spell the text from *at on, which is moved behind it. */
-static int proof_sequence(const struct proof *p, uint32_t first, uint32_t n_items, uint32_t depth, uint64_t *at)
+static int proof_sequence(const struct proof *p, uint32_t first, uint32_t n_items, uint32_t depth,
+			  uint64_t *at)
 {
 	if (depth > CONTRACT_MAX_DEPTH)
 		return err_set(p->err, "contracted tree: loops nest more than %d deep", CONTRACT_MAX_DEPTH);
@@ -205,7 +207,7 @@ static int expansion_hash(const struct contract_tree *tree, uint64_t *hash, stru
 
 int contract_tree_check(const struct contract_tree *tree, const uint32_t *sym, uint64_t n, struct errbuf *err)
 {
-	struct proof p = { .tree = tree, .sym = sym, .n = n, .err = err };
+	struct proof p = {.tree = tree, .sym = sym, .n = n, .err = err};
 	uint64_t at = 0, hash;
 
 	if (tree_check_shape(tree, err))
@@ -214,14 +216,17 @@ int contract_tree_check(const struct contract_tree *tree, const uint32_t *sym, u
 		if (proof_sequence(&p, tree->top_first, tree->n_top, 0, &at))
 			return -1;
 		if (at != n || tree->n_events != n)
-			return err_set(err, "contracted tree: expands to %" PRIu64 " events, states %" PRIu64
-				       ", the stream has %" PRIu64, at, tree->n_events, n);
+			return err_set(err,
+				       "contracted tree: expands to %" PRIu64 " events, states %" PRIu64
+				       ", the stream has %" PRIu64,
+				       at, tree->n_events, n);
 		hash = XXH3_64bits(sym, n * sizeof(*sym));
 	} else if (expansion_hash(tree, &hash, err)) {
 		return -1;
 	}
 	if (hash != tree->hash)
-		return err_set(err, "contracted tree: hash of the expansion is %016" PRIx64 ", stated %016" PRIx64, hash,
-			       tree->hash);
+		return err_set(err,
+			       "contracted tree: hash of the expansion is %016" PRIx64 ", stated %016" PRIx64,
+			       hash, tree->hash);
 	return 0;
 }

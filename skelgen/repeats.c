@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The list of maximal repetitions, its order, and the engine of paper 004: for every period p, positions 0, p, 2p, ...
- * are compared with their successors, and where two are equal the match is extended both ways in O(1).
+ * The list of maximal repetitions, its order, and the engine of paper 004: for every period p, positions 0,
+ * p, 2p, ... are compared with their successors, and where two are equal the match is extended both ways in
+ * O(1).
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -57,13 +58,14 @@ void repeat_list_free(struct repeat_list *list)
 	if (!list)
 		return;
 	free(list->item);
-	*list = (struct repeat_list){ 0 };
+	*list = (struct repeat_list){0};
 }
 
-/* Set of (start, length): a repetition is met again at every multiple of its period, the smallest comes first. */
+/* Set of (start, length): a repetition is met again at every multiple of its period, the smallest comes
+ * first. */
 struct seen {
-	uint64_t *slot;		/* 0: empty; no repetition has length 0 */
-	uint64_t n, cap;	/* cap is a power of two */
+	uint64_t *slot;	 /* 0: empty; no repetition has length 0 */
+	uint64_t n, cap; /* cap is a power of two */
 };
 
 static uint64_t mix64(uint64_t x)
@@ -110,9 +112,11 @@ static int seen_add(struct seen *seen, uint32_t start, uint32_t length)
 	return 1;
 }
 
-/* All repetitions of period p. After one that ends at e the next anchor inside it could only find it again. */
-static int anchors_scan(const uint32_t *s, uint32_t n, uint32_t p, const struct lce *forward, const struct lce *backward,
-			struct seen *seen, struct repeat_list *out, struct errbuf *err)
+/* All repetitions of period p. After one that ends at e the next anchor inside it could only find it again.
+ */
+static int anchors_scan(const uint32_t *s, uint32_t n, uint32_t p, const struct lce *forward,
+			const struct lce *backward, struct seen *seen, struct repeat_list *out,
+			struct errbuf *err)
 {
 	for (uint64_t j = 0; j + p < n; j += p) {
 		uint32_t ahead, behind, start, length;
@@ -128,7 +132,7 @@ static int anchors_scan(const uint32_t *s, uint32_t n, uint32_t p, const struct 
 			fresh = seen_add(seen, start, length);
 			if (fresh < 0)
 				return err_set(err, "repetitions: out of memory");
-			if (fresh && repeat_list_add(out, (struct repeat){ start, length, p }, err))
+			if (fresh && repeat_list_add(out, (struct repeat){start, length, p}, err))
 				return -1;
 		}
 		j += (uint64_t)(ahead / p) * p;
@@ -139,15 +143,16 @@ static int anchors_scan(const uint32_t *s, uint32_t n, uint32_t p, const struct 
 static int anchors_find(const uint32_t *s, uint32_t n, struct repeat_list *out, struct errbuf *err)
 {
 	uint32_t *dense = malloc(((size_t)n + 1) * sizeof(*dense)), n_symbols;
-	struct lce forward = { 0 }, backward = { 0 };
-	struct seen seen = { 0 };
+	struct lce forward = {0}, backward = {0};
+	struct seen seen = {0};
 	int rc = -1;
 
 	if (!dense) {
 		err_set(err, "repetitions: out of memory for %u symbols", n);
 		goto out;
 	}
-	if (suffix_array_dense(s, n, dense, &n_symbols, err) || lce_create(&forward, dense, n, n_symbols, false, err) ||
+	if (suffix_array_dense(s, n, dense, &n_symbols, err) ||
+	    lce_create(&forward, dense, n, n_symbols, false, err) ||
 	    lce_create(&backward, dense, n, n_symbols, true, err))
 		goto out;
 	for (uint32_t p = 1; p <= n / 2; p++)
@@ -162,11 +167,13 @@ out:
 	return rc;
 }
 
-int repeats_find(const uint32_t *s, uint32_t n, enum repeats_engine engine, struct repeat_list *out, struct errbuf *err)
+int repeats_find(const uint32_t *s, uint32_t n, enum repeats_engine engine, struct repeat_list *out,
+		 struct errbuf *err)
 {
 	out->n = 0;
 	if (n > REPEATS_MAX_SYMBOLS)
-		return err_set(err, "repetitions: %u symbols are more than the limit of %u", n, REPEATS_MAX_SYMBOLS);
+		return err_set(err, "repetitions: %u symbols are more than the limit of %u", n,
+			       REPEATS_MAX_SYMBOLS);
 	if (n < 2)
 		return 0;
 	if (engine == REPEATS_SUFFIX_ARRAY)
@@ -184,8 +191,8 @@ static int compare_longest(const void *a, const void *b)
 }
 
 /* One stable counting pass over keys 0..n. */
-static void counting_pass(const struct repeat *in, struct repeat *out, uint32_t count, uint32_t *edge, uint32_t n,
-			  bool by_length)
+static void counting_pass(const struct repeat *in, struct repeat *out, uint32_t count, uint32_t *edge,
+			  uint32_t n, bool by_length)
 {
 	uint32_t sum = 0;
 

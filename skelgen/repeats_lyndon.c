@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All maximal repetitions from Lyndon roots. next[i], the first suffix after i that is smaller, makes [i, next[i]) the
- * longest Lyndon word at i; every repetition has a root among these, under the order of the symbols for which the
- * symbol behind its end is smaller than the one a period before. The end of the string is smallest in both orders.
+ * All maximal repetitions from Lyndon roots. next[i], the first suffix after i that is smaller, makes [i,
+ * next[i]) the longest Lyndon word at i; every repetition has a root among these, under the order of the
+ * symbols for which the symbol behind its end is smaller than the one a period before. The end of the string
+ * is smallest in both orders.
  *
- * Suffixes are taken from right to left. Where text repeats with some shift, next[] is copied from the repetition
- * (as palindromes are in Manacher's algorithm), so that loops cost one comparison a symbol. What is left compares
- * directly; if that gets dear, a Karp-Rabin hash mod 2^61-1 bounds the whole to O(n log n).
+ * Suffixes are taken from right to left. Where text repeats with some shift, next[] is copied from the
+ * repetition (as palindromes are in Manacher's algorithm), so that loops cost one comparison a symbol. What
+ * is left compares directly; if that gets dear, a Karp-Rabin hash mod 2^61-1 bounds the whole to O(n log n).
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,11 +15,11 @@
 
 #include "skelgen/repeats_lyndon.h"
 
-#define NEAR 64u		/* symbols compared directly before the hash is asked */
-#define WINDOW_MIN 8u		/* a shorter repetition is not worth copying from */
-#define KNOWN 64u		/* repetitions remembered; a power of two */
-#define HASH_MOD ((UINT64_C(1) << 61) - 1)
-#define HASH_BASE UINT64_C(0x14e1f2b7a9d3c865)
+#define NEAR	   64u /* symbols compared directly before the hash is asked */
+#define WINDOW_MIN 8u  /* a shorter repetition is not worth copying from */
+#define KNOWN	   64u /* repetitions remembered; a power of two */
+#define HASH_MOD   ((UINT64_C(1) << 61) - 1)
+#define HASH_BASE  UINT64_C(0x14e1f2b7a9d3c865)
 
 /* s[x] == s[x+shift] for x in [begin, end), and no further. */
 struct known {
@@ -28,15 +29,15 @@ struct known {
 struct lyndon {
 	const uint32_t *s;
 	uint32_t n;
-	bool flip;		/* the larger symbol comes first */
-	uint32_t *next;		/* [n] first smaller suffix to the right, n when there is none */
-	uint32_t *common;	/* [n] length of the common prefix of suffixes i and next[i] */
-	uint32_t shift;		/* s[x] == s[x+shift] for x in [i, window_end); 0: no window */
+	bool flip;	  /* the larger symbol comes first */
+	uint32_t *next;	  /* [n] first smaller suffix to the right, n when there is none */
+	uint32_t *common; /* [n] length of the common prefix of suffixes i and next[i] */
+	uint32_t shift;	  /* s[x] == s[x+shift] for x in [i, window_end); 0: no window */
 	uint32_t window_end;
-	struct known known[KNOWN];	/* recent repetitions, by shift */
-	uint64_t work, budget;	/* symbols compared directly so far, and before the hash is built */
-	uint64_t *hash;		/* [n+1] prefix hashes, NULL until needed */
-	uint64_t power[32];	/* HASH_BASE^(2^k) */
+	struct known known[KNOWN]; /* recent repetitions, by shift */
+	uint64_t work, budget;	   /* symbols compared directly so far, and before the hash is built */
+	uint64_t *hash;		   /* [n+1] prefix hashes, NULL until needed */
+	uint64_t power[32];	   /* HASH_BASE^(2^k) */
 };
 
 static uint64_t hash_mul(uint64_t a, uint64_t b)
@@ -108,7 +109,7 @@ static uint32_t lyndon_match(struct lyndon *y, uint32_t i, uint32_t j)
 	else if (got == near && near < gap)
 		got += hash_match(y, i + near, j + near);
 	if (got >= WINDOW_MIN)
-		*k = (struct known){ p, i, i + got };
+		*k = (struct known){p, i, i + got};
 	return got;
 }
 
@@ -165,7 +166,8 @@ static bool left_equal(struct lyndon *y, uint32_t i, uint32_t j, uint32_t need)
 	if (k < need) {
 		unsigned log = 31 - (unsigned)__builtin_clz(need);
 
-		return hash_equal(y, i - need, j - need, log) && hash_equal(y, i - (1u << log), j - (1u << log), log);
+		return hash_equal(y, i - need, j - need, log) &&
+		       hash_equal(y, i - (1u << log), j - (1u << log), log);
 	}
 	return true;
 }
@@ -182,9 +184,9 @@ static int lyndon_emit(struct lyndon *y, uint32_t i, struct repeat_list *out, st
 		return 0;
 	while (behind < i && y->s[i - 1 - behind] == y->s[j - 1 - behind])
 		behind++;
-	if (behind + ahead < p)		/* the hash was wrong */
+	if (behind + ahead < p) /* the hash was wrong */
 		return 0;
-	return repeat_list_add(out, (struct repeat){ i - behind, behind + p + ahead, p }, err);
+	return repeat_list_add(out, (struct repeat){i - behind, behind + p + ahead, p}, err);
 }
 
 static int lyndon_pass(struct lyndon *y, struct repeat_list *out, struct errbuf *err)
@@ -202,9 +204,10 @@ static int lyndon_pass(struct lyndon *y, struct repeat_list *out, struct errbuf 
 	return 0;
 }
 
-int repeats_lyndon_find(const uint32_t *s, uint32_t n, uint64_t budget, struct repeat_list *out, struct errbuf *err)
+int repeats_lyndon_find(const uint32_t *s, uint32_t n, uint64_t budget, struct repeat_list *out,
+			struct errbuf *err)
 {
-	struct lyndon y = { .s = s, .n = n, .budget = budget };
+	struct lyndon y = {.s = s, .n = n, .budget = budget};
 	int rc = -1;
 
 	y.next = malloc((size_t)n * sizeof(*y.next));

@@ -5,11 +5,13 @@
 
 #include "skelgen/repeats.h"
 
-/* Direct comparisons before the hash is built: twenty-four for each symbol suffice for all but contrived texts. */
+/* Direct comparisons before the hash is built: twenty-four for each symbol suffice for all but contrived
+ * texts. */
 #define REPEATS_LYNDON_BUDGET(n) (UINT64_C(24) * (n) + 4096)
 
 /* out->n counts on from what is there. */
-int repeats_lyndon_find(const uint32_t *s, uint32_t n, uint64_t budget, struct repeat_list *out, struct errbuf *err);
+int repeats_lyndon_find(const uint32_t *s, uint32_t n, uint64_t budget, struct repeat_list *out,
+			struct errbuf *err);
 
 int repeat_list_add(struct repeat_list *list, struct repeat r, struct errbuf *err);
 

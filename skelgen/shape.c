@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Count vectors and shape trees: describing, measuring, walking, proving. The folding itself is in shape_fold.c. */
+/* Count vectors and shape trees: describing, measuring, walking, proving. The folding itself is in
+ * shape_fold.c. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static uint64_t cut_segments(const uint32_t *value, uint64_t n, struct count_seg
 		for (next = k + 1; next < n && (int64_t)value[next] - value[next - 1] == step; next++)
 			;
 		if (segment)
-			segment[count] = (struct count_segment){ k, value[k], step };
+			segment[count] = (struct count_segment){k, value[k], step};
 	}
 	return count;
 }
@@ -49,7 +50,7 @@ int count_vec_build(const uint32_t *value, uint64_t n, struct count_vec *out, st
 {
 	uint64_t n_segment;
 
-	*out = (struct count_vec){ .n = n, .period = n };
+	*out = (struct count_vec){.n = n, .period = n};
 	if (n == 0 || n > UINT32_MAX)
 		return err_set(err, "shape: a loop with %" PRIu64 " executions", n);
 	if (smallest_period(value, n, &out->period, err))
@@ -112,7 +113,7 @@ void count_vec_free(struct count_vec *v)
 		return;
 	free(v->segment);
 	free(v->raw);
-	*v = (struct count_vec){ 0 };
+	*v = (struct count_vec){0};
 }
 
 void shape_tree_free(struct shape_tree *tree)
@@ -124,7 +125,7 @@ void shape_tree_free(struct shape_tree *tree)
 	free(tree->vec);
 	free(tree->node);
 	free(tree->child);
-	*tree = (struct shape_tree){ 0 };
+	*tree = (struct shape_tree){0};
 }
 
 uint64_t shape_tree_length(const struct shape_tree *tree)
@@ -149,7 +150,7 @@ int shape_expand_begin(struct shape_iter *it, const struct shape_tree *tree, str
 {
 	it->tree = tree;
 	it->depth = 1;
-	it->frame[0] = (struct shape_frame){ .first = tree->top_first, .n = tree->n_top };
+	it->frame[0] = (struct shape_frame){.first = tree->top_first, .n = tree->n_top};
 	it->executed = calloc((size_t)tree->n_vec + 1, sizeof(*it->executed));
 	return it->executed ? 0 : err_set(err, "shape: out of memory to expand %u loops", tree->n_vec);
 }
@@ -165,7 +166,8 @@ static int iter_enter(struct shape_iter *it, const struct shape_node *node)
 	count = count_vec_at(vec, (*executed)++);
 	if (count == 0)
 		return -1;
-	it->frame[it->depth++] = (struct shape_frame){ .first = node->first, .n = node->n_children, .left = count - 1 };
+	it->frame[it->depth++] =
+	    (struct shape_frame){.first = node->first, .n = node->n_children, .left = count - 1};
 	return 0;
 }
 
@@ -211,12 +213,14 @@ static int vec_check(const struct count_vec *v, struct errbuf *err)
 	if (v->n == 0 || v->period == 0 || v->period > v->n || (!v->n_segment && !v->raw))
 		return err_set(err, "shape tree: a count vector is malformed");
 	for (uint32_t i = 0; i < v->n_segment; i++)
-		if (v->segment[i].start != 0 ? i == 0 || v->segment[i].start <= v->segment[i - 1].start : i != 0)
+		if (v->segment[i].start != 0 ? i == 0 || v->segment[i].start <= v->segment[i - 1].start
+					     : i != 0)
 			return err_set(err, "shape tree: a count vector is out of order");
 	return 0;
 }
 
-/* Sequences in range; every member behind its parent and in no other sequence; every vector in range and used once. */
+/* Sequences in range; every member behind its parent and in no other sequence; every vector in range and used
+ * once. */
 static int claim(const struct shape_tree *tree, uint32_t first, uint32_t n, uint32_t above, uint8_t *claimed,
 		 struct errbuf *err)
 {
@@ -226,7 +230,8 @@ static int claim(const struct shape_tree *tree, uint32_t first, uint32_t n, uint
 		uint32_t c = tree->child[k];
 
 		if (c >= tree->n_node || c < above || claimed[c])
-			return err_set(err, "shape tree: node %u is out of range, shared or before its parent", c);
+			return err_set(err,
+				       "shape tree: node %u is out of range, shared or before its parent", c);
 		claimed[c] = 1;
 	}
 	return 0;
@@ -248,7 +253,8 @@ static int check_shape(const struct shape_tree *tree, struct errbuf *err)
 
 		if (node->kind == CONTRACT_LEAF)
 			continue;
-		if (node->kind != CONTRACT_LOOP || node->n_children == 0 || node->vec >= tree->n_vec || used[node->vec]) {
+		if (node->kind != CONTRACT_LOOP || node->n_children == 0 || node->vec >= tree->n_vec ||
+		    used[node->vec]) {
 			err_set(err, "shape tree: node %u is malformed", i);
 			goto out;
 		}
@@ -278,8 +284,10 @@ int shape_tree_check(const struct shape_tree *tree, const uint32_t *sym, uint64_
 	if (rc == 0 && at == n) {
 		for (uint32_t i = 0; i < tree->n_vec; i++)
 			if (it.executed[i] != tree->vec[i].n)
-				rc = err_set(err, "shape tree: loop %u has %" PRIu64 " counts for %" PRIu64 " executions", i,
-					     tree->vec[i].n, it.executed[i]);
+				rc = err_set(err,
+					     "shape tree: loop %u has %" PRIu64 " counts for %" PRIu64
+					     " executions",
+					     i, tree->vec[i].n, it.executed[i]);
 	} else {
 		rc = err_set(err, "shape tree: expansion differs from the stream at event %" PRIu64, at);
 	}

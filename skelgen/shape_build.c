@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Folded items to a tree: items are expanded to nodes, the tree is run once to deal out the counts of each loop's
- * executions, and loops that always run once are taken out again.
+ * Folded items to a tree: items are expanded to nodes, the tree is run once to deal out the counts of each
+ * loop's executions, and loops that always run once are taken out again.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,11 +11,12 @@
 
 #define MAX_LEAVES 0x40000000u
 
-/* A node before loops of one iteration are taken out. Children are neighbours: [first, first + n_children). */
+/* A node before loops of one iteration are taken out. Children are neighbours: [first, first + n_children).
+ */
 struct draft_node {
-	uint32_t symbol;		/* of the grammar */
+	uint32_t symbol; /* of the grammar */
 	uint32_t first, n_children;
-	uint32_t *count;		/* loop: of each execution */
+	uint32_t *count; /* loop: of each execution */
 	uint32_t n_count, cap_count;
 	bool once;
 };
@@ -24,10 +25,10 @@ struct draft {
 	const struct grammar *g;
 	struct draft_node *node;
 	uint32_t n, cap;
-	uint32_t n_top;			/* nodes [0, n_top) */
-	struct shape_occ *exec;		/* by symbol, then by start */
+	uint32_t n_top;		/* nodes [0, n_top) */
+	struct shape_occ *exec; /* by symbol, then by start */
 	uint32_t n_exec;
-	uint32_t *cursor;		/* [n_loop] next execution of each loop symbol */
+	uint32_t *cursor; /* [n_loop] next execution of each loop symbol */
 };
 
 static bool is_loop(const struct draft *d, uint32_t symbol)
@@ -59,7 +60,7 @@ static int draft_expand(struct draft *d, const uint32_t *item, uint32_t n, struc
 	if (draft_reserve(d, n, err))
 		return -1;
 	for (uint32_t i = 0; i < n; i++)
-		d->node[d->n++] = (struct draft_node){ .symbol = item[i] };
+		d->node[d->n++] = (struct draft_node){.symbol = item[i]};
 	d->n_top = n;
 	for (uint32_t i = 0; i < d->n; i++) {
 		uint32_t symbol = d->node[i].symbol, length;
@@ -73,7 +74,7 @@ static int draft_expand(struct draft *d, const uint32_t *item, uint32_t n, struc
 		d->node[i].first = d->n;
 		d->node[i].n_children = length;
 		for (uint32_t k = 0; k < length; k++)
-			d->node[d->n++] = (struct draft_node){ .symbol = body[k] };
+			d->node[d->n++] = (struct draft_node){.symbol = body[k]};
 	}
 	return 0;
 }
@@ -167,8 +168,8 @@ static uint32_t draft_members(const struct draft *d, uint32_t first, uint32_t n)
 	return members;
 }
 
-static int draft_write(const struct draft *d, uint32_t first, uint32_t n, uint32_t *slot, struct shape_tree *t,
-		       struct errbuf *err);
+static int draft_write(const struct draft *d, uint32_t first, uint32_t n, uint32_t *slot,
+		       struct shape_tree *t, struct errbuf *err);
 
 /* A loop that stays: its members get the next slots of child[], then its body is written. */
 static int draft_write_loop(const struct draft *d, const struct draft_node *from, struct shape_tree *t,
@@ -177,8 +178,10 @@ static int draft_write_loop(const struct draft *d, const struct draft_node *from
 	struct shape_node *node = &t->node[t->n_node++];
 	uint32_t slot = t->n_child;
 
-	*node = (struct shape_node){ .kind = CONTRACT_LOOP, .first = slot, .vec = t->n_vec,
-				     .n_children = draft_members(d, from->first, from->n_children) };
+	*node = (struct shape_node){.kind = CONTRACT_LOOP,
+				    .first = slot,
+				    .vec = t->n_vec,
+				    .n_children = draft_members(d, from->first, from->n_children)};
 	t->n_child += node->n_children;
 	if (count_vec_build(from->count, from->n_count, &t->vec[t->n_vec], err))
 		return -1;
@@ -186,8 +189,8 @@ static int draft_write_loop(const struct draft *d, const struct draft_node *from
 	return draft_write(d, from->first, from->n_children, &slot, t, err);
 }
 
-static int draft_write(const struct draft *d, uint32_t first, uint32_t n, uint32_t *slot, struct shape_tree *t,
-		       struct errbuf *err)
+static int draft_write(const struct draft *d, uint32_t first, uint32_t n, uint32_t *slot,
+		       struct shape_tree *t, struct errbuf *err)
 {
 	const struct grammar *g = d->g;
 
@@ -203,8 +206,8 @@ static int draft_write(const struct draft *d, uint32_t first, uint32_t n, uint32
 		} else {
 			t->child[(*slot)++] = t->n_node;
 			t->node[t->n_node++] = (struct shape_node){
-				.kind = CONTRACT_LEAF,
-				.symbol = g->leaf_value ? g->leaf_value[from->symbol] : from->symbol,
+			    .kind = CONTRACT_LEAF,
+			    .symbol = g->leaf_value ? g->leaf_value[from->symbol] : from->symbol,
 			};
 		}
 		if (rc)
@@ -218,17 +221,18 @@ static int tree_reserve(struct shape_tree *t, uint32_t n, struct errbuf *err)
 	t->node = malloc(((size_t)n + 1) * sizeof(*t->node));
 	t->child = malloc(((size_t)n + 1) * sizeof(*t->child));
 	t->vec = calloc((size_t)n + 1, sizeof(*t->vec));
-	return t->node && t->child && t->vec ? 0 : err_set(err, "shape: out of memory for a tree of %u nodes", n);
+	return t->node && t->child && t->vec ? 0
+					     : err_set(err, "shape: out of memory for a tree of %u nodes", n);
 }
 
-int shape_build(const struct grammar *g, const uint32_t *item, uint32_t n, struct shape_occ *exec, uint32_t n_exec,
-		struct shape_tree *out, struct errbuf *err)
+int shape_build(const struct grammar *g, const uint32_t *item, uint32_t n, struct shape_occ *exec,
+		uint32_t n_exec, struct shape_tree *out, struct errbuf *err)
 {
-	struct draft d = { .g = g, .exec = exec, .n_exec = n_exec };
+	struct draft d = {.g = g, .exec = exec, .n_exec = n_exec};
 	uint32_t slot = 0;
 	int rc = -1;
 
-	*out = (struct shape_tree){ 0 };
+	*out = (struct shape_tree){0};
 	if (draft_expand(&d, item, n, err) || draft_order(&d, err) || draft_run(&d, 0, d.n_top, err))
 		goto out;
 	draft_find_once(&d);
@@ -259,7 +263,7 @@ static int exact_vectors(const struct contract_tree *exact, uint32_t first, uint
 		if (from->kind == CONTRACT_LEAF)
 			continue;
 		vec = &t->vec[t->n_vec];
-		*vec = (struct count_vec){ .n = times, .period = 1, .n_segment = 1 };
+		*vec = (struct count_vec){.n = times, .period = 1, .n_segment = 1};
 		vec->segment = calloc(1, sizeof(*vec->segment));
 		if (!vec->segment)
 			return err_set(err, "shape: out of memory");
@@ -273,15 +277,21 @@ static int exact_vectors(const struct contract_tree *exact, uint32_t first, uint
 
 int shape_from_exact(const struct contract_tree *exact, struct shape_tree *out, struct errbuf *err)
 {
-	*out = (struct shape_tree){ .n_node = exact->n_node, .n_child = exact->n_child, .top_first = exact->top_first,
-				    .n_top = exact->n_top, .n_events = exact->n_events, .hash = exact->hash };
+	*out = (struct shape_tree){.n_node = exact->n_node,
+				   .n_child = exact->n_child,
+				   .top_first = exact->top_first,
+				   .n_top = exact->n_top,
+				   .n_events = exact->n_events,
+				   .hash = exact->hash};
 	if (tree_reserve(out, exact->n_node, err))
 		goto fail;
 	for (uint32_t i = 0; i < exact->n_node; i++) {
 		const struct contract_node *from = &exact->node[i];
 
-		out->node[i] = (struct shape_node){ .kind = from->kind, .symbol = from->symbol, .first = from->first,
-						    .n_children = from->n_children };
+		out->node[i] = (struct shape_node){.kind = from->kind,
+						   .symbol = from->symbol,
+						   .first = from->first,
+						   .n_children = from->n_children};
 	}
 	if (exact->n_child)
 		memcpy(out->child, exact->child, (size_t)exact->n_child * sizeof(*out->child));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Folding from the inside out. Repetitions of the smallest period become one item, "loop over this body", whatever
- * their count; a body that stands alone becomes the same item with count 1; neighbours over one body add up. Rounds
- * repeat until nothing folds. The counts are kept beside the items by the place of the loop in the stream, and are
- * dealt out to the nodes of the final tree in the order in which it runs.
+ * Folding from the inside out. Repetitions of the smallest period become one item, "loop over this body",
+ * whatever their count; a body that stands alone becomes the same item with count 1; neighbours over one body
+ * add up. Rounds repeat until nothing folds. The counts are kept beside the items by the place of the loop in
+ * the stream, and are dealt out to the nodes of the final tree in the order in which it runs.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,25 +16,25 @@
 #include "skelgen/shape_build.h"
 
 #define MAX_ROUNDS 256u
-#define MAX_TRIES 8u		/* bodies tried at one place, the newest first */
-#define MAX_DEPTH (CONTRACT_MAX_DEPTH - 4)	/* the stream bounds nesting only by a square root */
-#define NONE UINT32_MAX
+#define MAX_TRIES  8u			    /* bodies tried at one place, the newest first */
+#define MAX_DEPTH  (CONTRACT_MAX_DEPTH - 4) /* the stream bounds nesting only by a square root */
+#define NONE	   UINT32_MAX
 
 struct folder {
-	struct grammar g;		/* a shape is a loop of count 1 over its body */
-	uint32_t *item, *event, *occ;	/* [n]: symbol, first event, execution if the symbol is a loop */
+	struct grammar g;	      /* a shape is a loop of count 1 over its body */
+	uint32_t *item, *event, *occ; /* [n]: symbol, first event, execution if the symbol is a loop */
 	uint32_t n;
 	struct shape_occ *exec;
 	uint32_t n_exec, cap_exec;
-	uint32_t *first_body;		/* [n_first] newest shape whose body begins with this symbol */
+	uint32_t *first_body; /* [n_first] newest shape whose body begins with this symbol */
 	uint32_t n_first;
-	uint32_t *next_body;		/* [n_next] by shape, the next older one */
+	uint32_t *next_body; /* [n_next] by shape, the next older one */
 	uint32_t n_next;
-	uint32_t *depth;		/* [n_depth] loops nested in a shape, itself included */
+	uint32_t *depth; /* [n_depth] loops nested in a shape, itself included */
 	uint32_t n_depth;
 	struct repeat_list runs;
-	uint64_t *taken;		/* bits of the items in marked runs */
-	uint32_t *run_at;		/* 1 + marked run that starts here */
+	uint64_t *taken;  /* bits of the items in marked runs */
+	uint32_t *run_at; /* 1 + marked run that starts here */
 	bool changed;
 };
 
@@ -51,7 +51,7 @@ static int folder_exec(struct folder *f, uint32_t symbol, uint32_t start, uint32
 		f->cap_exec = cap;
 	}
 	*number = f->n_exec;
-	f->exec[f->n_exec++] = (struct shape_occ){ symbol, start, count };
+	f->exec[f->n_exec++] = (struct shape_occ){symbol, start, count};
 	return 0;
 }
 
@@ -89,7 +89,8 @@ static uint32_t body_depth(const struct folder *f, const uint32_t *body, uint32_
 }
 
 /* The symbol of the loop over these items; a new one is listed by the first symbol of its body. */
-static int folder_shape(struct folder *f, const uint32_t *body, uint32_t length, uint32_t *symbol, struct errbuf *err)
+static int folder_shape(struct folder *f, const uint32_t *body, uint32_t length, uint32_t *symbol,
+			struct errbuf *err)
 {
 	uint32_t fresh = GRAMMAR_NONE, shape;
 
@@ -99,7 +100,8 @@ static int folder_shape(struct folder *f, const uint32_t *body, uint32_t length,
 		return 0;
 	shape = *symbol - f->g.n_leaf;
 	if (table_reserve(&f->first_body, &f->n_first, body[0], err) ||
-	    table_reserve(&f->next_body, &f->n_next, shape, err) || table_reserve(&f->depth, &f->n_depth, shape, err))
+	    table_reserve(&f->next_body, &f->n_next, shape, err) ||
+	    table_reserve(&f->depth, &f->n_depth, shape, err))
 		return -1;
 	f->depth[shape] = 1 + body_depth(f, body, length);
 	f->next_body[shape] = f->first_body[body[0]];
@@ -179,13 +181,15 @@ static int folder_mark(struct folder *f, struct errbuf *err)
 	return 0;
 }
 
-/* Where in the first iteration the loop begins: so that its body is a known one, if what is left over allows it. */
+/* Where in the first iteration the loop begins: so that its body is a known one, if what is left over allows
+ * it. */
 static uint32_t run_offset(const struct folder *f, const struct repeat *r)
 {
 	uint32_t spare = r->length % r->period;
 
 	for (uint32_t k = 0; k <= spare; k++) {
-		uint32_t symbol = f->item[r->start + k] < f->n_first ? f->first_body[f->item[r->start + k]] : NONE;
+		uint32_t symbol =
+		    f->item[r->start + k] < f->n_first ? f->first_body[f->item[r->start + k]] : NONE;
 
 		for (uint32_t tries = 0; symbol != NONE && tries < MAX_TRIES; tries++) {
 			uint32_t n;
@@ -213,7 +217,7 @@ static int folder_put_loop(struct folder *f, uint32_t *to, uint32_t i, uint32_t 
 {
 	uint32_t symbol, number = NONE, event = f->event[i];
 
-	if (length == 1 && f->item[i] >= f->g.n_leaf) {	/* loops over one body, side by side */
+	if (length == 1 && f->item[i] >= f->g.n_leaf) { /* loops over one body, side by side */
 		symbol = f->item[i];
 		number = f->occ[i];
 		for (uint32_t k = 1; k < count; k++) {
@@ -233,7 +237,8 @@ static int folder_put_loop(struct folder *f, uint32_t *to, uint32_t i, uint32_t 
 
 static int folder_put_run(struct folder *f, uint32_t *to, const struct repeat *r, struct errbuf *err)
 {
-	uint32_t offset = run_offset(f, r), count = r->length / r->period, i = r->start, end = r->start + r->length;
+	uint32_t offset = run_offset(f, r), count = r->length / r->period, i = r->start,
+		 end = r->start + r->length;
 
 	for (uint32_t k = 0; k < offset; k++)
 		folder_put(f, to, i++);
@@ -304,7 +309,7 @@ static void folder_destroy(struct folder *f)
 
 static int folder_create(struct folder *f, const uint32_t *sym, uint32_t n, struct errbuf *err)
 {
-	*f = (struct folder){ .n = n };
+	*f = (struct folder){.n = n};
 	f->item = malloc(((size_t)n + 1) * sizeof(*f->item));
 	f->event = malloc(((size_t)n + 1) * sizeof(*f->event));
 	f->occ = malloc(((size_t)n + 1) * sizeof(*f->occ));
@@ -320,7 +325,8 @@ static int folder_create(struct folder *f, const uint32_t *sym, uint32_t n, stru
 }
 
 /* The folded tree of the stream, or an empty one when it is sure to cost more than `limit`. */
-static int fold_inside_out(const uint32_t *sym, uint32_t n, uint64_t limit, struct shape_tree *out, struct errbuf *err)
+static int fold_inside_out(const uint32_t *sym, uint32_t n, uint64_t limit, struct shape_tree *out,
+			   struct errbuf *err)
 {
 	struct folder f;
 	int rc = -1;
@@ -343,18 +349,19 @@ out:
 int shape_fold(const uint32_t *sym, uint64_t n, const struct contract_tree *exact, struct shape_tree *out,
 	       struct errbuf *err)
 {
-	struct contract_tree own = { 0 };
-	struct shape_tree folded = { 0 };
+	struct contract_tree own = {0};
+	struct shape_tree folded = {0};
 	int rc = -1;
 
-	*out = (struct shape_tree){ 0 };
+	*out = (struct shape_tree){0};
 	if (!exact) {
 		if (contract_symbols(sym, n, NULL, &own, err))
 			return -1;
 		exact = &own;
 	}
 	if (n != exact->n_events) {
-		err_set(err, "shape: the contraction is of %" PRIu64 " events, the stream has %" PRIu64, exact->n_events, n);
+		err_set(err, "shape: the contraction is of %" PRIu64 " events, the stream has %" PRIu64,
+			exact->n_events, n);
 		goto out;
 	}
 	if (shape_from_exact(exact, out, err))

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SA-IS in the space of the result: the sorted left-most-S suffixes lie at the front of sa[], the reduced string at
- * its end, so that a level costs one bit a symbol and its bucket counters. See suffix_array.h for the sources.
+ * SA-IS in the space of the result: the sorted left-most-S suffixes lie at the front of sa[], the reduced
+ * string at its end, so that a level costs one bit a symbol and its bucket counters. See suffix_array.h for
+ * the sources.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "skelgen/suffix_array.h"
 
-#define EMPTY UINT32_MAX
+#define EMPTY	    UINT32_MAX
 #define BLOCK_SHIFT 5
-#define BLOCK (1u << BLOCK_SHIFT)
+#define BLOCK	    (1u << BLOCK_SHIFT)
 
 /* One level of the recursion. A suffix is S-type when it is smaller than the next one, else L-type. */
 struct level {
@@ -18,8 +19,8 @@ struct level {
 	uint32_t *sa;
 	uint32_t n;
 	uint32_t n_symbols;
-	uint64_t *is_s;		/* [n] bits */
-	uint32_t *edge;		/* [n_symbols] running end of each bucket */
+	uint64_t *is_s; /* [n] bits */
+	uint32_t *edge; /* [n_symbols] running end of each bucket */
 };
 
 static bool type_s(const struct level *v, uint32_t i)
@@ -68,7 +69,7 @@ static void level_induce(struct level *v)
 	const uint32_t *s = v->s;
 
 	level_edges(v, false);
-	sa[v->edge[s[v->n - 1]]++] = v->n - 1;	/* induced by the end of the string */
+	sa[v->edge[s[v->n - 1]]++] = v->n - 1; /* induced by the end of the string */
 	for (uint32_t i = 0; i < v->n; i++) {
 		uint32_t j = sa[i];
 
@@ -101,7 +102,8 @@ static bool lms_equal(const struct level *v, uint32_t a, uint32_t b)
 	}
 }
 
-/* Sort the LMS substrings, name them, and leave the reduced string at sa[n-m..n). Returns m; *n_names is set. */
+/* Sort the LMS substrings, name them, and leave the reduced string at sa[n-m..n). Returns m; *n_names is set.
+ */
 static uint32_t level_reduce(struct level *v, uint32_t *n_names)
 {
 	uint32_t *sa = v->sa;
@@ -121,7 +123,7 @@ static uint32_t level_reduce(struct level *v, uint32_t *n_names)
 		if (prev == EMPTY || !lms_equal(v, prev, sa[i]))
 			names++;
 		prev = sa[i];
-		sa[m + prev / 2] = names - 1;	/* no two LMS positions are neighbours */
+		sa[m + prev / 2] = names - 1; /* no two LMS positions are neighbours */
 	}
 	for (uint32_t i = v->n, to = v->n; i-- > m;)
 		if (sa[i] != EMPTY)
@@ -130,7 +132,8 @@ static uint32_t level_reduce(struct level *v, uint32_t *n_names)
 	return m;
 }
 
-/* sa[0..m) holds the sorted suffixes of the reduced string: put the LMS suffixes into their buckets in that order. */
+/* sa[0..m) holds the sorted suffixes of the reduced string: put the LMS suffixes into their buckets in that
+ * order. */
 static void level_place(struct level *v, uint32_t m)
 {
 	uint32_t *sa = v->sa, *pos = sa + v->n - m;
@@ -153,7 +156,7 @@ static void level_place(struct level *v, uint32_t m)
 
 static int sais(const uint32_t *s, uint32_t n, uint32_t n_symbols, uint32_t *sa)
 {
-	struct level v = { .s = s, .sa = sa, .n = n, .n_symbols = n_symbols };
+	struct level v = {.s = s, .sa = sa, .n = n, .n_symbols = n_symbols};
 	uint32_t m, n_names;
 	int rc = -1;
 
@@ -164,7 +167,7 @@ static int sais(const uint32_t *s, uint32_t n, uint32_t n_symbols, uint32_t *sa)
 	level_classify(&v);
 	m = level_reduce(&v, &n_names);
 	if (n_names < m) {
-		free(v.edge);	/* not needed below, and the levels below need the room */
+		free(v.edge); /* not needed below, and the levels below need the room */
 		v.edge = NULL;
 		if (sais(sa + n - m, m, n_names, sa))
 			goto out;
@@ -189,7 +192,8 @@ out:
 int suffix_array_build(const uint32_t *s, uint32_t n, uint32_t n_symbols, uint32_t *sa, struct errbuf *err)
 {
 	if (n > SUFFIX_ARRAY_MAX)
-		return err_set(err, "suffix array: %u symbols are more than the limit of %u", n, SUFFIX_ARRAY_MAX);
+		return err_set(err, "suffix array: %u symbols are more than the limit of %u", n,
+			       SUFFIX_ARRAY_MAX);
 	if (n == 0)
 		return 0;
 	if (sais(s, n, n_symbols, sa))
@@ -205,7 +209,8 @@ static int compare_u32(const void *a, const void *b)
 }
 
 /* Ranks through a table of `range` counters that has room for every symbol. */
-static void dense_by_table(const uint32_t *s, uint32_t n, uint32_t *out, uint32_t *rank, uint32_t range, uint32_t *k)
+static void dense_by_table(const uint32_t *s, uint32_t n, uint32_t *out, uint32_t *rank, uint32_t range,
+			   uint32_t *k)
 {
 	for (uint32_t i = 0; i < n; i++)
 		rank[s[i]] = 1;
@@ -265,8 +270,8 @@ int suffix_array_dense(const uint32_t *s, uint32_t n, uint32_t *out, uint32_t *n
 	return 0;
 }
 
-/* Fill l->rank and l->lcp from sa[]. l->rank first holds phi (the suffix before i in sa[]), then the LCP in text
- * order. */
+/* Fill l->rank and l->lcp from sa[]. l->rank first holds phi (the suffix before i in sa[]), then the LCP in
+ * text order. */
 static void lce_kasai(struct lce *l, const uint32_t *s, const uint32_t *sa)
 {
 	uint32_t n = l->n, k = 0;
@@ -286,7 +291,7 @@ static void lce_kasai(struct lce *l, const uint32_t *s, const uint32_t *sa)
 			while (k < room && s[i + k] == s[j + k])
 				k++;
 		}
-		phi[i] = k;	/* from here on the LCP in text order */
+		phi[i] = k; /* from here on the LCP in text order */
 		k -= k > 0;
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -333,12 +338,13 @@ static int lce_minima(struct lce *l)
 	return 0;
 }
 
-int lce_create(struct lce *l, const uint32_t *s, uint32_t n, uint32_t n_symbols, bool reversed, struct errbuf *err)
+int lce_create(struct lce *l, const uint32_t *s, uint32_t n, uint32_t n_symbols, bool reversed,
+	       struct errbuf *err)
 {
 	uint32_t *sa = NULL, *turned = NULL;
 	int rc = -1;
 
-	*l = (struct lce){ .n = n };
+	*l = (struct lce){.n = n};
 	if (n == 0)
 		return 0;
 	sa = malloc((size_t)n * sizeof(*sa));
@@ -417,5 +423,5 @@ void lce_destroy(struct lce *l)
 	free(l->min);
 	free(l->lcp);
 	free(l->rank);
-	*l = (struct lce){ 0 };
+	*l = (struct lce){0};
 }

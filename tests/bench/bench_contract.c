@@ -2,12 +2,12 @@
 /*
  * Loop contraction: speed, memory and contracted length on the strings of the design, for
  *   precedent   contract_symbols() as it is used
- *   greedy      the same without the shortcut for dominant loops and without the exhaustive search of short bodies
- *   array       greedy with the suffix-array engine
- *   paper       paper 004 as printed, with its mistakes corrected: two suffix arrays, two sparse tables, every anchor
- *   window      greedy with a fixed window: loops of at most 64 symbols, left to right, to a fixpoint
- * and the ratio of their lengths to the exhaustive optimum on short random strings. Each run is a process of its own:
- * memory is the growth of its resident set above the string.
+ *   greedy      the same without the shortcut for dominant loops and without the exhaustive search of short
+ * bodies array       greedy with the suffix-array engine paper       paper 004 as printed, with its mistakes
+ * corrected: two suffix arrays, two sparse tables, every anchor window      greedy with a fixed window: loops
+ * of at most 64 symbols, left to right, to a fixpoint and the ratio of their lengths to the exhaustive
+ * optimum on short random strings. Each run is a process of its own: memory is the growth of its resident set
+ * above the string.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #include "skelgen/contract.h"
 #include "skelgen/suffix_array.h"
 
-#define WINDOW 64u
+#define WINDOW	64u
 #define SHORT_N 200u
 
 static uint64_t rng_state;
@@ -140,9 +140,10 @@ static const struct {
 	const char *name;
 	void (*make)(struct text *);
 } strings[] = {
-	{ "((AB)^3 C)^k", make_nested },   { "((A)^9 B)^k", make_inner },     { "LU-like wavefront", make_wavefront },
-	{ "random, 4 letters", make_random }, { "loop, 1% noise", make_noise }, { "(A)^i B, i=1..k", make_varying },
-	{ "loop, 10% optional", make_optional }, { "Fibonacci", make_fibonacci },
+    {"((AB)^3 C)^k", make_nested},	   {"((A)^9 B)^k", make_inner},
+    {"LU-like wavefront", make_wavefront}, {"random, 4 letters", make_random},
+    {"loop, 1% noise", make_noise},	   {"(A)^i B, i=1..k", make_varying},
+    {"loop, 10% optional", make_optional}, {"Fibonacci", make_fibonacci},
 };
 
 #define N_STRINGS (sizeof(strings) / sizeof(*strings))
@@ -187,7 +188,7 @@ static uint32_t baseline_contract(struct book *book, uint32_t *s, uint32_t n, fi
 static uint32_t book_loop(struct book *book, const uint32_t *s, uint32_t length, uint32_t count, find_fn find)
 {
 	uint64_t hash = count;
-	struct loop x = { .length = length, .count = count };
+	struct loop x = {.length = length, .count = count};
 	uint32_t i, *body;
 
 	for (i = 0; i < length; i++)
@@ -231,7 +232,7 @@ static uint32_t baseline_contract(struct book *book, uint32_t *s, uint32_t n, fi
 	bool again = n > 1;
 
 	while (again) {
-		struct runs runs = { 0 };
+		struct runs runs = {0};
 		uint32_t *at = must(calloc(n, sizeof(*at))), to = 0;
 		uint8_t *taken = must(calloc(n, 1));
 
@@ -273,7 +274,7 @@ static uint32_t baseline_contract(struct book *book, uint32_t *s, uint32_t n, fi
 
 static uint64_t baseline_length(const uint32_t *s, uint32_t n, find_fn find)
 {
-	struct book book = { .n_head = n / 4 + 64, .base = 1000 };
+	struct book book = {.n_head = n / 4 + 64, .base = 1000};
 	uint32_t *copy = must(malloc(((size_t)n + 1) * sizeof(*copy))), length;
 
 	book.head = must(calloc(book.n_head, sizeof(*book.head)));
@@ -368,7 +369,8 @@ static int by_place(const void *a, const void *b)
 
 static void find_paper(const uint32_t *s, uint32_t n, struct runs *out)
 {
-	uint32_t *dense = must(malloc((size_t)n * sizeof(*dense))), *turned = must(malloc((size_t)n * sizeof(*turned)));
+	uint32_t *dense = must(malloc((size_t)n * sizeof(*dense))),
+		 *turned = must(malloc((size_t)n * sizeof(*turned)));
 	uint32_t k, kept = 0;
 	struct sparse ahead, behind;
 	struct errbuf err;
@@ -390,7 +392,7 @@ static void find_paper(const uint32_t *s, uint32_t n, struct runs *out)
 			f = sparse_lce(&ahead, j, j + p);
 			b = j ? sparse_lce(&behind, n - j, n - j - p) : 0;
 			if (b + f >= p && j - b != last)
-				runs_add(out, (struct run){ j - b, b + p + f, p });
+				runs_add(out, (struct run){j - b, b + p + f, p});
 			if (b + f >= p)
 				last = j - b;
 		}
@@ -414,14 +416,14 @@ static void find_paper(const uint32_t *s, uint32_t n, struct runs *out)
 static void find_window(const uint32_t *s, uint32_t n, struct runs *out)
 {
 	for (uint32_t i = 0; i < n;) {
-		struct run best = { i, 1, 0 };
+		struct run best = {i, 1, 0};
 
 		for (uint32_t p = 1; p <= WINDOW && i + 2 * p <= n; p++) {
 			uint32_t got = symbols_match(s + i, s + i + p, n - i - p);
 
 			got -= got % p;
 			if (got >= p && got + p > best.length)
-				best = (struct run){ i, got + p, p };
+				best = (struct run){i, got + p, p};
 		}
 		if (best.period)
 			runs_add(out, best);
@@ -433,14 +435,14 @@ static void find_window(const uint32_t *s, uint32_t n, struct runs *out)
 
 enum method { PRECEDENT, GREEDY, ARRAY, PAPER, FIXED, N_METHODS };
 
-static const char *const method_name[] = { "precedent", "greedy", "array", "paper", "window" };
+static const char *const method_name[] = {"precedent", "greedy", "array", "paper", "window"};
 
 static uint64_t method_length(enum method m, const uint32_t *s, uint32_t n)
 {
 	static const struct contract_options options[] = {
-		[PRECEDENT] = { 0 },
-		[GREEDY] = { .without_shortcut = true, .without_search = true },
-		[ARRAY] = { .without_shortcut = true, .without_search = true, .engine = REPEATS_SUFFIX_ARRAY },
+	    [PRECEDENT] = {0},
+	    [GREEDY] = {.without_shortcut = true, .without_search = true},
+	    [ARRAY] = {.without_shortcut = true, .without_search = true, .engine = REPEATS_SUFFIX_ARRAY},
 	};
 	struct contract_tree tree;
 	struct errbuf err;
@@ -493,7 +495,7 @@ static void measure(uint32_t string, uint32_t cap, enum method m, struct result 
 	if (pid < 0)
 		must(NULL);
 	if (pid == 0) {
-		struct text t = { .cap = cap };
+		struct text t = {.cap = cap};
 		double begin;
 		uint64_t before;
 
@@ -526,8 +528,9 @@ static void table(uint32_t cap, unsigned methods)
 			if (!(methods >> m & 1) || (m == PAPER && cap > 1000000 && string != 2))
 				continue;
 			measure(string, cap, m, r);
-			printf("%-20s %9u  %-10s %9llu  %9.2f  %8.1f  %8.3f\n", strings[string].name, r->n, method_name[m],
-			       (unsigned long long)r->length, r->n / r->seconds / 1e6, r->bytes_per_symbol, r->seconds);
+			printf("%-20s %9u  %-10s %9llu  %9.2f  %8.1f  %8.3f\n", strings[string].name, r->n,
+			       method_name[m], (unsigned long long)r->length, r->n / r->seconds / 1e6,
+			       r->bytes_per_symbol, r->seconds);
 			fflush(stdout);
 		}
 	}
@@ -577,8 +580,8 @@ static uint32_t random_program(uint32_t *s, uint32_t n, uint32_t letters, uint32
 static void ratios(bool programs, uint32_t letters)
 {
 	uint32_t s[SHORT_N], rounds = 200;
-	uint64_t sum[N_METHODS] = { 0 }, best = 0;
-	double worst[N_METHODS] = { 0 };
+	uint64_t sum[N_METHODS] = {0}, best = 0;
+	double worst[N_METHODS] = {0};
 
 	for (uint32_t round = 0; round < rounds; round++) {
 		uint32_t n = SHORT_N, want;
@@ -611,8 +614,8 @@ static void ratios(bool programs, uint32_t letters)
 
 int main(void)
 {
-	printf("%-20s %9s  %-10s %9s  %9s  %8s  %8s\n", "string", "symbols", "method", "length", "Msymbol/s", "byte/sym",
-	       "seconds");
+	printf("%-20s %9s  %-10s %9s  %9s  %8s  %8s\n", "string", "symbols", "method", "length", "Msymbol/s",
+	       "byte/sym", "seconds");
 	table(1000000, 1u << PRECEDENT | 1u << GREEDY | 1u << ARRAY | 1u << PAPER | 1u << FIXED);
 	table(10000000, 1u << PRECEDENT | 1u << GREEDY | 1u << PAPER);
 	rng_state = 88172645463325252u;

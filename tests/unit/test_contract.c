@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loop contraction: lossless on everything, never below the exhaustive optimum, the lengths that the design states,
- * and refusal of trees that are not what they claim.
+ * Loop contraction: lossless on everything, never below the exhaustive optimum, the lengths that the design
+ * states, and refusal of trees that are not what they claim.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #include "skelgen/contract.h"
 
-#define MAX_N 400
+#define MAX_N	 400
 #define ORACLE_N 40
 
 static uint64_t rng_state = 88172645463325252u;
@@ -28,7 +28,8 @@ static uint32_t rng(void)
 	return (uint32_t)(rng_state >> 32);
 }
 
-/* Shortest contraction of s[0..n): C[i][j] = min(1 + C[i+1][j], body once + rest) over all loops that start at i. */
+/* Shortest contraction of s[0..n): C[i][j] = min(1 + C[i+1][j], body once + rest) over all loops that start
+ * at i. */
 static uint32_t optimum(const uint32_t *s, uint32_t n)
 {
 	static uint32_t c[ORACLE_N + 2][ORACLE_N + 2];
@@ -74,7 +75,7 @@ static void expand_and_compare(const struct contract_tree *tree, const uint32_t 
 static uint64_t contract_with(const uint32_t *s, uint64_t n, const struct contract_options *opt)
 {
 	struct contract_tree tree;
-	struct errbuf err = { "" };
+	struct errbuf err = {""};
 	uint64_t length;
 
 	if (contract_symbols(s, n, opt, &tree, &err))
@@ -116,7 +117,7 @@ static uint32_t random_program(uint32_t *s, uint32_t n, uint32_t letters, uint32
 
 static void test_edges(void **state)
 {
-	uint32_t s[3] = { 5, 5, UINT32_MAX };
+	uint32_t s[3] = {5, 5, UINT32_MAX};
 	struct contract_tree tree;
 	struct errbuf err;
 
@@ -139,7 +140,7 @@ static void test_edges(void **state)
 /* Short streams are contracted to the optimum; greedy alone, as for long ones, is near it and never below. */
 static void test_oracle(void **state)
 {
-	const struct contract_options greedy = { .without_search = true };
+	const struct contract_options greedy = {.without_search = true};
 	uint32_t s[ORACLE_N];
 	uint64_t sum = 0, best = 0;
 	double worst = 1;
@@ -165,7 +166,8 @@ static void test_oracle(void **state)
 		if ((double)got / want > worst)
 			worst = (double)got / want;
 	}
-	print_message("# greedy alone is %.3f times the optimum, at worst %.3f\n", (double)sum / (double)best, worst);
+	print_message("# greedy alone is %.3f times the optimum, at worst %.3f\n", (double)sum / (double)best,
+		      worst);
 	assert_true((double)sum / (double)best < 1.15);
 }
 
@@ -186,7 +188,8 @@ static void put_range(struct symbols *y, uint32_t first, uint32_t n)
 		put(y, first + e);
 }
 
-/* Set up, then steps of two pipelined sweeps (receive, compute, send per plane) and an exchange of faces, then a norm. */
+/* Set up, then steps of two pipelined sweeps (receive, compute, send per plane) and an exchange of faces,
+ * then a norm. */
 static void put_wavefront(struct symbols *y, uint32_t n_steps)
 {
 	put_range(y, 0, 8);
@@ -202,24 +205,24 @@ static void put_wavefront(struct symbols *y, uint32_t n_steps)
 
 static void test_known_lengths(void **state)
 {
-	struct symbols y = { .cap = 200000 };
+	struct symbols y = {.cap = 200000};
 
 	(void)state;
 	y.s = malloc(y.cap * sizeof(*y.s));
 	assert_non_null(y.s);
 	for (uint32_t i = 0; i < 10; i++)
 		put(&y, i % 3);
-	assert_int_equal(contract_length(y.s, y.n), 4);			/* ABCABCABCA */
+	assert_int_equal(contract_length(y.s, y.n), 4); /* ABCABCABCA */
 	for (y.n = 0; y.n < 7 * 20000;)
 		put(&y, y.n % 7 == 6 ? 2 : y.n % 7 % 2);
-	assert_int_equal(contract_length(y.s, y.n), 3);			/* ((AB)^3 C)^k */
+	assert_int_equal(contract_length(y.s, y.n), 3); /* ((AB)^3 C)^k */
 	for (y.n = 0; y.n < 10 * 15000;)
 		put(&y, y.n % 10 == 9);
-	assert_int_equal(contract_length(y.s, y.n), 2);			/* ((A)^9 B)^k */
+	assert_int_equal(contract_length(y.s, y.n), 2); /* ((A)^9 B)^k */
 	y.n = 0;
 	put_wavefront(&y, 150);
 	assert_true(y.n > 190000 && y.n < y.cap);
-	assert_int_equal(contract_length(y.s, y.n), 8 + 24 + 6);	/* a wavefront code */
+	assert_int_equal(contract_length(y.s, y.n), 8 + 24 + 6); /* a wavefront code */
 	free(y.s);
 }
 
@@ -232,12 +235,12 @@ static void test_programs(void **state)
 		uint32_t n = random_program(s, MAX_N, 2 + rng() % 8, 6);
 		uint64_t a, b, c, d;
 
-		if (n > 4 && round % 3 == 0)	/* nearly a repetition */
+		if (n > 4 && round % 3 == 0) /* nearly a repetition */
 			s[rng() % n] = 77;
 		a = contract_with(s, n, NULL);
-		b = contract_with(s, n, &(struct contract_options){ .without_shortcut = true });
-		c = contract_with(s, n, &(struct contract_options){ .engine = REPEATS_SUFFIX_ARRAY });
-		d = contract_with(s, n, &(struct contract_options){ .without_search = true });
+		b = contract_with(s, n, &(struct contract_options){.without_shortcut = true});
+		c = contract_with(s, n, &(struct contract_options){.engine = REPEATS_SUFFIX_ARRAY});
+		d = contract_with(s, n, &(struct contract_options){.without_search = true});
 		assert_int_equal(a, c);
 		assert_true(a <= b && a <= d);
 	}
@@ -246,7 +249,7 @@ static void test_programs(void **state)
 /* Too long to search: never longer than greedy alone, whatever was contracted first. */
 static void test_long_programs(void **state)
 {
-	const struct contract_options greedy = { .without_shortcut = true, .without_search = true };
+	const struct contract_options greedy = {.without_shortcut = true, .without_search = true};
 	uint32_t n_max = 5000, *s = malloc(n_max * sizeof(*s));
 
 	(void)state;
@@ -273,14 +276,14 @@ static void test_adversarial(void **state)
 		assert_int_equal(contract_length(s, k), 1);
 	assert_int_equal(contract_length(s, n), 1);
 	for (n = 0; n < 40000; n++)
-		s[n] = (uint32_t)__builtin_parity(n);		/* Thue-Morse */
+		s[n] = (uint32_t)__builtin_parity(n); /* Thue-Morse */
 	assert_true(contract_length(s, n) < n);
 	for (n = 0; n < 40000; n++)
-		s[n] = (uint32_t)__builtin_ctz(n + 1);		/* ruler: nothing to contract */
+		s[n] = (uint32_t)__builtin_ctz(n + 1); /* ruler: nothing to contract */
 	assert_int_equal(contract_length(s, n), n);
 	s[0] = 0;
 	s[1] = 1;
-	for (uint32_t a = 1, b = 2; a + b <= 40000;) {		/* Fibonacci */
+	for (uint32_t a = 1, b = 2; a + b <= 40000;) { /* Fibonacci */
 		uint32_t next = a + b;
 
 		memcpy(s + b, s, a * sizeof(*s));
@@ -291,7 +294,7 @@ static void test_adversarial(void **state)
 	assert_true(contract_length(s, n) < n / 50);
 	for (n = 0; n < 12; n++)
 		s[n] = 0;
-	for (; seen != n; n++) {				/* de Bruijn of order 12: prefer one */
+	for (; seen != n; n++) { /* de Bruijn of order 12: prefer one */
 		uint32_t word = 0;
 
 		seen = n;
@@ -311,16 +314,17 @@ static void test_adversarial(void **state)
 		s[n] = rng() % 4;
 	assert_true(contract_length(s, n) < n * 3 / 4);
 	for (n = 0; n < 40000; n++)
-		s[n] = rng() % 100 ? n % 11 : 99;		/* noise in a loop */
+		s[n] = rng() % 100 ? n % 11 : 99; /* noise in a loop */
 	assert_true(contract_length(s, n) < n / 4);
 	for (n = 0; n < 40000; n++)
-		s[n] = UINT32_MAX - n % 11;			/* values that leave no room for loop symbols */
+		s[n] = UINT32_MAX - n % 11; /* values that leave no room for loop symbols */
 	assert_int_equal(contract_length(s, n), 11 + n % 11);
 	free(used);
 	free(s);
 }
 
-/* (A)^i B for i = 1..k does not contract exactly to anything short, but must stay near the paper's own length. */
+/* (A)^i B for i = 1..k does not contract exactly to anything short, but must stay near the paper's own
+ * length. */
 static void test_varying_counts(void **state)
 {
 	uint32_t *s = malloc(200000 * sizeof(*s)), n = 0, k = 0;
@@ -340,38 +344,43 @@ static void test_varying_counts(void **state)
 /* A tree by hand: (A (B)^3)^2 C, top first. */
 static void hand_tree(struct contract_tree *t, struct contract_node node[5], uint32_t child[5])
 {
-	static const uint32_t text[] = { 1, 2, 2, 2, 1, 2, 2, 2, 3 };
+	static const uint32_t text[] = {1, 2, 2, 2, 1, 2, 2, 2, 3};
 	struct contract_tree real;
 	struct errbuf err;
 
 	assert_int_equal(contract_symbols(text, 9, NULL, &real, &err), 0);
-	*t = (struct contract_tree){ .node = node, .n_node = 5, .child = child, .n_child = 5, .n_top = 2, .n_events = 9,
-				     .hash = real.hash };
+	*t = (struct contract_tree){.node = node,
+				    .n_node = 5,
+				    .child = child,
+				    .n_child = 5,
+				    .n_top = 2,
+				    .n_events = 9,
+				    .hash = real.hash};
 	contract_tree_free(&real);
-	node[0] = (struct contract_node){ .kind = CONTRACT_LOOP, .first = 2, .n_children = 2, .count = 2 };
-	node[1] = (struct contract_node){ .kind = CONTRACT_LEAF, .symbol = 1, .count = 1 };
-	node[2] = (struct contract_node){ .kind = CONTRACT_LOOP, .first = 4, .n_children = 1, .count = 3 };
-	node[3] = (struct contract_node){ .kind = CONTRACT_LEAF, .symbol = 2, .count = 1 };
-	node[4] = (struct contract_node){ .kind = CONTRACT_LEAF, .symbol = 3, .count = 1 };
-	memcpy(child, (uint32_t[]){ 0, 4, 1, 2, 3 }, 5 * sizeof(*child));
+	node[0] = (struct contract_node){.kind = CONTRACT_LOOP, .first = 2, .n_children = 2, .count = 2};
+	node[1] = (struct contract_node){.kind = CONTRACT_LEAF, .symbol = 1, .count = 1};
+	node[2] = (struct contract_node){.kind = CONTRACT_LOOP, .first = 4, .n_children = 1, .count = 3};
+	node[3] = (struct contract_node){.kind = CONTRACT_LEAF, .symbol = 2, .count = 1};
+	node[4] = (struct contract_node){.kind = CONTRACT_LEAF, .symbol = 3, .count = 1};
+	memcpy(child, (uint32_t[]){0, 4, 1, 2, 3}, 5 * sizeof(*child));
 }
 
 static void test_check_refuses(void **state)
 {
-	static const uint32_t text[] = { 1, 2, 2, 2, 1, 2, 2, 2, 3 };
+	static const uint32_t text[] = {1, 2, 2, 2, 1, 2, 2, 2, 3};
 	struct contract_node node[5];
 	uint32_t child[5];
 	struct contract_tree t;
 	struct errbuf err;
 
 	(void)state;
-#define REFUSES(change, with_text)                                                          \
-	do {                                                                                \
-		hand_tree(&t, node, child);                                                 \
-		assert_int_equal(contract_tree_check(&t, text, 9, &err), 0);                \
-		assert_int_equal(contract_tree_check(&t, NULL, 0, &err), 0);                \
-		change;                                                                     \
-		assert_int_equal(contract_tree_check(&t, with_text ? text : NULL, 9, &err), -1); \
+#define REFUSES(change, with_text)                                                                           \
+	do {                                                                                                 \
+		hand_tree(&t, node, child);                                                                  \
+		assert_int_equal(contract_tree_check(&t, text, 9, &err), 0);                                 \
+		assert_int_equal(contract_tree_check(&t, NULL, 0, &err), 0);                                 \
+		change;                                                                                      \
+		assert_int_equal(contract_tree_check(&t, with_text ? text : NULL, 9, &err), -1);             \
 	} while (0)
 	REFUSES(node[4].symbol = 4, true);
 	REFUSES(node[4].symbol = 4, false);
@@ -384,8 +393,8 @@ static void test_check_refuses(void **state)
 	REFUSES(node[2].n_children = 7, true);
 	REFUSES(node[2].first = UINT32_MAX, true);
 	REFUSES(node[2].kind = 9, true);
-	REFUSES(child[4] = 0, true);		/* a cycle */
-	REFUSES(child[4] = 4, true);		/* a shared node */
+	REFUSES(child[4] = 0, true); /* a cycle */
+	REFUSES(child[4] = 4, true); /* a shared node */
 	REFUSES(child[1] = 5, true);
 	REFUSES(t.n_top = 6, true);
 	REFUSES(t.n_top = 1, true);
@@ -404,15 +413,16 @@ static void test_iterator_depth(void **state)
 {
 	struct contract_node node[CONTRACT_MAX_DEPTH + 3];
 	uint32_t child[CONTRACT_MAX_DEPTH + 3], n = CONTRACT_MAX_DEPTH + 3;
-	struct contract_tree t = { .node = node, .n_node = n, .child = child, .n_child = n, .n_top = 1 };
+	struct contract_tree t = {.node = node, .n_node = n, .child = child, .n_child = n, .n_top = 1};
 	struct contract_iter it;
 
 	(void)state;
 	for (uint32_t i = 0; i < n; i++) {
 		child[i] = i;
-		node[i] = (struct contract_node){ .kind = CONTRACT_LOOP, .first = i + 1, .n_children = 1, .count = 2 };
+		node[i] = (struct contract_node){
+		    .kind = CONTRACT_LOOP, .first = i + 1, .n_children = 1, .count = 2};
 	}
-	node[n - 1] = (struct contract_node){ .kind = CONTRACT_LEAF, .count = 1 };
+	node[n - 1] = (struct contract_node){.kind = CONTRACT_LEAF, .count = 1};
 	contract_expand_begin(&it, &t);
 	assert_int_equal(contract_expand_next(&it, NULL, NULL), -1);
 }
@@ -420,15 +430,11 @@ static void test_iterator_depth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_oracle),
-		cmocka_unit_test(test_known_lengths),
-		cmocka_unit_test(test_programs),
-		cmocka_unit_test(test_long_programs),
-		cmocka_unit_test(test_adversarial),
-		cmocka_unit_test(test_varying_counts),
-		cmocka_unit_test(test_check_refuses),
-		cmocka_unit_test(test_iterator_depth),
+	    cmocka_unit_test(test_edges),	   cmocka_unit_test(test_oracle),
+	    cmocka_unit_test(test_known_lengths),  cmocka_unit_test(test_programs),
+	    cmocka_unit_test(test_long_programs),  cmocka_unit_test(test_adversarial),
+	    cmocka_unit_test(test_varying_counts), cmocka_unit_test(test_check_refuses),
+	    cmocka_unit_test(test_iterator_depth),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -49,7 +49,7 @@ static uint32_t brute_force(const uint32_t *s, uint32_t n, struct repeat *out)
 				for (uint32_t k = 0; k < count; k++)
 					known |= out[k].start == i && out[k].length == e + p - i;
 				if (!known)
-					out[count++] = (struct repeat){ i, e + p - i, p };
+					out[count++] = (struct repeat){i, e + p - i, p};
 			}
 			i = e + 1;
 		}
@@ -62,7 +62,7 @@ static void check_string(const uint32_t *s, uint32_t n)
 {
 	static struct repeat want[MAX_N * MAX_N];
 	uint32_t count = brute_force(s, n, want);
-	struct repeat_list got = { 0 };
+	struct repeat_list got = {0};
 	struct errbuf err;
 
 	for (int engine = REPEATS_LYNDON; engine <= REPEATS_SUFFIX_ARRAY; engine++) {
@@ -102,8 +102,9 @@ static void test_random(void **state)
 
 		for (uint32_t i = 0; i < n; i++)
 			s[i] = rng() % letters;
-		for (uint32_t cut = rng() % 4; cut > 0 && n > 8; cut--) {	/* repetitions of long bodies */
-			uint32_t p = 1 + rng() % (n / 4), from = p + rng() % (n - p), to = from + rng() % (n - from);
+		for (uint32_t cut = rng() % 4; cut > 0 && n > 8; cut--) { /* repetitions of long bodies */
+			uint32_t p = 1 + rng() % (n / 4), from = p + rng() % (n - p),
+				 to = from + rng() % (n - from);
 
 			for (uint32_t i = from; i < to; i++)
 				s[i] = s[i - p];
@@ -139,10 +140,10 @@ static void test_adversarial(void **state)
 		s[n] = 7;
 	check_string(s, n);
 	for (n = 0; n < 256; n++)
-		s[n] = (uint32_t)__builtin_parity(n);		/* Thue-Morse: squares, no cubes */
+		s[n] = (uint32_t)__builtin_parity(n); /* Thue-Morse: squares, no cubes */
 	check_string(s, n);
 	for (n = 0; n < MAX_N; n++)
-		s[n] = (uint32_t)__builtin_ctz(n + 1);		/* ruler: no square */
+		s[n] = (uint32_t)__builtin_ctz(n + 1); /* ruler: no square */
 	check_string(s, n);
 	for (n = 0; n < MAX_N; n++)
 		s[n] = UINT32_MAX - n % 9;
@@ -153,7 +154,7 @@ static void test_adversarial(void **state)
 static void test_engines_agree(void **state)
 {
 	uint32_t n_max = 200000, n, *s = malloc(n_max * sizeof(*s));
-	struct repeat_list a = { 0 }, b = { 0 };
+	struct repeat_list a = {0}, b = {0};
 	struct errbuf err;
 
 	(void)state;
@@ -163,11 +164,12 @@ static void test_engines_agree(void **state)
 		if (kind == 0)
 			n = fibonacci(s, n_max);
 		for (uint32_t i = 0; i < n && kind > 0; i++)
-			s[i] = kind == 1 ? rng() % 2 :
-			       kind == 2 ? (uint32_t)__builtin_parity(i) :
-			       kind == 3 ? (i % 300) * (i % 7) % 11 :
-			       kind == 4 ? (rng() % 100 ? i % 13 : 99) :
-			       i >= 4000 ? s[i - 4000 + (i % 977 == 0)] : rng() % 3;
+			s[i] = kind == 1   ? rng() % 2
+			       : kind == 2 ? (uint32_t)__builtin_parity(i)
+			       : kind == 3 ? (i % 300) * (i % 7) % 11
+			       : kind == 4 ? (rng() % 100 ? i % 13 : 99)
+			       : i >= 4000 ? s[i - 4000 + (i % 977 == 0)]
+					   : rng() % 3;
 		assert_int_equal(repeats_find(s, n, REPEATS_LYNDON, &a, &err), 0);
 		assert_int_equal(repeats_find(s, n, REPEATS_SUFFIX_ARRAY, &b, &err), 0);
 		assert_int_equal(a.n, b.n);
@@ -175,7 +177,7 @@ static void test_engines_agree(void **state)
 		assert_int_equal(repeats_sort_longest(&b, n, &err), 0);
 		if (a.n)
 			assert_memory_equal(a.item, b.item, a.n * sizeof(*a.item));
-		a.n = 0;	/* by hash from the start */
+		a.n = 0; /* by hash from the start */
 		assert_int_equal(repeats_lyndon_find(s, n, 0, &a, &err), 0);
 		assert_int_equal(repeats_sort_longest(&a, n, &err), 0);
 		assert_int_equal(a.n, b.n);
@@ -189,22 +191,23 @@ static void test_engines_agree(void **state)
 
 static void test_sort(void **state)
 {
-	struct repeat_list list = { 0 };
+	struct repeat_list list = {0};
 	struct errbuf err;
 	uint32_t n = 500;
 
 	(void)state;
 	list.item = calloc(n, sizeof(*list.item));
 	assert_non_null(list.item);
-	for (uint32_t round = 0; round < 2; round++) {	/* few: by comparison; many: by counting */
+	for (uint32_t round = 0; round < 2; round++) { /* few: by comparison; many: by counting */
 		list.n = round ? n : 20;
 		for (uint32_t i = 0; i < list.n; i++)
-			list.item[i] = (struct repeat){ rng() % (n / 2), 2 + rng() % 20, 1 };
+			list.item[i] = (struct repeat){rng() % (n / 2), 2 + rng() % 20, 1};
 		assert_int_equal(repeats_sort_longest(&list, n, &err), 0);
 		for (uint32_t i = 1; i < list.n; i++) {
 			const struct repeat *x = &list.item[i - 1], *y = &list.item[i];
 
-			assert_true(x->length > y->length || (x->length == y->length && x->start <= y->start));
+			assert_true(x->length > y->length ||
+				    (x->length == y->length && x->start <= y->start));
 		}
 	}
 	repeat_list_free(&list);
@@ -213,9 +216,9 @@ static void test_sort(void **state)
 
 static void test_edges(void **state)
 {
-	struct repeat_list list = { 0 };
+	struct repeat_list list = {0};
 	struct errbuf err;
-	uint32_t s[2] = { 5, 5 };
+	uint32_t s[2] = {5, 5};
 
 	(void)state;
 	assert_int_equal(repeats_find(NULL, 0, REPEATS_LYNDON, &list, &err), 0);
@@ -229,19 +232,16 @@ static void test_edges(void **state)
 	assert_non_null(strstr(err.text, "limit"));
 	assert_int_equal(symbols_match(s, s + 1, 1), 1);
 	assert_int_equal(symbols_match(s, s, 0), 0);
-	assert_false(repeat_holds((uint32_t[]){ 1, 2, 1, 3 }, &(struct repeat){ 0, 4, 2 }));
+	assert_false(repeat_holds((uint32_t[]){1, 2, 1, 3}, &(struct repeat){0, 4, 2}));
 	repeat_list_free(&list);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exhaustive),
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_adversarial),
-		cmocka_unit_test(test_engines_agree),
-		cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_edges),
+	    cmocka_unit_test(test_exhaustive),	cmocka_unit_test(test_random),
+	    cmocka_unit_test(test_adversarial), cmocka_unit_test(test_engines_agree),
+	    cmocka_unit_test(test_sort),	cmocka_unit_test(test_edges),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shape folding: count vectors, the lengths that the design states, and exact round trips of everything else. */
+/* Shape folding: count vectors, the lengths that the design states, and exact round trips of everything else.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,11 +47,11 @@ static void test_count_vec(void **state)
 	struct errbuf err;
 
 	(void)state;
-#define FORM(want, n_values, expression)                               \
-	do {                                                           \
-		for (uint32_t k = 0; k < (n_values); k++)              \
-			v[k] = (expression);                           \
-		assert_int_equal(check_vec(v, (n_values)), want);      \
+#define FORM(want, n_values, expression)                                                                     \
+	do {                                                                                                 \
+		for (uint32_t k = 0; k < (n_values); k++)                                                    \
+			v[k] = (expression);                                                                 \
+		assert_int_equal(check_vec(v, (n_values)), want);                                            \
 	} while (0)
 	FORM(COUNT_CONSTANT, 1, 7);
 	FORM(COUNT_CONSTANT, 1000, 7);
@@ -82,7 +83,7 @@ static struct shape_tree fold(const uint32_t *s, uint64_t n)
 	struct shape_tree t;
 	struct shape_iter it;
 	struct contract_tree exact;
-	struct errbuf err = { "" };
+	struct errbuf err = {""};
 	uint32_t symbol, leaf;
 	uint64_t at = 0;
 	int rc;
@@ -138,13 +139,13 @@ static enum count_form first_varying(const struct shape_tree *t)
 
 static void test_known_shapes(void **state)
 {
-	struct symbols y = { .cap = 120000 };
+	struct symbols y = {.cap = 120000};
 	struct shape_tree t;
 
 	(void)state;
 	y.s = malloc(y.cap * sizeof(*y.s));
 	assert_non_null(y.s);
-	for (uint32_t i = 1; i <= 300; i++) {			/* (A)^i B, i = 1..k */
+	for (uint32_t i = 1; i <= 300; i++) { /* (A)^i B, i = 1..k */
 		for (uint32_t k = 0; k < i; k++)
 			put_range(&y, 0, 1);
 		put_range(&y, 1, 1);
@@ -153,7 +154,7 @@ static void test_known_shapes(void **state)
 	assert_true(shape_tree_length(&t) <= 4);
 	assert_true(shape_tree_cost(&t) <= 10);
 	shape_tree_free(&t);
-	y.n = 0;						/* the same, again and again */
+	y.n = 0; /* the same, again and again */
 	for (uint32_t step = 0; step < 50; step++) {
 		for (uint32_t i = 2; i <= 20; i++) {
 			for (uint32_t k = 0; k < i; k++)
@@ -166,14 +167,14 @@ static void test_known_shapes(void **state)
 	assert_true(shape_tree_length(&t) <= 9);
 	assert_int_equal(first_varying(&t), COUNT_PERIODIC);
 	shape_tree_free(&t);
-	y.n = 0;						/* solver iterations that vary */
+	y.n = 0; /* solver iterations that vary */
 	for (uint32_t step = 0; step < 2000; step++) {
 		for (uint32_t k = 1 + rng() % 5; k > 0; k--)
 			put_range(&y, 0, 2);
 		put_range(&y, 2, 5);
 	}
 	assert_true(fold_length(y.s, y.n) <= 10);
-	y.n = 0;						/* an optional call */
+	y.n = 0; /* an optional call */
 	for (uint32_t step = 0; step < 4000; step++) {
 		put_range(&y, 0, 16);
 		if (rng() % 10 == 0)
@@ -181,7 +182,7 @@ static void test_known_shapes(void **state)
 	}
 	put_range(&y, 90, 1);
 	assert_true(fold_length(y.s, y.n) <= 18);
-	y.n = 0;						/* nothing varies: the exact tree */
+	y.n = 0; /* nothing varies: the exact tree */
 	for (uint32_t step = 0; step < 1000; step++)
 		for (uint32_t k = 0; k < 7; k++)
 			put_range(&y, k == 6 ? 2 : k % 2, 1);
@@ -213,7 +214,7 @@ static void test_random_programs(void **state)
 
 	(void)state;
 	for (uint32_t round = 0; round < 300; round++) {
-		struct symbols y = { s, 0, 4000 };
+		struct symbols y = {s, 0, 4000};
 		struct contract_tree tree;
 		struct errbuf err;
 
@@ -225,8 +226,8 @@ static void test_random_programs(void **state)
 		contract_tree_free(&tree);
 		folded += fold_length(s, y.n);
 	}
-	print_message("# leaves of programs with varying loops: %llu exact, %llu folded\n", (unsigned long long)exact,
-		      (unsigned long long)folded);
+	print_message("# leaves of programs with varying loops: %llu exact, %llu folded\n",
+		      (unsigned long long)exact, (unsigned long long)folded);
 	assert_true(folded < exact);
 }
 
@@ -251,7 +252,7 @@ static void test_adversarial(void **state)
 	for (n = 0; n < 20000; n++)
 		s[n] = (uint32_t)__builtin_ctz(n + 1);
 	fold_length(s, n);
-	n = 0;		/* squares of 1 2, 1 2 3, 1 2 3 4, ...: bodies that nest as deep as the text allows */
+	n = 0; /* squares of 1 2, 1 2 3, 1 2 3 4, ...: bodies that nest as deep as the text allows */
 	for (uint32_t k = 2; n + 2 * k + 1 <= 20000; k++) {
 		for (uint32_t t = 0; t < 2 * k; t++)
 			s[n++] = t % k;
@@ -290,17 +291,18 @@ static void test_check_refuses(void **state)
 	}
 	t = fold(s, n);
 	for (uint32_t i = 0; i < t.n_node; i++)
-		if (t.node[i].kind == CONTRACT_LOOP && count_vec_form(&t.vec[t.node[i].vec]) != COUNT_CONSTANT)
+		if (t.node[i].kind == CONTRACT_LOOP &&
+		    count_vec_form(&t.vec[t.node[i].vec]) != COUNT_CONSTANT)
 			loop = i;
 	vec = t.node[loop].vec;
 	assert_true(t.vec[vec].n > 1);
-#define REFUSES(field, value)                                           \
-	do {                                                            \
-		__typeof__(field) old = field;                          \
-		field = (value);                                        \
-		assert_int_equal(shape_tree_check(&t, s, n, &err), -1); \
-		field = old;                                            \
-		assert_int_equal(shape_tree_check(&t, s, n, &err), 0);  \
+#define REFUSES(field, value)                                                                                \
+	do {                                                                                                 \
+		__typeof__(field) old = field;                                                               \
+		field = (value);                                                                             \
+		assert_int_equal(shape_tree_check(&t, s, n, &err), -1);                                      \
+		field = old;                                                                                 \
+		assert_int_equal(shape_tree_check(&t, s, n, &err), 0);                                       \
 	} while (0)
 	REFUSES(t.hash, 1);
 	REFUSES(t.n_events, 1);
@@ -326,12 +328,9 @@ static void test_check_refuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_count_vec),
-		cmocka_unit_test(test_known_shapes),
-		cmocka_unit_test(test_random_programs),
-		cmocka_unit_test(test_adversarial),
-		cmocka_unit_test(test_random_strings),
-		cmocka_unit_test(test_check_refuses),
+	    cmocka_unit_test(test_count_vec),	    cmocka_unit_test(test_known_shapes),
+	    cmocka_unit_test(test_random_programs), cmocka_unit_test(test_adversarial),
+	    cmocka_unit_test(test_random_strings),  cmocka_unit_test(test_check_refuses),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

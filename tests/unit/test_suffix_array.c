@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Suffix array, dense ranks and common extensions against naive ones, on random and on adversarial strings. */
+/* Suffix array, dense ranks and common extensions against naive ones, on random and on adversarial strings.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,11 +98,12 @@ static void test_random(void **state)
 
 	(void)state;
 	for (uint32_t round = 0; round < 3000; round++) {
-		uint32_t n = 1 + rng() % (round % 10 ? 40 : MAX_N), letters = 1 + rng() % (round % 3 ? 3 : 30);
+		uint32_t n = 1 + rng() % (round % 10 ? 40 : MAX_N),
+			 letters = 1 + rng() % (round % 3 ? 3 : 30);
 
 		for (uint32_t i = 0; i < n; i++)
 			s[i] = rng() % letters;
-		if (round % 4 == 0 && n > 4)	/* a period */
+		if (round % 4 == 0 && n > 4) /* a period */
 			for (uint32_t i = 1 + rng() % (n / 2), p = i; i < n; i++)
 				s[i] = s[i - p];
 		check_string(s, n);
@@ -110,25 +112,25 @@ static void test_random(void **state)
 
 static void test_adversarial(void **state)
 {
-	uint32_t s[MAX_N] = { 0 }, n;
+	uint32_t s[MAX_N] = {0}, n;
 
 	(void)state;
-	check_string(s, MAX_N);			/* all equal */
+	check_string(s, MAX_N); /* all equal */
 	for (n = 0; n < MAX_N; n++)
 		s[n] = n;
-	check_string(s, MAX_N);			/* rising */
+	check_string(s, MAX_N); /* rising */
 	for (n = 0; n < MAX_N; n++)
 		s[n] = MAX_N - n;
-	check_string(s, MAX_N);			/* falling */
+	check_string(s, MAX_N); /* falling */
 	for (n = 0; n < MAX_N; n++)
 		s[n] = (uint32_t)__builtin_parity(n);
-	check_string(s, MAX_N);			/* Thue-Morse */
+	check_string(s, MAX_N); /* Thue-Morse */
 	s[0] = 1;
 	s[1] = 0;
 	for (uint32_t a = 1, b = 2; b + a <= MAX_N;) {
 		uint32_t next = a + b;
 
-		memcpy(s + b, s, a * sizeof(*s));	/* Fibonacci */
+		memcpy(s + b, s, a * sizeof(*s)); /* Fibonacci */
 		a = b;
 		b = next;
 		n = b;
@@ -136,7 +138,7 @@ static void test_adversarial(void **state)
 	check_string(s, n);
 	for (n = 0; n < MAX_N; n++)
 		s[n] = UINT32_MAX - rng() % 5;
-	check_string(s, MAX_N);			/* ranks of large values */
+	check_string(s, MAX_N); /* ranks of large values */
 }
 
 static void test_edges(void **state)
@@ -162,9 +164,9 @@ static void test_edges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_adversarial),
-		cmocka_unit_test(test_edges),
+	    cmocka_unit_test(test_random),
+	    cmocka_unit_test(test_adversarial),
+	    cmocka_unit_test(test_edges),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
