@@ -124,17 +124,38 @@ int64_t request_new(uint64_t key, const void *place, unsigned flags)
 	return i;
 }
 
-static int64_t find_key(uint64_t key, const void *place)
+/* By key and place, then by key; with `fresh` only slots that the current list was not given yet. */
+static int64_t find_key(uint64_t key, const void *place, int fresh)
 {
 	int32_t i;
 
 	for (i = table[0][bucket_of(0, key, place)].first; i != NIL; i = slot[i].next[0])
-		if (slot[i].key == key && slot[i].place == place && slot[i].taken != list)
+		if (slot[i].key == key && slot[i].place == place && !(fresh && slot[i].taken == list))
 			return i;
 	for (i = table[1][bucket_of(1, key, NULL)].first; i != NIL; i = slot[i].next[1])
-		if (slot[i].key == key && slot[i].taken != list)
+		if (slot[i].key == key && !(fresh && slot[i].taken == list))
 			return i;
 	return TRACE_NULL;
+}
+
+static int64_t find(uint64_t key, const void *place, int fresh)
+{
+	int64_t i;
+
+	if (!cap || key_is_null(key))
+		return TRACE_NULL;
+	i = find_key(key, place, fresh);
+	if (i != TRACE_NULL || (key & KEY_MESSAGE))
+		return i;
+	/* Created in the other language, and converted by the program. */
+	if (key & KEY_FORTRAN)
+		return find_key(key_c(mpi.Request_f2c((MPI_Fint)(uint32_t)key)), NULL, fresh);
+	return TRACE_NULL;
+}
+
+int64_t request_find(uint64_t key, const void *place)
+{
+	return find(key, place, 0);
 }
 
 void request_list(void)
@@ -145,26 +166,11 @@ void request_list(void)
 
 int64_t request_find_next(uint64_t key, const void *place)
 {
-	int64_t i = request_find(key, place);
+	int64_t i = find(key, place, 1);
 
 	if (i >= 0)
 		slot[i].taken = list;
 	return i;
-}
-
-int64_t request_find(uint64_t key, const void *place)
-{
-	int64_t i;
-
-	if (!cap || key_is_null(key))
-		return TRACE_NULL;
-	i = find_key(key, place);
-	if (i != TRACE_NULL || (key & KEY_MESSAGE))
-		return i;
-	/* Created in the other language, and converted by the program. */
-	if (key & KEY_FORTRAN)
-		return find_key(key_c(mpi.Request_f2c((MPI_Fint)(uint32_t)key)), NULL);
-	return TRACE_NULL;
 }
 
 unsigned request_flags(int64_t i)

@@ -149,10 +149,11 @@ static inline int64_t *wrap_starts(struct rec_call *c, uint32_t *n, const void *
 {
 	int64_t *v = wrap_array(c, n, &len);
 
+	request_list();
 	for (int64_t i = 0; i < len; i++) {
 		const MPI_Request *rc = (const MPI_Request *)a + i;
 		const MPI_Fint *rf = (const MPI_Fint *)a + i;
-		int64_t s = fortran ? request_find(key_f(*rf), rf) : request_find(key_c(*rc), rc);
+		int64_t s = fortran ? request_find_next(key_f(*rf), rf) : request_find_next(key_c(*rc), rc);
 
 		request_start(s);
 		v[(*n)++] = s;
