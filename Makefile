@@ -140,7 +140,10 @@ $(B)/libprecedent_trace.so: $(call obj,$(TRACER_SRC)) $(B)/obj/gen/tracer/wrappe
 $(B)/obj/skelgen/runtime/%.o: skelgen/runtime/%.c
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) -std=gnu11 $(WARN) $(CFLAGS) -fPIC -MMD -MP -D_GNU_SOURCE -I. -c -o $@ $<
-$(B)/libprecedent_skel.a: $(call obj,$(RT_SRC))
+$(B)/include/skelgen/runtime/%.h: skelgen/runtime/%.h
+	@mkdir -p $(@D)
+	@cp $< $@
+$(B)/libprecedent_skel.a: $(call obj,$(RT_SRC)) | $(B)/include/skelgen/runtime/skel.h
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
@@ -216,7 +219,7 @@ install: all
 	$(if $(SPANK_SRC),install -m 755 $(B)/spank_precedent.so $(DESTDIR)$(plugindir)/)
 	$(if $(TRACER_SRC),install -m 755 $(B)/libprecedent_trace.so $(DESTDIR)$(libdir)/precedent/)
 	$(if $(RT_SRC),install -m 644 $(B)/libprecedent_skel.a $(DESTDIR)$(libdir)/precedent/)
-	$(if $(RT_SRC),install -m 644 skelgen/runtime/*.h $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime/)
+	$(if $(RT_SRC),install -m 644 skelgen/runtime/skel.h $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime/)
 	for f in conf/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/; done
 	for s in 1 5 8; do for f in man/*.$$s; do [ ! -e $$f ] || install -m 644 $$f $(DESTDIR)$(mandir)/man$$s/; done; done
 

@@ -81,14 +81,14 @@ char *cli_installed(const char *name, struct errbuf *err)
 	return first_readable(where, below, 3, name, err);
 }
 
-/* The headers of the skeletons' runtime: installed, or in the source tree above a build directory. */
+/* The header of the skeletons' runtime: installed, or copied into the build directory. */
 char *cli_include_dir(struct errbuf *err)
 {
 	static const char probe[] = "skelgen/runtime/skel.h";
 	char dir[PATH_MAX];
 	bool known = program_dir(dir, sizeof(dir)) == 0;
 	const char *const where[] = {getenv("PRECEDENT_LIBDIR"), known ? dir : NULL, known ? dir : NULL};
-	const char *const below[] = {"/include/", "/../lib/precedent/include/", "/../"};
+	const char *const below[] = {"/include/", "/include/", "/../lib/precedent/include/"};
 	char *path = first_readable(where, below, 3, probe, err);
 
 	if (path)
