@@ -162,10 +162,34 @@ static void sample_overhead(const struct rec_call *c)
 	}
 }
 
+static inline uint32_t symbol_of(struct rec_call *c, uint16_t fn, uint32_t n)
+{
+	struct site_cached *at = c->at;
+	const int64_t *v = c->self->v;
+	uint32_t sym;
+
+	if (at && at->memo_n == n && at->memo_fn == fn) {
+		int64_t differ = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+			differ |= at->memo[i] ^ v[i];
+		if (!differ)
+			return at->memo_sym;
+	}
+	sym = sigtable_intern(&rec.sigs, fn, c->site, v, n);
+	if (at && n <= SITE_MEMO && sym != UINT32_MAX) {
+		at->memo_n = n;
+		at->memo_fn = fn;
+		at->memo_sym = sym;
+		memcpy(at->memo, v, n * sizeof(*v));
+	}
+	return sym;
+}
+
 void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 {
 	int64_t gap = (int64_t)(c->t0 - rec.last_end), dur = (int64_t)(c->t1 - c->t0);
-	uint32_t sym = sigtable_intern(&rec.sigs, fn, c->site, c->self->v, n);
+	uint32_t sym = symbol_of(c, fn, n);
 	uint8_t *p = rec.times.data + rec.times.len;
 
 	/* Threads overlap, and counters of two processors may differ by a little. */

@@ -46,6 +46,7 @@ struct rec_call {
 	uintptr_t ra, cfa;
 	uint64_t t0, t1;
 	uint32_t site;
+	struct site_cached *at;
 	int slow; /* something long was done for this event: its time is not the program's */
 };
 
@@ -118,7 +119,7 @@ static inline bool rec_leave(struct rec_call *c, bool success)
 		return false;
 	if (rec.locking)
 		rec_lock();
-	c->site = site_of(c->ra, c->cfa, c->self->stack_lo, c->self->stack_hi, &c->slow);
+	c->site = site_of(c->ra, c->cfa, c->self->stack_lo, c->self->stack_hi, &c->at, &c->slow);
 	if (__builtin_expect(c->site == SITE_NONE, 0)) {
 		if (rec.locking)
 			rec_unlock();

@@ -292,6 +292,7 @@ uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t st
 		return s;
 	c->ra = 0;
 	c->n = 0;
+	c->memo_n = UINT32_MAX;
 	for (uint32_t i = 1; i < w.n; i++) {
 		if (!w.place[i])
 			return site_hidden[s] ? SITE_NONE : s; /* cannot be verified later: not cached */

@@ -15,6 +15,7 @@
 #include "trace/defs.h"
 
 #define SITE_SLOTS 2048u /* power of two */
+#define SITE_MEMO  12    /* parameters at most of a remembered call */
 #define SITE_NONE  UINT32_MAX /* a call of the MPI library itself: not to be recorded */
 
 struct site_cached {
@@ -23,15 +24,21 @@ struct site_cached {
 	uint32_t n;                           /* places to verify, beside the innermost */
 	const uintptr_t *place[TRACE_SITE_MAX_FRAMES];
 	uintptr_t value[TRACE_SITE_MAX_FRAMES];
+	/* The call recorded here last: most often the next one has the same parameters. */
+	uint32_t memo_n, memo_sym;
+	uint16_t memo_fn;
+	int64_t memo[SITE_MEMO];
 };
 
 extern struct site_cached site_cache[SITE_SLOTS];
 
-/* Unwind, intern and fill the cache entry; *slow is set. */
+/* Unwind, intern and fill the cache entry. */
 uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t stack_hi);
 
-/* Site of the call that returns to ra, made where the stack's CFA was cfa; bounds of the thread's stack. */
-static inline uint32_t site_of(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t stack_hi, int *slow)
+/* Site of the call that returns to ra, made where the stack's CFA was cfa; bounds of the thread's stack.
+ * *at is the cache's entry when it was found there, else NULL and *slow is set. */
+static inline uint32_t site_of(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t stack_hi,
+			       struct site_cached **at, int *slow)
 {
 	uint64_t h = (ra ^ (cfa << 7)) * 0x9e3779b97f4a7c15ull;
 	struct site_cached *c = &site_cache[(h >> 40) & (SITE_SLOTS - 1)];
@@ -41,9 +48,12 @@ static inline uint32_t site_of(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, 
 
 		while (i < c->n && (uintptr_t)c->place[i] < stack_hi && *c->place[i] == c->value[i])
 			i++;
-		if (i == c->n)
+		if (i == c->n) {
+			*at = c;
 			return c->site;
+		}
 	}
+	*at = NULL;
 	*slow = 1;
 	return site_find(ra, cfa, stack_lo, stack_hi);
 }
