@@ -135,35 +135,57 @@ static int program_traced(const struct follow_env *env, const struct cluster_job
 
 /* ---- the end of a job ---- */
 
-/* How many traces; 0 with the reason why there is none. */
-static unsigned traces_count(const struct follow_env *env, const struct store_run *run, enum spool_gap *gap,
-			     struct errbuf *why)
+/* What a traced job left in the spool. */
+struct leavings {
+	enum spool_gap gap;
+	unsigned n_traces, signs;
+	struct errbuf why; /* of the gap */
+};
+
+static void leavings_look(const struct follow_env *env, const struct store_run *run, struct leavings *l)
 {
-	int dirfd = spool_job_open(env->conf->spool_dir, run->uid, run->jobid, gap, why), n;
+	int dirfd = spool_job_open(env->conf->spool_dir, run->uid, run->jobid, &l->gap, &l->why), n;
 
 	if (dirfd < 0)
-		return 0;
-	n = spool_traces(dirfd, run->uid, NULL, 0, why);
+		return;
+	n = spool_traces(dirfd, run->uid, NULL, 0, &l->why);
+	l->n_traces = n > 0 ? (unsigned)n : 0;
+	l->signs = spool_signs(dirfd, run->uid);
 	close(dirfd);
-	return n > 0 ? (unsigned)n : 0;
 }
 
-static int traced_without_trace(const struct follow_env *env, const struct store_run *run, enum spool_gap gap,
-				const struct errbuf *why, int64_t now, struct errbuf *errp)
+/* Why there is no trace. Returns whether another run may do better. */
+static bool untraced_reason(const struct follow_env *env, const struct store_run *run, const struct leavings *l,
+			    char *reason, size_t size)
 {
-	char reason[STORE_REASON_MAX];
+	const char *spool = env->conf->spool_dir;
+	struct errbuf full;
 
-	if (gap == SPOOL_THERE || gap == SPOOL_NO_JOB)
-		return program_untraced(env, run, 0,
-					"no trace: the program never called MPI_Init or MPI_Finalize, or is not an MPI "
-					"program", now, errp);
-	if (gap == SPOOL_NO_USER)
-		snprintf(reason, sizeof(reason),
-			 "no trace: %.100s/%u was not made: is spank_precedent in plugstack.conf on the nodes, and the "
-			 "spool on a shared file system?", env->conf->spool_dir, run->uid);
-	else
-		snprintf(reason, sizeof(reason), "no trace: %.280s", why->text);
-	return program_untraced(env, run, now + PROBES_RETRACE_S, reason, now, errp);
+	if (l->gap != SPOOL_NO_ROOT && l->gap != SPOOL_UNSAFE && !(l->signs & (SPOOL_BEGUN | SPOOL_REFUSED)) &&
+	    spool_is_full(spool, &full))
+		snprintf(reason, size, "no trace: %.270s", full.text);
+	else if (l->gap == SPOOL_NO_USER)
+		snprintf(reason, size, "no trace: %.100s/%u was not made: is spank_precedent in plugstack.conf on the "
+				       "nodes, and the spool on a shared file system?", spool, run->uid);
+	else if (l->gap == SPOOL_NO_JOB)
+		snprintf(reason, size, "no trace: %.100s/%u/%u was not made: is spank_precedent in plugstack.conf on "
+				       "all nodes, and the spool writable there?", spool, run->uid, run->jobid);
+	else if (l->gap != SPOOL_THERE)
+		snprintf(reason, size, "no trace: %.280s", l->why.text);
+	else if (l->signs & SPOOL_REFUSED)
+		snprintf(reason, size, "no trace: the job could not be traced: %.150s/%u/%u/untraced.txt says why", spool,
+			 run->uid, run->jobid);
+	else if (l->signs & SPOOL_COMPLAINED)
+		snprintf(reason, size, "no trace: it could not be written: %.150s/%u/%u/tracer.err says why", spool,
+			 run->uid, run->jobid);
+	else if (l->signs & SPOOL_BEGUN)
+		snprintf(reason, size, "no trace: the program called MPI_Init but never MPI_Finalize");
+	else {
+		snprintf(reason, size, "no trace: the program never called MPI_Init or MPI_Finalize, or is not an MPI "
+				       "program");
+		return false;
+	}
+	return true;
 }
 
 /* A traced job has ended. Returns 1 when its trace may still show up, else 0 or -1. */
@@ -171,9 +193,7 @@ static int traced_end(const struct follow_env *env, const struct cluster_job *jo
 		      int64_t now, struct errbuf *errp)
 {
 	char reason[STORE_REASON_MAX];
-	enum spool_gap gap = SPOOL_THERE;
-	struct errbuf why = {""};
-	unsigned n;
+	struct leavings left = {0};
 
 	if (strcmp(job->end_state, "COMPLETED")) {
 		snprintf(reason, sizeof(reason), "traced job %u ended %.20s; the next run is traced again", run->jobid,
@@ -182,12 +202,14 @@ static int traced_end(const struct follow_env *env, const struct cluster_job *jo
 	}
 	if (job->het)
 		return program_untraced(env, run, 0, "heterogeneous jobs are not probed", now, errp);
-	n = traces_count(env, run, &gap, &why);
-	if (n)
-		return program_traced(env, job, run, n, now, errp);
+	leavings_look(env, run, &left);
+	if (left.n_traces)
+		return program_traced(env, job, run, left.n_traces, now, errp);
 	if (now < job->end_time + FOLLOW_TRACE_GRACE_S)
 		return 1;
-	return traced_without_trace(env, run, gap, &why, now, errp);
+	if (untraced_reason(env, run, &left, reason, sizeof(reason)))
+		return program_untraced(env, run, now + PROBES_RETRACE_S, reason, now, errp);
+	return program_untraced(env, run, 0, reason, now, errp);
 }
 
 static void say_accuracy(const struct follow_env *env, const struct store_run *r)

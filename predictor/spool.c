@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "predictor/spool.h"
 
-#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+#define ENTRIES_MAX 65536
+#define ROOM_MIN    (1u << 20) /* bytes: a trace of the smallest job, and what the file system keeps for itself */
+#define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
 
 /* Open the directory `number` in parent, which must belong to uid. */
 static int numbered_open(int parent, uint32_t number, uid_t uid, const char *what, enum spool_gap missing,
@@ -61,19 +64,23 @@ int spool_job_open(const char *spool_dir, uid_t uid, uint32_t job_id, enum spool
 	return job;
 }
 
+static int is_own_file(int dirfd, const char *name, uid_t uid)
+{
+	struct stat st;
+
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid;
+}
+
 static int is_trace(int dirfd, const char *name, uid_t uid)
 {
 	size_t n = strlen(name);
-	struct stat st;
 
 	if (n <= 7 || n >= SPOOL_NAME_SIZE || strcmp(name + n - 7, ".ptrace") || name[0] == '.')
 		return 0;
 	for (const char *p = name; *p; p++)
 		if (*p <= 0x20 || *p > 0x7e)
 			return 0;
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
-	return S_ISREG(st.st_mode) && st.st_uid == uid;
+	return is_own_file(dirfd, name, uid);
 }
 
 static int name_compare(const void *a, const void *b)
@@ -81,22 +88,27 @@ static int name_compare(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
+/* A directory stream with a read position of its own. */
+static DIR *dir_open(int dirfd)
+{
+	int fd = openat(dirfd, ".", DIR_FLAGS);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (!dir && fd >= 0)
+		close(fd);
+	return dir;
+}
+
 int spool_traces(int dirfd, uid_t uid, char (*names)[SPOOL_NAME_SIZE], size_t max, struct errbuf *errp)
 {
-	int fd = openat(dirfd, ".", DIR_FLAGS); /* a read position of our own */
+	DIR *dir = dir_open(dirfd);
 	unsigned seen = 0, n = 0;
 	struct dirent *e;
-	DIR *dir;
 
-	dir = fd >= 0 ? fdopendir(fd) : NULL;
-	if (!dir) {
-		err_set(errp, "cannot read the spool directory: %s", strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
+	if (!dir)
+		return err_set(errp, "cannot read the spool directory: %s", strerror(errno));
 	/* A user may put any number of files there: the look stays short. */
-	while (seen++ < 65536 && (e = readdir(dir))) {
+	while (seen++ < ENTRIES_MAX && (e = readdir(dir))) {
 		if (!is_trace(dirfd, e->d_name, uid))
 			continue;
 		if (n < max)
@@ -107,4 +119,40 @@ int spool_traces(int dirfd, uid_t uid, char (*names)[SPOOL_NAME_SIZE], size_t ma
 	if (max)
 		qsort(names, n < max ? n : max, SPOOL_NAME_SIZE, name_compare);
 	return (int)n;
+}
+
+unsigned spool_signs(int dirfd, uid_t uid)
+{
+	static const char marker[] = ".present.";
+	unsigned seen = 0, signs = 0;
+	DIR *dir = dir_open(dirfd);
+	struct dirent *e;
+
+	while (dir && seen++ < ENTRIES_MAX && (e = readdir(dir)))
+		if (!strncmp(e->d_name, marker, sizeof(marker) - 1) && is_own_file(dirfd, e->d_name, uid))
+			signs |= SPOOL_BEGUN;
+	if (dir)
+		closedir(dir);
+	if (is_own_file(dirfd, "tracer.err", uid))
+		signs |= SPOOL_COMPLAINED;
+	if (is_own_file(dirfd, "untraced.txt", uid))
+		signs |= SPOOL_REFUSED;
+	return signs;
+}
+
+bool spool_is_full(const char *spool_dir, struct errbuf *why)
+{
+	struct statvfs v;
+
+	if (statvfs(spool_dir, &v) < 0)
+		return false;
+	if (v.f_flag & ST_RDONLY)
+		err_set(why, "%s is mounted read-only", spool_dir);
+	else if (v.f_blocks && (uint64_t)v.f_bavail * v.f_frsize < ROOM_MIN)
+		err_set(why, "the file system of %s is full", spool_dir);
+	else if (v.f_files && !v.f_favail)
+		err_set(why, "the file system of %s has no inode left", spool_dir);
+	else
+		return false;
+	return true;
 }

@@ -6,6 +6,7 @@
 #ifndef PRECEDENT_PREDICTOR_SPOOL_H
 #define PRECEDENT_PREDICTOR_SPOOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,5 +29,18 @@ int spool_job_open(const char *spool_dir, uid_t uid, uint32_t job_id, enum spool
 /* Names of the traces (regular *.ptrace files of that user, printable names), sorted, at most max of them; names may be
  * NULL with max 0. Returns how many there are, -1 on error. dirfd stays open. */
 int spool_traces(int dirfd, uid_t uid, char (*names)[SPOOL_NAME_SIZE], size_t max, struct errbuf *errp);
+
+/* What tells why a job left no trace, by the names of its files alone. */
+enum spool_sign {
+	SPOOL_BEGUN = 1,      /* the tracer's markers: a process entered MPI_Init, and the run never came to MPI_Finalize */
+	SPOOL_COMPLAINED = 2, /* tracer.err: the tracer could not write the trace */
+	SPOOL_REFUSED = 4,    /* untraced.txt: the nodes or the script did not let it in */
+};
+
+/* The signs in a job's directory, as bits; 0 when there are none or it cannot be read. dirfd stays open. */
+unsigned spool_signs(int dirfd, uid_t uid);
+
+/* Has the file system of the spool no room left? Also when it cannot be written to at all. `why` says which. */
+bool spool_is_full(const char *spool_dir, struct errbuf *why);
 
 #endif

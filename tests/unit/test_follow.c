@@ -426,6 +426,53 @@ static void test_no_trace(void **state)
 	assert_int_equal(w->n_submitted, 0);
 }
 
+/* Names of files tell a program that was cut short from one that is none. */
+static void test_signs_of_an_attempt(void **state)
+{
+	static const struct {
+		const char *file, *reason;
+	} cases[] = {
+		{".present.1.slurm.pmix.1.0.root", "called MPI_Init but never MPI_Finalize"},
+		{"tracer.err", "could not be written: "},
+		{"untraced.txt", "could not be traced: "},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct cluster_job *j = job_add(i + 1, ACT_TRACE);
+		char dir[256], path[320];
+		FILE *f;
+
+		job_dir(i + 1, dir, sizeof(dir));
+		snprintf(path, sizeof(path), "%s/%s", dir, cases[i].file);
+		f = fopen(path, "w");
+		assert_non_null(f);
+		fclose(f);
+		look();
+		job_end(j, "COMPLETED", 5);
+		w->now += FOLLOW_TRACE_GRACE_S + 1;
+		look();
+		assert_state(PROGRAM_FAILED, cases[i].reason);
+		assert_true(program().retrace_at > w->now);
+	}
+}
+
+static void test_no_job_directory(void **state)
+{
+	struct cluster_job *j = job_add(1, ACT_TRACE);
+	char user[192];
+
+	(void)state;
+	snprintf(user, sizeof(user), "%s/%u", w->spool, getuid());
+	mkdir(user, 0750);
+	look();
+	job_end(j, "COMPLETED", 5);
+	w->now += FOLLOW_TRACE_GRACE_S + 1;
+	look();
+	assert_state(PROGRAM_FAILED, "was not made");
+	assert_true(program().retrace_at > w->now);
+}
+
 static void test_no_spool(void **state)
 {
 	struct cluster_job *j = job_add(1, ACT_TRACE);
@@ -845,6 +892,8 @@ int main(void)
 		T(test_whole_way),
 		T(test_history_corrects),
 		T(test_no_trace),
+		T(test_signs_of_an_attempt),
+		T(test_no_job_directory),
 		T(test_no_spool),
 		T(test_spool_of_somebody_else),
 		T(test_job_failed),
