@@ -93,7 +93,11 @@ static bool agree(const struct run *r, bool able)
 	}
 	if (r->world_rank == 0)
 		return agree_root(r, able);
-	if (!launch_root_present(r) || await_token(0, TAG_GO, TAG_NO_GO) != TAG_GO)
+	if (!launch_root_present(r)) {
+		launch_unmark(r);
+		return false;
+	}
+	if (await_token(0, TAG_GO, TAG_NO_GO) != TAG_GO)
 		return false;
 	send_token(0, TAG_READY);
 	return await_token(0, TAG_COMMIT, TAG_CANCEL) == TAG_COMMIT;

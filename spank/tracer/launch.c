@@ -13,7 +13,6 @@
 #include "spank/tracer/run.h"
 
 #define MAX_NAMES 10000
-#define STALE_S   3600 /* a marker this much older than rank 0's is left over from another run */
 
 static int env_int(const char *name)
 {
@@ -27,26 +26,6 @@ static int env_int(const char *name)
 	return *end || v > INT_MAX ? -1 : (int)v;
 }
 
-/* Tasks on a node from Slurm's "4(x2),3": the count, repeated for so many nodes. */
-static int tasks_on_node(const char *list, int node)
-{
-	while (list && *list) {
-		char *end;
-		long n = strtol(list, &end, 10), times = 1;
-
-		if (end == list || n < 1)
-			return -1;
-		if (end[0] == '(' && end[1] == 'x')
-			times = strtol(end + 2, &end, 10);
-		if (node < times)
-			return (int)n;
-		node -= (int)times;
-		list = strchr(end, ',');
-		list = list ? list + 1 : NULL;
-	}
-	return -1;
-}
-
 static void sanitise(const char *in, char *out, size_t size)
 {
 	size_t n = 0;
@@ -56,33 +35,21 @@ static void sanitise(const char *in, char *out, size_t size)
 	out[n] = '\0';
 }
 
-static void read_slurm(struct run *r)
-{
-	r->rank = env_int("SLURM_PROCID");
-	r->local_rank = env_int("SLURM_LOCALID");
-	r->local_size = tasks_on_node(getenv("SLURM_STEP_TASKS_PER_NODE"), env_int("SLURM_NODEID"));
-}
-
 static void read_launcher(struct run *r)
 {
 	const char *space = getenv("PMIX_NAMESPACE"), *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
 	char id[256] = "";
 
-	r->rank = r->local_rank = r->local_size = -1;
+	r->rank = -1;
 	if (space && !strncmp(space, "slurm.pmix.", 11)) {
 		snprintf(id, sizeof(id), "%s", space);
-		read_slurm(r);
+		r->rank = env_int("SLURM_PROCID");
 	} else if (space) {
-		if (job)
-			snprintf(id, sizeof(id), "%s.%s", job, space);
-		else
-			snprintf(id, sizeof(id), "%s", space);
+		snprintf(id, sizeof(id), "%s%s%s", job ? job : "", job ? "." : "", space);
 		r->rank = env_int("OMPI_COMM_WORLD_RANK");
-		r->local_rank = env_int("OMPI_COMM_WORLD_LOCAL_RANK");
-		r->local_size = env_int("OMPI_COMM_WORLD_LOCAL_SIZE");
 	} else if (job && step && getenv("SLURM_STEP_TASKS_PER_NODE")) {
 		snprintf(id, sizeof(id), "%s.%s", job, step);
-		read_slurm(r);
+		r->rank = env_int("SLURM_PROCID");
 	}
 	if (r->rank < 0)
 		r->rank = env_int(getenv("PMIX_RANK") ? "PMIX_RANK" : "PMI_RANK");
@@ -123,17 +90,20 @@ static int marker_path(const struct run *r, const char *what, char *path, size_t
 	return snprintf(path, size, "%s/.present.%s.%s", r->dir, r->id, what) < (int)size ? 0 : -1;
 }
 
-static void touch(const struct run *r, const char *what)
+/* Add a byte to a marker. Ranks of a node have one kernel between them, so appending is safe on any file system. */
+static void mark(const struct run *r, const char *what)
 {
 	char path[PATH_MAX + 512];
 	int fd;
 
 	if (marker_path(r, what, path, sizeof(path)) < 0)
 		return;
-	unlink(path); /* one left by a run that died would be older */
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
-	if (fd >= 0)
-		close(fd);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+	if (fd < 0)
+		return;
+	while (write(fd, "1", 1) < 0 && errno == EINTR)
+		;
+	close(fd);
 }
 
 void launch_mark(const struct run *r)
@@ -144,15 +114,9 @@ void launch_mark(const struct run *r)
 		return;
 	sanitise(host, clean, sizeof(clean));
 	if (r->rank == 0)
-		touch(r, "root");
-	if (r->local_rank >= 0 && r->local_size > 0) {
-		snprintf(name, sizeof(name), "n.%s.%d", clean, r->local_size);
-		if (r->local_rank == 0)
-			touch(r, name);
-	} else if (r->rank >= 0) {
-		snprintf(name, sizeof(name), "r.%d", r->rank);
-		touch(r, name);
-	}
+		mark(r, "root");
+	snprintf(name, sizeof(name), "n.%s.%ld", clean, (long)getppid());
+	mark(r, name);
 }
 
 bool launch_root_present(const struct run *r)
@@ -180,39 +144,21 @@ static void each_marker(const struct run *r, void (*f)(const char *path, const c
 	closedir(d);
 }
 
-struct count {
-	time_t root;
-	int64_t ranks;
-};
-
-static void find_root(const char *path, const char *rest, void *arg)
-{
-	struct count *c = arg;
-	struct stat st;
-
-	if (!strcmp(rest, "root") && !lstat(path, &st))
-		c->root = st.st_mtime;
-}
-
 static void add_marker(const char *path, const char *rest, void *arg)
 {
-	struct count *c = arg;
-	const char *dot = strrchr(rest, '.');
+	int64_t *n = arg;
 	struct stat st;
 
-	if (!dot || lstat(path, &st) || st.st_uid != geteuid() || st.st_mtime < c->root - STALE_S)
-		return;
-	c->ranks += rest[0] == 'n' ? atoi(dot + 1) : 1;
+	if (rest[0] == 'n' && !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid())
+		*n += st.st_size;
 }
 
 int64_t launch_count(const struct run *r)
 {
-	struct count c = {0};
+	int64_t n = 0;
 
-	each_marker(r, find_root, &c);
-	if (c.root)
-		each_marker(r, add_marker, &c);
-	return c.ranks;
+	each_marker(r, add_marker, &n);
+	return n;
 }
 
 static void remove_marker(const char *path, const char *rest, void *arg)

@@ -3,9 +3,9 @@
  * From MPI_Init to MPI_Finalize: whether this process records at all, and how ranks agree to write one trace.
  *
  * Nothing is sent before MPI_Finalize. To know there that every rank has the tracer (it may not be installed on
- * all nodes), the first rank of each node leaves a marker in the trace's directory before MPI_Init, with the number
- * of its ranks in the name. In MPI_Finalize rank 0 adds them up. All there: ranks gather. Some missing: no trace,
- * and nobody waits.
+ * all nodes), each rank adds a byte to its node's marker in the trace's directory before MPI_Init. In MPI_Finalize
+ * rank 0 adds up their lengths. As many as there are ranks: they gather. Any other number (some have no tracer, or
+ * a marker was left by a run that died): no trace, and nobody waits.
  */
 #ifndef PRECEDENT_SPANK_TRACER_RUN_H
 #define PRECEDENT_SPANK_TRACER_RUN_H
@@ -21,7 +21,7 @@ struct run {
 	char dir[PATH_MAX];      /* of the trace and of the markers */
 	char file[PATH_MAX];     /* exact name, or "" */
 	char id[192];            /* of this start of this program, the same on all ranks; "" when unknown */
-	int rank, local_rank, local_size; /* from the launcher's environment, -1 when unknown */
+	int rank;                /* from the launcher's environment, -1 when unknown */
 	uint64_t before_ns, init_mono_ns, init_ns, start_mono_ns, start_real_ns, start_cpu_ns;
 	uint64_t start_ticks;
 	int thread_level;
