@@ -127,7 +127,6 @@ static void open_store(const struct file_mark *mark)
 		return;
 	}
 	ctx.store_mark = *mark;
-	recovered(&ctx.store_gate, "store is readable again");
 }
 
 static void check_store(void)
@@ -140,9 +139,14 @@ static void check_store(void)
 		drop_store();
 	if (!ctx.store)
 		open_store(&mark);
-	if (ctx.store && store_heartbeat_get(ctx.store, &ctx.heartbeat, &err) < 0) {
+	if (!ctx.store)
+		return;
+	/* A store that opens may still be damaged: it is in order again only when it answers. */
+	if (store_heartbeat_get(ctx.store, &ctx.heartbeat, &err) < 0) {
 		report(&ctx.store_gate, err.text);
 		drop_store();
+	} else {
+		recovered(&ctx.store_gate, "store is readable again");
 	}
 }
 
