@@ -3,7 +3,6 @@
  * precedent doctor: what is installed where, and what is wrong with it. Every finding is one line: ok, warn or FAIL,
  * what was looked at, what was found, what to do. Looks only; changes nothing; needs no privilege, but sees more with it.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
@@ -16,10 +15,12 @@
 #include <unistd.h>
 
 #include "cli/node_class.h"
+#include "cli/plugin_version.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
 #include "common/conf.h"
 #include "predictor/query.h"
+#include "predictor/spool.h"
 #include "predictor/store.h"
 
 enum verdict { OK, WARN, FAIL };
@@ -127,6 +128,7 @@ static void check_spool(struct doctor *d)
 {
 	const char *dir = d->conf.spool_dir;
 	struct statvfs vfs;
+	struct errbuf why;
 	struct stat st;
 
 	if (stat(dir, &st) < 0) {
@@ -139,9 +141,13 @@ static void check_spool(struct doctor *d)
 				       "root and chmod 0755", dir, st.st_uid, st.st_mode & 07777);
 		return;
 	}
+	if (spool_is_full(dir, &why)) {
+		find(d, FAIL, "spool", "%s: no job can be traced", why.text);
+		return;
+	}
 	if (statvfs(dir, &vfs) == 0 && vfs.f_bavail < vfs.f_blocks / 50) {
-		find(d, FAIL, "spool", "%s: only %.1f %% of the file system is free: no new job can be traced", dir,
-		     100.0 * (double)vfs.f_bavail / (double)(vfs.f_blocks ? vfs.f_blocks : 1));
+		find(d, WARN, "spool", "%s: only %.1f %% of the file system is free: make room, traces may be lost", dir,
+		     100.0 * (double)vfs.f_bavail / (double)vfs.f_blocks);
 		return;
 	}
 	find(d, OK, "spool", "%s", dir);
@@ -247,20 +253,17 @@ static bool find_plugin(const struct doctor *d, const char *name, char *out, siz
 static void check_plugin_version(struct doctor *d, const char *path)
 {
 	char have[64] = "?";
-	void *so = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-	const uint32_t *built = so ? dlsym(so, "plugin_version") : NULL;
 	int major, minor, micro;
+	uint32_t built;
 
 	slurm_value(d, "SLURM_VERSION", have, sizeof(have));
-	if (!built || sscanf(have, "%d.%d.%d", &major, &minor, &micro) != 3)
-		find(d, WARN, "job_submit", "%s: its version cannot be read", path);
-	else if (*built != (uint32_t)((major << 16) | (minor << 8) | micro))
+	if (plugin_version_read(path, &built) < 0 || sscanf(have, "%d.%d.%d", &major, &minor, &micro) != 3)
+		find(d, WARN, "job_submit", "%s: the version of Slurm that it was built for cannot be read", path);
+	else if (built != (uint32_t)((major << 16) | (minor << 8) | micro))
 		find(d, FAIL, "job_submit", "%s was built for Slurm %u.%u.%u, this is %s: rebuild and install Precedent", path,
-		     *built >> 16, (*built >> 8) & 255, *built & 255, have);
+		     built >> 16, (built >> 8) & 255, built & 255, have);
 	else
 		find(d, OK, "job_submit", "%s, built for Slurm %s", path, have);
-	if (so)
-		dlclose(so);
 }
 
 static void check_job_submit(struct doctor *d)
