@@ -64,7 +64,7 @@ static void read_rank(struct fit *f, uint32_t index)
 	const struct skel_leaf_rank *lr = &f->leaf->by_rank[index];
 	struct value *v = f->value + (size_t)index * f->n_param;
 
-	for (uint32_t k = 0; k < lr->n_variant; k++) {
+	for (uint32_t k = 0; k < lr->n_variant - lr->optional; k++) {
 		struct sig_walk w;
 
 		sig_walk_begin(&w, d, lr->variant[k]);

@@ -53,81 +53,152 @@ static int run_list_add(struct run_list *l, uint32_t sym)
 	return 0;
 }
 
-/* Lists to arrays; variants are numbered by their first run. place[] is scratch, by symbol, all zero on entry and
- * on return. */
+/* Lists to arrays; variants are numbered by their first run, SKEL_NOTHING last. place[] is scratch, by symbol, all
+ * zero on entry and on return. */
 static int settle_leaf(const struct run_list *l, uint32_t *place, struct arena *a, struct skel_leaf_rank *out)
 {
+	uint32_t n = 0;
+
 	*out = (struct skel_leaf_rank){.n_occ = l->n_occ, .n_run = l->n};
 	out->run_variant = arena_alloc(a, l->n, sizeof(*out->run_variant));
 	out->run_end = arena_alloc(a, l->n, sizeof(*out->run_end));
 	if (!out->run_variant || !out->run_end)
 		return -1;
 	for (uint32_t i = 0; i < l->n; i++) {
-		if (!place[l->run[i].sym])
-			place[l->run[i].sym] = ++out->n_variant;
-		out->run_variant[i] = place[l->run[i].sym] - 1;
-		out->run_end[i] = l->run[i].end;
+		uint32_t sym = l->run[i].sym;
+
+		if (sym == SKEL_NOTHING)
+			out->optional = true;
+		else if (!place[sym])
+			place[sym] = ++n;
 	}
+	out->n_variant = n + out->optional;
 	out->variant = arena_alloc(a, out->n_variant, sizeof(*out->variant));
-	for (uint32_t i = 0; i < l->n; i++) {
-		if (out->variant)
-			out->variant[out->run_variant[i]] = l->run[i].sym;
-		place[l->run[i].sym] = 0;
+	for (uint32_t i = 0; out->variant && i < l->n; i++) {
+		uint32_t sym = l->run[i].sym;
+
+		out->run_variant[i] = sym == SKEL_NOTHING ? n : place[sym] - 1;
+		out->run_end[i] = l->run[i].end;
+		out->variant[out->run_variant[i]] = sym;
 	}
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->run[i].sym != SKEL_NOTHING)
+			place[l->run[i].sym] = 0;
 	return out->variant ? 0 : -1;
 }
 
-static int walk(const struct trace_rank *rank, const struct shape_map *map, const struct contract_tree *tree,
-		const uint32_t *number, uint64_t max_run, struct run_list *list, uint64_t *n_run, struct errbuf *err)
-{
+/* ---- the walk ---- */
+
+struct walk {
 	struct folded_iter events;
-	struct contract_iter place;
-	uint32_t sym, shape, node;
+	const struct shape_map *map;
+	const struct contract_tree *tree;
+	const struct segment_notes *notes;
+	const uint32_t *number;
+	struct run_list *list;
+	uint64_t n_run, max_run;
+	struct errbuf *err;
+};
 
-	*n_run = 0;
-	folded_begin(&events, &rank->events);
-	if (contract_expand_begin(&place, tree) < 0)
-		return err_set(err, "the contracted tree cannot be walked");
-	while (folded_next(&events, &sym)) {
-		struct run_list *l;
+/* The leaf does sym the next `times` times. 1: too many runs. */
+static int add_executions(struct walk *w, uint32_t node, uint32_t sym, uint64_t times)
+{
+	struct run_list *l = &w->list[w->number[node]];
 
-		if (contract_expand_next(&place, &shape, &node) != 1 || map->of_sym[sym] != shape)
-			return err_set(err, "the contracted tree does not expand to the events");
-		l = &list[number[node]];
-		if (!l->n || l->run[l->n - 1].sym != sym) {
-			if (run_list_add(l, sym) < 0)
-				return err_set(err, "no memory for the variants of calls");
-			*n_run += l->n == 2 ? 2 : l->n > 2;
-			if (*n_run > max_run)
-				return 1;
-		}
-		l->run[l->n - 1].end = ++l->n_occ;
+	if (!l->n || l->run[l->n - 1].sym != sym) {
+		if (run_list_add(l, sym) < 0)
+			return err_set(w->err, "no memory for the variants of calls");
+		w->n_run += l->n == 2 ? 2 : l->n > 2;
 	}
-	if (contract_expand_next(&place, &shape, &node) != 0)
-		return err_set(err, "the contracted tree expands to more than the events");
-	return 0;
+	l->n_occ += times;
+	l->run[l->n - 1].end = l->n_occ;
+	return w->n_run > w->max_run;
+}
+
+/* Nothing happens `times` times at the node. */
+static int walk_absent(struct walk *w, uint32_t node, uint64_t times)
+{
+	const struct contract_node *n = &w->tree->node[node];
+	int rv = 0;
+
+	if (!times)
+		return 0;
+	if (n->kind == CONTRACT_LEAF)
+		return add_executions(w, node, SKEL_NOTHING, times);
+	for (uint32_t i = 0; rv == 0 && i < n->n_children; i++)
+		rv = walk_absent(w, w->tree->child[n->first + i], times * n->count);
+	return rv;
+}
+
+static int walk_leaf(struct walk *w, uint32_t node)
+{
+	uint32_t sym;
+
+	if (!folded_next(&w->events, &sym))
+		return err_set(w->err, "the contracted tree expands to more than the events");
+	if (w->map->of_sym[sym] != w->tree->node[node].symbol)
+		return err_set(w->err, "the contracted tree does not expand to the events");
+	return add_executions(w, node, sym, 1);
+}
+
+/* One execution of a node in an iteration of the given kind. */
+static int walk_node(struct walk *w, uint32_t node, uint32_t kind)
+{
+	const struct contract_node *n = &w->tree->node[node];
+	const struct segment_note *note = w->notes ? &w->notes->note[node] : NULL;
+	uint64_t made = note && note->counts ? note->counts[kind] : n->count;
+	int rv = 0;
+
+	if (note && !segment_note_has(note, kind))
+		return walk_absent(w, node, 1);
+	if (n->kind == CONTRACT_LEAF)
+		return walk_leaf(w, node);
+	for (uint64_t k = 0; rv == 0 && k < made; k++) {
+		uint32_t inner = note && note->region ? w->notes->region[note->region - 1].kind[k] : kind;
+
+		for (uint32_t i = 0; rv == 0 && i < n->n_children; i++)
+			rv = walk_node(w, w->tree->child[n->first + i], inner);
+	}
+	for (uint32_t i = 0; rv == 0 && i < n->n_children; i++)
+		rv = walk_absent(w, w->tree->child[n->first + i], n->count - made);
+	return rv;
+}
+
+static int walk_top(struct walk *w, const struct trace_rank *rank)
+{
+	uint32_t sym;
+	int rv = 0;
+
+	folded_begin(&w->events, &rank->events);
+	for (uint32_t i = 0; rv == 0 && i < w->tree->n_top; i++)
+		rv = walk_node(w, w->tree->child[w->tree->top_first + i], 0);
+	if (rv == 0 && folded_next(&w->events, &sym))
+		rv = err_set(w->err, "the contracted tree expands to less than the events");
+	return rv;
 }
 
 int leaf_runs_collect(const struct trace_rank *rank, const struct shape_map *map, const struct contract_tree *tree,
-		      const uint32_t *number, uint32_t n_leaf, uint64_t max_run, struct arena *a,
-		      struct skel_leaf_rank *leaf, uint64_t *n_run, struct errbuf *err)
+		      const struct segment_notes *notes, const uint32_t *number, uint32_t n_leaf, uint64_t max_run,
+		      struct arena *a, struct skel_leaf_rank *leaf, uint64_t *n_run, struct errbuf *err)
 {
-	struct run_list *list = calloc(n_leaf ? n_leaf : 1, sizeof(*list));
+	struct walk w = {.map = map, .tree = tree, .notes = notes, .number = number, .max_run = max_run, .err = err};
 	uint32_t *place = calloc(map->n_sym ? map->n_sym : 1, sizeof(*place));
 	int rv;
 
-	if (!list || !place) {
+	w.list = calloc(n_leaf ? n_leaf : 1, sizeof(*w.list));
+	if (!w.list || !place) {
 		rv = err_set(err, "no memory for the variants of %u calls", n_leaf);
 		goto out;
 	}
-	rv = walk(rank, map, tree, number, max_run, list, n_run, err);
-	for (uint32_t i = 0; rv >= 0 && i < n_leaf; i++)
-		if (settle_leaf(&list[i], place, a, &leaf[i]) < 0)
+	rv = walk_top(&w, rank);
+	*n_run = w.n_run;
+	for (uint32_t i = 0; rv >= 0 && leaf && i < n_leaf; i++)
+		if (settle_leaf(&w.list[i], place, a, &leaf[i]) < 0)
 			rv = err_set(err, "no memory for the variants of %u calls", n_leaf);
 out:
-	for (uint32_t i = 0; list && i < n_leaf; i++)
-		free(list[i].run);
-	free(list);
+	for (uint32_t i = 0; w.list && i < n_leaf; i++)
+		free(w.list[i].run);
+	free(w.list);
 	free(place);
 	return rv;
 }

@@ -44,6 +44,11 @@ static void node_destroy(struct merge *m, struct merge_node *n)
 	free(n);
 }
 
+static void add_group(struct merge_node *n, uint32_t group)
+{
+	n->groups[group / 64] |= 1ull << (group % 64);
+}
+
 static void join_groups(const struct merge *m, struct merge_node *a, const struct merge_node *b)
 {
 	for (uint32_t i = 0; i < m->n_words; i++)
@@ -123,10 +128,11 @@ static int finish_node(struct merge_node *n)
 
 struct grow {
 	struct merge *m;
-	const struct rank_group *group;
-	uint32_t group_index, next_leaf;
+	const struct contract_tree *tree;
+	const uint64_t *key;
+	uint32_t group, next_leaf;
 	uint32_t rank;                      /* stands for the group */
-	const struct skel_leaf_rank *leaf;  /* of its class */
+	const struct skel_leaf_rank *leaf;  /* of its class; NULL: no hints */
 };
 
 static void fill_hint(const struct grow *g, uint32_t sym, struct merge_hint *h)
@@ -156,7 +162,7 @@ static struct merge_node *grow_node(struct grow *g, const struct contract_node *
 
 static int grow_children(struct grow *g, struct merge_node *n, uint32_t first, uint32_t count)
 {
-	const struct contract_tree *t = &g->group->tree;
+	const struct contract_tree *t = g->tree;
 
 	n->child = malloc((count + 1u) * sizeof(struct merge_node *));
 	if (!n->child)
@@ -175,34 +181,48 @@ static struct merge_node *grow_node(struct grow *g, const struct contract_node *
 
 	if (!n)
 		return NULL;
-	n->groups[g->group_index / 64] |= 1ull << (g->group_index % 64);
+	add_group(n, g->group);
+	n->origin = (uint32_t)(c - g->tree->node);
 	if (c->kind == CONTRACT_LEAF) {
-		n->hash = n->shape = n->key = g->group->key[c->symbol];
+		n->hash = n->shape = n->key = g->key[c->symbol];
+		n->symbol = c->symbol;
 		n->weight = 1;
-		fill_hint(g, g->leaf[g->next_leaf++].variant[0], &n->hint);
+		if (g->leaf)
+			fill_hint(g, g->leaf[g->next_leaf++].variant[0], &n->hint);
 		return n;
 	}
 	n->count = n->max_count = c->count;
 	return grow_children(g, n, c->first, c->n_children) < 0 ? NULL : n;
 }
 
-static struct merge_node *grow_tree(struct merge *m, uint32_t group)
+static struct merge_node *grow_root(struct grow *g)
 {
-	struct grow g = {.m = m, .group = &m->groups->group[group], .group_index = group};
-	struct merge_node *root = node_create(m, SKEL_SEQ);
+	struct merge_node *root = node_create(g->m, SKEL_SEQ);
 
 	if (!root)
 		return NULL;
-	g.rank = g.group->first_rank;
-	g.leaf = m->groups->cls[m->groups->class_of[g.rank]].leaf;
-	root->groups[group / 64] |= 1ull << (group % 64);
+	add_group(root, g->group);
 	root->count = root->max_count = 1;
-	return grow_children(&g, root, g.group->tree.top_first, g.group->tree.n_top) < 0 ? NULL : root;
+	return grow_children(g, root, g->tree->top_first, g->tree->n_top) < 0 ? NULL : root;
+}
+
+static struct merge_node *grow_tree(struct merge *m, uint32_t group)
+{
+	const struct rank_group *rg = &m->groups->group[group];
+	struct grow g = {.m = m, .tree = &rg->tree, .key = rg->key, .group = group, .rank = rg->first_rank,
+			 .leaf = m->groups->cls[m->groups->class_of[rg->first_rank]].leaf};
+
+	return grow_root(&g);
+}
+
+struct merge_node *merge_grow(struct merge *m, const struct contract_tree *tree, const uint64_t *key, uint32_t group)
+{
+	struct grow g = {.m = m, .tree = tree, .key = key, .group = group};
+
+	return grow_root(&g);
 }
 
 /* ---- merging ---- */
-
-static struct merge_node *merge_pair(struct merge *m, struct merge_node *a, struct merge_node *b);
 
 /* Counts of both, in a; one number as long as all groups agree. */
 static int join_counts(const struct merge *m, struct merge_node *a, const struct merge_node *b)
@@ -269,6 +289,14 @@ static struct merge_node *merge_step(struct merge *m, struct merge_node *const *
 
 /* ---- late partners ---- */
 
+static bool same_groups(const struct merge *m, const uint64_t *a, const uint64_t *b)
+{
+	for (uint32_t i = 0; i < m->n_words; i++)
+		if (a[i] != b[i])
+			return false;
+	return true;
+}
+
 static bool disjoint(const struct merge *m, const uint64_t *a, const uint64_t *b)
 {
 	for (uint32_t i = 0; i < m->n_words; i++)
@@ -297,7 +325,7 @@ static uint32_t find_partner(const struct merge *m, const struct merge_node *p, 
 		}
 		for (uint32_t k = 0; k < m->n_words; k++)
 			reach[k] |= p->child[j]->groups[k];
-		if (!memcmp(reach, p->groups, m->n_words * sizeof(*reach)))
+		if (same_groups(m, reach, p->groups))
 			break;
 	}
 	return 0;
@@ -384,7 +412,7 @@ static struct merge_node *split_to_fit(struct merge *m, struct merge_node *a, co
 	return finish_node(a) < 0 ? NULL : wrap(m, &a, 1, outer);
 }
 
-static struct merge_node *merge_pair(struct merge *m, struct merge_node *a, struct merge_node *b)
+struct merge_node *merge_pair(struct merge *m, struct merge_node *a, struct merge_node *b)
 {
 	if (a->kind == SKEL_LOOP && a->hash != b->hash) {
 		a = split_to_fit(m, a, b);
@@ -413,9 +441,15 @@ static struct merge_node *merge_range(struct merge *m, uint32_t first, uint32_t 
 	return b ? merge_pair(m, a, b) : NULL;
 }
 
+void merge_init(struct merge *m, const struct rank_groups *g)
+{
+	*m = (struct merge){.groups = g, .n_words = (g->n_group + 63) / 64};
+}
+
 int merge_groups(struct merge *m, const struct trace *t, const struct rank_groups *g, struct errbuf *err)
 {
-	*m = (struct merge){.trace = t, .groups = g, .n_words = (g->n_group + 63) / 64};
+	merge_init(m, g);
+	m->trace = t;
 	m->root = merge_range(m, 0, g->n_group);
 	return m->root ? 0 : err_set(err, "no memory to merge %u kinds of ranks", g->n_group);
 }

@@ -27,6 +27,8 @@ struct merge_node {
 	uint64_t *groups;     /* bit set */
 	/* leaf */
 	uint64_t key;
+	uint32_t symbol;      /* in the tree that it was grown from */
+	uint32_t origin;      /* node there */
 	struct merge_hint hint;
 	/* loop */
 	uint64_t count;       /* iterations in every group, or 0: */
@@ -52,6 +54,15 @@ struct merge {
 /* Merge all groups; m->root is the result. m is to be freed after 0 and after -1. */
 int merge_groups(struct merge *m, const struct trace *t, const struct rank_groups *g, struct errbuf *err);
 void merge_free(struct merge *m);
+
+/* ---- for other sequences than those of ranks: "groups" are then kinds of sequences ---- */
+
+/* A context for n_group kinds of sequences; freed as any other. */
+void merge_init(struct merge *m, const struct rank_groups *g);
+/* The tree as nodes of one group; keys of its symbols in key[]. NULL without memory. */
+struct merge_node *merge_grow(struct merge *m, const struct contract_tree *tree, const uint64_t *key, uint32_t group);
+/* b into a; both are used up. NULL without memory. */
+struct merge_node *merge_pair(struct merge *m, struct merge_node *a, struct merge_node *b);
 
 static inline bool merge_has_group(const struct merge_node *n, uint32_t group)
 {

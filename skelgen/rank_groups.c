@@ -8,8 +8,8 @@
 
 #include "skelgen/leaf_runs.h"
 #include "skelgen/rank_groups.h"
+#include "skelgen/tree_grow.h"
 
-#define FOLDED_NODES_MAX (1u << 22)
 
 /* An alternating call: few variants that change places often. */
 #define ALTERNATING_VARIANTS 16
@@ -26,6 +26,8 @@ struct build {
 	const struct key_set *kept;
 	struct arena *a;
 	struct key_set *alternating;
+	bool optional;
+	uint64_t preferred; /* call at which the segments of an earlier group begin */
 	uint64_t max_cost;
 	struct digest_table classes, groups;
 	struct errbuf *err;
@@ -75,107 +77,44 @@ static void digest_group(const uint32_t *shape, uint64_t n, const struct shape_m
 
 /* ---- one group ---- */
 
-struct folded_copy {
-	const struct folded *f;
-	struct contract_tree *t;
-	uint32_t cap_node, cap_child;
-};
-
-static int copy_node(struct folded_copy *c, struct contract_node node, uint32_t *index)
-{
-	if (c->t->n_node == FOLDED_NODES_MAX)
-		return -1;
-	if (c->t->n_node == c->cap_node) {
-		uint32_t cap = c->cap_node ? c->cap_node * 2 : 256;
-		struct contract_node *p = realloc(c->t->node, cap * sizeof(*p));
-
-		if (!p)
-			return -1;
-		c->t->node = p;
-		c->cap_node = cap;
-	}
-	*index = c->t->n_node;
-	c->t->node[c->t->n_node++] = node;
-	return 0;
-}
-
-struct index_list {
-	uint32_t *at;
-	uint32_t n, cap;
-};
-
-static int index_list_add(struct index_list *l, uint32_t v)
-{
-	if (l->n == l->cap) {
-		uint32_t cap = l->cap ? l->cap * 2 : 16;
-		uint32_t *p = realloc(l->at, cap * sizeof(*p));
-
-		if (!p)
-			return -1;
-		l->at = p;
-		l->cap = cap;
-	}
-	l->at[l->n++] = v;
-	return 0;
-}
-
-/* Move a finished sequence to the end of the tree's child array. */
-static int copy_children(struct folded_copy *c, const struct index_list *l, uint32_t *first)
-{
-	struct contract_tree *t = c->t;
-
-	if (c->cap_child - t->n_child < l->n) {
-		uint32_t cap = (c->cap_child + l->n) * 2;
-		uint32_t *p = realloc(t->child, cap * sizeof(*p));
-
-		if (!p)
-			return -1;
-		t->child = p;
-		c->cap_child = cap;
-	}
-	*first = t->n_child;
-	if (l->n)
-		memcpy(t->child + t->n_child, l->at, l->n * sizeof(*l->at));
-	t->n_child += l->n;
-	return 0;
-}
-
-static int copy_items(struct folded_copy *c, uint64_t begin, uint64_t end, struct index_list *out);
+static int copy_items(struct tree_grow *g, const struct folded *f, uint64_t begin, uint64_t end, struct node_list *out);
 
 /* An item becomes a leaf, a loop, or (a body once) the body itself. */
-static int copy_item(struct folded_copy *c, const struct fold_item *item, struct index_list *out)
+static int copy_item(struct tree_grow *g, const struct folded *f, const struct fold_item *item, struct node_list *out)
 {
 	struct contract_node node = {.kind = CONTRACT_LEAF, .symbol = item->key, .count = 1};
-	struct index_list body = {0};
+	struct contract_node head = {.kind = CONTRACT_LOOP, .count = item->count};
+	struct node_list body = {0};
 	bool is_body = item->key & FOLD_BODY;
-	uint32_t b = item->key & ~FOLD_BODY, loop, leaf;
+	uint32_t b = item->key & ~FOLD_BODY, loop, leaf, first;
 	int rv = -1;
 
 	if (is_body && item->count == 1)
-		return copy_items(c, c->f->body[b], c->f->body[b + 1], out);
+		return copy_items(g, f, f->body[b], f->body[b + 1], out);
 	if (item->count == 1)
-		return copy_node(c, node, &leaf) < 0 ? -1 : index_list_add(out, leaf);
-	if (copy_node(c, (struct contract_node){.kind = CONTRACT_LOOP, .count = item->count}, &loop) < 0)
+		return tree_grow_node(g, node, &leaf) < 0 ? -1 : node_list_add(out, leaf);
+	if (tree_grow_node(g, head, &loop) < 0)
 		return -1;
 	if (is_body) {
-		if (copy_items(c, c->f->body[b], c->f->body[b + 1], &body) < 0)
+		if (copy_items(g, f, f->body[b], f->body[b + 1], &body) < 0)
 			goto out;
-	} else if (copy_node(c, node, &leaf) < 0 || index_list_add(&body, leaf) < 0) {
+	} else if (tree_grow_node(g, node, &leaf) < 0 || node_list_add(&body, leaf) < 0) {
 		goto out;
 	}
-	if (copy_children(c, &body, &c->t->node[loop].first) < 0)
+	if (tree_grow_children(g, &body, &first) < 0)
 		goto out;
-	c->t->node[loop].n_children = body.n;
-	rv = index_list_add(out, loop);
+	g->tree->node[loop].first = first;
+	g->tree->node[loop].n_children = body.n;
+	rv = node_list_add(out, loop);
 out:
 	free(body.at);
 	return rv;
 }
 
-static int copy_items(struct folded_copy *c, uint64_t begin, uint64_t end, struct index_list *out)
+static int copy_items(struct tree_grow *g, const struct folded *f, uint64_t begin, uint64_t end, struct node_list *out)
 {
 	for (uint64_t i = begin; i < end; i++)
-		if (copy_item(c, &c->f->item[i], out) < 0)
+		if (copy_item(g, f, &f->item[i], out) < 0)
 			return -1;
 	return 0;
 }
@@ -183,12 +122,12 @@ static int copy_items(struct folded_copy *c, uint64_t begin, uint64_t end, struc
 /* The recorder's own folds as a tree. */
 static int tree_of_folded(const struct folded *f, struct contract_tree *t, struct errbuf *err)
 {
-	struct folded_copy c = {.f = f, .t = t};
-	struct index_list top = {0};
+	struct tree_grow g = {.tree = t};
+	struct node_list top = {0};
 	int rv = -1;
 
 	*t = (struct contract_tree){.n_events = f->length};
-	if (copy_items(&c, f->top, f->n_item, &top) < 0 || copy_children(&c, &top, &t->top_first) < 0) {
+	if (copy_items(&g, f, f->top, f->n_item, &top) < 0 || tree_grow_children(&g, &top, &t->top_first) < 0) {
 		err_set(err, "too long: %llu events that do not fold", (unsigned long long)f->length);
 		contract_tree_free(t);
 		goto out;
@@ -219,6 +158,12 @@ static int add_group(struct build *b, uint32_t rank, const struct shape_map *m, 
 		return err_set(b->err, "no memory");
 	memcpy(p->key, m->key, m->n_shape * sizeof(*p->key));
 	rv = shape ? contract_symbols(shape, f->length, NULL, &p->tree, b->err) : tree_of_folded(f, &p->tree, b->err);
+	if (rv == 0 && shape && b->optional &&
+	    segments_fold(trace_get_rank(b->t, rank), m, &p->tree, &p->notes, &b->preferred, b->err) < 0) {
+		contract_tree_free(&p->tree);
+		segment_notes_free(p->notes);
+		rv = -1;
+	}
 	if (rv < 0) {
 		free(p->key);
 		return err_prefix(b->err, "rank %u", rank);
@@ -260,7 +205,7 @@ static int note_alternating(struct build *b, const struct rank_group *g, const u
 		if (t->node[i].kind != CONTRACT_LEAF)
 			continue;
 		l = &leaf[number[i]];
-		if (l->n_variant > 1 && l->n_variant <= ALTERNATING_VARIANTS &&
+		if (l->n_variant > 1u + l->optional && l->n_variant <= ALTERNATING_VARIANTS &&
 		    l->n_run > (uint64_t)ALTERNATING_RUNS * l->n_variant &&
 		    key_set_add(b->alternating, g->key[t->node[i].symbol]) < 0)
 			return err_set(b->err, "no memory");
@@ -279,13 +224,13 @@ static int fill_class(struct build *b, struct rank_class *c, const struct shape_
 	c->leaf = arena_alloc(b->a, group->n_leaf, sizeof(*c->leaf));
 	if (!c->leaf)
 		return err_set(b->err, "no memory");
-	if (g->alphabet == SKEL_EXACT)
+	if (g->alphabet == SKEL_EXACT && !group->notes)
 		return leaf_runs_exact(&group->tree, group->n_leaf, b->a, c->leaf) < 0 ? err_set(b->err, "no memory")
 										    : 0;
 	number = leaf_numbers(&group->tree, &n_leaf);
 	if (!number)
 		return err_set(b->err, "no memory");
-	rv = leaf_runs_collect(trace_get_rank(b->t, c->first_rank), m, &group->tree, number, n_leaf,
+	rv = leaf_runs_collect(trace_get_rank(b->t, c->first_rank), m, &group->tree, group->notes, number, n_leaf,
 			       b->max_cost - g->cost, b->a, c->leaf, &n_run, b->err);
 	if (rv < 0)
 		err_prefix(b->err, "rank %u", c->first_rank);
@@ -362,11 +307,11 @@ static int add_rank(struct build *b, uint32_t rank)
 }
 
 int rank_groups_build(const struct trace *t, enum skel_alphabet alphabet, const struct key_set *kept,
-		      uint64_t max_cost, struct arena *a, struct key_set *alternating, struct rank_groups *out,
-		      struct errbuf *err)
+		      bool optional, uint64_t max_cost, struct arena *a, struct key_set *alternating,
+		      struct rank_groups *out, struct errbuf *err)
 {
-	struct build b = {.t = t, .g = out, .kept = kept, .a = a, .alternating = alternating, .max_cost = max_cost,
-			  .err = err};
+	struct build b = {.t = t, .g = out, .kept = kept, .a = a, .alternating = alternating, .optional = optional,
+			  .max_cost = max_cost, .err = err};
 	uint32_t n = trace_n_ranks(t);
 	int rv = 0;
 
@@ -389,6 +334,7 @@ void rank_groups_free(struct rank_groups *g)
 	for (uint32_t i = 0; i < g->n_group; i++) {
 		free(g->group[i].key);
 		contract_tree_free(&g->group[i].tree);
+		segment_notes_free(g->group[i].notes);
 	}
 	free(g->group);
 	free(g->cls);

@@ -11,6 +11,7 @@
 #include "skelgen/arena.h"
 #include "skelgen/contract.h"
 #include "skelgen/normalise.h"
+#include "skelgen/segments.h"
 #include "skelgen/tree.h"
 
 /* Beyond this many events a rank's own folded form is its tree: contraction needs some 30 bytes an event. */
@@ -34,6 +35,7 @@ struct rank_group {
 	uint32_t n_shape;
 	uint64_t *key;              /* of each shape, which are the symbols of the tree */
 	struct contract_tree tree;
+	struct segment_notes *notes; /* what its loops leave out in some iterations, or NULL */
 	uint32_t n_leaf;
 };
 
@@ -50,12 +52,12 @@ struct rank_groups {
 
 /*
  * Group and contract all ranks. Runs and variants are allocated from `a`, which must outlive their use.
- * Adds the keys of calls that alternate between few variants, and are better kept exact, to `alternating`.
+ * With `optional`, loops may leave out calls in some iterations (segments.h). Adds the keys of calls that alternate between few variants, and are better kept exact, to `alternating`.
  * Gives up with 1 when the description exceeds max_cost; 0 done; -1 with err filled. out is to be freed after 0 only.
  */
 int rank_groups_build(const struct trace *t, enum skel_alphabet alphabet, const struct key_set *kept,
-		      uint64_t max_cost, struct arena *a, struct key_set *alternating, struct rank_groups *out,
-		      struct errbuf *err);
+		      bool optional, uint64_t max_cost, struct arena *a, struct key_set *alternating,
+		      struct rank_groups *out, struct errbuf *err);
 void rank_groups_free(struct rank_groups *g);
 
 #endif

@@ -126,10 +126,14 @@ int skel_iter_next(struct skel_iter *it, const struct skel_node **leaf, uint64_t
 		if (it->index[child->id] == UINT32_MAX)
 			continue;
 		if (child->kind == SKEL_LEAF) {
+			const struct skel_leaf_rank *lr = &child->by_rank[it->index[child->id]];
+
 			*leaf = child;
 			*occ = it->occ[child->leaf_id]++;
 			*index = it->index[child->id];
 			it->given++;
+			if (lr->optional && *occ < lr->n_occ && skel_leaf_symbol(lr, *occ) == SKEL_NOTHING)
+				continue;
 			return 1;
 		}
 		if (it->depth + 1 == SKEL_MAX_DEPTH)
@@ -202,6 +206,7 @@ static int convert_leaf(struct convert *c, const struct merge_node *from, struct
 		const struct rank_class *cls = &g->cls[g->class_of[c->ranks[i]]];
 
 		to->by_rank[i] = cls->leaf[c->cursor[cls->group]];
+		c->tree->optional |= to->by_rank[i].optional;
 	}
 	for (uint32_t i = 0; i < g->n_group; i++)
 		c->cursor[i] += merge_has_group(from, i);
@@ -306,15 +311,18 @@ static void candidate_free(struct candidate *c)
 
 /* Try an alphabet; it replaces `best` when it describes the run more briefly. */
 static int try_alphabet(const struct trace *t, enum skel_alphabet alphabet, const struct key_set *kept,
-			struct key_set *alternating, struct candidate *best, struct errbuf *err)
+			bool optional, struct key_set *alternating, struct candidate *best, struct errbuf *err)
 {
 	uint64_t max_cost = best->arena ? best->groups.cost - 1 : UINT64_MAX / 2;
 	struct candidate c = {.arena = arena_create()};
 	int rv;
 
+	/* Peers that are functions of the rank say more than peers that vary. */
+	if (alphabet == SKEL_SHAPE && best->groups.alphabet != SKEL_SHAPE)
+		max_cost = max_cost / 3 * 2;
 	if (!c.arena)
 		return err_set(err, "no memory");
-	rv = rank_groups_build(t, alphabet, kept, max_cost, c.arena, alternating, &c.groups, err);
+	rv = rank_groups_build(t, alphabet, kept, optional, max_cost, c.arena, alternating, &c.groups, err);
 	if (rv == 0) {
 		candidate_free(best);
 		*best = c;
@@ -325,7 +333,8 @@ static int try_alphabet(const struct trace *t, enum skel_alphabet alphabet, cons
 }
 
 /* Calls that alternate are kept exact in another try, as long as there are new ones. */
-static int try_refined(const struct trace *t, enum skel_alphabet alphabet, struct candidate *best, struct errbuf *err)
+static int try_refined(const struct trace *t, enum skel_alphabet alphabet, bool optional, struct candidate *best,
+		       struct errbuf *err)
 {
 	struct key_set kept = {0}, seen = {0};
 	int rv = 0;
@@ -333,7 +342,7 @@ static int try_refined(const struct trace *t, enum skel_alphabet alphabet, struc
 	for (int i = 0; i < REFINE_MAX && rv == 0; i++) {
 		uint32_t before = kept.n;
 
-		rv = try_alphabet(t, alphabet, &kept, &seen, best, err);
+		rv = try_alphabet(t, alphabet, &kept, optional, &seen, best, err);
 		for (uint32_t k = 0; rv == 0 && k < seen.n; k++)
 			if (key_set_add(&kept, seen.key[k]) < 0)
 				rv = err_set(err, "no memory");
@@ -363,11 +372,12 @@ static int least_cost(const struct rank_groups *g, uint64_t *cost)
 	return 0;
 }
 
-static int choose_alphabet(const struct trace *t, struct candidate *best, struct errbuf *err)
+/* Loops that vary are looked for with sizes erased at least: what repeats exactly repeats there too. */
+static int choose_alphabet(const struct trace *t, bool optional, struct candidate *best, struct errbuf *err)
 {
 	struct key_set ignored = {0};
 	uint64_t least;
-	int rv = try_alphabet(t, SKEL_EXACT, NULL, &ignored, best, err);
+	int rv = try_alphabet(t, SKEL_EXACT, NULL, false, &ignored, best, err);
 
 	key_set_free(&ignored);
 	if (rv < 0)
@@ -376,9 +386,9 @@ static int choose_alphabet(const struct trace *t, struct candidate *best, struct
 		return err_set(err, "no memory");
 	if (best->groups.cost * 100 <= least * GOOD_ENOUGH_PERCENT)
 		return 0;
-	if (try_refined(t, SKEL_SIZES, best, err) < 0)
+	if (try_refined(t, SKEL_SIZES, optional, best, err) < 0)
 		return -1;
-	return try_refined(t, SKEL_SHAPE, best, err);
+	return try_refined(t, SKEL_SHAPE, optional, best, err);
 }
 
 /* ---- building ---- */
@@ -396,14 +406,14 @@ static int check_usable(const struct trace *t, struct errbuf *err)
 	return 0;
 }
 
-int skel_tree_build(const struct trace *t, struct skel_tree *out, struct errbuf *err)
+int skel_tree_build_with(const struct trace *t, bool with_optional, struct skel_tree *out, struct errbuf *err)
 {
 	struct candidate best = {0};
 	struct merge m = {0};
 	int rv = -1;
 
 	*out = (struct skel_tree){.trace = t, .n_ranks = trace_n_ranks(t)};
-	if (check_usable(t, err) < 0 || choose_alphabet(t, &best, err) < 0)
+	if (check_usable(t, err) < 0 || choose_alphabet(t, with_optional, &best, err) < 0)
 		goto out;
 	out->alphabet = (uint8_t)best.groups.alphabet;
 	if (merge_groups(&m, t, &best.groups, err) < 0)
@@ -426,6 +436,11 @@ out:
 		*out = (struct skel_tree){0};
 	}
 	return rv;
+}
+
+int skel_tree_build(const struct trace *t, struct skel_tree *out, struct errbuf *err)
+{
+	return skel_tree_build_with(t, false, out, err);
 }
 
 void skel_tree_free(struct skel_tree *tree)

@@ -65,10 +65,15 @@ int64_t rank_fn_eval(const struct rank_fn *f, uint32_t place, uint32_t n_places,
 /* "r+1", "(r-1) mod P", "{3,1,2}"; with r_comm and P_comm for RB_COMM. Returns buf. */
 const char *rank_fn_format(const struct rank_fn *f, uint32_t n_table, char *buf, size_t size);
 
+/* No call: what a rank does at an execution that its program left out (a call in some iterations only, a loop whose
+ * iterations vary). Such executions are counted, so that loops have one count per rank. */
+#define SKEL_NOTHING UINT32_MAX
+
 /* What one rank does at a leaf: the exact symbols of its trace, in order of execution. */
 struct skel_leaf_rank {
-	uint32_t n_variant;    /* distinct symbols, >= 1 */
-	uint32_t *variant;     /* symbols in the defs of that rank */
+	uint32_t n_variant;    /* distinct symbols, >= 1, SKEL_NOTHING included */
+	uint32_t *variant;     /* symbols in the defs of that rank; SKEL_NOTHING only as the last of several */
+	bool optional;         /* SKEL_NOTHING is among them */
 	uint64_t n_occ;        /* executions */
 	/* Variant of each execution as runs: run i covers run_end[i - 1] .. run_end[i] - 1. n_run == 1 when
 	 * n_variant == 1. */
@@ -76,7 +81,7 @@ struct skel_leaf_rank {
 	uint32_t *run_variant; /* indexes into variant */
 	uint64_t *run_end;
 };
-/* Symbol of execution occ (0-based). */
+/* Symbol of execution occ (0-based), or SKEL_NOTHING. */
 uint32_t skel_leaf_symbol(const struct skel_leaf_rank *lr, uint64_t occ);
 
 enum skel_kind { SKEL_LEAF, SKEL_LOOP, SKEL_SEQ };
@@ -123,11 +128,14 @@ struct skel_tree {
 	uint32_t n_node, n_leaf;
 	struct skel_node **leaf;   /* by leaf_id */
 	uint8_t alphabet;          /* enum skel_alphabet: the one that described the run best */
+	bool optional;             /* some leaf has SKEL_NOTHING */
 	struct arena *arena;       /* owns every node and array */
 };
 
 /* Contract every rank, merge, fit. -1 when the trace is unusable (partial, damaged structure) or memory ends. */
 int skel_tree_build(const struct trace *t, struct skel_tree *out, struct errbuf *err);
+/* The same; with_optional false: without SKEL_NOTHING, whatever length that costs. */
+int skel_tree_build_with(const struct trace *t, bool with_optional, struct skel_tree *out, struct errbuf *err);
 void skel_tree_free(struct skel_tree *tree);
 
 /* Place and number of places of a rank in the basis of a function: of the communicator `comm` of that rank for
@@ -165,7 +173,8 @@ struct skel_iter {
 	uint64_t given;
 };
 int skel_iter_begin(struct skel_iter *it, const struct skel_tree *tree, uint32_t rank);
-/* 1 with the leaf, its execution number and the rank's index in the leaf's set; 0 at the end. */
+/* 1 with the leaf, its execution number and the rank's index in the leaf's set; 0 at the end. Executions that are
+ * SKEL_NOTHING are passed over. */
 int skel_iter_next(struct skel_iter *it, const struct skel_node **leaf, uint64_t *occ, uint32_t *index);
 void skel_iter_end(struct skel_iter *it);
 

@@ -91,7 +91,7 @@ static void print_range(struct print *p, const struct skel_node *leaf, uint32_t 
 	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), index++) {
 		const struct skel_leaf_rank *lr = &leaf->by_rank[index];
 
-		for (uint32_t k = 0; k < lr->n_variant; k++) {
+		for (uint32_t k = 0; k < lr->n_variant - lr->optional; k++) {
 			struct sig_walk w;
 			uint32_t at = 0;
 
@@ -143,12 +143,21 @@ static void print_site(struct print *p, const struct skel_node *leaf)
 	fprintf(p->out, " @ %s+0x%" PRIx64, slash ? slash + 1 : path ? path : "?", s->offset[0]);
 }
 
+/* Left out in some iterations on some rank? Shown as a question mark. */
+static bool is_optional(const struct skel_node *leaf)
+{
+	for (uint32_t i = 0; i < rank_set_count(&leaf->ranks); i++)
+		if (leaf->by_rank[i].optional)
+			return true;
+	return false;
+}
+
 static void print_node(struct print *p, const struct skel_node *n, int depth)
 {
 	char text[160];
 
 	if (n->kind == SKEL_LEAF) {
-		fprintf(p->out, "%*s%s(", 2 * depth, "", trace_fn[n->fn].name);
+		fprintf(p->out, "%*s%s%s(", 2 * depth, "", is_optional(n) ? "? " : "", trace_fn[n->fn].name);
 		for (uint32_t i = 0; i < n->n_param; i++)
 			print_param(p, n, i);
 		fputc(')', p->out);

@@ -47,7 +47,9 @@ static int check_leaf_rank(struct verify *v, const struct skel_node *n, uint32_t
 
 	if (!lr->n_variant || !lr->n_run || !lr->n_occ)
 		return err_set(v->err, "leaf %u, rank %u: it has no executions", n->leaf_id, rank);
-	for (uint32_t i = 0; i < lr->n_variant; i++) {
+	if (lr->optional && (lr->n_variant < 2 || lr->variant[lr->n_variant - 1] != SKEL_NOTHING))
+		return err_set(v->err, "leaf %u, rank %u: malformed variants", n->leaf_id, rank);
+	for (uint32_t i = 0; i < lr->n_variant - lr->optional; i++) {
 		if (lr->variant[i] >= sigs->n || sigs->sig[lr->variant[i]].fn != n->fn)
 			return err_set(v->err, "leaf %u, rank %u: symbol %u is not a call of %s", n->leaf_id, rank,
 				       lr->variant[i], trace_fn[n->fn].name);
@@ -104,7 +106,7 @@ static int check_leaf(struct verify *v, const struct skel_node *n)
 
 		if (check_leaf_rank(v, n, r, lr) < 0)
 			return -1;
-		for (uint32_t i = 0; i < lr->n_variant; i++)
+		for (uint32_t i = 0; i < lr->n_variant - lr->optional; i++)
 			if (check_values(v, n, r, index, lr->variant[i]) < 0)
 				return -1;
 	}
@@ -304,7 +306,9 @@ static struct span span_of_node(struct hasher *h, const struct skel_node *n)
 		const struct skel_leaf_rank *lr = &n->by_rank[index];
 		uint64_t occ = h->steady[n->id] ? 0 : h->occ[n->leaf_id]++;
 
-		s = occ < lr->n_occ ? span_of(skel_leaf_symbol(lr, occ)) : s;
+		uint32_t sym = occ < lr->n_occ ? skel_leaf_symbol(lr, occ) : SKEL_NOTHING;
+
+		s = sym != SKEL_NOTHING ? span_of(sym) : s;
 	} else {
 		times = n->kind == SKEL_LOOP ? skel_loop_count(h->tree, n, h->rank, index) : 1;
 		for (uint64_t k = 0; k < (h->steady[n->id] ? 1 : times); k++)

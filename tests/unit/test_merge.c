@@ -54,20 +54,21 @@ struct outcome {
 	uint64_t length;
 	uint32_t nodes;
 	uint8_t alphabet;
+	bool optional;
 };
 
-/* Build, compare with the oracle, verify both ways; frees s. */
-static struct outcome check_program(struct syn *s)
+/* Build, compare with the oracle, verify both ways. */
+static struct outcome check_tree(const struct syn *s, const struct trace *t, bool with_optional)
 {
 	struct errbuf err = {""};
 	struct skel_verify_report rep;
 	struct skel_tree tree;
-	struct trace *t = syn_open(s);
 	struct outcome o;
 	uint64_t events = 0;
 
-	if (skel_tree_build(t, &tree, &err) < 0)
+	if (skel_tree_build_with(t, with_optional, &tree, &err) < 0)
 		fail_msg("%s", err.text);
+	assert_true(with_optional || !tree.optional);
 	check_expansion(&tree, s);
 	for (uint32_t r = 0; r < s->n_ranks; r++)
 		events += s->rank[r].n;
@@ -76,11 +77,21 @@ static struct outcome check_program(struct syn *s)
 	assert_int_equal(rep.ranks, s->n_ranks);
 	assert_int_equal(skel_verify_by_hash(&tree, &rep, &err), 0);
 	assert_int_equal(rep.events, events);
-	o = (struct outcome){skel_tree_length(&tree), tree.n_node, tree.alphabet};
+	o = (struct outcome){skel_tree_length(&tree), tree.n_node, tree.alphabet, tree.optional};
 	skel_tree_free(&tree);
+	return o;
+}
+
+/* With and without calls that are left out in some iterations; the outcome with. Frees s. */
+static struct outcome check_program(struct syn *s)
+{
+	struct trace *t = syn_open(s);
+	struct outcome without = check_tree(s, t, false), with = check_tree(s, t, true);
+
+	assert_true(with.optional || (with.length == without.length && with.nodes == without.nodes));
 	trace_close(t);
 	syn_destroy(s);
-	return o;
+	return with;
 }
 
 /* ---- regular programs ---- */
@@ -183,6 +194,77 @@ static void test_alternation_with_changing_sizes(void **arg)
 	o = check_program(s);
 	assert_int_equal(o.alphabet, SKEL_SIZES);
 	assert_true(o.length <= 12);
+}
+
+/* ---- iterations that differ ---- */
+
+/* A time step that now and then does more, at no fixed distance: molecular dynamics. */
+static struct syn *steps(uint32_t n_ranks, uint32_t n, uint32_t seed)
+{
+	struct syn *s = syn_create(n_ranks);
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < n_ranks; r++) {
+		uint64_t state = seed;
+		int64_t count = 500;
+
+		for (uint32_t i = 0; i < n; i++) {
+			bool check = syn_random(&state) % 5 == 0, move = check && syn_random(&state) % 2;
+
+			syn_call(s, r, "MPI_Sendrecv", 20, SYN(.dst = (r + 1) % n_ranks, .src = (r + n_ranks - 1) % n_ranks,
+							       .count = count));
+			if (check)
+				syn_call(s, r, "MPI_Allreduce", 21, SYN(.count = 1));
+			for (int k = 0; move && k < 3; k++)
+				syn_call(s, r, "MPI_Sendrecv", 22, SYN(.dst = r ^ 1, .src = r ^ 1, .count = k));
+			if (move)
+				count = 500 + (int64_t)(syn_random(&state) % 9);
+			syn_call(s, r, "MPI_Sendrecv", 23, SYN(.dst = (r + n_ranks - 1) % n_ranks, .src = (r + 1) % n_ranks,
+							       .count = count));
+			if (i % 100 == 0)
+				syn_call(s, r, "MPI_Reduce", 24, SYN(.count = 6));
+		}
+	}
+	syn_end(s);
+	return s;
+}
+
+static void test_steps_that_differ(void **arg)
+{
+	(void)arg;
+	for (uint32_t seed = 1; seed <= 4; seed++) {
+		struct outcome o = check_program(steps(8, 1000, seed * 77));
+
+		assert_true(o.optional);
+		/* Two calls of one step may stand before the loop and two behind it. */
+		assert_in_range(o.length, 7, 24);
+	}
+}
+
+/* A solver whose inner iterations change from step to step. */
+static void test_inner_iterations_that_differ(void **arg)
+{
+	struct syn *s = syn_create(4);
+	struct outcome o;
+
+	(void)arg;
+	syn_begin(s);
+	for (uint32_t r = 0; r < 4; r++) {
+		uint64_t state = 31;
+
+		for (uint32_t i = 0; i < 200; i++) {
+			syn_call(s, r, "MPI_Bcast", 20, SYN(.count = 3));
+			for (uint64_t k = 5 + syn_random(&state) % 9; k; k--) {
+				syn_call(s, r, "MPI_Sendrecv", 21, SYN(.dst = r ^ 1, .src = r ^ 1, .count = 40));
+				syn_call(s, r, "MPI_Allreduce", 22, SYN(.count = 1));
+			}
+			syn_call(s, r, "MPI_Barrier", 23, SYN(.tag = 0));
+		}
+	}
+	syn_end(s);
+	o = check_program(s);
+	assert_true(o.optional);
+	assert_in_range(o.length, 6, 12);
 }
 
 /* ---- irregular programs ---- */
@@ -420,6 +502,8 @@ int main(void)
 		cmocka_unit_test(test_changing_message_sizes),
 		cmocka_unit_test(test_master_and_workers),
 		cmocka_unit_test(test_alternation_with_changing_sizes),
+		cmocka_unit_test(test_steps_that_differ),
+		cmocka_unit_test(test_inner_iterations_that_differ),
 		cmocka_unit_test(test_irregular),
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_two_programs),
