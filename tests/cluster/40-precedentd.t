@@ -1,0 +1,249 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# precedentd on a real cluster, with stand-ins at both ends: jobs that leave a trace by hand, and a `precedent probe` that
+# answers as it is told. What is real is everything between: plugins, daemon, store, queries, limits, slurmctld's triggers.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use JSON::PP qw(decode_json);
+use Test::More;
+use Testbed qw(run_command wait_until build_dir);
+
+my $testbed = Testbed->attach(name => 'daemon', up => ['--build', build_dir()]);
+END { $testbed->testbed('down') if $testbed }
+
+my $dir = $testbed->dir;
+my (undef, undef, $uid) = getpwnam $testbed->user;
+my $spool = "$dir/spool/precedent";
+
+sub install_stand_in {
+	my $program = "$dir/precedent/bin/precedent";
+	rename $program, "$program.real" or die "$program: $!\n";
+	open my $fh, '>', $program or die "$program: $!\n";
+	print {$fh} <<'SH';
+#!/bin/sh
+# The probe does what $HOME/probe says: ok (the default), failed, none (no record) or hang.
+[ "$1" = probe ] || exec "$0.real" "$@"
+while [ $# -gt 0 ]; do
+	case $1 in
+	--dir) dir=$2 ;;
+	--candidate) candidate=$2 ;;
+	esac
+	shift
+done
+what=$(cat "$HOME/probe" 2>/dev/null || echo ok)
+case $what in
+none) exit 1 ;;
+hang) exec sleep 600 ;;
+esac
+skel=4; [ "$candidate" = fast ] || skel=8
+{
+	printf 'precedent-result 1\njob %s\ncandidate %s\nstatus %s\n' "${dir##*/}" "$candidate" "$what"
+	[ "$what" = ok ] || echo "reason no mpicc on $SLURMD_NODENAME"
+	echo "node_class 0123456789abcdef stand-in"
+	echo "startup_s 0.1"
+	echo "trace 0 mpi_s 4 skel_s $skel lo_s $skel hi_s $skel ran_s 1 events 10 confidence 1"
+	printf 'hash 0123456789abcdef\nend\n'
+} >"$dir/.new" && chmod 640 "$dir/.new" && mv "$dir/.new" "$dir/probe.$candidate.result"
+SH
+	close $fh or die "$program: $!\n";
+	chmod 0755, $program;
+	return;
+}
+
+# A job that runs for $HOME/seconds; `name` makes it another program each time.
+my $trace_by_hand = "d=$spool/$uid/\$SLURM_JOB_ID; mkdir -p \$d && echo stand-in >\$d/0.ptrace";
+
+sub script {
+	my ($name, $trace) = @_;
+	return "#!/bin/sh\n# $name\nsrun true\n: $name\n" . ($trace // $trace_by_hand) . "\nsleep \$(cat \$HOME/seconds)\n";
+}
+
+sub set {
+	my ($file, $text) = @_;
+	$testbed->write($file, "$text\n");
+	return;
+}
+
+sub precedent {
+	my (@arguments) = @_;
+	return $testbed->run('precedent', @arguments);
+}
+
+sub shown {
+	my ($job) = @_;
+	my $r = precedent('show', $job, '--json');
+	return $r->{rc} == 0 ? decode_json($r->{out}) : {};
+}
+
+# wait_program(JOB, STATE): the answer to "show" once its program is in that state, else the last one.
+sub wait_program {
+	my ($job, $state) = @_;
+	my $show;
+	wait_until(60, sub {
+		$show = shown($job);
+		return ($show->{program}{state} // '') eq $state;
+	});
+	return $show;
+}
+
+sub probe_of {
+	my ($show, $candidate) = @_;
+	my ($probe) = grep { $_->{candidate} eq $candidate } @{$show->{probes} // []};
+	return $probe // {};
+}
+
+sub logged {
+	my ($pattern) = @_;
+	return wait_until(30, sub { $testbed->log('precedentd') =~ $pattern });
+}
+
+install_stand_in();
+set('seconds', 5);
+$testbed->conf_set(Mode => 'limit', MinLimit => '00:02:00', PollInterval => 1);
+$testbed->daemon('stop');
+$testbed->daemon('start');
+ok(wait_until(20, sub { precedent('jobs')->{rc} == 0 }), 'precedentd answers');
+is(precedent('jobs')->{out}, "no jobs known to Precedent\n", 'nothing is known at first');
+
+# The plugin looks at the store once a second: from now on it has seen the heartbeat.
+ok(wait_until(20, sub { ($testbed->submit({as => $testbed->other_user}, "#!/bin/sh\n:\n"))[2] =~ /it is traced/ }),
+	'and the plugin sees that precedentd is alive');
+
+my ($first, $seventh);
+subtest 'a traced job is probed on every candidate' => sub {
+	my ($job, undef, $said) = $testbed->submit(script('one'), '-N2', '-n2', '-t', 20);
+	$first = $job;
+	like($said, qr/first run of this job: it is traced/, 'the user is told');
+	my $show = wait_program($job, 'ready');
+	is($show->{program}{state}, 'ready', 'the program gets ready') or diag $testbed->log('precedentd');
+	is_deeply([sort map { $_->{candidate} } @{$show->{estimates}}], ['fast', 'slow'], 'both candidates have an estimate');
+	is_deeply($show->{traces}, ['0.ptrace'], 'the trace is named');
+	my $info = $testbed->job_info(probe_of($show, 'slow')->{job});
+	is($info->{UserId}, $testbed->user . "($uid)", 'the probe ran as the user');
+	is($info->{Partition}, 'slow', 'on the candidate');
+	is($info->{NumNodes}, '2', 'on as many nodes');
+	like($info->{AdminComment}, qr/^precedent:1 act=probe .*key=$show->{program}{key}/, 'and says what it is');
+	cmp_ok($info->{Nice}, '>=', 2_000_000_000, 'with the lowest priority');
+	like($info->{StdOut}, qr{^$spool/$uid/$job/probe\.slow\.log$}, 'its output is in the spool');
+};
+
+subtest 'a predicted job is compared with its prediction' => sub {
+	my ($job, undef, $said) = $testbed->submit(script('one'), '-N2', '-n2', '-t', 20);
+	like($said, qr/precedent: 00:00:0\d on fast .* on slow; limit 00:02:00 \(you asked 00:20:00\)/, 'predicted');
+	$testbed->wait_job($job, 60);
+	ok(wait_until(20, sub { (shown($job)->{job}{state} // '') eq 'COMPLETED' }), 'its end is seen');
+	like(precedent('jobs', '-n', 1)->{out}, qr/^$job .* 00:20:00 00:02:00 00:00:0\d .* [+-]\d+\.\d %$/m, 'jobs shows both');
+	like(precedent('accuracy')->{out}, qr/^fast +all +1 /m, 'accuracy counts it');
+	my $words = precedent('explain', $job)->{out};
+	like($words, qr/predicted to run .* on fast/, 'explain begins with the prediction');
+	like($words, qr/job $first ran/, 'names the traced job');
+	like($words, qr/on slow it stands for .* 2\.00 times fast/, 'and the ratio');
+	like($words, qr/COMPLETED after .*: predicted .* interval/, 'and the outcome');
+};
+
+subtest 'who sees what' => sub {
+	my $other = {as => $testbed->other_user};
+	unlike($testbed->run($other, 'precedent', 'jobs')->{out}, qr/^$first /m, 'another user does not see the job');
+	for my $verb (qw(show explain retrace forget)) {
+		my $r = $testbed->run($other, 'precedent', $verb, $first);
+		is($r->{rc}, 1, "$verb of another user's job fails");
+		is($r->{err}, "precedent: job $first is not known to Precedent, or not yours\n", 'and says why');
+	}
+	like($testbed->run({as => 'root'}, 'precedent', 'jobs', '--all')->{out}, qr/^$first /m, 'root sees it');
+	is(shown($first)->{program}{state}, 'ready', 'nothing was changed');
+};
+
+subtest 'probes that fail' => sub {
+	set('probe', 'failed');
+	my ($job) = $testbed->submit(script('two'), '-N2', '-n2', '-t', 20);
+	my $show = wait_program($job, 'failed');
+	like($show->{program}{reason}, qr/^probe on fast: no mpicc on fast1/, 'its reason is shown');
+	set('probe', 'hang');
+	($job) = $testbed->submit(script('three'), '-N2', '-n2', '-t', 20);
+	my $probe = wait_until(60, sub { probe_of(shown($job), 'fast')->{job} });
+	ok($probe, 'a probe runs');
+	$testbed->run('scancel', $probe);
+	$show = wait_program($job, 'failed');
+	like($show->{program}{reason}, qr/^probe on fast: no result; the job ended CANCELLED/, 'a cancelled probe is given up');
+	set('probe', 'none');
+	($job) = $testbed->submit(script('four'), '-N2', '-n2', '-t', 20);
+	ok(wait_until(60, sub { probe_of(shown($job), 'fast')->{reason} }), 'a probe without a record');
+	is(probe_of(shown($job), 'fast')->{state}, 'waiting', 'is tried again');
+	like(probe_of(shown($job), 'fast')->{reason}, qr/^no result; the job ended FAILED/, 'with its reason');
+	set('probe', 'ok');
+};
+
+subtest 'jobs without a trace' => sub {
+	my ($job) = $testbed->submit(script('five', ':'), '-N2', '-n2', '-t', 20);
+	my ($broken) = $testbed->submit(script('six', 'exit 3'), '-N2', '-n2', '-t', 20);
+	my $show = wait_program($broken, 'failed');
+	is($show->{program}{reason}, "traced job $broken ended FAILED; the next run is traced again", 'a job that failed');
+	my (undef, undef, $said) = $testbed->submit(script('six', 'exit 3'), '-N2', '-n2', '-t', 20);
+	like($said, qr/it is traced/, 'is traced at its next run');
+	$show = wait_program($job, 'failed');
+	like($show->{program}{reason}, qr/never called MPI_Init or MPI_Finalize/, 'a job that is no MPI program');
+	(undef, undef, $said) = $testbed->submit(script('five', ':'), '-N2', '-n2', '-t', 20);
+	unlike($said, qr/it is traced/, 'is not traced again');
+};
+
+subtest 'retrace and forget' => sub {
+	like(precedent('retrace', $first)->{out}, qr/next submission is traced again/, 'retrace says so');
+	my ($job, undef, $said) = $testbed->submit(script('one'), '-N2', '-n2', '-t', 20);
+	like($said, qr/it is traced/, 'and so it is');
+	is(wait_program($job, 'ready')->{program}{source_job}, $job, 'from the new trace');
+	is(precedent('forget', $job)->{rc}, 0, 'forget');
+	is(precedent('show', $first)->{rc}, 1, 'earlier runs are forgotten too');
+	($seventh) = $testbed->submit(script('seven'), '-N2', '-n2', '-t', 20);
+	ok(wait_until(20, sub { shown($seventh)->{job} }), 'the daemon looks again');
+	is(precedent('show', $job)->{rc}, 1, 'and stay so while slurmctld remembers them');
+};
+
+# The limit is 2 minutes, the user's own 3: both jobs run for a little more than 2.
+subtest 'nobody is killed by us' => sub {
+	my ($alive, $orphan);
+	is(wait_program($seventh, 'ready')->{program}{state}, 'ready', 'a program to begin with');
+	set('seconds', 130);
+	($alive, undef, my $said) = $testbed->submit(script('seven'), '-N2', '-n2', '-t', 3);
+	like($said, qr/limit 00:02:00/, 'shortened');
+	is($testbed->wait_job_state($alive, 'RUNNING', 30)->{TimeLimit}, '00:02:00', 'really');
+	ok(wait_until(90, sub { $testbed->job_info($alive)->{TimeLimit} eq '00:03:00' }), 'raised while it runs');
+	like($testbed->log('precedentd'), qr/job $alive: limit raised from 00:02:00 to 00:03:00/, 'by precedentd');
+	($orphan, undef, $said) = $testbed->submit(script('seven'), '-p', 'fast', '-N2', '-n2', '-t', 3);
+	like($said, qr/limit 00:02:00/, 'another is shortened');
+	ok(wait_until(30, sub { shown($orphan)->{job} }), 'and seen');
+	$testbed->daemon('kill');
+	is($testbed->wait_job($alive, 150)->{state}, 'COMPLETED', 'the first runs to its end');
+	is($testbed->wait_job($orphan, 250)->{state}, 'COMPLETED', 'so does the second, without precedentd');
+	is($testbed->job_info($orphan)->{TimeLimit}, '00:03:00', 'raised by slurmctld');
+	my $r = precedent('jobs');
+	is($r->{rc}, 1, 'a dead daemon answers nothing');
+	like($r->{err}, qr/^precedent: cannot reach precedentd at \S+:6833: Connection refused; is it running\?/, 'clearly said');
+	$testbed->daemon('start');
+	ok(wait_until(30, sub { (shown($orphan)->{job}{state} // '') eq 'COMPLETED' }), 'a new daemon catches up');
+	is(shown($orphan)->{job}{extensions}, 1, 'and counts the extension');
+};
+
+subtest 'slurmctld away, store damaged' => sub {
+	my $store = "$dir/state/precedent/precedent.db";
+	$testbed->daemon('stop');
+	rename "$store$_", "$dir/state/precedent/kept$_" for '', '-wal', '-shm';
+	$testbed->run({as => 'slurm'}, 'sh', '-c', "echo 'this is not a database, and long enough to be one' >$store");
+	$testbed->daemon('start');
+	ok(logged(qr/store: .* not a database/), 'a damaged store is said');
+	like(precedent('jobs')->{err}, qr/^precedent: precedentd cannot open its store/, 'to users as well');
+	unlink $store;
+	rename "$dir/state/precedent/kept$_", "$store$_" for '', '-wal', '-shm';
+	ok(logged(qr/the store is in order again/), 'and it goes on when that is mended');
+	open my $fh, '<', "$dir/run/slurm/slurmctld.pid" or die "slurmctld.pid: $!\n";
+	chomp(my $pid = <$fh>);
+	kill 'TERM', $pid;
+	ok(logged(qr/slurmctld gives no jobs/), 'slurmctld away');
+	is(precedent('jobs', '-n', 1)->{rc}, 0, 'queries are answered all the same');
+	is($testbed->daemon('status')->{rc}, 0, 'and precedentd lives');
+};
+
+done_testing;
