@@ -13,9 +13,7 @@
 #include <xxhash.h>
 
 #include "skelgen/leaf_runs.h"
-#include "skelgen/merge.h"
-#include "skelgen/segments.h"
-#include "skelgen/tree_grow.h"
+#include "skelgen/segments_work.h"
 
 #define OCCURRENCES_MIN 8
 #define TOKENS_MAX      (1u << 22)
@@ -26,52 +24,6 @@
 #define ITERATIONS_BONUS 20.0
 #define MERGE_WORK_MAX  20e6 /* cells of the alignments of all kinds */
 #define SLOTS_FACTOR    4  /* executions left out may make the loops this much longer */
-
-struct candidate {
-	uint64_t hash;
-	uint64_t times;   /* occurrences */
-	uint64_t begin;   /* key of its first call */
-	double weight;
-	uint64_t estimate;
-};
-
-struct finder {
-	const struct trace_rank *rank;
-	const struct shape_map *map;
-	struct contract_tree *tree;   /* what there is so far */
-	struct segment_notes *notes;  /* of it, or NULL */
-	uint64_t cost;
-	struct contract_tree best;    /* the cheapest that was built, when best_cost < cost */
-	struct segment_notes *best_notes;
-	uint64_t best_cost, best_begin;
-	double best_score;
-	uint64_t *preferred;
-	struct rank_groups one;       /* a context of one group, to grow the tree's nodes in */
-	struct merge grown;
-	struct merge_node *root;
-	uint32_t *size;               /* nodes below and with, by node */
-	uint64_t *events;             /* of one execution, by node */
-	uint32_t *stream;             /* shapes of the rank's events */
-	uint64_t *key;                /* of each shape, for merging */
-	bool *holds;                  /* scratch: does the node hold the delimiter, by node */
-	struct candidate *cand;
-	uint32_t n_cand;
-	struct errbuf *err;
-};
-
-/* The stream cut at a candidate. */
-struct cut {
-	struct merge_node **token;
-	uint32_t n, cap;
-	uint64_t *at;                 /* event at which each token begins, n + 1 of them */
-	uint32_t *start;              /* token at which each segment begins, n_segment + 1 of them */
-	uint64_t end;                 /* event after the last segment */
-	uint16_t *kind;               /* of each segment */
-	uint32_t n_segment, n_kind;
-	uint32_t first[SEGMENT_KINDS_MAX]; /* first segment of each kind */
-	uint64_t kind_hash[SEGMENT_KINDS_MAX];
-	bool failed;                  /* no memory */
-};
 
 void segment_notes_free(struct segment_notes *n)
 {
@@ -141,11 +93,6 @@ static uint64_t first_call(const struct finder *f, const struct merge_node *n)
 	while (n->kind != SKEL_LEAF)
 		n = n->child[0];
 	return f->map->key[n->symbol];
-}
-
-static bool is_region(const struct finder *f, const struct merge_node *n)
-{
-	return f->notes && n->kind == SKEL_LOOP && f->notes->note[n->origin].region;
 }
 
 static void list_candidates(struct finder *f, const struct merge_node *n, uint64_t times)
@@ -278,16 +225,6 @@ static bool unroll(struct finder *f, struct cut *c, const struct merge_node *n, 
 	return true;
 }
 
-static uint64_t segment_length(const struct cut *c, uint32_t segment)
-{
-	return c->at[c->start[segment + 1]] - c->at[c->start[segment]];
-}
-
-static const uint32_t *segment_events(const struct finder *f, const struct cut *c, uint32_t segment)
-{
-	return f->stream + c->at[c->start[segment]];
-}
-
 static bool find_kind(const struct finder *f, struct cut *c, uint32_t segment)
 {
 	uint64_t n = segment_length(c, segment);
@@ -416,281 +353,6 @@ static int estimate_cost(const struct finder *f, struct cut *c, uint64_t *cost)
 	return 0;
 }
 
-/* ---- building ---- */
-
-struct builder {
-	struct finder *f;
-	struct tree_grow g;
-	struct segment_notes *notes;
-	uint32_t cap_note, n_words, n_kind;
-};
-
-static int build_node(struct builder *b, struct contract_node node, uint32_t *index)
-{
-	struct segment_notes *s = b->notes;
-
-	if (tree_grow_node(&b->g, node, index) < 0)
-		return -1;
-	if (*index >= b->cap_note) {
-		uint32_t cap = b->cap_note ? b->cap_note * 2 : 64;
-		struct segment_note *p = realloc(s->note, cap * sizeof(*p));
-
-		if (!p)
-			return -1;
-		s->note = p;
-		b->cap_note = cap;
-	}
-	s->note[*index] = (struct segment_note){0};
-	s->n_note = *index + 1;
-	return 0;
-}
-
-static uint64_t *copy_words(const uint64_t *from, uint32_t n)
-{
-	uint64_t *p = malloc(n * sizeof(*p));
-
-	if (p)
-		memcpy(p, from, n * sizeof(*p));
-	return p;
-}
-
-/* Notes of an earlier region go along with its nodes. */
-static int copy_note(struct builder *b, const struct segment_note *from, uint32_t index)
-{
-	struct segment_note *to = &b->notes->note[index];
-
-	to->region = from->region;
-	if (from->kinds && !(to->kinds = copy_words(from->kinds, SEGMENT_KINDS_MAX / 64)))
-		return -1;
-	if (from->counts && !(to->counts = copy_words(from->counts, SEGMENT_KINDS_MAX)))
-		return -1;
-	return 0;
-}
-
-/* A node of a tree, as it is, with its notes if there are any. */
-static int build_copy(struct builder *b, const struct contract_tree *t, const struct segment_notes *notes,
-		      uint32_t node, struct node_list *out)
-{
-	struct contract_node n = t->node[node];
-	struct node_list body = {0};
-	uint32_t index, first;
-	int rv = -1;
-
-	if (build_node(b, n, &index) < 0)
-		return -1;
-	if (notes && copy_note(b, &notes->note[node], index) < 0)
-		return -1;
-	if (n.kind == CONTRACT_LOOP) {
-		for (uint32_t i = 0; i < n.n_children; i++)
-			if (build_copy(b, t, notes, t->child[n.first + i], &body) < 0)
-				goto out;
-		if (tree_grow_children(&b->g, &body, &first) < 0)
-			goto out;
-		b->g.tree->node[index].first = first;
-	}
-	rv = node_list_add(out, index);
-out:
-	free(body.at);
-	return rv;
-}
-
-/* Events from .. to - 1, contracted. */
-static int build_events(struct builder *b, uint64_t from, uint64_t to, struct node_list *out)
-{
-	struct contract_tree t;
-	int rv = 0;
-
-	if (from >= to)
-		return 0;
-	if (contract_symbols(b->f->stream + from, to - from, NULL, &t, b->f->err) < 0)
-		return -1;
-	for (uint32_t i = 0; rv == 0 && i < t.n_top; i++)
-		rv = build_copy(b, &t, NULL, t.child[t.top_first + i], out);
-	contract_tree_free(&t);
-	return rv;
-}
-
-/* What is in front of the first segment: earlier regions, and events between them. */
-static int build_prefix(struct builder *b, const struct cut *c, struct node_list *out)
-{
-	uint32_t i = 0;
-
-	while (i < c->start[0]) {
-		uint32_t from = i;
-
-		while (i < c->start[0] && !is_region(b->f, c->token[i]))
-			i++;
-		if (build_events(b, c->at[from], c->at[i], out) < 0)
-			return -1;
-		if (i < c->start[0] &&
-		    build_copy(b, b->f->tree, b->f->notes, c->token[i++]->origin, out) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int note_kinds(struct builder *b, const struct merge_node *from, uint32_t index)
-{
-	struct segment_note *note = &b->notes->note[index];
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < b->n_words; i++)
-		n += (uint32_t)__builtin_popcountll(from->groups[i]);
-	/* Arrays have their greatest length, so that a later fold can copy them without their region. */
-	if (n < b->n_kind) {
-		note->kinds = calloc(SEGMENT_KINDS_MAX / 64, sizeof(*note->kinds));
-		if (!note->kinds)
-			return -1;
-		memcpy(note->kinds, from->groups, b->n_words * sizeof(*note->kinds));
-	}
-	if (from->counts) {
-		note->counts = calloc(SEGMENT_KINDS_MAX, sizeof(*note->counts));
-		if (!note->counts)
-			return -1;
-		memcpy(note->counts, from->counts, b->n_kind * sizeof(*note->counts));
-	}
-	return 0;
-}
-
-static int build_children(struct builder *b, const struct merge_node *from, uint32_t index);
-
-/* A node of the merged segments. */
-static int build_merged(struct builder *b, const struct merge_node *from, struct node_list *out)
-{
-	struct contract_node n = {.kind = CONTRACT_LEAF, .symbol = from->symbol, .count = 1};
-	uint32_t index;
-
-	if (from->kind == SKEL_LOOP)
-		n = (struct contract_node){.kind = CONTRACT_LOOP, .count = from->max_count};
-	if (build_node(b, n, &index) < 0 || note_kinds(b, from, index) < 0)
-		return -1;
-	if (from->kind == SKEL_LOOP && build_children(b, from, index) < 0)
-		return -1;
-	return node_list_add(out, index);
-}
-
-static int build_children(struct builder *b, const struct merge_node *from, uint32_t index)
-{
-	struct node_list body = {0};
-	uint32_t first;
-	int rv = -1;
-
-	for (uint32_t i = 0; i < from->n_child; i++)
-		if (build_merged(b, from->child[i], &body) < 0)
-			goto out;
-	if (tree_grow_children(&b->g, &body, &first) < 0)
-		goto out;
-	b->g.tree->node[index].first = first;
-	b->g.tree->node[index].n_children = body.n;
-	rv = 0;
-out:
-	free(body.at);
-	return rv;
-}
-
-/* The loop over all segments. */
-static int build_region(struct builder *b, const struct cut *c, const struct merge_node *body, struct node_list *out)
-{
-	struct segment_notes *s = b->notes;
-	struct segment_region *r = &s->region[s->n_region];
-	uint32_t index;
-
-	r->kind = malloc(c->n_segment * sizeof(*r->kind));
-	if (!r->kind)
-		return -1;
-	memcpy(r->kind, c->kind, c->n_segment * sizeof(*r->kind));
-	r->n = c->n_segment;
-	r->n_event = c->end - c->at[c->start[0]];
-	s->n_region++;
-	if (build_node(b, (struct contract_node){.kind = CONTRACT_LOOP, .count = c->n_segment}, &index) < 0)
-		return -1;
-	s->note[index].region = s->n_region;
-	if (build_children(b, body, index) < 0)
-		return -1;
-	return node_list_add(out, index);
-}
-
-static int build_tree(struct builder *b, const struct cut *c, const struct merge_node *body)
-{
-	struct node_list top = {0};
-	struct contract_tree *t = b->g.tree;
-	int rv = -1;
-
-	for (uint32_t i = 0; b->f->notes && i < b->f->notes->n_region; i++) {
-		const struct segment_region *from = &b->f->notes->region[i];
-		struct segment_region *to = &b->notes->region[b->notes->n_region++];
-
-		to->n = from->n;
-		to->n_event = from->n_event;
-		to->kind = malloc(from->n * sizeof(*to->kind));
-		if (!to->kind)
-			return -1;
-		memcpy(to->kind, from->kind, from->n * sizeof(*to->kind));
-	}
-	if (build_prefix(b, c, &top) < 0 || build_region(b, c, body, &top) < 0 ||
-	    build_events(b, c->end, c->at[c->n], &top) < 0)
-		goto out;
-	if (tree_grow_children(&b->g, &top, &t->top_first) < 0)
-		goto out;
-	t->n_top = top.n;
-	t->n_events = b->f->tree->n_events;
-	t->hash = b->f->tree->hash;
-	rv = 0;
-out:
-	free(top.at);
-	return rv;
-}
-
-static struct merge_node *grow_kind(struct finder *f, struct merge *m, const struct cut *c, uint32_t kind)
-{
-	uint32_t segment = c->first[kind];
-	struct merge_node *root;
-	struct contract_tree t;
-
-	if (contract_symbols(segment_events(f, c, segment), segment_length(c, segment), NULL, &t, f->err) < 0)
-		return NULL;
-	root = merge_grow(m, &t, f->key, kind);
-	contract_tree_free(&t);
-	return root;
-}
-
-/* Kinds first .. first + n - 1 in one. */
-static struct merge_node *merge_kinds(struct finder *f, struct merge *m, const struct cut *c, uint32_t first, uint32_t n)
-{
-	struct merge_node *a, *b;
-
-	if (n == 1)
-		return grow_kind(f, m, c, first);
-	a = merge_kinds(f, m, c, first, n / 2);
-	b = a ? merge_kinds(f, m, c, first + n / 2, n - n / 2) : NULL;
-	return b ? merge_pair(m, a, b) : NULL;
-}
-
-/* The tree that a cut gives. -1 without memory, with nothing to free. */
-static int build_cut(struct finder *f, const struct cut *c, struct contract_tree *tree, struct segment_notes **notes)
-{
-	struct rank_groups kinds = {.n_group = c->n_kind};
-	struct builder b = {.f = f, .g = {.tree = tree}, .n_kind = c->n_kind, .n_words = (c->n_kind + 63) / 64};
-	struct merge_node *body;
-	struct merge m;
-	int rv = -1;
-
-	*tree = (struct contract_tree){0};
-	*notes = b.notes = calloc(1, sizeof(**notes));
-	merge_init(&m, &kinds);
-	body = b.notes ? merge_kinds(f, &m, c, 0, c->n_kind) : NULL;
-	if (body && build_tree(&b, c, body) == 0)
-		rv = 0;
-	merge_free(&m);
-	if (rv < 0) {
-		segment_notes_free(*notes);
-		*notes = NULL;
-		contract_tree_free(tree);
-		return err_set(f->err, "no memory to fold loops that vary");
-	}
-	return 0;
-}
-
 /* ---- the search ---- */
 
 /* The less the better. Between trees that cost about the same, one loop of many iterations is the program's own time
@@ -713,7 +375,7 @@ static int try_candidate(struct finder *f, const struct candidate *cand)
 		rv = c.failed ? err_set(f->err, "no memory") : 0;
 		goto out;
 	}
-	rv = build_cut(f, &c, &tree, &notes);
+	rv = segments_build(f, &c, &tree, &notes);
 	if (rv == 0 && count_slots(&tree, tree.top_first, tree.n_top) / SLOTS_FACTOR <= tree.n_events)
 		rv = price(f, &tree, notes, f->cost - 1, &cost);
 	if (rv == 0 && cost < f->cost && score(cost, c.n_segment) < f->best_score) {
