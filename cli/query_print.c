@@ -127,7 +127,7 @@ static void show_probe(const json_t *p)
 	       jstr(p, "reason"));
 	if (!json_is_true(json_object_get(record, "ok")))
 		return;
-	printf("  %-14s %s  %s\n", "", jstr(record, "node_class"), jstr(record, "node"));
+	printf("  %-14s node class %s:\n  %-14s %.83s\n", "", jstr(record, "node_class"), "", jstr(record, "node"));
 	json_array_foreach(json_object_get(record, "traces"), i, t)
 		printf("  %-14s trace %zu: skeleton %s for %s traced, ran %.1f s, %.0f events, confidence %.2f\n", "", i,
 		       span_text(jnum(t, "skel_s"), a, sizeof(a)), span_text(jnum(t, "mpi_s"), b, sizeof(b)),
@@ -255,9 +255,9 @@ static void explain_skeletons(const json_t *answer, const char *source)
 			       *jstr(p, "reason") ? ": " : "", jstr(p, "reason"));
 		if (s > 0 && at_source > 0 && strcmp(jstr(p, "candidate"), source))
 			printf(", %.2f times %s", s / at_source, source);
-		if (s > 0)
-			printf(" (%s)", jstr(json_object_get(p, "record"), "node"));
 		puts(".");
+		if (s > 0)
+			printf("           %.88s\n", jstr(json_object_get(p, "record"), "node"));
 		label = "          ";
 	}
 }
