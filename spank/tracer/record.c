@@ -11,8 +11,8 @@
 
 #define PAGE_RAW      (256u << 10)
 #define SPARE_VALUES  64u
+#define STRUCTURE_MIN (512ull << 20) /* signatures and structure may take this much, or eight times the times */
 #define SAMPLE_MASK   63u    /* the recorder's own cost is measured at every 64th event */
-#define SAMPLE_MAX_NS 3000u  /* a longer sample was an interruption */
 
 struct recorder rec;
 __thread struct rec_thread rec_self __attribute__((tls_model("initial-exec")));
@@ -94,6 +94,16 @@ static void fail(void)
 	rec.on = false;
 }
 
+/* A program whose calls never repeat would fill the memory: better no trace than no program. */
+static bool structure_too_large(void)
+{
+	uint64_t bytes = rec.sigs.n_pool * sizeof(*rec.sigs.pool) + rec.sigs.n * (sizeof(*rec.sigs.sig) + 16ull) +
+			 fold_items(rec.fold) * 32;
+	uint64_t limit = 8ull * rec.page_bytes_max;
+
+	return bytes > (limit > STRUCTURE_MIN ? limit : STRUCTURE_MIN);
+}
+
 static void flush_times(uint64_t t1)
 {
 	struct trace_page m = {.type = TPAGE_TIMES, .rank = rec.rank, .first = rec.page_first,
@@ -156,7 +166,7 @@ static void sample_overhead(const struct rec_call *c)
 {
 	uint64_t d = clock_ticks() - c->t1;
 
-	if (d < rec.tiny_gap / 2 * 3) {
+	if (d < rec.tiny_gap / 2 * 3) { /* a longer one was an interruption */
 		rec.overhead_sum += (double)d;
 		rec.overhead_n++;
 	}
@@ -209,6 +219,8 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 	if (__builtin_expect(rec.times.len > PAGE_RAW, 0)) {
 		flush_times(c->t1);
 		c->slow = 1;
+		if (structure_too_large())
+			fail();
 	}
 	if (__builtin_expect(c->slow, 0))
 		rec.last_end = clock_ticks();

@@ -117,6 +117,18 @@ static int seek_module(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
+/* Calls that come from these are the library's own business. (libmpi_cxx passes the program's calls on.) */
+static int is_mpi_library(const char *base)
+{
+	static const char *const prefix[] = {"libmpi.so", "libmpi_mpifh", "libmpi_usempi", "libmpich.so",
+					     "libmpifort", "mca_"};
+
+	for (size_t i = 0; i < sizeof(prefix) / sizeof(*prefix); i++)
+		if (!strncmp(base, prefix[i], strlen(prefix[i])))
+			return 1;
+	return 0;
+}
+
 static int add_module(struct seek *s)
 {
 	struct module *m = realloc(module, (n_module + 1u) * sizeof(*m));
@@ -138,7 +150,7 @@ static int add_module(struct seek *s)
 	base = base_name(s->path);
 	s->m.libc = !strncmp(base, "libc.", 5) || !strncmp(base, "libc-", 5) || !strncmp(base, "libpthread", 10) ||
 		    !strncmp(base, "ld-linux", 8);
-	s->m.mpi = (!strncmp(base, "libmpi", 6) && strncmp(base, "libmpi_cxx", 10)) || !strncmp(base, "mca_", 4);
+	s->m.mpi = is_mpi_library(base);
 	s->m.hash = hash_text(s->build_id[0] ? s->build_id : base);
 	d[n_module].path = strdup(s->path);
 	d[n_module].build_id = strdup(s->build_id);

@@ -14,7 +14,7 @@
 
 #include "trace/defs.h"
 
-#define SITE_SLOTS 2048u /* power of two */
+#define SITE_SLOTS 8192u /* power of two */
 #define SITE_MEMO  12    /* parameters at most of a remembered call */
 #define SITE_NONE  UINT32_MAX /* a call of the MPI library itself: not to be recorded */
 
