@@ -231,7 +231,13 @@ static int recalibrate(const struct follow_env *env, const struct store_run *run
 
 	if (rc <= 0 || p.uid != run->uid || p.state != PROGRAM_READY || strcmp(run->end_state, "COMPLETED"))
 		return rc < 0 ? -1 : 0;
-	return follow_calibrate(env, &p, run->candidate, now, &est, errp);
+	if (follow_calibrate(env, &p, run->candidate, now, &est, errp) < 0)
+		return -1;
+	if (est.refused.text[0])
+		follow_say(env, LOG_LEVEL_INFO, "job %u: key %.8s: %s", run->jobid, run->key, est.refused.text);
+	snprintf(p.reason, sizeof(p.reason), "%.300s", est.refused.text); /* a remark: later runs may settle it */
+	p.updated = now;
+	return store_program_put(env->store, &p, errp);
 }
 
 static int run_end(const struct follow_env *env, const struct cluster_job *job, struct store_run *run, int64_t now,

@@ -404,6 +404,22 @@ static void test_history_corrects(void **state)
 	assert_true(after > before && after <= 110.01);
 }
 
+static void test_history_that_contradicts(void **state)
+{
+	static const double took[] = {400, 100, 30};
+	struct cluster_job *j;
+
+	(void)state;
+	test_whole_way(state);
+	for (uint32_t i = 0; i < 3; i++) {
+		j = job_add(20 + i, ACT_PREDICT);
+		look();
+		job_end(j, "COMPLETED", took[i]);
+		look();
+	}
+	assert_state(PROGRAM_READY, "nothing for fast"); /* it does not know any more, and says why */
+}
+
 static void test_no_trace(void **state)
 {
 	struct cluster_job *j = job_add(1, ACT_TRACE);
@@ -891,6 +907,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_whole_way),
 		T(test_history_corrects),
+		T(test_history_that_contradicts),
 		T(test_no_trace),
 		T(test_signs_of_an_attempt),
 		T(test_no_job_directory),
