@@ -75,6 +75,25 @@ sub count { my ($re, @list) = @_; return scalar grep { /$re/ } @list }
     is("$rc $out$err", "$plain_rc $plain", 'without a place for the trace an MPI program runs as ever');
 }
 
+# A program that only asks whether there is MPI, by weak references, finds our functions and is told that there is none.
+{
+    open my $f, '>', "$tmp/weak.c" or die $!;
+    print $f <<'C';
+#include <stdio.h>
+int MPI_Initialized(int *) __attribute__((weak));
+int main(void)
+{
+	int flag = 7;
+	int rc = MPI_Initialized ? MPI_Initialized(&flag) : 0;
+	printf("%d %d\n", rc, flag);
+	return 0;
+}
+C
+    close $f;
+    is((run_command("cc -fPIE -pie -o $tmp/weak $tmp/weak.c"))[0], 0, 'a program with a weak reference to MPI');
+    is(join('', (run_command("env LD_PRELOAD=$tracer $tmp/weak"))[1, 2]), "0 0\n", 'is told that MPI is not initialized');
+}
+
 # ---- results are the same, nothing is printed, one trace ----
 for my $case (['heat 64 20 5', 3], ['heat 64 20 5 isend', 2], ['heatf 64 20 5', 4], ['lu 16 3', 4], ['cg 32 10', 4],
               ['ring 10', 3], ['master_worker 20 10', 3], ['threads 50', 2], ['poll 600', 1], ['rough', 2]) {
