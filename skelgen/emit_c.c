@@ -226,6 +226,7 @@ int skel_emit_c(const struct skel_tree *tree, const struct skel_times *times, co
 done:
 	emit_data_destroy(e.data);
 	free(e.type_used);
+	free(e.named);
 	text_free(&e.decl);
 	text_free(&e.body);
 	text_free(&e.notes);

@@ -268,7 +268,8 @@ static bool put_inplace(struct leaf_ctx *c, bool receive, struct text *out)
 			text_put(out, "MPI_IN_PLACE");
 		return given != 0;
 	}
-	emit_value(c, value_named, "inplace", VALUE_INT, out);
+	if (emit_where(c, value_named, "inplace", out) != 0)
+		emit_value(c, value_named, "inplace", VALUE_INT, out);
 	text_put(out, " ? MPI_IN_PLACE : ");
 	return false;
 }
@@ -344,7 +345,7 @@ static bool only_root_counts(const struct leaf_ctx *c, const struct count_arg *a
 			if (looks != (c->rank[i].rank == *root))
 				return false;
 		}
-	return true;
+	return c->n_rank > 1;
 }
 
 static void put_buffer(struct leaf_ctx *c, bool receive, const struct count_arg *a, bool blocks, struct text *out)
@@ -352,6 +353,10 @@ static void put_buffer(struct leaf_ctx *c, bool receive, const struct count_arg 
 	int64_t count, root;
 	bool rooted = only_root_counts(c, a, &root);
 
+	if (value_is_constant(c, value_type, a->type, TRACE_NULL, &count) && count == TRACE_NULL) {
+		text_put(out, "NULL");
+		return;
+	}
 	text_put(out, "skel_buf(");
 	put_buffer_slot(c, receive, out);
 	text_put(out, ", ");

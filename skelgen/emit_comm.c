@@ -164,11 +164,11 @@ static bool put_topology(struct leaf_ctx *c, const char *name, struct text *out)
 		text_put(out, "MPI_Dist_graph_create_adjacent(");
 		emit_comm(c, "comm", out);
 		emit_array(c, array_param, "sources", &d, &n);
-		text_put(out, ", %s, %s, MPI_UNWEIGHTED, ", text_get(&n), text_get(&d));
+		text_put(out, ", %s, %s, skel_unweighted, ", text_get(&n), text_get(&d));
 		text_reset(&d);
 		text_reset(&n);
 		emit_array(c, array_param, "destinations", &d, &n);
-		text_put(out, "%s, %s, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, ", text_get(&n), text_get(&d));
+		text_put(out, "%s, %s, skel_unweighted, MPI_INFO_NULL, 0, ", text_get(&n), text_get(&d));
 		text_free(&d);
 		text_free(&n);
 	} else if (strcmp(name, "MPI_Dist_graph_create") == 0) {
@@ -177,7 +177,7 @@ static bool put_topology(struct leaf_ctx *c, const char *name, struct text *out)
 		text_put(out, ", ");
 		put_arrays(c, "sources", "degrees", out);
 		emit_array(c, array_param, "destinations", &d, NULL);
-		text_put(out, ", %s, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, ", text_get(&d));
+		text_put(out, ", %s, skel_unweighted, MPI_INFO_NULL, 0, ", text_get(&d));
 		text_free(&d);
 	} else {
 		return false;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "skelgen/param.h"
 
@@ -355,6 +356,37 @@ static void put_column(struct leaf_ctx *c, value_fn fn, const void *arg, enum va
 	}
 }
 
+/* "rank + a where that is a rank, else MPI_PROC_NULL": how one writes it for a chain of ranks. */
+static bool put_chain(const struct emit *e, const uint32_t *rank, const int64_t *value, uint32_t n, struct text *out)
+{
+	int64_t a = 0, p = e->tree->n_ranks;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (value[i] != TRACE_PROC_NULL)
+			a = value[i] - rank[i];
+	if (a == 0)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t peer = rank[i] + a;
+
+		if (value[i] != (peer >= 0 && peer < p ? peer : TRACE_PROC_NULL))
+			return false;
+	}
+	if (a < 0)
+		text_put(out, "rank >= %lld ? rank - %lld : MPI_PROC_NULL", (long long)-a, (long long)-a);
+	else
+		text_put(out, "rank + %lld < size ? rank + %lld : MPI_PROC_NULL", (long long)a, (long long)a);
+	return true;
+}
+
+static bool has_null(const int64_t *value, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (value[i] == TRACE_PROC_NULL)
+			return true;
+	return false;
+}
+
 void emit_value(struct leaf_ctx *c, value_fn fn, const void *arg, enum value_style style, struct text *out)
 {
 	uint32_t *rank = malloc((c->n_rank + 1u) * sizeof *rank);
@@ -368,6 +400,9 @@ void emit_value(struct leaf_ctx *c, value_fn fn, const void *arg, enum value_sty
 	n = values_by_rank(c, fn, arg, rank, value);
 	if (n == 0)
 		put_constant(style == VALUE_PEER ? TRACE_PROC_NULL : 0, style, out);
+	else if (n > 1 && style == VALUE_PEER && has_null(value, (uint32_t)n) &&
+		 put_chain(c->e, rank, value, (uint32_t)n, out))
+		goto done;
 	else if (n < 0 || fit(c->e, rank, value, (uint32_t)n, &f) != 0 || !put_function(c->e, &f, style, out))
 		put_column(c, fn, arg, style, out);
 done:
@@ -415,22 +450,61 @@ static bool array_number(const struct leaf_ctx *c, const struct leaf_rank *r, co
 	return true;
 }
 
+/* Number of the file-scope array with these values. */
+static uint32_t file_array(struct emit *e, const int64_t *v, uint32_t n)
+{
+	uint64_t hash = XXH3_64bits(v, n * sizeof *v);
+	struct named_array *p;
+	char name[32];
+
+	for (uint32_t i = 0; i < e->n_named; i++)
+		if (e->named[i].hash == hash && e->named[i].n == n)
+			return e->named[i].id;
+	p = realloc(e->named, (e->n_named + 1) * sizeof *p);
+	if (p == NULL) {
+		e->no_memory = true;
+		return 0;
+	}
+	e->named = p;
+	e->named[e->n_named++] = (struct named_array){hash, n, e->n_array};
+	snprintf(name, sizeof name, "array%u", e->n_array);
+	text_put_ints(&e->decl, name, v, n);
+	return e->n_array++;
+}
+
+int emit_where(struct leaf_ctx *c, value_fn fn, const void *arg, struct text *out)
+{
+	uint32_t *rank = malloc((c->n_rank + 1u) * sizeof *rank), n_on = 0;
+	int64_t *value = malloc((c->n_rank + 1u) * sizeof *value), n = -1;
+	struct rank_set set = {.n = 0};
+
+	if (rank != NULL && value != NULL)
+		n = values_by_rank(c, fn, arg, rank, value);
+	for (int64_t i = 0; i < n; i++)
+		if (value[i] != 0)
+			rank[n_on++] = rank[i];
+	if (n < 0 || n_on == 0 || rank_set_from_ranks(&set, rank, n_on) != 0)
+		n = -1;
+	else
+		emit_rank_set(c->e, &set, out);
+	rank_set_free(&set);
+	free(rank);
+	free(value);
+	return n < 0 ? -1 : 0;
+}
+
 void emit_array(struct leaf_ctx *c, array_fn fn, const void *arg, struct text *out, struct text *length)
 {
 	struct array_of a = {fn, arg};
 	struct text number = {.len = 0};
 	const int64_t *v;
 	uint32_t n;
-	char name[32];
 
 	if (array_is_constant(c, fn, arg, &v, &n) && n <= MAX_FILE_ARRAY) {
-		if (n == 0) {
+		if (n == 0)
 			text_put(out, "NULL");
-		} else {
-			snprintf(name, sizeof name, "array%u", c->e->n_array++);
-			text_put_ints(&c->e->decl, name, v, n);
-			text_put(out, "%s", name);
-		}
+		else
+			text_put(out, "array%u", file_array(c->e, v, n));
 		if (length != NULL)
 			text_put(length, "%u", n);
 		return;
@@ -450,7 +524,6 @@ void emit_rank_value(struct emit *e, const struct rank_set *set, const int64_t *
 	uint32_t *rank = malloc((n + 1u) * sizeof *rank);
 	int64_t *all = calloc(e->tree->n_ranks + 1u, sizeof *all);
 	struct rank_fn f;
-	char name[32];
 
 	if (rank == NULL || all == NULL) {
 		e->no_memory = true;
@@ -462,9 +535,7 @@ void emit_rank_value(struct emit *e, const struct rank_set *set, const int64_t *
 	}
 	if (fit(e, rank, value, n, &f) == 0 && put_function(e, &f, VALUE_INT, out))
 		goto done;
-	snprintf(name, sizeof name, "array%u", e->n_array++);
-	text_put_ints(&e->decl, name, all, e->tree->n_ranks);
-	text_put(out, "%s[rank]", name);
+	text_put(out, "array%u[rank]", file_array(e, all, e->tree->n_ranks));
 done:
 	free(rank);
 	free(all);

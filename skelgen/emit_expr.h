@@ -27,6 +27,11 @@ struct emit {
 	struct text body;    /* statements of run() */
 	struct text notes;   /* what the report says about single calls */
 	uint32_t n_array;    /* file-scope arrays and sets so far */
+	struct named_array {
+		uint64_t hash;
+		uint32_t n, id;
+	} *named;            /* of these, the arrays: equal ones share a name */
+	uint32_t n_named;
 	uint32_t n_loop;     /* loops that the runtime follows */
 	bool *type_used;     /* by global number */
 	bool types_indexed;  /* type[] must hold the predefined ones too */
@@ -99,6 +104,9 @@ bool value_is_constant(const struct leaf_ctx *c, value_fn fn, const void *arg, i
 /* Append an expression of type const int *; and one of its length unless `length` is NULL. */
 void emit_array(struct leaf_ctx *c, array_fn fn, const void *arg, struct text *out, struct text *length);
 bool array_is_constant(const struct leaf_ctx *c, array_fn fn, const void *arg, const int64_t **v, uint32_t *n);
+
+/* Append a condition that holds on the ranks of the leaf where the value, 0 or 1, is 1; -1 when it varies on a rank. */
+int emit_where(struct leaf_ctx *c, value_fn fn, const void *arg, struct text *out);
 
 /* A value per rank of a set that is not a leaf's, such as a loop's count: constant, function or file-scope table. */
 void emit_rank_value(struct emit *e, const struct rank_set *set, const int64_t *value, struct text *out);

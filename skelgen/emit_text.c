@@ -77,6 +77,40 @@ void text_line(struct text *t, int depth, const char *fmt, ...)
 	text_put(t, "\n");
 }
 
+/* Where to break s: after the last comma within the first `room` bytes, else after the first one beyond. */
+static size_t break_at(const char *s, size_t room)
+{
+	size_t n = strlen(s), last = 0;
+
+	if (n <= room)
+		return n;
+	for (size_t i = 0; i + 1 < n; i++)
+		if (s[i] == ',' && s[i + 1] == ' ') {
+			if (i > room && last > 0)
+				break;
+			last = i + 1;
+			if (i > room)
+				break;
+		}
+	return last > 0 ? last : n;
+}
+
+void text_put_statement(struct text *t, int depth, const char *s)
+{
+	size_t wide = 100 - (size_t)(depth < 8 ? depth : 8) * 8;
+	int more = 0;
+
+	while (*s != '\0') {
+		size_t n = break_at(s, wide - (more > 0 ? 8 : 0));
+
+		text_line(t, depth + more, "%.*s%s", (int)n, s, s[n] == '\0' ? ";" : "");
+		s += n;
+		while (*s == ' ')
+			s++;
+		more = 1;
+	}
+}
+
 void text_put_clean(struct text *t, const char *s)
 {
 	for (; *s != '\0'; s++)

@@ -33,14 +33,15 @@ static void put_statement(struct leaf_ctx *c, const char *call, const char *wher
 {
 	struct emit *e = c->e;
 
+	text_line(&e->body, depth, "/* %s */", where);
 	if (c->n_col == 0) {
-		text_line(&e->body, depth, "%s; /* %s */", call, where);
+		text_put_statement(&e->body, depth, call);
 		return;
 	}
 	text_line(&e->body, depth, "{");
 	text_line(&e->body, depth + 1, "const int64_t *v = skel_values(%u);", leaf_ctx_store(c));
 	text_line(&e->body, 0, "%s", "");
-	text_line(&e->body, depth + 1, "%s; /* %s */", call, where);
+	text_put_statement(&e->body, depth + 1, call);
 	text_line(&e->body, depth, "}");
 }
 

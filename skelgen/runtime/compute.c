@@ -126,11 +126,9 @@ void compute_block(double ns)
 	state.carry_ns = want < -DEBT_NS ? -DEBT_NS : want;
 }
 
+/* The curves keep what a kernel takes by itself: they only turn work into units. */
 void calibration_scale(struct calibration *c, double factor)
 {
-	for (int k = 0; k < KERNEL_N; k++)
-		for (int i = 0; i < CURVE_POINTS; i++)
-			c->kernel[k].ns[i] *= factor;
 	for (int i = 0; i < BLOCK_POINTS; i++)
 		c->block_ns[i] *= factor;
 }

@@ -45,6 +45,7 @@ void calibrate_kernel(int k, double budget_ns, struct curve *out);
 void calibrate_blocks(struct calibration *c, double budget_ns);
 /* Wall time of a long mixed block over the time asked for, at least 0.5: above 1 where ranks share cores. */
 double calibrate_share(const struct calibration *c, double budget_ns);
+/* Blocks take `factor` times as long as was measured. */
 void calibration_scale(struct calibration *c, double factor);
 
 #endif

@@ -13,6 +13,7 @@ MPI_Comm *comm;
 MPI_Datatype *type;
 MPI_Request *req;
 MPI_Message *message;
+int *const skel_unweighted = MPI_UNWEIGHTED;
 int skel_left_requests, skel_left_comms;
 
 static struct {

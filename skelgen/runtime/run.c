@@ -137,7 +137,7 @@ static void calibrate_here(struct calibration *c)
 	share = calibrate_share(c, SHARE_BUDGET_NS);
 	calibration_scale(c, share);
 	for (int k = 0; k < KERNEL_N; k++)
-		mine[k] = curve_ns_per_unit(&c->kernel[k]);
+		mine[k] = curve_ns_per_unit(&c->kernel[k]) * share;
 	MPI_Allreduce(mine, run.kernel_ns, KERNEL_N, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 	for (int k = 0; k < KERNEL_N; k++)
 		run.kernel_ns[k] /= skel_size;
