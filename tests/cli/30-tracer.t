@@ -201,6 +201,19 @@ for my $first (0, 1) {
     like($err, qr{\Aprecedent: no trace: \S*nowhere/x\.ptrace\S*: cannot create: [^\n]+\n\z}, 'with one line');
 }
 
+SKIP: {
+    skip 'no mounts here', 3 if (run_command('unshare -m true'))[0];
+    my $dir = new_dir();
+    my $command = "mount -t tmpfs -o size=32k none $dir && $mpirun -n 2 -x LD_PRELOAD=$tracer " .
+        "-x PRECEDENT_TRACE_DIR=$dir $programs/ring 3000 && ls -A $dir && cat $dir/tracer.err";
+    my ($plain_rc, $plain) = run_command("$mpirun -n 2 $programs/ring 3000");
+    my ($rc, $out, $err) = run_command("dd if=/dev/zero of=$tmp/fill bs=1k count=24 2>/dev/null; unshare -m sh -c '" .
+        ($command =~ s/&&/&& cp $tmp\/fill $dir\/fill &&/r) . "'");
+    is($rc . $err, '0', 'a full file system: the program ends as ever');
+    like($out, qr/\A\Q$plain\E/, 'with its result');
+    unlike($out, qr/ptrace$/m, 'and no piece of a trace is left');
+}
+
 # ---- names ----
 {
     my $dir = new_dir();
