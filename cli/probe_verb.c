@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -19,6 +20,7 @@
 #include "cli/skeleton.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
+#include "common/conf.h"
 #include "predictor/result.h"
 
 struct probe {
@@ -36,8 +38,8 @@ struct probe {
 static void help(void)
 {
 	puts("Usage: precedent probe --dir DIR --candidate NAME [--source] [--seconds S]\n\n"
-	     "Run by probe jobs of precedentd, inside a job: builds the skeletons of the traces in DIR (--source), runs\n"
-	     "them here, and writes DIR/probe.NAME.result. Not meant to be typed.");
+	     "Run by probe jobs of precedentd, inside a job: builds the skeletons of the traces in DIR\n"
+	     "(--source), runs them here, and writes DIR/probe.NAME.result. Not meant to be typed.");
 }
 
 static int by_name(const void *a, const void *b)
@@ -157,6 +159,37 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	return 0;
 }
 
+/* Traces and skeletons of this user that nobody has touched for the time of Retention go. Only this user's own job
+ * may remove them, and a probe is one. */
+static void sweep(const struct probe *p)
+{
+	struct precedent_conf conf = {0};
+	struct errbuf ignored;
+	int parent = openat(p->dirfd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = parent >= 0 ? fdopendir(parent) : NULL;
+	struct dirent *e;
+
+	if (!d) {
+		if (parent >= 0)
+			close(parent);
+		return;
+	}
+	if (conf_load(NULL, &conf, &ignored) == 0 && conf.retention_s)
+		while ((e = readdir(d))) {
+			char path[4096];
+			struct stat st;
+
+			if (e->d_name[strspn(e->d_name, "0123456789")] || strtoul(e->d_name, NULL, 10) == p->res.job_id ||
+			    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) ||
+			    st.st_uid != geteuid() || time(NULL) - st.st_mtime < (time_t)conf.retention_s)
+				continue;
+			snprintf(path, sizeof(path), "%s/../%s", p->dir, e->d_name);
+			cli_remove_dir(path);
+		}
+	conf_free(&conf);
+	closedir(d);
+}
+
 static int probe(struct probe *p, struct errbuf *err)
 {
 	struct node_class nc;
@@ -166,6 +199,8 @@ static int probe(struct probe *p, struct errbuf *err)
 		snprintf(p->res.class_hex, sizeof(p->res.class_hex), "%s", nc.hex);
 		snprintf(p->res.class_text, sizeof(p->res.class_text), "%s", nc.text);
 	}
+	if (p->source)
+		sweep(p);
 	if (list_traces(p, err) < 0)
 		return -1;
 	for (size_t i = 0; i < p->n_trace; i++)

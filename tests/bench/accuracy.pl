@@ -1,0 +1,134 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# How good predictions are, on the testbed: six programs, two ranks on two nodes, traced once on fast, then run
+# PAIRS times (default 3) on fast and on slow, interleaved. Printed: what was told at the first submission after the
+# probes (no history yet) against the median of the runs, and the noise floor, the spread of the runs themselves.
+# Usage: accuracy.pl [PAIRS [PROGRAM...]]. Wants an idle machine: the emulated nodes share its two cores.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
+use Bench qw(median spread build);
+use JSON::PP;
+use Testbed;
+
+my $pairs = shift(@ARGV) // 3;
+my %only = map { $_ => 1 } @ARGV;
+my $tb = Testbed->attach(name => $ENV{PRECEDENT_TESTBED} // 'bench');
+$tb->conf_set(Mode => 'observe', MinLimit => '00:01:00', PollInterval => 1);
+$tb->daemon('stop');
+$tb->daemon('start');
+Testbed::wait_until(30, sub { $tb->run('precedent', 'jobs')->{rc} == 0 }) or die "precedentd does not answer\n";
+
+my $lj = <<'LJ';
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 20 0 20 0 20
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify delay 0 every 20 check no
+fix 1 all nve
+run 1500
+LJ
+my $si = <<'SI';
+&control
+ calculation='scf', prefix='si', pseudo_dir='/usr/share/espresso/pseudo', outdir='OUT'
+/
+&system
+ ibrav=1, celldm(1)=10.26, nat=8, ntyp=1, ecutwfc=24.0
+/
+&electrons
+/
+ATOMIC_SPECIES
+ Si 28.086 Si.pz-vbc.UPF
+ATOMIC_POSITIONS crystal
+ Si 0.00 0.00 0.00
+ Si 0.00 0.50 0.50
+ Si 0.50 0.00 0.50
+ Si 0.50 0.50 0.00
+ Si 0.25 0.25 0.25
+ Si 0.25 0.75 0.75
+ Si 0.75 0.25 0.75
+ Si 0.75 0.75 0.25
+K_POINTS automatic
+ 4 4 4 1 1 1
+SI
+my $out = $tb->path('espresso');
+$si =~ s/OUT/$out/;
+$tb->write('in.lj', $lj);
+$tb->write('si8.in', $si);
+
+my @programs = (
+    [lammps => 'lmp -in in.lj -log none'],
+    [espresso => 'pw.x -in si8.in'],
+    [heat => $tb->program('heat') . ' 600 20000 10'],
+    [heatf => $tb->program('heatf') . ' 600 12000 10'],
+    [lu => $tb->program('lu') . ' 256 400'],
+    [cg => $tb->program('cg') . ' 700 8000'],
+);
+
+sub run_job {
+    my ($text, $partition) = @_;
+    my ($job, undef, $err) = $tb->submit($text, '-p', $partition);
+    die "sbatch: $err\n" unless $job;
+    my $end = $tb->wait_job($job, 900) or die "job $job does not end\n";
+    die "job $job is $end->{state}\n" unless $end->{state} eq 'COMPLETED';
+    my ($s) = $tb->output($job) =~ /^elapsed_us (\d+)$/m;
+    return ($job, $s / 1e6, $err);
+}
+
+sub job_text {
+    my ($command) = @_;
+    return "#!/bin/bash\n#SBATCH -N2 -n2 --ntasks-per-node=1 -t 60\nbegin=\${EPOCHREALTIME/./}\nsrun $command\n"
+        . "echo elapsed_us \$((\${EPOCHREALTIME/./} - begin))\n";
+}
+
+sub shown {
+    my ($job) = @_;
+    my $r = $tb->run('precedent', 'show', $job, '--json');
+    return eval { decode_json($r->{out}) } // {};
+}
+
+sub estimates {
+    my ($job) = @_;
+    my $j;
+    Testbed::wait_until(400, sub {
+        $j = shown($job);
+        return ($j->{program}{state} // '') =~ /ready|failed/;
+    }) or die "job $job is not probed in time\n";
+    die "job $job: $j->{program}{reason}\n" if $j->{program}{state} eq 'failed';
+    return ($j, { map { $_->{candidate} => $_ } @{ $j->{estimates} } });
+}
+
+printf "%-9s %9s | %8s %8s %7s %6s | %8s %8s %7s %6s | %s\n", 'program', 'traced s', 'fast', 'pred', 'error', 'noise',
+    'slow', 'pred', 'error', 'noise', 'probes s';
+for my $p (@programs) {
+    my ($name, $command) = @$p;
+    next if %only && !$only{$name};
+    my $text = job_text($command);
+    my ($first, $traced) = run_job($text, 'fast');
+    my ($j, $est) = estimates($first);
+    my %run;
+    for (1 .. $pairs) {
+        for my $where (qw(fast slow)) {
+            my (undef, $s) = run_job($text, $where);
+            push @{ $run{$where} }, $s;
+        }
+    }
+    my $probe = join ' ', map { sprintf '%.0f', $_->{elapsed_s} // $_->{seconds} // 0 } @{ $j->{probes} // [] };
+    printf "%-9s %9.2f |", $name, $traced;
+    for my $where (qw(fast slow)) {
+        my $m = median(@{ $run{$where} });
+        my $e = $est->{$where};
+        printf ' %8.2f %8s %7s %5.1f%% |', $m, $e ? sprintf('%.2f', $e->{seconds}) : 'none',
+            $e ? sprintf('%+.1f%%', 100 * ($e->{seconds} / $m - 1)) : '-', 100 * spread(@{ $run{$where} });
+    }
+    print " $probe\n";
+}

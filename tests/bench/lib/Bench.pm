@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What the benchmarks share: medians, spreads, interleaved pairs, MPI on this machine.
+package Bench;
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use Exporter 'import';
+use File::Basename qw(dirname);
+use Time::HiRes qw(time);
+
+our @EXPORT_OK = qw(median spread top build mpirun traced pairs seconds);
+
+my $TOP = abs_path(dirname(__FILE__) . '/../../..');
+@ENV{qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMP_NUM_THREADS)} = (1, 1, 1);
+
+sub top { return $TOP }
+
+sub build {
+    my $b = $ENV{PRECEDENT_BUILD} // 'build';
+    return $b =~ m{^/} ? $b : "$TOP/$b";
+}
+
+sub median {
+    my @v = sort { $a <=> $b } @_;
+    return unless @v;
+    return @v % 2 ? $v[$#v / 2] : ($v[@v / 2 - 1] + $v[@v / 2]) / 2;
+}
+
+# Half the distance between the smallest and the largest, relative to the median.
+sub spread {
+    my @v = sort { $a <=> $b } @_;
+    my $m = median(@v);
+    return $m ? ($v[-1] - $v[0]) / 2 / abs $m : 0;
+}
+
+# mpirun(RANKS, CMD...): what it printed; dies when it fails.
+sub mpirun {
+    my ($ranks, @cmd) = @_;
+    open my $p, '-|', 'mpirun', '--bind-to', 'core', '-n', $ranks, @cmd or die "mpirun: $!";
+    my $out = do { local $/; <$p> };
+    close $p or die "mpirun @cmd failed\n$out";
+    return $out;
+}
+
+# The same under the tracer.
+sub traced {
+    my ($file, $ranks, @cmd) = @_;
+    local $ENV{LD_PRELOAD} = build() . '/libprecedent_trace.so';
+    local $ENV{PRECEDENT_TRACE_FILE} = $file;
+    unlink $file;
+    return mpirun($ranks, @cmd);
+}
+
+sub seconds {
+    my ($code) = @_;
+    my $begin = time;
+    $code->();
+    return time - $begin;
+}
+
+# pairs(N, A, B): runs A B A B ..., each a sub that returns a figure; medians of both, of B - A and of B / A, and the
+# spread of B / A.
+sub pairs {
+    my ($n, $a, $b) = @_;
+    my (@a, @b);
+    for (1 .. $n) { push @a, $a->(); push @b, $b->() }
+    return {
+        a => median(@a), b => median(@b), diff => median(map { $b[$_] - $a[$_] } 0 .. $n - 1),
+        ratio => median(map { $b[$_] / $a[$_] } 0 .. $n - 1),
+        spread => spread(map { $b[$_] / $a[$_] } 0 .. $n - 1),
+    };
+}
+
+1;
