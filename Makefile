@@ -25,6 +25,9 @@ B        ?= build
 SAN      :=
 endif
 
+# One spelling of the build directory, whoever names it: dependency files name targets by it.
+override B := $(patsubst $(CURDIR)/%,%,$(abspath $(B)))
+
 CC       ?= gcc
 MPICC    ?= mpicc
 MPIFC    ?= mpifort
