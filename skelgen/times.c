@@ -87,7 +87,7 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 	struct trace_event ev;
 	struct skel_iter it;
 	bool known;
-	uint64_t occ;
+	uint64_t occ, before = t->events, untimed = t->untimed;
 	uint32_t index;
 	int rv = -1;
 
@@ -110,6 +110,11 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 	}
 	if (trace_iter_next(events, &ev, &known) != 0) {
 		err_set(err, "rank %u: the trace goes on where its skeleton ends", rank);
+		goto done;
+	}
+	/* Some of the times stand for the rest; without any, the rank would compute nothing. */
+	if (t->events > before && t->untimed - untimed == t->events - before) {
+		err_set(err, "rank %u: none of its times can be read: the trace is damaged", rank);
 		goto done;
 	}
 	for (uint32_t i = 0; i < tree->n_leaf; i++)
