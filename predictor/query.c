@@ -321,12 +321,13 @@ int query_call(const struct query_server *server, const struct query_crypt *cryp
 	int fd = -1, rv = -1;
 
 	*reply = NULL;
+	/* First: libmunge tries for ten seconds where there is no munged, as on a machine without precedentd. */
+	fd = server_connect(server, deadline_ms, errp);
+	if (fd < 0)
+		goto out;
 	if (crypt->seal(request, strlen(request), (uid_t)-1, &cred, errp) < 0)
 		goto out;
 	if (query_frame_put(&out, cred, errp) < 0)
-		goto out;
-	fd = server_connect(server, deadline_ms, errp);
-	if (fd < 0)
 		goto out;
 	if (frame_send(fd, &out, deadline_ms) < 0) {
 		err_set(errp, "cannot send to precedentd at %s:%u: %s", server->host, server->port, strerror(errno));
