@@ -311,7 +311,8 @@ static void check_spank(struct doctor *d)
 
 static void check_slurm(struct doctor *d)
 {
-	d->slurm = slurp_command("scontrol show config 2>/dev/null </dev/null");
+	/* Where there is no slurm.conf scontrol looks for one for a minute. */
+	d->slurm = slurp_command("timeout 10 scontrol show config 2>/dev/null </dev/null");
 	if (!d->slurm) {
 		find(d, WARN, "slurm", "no answer from slurmctld (or no Slurm here): traces, skeletons and local predictions work "
 				       "without it");

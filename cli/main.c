@@ -2,6 +2,7 @@
 /*
  * precedent: how long a job will run, before it runs. This file only finds the verb; precedent.1 documents them.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <locale.h>
 #include <signal.h>
@@ -45,6 +46,14 @@ static void help(FILE *f)
 	fputs("\n'precedent VERB --help' tells more. To opt a job out: sbatch --predict=off\n", f);
 }
 
+/* The exit code of a verb, unless what it printed did not arrive. */
+static int written(int rc)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return rc;
+	return rc ? rc : cli_fail("standard output cannot be written: %s", strerror(errno));
+}
+
 int main(int argc, char **argv)
 {
 	setlocale(LC_CTYPE, "");
@@ -56,7 +65,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		help(stdout);
-		return 0;
+		return written(0);
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts("precedent " PRECEDENT_VERSION);
@@ -64,7 +73,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < N_VERBS; i++)
 		if (!strcmp(argv[1], verbs[i].name))
-			return verbs[i].run(argc - 1, argv + 1);
+			return written(verbs[i].run(argc - 1, argv + 1));
 	fprintf(stderr, "precedent: there is no verb '%s'; 'precedent --help' lists them\n", argv[1]);
 	return 2;
 }

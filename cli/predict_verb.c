@@ -30,8 +30,8 @@ static void help(void)
 	     "Runs the skeleton of TRACE here and prints how long the whole program takes on this machine.\n"
 	     "With CMD (usually mpirun -n N PROGRAM): runs and traces it first, and compares.\n\n"
 	     "  --seconds S         run time of the skeleton (default 5)\n"
-	     "  --calibration FILE  the traced machine's, written by an earlier skeleton run there; without it this\n"
-	     "                      machine is taken to be the traced one\n"
+	     "  --calibration FILE  the traced machine's, written by an earlier skeleton run there; without it\n"
+	     "                      this machine is taken to be the traced one\n"
 	     "  --keep              keep the skeleton's directory and say where it is\n"
 	     "  --json              for machines\n"
 	     "  -h, --help          this text");

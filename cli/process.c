@@ -64,7 +64,26 @@ void cli_remove_dir(const char *path)
 	rmdir(path);
 }
 
-static void child(char *const argv[], const char *const env[], const char *log, bool own_group)
+static void fd_say(int fd, int number)
+{
+	while (write(fd, &number, sizeof(number)) < 0 && errno == EINTR)
+		;
+}
+
+/* The number that the child has said before it ended, or 0 when it became another program. */
+static int fd_hear(int fd)
+{
+	int number = 0;
+	ssize_t n;
+
+	do
+		n = read(fd, &number, sizeof(number));
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(number) ? number : 0;
+}
+
+/* In the child: becomes argv, or says through `report` why it cannot. */
+static void child(char *const argv[], const char *const env[], const char *log, bool own_group, int report)
 {
 	if (own_group)
 		setpgid(0, 0);
@@ -80,8 +99,16 @@ static void child(char *const argv[], const char *const env[], const char *log, 
 	for (int i = 0; env && env[i]; i += 2)
 		setenv(env[i], env[i + 1], 1);
 	execvp(argv[0], argv);
-	fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
+	fd_say(report, errno);
 	_exit(127);
+}
+
+static int cannot_run(const char *program, int why, struct errbuf *err)
+{
+	char host[64] = "this node";
+
+	gethostname(host, sizeof(host) - 1);
+	return err_set(err, "%s cannot be run on %s: %s", program, host, strerror(why));
 }
 
 /* Wait for pid; past the limit its process group gets SIGTERM, then SIGKILL. */
@@ -114,19 +141,28 @@ static int wait_child(pid_t pid, double limit_s, bool *timed_out)
 int cli_run(char *const argv[], const char *const env[], const char *log, double limit_s, struct errbuf *err)
 {
 	bool timed_out;
+	int rc, why, report[2];
 	pid_t pid;
-	int rc;
 
 	fflush(NULL);
+	if (pipe2(report, O_CLOEXEC) < 0)
+		return err_set(err, "%s: cannot make a pipe: %s", argv[0], strerror(errno));
 	pid = fork();
-	if (pid < 0)
-		return err_set(err, "%s: cannot fork: %s", argv[0], strerror(errno));
+	if (pid < 0) {
+		err_set(err, "%s: cannot fork: %s", argv[0], strerror(errno));
+		close(report[0]);
+		close(report[1]);
+		return -1;
+	}
 	if (pid == 0)
-		child(argv, env, log, limit_s > 0);
+		child(argv, env, log, limit_s > 0, report[1]);
+	close(report[1]);
+	why = fd_hear(report[0]);
+	close(report[0]);
 	rc = wait_child(pid, limit_s, &timed_out);
+	if (why)
+		return cannot_run(argv[0], why, err);
 	if (timed_out)
 		return err_set(err, "%s did not end within %.0f seconds", argv[0], limit_s);
-	if (rc == 127)
-		return err_set(err, "%s: cannot be run (not installed on this node?)", argv[0]);
 	return rc;
 }

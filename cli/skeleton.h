@@ -34,6 +34,10 @@ struct skeleton_wish {
 int skeleton_generate(const char *trace, const char *dir, const struct skeleton_wish *wish,
 		      struct skeleton_facts *facts, struct errbuf *err);
 
+/* 0 when a skeleton can be built from the trace; -1 with the reason when it is not whole. */
+struct trace;
+int skeleton_trace_check(const struct trace *t, struct errbuf *err);
+
 /* mpicc in dir; what the compiler says goes to `log` (NULL: inherited). */
 int skeleton_compile(const char *dir, const char *log, struct errbuf *err);
 

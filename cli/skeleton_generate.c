@@ -88,6 +88,32 @@ static int understand(struct pipeline *p, const struct skeleton_wish *wish, stru
 	return 0;
 }
 
+int skeleton_trace_check(const struct trace *t, struct errbuf *err)
+{
+	if (!trace_is_partial(t))
+		return 0;
+	return err_set(err, "the trace is partial (the run did not end in MPI_Finalize, or the file is damaged%s%s): no "
+			    "skeleton can be built from it", trace_n_damage(t) ? ": " : "",
+		       trace_n_damage(t) ? trace_damage(t, 0) : "");
+}
+
+/* The Makefile names the places of the runtime, where it is installed. */
+static int emit(struct pipeline *p, const char *dir, struct skel_emit_options *opt, struct errbuf *err)
+{
+	struct errbuf unused;
+	char *include = cli_include_dir(&unused), *lib = cli_installed("libprecedent_skel.a", &unused);
+	int rv;
+
+	if (lib)
+		*strrchr(lib, '/') = '\0';
+	opt->include_dir = include;
+	opt->lib_dir = lib;
+	rv = skel_emit_c(&p->tree, &p->times, &p->plan, dir, opt, err);
+	free(include);
+	free(lib);
+	return rv;
+}
+
 static int generate(struct pipeline *p, const char *dir, const struct skeleton_wish *wish,
 		    struct skeleton_facts *f, struct errbuf *err)
 {
@@ -95,15 +121,12 @@ static int generate(struct pipeline *p, const char *dir, const struct skeleton_w
 	struct skel_emit_options opt = {0};
 	struct skel_emit_report report = {0};
 
-	if (trace_is_partial(p->trace))
-		return err_set(err, "the trace is partial (the run did not end in MPI_Finalize, or the file is damaged%s%s): "
-				    "no skeleton can be built from it", trace_n_damage(p->trace) ? ": " : "",
-			       trace_n_damage(p->trace) ? trace_damage(p->trace, 0) : "");
+	if (skeleton_trace_check(p->trace, err) < 0)
+		return -1;
 	if (understand(p, wish, err) < 0 || make_dir(dir, err) < 0)
 		return -1;
 	opt.report = &report;
-	if (skel_emit_c(&p->tree, &p->times, &p->plan, dir, &opt, err) < 0 ||
-	    hash_file(dir, f->hash, sizeof(f->hash), err) < 0)
+	if (emit(p, dir, &opt, err) < 0 || hash_file(dir, f->hash, sizeof(f->hash), err) < 0)
 		return -1;
 	f->n_ranks = p->tree.n_ranks;
 	f->events = p->times.events;

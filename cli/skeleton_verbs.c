@@ -124,7 +124,7 @@ static int verify(const char *path, bool json)
 
 	if (!t)
 		return cli_fail("%s", err.text);
-	if (skel_tree_build(t, &tree, &err) < 0) {
+	if (skeleton_trace_check(t, &err) < 0 || skel_tree_build(t, &tree, &err) < 0) {
 		trace_close(t);
 		return cli_fail("%s: %s", path, err.text);
 	}

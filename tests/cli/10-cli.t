@@ -1,0 +1,208 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The command line: help, usage, exit codes (0 done, 1 failed, 2 usage), one line on stderr for an error, and the JSON of
+# every verb that needs no Slurm.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Cli;
+use JSON::PP qw(decode_json);
+use Test::More;
+
+# One line, and nothing on standard output.
+sub refused {
+	my ($rc, $pattern, @arguments) = @_;
+	my $r = precedent(@arguments);
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	my $name = "precedent @arguments";
+	is($r->{rc}, $rc, "$name: exit code $rc") or diag $r->{err};
+	like($r->{err}, qr/\Aprecedent[^\n]*$pattern[^\n]*\n\z/, "$name: one line that says why");
+	is($r->{out}, '', "$name: nothing on standard output");
+	return;
+}
+
+# The JSON of a verb that ends well, and nothing else.
+sub json_of {
+	my (@arguments) = @_;
+	my $r = precedent(@arguments);
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is($r->{rc}, 0, "precedent @arguments") or diag $r->{err};
+	is($r->{err}, '', '... says nothing on stderr');
+	my $json = eval { decode_json($r->{out}) };
+	ok(defined $json, '... and prints JSON') or diag "$@\n$r->{out}";
+	return $json // {};
+}
+
+my @verbs = verbs();
+my $trace = trace_of('heat.ptrace', 'heat', 32, 200);
+
+subtest 'without a verb' => sub {
+	is_deeply([sort @verbs],
+		[sort qw(trace info skeleton verify predict jobs show explain accuracy retrace forget doctor conf)],
+		'the verbs of this version are listed');
+	my $r = precedent();
+	is($r->{rc}, 2, 'no verb is a usage error');
+	is($r->{out}, '', 'with its text on stderr');
+	like($r->{err}, qr/^Usage: precedent VERB/, 'which is the help');
+	my $help = precedent('--help');
+	is($help->{out}, $r->{err}, 'as --help prints it');
+	for my $word ('--help', '-h', 'help') {
+		is(precedent($word)->{rc}, 0, "$word ends well");
+		is(precedent($word)->{out}, $help->{out}, "$word prints the help");
+	}
+	like(precedent($_)->{out}, qr/\Aprecedent \d+\.\d+\.\d+\n\z/, "$_ prints the version") for '--version', '-V';
+	refused(2, qr/there is no verb 'frobnicate'; 'precedent --help'/, 'frobnicate');
+	refused(2, qr/there is no verb '--nonsense'/, '--nonsense');
+	refused(2, qr/there is no verb ''/, '');
+};
+
+subtest 'help and usage of every verb' => sub {
+	my $man = slurp(Testbed::top() . '/man/precedent.1');
+	for my $verb (@verbs, 'probe') {
+		my $r = precedent($verb, '--help');
+		is($r->{rc}, 0, "$verb --help ends well");
+		like($r->{out}, qr/\AUsage: precedent $verb\b/, "$verb --help: begins with its usage");
+		is($r->{err}, '', "$verb --help: nothing on stderr");
+		unlike($r->{out}, qr/^.{101,}$/m, "$verb --help: lines fit");
+		is(precedent($verb, '-h')->{out}, $r->{out}, "$verb -h is the same");
+		like($man, qr/\b$verb\b/, "$verb is in precedent.1") if $verb ne 'probe'; # that is for precedentd
+		refused(2, qr/ $verb: bad option '--nonsense'; try 'precedent $verb --help'/, $verb, '--nonsense');
+		refused(2, qr/ $verb: bad option '-Z'; try/, $verb, '-Z');
+	}
+};
+
+subtest 'wrong arguments' => sub {
+	refused(2, qr/ $_: no trace named;/, $_) for qw(info verify skeleton);
+	refused(2, qr/ $_: one trace at a time;/, $_, $trace, $trace) for qw(info verify skeleton);
+	refused(2, qr/ predict: name one trace, or a command after --;/, 'predict', @$_) for [], [$trace, $trace], [$trace, '--', 'true'], ['--'];
+	refused(2, qr/ predict: --seconds wants a number/, 'predict', '--seconds', $_, $trace) for '0', '-1', 'x', '1x', '', 'nan', 'inf';
+	refused(2, qr/ skeleton: bad option/, 'skeleton', '--seconds', $_, $trace) for '0', '-1', 'x', '1x', '', 'nan';
+	refused(2, qr/ skeleton: --seconds or --scale, not both/, 'skeleton', '--seconds', 1, '--scale', 2, $trace);
+	refused(2, qr/ info: --events wants a rank/, 'info', '--events', $_, $trace) for '-1', 'x', '', '99999999999';
+	refused(2, qr/ trace: no command to run/, 'trace', @$_) for [], ['-o', 'x'], ['--'];
+	refused(2, qr/ trace: bad option '-o'/, 'trace', '-o');
+	refused(2, qr/ conf: say what to do: --check/, 'conf');
+	refused(2, qr/ conf: one file at a time/, 'conf', '--check', 'a', 'b');
+	refused(2, qr/ doctor: unexpected 'x'/, 'doctor', 'x');
+	refused(2, qr/ $_: which job\?/, $_) for qw(show explain retrace forget);
+	for my $job ('x', '-1', '0', '1x', '', '99999999999') {
+		refused(2, qr/(?:'\Q$job\E' is not a job id|bad option)/, 'show', $job);
+	}
+	refused(2, qr/ show: unexpected argument '2'/, 'show', 1, 2);
+	refused(2, qr/ jobs: -n takes a number from 1 to 500/, 'jobs', '-n', $_) for '0', '501', 'x', '-1';
+	refused(2, qr/ accuracy: --days takes a number/, 'accuracy', '--days', $_) for '0', 'x';
+	refused(2, qr/ jobs: bad option/, 'jobs', '--days', 1);
+	refused(2, qr/ probe: --dir, --candidate/, 'probe', @$_) for [], ['--dir', '1'], ['--dir', '1', '--candidate', 'a', '--seconds', 'x'];
+	refused(2, qr/ probe: the candidate's name is too long/, 'probe', '--dir', '1', '--candidate', 'a' x 5000);
+	refused(2, qr/ probe: here is not the spool directory of a job/, 'probe', '--dir', 'here', '--candidate', 'a');
+};
+
+subtest 'without precedentd' => sub {
+	for my $arguments (['jobs'], ['show', 1], ['explain', 1], ['accuracy'], ['retrace', 1], ['forget', 1]) {
+		refused(1, qr/cannot reach precedentd at 127\.0\.0\.1:1: .*is it running\?/, @$arguments);
+		refused(1, qr/cannot reach precedentd/, @$arguments, '--json');
+	}
+};
+
+subtest 'info' => sub {
+	my $info = json_of('info', '--json', $trace);
+	is($info->{ranks}, 2, 'ranks');
+	cmp_ok($info->{events}, '>', 800, 'events');
+	my $text = precedent('info', $trace);
+	is($text->{rc}, 0, 'in words');
+	like($text->{out}, qr/^heat\.ptrace: 2 ranks, [\d,]+ events/, 'names what it read');
+	like($text->{out}, qr/^\s+MPI_Sendrecv .*heat\.c:\d+/m, 'and the call site');
+	my $events = precedent('info', '--events', 1, $trace);
+	like($events->{out}, qr/MPI_Init.*MPI_Sendrecv.*MPI_Finalize/s, 'events in order');
+	refused(1, qr/rank 2/, 'info', '--events', 2, $trace);
+};
+
+subtest 'verify' => sub {
+	my $json = json_of('verify', '--json', $trace);
+	is($json->{trace}, 'lossless', 'the skeleton is the trace');
+	is($json->{events}, json_of('info', '--json', $trace)->{events}, 'to the last event');
+	like(precedent('verify', $trace)->{out}, qr/\Aheat\.ptrace: lossless: .*\n\z/, 'in one line');
+};
+
+subtest 'skeleton' => sub {
+	my $json = json_of('skeleton', '--json', '--scale', 10, '-o', 'out', $trace);
+	is($json->{ranks}, 2, 'ranks');
+	is($json->{dir}, 'out', 'directory');
+	cmp_ok($json->{length}, '<', 50, 'loops are loops');
+	ok(-s "out/$_", "$_ is written") for qw(skel.c Makefile report.txt);
+	my $again = json_of('skeleton', '--json', '--scale', 10, '-o', 'out2', $trace);
+	is($again->{hash}, $json->{hash}, 'the same trace gives the same program');
+	precedent('skeleton', $trace);
+	ok(-s 'heat.ptrace.skel/skel.c', 'beside the trace when no directory is named');
+	my $tree = precedent('skeleton', '--tree', '-o', 'out3', $trace);
+	like($tree->{out}, qr/MPI_Sendrecv/, '--tree prints the tree');
+	my $made = Testbed::run_command('make', '-C', 'out');
+	is($made->{rc}, 0, 'its Makefile builds it') or diag $made->{err};
+	my $ran = Testbed::run_command('mpirun', '--oversubscribe', '-n', 2, 'out/skel');
+	is($ran->{rc}, 0, 'and it runs') or diag $ran->{err};
+	like($ran->{out}, qr/skel|second/i, 'and says how long it stands for');
+};
+
+subtest 'predict' => sub {
+	my $json = json_of('predict', '--json', '--seconds', 0.5, $trace);
+	cmp_ok($json->{predicted_s}, '>', 0, 'a time');
+	cmp_ok($json->{lo_s}, '<=', $json->{predicted_s}, 'above its lower bound');
+	cmp_ok($json->{hi_s}, '>=', $json->{predicted_s}, 'below its upper bound');
+	my $r = precedent('predict', '--seconds', 0.5, '--', 'mpirun', '--oversubscribe', '-n', 2, program('ring'));
+	is($r->{rc}, 0, 'of a command') or diag $r->{err};
+	like($r->{out}, qr/^ring: .*checksum.*^predicted  \S+/ms, 'its output, then the prediction');
+	is_deeply([glob '/tmp/precedent-*/run.ptrace'], [], 'nothing is left behind');
+};
+
+subtest 'trace' => sub {
+	my $r = precedent('trace', '--', 'mpirun', '--oversubscribe', '-n', 2, program('ring'));
+	is($r->{rc}, 0, 'ends as the command');
+	like($r->{out}, qr/\Aring: rounds .*\n\z/, 'standard output is that of the command');
+	like($r->{err}, qr/^precedent: \S+\.ptrace: 2 ranks, /m, 'one line on stderr');
+	is(precedent('trace', '-q', '-o', 'q.ptrace', '--', program('ring'))->{err}, '', '-q says nothing');
+	is(json_of('info', '--json', 'q.ptrace')->{ranks}, 1, 'a singleton is traced too');
+	is(precedent('trace', '--', 'sh', '-c', 'exit 7')->{rc}, 7, 'the exit code is that of the command');
+	refused(1, qr/no trace: true did not reach MPI_Finalize, is not an MPI program/, 'trace', '--', 'true');
+	refused(1, qr/no-such-program/, 'trace', '--', './no-such-program');
+	is(precedent('trace', '--', 'sh', '-c', 'exit 127')->{rc}, 127, 'also 127');
+	like(precedent('trace', '-o', 'no/such/dir/x', '--', program('ring'))->{err}, qr{no/such/dir}, 'a trace that cannot be written');
+	isnt(precedent('trace', '-o', 'no/such/dir/x', '--', program('ring'))->{rc}, 0, 'is a failure');
+};
+
+subtest 'conf' => sub {
+	my $json = json_of('conf', '--check', '--json');
+	is($json->{mode}, 'observe', 'the mode');
+	is($json->{file}, $ENV{PRECEDENT_CONF}, 'the file');
+	like(precedent('conf', '--check')->{out}, qr/: good$/m, 'in words');
+	my $example = Testbed::top() . '/conf/precedent.conf';
+	is(precedent('conf', '--check', $example)->{rc}, 0, 'the file that is installed is good');
+};
+
+subtest 'doctor' => sub {
+	my $r = precedent('doctor', '--json');
+	my $list = eval { decode_json($r->{out}) } // [];
+	my %verdict = map { $_->{what} => $_->{verdict} } @$list;
+	is($verdict{configuration}, 'warn', 'no candidates: a warning');
+	is($verdict{mpicc}, 'ok', 'mpicc is found');
+	is($verdict{tracer}, 'ok', 'the tracer is found');
+	is($verdict{spool}, 'FAIL', 'a spool that is not there');
+	is($verdict{store}, 'warn', 'no store yet');
+	is($verdict{slurm}, 'warn', 'no Slurm');
+	is($r->{rc}, 1, 'and so it fails');
+	my @lines = split /\n/, precedent('doctor')->{out};
+	is(scalar @lines, scalar @$list, 'one line each, in words');
+	is_deeply([grep { !/^(ok|warn|FAIL)\s+\S/ } @lines], [], 'that begins with the verdict');
+};
+
+subtest 'standard output that is full' => sub {
+	for my $arguments (['--help'], ['info', $trace], ['info', '--json', $trace], ['conf', '--check'], ['verify', $trace]) {
+		my $r = Testbed::run_command('sh', '-c', '"$@" >/dev/full', 'sh', Testbed::build_dir() . '/precedent', @$arguments);
+		is($r->{rc}, 1, "precedent @$arguments >/dev/full fails");
+		like($r->{err}, qr/\Aprecedent: [^\n]+\n\z/, 'and says so');
+	}
+};
+
+done_testing;

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Cli: the command `precedent` of the build tree, as the command-line tests run it: without Slurm, in a directory of
+# their own, which is the working directory and is removed at the end.
+package Cli;
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path getcwd);
+use Exporter qw(import);
+use File::Basename qw(dirname);
+use File::Path qw(make_path);
+use File::Temp qw(tempdir);
+use lib dirname(__FILE__) . '/../../cluster/lib';
+use Testbed qw(run_command top build_dir);
+
+our @EXPORT = qw(precedent trace_of program slurp spew verbs);
+
+my $build = build_dir();
+my $dir = tempdir('precedent-cli-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+my $start = getcwd();
+
+# As installed: the build directory need not lie in the source tree.
+make_path("$dir/lib/include");
+symlink top() . '/skelgen', "$dir/lib/include/skelgen" or die "symlink: $!\n";
+symlink "$build/$_", "$dir/lib/$_" for qw(libprecedent_trace.so libprecedent_skel.a);
+make_path("$dir/work");
+chdir "$dir/work" or die "$dir/work: $!\n";
+END { chdir $start if $start }
+
+$ENV{PRECEDENT_LIBDIR} = "$dir/lib";
+$ENV{PRECEDENT_CONF} = "$dir/precedent.conf";
+$ENV{OMPI_ALLOW_RUN_AS_ROOT} = $ENV{OMPI_ALLOW_RUN_AS_ROOT_CONFIRM} = 1;
+make_path("$dir/bin");
+spew("$dir/bin/scontrol", "#!/bin/sh\nexit 1\n"); # no Slurm, whatever this machine has
+chmod 0755, "$dir/bin/scontrol";
+$ENV{PATH} = "$dir/bin:$ENV{PATH}";
+delete @ENV{qw(PRECEDENT_TRACE PRECEDENT_TRACE_DIR PRECEDENT_TRACE_FILE)};
+spew($ENV{PRECEDENT_CONF}, "SpoolDir=$dir/spool\nStateDir=$dir/state\nListenHost=127.0.0.1\nListenPort=1\n");
+
+sub slurp {
+	my ($path) = @_;
+	open my $fh, '<:raw', $path or die "$path: $!\n";
+	local $/;
+	return scalar <$fh> // '';
+}
+
+sub spew {
+	my ($path, $text) = @_;
+	open my $fh, '>:raw', $path or die "$path: $!\n";
+	print {$fh} $text;
+	close $fh or die "$path: $!\n";
+	return $path;
+}
+
+# precedent(ARGUMENTS...): {rc, out, err}; killed after 120 seconds (rc 124).
+sub precedent {
+	my (@arguments) = @_;
+	return run_command('timeout', '--kill-after=5', 120, "$build/precedent", @arguments);
+}
+
+# Path of tests/programs/NAME, which is built.
+sub program {
+	my ($name) = @_;
+	my $path = "$build/tests/programs/$name";
+	my $made = run_command('make', '--silent', '-C', top(), "B=$ENV{PRECEDENT_BUILD}", "$ENV{PRECEDENT_BUILD}/tests/programs/$name")
+	    if !-x $path;
+	die "tests/programs/$name cannot be built: $made->{err}" if $made && $made->{rc} != 0;
+	return $path;
+}
+
+# trace_of(FILE, PROGRAM, ARGUMENTS...): traces two ranks of it.
+sub trace_of {
+	my ($file, $name, @arguments) = @_;
+	my $r = precedent('trace', '-q', '-o', $file, '--', 'mpirun', '--oversubscribe', '-n', 2, program($name), @arguments);
+	die "no trace of $name: $r->{err}" if $r->{rc} != 0 || !-s $file;
+	return $file;
+}
+
+# What `precedent --help` lists.
+sub verbs {
+	return precedent('--help')->{out} =~ /^  ([a-z]+) /mg;
+}
+
+$ENV{PRECEDENT_BUILD} //= 'build';
+
+1;
