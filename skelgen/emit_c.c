@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "skelgen/emit_call.h"
 #include "skelgen/emit_tree.h"
@@ -24,7 +23,7 @@ struct out_file {
 
 /* ---- composition ---- */
 
-static void put_head(struct emit *e, uint64_t data_hash, struct text *out)
+static void put_head(struct emit *e, struct text *out)
 {
 	const char *program = skel_defs(e->tree, 0)->proc.program;
 
@@ -37,10 +36,9 @@ static void put_head(struct emit *e, uint64_t data_hash, struct text *out)
 	}
 	text_put(out,
 		 ".\n * It stands for %llu calls and %.3f s, and runs for about %.3f s. Made by precedent; see report.txt.\n"
-		 " * Values that are not in the source are in skel.c.data (%016llx).\n */\n"
+		 " * Values that are not in the source are in skel.c.data.\n */\n"
 		 "#include \"skelgen/runtime/skel.h\"\n\n",
-		 (unsigned long long)e->times->events, e->plan->full_s, e->plan->predicted_s,
-		 (unsigned long long)data_hash);
+		 (unsigned long long)e->times->events, e->plan->full_s, e->plan->predicted_s);
 	text_put(out, "__asm__(\".pushsection .rodata\\n\"\n"
 		      "\t\".balign 8\\n\"\n"
 		      "\t\"skel_data_begin: .incbin \\\"\" __FILE__ \".data\\\"\\n\"\n"
@@ -49,7 +47,7 @@ static void put_head(struct emit *e, uint64_t data_hash, struct text *out)
 		      "extern const uint64_t skel_data_begin[], skel_data_end[];\n\n");
 }
 
-static void put_program(struct emit *e, double confidence, struct text *out)
+static void put_program(struct emit *e, double confidence, uint64_t data_hash, struct text *out)
 {
 	const char *program = skel_defs(e->tree, 0)->proc.program;
 	uint32_t n_comm = 2;
@@ -61,7 +59,8 @@ static void put_program(struct emit *e, double confidence, struct text *out)
 	text_put(out, "\",\n\t.n_ranks = %u,\n\t.n_loops = %u,\n\t.n_requests = %lld,\n", e->tree->n_ranks, e->n_loop,
 		 (long long)e->max_slot + 1);
 	text_put(out, "\t.n_comms = %u,\n\t.n_types = %u,\n", n_comm, e->globals.n_type);
-	text_put(out, "\t.data = skel_data_begin,\n\t.data_end = skel_data_end,\n");
+	text_put(out, "\t.data = skel_data_begin,\n\t.data_end = skel_data_end,\n\t.data_hash = 0x%016llx,\n",
+		 (unsigned long long)data_hash);
 	text_put(out, "\t.traced_s = %.9f,\n\t.confidence = %.4f,\n\t.events = %llu,\n\t.bsend_bytes = %lld,\n};\n\n",
 		 e->plan->full_s, confidence, (unsigned long long)e->times->events, (long long)e->bsend_bytes);
 }
@@ -89,8 +88,8 @@ static void put_source(struct emit *e, double confidence, uint64_t data_hash, st
 	struct text types = {.len = 0};
 
 	emit_types(e, &types);
-	put_head(e, data_hash, out);
-	put_program(e, confidence, out);
+	put_head(e, out);
+	put_program(e, confidence, data_hash, out);
 	if (e->decl.len > 0)
 		text_put(out, "%s\n", text_get(&e->decl));
 	text_put(out, "static void run(int rank, int size)\n{\n\t(void)rank;\n\t(void)size;\n");
@@ -140,6 +139,17 @@ static int files_name(struct out_file *f, const char *dir, struct errbuf *err)
 	return 0;
 }
 
+/* A rename fails on a directory: find out before the first one. */
+static int targets_free(const struct out_file *f, struct errbuf *err)
+{
+	struct stat st;
+
+	for (int i = 0; i < N_FILES; i++)
+		if (lstat(f[i].path, &st) == 0 && S_ISDIR(st.st_mode))
+			return err_set(err, "cannot write %s: it is a directory", f[i].path);
+	return 0;
+}
+
 static int files_write(struct out_file *f, const char *dir, struct errbuf *err)
 {
 	int written = 0, rv = -1;
@@ -153,6 +163,8 @@ static int files_write(struct out_file *f, const char *dir, struct errbuf *err)
 			unlink(f[written].beside);
 			goto done;
 		}
+	if (targets_free(f, err) != 0)
+		goto done;
 	for (int i = 0; i < N_FILES; i++)
 		if (rename(f[i].beside, f[i].path) != 0) {
 			err_set(err, "cannot write %s: %s", f[i].path, strerror(errno));
@@ -179,7 +191,7 @@ static int compose(struct emit *e, const char *dir, double *confidence, struct e
 	if (emit_tree(e) != 0 || (data = emit_data_finish(e->data, &words)) == NULL)
 		goto no_memory;
 	*confidence = emit_confidence(e);
-	put_source(e, *confidence, XXH3_64bits(data, words * sizeof *data), &source);
+	put_source(e, *confidence, data[7], &source);
 	put_makefile(e, &makefile);
 	emit_report(e, *confidence, &report);
 	if (source.failed || makefile.failed || report.failed || e->no_memory)

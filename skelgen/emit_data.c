@@ -215,5 +215,6 @@ uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 		w[DATA_HEADER + gaps + varies + i] = head + d->array.p[i].at;
 	if (d->n_pool > 0)
 		memcpy(w + head, d->pool, d->n_pool * sizeof *w);
+	w[7] = XXH3_64bits(w, *n_words * sizeof *w);
 	return w;
 }

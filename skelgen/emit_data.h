@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Builds skel.data, whose layout is described in runtime/data.c. */
+/* Builds skel.c.data, whose layout is described in runtime/data.c. */
 #ifndef PRECEDENT_SKELGEN_EMIT_DATA_H
 #define PRECEDENT_SKELGEN_EMIT_DATA_H
 
@@ -23,7 +23,7 @@ void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, uint64_t n_
 void emit_data_vary(struct emit_data *d, uint32_t vary, uint32_t rank, const uint64_t *run_end,
 		    const uint32_t *run_row, uint32_t n_run, const int64_t *rows, uint32_t n_row, uint32_t n_col);
 
-/* The finished words, malloced; NULL without memory (also at any time before). */
+/* The finished words, malloced, of which word 7 is the hash of the others (with 0 in its place); NULL without memory (also at any time before). */
 uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words);
 
 #endif

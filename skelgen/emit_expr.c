@@ -9,7 +9,7 @@
 
 #include "skelgen/param.h"
 
-#define MAX_FILE_ARRAY 4096 /* longer arrays go into skel.data */
+#define MAX_FILE_ARRAY 4096 /* longer arrays go into skel.c.data */
 #define MAX_CONDITION  4    /* intervals of a rank set in one condition */
 
 /* ---- the leaf's cases ---- */
@@ -431,7 +431,7 @@ bool array_is_constant(const struct leaf_ctx *c, array_fn fn, const void *arg, c
 	return true;
 }
 
-/* The array of a case as its number in skel.data. */
+/* The array of a case as its number in skel.c.data. */
 struct array_of {
 	array_fn fn;
 	const void *arg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Values of a leaf's parameters as C expressions: a constant, a function of rank and size, or, where neither holds on
- * every rank and execution, a column of the leaf's values in skel.data.
+ * every rank and execution, a column of the leaf's values in skel.c.data.
  */
 #ifndef PRECEDENT_SKELGEN_EMIT_EXPR_H
 #define PRECEDENT_SKELGEN_EMIT_EXPR_H
@@ -80,7 +80,7 @@ int leaf_ctx_open(struct leaf_ctx *c, struct emit *e, const struct skel_node *le
 void leaf_ctx_close(struct leaf_ctx *c);
 /* n values that live until the leaf is closed; NULL without memory. */
 int64_t *leaf_ctx_values(const struct leaf_ctx *c, uint32_t n);
-/* Put the columns into skel.data; the number of the varying call. */
+/* Put the columns into skel.c.data; the number of the varying call. */
 uint32_t leaf_ctx_store(struct leaf_ctx *c);
 
 /* A value in one case. Returns false where MPI does not look at it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compute before a call. One figure in the source where ranks and strata agree, else a record per rank in skel.data,
+ * Compute before a call. One figure in the source where ranks and strata agree, else a record per rank in skel.c.data,
  * scaled so that the executions which a plan samples add up, by their weights, to the traced total.
  */
 #include <math.h>

@@ -9,6 +9,7 @@
 #include "skelgen/match.h"
 
 #define BISECTIONS 50
+#define FAR_AWAY   1.5   /* from the budget: then fewer iterations will do */
 #define NEGLIGIBLE 0.005 /* of the budget: a loop that takes less is left whole */
 
 struct planner {
@@ -80,10 +81,29 @@ static void count_init(const struct skel_node *n, struct skel_plan *plan)
 		count_init(n->child[i], plan);
 }
 
+/* The largest fraction of time whose plan meets the budget. The time that is left. */
+static double plan_by_bisection(struct planner *p)
+{
+	const struct skel_node *root = p->tree->root;
+	double lo = 0, hi = 1;
+
+	if (p->times->node_ns[root->id] <= p->budget_ns)
+		return plan_node(p, root, 1);
+	for (int i = 0; i < BISECTIONS; i++) {
+		double f = (lo + hi) / 2;
+
+		if (plan_node(p, root, f) > p->budget_ns)
+			hi = f;
+		else
+			lo = f;
+	}
+	return plan_node(p, root, lo > 0 ? lo : hi);
+}
+
 void skel_plan_again(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
 		     struct skel_plan *plan)
 {
-	double all = times->node_ns[tree->root->id], lo = 0, hi = 1, left = all;
+	double all = times->node_ns[tree->root->id], left;
 	struct planner p = {tree, times, plan, all,
 			    budget->min_iterations > 0 ? budget->min_iterations : SKEL_MIN_ITERATIONS};
 
@@ -91,18 +111,12 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 		p.budget_ns = fmin(p.budget_ns, budget->seconds * 1e9);
 	if (budget->scale > 1)
 		p.budget_ns = fmin(p.budget_ns, all / budget->scale);
-	if (all > p.budget_ns)
-		for (int i = 0; i < BISECTIONS; i++) {
-			double f = (lo + hi) / 2;
-
-			if (plan_node(&p, tree->root, f) > p.budget_ns)
-				hi = f;
-			else
-				lo = f;
-		}
-	else
-		lo = 1;
-	left = plan_node(&p, tree->root, lo > 0 ? lo : hi);
+	left = plan_by_bisection(&p);
+	while (left > FAR_AWAY * p.budget_ns && budget->min_iterations == 0 &&
+	       p.min_iterations > SKEL_FEWEST_ITERATIONS) {
+		p.min_iterations /= 2;
+		left = plan_by_bisection(&p);
+	}
 	plan->n_cut = 0;
 	for (uint32_t i = 0; i < plan->n_node; i++)
 		plan->n_cut += plan->cut[i].run != plan->cut[i].total;

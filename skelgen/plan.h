@@ -14,12 +14,14 @@
 #include "skelgen/times.h"
 #include "skelgen/tree.h"
 
-#define SKEL_MIN_ITERATIONS 20
+#define SKEL_MIN_ITERATIONS    20
+#define SKEL_FEWEST_ITERATIONS 5 /* where 20 are so many that the budget is far away */
 
 struct skel_budget {
 	double seconds;          /* run time aimed at; 0: no bound by time */
 	double scale;            /* aim at 1/scale of the traced time; 0 or 1: no bound by scale */
-	uint32_t min_iterations; /* of a cut loop, after the warm-up; 0: SKEL_MIN_ITERATIONS */
+	uint32_t min_iterations; /* of a cut loop, after the warm-up; 0: SKEL_MIN_ITERATIONS,
+				  * or fewer, down to SKEL_FEWEST_ITERATIONS, if need be */
 };
 
 /* By node id; of loops only. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * skel.data: the values that no expression of rank and size gives. It is linked into the skeleton, as 64-bit words in
+ * skel.c.data: the values that no expression of rank and size gives. It is linked into the skeleton, as 64-bit words in
  * the byte order of the machine:
  *
- *   0 magic  1 version  2 ranks  3 gaps  4 varying calls  5 arrays  6 words in all  7 zero
+ *   0 magic  1 version  2 ranks  3 gaps  4 varying calls  5 arrays  6 words in all  7 hash
  *   then the word offsets of: gap records, rank by rank; records of varying calls, rank by rank; arrays
  *   (an offset of 0: this rank has none).
  *   gap record:  executions, strata, then the mean gap of each stratum (double, ns)
@@ -36,14 +36,14 @@ void skel_data_open(const struct skel_program *p, int rank)
 	data.word = p->data;
 	data.n_word = (uint64_t)(p->data_end - p->data);
 	if (data.n_word < DATA_HEADER || p->data[0] != DATA_MAGIC || p->data[1] != DATA_VERSION ||
-	    p->data[2] != ranks || p->data[6] > data.n_word)
-		skel_fail("skel.data does not belong to this skeleton: generate both again");
+	    p->data[2] != ranks || p->data[6] > data.n_word || p->data[7] != p->data_hash)
+		skel_fail("skel.c.data does not belong to this skeleton: generate both again");
 	data.n_gap = p->data[3];
 	data.n_vary = p->data[4];
 	data.n_array = p->data[5];
 	head = DATA_HEADER + ranks * (data.n_gap + data.n_vary) + data.n_array;
 	if (data.n_gap > UINT32_MAX || data.n_vary > UINT32_MAX || data.n_array > UINT32_MAX || head > data.n_word)
-		skel_fail("skel.data is damaged: generate the skeleton again");
+		skel_fail("skel.c.data is damaged: generate the skeleton again");
 	data.gap = p->data + DATA_HEADER + (uint64_t)rank * data.n_gap;
 	data.vary = p->data + DATA_HEADER + ranks * data.n_gap + (uint64_t)rank * data.n_vary;
 	data.array = p->data + DATA_HEADER + ranks * (data.n_gap + data.n_vary);
@@ -59,7 +59,7 @@ void skel_data_close(void)
 static const uint64_t *record(uint64_t off, uint64_t least)
 {
 	if (off == 0 || off + least > data.n_word)
-		skel_fail("skel.data has no record where the skeleton needs one");
+		skel_fail("skel.c.data has no record where the skeleton needs one");
 	return data.word + off;
 }
 
@@ -87,7 +87,7 @@ const int64_t *skel_values(int id)
 	uint64_t n_run = r[0], i = data.vary_hint[id];
 
 	if (n_run == 0)
-		skel_fail("skel.data has no values for call %d", id);
+		skel_fail("skel.c.data has no values for call %d", id);
 	if (i > 0 && run[2 * (i - 1)] > skel_position)
 		i = 0;
 	if (run[2 * i] <= skel_position) {
@@ -110,7 +110,7 @@ const int64_t *skel_values(int id)
 static const uint64_t *array_record(int64_t k)
 {
 	if (k < 0 || (uint64_t)k >= data.n_array)
-		skel_fail("skel.data has no array %lld", (long long)k);
+		skel_fail("skel.c.data has no array %lld", (long long)k);
 	return record(data.array[k], 1);
 }
 

@@ -23,8 +23,9 @@ struct skel_program {
 	int n_loops;             /* loop numbers are below this */
 	int n_requests;          /* request slots */
 	int n_comms, n_types;
-	const uint64_t *data;    /* skel.data, see data.c */
+	const uint64_t *data;    /* skel.c.data, see data.c */
 	const uint64_t *data_end;
+	uint64_t data_hash;      /* of the data that were made with the source */
 	double traced_s;         /* time of the traced run, longest rank */
 	double confidence;       /* share of it that the skeleton covers */
 	double events;           /* calls it stands for, all ranks */
@@ -50,7 +51,7 @@ int skel_status(void);
 /* ---- compute ---- */
 /* Compute for as long as the source machine took `ns`. */
 void skel_compute(double ns);
-/* The same, with the time of this rank at this execution of call `gap` in skel.data. */
+/* The same, with the time of this rank at this execution of call `gap` in skel.c.data. */
 void skel_gap(int gap);
 
 /* ---- loops ---- */
@@ -100,7 +101,7 @@ static inline int skel_next(int id)
 /* ---- values that no expression of rank and size gives ---- */
 /* Values of this rank at this execution of call `id`. */
 const int64_t *skel_values(int id);
-/* Array number k of skel.data, its length, and the displacements that place its blocks one after the other.
+/* Array number k of skel.c.data, its length, and the displacements that place its blocks one after the other.
  * They live as long as the program. */
 const int *skel_array(int64_t k);
 int skel_length(int64_t k);

@@ -292,7 +292,7 @@ struct trace *syn_open_partial(struct syn *s)
 /* Neighbour of a rank on a grid, row-major: TRACE_PROC_NULL outside an open border. */
 static int64_t neighbour(uint32_t columns, uint32_t rows, uint32_t rank, int dc, int dr, enum syn_border border)
 {
-	int64_t c = rank % columns + dc, r = rank / columns + dr;
+	int64_t c = (int64_t)(rank % columns) + dc, r = (int64_t)(rank / columns) + dr;
 
 	if (border == SYN_PERIODIC) {
 		c = (c + columns) % columns;

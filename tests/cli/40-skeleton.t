@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Skeletons of real traces: they compile without a warning, run under mpirun, and, traced themselves, make the same
+# calls with the same messages as the program did. Cut ones run fewer iterations and account for all.
+use strict;
+use warnings;
+
+use Cwd qw(getcwd);
+use JSON::PP;
+use Test::More;
+use lib 'tests/cli/lib', 'tests/cluster/lib';
+use Cli;
+use Testbed qw(run_command);
+
+my @mpirun = ('mpirun', '--bind-to', 'none', '--oversubscribe', '-n');
+my $include = "$ENV{PRECEDENT_LIBDIR}/include";
+my $library = "$ENV{PRECEDENT_LIBDIR}/libprecedent_skel.a";
+
+sub trace_ranks {
+	my ($ranks, $file, @command) = @_;
+	my $r = precedent('trace', '-q', '-o', $file, '--', @mpirun, $ranks, @command);
+	die "no trace of @command: $r->{err}" if $r->{rc} != 0 || !-s $file;
+	return $file;
+}
+
+sub info { return decode_json(precedent('info', '--json', $_[0])->{out}) }
+
+# What of a run must be the same: calls by function, those that the skeleton's own frame makes set aside.
+sub calls {
+	my ($info) = @_;
+	my %n = map { $_->{name} => $_->{calls} } @{ $info->{functions} };
+	$n{MPI_Probe} += delete $n{MPI_Iprobe} if $n{MPI_Iprobe};
+	$n{MPI_Mprobe} += delete $n{MPI_Improbe} if $n{MPI_Improbe};
+	my %frame = map { $_ => 1 } qw(MPI_Barrier MPI_Allreduce MPI_Reduce MPI_Init MPI_Init_thread);
+	# Waits and tests of all forms become MPI_Wait and MPI_Waitall; datatypes and operations are made at the start;
+	# communicators are made by splits.
+	return { map { $_ => $n{$_} }
+		 grep { !$frame{$_} && !/Wait|Test|Type|Op_|Comm_|Cart_sub|Rsend|Irsend|Start|Request_free/ } keys %n };
+}
+
+sub build {
+	my ($dir) = @_;
+	return run_command('mpicc', '-std=gnu11', '-O1', '-Wall', '-Wextra', '-Werror', "-I$include", '-o', "$dir/skel",
+		"$dir/skel.c", $library, '-lm');
+}
+
+sub result { return { map { /^(\w+) (\S+)$/ ? ($1 => $2) : () } split /\n/, slurp($_[0]) } }
+
+my @programs = (
+	[2, 'heat', 96, 40], [3, 'heat', 96, 40, 10, 'isend'], [4, 'lu'], [4, 'cg'], [3, 'ring'], [3, 'master_worker'],
+	[2, 'calls', 'full'], [2, 'calls_h'], [2, 'calls_mod'], [2, 'calls_f08'],
+);
+
+for my $p (@programs) {
+	my ($ranks, $name, @arguments) = @$p;
+	my $title = join ' ', $name, @arguments, "on $ranks";
+	trace_ranks($ranks, 'whole.ptrace', program($name), @arguments);
+	my $made = precedent('skeleton', 'whole.ptrace', '-o', 'whole', '--seconds', 1000);
+	is($made->{rc}, 0, "$title: a skeleton is made") or diag $made->{err};
+	my $built = build('whole');
+	is($built->{rc}, 0, "$title: it compiles without a warning") or diag $built->{err};
+	trace_ranks($ranks, 'again.ptrace', getcwd() . '/whole/skel', '--result', 'result');
+	my ($first, $again) = (info('whole.ptrace'), info('again.ptrace'));
+	is_deeply(calls($again), calls($first), "$title: traced itself, it makes the same calls");
+	is($again->{$_}, $first->{$_}, "$title: the same $_") for qw(messages bytes_sent);
+	my $r = result('result');
+	is($r->{events}, $first->{events}, "$title: it says what it stands for");
+	cmp_ok(abs($r->{skel_s} - $r->{ran_s}), '<', 1e-6, "$title: nothing is extrapolated when nothing is cut");
+}
+
+# ---- cut ----
+
+trace_ranks(2, 'heat.ptrace', program('heat'), 128, 2000, 10);
+is(precedent('skeleton', 'heat.ptrace', '-o', 'cut', '--scale', 5)->{rc}, 0, 'a skeleton is cut to a fifth');
+like(slurp('cut/skel.c'), qr/skel_loop\(0, 200, \d\d\); skel_next\(0\)/, 'the loop over the steps is cut');
+like(slurp('cut/report.txt'), qr/loop of 200 iterations: \d\d run/, 'the report says so');
+my $made = run_command('make', '--silent', '-C', 'cut', "PRECEDENT_INCLUDE=$include",
+	"PRECEDENT_LIB=$ENV{PRECEDENT_LIBDIR}");
+is($made->{rc}, 0, 'its Makefile builds it') or diag $made->{err};
+my $source = run_command(@mpirun, 2, 'cut/skel', '--calibrate', 'source', '--result', 'result');
+is($source->{rc}, 0, 'it runs and calibrates') or diag $source->{err};
+is($source->{out}, '', 'with --result it prints nothing');
+my $r = result('result');
+cmp_ok($r->{skel_s}, '>', 2 * $r->{ran_s}, 'it accounts for what it left out');
+cmp_ok($r->{lo_s}, '<=', $r->{skel_s}, 'the interval holds the estimate (low)');
+cmp_ok($r->{hi_s}, '>=', $r->{skel_s}, 'the interval holds the estimate (high)');
+like(slurp('result'), qr/^loop 0 200 \d+ [0-9.]+$/m, 'it names the loop that it sampled');
+is(scalar(() = slurp('result') =~ /^kernel \w+ [0-9.]+$/mg), 4, 'and what its kernels take here');
+like(slurp('source'), qr/\Aprecedent-calibration 1\nranks 2\n.*^end\n\z/ms, 'the calibration is complete');
+is(run_command(@mpirun, 2, 'cut/skel', '--calibration', 'source', '--result', 'target')->{rc}, 0,
+	'another machine runs with that calibration');
+cmp_ok(result('target')->{skel_s}, '>', 0, 'and has a result');
+
+# ---- wrong use ----
+
+my @wrong = (
+	[[3, 'cut/skel'], 'cannot run on 3', 'another number of ranks'],
+	[[2, 'cut/skel', '--what'], 'unknown argument', 'an unknown argument'],
+	[[2, 'cut/skel', '--result'], 'no file name', 'an argument without its file'],
+	[[2, 'cut/skel', '--calibrate', 'a', '--calibration', 'b'], 'exclude each other', 'two calibrations'],
+	[[2, 'cut/skel', '--calibration', 'result'], 'is not a calibration', 'a file that is no calibration'],
+	[[2, 'cut/skel', '--calibration', 'nowhere'], 'cannot read nowhere', 'a calibration that is not there'],
+	[[2, 'cut/skel', '--result', 'nowhere/result'], 'cannot write nowhere', 'a result that cannot be written'],
+);
+for my $w (@wrong) {
+	my ($command, $says, $what) = @$w;
+	my $run = run_command('timeout', 60, @mpirun, @$command);
+	isnt($run->{rc}, 0, "$what is refused");
+	isnt($run->{rc}, 124, "$what: at once");
+	like($run->{err}, qr/^skeleton: .*\Q$says\E/m, "$what: it says why");
+}
+
+# A skeleton with the data of another one.
+spew('cut/skel.c.data', slurp('whole/skel.c.data'));
+is(build('cut')->{rc}, 0, 'the data of another skeleton link');
+my $mixed = run_command('timeout', 60, @mpirun, 2, 'cut/skel');
+isnt($mixed->{rc}, 0, 'but do not run');
+like($mixed->{err}, qr/does not belong to this skeleton/, 'and it says why');
+
+done_testing;

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The text of emitted skeletons, and that a failure leaves nothing behind. That they compile and run is shown by
+ * tests/cli/40-skeleton.t. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "skelgen/emit_c.h"
+#include "skelgen/emit_data.h"
+#include "skelgen/emit_text.h"
+#include "skelgen/match.h"
+#include "synthetic.h"
+
+static char dir[64];
+
+static int make_dir(void **arg)
+{
+	(void)arg;
+	strcpy(dir, "/tmp/precedent-emit-XXXXXX");
+	return mkdtemp(dir) != NULL ? 0 : -1;
+}
+
+static int entries(const char *path, bool remove_them)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	char name[400];
+	int n = 0;
+
+	assert_non_null(d);
+	while ((e = readdir(d)) != NULL) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		n++;
+		snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+		if (remove_them)
+			unlink(name);
+	}
+	closedir(d);
+	return n;
+}
+
+static int remove_dir(void **arg)
+{
+	(void)arg;
+	entries(dir, true);
+	return rmdir(dir);
+}
+
+static char *slurp(const char *name)
+{
+	char path[200];
+	struct stat st;
+	char *text;
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fstat(fileno(f), &st), 0);
+	text = calloc(1, (size_t)st.st_size + 1);
+	assert_int_equal(fread(text, 1, (size_t)st.st_size, f), st.st_size);
+	fclose(f);
+	return text;
+}
+
+/* Emit the program, cut to a fifth where possible, into `to`. */
+static int emit_to(struct syn *s, const char *to, double *confidence, struct errbuf *err)
+{
+	struct skel_emit_report report = {0};
+	struct skel_emit_options opt = {.report = &report, .include_dir = "/inc", .lib_dir = "/lib", .trace_name = "x */ y"};
+	struct skel_budget budget = {.scale = 5};
+	struct skel_match_report match;
+	struct trace *t = syn_open(s);
+	struct skel_tree tree;
+	struct skel_times times;
+	struct skel_plan plan;
+	int rv;
+
+	if (skel_tree_build(t, &tree, err) != 0 || skel_times_collect(&tree, &times, err) != 0 ||
+	    skel_plan_matched(&tree, &times, &budget, &plan, &match, err) != 0)
+		fail_msg("%s", err->text);
+	rv = skel_emit_c(&tree, &times, &plan, to, &opt, err);
+	if (confidence != NULL)
+		*confidence = report.confidence;
+	skel_plan_free(&plan);
+	skel_times_free(&times);
+	skel_tree_free(&tree);
+	trace_close(t);
+	syn_destroy(s);
+	return rv;
+}
+
+static char *emitted(struct syn *s)
+{
+	struct errbuf err;
+	double confidence;
+
+	if (emit_to(s, dir, &confidence, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_true(confidence > 0.999 && confidence <= 1);
+	assert_int_equal(entries(dir, false), 4);
+	return slurp("skel.c");
+}
+
+static void has(const char *source, const char *text)
+{
+	if (strstr(source, text) == NULL)
+		fail_msg("\"%s\" is not in:\n%s", text, source);
+}
+
+static void test_ring(void **arg)
+{
+	char *c = emitted(syn_ring(5, 200));
+
+	(void)arg;
+	has(c, "if (rank == 0) {");
+	has(c, "(rank + 1) % size");
+	has(c, "skel_loop(0, 200, ");
+	has(c, "MPI_Finalize();");
+	assert_null(strstr(c, "*/ y")); /* names of users stay inside comments */
+	free(c);
+}
+
+static void test_chain_and_bounds(void **arg)
+{
+	char *c = emitted(syn_stencil(4, 1, 100, SYN_PROC_NULL));
+
+	(void)arg;
+	has(c, "rank >= 1 ? rank - 1 : MPI_PROC_NULL");
+	has(c, "rank + 1 < size ? rank + 1 : MPI_PROC_NULL");
+	has(c, "MPI_Waitall(8, &req[0], MPI_STATUSES_IGNORE)");
+	free(c);
+	c = emitted(syn_pipeline(5, 100));
+	has(c, "if (rank != 0) {");
+	has(c, "if (rank != 4) {");
+	free(c);
+}
+
+static void test_varying_counts(void **arg)
+{
+	char *c = emitted(syn_reneighbour(4, 600, 20));
+
+	(void)arg;
+	has(c, "skel_values(");
+	has(c, "(int)v[0], MPI_DOUBLE");
+	free(c);
+}
+
+static void test_resolved_wildcards(void **arg)
+{
+	char *c = emitted(syn_master_worker(4, 60, 7));
+
+	(void)arg;
+	assert_null(strstr(c, "MPI_ANY_SOURCE"));
+	has(c, "skel_peer(v[0])");
+	free(c);
+}
+
+static void test_communicators(void **arg)
+{
+	char *c = emitted(syn_cg(4, 2, 50));
+
+	(void)arg;
+	has(c, "comm[2]");
+	has(c, "skel_comm_split(MPI_COMM_WORLD, 2, ");
+	free(c);
+}
+
+static void test_report(void **arg)
+{
+	char *c = emitted(syn_ring(3, 200)), *report = slurp("report.txt");
+
+	(void)arg;
+	has(report, "loop of 200 iterations");
+	has(report, "confidence 1.000");
+	free(c);
+	free(report);
+}
+
+static void test_failure_leaves_nothing(void **arg)
+{
+	char file[100], below[120];
+	struct errbuf err = {""};
+	FILE *f;
+
+	(void)arg;
+	snprintf(file, sizeof file, "%s/file", dir);
+	snprintf(below, sizeof below, "%s/file/skel", dir);
+	f = fopen(file, "w");
+	assert_non_null(f);
+	fclose(f);
+	entries(dir, true);
+	f = fopen(file, "w");
+	fclose(f);
+	assert_int_equal(emit_to(syn_ring(3, 50), below, NULL, &err), -1);
+	assert_non_null(strstr(err.text, below));
+	assert_int_equal(entries(dir, false), 1);
+	assert_int_equal(emit_to(syn_ring(3, 50), file, NULL, &err), -1);
+	assert_int_equal(entries(dir, false), 1);
+	/* A directory where a file should go: none of the others may appear. */
+	entries(dir, true);
+	snprintf(file, sizeof file, "%s/skel.c", dir);
+	assert_int_equal(mkdir(file, 0700), 0);
+	assert_int_equal(emit_to(syn_ring(3, 50), dir, NULL, &err), -1);
+	assert_non_null(strstr(err.text, "skel.c"));
+	assert_int_equal(rmdir(file), 0);
+	assert_int_equal(entries(dir, false), 0);
+}
+
+static void test_data_layout(void **arg)
+{
+	struct emit_data *d = emit_data_create(2);
+	const int64_t a[] = {1, -2, 3}, rows[] = {10, 11, 20, 21};
+	const uint64_t end[] = {5, 9};
+	const uint32_t row[] = {0, 1};
+	const double ns[] = {1.5, 2.5};
+	uint64_t *w;
+	size_t n;
+
+	(void)arg;
+	assert_int_equal(emit_data_new_gap(d), 0);
+	assert_int_equal(emit_data_new_vary(d), 0);
+	assert_int_equal(emit_data_array(d, a, 3), 0);
+	assert_int_equal(emit_data_array(d, a, 2), 1);
+	assert_int_equal(emit_data_array(d, a, 3), 0);
+	emit_data_gap(d, 0, 1, 9, ns, 2);
+	emit_data_vary(d, 0, 0, end, row, 2, rows, 2, 2);
+	w = emit_data_finish(d, &n);
+	assert_non_null(w);
+	assert_int_equal(w[2], 2);
+	assert_int_equal(w[6], n);
+	assert_int_equal(w[8], 0); /* rank 0 has no gap */
+	assert_int_equal(w[w[9]], 9);
+	assert_memory_equal(&w[w[9] + 2], ns, sizeof ns);
+	assert_int_equal(w[w[10]], 2);
+	assert_int_equal(w[11], 0);
+	assert_int_equal((int64_t)w[w[10] + 3 + 4 + 3], 21);
+	assert_int_equal(w[w[12]], 3);
+	assert_int_equal(((const int32_t *)&w[w[12] + 1])[1], -2);
+	free(w);
+	emit_data_destroy(d);
+}
+
+static void test_statement_breaks(void **arg)
+{
+	struct text t = {.len = 0};
+
+	(void)arg;
+	text_put_statement(&t, 1, "f(a, b)");
+	assert_string_equal(text_get(&t), "\tf(a, b);\n");
+	text_reset(&t);
+	for (int i = 0; i < 3; i++) {
+		struct text s = {.len = 0};
+
+		text_put(&s, "call(");
+		for (int k = 0; k < 40; k++)
+			text_put(&s, "argument%d%s", k, k < 39 ? ", " : ")");
+		text_reset(&t);
+		text_put_statement(&t, i, text_get(&s));
+		text_free(&s);
+		for (const char *line = text_get(&t); *line != '\0'; line = strchr(line, '\n') + 1)
+			assert_true(strcspn(line, "\n") <= 100);
+		assert_non_null(strstr(text_get(&t), "argument39);\n"));
+	}
+	text_free(&t);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_ring, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_chain_and_bounds, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_varying_counts, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_resolved_wildcards, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_communicators, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_report, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_failure_leaves_nothing, make_dir, remove_dir),
+		cmocka_unit_test(test_data_layout),
+		cmocka_unit_test(test_statement_breaks),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Times by call and stratum, cuts to a budget, and the walk of the planned program. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "skelgen/plan.h"
+#include "skelgen/scaled.h"
+#include "skelgen/times.h"
+#include "synthetic.h"
+#include "trace/functions.h"
+
+struct fixture {
+	struct syn *s;
+	struct trace *t;
+	struct skel_tree tree;
+	struct skel_times times;
+	struct skel_plan plan;
+	struct errbuf err;
+};
+
+static void set_up(struct fixture *f, struct syn *s, struct skel_budget budget)
+{
+	memset(f, 0, sizeof *f);
+	f->s = s;
+	f->t = syn_open(s);
+	if (skel_tree_build(f->t, &f->tree, &f->err) != 0 || skel_times_collect(&f->tree, &f->times, &f->err) != 0 ||
+	    skel_plan(&f->tree, &f->times, &budget, &f->plan, &f->err) != 0)
+		fail_msg("%s", f->err.text);
+}
+
+static void tear_down(struct fixture *f)
+{
+	skel_plan_free(&f->plan);
+	skel_times_free(&f->times);
+	skel_tree_free(&f->tree);
+	trace_close(f->t);
+	syn_destroy(f->s);
+}
+
+/* One loop of n allreduces on each of two ranks; iteration i has a gap of base + i * step ns. */
+static struct syn *drifting(int n, uint64_t base, uint64_t step)
+{
+	struct syn *s = syn_create(2);
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++)
+		for (int i = 0; i < n; i++)
+			syn_call(s, r, "MPI_Allreduce", 1,
+				 SYN(.count = 1, .gap_ns = base + step * (uint64_t)i, .dur_ns = 2000));
+	syn_end(s);
+	return s;
+}
+
+static const struct skel_leaf_time *leaf_times(const struct fixture *f, const char *fn)
+{
+	for (uint32_t i = 0; i < f->tree.n_leaf; i++)
+		if (strcmp(trace_fn[f->tree.leaf[i]->fn].name, fn) == 0)
+			return f->times.leaf[i];
+	return NULL;
+}
+
+static void test_times_add_up(void **arg)
+{
+	struct fixture f;
+	const struct skel_leaf_time *t;
+
+	(void)arg;
+	set_up(&f, drifting(320, 10000, 0), (struct skel_budget){.seconds = 0});
+	t = leaf_times(&f, "MPI_Allreduce");
+	assert_non_null(t);
+	assert_int_equal(t->n, 320);
+	assert_int_equal(t->n_stratum, 1);
+	assert_true(fabs(t->gap_ns - 320 * 10000.0) < 320);
+	assert_true(fabs(t->dur_ns - 320 * 2000.0) < 320);
+	assert_int_equal(f.times.untimed, 0);
+	assert_true(f.times.node_ns[f.tree.root->id] >= 320 * 12000.0);
+	tear_down(&f);
+}
+
+static void test_drift_makes_strata(void **arg)
+{
+	struct fixture f;
+	const struct skel_leaf_time *t;
+	double sum = 0;
+
+	(void)arg;
+	set_up(&f, drifting(320, 10000, 100), (struct skel_budget){.seconds = 0});
+	t = leaf_times(&f, "MPI_Allreduce");
+	assert_int_equal(t->n_stratum, SKEL_STRATA);
+	for (int i = 0; i < SKEL_STRATA; i++) {
+		assert_true(fabs(t->stratum_ns[i] - (10000 + 100 * (20 * i + 9.5))) < 20);
+		sum += t->stratum_ns[i] * 320 / SKEL_STRATA;
+	}
+	assert_true(fabs(sum - t->gap_ns) < 1e-6 * sum);
+	tear_down(&f);
+}
+
+static uint64_t planned_calls(struct fixture *f, uint32_t rank, uint64_t *highest)
+{
+	const struct skel_node *leaf;
+	struct scaled_iter it;
+	uint64_t occ, n = 0;
+	uint32_t index;
+
+	*highest = 0;
+	scaled_begin(&it, &f->tree, &f->plan, rank);
+	while (scaled_next(&it, &leaf, &occ, &index)) {
+		assert_true(occ < leaf->by_rank[index].n_occ);
+		*highest = occ > *highest ? occ : *highest;
+		n++;
+	}
+	return n;
+}
+
+static void test_budget_is_kept(void **arg)
+{
+	static const double scale[] = {2, 5, 10};
+	struct fixture f;
+	uint64_t highest;
+
+	(void)arg;
+	for (size_t i = 0; i < sizeof scale / sizeof *scale; i++) {
+		set_up(&f, drifting(2000, 50000, 0), (struct skel_budget){.scale = scale[i]});
+		assert_int_equal(f.plan.n_cut, 1);
+		assert_true(f.plan.predicted_s <= f.plan.full_s / scale[i] * 1.01);
+		assert_true(f.plan.predicted_s >= f.plan.full_s / scale[i] * 0.9);
+		assert_true(planned_calls(&f, 1, &highest) < 2002 / scale[i] * 1.05 + 2);
+		assert_true(highest > 2000 - 2000 / 100); /* the sample reaches the end */
+		tear_down(&f);
+	}
+}
+
+static void test_least_iterations(void **arg)
+{
+	struct fixture f;
+	uint64_t highest;
+
+	(void)arg;
+	set_up(&f, drifting(1000, 50000, 0), (struct skel_budget){.scale = 1000, .min_iterations = 20});
+	assert_int_equal(planned_calls(&f, 0, &highest), 2 + 1 + 20);
+	tear_down(&f);
+	set_up(&f, drifting(21, 50000, 0), (struct skel_budget){.scale = 1000, .min_iterations = 20});
+	assert_int_equal(f.plan.n_cut, 0);
+	assert_int_equal(planned_calls(&f, 0, &highest), 2 + 21);
+	tear_down(&f);
+	/* Not told otherwise, the planner goes below 20 where the budget is far away. */
+	set_up(&f, drifting(21, 50000, 0), (struct skel_budget){.scale = 4});
+	assert_int_equal(f.plan.n_cut, 1);
+	assert_int_equal(planned_calls(&f, 0, &highest), 2 + 1 + SKEL_FEWEST_ITERATIONS);
+	tear_down(&f);
+}
+
+static void test_no_budget_no_cut(void **arg)
+{
+	struct fixture f;
+
+	(void)arg;
+	set_up(&f, drifting(1000, 50000, 0), (struct skel_budget){.seconds = 1000});
+	assert_int_equal(f.plan.n_cut, 0);
+	assert_true(fabs(f.plan.predicted_s - f.plan.full_s) < 1e-9);
+	tear_down(&f);
+}
+
+/* Loops that not all ranks run are never cut. */
+static void test_only_common_loops(void **arg)
+{
+	struct fixture f;
+	struct syn *s = syn_create(2);
+
+	(void)arg;
+	syn_begin(s);
+	for (int i = 0; i < 500; i++)
+		syn_call(s, 0, "MPI_Send", 1, SYN(.dst = TRACE_PROC_NULL, .count = 1, .gap_ns = 100000));
+	for (uint32_t r = 0; r < 2; r++)
+		syn_call(s, r, "MPI_Barrier", 2, SYN(.comm = 0));
+	syn_end(s);
+	set_up(&f, s, (struct skel_budget){.scale = 10});
+	assert_int_equal(f.plan.n_cut, 0);
+	tear_down(&f);
+}
+
+static void test_sampled_iterations(void **arg)
+{
+	(void)arg;
+	for (uint64_t total = 22; total < 3000; total = total * 3 / 2)
+		for (uint64_t run = 2; run < total; run += 1 + run / 3) {
+			struct skel_cut c = {.total = total, .run = run};
+			uint64_t before = 0;
+
+			assert_int_equal(skel_sampled_iteration(&c, 0), 0);
+			for (uint64_t j = 1; j < run; j++) {
+				uint64_t o = skel_sampled_iteration(&c, j);
+
+				assert_true(o > before && o < total);
+				before = o;
+			}
+			c.consecutive = true;
+			assert_int_equal(skel_sampled_iteration(&c, run - 1), run - 1);
+		}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_times_add_up),	 cmocka_unit_test(test_drift_makes_strata),
+		cmocka_unit_test(test_budget_is_kept),	 cmocka_unit_test(test_least_iterations),
+		cmocka_unit_test(test_no_budget_no_cut), cmocka_unit_test(test_only_common_loops),
+		cmocka_unit_test(test_sampled_iterations),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
