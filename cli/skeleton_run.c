@@ -82,10 +82,15 @@ static int launch(const struct skeleton_launch *how, const char *skel, const cha
 	char n[16];
 	char *const srun[] = {"srun", "--mpi=pmix", "-n", n, (char *)skel, (char *)mode, (char *)cal, "--result",
 			      (char *)result, NULL};
-	char *const mpirun[] = {"mpirun", "--oversubscribe", "-n", n, (char *)skel, (char *)mode, (char *)cal, "--result",
-				(char *)result, NULL};
+	char *mpirun[] = {"mpirun", "-n", n, (char *)skel, (char *)mode, (char *)cal, "--result", (char *)result, NULL, NULL};
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
 	snprintf(n, sizeof(n), "%u", how->n_ranks);
+	/* Only where it must be: an oversubscribed run is not bound to cores. */
+	if (!getenv("SLURM_JOB_ID") && cores > 0 && how->n_ranks > (unsigned long)cores) {
+		memmove(mpirun + 2, mpirun + 1, 7 * sizeof(*mpirun));
+		mpirun[1] = "--oversubscribe";
+	}
 	return cli_run(!strcmp(how->launcher, "srun") ? srun : mpirun, geteuid() == 0 ? env : env + 4, how->log,
 		       how->limit_s, err);
 }
