@@ -57,9 +57,25 @@ static char *absolute(const char *path)
 	return out;
 }
 
+/* A directory beside the trace for the tracer's markers, which a run that dies leaves behind. */
+static char *marker_dir(const char *file, const char *path, struct errbuf *err)
+{
+	char *dir;
+
+	if (asprintf(&dir, "%.*s/.precedent-XXXXXX", (int)(strrchr(path, '/') - path), path) < 0) {
+		err_set(err, "no memory");
+		return NULL;
+	}
+	if (mkdtemp(dir))
+		return dir;
+	err_set(err, "%s: cannot be written: %s", file, strerror(errno));
+	free(dir);
+	return NULL;
+}
+
 int trace_run(char *const cmd[], const char *file, const char *log, struct errbuf *err)
 {
-	char *lib = cli_installed("libprecedent_trace.so", err), *path = absolute(file), *preload = NULL;
+	char *lib = cli_installed("libprecedent_trace.so", err), *path = absolute(file), *preload = NULL, *markers = NULL;
 	const char *old = getenv("LD_PRELOAD");
 	int rv = -1;
 
@@ -74,10 +90,15 @@ int trace_run(char *const cmd[], const char *file, const char *log, struct errbu
 		err_set(err, "%s: cannot be replaced: %s", file, strerror(errno));
 		goto out;
 	}
-	const char *const env[] = {"LD_PRELOAD", preload, "PRECEDENT_TRACE_FILE", path, NULL};
+	markers = marker_dir(file, path, err);
+	if (!markers)
+		goto out;
+	const char *const env[] = {"LD_PRELOAD", preload, "PRECEDENT_TRACE_FILE", path, "PRECEDENT_TRACE_DIR", markers, NULL};
 
 	rv = cli_run(cmd, env, log, 0, err);
+	cli_remove_dir(markers);
 out:
+	free(markers);
 	free(lib);
 	free(path);
 	free(preload);

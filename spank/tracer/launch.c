@@ -74,6 +74,8 @@ void launch_read(struct run *r)
 			slash[slash == r->dir] = '\0';
 		else
 			snprintf(r->dir, sizeof(r->dir), ".");
+		if (dir && *dir == '/' && strlen(dir) < sizeof(r->dir) - 600)
+			snprintf(r->dir, sizeof(r->dir), "%s", dir);
 	} else if (dir && *dir && strlen(dir) < sizeof(r->dir) - 600) {
 		snprintf(r->dir, sizeof(r->dir), "%s", dir);
 	} else {

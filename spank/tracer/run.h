@@ -18,7 +18,7 @@
 
 struct run {
 	bool wanted;             /* the environment asks for a trace */
-	char dir[PATH_MAX];      /* of the trace and of the markers */
+	char dir[PATH_MAX];      /* of the markers, and of the trace unless it has an exact name */
 	char file[PATH_MAX];     /* exact name, or "" */
 	char id[192];            /* of this start of this program, the same on all ranks; "" when unknown */
 	int rank;                /* from the launcher's environment, -1 when unknown */

@@ -168,8 +168,23 @@ subtest 'trace' => sub {
 	refused(1, qr/no trace: true did not reach MPI_Finalize, is not an MPI program/, 'trace', '--', 'true');
 	refused(1, qr/no-such-program/, 'trace', '--', './no-such-program');
 	is(precedent('trace', '--', 'sh', '-c', 'exit 127')->{rc}, 127, 'also 127');
-	like(precedent('trace', '-o', 'no/such/dir/x', '--', program('ring'))->{err}, qr{no/such/dir}, 'a trace that cannot be written');
-	isnt(precedent('trace', '-o', 'no/such/dir/x', '--', program('ring'))->{rc}, 0, 'is a failure');
+	refused(1, qr{no/such/dir/x: cannot be written: No such file}, 'trace', '-o', 'no/such/dir/x', '--', program('ring'));
+};
+
+subtest 'trace of a program that does not end well' => sub {
+	mkdir 'dead' and chdir 'dead' or die "dead: $!\n";
+	for my $case (['crash', qr/failed before MPI_Finalize/], ['abort', qr/failed before MPI_Finalize/],
+		['nofinalize', qr/failed before MPI_Finalize/], ['noinit', qr/did not reach MPI_Finalize/]) {
+		my ($name, $pattern) = @$case;
+		my $r = precedent('trace', '-o', "$name.ptrace", '--', 'mpirun', '--oversubscribe', '-n', 2, program($name));
+		isnt($r->{rc}, 0, "$name: fails");
+		like($r->{out}, qr/^$name: /m, '... its output is its own');
+		like($r->{err}, qr/^precedent: no trace: [^\n]*$pattern[^\n]*\n\z/m, '... the last line says that there is no trace');
+	}
+	is(precedent('predict', '--', 'mpirun', '--oversubscribe', '-n', 2, program('abort'))->{rc}, 1, 'nothing to predict');
+	opendir my $dir, '.' or die "dead: $!\n";
+	is_deeply([grep { !/^\.\.?$/ } readdir $dir], [], 'nothing is left behind');
+	chdir '..';
 };
 
 subtest 'conf' => sub {
