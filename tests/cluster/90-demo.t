@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# make demo, as a newcomer sees it: the transcript of scripts/demo on a testbed of its own.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Test::More;
+use Testbed;
+
+$ENV{PRECEDENT_TESTBED} = 'demo-check';
+my $r = Testbed::run_command(Testbed::top() . '/scripts/demo');
+(my $text = $r->{out}) =~ s/\e\[\d*m//g;
+is($r->{rc}, 0, 'the demonstration ends well') or diag($text, $r->{err});
+
+my $time = qr/\d\d:\d\d:\d\d/;
+my @first = $text =~ /^sbatch: precedent: first run of this job: it is traced, .*--predict=off to opt out$/mg;
+is(@first, 3, 'three first submissions say that they are traced');
+like($text, qr/: lossless: [\d,]+ calls of 2 ranks/, 'the skeleton of LAMMPS is proved');
+
+my @told = $text =~ /^sbatch: precedent: ($time on (?:fast|slow) \($time-$time\).*; limit $time \(you asked 02:00:00\); --predict=off to opt out)$/mg;
+cmp_ok(@told, '>=', 7, 'every later submission tells the walltime, the limit and what was asked for') or diag($text);
+cmp_ok(scalar(grep { / on fast .* on slow/ } @told), '>=', 1, 'both partitions are told');
+my ($left) = $text =~ /^\s*\d+\s+fast\s+lammps\s+(\S+)\s/m;
+ok($left && Testbed::seconds_of($left) < 7200, 'squeue shows a limit below what was asked for') or diag($left // 'none');
+
+my ($off) = $text =~ /^== --predict=off leaves a job alone\n(.*?)^==/ms;
+unlike($off, qr/sbatch: precedent/, 'with --predict=off nothing is told');
+like($off, qr/time limit 02:00:00, admin comment '(\(null\))?'/, '... and nothing changed');
+
+like($text, qr/was placed on: fast$/m, 'in mode place a job without -p leaves the default partition slow for fast');
+my @rows = $text =~ /^\d+ +(?:lammps|heat|heatf) .* $time \($time-$time\) +$time +[-+][\d.]+ %/mg;
+cmp_ok(@rows, '>=', 7, 'predicted and actual stand side by side') or diag($text);
+is(Testbed::run_command('scripts/testbed', '--name', 'demo-check', 'status')->{rc} == 0, '', 'nothing is left behind');
+
+done_testing;
