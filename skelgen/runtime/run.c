@@ -20,7 +20,7 @@
 
 #define KERNEL_BUDGET_NS 60e6
 #define BLOCK_BUDGET_NS  150e6
-#define SHARE_BUDGET_NS  200e6
+#define SHARE_BUDGET_NS  400e6
 
 int skel_rank, skel_size;
 
