@@ -157,7 +157,7 @@ $(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP))
 	$(Q)ar rcs $@ $^
 $(B)/tests/unit/%: tests/unit/%.c $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(SAN) -o $@ $^ -lcmocka $(LIBS_CLI) -lpthread -ldl
+	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/tests/unit/libhelp.a $(B)/libprecedent.a -lcmocka $(LIBS_CLI) -lpthread -ldl
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libprecedent.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/libprecedent.a $(LIBS_CLI) -lpthread -ldl

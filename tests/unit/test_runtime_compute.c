@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compute blocks of a skeleton's runtime: the inverse of a calibration, the time that blocks really take (printed;
- * asserted only within a factor of two, for the machine may be busy), the optimiser's failure to remove them, and the
+ * asserted only to be of the right order, for the machine may be busy), the optimiser's failure to remove them, and the
  * calibration file. The runtime is a library of its own, so its sources are taken in here.
  */
 #include <math.h>
@@ -19,6 +19,9 @@
 #define names kernel_names
 #include "skelgen/runtime/kernel.c"
 #undef state
+
+/* A block this many times too long or too short is a defect, not a busy machine. */
+#define WRONG 20
 
 static struct calibration cal;
 
@@ -95,7 +98,7 @@ static void test_blocks_take_their_time(void **unused)
 		double got = median(sample, 5);
 
 		print_message("# asked %.0f ns, took %.1f ns (%+.2f %%)\n", ask[i], got, 100 * (got / ask[i] - 1));
-		assert_true(got > ask[i] / 2 && got < ask[i] * 2);
+		assert_true(got > ask[i] / WRONG && got < ask[i] * WRONG);
 	}
 }
 
@@ -110,7 +113,7 @@ static void test_short_gaps_add_up(void **unused)
 		compute_block(45);
 	sum = now_ns() - start;
 	print_message("# 200000 blocks of 45 ns took %.1f ns each\n", sum / 200000);
-	assert_true(sum > 0.5 * 45 * 200000 && sum < 2 * 45 * 200000);
+	assert_true(sum > 45.0 * 200000 / WRONG && sum < 45.0 * 200000 * WRONG);
 }
 
 static void test_work_changes_the_digest(void **unused)
