@@ -9,7 +9,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
-use Bench qw(median spread build);
+use Bench qw(median spread lammps_melt);
 use JSON::PP;
 use Testbed;
 
@@ -21,22 +21,6 @@ $tb->daemon('stop');
 $tb->daemon('start');
 Testbed::wait_until(30, sub { $tb->run('precedent', 'jobs')->{rc} == 0 }) or die "precedentd does not answer\n";
 
-my $lj = <<'LJ';
-units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 20 0 20 0 20
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 1.44 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify delay 0 every 20 check no
-fix 1 all nve
-run 1500
-LJ
 my $si = <<'SI';
 &control
  calculation='scf', prefix='si', pseudo_dir='/usr/share/espresso/pseudo', outdir='OUT'
@@ -62,7 +46,7 @@ K_POINTS automatic
 SI
 my $out = $tb->path('espresso');
 $si =~ s/OUT/$out/;
-$tb->write('in.lj', $lj);
+$tb->write('in.lj', lammps_melt(1500));
 $tb->write('si8.in', $si);
 
 my @programs = (

@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
-use Bench qw(median pairs);
+use Bench qw(pairs);
 use Testbed;
 
 my ($blocks, $each) = (15, 10);

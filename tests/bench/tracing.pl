@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
-use Bench qw(median build mpirun traced pairs);
+use Bench qw(build mpirun traced pairs lammps_melt);
 use File::Temp qw(tempdir);
 
 my $pairs = $ARGV[0] // 7;
@@ -19,22 +19,7 @@ printf "8-byte message, one way      untraced %.3f us   traced %.3f us   added %
     $p->{a}, $p->{b}, $p->{diff}, $pairs;
 
 open my $in, '>', "$dir/in.lj" or die $!;
-print $in <<'LJ';
-units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 20 0 20 0 20
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 1.44 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify delay 0 every 20 check no
-fix 1 all nve
-run 300
-LJ
+print $in lammps_melt(300);
 close $in;
 my @lmp = ('lmp', '-in', "$dir/in.lj", '-log', 'none');
 sub loop { return $_[0] =~ /^Loop time of ([\d.]+)/m ? $1 : die "lmp said no loop time\n" }

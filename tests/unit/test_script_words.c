@@ -23,7 +23,7 @@ static const char *lookup(const char *name)
 static char *described(const char *script, size_t len)
 {
 	static char *const args[] = {"first", "second"};
-	const struct script_context ctx = {.work_dir = "/work/./dir/", .submit_dir = "/submit", .args = args, .n_args = 2,
+	const struct script_context ctx = {.work_dir = "/jobs/./dir/", .submit_dir = "/submit", .args = args, .n_args = 2,
 					   .lookup = lookup};
 	static char text[65536];
 	struct script_words w;
@@ -76,7 +76,7 @@ static void test_words(void **state)
 		{"app \"$(dirname \"$0\")\" y\n", "!app ?(dirname ) y"},
 		{"cd $SLURM_SUBMIT_DIR\napp in\n", "!cd /submit@/submit | !app@/submit in@/submit"},
 		{"cd run; app in; cd ..; app in\n",
-		 "!cd run@/work/dir/run | !app@/work/dir/run in@/work/dir/run | !cd@/work/dir/run .. | !app in"},
+		 "!cd run@/jobs/dir/run | !app@/jobs/dir/run in@/jobs/dir/run | !cd@/jobs/dir/run .. | !app in"},
 		{"cd $UNKNOWN; app\n", "!cd ? | !app"},
 		{"if test -f x; then app y; fi\n", "!test -f x | !app y | !fi"},
 		{"for i in a b; do app $i; done\n", "!for i in a b | !app ? | !done"},
@@ -87,7 +87,7 @@ static void test_words(void **state)
 		{"echo \"open $", "!echo ?open "},
 		{"echo \\", "!echo"},
 		{"> >", ""},
-		{"PWD_=$PWD app\n", "=PWD_=/work/dir !app"},
+		{"PWD_=$PWD app\n", "=PWD_=/jobs/dir !app"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++)

@@ -7,9 +7,8 @@ use warnings;
 use Cwd qw(abs_path);
 use Exporter 'import';
 use File::Basename qw(dirname);
-use Time::HiRes qw(time);
 
-our @EXPORT_OK = qw(median spread top build mpirun traced pairs seconds);
+our @EXPORT_OK = qw(median spread top build mpirun traced pairs lammps_melt);
 
 my $TOP = abs_path(dirname(__FILE__) . '/../../..');
 @ENV{qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMP_NUM_THREADS)} = (1, 1, 1);
@@ -52,11 +51,25 @@ sub traced {
     return mpirun($ranks, @cmd);
 }
 
-sub seconds {
-    my ($code) = @_;
-    my $begin = time;
-    $code->();
-    return time - $begin;
+# The standard Lennard-Jones melt of 32,000 atoms.
+sub lammps_melt {
+    my ($steps) = @_;
+    return <<"LJ";
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 20 0 20 0 20
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify delay 0 every 20 check no
+fix 1 all nve
+run $steps
+LJ
 }
 
 # pairs(N, A, B): runs A B A B ..., each a sub that returns a figure; medians of both, of B - A and of B / A, and the

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The fake cluster of the daemon's tests: see follow_world.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/duration.h"
+#include "predictor/extend.h"
+#include "predictor/probes.h"
+#include "predictor/spool.h"
+#include "follow_world.h"
+
+struct world *w;
+
+/* ---- the fake cluster ---- */
+
+static int fake_submit(void *arg, const struct cluster_submission *s, uint32_t *job_id, struct errbuf *errp)
+{
+	struct cluster_job *j;
+
+	(void)arg;
+	if (w->refuse_submit)
+		return err_set(errp, "invalid account");
+	assert_true(w->n_submitted < 8 && w->n < JOBS);
+	*job_id = 500 + w->n_submitted;
+	snprintf(w->submitted[w->n_submitted].script, 1024, "%s", s->script);
+	snprintf(w->submitted[w->n_submitted].partition, 64, "%s", s->partition);
+	snprintf(w->submitted[w->n_submitted].features, 64, "%s", s->features);
+	snprintf(w->submitted[w->n_submitted].out, 256, "%s", s->std_out);
+	snprintf(w->submitted[w->n_submitted].account, 64, "%s", s->account);
+	w->submitted[w->n_submitted].job_id = *job_id;
+	w->submitted[w->n_submitted].uid = s->uid;
+	w->submitted[w->n_submitted].nodes = s->nodes;
+	w->submitted[w->n_submitted].tasks = s->tasks;
+	w->submitted[w->n_submitted].limit_min = s->limit_min;
+	j = &w->jobs[w->n];
+	*j = (struct cluster_job){.job_id = *job_id, .uid = s->uid, .phase = CLUSTER_PENDING, .end_state = "",
+				  .submit_time = w->now, .limit_min = s->limit_min, .nodes = s->nodes, .name = "probe",
+				  .partition = w->submitted[w->n_submitted].partition, .features = "", .account = "",
+				  .qos = ""};
+	snprintf(w->comments[w->n], COMMENT_TEXT_MAX, "%s", s->admin_comment);
+	j->admin_comment = w->comments[w->n++];
+	w->n_submitted++;
+	return 0;
+}
+
+static int fake_limit(void *arg, uint32_t job_id, uint32_t limit_min, struct errbuf *errp)
+{
+	(void)arg;
+	w->n_limits++;
+	w->last_limit_job = job_id;
+	w->last_limit_min = limit_min;
+	return w->refuse_limit ? err_set(errp, "no") : 0;
+}
+
+static int fake_cancel(void *arg, uint32_t job_id, struct errbuf *errp)
+{
+	(void)arg;
+	(void)job_id;
+	(void)errp;
+	w->n_cancelled++;
+	return 0;
+}
+
+static int fake_arm(void *arg, uint32_t job_id, uint32_t before_s, struct errbuf *errp)
+{
+	(void)arg;
+	(void)job_id;
+	(void)errp;
+	assert_int_equal(before_s, EXTEND_ARM_S);
+	w->n_armed++;
+	return 0;
+}
+
+static void fake_say(enum log_level level, const char *line)
+{
+	size_t n = strlen(w->log);
+
+	(void)level;
+	snprintf(w->log + n, sizeof(w->log) - n, "%s\n", line);
+}
+
+/* ---- building and looking ---- */
+
+void conf_make(const char *candidates)
+{
+	char file[128];
+	struct errbuf e;
+	FILE *f;
+
+	snprintf(file, sizeof(file), "%s/precedent.conf", w->dir);
+	f = fopen(file, "w");
+	fprintf(f, "%s\nSpoolDir=%s\nStateDir=%s\nPollInterval=10\nProbeAccount=probes\nInstallDir=/opt/pre cedent\n",
+		candidates, w->spool, w->dir);
+	fclose(f);
+	conf_free(&w->conf);
+	if (conf_load(file, &w->conf, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+int world_setup(void **state)
+{
+	struct errbuf e = {""};
+
+	(void)state;
+	w = calloc(1, sizeof(*w));
+	strcpy(w->dir, "/tmp/precedent-follow-XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
+	snprintf(w->spool, sizeof(w->spool), "%s/spool", w->dir);
+	snprintf(w->store_file, sizeof(w->store_file), "%s/precedent.db", w->dir);
+	mkdir(w->spool, 0755);
+	conf_make("Candidates=fast,slow:big");
+	if (store_open(w->store_file, STORE_WRITE | STORE_WAIT, &w->store, &e) < 0)
+		fail_msg("%s", e.text);
+	w->ops = (struct cluster_ops){NULL, fake_submit, fake_limit, fake_cancel, fake_arm};
+	w->env = (struct follow_env){&w->conf, w->store, &w->ops, fake_say};
+	w->now = START;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+int world_teardown(void **state)
+{
+	(void)state;
+	store_close(w->store);
+	conf_free(&w->conf);
+	assert_int_equal(nftw(w->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	free(w);
+	return 0;
+}
+
+struct cluster_job *job_add(uint32_t id, enum job_act act)
+{
+	struct cluster_job *j = &w->jobs[w->n];
+	struct job_comment c;
+
+	*j = (struct cluster_job){.job_id = id, .uid = getuid(), .gid = getgid(), .phase = CLUSTER_PENDING, .end_state = "",
+				  .submit_time = w->now, .limit_min = 60, .nodes = 2, .tasks = 4, .tasks_per_node = 2,
+				  .name = "app", .partition = "fast", .features = "", .account = "acct", .qos = ""};
+	comment_init(&c);
+	c.act = act;
+	strcpy(c.key, KEY);
+	strcpy(c.family, FAMILY);
+	c.user_limit_min = 60;
+	assert_true(comment_format(&c, w->comments[w->n], COMMENT_TEXT_MAX) > 0);
+	j->admin_comment = w->comments[w->n++];
+	return j;
+}
+
+void job_run(struct cluster_job *j)
+{
+	j->phase = CLUSTER_RUNNING;
+	j->start_time = w->now;
+	j->end_time = w->now + j->limit_min * 60;
+}
+
+void job_end(struct cluster_job *j, const char *state, double elapsed_s)
+{
+	j->phase = CLUSTER_ENDED;
+	if (!j->start_time)
+		j->start_time = w->now;
+	j->elapsed_s = elapsed_s;
+	j->end_time = w->now;
+	j->end_state = state;
+}
+
+struct cluster_job *job_find(uint32_t id)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (w->jobs[i].job_id == id)
+			return &w->jobs[i];
+	fail_msg("no job %u", id);
+	return NULL;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = ((const struct cluster_job *)a)->job_id, y = ((const struct cluster_job *)b)->job_id;
+
+	return (x > y) - (x < y);
+}
+
+void look(void)
+{
+	static struct cluster_job copy[JOBS];
+	struct cluster_snapshot snap = {copy, w->n, w->now};
+	struct errbuf e = {""};
+
+	memcpy(copy, w->jobs, sizeof(copy));
+	qsort(copy, w->n, sizeof(*copy), by_id);
+	w->log[0] = '\0';
+	if (follow_poll(&w->env, &snap, w->now, &e) < 0)
+		fail_msg("%s", e.text);
+	w->now += 10;
+}
+
+void job_dir(uint32_t job, char *path, size_t size)
+{
+	char user[192];
+
+	snprintf(user, sizeof(user), "%s/%u", w->spool, getuid());
+	mkdir(user, 0750);
+	snprintf(path, size, "%s/%u", user, job);
+	mkdir(path, 0750);
+}
+
+void trace_leave(uint32_t job)
+{
+	char dir[256], path[300];
+	FILE *f;
+
+	job_dir(job, dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/0.ptrace", dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fclose(f);
+}
+
+/* A probe's record: its skeleton stands for the whole run and takes skel_s of it here. */
+void result_leave(uint32_t job, uint32_t probe_job, const char *candidate, double skel_s, const char *reason)
+{
+	static struct result r;
+	char dir[256], name[128];
+	struct errbuf e = {""};
+	int dfd;
+
+	memset(&r, 0, sizeof(r));
+	r.job_id = probe_job;
+	snprintf(r.candidate, sizeof(r.candidate), "%s", candidate);
+	r.ok = !reason;
+	snprintf(r.reason, sizeof(r.reason), "%s", reason ? reason : "");
+	r.has_class = r.has_startup = r.has_hash = true;
+	strcpy(r.class_hex, "0123456789abcdef");
+	strcpy(r.class_text, "test node");
+	strcpy(r.hash_hex, "0123456789abcdef");
+	r.traces_n = 1;
+	r.traces[0] = (struct result_trace){90, skel_s, skel_s * 0.99, skel_s * 1.01, 2, 1000, 1};
+	job_dir(job, dir, sizeof(dir));
+	dfd = open(dir, O_RDONLY | O_DIRECTORY);
+	snprintf(name, sizeof(name), "probe.%s.result", candidate);
+	if (result_write(dfd, name, &r, &e) < 0)
+		fail_msg("%s", e.text);
+	close(dfd);
+}
+
+struct store_program program(void)
+{
+	struct store_program p;
+	struct errbuf e;
+
+	assert_int_equal(store_program_get(w->store, KEY, &p, &e), 1);
+	return p;
+}
+
+struct store_probe probe(const char *candidate)
+{
+	struct store_probe p;
+	struct errbuf e;
+
+	assert_int_equal(store_probe_get(w->store, KEY, candidate, &p, &e), 1);
+	free((void *)(uintptr_t)p.result);
+	p.result = NULL;
+	return p;
+}
+
+void assert_state(enum program_state state, const char *reason)
+{
+	struct store_program p = program();
+
+	if (p.state != state || !strstr(p.reason, reason))
+		fail_msg("program is %s (%s), not %s (%s)", program_state_name(p.state), p.reason,
+			 program_state_name(state), reason);
+}
+
+/* Up to the point where the source probe has been submitted as job 500. */
+void traced_job(void)
+{
+	struct cluster_job *j = job_add(1, ACT_TRACE);
+
+	look();
+	assert_state(PROGRAM_NEW, "");
+	job_run(j);
+	look();
+	trace_leave(1);
+	job_end(j, "COMPLETED", 100);
+	look();
+	assert_state(PROGRAM_BUILDING, "");
+	assert_int_equal(w->n_submitted, 1);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A cluster made of structs, with a real store and a real spool in a private directory, for the daemon's tests. */
+#ifndef PRECEDENT_TESTS_FOLLOW_WORLD_H
+#define PRECEDENT_TESTS_FOLLOW_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "predictor/follow.h"
+#include "predictor/store.h"
+
+#define KEY    "0123456789abcdef0123456789abcdef"
+#define FAMILY "fedcba9876543210fedcba9876543210"
+#define JOBS   16
+#define START  1000000
+
+struct world {
+	char dir[64], spool[128], store_file[128];
+	struct precedent_conf conf;
+	struct store *store;
+	struct follow_env env;
+	struct cluster_ops ops;
+	struct cluster_job jobs[JOBS];
+	char comments[JOBS][COMMENT_TEXT_MAX];
+	size_t n;
+	int64_t now;
+	/* what was asked of the cluster */
+	struct {
+		char script[1024], partition[64], features[64], comment[COMMENT_TEXT_MAX], out[256], account[64];
+		uint32_t job_id, uid, nodes, tasks, limit_min;
+	} submitted[8];
+	unsigned n_submitted, n_cancelled, n_armed, n_limits;
+	uint32_t last_limit_job, last_limit_min;
+	bool refuse_submit, refuse_limit;
+	char log[8192];
+};
+
+extern struct world *w; /* of the test under way */
+
+void conf_make(const char *candidates);
+int world_setup(void **state);
+int world_teardown(void **state);
+struct cluster_job *job_add(uint32_t id, enum job_act act);
+void job_run(struct cluster_job *j);
+void job_end(struct cluster_job *j, const char *state, double elapsed_s);
+struct cluster_job *job_find(uint32_t id);
+void look(void);
+void job_dir(uint32_t job, char *path, size_t size);
+void trace_leave(uint32_t job);
+void result_leave(uint32_t job, uint32_t probe_job, const char *candidate, double skel_s, const char *reason);
+struct store_program program(void);
+struct store_probe probe(const char *candidate);
+void assert_state(enum program_state state, const char *reason);
+void traced_job(void);
+
+#define T(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+
+#endif
