@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fuzzes what slurmctld's plugin and the daemon read of a submission: the script (its identity), the fingerprint and
+ * the admin comment. The same input must give the same key; a comment that is understood must survive being written.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/comment.h"
+#include "common/identity.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void comment(const char *text)
+{
+	char out[COMMENT_TEXT_MAX];
+	struct job_comment c, back;
+
+	if (comment_parse(text, &c) != 0 || comment_format(&c, out, sizeof(out)) < 0)
+		return;
+	if (comment_parse(out, &back) != 0 || strcmp(c.key, back.key) || c.act != back.act)
+		__builtin_trap();
+}
+
+static void identity(char *text)
+{
+	char *args[] = {text};
+	struct identity_input in = {.uid = 1, .script = text, .args = args, .n_args = 1, .fingerprint = text,
+				    .work_dir = text};
+	struct identity a, b;
+
+	identity_compute(&in, &a);
+	identity_compute(&in, &b);
+	if (strcmp(a.key, b.key) || strcmp(a.family, b.family) || !identity_key_valid(a.key) || a.n_vars > IDENTITY_VARS_MAX)
+		__builtin_trap();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1);
+
+	if (!text)
+		return 0;
+	memcpy(text, data, size);
+	text[size] = '\0';
+	comment(text);
+	identity(text);
+	free(text);
+	return 0;
+}
