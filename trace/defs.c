@@ -33,6 +33,11 @@ void trace_defs_free(struct trace_defs *d)
 	}
 	for (uint32_t i = 0; i < d->n_counted; i++)
 		free(d->counted[i].name);
+	for (uint32_t i = 0; i < d->n_file; i++)
+		free(d->file[i].name);
+	free(d->win);
+	free(d->file);
+	free(d->proc.ended);
 	free(d->comm);
 	free(d->type);
 	free(d->op);
@@ -213,6 +218,59 @@ static int decode_ops(struct rdbuf *in, struct trace_defs *d)
 	for (uint32_t i = 0; !in->failed && i < d->n_op; i++) {
 		d->op[i].name = rdbuf_str(in, MAX_NAME);
 		d->op[i].commutes = rdbuf_u8(in);
+	}
+	return in->failed ? -1 : 0;
+}
+
+/* ---- windows and files ---- */
+
+static void encode_windows(const struct trace_defs *d, struct buf *b)
+{
+	buf_put_uv(b, d->n_win);
+	for (uint32_t i = 0; i < d->n_win; i++) {
+		const struct trace_win *w = &d->win[i];
+
+		buf_put_u8(b, w->kind);
+		buf_put_uv(b, w->comm);
+		buf_put_uv(b, w->ordinal);
+		buf_put_uv(b, w->size);
+		buf_put_uv(b, w->disp_unit);
+	}
+	buf_put_uv(b, d->n_file);
+	for (uint32_t i = 0; i < d->n_file; i++) {
+		const struct trace_file *f = &d->file[i];
+
+		buf_put_uv(b, f->comm);
+		buf_put_uv(b, f->ordinal);
+		buf_put_uv(b, (uint64_t)f->amode);
+		buf_put_str(b, f->name);
+	}
+}
+
+static int decode_windows(struct rdbuf *in, struct trace_defs *d)
+{
+	d->win = decode_array(in, &d->n_win, sizeof(*d->win));
+	for (uint32_t i = 0; !in->failed && i < d->n_win; i++) {
+		struct trace_win *w = &d->win[i];
+
+		w->kind = rdbuf_u8(in);
+		w->comm = (uint32_t)rdbuf_uv(in);
+		w->ordinal = (uint32_t)rdbuf_uv(in);
+		w->size = rdbuf_uv(in);
+		w->disp_unit = (uint32_t)rdbuf_uv(in);
+		if (w->kind > TWIN_DYNAMIC || w->comm >= d->n_comm)
+			return -1;
+	}
+	d->file = decode_array(in, &d->n_file, sizeof(*d->file));
+	for (uint32_t i = 0; !in->failed && i < d->n_file; i++) {
+		struct trace_file *f = &d->file[i];
+
+		f->comm = (uint32_t)rdbuf_uv(in);
+		f->ordinal = (uint32_t)rdbuf_uv(in);
+		f->amode = (int32_t)(rdbuf_uv(in) & 0xffff);
+		f->name = rdbuf_str(in, MAX_NAME);
+		if (f->comm >= d->n_comm)
+			return -1;
 	}
 	return in->failed ? -1 : 0;
 }
@@ -439,11 +497,36 @@ static void encode_proc(const struct trace_defs *d, struct buf *b)
 	put_double(b, p->overhead_ticks);
 	buf_put_u8(b, p->thread_level);
 	buf_put_u8(b, p->finalized);
+	for (int s = 0; s < 4; s++)
+		buf_put_uv(b, p->state_ticks[s]);
+	buf_put_uv(b, p->dropped_events);
+	buf_put_str(b, p->ended ? p->ended : "");
+	buf_put_u8(b, p->clock.n);
+	for (int i = 0; i < p->clock.n; i++) {
+		buf_put_uv(b, p->clock.tick[i]);
+		put_double(b, p->clock.offset_ns[i]);
+		put_double(b, p->clock.error_ns[i]);
+	}
 	buf_put_uv(b, d->n_counted);
 	for (uint32_t i = 0; i < d->n_counted; i++) {
 		buf_put_str(b, d->counted[i].name);
 		buf_put_uv(b, d->counted[i].calls);
 	}
+}
+
+static int decode_clock(struct rdbuf *in, struct trace_clock_fix *c)
+{
+	c->n = rdbuf_u8(in);
+	if (c->n > 2)
+		return -1;
+	for (int i = 0; i < c->n; i++) {
+		c->tick[i] = rdbuf_uv(in);
+		c->offset_ns[i] = get_double(in);
+		c->error_ns[i] = get_double(in);
+		if (!(c->offset_ns[i] > -1e19 && c->offset_ns[i] < 1e19) || !(c->error_ns[i] >= 0 && c->error_ns[i] < 1e19))
+			return -1;
+	}
+	return 0;
 }
 
 static int decode_proc(struct rdbuf *in, struct trace_defs *d)
@@ -464,6 +547,12 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 	p->overhead_ticks = get_double(in);
 	p->thread_level = rdbuf_u8(in);
 	p->finalized = rdbuf_u8(in);
+	for (int s = 0; s < 4; s++)
+		p->state_ticks[s] = rdbuf_uv(in);
+	p->dropped_events = rdbuf_uv(in);
+	p->ended = rdbuf_str(in, MAX_NAME);
+	if (decode_clock(in, &p->clock) < 0)
+		return -1;
 	if (!(p->ns_per_tick > 1e-6 && p->ns_per_tick < 1e6) ||
 	    !(p->overhead_ticks >= 0 && p->overhead_ticks < 1e9))
 		return -1;
@@ -480,6 +569,7 @@ void trace_defs_encode(const struct trace_defs *d, struct buf *out)
 	encode_comms(d, out);
 	encode_types(d, out);
 	encode_ops(d, out);
+	encode_windows(d, out);
 	encode_sites(d, out);
 	encode_sigs(d, out);
 	encode_proc(d, out);
@@ -494,6 +584,8 @@ int trace_defs_decode(struct rdbuf *in, uint32_t n_ranks, struct trace_defs *out
 		err_set(err, "malformed datatypes");
 	else if (decode_ops(in, out) < 0)
 		err_set(err, "malformed operations");
+	else if (decode_windows(in, out) < 0)
+		err_set(err, "malformed windows or files");
 	else if (decode_sites(in, out) < 0)
 		err_set(err, "malformed call sites");
 	else if (decode_sigs(in, out, err) < 0)

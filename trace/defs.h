@@ -70,9 +70,40 @@ struct trace_site {
 	uint64_t offset[TRACE_SITE_MAX_FRAMES];
 };
 
+/* Window. Two windows of different ranks are the same one iff communicator members and ordinal are equal. */
+enum trace_win_kind { TWIN_CREATE, TWIN_ALLOCATE, TWIN_SHARED, TWIN_DYNAMIC };
+
+struct trace_win {
+	uint8_t kind;
+	uint32_t comm;     /* index of trace_comm */
+	uint32_t ordinal;  /* lowest free among live windows of that communicator */
+	uint64_t size;     /* bytes of this rank's part */
+	uint32_t disp_unit;
+};
+
+struct trace_file {
+	uint32_t comm;
+	uint32_t ordinal;  /* lowest free among live files of that communicator */
+	int32_t amode;     /* TFILE_* */
+	char *name;
+};
+
+enum trace_file_mode {
+	TFILE_RDONLY = 1, TFILE_WRONLY = 2, TFILE_RDWR = 4, TFILE_CREATE = 8, TFILE_EXCL = 16, TFILE_DELETE = 32,
+	TFILE_UNIQUE = 64, TFILE_SEQUENTIAL = 128, TFILE_APPEND = 256
+};
+
 struct trace_counted {
 	char *name;     /* function that passed through uncounted in the structure */
 	uint64_t calls;
+};
+
+/* This rank's clock against that of rank 0, measured at two moments: offset = rank 0's time - ours. */
+struct trace_clock_fix {
+	uint8_t n;           /* moments measured: 0, 1 (no drift known) or 2 */
+	uint64_t tick[2];    /* ours, from the rank's start */
+	double offset_ns[2]; /* to add to our time since our start_real_ns to get rank 0's time since its own start */
+	double error_ns[2];  /* half of the shortest round trip: bound of the error, the residual */
 };
 
 /* Facts of the process. Ticks are the recorder's clock; ns = ticks * ns_per_tick. */
@@ -89,6 +120,10 @@ struct trace_proc {
 	uint64_t poll_ticks;    /* time inside them */
 	double overhead_ticks;  /* the recorder's own cost per event, measured by itself */
 	uint8_t thread_level, finalized;
+	uint64_t state_ticks[4];     /* of the whole run, by enum trace_state, whether its times were kept or not */
+	uint64_t dropped_events;     /* events whose times are in histograms only */
+	char *ended;                 /* how a run ended that did not reach MPI_Finalize, else "" */
+	struct trace_clock_fix clock;
 };
 
 struct trace_defs {
@@ -98,7 +133,9 @@ struct trace_defs {
 	struct trace_module *module;
 	struct trace_site *site;
 	struct trace_counted *counted;
-	uint32_t n_comm, n_type, n_op, n_module, n_site, n_counted;
+	struct trace_win *win;
+	struct trace_file *file;
+	uint32_t n_comm, n_type, n_op, n_module, n_site, n_counted, n_win, n_file;
 	struct sigtable sigs;
 	struct trace_proc proc;
 };

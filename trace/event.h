@@ -39,6 +39,11 @@ enum trace_kind {
 	TK_NEWREQ,  /* request slot that the call filled (out) */
 	TK_REQ,     /* request slot that the call used, or TRACE_NULL */
 	TK_INPLACE, /* 1 if MPI_IN_PLACE was given */
+	TK_WIN,     /* window: index of trace_win */
+	TK_NEWWIN,  /* window that the call created (out) */
+	TK_FILE,    /* file: index of trace_file */
+	TK_NEWFILE, /* file that the call opened (out) */
+	TK_DISP,    /* displacement in a window, offset in a file */
 	TK_INT,     /* any other integer */
 	TK_COUNTS,  /* per-peer element counts */
 	TK_TYPES,   /* per-peer datatypes */
@@ -71,8 +76,31 @@ enum trace_class {
 	TC_LOCAL,      /* local call: groups, datatypes, operations, attributes, request_free, cancel */
 	TC_INIT,       /* MPI_Init, MPI_Init_thread */
 	TC_FINALIZE,   /* MPI_Finalize: the last event; its duration is not recorded */
+	TC_WIN,        /* creates or frees a window (collective), attaches memory */
+	TC_RMA,        /* one-sided data: put, get, accumulate, and the request-based forms */
+	TC_SYNC,       /* one-sided synchronisation: fence, post, start, complete, wait, lock, unlock, flush */
+	TC_FILE,       /* opens, closes or sets up a file (collective) */
+	TC_IO,         /* reads or writes a file */
+	TC_DYN,        /* dynamic processes: spawn, connect, accept, join: no skeleton can repeat them */
 	TC_N
 };
+
+/* What a rank does during a call: paper 002, rule 6; between calls it works. */
+enum trace_state { TSTATE_WAITING, TSTATE_WORKING, TSTATE_SENDING, TSTATE_RECEIVING, TSTATE_N };
+
+static inline enum trace_state trace_class_state(enum trace_class c)
+{
+	switch (c) {
+	case TC_SEND: case TC_SENDRECV: case TC_ISEND: case TC_START: case TC_RMA:
+		return TSTATE_SENDING;
+	case TC_RECV: case TC_IRECV: case TC_IO:
+		return TSTATE_RECEIVING;
+	case TC_LOCAL: case TC_INIT: case TC_FINALIZE:
+		return TSTATE_WORKING;
+	default:
+		return TSTATE_WAITING;
+	}
+}
 
 struct trace_param_info {
 	const char *name;

@@ -33,6 +33,8 @@ int trace_page_encode(const struct trace_page *m, const void *raw, size_t raw_le
 	buf_put_u64(&hdr, m->n);
 	buf_put_u64(&hdr, m->t0);
 	buf_put_u64(&hdr, m->t1);
+	for (int s = 0; s < TSTATE_N; s++)
+		buf_put_u64(&hdr, m->state[s]);
 	buf_put_u64(&hdr, XXH3_64bits(out->data + at + TRACE_PAGE_HEADER, n));
 	buf_put_u64(&hdr, XXH3_64bits(hdr.data, hdr.len));
 	if (hdr.failed || hdr.len != TRACE_PAGE_HEADER) {
@@ -60,6 +62,8 @@ int trace_page_header(const uint8_t *hdr, struct trace_page *out)
 	out->n = rdbuf_u64(&r);
 	out->t0 = rdbuf_u64(&r);
 	out->t1 = rdbuf_u64(&r);
+	for (int s = 0; s < TSTATE_N; s++)
+		out->state[s] = rdbuf_u64(&r);
 	rdbuf_u64(&r); /* of the payload: checked when it is read */
 	if (rdbuf_u64(&r) != XXH3_64bits(hdr, TRACE_PAGE_HEADER - 8))
 		return -1;

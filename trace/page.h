@@ -11,14 +11,15 @@
 
 #include "common/buf.h"
 #include "common/errbuf.h"
+#include "trace/event.h"
 
 #define TRACE_FILE_MAGIC    "PRECTRC1"
 #define TRACE_END_MAGIC     "PRECEND1"
-#define TRACE_VERSION       1
+#define TRACE_VERSION       2
 #define TRACE_FILE_HEADER   64
 #define TRACE_TRAILER       40
 #define TRACE_PAGE_MAGIC    0x31475050u /* "PPG1" */
-#define TRACE_PAGE_HEADER   72
+#define TRACE_PAGE_HEADER   104
 #define TRACE_PAGE_RAW_MAX  (256u << 20)
 #define TRACE_MAX_RANKS     (1u << 20)
 
@@ -27,13 +28,20 @@ enum trace_page_type {
 	TPAGE_DEFS = 2,   /* trace_defs of a rank */
 	TPAGE_STRUCT = 3, /* folded symbols of a rank */
 	TPAGE_TIMES = 4,  /* (gap, duration) in ticks of n events of a rank, from event `first` on */
-	TPAGE_INDEX = 5   /* where every other page is */
+	TPAGE_INDEX = 5,  /* where every other page is */
+	TPAGE_HIST = 6,   /* histograms of a rank's times that were not kept one by one */
+	TPAGE_LEVELS = 7, /* a rank's time line in steps: ticks in each state per step */
+	TPAGE_TILE = 8,   /* states of ranks x time marks: imported traces */
+	TPAGE_PYRAMID = 9,  /* counts of states per ranks x 64, 1024, ... marks: imported traces */
+	TPAGE_EXCHANGE = 10 /* messages, by time */
 };
+
 
 struct trace_page {
 	uint32_t type, rank;
 	uint64_t first, n;    /* events covered (TIMES), else 0 */
 	uint64_t t0, t1;      /* ticks from the rank's start: entry of the first event's gap, end of the last */
+	uint64_t state[TSTATE_N]; /* the page's summary (TIMES): ticks in each state */
 	uint32_t raw_len, comp_len;
 	uint64_t offset;      /* of the page header in the file (reading) */
 };

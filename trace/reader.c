@@ -38,7 +38,8 @@ struct trace {
 
 static const char *page_name(uint32_t type)
 {
-	static const char *const name[] = {"?", "job facts", "definitions", "structure", "times", "index"};
+	static const char *const name[] = {"?", "job facts", "definitions", "structure", "times", "index",
+					   "histograms", "levels", "tile", "pyramid", "exchanges"};
 
 	return type < sizeof(name) / sizeof(*name) ? name[type] : "?";
 }
@@ -133,6 +134,8 @@ static int read_index(struct trace *t, struct errbuf *err)
 		p.n = rdbuf_uv(&r);
 		p.t0 = rdbuf_uv(&r);
 		p.t1 = rdbuf_uv(&r);
+		for (int s = 0; s < TSTATE_N; s++)
+			p.state[s] = rdbuf_uv(&r);
 		if (!r.failed && add_page(t, &p) < 0)
 			r.failed = true;
 	}
@@ -313,6 +316,9 @@ static int read_file_header(struct trace *t, const char *path, struct errbuf *er
 	version = rdbuf_u32(&r);
 	if (version > TRACE_VERSION)
 		return err_set(err, "%s: trace format %u is newer than this program (format %d): update Precedent",
+			       path, version, TRACE_VERSION);
+	if (version < TRACE_VERSION)
+		return err_set(err, "%s: trace format %u is older than this program reads (format %d): trace the run again",
 			       path, version, TRACE_VERSION);
 	rdbuf_u32(&r);
 	t->n_ranks = rdbuf_u32(&r);

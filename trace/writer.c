@@ -85,7 +85,7 @@ struct trace_writer *trace_writer_create(const char *path, uint32_t n_ranks, str
 	return w;
 }
 
-/* One index entry per page: type, rank, offset, first, n, t0, t1. */
+/* One index entry per page: type, rank, offset, first, n, t0, t1, ticks in each state. */
 static int index_page(struct trace_writer *w, const struct trace_page *p, uint64_t offset)
 {
 	buf_put_uv(&w->index, p->type);
@@ -95,6 +95,8 @@ static int index_page(struct trace_writer *w, const struct trace_page *p, uint64
 	buf_put_uv(&w->index, p->n);
 	buf_put_uv(&w->index, p->t0);
 	buf_put_uv(&w->index, p->t1);
+	for (int s = 0; s < TSTATE_N; s++)
+		buf_put_uv(&w->index, p->state[s]);
 	w->n_pages++;
 	return w->index.failed ? -1 : 0;
 }

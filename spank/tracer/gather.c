@@ -262,10 +262,8 @@ static void next_message(struct buf *head, uint32_t *next, struct buf *msg)
 		buf_put(msg, head->data, head->len);
 		head->len = 0;
 	}
-	while (*next < rec.n_page && (!msg->len || msg->len + rec.page[*next].len <= MESSAGE_BYTES)) {
-		buf_put(msg, rec.page[*next].data, rec.page[*next].len);
-		buf_free(&rec.page[(*next)++]);
-	}
+	while (*next < rec_n_pages() && (!msg->len || msg->len + rec_page_size(*next) <= MESSAGE_BYTES))
+		rec_page_take((*next)++, msg);
 }
 
 static int send_pages(MPI_Comm c, struct buf *head, bool broken)
@@ -331,9 +329,18 @@ static int write_own(struct trace_writer *w, struct buf *job, struct buf *head, 
 	if (trace_writer_pages(w, job->data, job->len, err) < 0 ||
 	    trace_writer_pages(w, head->data, head->len, err) < 0)
 		return -1;
-	for (uint32_t i = 0; i < rec.n_page; i++)
-		if (trace_writer_pages(w, rec.page[i].data, rec.page[i].len, err) < 0)
+	for (uint32_t i = 0; i < rec_n_pages(); i++) {
+		struct buf page = {0};
+		int rv = rec_page_take(i, &page);
+
+		if (rv < 0)
+			err_set(err, "no memory for a page of times");
+		else
+			rv = trace_writer_pages(w, page.data, page.len, err);
+		buf_free(&page);
+		if (rv < 0)
 			return -1;
+	}
 	return 0;
 }
 

@@ -261,3 +261,20 @@ void rec_end(void)
 	if (rec.n_events > rec.page_first)
 		flush_times(rec.last_end);
 }
+
+uint32_t rec_n_pages(void)
+{
+	return rec.n_page;
+}
+
+size_t rec_page_size(uint32_t i)
+{
+	return rec.page[i].len;
+}
+
+int rec_page_take(uint32_t i, struct buf *out)
+{
+	buf_put(out, rec.page[i].data, rec.page[i].len);
+	buf_free(&rec.page[i]);
+	return out->failed ? -1 : 0;
+}

@@ -168,5 +168,9 @@ void *rec_scratch(struct rec_thread *t, int slot, size_t size);
 int rec_begin(uint32_t rank, bool locking, size_t memory);
 /* Encode what is left of the times; recording is off afterwards. */
 void rec_end(void);
+/* Pages of times after rec_end: how many, and page i appended to out, after which the recorder holds it no more. */
+uint32_t rec_n_pages(void);
+size_t rec_page_size(uint32_t i);
+int rec_page_take(uint32_t i, struct buf *out);
 
 #endif

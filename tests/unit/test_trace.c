@@ -321,11 +321,15 @@ static void test_newer_and_appended(void **state)
 
 	(void)state;
 	snprintf(other, sizeof(other), "%s/new", dir);
-	p[8] = 2;
+	p[8] = TRACE_VERSION + 1;
 	put_file(other, p, n);
 	assert_null(trace_open(other, &err));
 	assert_non_null(strstr(err.text, "newer"));
-	p[8] = 1;
+	p[8] = TRACE_VERSION - 1;
+	put_file(other, p, n);
+	assert_null(trace_open(other, &err));
+	assert_non_null(strstr(err.text, "older"));
+	p[8] = TRACE_VERSION;
 	memset(p + n, 7, 64);
 	put_file(other, p, n + 64);
 	t = trace_open(other, &err);
