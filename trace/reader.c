@@ -327,8 +327,8 @@ static int read_file_header(struct trace *t, const char *path, struct errbuf *er
 		return err_set(err, "%s: the file header is damaged: the trace cannot be read", path);
 	if (!t->n_ranks || t->n_ranks > TRACE_MAX_RANKS)
 		return err_set(err, "%s: claims %u ranks", path, t->n_ranks);
-	/* A rank takes two pages at least: so the table is bounded by the size of the file. */
-	if (t->n_ranks > t->size / TRACE_PAGE_HEADER)
+	/* A traced rank takes two pages and an imported one a summary at least: the file bounds the table. */
+	if (t->n_ranks > t->size / 4)
 		return err_set(err, "%s: claims %u ranks but is only %llu bytes long", path, t->n_ranks,
 			       (unsigned long long)t->size);
 	t->rank = calloc(t->n_ranks, sizeof(*t->rank));
@@ -359,6 +359,8 @@ struct trace *trace_open(const char *path, struct errbuf *err)
 	load_pages(t, TPAGE_JOB);
 	load_pages(t, TPAGE_DEFS);
 	load_pages(t, TPAGE_STRUCT);
+	if (trace_is_imported(t))
+		return t;
 	settle_ranks(t);
 	for (uint32_t r = 0; r < t->n_ranks; r++)
 		present += t->rank[r].present;
@@ -426,6 +428,38 @@ const char *trace_damage(const struct trace *t, uint32_t i)
 uint64_t trace_file_size(const struct trace *t)
 {
 	return t->size;
+}
+
+bool trace_is_imported(const struct trace *t)
+{
+	bool tiles = false;
+
+	for (uint32_t i = 0; i < t->n_page; i++) {
+		if (t->page[i].type == TPAGE_DEFS)
+			return false;
+		tiles |= t->page[i].type == TPAGE_TILE;
+	}
+	return tiles;
+}
+
+uint32_t trace_n_pages(const struct trace *t)
+{
+	return t->n_page;
+}
+
+const struct trace_page *trace_page_at(const struct trace *t, uint32_t i)
+{
+	return i < t->n_page ? &t->page[i] : NULL;
+}
+
+uint8_t *trace_page_read(const struct trace *t, uint32_t i, uint32_t *len, struct errbuf *err)
+{
+	struct trace_page hdr;
+	uint8_t *raw = page_data(t, &t->page[i], &hdr, err);
+
+	if (raw)
+		*len = hdr.raw_len;
+	return raw;
 }
 
 /* ---- events with times ---- */

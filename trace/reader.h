@@ -13,6 +13,7 @@
 #include "trace/defs.h"
 #include "trace/event.h"
 #include "trace/fold.h"
+#include "trace/page.h"
 
 struct trace_rank {
 	bool present;
@@ -37,6 +38,12 @@ const char *trace_job_get(const struct trace *t, const char *key);
 uint32_t trace_n_damage(const struct trace *t);
 const char *trace_damage(const struct trace *t, uint32_t i);
 uint64_t trace_file_size(const struct trace *t);
+/* An imported trace has tiles of states but neither definitions nor structure: no rank is present. */
+bool trace_is_imported(const struct trace *t);
+/* Pages in file order, without the index. Contents are malloced, checked, of *len bytes; NULL with the reason. */
+uint32_t trace_n_pages(const struct trace *t);
+const struct trace_page *trace_page_at(const struct trace *t, uint32_t i);
+uint8_t *trace_page_read(const struct trace *t, uint32_t i, uint32_t *len, struct errbuf *err);
 
 /* Events of one rank in order, with times. gap_ns has the recorder's own cost taken out (never below 0). Events
  * whose times page is damaged come with times_known == false and zero times. */

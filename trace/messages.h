@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which send reached which receive: MPI's matching (per source, destination, communicator and tag in order; the
+ * actual source and tag of wildcards are in the trace), over all ranks in one streaming pass. Memory is that of the
+ * messages in flight, not that of the trace.
+ */
+#ifndef PRECEDENT_TRACE_MESSAGES_H
+#define PRECEDENT_TRACE_MESSAGES_H
+
+#include <stdint.h>
+
+#include "common/errbuf.h"
+#include "trace/reader.h"
+
+struct trace_message {
+	uint32_t src, dst;             /* ranks of MPI_COMM_WORLD */
+	uint64_t send_event, recv_event; /* the call that began sending; the call in which receiving was complete */
+	uint64_t post_event;           /* the call that posted the receive: recv_event where that blocked */
+	uint64_t send_ns, recv_ns;     /* entry of the send, return of the completion, each since its rank's own start */
+	uint64_t bytes;                /* of the send's count and datatype */
+	int32_t tag;
+	uint32_t comm;                 /* index in the definitions of src */
+	uint32_t send_sym, recv_sym;   /* signatures of send_event and post_event */
+};
+
+struct trace_messages_report {
+	uint64_t matched, unmatched_sends, unmatched_receives;
+	uint64_t untimed; /* one of their ends has no recorded time */
+};
+
+/* Calls f for each message, in order of completion at each receiver; f returns 0, or non-zero to stop.
+ * Messages to or from MPI_PROC_NULL are none. 0, 1 stopped by f, -1 error. */
+int trace_messages(const struct trace *t, int (*f)(const struct trace_message *m, void *arg), void *arg,
+		   struct trace_messages_report *report, struct errbuf *err);
+
+#endif
