@@ -41,7 +41,7 @@ BASE     := -std=gnu11 $(WARN) $(if $(SAN),,$(HARDEN)) $(CFLAGS) -fPIC -fvisibil
 LDHARD   := -Wl,-z,relro -Wl,-z,now
 
 # sources, by what they become
-LIB_SRC    := $(wildcard common/*.c trace/*.c skelgen/*.c expert/*.c predictor/*.c) $(wildcard plugin/decide.c)
+LIB_SRC    := $(wildcard common/*.c trace/*.c trace/*/*.c skelgen/*.c expert/*.c predictor/*.c) $(wildcard plugin/decide.c)
 CLI_SRC    := $(wildcard cli/*.c)
 DAEMON_SRC := $(wildcard predictor/precedentd/*.c)
 PLUGIN_SRC := $(wildcard plugin/job_submit_precedent.c)
