@@ -32,7 +32,7 @@ int trace_clock_control(struct trace_clock *c, const struct trace *t, struct tra
 			struct errbuf *err);
 void trace_clock_destroy(struct trace_clock *c);
 
-/* local_ns: since the rank's own start, as the sums of gaps and durations of trace_iter give. */
+/* local_ns: since the rank's own start on its own clock, as trace_iter_when gives it: the recorder's cost left in. */
 uint64_t trace_clock_ns(const struct trace_clock *c, uint32_t rank, uint64_t local_ns);
 /* Its inverse, for windows: the latest local instant that is not after t. */
 uint64_t trace_clock_local(const struct trace_clock *c, uint32_t rank, uint64_t t_ns);

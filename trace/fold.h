@@ -42,7 +42,11 @@ struct folded {
 	uint32_t n_body;
 	uint64_t top;   /* first item of the top sequence, which ends at n_item */
 	uint64_t length, hash;
+	uint64_t *body_length; /* symbols of one pass through each body */
+	uint64_t *mark;        /* symbols of all items before item FOLDED_MARK * i, modulo 2^64 */
 };
+
+#define FOLDED_MARK 16
 
 /* Decode and check: bodies refer backwards only, depth and length bounded, symbols < n_symbols, and the length
  * equals the stored one. -1 on bad input. */
@@ -61,5 +65,7 @@ struct folded_iter {
 void folded_begin(struct folded_iter *it, const struct folded *f);
 /* 1 and the next symbol, or 0 at the end. */
 int folded_next(struct folded_iter *it, uint32_t *sym);
+/* Continue with symbol `index` (the end when there are no more): O(depth * log items). */
+void folded_seek(struct folded_iter *it, const struct folded *f, uint64_t index);
 
 #endif

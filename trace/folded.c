@@ -54,6 +54,30 @@ static int decode_items(struct rdbuf *in, struct limits *lim, struct folded *f, 
 	return 0;
 }
 
+static uint64_t item_length(const struct folded *f, uint64_t i)
+{
+	uint32_t key = f->item[i].key;
+
+	return f->item[i].count * (key & FOLD_BODY ? f->body_length[key & ~FOLD_BODY] : 1);
+}
+
+/* What folded_seek bisects: sums before every FOLDED_MARK-th item. Sums over bodies that nothing uses may wrap. */
+static int mark_items(struct folded *f)
+{
+	uint64_t sum = 0;
+
+	f->mark = malloc((f->n_item / FOLDED_MARK + 1) * sizeof(*f->mark));
+	if (!f->mark)
+		return -1;
+	f->mark[0] = 0;
+	for (uint64_t i = 0; i < f->n_item; i++) {
+		sum += item_length(f, i);
+		if ((i + 1) % FOLDED_MARK == 0)
+			f->mark[(i + 1) / FOLDED_MARK] = sum;
+	}
+	return 0;
+}
+
 static int decode(struct rdbuf *in, struct limits *lim, struct folded *f)
 {
 	uint64_t n, sum = 0;
@@ -82,7 +106,9 @@ static int decode(struct rdbuf *in, struct limits *lim, struct folded *f)
 	n = rdbuf_uv(in);
 	if (decode_items(in, lim, f, n, f->n_body, &sum, &depth) < 0)
 		return -1;
-	return sum == f->length ? 0 : -1;
+	f->body_length = lim->length;
+	lim->length = NULL;
+	return sum == f->length ? mark_items(f) : -1;
 }
 
 int folded_decode(struct rdbuf *in, uint32_t n_symbols, struct folded *out, struct errbuf *err)
@@ -105,6 +131,8 @@ void folded_free(struct folded *f)
 {
 	free(f->item);
 	free(f->body);
+	free(f->body_length);
+	free(f->mark);
 	*f = (struct folded){0};
 }
 
@@ -155,4 +183,66 @@ int folded_next(struct folded_iter *it, uint32_t *sym)
 		return 1;
 	}
 	return 0;
+}
+
+/* Symbols of all items before item i. */
+static uint64_t length_before(const struct folded *f, uint64_t i)
+{
+	uint64_t at = i / FOLDED_MARK * FOLDED_MARK, sum = f->mark[i / FOLDED_MARK];
+
+	for (; at < i; at++)
+		sum += item_length(f, at);
+	return sum;
+}
+
+/* The item of [begin, end) that holds symbol *offset of that sequence; *offset becomes the symbol within it. */
+static uint64_t find_item(const struct folded *f, uint64_t begin, uint64_t end, uint64_t *offset)
+{
+	uint64_t base = length_before(f, begin), at = begin;
+	uint64_t lo = begin / FOLDED_MARK, hi = (end - 1) / FOLDED_MARK; /* lo holds, hi + 1 does not */
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo + 1) / 2;
+
+		if (f->mark[mid] - base <= *offset)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	if (lo * FOLDED_MARK > begin) {
+		at = lo * FOLDED_MARK;
+		*offset -= f->mark[lo] - base;
+	}
+	for (; at + 1 < end; at++) {
+		uint64_t len = item_length(f, at);
+
+		if (*offset < len)
+			break;
+		*offset -= len;
+	}
+	return at;
+}
+
+void folded_seek(struct folded_iter *it, const struct folded *f, uint64_t index)
+{
+	it->f = f;
+	it->depth = 0;
+	if (index >= f->length)
+		return;
+	enter(it, f->top, f->n_item, 1);
+	for (;;) {
+		int d = it->depth - 1;
+		uint64_t i = find_item(f, it->level[d].begin, it->level[d].end, &index);
+		const struct fold_item *item = &f->item[i];
+		uint32_t b = item->key & ~FOLD_BODY;
+
+		it->level[d].pos = i;
+		if (!(item->key & FOLD_BODY)) {
+			it->level[d].run = item->count - index;
+			return;
+		}
+		it->level[d].pos++;
+		enter(it, f->body[b], f->body[b + 1], item->count - index / f->body_length[b]);
+		index %= f->body_length[b];
+	}
 }

@@ -16,7 +16,7 @@ struct trace_message {
 	uint32_t src, dst;             /* ranks of MPI_COMM_WORLD */
 	uint64_t send_event, recv_event; /* the call that began sending; the call in which receiving was complete */
 	uint64_t post_event;           /* the call that posted the receive: recv_event where that blocked */
-	uint64_t send_ns, recv_ns;     /* entry of the send, return of the completion, each since its rank's own start */
+	uint64_t send_ns, recv_ns;     /* entry of the send, return of the completion, as trace_iter_when gives them */
 	uint64_t bytes;                /* of the send's count and datatype */
 	int32_t tag;
 	uint32_t comm;                 /* index in the definitions of src */

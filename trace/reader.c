@@ -16,25 +16,7 @@
 #include <xxhash.h>
 
 #include "trace/page.h"
-#include "trace/reader.h"
-
-#define MAX_DAMAGE 64
-#define MAX_JOB_KEYS 256
-
-struct trace {
-	const uint8_t *map;
-	uint64_t size;
-	uint32_t n_ranks;
-	bool partial;
-	struct trace_page *page;
-	uint32_t n_page, cap_page;
-	struct trace_rank *rank;
-	char *job; /* text of the job page: key\0value\0 ... */
-	char *key[MAX_JOB_KEYS], *value[MAX_JOB_KEYS];
-	uint32_t n_key;
-	char *damage[MAX_DAMAGE];
-	uint32_t n_damage;
-};
+#include "trace/reader_impl.h"
 
 static const char *page_name(uint32_t type)
 {
@@ -50,7 +32,7 @@ static void note_damage(struct trace *t, uint32_t page, const char *why)
 	char *s = NULL;
 	int n;
 
-	if (t->n_damage == MAX_DAMAGE)
+	if (t->n_damage == TRACE_MAX_DAMAGE)
 		return;
 	if (p && (p->type == TPAGE_JOB || p->type == TPAGE_INDEX))
 		n = asprintf(&s, "page %u (%s) at byte %llu: %s", page, page_name(p->type),
@@ -81,9 +63,7 @@ static int add_page(struct trace *t, const struct trace_page *p)
 	return 0;
 }
 
-/* Decompress page p; NULL with the reason in err. */
-static uint8_t *page_data(const struct trace *t, const struct trace_page *p, struct trace_page *hdr,
-			  struct errbuf *err)
+uint8_t *trace_page_data(const struct trace *t, const struct trace_page *p, struct trace_page *hdr, struct errbuf *err)
 {
 	const uint8_t *h = t->map + p->offset;
 	uint8_t *raw;
@@ -120,7 +100,7 @@ static int read_index(struct trace *t, struct errbuf *err)
 	if (rdbuf_u64(&r) != t->size || rdbuf_u64(&r) != XXH3_64bits(r.data, TRACE_TRAILER - 16))
 		return err_set(err, "the trailer is damaged");
 	ip.n = n;
-	raw = page_data(t, &ip, &hdr, err);
+	raw = trace_page_data(t, &ip, &hdr, err);
 	if (!raw)
 		return err_prefix(err, "index page");
 	r = (struct rdbuf){.data = raw, .len = hdr.raw_len};
@@ -186,7 +166,7 @@ static void split_job(struct trace *t, uint8_t *raw, uint32_t len)
 	}
 	s[len] = '\0';
 	t->job = s;
-	for (end = s + len; s < end && t->n_key < MAX_JOB_KEYS;) {
+	for (end = s + len; s < end && t->n_key < TRACE_MAX_JOB_KEYS;) {
 		char *nl = memchr(s, '\n', (size_t)(end - s)), *eq;
 
 		if (!nl)
@@ -235,7 +215,7 @@ static void load_pages(struct trace *t, uint32_t type)
 
 		if (t->page[i].type != type)
 			continue;
-		raw = page_data(t, &t->page[i], &hdr, &why);
+		raw = trace_page_data(t, &t->page[i], &hdr, &why);
 		if (!raw) {
 			note_damage(t, i, why.text);
 			continue;
@@ -359,6 +339,10 @@ struct trace *trace_open(const char *path, struct errbuf *err)
 	load_pages(t, TPAGE_JOB);
 	load_pages(t, TPAGE_DEFS);
 	load_pages(t, TPAGE_STRUCT);
+	if (trace_times_index(t) < 0) {
+		err_set(err, "%s: no memory", path);
+		goto fail;
+	}
 	if (trace_is_imported(t))
 		return t;
 	settle_ranks(t);
@@ -388,6 +372,8 @@ void trace_close(struct trace *t)
 		munmap((void *)t->map, t->size);
 	free(t->rank);
 	free(t->page);
+	free(t->times);
+	free(t->times_begin);
 	free(t->job);
 	free(t);
 }
@@ -455,110 +441,9 @@ const struct trace_page *trace_page_at(const struct trace *t, uint32_t i)
 uint8_t *trace_page_read(const struct trace *t, uint32_t i, uint32_t *len, struct errbuf *err)
 {
 	struct trace_page hdr;
-	uint8_t *raw = page_data(t, &t->page[i], &hdr, err);
+	uint8_t *raw = trace_page_data(t, &t->page[i], &hdr, err);
 
 	if (raw)
 		*len = hdr.raw_len;
 	return raw;
-}
-
-/* ---- events with times ---- */
-
-struct trace_iter {
-	const struct trace *t;
-	const struct trace_rank *k;
-	uint32_t rank;
-	struct folded_iter fi;
-	uint64_t event;      /* index of the next event */
-	uint32_t next_page;  /* where to look for its times */
-	uint8_t *raw;
-	struct rdbuf times;
-	uint64_t times_end;  /* first event that `times` does not cover */
-	double overhead;
-};
-
-struct trace_iter *trace_iter_create(const struct trace *t, uint32_t rank, struct errbuf *err)
-{
-	struct trace_iter *it;
-
-	if (rank >= t->n_ranks || !t->rank[rank].present) {
-		err_set(err, "rank %u is not in the trace", rank);
-		return NULL;
-	}
-	it = calloc(1, sizeof(*it));
-	if (!it) {
-		err_set(err, "no memory");
-		return NULL;
-	}
-	it->t = t;
-	it->rank = rank;
-	it->k = &t->rank[rank];
-	it->overhead = it->k->defs.proc.overhead_ticks;
-	folded_begin(&it->fi, &it->k->events);
-	return it;
-}
-
-/* Load the times page that covers the next event; without one the event has no times. */
-static void load_times(struct trace_iter *it)
-{
-	const struct trace *t = it->t;
-
-	for (; it->next_page < t->n_page; it->next_page++) {
-		const struct trace_page *p = &t->page[it->next_page];
-		struct errbuf why;
-		struct trace_page hdr;
-
-		if (p->type != TPAGE_TIMES || p->rank != it->rank || !p->n)
-			continue;
-		if (p->first > it->event)
-			return; /* a gap: an earlier page is missing */
-		if (it->event - p->first >= p->n)
-			continue;
-		if (p->first != it->event)
-			return;
-		free(it->raw);
-		it->raw = page_data(t, p, &hdr, &why);
-		if (!it->raw) {
-			it->times_end = 0;
-			return;
-		}
-		it->times = (struct rdbuf){.data = it->raw, .len = hdr.raw_len};
-		it->times_end = p->first + p->n;
-		it->next_page++;
-		return;
-	}
-}
-
-int trace_iter_next(struct trace_iter *it, struct trace_event *ev, bool *times_known)
-{
-	double ns = it->k->defs.proc.ns_per_tick;
-
-	*ev = (struct trace_event){0};
-	if (times_known)
-		*times_known = false;
-	if (!folded_next(&it->fi, &ev->sym))
-		return 0;
-	if (it->event >= it->times_end)
-		load_times(it);
-	if (it->event < it->times_end) {
-		double gap = (double)rdbuf_uv(&it->times) - (it->event ? it->overhead : 0);
-		uint64_t dur = rdbuf_uv(&it->times);
-
-		if (!it->times.failed) {
-			ev->gap_ns = gap > 0 ? (uint64_t)(gap * ns) : 0;
-			ev->dur_ns = (uint64_t)((double)dur * ns);
-			if (times_known)
-				*times_known = true;
-		}
-	}
-	it->event++;
-	return 1;
-}
-
-void trace_iter_destroy(struct trace_iter *it)
-{
-	if (!it)
-		return;
-	free(it->raw);
-	free(it);
 }

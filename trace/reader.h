@@ -43,6 +43,8 @@ bool trace_is_imported(const struct trace *t);
 /* Pages in file order, without the index. Contents are malloced, checked, of *len bytes; NULL with the reason. */
 uint32_t trace_n_pages(const struct trace *t);
 const struct trace_page *trace_page_at(const struct trace *t, uint32_t i);
+/* A rank's pages of times, by first event: their numbers, and how many. */
+const uint32_t *trace_times_pages(const struct trace *t, uint32_t rank, uint32_t *n);
 uint8_t *trace_page_read(const struct trace *t, uint32_t i, uint32_t *len, struct errbuf *err);
 
 /* Events of one rank in order, with times. gap_ns has the recorder's own cost taken out (never below 0). Events
@@ -50,6 +52,17 @@ uint8_t *trace_page_read(const struct trace *t, uint32_t i, uint32_t *len, struc
 struct trace_iter;
 struct trace_iter *trace_iter_create(const struct trace *t, uint32_t rank, struct errbuf *err);
 int trace_iter_next(struct trace_iter *it, struct trace_event *ev, bool *times_known); /* 1, or 0 at the end */
+/* Where the event lies that trace_iter_next gave last: its index, and its entry and return in ns since the rank's own
+ * start as its clock went, the recorder's cost left in. Without known times: the end of what was known before. */
+uint64_t trace_iter_when(const struct trace_iter *it, uint64_t *enter_ns, uint64_t *leave_ns);
+/* Go on with this event (the end, when there are no more): about the cost of one page. */
+void trace_iter_seek(struct trace_iter *it, uint64_t event);
+/* Go on with the first event of known times that returned after local_ns, or at it: 1, or 0 when there is none. */
+int trace_iter_seek_ns(struct trace_iter *it, uint64_t local_ns);
+/* Go on behind events without known times: 1, or 0 when there are no others. */
+int trace_iter_skip_unknown(struct trace_iter *it);
+/* Bytes that the iterator holds. */
+size_t trace_iter_memory(const struct trace_iter *it);
 void trace_iter_destroy(struct trace_iter *it);
 
 #endif

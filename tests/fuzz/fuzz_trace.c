@@ -42,6 +42,9 @@ static void structure(struct rdbuf *in)
 	for (int i = 0; i < 10000 && folded_next(&it, &sym); i++)
 		if (sym >= 100)
 			__builtin_trap();
+	folded_seek(&it, &f, f.length / 3);
+	if (folded_next(&it, &sym) != (f.length > 0) || (f.length && sym >= 100))
+		__builtin_trap();
 	folded_free(&f);
 }
 

@@ -36,6 +36,30 @@ static void put(struct text *t, uint32_t s)
 	t->sym[t->n++] = s;
 }
 
+/* From anywhere the rest is the same as read from the beginning. */
+static void check_seek(const struct text *t, const struct folded *d)
+{
+	struct folded_iter it;
+	uint32_t s;
+
+	for (int k = 0; k < 200 && t->n; k++) {
+		uint32_t at = k ? rnd(t->n) : t->n - 1;
+
+		folded_seek(&it, d, at);
+		for (uint32_t i = at; i < t->n && i < at + 50; i++) {
+			assert_int_equal(folded_next(&it, &s), 1);
+			if (s != t->sym[i])
+				fail_msg("from %u: symbol %u is %u, pushed was %u", at, i, s, t->sym[i]);
+		}
+		if (t->n - at <= 50)
+			assert_int_equal(folded_next(&it, &s), 0);
+	}
+	folded_seek(&it, d, t->n);
+	assert_int_equal(folded_next(&it, &s), 0);
+	folded_seek(&it, d, UINT64_MAX);
+	assert_int_equal(folded_next(&it, &s), 0);
+}
+
 /* Push, encode, decode, expand, compare; returns the number of items of the folded form. */
 static uint64_t round_trip(const struct text *t, uint32_t n_symbols)
 {
@@ -67,6 +91,7 @@ static uint64_t round_trip(const struct text *t, uint32_t n_symbols)
 			fail_msg("symbol %u is %u, pushed was %u", i, s, t->sym[i]);
 	}
 	assert_int_equal(folded_next(&it, &s), 0);
+	check_seek(t, &d);
 	items = fold_items(f);
 	folded_free(&d);
 	buf_free(&b);

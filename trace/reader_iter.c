@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Events of a rank with their times, in order or from anywhere: see reader.h. An iterator holds one page of times;
+ * the page of an event, or of an instant, is found by bisection.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/reader_impl.h"
+
+struct trace_iter {
+	const struct trace *t;
+	const struct trace_rank *k;
+	const uint32_t *list;   /* the rank's pages of times */
+	uint32_t n_list;
+	struct folded_iter fi;
+	uint64_t event;         /* index of the next event */
+	uint32_t held;          /* index into list of the page in raw; n_list: none */
+	uint8_t *raw;
+	uint32_t raw_len;
+	struct rdbuf times;     /* the rest of it: times of `event` come next */
+	uint64_t times_end;     /* first event that `times` does not cover; <= event: none */
+	uint64_t unknown_end;   /* events before this one have no times, when times_end <= event */
+	uint64_t tick;          /* end of the last event of known times */
+	uint64_t enter, leave;  /* of the event given last, ticks */
+	double overhead, ns_per_tick;
+};
+
+/* ---- where the pages of times are ---- */
+
+static int by_rank_and_first(const void *a, const void *b, void *arg)
+{
+	const struct trace_page *page = arg;
+	const struct trace_page *x = &page[*(const uint32_t *)a], *y = &page[*(const uint32_t *)b];
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+int trace_times_index(struct trace *t)
+{
+	bool sorted = true;
+	uint32_t n = 0;
+
+	t->times = malloc((t->n_page + 1ull) * sizeof(*t->times));
+	t->times_begin = calloc(t->n_ranks + 1ull, sizeof(*t->times_begin));
+	if (!t->times || !t->times_begin)
+		return -1;
+	for (uint32_t i = 0; i < t->n_page; i++) {
+		if (t->page[i].type != TPAGE_TIMES || t->page[i].rank >= t->n_ranks || !t->page[i].n)
+			continue;
+		sorted &= !n || by_rank_and_first(&t->times[n - 1], &i, t->page) <= 0;
+		t->times[n++] = i;
+		t->times_begin[t->page[i].rank + 1]++;
+	}
+	for (uint32_t r = 0; r < t->n_ranks; r++)
+		t->times_begin[r + 1] += t->times_begin[r];
+	if (!sorted)
+		qsort_r(t->times, n, sizeof(*t->times), by_rank_and_first, t->page);
+	return 0;
+}
+
+const uint32_t *trace_times_pages(const struct trace *t, uint32_t rank, uint32_t *n)
+{
+	*n = t->times_begin[rank + 1] - t->times_begin[rank];
+	return t->times + t->times_begin[rank];
+}
+
+/* ---- iterators ---- */
+
+/* Whatever a file says: within what can be added up. */
+static uint64_t to_ns(const struct trace_iter *it, double ticks)
+{
+	double ns = ticks * it->ns_per_tick;
+
+	return ns > 0 ? ns < 0x1p62 ? (uint64_t)ns : 1ull << 62 : 0;
+}
+
+static const struct trace_page *page_of(const struct trace_iter *it, uint32_t i)
+{
+	return &it->t->page[it->list[i]];
+}
+
+static uint64_t page_end(const struct trace_page *p)
+{
+	return p->first + p->n < p->first ? UINT64_MAX : p->first + p->n;
+}
+
+struct trace_iter *trace_iter_create(const struct trace *t, uint32_t rank, struct errbuf *err)
+{
+	struct trace_iter *it;
+
+	if (rank >= t->n_ranks || !t->rank[rank].present) {
+		err_set(err, "rank %u is not in the trace", rank);
+		return NULL;
+	}
+	it = calloc(1, sizeof(*it));
+	if (!it) {
+		err_set(err, "no memory");
+		return NULL;
+	}
+	it->t = t;
+	it->k = &t->rank[rank];
+	it->overhead = it->k->defs.proc.overhead_ticks;
+	it->ns_per_tick = it->k->defs.proc.ns_per_tick;
+	it->list = trace_times_pages(t, rank, &it->n_list);
+	it->held = it->n_list;
+	folded_begin(&it->fi, &it->k->events);
+	return it;
+}
+
+/* The last page that begins at or before the event; n_list when there is none. */
+static uint32_t find_page(const struct trace_iter *it, uint64_t event)
+{
+	uint32_t lo = 0, hi = it->n_list;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (page_of(it, mid)->first <= event)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? lo - 1 : it->n_list;
+}
+
+/* Have page i of the list in memory, from its beginning. -1: it is damaged. */
+static int hold_page(struct trace_iter *it, uint32_t i)
+{
+	struct trace_page hdr;
+
+	it->times_end = 0;
+	if (it->held != i) {
+		free(it->raw);
+		it->raw_len = 0;
+		it->held = it->n_list;
+		it->raw = trace_page_data(it->t, page_of(it, i), &hdr, NULL);
+		if (!it->raw)
+			return -1;
+		it->held = i;
+		it->raw_len = hdr.raw_len;
+	}
+	it->times = (struct rdbuf){.data = it->raw, .len = it->raw_len};
+	it->tick = page_of(it, i)->t0;
+	return 0;
+}
+
+/* The next event's times, gap and duration in ticks; false when the page holds fewer than it says. */
+static bool next_times(struct trace_iter *it, uint64_t *gap, uint64_t *dur)
+{
+	*gap = rdbuf_uv(&it->times);
+	*dur = rdbuf_uv(&it->times);
+	if (it->times.failed)
+		return false;
+	it->enter = it->tick + *gap;
+	it->leave = it->tick = it->enter + *dur;
+	return true;
+}
+
+/* The page that covers the next event; without one, how far there is none. */
+static void load_times(struct trace_iter *it)
+{
+	uint32_t i = find_page(it, it->event);
+	const struct trace_page *p = i < it->n_list ? page_of(it, i) : NULL;
+	uint64_t gap, dur;
+
+	it->times_end = 0;
+	if (!p || it->event >= page_end(p)) {
+		it->tick = p ? p->t1 : 0;
+		i = p ? i + 1 : 0;
+		it->unknown_end = i < it->n_list ? page_of(it, i)->first : UINT64_MAX;
+		return;
+	}
+	it->unknown_end = page_end(p);
+	it->tick = p->t0;
+	if (hold_page(it, i) < 0)
+		return;
+	for (uint64_t e = p->first; e < it->event; e++)
+		if (!next_times(it, &gap, &dur))
+			return;
+	it->times_end = it->unknown_end;
+}
+
+int trace_iter_next(struct trace_iter *it, struct trace_event *ev, bool *times_known)
+{
+	uint64_t gap, dur;
+	bool known = false;
+
+	*ev = (struct trace_event){0};
+	if (times_known)
+		*times_known = false;
+	if (!folded_next(&it->fi, &ev->sym))
+		return 0;
+	if (it->event >= it->times_end && it->event >= it->unknown_end)
+		load_times(it);
+	if (it->event < it->times_end)
+		known = next_times(it, &gap, &dur);
+	if (known) {
+		ev->gap_ns = to_ns(it, (double)gap - (it->event ? it->overhead : 0));
+		ev->dur_ns = to_ns(it, (double)dur);
+		if (times_known)
+			*times_known = true;
+	} else {
+		it->times_end = 0;
+		it->enter = it->leave = it->tick;
+	}
+	it->event++;
+	return 1;
+}
+
+uint64_t trace_iter_when(const struct trace_iter *it, uint64_t *enter_ns, uint64_t *leave_ns)
+{
+	*enter_ns = to_ns(it, (double)it->enter);
+	*leave_ns = to_ns(it, (double)it->leave);
+	return it->event - 1;
+}
+
+/* ---- from anywhere ---- */
+
+static void go_to(struct trace_iter *it, uint64_t event)
+{
+	it->event = event;
+	folded_seek(&it->fi, &it->k->events, event);
+}
+
+void trace_iter_seek(struct trace_iter *it, uint64_t event)
+{
+	uint64_t gap, dur;
+
+	if (event >= it->k->events.length)
+		event = it->k->events.length;
+	if (event >= it->event && event < it->times_end) {
+		while (it->event < event && next_times(it, &gap, &dur))
+			it->event++;
+		if (it->times.failed)
+			it->times_end = 0;
+	} else {
+		it->times_end = it->unknown_end = 0;
+	}
+	go_to(it, event);
+}
+
+/* The first page, from i on, of which an event returns at or after local_ns. */
+static uint32_t find_page_ns(const struct trace_iter *it, uint64_t local_ns)
+{
+	uint32_t lo = 0, hi = it->n_list;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (to_ns(it, (double)page_of(it, mid)->t1) >= local_ns)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+int trace_iter_seek_ns(struct trace_iter *it, uint64_t local_ns)
+{
+	for (uint32_t i = find_page_ns(it, local_ns); i < it->n_list; i++) {
+		const struct trace_page *p = page_of(it, i);
+		struct rdbuf before;
+		uint64_t gap, dur, tick;
+
+		if (p->first >= it->k->events.length)
+			break;
+		if (hold_page(it, i) < 0)
+			continue;
+		for (uint64_t k = 0; k < p->n && p->first + k < it->k->events.length; k++) {
+			before = it->times;
+			tick = it->tick;
+			if (!next_times(it, &gap, &dur))
+				break;
+			if (to_ns(it, (double)it->leave) < local_ns)
+				continue;
+			it->times = before; /* this one is to come */
+			it->tick = it->enter = it->leave = tick;
+			it->times_end = it->unknown_end = page_end(p);
+			go_to(it, p->first + k);
+			return 1;
+		}
+	}
+	it->times_end = 0;
+	it->unknown_end = UINT64_MAX;
+	go_to(it, it->k->events.length);
+	return 0;
+}
+
+int trace_iter_skip_unknown(struct trace_iter *it)
+{
+	while (it->event < it->k->events.length) {
+		if (it->event < it->times_end)
+			return 1;
+		if (it->event >= it->unknown_end)
+			load_times(it);
+		if (it->event < it->times_end)
+			return 1;
+		go_to(it, it->unknown_end < it->k->events.length ? it->unknown_end : it->k->events.length);
+	}
+	return 0;
+}
+
+size_t trace_iter_memory(const struct trace_iter *it)
+{
+	return sizeof(*it) + it->raw_len;
+}
+
+void trace_iter_destroy(struct trace_iter *it)
+{
+	if (!it)
+		return;
+	free(it->raw);
+	free(it);
+}
