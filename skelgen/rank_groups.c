@@ -119,8 +119,7 @@ static int copy_items(struct tree_grow *g, const struct folded *f, uint64_t begi
 	return 0;
 }
 
-/* The recorder's own folds as a tree. */
-static int tree_of_folded(const struct folded *f, struct contract_tree *t, struct errbuf *err)
+int rank_tree_of_folded(const struct folded *f, struct contract_tree *t, struct errbuf *err)
 {
 	struct tree_grow g = {.tree = t};
 	struct node_list top = {0};
@@ -157,7 +156,7 @@ static int add_group(struct build *b, uint32_t rank, const struct shape_map *m, 
 	if (!p->key)
 		return err_set(b->err, "no memory");
 	memcpy(p->key, m->key, m->n_shape * sizeof(*p->key));
-	rv = shape ? contract_symbols(shape, f->length, NULL, &p->tree, b->err) : tree_of_folded(f, &p->tree, b->err);
+	rv = shape ? contract_symbols(shape, f->length, NULL, &p->tree, b->err) : rank_tree_of_folded(f, &p->tree, b->err);
 	if (rv == 0 && shape && b->optional &&
 	    segments_fold(trace_get_rank(b->t, rank), m, &p->tree, &p->notes, &b->preferred, b->err) < 0) {
 		contract_tree_free(&p->tree);

@@ -60,4 +60,7 @@ int rank_groups_build(const struct trace *t, enum skel_alphabet alphabet, const 
 		      struct rank_groups *out, struct errbuf *err);
 void rank_groups_free(struct rank_groups *g);
 
+/* The recorder's own folds as a tree, for streams too long to contract. -1: it has too many nodes, or no memory. */
+int rank_tree_of_folded(const struct folded *f, struct contract_tree *t, struct errbuf *err);
+
 #endif
