@@ -65,7 +65,8 @@ int trace_page_header(const uint8_t *hdr, struct trace_page *out)
 	for (int s = 0; s < TSTATE_N; s++)
 		out->state[s] = rdbuf_u64(&r);
 	rdbuf_u64(&r); /* of the payload: checked when it is read */
-	if (rdbuf_u64(&r) != XXH3_64bits(hdr, TRACE_PAGE_HEADER - 8))
+	out->hash = rdbuf_u64(&r);
+	if (out->hash != XXH3_64bits(hdr, TRACE_PAGE_HEADER - 8))
 		return -1;
 	if (out->raw_len > TRACE_PAGE_RAW_MAX || out->raw_len / RATIO_MAX > out->comp_len)
 		return -1;

@@ -44,6 +44,7 @@ struct trace_page {
 	uint64_t state[TSTATE_N]; /* the page's summary (TIMES): ticks in each state */
 	uint32_t raw_len, comp_len;
 	uint64_t offset;      /* of the page header in the file (reading) */
+	uint64_t hash;        /* of the page header, which holds that of the payload (reading) */
 };
 
 /* Compress raw and append header and payload to out. -1 when out failed or the compressor did. */

@@ -65,10 +65,10 @@ static int add_page(struct trace *t, const struct trace_page *p)
 
 uint8_t *trace_page_data(const struct trace *t, const struct trace_page *p, struct trace_page *hdr, struct errbuf *err)
 {
-	const uint8_t *h = t->map + p->offset;
+	const uint8_t *h = p->offset < t->size ? t->map + p->offset : NULL;
 	uint8_t *raw;
 
-	if (p->offset > t->size || t->size - p->offset < TRACE_PAGE_HEADER || trace_page_header(h, hdr) < 0) {
+	if (!h || t->size - p->offset < TRACE_PAGE_HEADER || trace_page_header(h, hdr) < 0) {
 		err_set(err, "bad page header");
 		return NULL;
 	}
@@ -76,7 +76,7 @@ uint8_t *trace_page_data(const struct trace *t, const struct trace_page *p, stru
 		err_set(err, "cut off");
 		return NULL;
 	}
-	if (hdr->type != p->type || hdr->rank != p->rank || hdr->first != p->first || hdr->n != p->n) {
+	if (hdr->type != p->type || (p->type != TPAGE_INDEX && hdr->hash != p->hash)) {
 		err_set(err, "is another page than the index says");
 		return NULL;
 	}
@@ -116,6 +116,7 @@ static int read_index(struct trace *t, struct errbuf *err)
 		p.t1 = rdbuf_uv(&r);
 		for (int s = 0; s < TSTATE_N; s++)
 			p.state[s] = rdbuf_uv(&r);
+		p.hash = rdbuf_u64(&r);
 		if (!r.failed && add_page(t, &p) < 0)
 			r.failed = true;
 	}

@@ -85,7 +85,7 @@ struct trace_writer *trace_writer_create(const char *path, uint32_t n_ranks, str
 	return w;
 }
 
-/* One index entry per page: type, rank, offset, first, n, t0, t1, ticks in each state. */
+/* One index entry per page: type, rank, offset, first, n, t0, t1, ticks in each state, hash of the header. */
 static int index_page(struct trace_writer *w, const struct trace_page *p, uint64_t offset)
 {
 	buf_put_uv(&w->index, p->type);
@@ -97,6 +97,7 @@ static int index_page(struct trace_writer *w, const struct trace_page *p, uint64
 	buf_put_uv(&w->index, p->t1);
 	for (int s = 0; s < TSTATE_N; s++)
 		buf_put_uv(&w->index, p->state[s]);
+	buf_put_u64(&w->index, p->hash);
 	w->n_pages++;
 	return w->index.failed ? -1 : 0;
 }
