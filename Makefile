@@ -81,7 +81,7 @@ all: $(TARGETS)
 programs: $(PROG_BIN)
 
 # ---- generated from the tracing rules ----
-$(B)/gen/.stamp: conf/trace.rules spank/tracer/generate
+$(B)/gen/.stamp: conf/trace.rules spank/tracer/generate $(wildcard spank/tracer/Generate/*.pm)
 	@mkdir -p $(B)/gen/trace $(B)/gen/tracer
 	$(Q)perl spank/tracer/generate --rules conf/trace.rules --out $(B)/gen
 	@touch $@

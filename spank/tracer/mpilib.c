@@ -86,6 +86,11 @@ int mpilib_load(void)
 	if (!(mpi.name = (__typeof__(mpi.name))find("PMPI_" #name))) \
 		return -1;
 	MPILIB_FUNCTIONS(X)
+#ifdef MPICH_VERSION
+#undef X
+#define X(name) mpi.name = MPILIB_CONVERSION(name);
+#endif
+	MPILIB_CONVERSIONS(X)
 #undef X
 	mpi.world = MPI_COMM_WORLD;
 	mpi.self = MPI_COMM_SELF;
@@ -95,6 +100,9 @@ int mpilib_load(void)
 	mpi.f_in_place = mpilib_object("mpi_fortran_in_place_");
 	mpi.f_status_ignore = mpilib_object("mpi_fortran_status_ignore_");
 	mpi.f_statuses_ignore = mpilib_object("mpi_fortran_statuses_ignore_");
+	mpi.f08_in_place = mpilib_object("MPIR_F08_MPI_IN_PLACE");
+	mpi.f08_status_ignore = mpilib_object("MPIR_F08_MPI_STATUS_IGNORE_OBJ");
+	mpi.f08_statuses_ignore = mpilib_object("MPIR_F08_MPI_STATUSES_IGNORE_OBJ");
 	return mpi.world && mpi.self ? 0 : -1;
 }
 

@@ -27,21 +27,43 @@ void *mpilib_function(const char *name);
 /* What the recorder itself calls, always by the PMPI name. */
 #define MPILIB_FUNCTIONS(X) \
 	X(Abort) X(Comm_rank) X(Comm_size) X(Comm_remote_size) X(Comm_group) X(Comm_remote_group) X(Comm_test_inter) \
-	X(Comm_dup) X(Comm_free) X(Comm_set_errhandler) X(Comm_f2c) X(Group_size) X(Group_translate_ranks) \
-	X(Group_free) X(Type_f2c) X(Type_get_envelope) X(Type_get_contents) X(Type_get_name) X(Type_get_extent) \
-	X(Type_size) X(Type_free) X(Op_f2c) X(Op_commutative) X(Request_c2f) X(Request_f2c) X(Query_thread) \
+	X(Comm_dup) X(Comm_free) X(Comm_set_errhandler) X(Group_size) X(Group_translate_ranks) \
+	X(Group_free) X(Type_get_envelope) X(Type_get_contents) X(Type_get_name) X(Type_get_extent) \
+	X(Type_size) X(Type_free) X(Op_commutative) X(Query_thread) \
 	X(Get_library_version) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
-	X(Dist_graph_neighbors_count) X(Send) X(Recv) X(Iprobe) X(Gather) X(Barrier)
+	X(Dist_graph_neighbors_count) X(Send) X(Recv) X(Iprobe) X(Gather) X(Barrier) X(Win_get_attr) \
+	X(Win_get_group) X(File_get_amode) X(File_get_group) X(File_f2c)
+
+/* Handles of C and of Fortran. In MPICH both are integers, and these are macros. */
+#define MPILIB_CONVERSIONS(X) \
+	X(Comm_f2c) X(Type_f2c) X(Op_f2c) X(Group_f2c) X(Win_f2c) X(Request_f2c) X(Request_c2f)
+#ifdef MPICH_VERSION
+#define MPILIB_CONVERT(name, to, from) static inline to mpilib_##name(from h) { return (to)h; }
+MPILIB_CONVERT(Comm_f2c, MPI_Comm, MPI_Fint)
+MPILIB_CONVERT(Type_f2c, MPI_Datatype, MPI_Fint)
+MPILIB_CONVERT(Op_f2c, MPI_Op, MPI_Fint)
+MPILIB_CONVERT(Group_f2c, MPI_Group, MPI_Fint)
+MPILIB_CONVERT(Win_f2c, MPI_Win, MPI_Fint)
+MPILIB_CONVERT(Request_f2c, MPI_Request, MPI_Fint)
+MPILIB_CONVERT(Request_c2f, MPI_Fint, MPI_Request)
+#define MPILIB_CONVERSION(name) mpilib_##name
+#else
+#define MPILIB_CONVERSION(name) PMPI_##name
+#endif
 
 struct mpilib {
 #define X(name) __typeof__(PMPI_##name) *name;
 	MPILIB_FUNCTIONS(X)
+#undef X
+#define X(name) __typeof__(MPILIB_CONVERSION(name)) *name;
+	MPILIB_CONVERSIONS(X)
 #undef X
 	MPI_Comm world, self;
 	uint64_t request_null;        /* as keys of requests.h */
 	int f_request_null;
 	/* addresses that Fortran programs pass, NULL when there is no Fortran */
 	void *f_in_place, *f_status_ignore, *f_statuses_ignore;
+	void *f08_in_place, *f08_status_ignore, *f08_statuses_ignore; /* where mpi_f08 has its own */
 };
 extern struct mpilib mpi;
 

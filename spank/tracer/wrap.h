@@ -76,9 +76,16 @@ static inline bool wrap_in_place_f(const void *buf)
 	return mpi.f_in_place && buf == mpi.f_in_place;
 }
 
+/* The choice buffers of MPICH's mpi_f08 are descriptors, whose first member is the address. */
+static inline bool wrap_in_place_f08ts(const void *descriptor)
+{
+	return mpi.f08_in_place && *(void *const *)descriptor == mpi.f08_in_place;
+}
+
 static inline bool wrap_ignored_f(const void *status)
 {
-	return status && (status == mpi.f_status_ignore || status == mpi.f_statuses_ignore);
+	return status && (status == mpi.f_status_ignore || status == mpi.f_statuses_ignore ||
+			  status == mpi.f08_status_ignore || status == mpi.f08_statuses_ignore);
 }
 
 /* ---- lengths ---- */
@@ -123,6 +130,15 @@ static inline int64_t *wrap_ints(struct rec_call *c, uint32_t *n, const int *a, 
 
 	for (int64_t i = 0; i < len; i++)
 		v[(*n)++] = truth ? a[i] != 0 : a[i];
+	return v;
+}
+
+static inline int64_t *wrap_counts(struct rec_call *c, uint32_t *n, const MPI_Count *a, int64_t len)
+{
+	int64_t *v = wrap_array(c, n, &len);
+
+	for (int64_t i = 0; i < len; i++)
+		v[(*n)++] = a[i];
 	return v;
 }
 

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The wrappers MPI_X, mpi_x_ and the mpi_f08 form of a recorded function: C text from its rule and its prototype.
+package Generate::Wrappers;
+use strict;
+use warnings;
+use Exporter 'import';
+use Generate::Rules qw(split_list);
+our @EXPORT_OK = qw(wrappers_text);
+
+# The context of one wrapper: rule, arguments, is it Fortran, are its choice buffers descriptors (MPICH's mpi_f08).
+our ($R, %ARG, $F, $TS);
+
+# Arguments of type void * that are no choice buffers in Fortran.
+my %PLAIN_POINTER = map { $_ => 1 } qw(baseptr extra_state);
+
+sub arg {
+	my ($name) = @_;
+	$ARG{$name} or die "rule $R->{name}: no argument '$name'\n";
+	return $ARG{$name};
+}
+
+# The value of a scalar argument: dereferenced where it is passed by address.
+sub value {
+	my ($name) = @_;
+	my $a = arg($name);
+	return $F || $a->{pointer} ? "*$name" : $name;
+}
+
+my %HANDLE = (MPI_Comm => 'Comm', MPI_Datatype => 'Type', MPI_Op => 'Op', MPI_Win => 'Win', MPI_File => 'File',
+	      MPI_Group => 'Group');
+
+# A C handle.
+sub handle {
+	my ($name) = @_;
+	my $h = $HANDLE{arg($name)->{base}} or die "rule $R->{name}: $name is no handle\n";
+	return $F ? "mpi.${h}_f2c(*$name)" : value($name);
+}
+
+sub request_key {
+	my ($name) = @_;
+	my $base = arg($name)->{base};
+	my $key = $base eq 'MPI_Message' ? 'key_message' : 'key';
+	return $key . ($F ? '_f(' : '_c(') . value($name) . ')';
+}
+
+# Where the program keeps a request: NULL when it passed a copy.
+sub request_place {
+	my ($name) = @_;
+	return $F || arg($name)->{pointer} ? $name : 'NULL';
+}
+
+sub in_place {
+	my ($name) = @_;
+	arg($name);
+	return $TS ? "wrap_in_place_f08ts($name)" : $F ? "wrap_in_place_f($name)" : "($name == MPI_IN_PLACE)";
+}
+
+sub condition {
+	my ($p) = @_;
+	return join ' && ', map {
+		my $v = $_->{what} eq 'in_place' ? in_place($_->{arg}) :
+			$_->{what} eq 'root' ? 'wrap_is_root(' . value($_->{arg}) . ', ci)' :
+			$_->{what} eq 'leaf' ? 'wrap_is_leaf(' . value($_->{arg}) . ')' :
+			'wrap_joins(' . value($_->{arg}) . ')';
+		($_->{not} ? '!' : '') . $v;
+	} @{$p->{when}};
+}
+
+sub main_comm {
+	my ($p) = grep { $_->{kind} eq 'COMM' } @{$R->{params}};
+	return $p ? $p->{expr}[0] : undef;
+}
+
+sub length_of {
+	my ($e) = @_;
+	return value($e) if $e =~ /^\w+$/;
+	$e =~ /^(\w+)\((.*)\)$/ or die "rule $R->{name}: no length '$e'\n";
+	my ($what, @a) = ($1, split_list($2));
+	return 'wrap_peers(ci)' if $what eq 'peers';
+	return 'wrap_members(ci)' if $what eq 'members';
+	return 'wrap_degree(' . handle($a[0]) . ', ci, true)' if $what eq 'indegree';
+	return 'wrap_degree(' . handle($a[0]) . ', ci, false)' if $what eq 'outdegree';
+	return "wrap_$what($a[0], " . value($a[1]) . ')' if $what =~ /^(last|sum)$/;
+	die "rule $R->{name}: no length '$e'\n";
+}
+
+# What a wildcard receive of this rule is created with.
+sub request_flags {
+	my $f = $R->{persistent} ? 'REQ_PERSISTENT' : 'REQ_ACTIVE';
+	my ($src) = grep { $_->{kind} eq 'SRC' } @{$R->{params}};
+	my ($tag) = grep { $_->{kind} eq 'TAG' } @{$R->{params}};
+	return $f unless $R->{class} eq 'IRECV' && $src;
+	return "$f | (" . value($src->{expr}[0]) . ' == MPI_ANY_SOURCE ? REQ_WILD_SRC : 0) | (' .
+		value($tag->{expr}[0]) . ' == MPI_ANY_TAG ? REQ_WILD_TAG : 0)';
+}
+
+sub status_field {
+	my ($status, $field) = @_;
+	return $F ? "$status\[MPILIB_F_" . ($field eq 'MPI_SOURCE' ? 'SOURCE' : 'TAG') . ']' : "$status->$field";
+}
+
+# The value of a scalar parameter, in C.
+sub scalar_code {
+	my ($p) = @_;
+	my ($k, $e, @more) = ($p->{kind}, @{$p->{expr}});
+	return "pre_$p->{name}" if $p->{pre};
+	return 'ci' if $k eq 'COMM' && $e eq (main_comm() // '');
+	return 'rec_comm(' . handle($e) . ', &c.slow)' if $k eq 'COMM';
+	return 'rec_type(' . handle($e) . ', &c.slow)' if $k eq 'TYPE';
+	return 'rec_op(' . handle($e) . ', &c.slow)' if $k eq 'OP';
+	return 'wrap_rank(' . value($e) . ')' if $k =~ /^(DST|SRC|ROOT)$/;
+	return 'wrap_tag(' . value($e) . ')' if $k eq 'TAG';
+	return value($e) if $k eq 'COUNT';
+	return 'wrap_int(' . value($e) . ')' if $k eq 'INT';
+	return '(int64_t)' . value($e) if $k eq 'SIZE';
+	return value($e) . ' != 0' if $k eq 'BOOL';
+	return 'wrap_' . lc($k) . '(' . value($e) . ')' if $k =~ /^(LOCK|ASSERT|SPLIT)$/;
+	return 'wrap_disp(&c, ' . value($e) . ')' if $k eq 'DISP';
+	return 'rec_win(' . handle($e) . ', &c.slow)' if $k eq 'WIN';
+	return 'rec_file(' . handle($e) . ', &c.slow)' if $k eq 'FILE';
+	return 'wrap_newwin(' . handle($e) . ', ci, &c.slow)' if $k eq 'NEWWIN';
+	return 'wrap_newfile(' . handle($e) . ", ci, $more[0], " . ($F ? "(int64_t)$more[0]_len" : '-1') . ', &c.slow)'
+		if $k eq 'NEWFILE';
+	return in_place($e) if $k eq 'INPLACE';
+	return 'wrap_newtype(' . handle($e) . ', &c.slow)' if $k eq 'NEWTYPE';
+	return 'wrap_newcomm(' . handle($e) . ', &c.slow)' if $k eq 'NEWCOMM' && !@more;
+	return 'comm_define_like(ci)' if $k eq 'NEWCOMM';
+	return 'request_new(' . request_key($e) . ', ' . request_place($e) . ', ' . request_flags() . ')' if $k eq 'NEWREQ';
+	return 'request_find(' . request_key($e) . ', ' . request_place($e) . ')' if $k eq 'REQ';
+	return '(' . value($more[0]) . ' == MPI_ANY_SOURCE ? wrap_rank(' . status_field($e, 'MPI_SOURCE') .
+		') : TRACE_NULL)' if $k eq 'ASRC';
+	return '(' . value($more[0]) . ' == MPI_ANY_TAG ? wrap_tag(' . status_field($e, 'MPI_TAG') .
+		') : TRACE_NULL)' if $k eq 'ATAG';
+	die "rule $R->{name}: $k is no scalar\n";
+}
+
+sub array_code {
+	my ($p) = @_;
+	my ($k, $e, $len) = ($p->{kind}, @{$p->{expr}});
+	return 'v = wrap_group(&c, &n, ' . handle($e) . ', ' . handle($len) . ');' if $k eq 'GROUP';
+	my $n = length_of($len);
+	$n = '(' . condition($p) . ") ? $n : 0" if $p->{when};
+	return "v = wrap_counts(&c, &n, $e, $n);" if arg($e)->{base} eq 'MPI_Count';
+	return "v = wrap_ints(&c, &n, $e, $n, " . ($k eq 'BOOLS' ? 'true' : 'false') . ');'
+		if $k =~ /^(COUNTS|INTS|BOOLS)$/;
+	return 'v = wrap_types' . ($F ? '_f' : '') . "(&c, &n, $e, $n);" if $k eq 'TYPES';
+	return "v = wrap_starts(&c, &n, $e, $n, " . ($F ? 'true' : 'false') . ');' if $k eq 'REQS';
+	die "rule $R->{name}: array $k outside of a wait\n";
+}
+
+sub is_array { return $_[0]{kind} =~ /^(COUNTS|TYPES|REQS|DONE|ASRCS|ATAGS|INTS|BOOLS|GROUP)$/ }
+
+# Statements that put every parameter into v.
+sub values_code {
+	my @code;
+	my $comm = main_comm();
+	my ($pre) = grep { $_->{kind} eq 'COMM' && $_->{pre} } @{$R->{params}};
+	push @code, 'const int64_t ci = ' . ($pre ? "pre_$pre->{name}" : 'rec_comm(' . handle($comm) . ', &c.slow)') . ';'
+		if $comm;
+	push @code, '(void)ci;' if $comm;
+	for my $p (@{$R->{params}}) {
+		if (is_array($p)) {
+			push @code, array_code($p);
+			next;
+		}
+		my $x = scalar_code($p);
+		my $missing = $p->{kind} =~ /^(TYPE|OP|COMM)$/ ? 'TRACE_NULL' : '0';
+		$x = '(' . condition($p) . ") ? $x : $missing" if $p->{when};
+		push @code, "v[n++] = $x;";
+		push @code, 'request_start(v[n - 1]);' if $R->{class} eq 'START' && $p->{kind} eq 'REQ';
+		if ($p->{kind} eq 'NEWCOMM' && @{$p->{expr}} > 1) {
+			my $i = (grep { $R->{params}[$_]{kind} eq 'NEWREQ' } 0 .. $#{$R->{params}})[0];
+			push @code, "request_bind_comm(v[$i], $p->{expr}[0], $F, v[n - 1]);";
+		}
+	}
+	return @code;
+}
+
+# A handle that the call frees is looked up before; afterwards it is forgotten.
+sub frees_code {
+	my $name = $R->{frees} or return ([], [], []);
+	my $base = arg($name)->{base};
+	my ($p) = grep { $_->{expr}[0] eq $name } @{$R->{params}};
+	my $pre = "pre_$p->{name}";
+	$p->{pre} = 1;
+	if ($base =~ /^MPI_(Comm|Win|File)$/) {
+		my $what = lc $1;
+		return (["$base old = " . handle($name) . ';', "int64_t $pre;", 'wrap_lock();', "$pre = ${what}_take(old);",
+			 'wrap_unlock();'], ["${what}_put_back(old, $pre);"], ["${what}_release($pre);"]);
+	} elsif ($base eq 'MPI_Datatype' || $base eq 'MPI_Op') {
+		my $what = $base eq 'MPI_Op' ? 'op' : 'type';
+		return (["$base old = " . handle($name) . ';', "int64_t $pre;", 'wrap_lock();', "$pre = rec_$what(old, &c.slow);",
+			 'wrap_unlock();'], [], ["hmap_take(&handles.$what, HANDLE_KEY(old));"]);
+	}
+	return (["int64_t $pre;", 'wrap_lock();', "$pre = request_find(" . request_key($name) . ', ' . request_place($name) . ');',
+		 'wrap_unlock();'], [], ["request_drop($pre);"]);
+}
+
+# A status of our own where a wildcard's answer would be ignored.
+sub status_code {
+	my ($p) = grep { $_->{kind} eq 'ASRC' } @{$R->{params}} or return;
+	my ($t) = grep { $_->{kind} eq 'ATAG' } @{$R->{params}};
+	my ($status, $src, $tag) = ($p->{expr}[0], $p->{expr}[1], $t->{expr}[1]);
+	my $wild = '(' . value($src) . ' == MPI_ANY_SOURCE || ' . value($tag) . ' == MPI_ANY_TAG)';
+	return ("MPI_Fint own[MPILIB_F_STATUS_SIZE];", "if ($wild && wrap_ignored_f($status))", "\t$status = own;") if $F;
+	return ('MPI_Status own;', "if ($wild && $status == MPI_STATUS_IGNORE)", "\t$status = &own;");
+}
+
+sub wait_code {
+	my ($reqs, $done, $asrcs, $atags) = @{$R->{params}};
+	my ($array, $len) = @{$reqs->{expr}};
+	my $count = $len ? value($len) : 1;
+	my @d = @{$done->{expr}};
+	my $status = $asrcs->{expr}[0];
+	my $n_status = $d[0] ne 'all' && @d == 1 || !$len ? 1 : $count;
+	my $ignored = $F ? "wrap_ignored_f($status)" : "$status == " . ($n_status eq '1' ? 'MPI_STATUS_IGNORE' : 'MPI_STATUSES_IGNORE');
+	my @pre = ('struct completion d;', "completion_begin(&d, &c, $count, $array, " . ($F ? 'true' : 'false') . ');',
+		   "$status = completion_statuses_" . ($F ? 'f' : 'c') . "(&d, $status, $ignored, $n_status);");
+	my $base = $F ? 1 : 0;
+	my @put = $d[0] eq 'all' ? "completion_put(&d, &n, NULL, 0, 0);" :
+		@d == 1 ? "completion_put(&d, &n, $d[0], *$d[0] != MPI_UNDEFINED, $base);" :
+		"completion_put(&d, &n, $d[0], *$d[1], $base);";
+	if ($R->{polls}) {
+		push @put, 'if (!d.n_done) {', "\trec_poll(&c);", "\tRETURN;", '}';
+	}
+	return (\@pre, \@put);
+}
+
+# One argument as this language passes it.
+sub declare_arg {
+	my ($name, $type, $suffix) = @_;
+	my $a = $ARG{$name};
+	return $type . ($type =~ /\*$/ ? '' : ' ') . $name . $suffix if !$F;
+	return "void *$name" if $a->{base} eq 'void' || $a->{callback};
+	return "$a->{base} *$name" if $a->{base} =~ /^(MPI_Aint|MPI_Offset|MPI_Count|char)$/;
+	return "MPI_Fint *$name";
+}
+
+sub declare_args {
+	my ($proto, $lang) = @_;
+	%ARG = ();
+	my (@decl, @len);
+	my @names = @{$R->{args}};
+	/^(n|v|c|d|ci|rc|real|own|old|ierr|own_ierr|pre_\w+)$/ and
+		die "rule $R->{name}: call argument '$_' something else\n" for @names;
+	@names == @{$proto->{params}} or die "rule $R->{name}: mpi.h has " . @{$proto->{params}} . " arguments\n";
+	for my $i (0 .. $#names) {
+		my ($type, $suffix) = @{$proto->{params}[$i]};
+		my ($base) = $type =~ /^(?:const )?(\w+)/;
+		my $stars = () = $type =~ /\*/g;
+		my $callback = $base =~ /_(function|fn)(_c)?$/ || $base =~ /^MPI_User_function/;
+		$ARG{$names[$i]} = {base => $base, pointer => $stars + length($suffix) > 0, callback => $callback};
+		if ($F && $R->{class} eq 'INIT' && $names[$i] =~ /^arg[cv]$/) {
+			$ARG{$names[$i]}{absent} = 1;
+			next;
+		}
+		push @decl, declare_arg($names[$i], $type, $suffix);
+		push @len, "$names[$i]_len" if $F && $base eq 'char';
+	}
+	push @decl, 'MPI_Fint *ierr' if $F && !$R->{silent};
+	push @decl, map { "size_t $_" } @len; # lengths of character arguments come last
+	push @decl, '...' if !$F && $proto->{variadic};
+	my @pass = grep { !$F || !$ARG{$_}{absent} } @names;
+	push @pass, 'ierr' if $F && !$R->{silent};
+	return (\@decl, [@pass, @len]);
+}
+
+sub init_or_finalize {
+	my ($symbol, $decl, $pass, $lang) = @_;
+	my $ok = $lang eq 'c' ? 'rc == MPI_SUCCESS' : '*ierr == MPI_SUCCESS';
+	my $call = $lang eq 'c' ? "rc = real($pass);" : "real($pass);";
+	my @own = $lang eq 'c' ? ("\tint rc;") : ("\tMPI_Fint own_ierr = MPI_SUCCESS;");
+	my @body = ("\tif (!real)", "\t\treal = (__typeof__(real))wrap_resolve(\"$symbol\");");
+	push @body, "\tif (!ierr)", "\t\tierr = &own_ierr;" if $lang ne 'c';
+	if ($R->{class} eq 'INIT') {
+		my @v = map { scalar_code($_) } @{$R->{params}};
+		push @body, "\trun_before_init();", "\t$call";
+		if (@v) {
+			push @body, "\tconst int64_t v[] = {" . join(', ', @v) . '};';
+			push @body, "\trun_after_init($ok, FN_$R->{name}, v, " . @v . ", RETURN_ADDRESS, CALLER_CFA);";
+		} else {
+			push @body, "\trun_after_init($ok, FN_$R->{name}, NULL, 0, RETURN_ADDRESS, CALLER_CFA);";
+		}
+	} else {
+		push @body, "\trun_before_finalize(FN_$R->{name}, RETURN_ADDRESS, CALLER_CFA);", "\t$call";
+	}
+	push @body, "\treturn rc;" if $lang eq 'c';
+	return (@own, '', @body);
+}
+
+# A call that may not return: recorded before it is passed on.
+sub body_of_first {
+	my ($pass) = @_;
+	my @values = values_code();
+	return ('if (rec_enter(&c, RETURN_ADDRESS, CALLER_CFA)) {', "\trec_start(&c);", "\tif (rec_leave(&c, true)) {",
+		"\t\tuint32_t n = 0;", "\t\tint64_t *v = c.self->v;", '', (map { "\t\t$_" } @values),
+		"\t\tc.t1 = c.t0;", "\t\trec_event(&c, FN_$R->{name}, n);", "\t}", '}', $F ? "real($pass);" : "return real($pass);");
+}
+
+sub body_of_call {
+	my ($pass) = @_;
+	my @values;
+	$_->{pre} = 0 for @{$R->{params}};
+	my ($pre, $undo, $after) = frees_code();
+	if ($R->{class} eq 'WAIT') {
+		my ($p, $v) = wait_code();
+		push @$pre, @$p;
+		@values = @$v;
+	} else {
+		push @$pre, status_code();
+		@values = values_code();
+	}
+	my $ok = !$F ? 'rc == MPI_SUCCESS' : $R->{silent} ? 'true' : '*ierr == MPI_SUCCESS';
+	my $return = $F ? 'return' : 'return rc';
+	s/RETURN/$return/ for @values;
+	my @body;
+	if ($F) {
+		push @body, 'if (!rec_enter(&c, RETURN_ADDRESS, CALLER_CFA)) {', "\treal($pass);", "\treturn;", '}';
+		push @body, 'if (!ierr)', "\tierr = &own_ierr;" if !$R->{silent};
+	} else {
+		push @body, 'if (!rec_enter(&c, RETURN_ADDRESS, CALLER_CFA))', "\treturn real($pass);";
+	}
+	push @body, @$pre, 'rec_start(&c);', ($F ? '' : 'rc = ') . "real($pass);";
+	if ($R->{polls}) {
+		my $found = $R->{polls} =~ /count/ ? "*$R->{polls} > 0" : "*$R->{polls} != 0";
+		push @body, "if (rec_leave_poll(&c, $ok, $found))", "\t$return;";
+	}
+	push @body, "if (!($ok)) {", (map { "\t$_" } 'wrap_lock();', @$undo, 'wrap_unlock();'), '}' if @$undo;
+	push @body, "if (!rec_leave(&c, $ok))", "\t$return;", 'uint32_t n = 0;';
+	push @body, 'int64_t *v = c.self->v;', '(void)v;' if grep { /\bv\b/ } @values;
+	push @body, @$after, @values, "rec_event(&c, FN_$R->{name}, n);";
+	push @body, 'return rc;' unless $F;
+	return @body;
+}
+
+sub wrapper {
+	my ($rule, $proto, $lang, $symbol, $descriptors) = @_;
+	local $R = $rule;
+	local $F = $lang eq 'c' ? 0 : 1;
+	local $TS = $descriptors;
+	my ($decl, $pass) = map { join ', ', @$_ } declare_args($proto, $lang);
+	$decl ||= 'void';
+	my $head = $F ? "EXPORT void $symbol($decl);\nEXPORT void $symbol($decl)" : "EXPORT int $symbol($decl)";
+	my $real = 'static ' . ($F ? 'void' : 'int') . " (*real)($decl);";
+	if ($R->{class} =~ /^(INIT|FINALIZE)$/) {
+		return join("\n", $head, '{', "\t$real", init_or_finalize($symbol, $decl, $pass, $lang), '}', '');
+	}
+	my @body = ($real, 'struct rec_call c;');
+	push @body, $F ? ($R->{silent} ? () : 'MPI_Fint own_ierr;') : $R->{first} ? () : 'int rc;';
+	push @body, '', 'if (__builtin_expect(!real, 0))', "\treal = (__typeof__(real))wrap_resolve(\"$symbol\");";
+	push @body, $R->{first} ? body_of_first($pass) : body_of_call($pass);
+	return join("\n", $head, '{', (map { length $_ ? "\t$_" : '' } @body), '}', '');
+}
+
+# Every form of a function: [language, symbol, choice buffers are descriptors].
+sub forms {
+	my ($rule, $name, $h) = @_;
+	my $p = $h->{fn}{$name};
+	my $low = lc $rule->{name};
+	my $large = $name eq $rule->{name} ? '' : 'large_';
+	my ($choice, $cptr);
+	for my $i (0 .. $#{$rule->{args}}) {
+		next if ($p->{params}[$i][0] // '') !~ /\bvoid\b/;
+		$PLAIN_POINTER{$rule->{args}[$i]} ? ($cptr ||= $rule->{args}[$i] eq 'baseptr') : ($choice = 1);
+	}
+	my $ts = $h->{mpich} && $choice;
+	my @form = (['c', $name, 0], ['f08', "${low}_f08" . ($ts ? 'ts' : '') . "_$large", $ts]);
+	push @form, ['f', "${low}_", 0] if !$large;
+	push @form, ['f', "${low}_cptr_", 0] if !$large && $cptr;
+	return @form;
+}
+
+# The text of wrappers.c and a hash of the functions that are in it. A large-count form (MPI_X_c) is recorded by the rule of MPI_X.
+sub wrappers_text {
+	my ($h, @rule) = @_;
+	my %wrapped;
+	my $text = "/* Generated from conf/trace.rules and mpi.h. */\n#include \"spank/tracer/wrap.h\"\n\n" .
+		"#define EXPORT __attribute__((visibility(\"default\")))\n";
+	for my $r (@rule) {
+		for my $name ($r->{name}, "$r->{name}_c") {
+			my $p = $h->{fn}{$name} or next; # an MPI library that does not have it
+			next if $name ne $r->{name} && grep { $_->{kind} eq 'NEWTYPE' || $_->{expr}[0] eq 'function' } @{$r->{params}};
+			$wrapped{$name} = 1;
+			$text .= "\n#undef $name\n"; # a macro where the library has it no more in C
+			$text .= "\n" . wrapper($r, $p, @$_) for forms($r, $name, $h);
+		}
+	}
+	return ($text, %wrapped);
+}
+
+1;
