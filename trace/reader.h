@@ -48,13 +48,15 @@ const uint32_t *trace_times_pages(const struct trace *t, uint32_t rank, uint32_t
 uint8_t *trace_page_read(const struct trace *t, uint32_t i, uint32_t *len, struct errbuf *err);
 
 /* Events of one rank in order, with times. gap_ns has the recorder's own cost taken out (never below 0). Events
- * whose times page is damaged come with times_known == false and zero times. */
+ * whose times page is damaged or was not kept come with times_known == false and zero times. */
 struct trace_iter;
 struct trace_iter *trace_iter_create(const struct trace *t, uint32_t rank, struct errbuf *err);
 int trace_iter_next(struct trace_iter *it, struct trace_event *ev, bool *times_known); /* 1, or 0 at the end */
 /* Where the event lies that trace_iter_next gave last: its index, and its entry and return in ns since the rank's own
  * start as its clock went, the recorder's cost left in. Without known times: the end of what was known before. */
 uint64_t trace_iter_when(const struct trace_iter *it, uint64_t *enter_ns, uint64_t *leave_ns);
+/* Where its gap began: the return of the call before it. */
+uint64_t trace_iter_gap_begin(const struct trace_iter *it);
 /* Go on with this event (the end, when there are no more): about the cost of one page. */
 void trace_iter_seek(struct trace_iter *it, uint64_t event);
 /* Go on with the first event of known times that returned after local_ns, or at it: 1, or 0 when there is none. */

@@ -22,7 +22,7 @@ struct trace_iter {
 	uint64_t times_end;     /* first event that `times` does not cover; <= event: none */
 	uint64_t unknown_end;   /* events before this one have no times, when times_end <= event */
 	uint64_t tick;          /* end of the last event of known times */
-	uint64_t enter, leave;  /* of the event given last, ticks */
+	uint64_t begin, enter, leave; /* of the event given last, ticks: of its gap, of itself */
 	double overhead, ns_per_tick;
 };
 
@@ -156,6 +156,7 @@ static bool next_times(struct trace_iter *it, uint64_t *gap, uint64_t *dur)
 	*dur = rdbuf_uv(&it->times);
 	if (it->times.failed)
 		return false;
+	it->begin = it->tick;
 	it->enter = it->tick + *gap;
 	it->leave = it->tick = it->enter + *dur;
 	return true;
@@ -206,7 +207,7 @@ int trace_iter_next(struct trace_iter *it, struct trace_event *ev, bool *times_k
 			*times_known = true;
 	} else {
 		it->times_end = 0;
-		it->enter = it->leave = it->tick;
+		it->begin = it->enter = it->leave = it->tick;
 	}
 	it->event++;
 	return 1;
@@ -217,6 +218,11 @@ uint64_t trace_iter_when(const struct trace_iter *it, uint64_t *enter_ns, uint64
 	*enter_ns = to_ns(it, (double)it->enter);
 	*leave_ns = to_ns(it, (double)it->leave);
 	return it->event - 1;
+}
+
+uint64_t trace_iter_gap_begin(const struct trace_iter *it)
+{
+	return to_ns(it, (double)it->begin);
 }
 
 /* ---- from anywhere ---- */
@@ -279,7 +285,7 @@ int trace_iter_seek_ns(struct trace_iter *it, uint64_t local_ns)
 			if (to_ns(it, (double)it->leave) < local_ns)
 				continue;
 			it->times = before; /* this one is to come */
-			it->tick = it->enter = it->leave = tick;
+			it->tick = it->begin = it->enter = it->leave = tick;
 			it->times_end = it->unknown_end = page_end(p);
 			go_to(it, p->first + k);
 			return 1;

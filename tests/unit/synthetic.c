@@ -7,6 +7,7 @@
 
 #include "synthetic.h"
 #include "trace/functions.h"
+#include "trace/levels.h"
 #include "trace/page.h"
 #include "trace/writer.h"
 
@@ -230,25 +231,73 @@ void syn_end(struct syn *s)
 
 /* ---- the file ---- */
 
+static void add_page(struct buf *out, const struct trace_page *page, const struct buf *raw)
+{
+	need_ok(trace_page_encode(page, raw->data, raw->len, out), &(struct errbuf){"page"});
+}
+
+/* Pages of times with their summaries, and the rank's levels and totals. */
+static void add_times(struct syn *s, uint32_t rank, struct levels *levels, struct buf *out)
+{
+	struct syn_rank *r = &s->rank[rank];
+	struct rdbuf in = {.data = r->times.data, .len = r->times.len};
+	uint64_t per_page = s->page_events ? s->page_events : r->n, tick = 0, pages = 0;
+	struct buf raw = {0};
+
+	for (uint64_t i = 0; i < r->n;) {
+		struct trace_page page = {.type = TPAGE_TIMES, .rank = rank, .first = i, .t0 = tick};
+
+		buf_reset(&raw);
+		for (; i < r->n && page.n < per_page; i++, page.n++) {
+			uint64_t gap = rdbuf_uv(&in), dur = rdbuf_uv(&in);
+			enum trace_state state = trace_class_state(trace_fn[r->defs.sigs.sig[r->sym[i]].fn].cls);
+
+			trace_times_put(&raw, gap, dur);
+			page.state[TSTATE_WORKING] += gap;
+			page.state[state] += dur;
+			levels_add(levels, tick, tick + gap, TSTATE_WORKING);
+			levels_add(levels, tick + gap, tick + gap + dur, state);
+			tick += gap + dur;
+		}
+		page.t1 = tick;
+		for (int k = 0; k < TSTATE_N; k++)
+			r->defs.proc.state_ticks[k] += page.state[k];
+		pages++;
+		if (s->drop_every && pages % s->drop_every == 0)
+			r->defs.proc.dropped_events += page.n;
+		else
+			add_page(out, &page, &raw);
+	}
+	buf_free(&raw);
+}
+
 static void write_rank(struct syn *s, uint32_t rank, struct trace_writer *w)
 {
 	struct syn_rank *r = &s->rank[rank];
 	struct trace_page page = {.rank = rank, .t1 = r->ticks};
 	struct buf raw = {0}, out = {0};
+	struct levels levels;
 	struct errbuf err;
 
+	need_ok(levels_init(&levels, 0), &(struct errbuf){"levels"});
 	r->defs.proc.end_ticks = r->ticks;
+	memset(r->defs.proc.state_ticks, 0, sizeof(r->defs.proc.state_ticks));
+	r->defs.proc.dropped_events = 0;
+	add_times(s, rank, &levels, &out);
 	trace_defs_encode(&r->defs, &raw);
 	page.type = TPAGE_DEFS;
-	need_ok(trace_page_encode(&page, raw.data, raw.len, &out), &(struct errbuf){"definitions"});
+	add_page(&out, &page, &raw);
 	buf_reset(&raw);
 	need_ok(fold_encode(r->fold, &raw), &(struct errbuf){"structure"});
 	page.type = TPAGE_STRUCT;
-	need_ok(trace_page_encode(&page, raw.data, raw.len, &out), &(struct errbuf){"structure"});
-	page.type = TPAGE_TIMES;
-	page.n = r->n;
-	need_ok(trace_page_encode(&page, r->times.data, r->times.len, &out), &(struct errbuf){"times"});
+	add_page(&out, &page, &raw);
+	buf_reset(&raw);
+	levels_encode(&levels, &raw);
+	page.type = TPAGE_LEVELS;
+	if (s->levels)
+		add_page(&out, &page, &raw);
 	need_ok(trace_writer_pages(w, out.data, out.len, &err), &err);
+	levels_free(&levels);
 	buf_free(&raw);
 	buf_free(&out);
 }

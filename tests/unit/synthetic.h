@@ -34,6 +34,10 @@ struct syn_rank {
 struct syn {
 	uint32_t n_ranks;
 	struct syn_rank *rank;
+	/* How it is written; all 0: one page of times per rank, without levels. */
+	uint64_t page_events; /* events per page of times */
+	uint64_t drop_every;  /* every so many pages of times one is left out */
+	bool levels;          /* with LEVELS pages */
 };
 
 /* Ranks with MPI_COMM_WORLD (0), MPI_COMM_SELF (1), types MPI_DOUBLE (0), MPI_INT (1), MPI_BYTE (2), op MPI_SUM (0). */
