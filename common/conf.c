@@ -252,6 +252,11 @@ static int set_state_dir(struct precedent_conf *c, const char *v, struct errbuf 
 	return set_dir(&c->state_dir, v, err);
 }
 
+static int set_local_dir(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return *v ? set_dir(&c->local_dir, v, err) : replace(&c->local_dir, "", err);
+}
+
 static int set_install_dir(struct precedent_conf *c, const char *v, struct errbuf *err)
 {
 	return set_dir(&c->install_dir, v, err);
@@ -298,6 +303,7 @@ static const struct conf_key {
     {"ProbeAccount", set_probe_account},
     {"ProbeQos", set_probe_qos},
     {"SpoolDir", set_spool_dir},
+    {"LocalDir", set_local_dir},
     {"StateDir", set_state_dir},
     {"Retention", set_retention},
     {"PollInterval", set_poll_interval},
@@ -323,7 +329,7 @@ static int set_defaults(struct precedent_conf *c, struct errbuf *err)
 	};
 	if (replace(&c->probe_account, "", err) < 0 || replace(&c->probe_qos, "", err) < 0 ||
 	    replace(&c->spool_dir, "/var/spool/precedent", err) < 0 ||
-	    replace(&c->state_dir, "/var/lib/precedent", err) < 0 ||
+	    replace(&c->local_dir, "/tmp", err) < 0 || replace(&c->state_dir, "/var/lib/precedent", err) < 0 ||
 	    replace(&c->listen_host, "localhost", err) < 0 ||
 	    replace(&c->install_dir, PRECEDENT_PREFIX, err) < 0)
 		return -1;
@@ -470,6 +476,7 @@ void conf_free(struct precedent_conf *c)
 	free(c->probe_account);
 	free(c->probe_qos);
 	free(c->spool_dir);
+	free(c->local_dir);
 	free(c->state_dir);
 	free(c->store_file);
 	free(c->listen_host);

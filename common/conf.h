@@ -52,6 +52,7 @@ struct precedent_conf {
 	char *probe_account;	/* "" = the job's own */
 	char *probe_qos;	/* "" = the job's own */
 	char *spool_dir;
+	char *local_dir;  /* of every node; "" = nothing is kept of runs that die */
 	char *state_dir;
 	char *store_file; /* state_dir/precedent.db */
 	uint64_t retention_s;

@@ -68,7 +68,13 @@ static bool entry_is(const char *entry, size_t len, const char *name)
 	return len >= n && memcmp(entry, name, n) == 0 && (len == n || entry[n] == '=');
 }
 
-int inject_env_list(const char *list, const char *preload, const char *lib, const char *dir, char *out, size_t cap)
+static bool is_ours(const char *entry, size_t len)
+{
+	return entry_is(entry, len, "PRECEDENT_TRACE_DIR") || entry_is(entry, len, "PRECEDENT_TRACE_LOCAL");
+}
+
+int inject_env_list(const char *list, const char *preload, const char *lib, const char *dir, const char *local, char *out,
+		    size_t cap)
 {
 	struct text t = {.out = out, .cap = cap};
 	const char *user = preload ? preload : "";
@@ -83,7 +89,7 @@ int inject_env_list(const char *list, const char *preload, const char *lib, cons
 				user = p + sizeof("LD_PRELOAD=") - 1;
 				user_len = n - (sizeof("LD_PRELOAD=") - 1);
 			}
-		} else if (n && !entry_is(p, n, "PRECEDENT_TRACE_DIR")) {
+		} else if (n && !is_ours(p, n)) {
 			text_add(&t, p, n);
 			text_add(&t, ";", 1);
 		}
@@ -93,6 +99,10 @@ int inject_env_list(const char *list, const char *preload, const char *lib, cons
 	add_preload(&t, user, user_len, lib);
 	text_add_str(&t, ";PRECEDENT_TRACE_DIR=");
 	text_add_str(&t, dir);
+	if (local) {
+		text_add_str(&t, ";PRECEDENT_TRACE_LOCAL=");
+		text_add_str(&t, local);
+	}
 	return t.full || memchr(user, ';', user_len) ? -1 : 0;
 }
 
@@ -140,7 +150,7 @@ int inject_env_list_strip(const char *list, char *out, size_t cap)
 	out[0] = '\0';
 	for (const char *p = list; *p;) {
 		size_t n = strcspn(p, ";"), before = t.len;
-		if (n && !entry_is(p, n, "PRECEDENT_TRACE_DIR")) {
+		if (n && !is_ours(p, n)) {
 			if (before)
 				text_add(&t, ";", 1);
 			if (entry_is(p, n, "LD_PRELOAD") && n > name_len) {

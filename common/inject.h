@@ -27,11 +27,13 @@
 int inject_preload(const char *user, const char *lib, char *out, size_t cap);
 
 /*
- * A list of VAR=VALUE entries separated by ';' with LD_PRELOAD and PRECEDENT_TRACE_DIR set for the tracer: entries of
- * these names in `list` are replaced, the user's preload among them is kept behind ours, as is `preload` (the LD_PRELOAD
- * of the environment) when the list has none. list and preload may be NULL. -1: does not fit.
+ * A list of VAR=VALUE entries separated by ';' with LD_PRELOAD, PRECEDENT_TRACE_DIR and PRECEDENT_TRACE_LOCAL (unless
+ * `local` is NULL) set for the tracer: entries of these names in `list` are replaced, the user's preload among them is
+ * kept behind ours, as is `preload` (the LD_PRELOAD of the environment) when the list has none. list and preload may be
+ * NULL. -1: does not fit.
  */
-int inject_env_list(const char *list, const char *preload, const char *lib, const char *dir, char *out, size_t cap);
+int inject_env_list(const char *list, const char *preload, const char *lib, const char *dir, const char *local, char *out,
+		    size_t cap);
 
 /*
  * The same values without the tracer: a job that is submitted from within a traced job inherits its environment, and must

@@ -64,3 +64,22 @@ __attribute__((visibility("default"))) int slurm_spank_task_init(spank_t sp, int
 		task_side_task(sp);
 	return 0;
 }
+
+__attribute__((visibility("default"))) int slurm_spank_task_exit(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	if (spank_context() == S_CTX_REMOTE)
+		task_side_task_ended(sp);
+	return 0;
+}
+
+__attribute__((visibility("default"))) int slurm_spank_exit(spank_t sp, int ac, char **av)
+{
+	(void)sp;
+	(void)ac;
+	(void)av;
+	if (spank_context() == S_CTX_REMOTE)
+		task_side_step_ended();
+	return 0;
+}

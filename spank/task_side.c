@@ -19,10 +19,11 @@
 #include "common/conf.h"
 #include "common/inject.h"
 #include "common/nodes.h"
+#include "spank/collect_side.h"
 
 #define FD_CLOSE_MAX 1024
 
-enum step_kind { STEP_TASKS, STEP_BATCH, STEP_OTHER };
+enum step_kind { STEP_TASKS, STEP_BATCH, STEP_DAEMON, STEP_OTHER };
 
 static struct plugin_context {
 	bool off;     /* --predict=off */
@@ -30,6 +31,8 @@ static struct plugin_context {
 	enum step_kind kind;
 	char lib[PATH_MAX];
 	char spool[PATH_MAX];
+	char local_dir[PATH_MAX];
+	struct collect collect;
 } context;
 
 void task_side_option(const char *value)
@@ -60,7 +63,7 @@ static enum step_kind step_kind(spank_t sp)
 	if (step > SLURM_MAX_NORMAL_STEP_ID)
 		return STEP_OTHER;
 	if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) == ESPANK_SUCCESS && argc > 0 && inject_is_launch_daemon(argv[0]))
-		return STEP_OTHER;
+		return STEP_DAEMON;
 	return STEP_TASKS;
 }
 
@@ -71,6 +74,17 @@ static const char *argument(int ac, char **av, const char *name)
 		if (strncmp(av[i], name, n) == 0 && av[i][n] == '=')
 			return av[i] + n + 1;
 	return NULL;
+}
+
+/* Partial traces are kept where the configuration says; a plugstack line without one keeps none. */
+static int name_collect(const struct precedent_conf *conf, struct errbuf *err)
+{
+	struct collect *c = &context.collect;
+	int n = conf ? snprintf(c->program, sizeof(c->program), "%s/bin/precedent", conf->install_dir) : 0;
+	if (n < 0 || (size_t)n >= sizeof(c->program))
+		return err_set(err, "InstallDir: name too long");
+	n = conf ? snprintf(context.local_dir, sizeof(context.local_dir), "%s", conf->local_dir) : 0;
+	return n < 0 || (size_t)n >= sizeof(context.local_dir) ? err_set(err, "LocalDir: name too long") : 0;
 }
 
 /* Where the tracer and the spool are: precedent.conf, and what the plugstack line says instead. */
@@ -96,7 +110,7 @@ static int read_config(int ac, char **av, struct errbuf *err)
 	if (n < 0 || m < 0 || (size_t)n >= sizeof(context.spool) || (size_t)m >= sizeof(context.lib))
 		err_set(err, "SpoolDir or InstallDir: name too long");
 	else
-		rc = 0;
+		rc = name_collect(conf, err);
 	if (conf)
 		conf_free(conf);
 	free(conf);
@@ -141,10 +155,26 @@ void task_side_slurmd(int ac, char **av)
 		;
 }
 
+/* What the end of the step needs to know, while everything can still be asked. */
+static void plan_collect(spank_t sp, uid_t uid, uint32_t job_id)
+{
+	struct collect *c = &context.collect;
+	struct errbuf err;
+	int n = snprintf(c->into, sizeof(c->into), "%s/%u/%u", context.spool, (unsigned)uid, (unsigned)job_id);
+	if (n < 0 || (size_t)n >= sizeof(c->into) || collect_name(c, context.local_dir, uid, job_id, &err) < 0)
+		c->local[0] = '\0';
+	if (spank_get_item(sp, S_JOB_GID, &c->gid) != ESPANK_SUCCESS)
+		c->local[0] = '\0';
+	if (spank_get_item(sp, S_JOB_SUPPLEMENTARY_GIDS, &c->groups, &c->n_groups) != ESPANK_SUCCESS)
+		c->n_groups = 0;
+	c->last = context.kind == STEP_BATCH;
+}
+
 void task_side_step(spank_t sp, int ac, char **av)
 {
 	struct errbuf err;
 	uid_t uid;
+	uint32_t job_id = 0;
 	char mark = context.off ? '-' : mark_of(sp);
 	context.enabled = false;
 	if (mark == '-')
@@ -154,8 +184,10 @@ void task_side_step(spank_t sp, int ac, char **av)
 		slurm_debug("precedent: not traced: %s", err.text);
 		return;
 	}
-	if (mark != '1' || context.kind == STEP_OTHER || spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS)
+	if (mark != '1' || context.kind == STEP_OTHER || spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS)
 		return;
+	plan_collect(sp, uid, job_id);
 	if (inject_spool_user(context.spool, uid, &err) < 0)
 		slurm_debug("precedent: not traced: %s", err.text);
 	else
@@ -208,7 +240,7 @@ static bool user_objects(spank_t sp)
 }
 
 /* mpirun hands the tracer to its processes; the shell and what else it starts get nothing. */
-static int prepare_mpirun(spank_t sp, const char *dir, struct errbuf *err)
+static int prepare_mpirun(spank_t sp, const char *dir, const char *local, struct errbuf *err)
 {
 	static char list[INJECT_VALUE_MAX], preload[INJECT_VALUE_MAX], value[2 * INJECT_VALUE_MAX];
 	bool too_long = false;
@@ -220,27 +252,27 @@ static int prepare_mpirun(spank_t sp, const char *dir, struct errbuf *err)
 	}
 	if (user_objects(sp))
 		return err_set(err, "mpirun: the script or mca-params.conf sets LD_PRELOAD or mca_base_env_list itself");
-	if (too_long || inject_env_list(old, user, context.lib, dir, value, sizeof(value)) < 0)
+	if (too_long || inject_env_list(old, user, context.lib, dir, local, value, sizeof(value)) < 0)
 		return err_set(err, "mpirun: LD_PRELOAD or %s is too long", name);
 	spank_setenv(sp, name, value, 1);
 	return 0;
 }
 
 /* The batch step comes before every other: it decides for the job whether it is traced at all. */
-static void prepare_batch(spank_t sp, const char *dir)
+static void prepare_batch(spank_t sp, const char *dir, const char *local)
 {
 	struct errbuf err;
 	if (check_nodes(sp, &err) < 0) {
 		spank_setenv(sp, "PRECEDENT_TRACE", "0", 1);
 		slurm_debug("precedent: not traced: %s", err.text);
 		inject_spool_note(dir, err.text);
-	} else if (prepare_mpirun(sp, dir, &err) < 0) {
+	} else if (prepare_mpirun(sp, dir, local, &err) < 0) {
 		slurm_debug("precedent: not traced: %s", err.text);
 		inject_spool_note(dir, err.text);
 	}
 }
 
-static void prepare_task(spank_t sp, const char *dir)
+static void prepare_task(spank_t sp, const char *dir, const char *local)
 {
 	char preload[INJECT_VALUE_MAX], value[INJECT_VALUE_MAX];
 	bool too_long = false;
@@ -251,11 +283,14 @@ static void prepare_task(spank_t sp, const char *dir)
 	}
 	spank_setenv(sp, "LD_PRELOAD", value, 1);
 	spank_setenv(sp, "PRECEDENT_TRACE_DIR", dir, 1);
+	if (local)
+		spank_setenv(sp, "PRECEDENT_TRACE_LOCAL", local, 1);
 }
 
 void task_side_task(spank_t sp)
 {
 	char dir[PATH_MAX];
+	const char *local = NULL;
 	struct errbuf err;
 	uint32_t job_id = 0;
 	uid_t uid;
@@ -267,8 +302,25 @@ void task_side_task(spank_t sp)
 		slurm_debug("precedent: not traced: %s", err.text);
 		return;
 	}
-	if (context.kind == STEP_BATCH)
-		prepare_batch(sp, dir);
+	if (collect_prepare(&context.collect, &err) == 0)
+		local = context.collect.local;
 	else
-		prepare_task(sp, dir);
+		slurm_debug("precedent: nothing will be kept of a run that dies: %s", err.text);
+	if (context.kind == STEP_BATCH)
+		prepare_batch(sp, dir, local);
+	else if (context.kind == STEP_TASKS)
+		prepare_task(sp, dir, local);
+}
+
+void task_side_task_ended(spank_t sp)
+{
+	int status;
+	if (context.enabled && spank_get_item(sp, S_TASK_EXIT_STATUS, &status) == ESPANK_SUCCESS)
+		collect_task_ended(&context.collect, status);
+}
+
+void task_side_step_ended(void)
+{
+	if (context.enabled)
+		collect_run(&context.collect);
 }

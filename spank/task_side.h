@@ -20,4 +20,8 @@ void task_side_step(spank_t sp, int ac, char **av);
 /* As the user, in the process that becomes the task. Never fails. */
 void task_side_task(spank_t sp);
 
+/* As root, a task has ended; the step has ended on this node. Never fail, wait COLLECT_PATIENCE_S at most. */
+void task_side_task_ended(spank_t sp);
+void task_side_step_ended(void);
+
 #endif

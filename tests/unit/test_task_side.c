@@ -62,12 +62,12 @@ static void test_env_list(void **state)
 	char out[256];
 	(void)state;
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
-		assert_int_equal(inject_env_list(CASES[i].list, CASES[i].preload, LIB, "/s/1/2", out, sizeof(out)), 0);
+		assert_int_equal(inject_env_list(CASES[i].list, CASES[i].preload, LIB, "/s/1/2", NULL, out, sizeof(out)), 0);
 		assert_string_equal(out, CASES[i].value);
 	}
-	assert_int_equal(inject_env_list("A=1", NULL, LIB, "/s/1/2", out, 40), -1);
-	assert_int_equal(inject_env_list("A=1", NULL, LIB, "/s/1/2", out, 0), -1);
-	assert_int_equal(inject_env_list(NULL, "/a;b.so", LIB, "/s/1/2", out, sizeof(out)), -1);
+	assert_int_equal(inject_env_list("A=1", NULL, LIB, "/s/1/2", NULL, out, 40), -1);
+	assert_int_equal(inject_env_list("A=1", NULL, LIB, "/s/1/2", NULL, out, 0), -1);
+	assert_int_equal(inject_env_list(NULL, "/a;b.so", LIB, "/s/1/2", NULL, out, sizeof(out)), -1);
 }
 
 static void test_strip(void **state)
@@ -97,7 +97,7 @@ static void test_strip(void **state)
 	}
 	/* What is put in comes out again. */
 	char in[256];
-	assert_int_equal(inject_env_list("A=1", "/x.so", LIB, "/s/1/2", in, sizeof(in)), 0);
+	assert_int_equal(inject_env_list("A=1", "/x.so", LIB, "/s/1/2", NULL, in, sizeof(in)), 0);
 	assert_int_equal(inject_env_list_strip(in, out, sizeof(out)), 0);
 	assert_string_equal(out, "A=1;LD_PRELOAD=/x.so");
 	assert_int_equal(inject_env_list_strip("A=1;B=2", out, 5), -1);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Bringing partial traces to the spool: see collect_side.h. */
+#include "spank/collect_side.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FD_CLOSE_MAX     1024
+#define COLLECT_MEMORY   (4ull << 30)
+#define COLLECT_LOOK_NS  20000000L
+
+int collect_name(struct collect *c, const char *local_dir, uid_t uid, uint32_t job_id, struct errbuf *err)
+{
+	int n = 0;
+	c->local[0] = '\0';
+	if (local_dir[0])
+		n = snprintf(c->local, sizeof(c->local), "%s/precedent-%u-%u", local_dir, (unsigned)uid, (unsigned)job_id);
+	if (n < 0 || (size_t)n >= sizeof(c->local) || strpbrk(c->local, ";\n ")) {
+		c->local[0] = '\0';
+		return err_set(err, "LocalDir %s: name too long or with a blank or ';'", local_dir);
+	}
+	c->uid = uid;
+	return 0;
+}
+
+/* The directory, if it is the user's own: in a directory like /tmp anybody may have made one of that name. */
+static int open_local(const struct collect *c, struct errbuf *err)
+{
+	struct stat st;
+	int fd = open(c->local, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, "%s: %s", c->local, strerror(errno));
+	if (fstat(fd, &st) != 0 || st.st_uid != c->uid || (st.st_mode & 077)) {
+		close(fd);
+		return err_set(err, "%s: is not a private directory of uid %u", c->local, (unsigned)c->uid);
+	}
+	return fd;
+}
+
+int collect_prepare(const struct collect *c, struct errbuf *err)
+{
+	int fd;
+	if (!c->local[0])
+		return err_set(err, "no LocalDir");
+	if (mkdir(c->local, 0700) != 0 && errno != EEXIST)
+		return err_set(err, "%s: %s", c->local, strerror(errno));
+	fd = open_local(c, err);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+void collect_task_ended(struct collect *c, int status)
+{
+	if (c->ended[0])
+		return;
+	if (WIFSIGNALED(status))
+		snprintf(c->ended, sizeof(c->ended), "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (WIFEXITED(status) && WEXITSTATUS(status) > 128 && WEXITSTATUS(status) < 128 + SIGRTMIN)
+		snprintf(c->ended, sizeof(c->ended), "exit code %d (%s)", WEXITSTATUS(status),
+			 strsignal(WEXITSTATUS(status) - 128));
+	else if (WIFEXITED(status) && WEXITSTATUS(status))
+		snprintf(c->ended, sizeof(c->ended), "exit code %d", WEXITSTATUS(status));
+}
+
+/* Is anything in the directory? */
+static bool something_left(int fd)
+{
+	struct dirent *e;
+	bool found = false;
+	int copy = dup(fd);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	if (!d) {
+		if (copy >= 0)
+			close(copy);
+		return false;
+	}
+	while (!found && (e = readdir(d)))
+		found = strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+	closedir(d);
+	return found;
+}
+
+/* In the child: become the user, for good, with nothing of slurmstepd's left. */
+static int become_user(const struct collect *c)
+{
+	const struct rlimit memory = {.rlim_cur = COLLECT_MEMORY, .rlim_max = COLLECT_MEMORY};
+	const struct rlimit cpu = {.rlim_cur = COLLECT_PATIENCE_S, .rlim_max = COLLECT_PATIENCE_S + 1};
+	const struct rlimit no_core = {0};
+	sigset_t none;
+	int null;
+	if (geteuid() == 0 && (setgroups((size_t)c->n_groups, c->groups) != 0 || setresgid(c->gid, c->gid, c->gid) != 0 ||
+			       setresuid(c->uid, c->uid, c->uid) != 0))
+		return -1;
+	if (geteuid() != c->uid || (c->uid != 0 && setuid(0) == 0))
+		return -1;
+	for (int s = 1; s < NSIG; s++)
+		signal(s, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid();
+	umask(0027);
+	setrlimit(RLIMIT_AS, &memory);
+	setrlimit(RLIMIT_CPU, &cpu);
+	setrlimit(RLIMIT_CORE, &no_core);
+	null = open("/dev/null", O_RDWR);
+	if (null < 0 || chdir("/") != 0)
+		return -1;
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	for (int fd = 3; fd < FD_CLOSE_MAX; fd++)
+		close(fd);
+	return 0;
+}
+
+static void run_program(const struct collect *c)
+{
+	char *const env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
+	const char *argv[] = {"precedent", "collect", "--from", c->local, "--into", c->into, "--ended",
+			      c->ended[0] ? c->ended : "ended before MPI_Finalize", c->last ? "--last" : NULL, NULL};
+	if (become_user(c) == 0)
+		execve(c->program, (char *const *)argv, env);
+	_exit(127);
+}
+
+/* Wait, but not for ever: a file server that does not answer must not keep the job from ending. */
+static void await_child(pid_t child)
+{
+	const struct timespec nap = {.tv_nsec = COLLECT_LOOK_NS};
+	time_t end = time(NULL) + COLLECT_PATIENCE_S;
+	int status;
+	while (waitpid(child, &status, WNOHANG) == 0) {
+		if (time(NULL) > end) {
+			kill(child, SIGKILL);
+			waitpid(child, &status, WNOHANG);
+			return;
+		}
+		nanosleep(&nap, NULL);
+	}
+}
+
+void collect_run(const struct collect *c)
+{
+	struct errbuf err;
+	bool left;
+	pid_t child;
+	int fd;
+	if (!c->local[0])
+		return;
+	fd = open_local(c, &err);
+	left = fd >= 0 && something_left(fd);
+	if (fd >= 0)
+		close(fd);
+	/* The batch step also looks after what other nodes have brought and could not put together. */
+	if (left || c->last) {
+		child = fork();
+		if (child == 0)
+			run_program(c);
+		if (child > 0)
+			await_child(child);
+	}
+	rmdir(c->local); /* stays when something could not be brought away */
+}
