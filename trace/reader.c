@@ -21,27 +21,35 @@
 static const char *page_name(uint32_t type)
 {
 	static const char *const name[] = {"?", "job facts", "definitions", "structure", "times", "index",
-					   "histograms", "levels", "tile", "pyramid", "exchanges"};
+					   "histograms", "levels", "tile", "pyramid", "exchanges", "tile content"};
 
 	return type < sizeof(name) / sizeof(*name) ? name[type] : "?";
 }
 
+void trace_page_text(const struct trace *t, uint32_t page, char *buf, size_t size)
+{
+	const struct trace_page *p = &t->page[page];
+	char rank[32] = "";
+
+	if (p->type != TPAGE_JOB && p->type != TPAGE_INDEX)
+		snprintf(rank, sizeof(rank), " of rank %u", p->rank);
+	snprintf(buf, size, "page %u (%s%s) at byte %llu", page, page_name(p->type), rank,
+		 (unsigned long long)p->offset);
+}
+
 static void note_damage(struct trace *t, uint32_t page, const char *why)
 {
-	const struct trace_page *p = page < t->n_page ? &t->page[page] : NULL;
-	char *s = NULL;
+	char text[128], *s = NULL;
 	int n;
 
 	if (t->n_damage == TRACE_MAX_DAMAGE)
 		return;
-	if (p && (p->type == TPAGE_JOB || p->type == TPAGE_INDEX))
-		n = asprintf(&s, "page %u (%s) at byte %llu: %s", page, page_name(p->type),
-			     (unsigned long long)p->offset, why);
-	else if (p)
-		n = asprintf(&s, "page %u (%s of rank %u) at byte %llu: %s", page, page_name(p->type), p->rank,
-			     (unsigned long long)p->offset, why);
-	else
+	if (page < t->n_page) {
+		trace_page_text(t, page, text, sizeof(text));
+		n = asprintf(&s, "%s: %s", text, why);
+	} else {
 		n = asprintf(&s, "%s", why);
+	}
 	if (n >= 0)
 		t->damage[t->n_damage++] = s;
 }
@@ -142,7 +150,9 @@ static int scan_pages(struct trace *t)
 			continue;
 		}
 		p.offset = pos;
-		if (p.type != TPAGE_INDEX && add_page(t, &p) < 0)
+		if (p.type == TPAGE_INDEX)
+			break; /* what follows was appended: pages of another trace, perhaps */
+		if (add_page(t, &p) < 0)
 			return -1;
 		pos += TRACE_PAGE_HEADER;
 		if (t->size - pos >= p.comp_len)
@@ -331,7 +341,7 @@ struct trace *trace_open(const char *path, struct errbuf *err)
 	if (read_index(t, &why) < 0) {
 		note_damage(t, UINT32_MAX, why.text);
 		t->n_page = 0;
-		t->partial = true;
+		t->partial = t->scanned = true;
 		if (scan_pages(t) < 0) {
 			err_set(err, "%s: no memory", path);
 			goto fail;

@@ -13,6 +13,7 @@ struct trace {
 	uint64_t size;
 	uint32_t n_ranks;
 	bool partial;
+	bool scanned; /* without an index */
 	struct trace_page *page;
 	uint32_t n_page, cap_page;
 	uint32_t *times;       /* pages of times, by rank and first event */
@@ -28,6 +29,8 @@ struct trace {
 /* Decompress page p, whose header goes to *hdr; NULL with the reason in err. */
 uint8_t *trace_page_data(const struct trace *t, const struct trace_page *p, struct trace_page *hdr,
 			 struct errbuf *err);
+/* "page 12 (times of rank 3) at byte 4096" */
+void trace_page_text(const struct trace *t, uint32_t page, char *buf, size_t size);
 /* Fill t->times. -1 without memory. */
 int trace_times_index(struct trace *t);
 

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A trace with pages of every type, damaged in every way that one can think of: every bit flipped, every length cut off,
+ * bytes put in, taken out and appended, pages swapped, doubled, and taken from the trace of another run. Each is
+ * refused or told of, the page is named, and what was not touched is read.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "trace/check.h"
+#include "trace/functions.h"
+#include "trace/levels.h"
+#include "trace/page.h"
+#include "trace/writer.h"
+
+#define RANKS  2
+#define EVENTS 40
+#define PAGES_MAX 64
+#define SIZE_MAX_FILE 65536
+
+struct sample {
+	uint8_t *data;
+	size_t len;
+	struct trace_page page[PAGES_MAX]; /* with their offsets; the index is the last */
+	uint32_t n_page;
+	uint64_t seed;
+};
+
+static struct sample one, other; /* two runs of the same program */
+static int memory_fd;
+
+/* ---- the sample ---- */
+
+static uint32_t symbol(uint32_t rank, uint32_t i)
+{
+	return (i * 5 + rank) % 3;
+}
+
+static void put_page(struct trace_writer *w, uint32_t type, uint32_t rank, uint32_t first, uint32_t n, struct buf *raw)
+{
+	struct trace_page pg = {.type = type, .rank = rank, .first = first, .n = n};
+	struct buf out = {0};
+	struct errbuf err;
+
+	assert_int_equal(trace_page_encode(&pg, raw->data, raw->len, &out), 0);
+	assert_int_equal(trace_writer_pages(w, out.data, out.len, &err), 0);
+	buf_free(&out);
+	buf_reset(raw);
+}
+
+static void put_definitions(struct trace_writer *w, uint32_t rank, struct buf *raw)
+{
+	struct trace_defs d = {.n_comm = 2, .n_site = 1};
+	int64_t val;
+
+	d.comm = calloc(2, sizeof(*d.comm));
+	d.comm[0].members = (struct trace_group){.n = RANKS, .rank = calloc(RANKS, 4)};
+	d.comm[0].members.rank[1] = 1;
+	d.comm[1].members = (struct trace_group){.n = 1, .rank = calloc(1, 4)};
+	d.comm[1].members.rank[0] = rank;
+	d.site = calloc(1, sizeof(*d.site));
+	d.site[0].hash = 42;
+	assert_int_equal(sigtable_init(&d.sigs), 0);
+	for (int s = 0; s < 3; s++) {
+		val = s - 1;
+		assert_int_equal(sigtable_intern(&d.sigs, FN_MPI_Barrier, 0, &val, 1), s);
+	}
+	d.proc = (struct trace_proc){.host = strdup("node1"), .program = strdup("/bin/app"), .ns_per_tick = 1,
+				     .end_ticks = 1000000, .finalized = 1};
+	trace_defs_encode(&d, raw);
+	trace_defs_free(&d);
+	put_page(w, TPAGE_DEFS, rank, 0, 0, raw);
+}
+
+static void put_rank(struct trace_writer *w, uint32_t rank, uint64_t seed)
+{
+	struct fold *f = fold_create();
+	struct levels lv;
+	struct buf raw = {0};
+
+	put_definitions(w, rank, &raw);
+	for (uint32_t i = 0; i < EVENTS; i++)
+		fold_push(f, symbol(rank, i));
+	assert_int_equal(fold_encode(f, &raw), 0);
+	fold_destroy(f);
+	put_page(w, TPAGE_STRUCT, rank, 0, 0, &raw);
+	for (uint32_t first = 0; first < EVENTS; first += EVENTS / 2) {
+		for (uint32_t i = 0; i < EVENTS / 2; i++)
+			trace_times_put(&raw, 100 + (first + i) % 7 + seed, 10 + rank);
+		put_page(w, TPAGE_TIMES, rank, first, EVENTS / 2, &raw);
+	}
+	assert_int_equal(levels_init(&lv, 4), 0);
+	levels_add(&lv, 0, 300 + seed, TSTATE_WORKING);
+	levels_add(&lv, 310 + seed, 400, TSTATE_WAITING);
+	levels_encode(&lv, &raw);
+	levels_free(&lv);
+	put_page(w, TPAGE_LEVELS, rank, 0, 0, &raw);
+	/* Types whose contents others read: here it is bytes that count. */
+	for (uint32_t type = TPAGE_HIST; type <= TPAGE_EXCHANGE; type++) {
+		if (type == TPAGE_LEVELS)
+			continue;
+		for (uint32_t i = 0; i < 30; i++)
+			buf_put_uv(&raw, i * seed + type);
+		put_page(w, type, rank, 0, 0, &raw);
+	}
+	buf_free(&raw);
+}
+
+static void make_sample(struct sample *s, uint64_t seed)
+{
+	char path[] = "/tmp/precedent-damage-XXXXXX";
+	struct errbuf err;
+	struct trace_writer *w;
+	struct buf raw = {0};
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	close(fd);
+	w = trace_writer_create(path, RANKS, &err);
+	assert_non_null(w);
+	buf_put(&raw, "program=/bin/app\n", 17);
+	put_page(w, TPAGE_JOB, 0, 0, 0, &raw);
+	for (uint32_t r = 0; r < RANKS; r++)
+		put_rank(w, r, seed);
+	buf_free(&raw);
+	assert_int_equal(trace_writer_close(w, false, &err), 0);
+	s->data = malloc(SIZE_MAX_FILE);
+	fd = open(path, O_RDONLY);
+	s->len = (size_t)read(fd, s->data, SIZE_MAX_FILE);
+	close(fd);
+	unlink(path);
+	assert_true(s->len > 1000 && s->len < SIZE_MAX_FILE);
+	s->seed = seed;
+	for (size_t at = TRACE_FILE_HEADER; at + TRACE_TRAILER < s->len;) {
+		struct trace_page *p = &s->page[s->n_page++];
+
+		assert_int_equal(trace_page_header(s->data + at, p), 0);
+		p->offset = at;
+		at += TRACE_PAGE_HEADER + p->comp_len;
+	}
+}
+
+/* ---- reading what was done to it ---- */
+
+struct told {
+	uint32_t n;
+	char text[8192];
+};
+
+static void hear(const char *line, void *arg)
+{
+	struct told *t = arg;
+
+	assert_true(line[0]);
+	t->n++;
+	if (strlen(t->text) + strlen(line) + 2 < sizeof(t->text))
+		strcat(strcat(t->text, line), "\n");
+}
+
+static struct trace *open_bytes(const uint8_t *p, size_t n, struct errbuf *err)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", memory_fd);
+	assert_int_equal(ftruncate(memory_fd, 0), 0);
+	assert_int_equal(pwrite(memory_fd, p, n, 0), (ssize_t)n);
+	return trace_open(path, err);
+}
+
+/* All events of a rank, with the right symbols and times. Wrong ones are never given. */
+static bool rank_is_whole(const struct trace *t, uint32_t rank, uint64_t seed)
+{
+	struct errbuf err;
+	struct trace_iter *it = trace_iter_create(t, rank, &err);
+	struct trace_event ev;
+	uint32_t i = 0, timed = 0;
+	bool known;
+
+	if (!it)
+		return false;
+	for (; trace_iter_next(it, &ev, &known); i++) {
+		assert_int_equal(ev.sym, symbol(rank, i));
+		if (!known)
+			continue;
+		assert_int_equal(ev.gap_ns, 100 + i % 7 + seed);
+		assert_int_equal(ev.dur_ns, 10 + rank);
+		timed++;
+	}
+	trace_iter_destroy(it);
+	return i == EVENTS && timed == EVENTS;
+}
+
+/* Refused with a reason (-1), or told of: the number of whole ranks. Neither is a failure. */
+static int look(const uint8_t *p, size_t n, uint64_t seed, struct told *told, const char *what, size_t at)
+{
+	struct errbuf err = {{0}};
+	struct trace *t = open_bytes(p, n, &err);
+	int whole = 0;
+
+	*told = (struct told){0};
+	if (!t) {
+		assert_true(err.text[0]);
+		return -1;
+	}
+	if (trace_check(t, hear, told, NULL, &err) != 1 || !told->n)
+		fail_msg("%s at %zu of %zu, and nobody noticed", what, at, n);
+	for (uint32_t r = 0; r < RANKS; r++)
+		whole += rank_is_whole(t, r, seed);
+	trace_close(t);
+	return whole;
+}
+
+/* The page that a byte lies in; n_page for header and trailer. */
+static uint32_t page_of(const struct sample *s, size_t at)
+{
+	for (uint32_t i = 0; i < s->n_page; i++)
+		if (at >= s->page[i].offset && at < s->page[i].offset + TRACE_PAGE_HEADER + s->page[i].comp_len)
+			return i;
+	return s->n_page;
+}
+
+static bool holds_events(uint32_t type)
+{
+	return type == TPAGE_DEFS || type == TPAGE_STRUCT || type == TPAGE_TIMES;
+}
+
+/* ---- tests ---- */
+
+static void test_sound(void **state)
+{
+	struct trace_check_report report;
+	struct told told = {0};
+	struct errbuf err;
+	struct trace *t = open_bytes(one.data, one.len, &err);
+
+	(void)state;
+	assert_non_null(t);
+	assert_int_equal(trace_check(t, hear, &told, &report, &err), 0);
+	assert_int_equal(told.n, 0);
+	assert_int_equal(report.pages, one.n_page);
+	assert_true(report.bytes > 0 && rank_is_whole(t, 0, one.seed) && rank_is_whole(t, 1, one.seed));
+	trace_close(t);
+}
+
+static void test_every_bit(void **state)
+{
+	struct told told;
+	char name[64];
+
+	(void)state;
+	for (size_t i = 0; i < one.len; i++) {
+		uint32_t page = page_of(&one, i);
+
+		for (int bit = 0; bit < 8; bit++) {
+			int whole;
+
+			one.data[i] ^= (uint8_t)(1 << bit);
+			whole = look(one.data, one.len, one.seed, &told, "a bit is flipped", i);
+			one.data[i] ^= (uint8_t)(1 << bit);
+			if (i < TRACE_FILE_HEADER) {
+				assert_int_equal(whole, -1);
+				continue;
+			}
+			/* Only what lies on the page is lost. */
+			assert_int_equal(whole,
+					 RANKS - (page < one.n_page && holds_events(one.page[page].type)));
+			if (page + 1 >= one.n_page)
+				continue;
+			snprintf(name, sizeof(name), "page %u (", page);
+			if (!strstr(told.text, name))
+				fail_msg("byte %zu is on page %u: %s", i, page, told.text);
+			assert_int_equal(told.n, 1u + (one.page[page].type == TPAGE_DEFS) * 2u +
+							 (one.page[page].type == TPAGE_STRUCT));
+		}
+	}
+}
+
+static void test_every_length(void **state)
+{
+	struct told told;
+	int most = 0;
+
+	(void)state;
+	for (size_t n = 0; n < one.len; n++) {
+		int whole = look(one.data, n, one.seed, &told, "cut off", n);
+
+		assert_true(whole >= most || whole == -1); /* the longer, the more */
+		most = whole > most ? whole : most;
+	}
+	assert_int_equal(most, RANKS);
+	for (size_t more = 1; more < 200; more++) {
+		memset(one.data + one.len, (int)more, more);
+		assert_int_equal(look(one.data, one.len + more, one.seed, &told, "appended", more), RANKS);
+	}
+	/* a whole trace behind another */
+	memcpy(one.data + one.len, other.data, other.len);
+	assert_int_equal(look(one.data, one.len + other.len, one.seed, &told, "a trace appended", 0), RANKS);
+}
+
+static void test_byte_more_or_less(void **state)
+{
+	uint8_t *p = malloc(SIZE_MAX_FILE);
+	struct told told;
+
+	(void)state;
+	for (size_t i = 0; i < one.len; i++) {
+		memcpy(p, one.data, i);
+		memcpy(p + i, one.data + i + 1, one.len - i - 1);
+		look(p, one.len - 1, one.seed, &told, "a byte is missing", i);
+		memcpy(p + i + 1, one.data + i, one.len - i);
+		p[i] = 0;
+		look(p, one.len + 1, one.seed, &told, "a byte too many", i);
+	}
+	free(p);
+}
+
+static size_t put_bytes(uint8_t *to, size_t at, const struct sample *s, uint32_t page)
+{
+	size_t n = TRACE_PAGE_HEADER + s->page[page].comp_len;
+
+	memcpy(to + at, s->data + s->page[page].offset, n);
+	return at + n;
+}
+
+/* A file of the pages of a sample in another order, with header and trailer of the first. */
+static size_t rearrange(uint8_t *to, const struct sample *from[], const uint32_t page[], uint32_t n)
+{
+	size_t at = TRACE_FILE_HEADER;
+
+	memcpy(to, one.data, at);
+	for (uint32_t i = 0; i < n; i++)
+		at = put_bytes(to, at, from[i], page[i]);
+	memcpy(to + at, one.data + one.len - TRACE_TRAILER, TRACE_TRAILER);
+	return at + TRACE_TRAILER;
+}
+
+static void test_pages_moved(void **state)
+{
+	const struct sample *from[PAGES_MAX];
+	uint32_t order[PAGES_MAX], n = one.n_page;
+	uint8_t *p = malloc(SIZE_MAX_FILE);
+	struct told told;
+
+	(void)state;
+	for (uint32_t i = 0; i < n; i++) {
+		from[i] = &one;
+		order[i] = i;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < n; k++) {
+			if (i == k)
+				continue;
+			order[i] = k; /* once too often, and another is missing */
+			look(p, rearrange(p, from, order, n), one.seed, &told, "a page twice", i);
+			order[k] = i;
+			look(p, rearrange(p, from, order, n), one.seed, &told, "pages swapped", i);
+			order[i] = i;
+			order[k] = k;
+		}
+	for (uint32_t i = 0; i < n; i++) {
+		memmove(order + i, order + i + 1, (n - i) * sizeof(*order));
+		look(p, rearrange(p, from, order, n - 1), one.seed, &told, "a page is missing", i);
+		for (uint32_t k = n - 1; k > i; k--)
+			order[k] = order[k - 1];
+		order[i] = i;
+	}
+	free(p);
+}
+
+/* The other run's pages look alike: the same kinds, ranks and events, and many of the same length. */
+static void test_foreign_pages(void **state)
+{
+	const struct sample *from[PAGES_MAX];
+	uint32_t order[PAGES_MAX], same_length = 0;
+	uint8_t *p = malloc(SIZE_MAX_FILE);
+	struct told told;
+
+	(void)state;
+	assert_int_equal(one.n_page, other.n_page);
+	for (uint32_t i = 0; i < one.n_page; i++) {
+		from[i] = &one;
+		order[i] = i;
+	}
+	for (uint32_t i = 0; i < one.n_page; i++) {
+		const struct trace_page *a = &one.page[i], *b = &other.page[i];
+
+		/* the same bytes are no damage */
+		if (a->comp_len == b->comp_len &&
+		    !memcmp(one.data + a->offset, other.data + b->offset, TRACE_PAGE_HEADER + a->comp_len))
+			continue;
+		same_length += a->comp_len == b->comp_len && i + 1 < one.n_page;
+		from[i] = &other;
+		look(p, rearrange(p, from, order, one.n_page), one.seed, &told, "a page of another run", i);
+		from[i] = &one;
+	}
+	assert_true(same_length > 3);
+	free(p);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memory_fd = memfd_create("trace", 0);
+	make_sample(&one, 1);
+	make_sample(&other, 2);
+	return memory_fd < 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free(one.data);
+	free(other.data);
+	return close(memory_fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sound),	       cmocka_unit_test(test_every_bit),
+		cmocka_unit_test(test_every_length),   cmocka_unit_test(test_byte_more_or_less),
+		cmocka_unit_test(test_pages_moved),    cmocka_unit_test(test_foreign_pages),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
