@@ -58,7 +58,7 @@ static int check_content(const struct trace *t, const struct trace_page *p, stru
 {
 	struct levels levels;
 
-	if (p->type == TPAGE_INDEX || p->type < TPAGE_JOB || p->type > TPAGE_EXCHANGE)
+	if (p->type == TPAGE_INDEX || p->type < TPAGE_JOB)
 		return err_set(why, "is of no type that belongs here");
 	if (p->rank >= t->n_ranks && p->type != TPAGE_JOB)
 		return err_set(why, "no such rank");
