@@ -31,9 +31,10 @@ enum trace_page_type {
 	TPAGE_INDEX = 5,  /* where every other page is */
 	TPAGE_HIST = 6,   /* histograms of a rank's times that were not kept one by one */
 	TPAGE_LEVELS = 7, /* a rank's time line in steps: ticks in each state per step */
-	TPAGE_TILE = 8,   /* states of ranks x time marks: imported traces */
+	TPAGE_TILE = 8,   /* summary of a tile of ranks x time marks: imported traces */
 	TPAGE_PYRAMID = 9,  /* counts of states per ranks x 64, 1024, ... marks: imported traces */
-	TPAGE_EXCHANGE = 10 /* messages, by time */
+	TPAGE_EXCHANGE = 10, /* messages, by time */
+	TPAGE_STATES = 11 /* content of a tile: imported traces */
 };
 
 
