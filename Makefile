@@ -40,6 +40,13 @@ BASE     := -std=gnu11 $(WARN) $(if $(SAN),,$(HARDEN)) $(CFLAGS) -fPIC -fvisibil
             -D_GNU_SOURCE -DPRECEDENT_VERSION='"$(VERSION)"' -I. -I$(B)/gen
 LDHARD   := -Wl,-z,relro -Wl,-z,now
 
+# A tracer for each MPI library that has a compiler wrapper here, whatever it is called.
+mpicc_of = $(shell for c in $(2); do $$c -E -dM -include mpi.h -xc /dev/null 2>/dev/null | grep -q ' $(1) ' && echo $$c && break; done)
+MPICC_openmpi := $(call mpicc_of,OPEN_MPI,mpicc.openmpi mpicc)
+MPICC_mpich   := $(call mpicc_of,MPICH_VERSION,mpicc.mpich mpicc)
+MPIS    := $(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich)
+TRACERS  = $(patsubst %,$(B)/libprecedent_trace_%.so,$(MPIS))
+
 # sources, by what they become
 LIB_SRC    := $(wildcard common/*.c trace/*.c trace/*/*.c skelgen/*.c expert/*.c predictor/*.c) $(wildcard plugin/decide.c)
 CLI_SRC    := $(wildcard cli/*.c)
@@ -49,7 +56,7 @@ SPANK_SRC  := $(wildcard spank/*.c)
 TRACER_SRC := $(wildcard spank/tracer/*.c)
 RT_SRC     := $(wildcard skelgen/runtime/*.c)
 GEN        := $(B)/gen/trace/functions.h $(B)/gen/trace/functions.c
-TGEN       := $(B)/gen/tracer/wrappers.c $(B)/gen/tracer/passthrough.S
+LOADER_SRC := $(wildcard spank/loader/*.c)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 LIB_OBJ := $(call obj,$(LIB_SRC)) $(B)/obj/gen/trace/functions.o
@@ -61,7 +68,7 @@ LIBS_SLURM  := -lslurm
 
 TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
            $(if $(PLUGIN_SRC),$(B)/job_submit_precedent.so) $(if $(SPANK_SRC),$(B)/spank_precedent.so) \
-           $(if $(TRACER_SRC),$(B)/libprecedent_trace.so) $(if $(RT_SRC),$(B)/libprecedent_skel.a)
+           $(B)/libprecedent_trace.so $(TRACERS) $(if $(RT_SRC),$(B)/libprecedent_skel.a)
 
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
@@ -82,10 +89,10 @@ programs: $(PROG_BIN)
 
 # ---- generated from the tracing rules ----
 $(B)/gen/.stamp: conf/trace.rules spank/tracer/generate $(wildcard spank/tracer/Generate/*.pm)
-	@mkdir -p $(B)/gen/trace $(B)/gen/tracer
-	$(Q)perl spank/tracer/generate --rules conf/trace.rules --out $(B)/gen
+	@mkdir -p $(B)/gen/trace
+	$(Q)perl spank/tracer/generate --rules conf/trace.rules --mpicc true --out $(B)/gen
 	@touch $@
-$(GEN) $(TGEN): $(B)/gen/.stamp ;
+$(GEN): $(B)/gen/.stamp ;
 
 $(B)/obj/gen/%.o: $(B)/gen/%.c
 	@mkdir -p $(@D)
@@ -114,30 +121,50 @@ $(B)/spank_precedent.so: $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a spank/expo
 	$(Q)$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/exports.map -o $@ \
 	  $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a -lxxhash
 
-# The tracer never depends on libmpi, and carries its own zstd, hidden.
-TRACER_CC := $(CC) $(BASE) -O2 -fno-omit-frame-pointer $(shell $(MPICC) --showme:compile 2>/dev/null)
-$(B)/obj/spank/tracer/%.o: spank/tracer/%.c $(TGEN)
+# Tracers, one per MPI library, of the same sources: TRACER_RULES(openmpi). They never depend on libmpi, carry their own
+# zstd, hidden, and their own copies of what they share with the rest: never with a sanitizer, which a preloaded library
+# cannot bring.
+TRACER_SHARED := common/buf.o common/errbuf.o trace/fold.o trace/sigtable.o trace/page.o trace/defs.o trace/writer.o
+define TRACER_RULES
+TRACER_CC_$(1) := $(CC) $(BASE) -O2 -fno-omit-frame-pointer -I$(B)/tracer-$(1)/tracer \
+  $(filter -I% -D%,$(shell $(MPICC_$(1)) -show 2>/dev/null))
+$(B)/tracer-$(1)/.stamp: conf/trace.rules spank/tracer/generate $(wildcard spank/tracer/Generate/*.pm)
+	@mkdir -p $$(@D)
+	$$(Q)perl spank/tracer/generate --rules conf/trace.rules --mpicc $(MPICC_$(1)) --out $$(@D)
+	@touch $$@
+$(B)/tracer-$(1)/tracer/wrappers.c $(B)/tracer-$(1)/tracer/passthrough.S: $(B)/tracer-$(1)/.stamp ;
+$(B)/obj/tracer-$(1)/%.o: %.c $(B)/tracer-$(1)/.stamp | $(GEN)
+	@mkdir -p $$(@D)
+	$$(Q)$$(TRACER_CC_$(1)) -c -o $$@ $$<
+$(B)/obj/tracer-$(1)/functions.o: $(B)/gen/trace/functions.c
+	@mkdir -p $$(@D)
+	$$(Q)$$(TRACER_CC_$(1)) -c -o $$@ $$<
+$(B)/obj/tracer-$(1)/wrappers.o: $(B)/tracer-$(1)/tracer/wrappers.c
+	@mkdir -p $$(@D)
+	$$(Q)$$(TRACER_CC_$(1)) -Ispank/tracer -c -o $$@ $$<
+$(B)/obj/tracer-$(1)/passthrough.o: $(B)/tracer-$(1)/tracer/passthrough.S
+	@mkdir -p $$(@D)
+	$$(Q)$(CC) -g -c -o $$@ $$<
+$(B)/libprecedent_trace_$(1).so: $(addprefix $(B)/obj/tracer-$(1)/,$(TRACER_SRC:.c=.o) $(TRACER_SHARED) functions.o \
+                                 wrappers.o passthrough.o) spank/tracer/exports.map
+	$$(Q)$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/tracer/exports.map -o $$@ \
+	  $$(filter %.o,$$^) -static-libgcc -l:libzstd.a -ldl -lpthread
+endef
+$(foreach m,$(MPIS),$(eval $(call TRACER_RULES,$(m))))
+
+# The loader, which is what is preloaded: an entry for whatever one of the tracers defines. Without tail calls, as
+# dlsym(RTLD_NEXT) must see who asks; depends on the C library alone.
+$(B)/obj/spank/loader/%.o: spank/loader/%.c
 	@mkdir -p $(@D)
-	$(Q)$(TRACER_CC) -I$(B)/gen/tracer -c -o $@ $<
-$(B)/obj/gen/tracer/wrappers.o: $(B)/gen/tracer/wrappers.c
+	$(Q)$(CC) $(BASE) -fno-optimize-sibling-calls -c -o $@ $<
+$(B)/gen/loader/symbols.S: spank/loader/generate $(TRACERS)
 	@mkdir -p $(@D)
-	$(Q)$(TRACER_CC) -Ispank/tracer -c -o $@ $<
-$(B)/obj/gen/tracer/passthrough.o: $(B)/gen/tracer/passthrough.S
+	$(Q)perl spank/loader/generate --out $@ $(TRACERS)
+$(B)/obj/gen/loader/symbols.o: $(B)/gen/loader/symbols.S
 	@mkdir -p $(@D)
 	$(Q)$(CC) -g -c -o $@ $<
-# Its own copies of what it shares with the rest: never with a sanitizer, which a preloaded library cannot bring.
-$(B)/obj/preload/functions.o: $(B)/gen/trace/functions.c
-	@mkdir -p $(@D)
-	$(Q)$(TRACER_CC) -c -o $@ $<
-$(B)/obj/preload/%.o: %.c | $(GEN)
-	@mkdir -p $(@D)
-	$(Q)$(TRACER_CC) -c -o $@ $<
-TRACE_LIB_OBJ = $(addprefix $(B)/obj/preload/,common/buf.o common/errbuf.o trace/fold.o trace/sigtable.o \
-                trace/page.o trace/defs.o trace/writer.o functions.o)
-$(B)/libprecedent_trace.so: $(call obj,$(TRACER_SRC)) $(B)/obj/gen/tracer/wrappers.o \
-                            $(B)/obj/gen/tracer/passthrough.o $(TRACE_LIB_OBJ) spank/tracer/exports.map
-	$(Q)$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/tracer/exports.map -o $@ \
-	  $(filter %.o,$^) -static-libgcc -l:libzstd.a -ldl -lpthread
+$(B)/libprecedent_trace.so: $(call obj,$(LOADER_SRC)) $(B)/obj/gen/loader/symbols.o spank/loader/exports.map
+	$(Q)$(CC) -shared $(LDHARD) -Wl,--version-script=spank/loader/exports.map -o $@ $(filter %.o,$^) -ldl
 
 # What a skeleton links: plain C for mpicc, no sanitizer, no product library.
 $(B)/obj/skelgen/runtime/%.o: skelgen/runtime/%.c
@@ -220,7 +247,7 @@ install: all
 	$(if $(DAEMON_SRC),install -m 755 $(B)/precedentd $(DESTDIR)$(prefix)/sbin/)
 	$(if $(PLUGIN_SRC),install -m 755 $(B)/job_submit_precedent.so $(DESTDIR)$(plugindir)/)
 	$(if $(SPANK_SRC),install -m 755 $(B)/spank_precedent.so $(DESTDIR)$(plugindir)/)
-	$(if $(TRACER_SRC),install -m 755 $(B)/libprecedent_trace.so $(DESTDIR)$(libdir)/precedent/)
+	install -m 755 $(B)/libprecedent_trace.so $(TRACERS) $(DESTDIR)$(libdir)/precedent/
 	$(if $(RT_SRC),install -m 644 $(B)/libprecedent_skel.a $(DESTDIR)$(libdir)/precedent/)
 	$(if $(RT_SRC),install -m 644 skelgen/runtime/skel.h $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime/)
 	for f in conf/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/; done

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "spank/tracer/mpilib.h"
 #include "spank/tracer/record.h"
 
 #define COMPLETE_SHORT 8
@@ -44,7 +45,7 @@ static inline void completion_begin(struct completion *d, struct rec_call *c, in
 	d->n_done = 0;
 	if (n == 1 && !fortran) {
 		d->key = d->few;
-		d->few[0] = (uint64_t)(uintptr_t) * (MPI_Request *)requests;
+		d->few[0] = MPILIB_BITS(*(MPI_Request *)requests);
 	} else {
 		completion_copy(d, c, n, requests, fortran);
 	}

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "spank/tracer/hmap.h"
+#include "spank/tracer/mpilib.h"
 #include "trace/defs.h"
 
 /* What a wrapper must know of a communicator. */
@@ -46,7 +47,7 @@ int64_t type_define(MPI_Datatype t);
 int64_t op_define(MPI_Op op);
 
 /* Handles are pointers (Open MPI) or small integers (MPICH): keys are never 0. */
-#define HANDLE_KEY(h) ((uint64_t)(uintptr_t)(h) + 1)
+#define HANDLE_KEY(h) (MPILIB_BITS(h) + 1)
 
 static inline int64_t rec_comm(MPI_Comm c, int *slow)
 {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "spank/tracer/mpilib.h"
 #include "spank/tracer/run.h"
 
 #define MAX_NAMES 10000
@@ -35,13 +36,78 @@ static void sanitise(const char *in, char *out, size_t size)
 	out[n] = '\0';
 }
 
+/* Text of a file of /proc, zero bytes as they are; its length. */
+static size_t read_proc(long pid, const char *what, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%ld/%s", pid, what);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, size - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+static long parent_of(long pid)
+{
+	char text[512], *p;
+	long parent = 0;
+
+	read_proc(pid, "stat", text, sizeof(text));
+	p = strrchr(text, ')');
+	return p && sscanf(p, ") %*c %ld", &parent) == 1 ? parent : 0;
+}
+
+/* Where the proxies of a run report to, as their command line says: the same on every node, and this mpiexec's own. */
+static bool hydra_control(const char *args, size_t len, char *out, size_t size)
+{
+	const char *host = "", *port = NULL;
+
+	for (const char *a = args, *v; a < args + len; a = v) {
+		v = a + strlen(a) + 1;
+		if (v >= args + len)
+			break;
+		if (!strcmp(a, "--control-port") || !strcmp(a, "--upstream-port"))
+			port = v;
+		else if (!strcmp(a, "--upstream-host"))
+			host = v;
+	}
+	return port && snprintf(out, size, "hydra.%s%s%s", host, *host ? "." : "", port) < (int)size;
+}
+
+/* The environment of Hydra names the rank, not the run: that is asked of the proxy that is our ancestor. */
+static void read_hydra(char *id, size_t size)
+{
+	char args[4096], name[128];
+	long pid = getppid();
+	const char *job = getenv("SLURM_JOB_ID");
+
+	snprintf(name, sizeof(name), "ppid%ld", pid);
+	for (int k = 0; k < 16 && pid > 1; k++, pid = parent_of(pid)) {
+		size_t n = read_proc(pid, "cmdline", args, sizeof(args));
+
+		if (strstr(args, "hydra") && hydra_control(args, n, name, sizeof(name)))
+			break;
+	}
+	snprintf(id, size, "%s%s%s", job ? job : "", job ? "." : "", name);
+}
+
 static void read_launcher(struct run *r)
 {
 	const char *space = getenv("PMIX_NAMESPACE"), *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
 	char id[256] = "";
 
 	r->rank = -1;
-	if (space && !strncmp(space, "slurm.pmix.", 11)) {
+	if (MPILIB_MPICH && getenv("PMI_RANK") && getenv("MPI_LOCALRANKID")) {
+		/* First: what starts the proxies may be srun, whose variables are then not those of the ranks. */
+		read_hydra(id, sizeof(id));
+		r->rank = env_int("PMI_RANK");
+	} else if (space && !strncmp(space, "slurm.pmix.", 11)) {
 		snprintf(id, sizeof(id), "%s", space);
 		r->rank = env_int("SLURM_PROCID");
 	} else if (space) {

@@ -1,81 +1,64 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reaching the MPI library by name: see mpilib.h. */
-#include <dlfcn.h>
-#include <link.h>
-#include <stdio.h>
-#include <string.h>
+#include <stddef.h>
 
+#include "spank/loader/host.h"
 #include "spank/tracer/mpilib.h"
 
 struct mpilib mpi;
 
-#define MAX_MODULES 16
+static const struct loader_host *host;
 
-struct modules {
-	int n;
-	char path[MAX_MODULES][512];
-};
+__attribute__((visibility("default"))) loader_tracer_begin precedent_tracer_begin;
 
-static const char *base_name(const char *path)
+int precedent_tracer_begin(const struct loader_host *h)
 {
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static int note_module(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct modules *m = data;
-
-	(void)size;
-	if (m->n < MAX_MODULES && info->dlpi_name && !strncmp(base_name(info->dlpi_name), "libmpi", 6) &&
-	    strlen(info->dlpi_name) < sizeof(m->path[0]))
-		memcpy(m->path[m->n++], info->dlpi_name, strlen(info->dlpi_name) + 1);
+	if (h->version != LOADER_HOST_VERSION)
+		return -1;
+	host = h;
 	return 0;
 }
 
-/* Look into every loaded MPI library: one that was dlopen'ed locally is not in the global scope.
- * The list is taken first, because dlopen may not be called while the loader's list is locked. */
-static void *find_in_modules(const char *name)
-{
-	struct modules m = {0};
-	void *found = NULL;
-
-	dl_iterate_phdr(note_module, &m);
-	for (int i = 0; i < m.n && !found; i++) {
-		void *h = dlopen(m.path[i], RTLD_LAZY | RTLD_NOLOAD);
-
-		if (!h)
-			continue;
-		found = dlsym(h, name);
-		dlclose(h);
-	}
-	return found;
-}
-
-static void *find(const char *name)
-{
-	void *p = dlsym(RTLD_NEXT, name);
-
-	return p ? p : find_in_modules(name);
-}
-
-/* Data may have been moved into the executable (copy relocation, Fortran common), which RTLD_NEXT passes by. */
 void *mpilib_object(const char *name)
 {
-	void *p = dlsym(RTLD_DEFAULT, name);
-
-	return p ? p : find_in_modules(name);
+	return host->object(name);
 }
 
 void *mpilib_function(const char *name)
 {
-	char pname[80];
-	void *f = find(name);
+	return host->function(name);
+}
 
-	if (!f && snprintf(pname, sizeof(pname), "%s%s", name[0] == 'M' ? "P" : "p", name) < (int)sizeof(pname))
-		f = find(pname);
-	return f;
+void *mpilib_missing(const char *name)
+{
+	return host->missing(name);
+}
+
+/* What Fortran programs pass for constants that are addresses. Open MPI: the address of an object. MPICH's mpif.h and mpi:
+ * of a variable in a common block, which its first Fortran call puts into a variable of the library. */
+static void load_fortran(void)
+{
+	static void *none, *object[3];
+	static const struct {
+		const char *object, *variable;
+		size_t member;
+	} constant[3] = {
+		{"mpi_fortran_in_place_", "MPIR_F_MPI_IN_PLACE", offsetof(struct mpilib, f_in_place)},
+		{"mpi_fortran_status_ignore_", "MPI_F_STATUS_IGNORE", offsetof(struct mpilib, f_status_ignore)},
+		{"mpi_fortran_statuses_ignore_", "MPI_F_STATUSES_IGNORE", offsetof(struct mpilib, f_statuses_ignore)}};
+
+	for (int i = 0; i < 3; i++) {
+		void **variable = MPILIB_MPICH ? mpilib_object(constant[i].variable) : &object[i];
+
+		if (!MPILIB_MPICH)
+			object[i] = mpilib_object(constant[i].object);
+		*(void ***)((char *)&mpi + constant[i].member) = variable ? variable : &none;
+	}
+	if (MPILIB_MPICH) {
+		mpi.f08_in_place = mpilib_object("MPIR_F08_MPI_IN_PLACE");
+		mpi.f08_status_ignore = mpilib_object("MPIR_F08_MPI_STATUS_IGNORE_OBJ");
+		mpi.f08_statuses_ignore = mpilib_object("MPIR_F08_MPI_STATUSES_IGNORE_OBJ");
+	}
 }
 
 int mpilib_load(void)
@@ -83,7 +66,7 @@ int mpilib_load(void)
 	MPI_Request null;
 
 #define X(name) \
-	if (!(mpi.name = (__typeof__(mpi.name))find("PMPI_" #name))) \
+	if (!(mpi.name = (__typeof__(mpi.name))mpilib_function("PMPI_" #name))) \
 		return -1;
 	MPILIB_FUNCTIONS(X)
 #ifdef MPICH_VERSION
@@ -95,14 +78,9 @@ int mpilib_load(void)
 	mpi.world = MPI_COMM_WORLD;
 	mpi.self = MPI_COMM_SELF;
 	null = MPI_REQUEST_NULL;
-	mpi.request_null = (uint64_t)(uintptr_t)null;
+	mpi.request_null = MPILIB_BITS(null);
 	mpi.f_request_null = mpi.Request_c2f(null);
-	mpi.f_in_place = mpilib_object("mpi_fortran_in_place_");
-	mpi.f_status_ignore = mpilib_object("mpi_fortran_status_ignore_");
-	mpi.f_statuses_ignore = mpilib_object("mpi_fortran_statuses_ignore_");
-	mpi.f08_in_place = mpilib_object("MPIR_F08_MPI_IN_PLACE");
-	mpi.f08_status_ignore = mpilib_object("MPIR_F08_MPI_STATUS_IGNORE_OBJ");
-	mpi.f08_statuses_ignore = mpilib_object("MPIR_F08_MPI_STATUSES_IGNORE_OBJ");
+	load_fortran();
 	return mpi.world && mpi.self ? 0 : -1;
 }
 

@@ -2,9 +2,9 @@
 /*
  * The MPI library underneath: the one file for what differs between libraries, and the one way to reach it.
  *
- * The tracer must not need libmpi (it is preloaded into programs without MPI, and MPI may be dlopen'ed later), so
- * nothing here refers to a symbol of it: functions and the objects behind Open MPI's handle macros are found by
- * name at first use.
+ * There is one tracer per MPI library, of the same sources. None needs its libmpi (MPI may be dlopen'ed, and locally):
+ * nothing here refers to a symbol of it; functions and the objects behind Open MPI's handle macros are found by name
+ * at first use, with the loader's eyes (spank/loader/host.h).
  */
 #ifndef PRECEDENT_SPANK_TRACER_MPILIB_H
 #define PRECEDENT_SPANK_TRACER_MPILIB_H
@@ -19,10 +19,23 @@
 #define OMPI_PREDEFINED_GLOBAL(type, global) ((type)mpilib_object(#global))
 #endif
 
+/* MPICH or one of its descendants: integer handles, Fortran that calls the C functions, launched by Hydra. */
+#ifdef MPICH_VERSION
+#define MPILIB_MPICH 1
+#else
+#define MPILIB_MPICH 0
+#endif
+
 /* Address of a data symbol of the library, or NULL. */
 void *mpilib_object(const char *name);
 /* A function by name, as the next definition after ours: "MPI_Send", else "PMPI_Send"; NULL when there is none. */
 void *mpilib_function(const char *name);
+/* What to call where there is none: it returns an error. */
+void *mpilib_missing(const char *name);
+
+/* A handle as a number: MPICH's are ints, half of them negative. */
+#define MPILIB_BITS(handle) \
+	(sizeof(handle) == sizeof(int) ? (uint64_t)(uint32_t)(uintptr_t)(handle) : (uint64_t)(uintptr_t)(handle))
 
 /* What the recorder itself calls, always by the PMPI name. */
 #define MPILIB_FUNCTIONS(X) \
@@ -61,8 +74,8 @@ struct mpilib {
 	MPI_Comm world, self;
 	uint64_t request_null;        /* as keys of requests.h */
 	int f_request_null;
-	/* addresses that Fortran programs pass, NULL when there is no Fortran */
-	void *f_in_place, *f_status_ignore, *f_statuses_ignore;
+	/* where the address is that Fortran programs pass; NULL there when there is no Fortran */
+	void **f_in_place, **f_status_ignore, **f_statuses_ignore;
 	void *f08_in_place, *f08_status_ignore, *f08_statuses_ignore; /* where mpi_f08 has its own */
 };
 extern struct mpilib mpi;

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Functions that are counted and passed on (the stubs are in the generated passthrough.S), and what a call meets
- * when no MPI library is there: a program may hold weak references to MPI and find ours.
- */
-#include <stdio.h>
+/* Functions that are counted and passed on; the stubs are in the generated passthrough.S. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/run.h"
@@ -27,37 +22,13 @@ static const char *nth(const char *s, uint32_t n)
 	return s;
 }
 
-static int unavailable(void)
-{
-	return MPI_ERR_OTHER;
-}
-
-/* MPI_Initialized and MPI_Finalized without MPI. */
-static int never(int *flag)
-{
-	*flag = 0;
-	return MPI_SUCCESS;
-}
-
-static void *fallback(const char *name)
-{
-	static const char *const quiet[] = {"MPI_Initialized", "MPI_Finalized", "mpi_initialized_", "mpi_finalized_",
-					    "mpi_initialized_f08_", "mpi_finalized_f08_"};
-
-	for (size_t i = 0; i < sizeof(quiet) / sizeof(*quiet); i++)
-		if (!strcmp(name, quiet[i]))
-			return (void *)never;
-	dprintf(STDERR_FILENO, "precedent: %s was called, but no MPI library that has it is loaded\n", name);
-	return (void *)unavailable;
-}
-
 void *passthrough_resolve(uint32_t target)
 {
 	const char *name = nth(passthrough_symbol, target);
 	void *f = mpilib_function(name);
 
 	if (!f)
-		return fallback(name); /* not kept: MPI may be loaded later */
+		return mpilib_missing(name);
 	passthrough_target[target] = f;
 	return f;
 }
@@ -66,7 +37,7 @@ void *wrap_resolve(const char *name)
 {
 	void *f = mpilib_function(name);
 
-	return f ? f : fallback(name);
+	return f ? f : mpilib_missing(name);
 }
 
 void passthrough_define(struct trace_defs *d)

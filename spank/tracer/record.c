@@ -32,14 +32,34 @@ void rec_unlock(void)
 	__atomic_store_n(&lock_word, 0, __ATOMIC_RELEASE);
 }
 
+static pthread_key_t at_thread_end;
+
+static void thread_end(void *thread)
+{
+	struct rec_thread *t = thread;
+
+	free(t->v);
+	free(t->scratch[0]);
+	free(t->scratch[1]);
+	*t = (struct rec_thread){0};
+}
+
 void rec_thread_begin(struct rec_thread *t)
 {
+	static int64_t nowhere[REC_VALUES];
 	pthread_attr_t a;
 	void *lo;
 	size_t size;
 
-	t->v = t->first;
+	t->v = malloc(REC_VALUES * sizeof(*t->v));
 	t->cap = REC_VALUES;
+	if (!t->v) {
+		rec.broken = true;
+		rec.on = false;
+		t->v = nowhere;
+		return;
+	}
+	pthread_setspecific(at_thread_end, t);
 	if (pthread_getattr_np(pthread_self(), &a))
 		return;
 	if (!pthread_attr_getstack(&a, &lo, &size)) {
@@ -65,8 +85,7 @@ int64_t *rec_room(struct rec_thread *t, uint32_t used, uint64_t n)
 		return NULL;
 	}
 	memcpy(v, t->v, used * sizeof(*v));
-	if (t->v != t->first)
-		free(t->v);
+	free(t->v);
 	t->v = v;
 	t->cap = (uint32_t)cap;
 	return v;
@@ -243,7 +262,8 @@ int rec_begin(uint32_t rank, bool locking, size_t memory)
 	rec = (struct recorder){.rank = rank, .locking = locking, .page_bytes_max = memory};
 	clock_is_tsc = clock_has_tsc();
 	rec.fold = fold_create();
-	if (!rec.fold || sigtable_init(&rec.sigs) < 0 || buf_reserve(&rec.times, PAGE_RAW + 64) < 0)
+	if (!rec.fold || sigtable_init(&rec.sigs) < 0 || buf_reserve(&rec.times, PAGE_RAW + 64) < 0 ||
+	    pthread_key_create(&at_thread_end, thread_end))
 		return -1;
 	ns = clock_ns(CLOCK_MONOTONIC);
 	ticks = clock_ticks();

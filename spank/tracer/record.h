@@ -29,8 +29,9 @@
 #include "trace/fold.h"
 #include "trace/sigtable.h"
 
-#define REC_VALUES 192 /* held in the thread's own memory */
+#define REC_VALUES 192 /* at first */
 
+/* Small: a library that is opened late gets little of the memory that initial-exec takes. */
 struct rec_thread {
 	int depth;                     /* inside an MPI call */
 	int64_t *v;                    /* parameters of the call being recorded */
@@ -38,7 +39,6 @@ struct rec_thread {
 	uintptr_t stack_lo, stack_hi;  /* 0: not asked yet */
 	void *scratch[2];              /* statuses and request handles of long lists */
 	size_t scratch_cap[2];
-	int64_t first[REC_VALUES];
 };
 
 struct rec_call {

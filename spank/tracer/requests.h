@@ -29,7 +29,7 @@ enum {
 
 static inline uint64_t key_c(MPI_Request r)
 {
-	return (uint64_t)(uintptr_t)r;
+	return MPILIB_BITS(r);
 }
 
 static inline uint64_t key_f(MPI_Fint r)
@@ -39,7 +39,7 @@ static inline uint64_t key_f(MPI_Fint r)
 
 static inline uint64_t key_message_c(MPI_Message m)
 {
-	return KEY_MESSAGE | (uint64_t)(uintptr_t)m;
+	return KEY_MESSAGE | MPILIB_BITS(m);
 }
 
 static inline uint64_t key_message_f(MPI_Fint m)

@@ -65,8 +65,12 @@ static uint64_t process_age_ns(void)
 	return now > begun ? now - begun : 0;
 }
 
+/* MPICH's Fortran MPI_Init calls MPI_Init of C: the outermost call is the program's. */
+static int init_depth;
+
 void run_before_init(void)
 {
+	init_depth++;
 	if (run.init_mono_ns)
 		return;
 	launch_read(&run);
@@ -97,7 +101,7 @@ static void mark_event(uint16_t fn, const int64_t *v, uint32_t n, uintptr_t ra, 
 
 void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_t ra, uintptr_t cfa)
 {
-	if (!ok || !run.wanted || run.start_mono_ns)
+	if (--init_depth > 0 || !ok || !run.wanted || run.start_mono_ns)
 		return;
 	run.init_ns = clock_ns(CLOCK_MONOTONIC) - run.init_mono_ns;
 	run.wanted = false;

@@ -121,7 +121,7 @@ static int seek_module(struct dl_phdr_info *info, size_t size, void *data)
 static int is_mpi_library(const char *base)
 {
 	static const char *const prefix[] = {"libmpi.so", "libmpi_mpifh", "libmpi_usempi", "libmpich.so",
-					     "libmpifort", "mca_"};
+					     "mca_"};
 
 	for (size_t i = 0; i < sizeof(prefix) / sizeof(*prefix); i++)
 		if (!strncmp(base, prefix[i], strlen(prefix[i])))

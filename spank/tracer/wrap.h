@@ -73,7 +73,7 @@ static inline bool wrap_joins(int root)
 
 static inline bool wrap_in_place_f(const void *buf)
 {
-	return mpi.f_in_place && buf == mpi.f_in_place;
+	return buf && buf == *mpi.f_in_place;
 }
 
 /* The choice buffers of MPICH's mpi_f08 are descriptors, whose first member is the address. */
@@ -84,7 +84,7 @@ static inline bool wrap_in_place_f08ts(const void *descriptor)
 
 static inline bool wrap_ignored_f(const void *status)
 {
-	return status && (status == mpi.f_status_ignore || status == mpi.f_statuses_ignore ||
+	return status && (status == *mpi.f_status_ignore || status == *mpi.f_statuses_ignore ||
 			  status == mpi.f08_status_ignore || status == mpi.f08_statuses_ignore);
 }
 

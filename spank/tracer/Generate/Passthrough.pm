@@ -7,14 +7,15 @@ use warnings;
 use Exporter 'import';
 our @EXPORT_OK = qw(passthrough_text);
 
-# Every symbol of a function: C, mpif.h and mpi, mpi_f08, and the overloads for C pointers.
+# The symbols of a function that are counted: C, mpif.h and mpi, mpi_f08, and the overloads for C pointers. MPICH's Fortran
+# calls the C function by its interposable name, where it is counted; but for mpi_f08 without a choice buffer.
 sub symbols {
 	my ($name, $h) = @_;
 	my $low = lc $name;
 	my $large = $low =~ s/_c$// ? 'large_' : '';
 	my @s = ($name, "${low}_f08_$large");
+	return @s if $h->{mpich};
 	push @s, "${low}_" if !$large;
-	push @s, "${low}_f08ts_$large" if $h->{mpich};
 	push @s, "${low}_cptr_" if $name =~ /^MPI_(Alloc_mem|Win_shared_query)$/;
 	return @s;
 }
