@@ -22,6 +22,7 @@
 #include "cli/verbs.h"
 #include "common/conf.h"
 #include "predictor/result.h"
+#include "predictor/spool.h"
 
 struct probe {
 	const char *dir, *candidate;
@@ -55,10 +56,9 @@ static int list_traces(struct probe *p, struct errbuf *err)
 	if (!d)
 		return err_set(err, "%s: %s", p->dir, strerror(errno));
 	while ((e = readdir(d)) && p->n_trace < RESULT_MAX_TRACES) {
-		size_t n = strlen(e->d_name);
 		char **t;
 
-		if (n < 8 || e->d_name[0] == '.' || strcmp(e->d_name + n - 7, ".ptrace"))
+		if (!spool_is_trace(e->d_name))
 			continue;
 		t = realloc(p->trace, (p->n_trace + 1) * sizeof(*t));
 		if (!t || !(t[p->n_trace] = strdup(e->d_name))) {

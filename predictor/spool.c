@@ -71,16 +71,26 @@ static int is_own_file(int dirfd, const char *name, uid_t uid)
 	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid;
 }
 
-static int is_trace(int dirfd, const char *name, uid_t uid)
+static bool ends_in(const char *name, const char *end)
 {
-	size_t n = strlen(name);
+	size_t n = strlen(name), k = strlen(end);
 
-	if (n <= 7 || n >= SPOOL_NAME_SIZE || strcmp(name + n - 7, ".ptrace") || name[0] == '.')
-		return 0;
+	return n > k && !strcmp(name + n - k, end);
+}
+
+bool spool_is_trace(const char *name)
+{
+	if (strlen(name) >= SPOOL_NAME_SIZE || name[0] == '.' || !ends_in(name, ".ptrace") || ends_in(name, ".partial.ptrace"))
+		return false;
 	for (const char *p = name; *p; p++)
 		if (*p <= 0x20 || *p > 0x7e)
-			return 0;
-	return is_own_file(dirfd, name, uid);
+			return false;
+	return true;
+}
+
+static int is_trace(int dirfd, const char *name, uid_t uid)
+{
+	return spool_is_trace(name) && is_own_file(dirfd, name, uid);
 }
 
 static int name_compare(const void *a, const void *b)

@@ -26,7 +26,10 @@ enum spool_gap {
 /* A descriptor of the job's directory, or -1 with *gap (may be NULL) and the reason. */
 int spool_job_open(const char *spool_dir, uid_t uid, uint32_t job_id, enum spool_gap *gap, struct errbuf *errp);
 
-/* Names of the traces (regular *.ptrace files of that user, printable names), sorted, at most max of them; names may be
+/* Is this the name of a whole trace? Those of runs that died end in .partial.ptrace: no skeleton comes of them. */
+bool spool_is_trace(const char *name);
+
+/* Names of the traces (regular files of that user, spool_is_trace), sorted, at most max of them; names may be
  * NULL with max 0. Returns how many there are, -1 on error. dirfd stays open. */
 int spool_traces(int dirfd, uid_t uid, char (*names)[SPOOL_NAME_SIZE], size_t max, struct errbuf *errp);
 
