@@ -111,6 +111,8 @@ static int cannot_run(const char *program, int why, struct errbuf *err)
 	return err_set(err, "%s cannot be run on %s: %s", program, host, strerror(why));
 }
 
+volatile sig_atomic_t cli_child;
+
 /* Wait for pid; past the limit its process group gets SIGTERM, then SIGKILL. */
 static int wait_child(pid_t pid, double limit_s, bool *timed_out)
 {
@@ -159,7 +161,9 @@ int cli_run(char *const argv[], const char *const env[], const char *log, double
 	close(report[1]);
 	why = fd_hear(report[0]);
 	close(report[0]);
+	cli_child = (sig_atomic_t)pid;
 	rc = wait_child(pid, limit_s, &timed_out);
+	cli_child = 0;
 	if (why)
 		return cannot_run(argv[0], why, err);
 	if (timed_out)

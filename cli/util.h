@@ -5,6 +5,7 @@
 #ifndef PRECEDENT_CLI_UTIL_H
 #define PRECEDENT_CLI_UTIL_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +43,8 @@ void cli_remove_dir(const char *path);
  * then its process group is killed. Returns the exit status, 128 + signal, or -1 with a message. env: NULL-ended pairs
  * NAME, VALUE to set. */
 int cli_run(char *const argv[], const char *const env[], const char *log, double limit_s, struct errbuf *err);
+
+extern volatile sig_atomic_t cli_child; /* the process that cli_run waits for, else 0: for signal handlers */
 
 double cli_now(void); /* monotonic seconds */
 
