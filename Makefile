@@ -241,7 +241,7 @@ bench: bootstrap
 
 install: all
 	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/sbin $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime \
-	  $(DESTDIR)$(plugindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man8 \
+	  $(DESTDIR)$(plugindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man7 $(DESTDIR)$(mandir)/man8 \
 	  $(DESTDIR)$(prefix)/share/precedent
 	$(if $(CLI_SRC),install -m 755 $(B)/precedent $(DESTDIR)$(prefix)/bin/)
 	$(if $(DAEMON_SRC),install -m 755 $(B)/precedentd $(DESTDIR)$(prefix)/sbin/)
@@ -251,7 +251,7 @@ install: all
 	$(if $(RT_SRC),install -m 644 $(B)/libprecedent_skel.a $(DESTDIR)$(libdir)/precedent/)
 	$(if $(RT_SRC),install -m 644 skelgen/runtime/skel.h $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime/)
 	for f in conf/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/; done
-	for s in 1 5 8; do for f in man/*.$$s; do [ ! -e $$f ] || install -m 644 $$f $(DESTDIR)$(mandir)/man$$s/; done; done
+	for s in 1 5 7 8; do for f in man/*.$$s; do [ ! -e $$f ] || install -m 644 $$f $(DESTDIR)$(mandir)/man$$s/; done; done
 
 clean:
 	rm -rf build build-sanitize

@@ -391,6 +391,12 @@ static bool value_ok(const struct trace_defs *d, uint8_t kind, int64_t v)
 		return v >= TRACE_NULL && v < (int64_t)d->n_type;
 	case TK_OP:
 		return v >= TRACE_NULL && v < (int64_t)d->n_op;
+	case TK_WIN:
+	case TK_NEWWIN:
+		return v >= TRACE_NULL && v < (int64_t)d->n_win;
+	case TK_FILE:
+	case TK_NEWFILE:
+		return v >= TRACE_NULL && v < (int64_t)d->n_file;
 	case TK_NEWREQ:
 	case TK_REQ:
 	case TK_REQS:

@@ -22,6 +22,13 @@
 #define TRACE_NULL       (-1) /* no communicator, datatype, request, ... */
 #define TRACE_UNDEFINED  (-4)
 
+/* Constants of MPI as the trace numbers them. */
+enum trace_lock { TLOCK_EXCLUSIVE = 1, TLOCK_SHARED = 2 };
+enum trace_split { TSPLIT_SHARED = 0, TSPLIT_OTHER = 1 };
+enum trace_assert {
+	TASSERT_NOCHECK = 1, TASSERT_NOSTORE = 2, TASSERT_NOPUT = 4, TASSERT_NOPRECEDE = 8, TASSERT_NOSUCCEED = 16
+};
+
 /* What a parameter is. Array kinds are those from TK_COUNTS on. */
 enum trace_kind {
 	TK_COMM,    /* communicator: index of trace_comm */
@@ -43,7 +50,7 @@ enum trace_kind {
 	TK_NEWWIN,  /* window that the call created (out) */
 	TK_FILE,    /* file: index of trace_file */
 	TK_NEWFILE, /* file that the call opened (out) */
-	TK_DISP,    /* displacement in a window, offset in a file */
+	TK_DISP,    /* displacement in a window, offset in a file; TRACE_UNDEFINED where a call site had too many */
 	TK_INT,     /* any other integer */
 	TK_COUNTS,  /* per-peer element counts */
 	TK_TYPES,   /* per-peer datatypes */

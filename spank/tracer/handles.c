@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Communicators and operations by content: see handles.h. Datatypes are in types.c. */
+/* Communicators and operations by content: see handles.h. Datatypes are in types.c, windows and files in
+ * objects.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,19 +116,42 @@ int64_t comm_define(MPI_Comm c)
 	info.size = info.peers = v;
 	info.inter = inter != 0;
 	if (mpi.Comm_group(c, &g) != MPI_SUCCESS || group_members(g, &members) < 0)
-		return TRACE_NULL;
+		goto foreign;
 	if (inter) {
 		mpi.Comm_remote_size(c, &v);
 		info.peers = v;
-		if (mpi.Comm_remote_group(c, &g) != MPI_SUCCESS || group_members(g, &remote) < 0) {
-			group_clear(&members);
-			return TRACE_NULL;
-		}
+		if (mpi.Comm_remote_group(c, &g) != MPI_SUCCESS || group_members(g, &remote) < 0)
+			goto foreign;
 	}
 	index = comm_intern(inter ? TCOMM_INTER : TCOMM_INTRA, &members, &remote, &info);
 	if (index >= 0)
 		hmap_put(&handles.comm, HANDLE_KEY(c), (int32_t)index);
 	return index;
+foreign:
+	group_clear(&members);
+	hmap_put(&handles.comm, HANDLE_KEY(c), HANDLE_FOREIGN);
+	return TRACE_NULL;
+}
+
+int64_t comm_of_group(MPI_Group g)
+{
+	struct trace_group members, none = {0};
+	struct comm_info info = {0};
+	int v = 0;
+
+	mpi.Group_size(g, &v);
+	info.size = info.peers = v;
+	if (group_members(g, &members) < 0)
+		return TRACE_NULL;
+	for (uint32_t i = 0; i < handles.n_comm; i++)
+		if (handles.comm_def[i].kind == TCOMM_INTRA && group_eq(&handles.comm_def[i].members, &members)) {
+			group_clear(&members);
+			return i;
+		}
+	mpi.Comm_rank(mpi.world, &v);
+	while (info.rank < info.size && (int)members.rank[info.rank] != v)
+		info.rank++;
+	return comm_intern(TCOMM_INTRA, &members, &none, &info);
 }
 
 static int group_copy(const struct trace_group *g, struct trace_group *out)
@@ -239,4 +263,8 @@ void handles_define(struct trace_defs *d)
 	d->n_type = handles.n_type;
 	d->op = handles.op_def;
 	d->n_op = handles.n_op;
+	d->win = handles.win_def;
+	d->n_win = handles.n_win;
+	d->file = handles.file_def;
+	d->n_file = handles.n_file;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Communicators, datatypes and operations of the program, named by indexes into the rank's definitions.
+ * Communicators, datatypes, operations, windows and files of the program, named by indexes into the rank's
+ * definitions.
  * A handle that was not seen being created is looked at when it is first used. All under the recorder's lock.
  */
 #ifndef PRECEDENT_SPANK_TRACER_HANDLES_H
@@ -12,6 +13,7 @@
 #include "spank/tracer/hmap.h"
 #include "spank/tracer/mpilib.h"
 #include "trace/defs.h"
+#include "trace/event.h"
 
 /* What a wrapper must know of a communicator. */
 struct comm_info {
@@ -21,12 +23,14 @@ struct comm_info {
 };
 
 struct handles {
-	struct hmap comm, type, op; /* handle -> index */
+	struct hmap comm, type, op, win, file; /* handle -> index */
 	struct comm_info *info;     /* by index of communicator */
 	struct trace_comm *comm_def;
 	struct trace_type *type_def;
 	struct trace_op *op_def;
-	uint32_t n_comm, n_type, n_op;
+	struct trace_win *win_def;
+	struct trace_file *file_def;
+	uint32_t n_comm, n_type, n_op, n_win, n_file;
 };
 extern struct handles handles;
 
@@ -43,11 +47,29 @@ void comm_release(int64_t index);             /* was freed */
 /* Neighbours of this rank in a communicator with a topology. */
 void comm_degrees(MPI_Comm c, int64_t index, int *in, int *out);
 
+int64_t comm_of_group(MPI_Group g);           /* one with these members, new if need be; frees the group */
+
+/* The communicator they were made of, or TRACE_NULL when that was not seen. */
+int64_t win_define(MPI_Win w, int64_t comm);
+int64_t file_define(MPI_File f, int64_t comm, const char *name, int64_t len); /* len -1: up to a zero byte */
+int64_t win_take(MPI_Win w);                  /* about to be freed, as for communicators */
+int64_t file_take(MPI_File f);
+void win_put_back(MPI_Win w, int64_t index);
+void file_put_back(MPI_File f, int64_t index);
+void win_release(int64_t index);
+void file_release(int64_t index);
+/* The displacement, or TRACE_UNDEFINED where the call site has had too many. */
+int64_t disp_of_site(uint32_t site, int64_t disp);
+/* The n members of a group as ranks in the window's group; `given` is scratch. */
+int win_group_ranks(MPI_Group g, MPI_Win w, int n, int *given, int *rank);
+
 int64_t type_define(MPI_Datatype t);
 int64_t op_define(MPI_Op op);
 
 /* Handles are pointers (Open MPI) or small integers (MPICH): keys are never 0. */
 #define HANDLE_KEY(h) (MPILIB_BITS(h) + 1)
+/* A communicator with processes outside of this MPI_COMM_WORLD: looked at once, and TRACE_NULL in the trace. */
+#define HANDLE_FOREIGN (-2)
 
 static inline int64_t rec_comm(MPI_Comm c, int *slow)
 {
@@ -55,6 +77,8 @@ static inline int64_t rec_comm(MPI_Comm c, int *slow)
 
 	if (__builtin_expect(i >= 0, 1))
 		return i;
+	if (i == HANDLE_FOREIGN)
+		return TRACE_NULL;
 	*slow = 1;
 	return comm_define(c);
 }
@@ -77,6 +101,26 @@ static inline int64_t rec_op(MPI_Op op, int *slow)
 		return i;
 	*slow = 1;
 	return op_define(op);
+}
+
+static inline int64_t rec_win(MPI_Win w, int *slow)
+{
+	int32_t i = hmap_get(&handles.win, HANDLE_KEY(w));
+
+	if (__builtin_expect(i >= 0, 1))
+		return i;
+	*slow = 1;
+	return win_define(w, TRACE_NULL);
+}
+
+static inline int64_t rec_file(MPI_File f, int *slow)
+{
+	int32_t i = hmap_get(&handles.file, HANDLE_KEY(f));
+
+	if (__builtin_expect(i >= 0, 1))
+		return i;
+	*slow = 1;
+	return file_define(f, TRACE_NULL, "", 0);
 }
 
 #endif

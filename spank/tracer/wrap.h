@@ -38,6 +38,29 @@ static inline int64_t wrap_int(int v)
 	return v == MPI_UNDEFINED ? TRACE_UNDEFINED : v;
 }
 
+/* Constants whose numbers differ between MPI libraries. */
+static inline int64_t wrap_lock_type(int t)
+{
+	return t == MPI_LOCK_EXCLUSIVE ? TLOCK_EXCLUSIVE : TLOCK_SHARED;
+}
+
+static inline int64_t wrap_assert(int a)
+{
+	return (a & MPI_MODE_NOCHECK ? TASSERT_NOCHECK : 0) | (a & MPI_MODE_NOSTORE ? TASSERT_NOSTORE : 0) |
+	       (a & MPI_MODE_NOPUT ? TASSERT_NOPUT : 0) | (a & MPI_MODE_NOPRECEDE ? TASSERT_NOPRECEDE : 0) |
+	       (a & MPI_MODE_NOSUCCEED ? TASSERT_NOSUCCEED : 0);
+}
+
+static inline int64_t wrap_split_type(int t)
+{
+	return t == MPI_COMM_TYPE_SHARED ? TSPLIT_SHARED : t == MPI_UNDEFINED ? TRACE_UNDEFINED : TSPLIT_OTHER;
+}
+
+static inline int64_t wrap_disp(const struct rec_call *c, int64_t disp)
+{
+	return disp_of_site(c->site, disp);
+}
+
 static inline int64_t wrap_last(const int *a, int64_t n)
 {
 	return n > 0 ? a[n - 1] : 0;
@@ -160,6 +183,24 @@ static inline int64_t *wrap_types_f(struct rec_call *c, uint32_t *n, const MPI_F
 	return v;
 }
 
+/* The members of a group, as ranks in the group of the window. */
+static inline int64_t *wrap_group(struct rec_call *c, uint32_t *n, MPI_Group g, MPI_Win w)
+{
+	int size = 0, *rank = NULL;
+	int64_t len, *v;
+
+	c->slow = 1;
+	if (mpi.Group_size(g, &size) == MPI_SUCCESS)
+		rank = rec_scratch(c->self, 0, 2 * ((size_t)size + 1) * sizeof(*rank));
+	if (!rank || win_group_ranks(g, w, size, rank + size, rank) < 0)
+		size = 0;
+	len = size;
+	v = wrap_array(c, n, &len);
+	for (int64_t i = 0; i < len; i++)
+		v[(*n)++] = wrap_rank(rank[i]);
+	return v;
+}
+
 /* Requests that MPI_Startall starts. */
 static inline int64_t *wrap_starts(struct rec_call *c, uint32_t *n, const void *a, int64_t len, bool fortran)
 {
@@ -181,6 +222,18 @@ static inline int64_t wrap_newcomm(MPI_Comm c, int *slow)
 {
 	*slow = 1;
 	return comm_define(c);
+}
+
+static inline int64_t wrap_newwin(MPI_Win w, int64_t comm, int *slow)
+{
+	*slow = 1;
+	return win_define(w, comm);
+}
+
+static inline int64_t wrap_newfile(MPI_File f, int64_t comm, const char *name, int64_t len, int *slow)
+{
+	*slow = 1;
+	return file_define(f, comm, name, len);
 }
 
 static inline int64_t wrap_newtype(MPI_Datatype t, int *slow)

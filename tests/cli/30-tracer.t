@@ -136,13 +136,13 @@ for my $case (['heat 64 20 5', 3], ['heat 64 20 5 isend', 2], ['heatf 64 20 5', 
 # ---- every family of calls, from four languages ----
 {
     my %want = map { $_ => [split /\n/, slurp("tests/cli/data/calls.$_.txt")] } 0, 1;
-    is(scalar @{$want{0}}, 159, 'the expected calls are there');
+    is(scalar @{$want{0}}, 161, 'the expected calls are there');
     my ($dir, $rc, $out) = traced(2, 'calls full');
     my ($trace) = traces($dir);
     for my $r (0, 1) {
         is_deeply([events($trace // 'none', $r)], $want{$r}, "C: the calls of rank $r");
     }
-    my $full = qr/^MPI_(Op_create|Allreduce\(.*op=user|Op_free|Comm_create_group|Bsend|Comm_disconnect|.*tag=72)/;
+    my $full = qr/^MPI_(Op_create|Allreduce\(.*op=user|Op_free|Comm_create_group|Bsend|Buffer_|Comm_disconnect|.*tag=72)/;
     for my $program (qw(calls_h calls_mod calls_f08)) {
         my ($plain_rc, $plain) = run_command("$mpirun -n 2 $programs/$program");
         ($dir, $rc, $out) = traced(2, $program);

@@ -22,14 +22,17 @@ my %REASON = (
 sub recorded {
 	my ($r) = @_;
 	my @p = map { $_->{name} . ($_->{dir} eq 'out' ? '\\(->' : '') } @{$r->{params}};
-	return (lc $r->{class}, @p ? join(', ', @p) : '\\-');
+	my $what = @p ? join(', ', @p) : '\\-';
+	$what .= '; only when it found or completed something, else counted' if $r->{polls};
+	$what .= '; before it is passed on' if $r->{first};
+	return (lc $r->{class}, $what);
 }
 
 sub rows {
 	my ($text, @row) = ('', @_);
 	for my $r (@row) {
 		my ($class, $what) = $r->{counted} ? ('counted', $r->{counted}) : recorded($r);
-		$text .= "$r->{name}\t$class\tT{\n$what\nT}\n";
+		$text .= "$r->{name}\t$class\tT{\n.na\n$what\nT}\n";
 	}
 	return ".TS\nl l lx.\n$text.TE\n";
 }

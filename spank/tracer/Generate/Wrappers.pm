@@ -11,6 +11,9 @@ our @EXPORT_OK = qw(wrappers_text);
 # The context of one wrapper: rule, arguments, is it Fortran, are its choice buffers descriptors (MPICH's mpi_f08).
 our ($R, %ARG, $F, $TS);
 
+# Constants that the trace numbers in its own way.
+my %NUMBERED = (LOCK => 'wrap_lock_type', ASSERT => 'wrap_assert', SPLIT => 'wrap_split_type');
+
 # Arguments of type void * that are no choice buffers in Fortran.
 my %PLAIN_POINTER = map { $_ => 1 } qw(baseptr extra_state);
 
@@ -89,8 +92,8 @@ sub length_of {
 sub request_flags {
 	my $f = $R->{persistent} ? 'REQ_PERSISTENT' : 'REQ_ACTIVE';
 	my ($src) = grep { $_->{kind} eq 'SRC' } @{$R->{params}};
-	my ($tag) = grep { $_->{kind} eq 'TAG' } @{$R->{params}};
-	return $f unless $R->{class} eq 'IRECV' && $src;
+	my ($tag) = reverse grep { $_->{kind} eq 'TAG' } @{$R->{params}}; # the receive's, where a send has one too
+	return $f unless $R->{class} =~ /^I(SEND|RECV)$/ && $src;
 	return "$f | (" . value($src->{expr}[0]) . ' == MPI_ANY_SOURCE ? REQ_WILD_SRC : 0) | (' .
 		value($tag->{expr}[0]) . ' == MPI_ANY_TAG ? REQ_WILD_TAG : 0)';
 }
@@ -115,7 +118,7 @@ sub scalar_code {
 	return 'wrap_int(' . value($e) . ')' if $k eq 'INT';
 	return '(int64_t)' . value($e) if $k eq 'SIZE';
 	return value($e) . ' != 0' if $k eq 'BOOL';
-	return 'wrap_' . lc($k) . '(' . value($e) . ')' if $k =~ /^(LOCK|ASSERT|SPLIT)$/;
+	return $NUMBERED{$k} . '(' . value($e) . ')' if $NUMBERED{$k};
 	return 'wrap_disp(&c, ' . value($e) . ')' if $k eq 'DISP';
 	return 'rec_win(' . handle($e) . ', &c.slow)' if $k eq 'WIN';
 	return 'rec_file(' . handle($e) . ', &c.slow)' if $k eq 'FILE';
@@ -347,7 +350,7 @@ sub wrapper {
 		return join("\n", $head, '{', "\t$real", init_or_finalize($symbol, $decl, $pass, $lang), '}', '');
 	}
 	my @body = ($real, 'struct rec_call c;');
-	push @body, $F ? ($R->{silent} ? () : 'MPI_Fint own_ierr;') : $R->{first} ? () : 'int rc;';
+	push @body, $F ? "MPI_Fint own_ierr;" : "int rc;" unless $R->{first} || $F && $R->{silent};
 	push @body, '', 'if (__builtin_expect(!real, 0))', "\treal = (__typeof__(real))wrap_resolve(\"$symbol\");";
 	push @body, $R->{first} ? body_of_first($pass) : body_of_call($pass);
 	return join("\n", $head, '{', (map { length $_ ? "\t$_" : '' } @body), '}', '');
