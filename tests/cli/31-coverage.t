@@ -80,7 +80,7 @@ for my $bad (['MPI_Send COUNTED because', 'MPI_Send: no reason \'because\''],
     print $f "int MPI_Send(const void *buf, int n);\nint MPI_Teleport(int where, double *arrival);\n";
     close $f;
     open $f, '>', "$tmp/wrapper" or die $!;
-    print $f "#!/bin/sh\necho gcc -I$tmp/include\n";
+    print $f "#!/bin/sh\n[ \$1 = -show ] && echo gcc -I$tmp/include\n";
     close $f;
     chmod 0755, "$tmp/wrapper";
     my ($rc, $out, $err) = generate($rules, "--missing --mpicc $tmp/wrapper");
