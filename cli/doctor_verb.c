@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "cli/util.h"
 #include "cli/verbs.h"
 #include "common/conf.h"
+#include "common/inject.h"
 #include "predictor/query.h"
 #include "predictor/spool.h"
 #include "predictor/store.h"
@@ -70,29 +72,95 @@ static bool in_path(const char *program, char *out, size_t size)
 	return found;
 }
 
+/* Up to size bytes of what a command prints; NULL when it fails or prints nothing. */
+static char *slurp_command(const char *command, size_t cap)
+{
+	FILE *f = popen(command, "re");
+	size_t len = 0;
+	char *text = f ? malloc(cap) : NULL;
+
+	if (text) {
+		len = fread(text, 1, cap - 1, f);
+		text[len] = '\0';
+	}
+	if (f && pclose(f) != 0)
+		len = 0;
+	if (text && !len) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
+/* Which MPI library a compiler wrapper compiles for, by its mpi.h: index into INJECT_TRACER_NAMES, or -1. */
+static int mpicc_family(const char *mpicc)
+{
+	char command[4200], *text;
+	int family;
+
+	snprintf(command, sizeof(command), "'%s' -E -dM -include mpi.h -xc /dev/null 2>/dev/null </dev/null", mpicc);
+	text = strchr(mpicc, '\'') ? NULL : slurp_command(command, 1 << 20);
+	family = !text ? -1 : strstr(text, "#define OPEN_MPI ") ? 0 : strstr(text, "#define MPICH_VERSION ") ? 1 : -1;
+	free(text);
+	return family;
+}
+
+/* The loader, and a tracer for each MPI library beside it. */
+static void check_tracer(struct doctor *d)
+{
+	static const char *const mpis[INJECT_TRACERS] = INJECT_TRACER_MPIS;
+	struct errbuf err;
+	char *lib = cli_installed(INJECT_LIBRARY_NAME, &err), real[PATH_MAX], path[PATH_MAX];
+	int n = 0;
+
+	if (!lib || !realpath(lib, real)) {
+		find(d, FAIL, "tracer", "%s", lib ? strerror(errno) : err.text);
+		free(lib);
+		return;
+	}
+	find(d, OK, "tracer", "%s", lib);
+	for (size_t i = 0; i < INJECT_TRACERS; i++)
+		if (inject_tracer_path(real, i, path, sizeof(path)) == 0 && access(path, R_OK) == 0) {
+			find(d, OK, "tracer", "for %s: %s", mpis[i], path);
+			n++;
+		} else {
+			find(d, WARN, "tracer", "none for %s: its programs are not traced (build Precedent where that "
+						"library's mpicc is installed)", mpis[i]);
+		}
+	if (!n)
+		find(d, FAIL, "tracer", "no MPI library has a tracer beside %s: nothing is traced", real);
+	free(lib);
+}
+
+static void check_mpicc(struct doctor *d)
+{
+	static const char *const mpis[INJECT_TRACERS] = INJECT_TRACER_MPIS;
+	char path[4096];
+	int family;
+
+	if (!in_path("mpicc", path, sizeof(path))) {
+		find(d, FAIL, "mpicc", "not in PATH: skeletons cannot be compiled on this node (install the MPI "
+				       "library's development package)");
+		return;
+	}
+	family = mpicc_family(path);
+	find(d, OK, "mpicc", "%s, for %s", path, family >= 0 ? mpis[family] : "another MPI library");
+}
+
 static void check_tools(struct doctor *d)
 {
 	struct node_class nc;
 	struct errbuf err;
 	char path[4096], *lib;
 
-	lib = cli_installed("libprecedent_trace.so", &err);
-	if (lib)
-		find(d, OK, "tracer", "%s", lib);
-	else
-		find(d, FAIL, "tracer", "%s", err.text);
-	free(lib);
+	check_tracer(d);
 	lib = cli_installed("libprecedent_skel.a", &err);
 	if (lib)
 		find(d, OK, "runtime", "%s", lib);
 	else
 		find(d, FAIL, "runtime", "%s", err.text);
 	free(lib);
-	if (in_path("mpicc", path, sizeof(path)))
-		find(d, OK, "mpicc", "%s", path);
-	else
-		find(d, FAIL, "mpicc", "not in PATH: skeletons cannot be compiled on this node (install the MPI "
-				       "library's development package)");
+	check_mpicc(d);
 	if (in_path("mpirun", path, sizeof(path)))
 		find(d, OK, "mpirun", "%s", path);
 	else
@@ -191,25 +259,6 @@ static void check_daemon(struct doctor *d)
 }
 
 /* ---- Slurm ---- */
-
-static char *slurp_command(const char *command)
-{
-	FILE *f = popen(command, "re");
-	size_t len = 0, cap = 1 << 18;
-	char *text = f ? malloc(cap) : NULL;
-
-	if (text) {
-		len = fread(text, 1, cap - 1, f);
-		text[len] = '\0';
-	}
-	if (f && pclose(f) != 0)
-		len = 0;
-	if (text && !len) {
-		free(text);
-		text = NULL;
-	}
-	return text;
-}
 
 /* Value of a key of `scontrol show config`, copied to out; false when it is not there. */
 static bool slurm_value(const struct doctor *d, const char *key, char *out, size_t size)
@@ -312,7 +361,7 @@ static void check_spank(struct doctor *d)
 static void check_slurm(struct doctor *d)
 {
 	/* Where there is no slurm.conf scontrol looks for one for a minute. */
-	d->slurm = slurp_command("timeout 10 scontrol show config 2>/dev/null </dev/null");
+	d->slurm = slurp_command("timeout 10 scontrol show config 2>/dev/null </dev/null", 1 << 18);
 	if (!d->slurm) {
 		find(d, WARN, "slurm", "no answer from slurmctld (or no Slurm here): traces, skeletons and local predictions work "
 				       "without it");

@@ -202,17 +202,37 @@ bool inject_script_objects(const char *path)
 	return found;
 }
 
-int inject_check_library(const char *lib, struct errbuf *err)
+static int check_file(const char *lib, struct errbuf *err)
 {
 	struct stat st;
-	if (!lib || lib[0] != '/' || strpbrk(lib, " :;\t\n"))
-		return err_set(err, "tracer %s: not an absolute name free of blanks, ':' and ';'", lib ? lib : "(none)");
 	if (stat(lib, &st) != 0)
 		return err_set(err, "tracer %s: %s", lib, strerror(errno));
 	if (!S_ISREG(st.st_mode) || access(lib, R_OK) != 0)
 		return err_set(err, "tracer %s: not a readable file", lib);
 	if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & S_IWOTH))
 		return err_set(err, "tracer %s: belongs to uid %u or anybody may write it", lib, (unsigned)st.st_uid);
+	return 0;
+}
+
+int inject_tracer_path(const char *lib, size_t i, char *out, size_t cap)
+{
+	static const char *const NAMES[INJECT_TRACERS] = INJECT_TRACER_NAMES;
+	const char *slash = strrchr(lib, '/');
+	int n = snprintf(out, cap, "%.*s%s", slash ? (int)(slash + 1 - lib) : 0, lib, NAMES[i]);
+	return n > 0 && (size_t)n < cap ? 0 : -1;
+}
+
+int inject_check_library(const char *lib, struct errbuf *err)
+{
+	char beside[PATH_MAX];
+	if (!lib || lib[0] != '/' || strpbrk(lib, " :;\t\n"))
+		return err_set(err, "tracer %s: not an absolute name free of blanks, ':' and ';'", lib ? lib : "(none)");
+	if (check_file(lib, err) != 0)
+		return -1;
+	for (size_t i = 0; i < INJECT_TRACERS; i++)
+		if (inject_tracer_path(lib, i, beside, sizeof(beside)) == 0 && access(beside, F_OK) == 0 &&
+		    check_file(beside, err) != 0)
+			return -1;
 	return 0;
 }
 

@@ -53,9 +53,16 @@ bool inject_script_objects(const char *path);
 
 /*
  * Can this library be preloaded on this node? A readable regular file that belongs to root or to us, that nobody else may
- * write, below a name that LD_PRELOAD and the list can hold. -1 with err filled.
+ * write, below a name that LD_PRELOAD and the list can hold; the same holds for the tracers beside it, which it loads.
+ * -1 with err filled.
  */
 int inject_check_library(const char *lib, struct errbuf *err);
+
+/* What the preloaded library loads: a tracer per MPI library, beside it. Path of the i-th; -1: does not fit. */
+#define INJECT_TRACERS      2
+#define INJECT_TRACER_NAMES {"libprecedent_trace_openmpi.so", "libprecedent_trace_mpich.so"}
+#define INJECT_TRACER_MPIS  {"Open MPI", "MPICH and its descendants"}
+int inject_tracer_path(const char *lib, size_t i, char *out, size_t cap);
 
 /*
  * As root: make sure that spool/<uid> exists: owner uid, group of spool, mode 2750. Works on descriptors, follows no link

@@ -152,12 +152,18 @@ static void test_scripts_with_own_preload(void **state)
 static void test_library(void **state)
 {
 	struct errbuf err;
-	char *path = below("lib.so"), *spaced = below("a lib.so");
+	char *path = below("lib.so"), *spaced = below("a lib.so"), *beside = below("libprecedent_trace_mpich.so");
 	(void)state;
 	assert_int_equal(inject_check_library(path, &err), -1);
 	assert_non_null(strstr(err.text, strerror(ENOENT)));
 	write_file(path, "x", 0644);
 	assert_int_equal(inject_check_library(path, &err), 0);
+	write_file(beside, "x", 0644);
+	assert_int_equal(inject_check_library(path, &err), 0);
+	assert_int_equal(chmod(beside, 0646), 0);
+	assert_int_equal(inject_check_library(path, &err), -1);
+	assert_non_null(strstr(err.text, "trace_mpich"));
+	unlink(beside);
 	assert_int_equal(chmod(path, 0646), 0);
 	assert_int_equal(inject_check_library(path, &err), -1);
 	write_file(spaced, "x", 0644);
