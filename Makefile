@@ -63,7 +63,7 @@ LIB_OBJ := $(call obj,$(LIB_SRC)) $(B)/obj/gen/trace/functions.o
 
 LIBS_COMMON := -lzstd -lxxhash -lm
 LIBS_STORE  := -lsqlite3
-LIBS_CLI    := $(LIBS_STORE) $(LIBS_COMMON) -ljansson -lmunge -lhwloc -ldw -lelf
+LIBS_CLI    := $(LIBS_STORE) $(LIBS_COMMON) -ljansson -lmunge -lhwloc -ldw -lelf -lotf2
 LIBS_SLURM  := -lslurm
 
 TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the exporters share: see export.h. */
+#ifndef PRECEDENT_TRACE_EXPORT_EXPORT_IMPL_H
+#define PRECEDENT_TRACE_EXPORT_EXPORT_IMPL_H
+
+#include <stdbool.h>
+
+#include "common/buf.h"
+#include "trace/clock.h"
+#include "trace/export/export.h"
+#include "trace/timeline.h"
+
+struct export {
+	const struct trace *t;
+	const struct export_options *o;
+	struct export_report *report;
+	struct trace_clock *clock; /* NULL for imported traces */
+	bool window;               /* not the whole run */
+	double done, total;        /* calls of all ranks, for the progress */
+};
+
+/* A call on the time line of all ranks. */
+struct export_call {
+	uint32_t rank, sym;
+	uint64_t event;
+	uint64_t t0, t1;
+	bool known; /* its times */
+};
+
+int export_begin(struct export *x, const struct trace *t, const struct export_options *o, struct export_report *report,
+		 struct errbuf *err);
+void export_end(struct export *x);
+void export_progress(struct export *x, double calls);
+
+/* Calls of a rank, in order, times never going back. f returns -1 to end with its error. */
+int export_calls(struct export *x, uint32_t rank, int (*f)(const struct export_call *c, void *arg, struct errbuf *err),
+		 void *arg, struct errbuf *err);
+/* Spans of an imported trace. */
+int export_spans(struct export *x, int (*f)(const struct timeline_span *s, void *arg, struct errbuf *err), void *arg,
+		 struct errbuf *err);
+
+const char *export_site(const struct export *x, const struct trace_defs *d, uint32_t sym, char *buf, size_t size);
+const char *export_state(unsigned state);
+
+/* Text that is written in pieces. */
+struct export_text {
+	FILE *out;
+	struct buf b;
+};
+
+void export_put(struct export_text *x, const char *s);
+void export_put_number(struct export_text *x, uint64_t v);
+/* Nanoseconds as a decimal number of units of 10^digits ns. */
+void export_put_time(struct export_text *x, uint64_t ns, int digits);
+/* -1 when the file does not take it. */
+int export_flush(struct export_text *x, bool all, struct errbuf *err);
+
+/* Made once per signature of a rank and then repeated. */
+struct export_memo {
+	char **text;
+	uint32_t n;
+};
+
+int export_memo_init(struct export_memo *m, const struct trace_defs *d, struct errbuf *err);
+void export_memo_free(struct export_memo *m);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the OTF2 exporter share: see export.h. Locations are ranks; regions are functions. */
+#ifndef PRECEDENT_TRACE_EXPORT_EXPORT_OTF2_H
+#define PRECEDENT_TRACE_EXPORT_EXPORT_OTF2_H
+
+#include <otf2/otf2.h>
+
+#include "trace/export/export_impl.h"
+#include "trace/functions.h"
+
+/* A communicator of all ranks that have it, and its number in OTF2. */
+struct otf2_comm {
+	bool inter, self;
+	uint32_t ordinal;
+	struct trace_group a, b; /* b: the other side of an intercommunicator. Members are borrowed from the trace. */
+	uint64_t hash;
+};
+
+struct otf2_strings {
+	char **text;
+	uint32_t n, cap;
+};
+
+struct otf2 {
+	struct export x;
+	OTF2_Archive *archive;
+	struct otf2_comm *comm;
+	uint32_t n_comm, cap_comm;
+	uint32_t *comm_slot;   /* hash table: comm + 1 */
+	uint32_t n_comm_slot;  /* a power of 2 */
+	struct otf2_strings strings;
+	struct {
+		uint64_t hash;
+		uint32_t string;
+	} *site;               /* names of call sites, by their hash */
+	uint32_t n_site, cap_site;
+	uint16_t region[TRACE_FN_N]; /* of each function: number + 1, in order of appearance, or 0 */
+	uint16_t fn[TRACE_FN_N];     /* of each region */
+	uint16_t n_region;
+	uint64_t *n_events;    /* of each location */
+	uint64_t end;          /* latest time that was written */
+};
+
+/* A rank's communicators as OTF2's, malloced; NULL without memory. */
+uint32_t *otf2_comms(struct otf2 *o, uint32_t rank, struct errbuf *err);
+/* String number of a call site; strings are written with the definitions. OTF2_UNDEFINED_STRING without memory. */
+uint32_t otf2_site(struct otf2 *o, const struct trace_defs *d, uint32_t sym);
+/* The region of a function. */
+uint32_t otf2_region(struct otf2 *o, uint32_t fn);
+int otf2_write_definitions(struct otf2 *o, struct errbuf *err);
+void otf2_definitions_free(struct otf2 *o);
+
+/* All events of a rank. */
+int otf2_write_rank(struct otf2 *o, uint32_t rank, struct errbuf *err);
+
+int otf2_check(OTF2_ErrorCode rc, const char *what, struct errbuf *err);
+
+#define OTF2_SITE_ATTRIBUTE 0
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Definitions of an OTF2 archive: communicators that ranks share, the system tree, regions, strings. See export.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/export/export_otf2.h"
+
+/* ---- communicators ---- */
+
+static uint64_t hash_group(uint64_t h, const struct trace_group *g)
+{
+	h = trace_hash_step(h, g->n);
+	for (uint32_t i = 0; i < g->n; i++)
+		h = trace_hash_step(h, g->rank[i]);
+	return h;
+}
+
+static bool same_group(const struct trace_group *a, const struct trace_group *b)
+{
+	return a->n == b->n && (!a->n || !memcmp(a->rank, b->rank, a->n * sizeof(*a->rank)));
+}
+
+/* Both sides of an intercommunicator see the same one. */
+static struct otf2_comm comm_of(const struct trace_comm *c, bool self)
+{
+	struct otf2_comm g = {.inter = c->kind == TCOMM_INTER, .self = self, .ordinal = c->ordinal, .a = c->members,
+			      .b = c->remote};
+
+	if (self) {
+		g = (struct otf2_comm){.self = true};
+	} else if (g.inter && g.b.n && (!g.a.n || g.b.rank[0] < g.a.rank[0])) {
+		g.a = c->remote;
+		g.b = c->members;
+	}
+	g.hash = hash_group(hash_group(trace_hash_step(g.inter + 2u * g.self, g.ordinal), &g.a), &g.b);
+	return g;
+}
+
+static bool same_comm(const struct otf2_comm *x, const struct otf2_comm *y)
+{
+	return x->hash == y->hash && x->inter == y->inter && x->self == y->self && x->ordinal == y->ordinal &&
+	       same_group(&x->a, &y->a) && same_group(&x->b, &y->b);
+}
+
+static int grow_comms(struct otf2 *o)
+{
+	uint32_t cap = o->cap_comm ? o->cap_comm * 2 : 64, n_slot = cap * 2;
+	struct otf2_comm *comm = realloc(o->comm, cap * sizeof(*comm));
+	uint32_t *slot;
+
+	if (!comm)
+		return -1;
+	o->comm = comm;
+	slot = calloc(n_slot, sizeof(*slot));
+	if (!slot)
+		return -1;
+	for (uint32_t i = 0; i < o->n_comm; i++) {
+		uint32_t k = (uint32_t)comm[i].hash & (n_slot - 1);
+
+		while (slot[k])
+			k = (k + 1) & (n_slot - 1);
+		slot[k] = i + 1;
+	}
+	free(o->comm_slot);
+	o->comm_slot = slot;
+	o->n_comm_slot = n_slot;
+	o->cap_comm = cap;
+	return 0;
+}
+
+/* The number of a communicator, a new one when no rank had it yet. UINT32_MAX without memory. */
+static uint32_t intern_comm(struct otf2 *o, const struct otf2_comm *c)
+{
+	uint32_t k;
+
+	if (o->n_comm == o->cap_comm && grow_comms(o) < 0)
+		return UINT32_MAX;
+	for (k = (uint32_t)c->hash & (o->n_comm_slot - 1); o->comm_slot[k]; k = (k + 1) & (o->n_comm_slot - 1))
+		if (same_comm(&o->comm[o->comm_slot[k] - 1], c))
+			return o->comm_slot[k] - 1;
+	o->comm[o->n_comm] = *c;
+	o->comm_slot[k] = ++o->n_comm;
+	return o->n_comm - 1;
+}
+
+uint32_t *otf2_comms(struct otf2 *o, uint32_t rank, struct errbuf *err)
+{
+	const struct trace_defs *d = &trace_get_rank(o->x.t, rank)->defs;
+	uint32_t *map = malloc((d->n_comm + 1u) * sizeof(*map));
+
+	for (uint32_t i = 0; map && i < d->n_comm; i++) {
+		struct otf2_comm c = comm_of(&d->comm[i], i == 1); /* index 1 is MPI_COMM_SELF */
+
+		map[i] = intern_comm(o, &c);
+		if (map[i] == UINT32_MAX) {
+			free(map);
+			map = NULL;
+		}
+	}
+	if (!map)
+		err_set(err, "no memory");
+	return map;
+}
+
+/* ---- strings ---- */
+
+static uint32_t add_string(struct otf2 *o, const char *s)
+{
+	struct otf2_strings *t = &o->strings;
+
+	if (t->n == t->cap) {
+		uint32_t cap = t->cap ? t->cap * 2 : 256;
+		char **text = realloc(t->text, cap * sizeof(*text));
+
+		if (!text)
+			return OTF2_UNDEFINED_STRING;
+		t->text = text;
+		t->cap = cap;
+	}
+	t->text[t->n] = strdup(s ? s : "");
+	return t->text[t->n] ? t->n++ : OTF2_UNDEFINED_STRING;
+}
+
+uint32_t otf2_site(struct otf2 *o, const struct trace_defs *d, uint32_t sym)
+{
+	uint64_t hash = d->site[d->sigs.sig[sym].site].hash;
+	char name[512];
+	uint32_t lo = 0, hi = o->n_site;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (o->site[mid].hash < hash)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < o->n_site && o->site[lo].hash == hash)
+		return o->site[lo].string;
+	if (o->n_site == o->cap_site) {
+		uint32_t cap = o->cap_site ? o->cap_site * 2 : 256;
+		void *site = realloc(o->site, cap * sizeof(*o->site));
+
+		if (!site)
+			return OTF2_UNDEFINED_STRING;
+		o->site = site;
+		o->cap_site = cap;
+	}
+	memmove(o->site + lo + 1, o->site + lo, (o->n_site - lo) * sizeof(*o->site));
+	o->n_site++;
+	o->site[lo].hash = hash;
+	o->site[lo].string = add_string(o, export_site(&o->x, d, sym, name, sizeof(name)));
+	return o->site[lo].string;
+}
+
+uint32_t otf2_region(struct otf2 *o, uint32_t fn)
+{
+	if (!o->region[fn]) {
+		o->fn[o->n_region++] = (uint16_t)fn;
+		o->region[fn] = o->n_region;
+	}
+	return o->region[fn] - 1u;
+}
+
+void otf2_definitions_free(struct otf2 *o)
+{
+	for (uint32_t i = 0; i < o->strings.n; i++)
+		free(o->strings.text[i]);
+	free(o->strings.text);
+	free(o->site);
+	free(o->comm);
+	free(o->comm_slot);
+}
+
+/* ---- what is written ---- */
+
+struct defs {
+	struct otf2 *o;
+	OTF2_GlobalDefWriter *w;
+	OTF2_ErrorCode rc; /* of the first definition that failed */
+};
+
+static void keep(struct defs *d, OTF2_ErrorCode rc)
+{
+	if (d->rc == OTF2_SUCCESS)
+		d->rc = rc;
+}
+
+/* A string that is defined at once. */
+static uint32_t string(struct defs *d, const char *s)
+{
+	uint32_t k = add_string(d->o, s);
+
+	if (k == OTF2_UNDEFINED_STRING)
+		keep(d, OTF2_ERROR_MEM_ALLOC_FAILED);
+	else
+		keep(d, OTF2_GlobalDefWriter_WriteString(d->w, k, d->o->strings.text[k]));
+	return k;
+}
+
+static void write_tree(struct defs *d)
+{
+	const struct trace *t = d->o->x.t;
+	uint32_t machine = string(d, "machine"), node = string(d, "node"), nodes = 0, n = trace_n_ranks(t);
+	const char **host = calloc(n + 1u, sizeof(*host));
+	char name[64];
+
+	keep(d, host ? OTF2_GlobalDefWriter_WriteSystemTreeNode(d->w, 0, string(d, trace_job_get(t, "job") ? "cluster" :
+					"run"), machine, OTF2_UNDEFINED_SYSTEM_TREE_NODE) : OTF2_ERROR_MEM_ALLOC_FAILED);
+	for (uint32_t r = 0; host && r < n; r++) {
+		const char *h = trace_get_rank(t, r)->present ? trace_get_rank(t, r)->defs.proc.host : NULL;
+		uint32_t k = nodes; /* ranks of a host mostly stand side by side: the latest host first */
+
+		h = h ? h : "?";
+		while (k && strcmp(host[k - 1], h))
+			k--;
+		if (!k) {
+			host[nodes++] = h;
+			k = nodes;
+			keep(d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->w, k, string(d, h), node, 0));
+		}
+		snprintf(name, sizeof(name), "MPI Rank %u", r);
+		keep(d, OTF2_GlobalDefWriter_WriteLocationGroup(d->w, r, string(d, name), OTF2_LOCATION_GROUP_TYPE_PROCESS, k,
+								OTF2_UNDEFINED_LOCATION_GROUP));
+		snprintf(name, sizeof(name), "Master thread:%u", r);
+		keep(d, OTF2_GlobalDefWriter_WriteLocation(d->w, r, string(d, name), OTF2_LOCATION_TYPE_CPU_THREAD,
+							   d->o->n_events[r], r));
+	}
+	free(host);
+}
+
+static OTF2_RegionRole role_of(const struct trace_fn_info *fn)
+{
+	switch (fn->cls) {
+	case TC_SEND: case TC_RECV: case TC_SENDRECV: case TC_ISEND: case TC_IRECV: case TC_START: case TC_WAIT:
+	case TC_PROBE:
+		return OTF2_REGION_ROLE_POINT2POINT;
+	case TC_COLL: case TC_ICOLL: case TC_COMM: case TC_WIN:
+		return !strcmp(fn->name, "MPI_Barrier") ? OTF2_REGION_ROLE_BARRIER : OTF2_REGION_ROLE_COLL_OTHER;
+	case TC_RMA: case TC_SYNC:
+		return OTF2_REGION_ROLE_RMA;
+	case TC_IO: case TC_FILE:
+		return OTF2_REGION_ROLE_FILE_IO;
+	default:
+		return OTF2_REGION_ROLE_FUNCTION;
+	}
+}
+
+static void write_regions(struct defs *d)
+{
+	uint32_t none = string(d, "");
+
+	for (uint32_t i = 0; i < d->o->n_region; i++) {
+		const struct trace_fn_info *fn = &trace_fn[d->o->fn[i]];
+		uint32_t name = string(d, fn->name);
+
+		keep(d, OTF2_GlobalDefWriter_WriteRegion(d->w, i, name, name, none, role_of(fn), OTF2_PARADIGM_MPI,
+							 OTF2_REGION_FLAG_NONE, none, 0, 0));
+	}
+}
+
+static void write_group(struct defs *d, uint32_t group, OTF2_GroupType type, uint32_t name, const struct trace_group *g)
+{
+	uint64_t *member = malloc((g->n + 1ull) * sizeof(*member));
+
+	for (uint32_t i = 0; member && i < g->n; i++)
+		member[i] = g->rank[i];
+	keep(d, member ? OTF2_GlobalDefWriter_WriteGroup(d->w, group, name, type, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,
+							 g->n, member) : OTF2_ERROR_MEM_ALLOC_FAILED);
+	free(member);
+}
+
+/* Group 0 holds the locations by rank; members of the others are ranks in it. */
+static void write_comms(struct defs *d)
+{
+	uint32_t none = string(d, ""), group = 1, n = trace_n_ranks(d->o->x.t);
+	struct trace_group all = {.n = n, .rank = malloc(n * sizeof(*all.rank))};
+	bool world = true;
+	char name[48];
+
+	for (uint32_t i = 0; all.rank && i < n; i++)
+		all.rank[i] = i;
+	if (!all.rank)
+		keep(d, OTF2_ERROR_MEM_ALLOC_FAILED);
+	else
+		write_group(d, 0, OTF2_GROUP_TYPE_COMM_LOCATIONS, none, &all);
+	for (uint32_t i = 0; i < d->o->n_comm && d->rc == OTF2_SUCCESS; i++) {
+		const struct otf2_comm *c = &d->o->comm[i];
+		uint32_t text;
+
+		snprintf(name, sizeof(name), "communicator %u", i);
+		if (c->self || (world && !c->inter && c->a.n == n))
+			snprintf(name, sizeof(name), "MPI_COMM_%s", c->self ? "SELF" : "WORLD");
+		world &= c->self || c->inter || c->a.n != n;
+		text = string(d, name);
+		write_group(d, group, c->self ? OTF2_GROUP_TYPE_COMM_SELF : OTF2_GROUP_TYPE_COMM_GROUP, text, &c->a);
+		if (c->inter) {
+			write_group(d, group + 1, OTF2_GROUP_TYPE_COMM_GROUP, text, &c->b);
+			keep(d, OTF2_GlobalDefWriter_WriteInterComm(d->w, i, text, group, group + 1, OTF2_UNDEFINED_COMM,
+								    OTF2_COMM_FLAG_NONE));
+			group++;
+		} else {
+			keep(d, OTF2_GlobalDefWriter_WriteComm(d->w, i, text, group, OTF2_UNDEFINED_COMM,
+							       OTF2_COMM_FLAG_NONE));
+		}
+		group++;
+	}
+	free(all.rank);
+}
+
+static uint64_t first_start(const struct trace *t)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		if (trace_get_rank(t, r)->present && trace_get_rank(t, r)->defs.proc.start_real_ns < first)
+			first = trace_get_rank(t, r)->defs.proc.start_real_ns;
+	return first;
+}
+
+int otf2_write_definitions(struct otf2 *o, struct errbuf *err)
+{
+	struct defs d = {.o = o, .w = OTF2_Archive_GetGlobalDefWriter(o->archive), .rc = OTF2_SUCCESS};
+
+	if (!d.w)
+		return err_set(err, "OTF2: no writer for the definitions");
+	keep(&d, OTF2_GlobalDefWriter_WriteClockProperties(d.w, 1000000000, 0, o->end + 1, first_start(o->x.t)));
+	for (uint32_t i = 0, n = o->strings.n; i < n; i++)
+		keep(&d, OTF2_GlobalDefWriter_WriteString(d.w, i, o->strings.text[i]));
+	keep(&d, OTF2_GlobalDefWriter_WriteParadigm(d.w, OTF2_PARADIGM_MPI, string(&d, "MPI"), OTF2_PARADIGM_CLASS_PROCESS));
+	keep(&d, OTF2_GlobalDefWriter_WriteAttribute(d.w, OTF2_SITE_ATTRIBUTE, string(&d, "call site"),
+						     string(&d, "where MPI was called"), OTF2_TYPE_STRING));
+	write_tree(&d);
+	write_regions(&d);
+	write_comms(&d);
+	return otf2_check(d.rc, "definitions", err);
+}
