@@ -77,7 +77,7 @@ for my $bad (['MPI_Send COUNTED because', 'MPI_Send: no reason \'because\''],
 {
     mkdir "$tmp/include";
     open my $f, '>', "$tmp/include/mpi.h" or die $!;
-    print $f "int MPI_Send(const void *buf, int n);\nint MPI_Teleport(int where, double *arrival);\n";
+    print $f "int MPI_Send(const void *buf, int count);\nint MPI_Teleport(int where, double *arrival);\n";
     close $f;
     open $f, '>', "$tmp/wrapper" or die $!;
     print $f "#!/bin/sh\n[ \$1 = -show ] && echo gcc -I$tmp/include\n";
@@ -86,13 +86,13 @@ for my $bad (['MPI_Send COUNTED because', 'MPI_Send: no reason \'because\''],
     my ($rc, $out, $err) = generate($rules, "--missing --mpicc $tmp/wrapper");
     is($out, "MPI_Teleport\n", 'a function without a row is named');
     open $f, '>', "$tmp/few.rules" or die $!;
-    print $f "# ---- all ----\nMPI_Send(buf, n) SEND { count = COUNT(n) in }\n";
+    print $f "# ---- all ----\nMPI_Send(buf, count) SEND { count = COUNT(count) in }\n";
     close $f;
     ($rc, $out, $err) = generate("$tmp/few.rules", "--out $tmp/few --mpicc $tmp/wrapper");
     is($rc, 0, 'and does not stop the build');
     like($err, qr/no row for MPI_Teleport: passed through\n\z/, 'which says so');
     like(slurp("$tmp/few/tracer/passthrough.S"), qr/STUB MPI_Teleport 0 0\n\tSTUB mpi_teleport_f08_/, 'it is counted');
-    like(slurp("$tmp/few/tracer/wrappers.c"), qr/EXPORT void mpi_send_\(void \*buf, MPI_Fint \*n, MPI_Fint \*ierr\)\n\{/,
+    like(slurp("$tmp/few/tracer/wrappers.c"), qr/EXPORT void mpi_send_\(void \*buf, MPI_Fint \*count, MPI_Fint \*ierr\)\n\{/,
          'and what has a rule is recorded');
 }
 

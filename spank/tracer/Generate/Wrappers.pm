@@ -246,7 +246,7 @@ sub declare_args {
 	my (@decl, @len);
 	my @names = @{$R->{args}};
 	/^(n|v|c|d|ci|rc|real|own|old|ierr|own_ierr|pre_\w+)$/ and
-		die "rule $R->{name}: call argument '$_' something else\n" for @names;
+		die "rule $R->{name}: call argument '$_' something else, the wrappers use it\n" for @names;
 	@names == @{$proto->{params}} or die "rule $R->{name}: mpi.h has " . @{$proto->{params}} . " arguments\n";
 	for my $i (0 .. $#names) {
 		my ($type, $suffix) = @{$proto->{params}[$i]};
