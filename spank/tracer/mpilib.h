@@ -76,6 +76,7 @@ struct mpilib {
 	int f_request_null;
 	/* where the address is that Fortran programs pass; NULL there when there is no Fortran */
 	void **f_in_place, **f_status_ignore, **f_statuses_ignore;
+	int f08_base;                 /* what mpi_f08 calls the first of several requests */
 	void *f08_in_place, *f08_status_ignore, *f08_statuses_ignore; /* where mpi_f08 has its own */
 };
 extern struct mpilib mpi;

@@ -9,7 +9,7 @@ use Generate::Rules qw(split_list);
 our @EXPORT_OK = qw(wrappers_text);
 
 # The context of one wrapper: rule, arguments, is it Fortran, are its choice buffers descriptors (MPICH's mpi_f08).
-our ($R, %ARG, $F, $TS);
+our ($R, %ARG, $F, $F08, $TS);
 
 # Constants that the trace numbers in its own way.
 my %NUMBERED = (LOCK => 'wrap_lock_type', ASSERT => 'wrap_assert', SPLIT => 'wrap_split_type');
@@ -220,9 +220,9 @@ sub wait_code {
 	my $ignored = $F ? "wrap_ignored_f($status)" : "$status == " . ($n_status eq '1' ? 'MPI_STATUS_IGNORE' : 'MPI_STATUSES_IGNORE');
 	my @pre = ('struct completion d;', "completion_begin(&d, &c, $count, $array, " . ($F ? 'true' : 'false') . ');',
 		   "$status = completion_statuses_" . ($F ? 'f' : 'c') . "(&d, $status, $ignored, $n_status);");
-	my $base = $F ? 1 : 0;
+	my $base = $F08 ? 'mpi.f08_base' : $F ? 1 : 0;
 	my @put = $d[0] eq 'all' ? "completion_put(&d, &n, NULL, 0, 0);" :
-		@d == 1 ? "completion_put(&d, &n, $d[0], *$d[0] != MPI_UNDEFINED, $base);" :
+		@d == 1 ? "completion_put(&d, &n, $d[0], *$d[0] >= $base, $base);" :
 		"completion_put(&d, &n, $d[0], *$d[1], $base);";
 	if ($R->{polls}) {
 		push @put, 'if (!d.n_done) {', "\trec_poll(&c);", "\tRETURN;", '}';
@@ -341,6 +341,7 @@ sub wrapper {
 	my ($rule, $proto, $lang, $symbol, $descriptors) = @_;
 	local $R = $rule;
 	local $F = $lang eq 'c' ? 0 : 1;
+	local $F08 = $lang eq 'f08';
 	local $TS = $descriptors;
 	my ($decl, $pass) = map { join ', ', @$_ } declare_args($proto, $lang);
 	$decl ||= 'void';
