@@ -7,6 +7,7 @@
 #ifndef PRECEDENT_TRACE_MESSAGES_H
 #define PRECEDENT_TRACE_MESSAGES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/errbuf.h"
@@ -21,11 +22,13 @@ struct trace_message {
 	int32_t tag;
 	uint32_t comm;                 /* index in the definitions of src */
 	uint32_t send_sym, recv_sym;   /* signatures of send_event and post_event */
+	bool timed;                    /* both times are known; else an unknown one is that of the last event before it */
 };
 
 struct trace_messages_report {
 	uint64_t matched, unmatched_sends, unmatched_receives;
 	uint64_t untimed; /* one of their ends has no recorded time */
+	uint64_t incomplete; /* taken by a receive that was freed or whose completion was not recorded: not reported */
 };
 
 /* Calls f for each message, in order of completion at each receiver; f returns 0, or non-zero to stop.

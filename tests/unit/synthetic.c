@@ -154,8 +154,8 @@ static int64_t scalar(uint8_t kind, const struct syn_args *a)
 	case TK_NEWTYPE: return a->newtype;
 	case TK_OP: return a->op;
 	case TK_ROOT: return a->root;
-	case TK_NEWREQ:
-	case TK_REQ: return a->req;
+	case TK_NEWREQ: return a->req;
+	case TK_REQ: return a->message ? a->message - 1 : a->req;
 	case TK_INPLACE: return a->inplace;
 	default: return a->integer;
 	}
@@ -175,8 +175,8 @@ static uint32_t array(uint8_t kind, const struct syn_args *a, const int64_t **va
 	case TK_REQS:
 	case TK_DONE: *val = a->reqs; return a->n_reqs;
 	case TK_INTS: *val = a->ints; return a->n_ints;
-	case TK_ASRCS:
-	case TK_ATAGS: *val = no_wildcard; return a->n_reqs;
+	case TK_ASRCS: *val = a->asrcs ? a->asrcs : no_wildcard; return a->n_reqs;
+	case TK_ATAGS: *val = a->atags ? a->atags : no_wildcard; return a->n_reqs;
 	default: *val = NULL; return 0;
 	}
 }

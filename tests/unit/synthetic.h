@@ -15,6 +15,8 @@
 struct syn_args {
 	int64_t comm, dst, src, asrc, tag, atag, count, type, op, root, req, newcomm, newtype, inplace, integer;
 	const int64_t *reqs, *counts, *ints; /* TK_REQS, TK_COUNTS, TK_INTS; done requests are the reqs */
+	const int64_t *asrcs, *atags;        /* of done requests; NULL: none had a wildcard */
+	int64_t message;                     /* TK_REQ where it is not req: slot + 1 */
 	uint32_t n_reqs, n_counts, n_ints;
 	uint64_t gap_ns, dur_ns;
 };
