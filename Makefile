@@ -78,7 +78,8 @@ BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(BENCH_SRC))
 PROG_C    := $(wildcard tests/programs/*.c)
 PROG_F    := $(wildcard tests/programs/*.f90)
 PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
-             $(patsubst tests/programs/%.f90,$(B)/tests/programs/%,$(PROG_F))
+             $(patsubst tests/programs/%.f90,$(B)/tests/programs/%,$(PROG_F)) \
+             $(if $(MPICC_mpich),$(addprefix $(B)/tests/programs-mpich/,calls calls_f08 calls_h calls_mod heat heatf poll ring threads))
 
 .PHONY: fuzz all check check-fast check-cluster demo bench install clean bootstrap programs
 .DELETE_ON_ERROR:
@@ -101,6 +102,9 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c
 $(B)/obj/%.o: %.c | $(GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(SAN) -c -o $@ $<
+
+# The page's files are inside the program.
+$(B)/obj/trace/view/assets.o: $(wildcard trace/view/*.html trace/view/*.css trace/view/*.js)
 
 $(B)/libprecedent.a: $(LIB_OBJ)
 	@rm -f $@
@@ -194,6 +198,13 @@ $(B)/tests/programs/%: tests/programs/%.c
 $(B)/tests/programs/%: tests/programs/%.f90
 	@mkdir -p $(@D)/mod-$*
 	$(Q)$(MPIFC) -O2 -g -J $(@D)/mod-$* -o $@ $<
+# The same with MPICH, whose mpi.h has gcc think that MPI_STATUSES_IGNORE is an array that is too small.
+$(B)/tests/programs-mpich/%: tests/programs/%.c
+	@mkdir -p $(@D)
+	$(Q)$(MPICC_mpich) -std=gnu11 -O2 -g $(WARN) -Wno-stringop-overflow -o $@ $< -lm
+$(B)/tests/programs-mpich/%: tests/programs/%.f90
+	@mkdir -p $(@D)/mod-$*
+	$(Q)$(subst mpicc,mpifort,$(MPICC_mpich)) -O2 -g -J $(@D)/mod-$* -o $@ $<
 
 # Coverage-guided fuzzing of every parser of user data, FUZZ_SECONDS each; a crash ends it with the input's name.
 FUZZ_SECONDS ?= 60
