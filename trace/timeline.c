@@ -74,6 +74,13 @@ static void find_ends(struct timeline *tl)
 	}
 }
 
+int timeline_control(struct timeline *tl, struct errbuf *err)
+{
+	(void)err;
+	find_ends(tl);
+	return 0;
+}
+
 struct timeline *timeline_create(const struct trace *t, struct errbuf *err)
 {
 	struct timeline *tl = calloc(1, sizeof(*tl));
@@ -82,6 +89,13 @@ struct timeline *timeline_create(const struct trace *t, struct errbuf *err)
 		goto no_memory;
 	tl->t = t;
 	tl->n_ranks = trace_n_ranks(t);
+	if (trace_is_imported(t)) {
+		tl->tiles = timeline_tiles_create(t, &tl->end_ns, err);
+		if (tl->tiles)
+			return tl;
+		timeline_destroy(tl);
+		return NULL;
+	}
 	tl->it = calloc(tl->n_ranks, sizeof(*tl->it));
 	tl->levels_page = malloc(tl->n_ranks * sizeof(*tl->levels_page));
 	if (!tl->it || !tl->levels_page)
@@ -101,6 +115,8 @@ void timeline_destroy(struct timeline *tl)
 		return;
 	for (uint32_t r = 0; tl->it && r < tl->n_ranks; r++)
 		trace_iter_destroy(tl->it[r]);
+	timeline_tiles_destroy(tl->tiles);
+	timeline_spool_destroy(tl->spool);
 	free(tl->it);
 	free(tl->levels_page);
 	free(tl);
@@ -152,6 +168,8 @@ void timeline_totals(const struct timeline *tl, uint32_t rank, double seconds[TS
 	uint32_t n;
 
 	memset(seconds, 0, TSTATE_N * sizeof(*seconds));
+	if (tl->tiles && rank < tl->n_ranks)
+		timeline_tiles_totals(tl->tiles, rank, seconds);
 	if (!k || !k->present)
 		return;
 	ns_per_tick = k->defs.proc.ns_per_tick;
@@ -216,14 +234,15 @@ int timeline_spans(struct timeline *tl, uint32_t r0, uint32_t r1, uint64_t t0_ns
 {
 	int rv = check_ranks(tl, r0, &r1, err);
 
+	if (rv == 0 && tl->tiles)
+		return timeline_tiles_spans(tl->tiles, r0, r1, t0_ns, t1_ns, f, arg, err);
 	for (uint32_t r = r0; rv == 0 && r < r1 && t0_ns < t1_ns; r++)
 		if (trace_get_rank(tl->t, r)->present)
 			rv = timeline_rank_spans(tl, r, t0_ns, t1_ns, f, arg, err);
 	return rv;
 }
 
-/* Sums of what files say need not add up to 1. */
-static void round_shares(double (*share)[TSTATE_N], uint32_t n, float (*out)[TSTATE_N])
+void timeline_round_shares(double (*share)[TSTATE_N], uint32_t n, float (*out)[TSTATE_N])
 {
 	for (uint32_t i = 0; i < n; i++) {
 		double sum = 0;
@@ -248,11 +267,13 @@ int timeline_levels(struct timeline *tl, uint32_t r0, uint32_t r1, uint64_t t0_n
 	row.share = malloc(n * sizeof(*row.share));
 	if (!row.share)
 		return err_set(err, "no memory for %u steps", n);
-	for (uint32_t r = r0; rv == 0 && r < r1; r++) {
+	if (tl->tiles)
+		rv = timeline_tiles_levels(tl->tiles, r0, r1, &row, share, err);
+	for (uint32_t r = r0; rv == 0 && r < r1 && !tl->tiles; r++) {
 		memset(row.share, 0, n * sizeof(*row.share));
 		if (trace_get_rank(tl->t, r)->present)
 			rv = timeline_rank_levels(tl, r, &row, err);
-		round_shares(row.share, n, share + (size_t)(r - r0) * n);
+		timeline_round_shares(row.share, n, share + (size_t)(r - r0) * n);
 	}
 	free(row.share);
 	return rv;

@@ -245,6 +245,85 @@ static void check_all_levels(const struct oracle *o, struct timeline *tl)
 	check_levels(o, tl, 0, 3 * o->end, 5, 0);
 }
 
+/* ---- messages ---- */
+
+struct list {
+	struct timeline_message *m;
+	uint32_t n, cap;
+};
+
+static void list_add(struct list *l, const struct timeline_message *m)
+{
+	if (l->n == l->cap) {
+		l->cap = l->cap ? l->cap * 2 : 256;
+		l->m = realloc(l->m, l->cap * sizeof(*l->m));
+		assert_non_null(l->m);
+	}
+	l->m[l->n++] = *m;
+}
+
+static int collect(const struct timeline_message *m, void *arg)
+{
+	struct timeline_message copy;
+
+	memset(&copy, 0, sizeof(copy)); /* padding is compared too */
+	copy.src = m->src;
+	copy.dst = m->dst;
+	copy.t0_ns = m->t0_ns;
+	copy.t1_ns = m->t1_ns;
+	copy.bytes = m->bytes;
+	copy.tag = m->tag;
+	list_add(arg, &copy);
+	return 0;
+}
+
+static int stop_at_first(const struct timeline_message *m, void *arg)
+{
+	(void)m, (void)arg;
+	return 1;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct timeline_message));
+}
+
+/* What [t0, t1) must give, in the order of compare. */
+static struct list naive_window(const struct list *all, uint64_t t0, uint64_t t1)
+{
+	struct list l = {0};
+
+	for (uint32_t i = 0; i < all->n; i++)
+		if (all->m[i].t0_ns < t1 && all->m[i].t1_ns >= t0)
+			list_add(&l, &all->m[i]);
+	return l;
+}
+
+/* Windows are what a filter of all messages gives. */
+static void check_messages(struct timeline *tl, const struct list *all)
+{
+	uint64_t end = timeline_end_ns(tl);
+	struct errbuf err = {{0}};
+
+	for (int i = 0; i < 200; i++) {
+		uint64_t t0 = i ? random_below(end) : 0, t1 = i ? t0 + 1 + random_below(end / (1 + (uint64_t)i)) : end + 1;
+		struct list got = {0}, want = naive_window(all, t0, t1);
+
+		assert_int_equal(timeline_messages(tl, t0, t1, collect, &got, &err), 0);
+		assert_int_equal(got.n, want.n);
+		if (got.n)
+			qsort(got.m, got.n, sizeof(*got.m), compare);
+		if (want.n)
+			qsort(want.m, want.n, sizeof(*want.m), compare);
+		for (uint32_t k = 0; k < got.n; k++)
+			assert_int_equal(compare(&got.m[k], &want.m[k]), 0);
+		free(got.m);
+		free(want.m);
+	}
+	assert_int_equal(timeline_messages(tl, 0, end + 1, stop_at_first, NULL, &err), all->n > 0);
+	assert_int_equal(timeline_messages(tl, end + 10, end + 20, stop_at_first, NULL, &err), 0);
+}
+
 /* ---- tests ---- */
 
 static void run(struct syn *s)
@@ -341,6 +420,54 @@ static void test_level_pages(void **state)
 	oracle_free(o);
 }
 
+/* A ring in lockstep: every message is known in advance. */
+static void test_messages(void **state)
+{
+	const uint32_t n = 5, steps = 4000;
+	struct syn *s = syn_create(n);
+	struct list all = {0};
+	struct errbuf err = {{0}};
+	struct timeline *tl;
+	struct trace *t;
+
+	(void)state;
+	for (uint32_t i = 0; i < steps; i++) {
+		uint64_t sent[8], received = 0;
+
+		for (uint32_t r = 0; r < n; r++) { /* all send, some late */
+			uint64_t gap = i % 500 == 7 && r == 2 ? 3000000 : 900;
+
+			sent[r] = s->rank[r].ticks + gap;
+			syn_call(s, r, "MPI_Bsend", 1, SYN(.dst = (r + 1) % n, .tag = i % 3, .count = i % 9, .gap_ns = gap,
+							   .dur_ns = 100));
+			received = s->rank[r].ticks > received ? s->rank[r].ticks : received;
+		}
+		for (uint32_t r = 0; r < n; r++) { /* all receive: not before the last one has sent */
+			uint32_t from = (r + n - 1) % n;
+			uint64_t dur = received + 500 - s->rank[r].ticks - 10;
+			struct timeline_message m;
+
+			syn_call(s, r, "MPI_Recv", 2, SYN(.src = from, .tag = i % 3, .count = i % 9, .gap_ns = 10, .dur_ns = dur));
+			memset(&m, 0, sizeof(m)); /* padding is compared too */
+			m.src = from;
+			m.dst = r;
+			m.t0_ns = sent[from];
+			m.t1_ns = s->rank[r].ticks;
+			m.bytes = 8 * (i % 9);
+			m.tag = (int32_t)(i % 3);
+			list_add(&all, &m);
+		}
+	}
+	t = syn_open(s);
+	tl = timeline_create(t, &err);
+	assert_non_null(tl);
+	check_messages(tl, &all);
+	timeline_destroy(tl);
+	trace_close(t);
+	syn_destroy(s);
+	free(all.m);
+}
+
 static void test_bad_windows(void **state)
 {
 	struct syn *s = syn_ring(4, 10);
@@ -366,7 +493,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_page),    cmocka_unit_test(test_many_pages),
 		cmocka_unit_test(test_dropped_pages), cmocka_unit_test(test_programs),
-		cmocka_unit_test(test_level_pages), cmocka_unit_test(test_bad_windows),
+		cmocka_unit_test(test_level_pages), cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_bad_windows),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
