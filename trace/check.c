@@ -8,6 +8,7 @@
 #include "trace/levels.h"
 #include "trace/page.h"
 #include "trace/reader_impl.h"
+#include "trace/tiles_page.h"
 
 struct check {
 	const struct trace *t;
@@ -60,6 +61,8 @@ static int check_content(const struct trace *t, const struct trace_page *p, stru
 
 	if (p->type == TPAGE_INDEX || p->type < TPAGE_JOB)
 		return err_set(why, "is of no type that belongs here");
+	if (p->type >= TPAGE_TILE && p->type <= TPAGE_STATES)
+		return tiles_page_check(p, r->data, r->len, t->n_ranks, why);
 	if (p->rank >= t->n_ranks && p->type != TPAGE_JOB)
 		return err_set(why, "no such rank");
 	if (p->type == TPAGE_TIMES)

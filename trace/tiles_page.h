@@ -91,4 +91,9 @@ int tile_summary_decode(const uint8_t *raw, size_t len, uint32_t n, bool carries
 /* Bytes per count of a pyramid level. */
 uint32_t tile_count_width(uint32_t level);
 
+/* Can these be the header fields of a summary, content or pyramid page? */
+bool tiles_page_makes_sense(const struct trace_page *p, uint32_t n_ranks);
+/* Decode a page of any of the four types: 0, or -1 with what is wrong in it. */
+int tiles_page_check(const struct trace_page *p, const uint8_t *raw, size_t len, uint32_t n_ranks, struct errbuf *err);
+
 #endif

@@ -87,18 +87,6 @@ static int by_place(const void *va, const void *vb)
 	return 0;
 }
 
-static bool page_makes_sense(const struct tiles *t, const struct trace_page *p)
-{
-	uint32_t p1 = tile_page_p1(p), level = tile_page_level(p);
-
-	if (p->rank >= p1 || p1 > t->n_ranks || p->t1 < p->t0 || p->t1 - p->t0 >= TILES_MARKS_MAX || p->t1 >= INT64_MAX ||
-	    !p->n)
-		return false;
-	if (p->type != TPAGE_PYRAMID)
-		return !level && (tile_page_carries(p) || p->n == p->t1 - p->t0 + 1);
-	return level < TILES_LEVELS_MAX && p->n == (p->t1 - p->t0) / tiles_level_step(level) + 1;
-}
-
 static struct tile_ref ref_of(const struct trace_page *p, uint32_t page)
 {
 	struct tile_ref r = {.p0 = p->rank, .p1 = tile_page_p1(p), .t0 = p->t0, .t1 = p->t1, .n = p->n,
@@ -166,7 +154,7 @@ static int index_pages(struct tiles *t, struct errbuf *err)
 
 		if (p->type != TPAGE_TILE && p->type != TPAGE_STATES && p->type != TPAGE_PYRAMID)
 			continue;
-		if (page_makes_sense(t, p))
+		if (tiles_page_makes_sense(p, t->n_ranks))
 			l->ref[l->n++] = ref_of(p, i);
 		else
 			tiles_note(t, i, "says something impossible about itself");
