@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "trace/defs.h"
+#include "trace/defs_journal.h"
 #include "trace/event.h"
 #include "trace/functions.h"
 
@@ -98,15 +99,12 @@ static int decode_group(struct rdbuf *in, uint32_t n_ranks, struct trace_group *
 
 /* ---- communicators, datatypes, operations ---- */
 
-static void encode_comms(const struct trace_defs *d, struct buf *b)
+static void encode_comm(const struct trace_comm *c, struct buf *b)
 {
-	buf_put_uv(b, d->n_comm);
-	for (uint32_t i = 0; i < d->n_comm; i++) {
-		buf_put_u8(b, d->comm[i].kind);
-		buf_put_uv(b, d->comm[i].ordinal);
-		encode_group(&d->comm[i].members, b);
-		encode_group(&d->comm[i].remote, b);
-	}
+	buf_put_u8(b, c->kind);
+	buf_put_uv(b, c->ordinal);
+	encode_group(&c->members, b);
+	encode_group(&c->remote, b);
 }
 
 /* Array of n elements, n bounded by what the input can hold (each takes a byte at least). */
@@ -143,27 +141,22 @@ static int decode_comms(struct rdbuf *in, uint32_t n_ranks, struct trace_defs *d
 	return in->failed ? -1 : 0;
 }
 
-static void encode_types(const struct trace_defs *d, struct buf *b)
+static void encode_type(const struct trace_type *t, struct buf *b)
 {
-	buf_put_uv(b, d->n_type);
-	for (uint32_t i = 0; i < d->n_type; i++) {
-		const struct trace_type *t = &d->type[i];
-
-		buf_put_str(b, t->name);
-		buf_put_uv(b, (uint64_t)t->combiner);
-		buf_put_uv(b, t->n_int);
-		for (uint32_t k = 0; k < t->n_int; k++)
-			buf_put_sv(b, t->integer[k]);
-		buf_put_uv(b, t->n_addr);
-		for (uint32_t k = 0; k < t->n_addr; k++)
-			buf_put_sv(b, t->addr[k]);
-		buf_put_uv(b, t->n_sub);
-		for (uint32_t k = 0; k < t->n_sub; k++)
-			buf_put_uv(b, t->sub[k]);
-		buf_put_sv(b, t->size);
-		buf_put_sv(b, t->lb);
-		buf_put_sv(b, t->extent);
-	}
+	buf_put_str(b, t->name);
+	buf_put_uv(b, (uint64_t)t->combiner);
+	buf_put_uv(b, t->n_int);
+	for (uint32_t k = 0; k < t->n_int; k++)
+		buf_put_sv(b, t->integer[k]);
+	buf_put_uv(b, t->n_addr);
+	for (uint32_t k = 0; k < t->n_addr; k++)
+		buf_put_sv(b, t->addr[k]);
+	buf_put_uv(b, t->n_sub);
+	for (uint32_t k = 0; k < t->n_sub; k++)
+		buf_put_uv(b, t->sub[k]);
+	buf_put_sv(b, t->size);
+	buf_put_sv(b, t->lb);
+	buf_put_sv(b, t->extent);
 }
 
 static int decode_types(struct rdbuf *in, struct trace_defs *d)
@@ -203,13 +196,10 @@ static int decode_types(struct rdbuf *in, struct trace_defs *d)
 	return in->failed ? -1 : 0;
 }
 
-static void encode_ops(const struct trace_defs *d, struct buf *b)
+static void encode_op(const struct trace_op *o, struct buf *b)
 {
-	buf_put_uv(b, d->n_op);
-	for (uint32_t i = 0; i < d->n_op; i++) {
-		buf_put_str(b, d->op[i].name);
-		buf_put_u8(b, d->op[i].commutes);
-	}
+	buf_put_str(b, o->name);
+	buf_put_u8(b, o->commutes);
 }
 
 static int decode_ops(struct rdbuf *in, struct trace_defs *d)
@@ -224,27 +214,21 @@ static int decode_ops(struct rdbuf *in, struct trace_defs *d)
 
 /* ---- windows and files ---- */
 
-static void encode_windows(const struct trace_defs *d, struct buf *b)
+static void encode_win(const struct trace_win *w, struct buf *b)
 {
-	buf_put_uv(b, d->n_win);
-	for (uint32_t i = 0; i < d->n_win; i++) {
-		const struct trace_win *w = &d->win[i];
+	buf_put_u8(b, w->kind);
+	buf_put_uv(b, w->comm);
+	buf_put_uv(b, w->ordinal);
+	buf_put_uv(b, w->size);
+	buf_put_uv(b, w->disp_unit);
+}
 
-		buf_put_u8(b, w->kind);
-		buf_put_uv(b, w->comm);
-		buf_put_uv(b, w->ordinal);
-		buf_put_uv(b, w->size);
-		buf_put_uv(b, w->disp_unit);
-	}
-	buf_put_uv(b, d->n_file);
-	for (uint32_t i = 0; i < d->n_file; i++) {
-		const struct trace_file *f = &d->file[i];
-
-		buf_put_uv(b, f->comm);
-		buf_put_uv(b, f->ordinal);
-		buf_put_uv(b, (uint64_t)f->amode);
-		buf_put_str(b, f->name);
-	}
+static void encode_file(const struct trace_file *f, struct buf *b)
+{
+	buf_put_uv(b, f->comm);
+	buf_put_uv(b, f->ordinal);
+	buf_put_uv(b, (uint64_t)f->amode);
+	buf_put_str(b, f->name);
 }
 
 static int decode_windows(struct rdbuf *in, struct trace_defs *d)
@@ -277,23 +261,19 @@ static int decode_windows(struct rdbuf *in, struct trace_defs *d)
 
 /* ---- call sites ---- */
 
-static void encode_sites(const struct trace_defs *d, struct buf *b)
+static void encode_module(const struct trace_module *m, struct buf *b)
 {
-	buf_put_uv(b, d->n_module);
-	for (uint32_t i = 0; i < d->n_module; i++) {
-		buf_put_str(b, d->module[i].path);
-		buf_put_str(b, d->module[i].build_id);
-	}
-	buf_put_uv(b, d->n_site);
-	for (uint32_t i = 0; i < d->n_site; i++) {
-		const struct trace_site *s = &d->site[i];
+	buf_put_str(b, m->path);
+	buf_put_str(b, m->build_id);
+}
 
-		buf_put_u64(b, s->hash);
-		buf_put_u8(b, s->n_frame);
-		for (int k = 0; k < s->n_frame; k++) {
-			buf_put_uv(b, s->module[k]);
-			buf_put_uv(b, s->offset[k]);
-		}
+static void encode_site(const struct trace_site *s, struct buf *b)
+{
+	buf_put_u64(b, s->hash);
+	buf_put_u8(b, s->n_frame);
+	for (int k = 0; k < s->n_frame; k++) {
+		buf_put_uv(b, s->module[k]);
+		buf_put_uv(b, s->offset[k]);
 	}
 }
 
@@ -328,6 +308,15 @@ static int decode_sites(struct rdbuf *in, struct trace_defs *d)
 
 /* ---- signatures ---- */
 
+static void encode_sig(const struct trace_sig *s, const int64_t *val, uint32_t fn, struct buf *b)
+{
+	buf_put_uv(b, fn);
+	buf_put_uv(b, s->site);
+	buf_put_uv(b, s->n);
+	for (uint32_t k = 0; k < s->n; k++)
+		buf_put_sv(b, val[k]);
+}
+
 static void encode_sigs(const struct trace_defs *d, struct buf *b)
 {
 	uint32_t index[TRACE_FN_N], n = 0;
@@ -342,15 +331,8 @@ static void encode_sigs(const struct trace_defs *d, struct buf *b)
 			if (index[fn] == k)
 				buf_put_str(b, trace_fn[fn].name);
 	buf_put_uv(b, d->sigs.n);
-	for (uint32_t i = 0; i < d->sigs.n; i++) {
-		const struct trace_sig *s = &d->sigs.sig[i];
-
-		buf_put_uv(b, index[s->fn]);
-		buf_put_uv(b, s->site);
-		buf_put_uv(b, s->n);
-		for (uint32_t k = 0; k < s->n; k++)
-			buf_put_sv(b, d->sigs.pool[s->off + k]);
-	}
+	for (uint32_t i = 0; i < d->sigs.n; i++)
+		encode_sig(&d->sigs.sig[i], sigtable_values(&d->sigs, i), index[d->sigs.sig[i].fn], b);
 }
 
 static int decode_fn_names(struct rdbuf *in, uint32_t *fn, uint32_t *n, struct errbuf *err)
@@ -485,7 +467,7 @@ static double get_double(struct rdbuf *in)
 	return v;
 }
 
-static void encode_proc(const struct trace_defs *d, struct buf *b)
+void trace_defs_encode_proc(const struct trace_defs *d, struct buf *b)
 {
 	const struct trace_proc *p = &d->proc;
 
@@ -570,15 +552,47 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 	return in->failed ? -1 : 0;
 }
 
+uint32_t trace_defs_count(const struct trace_defs *d, enum trace_def_kind kind)
+{
+	switch (kind) {
+	case TDEF_COMM: return d->n_comm;
+	case TDEF_TYPE: return d->n_type;
+	case TDEF_OP: return d->n_op;
+	case TDEF_WIN: return d->n_win;
+	case TDEF_FILE: return d->n_file;
+	case TDEF_MODULE: return d->n_module;
+	case TDEF_SITE: return d->n_site;
+	case TDEF_SIG: return d->sigs.n;
+	default: return 0;
+	}
+}
+
+void trace_defs_encode_one(const struct trace_defs *d, enum trace_def_kind kind, uint32_t i, uint32_t fn, struct buf *b)
+{
+	switch (kind) {
+	case TDEF_COMM: encode_comm(&d->comm[i], b); break;
+	case TDEF_TYPE: encode_type(&d->type[i], b); break;
+	case TDEF_OP: encode_op(&d->op[i], b); break;
+	case TDEF_WIN: encode_win(&d->win[i], b); break;
+	case TDEF_FILE: encode_file(&d->file[i], b); break;
+	case TDEF_MODULE: encode_module(&d->module[i], b); break;
+	case TDEF_SITE: encode_site(&d->site[i], b); break;
+	case TDEF_SIG: encode_sig(&d->sigs.sig[i], sigtable_values(&d->sigs, i), fn, b); break;
+	default: break;
+	}
+}
+
 void trace_defs_encode(const struct trace_defs *d, struct buf *out)
 {
-	encode_comms(d, out);
-	encode_types(d, out);
-	encode_ops(d, out);
-	encode_windows(d, out);
-	encode_sites(d, out);
+	for (enum trace_def_kind kind = 0; kind < TDEF_FN; kind++) {
+		uint32_t n = trace_defs_count(d, kind);
+
+		buf_put_uv(out, n);
+		for (uint32_t i = 0; i < n; i++)
+			trace_defs_encode_one(d, kind, i, 0, out);
+	}
 	encode_sigs(d, out);
-	encode_proc(d, out);
+	trace_defs_encode_proc(d, out);
 }
 
 int trace_defs_decode(struct rdbuf *in, uint32_t n_ranks, struct trace_defs *out, struct errbuf *err)
