@@ -318,7 +318,12 @@ static int read_file_header(struct trace *t, const char *path, struct errbuf *er
 		return err_set(err, "%s: the file header is damaged: the trace cannot be read", path);
 	if (!t->n_ranks || t->n_ranks > TRACE_MAX_RANKS)
 		return err_set(err, "%s: claims %u ranks", path, t->n_ranks);
-	/* A traced rank takes two pages and an imported one a summary at least: the file bounds the table. */
+	return 0;
+}
+
+/* Of a traced run only: each rank of it takes two pages, so the file bounds the table. */
+static int make_ranks(struct trace *t, const char *path, struct errbuf *err)
+{
 	if (t->n_ranks > t->size / 4)
 		return err_set(err, "%s: claims %u ranks but is only %llu bytes long", path, t->n_ranks,
 			       (unsigned long long)t->size);
@@ -348,14 +353,16 @@ struct trace *trace_open(const char *path, struct errbuf *err)
 		}
 	}
 	load_pages(t, TPAGE_JOB);
-	load_pages(t, TPAGE_DEFS);
-	load_pages(t, TPAGE_STRUCT);
 	if (trace_times_index(t) < 0) {
 		err_set(err, "%s: no memory", path);
 		goto fail;
 	}
 	if (trace_is_imported(t))
 		return t;
+	if (make_ranks(t, path, err) < 0)
+		goto fail;
+	load_pages(t, TPAGE_DEFS);
+	load_pages(t, TPAGE_STRUCT);
 	settle_ranks(t);
 	for (uint32_t r = 0; r < t->n_ranks; r++)
 		present += t->rank[r].present;
@@ -396,7 +403,9 @@ uint32_t trace_n_ranks(const struct trace *t)
 
 const struct trace_rank *trace_get_rank(const struct trace *t, uint32_t rank)
 {
-	return rank < t->n_ranks ? &t->rank[rank] : NULL;
+	static const struct trace_rank absent; /* every rank of an imported trace */
+
+	return rank < t->n_ranks ? t->rank ? &t->rank[rank] : &absent : NULL;
 }
 
 bool trace_is_partial(const struct trace *t)

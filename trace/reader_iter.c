@@ -93,7 +93,7 @@ struct trace_iter *trace_iter_create(const struct trace *t, uint32_t rank, struc
 {
 	struct trace_iter *it;
 
-	if (rank >= t->n_ranks || !t->rank[rank].present) {
+	if (rank >= t->n_ranks || !trace_get_rank(t, rank)->present) {
 		err_set(err, "rank %u is not in the trace", rank);
 		return NULL;
 	}
