@@ -20,6 +20,7 @@ static const struct {
 	{"trace", verb_trace, "[-o FILE] -- CMD...", "run CMD and record what it does with MPI"},
 	{"info", verb_info, "TRACE", "ranks, events, where the time went"},
 	{"import", verb_import, "FILE", "read a 14-column text trace of a simulator"},
+	{"view", verb_view, "TRACE [-o FILE.html]", "the run as a page for a browser"},
 	{"skeleton", verb_skeleton, "TRACE [-o DIR]", "write a short program that behaves like the traced one"},
 	{"verify", verb_verify, "TRACE", "prove that the skeleton expands to the trace exactly"},
 	{"predict", verb_predict, "TRACE | -- CMD...", "run the skeleton here and say how long the job takes"},

@@ -9,6 +9,7 @@
 /* on traces, without Slurm */
 int verb_trace(int argc, char **argv);
 int verb_info(int argc, char **argv);
+int verb_view(int argc, char **argv);
 int verb_import(int argc, char **argv);
 int verb_skeleton(int argc, char **argv);
 int verb_verify(int argc, char **argv);

@@ -9,6 +9,7 @@ my %may = (
     'common'          => ['common'],
     'trace'           => ['trace', 'common'],
     'trace/export'    => ['trace/export', 'trace', 'common'],
+    'trace/view'      => ['trace/view', 'trace', 'common'],
     'skelgen'         => ['skelgen', 'trace', 'common'],
     'skelgen/runtime' => ['skelgen/runtime'],
     'spank'           => ['spank', 'common'],
@@ -17,7 +18,7 @@ my %may = (
     'predictor'       => ['predictor', 'skelgen', 'trace', 'common'],
     'predictor/precedentd' => ['predictor/precedentd', 'predictor', 'common'],
     'plugin'          => ['plugin', 'predictor', 'common'],
-    'cli'             => ['cli', 'predictor', 'plugin', 'skelgen', 'trace/export', 'trace', 'common'],
+    'cli'             => ['cli', 'predictor', 'plugin', 'skelgen', 'trace/export', 'trace/view', 'trace', 'common'],
 );
 
 sub slurp { open my $f, '<', $_[0] or die "$_[0]: $!"; local $/; return scalar <$f> }

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Puts the page together: header, notes, time line, panels; and what they ask of each other. */
+
+const meta = JSON.parse(packText("meta"));
+
+/* Depth of loops from their parents, and where they lie. */
+function prepare() {
+	meta.loops.forEach((l) => {
+		l.depth = l.parent === undefined ? 0 : meta.loops[l.parent].depth + 1;
+	});
+	decodeMarks();
+}
+
+class Page {
+	constructor() {
+		this.canvas = document.getElementById("canvas");
+		this.tl = new Timeline(this.canvas, new Viewport());
+		this.card = new Card(document.getElementById("card"), this.tl);
+		this.still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+		this.input = new Input(this);
+		this.panels = new Panels(this);
+		this.tl.onview = () => this.viewed();
+		this.header();
+		this.notes();
+		this.buttons();
+		this.divider();
+		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
+		new ResizeObserver(() => {
+			this.tl.resize();
+			this.tl.redraw(true);
+		}).observe(this.canvas.parentElement);
+		window.addEventListener("hashchange", () => this.fromHash());
+		this.tl.resize();
+		this.fromHash();
+		this.tl.frame();
+	}
+
+	/* ---- what is told once ---- */
+
+	header() {
+		const j = meta.job, name = meta.path.replace(/^.*\//, "");
+		const program = j.program ? [j.program.replace(/^.*\//, ""), j.arguments].filter(Boolean).join(" ") : name;
+		document.getElementById("title").textContent = program;
+		document.getElementById("title").title = [j.program, j.arguments].filter(Boolean).join(" ") || meta.path;
+		document.getElementById("facts").textContent = [many(meta.ranks, "rank"), duration(meta.end),
+			meta.events ? many(meta.events, "call") : null,
+			meta.messages.n ? many(meta.messages.n, "message") : null, name].filter(Boolean).join(" \u00b7 ");
+		this.legend();
+	}
+	legend() {
+		const box = document.getElementById("legend"), sum = stateTotals(), total = sum.reduce((a, b) => a + b, 0);
+		box.replaceChildren(...ORDER.map((s) => {
+			const c = el("canvas", {width: 14, height: 14}), image = new ImageData(14, 14);
+			this.tl.painter.fill(new Uint32Array(image.data.buffer), 14, 0, 0, 0, s);
+			for (let x = 0; x < 14; x++)
+				this.tl.painter.fill(new Uint32Array(image.data.buffer), 14, x, 0, 14, s);
+			c.getContext("2d").putImageData(image, 0, 0);
+			return el("span", {}, c, STATES[s], el("b", {}, percent(sum[s] / total)));
+		}));
+	}
+	/* What one must know before one believes the picture. */
+	notes() {
+		const badges = document.getElementById("badges"), box = document.getElementById("notes"), lines = [];
+		const badge = (text, title) => badges.append(el("span", {class: "badge", title}, text));
+		if (meta.partial) {
+			badge("PARTIAL", "The run did not reach its end, or not all ranks are in the trace");
+			const how = [...new Set(meta.ended.map((e) => e[1]))];
+			lines.push(["This trace is partial: the run did not end as it should" + (how.length ? ` (${how.join("; ")})` : "") +
+				". What is shown is what was recorded until then.", []]);
+		}
+		if (meta.missing)
+			lines.push([`${many(meta.missing, "rank")} of ${count(meta.ranks)} left nothing readable: their rows are empty.`, []]);
+		if (meta.untimed) {
+			badge("CAPPED", "The times of some calls were not kept");
+			lines.push([`The times of ${count(meta.untimed)} of ${count(meta.events)} calls were not kept one by one ` +
+				"(memory or size was bounded): calls are counted in full, single calls end early, times of functions are too low.", []]);
+		}
+		if (meta.damage.length) {
+			badge("DAMAGED", "Some pages of the file cannot be read");
+			lines.push([`${many(meta.damage.length, "page")} of the file cannot be read:`, meta.damage]);
+		}
+		for (const [text, list] of lines)
+			box.append(el("div", {class: "note", role: "note"}, text,
+				list.length ? el("ul", {}, ...list.map((d) => el("li", {}, d))) : null));
+	}
+
+	/* ---- what changes ---- */
+
+	viewed() {
+		const vp = this.tl.vp, d = this.tl.detail;
+		const res = vp.span / 1000;
+		document.getElementById("status-window").textContent =
+			`${instant(vp.t0, res)} to ${instant(vp.t1, res)} \u00b7 ${duration(vp.span)}` +
+			(vp.rs < meta.ranks ? ` \u00b7 ranks ${Math.floor(vp.r0)} to ${Math.min(meta.ranks, Math.ceil(vp.r0 + vp.rs)) - 1}` : "");
+		const box = document.getElementById("status-detail");
+		box.replaceChildren(...this.detailText(d));
+		const scroll = document.getElementById("scroll"), thumb = document.getElementById("thumb");
+		const needed = vp.rs < meta.ranks - 1e-6;
+		scroll.hidden = !needed;
+		if (needed) {
+			scroll.style.top = `${this.tl.top}px`;
+			scroll.style.height = `${vp.h}px`;
+			thumb.style.top = `${vp.r0 / meta.ranks * vp.h}px`;
+			thumb.style.height = `${vp.rs / meta.ranks * vp.h}px`;
+		}
+	}
+	detailText(d) {
+		const name = meta.path, vp = this.tl.vp;
+		if (d.kind === "spans")
+			return ["single calls"];
+		if (d.kind === "loading")
+			return [this.tl.server.failed ? "The server does not answer: is it still running?" : "loading\u2026"];
+		const step = `shares of states in steps of ${duration(d.step || 0)}`;
+		if (meta.served || vp.span / (vp.w * this.tl.dpr) > d.step * 0.75)
+			return [step];
+		if (!d.more && this.tl.columns.end >= vp.t1)
+			return [`${step}; zoom in for single calls`];
+		return [`${step}; this page has single calls up to ${instant(this.tl.columns.end, meta.end / 1e4)}. All of them: `,
+			el("code", {}, `precedent view ${name} --serve`)];
+	}
+
+	/* ---- what buttons, keys and panels ask for ---- */
+
+	buttons() {
+		const on = (id, f) => {
+			document.getElementById(id).onclick = f;
+		};
+		on("zoom-in", () => this.step(0.5));
+		on("zoom-out", () => this.step(2));
+		on("fit", () => this.input.whole());
+		on("arrows", () => this.toggleArrows());
+		on("patterns", () => this.togglePatterns());
+		on("theme", () => this.nextTheme());
+		on("help", () => this.help());
+		document.getElementById("arrows").hidden = !meta.messages.n || meta.ranks < 2;
+	}
+	step(factor) {
+		const vp = this.tl.vp, mid = (vp.t0 + vp.t1) / 2, half = vp.span * factor / 2;
+		this.input.go(mid - half, mid + half);
+	}
+	toggleArrows() {
+		this.tl.showArrows = !this.tl.showArrows;
+		document.getElementById("arrows").setAttribute("aria-pressed", String(this.tl.showArrows));
+		this.tl.redraw(false);
+	}
+	togglePatterns() {
+		this.tl.painter.patterns = !this.tl.painter.patterns;
+		document.getElementById("patterns").setAttribute("aria-pressed", String(this.tl.painter.patterns));
+		this.legend();
+		this.tl.redraw(true);
+	}
+	setTheme(theme) {
+		if (theme)
+			document.documentElement.dataset.theme = theme;
+		else
+			delete document.documentElement.dataset.theme;
+		this.recolour();
+	}
+	nextTheme() {
+		const now = document.documentElement.dataset.theme;
+		const dark = now ? now === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+		this.setTheme(dark ? "light" : "dark");
+	}
+	recolour() {
+		this.tl.painter.readColours();
+		this.legend();
+		this.panels.refresh();
+		this.tl.redraw(true);
+	}
+	help() {
+		const d = document.getElementById("keys");
+		if (d.open)
+			return d.close();
+		const rows = (list) => el("table", {}, el("tbody", {}, ...list.map(([k, v]) =>
+			el("tr", {}, el("td", {}, ...k.split(" ").flatMap((w) => /^[a-z]{3,}$|^on$|^at$|^a$/.test(w) ? [w, " "] : [el("kbd", {}, w), " "])),
+				el("td", {}, v)))));
+		const plain = (list) => el("table", {}, el("tbody", {}, ...list.map(([k, v]) => el("tr", {}, el("td", {class: "dim"}, k), el("td", {}, v)))));
+		d.replaceChildren(el("h2", {}, "Keys"), rows(KEYS), el("h2", {}, "Mouse"), plain(MOUSE), el("button", {onclick: () => d.close()}, "Close"));
+		d.showModal();
+	}
+	escape() {
+		this.card.hide();
+		this.tl.hover = null;
+		this.chooseLoop(-1, false);
+	}
+	chooseLoop(i, go) {
+		this.tl.loop = i;
+		if (this.panels.current === "loops")
+			this.panels.refresh();
+		if (go && i >= 0)
+			this.showLoop(i);
+		this.tl.redraw(false);
+	}
+	showLoop(i) {
+		const l = meta.loops[i];
+		this.tl.loop = i;
+		if (l.marks)
+			this.input.around(l.a[0], l.b[l.marks - 1]);
+		this.panels.refresh();
+	}
+	showIteration(i, mark) {
+		const l = meta.loops[i];
+		this.tl.loop = i;
+		this.mark = Math.max(0, Math.min(l.marks - 1, mark));
+		if (l.marks)
+			this.input.around(l.a[this.mark], l.b[this.mark]);
+		if (this.panels.current === "loops")
+			this.panels.refresh();
+	}
+	/* The iteration after or before the one in the middle. */
+	nextIteration(step) {
+		const l = meta.loops[this.tl.loop], vp = this.tl.vp;
+		if (!l || !l.marks)
+			return;
+		const mid = firstAfter(l.b, l.marks, (vp.t0 + vp.t1) / 2);
+		this.showIteration(this.tl.loop, mid + step);
+	}
+	showRank(rank) {
+		const vp = this.tl.vp, rs = Math.min(meta.ranks, Math.max(8, vp.h / 24));
+		vp.setRanks(rank - rs / 2, rs);
+		this.tl.hover = {rank};
+		this.tl.redraw(true);
+	}
+	showProblem(p) {
+		if (p.rank !== undefined)
+			this.showRank(p.rank);
+		if (p.t1 > p.t0)
+			this.input.around(p.t0, p.t1);
+	}
+	divider() {
+		const d = document.getElementById("divider"), panel = document.getElementById("panel");
+		let from = null;
+		d.addEventListener("pointerdown", (e) => {
+			from = {y: e.clientY, h: panel.offsetHeight};
+			d.setPointerCapture(e.pointerId);
+		});
+		d.addEventListener("pointermove", (e) => {
+			if (from)
+				panel.style.height = `${Math.max(32, Math.min(window.innerHeight - 260, from.h + from.y - e.clientY))}px`;
+		});
+		d.addEventListener("pointerup", () => {
+			from = null;
+		});
+	}
+	/* #t=0.5-0.75&r=0-15&loop=0&tab=loops&theme=dark: a place that can be linked to. */
+	fromHash() {
+		const p = new URLSearchParams(location.hash.slice(1)), pair = (s) => (s || "").split("-").map(Number);
+		const [t0, t1] = pair(p.get("t")), [r0, r1] = pair(p.get("r"));
+		if (p.get("theme"))
+			this.setTheme(p.get("theme") === "dark" ? "dark" : "light");
+		if (t1 > t0)
+			this.tl.vp.setTime(t0 * 1e9, t1 * 1e9);
+		if (r1 >= r0)
+			this.tl.vp.setRanks(r0, r1 - r0 + 1);
+		if (p.get("loop") && meta.loops[+p.get("loop")])
+			this.chooseLoop(+p.get("loop"), false);
+		if (p.get("tab"))
+			this.panels.open(p.get("tab"));
+		if (p.get("patterns") === "1" && !this.tl.painter.patterns)
+			this.togglePatterns();
+		if (p.get("help") === "1")
+			this.help();
+		this.tl.redraw(true);
+	}
+}
+
+prepare();
+const page = new Page();
+document.body.dataset.ready = String(Math.round(performance.now()));
+if (location.hash.startsWith("#selftest"))
+	new SelfTest(page).run();

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * With #selftest the page looks at itself: it zooms, pans, chooses a loop and points at a call, counts the pixels that it
+ * painted, and leaves what it saw as JSON in an element, for the tests and for measuring.
+ */
+class SelfTest {
+	constructor(page) {
+		this.page = page;
+		this.tl = page.tl;
+		this.vp = page.tl.vp;
+		this.out = {};
+	}
+	run() {
+		let text;
+		try {
+			this.page.still = true;
+			this.all();
+		} catch (e) {
+			this.out.error = `${e.message} ${e.stack}`;
+		}
+		text = JSON.stringify(this.out);
+		document.body.append(el("pre", {id: "selftest", hidden: true}, text));
+		document.body.dataset.selftest = this.out.error ? "failed" : "done";
+	}
+	all() {
+		this.out.ready_ms = Number(document.body.dataset.ready);
+		this.out.dark = getComputedStyle(document.documentElement).getPropertyValue("--bg").trim();
+		this.out.painted = this.painted();
+		this.out.scale = this.vp.h;
+		this.zoomAndPan();
+		this.singles();
+		this.whole();
+		this.loop();
+		this.tabs();
+		this.clicks();
+		this.whole();
+	}
+	whole() {
+		this.vp.setTime(0, meta.end);
+		this.vp.setRanks(0, meta.ranks);
+		this.paint();
+	}
+	paint() {
+		const begin = performance.now();
+		this.tl.dirty = true;
+		this.tl.frame();
+		return performance.now() - begin;
+	}
+	/* Share of each state in the pixels of the rows, as far as they are known. */
+	painted() {
+		const rows = this.tl.drawn.rows, w = this.tl.image.width, n = [0, 0, 0, 0];
+		const colours = Array.from(this.tl.painter.solid);
+		let other = 0;
+		for (const r of rows)
+			for (let i = r.y * w; i < (r.y + r.h) * w; i++) {
+				const s = colours.indexOf(this.tl.pixels[i]);
+				if (s < 0)
+					other++;
+				else
+					n[s]++;
+			}
+		const sum = n.reduce((a, b) => a + b, 0);
+		return {shares: n.map((v) => v / Math.max(1, sum)), known: sum / Math.max(1, sum + other), rows: rows.length};
+	}
+	/* Zoom in by tenths at a third of the window, move, and out again: times of all frames. */
+	zoomAndPan() {
+		const ms = [];
+		while (this.vp.span > Math.max(2000, meta.end * 1e-7) && ms.length < 300) {
+			this.vp.zoom(0.8, this.vp.w / 3);
+			ms.push(this.paint());
+		}
+		this.out.deepest_ns = this.vp.span;
+		for (let i = 0; i < 10; i++) {
+			this.vp.pan(this.vp.w / 20, 0);
+			ms.push(this.paint());
+		}
+		while (!this.vp.whole && ms.length < 600) {
+			this.vp.zoom(1.25, this.vp.w / 3);
+			ms.push(this.paint());
+		}
+		ms.sort((a, b) => a - b);
+		this.out.frames = {n: ms.length, median: ms[ms.length >> 1], p95: ms[Math.floor(ms.length * 0.95)], worst: ms[ms.length - 1]};
+	}
+	/* A call that can be pointed at: the longest of the first tile. */
+	singles() {
+		const tile = this.tl.columns.n ? this.tl.columns.get(0) : null;
+		if (!tile)
+			return;
+		let best = null;
+		for (const [rank, r] of tile.ranks)
+			for (let i = 0; i < r.n; i++)
+				if (r.kind[i] >= KIND_CALL && (!best || r.b[i] - r.a[i] > best.b - best.a))
+					best = {rank, a: r.a[i], b: r.b[i], kind: r.kind[i]};
+		if (!best)
+			return;
+		this.vp.setTime(best.a - (best.b - best.a), best.b + (best.b - best.a));
+		this.vp.setRanks(best.rank, 1);
+		this.paint();
+		const hit = this.page.card.find(this.vp.w / 2, this.vp.y(best.rank) + this.vp.rankPx / 2);
+		this.tl.arrows = [];
+		const shown = this.page.card.find(this.vp.w / 2, this.vp.y(best.rank) + this.vp.rankPx / 2);
+		const parts = this.page.card.show(shown, 300, 200);
+		this.out.hover = {detail: this.tl.detail.kind, over: Boolean(hit.span || hit.message), text: parts ? parts.map((p) => p.textContent).join("\n") : "",
+			expected: [callName(best.kind), callWords(best.kind), callSite(best.kind)]};
+		this.out.arrows = this.tl.arrowState;
+		this.tl.frame();
+		this.out.arrows_drawn = this.tl.arrows.length;
+		this.page.card.hide();
+	}
+	loop() {
+		if (!meta.loops.length)
+			return;
+		const i = meta.loops.reduce((b, l, k) => (l.share > meta.loops[b].share ? k : b), 0), l = meta.loops[i];
+		this.page.panels.open("loops");
+		const row = document.querySelectorAll("#sheet tbody tr")[i];
+		row.click();
+		this.tl.frame();
+		this.out.loop = {chosen: this.tl.loop, expected: i, name: l.name, iterations: l.iterations, marks: l.marks,
+			t0: this.vp.t0, t1: this.vp.t1, a: l.marks ? l.a[0] : 0, b: l.marks ? l.b[l.marks - 1] : 0,
+			highlighted: document.querySelectorAll("#sheet tr.on").length};
+		this.page.showIteration(i, 1);
+		this.tl.frame();
+		this.out.iteration = {t0: this.vp.t0, t1: this.vp.t1, a: l.a[Math.min(1, l.marks - 1)], b: l.b[Math.min(1, l.marks - 1)]};
+		this.page.chooseLoop(-1, false);
+	}
+	tabs() {
+		this.out.tabs = {};
+		for (const [id] of this.page.panels.tabs) {
+			document.getElementById(`tab-${id}`).click();
+			this.out.tabs[id] = {rows: document.querySelectorAll("#sheet tbody tr").length,
+				text: document.getElementById("sheet").textContent.slice(0, 300)};
+		}
+		this.out.badges = document.getElementById("badges").textContent;
+		this.out.notes = document.getElementById("notes").textContent;
+		this.out.title = document.getElementById("title").textContent;
+		this.out.markup = document.querySelectorAll("#title *, .badge *, #sheet script, img, iframe").length;
+	}
+	/* As a user does it: through events. */
+	clicks() {
+		const before = this.vp.span, box = this.tl.canvas.getBoundingClientRect();
+		const at = {clientX: box.left + this.tl.left + this.vp.w / 2, clientY: box.top + this.tl.top + 20, bubbles: true, cancelable: true};
+		this.whole();
+		this.tl.canvas.dispatchEvent(new WheelEvent("wheel", {...at, deltaY: -300}));
+		this.out.wheel = this.vp.span / meta.end;
+		const t0 = this.vp.t0;
+		document.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}));
+		this.out.moved = (this.vp.t0 - t0) / meta.end;
+		document.dispatchEvent(new KeyboardEvent("keydown", {key: "0", bubbles: true}));
+		this.out.back = this.vp.whole;
+		document.dispatchEvent(new KeyboardEvent("keydown", {key: "?", bubbles: true}));
+		this.out.help = document.getElementById("keys").open;
+		if (this.out.help)
+			document.getElementById("keys").close();
+		const bg = this.out.dark;
+		this.page.nextTheme();
+		this.out.other = getComputedStyle(document.documentElement).getPropertyValue("--bg").trim();
+		this.out.toggled = this.out.other !== bg;
+		this.page.nextTheme();
+		this.out.before = before;
+	}
+}

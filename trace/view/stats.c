@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What each rank spent in each function and at each place: calls from the folded structure, which is exact whatever
+ * became of the times; times from the pages that have them.
+ */
+#include <stdlib.h>
+
+#include "trace/view/pack.h"
+
+struct sum {
+	uint64_t calls;
+	double ns;
+};
+
+/* Calls of each symbol. Bodies refer backwards only: from the top down, each body's multiplicity is known in time. */
+static int count_calls(const struct folded *f, struct sum *sum)
+{
+	uint64_t *times = calloc((size_t)f->n_body + 1, sizeof(*times));
+
+	if (!times)
+		return -1;
+	for (uint32_t b = f->n_body + 1; b-- > 0;) {
+		bool top = b == f->n_body;
+		uint64_t at = top ? f->top : f->body[b], end = top ? f->n_item : f->body[b + 1];
+		uint64_t k = top ? 1 : times[b];
+
+		for (; at < end; at++) {
+			uint32_t key = f->item[at].key;
+
+			if (key & FOLD_BODY)
+				times[key & ~FOLD_BODY] += k * f->item[at].count;
+			else
+				sum[key].calls += k * f->item[at].count;
+		}
+	}
+	free(times);
+	return 0;
+}
+
+static int sum_times(struct view *v, uint32_t r, struct sum *sum, struct errbuf *err)
+{
+	struct trace_iter *it = trace_iter_create(v->in->trace, r, err);
+	struct trace_event ev;
+	uint64_t timed = 0;
+	bool known;
+
+	if (!it)
+		return -1;
+	while (trace_iter_next(it, &ev, &known)) {
+		if (!known) {
+			if (!trace_iter_skip_unknown(it))
+				break;
+			continue;
+		}
+		timed++;
+		sum[ev.sym].ns += (double)ev.dur_ns;
+	}
+	trace_iter_destroy(it);
+	v->rank[r].untimed = v->rank[r].events - timed;
+	return 0;
+}
+
+static void fold_rank(struct view *v, uint32_t r, const struct trace_defs *d, const struct sum *sum, double *place_ns)
+{
+	for (uint32_t s = 0; s < d->sigs.n; s++) {
+		uint32_t p = v->sig_place[v->kind[r][s] - VIEW_KIND_CALL];
+		size_t at = (size_t)r * v->n_fn + v->fn_id[v->place[p].fn] - 1;
+
+		v->place[p].calls += sum[s].calls;
+		v->place[p].ns += sum[s].ns;
+		place_ns[p] += sum[s].ns;
+		v->fn_calls[at] += sum[s].calls;
+		v->fn_ns[at] += sum[s].ns;
+		v->rank[r].mpi_ns += sum[s].ns;
+	}
+	for (uint32_t s = 0; s < d->sigs.n; s++) {
+		uint32_t p = v->sig_place[v->kind[r][s] - VIEW_KIND_CALL];
+
+		if (place_ns[p] > v->place[p].max_ns) {
+			v->place[p].max_ns = place_ns[p];
+			v->place[p].max_rank = r;
+		}
+	}
+	for (uint32_t s = 0; s < d->sigs.n; s++)
+		place_ns[v->sig_place[v->kind[r][s] - VIEW_KIND_CALL]] = 0;
+}
+
+static int add_rank(struct view *v, uint32_t r, double *place_ns, struct errbuf *err)
+{
+	const struct trace_rank *k = trace_get_rank(v->in->trace, r);
+	struct sum *sum = calloc((size_t)k->defs.sigs.n + 1, sizeof(*sum));
+	int rv = -1;
+
+	v->rank[r].events = k->events.length;
+	if (!sum || count_calls(&k->events, sum) < 0)
+		err_set(err, "no memory");
+	else
+		rv = sum_times(v, r, sum, err);
+	if (rv == 0)
+		fold_rank(v, r, &k->defs, sum, place_ns);
+	v->events += v->rank[r].events;
+	v->untimed += v->rank[r].untimed;
+	free(sum);
+	return rv;
+}
+
+int view_stats_build(struct view *v, struct errbuf *err)
+{
+	double *place_ns = calloc((size_t)v->n_place + 1, sizeof(*place_ns));
+	int rv = 0;
+
+	v->fn_calls = calloc((size_t)v->n_ranks * v->n_fn + 1, sizeof(*v->fn_calls));
+	v->fn_ns = calloc((size_t)v->n_ranks * v->n_fn + 1, sizeof(*v->fn_ns));
+	v->rank = calloc(v->n_ranks, sizeof(*v->rank));
+	if (!place_ns || !v->fn_calls || !v->fn_ns || !v->rank)
+		rv = err_set(err, "no memory");
+	for (uint32_t r = 0; r < v->n_ranks && rv == 0; r++) {
+		view_progress(v, "reading the trace", r, v->n_ranks);
+		if (trace_get_rank(v->in->trace, r)->present)
+			rv = add_rank(v, r, place_ns, err);
+	}
+	free(place_ns);
+	return rv;
+}
+
+void view_stats_put_ranks(const struct view *v, struct buf *out)
+{
+	size_t n = (size_t)v->n_ranks * v->n_fn;
+
+	for (size_t i = 0; i < n; i++) {
+		buf_put_uv(out, v->fn_calls[i]);
+		buf_put_uv(out, (uint64_t)v->fn_ns[i]);
+	}
+}

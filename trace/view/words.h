@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A call's parameters in words: "to rank 3, 200 x MPI_DOUBLE (1.6 KiB), tag 7". */
+#ifndef PRECEDENT_TRACE_VIEW_WORDS_H
+#define PRECEDENT_TRACE_VIEW_WORDS_H
+
+#include "common/buf.h"
+#include "trace/defs.h"
+#include "trace/event.h"
+
+/* Appended to out, without a NUL. Peers are ranks of the world. */
+void view_words(const struct trace_defs *d, uint32_t sym, struct buf *out);
+
+#endif
