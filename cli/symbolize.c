@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Call sites to function and line through libdwfl: see symbolize.h. */
 #include <elfutils/libdwfl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,27 +114,60 @@ static const char *basename_of(const char *path)
 	return slash ? slash + 1 : path ? path : "?";
 }
 
+/* LAMMPS_NS::CommBrick::forward_comm of _ZN9LAMMPS_NS9CommBrick12forward_commEi: names without their arguments; what is
+ * more involved (templates, operators) stays as it is. */
+static const char *readable(const char *name, char *buf, size_t size)
+{
+	const char *p = name;
+	bool nested;
+	size_t k = 0;
+
+	if (!name || strncmp(name, "_Z", 2))
+		return name;
+	p += 2;
+	nested = *p == 'N';
+	p += nested;
+	p += nested && *p == 'K'; /* const */
+	do {
+		char *end;
+		unsigned long n = strtoul(p, &end, 10);
+
+		if (end == p || n == 0 || n > strlen(end) || k + n + 3 > size)
+			return name;
+		k += (size_t)snprintf(buf + k, size - k, "%s%.*s", k ? "::" : "", (int)n, end);
+		p = end + n;
+	} while (nested && *p >= '0' && *p <= '9');
+	return nested && *p != 'E' ? name : buf;
+}
+
 const char *symbolizer_site(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site, char *buf,
 			    size_t size)
+{
+	return symbolizer_frame(s, d, site, 0, buf, size);
+}
+
+const char *symbolizer_frame(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site,
+			     uint32_t frame, char *buf, size_t size)
 {
 	const struct trace_module *m;
 	struct module *k;
 	const char *name = NULL;
+	char plain[256];
 	Dwfl_Line *line;
 	Dwarf_Addr at;
 
-	if (!site->n_frame || site->module[0] >= d->n_module) {
+	if (frame >= site->n_frame || site->module[frame] >= d->n_module) {
 		snprintf(buf, size, "?");
 		return buf;
 	}
-	m = &d->module[site->module[0]];
+	m = &d->module[site->module[frame]];
 	k = s ? find_module(s, m) : NULL;
 	if (!k || !k->mod) {
-		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[0]);
+		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[frame]);
 		return buf;
 	}
-	at = k->bias + site->offset[0] - 1; /* the call, not what it returns to */
-	name = dwfl_module_addrname(k->mod, at);
+	at = k->bias + site->offset[frame] - 1; /* the call, not what it returns to */
+	name = readable(dwfl_module_addrname(k->mod, at), plain, sizeof(plain));
 	line = dwfl_module_getsrc(k->mod, at);
 	if (line) {
 		int lineno = 0;
@@ -143,7 +177,7 @@ const char *symbolizer_site(struct symbolizer *s, const struct trace_defs *d, co
 	} else if (name) {
 		snprintf(buf, size, "%s (%s)", name, basename_of(m->path));
 	} else {
-		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[0]);
+		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[frame]);
 	}
 	return buf;
 }

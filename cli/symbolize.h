@@ -14,6 +14,8 @@ void symbolizer_destroy(struct symbolizer *s);
 
 /* "main (heat.c:42)", "pair_lj_cut (liblammps.so.0)", or "heat+0x1234". The first frame that is the caller of MPI.
  * A module whose build id has changed since the run is not asked. Returns buf. s may be NULL. */
+const char *symbolizer_frame(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site,
+			     uint32_t frame, char *buf, size_t size); /* that frame of it, 0 is the innermost */
 const char *symbolizer_site(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site, char *buf,
 			    size_t size);
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/term.h"
 #include "cli/util.h"
 
 int cli_fail(const char *fmt, ...)
@@ -154,12 +155,14 @@ const char *cli_seconds(char *buf, size_t size, double s)
 
 const char *cli_bar(char *buf, size_t size, double share, int width)
 {
-	static const char *const part[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+	static const char *const blocks[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
+	static const char *const ascii[] = {" ", " ", " ", " ", "#", "#", "#", "#", "#"};
+	const char *const *part = term_is_utf8() ? blocks : ascii;
 	int eighths = (int)(share * width * 8 + 0.5);
 	size_t k = 0;
 
 	for (int i = 0; i < width && k + 4 < size; i++, eighths -= 8) {
-		const char *c = eighths >= 8 ? "█" : part[eighths > 0 ? eighths : 0];
+		const char *c = part[eighths > 8 ? 8 : eighths > 0 ? eighths : 0];
 
 		k += (size_t)snprintf(buf + k, size - k, "%s", c);
 	}

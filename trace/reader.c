@@ -237,6 +237,8 @@ static void load_pages(struct trace *t, uint32_t type)
 		}
 		if (t->page[i].rank >= t->n_ranks)
 			rv = err_set(&why, "no such rank");
+		else if (type == TPAGE_STRUCT && !t->rank[t->page[i].rank].defs.n_comm)
+			; /* means nothing without its definitions, whose damage is noted */
 		else if (type == TPAGE_DEFS)
 			rv = load_defs(t, raw, hdr.raw_len, t->page[i].rank, &why);
 		else

@@ -1,0 +1,150 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# precedent info: the screen (facts, split, balance, calls, loops, messages), what fits where, the JSON behind it, and the
+# check of a file for damage.
+use strict;
+use warnings;
+use utf8;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Cli;
+use Encode qw(decode);
+use JSON::PP qw(decode_json);
+use List::Util qw(sum max);
+use Test::More;
+
+binmode(Test::More->builder->$_, ':utf8') for qw(output failure_output);
+
+# The screen in a locale of block characters or a plain one.
+sub screen {
+	my ($locale, @arguments) = @_;
+	local $ENV{LC_ALL} = $locale;
+	my $r = precedent('info', @arguments);
+	is($r->{rc}, 0, "info @arguments") or diag $r->{err};
+	return decode('UTF-8', $r->{out});
+}
+
+sub json_of {
+	my $r = precedent('info', '--json', @_);
+	is($r->{rc}, 0, "info --json @_") or diag $r->{err};
+	return eval { decode_json($r->{out}) } // {};
+}
+
+my $heat = trace_of('heat.ptrace', 'heat', 64, 500);
+
+sub traced {
+	my ($file, $ranks, @command) = @_;
+	my $r = precedent('trace', '-q', '-o', $file, '--', 'mpirun', '--oversubscribe', '-n', $ranks, @command);
+	is($r->{rc}, 0, "trace of @command") or diag $r->{err};
+	return $file;
+}
+
+subtest 'the screen' => sub {
+	my $text = screen('C.UTF-8', $heat);
+	like($text, qr/\Aheat\.ptrace: 2 ranks, [\d,]+ events, [\d.]+ m?s, /, 'one line of facts');
+	like($text, qr/^  on 1 node \(.+\), Open MPI/m, 'where it ran');
+	like($text, qr/^\d+ % computing, \d+ % in MPI, most of it MPI_\w+ in \S+ \(heat\.c:\d+\): \d+ %$/m, 'the answer');
+	like($text, qr/^(?:Balanced|Not balanced): rank [01] computes [\d.]+ % longer than the mean, /m, 'balanced or not');
+	like($text, qr/^  computing +[█▏▎▍▌▋▊▉]* +[\d.]+ %/m, 'the split has bars');
+	like($text, qr/^  computing  [▁▂▃▄▅▆▇█]{2}  .* \(rank [01]\) to .* \(rank [01]\), mean /m, 'a bar for each rank');
+	like($text, qr/^ +[\d.]+ % .* MPI_Sendrecv +\S+ \(heat\.c:\d+\)$/m, 'call sites');
+	like($text, qr/^ +[\d.]+ % +50 +\S+ \S+ +\d+ %  [▁▂▃▄▅▆▇█ ]+ main \(heat\.c:\d+\)$/m, 'the loop of 10 steps each');
+	like($text, qr/^ +[\d.]+ % +50 x 10 /m, 'and the steps in it');
+	like($text, qr/^Messages: 1,000 of /m, 'messages');
+	like($text, qr/busiest of 2 pairs: .*0→1 /, 'who sends to whom');
+	like($text, qr/^  counted  .*MPI_Comm_rank 2/m, 'functions that are only counted');
+	cmp_ok(scalar split(/\n/, $text), '<=', 42, 'all on one screen');
+	unlike($text, qr/\e/, 'no colours where there is no terminal');
+};
+
+subtest 'a plain terminal' => sub {
+	local $ENV{COLUMNS} = 80;
+	my $text = screen('C', $heat);
+	unlike($text, qr/[^\x00-\x7f]/, 'ASCII in a locale without block characters');
+	like($text, qr/^  computing +#+ /m, 'bars of another kind');
+	unlike($text, qr/^.{81,}$/m, 'lines fit into $COLUMNS');
+	local $ENV{COLUMNS} = 130;
+	unlike(screen('C.UTF-8', $heat), qr/^.{131,}$/m, 'into wider ones too');
+};
+
+subtest 'all of it' => sub {
+	my $text = screen('C.UTF-8', '--all', $heat);
+	like($text, qr/^ +1 .* [\d,]+$/m, 'a row for each rank');
+	like($text, qr/MPI_Finalize/, 'every call');
+	like($text, qr/the slowest is number \d+/, 'the spread of loops');
+	cmp_ok(length $text, '>', length screen('C.UTF-8', $heat), 'more than without --all');
+	is(screen('C.UTF-8', '-a', $heat), $text, '-a is short for it');
+};
+
+subtest 'JSON' => sub {
+	my $j = json_of($heat);
+	is($j->{ranks}, 2, 'ranks');
+	is($j->{messages}, 1000, 'messages: two steps of 500 on each of two ranks');
+	is(sum(map { $_->{messages} } @{ $j->{message_sizes} }), 1000, 'by size');
+	is(sum(map { $_->{messages} } @{ $j->{pairs} }), 1000, 'by pair');
+	is_deeply([sort map { "$_->{from} $_->{to}" } @{ $j->{pairs} }], ['0 1', '1 0'], 'of neighbours');
+	is(sum(map { $_->{bytes} } @{ $j->{pairs} }), $j->{bytes_sent}, 'bytes add up');
+	my $whole = $j->{compute_s} + $j->{mpi_s} + $j->{polling_s};
+	cmp_ok(abs(sum(map { @{ $_->{states_s} }{qw(waiting working sending receiving)} } @{ $j->{per_rank} }) - $whole), '<',
+		1e-6 * $whole, 'states add up to the time of all ranks');
+	my ($outer) = grep { $_->{iterations} == 50 } @{ $j->{loops_of}{loops} };
+	my ($inner) = grep { $_->{iterations} == 500 } @{ $j->{loops_of}{loops} };
+	ok($outer && $inner, 'the program\'s loops') or return;
+	is($inner->{executions}, 50, 'the inner one is entered in every iteration of the outer one');
+	is($j->{loops_of}{loops}[ $inner->{parent} ]{iterations}, 50, 'and lies in it');
+	is($inner->{iterations_min}, 10, 'ten steps');
+	cmp_ok($outer->{each_s}{min}, '<=', $outer->{each_s}{mean}, 'times of an iteration: least');
+	cmp_ok($outer->{each_s}{max}, '>=', $outer->{each_s}{mean}, '... and most');
+	cmp_ok(scalar @{ $outer->{curve_s} }, '==', 50, '... and all of them, being few');
+	like($outer->{site}, qr/main \(heat\.c:\d+\)/, 'where it stands');
+	is_deeply($j->{damage}, [], 'no damage');
+};
+
+subtest 'four ranks' => sub {
+	my $lu = traced('lu.ptrace', 4, program('lu'));
+	my $text = screen('C.UTF-8', $lu);
+	like($text, qr/^Balance of 4 ranks$/m, 'balance');
+	like($text, qr/^ *from\\to  0  1  2  3$/m, 'a matrix of few ranks');
+	like($text, qr/^ +0    [░▒▓█]{2} [░▒▓█]{2} +$/m, 'who sends to whom: two neighbours of a corner');
+	my $j = json_of($lu);
+	is_deeply([sort map { "$_->{from}$_->{to}" } @{ $j->{pairs} }], [qw(01 02 10 13 20 23 31 32)], 'pairs of a 2 x 2 grid');
+};
+
+subtest 'master and workers' => sub {
+	my $mw = traced('mw.ptrace', 3, program('master_worker'));
+	my $j = json_of($mw);
+	is_deeply([grep { $_->{from} && $_->{to} } @{ $j->{pairs} }], [], 'workers do not talk to each other');
+	my ($loop) = sort { $b->{seconds} <=> $a->{seconds} } @{ $j->{loops_of}{loops} };
+	cmp_ok($loop->{iterations}, '>', 50, 'the loop over tasks, whoever they came from') if $loop;
+};
+
+subtest 'polls' => sub {
+	my $poll = traced('poll.ptrace', 2, program('poll'));
+	like(screen('C.UTF-8', $poll), qr/^  unsuccessful tests .* 2,000 calls$/m, 'tests that found nothing take time too');
+	cmp_ok(json_of($poll)->{polling_s}, '>', 0, 'in the JSON too');
+};
+
+subtest 'check' => sub {
+	my $r = precedent('info', '--check', $heat);
+	is($r->{rc}, 0, 'a whole file');
+	like($r->{out}, qr/\Aheat\.ptrace: sound: \d+ pages, [^\n]+\n\z/, 'is called sound');
+	my $bytes = slurp($heat);
+	$bytes =~ /PPG1\x04\0\0\0.{96}/s or die "no page of times\n"; # its header; then compressed data
+	substr($bytes, $+[0] + 3, 1) ^= "\x10";
+	spew('flipped.ptrace', $bytes);
+	$r = precedent('info', '--check', 'flipped.ptrace');
+	is($r->{rc}, 1, 'a flipped bit: fails');
+	like($r->{out}, qr/\Aflipped\.ptrace: page \d+ \([^)]+\) at byte \d+: bad checksum\n\z/, 'names the page');
+	like($r->{err}, qr/\Aprecedent: flipped\.ptrace: 1 of its pages [^\n]+\n\z/, 'and says so in one line');
+	is(precedent('info', 'flipped.ptrace')->{rc}, 0, 'the rest is shown');
+	spew('longer.ptrace', slurp($heat) . 'x');
+	$r = precedent('info', '--check', 'longer.ptrace');
+	is($r->{rc}, 1, 'an appended byte: fails');
+	spew('shorter.ptrace', substr(slurp($heat), 0, -1));
+	is(precedent('info', '--check', 'shorter.ptrace')->{rc}, 1, 'a missing one too');
+	like(screen('C.UTF-8', 'shorter.ptrace'), qr/^  PARTIAL  the file is not whole.*^  damage   \S/ms, 'the screen says it');
+};
+
+done_testing;
