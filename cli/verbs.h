@@ -9,11 +9,12 @@
 /* on traces, without Slurm */
 int verb_trace(int argc, char **argv);
 int verb_info(int argc, char **argv);
-int verb_view(int argc, char **argv);
 int verb_import(int argc, char **argv);
+int verb_view(int argc, char **argv);
 int verb_skeleton(int argc, char **argv);
 int verb_verify(int argc, char **argv);
 int verb_predict(int argc, char **argv);
+int verb_export(int argc, char **argv);
 
 /* inside a probe job */
 int verb_probe(int argc, char **argv);

@@ -8,23 +8,14 @@
 
 /* ---- time ---- */
 
-static uint64_t offset_ns(const struct timeline *tl, uint32_t rank)
-{
-	uint64_t start = trace_get_rank(tl->t, rank)->defs.proc.start_real_ns;
-
-	return start > tl->base_ns ? start - tl->base_ns : 0;
-}
-
 uint64_t timeline_of_local(const struct timeline *tl, uint32_t rank, uint64_t local_ns)
 {
-	return local_ns + offset_ns(tl, rank);
+	return trace_clock_ns(tl->clock, rank, local_ns);
 }
 
 uint64_t timeline_to_local(const struct timeline *tl, uint32_t rank, uint64_t t_ns)
 {
-	uint64_t offset = offset_ns(tl, rank);
-
-	return t_ns > offset ? t_ns - offset : 0;
+	return trace_clock_local(tl->clock, rank, t_ns);
 }
 
 uint64_t timeline_of_ticks(const struct timeline *tl, uint32_t rank, uint64_t ticks)
@@ -50,13 +41,7 @@ static void find_levels(struct timeline *tl)
 
 static void find_ends(struct timeline *tl)
 {
-	tl->base_ns = UINT64_MAX;
-	for (uint32_t r = 0; r < tl->n_ranks; r++) {
-		const struct trace_rank *k = trace_get_rank(tl->t, r);
-
-		if (k->present && k->defs.proc.start_real_ns < tl->base_ns)
-			tl->base_ns = k->defs.proc.start_real_ns;
-	}
+	tl->end_ns = 0;
 	for (uint32_t r = 0; r < tl->n_ranks; r++) {
 		const struct trace_rank *k = trace_get_rank(tl->t, r);
 		uint64_t ticks, end;
@@ -76,7 +61,11 @@ static void find_ends(struct timeline *tl)
 
 int timeline_control(struct timeline *tl, struct errbuf *err)
 {
-	(void)err;
+	if (tl->tiles || tl->controlled)
+		return 0;
+	if (trace_clock_control(tl->clock, tl->t, NULL, err) < 0)
+		return -1;
+	tl->controlled = true;
 	find_ends(tl);
 	return 0;
 }
@@ -100,11 +89,15 @@ struct timeline *timeline_create(const struct trace *t, struct errbuf *err)
 	tl->levels_page = malloc(tl->n_ranks * sizeof(*tl->levels_page));
 	if (!tl->it || !tl->levels_page)
 		goto no_memory;
+	tl->clock = trace_clock_create(t, err);
+	if (!tl->clock)
+		goto fail;
 	find_levels(tl);
 	find_ends(tl);
 	return tl;
 no_memory:
 	err_set(err, "no memory for the time line");
+fail:
 	timeline_destroy(tl);
 	return NULL;
 }
@@ -115,6 +108,7 @@ void timeline_destroy(struct timeline *tl)
 		return;
 	for (uint32_t r = 0; tl->it && r < tl->n_ranks; r++)
 		trace_iter_destroy(tl->it[r]);
+	trace_clock_destroy(tl->clock);
 	timeline_tiles_destroy(tl->tiles);
 	timeline_spool_destroy(tl->spool);
 	free(tl->it);

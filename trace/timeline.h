@@ -3,7 +3,8 @@
  * What every viewer and exporter reads: ranks x time, in the four states of paper 002, from whole-run totals over
  * levels of detail down to single events and messages. Traced and imported traces look alike.
  * Totals come from summaries, levels from the pyramid, spans from the pages of the window: memory is bounded by them.
- * Time is nanoseconds since the earliest start of any rank, clocks corrected (trace/clock.h).
+ * Time is nanoseconds since the earliest start of any rank, clocks corrected (trace/clock.h): linearly at first, by the
+ * logical clock from the first call of timeline_messages or timeline_control on, which may move calls and the end.
  */
 #ifndef PRECEDENT_TRACE_TIMELINE_H
 #define PRECEDENT_TRACE_TIMELINE_H
@@ -38,6 +39,9 @@ struct timeline_message {
 /* trace must outlive the timeline. NULL with the reason. */
 struct timeline *timeline_create(const struct trace *t, struct errbuf *err);
 void timeline_destroy(struct timeline *tl);
+
+/* Have the logical clock now: no message arrives before it was sent. Two passes over the trace, once. */
+int timeline_control(struct timeline *tl, struct errbuf *err);
 
 uint32_t timeline_n_ranks(const struct timeline *tl);
 uint64_t timeline_end_ns(const struct timeline *tl);

@@ -3,6 +3,7 @@
 #ifndef PRECEDENT_TRACE_TIMELINE_IMPL_H
 #define PRECEDENT_TRACE_TIMELINE_IMPL_H
 
+#include "trace/clock.h"
 #include "trace/timeline.h"
 
 #define TIMELINE_NO_PAGE UINT32_MAX
@@ -16,7 +17,8 @@ struct timeline {
 	const struct trace *t;
 	uint32_t n_ranks;
 	uint64_t end_ns;
-	uint64_t base_ns;         /* earliest start of any rank */
+	struct trace_clock *clock;
+	bool controlled;
 	struct trace_iter **it;   /* of each rank, kept where it stopped, or NULL */
 	size_t it_memory;
 	uint32_t it_victim;       /* next one to go when they hold too much */
@@ -65,8 +67,6 @@ int timeline_tiles_messages(struct timeline_tiles *k, uint64_t t0, uint64_t t1,
 int timeline_rank_spans(struct timeline *tl, uint32_t rank, uint64_t t0, uint64_t t1,
 			int (*f)(const struct timeline_span *s, void *arg), void *arg, struct errbuf *err);
 int timeline_rank_levels(struct timeline *tl, uint32_t rank, struct timeline_row *row, struct errbuf *err);
-/* Have the logical clock from now on; the end moves with it. */
-int timeline_control(struct timeline *tl, struct errbuf *err);
 void timeline_spool_destroy(struct timeline_spool *s);
 
 #endif

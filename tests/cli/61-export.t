@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# precedent export: OTF2 as otf2-print reads it, Chrome trace events as a JSON parser does, CSV as rows; the numbers are
+# those of precedent info.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
+use Cli;
+use JSON::PP;
+use Test::More;
+use Testbed qw(run_command build_dir);
+
+plan skip_all => 'no mpirun here' if system('command -v mpirun >/dev/null 2>&1');
+my $has_otf2_print = !system('command -v otf2-print >/dev/null 2>&1');
+
+sub info { my $r = precedent('info', $_[0], '--json'); return decode_json($r->{out}) }
+
+# Lines of otf2-print: [event, location, time, the rest]; its complaints go to a file.
+sub otf2 {
+    my ($dir) = @_;
+    open my $p, '-|', "otf2-print '$dir/traces.otf2' 2>complaints" or die "otf2-print: $!";
+    my @event;
+    while (my $line = <$p>) {
+        push @event, [$1, $2, $3, $4] if $line =~ /^([A-Z_]+)\s+(\d+)\s+(\d+)\s*(.*)/;
+    }
+    close $p;
+    is($?, 0, 'otf2-print reads the archive');
+    is(slurp('complaints'), '', 'and has nothing to complain about');
+    return @event;
+}
+
+sub sum { my $s = 0; $s += $_ for @_; return $s }
+
+# ---- OTF2 ----
+
+sub check_otf2 {
+    my ($name, $trace, $info, $complete) = @_;
+    my $r = precedent('export', $trace, '--format', 'otf2', '-o', "$name-otf2");
+    is($r->{rc}, 0, "$name: written as OTF2") or diag($r->{err});
+    my (%count, %per_rank, %last, %depth, @backwards, @unbalanced);
+    my ($sent, $received) = (0, 0);
+    for my $e (otf2("$name-otf2")) {
+        my ($what, $rank, $time, $rest) = @$e;
+        $count{$what}++;
+        $per_rank{$rank}++ if $what eq 'ENTER';
+        push @backwards, "$rank at $time" if $time < ($last{$rank} // 0);
+        $last{$rank} = $time;
+        if ($what eq 'ENTER') {
+            push @unbalanced, $time if $depth{$rank}++;
+        } elsif ($what eq 'LEAVE') {
+            push @unbalanced, $time if --$depth{$rank};
+        }
+        my ($length) = $rest =~ /Length: (\d+)/;
+        $sent += $length if $what =~ /^MPI_I?SEND$/;
+        $received += $length if $what =~ /^MPI_I?RECV$/;
+    }
+    is_deeply([map { $per_rank{$_->{rank}} // 0 } @{$info->{per_rank}}], [map { $_->{events} } @{$info->{per_rank}}],
+        "$name: one enter per call of each rank");
+    is($count{LEAVE}, $count{ENTER}, "$name: and as many leaves");
+    is_deeply(\@unbalanced, [], "$name: each before the next enter");
+    is_deeply(\@backwards, [], "$name: no location's time goes back");
+    my ($sends, $receives) = map { sum(map { $_ // 0 } @count{@$_}) } [qw(MPI_SEND MPI_ISEND)], [qw(MPI_RECV MPI_IRECV)];
+    is($count{MPI_ISEND} // 0, $count{MPI_ISEND_COMPLETE} // 0, "$name: nonblocking sends complete");
+    is($count{MPI_COLLECTIVE_BEGIN} // 0, $count{MPI_COLLECTIVE_END} // 0, "$name: collectives end");
+    return if !$complete;
+    is($sends, $info->{messages}, "$name: as many sends as messages");
+    is($receives, $sends, "$name: and receives");
+    is($sent, $info->{bytes_sent}, "$name: of the same bytes");
+    is($received, $sent, "$name: which arrive");
+}
+
+# ---- Chrome ----
+
+sub check_chrome {
+    my ($name, $trace, $info, $complete) = @_;
+    my $r = precedent('export', $trace, '--format', 'chrome', '-o', "$name.json");
+    is($r->{rc}, 0, "$name: written for Chrome") or diag($r->{err});
+    my $json = eval { decode_json(slurp("$name.json")) };
+    ok($json, "$name: is JSON") or return;
+    my (%ph, %call, %flow, @bad);
+    for my $e (@{$json->{traceEvents}}) {
+        $ph{$e->{ph}}++;
+        push @{$call{$e->{tid}}}, $e if $e->{ph} eq 'X';
+        $flow{$e->{id}}{$e->{ph}} = $e if $e->{ph} =~ /^[sf]$/;
+    }
+    is_deeply([map { scalar @{$call{$_->{rank}} // []} } @{$info->{per_rank}}], [map { $_->{events} } @{$info->{per_rank}}],
+        "$name: one complete event per call of each rank");
+    is_deeply([sort { $a cmp $b } map { "$_->{args}{name} on $_->{tid}" } grep { $_->{name} eq 'thread_name' }
+            @{$json->{traceEvents}}], [sort { $a cmp $b } map { "rank $_ on $_" } 0 .. $info->{ranks} - 1],
+        "$name: a thread per rank");
+    for my $id (keys %flow) {
+        my ($s, $f) = @{$flow{$id}}{qw(s f)};
+        push @bad, $id and next if !$s || !$f || $f->{ts} < $s->{ts};
+        for my $end ($s, $f) {
+            push @bad, $id if !grep { $_->{ts} <= $end->{ts} && $end->{ts} <= $_->{ts} + $_->{dur} } @{$call{$end->{tid}}};
+        }
+    }
+    is_deeply(\@bad, [], "$name: every arrow has two ends, forward in time, each in a call of its rank");
+    is(scalar keys %flow, $info->{messages}, "$name: an arrow per message") if $complete;
+}
+
+# ---- CSV ----
+
+sub rows {
+    my ($file) = @_;
+    my ($head, @line) = split /\n/, slurp($file);
+    my @row;
+    for my $line (@line) {
+        my @field;
+        push @field, defined $1 ? $1 =~ s/""/"/gr : $2 while $line =~ /\G(?:"((?:[^"]|"")*)"|([^,]*))(?:,|$)/g && @field < 8;
+        push @row, \@field;
+    }
+    return ($head, @row);
+}
+
+sub check_csv {
+    my ($name, $trace, $info) = @_;
+    my $r = precedent('export', $trace, '--format', 'csv', '-o', "$name.csv");
+    is($r->{rc}, 0, "$name: written as CSV") or diag($r->{err});
+    my ($head, @row) = rows("$name.csv");
+    is($head, 'rank,event,start_s,duration_s,state,function,site,parameters', "$name: with a head");
+    is(scalar @row, $info->{events}, "$name: one row per call");
+    my %calls;
+    $calls{$_->[5]}++ for @row;
+    is_deeply(\%calls, { map { $_->{name} => $_->{calls} } @{$info->{functions}} }, "$name: of the same functions");
+    is(scalar(grep { $_->[4] !~ /^(waiting|working|sending|receiving)$/ } @row), 0, "$name: each in one of four states");
+    my %next;
+    is(scalar(grep { $_->[1] != $next{$_->[0]}++ } map { $next{$_->[0]} //= 0; $_ } @row), 0,
+        "$name: numbered from 0 in each rank");
+    return @row;
+}
+
+# ---- programs ----
+
+my %case = (ring => ['ring 50', 3, 1], heat => ['heat 64 20 5 isend', 4, 1], cg => ['cg 32 10', 4, 1],
+            master_worker => ['master_worker 20 10', 3, 1], calls => ['calls', 2, 0]);
+my %row;
+for my $name (sort keys %case) {
+    my ($command, $n, $complete) = @{$case{$name}};
+    my ($program, @arguments) = split ' ', $command;
+    my $r = precedent('trace', '-q', '-o', "$name.ptrace", '--', 'mpirun', '--oversubscribe', '-n', $n, program($program),
+        @arguments);
+    is($r->{rc}, 0, "$name runs") or diag($r->{err});
+    my $info = info("$name.ptrace");
+    check_otf2($name, "$name.ptrace", $info, $complete) if $has_otf2_print;
+    check_chrome($name, "$name.ptrace", $info, $complete);
+    $row{$name} = [check_csv($name, "$name.ptrace", $info)];
+}
+
+# ---- parts of a trace ----
+{
+    my @all = @{$row{ring}};
+    my $r = precedent('export', 'ring.ptrace', '--format', 'csv', '-o', '-', '--ranks', '1-2');
+    is($r->{rc}, 0, 'some ranks');
+    is(scalar(split(/\n/, $r->{out})) - 1, scalar(grep { $_->[0] >= 1 } @all), 'have their calls');
+    is($r->{err}, '', 'and standard output is the file alone');
+    my ($from, $to) = map { $all[$_][2] } int(@all / 9), int(@all / 6);
+    my @want = grep { $_->[2] < $to && ($_->[2] + $_->[3] > $from || $_->[2] == $from) } @all;
+    $r = precedent('export', 'ring.ptrace', '-o', 'part.csv', '--from', $from, '--to', $to);
+    my (undef, @part) = rows('part.csv');
+    is_deeply([map { "$_->[0] $_->[1] $_->[5]" } @part], [map { "$_->[0] $_->[1] $_->[5]" } @want],
+        'a window has the calls that overlap it');
+    cmp_ok(scalar @part, '>', 0, 'and there are some');
+    $r = precedent('export', 'ring.ptrace', '--format', 'chrome', '-o', 'part.json', '--from', $from, '--to', $to);
+    is(scalar(grep { $_->{ph} eq 'X' } @{decode_json(slurp('part.json'))->{traceEvents}}), scalar @want,
+        'also for Chrome');
+    $r = precedent('export', 'ring.ptrace', '--format', 'otf2', '-o', 'part-otf2', '--ranks', '1') if $has_otf2_print;
+    is(scalar(grep { $_->[0] eq 'ENTER' } otf2('part-otf2')), scalar(grep { $_->[0] == 1 } @all), 'one rank in OTF2')
+        if $has_otf2_print;
+    $r = precedent('export', 'ring.ptrace', '--format', 'csv');
+    is($r->{rc}, 0, 'without -o');
+    ok(-s 'ring.csv', 'the name is that of the trace');
+}
+
+# ---- imported traces ----
+{
+    spew('small.txt', join '', map { "$_->[0] $_->[1] $_->[2] 0 0 0 0 0 0 0 0 0 0 0\n" }
+        [0, 0, 1], [0, 1, 0], [5, 0, 2], [7, 1, 3], [9, 0, 1], [12, 1, 1], [20, 0, 0]);
+    my $r = precedent('import', 'small.txt', '--format', 'columns14', '--mark-ns', 1000, '-o', 'small.ptrace');
+    is($r->{rc}, 0, 'a trace is imported') or diag($r->{err});
+    $r = precedent('export', 'small.ptrace', '-o', 'small.csv');
+    is($r->{rc}, 0, 'and exported') or diag($r->{err});
+    is(slurp('small.csv'), <<'END', 'as rows of states');
+rank,start_s,duration_s,state
+0,0.000000000,0.000005000,working
+0,0.000005000,0.000004000,sending
+0,0.000009000,0.000011000,working
+0,0.000020000,0.000001000,waiting
+1,0.000000000,0.000007000,waiting
+1,0.000007000,0.000005000,receiving
+1,0.000012000,0.000009000,working
+END
+    $r = precedent('export', 'small.ptrace', '-o', 'small.json');
+    is(join(' ', map { "$_->{tid}$_->{name}" } grep { $_->{ph} eq 'X' } @{decode_json(slurp('small.json'))->{traceEvents}}),
+        '0working 0sending 0working 0waiting 1waiting 1receiving 1working', 'and for Chrome');
+    $r = precedent('export', 'small.ptrace', '--format', 'otf2', '-o', 'small-otf2');
+    is($r->{rc}, 1, 'OTF2 wants calls');
+    like($r->{err}, qr/imported/, 'and says so');
+}
+
+# ---- what can go wrong ----
+for my $case ([['ring.ptrace'], 2, qr/--format/], [[], 2, qr/no trace/], [['ring.ptrace', '--format', 'xml'], 2, qr/no format 'xml'/],
+              [['ring.ptrace', '--format', 'csv', '--ranks', '3-1'], 2, qr/--ranks/],
+              [['ring.ptrace', '--format', 'csv', '--ranks', '-1'], 2, qr/--ranks/],
+              [['ring.ptrace', '--format', 'csv', '--ranks', '7'], 1, qr/no rank 7.*ranks 0 to 2/],
+              [['ring.ptrace', '--format', 'csv', '--from', '2', '--to', '1'], 2, qr/not before/],
+              [['ring.ptrace', '--format', 'csv', '--from', 'now'], 2, qr/--from wants seconds/],
+              [['ring.ptrace', '--format', 'csv', '--nonsense'], 2, qr/bad option '--nonsense'/],
+              [['ring.ptrace', '--format', 'otf2', '-o', '-'], 2, qr/directory/],
+              [['ring.ptrace', '--format', 'otf2', '-o', '.'], 1, qr/not empty/],
+              [['ring.ptrace', '--format', 'csv', '-o', 'none/x.csv'], 1, qr{none/x.csv: cannot create}],
+              [['ring.csv', '--format', 'csv', '-o', 'x.csv'], 1, qr/not a Precedent trace/],
+              [['none.ptrace', '--format', 'csv'], 1, qr/none.ptrace: cannot open/]) {
+    my ($arguments, $rc, $message) = @$case;
+    my $r = precedent('export', @$arguments);
+    is($r->{rc}, $rc, "exit code of export @$arguments");
+    like($r->{err}, $message, 'and what it says');
+}
+SKIP: {
+    skip 'no /dev/full here', 2 if !-e '/dev/full';
+    my $r = run_command('sh', '-c', 'exec "$0" export ring.ptrace --format csv -o - >/dev/full', build_dir() . '/precedent');
+    is($r->{rc}, 1, 'a full disk');
+    like($r->{err}, qr/cannot write|cannot be written/, 'is noticed');
+}
+is_deeply([glob '*.tmp.*'], [], 'nothing half-written is left');
+
+done_testing;
