@@ -150,11 +150,12 @@ int match_add(struct match *m, const struct columns14_message *half, struct exch
 int match_give_up(struct match *m, struct exchange *out)
 {
 	uint32_t i = m->oldest, before = NONE;
-	const struct flight *f = &m->f[i];
+	const struct flight *f;
 	struct queue *q;
 
 	if (i == NONE)
 		return 0;
+	f = &m->f[i];
 	q = bucket(m, f->src, f->dst, f->tag);
 	for (uint32_t k = q->head; k != i; k = m->f[k].next)
 		before = k;

@@ -489,7 +489,7 @@ static int gather(struct tiles *t, struct span_window *w, const struct tile_grou
 static int emit_row(struct tiles *t, struct span_window *w, const struct tile_ref *e, const struct gathered_row *g,
 		    uint32_t rank)
 {
-	struct tile_row row = {.data = w->data.data + g->at, .len = g->len, .dense = g->dense};
+	struct tile_row row = {.data = g->len ? w->data.data + g->at : NULL, .len = g->len, .dense = g->dense};
 	uint64_t start, n;
 	struct tile_runs it;
 	uint8_t state;
