@@ -8,6 +8,8 @@
 
 #include "trace/reader_impl.h"
 
+#define TICKS_MAX (1ull << 62)
+
 struct trace_iter {
 	const struct trace *t;
 	const struct trace_rank *k;
@@ -154,8 +156,8 @@ static bool next_times(struct trace_iter *it, uint64_t *gap, uint64_t *dur)
 {
 	*gap = rdbuf_uv(&it->times);
 	*dur = rdbuf_uv(&it->times);
-	if (it->times.failed)
-		return false;
+	if (it->times.failed || it->tick > TICKS_MAX || *gap > TICKS_MAX - it->tick || *dur > TICKS_MAX - it->tick - *gap)
+		return false; /* time does not run backwards, whatever a file says */
 	it->begin = it->tick;
 	it->enter = it->tick + *gap;
 	it->leave = it->tick = it->enter + *dur;
@@ -271,13 +273,16 @@ int trace_iter_seek_ns(struct trace_iter *it, uint64_t local_ns)
 	for (uint32_t i = find_page_ns(it, local_ns); i < it->n_list; i++) {
 		const struct trace_page *p = page_of(it, i);
 		struct rdbuf before;
-		uint64_t gap, dur, tick;
+		uint64_t gap, dur, tick, from = 0;
 
 		if (p->first >= it->k->events.length)
 			break;
-		if (hold_page(it, i) < 0)
+		if (it->held == i && it->event >= p->first && it->event < it->times_end &&
+		    to_ns(it, (double)it->tick) < local_ns)
+			from = it->event - p->first; /* it stands before the instant, in this page */
+		else if (hold_page(it, i) < 0)
 			continue;
-		for (uint64_t k = 0; k < p->n && p->first + k < it->k->events.length; k++) {
+		for (uint64_t k = from; k < p->n && p->first + k < it->k->events.length; k++) {
 			before = it->times;
 			tick = it->tick;
 			if (!next_times(it, &gap, &dur))

@@ -19,8 +19,11 @@
 #include "tests/unit/synthetic.c"
 #include "skelgen/loops.h"
 #include "trace/check.h"
-#include "trace/levels.h"
+#include "trace/clock.h"
+#include "trace/messages.h"
 #include "trace/reader.h"
+#include "trace/tiles_write.h"
+#include "trace/timeline.h"
 
 #define EVENTS_MAX 5000 /* of a rank that are looked at: a few bytes can fold any number */
 #define RANKS_MAX  64
@@ -213,6 +216,35 @@ static void seed_program(const char *dir, const char *name, struct syn *s)
 	syn_destroy(s);
 }
 
+/* An imported trace: states of a few processors, tiles of a few bytes, messages. */
+static void seed_tiles(const char *dir)
+{
+	struct tiles_extent x = {.n_ranks = 5, .last = 300, .tile_bytes = 128};
+	char path[] = "/tmp/precedent-fuzz-XXXXXX";
+	struct errbuf err;
+	struct trace_writer *w;
+	struct tiles_writer *tw;
+	int fd = mkstemp(path);
+
+	close(fd);
+	w = trace_writer_create(path, x.n_ranks, &err);
+	tw = w ? tiles_writer_create(w, &x, &err) : NULL;
+	for (uint32_t i = 0; tw && i < 300; i++) {
+		struct tile_change c = {.t = i, .rank = i * 7 % 5, .state = (uint8_t)(i / 5 % 4)};
+		struct exchange m = {.src = i % 5, .dst = (i + 1) % 5, .t0 = i, .t1 = i + 3 < 300 ? i + 3 : 300, .bytes = i};
+
+		tiles_writer_put(tw, &c, 1, &err);
+		if (i % 9 == 0)
+			tiles_writer_exchange(tw, &m, &err);
+	}
+	if (tw)
+		tiles_writer_finish(tw, &err);
+	tiles_writer_destroy(tw);
+	if (w && trace_writer_close(w, false, &err) == 0)
+		seed_of(dir, "tiles", trace_open(path, &err));
+	unlink(path);
+}
+
 static void seed_files(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -244,6 +276,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		seed_program(dir, "cg", syn_cg(2, 1, 5));
 		seed_program(dir, "master", syn_master_worker(3, 9, 1));
 		seed_program(dir, "reneighbour", syn_reneighbour(2, 6, 3));
+		seed_tiles(dir);
 		seed_files(dir);
 		break;
 	}
@@ -285,14 +318,83 @@ static void read_rank(const struct trace *t, uint32_t r)
 	trace_iter_destroy(it);
 }
 
+static int count_message(const struct trace_message *m, void *arg)
+{
+	uint32_t n = *(uint32_t *)arg;
+
+	if (m->src >= n || m->dst >= n)
+		__builtin_trap();
+	return 0;
+}
+
+static int count_span(const struct timeline_span *s, void *arg)
+{
+	uint32_t *left = arg;
+
+	if (s->t1_ns < s->t0_ns || s->state >= TSTATE_N)
+		__builtin_trap();
+	return --*left == 0;
+}
+
+static int count_arrow(const struct timeline_message *m, void *arg)
+{
+	uint32_t *left = arg;
+
+	(void)m;
+	return --*left == 0;
+}
+
+static void read_timeline(const struct trace *t, uint32_t n)
+{
+	struct errbuf err;
+	struct timeline *tl = timeline_create(t, &err);
+	float share[RANKS_MAX * 16][TSTATE_N];
+	double seconds[TSTATE_N];
+	uint32_t left = 10000;
+	uint64_t end;
+
+	if (!tl)
+		return;
+	end = timeline_end_ns(tl);
+	n = timeline_n_ranks(tl) < n ? timeline_n_ranks(tl) : n;
+	for (uint32_t r = 0; r < n; r++)
+		timeline_totals(tl, r, seconds);
+	timeline_levels(tl, 0, n, 0, end, 16, share, &err);
+	timeline_levels(tl, 0, n, end / 3, end / 3 + 100, 16, share, &err);
+	timeline_spans(tl, 0, n, end / 2, end, count_span, &left, &err);
+	left = 1000;
+	timeline_messages(tl, 0, end, count_arrow, &left, &err);
+	timeline_destroy(tl);
+}
+
 static void read_trace(const struct trace *t)
 {
-	uint32_t n = trace_n_ranks(t) < RANKS_MAX ? trace_n_ranks(t) : RANKS_MAX;
+	uint32_t n = trace_n_ranks(t) < RANKS_MAX ? trace_n_ranks(t) : RANKS_MAX, all = trace_n_ranks(t);
+	uint64_t events = 0;
 	struct errbuf err;
+	struct trace_clock *clock;
 	struct loops loops;
 
 	trace_check(t, hear, NULL, NULL, &err);
 	trace_job_get(t, "program");
+	for (uint32_t r = 0; !trace_is_imported(t) && r < all; r++) {
+		uint64_t more = trace_get_rank(t, r)->events.length;
+
+		events += more < EVENTS_MAX ? more : EVENTS_MAX;
+	}
+	if (events < EVENTS_MAX) {
+		read_timeline(t, n);
+		trace_messages(t, count_message, &all, NULL, &err);
+		clock = trace_clock_create(t, &err);
+		if (clock)
+			trace_clock_control(clock, t, NULL, &err);
+		trace_clock_destroy(clock);
+	}
+	for (uint32_t r = 0; r < n && trace_is_imported(t); r++)
+		if (trace_get_rank(t, r)->present)
+			__builtin_trap();
+	if (trace_is_imported(t))
+		return;
 	for (uint32_t r = 0; r < n; r++) {
 		const struct trace_rank *k = trace_get_rank(t, r);
 
