@@ -15,7 +15,7 @@
 #define BLOCK    (256u << 10)
 #define LINE_MAX_BYTES 4096u
 #define PADDING  64u
-#define BATCH    8192u
+#define BATCH    4096u
 #define N_COLUMNS 14
 
 static const char *const column_name[N_COLUMNS] = {

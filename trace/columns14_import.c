@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "trace/columns14.h"
+#include "trace/columns14_ahead.h"
 #include "trace/columns14_match.h"
 
 struct import {
 	const struct columns14_options *o;
 	struct columns14 *in;
+	struct columns14_ahead *ahead;
 	const char *out_path;
 	struct trace_writer *out;
 	struct tiles_writer *tiles;
@@ -23,12 +25,6 @@ struct import {
 	struct columns14_report report;
 	bool look; /* through all of it first: x was wrong */
 };
-
-static void progress(const struct import *i)
-{
-	if (i->o->progress)
-		i->o->progress(columns14_done(i->in), columns14_size(i->in));
-}
 
 /* Read everything, to know it, or to find what is wrong with it. */
 static int look_through(struct import *i, struct errbuf *err)
@@ -68,12 +64,12 @@ static int find_extent(struct import *i, struct errbuf *err)
 	return 0;
 }
 
-static int put_messages(struct import *i, struct errbuf *err)
+static int put_messages(struct import *i, const struct columns14_batch *b, struct errbuf *err)
 {
 	struct exchange m;
 
-	for (uint32_t k = 0; k < i->batch.n_message; k++) {
-		int done = match_add(i->match, &i->batch.message[k], &m);
+	for (uint32_t k = 0; k < b->n_message; k++) {
+		int done = match_add(i->match, &b->message[k], &m);
 
 		if (done < 0)
 			return err_set(err, "no memory for messages in flight");
@@ -130,7 +126,6 @@ static int finish(struct import *i, const char *path, struct errbuf *err)
 			return -1;
 	}
 	i->report.unsent = match_unsent(i->match);
-	i->report.tally = *columns14_tally(i->in);
 	if (tiles_writer_finish(i->tiles, err) < 0)
 		return -1;
 	return put_job(i, path, err);
@@ -138,6 +133,8 @@ static int finish(struct import *i, const char *path, struct errbuf *err)
 
 static void drop(struct import *i)
 {
+	columns14_ahead_stop(i->ahead);
+	i->ahead = NULL;
 	tiles_writer_destroy(i->tiles);
 	trace_writer_abort(i->out);
 	match_destroy(i->match);
@@ -146,27 +143,42 @@ static void drop(struct import *i)
 	i->match = NULL;
 }
 
-/* One attempt: 0 done, 1 when there is more than was thought, -1. */
+/* All records into the tiles: 0, 1 when there is more than was thought, -1. */
+static int put_records(struct import *i, struct errbuf *err)
+{
+	const struct columns14_slot *s, *last;
+
+	while ((s = columns14_ahead_next(i->ahead, &last))) {
+		if (s->tally.n_ranks > i->x.n_ranks || s->tally.last > i->x.last)
+			return 1; /* or the last line's time lies before: then looking through says where */
+		if (tiles_writer_put(i->tiles, s->batch.change, s->batch.n_change, err) < 0 ||
+		    put_messages(i, &s->batch, err) < 0)
+			return -1;
+		if (i->o->progress)
+			i->o->progress(s->done, columns14_size(i->in));
+	}
+	i->report.tally = last->tally;
+	return last->more < 0 ? err_set(err, "%s", last->err.text) : 0;
+}
+
 static int attempt(struct import *i, const char *path, struct errbuf *err)
 {
-	int more;
+	int rv;
 
 	i->report = (struct columns14_report){{0}, 0, 0, 0};
 	i->x.tile_bytes = i->o->tile_bytes;
 	i->match = match_create();
-	i->out = i->match ? trace_writer_create(i->out_path, i->x.n_ranks, err) : NULL;
 	if (!i->match)
 		return err_set(err, "no memory");
-	if (!i->out || !(i->tiles = tiles_writer_create(i->out, &i->x, err)))
+	i->out = trace_writer_create(i->out_path, i->x.n_ranks, err);
+	i->tiles = i->out ? tiles_writer_create(i->out, &i->x, err) : NULL;
+	if (!i->tiles)
 		return -1;
-	while ((more = columns14_next(i->in, &i->batch, err)) > 0) {
-		if (columns14_tally(i->in)->n_ranks > i->x.n_ranks || columns14_tally(i->in)->last > i->x.last)
-			return 1; /* or the last line's time lies before: then looking through says where */
-		if (tiles_writer_put(i->tiles, i->batch.change, i->batch.n_change, err) < 0 || put_messages(i, err) < 0)
-			return -1;
-		progress(i);
-	}
-	return more < 0 ? -1 : finish(i, path, err);
+	i->ahead = columns14_ahead_start(i->in);
+	if (!i->ahead)
+		return err_set(err, "no memory");
+	rv = put_records(i, err);
+	return rv ? rv : finish(i, path, err);
 }
 
 int columns14_import(const char *path, const char *out, const struct columns14_options *o,

@@ -45,7 +45,7 @@ struct tiles_writer {
 	struct level level[TILES_LEVELS_MAX];
 	struct tile_totals *totals;
 	uint8_t *steps;
-	struct buf rows, raw, scratch, page;
+	struct buf rows, raw, scratch, pages;
 
 	pthread_t thread;
 	bool running;
@@ -90,17 +90,22 @@ static uint32_t n_levels(uint64_t n_marks)
 
 /* ---- the encoder's thread ---- */
 
-static int write_page(struct tiles_writer *w, const struct trace_page *head, const struct buf *raw, struct buf *page,
-		      struct errbuf *err)
+static int encode_page(const struct trace_page *head, const struct buf *raw, struct buf *pages, struct errbuf *err)
+{
+	if (raw->failed || trace_page_encode(head, raw->data, raw->len, pages) < 0)
+		return err_set(err, "no memory for a page of %zu bytes", raw->len);
+	return 0;
+}
+
+/* Both threads write: what is to stay together is one call. */
+static int write_pages(struct tiles_writer *w, struct buf *pages, struct errbuf *err)
 {
 	int rv;
 
-	buf_reset(page);
-	if (raw->failed || trace_page_encode(head, raw->data, raw->len, page) < 0)
-		return err_set(err, "no memory for a page of %zu bytes", raw->len);
 	pthread_mutex_lock(&w->lock);
-	rv = trace_writer_pages(w->out, page->data, page->len, err);
+	rv = trace_writer_pages(w->out, pages->data, pages->len, err);
 	pthread_mutex_unlock(&w->lock);
+	buf_reset(pages);
 	return rv;
 }
 
@@ -135,7 +140,7 @@ static int write_steps(struct tiles_writer *w, uint32_t l, uint32_t n, struct er
 					head.state[k + 1] += c[s];
 			}
 		head.state[0] = (head.t1 - head.t0 + 1) * (p1 - p0) - head.state[1] - head.state[2] - head.state[3];
-		if (write_page(w, &head, &w->raw, &w->page, err) < 0)
+		if (encode_page(&head, &w->raw, &w->pages, err) < 0 || write_pages(w, &w->pages, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -165,14 +170,19 @@ static int advance_level(struct tiles_writer *w, uint32_t l, uint64_t i0, uint64
 static void add_to_levels(struct tiles_writer *w, uint32_t rank, const uint8_t *steps, uint64_t stride, uint64_t g0,
 			  uint64_t n)
 {
-	for (uint32_t l = 1; l < w->n_levels; l++) {
-		const struct level *v = &w->level[l];
+	for (uint64_t s = 0, end; s < n; s = end) {
+		uint64_t g = g0 + s;
+		uint32_t sum[TSTATE_N - 1] = {0};
 
-		for (uint32_t k = 0; k < TSTATE_N - 1; k++) {
-			uint32_t *c = v->count + ((uint64_t)rank * 3 + k) * v->cap;
+		end = min_u64(n, s + 16 - g % 16); /* to the end of a step of the second level */
+		for (uint32_t k = 0; k < TSTATE_N - 1; k++)
+			for (uint64_t i = s; i < end; i++)
+				sum[k] += steps[k * stride + i];
+		for (uint32_t l = 1; l < w->n_levels; l++) {
+			const struct level *v = &w->level[l];
 
-			for (uint64_t s = 0; s < n; s++)
-				c[((g0 + s) >> (4 * l)) - v->base] += steps[k * stride + s];
+			for (uint32_t k = 0; k < TSTATE_N - 1; k++)
+				v->count[((uint64_t)rank * 3 + k) * v->cap + (g >> (4 * l)) - v->base] += sum[k];
 		}
 	}
 }
@@ -201,15 +211,15 @@ static int write_tile(struct tiles_writer *w, const struct strip *s, uint32_t p0
 		return err_set(err, "no memory for a row of states");
 	buf_reset(&w->raw);
 	tile_summary_encode(carries ? s->carry + p0 : NULL, w->totals, p1 - p0, &w->raw);
-	if (write_page(w, &head, &w->raw, &w->page, err) < 0)
+	if (encode_page(&head, &w->raw, &w->pages, err) < 0)
 		return -1;
 	head.type = TPAGE_STATES;
-	if (write_page(w, &head, &w->rows, &w->page, err) < 0)
+	if (encode_page(&head, &w->rows, &w->pages, err) < 0)
 		return -1;
 	head.type = TPAGE_PYRAMID;
 	head.t0 = s->first;
 	head.n = n_steps;
-	return write_page(w, &head, &steps, &w->page, err);
+	return encode_page(&head, &steps, &w->pages, err) < 0 ? -1 : write_pages(w, &w->pages, err);
 }
 
 static int write_strip(struct tiles_writer *w, const struct strip *s, struct errbuf *err)
@@ -278,7 +288,7 @@ static int sink(void *arg, const struct trace_page *head, const struct buf *raw,
 {
 	struct tiles_writer *w = arg;
 
-	return write_page(w, head, raw, &w->exchange_page, err);
+	return encode_page(head, raw, &w->exchange_page, err) < 0 ? -1 : write_pages(w, &w->exchange_page, err);
 }
 
 static int allocate(struct tiles_writer *w)
@@ -451,7 +461,7 @@ void tiles_writer_destroy(struct tiles_writer *w)
 	buf_free(&w->rows);
 	buf_free(&w->raw);
 	buf_free(&w->scratch);
-	buf_free(&w->page);
+	buf_free(&w->pages);
 	buf_free(&w->exchange_page);
 	free(w);
 }

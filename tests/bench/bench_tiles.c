@@ -3,7 +3,7 @@
  * The table of paper 002, both of its methods: parse a 14-column trace, form statistics.
  *  first: a two-dimensional array, a byte per processor and mark, and a list of exchanges; statistics from all cells;
  *  second: tiles of bounded size on disk (columns14_import), statistics from their summaries.
- * Both use the same parser. Runs take turns, each in a process of its own; medians of RUNS, and the greatest peak of
+ * Both use the same parser, on a thread of its own. Runs take turns, each in a process of its own; medians of RUNS, and the greatest peak of
  * memory. Then what the tiles are for: statistics of the finished trace, and random windows.
  * Inputs are generated in $TMPDIR and removed.
  *   bench_tiles [ROW ...]            rows 1 to 5 of the table, all of them without
@@ -22,6 +22,7 @@
 
 #include "tests/bench/columns14_generate.h"
 #include "trace/columns14.h"
+#include "trace/columns14_ahead.h"
 #include "trace/columns14_match.h"
 #include "trace/tiles.h"
 
@@ -110,6 +111,8 @@ struct node {
 static void first_method(struct result *r)
 {
 	struct columns14_codes codes;
+	const struct columns14_slot *s, *last_slot;
+	struct columns14_ahead *ahead;
 	struct columns14_batch b;
 	struct errbuf err;
 	struct columns14 *c;
@@ -118,7 +121,6 @@ static void first_method(struct result *r)
 	uint8_t *cell, *state;
 	uint32_t n;
 	uint64_t *sum, marks, done = 0, last = 0;
-	int more;
 
 	columns14_codes_default(&codes);
 	c = columns14_open(text_path, &codes, &err);
@@ -132,26 +134,29 @@ static void first_method(struct result *r)
 	cell = malloc(n * marks);
 	state = calloc(n, 1);
 	sum = calloc(n, TSTATE_N * sizeof(*sum));
-	if (!cell || !state || !sum || !match)
+	ahead = columns14_ahead_start(c);
+	if (!cell || !state || !sum || !match || !ahead)
 		die("no memory for the array");
-	while ((more = columns14_next(c, &b, &err)) > 0) {
-		for (uint32_t i = 0; i < b.n_change; i++) {
-			for (; done < b.change[i].t; done++)
+	while ((s = columns14_ahead_next(ahead, &last_slot))) {
+		for (uint32_t i = 0; i < s->batch.n_change; i++) {
+			const struct tile_change *to = &s->batch.change[i];
+
+			for (; done < to->t; done++)
 				memcpy(cell + done * n, state, n);
-			state[b.change[i].rank] = b.change[i].state;
+			state[to->rank] = to->state;
 		}
-		for (uint32_t i = 0; i < b.n_message; i++) {
+		for (uint32_t i = 0; i < s->batch.n_message; i++) {
 			struct exchange m;
 
-			if (match_add(match, &b.message[i], &m) > 0) {
+			if (match_add(match, &s->batch.message[i], &m) > 0) {
 				*end = calloc(1, sizeof(**end));
 				(*end)->m = m;
 				end = &(*end)->next;
 			}
 		}
 	}
-	if (more < 0)
-		die(err.text);
+	if (last_slot->more < 0)
+		die(last_slot->err.text);
 	for (; done < marks; done++)
 		memcpy(cell + done * n, state, n);
 	for (uint64_t t = 0; t < marks; t++)
