@@ -151,6 +151,24 @@ static int hold_page(struct trace_iter *it, uint32_t i)
 	return 0;
 }
 
+/* As rdbuf_uv, where a whole one is known to be within the buffer. */
+static inline uint64_t quick_uv(struct rdbuf *r)
+{
+	const uint8_t *p = r->data + r->pos;
+	uint64_t v = *p & 0x7f;
+
+	if (*p++ & 0x80) {
+		v |= (uint64_t)(*p & 0x7f) << 7;
+		if (*p++ & 0x80) {
+			v |= (uint64_t)(*p & 0x7f) << 14;
+			if (*p++ & 0x80)
+				return rdbuf_uv(r);
+		}
+	}
+	r->pos = (size_t)(p - r->data);
+	return v;
+}
+
 /* The next event's times, gap and duration in ticks; false when the page holds fewer than it says. */
 static bool next_times(struct trace_iter *it, uint64_t *gap, uint64_t *dur)
 {
@@ -268,8 +286,21 @@ static uint32_t find_page_ns(const struct trace_iter *it, uint64_t local_ns)
 	return lo;
 }
 
+/* The first tick at or after an instant, as to_ns tells them. */
+static uint64_t to_ticks(const struct trace_iter *it, uint64_t ns)
+{
+	double about = (double)ns / it->ns_per_tick;
+	uint64_t tick = about < 0x1p62 ? (uint64_t)about : 1ull << 62;
+
+	for (tick -= tick < 2 ? tick : 2; tick < 1ull << 62 && to_ns(it, (double)tick) < ns; tick++)
+		;
+	return tick;
+}
+
 int trace_iter_seek_ns(struct trace_iter *it, uint64_t local_ns)
 {
+	uint64_t least = to_ticks(it, local_ns);
+
 	for (uint32_t i = find_page_ns(it, local_ns); i < it->n_list; i++) {
 		const struct trace_page *p = page_of(it, i);
 		struct rdbuf before;
@@ -278,7 +309,7 @@ int trace_iter_seek_ns(struct trace_iter *it, uint64_t local_ns)
 		if (p->first >= it->k->events.length)
 			break;
 		if (it->held == i && it->event >= p->first && it->event < it->times_end &&
-		    to_ns(it, (double)it->tick) < local_ns)
+		    it->tick < least)
 			from = it->event - p->first; /* it stands before the instant, in this page */
 		else if (hold_page(it, i) < 0)
 			continue;
@@ -287,7 +318,7 @@ int trace_iter_seek_ns(struct trace_iter *it, uint64_t local_ns)
 			tick = it->tick;
 			if (!next_times(it, &gap, &dur))
 				break;
-			if (to_ns(it, (double)it->leave) < local_ns)
+			if (it->leave < least)
 				continue;
 			it->times = before; /* this one is to come */
 			it->tick = it->begin = it->enter = it->leave = tick;

@@ -87,7 +87,8 @@ struct timeline *timeline_create(const struct trace *t, struct errbuf *err)
 	}
 	tl->it = calloc(tl->n_ranks, sizeof(*tl->it));
 	tl->levels_page = malloc(tl->n_ranks * sizeof(*tl->levels_page));
-	if (!tl->it || !tl->levels_page)
+	tl->levels_width = calloc(tl->n_ranks, sizeof(*tl->levels_width));
+	if (!tl->it || !tl->levels_page || !tl->levels_width)
 		goto no_memory;
 	tl->clock = trace_clock_create(t, err);
 	if (!tl->clock)
@@ -113,6 +114,7 @@ void timeline_destroy(struct timeline *tl)
 	timeline_spool_destroy(tl->spool);
 	free(tl->it);
 	free(tl->levels_page);
+	free(tl->levels_width);
 	free(tl);
 }
 

@@ -23,6 +23,7 @@ struct timeline {
 	size_t it_memory;
 	uint32_t it_victim;       /* next one to go when they hold too much */
 	uint32_t *levels_page;    /* of each rank, or TIMELINE_NO_PAGE */
+	uint64_t *levels_width;   /* of their steps, in ticks, or 0 while it is not known */
 	struct timeline_tiles *tiles; /* of an imported trace, which has nothing of the above but its end; else NULL */
 	struct timeline_spool *spool; /* of messages, once they were asked for */
 };

@@ -36,7 +36,7 @@ void timeline_row_add(struct timeline_row *row, uint64_t a, uint64_t b, int stat
 
 /* ---- from the LEVELS page ---- */
 
-static int add_levels(struct timeline *tl, uint32_t rank, const struct levels *l, struct timeline_row *row)
+static void add_levels(struct timeline *tl, uint32_t rank, const struct levels *l, struct timeline_row *row)
 {
 	uint64_t width = levels_width(l), a = timeline_of_ticks(tl, rank, 0), b;
 
@@ -48,20 +48,25 @@ static int add_levels(struct timeline *tl, uint32_t rank, const struct levels *l
 			if (l->step[i][s])
 				timeline_row_add(row, a, b, s, (double)l->step[i][s] / (double)width);
 	}
-	return 0;
+}
+
+static bool fine_enough(const struct timeline *tl, uint32_t rank, const struct timeline_row *row)
+{
+	double ns_per_tick = trace_get_rank(tl->t, rank)->defs.proc.ns_per_tick;
+
+	return (double)tl->levels_width[rank] * ns_per_tick <= (double)(row->t1 - row->t0) / row->n;
 }
 
 /* 1: done; 0: there are no levels that are fine enough. */
 static int from_levels(struct timeline *tl, uint32_t rank, struct timeline_row *row)
 {
-	double ns_per_tick = trace_get_rank(tl->t, rank)->defs.proc.ns_per_tick;
 	uint32_t page = tl->levels_page[rank], len;
 	struct rdbuf in = {0};
 	struct levels l;
 	uint8_t *raw;
 	int rv = 0;
 
-	if (page == TIMELINE_NO_PAGE)
+	if (page == TIMELINE_NO_PAGE || !fine_enough(tl, rank, row))
 		return 0;
 	raw = trace_page_read(tl->t, page, &len, NULL);
 	in = (struct rdbuf){.data = raw, .len = raw ? len : 0};
@@ -70,7 +75,8 @@ static int from_levels(struct timeline *tl, uint32_t rank, struct timeline_row *
 		free(raw);
 		return 0;
 	}
-	if ((double)levels_width(&l) * ns_per_tick <= (double)(row->t1 - row->t0) / row->n) {
+	tl->levels_width[rank] = levels_width(&l);
+	if (fine_enough(tl, rank, row)) {
 		add_levels(tl, rank, &l, row);
 		rv = 1;
 	}
