@@ -15,7 +15,7 @@
 #include "cli/view_loops.h"
 #include "cli/view_serve.h"
 
-#define BUDGET (8u << 20) /* bytes of single calls and messages in the page, before base64 */
+#define PAGE_BYTES 16000000u /* about: below 20 MB whatever the trace is */
 
 struct options {
 	const char *trace, *out;
@@ -145,7 +145,7 @@ static int view(const struct options *o)
 	struct trace *t = trace_open(o->trace, &err);
 	struct symbolizer *sym;
 	struct view_loops loops = {0};
-	struct view_input in = {.trace = t, .path = o->trace, .site_name = site_name, .budget = BUDGET,
+	struct view_input in = {.trace = t, .path = o->trace, .site_name = site_name, .budget = PAGE_BYTES,
 				.served = o->serve, .progress = cli_progress, .loop_rank = (uint32_t)o->rank};
 	int rc;
 

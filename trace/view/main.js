@@ -44,7 +44,7 @@ class Page {
 		document.getElementById("title").title = [j.program, j.arguments].filter(Boolean).join(" ") || meta.path;
 		document.getElementById("facts").textContent = [many(meta.ranks, "rank"), duration(meta.end),
 			meta.events ? many(meta.events, "call") : null,
-			meta.messages.n ? many(meta.messages.n, "message") : null, name].filter(Boolean).join(" \u00b7 ");
+			program === name ? null : name].filter(Boolean).join(" \u00b7 ");
 		this.legend();
 	}
 	legend() {

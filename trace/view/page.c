@@ -342,23 +342,36 @@ static int make_nonce(char out[33], struct errbuf *err)
 	return 0;
 }
 
-/* Half of the budget that messages do not use is for calls, all that is left. */
+/* Bytes of packs with single calls and messages that the page has room for. A server gives the rest when it is asked. */
+static uint64_t room(const struct page *p)
+{
+	uint64_t packs = p->v->in->budget / 4 * 3, used = p->levels.len + p->ranks.len + p->marks.len;
+
+	used += p->v->sig_words.len + 16ull * p->v->n_sig + 64ull * p->v->n_place + 48ull * p->v->n_ranks + (256u << 10);
+	packs = used < packs ? packs - used : 0;
+	return p->v->in->served ? packs / 8 : packs;
+}
+
+/* Messages first, up to a part of the room; single calls take all that is left. */
 static int build(struct page *p, struct errbuf *err)
 {
 	struct view *v = p->v;
-	uint64_t budget = v->in->served ? v->in->budget / 4 : v->in->budget;
+	uint64_t budget;
 
 	if (make_nonce(p->nonce, err) < 0)
 		return -1;
 	view_progress(v, "levels", 0, 1);
 	if (view_levels(v, 0, v->n_ranks, 0, v->end_ns, view_steps(v), &p->levels, err) < 0)
 		return -1;
+	view_stats_put_ranks(v, &p->ranks);
+	if (view_marks_build(v, &p->marks, err) < 0)
+		return -1;
+	budget = room(p);
 	if (view_exchange_build(v, budget / MESSAGES_OF_BUDGET, &p->exchange, err) < 0)
 		return -1;
 	budget -= p->exchange.messages.len < budget ? p->exchange.messages.len : budget;
-	if (view_columns_build(v, budget, &p->columns, err) < 0 || view_marks_build(v, &p->marks, err) < 0)
+	if (view_columns_build(v, budget, &p->columns, err) < 0)
 		return -1;
-	view_stats_put_ranks(v, &p->ranks);
 	view_progress(v, "", 1, 1);
 	return 0;
 }

@@ -197,7 +197,9 @@ class Panels {
 			return this.empty(meta.ranks < 2 ? "One rank alone sends no messages." :
 				"No messages between ranks: point-to-point communication is shown here, collectives are not.");
 		this.pairs = this.pairs || decodePairs();
-		const by = this.matrixBy || "bytes", cells = Math.ceil(meta.ranks / 2 ** meta.messages.shift);
+		const by = this.matrixBy || "bytes";
+		this.blocks = this.blocks || this.joinPairs();
+		const {cells} = this.blocks;
 		const px = Math.max(1, Math.min(26, Math.floor(260 / cells))), c = el("canvas", {id: "matrix"});
 		const info = el("p", {class: "dim"}, "Rows send, columns receive. Point at a cell.");
 		this.paintMatrix(c, cells, px, by);
@@ -215,6 +217,21 @@ class Panels {
 					["messages", "n", (r) => r.n, (r) => count(r.n)], ["bytes", "n", (r) => r.bytes, (r) => bytesText(r.bytes)],
 					["mean", "n", (r) => r.bytes / r.n, (r) => bytesText(r.bytes / r.n)]], top)))];
 	}
+	/* Pairs of blocks of 2^shift ranks, so that a cell is a pixel at least. */
+	joinPairs() {
+		let shift = meta.messages.shift;
+		while (meta.ranks / 2 ** shift > 512)
+			shift++;
+		const by = shift - meta.messages.shift, sum = new Map(), cells = Math.ceil(meta.ranks / 2 ** shift);
+		for (const p of this.pairs) {
+			const src = p.src >> by, dst = p.dst >> by, key = src * cells + dst;
+			const q = sum.get(key) || {src, dst, n: 0, bytes: 0};
+			q.n += p.n;
+			q.bytes += p.bytes;
+			sum.set(key, q);
+		}
+		return {shift, cells, list: [...sum.values()], sum};
+	}
 	/* Even steps of brightness (viridis), away from the background: most stands out in light and in dark. */
 	heat(v) {
 		const stops = [[253, 231, 37], [122, 209, 81], [34, 168, 132], [42, 120, 142], [65, 68, 135], [68, 1, 84]];
@@ -225,7 +242,7 @@ class Panels {
 	}
 	range(by) {
 		let lo = Infinity, hi = 0;
-		for (const p of this.pairs) {
+		for (const p of this.blocks.list) {
 			if (p[by] > 0)
 				lo = Math.min(lo, p[by]);
 			hi = Math.max(hi, p[by]);
@@ -238,14 +255,12 @@ class Panels {
 		const x = c.getContext("2d");
 		x.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--row");
 		x.fillRect(0, 0, c.width, c.height);
-		for (const p of this.pairs) {
+		for (const p of this.blocks.list) {
 			if (!p[by])
 				continue;
 			x.fillStyle = `rgb(${this.heat(hi > lo ? Math.log(p[by] / lo) / Math.log(hi / lo) : 0.5).join(",")})`;
 			x.fillRect(p.dst * px, p.src * px, px > 4 ? px - 1 : px, px > 4 ? px - 1 : px);
 		}
-		if (c.width > 520)
-			c.style.width = c.style.height = "520px";
 	}
 	scale(by) {
 		const [lo, hi] = this.range(by), text = by === "bytes" ? bytesText : count, c = el("canvas", {width: 160, height: 10});
@@ -261,7 +276,7 @@ class Panels {
 	matrixInfo(e, c, cells, info) {
 		const box = c.getBoundingClientRect(), at = (v, size) => Math.floor(v / size * cells);
 		const dst = at(e.clientX - box.left, box.width), src = at(e.clientY - box.top, box.height);
-		const p = this.pairs.find((q) => q.src === src && q.dst === dst), s = meta.messages.shift;
+		const p = this.blocks.sum.get(src * cells + dst), s = this.blocks.shift;
 		const name = (v) => s ? `ranks ${v << s} to ${Math.min(meta.ranks, (v + 1) << s) - 1}` : `rank ${v}`;
 		info.textContent = `${name(src)} \u2192 ${name(dst)}: ` +
 			(p ? `${many(p.n, "message")}, ${bytesText(p.bytes)}` : "no messages");

@@ -26,7 +26,8 @@ class SelfTest {
 		this.out.ready_ms = Number(document.body.dataset.ready);
 		this.out.dark = getComputedStyle(document.documentElement).getPropertyValue("--bg").trim();
 		this.out.painted = this.painted();
-		this.out.scale = this.vp.h;
+		this.out.totals = stateTotals();
+		this.out.fns = this.functions();
 		this.zoomAndPan();
 		this.singles();
 		this.whole();
@@ -34,6 +35,18 @@ class SelfTest {
 		this.tabs();
 		this.clicks();
 		this.whole();
+	}
+	/* Calls and seconds of each function, all ranks. */
+	functions() {
+		const out = {}, {calls, ns} = this.page.panels.ranks, n = meta.fns.length;
+		meta.fns.forEach(([name], f) => {
+			out[name] = [0, 0];
+			for (let r = 0; r < meta.ranks; r++) {
+				out[name][0] += calls[r * n + f];
+				out[name][1] += ns[r * n + f] / 1e9;
+			}
+		});
+		return out;
 	}
 	whole() {
 		this.vp.setTime(0, meta.end);
@@ -96,15 +109,13 @@ class SelfTest {
 		this.vp.setTime(best.a - (best.b - best.a), best.b + (best.b - best.a));
 		this.vp.setRanks(best.rank, 1);
 		this.paint();
-		const hit = this.page.card.find(this.vp.w / 2, this.vp.y(best.rank) + this.vp.rankPx / 2);
-		this.tl.arrows = [];
-		const shown = this.page.card.find(this.vp.w / 2, this.vp.y(best.rank) + this.vp.rankPx / 2);
-		const parts = this.page.card.show(shown, 300, 200);
-		this.out.hover = {detail: this.tl.detail.kind, over: Boolean(hit.span || hit.message), text: parts ? parts.map((p) => p.textContent).join("\n") : "",
-			expected: [callName(best.kind), callWords(best.kind), callSite(best.kind)]};
 		this.out.arrows = this.tl.arrowState;
-		this.tl.frame();
 		this.out.arrows_drawn = this.tl.arrows.length;
+		this.tl.arrows = []; /* the call, whatever crosses it */
+		const hit = this.page.card.find(this.vp.x((best.a + best.b) / 2), this.vp.y(best.rank) + this.vp.rankPx / 2);
+		const parts = this.page.card.show(hit, 300, 200);
+		this.out.hover = {detail: this.tl.detail.kind, over: Boolean(hit.span), text: parts ? parts.map((p) => p.textContent).join("\n") : "",
+			expected: [callName(best.kind), callWords(best.kind), callSite(best.kind)]};
 		this.page.card.hide();
 	}
 	loop() {

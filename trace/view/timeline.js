@@ -75,12 +75,13 @@ class Timeline {
 	findDetail(rows) {
 		const vp = this.vp, perPixel = vp.span / (vp.w * this.dpr), step = meta.end / Math.max(1, meta.steps);
 		this.detail = {kind: "levels", step};
-		if (!rows.length || perPixel > step * 0.75)
+		if (!rows.length)
 			return null;
 		const r0 = rows[0].rank, last = rows[rows.length - 1], r1 = last.rank + last.n;
 		const share = (r1 - r0) / meta.ranks * Math.min(1, vp.span / meta.end);
 		const spans = this.server || this.columns.end > vp.t0 ? meta.events * share : Infinity;
-		if (spans <= SPANS_MAX || meta.imported) {
+		const coarse = perPixel > step * 0.75; /* then levels are as good, but for what the pointer finds */
+		if (spans <= (coarse ? SPANS_MAX / 6 : SPANS_MAX) || (meta.imported && !coarse)) {
 			const tiles = this.columns.window(vp.t0, vp.t1) ||
 				(this.server && this.server.spans(vp.t0, vp.t1, ...this.block(r0, r1)));
 			if (tiles) {
@@ -88,7 +89,7 @@ class Timeline {
 				return {tiles};
 			}
 		}
-		if (this.server) {
+		if (this.server && !coarse) {
 			const levels = this.server.levels(vp.t0, vp.t1, ...this.block(r0, r1));
 			this.detail = {kind: levels ? "levels" : "loading", step: levels ? levels[0].t1 / 2048 : step};
 			if (levels)
@@ -267,7 +268,7 @@ class Timeline {
 
 	drawRanks() {
 		const c = this.ctx, css = this.painter.css, rows = this.drawn.rows;
-		let free = -Infinity;
+		let free = this.top - 1;
 		c.textAlign = "right";
 		for (const row of rows) {
 			const y = this.top + (row.y + row.h / 2) / this.dpr;
@@ -429,7 +430,7 @@ class Timeline {
 		this.arrowState = "none";
 		if (!meta.messages.n || !this.showArrows || meta.ranks < 2)
 			return null;
-		const expected = meta.messages.n * vp.span / meta.end;
+		const expected = meta.messages.n * vp.span / meta.end * Math.min(1, (vp.rs + 1) / meta.ranks);
 		if (expected > ARROWS_MAX * 4) {
 			this.arrowState = "many";
 			return null;

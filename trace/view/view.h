@@ -52,7 +52,7 @@ struct view_input {
 	uint32_t loop_rank, n_loop, n_problem;
 	const struct view_loop *loop;
 	const struct view_problem *problem;
-	uint64_t budget;          /* bytes of single calls and messages in the page */
+	uint64_t budget;          /* bytes of the page, about: what levels and statistics leave is for calls */
 	bool served;              /* the page may ask the server that sent it */
 	void (*progress)(const char *what, double done, double total); /* or NULL */
 };

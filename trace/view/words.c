@@ -187,8 +187,12 @@ static void put_array(struct words *w, const struct sig_walk *p)
 	for (uint32_t i = 0; i < p->n && i < LIST_MAX && n < (int)sizeof(t) - 24; i++) {
 		int64_t v = p->kind == TK_ASRCS ? world_rank(w, p->val[i]) : p->val[i];
 
+		if (p->kind == TK_ASRCS && v < 0) /* not a wildcard */
+			continue;
 		n += snprintf(t + n, sizeof(t) - (size_t)n, " %" PRId64, v);
 	}
+	if (!n)
+		return;
 	put(w, "%.60s%s%s", p->kind == TK_ASRCS ? "from ranks" : p->name, t, p->n > LIST_MAX ? " \xe2\x80\xa6" : "");
 }
 
