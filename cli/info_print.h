@@ -10,6 +10,8 @@
 /* One screen, or with `all` every row of every table. */
 int info_print_text(const struct trace *t, const struct info *o, const char *path, bool all);
 int info_print_json(const struct trace *t, const struct info *o, const char *path);
+/* Of an imported trace. */
+int info_print_imported(const struct trace *t, const char *path, bool all);
 int info_print_events(const struct trace *t, uint32_t rank);
 /* Where a loop stands: "main (heat.c:42)". Returns buf. */
 struct symbolizer;

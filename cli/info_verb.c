@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/import_stats.h"
 #include "cli/info_print.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
@@ -54,6 +55,8 @@ static int summary(const struct trace *t, const char *path, enum what what)
 	struct info o;
 	int rc;
 
+	if (trace_is_imported(t))
+		return what == SHOW_JSON ? import_stats_print_json(t, path) : info_print_imported(t, path, what == SHOW_ALL);
 	if (info_collect(t, &o, &err) < 0)
 		return cli_fail("%s: %s", path, err.text);
 	rc = what == SHOW_JSON ? info_print_json(t, &o, path) : info_print_text(t, &o, path, what == SHOW_ALL);

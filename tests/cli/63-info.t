@@ -147,4 +147,20 @@ subtest 'check' => sub {
 	like(screen('C.UTF-8', 'shorter.ptrace'), qr/^  PARTIAL  the file is not whole.*^  damage   \S/ms, 'the screen says it');
 };
 
+subtest 'an imported trace' => sub {
+	my $text = '';
+	for my $t (1 .. 100) {
+		$text .= "$t $_ " . ($t <= 25 * ($_ + 1) ? 1 : 0) . " 0 0 0 0 0 0 0 0 0 0 0\n" for 0 .. 3;
+	}
+	spew('states.txt', $text);
+	is(precedent('import', '-q', 'states.txt')->{rc}, 0, 'imported');
+	my $screen = screen('C.UTF-8', 'states.ptrace');
+	like($screen, qr/^\s+3 +0 +100 +0 +0$/m, 'marks of each processor');
+	like($screen, qr/^  working +█+\S* +62\.5 %  ▂▄▆█$/m, 'a bar for the sum, and one for each processor');
+	like($screen, qr/^  sending +0\.0 %/m, 'of every state');
+	is(precedent('info', '--events', 0, 'states.ptrace')->{rc}, 1, 'there are no events');
+	is(precedent('info', '--check', 'states.ptrace')->{rc}, 0, 'it is checked as others are');
+	is(json_of('states.ptrace')->{imported}, JSON::PP::true, 'the JSON says that it was imported');
+};
+
 done_testing;
