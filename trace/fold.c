@@ -410,5 +410,6 @@ int fold_encode(struct fold *f, struct buf *out)
 	buf_put(out, f->done.data, f->done.len);
 	for (uint32_t i = 0; i < f->n; i++)
 		encode_item(out, &f->st[i].it);
-	return f->failed || out->failed ? -1 : 0;
+	/* One that failed for want of room still holds what was pushed before. */
+	return f->done.failed || out->failed ? -1 : 0;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "spank/tracer/facts.h"
 #include "spank/tracer/handles.h"
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/record.h"
@@ -116,15 +117,11 @@ static void fill_proc(const struct run *r, struct trace_proc *p, char *host, cha
 				 (double)(mono - r->start_mono_ns) / (double)(ticks - r->start_ticks) :
 				 1.0;
 	p->start_real_ns = r->start_real_ns;
-	p->end_ticks = rec.last_end - rec.start;
 	p->init_ns = r->init_ns;
 	p->before_ns = r->before_ns;
 	p->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - r->start_cpu_ns;
-	p->polls = rec.polls;
-	p->poll_ticks = rec.poll_ticks;
-	p->overhead_ticks = rec.overhead_n ? rec.overhead_sum / (double)rec.overhead_n : 0.0;
 	p->thread_level = (uint8_t)r->thread_level;
-	p->finalized = 1;
+	rec_facts(p);
 }
 
 /* Definitions and structure as pages. -1 without memory. */
@@ -157,44 +154,6 @@ out:
 
 /* ---- facts of the job ---- */
 
-static void put_fact(struct buf *b, const char *key, const char *value)
-{
-	size_t n = value ? strlen(value) : 0;
-
-	if (!n)
-		return;
-	buf_put(b, key, strlen(key));
-	buf_put(b, "=", 1);
-	for (size_t i = 0; i < n; i++)
-		buf_put_u8(b, (uint8_t)(value[i] == '\n' || value[i] == '\r' ? ' ' : value[i]));
-	buf_put(b, "\n", 1);
-}
-
-static void put_program(struct buf *b)
-{
-	char path[PATH_MAX], args[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	FILE *f = fopen("/proc/self/cmdline", "re");
-	size_t len, first;
-
-	if (n > 0) {
-		path[n] = '\0';
-		put_fact(b, "program", path);
-	}
-	if (!f)
-		return;
-	len = fread(args, 1, sizeof(args) - 1, f);
-	fclose(f);
-	args[len] = '\0';
-	first = strlen(args) + 1;
-	if (first >= len)
-		return;
-	for (size_t i = first; i + 1 < len; i++)
-		if (!args[i])
-			args[i] = ' ';
-	put_fact(b, "arguments", args + first);
-}
-
 static void put_hosts(struct buf *b, const char *host, int n)
 {
 	char count[16];
@@ -215,38 +174,20 @@ static void put_hosts(struct buf *b, const char *host, int n)
 	}
 	buf_put_u8(&list, 0);
 	snprintf(count, sizeof(count), "%d", distinct);
-	put_fact(b, "nodes", count);
+	facts_put(b, "nodes", count);
 	if (!list.failed)
-		put_fact(b, "hosts", (const char *)list.data);
+		facts_put(b, "hosts", (const char *)list.data);
 	buf_free(&list);
 }
 
 static int encode_job(const struct run *r, const char *host, struct buf *out)
 {
-	char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "", date[40];
-	const char *space = getenv("PMIX_NAMESPACE");
 	struct trace_page m = {.type = TPAGE_JOB};
-	time_t start_s = (time_t)(r->start_real_ns / 1000000000ull);
-	struct tm tm;
 	struct buf b = {0};
-	int len = 0, rv;
+	int rv;
 
-	put_program(&b);
-	put_fact(&b, "job", getenv("SLURM_JOB_ID"));
-	put_fact(&b, "step", getenv("SLURM_STEP_ID"));
-	put_fact(&b, "launcher", space && strncmp(space, "slurm.", 6) ? "mpirun" :
-				 space || getenv("SLURM_STEP_ID")     ? "srun" :
-									"none");
-	if (mpi.Get_library_version(text, &len) == MPI_SUCCESS) {
-		text[strcspn(text, ",\n")] = '\0';
-		put_fact(&b, "mpi", text);
-	}
-	snprintf(text, sizeof(text), "%d", r->world_size);
-	put_fact(&b, "ranks", text);
+	facts_put_job(&b, r);
 	put_hosts(&b, host, r->world_size);
-	if (gmtime_r(&start_s, &tm) && strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm))
-		put_fact(&b, "date", date);
-	put_fact(&b, "run", r->id);
 	rv = b.failed ? -1 : trace_page_encode(&m, b.data, b.len, out);
 	buf_free(&b);
 	return rv;

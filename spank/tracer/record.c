@@ -2,19 +2,22 @@
 /* The recorder's hot path and its pages of times: see record.h. */
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "spank/tracer/record.h"
 #include "trace/functions.h"
-#include "trace/page.h"
+#include "trace/defs_journal.h"
 
-#define PAGE_RAW      (256u << 10)
 #define SPARE_VALUES  64u
 #define STRUCTURE_MIN (512ull << 20) /* signatures and structure may take this much, or eight times the times */
 #define SAMPLE_MASK   63u    /* the recorder's own cost is measured at every 64th event */
 
-struct recorder rec;
+/* Stored to before there is a window, and after. */
+static struct spill_live no_live;
+struct recorder rec = {.live = &no_live};
 __thread struct rec_thread rec_self __attribute__((tls_model("initial-exec")));
 bool clock_is_tsc;
 
@@ -54,8 +57,7 @@ void rec_thread_begin(struct rec_thread *t)
 	t->v = malloc(REC_VALUES * sizeof(*t->v));
 	t->cap = REC_VALUES;
 	if (!t->v) {
-		rec.broken = true;
-		rec.on = false;
+		rec_stop("out of memory");
 		t->v = nowhere;
 		return;
 	}
@@ -80,8 +82,7 @@ int64_t *rec_room(struct rec_thread *t, uint32_t used, uint64_t n)
 		cap *= 2;
 	v = cap < UINT32_MAX ? malloc(cap * sizeof(*v)) : NULL;
 	if (!v) {
-		rec.broken = true;
-		rec.on = false;
+		rec_stop("out of memory");
 		return NULL;
 	}
 	memcpy(v, t->v, used * sizeof(*v));
@@ -105,67 +106,70 @@ void *rec_scratch(struct rec_thread *t, int slot, size_t size)
 	return p;
 }
 
-/* ---- pages ---- */
+/* ---- once in a while ---- */
 
-static void fail(void)
+static struct journal journal; /* under the recorder's lock */
+static struct buf tail;        /* pages of levels and histograms, at the end */
+
+void rec_stop(const char *why)
 {
-	rec.broken = true;
 	rec.on = false;
+	if (rec.ended)
+		return;
+	rec.ended = why;
+	snprintf(rec.live->ended, sizeof(rec.live->ended), "%s", why);
 }
 
-/* A program whose calls never repeat would fill the memory: better no trace than no program. */
+/* A program whose calls never repeat would fill the memory: what is recorded until then is kept. */
 static bool structure_too_large(void)
 {
 	uint64_t bytes = rec.sigs.n_pool * sizeof(*rec.sigs.pool) + rec.sigs.n * (sizeof(*rec.sigs.sig) + 16ull) +
 			 fold_items(rec.fold) * 32;
-	uint64_t limit = 8ull * rec.page_bytes_max;
 
-	return bytes > (limit > STRUCTURE_MIN ? limit : STRUCTURE_MIN);
+	return bytes > rec.structure_max;
 }
 
-static void flush_times(uint64_t t1)
+/* Definitions go to the file before the first call that needs them. */
+static void journal_new(void)
 {
-	struct trace_page m = {.type = TPAGE_TIMES, .rank = rec.rank, .first = rec.page_first,
-			       .n = rec.n_events - rec.page_first, .t0 = rec.page_t0 - rec.start,
-			       .t1 = t1 - rec.start};
-	struct buf *b;
+	struct trace_defs d = {0};
+	struct buf b = {0};
 
-	if (rec.page_bytes >= rec.page_bytes_max) {
-		rec.dropped_pages++;
-		goto out;
-	}
-	if (rec.n_page == rec.cap_page) {
-		uint32_t cap = rec.cap_page ? rec.cap_page * 2 : 64;
-		struct buf *p = realloc(rec.page, cap * sizeof(*p));
+	rec.n_journaled = rec.sigs.n;
+	if (structure_too_large())
+		rec_stop("structure too large");
+	if (!spill_protects(&rec.pages.spill))
+		return;
+	if (rec.define)
+		rec.define(&d);
+	d.sigs = rec.sigs;
+	journal_put(&journal, &d, site_address, &b);
+	if (b.failed || spill_journal(&rec.pages.spill, b.data, b.len) < 0)
+		rec.pages.spill.file_failed = true;
+	buf_free(&b);
+}
 
-		if (!p)
-			goto drop;
-		rec.page = p;
-		rec.cap_page = cap;
-	}
-	b = &rec.page[rec.n_page];
-	*b = (struct buf){0};
-	if (trace_page_encode(&m, rec.times.data, rec.times.len, b) < 0) {
-		buf_free(b);
-		goto drop;
-	}
-	if (b->len < b->cap) { /* the encoder reserves for the worst case */
-		uint8_t *p = realloc(b->data, b->len);
+static double overhead_ticks(void)
+{
+	return rec.overhead_n ? rec.overhead_sum / (double)rec.overhead_n : 0.0;
+}
 
-		if (p) {
-			b->data = p;
-			b->cap = b->len;
-		}
+static void flush(void)
+{
+	struct spill_live *l = rec.live;
+	uint64_t first = l->stream_first, other = !l->clock;
+	uint64_t n = pages_flush(&rec.pages, rec.event_end - rec.start);
+
+	if (first + n != rec.n_events || fold_failed(rec.fold)) {
+		rec.n_events = first + n;
+		rec_stop("out of memory");
 	}
-	rec.n_page++;
-	rec.page_bytes += b->len;
-	goto out;
-drop:
-	rec.dropped_pages++;
-out:
-	rec.times.len = 0;
-	rec.page_first = rec.n_events;
-	rec.page_t0 = t1;
+	if (structure_too_large())
+		rec_stop("structure too large");
+	l->overhead_ticks = overhead_ticks();
+	l->clock_mono_ns[other] = clock_ns(CLOCK_MONOTONIC);
+	l->clock_ticks[other] = clock_ticks();
+	__atomic_store_n(&l->clock, other, __ATOMIC_RELEASE);
 }
 
 /* ---- events ---- */
@@ -215,38 +219,62 @@ static inline uint32_t symbol_of(struct rec_call *c, uint16_t fn, uint32_t n)
 	return sym;
 }
 
+/* Time since the last recorded call that no gap and no call contains. */
+static uint8_t *put_idle(uint8_t *p, const struct rec_call *c, uint64_t gap)
+{
+	int64_t all = (int64_t)(c->t0 - rec.event_end) - (int64_t)gap, own = (int64_t)rec.own_ticks;
+
+	rec.own_ticks = 0;
+	if (all <= 0)
+		return p;
+	own = own < all ? own : all;
+	*p++ = 0;
+	p = put_uv(p, (uint64_t)(all - own));
+	return put_uv(p, (uint64_t)own);
+}
+
 void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 {
 	int64_t gap = (int64_t)(c->t0 - rec.last_end), dur = (int64_t)(c->t1 - c->t0);
-	uint32_t sym = symbol_of(c, fn, n);
-	uint8_t *p = rec.times.data + rec.times.len;
+	struct spill_live *live = rec.live;
+	uint64_t len = live->stream_len;
+	uint8_t *p = rec.stream + len;
+	uint32_t sym;
 
+	if (__builtin_expect(!rec.on, 0))
+		goto out; /* it stopped while the parameters were put together */
+	sym = symbol_of(c, fn, n);
+	if (__builtin_expect(sym >= rec.n_journaled, 0)) {
+		if (sym == UINT32_MAX) {
+			rec_stop("out of memory");
+			goto out;
+		}
+		journal_new();
+		c->slow = 1;
+	}
 	/* Threads overlap, and counters of two processors may differ by a little. */
 	gap = (gap > 0 ? gap : 0) + (int64_t)rec.held_gap;
 	dur = dur > 0 ? dur : 0;
 	rec.held_gap = 0;
-	if (sym == UINT32_MAX) {
-		fail();
-		goto out;
-	}
-	fold_push(rec.fold, sym);
+	if (__builtin_expect(rec.last_end != rec.event_end, 0))
+		p = put_idle(p, c, (uint64_t)gap);
+	p = put_uv(p, sym + 1ull);
 	p = put_uv(p, (uint64_t)gap);
 	p = put_uv(p, (uint64_t)dur);
-	rec.times.len = (size_t)(p - rec.times.data);
+	len = (uint64_t)(p - rec.stream);
+	__atomic_store_n(&live->stream_len, len, __ATOMIC_RELEASE);
 	rec.n_events++;
-	rec.last_end = c->t1;
-	if (__builtin_expect(rec.times.len > PAGE_RAW, 0)) {
-		flush_times(c->t1);
+	rec.last_end = rec.event_end = c->t1;
+	if (__builtin_expect(len >= rec.stream_full, 0)) {
+		flush();
 		c->slow = 1;
-		if (structure_too_large())
-			fail();
 	}
-	if (__builtin_expect(c->slow, 0))
+	if (__builtin_expect(c->slow, 0)) {
 		rec.last_end = clock_ticks();
-	else if (__builtin_expect(!(rec.n_events & SAMPLE_MASK), 0))
+		rec.own_ticks = rec.last_end - c->t1;
+	} else if (__builtin_expect(!(rec.n_events & SAMPLE_MASK), 0)) {
 		sample_overhead(c);
-	if (__builtin_expect(fold_failed(rec.fold), 0))
-		fail();
+	}
 out:
 	if (rec.locking)
 		rec_unlock();
@@ -254,47 +282,123 @@ out:
 
 /* ---- begin and end ---- */
 
-int rec_begin(uint32_t rank, bool locking, size_t memory)
+int rec_begin(const struct rec_options *o, struct errbuf *err)
 {
 	struct timespec nap = {.tv_nsec = 200000};
-	uint64_t ns, ticks;
+	uint64_t ns, ticks, structure = 8 * o->memory;
 
-	rec = (struct recorder){.rank = rank, .locking = locking, .page_bytes_max = memory};
+	rec = (struct recorder){.locking = o->locking, .live = &no_live, .define = o->define};
+	if (structure < STRUCTURE_MIN)
+		structure = STRUCTURE_MIN;
+	rec.structure_max = o->structure ? o->structure : structure;
 	clock_is_tsc = clock_has_tsc();
 	rec.fold = fold_create();
-	if (!rec.fold || sigtable_init(&rec.sigs) < 0 || buf_reserve(&rec.times, PAGE_RAW + 64) < 0 ||
+	if (!rec.fold || sigtable_init(&rec.sigs) < 0 || journal_init(&journal) < 0 ||
 	    pthread_key_create(&at_thread_end, thread_end))
+		return err_set(err, "no memory");
+	if (pages_begin(&rec.pages, o->local, o->id ? o->id : "", o->rank, o->n_ranks, o->memory, rec.fold, &rec.sigs,
+			err) < 0)
 		return -1;
+	rec.live = rec.pages.spill.live;
+	rec.stream = rec.pages.spill.stream;
+	rec.stream_full = rec.pages.raw_max;
 	ns = clock_ns(CLOCK_MONOTONIC);
 	ticks = clock_ticks();
 	nanosleep(&nap, NULL);
 	ns = clock_ns(CLOCK_MONOTONIC) - ns;
 	ticks = clock_ticks() - ticks;
 	rec.tiny_gap = ns ? ticks * 2000 / ns : 2000;
-	rec.start = rec.last_end = rec.page_t0 = clock_ticks();
 	return 0;
+}
+
+void rec_go(const struct spill_header *facts)
+{
+	struct spill_header *h = rec.pages.spill.header;
+
+	if (facts) {
+		h->world_size = facts->world_size;
+		h->thread_level = facts->thread_level;
+		h->start_real_ns = facts->start_real_ns;
+		h->init_ticks = facts->init_ticks;
+		h->init_mono_ns = facts->init_mono_ns;
+		h->init_ns = facts->init_ns;
+		h->before_ns = facts->before_ns;
+		memcpy(h->host, facts->host, sizeof(h->host));
+		memcpy(h->program, facts->program, sizeof(h->program));
+		memcpy(h->facts, facts->facts, sizeof(h->facts));
+	}
+	h->pid = (uint32_t)getpid();
+	h->start_mono_ns = rec.live->clock_mono_ns[0] = clock_ns(CLOCK_MONOTONIC);
+	rec.start = rec.last_end = rec.event_end = clock_ticks();
+	h->start_ticks = rec.live->clock_ticks[0] = rec.start;
+	spill_start(&rec.pages.spill);
+	rec.last_end = clock_ticks();
+	rec.own_ticks = rec.last_end - rec.start;
+	rec.on = true;
 }
 
 void rec_end(void)
 {
 	rec.on = false;
-	if (rec.n_events > rec.page_first)
-		flush_times(rec.last_end);
+	if (rec.broken || !rec.fold)
+		return;
+	if (rec.live->stream_len)
+		flush();
+	buf_reset(&tail);
+	if (pages_tail(&rec.pages, &tail) < 0)
+		buf_free(&tail);
+}
+
+void rec_facts(struct trace_proc *p)
+{
+	p->end_ticks = (rec.ended ? rec.event_end : rec.last_end) - rec.start;
+	p->polls = rec.live->polls;
+	p->poll_ticks = rec.live->poll_ticks;
+	p->overhead_ticks = overhead_ticks();
+	memcpy(p->state_ticks, rec.pages.state, sizeof(p->state_ticks));
+	p->dropped_events = rec.pages.given_up;
+	p->ended = (char *)(rec.ended ? rec.ended : "");
+	p->finalized = !rec.ended;
 }
 
 uint32_t rec_n_pages(void)
 {
-	return rec.n_page;
+	return rec.pages.n_kept + (tail.len > 0);
 }
 
 size_t rec_page_size(uint32_t i)
 {
-	return rec.page[i].len;
+	return i < rec.pages.n_kept ? rec.pages.spill.entry[rec.pages.kept[i].times].len : tail.len;
 }
 
 int rec_page_take(uint32_t i, struct buf *out)
 {
-	buf_put(out, rec.page[i].data, rec.page[i].len);
-	buf_free(&rec.page[i]);
-	return out->failed ? -1 : 0;
+	size_t len = out->len;
+
+	if (i >= rec.pages.n_kept) {
+		buf_put(out, tail.data, tail.len);
+		buf_free(&tail);
+		return out->failed ? -1 : 0;
+	}
+	if (spill_get(&rec.pages.spill, rec.pages.kept[i].times, out) < 0) {
+		if (out->failed)
+			return -1;
+		out->len = len; /* cannot be read back: the trace is without these times */
+	}
+	buf_free(&rec.pages.spill.memory[rec.pages.kept[i].times]);
+	return 0;
+}
+
+void rec_close(void)
+{
+	rec.on = false;
+	rec.live = &no_live;
+	spill_remove(&rec.pages.spill);
+}
+
+void rec_forget(void)
+{
+	rec.on = false;
+	rec.live = &no_live;
+	spill_forget(&rec.pages.spill);
 }

@@ -13,7 +13,10 @@
  *
  * Between rec_leave that returns true and rec_event or rec_poll the recorder is locked when the program may call
  * MPI from several threads at once. A call inside a call (attribute callbacks, operations) is not seen.
- * RATIONALE: the state in memory (symbols, fold, tick buffers) is not the file: pages are encoded as they fill.
+ *
+ * RATIONALE: a recorded call is a few bytes appended to a stream that lies in the spill file's window, committed by
+ * storing its length: from then on it survives the process. All else (folding, compressing, the time line) is done
+ * once per page of the stream (pages.h).
  */
 #ifndef PRECEDENT_SPANK_TRACER_RECORD_H
 #define PRECEDENT_SPANK_TRACER_RECORD_H
@@ -24,6 +27,7 @@
 
 #include "common/buf.h"
 #include "spank/tracer/clock.h"
+#include "spank/tracer/pages.h"
 #include "spank/tracer/site.h"
 #include "trace/event.h"
 #include "trace/fold.h"
@@ -58,22 +62,33 @@ struct recorder {
 	uint64_t held_gap;     /* gaps between unsuccessful polls that count as computation */
 	uint64_t start;        /* tick 0 */
 	uint64_t tiny_gap;     /* 2 us in ticks, about */
-	struct sigtable sigs;
-	struct fold *fold;
-	/* times of the page that is being filled */
-	struct buf times;
-	uint64_t page_first, page_t0;
+	/* the stream of calls */
+	struct spill_live *live; /* never NULL */
+	uint8_t *stream;
+	uint32_t stream_full;    /* bytes at which it is taken apart */
+	uint32_t n_journaled;    /* signatures whose definitions are in the journal */
+	uint64_t event_end;      /* tick when the last recorded call returned */
+	uint64_t own_ticks;      /* of the recorder's own since then */
 	uint64_t n_events;
-	/* encoded pages, in order */
-	struct buf *page;
-	uint32_t n_page, cap_page;
-	size_t page_bytes, page_bytes_max;
-	uint64_t dropped_pages;
-	uint64_t polls, poll_ticks;
+	struct sigtable sigs;
+	struct fold *fold;       /* of the events before live->stream_first; of all after rec_end */
+	struct pages pages;
+	uint64_t structure_max;  /* bytes */
+	const char *ended;       /* why recording stopped early; what is there is a trace */
 	double overhead_sum;
 	uint64_t overhead_n;
-	bool broken;           /* out of memory: there will be no trace */
-	uint32_t rank;
+	bool broken;             /* there will be no trace */
+	void (*define)(struct trace_defs *d);
+};
+
+struct rec_options {
+	uint32_t rank, n_ranks;
+	bool locking;
+	uint64_t memory;         /* bytes of encoded times */
+	uint64_t structure;      /* bytes of definitions and structure; 0: the default */
+	const char *local;       /* directory for the spill file, or NULL */
+	const char *id;          /* of the run */
+	void (*define)(struct trace_defs *d); /* all definitions but signatures, borrowed */
 };
 
 extern struct recorder rec;
@@ -108,12 +123,15 @@ static inline bool rec_enter(struct rec_call *c, uintptr_t ra, uintptr_t cfa)
 static inline void rec_start(struct rec_call *c)
 {
 	c->t0 = clock_ticks();
+	rec.live->enter_address = c->ra;
+	rec.live->enter_tick = c->t0;
 }
 
 /* True: put the parameters together and call rec_event or rec_poll. */
 static inline bool rec_leave(struct rec_call *c, bool success)
 {
 	c->t1 = clock_ticks();
+	rec.live->enter_tick = 0;
 	c->self->depth = 0;
 	if (!success || __builtin_expect(!rec.on, 0))
 		return false;
@@ -135,8 +153,8 @@ static inline void rec_poll(struct rec_call *c)
 
 	if ((int64_t)gap > (int64_t)rec.tiny_gap)
 		rec.held_gap += gap;
-	rec.polls++;
-	rec.poll_ticks += c->t1 - c->t0;
+	rec.live->polls++;
+	rec.live->poll_ticks += c->t1 - c->t0;
 	rec.last_end = c->t1;
 	if (rec.locking)
 		rec_unlock();
@@ -148,6 +166,7 @@ static inline bool rec_leave_poll(struct rec_call *c, bool success, bool found)
 	if (found || !success)
 		return false;
 	c->t1 = clock_ticks();
+	rec.live->enter_tick = 0;
 	c->self->depth = 0;
 	if (__builtin_expect(!rec.on, 0))
 		return true;
@@ -164,13 +183,25 @@ int64_t *rec_room(struct rec_thread *t, uint32_t used, uint64_t n);
 /* Memory of at least that size that lasts until the call ends, or NULL. Slot 0 or 1. */
 void *rec_scratch(struct rec_thread *t, int slot, size_t size);
 
-/* Begin recording (MPI_Init returned); -1 without memory. */
-int rec_begin(uint32_t rank, bool locking, size_t memory);
-/* Encode what is left of the times; recording is off afterwards. */
+/* Make everything ready, before MPI_Init's time ends. err says why there is no spill file although asked for.
+ * -1 without memory. */
+int rec_begin(const struct rec_options *o, struct errbuf *err);
+/* Tick 0 is now. facts: what is known of the run, in the header of the spill file; may be NULL. */
+void rec_go(const struct spill_header *facts);
+/* Record no more; what was recorded stays. why: a constant. */
+void rec_stop(const char *why);
+/* Encode what is left; recording is off afterwards. */
 void rec_end(void);
-/* Pages of times after rec_end: how many, and page i appended to out, after which the recorder holds it no more. */
+/* What the recorder knows of the process. */
+void rec_facts(struct trace_proc *p);
+/* Pages of times after rec_end, then those of levels and histograms: how many, and page i appended to out, after
+ * which the recorder holds it no more. */
 uint32_t rec_n_pages(void);
 size_t rec_page_size(uint32_t i);
 int rec_page_take(uint32_t i, struct buf *out);
+/* All pages are where they belong, or nobody wants them: the spill file is taken away. */
+void rec_close(void);
+/* In a child of fork: record nothing, leave the parent's file alone. */
+void rec_forget(void);
 
 #endif

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "spank/tracer/facts.h"
 #include "spank/tracer/handles.h"
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/record.h"
@@ -15,28 +17,54 @@
 
 struct run run;
 
-/* PRECEDENT_TRACE_MEMORY: bytes for encoded times, with K, M or G. */
-static size_t memory_limit(void)
+/* A number of bytes, with K, M or G; unset or 0: the default. */
+static uint64_t env_bytes(const char *name, uint64_t missing)
 {
-	const char *s = getenv("PRECEDENT_TRACE_MEMORY");
+	const char *s = getenv(name);
 	char *end;
 	unsigned long long v;
 
 	if (!s || !*s)
-		return MEMORY_DEFAULT;
+		return missing;
 	v = strtoull(s, &end, 10);
 	switch (*end) {
 	case 'G': case 'g': v <<= 10; /* fall through */
 	case 'M': case 'm': v <<= 10; /* fall through */
 	case 'K': case 'k': v <<= 10;
 	}
-	return v ? v : MEMORY_DEFAULT;
+	return v ? v : missing;
+}
+
+/* Of the times in memory and in the file: the smaller bound holds for both. */
+static uint64_t times_limit(void)
+{
+	uint64_t memory = env_bytes("PRECEDENT_TRACE_MEMORY", MEMORY_DEFAULT);
+	uint64_t file = env_bytes("PRECEDENT_TRACE_FILE_MAX", memory);
+
+	return file < memory ? file : memory;
+}
+
+/* Where the spill file may lie: a directory that only this user can write to. */
+static const char *local_dir(const struct run *r)
+{
+	const char *dir = getenv("PRECEDENT_TRACE_LOCAL");
+	char text[PATH_MAX + 64];
+	struct stat st;
+
+	if (!dir || !*dir || !r->id[0])
+		return NULL;
+	if (*dir == '/' && strlen(dir) < PATH_MAX - 300 && !lstat(dir, &st) && S_ISDIR(st.st_mode) &&
+	    st.st_uid == geteuid() && !(st.st_mode & 022))
+		return dir;
+	snprintf(text, sizeof(text), "no protection against a crash: %s is not a directory of yours alone", dir);
+	launch_report(r, text);
+	return NULL;
 }
 
 /* A child of fork records nothing: its parent's trace is not its own. */
 static void child_inert(void)
 {
-	rec.on = false;
+	rec_forget();
 	run.wanted = false;
 }
 
@@ -65,6 +93,8 @@ static uint64_t process_age_ns(void)
 	return now > begun ? now - begun : 0;
 }
 
+static uint64_t init_ticks; /* MPI_Init was called */
+
 /* MPICH's Fortran MPI_Init calls MPI_Init of C: the outermost call is the program's. */
 static int init_depth;
 
@@ -79,6 +109,8 @@ void run_before_init(void)
 		return;
 	run.before_ns = process_age_ns();
 	launch_mark(&run);
+	clock_is_tsc = clock_has_tsc();
+	init_ticks = clock_ticks();
 	run.init_mono_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
@@ -99,8 +131,52 @@ static void mark_event(uint16_t fn, const int64_t *v, uint32_t n, uintptr_t ra, 
 	rec_event(&c, fn, n);
 }
 
+static void define(struct trace_defs *d)
+{
+	handles_define(d);
+	site_define(d);
+}
+
+static int begin(void)
+{
+	struct rec_options o = {.rank = (uint32_t)run.world_rank, .n_ranks = (uint32_t)run.world_size,
+				.locking = run.thread_level == MPI_THREAD_MULTIPLE, .memory = times_limit(),
+				.structure = env_bytes("PRECEDENT_TRACE_STRUCTURE", 0), .local = local_dir(&run),
+				.id = run.id, .define = define};
+	struct errbuf err = {""};
+	int rv = rec_begin(&o, &err);
+
+	if (err.text[0])
+		launch_report(&run, err.text);
+	return rv;
+}
+
+/* What a reader of the spill file must know. */
+static void describe(struct spill_header *h)
+{
+	struct buf facts = {0};
+	ssize_t n;
+
+	h->world_size = (uint32_t)run.world_size;
+	h->thread_level = (uint32_t)run.thread_level;
+	h->start_real_ns = run.start_real_ns;
+	h->init_ticks = init_ticks;
+	h->init_mono_ns = run.init_mono_ns;
+	h->init_ns = run.init_ns;
+	h->before_ns = run.before_ns;
+	gethostname(h->host, sizeof(h->host) - 1);
+	n = readlink("/proc/self/exe", h->program, sizeof(h->program) - 1);
+	h->program[n > 0 ? n : 0] = '\0';
+	facts_put_job(&facts, &run);
+	if (!facts.failed && facts.len < sizeof(h->facts))
+		memcpy(h->facts, facts.data, facts.len);
+	buf_free(&facts);
+}
+
 void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_t ra, uintptr_t cfa)
 {
+	struct spill_header facts = {0};
+
 	if (--init_depth > 0 || !ok || !run.wanted || run.start_mono_ns)
 		return;
 	run.init_ns = clock_ns(CLOCK_MONOTONIC) - run.init_mono_ns;
@@ -109,17 +185,20 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 	    mpi.Comm_size(mpi.world, &run.world_size) != MPI_SUCCESS ||
 	    mpi.Query_thread(&run.thread_level) != MPI_SUCCESS)
 		return;
-	if (rec_begin((uint32_t)run.world_rank, run.thread_level == MPI_THREAD_MULTIPLE, memory_limit()) < 0 ||
-	    handles_begin() < 0 || pthread_atfork(NULL, NULL, child_inert))
+	if (begin() < 0 || handles_begin() < 0 || pthread_atfork(NULL, NULL, child_inert))
 		rec.broken = true; /* the others must still be told */
 	run.wanted = true;
 	if (!rec_self.v)
 		rec_thread_begin(&rec_self); /* slow: not in the program's time */
-	run.start_real_ns = clock_ns(CLOCK_REALTIME);
+	if (!rec.broken)
+		describe(&facts);
+	run.start_real_ns = facts.start_real_ns = clock_ns(CLOCK_REALTIME);
 	run.start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	run.start_mono_ns = clock_ns(CLOCK_MONOTONIC);
-	rec.start = rec.last_end = rec.page_t0 = run.start_ticks = clock_ticks();
-	rec.on = !rec.broken;
+	run.start_ticks = clock_ticks();
+	if (rec.broken)
+		return;
+	rec_go(&facts);
 	mark_event(fn, v, n, ra, cfa);
 }
 
@@ -131,4 +210,5 @@ void run_before_finalize(uint16_t fn, uintptr_t ra, uintptr_t cfa)
 	rec_end();
 	run.wanted = false;
 	gather_trace(&run);
+	rec_close();
 }

@@ -317,6 +317,11 @@ uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t st
 	return c->site;
 }
 
+uintptr_t site_address(uint32_t i)
+{
+	return site_ra[i][0];
+}
+
 void site_define(struct trace_defs *d)
 {
 	d->module = module_def;

@@ -58,6 +58,9 @@ static inline uint32_t site_of(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, 
 	return site_find(ra, cfa, stack_lo, stack_hi);
 }
 
+/* The innermost return address of a site, in this process. */
+uintptr_t site_address(uint32_t site);
+
 /* Put modules and sites into the definitions (borrowed until the tracer ends). */
 void site_define(struct trace_defs *d);
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Facts of the run: see facts.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "spank/tracer/facts.h"
+#include "spank/tracer/mpilib.h"
+
+void facts_put(struct buf *b, const char *key, const char *value)
+{
+	size_t n = value ? strlen(value) : 0;
+
+	if (!n)
+		return;
+	buf_put(b, key, strlen(key));
+	buf_put(b, "=", 1);
+	for (size_t i = 0; i < n; i++)
+		buf_put_u8(b, (uint8_t)(value[i] == '\n' || value[i] == '\r' ? ' ' : value[i]));
+	buf_put(b, "\n", 1);
+}
+
+static void put_program(struct buf *b)
+{
+	char path[PATH_MAX], args[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	FILE *f = fopen("/proc/self/cmdline", "re");
+	size_t len, first;
+
+	if (n > 0) {
+		path[n] = '\0';
+		facts_put(b, "program", path);
+	}
+	if (!f)
+		return;
+	len = fread(args, 1, sizeof(args) - 1, f);
+	fclose(f);
+	args[len] = '\0';
+	first = strlen(args) + 1;
+	if (first >= len)
+		return;
+	for (size_t i = first; i + 1 < len; i++)
+		if (!args[i])
+			args[i] = ' ';
+	facts_put(b, "arguments", args + first);
+}
+
+void facts_put_job(struct buf *b, const struct run *r)
+{
+	char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "", date[40];
+	const char *space = getenv("PMIX_NAMESPACE");
+	time_t start_s = (time_t)(r->start_real_ns / 1000000000ull);
+	struct tm tm;
+	int len = 0;
+
+	put_program(b);
+	facts_put(b, "job", getenv("SLURM_JOB_ID"));
+	facts_put(b, "step", getenv("SLURM_STEP_ID"));
+	facts_put(b, "launcher", space && strncmp(space, "slurm.", 6) ? "mpirun" :
+				 space || getenv("SLURM_STEP_ID")     ? "srun" :
+									"none");
+	if (mpi.Get_library_version(text, &len) == MPI_SUCCESS) {
+		text[strcspn(text, ",\n")] = '\0';
+		facts_put(b, "mpi", text);
+	}
+	snprintf(text, sizeof(text), "%d", r->world_size);
+	facts_put(b, "ranks", text);
+	if (gmtime_r(&start_s, &tm) && strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		facts_put(b, "date", date);
+	facts_put(b, "run", r->id);
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Spill files: see spill.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "spank/tracer/spill.h"
+
+#define PAGE        4096u
+#define JOURNAL_CAP (64u << 10)
+#define SPARE       4096u /* of the stream, beyond what fills it */
+#define ENTRIES_MIN 8192u
+#define ENTRIES_MAX 32768u
+
+static uint64_t page_up(uint64_t n)
+{
+	return (n + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
+/* ---- the window ---- */
+
+static void lay_out(struct spill *s, struct spill_header *h, uint32_t stream_cap)
+{
+	uint32_t n = stream_cap ? (256u << 10) / stream_cap * ENTRIES_MIN : ENTRIES_MAX;
+
+	s->n_entry = n < ENTRIES_MIN ? ENTRIES_MIN : n > ENTRIES_MAX ? ENTRIES_MAX : n;
+	h->n_entry = s->n_entry;
+	h->journal_cap = JOURNAL_CAP;
+	h->stream_cap = stream_cap + SPARE;
+	h->live_at = page_up(sizeof(*h));
+	h->entry_at = h->live_at + page_up(sizeof(*s->live));
+	h->journal_at = h->entry_at + page_up(s->n_entry * sizeof(*s->entry));
+	h->stream_at = h->journal_at + JOURNAL_CAP;
+	h->window = h->stream_at + page_up(h->stream_cap);
+}
+
+/* The file with room for the window, or -1. */
+static int create_file(struct spill *s, const char *dir, const char *id, uint32_t rank, struct errbuf *err)
+{
+	int rv;
+
+	if (snprintf(s->path, sizeof(s->path), "%s/%s.r%u" SPILL_SUFFIX, dir, id, rank) >= (int)sizeof(s->path))
+		return err_set(err, "%s: the path is too long", dir);
+	unlink(s->path); /* of an earlier run of this name */
+	s->fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (s->fd < 0)
+		return err_set(err, "%s: cannot create: %s", s->path, strerror(errno));
+	rv = posix_fallocate(s->fd, 0, (off_t)s->window);
+	if (rv) {
+		err_set(err, "%s: no room for %llu bytes: %s", s->path, (unsigned long long)s->window, strerror(rv));
+		unlink(s->path);
+		close(s->fd);
+		s->fd = -1;
+		return -1;
+	}
+	return 0;
+}
+
+static int map_window(struct spill *s, struct errbuf *err)
+{
+	int flags = s->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	void *p = mmap(NULL, s->window, PROT_READ | PROT_WRITE, flags, s->fd, 0);
+
+	if (p == MAP_FAILED && s->fd >= 0) {
+		err_set(err, "%s: cannot map: %s", s->path, strerror(errno));
+		unlink(s->path);
+		close(s->fd);
+		s->fd = -1;
+		p = mmap(NULL, s->window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	}
+	if (p == MAP_FAILED)
+		return err_set(err, "no memory for %llu bytes", (unsigned long long)s->window);
+	s->map = p;
+	return 0;
+}
+
+int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, uint32_t stream_cap, struct errbuf *err)
+{
+	struct spill_header h = {.magic = SPILL_MAGIC, .version = SPILL_VERSION, .rank = rank};
+
+	*s = (struct spill){.fd = -1};
+	lay_out(s, &h, stream_cap);
+	s->window = s->end = h.window;
+	snprintf(h.id, sizeof(h.id), "%s", id);
+	s->memory = calloc(s->n_entry, sizeof(*s->memory));
+	s->idle = malloc(s->n_entry * sizeof(*s->idle));
+	if (!s->memory || !s->idle)
+		return err_set(err, "no memory");
+	if (dir)
+		create_file(s, dir, id, rank, err);
+	if (map_window(s, err) < 0)
+		return -1;
+	s->header = (struct spill_header *)s->map;
+	s->live = (struct spill_live *)(s->map + h.live_at);
+	s->entry = (struct spill_entry *)(s->map + h.entry_at);
+	s->journal = s->map + h.journal_at;
+	s->stream = s->map + h.stream_at;
+	*s->header = h;
+	return 0;
+}
+
+void spill_start(struct spill *s)
+{
+	uint64_t hash = XXH3_64bits(s->header, offsetof(struct spill_header, hash));
+
+	__atomic_store_n(&s->header->hash, hash, __ATOMIC_RELEASE);
+}
+
+/* ---- room in the file ---- */
+
+static uint64_t take_room(struct spill *s, uint64_t len)
+{
+	uint64_t at;
+
+	for (uint32_t i = 0; i < s->n_hole; i++) {
+		if (s->hole[i].len < len)
+			continue;
+		at = s->hole[i].at;
+		s->hole[i].at += len;
+		s->hole[i].len -= len;
+		if (!s->hole[i].len)
+			memmove(&s->hole[i], &s->hole[i + 1], (--s->n_hole - i) * sizeof(*s->hole));
+		return at;
+	}
+	at = s->end;
+	s->end += len;
+	return at;
+}
+
+/* Holes are in order and never touch each other or the end. Without memory the room is lost, no more. */
+static void give_room(struct spill *s, uint64_t at, uint64_t len)
+{
+	struct spill_extent *h;
+	uint32_t i = s->n_hole;
+
+	while (i && s->hole[i - 1].at > at)
+		i--;
+	if (i && s->hole[i - 1].at + s->hole[i - 1].len == at) {
+		at = s->hole[--i].at;
+		len += s->hole[i].len;
+		memmove(&s->hole[i], &s->hole[i + 1], (--s->n_hole - i) * sizeof(*s->hole));
+	}
+	if (i < s->n_hole && at + len == s->hole[i].at) {
+		len += s->hole[i].len;
+		memmove(&s->hole[i], &s->hole[i + 1], (--s->n_hole - i) * sizeof(*s->hole));
+	}
+	if (at + len == s->end) {
+		s->end = at;
+		return;
+	}
+	if (s->n_hole == s->cap_hole) {
+		uint32_t cap = s->cap_hole ? s->cap_hole * 2 : 64;
+
+		h = realloc(s->hole, cap * sizeof(*h));
+		if (!h)
+			return;
+		s->hole = h;
+		s->cap_hole = cap;
+	}
+	memmove(&s->hole[i + 1], &s->hole[i], (s->n_hole++ - i) * sizeof(*s->hole));
+	s->hole[i] = (struct spill_extent){.at = at, .len = len};
+}
+
+static int write_at(struct spill *s, const uint8_t *p, size_t n, uint64_t at)
+{
+	while (n) {
+		ssize_t k = pwrite(s->fd, p, n, (off_t)at);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return -1;
+		p += k;
+		n -= (size_t)k;
+		at += (uint64_t)k;
+	}
+	return 0;
+}
+
+/* ---- pages ---- */
+
+static int32_t take_entry(struct spill *s)
+{
+	if (s->n_idle)
+		return (int32_t)s->idle[--s->n_idle];
+	return s->n_used < s->n_entry ? (int32_t)s->n_used++ : -1;
+}
+
+static int keep_in_memory(struct spill *s, int32_t i, const struct buf *page)
+{
+	uint8_t *p = malloc(page->len);
+
+	if (!p)
+		return -1;
+	memcpy(p, page->data, page->len);
+	s->memory[i] = (struct buf){.data = p, .len = page->len, .cap = page->len};
+	return 0;
+}
+
+int32_t spill_put(struct spill *s, const struct trace_page *m, uint64_t epoch, const struct buf *page, bool must)
+{
+	int32_t i = page->len <= UINT32_MAX ? take_entry(s) : -1;
+	struct spill_entry *e;
+
+	if (i < 0) {
+		s->file_failed = true;
+		return -1;
+	}
+	e = &s->entry[i];
+	*e = (struct spill_entry){.first = m->first, .n = m->n, .type = m->type, .len = (uint32_t)page->len, .epoch = epoch};
+	if (spill_protects(s)) {
+		e->offset = take_room(s, page->len);
+		if (write_at(s, page->data, page->len, e->offset) == 0) {
+			__atomic_store_n(&e->on, 1, __ATOMIC_RELEASE);
+			return i;
+		}
+		s->file_failed = true;
+		e->offset = 0;
+	}
+	if (must && keep_in_memory(s, i, page) == 0)
+		return i;
+	s->idle[s->n_idle++] = (uint32_t)i;
+	return -1;
+}
+
+int spill_get(const struct spill *s, int32_t i, struct buf *out)
+{
+	const struct spill_entry *e = &s->entry[i];
+	size_t got = 0;
+
+	if (s->memory[i].data) {
+		buf_put(out, s->memory[i].data, s->memory[i].len);
+		return out->failed ? -1 : 0;
+	}
+	if (s->fd < 0 || buf_reserve(out, e->len) < 0)
+		return -1;
+	while (got < e->len) {
+		ssize_t k = pread(s->fd, out->data + out->len + got, e->len - got, (off_t)(e->offset + got));
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return -1;
+		got += (size_t)k;
+	}
+	out->len += got;
+	return 0;
+}
+
+void spill_drop(struct spill *s, int32_t i)
+{
+	struct spill_entry *e = &s->entry[i];
+
+	__atomic_store_n(&e->on, 0, __ATOMIC_RELEASE);
+	if (s->memory[i].data)
+		buf_free(&s->memory[i]);
+	else if (e->offset)
+		give_room(s, e->offset, e->len);
+	e->offset = 0;
+	s->idle[s->n_idle++] = (uint32_t)i;
+}
+
+/* ---- the journal ---- */
+
+/* A page of the journal's bytes at its present end. */
+static int journal_page(struct spill *s, const void *data, size_t len)
+{
+	struct trace_page m = {.type = SPAGE_JOURNAL, .rank = s->header->rank, .n = len,
+			       .first = s->live->journal_first + s->live->journal_len};
+	struct buf page = {0};
+	int32_t e = -1;
+
+	if (data == s->journal)
+		m.first = s->live->journal_first;
+	if (trace_page_encode(&m, data, len, &page) == 0)
+		e = spill_put(s, &m, 0, &page, false);
+	buf_free(&page);
+	if (e < 0)
+		s->file_failed = true;
+	return e < 0 ? -1 : 0;
+}
+
+static void journal_reset(struct spill *s, uint64_t first)
+{
+	__atomic_store_n(&s->live->journal_len, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->live->journal_first, first, __ATOMIC_RELEASE);
+}
+
+int spill_journal(struct spill *s, const void *data, size_t len)
+{
+	struct spill_live *l = s->live;
+
+	if (!spill_protects(s))
+		return -1;
+	if (l->journal_len + len > JOURNAL_CAP && l->journal_len) {
+		if (journal_page(s, s->journal, l->journal_len) < 0)
+			return -1;
+		journal_reset(s, l->journal_first + l->journal_len);
+	}
+	if (len > JOURNAL_CAP) {
+		if (journal_page(s, data, len) < 0)
+			return -1;
+		journal_reset(s, l->journal_first + len);
+		return 0;
+	}
+	memcpy(s->journal + l->journal_len, data, len);
+	__atomic_store_n(&l->journal_len, l->journal_len + len, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* ---- the end ---- */
+
+static void let_go(struct spill *s)
+{
+	if (s->map)
+		munmap(s->map, s->window);
+	if (s->fd >= 0)
+		close(s->fd);
+	for (uint32_t i = 0; s->memory && i < s->n_used; i++)
+		buf_free(&s->memory[i]);
+	free(s->memory);
+	free(s->idle);
+	free(s->hole);
+	*s = (struct spill){.fd = -1};
+}
+
+void spill_remove(struct spill *s)
+{
+	if (s->fd >= 0)
+		unlink(s->path);
+	let_go(s);
+}
+
+/* Only what is shared: memory of the heap is the child's own copy, and this is no place to free it. */
+void spill_forget(struct spill *s)
+{
+	if (s->map)
+		munmap(s->map, s->window);
+	if (s->fd >= 0)
+		close(s->fd);
+	s->map = NULL;
+	s->fd = -1;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What histograms say, and those of a rank of a trace: see hist.h. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "trace/functions.h"
+#include "trace/hist.h"
+
+void hist_bounds(unsigned bin, double *lo, double *hi)
+{
+	unsigned e = bin ? (bin - 1) / 4 : 0, k = bin ? (bin - 1) % 4 : 0;
+
+	*lo = bin ? ldexp(1 + k / 4.0, (int)e) : 0;
+	*hi = bin ? ldexp(1 + (k + 1) / 4.0, (int)e) : 1;
+}
+
+double hist_mean(const struct hist *h)
+{
+	return h->n ? h->sum / (double)h->n : 0;
+}
+
+double hist_deviation(const struct hist *h)
+{
+	double mean = hist_mean(h), var = h->n ? h->sum_squares / (double)h->n - mean * mean : 0;
+
+	return var > 0 ? sqrt(var) : 0;
+}
+
+double hist_quantile(const struct hist *h, double q)
+{
+	double want = q * (double)h->n, seen = 0, lo = 0, hi = 0;
+
+	for (unsigned b = 0; b < HIST_BINS; b++) {
+		double n = (double)h->bin[b];
+
+		if (!h->bin[b])
+			continue;
+		hist_bounds(b, &lo, &hi);
+		if (!b)
+			hi = 0;
+		if (seen + n >= want)
+			return lo + (hi - lo) * (want > seen ? (want - seen) / n : 0);
+		seen += n;
+	}
+	return hi;
+}
+
+void hist_join(struct hist *into, const struct hist *h)
+{
+	into->n += h->n;
+	into->sum += h->sum;
+	into->sum_squares += h->sum_squares;
+	for (unsigned b = 0; b < HIST_BINS; b++)
+		into->bin[b] += h->bin[b];
+}
+
+int trace_hist_read(const struct trace *t, uint32_t rank, struct hist_table *out, struct errbuf *err)
+{
+	const struct trace_rank *k = trace_get_rank(t, rank);
+
+	hist_table_init(out, TRACE_FN_N);
+	if (!k || !k->present)
+		return err_set(err, "rank %u is not in the trace", rank);
+	if (!k->defs.proc.dropped_events)
+		return 0;
+	for (uint32_t i = 0; i < trace_n_pages(t); i++) {
+		const struct trace_page *p = trace_page_at(t, i);
+		struct rdbuf in = {0};
+		uint32_t len;
+		uint8_t *raw;
+		int rv;
+
+		if (p->type != TPAGE_HIST || p->rank != rank)
+			continue;
+		raw = trace_page_read(t, i, &len, err);
+		if (!raw)
+			return -1;
+		in.data = raw;
+		in.len = len;
+		rv = hist_table_decode(&in, &k->defs.sigs, TRACE_FN_N, out, err);
+		free(raw);
+		return rv;
+	}
+	return err_set(err, "rank %u: its histograms are missing", rank);
+}
+
+bool trace_hist_means(const struct trace *t, uint32_t rank, const struct hist_table *h, uint32_t symbol, double *gap_ns,
+		      double *duration_ns)
+{
+	const struct trace_rank *k = trace_get_rank(t, rank);
+	const struct trace_proc *p = &k->defs.proc;
+	const struct hist_entry *e = hist_table_find(h, symbol, k->defs.sigs.sig[symbol].fn);
+	double gap;
+
+	if (!e || !e->gap.n)
+		return false;
+	gap = hist_mean(&e->gap) - p->overhead_ticks;
+	*gap_ns = (gap > 0 ? gap : 0) * p->ns_per_tick;
+	*duration_ns = hist_mean(&e->duration) * p->ns_per_tick;
+	return true;
+}
