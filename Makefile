@@ -45,6 +45,7 @@ mpicc_of = $(shell for c in $(2); do $$c -E -dM -include mpi.h -xc /dev/null 2>/
 MPICC_openmpi := $(call mpicc_of,OPEN_MPI,mpicc.openmpi mpicc)
 MPICC_mpich   := $(call mpicc_of,MPICH_VERSION,mpicc.mpich mpicc)
 MPIS    := $(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich)
+RUNTIMES = $(B)/libprecedent_skel.a $(if $(MPICC_mpich),$(B)/libprecedent_skel_mpich.a)
 TRACERS  = $(patsubst %,$(B)/libprecedent_trace_%.so,$(MPIS))
 
 # sources, by what they become
@@ -68,7 +69,7 @@ LIBS_SLURM  := -lslurm
 
 TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
            $(if $(PLUGIN_SRC),$(B)/job_submit_precedent.so) $(if $(SPANK_SRC),$(B)/spank_precedent.so) \
-           $(B)/libprecedent_trace.so $(TRACERS) $(if $(RT_SRC),$(B)/libprecedent_skel.a)
+           $(B)/libprecedent_trace.so $(TRACERS) $(RUNTIMES)
 
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
@@ -175,6 +176,12 @@ $(B)/libprecedent_trace.so: $(call obj,$(LOADER_SRC)) $(B)/obj/gen/loader/symbol
 $(B)/obj/skelgen/runtime/%.o: skelgen/runtime/%.c
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) -std=gnu11 $(WARN) $(CFLAGS) -fPIC -MMD -MP -D_GNU_SOURCE -I. -c -o $@ $<
+$(B)/obj/skel-mpich/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(MPICC_mpich) -std=gnu11 $(WARN) -Wno-stringop-overflow $(CFLAGS) -fPIC -MMD -MP -D_GNU_SOURCE -I. -c -o $@ $<
+$(B)/libprecedent_skel_mpich.a: $(patsubst %.c,$(B)/obj/skel-mpich/%.o,$(RT_SRC)) | $(B)/include/skelgen/runtime/skel.h
+	@rm -f $@
+	$(Q)ar rcs $@ $^
 $(B)/include/skelgen/runtime/%.h: skelgen/runtime/%.h
 	@mkdir -p $(@D)
 	@cp $< $@
@@ -260,7 +267,7 @@ install: all
 	$(if $(PLUGIN_SRC),install -m 755 $(B)/job_submit_precedent.so $(DESTDIR)$(plugindir)/)
 	$(if $(SPANK_SRC),install -m 755 $(B)/spank_precedent.so $(DESTDIR)$(plugindir)/)
 	install -m 755 $(B)/libprecedent_trace.so $(TRACERS) $(DESTDIR)$(libdir)/precedent/
-	$(if $(RT_SRC),install -m 644 $(B)/libprecedent_skel.a $(DESTDIR)$(libdir)/precedent/)
+	install -m 644 $(RUNTIMES) $(DESTDIR)$(libdir)/precedent/
 	$(if $(RT_SRC),install -m 644 skelgen/runtime/skel.h $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime/)
 	for f in conf/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/; done
 	for s in 1 5 7 8; do for f in man/*.$$s; do [ ! -e $$f ] || install -m 644 $$f $(DESTDIR)$(mandir)/man$$s/; done; done

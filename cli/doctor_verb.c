@@ -15,6 +15,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "cli/mpi_tools.h"
 #include "cli/node_class.h"
 #include "cli/plugin_version.h"
 #include "cli/util.h"
@@ -58,20 +59,6 @@ static void find(struct doctor *d, enum verdict v, const char *what, const char 
 
 /* ---- what runs on this node ---- */
 
-static bool in_path(const char *program, char *out, size_t size)
-{
-	const char *path = getenv("PATH");
-	char *copy = strdup(path ? path : ""), *save, *dir;
-	bool found = false;
-
-	for (dir = copy ? strtok_r(copy, ":", &save) : NULL; dir && !found; dir = strtok_r(NULL, ":", &save)) {
-		snprintf(out, size, "%s/%s", dir, program);
-		found = access(out, X_OK) == 0;
-	}
-	free(copy);
-	return found;
-}
-
 /* Up to size bytes of what a command prints; NULL when it fails or prints nothing. */
 static char *slurp_command(const char *command, size_t cap)
 {
@@ -90,19 +77,6 @@ static char *slurp_command(const char *command, size_t cap)
 		text = NULL;
 	}
 	return text;
-}
-
-/* Which MPI library a compiler wrapper compiles for, by its mpi.h: index into INJECT_TRACER_NAMES, or -1. */
-static int mpicc_family(const char *mpicc)
-{
-	char command[4200], *text;
-	int family;
-
-	snprintf(command, sizeof(command), "'%s' -E -dM -include mpi.h -xc /dev/null 2>/dev/null </dev/null", mpicc);
-	text = strchr(mpicc, '\'') ? NULL : slurp_command(command, 1 << 20);
-	family = !text ? -1 : strstr(text, "#define OPEN_MPI ") ? 0 : strstr(text, "#define MPICH_VERSION ") ? 1 : -1;
-	free(text);
-	return family;
 }
 
 /* The loader, and a tracer for each MPI library beside it. */
@@ -138,13 +112,15 @@ static void check_mpicc(struct doctor *d)
 	char path[4096];
 	int family;
 
-	if (!in_path("mpicc", path, sizeof(path))) {
+	if (!mpi_in_path("mpicc", path, sizeof(path))) {
 		find(d, FAIL, "mpicc", "not in PATH: skeletons cannot be compiled on this node (install the MPI "
 				       "library's development package)");
 		return;
 	}
-	family = mpicc_family(path);
+	family = mpi_family_of_compiler(path);
 	find(d, OK, "mpicc", "%s, for %s", path, family >= 0 ? mpis[family] : "another MPI library");
+	if (mpi_in_path("mpicc.mpich", path, sizeof(path)) && family != MPI_MPICH)
+		find(d, OK, "mpicc", "%s, for %s", path, mpis[MPI_MPICH]);
 }
 
 static void check_tools(struct doctor *d)
@@ -161,7 +137,7 @@ static void check_tools(struct doctor *d)
 		find(d, FAIL, "runtime", "%s", err.text);
 	free(lib);
 	check_mpicc(d);
-	if (in_path("mpirun", path, sizeof(path)))
+	if (mpi_in_path("mpirun", path, sizeof(path)))
 		find(d, OK, "mpirun", "%s", path);
 	else
 		find(d, WARN, "mpirun", "not in PATH: only jobs started with srun can be probed from this node");

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "cli/mpi_tools.h"
 #include "cli/skeleton.h"
 #include "cli/util.h"
 #include "skelgen/emit_c.h"
@@ -101,9 +102,14 @@ int skeleton_trace_check(const struct trace *t, struct errbuf *err)
 static int emit(struct pipeline *p, const char *dir, struct skel_emit_options *opt, struct errbuf *err)
 {
 	struct errbuf unused;
-	char *include = cli_include_dir(&unused), *lib = cli_installed("libprecedent_skel.a", &unused);
+	enum mpi_family family = mpi_family_of_library(trace_job_get(p->trace, "mpi"));
+	char *include = cli_include_dir(&unused), *lib = cli_installed(mpi_runtime(family), &unused);
 	int rv;
 
+	opt->mpicc = mpi_compiler(family);
+	opt->runtime = mpi_runtime(family);
+	if (!opt->mpicc || !lib) /* said when it is compiled */
+		opt->mpicc = family == MPI_MPICH ? "mpicc.mpich" : "mpicc";
 	if (lib)
 		*strrchr(lib, '/') = '\0';
 	opt->include_dir = include;

@@ -6,13 +6,43 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/mpi_tools.h"
 #include "cli/skeleton.h"
 #include "cli/util.h"
 
+/* What the skeleton's Makefile says: the compiler wrapper ($MPICC wins) and whether it is MPICH's. */
+static void read_makefile(const char *dir, char *mpicc, size_t size, enum mpi_family *family)
+{
+	const char *own = getenv("MPICC");
+	char path[4200], line[4096];
+	FILE *f;
+
+	snprintf(mpicc, size, "mpicc");
+	*family = MPI_OPENMPI;
+	snprintf(path, sizeof(path), "%s/Makefile", dir);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "MPICC ?= ", 9))
+			snprintf(mpicc, size, "%.*s", (int)strcspn(line + 9, " \n"), line + 9);
+		if (strstr(line, mpi_runtime(MPI_MPICH)))
+			*family = MPI_MPICH;
+	}
+	if (f)
+		fclose(f);
+	if (own && *own) {
+		snprintf(mpicc, size, "%s", own);
+		*family = mpi_family_of_compiler(own);
+	}
+}
+
 int skeleton_compile(const char *dir, const char *log, struct errbuf *err)
 {
-	char *lib = cli_installed("libprecedent_skel.a", err), *include = NULL, *inc = NULL, *src = NULL, *out = NULL;
+	char *lib = NULL, *include = NULL, *inc = NULL, *src = NULL, *out = NULL, mpicc[4096];
+	enum mpi_family family;
 	int rc, rv = -1;
+
+	read_makefile(dir, mpicc, sizeof(mpicc), &family);
+	lib = cli_installed(mpi_runtime(family), err);
 
 	if (!lib || !(include = cli_include_dir(err)))
 		goto done;
@@ -21,14 +51,14 @@ int skeleton_compile(const char *dir, const char *log, struct errbuf *err)
 		err_set(err, "no memory");
 		goto done;
 	}
-	char *const argv[] = {"mpicc", "-std=gnu11", "-O2", inc, "-o", out, src, lib, "-lm", NULL};
+	char *const argv[] = {mpicc, "-std=gnu11", "-O2", inc, "-o", out, src, lib, "-lm", NULL};
 
 	rc = cli_run(argv, NULL, log, 600, err);
 	if (rc < 0) {
 		err_prefix(err, "the skeleton cannot be compiled here");
 		goto done;
 	}
-	rv = rc ? err_set(err, "mpicc failed on %s/skel.c (exit %d)%s%s", dir, rc, log ? ": see " : "", log ? log : "") : 0;
+	rv = rc ? err_set(err, "%s failed on %s/skel.c (exit %d)%s%s", mpicc, dir, rc, log ? ": see " : "", log ? log : "") : 0;
 done:
 	free(lib);
 	free(include);
@@ -73,21 +103,25 @@ static int read_result(const char *path, struct skeleton_result *out, struct err
 	return have ? 0 : err_set(err, "%s: the skeleton's result is incomplete", path);
 }
 
-static int launch(const struct skeleton_launch *how, const char *skel, const char *cal, const char *result,
+static int launch(const struct skeleton_launch *how, const char *dir, const char *skel, const char *cal, const char *result,
 		  struct errbuf *err)
 {
 	static const char *const env[] = {"OMPI_ALLOW_RUN_AS_ROOT", "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1",
 					  "OMP_NUM_THREADS", "1", NULL};
 	const char *mode = how->calibrate ? "--calibrate" : "--calibration";
-	char n[16];
-	char *const srun[] = {"srun", "--mpi=pmix", "-n", n, (char *)skel, (char *)mode, (char *)cal, "--result",
+	char n[16], mpicc[4096], start[4128];
+	enum mpi_family family;
+
+	read_makefile(dir, mpicc, sizeof(mpicc), &family);
+	mpi_launcher(mpicc, start, sizeof(start));
+	char *const srun[] = {"srun", family == MPI_MPICH ? "--mpi=pmi2" : "--mpi=pmix", "-n", n, (char *)skel, (char *)mode, (char *)cal, "--result",
 			      (char *)result, NULL};
-	char *mpirun[] = {"mpirun", "-n", n, (char *)skel, (char *)mode, (char *)cal, "--result", (char *)result, NULL, NULL};
+	char *mpirun[] = {start, "-n", n, (char *)skel, (char *)mode, (char *)cal, "--result", (char *)result, NULL, NULL};
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
 	snprintf(n, sizeof(n), "%u", how->n_ranks);
 	/* Only where it must be: an oversubscribed run is not bound to cores. */
-	if (!getenv("SLURM_JOB_ID") && cores > 0 && how->n_ranks > (unsigned long)cores) {
+	if (family != MPI_MPICH && !getenv("SLURM_JOB_ID") && cores > 0 && how->n_ranks > (unsigned long)cores) {
 		memmove(mpirun + 2, mpirun + 1, 7 * sizeof(*mpirun));
 		mpirun[1] = "--oversubscribe";
 	}
@@ -108,7 +142,7 @@ int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skel
 		goto done;
 	}
 	unlink(result);
-	rc = launch(how, skel, cal, result, err);
+	rc = launch(how, dir, skel, cal, result, err);
 	out->launched_s = cli_now() - begin;
 	if (rc < 0)
 		goto done;

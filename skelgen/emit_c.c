@@ -103,13 +103,15 @@ static void put_source(struct emit *e, double confidence, uint64_t data_hash, st
 
 static void put_makefile(struct emit *e, struct text *out)
 {
-	text_put(out, "# Builds the skeleton. PRECEDENT_INCLUDE holds skelgen/runtime/skel.h, PRECEDENT_LIB libprecedent_skel.a.\n");
-	text_put(out, "MPICC ?= mpicc\nCFLAGS ?= -O2 -g\nPRECEDENT_INCLUDE ?= %s\nPRECEDENT_LIB ?= %s\n\n",
-		 e->opt->include_dir != NULL ? e->opt->include_dir : ".", e->opt->lib_dir != NULL ? e->opt->lib_dir : ".");
-	text_put(out, "skel: skel.c skel.c.data $(PRECEDENT_LIB)/libprecedent_skel.a\n"
+	const char *runtime = e->opt->runtime != NULL ? e->opt->runtime : "libprecedent_skel.a";
+
+	text_put(out, "# Builds the skeleton. PRECEDENT_INCLUDE holds skelgen/runtime/skel.h, PRECEDENT_LIB %s.\n", runtime);
+	text_put(out, "MPICC ?= %s\nCFLAGS ?= -O2 -g\nPRECEDENT_INCLUDE ?= %s\nPRECEDENT_LIB ?= %s\n\n",
+		 e->opt->mpicc != NULL ? e->opt->mpicc : "mpicc", e->opt->include_dir != NULL ? e->opt->include_dir : ".", e->opt->lib_dir != NULL ? e->opt->lib_dir : ".");
+	text_put(out, "skel: skel.c skel.c.data $(PRECEDENT_LIB)/%s\n"
 		      "\t$(MPICC) -std=gnu11 -Wall -Wextra $(CFLAGS) -I$(PRECEDENT_INCLUDE) -o $@ skel.c "
-		      "$(PRECEDENT_LIB)/libprecedent_skel.a -lm\n\n"
-		      "clean:\n\trm -f skel\n\n.PHONY: clean\n");
+		      "$(PRECEDENT_LIB)/%s -lm\n\n"
+		      "clean:\n\trm -f skel\n\n.PHONY: clean\n", runtime, runtime);
 }
 
 /* ---- files ---- */

@@ -20,7 +20,9 @@ struct skel_emit_report {
 struct skel_emit_options {
 	struct skel_emit_report *report; /* filled on success */
 	const char *include_dir; /* holds skelgen/runtime/skel.h; NULL: the Makefile's user says */
-	const char *lib_dir;     /* holds libprecedent_skel.a */
+	const char *lib_dir;     /* holds the runtime */
+	const char *runtime;     /* libprecedent_skel.a (NULL), or the file for another MPI library */
+	const char *mpicc;       /* the compiler wrapper; NULL: mpicc */
 	const char *trace_name;  /* for comments; may be NULL */
 };
 

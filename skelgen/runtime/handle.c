@@ -13,7 +13,7 @@ MPI_Comm *comm;
 MPI_Datatype *type;
 MPI_Request *req;
 MPI_Message *message;
-int *const skel_unweighted = MPI_UNWEIGHTED;
+int *skel_unweighted;
 int skel_left_requests, skel_left_comms;
 
 static struct {
@@ -58,6 +58,7 @@ void skel_handles_open(const struct skel_program *p)
 	req = skel_alloc((size_t)state.n_req + 1, sizeof *req);
 	message = skel_alloc((size_t)state.n_req + 1, sizeof *message);
 	bsend_open(p->bsend_bytes);
+	skel_unweighted = (int *)MPI_UNWEIGHTED; /* no constant in MPICH */
 	comm[0] = MPI_COMM_WORLD;
 	comm[1] = MPI_COMM_SELF;
 	for (int i = 2; i < state.n_comm; i++)

@@ -148,7 +148,7 @@ void skel_comm_split(MPI_Comm parent, int k, int colour, int key);
 /* New communicator in comm[k] from n world ranks, which alone call. */
 void skel_comm_group(MPI_Comm parent, int k, const int *world_rank, int n, int tag);
 /* MPI_UNWEIGHTED, which compilers take for a pointer to nothing. */
-extern int *const skel_unweighted;
+extern int *skel_unweighted;
 /* Blocks of a neighbourhood collective on this communicator, the larger of both directions. */
 int skel_neighbours(MPI_Comm c);
 /* A user operation: its function adds bytes. */

@@ -121,6 +121,17 @@ SKIP: {
     is((eval { decode_json((run_command("$precedent info --json $trace"))[1]) } // {})->{ranks}, 2, 'are one trace');
 }
 
+# ---- a skeleton is of the same library as the program ----
+SKIP: {
+    skip 'no MPICH here', 4 if !-e "$build/libprecedent_skel_mpich.a";
+    my $trace = "$tmp/heat.ptrace";
+    is((run_command("$precedent trace -q -o $trace -- mpirun.mpich -n 2 $mpi{mpich}{programs}/heat 64 20 5"))[0], 0, 'heat with MPICH');
+    is((run_command("$precedent skeleton --compile -o $tmp/heat.skel $trace"))[0], 0, 'its skeleton compiles');
+    like((run_command("ldd $tmp/heat.skel/skel"))[1], qr/libmpich\.so\.12/, 'with MPICH');
+    my ($rc, $out, $err) = run_command("$precedent predict --seconds 0.5 $trace");
+    like("$rc|$out", qr/^0\|predicted +[\d.]+ [mu]?s /, 'and runs') or diag($err);
+}
+
 # ---- inert ----
 {
     my $hello = compile('hello', "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 3; }\n");

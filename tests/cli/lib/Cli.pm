@@ -24,7 +24,7 @@ my $start = getcwd();
 # As installed: the build directory need not lie in the source tree.
 make_path("$dir/lib/include");
 symlink top() . '/skelgen', "$dir/lib/include/skelgen" or die "symlink: $!\n";
-symlink "$build/$_", "$dir/lib/$_" for qw(libprecedent_trace.so libprecedent_skel.a);
+symlink "$build/$_", "$dir/lib/$_" for qw(libprecedent_trace.so libprecedent_skel.a libprecedent_skel_mpich.a);
 make_path("$dir/work");
 chdir "$dir/work" or die "$dir/work: $!\n";
 END { chdir $start if $start }
