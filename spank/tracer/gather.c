@@ -1,131 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One trace file from all ranks, inside MPI_Finalize. Rank 0 decides by the markers, tells everybody, and waits
- * until everybody has answered; only then is anything collective done. Pages come to rank 0 one rank after the
- * other, in messages of whole pages, and go to the file as they come: rank 0 holds one message at a time.
+ * One trace file from all ranks, inside MPI_Finalize: they agree (agree.h), measure their clocks (offsets.h), and send
+ * their pages to rank 0, which writes them as they come (gather_root.h).
  */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "spank/tracer/agree.h"
 #include "spank/tracer/facts.h"
+#include "spank/tracer/gather_root.h"
 #include "spank/tracer/handles.h"
 #include "spank/tracer/mpilib.h"
+#include "spank/tracer/offsets.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/run.h"
 #include "trace/page.h"
 #include "trace/writer.h"
 
-#define MESSAGE_BYTES (1u << 20)
-#define HOST_BYTES    64
-#define PATIENCE_S    600
-#define BROKEN        UINT64_MAX
+#define HOST_BYTES       64
+#define CLOCK_PATIENCE_S 600
 
-/* Empty messages on MPI_COMM_WORLD: where a program left a receive open, nothing can be overwritten. */
-enum { TAG_GO = 32700, TAG_NO_GO, TAG_READY, TAG_COMMIT, TAG_CANCEL };
-/* on our own communicator */
-enum { TAG_TURN = 1, TAG_LENGTH, TAG_PAGES };
-
-/* ---- agreement ---- */
-
-static void send_token(int to, int tag)
-{
-	mpi.Send(NULL, 0, MPI_BYTE, to, tag, mpi.world);
-}
-
-/* Wait for an empty message with tag a or b; the tag, or -1 when patience ends. */
-static int await_token(int from, int a, int b)
-{
-	uint64_t end = clock_ns(CLOCK_MONOTONIC) + PATIENCE_S * 1000000000ull;
-	struct timespec nap = {.tv_nsec = 20000};
-
-	for (unsigned k = 0;; k++) {
-		int flag = 0, tag = k & 1 ? b : a;
-
-		if (mpi.Iprobe(from, tag, mpi.world, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-			return -1;
-		if (flag) {
-			mpi.Recv(NULL, 0, MPI_BYTE, from, tag, mpi.world, MPI_STATUS_IGNORE);
-			return tag;
-		}
-		if (k < 1000) {
-			sched_yield();
-			continue;
-		}
-		nanosleep(&nap, NULL);
-		if (clock_ns(CLOCK_MONOTONIC) > end)
-			return -1;
-	}
-}
-
-static bool agree_root(const struct run *r, bool able)
-{
-	int64_t n = able ? launch_count(r) : 0;
-	bool all = n == r->world_size;
-	char text[160];
-
-	for (int i = 1; i < r->world_size; i++)
-		send_token(i, all ? TAG_GO : TAG_NO_GO);
-	if (!all) {
-		snprintf(text, sizeof(text), "no trace: the tracer is present in %lld of %d ranks only", (long long)n,
-			 r->world_size);
-		launch_report(r, text);
-		launch_unmark(r);
-		return false;
-	}
-	for (int i = 1; i < r->world_size; i++)
-		all = all && await_token(i, TAG_READY, TAG_READY) == TAG_READY;
-	launch_unmark(r); /* not earlier: the others look for the first marker when they arrive */
-	for (int i = 1; i < r->world_size; i++)
-		send_token(i, all ? TAG_COMMIT : TAG_CANCEL);
-	if (!all)
-		launch_report(r, "no trace: a rank did not answer in MPI_Finalize");
-	return all;
-}
-
-/* True on all ranks, or on none. A rank 0 that is not able (no memory) says no. */
-static bool agree(const struct run *r, bool able)
-{
-	if (r->world_size == 1) {
-		launch_unmark(r);
-		return able;
-	}
-	if (r->world_rank == 0)
-		return agree_root(r, able);
-	if (!launch_root_present(r)) {
-		launch_unmark(r);
-		return false;
-	}
-	if (await_token(0, TAG_GO, TAG_NO_GO) != TAG_GO)
-		return false;
-	send_token(0, TAG_READY);
-	return await_token(0, TAG_COMMIT, TAG_CANCEL) == TAG_COMMIT;
-}
+/* on our own communicator, beside TAG_PING and TAG_PONG */
+enum { TAG_CLOCK = 1, TAG_TURN, TAG_LENGTH, TAG_PAGES };
 
 /* ---- this rank's pages ---- */
 
-static void fill_proc(const struct run *r, struct trace_proc *p, char *host, char *program)
+static void fill_proc(const struct run *r, struct trace_proc *p, char *host, char *program,
+		      const struct offset_pair *clock)
 {
-	uint64_t mono = clock_ns(CLOCK_MONOTONIC), ticks = clock_ticks();
-
 	p->host = host;
 	p->program = program;
 	p->pid = (uint32_t)getpid();
-	p->ns_per_tick = ticks > r->start_ticks && mono > r->start_mono_ns ?
-				 (double)(mono - r->start_mono_ns) / (double)(ticks - r->start_ticks) :
-				 1.0;
+	p->ns_per_tick = r->ns_per_tick;
 	p->start_real_ns = r->start_real_ns;
 	p->init_ns = r->init_ns;
 	p->before_ns = r->before_ns;
 	p->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - r->start_cpu_ns;
 	p->thread_level = (uint8_t)r->thread_level;
+	offsets_fix(r, clock, &p->clock);
 	rec_facts(p);
 }
 
 /* Definitions and structure as pages. -1 without memory. */
-static int encode_head(const struct run *r, char *host, char *program, struct buf *out)
+static int encode_head(const struct run *r, char *host, char *program, const struct offset_pair *clock, struct buf *out)
 {
 	struct trace_page m = {.rank = (uint32_t)r->world_rank};
 	struct trace_defs d = {0};
@@ -136,7 +55,7 @@ static int encode_head(const struct run *r, char *host, char *program, struct bu
 	site_define(&d);
 	passthrough_define(&d);
 	d.sigs = rec.sigs;
-	fill_proc(r, &d.proc, host, program);
+	fill_proc(r, &d.proc, host, program, clock);
 	trace_defs_encode(&d, &raw);
 	free(d.counted);
 	m.type = TPAGE_DEFS;
@@ -193,7 +112,7 @@ static int encode_job(const struct run *r, const char *host, struct buf *out)
 	return rv;
 }
 
-/* ---- transport ---- */
+/* ---- another rank ---- */
 
 /* The next message of this rank: pages from *next on until it is long enough. */
 static void next_message(struct buf *head, uint32_t *next, struct buf *msg)
@@ -203,7 +122,7 @@ static void next_message(struct buf *head, uint32_t *next, struct buf *msg)
 		buf_put(msg, head->data, head->len);
 		head->len = 0;
 	}
-	while (*next < rec_n_pages() && (!msg->len || msg->len + rec_page_size(*next) <= MESSAGE_BYTES))
+	while (*next < rec_n_pages() && (!msg->len || msg->len + rec_page_size(*next) <= GATHER_MESSAGE))
 		rec_page_take((*next)++, msg);
 }
 
@@ -212,65 +131,68 @@ static int send_pages(MPI_Comm c, struct buf *head, bool broken)
 	struct buf msg = {0};
 	uint32_t next = 0;
 	uint64_t len;
-	int rv = 0;
+	int rv;
 
 	if (mpi.Recv(NULL, 0, MPI_BYTE, 0, TAG_TURN, c, MPI_STATUS_IGNORE) != MPI_SUCCESS)
 		return -1;
 	do {
 		if (!broken)
 			next_message(head, &next, &msg);
-		len = broken || msg.failed ? BROKEN : msg.len;
+		len = broken || msg.failed ? GATHER_BROKEN : msg.len;
 		rv = mpi.Send(&len, (int)sizeof(len), MPI_BYTE, 0, TAG_LENGTH, c);
-		if (rv == MPI_SUCCESS && len && len != BROKEN)
+		if (rv == MPI_SUCCESS && len && len != GATHER_BROKEN)
 			rv = mpi.Send(msg.data, (int)len, MPI_BYTE, 0, TAG_PAGES, c);
-	} while (rv == MPI_SUCCESS && len && len != BROKEN);
+	} while (rv == MPI_SUCCESS && len && len != GATHER_BROKEN);
 	buf_free(&msg);
 	return rv == MPI_SUCCESS ? 0 : -1;
 }
 
-/* All messages of a rank, into the file while there is one (w is NULL after an error, which is in err). */
-static int receive_pages(MPI_Comm c, int from, struct trace_writer **w, struct errbuf *err)
+/* Answer pings if this rank is asked to, until rank 0 says what it measured. */
+static void receive_clock(MPI_Comm c, struct offset_pair *clock)
 {
-	struct buf msg = {0};
-	uint64_t len;
-	int rv = -1;
+	*clock = (struct offset_pair){0};
+	if (agree_await(c, 0, TAG_CLOCK, TAG_PING, CLOCK_PATIENCE_S, NULL, NULL) == TAG_PING)
+		offsets_echo(c);
+	mpi.Recv(clock, (int)sizeof(*clock), MPI_BYTE, 0, TAG_CLOCK, c, MPI_STATUS_IGNORE);
+}
 
-	if (mpi.Send(NULL, 0, MPI_BYTE, from, TAG_TURN, c) != MPI_SUCCESS)
-		goto out;
-	for (;;) {
-		if (mpi.Recv(&len, (int)sizeof(len), MPI_BYTE, from, TAG_LENGTH, c, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-			goto out;
-		if (!len || len == BROKEN)
-			break;
-		msg.len = 0;
-		if (len > INT32_MAX || buf_reserve(&msg, len) < 0)
-			goto out;
-		if (mpi.Recv(msg.data, (int)len, MPI_BYTE, from, TAG_PAGES, c, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-			goto out;
-		if (*w && trace_writer_pages(*w, msg.data, len, err) < 0) {
-			trace_writer_abort(*w);
-			*w = NULL;
-		}
+/* ---- rank 0 ---- */
+
+static int link_turn(void *arg, uint32_t rank)
+{
+	return mpi.Send(NULL, 0, MPI_BYTE, (int)rank, TAG_TURN, *(MPI_Comm *)arg) == MPI_SUCCESS ? 0 : -1;
+}
+
+static int link_length(void *arg, uint32_t rank, uint64_t *len)
+{
+	return mpi.Recv(len, (int)sizeof(*len), MPI_BYTE, (int)rank, TAG_LENGTH, *(MPI_Comm *)arg,
+			MPI_STATUS_IGNORE) == MPI_SUCCESS ? 0 : -1;
+}
+
+static int link_pages(void *arg, uint32_t rank, void *data, uint32_t len)
+{
+	return mpi.Recv(data, (int)len, MPI_BYTE, (int)rank, TAG_PAGES, *(MPI_Comm *)arg, MPI_STATUS_IGNORE) ==
+	       MPI_SUCCESS ? 0 : -1;
+}
+
+static void send_clocks(const struct run *r, MPI_Comm c, const char *hosts)
+{
+	struct offset_pair clock;
+
+	offsets_end(r, c, hosts, HOST_BYTES);
+	for (int i = 1; i < r->world_size; i++) {
+		offsets_of(r, i, &clock);
+		mpi.Send(&clock, (int)sizeof(clock), MPI_BYTE, i, TAG_CLOCK, c);
 	}
-	if (len == BROKEN && *w) {
-		err_set(err, "rank %d ran out of memory", from);
-		trace_writer_abort(*w);
-		*w = NULL;
-	}
-	rv = 0;
-out:
-	if (rv < 0)
-		err_set(err, "rank %d could not deliver its pages", from);
-	buf_free(&msg);
-	return rv;
+	offsets_free();
 }
 
 static int write_own(struct trace_writer *w, struct buf *job, struct buf *head, struct errbuf *err)
 {
 	if (trace_writer_pages(w, job->data, job->len, err) < 0 ||
-	    trace_writer_pages(w, head->data, head->len, err) < 0)
+	    (head->len && trace_writer_pages(w, head->data, head->len, err) < 0))
 		return -1;
-	for (uint32_t i = 0; i < rec_n_pages(); i++) {
+	for (uint32_t i = 0; head->len && i < rec_n_pages(); i++) {
 		struct buf page = {0};
 		int rv = rec_page_take(i, &page);
 
@@ -285,59 +207,97 @@ static int write_own(struct trace_writer *w, struct buf *job, struct buf *head, 
 	return 0;
 }
 
-static void write_file(const struct run *r, MPI_Comm c, const char *host, struct buf *head, bool broken)
+static struct trace_writer *open_file(const struct run *r, const char *hosts, struct buf *head, struct errbuf *err)
 {
-	struct errbuf err = {""};
 	struct trace_writer *w = NULL;
 	struct buf job = {0};
-	char path[PATH_MAX + 64], text[600];
-	bool written = false;
-	int ok = 0;
+	char path[PATH_MAX + 64];
 
-	if (broken)
-		err_set(&err, "rank 0 ran out of memory");
-	else if (encode_job(r, host, &job) < 0)
-		err_set(&err, "no memory");
+	if (encode_job(r, hosts, &job) < 0)
+		err_set(err, "no memory");
 	else if (launch_trace_path(r, path, sizeof(path)) < 0)
-		err_set(&err, "%s: no free name for the trace", r->dir);
+		err_set(err, "%s: no free name for the trace", r->dir);
 	else
-		w = trace_writer_create(path, (uint32_t)r->world_size, &err);
-	if (w && write_own(w, &job, head, &err) < 0) {
+		w = trace_writer_create(path, (uint32_t)r->world_size, err);
+	if (w && write_own(w, &job, head, err) < 0) {
 		trace_writer_abort(w);
 		w = NULL;
 	}
-	for (int i = 1; i < r->world_size && ok == 0; i++)
-		ok = receive_pages(c, i, &w, &err);
-	if (w && ok == 0)
-		written = trace_writer_close(w, false, &err) == 0;
-	else if (w)
-		trace_writer_abort(w);
-	if (!written) {
-		snprintf(text, sizeof(text), "no trace: %s", err.text);
-		launch_report(r, text);
-	}
 	buf_free(&job);
+	return w;
 }
 
-void gather_trace(const struct run *r)
+/* A rank that ran out of memory is missing, the others are there. */
+static void write_file(const struct run *r, MPI_Comm c, const char *hosts, struct buf *head, bool broken)
+{
+	const struct gather_link link = {.turn = link_turn, .length = link_length, .pages = link_pages, .arg = &c};
+	struct errbuf err = {""};
+	struct gather_report report;
+	struct trace_writer *w;
+	char text[600];
+	int rv;
+
+	if (broken)
+		head->len = 0;
+	w = open_file(r, hosts, head, &err);
+	rv = gather_root(&link, (uint32_t)r->world_size, &w, &report, &err);
+	if (broken) {
+		report.n_missing++;
+		report.missing = 0;
+	}
+	if (w && (rv < 0 || report.n_missing == (uint32_t)r->world_size)) {
+		if (rv == 0)
+			err_set(&err, "every rank ran out of memory");
+		trace_writer_abort(w);
+		w = NULL;
+	}
+	text[0] = '\0';
+	if (!w || trace_writer_close(w, report.n_missing > 0, &err) < 0)
+		snprintf(text, sizeof(text), "no trace: %s", err.text);
+	else if (report.n_missing)
+		snprintf(text, sizeof(text), "the trace lacks %u of %d ranks, the first rank %u: out of memory",
+			 report.n_missing, r->world_size, report.missing);
+	if (text[0])
+		launch_report(r, text);
+}
+
+/* ---- all ---- */
+
+static void measure_ticks(struct run *r)
+{
+	uint64_t mono = clock_ns(CLOCK_MONOTONIC), ticks = clock_ticks();
+
+	r->ns_per_tick = ticks > r->start_ticks && mono > r->start_mono_ns ?
+				 (double)(mono - r->start_mono_ns) / (double)(ticks - r->start_ticks) :
+				 1.0;
+}
+
+void gather_trace(struct run *r)
 {
 	char host[HOST_BYTES] = "", program[PATH_MAX] = "", *hosts = NULL;
+	struct offset_pair clock = {0};
 	struct buf head = {0};
 	MPI_Comm c = MPI_COMM_NULL;
 	bool broken;
 
+	measure_ticks(r);
 	if (r->world_rank == 0)
 		hosts = calloc((size_t)r->world_size, HOST_BYTES);
 	if (!agree(r, r->world_rank || hosts) || mpi.Comm_dup(mpi.world, &c) != MPI_SUCCESS) {
+		offsets_free();
 		free(hosts);
 		return;
 	}
 	mpi.Comm_set_errhandler(c, MPI_ERRORS_RETURN);
-	gethostname(host, sizeof(host) - 1);
+	launch_host(host, sizeof(host));
 	if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
 		program[0] = '\0';
-	broken = rec.broken || encode_head(r, host, program, &head) < 0;
 	mpi.Gather(host, HOST_BYTES, MPI_BYTE, hosts, HOST_BYTES, MPI_BYTE, 0, c);
+	if (r->world_rank == 0)
+		send_clocks(r, c, hosts);
+	else
+		receive_clock(c, &clock);
+	broken = rec.broken || encode_head(r, host, program, &clock, &head) < 0;
 	if (r->world_rank == 0)
 		write_file(r, c, hosts, &head, broken);
 	else

@@ -11,9 +11,12 @@
 #include <unistd.h>
 
 #include "spank/tracer/mpilib.h"
+#include "spank/tracer/clock.h"
 #include "spank/tracer/run.h"
 
-#define MAX_NAMES 10000
+#define MAX_NAMES    10000
+#define RECORD       8         /* of a rank in its node's marker: its number and a line feed */
+#define DECISION_MAX (1 << 24)
 
 static int env_int(const char *name)
 {
@@ -151,6 +154,16 @@ void launch_read(struct run *r)
 	r->wanted = true;
 }
 
+int launch_host(char *host, size_t size)
+{
+	if (gethostname(host, size - 1))
+		return -1;
+	host[size - 1] = '\0';
+	if (clock_skew.on) /* for tests: a clock of its own is a node of its own */
+		snprintf(host + strnlen(host, size / 2), size / 2, "-skewed%d", run.rank);
+	return 0;
+}
+
 /* ---- markers ---- */
 
 static int marker_path(const struct run *r, const char *what, char *path, size_t size)
@@ -158,10 +171,11 @@ static int marker_path(const struct run *r, const char *what, char *path, size_t
 	return snprintf(path, size, "%s/.present.%s.%s", r->dir, r->id, what) < (int)size ? 0 : -1;
 }
 
-/* Add a byte to a marker. Ranks of a node have one kernel between them, so appending is safe on any file system. */
-static void mark(const struct run *r, const char *what)
+/* Add a record to a marker. Ranks of a node have one kernel between them, so appending is safe on any file system. */
+static void mark(const struct run *r, const char *what, const char *record, struct timespec *when)
 {
 	char path[PATH_MAX + 512];
+	struct stat st;
 	int fd;
 
 	if (marker_path(r, what, path, sizeof(path)) < 0)
@@ -169,22 +183,35 @@ static void mark(const struct run *r, const char *what)
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
 	if (fd < 0)
 		return;
-	while (write(fd, "1", 1) < 0 && errno == EINTR)
+	while (write(fd, record, strlen(record)) < 0 && errno == EINTR)
 		;
+	if (when && !fstat(fd, &st))
+		*when = st.st_mtim;
 	close(fd);
 }
 
-void launch_mark(const struct run *r)
+/* The marker of this node, or rather of what one process of the launcher has started on it. */
+static int own_marker(char *name, size_t size)
 {
-	char host[128] = "", name[200], clean[128];
+	char host[128] = "", clean[128];
 
-	if (gethostname(host, sizeof(host) - 1))
-		return;
+	if (launch_host(host, sizeof(host)) < 0)
+		return -1;
 	sanitise(host, clean, sizeof(clean));
+	snprintf(name, size, "n.%s.%ld", clean, (long)getppid());
+	return 0;
+}
+
+void launch_mark(struct run *r)
+{
+	char name[200], record[32];
+
+	if (own_marker(name, sizeof(name)) < 0)
+		return;
 	if (r->rank == 0)
-		mark(r, "root");
-	snprintf(name, sizeof(name), "n.%s.%ld", clean, (long)getppid());
-	mark(r, name);
+		mark(r, "root", "1", NULL);
+	snprintf(record, sizeof(record), "%*d\n", RECORD - 1, r->rank);
+	mark(r, name, record, &r->marked);
 }
 
 bool launch_root_present(const struct run *r)
@@ -212,21 +239,167 @@ static void each_marker(const struct run *r, void (*f)(const char *path, const c
 	closedir(d);
 }
 
-static void add_marker(const char *path, const char *rest, void *arg)
-{
-	int64_t *n = arg;
-	struct stat st;
+struct presence {
+	const struct run *r;
+	int32_t *leader;       /* of each rank: its node's index in seen, then the lowest rank there; -1: not present */
+	struct node_seen {
+		char name[200];
+		int32_t least; /* rank */
+	} *seen;
+	int32_t n_seen;
+	int64_t known, unknown;
+	bool failed;           /* a rank twice, or no memory */
+};
 
-	if (rest[0] == 'n' && !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid())
-		*n += st.st_size;
+/* The node's index, or -1 without memory. */
+static int32_t node_index(struct presence *p, const char *name, size_t len)
+{
+	struct node_seen *h;
+
+	for (int32_t i = p->n_seen - 1; i >= 0; i--)
+		if (strlen(p->seen[i].name) == len && !strncmp(p->seen[i].name, name, len))
+			return i;
+	h = realloc(p->seen, (size_t)(p->n_seen + 1) * sizeof(*h));
+	if (!h || len >= sizeof(h->name)) {
+		p->failed = true;
+		p->seen = h ? h : p->seen;
+		return -1;
+	}
+	p->seen = h;
+	memcpy(h[p->n_seen].name, name, len);
+	h[p->n_seen].name[len] = '\0';
+	h[p->n_seen].least = INT32_MAX;
+	return p->n_seen++;
 }
 
-int64_t launch_count(const struct run *r)
+static void add_rank(struct presence *p, const char *record, int32_t node)
 {
+	char *end;
+	long rank = strtol(record, &end, 10);
+
+	if (rank < 0 || rank >= p->r->world_size) {
+		p->unknown++;
+		return;
+	}
+	p->known++;
+	if (p->leader[rank] >= 0)
+		p->failed = true;
+	p->leader[rank] = node;
+	if (rank < p->seen[node].least)
+		p->seen[node].least = (int32_t)rank;
+}
+
+static void add_marker(const char *path, const char *rest, void *arg)
+{
+	struct presence *p = arg;
+	char record[RECORD + 1] = "";
+	struct stat st;
+	int32_t node;
+	int fd;
+
+	if (rest[0] != 'n' || rest[1] != '.')
+		return;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	node = node_index(p, rest, strlen(rest));
+	if (node >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid())
+		while (read(fd, record, RECORD) == RECORD)
+			add_rank(p, record, node);
+	close(fd);
+}
+
+int64_t launch_count(const struct run *r, int32_t *leader)
+{
+	struct presence p = {.r = r, .leader = leader};
+
+	for (int i = 0; i < r->world_size; i++)
+		leader[i] = -1;
+	each_marker(r, add_marker, &p);
+	for (int i = 0; i < r->world_size; i++)
+		if (leader[i] >= 0)
+			leader[i] = p.seen[leader[i]].least;
+	free(p.seen);
+	if (p.failed || (p.known && p.unknown))
+		return -1;
+	return p.known ? p.known : p.unknown;
+}
+
+int64_t launch_here(const struct run *r, bool *lowest)
+{
+	char name[200], path[PATH_MAX + 512];
+	struct presence p = {.r = r};
 	int64_t n = 0;
 
-	each_marker(r, add_marker, &n);
+	*lowest = true;
+	p.leader = malloc((size_t)r->world_size * sizeof(*p.leader));
+	if (!p.leader || own_marker(name, sizeof(name)) < 0 || marker_path(r, name, path, sizeof(path)) < 0)
+		goto out;
+	for (int i = 0; i < r->world_size; i++)
+		p.leader[i] = -1;
+	add_marker(path, name, &p);
+	n = p.failed || p.unknown ? 0 : p.known;
+	for (int i = 0; i < r->world_rank && *lowest; i++)
+		*lowest = p.leader[i] < 0;
+out:
+	free(p.leader);
+	free(p.seen);
 	return n;
+}
+
+/* ---- one decision for all ---- */
+
+/* The decision, if there is one of this run: it is not older than our own marker, on the same file server's clock. */
+static char *read_decision(const struct run *r, const char *path)
+{
+	char *text = NULL;
+	struct stat st;
+	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_size < DECISION_MAX &&
+	    (st.st_mtim.tv_sec > r->marked.tv_sec ||
+	     (st.st_mtim.tv_sec == r->marked.tv_sec && st.st_mtim.tv_nsec >= r->marked.tv_nsec)))
+		text = malloc((size_t)st.st_size + 1);
+	if (text) {
+		n = read(fd, text, (size_t)st.st_size);
+		text[n > 0 ? n : 0] = '\0';
+	}
+	close(fd);
+	return text;
+}
+
+char *launch_decision(const struct run *r)
+{
+	char path[PATH_MAX + 512];
+
+	return marker_path(r, "decision", path, sizeof(path)) < 0 ? NULL : read_decision(r, path);
+}
+
+char *launch_decide(const struct run *r, const char *text)
+{
+	char path[PATH_MAX + 512], own[PATH_MAX + 512], name[32];
+	char *made = NULL;
+	int fd;
+
+	snprintf(name, sizeof(name), "t.%d", r->world_rank);
+	if (marker_path(r, "decision", path, sizeof(path)) < 0 || marker_path(r, name, own, sizeof(own)) < 0)
+		return NULL;
+	fd = open(own, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+	if (fd < 0)
+		return NULL;
+	if (write(fd, text, strlen(text)) == (ssize_t)strlen(text)) {
+		close(fd);
+		/* whether by us or by another: the file system has one answer for all */
+		if (!link(own, path) || errno == EEXIST)
+			made = read_decision(r, path);
+	} else {
+		close(fd);
+	}
+	unlink(own);
+	return made;
 }
 
 static void remove_marker(const char *path, const char *rest, void *arg)

@@ -10,6 +10,7 @@
 #include "spank/tracer/facts.h"
 #include "spank/tracer/handles.h"
 #include "spank/tracer/mpilib.h"
+#include "spank/tracer/offsets.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/run.h"
 
@@ -104,6 +105,7 @@ void run_before_init(void)
 	if (run.init_mono_ns)
 		return;
 	launch_read(&run);
+	clock_skew_read(run.rank);
 	run.init_mono_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!run.wanted)
 		return;
@@ -188,6 +190,7 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 	if (begin() < 0 || handles_begin() < 0 || pthread_atfork(NULL, NULL, child_inert))
 		rec.broken = true; /* the others must still be told */
 	run.wanted = true;
+	offsets_begin(&run);
 	if (!rec_self.v)
 		rec_thread_begin(&rec_self); /* slow: not in the program's time */
 	if (!rec.broken)

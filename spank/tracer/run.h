@@ -2,10 +2,10 @@
 /*
  * From MPI_Init to MPI_Finalize: whether this process records at all, and how ranks agree to write one trace.
  *
- * Nothing is sent before MPI_Finalize. To know there that every rank has the tracer (it may not be installed on
- * all nodes), each rank adds a byte to its node's marker in the trace's directory before MPI_Init. In MPI_Finalize
- * rank 0 adds up their lengths. As many as there are ranks: they gather. Any other number (some have no tracer, or
- * a marker was left by a run that died): no trace, and nobody waits.
+ * To know that every rank has the tracer (it may not be installed on all nodes), each rank adds its number to its
+ * node's marker in the trace's directory before MPI_Init. In MPI_Finalize rank 0 reads them. Every rank once: they
+ * gather (agree.h). Anything else (some have no tracer, or a marker was left by a run that died): no trace, and nobody
+ * waits. Nothing is ever sent to a rank that has no tracer.
  */
 #ifndef PRECEDENT_SPANK_TRACER_RUN_H
 #define PRECEDENT_SPANK_TRACER_RUN_H
@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "common/errbuf.h"
 
@@ -24,6 +25,8 @@ struct run {
 	int rank;                /* from the launcher's environment, -1 when unknown */
 	uint64_t before_ns, init_mono_ns, init_ns, start_mono_ns, start_real_ns, start_cpu_ns;
 	uint64_t start_ticks;
+	double ns_per_tick;      /* in MPI_Finalize */
+	struct timespec marked;  /* when this rank left its marker, on the clock of the file system */
 	int thread_level;
 	int world_rank, world_size;
 };
@@ -35,16 +38,25 @@ void run_before_finalize(uint16_t fn, uintptr_t ra, uintptr_t cfa);
 
 /* ---- launch.c ---- */
 void launch_read(struct run *r);          /* the environment */
-void launch_mark(const struct run *r);    /* leave this process's markers */
+int launch_host(char *host, size_t size); /* this node's name */
+void launch_mark(struct run *r);          /* leave this process's markers */
 bool launch_root_present(const struct run *r);
-int64_t launch_count(const struct run *r); /* ranks that have the tracer, by the markers */
+/* Ranks that have the tracer, by the markers; -1 when these contradict each other. leader[rank], for world_size ranks, is
+ * the lowest rank of its node (of what one process of the launcher started there), -1 where there is no tracer or ranks
+ * do not know their number. */
+int64_t launch_count(const struct run *r, int32_t *leader);
+/* How many ranks this node's marker has, and whether this is the lowest of them. */
+int64_t launch_here(const struct run *r, bool *lowest);
+/* One answer for all ranks, whoever gives it first: what was decided (malloced), or NULL where that cannot be known. */
+char *launch_decide(const struct run *r, const char *text);
+char *launch_decision(const struct run *r); /* NULL: none yet */
 void launch_unmark(const struct run *r);  /* rank 0: take all markers of this run away */
 int launch_trace_path(const struct run *r, char *path, size_t size); /* of the new trace; -1 too long */
 void launch_report(const struct run *r, const char *text); /* where it disturbs nobody */
 
 /* ---- gather.c ---- */
 /* Collective: all ranks agree and write one file. */
-void gather_trace(const struct run *r);
+void gather_trace(struct run *r);
 
 /* ---- passthrough.c ---- */
 struct trace_defs;

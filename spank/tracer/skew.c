@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A wrong clock for tests: see clock.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spank/tracer/clock.h"
+
+struct clock_skew clock_skew;
+
+uint64_t clock_skewed_ns(clockid_t id)
+{
+	uint64_t now = clock_true_ns(id), mono = clock_true_ns(CLOCK_MONOTONIC);
+
+	if (id != CLOCK_REALTIME && id != CLOCK_MONOTONIC)
+		return now;
+	return now + (uint64_t)clock_skew.offset_ns + (uint64_t)(int64_t)(clock_skew.drift * (double)(mono - clock_skew.since_ns));
+}
+
+void clock_skew_read(int rank)
+{
+	const char *s = getenv("PRECEDENT_TEST_SKEW");
+	long long offset_us;
+	double ppm;
+	int of;
+
+	for (; s && *s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
+		if (sscanf(s, "%d:%lld:%lf", &of, &offset_us, &ppm) == 3 && of == rank) {
+			clock_skew = (struct clock_skew){.on = true, .offset_ns = offset_us * 1000, .drift = ppm * 1e-6,
+							 .since_ns = clock_true_ns(CLOCK_MONOTONIC)};
+			return;
+		}
+}
