@@ -6,6 +6,7 @@
 #include "cli/info_collect.h"
 #include "cli/util.h"
 #include "skelgen/callinfo.h"
+#include "trace/hist.h"
 
 #define SLOTS_MAX (1 << 20) /* persistent requests of a rank that are followed */
 
@@ -245,6 +246,29 @@ static void read_events(struct pass *p, struct trace_iter *it, uint64_t length)
 	}
 }
 
+/* Times that were given up one by one are in histograms, whose sums are exact. A damaged page of them is like times
+ * that are not known. */
+static void add_histograms(struct pass *p, const struct trace *t, const struct trace_rank *k)
+{
+	struct info_rank *ir = &p->o->rank[p->rank];
+	double ns = k->defs.proc.ns_per_tick;
+	struct hist_table h;
+	struct errbuf why;
+
+	if (!k->defs.proc.dropped_events || trace_hist_read(t, p->rank, &h, &why) < 0)
+		return;
+	for (uint32_t i = 0; i < h.n; i++) {
+		const struct hist_entry *e = &h.entry[i];
+		double gap = e->gap.sum - k->defs.proc.overhead_ticks * (double)e->gap.n;
+
+		ir->compute += gap > 0 ? gap * ns * 1e-9 : 0;
+		ir->mpi += e->duration.sum * ns * 1e-9;
+		p->sum[e->symbol].seconds += e->duration.sum * ns * 1e-9;
+		ir->untimed -= e->gap.n < ir->untimed ? e->gap.n : ir->untimed;
+	}
+	hist_table_free(&h);
+}
+
 static void add_rank(struct info *o, struct info_rank *ir, const struct trace_rank *k)
 {
 	ir->present = true;
@@ -285,6 +309,7 @@ static int collect_rank(const struct trace *t, uint32_t r, struct info *o, struc
 	for (uint32_t s = 0; s < k->defs.sigs.n; s++)
 		p.special[s] = special(&k->defs, s);
 	read_events(&p, it, k->events.length);
+	add_histograms(&p, t, k);
 	rv = add_symbols(sites, &p);
 	if (rv < 0)
 		err_set(err, "no memory");

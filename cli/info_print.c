@@ -112,7 +112,8 @@ static void print_warnings(const struct trace *t, const struct info *o, bool all
 		snprintf(text, sizeof(text), "times of %s events are kept as histograms (memory cap)",
 			 cli_thousands(n, sizeof(n), o->dropped));
 		warn("capped", text);
-	} else if (o->untimed) {
+	}
+	if (o->untimed) {
 		snprintf(text, sizeof(text), "unknown for %s events: shares are of the others",
 			 cli_thousands(n, sizeof(n), o->untimed));
 		warn("times", text);
@@ -273,6 +274,14 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* Room for a bar of each rank, or of as many quantiles. */
+static uint32_t spark_cells(const struct info_view *v)
+{
+	int room = v->width - 68;
+
+	return room < 8 ? 8 : room > SPARK_CELLS ? SPARK_CELLS : (uint32_t)room;
+}
+
 static double rank_value(const struct info_rank *r, int what)
 {
 	return what == 0 ? r->compute : r->mpi + r->polling;
@@ -296,9 +305,9 @@ static void print_balance_row(const struct info_view *v, const char *name, int w
 		if (n == 1 || rank_value(&o->rank[r], what) > rank_value(&o->rank[most], what))
 			most = r;
 	}
-	if (n > SPARK_CELLS)
+	if (n > spark_cells(v))
 		qsort(val, n, sizeof(*val), by_value);
-	cells = n < SPARK_CELLS ? n : SPARK_CELLS;
+	cells = n < spark_cells(v) ? n : spark_cells(v);
 	for (size_t i = 0; i < cells; i++)
 		cell[i] = val[cells < 2 ? 0 : i * (n - 1) / (cells - 1)];
 	printf("  %-10s %s%s%s  %s (rank %u) to %s (rank %u), mean %s\n", name, term_on(TERM_BAR),
@@ -323,14 +332,15 @@ static void print_rank_table(const struct info *o)
 static void print_balance(const struct info_view *v)
 {
 	double *val = calloc(v->o->n_ranks, sizeof(*val)), mean;
-	uint32_t who, n = compare_ranks(v->o, &who, &mean);
-	char title[64];
+	uint32_t who = 0, n = compare_ranks(v->o, &who, &mean);
+	char title[80], count[32];
 
 	if (!val || n < 2) {
 		free(val);
 		return;
 	}
-	snprintf(title, sizeof(title), "Balance of %u ranks%s", n, n > SPARK_CELLS ? ", sorted" : "");
+	snprintf(title, sizeof(title), "Balance of %s ranks%s", cli_thousands(count, sizeof(count), n),
+		 n > spark_cells(v) ? ", sorted" : "");
 	heading(title);
 	print_balance_row(v, "computing", 0, val);
 	print_balance_row(v, "in MPI", 1, val);

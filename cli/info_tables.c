@@ -331,7 +331,7 @@ static void print_pairs(const struct info_view *v)
 			       cli_bytes(b, sizeof(b), (double)o->pairs.pair[i].bytes));
 		return;
 	}
-	printf("  busiest of %s pairs:", cli_thousands(c, sizeof(c), o->pairs.n));
+	printf("  busiest of %s pair%s:", cli_thousands(c, sizeof(c), o->pairs.n), o->pairs.n == 1 ? "" : "s");
 	for (uint32_t i = 0; i < n; i++)
 		printf("%s %u%s%u %s", i ? "," : "", o->pairs.pair[i].src, term_is_utf8() ? "→" : "->",
 		       o->pairs.pair[i].dst, cli_bytes(b, sizeof(b), (double)o->pairs.pair[i].bytes));

@@ -5,10 +5,13 @@
 #include <string.h>
 
 #include "trace/check.h"
+#include "trace/functions.h"
+#include "trace/hist.h"
 #include "trace/levels.h"
 #include "trace/page.h"
 #include "trace/reader_impl.h"
 #include "trace/tiles_page.h"
+#include "trace/times.h"
 
 struct check {
 	const struct trace *t;
@@ -43,20 +46,25 @@ static bool is_told(const struct trace *t, uint32_t page)
 
 /* ---- contents ---- */
 
-static int check_times(const struct trace_page *p, struct rdbuf *r, struct errbuf *why)
+static int check_times(const struct trace_page *p, const struct rdbuf *r, struct errbuf *why)
 {
+	struct times_walk w;
+	struct times_one one;
+	uint64_t n = 0;
+
 	/* Two bytes an event at least: n is bounded by the page. */
-	for (uint64_t i = 0; i < p->n && !r->failed; i++) {
-		rdbuf_uv(r);
-		rdbuf_uv(r);
-	}
-	if (r->failed)
+	if (times_begin(&w, r->data, r->len, p->n) < 0)
 		return err_set(why, "has fewer times than it says");
-	return r->pos == r->len ? 0 : err_set(why, "has more times than it says");
+	while (times_next(&w, &one))
+		n++;
+	if (n < p->n || w.idle.failed || rdbuf_left(&w.idle))
+		return err_set(why, "is malformed");
+	return 0;
 }
 
 static int check_content(const struct trace *t, const struct trace_page *p, struct rdbuf *r, struct errbuf *why)
 {
+	struct hist_table hist;
 	struct levels levels;
 
 	if (p->type == TPAGE_INDEX || p->type < TPAGE_JOB)
@@ -71,6 +79,12 @@ static int check_content(const struct trace *t, const struct trace_page *p, stru
 		if (levels_decode(r, &levels, why) < 0)
 			return -1;
 		levels_free(&levels);
+	}
+	if (p->type == TPAGE_HIST && trace_get_rank(t, p->rank)->present) {
+		hist_table_init(&hist, TRACE_FN_N);
+		if (hist_table_decode(r, &trace_get_rank(t, p->rank)->defs.sigs, TRACE_FN_N, &hist, why) < 0)
+			return -1;
+		hist_table_free(&hist);
 	}
 	return 0;
 }

@@ -20,6 +20,7 @@
 #include "skelgen/loops.h"
 #include "trace/check.h"
 #include "trace/clock.h"
+#include "trace/hist.h"
 #include "trace/messages.h"
 #include "trace/reader.h"
 #include "trace/tiles_write.h"
@@ -297,11 +298,18 @@ static void read_rank(const struct trace *t, uint32_t r)
 	uint64_t length = trace_get_rank(t, r)->events.length, n = 0, enter, leave;
 	struct errbuf err;
 	struct trace_iter *it = trace_iter_create(t, r, &err);
+	struct hist_table hist;
 	struct trace_event ev;
+	double gap, duration;
 	bool known;
 
 	if (!it)
 		return;
+	if (trace_hist_read(t, r, &hist, &err) == 0) {
+		for (uint32_t s = 0; s < trace_get_rank(t, r)->defs.sigs.n; s++)
+			trace_hist_means(t, r, &hist, s, &gap, &duration);
+		hist_table_free(&hist);
+	}
 	for (; n < EVENTS_MAX && trace_iter_next(it, &ev, &known); n++) {
 		if (ev.sym >= trace_get_rank(t, r)->defs.sigs.n || trace_iter_when(it, &enter, &leave) != n || leave < enter)
 			__builtin_trap();
