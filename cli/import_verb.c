@@ -22,7 +22,7 @@ static void help(void)
 	     "      --command N=STATE  what command N does: wait, work, send, receive, go-on\n"
 	     "                         (default: 0=wait 1=work 2=send 3=receive 4=go-on)\n"
 	     "      --event N=WHAT     what event N means: arrival, nothing (default: 1=arrival)\n"
-	     "      --mark-ns NS       what a unit of time is worth where a viewer wants nanoseconds (default 1000000)\n"
+	     "      --mark-ns NS       what a unit of time is worth in nanoseconds, for viewers (default 1000000)\n"
 	     "      --stats            print the time of each processor in each state\n"
 	     "      --json             the same for machines\n"
 	     "  -q, --quiet            say nothing when it worked\n"

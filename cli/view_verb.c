@@ -28,10 +28,10 @@ static void help(void)
 {
 	puts("Usage: precedent view TRACE [-o FILE.html] [--rank R]\n"
 	     "       precedent view TRACE --serve [--port N] [--rank R]\n\n"
-	     "Writes one page that shows the run in a browser: ranks over time, calls, messages, loops, statistics.\n"
+	     "Writes one page that shows the run in a browser: ranks over time, calls, messages, loops, totals.\n"
 	     "It needs nothing else and opens from disk; '?' in it lists keys and mouse.\n\n"
 	     "  -o FILE     name of the page (default: the trace's name with .html, in this directory)\n"
-	     "  --serve     do not write it: serve it to this machine's browsers, with every single call and message of\n"
+	     "  --serve     do not write it: serve it to this machine's browsers, with every call and message of\n"
 	     "              traces that are too large for a page; prints the address; Ctrl-C ends it\n"
 	     "  --port N    of the server (default: any free one)\n"
 	     "  --rank R    the rank whose loops are shown (default: 0)\n"
