@@ -376,6 +376,53 @@ void fold_push(struct fold *f, uint32_t sym)
 		;
 }
 
+/* A body as it was, with the index that it had. */
+static int load_body(struct fold *f, const struct fold_item *item, uint32_t n)
+{
+	uint8_t depth = 0;
+	uint32_t i;
+
+	if (grow_bodies(f, n) < 0)
+		return -1;
+	for (uint32_t k = 0; k < n; k++) {
+		if ((item[k].key & FOLD_BODY) && f->depth[item[k].key & ~FOLD_BODY] > depth)
+			depth = f->depth[item[k].key & ~FOLD_BODY];
+		f->item[f->n_item++] = item[k];
+	}
+	f->depth[f->n_body] = (uint8_t)(depth + 1);
+	i = (uint32_t)items_hash(item, n) & (f->n_slot - 1);
+	while (f->slot[i])
+		i = (i + 1) & (f->n_slot - 1);
+	f->slot[i] = ++f->n_body;
+	f->body[f->n_body] = f->n_item;
+	return 0;
+}
+
+struct fold *fold_load(const struct folded *from)
+{
+	struct fold *f = fold_create();
+
+	for (uint32_t b = 0; f && b < from->n_body; b++) {
+		uint64_t n = from->body[b + 1] - from->body[b];
+
+		if (n > UINT32_MAX || load_body(f, from->item + from->body[b], (uint32_t)n) < 0)
+			goto fail;
+	}
+	for (uint64_t i = from->top; f && i < from->n_item; i++) {
+		if (make_room(f) < 0)
+			goto fail;
+		put_top(f, from->item[i]);
+	}
+	if (f) {
+		f->length = from->length;
+		f->hash = from->hash;
+	}
+	return f;
+fail:
+	fold_destroy(f);
+	return NULL;
+}
+
 uint64_t fold_length(const struct fold *f)
 {
 	return f->length;

@@ -52,6 +52,8 @@ struct folded {
  * equals the stored one. -1 on bad input. */
 int folded_decode(struct rdbuf *in, uint32_t n_symbols, struct folded *out, struct errbuf *err);
 void folded_free(struct folded *f);
+/* Go on where a folded form ends. NULL without memory. */
+struct fold *fold_load(const struct folded *from);
 
 struct folded_iter {
 	const struct folded *f;
