@@ -104,8 +104,9 @@ class Card {
 	spanParts({span}) {
 		const res = this.tl.vp.span / 1000;
 		if (span.kind === KIND_UNKNOWN)
-			return [this.head("Nothing is known here", -1),
-				el("p", {}, "The times of these calls were not kept, or the trace is damaged or ends here.")];
+			return [this.head(meta.untimed ? "Not kept as single calls" : "Nothing is known here", -1),
+				el("p", {}, meta.untimed ? "Memory was bounded: of this time the shares of states are known." :
+					"The trace of this rank is damaged, or ends here.")];
 		const name = span.work ? "Working" : callName(span.kind);
 		return [this.head(name, span.state),
 			span.work ? null : el("p", {}, callWords(span.kind)),

@@ -3,6 +3,7 @@
 
 const STATES = ["waiting", "working", "sending", "receiving"];
 const WAITING = 0, WORKING = 1, SENDING = 2, RECEIVING = 3;
+const DECODE_MS = 10;  /* of a frame */
 const KIND_UNKNOWN = 0, KIND_STATE = 1, KIND_CALL = 5;
 
 function bytesOfBase64(text) {
@@ -116,26 +117,29 @@ class EmbeddedSpans {
 	}
 	get(i) {
 		let t = this.tile.get(i);
-		if (t) {
-			this.tile.delete(i);
-		} else {
+		if (!t) {
 			const bytes = bytesOfBase64(this.text.slice(this.offset[i], this.offset[i + 1]));
 			const t0 = Math.floor(i * this.width), t1 = Math.min(Math.floor((i + 1) * this.width), this.end);
 			t = decodeSpans(bytes, t0, i + 1 === this.n ? this.end : t1);
+			this.tile.set(i, t);
 		}
-		this.tile.set(i, t); /* the latest used is the last */
-		if (this.tile.size > 96)
-			this.tile.delete(this.tile.keys().next().value);
 		return t;
 	}
-	/* Tiles of the window; null where the page does not go that far. */
+	/* Tiles of the window; null where the page does not go that far, or when more are to be decoded than one frame has
+	 * time for: then waiting says so. */
 	window(t0, t1) {
+		this.waiting = false;
 		if (!this.n || Math.min(t1, meta.end) > this.end)
 			return null;
-		const out = [];
+		const out = [], begin = performance.now();
 		const from = Math.max(0, Math.floor(t0 / this.width)), to = Math.min(this.n - 1, Math.floor(t1 / this.width));
-		for (let i = from; i <= to; i++)
+		for (let i = from; i <= to; i++) {
+			if (!this.tile.has(i) && performance.now() - begin > DECODE_MS) {
+				this.waiting = true;
+				return null;
+			}
 			out.push(this.get(i));
+		}
 		return out;
 	}
 }

@@ -27,7 +27,7 @@ class Page {
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
 		new ResizeObserver(() => {
 			this.tl.resize();
-			this.tl.redraw(true);
+			this.tl.frame(); /* at once: a canvas that was resized is empty */
 		}).observe(this.canvas.parentElement);
 		window.addEventListener("hashchange", () => this.fromHash());
 		this.tl.resize();
@@ -73,7 +73,7 @@ class Page {
 		if (meta.untimed) {
 			badge("CAPPED", "The times of some calls were not kept");
 			lines.push([`The times of ${count(meta.untimed)} of ${count(meta.events)} calls were not kept one by one ` +
-				"(memory or size was bounded): calls are counted in full, single calls end early, times of functions are too low.", []]);
+				"(memory or size was bounded). They are counted and in the sums of functions, but not on the time line as single calls.", []]);
 		}
 		if (meta.damage.length) {
 			badge("DAMAGED", "Some pages of the file cannot be read");
@@ -258,6 +258,11 @@ class Page {
 			this.panels.open(p.get("tab"));
 		if (p.get("patterns") === "1" && !this.tl.painter.patterns)
 			this.togglePatterns();
+		if (p.get("at")) { /* as if the pointer were there, in pixels of the canvas */
+			const [px, py] = p.get("at").split(",").map(Number), box = this.canvas.getBoundingClientRect();
+			this.tl.frame();
+			this.input.move({clientX: box.left + px, clientY: box.top + py});
+		}
 		if (p.get("help") === "1")
 			this.help();
 		this.tl.redraw(true);

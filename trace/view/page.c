@@ -225,6 +225,7 @@ static void put_detail(struct json *j, const struct page *p)
 	json_open(j, "columns", '{');
 	json_num(j, "width", p->columns.width_ns);
 	json_uint(j, "end", p->columns.end_ns);
+	json_uint(j, "spans", p->columns.n_span);
 	json_open(j, "chars", '[');
 	for (uint32_t i = 0; i < p->columns.n; i++)
 		json_uint(j, NULL, (p->columns.column[i].len + 2) / 3 * 4);

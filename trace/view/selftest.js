@@ -25,6 +25,7 @@ class SelfTest {
 	all() {
 		this.out.ready_ms = Number(document.body.dataset.ready);
 		this.out.dark = getComputedStyle(document.documentElement).getPropertyValue("--bg").trim();
+		this.settle();
 		this.out.painted = this.painted();
 		this.out.totals = stateTotals();
 		this.out.fns = this.functions();
@@ -51,13 +52,19 @@ class SelfTest {
 	whole() {
 		this.vp.setTime(0, meta.end);
 		this.vp.setRanks(0, meta.ranks);
-		this.paint();
+		this.settle();
 	}
 	paint() {
 		const begin = performance.now();
 		this.tl.dirty = true;
 		this.tl.frame();
 		return performance.now() - begin;
+	}
+	/* Until everything is decoded. */
+	settle() {
+		do
+			this.paint();
+		while (this.tl.columns.waiting);
 	}
 	/* Share of each state in the pixels of the rows, as far as they are known. */
 	painted() {
@@ -108,7 +115,7 @@ class SelfTest {
 			return;
 		this.vp.setTime(best.a - (best.b - best.a), best.b + (best.b - best.a));
 		this.vp.setRanks(best.rank, 1);
-		this.paint();
+		this.settle();
 		this.out.arrows = this.tl.arrowState;
 		this.out.arrows_drawn = this.tl.arrows.length;
 		this.tl.arrows = []; /* the call, whatever crosses it */

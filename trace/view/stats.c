@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What each rank spent in each function and at each place: calls from the folded structure, which is exact whatever
- * became of the times; times from the pages that have them.
+ * became of the times; times from the pages that have them, and from the histograms of those that were given up.
  */
 #include <stdlib.h>
 
+#include "trace/hist.h"
 #include "trace/view/pack.h"
 
 struct sum {
@@ -60,6 +61,19 @@ static int sum_times(struct view *v, uint32_t r, struct sum *sum, struct errbuf 
 	return 0;
 }
 
+/* Times that were given up one by one; a damaged page of them is like times that are not known. */
+static void add_histograms(struct view *v, uint32_t r, const struct trace_rank *k, struct sum *sum)
+{
+	struct hist_table h;
+	struct errbuf why;
+
+	if (!k->defs.proc.dropped_events || trace_hist_read(v->in->trace, r, &h, &why) < 0)
+		return;
+	for (uint32_t i = 0; i < h.n; i++)
+		sum[h.entry[i].symbol].ns += h.entry[i].duration.sum * k->defs.proc.ns_per_tick;
+	hist_table_free(&h);
+}
+
 static void fold_rank(struct view *v, uint32_t r, const struct trace_defs *d, const struct sum *sum, double *place_ns)
 {
 	for (uint32_t s = 0; s < d->sigs.n; s++) {
@@ -96,8 +110,10 @@ static int add_rank(struct view *v, uint32_t r, double *place_ns, struct errbuf 
 		err_set(err, "no memory");
 	else
 		rv = sum_times(v, r, sum, err);
-	if (rv == 0)
+	if (rv == 0) {
+		add_histograms(v, r, k, sum);
 		fold_rank(v, r, &k->defs, sum, place_ns);
+	}
 	v->events += v->rank[r].events;
 	v->untimed += v->rank[r].untimed;
 	free(sum);

@@ -75,13 +75,14 @@ class Timeline {
 	findDetail(rows) {
 		const vp = this.vp, perPixel = vp.span / (vp.w * this.dpr), step = meta.end / Math.max(1, meta.steps);
 		this.detail = {kind: "levels", step};
+		this.columns.waiting = false;
 		if (!rows.length)
 			return null;
 		const r0 = rows[0].rank, last = rows[rows.length - 1], r1 = last.rank + last.n;
 		const share = (r1 - r0) / meta.ranks * Math.min(1, vp.span / meta.end);
-		const spans = this.server || this.columns.end > vp.t0 ? meta.events * share : Infinity;
+		const spans = this.server || this.columns.end > vp.t0 ? this.allSpans() * share : Infinity;
 		const coarse = perPixel > step * 0.75; /* then levels are as good, but for what the pointer finds */
-		if (spans <= (coarse ? SPANS_MAX / 6 : SPANS_MAX) || (meta.imported && !coarse)) {
+		if (spans <= (coarse ? SPANS_MAX / 6 : SPANS_MAX)) {
 			const tiles = this.columns.window(vp.t0, vp.t1) ||
 				(this.server && this.server.spans(vp.t0, vp.t1, ...this.block(r0, r1)));
 			if (tiles) {
@@ -99,6 +100,12 @@ class Timeline {
 		if (vp.t1 > this.columns.end || spans > SPANS_MAX)
 			this.detail.more = vp.t0 >= this.columns.end;
 		return null;
+	}
+
+	/* Spans of the whole run, about. */
+	allSpans() {
+		const c = meta.columns;
+		return meta.events || (c.end ? c.spans * meta.end / c.end : meta.ranks * 1e5);
 	}
 
 	/* Ranks asked of the server: blocks that do not change with every step of scrolling. */
@@ -131,6 +138,8 @@ class Timeline {
 		}
 		this.drawn = {rows, detail};
 		this.dirty = false;
+		if (this.columns.waiting)
+			this.redraw(true);
 	}
 
 	/* Columns of pixels that these levels cover, so that two tiles side by side do not overlap. */
@@ -147,6 +156,21 @@ class Timeline {
 		for (const tile of tiles)
 			for (let r = row.rank; r < row.rank + row.n; r++)
 				sharesOfSpans(tile, r, this.vp.t0, this.vp.t1, w, 1 / row.n, this.shares);
+		if (meta.untimed)
+			this.fillGaps(row, w);
+	}
+
+	/* Where calls were not kept one by one, levels tell what is known. */
+	fillGaps(row, w) {
+		const spans = this.shares, levels = this.shares = new Float32Array(w * 4);
+		this.addLevels(this.base, levelEdges(this.base, this.vp.t0, this.vp.t1, w), row);
+		this.shares = spans;
+		for (let i = 0; i < w * 4; i += 4) {
+			const gap = 1 - spans[i] - spans[i + 1] - spans[i + 2] - spans[i + 3];
+			if (gap > 0.02)
+				for (let s = 0; s < 4; s++)
+					spans[i + s] += gap * levels[i + s];
+		}
 	}
 
 	/* ---- frames ---- */
@@ -491,13 +515,13 @@ class Timeline {
 
 	drawHead(x0, y0, x1, y1) {
 		const c = this.ctx, d = Math.hypot(x1 - x0, y1 - y0);
-		if (d < 8)
+		if (d < 10)
 			return;
-		const ux = (x1 - x0) / d, uy = (y1 - y0) / d;
+		const l = Math.min(7, d / 4), s = l * 0.42, ux = (x1 - x0) / d, uy = (y1 - y0) / d;
 		c.beginPath();
 		c.moveTo(x1, y1);
-		c.lineTo(x1 - 7 * ux + 3 * uy, y1 - 7 * uy - 3 * ux);
-		c.lineTo(x1 - 7 * ux - 3 * uy, y1 - 7 * uy + 3 * ux);
+		c.lineTo(x1 - l * ux + s * uy, y1 - l * uy - s * ux);
+		c.lineTo(x1 - l * ux - s * uy, y1 - l * uy + s * ux);
 		c.fill();
 	}
 

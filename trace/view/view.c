@@ -40,7 +40,7 @@ void view_destroy(struct view *v)
 
 uint32_t view_steps(const struct view *v)
 {
-	uint32_t n = STEPS_MAX;
+	uint32_t n = v->untimed ? STEPS_MAX / 2 : STEPS_MAX; /* levels that the recorder kept are half as fine, or finer */
 
 	while (n > STEPS_MIN && (uint64_t)n * v->n_ranks > CELLS_MAX)
 		n /= 2;
