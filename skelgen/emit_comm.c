@@ -273,8 +273,8 @@ int emit_comm_call(struct leaf_ctx *c, struct text *out, const char **why)
 		put_intercomm(c, out);
 	} else if (strcmp(name, "MPI_Intercomm_merge") == 0) {
 		put_simple(c, name, "high", out);
-	} else if (strcmp(name, "MPI_Comm_idup") == 0) {
-		put_simple(c, name, NULL, out);
+	} else if (strncmp(name, "MPI_Comm_idup", 13) == 0) {
+		put_simple(c, "MPI_Comm_idup", NULL, out);
 		out->data[--out->len] = '\0';
 		text_put(out, ", &req[");
 		emit_value(c, value_named, "req", VALUE_INT, out);

@@ -405,8 +405,29 @@ static int collective(struct sim *s, struct sim_rank *r)
 
 /* ---- the calls in turn ---- */
 
+/* Why no skeleton can have this call, or NULL. */
+static const char *unrepeatable(const struct trace_fn_info *f)
+{
+	if (f->cls == TC_DYN) {
+		for (uint32_t i = 0; i < f->n_param; i++)
+			if (f->param[i].kind == TK_NEWCOMM)
+				return "no skeleton can repeat processes that come and go";
+		return NULL;
+	}
+	if ((f->cls == TC_ICOLL && strstr(f->name, "_init") != NULL) || strstr(f->name, "Isendrecv") != NULL ||
+	    strcmp(f->name, "MPI_Psend_init") == 0 || strcmp(f->name, "MPI_Precv_init") == 0)
+		return "no skeleton can repeat this call of MPI-4 yet";
+	return NULL;
+}
+
 static int begin_call(struct sim *s, struct sim_rank *r)
 {
+	const char *why = unrepeatable(&trace_fn[r->leaf->fn]);
+
+	if (why != NULL) {
+		err_set(s->err, "%s", why);
+		return fail_here(s, r);
+	}
 	switch (trace_fn[r->leaf->fn].cls) {
 	case TC_SEND:
 		return blocking_half(s, r, true);

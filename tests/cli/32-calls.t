@@ -79,7 +79,7 @@ sub note_calls { /^(MPI_\w+)/ and $called{$1} = 1 for @_ }
 my @meet = ('MPI_Intercomm_merge', 'MPI_Allreduce', 'MPI_Comm_free', 'MPI_Comm_disconnect');
 SKIP: {
     my $plain = run_command("$mpirun $programs/calls_dyn spawn join");
-    skip 'this MPI library cannot start processes here', 9 if $plain !~ /\A0\n/;
+    skip 'this MPI library cannot start processes here', 10 if $plain !~ /\A0\n/;
     my ($got, @trace) = traced('calls_dyn spawn join');
     is($got, $plain, 'calls_dyn: the same result under the tracer');
     is(scalar @trace, 3, 'calls_dyn: the processes started have traces of their own');
@@ -112,6 +112,9 @@ SKIP: {
         is_deeply([map { s/\(.*//r } @{$e[$i]}], ['MPI_Init', 'MPI_Comm_get_parent', @meet, 'MPI_Finalize'],
                   'calls_dyn: the calls of a child');
     }
+    like(run_command("$build/precedent skeleton $trace[$parent] -o $tmp/skel"),
+         qr/\A1\nprecedent: [^\n]*: rank 0, MPI_Comm_accept at [^\n]*: no skeleton can repeat processes that come and go\n\z/,
+         'calls_dyn: has no skeleton, and which call is why');
     note_calls((map { @$_ } @e), @there);
 }
 
