@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "trace/reader_impl.h"
+#include "trace/times.h"
 
 #define TICKS_MAX (1ull << 62)
 
@@ -20,7 +21,10 @@ struct trace_iter {
 	uint32_t held;          /* index into list of the page in raw; n_list: none */
 	uint8_t *raw;
 	uint32_t raw_len;
-	struct rdbuf times;     /* the rest of it: times of `event` come next */
+	struct times_at {       /* the rest of it: times of `event` come next */
+		struct rdbuf times, idle;
+		uint64_t i, next_idle; /* events of the page: next, and the one that the next of `idle` comes before */
+	} at;
 	uint64_t times_end;     /* first event that `times` does not cover; <= event: none */
 	uint64_t unknown_end;   /* events before this one have no times, when times_end <= event */
 	uint64_t tick;          /* end of the last event of known times */
@@ -134,6 +138,7 @@ static uint32_t find_page(const struct trace_iter *it, uint64_t event)
 static int hold_page(struct trace_iter *it, uint32_t i)
 {
 	struct trace_page hdr;
+	struct times_walk w;
 
 	it->times_end = 0;
 	if (it->held != i) {
@@ -146,7 +151,9 @@ static int hold_page(struct trace_iter *it, uint32_t i)
 		it->held = i;
 		it->raw_len = hdr.raw_len;
 	}
-	it->times = (struct rdbuf){.data = it->raw, .len = it->raw_len};
+	if (times_begin(&w, it->raw, it->raw_len, page_of(it, i)->n) < 0)
+		w = (struct times_walk){.in = {.data = it->raw, .len = it->raw_len}, .next_idle = UINT64_MAX};
+	it->at = (struct times_at){.times = w.in, .idle = w.idle, .next_idle = w.next_idle};
 	it->tick = page_of(it, i)->t0;
 	return 0;
 }
@@ -169,12 +176,36 @@ static inline uint64_t quick_uv(struct rdbuf *r)
 	return v;
 }
 
+/* Before the next event lies what no gap contains: unsuccessful tests, and the recorder's own. */
+static void pass_idle(struct trace_iter *it)
+{
+	struct rdbuf *in = &it->at.idle;
+	uint64_t poll = rdbuf_uv(in), own = rdbuf_uv(in), more;
+
+	if (!in->failed && it->tick <= TICKS_MAX && poll <= TICKS_MAX - it->tick && own <= TICKS_MAX - it->tick - poll)
+		it->tick += poll + own;
+	it->at.next_idle = UINT64_MAX;
+	if (in->failed || !rdbuf_left(in))
+		return;
+	more = rdbuf_uv(in);
+	if (!in->failed && more && more < UINT64_MAX - it->at.i)
+		it->at.next_idle = it->at.i + more;
+}
+
 /* The next event's times, gap and duration in ticks; false when the page holds fewer than it says. */
 static bool next_times(struct trace_iter *it, uint64_t *gap, uint64_t *dur)
 {
-	*gap = rdbuf_uv(&it->times);
-	*dur = rdbuf_uv(&it->times);
-	if (it->times.failed || it->tick > TICKS_MAX || *gap > TICKS_MAX - it->tick || *dur > TICKS_MAX - it->tick - *gap)
+	if (it->at.i == it->at.next_idle)
+		pass_idle(it);
+	it->at.i++;
+	if (it->at.times.len - it->at.times.pos >= 20) {
+		*gap = quick_uv(&it->at.times);
+		*dur = quick_uv(&it->at.times);
+	} else {
+		*gap = rdbuf_uv(&it->at.times);
+		*dur = rdbuf_uv(&it->at.times);
+	}
+	if (it->at.times.failed || it->tick > TICKS_MAX || *gap > TICKS_MAX - it->tick || *dur > TICKS_MAX - it->tick - *gap)
 		return false; /* time does not run backwards, whatever a file says */
 	it->begin = it->tick;
 	it->enter = it->tick + *gap;
@@ -262,7 +293,7 @@ void trace_iter_seek(struct trace_iter *it, uint64_t event)
 	if (event >= it->event && event < it->times_end) {
 		while (it->event < event && next_times(it, &gap, &dur))
 			it->event++;
-		if (it->times.failed)
+		if (it->at.times.failed)
 			it->times_end = 0;
 	} else {
 		it->times_end = it->unknown_end = 0;
@@ -303,7 +334,7 @@ int trace_iter_seek_ns(struct trace_iter *it, uint64_t local_ns)
 
 	for (uint32_t i = find_page_ns(it, local_ns); i < it->n_list; i++) {
 		const struct trace_page *p = page_of(it, i);
-		struct rdbuf before;
+		struct times_at before;
 		uint64_t gap, dur, tick, from = 0;
 
 		if (p->first >= it->k->events.length)
@@ -314,13 +345,13 @@ int trace_iter_seek_ns(struct trace_iter *it, uint64_t local_ns)
 		else if (hold_page(it, i) < 0)
 			continue;
 		for (uint64_t k = from; k < p->n && p->first + k < it->k->events.length; k++) {
-			before = it->times;
+			before = it->at;
 			tick = it->tick;
 			if (!next_times(it, &gap, &dur))
 				break;
 			if (it->leave < least)
 				continue;
-			it->times = before; /* this one is to come */
+			it->at = before; /* this one is to come */
 			it->tick = it->begin = it->enter = it->leave = tick;
 			it->times_end = it->unknown_end = page_end(p);
 			go_to(it, p->first + k);
