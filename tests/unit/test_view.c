@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page's writers: text that cannot leave its place; base64. */
+/* The page's writers: text that cannot leave its place; base64; what is in a page, and what not. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,7 +10,9 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/synthetic.h"
 #include "trace/view/json.h"
+#include "trace/view/view.h"
 
 /* What is in the buffer, as a string; the buffer is emptied. */
 static const char *text(struct buf *b)
@@ -97,6 +100,92 @@ static void base64(void **state)
 	buf_free(&b);
 }
 
+/* ---- whole pages ---- */
+
+static bool has(const struct buf *page, const char *s)
+{
+	return memmem(page->data, page->len, s, strlen(s)) != NULL;
+}
+
+/* A ring's page, to be freed. */
+static struct buf page_of(struct view_input in, uint32_t ranks, uint32_t iterations)
+{
+	struct syn *s = syn_ring(ranks, iterations);
+	struct trace *t = syn_open(s);
+	struct errbuf err;
+	struct timeline *tl = timeline_create(t, &err);
+	struct buf page = {0};
+	struct view *v;
+
+	assert_non_null(tl);
+	in.trace = t;
+	in.timeline = tl;
+	in.path = "a<b.ptrace";
+	v = view_create(&in, &err);
+	assert_non_null(v);
+	assert_int_equal(view_page(v, &page, &err), 0);
+	view_destroy(v);
+	timeline_destroy(tl);
+	trace_close(t);
+	syn_destroy(s);
+	return page;
+}
+
+static void page_problems(void **state)
+{
+	const struct view_problem problem = {.title = "late sender</script>", .text = "rank 1 waits", .site = "main (x.c:3)",
+					     .share = 0.25, .rank = 1, .t0_ns = 5, .t1_ns = 9};
+	struct view_input in = {.budget = 4000000};
+	struct buf page = page_of(in, 4, 20);
+
+	(void)state;
+	assert_true(has(&page, "\"problems\":[]"));
+	assert_true(has(&page, "<title>a&lt;b.ptrace - Precedent</title>"));
+	assert_true(has(&page, "connect-src 'none'"));
+	assert_false(has(&page, "{{"));
+	buf_free(&page);
+	in.problem = &problem;
+	in.n_problem = 1;
+	in.served = true;
+	page = page_of(in, 4, 20);
+	assert_true(has(&page, "\"problems\":[{\"title\":\"late sender\\u003c/script\\u003e\",\"text\":\"rank 1 waits\","
+			       "\"site\":\"main (x.c:3)\",\"share\":0.25,\"rank\":1,\"t0\":5,\"t1\":9}]"));
+	assert_true(has(&page, "connect-src 'self'"));
+	buf_free(&page);
+}
+
+/* A number of the facts. */
+static double fact(const struct buf *page, const char *object, const char *key)
+{
+	const char *at = memmem(page->data, page->len, object, strlen(object));
+
+	assert_non_null(at);
+	at = strstr(at, key);
+	assert_non_null(at);
+	return strtod(at + strlen(key), NULL);
+}
+
+/* The page keeps to its budget, and says where single calls end. */
+static void page_budget(void **state)
+{
+	struct buf all = page_of((struct view_input){.budget = 16000000}, 8, 40000);
+	struct buf some = page_of((struct view_input){.budget = 1500000}, 8, 40000);
+	double end = fact(&all, "\"served\"", "\"end\":");
+
+	(void)state;
+	assert_true(fact(&all, "\"columns\"", "\"end\":") == end);
+	assert_true(fact(&all, "\"messages\"", "\"end\":") == end);
+	assert_true(fact(&some, "\"columns\"", "\"end\":") < end);
+	assert_true(fact(&some, "\"columns\"", "\"end\":") > 0);
+	assert_true(fact(&some, "\"messages\"", "\"end\":") < end);
+	assert_true(fact(&some, "\"messages\"", "\"n\":") == fact(&all, "\"messages\"", "\"n\":"));
+	assert_true(all.len < 20000000);
+	assert_true(some.len < 1700000);
+	assert_true(some.len > 700000);
+	buf_free(&all);
+	buf_free(&some);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +193,8 @@ int main(void)
 		cmocka_unit_test(json_structure),
 		cmocka_unit_test(html),
 		cmocka_unit_test(base64),
+		cmocka_unit_test(page_problems),
+		cmocka_unit_test(page_budget),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

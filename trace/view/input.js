@@ -210,6 +210,13 @@ class Input {
 			this.ui.card.hide();
 		tl.redraw(false);
 	}
+	/* The view has changed under the pointer. */
+	viewed() {
+		if (!this.pointer || this.drag || (!this.tl.hover && this.ui.card.box.hidden))
+			return;
+		this.tl.arrows = [];
+		this.hover(this.pointer);
+	}
 	leave() {
 		this.pointer = null;
 		this.tl.hover = null;

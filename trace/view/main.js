@@ -87,8 +87,8 @@ class Page {
 	/* ---- what changes ---- */
 
 	viewed() {
-		const vp = this.tl.vp, d = this.tl.detail;
-		const res = vp.span / 1000;
+		const vp = this.tl.vp, d = this.tl.detail, res = vp.span / 1000;
+		this.input.viewed();
 		document.getElementById("status-window").textContent =
 			`${instant(vp.t0, res)} to ${instant(vp.t1, res)} \u00b7 ${duration(vp.span)}` +
 			(vp.rs < meta.ranks ? ` \u00b7 ranks ${Math.floor(vp.r0)} to ${Math.min(meta.ranks, Math.ceil(vp.r0 + vp.rs)) - 1}` : "");
