@@ -73,6 +73,8 @@ TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
 
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
+# The recorder without MPI, for tests that play calls into it.
+RECORDER_SRC := $(addprefix spank/tracer/,record.c pages.c spill.c site.c skew.c)
 UNIT_HELP := $(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c))
 BENCH_SRC := $(wildcard tests/bench/bench_*.c tests/bench/make_*.c)
 BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(BENCH_SRC))
@@ -190,7 +192,7 @@ $(B)/libprecedent_skel.a: $(call obj,$(RT_SRC)) | $(B)/include/skelgen/runtime/s
 	$(Q)ar rcs $@ $^
 
 # ---- tests ----
-$(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP))
+$(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP) $(RECORDER_SRC))
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)ar rcs $@ $^

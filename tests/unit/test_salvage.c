@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is left of a process that is killed at any instant: a child plays calls into the recorder and counts those
+ * that it has done, the trace that is made of its spill file must begin with exactly these.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+#include "trace/salvage.h"
+
+static char dir[64];
+static volatile uint64_t *done; /* events that the child's recorder has returned from */
+
+static int setup(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/salvage.XXXXXX");
+	done = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return mkdtemp(dir) && done != MAP_FAILED ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return rmdir(dir);
+}
+
+/* A child that plays until it is killed, or for `limit` events. */
+static pid_t child(enum play_program program, const char *where, uint64_t memory, uint64_t limit)
+{
+	struct errbuf err;
+	struct play p;
+	pid_t pid;
+
+	*done = 0;
+	pid = fork();
+	if (pid)
+		return pid;
+	if (play_begin(&p, program, where, "run.1", 0, 1, memory, 0, &err) < 0)
+		_exit(3);
+	while (p.i < limit && play_one(&p))
+		*done = p.i;
+	for (;;)
+		pause();
+}
+
+static void wait_until_done(pid_t pid, uint64_t n)
+{
+	struct timespec nap = {.tv_nsec = 100000};
+
+	for (int i = 0; i < 300000 && *done < n; i++) {
+		assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+		nanosleep(&nap, NULL);
+	}
+	assert_true(*done >= n);
+}
+
+static void end_child(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+}
+
+/* The trace holds exactly the first events of the program, `least` of them at least; how many. */
+static uint64_t check_prefix(const char *path, enum play_program program, uint64_t least, uint64_t most)
+{
+	struct errbuf err = {""};
+	struct trace *t = trace_open(path, &err);
+	const struct trace_rank *k;
+	struct trace_iter *it;
+	struct trace_event ev;
+	uint64_t n = 0, untimed = 0, ticks = 0;
+	bool known;
+
+	if (!t)
+		fail_msg("%s", err.text);
+	for (uint32_t i = 0; i < trace_n_damage(t); i++)
+		fail_msg("%s", trace_damage(t, i));
+	assert_true(trace_is_partial(t));
+	k = trace_get_rank(t, 0);
+	assert_non_null(strstr(k->defs.proc.ended, "killed"));
+	assert_int_equal(k->defs.proc.finalized, 0);
+	it = trace_iter_create(t, 0, &err);
+	while (trace_iter_next(it, &ev, &known)) {
+		if (!play_is(program, n, &k->defs, ev.sym) && n < least)
+			fail_msg("event %llu is another call", (unsigned long long)n);
+		untimed += !known;
+		n++;
+	}
+	assert_int_equal(n, k->events.length);
+	assert_true(n >= least && n <= most);
+	assert_int_equal(untimed, k->defs.proc.dropped_events);
+	for (int s = 0; s < TSTATE_N; s++)
+		ticks += k->defs.proc.state_ticks[s];
+	assert_true(n == 0 || (ticks > 0 && ticks <= k->defs.proc.end_ticks));
+	trace_iter_destroy(it);
+	trace_close(t);
+	return n;
+}
+
+static uint64_t salvage(enum play_program program, uint64_t least, uint64_t most)
+{
+	struct salvage_report r;
+	struct errbuf err = {""};
+	uint64_t n;
+
+	if (salvage_write(dir, "run.1", dir, NULL, "killed by signal 9", &r, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(r.n_ranks, 1);
+	assert_int_equal(r.n_found, 1);
+	n = check_prefix(r.path, program, least, most);
+	assert_int_equal(n, r.events);
+	unlink(r.path);
+	return n;
+}
+
+/* ---- at any instant ---- */
+
+static void kill_often(enum play_program program, uint64_t memory, int times)
+{
+	const char *more = getenv("PRECEDENT_TEST_KILLS");
+	uint64_t seed = (uint64_t)getpid();
+
+	if (more)
+		times = atoi(more);
+	for (int i = 0; i < times; i++) {
+		struct timespec nap = {0};
+		pid_t pid = child(program, dir, memory, UINT64_MAX);
+
+		wait_until_done(pid, 1);
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		nap.tv_nsec = (long)((seed >> 33) % (i % 10 ? 3000000 : 60000000));
+		nanosleep(&nap, NULL);
+		end_child(pid);
+		/* one may have been committed without having been counted, one more been entered */
+		salvage(program, *done, *done + 2);
+	}
+}
+
+static void test_kill_loop(void **state)
+{
+	(void)state;
+	kill_often(PLAY_LOOP, 64 << 10, 120); /* times are given up all the time */
+	kill_often(PLAY_LOOP, 0, 30);
+}
+
+static void test_kill_growing(void **state)
+{
+	(void)state;
+	kill_often(PLAY_GROWING, 64 << 10, 60);
+}
+
+static void test_kill_polls(void **state)
+{
+	(void)state;
+	kill_often(PLAY_POLLS, 256 << 10, 30);
+}
+
+static void test_kill_chaos(void **state)
+{
+	(void)state;
+	kill_often(PLAY_CHAOS, 0, 30);
+}
+
+/* ---- what is in a partial trace ---- */
+
+/* Far enough that structure has replaced symbols and most times are in histograms. */
+static void test_long_run(void **state)
+{
+	const uint64_t n = 2000000;
+	struct stat st;
+	char path[128];
+	pid_t pid = child(PLAY_LOOP, dir, 64 << 10, n);
+
+	(void)state;
+	wait_until_done(pid, n);
+	end_child(pid);
+	snprintf(path, sizeof(path), "%s/run.1.r0.spill", dir);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(st.st_size < 2 << 20); /* window and 64 KiB of times, whatever the number of events */
+	assert_int_equal(salvage(PLAY_LOOP, n, n), n);
+}
+
+static void test_call_that_did_not_return(void **state)
+{
+	struct salvage_report r;
+	struct errbuf err = {""};
+	const struct trace_rank *k;
+	struct timespec when[2];
+	struct trace *t;
+	struct rec_call c;
+	struct play p;
+	char path[128];
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid) {
+		if (play_begin(&p, PLAY_LOOP, dir, "run.1", 0, 1, 0, 0, &err) < 0)
+			_exit(3);
+		while (p.i < 1000)
+			play_one(&p);
+		if (!rec_enter(&c, rec.live->enter_address, 0)) /* event 999 is a receive: again, for ever */
+			_exit(4);
+		rec_start(&c);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	snprintf(path, sizeof(path), "%s/run.1.r0.spill", dir);
+	clock_gettime(CLOCK_REALTIME, &when[0]);
+	when[0].tv_sec += 812;
+	when[1] = when[0];
+	assert_int_equal(utimensat(AT_FDCWD, path, when, 0), 0);
+	assert_int_equal(salvage_write(dir, "run.1", dir, NULL, "time limit", &r, &err), 0);
+	t = trace_open(r.path, &err);
+	assert_non_null(t);
+	k = trace_get_rank(t, 0);
+	assert_int_equal(k->events.length, 1001);
+	assert_non_null(strstr(k->defs.proc.ended, "time limit, in MPI_Recv for 81"));
+	assert_true(k->wall_ns > 810e9 && k->wall_ns < 820e9);
+	assert_string_equal(trace_job_get(t, "hosts"), "node1");
+	assert_string_equal(trace_job_get(t, "program"), "/bin/played");
+	trace_close(t);
+	unlink(r.path);
+}
+
+/* A rank without a file is missing, whatever the number of ranks. */
+static void test_missing_ranks(void **state)
+{
+	struct salvage_run *run;
+	struct salvage_report r;
+	struct errbuf err = {""};
+	struct trace *t;
+	struct play p;
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid) {
+		if (play_begin(&p, PLAY_LOOP, dir, "job.7", 1234, 4096, 0, 0, &err) < 0)
+			_exit(3);
+		while (p.i < 10)
+			play_one(&p);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(salvage_find(dir, &run, &err), 1);
+	assert_string_equal(run[0].id, "job.7");
+	assert_int_equal(run[0].world_size, 4096);
+	assert_int_equal(run[0].n_found, 1);
+	free(run);
+	assert_int_equal(salvage_write(dir, "job.7", dir, NULL, "killed", &r, &err), 0);
+	t = trace_open(r.path, &err);
+	if (!t)
+		fail_msg("%s", err.text);
+	assert_int_equal(trace_n_ranks(t), 4096);
+	assert_true(trace_get_rank(t, 1234)->present);
+	assert_false(trace_get_rank(t, 0)->present);
+	assert_int_equal(trace_get_rank(t, 1234)->events.length, 10);
+	trace_close(t);
+	unlink(r.path);
+	assert_int_equal(salvage_find(dir, &run, &err), 0);
+	free(run);
+}
+
+/* ---- faults ---- */
+
+/* The disk fills up: what was written before is there, and the process goes on. */
+static void test_disk_full(void **state)
+{
+	char mnt[80], path[128];
+	uint64_t n;
+	pid_t pid;
+
+	(void)state;
+	snprintf(mnt, sizeof(mnt), "%s/small", dir);
+	mkdir(mnt, 0700);
+	if (geteuid() || mount("none", mnt, "tmpfs", 0, "size=1200k")) {
+		rmdir(mnt);
+		print_message("# mounting needs root\n");
+		skip();
+	}
+	pid = child(PLAY_CHAOS, mnt, 0, 400000);
+	wait_until_done(pid, 400000);
+	end_child(pid);
+	snprintf(path, sizeof(path), "%s/run.1.r0.spill", dir);
+	{
+		char cmd[300];
+
+		snprintf(cmd, sizeof(cmd), "cp %s/run.1.r0.spill %s", mnt, path);
+		assert_int_equal(system(cmd), 0);
+	}
+	assert_int_equal(umount(mnt), 0);
+	rmdir(mnt);
+	n = salvage(PLAY_CHAOS, 1000, 400000);
+	assert_true(n < 400000);
+}
+
+/* No room even for the window: memory, and the run's trace is whole. */
+static void test_no_room(void **state)
+{
+	char mnt[80], path[128];
+	struct errbuf err = {""};
+	struct trace *t;
+	struct play p;
+
+	(void)state;
+	snprintf(mnt, sizeof(mnt), "%s/tiny", dir);
+	mkdir(mnt, 0700);
+	if (geteuid() || mount("none", mnt, "tmpfs", 0, "size=64k")) {
+		rmdir(mnt);
+		print_message("# mounting needs root\n");
+		skip();
+	}
+	assert_int_equal(play_begin(&p, PLAY_LOOP, mnt, "run.1", 0, 1, 0, 0, &err), 0);
+	assert_non_null(strstr(err.text, "no room"));
+	while (p.i < 100000)
+		assert_true(play_one(&p));
+	snprintf(path, sizeof(path), "%s/whole.ptrace", dir);
+	assert_int_equal(play_end(&p, path, &err), 0);
+	assert_int_equal(umount(mnt), 0);
+	rmdir(mnt);
+	t = trace_open(path, &err);
+	assert_non_null(t);
+	assert_int_equal(trace_get_rank(t, 0)->events.length, 100000);
+	assert_false(trace_is_partial(t));
+	trace_close(t);
+	unlink(path);
+}
+
+/* Whatever bytes change, the result is a trace or an error. */
+static void test_damaged(void **state)
+{
+	char path[128], *keep, *bad;
+	struct stat st;
+	uint64_t seed = 5;
+	int fd, traces = 0;
+	pid_t pid = child(PLAY_GROWING, dir, 64 << 10, 30000);
+
+	(void)state;
+	wait_until_done(pid, 30000);
+	end_child(pid);
+	snprintf(path, sizeof(path), "%s/run.1.r0.spill", dir);
+	fd = open(path, O_RDONLY);
+	assert_int_equal(fstat(fd, &st), 0);
+	keep = malloc((size_t)st.st_size);
+	bad = malloc((size_t)st.st_size);
+	assert_int_equal(read(fd, keep, (size_t)st.st_size), st.st_size);
+	close(fd);
+	unlink(path);
+	for (int i = 0; i < 300; i++) {
+		struct salvage_report r;
+		struct errbuf err = {""};
+		size_t len = (size_t)st.st_size;
+
+		memcpy(bad, keep, len);
+		for (int k = 0; k < 1 + i % 20; k++) {
+			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+			/* most of the file is empty directory: aim at what is used, too */
+			bad[(seed >> 20) % (i & 1 ? len : 16384)] ^= (char)(1 << (seed >> 61));
+		}
+		if (i % 5 == 0)
+			len = (seed >> 30) % len;
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		assert_int_equal(write(fd, bad, len), len);
+		close(fd);
+		if (salvage_write(dir, "run.1", dir, NULL, "killed", &r, &err) == 0) {
+			struct trace *t = trace_open(r.path, &err);
+
+			if (!t)
+				fail_msg("round %d: %s", i, err.text);
+			trace_close(t);
+			unlink(r.path);
+			traces++;
+		} else {
+			assert_true(err.text[0]);
+		}
+	}
+	unlink(path);
+	free(keep);
+	free(bad);
+	assert_true(traces > 30);
+}
+
+/* The child of a fork leaves the parent's recording alone. */
+static void test_fork(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid) {
+		struct errbuf err;
+		struct play p;
+		pid_t inner;
+
+		if (play_begin(&p, PLAY_LOOP, dir, "run.1", 0, 1, 0, 0, &err) < 0)
+			_exit(3);
+		while (p.i < 500)
+			play_one(&p);
+		inner = fork();
+		if (!inner) {
+			rec_forget();
+			for (int i = 0; i < 100; i++)
+				if (play_one(&p))
+					_exit(4);
+			_exit(0);
+		}
+		waitpid(inner, &status, 0);
+		if (status)
+			_exit(5);
+		while (p.i < 1000)
+			play_one(&p);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	salvage(PLAY_LOOP, 1000, 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kill_loop),
+		cmocka_unit_test(test_kill_growing),
+		cmocka_unit_test(test_kill_polls),
+		cmocka_unit_test(test_kill_chaos),
+		cmocka_unit_test(test_long_run),
+		cmocka_unit_test(test_call_that_did_not_return),
+		cmocka_unit_test(test_missing_ranks),
+		cmocka_unit_test(test_disk_full),
+		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_fork),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
