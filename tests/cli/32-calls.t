@@ -118,6 +118,30 @@ SKIP: {
     note_calls((map { @$_ } @e), @there);
 }
 
+# ---- the same under MPICH, and what MPI-4 added ----
+SKIP: {
+    skip 'no MPICH here', 20 if grep { system("command -v $_ >/dev/null 2>&1") } qw(mpicc.mpich mpif90.mpich mpirun.mpich);
+    my %want = map { $_ => [grep { !/^MPI_(Type_h|Type_struct|Grequest)/ } split /\n/,
+                            slurp("tests/cli/data/calls_more.$_.txt")] } 0, 1;
+    splice @{$want{$_}}, -5, 4 for 0, 1;
+    my $run = 'timeout 120 mpirun.mpich -n 2';
+    for my $program (qw(calls_more calls_more_h calls_more_mod calls_more_f08 calls_mpi4)) {
+        my $c = $program !~ /_(h|mod|f08)$/;
+        my $compile = $c ? "mpicc.mpich -w -o $tmp/$program tests/programs/$program.c" :
+            "mpif90.mpich -J $tmp -o $tmp/$program tests/programs/$program.f90";
+        is((run_command($compile) =~ /^(\d+)/)[0], 0, "MPICH, $program: compiled");
+        my $plain = run_command("$run $tmp/$program $tmp/file");
+        my $dir = "$tmp/" . ++$n_dir;
+        mkdir $dir or die "$dir: $!";
+        my $got = run_command("$run -genv LD_PRELOAD $tracer -genv PRECEDENT_TRACE_DIR $dir $tmp/$program $tmp/file");
+        like($plain, qr/\A0\ncalls: /, "MPICH, $program: runs");
+        is($got, $plain, "MPICH, $program: the same result under the tracer");
+        my ($trace) = glob "$dir/*.ptrace";
+        my $calls = $program eq 'calls_mpi4' ? [split /\n/, slurp('tests/cli/data/calls_mpi4.0.txt')] : $want{0};
+        is_deeply([events($trace // 'none', 0)], $calls, "MPICH, $program: the calls of rank 0");
+    }
+}
+
 # ---- nothing is left out ----
 {
     note_calls(split /\n/, slurp("tests/cli/data/calls.$_.txt")) for 0, 1;

@@ -15,7 +15,7 @@ our ($R, %ARG, $F, $F08, $TS);
 my %NUMBERED = (LOCK => 'wrap_lock_type', ASSERT => 'wrap_assert', SPLIT => 'wrap_split_type');
 
 # Arguments of type void * that are no choice buffers in Fortran.
-my %PLAIN_POINTER = map { $_ => 1 } qw(baseptr extra_state);
+my %PLAIN_POINTER = map { $_ => 1 } qw(baseptr extra_state buffer_addr);
 
 sub arg {
 	my ($name) = @_;
