@@ -55,13 +55,12 @@ class Timeline {
 	/* Rows that are seen: first rank, number of ranks, y and height in device pixels. */
 	rows() {
 		const vp = this.vp, k = vp.k, out = [], bottom = Math.round(vp.h * this.dpr);
-		const px = vp.rankPx * this.dpr;
+		const px = vp.rankPx * this.dpr, rowPx = px * 2 ** k, gap = rowPx >= 24 ? 4 : rowPx >= 12 ? 2 : rowPx >= 8 ? 1 : 0;
 		for (let g = Math.floor(vp.r0) >> k; g << k < meta.ranks; g++) {
 			const rank = g << k, n = Math.min(1 << k, meta.ranks - rank);
 			const y0 = Math.round((rank - vp.r0) * px), y1 = Math.round((rank + n - vp.r0) * px);
 			if (y0 >= bottom)
 				break;
-			const gap = y1 - y0 >= 24 ? 4 : y1 - y0 >= 12 ? 2 : y1 - y0 >= 7 ? 1 : 0;
 			const top = Math.max(0, y0), h = Math.min(bottom, y1 - gap) - top;
 			if (h > 0)
 				out.push({k, group: g, rank, n, y: top, h});
@@ -430,16 +429,16 @@ class Timeline {
 			return;
 		const [from, to] = this.marks(l);
 		const last = this.drawn.rows[this.drawn.rows.length - 1], h = last ? (last.y + last.h) / this.dpr : 0;
-		c.fillStyle = this.painter.css.accent;
+		c.fillStyle = this.painter.css.text;
 		for (let i = from; i < to; i++) {
 			const a = vp.x(l.a[i]), b = vp.x(l.b[i]);
 			if (b - a < 5)
 				continue;
-			c.globalAlpha = 0.85;
+			c.globalAlpha = b - a > 40 ? 0.9 : 0.45;
 			c.fillRect(Math.round(a), 0, 1, h);
 			c.fillRect(Math.round(b) - 1, 0, 1, h);
 			if (i % 2) {
-				c.globalAlpha = 0.1;
+				c.globalAlpha = 0.13;
 				c.fillRect(a, 0, b - a, h);
 			}
 		}
