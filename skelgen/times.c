@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/hist.h"
+
 #define AGREE 0.02 /* strata within 2 % of their mean are one */
 
 /* Counts of timed events by stratum, beside the sums in stratum_ns. */
@@ -42,14 +44,14 @@ static uint32_t stratum_of(uint64_t occ, uint64_t n)
 	return (uint32_t)((unsigned __int128)occ * SKEL_STRATA / n);
 }
 
-static void event_add(struct skel_leaf_time *lt, struct stratum_counts *c, uint64_t occ, const struct trace_event *ev)
+static void event_add(struct skel_leaf_time *lt, struct stratum_counts *c, uint64_t occ, double gap_ns, double dur_ns)
 {
 	uint32_t s = stratum_of(occ, lt->n);
 
 	lt->timed++;
-	lt->gap_ns += (double)ev->gap_ns;
-	lt->dur_ns += (double)ev->dur_ns;
-	lt->stratum_ns[s] += (double)ev->gap_ns;
+	lt->gap_ns += gap_ns;
+	lt->dur_ns += dur_ns;
+	lt->stratum_ns[s] += gap_ns;
 	c->n[s]++;
 }
 
@@ -83,6 +85,9 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 			struct stratum_counts *counts, struct errbuf *err)
 {
 	struct trace_iter *events = trace_iter_create(tree->trace, rank, err);
+	struct hist_table given_up;
+	struct errbuf why;
+	double gap, dur;
 	const struct skel_node *leaf;
 	struct trace_event ev;
 	struct skel_iter it;
@@ -93,7 +98,11 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 
 	if (events == NULL)
 		return -1;
+	/* Times that were given up one by one count with their mean. Damaged, they are like times that are missing. */
+	if (trace_hist_read(tree->trace, rank, &given_up, &why) < 0)
+		hist_table_init(&given_up, 0);
 	if (skel_iter_begin(&it, tree, rank) != 0) {
+		hist_table_free(&given_up);
 		trace_iter_destroy(events);
 		return err_set(err, "no memory to expand rank %u", rank);
 	}
@@ -104,7 +113,10 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 		}
 		t->events++;
 		if (known)
-			event_add(&t->leaf[leaf->leaf_id][index], &counts[leaf->leaf_id], occ, &ev);
+			event_add(&t->leaf[leaf->leaf_id][index], &counts[leaf->leaf_id], occ, (double)ev.gap_ns,
+				  (double)ev.dur_ns);
+		else if (trace_hist_means(tree->trace, rank, &given_up, ev.sym, &gap, &dur))
+			event_add(&t->leaf[leaf->leaf_id][index], &counts[leaf->leaf_id], occ, gap, dur);
 		else
 			t->untimed++;
 	}
@@ -124,6 +136,7 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 done:
 	skel_iter_end(&it);
 	trace_iter_destroy(events);
+	hist_table_free(&given_up);
 	return rv;
 }
 

@@ -144,8 +144,7 @@ void completion_put(struct completion *d, uint32_t *n, const int *index, int n_i
 	if (n_list > COMPLETE_SHORT)
 		list = malloc(n_list * sizeof(*list));
 	if (!v || !list) {
-		rec.broken = true;
-		rec.on = false;
+		rec_stop("out of memory");
 		return;
 	}
 	/* the slots lie behind the keys when there are many */

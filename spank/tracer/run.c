@@ -193,6 +193,7 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 	offsets_begin(&run);
 	if (!rec_self.v)
 		rec_thread_begin(&rec_self); /* slow: not in the program's time */
+	run.start_real_ns = clock_ns(CLOCK_REALTIME);
 	if (!rec.broken)
 		describe(&facts);
 	run.start_real_ns = facts.start_real_ns = clock_ns(CLOCK_REALTIME);

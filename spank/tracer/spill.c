@@ -334,6 +334,8 @@ static void let_go(struct spill *s)
 
 void spill_remove(struct spill *s)
 {
+	if (!s->map)
+		return; /* never opened */
 	if (s->fd >= 0)
 		unlink(s->path);
 	let_go(s);
@@ -342,8 +344,9 @@ void spill_remove(struct spill *s)
 /* Only what is shared: memory of the heap is the child's own copy, and this is no place to free it. */
 void spill_forget(struct spill *s)
 {
-	if (s->map)
-		munmap(s->map, s->window);
+	if (!s->map)
+		return;
+	munmap(s->map, s->window);
 	if (s->fd >= 0)
 		close(s->fd);
 	s->map = NULL;
