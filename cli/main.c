@@ -34,6 +34,7 @@ static const struct {
 	{"doctor", verb_doctor, "", "what is installed where, and what is wrong with it"},
 	{"conf", verb_conf, "--check [FILE]", "check the configuration"},
 	{"probe", verb_probe, "", NULL},
+	{"collect", verb_collect, "", NULL},
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(*verbs))

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "cli/util.h"
 #include "cli/verbs.h"
 #include "trace/reader.h"
+#include "trace/salvage.h"
 
 static void help(void)
 {
@@ -24,7 +26,8 @@ static void help(void)
 	     "  -o, --output FILE  the trace (default: PROGRAM.ptrace in this directory)\n"
 	     "  -q, --quiet        say nothing when it worked\n"
 	     "  -h, --help         this text\n\n"
-	     "The exit status is that of CMD; 1 when CMD worked but left no trace.");
+	     "The exit status is that of CMD; 1 when CMD worked but left no trace. A program that dies leaves a\n"
+	     "partial trace of everything until then.");
 }
 
 /* The last word of the command that names an executable file: mpirun -n 2 ./app -x 3 -> app. */
@@ -73,6 +76,71 @@ static char *marker_dir(const char *file, const char *path, struct errbuf *err)
 	return NULL;
 }
 
+/* FILE for the first run that died, FILE.2 ... for further ones: x.ptrace, x.2.ptrace. */
+static char *numbered(const char *path, int k)
+{
+	const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+	int stem = dot && dot > slash + 1 ? (int)(dot - path) : (int)strlen(path);
+	char *out;
+	int n = k == 1 ? asprintf(&out, "%s", path) : asprintf(&out, "%.*s.%d%s", stem, path, k, path + stem);
+
+	return n < 0 ? NULL : out;
+}
+
+static const char *how_ended(int rc, char *text, size_t size)
+{
+	if (rc > 128 && rc < 128 + 65)
+		snprintf(text, size, "exit code %d (%s)", rc, strsignal(rc - 128));
+	else if (rc)
+		snprintf(text, size, "exit code %d", rc);
+	else
+		snprintf(text, size, "did not reach MPI_Finalize");
+	return text;
+}
+
+/* What ranks that died have left in dir becomes partial traces. */
+static void salvage(const char *dir, const char *path, int rc)
+{
+	struct salvage_report report;
+	struct salvage_run *run = NULL;
+	struct errbuf err;
+	char ended[80];
+	int n = salvage_find(dir, &run, &err);
+
+	if (n < 0)
+		cli_fail("%s", err.text);
+	for (int i = 0, k = 1; i < n; i++) {
+		char *out = NULL;
+
+		do {
+			free(out);
+			out = numbered(path, k++);
+		} while (out && access(out, F_OK) == 0);
+		if (out && salvage_write(dir, run[i].id, NULL, out, how_ended(rc, ended, sizeof(ended)), &report, &err) < 0)
+			cli_fail("%s", err.text);
+		free(out);
+	}
+	free(run);
+}
+
+/* Ctrl-C reaches the command by itself; what is sent to us alone is passed on: either way we stay to see its end. */
+static void pass_on(int signal)
+{
+	if (cli_child && signal != SIGINT && signal != SIGQUIT)
+		kill(cli_child, signal);
+}
+
+static void outlive_command(void)
+{
+	const struct sigaction a = {.sa_handler = pass_on};
+	const int all[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+	struct sigaction old;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (sigaction(all[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(all[i], &a, NULL);
+}
+
 int trace_run(char *const cmd[], const char *file, const char *log, struct errbuf *err)
 {
 	char *lib = cli_installed("libprecedent_trace.so", err), *path = absolute(file), *preload = NULL, *markers = NULL;
@@ -93,9 +161,13 @@ int trace_run(char *const cmd[], const char *file, const char *log, struct errbu
 	markers = marker_dir(file, path, err);
 	if (!markers)
 		goto out;
-	const char *const env[] = {"LD_PRELOAD", preload, "PRECEDENT_TRACE_FILE", path, "PRECEDENT_TRACE_DIR", markers, NULL};
+	const char *const env[] = {"LD_PRELOAD", preload, "PRECEDENT_TRACE_FILE", path, "PRECEDENT_TRACE_DIR", markers,
+				   "PRECEDENT_TRACE_LOCAL", markers, NULL};
 
+	outlive_command();
 	rv = cli_run(cmd, env, log, 0, err);
+	if (rv >= 0)
+		salvage(markers, path, rv);
 	cli_remove_dir(markers);
 out:
 	free(markers);
@@ -119,7 +191,8 @@ static int describe(const char *file, struct errbuf *err)
 		if (trace_get_rank(t, r)->wall_ns > wall)
 			wall = trace_get_rank(t, r)->wall_ns;
 	}
-	fprintf(stderr, "precedent: %s: %u ranks, %s events, %s, %s\n", file, trace_n_ranks(t),
+	fprintf(stderr, "precedent: %s: %s%u ranks, %s events, %s, %s\n", file,
+		trace_is_partial(t) ? "PARTIAL, the program did not reach MPI_Finalize: " : "", trace_n_ranks(t),
 		cli_thousands(n, sizeof(n), events), cli_seconds(w, sizeof(w), wall * 1e-9),
 		cli_bytes(size, sizeof(size), (double)trace_file_size(t)));
 	trace_close(t);

@@ -16,8 +16,9 @@ int verb_verify(int argc, char **argv);
 int verb_predict(int argc, char **argv);
 int verb_export(int argc, char **argv);
 
-/* inside a probe job */
+/* inside a probe job; when a traced step has ended */
 int verb_probe(int argc, char **argv);
+int verb_collect(int argc, char **argv);
 
 /* on jobs, asked of precedentd */
 int verb_jobs(int argc, char **argv);

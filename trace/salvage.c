@@ -246,7 +246,7 @@ static int write_job(const struct summary *m, const char *ended, struct trace_wr
 static int free_name(const char *dir, const char *id, char *path, size_t size, struct errbuf *err)
 {
 	for (int k = 1; k < MAX_NAMES; k++) {
-		if (snprintf(path, size, "%s/%s.%d.ptrace", dir, id, k) >= (int)size)
+		if (snprintf(path, size, "%s/%s.%d.partial.ptrace", dir, id, k) >= (int)size)
 			return err_set(err, "%s: the path is too long", dir);
 		if (access(path, F_OK))
 			return 0;

@@ -45,6 +45,7 @@ static void lay_out(struct spill *s, struct spill_header *h, uint32_t stream_cap
 /* The file with room for the window, or -1. */
 static int create_file(struct spill *s, const char *dir, const char *id, uint32_t rank, struct errbuf *err)
 {
+	struct flock alive = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	int rv;
 
 	if (snprintf(s->path, sizeof(s->path), "%s/%s.r%u" SPILL_SUFFIX, dir, id, rank) >= (int)sizeof(s->path))
@@ -53,6 +54,7 @@ static int create_file(struct spill *s, const char *dir, const char *id, uint32_
 	s->fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->fd < 0)
 		return err_set(err, "%s: cannot create: %s", s->path, strerror(errno));
+	fcntl(s->fd, F_SETLK, &alive); /* says to whom collects spill files that this process lives */
 	rv = posix_fallocate(s->fd, 0, (off_t)s->window);
 	if (rv) {
 		err_set(err, "%s: no room for %llu bytes: %s", s->path, (unsigned long long)s->window, strerror(rv));

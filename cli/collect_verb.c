@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * precedent collect: not for people. The SPANK plugin runs it, as the user, when a step has ended on a node: spill files
+ * of ranks that died are brought from the node's directory to the job's, and once those of all ranks of a run are
+ * there, they become one partial trace. With --last nothing more is to come: then it is made of what there is.
+ * What goes wrong is told in tracer.err of the job's directory: nobody reads our output.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/util.h"
+#include "cli/verbs.h"
+#include "trace/salvage.h"
+
+#define SUFFIX ".spill"
+#define STALE_LOCK_S 300
+
+struct collect_task {
+	const char *from, *into, *ended;
+	bool last;
+};
+
+static void note(const struct collect_task *c, const char *text)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/tracer.err", c->into) >= (int)sizeof(path))
+		return;
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+	if (fd < 0)
+		return;
+	dprintf(fd, "collect: %s\n", text);
+	close(fd);
+}
+
+static bool is_spill(const char *name)
+{
+	size_t n = strlen(name), k = strlen(SUFFIX);
+
+	return n > k && !strcmp(name + n - k, SUFFIX);
+}
+
+/* ---- bringing files ---- */
+
+static int copy_bytes(int in, int out, off_t size)
+{
+	while (size > 0) {
+		ssize_t n = sendfile(out, in, NULL, (size_t)size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -1 : (errno = EIO, -1);
+		size -= n;
+	}
+	return 0;
+}
+
+/* Under a name that is no spill file's until it is whole. */
+static int bring(int from, int into, const char *name, struct errbuf *err)
+{
+	char temp[NAME_MAX + 1];
+	struct stat st;
+	int in = -1, out = -1, rv = -1;
+
+	if (snprintf(temp, sizeof(temp), "%.200s.part", name) >= (int)sizeof(temp))
+		return err_set(err, "%s: name too long", name);
+	in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (in < 0 || fstat(in, &st) < 0 || !S_ISREG(st.st_mode)) {
+		err_set(err, "%s: cannot be read: %s", name, in < 0 ? strerror(errno) : "is not a file");
+		goto out;
+	}
+	unlinkat(into, temp, 0);
+	out = openat(into, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+	if (out < 0 || copy_bytes(in, out, st.st_size) < 0 || renameat(into, temp, into, name) < 0) {
+		err_set(err, "%s: cannot be brought here: %s", name, strerror(errno));
+		unlinkat(into, temp, 0);
+		goto out;
+	}
+	unlinkat(from, name, 0);
+	rv = 0;
+out:
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	return rv;
+}
+
+/* A process that lives holds a lock on its spill file: that run has not ended. */
+static bool in_use(int dir, const char *name)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool held = fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+
+	if (fd >= 0)
+		close(fd);
+	return held;
+}
+
+static void bring_all(const struct collect_task *c)
+{
+	int into = open(c->into, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = opendir(c->from);
+	struct errbuf err;
+	struct dirent *e;
+
+	if (d && into < 0) {
+		err_set(&err, "%s: %s", c->into, strerror(errno));
+		note(c, err.text);
+	}
+	while (d && into >= 0 && (e = readdir(d)))
+		if (is_spill(e->d_name) && !in_use(dirfd(d), e->d_name) && bring(dirfd(d), into, e->d_name, &err) < 0)
+			note(c, err.text);
+	if (d)
+		closedir(d);
+	if (into >= 0)
+		close(into);
+}
+
+/* ---- putting together ---- */
+
+/* Two nodes may find a run complete at the same moment: one makes the trace. The file's path, or NULL. */
+static char *take_lock(const struct collect_task *c, const char *id)
+{
+	struct stat st;
+	char *path;
+	int fd;
+
+	if (asprintf(&path, "%s/.collect.%s", c->into, id) < 0)
+		return NULL;
+	if (lstat(path, &st) == 0 && time(NULL) - st.st_mtime > STALE_LOCK_S)
+		unlink(path); /* left by one that was killed */
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		free(path);
+		return NULL;
+	}
+	close(fd);
+	return path;
+}
+
+static void put_together(const struct collect_task *c, const struct salvage_run *run)
+{
+	struct salvage_report report;
+	struct errbuf err;
+	char *lock;
+
+	if (!c->last && (!run->world_size || run->n_found < run->world_size))
+		return;
+	lock = take_lock(c, run->id);
+	if (!lock)
+		return;
+	if (salvage_write(c->into, run->id, c->into, NULL, c->ended, &report, &err) < 0)
+		note(c, err.text);
+	unlink(lock);
+	free(lock);
+}
+
+static int collect(const struct collect_task *c)
+{
+	struct salvage_run *run = NULL;
+	struct errbuf err;
+	int n;
+
+	bring_all(c);
+	n = salvage_find(c->into, &run, &err);
+	if (n < 0)
+		note(c, err.text);
+	for (int i = 0; i < n; i++)
+		put_together(c, &run[i]);
+	free(run);
+	return n < 0;
+}
+
+int verb_collect(int argc, char **argv)
+{
+	static const struct option opts[] = {{"from", required_argument, NULL, 'f'},
+					     {"into", required_argument, NULL, 'i'},
+					     {"ended", required_argument, NULL, 'e'},
+					     {"last", no_argument, NULL, 'l'},
+					     {0}};
+	struct collect_task c = {.ended = "ended before MPI_Finalize"};
+	int o;
+
+	while ((o = getopt_long(argc, argv, "", opts, NULL)) != -1) {
+		if (o == 'f')
+			c.from = optarg;
+		else if (o == 'i')
+			c.into = optarg;
+		else if (o == 'e')
+			c.ended = optarg;
+		else if (o == 'l')
+			c.last = true;
+		else
+			return cli_usage("collect", "bad option '%s'", argv[optind - 1]);
+	}
+	if (!c.from || !c.into || optind < argc)
+		return cli_usage("collect", "needs --from and --into");
+	return collect(&c);
+}

@@ -1,0 +1,163 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Runs that die on a real cluster: a rank killed by a signal, an aborting peer, the time limit, scancel, a node whose
+# slurmstepd is killed, a LocalDir without room. Each time a partial trace of what happened until then comes to the
+# spool, it says that it is partial and why, the job's own output is as always, and nothing stays on the nodes.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use JSON::PP qw(decode_json);
+use Test::More;
+use Testbed qw(run_command wait_until build_dir);
+
+my $testbed = Testbed->attach(name => 'crash', up => ['--build', build_dir()]);
+my $dir = $testbed->dir;
+my (undef, undef, $uid) = getpwnam $testbed->user;
+my $spool = "$dir/spool/precedent";
+my $steps = 2000;
+
+END {
+	my $status = $?;
+	$testbed->testbed('down') if $testbed;
+	$? = $status;
+}
+
+$testbed->program($_) for qw(dies);
+
+# ---- helpers ----
+
+my $n_script = 0;
+
+# Each script is another one to Precedent, so that each job is traced.
+sub submit_script {
+	my ($body, @options) = @_;
+	return $testbed->submit("#!/bin/sh\n# run " . ++$n_script . "\n$body\n", @options);
+}
+
+# The traces of a job in the spool, and what info says of each.
+sub traces {
+	my ($job) = @_;
+	return glob "$spool/$uid/$job/*.ptrace";
+}
+
+sub info {
+	my ($file) = @_;
+	my $r = $testbed->run('precedent', 'info', '--json', $file);
+	return $r->{rc} == 0 ? decode_json($r->{out}) : {said => $r->{err}};
+}
+
+sub events {
+	my ($file, $rank, $function) = @_;
+	my $r = $testbed->run('precedent', 'info', $file, '--events', $rank);
+	return scalar grep { /\b$function\b/ } split /\n/, $r->{out};
+}
+
+# What is left on the nodes.
+sub left_over {
+	my ($job) = @_;
+	return glob "$dir/tmp/*/precedent-*-$job";
+}
+
+# The one trace of an ended job once it has come, and what info says of it.
+sub partial_trace {
+	my ($job) = @_;
+	wait_until(30, sub { return scalar traces($job) });
+	my @traces = traces($job);
+	is(scalar @traces, 1, 'one trace in the spool') or diag join ' ', @traces;
+	return ($traces[0], @traces ? info($traces[0]) : {});
+}
+
+# Each rank's exchanges before the end are all there: the shared mapping loses nothing when a process dies.
+sub whole_until_the_end {
+	my ($file, $info, $ended) = @_;
+	ok($info->{partial}, 'it says that it is partial');
+	like($info->{ended} // '', $ended, 'and why');
+	is(scalar @{$info->{ranks} // []}, 2, 'both ranks are in it');
+	is(events($file, $_, 'MPI_Sendrecv'), $steps, "rank $_: every exchange until the end") for 0, 1;
+	return;
+}
+
+# ---- ranks that die ----
+
+my @death = (
+	['kill', 'srun --mpi=pmix ./dies', qr/signal 9/],
+	['segv', 'srun --mpi=pmix ./dies', qr/signal 11|exit code 139/],
+	['abort', 'srun --mpi=pmix ./dies', qr/MPI_Abort|exit code|signal/],
+	['exit', 'srun --mpi=pmix ./dies', qr/exit code|signal/],
+	['kill', 'mpirun -n 2 ./dies', qr/exit code|signal/],
+	['abort', 'mpirun -n 2 ./dies', qr/MPI_Abort|exit code|signal/],
+);
+my @jobs = map { (submit_script("$_->[1] $_->[0] $steps", '-N2', '-n2', '-t', 5))[0] } @death;
+
+for my $i (0 .. $#death) {
+	my ($how, $command, $ended) = @{$death[$i]};
+	subtest "$how under " . ($command =~ /^(\w+)/)[0] => sub {
+		my $end = $testbed->wait_job($jobs[$i], 120);
+		ok($end, 'the job ended') or return;
+		like($testbed->output($jobs[$i]), qr/^dies: $how after $steps steps$/m, 'its output is its own');
+		my ($file, $info) = partial_trace($jobs[$i]);
+		whole_until_the_end($file, $info, $ended) if $file;
+		is_deeply([left_over($jobs[$i])], [], 'nothing stays on the nodes');
+		is_deeply([glob "$spool/$uid/$jobs[$i]/*.spill"], [], 'and no parts in the spool');
+	};
+}
+
+# ---- the time limit, and scancel ----
+
+my ($limited) = submit_script("srun --mpi=pmix ./dies hang $steps", '-N2', '-n2', '-t', 1);
+my ($cancelled) = submit_script("srun --mpi=pmix ./dies hang $steps", '-N2', '-n2', '-t', 5);
+
+subtest 'scancel' => sub {
+	$testbed->wait_job_state($cancelled, 'RUNNING', 120) or return fail('it runs');
+	wait_until(60, sub { return $testbed->output($cancelled) =~ /^dies: hang/m });
+	$testbed->run('scancel', $cancelled);
+	ok($testbed->wait_job($cancelled, 60), 'the job ended');
+	my ($file, $info) = partial_trace($cancelled);
+	whole_until_the_end($file, $info, qr/signal/) if $file;
+};
+
+subtest 'time limit' => sub {
+	my $end = $testbed->wait_job($limited, 240);
+	is($end->{state}, 'TIMEOUT', 'Slurm ended it at its limit');
+	my ($file, $info) = partial_trace($limited);
+	whole_until_the_end($file, $info, qr/signal/) if $file;
+};
+
+# ---- what must not matter ----
+
+subtest 'a run that ends well leaves one whole trace and nothing else' => sub {
+	my ($job) = submit_script("srun --mpi=pmix ./dies none $steps", '-N2', '-n2', '-t', 5);
+	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', 'it completed');
+	my @traces = traces($job);
+	is(scalar @traces, 1, 'one trace');
+	ok(!info($traces[0])->{partial}, 'it is whole');
+	is_deeply([left_over($job)], [], 'nothing stays on the nodes');
+};
+
+subtest 'LocalDir without room, or somebody else\'s' => sub {
+	my $old = $testbed->conf_set(LocalDir => '/proc/nowhere');
+	my ($job) = submit_script("srun --mpi=pmix ./dies none $steps", '-N2', '-n2', '-t', 5);
+	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', 'the job does not notice');
+	is(scalar traces($job), 1, 'it is traced all the same');
+	my ($dead) = submit_script("srun --mpi=pmix ./dies kill $steps", '-N2', '-n2', '-t', 5);
+	is($testbed->wait_job($dead, 60)->{state}, 'FAILED', 'a run that dies ends as it would');
+	is(scalar traces($dead), 0, 'and leaves no trace');
+	$testbed->conf_restore($old);
+};
+
+subtest 'a node whose slurmstepd is killed' => sub {
+	my ($job) = submit_script("srun --mpi=pmix ./dies hang $steps\ntrue", '-N2', '-n2', '-t', 5);
+	wait_until(60, sub { return $testbed->output($job) =~ /^dies: hang/m });
+	my $r = run_command('pkill', '-KILL', '-f', "slurmstepd: \\[$job\\.0\\]");
+	is($r->{rc}, 0, 'both step daemons are gone');
+	run_command('pkill', '-KILL', '-u', $testbed->user, 'dies');
+	$testbed->run('scancel', $job);
+	ok($testbed->wait_job($job, 120), 'the job ends');
+	my ($file, $info) = partial_trace($job);
+	ok($info->{partial}, 'the batch step made a partial trace of what its node had') if $file;
+};
+
+done_testing();
