@@ -208,12 +208,13 @@ SKIP: {
 my ($server, $port, $token);
 
 sub start_server {
+	my ($trace) = @_;
 	pipe my $read, my $write or die "pipe: $!\n";
 	$server = fork // die "fork: $!\n";
 	if (!$server) {
 		open STDOUT, '>&', $write or POSIX::_exit(126);
 		open STDERR, '>', '/dev/null';
-		exec(build_dir() . '/precedent', 'view', $heat, '--serve') or POSIX::_exit(127);
+		exec(build_dir() . '/precedent', 'view', $trace, '--serve') or POSIX::_exit(127);
 	}
 	close $write;
 	my $line = IO::Select->new($read)->can_read(30) ? <$read> : '';
@@ -244,7 +245,7 @@ sub get {
 }
 
 subtest 'the server' => sub {
-	ok(start_server(), 'prints its address') or return;
+	ok(start_server($heat), 'prints its address') or return;
 	my $page = get("/$token/");
 	is($page->{status}, 200, 'the page');
 	self_contained($page->{body}, "'self'");
@@ -299,8 +300,7 @@ subtest 'what the server refuses' => sub {
 	like($listen // '', qr/ 0100007F:/, 'it listens on 127.0.0.1 only');
 };
 
-subtest 'the server ends' => sub {
-	ok($server, 'it runs') or return;
+sub stop_server {
 	kill 'INT', $server;
 	my ($done, $status) = (0);
 	for (1 .. 200) {
@@ -310,9 +310,34 @@ subtest 'the server ends' => sub {
 		}
 		select undef, undef, undef, 0.05;
 	}
-	ok($done, 'on Ctrl-C');
+	ok($done, 'it ends on Ctrl-C');
 	is($status, 0, 'well');
 	undef $server if $done;
+	return;
+}
+
+subtest 'the server ends' => sub {
+	ok($server, 'it runs') or return;
+	stop_server();
 };
+
+SKIP: {
+	skip 'chromium is not installed', 1 if !$browser;
+	subtest 'detail that is not in the page comes from the server' => sub {
+		my $make = "$ENV{PRECEDENT_BUILD}/tests/bench/make_trace";
+		is(run_command('make', '--silent', '-C', Testbed::top(), "B=$ENV{PRECEDENT_BUILD}", $make)->{rc}, 0, 'the generator is built');
+		is(run_command(build_dir() . '/tests/bench/make_trace', 16, 1_000_000, 'large.ptrace')->{rc}, 0, 'a million calls');
+		ok(start_server('large.ptrace'), 'served') or return;
+		my $meta = meta_of(get("/$token/")->{body});
+		my ($t0, $t1) = map { sprintf '%.9f', $meta->{end} * $_ / 1e9 } 0.900, 0.902;
+		cmp_ok($meta->{columns}{end}, '<', 0.9 * $meta->{end}, 'the page has no calls of that time');
+		my $profile = tempdir('chromium-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+		my $r = run_command('timeout', '--kill-after=5', 50, $browser, qw(--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage),
+			"--user-data-dir=$profile", '--virtual-time-budget=20000', '--dump-dom', "http://127.0.0.1:$port/$token/#t=$t0-$t1");
+		like($r->{out}, qr{<span id="status-detail">single calls</span>}, 'it shows them')
+		    or diag $r->{out} =~ m{(<span id="status-detail">.*?)</div>}s, substr $r->{err}, -500;
+		stop_server();
+	};
+}
 
 done_testing;

@@ -160,7 +160,7 @@ class ServerTiles {
 		this.busy++;
 		this.tile.set(path, null);
 		fetch(path, {cache: "no-store"}).then((r) => r.ok ? r.arrayBuffer() : null).then((buf) => {
-			this.tile.set(path, buf ? decode(new Uint8Array(buf)) : undefined);
+			this.tile.set(path, buf ? decode(new Uint8Array(buf)) : false); /* refused: too much for one answer */
 			this.failed = false;
 		}).catch(() => {
 			this.tile.delete(path);
@@ -189,9 +189,12 @@ class ServerTiles {
 			this.get(`spans?r0=${r0}&r1=${r1}&t0=${a}&t1=${b}`, (bytes) => decodeSpans(bytes, a, b))));
 	}
 	levels(t0, t1, r0, r1) {
+		let n = 2048;
+		while (n > 256 && n * (r1 - r0) > 1 << 20)
+			n /= 2;
 		return this.all(this.parts(t0, t1).map(([a, b]) =>
-			this.get(`levels?r0=${r0}&r1=${r1}&t0=${a}&t1=${b}&n=2048`,
-				(bytes) => new Levels(bytes, r1 - r0, 2048, a, b, r0))));
+			this.get(`levels?r0=${r0}&r1=${r1}&t0=${a}&t1=${b}&n=${n}`,
+				(bytes) => new Levels(bytes, r1 - r0, n, a, b, r0))));
 	}
 	messages(t0, t1) {
 		return this.all(this.parts(t0, t1).map(([a, b]) =>

@@ -91,7 +91,7 @@ class Timeline {
 		}
 		if (this.server && !coarse) {
 			const levels = this.server.levels(vp.t0, vp.t1, ...this.block(r0, r1));
-			this.detail = {kind: levels ? "levels" : "loading", step: levels ? levels[0].t1 / 2048 : step};
+			this.detail = {kind: levels ? "levels" : "loading", step};
 			if (levels)
 				this.detail.step = (levels[0].t1 - levels[0].t0) / levels[0].steps;
 			return levels && {levels};
