@@ -179,7 +179,7 @@ static void put_array(struct words *w, const struct sig_walk *p)
 	int n = 0;
 
 	if (p->kind == TK_REQS)
-		return put(w, "%u requests", p->n);
+		return put(w, "%u request%s", p->n, p->n == 1 ? "" : "s");
 	if (p->kind == TK_DONE)
 		return put(w, "%u completed", p->n);
 	if (!p->n || p->kind == TK_ATAGS)
@@ -199,11 +199,14 @@ static void put_array(struct words *w, const struct sig_walk *p)
 void view_words(const struct trace_defs *d, uint32_t sym, struct buf *out)
 {
 	int64_t comm = sig_scalar(d, sym, TK_COMM, TRACE_NULL);
+	int64_t win = sig_scalar(d, sym, TK_WIN, TRACE_NULL);
 	struct words w = {.d = d, .out = out};
 	struct sig_walk p;
 
 	if (comm >= 0 && comm < (int64_t)d->n_comm)
 		w.comm = &d->comm[comm];
+	else if (win >= 0 && win < (int64_t)d->n_win && d->win[win].comm < d->n_comm)
+		w.comm = &d->comm[d->win[win].comm];
 	for (sig_walk_begin(&p, d, sym); sig_walk_next(&p);) {
 		if (trace_kind_is_array(p.kind))
 			put_array(&w, &p);
