@@ -233,7 +233,24 @@ SKIP: {
     my ($trace) = traces($dir);
     my $info = info($trace // 'none');
     is($info->{events}, 2 * (2 * 60000 + 2), 'past its memory the structure is exact');
-    cmp_ok($info->{untimed}, '>', 0, 'and only times are missing');
+    cmp_ok($info->{dropped}, '>', 100000, 'times are in histograms');
+    is($info->{untimed}, 0, 'and none are missing');
+}
+
+# ---- spill files ----
+{
+    my $local = new_dir();
+    chmod 0700, $local;
+    my ($dir, $rc) = traced(2, 'ring 1000', "-x PRECEDENT_TRACE_LOCAL=$local");
+    is(scalar(my @with = traces($dir)), 1, 'with a spill directory: a trace as ever');
+    is_deeply([entries($local)], [], 'and no spill file is left');
+    ($dir, $rc) = traced(2, 'abort', "-x PRECEDENT_TRACE_LOCAL=$local");
+    isnt($rc, 0, 'a run that aborts');
+    is(scalar(grep { /\.r[01]\.spill$/ } entries($local)), 2, 'leaves the spill files of its ranks');
+    chmod 0777, $local;
+    ($dir, $rc) = traced(2, 'ring 1000', "-x PRECEDENT_TRACE_LOCAL=$local");
+    is(scalar(my @open = traces($dir)), 1, 'a directory that others can write to: a trace');
+    like(slurp("$dir/tracer.err"), qr/no protection against a crash/, 'and a word');
 }
 
 # ---- a program that dies ----
