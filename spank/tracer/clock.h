@@ -40,6 +40,12 @@ static inline uint64_t clock_ns(clockid_t id)
 	return __builtin_expect(clock_skew.on, 0) ? clock_skewed_ns(id) : clock_true_ns(id);
 }
 
+/* What several clocks show at one instant each, read between two close looks at the ticks. */
+struct clock_moment {
+	uint64_t real_ns, real_tick, mono_ns, mono_tick;
+};
+void clock_moment_read(struct clock_moment *m);
+
 /* PRECEDENT_TEST_SKEW=rank:offset_us:ppm[,rank:offset_us:ppm]... for this rank of the launcher. */
 void clock_skew_read(int rank);
 

@@ -263,13 +263,18 @@ static void write_file(const struct run *r, MPI_Comm c, const char *hosts, struc
 
 /* ---- all ---- */
 
+/* How long a tick is, and when tick 0 was on the clock of day, to the accuracy of these clocks. */
 static void measure_ticks(struct run *r)
 {
-	uint64_t mono = clock_ns(CLOCK_MONOTONIC), ticks = clock_ticks();
+	struct clock_moment now;
+	double ticks;
 
-	r->ns_per_tick = ticks > r->start_ticks && mono > r->start_mono_ns ?
-				 (double)(mono - r->start_mono_ns) / (double)(ticks - r->start_ticks) :
-				 1.0;
+	clock_moment_read(&now);
+	ticks = (double)(int64_t)(now.mono_tick - r->start.mono_tick);
+	r->ns_per_tick = ticks > 0 && now.mono_ns > r->start.mono_ns ? (double)(now.mono_ns - r->start.mono_ns) / ticks : 1.0;
+	r->start_ticks = rec.broken ? r->start.real_tick : rec.start;
+	r->start_real_ns = r->start.real_ns +
+			   (uint64_t)(int64_t)((double)(int64_t)(r->start_ticks - r->start.real_tick) * r->ns_per_tick);
 }
 
 void gather_trace(struct run *r)

@@ -199,7 +199,7 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 	run.start_real_ns = facts.start_real_ns = clock_ns(CLOCK_REALTIME);
 	run.start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	run.start_mono_ns = clock_ns(CLOCK_MONOTONIC);
-	run.start_ticks = clock_ticks();
+	clock_moment_read(&run.start);
 	if (rec.broken)
 		return;
 	rec_go(&facts);

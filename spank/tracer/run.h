@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "common/errbuf.h"
+#include "spank/tracer/clock.h"
 
 struct run {
 	bool wanted;             /* the environment asks for a trace */
@@ -24,7 +25,8 @@ struct run {
 	char id[192];            /* of this start of this program, the same on all ranks; "" when unknown */
 	int rank;                /* from the launcher's environment, -1 when unknown */
 	uint64_t before_ns, init_mono_ns, init_ns, start_mono_ns, start_real_ns, start_cpu_ns;
-	uint64_t start_ticks;
+	uint64_t start_ticks;    /* tick 0 of the recorder, in MPI_Finalize */
+	struct clock_moment start;
 	double ns_per_tick;      /* in MPI_Finalize */
 	struct timespec marked;  /* when this rank left its marker, on the clock of the file system */
 	int thread_level;
