@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parameters of calls, and global numbers of communicators and datatypes by content. */
+/* Parameters of calls, and global numbers of communicators, datatypes, windows and files by content. */
 #include "skelgen/callinfo.h"
 
 #include <stdlib.h>
@@ -41,6 +41,22 @@ int64_t call_named(const struct trace_defs *d, uint32_t sym, const char *name, i
 		if (!trace_kind_is_array(w.kind) && strcmp(w.name, name) == 0)
 			return w.n > 0 ? w.val[0] : missing;
 	return missing;
+}
+
+/* Collective ones do, except those that only start something. */
+bool call_file_waits(const char *name)
+{
+	static const char *const alone[] = {"MPI_File_open", "MPI_File_delete", "MPI_File_seek"};
+	bool data = strstr(name, "read") != NULL || strstr(name, "write") != NULL;
+
+	for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
+		if (strcmp(name, alone[i]) == 0)
+			return false;
+	if (!data)
+		return true;
+	if (strncmp(name, "MPI_File_i", 10) == 0 || strstr(name, "_begin") != NULL)
+		return false;
+	return strstr(name, "_all") != NULL || strstr(name, "_ordered") != NULL;
 }
 
 uint32_t call_fn_by_name(const char *name)
@@ -171,6 +187,23 @@ static bool same_type(const struct skel_tree *t, uint32_t **global, struct skel_
 			  &skel_defs(t, b.rank)->type[b.local], global[b.rank]);
 }
 
+/* Windows and files: the ordinal among the live ones of their communicator. */
+static bool same_win(const struct skel_tree *t, uint32_t **global, struct skel_global_def a,
+		     struct skel_global_def b)
+{
+	const struct trace_win *x = &skel_defs(t, a.rank)->win[a.local], *y = &skel_defs(t, b.rank)->win[b.local];
+
+	return x->ordinal == y->ordinal && global[a.rank][x->comm] == global[b.rank][y->comm];
+}
+
+static bool same_file(const struct skel_tree *t, uint32_t **global, struct skel_global_def a,
+		      struct skel_global_def b)
+{
+	const struct trace_file *x = &skel_defs(t, a.rank)->file[a.local], *y = &skel_defs(t, b.rank)->file[b.local];
+
+	return x->ordinal == y->ordinal && global[a.rank][x->comm] == global[b.rank][y->comm];
+}
+
 /* Number of the thing that d names, or UINT32_MAX without memory. */
 static uint32_t table_number(struct number_table *t, const struct skel_tree *tree, uint32_t **global, uint64_t hash,
 			     struct skel_global_def d, same_fn same)
@@ -191,57 +224,93 @@ static uint32_t table_number(struct number_table *t, const struct skel_tree *tre
 	return t->n++;
 }
 
-static int number_rank(const struct skel_tree *tree, uint32_t r, struct number_table *comms,
-		       struct number_table *types, struct skel_globals *g)
+struct tables {
+	struct number_table comm, type, win, file;
+};
+
+static int number_objects(const struct skel_tree *tree, uint32_t r, struct tables *t, struct skel_globals *g)
 {
 	const struct trace_defs *d = skel_defs(tree, r);
+	uint32_t **comm = g->comm;
 
-	g->comm[r] = calloc(d->n_comm + 1u, sizeof *g->comm[r]);
-	g->type[r] = calloc(d->n_type + 1u, sizeof *g->type[r]);
-	if (g->comm[r] == NULL || g->type[r] == NULL)
-		return -1;
-	for (uint32_t i = 0; i < d->n_comm; i++) {
-		g->comm[r][i] = table_number(comms, tree, g->comm, comm_hash(&d->comm[i]),
-					     (struct skel_global_def){r, i}, same_comm);
-		if (g->comm[r][i] == UINT32_MAX)
+	for (uint32_t i = 0; i < d->n_win; i++) {
+		uint64_t h = ((uint64_t)comm[r][d->win[i].comm] << 32 | d->win[i].ordinal) * 0x9e3779b97f4a7c15ull;
+
+		g->win[r][i] = table_number(&t->win, tree, comm, h >> 16, (struct skel_global_def){r, i}, same_win);
+		if (g->win[r][i] == UINT32_MAX)
 			return -1;
 	}
-	for (uint32_t i = 0; i < d->n_type; i++) {
-		g->type[r][i] = table_number(types, tree, g->type, type_hash(&d->type[i], g->type[r]),
-					     (struct skel_global_def){r, i}, same_type);
-		if (g->type[r][i] == UINT32_MAX)
+	for (uint32_t i = 0; i < d->n_file; i++) {
+		uint64_t h = ((uint64_t)comm[r][d->file[i].comm] << 32 | d->file[i].ordinal) * 0x9e3779b97f4a7c15ull;
+
+		g->file[r][i] = table_number(&t->file, tree, comm, h >> 16, (struct skel_global_def){r, i}, same_file);
+		if (g->file[r][i] == UINT32_MAX)
 			return -1;
 	}
 	return 0;
 }
 
+static int number_rank(const struct skel_tree *tree, uint32_t r, struct tables *t, struct skel_globals *g)
+{
+	const struct trace_defs *d = skel_defs(tree, r);
+
+	g->comm[r] = calloc(d->n_comm + 1u, sizeof *g->comm[r]);
+	g->type[r] = calloc(d->n_type + 1u, sizeof *g->type[r]);
+	g->win[r] = calloc(d->n_win + 1u, sizeof *g->win[r]);
+	g->file[r] = calloc(d->n_file + 1u, sizeof *g->file[r]);
+	if (g->comm[r] == NULL || g->type[r] == NULL || g->win[r] == NULL || g->file[r] == NULL)
+		return -1;
+	for (uint32_t i = 0; i < d->n_comm; i++) {
+		g->comm[r][i] = table_number(&t->comm, tree, g->comm, comm_hash(&d->comm[i]),
+					     (struct skel_global_def){r, i}, same_comm);
+		if (g->comm[r][i] == UINT32_MAX)
+			return -1;
+	}
+	for (uint32_t i = 0; i < d->n_type; i++) {
+		g->type[r][i] = table_number(&t->type, tree, g->type, type_hash(&d->type[i], g->type[r]),
+					     (struct skel_global_def){r, i}, same_type);
+		if (g->type[r][i] == UINT32_MAX)
+			return -1;
+	}
+	return number_objects(tree, r, t, g);
+}
+
+static void table_free(struct number_table *t)
+{
+	free(t->slot);
+	free(t->hash);
+	free(t->def);
+}
+
 int skel_globals_build(const struct skel_tree *tree, struct skel_globals *out, struct errbuf *err)
 {
-	struct number_table comms = {.n = 0}, types = {.n = 0};
+	struct tables t = {.comm = {.n = 0}};
 	int rv = -1;
 
 	memset(out, 0, sizeof *out);
 	out->n_ranks = tree->n_ranks;
 	out->comm = calloc(tree->n_ranks + 1u, sizeof *out->comm);
 	out->type = calloc(tree->n_ranks + 1u, sizeof *out->type);
-	if (out->comm == NULL || out->type == NULL)
+	out->win = calloc(tree->n_ranks + 1u, sizeof *out->win);
+	out->file = calloc(tree->n_ranks + 1u, sizeof *out->file);
+	if (out->comm == NULL || out->type == NULL || out->win == NULL || out->file == NULL)
 		goto done;
 	for (uint32_t r = 0; r < tree->n_ranks; r++)
-		if (number_rank(tree, r, &comms, &types, out) != 0)
+		if (number_rank(tree, r, &t, out) != 0)
 			goto done;
-	out->n_comm = comms.n;
-	out->n_type = types.n;
-	out->comm_def = comms.def;
-	out->type_def = types.def;
-	comms.def = types.def = NULL;
+	out->n_comm = t.comm.n;
+	out->n_type = t.type.n;
+	out->n_win = t.win.n;
+	out->n_file = t.file.n;
+	out->comm_def = t.comm.def;
+	out->type_def = t.type.def;
+	t.comm.def = t.type.def = NULL;
 	rv = 0;
 done:
-	free(comms.slot);
-	free(comms.hash);
-	free(comms.def);
-	free(types.slot);
-	free(types.hash);
-	free(types.def);
+	table_free(&t.comm);
+	table_free(&t.type);
+	table_free(&t.win);
+	table_free(&t.file);
 	if (rv != 0) {
 		skel_globals_free(out);
 		err_set(err, "no memory for the communicators and datatypes of %u ranks", tree->n_ranks);
@@ -249,16 +318,19 @@ done:
 	return rv;
 }
 
+static void numbers_free(uint32_t **of_rank, uint32_t n_ranks)
+{
+	for (uint32_t r = 0; of_rank != NULL && r < n_ranks; r++)
+		free(of_rank[r]);
+	free(of_rank);
+}
+
 void skel_globals_free(struct skel_globals *g)
 {
-	for (uint32_t r = 0; r < g->n_ranks; r++) {
-		if (g->comm != NULL)
-			free(g->comm[r]);
-		if (g->type != NULL)
-			free(g->type[r]);
-	}
-	free(g->comm);
-	free(g->type);
+	numbers_free(g->comm, g->n_ranks);
+	numbers_free(g->type, g->n_ranks);
+	numbers_free(g->win, g->n_ranks);
+	numbers_free(g->file, g->n_ranks);
 	free(g->comm_def);
 	free(g->type_def);
 	memset(g, 0, sizeof *g);

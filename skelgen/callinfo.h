@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Views of recorded calls for those who read them one parameter at a time, and what the local numbers of
- * communicators, datatypes and operations mean over all ranks: the same communicator or datatype has the same global
- * number on every rank.
+ * communicators, datatypes, windows and files mean over all ranks: the same one has the same global number on every
+ * rank. Windows of one communicator that live one after the other may share a number, and so may files.
  */
 #ifndef PRECEDENT_SKELGEN_CALLINFO_H
 #define PRECEDENT_SKELGEN_CALLINFO_H
@@ -25,14 +25,17 @@ static inline const char *call_name(const struct trace_defs *d, uint32_t sym)
 	return trace_fn[d->sigs.sig[sym].fn].name;
 }
 
+/* Does this call on a file wait for the other processes that opened it? */
+bool call_file_waits(const char *name);
+
 /* Number of a function by name, or TRACE_FN_N. */
 uint32_t call_fn_by_name(const char *name);
 
 struct skel_globals {
 	uint32_t n_ranks;
 	/* Of each rank: global numbers by local number. */
-	uint32_t **comm, **type;
-	uint32_t n_comm, n_type;
+	uint32_t **comm, **type, **win, **file;
+	uint32_t n_comm, n_type, n_win, n_file;
 	/* A rank that knows it, and its local number there. */
 	struct skel_global_def {
 		uint32_t rank, local;

@@ -39,6 +39,13 @@ static void put_head(struct emit *e, struct text *out)
 		 " * Values that are not in the source are in skel.c.data.\n */\n"
 		 "#include \"skelgen/runtime/skel.h\"\n\n",
 		 (unsigned long long)e->times->events, e->plan->full_s, e->plan->predicted_s);
+	if (e->mpi4 != NULL)
+		text_put(out, "#if MPI_VERSION < 4\n#error \"the program calls %s, which this MPI library does not have\"\n#endif\n\n",
+			 e->mpi4);
+	if (e->io_leaves > 0)
+		text_put(out, "/* Files are neither read nor written: calls on them take as long as they took in the trace, %.3f s\n"
+			      " * (mean over ranks), for storage is taken to be the same on every partition. */\n\n",
+			 e->io_ns * 1e-9);
 	text_put(out, "__asm__(\".pushsection .rodata\\n\"\n"
 		      "\t\".balign 8\\n\"\n"
 		      "\t\"skel_data_begin: .incbin \\\"\" __FILE__ \".data\\\"\\n\"\n"
@@ -50,15 +57,24 @@ static void put_head(struct emit *e, struct text *out)
 static void put_program(struct emit *e, double confidence, uint64_t data_hash, struct text *out)
 {
 	const char *program = skel_defs(e->tree, 0)->proc.program;
-	uint32_t n_comm = 2;
+	uint32_t n_comm = 2, n_win = 0, n_file = 0;
 
-	for (uint32_t r = 0; r < e->tree->n_ranks; r++)
-		n_comm = skel_defs(e->tree, r)->n_comm > n_comm ? skel_defs(e->tree, r)->n_comm : n_comm;
+	for (uint32_t r = 0; r < e->tree->n_ranks; r++) {
+		const struct trace_defs *d = skel_defs(e->tree, r);
+
+		n_comm = d->n_comm > n_comm ? d->n_comm : n_comm;
+		n_win = d->n_win > n_win ? d->n_win : n_win;
+		n_file = d->n_file > n_file ? d->n_file : n_file;
+	}
 	text_put(out, "static const struct skel_program program = {\n\t.name = \"");
 	text_put_clean(out, program != NULL ? program : "?");
 	text_put(out, "\",\n\t.n_ranks = %u,\n\t.n_loops = %u,\n\t.n_requests = %lld,\n", e->tree->n_ranks, e->n_loop,
 		 (long long)e->max_slot + 1);
 	text_put(out, "\t.n_comms = %u,\n\t.n_types = %u,\n", n_comm, e->globals.n_type);
+	if (n_win > 0)
+		text_put(out, "\t.n_wins = %u,\n\t.rma_bytes = %lld,\n", n_win, (long long)e->rma_bytes);
+	if (n_file > 0)
+		text_put(out, "\t.n_files = %u,\n", n_file);
 	text_put(out, "\t.data = skel_data_begin,\n\t.data_end = skel_data_end,\n\t.data_hash = 0x%016llx,\n",
 		 (unsigned long long)data_hash);
 	text_put(out, "\t.traced_s = %.9f,\n\t.confidence = %.4f,\n\t.events = %llu,\n\t.bsend_bytes = %lld,\n};\n\n",
@@ -241,6 +257,7 @@ done:
 	emit_data_destroy(e.data);
 	free(e.type_used);
 	free(e.named);
+	free(e.wait_kind);
 	text_free(&e.decl);
 	text_free(&e.body);
 	text_free(&e.notes);

@@ -1,100 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Calls as statements, from one template per function. In a template:
- *   $m communicator   $d destination   $s source     $g tag   $G tag of the receiving half   $r root   $o operation
- *   $q request        $M message       $c, $t count and datatype   $C, $T those received
- *   $v, $w counts and displacements    $V, $W those received
- *   $x, $y, $z counts, displacements and datatypes, one per peer   $X, $Y, $Z those received
- * Buffers: $S to send $c, $D to receive $c, $R to receive $C; $A to send $c to each, $N to receive $C from each;
- *   $E to send $v, $F to receive $V; $H to send $x, $I to receive $X; $U of the sum of $v.
- * The buffer for which the program gave MPI_IN_PLACE is MPI_IN_PLACE.
- */
+/* Calls as statements, from the templates of emit_template.c: what stands for each part of them. */
 #include "skelgen/emit_call.h"
 
 #include <string.h>
-
-struct call_template {
-	const char *name, *text;
-};
-
-static const struct call_template templates[] = {
-	{"MPI_Send", "MPI_Send($S, $c, $t, $d, $g, $m)"},
-	{"MPI_Bsend", "MPI_Bsend($S, $c, $t, $d, $g, $m)"},
-	{"MPI_Ssend", "MPI_Ssend($S, $c, $t, $d, $g, $m)"},
-	/* A ready send may come too early here: the standard mode sends the same message. */
-	{"MPI_Rsend", "MPI_Send($S, $c, $t, $d, $g, $m)"},
-	{"MPI_Recv", "MPI_Recv($D, $c, $t, $s, $g, $m, MPI_STATUS_IGNORE)"},
-	{"MPI_Sendrecv", "MPI_Sendrecv($S, $c, $t, $d, $g, $R, $C, $T, $s, $G, $m, MPI_STATUS_IGNORE)"},
-	{"MPI_Sendrecv_replace", "MPI_Sendrecv_replace($S, $c, $t, $d, $g, $s, $G, $m, MPI_STATUS_IGNORE)"},
-	{"MPI_Isend", "MPI_Isend($S, $c, $t, $d, $g, $m, $q)"},
-	{"MPI_Ibsend", "MPI_Ibsend($S, $c, $t, $d, $g, $m, $q)"},
-	{"MPI_Issend", "MPI_Issend($S, $c, $t, $d, $g, $m, $q)"},
-	{"MPI_Irsend", "MPI_Isend($S, $c, $t, $d, $g, $m, $q)"},
-	{"MPI_Irecv", "MPI_Irecv($D, $c, $t, $s, $g, $m, $q)"},
-	{"MPI_Send_init", "MPI_Send_init($S, $c, $t, $d, $g, $m, $q)"},
-	{"MPI_Bsend_init", "MPI_Bsend_init($S, $c, $t, $d, $g, $m, $q)"},
-	{"MPI_Ssend_init", "MPI_Ssend_init($S, $c, $t, $d, $g, $m, $q)"},
-	{"MPI_Rsend_init", "MPI_Send_init($S, $c, $t, $d, $g, $m, $q)"},
-	{"MPI_Recv_init", "MPI_Recv_init($D, $c, $t, $s, $g, $m, $q)"},
-	{"MPI_Cancel", "MPI_Cancel($q)"},
-	{"MPI_Request_free", "MPI_Request_free($q)"},
-	{"MPI_Probe", "MPI_Probe($s, $g, $m, MPI_STATUS_IGNORE)"},
-	{"MPI_Iprobe", "MPI_Probe($s, $g, $m, MPI_STATUS_IGNORE)"},
-	{"MPI_Mprobe", "MPI_Mprobe($s, $g, $m, $M, MPI_STATUS_IGNORE)"},
-	{"MPI_Improbe", "MPI_Mprobe($s, $g, $m, $M, MPI_STATUS_IGNORE)"},
-	{"MPI_Mrecv", "MPI_Mrecv($D, $c, $t, $M, MPI_STATUS_IGNORE)"},
-	{"MPI_Imrecv", "MPI_Imrecv($D, $c, $t, $M, $q)"},
-	{"MPI_Barrier", "MPI_Barrier($m)"},
-	{"MPI_Bcast", "MPI_Bcast($S, $c, $t, $r, $m)"},
-	{"MPI_Gather", "MPI_Gather($S, $c, $t, $N, $C, $T, $r, $m)"},
-	{"MPI_Gatherv", "MPI_Gatherv($S, $c, $t, $F, $V, $W, $T, $r, $m)"},
-	{"MPI_Scatter", "MPI_Scatter($A, $c, $t, $R, $C, $T, $r, $m)"},
-	{"MPI_Scatterv", "MPI_Scatterv($E, $v, $w, $t, $R, $C, $T, $r, $m)"},
-	{"MPI_Allgather", "MPI_Allgather($S, $c, $t, $N, $C, $T, $m)"},
-	{"MPI_Allgatherv", "MPI_Allgatherv($S, $c, $t, $F, $V, $W, $T, $m)"},
-	{"MPI_Alltoall", "MPI_Alltoall($A, $c, $t, $N, $C, $T, $m)"},
-	{"MPI_Alltoallv", "MPI_Alltoallv($E, $v, $w, $t, $F, $V, $W, $T, $m)"},
-	{"MPI_Alltoallw", "MPI_Alltoallw($H, $x, $y, $z, $I, $X, $Y, $Z, $m)"},
-	{"MPI_Reduce", "MPI_Reduce($S, $D, $c, $t, $o, $r, $m)"},
-	{"MPI_Allreduce", "MPI_Allreduce($S, $D, $c, $t, $o, $m)"},
-	{"MPI_Reduce_scatter", "MPI_Reduce_scatter($E, $U, $v, $t, $o, $m)"},
-	{"MPI_Reduce_scatter_block", "MPI_Reduce_scatter_block($A, $O, $c, $t, $o, $m)"},
-	{"MPI_Scan", "MPI_Scan($S, $D, $c, $t, $o, $m)"},
-	{"MPI_Exscan", "MPI_Exscan($S, $D, $c, $t, $o, $m)"},
-	{"MPI_Neighbor_allgather", "MPI_Neighbor_allgather($S, $c, $t, $N, $C, $T, $m)"},
-	{"MPI_Neighbor_allgatherv", "MPI_Neighbor_allgatherv($S, $c, $t, $F, $V, $W, $T, $m)"},
-	{"MPI_Neighbor_alltoall", "MPI_Neighbor_alltoall($A, $c, $t, $N, $C, $T, $m)"},
-	{"MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoallv($E, $v, $w, $t, $F, $V, $W, $T, $m)"},
-	{"MPI_Ibarrier", "MPI_Ibarrier($m, $q)"},
-	{"MPI_Ibcast", "MPI_Ibcast($S, $c, $t, $r, $m, $q)"},
-	{"MPI_Igather", "MPI_Igather($S, $c, $t, $N, $C, $T, $r, $m, $q)"},
-	{"MPI_Igatherv", "MPI_Igatherv($S, $c, $t, $F, $V, $W, $T, $r, $m, $q)"},
-	{"MPI_Iscatter", "MPI_Iscatter($A, $c, $t, $R, $C, $T, $r, $m, $q)"},
-	{"MPI_Iscatterv", "MPI_Iscatterv($E, $v, $w, $t, $R, $C, $T, $r, $m, $q)"},
-	{"MPI_Iallgather", "MPI_Iallgather($S, $c, $t, $N, $C, $T, $m, $q)"},
-	{"MPI_Iallgatherv", "MPI_Iallgatherv($S, $c, $t, $F, $V, $W, $T, $m, $q)"},
-	{"MPI_Ialltoall", "MPI_Ialltoall($A, $c, $t, $N, $C, $T, $m, $q)"},
-	{"MPI_Ialltoallv", "MPI_Ialltoallv($E, $v, $w, $t, $F, $V, $W, $T, $m, $q)"},
-	{"MPI_Ialltoallw", "MPI_Ialltoallw($H, $x, $y, $z, $I, $X, $Y, $Z, $m, $q)"},
-	{"MPI_Ireduce", "MPI_Ireduce($S, $D, $c, $t, $o, $r, $m, $q)"},
-	{"MPI_Iallreduce", "MPI_Iallreduce($S, $D, $c, $t, $o, $m, $q)"},
-	{"MPI_Ireduce_scatter", "MPI_Ireduce_scatter($E, $U, $v, $t, $o, $m, $q)"},
-	{"MPI_Ireduce_scatter_block", "MPI_Ireduce_scatter_block($A, $O, $c, $t, $o, $m, $q)"},
-	{"MPI_Iscan", "MPI_Iscan($S, $D, $c, $t, $o, $m, $q)"},
-	{"MPI_Iexscan", "MPI_Iexscan($S, $D, $c, $t, $o, $m, $q)"},
-	{"MPI_Ineighbor_allgather", "MPI_Ineighbor_allgather($S, $c, $t, $N, $C, $T, $m, $q)"},
-	{"MPI_Ineighbor_allgatherv", "MPI_Ineighbor_allgatherv($S, $c, $t, $F, $V, $W, $T, $m, $q)"},
-	{"MPI_Ineighbor_alltoall", "MPI_Ineighbor_alltoall($A, $c, $t, $N, $C, $T, $m, $q)"},
-	{"MPI_Ineighbor_alltoallv", "MPI_Ineighbor_alltoallv($E, $v, $w, $t, $F, $V, $W, $T, $m, $q)"},
-};
-
-static const char *template_of(const char *name)
-{
-	for (size_t i = 0; i < sizeof templates / sizeof *templates; i++)
-		if (strcmp(templates[i].name, name) == 0)
-			return templates[i].text;
-	return NULL;
-}
 
 /* ---- values ---- */
 
@@ -171,7 +79,7 @@ static void use_type(struct emit *e, int64_t id)
 	e->type_used[id] = true;
 }
 
-static void put_type(struct leaf_ctx *c, const char *name, struct text *out)
+void emit_datatype(struct leaf_ctx *c, const char *name, struct text *out)
 {
 	int64_t id, v;
 
@@ -218,7 +126,7 @@ static void put_op(struct leaf_ctx *c, struct text *out)
 	text_put(out, "MPI_OP_NULL");
 }
 
-static bool has_param(const struct leaf_ctx *c, const char *name)
+bool emit_has_param(const struct leaf_ctx *c, const char *name)
 {
 	const struct trace_fn_info *f = &trace_fn[c->leaf->fn];
 
@@ -261,7 +169,7 @@ static bool put_inplace(struct leaf_ctx *c, bool receive, struct text *out)
 {
 	int64_t given;
 
-	if (!has_param(c, "inplace") || inplace_is_receive(c) != receive)
+	if (!emit_has_param(c, "inplace") || inplace_is_receive(c) != receive)
 		return false;
 	if (value_is_constant(c, value_named, "inplace", 0, &given)) {
 		if (given)
@@ -277,7 +185,7 @@ static bool put_inplace(struct leaf_ctx *c, bool receive, struct text *out)
 /* "0", "1" for the blocking calls; the request's own for the others. */
 static void put_buffer_slot(struct leaf_ctx *c, bool receive, struct text *out)
 {
-	if (!has_param(c, "req") || trace_fn[c->leaf->fn].cls == TC_LOCAL) {
+	if (!emit_has_param(c, "req") || trace_fn[c->leaf->fn].cls == TC_LOCAL) {
 		text_put(out, "%d", receive);
 		return;
 	}
@@ -334,7 +242,7 @@ static bool only_root_counts(const struct leaf_ctx *c, const struct count_arg *a
 {
 	int64_t comm;
 
-	if (!has_param(c, "root") || !value_is_constant(c, value_named, "comm", 1, &comm) || comm != 0 ||
+	if (!emit_has_param(c, "root") || !value_is_constant(c, value_named, "comm", 1, &comm) || comm != 0 ||
 	    !value_is_constant(c, value_named, "root", -1, root) || *root < 0)
 		return false;
 	for (uint32_t i = 0; i < c->n_rank; i++)
@@ -371,7 +279,7 @@ static void put_buffer(struct leaf_ctx *c, bool receive, const struct count_arg 
 	if (blocks)
 		put_blocks(c, out);
 	text_put(out, "%s, ", rooted ? " : 0" : "");
-	put_type(c, a->type, out);
+	emit_datatype(c, a->type, out);
 	text_put(out, ")");
 }
 
@@ -460,7 +368,7 @@ static void put_types(struct leaf_ctx *c, const char *name, struct text *out)
 		text_put(out, "skel_types(%s, %s)", text_get(&a->expr), text_get(&a->length));
 }
 
-static void put_displs_bytes(struct leaf_ctx *c, const char *name, const char *types, struct text *out)
+static void put_displs_bytes(struct leaf_ctx *c, bool wide, const char *name, const char *types, struct text *out)
 {
 	const struct leaf_array *a = array_of_call(c, name);
 
@@ -468,7 +376,7 @@ static void put_displs_bytes(struct leaf_ctx *c, const char *name, const char *t
 		text_put(out, "NULL");
 		return;
 	}
-	text_put(out, "skel_displs_bytes(%s, ", text_get(&a->expr));
+	text_put(out, "skel_displs_%s(%s, ", wide ? "aint" : "bytes", text_get(&a->expr));
 	put_types(c, types, out);
 	text_put(out, ", %s)", text_get(&a->length));
 }
@@ -484,7 +392,7 @@ static void put_buffer_v(struct leaf_ctx *c, bool receive, const char *name, con
 	text_put(out, "skel_buf_v(");
 	put_buffer_slot(c, receive, out);
 	text_put(out, ", %s, %s, ", text_get(&a->expr), text_get(&a->length));
-	put_type(c, type, out);
+	emit_datatype(c, type, out);
 	text_put(out, ")");
 }
 
@@ -546,7 +454,7 @@ static void put_buffer_part(struct leaf_ctx *c, char part, struct text *out)
 
 static void put_value_part(struct leaf_ctx *c, char part, struct text *out)
 {
-	bool receives = has_param(c, "src");
+	bool receives = emit_has_param(c, "src");
 
 	switch (part) {
 	case 'm':
@@ -559,7 +467,7 @@ static void put_value_part(struct leaf_ctx *c, char part, struct text *out)
 		emit_value(c, value_source, NULL, VALUE_PEER, out);
 		break;
 	case 'g':
-		if (receives && !has_param(c, "dst"))
+		if (receives && !emit_has_param(c, "dst"))
 			emit_value(c, value_source, "tag", VALUE_TAG, out);
 		else
 			emit_value(c, value_named, "tag", VALUE_TAG, out);
@@ -582,20 +490,53 @@ static void put_value_part(struct leaf_ctx *c, char part, struct text *out)
 	}
 }
 
+static void put_partition_part(struct leaf_ctx *c, char part, struct text *out)
+{
+	const char *const name = part == 'p' ? "partitions" : part == 'i' ? "partition" : part == 'j' ? "low" :
+				 part == 'k' ? "high" : "level";
+	const struct leaf_array *a;
+
+	switch (part) {
+	case 'n':
+		a = array_of_call(c, "partitions");
+		text_put(out, "%s, %s", text_get(&a->length), text_get(&a->expr));
+		break;
+	case 'P':
+		text_put(out, "skel_buf(");
+		put_buffer_slot(c, false, out);
+		text_put(out, ", (int64_t)");
+		emit_value(c, value_named, "partitions", VALUE_INT, out);
+		text_put(out, " * ");
+		emit_value(c, value_count, &sent, VALUE_INT, out);
+		text_put(out, ", ");
+		emit_datatype(c, "type", out);
+		text_put(out, ")");
+		break;
+	default:
+		emit_value(c, value_named, name, VALUE_INT, out);
+		break;
+	}
+}
+
 static void put_part(struct leaf_ctx *c, char part, struct text *out)
 {
 	switch (part) {
 	case 'q':
 		put_request(c, "req", "req", out);
 		break;
+	case '5':
+		text_put(out, "req[");
+		put_slot(c, "req", out);
+		text_put(out, "]");
+		break;
 	case 'M':
 		put_request(c, "message", "message", out);
 		break;
 	case 't':
-		put_type(c, "type", out);
+		emit_datatype(c, "type", out);
 		break;
 	case 'T':
-		put_type(c, "rtype", out);
+		emit_datatype(c, "rtype", out);
 		break;
 	case 'v':
 	case 'x':
@@ -611,11 +552,13 @@ static void put_part(struct leaf_ctx *c, char part, struct text *out)
 	case 'W':
 		put_displs(c, "rcounts", out);
 		break;
+	case '1':
 	case 'y':
-		put_displs_bytes(c, "counts", "types", out);
+		put_displs_bytes(c, part == '1', "counts", "types", out);
 		break;
+	case '2':
 	case 'Y':
-		put_displs_bytes(c, "rcounts", "rtypes", out);
+		put_displs_bytes(c, part == '2', "rcounts", "rtypes", out);
 		break;
 	case 'z':
 		put_types(c, "types", out);
@@ -624,7 +567,11 @@ static void put_part(struct leaf_ctx *c, char part, struct text *out)
 		put_types(c, "rtypes", out);
 		break;
 	default:
-		if (strchr("SDRANEFHIUO", part) != NULL)
+		if (strchr("pijknlP", part) != NULL)
+			put_partition_part(c, part, out);
+		else if (strchr("uabefhBKL34Q", part) != NULL)
+			emit_win_part(c, part, out);
+		else if (strchr("SDRANEFHIUO", part) != NULL)
 			put_buffer_part(c, part, out);
 		else
 			put_value_part(c, part, out);
@@ -748,10 +695,25 @@ static bool has_unknown_slot(const struct leaf_ctx *c)
 	return false;
 }
 
+/* Is it there from MPI-4 on? */
+static bool is_mpi4(const char *name)
+{
+	static const char *const names[] = {"MPI_Isendrecv", "MPI_Psend_init", "MPI_Precv_init", "MPI_Pready",
+					    "MPI_Parrived"};
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
+			return true;
+	return n > 5 && strcmp(name + n - 5, "_init") == 0 && strstr(name, "end_init") == NULL &&
+	       strcmp(name, "MPI_Recv_init") != 0;
+}
+
 int emit_call(struct leaf_ctx *c, struct text *out, const char **why)
 {
 	const struct trace_fn_info *f = &trace_fn[c->leaf->fn];
-	const char *t = template_of(f->name);
+	char room[160];
+	const char *t = emit_template(f->name, room, sizeof room);
 
 	*why = NULL;
 	if (has_unknown_slot(c)) {
@@ -764,6 +726,15 @@ int emit_call(struct leaf_ctx *c, struct text *out, const char **why)
 		return put_request_list(c, out);
 	if (f->cls == TC_COMM)
 		return emit_comm_call(c, out, why);
+	if (!emit_win_known(c)) {
+		*why = "its window is not known";
+		return -1;
+	}
+	if (f->cls == TC_WIN)
+		return emit_win_call(c, out, why);
+	if (f->cls == TC_RMA)
+		emit_win_note(c);
+	c->e->mpi4 = is_mpi4(f->name) ? f->name : c->e->mpi4;
 	if (t != NULL) {
 		put_template(c, t, out);
 		return 1;

@@ -193,7 +193,7 @@ static uint32_t column(struct leaf_ctx *c, int64_t *value)
 
 static void put_constant(int64_t v, enum value_style style, struct text *out)
 {
-	if (style != VALUE_INT && style != VALUE_TAG && v == TRACE_PROC_NULL)
+	if ((style == VALUE_PEER || style == VALUE_ROOT) && v == TRACE_PROC_NULL)
 		text_put(out, "MPI_PROC_NULL");
 	else if (style == VALUE_PEER && v == TRACE_ANY_SOURCE)
 		text_put(out, "MPI_ANY_SOURCE");
@@ -350,6 +350,9 @@ static void put_column(struct leaf_ctx *c, value_fn fn, const void *arg, enum va
 	case VALUE_ROOT:
 		text_put(out, "skel_root(v[%u])", at);
 		break;
+	case VALUE_LONG:
+		text_put(out, "v[%u]", at);
+		break;
 	default:
 		text_put(out, "(int)v[%u]", at);
 		break;
@@ -387,6 +390,18 @@ static bool has_null(const int64_t *value, uint32_t n)
 	return false;
 }
 
+/* Different values beyond the range in which C computes with rank. */
+static bool is_wide(const int64_t *value, uint32_t n)
+{
+	bool wide = false, differ = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		wide |= value[i] > INT32_MAX || value[i] < INT32_MIN;
+		differ |= value[i] != value[0];
+	}
+	return wide && differ;
+}
+
 void emit_value(struct leaf_ctx *c, value_fn fn, const void *arg, enum value_style style, struct text *out)
 {
 	uint32_t *rank = malloc((c->n_rank + 1u) * sizeof *rank);
@@ -403,7 +418,7 @@ void emit_value(struct leaf_ctx *c, value_fn fn, const void *arg, enum value_sty
 	else if (n > 1 && style == VALUE_PEER && has_null(value, (uint32_t)n) &&
 		 put_chain(c->e, rank, value, (uint32_t)n, out))
 		goto done;
-	else if (n < 0 || fit(c->e, rank, value, (uint32_t)n, &f) != 0 || !put_function(c->e, &f, style, out))
+	else if (n < 0 || (style == VALUE_LONG && is_wide(value, (uint32_t)n)) || fit(c->e, rank, value, (uint32_t)n, &f) != 0 || !put_function(c->e, &f, style, out))
 		put_column(c, fn, arg, style, out);
 done:
 	free(rank);

@@ -14,6 +14,8 @@
 #include "skelgen/times.h"
 #include "skelgen/wildcard.h"
 
+enum { WAIT_FILE = 1, WAIT_OTHER = 2 };
+
 /* Everything that emission knows and gathers. */
 struct emit {
 	const struct skel_tree *tree;
@@ -37,6 +39,11 @@ struct emit {
 	bool types_indexed;  /* type[] must hold the predefined ones too */
 	int64_t max_slot;    /* of requests */
 	int64_t bsend_bytes; /* longest buffered send */
+	int64_t rma_bytes;   /* longest access to a window */
+	const char *mpi4;    /* a function that MPI has from version 4 on, or NULL */
+	uint8_t *wait_kind;  /* by leaf_id: what its waits complete, WAIT_*; NULL: no request is of a file */
+	double io_ns;        /* of calls on files, mean over ranks */
+	uint64_t io_leaves;
 	double lost_ns;      /* of what cannot be reproduced, mean over ranks */
 	bool no_memory;
 	/* Arrays made for the leaf that is being emitted. */
@@ -94,6 +101,7 @@ enum value_style {
 	VALUE_INT,
 	VALUE_PEER, /* TRACE_PROC_NULL and TRACE_ANY_SOURCE have names */
 	VALUE_TAG,  /* TRACE_ANY_TAG has a name */
+	VALUE_LONG, /* may need 64 bits */
 	VALUE_ROOT  /* TRACE_ROOT and TRACE_PROC_NULL have names */
 };
 

@@ -135,3 +135,32 @@ void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int 
 	text_line(&e->body, depth, "skel_gap(%u); /* %.3g to %.3g us, by rank%s */", gap, least * 1e-3, most * 1e-3,
 		  strata ? " and time" : "");
 }
+
+void emit_delay(struct emit *e, const struct skel_node *leaf, bool least, int depth)
+{
+	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
+	uint32_t n = rank_set_count(&leaf->ranks), i, gap;
+	double low = INFINITY, high = 0, sum = 0;
+
+	for (i = 0; i < n; i++) {
+		double m = t[i].n > 0 ? t[i].dur_ns / (double)t[i].n : 0;
+
+		low = fmin(low, m);
+		high = fmax(high, m);
+		sum += m;
+	}
+	if (n == 0 || (least ? low : high) < LEAST_NS)
+		return;
+	if (least || high - low <= AGREE * high) {
+		text_line(&e->body, depth, "skel_delay(%.1f);", least ? low : sum / n);
+		return;
+	}
+	gap = emit_data_new_gap(e->data);
+	i = 0;
+	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++) {
+		double mean = t[i].n > 0 ? t[i].dur_ns / (double)t[i].n : 0;
+
+		emit_data_gap(e->data, gap, r, t[i].n, &mean, 1);
+	}
+	text_line(&e->body, depth, "skel_delay_by_rank(%u); /* %.3g to %.3g us */", gap, low * 1e-3, high * 1e-3);
+}

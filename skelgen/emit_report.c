@@ -15,13 +15,15 @@ struct passed {
 	bool communicates;
 };
 
-/* One-sided communication, files and new processes move data that the skeleton does not. */
+/* One-sided communication and files of a trace whose recorder only counted them: data that the skeleton does not move. */
 static bool moves_data(const char *name)
 {
 	static const char *const parts[] = {"MPI_Win_", "MPI_Put", "MPI_Get_accumulate", "MPI_Accumulate", "MPI_Rput",
 					    "MPI_Rget", "MPI_Raccumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap",
 					    "MPI_File_", "MPI_Comm_spawn"};
 
+	if (call_fn_by_name(name) == TRACE_FN_N)
+		return false; /* it only asks */
 	if (strcmp(name, "MPI_Get") == 0)
 		return true;
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -115,6 +117,9 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 	if (e->times->untimed > 0)
 		text_put(out, "\n%llu calls have no times (damaged pages): they count as the mean of the others\n",
 			 (unsigned long long)e->times->untimed);
+	if (e->io_leaves > 0)
+		text_put(out, "\nFiles are neither read nor written: %.3f s (mean over ranks) are delays as long as the calls took,\n"
+			      "the same on every partition, because storage is mostly shared\n", e->io_ns * 1e-9);
 	if (e->notes.len > 0)
 		text_put(out, "\nNot reproduced:\n%s", text_get(&e->notes));
 	passed_collect(e, &p);

@@ -60,7 +60,8 @@ static void emit_leaf(struct emit *e, const struct skel_node *leaf, int depth)
 {
 	struct text call = {.len = 0}, where = {.len = 0}, named = {.len = 0};
 	struct leaf_ctx c;
-	const char *why;
+	const char *why = NULL;
+	bool io = emit_is_io(e, leaf), meets;
 	int rv;
 
 	if (leaf_ctx_open(&c, e, leaf) != 0) {
@@ -72,6 +73,16 @@ static void emit_leaf(struct emit *e, const struct skel_node *leaf, int depth)
 	note_slots(&c);
 	describe(&c, &where, false);
 	describe(&c, &named, true);
+	if (io) {
+		emit_gap(e, leaf, false, depth);
+		meets = emit_io_call(&c, &call);
+		if (meets)
+			put_statement(&c, text_get(&call), text_get(&named), depth);
+		else
+			text_line(&e->body, depth, "/* %s */", text_get(&named));
+		emit_delay(e, leaf, meets, depth);
+		goto done;
+	}
 	rv = emit_call(&c, &call, &why);
 	if (rv < 0) {
 		put_lost(&c, text_get(&named), why, depth);
@@ -227,6 +238,8 @@ static void emit_children(struct emit *e, const struct skel_node *n, int depth)
 
 int emit_tree(struct emit *e)
 {
+	if (emit_io_prepare(e) != 0)
+		return -1;
 	emit_children(e, e->tree->root, 1);
 	return e->no_memory || e->body.failed || e->decl.failed || e->notes.failed ? -1 : 0;
 }

@@ -14,6 +14,16 @@ void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int 
 /* Must the runtime know which execution this is, for the leaf's gaps? */
 bool gap_needs_position(const struct emit *e, const struct skel_node *leaf);
 
+/* Append the statement that waits as long as the leaf's calls took: the least of all ranks, or each its own. */
+void emit_delay(struct emit *e, const struct skel_node *leaf, bool least, int depth);
+
+/* emit_io.c: before the first leaf: which waits are for files. -1 without memory. */
+int emit_io_prepare(struct emit *e);
+/* Is it a call on a file, or a wait for such a call? */
+bool emit_is_io(const struct emit *e, const struct skel_node *leaf);
+/* Append the call in which it meets other ranks; false: it meets nobody. */
+bool emit_io_call(struct leaf_ctx *c, struct text *out);
+
 /* emit_report.c: share of the time that is reproduced, and the text of report.txt. */
 double emit_confidence(struct emit *e);
 void emit_report(struct emit *e, double confidence, struct text *out);

@@ -89,7 +89,7 @@ int skel_match(const struct skel_tree *tree, const struct skel_plan *plan, struc
 	s.no_memory = true; /* until all is there */
 	if (skel_globals_build(tree, &s.globals, err) != 0 || skel_wildcards_resolve(tree, &s.wild, err) != 0)
 		goto done;
-	s.net = net_create(tree->n_ranks, s.globals.n_comm);
+	s.net = net_create(tree->n_ranks, s.globals.n_comm + s.globals.n_win + s.globals.n_file);
 	s.rank = calloc(tree->n_ranks + 1u, sizeof *s.rank);
 	if (s.net == NULL || s.rank == NULL)
 		goto no_memory;

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "skelgen/match_win.h"
+
 #define MAX_SLOTS (1u << 26)
+#define EMPTY_SLOT .request = NET_NONE, .second = NET_NONE, .collective = SKEL_NOTHING
 
 int sim_rank_open(struct sim *s, uint32_t rank)
 {
@@ -15,8 +18,12 @@ int sim_rank_open(struct sim *s, uint32_t rank)
 	r->rank = rank;
 	r->sequence = calloc(d->n_comm + 1u, sizeof *r->sequence);
 	r->place = calloc(d->n_comm + 1u, sizeof *r->place);
-	if (r->sequence == NULL || r->place == NULL)
+	r->win = calloc(s->globals.n_win + 1u, sizeof *r->win);
+	r->file_sequence = calloc(s->globals.n_file + 1u, sizeof *r->file_sequence);
+	if (r->sequence == NULL || r->place == NULL || r->win == NULL || r->file_sequence == NULL)
 		return -1;
+	for (uint32_t i = 0; i < s->globals.n_win; i++)
+		r->win[i].started = r->win[i].posted = SKEL_NOTHING;
 	scaled_begin(&r->it, s->tree, s->plan, rank);
 	return 0;
 }
@@ -27,6 +34,8 @@ void sim_rank_close(struct sim_rank *r)
 	free(r->slot);
 	free(r->sequence);
 	free(r->place);
+	free(r->win);
+	free(r->file_sequence);
 }
 
 static int fail_memory(struct sim *s)
@@ -36,7 +45,7 @@ static int fail_memory(struct sim *s)
 }
 
 /* Put "rank 3, MPI_Send at heat+0x12: " before what is wrong. */
-static int fail_here(struct sim *s, const struct sim_rank *r)
+int sim_fail_here(struct sim *s, const struct sim_rank *r)
 {
 	char text[256];
 
@@ -47,10 +56,10 @@ static int fail_here(struct sim *s, const struct sim_rank *r)
 	return err_prefix(s->err, "rank %u, %s", r->rank, text);
 }
 
-static int pend(struct sim *s, struct sim_rank *r, uint32_t request)
+int sim_pend(struct sim *s, struct sim_rank *r, uint32_t request)
 {
 	if (request == NET_NONE)
-		return fail_here(s, r);
+		return sim_fail_here(s, r);
 	if (r->n_pending == r->cap_pending) {
 		uint32_t cap = r->cap_pending > 0 ? 2 * r->cap_pending : 8;
 		uint32_t *p = realloc(r->pending, cap * sizeof *p);
@@ -82,7 +91,7 @@ static struct sim_slot *slot_at(struct sim *s, struct sim_rank *r, int64_t slot)
 			return NULL;
 		}
 		for (uint32_t i = r->n_slot; i < n; i++)
-			p[i] = (struct sim_slot){.request = NET_NONE};
+			p[i] = (struct sim_slot){EMPTY_SLOT};
 		r->slot = p;
 		r->n_slot = n;
 	}
@@ -96,7 +105,7 @@ static int odd(struct sim *s, const struct sim_rank *r, const char *what, int64_
 	if (s->plan->n_cut == 0)
 		return 0;
 	err_set(s->err, "request %lld %s", (long long)slot, what);
-	return fail_here(s, r);
+	return sim_fail_here(s, r);
 }
 
 static int slot_fill(struct sim *s, struct sim_rank *r, int64_t slot, uint32_t request)
@@ -104,10 +113,10 @@ static int slot_fill(struct sim *s, struct sim_rank *r, int64_t slot, uint32_t r
 	struct sim_slot *q;
 
 	if (request == NET_NONE)
-		return fail_here(s, r);
+		return sim_fail_here(s, r);
 	q = slot_at(s, r, slot);
 	if (q == NULL)
-		return fail_here(s, r);
+		return sim_fail_here(s, r);
 	if (q->request != NET_NONE) {
 		if (odd(s, r, "is still under way and is started again", slot) != 0)
 			return -1;
@@ -130,6 +139,17 @@ static uint32_t own_place(struct sim *s, struct sim_rank *r, int64_t local)
 	return r->place[local] - 1;
 }
 
+static bool has_halves(const struct trace_fn_info *f)
+{
+	bool dst = false, src = false;
+
+	for (uint32_t i = 0; i < f->n_param; i++) {
+		dst |= f->param[i].kind == TK_DST;
+		src |= f->param[i].kind == TK_SRC;
+	}
+	return dst && src;
+}
+
 static int64_t bytes_of(const struct trace_defs *d, uint32_t sym, uint32_t nth)
 {
 	int64_t count = call_scalar(d, sym, TK_COUNT, nth, -1), type = call_scalar(d, sym, TK_TYPE, nth, -1);
@@ -138,15 +158,17 @@ static int64_t bytes_of(const struct trace_defs *d, uint32_t sym, uint32_t nth)
 		count = count < 0 ? call_scalar(d, sym, TK_COUNT, 0, -1) : count;
 		type = type < 0 ? call_scalar(d, sym, TK_TYPE, 0, -1) : type;
 	}
-	return count < 0 || type < 0 || type >= d->n_type ? 0 : count * d->type[type].size;
+	if (count < 0 || type < 0 || type >= d->n_type)
+		return 0;
+	return count * d->type[type].size * call_named(d, sym, "partitions", 1);
 }
 
 /* Communicator of the call, checked; NULL with err filled. */
-static const struct trace_comm *call_comm(struct sim *s, const struct sim_rank *r, int64_t *local)
+static const struct trace_comm *call_comm(struct sim *s, const struct sim_rank *r, uint32_t sym, int64_t *local)
 {
 	const struct trace_defs *d = skel_defs(s->tree, r->rank);
 
-	*local = call_scalar(d, r->sym, TK_COMM, 0, TRACE_NULL);
+	*local = call_scalar(d, sym, TK_COMM, 0, TRACE_NULL);
 	if (*local < 0 || *local >= d->n_comm) {
 		err_set(s->err, "it names no communicator");
 		return NULL;
@@ -158,10 +180,10 @@ static const struct trace_comm *call_comm(struct sim *s, const struct sim_rank *
 static int message_of(struct sim *s, struct sim_rank *r, bool send, struct net_message *m)
 {
 	const struct trace_defs *d = skel_defs(s->tree, r->rank);
-	bool both = trace_fn[r->leaf->fn].cls == TC_SENDRECV;
+	bool both = has_halves(&trace_fn[r->leaf->fn]);
 	struct call_match got;
 	int64_t local, peer;
-	const struct trace_comm *c = call_comm(s, r, &local);
+	const struct trace_comm *c = call_comm(s, r, r->sym, &local);
 	const struct trace_group *others;
 
 	if (c == NULL)
@@ -204,8 +226,8 @@ static int blocking_half(struct sim *s, struct sim_rank *r, bool send)
 	int there = message_of(s, r, send, &m);
 
 	if (there <= 0)
-		return there < 0 ? fail_here(s, r) : 0;
-	return pend(s, r, start_half(s, &m, send));
+		return there < 0 ? sim_fail_here(s, r) : 0;
+	return sim_pend(s, r, start_half(s, &m, send));
 }
 
 static int nonblocking(struct sim *s, struct sim_rank *r, bool send)
@@ -218,18 +240,39 @@ static int nonblocking(struct sim *s, struct sim_rank *r, bool send)
 	struct sim_slot *q;
 
 	if (there < 0)
-		return fail_here(s, r);
+		return sim_fail_here(s, r);
 	if (!persistent && there > 0)
 		return slot_fill(s, r, slot, start_half(s, &m, send));
 	q = slot_at(s, r, slot);
 	if (q == NULL)
-		return fail_here(s, r);
+		return sim_fail_here(s, r);
 	q->persistent = persistent;
+	q->collective = SKEL_NOTHING;
 	q->is_send = send;
 	q->m = m;
 	if (there == 0)
 		q->m.comm = NET_NONE; /* MPI_PROC_NULL: complete as soon as started */
 	return 0;
+}
+
+/* Both halves of a combined call in one request. */
+static int nonblocking_both(struct sim *s, struct sim_rank *r)
+{
+	int64_t slot = call_scalar(skel_defs(s->tree, r->rank), r->sym, TK_NEWREQ, 0, TRACE_NULL);
+	struct sim_slot *q;
+	struct net_message m;
+	int there;
+
+	if (nonblocking(s, r, true) != 0)
+		return -1;
+	there = message_of(s, r, false, &m);
+	if (there <= 0)
+		return there < 0 ? sim_fail_here(s, r) : 0;
+	q = slot_at(s, r, slot);
+	if (q == NULL)
+		return sim_fail_here(s, r);
+	q->second = start_half(s, &m, false);
+	return q->second == NET_NONE ? sim_fail_here(s, r) : 0;
 }
 
 /* Imrecv: the message that a matched probe holds becomes the receive. */
@@ -239,12 +282,12 @@ static int take_message(struct sim *s, struct sim_rank *r, int64_t from, int64_t
 	uint32_t request;
 
 	if (q == NULL)
-		return fail_here(s, r);
+		return sim_fail_here(s, r);
 	request = q->request;
 	q->request = NET_NONE;
 	if (request == NET_NONE)
 		return 0; /* of MPI_PROC_NULL */
-	return to == TRACE_NULL ? pend(s, r, request) : slot_fill(s, r, to, request);
+	return to == TRACE_NULL ? sim_pend(s, r, request) : slot_fill(s, r, to, request);
 }
 
 static int receive(struct sim *s, struct sim_rank *r, bool block)
@@ -264,7 +307,7 @@ static int probe(struct sim *s, struct sim_rank *r)
 	int there = message_of(s, r, false, &r->probe);
 
 	if (there <= 0)
-		return there < 0 ? fail_here(s, r) : 0;
+		return there < 0 ? sim_fail_here(s, r) : 0;
 	if (slot != TRACE_NULL) { /* matched: the message is taken out now */
 		uint32_t q = net_receive(s->net, &r->probe, s->err);
 
@@ -276,28 +319,6 @@ static int probe(struct sim *s, struct sim_rank *r)
 
 /* ---- requests ---- */
 
-static int start_persistent(struct sim *s, struct sim_rank *r)
-{
-	uint32_t n;
-	const int64_t *slot = call_request_slots(skel_defs(s->tree, r->rank), r->sym, &n);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct sim_slot *q = slot[i] >= 0 ? slot_at(s, r, slot[i]) : NULL;
-
-		if (q == NULL || !q->persistent) {
-			if (slot[i] >= 0 && odd(s, r, "is started and is not persistent", slot[i]) != 0)
-				return -1;
-			continue;
-		}
-		if (q->m.comm == NET_NONE)
-			continue;
-		q->m.node = r->leaf->id;
-		if (slot_fill(s, r, slot[i], start_half(s, &q->m, q->is_send)) != 0)
-			return -1;
-	}
-	return 0;
-}
-
 static int wait_for(struct sim *s, struct sim_rank *r)
 {
 	uint32_t n;
@@ -308,11 +329,27 @@ static int wait_for(struct sim *s, struct sim_rank *r)
 
 		if (q == NULL)
 			continue;
-		if (q->request != NET_NONE && pend(s, r, q->request) != 0)
+		if (q->incomplete) {
+			err_set(s->err, "another thread completes its generalized request, which a skeleton cannot repeat");
+			return sim_fail_here(s, r);
+		}
+		if (q->request != NET_NONE && sim_pend(s, r, q->request) != 0)
+			return -1;
+		if (q->second != NET_NONE && sim_pend(s, r, q->second) != 0)
 			return -1;
 		/* Nothing under way: to MPI_PROC_NULL, or of a call that is not followed. */
-		q->request = NET_NONE;
+		q->request = q->second = NET_NONE;
 	}
+	return 0;
+}
+
+static int slot_general(struct sim *s, struct sim_rank *r, int64_t slot, bool incomplete)
+{
+	struct sim_slot *q = slot_at(s, r, slot);
+
+	if (q == NULL)
+		return sim_fail_here(s, r);
+	*q = (struct sim_slot){EMPTY_SLOT, .incomplete = incomplete};
 	return 0;
 }
 
@@ -320,9 +357,14 @@ static int local_call(struct sim *s, struct sim_rank *r)
 {
 	const char *name = trace_fn[r->leaf->fn].name;
 	bool drop = strcmp(name, "MPI_Request_free") == 0, cancel = strcmp(name, "MPI_Cancel") == 0;
+	int64_t made = call_scalar(skel_defs(s->tree, r->rank), r->sym, TK_NEWREQ, 0, TRACE_NULL);
 	uint32_t n;
 	const int64_t *slot = call_request_slots(skel_defs(s->tree, r->rank), r->sym, &n);
 
+	if (strcmp(name, "MPI_Grequest_start") == 0 && made >= 0)
+		return slot_general(s, r, made, true);
+	if (strcmp(name, "MPI_Grequest_complete") == 0 && n > 0 && slot[0] >= 0)
+		return slot_general(s, r, slot[0], false);
 	for (uint32_t i = 0; (drop || cancel) && i < n; i++) {
 		struct sim_slot *q = slot[i] >= 0 ? slot_at(s, r, slot[i]) : NULL;
 
@@ -331,7 +373,7 @@ static int local_call(struct sim *s, struct sim_rank *r)
 		if (cancel && q->request != NET_NONE)
 			net_cancel(s->net, q->request);
 		if (drop)
-			*q = (struct sim_slot){.request = NET_NONE}; /* under way, it goes on unseen */
+			*q = (struct sim_slot){EMPTY_SLOT}; /* under way, it goes on unseen */
 	}
 	return 0;
 }
@@ -365,12 +407,12 @@ static int64_t bytes_compared(const struct trace_defs *d, uint32_t sym, const ch
 	return -1;
 }
 
-static uint32_t join(struct sim *s, struct sim_rank *r)
+static uint32_t join(struct sim *s, struct sim_rank *r, uint32_t sym)
 {
 	const struct trace_defs *d = skel_defs(s->tree, r->rank);
-	int64_t local, root = call_scalar(d, r->sym, TK_ROOT, 0, -1);
-	const struct trace_comm *c = call_comm(s, r, &local);
-	const char *name = trace_fn[r->leaf->fn].name;
+	int64_t local, root = call_scalar(d, sym, TK_ROOT, 0, -1);
+	const struct trace_comm *c = call_comm(s, r, sym, &local);
+	const char *name = call_name(d, sym);
 	struct net_collective n;
 
 	if (c == NULL)
@@ -382,10 +424,37 @@ static uint32_t join(struct sim *s, struct sim_rank *r)
 	if (c->kind != TCOMM_INTER) {
 		n.root = root;
 		n.is_root = root >= 0 && root == (int64_t)own_place(s, r, local);
-		n.bytes = bytes_compared(d, r->sym, name);
+		n.bytes = bytes_compared(d, sym, name);
 	}
 	s->report->collectives++;
 	return net_collective(s->net, &n, s->err);
+}
+
+static int start_persistent(struct sim *s, struct sim_rank *r)
+{
+	uint32_t n;
+	const int64_t *slot = call_request_slots(skel_defs(s->tree, r->rank), r->sym, &n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct sim_slot *q = slot[i] >= 0 ? slot_at(s, r, slot[i]) : NULL;
+
+		if (q == NULL || !q->persistent) {
+			if (slot[i] >= 0 && odd(s, r, "is started and is not persistent", slot[i]) != 0)
+				return -1;
+			continue;
+		}
+		if (q->collective != SKEL_NOTHING) {
+			if (slot_fill(s, r, slot[i], join(s, r, q->collective)) != 0)
+				return -1;
+			continue;
+		}
+		if (q->m.comm == NET_NONE)
+			continue;
+		q->m.node = r->leaf->id;
+		if (slot_fill(s, r, slot[i], start_half(s, &q->m, q->is_send)) != 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int collective(struct sim *s, struct sim_rank *r)
@@ -397,10 +466,19 @@ static int collective(struct sim *s, struct sim_rank *r)
 	/* Frees need not wait for anybody; create_group is called by its members alone. */
 	if (strstr(name, "_free") != NULL || strstr(name, "_disconnect") != NULL || strstr(name, "_group") != NULL)
 		return 0;
-	request = join(s, r);
+	if (slot != TRACE_NULL && strstr(name, "_init") != NULL) {
+		struct sim_slot *q = slot_at(s, r, slot);
+
+		if (q == NULL)
+			return sim_fail_here(s, r);
+		*q = (struct sim_slot){EMPTY_SLOT, .persistent = true};
+		q->collective = r->sym;
+		return 0;
+	}
+	request = join(s, r, r->sym);
 	if (slot != TRACE_NULL)
 		return slot_fill(s, r, slot, request);
-	return pend(s, r, request);
+	return sim_pend(s, r, request);
 }
 
 /* ---- the calls in turn ---- */
@@ -414,10 +492,12 @@ static const char *unrepeatable(const struct trace_fn_info *f)
 				return "no skeleton can repeat processes that come and go";
 		return NULL;
 	}
-	if ((f->cls == TC_ICOLL && strstr(f->name, "_init") != NULL) || strstr(f->name, "Isendrecv") != NULL ||
-	    strcmp(f->name, "MPI_Psend_init") == 0 || strcmp(f->name, "MPI_Precv_init") == 0)
-		return "no skeleton can repeat this call of MPI-4 yet";
 	return NULL;
+}
+
+static bool creates_win(const struct sim *s, const struct sim_rank *r)
+{
+	return call_scalar(skel_defs(s->tree, r->rank), r->sym, TK_NEWWIN, 0, TRACE_NULL) >= 0;
 }
 
 static int begin_call(struct sim *s, struct sim_rank *r)
@@ -426,7 +506,7 @@ static int begin_call(struct sim *s, struct sim_rank *r)
 
 	if (why != NULL) {
 		err_set(s->err, "%s", why);
-		return fail_here(s, r);
+		return sim_fail_here(s, r);
 	}
 	switch (trace_fn[r->leaf->fn].cls) {
 	case TC_SEND:
@@ -436,7 +516,7 @@ static int begin_call(struct sim *s, struct sim_rank *r)
 	case TC_SENDRECV:
 		return blocking_half(s, r, true) != 0 ? -1 : blocking_half(s, r, false);
 	case TC_ISEND:
-		return nonblocking(s, r, true);
+		return has_halves(&trace_fn[r->leaf->fn]) ? nonblocking_both(s, r) : nonblocking(s, r, true);
 	case TC_IRECV:
 		return receive(s, r, false);
 	case TC_START:
@@ -451,6 +531,15 @@ static int begin_call(struct sim *s, struct sim_rank *r)
 		return collective(s, r);
 	case TC_LOCAL:
 		return local_call(s, r);
+	case TC_WIN:
+		return creates_win(s, r) && collective(s, r) != 0 ? -1 : sim_win_call(s, r);
+	case TC_RMA:
+	case TC_SYNC:
+		return sim_win_call(s, r);
+	case TC_FILE:
+		return strcmp(trace_fn[r->leaf->fn].name, "MPI_File_open") == 0 ? collective(s, r) : sim_file_call(s, r);
+	case TC_IO:
+		return sim_file_call(s, r);
 	default:
 		return 0;
 	}
@@ -482,7 +571,7 @@ int64_t sim_rank_run(struct sim *s, struct sim_rank *r, uint32_t quantum)
 		if (!r->in_call) {
 			if (!scaled_next(&r->it, &r->leaf, &r->occ, &r->index)) {
 				r->finished = true;
-				return made + 1;
+				return sim_win_end(s, r) != 0 ? -1 : made + 1;
 			}
 			r->sym = skel_leaf_symbol(&r->leaf->by_rank[r->index], r->occ);
 			if (begin_call(s, r) != 0)

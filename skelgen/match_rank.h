@@ -9,9 +9,12 @@
 
 struct sim_slot {
 	uint32_t request;  /* under way, or NET_NONE */
+	uint32_t second;   /* the receiving half of a combined call, or NET_NONE */
 	bool persistent;
 	struct net_message m; /* of a persistent request */
 	bool is_send;
+	uint32_t collective; /* symbol of a persistent collective, or SKEL_NOTHING */
+	bool incomplete;     /* a generalized request that the program has not yet completed */
 };
 
 struct sim_rank {
@@ -31,6 +34,8 @@ struct sim_rank {
 	/* by local communicator: collectives made, and own place + 1 (0: not yet looked up) */
 	uint64_t *sequence;
 	uint32_t *place;
+	struct sim_win *win;      /* by global number */
+	uint64_t *file_sequence;  /* by global number */
 };
 
 struct sim {
@@ -49,5 +54,9 @@ int sim_rank_open(struct sim *s, uint32_t rank);
 void sim_rank_close(struct sim_rank *r);
 /* Run until the rank waits, ends, or has made `quantum` calls. Calls made, or -1 with a contradiction in s->err. */
 int64_t sim_rank_run(struct sim *s, struct sim_rank *r, uint32_t quantum);
+
+/* For the files of the simulation: the call waits for this request (NET_NONE: it failed); say where it failed. */
+int sim_pend(struct sim *s, struct sim_rank *r, uint32_t request);
+int sim_fail_here(struct sim *s, const struct sim_rank *r);
 
 #endif

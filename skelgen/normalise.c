@@ -117,8 +117,13 @@ static enum treatment treat(uint8_t kind, enum skel_alphabet alphabet)
 	case TK_ATAG:
 	case TK_ASRC:
 	case TK_NEWREQ:
+	case TK_DISP:
 		return ERASE;
 	case TK_REQ:
+	case TK_WIN: /* definitions may differ from use to use: another size, another name */
+	case TK_NEWWIN:
+	case TK_FILE:
+	case TK_NEWFILE:
 		return ERASE_PEER;
 	case TK_COUNTS:
 	case TK_REQS:

@@ -282,7 +282,7 @@ struct call_match skel_call_match(const struct skel_wildcards *w, const struct s
 				  uint64_t occ, const struct trace_defs *d, uint32_t sym)
 {
 	/* The receiving half of a sendrecv has the second tag. */
-	uint32_t nth = trace_fn[leaf->fn].cls == TC_SENDRECV && has_kind(leaf->fn, TK_DST);
+	uint32_t nth = has_kind(leaf->fn, TK_SRC) && has_kind(leaf->fn, TK_DST);
 	struct call_match m = {call_scalar(d, sym, TK_SRC, 0, TRACE_ANY_SOURCE),
 			       call_scalar(d, sym, TK_TAG, nth, TRACE_ANY_TAG)};
 	int64_t source = call_scalar(d, sym, TK_ASRC, 0, TRACE_NULL), tag = call_scalar(d, sym, TK_ATAG, 0, TRACE_NULL);

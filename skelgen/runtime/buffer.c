@@ -114,6 +114,11 @@ static void touched(const struct span *s, int64_t count, int64_t *below, int64_t
 	*above = hi > 0 ? (int64_t)hi : 0;
 }
 
+void skel_span(int64_t count, MPI_Datatype t, int64_t *below, int64_t *above)
+{
+	touched(span_of(t), count, below, above);
+}
+
 void *skel_buf(int slot, int64_t count, MPI_Datatype t)
 {
 	int64_t below, above;
@@ -225,6 +230,22 @@ const int *skel_displs_bytes(const int *count, const MPI_Datatype *t, int n)
 			at += bytes;
 		}
 		*value = d;
+	}
+	return *value;
+}
+
+const MPI_Aint *skel_displs_aint(const int *count, const MPI_Datatype *t, int n)
+{
+	void **value = memo_find(count, (const char *)t + 1, n); /* another key than that of the displacements as int */
+	const int *bytes = *value == NULL ? skel_displs_bytes(count, t, n) : NULL;
+
+	if (bytes != NULL) {
+		MPI_Aint *d = skel_alloc((size_t)n + 1, sizeof *d);
+
+		for (int i = 0; i < n; i++)
+			d[i] = bytes[i];
+		*memo_find(count, (const char *)t + 1, n) = d; /* the table may have moved */
+		return d;
 	}
 	return *value;
 }

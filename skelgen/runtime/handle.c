@@ -143,6 +143,45 @@ void skel_start_all(int n, const int *slot)
 	batch_store(n, slot);
 }
 
+static int general_query(void *extra, MPI_Status *status)
+{
+	(void)extra;
+	MPI_Status_set_elements(status, MPI_BYTE, 0);
+	MPI_Status_set_cancelled(status, 0);
+	status->MPI_SOURCE = MPI_UNDEFINED;
+	status->MPI_TAG = MPI_UNDEFINED;
+	return MPI_SUCCESS;
+}
+
+static int general_free(void *extra)
+{
+	(void)extra;
+	return MPI_SUCCESS;
+}
+
+static int general_cancel(void *extra, int complete)
+{
+	(void)extra;
+	(void)complete;
+	return MPI_SUCCESS;
+}
+
+void skel_grequest_start(MPI_Request *q)
+{
+	MPI_Grequest_start(general_query, general_free, general_cancel, NULL, q);
+}
+
+void skel_parrived(MPI_Request *q, int partition)
+{
+#if MPI_VERSION >= 4
+	for (int flag = 0; !flag;)
+		MPI_Parrived(*q, partition, &flag);
+#else
+	(void)q;
+	(void)partition;
+#endif
+}
+
 void skel_comm_split(MPI_Comm parent, int k, int colour, int key)
 {
 	MPI_Comm made;

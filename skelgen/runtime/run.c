@@ -189,6 +189,8 @@ void skel_begin(int argc, char **argv, const struct skel_program *program)
 	skel_data_open(program, skel_rank);
 	skel_loops_open(program->n_loops);
 	skel_handles_open(program);
+	skel_windows_open(program);
+	skel_files_open(program);
 	if (kernel_open() != 0)
 		skel_fail("no memory for the compute kernels");
 	calibrate_here(&source);
@@ -266,6 +268,8 @@ void skel_end(void)
 
 	MPI_Reduce(&mine, &most, 3, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	MPI_Reduce(&low, &lowest, 3, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+	skel_windows_close();
+	skel_files_close();
 	skel_handles_close();
 	if (skel_rank == 0) {
 		if (run.result != NULL)

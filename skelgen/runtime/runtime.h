@@ -33,8 +33,18 @@ void skel_loops_close(void);
 double skel_virtual_ns(void);
 double skel_width2_ns2(void);
 
-/* ---- buffer.c, comm.c ---- */
+/* ---- buffer.c ---- */
 void skel_buffers_close(void);
+/* Bytes below and above the pointer that count elements touch. */
+void skel_span(int64_t count, MPI_Datatype t, int64_t *below, int64_t *above);
+
+/* ---- window.c, file.c ---- */
+void skel_windows_open(const struct skel_program *p);
+void skel_windows_close(void);
+void skel_files_open(const struct skel_program *p);
+void skel_files_close(void);
+
+/* ---- handle.c ---- */
 void skel_handles_open(const struct skel_program *p);
 void skel_handles_close(void);
 /* Requests and communicators that the program left and that were completed or freed at the end. */

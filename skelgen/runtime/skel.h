@@ -30,12 +30,15 @@ struct skel_program {
 	double confidence;       /* share of it that the skeleton covers */
 	double events;           /* calls it stands for, all ranks */
 	int64_t bsend_bytes;     /* longest buffered send; 0: none */
+	int n_wins, n_files;
+	int64_t rma_bytes;       /* longest access to a window */
 };
 
 extern int skel_rank, skel_size;
 extern MPI_Comm *comm;    /* [0] MPI_COMM_WORLD, [1] MPI_COMM_SELF, then as the trace numbers them */
 extern MPI_Datatype *type; /* derived datatypes, as the trace numbers them */
 extern MPI_Request *req;  /* request slots */
+extern MPI_Win *win;      /* as the trace numbers them */
 extern MPI_Message *message; /* matched probes, by request slot */
 
 /* ---- life ---- */
@@ -108,6 +111,7 @@ int skel_length(int64_t k);
 const int *skel_displs(const int *count, int n);
 /* The same in bytes, for the calls that take a datatype per peer. */
 const int *skel_displs_bytes(const int *count, const MPI_Datatype *t, int n);
+const MPI_Aint *skel_displs_aint(const int *count, const MPI_Datatype *t, int n);
 /* Datatypes from indexes: those below 0 are never used by the call. */
 const MPI_Datatype *skel_types(const int *index, int n);
 /* Neighbour of this rank, dx columns and dy rows away on a grid `columns` wide; MPI_PROC_NULL outside. */
@@ -153,5 +157,37 @@ extern int *skel_unweighted;
 int skel_neighbours(MPI_Comm c);
 /* A user operation: its function adds bytes. */
 MPI_Op skel_op(int commutes);
+
+/* A generalized request in this place of req[], which MPI_Grequest_complete completes. */
+void skel_grequest_start(MPI_Request *q);
+/* Wait for a partition (MPI-4). */
+void skel_parrived(MPI_Request *q, int partition);
+
+/* ---- windows ---- */
+/* Make win[k]. No more memory than the accesses need and 64 MiB. */
+void skel_win_create(int k, int64_t bytes, int unit, MPI_Comm c);
+void skel_win_allocate(int k, int64_t bytes, int unit, MPI_Comm c);
+void skel_win_shared(int k, int64_t bytes, int unit, MPI_Comm c);
+void skel_win_dynamic(int k, MPI_Comm c);
+void skel_win_attach(int k, int64_t bytes);
+void skel_win_detach(int k);
+/* The displacement, or the nearest at which count elements lie inside the target's part of win[k]. */
+MPI_Aint skel_disp(int k, int target, int64_t disp, int64_t count, MPI_Datatype t);
+/* Memory of an access: 0 what is sent, 1 what is received, 2 what is compared. */
+void *skel_rma(int which, int64_t count, MPI_Datatype t);
+/* Group of ranks of win[k]; it lives as long as the program. */
+MPI_Group skel_group(int k, const int *rank, int n);
+/* Assertions and kinds of locks as the trace writes them. */
+int skel_assert(int v);
+int skel_lock(int kind);
+
+/* ---- files ---- */
+/* The meetings of collective calls on file k, which is not opened. */
+void skel_file_open(int k, MPI_Comm c);
+void skel_file_sync(int k);
+void skel_file_close(int k);
+/* Let as much time pass, on any machine; or the time of this rank in skel.c.data. */
+void skel_delay(double ns);
+void skel_delay_by_rank(int gap);
 
 #endif
