@@ -199,9 +199,9 @@ $(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP) $(RECORDER_SRC))
 $(B)/tests/unit/%: tests/unit/%.c $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/tests/unit/libhelp.a $(B)/libprecedent.a -lcmocka $(LIBS_CLI) -lpthread -ldl
-$(B)/tests/bench/%: tests/bench/%.c $(B)/libprecedent.a
+$(B)/tests/bench/%: tests/bench/%.c $(B)/libprecedent.a $(B)/tests/unit/libhelp.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/libprecedent.a $(LIBS_CLI) -lpthread -ldl
+	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/tests/unit/libhelp.a $(B)/libprecedent.a $(LIBS_CLI) -lpthread -ldl
 $(B)/tests/programs/%: tests/programs/%.c
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) -std=gnu11 -O2 -g $(WARN) -o $@ $< -lm

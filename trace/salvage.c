@@ -12,7 +12,6 @@
 #include "trace/salvage.h"
 #include "trace/salvage_rank.h"
 
-#define MAX_NAMES 10000
 
 struct name {
 	char id[192];
@@ -165,9 +164,9 @@ struct summary {
 static void add_host(struct summary *m, const char *host)
 {
 	size_t len = strlen(host);
-	const char *at = (const char *)m->hosts.data, *end = at + m->hosts.len;
+	const char *at = (const char *)m->hosts.data, *end = at ? at + m->hosts.len : NULL;
 
-	while (at && at < end) {
+	while (at < end) {
 		const char *comma = memchr(at, ',', (size_t)(end - at));
 		size_t n = (size_t)((comma ? comma : end) - at);
 
@@ -243,17 +242,6 @@ static int write_job(const struct summary *m, const char *ended, struct trace_wr
 
 /* ---- writing ---- */
 
-static int free_name(const char *dir, const char *id, char *path, size_t size, struct errbuf *err)
-{
-	for (int k = 1; k < MAX_NAMES; k++) {
-		if (snprintf(path, size, "%s/%s.%d.partial.ptrace", dir, id, k) >= (int)size)
-			return err_set(err, "%s: the path is too long", dir);
-		if (access(path, F_OK))
-			return 0;
-	}
-	return err_set(err, "%s: no free name for the trace of %s", dir, id);
-}
-
 static int write_ranks(const struct names *l, const struct summary *m, const char *ended, struct trace_writer *w,
 		       struct salvage_report *r, struct errbuf *err)
 {
@@ -304,7 +292,8 @@ int salvage_write(const char *dir, const char *id, const char *out_dir, const ch
 		goto out;
 	}
 	rv = trace_writer_close(w, true, err);
-	for (size_t i = 0; rv == 0 && i < l.n; i++)
+	/* Of an incomplete run the parts stay: when the others come, it is written again with all of them. */
+	for (size_t i = 0; rv == 0 && (out_file || r.n_found == r.n_ranks) && i < l.n; i++)
 		unlink(l.v[i].path);
 	if (rv == 0 && report)
 		*report = r;

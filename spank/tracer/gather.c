@@ -228,13 +228,14 @@ static struct trace_writer *open_file(const struct run *r, const char *hosts, st
 }
 
 /* A rank that ran out of memory is missing, the others are there. */
-static void write_file(const struct run *r, MPI_Comm c, const char *hosts, struct buf *head, bool broken)
+static bool write_file(const struct run *r, MPI_Comm c, const char *hosts, struct buf *head, bool broken)
 {
 	const struct gather_link link = {.turn = link_turn, .length = link_length, .pages = link_pages, .arg = &c};
 	struct errbuf err = {""};
 	struct gather_report report;
 	struct trace_writer *w;
 	char text[600];
+	bool written;
 	int rv;
 
 	if (broken)
@@ -252,13 +253,15 @@ static void write_file(const struct run *r, MPI_Comm c, const char *hosts, struc
 		w = NULL;
 	}
 	text[0] = '\0';
-	if (!w || trace_writer_close(w, report.n_missing > 0, &err) < 0)
+	written = w && trace_writer_close(w, report.n_missing > 0, &err) == 0;
+	if (!written)
 		snprintf(text, sizeof(text), "no trace: %s", err.text);
 	else if (report.n_missing)
 		snprintf(text, sizeof(text), "the trace lacks %u of %d ranks, the first rank %u: out of memory",
 			 report.n_missing, r->world_size, report.missing);
 	if (text[0])
 		launch_report(r, text);
+	return written;
 }
 
 /* ---- all ---- */
@@ -277,12 +280,13 @@ static void measure_ticks(struct run *r)
 			   (uint64_t)(int64_t)((double)(int64_t)(r->start_ticks - r->start.real_tick) * r->ns_per_tick);
 }
 
-void gather_trace(struct run *r)
+bool gather_trace(struct run *r)
 {
 	char host[HOST_BYTES] = "", program[PATH_MAX] = "", *hosts = NULL;
 	struct offset_pair clock = {0};
 	struct buf head = {0};
 	MPI_Comm c = MPI_COMM_NULL;
+	int written = 0;
 	bool broken;
 
 	measure_ticks(r);
@@ -291,7 +295,7 @@ void gather_trace(struct run *r)
 	if (!agree(r, r->world_rank || hosts) || mpi.Comm_dup(mpi.world, &c) != MPI_SUCCESS) {
 		offsets_free();
 		free(hosts);
-		return;
+		return true; /* somebody has nothing: nor has anybody else */
 	}
 	mpi.Comm_set_errhandler(c, MPI_ERRORS_RETURN);
 	launch_host(host, sizeof(host));
@@ -304,10 +308,13 @@ void gather_trace(struct run *r)
 		receive_clock(c, &clock);
 	broken = rec.broken || encode_head(r, host, program, &clock, &head) < 0;
 	if (r->world_rank == 0)
-		write_file(r, c, hosts, &head, broken);
+		written = write_file(r, c, hosts, &head, broken);
 	else
 		send_pages(c, &head, broken);
+	/* Nobody lets go of what it has before the file is there. */
+	mpi.Bcast(&written, 1, MPI_INT, 0, c);
 	free(hosts);
 	buf_free(&head);
 	mpi.Comm_free(&c);
+	return written;
 }

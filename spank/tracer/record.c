@@ -396,6 +396,13 @@ void rec_close(void)
 	spill_remove(&rec.pages.spill);
 }
 
+void rec_keep(const char *why)
+{
+	rec_stop(why);
+	rec.live = &no_live;
+	spill_forget(&rec.pages.spill);
+}
+
 void rec_forget(void)
 {
 	rec.on = false;

@@ -201,6 +201,8 @@ size_t rec_page_size(uint32_t i);
 int rec_page_take(uint32_t i, struct buf *out);
 /* All pages are where they belong, or nobody wants them: the spill file is taken away. */
 void rec_close(void);
+/* The trace could not be written: the spill file stays. why: a constant. */
+void rec_keep(const char *why);
 /* In a child of fork: record nothing, leave the parent's file alone. */
 void rec_forget(void);
 

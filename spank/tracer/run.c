@@ -213,6 +213,8 @@ void run_before_finalize(uint16_t fn, uintptr_t ra, uintptr_t cfa)
 	mark_event(fn, NULL, 0, ra, cfa);
 	rec_end();
 	run.wanted = false;
-	gather_trace(&run);
-	rec_close();
+	if (gather_trace(&run))
+		rec_close();
+	else
+		rec_keep("the trace could not be written");
 }

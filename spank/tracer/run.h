@@ -57,8 +57,8 @@ int launch_trace_path(const struct run *r, char *path, size_t size); /* of the n
 void launch_report(const struct run *r, const char *text); /* where it disturbs nobody */
 
 /* ---- gather.c ---- */
-/* Collective: all ranks agree and write one file. */
-void gather_trace(struct run *r);
+/* Collective: all ranks agree and write one file. False on all of them: it could not be written. */
+bool gather_trace(struct run *r);
 
 /* ---- passthrough.c ---- */
 struct trace_defs;

@@ -247,6 +247,11 @@ SKIP: {
     ($dir, $rc) = traced(2, 'abort', "-x PRECEDENT_TRACE_LOCAL=$local");
     isnt($rc, 0, 'a run that aborts');
     is(scalar(grep { /\.r[01]\.spill$/ } entries($local)), 2, 'leaves the spill files of its ranks');
+    unlink glob "$local/*";
+    ($dir, $rc) = traced(2, 'ring 1000', "-x PRECEDENT_TRACE_LOCAL=$local -x PRECEDENT_TRACE_FILE=/nowhere/a.ptrace");
+    is($rc, 0, 'a trace that cannot be written is no fault of the program');
+    is(scalar(grep { /\.r[01]\.spill$/ } entries($local)), 2, 'and every rank keeps what it has');
+    unlink glob "$local/*";
     chmod 0777, $local;
     ($dir, $rc) = traced(2, 'ring 1000', "-x PRECEDENT_TRACE_LOCAL=$local");
     is(scalar(my @open = traces($dir)), 1, 'a directory that others can write to: a trace');

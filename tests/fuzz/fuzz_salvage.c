@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fuzzes salvage: a spill file of the fuzzer's making. Checksums would keep it out, so the header's magic, version
+ * and hash are set here, and of every page that the directory names those of its header and payload.
+ */
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "trace/page.h"
+#include "trace/reader.h"
+#include "trace/salvage.h"
+#include "trace/spill_format.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char dir[64];
+
+/* Small windows: the header, then what the input says, at places that the fuzzer need not find. */
+static void put_header(uint8_t *p, size_t size)
+{
+	struct spill_header *h = (void *)p;
+
+	memcpy(h->magic, SPILL_MAGIC, sizeof(h->magic));
+	h->version = SPILL_VERSION;
+	h->rank = 0;
+	h->world_size = 1 + h->world_size % 64;
+	h->n_entry = 16;
+	h->live_at = (sizeof(*h) + 63) & ~63ull;
+	h->entry_at = h->live_at + 512;
+	h->journal_at = h->entry_at + 16 * sizeof(struct spill_entry);
+	h->journal_at = (h->journal_at + 63) & ~63ull;
+	h->journal_cap = 1024;
+	h->stream_at = h->journal_at + 1024;
+	h->stream_cap = 1024;
+	h->window = h->stream_at + 1024;
+	memset(h->id, 0, sizeof(h->id));
+	memcpy(h->id, "fuzz", 4);
+	(void)size;
+	h->hash = XXH3_64bits(h, offsetof(struct spill_header, hash));
+}
+
+static void put_pages(uint8_t *p, size_t size)
+{
+	const struct spill_header *h = (void *)p;
+	struct spill_entry *e = (void *)(p + h->entry_at);
+
+	for (uint32_t i = 0; i < h->n_entry; i++) {
+		uint64_t hash;
+		uint8_t *page;
+
+		e[i].on &= 1;
+		if (e[i].offset < h->window || e[i].offset > size || size - e[i].offset < TRACE_PAGE_HEADER ||
+		    e[i].len < TRACE_PAGE_HEADER || e[i].len > size - e[i].offset)
+			continue;
+		page = p + e[i].offset;
+		memcpy(page, "PPG1", 4);
+		memcpy(page + 4, &e[i].type, 4);
+		memset(page + 8, 0, 4);
+		memcpy(page + 16, &(uint32_t){e[i].len - TRACE_PAGE_HEADER}, 4);
+		memcpy(page + 24, &e[i].first, 8);
+		memcpy(page + 32, &e[i].n, 8);
+		hash = XXH3_64bits(page + TRACE_PAGE_HEADER, e[i].len - TRACE_PAGE_HEADER);
+		memcpy(page + TRACE_PAGE_HEADER - 16, &hash, 8);
+		hash = XXH3_64bits(page, TRACE_PAGE_HEADER - 8);
+		memcpy(page + TRACE_PAGE_HEADER - 8, &hash, 8);
+	}
+}
+
+static void clean(void)
+{
+	rmdir(dir);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct salvage_report r;
+	struct errbuf err;
+	char path[128], out[128];
+	size_t least = sizeof(struct spill_header) + 8192, len = size > least ? size : least;
+	uint8_t *p = calloc(1, len);
+	int fd;
+
+	if (!dir[0]) {
+		/* in memory: what is written is synced */
+		snprintf(dir, sizeof(dir), "%s/fuzz_salvage.XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+		if (!mkdtemp(dir))
+			abort();
+		atexit(clean);
+	}
+	memcpy(p, data, size);
+	put_header(p, len);
+	put_pages(p, len);
+	snprintf(path, sizeof(path), "%s/fuzz.r0.spill", dir);
+	snprintf(out, sizeof(out), "%s/out.ptrace", dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	if (fd < 0 || write(fd, p, len) != (ssize_t)len)
+		abort();
+	close(fd);
+	free(p);
+	if (salvage_write(dir, "fuzz", dir, out, "killed", &r, &err) == 0) {
+		struct trace *t = trace_open(out, &err);
+		struct trace_iter *it;
+		struct trace_event ev;
+
+		if (!t)
+			__builtin_trap(); /* what it writes can be read */
+		it = trace_iter_create(t, 0, &err);
+		for (int i = 0; it && i < 10000 && trace_iter_next(it, &ev, NULL); i++)
+			;
+		trace_iter_destroy(it);
+		trace_close(t);
+	}
+	unlink(path);
+	unlink(out);
+	return 0;
+}
