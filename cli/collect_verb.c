@@ -2,7 +2,8 @@
 /*
  * precedent collect: not for people. The SPANK plugin runs it, as the user, when a step has ended on a node: spill files
  * of ranks that died are brought from the node's directory to the job's, and once those of all ranks of a run are
- * there, they become one partial trace. With --last nothing more is to come: then it is made of what there is.
+ * there, they become one partial trace. With --last it is made of what there is when the others do not come soon; they
+ * may still come later, from a node where a step takes its time to end, and then it is written again.
  * What goes wrong is told in tracer.err of the job's directory: nobody reads our output.
  */
 #include <dirent.h>
@@ -24,6 +25,7 @@
 
 #define SUFFIX ".spill"
 #define STALE_LOCK_S 300
+#define PATIENCE_S   8 /* for the parts of other nodes */
 
 struct collect_task {
 	const char *from, *into, *ended;
@@ -169,14 +171,28 @@ static void put_together(const struct collect_task *c, const struct salvage_run 
 	free(lock);
 }
 
+static bool all_complete(const struct salvage_run *run, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!run[i].world_size || run[i].n_found < run[i].world_size)
+			return false;
+	return true;
+}
+
 static int collect(const struct collect_task *c)
 {
+	const struct timespec nap = {.tv_nsec = 200000000};
+	double end = cli_now() + (c->last ? PATIENCE_S : 0);
 	struct salvage_run *run = NULL;
 	struct errbuf err;
 	int n;
 
 	bring_all(c);
-	n = salvage_find(c->into, &run, &err);
+	while ((n = salvage_find(c->into, &run, &err)) > 0 && !all_complete(run, n) && cli_now() < end) {
+		free(run);
+		run = NULL;
+		nanosleep(&nap, NULL);
+	}
 	if (n < 0)
 		note(c, err.text);
 	for (int i = 0; i < n; i++)

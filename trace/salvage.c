@@ -280,10 +280,9 @@ int salvage_write(const char *dir, const char *id, const char *out_dir, const ch
 		err_set(err, "%s: no spill file of %s can be read", dir, id);
 		goto out;
 	}
-	if (!out_file && free_name(out_dir, id, r.path, sizeof(r.path), err) < 0)
-		goto out;
-	if (out_file && snprintf(r.path, sizeof(r.path), "%s", out_file) >= (int)sizeof(r.path)) {
-		err_set(err, "%s: the path is too long", out_file);
+	if ((out_file ? snprintf(r.path, sizeof(r.path), "%s", out_file) :
+			snprintf(r.path, sizeof(r.path), "%s/%s.partial.ptrace", out_dir, id)) >= (int)sizeof(r.path)) {
+		err_set(err, "%s: the path is too long", out_dir);
 		goto out;
 	}
 	w = trace_writer_create(r.path, m.world_size, err);
