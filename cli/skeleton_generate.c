@@ -12,12 +12,14 @@
 
 #include "cli/mpi_tools.h"
 #include "cli/skeleton.h"
+#include "cli/symbolize.h"
 #include "cli/util.h"
 #include "skelgen/emit_c.h"
 #include "skelgen/match.h"
 #include "skelgen/plan.h"
 #include "skelgen/times.h"
 #include "skelgen/tree.h"
+#include "trace/functions.h"
 
 /* Everything between the trace and the program; zeroed, then filled step by step. */
 struct pipeline {
@@ -98,6 +100,41 @@ int skeleton_trace_check(const struct trace *t, struct errbuf *err)
 		       trace_n_damage(t) ? trace_damage(t, 0) : "");
 }
 
+/* Does the call make a communicator with processes that the run did not begin with? */
+static bool adds_processes(uint16_t fn)
+{
+	for (uint32_t i = 0; trace_fn[fn].cls == TC_DYN && i < trace_fn[fn].n_param; i++)
+		if (trace_fn[fn].param[i].kind == TK_NEWCOMM)
+			return true;
+	return false;
+}
+
+static int refuse_processes(const struct trace_defs *d, uint32_t sym, struct errbuf *err)
+{
+	const struct trace_sig *sig = &d->sigs.sig[sym];
+	struct symbolizer *s = symbolizer_create();
+	char site[256] = "?";
+
+	if (sig->site < d->n_site)
+		symbolizer_site(s, d, &d->site[sig->site], site, sizeof(site));
+	symbolizer_destroy(s);
+	return err_set(err, "%s at %s: programs that start processes while they run cannot be predicted by a skeleton",
+		       trace_fn[sig->fn].name, site);
+}
+
+/* Before anything is built: what no skeleton can repeat. */
+static int repeatable(const struct trace *t, struct errbuf *err)
+{
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
+		const struct trace_defs *d = &trace_get_rank(t, r)->defs;
+
+		for (uint32_t i = 0; i < d->sigs.n; i++)
+			if (adds_processes(d->sigs.sig[i].fn))
+				return refuse_processes(d, i, err);
+	}
+	return 0;
+}
+
 /* The Makefile names the places of the runtime, where it is installed. */
 static int emit(struct pipeline *p, const char *dir, struct skel_emit_options *opt, struct errbuf *err)
 {
@@ -127,7 +164,7 @@ static int generate(struct pipeline *p, const char *dir, const struct skeleton_w
 	struct skel_emit_options opt = {0};
 	struct skel_emit_report report = {0};
 
-	if (skeleton_trace_check(p->trace, err) < 0)
+	if (skeleton_trace_check(p->trace, err) < 0 || repeatable(p->trace, err) < 0)
 		return -1;
 	if (understand(p, wish, err) < 0 || make_dir(dir, err) < 0)
 		return -1;

@@ -40,7 +40,8 @@ static void put_head(struct emit *e, struct text *out)
 		 "#include \"skelgen/runtime/skel.h\"\n\n",
 		 (unsigned long long)e->times->events, e->plan->full_s, e->plan->predicted_s);
 	if (e->mpi4 != NULL)
-		text_put(out, "#if MPI_VERSION < 4\n#error \"the program calls %s, which this MPI library does not have\"\n#endif\n\n",
+		text_put(out, "#if MPI_VERSION < 4\n"
+			      "#error \"the program calls %s, which this MPI library does not have\"\n#endif\n\n",
 			 e->mpi4);
 	if (e->io_leaves > 0)
 		text_put(out, "/* Files are neither read nor written: calls on them take as long as they took in the trace, %.3f s\n"

@@ -418,7 +418,8 @@ void emit_value(struct leaf_ctx *c, value_fn fn, const void *arg, enum value_sty
 	else if (n > 1 && style == VALUE_PEER && has_null(value, (uint32_t)n) &&
 		 put_chain(c->e, rank, value, (uint32_t)n, out))
 		goto done;
-	else if (n < 0 || (style == VALUE_LONG && is_wide(value, (uint32_t)n)) || fit(c->e, rank, value, (uint32_t)n, &f) != 0 || !put_function(c->e, &f, style, out))
+	else if (n < 0 || (style == VALUE_LONG && is_wide(value, (uint32_t)n)) ||
+		 fit(c->e, rank, value, (uint32_t)n, &f) != 0 || !put_function(c->e, &f, style, out))
 		put_column(c, fn, arg, style, out);
 done:
 	free(rank);

@@ -4,13 +4,13 @@
  *   $m communicator   $d destination   $s source     $g tag   $G tag of the receiving half   $r root   $o operation
  *   $q, $5 request     $M message       $c, $t count and datatype   $C, $T those received
  *   $v, $w counts and displacements    $V, $W those received
- *   $x, $y, $z counts, displacements and datatypes, one per peer   $X, $Y, $Z those received; $1, $2 as $y, $Y in MPI_Aint
+ *   $x, $y, $z counts, displacements and datatypes, one per peer   $X, $Y, $Z those received   $1, $2: $y, $Y in MPI_Aint
  *   $p partitions     $i, $j, $k partition, the first and the last   $n list of them and its length   $l level
  * Buffers: $S to send $c, $D to receive $c, $R to receive $C; $A to send $c to each, $N to receive $C from each;
  *   $E to send $v, $F to receive $V; $H to send $x, $I to receive $X; $U of the sum of $v; $P of $p times $c.
  * The buffer for which the program gave MPI_IN_PLACE is MPI_IN_PLACE.
- * One-sided: $u window, $a target rank, $b displacement there, $e assertion, $f kind of lock, $h group; buffers: $B to
- *   send $c, $K to receive $c, $L to receive the result; $3 and $4 the count and datatype of the result, $J $K one element of $t, $Q another.
+ * One-sided: $u window, $a target rank, $b displacement there, $e assertion, $f kind of lock, $h group; $3, $4 count and
+ *   datatype of the result; buffers: $B to send $c, $K to receive $c, $L to receive the result, $Q to compare $c with.
  */
 #include "skelgen/emit_call.h"
 

@@ -489,7 +489,7 @@ static const char *unrepeatable(const struct trace_fn_info *f)
 	if (f->cls == TC_DYN) {
 		for (uint32_t i = 0; i < f->n_param; i++)
 			if (f->param[i].kind == TK_NEWCOMM)
-				return "no skeleton can repeat processes that come and go";
+				return "programs that start processes while they run cannot be predicted by a skeleton";
 		return NULL;
 	}
 	return NULL;

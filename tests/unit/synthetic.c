@@ -54,6 +54,25 @@ uint32_t syn_comm(struct syn *s, uint32_t rank, const uint32_t *member, uint32_t
 	return d->n_comm++;
 }
 
+uint32_t syn_win(struct syn *s, uint32_t rank, uint32_t comm, uint64_t size)
+{
+	struct trace_defs *d = &s->rank[rank].defs;
+
+	d->win = need(realloc(d->win, (d->n_win + 1u) * sizeof(*d->win)));
+	d->win[d->n_win] = (struct trace_win){.kind = TWIN_CREATE, .comm = comm, .ordinal = d->n_win, .size = size,
+					      .disp_unit = 8};
+	return d->n_win++;
+}
+
+uint32_t syn_file(struct syn *s, uint32_t rank, uint32_t comm, const char *name)
+{
+	struct trace_defs *d = &s->rank[rank].defs;
+
+	d->file = need(realloc(d->file, (d->n_file + 1u) * sizeof(*d->file)));
+	d->file[d->n_file] = (struct trace_file){.comm = comm, .amode = TFILE_RDWR, .name = need(strdup(name))};
+	return d->n_file++;
+}
+
 static void add_type(struct trace_defs *d, const char *name, int64_t size)
 {
 	d->type = need(realloc(d->type, (d->n_type + 1u) * sizeof(*d->type)));
@@ -157,6 +176,11 @@ static int64_t scalar(uint8_t kind, const struct syn_args *a)
 	case TK_NEWREQ: return a->req;
 	case TK_REQ: return a->message ? a->message - 1 : a->req;
 	case TK_INPLACE: return a->inplace;
+	case TK_WIN:
+	case TK_NEWWIN: return a->win;
+	case TK_FILE:
+	case TK_NEWFILE: return a->file;
+	case TK_DISP: return a->disp;
 	default: return a->integer;
 	}
 }

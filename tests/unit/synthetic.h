@@ -16,6 +16,7 @@ struct syn_args {
 	int64_t comm, dst, src, asrc, tag, atag, count, type, op, root, req, newcomm, newtype, inplace, integer;
 	const int64_t *reqs, *counts, *ints; /* TK_REQS, TK_COUNTS, TK_INTS; done requests are the reqs */
 	const int64_t *asrcs, *atags;        /* of done requests; NULL: none had a wildcard */
+	int64_t win, file, disp;             /* also those that a call makes */
 	int64_t message;                     /* TK_REQ where it is not req: slot + 1 */
 	uint32_t n_reqs, n_counts, n_ints;
 	uint64_t gap_ns, dur_ns;
@@ -49,6 +50,9 @@ void syn_destroy(struct syn *s);
 void syn_call(struct syn *s, uint32_t rank, const char *fn, uint64_t site, const struct syn_args *args);
 /* Add a communicator to a rank's definitions; members in its order. Returns its index. */
 uint32_t syn_comm(struct syn *s, uint32_t rank, const uint32_t *member, uint32_t n);
+/* Add a window or a file of a communicator. Returns its index. */
+uint32_t syn_win(struct syn *s, uint32_t rank, uint32_t comm, uint64_t size);
+uint32_t syn_file(struct syn *s, uint32_t rank, uint32_t comm, const char *name);
 /* MPI_Init on all ranks, MPI_Finalize on all ranks. */
 void syn_begin(struct syn *s);
 void syn_end(struct syn *s);

@@ -250,6 +250,188 @@ static void test_cuts_that_match(void **arg)
 	}
 }
 
+/* ---- windows and files ---- */
+
+enum rma { RMA_FENCE, RMA_GROUP, RMA_LOCK };
+
+static void epoch(struct syn *s, uint32_t rank, enum rma how, uint64_t site, int64_t disp)
+{
+	const int64_t peer[1] = {1 - rank};
+	const struct syn_args *put = SYN(.dst = 1 - rank, .count = 4, .disp = disp);
+
+	switch (how) {
+	case RMA_FENCE:
+		syn_call(s, rank, "MPI_Win_fence", site, SYN(.win = 0));
+		syn_call(s, rank, "MPI_Put", site + 1, put);
+		syn_call(s, rank, "MPI_Win_fence", site + 2, SYN(.win = 0));
+		break;
+	case RMA_GROUP:
+		syn_call(s, rank, "MPI_Win_post", site, SYN(.ints = peer, .n_ints = 1));
+		syn_call(s, rank, "MPI_Win_start", site + 1, SYN(.ints = peer, .n_ints = 1));
+		syn_call(s, rank, "MPI_Put", site + 2, put);
+		syn_call(s, rank, "MPI_Win_complete", site + 3, SYN(.win = 0));
+		syn_call(s, rank, "MPI_Win_wait", site + 4, SYN(.win = 0));
+		break;
+	case RMA_LOCK:
+		syn_call(s, rank, "MPI_Win_lock", site, SYN(.dst = 1 - rank, .integer = TLOCK_SHARED));
+		syn_call(s, rank, "MPI_Put", site + 1, put);
+		syn_call(s, rank, "MPI_Win_unlock", site + 2, SYN(.dst = 1 - rank));
+		break;
+	}
+}
+
+/* Two ranks whose windows have other numbers here and there, each with as many epochs as it says. */
+static struct syn *window_program(enum rma how, uint32_t n0, uint32_t n1)
+{
+	struct syn *s = pair();
+
+	for (uint32_t r = 0; r < 2; r++) {
+		syn_win(s, r, 0, 4096 + 8 * r);
+		syn_call(s, r, "MPI_Win_create", 1, SYN(.win = 0));
+		for (uint32_t i = 0; i < (r == 0 ? n0 : n1); i++)
+			epoch(s, r, how, 2, i % 16);
+		syn_call(s, r, "MPI_Win_free", 9, SYN(.win = 0));
+	}
+	syn_end(s);
+	return s;
+}
+
+static void test_epochs(void **arg)
+{
+	(void)arg;
+	accept(window_program(RMA_FENCE, 20, 20), 0);
+	accept(window_program(RMA_GROUP, 20, 20), 0);
+	accept(window_program(RMA_LOCK, 20, 7), 0);
+	refuse(window_program(RMA_FENCE, 20, 19), "MPI_Win_free", "MPI_Win_fence");
+	refuse(window_program(RMA_GROUP, 20, 19), "wait for ever", "MPI_Win_");
+}
+
+static void test_epochs_are_cut(void **arg)
+{
+	struct skel_budget budget = {.scale = 4};
+	struct skel_plan plan;
+	struct fixture f;
+
+	(void)arg;
+	for (enum rma how = RMA_FENCE; how <= RMA_LOCK; how++) {
+		set_up(&f, window_program(how, 300, 300));
+		if (skel_plan_matched(&f.tree, &f.times, &budget, &plan, &f.report, &f.err) != 0)
+			fail_msg("%s", f.err.text);
+		assert_int_equal(plan.n_cut, 1);
+		assert_int_equal(f.report.oddities, 0);
+		assert_true(f.report.calls < f.times.events);
+		skel_plan_free(&plan);
+		tear_down(&f);
+	}
+}
+
+/* Passive epochs with a barrier inside: what is cut leaves them closed. */
+static void test_passive_epochs(void **arg)
+{
+	struct skel_budget budget = {.scale = 4};
+	struct syn *s = pair();
+	struct skel_plan plan;
+	struct fixture f;
+
+	(void)arg;
+	for (uint32_t r = 0; r < 2; r++) {
+		syn_win(s, r, 0, 4096);
+		syn_call(s, r, "MPI_Win_create", 1, SYN(.win = 0));
+		for (int i = 0; i < 400; i++) {
+			syn_call(s, r, "MPI_Win_lock_all", 2, SYN(.win = 0));
+			syn_call(s, r, "MPI_Put", 3, SYN(.dst = 1 - r, .count = 1));
+			syn_call(s, r, "MPI_Barrier", 4, SYN(.comm = 0));
+			syn_call(s, r, "MPI_Win_unlock_all", 5, SYN(.win = 0));
+		}
+		syn_call(s, r, "MPI_Win_free", 6, SYN(.win = 0));
+	}
+	syn_end(s);
+	set_up(&f, s);
+	assert_int_equal(skel_plan_matched(&f.tree, &f.times, &budget, &plan, &f.report, &f.err), 0);
+	assert_int_equal(f.report.oddities, 0);
+	skel_plan_free(&plan);
+	tear_down(&f);
+}
+
+static struct syn *file_program(uint32_t n0, uint32_t n1)
+{
+	struct syn *s = pair();
+
+	for (uint32_t r = 0; r < 2; r++) {
+		syn_file(s, r, 0, r == 0 ? "/here" : "/there");
+		syn_call(s, r, "MPI_File_open", 1, SYN(.comm = 0));
+		for (uint32_t i = 0; i < (r == 0 ? n0 : n1); i++) {
+			syn_call(s, r, "MPI_File_write_at", 2, SYN(.count = 10, .disp = i));
+			syn_call(s, r, "MPI_File_write_all", 3, SYN(.count = 10));
+		}
+		syn_call(s, r, "MPI_File_close", 4, SYN(.file = 0));
+	}
+	syn_end(s);
+	return s;
+}
+
+static void test_files_meet(void **arg)
+{
+	(void)arg;
+	accept(file_program(10, 10), 0);
+	refuse(file_program(10, 11), "MPI_File_close", "MPI_File_write_all");
+}
+
+static void test_persistent_collectives(void **arg)
+{
+	const int64_t one[1] = {0};
+
+	(void)arg;
+	for (uint32_t extra = 0; extra < 2; extra++) {
+		struct syn *s = pair();
+
+		for (uint32_t r = 0; r < 2; r++) {
+			syn_call(s, r, "MPI_Allreduce_init", 1, SYN(.count = 4));
+			for (uint32_t i = 0; i < 10 + extra * r; i++) {
+				syn_call(s, r, "MPI_Start", 2, SYN(.req = 0));
+				syn_call(s, r, "MPI_Wait", 3, SYN(.reqs = one, .n_reqs = 1));
+			}
+		}
+		syn_end(s);
+		if (extra == 0)
+			accept(s, 0);
+		else
+			refuse(s, "wait for ever", "MPI_Wait");
+	}
+}
+
+static void test_general_requests(void **arg)
+{
+	const int64_t one[1] = {0};
+
+	(void)arg;
+	for (int complete = 0; complete < 2; complete++) {
+		struct syn *s = syn_create(1);
+
+		syn_begin(s);
+		syn_call(s, 0, "MPI_Grequest_start", 1, SYN(.req = 0));
+		if (complete)
+			syn_call(s, 0, "MPI_Grequest_complete", 2, SYN(.req = 0));
+		syn_call(s, 0, "MPI_Wait", 3, SYN(.reqs = one, .n_reqs = 1));
+		syn_end(s);
+		if (complete)
+			accept(s, 0);
+		else
+			refuse(s, "generalized request", "MPI_Wait");
+	}
+}
+
+static void test_new_processes(void **arg)
+{
+	struct syn *s = pair();
+
+	(void)arg;
+	for (uint32_t r = 0; r < 2; r++)
+		syn_call(s, r, "MPI_Comm_spawn", 1, SYN(.comm = 0, .newcomm = TRACE_NULL));
+	syn_end(s);
+	refuse(s, "start processes while they run", "MPI_Comm_spawn");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -258,6 +440,10 @@ int main(void)
 		cmocka_unit_test(test_collectives_differ),     cmocka_unit_test(test_roots_differ),
 		cmocka_unit_test(test_root_does_not_wait),     cmocka_unit_test(test_unreceived),
 		cmocka_unit_test(test_cut_that_does_not_match), cmocka_unit_test(test_cuts_that_match),
+		cmocka_unit_test(test_epochs),		       cmocka_unit_test(test_epochs_are_cut),
+		cmocka_unit_test(test_passive_epochs), cmocka_unit_test(test_files_meet),
+		cmocka_unit_test(test_persistent_collectives), cmocka_unit_test(test_general_requests),
+		cmocka_unit_test(test_new_processes),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
