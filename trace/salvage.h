@@ -28,8 +28,8 @@ int salvage_find(const char *dir, struct salvage_run **run, struct errbuf *err);
 
 /* A spill file's time of modification tells until when the run is known to have lived: who collects the files when the
  * processes end touches them (futimens), so that a call that never returned has its length.
- */
-/* Write out_file, or <out_dir>/<id>.partial.ptrace in place of an older one, from the spill files of run `id` in dir,
+ *
+ * Write out_file, or <out_dir>/<id>.partial.ptrace in place of an older one, from the spill files of run `id` in dir,
  * marked partial; `ended` says why for people ("killed by signal 9", "time limit"). Afterwards removes the spill files,
  * but those of a run of which some are still missing: when they come, it can be written again. */
 int salvage_write(const char *dir, const char *id, const char *out_dir, const char *out_file, const char *ended,
