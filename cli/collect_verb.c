@@ -112,6 +112,21 @@ static bool in_use(int dir, const char *name)
 	return held;
 }
 
+/* Nodes end in different ways: the one where a rank was killed knows the signal. */
+static void note_ended(const struct collect_task *c, int into, const char *name)
+{
+	char beside[NAME_MAX + 1];
+	int fd;
+
+	if (snprintf(beside, sizeof(beside), "%.240s" SALVAGE_ENDED, name) >= (int)sizeof(beside))
+		return;
+	fd = openat(into, beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
+	if (fd < 0)
+		return;
+	dprintf(fd, "%.100s", c->ended);
+	close(fd);
+}
+
 static void bring_all(const struct collect_task *c)
 {
 	int into = open(c->into, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -124,8 +139,11 @@ static void bring_all(const struct collect_task *c)
 		note(c, err.text);
 	}
 	while (d && into >= 0 && (e = readdir(d)))
-		if (is_spill(e->d_name) && !in_use(dirfd(d), e->d_name) && bring(dirfd(d), into, e->d_name, &err) < 0)
-			note(c, err.text);
+		if (is_spill(e->d_name) && !in_use(dirfd(d), e->d_name)) {
+			note_ended(c, into, e->d_name); /* first: whoever finds the file may put the run together */
+			if (bring(dirfd(d), into, e->d_name, &err) < 0)
+				note(c, err.text);
+		}
 	if (d)
 		closedir(d);
 	if (into >= 0)

@@ -3,7 +3,9 @@
  * precedent trace: run a command with the tracer preloaded. The command's output, input and exit status are its
  * own; what we say goes to stderr, one line at the end.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
@@ -98,6 +100,19 @@ static const char *how_ended(int rc, char *text, size_t size)
 	return text;
 }
 
+/* The processes have ended now: how long a call lasted that never returned is told by the time of its file. */
+static void touch_all(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			utimensat(dirfd(d), e->d_name, NULL, AT_SYMLINK_NOFOLLOW);
+	if (d)
+		closedir(d);
+}
+
 /* What ranks that died have left in dir becomes partial traces. */
 static void salvage(const char *dir, const char *path, int rc)
 {
@@ -105,7 +120,10 @@ static void salvage(const char *dir, const char *path, int rc)
 	struct salvage_run *run = NULL;
 	struct errbuf err;
 	char ended[80];
-	int n = salvage_find(dir, &run, &err);
+	int n;
+
+	touch_all(dir);
+	n = salvage_find(dir, &run, &err);
 
 	if (n < 0)
 		cli_fail("%s", err.text);

@@ -6,18 +6,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FD_CLOSE_MAX     1024
 #define COLLECT_MEMORY   (4ull << 30)
-#define COLLECT_LOOK_NS  20000000L
 
 int collect_name(struct collect *c, const char *local_dir, uid_t uid, uint32_t job_id, struct errbuf *err)
 {
@@ -93,7 +92,7 @@ static bool something_left(int fd)
 }
 
 /* In the child: become the user, for good, with nothing of slurmstepd's left. */
-static int become_user(const struct collect *c)
+static int become_user(const struct collect *c, int keep)
 {
 	const struct rlimit memory = {.rlim_cur = COLLECT_MEMORY, .rlim_max = COLLECT_MEMORY};
 	const struct rlimit cpu = {.rlim_cur = COLLECT_PATIENCE_S, .rlim_max = COLLECT_PATIENCE_S + 1};
@@ -120,41 +119,53 @@ static int become_user(const struct collect *c)
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
 	for (int fd = 3; fd < FD_CLOSE_MAX; fd++)
-		close(fd);
-	return 0;
+		if (fd != keep)
+			close(fd);
+	return fcntl(keep, F_SETFD, 0);
 }
 
-static void run_program(const struct collect *c)
+/* end: the pipe that is closed when the program ends; it must survive until then. */
+static void run_program(const struct collect *c, int end)
 {
 	char *const env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 	const char *argv[] = {"precedent", "collect", "--from", c->local, "--into", c->into, "--ended",
 			      c->ended[0] ? c->ended : "ended before MPI_Finalize", c->last ? "--last" : NULL, NULL};
-	if (become_user(c) == 0)
+	if (become_user(c, end) == 0)
 		execve(c->program, (char *const *)argv, env);
 	_exit(127);
 }
 
-/* Wait, but not for ever: a file server that does not answer must not keep the job from ending. */
-static void await_child(pid_t child)
+/*
+ * A process that is not slurmstepd's child: what is left of a step's processes is killed while we are here, and Slurm may
+ * find them by their parents (proctrack/linuxproc). Its end closes the pipe; a file server that does not answer must not
+ * keep the job from ending, so the wait is bounded.
+ */
+static void run_apart(const struct collect *c)
 {
-	const struct timespec nap = {.tv_nsec = COLLECT_LOOK_NS};
-	time_t end = time(NULL) + COLLECT_PATIENCE_S;
-	int status;
-	while (waitpid(child, &status, WNOHANG) == 0) {
-		if (time(NULL) > end) {
-			kill(child, SIGKILL);
-			waitpid(child, &status, WNOHANG);
-			return;
-		}
-		nanosleep(&nap, NULL);
+	struct pollfd end = {.events = POLLIN};
+	int ends[2], status;
+	pid_t child;
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return;
+	child = fork();
+	if (child == 0) {
+		if (fork() == 0)
+			run_program(c, ends[1]);
+		_exit(0);
 	}
+	close(ends[1]);
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	end.fd = ends[0];
+	if (child > 0)
+		poll(&end, 1, COLLECT_PATIENCE_S * 1000);
+	close(ends[0]);
 }
 
 void collect_run(const struct collect *c)
 {
 	struct errbuf err;
 	bool left;
-	pid_t child;
 	int fd;
 	if (!c->local[0])
 		return;
@@ -163,12 +174,7 @@ void collect_run(const struct collect *c)
 	if (fd >= 0)
 		close(fd);
 	/* The batch step also looks after what other nodes have brought and could not put together. */
-	if (left || c->last) {
-		child = fork();
-		if (child == 0)
-			run_program(c);
-		if (child > 0)
-			await_child(child);
-	}
+	if (left || c->last)
+		run_apart(c);
 	rmdir(c->local); /* stays when something could not be brought away */
 }

@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,6 +244,39 @@ static int write_job(const struct summary *m, const char *ended, struct trace_wr
 
 /* ---- writing ---- */
 
+/* How the tasks of this rank's node ended, where the collector has left it beside the file; else what is known of all. */
+static const char *how_ended(const char *path, const char *ended, char *text, size_t size)
+{
+	char beside[PATH_MAX];
+	ssize_t n = -1;
+	int fd = -1;
+
+	if (snprintf(beside, sizeof(beside), "%s" SALVAGE_ENDED, path) < (int)sizeof(beside))
+		fd = open(beside, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd >= 0) {
+		n = read(fd, text, size - 1);
+		close(fd);
+	}
+	if (n <= 0)
+		return ended;
+	text[n] = '\0';
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < 0x20 || (unsigned char)*p == 0x7f)
+			*p = ' ';
+	return text;
+}
+
+static void remove_parts(const struct names *l)
+{
+	char beside[PATH_MAX];
+
+	for (size_t i = 0; i < l->n; i++) {
+		unlink(l->v[i].path);
+		if (snprintf(beside, sizeof(beside), "%s" SALVAGE_ENDED, l->v[i].path) < (int)sizeof(beside))
+			unlink(beside);
+	}
+}
+
 static int write_ranks(const struct names *l, const struct summary *m, const char *ended, struct trace_writer *w,
 		       struct salvage_report *r, struct errbuf *err)
 {
@@ -250,11 +285,12 @@ static int write_ranks(const struct names *l, const struct summary *m, const cha
 	for (size_t i = 0; i < l->n; i++) {
 		struct salvage_rank s;
 		uint64_t events = 0;
+		char own[128];
 
 		if (open_named(&l->v[i], &s, &why) < 0)
 			continue;
 		if (s.header.world_size == m->world_size &&
-		    salvage_rank_write(&s, w, ended, m->death_real_ns, &events, &why) == 0) {
+		    salvage_rank_write(&s, w, how_ended(l->v[i].path, ended, own, sizeof(own)), m->death_real_ns, &events, &why) == 0) {
 			r->n_found++;
 			r->events += events;
 		}
@@ -292,8 +328,8 @@ int salvage_write(const char *dir, const char *id, const char *out_dir, const ch
 	}
 	rv = trace_writer_close(w, true, err);
 	/* Of an incomplete run the parts stay: when the others come, it is written again with all of them. */
-	for (size_t i = 0; rv == 0 && (out_file || r.n_found == r.n_ranks) && i < l.n; i++)
-		unlink(l.v[i].path);
+	if (rv == 0 && (out_file || r.n_found == r.n_ranks))
+		remove_parts(&l);
 	if (rv == 0 && report)
 		*report = r;
 out:

@@ -11,6 +11,9 @@
 
 #include "common/errbuf.h"
 
+/* A collector may say beside each spill file how the tasks of its node ended: <file>.ended, a line of text. */
+#define SALVAGE_ENDED ".ended"
+
 struct salvage_run {
 	char id[192];          /* of the run, the same on all ranks */
 	uint32_t world_size;   /* 0 when no file knows it */
