@@ -499,7 +499,7 @@ static void put_partition_part(struct leaf_ctx *c, char part, struct text *out)
 	switch (part) {
 	case 'n':
 		a = array_of_call(c, "partitions");
-		text_put(out, "%s, %s", text_get(&a->length), text_get(&a->expr));
+		text_put(out, "%s, (int *)%s", text_get(&a->length), text_get(&a->expr)); /* not const in MPICH */
 		break;
 	case 'P':
 		text_put(out, "skel_buf(");

@@ -33,8 +33,13 @@ sub calls {
 	my %frame = map { $_ => 1 } qw(MPI_Barrier MPI_Allreduce MPI_Reduce MPI_Init MPI_Init_thread);
 	# Waits and tests of all forms become MPI_Wait and MPI_Waitall; datatypes and operations are made at the start;
 	# communicators are made by splits.
+	# Calls on files become delays.
+	for ([qw(MPI_Rsend MPI_Send)], [qw(MPI_Irsend MPI_Isend)], [qw(MPI_Rsend_init MPI_Send_init)]) {
+		$n{$_->[1]} += delete $n{$_->[0]} if $n{$_->[0]};
+	}
+	$n{MPI_Win_wait} += delete $n{MPI_Win_test} if $n{MPI_Win_test};
 	return { map { $_ => $n{$_} }
-		 grep { !$frame{$_} && !/Wait|Test|Type|Op_|Comm_|Cart_sub|Rsend|Irsend|Start|Request_free/ } keys %n };
+		 grep { !$frame{$_} && !/File_|^MPI_(Wait|Test)|Type|Op_|Comm_|Cart_sub|Rsend|Irsend|Start|Request_(free|get)/ } keys %n };
 }
 
 sub build {
@@ -47,9 +52,11 @@ sub result { return { map { /^(\w+) (\S+)$/ ? ($1 => $2) : () } split /\n/, slur
 
 my @programs = (
 	[2, 'heat', 96, 40], [3, 'heat', 96, 40, 10, 'isend'], [4, 'lu'], [4, 'cg'], [3, 'ring'], [3, 'master_worker'],
+	[3, 'rma', 2000, 20], [2, 'mpiio', 'files', 64, 6], [2, 'calls_more', 'files/one', 'full'],
 	[2, 'calls', 'full'], [2, 'calls_h'], [2, 'calls_mod'], [2, 'calls_f08'],
 );
 
+mkdir 'files' or die "files: $!";
 for my $p (@programs) {
 	my ($ranks, $name, @arguments) = @$p;
 	my $title = join ' ', $name, @arguments, "on $ranks";
@@ -66,6 +73,48 @@ for my $p (@programs) {
 	is($r->{events}, $first->{events}, "$title: it says what it stands for");
 	cmp_ok(abs($r->{skel_s} - $r->{ran_s}), '<', 1e-6, "$title: nothing is extrapolated when nothing is cut");
 }
+
+# ---- the order of calls, windows and files ----
+
+# The calls of a rank in order, by name, while it has a window: the skeleton's frame makes others before and after.
+sub sequence {
+	my ($file, $rank) = @_;
+	my $text = precedent('info', $file, '--events', $rank)->{out};
+	return $text =~ /(MPI_Win_create\(.*MPI_Win_free\()/s ? [ $1 =~ /\b(MPI_\w+)\(/g ] : [];
+}
+
+trace_ranks(3, 'rma.ptrace', program('rma'), 2000, 20);
+is(precedent('skeleton', 'rma.ptrace', '-o', 'rma', '--seconds', 1000)->{rc}, 0, 'rma: a skeleton');
+is(build('rma')->{rc}, 0, 'rma: it compiles');
+trace_ranks(3, 'rma2.ptrace', getcwd() . '/rma/skel', '--result', 'result');
+for my $rank (0 .. 2) {
+	my ($was, $is) = (sequence('rma.ptrace', $rank), sequence('rma2.ptrace', $rank));
+	cmp_ok(scalar @$was, '>', 100, "rma: rank $rank has calls");
+	is_deeply($is, $was, "rma: the skeleton's rank $rank makes the same calls in the same order");
+}
+
+trace_ranks(2, 'rma.ptrace', program('rma'), 40000, 150);
+is(precedent('skeleton', 'rma.ptrace', '-o', 'rma', '--scale', 4)->{rc}, 0, 'rma: cut to a quarter');
+like(slurp('rma/skel.c'), qr/skel_loop\(\d, 150, \d\d\)/, 'rma: its loops are cut');
+is(build('rma')->{rc}, 0, 'rma: the cut one compiles');
+my $ran = run_command('timeout', 60, @mpirun, 2, 'rma/skel', '--result', 'result');
+is($ran->{rc}, 0, 'rma: epochs of the cut one are balanced: it ends') or diag $ran->{err};
+my $whole = result('result')->{traced_s};
+cmp_ok(result('result')->{skel_s}, '>', $whole / 20, 'rma: what it predicts is not far too little');
+cmp_ok(result('result')->{skel_s}, '<', $whole * 20, 'rma: nor far too much');
+
+my @left = glob 'files/*';
+is_deeply(\@left, [], 'the programs removed their files');
+trace_ranks(2, 'io.ptrace', program('mpiio'), 'files', 64, 40);
+is(precedent('skeleton', 'io.ptrace', '-o', 'io', '--scale', 3)->{rc}, 0, 'mpiio: cut to a third');
+like(slurp('io/skel.c'), qr/skel_loop\(0, 40, \d\d\)/, 'mpiio: the loop over files of different names is one loop, and cut');
+like(slurp('io/skel.c'), qr/Files are neither read nor written/, 'mpiio: the source says what becomes of files');
+like(slurp('io/report.txt'), qr/Files are neither read nor written/, 'mpiio: so does the report');
+is(build('io')->{rc}, 0, 'mpiio: it compiles');
+is(run_command('timeout', 60, @mpirun, 2, 'io/skel', '--result', 'result')->{rc}, 0, 'mpiio: it runs');
+@left = glob 'files/*';
+is_deeply(\@left, [], 'mpiio: it writes no file');
+cmp_ok(result('result')->{skel_s}, '>', 0, 'mpiio: and has a result');
 
 # ---- cut ----
 

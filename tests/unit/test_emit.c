@@ -274,6 +274,80 @@ static void test_statement_breaks(void **arg)
 	text_free(&t);
 }
 
+/* Windows of another size and files of another name on each rank, accesses that move, a request of a file. */
+static struct syn *objects_program(void)
+{
+	static const int64_t one[1] = {0};
+	struct syn *s = syn_create(2);
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++) {
+		const int64_t peer[1] = {1 - r};
+
+		syn_win(s, r, 0, 4096 + 8 * r);
+		syn_file(s, r, 0, r == 0 ? "/a" : "/b");
+		syn_call(s, r, "MPI_Win_create", 1, SYN(.win = 0));
+		syn_call(s, r, "MPI_File_open", 2, SYN(.file = 0));
+		for (int i = 0; i < 100; i++) {
+			syn_call(s, r, "MPI_Win_post", 3, SYN(.ints = peer, .n_ints = 1));
+			syn_call(s, r, "MPI_Win_start", 4, SYN(.ints = peer, .n_ints = 1));
+			syn_call(s, r, "MPI_Put", 5, SYN(.dst = 1 - r, .count = 4, .disp = i % 8));
+			syn_call(s, r, "MPI_Win_complete", 6, SYN(.win = 0));
+			syn_call(s, r, "MPI_Win_wait", 7, SYN(.win = 0));
+			syn_call(s, r, "MPI_File_iwrite_at", 8, SYN(.count = 4, .disp = 8 * i, .req = 0));
+			syn_call(s, r, "MPI_Wait", 9, SYN(.reqs = one, .n_reqs = 1, .dur_ns = 70000));
+			syn_call(s, r, "MPI_File_write_all", 10, SYN(.count = 4, .dur_ns = 90000 + 10000 * r));
+		}
+		syn_call(s, r, "MPI_File_close", 11, SYN(.file = 0));
+		syn_call(s, r, "MPI_Win_free", 12, SYN(.win = 0));
+	}
+	syn_end(s);
+	return s;
+}
+
+static void test_windows_and_files(void **arg)
+{
+	char *c = emitted(objects_program());
+
+	(void)arg;
+	has(c, "skel_win_create(0, v[0], 8, MPI_COMM_WORLD);");
+	has(c, ".n_wins = 1,");
+	has(c, ".n_files = 1,");
+	has(c, ".rma_bytes = 32,");
+	has(c, "MPI_Win_post(skel_group(0, ");
+	has(c, "MPI_Put(skel_rma(0, 4, MPI_DOUBLE), 4, MPI_DOUBLE, (rank + 1) % size,");
+	has(c, "MPI_Win_free(&win[0]);");
+	has(c, "skel_file_open(0, MPI_COMM_WORLD);");
+	has(c, "skel_file_sync(0);\n\t\tskel_delay(90000.0);"); /* the last to come did not wait */
+	has(c, "skel_delay(70000.0);");
+	has(c, "Files are neither read nor written");
+	has(c, "skel_loop(0, 100, ");
+	assert_null(strstr(c, "MPI_Wait("));
+	assert_null(strstr(c, "\"/a\""));
+	free(c);
+}
+
+static void test_persistent_collective(void **arg)
+{
+	static const int64_t one[1] = {0};
+	struct syn *s = syn_create(2);
+	char *c;
+
+	(void)arg;
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++) {
+		syn_call(s, r, "MPI_Bcast_init", 1, SYN(.count = 3));
+		syn_call(s, r, "MPI_Start", 2, SYN(.req = 0));
+		syn_call(s, r, "MPI_Wait", 3, SYN(.reqs = one, .n_reqs = 1));
+	}
+	syn_end(s);
+	c = emitted(s);
+	has(c, "MPI_Bcast_init(skel_buf(SKEL_SLOT(0), 3, MPI_DOUBLE), 3, MPI_DOUBLE, 0, MPI_COMM_WORLD,");
+	has(c, "MPI_INFO_NULL, &req[0]);");
+	has(c, "#error \"the program calls MPI_Bcast_init, which this MPI library does not have\"");
+	free(c);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -282,6 +356,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_varying_counts, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_resolved_wildcards, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_communicators, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_windows_and_files, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_persistent_collective, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_report, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_failure_leaves_nothing, make_dir, remove_dir),
 		cmocka_unit_test(test_data_layout),

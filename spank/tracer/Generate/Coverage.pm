@@ -60,6 +60,14 @@ Counted, because the function
 END
 	my %used = map { $_->{counted} => 1 } grep { $_->{counted} } @row;
 	$t .= ".TP\n.B $_\n$REASON{$_}\n" for sort keys %used;
+	$t .= <<'END';
+.PP
+In a skeleton (see
+.BR precedent (1)),
+by class: calls of file and io are delays as long as they took, after the meeting of a collective one; a program with calls of dyn that
+make a communicator has no skeleton; local calls cost what was recorded between the others, except those on requests; calls of all other
+classes are repeated.
+END
 	my (@chapter, %in);
 	for (@row) {
 		push @chapter, $_->{chapter} if !$in{$_->{chapter}};
