@@ -26,21 +26,25 @@ END {
 }
 
 $testbed->program($_) for qw(dies);
+# Jobs that are submitted before the daemon has made its store pass unmarked.
+wait_until(60, sub { return -e "$dir/state/precedent/precedent.db" && $testbed->run('precedent', 'jobs')->{rc} == 0 });
 
 # ---- helpers ----
 
 my $n_script = 0;
 
-# Each script is another one to Precedent, so that each job is traced.
+# Each program has an argument of its own, so that each job is another one to Precedent and is traced.
 sub submit_script {
 	my ($body, @options) = @_;
-	return $testbed->submit("#!/bin/sh\n# run " . ++$n_script . "\n$body\n", @options);
+	$body =~ s/(dies \w+ \d+)/"$1 " . ++$n_script/e;
+	return $testbed->submit("#!/bin/sh\n$body\n", @options);
 }
 
 # The traces of a job in the spool, and what info says of each.
 sub traces {
 	my ($job) = @_;
-	return glob "$spool/$uid/$job/*.ptrace";
+	my @found = glob "$spool/$uid/$job/*.ptrace";
+	return @found;
 }
 
 sub info {
@@ -55,16 +59,24 @@ sub events {
 	return scalar grep { /\b$function\b/ } split /\n/, $r->{out};
 }
 
+# What a job has printed, also before it began.
+sub printed {
+	my ($job) = @_;
+	my $file = $testbed->path("slurm-$job.out");
+	return -e $file ? $testbed->output($job) : '';
+}
+
 # What is left on the nodes.
 sub left_over {
 	my ($job) = @_;
-	return glob "$dir/tmp/*/precedent-*-$job";
+	my @found = glob "$dir/tmp/*/precedent-*-$job";
+	return @found;
 }
 
 # The one trace of an ended job once it has come, and what info says of it.
 sub partial_trace {
 	my ($job) = @_;
-	wait_until(30, sub { return scalar traces($job) });
+	wait_until(30, sub { return traces($job) && !left_over($job) && !glob "$spool/$uid/$job/*.spill" });
 	my @traces = traces($job);
 	is(scalar @traces, 1, 'one trace in the spool') or diag join ' ', @traces;
 	return ($traces[0], @traces ? info($traces[0]) : {});
@@ -74,30 +86,33 @@ sub partial_trace {
 sub whole_until_the_end {
 	my ($file, $info, $ended) = @_;
 	ok($info->{partial}, 'it says that it is partial');
-	like($info->{ended} // '', $ended, 'and why');
-	is(scalar @{$info->{ranks} // []}, 2, 'both ranks are in it');
+	like(join(' ', map { $_->{ended} // '' } @{$info->{per_rank} // []}), $ended, 'and why');
+	is(scalar @{$info->{per_rank} // []}, 2, 'both ranks are in it');
 	is(events($file, $_, 'MPI_Sendrecv'), $steps, "rank $_: every exchange until the end") for 0, 1;
 	return;
 }
 
-# ---- ranks that die ----
+# ---- ranks that die (-K: the others, which wait for them, end too) ----
+
+# It takes longest: it runs beside all the others.
+my ($limited) = submit_script("srun --mpi=pmix ./dies hang $steps", '-p', 'slow', '-N2', '-n2', '-t', 1);
 
 my @death = (
-	['kill', 'srun --mpi=pmix ./dies', qr/signal 9/],
-	['segv', 'srun --mpi=pmix ./dies', qr/signal 11|exit code 139/],
-	['abort', 'srun --mpi=pmix ./dies', qr/MPI_Abort|exit code|signal/],
-	['exit', 'srun --mpi=pmix ./dies', qr/exit code|signal/],
+	['kill', 'srun -K --mpi=pmix ./dies', qr/signal 9/],
+	['segv', 'srun -K --mpi=pmix ./dies', qr/signal 11|exit code 139/],
+	['abort', 'srun -K --mpi=pmix ./dies', qr/MPI_Abort|exit code|signal/],
+	['exit', 'srun -K --mpi=pmix ./dies', qr/exit code|signal/],
 	['kill', 'mpirun -n 2 ./dies', qr/exit code|signal/],
 	['abort', 'mpirun -n 2 ./dies', qr/MPI_Abort|exit code|signal/],
 );
-my @jobs = map { (submit_script("$_->[1] $_->[0] $steps", '-N2', '-n2', '-t', 5))[0] } @death;
+my @jobs = map { (submit_script("$_->[1] $_->[0] $steps", '-N2', '-n2', '--exclusive', '-t', 5))[0] } @death;
 
 for my $i (0 .. $#death) {
 	my ($how, $command, $ended) = @{$death[$i]};
 	subtest "$how under " . ($command =~ /^(\w+)/)[0] => sub {
 		my $end = $testbed->wait_job($jobs[$i], 120);
 		ok($end, 'the job ended') or return;
-		like($testbed->output($jobs[$i]), qr/^dies: $how after $steps steps$/m, 'its output is its own');
+		like(printed($jobs[$i]), qr/^dies: $how after $steps steps$/m, 'its output is its own');
 		my ($file, $info) = partial_trace($jobs[$i]);
 		whole_until_the_end($file, $info, $ended) if $file;
 		is_deeply([left_over($jobs[$i])], [], 'nothing stays on the nodes');
@@ -107,12 +122,11 @@ for my $i (0 .. $#death) {
 
 # ---- the time limit, and scancel ----
 
-my ($limited) = submit_script("srun --mpi=pmix ./dies hang $steps", '-N2', '-n2', '-t', 1);
 my ($cancelled) = submit_script("srun --mpi=pmix ./dies hang $steps", '-N2', '-n2', '-t', 5);
 
 subtest 'scancel' => sub {
 	$testbed->wait_job_state($cancelled, 'RUNNING', 120) or return fail('it runs');
-	wait_until(60, sub { return $testbed->output($cancelled) =~ /^dies: hang/m });
+	wait_until(60, sub { return printed($cancelled) =~ /^dies: hang/m });
 	$testbed->run('scancel', $cancelled);
 	ok($testbed->wait_job($cancelled, 60), 'the job ended');
 	my ($file, $info) = partial_trace($cancelled);
@@ -142,7 +156,7 @@ subtest 'LocalDir without room, or somebody else\'s' => sub {
 	my ($job) = submit_script("srun --mpi=pmix ./dies none $steps", '-N2', '-n2', '-t', 5);
 	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', 'the job does not notice');
 	is(scalar traces($job), 1, 'it is traced all the same');
-	my ($dead) = submit_script("srun --mpi=pmix ./dies kill $steps", '-N2', '-n2', '-t', 5);
+	my ($dead) = submit_script("srun -K --mpi=pmix ./dies kill $steps", '-N2', '-n2', '-t', 5);
 	is($testbed->wait_job($dead, 60)->{state}, 'FAILED', 'a run that dies ends as it would');
 	is(scalar traces($dead), 0, 'and leaves no trace');
 	$testbed->conf_restore($old);
@@ -150,7 +164,7 @@ subtest 'LocalDir without room, or somebody else\'s' => sub {
 
 subtest 'a node whose slurmstepd is killed' => sub {
 	my ($job) = submit_script("srun --mpi=pmix ./dies hang $steps\ntrue", '-N2', '-n2', '-t', 5);
-	wait_until(60, sub { return $testbed->output($job) =~ /^dies: hang/m });
+	wait_until(60, sub { return printed($job) =~ /^dies: hang/m });
 	my $r = run_command('pkill', '-KILL', '-f', "slurmstepd: \\[$job\\.0\\]");
 	is($r->{rc}, 0, 'both step daemons are gone');
 	run_command('pkill', '-KILL', '-u', $testbed->user, 'dies');

@@ -7,6 +7,7 @@ use warnings;
 use Cwd qw(abs_path);
 use Exporter 'import';
 use File::Basename qw(dirname);
+use File::Temp qw(tempdir);
 
 our @EXPORT_OK = qw(median spread top build mpirun traced pairs lammps_melt);
 
@@ -42,9 +43,11 @@ sub mpirun {
     return $out;
 }
 
-# The same under the tracer.
+# The same under the tracer, spill files and all, as in a job.
 sub traced {
     my ($file, $ranks, @cmd) = @_;
+    my $local = tempdir(CLEANUP => 1);
+    local $ENV{PRECEDENT_TRACE_LOCAL} = $local;
     local $ENV{LD_PRELOAD} = build() . '/libprecedent_trace.so';
     local $ENV{PRECEDENT_TRACE_FILE} = $file;
     unlink $file;
