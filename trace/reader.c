@@ -18,6 +18,8 @@
 #include "trace/page.h"
 #include "trace/reader_impl.h"
 
+#define RANKS_FREE 65536u
+
 static const char *page_name(uint32_t type)
 {
 	static const char *const name[] = {"?", "job facts", "definitions", "structure", "times", "index",
@@ -323,10 +325,11 @@ static int read_file_header(struct trace *t, const char *path, struct errbuf *er
 	return 0;
 }
 
-/* Of a traced run only: each rank of it takes two pages, so the file bounds the table. */
+/* Of a traced run only: each rank of it takes two pages, so the file bounds the table. Of a run that died most ranks may be
+ * missing: so some are allowed in any case. */
 static int make_ranks(struct trace *t, const char *path, struct errbuf *err)
 {
-	if (t->n_ranks > t->size / 4)
+	if (t->n_ranks > RANKS_FREE && t->n_ranks - RANKS_FREE > t->size / 4)
 		return err_set(err, "%s: claims %u ranks but is only %llu bytes long", path, t->n_ranks,
 			       (unsigned long long)t->size);
 	t->rank = calloc(t->n_ranks, sizeof(*t->rank));

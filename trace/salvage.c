@@ -211,7 +211,6 @@ static int write_job(const struct summary *m, const char *ended, struct trace_wr
 	struct trace_page job = {.type = TPAGE_JOB};
 	struct buf b = {0}, page = {0};
 	char text[32];
-	uint64_t seed = 1;
 	int rv;
 
 	buf_put(&b, m->facts.data, m->facts.len);
@@ -225,16 +224,6 @@ static int write_job(const struct summary *m, const char *ended, struct trace_wr
 	put_line(&b, "ended", ended);
 	snprintf(text, sizeof(text), "%u of %u", m->n_ranks, m->world_size);
 	put_line(&b, "salvaged", text);
-	/* A reader takes a short file with a great many ranks for a lie. */
-	if (m->world_size > 64 && m->n_ranks < m->world_size) {
-		buf_put(&b, "room=", 5);
-		for (uint32_t i = 0; i < m->world_size - m->n_ranks; i++)
-			for (int k = 0; k < 8; k++) {
-				seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-				buf_put_u8(&b, (uint8_t)('A' + (seed >> 59)));
-			}
-		buf_put_u8(&b, '\n');
-	}
 	rv = b.failed || trace_page_encode(&job, b.data, b.len, &page) < 0 ? err_set(err, "no memory") :
 									    trace_writer_pages(w, page.data, page.len, err);
 	buf_free(&b);
