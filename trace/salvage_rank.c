@@ -546,6 +546,7 @@ static void find_in_call(struct whole *w, uint64_t end_tick)
 	uint32_t best = NO_SYMBOL;
 
 	w->in_symbol = NO_SYMBOL;
+	w->in_tick = 0;
 	if (!live->enter_tick || at < end_tick || at > UINT64_MAX / 4 || w->s->header.thread_level >= THREADS)
 		return;
 	for (uint32_t i = 0; i < w->defs.n_site; i++)
@@ -559,26 +560,34 @@ static void find_in_call(struct whole *w, uint64_t end_tick)
 	w->in_tick = at;
 }
 
+static void say_in_call(struct whole *w, const char *call, uint64_t dur)
+{
+	size_t len = strlen(w->ended);
+
+	snprintf(w->ended + len, sizeof(w->ended) - len, "%sin %s for %.3f s", len ? ", " : "", call,
+		 (double)dur * w->proc.ns_per_tick * 1e-9);
+}
+
 /* It becomes the last event, as long as it is known to have lasted. */
 static void add_in_call(struct whole *w, struct trace_page *m, uint64_t death_real_ns)
 {
 	double ns = w->proc.ns_per_tick, lived;
 	uint64_t dur = 0, gap;
-	size_t len = strlen(w->ended);
 
 	find_in_call(w, m->t1);
-	if (w->in_symbol == NO_SYMBOL || m->first + m->n != w->events || !push(w, w->in_symbol))
-		return;
 	lived = death_real_ns > w->proc.start_real_ns ? (double)(death_real_ns - w->proc.start_real_ns) / ns : 0;
 	if (lived > (double)w->in_tick && lived < 1e18)
 		dur = (uint64_t)lived - w->in_tick;
+	if (w->in_symbol == NO_SYMBOL && w->in_tick)
+		say_in_call(w, "an MPI call that it had not made before", dur);
+	if (w->in_symbol == NO_SYMBOL || m->first + m->n != w->events || !push(w, w->in_symbol))
+		return;
 	gap = w->in_tick - m->t1;
 	trace_times_put(&w->times, gap, dur);
 	buf_put_uv(&w->symbols, w->in_symbol);
 	m->t1 += gap + dur;
 	m->n++;
-	snprintf(w->ended + len, sizeof(w->ended) - len, "%sin %s for %.3f s", len ? ", " : "",
-		 trace_fn[w->defs.sigs.sig[w->in_symbol].fn].name, (double)dur * ns * 1e-9);
+	say_in_call(w, trace_fn[w->defs.sigs.sig[w->in_symbol].fn].name, dur);
 }
 
 /* ---- pages out ---- */

@@ -173,14 +173,17 @@ subtest 'trace' => sub {
 
 subtest 'trace of a program that does not end well' => sub {
 	mkdir 'dead' and chdir 'dead' or die "dead: $!\n";
-	for my $case (['crash', qr/failed before MPI_Finalize/], ['abort', qr/failed before MPI_Finalize/],
-		['nofinalize', qr/failed before MPI_Finalize/], ['noinit', qr/did not reach MPI_Finalize/]) {
-		my ($name, $pattern) = @$case;
+	for my $name (qw(crash abort nofinalize)) {
 		my $r = precedent('trace', '-o', "$name.ptrace", '--', 'mpirun', '--oversubscribe', '-n', 2, program($name));
 		isnt($r->{rc}, 0, "$name: fails");
 		like($r->{out}, qr/^$name: /m, '... its output is its own');
-		like($r->{err}, qr/^precedent: no trace: [^\n]*$pattern[^\n]*\n\z/m, '... the last line says that there is no trace');
+		like($r->{err}, qr/^precedent: $name\.ptrace: PARTIAL, [^\n]*2 ranks, [^\n]*\n\z/m, '... the last line says that the trace is partial');
+		my $json = json_of('info', '--json', "$name.ptrace");
+		ok($json->{partial} && $json->{events} >= 20, '... of what happened until then');
+		unlink "$name.ptrace";
 	}
+	my $r = precedent('trace', '-o', 'noinit.ptrace', '--', 'mpirun', '--oversubscribe', '-n', 2, program('noinit'));
+	like($r->{err}, qr/^precedent: no trace: [^\n]*did not reach MPI_Finalize[^\n]*\n\z/m, 'no MPI, no trace');
 	is(precedent('predict', '--', 'mpirun', '--oversubscribe', '-n', 2, program('abort'))->{rc}, 1, 'nothing to predict');
 	opendir my $dir, '.' or die "dead: $!\n";
 	is_deeply([grep { !/^\.\.?$/ } readdir $dir], [], 'nothing is left behind');
