@@ -1,24 +1,7 @@
 ! SPDX-License-Identifier: GPL-2.0-or-later
 ! conform_f08: the mpi_f08 module: optional ierror left out, MPI_STATUS(ES)_IGNORE, MPI_IN_PLACE, MPI_BOTTOM, arrays of
 ! handles, a Fortran operation as a callback. Prints what tests/cli/35-conformance.t compares: see conform.h.
-module conform_count
-  implicit none
-  character(len=40) :: names(64) = ''
-  integer :: counts(64) = 0
-contains
-  subroutine did(name, n)
-    character(len=*), intent(in) :: name
-    integer, intent(in) :: n
-    integer :: i
-    do i = 1, 64
-      if (names(i) == '') names(i) = name
-      if (names(i) == name) then
-        counts(i) = counts(i) + n
-        return
-      end if
-    end do
-  end subroutine
-end module
+include 'conform_count.inc'
 
 module conform_ops
   use mpi_f08
