@@ -395,3 +395,20 @@ int pages_tail(struct pages *p, struct buf *out)
 	hist_table_encode(&p->hist, &p->raw);
 	return p->raw.failed ? -1 : trace_page_encode(&h, p->raw.data, p->raw.len, out);
 }
+
+void pages_free(struct pages *p)
+{
+	struct buf *all[] = {&p->times, &p->idle, &p->symbols, &p->page, &p->raw};
+
+	spill_remove(&p->spill);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		buf_free(all[i]);
+	levels_free(&p->levels);
+	levels_free(&p->given_up_levels);
+	hist_table_free(&p->hist);
+	free(p->kept);
+	free(p->loose);
+	p->kept = NULL;
+	p->loose = NULL;
+	p->n_kept = p->cap_kept = p->n_loose = p->cap_loose = 0;
+}

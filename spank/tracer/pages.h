@@ -68,5 +68,7 @@ uint64_t pages_flush(struct pages *p, uint64_t end);
 /* ---- at the end ---- */
 /* Pages of histograms and levels, appended to out. */
 int pages_tail(struct pages *p, struct buf *out);
+/* The memory, and the spill file with it. */
+void pages_free(struct pages *p);
 
 #endif

@@ -393,7 +393,11 @@ void rec_close(void)
 {
 	rec.on = false;
 	rec.live = &no_live;
-	spill_remove(&rec.pages.spill);
+	pages_free(&rec.pages);
+	fold_destroy(rec.fold);
+	rec.fold = NULL;
+	sigtable_free(&rec.sigs);
+	journal_free(&journal);
 }
 
 void rec_keep(const char *why)

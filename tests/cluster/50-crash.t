@@ -26,8 +26,9 @@ END {
 }
 
 $testbed->program($_) for qw(dies);
-# Jobs that are submitted before the daemon has made its store pass unmarked.
-wait_until(60, sub { return -e "$dir/state/precedent/precedent.db" && $testbed->run('precedent', 'jobs')->{rc} == 0 });
+# The plugin looks at the store once a second: what is submitted before it sees the daemon's heartbeat passes unmarked.
+wait_until(60, sub { return ($testbed->submit({as => $testbed->other_user}, "#!/bin/sh\n:\n"))[2] =~ /it is traced/ })
+	or BAIL_OUT('no job is marked for tracing');
 
 # ---- helpers ----
 
