@@ -33,6 +33,12 @@ static void coarsen(struct levels *l)
 	l->shift++;
 }
 
+void levels_limit(struct levels *l, uint64_t n_steps)
+{
+	while (l->n > n_steps && l->n > 1 && l->shift < SHIFT_MAX)
+		coarsen(l);
+}
+
 void levels_add(struct levels *l, uint64_t t0, uint64_t t1, enum trace_state state)
 {
 	uint64_t last;

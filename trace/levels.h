@@ -14,6 +14,9 @@
 #include "trace/event.h"
 
 #define LEVELS_STEPS 4096u
+/* As written: this many steps, and one more for each so many calls. */
+#define LEVELS_LEAST 64u
+#define LEVELS_CALLS 16u
 
 struct levels {
 	unsigned shift;             /* a step is 1 << shift ticks wide; step 0 begins at the rank's tick 0 */
@@ -31,6 +34,8 @@ int levels_init(struct levels *l, unsigned shift);
 void levels_free(struct levels *l);
 /* [t0, t1) was spent in that state; an interval beyond 2^62 ticks is ignored. */
 void levels_add(struct levels *l, uint64_t t0, uint64_t t1, enum trace_state state);
+/* At most so many steps: neighbours join until it fits. A run of few calls needs no more steps than calls. */
+void levels_limit(struct levels *l, uint64_t n_steps);
 /* uv ticks per step, uv steps, per step uv ticks in each state. */
 void levels_encode(const struct levels *l, struct buf *out);
 /* -1 on bad input, l freed. */

@@ -9,18 +9,19 @@
 
 #include "trace/page.h"
 
-#define COMPRESSION_LEVEL 3
+#define LEVEL_KEPT    3
+#define LEVEL_PASSING 1 /* half the time, a fifth more bytes */
 /* zstd reaches at most about 1:16000 on constant input; more is a bomb. */
 #define RATIO_MAX 20000u
 
-int trace_page_encode(const struct trace_page *m, const void *raw, size_t raw_len, struct buf *out)
+static int encode(const struct trace_page *m, const void *raw, size_t raw_len, int level, struct buf *out)
 {
 	size_t at = out->len, bound = ZSTD_compressBound(raw_len), n;
 	struct buf hdr = {0};
 
 	if (raw_len > TRACE_PAGE_RAW_MAX || buf_reserve(out, TRACE_PAGE_HEADER + bound) < 0)
 		return -1;
-	n = ZSTD_compress(out->data + at + TRACE_PAGE_HEADER, bound, raw, raw_len, COMPRESSION_LEVEL);
+	n = ZSTD_compress(out->data + at + TRACE_PAGE_HEADER, bound, raw, raw_len, level);
 	if (ZSTD_isError(n))
 		return -1;
 	buf_put_u32(&hdr, TRACE_PAGE_MAGIC);
@@ -45,6 +46,16 @@ int trace_page_encode(const struct trace_page *m, const void *raw, size_t raw_le
 	out->len += TRACE_PAGE_HEADER + n;
 	buf_free(&hdr);
 	return 0;
+}
+
+int trace_page_encode(const struct trace_page *m, const void *raw, size_t raw_len, struct buf *out)
+{
+	return encode(m, raw, raw_len, LEVEL_KEPT, out);
+}
+
+int trace_page_encode_passing(const struct trace_page *m, const void *raw, size_t raw_len, struct buf *out)
+{
+	return encode(m, raw, raw_len, LEVEL_PASSING, out);
 }
 
 int trace_page_header(const uint8_t *hdr, struct trace_page *out)

@@ -617,6 +617,7 @@ static int write_defs(struct whole *w, struct trace_writer *out, struct errbuf *
 	if (rv == 0) {
 		buf_reset(&raw);
 		m.type = TPAGE_LEVELS;
+		levels_limit(&w->levels, LEVELS_LEAST + w->events / LEVELS_CALLS);
 		levels_encode(&w->levels, &raw);
 		rv = put(w, out, &m, &raw, err);
 	}

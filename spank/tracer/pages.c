@@ -209,9 +209,11 @@ static bool thin_out(struct pages *p)
 
 static int put_page(struct pages *p, struct trace_page *m, uint64_t epoch, const struct buf *raw, bool must)
 {
+	bool passing = m->type == (enum trace_page_type)SPAGE_SYMBOLS;
+
 	m->rank = p->rank;
 	buf_reset(&p->page);
-	if (raw->failed || trace_page_encode(m, raw->data, raw->len, &p->page) < 0)
+	if (raw->failed || (passing ? trace_page_encode_passing : trace_page_encode)(m, raw->data, raw->len, &p->page) < 0)
 		return -1;
 	return spill_put(&p->spill, m, epoch, &p->page, must);
 }
@@ -385,6 +387,7 @@ int pages_tail(struct pages *p, struct buf *out)
 	struct trace_page h = {.type = TPAGE_HIST, .rank = p->rank, .n = p->given_up}, l = {.type = TPAGE_LEVELS, .rank = p->rank};
 
 	buf_reset(&p->raw);
+	levels_limit(&p->levels, LEVELS_LEAST + fold_length(p->fold) / LEVELS_CALLS);
 	levels_encode(&p->levels, &p->raw);
 	if (p->raw.failed || trace_page_encode(&l, p->raw.data, p->raw.len, out) < 0)
 		return -1;
