@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Runs that die on a real cluster: a rank killed by a signal, an aborting peer, the time limit, scancel, a node whose
-# slurmstepd is killed, a LocalDir without room. Each time a partial trace of what happened until then comes to the
+# slurmstepd is killed, a LocalDir that cannot be used. Each time a partial trace of what happened until then comes to the
 # spool, it says that it is partial and why, the job's own output is as always, and nothing stays on the nodes.
 use strict;
 use warnings;
@@ -152,7 +152,7 @@ subtest 'a run that ends well leaves one whole trace and nothing else' => sub {
 	is_deeply([left_over($job)], [], 'nothing stays on the nodes');
 };
 
-subtest 'LocalDir without room, or somebody else\'s' => sub {
+subtest 'a LocalDir that cannot be used' => sub {
 	my $old = $testbed->conf_set(LocalDir => '/proc/nowhere');
 	my ($job) = submit_script("srun --mpi=pmix ./dies none $steps", '-N2', '-n2', '-t', 5);
 	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', 'the job does not notice');
