@@ -69,47 +69,55 @@ static int copy_bytes(int in, int out, off_t size)
 	return 0;
 }
 
+/*
+ * A process that lives holds a lock on its spill file: that run has not ended. Who brings the file holds it too, since
+ * nodes may share the directory. The descriptor with the lock; -1 where the file is in such hands or has been brought
+ * already, or with err.
+ */
+static int take_over(int from, const char *name, struct errbuf *err)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	int fd = openat(from, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool others = false;
+	struct stat st;
+
+	err->text[0] = '\0';
+	if (fd < 0 && errno == ENOENT)
+		return -1;
+	if (fd >= 0 && fcntl(fd, F_SETLK, &lock) < 0)
+		others = errno == EAGAIN || errno == EACCES;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		err_set(err, "%s: cannot be read: %s", name, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		err_set(err, "%s: cannot be read: is not a file", name);
+	else if (!others && st.st_nlink)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
 /* Under a name that is no spill file's until it is whole. */
-static int bring(int from, int into, const char *name, struct errbuf *err)
+static int bring(int in, int from, int into, const char *name, struct errbuf *err)
 {
 	char temp[NAME_MAX + 1];
 	struct stat st;
-	int in = -1, out = -1, rv = -1;
+	int out, rv = -1;
 
 	if (snprintf(temp, sizeof(temp), "%.200s.part", name) >= (int)sizeof(temp))
 		return err_set(err, "%s: name too long", name);
-	in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (in < 0 || fstat(in, &st) < 0 || !S_ISREG(st.st_mode)) {
-		err_set(err, "%s: cannot be read: %s", name, in < 0 ? strerror(errno) : "is not a file");
-		goto out;
-	}
 	unlinkat(into, temp, 0);
 	out = openat(into, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
-	if (out < 0 || copy_bytes(in, out, st.st_size) < 0 || renameat(into, temp, into, name) < 0) {
+	if (out < 0 || fstat(in, &st) < 0 || copy_bytes(in, out, st.st_size) < 0 || renameat(into, temp, into, name) < 0) {
 		err_set(err, "%s: cannot be brought here: %s", name, strerror(errno));
 		unlinkat(into, temp, 0);
-		goto out;
+	} else {
+		unlinkat(from, name, 0);
+		rv = 0;
 	}
-	unlinkat(from, name, 0);
-	rv = 0;
-out:
-	if (in >= 0)
-		close(in);
 	if (out >= 0)
 		close(out);
 	return rv;
-}
-
-/* A process that lives holds a lock on its spill file: that run has not ended. */
-static bool in_use(int dir, const char *name)
-{
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool held = fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-
-	if (fd >= 0)
-		close(fd);
-	return held;
 }
 
 /* Nodes end in different ways: the one where a rank was killed knows the signal. */
@@ -127,6 +135,20 @@ static void note_ended(const struct collect_task *c, int into, const char *name)
 	close(fd);
 }
 
+static void bring_one(const struct collect_task *c, int from, int into, const char *name)
+{
+	struct errbuf err;
+	int in = take_over(from, name, &err);
+
+	if (in >= 0) {
+		note_ended(c, into, name); /* first: whoever finds the file may put the run together */
+		bring(in, from, into, name, &err);
+		close(in);
+	}
+	if (err.text[0])
+		note(c, err.text);
+}
+
 static void bring_all(const struct collect_task *c)
 {
 	int into = open(c->into, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -139,11 +161,8 @@ static void bring_all(const struct collect_task *c)
 		note(c, err.text);
 	}
 	while (d && into >= 0 && (e = readdir(d)))
-		if (is_spill(e->d_name) && !in_use(dirfd(d), e->d_name)) {
-			note_ended(c, into, e->d_name); /* first: whoever finds the file may put the run together */
-			if (bring(dirfd(d), into, e->d_name, &err) < 0)
-				note(c, err.text);
-		}
+		if (is_spill(e->d_name))
+			bring_one(c, dirfd(d), into, e->d_name);
 	if (d)
 		closedir(d);
 	if (into >= 0)

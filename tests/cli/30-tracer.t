@@ -247,6 +247,22 @@ SKIP: {
     ($dir, $rc) = traced(2, 'abort', "-x PRECEDENT_TRACE_LOCAL=$local");
     isnt($rc, 0, 'a run that aborts');
     is(scalar(grep { /\.r[01]\.spill$/ } entries($local)), 2, 'leaves the spill files of its ranks');
+    # Nodes that share the directory collect at the same moment.
+    my @spills = glob "$local/*.spill";
+    my @bad;
+    for my $round (1 .. 15) {
+        my ($from, $into) = (new_dir(), new_dir());
+        system('cp', @spills, $from) == 0 or die "cp: $?\n";
+        my @collectors = map {
+            my $pid = fork // die "fork: $!\n";
+            exec $precedent, 'collect', '--from', $from, '--into', $into, '--last' or die "exec: $!\n" if !$pid;
+            $pid;
+        } 1 .. 4;
+        waitpid $_, 0 for @collectors;
+        my @left = grep { !/^\.present/ } entries($into);
+        push @bad, join ' ', entries($from), @left if entries($from) || @left != 1 || $left[0] !~ /\.partial\.ptrace$/;
+    }
+    is_deeply(\@bad, [], 'four collectors at once make one trace of them, and complain of nothing');
     unlink glob "$local/*";
     ($dir, $rc) = traced(2, 'ring 1000', "-x PRECEDENT_TRACE_LOCAL=$local -x PRECEDENT_TRACE_FILE=/nowhere/a.ptrace");
     is($rc, 0, 'a trace that cannot be written is no fault of the program');
