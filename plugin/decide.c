@@ -336,11 +336,23 @@ static int may_place(struct deciding *d, const struct option *o, bool named)
 	return max == DURATION_UNSET || need <= max;
 }
 
+/* Where it would run anyway there is a candidate of which nothing is known: nothing says that another is better. */
+static bool unknown_here(const struct deciding *d)
+{
+	for (unsigned i = 0; i < d->n_partitions; i++) {
+		if (conf_candidate_match(d->conf, d->partitions[i], d->in->features) && !option_for(d, d->partitions[i]))
+			return true;
+	}
+	return false;
+}
+
 static int place(struct deciding *d, bool named)
 {
 	const struct option *best = NULL;
 	double best_s = 0;
 
+	if (unknown_here(d))
+		return 0;
 	for (unsigned i = 0; i < d->n_options; i++) {
 		const struct option *o = &d->options[i];
 		int rv = may_place(d, o, named);

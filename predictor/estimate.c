@@ -12,6 +12,9 @@
 #define HISTORY_DECAY	0.7  /* weight of a run relative to the one after it */
 #define HISTORY_COVER	5    /* the interval covers this many of the latest runs */
 #define MIN_SIGMA	0.01
+/* What is believed of the spread of runs before any was seen: this relative deviation, as of so many runs. */
+#define PRIOR_SIGMA	0.04
+#define PRIOR_RUNS	2.0
 
 static const char *const kind_names[] = {
     [ESTIMATE_SOURCE] = "source",
@@ -186,7 +189,7 @@ struct history {
 
 static int summarise(const struct estimate_past *past, size_t n, struct history *h, struct errbuf *err)
 {
-	double sum_w = 0, sum = 0, sq = 0, pred_sq = 0;
+	double sum_w = 0, sum_ww = 0, sum = 0, sq = 0, pred_sq = 0, runs;
 
 	*h = (struct history){.n = n < ESTIMATE_HISTORY_MAX ? n : ESTIMATE_HISTORY_MAX, .min = INFINITY};
 	for (size_t i = 0; i < h->n; i++) {
@@ -195,6 +198,7 @@ static int summarise(const struct estimate_past *past, size_t n, struct history 
 		if (!isfinite(a) || a <= 0)
 			return err_set(err, "a past run took %g s", a);
 		sum_w += w;
+		sum_ww += w * w;
 		sum += w * a;
 		if (i < HISTORY_COVER) {
 			h->min = fmin(h->min, a);
@@ -210,9 +214,11 @@ static int summarise(const struct estimate_past *past, size_t n, struct history 
 	h->mean = sum / sum_w;
 	for (size_t i = 0; i < h->n; i++)
 		sq += pow(HISTORY_DECAY, (double)i) * pow(past[i].actual_s - h->mean, 2);
-	/* Few runs show less spread than there is. */
+	/* For one more run: few runs show less spread than there is, and leave their own mean in doubt. */
+	runs = sum_w * sum_w / sum_ww;
+	sq = runs * sq / sum_w / (h->mean * h->mean) + PRIOR_RUNS * PRIOR_SIGMA * PRIOR_SIGMA;
 	if (h->n >= 2)
-		h->sigma = fmax(MIN_SIGMA, sqrt(sq / sum_w) / h->mean * (1 + 1.0 / (double)(h->n - 1)));
+		h->sigma = fmax(MIN_SIGMA, sqrt(sq / (PRIOR_RUNS + runs - 1) * (1 + 1 / runs)));
 	h->pred_rms = h->n_pred ? sqrt(pred_sq / (double)h->n_pred) : 0;
 	return 0;
 }

@@ -517,6 +517,27 @@ static void test_place_not(void **state)
 	assert_false(run().set_partition);
 }
 
+/* A candidate whose prediction is withheld may be the best one: the job is not sent away from it. */
+static void test_place_unknown(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.conf.mode = MODE_PLACE;
+	w.in.partition = NULL;
+	w.known.n_estimates = 1; /* of slow; the default is fast */
+	assert_false(run().set_partition);
+	w.known.estimates[1].e.hi_s = 1000; /* too uncertain to be told */
+	w.known.n_estimates = 2;
+	assert_false(run().set_partition);
+	/* where the default is no candidate, nothing is ever known of it: the candidates are what the admin wants */
+	w.conf.candidates[0] = w.conf.candidates[1];
+	w.conf.n_candidates = 1;
+	d = run();
+	assert_true(d.set_partition);
+	assert_string_equal(d.partition, "slow");
+}
+
 static void test_place_constraint(void **state)
 {
 	struct decision d;
@@ -707,6 +728,7 @@ int main(void)
 	    T(test_constraints),
 	    T(test_place),
 	    T(test_place_not),
+	    T(test_place_unknown),
 	    T(test_place_constraint),
 	    T(test_stale_heartbeat),
 	    T(test_observed_only),

@@ -215,9 +215,58 @@ static void test_history(void **state)
 	assert_non_null(strstr(err.text, "too uncertain"));
 	assert_int_equal(estimate_from_history(past, 5, &e, &err), 0);
 	near(e.mean_s, 100, 0.02);
-	assert_true(e.lo_s <= 98 && e.hi_s >= 102 && e.hi_s < 106);
+	assert_true(e.lo_s <= 98 && e.hi_s >= 102 && e.hi_s < 107);
 	assert_int_equal(e.kind, ESTIMATE_HISTORY);
 	assert_int_equal(e.n, 5);
+}
+
+/* A normal deviate by the sum of twelve. */
+static double deviate(uint64_t *seed)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++) {
+		*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+		sum += (double)(*seed >> 11) / (double)(1ull << 53);
+	}
+	return sum;
+}
+
+/* Share of next runs within the interval that n runs of this relative deviation give; withheld counts as outside. */
+static double covered(double sigma, size_t n)
+{
+	struct estimate_past past[8];
+	uint64_t seed = 42 + n;
+	struct estimate e;
+	struct errbuf err;
+	int inside = 0;
+
+	for (int round = 0; round < 4000; round++) {
+		double next = 100 * (1 + sigma * deviate(&seed));
+
+		for (size_t i = 0; i < n; i++)
+			past[i] = (struct estimate_past){100 * (1 + sigma * deviate(&seed)), 0};
+		if (estimate_from_history(past, n, &e, &err) == 0)
+			inside += next >= e.lo_s && next <= e.hi_s;
+	}
+	return inside / 4000.0;
+}
+
+static void test_history_covers(void **state)
+{
+	struct estimate_past apart[] = {{110, 0}, {90, 0}};
+	struct estimate e;
+	struct errbuf err = {""};
+
+	(void)state;
+	for (size_t n = 2; n <= 8; n += 2) {
+		assert_true(covered(0.02, n) > 0.95);
+		assert_true(covered(0.05, n) > 0.85);
+		assert_true(covered(0.10, n) > (n == 2 ? 0.65 : 0.75));
+	}
+	/* two runs on a machine with much noise are no reason to say nothing */
+	assert_int_equal(estimate_from_history(apart, 2, &e, &err), 0);
+	assert_true(e.lo_s <= 90 && e.hi_s >= 110);
 }
 
 static void test_history_forgets(void **state)
@@ -253,7 +302,7 @@ static void test_blend(void **state)
 	/* many that agree: they win, and the interval shrinks */
 	assert_int_equal(estimate_blend(&base, many, 4, &e, &err), 0);
 	near(e.mean_s, 220, 0.005);
-	assert_true(e.hi_s - e.lo_s < 20 && e.hi_s >= 221 && e.lo_s <= 219);
+	assert_true(e.hi_s - e.lo_s < 30 && e.hi_s >= 221 && e.lo_s <= 219);
 	/* without a base, history alone; with neither, nothing */
 	assert_int_equal(estimate_blend(NULL, many, 4, &e, &err), 0);
 	assert_int_equal(e.kind, ESTIMATE_HISTORY);
@@ -293,7 +342,8 @@ int main(void)
 	    cmocka_unit_test(test_ratio),	   cmocka_unit_test(test_source),
 	    cmocka_unit_test(test_several_traces), cmocka_unit_test(test_doubt),
 	    cmocka_unit_test(test_refused),	   cmocka_unit_test(test_check),
-	    cmocka_unit_test(test_history),	   cmocka_unit_test(test_history_forgets),
+	    cmocka_unit_test(test_history),	   cmocka_unit_test(test_history_covers),
+	    cmocka_unit_test(test_history_forgets),
 	    cmocka_unit_test(test_blend),	   cmocka_unit_test(test_blend_far_off),
 	    cmocka_unit_test(test_kinds),
 	};
