@@ -172,6 +172,57 @@ static void flush(void)
 	__atomic_store_n(&l->clock, other, __ATOMIC_RELEASE);
 }
 
+/* ---- polls ---- */
+
+#define STREAK_MIN   32u /* polls in close succession before any goes untimed */
+#define UNTIMED_MIN  12u /* then so many, and up to 7 more, for each that is timed */
+
+void rec_poll_settle(struct rec_call *c)
+{
+	uint64_t n = rec.poll_pending, mean = rec.poll_mean, end = c->t0 ? c->t0 : c->t1 - mean, all, polls, rest;
+
+	rec.poll_pending = 0;
+	if ((int64_t)(end - rec.last_end) < 0)
+		end = rec.last_end;
+	c->t0 = end;
+	all = end - rec.last_end;
+	polls = n * mean < all ? n * mean : all;
+	rest = all - polls;
+	if (rest > (n + 1) * rec.tiny_gap) {
+		uint64_t seen = rec.long_gap + rec.long_poll;
+		uint64_t gap = seen ? (uint64_t)((double)rest * ((double)rec.long_gap / (double)seen)) : rest;
+
+		rec.held_gap += gap;
+		polls += rest - gap;
+		rest = 0;
+		rec.poll_streak = rec.poll_untimed = 0;
+	}
+	rec.live->poll_ticks += polls;
+	rec.last_end = end - rest / (n + 1);
+}
+
+void rec_poll_timed(struct rec_call *c)
+{
+	uint64_t gap, took = c->t1 - c->t0;
+
+	if (rec.poll_pending)
+		rec_poll_settle(c);
+	gap = c->t0 - rec.last_end;
+	if ((int64_t)gap > (int64_t)rec.tiny_gap) {
+		rec.held_gap += gap;
+		rec.long_gap += gap;
+		rec.poll_streak = 0;
+	}
+	if (took > rec.tiny_gap)
+		rec.long_poll += took;
+	else
+		rec.poll_mean = rec.poll_mean ? (15 * rec.poll_mean + took) / 16 : took;
+	rec.live->poll_ticks += took;
+	rec.last_end = c->t1;
+	if (++rec.poll_streak >= STREAK_MIN && !rec.locking)
+		rec.poll_untimed = UNTIMED_MIN + (rec.live->polls & 7);
+}
+
 /* ---- events ---- */
 
 /* The same encoding as buf_put_uv, into room that is known to be there. */
@@ -235,7 +286,7 @@ static uint8_t *put_idle(uint8_t *p, const struct rec_call *c, uint64_t gap)
 
 void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 {
-	int64_t gap = (int64_t)(c->t0 - rec.last_end), dur = (int64_t)(c->t1 - c->t0);
+	int64_t gap, dur;
 	struct spill_live *live = rec.live;
 	uint64_t len = live->stream_len;
 	uint8_t *p = rec.stream + len;
@@ -252,6 +303,11 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 		journal_new();
 		c->slow = 1;
 	}
+	if (__builtin_expect(rec.poll_pending || !c->t0, 0))
+		rec_poll_settle(c);
+	rec.poll_streak = rec.poll_untimed = 0;
+	gap = (int64_t)(c->t0 - rec.last_end);
+	dur = (int64_t)(c->t1 - c->t0);
 	/* Threads overlap, and counters of two processors may differ by a little. */
 	gap = (gap > 0 ? gap : 0) + (int64_t)rec.held_gap;
 	dur = dur > 0 ? dur : 0;

@@ -5,7 +5,7 @@
  *	struct rec_call c;
  *	if (!rec_enter(&c, RETURN_ADDRESS, CFA)) return real(...);
  *	... look at what the call will overwrite ...
- *	rec_start(&c);
+ *	rec_start(&c);                                        or rec_start_poll(&c)
  *	rc = real(...);
  *	if (!rec_leave(&c, rc == MPI_SUCCESS)) return rc;     failed, or not to be recorded
  *	... put the parameters into c.self->v, n of them ...
@@ -13,6 +13,10 @@
  *
  * Between rec_leave that returns true and rec_event or rec_poll the recorder is locked when the program may call
  * MPI from several threads at once. A call inside a call (attribute callbacks, operations) is not seen.
+ *
+ * Programs poll tens of millions of times, and reading the clock twice costs more than all else: once polls follow
+ * each other closely, one in some 16 is timed and the others are counted. Time between two readings that neither can
+ * explain is shared between computation and polls as it was among those timed.
  *
  * RATIONALE: a recorded call is a few bytes appended to a stream that lies in the spill file's window, committed by
  * storing its length: from then on it survives the process. All else (folding, compressing, the time line) is done
@@ -62,6 +66,12 @@ struct recorder {
 	uint64_t held_gap;     /* gaps between unsuccessful polls that count as computation */
 	uint64_t start;        /* tick 0 */
 	uint64_t tiny_gap;     /* 2 us in ticks, about */
+	/* unsuccessful polls in close succession: of most only the number is taken */
+	uint32_t poll_streak;  /* timed ones, without anything else between them */
+	uint32_t poll_untimed; /* so many of the next ones are only counted */
+	uint32_t poll_pending; /* counted since last_end */
+	uint64_t poll_mean;    /* ticks of one of them */
+	uint64_t long_gap, long_poll; /* ticks of gaps and of polls that were not tiny, of those timed */
 	/* the stream of calls */
 	struct spill_live *live; /* never NULL */
 	uint8_t *stream;
@@ -127,6 +137,19 @@ static inline void rec_start(struct rec_call *c)
 	rec.live->enter_tick = c->t0;
 }
 
+/* The same for a call that may test something and find nothing; t0 stays 0 where the clock is not read. */
+static inline void rec_start_poll(struct rec_call *c)
+{
+	if (!rec.poll_untimed) {
+		rec_start(c);
+		return;
+	}
+	rec.poll_untimed--;
+	c->t0 = 0;
+	rec.live->enter_address = c->ra;
+	rec.live->enter_tick = rec.last_end;
+}
+
 /* True: put the parameters together and call rec_event or rec_poll. */
 static inline bool rec_leave(struct rec_call *c, bool success)
 {
@@ -146,16 +169,19 @@ static inline bool rec_leave(struct rec_call *c, bool success)
 	return true;
 }
 
+/* What came before c while polls were only counted: shared out between polls and computation; c->t0 is set. */
+void rec_poll_settle(struct rec_call *c);
+/* A poll whose times were taken. */
+void rec_poll_timed(struct rec_call *c);
+
 /* A call that tested something and found nothing: only counted. */
 static inline void rec_poll(struct rec_call *c)
 {
-	uint64_t gap = c->t0 - rec.last_end;
-
-	if ((int64_t)gap > (int64_t)rec.tiny_gap)
-		rec.held_gap += gap;
 	rec.live->polls++;
-	rec.live->poll_ticks += c->t1 - c->t0;
-	rec.last_end = c->t1;
+	if (c->t0)
+		rec_poll_timed(c);
+	else
+		rec.poll_pending++;
 	if (rec.locking)
 		rec_unlock();
 }
@@ -165,7 +191,8 @@ static inline bool rec_leave_poll(struct rec_call *c, bool success, bool found)
 {
 	if (found || !success)
 		return false;
-	c->t1 = clock_ticks();
+	if (c->t0)
+		c->t1 = clock_ticks();
 	rec.live->enter_tick = 0;
 	c->self->depth = 0;
 	if (__builtin_expect(!rec.on, 0))

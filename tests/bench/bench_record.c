@@ -57,6 +57,27 @@ static void apart(const char *what, enum play_program program, const char *dir, 
 	waitpid(pid, NULL, 0);
 }
 
+/* Unsuccessful polls one after the other: what is added to each. */
+static void polls(uint64_t n)
+{
+	struct errbuf err;
+	struct rec_call c;
+	struct play p;
+	double t;
+
+	if (play_begin(&p, PLAY_LOOP, NULL, NULL, 0, 1, 0, 0, &err) < 0)
+		return;
+	t = now();
+	for (uint64_t i = 0; i < n; i++) {
+		rec_enter(&c, (uintptr_t)polls, 0);
+		rec_start_poll(&c);
+		rec_leave_poll(&c, true, false);
+	}
+	t = now() - t;
+	printf("%-34s %11llu polls  %6.1f ns each\n", "polls in close succession", (unsigned long long)n, t * 1e9 / (double)n);
+	rec_close();
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t most = (argc > 1 ? strtoull(argv[1], NULL, 10) : 30) * 1000000;
@@ -72,5 +93,6 @@ int main(int argc, char **argv)
 	apart("loop with polls, spilled", PLAY_POLLS, dir, 0, 3000000);
 	apart("new signature every 50 calls", PLAY_GROWING, dir, 0, 3000000);
 	apart("every call a new signature", PLAY_CHAOS, dir, 0, 10000000);
+	polls(30000000);
 	return rmdir(dir);
 }

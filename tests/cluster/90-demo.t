@@ -27,7 +27,13 @@ my ($off) = $text =~ /^== --predict=off leaves a job alone\n(.*?)^==/ms;
 unlike($off, qr/sbatch: precedent/, 'with --predict=off nothing is told');
 like($off, qr/time limit 02:00:00, admin comment '(\(null\))?'/, '... and nothing changed');
 
-like($text, qr/was placed on: fast$/m, 'in mode place a job without -p leaves the default partition slow for fast');
+# On a machine with much noise a prediction may be withheld: the least of those told is the place.
+my ($told, $placed) = $text =~ /^sbatch: precedent: ([^\n]*)\n(?:(?!^==)[^\n]*\n)*job \d+ was placed on: (\w+)$/m;
+my %told = reverse +($told // '') =~ /($time) on (\w+)/g;
+my ($least) = sort { $told{$a} cmp $told{$b} } keys %told;
+ok(defined $least, 'in mode place the predictions are told') or diag($text);
+is($placed, $least, '... and a job without -p leaves the default partition slow for where it ends first') or diag($told);
+diag("only $told was told") if keys %told < 2;
 my @rows = $text =~ /^\d+ +(?:lammps|heat|heatf) .* $time \($time-$time\) +$time +[-+][\d.]+ %/mg;
 cmp_ok(@rows, '>=', 7, 'predicted and actual stand side by side') or diag($text);
 is(Testbed::run_command('scripts/testbed', '--name', 'demo-check', 'status')->{rc} == 0, '', 'nothing is left behind');

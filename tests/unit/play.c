@@ -75,7 +75,7 @@ static void poll_once(uintptr_t ra)
 
 	if (!rec_enter(&c, ra, 0))
 		return;
-	rec_start(&c);
+	rec_start_poll(&c);
 	rec_leave_poll(&c, true, false);
 }
 

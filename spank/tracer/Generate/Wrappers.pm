@@ -324,7 +324,7 @@ sub body_of_call {
 	} else {
 		push @body, 'if (!rec_enter(&c, RETURN_ADDRESS, CALLER_CFA))', "\treturn real($pass);";
 	}
-	push @body, @$pre, 'rec_start(&c);', ($F ? '' : 'rc = ') . "real($pass);";
+	push @body, @$pre, $R->{polls} ? 'rec_start_poll(&c);' : 'rec_start(&c);', ($F ? '' : 'rc = ') . "real($pass);";
 	if ($R->{polls}) {
 		my $found = $R->{polls} =~ /count/ ? "*$R->{polls} > 0" : "*$R->{polls} != 0";
 		push @body, "if (rec_leave_poll(&c, $ok, $found))", "\t$return;";
