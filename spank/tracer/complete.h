@@ -51,6 +51,14 @@ static inline void completion_begin(struct completion *d, struct rec_call *c, in
 	}
 }
 
+/* Of one request, after a call that was not expected to complete it; statuses: NULL when ignored. */
+static inline void completion_late(struct completion *d, struct rec_call *c, uint64_t key, const void *requests,
+				   const void *statuses)
+{
+	*d = (struct completion){.self = c->self, .requests = requests, .statuses = statuses, .n = 1, .key = d->few};
+	d->few[0] = key;
+}
+
 /*
  * After the call: append to the values from position *n on the requests given, those completed, and the actual
  * sources and tags of completed wildcard receives; d->n_done says how many. `index` lists what was completed in

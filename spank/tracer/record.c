@@ -174,14 +174,14 @@ static void flush(void)
 
 /* ---- polls ---- */
 
-#define STREAK_MIN   32u /* polls in close succession before any goes untimed */
+#define STREAK_MIN   8u /* polls in close succession before any goes untimed */
 #define UNTIMED_MIN  12u /* then so many, and up to 7 more, for each that is timed */
 
 void rec_poll_settle(struct rec_call *c)
 {
-	uint64_t n = rec.poll_pending, mean = rec.poll_mean, end = c->t0 ? c->t0 : c->t1 - mean, all, polls, rest;
+	uint64_t n = rec.live->polls - rec.polls_settled, mean = rec.poll_mean, end = c->t0 ? c->t0 : c->t1 - mean, all, polls, rest;
 
-	rec.poll_pending = 0;
+	rec.polls_settled = rec.live->polls;
 	if ((int64_t)(end - rec.last_end) < 0)
 		end = rec.last_end;
 	c->t0 = end;
@@ -195,7 +195,8 @@ void rec_poll_settle(struct rec_call *c)
 		rec.held_gap += gap;
 		polls += rest - gap;
 		rest = 0;
-		rec.poll_streak = rec.poll_untimed = 0;
+		rec.poll_streak = 0;
+		rec.untimed_until = 0;
 	}
 	rec.live->poll_ticks += polls;
 	rec.last_end = end - rest / (n + 1);
@@ -205,7 +206,7 @@ void rec_poll_timed(struct rec_call *c)
 {
 	uint64_t gap, took = c->t1 - c->t0;
 
-	if (rec.poll_pending)
+	if (rec.live->polls != rec.polls_settled)
 		rec_poll_settle(c);
 	gap = c->t0 - rec.last_end;
 	if ((int64_t)gap > (int64_t)rec.tiny_gap) {
@@ -219,8 +220,9 @@ void rec_poll_timed(struct rec_call *c)
 		rec.poll_mean = rec.poll_mean ? (15 * rec.poll_mean + took) / 16 : took;
 	rec.live->poll_ticks += took;
 	rec.last_end = c->t1;
+	rec.polls_settled = ++rec.live->polls;
 	if (++rec.poll_streak >= STREAK_MIN && !rec.locking)
-		rec.poll_untimed = UNTIMED_MIN + (rec.live->polls & 7);
+		rec.untimed_until = rec.polls_settled + UNTIMED_MIN + (rec.polls_settled & 7);
 }
 
 /* ---- events ---- */
@@ -303,9 +305,10 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 		journal_new();
 		c->slow = 1;
 	}
-	if (__builtin_expect(rec.poll_pending || !c->t0, 0))
+	if (__builtin_expect(live->polls != rec.polls_settled || !c->t0, 0))
 		rec_poll_settle(c);
-	rec.poll_streak = rec.poll_untimed = 0;
+	rec.poll_streak = 0;
+	rec.untimed_until = 0;
 	gap = (int64_t)(c->t0 - rec.last_end);
 	dur = (int64_t)(c->t1 - c->t0);
 	/* Threads overlap, and counters of two processors may differ by a little. */

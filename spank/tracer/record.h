@@ -68,8 +68,8 @@ struct recorder {
 	uint64_t tiny_gap;     /* 2 us in ticks, about */
 	/* unsuccessful polls in close succession: of most only the number is taken */
 	uint32_t poll_streak;  /* timed ones, without anything else between them */
-	uint32_t poll_untimed; /* so many of the next ones are only counted */
-	uint32_t poll_pending; /* counted since last_end */
+	uint64_t untimed_until; /* while live->polls is less, they are only counted */
+	uint64_t polls_settled; /* those whose time is accounted for */
 	uint64_t poll_mean;    /* ticks of one of them */
 	uint64_t long_gap, long_poll; /* ticks of gaps and of polls that were not tiny, of those timed */
 	/* the stream of calls */
@@ -137,14 +137,28 @@ static inline void rec_start(struct rec_call *c)
 	rec.live->enter_tick = c->t0;
 }
 
-/* The same for a call that may test something and find nothing; t0 stays 0 where the clock is not read. */
+/*
+ * Shall this poll be made without anything but adding one to live->polls when it finds nothing? Few stores: a program
+ * that polls between accesses to memory waits for each of ours. When it does find something, rec_enter_late makes up
+ * for rec_enter and rec_start.
+ */
+static inline bool rec_poll_untimed(void)
+{
+	return rec.live->polls < rec.untimed_until && !rec_self.depth;
+}
+
+static inline void rec_enter_late(struct rec_call *c, uintptr_t ra, uintptr_t cfa)
+{
+	*c = (struct rec_call){.self = &rec_self, .ra = ra, .cfa = cfa};
+}
+
+/* rec_start for a call that may test something and find nothing; t0 stays 0 where the clock is not read. */
 static inline void rec_start_poll(struct rec_call *c)
 {
-	if (!rec.poll_untimed) {
+	if (rec.live->polls >= rec.untimed_until) {
 		rec_start(c);
 		return;
 	}
-	rec.poll_untimed--;
 	c->t0 = 0;
 	rec.live->enter_address = c->ra;
 	rec.live->enter_tick = rec.last_end;
@@ -177,11 +191,10 @@ void rec_poll_timed(struct rec_call *c);
 /* A call that tested something and found nothing: only counted. */
 static inline void rec_poll(struct rec_call *c)
 {
-	rec.live->polls++;
 	if (c->t0)
 		rec_poll_timed(c);
 	else
-		rec.poll_pending++;
+		rec.live->polls++;
 	if (rec.locking)
 		rec_unlock();
 }

@@ -227,7 +227,13 @@ sub wait_code {
 	if ($R->{polls}) {
 		push @put, 'if (!d.n_done) {', "\trec_poll(&c);", "\tRETURN;", '}';
 	}
-	return (\@pre, \@put);
+	my $key = "MPILIB_BITS(" . ($len ? "$array\[0]" : "*$array") . ')';
+	my %late = (
+		if => join(' && ', $count eq '1' ? () : "$count == 1", "(!($ignored) || !rec.n_wild)"),
+		keep => "const uint64_t key = $key;",
+		found => "completion_late(&d, &c, key, $array, $ignored ? NULL : $status);",
+	);
+	return (\@pre, \@put, \%late);
 }
 
 # One argument as this language passes it.
@@ -301,13 +307,26 @@ sub body_of_first {
 		"\t\tc.t1 = c.t0;", "\t\trec_event(&c, FN_$R->{name}, n);", "\t}", '}', $F ? "real($pass);" : "return real($pass);");
 }
 
+# The way of an unsuccessful poll that is only counted, before the ordinary one. What is declared for the call stands
+# before both.
+sub untimed_first {
+	my ($late, $pass, $ok, $found, $pre, @ordinary) = @_;
+	my @before = $late ? grep { /^struct completion/ } @$pre : @$pre;
+	my %before = map { $_ => 1 } @before;
+	my @code = (@before, 'if (' . join(' && ', 'rec_poll_untimed()', $late ? $late->{if} : ()) . ') {', $late ? ("\t$late->{keep}", '') : (),
+		"\trec_self.depth = 1;", "\trc = real($pass);", "\trec_self.depth = 0;", "\tif ($ok && !($found)) {", "\t\trec.live->polls++;",
+		"\t\treturn rc;", "\t}", "\trec_enter_late(&c, RETURN_ADDRESS, CALLER_CFA);", $late ? "\t$late->{found}" : (), '} else {');
+	return (@code, (map { "\t$_" } grep { !$before{$_} } @ordinary), '}');
+}
+
 sub body_of_call {
 	my ($pass) = @_;
 	my @values;
 	$_->{pre} = 0 for @{$R->{params}};
 	my ($pre, $undo, $after) = frees_code();
+	my $late;
 	if ($R->{class} eq 'WAIT') {
-		my ($p, $v) = wait_code();
+		(my ($p, $v), $late) = wait_code();
 		push @$pre, @$p;
 		@values = @$v;
 	} else {
@@ -328,6 +347,7 @@ sub body_of_call {
 	if ($R->{polls}) {
 		my $found = $R->{polls} =~ /count/ ? "*$R->{polls} > 0" : "*$R->{polls} != 0";
 		push @body, "if (rec_leave_poll(&c, $ok, $found))", "\t$return;";
+		@body = untimed_first($late, $pass, $ok, $found, $pre, @body) if !$F && !@$undo;
 	}
 	push @body, "if (!($ok)) {", (map { "\t$_" } 'wrap_lock();', @$undo, 'wrap_unlock();'), '}' if @$undo;
 	push @body, "if (!rec_leave(&c, $ok))", "\t$return;", 'uint32_t n = 0;';
