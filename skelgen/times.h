@@ -11,7 +11,9 @@
 #include "common/errbuf.h"
 #include "skelgen/tree.h"
 
-#define SKEL_STRATA 16
+#define SKEL_STRATA    16
+#define SKEL_QUANTILES 8
+#define SKEL_QUANTILES_BYTES (256u << 20) /* that quantiles take at most, of all ranks and calls */
 
 /* One leaf on one rank. Execution occ belongs to stratum occ * n_stratum / n. */
 struct skel_leaf_time {
@@ -20,6 +22,10 @@ struct skel_leaf_time {
 	double gap_ns, dur_ns;   /* sums over all executions; those without times count as the mean of the others */
 	uint32_t n_stratum;      /* 1 when all agree */
 	double stratum_ns[SKEL_STRATA]; /* mean gap */
+	/* By stratum: means of SKEL_QUANTILES equal shares of its gaps, in ascending order; their mean is stratum_ns.
+	 * n_quantile 1: they agree, or the call is too rare or too short to matter, and quantile_ns is NULL. */
+	uint32_t n_quantile;
+	float (*quantile_ns)[SKEL_QUANTILES];
 };
 
 struct skel_times {
@@ -29,6 +35,7 @@ struct skel_times {
 	double *rank_wall_ns;         /* of each rank */
 	double wall_ns;               /* of the longest */
 	uint64_t events, untimed;
+	struct arena *arena;          /* owns the quantiles */
 };
 
 /* Expands the tree beside the trace's times: they must belong to each other. */
