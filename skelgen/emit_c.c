@@ -251,11 +251,15 @@ int skel_emit_c(const struct skel_tree *tree, const struct skel_times *times, co
 		err_set(err, "no memory to write the skeleton of %u ranks", tree->n_ranks);
 		goto done;
 	}
+	if (skel_mix_collect(tree, times, &e.mixes, err) != 0)
+		goto done;
+	emit_data_mixes(e.data, e.mixes.mix, e.mixes.n_mix);
 	rv = compose(&e, dir, &confidence, err);
 	if (rv == 0 && options->report != NULL)
 		*options->report = (struct skel_emit_report){tree->n_leaf, confidence};
 done:
 	emit_data_destroy(e.data);
+	skel_mix_free(&e.mixes);
 	free(e.type_used);
 	free(e.named);
 	free(e.wait_kind);

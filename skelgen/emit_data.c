@@ -7,9 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define DATA_MAGIC   0x41544144424b5350ull
-#define DATA_VERSION 1
-#define DATA_HEADER  8
+#include "skelgen/runtime/data.h"
 
 struct placed {
 	uint32_t number, rank;
@@ -28,6 +26,8 @@ struct emit_data {
 	struct placed_list gap, vary, array;
 	uint32_t *slot; /* arrays by hash, number + 1 */
 	uint32_t n_slot;
+	double *mix; /* DATA_MIX numbers each */
+	uint32_t n_mix;
 	bool failed;
 };
 
@@ -49,6 +49,7 @@ void emit_data_destroy(struct emit_data *d)
 	free(d->vary.p);
 	free(d->array.p);
 	free(d->slot);
+	free(d->mix);
 	free(d);
 }
 
@@ -159,17 +160,37 @@ uint32_t emit_data_array(struct emit_data *d, const int64_t *v, uint32_t n)
 	return d->n_array++;
 }
 
-void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, uint64_t n_occ, const double *ns, uint32_t n)
+void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struct emit_gap_values *v)
 {
-	size_t at = d->n_pool;
-	uint64_t *w = pool_take(d, 2 + (size_t)n);
+	size_t at = d->n_pool, n = (size_t)v->n_stratum * v->n_slot;
+	uint64_t *w = pool_take(d, DATA_GAP + n);
 
 	if (w == NULL)
 		return;
-	w[0] = n_occ;
-	w[1] = n;
-	memcpy(w + 2, ns, n * sizeof *ns);
+	w[0] = v->n_occ;
+	w[1] = v->n_stratum | (uint64_t)v->n_slot << 32;
+	w[2] = v->mix;
+	memcpy(w + DATA_GAP, v->ns, n * sizeof *v->ns);
 	placed_add(d, &d->gap, gap, rank, at);
+}
+
+void emit_data_mixes(struct emit_data *d, const struct skel_mix *mix, uint32_t n)
+{
+	free(d->mix);
+	d->n_mix = n;
+	d->mix = calloc((size_t)n * DATA_MIX + 1, sizeof *d->mix);
+	if (d->mix == NULL) {
+		d->failed = true;
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		double *w = d->mix + (size_t)i * DATA_MIX;
+
+		memcpy(w, mix[i].share, sizeof mix[i].share);
+		w[DATA_MIX_OFF_CPU] = mix[i].off_cpu;
+		w[DATA_MIX_THREADS] = mix[i].threads;
+		w[DATA_MIX_VECTOR_BITS] = 0;
+	}
 }
 
 void emit_data_vary(struct emit_data *d, uint32_t vary, uint32_t rank, const uint64_t *run_end,
@@ -193,10 +214,15 @@ void emit_data_vary(struct emit_data *d, uint32_t vary, uint32_t rank, const uin
 
 uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 {
-	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary;
-	size_t head = DATA_HEADER + gaps + varies + d->n_array;
-	uint64_t *w = d->failed ? NULL : calloc(head + d->n_pool, sizeof *w);
+	static const struct skel_mix equal = {.share = {[0 ... CLASS_N - 1] = 1.0 / CLASS_N}, .threads = 1};
+	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary, mixes, head;
+	uint64_t *w;
 
+	if (d->mix == NULL)
+		emit_data_mixes(d, &equal, 1);
+	mixes = DATA_HEADER + gaps + varies + d->n_array;
+	head = mixes + (size_t)d->n_mix * DATA_MIX;
+	w = d->failed ? NULL : calloc(head + d->n_pool, sizeof *w);
 	if (w == NULL)
 		return NULL;
 	w[0] = DATA_MAGIC;
@@ -206,6 +232,7 @@ uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 	w[4] = d->n_vary;
 	w[5] = d->n_array;
 	w[6] = *n_words = head + d->n_pool;
+	w[8] = d->n_mix;
 	for (size_t i = 0; i < d->gap.n; i++)
 		w[DATA_HEADER + (size_t)d->gap.p[i].rank * d->n_gap + d->gap.p[i].number] = head + d->gap.p[i].at;
 	for (size_t i = 0; i < d->vary.n; i++)
@@ -213,6 +240,7 @@ uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 			head + d->vary.p[i].at;
 	for (size_t i = 0; i < d->array.n; i++)
 		w[DATA_HEADER + gaps + varies + i] = head + d->array.p[i].at;
+	memcpy(w + mixes, d->mix, (size_t)d->n_mix * DATA_MIX * sizeof *d->mix);
 	if (d->n_pool > 0)
 		memcpy(w + head, d->pool, d->n_pool * sizeof *w);
 	w[7] = XXH3_64bits(w, *n_words * sizeof *w);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Builds skel.c.data, whose layout is described in runtime/data.c. */
+/* Builds skel.c.data, whose layout is described in runtime/data.h. */
 #ifndef PRECEDENT_SKELGEN_EMIT_DATA_H
 #define PRECEDENT_SKELGEN_EMIT_DATA_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "skelgen/mix.h"
 
 struct emit_data;
 
@@ -18,12 +20,22 @@ uint32_t emit_data_new_vary(struct emit_data *d);
 /* Number of this array; the same for equal ones. */
 uint32_t emit_data_array(struct emit_data *d, const int64_t *v, uint32_t n);
 
-void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, uint64_t n_occ, const double *ns, uint32_t n);
+/* Gaps of one rank: n_slot values of each of n_stratum strata, in the order in which they are to be used. */
+struct emit_gap_values {
+	uint64_t n_occ;
+	uint32_t mix, n_stratum, n_slot;
+	const double *ns;
+};
+
+void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struct emit_gap_values *v);
+/* All mixes, once. Without them there is one, of equal shares. */
+void emit_data_mixes(struct emit_data *d, const struct skel_mix *mix, uint32_t n);
 /* n_run runs (end, row); then n_row rows of n_col values. */
 void emit_data_vary(struct emit_data *d, uint32_t vary, uint32_t rank, const uint64_t *run_end,
 		    const uint32_t *run_row, uint32_t n_run, const int64_t *rows, uint32_t n_row, uint32_t n_col);
 
-/* The finished words, malloced, of which word 7 is the hash of the others (with 0 in its place); NULL without memory (also at any time before). */
+/* The finished words, malloced, of which word 7 is the hash of the others (with 0 in its place); NULL without memory
+ * (also at any time before). */
 uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words);
 
 #endif

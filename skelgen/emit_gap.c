@@ -17,6 +17,11 @@ static double mean_ns(const struct skel_leaf_time *t, bool with_call)
 	return t->n > 0 ? (t->gap_ns + (with_call ? t->dur_ns : 0)) / (double)t->n : 0;
 }
 
+static uint32_t gap_mix(const struct emit *e, const struct skel_node *leaf)
+{
+	return e->mixes.of_leaf != NULL ? e->mixes.of_leaf[leaf->leaf_id] : 0;
+}
+
 bool gap_needs_position(const struct emit *e, const struct skel_node *leaf)
 {
 	uint32_t n = rank_set_count(&leaf->ranks);
@@ -104,7 +109,8 @@ static void put_record(struct emit *e, uint32_t gap, const struct skel_node *lea
 
 	for (uint32_t s = 0; s < n; s++)
 		ns[s] = t->stratum_ns[s] * factor + (with_call ? t->dur_ns / (double)t->n : 0);
-	emit_data_gap(e->data, gap, rank, t->n, ns, n);
+	emit_data_gap(e->data, gap, rank,
+		      &(struct emit_gap_values){t->n, gap_mix(e, leaf), n, 1, ns});
 }
 
 void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int depth)
@@ -125,7 +131,7 @@ void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int 
 	if (n == 0 || most < LEAST_NS)
 		return;
 	if (!strata && most - least <= AGREE * most) {
-		text_line(&e->body, depth, "skel_compute(%.1f);", sum / n);
+		text_line(&e->body, depth, "skel_compute(%u, %.1f);", gap_mix(e, leaf), sum / n);
 		return;
 	}
 	gap = emit_data_new_gap(e->data);
@@ -160,7 +166,7 @@ void emit_delay(struct emit *e, const struct skel_node *leaf, bool least, int de
 	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++) {
 		double mean = t[i].n > 0 ? t[i].dur_ns / (double)t[i].n : 0;
 
-		emit_data_gap(e->data, gap, r, t[i].n, &mean, 1);
+		emit_data_gap(e->data, gap, r, &(struct emit_gap_values){t[i].n, 0, 1, 1, &mean});
 	}
 	text_line(&e->body, depth, "skel_delay_by_rank(%u); /* %.3g to %.3g us */", gap, low * 1e-3, high * 1e-3);
 }

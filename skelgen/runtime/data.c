@@ -1,30 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * skel.c.data: the values that no expression of rank and size gives. It is linked into the skeleton, as 64-bit words in
- * the byte order of the machine:
- *
- *   0 magic  1 version  2 ranks  3 gaps  4 varying calls  5 arrays  6 words in all  7 hash
- *   then the word offsets of: gap records, rank by rank; records of varying calls, rank by rank; arrays
- *   (an offset of 0: this rank has none).
- *   gap record:  executions, strata, then the mean gap of each stratum (double, ns)
- *   varying:     runs, values per variant, variants; per run its end (execution number) and its variant; then the
- *                values of each variant
- *   array:       length, then 32-bit integers, two to a word
- */
+/* Reads skel.c.data, which is linked into the skeleton: see data.h. */
+#include "skelgen/runtime/data.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "skelgen/runtime/runtime.h"
 
-#define DATA_MAGIC   0x41544144424b5350ull
-#define DATA_VERSION 1
-#define DATA_HEADER  8
-
 static struct {
 	const uint64_t *word;
 	uint64_t n_word;
-	const uint64_t *gap, *vary, *array; /* of this rank; arrays are common */
-	uint64_t n_gap, n_vary, n_array;
+	const uint64_t *gap, *vary, *array, *mix; /* of this rank; arrays and mixes are common */
+	uint64_t n_gap, n_vary, n_array, n_mix;
+	uint32_t *visit;                    /* by gap: executions so far */
 	uint64_t *vary_hint;                /* run that the last look-up found */
 } data;
 
@@ -41,18 +29,23 @@ void skel_data_open(const struct skel_program *p, int rank)
 	data.n_gap = p->data[3];
 	data.n_vary = p->data[4];
 	data.n_array = p->data[5];
-	head = DATA_HEADER + ranks * (data.n_gap + data.n_vary) + data.n_array;
-	if (data.n_gap > UINT32_MAX || data.n_vary > UINT32_MAX || data.n_array > UINT32_MAX || head > data.n_word)
+	data.n_mix = p->data[8];
+	head = DATA_HEADER + ranks * (data.n_gap + data.n_vary) + data.n_array + DATA_MIX * data.n_mix;
+	if (data.n_gap > UINT32_MAX || data.n_vary > UINT32_MAX || data.n_array > UINT32_MAX ||
+	    data.n_mix > UINT32_MAX || data.n_mix == 0 || head > data.n_word)
 		skel_fail("skel.c.data is damaged: generate the skeleton again");
 	data.gap = p->data + DATA_HEADER + (uint64_t)rank * data.n_gap;
 	data.vary = p->data + DATA_HEADER + ranks * data.n_gap + (uint64_t)rank * data.n_vary;
 	data.array = p->data + DATA_HEADER + ranks * (data.n_gap + data.n_vary);
+	data.mix = data.array + data.n_array;
+	data.visit = skel_alloc(data.n_gap + 1, sizeof *data.visit);
 	data.vary_hint = skel_alloc(data.n_vary + 1, sizeof *data.vary_hint);
 }
 
 void skel_data_close(void)
 {
 	free(data.vary_hint);
+	free(data.visit);
 	memset(&data, 0, sizeof data);
 }
 
@@ -63,21 +56,33 @@ static const uint64_t *record(uint64_t off, uint64_t least)
 	return data.word + off;
 }
 
-double skel_data_gap(int gap, uint64_t at)
+double skel_data_gap(int gap, uint64_t at, int *mix)
 {
-	uint64_t off = (uint64_t)gap < data.n_gap ? data.gap[gap] : 0;
+	uint64_t off = (uint64_t)gap < data.n_gap ? data.gap[gap] : 0, s;
+	uint32_t n_stratum, n_slot;
 	const uint64_t *r;
 	double ns;
 
+	*mix = 0;
 	if (off == 0)
 		return 0;
-	r = record(off, 2);
-	if (r[1] == 0)
+	r = record(off, DATA_GAP);
+	n_stratum = (uint32_t)r[1];
+	n_slot = (uint32_t)(r[1] >> 32);
+	*mix = r[2] < data.n_mix ? (int)r[2] : 0;
+	if (n_stratum == 0 || n_slot == 0)
 		return 0;
-	uint64_t s = r[1] == 1 || at >= r[0] ? r[1] - 1 : (uint64_t)((unsigned __int128)at * r[1] / r[0]);
-
-	memcpy(&ns, r + 2 + s, sizeof ns);
+	s = data_stratum(at, r[0], n_stratum) * n_slot;
+	if (n_slot > 1)
+		s += data.visit[gap]++ % n_slot;
+	memcpy(&ns, r + DATA_GAP + s, sizeof ns);
 	return ns;
+}
+
+const double *skel_data_mixes(int *n)
+{
+	*n = (int)data.n_mix;
+	return (const double *)data.mix;
 }
 
 const int64_t *skel_values(int id)

@@ -71,5 +71,7 @@ void skel_delay(double ns)
 
 void skel_delay_by_rank(int gap)
 {
-	skel_delay(skel_data_gap(gap, skel_position));
+	int mix;
+
+	skel_delay(skel_data_gap(gap, skel_position, &mix));
 }

@@ -164,9 +164,10 @@ static void calibration_exchange(struct calibration *mine)
 static double gap_cost_ns(void)
 {
 	double start = skel_clock_ns(), sum = 0;
+	int mix;
 
 	for (int i = 0; i < 2000; i++)
-		sum += skel_data_gap(i & 1, (uint64_t)i);
+		sum += skel_data_gap(i & 1, (uint64_t)i, &mix);
 	return sum < 0 ? 0 : (skel_clock_ns() - start) / 2000;
 }
 
@@ -201,14 +202,18 @@ void skel_begin(int argc, char **argv, const struct skel_program *program)
 	run.started_ns = skel_clock_ns();
 }
 
-void skel_compute(double ns)
+void skel_compute(int mix, double ns)
 {
+	(void)mix;
 	compute_block(ns);
 }
 
 void skel_gap(int gap)
 {
-	compute_block(skel_data_gap(gap, skel_position) - run.gap_ns);
+	int mix;
+	double ns = skel_data_gap(gap, skel_position, &mix);
+
+	skel_compute(mix, ns - run.gap_ns);
 }
 
 static void print_loops(FILE *f)

@@ -23,8 +23,10 @@ static inline double skel_clock_ns(void)
 /* ---- data.c ---- */
 void skel_data_open(const struct skel_program *p, int rank);
 void skel_data_close(void);
-/* Gap of this rank at call `gap` and position `at`. */
-double skel_data_gap(int gap, uint64_t at);
+/* Gap of this rank at call `gap` and position `at`, and the mix that it consists of. */
+double skel_data_gap(int gap, uint64_t at, int *mix);
+/* The mixes, DATA_MIX numbers each. */
+const double *skel_data_mixes(int *n);
 
 /* ---- loop.c ---- */
 void skel_loops_open(int n);

@@ -52,9 +52,9 @@ void skel_end(void);
 int skel_status(void);
 
 /* ---- compute ---- */
-/* Compute for as long as the source machine took `ns`. */
-void skel_compute(double ns);
-/* The same, with the time of this rank at this execution of call `gap` in skel.c.data. */
+/* Do the work of mix number `mix` in skel.c.data that took `ns` on the source machine. */
+void skel_compute(int mix, double ns);
+/* The same, with the mix and the time of this rank at this execution of call `gap` in skel.c.data. */
 void skel_gap(int gap);
 
 /* ---- loops ---- */

@@ -15,6 +15,7 @@
 
 #include "skelgen/emit_c.h"
 #include "skelgen/emit_data.h"
+#include "skelgen/runtime/data.h"
 #include "skelgen/emit_text.h"
 #include "skelgen/match.h"
 #include "synthetic.h"
@@ -232,20 +233,21 @@ static void test_data_layout(void **arg)
 	assert_int_equal(emit_data_array(d, a, 3), 0);
 	assert_int_equal(emit_data_array(d, a, 2), 1);
 	assert_int_equal(emit_data_array(d, a, 3), 0);
-	emit_data_gap(d, 0, 1, 9, ns, 2);
+	emit_data_gap(d, 0, 1, &(struct emit_gap_values){9, 0, 2, 1, ns});
 	emit_data_vary(d, 0, 0, end, row, 2, rows, 2, 2);
 	w = emit_data_finish(d, &n);
 	assert_non_null(w);
 	assert_int_equal(w[2], 2);
 	assert_int_equal(w[6], n);
-	assert_int_equal(w[8], 0); /* rank 0 has no gap */
-	assert_int_equal(w[w[9]], 9);
-	assert_memory_equal(&w[w[9] + 2], ns, sizeof ns);
-	assert_int_equal(w[w[10]], 2);
-	assert_int_equal(w[11], 0);
-	assert_int_equal((int64_t)w[w[10] + 3 + 4 + 3], 21);
-	assert_int_equal(w[w[12]], 3);
-	assert_int_equal(((const int32_t *)&w[w[12] + 1])[1], -2);
+	assert_int_equal(w[8], 1); /* one mix */
+	assert_int_equal(w[9], 0); /* rank 0 has no gap */
+	assert_int_equal(w[w[10]], 9);
+	assert_memory_equal(&w[w[10] + DATA_GAP], ns, sizeof ns);
+	assert_int_equal(w[w[11]], 2);
+	assert_int_equal(w[12], 0);
+	assert_int_equal((int64_t)w[w[11] + 3 + 4 + 3], 21);
+	assert_int_equal(w[w[13]], 3);
+	assert_int_equal(((const int32_t *)&w[w[13] + 1])[1], -2);
 	free(w);
 	emit_data_destroy(d);
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Layout of skel.c.data, the values that no expression of rank and size gives, shared by what writes it (emit_data.c)
+ * and what reads it (data.c). 64-bit words in the byte order of the machine:
+ *
+ *   0 magic  1 version  2 ranks  3 gaps  4 varying calls  5 arrays  6 words in all  7 hash  8 mixes
+ *   then the word offsets of: gap records, rank by rank; records of varying calls, rank by rank; arrays
+ *   (an offset of 0: this rank has none); then the mixes.
+ *   mix:         share of each class, share of time off the processor, threads, width of vectors in bits (doubles)
+ *   gap record:  executions; strata, and in the upper half slots per stratum; mix; then the gap of each slot of each
+ *                stratum (double, ns). The i-th execution of the call that runs takes slot i modulo slots, on every rank
+ *   varying:     runs, values per variant, variants; per run its end (execution number) and its variant; then the
+ *                values of each variant
+ *   array:       length, then 32-bit integers, two to a word
+ */
+#ifndef PRECEDENT_SKELGEN_RUNTIME_DATA_H
+#define PRECEDENT_SKELGEN_RUNTIME_DATA_H
+
+#include <stdint.h>
+
+#include "skelgen/runtime/classes.h"
+
+#define DATA_MAGIC   0x41544144424b5350ull
+#define DATA_VERSION 2
+#define DATA_HEADER  9
+#define DATA_GAP     3
+#define DATA_MIX     (CLASS_N + 3)
+
+enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS };
+
+/* Stratum of execution `at` of n. */
+static inline uint64_t data_stratum(uint64_t at, uint64_t n, uint32_t n_stratum)
+{
+	return n_stratum <= 1 || at >= n ? (n_stratum > 0 ? n_stratum - 1 : 0) :
+					   (uint64_t)((unsigned __int128)at * n_stratum / n);
+}
+
+#endif
