@@ -191,6 +191,20 @@ static char *take_lock(const struct collect_task *c, const char *id)
 	return path;
 }
 
+/* Another collector may have made the trace, and removed the parts, since they were found. */
+static bool still_there(const struct collect_task *c, const char *id)
+{
+	struct salvage_run *run = NULL;
+	struct errbuf err;
+	int n = salvage_find(c->into, &run, &err);
+	bool there = false;
+
+	for (int i = 0; i < n; i++)
+		there |= !strcmp(run[i].id, id);
+	free(run);
+	return there;
+}
+
 static void put_together(const struct collect_task *c, const struct salvage_run *run)
 {
 	struct salvage_report report;
@@ -202,7 +216,7 @@ static void put_together(const struct collect_task *c, const struct salvage_run 
 	lock = take_lock(c, run->id);
 	if (!lock)
 		return;
-	if (salvage_write(c->into, run->id, c->into, NULL, c->ended, &report, &err) < 0)
+	if (still_there(c, run->id) && salvage_write(c->into, run->id, c->into, NULL, c->ended, &report, &err) < 0)
 		note(c, err.text);
 	unlink(lock);
 	free(lock);

@@ -260,7 +260,7 @@ SKIP: {
         } 1 .. 4;
         waitpid $_, 0 for @collectors;
         my @left = grep { !/^\.present/ } entries($into);
-        push @bad, join ' ', entries($from), @left if entries($from) || @left != 1 || $left[0] !~ /\.partial\.ptrace$/;
+        push @bad, join ' ', entries($from), @left, slurp("$into/tracer.err") if entries($from) || @left != 1 || $left[0] !~ /\.partial\.ptrace$/;
     }
     is_deeply(\@bad, [], 'four collectors at once make one trace of them, and complain of nothing');
     unlink glob "$local/*";

@@ -111,8 +111,10 @@ static void test_tight(void **state)
 	assert_true(rec.poll_streak > 0);
 	event_with_gap();
 	a = end(20000);
-	assert_true(a.polls > a.all / 2 && a.polls <= a.all);
-	assert_true(last_gap < a.all / 4); /* interruptions of this test, at most */
+	/* a busy machine interrupts: then and there is no telling what was interrupted */
+	assert_true(last_gap + a.polls <= a.all && last_gap + a.polls > a.all * 9 / 10);
+	assert_true(a.polls >= 20000 * (us / 5) * 9 / 10);
+	assert_true(rec.poll_mean >= us / 5 && rec.poll_mean <= 2 * us);
 	rec_close();
 }
 
@@ -146,7 +148,8 @@ static void test_long_polls(void **state)
 		poll_for(i % 50 ? us / 5 : 100 * us);
 	event_with_gap();
 	a = end(20000);
-	assert_true(a.polls > a.all * 2 / 3 && last_gap + a.polls <= a.all);
+	assert_true(rec.long_poll > 10 * rec.long_gap || rec.long_gap > 1000 * us);
+	assert_true(a.polls > 400 * 100 * us / 2 && last_gap + a.polls <= a.all);
 	rec_close();
 }
 

@@ -9,7 +9,7 @@ use Generate::Rules qw(split_list);
 our @EXPORT_OK = qw(wrappers_text);
 
 # The context of one wrapper: rule, arguments, is it Fortran, are its choice buffers descriptors (MPICH's mpi_f08).
-our ($R, %ARG, $F, $F08, $TS);
+our ($R, %ARG, $F, $F08, $TS, $POLL);
 
 # Constants that the trace numbers in its own way.
 my %NUMBERED = (LOCK => 'wrap_lock_type', ASSERT => 'wrap_assert', SPLIT => 'wrap_split_type');
@@ -230,7 +230,7 @@ sub wait_code {
 	my $key = "MPILIB_BITS(" . ($len ? "$array\[0]" : "*$array") . ')';
 	my %late = (
 		if => join(' && ', $count eq '1' ? () : "$count == 1", "(!($ignored) || !rec.n_wild)"),
-		keep => "const uint64_t key = $key;",
+		key => $key,
 		found => "completion_late(&d, &c, key, $array, $ignored ? NULL : $status);",
 	);
 	return (\@pre, \@put, \%late);
@@ -307,16 +307,24 @@ sub body_of_first {
 		"\t\tc.t1 = c.t0;", "\t\trec_event(&c, FN_$R->{name}, n);", "\t}", '}', $F ? "real($pass);" : "return real($pass);");
 }
 
-# The way of an unsuccessful poll that is only counted, before the ordinary one. What is declared for the call stands
-# before both.
-sub untimed_first {
-	my ($late, $pass, $ok, $found, $pre, @ordinary) = @_;
+# The body of a test or probe in C where another function (poll_first) may have made the call already: `made` says so, `was`
+# is what it returned and `key` the request as it was. What is declared for the call stands before both ways.
+sub poll_rest {
+	my ($late, $pre, @ordinary) = @_;
 	my @before = $late ? grep { /^struct completion/ } @$pre : @$pre;
 	my %before = map { $_ => 1 } @before;
-	my @code = (@before, 'if (' . join(' && ', 'rec_poll_untimed()', $late ? $late->{if} : ()) . ') {', $late ? ("\t$late->{keep}", '') : (),
-		"\trec_self.depth = 1;", "\trc = real($pass);", "\trec_self.depth = 0;", "\tif ($ok && !($found)) {", "\t\trec.live->polls++;",
-		"\t\treturn rc;", "\t}", "\trec_enter_late(&c, RETURN_ADDRESS, CALLER_CFA);", $late ? "\t$late->{found}" : (), '} else {');
-	return (@code, (map { "\t$_" } grep { !$before{$_} } @ordinary), '}');
+	return (@before, 'if (made) {', "\trc = was;", "\trec_enter_late(&c, ra, cfa);", $late ? "\t$late->{found}" : (), '} else {',
+		(map { "\t$_" } grep { !$before{$_} } @ordinary), '}');
+}
+
+# The function of few instructions in front of it: one that finds nothing, while polls are only counted.
+sub poll_first {
+	my ($symbol, $pass, $poll) = @_;
+	my $call = "${symbol}_rest($pass, RETURN_ADDRESS, CALLER_CFA";
+	return ("if (rec_poll_untimed() && real_$symbol" . ($poll->{if} ? " && $poll->{if}" : '') . ') {', "\tconst uint64_t key = $poll->{key};", '',
+		"\trec_self.depth = 1;", "\tint rc = real_$symbol($pass);", "\trec_self.depth = 0;",
+		"\tif (__builtin_expect(rc == MPI_SUCCESS && !($poll->{found}), 1)) {", "\t\trec.live->polls++;", "\t\treturn rc;", "\t}",
+		"\treturn $call, true, rc, key);", '}', "return $call, false, 0, 0);");
 }
 
 sub body_of_call {
@@ -347,7 +355,11 @@ sub body_of_call {
 	if ($R->{polls}) {
 		my $found = $R->{polls} =~ /count/ ? "*$R->{polls} > 0" : "*$R->{polls} != 0";
 		push @body, "if (rec_leave_poll(&c, $ok, $found))", "\t$return;";
-		@body = untimed_first($late, $pass, $ok, $found, $pre, @body) if !$F && !@$undo;
+		if (!$F) {
+			my ($own) = map { /^if \((.*)\)$/ ? "!($1)" : () } @$pre;
+			$POLL = {if => $late ? $late->{if} : $own, key => $late ? $late->{key} : 0, found => $found};
+			@body = poll_rest($late, $pre, @body);
+		}
 	}
 	push @body, "if (!($ok)) {", (map { "\t$_" } 'wrap_lock();', @$undo, 'wrap_unlock();'), '}' if @$undo;
 	push @body, "if (!rec_leave(&c, $ok))", "\t$return;", 'uint32_t n = 0;';
@@ -370,10 +382,18 @@ sub wrapper {
 	if ($R->{class} =~ /^(INIT|FINALIZE)$/) {
 		return join("\n", $head, '{', "\t$real", init_or_finalize($symbol, $decl, $pass, $lang), '}', '');
 	}
-	my @body = ($real, 'struct rec_call c;');
+	local $POLL;
+	my @body = ('struct rec_call c;');
 	push @body, $F ? "MPI_Fint own_ierr;" : "int rc;" unless $R->{first} || $F && $R->{silent};
 	push @body, '', 'if (__builtin_expect(!real, 0))', "\treal = (__typeof__(real))wrap_resolve(\"$symbol\");";
 	push @body, $R->{first} ? body_of_first($pass) : body_of_call($pass);
+	if ($POLL) {
+		s/\breal\b/real_$symbol/g, s/\bRETURN_ADDRESS\b/ra/g, s/\bCALLER_CFA\b/cfa/g for @body;
+		my $rest = "static __attribute__((noinline)) int ${symbol}_rest($decl, uintptr_t ra, uintptr_t cfa, bool made, int was, uint64_t key __attribute__((unused)))";
+		return join("\n", $real =~ s/\(\*real\)/(*real_$symbol)/r, '', $rest, '{', (map { length $_ ? "\t$_" : '' } @body), '}', '',
+			$head, '{', (map { length $_ ? "\t$_" : '' } poll_first($symbol, $pass, $POLL)), '}', '');
+	}
+	unshift @body, $real;
 	return join("\n", $head, '{', (map { length $_ ? "\t$_" : '' } @body), '}', '');
 }
 
