@@ -3,8 +3,9 @@
  * One time line for all ranks. A rank's trace counts from its own start on its own clock; here every instant becomes
  * nanoseconds since the earliest start of any rank, on the clock of rank 0.
  * First the measured offsets with linear drift between them (trace_clock_fix), without any the nodes' clocks of day;
- * then, on demand, a controlled logical clock: no message arrives before it was sent, intervals are stretched and
- * squeezed as little as possible (Rabenseifner; Becker et al.).
+ * then, on demand, a controlled logical clock: no message arrives before it was sent, nobody returns from a collective
+ * before those have entered whose data it has; intervals are stretched and squeezed as little as possible
+ * (Rabenseifner; Becker et al.).
  */
 #ifndef PRECEDENT_TRACE_CLOCK_H
 #define PRECEDENT_TRACE_CLOCK_H
@@ -19,7 +20,9 @@ struct trace_clock;
 struct trace_clock_report {
 	uint64_t messages;        /* looked at */
 	uint64_t reversed;        /* that arrived before they were sent, under the linear correction */
-	uint64_t reversed_after;  /* the same after the logical clock: 0 */
+	uint64_t returns;         /* from collectives, with data of others, looked at */
+	uint64_t returns_reversed; /* that came before one of those others had entered, under the linear correction */
+	uint64_t reversed_after;  /* of both, after the logical clock: 0 */
 	double worst_ns;          /* largest reversal under the linear correction */
 	double error_ns;          /* bound of the measured offsets: largest half round trip; < 0: nothing was measured */
 	double moved_ns;          /* largest shift of an event by the logical clock */

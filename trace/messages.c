@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/messages_match.h"
+#include "trace/messages_coll.h"
 
 #define TURN_MIN 8
 #define TURN_MAX 4096
@@ -26,6 +26,7 @@ struct runner {
 
 struct walk {
 	struct msg_match m;
+	struct coll coll;
 	struct runner *run;
 	uint32_t *heap, n_heap; /* ranks that can go on, the furthest behind first */
 	uint32_t *sent, cap_sent;
@@ -86,9 +87,16 @@ static void arrived(struct walk *w, uint32_t channel)
 		wake(w, to);
 }
 
+static void wake_member(void *walk, uint32_t r)
+{
+	heap_push(walk, r);
+}
+
 static void rank_ends(struct walk *w, uint32_t r)
 {
 	msg_end(&w->m, r);
+	if (w->coll.orders)
+		coll_end(&w->coll, r);
 	trace_iter_destroy(w->run[r].it);
 	w->run[r].it = NULL;
 	for (uint32_t i = 0; i < w->m.names.n_ranks; i++)
@@ -112,6 +120,17 @@ static int sent_room(struct walk *w, uint32_t n)
 	return 0;
 }
 
+/* The rank is in a collective and waits for others. */
+static bool sleeps(const struct walk *w, uint32_t r)
+{
+	return w->coll.orders && w->coll.rank[r].sleeps;
+}
+
+static bool stopped(const struct walk *w)
+{
+	return w->m.stopped || w->m.no_memory || w->coll.stopped || w->coll.no_memory;
+}
+
 /* One event of the rank; false at its end. */
 static bool step(struct walk *w, uint32_t r)
 {
@@ -132,6 +151,8 @@ static bool step(struct walk *w, uint32_t r)
 	msg_event(&w->m, r, &at, w->sent, &n);
 	for (uint32_t i = 0; i < n; i++)
 		arrived(w, w->sent[i]);
+	if (w->coll.orders && w->m.rank[r].op[ev.sym].action == MSG_COLL)
+		coll_enter(&w->coll, r, &w->m.rank[r].op[ev.sym], &at);
 	return true;
 }
 
@@ -161,7 +182,7 @@ static void take_turn(struct walk *w, uint32_t r)
 {
 	struct runner *k = &w->run[r];
 
-	for (uint32_t n = 0; !w->m.stopped && !w->m.no_memory; n++) {
+	for (uint32_t n = 0; !stopped(w); n++) {
 		if (must_wait(w, r))
 			return;
 		if (!k->it)
@@ -172,20 +193,25 @@ static void take_turn(struct walk *w, uint32_t r)
 		}
 		if (!step(w, r))
 			rank_ends(w, r);
+		if (sleeps(w, r))
+			return;
 	}
 }
 
-/* Everybody waits: the one that is furthest behind goes on without the send, for a while or for good. */
+/* Everybody waits: the one that is furthest behind goes on without the send, for a while or for good, or without the
+ * others of its collective. */
 static bool force(struct walk *w)
 {
 	uint32_t r = MSG_NONE;
 
 	for (uint32_t i = 0; i < w->m.names.n_ranks; i++)
-		if (w->run[i].waits != MSG_NONE && (r == MSG_NONE || w->run[i].now < w->run[r].now))
+		if ((w->run[i].waits != MSG_NONE || sleeps(w, i)) && (r == MSG_NONE || w->run[i].now < w->run[r].now))
 			r = i;
 	if (r == MSG_NONE)
 		return false;
-	if (w->run[r].tried || !w->run[r].it) {
+	if (sleeps(w, r)) {
+		coll_give_up(&w->coll, r);
+	} else if (w->run[r].tried || !w->run[r].it) {
 		msg_give_up(&w->m, r);
 		wake(w, r);
 	} else {
@@ -228,28 +254,32 @@ static int walk_open(struct walk *w, const struct trace *t, struct errbuf *err)
 		w->run[r].mean = (double)p->end_ticks * p->ns_per_tick / (double)(k->events.length + 1);
 		heap_push(w, r);
 	}
+	w->coll.walk = w;
+	if (w->coll.orders && coll_open(&w->coll, &m->names) < 0)
+		return err_set(err, "no memory");
 	return 0;
 }
 
-int trace_messages(const struct trace *t, int (*f)(const struct trace_message *m, void *arg), void *arg,
-		   struct trace_messages_report *report, struct errbuf *err)
+int trace_messages_ordered(const struct trace *t, int (*f)(const struct trace_message *m, void *arg),
+			   const struct trace_orders *orders, void *arg, struct trace_messages_report *report,
+			   struct errbuf *err)
 {
-	struct walk w = {.m = {.f = f, .arg = arg}};
+	struct walk w = {.m = {.f = f, .arg = arg}, .coll = {.orders = orders, .arg = arg, .wake = wake_member}};
 	int rv = -1;
 
 	if (walk_open(&w, t, err) < 0)
 		goto out;
 	do {
-		while (w.n_heap && !w.m.stopped && !w.m.no_memory)
+		while (w.n_heap && !stopped(&w))
 			take_turn(&w, heap_pop(&w));
-	} while (!w.m.stopped && !w.m.no_memory && force(&w));
-	if (w.m.no_memory) {
+	} while (!stopped(&w) && force(&w));
+	if (w.m.no_memory || w.coll.no_memory) {
 		err_set(err, "no memory for the messages in flight");
 		goto out;
 	}
-	if (!w.m.stopped)
+	if (!stopped(&w))
 		msg_count_rest(&w.m);
-	rv = w.m.stopped;
+	rv = stopped(&w);
 out:
 	if (report)
 		*report = w.m.report;
@@ -258,6 +288,14 @@ out:
 	free(w.run);
 	free(w.heap);
 	free(w.sent);
+	if (orders)
+		coll_close(&w.coll);
 	msg_match_free(&w.m);
 	return rv;
+}
+
+int trace_messages(const struct trace *t, int (*f)(const struct trace_message *m, void *arg), void *arg,
+		   struct trace_messages_report *report, struct errbuf *err)
+{
+	return trace_messages_ordered(t, f, NULL, arg, report, err);
 }

@@ -36,4 +36,25 @@ struct trace_messages_report {
 int trace_messages(const struct trace *t, int (*f)(const struct trace_message *m, void *arg), void *arg,
 		   struct trace_messages_report *report, struct errbuf *err);
 
+/* A moment of a rank on the time line of all, as the clocks were measured and as they are corrected. */
+struct trace_moment {
+	uint64_t linear, corrected;
+};
+
+/* What is done with the order that blocking collectives impose: a return comes after the entries of those whose data it
+ * has, or, of a barrier, of all. Within one communicator the k-th of these calls is the same for all its members. */
+struct trace_orders {
+	struct trace_moment (*at)(void *arg, uint32_t rank, uint64_t local_ns);
+	/* The rank returned at leave_ns, and `latest` is the latest of the entries it waited for; not 0: stop. In the order
+	 * of trace_messages: all that happened before these entries has been reported. NULL: not asked. */
+	int (*leaves)(void *arg, uint32_t rank, uint64_t leave_ns, struct trace_moment latest);
+	/* The rank entered at enter_ns, and the first that waited for that returned, corrected, at `first`. NULL: not asked. */
+	void (*entered)(void *arg, uint32_t rank, uint64_t enter_ns, uint64_t first);
+};
+
+/* trace_messages, and collectives in between. */
+int trace_messages_ordered(const struct trace *t, int (*f)(const struct trace_message *m, void *arg),
+			   const struct trace_orders *orders, void *arg, struct trace_messages_report *report,
+			   struct errbuf *err);
+
 #endif

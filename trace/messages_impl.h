@@ -26,6 +26,7 @@ enum msg_action {
 	MSG_DONE,      /* completes slots */
 	MSG_FREE,
 	MSG_CANCEL,
+	MSG_COLL,      /* a collective that puts its members in an order: see messages_coll.h */
 	MSG_OTHER      /* another kind of request takes a slot */
 };
 
@@ -42,6 +43,11 @@ struct msg_op {
 	int64_t slot, message;
 	const int64_t *done, *asrc, *atag; /* MSG_DONE, MSG_START: slots and what wildcards received */
 	uint32_t n_done;
+	/* MSG_COLL; src is the root, comm the communicator */
+	uint8_t order;        /* enum coll_order */
+	bool gives, takes, is_root;
+	uint16_t fn;
+	uint32_t place;       /* rank in the communicator */
 };
 
 /* Messages of one communicator, sender, receiver and tag: in order. */

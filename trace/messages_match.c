@@ -568,6 +568,7 @@ void msg_event(struct msg_match *m, uint32_t rank, const struct msg_at *at, uint
 	*n_sent = 0;
 	switch (op->action) {
 	case MSG_NOTHING:
+	case MSG_COLL:
 		break;
 	case MSG_SEND:
 	case MSG_SENDRECV:

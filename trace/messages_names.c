@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include "trace/functions.h"
-#include "trace/messages_impl.h"
+#include "trace/messages_coll.h"
 
 /* ---- communicators ---- */
 
@@ -288,6 +288,7 @@ static uint8_t action_of(const struct trace_fn_info *fn, const struct fields *f)
 		return ends_with(fn->name, "_init") ? MSG_RECV_INIT : MSG_IRECV;
 	case TC_START: return MSG_START;
 	case TC_WAIT: return MSG_DONE;
+	case TC_COLL: return MSG_COLL;
 	case TC_PROBE: return f->has_newreq ? MSG_MPROBE : MSG_NOTHING;
 	case TC_LOCAL:
 		if (f->has_req && !strcmp(fn->name, "MPI_Request_free"))
@@ -336,6 +337,10 @@ static void decode(struct msg_names *n, uint32_t rank, uint32_t sym, struct msg_
 		op->n_done = f.n_done;
 		op->asrc = f.n_asrcs == f.n_done ? f.asrcs : NULL;
 		op->atag = f.n_atags == f.n_done ? f.atags : NULL;
+		break;
+	case MSG_COLL:
+		op->action = MSG_NOTHING;
+		coll_decode(trace_get_rank(n->t, rank), rank, sym, op);
 		break;
 	default:
 		break;

@@ -18,10 +18,18 @@
 
 #define N_MAX   16
 #define LATENCY 2000
+#define N_COMM  3 /* all; those of even rank; all, in the other order */
 
 /* A rank's clock: what it shows since its start, at true time t. */
 struct skew {
 	double start, drift; /* true ns at its start, gain per ns */
+};
+
+/* A collective as it was: the oracle for its order. */
+struct done {
+	const struct call_kind *kind;
+	uint32_t n, rank[N_MAX], root; /* root: place */
+	uint64_t enter[N_MAX], leave[N_MAX];
 };
 
 struct sim {
@@ -30,9 +38,13 @@ struct sim {
 	struct skew skew[N_MAX];
 	double now[N_MAX];    /* true time */
 	uint64_t local[N_MAX]; /* end of the last event, as recorded */
+	uint64_t dur_ns;       /* of the last call */
 	uint64_t seed;
 	double sent[N_MAX][N_MAX][64]; /* messages under way, in order */
 	uint32_t head[N_MAX][N_MAX], n_way[N_MAX][N_MAX];
+	uint32_t comm[N_COMM][N_MAX]; /* index in the rank's definitions */
+	struct done *done;
+	uint32_t n_done;
 };
 
 static uint64_t shown(const struct sim *m, uint32_t r, double t)
@@ -55,17 +67,126 @@ static void call(struct sim *m, uint32_t r, const char *fn, double t0, double t1
 	m->local[r] += a->gap_ns;
 	a->dur_ns = l1 > m->local[r] ? l1 - m->local[r] : 1;
 	m->local[r] += a->dur_ns;
+	m->dur_ns = a->dur_ns;
 	m->now[r] = t1;
 	syn_call(m->s, r, fn, 3, a);
 }
 
-static struct sim *simulate(uint32_t n, uint64_t seed, const struct skew *skew, uint32_t steps)
+/* ---- collectives ---- */
+
+enum order { ALL, FROM_ROOT, TO_ROOT, SCAN, EXSCAN };
+
+static const struct call_kind {
+	const char *fn;
+	enum order order;
+} kinds[] = {
+	{"MPI_Barrier", ALL},     {"MPI_Allreduce", ALL},    {"MPI_Allgather", ALL},      {"MPI_Allgatherv", ALL},
+	{"MPI_Alltoall", ALL},    {"MPI_Alltoallv", ALL},    {"MPI_Reduce_scatter", ALL}, {"MPI_Reduce_scatter_block", ALL},
+	{"MPI_Bcast", FROM_ROOT}, {"MPI_Scatter", FROM_ROOT}, {"MPI_Scatterv", FROM_ROOT},
+	{"MPI_Gather", TO_ROOT},  {"MPI_Gatherv", TO_ROOT},  {"MPI_Reduce", TO_ROOT},
+	{"MPI_Scan", SCAN},       {"MPI_Exscan", EXSCAN},
+};
+
+#define N_KINDS (sizeof(kinds) / sizeof(*kinds))
+
+/* Does the return of place i wait for the entry of place j? */
+static bool waits_for(const struct done *d, uint32_t i, uint32_t j)
+{
+	switch (d->kind->order) {
+	case FROM_ROOT: return j == d->root;
+	case TO_ROOT: return i == d->root;
+	case SCAN:
+	case EXSCAN: return j < i;
+	default: return true;
+	}
+}
+
+static void make_comms(struct sim *m)
+{
+	uint32_t member[N_MAX], k = 0;
+
+	for (uint32_t r = 0; r < m->n; r += 2)
+		member[k++] = r;
+	for (uint32_t r = 0; r < m->n; r += 2)
+		m->comm[1][r] = syn_comm(m->s, r, member, k);
+	for (uint32_t r = 0; r < m->n; r++)
+		member[r] = m->n - 1 - r;
+	for (uint32_t r = 0; r < m->n; r++)
+		m->comm[2][r] = syn_comm(m->s, r, member, m->n);
+	m->done = calloc(20000, sizeof(*m->done));
+}
+
+/* count 0: nothing is exchanged, and nobody waits; -1: other calls in its place. */
+static void collective(struct sim *m, const struct call_kind *kind, int64_t count)
+{
+	static const int64_t ones[N_MAX] = {[0 ... N_MAX - 1] = 1};
+	struct done *d = &m->done[m->n_done++];
+	uint32_t comm = (uint32_t)(syn_random(&m->seed) % N_COMM);
+	double t[N_MAX];
+
+	*d = (struct done){.kind = kind};
+	for (uint32_t r = 0; r < m->n; r += comm == 1 ? 2 : 1)
+		d->rank[d->n++] = comm == 2 ? m->n - 1 - r : r;
+	d->root = (uint32_t)(syn_random(&m->seed) % d->n);
+	for (uint32_t i = 0; i < d->n; i++)
+		t[i] = m->now[d->rank[i]] + 100 + (double)(syn_random(&m->seed) % 3000);
+	for (uint32_t i = 0; i < d->n; i++) {
+		uint32_t r = d->rank[i];
+		double end = t[i] + 300;
+
+		for (uint32_t j = 0; count > 0 && j < d->n; j++)
+			if (waits_for(d, i, j) && j != i && t[j] + LATENCY > end)
+				end = t[j] + LATENCY;
+		call(m, r, count < 0 ? "MPI_Buffer_attach" : d->kind->fn, t[i], end,
+		     SYN(.comm = m->comm[comm][r], .root = d->root, .count = count, .counts = ones, .n_counts = d->n));
+		d->leave[i] = m->local[r];
+		d->enter[i] = m->local[r] - m->dur_ns;
+	}
+}
+
+static uint64_t reversed_returns(const struct sim *m, const struct trace_clock *c)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < m->n_done; k++) {
+		const struct done *d = &m->done[k];
+
+		for (uint32_t i = 0; i < d->n; i++)
+			for (uint32_t j = 0; j < d->n; j++)
+				n += waits_for(d, i, j) && trace_clock_ns(c, d->rank[i], d->leave[i]) <
+								    trace_clock_ns(c, d->rank[j], d->enter[j]);
+	}
+	return n;
+}
+
+/* How many returns wait for another rank. */
+static uint64_t waiting_returns(const struct sim *m)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < m->n_done; k++)
+		for (uint32_t i = 0; i < m->done[k].n; i++) {
+			bool any = false;
+
+			for (uint32_t j = 0; j < m->done[k].n; j++)
+				any |= j != i && waits_for(&m->done[k], i, j);
+			n += any;
+		}
+	return n;
+}
+
+/* ---- programs ---- */
+
+/* Messages, and, where coll_every is not 0, about every so many steps a collective in between. */
+static struct sim *simulate_mixed(uint32_t n, uint64_t seed, const struct skew *skew, uint32_t steps,
+				  uint32_t coll_every, int64_t count)
 {
 	struct sim *m = calloc(1, sizeof(*m));
 
 	m->s = syn_create(n);
 	m->n = n;
 	m->seed = seed;
+	make_comms(m);
 	for (uint32_t r = 0; r < n; r++) {
 		m->skew[r] = skew[r];
 		m->now[r] = skew[r].start;
@@ -75,6 +196,8 @@ static struct sim *simulate(uint32_t n, uint64_t seed, const struct skew *skew, 
 		uint32_t r = 0, q = (uint32_t)(syn_random(&m->seed) % n);
 		double t0, t1;
 
+		if (coll_every && syn_random(&m->seed) % coll_every == 0)
+			collective(m, &kinds[count > 0 ? syn_random(&m->seed) % N_KINDS : 1], count);
 		for (uint32_t i = 1; i < n; i++)
 			r = m->now[i] < m->now[r] ? i : r;
 		t0 = m->now[r] + 500 + (double)(syn_random(&m->seed) % 20000);
@@ -96,8 +219,14 @@ static struct sim *simulate(uint32_t n, uint64_t seed, const struct skew *skew, 
 	return m;
 }
 
+static struct sim *simulate(uint32_t n, uint64_t seed, const struct skew *skew, uint32_t steps)
+{
+	return simulate_mixed(n, seed, skew, steps, 0, 0);
+}
+
 static void sim_free(struct sim *m)
 {
+	free(m->done);
 	syn_destroy(m->s);
 	free(m);
 }
@@ -332,6 +461,152 @@ static void test_controlled(void **state)
 	}
 }
 
+/* ---- collectives in the logical clock ---- */
+
+static void check_collectives(uint32_t n, uint64_t seed, const struct skew *skew, double wrong_ns, uint32_t every,
+			      uint32_t steps)
+{
+	struct sim *m = simulate_mixed(n, seed, skew, steps, every, 1);
+	struct trace_clock_report report;
+	struct checked x;
+	struct trace_clock *c;
+	struct errbuf err;
+	struct trace *t;
+
+	start_clocks(m, wrong_ns);
+	t = syn_open(m->s);
+	c = trace_clock_create(t, &err);
+	assert_true(reversed_returns(m, c) > 0);
+	assert_int_equal(trace_clock_control(c, t, &report, &err), 0);
+	assert_int_equal(reversed_returns(m, c), 0);
+	assert_int_equal(report.returns, waiting_returns(m));
+	assert_true(report.returns_reversed > 0 && report.returns_reversed <= report.returns);
+	assert_int_equal(report.reversed_after, 0);
+	x = (struct checked){.c = c};
+	assert_int_equal(trace_messages(t, check_order, &x, NULL, &err), 0);
+	assert_int_equal(x.reversed, 0);
+	assert_int_equal(report.messages, x.n);
+	check_map(m, c);
+	trace_clock_destroy(c);
+	trace_close(t);
+	sim_free(m);
+}
+
+static void test_collectives(void **state)
+{
+	static const struct skew steady[6] = {{0, 0}, {500, 0}, {900, 0}, {100, 0}, {0, 0}, {5555, 0}};
+	static const struct skew drifting[6] = {{0, 0}, {0, 1e-3}, {900, -1e-3}, {0, 2e-3}, {0, 0}, {1, -2e-3}};
+
+	(void)state;
+	for (uint64_t seed = 1; seed < 6; seed++) {
+		check_collectives(3, seed, steady, 20000, 30, 10000);
+		check_collectives(6, seed, steady, -7000, 20, 10000);
+		check_collectives(6, seed, steady, 1e6, 100, 10000);
+		check_collectives(5, seed, drifting, 0, 40, 10000);
+		check_collectives(6, seed, drifting, 3000, 1, 2000); /* mostly collectives */
+	}
+}
+
+/* Every kind of collective restores the order, without any other. */
+static void test_each_collective(void **state)
+{
+	static const struct skew steady[4] = {{0, 0}, {500, 0}, {900, 0}, {100, 0}};
+
+	(void)state;
+	for (size_t k = 0; k < N_KINDS; k++) {
+		struct sim *m = simulate(4, 1 + k, steady, 0);
+		struct trace_clock_report report;
+		struct trace_clock *c;
+		struct errbuf err;
+		struct trace *t;
+
+		for (int i = 0; i < 40; i++)
+			collective(m, &kinds[k], 1);
+		start_clocks(m, 30000);
+		t = syn_open(m->s);
+		c = trace_clock_create(t, &err);
+		assert_true(reversed_returns(m, c) > 0);
+		assert_int_equal(trace_clock_control(c, t, &report, &err), 0);
+		assert_int_equal(reversed_returns(m, c), 0);
+		assert_int_equal(report.returns, waiting_returns(m));
+		trace_clock_destroy(c);
+		trace_close(t);
+		sim_free(m);
+	}
+}
+
+/* Collectives without data order nothing: the map is that of the messages alone. */
+static void test_no_data(void **state)
+{
+	static const struct skew steady[4] = {{0, 0}, {500, 0}, {900, 0}, {100, 0}};
+	struct trace_clock *c[2];
+	struct trace_clock_report report[2];
+	struct sim *m = NULL;
+	struct errbuf err;
+
+	(void)state;
+	for (int with = 0; with < 2; with++) {
+		struct trace *t;
+
+		if (m)
+			sim_free(m);
+		m = simulate_mixed(4, 3, steady, 10000, 20, with ? 0 : -1);
+		start_clocks(m, 9000);
+		t = syn_open(m->s);
+		c[with] = trace_clock_create(t, &err);
+		assert_int_equal(trace_clock_control(c[with], t, &report[with], &err), 0);
+		assert_true(report[with].reversed > 0);
+		assert_int_equal(report[with].returns, 0);
+		trace_close(t);
+	}
+	assert_memory_equal(&report[0], &report[1], sizeof(report[0]));
+	for (uint32_t r = 0; r < 4; r++)
+		for (uint64_t l = 0; l < m->local[r]; l += m->local[r] / 20000 + 1)
+			assert_int_equal(trace_clock_ns(c[0], r, l), trace_clock_ns(c[1], r, l));
+	trace_clock_destroy(c[0]);
+	trace_clock_destroy(c[1]);
+	sim_free(m);
+}
+
+/* Ranks that end early, and members that make different calls: what is left is still in order, and nobody waits. */
+static void test_broken_collectives(void **state)
+{
+	static const struct skew steady[5] = {{0, 0}, {500, 0}, {900, 0}, {100, 0}, {50, 0}};
+
+	(void)state;
+	for (int other = 0; other < 2; other++) {
+		struct sim *m = simulate_mixed(5, 21, steady, 3000, 30, 1);
+		struct trace_clock_report report;
+		uint32_t whole = m->n_done;
+		struct checked x;
+		struct trace_clock *c;
+		struct errbuf err;
+		struct trace *t;
+
+		for (int i = 0; i < 500; i++)
+			for (uint32_t r = 0; r < 5; r++) {
+				const char *fn = other && r == 3 && i > 10 ? "MPI_Barrier" : "MPI_Allreduce";
+
+				if (other || r != 2 || i < 100) /* rank 2 dies */
+					call(m, r, fn, m->now[r] + 100, m->now[r] + 400, SYN(.count = 1));
+			}
+		start_clocks(m, -8000);
+		t = syn_open_partial(m->s);
+		c = trace_clock_create(t, &err);
+		assert_int_equal(trace_clock_control(c, t, &report, &err), 0);
+		assert_int_equal(report.reversed_after, 0);
+		assert_true(report.returns > waiting_returns(m));
+		assert_int_equal(whole, m->n_done);
+		assert_int_equal(reversed_returns(m, c), 0);
+		x = (struct checked){.c = c};
+		assert_int_equal(trace_messages(t, check_order, &x, NULL, &err), 0);
+		assert_int_equal(x.reversed, 0);
+		trace_clock_destroy(c);
+		trace_close(t);
+		sim_free(m);
+	}
+}
+
 /* Sound clocks are left alone. */
 static void test_untouched(void **state)
 {
@@ -361,6 +636,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_measured),   cmocka_unit_test(test_one_moment), cmocka_unit_test(test_inherited),
 		cmocka_unit_test(test_hostile),    cmocka_unit_test(test_controlled), cmocka_unit_test(test_untouched),
+		cmocka_unit_test(test_collectives), cmocka_unit_test(test_each_collective),
+		cmocka_unit_test(test_no_data),    cmocka_unit_test(test_broken_collectives),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
