@@ -95,10 +95,25 @@ struct walk {
 	const struct contract_tree *tree;
 	const struct segment_notes *notes;
 	const uint32_t *number;
+	uint64_t *executed; /* of loops whose counts are in the notes' vectors, so far */
 	struct run_list *list;
 	uint64_t n_run, max_run;
 	struct errbuf *err;
 };
+
+static bool repeats(const struct run *r)
+{
+	return r[0].sym == r[-2].sym && r[0].end - r[-1].end == r[-2].end - r[-3].end;
+}
+
+/* Do the two runs before the last one repeat the two before them, and is one of each two a call left out? What is left
+ * out at regular intervals costs no table. */
+static bool is_regular(const struct run_list *l)
+{
+	const struct run *r = &l->run[l->n - 2];
+
+	return l->n > 6 && repeats(r) && repeats(r - 1) && (r[0].sym == SKEL_NOTHING || r[-1].sym == SKEL_NOTHING);
+}
 
 /* The leaf does sym the next `times` times. 1: too many runs. */
 static int add_executions(struct walk *w, uint32_t node, uint32_t sym, uint64_t times)
@@ -108,7 +123,7 @@ static int add_executions(struct walk *w, uint32_t node, uint32_t sym, uint64_t 
 	if (!l->n || l->run[l->n - 1].sym != sym) {
 		if (run_list_add(l, sym) < 0)
 			return err_set(w->err, "no memory for the variants of calls");
-		w->n_run += l->n == 2 ? 2 : l->n > 2;
+		w->n_run += l->n == 2 ? 2 : l->n > 2 && !is_regular(l);
 	}
 	l->n_occ += times;
 	l->run[l->n - 1].end = l->n_occ;
@@ -151,6 +166,13 @@ static int walk_node(struct walk *w, uint32_t node, uint32_t kind)
 
 	if (note && !segment_note_has(note, kind))
 		return walk_absent(w, node, 1);
+	if (note && note->vec) {
+		const struct count_vec *v = &w->notes->vec[note->vec - 1];
+
+		if (w->executed[note->vec - 1] == v->n)
+			return err_set(w->err, "a loop is executed more often than it has counts");
+		made = count_vec_at(v, w->executed[note->vec - 1]++);
+	}
 	if (n->kind == CONTRACT_LEAF)
 		return walk_leaf(w, node);
 	for (uint64_t k = 0; rv == 0 && k < made; k++) {
@@ -186,7 +208,8 @@ int leaf_runs_collect(const struct trace_rank *rank, const struct shape_map *map
 	int rv;
 
 	w.list = calloc(n_leaf ? n_leaf : 1, sizeof(*w.list));
-	if (!w.list || !place) {
+	w.executed = calloc(notes ? notes->n_vec + 1u : 1u, sizeof(*w.executed));
+	if (!w.list || !w.executed || !place) {
 		rv = err_set(err, "no memory for the variants of %u calls", n_leaf);
 		goto out;
 	}
@@ -199,6 +222,7 @@ out:
 	for (uint32_t i = 0; w.list && i < n_leaf; i++)
 		free(w.list[i].run);
 	free(w.list);
+	free(w.executed);
 	free(place);
 	return rv;
 }

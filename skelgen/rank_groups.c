@@ -8,12 +8,15 @@
 
 #include "skelgen/leaf_runs.h"
 #include "skelgen/rank_groups.h"
+#include "skelgen/shape_notes.h"
 #include "skelgen/tree_grow.h"
 
 
 /* An alternating call: few variants that change places often. */
 #define ALTERNATING_VARIANTS 16
 #define ALTERNATING_RUNS     8
+
+#define SHAPES_BONUS (3 * RANK_GROUPS_NODE_COST)
 
 struct digest_table {
 	uint32_t *slot; /* index + 1 */
@@ -138,6 +141,73 @@ out:
 	return rv;
 }
 
+/* What the tree and its variant runs cost for the rank; UINT64_MAX when more than `most`. */
+static int price(struct build *b, uint32_t rank, const struct shape_map *m, const struct contract_tree *tree,
+		 const struct segment_notes *notes, uint64_t most, uint64_t *cost)
+{
+	uint64_t nodes = (uint64_t)RANK_GROUPS_NODE_COST * tree->n_node, n_run = 0;
+	uint32_t n_leaf, *number;
+	int rv;
+
+	*cost = UINT64_MAX;
+	if (nodes > most)
+		return 0;
+	number = leaf_numbers(tree, &n_leaf);
+	if (!number)
+		return err_set(b->err, "no memory");
+	rv = leaf_runs_collect(trace_get_rank(b->t, rank), m, tree, notes, number, n_leaf, most - nodes, NULL, NULL, &n_run,
+			       b->err);
+	free(number);
+	if (rv == 0)
+		*cost = nodes + n_run;
+	return rv < 0 ? -1 : 0;
+}
+
+/* Fold loops whose iterations vary by their shapes, where that says it more briefly than the tree there is. */
+static int fold_shapes(struct build *b, uint32_t rank, const struct shape_map *m, const uint32_t *stream,
+		       struct rank_group *g)
+{
+	struct shape_tree shape;
+	struct contract_tree tree;
+	struct segment_notes *notes;
+	uint64_t now, then;
+	int rv;
+
+	if (price(b, rank, m, &g->tree, g->notes, UINT64_MAX / 2, &now) < 0 ||
+	    shape_fold(stream, g->tree.n_events, g->notes ? NULL : &g->tree, &shape, b->err) < 0)
+		return -1;
+	rv = shape_to_notes(&shape, &tree, &notes, b->err);
+	if (rv)
+		return rv < 0 ? -1 : 0;
+	/* at about the same price, loops in loops rather than a loop over the innermost part */
+	now += now < UINT64_MAX ? SHAPES_BONUS : 0;
+	rv = price(b, rank, m, &tree, notes, now, &then);
+	if (rv == 0 && then < now) {
+		struct contract_tree t = g->tree;
+		struct segment_notes *s = g->notes;
+
+		g->tree = tree;
+		g->notes = notes;
+		tree = t;
+		notes = s;
+	}
+	contract_tree_free(&tree);
+	segment_notes_free(notes);
+	return rv;
+}
+
+/* Loops that vary, one way or the other. */
+static int fold_varying(struct build *b, uint32_t rank, const struct shape_map *m, const uint32_t *stream,
+			struct rank_group *g)
+{
+	bool many = g->tree.n_node > m->n_shape + m->n_shape / 2 + 8;
+
+	if (segments_fold(trace_get_rank(b->t, rank), m, &g->tree, &g->notes, &b->preferred, b->err) < 0)
+		return -1;
+	/* nearly one node for every call: nothing to gain */
+	return many && g->tree.n_node > m->n_shape ? fold_shapes(b, rank, m, stream, g) : 0;
+}
+
 static int add_group(struct build *b, uint32_t rank, const struct shape_map *m, const uint32_t *shape,
 		     const uint64_t digest[2], uint32_t *index)
 {
@@ -157,8 +227,7 @@ static int add_group(struct build *b, uint32_t rank, const struct shape_map *m, 
 		return err_set(b->err, "no memory");
 	memcpy(p->key, m->key, m->n_shape * sizeof(*p->key));
 	rv = shape ? contract_symbols(shape, f->length, NULL, &p->tree, b->err) : rank_tree_of_folded(f, &p->tree, b->err);
-	if (rv == 0 && shape && b->optional &&
-	    segments_fold(trace_get_rank(b->t, rank), m, &p->tree, &p->notes, &b->preferred, b->err) < 0) {
+	if (rv == 0 && shape && b->optional && fold_varying(b, rank, m, shape, p) < 0) {
 		contract_tree_free(&p->tree);
 		segment_notes_free(p->notes);
 		rv = -1;

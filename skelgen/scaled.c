@@ -14,12 +14,14 @@ static void push(struct scaled_iter *it, const struct skel_node *n)
 	l->iter = 0;
 	l->base = it->position;
 	l->next_child = 0;
+	l->turns = 0;
 	if (n->kind != SKEL_LOOP)
 		return;
 	index = rank_set_index(&n->ranks, it->rank);
 	l->cut = it->plan->cut[n->id];
 	if (l->cut.run == l->cut.total)
 		l->cut.run = l->cut.total = skel_loop_count(it->tree, n, it->rank, index);
+	l->turns = skel_loop_turns(n, index, l->cut.run, l->base);
 	l->next_child = n->n_child; /* as at the end of an iteration */
 }
 
@@ -38,7 +40,7 @@ static void step(struct scaled_iter *it)
 {
 	struct scaled_level *l = &it->level[it->depth - 1];
 
-	if (l->node->kind == SKEL_LOOP && l->iter < l->cut.run) {
+	if (l->node->kind == SKEL_LOOP && l->iter < l->turns) {
 		it->position = l->base * l->cut.total + skel_sampled_iteration(&l->cut, l->iter);
 		l->iter++;
 		l->next_child = 0;
@@ -68,6 +70,8 @@ int scaled_next(struct scaled_iter *it, const struct skel_node **leaf, uint64_t 
 		*leaf = child;
 		*occ = it->position;
 		*index = rank_set_index(&child->ranks, it->rank);
+		if (child->by_rank[*index].optional && skel_leaf_symbol(&child->by_rank[*index], *occ) == SKEL_NOTHING)
+			continue;
 		return 1;
 	}
 	return 0;

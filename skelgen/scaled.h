@@ -13,6 +13,7 @@ struct scaled_level {
 	const struct skel_node *node;
 	uint32_t next_child;
 	uint64_t iter;      /* begun, of loops */
+	uint64_t turns;     /* that this execution makes */
 	struct skel_cut cut;
 	uint64_t base;      /* position of the enclosing loop body */
 };

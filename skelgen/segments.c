@@ -35,6 +35,9 @@ void segment_notes_free(struct segment_notes *n)
 	}
 	for (uint32_t i = 0; i < n->n_region; i++)
 		free(n->region[i].kind);
+	for (uint32_t i = 0; i < n->n_vec; i++)
+		count_vec_free(&n->vec[i]);
+	free(n->vec);
 	free(n->note);
 	free(n);
 }
@@ -319,11 +322,27 @@ static uint64_t sizes(const struct finder *f, const struct cut *c, uint32_t from
 	return sum;
 }
 
+/* Changes of kind, but for those that come at the same distances and to the same kinds as the two before. */
+static uint64_t count_changes(const struct cut *c)
+{
+	uint64_t n = 0;
+	uint32_t at[4] = {0};
+
+	for (uint32_t i = 1; i < c->n_segment; i++) {
+		if (c->kind[i] == c->kind[i - 1])
+			continue;
+		n += i - at[0] != at[1] - at[2] || at[0] - at[1] != at[2] - at[3] || c->kind[i] != c->kind[at[1]];
+		memmove(at + 1, at, 3 * sizeof(*at));
+		at[0] = i;
+	}
+	return n;
+}
+
 /* Nodes outside; inside, between the distinct tokens and those of all kinds, as kinds that are alike merge well; and a
  * few runs at every change of kind. UINT64_MAX when the kinds are too long to be merged. */
 static int estimate_cost(const struct finder *f, struct cut *c, uint64_t *cost)
 {
-	uint64_t outside = sizes(f, c, 0, c->start[0]), distinct = 0, all = 0, changes = 0;
+	uint64_t outside = sizes(f, c, 0, c->start[0]), distinct = 0, all = 0, changes;
 	uint32_t n = 0;
 	struct { uint64_t hash, size; } *seen;
 
@@ -346,8 +365,7 @@ static int estimate_cost(const struct finder *f, struct cut *c, uint64_t *cost)
 		distinct += i && seen[i].hash == seen[i - 1].hash ? 0 : seen[i].size;
 		all += seen[i].size;
 	}
-	for (uint32_t i = 1; i < c->n_segment; i++)
-		changes += c->kind[i] != c->kind[i - 1];
+	changes = count_changes(c);
 	*cost = SEGMENT_NODE_COST * (outside + (distinct + all) / 2) + 3 * changes;
 	free(seen);
 	return 0;

@@ -13,6 +13,7 @@
 
 #include "common/errbuf.h"
 #include "skelgen/contract.h"
+#include "skelgen/shape.h"
 
 #define SEGMENT_KINDS_MAX   256
 #define SEGMENT_REGIONS_MAX 4
@@ -22,6 +23,7 @@ struct segment_note {
 	uint64_t *kinds;  /* bit set; NULL: always */
 	uint64_t *counts; /* loop: iterations by kind, up to its count; NULL: always the count */
 	uint32_t region;  /* of the loop that is region - 1 itself, else 0 */
+	uint32_t vec;     /* of a loop whose executions make vec[vec - 1] iterations, one after the other, else 0 */
 };
 
 struct segment_region {
@@ -34,6 +36,8 @@ struct segment_notes {
 	uint32_t n_note;
 	struct segment_region region[SEGMENT_REGIONS_MAX];
 	uint32_t n_region;
+	struct count_vec *vec; /* of trees whose shapes were folded, which have no regions */
+	uint32_t n_vec;
 };
 
 static inline bool segment_note_has(const struct segment_note *n, uint32_t kind)

@@ -9,6 +9,7 @@
 #include "skelgen/merge.h"
 #include "skelgen/leaf_params.h"
 #include "skelgen/param.h"
+#include "skelgen/tree_turns.h"
 #include "trace/functions.h"
 
 /* A description this close to one mention of each call per kind of rank is not worth a search for a better one. */
@@ -62,6 +63,24 @@ uint64_t skel_loop_count(const struct skel_tree *tree, const struct skel_node *l
 	return (uint64_t)rank_fn_eval(&loop->count, rank, tree->n_ranks, index);
 }
 
+uint64_t skel_loop_turns(const struct skel_node *loop, uint32_t index, uint64_t count, uint64_t e)
+{
+	const struct skel_turns *t = loop->turns ? &loop->turns[index] : NULL;
+	uint32_t lo = 0, hi;
+
+	if (!t || !t->n_run)
+		return count;
+	for (hi = t->n_run - 1; lo < hi;) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (t->run_end[mid] > e)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return t->run_turns[lo];
+}
+
 uint64_t skel_tree_length(const struct skel_tree *tree)
 {
 	return tree->n_leaf;
@@ -69,14 +88,22 @@ uint64_t skel_tree_length(const struct skel_tree *tree)
 
 /* ---- walking ---- */
 
-static void iter_enter(struct skel_iter *it, const struct skel_node *node, uint32_t index, uint64_t count)
+/* Execution number `e` of a node. */
+static void iter_enter(struct skel_iter *it, const struct skel_node *node, uint64_t e)
 {
+	uint32_t index = it->index[node->id];
+	uint64_t count = node->kind == SKEL_LOOP ? skel_loop_count(it->tree, node, it->rank, index) : 1;
+
 	it->level[it->depth].node = node;
 	it->level[it->depth].index_in_set = index;
 	it->level[it->depth].next_child = 0;
 	it->level[it->depth].iter = 0;
-	it->level[it->depth].count = count;
+	it->level[it->depth].turns = node->kind == SKEL_LOOP ? skel_loop_turns(node, index, count, e) : 1;
+	it->level[it->depth].base = e * count;
 	it->level[it->depth].given = it->given;
+	/* an execution that makes none is at its end */
+	if (!it->level[it->depth].turns)
+		it->level[it->depth].next_child = node->n_child;
 }
 
 static void index_nodes(struct skel_iter *it, const struct skel_node *node)
@@ -91,17 +118,14 @@ static void index_nodes(struct skel_iter *it, const struct skel_node *node)
 int skel_iter_begin(struct skel_iter *it, const struct skel_tree *tree, uint32_t rank)
 {
 	*it = (struct skel_iter){.tree = tree, .rank = rank, .depth = -1};
-	it->occ = calloc(tree->n_leaf + 1u, sizeof(*it->occ));
 	it->index = malloc((tree->n_node + 1u) * sizeof(*it->index));
-	if (!it->occ || !it->index) {
-		skel_iter_end(it);
+	if (!it->index)
 		return -1;
-	}
 	memset(it->index, 0xff, (tree->n_node + 1u) * sizeof(*it->index));
 	index_nodes(it, tree->root);
 	if (it->index[tree->root->id] != UINT32_MAX) {
 		it->depth = 0;
-		iter_enter(it, tree->root, it->index[tree->root->id], 1);
+		iter_enter(it, tree->root, 0);
 	}
 	return 0;
 }
@@ -110,11 +134,12 @@ int skel_iter_next(struct skel_iter *it, const struct skel_node **leaf, uint64_t
 {
 	while (it->depth >= 0) {
 		const struct skel_node *node = it->level[it->depth].node, *child;
+		uint64_t e = it->level[it->depth].base + it->level[it->depth].iter;
 
 		if (it->level[it->depth].next_child == node->n_child) {
 			/* an iteration without any call of this rank is the last one */
 			if (it->given != it->level[it->depth].given &&
-			    ++it->level[it->depth].iter < it->level[it->depth].count) {
+			    ++it->level[it->depth].iter < it->level[it->depth].turns) {
 				it->level[it->depth].next_child = 0;
 				it->level[it->depth].given = it->given;
 			} else {
@@ -129,7 +154,7 @@ int skel_iter_next(struct skel_iter *it, const struct skel_node **leaf, uint64_t
 			const struct skel_leaf_rank *lr = &child->by_rank[it->index[child->id]];
 
 			*leaf = child;
-			*occ = it->occ[child->leaf_id]++;
+			*occ = e;
 			*index = it->index[child->id];
 			it->given++;
 			if (lr->optional && *occ < lr->n_occ && skel_leaf_symbol(lr, *occ) == SKEL_NOTHING)
@@ -139,19 +164,14 @@ int skel_iter_next(struct skel_iter *it, const struct skel_node **leaf, uint64_t
 		if (it->depth + 1 == SKEL_MAX_DEPTH)
 			return 0;
 		it->depth++;
-		iter_enter(it, child, it->index[child->id],
-			   child->kind == SKEL_LOOP
-				   ? skel_loop_count(it->tree, child, it->rank, it->index[child->id])
-				   : 1);
+		iter_enter(it, child, e);
 	}
 	return 0;
 }
 
 void skel_iter_end(struct skel_iter *it)
 {
-	free(it->occ);
 	free(it->index);
-	it->occ = NULL;
 	it->index = NULL;
 	it->depth = -1;
 }
@@ -283,6 +303,8 @@ static int convert_tree(struct skel_tree *tree, const struct merge *m, struct er
 	if (!tree->leaf)
 		goto out;
 	list_leaves(tree, tree->root);
+	if (tree->optional && tree_turns_find(tree) < 0)
+		goto out;
 	rv = 0;
 out:
 	if (rv < 0)

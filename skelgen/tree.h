@@ -84,6 +84,14 @@ struct skel_leaf_rank {
 /* Symbol of execution occ (0-based), or SKEL_NOTHING. */
 uint32_t skel_leaf_symbol(const struct skel_leaf_rank *lr, uint64_t occ);
 
+/* Iterations that one rank makes at each execution of a loop which do not always make its count: runs of equal ones.
+ * Those left out are the last ones of an execution; the calls in them do nothing. */
+struct skel_turns {
+	uint32_t n_run;      /* 0: every execution makes the loop's count */
+	uint64_t *run_end;   /* over the executions, those left out included */
+	uint64_t *run_turns; /* 0 .. count */
+};
+
 enum skel_kind { SKEL_LEAF, SKEL_LOOP, SKEL_SEQ };
 
 struct skel_node {
@@ -99,7 +107,8 @@ struct skel_node {
 	uint32_t n_param;         /* parameters as in trace_fn[fn] */
 	struct skel_param *param; /* fitted, when !varies; for varying leaves only those that do not vary */
 	/* SKEL_LOOP */
-	struct rank_fn count;     /* iterations, a function of the rank */
+	struct rank_fn count;     /* iterations, a function of the rank; of the longest execution, if they vary */
+	struct skel_turns *turns; /* by index of the rank; NULL: none varies */
 	/* SKEL_LOOP, SKEL_SEQ */
 	uint32_t n_child;
 	struct skel_node **child;
@@ -134,7 +143,7 @@ struct skel_tree {
 
 /* Contract every rank, merge, fit. -1 when the trace is unusable (partial, damaged structure) or memory ends. */
 int skel_tree_build(const struct trace *t, struct skel_tree *out, struct errbuf *err);
-/* The same; with_optional false: without SKEL_NOTHING, whatever length that costs. */
+/* The same; with_optional false: without SKEL_NOTHING and loops that vary, whatever length that costs. */
 int skel_tree_build_with(const struct trace *t, bool with_optional, struct skel_tree *out, struct errbuf *err);
 void skel_tree_free(struct skel_tree *tree);
 
@@ -145,8 +154,10 @@ int skel_place(const struct skel_tree *tree, uint8_t basis, int64_t comm, uint32
 /* Element k of fitted parameter i of a leaf (fn != NULL), for the rank at `index` of its set. */
 int64_t skel_param_value(const struct skel_tree *tree, const struct skel_node *leaf, uint32_t i, uint32_t k,
 			 uint32_t rank, uint32_t index);
-/* Iterations of a loop. */
+/* Iterations of a loop, at most. Iteration i of its execution number e is execution e * count + i of what is in it. */
 uint64_t skel_loop_count(const struct skel_tree *tree, const struct skel_node *loop, uint32_t rank, uint32_t index);
+/* Iterations that execution number e makes, given the count. */
+uint64_t skel_loop_turns(const struct skel_node *loop, uint32_t index, uint64_t count, uint64_t e);
 
 /* Readable dump: loops, leaves with their parameters as functions of the rank, call sites, rank sets. -1 when the
  * stream fails. */
@@ -165,10 +176,10 @@ struct skel_iter {
 	struct {
 		const struct skel_node *node;
 		uint32_t next_child, index_in_set;
-		uint64_t iter, count; /* of loops */
+		uint64_t iter, turns; /* of loops */
+		uint64_t base;        /* execution number of the first iteration of what is in it */
 		uint64_t given;       /* leaves given when this iteration began */
 	} level[SKEL_MAX_DEPTH];
-	uint64_t *occ;   /* executions so far of each leaf */
 	uint32_t *index; /* of the rank in each node's set, by node id; UINT32_MAX where it is not in it */
 	uint64_t given;
 };

@@ -146,6 +146,46 @@ static int check_form(struct verify *v, const struct skel_node *n, const struct 
 	return n->kind == SKEL_LOOP ? check_loop(v, n) : 0;
 }
 
+/* ---- executions ---- */
+
+/* Of n executions, each of at most `count` iterations. */
+static int check_turns(struct verify *v, const struct skel_node *n, uint32_t rank, const struct skel_turns *t, uint64_t all,
+		       uint64_t count)
+{
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < t->n_run; i++) {
+		if (t->run_end[i] <= end || t->run_turns[i] > count)
+			return err_set(v->err, "loop %u, rank %u: malformed run %u of iterations", n->id, rank, i);
+		end = t->run_end[i];
+	}
+	if (t->n_run && end != all)
+		return err_set(v->err, "loop %u, rank %u: runs of %llu executions, expected %llu", n->id, rank,
+			       (unsigned long long)end, (unsigned long long)all);
+	return 0;
+}
+
+/* Executions of every leaf, from the counts around it. */
+static int check_executions(struct verify *v, const struct skel_iter *it, const struct skel_node *n, uint64_t times)
+{
+	uint32_t index = it->index[n->id];
+	uint64_t before = times;
+
+	if (index == UINT32_MAX)
+		return 0;
+	if (n->kind == SKEL_LOOP && __builtin_mul_overflow(times, skel_loop_count(it->tree, n, it->rank, index), &times))
+		return err_set(v->err, "rank %u: loop %u iterates too often", it->rank, n->id);
+	if (n->kind == SKEL_LEAF && n->by_rank[index].n_occ != times)
+		return err_set(v->err, "rank %u: leaf %u is executed %llu times, expected %llu", it->rank, n->leaf_id,
+			       (unsigned long long)times, (unsigned long long)n->by_rank[index].n_occ);
+	if (n->turns && check_turns(v, n, it->rank, &n->turns[index], before, times / before) < 0)
+		return -1;
+	for (uint32_t i = 0; i < n->n_child; i++)
+		if (check_executions(v, it, n->child[i], times) < 0)
+			return -1;
+	return 0;
+}
+
 /* ---- expansion ---- */
 
 static const char *call_name(const struct skel_tree *t, uint32_t rank, uint32_t sym)
@@ -185,12 +225,6 @@ static int compare_streams(struct verify *v, struct skel_iter *it, uint64_t *n)
 	if (skel_iter_next(it, &leaf, &occ, &index) != 0)
 		return err_set(v->err, "rank %u: the trace ends after %llu events, the tree goes on", it->rank,
 			       (unsigned long long)*n);
-	for (uint32_t i = 0; i < t->n_leaf; i++)
-		if (it->index[t->leaf[i]->id] != UINT32_MAX &&
-		    it->occ[i] != t->leaf[i]->by_rank[it->index[t->leaf[i]->id]].n_occ)
-			return err_set(v->err, "rank %u: leaf %u is executed %llu times, expected %llu", it->rank, i,
-				       (unsigned long long)it->occ[i],
-				       (unsigned long long)t->leaf[i]->by_rank[it->index[t->leaf[i]->id]].n_occ);
 	return 0;
 }
 
@@ -201,7 +235,9 @@ static int expand_rank(struct verify *v, uint32_t rank, uint64_t *n)
 
 	if (skel_iter_begin(&it, v->tree, rank) < 0)
 		return err_set(v->err, "no memory to walk %u nodes", v->tree->n_node);
-	rv = compare_streams(v, &it, n);
+	rv = check_executions(v, &it, v->tree->root, 1);
+	if (rv == 0)
+		rv = compare_streams(v, &it, n);
 	skel_iter_end(&it);
 	return rv;
 }
@@ -271,7 +307,6 @@ struct hasher {
 	const struct skel_tree *tree;
 	uint32_t rank;
 	uint32_t *index;  /* of the rank, by node */
-	uint64_t *occ;    /* by leaf: executions before the part at hand */
 	bool *steady;     /* by node: the same string at every execution */
 	struct span *memo;
 	bool *known;
@@ -285,18 +320,20 @@ static bool find_steady(struct hasher *h, const struct skel_node *n)
 		return true;
 	if (n->kind == SKEL_LEAF)
 		steady = n->by_rank[h->index[n->id]].n_run == 1;
+	if (n->turns)
+		steady = n->turns[h->index[n->id]].n_run == 0;
 	for (uint32_t i = 0; i < n->n_child; i++)
 		steady &= find_steady(h, n->child[i]);
 	h->steady[n->id] = steady;
 	return steady;
 }
 
-/* The string of `times` executions of a node from here on. */
-static struct span span_of_node(struct hasher *h, const struct skel_node *n)
+/* The string of execution number e of a node. */
+static struct span span_of_node(struct hasher *h, const struct skel_node *n, uint64_t e)
 {
 	struct span s = empty_span;
 	uint32_t index = h->index[n->id];
-	uint64_t times;
+	uint64_t count, turns;
 
 	if (index == UINT32_MAX)
 		return s;
@@ -304,42 +341,23 @@ static struct span span_of_node(struct hasher *h, const struct skel_node *n)
 		return h->memo[n->id];
 	if (n->kind == SKEL_LEAF) {
 		const struct skel_leaf_rank *lr = &n->by_rank[index];
-		uint64_t occ = h->steady[n->id] ? 0 : h->occ[n->leaf_id]++;
-
-		uint32_t sym = occ < lr->n_occ ? skel_leaf_symbol(lr, occ) : SKEL_NOTHING;
+		uint32_t sym = e < lr->n_occ ? skel_leaf_symbol(lr, e) : SKEL_NOTHING;
 
 		s = sym != SKEL_NOTHING ? span_of(sym) : s;
 	} else {
-		times = n->kind == SKEL_LOOP ? skel_loop_count(h->tree, n, h->rank, index) : 1;
-		for (uint64_t k = 0; k < (h->steady[n->id] ? 1 : times); k++)
+		count = n->kind == SKEL_LOOP ? skel_loop_count(h->tree, n, h->rank, index) : 1;
+		turns = skel_loop_turns(n, index, count, e);
+		for (uint64_t k = 0; k < (h->steady[n->id] ? 1 : turns); k++)
 			for (uint32_t i = 0; i < n->n_child; i++)
-				s = span_join(s, span_of_node(h, n->child[i]));
+				s = span_join(s, span_of_node(h, n->child[i], e * count + k));
 		if (h->steady[n->id])
-			s = span_repeat(s, times);
+			s = span_repeat(s, count);
 	}
 	if (h->steady[n->id]) {
 		h->known[n->id] = true;
 		h->memo[n->id] = s;
 	}
 	return s;
-}
-
-/* Executions of every leaf, from the counts around it. */
-static int check_executions(struct verify *v, struct hasher *h, const struct skel_node *n, uint64_t times)
-{
-	uint32_t index = h->index[n->id];
-
-	if (index == UINT32_MAX)
-		return 0;
-	if (n->kind == SKEL_LOOP && __builtin_mul_overflow(times, skel_loop_count(h->tree, n, h->rank, index), &times))
-		return err_set(v->err, "rank %u: loop %u iterates too often", h->rank, n->id);
-	if (n->kind == SKEL_LEAF && n->by_rank[index].n_occ != times)
-		return err_set(v->err, "rank %u: leaf %u is executed %llu times, expected %llu", h->rank, n->leaf_id,
-			       (unsigned long long)times, (unsigned long long)n->by_rank[index].n_occ);
-	for (uint32_t i = 0; i < n->n_child; i++)
-		if (check_executions(v, h, n->child[i], times) < 0)
-			return -1;
-	return 0;
 }
 
 static int hash_rank(struct verify *v, uint32_t rank, uint64_t *n)
@@ -353,7 +371,6 @@ static int hash_rank(struct verify *v, uint32_t rank, uint64_t *n)
 	if (skel_iter_begin(&it, t, rank) < 0)
 		return err_set(v->err, "no memory to walk %u nodes", t->n_node);
 	h.index = it.index;
-	h.occ = it.occ;
 	h.steady = calloc(t->n_node + 1u, sizeof(*h.steady));
 	h.known = calloc(t->n_node + 1u, sizeof(*h.known));
 	h.memo = calloc(t->n_node + 1u, sizeof(*h.memo));
@@ -361,10 +378,10 @@ static int hash_rank(struct verify *v, uint32_t rank, uint64_t *n)
 		err_set(v->err, "no memory to walk %u nodes", t->n_node);
 		goto out;
 	}
-	if (check_executions(v, &h, t->root, 1) < 0)
+	if (check_executions(v, &it, t->root, 1) < 0)
 		goto out;
 	find_steady(&h, t->root);
-	got = span_of_node(&h, t->root);
+	got = span_of_node(&h, t->root, 0);
 	if (got.n != expected.n || got.hash != expected.hash) {
 		err_set(v->err, "rank %u: the tree has %llu events (hash %016llx), the trace %llu (hash %016llx)", rank,
 			(unsigned long long)got.n, (unsigned long long)got.hash, (unsigned long long)expected.n,
