@@ -286,6 +286,14 @@ static uint8_t *put_idle(uint8_t *p, const struct rec_call *c, uint64_t gap)
 	return put_uv(p, (uint64_t)own);
 }
 
+/* Is the stream really full? */
+static __attribute__((noinline)) bool end_of_event(const struct rec_call *c, uint32_t sym)
+{
+	if (rec.watch)
+		rec.watch(sym, c->t1);
+	return rec.live->stream_len >= rec.pages.raw_max;
+}
+
 void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 {
 	int64_t gap, dur;
@@ -324,7 +332,7 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 	__atomic_store_n(&live->stream_len, len, __ATOMIC_RELEASE);
 	rec.n_events++;
 	rec.last_end = rec.event_end = c->t1;
-	if (__builtin_expect(len >= rec.stream_full, 0)) {
+	if (__builtin_expect(len >= rec.stream_full, 0) && end_of_event(c, sym)) {
 		flush();
 		c->slow = 1;
 	}
@@ -368,6 +376,12 @@ int rec_begin(const struct rec_options *o, struct errbuf *err)
 	ticks = clock_ticks() - ticks;
 	rec.tiny_gap = ns ? ticks * 2000 / ns : 2000;
 	return 0;
+}
+
+void rec_watch(void (*f)(uint32_t sym, uint64_t tick))
+{
+	rec.watch = f;
+	rec.stream_full = 0; /* every event looks whether there is more to do */
 }
 
 void rec_go(const struct spill_header *facts)

@@ -13,6 +13,7 @@
 #include "spank/tracer/offsets.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/run.h"
+#include "spank/tracer/stop.h"
 
 #define MEMORY_DEFAULT (64ull << 20)
 
@@ -52,7 +53,7 @@ static const char *local_dir(const struct run *r)
 	char text[PATH_MAX + 64];
 	struct stat st;
 
-	if (!dir || !*dir || !r->id[0])
+	if (!dir || !*dir || !r->id[0] || stop_wanted())
 		return NULL;
 	if (*dir == '/' && strlen(dir) < PATH_MAX - 300 && !lstat(dir, &st) && S_ISDIR(st.st_mode) &&
 	    st.st_uid == geteuid() && !(st.st_mode & 022))
@@ -110,7 +111,8 @@ void run_before_init(void)
 	if (!run.wanted)
 		return;
 	run.before_ns = process_age_ns();
-	launch_mark(&run);
+	if (!stop_wanted())
+		launch_mark(&run);
 	clock_is_tsc = clock_has_tsc();
 	init_ticks = clock_ticks();
 	run.init_mono_ns = clock_ns(CLOCK_MONOTONIC);
@@ -190,7 +192,10 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 	if (begin() < 0 || handles_begin() < 0 || pthread_atfork(NULL, NULL, child_inert))
 		rec.broken = true; /* the others must still be told */
 	run.wanted = true;
-	offsets_begin(&run);
+	if (stop_wanted())
+		stop_begin(&run);
+	else
+		offsets_begin(&run);
 	if (!rec_self.v)
 		rec_thread_begin(&rec_self); /* slow: not in the program's time */
 	run.start_real_ns = clock_ns(CLOCK_REALTIME);
@@ -210,6 +215,8 @@ void run_before_finalize(uint16_t fn, uintptr_t ra, uintptr_t cfa)
 {
 	if (!run.wanted || !run.start_mono_ns)
 		return;
+	if (stop_wanted())
+		stop_missed();
 	mark_event(fn, NULL, 0, ra, cfa);
 	rec_end();
 	run.wanted = false;

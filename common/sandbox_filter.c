@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The filter on system calls: what reaches beyond namespaces and read-only mounts is refused; what can be told from the
+ * memory behind a pointer only (paths to write, addresses to connect to) is asked of the supervisor. See sandbox.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/sandbox_impl.h"
+
+#if defined(__x86_64__)
+#define FILTER_ARCH AUDIT_ARCH_X86_64
+#define FILTER_X32  0x40000000u
+#elif defined(__aarch64__)
+#define FILTER_ARCH AUDIT_ARCH_AARCH64
+#elif defined(__powerpc64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define FILTER_ARCH AUDIT_ARCH_PPC64LE
+#elif defined(__riscv)
+#define FILTER_ARCH AUDIT_ARCH_RISCV64
+#endif
+
+#define CODE_MAX 512
+#define NEW_NAMESPACES                                                                                        \
+	(CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+#define FAST_OPEN 0x20000000u /* MSG_FASTOPEN: sending that connects */
+
+struct code {
+	struct sock_filter at[CODE_MAX];
+	unsigned n;
+	bool full;
+};
+
+static void put(struct code *c, uint16_t op, uint32_t k, uint8_t yes, uint8_t no)
+{
+	if (c->n == CODE_MAX)
+		c->full = true;
+	else
+		c->at[c->n++] = (struct sock_filter){op, yes, no, k};
+}
+
+static void load(struct code *c, size_t offset)
+{
+	put(c, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+static void give(struct code *c, uint32_t what)
+{
+	put(c, BPF_RET | BPF_K, what, 0, 0);
+}
+
+#define ARG(i) (offsetof(struct seccomp_data, args) + 8 * (i)) /* low half: all these machines are little-endian */
+#define NR     offsetof(struct seccomp_data, nr)
+#define REFUSE (SECCOMP_RET_ERRNO | EPERM)
+#define ASK    SECCOMP_RET_USER_NOTIF
+
+/* For this call, whatever its arguments. */
+static void always(struct code *c, long nr, uint32_t what)
+{
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 1);
+	give(c, what);
+}
+
+/* For this call where argument i has any of the bits. */
+static void when_bits(struct code *c, long nr, unsigned i, uint32_t bits, uint32_t what)
+{
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 4);
+	load(c, ARG(i));
+	put(c, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
+	give(c, what);
+	load(c, NR);
+}
+
+static void when_equal(struct code *c, long nr, unsigned i, uint32_t value, uint32_t what)
+{
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 4);
+	load(c, ARG(i));
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+	give(c, what);
+	load(c, NR);
+}
+
+static const long refused[] = {
+	__NR_ptrace, __NR_keyctl, __NR_add_key, __NR_request_key, __NR_mount, __NR_umount2, __NR_pivot_root, __NR_chroot,
+	__NR_setns, __NR_unshare, __NR_bpf, __NR_userfaultfd, __NR_perf_event_open, __NR_kexec_load, __NR_init_module,
+	__NR_finit_module, __NR_delete_module, __NR_reboot, __NR_swapon, __NR_swapoff, __NR_quotactl, __NR_acct,
+	__NR_settimeofday, __NR_clock_settime, __NR_adjtimex, __NR_clock_adjtime, __NR_sethostname, __NR_setdomainname,
+	__NR_open_by_handle_at, __NR_syslog, __NR_fanotify_init, __NR_lookup_dcookie, __NR_vhangup,
+	__NR_open_tree, __NR_move_mount, __NR_fsopen, __NR_fsconfig, __NR_fsmount, __NR_fspick, __NR_mount_setattr,
+	__NR_pidfd_getfd, __NR_pidfd_send_signal,
+};
+
+/* What writes by a path. */
+static const long writes[] = {
+	__NR_mkdirat, __NR_unlinkat, __NR_symlinkat, __NR_linkat, __NR_renameat2, __NR_mknodat, __NR_truncate,
+#ifdef __NR_renameat
+	__NR_renameat,
+#endif
+#ifdef __NR_mkdir
+	__NR_creat, __NR_mkdir, __NR_rmdir, __NR_unlink, __NR_rename, __NR_symlink, __NR_link, __NR_mknod,
+#endif
+};
+
+static void write_calls(struct code *c)
+{
+	const uint32_t opens = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+
+	for (size_t i = 0; i < sizeof(writes) / sizeof(*writes); i++)
+		always(c, writes[i], ASK);
+	when_bits(c, __NR_openat, 2, opens, ASK);
+#ifdef __NR_open
+	when_bits(c, __NR_open, 1, opens, ASK);
+#endif
+}
+
+static void network_calls(struct code *c, bool network)
+{
+	always(c, __NR_connect, ASK);
+	if (network)
+		always(c, __NR_listen, ASK);
+	when_bits(c, __NR_sendto, 3, FAST_OPEN, REFUSE);
+	when_bits(c, __NR_sendmsg, 2, FAST_OPEN, REFUSE);
+	when_bits(c, __NR_sendmmsg, 3, FAST_OPEN, REFUSE);
+	always(c, __NR_sendmsg, ASK);
+	always(c, __NR_sendmmsg, ASK);
+	/* sendto without an address is send: the common case, and harmless */
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, __NR_sendto, 0, 6);
+	load(c, ARG(4));
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2);
+	load(c, ARG(4) + 4);
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+	give(c, ASK);
+	give(c, SECCOMP_RET_ALLOW);
+	/* sockets: of a file name, of the internet, and what asks the kernel for interfaces */
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 0, 12);
+	load(c, ARG(0));
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 9, 0);
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 8, 0);
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
+	give(c, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	load(c, ARG(1));
+	put(c, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0);
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, SOCK_DGRAM, 1, 0);
+	give(c, REFUSE);
+	give(c, SECCOMP_RET_ALLOW);
+}
+
+static void build(struct code *c, bool network)
+{
+	load(c, offsetof(struct seccomp_data, arch));
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, FILTER_ARCH, 1, 0);
+	give(c, SECCOMP_RET_KILL_PROCESS);
+	load(c, NR);
+#ifdef FILTER_X32
+	put(c, BPF_JMP | BPF_JGE | BPF_K, FILTER_X32, 0, 1);
+	give(c, SECCOMP_RET_KILL_PROCESS);
+#endif
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		always(c, refused[i], REFUSE);
+	/* Their arguments lie in memory, where they may change: programs do without them. */
+	always(c, __NR_clone3, SECCOMP_RET_ERRNO | ENOSYS);
+	always(c, __NR_openat2, SECCOMP_RET_ERRNO | ENOSYS);
+	always(c, __NR_io_uring_setup, SECCOMP_RET_ERRNO | ENOSYS);
+	when_bits(c, __NR_clone, 0, NEW_NAMESPACES, REFUSE);
+	when_equal(c, __NR_ioctl, 1, TIOCSTI, REFUSE);
+	when_equal(c, __NR_ioctl, 1, TIOCLINUX, REFUSE);
+	when_equal(c, __NR_ioctl, 1, TIOCSETD, REFUSE);
+	write_calls(c);
+	network_calls(c, network);
+	give(c, SECCOMP_RET_ALLOW);
+}
+
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0}};
+
+	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+			return -1;
+	return syscall(__NR_capset, &h, none) < 0 ? -1 : 0;
+}
+
+int sandbox_filter(bool network, struct errbuf *err)
+{
+	static struct code c;
+	struct sock_fprog prog;
+	int fd;
+
+	build(&c, network);
+	prog = (struct sock_fprog){(unsigned short)c.n, c.at};
+	if (c.full)
+		return err_set(err, "the filter on system calls is too long");
+	if (drop_capabilities() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(err, "privileges cannot be dropped: %s", strerror(errno));
+	fd = (int)syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+	return fd < 0 ? err_set(err, "no filter on system calls: %s", strerror(errno)) : fd;
+}

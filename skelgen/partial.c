@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where to stop a program, and what its times until then say: see partial.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "skelgen/partial.h"
+
+#define PATIENCE_S 30
+#define T_BATCHES  2.776 /* 97.5 % of Student's t with PARTIAL_BATCHES - 1 degrees of freedom */
+#define ENCLOSING_MAX 16
+
+/* ---- the main loop ---- */
+
+struct main_loop {
+	const struct skel_node *node;
+	uint64_t iterations; /* over all executions */
+	double ns;
+};
+
+/* The outermost loops that all ranks run equally often; around them there are only few iterations. */
+static void find_main(const struct skel_tree *t, const struct skel_times *times, const struct skel_node *n, uint64_t outer,
+		      struct main_loop *best)
+{
+	if (n->kind == SKEL_LEAF || rank_set_count(&n->ranks) != t->n_ranks)
+		return;
+	if (n->kind == SKEL_LOOP) {
+		if (n->count.form != RF_CONST || n->count.a <= 0 || (uint64_t)n->count.a > UINT32_MAX ||
+		    outer > UINT32_MAX)
+			return;
+		outer *= (uint64_t)n->count.a;
+		if (outer >= PARTIAL_LEAST && times->node_ns[n->id] > best->ns) {
+			*best = (struct main_loop){n, outer, times->node_ns[n->id]};
+			return;
+		}
+	}
+	for (uint32_t i = 0; i < n->n_child; i++)
+		find_main(t, times, n->child[i], outer, best);
+}
+
+/* Iterations of the main loop that had begun before this leaf was given, over all executions of the loop. */
+static bool iteration_now(const struct skel_iter *it, const struct skel_node *loop, uint64_t *now)
+{
+	uint64_t k = 0;
+
+	for (int d = 0; d <= it->depth; d++) {
+		const struct skel_node *n = it->level[d].node;
+
+		if (n->kind != SKEL_LOOP)
+			continue;
+		k = k * (uint64_t)n->count.a + it->level[d].iter;
+		if (n == loop) {
+			*now = k;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- marks of one rank ---- */
+
+/* When the call before this event returned in the trace, recorder's cost and all. */
+static int traced_time(struct trace_iter *it, uint64_t event, double *ns)
+{
+	struct trace_event ev;
+	uint64_t enter, leave;
+	bool known;
+
+	trace_iter_seek(it, event - 1);
+	if (trace_iter_next(it, &ev, &known) != 1 || !known)
+		return -1;
+	trace_iter_when(it, &enter, &leave);
+	*ns = (double)leave;
+	return 0;
+}
+
+static int rank_events(const struct skel_tree *tree, const struct partial_plan *p, const struct skel_node *loop,
+		       uint32_t rank, struct stop_rank *r, struct errbuf *err)
+{
+	const struct trace_rank *k = trace_get_rank(tree->trace, rank);
+	uint64_t hash = 0, event = 0, now = 0, *key = malloc((k->defs.sigs.n + 1u) * sizeof(*key));
+	const struct skel_node *leaf;
+	struct skel_iter it = {.index = NULL};
+	uint32_t index, m = 0;
+	uint64_t occ;
+	bool seen = false;
+	int rv = -1;
+
+	if (!key || skel_iter_begin(&it, tree, rank) < 0) {
+		free(key);
+		return err_set(err, "no memory to look for the iterations of rank %u", rank);
+	}
+	for (uint32_t s = 0; s < k->defs.sigs.n; s++)
+		key[s] = stop_key(&k->defs, s);
+	while (m < PARTIAL_MARKS && skel_iter_next(&it, &leaf, &occ, &index)) {
+		bool inside = iteration_now(&it, loop, &now);
+
+		seen = seen || inside;
+		/* behind its last iteration the loop is left */
+		while (m < PARTIAL_MARKS && seen && (inside ? now >= p->at[m] : p->at[m] >= p->iterations)) {
+			r->event[m] = event;
+			r->hash[m++] = hash;
+		}
+		hash = stop_hash_step(hash, key[skel_leaf_symbol(&leaf->by_rank[index], occ)]);
+		event++;
+	}
+	if (m < PARTIAL_MARKS)
+		err_set(err, "rank %u has calls in too few iterations of the main loop", rank);
+	else
+		rv = 0;
+	for (m = 0; rv == 0 && m < PARTIAL_MARKS; m++)
+		if (!r->event[m] || (m && r->event[m] <= r->event[m - 1]))
+			rv = err_set(err, "rank %u has iterations of the main loop without any call", rank);
+	skel_iter_end(&it);
+	free(key);
+	return rv;
+}
+
+static int rank_times(const struct skel_tree *tree, uint32_t rank, const struct stop_rank *r, double *ns, struct errbuf *err)
+{
+	struct trace_iter *it = trace_iter_create(tree->trace, rank, err);
+	int rv = 0;
+
+	if (!it)
+		return -1;
+	for (uint32_t m = 0; m < PARTIAL_MARKS && !rv; m++)
+		if (traced_time(it, r->event[m], &ns[m]) < 0)
+			rv = err_set(err, "the trace has not kept the times of rank %u at the first iterations", rank);
+	trace_iter_destroy(it);
+	return rv;
+}
+
+/* ---- the plan ---- */
+
+/* One iteration warms up; then as many as the seconds allow, in batches of the same size. */
+static void choose_marks(struct partial_plan *p, double iteration_s, double seconds)
+{
+	uint64_t warm = 1, left = p->iterations - warm, batch = (uint64_t)(seconds / iteration_s) / PARTIAL_BATCHES;
+
+	if (batch > left / PARTIAL_BATCHES)
+		batch = left / PARTIAL_BATCHES;
+	if (!batch)
+		batch = 1;
+	for (uint32_t m = 0; m < PARTIAL_MARKS; m++)
+		p->at[m] = warm + m * batch;
+}
+
+static int plan_fill(const struct skel_tree *tree, const struct skel_node *loop, struct partial_plan *p, struct errbuf *err)
+{
+	for (uint32_t r = 0; r < tree->n_ranks; r++) {
+		const struct trace_proc *proc = &trace_get_rank(tree->trace, r)->defs.proc;
+
+		if (rank_events(tree, p, loop, r, &p->stop.rank[r], err) < 0 ||
+		    rank_times(tree, r, &p->stop.rank[r], p->traced_ns[r], err) < 0)
+			return -1;
+		p->end_ns[r] = (double)proc->end_ticks * proc->ns_per_tick;
+		p->planned_s = fmax(p->planned_s, p->traced_ns[r][PARTIAL_MARKS - 1] * 1e-9);
+		if (p->traced_ns[r][0] >= p->traced_ns[r][PARTIAL_MARKS - 1] ||
+		    p->end_ns[r] < p->traced_ns[r][PARTIAL_MARKS - 1])
+			return err_set(err, "the trace's times of rank %u go backwards", r);
+	}
+	return 0;
+}
+
+int partial_plan_make(const struct skel_tree *tree, const struct skel_times *times, double seconds,
+		      struct partial_plan *out, struct errbuf *err)
+{
+	struct main_loop best = {0};
+	double all = times->node_ns[tree->root->id];
+
+	*out = (struct partial_plan){.stop = {.n_ranks = tree->n_ranks, .n_mark = PARTIAL_MARKS}};
+	find_main(tree, times, tree->root, 1, &best);
+	if (!best.node || !(all > 0) || best.ns < PARTIAL_SHARE * all)
+		return err_set(err, "it has no main loop that all ranks run equally often, with %d or more iterations and half "
+				    "of the time", PARTIAL_LEAST);
+	out->node = best.node->id;
+	out->iterations = best.iterations;
+	out->share = best.ns / all;
+	out->wall_s = times->wall_ns * 1e-9;
+	choose_marks(out, out->wall_s * out->share / (double)best.iterations, seconds);
+	out->stop.rank = calloc(tree->n_ranks, sizeof(*out->stop.rank));
+	out->traced_ns = calloc(tree->n_ranks, sizeof(*out->traced_ns));
+	out->end_ns = calloc(tree->n_ranks, sizeof(*out->end_ns));
+	if (!out->stop.rank || !out->traced_ns || !out->end_ns)
+		err_set(err, "no memory for the marks of %u ranks", tree->n_ranks);
+	else if (plan_fill(tree, best.node, out, err) == 0) {
+		out->stop.patience_s = PATIENCE_S + (uint32_t)fmin(out->planned_s, 3600);
+		return 0;
+	}
+	partial_plan_free(out);
+	return -1;
+}
+
+void partial_plan_free(struct partial_plan *p)
+{
+	stop_plan_free(&p->stop);
+	free(p->traced_ns);
+	free(p->end_ns);
+	p->traced_ns = NULL;
+	p->end_ns = NULL;
+}
+
+/* ---- the estimate ---- */
+
+/* Time between marks a and b, all ranks together: measured over traced. */
+static double ratio_between(const struct partial_plan *p, const struct stop_marks *m, uint32_t a, uint32_t b)
+{
+	double measured = 0, traced = 0;
+
+	for (uint32_t r = 0; r < m->n_ranks; r++) {
+		measured += (double)(m->rank[r].t_ns[b] - m->rank[r].t_ns[a]);
+		traced += p->traced_ns[r][b] - p->traced_ns[r][a];
+	}
+	return traced > 0 ? measured / traced : NAN;
+}
+
+int partial_estimate_make(const struct partial_plan *p, const struct stop_marks *m, struct partial_estimate *out,
+			  struct errbuf *err)
+{
+	const uint32_t last = PARTIAL_MARKS - 1;
+	double R, sq = 0, whole = 0, raw = 0, rest = 0, recorder, half, n, done;
+
+	if (m->n_ranks != p->stop.n_ranks || m->n_mark != PARTIAL_MARKS)
+		return err_set(err, "the marks are those of another run");
+	R = ratio_between(p, m, 0, last);
+	if (!isfinite(R) || R <= 0)
+		return err_set(err, "the iterations took no time");
+	for (uint32_t b = 0; b < PARTIAL_BATCHES; b++)
+		sq += pow(ratio_between(p, m, b, b + 1) - R, 2);
+	*out = (struct partial_estimate){.ratio = R};
+	for (uint32_t r = 0; r < m->n_ranks; r++) {
+		double left = (p->end_ns[r] - p->traced_ns[r][last]) * R, t = (double)m->rank[r].t_ns[last];
+
+		if (t + left > whole) {
+			whole = t + left;
+			rest = left;
+		}
+		raw = fmax(raw, p->end_ns[r]);
+		out->ran_s = fmax(out->ran_s, t * 1e-9);
+		out->startup_s = fmax(out->startup_s, (double)(m->rank[r].before_ns + m->rank[r].init_ns) * 1e-9);
+	}
+	recorder = raw > 0 ? p->wall_s * 1e9 / raw : 1;
+	out->whole_s = whole * recorder * 1e-9;
+	/* Batch means; what has been run is known; what lies outside the loop need not scale as the loop does. */
+	n = PARTIAL_BATCHES;
+	done = (double)(p->at[last] - p->at[0]) / (double)p->iterations;
+	half = rest / whole * T_BATCHES * sqrt(sq / (n - 1) / n * fmax(0, 1 - done)) / R;
+	half = hypot(half, (1 - p->share) * fabs(R - 1) / R / 2);
+	if (!isfinite(half))
+		return err_set(err, "the iterations took no time");
+	out->lo_s = out->whole_s * fmax(0, 1 - half);
+	out->hi_s = out->whole_s * (1 + half);
+	return 0;
+}

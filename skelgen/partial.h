@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Partial execution: the program itself, run until enough iterations of its main loop are done. Here: where to stop it,
+ * by the trace, and what its times until then say about the whole run.
+ *
+ *	T = t(stop) + (T_traced - t_traced(stop)) * R,   R = (t(stop) - t(warm)) / (t_traced(stop) - t_traced(warm))
+ *
+ * What has been run, the start first of all, counts as it was; the rest of the traced time, with its drift, its phases
+ * and its end, is scaled by the ratio over the same iterations. Source: algorithms, C.9.
+ */
+#ifndef PRECEDENT_SKELGEN_PARTIAL_H
+#define PRECEDENT_SKELGEN_PARTIAL_H
+
+#include "skelgen/times.h"
+#include "skelgen/tree.h"
+#include "trace/stop.h"
+
+#define PARTIAL_BATCHES    5  /* of iterations between the marks */
+#define PARTIAL_MARKS      (PARTIAL_BATCHES + 1)
+#define PARTIAL_LEAST      10 /* iterations that a main loop has */
+#define PARTIAL_SHARE      0.5 /* of the time that it takes */
+
+struct partial_plan {
+	struct stop_plan stop;
+	double (*traced_ns)[PARTIAL_MARKS]; /* of each rank: its marks in the trace, from the return of MPI_Init */
+	double *end_ns;         /* of each rank: MPI_Finalize, on the same clock */
+	double wall_s;          /* of the longest rank, the recorder's cost taken out */
+	double share;           /* of the main loop in it */
+	double planned_s;       /* until the stop, in the trace */
+	uint32_t node;          /* the main loop */
+	uint64_t iterations;    /* of it */
+	uint64_t at[PARTIAL_MARKS]; /* iterations that are complete at the marks */
+};
+
+/* seconds: how long the iterations between the first and the last mark shall take. -1 with the reason when the run cannot
+ * be stopped half way. */
+int partial_plan_make(const struct skel_tree *tree, const struct skel_times *times, double seconds,
+		      struct partial_plan *out, struct errbuf *err);
+void partial_plan_free(struct partial_plan *p);
+
+struct partial_estimate {
+	double whole_s, lo_s, hi_s; /* MPI_Init's return to MPI_Finalize */
+	double ran_s;               /* until the stop */
+	double startup_s;           /* process start to MPI_Init's return */
+	double ratio;               /* R */
+};
+int partial_estimate_make(const struct partial_plan *p, const struct stop_marks *m, struct partial_estimate *out,
+			  struct errbuf *err);
+
+#endif
