@@ -58,6 +58,8 @@ TRACER_SRC := $(wildcard spank/tracer/*.c)
 RT_SRC     := $(wildcard skelgen/runtime/*.c)
 GEN        := $(B)/gen/trace/functions.h $(B)/gen/trace/functions.c
 LOADER_SRC := $(wildcard spank/loader/*.c)
+# Arithmetic that the planner and the skeletons share.
+LIB_SRC    += skelgen/runtime/sampled.c
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 LIB_OBJ := $(call obj,$(LIB_SRC)) $(B)/obj/gen/trace/functions.o

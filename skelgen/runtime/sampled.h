@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the windows of a sampled loop tell of the whole loop: its time and the half-width of a 95 % interval. Pure
+ * arithmetic, without MPI; the planner's tests use it too.
+ *
+ *   T = sum over windows of (iterations it stands for / iterations run) x its time, plus what rare spikes add
+ *
+ * The spread is that between neighbouring windows of one segment, so that drift and phases, which windows spread
+ * over the loop already account for, do not widen the interval. Source: algorithms, C.2 and C.4.
+ */
+#ifndef PRECEDENT_SKELGEN_RUNTIME_SAMPLED_H
+#define PRECEDENT_SKELGEN_RUNTIME_SAMPLED_H
+
+#include <stdint.h>
+
+#define SAMPLED_MAX 32
+
+struct sampled_window {
+	uint64_t first;   /* first iteration that is run, the warm-up's if there is one */
+	uint32_t warm;    /* iterations that are run before it counts: 0 or 1 */
+	uint32_t run;     /* iterations that count */
+	uint64_t stands;  /* iterations that they stand for */
+	uint32_t segment; /* of the loop's iterations, by change points; not falling */
+};
+
+/* Rare long iterations, from the traced run: what their excess over a usual iteration adds, in units of such a one,
+ * and of which the skeleton's own compute blocks give nothing. */
+struct sampled_spikes {
+	uint64_t known;   /* traced iterations; 0: no spikes to account for */
+	double rate;      /* share of them that are spikes */
+	double excess;    /* sum over them */
+	double square;    /* sum of squares */
+};
+
+struct sampled_plan {
+	int n;
+	int trend;        /* the loop drifts steadily: a line through neighbours is no spread */
+	struct sampled_window w[SAMPLED_MAX];
+	struct sampled_spikes spikes;
+};
+
+/* Iterations that are run, with warm-ups and the loop's first one; what iteration j of these stands for, and with
+ * which weight. */
+uint64_t sampled_run(const struct sampled_plan *p);
+uint64_t sampled_iteration(const struct sampled_plan *p, uint64_t j, double *weight);
+
+struct sampled_result {
+	double total_ns, half_ns; /* of the iterations that the windows stand for */
+	double spikes_ns;         /* of it: added for spikes that were not met */
+	double relative;          /* half-width over the total */
+};
+
+/* sum_ns: time of each window, warm-ups not counted. each: time of every counted iteration, in order, or NULL when
+ * there are no spikes to account for; overwritten. */
+struct sampled_result sampled_estimate(const struct sampled_plan *p, const double *sum_ns, double *each);
+
+/* Student's t for 95 %, two-sided. */
+double sampled_student95(double degrees);
+
+#endif
