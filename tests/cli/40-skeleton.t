@@ -53,6 +53,7 @@ sub result { return { map { /^(\w+) (\S+)$/ ? ($1 => $2) : () } split /\n/, slur
 my @programs = (
 	[2, 'heat', 96, 40], [3, 'heat', 96, 40, 10, 'isend'], [4, 'lu'], [4, 'cg'], [3, 'ring'], [3, 'master_worker'],
 	[3, 'rma', 2000, 20], [2, 'mpiio', 'files', 64, 6], [2, 'calls_more', 'files/one', 'full'],
+	[4, 'bt', 12, 4], [4, 'sp', 12, 6], [2, 'ep', 1], [4, 'ft', 16, 4], [4, 'is', 64, 4], [4, 'mg', 16, 4],
 	[2, 'calls', 'full'], [2, 'calls_h'], [2, 'calls_mod'], [2, 'calls_f08'],
 );
 
@@ -133,8 +134,8 @@ cmp_ok($r->{skel_s}, '>', 2 * $r->{ran_s}, 'it accounts for what it left out');
 cmp_ok($r->{lo_s}, '<=', $r->{skel_s}, 'the interval holds the estimate (low)');
 cmp_ok($r->{hi_s}, '>=', $r->{skel_s}, 'the interval holds the estimate (high)');
 like(slurp('result'), qr/^loop 0 200 \d+ [0-9.]+$/m, 'it names the loop that it sampled');
-is(scalar(() = slurp('result') =~ /^kernel \w+ [0-9.]+$/mg), 4, 'and what its kernels take here');
-like(slurp('source'), qr/\Aprecedent-calibration 1\nranks 2\n.*^end\n\z/ms, 'the calibration is complete');
+is(scalar(() = slurp('result') =~ /^kernel \w+ [0-9.]+$/mg), 12, 'and what its kernels take here');
+like(slurp('source'), qr/\Aprecedent-calibration 2\nranks 2\n.*^end\n\z/ms, 'the calibration is complete');
 is(run_command(@mpirun, 2, 'cut/skel', '--calibration', 'source', '--result', 'target')->{rc}, 0,
 	'another machine runs with that calibration');
 cmp_ok(result('target')->{skel_s}, '>', 0, 'and has a result');
