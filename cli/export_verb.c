@@ -115,6 +115,8 @@ static void say(const char *path, const struct export_report *r, bool imported)
 		printf(", %s messages", cli_thousands(b, sizeof(b), r->messages));
 	if (r->untimed)
 		printf("; times of %s calls are not known", cli_thousands(c, sizeof(c), r->untimed));
+	if (r->posted_sizes)
+		printf("; %s receives have the size of their buffer", cli_thousands(c, sizeof(c), r->posted_sizes));
 	putchar('\n');
 }
 

@@ -39,6 +39,7 @@ sub check_otf2 {
     is($r->{rc}, 0, "$name: written as OTF2") or diag($r->{err});
     my (%count, %per_rank, %last, %depth, @backwards, @unbalanced);
     my ($sent, $received) = (0, 0);
+    my (%between, @strange);
     for my $e (otf2("$name-otf2")) {
         my ($what, $rank, $time, $rest) = @$e;
         $count{$what}++;
@@ -53,7 +54,12 @@ sub check_otf2 {
         my ($length) = $rest =~ /Length: (\d+)/;
         $sent += $length if $what =~ /^MPI_I?SEND$/;
         $received += $length if $what =~ /^MPI_I?RECV$/;
+        next if $what !~ /^MPI_I?(SEND|RECV)$/;
+        my ($peer, $location) = $rest =~ /^(?:Receiver|Sender): (\d+) \("[^"]*" <(\d+)>\)/;
+        push @strange, "$what on $rank: $rest" if !defined $peer || $peer != $location;
+        $between{$1}{$1 eq 'SEND' ? "$rank to $location" : "$location to $rank"}++ if defined $location;
     }
+    is_deeply(\@strange, [], "$name: the other side is named by its rank in the world");
     is_deeply([map { $per_rank{$_->{rank}} // 0 } @{$info->{per_rank}}], [map { $_->{events} } @{$info->{per_rank}}],
         "$name: one enter per call of each rank");
     is($count{LEAVE}, $count{ENTER}, "$name: and as many leaves");
@@ -67,6 +73,7 @@ sub check_otf2 {
     is($receives, $sends, "$name: and receives");
     is($sent, $info->{bytes_sent}, "$name: of the same bytes");
     is($received, $sent, "$name: which arrive");
+    is_deeply($between{RECV}, $between{SEND}, "$name: where they were sent");
 }
 
 # ---- Chrome ----
@@ -133,7 +140,7 @@ sub check_csv {
 # ---- programs ----
 
 my %case = (ring => ['ring 50', 3, 1], heat => ['heat 64 20 5 isend', 4, 1], cg => ['cg 32 10', 4, 1],
-            master_worker => ['master_worker 20 10', 3, 1], calls => ['calls', 2, 0]);
+            master_worker => ['master_worker 20 10', 3, 1], sizes => ['sizes 10', 3, 1], calls => ['calls', 2, 0]);
 my %row;
 for my $name (sort keys %case) {
     my ($command, $n, $complete) = @{$case{$name}};
@@ -145,6 +152,46 @@ for my $name (sort keys %case) {
     check_otf2($name, "$name.ptrace", $info, $complete) if $has_otf2_print;
     check_chrome($name, "$name.ptrace", $info, $complete);
     $row{$name} = [check_csv($name, "$name.ptrace", $info)];
+}
+
+# ---- one-sided communication ----
+
+# What tests/programs/rma.c does with 3 ranks and 4 steps.
+if ($has_otf2_print) {
+    my $r = precedent('trace', '-q', '-o', 'rma.ptrace', '--', 'mpirun', '--oversubscribe', '-n', 3, program('rma'), 300, 4);
+    is($r->{rc}, 0, 'rma runs') or diag($r->{err});
+    $r = precedent('export', 'rma.ptrace', '--format', 'otf2', '-o', 'rma-otf2');
+    is($r->{rc}, 0, 'rma: written as OTF2') or diag($r->{err});
+    my (%n, %open, %last, @wrong, %lock);
+    for my $e (otf2('rma-otf2')) {
+        my ($what, $rank, $time, $rest) = @$e;
+        $n{$what}{$rank}++;
+        push @wrong, "$rank at $time" if $time < ($last{$rank} // 0);
+        $last{$rank} = $time;
+        my ($id) = $rest =~ /Matching: (\d+)/;
+        if ($what =~ /^RMA_(PUT|GET|ATOMIC)$/) {
+            push @wrong, $rest if $open{$rank}{$id}++;
+        } elsif ($what =~ /^RMA_OP_COMPLETE/) {
+            push @wrong, $rest if !delete $open{$rank}{$id};
+        } elsif ($what eq 'RMA_REQUEST_LOCK') {
+            push @wrong, $rest if $lock{$rank}++ || $rest !~ /Type: SHARED/;
+        } elsif ($what eq 'RMA_RELEASE_LOCK') {
+            push @wrong, $rest if --$lock{$rank};
+        }
+    }
+    my $of = sub { my $what = $n{$_[0]}; return [map { $what->{$_} // 0 } 0 .. 2] };
+    is_deeply(\@wrong, [], 'rma: each operation ends once, locks are given back, no time goes back');
+    is_deeply([map { %$_ } values %open], [], 'rma: none is left open');
+    is_deeply($of->('RMA_PUT'), [8, 16, 8], 'rma: puts');
+    is_deeply($of->('RMA_GET'), [4, 8, 8], 'rma: gets');
+    is_deeply($of->('RMA_ATOMIC'), [8, 8, 4], 'rma: accumulates and fetch-and-ops');
+    is_deeply($of->('RMA_WIN_CREATE'), [1, 1, 1], 'rma: the window is made');
+    is_deeply($of->('RMA_WIN_DESTROY'), [1, 1, 1], 'rma: and freed');
+    is_deeply($of->('RMA_COLLECTIVE_END'), [12, 12, 12], 'rma: collectives: the window, and fences');
+    is_deeply($of->('RMA_COLLECTIVE_BEGIN'), [12, 12, 12], 'rma: which begin as well');
+    is_deeply($of->('RMA_GROUP_SYNC'), [16, 16, 16], 'rma: post, start, complete and wait');
+    is_deeply($of->('RMA_REQUEST_LOCK'), [5, 5, 5], 'rma: locks');
+    is_deeply($of->('RMA_RELEASE_LOCK'), [5, 5, 5], 'rma: and their ends');
 }
 
 # ---- parts of a trace ----

@@ -28,6 +28,7 @@ struct export_report {
 	uint64_t events;   /* calls, or spans of imported traces, that were written */
 	uint64_t untimed;  /* calls without known times: rows without times in CSV, left out elsewhere */
 	uint64_t messages; /* Chrome: arrows; OTF2: sends */
+	uint64_t posted_sizes; /* OTF2: receives written with the size of their buffer: too many had shorter messages */
 };
 
 /* One row per call: rank,event,start_s,duration_s,state,function,site,parameters. Imported traces: per span. */

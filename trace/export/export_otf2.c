@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "trace/export/export_otf2.h"
+#include "trace/export/export_otf2_writer.h"
 
 #define CHUNK_EVENTS (1u << 20)
 #define CHUNK_DEFS   (4u << 20)
@@ -106,7 +106,7 @@ int export_otf2(const struct trace *t, const char *dir, const struct export_opti
 		err_set(err, "no memory");
 		goto out;
 	}
-	if (make_dir(dir, err) < 0 || open_archive(&o, dir, err) < 0 || write_events(&o, err) < 0 ||
+	if (make_dir(dir, err) < 0 || otf2_received_collect(&o, err) < 0 || open_archive(&o, dir, err) < 0 || write_events(&o, err) < 0 ||
 	    write_local_definitions(&o, err) < 0 || otf2_write_definitions(&o, err) < 0)
 		goto out;
 	rv = 0;
@@ -114,6 +114,7 @@ out:
 	if (o.archive && OTF2_Archive_Close(o.archive) != OTF2_SUCCESS && rv == 0)
 		rv = err_set(err, "%s: the archive cannot be completed; is the disk full?", dir);
 	otf2_definitions_free(&o);
+	otf2_received_free(&o);
 	free(o.n_events);
 	export_end(&o.x);
 	return rv;

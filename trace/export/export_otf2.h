@@ -13,7 +13,18 @@ struct otf2_comm {
 	bool inter, self;
 	uint32_t ordinal;
 	struct trace_group a, b; /* b: the other side of an intercommunicator. Members are borrowed from the trace. */
+	uint32_t group;         /* number of its group; the other side's is the next one */
 	uint64_t hash;
+};
+
+/* Ranks of the world that synchronise on a window. */
+struct otf2_ranks {
+	struct trace_group g;
+	uint32_t number;
+};
+
+struct otf2_win {
+	uint32_t comm, ordinal; /* comm: OTF2's number */
 };
 
 struct otf2_strings {
@@ -28,6 +39,12 @@ struct otf2 {
 	uint32_t n_comm, cap_comm;
 	uint32_t *comm_slot;   /* hash table: comm + 1 */
 	uint32_t n_comm_slot;  /* a power of 2 */
+	uint32_t n_group;      /* numbers given; 0 are the locations */
+	struct otf2_ranks *ranks;
+	uint32_t n_ranks, cap_ranks;
+	struct otf2_win *win;
+	uint32_t n_win, cap_win;
+	struct otf2_lists *received; /* see export_otf2_writer.h */
 	struct otf2_strings strings;
 	struct {
 		uint64_t hash;
@@ -45,6 +62,10 @@ struct otf2 {
 uint32_t *otf2_comms(struct otf2 *o, uint32_t rank, struct errbuf *err);
 /* String number of a call site; strings are written with the definitions. OTF2_UNDEFINED_STRING without memory. */
 uint32_t otf2_site(struct otf2 *o, const struct trace_defs *d, uint32_t sym);
+/* A window that ranks share, hint: where it might be in the list. UINT32_MAX without memory. */
+uint32_t otf2_window(struct otf2 *o, uint32_t hint, uint32_t comm, uint32_t ordinal);
+/* A group of ranks of the world. OTF2_UNDEFINED_GROUP without memory. */
+uint32_t otf2_group(struct otf2 *o, const uint32_t *rank, uint32_t n);
 /* The region of a function. */
 uint32_t otf2_region(struct otf2 *o, uint32_t fn);
 int otf2_write_definitions(struct otf2 *o, struct errbuf *err);

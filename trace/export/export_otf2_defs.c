@@ -79,6 +79,8 @@ static uint32_t intern_comm(struct otf2 *o, const struct otf2_comm *c)
 		if (same_comm(&o->comm[o->comm_slot[k] - 1], c))
 			return o->comm_slot[k] - 1;
 	o->comm[o->n_comm] = *c;
+	o->comm[o->n_comm].group = o->n_group + 1;
+	o->n_group += 1u + c->inter;
 	o->comm_slot[k] = ++o->n_comm;
 	return o->n_comm - 1;
 }
@@ -100,6 +102,57 @@ uint32_t *otf2_comms(struct otf2 *o, uint32_t rank, struct errbuf *err)
 	if (!map)
 		err_set(err, "no memory");
 	return map;
+}
+
+/* ---- windows and groups ---- */
+
+static void *room(void *p, uint32_t n, uint32_t *cap, size_t size)
+{
+	uint32_t want = *cap ? 2 * *cap : 16;
+
+	if (n < *cap)
+		return p;
+	p = realloc(p, want * size);
+	if (p)
+		*cap = want;
+	return p;
+}
+
+uint32_t otf2_window(struct otf2 *o, uint32_t hint, uint32_t comm, uint32_t ordinal)
+{
+	struct otf2_win *p;
+
+	if (hint < o->n_win && o->win[hint].comm == comm && o->win[hint].ordinal == ordinal)
+		return hint;
+	for (uint32_t i = 0; i < o->n_win; i++)
+		if (o->win[i].comm == comm && o->win[i].ordinal == ordinal)
+			return i;
+	p = room(o->win, o->n_win, &o->cap_win, sizeof(*p));
+	if (!p)
+		return UINT32_MAX;
+	o->win = p;
+	o->win[o->n_win] = (struct otf2_win){comm, ordinal};
+	return o->n_win++;
+}
+
+uint32_t otf2_group(struct otf2 *o, const uint32_t *rank, uint32_t n)
+{
+	struct otf2_ranks *p;
+	struct trace_group g = {.n = n, .rank = (uint32_t *)rank};
+
+	for (uint32_t i = o->n_ranks; i--;)
+		if (same_group(&o->ranks[i].g, &g))
+			return o->ranks[i].number;
+	p = room(o->ranks, o->n_ranks, &o->cap_ranks, sizeof(*p));
+	if (!p)
+		return OTF2_UNDEFINED_GROUP;
+	o->ranks = p;
+	g.rank = malloc((n + 1ull) * sizeof(*g.rank));
+	if (!g.rank)
+		return OTF2_UNDEFINED_GROUP;
+	memcpy(g.rank, rank, n * sizeof(*rank));
+	o->ranks[o->n_ranks++] = (struct otf2_ranks){g, ++o->n_group};
+	return o->n_group;
 }
 
 /* ---- strings ---- */
@@ -166,6 +219,10 @@ void otf2_definitions_free(struct otf2 *o)
 {
 	for (uint32_t i = 0; i < o->strings.n; i++)
 		free(o->strings.text[i]);
+	for (uint32_t i = 0; i < o->n_ranks; i++)
+		free(o->ranks[i].g.rank);
+	free(o->ranks);
+	free(o->win);
 	free(o->strings.text);
 	free(o->site);
 	free(o->comm);
@@ -259,21 +316,23 @@ static void write_regions(struct defs *d)
 	}
 }
 
+/* Events name ranks by their place among the locations, whatever the communicator: readers that do not look at groups
+ * (ViTE) then draw messages to the right rank, and those that do, see the flag. */
 static void write_group(struct defs *d, uint32_t group, OTF2_GroupType type, uint32_t name, const struct trace_group *g)
 {
 	uint64_t *member = malloc((g->n + 1ull) * sizeof(*member));
+	OTF2_GroupFlag flag = type == OTF2_GROUP_TYPE_COMM_GROUP ? OTF2_GROUP_FLAG_GLOBAL_MEMBERS : OTF2_GROUP_FLAG_NONE;
 
 	for (uint32_t i = 0; member && i < g->n; i++)
 		member[i] = g->rank[i];
-	keep(d, member ? OTF2_GlobalDefWriter_WriteGroup(d->w, group, name, type, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,
-							 g->n, member) : OTF2_ERROR_MEM_ALLOC_FAILED);
+	keep(d, member ? OTF2_GlobalDefWriter_WriteGroup(d->w, group, name, type, OTF2_PARADIGM_MPI, flag, g->n, member) : OTF2_ERROR_MEM_ALLOC_FAILED);
 	free(member);
 }
 
-/* Group 0 holds the locations by rank; members of the others are ranks in it. */
+/* Group 0 holds the locations by rank; members of the others are places in it. */
 static void write_comms(struct defs *d)
 {
-	uint32_t none = string(d, ""), group = 1, n = trace_n_ranks(d->o->x.t);
+	uint32_t none = string(d, ""), n = trace_n_ranks(d->o->x.t);
 	struct trace_group all = {.n = n, .rank = malloc(n * sizeof(*all.rank))};
 	bool world = true;
 	char name[48];
@@ -293,19 +352,32 @@ static void write_comms(struct defs *d)
 			snprintf(name, sizeof(name), "MPI_COMM_%s", c->self ? "SELF" : "WORLD");
 		world &= c->self || c->inter || c->a.n != n;
 		text = string(d, name);
-		write_group(d, group, c->self ? OTF2_GROUP_TYPE_COMM_SELF : OTF2_GROUP_TYPE_COMM_GROUP, text, &c->a);
+		write_group(d, c->group, c->self ? OTF2_GROUP_TYPE_COMM_SELF : OTF2_GROUP_TYPE_COMM_GROUP, text, &c->a);
 		if (c->inter) {
-			write_group(d, group + 1, OTF2_GROUP_TYPE_COMM_GROUP, text, &c->b);
-			keep(d, OTF2_GlobalDefWriter_WriteInterComm(d->w, i, text, group, group + 1, OTF2_UNDEFINED_COMM,
+			write_group(d, c->group + 1, OTF2_GROUP_TYPE_COMM_GROUP, text, &c->b);
+			keep(d, OTF2_GlobalDefWriter_WriteInterComm(d->w, i, text, c->group, c->group + 1, OTF2_UNDEFINED_COMM,
 								    OTF2_COMM_FLAG_NONE));
-			group++;
 		} else {
-			keep(d, OTF2_GlobalDefWriter_WriteComm(d->w, i, text, group, OTF2_UNDEFINED_COMM,
+			keep(d, OTF2_GlobalDefWriter_WriteComm(d->w, i, text, c->group, OTF2_UNDEFINED_COMM,
 							       OTF2_COMM_FLAG_NONE));
 		}
-		group++;
 	}
 	free(all.rank);
+}
+
+static void write_windows(struct defs *d)
+{
+	char name[48];
+
+	for (uint32_t i = 0; i < d->o->n_ranks; i++) {
+		snprintf(name, sizeof(name), "ranks %u", i);
+		write_group(d, d->o->ranks[i].number, OTF2_GROUP_TYPE_COMM_GROUP, string(d, name), &d->o->ranks[i].g);
+	}
+	for (uint32_t i = 0; i < d->o->n_win; i++) {
+		snprintf(name, sizeof(name), "window %u", i);
+		keep(d, OTF2_GlobalDefWriter_WriteRmaWin(d->w, i, string(d, name), d->o->win[i].comm,
+							 OTF2_RMA_WIN_FLAG_CREATE_DESTROY_EVENTS));
+	}
 }
 
 static uint64_t first_start(const struct trace *t)
@@ -333,5 +405,6 @@ int otf2_write_definitions(struct otf2 *o, struct errbuf *err)
 	write_tree(&d);
 	write_regions(&d);
 	write_comms(&d);
+	write_windows(&d);
 	return otf2_check(d.rc, "definitions", err);
 }

@@ -1,85 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A rank's events as OTF2's: enter and leave of every call with its call site, sends, receives, requests and
- * collectives in between. Requests are followed by their slots (event.h). See export.h.
+ * A rank's events as OTF2's: enter and leave of every call with its call site, sends, receives, requests, collectives
+ * and one-sided communication in between. Requests are followed by their slots (event.h). See export.h.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/export/export_otf2.h"
+#include "trace/export/export_otf2_writer.h"
 
 #define SLOTS_MAX (1u << 22)
 
-enum slot_kind { SLOT_NONE, SLOT_SEND, SLOT_RECV, SLOT_COLL, SLOT_MESSAGE };
+enum slot_kind { SLOT_NONE, SLOT_SEND, SLOT_RECV, SLOT_COLL, SLOT_MESSAGE, SLOT_RMA };
 
-struct message {
-	int64_t comm, peer, tag; /* comm: of the rank; peer: in the communicator */
-	uint64_t bytes;
-};
-
-struct slot {
+struct otf2_slot {
 	uint8_t kind;      /* enum slot_kind */
 	bool persistent;
 	bool active;       /* its start was written, under id */
-	struct message m;
+	struct otf2_message m;
 	uint32_t sym;      /* SLOT_COLL: the call */
 	uint64_t id;
+	uint64_t event;    /* SLOT_RECV: the call that began it */
 };
-
-struct writer {
-	struct otf2 *o;
-	const struct trace_defs *d;
-	uint32_t rank;
-	OTF2_EvtWriter *w;
-	OTF2_AttributeList *attributes;
-	uint32_t *comm;    /* OTF2's numbers */
-	uint32_t *site;    /* string of each signature's call site, or OTF2_UNDEFINED_STRING */
-	struct slot *slot;
-	uint32_t n_slot;
-	uint64_t next_id;
-	OTF2_ErrorCode rc; /* of the first event that failed */
-};
-
-static void keep(struct writer *w, OTF2_ErrorCode rc)
-{
-	if (w->rc == OTF2_SUCCESS)
-		w->rc = rc;
-}
 
 /* ---- parameters ---- */
 
-/* The nth scalar of that kind. */
-static int64_t nth(const struct writer *w, uint32_t sym, uint8_t kind, int n, int64_t missing)
+int64_t otf2_nth(const struct trace_defs *d, uint32_t sym, uint8_t kind, int n, int64_t missing)
 {
 	struct sig_walk k;
 
-	for (sig_walk_begin(&k, w->d, sym); sig_walk_next(&k);)
+	for (sig_walk_begin(&k, d, sym); sig_walk_next(&k);)
 		if (k.kind == kind && !n--)
 			return k.val[0];
 	return missing;
 }
 
-static uint64_t bytes_of(const struct writer *w, int64_t count, int64_t type)
+uint64_t otf2_bytes(const struct trace_defs *d, int64_t count, int64_t type)
 {
-	if (count <= 0 || type < 0 || type >= (int64_t)w->d->n_type || w->d->type[type].size < 0)
+	if (count <= 0 || type < 0 || type >= (int64_t)d->n_type || d->type[type].size < 0)
 		return 0;
-	return (uint64_t)count * (uint64_t)w->d->type[type].size;
+	return (uint64_t)count * (uint64_t)d->type[type].size;
 }
 
-static struct message send_of(const struct writer *w, uint32_t sym)
+uint64_t otf2_nth_bytes(const struct trace_defs *d, uint32_t sym, int n)
 {
-	return (struct message){sig_scalar(w->d, sym, TK_COMM, 0), sig_scalar(w->d, sym, TK_DST, TRACE_PROC_NULL),
+	return otf2_bytes(d, otf2_nth(d, sym, TK_COUNT, n, sig_scalar(d, sym, TK_COUNT, 0)),
+			  otf2_nth(d, sym, TK_TYPE, n, sig_scalar(d, sym, TK_TYPE, TRACE_NULL)));
+}
+
+uint32_t otf2_world_rank(const struct otf2_writer *w, int64_t comm, int64_t peer)
+{
+	const struct trace_comm *c = &w->d->comm[comm];
+	const struct trace_group *g = c->kind == TCOMM_INTER ? &c->remote : &c->members;
+
+	return comm != TRACE_SELF && peer >= 0 && peer < (int64_t)g->n ? g->rank[peer] : (uint32_t)peer;
+}
+
+static struct otf2_message send_of(const struct otf2_writer *w, uint32_t sym)
+{
+	return (struct otf2_message){sig_scalar(w->d, sym, TK_COMM, 0), sig_scalar(w->d, sym, TK_DST, TRACE_PROC_NULL),
 				sig_scalar(w->d, sym, TK_TAG, 0),
-				bytes_of(w, sig_scalar(w->d, sym, TK_COUNT, 0), sig_scalar(w->d, sym, TK_TYPE, -1))};
+				otf2_nth_bytes(w->d, sym, 0)};
 }
 
 /* n: which count and datatype (sendrecv has those of the send first, sendrecv_replace only one). */
-static struct message receive_of(const struct writer *w, uint32_t sym, int n)
+static struct otf2_message receive_of(const struct otf2_writer *w, uint32_t sym, int n)
 {
-	struct message m = {sig_scalar(w->d, sym, TK_COMM, 0), sig_scalar(w->d, sym, TK_SRC, TRACE_PROC_NULL),
-			    nth(w, sym, TK_TAG, n, 0),
-			    bytes_of(w, nth(w, sym, TK_COUNT, n, sig_scalar(w->d, sym, TK_COUNT, 0)),
-				     nth(w, sym, TK_TYPE, n, sig_scalar(w->d, sym, TK_TYPE, -1)))};
+	struct otf2_message m = {sig_scalar(w->d, sym, TK_COMM, 0), sig_scalar(w->d, sym, TK_SRC, TRACE_PROC_NULL),
+			    otf2_nth(w->d, sym, TK_TAG, n, 0), otf2_nth_bytes(w->d, sym, n)};
 
 	if (m.peer == TRACE_ANY_SOURCE)
 		m.peer = sig_scalar(w->d, sym, TK_ASRC, TRACE_ANY_SOURCE);
@@ -88,36 +75,45 @@ static struct message receive_of(const struct writer *w, uint32_t sym, int n)
 	return m;
 }
 
-static bool is_message(const struct writer *w, const struct message *m)
+static bool is_message(const struct otf2_writer *w, const struct otf2_message *m)
 {
 	return m->peer >= 0 && m->comm >= 0 && m->comm < (int64_t)w->d->n_comm;
 }
 
 /* ---- messages and requests ---- */
 
-static void put_send(struct writer *w, const struct message *m, uint64_t t)
+static void put_send(struct otf2_writer *w, const struct otf2_message *m, uint64_t t)
 {
 	if (!is_message(w, m))
 		return;
 	w->o->x.report->messages++;
-	keep(w, OTF2_EvtWriter_MpiSend(w->w, NULL, t, (uint32_t)m->peer, w->comm[m->comm], (uint32_t)m->tag, m->bytes));
+	otf2_keep(w, OTF2_EvtWriter_MpiSend(w->w, NULL, t, otf2_world_rank(w, m->comm, m->peer), w->comm[m->comm],
+					       (uint32_t)m->tag, m->bytes));
 }
 
-static void put_receive(struct writer *w, const struct message *m, uint64_t t)
+/* The call `posted` had room for m->bytes. */
+static uint64_t size_of(struct otf2_writer *w, const struct otf2_message *m, uint64_t posted)
+{
+	uint32_t src = m->comm == TRACE_SELF ? w->rank : otf2_world_rank(w, m->comm, m->peer);
+
+	return otf2_received_size(w, posted, src, m->tag, m->bytes);
+}
+
+static void put_receive(struct otf2_writer *w, const struct otf2_message *m, uint64_t posted, uint64_t t)
 {
 	if (is_message(w, m))
-		keep(w, OTF2_EvtWriter_MpiRecv(w->w, NULL, t, (uint32_t)m->peer, w->comm[m->comm], (uint32_t)m->tag,
-					       m->bytes));
+		otf2_keep(w, OTF2_EvtWriter_MpiRecv(w->w, NULL, t, otf2_world_rank(w, m->comm, m->peer), w->comm[m->comm],
+					       (uint32_t)m->tag, size_of(w, m, posted)));
 }
 
 /* The slot, or NULL when there is none of that number. */
-static struct slot *slot_at(struct writer *w, int64_t i, bool make)
+static struct otf2_slot *slot_at(struct otf2_writer *w, int64_t i, bool make)
 {
 	if (i < 0 || i >= SLOTS_MAX)
 		return NULL;
 	if (i >= w->n_slot) {
 		uint32_t n = w->n_slot ? w->n_slot : 64;
-		struct slot *s;
+		struct otf2_slot *s;
 
 		if (!make)
 			return NULL;
@@ -125,7 +121,7 @@ static struct slot *slot_at(struct writer *w, int64_t i, bool make)
 			n *= 2;
 		s = realloc(w->slot, n * sizeof(*s));
 		if (!s) {
-			keep(w, OTF2_ERROR_MEM_ALLOC_FAILED);
+			otf2_keep(w, OTF2_ERROR_MEM_ALLOC_FAILED);
 			return NULL;
 		}
 		memset(s + w->n_slot, 0, (n - w->n_slot) * sizeof(*s));
@@ -136,21 +132,24 @@ static struct slot *slot_at(struct writer *w, int64_t i, bool make)
 }
 
 /* The request begins; nothing is written for messages to nobody, and when it is not known when. */
-static void start(struct writer *w, struct slot *s, uint64_t t, bool known)
+static void start(struct otf2_writer *w, struct otf2_slot *s, const struct export_call *c)
 {
-	s->active = known && (s->kind == SLOT_COLL || (s->kind != SLOT_RECV && is_message(w, &s->m)) ||
+	uint64_t t = c->t0;
+
+	s->event = c->event;
+	s->active = c->known && (s->kind == SLOT_COLL || (s->kind != SLOT_RECV && is_message(w, &s->m)) ||
 			      (s->kind == SLOT_RECV && s->m.peer != TRACE_PROC_NULL));
 	if (!s->active)
 		return;
 	s->id = w->next_id++;
 	if (s->kind == SLOT_SEND) {
 		w->o->x.report->messages++;
-		keep(w, OTF2_EvtWriter_MpiIsend(w->w, NULL, t, (uint32_t)s->m.peer, w->comm[s->m.comm], (uint32_t)s->m.tag,
-						s->m.bytes, s->id));
+		otf2_keep(w, OTF2_EvtWriter_MpiIsend(w->w, NULL, t, otf2_world_rank(w, s->m.comm, s->m.peer),
+						w->comm[s->m.comm], (uint32_t)s->m.tag, s->m.bytes, s->id));
 	} else if (s->kind == SLOT_RECV) {
-		keep(w, OTF2_EvtWriter_MpiIrecvRequest(w->w, NULL, t, s->id));
+		otf2_keep(w, OTF2_EvtWriter_MpiIrecvRequest(w->w, NULL, t, s->id));
 	} else {
-		keep(w, OTF2_EvtWriter_NonBlockingCollectiveRequest(w->w, NULL, t, s->id));
+		otf2_keep(w, OTF2_EvtWriter_NonBlockingCollectiveRequest(w->w, NULL, t, s->id));
 	}
 }
 
@@ -196,25 +195,24 @@ static const struct collective *find_collective(const char *name)
 }
 
 /* Sum of the nth array of counts times the datatype; false when the call has none. */
-static bool counts_bytes(const struct writer *w, uint32_t sym, int n, uint64_t *bytes)
+static bool counts_bytes(const struct otf2_writer *w, uint32_t sym, int n, uint64_t *bytes)
 {
-	int64_t type = nth(w, sym, TK_TYPE, n, sig_scalar(w->d, sym, TK_TYPE, -1));
+	int64_t type = otf2_nth(w->d, sym, TK_TYPE, n, sig_scalar(w->d, sym, TK_TYPE, TRACE_NULL));
 	struct sig_walk k;
 
 	for (sig_walk_begin(&k, w->d, sym); sig_walk_next(&k);) {
 		if (k.kind != TK_COUNTS || n--)
 			continue;
 		for (uint32_t i = 0; i < k.n; i++)
-			*bytes += bytes_of(w, k.val[i], type);
+			*bytes += otf2_bytes(w->d, k.val[i], type);
 		return true;
 	}
 	return false;
 }
 
-static uint64_t part_bytes(const struct writer *w, uint32_t sym, enum part part, int n, uint32_t members, bool root)
+static uint64_t part_bytes(const struct otf2_writer *w, uint32_t sym, enum part part, int n, uint32_t members, bool root)
 {
-	uint64_t one = bytes_of(w, nth(w, sym, TK_COUNT, n, sig_scalar(w->d, sym, TK_COUNT, 0)),
-				nth(w, sym, TK_TYPE, n, sig_scalar(w->d, sym, TK_TYPE, -1))), sum = 0;
+	uint64_t one = otf2_nth_bytes(w->d, sym, n), sum = 0;
 
 	if (part == NONE || (part == ROOT_ALL && !root))
 		return 0;
@@ -233,7 +231,7 @@ struct collective_end {
 };
 
 /* false: the call names no communicator. */
-static bool collective_of(const struct writer *w, uint32_t sym, struct collective_end *e)
+static bool collective_of(const struct otf2_writer *w, uint32_t sym, struct collective_end *e)
 {
 	const struct trace_fn_info *fn = &trace_fn[w->d->sigs.sig[sym].fn];
 	const struct collective *c = find_collective(fn->name);
@@ -254,7 +252,7 @@ static bool collective_of(const struct writer *w, uint32_t sym, struct collectiv
 	else if (root == TRACE_PROC_NULL)
 		e->root = OTF2_COLLECTIVE_ROOT_THIS_GROUP;
 	else if (root >= 0)
-		e->root = (uint32_t)root;
+		e->root = otf2_world_rank(w, comm, root);
 	me = root == TRACE_ROOT || (k->kind == TCOMM_INTRA && root >= 0 && root < k->members.n &&
 				    k->members.rank[root] == w->rank);
 	e->op = c->op;
@@ -265,33 +263,35 @@ static bool collective_of(const struct writer *w, uint32_t sym, struct collectiv
 
 /* ---- completion ---- */
 
-static void complete(struct writer *w, struct slot *s, uint64_t t, int64_t source, int64_t tag)
+static void complete(struct otf2_writer *w, struct otf2_slot *s, uint64_t t, int64_t source, int64_t tag)
 {
 	struct collective_end e;
-	struct message m = s->m;
+	struct otf2_message m = s->m;
 
+	if (s->kind == SLOT_RMA)
+		otf2_rma_done(w, s->id, t);
 	if (m.peer == TRACE_ANY_SOURCE)
 		m.peer = source;
 	if (m.tag == TRACE_ANY_TAG)
 		m.tag = tag;
 	if (s->active && s->kind == SLOT_SEND)
-		keep(w, OTF2_EvtWriter_MpiIsendComplete(w->w, NULL, t, s->id));
+		otf2_keep(w, OTF2_EvtWriter_MpiIsendComplete(w->w, NULL, t, s->id));
 	else if (s->active && s->kind == SLOT_RECV && is_message(w, &m))
-		keep(w, OTF2_EvtWriter_MpiIrecv(w->w, NULL, t, (uint32_t)m.peer, w->comm[m.comm], (uint32_t)m.tag, m.bytes,
-						s->id));
+		otf2_keep(w, OTF2_EvtWriter_MpiIrecv(w->w, NULL, t, otf2_world_rank(w, m.comm, m.peer), w->comm[m.comm],
+						(uint32_t)m.tag, size_of(w, &m, s->event), s->id));
 	else if (s->active && s->kind == SLOT_RECV) /* cancelled */
-		keep(w, OTF2_EvtWriter_MpiRequestCancelled(w->w, NULL, t, s->id));
+		otf2_keep(w, OTF2_EvtWriter_MpiRequestCancelled(w->w, NULL, t, s->id));
 	else if (s->active && s->kind == SLOT_COLL && collective_of(w, s->sym, &e))
-		keep(w, OTF2_EvtWriter_NonBlockingCollectiveComplete(w->w, NULL, t, e.op, e.comm, e.root, e.sent, e.received,
+		otf2_keep(w, OTF2_EvtWriter_NonBlockingCollectiveComplete(w->w, NULL, t, e.op, e.comm, e.root, e.sent, e.received,
 								     s->id));
 	else if (s->kind == SLOT_RECV && is_message(w, &m)) /* begun where times are not known */
-		put_receive(w, &m, t);
+		put_receive(w, &m, s->event, t);
 	s->active = false;
 	if (!s->persistent)
 		s->kind = SLOT_NONE;
 }
 
-static void complete_all(struct writer *w, uint32_t sym, uint64_t t, bool known)
+static void complete_all(struct otf2_writer *w, uint32_t sym, uint64_t t, bool known)
 {
 	struct sig_walk k, done = {0}, sources = {0}, tags = {0};
 
@@ -304,7 +304,7 @@ static void complete_all(struct writer *w, uint32_t sym, uint64_t t, bool known)
 			tags = k;
 	}
 	for (uint32_t i = 0; i < done.n; i++) {
-		struct slot *s = slot_at(w, done.val[i], false);
+		struct otf2_slot *s = slot_at(w, done.val[i], false);
 
 		if (!s || s->kind == SLOT_NONE)
 			continue;
@@ -320,13 +320,13 @@ static void complete_all(struct writer *w, uint32_t sym, uint64_t t, bool known)
 /* ---- calls ---- */
 
 /* The call makes a request, or names a message that was probed. */
-static void new_request(struct writer *w, const struct export_call *c, const struct trace_fn_info *fn, uint8_t kind)
+static void new_request(struct otf2_writer *w, const struct export_call *c, const struct trace_fn_info *fn, uint8_t kind)
 {
-	struct slot *s = slot_at(w, sig_scalar(w->d, c->sym, TK_NEWREQ, TRACE_NULL), true), *probed;
+	struct otf2_slot *s = slot_at(w, sig_scalar(w->d, c->sym, TK_NEWREQ, TRACE_NULL), true), *probed;
 
 	if (!s)
 		return;
-	*s = (struct slot){.kind = kind, .sym = c->sym, .persistent = strstr(fn->name, "_init") != NULL};
+	*s = (struct otf2_slot){.kind = kind, .sym = c->sym, .persistent = strstr(fn->name, "_init") != NULL};
 	if (kind == SLOT_SEND) {
 		s->m = send_of(w, c->sym);
 	} else if (kind != SLOT_COLL) {
@@ -341,26 +341,39 @@ static void new_request(struct writer *w, const struct export_call *c, const str
 		}
 	}
 	if (!s->persistent && kind != SLOT_MESSAGE)
-		start(w, s, c->t0, c->known);
+		start(w, s, c);
 }
 
-static void start_all(struct writer *w, const struct export_call *c)
+/* A one-sided operation, perhaps with a request. */
+static void new_operation(struct otf2_writer *w, const struct export_call *c, const struct trace_fn_info *fn)
+{
+	uint64_t id = otf2_rma_call(w, c);
+	struct otf2_slot *s;
+
+	if (fn->name[4] != 'R') /* MPI_Rput and the like */
+		return;
+	s = slot_at(w, sig_scalar(w->d, c->sym, TK_NEWREQ, TRACE_NULL), true);
+	if (s)
+		*s = (struct otf2_slot){.kind = id == UINT64_MAX ? SLOT_NONE : SLOT_RMA, .id = id};
+}
+
+static void start_all(struct otf2_writer *w, const struct export_call *c)
 {
 	struct sig_walk k;
 
 	for (sig_walk_begin(&k, w->d, c->sym); sig_walk_next(&k);)
 		for (uint32_t i = 0; (k.kind == TK_REQ || k.kind == TK_REQS) && i < k.n; i++) {
-			struct slot *s = slot_at(w, k.val[i], false);
+			struct otf2_slot *s = slot_at(w, k.val[i], false);
 
 			if (s && s->kind != SLOT_NONE)
-				start(w, s, c->t0, c->known);
+				start(w, s, c);
 		}
 }
 
-static void blocking_receive(struct writer *w, const struct export_call *c, int n)
+static void blocking_receive(struct otf2_writer *w, const struct export_call *c, int n)
 {
-	struct message m = receive_of(w, c->sym, n);
-	struct slot *probed = slot_at(w, sig_scalar(w->d, c->sym, TK_REQ, TRACE_NULL), false);
+	struct otf2_message m = receive_of(w, c->sym, n);
+	struct otf2_slot *probed = slot_at(w, sig_scalar(w->d, c->sym, TK_REQ, TRACE_NULL), false);
 
 	if (probed && probed->kind == SLOT_MESSAGE) {
 		probed->m.bytes = m.bytes;
@@ -368,14 +381,14 @@ static void blocking_receive(struct writer *w, const struct export_call *c, int 
 		probed->kind = SLOT_NONE;
 	}
 	if (c->known)
-		put_receive(w, &m, c->t1);
+		put_receive(w, &m, c->event, c->t1);
 }
 
-static void inner_events(struct writer *w, const struct export_call *c, const struct trace_fn_info *fn)
+static void inner_events(struct otf2_writer *w, const struct export_call *c, const struct trace_fn_info *fn)
 {
 	struct collective_end e;
-	struct message m;
-	struct slot *s;
+	struct otf2_message m;
+	struct otf2_slot *s;
 
 	switch (fn->cls) {
 	case TC_SEND: case TC_SENDRECV:
@@ -392,17 +405,19 @@ static void inner_events(struct writer *w, const struct export_call *c, const st
 	case TC_PROBE: new_request(w, c, fn, SLOT_MESSAGE); break;
 	case TC_START: start_all(w, c); break;
 	case TC_WAIT: complete_all(w, c->sym, c->t1, c->known); break;
-	case TC_COLL: case TC_COMM: case TC_WIN: case TC_FILE:
+	case TC_WIN: case TC_SYNC: otf2_rma_call(w, c); break;
+	case TC_RMA: new_operation(w, c, fn); break;
+	case TC_COLL: case TC_COMM: case TC_FILE:
 		if (c->known && collective_of(w, c->sym, &e)) {
-			keep(w, OTF2_EvtWriter_MpiCollectiveBegin(w->w, NULL, c->t0));
-			keep(w, OTF2_EvtWriter_MpiCollectiveEnd(w->w, NULL, c->t1, e.op, e.comm, e.root, e.sent,
+			otf2_keep(w, OTF2_EvtWriter_MpiCollectiveBegin(w->w, NULL, c->t0));
+			otf2_keep(w, OTF2_EvtWriter_MpiCollectiveEnd(w->w, NULL, c->t1, e.op, e.comm, e.root, e.sent,
 								e.received));
 		}
 		break;
 	case TC_LOCAL:
 		s = slot_at(w, sig_scalar(w->d, c->sym, TK_REQ, TRACE_NULL), false);
 		if (s && !strcmp(fn->name, "MPI_Request_free"))
-			*s = (struct slot){0};
+			*s = (struct otf2_slot){0};
 		break;
 	default:
 		break;
@@ -411,26 +426,27 @@ static void inner_events(struct writer *w, const struct export_call *c, const st
 
 static int put_call(const struct export_call *c, void *arg, struct errbuf *err)
 {
-	struct writer *w = arg;
+	struct otf2_writer *w = arg;
 	uint32_t fn = w->d->sigs.sig[c->sym].fn, region = otf2_region(w->o, fn);
 
+	otf2_received_at(w, c->event);
 	if (c->known) {
 		if (w->site[c->sym] == OTF2_UNDEFINED_STRING)
 			w->site[c->sym] = otf2_site(w->o, w->d, c->sym);
-		keep(w, OTF2_AttributeList_AddStringRef(w->attributes, OTF2_SITE_ATTRIBUTE, w->site[c->sym]));
-		keep(w, OTF2_EvtWriter_Enter(w->w, w->attributes, c->t0, region)); /* empties the list */
+		otf2_keep(w, OTF2_AttributeList_AddStringRef(w->attributes, OTF2_SITE_ATTRIBUTE, w->site[c->sym]));
+		otf2_keep(w, OTF2_EvtWriter_Enter(w->w, w->attributes, c->t0, region)); /* empties the list */
 	} else {
 		w->o->x.report->events--;
 	}
 	inner_events(w, c, &trace_fn[fn]);
 	if (c->known) {
-		keep(w, OTF2_EvtWriter_Leave(w->w, NULL, c->t1, region));
+		otf2_keep(w, OTF2_EvtWriter_Leave(w->w, NULL, c->t1, region));
 		w->o->end = c->t1 > w->o->end ? c->t1 : w->o->end;
 	}
 	return w->rc == OTF2_SUCCESS ? 0 : otf2_check(w->rc, "event", err);
 }
 
-static int write_calls(struct writer *w, struct errbuf *err)
+static int write_calls(struct otf2_writer *w, struct errbuf *err)
 {
 	w->d = &trace_get_rank(w->o->x.t, w->rank)->defs;
 	w->comm = otf2_comms(w->o, w->rank, err);
@@ -438,8 +454,9 @@ static int write_calls(struct writer *w, struct errbuf *err)
 	w->attributes = OTF2_AttributeList_New();
 	if (!w->comm)
 		return -1;
-	if (!w->site || !w->attributes)
+	if (!w->site || !w->attributes || otf2_rma_begin(w) < 0)
 		return err_set(err, "no memory");
+	otf2_received_begin(w);
 	for (uint32_t i = 0; i < w->d->sigs.n; i++)
 		w->site[i] = OTF2_UNDEFINED_STRING;
 	if (w->rank < w->o->x.o->r0 || w->rank >= w->o->x.o->r1)
@@ -449,7 +466,7 @@ static int write_calls(struct writer *w, struct errbuf *err)
 
 int otf2_write_rank(struct otf2 *o, uint32_t rank, struct errbuf *err)
 {
-	struct writer w = {.o = o, .rank = rank, .rc = OTF2_SUCCESS};
+	struct otf2_writer w = {.o = o, .rank = rank, .rc = OTF2_SUCCESS};
 	int rv = 0;
 
 	w.w = OTF2_Archive_GetEvtWriter(o->archive, rank);
@@ -466,5 +483,7 @@ int otf2_write_rank(struct otf2 *o, uint32_t rank, struct errbuf *err)
 	free(w.comm);
 	free(w.site);
 	free(w.slot);
+	otf2_rma_end(&w);
+	otf2_received_end(&w);
 	return rv;
 }
