@@ -134,7 +134,7 @@ $(B)/spank_precedent.so: $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a spank/expo
 # zstd, hidden, and their own copies of what they share with the rest: never with a sanitizer, which a preloaded library
 # cannot bring.
 TRACER_SHARED := common/buf.o common/errbuf.o trace/fold.o trace/sigtable.o trace/page.o trace/defs.o trace/defs_journal.o \
-                 trace/hist.o trace/levels.o trace/stop.o trace/times.o trace/writer.o
+                 trace/hist.o trace/levels.o trace/stop.o trace/times.o trace/words.o trace/writer.o
 define TRACER_RULES
 TRACER_CC_$(1) := $(CC) $(BASE) -O2 -fno-omit-frame-pointer -I$(B)/tracer-$(1)/tracer \
   $(filter -I% -D%,$(shell $(MPICC_$(1)) -show 2>/dev/null))

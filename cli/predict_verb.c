@@ -11,27 +11,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/partial.h"
 #include "cli/skeleton.h"
 #include "cli/trace_run.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
 #include "common/duration.h"
+#include "predictor/estimate.h"
 
 struct options {
 	double seconds;
-	bool json, keep;
+	bool json, keep, partial;
 	const char *calibration;
 };
 
 static void help(void)
 {
-	puts("Usage: precedent predict TRACE [--seconds S] [--calibration FILE] [--json]\n"
-	     "       precedent predict [--seconds S] [--json] -- CMD...\n\n"
+	puts("Usage: precedent predict TRACE [--seconds S] [--calibration FILE] [--partial] [--json]\n"
+	     "       precedent predict [--seconds S] [--partial] [--json] -- CMD...\n\n"
 	     "Runs the skeleton of TRACE here and prints how long the whole program takes on this machine.\n"
 	     "With CMD (usually mpirun -n N PROGRAM): runs and traces it first, and compares.\n\n"
 	     "  --seconds S         run time of the skeleton (default 5)\n"
 	     "  --calibration FILE  the traced machine's, written by an earlier skeleton run there; without it\n"
 	     "                      this machine is taken to be the traced one\n"
+	     "  --partial           also run the program itself, in a sandbox, until enough of its main loop is done;\n"
+	     "                      the prediction is then made of both\n"
 	     "  --keep              keep the skeleton's directory and say where it is\n"
 	     "  --json              for machines\n"
 	     "  -h, --help          this text");
@@ -54,44 +58,110 @@ static int copy_file(const char *from, const char *to, struct errbuf *err)
 	return rv < 0 ? err_set(err, "%s: cannot be copied", from) : 0;
 }
 
-static int print(const struct skeleton_facts *f, const struct skeleton_result *r, const struct options *o, bool here)
+/* The whole program, by all that was run for it. */
+struct prediction {
+	const struct skeleton_facts *facts;
+	const struct skeleton_result *skeleton;
+	struct partial_estimate partial;
+	bool have_partial, here;
+	struct estimate both;
+	struct errbuf why; /* there is no partial execution, though asked for */
+};
+
+static void weigh(struct prediction *p)
 {
-	char p[32], lo[32], hi[32], a[32], n[32], ran[32];
-	double error = f->mpi_s > 0 ? (r->skel_s / f->mpi_s - 1) * 100 : 0;
+	const struct skeleton_result *r = p->skeleton;
+	const struct partial_estimate *e = &p->partial;
+	struct estimate a = {r->skel_s, r->lo_s, r->hi_s, ESTIMATE_SKELETON, 0};
+	struct estimate b = {e->whole_s, e->lo_s, e->hi_s, ESTIMATE_PARTIAL, 0};
 
-	if (o->json) {
-		json_t *j = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:I, s:I, s:b}", "predicted_s", r->skel_s, "lo_s",
-				      r->lo_s, "hi_s", r->hi_s, "traced_s", f->mpi_s, "skeleton_s", r->ran_s, "confidence",
-				      f->confidence, "ranks", (int)f->n_ranks, "events", (json_int_t)f->events, "length",
-				      (json_int_t)f->length, "same_machine", (int)here);
-
-		json_dumpf(j, stdout, JSON_INDENT(2));
-		putchar('\n');
-		json_decref(j);
-		return 0;
-	}
-	if (r->skel_s >= 60)
-		printf("predicted  %s (%s-%s)\n", duration_format(p, sizeof(p), r->skel_s),
-		       duration_format(lo, sizeof(lo), r->lo_s), duration_format(hi, sizeof(hi), r->hi_s));
+	if (p->have_partial)
+		estimate_weigh(&a, &b, &p->both);
 	else
-		printf("predicted  %s (%s-%s)\n", cli_seconds(p, sizeof(p), r->skel_s), cli_seconds(lo, sizeof(lo), r->lo_s),
-		       cli_seconds(hi, sizeof(hi), r->hi_s));
-	if (here)
+		p->both = a;
+}
+
+static int print_json(const struct prediction *p, const struct options *o)
+{
+	const struct skeleton_facts *f = p->facts;
+	json_t *j = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:I, s:I, s:b}", "predicted_s", p->both.mean_s, "lo_s",
+			      p->both.lo_s, "hi_s", p->both.hi_s, "traced_s", f->mpi_s, "skeleton_s", p->skeleton->ran_s,
+			      "confidence", f->confidence, "ranks", (int)f->n_ranks, "events", (json_int_t)f->events, "length",
+			      (json_int_t)f->length, "same_machine", (int)p->here);
+
+	if (p->have_partial)
+		json_object_set_new(j, "partial", json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "predicted_s", p->partial.whole_s,
+							    "lo_s", p->partial.lo_s, "hi_s", p->partial.hi_s, "ran_s",
+							    p->partial.ran_s, "startup_s", p->partial.startup_s, "ratio",
+							    p->partial.ratio));
+	else if (o->partial)
+		json_object_set_new(j, "partial", json_pack("{s:s}", "refused", p->why.text));
+	if (o->partial)
+		json_object_set_new(j, "skeleton_predicted_s", json_real(p->skeleton->skel_s));
+	json_dumpf(j, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(j);
+	return 0;
+}
+
+static int print(const struct prediction *all, const struct options *o)
+{
+	const struct skeleton_facts *f = all->facts;
+	const struct skeleton_result *r = all->skeleton;
+	const struct estimate *e = &all->both;
+	char p[32], lo[32], hi[32], a[32], n[32], ran[32];
+	double error = f->mpi_s > 0 ? (e->mean_s / f->mpi_s - 1) * 100 : 0;
+
+	if (o->json)
+		return print_json(all, o);
+	if (e->mean_s >= 60)
+		printf("predicted  %s (%s-%s)\n", duration_format(p, sizeof(p), e->mean_s),
+		       duration_format(lo, sizeof(lo), e->lo_s), duration_format(hi, sizeof(hi), e->hi_s));
+	else
+		printf("predicted  %s (%s-%s)\n", cli_seconds(p, sizeof(p), e->mean_s), cli_seconds(lo, sizeof(lo), e->lo_s),
+		       cli_seconds(hi, sizeof(hi), e->hi_s));
+	if (all->here)
 		printf("traced     %s: the prediction is %+.1f %% off\n", cli_seconds(a, sizeof(a), f->mpi_s), error);
 	else
 		printf("traced     %s, on the machine of the calibration\n", cli_seconds(a, sizeof(a), f->mpi_s));
 	printf("skeleton   ran %s, %s calls of %u ranks in %llu lines, confidence %.0f %%\n",
 	       cli_seconds(ran, sizeof(ran), r->ran_s), cli_thousands(n, sizeof(n), f->events), f->n_ranks,
 	       (unsigned long long)f->length, f->confidence * 100);
+	if (o->partial)
+		printf("           by itself: %s\n", cli_seconds(a, sizeof(a), r->skel_s));
+	if (all->have_partial)
+		printf("program    ran %s in a sandbox, %.3f times as long as in the trace\n           by itself: %s\n",
+		       cli_seconds(ran, sizeof(ran), all->partial.ran_s), all->partial.ratio,
+		       cli_seconds(a, sizeof(a), all->partial.whole_s));
 	puts("from MPI_Init to MPI_Finalize; starting the program comes on top");
 	return 0;
 }
 
-static int predict_in(const char *dir, const char *trace, const struct options *o)
+/* The program itself, after the skeleton; without it there still is the skeleton's prediction. */
+static void predict_partial(const char *dir, const char *trace, char *const cmd[], const struct options *o,
+			    struct prediction *p)
+{
+	char apart[4096], log[4096];
+	struct partial_wish wish = {.seconds = o->seconds, .command = cmd, .dir = apart, .log = log, .limit_s = 60};
+
+	snprintf(apart, sizeof(apart), "%s/partial", dir);
+	snprintf(log, sizeof(log), "%s/partial.log", dir);
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "running the program itself, about %.0f s of its main loop\n", o->seconds);
+	if (mkdir(apart, 0700) < 0)
+		err_set(&p->why, "%s cannot be made", apart);
+	else
+		p->have_partial = partial_predict(trace, &wish, &p->partial, &p->why) == 0;
+	if (!p->have_partial && !o->json)
+		fprintf(stderr, "precedent: %s\n", p->why.text);
+}
+
+static int predict_in(const char *dir, const char *trace, char *const cmd[], const struct options *o)
 {
 	struct skeleton_wish wish = {.seconds = o->seconds};
 	struct skeleton_facts facts;
 	struct skeleton_result res;
+	struct prediction all = {.facts = &facts, .skeleton = &res, .here = !o->calibration};
 	struct errbuf err;
 	char skel[4096], cal[4200], log[4200];
 
@@ -109,7 +179,10 @@ static int predict_in(const char *dir, const char *trace, const struct options *
 		fprintf(stderr, "running the skeleton, about %.0f s\n", facts.planned_s);
 	if (skeleton_run(skel, &how, &res, &err) < 0)
 		return cli_fail("%s", err.text);
-	return print(&facts, &res, o, !o->calibration);
+	if (o->partial)
+		predict_partial(dir, trace, cmd, o, &all);
+	weigh(&all);
+	return print(&all, o);
 }
 
 static int trace_command(char *const cmd[], const char *file)
@@ -140,7 +213,7 @@ static int predict(const char *trace, char *const cmd[], const struct options *o
 		rc = trace_command(cmd, file);
 	}
 	if (!rc)
-		rc = predict_in(dir, trace, o);
+		rc = predict_in(dir, trace, cmd, o);
 	if (o->keep)
 		fprintf(stderr, "precedent: kept in %s\n", dir);
 	else
@@ -165,6 +238,7 @@ int verb_predict(int argc, char **argv)
 	static const struct option opts[] = {{"seconds", required_argument, NULL, 's'},
 					     {"calibration", required_argument, NULL, 'c'},
 					     {"keep", no_argument, NULL, 'k'},
+					     {"partial", no_argument, NULL, 'p'},
 					     {"json", no_argument, NULL, 'j'},
 					     {"help", no_argument, NULL, 'h'},
 					     {0}};
@@ -179,6 +253,8 @@ int verb_predict(int argc, char **argv)
 			o.calibration = optarg;
 		else if (c == 'k')
 			o.keep = true;
+		else if (c == 'p')
+			o.partial = true;
 		else if (c == 'j')
 			o.json = true;
 		else if (c == 'h')

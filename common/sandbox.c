@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -68,6 +69,21 @@ static int status_of(int status)
 
 /* ---- the program ---- */
 
+/* A regular file from its beginning: the run that is repeated here has read it. */
+static void set_input(const char *path)
+{
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	struct stat st;
+
+	if (fd >= 0) {
+		if (!fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))
+			dup2(fd, STDIN_FILENO);
+		close(fd);
+	} else if (!fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode)) {
+		lseek(STDIN_FILENO, 0, SEEK_SET);
+	}
+}
+
 static void become_program(const struct inner *in) __attribute__((noreturn));
 static void become_program(const struct inner *in)
 {
@@ -80,6 +96,10 @@ static void become_program(const struct inner *in)
 	setsid();
 	if (in->log >= 0 && (dup2(in->log, STDOUT_FILENO) < 0 || dup2(in->log, STDERR_FILENO) < 0))
 		_exit(126);
+	set_input(in->s->input);
+	for (size_t i = 0; in->s->env && in->s->env[i]; i++)
+		if (strchr(in->s->env[i], '='))
+			putenv(in->s->env[i]);
 	setrlimit(RLIMIT_CORE, &none);
 	listener = sandbox_filter(in->s->network, &err);
 	if (listener < 0)

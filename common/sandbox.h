@@ -32,6 +32,8 @@ struct sandbox {
 	const char *join;         /* NULL: a sandbox of its own. Else a name, the same for all that are to share one ... */
 	bool first;               /* ... and whether this one makes it */
 	uint64_t memory;          /* bytes of the private copies */
+	char *const *env;         /* NULL-ended "NAME=VALUE" to be set inside, or NULL */
+	const char *input;        /* read as standard input; NULL: inherited, a file from its beginning */
 	const char *log;          /* output, appended; NULL: inherited */
 	double limit_s;           /* 0: none */
 };

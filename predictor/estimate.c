@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From probe results and past runs to a prediction with its interval: see estimate.h for the formulas. */
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "predictor/estimate.h"
@@ -21,16 +22,17 @@ static const char *const kind_names[] = {
     [ESTIMATE_SKELETON] = "skeleton",
     [ESTIMATE_HISTORY] = "history",
     [ESTIMATE_BLEND] = "blend",
+    [ESTIMATE_PARTIAL] = "partial",
 };
 
 const char *estimate_kind_name(enum estimate_kind kind)
 {
-	return (unsigned)kind <= ESTIMATE_BLEND ? kind_names[kind] : "unknown";
+	return (unsigned)kind < ESTIMATE_KINDS ? kind_names[kind] : "unknown";
 }
 
 int estimate_kind_parse(const char *text, enum estimate_kind *kind)
 {
-	for (unsigned i = 0; text && i <= ESTIMATE_BLEND; i++) {
+	for (unsigned i = 0; text && i < ESTIMATE_KINDS; i++) {
 		if (!strcmp(text, kind_names[i])) {
 			*kind = (enum estimate_kind)i;
 			return 0;
@@ -139,8 +141,8 @@ static double trace_width(const struct result_trace *source, const struct result
 	return same ? a : sqrt(a * a + b * b + c * c + unlike * unlike);
 }
 
-int estimate_from_probes(const struct result *source, const struct result *target, double elapsed_s,
-			 struct estimate *out, struct errbuf *err)
+static int estimate_by_ratio(const struct result *source, const struct result *target, double elapsed_s,
+			     struct estimate *out, struct errbuf *err)
 {
 	bool same = source == target || !strcmp(source->candidate, target->candidate);
 	struct ratios k = {1, 0};
@@ -174,6 +176,56 @@ int estimate_from_probes(const struct result *source, const struct result *targe
 	/* Nothing measured says how what lies outside MPI scales: as the kernels do, or not at all. */
 	out->hi_s = out->mean_s + half + fmax(0, rest_target) * fmax(0, k.mean - 1);
 	out->lo_s = fmax(0, out->mean_s - half - fmax(0, rest_target) * fmax(0, 1 - k.mean));
+	return estimate_check(out, err);
+}
+
+/* The record with the seconds of partial execution instead of the skeleton's. False: it has not one for each trace. */
+static bool as_partial(const struct result *from, struct result *to)
+{
+	*to = *from;
+	to->kernels_n = 0; /* no work is imitated: nothing hangs on its mix */
+	for (unsigned i = 0; i < from->traces_n; i++) {
+		const struct result_partial *p = &from->traces[i].partial;
+
+		if (!p->present)
+			return false;
+		to->traces[i].skel_s = p->whole_s;
+		to->traces[i].lo_s = p->lo_s;
+		to->traces[i].hi_s = p->hi_s;
+		to->traces[i].confidence = 1;
+	}
+	return from->traces_n > 0;
+}
+
+void estimate_weigh(const struct estimate *a, const struct estimate *b, struct estimate *out)
+{
+	double sa = fmax(fmax(a->hi_s - a->mean_s, a->mean_s - a->lo_s) / 2, MIN_SIGMA * a->mean_s);
+	double sb = fmax(fmax(b->hi_s - b->mean_s, b->mean_s - b->lo_s) / 2, MIN_SIGMA * b->mean_s);
+	double wa = 1 / (sa * sa), wb = 1 / (sb * sb), mean = (wa * a->mean_s + wb * b->mean_s) / (wa + wb);
+	double half = fmax(2 / sqrt(wa + wb), ESTIMATE_MIN_REL * mean);
+
+	/* Further apart than they say of themselves: then neither is as good as it says. */
+	half = fmax(half, fabs(a->mean_s - b->mean_s) / 2);
+	*out = (struct estimate){.mean_s = mean, .lo_s = fmax(0, mean - half), .hi_s = mean + half, .kind = b->kind};
+}
+
+int estimate_from_probes(const struct result *source, const struct result *target, double elapsed_s,
+			 struct estimate *out, struct errbuf *err)
+{
+	struct estimate skeleton, partial;
+	struct result ps, pt;
+	struct errbuf why;
+
+	if (check_pair(source, target, err) < 0)
+		return -1;
+	if (source == target || !strcmp(source->candidate, target->candidate) || !as_partial(source, &ps) ||
+	    !as_partial(target, &pt) || estimate_by_ratio(&ps, &pt, elapsed_s, &partial, &why) < 0)
+		return estimate_by_ratio(source, target, elapsed_s, out, err);
+	partial.kind = ESTIMATE_PARTIAL;
+	if (estimate_by_ratio(source, target, elapsed_s, &skeleton, &why) < 0)
+		*out = partial;
+	else
+		estimate_weigh(&skeleton, &partial, out);
 	return estimate_check(out, err);
 }
 

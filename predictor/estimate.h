@@ -9,7 +9,8 @@
  *
  * Interval: per trace the relative half widths of both probes added in quadrature, widened by the spread of
  * the kernels' ratios in proportion to (1 - confidence); absolute half widths add up over traces; at least
- * +-ESTIMATE_MIN_REL. History of the key on the same candidate then blends in, weighted by the inverse square
+ * +-ESTIMATE_MIN_REL. Where both records have partial executions of all traces, the same is done with their seconds, and
+ * the two are weighed by the inverse squares of their half widths; these hold how far each was off at home. History of the key on the same candidate then blends in, weighted by the inverse square
  * of each one's relative error. An estimate that does not know says so: -1 and the reason in err.
  */
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_H
@@ -30,6 +31,8 @@ enum estimate_kind {
 	ESTIMATE_SKELETON, /* skeleton ratio to the source candidate */
 	ESTIMATE_HISTORY,  /* past runs alone */
 	ESTIMATE_BLEND,	   /* skeleton or source, corrected by past runs */
+	ESTIMATE_PARTIAL,  /* partial execution, weighed against the skeleton */
+	ESTIMATE_KINDS
 };
 
 struct estimate {
@@ -50,6 +53,9 @@ struct estimate_past {
  */
 int estimate_from_probes(const struct result *source, const struct result *target, double elapsed_s,
 			 struct estimate *out, struct errbuf *err);
+/* Two independent estimates of one time, weighed by the inverse squares of their widths; wide enough for both where they
+ * disagree. kind: that of b. */
+void estimate_weigh(const struct estimate *a, const struct estimate *b, struct estimate *out);
 /* From past runs alone, the latest first; needs at least two. */
 int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out,
 			  struct errbuf *err);
@@ -62,7 +68,7 @@ int estimate_blend(const struct estimate *base, const struct estimate_past *past
 /* 0 when the interval makes sense and is narrow enough, else -1 with the reason. */
 int estimate_check(const struct estimate *e, struct errbuf *err);
 
-const char *estimate_kind_name(enum estimate_kind kind); /* source, skeleton, history, blend */
+const char *estimate_kind_name(enum estimate_kind kind); /* source, skeleton, history, blend, partial */
 int estimate_kind_parse(const char *text, enum estimate_kind *kind);
 
 #endif

@@ -147,6 +147,24 @@ static int parse_trace(struct result *r, char *pos, struct errbuf *errp)
 	return 0;
 }
 
+static int parse_partial(struct result *r, char *pos, struct errbuf *errp)
+{
+	const double most = RESULT_MAX_SECONDS;
+	struct result_partial *p;
+	uint64_t n;
+
+	if (parse_u64(word_next(&pos), RESULT_MAX_TRACES, &n) < 0 || n >= r->traces_n || r->traces[n].partial.present)
+		return err_set(errp, "partial execution of a trace that is not there, or has one");
+	p = &r->traces[n].partial;
+	if (parse_pair(&pos, "whole_s", most, &p->whole_s) < 0 || parse_pair(&pos, "lo_s", most, &p->lo_s) < 0 ||
+	    parse_pair(&pos, "hi_s", most, &p->hi_s) < 0 || parse_pair(&pos, "ran_s", most, &p->ran_s) < 0 || pos)
+		return err_set(errp, "bad seconds in the partial execution of trace %u", (unsigned)n);
+	if (p->lo_s > p->whole_s || p->hi_s < p->whole_s || !(p->whole_s > 0))
+		return err_set(errp, "partial execution of trace %u: whole_s lies outside lo_s..hi_s", (unsigned)n);
+	p->present = true;
+	return 0;
+}
+
 static int parse_kernel(struct result *r, char *pos, struct errbuf *errp)
 {
 	struct result_kernel *k = &r->kernels[r->kernels_n];
@@ -173,7 +191,7 @@ static int parse_class(struct result *r, char *pos)
 
 /* What has been seen of a record so far; every key but trace and kernel comes once. */
 enum seen { SEEN_JOB = 1, SEEN_CANDIDATE = 2, SEEN_STATUS = 4, SEEN_REASON = 8, SEEN_CLASS = 16,
-	    SEEN_STARTUP = 32, SEEN_HASH = 64 };
+	    SEEN_STARTUP = 32, SEEN_HASH = 64, SEEN_UNPARTIAL = 128, SEEN_INTERPRETED = 256 };
 
 static int seen_once(unsigned *seen, unsigned bit, const char *key, struct errbuf *errp)
 {
@@ -205,6 +223,9 @@ static int parse_scalar(struct result *r, const char *key, char *val, unsigned *
 	} else if (!strcmp(key, "reason")) {
 		bit = SEEN_REASON;
 		rv = parse_text(val, r->reason, sizeof(r->reason));
+	} else if (!strcmp(key, "unpartial")) {
+		bit = SEEN_UNPARTIAL;
+		rv = parse_text(val, r->unpartial, sizeof(r->unpartial));
 	} else if (!strcmp(key, "node_class")) {
 		bit = SEEN_CLASS;
 		rv = parse_class(r, val);
@@ -213,6 +234,9 @@ static int parse_scalar(struct result *r, const char *key, char *val, unsigned *
 		bit = SEEN_STARTUP;
 		rv = parse_double(val, RESULT_MAX_SECONDS, &r->startup_s);
 		r->has_startup = true;
+	} else if (!strcmp(key, "interpreted")) {
+		bit = SEEN_INTERPRETED;
+		rv = parse_text(val, r->interpreted, sizeof(r->interpreted));
 	} else if (!strcmp(key, "hash")) {
 		bit = SEEN_HASH;
 		rv = parse_hex16(val, r->hash_hex);
@@ -234,6 +258,8 @@ static int parse_line(struct result *r, char *line, unsigned *seen, struct errbu
 		return err_set(errp, "empty line or leading space");
 	if (!strcmp(key, "trace"))
 		return parse_trace(r, pos, errp);
+	if (!strcmp(key, "partial"))
+		return parse_partial(r, pos, errp);
 	if (!strcmp(key, "kernel"))
 		return parse_kernel(r, pos, errp);
 	return parse_scalar(r, key, pos, seen, errp);
@@ -346,8 +372,19 @@ int result_format(const struct result *res, struct buf *out, struct errbuf *errp
 			i, t->mpi_s, t->skel_s, t->lo_s, t->hi_s, t->ran_s, (unsigned long long)t->events,
 			t->confidence);
 	}
+	for (unsigned i = 0; i < res->traces_n && i < RESULT_MAX_TRACES; i++) {
+		const struct result_partial *p = &res->traces[i].partial;
+
+		if (p->present)
+			put_fmt(out, "partial %u whole_s %.9g lo_s %.9g hi_s %.9g ran_s %.9g\n", i, p->whole_s, p->lo_s,
+				p->hi_s, p->ran_s);
+	}
+	if (res->unpartial[0])
+		put_text(out, "unpartial", res->unpartial);
 	for (unsigned i = 0; i < res->kernels_n && i < RESULT_MAX_KERNELS; i++)
 		put_fmt(out, "kernel %s %.9g\n", res->kernels[i].name, res->kernels[i].ns_per_unit);
+	if (res->interpreted[0])
+		put_text(out, "interpreted", res->interpreted);
 	if (res->has_hash)
 		put_fmt(out, "hash %s\n", res->hash_hex);
 	put_fmt(out, "end\n");

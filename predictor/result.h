@@ -12,7 +12,10 @@
  *   node_class <16 hex> <description>
  *   startup_s <seconds>
  *   trace <n> mpi_s <s> skel_s <s> lo_s <s> hi_s <s> ran_s <s> events <int> confidence <0..1>   n = 0, 1, 2...
+ *   partial <n> whole_s <s> lo_s <s> hi_s <s> ran_s <s>     at most one for each trace, after it
+ *   unpartial <reason>                                      why there is none, though there should be
  *   kernel <name> <ns per unit>
+ *   interpreted <text>                    why the skeleton was not compiled, if it was not
  *   hash <16 hex>
  *   end
  *
@@ -35,6 +38,14 @@
 #define RESULT_MAX_SECONDS 1e9
 #define RESULT_NAME_SIZE   64 /* a candidate's name with its NUL */
 
+/* The program itself, run until enough of its main loop was done. */
+struct result_partial {
+	bool present;
+	double whole_s; /* the program's seconds here, by what was run */
+	double lo_s, hi_s;
+	double ran_s; /* what was run */
+};
+
 struct result_trace {
 	double mpi_s;  /* traced seconds from MPI_Init to MPI_Finalize */
 	double skel_s; /* the skeleton's seconds here, scaled back to the whole program */
@@ -42,6 +53,7 @@ struct result_trace {
 	double ran_s; /* what the skeleton really took */
 	uint64_t events;
 	double confidence;
+	struct result_partial partial;
 };
 
 struct result_kernel {
@@ -61,6 +73,8 @@ struct result {
 	double startup_s;
 	bool has_hash;
 	char hash_hex[17];
+	char interpreted[301]; /* why the skeleton was not compiled; "": it was */
+	char unpartial[301]; /* "": not asked for, or there */
 	unsigned traces_n, kernels_n;
 	struct result_trace traces[RESULT_MAX_TRACES];
 	struct result_kernel kernels[RESULT_MAX_KERNELS];

@@ -8,6 +8,9 @@
 
 #include "spank/tracer/facts.h"
 #include "spank/tracer/mpilib.h"
+#include "trace/words.h"
+
+#define COMMAND_MAX 4096 /* a longer command line is not kept */
 
 void facts_put(struct buf *b, const char *key, const char *value)
 {
@@ -20,6 +23,55 @@ void facts_put(struct buf *b, const char *key, const char *value)
 	for (size_t i = 0; i < n; i++)
 		buf_put_u8(b, (uint8_t)(value[i] == '\n' || value[i] == '\r' ? ' ' : value[i]));
 	buf_put(b, "\n", 1);
+}
+
+static void put_words(struct buf *b, const char *key, const char *words, size_t n)
+{
+	struct buf text = {0};
+
+	words_put(&text, words, n);
+	buf_put_u8(&text, '\0');
+	if (n && !text.failed)
+		facts_put(b, key, (const char *)text.data);
+	buf_free(&text);
+}
+
+/* What of the environment decides how fast a program runs, and what a batch script sets. */
+static void put_environment(struct buf *b)
+{
+	static const char *const prefix[] = {"OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "LD_LIBRARY_PATH="};
+	struct buf words = {0};
+
+	for (char **e = environ; *e && words.len < COMMAND_MAX; e++)
+		for (size_t i = 0; i < sizeof(prefix) / sizeof(*prefix); i++)
+			if (!strncmp(*e, prefix[i], strlen(prefix[i])))
+				buf_put(&words, *e, strlen(*e) + 1);
+	if (!words.failed && words.len < COMMAND_MAX)
+		put_words(b, "environment", (const char *)words.data, words.len);
+	buf_free(&words);
+}
+
+void facts_put_command(struct buf *b)
+{
+	char args[COMMAND_MAX], path[PATH_MAX];
+	FILE *f = fopen("/proc/self/cmdline", "re");
+	size_t len;
+	ssize_t n;
+
+	if (!f)
+		return;
+	len = fread(args, 1, sizeof(args), f);
+	fclose(f);
+	if (!len || len == sizeof(args) || args[len - 1])
+		return;
+	put_words(b, "command", args, len);
+	if (getcwd(path, sizeof(path)))
+		put_words(b, "directory", path, strlen(path) + 1);
+	n = readlink("/proc/self/fd/0", path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	if (path[0] == '/')
+		put_words(b, "input", path, strlen(path) + 1);
+	put_environment(b);
 }
 
 static void put_program(struct buf *b)

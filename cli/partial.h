@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Partial execution: a traced program run again, in a sandbox, until enough of its main loop is done. Used by the verbs
+ * predict and probe.
+ */
+#ifndef PRECEDENT_CLI_PARTIAL_H
+#define PRECEDENT_CLI_PARTIAL_H
+
+#include <stdbool.h>
+
+#include "common/errbuf.h"
+#include "skelgen/partial.h"
+
+struct partial_wish {
+	double seconds;        /* of the iterations that are run */
+	char *const *command;  /* NULL-ended, launcher and all; NULL: as the trace says */
+	const char *dir;       /* an empty directory of ours, for the stop file and the marks */
+	const char *log;       /* NULL: inherited */
+	double limit_s;
+};
+
+/* -1 with the reason: it cannot be told what was run, it cannot be stopped half way, it could not be protected, it did
+ * something else than in the trace. */
+int partial_predict(const char *trace, const struct partial_wish *wish, struct partial_estimate *out, struct errbuf *err);
+
+#endif
