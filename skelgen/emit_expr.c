@@ -19,19 +19,21 @@ static int cases_from_variants(struct leaf_ctx *c, uint32_t index, struct leaf_r
 {
 	const struct skel_leaf_rank *lr = &c->leaf->by_rank[index];
 
-	r->n_case = lr->n_variant;
+	r->n_case = lr->n_variant - lr->optional;
 	r->n_run = lr->n_run;
 	r->kase = calloc(lr->n_variant, sizeof *r->kase);
 	r->run_case = calloc(lr->n_run, sizeof *r->run_case);
 	r->run_end = calloc(lr->n_run, sizeof *r->run_end);
 	if (r->kase == NULL || r->run_case == NULL || r->run_end == NULL)
 		return -1;
-	for (uint32_t v = 0; v < lr->n_variant; v++) {
+	for (uint32_t v = 0; v < r->n_case; v++) {
 		struct call_match m = skel_call_match(NULL, c->leaf, index, 0, r->d, lr->variant[v]);
 
 		r->kase[v] = (struct leaf_case){lr->variant[v], m.source, m.tag};
 	}
-	memcpy(r->run_case, lr->run_variant, lr->n_run * sizeof *r->run_case);
+	/* nobody asks at executions that are left out */
+	for (uint32_t i = 0; i < lr->n_run; i++)
+		r->run_case[i] = lr->run_variant[i] < r->n_case ? lr->run_variant[i] : 0;
 	memcpy(r->run_end, lr->run_end, lr->n_run * sizeof *r->run_end);
 	return 0;
 }
@@ -60,14 +62,19 @@ static int cases_from_wildcards(struct leaf_ctx *c, uint32_t index, struct leaf_
 		return -1;
 	while (at < lr->n_occ && vi < lr->n_run) {
 		uint32_t sym = lr->variant[lr->run_variant[vi]], k;
-		struct call_match m = skel_call_match(&c->e->wild, c->leaf, index, at, r->d, sym);
+		struct call_match m = {0, 0};
 		uint64_t end = lr->run_end[vi];
 
+		if (sym != SKEL_NOTHING)
+			m = skel_call_match(&c->e->wild, c->leaf, index, at, r->d, sym);
 		while (wi < w->n && w->run[wi].end <= at)
 			wi++;
 		if (wi < w->n && w->run[wi].end < end)
 			end = w->run[wi].end;
-		k = case_number(r, (struct leaf_case){sym, m.source, m.tag});
+		if (sym != SKEL_NOTHING)
+			k = case_number(r, (struct leaf_case){sym, m.source, m.tag});
+		else
+			k = r->n_run > 0 ? r->run_case[r->n_run - 1] : 0;
 		if (r->n_run > 0 && r->run_case[r->n_run - 1] == k)
 			r->n_run--;
 		r->run_case[r->n_run] = k;

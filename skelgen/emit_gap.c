@@ -14,7 +14,7 @@
 
 static double mean_ns(const struct skel_leaf_time *t, bool with_call)
 {
-	return t->n > 0 ? (t->gap_ns + (with_call ? t->dur_ns : 0)) / (double)t->n : 0;
+	return t->made > 0 ? (t->gap_ns + (with_call ? t->dur_ns : 0)) / (double)t->made : 0;
 }
 
 static uint32_t gap_mix(const struct emit *e, const struct skel_node *leaf)
@@ -60,7 +60,7 @@ static void loops_around(const struct emit *e, const struct skel_node *leaf, uin
 
 /* Weighted sum of the strata's means over the executions that the plan samples, from loop `level` inwards. */
 static double sampled_sum(const struct around *a, int level, uint64_t position, double weight,
-			  const struct skel_leaf_time *t)
+			  const struct skel_leaf_time *t, const struct skel_leaf_rank *lr)
 {
 	const struct skel_cut *c;
 	double sum = 0;
@@ -68,13 +68,16 @@ static double sampled_sum(const struct around *a, int level, uint64_t position, 
 	if (level == a->n) {
 		uint64_t s = position < t->n ? (uint64_t)((unsigned __int128)position * t->n_stratum / t->n) : 0;
 
+		if (lr->optional && position < lr->n_occ && skel_leaf_symbol(lr, position) == SKEL_NOTHING)
+			return 0;
 		return weight * t->stratum_ns[s];
 	}
 	c = &a->cut[level];
 	for (uint64_t j = 0; j < c->run; j++) {
 		double w = j == 0 || c->run == c->total ? 1 : (double)(c->total - 1) / (double)(c->run - 1);
 
-		sum += sampled_sum(a, level + 1, position * c->total + skel_sampled_iteration(c, j), weight * w, t);
+		sum += sampled_sum(a, level + 1, position * c->total + skel_sampled_iteration(c, j), weight * w, t,
+				   lr);
 	}
 	return sum;
 }
@@ -96,7 +99,7 @@ static double correction(const struct emit *e, const struct skel_node *leaf, uin
 	}
 	if (!cut || product > MAX_WEIGHTS)
 		return 1;
-	sum = sampled_sum(&a, 0, 0, 1, t);
+	sum = sampled_sum(&a, 0, 0, 1, t, &leaf->by_rank[rank_set_index(&leaf->ranks, rank)]);
 	return sum > 0 ? fmin(fmax(t->gap_ns / sum, 0.5), 2) : 1;
 }
 
@@ -108,7 +111,7 @@ static void put_record(struct emit *e, uint32_t gap, const struct skel_node *lea
 	uint32_t n = t->n_stratum > 0 ? t->n_stratum : 1;
 
 	for (uint32_t s = 0; s < n; s++)
-		ns[s] = t->stratum_ns[s] * factor + (with_call ? t->dur_ns / (double)t->n : 0);
+		ns[s] = t->stratum_ns[s] * factor + (with_call ? t->dur_ns / (double)t->made : 0);
 	emit_data_gap(e->data, gap, rank,
 		      &(struct emit_gap_values){t->n, gap_mix(e, leaf), n, 1, ns});
 }
@@ -149,7 +152,7 @@ void emit_delay(struct emit *e, const struct skel_node *leaf, bool least, int de
 	double low = INFINITY, high = 0, sum = 0;
 
 	for (i = 0; i < n; i++) {
-		double m = t[i].n > 0 ? t[i].dur_ns / (double)t[i].n : 0;
+		double m = t[i].made > 0 ? t[i].dur_ns / (double)t[i].made : 0;
 
 		low = fmin(low, m);
 		high = fmax(high, m);
@@ -164,7 +167,7 @@ void emit_delay(struct emit *e, const struct skel_node *leaf, bool least, int de
 	gap = emit_data_new_gap(e->data);
 	i = 0;
 	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++) {
-		double mean = t[i].n > 0 ? t[i].dur_ns / (double)t[i].n : 0;
+		double mean = t[i].made > 0 ? t[i].dur_ns / (double)t[i].made : 0;
 
 		emit_data_gap(e->data, gap, r, &(struct emit_gap_values){t[i].n, 0, 1, 1, &mean});
 	}

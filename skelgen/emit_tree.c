@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "skelgen/emit_call.h"
+#include "skelgen/emit_turns.h"
 #include "skelgen/match.h"
 
 static void note_slots(struct leaf_ctx *c)
@@ -149,7 +150,7 @@ static void emit_children(struct emit *e, const struct skel_node *n, int depth);
 static void emit_loop(struct emit *e, const struct skel_node *loop, int depth)
 {
 	const struct skel_cut *cut = &e->plan->cut[loop->id];
-	struct text count = {.len = 0};
+	struct text count = {.len = 0}, turns = {.len = 0};
 
 	if (cut->run != cut->total) {
 		text_line(&e->body, depth, "/* %llu iterations, of which %llu run: %.3g %% of the time */",
@@ -160,6 +161,12 @@ static void emit_loop(struct emit *e, const struct skel_node *loop, int depth)
 		text_line(&e->body, depth, "for (%s(%u, %llu, %llu); skel_next(%u);) {",
 			  cut->consecutive ? "skel_loop_first" : "skel_loop", e->n_loop,
 			  (unsigned long long)cut->total, (unsigned long long)cut->run, e->n_loop);
+		e->n_loop++;
+	} else if (emit_turns_vary(e, loop)) {
+		put_count(e, loop, &count);
+		emit_turns_put(e, loop, &turns);
+		text_line(&e->body, depth, "for (skel_loop_some(%u, %s, %s); skel_next(%u);) {", e->n_loop, text_get(&count),
+			  text_get(&turns), e->n_loop);
 		e->n_loop++;
 	} else {
 		put_count(e, loop, &count);
@@ -174,8 +181,9 @@ static void emit_loop(struct emit *e, const struct skel_node *loop, int depth)
 	}
 	emit_children(e, loop, depth + 1);
 	text_line(&e->body, depth, "}");
-	e->no_memory |= count.failed;
+	e->no_memory |= count.failed || turns.failed;
 	text_free(&count);
+	text_free(&turns);
 }
 
 /* ---- conditions ---- */
@@ -206,6 +214,41 @@ static void emit_node(struct emit *e, const struct skel_node *n, int depth)
 		emit_children(e, n, depth);
 }
 
+/* Child i, and those after it that happen on the same ranks at the same executions: the one after them. */
+static uint32_t emit_together(struct emit *e, const struct skel_node *n, uint32_t i, int depth)
+{
+	const struct skel_node *first = n->child[i];
+	struct text condition = {.len = 0};
+	struct emit_when when, next = {.n = 0};
+	bool same = true;
+
+	if (emit_when_open(e, first, &when) != 0) {
+		e->no_memory = true;
+		return i + 1;
+	}
+	if (!when.conditional) {
+		emit_node(e, first, depth);
+		return i + 1;
+	}
+	emit_when_put(e, first, &when, &condition);
+	text_line(&e->body, depth, "if (%s) {", text_get(&condition));
+	while (same) {
+		emit_node(e, n->child[i++], depth + 1);
+		same = i < n->n_child && same_set(&n->child[i]->ranks, &first->ranks);
+		if (same && emit_when_open(e, n->child[i], &next) != 0) {
+			e->no_memory = true;
+			break;
+		}
+		same = same && emit_when_same(&when, &next);
+		emit_when_close(&next);
+	}
+	text_line(&e->body, depth, "}");
+	e->no_memory |= condition.failed;
+	text_free(&condition);
+	emit_when_close(&when);
+	return i;
+}
+
 static void emit_children(struct emit *e, const struct skel_node *n, int depth)
 {
 	const struct rank_set *before = NULL;
@@ -228,7 +271,7 @@ static void emit_children(struct emit *e, const struct skel_node *n, int depth)
 			before = NULL;
 		}
 		do
-			emit_node(e, n->child[i++], depth + !all);
+			i = emit_together(e, n, i, depth + !all);
 		while (i < n->n_child && same_set(&n->child[i]->ranks, set));
 		if (!all)
 			text_line(&e->body, depth, "}");

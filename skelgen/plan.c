@@ -22,7 +22,7 @@ struct planner {
 
 static bool can_cut(const struct planner *p, const struct skel_node *loop)
 {
-	return !p->plan->cut[loop->id].refused && loop->count.form == RF_CONST &&
+	return !p->plan->cut[loop->id].refused && loop->count.form == RF_CONST && !loop->turns &&
 	       rank_set_count(&loop->ranks) == p->tree->n_ranks &&
 	       p->plan->cut[loop->id].total > p->min_iterations + 1;
 }

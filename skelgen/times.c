@@ -39,6 +39,7 @@ static int tables_alloc(const struct skel_tree *tree, struct skel_times *t)
 			return -1;
 		for (uint32_t k = 0; k < n; k++) {
 			t->leaf[i][k].n = tree->leaf[i]->by_rank[k].n_occ;
+			t->leaf[i][k].made = skel_leaf_made(&tree->leaf[i]->by_rank[k]);
 			t->leaf[i][k].n_quantile = 1;
 		}
 	}
@@ -81,8 +82,8 @@ static void strata_close(struct skel_leaf_time *lt, const struct stratum_counts 
 		least = fmin(least, lt->stratum_ns[s]);
 		most = fmax(most, lt->stratum_ns[s]);
 	}
-	lt->gap_ns = mean * (double)lt->n;
-	lt->dur_ns = lt->dur_ns / (double)lt->timed * (double)lt->n;
+	lt->gap_ns = mean * (double)lt->made;
+	lt->dur_ns = lt->dur_ns / (double)lt->timed * (double)lt->made;
 	if (most - least <= AGREE * mean) {
 		lt->n_stratum = 1;
 		lt->stratum_ns[0] = mean;

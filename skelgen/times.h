@@ -17,9 +17,10 @@
 
 /* One leaf on one rank. Execution occ belongs to stratum occ * n_stratum / n. */
 struct skel_leaf_time {
-	uint64_t n;              /* executions */
+	uint64_t n;              /* executions, those left out (SKEL_NOTHING) included */
+	uint64_t made;           /* executions that make the call */
 	uint64_t timed;          /* of these, with known times, one by one or in histograms */
-	double gap_ns, dur_ns;   /* sums over all executions; those without times count as the mean of the others */
+	double gap_ns, dur_ns;   /* sums over all that make it; those without times count as the mean of the others */
 	uint32_t n_stratum;      /* 1 when all agree */
 	double stratum_ns[SKEL_STRATA]; /* mean gap */
 	/* By stratum: means of SKEL_QUANTILES equal shares of its gaps, in ascending order; their mean is stratum_ns.

@@ -33,6 +33,18 @@ uint32_t skel_leaf_symbol(const struct skel_leaf_rank *lr, uint64_t occ)
 	return lr->variant[lr->run_variant[lo]];
 }
 
+uint64_t skel_leaf_made(const struct skel_leaf_rank *lr)
+{
+	uint64_t made = lr->n_occ, begin = 0;
+
+	for (uint32_t i = 0; lr->optional && i < lr->n_run; i++) {
+		if (lr->variant[lr->run_variant[i]] == SKEL_NOTHING)
+			made -= lr->run_end[i] - begin;
+		begin = lr->run_end[i];
+	}
+	return made;
+}
+
 int skel_place(const struct skel_tree *tree, uint8_t basis, int64_t comm, uint32_t rank, uint32_t *place,
 	       uint32_t *n_places)
 {
@@ -462,7 +474,7 @@ out:
 
 int skel_tree_build(const struct trace *t, struct skel_tree *out, struct errbuf *err)
 {
-	return skel_tree_build_with(t, false, out, err);
+	return skel_tree_build_with(t, true, out, err);
 }
 
 void skel_tree_free(struct skel_tree *tree)

@@ -83,6 +83,8 @@ struct skel_leaf_rank {
 };
 /* Symbol of execution occ (0-based), or SKEL_NOTHING. */
 uint32_t skel_leaf_symbol(const struct skel_leaf_rank *lr, uint64_t occ);
+/* Executions that are not SKEL_NOTHING. */
+uint64_t skel_leaf_made(const struct skel_leaf_rank *lr);
 
 /* Iterations that one rank makes at each execution of a loop which do not always make its count: runs of equal ones.
  * Those left out are the last ones of an execution; the calls in them do nothing. */

@@ -60,7 +60,8 @@ static bool leaf_is_wild(const struct skel_tree *tree, const struct skel_node *l
 		return false;
 	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), index++)
 		for (uint32_t v = 0; v < leaf->by_rank[index].n_variant; v++)
-			if (is_wild_irecv(skel_defs(tree, r), leaf->by_rank[index].variant[v]))
+			if (leaf->by_rank[index].variant[v] != SKEL_NOTHING &&
+			    is_wild_irecv(skel_defs(tree, r), leaf->by_rank[index].variant[v]))
 				return true;
 	return false;
 }

@@ -59,6 +59,7 @@ void skel_loop(int id, uint64_t total, uint64_t run)
 	l->total = total;
 	l->run = run;
 	l->next = 0;
+	l->end = total;
 	l->saved_base = skel_position;
 	l->base = skel_position * total;
 	l->consecutive = 0;

@@ -61,6 +61,7 @@ void skel_gap(int gap);
 struct skel_loop_state {
 	uint64_t total, run;   /* iterations of the program, and those that run here (warm-up included) */
 	uint64_t next;         /* iterations begun */
+	uint64_t end;          /* iterations that this execution makes, when all run */
 	uint64_t base;         /* position of the enclosing loop */
 	uint64_t saved_base;
 	int consecutive;       /* sample the first iterations instead of spread ones */
@@ -92,14 +93,26 @@ static inline int skel_next(int id)
 
 	if (l->run != l->total)
 		return skel_next_sampled(l);
-	if (l->next == l->total) {
+	if (l->next == l->end) {
 		skel_position = l->saved_base;
-		l->iterations_run += l->total;
+		l->iterations_run += l->end;
 		return 0;
 	}
 	skel_position = l->base + l->next++;
 	return 1;
 }
+
+/* ---- what is left out in some executions (turns.c) ---- */
+/* Enter loop `id`, of which this execution makes `turns` iterations and the longest one `total`. */
+void skel_loop_some(int id, uint64_t total, uint64_t turns);
+/* Iterations of this execution: of this rank in record `id` of skel.c.data; or first + step for each one before. */
+int64_t skel_turns(int id);
+int64_t skel_progress(int64_t first, int64_t step);
+/* Does what follows happen at this execution? By record `id` of this rank; at n of every `period` executions, from
+ * number `first` of these on; or at executions first .. last. */
+int skel_happens(int id);
+int skel_every(int64_t period, int64_t first, int64_t n);
+int skel_between(int64_t first, int64_t last);
 
 /* ---- values that no expression of rank and size gives ---- */
 /* Values of this rank at this execution of call `id`. */
