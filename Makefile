@@ -46,16 +46,19 @@ MPICC_openmpi := $(call mpicc_of,OPEN_MPI,mpicc.openmpi mpicc)
 MPICC_mpich   := $(call mpicc_of,MPICH_VERSION,mpicc.mpich mpicc)
 MPIS    := $(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich)
 RUNTIMES = $(B)/libprecedent_skel.a $(if $(MPICC_mpich),$(B)/libprecedent_skel_mpich.a)
+REPLAYS  = $(B)/precedent-replay $(if $(MPICC_mpich),$(B)/precedent-replay-mpich)
 TRACERS  = $(patsubst %,$(B)/libprecedent_trace_%.so,$(MPIS))
 
 # sources, by what they become
-LIB_SRC    := $(wildcard common/*.c trace/*.c trace/*/*.c skelgen/*.c expert/*.c predictor/*.c) $(wildcard plugin/decide.c)
+LIB_SRC    := $(wildcard common/*.c trace/*.c trace/*/*.c skelgen/*.c expert/*.c predictor/*.c) $(wildcard plugin/decide.c) \
+              skelgen/replay/tables.c skelgen/replay/check.c skelgen/replay/check_data.c
 CLI_SRC    := $(wildcard cli/*.c)
 DAEMON_SRC := $(wildcard predictor/precedentd/*.c)
 PLUGIN_SRC := $(wildcard plugin/job_submit_precedent.c)
 SPANK_SRC  := $(wildcard spank/*.c)
 TRACER_SRC := $(wildcard spank/tracer/*.c)
 RT_SRC     := $(wildcard skelgen/runtime/*.c)
+REPLAY_SRC := $(wildcard skelgen/replay/*.c)
 GEN        := $(B)/gen/trace/functions.h $(B)/gen/trace/functions.c
 LOADER_SRC := $(wildcard spank/loader/*.c)
 # Arithmetic that the planner and the skeletons share.
@@ -71,7 +74,7 @@ LIBS_SLURM  := -lslurm
 
 TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
            $(if $(PLUGIN_SRC),$(B)/job_submit_precedent.so) $(if $(SPANK_SRC),$(B)/spank_precedent.so) \
-           $(B)/libprecedent_trace.so $(TRACERS) $(RUNTIMES)
+           $(B)/libprecedent_trace.so $(TRACERS) $(RUNTIMES) $(REPLAYS)
 
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
@@ -193,6 +196,15 @@ $(B)/libprecedent_skel.a: $(call obj,$(RT_SRC)) | $(B)/include/skelgen/runtime/s
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
+# What runs a skeleton where there is no compiler: the same runtime, and the operations instead of the source.
+$(B)/obj/replay/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(MPICC) -std=gnu11 $(WARN) $(CFLAGS) -fPIC -MMD -MP -D_GNU_SOURCE -I. -c -o $@ $<
+$(B)/precedent-replay: $(patsubst %.c,$(B)/obj/replay/%.o,$(REPLAY_SRC)) $(B)/libprecedent_skel.a
+	$(Q)$(MPICC) $(LDHARD) -o $@ $^ -lm
+$(B)/precedent-replay-mpich: $(patsubst %.c,$(B)/obj/skel-mpich/%.o,$(REPLAY_SRC)) $(B)/libprecedent_skel_mpich.a
+	$(Q)$(MPICC_mpich) $(LDHARD) -o $@ $^ -lm
+
 # ---- tests ----
 $(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP) $(RECORDER_SRC))
 	@mkdir -p $(@D)
@@ -272,6 +284,7 @@ install: all
 	$(if $(SPANK_SRC),install -m 755 $(B)/spank_precedent.so $(DESTDIR)$(plugindir)/)
 	install -m 755 $(B)/libprecedent_trace.so $(TRACERS) $(DESTDIR)$(libdir)/precedent/
 	install -m 644 $(RUNTIMES) $(DESTDIR)$(libdir)/precedent/
+	install -m 755 $(REPLAYS) $(DESTDIR)$(libdir)/precedent/
 	$(if $(RT_SRC),install -m 644 skelgen/runtime/skel.h $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime/)
 	for f in conf/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/; done
 	for s in 1 5 7 8; do for f in man/*.$$s; do [ ! -e $$f ] || install -m 644 $$f $(DESTDIR)$(mandir)/man$$s/; done; done

@@ -74,6 +74,11 @@ const char *mpi_runtime(enum mpi_family family)
 	return family == MPI_MPICH ? "libprecedent_skel_mpich.a" : "libprecedent_skel.a";
 }
 
+const char *mpi_replay(enum mpi_family family)
+{
+	return family == MPI_MPICH ? "precedent-replay-mpich" : "precedent-replay";
+}
+
 void mpi_launcher(const char *mpicc, char *out, size_t size)
 {
 	const char *slash = strrchr(mpicc, '/'), *base = slash ? slash + 1 : mpicc, *cc = strstr(base, "mpicc");

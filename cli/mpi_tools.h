@@ -19,6 +19,8 @@ enum mpi_family mpi_family_of_compiler(const char *mpicc);
 const char *mpi_compiler(enum mpi_family family);
 /* The skeletons' runtime for it: a file that cli_installed finds. */
 const char *mpi_runtime(enum mpi_family family);
+/* What runs skeletons that are not compiled: such a file too. */
+const char *mpi_replay(enum mpi_family family);
 
 /* The launcher beside a compiler wrapper, by its name: mpicc.x -> mpirun.x. */
 void mpi_launcher(const char *mpicc, char *out, size_t size);

@@ -132,6 +132,8 @@ static void show_probe(const json_t *p)
 		printf("  %-14s trace %zu: skeleton %s for %s traced, ran %.1f s, %.0f events, confidence %.2f\n", "", i,
 		       span_text(jnum(t, "skel_s"), a, sizeof(a)), span_text(jnum(t, "mpi_s"), b, sizeof(b)),
 		       jnum(t, "ran_s"), jnum(t, "events"), jnum(t, "confidence"));
+	if (*jstr(record, "interpreted"))
+		printf("  %-14s the skeleton was interpreted: %.300s\n", "", jstr(record, "interpreted"));
 }
 
 static void show_lists(const json_t *answer)

@@ -21,6 +21,7 @@ struct skeleton_facts {
 	double confidence;    /* 0..1 */
 	char launcher[16];    /* "srun" or "mpirun" */
 	char hash[17];        /* of skel.c */
+	char interpreted[301]; /* why it is not compiled; "": it is, or nobody has tried */
 };
 
 struct skeleton_wish {
@@ -40,6 +41,9 @@ int skeleton_trace_check(const struct trace *t, struct errbuf *err);
 
 /* mpicc in dir; what the compiler says goes to `log` (NULL: inherited). */
 int skeleton_compile(const char *dir, const char *log, struct errbuf *err);
+/* The same, but where the compiler cannot be run or does not succeed the skeleton can be interpreted instead: then
+ * `why` says why it must be ("": it is compiled). -1 when the interpreter is missing too. */
+int skeleton_prepare(const char *dir, const char *log, char *why, size_t size, struct errbuf *err);
 
 #define SKELETON_KERNELS 16
 
@@ -58,6 +62,7 @@ struct skeleton_launch {
 	const char *launcher;     /* "srun" or "mpirun" */
 	uint32_t n_ranks;
 	bool calibrate;           /* measure this machine and write dir/calibration; else use it */
+	bool interpret;           /* dir/skel.ops by precedent-replay, not dir/skel */
 	const char *log;          /* NULL: inherited */
 	double limit_s;
 };

@@ -135,6 +135,11 @@ static int repeatable(const struct trace *t, struct errbuf *err)
 	return 0;
 }
 
+static const char *site_name(void *arg, const struct trace_defs *d, const struct trace_site *site, char *buf, size_t size)
+{
+	return symbolizer_site(arg, d, site, buf, size);
+}
+
 /* The Makefile names the places of the runtime, where it is installed. */
 static int emit(struct pipeline *p, const char *dir, struct skel_emit_options *opt, struct errbuf *err)
 {
@@ -151,7 +156,10 @@ static int emit(struct pipeline *p, const char *dir, struct skel_emit_options *o
 		*strrchr(lib, '/') = '\0';
 	opt->include_dir = include;
 	opt->lib_dir = lib;
+	opt->site = site_name;
+	opt->site_arg = symbolizer_create();
 	rv = skel_emit_c(&p->tree, &p->times, &p->plan, dir, opt, err);
+	symbolizer_destroy(opt->site_arg);
 	free(include);
 	free(lib);
 	return rv;

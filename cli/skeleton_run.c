@@ -68,6 +68,24 @@ done:
 	return rv;
 }
 
+int skeleton_prepare(const char *dir, const char *log, char *why, size_t size, struct errbuf *err)
+{
+	enum mpi_family family;
+	char mpicc[4096], *replay;
+	struct errbuf compiler;
+
+	why[0] = '\0';
+	if (skeleton_compile(dir, log, &compiler) == 0)
+		return 0;
+	read_makefile(dir, mpicc, sizeof(mpicc), &family);
+	replay = cli_installed(mpi_replay(family), err);
+	if (!replay)
+		return err_set(err, "%s; and it cannot be interpreted: %s is not installed", compiler.text, mpi_replay(family));
+	free(replay);
+	snprintf(why, size, "%s", compiler.text);
+	return 0;
+}
+
 /* "key value" and "kernel NAME value" lines; other keys are not ours to use. */
 static int read_result(const char *path, struct skeleton_result *out, struct errbuf *err)
 {
@@ -103,30 +121,48 @@ static int read_result(const char *path, struct skeleton_result *out, struct err
 	return have ? 0 : err_set(err, "%s: the skeleton's result is incomplete", path);
 }
 
+/* The arguments of a run in argv, which begins with `n` of the launcher's. */
+static void arguments(char **argv, size_t n, char *replay, char *skel, char *const rest[])
+{
+	if (replay)
+		argv[n++] = replay;
+	argv[n++] = skel;
+	for (; *rest; rest++)
+		argv[n++] = *rest;
+	argv[n] = NULL;
+}
+
 static int launch(const struct skeleton_launch *how, const char *dir, const char *skel, const char *cal, const char *result,
 		  struct errbuf *err)
 {
 	static const char *const env[] = {"OMPI_ALLOW_RUN_AS_ROOT", "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1",
 					  "OMP_NUM_THREADS", "1", NULL};
 	const char *mode = how->calibrate ? "--calibrate" : "--calibration";
-	char n[16], mpicc[4096], start[4128];
+	char n[16], mpicc[4096], start[4128], *replay = NULL, *argv[16];
+	char *const rest[] = {(char *)mode, (char *)cal, "--result", (char *)result, NULL};
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	bool srun = !strcmp(how->launcher, "srun");
 	enum mpi_family family;
+	size_t k = 0;
+	int rc;
 
 	read_makefile(dir, mpicc, sizeof(mpicc), &family);
 	mpi_launcher(mpicc, start, sizeof(start));
-	char *const srun[] = {"srun", family == MPI_MPICH ? "--mpi=pmi2" : "--mpi=pmix", "-n", n, (char *)skel, (char *)mode, (char *)cal, "--result",
-			      (char *)result, NULL};
-	char *mpirun[] = {start, "-n", n, (char *)skel, (char *)mode, (char *)cal, "--result", (char *)result, NULL, NULL};
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
+	if (how->interpret && !(replay = cli_installed(mpi_replay(family), err)))
+		return -1;
 	snprintf(n, sizeof(n), "%u", how->n_ranks);
+	argv[k++] = srun ? "srun" : start;
+	if (srun)
+		argv[k++] = family == MPI_MPICH ? "--mpi=pmi2" : "--mpi=pmix";
 	/* Only where it must be: an oversubscribed run is not bound to cores. */
-	if (family != MPI_MPICH && !getenv("SLURM_JOB_ID") && cores > 0 && how->n_ranks > (unsigned long)cores) {
-		memmove(mpirun + 2, mpirun + 1, 7 * sizeof(*mpirun));
-		mpirun[1] = "--oversubscribe";
-	}
-	return cli_run(!strcmp(how->launcher, "srun") ? srun : mpirun, geteuid() == 0 ? env : env + 4, how->log,
-		       how->limit_s, err);
+	else if (family != MPI_MPICH && !getenv("SLURM_JOB_ID") && cores > 0 && how->n_ranks > (unsigned long)cores)
+		argv[k++] = "--oversubscribe";
+	argv[k++] = "-n";
+	argv[k++] = n;
+	arguments(argv, k, replay, (char *)skel, rest);
+	rc = cli_run(argv, geteuid() == 0 ? env : env + 4, how->log, how->limit_s, err);
+	free(replay);
+	return rc;
 }
 
 int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skeleton_result *out, struct errbuf *err)
@@ -136,7 +172,7 @@ int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skel
 	int rc, rv = -1;
 
 	*out = (struct skeleton_result){0};
-	if (asprintf(&skel, "%s/skel", dir) < 0 || asprintf(&cal, "%s/calibration", dir) < 0 ||
+	if (asprintf(&skel, how->interpret ? "%s/skel.ops" : "%s/skel", dir) < 0 || asprintf(&cal, "%s/calibration", dir) < 0 ||
 	    asprintf(&result, "%s/result.%ld", dir, (long)getpid()) < 0) {
 		err_set(err, "no memory");
 		goto done;

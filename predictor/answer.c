@@ -172,9 +172,9 @@ static json_t *record_json(const char *text)
 	}
 	for (unsigned i = 0; i < r->kernels_n; i++)
 		json_object_set_new(kernels, r->kernels[i].name, json_real(r->kernels[i].ns_per_unit));
-	o = json_pack("{s:b, s:s, s:s, s:s, s:f, s:s, s:o, s:o}", "ok", r->ok, "reason", r->reason, "node_class",
-		      r->class_hex, "node", r->class_text, "startup_s", r->startup_s, "hash", r->hash_hex, "traces",
-		      traces, "kernels", kernels);
+	o = json_pack("{s:b, s:s, s:s, s:s, s:f, s:s, s:s, s:o, s:o}", "ok", r->ok, "reason", r->reason, "node_class",
+		      r->class_hex, "node", r->class_text, "startup_s", r->startup_s, "hash", r->hash_hex,
+		      "interpreted", r->interpreted, "traces", traces, "kernels", kernels);
 out:
 	free(r);
 	return o ? o : json_null();

@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 #include "skelgen/emit_call.h"
+#include "skelgen/emit_ops.h"
 #include "skelgen/emit_tree.h"
 
-#define N_FILES 4
+#define N_FILES 5
 
 struct out_file {
 	const char *name;
@@ -203,8 +204,8 @@ done:
 static int compose(struct emit *e, const char *dir, double *confidence, struct errbuf *err)
 {
 	struct text source = {.len = 0}, makefile = {.len = 0}, report = {.len = 0};
-	uint64_t *data = NULL;
-	size_t words = 0;
+	uint64_t *data = NULL, *ops = NULL;
+	size_t words = 0, n_ops = 0;
 	int rv = -1;
 
 	if (emit_tree(e) != 0 || (data = emit_data_finish(e->data, &words)) == NULL)
@@ -215,8 +216,11 @@ static int compose(struct emit *e, const char *dir, double *confidence, struct e
 	emit_report(e, *confidence, &report);
 	if (source.failed || makefile.failed || report.failed || e->no_memory)
 		goto no_memory;
+	if (skel_ops_compile(text_get(&source), data, words, &ops, &n_ops, err) != 0)
+		goto done;
 	struct out_file files[N_FILES] = {
 		{.name = "skel.c.data", .data = data, .size = words * sizeof *data},
+		{.name = "skel.ops", .data = ops, .size = n_ops * sizeof *ops},
 		{.name = "Makefile", .data = makefile.data, .size = makefile.len},
 		{.name = "report.txt", .data = report.data, .size = report.len},
 		{.name = "skel.c", .data = source.data, .size = source.len},
@@ -228,6 +232,7 @@ no_memory:
 	err_set(err, "no memory to write the skeleton of %u ranks", e->tree->n_ranks);
 done:
 	free(data);
+	free(ops);
 	text_free(&source);
 	text_free(&makefile);
 	text_free(&report);

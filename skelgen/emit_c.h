@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes a planned skeleton as C: skel.c (the program), skel.c.data (values that no expression gives, linked in),
- * Makefile, report.txt. It links with libprecedent_skel.a and MPI, nothing else.
+ * skel.ops (both, for machines without a compiler), Makefile, report.txt. It links with libprecedent_skel.a and MPI, nothing else.
  */
 #ifndef PRECEDENT_SKELGEN_EMIT_C_H
 #define PRECEDENT_SKELGEN_EMIT_C_H
@@ -24,6 +24,9 @@ struct skel_emit_options {
 	const char *runtime;     /* libprecedent_skel.a (NULL), or the file for another MPI library */
 	const char *mpicc;       /* the compiler wrapper; NULL: mpicc */
 	const char *trace_name;  /* for comments; may be NULL */
+	/* Function and line of a call site, into buf, which it returns; NULL: module and offset. */
+	const char *(*site)(void *arg, const struct trace_defs *d, const struct trace_site *site, char *buf, size_t size);
+	void *site_arg;
 };
 
 /* Create dir if need be and write the files, each beside its name first: on failure no file of an earlier skeleton

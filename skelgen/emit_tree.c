@@ -46,13 +46,22 @@ static void put_statement(struct leaf_ctx *c, const char *call, const char *wher
 	text_line(&e->body, depth, "}");
 }
 
-/* Place of the call: "heat+0x1234", fit for a comment. */
+/* Place of the call, fit for a comment: "exchange (heat.c:42)", "heat+0x1234", with the call's name before it or not. */
 static void describe(const struct leaf_ctx *c, struct text *where, bool with_name)
 {
+	const struct trace_defs *d = c->rank[0].d;
+	const struct trace_sig *sig = &d->sigs.sig[c->rank[0].kase[0].sym];
+	const struct skel_emit_options *opt = c->e->opt;
 	char text[256];
 	const char *at;
 
-	skel_call_describe(c->rank[0].d, c->rank[0].kase[0].sym, text, sizeof text);
+	if (opt->site != NULL && sig->site < d->n_site) {
+		if (with_name)
+			text_put(where, "%s in ", trace_fn[sig->fn].name);
+		text_put_clean(where, opt->site(opt->site_arg, d, &d->site[sig->site], text, sizeof text));
+		return;
+	}
+	skel_call_describe(d, c->rank[0].kase[0].sym, text, sizeof text);
 	at = strstr(text, " at ");
 	text_put_clean(where, with_name || at == NULL ? text : at + 4);
 }

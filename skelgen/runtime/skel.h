@@ -168,6 +168,21 @@ void skel_comm_group(MPI_Comm parent, int k, const int *world_rank, int n, int t
 extern int *skel_unweighted;
 /* Blocks of a neighbourhood collective on this communicator, the larger of both directions. */
 int skel_neighbours(MPI_Comm c);
+/* MPI_Sendrecv and MPI_Sendrecv_replace whose sending half waits for its receive. */
+int skel_ssendrecv(const void *send, int n_send, MPI_Datatype send_type, int to, int send_tag, void *receive,
+		   int n_receive, MPI_Datatype receive_type, int from, int receive_tag, MPI_Comm c, MPI_Status *status);
+int skel_ssendrecv_replace(void *buffer, int n, MPI_Datatype t, int to, int send_tag, int from, int receive_tag,
+			   MPI_Comm c, MPI_Status *status);
+/* Compiled with -DSKEL_SYNCHRONOUS, a skeleton shows that it needs no buffers of the MPI library: every standard send
+ * waits for its receive. */
+#ifdef SKEL_SYNCHRONOUS
+#define MPI_Send             MPI_Ssend
+#define MPI_Isend            MPI_Issend
+#define MPI_Send_init        MPI_Ssend_init
+#define MPI_Sendrecv         skel_ssendrecv
+#define MPI_Sendrecv_replace skel_ssendrecv_replace
+#endif
+
 /* A user operation: its function adds bytes. */
 MPI_Op skel_op(int commutes);
 

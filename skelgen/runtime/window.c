@@ -211,7 +211,7 @@ MPI_Aint skel_disp(int k, int target, int64_t disp, int64_t count, MPI_Datatype 
 	int64_t below, above, low, high;
 
 	if (target < 0 || target >= w->n)
-		return 0; /* MPI_PROC_NULL */
+		return (MPI_Aint)disp; /* MPI_PROC_NULL */
 	skel_span(count, t, &below, &above);
 	if (w->dynamic)
 		return w->part[target].base + (MPI_Aint)below;

@@ -108,7 +108,7 @@ static char *emitted(struct syn *s)
 	if (emit_to(s, dir, &confidence, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_true(confidence > 0.999 && confidence <= 1);
-	assert_int_equal(entries(dir, false), 4);
+	assert_int_equal(entries(dir, false), 5);
 	return slurp("skel.c");
 }
 

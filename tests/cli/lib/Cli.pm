@@ -24,7 +24,8 @@ my $start = getcwd();
 # As installed: the build directory need not lie in the source tree.
 make_path("$dir/lib/include");
 symlink top() . '/skelgen', "$dir/lib/include/skelgen" or die "symlink: $!\n";
-symlink "$build/$_", "$dir/lib/$_" for qw(libprecedent_trace.so libprecedent_skel.a libprecedent_skel_mpich.a);
+symlink "$build/$_", "$dir/lib/$_" for qw(libprecedent_trace.so libprecedent_skel.a libprecedent_skel_mpich.a precedent-replay
+	precedent-replay-mpich);
 make_path("$dir/work");
 chdir "$dir/work" or die "$dir/work: $!\n";
 END { chdir $start if $start }

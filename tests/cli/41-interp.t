@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# skel.ops and precedent-replay: what is interpreted makes the very calls of what is compiled, with the same parameters,
+# on every rank; and damaged or foreign operations are refused.
+use strict;
+use warnings;
+
+use Cwd qw(getcwd);
+use JSON::PP;
+use Test::More;
+use lib 'tests/cli/lib', 'tests/cluster/lib';
+use Cli;
+use Testbed qw(run_command);
+
+my @mpirun = ('mpirun', '--bind-to', 'none', '--oversubscribe', '-n');
+my $include = "$ENV{PRECEDENT_LIBDIR}/include";
+my $library = "$ENV{PRECEDENT_LIBDIR}/libprecedent_skel.a";
+my $replay = "$ENV{PRECEDENT_LIBDIR}/precedent-replay";
+
+sub trace_ranks {
+	my ($ranks, $file, @command) = @_;
+	my $r = precedent('trace', '-q', '-o', $file, '--', @mpirun, $ranks, @command);
+	die "no trace of @command: $r->{err}" if $r->{rc} != 0 || !-s $file;
+	return $file;
+}
+
+# The calls of a rank with their parameters, without those of the runtime's own begin and end.
+sub sequence {
+	my ($file, $rank) = @_;
+	my @lines = grep { !/# skel_(begin|end)\b/ } split /\n/, precedent('info', $file, '--events', $rank)->{out};
+	return [ map { /\b(MPI_\w+\(.*?\))(?:\s+#.*)?$/ ? $1 : () } @lines ];
+}
+
+# The first difference, or nothing.
+sub difference {
+	my ($one, $other) = @_;
+	for my $i (0 .. ($#$one > $#$other ? $#$one : $#$other)) {
+		my ($x, $y) = ($one->[$i] // 'nothing', $other->[$i] // 'nothing');
+		return "call $i: $x, but $y" if $x ne $y;
+	}
+	return '';
+}
+
+sub same_calls {
+	my ($ranks, $one, $other, $title) = @_;
+	my $calls = 0;
+	for my $rank (0 .. $ranks - 1) {
+		my ($x, $y) = (sequence($one, $rank), sequence($other, $rank));
+		$calls += @$x;
+		is(difference($x, $y), '', "$title, rank $rank");
+	}
+	cmp_ok($calls, '>', 5 * $ranks, "$title: there are calls");
+	return;
+}
+
+mkdir 'files' or die "files: $!";
+# exact: the program's own calls come back as they are, not only equivalent ones.
+my @programs = (
+	['exact', 3, 'heat', 96, 40, 10, 'isend'], ['exact', 4, 'lu'], ['exact', 3, 'ring'], ['exact', 3, 'rma', 2000, 20],
+	['', 4, 'cg'], ['', 3, 'master_worker'], ['', 2, 'mpiio', 'files', 64, 6], ['', 2, 'calls', 'full'],
+	['', 2, 'calls_more', 'files/one', 'full'], ['', 2, 'calls_f08'], ['', 2, 'conform_comms'], ['', 2, 'conform_sentinels'],
+);
+for my $p (@programs) {
+	my ($exact, $ranks, $name, @arguments) = @$p;
+	my $title = join ' ', $name, @arguments, "on $ranks";
+	trace_ranks($ranks, 'program.ptrace', program($name), @arguments);
+	my $made = precedent('skeleton', 'program.ptrace', '-o', 'skel', '--seconds', 1000);
+	is($made->{rc}, 0, "$title: a skeleton is made") or diag $made->{err};
+	ok(-s 'skel/skel.ops', "$title: with its operations");
+	is(run_command('mpicc', '-std=gnu11', '-O1', "-I$include", '-o', 'skel/skel', 'skel/skel.c', $library, '-lm')->{rc}, 0,
+		"$title: it compiles");
+	trace_ranks($ranks, 'compiled.ptrace', getcwd() . '/skel/skel', '--result', 'compiled');
+	trace_ranks($ranks, 'interpreted.ptrace', $replay, 'skel/skel.ops', '--result', 'interpreted');
+	same_calls($ranks, 'compiled.ptrace', 'interpreted.ptrace', "$title: compiled and interpreted make the same calls");
+	same_calls($ranks, 'program.ptrace', 'interpreted.ptrace', "$title: interpreted it makes the program's calls") if $exact;
+	my ($c, $i) = map { my $t = slurp($_); [ $t =~ /^(program|ranks|events|traced_s|confidence) (\S+)/mg ] } qw(compiled interpreted);
+	is_deeply($i, $c, "$title: it says the same about the program");
+}
+
+# ---- cut ----
+
+trace_ranks(2, 'heat.ptrace', program('heat'), 128, 2000, 10);
+is(precedent('skeleton', 'heat.ptrace', '-o', 'cut', '--scale', 5)->{rc}, 0, 'a skeleton is cut to a fifth');
+my $ran = run_command(@mpirun, 2, $replay, 'cut/skel.ops', '--calibrate', 'source', '--result', 'result');
+is($ran->{rc}, 0, 'its operations run and calibrate') or diag $ran->{err};
+is($ran->{out}, '', 'with --result nothing is printed');
+like(slurp('result'), qr/^loop 0 200 \d+ [0-9.]+$/m, 'the loop is sampled');
+my %r = slurp('result') =~ /^(skel_s|ran_s) (\S+)$/mg;
+cmp_ok($r{skel_s}, '>', 2 * $r{ran_s}, 'what was left out is accounted for');
+is(run_command(@mpirun, 2, $replay, 'cut/skel.ops', '--calibration', 'source', '--result', 'target')->{rc}, 0,
+	'it runs with the calibration of another machine');
+
+# ---- wrong use ----
+
+my $ops = slurp('cut/skel.ops');
+my %bad = (
+	cut => substr($ops, 0, length($ops) - 8),
+	odd => substr($ops, 0, length($ops) - 3),
+	empty => '',
+	text => 'int main(void) { return 0; }   ',
+	flipped => do { my $t = $ops; substr($t, 500, 1) ^= "\x10"; $t },
+	version => do { my $t = $ops; substr($t, 8, 1) = "\x7f"; $t },
+);
+spew("$_.ops", $bad{$_}) for keys %bad;
+my @wrong = (
+	[[2, $replay, 'nowhere.ops'], 'No such file', 'a file that is not there'],
+	[[2, $replay, '.'], 'is not the operations', 'a directory'],
+	[[2, $replay, 'cut.ops'], 'cut short', 'a file that is cut'],
+	[[2, $replay, 'odd.ops'], 'is not the operations', 'part of a word'],
+	[[2, $replay, 'empty.ops'], 'is not the operations', 'an empty file'],
+	[[2, $replay, 'text.ops'], 'is not the operations', 'a text'],
+	[[2, $replay, 'flipped.ops'], 'is damaged', 'a flipped bit'],
+	[[2, $replay, 'version.ops'], 'another version', 'another version'],
+	[[3, $replay, 'cut/skel.ops'], 'cannot run on 3', 'another number of ranks'],
+	[[2, $replay, 'cut/skel.ops', '--what'], 'unknown argument', 'an unknown argument'],
+);
+for my $w (@wrong) {
+	my ($command, $says, $what) = @$w;
+	my $run = run_command('timeout', 60, @mpirun, @$command);
+	isnt($run->{rc}, 0, "$what is refused");
+	isnt($run->{rc}, 124, "$what: at once");
+	like($run->{err}, qr/^(?:precedent-replay|skeleton): .*\Q$says\E/m, "$what: it says why");
+}
+my $help = run_command($replay, '--help');
+is($help->{rc}, 0, '--help');
+like($help->{out}, qr/^Usage: .*precedent-replay/, '... says how it is used');
+
+done_testing;
