@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file that carries the source machine's calibration to the other machines: text, one line per rank and kernel.
- *   precedent-calibration 1
+ * The file that carries the source machine's calibration to the other machines: text. What all ranks have in common
+ * comes first, then the lines of each rank; curves only of the classes that the program's mixes have.
+ *   precedent-calibration 2
  *   ranks N
- *   rank R call NS
- *   rank R block NS1 NS2 NS4 ... (ns of blocks of 64, 128, 256, ... ns of work)
- *   rank R KERNEL NS1 NS2 NS4 ... (ns of 1, 2, 4, ... units)
+ *   mixes N NUMBER (a number that stands for the mixes: other mixes need another calibration)
+ *   data L2 L3 MEMORY (bytes that the classes of these levels touch)
+ *   vector BITS
+ *   rank R call NS GAP
+ *   rank R mix M NS1 NS2 NS4 ... (ns of blocks of 64, 128, 256, ... ns of work of mix M)
+ *   rank R CLASS NS1 NS2 NS4 ... (ns of 1, 2, 4, ... units)
  *   end
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_CALIBFILE_H
@@ -17,6 +21,7 @@
 
 /* n_ranks entries of all. 0, or -1 with a line in why. */
 int calibfile_write(const char *path, const struct calibration *all, int n_ranks, char *why, size_t why_size);
+/* The program's mixes and classes are in all[0] beforehand; the file must have been made with the same. */
 int calibfile_read(const char *path, struct calibration *all, int n_ranks, char *why, size_t why_size);
 
 #endif

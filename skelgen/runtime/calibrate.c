@@ -9,7 +9,11 @@
 
 #include "skelgen/runtime/compute.h"
 
-#define ROUNDS 9
+#define ROUNDS        9
+#define ROUNDS_LEAST  3
+#define LONGEST_NS    50e3 /* a curve is straight beyond */
+#define TRIAL_NS      20e3
+#define WINDOW_NS     50e3 /* of short blocks */
 
 static double now_ns(void)
 {
@@ -32,13 +36,14 @@ static double median(double *v, int n)
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* Mean time of one run of `units`, repeated for about window_ns, without the cost of reading the clock. */
-static double time_units(int k, uint64_t units, uint64_t repeat, double clock_ns)
+/* Mean time of one run of `units`, without the cost of reading the clock. */
+static double time_units(int c, uint64_t units, uint64_t repeat, double clock_ns)
 {
+	struct kernel *k = compute_kernel();
 	double start = now_ns();
 
 	for (uint64_t i = 0; i < repeat; i++)
-		kernel_run(k, units);
+		kernel_run(k, c, units);
 	return (now_ns() - start - clock_ns) / (double)repeat;
 }
 
@@ -51,68 +56,100 @@ static double clock_cost_ns(void)
 	return (end - start) / 1000;
 }
 
-void calibrate_kernel(int k, double budget_ns, struct curve *out)
+/* A first idea of a unit's time, in as many units as it takes to see it; data that fit a cache are in it afterwards. */
+static double unit_time(int c, double clock_ns)
 {
-	double sample[CURVE_POINTS][ROUNDS], window = budget_ns / (ROUNDS * CURVE_POINTS);
-	double clock_ns = clock_cost_ns(), unit_ns;
+	uint64_t units = 16;
+	double ns;
 
-	time_units(k, 4096, 4, clock_ns);
-	unit_ns = time_units(k, 4096, 4, clock_ns) / 4096;
-	if (unit_ns < 0.1)
-		unit_ns = 0.1;
+	if (c != CLASS_STREAM_MEM && c != CLASS_RANDOM_MEM && c != CLASS_STRIDE_MEM)
+		kernel_run(compute_kernel(), c, kernel_round(compute_kernel(), c));
+	do {
+		units *= 2;
+		ns = time_units(c, units, 1, clock_ns);
+	} while (ns < TRIAL_NS && units < (1u << 20));
+	ns /= (double)units;
+	return ns < 0.05 ? 0.05 : ns;
+}
+
+void calibrate_kernel(int c, double budget_ns, struct curve *out)
+{
+	double sample[CURVE_POINTS][ROUNDS], clock_ns = clock_cost_ns(), unit_ns = unit_time(c, clock_ns), window;
+	int points = CURVE_POINTS;
+
+	while (points > 4 && unit_ns * (double)(1ull << (points - 1)) > LONGEST_NS)
+		points--;
+	window = budget_ns / (ROUNDS * points);
 	for (int round = 0; round < ROUNDS; round++)
-		for (int i = 0; i < CURVE_POINTS; i++) {
+		for (int i = 0; i < points; i++) {
 			uint64_t units = 1ull << i;
 			double repeat = window / (unit_ns * (double)units + 2);
 
-			sample[i][round] = time_units(k, units, repeat < 2 ? 2 : (uint64_t)repeat, clock_ns);
+			sample[i][round] = time_units(c, units, repeat < 2 ? 2 : (uint64_t)repeat, clock_ns);
 		}
 	for (int i = 0; i < CURVE_POINTS; i++) {
-		out->ns[i] = median(sample[i], ROUNDS);
 		/* More work never takes less time: the inverse must exist. */
 		double least = i > 0 ? out->ns[i - 1] * 1.01 : 0.1;
 
+		out->ns[i] = i < points ? median(sample[i], ROUNDS) : 3 * out->ns[i - 1] - 2 * out->ns[i - 2];
 		if (out->ns[i] < least)
 			out->ns[i] = least;
 	}
 }
 
-/* Blocks take what the curves say: the state before calibrate_blocks. */
-static void blocks_trust_curves(struct calibration *c)
+static double time_blocks(int mix, double ns, double window)
 {
-	for (int i = 0; i < BLOCK_POINTS; i++)
-		c->block_ns[i] = BLOCK_LEAST_NS * (double)(1ull << i);
-	c->call_ns = 0;
-}
-
-static double time_blocks(double ns, double window)
-{
-	int repeat = window / ns < 4 ? 4 : (int)(window / ns);
+	int repeat = window / ns < 2 ? 2 : (int)(window / ns);
 	double start = now_ns();
 
 	for (int i = 0; i < repeat; i++)
-		compute_block(ns);
+		compute_block(mix, ns);
 	return (now_ns() - start) / repeat;
 }
 
-void calibrate_blocks(struct calibration *c, double budget_ns)
+/* Blocks take what the curves say: the state before they are measured. */
+static void blocks_trust_curves(struct calibration *c)
 {
-	double sample[BLOCK_POINTS][ROUNDS], call[ROUNDS], window = budget_ns / (ROUNDS * BLOCK_POINTS);
-
-	blocks_trust_curves(c);
-	compute_open(c);
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int m = 0; m < c->n_mix; m++)
 		for (int i = 0; i < BLOCK_POINTS; i++)
-			sample[i][round] = time_blocks(c->block_ns[i], window);
-		call[round] = time_blocks(1e-6, 1e-3);
-	}
-	for (int i = 0; i < BLOCK_POINTS; i++) {
-		double least = i > 0 ? c->block_ns[i - 1] * 1.01 : 1;
+			c->block_ns[m][i] = BLOCK_LEAST_NS * (double)(1ull << i);
+	c->call_ns = 0;
+}
 
-		c->block_ns[i] = median(sample[i], ROUNDS);
-		if (c->block_ns[i] < least)
-			c->block_ns[i] = least;
+void calibrate_mix(struct calibration *c, int mix, double budget_ns)
+{
+	double sample[BLOCK_POINTS][ROUNDS], longest = BLOCK_LEAST_NS * (double)(1ull << (BLOCK_POINTS - 1));
+	double round_ns = 4 * longest + BLOCK_POINTS * WINDOW_NS;
+	int rounds = (int)(budget_ns / round_ns);
+	static struct calibration plain;
+
+	rounds = rounds > ROUNDS ? ROUNDS : rounds < ROUNDS_LEAST ? ROUNDS_LEAST : rounds;
+	plain = *c;
+	blocks_trust_curves(&plain);
+	compute_use(&plain);
+	compute_block(mix, longest);
+	for (int round = 0; round < rounds; round++)
+		for (int i = 0; i < BLOCK_POINTS; i++)
+			sample[i][round] = time_blocks(mix, plain.block_ns[mix][i], WINDOW_NS);
+	for (int i = 0; i < BLOCK_POINTS; i++) {
+		double least = i > 0 ? c->block_ns[mix][i - 1] * 1.01 : 1;
+
+		c->block_ns[mix][i] = median(sample[i], rounds);
+		if (c->block_ns[mix][i] < least)
+			c->block_ns[mix][i] = least;
 	}
+}
+
+void calibrate_call(struct calibration *c)
+{
+	double call[ROUNDS];
+	static struct calibration plain;
+
+	plain = *c;
+	plain.call_ns = 0;
+	compute_use(&plain);
+	for (int round = 0; round < ROUNDS; round++)
+		call[round] = time_blocks(0, 1e-6, 1e-3);
 	c->call_ns = median(call, ROUNDS);
 }
 
@@ -121,9 +158,9 @@ double calibrate_share(const struct calibration *c, double budget_ns)
 {
 	double start, share;
 
-	compute_open(c);
+	compute_use(c);
 	start = now_ns();
-	compute_block(budget_ns);
+	compute_block(0, budget_ns);
 	share = (now_ns() - start) / budget_ns;
 	return share < 0.5 ? 0.5 : share;
 }

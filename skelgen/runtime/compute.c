@@ -1,30 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compute blocks: which kernel, how many units. The shares of the kernels are kept by credit: a slice goes to the
- * kernel that is owed most.
+ * Compute blocks: which kernel, how many units. The shares of the classes are kept by credit: a slice goes to the class
+ * that is owed most.
  */
 #include "skelgen/runtime/compute.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
-#define SLICE_NS 16000.0 /* a longer block changes kernels this often */
-#define LEAST_NS 60.0    /* shorter ones wait for the next */
-#define DEBT_NS  5000.0  /* most that is carried from block to block */
+#include "skelgen/runtime/data.h"
+#include "skelgen/runtime/threads.h"
 
-/* Shares of time, until a block's own mix is known. */
-static const double share[KERNEL_N] = {
-	[KERNEL_INTEGER] = 0.30,
-	[KERNEL_SCALAR] = 0.25,
-	[KERNEL_VECTOR] = 0.35,
-	[KERNEL_STREAM] = 0.10,
+#define SLICE_LEAST_NS 2000.0   /* classes take turns no faster */
+#define SLICE_MOST_NS  100000.0 /* and no slower */
+#define LEAST_NS       60.0     /* shorter blocks wait for the next */
+#define DEBT_NS        5000.0   /* most that is carried from block to block */
+#define SLEEP_LEAST_NS 100000.0 /* a shorter sleep is no sleep */
+#define OFF_LEAST      0.01     /* less of a block's time is not known to be slept */
+
+/* One thread's kernels, and what each class of each mix is owed. */
+struct worker {
+	struct kernel *kernel;
+	double credit[COMPUTE_MIXES][CLASS_N];
+	double left; /* of the last piece of work */
 };
 
 static struct {
 	struct calibration cal;
-	double credit[KERNEL_N];
+	struct compute_mix mix[COMPUTE_MIXES];
+	int n_mix, n_worker;
+	int n_class[COMPUTE_MIXES];          /* with weight */
+	uint8_t order[COMPUTE_MIXES][CLASS_N]; /* these classes */
+	double asleep_ns[COMPUTE_MIXES];     /* gathered */
 	double carry_ns;
+	struct worker *worker;
 } state;
+
+/* ---- curves ---- */
 
 double curve_ns(const struct curve *c, double units)
 {
@@ -59,30 +73,170 @@ double curve_ns_per_unit(const struct curve *c)
 	return (c->ns[CURVE_POINTS - 1] - c->ns[CURVE_POINTS - 2]) / (double)(1ull << (CURVE_POINTS - 2));
 }
 
-void compute_open(const struct calibration *c)
+/* The curves keep what a kernel takes by itself: they only turn work into units. */
+void calibration_scale(struct calibration *c, double factor)
+{
+	for (int m = 0; m < c->n_mix; m++)
+		for (int i = 0; i < BLOCK_POINTS; i++)
+			c->block_ns[m][i] *= factor;
+}
+
+/* ---- mixes ---- */
+
+int compute_mix_read(const double *number, struct compute_mix *out)
+{
+	double sum = 0, kept = 0, off = number[DATA_MIX_OFF_CPU], threads = number[DATA_MIX_THREADS];
+
+	for (int c = 0; c < CLASS_N; c++) {
+		if (!(number[c] >= 0 && number[c] <= 1))
+			return -1;
+		sum += number[c];
+	}
+	if (!(sum > 0.9 && sum < 1.1) || !(off >= 0 && off <= 1) || !(threads >= 0 && threads <= 1e6))
+		return -1;
+	for (int c = 0; c < CLASS_N; c++)
+		kept += number[c] >= COMPUTE_LEAST_SHARE * sum ? number[c] : 0;
+	for (int c = 0; c < CLASS_N; c++)
+		out->share[c] = number[c] >= COMPUTE_LEAST_SHARE * sum ? number[c] / kept : 0;
+	out->off_cpu = off >= OFF_LEAST ? off : 0;
+	out->threads = threads <= 1.5 ? 1 : threads >= THREADS_MOST ? THREADS_MOST : (int)(threads + 0.5);
+	return 0;
+}
+
+unsigned compute_classes(const struct compute_mix *mix, int n)
+{
+	unsigned classes = 0;
+
+	for (int m = 0; m < n; m++)
+		for (int c = 0; c < CLASS_N; c++)
+			if (mix[m].share[c] > 0)
+				classes |= 1u << c;
+	return classes;
+}
+
+/* ---- workers ---- */
+
+/* The threads beside the first share the caches that ranks share. */
+static void shape_for_thread(const struct kernel_shape *s, int threads, struct kernel_shape *out)
+{
+	*out = *s;
+	for (int l = LEVEL_L3; l < LEVEL_N; l++) {
+		out->bytes[l] = s->bytes[l] / (uint64_t)threads / LEVEL_UNIT * LEVEL_UNIT;
+		if (out->bytes[l] < s->bytes[LEVEL_L2])
+			out->bytes[l] = s->bytes[LEVEL_L2] < s->bytes[l] ? s->bytes[LEVEL_L2] : s->bytes[l];
+	}
+}
+
+struct making {
+	struct kernel_shape shape;
+	unsigned classes;
+};
+
+/* Each thread touches its own memory first, so that it lies near. */
+static void worker_make(void *arg, int index)
+{
+	const struct making *m = arg;
+
+	if (state.worker[index].kernel == NULL)
+		state.worker[index].kernel = kernel_create(&m->shape, m->classes);
+}
+
+static void mixes_take(const struct compute_mix *mix, int n)
+{
+	state.n_mix = n;
+	memcpy(state.mix, mix, (size_t)n * sizeof *mix);
+	for (int m = 0; m < n; m++) {
+		state.n_class[m] = 0;
+		for (int c = 0; c < CLASS_N; c++)
+			if (mix[m].share[c] > 0)
+				state.order[m][state.n_class[m]++] = (uint8_t)c;
+	}
+}
+
+int compute_open(const struct compute_mix *mix, int n, const struct kernel_shape *shape)
+{
+	struct making alone = {.classes = compute_classes(mix, n)}, shared = {.classes = 0};
+	int threads = 1;
+
+	if (n < 1 || n > COMPUTE_MIXES)
+		return -1;
+	compute_close();
+	mixes_take(mix, n);
+	for (int m = 0; m < n; m++) {
+		if (mix[m].threads > 1)
+			shared.classes |= compute_classes(&mix[m], 1);
+		threads = mix[m].threads > threads ? mix[m].threads : threads;
+	}
+	state.worker = calloc((size_t)threads, sizeof *state.worker);
+	if (state.worker == NULL)
+		return -1;
+	state.n_worker = threads;
+	alone.shape = *shape;
+	shape_for_thread(shape, threads, &shared.shape);
+	worker_make(&alone, 0);
+	if (threads > 1 && threads_open(threads) == threads)
+		threads_run(threads, worker_make, &shared);
+	for (int i = 0; i < threads; i++)
+		if (state.worker[i].kernel == NULL) {
+			compute_close();
+			return -1;
+		}
+	return 0;
+}
+
+void compute_close(void)
+{
+	threads_close();
+	for (int i = 0; i < state.n_worker; i++)
+		kernel_destroy(state.worker[i].kernel);
+	free(state.worker);
+	memset(&state, 0, sizeof state);
+}
+
+void compute_use(const struct calibration *c)
 {
 	state.cal = *c;
-	for (int k = 0; k < KERNEL_N; k++)
-		state.credit[k] = 0;
+	for (int i = 0; i < state.n_worker; i++)
+		memset(state.worker[i].credit, 0, sizeof state.worker[i].credit);
+	memset(state.asleep_ns, 0, sizeof state.asleep_ns);
 	state.carry_ns = 0;
 }
 
-static int kernel_owed_most(double slice_ns)
+struct kernel *compute_kernel(void)
 {
-	int best = 0;
+	return state.worker[0].kernel;
+}
 
-	for (int k = 0; k < KERNEL_N; k++) {
-		state.credit[k] += share[k] * slice_ns;
-		if (state.credit[k] > state.credit[best])
-			best = k;
+double compute_digest(void)
+{
+	double sum = 0;
+
+	for (int i = 0; i < state.n_worker; i++)
+		sum += kernel_digest(state.worker[i].kernel);
+	return sum;
+}
+
+/* ---- blocks ---- */
+
+static int class_owed_most(struct worker *w, int mix, double slice_ns)
+{
+	double *credit = w->credit[mix];
+	int best = state.order[mix][0];
+
+	for (int i = 0; i < state.n_class[mix]; i++) {
+		int c = state.order[mix][i];
+
+		credit[c] += state.mix[mix].share[c] * slice_ns;
+		if (credit[c] > credit[best])
+			best = c;
 	}
 	return best;
 }
 
 /* Work, by the curves, of a block that shall take ns. */
-static double block_work(double ns)
+static double block_work(int mix, double ns)
 {
-	const double *t = state.cal.block_ns;
+	const double *t = state.cal.block_ns[mix];
 	double w = BLOCK_LEAST_NS;
 	int i = 0;
 
@@ -97,38 +251,81 @@ static double block_work(double ns)
 }
 
 /* Do that much work by the curves; the rest that rounding leaves, or has taken. */
-static double work(double left)
+static double work(struct worker *w, int mix, double left)
 {
+	double turn = left / (2 * state.n_class[mix]);
+
+	turn = turn < SLICE_LEAST_NS ? SLICE_LEAST_NS : turn > SLICE_MOST_NS ? SLICE_MOST_NS : turn;
 	do {
-		double slice = left < 2 * SLICE_NS ? left : SLICE_NS;
-		int k = kernel_owed_most(slice);
-		double units = floor(curve_units(&state.cal.kernel[k], slice) + 0.5);
+		double slice = left < 2 * turn ? left : turn;
+		int c = class_owed_most(w, mix, slice);
+		double units = floor(curve_units(&state.cal.kernel[c], slice) + 0.5);
 		double done;
 
 		if (units < 1)
 			units = 1;
-		done = curve_ns(&state.cal.kernel[k], units);
-		kernel_run(k, (uint64_t)units);
-		state.credit[k] -= done;
+		done = curve_ns(&state.cal.kernel[c], units);
+		kernel_run(w->kernel, c, (uint64_t)units);
+		w->credit[mix][c] -= done;
 		left -= done;
 	} while (left >= LEAST_NS);
 	return left;
 }
 
-void compute_block(double ns)
+struct region {
+	int mix;
+	double ns;
+};
+
+static void work_part(void *arg, int index)
+{
+	const struct region *r = arg;
+	struct worker *w = &state.worker[index];
+
+	w->left = work(w, r->mix, r->ns);
+}
+
+/* Threads need time to come together: a block shorter than that is one thread's. */
+static double work_threads(int mix, double ns)
+{
+	struct region r = {mix, block_work(mix, ns)};
+
+	if (r.ns < BLOCK_LEAST_NS)
+		return work(&state.worker[0], mix, ns);
+	threads_run(state.mix[mix].threads, work_part, &r);
+	return state.worker[0].left;
+}
+
+void compute_block(int mix, double ns)
 {
 	double want = ns + state.carry_ns;
 
+	if (mix < 0 || mix >= state.n_mix)
+		mix = 0;
 	if (want < LEAST_NS)
 		want -= state.cal.call_ns;
+	else if (state.mix[mix].threads > 1)
+		want = work_threads(mix, want);
 	else
-		want = work(block_work(want));
+		want = work(&state.worker[0], mix, block_work(mix, want));
 	state.carry_ns = want < -DEBT_NS ? -DEBT_NS : want;
 }
 
-/* The curves keep what a kernel takes by itself: they only turn work into units. */
-void calibration_scale(struct calibration *c, double factor)
+double compute_work_ns(int mix, double ns)
 {
-	for (int i = 0; i < BLOCK_POINTS; i++)
-		c->block_ns[i] *= factor;
+	return mix >= 0 && mix < state.n_mix ? ns * (1 - state.mix[mix].off_cpu) : ns;
+}
+
+double compute_sleep_ns(int mix, double ns)
+{
+	double *gathered, sleep;
+
+	if (mix < 0 || mix >= state.n_mix || state.mix[mix].off_cpu <= 0)
+		return 0;
+	gathered = &state.asleep_ns[mix];
+	sleep = *gathered += ns * state.mix[mix].off_cpu;
+	if (sleep < SLEEP_LEAST_NS)
+		return 0;
+	*gathered = 0;
+	return sleep;
 }

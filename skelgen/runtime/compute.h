@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compute blocks of a requested length. A block of g ns at the source is a fixed amount of work, found by inverting
- * the source's calibration; on another machine the same work takes that machine's time. No MPI here.
+ * Compute blocks of a requested length and mix. A block of g ns at the source is a fixed amount of work of each class,
+ * found by inverting the source's calibration; on another machine the same work takes that machine's time. No MPI here.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_COMPUTE_H
 #define PRECEDENT_SKELGEN_RUNTIME_COMPUTE_H
@@ -10,6 +10,23 @@
 
 #include "skelgen/runtime/kernel.h"
 
+#define COMPUTE_MIXES 64
+
+/* What blocks consist of. */
+struct compute_mix {
+	double share[CLASS_N]; /* of the time on the processor; the sum is 1 */
+	double off_cpu;        /* share of the wall time that is slept; 0 .. 1 */
+	int threads;           /* that do the work at the same time */
+};
+
+/* Shares below this are given to the others: they are less than what is known, and may cost much memory. */
+#define COMPUTE_LEAST_SHARE 0.005
+
+/* From the numbers of skel.c.data: -1 when they make no sense. */
+int compute_mix_read(const double *number, struct compute_mix *out);
+/* Classes with weight in any of the mixes, as bits. */
+unsigned compute_classes(const struct compute_mix *mix, int n);
+
 /* ns of 1, 2, 4, ... 2^(CURVE_POINTS - 1) units of one kernel; beyond, the last slope. */
 #define CURVE_POINTS 15
 
@@ -17,15 +34,21 @@ struct curve {
 	double ns[CURVE_POINTS];
 };
 
-/* Time that whole blocks take, for work of BLOCK_LEAST_NS, twice as much, ... by the curves: choosing and changing
- * kernels, mispredicted branches and caches that one kernel takes from another cost something too. */
+/* Time that whole blocks of a mix take, for work of BLOCK_LEAST_NS, twice as much, ... by the curves: choosing and
+ * changing kernels, mispredicted branches, caches that one kernel takes from another and threads that wait for each
+ * other cost something too. */
 #define BLOCK_POINTS   15
 #define BLOCK_LEAST_NS 64.0
 
 struct calibration {
-	struct curve kernel[KERNEL_N];
-	double block_ns[BLOCK_POINTS];
-	double call_ns; /* of a block that is too short and waits for the next */
+	struct kernel_shape shape;
+	uint64_t mixes;             /* number that stands for the mixes of block_ns; another skeleton has another */
+	int n_mix;
+	unsigned classes;           /* whose curves are there */
+	double call_ns;             /* of a block that is too short and waits for the next */
+	double gap_ns;              /* of looking a gap up */
+	struct curve kernel[CLASS_N];
+	double block_ns[COMPUTE_MIXES][BLOCK_POINTS];
 };
 
 double curve_ns(const struct curve *c, double units);
@@ -33,17 +56,29 @@ double curve_ns(const struct curve *c, double units);
 double curve_units(const struct curve *c, double ns);
 double curve_ns_per_unit(const struct curve *c);
 
+/* Make the kernels that these mixes need; -1 without memory. */
+int compute_open(const struct compute_mix *mix, int n, const struct kernel_shape *shape);
+void compute_close(void);
 /* Use this calibration from now on. */
-void compute_open(const struct calibration *c);
-/* Do the work that took ns at the source. Short blocks are one kernel's, so that they are exact; over many the
- * kernels meet their shares. What rounding adds or takes is made good by the next block. */
-void compute_block(double ns);
+void compute_use(const struct calibration *c);
+/* Do the work of mix number `mix` that took ns on the source's processors. Classes take turns; which comes next is
+ * decided by what each is owed, so that short blocks, which are one class's, meet the shares over many, on all ranks in
+ * the same order. What rounding adds or takes is made good by the next block. */
+void compute_block(int mix, double ns);
+/* Share of ns that a block of this mix sleeps: what has gathered, once it is long enough for a sleep, else 0. */
+double compute_sleep_ns(int mix, double ns);
+/* The same block's time on the processor. */
+double compute_work_ns(int mix, double ns);
+double compute_digest(void);
+struct kernel *compute_kernel(void);
 
-/* Measure kernel k: medians of several rounds, about budget_ns long. */
-void calibrate_kernel(int k, double budget_ns, struct curve *out);
-/* Measure call_ns and block_ns; the curves must be there. */
-void calibrate_blocks(struct calibration *c, double budget_ns);
-/* Wall time of a long mixed block over the time asked for, at least 0.5: above 1 where ranks share cores. */
+/* Measure kernel c: medians of several rounds, about budget_ns long. */
+void calibrate_kernel(int c, double budget_ns, struct curve *out);
+/* Measure block_ns of a mix; the curves must be there. */
+void calibrate_mix(struct calibration *c, int mix, double budget_ns);
+/* Measure call_ns. */
+void calibrate_call(struct calibration *c);
+/* Wall time of a long block of the first mix over the time asked for, at least 0.5: above 1 where ranks share cores. */
 double calibrate_share(const struct calibration *c, double budget_ns);
 /* Blocks take `factor` times as long as was measured. */
 void calibration_scale(struct calibration *c, double factor);

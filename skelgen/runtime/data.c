@@ -79,6 +79,11 @@ double skel_data_gap(int gap, uint64_t at, int *mix)
 	return ns;
 }
 
+void skel_data_rewind(void)
+{
+	memset(data.visit, 0, (size_t)data.n_gap * sizeof *data.visit);
+}
+
 const double *skel_data_mixes(int *n)
 {
 	*n = (int)data.n_mix;

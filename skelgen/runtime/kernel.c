@@ -1,38 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The kernels. Each keeps its state between calls, so that a block continues where the last one stopped, and hides
- * its values from the optimiser with empty assembly, which costs no instruction.
- */
+/* State of the kernels. Each keeps its own between calls, so that a block continues where the last one stopped. */
 #include "skelgen/runtime/kernel.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define TABLE_WORDS   1024           /* 8 KiB */
-#define VECTOR_DOUBLES 1024          /* 2 x 8 KiB */
-#define STREAM_DOUBLES (256u * 1024) /* 3 x 2 MiB */
-#define STREAM_UNIT   8              /* doubles of each array: one cache line */
-#define VECTOR_UNIT   8
+#include "skelgen/runtime/kernel_work.h"
 
-typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+#define HAS(classes, c) (((classes) >> (c)) & 1u)
 
-static struct {
-	uint64_t integer;
-	uint64_t table[TABLE_WORDS];
-	double scalar;
-	double vec[2][VECTOR_DOUBLES + 2];
-	uint32_t vec_at, vec_from;
-	double *stream[3];
-	uint32_t stream_at;
-} state;
-
-static const char *const names[KERNEL_N] = {"integer", "scalar", "vector", "stream"};
-
-const char *kernel_name(int k)
+const char *kernel_name(int c)
 {
-	return k >= 0 && k < KERNEL_N ? names[k] : "?";
+#define NAME(UPPER, lower) #lower,
+	static const char *const names[CLASS_N] = {SKEL_CLASSES(NAME)};
+#undef NAME
+
+	return c >= 0 && c < CLASS_N ? names[c] : "?";
 }
 
-int kernel_open(void)
+int kernel_level(int c)
+{
+	switch (c) {
+	case CLASS_STREAM_L2:
+	case CLASS_RANDOM_L2:
+		return LEVEL_L2;
+	case CLASS_STREAM_L3:
+	case CLASS_RANDOM_L3:
+		return LEVEL_L3;
+	case CLASS_STREAM_MEM:
+	case CLASS_RANDOM_MEM:
+	case CLASS_STRIDE_MEM:
+		return LEVEL_MEM;
+	default:
+		return -1;
+	}
+}
+
+static int is_chain(int c)
+{
+	return c == CLASS_RANDOM_L2 || c == CLASS_RANDOM_L3 || c == CLASS_RANDOM_MEM;
+}
+
+/* Do these classes need an array (or a chain) of this level? Strides use the stream's. */
+static int needs(unsigned classes, int level, int chain)
+{
+	for (int c = 0; c < CLASS_N; c++)
+		if (HAS(classes, c) && kernel_level(c) == level && is_chain(c) == chain)
+			return 1;
+	return 0;
+}
+
+uint64_t kernel_bytes(const struct kernel_shape *s, unsigned classes)
+{
+	uint64_t sum = sizeof(struct kernel);
+
+	for (int l = 0; l < LEVEL_N; l++)
+		for (int chain = 0; chain < 2; chain++)
+			sum += needs(classes, l, chain) ? s->bytes[l] : 0;
+	return sum;
+}
+
+static void tables_fill(struct kernel *k)
 {
 	uint64_t x = 88172645463325252ull;
 
@@ -40,127 +68,115 @@ int kernel_open(void)
 		x ^= x << 13;
 		x ^= x >> 7;
 		x ^= x << 17;
-		state.table[i] = x;
+		k->table[i] = x;
+		k->coin[TABLE_WORDS - 1 - i] = x;
 	}
-	state.integer = x;
-	state.scalar = 0.3;
-	for (int i = 0; i < VECTOR_DOUBLES + 2; i++)
-		state.vec[0][i] = state.vec[1][i] = 1.0 + i * 1e-6;
-	for (int a = 0; a < 3; a++) {
-		void *p;
+	k->integer[0] = x;
+	k->integer[1] = k->branch = ~x;
+	k->scalar = 0.3;
+	k->divide = 0.3;
+	k->libm = 0.7;
+	for (size_t i = 0; i < sizeof k->vec[0] / sizeof *k->vec[0]; i++)
+		k->vec[0][i] = k->vec[1][i] = 1.0 + (double)i * 1e-6;
+}
 
-		if (posix_memalign(&p, 4096, STREAM_DOUBLES * sizeof(double)) != 0) {
-			kernel_close();
-			return -1;
+struct kernel *kernel_create(const struct kernel_shape *s, unsigned classes)
+{
+	void *p;
+	struct kernel *k;
+
+	if (posix_memalign(&p, 4096, sizeof *k) != 0)
+		return NULL;
+	k = memset(p, 0, sizeof *k);
+	tables_fill(k);
+	kernel_vector_choose(k, s->vector_bits);
+	for (int l = 0; l < LEVEL_N; l++) {
+		if ((needs(classes, l, 0) && kernel_array_open(&k->stream[l], s->bytes[l]) != 0) ||
+		    (needs(classes, l, 1) && kernel_chain_open(&k->chain[l], s->bytes[l]) != 0)) {
+			kernel_destroy(k);
+			return NULL;
 		}
-		state.stream[a] = p;
-		for (uint32_t i = 0; i < STREAM_DOUBLES; i++)
-			state.stream[a][i] = 1.0 + a;
 	}
-	return 0;
+	return k;
 }
 
-void kernel_close(void)
+void kernel_destroy(struct kernel *k)
 {
-	for (int a = 0; a < 3; a++) {
-		free(state.stream[a]);
-		state.stream[a] = NULL;
+	if (k == NULL)
+		return;
+	for (int l = 0; l < LEVEL_N; l++) {
+		free(k->stream[l].a);
+		free(k->chain[l].line);
 	}
+	free(k);
 }
 
-/* The table's words decide the branch: taken once in eight, with no pattern to learn. */
-static __attribute__((noinline)) void run_integer(uint64_t units)
+uint64_t kernel_round(const struct kernel *k, int c)
 {
-	uint64_t x = state.integer;
+	int l = kernel_level(c);
 
-	for (uint64_t u = 0; u < units; u++) {
-		uint64_t *w = &state.table[x & (TABLE_WORDS - 1)];
-
-		x = x * 6364136223846793005ull + *w;
-		if ((x >> 61) == 0) {
-			*w ^= x >> 7;
-			x ^= x >> 33;
-		}
-		__asm__ volatile("" : "+r"(x) : : "memory");
-	}
-	state.integer = x;
+	if (l < 0)
+		return VECTOR_DOUBLES / LINE_DOUBLES;
+	return is_chain(c) ? k->chain[l].n : k->stream[l].n / 3 / LINE_DOUBLES;
 }
 
-/* The logistic map: a chain of dependent operations that never settles, within (0, 1). */
-static __attribute__((noinline)) void run_scalar(uint64_t units)
+void kernel_run(struct kernel *k, int c, uint64_t units)
 {
-	double x = state.scalar;
-
-	for (uint64_t u = 0; u < units; u++) {
-		double t = 3.99 * x;
-
-		x = t - t * x;
-		__asm__ volatile("" : "+x"(x));
-	}
-	state.scalar = x;
-}
-
-static __attribute__((noinline)) void run_vector(uint64_t units)
-{
-	uint32_t at = state.vec_at, from = state.vec_from;
-
-	for (uint64_t u = 0; u < units; u++) {
-		const double *in = state.vec[from] + at;
-		double *out = state.vec[from ^ 1] + at;
-		pair third = {1.0 / 3, 1.0 / 3};
-
-		for (int i = 1; i <= VECTOR_UNIT; i += 2)
-			*(pair *)(out + i) = third * (*(const pair *)(in + i - 1) + *(const pair *)(in + i) +
-						      *(const pair *)(in + i + 1));
-		at += VECTOR_UNIT;
-		if (at == VECTOR_DOUBLES) {
-			at = 0;
-			from ^= 1;
-		}
-		__asm__ volatile("" : : "r"(out) : "memory");
-	}
-	state.vec_at = at;
-	state.vec_from = from;
-}
-
-static __attribute__((noinline)) void run_stream(uint64_t units)
-{
-	double *a = state.stream[0];
-	const double *b = state.stream[1], *c = state.stream[2];
-	uint32_t at = state.stream_at;
-	pair k = {0.25, 0.25};
-
-	for (uint64_t u = 0; u < units; u++) {
-		for (int i = 0; i < STREAM_UNIT; i += 2)
-			*(pair *)(a + at + i) = *(const pair *)(b + at + i) + k * *(const pair *)(c + at + i);
-		at = (at + STREAM_UNIT) & (STREAM_DOUBLES - 1);
-		__asm__ volatile("" : : "r"(a) : "memory");
-	}
-	state.stream_at = at;
-}
-
-void kernel_run(int k, uint64_t units)
-{
-	switch (k) {
-	case KERNEL_INTEGER:
-		run_integer(units);
+	switch ((enum skel_class)c) {
+	case CLASS_INTEGER:
+		kernel_integer(k, units);
 		break;
-	case KERNEL_SCALAR:
-		run_scalar(units);
+	case CLASS_BRANCH:
+		kernel_branch(k, units);
 		break;
-	case KERNEL_VECTOR:
-		run_vector(units);
+	case CLASS_SCALAR:
+		kernel_scalar(k, units);
 		break;
-	case KERNEL_STREAM:
-		run_stream(units);
+	case CLASS_VECTOR:
+		k->vector(k, c, units);
 		break;
-	default:
+	case CLASS_DIVIDE:
+		kernel_divide(k, units);
+		break;
+	case CLASS_LIBM:
+		kernel_libm(k, units);
+		break;
+	case CLASS_STREAM_L2:
+	case CLASS_STREAM_L3:
+	case CLASS_STREAM_MEM:
+		k->triad(k, c, units);
+		break;
+	case CLASS_RANDOM_L2:
+	case CLASS_RANDOM_L3:
+	case CLASS_RANDOM_MEM:
+		kernel_chase(k, c, units);
+		break;
+	case CLASS_STRIDE_MEM:
+		kernel_stride(k, units);
+		break;
+	case CLASS_N:
 		break;
 	}
 }
 
-double kernel_digest(void)
+double kernel_digest(const struct kernel *k)
 {
-	return (double)(state.integer & 0xffff) + state.scalar + state.vec[0][1] +
-	       (state.stream[0] != NULL ? state.stream[0][0] : 0.0);
+	double sum = (double)((k->integer[0] ^ k->integer[1]) & 0xffffff) + (double)(k->branch & 0xffff) + k->scalar +
+		     k->divide + k->libm + k->vec[0][LINE_DOUBLES] + k->vec[1][LINE_DOUBLES] + k->vec_at * 1e-3;
+
+	for (int l = 0; l < LEVEL_N; l++) {
+		const struct kernel_array *s = &k->stream[l];
+		const struct kernel_chain *c = &k->chain[l];
+
+		if (s->a != NULL)
+			sum += s->a[0] + (double)s->at * 1e-3 + (double)s->turn * 1e-2;
+		if (c->line != NULL)
+			sum += (double)(c->at - c->line) * 1e-3;
+	}
+	return sum;
+}
+
+int kernel_vector_bits(const struct kernel *k)
+{
+	return k->vector_bits;
 }

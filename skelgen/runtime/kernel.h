@@ -1,29 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compute kernels: small loops of known character whose unit of work takes a few nanoseconds. A block of compute is
- * a number of units of each. No kernel's work can be folded away: its state goes through memory that the compiler
- * must assume is read elsewhere.
+ * Compute kernels: for each class of work a small loop that is limited by what the class says, whose unit takes some
+ * nanoseconds. A block of compute is a number of units of each. No kernel's work can be folded away: its values pass
+ * through empty assembly. Values stay normal numbers, and are the same in every run.
+ *
+ * How much data the classes of the second level cache and beyond touch is the shape, chosen for the caches of the traced
+ * machine and carried to the others: a program's data do not shrink with the cache either.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_KERNEL_H
 #define PRECEDENT_SKELGEN_RUNTIME_KERNEL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-enum skel_kernel {
-	KERNEL_INTEGER, /* integer arithmetic, table look-ups, branches that depend on data */
-	KERNEL_SCALAR,  /* a chain of dependent double precision operations */
-	KERNEL_VECTOR,  /* a three-point stencil on arrays in the first-level cache */
-	KERNEL_STREAM,  /* a triad over arrays larger than the private caches */
-	KERNEL_N
+#include "skelgen/runtime/classes.h"
+
+enum kernel_level { LEVEL_L2, LEVEL_L3, LEVEL_MEM, LEVEL_N };
+
+#define LEVEL_UNIT  12288ull /* sizes are multiples: three arrays of whole pages */
+#define LEVEL_LEAST (2 * LEVEL_UNIT)
+#define LEVEL_MOST  (1ull << 30)
+
+struct kernel_shape {
+	uint64_t bytes[LEVEL_N];
+	int vector_bits; /* of packed floating point, as the program was compiled: 128, 256, 512 */
 };
 
-const char *kernel_name(int k);
-/* Allocate and touch the arrays; -1 without memory. */
-int kernel_open(void);
-void kernel_close(void);
-/* Do that many units of kernel k. */
-void kernel_run(int k, uint64_t units);
+/* State of all kernels for one thread. */
+struct kernel;
+
+const char *kernel_name(int c);
+/* Bytes that the data of these classes (bits 1 << class) take. */
+uint64_t kernel_bytes(const struct kernel_shape *s, unsigned classes);
+/* Allocate and touch what these classes need; NULL without memory. */
+struct kernel *kernel_create(const struct kernel_shape *s, unsigned classes);
+void kernel_destroy(struct kernel *k);
+/* Do that many units of class c, which must be among those of the creation. */
+void kernel_run(struct kernel *k, int c, uint64_t units);
+/* Units after which a kernel has touched all of its data. */
+uint64_t kernel_round(const struct kernel *k, int c);
 /* A value that depends on all work done so far. */
-double kernel_digest(void);
+double kernel_digest(const struct kernel *k);
+/* Width in bits at which packed floating point runs here. */
+int kernel_vector_bits(const struct kernel *k);
 
 #endif

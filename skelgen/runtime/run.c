@@ -14,13 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "skelgen/runtime/calibfile.h"
-#include "skelgen/runtime/compute.h"
+#include "skelgen/runtime/blocks.h"
 #include "skelgen/runtime/runtime.h"
-
-#define KERNEL_BUDGET_NS 60e6
-#define BLOCK_BUDGET_NS  150e6
-#define SHARE_BUDGET_NS  400e6
 
 int skel_rank, skel_size;
 
@@ -31,8 +26,6 @@ static struct {
 	double begun_ns;    /* MPI_Init returned */
 	double started_ns;  /* the skeleton's own clock starts */
 	double process_ns;  /* age of the process when main was entered */
-	double kernel_ns[KERNEL_N]; /* per unit, this machine, mean over ranks */
-	double gap_ns;      /* cost of looking a gap up */
 } run;
 
 struct outcome {
@@ -122,59 +115,8 @@ static void options_read(int argc, char **argv)
 		usage("--calibrate and --calibration exclude each other", "");
 }
 
-/* All ranks measure at the same time: bandwidth and cores are shared as in the program. */
-static void calibrate_here(struct calibration *c)
-{
-	double share, mine[KERNEL_N];
-
-	for (int k = 0; k < KERNEL_N; k++) {
-		MPI_Barrier(MPI_COMM_WORLD);
-		calibrate_kernel(k, KERNEL_BUDGET_NS, &c->kernel[k]);
-	}
-	MPI_Barrier(MPI_COMM_WORLD);
-	calibrate_blocks(c, BLOCK_BUDGET_NS);
-	MPI_Barrier(MPI_COMM_WORLD);
-	share = calibrate_share(c, SHARE_BUDGET_NS);
-	calibration_scale(c, share);
-	for (int k = 0; k < KERNEL_N; k++)
-		mine[k] = curve_ns_per_unit(&c->kernel[k]) * share;
-	MPI_Allreduce(mine, run.kernel_ns, KERNEL_N, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-	for (int k = 0; k < KERNEL_N; k++)
-		run.kernel_ns[k] /= skel_size;
-}
-
-static void calibration_exchange(struct calibration *mine)
-{
-	size_t bytes = sizeof *mine;
-	struct calibration *all = skel_rank == 0 ? skel_alloc((size_t)skel_size, bytes) : NULL;
-	char why[256] = "";
-
-	if (run.calibrate != NULL) {
-		MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-		if (skel_rank == 0 && calibfile_write(run.calibrate, all, skel_size, why, sizeof why) != 0)
-			skel_fail("%s", why);
-	} else if (run.calibration != NULL) {
-		if (skel_rank == 0 && calibfile_read(run.calibration, all, skel_size, why, sizeof why) != 0)
-			skel_fail("%s", why);
-		MPI_Scatter(all, (int)bytes, MPI_BYTE, mine, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-	}
-	free(all);
-}
-
-static double gap_cost_ns(void)
-{
-	double start = skel_clock_ns(), sum = 0;
-	int mix;
-
-	for (int i = 0; i < 2000; i++)
-		sum += skel_data_gap(i & 1, (uint64_t)i, &mix);
-	return sum < 0 ? 0 : (skel_clock_ns() - start) / 2000;
-}
-
 void skel_begin(int argc, char **argv, const struct skel_program *program)
 {
-	struct calibration source;
-
 	run.begun_ns = skel_clock_ns();
 	run.program = program;
 	MPI_Comm_rank(MPI_COMM_WORLD, &skel_rank);
@@ -192,28 +134,9 @@ void skel_begin(int argc, char **argv, const struct skel_program *program)
 	skel_handles_open(program);
 	skel_windows_open(program);
 	skel_files_open(program);
-	if (kernel_open() != 0)
-		skel_fail("no memory for the compute kernels");
-	calibrate_here(&source);
-	calibration_exchange(&source);
-	compute_open(&source);
-	run.gap_ns = gap_cost_ns();
+	skel_blocks_open(run.calibrate, run.calibration);
 	MPI_Barrier(MPI_COMM_WORLD);
 	run.started_ns = skel_clock_ns();
-}
-
-void skel_compute(int mix, double ns)
-{
-	(void)mix;
-	compute_block(ns);
-}
-
-void skel_gap(int gap)
-{
-	int mix;
-	double ns = skel_data_gap(gap, skel_position, &mix);
-
-	skel_compute(mix, ns - run.gap_ns);
 }
 
 static void print_loops(FILE *f)
@@ -237,10 +160,8 @@ static void print_result(FILE *f, const struct outcome *o, const struct outcome 
 	fprintf(f, "init_s %.9f\nwall_s %.9f\n", (run.begun_ns - run.entered_ns) * 1e-9,
 		(end_ns - run.entered_ns + run.process_ns) * 1e-9);
 	fprintf(f, "traced_s %.9f\nevents %.0f\nconfidence %.4f\n", p->traced_s, p->events, p->confidence);
-	for (int k = 0; k < KERNEL_N; k++)
-		fprintf(f, "kernel %s %.6f\n", kernel_name(k), run.kernel_ns[k]);
 	print_loops(f);
-	fprintf(f, "digest %.6g\n", kernel_digest());
+	skel_blocks_print(f);
 }
 
 /* Beside its final name first, so that a reader finds the whole or nothing. */
@@ -285,7 +206,7 @@ void skel_end(void)
 	skel_loops_close();
 	skel_data_close();
 	skel_buffers_close();
-	kernel_close();
+	skel_blocks_close();
 }
 
 int skel_status(void)

@@ -25,6 +25,8 @@ void skel_data_open(const struct skel_program *p, int rank);
 void skel_data_close(void);
 /* Gap of this rank at call `gap` and position `at`, and the mix that it consists of. */
 double skel_data_gap(int gap, uint64_t at, int *mix);
+/* Forget the executions so far. */
+void skel_data_rewind(void);
 /* The mixes, DATA_MIX numbers each. */
 const double *skel_data_mixes(int *n);
 

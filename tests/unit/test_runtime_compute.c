@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compute blocks of a skeleton's runtime: the inverse of a calibration, the time that blocks really take (printed;
- * asserted only to be of the right order, for the machine may be busy), the optimiser's failure to remove them, and the
- * calibration file. The runtime is a library of its own, so its sources are taken in here.
+ * Compute blocks of a skeleton's runtime: curves and their inverse, mixes, how the classes share a block, sleep, threads,
+ * and the calibration file. What the kernels are given to do is counted; nothing is asserted about time. The runtime is
+ * a library of its own, so its sources are taken in here.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -13,34 +13,59 @@
 
 #include "skelgen/runtime/calibfile.c"
 #include "skelgen/runtime/calibrate.c"
-#include "skelgen/runtime/compute.c"
-#undef SLICE_NS
-#define state kernel_state
-#define names kernel_names
 #include "skelgen/runtime/kernel.c"
-#undef state
+#include "skelgen/runtime/kernel_core.c"
+#include "skelgen/runtime/kernel_memory.c"
+#include "skelgen/runtime/kernel_vector.c"
+#include "skelgen/runtime/threads.c"
 
-/* A block this many times too long or too short is a defect, not a busy machine. */
-#define WRONG 20
+static _Atomic uint64_t counted[CLASS_N];
 
-static struct calibration cal;
-
-static int calibrate_all(void **unused)
+static void counted_run(struct kernel *k, int c, uint64_t units)
 {
-	(void)unused;
-	if (kernel_open() != 0)
-		return -1;
-	for (int k = 0; k < KERNEL_N; k++)
-		calibrate_kernel(k, 40e6, &cal.kernel[k]);
-	calibrate_blocks(&cal, 150e6);
-	return 0;
+	counted[c] += units;
+	kernel_run(k, c, units < 4 ? units : 4); /* that it runs, not how long */
 }
 
-static int close_all(void **unused)
+#define kernel_run counted_run
+#include "skelgen/runtime/compute.c"
+#undef kernel_run
+
+static const struct kernel_shape small = {.bytes = {24576, 49152, 98304}, .vector_bits = 128};
+
+/* A calibration that says: a unit of class c takes c + 2 ns, blocks take what their parts take. */
+static struct calibration straight(int n_mix, unsigned classes)
 {
-	(void)unused;
-	kernel_close();
-	return 0;
+	struct calibration c = {.n_mix = n_mix, .classes = classes, .shape = small, .mixes = 77};
+
+	for (int k = 0; k < CLASS_N; k++)
+		for (int i = 0; i < CURVE_POINTS; i++)
+			c.kernel[k].ns[i] = (k + 2) * (double)(1ull << i);
+	blocks_trust_curves(&c);
+	return c;
+}
+
+static double worked_ns(int c)
+{
+	return (double)counted[c] * (c + 2);
+}
+
+static double worked_all_ns(void)
+{
+	double sum = 0;
+
+	for (int c = 0; c < CLASS_N; c++)
+		sum += worked_ns(c);
+	return sum;
+}
+
+static void begin(const struct compute_mix *mix, int n)
+{
+	struct calibration c = straight(n, compute_classes(mix, n));
+
+	assert_int_equal(compute_open(mix, n, &small), 0);
+	compute_use(&c);
+	memset((void *)counted, 0, sizeof counted);
 }
 
 static void test_curve_inverts(void **unused)
@@ -61,123 +86,364 @@ static void test_curve_inverts(void **unused)
 	assert_true(fabs(curve_ns_per_unit(&c) - 5) < 1e-9);
 }
 
-static void test_more_work_takes_longer(void **unused)
+static void test_block_work_inverts(void **unused)
+{
+	const struct compute_mix mix = {.share = {[CLASS_SCALAR] = 1}, .threads = 1};
+
+	(void)unused;
+	begin(&mix, 1);
+	for (int i = 0; i < BLOCK_POINTS; i++)
+		state.cal.block_ns[0][i] = 20 + 1.5 * BLOCK_LEAST_NS * (double)(1ull << i);
+	for (double w = BLOCK_LEAST_NS; w < 1e6; w *= 1.19)
+		assert_true(fabs(block_work(0, 20 + 1.5 * w) - w) < 1e-6 * w);
+	/* Twice the time is twice the work beyond what was measured. */
+	assert_true(fabs(block_work(0, 4e8) - 2 * block_work(0, 2e8)) < 1);
+	compute_close();
+}
+
+static void test_mix_is_read_with_care(void **unused)
+{
+	double v[DATA_MIX] = {[CLASS_INTEGER] = 0.6, [CLASS_VECTOR] = 0.396, [CLASS_RANDOM_MEM] = 0.004,
+			      [DATA_MIX_OFF_CPU] = 0.25, [DATA_MIX_THREADS] = 3.6};
+	struct compute_mix m;
+	double sum = 0;
+
+	(void)unused;
+	assert_int_equal(compute_mix_read(v, &m), 0);
+	for (int c = 0; c < CLASS_N; c++)
+		sum += m.share[c];
+	assert_true(fabs(sum - 1) < 1e-12);
+	assert_true(m.share[CLASS_RANDOM_MEM] == 0); /* too little to be worth its memory */
+	assert_int_equal(compute_classes(&m, 1), 1u << CLASS_INTEGER | 1u << CLASS_VECTOR);
+	assert_int_equal(m.threads, 4);
+	assert_true(m.off_cpu == 0.25);
+	v[DATA_MIX_THREADS] = 1.4;
+	v[DATA_MIX_OFF_CPU] = 0.002;
+	assert_int_equal(compute_mix_read(v, &m), 0);
+	assert_int_equal(m.threads, 1);
+	assert_true(m.off_cpu == 0);
+
+	static const struct {
+		int at;
+		double value;
+	} bad[] = {{CLASS_INTEGER, -0.1}, {CLASS_INTEGER, NAN}, {CLASS_INTEGER, 0.2}, {CLASS_INTEGER, 7},
+		   {DATA_MIX_OFF_CPU, 1.5}, {DATA_MIX_OFF_CPU, NAN}, {DATA_MIX_THREADS, -1},
+		   {DATA_MIX_THREADS, INFINITY}};
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		double w[DATA_MIX];
+
+		memcpy(w, v, sizeof w);
+		w[bad[i].at] = bad[i].value;
+		assert_int_equal(compute_mix_read(w, &m), -1);
+	}
+}
+
+static const struct compute_mix half_and_more = {
+	.share = {[CLASS_INTEGER] = 0.5, [CLASS_LIBM] = 0.2, [CLASS_STREAM_L2] = 0.25, [CLASS_RANDOM_L2] = 0.05},
+	.threads = 1,
+};
+
+/* Whatever the length of the blocks, the work adds up to the time asked for, and the classes to their shares. */
+static void test_shares_are_met(void **unused)
+{
+	static const double length[] = {17, 75, 400, 2500, 30e3, 1e6, 3e7};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
+		double total = 0;
+
+		begin(&half_and_more, 1);
+		for (int n = 0; n < 20000 && total < 2e8; n++) {
+			compute_block(0, length[i]);
+			total += length[i];
+		}
+		assert_true(fabs(worked_all_ns() - total) < 200);
+		for (int c = 0; c < CLASS_N; c++)
+			assert_true(fabs(worked_ns(c) / total - half_and_more.share[c]) <
+				    0.01 + 2 * fmax(length[i] / total, 0) * (length[i] < 4 * SLICE_LEAST_NS));
+		compute_close();
+	}
+}
+
+/* One long block is not one class's. */
+static void test_a_block_is_a_mixture(void **unused)
 {
 	(void)unused;
-	for (int k = 0; k < KERNEL_N; k++) {
-		print_message("# kernel %-8s %.2f ns a unit, 1 unit %.2f ns\n", kernel_name(k),
-			      curve_ns_per_unit(&cal.kernel[k]), cal.kernel[k].ns[0]);
+	begin(&half_and_more, 1);
+	compute_block(0, 400e3);
+	for (int c = 0; c < CLASS_N; c++)
+		assert_true(fabs(worked_ns(c) / 400e3 - half_and_more.share[c]) < 0.15);
+	assert_true(counted[CLASS_INTEGER] > 0 && counted[CLASS_LIBM] > 0 && counted[CLASS_STREAM_L2] > 0);
+	compute_close();
+}
+
+static void test_mixes_do_not_mingle(void **unused)
+{
+	const struct compute_mix mix[2] = {{.share = {[CLASS_INTEGER] = 1}, .threads = 1},
+					   {.share = {[CLASS_DIVIDE] = 1}, .threads = 1}};
+
+	(void)unused;
+	begin(mix, 2);
+	for (int i = 0; i < 300; i++) {
+		compute_block(0, 1000);
+		compute_block(1, 500);
+	}
+	assert_true(fabs(worked_ns(CLASS_INTEGER) - 300e3) < 1000);
+	assert_true(fabs(worked_ns(CLASS_DIVIDE) - 150e3) < 1000);
+	compute_block(99, 1e6); /* a mix that is not there is the first */
+	assert_true(worked_ns(CLASS_INTEGER) > 1.2e6);
+	compute_close();
+}
+
+static void test_sleep_is_kept_apart(void **unused)
+{
+	const struct compute_mix mix = {.share = {[CLASS_INTEGER] = 1}, .off_cpu = 0.4, .threads = 1};
+	double slept = 0;
+
+	(void)unused;
+	begin(&mix, 1);
+	for (int i = 0; i < 1000; i++) {
+		double s = compute_sleep_ns(0, 20e3);
+
+		assert_true(s == 0 || s >= SLEEP_LEAST_NS); /* shorter ones gather */
+		slept += s;
+		compute_block(0, compute_work_ns(0, 20e3));
+	}
+	assert_true(fabs(slept - 0.4 * 20e6) < 2 * SLEEP_LEAST_NS);
+	assert_true(fabs(worked_ns(CLASS_INTEGER) - 0.6 * 20e6) < 1000);
+	compute_close();
+}
+
+/* Runs of the same blocks do the same work in the same order. */
+static void test_runs_are_the_same(void **unused)
+{
+	double digest[2];
+
+	(void)unused;
+	for (int run = 0; run < 2; run++) {
+		begin(&half_and_more, 1);
+		for (int i = 0; i < 500; i++)
+			compute_block(0, 100 + 37 * (i % 91));
+		digest[run] = compute_digest();
+		compute_close();
+	}
+	assert_true(digest[0] == digest[1]);
+}
+
+/* ---- threads ---- */
+
+static _Atomic int visited[THREADS_MOST];
+
+static void visit(void *arg, int index)
+{
+	(void)arg;
+	visited[index]++;
+}
+
+static void test_pool_runs_each_thread_once(void **unused)
+{
+	(void)unused;
+	for (int n = 1; n <= 5; n++) {
+		assert_true(threads_open(n) >= n);
+		memset((void *)visited, 0, sizeof visited);
+		for (int i = 0; i < 500; i++)
+			threads_run(n, visit, NULL);
+		for (int i = 0; i < THREADS_MOST; i++)
+			assert_int_equal(visited[i], i < n ? 500 : 0);
+	}
+	threads_run(2, visit, NULL); /* fewer than there are */
+	assert_int_equal(visited[1], 501);
+	assert_int_equal(visited[2], 500);
+	struct timespec rest = {0, 3000000};
+
+	nanosleep(&rest, NULL); /* they sleep by now, and wake again */
+	threads_run(5, visit, NULL);
+	assert_int_equal(visited[4], 501);
+	threads_close();
+	threads_close();
+}
+
+static void test_threads_share_the_work(void **unused)
+{
+	const struct compute_mix mix[2] = {{.share = {[CLASS_INTEGER] = 1}, .threads = 3},
+					   {.share = {[CLASS_SCALAR] = 1}, .threads = 1}};
+	double before[3];
+
+	(void)unused;
+	begin(mix, 2);
+	for (int i = 0; i < 3; i++)
+		before[i] = kernel_digest(state.worker[i].kernel);
+	compute_block(0, 1e6);
+	for (int i = 0; i < 3; i++)
+		assert_true(kernel_digest(state.worker[i].kernel) != before[i]);
+	assert_true(fabs(worked_ns(CLASS_INTEGER) - 3e6) < 3000); /* each for as long as the block */
+	compute_block(1, 1e6);
+	assert_true(fabs(worked_ns(CLASS_SCALAR) - 1e6) < 1000);
+	compute_close();
+}
+
+/* ---- calibration ---- */
+
+static void test_calibration_rises(void **unused)
+{
+	struct calibration c = {.n_mix = 1, .shape = small};
+	const struct compute_mix mix = {.share = {[0 ... CLASS_N - 1] = 1.0 / CLASS_N}, .threads = 1};
+
+	(void)unused;
+	assert_int_equal(compute_open(&mix, 1, &small), 0);
+	c.classes = compute_classes(&mix, 1);
+	assert_int_equal(c.classes, (1u << CLASS_N) - 1);
+	for (int k = 0; k < CLASS_N; k++) {
+		calibrate_kernel(k, 2e6, &c.kernel[k]);
+		assert_true(c.kernel[k].ns[0] > 0);
 		for (int i = 1; i < CURVE_POINTS; i++)
-			assert_true(cal.kernel[k].ns[i] > cal.kernel[k].ns[i - 1]);
-		assert_true(curve_ns_per_unit(&cal.kernel[k]) > 0.2);
+			assert_true(c.kernel[k].ns[i] > c.kernel[k].ns[i - 1]);
 	}
+	calibrate_mix(&c, 0, 1e6);
+	for (int i = 1; i < BLOCK_POINTS; i++)
+		assert_true(c.block_ns[0][i] > c.block_ns[0][i - 1]);
+	calibrate_call(&c);
+	assert_true(c.call_ns >= 0);
+	double last = c.block_ns[0][BLOCK_POINTS - 1];
+
+	calibration_scale(&c, 2);
+	assert_true(c.block_ns[0][BLOCK_POINTS - 1] == 2 * last);
+	compute_close();
 }
 
-static double measured_ns(double ns)
-{
-	int repeat = ns < 3e7 ? (int)(3e7 / ns) : 1;
-	double start;
+/* ---- the file ---- */
 
-	compute_open(&cal);
-	start = now_ns();
-	for (int i = 0; i < repeat; i++)
-		compute_block(ns);
-	return (now_ns() - start) / repeat;
-}
-
-static void test_blocks_take_their_time(void **unused)
-{
-	static const double ask[] = {200, 500, 1e3, 3e3, 1e4, 5e4, 2e5, 1e6, 1e7, 1e8};
-
-	(void)unused;
-	for (size_t i = 0; i < sizeof ask / sizeof *ask; i++) {
-		double sample[5];
-
-		for (int j = 0; j < 5; j++)
-			sample[j] = measured_ns(ask[i]);
-		double got = median(sample, 5);
-
-		print_message("# asked %.0f ns, took %.1f ns (%+.2f %%)\n", ask[i], got, 100 * (got / ask[i] - 1));
-		assert_true(got > ask[i] / WRONG && got < ask[i] * WRONG);
-	}
-}
-
-static void test_short_gaps_add_up(void **unused)
-{
-	double sum, start;
-
-	(void)unused;
-	compute_open(&cal);
-	start = now_ns();
-	for (int i = 0; i < 200000; i++)
-		compute_block(45);
-	sum = now_ns() - start;
-	print_message("# 200000 blocks of 45 ns took %.1f ns each\n", sum / 200000);
-	assert_true(sum > 45.0 * 200000 / WRONG && sum < 45.0 * 200000 * WRONG);
-}
-
-static void test_work_changes_the_digest(void **unused)
-{
-	(void)unused;
-	for (int k = 0; k < KERNEL_VECTOR; k++) {
-		double before = kernel_digest();
-
-		kernel_run(k, 1001);
-		assert_true(kernel_digest() != before);
-	}
-}
-
-static void write_text(const char *path, const char *text)
+static void write_bytes(const char *path, const char *text, size_t n)
 {
 	FILE *f = fopen(path, "w");
 
 	assert_non_null(f);
-	fputs(text, f);
+	assert_int_equal(fwrite(text, 1, n, f), n);
 	fclose(f);
+}
+
+static size_t read_bytes(const char *path, char *out, size_t size)
+{
+	FILE *f = fopen(path, "r");
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(out, 1, size, f);
+	fclose(f);
+	return n;
 }
 
 static void test_calibration_file(void **unused)
 {
 	char path[] = "/tmp/precedent-calib-XXXXXX", why[256], line[64];
-	struct calibration all[3] = {cal, cal, cal}, back[3];
+	struct calibration all[3], back[3], wish;
 	int fd = mkstemp(path);
 
 	(void)unused;
 	assert_true(fd >= 0);
 	close(fd);
+	for (int i = 0; i < 3; i++) {
+		all[i] = straight(2, 1u << CLASS_SCALAR | 1u << CLASS_RANDOM_L3);
+		memset(&all[i].kernel[CLASS_INTEGER], 0, sizeof all[i].kernel[0]);
+	}
+	wish = straight(2, all[0].classes);
 	all[1].call_ns = 7.25;
+	all[2].block_ns[1][BLOCK_POINTS - 1] *= 1.5;
 	assert_int_equal(calibfile_write(path, all, 3, why, sizeof why), 0);
+	for (int i = 0; i < CLASS_N; i++) /* only what the classes need comes back */
+		for (int r = 0; r < 3; r++)
+			if (!(all[0].classes >> i & 1))
+				memcpy(&all[r].kernel[i], &wish.kernel[i], sizeof wish.kernel[i]);
+	back[0] = wish;
+	back[0].shape = (struct kernel_shape){.vector_bits = 512};
 	assert_int_equal(calibfile_read(path, back, 3, why, sizeof why), 0);
 	assert_memory_equal(all, back, sizeof all);
+	back[0] = wish;
 	assert_int_equal(calibfile_read(path, back, 2, why, sizeof why), -1);
 	assert_non_null(strstr(why, "2 ranks"));
-
-	static const char *const bad[] = {
-		"", "precedent-calibration 2\n", "precedent-calibration 1\nranks 1\nrank 0 call nan\n",
-		"precedent-calibration 1\nranks 1\nrank 0 call 1\nrank 0 integer 3 2 1\nend\n",
-		"precedent-calibration 1\nranks 1\nend\n"};
-
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		write_text(path, bad[i]);
-		assert_int_equal(calibfile_read(path, back, 1, why, sizeof why), -1);
-	}
+	back[0] = wish;
+	back[0].mixes++; /* of another program */
+	assert_int_equal(calibfile_read(path, back, 3, why, sizeof why), -1);
 	unlink(path);
 	assert_int_equal(calibfile_read(path, back, 1, why, sizeof why), -1);
 	snprintf(line, sizeof line, "cannot read %.40s", path);
 	assert_non_null(strstr(why, line));
 }
 
+static void test_calibration_file_damaged(void **unused)
+{
+	char path[] = "/tmp/precedent-calib-XXXXXX", why[256], *text = malloc(1 << 20), *bad = malloc(1 << 20);
+	struct calibration all[2], back[2];
+	int fd = mkstemp(path);
+	uint64_t x = 12345;
+	size_t n;
+
+	(void)unused;
+	assert_true(fd >= 0);
+	close(fd);
+	all[0] = all[1] = straight(1, 1u << CLASS_SCALAR);
+	assert_int_equal(calibfile_write(path, all, 2, why, sizeof why), 0);
+	n = read_bytes(path, text, 1 << 20);
+	for (size_t cut = 0; cut < n; cut += 7) {
+		write_bytes(path, text, cut);
+		back[0] = all[0];
+		assert_int_equal(calibfile_read(path, back, 2, why, sizeof why), -1);
+	}
+	memcpy(bad, text, n);
+	bad[n] = '\n';
+	write_bytes(path, bad, n + 1);
+	back[0] = all[0];
+	assert_int_equal(calibfile_read(path, back, 2, why, sizeof why), -1);
+	/* Whatever a byte is changed to, what is taken makes sense. */
+	for (int i = 0; i < 2000; i++) {
+		memcpy(bad, text, n);
+		bad[draw(&x) % n] = (char)draw(&x);
+		write_bytes(path, bad, n);
+		back[0] = all[0];
+		if (calibfile_read(path, back, 2, why, sizeof why) != 0)
+			continue;
+		for (int r = 0; r < 2; r++)
+			for (int p = 1; p < BLOCK_POINTS; p++)
+				assert_true(back[r].block_ns[0][p] > back[r].block_ns[0][p - 1] &&
+					    isfinite(back[r].block_ns[0][p]));
+		for (int l = 0; l < LEVEL_N; l++)
+			assert_true(back[0].shape.bytes[l] >= LEVEL_LEAST && back[0].shape.bytes[l] <= LEVEL_MOST);
+	}
+	static const char *const wrong[] = {"data 1 2 3", "data 24576 49152 1e300", "data 24576 49152 nan",
+					    "data 24577 49152 98304"};
+
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		char *at = strstr(text, "data "), *rest = strchr(at, '\n');
+		int m = snprintf(bad, 1 << 20, "%.*s%s%.*s", (int)(at - text), text, wrong[i], (int)(n - (size_t)(rest - text)), rest);
+
+		write_bytes(path, bad, (size_t)m);
+		back[0] = all[0];
+		assert_int_equal(calibfile_read(path, back, 2, why, sizeof why), -1);
+	}
+	unlink(path);
+	free(text);
+	free(bad);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_curve_inverts),
-		cmocka_unit_test(test_more_work_takes_longer),
-		cmocka_unit_test(test_blocks_take_their_time),
-		cmocka_unit_test(test_short_gaps_add_up),
-		cmocka_unit_test(test_work_changes_the_digest),
+		cmocka_unit_test(test_block_work_inverts),
+		cmocka_unit_test(test_mix_is_read_with_care),
+		cmocka_unit_test(test_shares_are_met),
+		cmocka_unit_test(test_a_block_is_a_mixture),
+		cmocka_unit_test(test_mixes_do_not_mingle),
+		cmocka_unit_test(test_sleep_is_kept_apart),
+		cmocka_unit_test(test_runs_are_the_same),
+		cmocka_unit_test(test_pool_runs_each_thread_once),
+		cmocka_unit_test(test_threads_share_the_work),
+		cmocka_unit_test(test_calibration_rises),
 		cmocka_unit_test(test_calibration_file),
+		cmocka_unit_test(test_calibration_file_damaged),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, calibrate_all, close_all);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The compute blocks of a run. All ranks measure at the same time: caches, bandwidth and cores are shared as in the
+ * program. On the traced machine that is the calibration; elsewhere only a glance at each kernel, for the result.
+ */
+#include "skelgen/runtime/blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "skelgen/runtime/caches.h"
+#include "skelgen/runtime/calibfile.h"
+#include "skelgen/runtime/compute.h"
+#include "skelgen/runtime/data.h"
+#include "skelgen/runtime/runtime.h"
+
+/* Spent at most by all kernels, by all mixes, and by the long block. */
+#define KERNELS_BUDGET_NS 250e6
+#define KERNEL_MOST_NS    40e6
+#define MIXES_BUDGET_NS   250e6
+#define MIX_MOST_NS       80e6
+#define SHARE_BUDGET_NS   300e6
+#define GLANCE_NS         4e6
+#define GLANCE_SHARE_NS   150e6
+
+static struct {
+	struct compute_mix mix[COMPUTE_MIXES];
+	int n_mix;
+	struct calibration cal; /* of the traced machine */
+	double kernel_ns[CLASS_N]; /* per unit, this machine, mean over ranks */
+	double calibrated_ns;
+} blocks;
+
+/* FNV-1a over the mixes, so that a calibration is used with these only; small enough for a double. */
+static uint64_t mixes_number(const struct compute_mix *mix, int n)
+{
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	for (int m = 0; m < n; m++) {
+		double v[CLASS_N + 2];
+
+		memcpy(v, mix[m].share, sizeof mix[m].share);
+		v[CLASS_N] = mix[m].off_cpu;
+		v[CLASS_N + 1] = mix[m].threads;
+		for (size_t i = 0; i < sizeof v; i++)
+			h = (h ^ ((const unsigned char *)v)[i]) * 0x100000001b3ull;
+	}
+	return h % 999999999937ull;
+}
+
+/* The mixes of skel.c.data; the first one's vectors are the program's. */
+static void mixes_read(void)
+{
+	const double *number = skel_data_mixes(&blocks.n_mix);
+
+	if (blocks.n_mix > COMPUTE_MIXES)
+		skel_fail("skel.c.data has %d mixes: more than %d", blocks.n_mix, COMPUTE_MIXES);
+	for (int m = 0; m < blocks.n_mix; m++)
+		if (compute_mix_read(number + m * DATA_MIX, &blocks.mix[m]) != 0)
+			skel_fail("skel.c.data is damaged: mix %d makes no sense", m);
+	blocks.cal.n_mix = blocks.n_mix;
+	blocks.cal.mixes = mixes_number(blocks.mix, blocks.n_mix);
+	blocks.cal.classes = compute_classes(blocks.mix, blocks.n_mix);
+	blocks.cal.shape.vector_bits = number[DATA_MIX_VECTOR_BITS] >= 512 ? 512 :
+				       number[DATA_MIX_VECTOR_BITS] >= 256 ? 256 : 128;
+}
+
+static int ranks_here(void)
+{
+	MPI_Comm node;
+	int n;
+
+	PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, skel_rank, MPI_INFO_NULL, &node);
+	PMPI_Comm_size(node, &n);
+	PMPI_Comm_free(&node);
+	return n;
+}
+
+/* The same sizes on all ranks: those of the smallest caches. */
+static void shape_choose(const struct caches *c, int ranks)
+{
+	int bits = blocks.cal.shape.vector_bits;
+	uint64_t mine[LEVEL_N];
+
+	caches_shape(c, ranks, &blocks.cal.shape);
+	blocks.cal.shape.vector_bits = bits;
+	caches_bound(c, ranks, blocks.cal.classes, &blocks.cal.shape);
+	memcpy(mine, blocks.cal.shape.bytes, sizeof mine);
+	PMPI_Allreduce(mine, blocks.cal.shape.bytes, LEVEL_N, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
+}
+
+static void calibration_read(const char *path)
+{
+	size_t bytes = sizeof blocks.cal;
+	struct calibration *all = skel_rank == 0 ? skel_alloc((size_t)skel_size, bytes) : NULL;
+	char why[256] = "";
+
+	if (skel_rank == 0) {
+		all[0] = blocks.cal;
+		if (calibfile_read(path, all, skel_size, why, sizeof why) != 0)
+			skel_fail("%s", why);
+	}
+	PMPI_Scatter(all, (int)bytes, MPI_BYTE, &blocks.cal, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+	free(all);
+}
+
+static void calibration_write(const char *path)
+{
+	size_t bytes = sizeof blocks.cal;
+	struct calibration *all = skel_rank == 0 ? skel_alloc((size_t)skel_size, bytes) : NULL;
+	char why[256] = "";
+
+	PMPI_Gather(&blocks.cal, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+	if (skel_rank == 0 && calibfile_write(path, all, skel_size, why, sizeof why) != 0)
+		skel_fail("%s", why);
+	free(all);
+}
+
+static void kernels_measure(struct curve *curve, double budget_ns)
+{
+	for (int c = 0; c < CLASS_N; c++) {
+		if (!(blocks.cal.classes >> c & 1))
+			continue;
+		PMPI_Barrier(MPI_COMM_WORLD);
+		calibrate_kernel(c, budget_ns, &curve[c]);
+	}
+}
+
+static double gap_cost_ns(void)
+{
+	double start = skel_clock_ns(), sum = 0;
+	int mix;
+
+	for (int i = 0; i < 2000; i++)
+		sum += skel_data_gap(i & 1, (uint64_t)i, &mix);
+	skel_data_rewind();
+	return sum < 0 ? 0 : (skel_clock_ns() - start) / 2000;
+}
+
+static double calibrate_here(void)
+{
+	struct calibration *c = &blocks.cal;
+	double budget, share;
+
+	budget = KERNELS_BUDGET_NS / __builtin_popcount(c->classes);
+	kernels_measure(c->kernel, budget < KERNEL_MOST_NS ? budget : KERNEL_MOST_NS);
+	budget = MIXES_BUDGET_NS / c->n_mix;
+	for (int m = 0; m < c->n_mix; m++) {
+		PMPI_Barrier(MPI_COMM_WORLD);
+		calibrate_mix(c, m, budget < MIX_MOST_NS ? budget : MIX_MOST_NS);
+	}
+	calibrate_call(c);
+	c->gap_ns = gap_cost_ns();
+	PMPI_Barrier(MPI_COMM_WORLD);
+	share = calibrate_share(c, SHARE_BUDGET_NS);
+	calibration_scale(c, share);
+	return share;
+}
+
+/* Time over processor time of blocks: what is lost to others, without knowing what the blocks should take. */
+static double share_glance(void)
+{
+	double start = skel_clock_ns(), cpu[2] = {0, 0}, wall;
+
+	for (int i = 0; i < 2; i++) {
+		struct timespec t;
+
+		while (i == 1 && skel_clock_ns() - start < GLANCE_SHARE_NS)
+			compute_block(0, 200e3);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+		cpu[i] = (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+	}
+	wall = skel_clock_ns() - start;
+	return blocks.mix[0].threads == 1 && cpu[1] - cpu[0] > wall / 1000 ? wall / (cpu[1] - cpu[0]) : 1;
+}
+
+/* What a unit of each kernel takes here. */
+static void kernels_report(const struct curve *curve, double share)
+{
+	double mine[CLASS_N] = {0};
+
+	for (int c = 0; c < CLASS_N; c++)
+		if (blocks.cal.classes >> c & 1)
+			mine[c] = curve_ns_per_unit(&curve[c]) * share;
+	PMPI_Allreduce(mine, blocks.kernel_ns, CLASS_N, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+	for (int c = 0; c < CLASS_N; c++)
+		blocks.kernel_ns[c] /= skel_size;
+}
+
+void skel_blocks_open(const char *calibrate, const char *calibration)
+{
+	double start = skel_clock_ns();
+	int ranks = ranks_here();
+	struct kernel_shape shape;
+	struct caches caches;
+
+	mixes_read();
+	caches_read("/sys", &caches);
+	if (calibration != NULL)
+		calibration_read(calibration);
+	else
+		shape_choose(&caches, ranks);
+	shape = blocks.cal.shape;
+	caches_bound(&caches, ranks, blocks.cal.classes, &shape);
+	if (compute_open(blocks.mix, blocks.n_mix, &shape) != 0)
+		skel_fail("no memory or no threads for the compute kernels");
+	if (calibration == NULL) {
+		double share = calibrate_here();
+
+		kernels_report(blocks.cal.kernel, share);
+	} else {
+		static struct curve glance[CLASS_N];
+
+		kernels_measure(glance, GLANCE_NS);
+		compute_use(&blocks.cal);
+		PMPI_Barrier(MPI_COMM_WORLD);
+		kernels_report(glance, share_glance());
+	}
+	if (calibrate != NULL)
+		calibration_write(calibrate);
+	compute_use(&blocks.cal);
+	blocks.calibrated_ns = skel_clock_ns() - start;
+}
+
+void skel_blocks_close(void)
+{
+	compute_close();
+}
+
+void skel_blocks_print(FILE *f)
+{
+	for (int c = 0; c < CLASS_N; c++)
+		if (blocks.cal.classes >> c & 1)
+			fprintf(f, "kernel %s %.6f\n", kernel_name(c), blocks.kernel_ns[c]);
+	fprintf(f, "calibrated_s %.6f\n", blocks.calibrated_ns * 1e-9);
+	fprintf(f, "digest %.6g\n", compute_digest());
+}
+
+void skel_compute(int mix, double ns)
+{
+	double sleep = compute_sleep_ns(mix, ns);
+
+	compute_block(mix, compute_work_ns(mix, ns));
+	if (sleep > 0)
+		skel_delay(sleep);
+}
+
+void skel_gap(int gap)
+{
+	int mix;
+	double ns = skel_data_gap(gap, skel_position, &mix);
+
+	skel_compute(mix, ns - blocks.cal.gap_ns);
+}

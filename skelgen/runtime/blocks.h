@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The compute blocks of a run: calibration of all ranks together, and what of it the result says. */
+#ifndef PRECEDENT_SKELGEN_RUNTIME_BLOCKS_H
+#define PRECEDENT_SKELGEN_RUNTIME_BLOCKS_H
+
+#include <stdio.h>
+
+/* Calibrate this machine, and write that to `calibrate`, or take the traced machine's from `calibration`; either may be
+ * NULL. All ranks call; skel_data_open came before. */
+void skel_blocks_open(const char *calibrate, const char *calibration);
+void skel_blocks_close(void);
+/* Lines "kernel CLASS NS", "calibrated_s S" and "digest N". */
+void skel_blocks_print(FILE *f);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernels that the memory limits, but for the streams. Arrays are first written in the order in which they are used
+ * later, so that what is used first is what was written longest ago: from the first round on, a kernel finds in the
+ * caches what it will find there always.
+ */
+#include <stdlib.h>
+
+#include "skelgen/runtime/kernel_work.h"
+
+#define PAGE 4096
+
+int kernel_array_open(struct kernel_array *a, uint64_t bytes)
+{
+	void *p;
+	uint64_t third;
+
+	if (posix_memalign(&p, PAGE, bytes) != 0)
+		return -1;
+	*a = (struct kernel_array){.a = p, .n = bytes / sizeof(double)};
+	third = a->n / 3;
+	for (uint64_t i = 0; i < third; i++)
+		for (uint64_t part = 0; part < 3; part++)
+			a->a[part * third + i] = 1.0 + (double)part;
+	return 0;
+}
+
+static uint64_t draw(uint64_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	*x ^= *x << 17;
+	return *x;
+}
+
+/* One round through all lines, in an order that no prefetcher finds. */
+int kernel_chain_open(struct kernel_chain *c, uint64_t bytes)
+{
+	uint32_t n = (uint32_t)(bytes / LINE_BYTES), *order = malloc((size_t)n * sizeof *order);
+	const size_t words = LINE_BYTES / sizeof(void *);
+	uint64_t x = 88172645463325252ull;
+	void *p;
+
+	if (order == NULL || posix_memalign(&p, PAGE, bytes) != 0) {
+		free(order);
+		return -1;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	for (uint32_t i = n - 1; i > 0; i--) {
+		uint32_t j = (uint32_t)(draw(&x) % (i + 1)), keep = order[i];
+
+		order[i] = order[j];
+		order[j] = keep;
+	}
+	*c = (struct kernel_chain){.line = p, .n = n};
+	for (uint32_t i = 0; i < n; i++)
+		c->line[order[i] * words] = &c->line[order[i + 1 < n ? i + 1 : 0] * words];
+	c->at = &c->line[order[0] * words];
+	free(order);
+	return 0;
+}
+
+__attribute__((noinline)) void kernel_chase(struct kernel *k, int c, uint64_t units)
+{
+	struct kernel_chain *chain = &k->chain[kernel_level(c)];
+	void **at = chain->at;
+
+	for (uint64_t u = 0; u < units; u++) {
+		at = *at;
+		HIDE_INTEGER(at);
+	}
+	chain->at = at;
+}
+
+/* Columns of a table, and rows with gaps: three lines, seven lines, a page and a line, in turn for a while each. */
+__attribute__((noinline)) void kernel_stride(struct kernel *k, uint64_t units)
+{
+	static const uint32_t lines[4] = {3, 65, 7, 65};
+	struct kernel_array *s = &k->stream[LEVEL_MEM];
+	uint64_t at = s->jump, turn = s->turn;
+
+	for (uint64_t u = 0; u < units; u++) {
+		double *p = s->a + at;
+
+		*p = 0.5 * *p + 1.0;
+		at += lines[(turn++ >> 8) & 3] * LINE_DOUBLES;
+		if (at >= s->n)
+			at = (at - s->n + LINE_DOUBLES) % s->n;
+		HIDE_MEMORY(p);
+	}
+	s->jump = at;
+	s->turn = turn;
+}

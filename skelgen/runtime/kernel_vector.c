@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Packed floating point, in registers as wide as the program's: a three-point stencil on data in the first-level cache,
+ * and a triad on the arrays of a level. A machine without such registers uses the next narrower ones, as the program's
+ * libraries would.
+ */
+#include "skelgen/runtime/kernel_work.h"
+
+#define DEFINE(W, ATTRIBUTE)                                                                                           \
+	typedef double v##W __attribute__((vector_size(W), aligned(8), may_alias));                                    \
+                                                                                                                       \
+	ATTRIBUTE __attribute__((noinline)) static void stencil_##W(struct kernel *k, int c, uint64_t units)           \
+	{                                                                                                              \
+		const int step = W / 8;                                                                                \
+		const double third = 1.0 / 3;                                                                          \
+		uint32_t at = k->vec_at, from = k->vec_from;                                                           \
+                                                                                                                       \
+		(void)c;                                                                                               \
+		for (uint64_t u = 0; u < units; u++) {                                                                 \
+			const double *in = k->vec[from] + LINE_DOUBLES + at;                                           \
+			double *out = k->vec[from ^ 1] + LINE_DOUBLES + at;                                            \
+                                                                                                                       \
+			for (int i = 0; i < LINE_DOUBLES; i += step)                                                   \
+				*(v##W *)(out + i) = third * (*(const v##W *)(in + i - 1) + *(const v##W *)(in + i) +  \
+							      *(const v##W *)(in + i + 1));                            \
+			at += LINE_DOUBLES;                                                                            \
+			if (at == VECTOR_DOUBLES) {                                                                    \
+				at = 0;                                                                                \
+				from ^= 1;                                                                             \
+			}                                                                                              \
+			HIDE_MEMORY(out);                                                                              \
+		}                                                                                                      \
+		k->vec_at = at;                                                                                        \
+		k->vec_from = from;                                                                                    \
+	}                                                                                                              \
+                                                                                                                       \
+	ATTRIBUTE __attribute__((noinline)) static void triad_##W(struct kernel *k, int c, uint64_t units)             \
+	{                                                                                                              \
+		struct kernel_array *s = &k->stream[kernel_level(c)];                                                  \
+		const int step = W / 8;                                                                                \
+		const uint64_t third = s->n / 3;                                                                       \
+		uint64_t at = s->at;                                                                                   \
+		double *a = s->a;                                                                                      \
+                                                                                                                       \
+		for (uint64_t u = 0; u < units; u++) {                                                                 \
+			for (int i = 0; i < LINE_DOUBLES; i += step)                                                   \
+				*(v##W *)(a + at + i) = *(const v##W *)(a + third + at + i) +                          \
+							0.25 * *(const v##W *)(a + 2 * third + at + i);                \
+			at += LINE_DOUBLES;                                                                            \
+			if (at == third)                                                                               \
+				at = 0;                                                                                \
+			HIDE_MEMORY(a);                                                                                \
+		}                                                                                                      \
+		s->at = at;                                                                                            \
+	}
+
+DEFINE(16, )
+#if defined(__x86_64__)
+DEFINE(32, __attribute__((target("avx2,fma"))))
+DEFINE(64, __attribute__((target("avx512f,avx512vl,avx512dq"))))
+
+static int supported(int bits)
+{
+	if (bits >= 512)
+		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+		       __builtin_cpu_supports("avx512dq");
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#endif
+
+void kernel_vector_choose(struct kernel *k, int bits)
+{
+	k->vector = stencil_16;
+	k->triad = triad_16;
+	k->vector_bits = 128;
+#if defined(__x86_64__)
+	if (bits >= 512 && supported(512)) {
+		k->vector = stencil_64;
+		k->triad = triad_64;
+		k->vector_bits = 512;
+	} else if (bits >= 256 && supported(256)) {
+		k->vector = stencil_32;
+		k->triad = triad_32;
+		k->vector_bits = 256;
+	}
+#else
+	(void)bits;
+#endif
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the kernels share: their state, and how values are hidden from the optimiser. */
+#ifndef PRECEDENT_SKELGEN_RUNTIME_KERNEL_WORK_H
+#define PRECEDENT_SKELGEN_RUNTIME_KERNEL_WORK_H
+
+#include "skelgen/runtime/kernel.h"
+
+#define TABLE_WORDS    1024 /* 8 KiB */
+#define VECTOR_DOUBLES 1024 /* 2 x 8 KiB */
+#define LINE_DOUBLES   8    /* of a cache line: the unit of vectors and streams */
+#define LINE_BYTES     64
+
+/* The compiler must take the value for any other. */
+#define HIDE_INTEGER(x) __asm__ volatile("" : "+r"(x))
+#if defined(__x86_64__)
+#define HIDE_DOUBLE(x) __asm__ volatile("" : "+x"(x))
+#elif defined(__aarch64__)
+#define HIDE_DOUBLE(x) __asm__ volatile("" : "+w"(x))
+#else
+#define HIDE_DOUBLE(x) __asm__ volatile("" : "+m"(x))
+#endif
+#define HIDE_MEMORY(p) __asm__ volatile("" : : "r"(p) : "memory")
+
+/* Doubles of one array, in order or in strides. */
+struct kernel_array {
+	double *a;
+	uint64_t n;     /* doubles of all; a stream takes thirds */
+	uint64_t at;    /* next of a stream, doubles of one third */
+	uint64_t jump;  /* next of a stride, doubles */
+	uint64_t turn;  /* accesses of the stride so far */
+};
+
+struct kernel_chain {
+	void **line;    /* one pointer per cache line */
+	void **at;
+	uint64_t n;     /* lines */
+};
+
+struct kernel;
+typedef void (*kernel_fn)(struct kernel *k, int c, uint64_t units);
+
+struct kernel {
+	uint64_t integer[2], branch;
+	double scalar, divide, libm;
+	uint32_t vec_at, vec_from;
+	struct kernel_array stream[LEVEL_N];
+	struct kernel_chain chain[LEVEL_N];
+	kernel_fn vector, triad;
+	int vector_bits;
+	uint64_t table[TABLE_WORDS], coin[TABLE_WORDS];
+	double vec[2][VECTOR_DOUBLES + 2 * LINE_DOUBLES];
+};
+
+/* Level of a class that touches data beyond the first; -1: none. */
+int kernel_level(int c);
+
+/* kernel_core.c: what needs little or no memory */
+void kernel_integer(struct kernel *k, uint64_t units);
+void kernel_branch(struct kernel *k, uint64_t units);
+void kernel_scalar(struct kernel *k, uint64_t units);
+void kernel_divide(struct kernel *k, uint64_t units);
+void kernel_libm(struct kernel *k, uint64_t units);
+/* kernel_vector.c: choose the versions for the width */
+void kernel_vector_choose(struct kernel *k, int bits);
+/* kernel_memory.c */
+int kernel_array_open(struct kernel_array *a, uint64_t bytes);
+int kernel_chain_open(struct kernel_chain *c, uint64_t bytes);
+void kernel_chase(struct kernel *k, int c, uint64_t units);
+void kernel_stride(struct kernel *k, uint64_t units);
+
+#endif
