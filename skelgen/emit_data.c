@@ -28,6 +28,9 @@ struct emit_data {
 	uint32_t n_slot;
 	double *mix; /* DATA_MIX numbers each */
 	uint32_t n_mix;
+	uint64_t *window; /* loops with windows, one after the other */
+	size_t n_window;
+	uint32_t n_loop;
 	bool failed;
 };
 
@@ -50,6 +53,7 @@ void emit_data_destroy(struct emit_data *d)
 	free(d->array.p);
 	free(d->slot);
 	free(d->mix);
+	free(d->window);
 	free(d);
 }
 
@@ -212,17 +216,55 @@ void emit_data_vary(struct emit_data *d, uint32_t vary, uint32_t rank, const uin
 	placed_add(d, &d->vary, vary, rank, at);
 }
 
+static uint64_t as_word(double v)
+{
+	uint64_t w;
+
+	memcpy(&w, &v, sizeof w);
+	return w;
+}
+
+void emit_data_windows(struct emit_data *d, uint32_t loop, const struct sampled_plan *p)
+{
+	size_t words = DATA_LOOP + (size_t)p->n * DATA_WINDOW;
+	uint64_t *w = realloc(d->window, (d->n_window + words) * sizeof *w);
+
+	if (w == NULL) {
+		d->failed = true;
+		return;
+	}
+	d->window = w;
+	w += d->n_window;
+	d->n_window += words;
+	d->n_loop++;
+	w[DATA_LOOP_NUMBER] = loop;
+	w[DATA_LOOP_WINDOWS] = (uint64_t)p->n;
+	w[DATA_LOOP_TREND] = p->trend != 0;
+	w[DATA_LOOP_KNOWN] = p->spikes.known;
+	w[DATA_LOOP_RATE] = as_word(p->spikes.rate);
+	w[DATA_LOOP_EXCESS] = as_word(p->spikes.excess);
+	w[DATA_LOOP_SQUARE] = as_word(p->spikes.square);
+	for (int i = 0; i < p->n; i++) {
+		const struct sampled_window *s = &p->w[i];
+
+		memcpy(w + DATA_LOOP + i * DATA_WINDOW,
+		       (uint64_t[DATA_WINDOW]){s->first, s->warm, s->run, s->stands, s->segment},
+		       DATA_WINDOW * sizeof *w);
+	}
+}
+
 uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 {
 	static const struct skel_mix equal = {.share = {[0 ... CLASS_N - 1] = 1.0 / CLASS_N}, .threads = 1};
-	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary, mixes, head;
+	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary, mixes, head, windows;
 	uint64_t *w;
 
 	if (d->mix == NULL)
 		emit_data_mixes(d, &equal, 1);
 	mixes = DATA_HEADER + gaps + varies + d->n_array;
 	head = mixes + (size_t)d->n_mix * DATA_MIX;
-	w = d->failed ? NULL : calloc(head + d->n_pool, sizeof *w);
+	windows = d->n_loop > 0 ? 1 + d->n_window : 0;
+	w = d->failed ? NULL : calloc(head + d->n_pool + windows, sizeof *w);
 	if (w == NULL)
 		return NULL;
 	w[0] = DATA_MAGIC;
@@ -231,8 +273,13 @@ uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 	w[3] = d->n_gap;
 	w[4] = d->n_vary;
 	w[5] = d->n_array;
-	w[6] = *n_words = head + d->n_pool;
+	w[6] = *n_words = head + d->n_pool + windows;
 	w[8] = d->n_mix;
+	if (windows > 0) {
+		w[9] = head + d->n_pool;
+		w[w[9]] = d->n_loop;
+		memcpy(w + w[9] + 1, d->window, d->n_window * sizeof *w);
+	}
 	for (size_t i = 0; i < d->gap.n; i++)
 		w[DATA_HEADER + (size_t)d->gap.p[i].rank * d->n_gap + d->gap.p[i].number] = head + d->gap.p[i].at;
 	for (size_t i = 0; i < d->vary.n; i++)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "skelgen/mix.h"
+#include "skelgen/runtime/sampled.h"
 
 struct emit_data;
 
@@ -30,6 +31,8 @@ struct emit_gap_values {
 void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struct emit_gap_values *v);
 /* All mixes, once. Without them there is one, of equal shares. */
 void emit_data_mixes(struct emit_data *d, const struct skel_mix *mix, uint32_t n);
+/* The windows of a loop, by its number in the source. */
+void emit_data_windows(struct emit_data *d, uint32_t loop, const struct sampled_plan *p);
 /* n_run runs (end, row); then n_row rows of n_col values. */
 void emit_data_vary(struct emit_data *d, uint32_t vary, uint32_t rank, const uint64_t *run_end,
 		    const uint32_t *run_row, uint32_t n_run, const int64_t *rows, uint32_t n_row, uint32_t n_col);

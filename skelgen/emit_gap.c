@@ -74,7 +74,7 @@ static double sampled_sum(const struct around *a, int level, uint64_t position, 
 	}
 	c = &a->cut[level];
 	for (uint64_t j = 0; j < c->run; j++) {
-		double w = j == 0 || c->run == c->total ? 1 : (double)(c->total - 1) / (double)(c->run - 1);
+		double w = skel_sampled_weight(c, j);
 
 		sum += sampled_sum(a, level + 1, position * c->total + skel_sampled_iteration(c, j), weight * w, t,
 				   lr);

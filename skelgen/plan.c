@@ -18,6 +18,7 @@ struct planner {
 	struct skel_plan *plan;
 	double budget_ns;
 	uint64_t min_iterations;
+	double precision; /* 0: as many iterations as the budget has room for */
 };
 
 static bool can_cut(const struct planner *p, const struct skel_node *loop)
@@ -27,11 +28,16 @@ static bool can_cut(const struct planner *p, const struct skel_node *loop)
 	       p->plan->cut[loop->id].total > p->min_iterations + 1;
 }
 
-/* Iterations to run, warm-up included, for a fraction f of the loop's time. */
-static uint64_t iterations_for(const struct planner *p, uint64_t total, double f)
+/* Iterations to run, warm-up included, for a fraction f of the loop's time. Where fewer are precise enough, up to half
+ * of them are saved. */
+static uint64_t iterations_for(const struct planner *p, const struct skel_node *loop, uint64_t total, double f)
 {
+	const struct skel_loop_series *l = skel_series_of(&p->plan->series, loop->id);
 	double want = ceil(f * (double)total);
 	uint64_t least = p->min_iterations + 1;
+
+	if (f < 1 && p->precision > 0 && l != NULL && l->stats.n > 1)
+		want = fmin(want, fmax(want / 2, (double)series_wanted(&l->stats, total, p->precision) + 1));
 
 	if (want >= (double)total)
 		return total;
@@ -64,7 +70,7 @@ static double plan_node(struct planner *p, const struct skel_node *n, double f)
 		return plan_children(p, n, 1.0);
 	if (!can_cut(p, n))
 		return plan_children(p, n, f);
-	c->run = iterations_for(p, c->total, f);
+	c->run = iterations_for(p, n, c->total, f);
 	kept = (double)c->run / (double)c->total;
 	/* What the least number of iterations leaves too much, loops inside must give. */
 	return kept * plan_children(p, n, kept > 1.1 * f ? f / kept : 1.0);
@@ -100,12 +106,58 @@ static double plan_by_bisection(struct planner *p)
 	return plan_node(p, root, lo > 0 ? lo : hi);
 }
 
+/* ---- windows ---- */
+
+/* Lay the windows of what is cut; they may take a few iterations less than `run`. */
+static void windows_lay(struct skel_plan *plan, const struct skel_node *n)
+{
+	const struct skel_loop_series *l = skel_series_of(&plan->series, n->id);
+	struct skel_cut *c = &plan->cut[n->id];
+	struct sampled_plan *w = plan->windows[n->id];
+
+	for (uint32_t i = 0; n->kind != SKEL_LEAF && i < n->n_child; i++)
+		windows_lay(plan, n->child[i]);
+	c->windows = NULL;
+	if (n->kind != SKEL_LOOP || c->run == c->total || c->consecutive || w == NULL)
+		return;
+	series_windows(l != NULL ? &l->stats : NULL, c->total, l != NULL && l->placed ? l->visits : 2, c->run, w);
+	if (w->n == 0 || sampled_run(w) >= c->total)
+		return;
+	if (l != NULL)
+		w->spikes = l->spikes;
+	c->windows = w;
+	c->run = sampled_run(w);
+}
+
+double skel_plan_expected(const struct skel_plan *plan, uint32_t node)
+{
+	const struct skel_loop_series *l = skel_series_of(&plan->series, node);
+
+	return l != NULL && plan->cut[node].windows != NULL ? series_expected(&l->stats, plan->cut[node].windows) : 0;
+}
+
+/* Time that the cuts leave of a node. */
+static double time_left(const struct skel_plan *plan, const struct skel_times *times, const struct skel_node *n)
+{
+	const struct skel_cut *c = &plan->cut[n->id];
+	double sum = 0;
+
+	if (n->kind == SKEL_LEAF)
+		return times->node_ns[n->id];
+	for (uint32_t i = 0; i < n->n_child; i++)
+		sum += time_left(plan, times, n->child[i]);
+	return n->kind == SKEL_LOOP && c->run != c->total ? sum * (double)c->run / (double)c->total : sum;
+}
+
 void skel_plan_again(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
 		     struct skel_plan *plan)
 {
 	double all = times->node_ns[tree->root->id], left;
-	struct planner p = {tree, times, plan, all,
-			    budget->min_iterations > 0 ? budget->min_iterations : SKEL_MIN_ITERATIONS};
+	struct planner p = {.tree = tree, .times = times, .plan = plan, .budget_ns = all,
+			    .min_iterations = budget->min_iterations > 0 ? budget->min_iterations : SKEL_MIN_ITERATIONS};
+
+	if (!(budget->scale > 1))
+		p.precision = budget->precision > 0 ? budget->precision : SKEL_PRECISION;
 
 	if (budget->seconds > 0)
 		p.budget_ns = fmin(p.budget_ns, budget->seconds * 1e9);
@@ -117,6 +169,8 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 		p.min_iterations /= 2;
 		left = plan_by_bisection(&p);
 	}
+	windows_lay(plan, tree->root);
+	left = time_left(plan, times, tree->root);
 	plan->n_cut = 0;
 	for (uint32_t i = 0; i < plan->n_node; i++)
 		plan->n_cut += plan->cut[i].run != plan->cut[i].total;
@@ -124,22 +178,47 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 	plan->predicted_s = all > 0 ? plan->full_s * left / all : plan->full_s;
 }
 
+/* Room for the windows of every loop that might be cut. */
+static int windows_alloc(const struct skel_tree *tree, const struct skel_node *n, struct skel_plan *plan)
+{
+	if (n->kind == SKEL_LOOP && n->count.form == RF_CONST && n->count.a > SKEL_FEWEST_ITERATIONS &&
+	    rank_set_count(&n->ranks) == tree->n_ranks &&
+	    (plan->windows[n->id] = calloc(1, sizeof **plan->windows)) == NULL)
+		return -1;
+	for (uint32_t i = 0; n->kind != SKEL_LEAF && i < n->n_child; i++)
+		if (windows_alloc(tree, n->child[i], plan) != 0)
+			return -1;
+	return 0;
+}
+
 int skel_plan(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
 	      struct skel_plan *out, struct errbuf *err)
 {
 	memset(out, 0, sizeof *out);
 	out->cut = calloc(tree->n_node + 1u, sizeof *out->cut);
-	if (out->cut == NULL)
-		return err_set(err, "no memory to plan %u nodes", tree->n_node);
+	out->windows = calloc(tree->n_node + 1u, sizeof *out->windows);
 	out->n_node = tree->n_node;
+	if (out->cut == NULL || out->windows == NULL || windows_alloc(tree, tree->root, out) != 0) {
+		err_set(err, "no memory to plan %u nodes", tree->n_node);
+		goto fail;
+	}
+	if (skel_series_collect(tree, times, &out->series, err) != 0)
+		goto fail;
 	count_init(tree->root, out);
 	skel_plan_again(tree, times, budget, out);
 	return 0;
+fail:
+	skel_plan_free(out);
+	return -1;
 }
 
 void skel_plan_free(struct skel_plan *p)
 {
+	for (uint32_t i = 0; p->windows != NULL && i < p->n_node; i++)
+		free(p->windows[i]);
+	free(p->windows);
 	free(p->cut);
+	skel_series_free(&p->series);
 	memset(p, 0, sizeof *p);
 }
 

@@ -11,9 +11,11 @@
 #include <stdint.h>
 
 #include "common/errbuf.h"
+#include "skelgen/series_collect.h"
 #include "skelgen/times.h"
 #include "skelgen/tree.h"
 
+#define SKEL_PRECISION         0.005 /* half-width of the 95 % interval, relative */
 #define SKEL_MIN_ITERATIONS    20
 #define SKEL_FEWEST_ITERATIONS 5 /* where 20 are so many that the budget is far away */
 
@@ -22,6 +24,8 @@ struct skel_budget {
 	double scale;            /* aim at 1/scale of the traced time; 0 or 1: no bound by scale */
 	uint32_t min_iterations; /* of a cut loop, after the warm-up; 0: SKEL_MIN_ITERATIONS,
 				  * or fewer, down to SKEL_FEWEST_ITERATIONS, if need be */
+	double precision;        /* of a cut loop's time, for which up to half of `seconds` is left unused; 0:
+				  * SKEL_PRECISION */
 };
 
 /* By node id; of loops only. */
@@ -29,11 +33,14 @@ struct skel_cut {
 	uint64_t total, run; /* iterations of the program and of the skeleton, warm-up included; equal: not cut */
 	bool consecutive;    /* the first ones, not spread ones */
 	bool refused;        /* must stay whole: cutting it did not match */
+	const struct sampled_plan *windows; /* which iterations run; NULL: `run` of them, evenly spread */
 };
 
 struct skel_plan {
 	uint32_t n_node, n_cut;
 	struct skel_cut *cut;
+	struct sampled_plan **windows; /* by node id, of loops that may be cut; else NULL */
+	struct skel_series series;
 	double full_s, predicted_s; /* run time of the program, and of the skeleton */
 };
 
@@ -51,14 +58,34 @@ struct skel_match_report;
 int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
 		      struct skel_plan *out, struct skel_match_report *report, struct errbuf *err);
 
+/* Relative half-width at 95 % that the traced run lets expect of a cut loop; 0: nothing is known. */
+double skel_plan_expected(const struct skel_plan *plan, uint32_t node);
+
 /* Iteration of the program that iteration j of `run` stands for, as the runtime's loop.c computes it. */
 static inline uint64_t skel_sampled_iteration(const struct skel_cut *c, uint64_t j)
 {
 	unsigned __int128 left = c->total - 1, n = c->run - 1;
+	double weight;
 
 	if (j == 0 || c->run == c->total || c->consecutive)
 		return j;
+	if (c->windows != NULL)
+		return sampled_iteration(c->windows, j, &weight);
 	return 1 + (uint64_t)((2 * (unsigned __int128)(j - 1) + 1) * left / (2 * n));
+}
+
+/* How many iterations it stands for: 0 of a warm-up. */
+static inline double skel_sampled_weight(const struct skel_cut *c, uint64_t j)
+{
+	double weight;
+
+	if (j == 0 || c->run == c->total)
+		return 1;
+	if (c->windows != NULL && !c->consecutive) {
+		sampled_iteration(c->windows, j, &weight);
+		return weight;
+	}
+	return (double)(c->total - 1) / (double)(c->run - 1);
 }
 
 #endif

@@ -84,6 +84,18 @@ void skel_data_rewind(void)
 	memset(data.visit, 0, (size_t)data.n_gap * sizeof *data.visit);
 }
 
+const uint64_t *skel_data_windows(uint64_t *n_words)
+{
+	uint64_t off = data.word[9];
+
+	if (off == 0)
+		return NULL;
+	if (off >= data.n_word)
+		skel_fail("skel.c.data is damaged: generate the skeleton again");
+	*n_words = data.n_word - off;
+	return data.word + off;
+}
+
 const double *skel_data_mixes(int *n)
 {
 	*n = (int)data.n_mix;

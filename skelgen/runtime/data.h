@@ -4,6 +4,7 @@
  * and what reads it (data.c). 64-bit words in the byte order of the machine:
  *
  *   0 magic  1 version  2 ranks  3 gaps  4 varying calls  5 arrays  6 words in all  7 hash  8 mixes
+ *   9 offset of the windows (0: none)
  *   then the word offsets of: gap records, rank by rank; records of varying calls, rank by rank; arrays
  *   (an offset of 0: this rank has none); then the mixes.
  *   mix:         share of each class, share of time off the processor, threads, width of vectors in bits (doubles)
@@ -11,6 +12,10 @@
  *                stratum (double, ns). The i-th execution of the call that runs takes slot i modulo slots, on every rank
  *   varying:     runs, values per variant, variants; per run its end (execution number) and its variant; then the
  *                values of each variant
+ *   windows:     loops; then per loop its number, windows, whether it drifts, traced iterations that the spikes were
+ *                counted in, and as doubles the share of spikes among them, their excess in usual iterations, and the
+ *                sum of its squares; and per window its first iteration, warm-ups, iterations that count, iterations
+ *                that they stand for, segment
  *   array:       length, then 32-bit integers, two to a word
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_DATA_H
@@ -21,10 +26,15 @@
 #include "skelgen/runtime/classes.h"
 
 #define DATA_MAGIC   0x41544144424b5350ull
-#define DATA_VERSION 2
-#define DATA_HEADER  9
+#define DATA_VERSION 3
+#define DATA_HEADER  10
 #define DATA_GAP     3
 #define DATA_MIX     (CLASS_N + 3)
+
+/* Words of a loop's windows, before the windows themselves; and of a window. */
+enum { DATA_LOOP_NUMBER, DATA_LOOP_WINDOWS, DATA_LOOP_TREND, DATA_LOOP_KNOWN, DATA_LOOP_RATE, DATA_LOOP_EXCESS,
+       DATA_LOOP_SQUARE, DATA_LOOP };
+#define DATA_WINDOW 5
 
 enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS };
 

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Loops of which a sample runs. Iteration 0 is the warm-up and stands for itself; the n others stand for the N - 1
- * that are left, spread evenly. When the loop ends, the virtual clock is put forward by the time of the iterations
- * left out: (N - 1) / n times the window, less the window. Windows are measured on the virtual clock, so that a loop
- * inside a loop is accounted for recursively.
+ * that are left: in windows, which skel.c.data places and sampled.c turns into the loop's time, or the first ones, or
+ * spread evenly. When the loop ends, the virtual clock is put forward by the time of the iterations left out: without
+ * windows (N - 1) / n times what ran, less what ran. All is measured on the virtual clock, so that a loop inside a
+ * loop is accounted for recursively. Without windows,
  *
- * The spread of up to MAX_BATCH batch means gives the half-width of a 95 % interval (Student's t, with the correction
+ * the spread of up to MAX_BATCH batch means gives the half-width of a 95 % interval (Student's t, with the correction
  * 1 - n / (N - 1) for a finite population). Half-widths of successive loops add in quadrature; a loop's own batches
  * hold the variation of the loops inside it.
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "skelgen/runtime/data.h"
 #include "skelgen/runtime/runtime.h"
+#include "skelgen/runtime/sampled.h"
 
 #define MAX_BATCH 10
 
@@ -21,21 +25,98 @@ uint64_t skel_position;
 
 static double bonus_ns;  /* virtual minus real time */
 static double width2_ns2;
+static int n_loops;
+static int inside;                 /* sampled loops that are under way */
+static double first_ns, last_ns;   /* virtual: the first sampled loop's begin, the last one's end */
+
+/* A loop that runs in windows, and the visit that is under way. */
+struct skel_sampled {
+	struct sampled_plan plan;
+	uint64_t total, run;
+	double sum[SAMPLED_MAX];
+	double *each;              /* time of every iteration; only where spikes are accounted for */
+	uint64_t n_each;
+	int at;                    /* window */
+	uint64_t begun;            /* iterations of it */
+	double mark_ns, last_ns;   /* the window's begin, the iteration's */
+};
 
 static const double student95[MAX_BATCH] = {0, 12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
+
+static double as_double(uint64_t w)
+{
+	double v;
+
+	memcpy(&v, &w, sizeof v);
+	return v;
+}
+
+static struct skel_sampled *sampled_open(const uint64_t *w, uint64_t n_window)
+{
+	struct skel_sampled *s = skel_alloc(1, sizeof *s);
+
+	s->plan.n = (int)n_window;
+	s->plan.trend = w[DATA_LOOP_TREND] != 0;
+	s->plan.spikes = (struct sampled_spikes){w[DATA_LOOP_KNOWN], as_double(w[DATA_LOOP_RATE]),
+						 as_double(w[DATA_LOOP_EXCESS]), as_double(w[DATA_LOOP_SQUARE])};
+	s->total = 1;
+	for (uint64_t i = 0; i < n_window; i++) {
+		const uint64_t *v = w + DATA_LOOP + i * DATA_WINDOW;
+
+		if (v[1] > 1 || v[2] == 0 || v[2] > UINT32_MAX)
+			skel_fail("skel.c.data is damaged: generate the skeleton again");
+		s->plan.w[i] = (struct sampled_window){v[0], (uint32_t)v[1], (uint32_t)v[2], v[3], (uint32_t)v[4]};
+		s->total += v[3];
+	}
+	s->run = sampled_run(&s->plan);
+	if (s->plan.spikes.known > 0)
+		s->each = skel_alloc(s->run, sizeof *s->each);
+	return s;
+}
+
+/* The windows of loops below n. */
+static void windows_open(int n)
+{
+	uint64_t left, count;
+	const uint64_t *w = skel_data_windows(&left);
+
+	if (w == NULL)
+		return;
+	count = *w++;
+	left--;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t n_window = left >= DATA_LOOP ? w[DATA_LOOP_WINDOWS] : 0, words = DATA_LOOP + n_window * DATA_WINDOW;
+
+		if (n_window == 0 || n_window > SAMPLED_MAX || words > left || w[0] >= (uint64_t)n ||
+		    skel_loops[w[0]].sampled != NULL)
+			skel_fail("skel.c.data is damaged: generate the skeleton again");
+		skel_loops[w[0]].sampled = sampled_open(w, n_window);
+		w += words;
+		left -= words;
+	}
+}
 
 void skel_loops_open(int n)
 {
 	if (n < 0 || n > SKEL_MAX_LOOPS)
 		skel_fail("skeleton has %d loops: more than %d", n, SKEL_MAX_LOOPS);
 	skel_loops = skel_alloc((size_t)n + 1, sizeof *skel_loops);
+	n_loops = n;
 	skel_position = 0;
 	bonus_ns = 0;
 	width2_ns2 = 0;
+	inside = 0;
+	first_ns = last_ns = 0;
+	windows_open(n);
 }
 
 void skel_loops_close(void)
 {
+	for (int i = 0; i < n_loops; i++)
+		if (skel_loops[i].sampled != NULL) {
+			free(skel_loops[i].sampled->each);
+			free(skel_loops[i].sampled);
+		}
 	free(skel_loops);
 	skel_loops = NULL;
 }
@@ -43,6 +124,17 @@ void skel_loops_close(void)
 double skel_virtual_ns(void)
 {
 	return skel_clock_ns() + bonus_ns;
+}
+
+void skel_loops_phases(double *first, double *last)
+{
+	*first = first_ns;
+	*last = last_ns;
+}
+
+int skel_loop_windows(const struct skel_loop_state *l)
+{
+	return l->sampled != NULL && !l->consecutive ? l->sampled->plan.n : 0;
 }
 
 double skel_width2_ns2(void)
@@ -71,6 +163,10 @@ void skel_loop(int id, uint64_t total, uint64_t run)
 		l->batch = 0;
 		l->batch_sum_ns = l->batch_sumsq_ns = 0;
 		l->width2_before = width2_ns2;
+		if (inside++ == 0 && first_ns == 0)
+			first_ns = skel_virtual_ns();
+		if (l->sampled != NULL && (l->sampled->total != total || l->sampled->run != run))
+			skel_fail("skel.c.data does not belong to this skeleton: generate both again");
 	}
 }
 
@@ -97,6 +193,18 @@ static void batch_close(struct skel_loop_state *l, double now)
 	l->batch++;
 }
 
+/* The loop's window is over, and stands for `virtual`. */
+static void loop_account(struct skel_loop_state *l, double window, double virtual)
+{
+	bonus_ns += virtual - window;
+	l->window_ns += window;
+	l->virtual_ns += virtual;
+	l->iterations_run += l->run;
+	skel_position = l->saved_base;
+	if (--inside == 0)
+		last_ns = skel_virtual_ns();
+}
+
 static void loop_close(struct skel_loop_state *l, double now)
 {
 	double left = (double)(l->total - 1), n = (double)(l->run - 1), b = l->n_batch;
@@ -108,16 +216,24 @@ static void loop_close(struct skel_loop_state *l, double now)
 		double half = var > 0 ? student95[l->n_batch - 1] * left * sqrt(var / b * (1 - n / left)) : 0;
 
 		width2_ns2 = l->width2_before + half * half;
+		l->half2_ns2 += half * half;
 	}
-	bonus_ns += virtual - window;
-	l->window_ns += window;
-	l->virtual_ns += virtual;
-	l->iterations_run += l->run;
-	skel_position = l->saved_base;
+	loop_account(l, window, virtual);
+}
+
+static void windows_close(struct skel_loop_state *l, double now)
+{
+	struct skel_sampled *s = l->sampled;
+	struct sampled_result r = sampled_estimate(&s->plan, s->sum, s->each);
+
+	width2_ns2 = l->width2_before + r.half_ns * r.half_ns;
+	l->half2_ns2 += r.half_ns * r.half_ns;
+	l->spikes_ns += r.spikes_ns;
+	loop_account(l, now - l->warm_end_ns, r.total_ns);
 }
 
 /* Iteration that executed iteration j >= 1 stands for. */
-static uint64_t sampled_iteration(const struct skel_loop_state *l, uint64_t j)
+static uint64_t spread_iteration(const struct skel_loop_state *l, uint64_t j)
 {
 	unsigned __int128 left = l->total - 1, n = l->run - 1;
 
@@ -126,9 +242,59 @@ static uint64_t sampled_iteration(const struct skel_loop_state *l, uint64_t j)
 	return 1 + (uint64_t)((2 * (unsigned __int128)(j - 1) + 1) * left / (2 * n));
 }
 
+/* An iteration of a window has ended: 1 when it was the last one of all. */
+static int window_step(struct skel_loop_state *l)
+{
+	struct skel_sampled *s = l->sampled;
+	const struct sampled_window *w = &s->plan.w[s->at];
+	double now;
+
+	if (s->begun != w->warm && s->begun != w->warm + w->run && s->each == NULL)
+		return 0;
+	now = skel_virtual_ns();
+	if (s->begun == w->warm)
+		s->mark_ns = now;
+	else if (s->each != NULL)
+		s->each[s->n_each++] = now - s->last_ns;
+	s->last_ns = now;
+	if (s->begun < w->warm + w->run)
+		return 0;
+	s->sum[s->at++] = now - s->mark_ns;
+	s->begun = 0;
+	s->mark_ns = now;
+	if (s->at < s->plan.n)
+		return 0;
+	windows_close(l, now);
+	return 1;
+}
+
+static int next_in_windows(struct skel_loop_state *l)
+{
+	struct skel_sampled *s = l->sampled;
+
+	if (l->next == 0) {
+		skel_position = l->base;
+		l->next = 1;
+		return 1;
+	}
+	if (l->next == 1) {
+		l->warm_end_ns = s->mark_ns = s->last_ns = skel_virtual_ns();
+		s->at = 0;
+		s->begun = s->n_each = 0;
+	} else if (window_step(l)) {
+		return 0;
+	}
+	skel_position = l->base + s->plan.w[s->at].first + s->begun++;
+	l->next++;
+	return 1;
+}
+
 int skel_next_sampled(struct skel_loop_state *l)
 {
 	uint64_t j = l->next;
+
+	if (l->sampled != NULL && !l->consecutive)
+		return next_in_windows(l);
 
 	if (j == 0) {
 		skel_position = l->base;
@@ -146,7 +312,7 @@ int skel_next_sampled(struct skel_loop_state *l)
 			return 0;
 		}
 	}
-	skel_position = l->base + sampled_iteration(l, j);
+	skel_position = l->base + spread_iteration(l, j);
 	l->next++;
 	return 1;
 }

@@ -30,6 +30,7 @@ static struct {
 
 struct outcome {
 	double virtual_ns, real_ns, half_ns;
+	double before_ns, after_ns; /* the first sampled loop, the last one; 0 when there is none */
 };
 
 void skel_fail(const char *fmt, ...)
@@ -145,8 +146,10 @@ static void print_loops(FILE *f)
 		const struct skel_loop_state *l = &skel_loops[i];
 
 		if (l->visits > 0 && l->run != l->total)
-			fprintf(f, "loop %d %llu %llu %.9f\n", i, (unsigned long long)l->total,
-				(unsigned long long)l->run, l->window_ns * 1e-9);
+			fprintf(f, "loop %d %llu %llu %.9f\nwindows %d %d %.9f %.9f %.9f\n", i,
+				(unsigned long long)l->total, (unsigned long long)l->run, l->window_ns * 1e-9, i,
+				skel_loop_windows(l), l->virtual_ns * 1e-9, sqrt(l->half2_ns2) * 1e-9,
+				l->spikes_ns * 1e-9);
 	}
 }
 
@@ -160,6 +163,8 @@ static void print_result(FILE *f, const struct outcome *o, const struct outcome 
 	fprintf(f, "init_s %.9f\nwall_s %.9f\n", (run.begun_ns - run.entered_ns) * 1e-9,
 		(end_ns - run.entered_ns + run.process_ns) * 1e-9);
 	fprintf(f, "traced_s %.9f\nevents %.0f\nconfidence %.4f\n", p->traced_s, p->events, p->confidence);
+	if (o->before_ns > 0)
+		fprintf(f, "prologue_s %.9f\nepilogue_s %.9f\n", o->before_ns * 1e-9, o->after_ns * 1e-9);
 	print_loops(f);
 	skel_blocks_print(f);
 }
@@ -188,12 +193,17 @@ static void write_result(const struct outcome *o, const struct outcome *low, dou
 void skel_end(void)
 {
 	double end = skel_clock_ns(), elapsed = skel_virtual_ns() - run.started_ns;
-	double half = sqrt(skel_width2_ns2());
-	struct outcome mine = {elapsed, end - run.started_ns, elapsed + half}, most;
-	struct outcome low = {elapsed, 0, elapsed - half > 0 ? elapsed - half : 0}, lowest;
+	double half = sqrt(skel_width2_ns2()), first, last;
+	struct outcome mine = {elapsed, end - run.started_ns, elapsed + half, 0, 0}, most;
+	struct outcome low = {elapsed, 0, elapsed - half > 0 ? elapsed - half : 0, 0, 0}, lowest;
 
-	MPI_Reduce(&mine, &most, 3, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-	MPI_Reduce(&low, &lowest, 3, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+	skel_loops_phases(&first, &last);
+	if (first > 0) {
+		mine.before_ns = first - run.started_ns;
+		mine.after_ns = run.started_ns + elapsed - last;
+	}
+	MPI_Reduce(&mine, &most, 5, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+	MPI_Reduce(&low, &lowest, 5, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	skel_windows_close();
 	skel_files_close();
 	skel_handles_close();

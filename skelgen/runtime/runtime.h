@@ -30,12 +30,19 @@ void skel_data_rewind(void);
 /* The mixes, DATA_MIX numbers each. */
 const double *skel_data_mixes(int *n);
 
+/* Windows of sampled loops (see data.h) and the words that are left from there on; NULL when there are none. */
+const uint64_t *skel_data_windows(uint64_t *n_words);
+
 /* ---- loop.c ---- */
 void skel_loops_open(int n);
 void skel_loops_close(void);
 /* Virtual time now, and the squared half-width of what has been extrapolated so far. */
 double skel_virtual_ns(void);
 double skel_width2_ns2(void);
+/* Virtual times at which the first sampled loop began and the last one ended; 0 when none has. */
+void skel_loops_phases(double *first, double *last);
+/* Windows that a sampled loop runs in; 0: none. */
+int skel_loop_windows(const struct skel_loop_state *l);
 
 /* ---- buffer.c ---- */
 void skel_buffers_close(void);

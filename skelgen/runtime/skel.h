@@ -72,6 +72,9 @@ struct skel_loop_state {
 	/* over all visits, for the result */
 	uint64_t visits, iterations_run;
 	double window_ns, virtual_ns;
+	double half2_ns2;      /* squared half-width of the 95 % interval */
+	double spikes_ns;      /* of virtual_ns: added for rare long iterations that were not met */
+	struct skel_sampled *sampled; /* windows, from skel.c.data, or NULL */
 };
 
 extern struct skel_loop_state *skel_loops;

@@ -240,14 +240,15 @@ static void test_data_layout(void **arg)
 	assert_int_equal(w[2], 2);
 	assert_int_equal(w[6], n);
 	assert_int_equal(w[8], 1); /* one mix */
-	assert_int_equal(w[9], 0); /* rank 0 has no gap */
-	assert_int_equal(w[w[10]], 9);
-	assert_memory_equal(&w[w[10] + DATA_GAP], ns, sizeof ns);
-	assert_int_equal(w[w[11]], 2);
-	assert_int_equal(w[12], 0);
-	assert_int_equal((int64_t)w[w[11] + 3 + 4 + 3], 21);
-	assert_int_equal(w[w[13]], 3);
-	assert_int_equal(((const int32_t *)&w[w[13] + 1])[1], -2);
+	assert_int_equal(w[9], 0); /* no windows */
+	assert_int_equal(w[10], 0); /* rank 0 has no gap */
+	assert_int_equal(w[w[11]], 9);
+	assert_memory_equal(&w[w[11] + DATA_GAP], ns, sizeof ns);
+	assert_int_equal(w[w[12]], 2);
+	assert_int_equal(w[13], 0);
+	assert_int_equal((int64_t)w[w[12] + 3 + 4 + 3], 21);
+	assert_int_equal(w[w[14]], 3);
+	assert_int_equal(((const int32_t *)&w[w[14] + 1])[1], -2);
 	free(w);
 	emit_data_destroy(d);
 }

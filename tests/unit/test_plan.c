@@ -131,7 +131,7 @@ static void test_budget_is_kept(void **arg)
 		assert_true(f.plan.predicted_s <= f.plan.full_s / scale[i] * 1.01);
 		assert_true(f.plan.predicted_s >= f.plan.full_s / scale[i] * 0.9);
 		assert_true(planned_calls(&f, 1, &highest) < 2002 / scale[i] * 1.05 + 2);
-		assert_true(highest > 2000 - 2000 / 100); /* the sample reaches the end */
+		assert_true(highest > 2000 - 2000 / 20); /* the sample reaches the end */
 		tear_down(&f);
 	}
 }
