@@ -23,7 +23,8 @@
 #include "cli/verbs.h"
 #include "trace/salvage.h"
 
-#define SUFFIX ".spill"
+#define SUFFIX    ".spill"
+#define COMPLAINT "tracer.err"
 #define STALE_LOCK_S 300
 #define PATIENCE_S   8 /* for the parts of other nodes */
 
@@ -32,18 +33,27 @@ struct collect_task {
 	bool last;
 };
 
-static void note(const struct collect_task *c, const char *text)
+/* Whether all of the text was written. */
+static bool append(const char *dir, const char *text)
 {
 	char path[PATH_MAX];
-	int fd;
+	int fd, n;
 
-	if (snprintf(path, sizeof(path), "%s/tracer.err", c->into) >= (int)sizeof(path))
-		return;
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+	if (snprintf(path, sizeof(path), "%s/" COMPLAINT, dir) >= (int)sizeof(path))
+		return false;
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
 	if (fd < 0)
-		return;
-	dprintf(fd, "collect: %s\n", text);
+		return false;
+	n = dprintf(fd, "collect: %s\n", text);
 	close(fd);
+	return n > 0;
+}
+
+/* In the job's directory; on the node where that has no room. */
+static void note(const struct collect_task *c, const char *text)
+{
+	if (!append(c->into, text))
+		append(c->from, text);
 }
 
 static bool is_spill(const char *name)
@@ -120,39 +130,75 @@ static int bring(int in, int from, int into, const char *name, struct errbuf *er
 	return rv;
 }
 
-/* Nodes end in different ways: the one where a rank was killed knows the signal. */
-static void note_ended(const struct collect_task *c, int into, const char *name)
+/* What was known of the node's tasks when the file could not be brought; else what is known now. */
+static void how_ended(const struct collect_task *c, int from, const char *beside, char *text, size_t size)
 {
-	char beside[NAME_MAX + 1];
-	int fd;
+	int fd = openat(from, beside, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, size - 1) : -1;
 
-	if (snprintf(beside, sizeof(beside), "%.240s" SALVAGE_ENDED, name) >= (int)sizeof(beside))
-		return;
-	fd = openat(into, beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
-	if (fd < 0)
-		return;
-	dprintf(fd, "%.100s", c->ended);
-	close(fd);
+	if (fd >= 0)
+		close(fd);
+	if (n > 0)
+		text[n] = '\0';
+	else
+		snprintf(text, size, "%s", c->ended);
 }
 
-static void bring_one(const struct collect_task *c, int from, int into, const char *name)
+static bool write_ended(int dir, const char *beside, const char *text)
+{
+	int fd = openat(dir, beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0640);
+	bool written;
+
+	if (fd < 0)
+		return false;
+	written = dprintf(fd, "%s", text) == (int)strlen(text);
+	close(fd);
+	if (!written)
+		unlinkat(dir, beside, 0);
+	return written;
+}
+
+/*
+ * Nodes end in different ways: the one where a rank was killed knows the signal. It is said first: whoever finds the file
+ * may put the run together. Where the file cannot be brought it is kept beside it, for who brings it later.
+ */
+static int bring_told(const struct collect_task *c, int in, int from, int into, const char *name, struct errbuf *err)
+{
+	char beside[NAME_MAX + 1], text[101];
+
+	if (snprintf(beside, sizeof(beside), "%.240s" SALVAGE_ENDED, name) >= (int)sizeof(beside))
+		return err_set(err, "%s: name too long", name);
+	how_ended(c, from, beside, text, sizeof(text));
+	write_ended(into, beside, text);
+	if (bring(in, from, into, name, err) < 0) {
+		unlinkat(into, beside, 0);
+		write_ended(from, beside, text);
+		return -1;
+	}
+	unlinkat(from, beside, 0);
+	return 0;
+}
+
+/* -1: it stays where it is, for want of a place to bring it to. */
+static int bring_one(const struct collect_task *c, int from, int into, const char *name)
 {
 	struct errbuf err;
-	int in = take_over(from, name, &err);
+	int in = take_over(from, name, &err), rv = 0;
 
 	if (in >= 0) {
-		note_ended(c, into, name); /* first: whoever finds the file may put the run together */
-		bring(in, from, into, name, &err);
+		rv = bring_told(c, in, from, into, name, &err);
 		close(in);
 	}
 	if (err.text[0])
 		note(c, err.text);
+	return rv;
 }
 
 static void bring_all(const struct collect_task *c)
 {
 	int into = open(c->into, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = opendir(c->from);
+	bool all = into >= 0;
 	struct errbuf err;
 	struct dirent *e;
 
@@ -162,7 +208,9 @@ static void bring_all(const struct collect_task *c)
 	}
 	while (d && into >= 0 && (e = readdir(d)))
 		if (is_spill(e->d_name))
-			bring_one(c, dirfd(d), into, e->d_name);
+			all &= bring_one(c, dirfd(d), into, e->d_name) == 0;
+	if (d && all)
+		unlinkat(dirfd(d), COMPLAINT, 0); /* of an earlier try */
 	if (d)
 		closedir(d);
 	if (into >= 0)
@@ -249,6 +297,8 @@ static int collect(const struct collect_task *c)
 	for (int i = 0; i < n; i++)
 		put_together(c, &run[i]);
 	free(run);
+	if (c->last)
+		rmdir(c->from); /* when nothing is left in it */
 	return n < 0;
 }
 

@@ -13,10 +13,12 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FD_CLOSE_MAX     1024
 #define COLLECT_MEMORY   (4ull << 30)
+#define KILLED_MS        1000 /* for a killed process to go; in a file system that does not answer it may take longer */
 
 int collect_name(struct collect *c, const char *local_dir, uid_t uid, uint32_t job_id, struct errbuf *err)
 {
@@ -91,11 +93,17 @@ static bool something_left(int fd)
 	return found;
 }
 
+static unsigned patience_s(const struct collect *c)
+{
+	return c->patience_s ? c->patience_s : COLLECT_PATIENCE_S;
+}
+
 /* In the child: become the user, for good, with nothing of slurmstepd's left. */
 static int become_user(const struct collect *c, int keep)
 {
+	const rlim_t most_s = patience_s(c);
 	const struct rlimit memory = {.rlim_cur = COLLECT_MEMORY, .rlim_max = COLLECT_MEMORY};
-	const struct rlimit cpu = {.rlim_cur = COLLECT_PATIENCE_S, .rlim_max = COLLECT_PATIENCE_S + 1};
+	const struct rlimit cpu = {.rlim_cur = most_s, .rlim_max = most_s + 1};
 	const struct rlimit no_core = {0};
 	sigset_t none;
 	int null;
@@ -135,30 +143,57 @@ static void run_program(const struct collect *c, int end)
 	_exit(127);
 }
 
+/* Wait until the pipe is closed at its other end. False: it is not, when so much time has passed. */
+static bool await_end(int fd, int64_t timeout_ms)
+{
+	struct pollfd end = {.fd = fd};
+	struct timespec now;
+	int64_t until, left = timeout_ms;
+	int n;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	until = now.tv_sec * 1000 + now.tv_nsec / 1000000 + timeout_ms;
+	while ((n = poll(&end, 1, left > 0 ? (int)left : 0)) < 0 && errno == EINTR) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		left = until - (now.tv_sec * 1000 + now.tv_nsec / 1000000);
+	}
+	return n != 0;
+}
+
+/* Two forks: the program is not slurmstepd's child. Its number comes through the pipe, which it holds open until it ends. */
+static void start_program(const struct collect *c, int end)
+{
+	ssize_t n;
+	pid_t pid = fork();
+	if (pid == 0)
+		run_program(c, end);
+	n = pid > 0 ? write(end, &pid, sizeof(pid)) : 0;
+	_exit(n != sizeof(pid));
+}
+
 /*
  * A process that is not slurmstepd's child: what is left of a step's processes is killed while we are here, and Slurm may
  * find them by their parents (proctrack/linuxproc). Its end closes the pipe; a file server that does not answer must not
- * keep the job from ending, so the wait is bounded.
+ * keep the job from ending, so the wait is bounded. While the pipe is open its process is there, and nobody else has its
+ * number.
  */
 static void run_apart(const struct collect *c)
 {
-	struct pollfd end = {.events = POLLIN};
 	int ends[2], status;
-	pid_t child;
+	pid_t child, pid = 0;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return;
 	child = fork();
-	if (child == 0) {
-		if (fork() == 0)
-			run_program(c, ends[1]);
-		_exit(0);
-	}
+	if (child == 0)
+		start_program(c, ends[1]);
 	close(ends[1]);
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	end.fd = ends[0];
-	if (child > 0)
-		poll(&end, 1, COLLECT_PATIENCE_S * 1000);
+	if (child > 0 && read(ends[0], &pid, sizeof(pid)) == sizeof(pid) && pid > 0 &&
+	    !await_end(ends[0], (int64_t)patience_s(c) * 1000)) {
+		kill(pid, SIGKILL);
+		await_end(ends[0], KILLED_MS);
+	}
 	close(ends[0]);
 }
 

@@ -15,7 +15,7 @@
 
 #include "common/errbuf.h"
 
-#define COLLECT_PATIENCE_S 30 /* a step's end waits no longer */
+#define COLLECT_PATIENCE_S 30 /* a step's end waits no longer, unless it is configured otherwise */
 
 struct collect {
 	char local[PATH_MAX];   /* precedent-UID-JOB on this node, or "" */
@@ -25,6 +25,7 @@ struct collect {
 	gid_t gid;
 	gid_t *groups;          /* the user's further ones, borrowed */
 	int n_groups;
+	unsigned patience_s;    /* 0: COLLECT_PATIENCE_S */
 	bool last;              /* the batch step: nothing comes after it */
 	char ended[64];         /* how the first task ended that did not end well, or "" */
 };
@@ -38,7 +39,8 @@ int collect_prepare(const struct collect *c, struct errbuf *err);
 /* A task ended with this wait status. */
 void collect_task_ended(struct collect *c, int status);
 
-/* As root, when the step has ended on this node. Removes the directory when it is empty. */
+/* As root, when the step has ended on this node. Removes the directory when it is empty. Returns within patience_s; what
+ * runs then is killed, and what it has not brought stays in the directory. */
 void collect_run(const struct collect *c);
 
 #endif

@@ -87,6 +87,16 @@ static int name_collect(const struct precedent_conf *conf, struct errbuf *err)
 	return n < 0 || (size_t)n >= sizeof(context.local_dir) ? err_set(err, "LocalDir: name too long") : 0;
 }
 
+/* collect_wait=SECONDS of the plugstack line; 0: as ever. */
+static unsigned patience(int ac, char **av)
+{
+	const char *text = argument(ac, av, "collect_wait");
+	char *end;
+	unsigned long s = text ? strtoul(text, &end, 10) : 0;
+
+	return text && *text && !*end && s >= 1 && s <= 3600 ? (unsigned)s : 0;
+}
+
 /* Where the tracer and the spool are: precedent.conf, and what the plugstack line says instead. */
 static int read_config(int ac, char **av, struct errbuf *err)
 {
@@ -188,6 +198,7 @@ void task_side_step(spank_t sp, int ac, char **av)
 	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS)
 		return;
 	plan_collect(sp, uid, job_id);
+	context.collect.patience_s = patience(ac, av);
 	if (inject_spool_user(context.spool, uid, &err) < 0)
 		slurm_debug("precedent: not traced: %s", err.text);
 	else

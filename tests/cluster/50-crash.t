@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Runs that die on a real cluster: a rank killed by a signal, an aborting peer, the time limit, scancel, a node whose
-# slurmstepd is killed, a LocalDir that cannot be used. Each time a partial trace of what happened until then comes to the
+# slurmstepd is killed, a LocalDir that cannot be used, memory that runs out, a collector that hangs. Each time a partial trace of what happened until then comes to the
 # spool, it says that it is partial and why, the job's own output is as always, and nothing stays on the nodes.
 use strict;
 use warnings;
@@ -173,6 +173,109 @@ subtest 'a node whose slurmstepd is killed' => sub {
 	ok($testbed->wait_job($job, 120), 'the job ends');
 	my ($file, $info) = partial_trace($job);
 	ok($info->{partial}, 'the batch step made a partial trace of what its node had') if $file;
+};
+
+# ---- memory that runs out ----
+
+# A memory cgroup of so many bytes: {procs, killed: how many it has killed}; else a string, the reason why there is none.
+my $memory_group;
+
+sub memory_group_make {
+	my ($bytes) = @_;
+	my ($root, $v2);
+	open my $mounts, '<', '/proc/mounts' or return "/proc/mounts: $!";
+	for (<$mounts>) {
+		my (undef, $at, $type, $options) = split / /;
+		($root, $v2) = ($at, 0) if $type eq 'cgroup' && ",$options," =~ /,memory,/;
+		($root, $v2) = ($at, 1) if $type eq 'cgroup2' && !$root;
+	}
+	return 'no cgroup is mounted' if !$root;
+	my $group = "$root/precedent-crash-memory";
+	run_command('sh', '-c', "echo +memory >$root/cgroup.subtree_control") if $v2;
+	mkdir $group or -d $group or return "$group: $!";
+	$memory_group = $group;
+	my $limit = "$group/" . ($v2 ? 'memory.max' : 'memory.limit_in_bytes');
+	return "no memory controller in $root" if !-e $limit;
+	my $r = run_command('sh', '-c', "echo $bytes >$limit");
+	return "$limit: $r->{err}" if $r->{rc} != 0;
+	run_command('sh', '-c', "echo $bytes >$group/memory.memsw.limit_in_bytes") if -e "$group/memory.memsw.limit_in_bytes";
+	run_command('sh', '-c', "echo 0 >$group/memory.swap.max") if -e "$group/memory.swap.max";
+	my $count = "$group/" . ($v2 ? 'memory.events' : 'memory.oom_control');
+	return {procs => "$group/cgroup.procs", killed => sub {
+		my ($n) = run_command('cat', $count)->{out} =~ /^oom_kill (\d+)/m;
+		return $n // 0;
+	}};
+}
+
+sub memory_group_remove {
+	wait_until(10, sub { return rmdir($memory_group) || !-d $memory_group }) if $memory_group;
+	return;
+}
+
+subtest 'a memory limit' => sub {
+	my $group = memory_group_make(256 << 20);
+	plan skip_all => $group if !ref $group;
+	# Root puts each rank into the group before it begins: a user may not everywhere.
+	$testbed->write('in-group', <<'SH', 0755);
+#!/bin/sh
+echo $$ >"$HOME/in-group.$SLURM_PROCID.new" && mv "$HOME/in-group.$SLURM_PROCID.new" "$HOME/in-group.$SLURM_PROCID"
+i=0
+while ! grep -q precedent-crash-memory /proc/self/cgroup && [ $((i += 1)) -lt 600 ]; do sleep 0.1; done
+exec "$@"
+SH
+	my ($job) = submit_script("srun -K --mpi=pmix ./in-group ./dies oom $steps", '-N2', '-n2', '-t', 5);
+	for my $rank (0, 1) {
+		my $file = $testbed->path("in-group.$rank");
+		ok(wait_until(60, sub { return -e $file }), "rank $rank waits") or return;
+		chomp(my $pid = $testbed->read("in-group.$rank"));
+		is(run_command('sh', '-c', "echo $pid >$group->{procs}")->{rc}, 0, '... and is limited');
+	}
+	ok($testbed->wait_job($job, 120), 'the job ended') or return;
+	like(printed($job), qr/^dies: oom after $steps steps$/m, 'its output is its own');
+	cmp_ok($group->{killed}->(), '>=', 1, 'the kernel has killed one for want of memory');
+	my ($file, $info) = partial_trace($job);
+	whole_until_the_end($file, $info, qr/killed by signal 9 /) if $file;
+	is_deeply([left_over($job)], [], 'nothing stays on the nodes');
+};
+memory_group_remove();
+
+# ---- a collector that hangs ----
+
+sub lives {
+	my ($pid) = @_;
+	my $r = run_command('cat', "/proc/$pid/stat");
+	return $r->{rc} == 0 && $r->{out} !~ /\) [ZX] /;
+}
+
+# precedent collect as the job's user on a node, by hand.
+sub collect_by_hand {
+	my ($node, $job) = @_;
+	return $testbed->testbed('node', $node, 'setpriv', '--reuid', $testbed->user, '--regid', $testbed->user, '--init-groups',
+		"$dir/precedent/bin/precedent", 'collect', '--from', "/tmp/precedent-$uid-$job", '--into', "$spool/$uid/$job", '--last');
+}
+
+subtest 'a collector that hangs' => sub {
+	my ($program, $plugstack) = ("$dir/precedent/bin/precedent", "$dir/etc/slurm/plugstack.conf");
+	my $line = $testbed->read($plugstack);
+	rename $program, "$program.real" or die "$program: $!\n";
+	$testbed->write($program, "#!/bin/sh\n[ \"\$1\" = collect ] || exec \"\$0.real\" \"\$@\"\necho \$\$ >>\"\$5/stopped\"\nkill -STOP \$\$\n", 0755);
+	$testbed->write($plugstack, $line =~ s/\n/ collect_wait=2\n/r);
+	my ($job) = submit_script("srun -K --mpi=pmix ./dies kill $steps", '-N2', '-n2', '-t', 5);
+	ok($testbed->wait_job($job, 120), 'the job ends all the same');
+	my $stopped = "$spool/$uid/$job/stopped";
+	my @pids;
+	wait_until(30, sub { return (@pids = -e $stopped ? split /\n/, $testbed->read($stopped) : ()) >= 3 });
+	is(scalar @pids, 3, 'a collector began for the step on each node, and one for the batch script');
+	ok(wait_until(30, sub { return !grep { lives($_) } @pids }), 'none is left');
+	rename "$program.real", $program or die "$program: $!\n";
+	$testbed->write($plugstack, $line);
+	is(scalar traces($job), 0, 'nothing was brought');
+	is(scalar(my @parts = glob "$dir/tmp/*/precedent-$uid-$job/*.spill"), 2, 'and nothing is lost');
+	my @nodes = map { m{/tmp/([^/]+)/precedent-} } left_over($job);
+	collect_by_hand($_, $job) for @nodes;
+	my ($file, $info) = partial_trace($job);
+	whole_until_the_end($file, $info, qr/./) if $file;
+	is_deeply([left_over($job)], [], 'it is brought by hand');
 };
 
 done_testing();

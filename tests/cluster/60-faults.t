@@ -53,7 +53,7 @@ $testbed->conf_set(SpoolDir => $spool, Mode => 'limit', MinLimit => '00:02:00', 
 	HeartbeatTimeout => 900);
 my $reloaded = $testbed->testbed('reload'); # every slurmd says in the new spool that its node has the tracer
 die "reload: $reloaded->{err}" if $reloaded->{rc} != 0;
-$testbed->program($_) for qw(ring crash abort nofinalize noinit);
+$testbed->program($_) for qw(ring crash abort dies nofinalize noinit);
 
 # ---- helpers ----
 
@@ -305,6 +305,32 @@ subtest 'a spool that is full' => sub {
 	is(precedent('retrace', $job)->{rc}, 0, 'the job');
 	my (undef, $said) = submit($text);
 	like($said, qr/it is traced/, 'is traced at its next run');
+};
+
+subtest 'a spool that is full when a run has died' => sub {
+	my ($job) = submit(script('full at the end', 'srun ./dies hang 3000'));
+	ok(wait_until(60, sub { -e $testbed->path("slurm-$job.out") && $testbed->output($job) =~ /^dies: hang/m }), 'it runs') or return;
+	my $node = $testbed->job_info($job)->{BatchHost};
+	run_command('dd', 'if=/dev/zero', "of=$spool/fill", 'bs=4k');
+	run_ok('truncate', '-s', '-32k', "$spool/fill"); # room for words, not for parts
+	$testbed->run('scancel', $job);
+	ok($testbed->wait_job($job, 90), 'the job ends');
+	my ($local, $into) = ("/tmp/precedent-$uid-$job", "$spool/$uid/$job");
+	my $on_node = "$dir/tmp/$node/precedent-$uid-$job";
+	ok(wait_until(30, sub { -e "$into/tracer.err" && $testbed->read("$into/tracer.err") =~ /collect: .*No space left on device/ }),
+		'tracer.err says why');
+	is(scalar(my @parts = glob "$on_node/*.spill"), 2, 'the parts stay on the node');
+	is_deeply([glob "$into/*.spill $into/*.part $into/*.ended"], [], 'and no pieces of them in the spool');
+	unlink "$spool/fill";
+	my $r = $testbed->testbed('node', $node, 'setpriv', '--reuid', $testbed->user, '--regid', $testbed->user, '--init-groups',
+		"$dir/precedent/bin/precedent", 'collect', '--from', $local, '--into', $into, '--last');
+	is($r->{rc}, 0, 'when there is room they are brought by hand') or diag $r->{err};
+	ok(!-e $on_node, '... all of them');
+	my ($trace) = glob "$into/*.partial.ptrace";
+	ok($trace, '... and are a trace') or return;
+	my $info = decode_json(precedent('info', '--json', $trace)->{out});
+	is(scalar @{$info->{per_rank}}, 2, '... of both ranks');
+	like($_->{ended}, qr/signal/, '... which still know how they ended') for @{$info->{per_rank}};
 };
 
 # On the login node and the fast nodes: a read-only mount over it, since files in it are open.

@@ -66,12 +66,67 @@ static void test_ended(void **state)
 	assert_string_equal(c.ended, "killed by signal 9 (Killed)");
 }
 
+/* Gone, or waiting for whoever has inherited it to ask. */
+static bool is_gone(pid_t pid)
+{
+	char path[64], text[512] = "";
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY);
+	if (fd < 0)
+		return errno == ENOENT;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	return n <= 0 || strstr(text, ") Z ");
+}
+
+/* A collector that hangs: the end of the step is not delayed for longer than was said, and nothing is left running. */
+static void test_hanging(void **state)
+{
+	static const char script[] = "#!/bin/sh\necho $$ >\"$3/pid\"\nkill -STOP $$\n";
+	static char dir[] = "/tmp/precedent-collect-XXXXXX";
+	static struct collect c;
+	char pid_file[PATH_MAX + 8], text[32] = "";
+	struct errbuf err;
+	ssize_t n;
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	c.uid = geteuid();
+	c.gid = getegid();
+	c.last = true;
+	c.patience_s = 1;
+	snprintf(c.into, sizeof(c.into), "%s", dir);
+	snprintf(c.program, sizeof(c.program), "%s/program", dir);
+	fd = open(c.program, O_WRONLY | O_CREAT, 0700);
+	assert_int_equal(write(fd, script, sizeof(script) - 1), sizeof(script) - 1);
+	close(fd);
+	assert_int_equal(collect_name(&c, dir, c.uid, 7, &err), 0);
+	assert_int_equal(collect_prepare(&c, &err), 0);
+	collect_run(&c); /* does not return otherwise */
+	snprintf(pid_file, sizeof(pid_file), "%s/pid", c.local);
+	fd = open(pid_file, O_RDONLY);
+	assert_true(fd >= 0);
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	assert_true(n > 1);
+	assert_true(is_gone(atoi(text)));
+	assert_int_equal(unlink(pid_file), 0);
+	assert_int_equal(rmdir(c.local), 0);
+	assert_int_equal(unlink(c.program), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_name),
 		cmocka_unit_test(test_made_and_refused),
 		cmocka_unit_test(test_ended),
+		cmocka_unit_test(test_hanging),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
