@@ -8,7 +8,6 @@
 
 #include "skelgen/leaf_runs.h"
 #include "skelgen/rank_groups.h"
-#include "skelgen/shape_notes.h"
 #include "skelgen/tree_grow.h"
 
 
@@ -163,22 +162,19 @@ static int price(struct build *b, uint32_t rank, const struct shape_map *m, cons
 	return rv < 0 ? -1 : 0;
 }
 
-/* Fold loops whose iterations vary by their shapes, where that says it more briefly than the tree there is. */
+/* Fold loops whose iterations vary by their shapes, outside of the regions or everywhere, where that says it more
+ * briefly than the tree there is. */
 static int fold_shapes(struct build *b, uint32_t rank, const struct shape_map *m, const uint32_t *stream,
-		       struct rank_group *g)
+		       struct rank_group *g, bool regions)
 {
-	struct shape_tree shape;
 	struct contract_tree tree;
 	struct segment_notes *notes;
 	uint64_t now, then;
 	int rv;
 
 	if (price(b, rank, m, &g->tree, g->notes, UINT64_MAX / 2, &now) < 0 ||
-	    shape_fold(stream, g->tree.n_events, g->notes ? NULL : &g->tree, &shape, b->err) < 0)
+	    segments_fold_shapes(stream, &g->tree, regions ? g->notes : NULL, &tree, &notes, b->err) < 0)
 		return -1;
-	rv = shape_to_notes(&shape, &tree, &notes, b->err);
-	if (rv)
-		return rv < 0 ? -1 : 0;
 	/* at about the same price, loops in loops rather than a loop over the innermost part */
 	now += now < UINT64_MAX ? SHAPES_BONUS : 0;
 	rv = price(b, rank, m, &tree, notes, now, &then);
@@ -205,7 +201,11 @@ static int fold_varying(struct build *b, uint32_t rank, const struct shape_map *
 	if (segments_fold(trace_get_rank(b->t, rank), m, &g->tree, &g->notes, &b->preferred, b->err) < 0)
 		return -1;
 	/* nearly one node for every call: nothing to gain */
-	return many && g->tree.n_node > m->n_shape ? fold_shapes(b, rank, m, stream, g) : 0;
+	if (!many || g->tree.n_node <= m->n_shape)
+		return 0;
+	if (g->notes && fold_shapes(b, rank, m, stream, g, true) < 0)
+		return -1;
+	return fold_shapes(b, rank, m, stream, g, false);
 }
 
 static int add_group(struct build *b, uint32_t rank, const struct shape_map *m, const uint32_t *shape,

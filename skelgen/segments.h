@@ -36,7 +36,7 @@ struct segment_notes {
 	uint32_t n_note;
 	struct segment_region region[SEGMENT_REGIONS_MAX];
 	uint32_t n_region;
-	struct count_vec *vec; /* of trees whose shapes were folded, which have no regions */
+	struct count_vec *vec; /* of loops outside of regions whose shapes were folded */
 	uint32_t n_vec;
 };
 
@@ -60,5 +60,10 @@ struct shape_map;
  */
 int segments_fold(const struct trace_rank *rank, const struct shape_map *map, struct contract_tree *tree,
 		  struct segment_notes **notes, uint64_t *preferred, struct errbuf *err);
+
+/* The same tree with what is outside of its regions folded by shapes (shape.h); notes may be NULL. *out and *out_notes
+ * (NULL when nothing varies) are to be freed after 0. */
+int segments_fold_shapes(const uint32_t *stream, const struct contract_tree *tree, const struct segment_notes *notes,
+			 struct contract_tree *out, struct segment_notes **out_notes, struct errbuf *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "skelgen/segments_work.h"
+#include "skelgen/shape_notes.h"
 #include "skelgen/tree_grow.h"
 
 struct builder {
@@ -14,6 +15,7 @@ struct builder {
 	struct tree_grow g;
 	struct segment_notes *notes;
 	uint32_t cap_note, n_words, n_kind;
+	uint32_t vec_base; /* of the counts in the notes that are copied */
 };
 
 static int build_node(struct builder *b, struct contract_node node, uint32_t *index)
@@ -51,6 +53,7 @@ static int copy_note(struct builder *b, const struct segment_note *from, uint32_
 	struct segment_note *to = &b->notes->note[index];
 
 	to->region = from->region;
+	to->vec = from->vec ? from->vec + b->vec_base : 0;
 	if (from->kinds && !(to->kinds = copy_words(from->kinds, SEGMENT_KINDS_MAX / 64)))
 		return -1;
 	if (from->counts && !(to->counts = copy_words(from->counts, SEGMENT_KINDS_MAX)))
@@ -277,6 +280,122 @@ int segments_build(struct finder *f, const struct cut *c, struct contract_tree *
 		*notes = NULL;
 		contract_tree_free(tree);
 		return err_set(f->err, "no memory to fold loops that vary");
+	}
+	return 0;
+}
+
+/* ---- what lies outside of the regions ---- */
+
+static uint64_t count_events(const struct contract_tree *t, uint32_t node)
+{
+	const struct contract_node *n = &t->node[node];
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n->n_children; i++)
+		sum += count_events(t, t->child[n->first + i]);
+	return n->kind == CONTRACT_LEAF ? 1 : sum * n->count;
+}
+
+/* Take over the count vectors of `from`, whose nodes have been copied. */
+static int take_vectors(struct builder *b, struct segment_notes *from)
+{
+	struct segment_notes *to = b->notes;
+	struct count_vec *p = realloc(to->vec, (to->n_vec + from->n_vec + 1u) * sizeof(*p));
+
+	if (!p)
+		return -1;
+	to->vec = p;
+	memcpy(p + to->n_vec, from->vec, from->n_vec * sizeof(*p));
+	to->n_vec += from->n_vec;
+	from->n_vec = 0;
+	return 0;
+}
+
+/* Events, folded by their shapes. */
+static int build_shapes(struct builder *b, const uint32_t *stream, uint64_t n, struct node_list *out, struct errbuf *err)
+{
+	struct shape_tree shape;
+	struct contract_tree tree = {0};
+	struct segment_notes *notes = NULL;
+	int rv;
+
+	if (!n)
+		return 0;
+	if (shape_fold(stream, n, NULL, &shape, err) < 0)
+		return -1;
+	rv = shape_to_notes(&shape, &tree, &notes, err);
+	if (rv > 0)
+		rv = contract_symbols(stream, n, NULL, &tree, err);
+	b->vec_base = b->notes->n_vec;
+	for (uint32_t i = 0; rv == 0 && i < tree.n_top; i++)
+		rv = build_copy(b, &tree, notes, tree.child[tree.top_first + i], out);
+	if (rv == 0 && notes)
+		rv = take_vectors(b, notes);
+	contract_tree_free(&tree);
+	segment_notes_free(notes);
+	return rv;
+}
+
+static int copy_regions(struct builder *b, const struct segment_notes *from)
+{
+	struct segment_notes *to = b->notes;
+
+	for (; from && to->n_region < from->n_region; to->n_region++) {
+		struct segment_region *r = &to->region[to->n_region];
+
+		*r = from->region[to->n_region];
+		r->kind = malloc(r->n * sizeof(*r->kind));
+		if (!r->kind)
+			return -1;
+		memcpy(r->kind, from->region[to->n_region].kind, r->n * sizeof(*r->kind));
+	}
+	return 0;
+}
+
+/* Top-level nodes in order: regions as they are, stretches between them folded by their shapes. */
+static int build_stretches(struct builder *b, const uint32_t *stream, const struct contract_tree *t,
+			   const struct segment_notes *notes, struct node_list *top, struct errbuf *err)
+{
+	uint64_t at = 0, end = 0;
+
+	for (uint32_t i = 0; notes && i < t->n_top; i++) {
+		uint32_t node = t->child[t->top_first + i], region = notes->note[node].region;
+
+		if (!region) {
+			end += count_events(t, node);
+			continue;
+		}
+		if (build_shapes(b, stream + at, end - at, top, err) < 0 || build_copy(b, t, notes, node, top) < 0)
+			return -1;
+		at = end += notes->region[region - 1].n_event;
+	}
+	return build_shapes(b, stream + at, t->n_events - at, top, err);
+}
+
+int segments_fold_shapes(const uint32_t *stream, const struct contract_tree *t, const struct segment_notes *notes,
+			 struct contract_tree *out, struct segment_notes **out_notes, struct errbuf *err)
+{
+	struct builder b = {.g = {.tree = out}};
+	struct node_list top = {0};
+	int rv = -1;
+
+	*out = (struct contract_tree){.n_events = t->n_events, .hash = t->hash};
+	*out_notes = b.notes = calloc(1, sizeof(*b.notes));
+	if (b.notes && copy_regions(&b, notes) == 0 && build_stretches(&b, stream, t, notes, &top, err) == 0 &&
+	    tree_grow_children(&b.g, &top, &out->top_first) == 0) {
+		out->n_top = top.n;
+		rv = 0;
+	}
+	free(top.at);
+	if (rv < 0) {
+		segment_notes_free(*out_notes);
+		*out_notes = NULL;
+		contract_tree_free(out);
+		return err_set(err, "no memory to fold loops that vary");
+	}
+	if (!b.notes->n_region && !b.notes->n_vec) {
+		segment_notes_free(*out_notes);
+		*out_notes = NULL;
 	}
 	return 0;
 }

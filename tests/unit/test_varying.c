@@ -186,6 +186,34 @@ static void test_optional(void **arg)
 	assert_true(o.length <= 2 + 35);
 }
 
+/* A growing loop, then steps of which some do more, in one program: both are found. */
+static void test_both(void **arg)
+{
+	struct syn *s = syn_create(RANKS);
+	struct outcome o;
+
+	(void)arg;
+	syn_begin(s);
+	for (uint32_t r = 0; r < RANKS; r++) {
+		for (uint32_t i = 0; i < 200; i++) {
+			for (uint32_t k = 0; k <= i; k++)
+				syn_call(s, r, "MPI_Sendrecv", 20, SYN(.dst = r, .src = r, .count = 5));
+			syn_call(s, r, "MPI_Allreduce", 30, SYN(.count = 1));
+		}
+		for (uint32_t i = 0; i < 1000; i++) {
+			for (uint32_t k = 0; k < 16; k++)
+				shift(s, r, 100 + 2 * k, 10 + k);
+			if (extra_random(r, i))
+				shift(s, r, 40, 7);
+			syn_call(s, r, "MPI_Allreduce", 50, SYN(.count = 1));
+		}
+	}
+	syn_end(s);
+	o = check(s);
+	assert_in_range(o.length, 6 + 35, 6 + 35 + 4);
+	assert_true(o.varying >= 1);
+}
+
 /* Turns are proved as all else. */
 static void test_damaged_turns(void **arg)
 {
@@ -225,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_growing),
 		cmocka_unit_test(test_random_counts),
 		cmocka_unit_test(test_optional),
+		cmocka_unit_test(test_both),
 		cmocka_unit_test(test_damaged_turns),
 	};
 
