@@ -12,6 +12,7 @@
 #include "trace/writer.h"
 
 #define MAX_VALUES 8192
+#define GRAPH_MOST 16 /* neighbours */
 
 static void *need(void *p)
 {
@@ -584,6 +585,39 @@ struct syn *syn_checkpoint(uint32_t n_ranks, uint32_t iterations)
 				syn_call(s, r, "MPI_Send", 21, SYN(.comm = 1, .dst = 0, .count = 1));
 		}
 	syn_end(s);
+	return s;
+}
+
+struct syn *syn_graph(uint32_t n_ranks, uint32_t degree, uint32_t iterations, uint64_t seed)
+{
+	struct syn *s = syn_create(n_ranks);
+	uint32_t *peer = need(calloc((size_t)n_ranks * GRAPH_MOST, sizeof(*peer))), *n = need(calloc(n_ranks, sizeof(*n)));
+
+	for (uint64_t k = 0; k < (uint64_t)n_ranks * degree / 2; k++) {
+		uint32_t a = (uint32_t)(syn_random(&seed) % n_ranks), b = (uint32_t)(syn_random(&seed) % n_ranks);
+
+		if (a == b || n[a] == GRAPH_MOST || n[b] == GRAPH_MOST)
+			continue;
+		peer[a * GRAPH_MOST + n[a]++] = b;
+		peer[b * GRAPH_MOST + n[b]++] = a;
+	}
+	syn_begin(s);
+	for (uint32_t r = 0; r < n_ranks; r++)
+		for (uint32_t i = 0; i < iterations; i++) {
+			for (uint32_t k = 0; k < n[r]; k++)
+				syn_call(s, r, "MPI_Irecv", 20, SYN(.src = peer[r * GRAPH_MOST + k], .count = 50 + k, .req = k));
+			for (uint32_t k = 0; k < n[r]; k++)
+				syn_call(s, r, "MPI_Send", 21, SYN(.dst = peer[r * GRAPH_MOST + k], .count = 50 + r % 7));
+			for (uint32_t k = 0; k < n[r]; k++) {
+				int64_t slot = k;
+
+				syn_call(s, r, "MPI_Wait", 22, SYN(.reqs = &slot, .n_reqs = 1));
+			}
+			syn_call(s, r, "MPI_Allreduce", 23, SYN(.count = 2));
+		}
+	syn_end(s);
+	free(peer);
+	free(n);
 	return s;
 }
 

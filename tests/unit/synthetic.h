@@ -72,6 +72,8 @@ struct syn *syn_master_worker(uint32_t n_ranks, uint32_t tasks, uint64_t seed);
 struct syn *syn_reneighbour(uint32_t n_ranks, uint32_t iterations, uint32_t every);
 /* Rank 0 writes a checkpoint every 10 iterations. */
 struct syn *syn_checkpoint(uint32_t n_ranks, uint32_t iterations);
+/* Neighbours drawn at random (about `degree` each, both ways), exchanged with in every iteration. */
+struct syn *syn_graph(uint32_t n_ranks, uint32_t degree, uint32_t iterations, uint64_t seed);
 /* Random nested program of which every rank drops some statements. */
 struct syn *syn_irregular(uint32_t n_ranks, uint64_t seed);
 
