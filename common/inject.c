@@ -306,9 +306,10 @@ int inject_spool_job(const char *spool, uid_t uid, uint32_t job_id, char *dir, s
 		err_set(err, "spool %s: belongs to uid %u", user, (unsigned)st.st_uid);
 		goto done;
 	}
-	/* The set-group-id bit comes from the parent; a later chmod by a user outside the group would clear it. */
-	mode_t mask = umask(0027);
-	int made = mkdirat(user_fd, name, 0750);
+	/* The set-group-id bit comes from the parent; a later chmod by a user outside the group would clear it. The group, that
+	 * of SlurmUser, may write, so that precedentd can remove what runs that died have left. */
+	mode_t mask = umask(0007);
+	int made = mkdirat(user_fd, name, 0770);
 	int why = errno;
 	umask(mask);
 	if (made != 0 && why != EEXIST) {

@@ -72,7 +72,7 @@ int inject_tracer_path(const char *lib, size_t i, char *out, size_t cap);
 int inject_spool_user(const char *spool, uid_t uid, struct errbuf *err);
 
 /*
- * As the user: make sure that spool/<uid>/<job_id> exists and is ours; its name goes to dir. -1 with err filled.
+ * As the user: make sure that spool/<uid>/<job_id> exists and is ours, mode 2770; its name goes to dir. -1 with err filled.
  */
 int inject_spool_job(const char *spool, uid_t uid, uint32_t job_id, char *dir, size_t cap, struct errbuf *err);
 

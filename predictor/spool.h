@@ -6,6 +6,7 @@
 #ifndef PRECEDENT_PREDICTOR_SPOOL_H
 #define PRECEDENT_PREDICTOR_SPOOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +43,27 @@ enum spool_sign {
 
 /* The signs in a job's directory, as bits; 0 when there are none or it cannot be read. dirfd stays open. */
 unsigned spool_signs(int dirfd, uid_t uid);
+
+/*
+ * Is this the name of something that belongs to a run while it is traced or collected, and to nobody afterwards: markers
+ * of the tracer (.present.*), locks of collectors (.collect.*), parts of runs that died (*.spill, *.spill.part,
+ * *.spill.ended), traces that were never finished (*.ptrace.tmp.N)?
+ */
+bool spool_is_leftover(const char *name);
+
+struct spool_swept {
+	uint64_t removed, bytes;
+	uint64_t kept; /* old enough, but this user of ours may not remove them */
+};
+
+/*
+ * Remove what is left over in the directories of all users' jobs: files of that user (no links, nothing else) with such a
+ * name that nobody has written since `before`. Jobs in live (sorted ids) are passed by. Ends early when *stop is set.
+ * RATIONALE: a name is all that is looked at; whatever a user puts into a directory of his own, no other than that
+ * directory's entries can go.
+ */
+void spool_sweep(const char *spool_dir, int64_t before, const uint32_t *live, size_t n_live, const atomic_bool *stop,
+		 struct spool_swept *out);
 
 /* Has the file system of the spool no room left? Also when it cannot be written to at all. `why` says which. */
 bool spool_is_full(const char *spool_dir, struct errbuf *why);

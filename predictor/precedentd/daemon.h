@@ -33,4 +33,10 @@ void daemon_conf_release(void);
 int serve_start(const char *host, unsigned port, const char *store_file, uid_t slurm_uid, struct errbuf *errp);
 void serve_stop(void); /* waits for the thread; legal when it was not started */
 
+/* ---- sweep.c: removes what runs that died have left in the spool, in a thread of its own ---- */
+
+/* Files that nobody has written since `before`, but for those of jobs that have not ended. Nothing while the last sweep runs. */
+void sweep_start(const char *spool_dir, int64_t before, const struct cluster_snapshot *snap);
+void sweep_stop(void); /* does not wait */
+
 #endif

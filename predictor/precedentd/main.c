@@ -174,7 +174,7 @@ static void say(enum log_level level, const char *line)
 	log_msg(level, "%s", line);
 }
 
-static int look_store(struct daemon *d, int64_t now, struct errbuf *errp)
+static int look_store(struct daemon *d, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
 {
 	if (slurm_side_partitions(d->store, errp) < 0)
 		return -1;
@@ -186,6 +186,8 @@ static int look_store(struct daemon *d, int64_t now, struct errbuf *errp)
 			return -1;
 		if (n)
 			log_info("%d rows older than the retention time dropped", n);
+		if (conf.retention_s)
+			sweep_start(conf.spool_dir, now - (int64_t)conf.retention_s, snap);
 	}
 	return store_heartbeat_set(d->store, now, errp);
 }
@@ -216,7 +218,7 @@ static void look(struct daemon *d)
 	}
 	d->failures = 0;
 	/* The heartbeat says that limits are raised in time, so it comes after a look, and only then. */
-	if (follow_poll(&env, snap, now, &why) < 0 || (env.store && look_store(d, now, &why) < 0)) {
+	if (follow_poll(&env, snap, now, &why) < 0 || (env.store && look_store(d, snap, now, &why) < 0)) {
 		store_dropped(d, why.text);
 		return;
 	}
@@ -388,6 +390,7 @@ int main(int argc, char **argv)
 	rc = daemon_start(&d) < 0;
 	if (!rc)
 		run(&d, &signals);
+	sweep_stop();
 	serve_stop();
 	store_close(d.store);
 	if (d.lock_fd >= 0)

@@ -205,10 +205,10 @@ subtest 'srun and mpirun, two nodes' => sub {
 
 subtest 'spool' => sub {
 	my ($job) = job("$both$srun", @marked,);
-	for my $case ([$uid, 'of the user'], ["$uid/$job", 'of the job']) {
-		my ($path, $what) = @$case;
+	for my $case ([$uid, 'of the user', '42750'], ["$uid/$job", 'of the job', '42770']) {
+		my ($path, $what, $wanted) = @$case;
 		my ($mode, $owner, $group) = (lstat "$spool/$path")[2, 4, 5];
-		is(sprintf('%o', $mode), '42750', "directory $what: mode");
+		is(sprintf('%o', $mode), $wanted, "directory $what: mode");
 		is_deeply([$owner, $group], [$uid, $slurm_gid], 'owner and group');
 	}
 	my ($file) = glob "$spool/$uid/$job/*.ring.*";
@@ -216,7 +216,7 @@ subtest 'spool' => sub {
 	isnt($testbed->run({as => $testbed->other_user}, 'ls', "$spool/$uid")->{rc}, 0, 'another user sees nothing');
 	my $r = $testbed->run('sh', '-c', "umask 077; sbatch -W $marked[0] --wrap 'srun $program'");
 	my ($private) = $r->{out} =~ /job (\d+)/;
-	is(sprintf('%o', (stat "$spool/$uid/$private")[2]), '42750', 'the umask of the user changes nothing');
+	is(sprintf('%o', (stat "$spool/$uid/$private")[2]), '42770', 'the umask of the user changes nothing');
 };
 
 subtest 'the user\'s own preload' => sub {

@@ -202,6 +202,31 @@ subtest 'retrace and forget' => sub {
 	is(precedent('show', $job)->{rc}, 1, 'and stay so while slurmctld remembers them');
 };
 
+subtest 'what runs that died have left is removed after Retention' => sub {
+	my $into = "$spool/$uid/$first";
+	my @gone = map { "$into/$_" } qw(9.0.r1.spill 9.0.r1.spill.part 9.0.r1.spill.ended .present.9.0.root .collect.9.0);
+	my @kept = map { "$into/$_" } qw(old.ptrace tracer.err spill.txt young.spill);
+	$testbed->write($_, "left\n") for @gone, @kept;
+	run_command('touch', '-d', '3 days ago', @gone, @kept[0 .. 2]);
+	symlink "$into/old.ptrace", "$into/link.spill" or die "link.spill: $!\n";
+	run_command('touch', '-h', '-d', '3 days ago', "$into/link.spill");
+	$testbed->write("$into/theirs.spill", "left\n", 0644, $testbed->other_user);
+	run_command('touch', '-d', '3 days ago', "$into/theirs.spill");
+	$testbed->daemon('stop');
+	my $old = $testbed->conf_set(Retention => '2d');
+	$testbed->daemon('start');
+	ok(wait_until(30, sub { !grep { -e } @gone }), 'parts, markers and locks go') or diag join ' ', grep { -e } @gone;
+	is_deeply([grep { !-e } @kept], [], 'other files, and young ones, stay');
+	ok(-l "$into/link.spill", 'so does a link');
+	ok(-e "$into/theirs.spill", 'and what belongs to another user');
+	ok(logged(qr/: 5 files that runs which died have left were removed/), 'the log says so');
+	unlink @kept, "$into/link.spill", "$into/theirs.spill";
+	$testbed->daemon('stop');
+	$testbed->conf_restore($old);
+	$testbed->daemon('start');
+	ok(wait_until(20, sub { precedent('jobs')->{rc} == 0 }), 'precedentd goes on');
+};
+
 # The limit is 2 minutes, the user's own 3: both jobs run for a little more than 2.
 subtest 'nobody is killed by us' => sub {
 	my ($alive, $orphan);

@@ -202,7 +202,7 @@ static void test_spool_job(void **state)
 	assert_int_equal(inject_spool_job(spool, uid, 17, dir, sizeof(dir), &err), 0);
 	umask(mask);
 	assert_string_equal(dir, below(job));
-	assert_dir(dir, uid, gid, 02750);
+	assert_dir(dir, uid, gid, 02770);
 	/* Again, and with a mode that somebody has changed. */
 	assert_int_equal(chmod(below(name), 0777), 0);
 	assert_int_equal(inject_spool_user(spool, uid, &err), 0);
