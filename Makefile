@@ -69,7 +69,7 @@ LIB_OBJ := $(call obj,$(LIB_SRC)) $(B)/obj/gen/trace/functions.o
 
 LIBS_COMMON := -lzstd -lxxhash -lm
 LIBS_STORE  := -lsqlite3
-LIBS_CLI    := $(LIBS_STORE) $(LIBS_COMMON) -ljansson -lmunge -lhwloc -ldw -lelf -lotf2
+LIBS_CLI    := $(LIBS_STORE) $(LIBS_COMMON) -ljansson -lmunge -lhwloc -ldw -lelf -lotf2 -lZydis
 LIBS_SLURM  := -lslurm
 
 TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
@@ -137,7 +137,7 @@ $(B)/spank_precedent.so: $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a spank/expo
 # zstd, hidden, and their own copies of what they share with the rest: never with a sanitizer, which a preloaded library
 # cannot bring.
 TRACER_SHARED := common/buf.o common/errbuf.o trace/fold.o trace/sigtable.o trace/page.o trace/defs.o trace/defs_journal.o \
-                 trace/hist.o trace/levels.o trace/stop.o trace/times.o trace/words.o trace/writer.o
+                 trace/hist.o trace/levels.o trace/samples.o trace/stop.o trace/times.o trace/words.o trace/writer.o
 define TRACER_RULES
 TRACER_CC_$(1) := $(CC) $(BASE) -O2 -fno-omit-frame-pointer -I$(B)/tracer-$(1)/tracer \
   $(filter -I% -D%,$(shell $(MPICC_$(1)) -show 2>/dev/null))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/import_stats.h"
+#include "cli/info_mix.h"
 #include "cli/info_print.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
@@ -17,11 +18,13 @@ static void help(void)
 {
 	puts("Usage: precedent info TRACE [--all] [--json]\n"
 	     "       precedent info TRACE --events RANK\n"
+	     "       precedent info TRACE --mix [--all] [--json]\n"
 	     "       precedent info TRACE --check\n\n"
 	     "Shows where the time of a traced run went and whether it is balanced: classes of calls, ranks,\n"
 	     "call sites, loops, messages.\n\n"
 	     "  -a, --all      every row of every table\n"
 	     "  --json         the same for machines\n"
+	     "  --mix          what computation consists of, block by block: from samples of the program\n"
 	     "  --events RANK  every call of one rank: time, gap before, duration, function, parameters, call site\n"
 	     "  --check        read every page of the file and name what is damaged; exit 1 when anything is\n"
 	     "  -h, --help     this text");
@@ -64,7 +67,7 @@ static int summary(const struct trace *t, const char *path, enum what what)
 	return rc;
 }
 
-static int show(const char *path, enum what what, long events_of)
+static int show(const char *path, enum what what, bool mix, long events_of)
 {
 	struct errbuf err;
 	struct trace *t = trace_open(path, &err);
@@ -72,7 +75,9 @@ static int show(const char *path, enum what what, long events_of)
 
 	if (!t)
 		return cli_fail("%s", err.text);
-	if (events_of >= 0)
+	if (mix)
+		rc = info_print_mix(t, path, what == SHOW_ALL, what == SHOW_JSON);
+	else if (events_of >= 0)
 		rc = info_print_events(t, (uint32_t)events_of);
 	else
 		rc = what == SHOW_CHECK ? check(t, path) : summary(t, path, what);
@@ -85,11 +90,13 @@ int verb_info(int argc, char **argv)
 	static const struct option opts[] = {{"json", no_argument, NULL, 'j'},
 					     {"all", no_argument, NULL, 'a'},
 					     {"check", no_argument, NULL, 'c'},
+					     {"mix", no_argument, NULL, 'm'},
 					     {"events", required_argument, NULL, 'e'},
 					     {"help", no_argument, NULL, 'h'},
 					     {0}};
 	enum what what = SHOW_TEXT;
 	long events_of = -1;
+	bool mix = false;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "ah", opts, NULL)) != -1) {
@@ -101,6 +108,8 @@ int verb_info(int argc, char **argv)
 			what = what == SHOW_TEXT ? SHOW_ALL : what;
 		} else if (c == 'c') {
 			what = SHOW_CHECK;
+		} else if (c == 'm') {
+			mix = true;
 		} else if (c == 'e') {
 			events_of = strtol(optarg, &end, 10);
 			if (*end || end == optarg || events_of < 0 || events_of >= INT32_MAX)
@@ -113,5 +122,5 @@ int verb_info(int argc, char **argv)
 	}
 	if (optind + 1 != argc)
 		return cli_usage("info", optind == argc ? "no trace named" : "one trace at a time");
-	return show(argv[optind], what, events_of);
+	return show(argv[optind], what, mix, events_of);
 }

@@ -10,6 +10,7 @@
 #include "trace/levels.h"
 #include "trace/page.h"
 #include "trace/reader_impl.h"
+#include "trace/samples.h"
 #include "trace/tiles_page.h"
 #include "trace/times.h"
 
@@ -66,6 +67,7 @@ static int check_content(const struct trace *t, const struct trace_page *p, stru
 {
 	struct hist_table hist;
 	struct levels levels;
+	struct trace_samples samples;
 
 	if (p->type == TPAGE_INDEX || p->type < TPAGE_JOB)
 		return err_set(why, "is of no type that belongs here");
@@ -75,6 +77,11 @@ static int check_content(const struct trace *t, const struct trace_page *p, stru
 		return err_set(why, "no such rank");
 	if (p->type == TPAGE_TIMES)
 		return check_times(p, r, why);
+	if (p->type == TPAGE_SAMPLES) {
+		if (trace_samples_decode(r->data, r->len, &samples, why) < 0)
+			return -1;
+		trace_samples_free(&samples);
+	}
 	if (p->type == TPAGE_LEVELS) {
 		if (levels_decode(r, &levels, why) < 0)
 			return -1;

@@ -34,7 +34,8 @@ enum trace_page_type {
 	TPAGE_TILE = 8,   /* summary of a tile of ranks x time marks: imported traces */
 	TPAGE_PYRAMID = 9,  /* counts of states per ranks x 64, 1024, ... marks: imported traces */
 	TPAGE_EXCHANGE = 10, /* messages, by time */
-	TPAGE_STATES = 11 /* content of a tile: imported traces */
+	TPAGE_STATES = 11, /* content of a tile: imported traces */
+	TPAGE_SAMPLES = 12 /* of what a rank computed: samples.h */
 };
 
 

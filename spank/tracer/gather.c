@@ -16,6 +16,7 @@
 #include "spank/tracer/offsets.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/run.h"
+#include "spank/tracer/sample.h"
 #include "trace/page.h"
 #include "trace/writer.h"
 
@@ -43,14 +44,15 @@ static void fill_proc(const struct run *r, struct trace_proc *p, char *host, cha
 	rec_facts(p);
 }
 
-/* Definitions and structure as pages. -1 without memory. */
+/* Definitions, structure and samples as pages. -1 without memory. */
 static int encode_head(const struct run *r, char *host, char *program, const struct offset_pair *clock, struct buf *out)
 {
 	struct trace_page m = {.rank = (uint32_t)r->world_rank};
 	struct trace_defs d = {0};
-	struct buf raw = {0};
+	struct buf raw = {0}, samples = {0};
 	int rv = -1;
 
+	sample_encode(&samples);
 	handles_define(&d);
 	site_define(&d);
 	passthrough_define(&d);
@@ -65,8 +67,12 @@ static int encode_head(const struct run *r, char *host, char *program, const str
 	m.type = TPAGE_STRUCT;
 	if (fold_encode(rec.fold, &raw) < 0 || trace_page_encode(&m, raw.data, raw.len, out) < 0)
 		goto out;
+	m.type = TPAGE_SAMPLES;
+	if (samples.len && !samples.failed && trace_page_encode(&m, samples.data, samples.len, out) < 0)
+		goto out;
 	rv = 0;
 out:
+	buf_free(&samples);
 	buf_free(&raw);
 	return rv;
 }

@@ -13,6 +13,7 @@
 #include "spank/tracer/offsets.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/run.h"
+#include "spank/tracer/sample.h"
 #include "spank/tracer/stop.h"
 
 #define MEMORY_DEFAULT (64ull << 20)
@@ -208,6 +209,8 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 	if (rec.broken)
 		return;
 	rec_go(&facts);
+	if (!stop_wanted())
+		sample_begin((uint32_t)run.world_rank, (uint32_t)run.world_size);
 	mark_event(fn, v, n, ra, cfa);
 }
 
@@ -218,10 +221,12 @@ void run_before_finalize(uint16_t fn, uintptr_t ra, uintptr_t cfa)
 	if (stop_wanted())
 		stop_missed();
 	mark_event(fn, NULL, 0, ra, cfa);
+	sample_end();
 	rec_end();
 	run.wanted = false;
 	if (gather_trace(&run))
 		rec_close();
 	else
 		rec_keep("the trace could not be written");
+	sample_free();
 }

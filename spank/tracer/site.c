@@ -176,6 +176,20 @@ static int find_module(uintptr_t pc)
 	return add_module(&s);
 }
 
+int site_module(uintptr_t pc, uintptr_t *base, uintptr_t *lo, uintptr_t *hi)
+{
+	struct seek s = {.pc = pc};
+	int i;
+
+	dl_iterate_phdr(seek_module, &s);
+	if (!s.found || (i = find_module(pc)) < 0)
+		return -1;
+	*base = module[i].base;
+	*lo = module[i].lo;
+	*hi = module[i].hi;
+	return i;
+}
+
 /* ---- stacks ---- */
 
 struct walk {

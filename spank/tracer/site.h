@@ -61,6 +61,9 @@ static inline uint32_t site_of(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, 
 /* The innermost return address of a site, in this process. */
 uintptr_t site_address(uint32_t site);
 
+/* Index of the loaded module that holds pc, and where that lies: its base, and its code from lo to hi. -1: none does. */
+int site_module(uintptr_t pc, uintptr_t *base, uintptr_t *lo, uintptr_t *hi);
+
 /* Put modules and sites into the definitions (borrowed until the tracer ends). */
 void site_define(struct trace_defs *d);
 

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From a rank's samples to its blocks: see mix_blocks.h. */
+#include "skelgen/mix_blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "skelgen/mix_model.h"
+#include "skelgen/mix_sleep.h"
+
+#define GROUP_MIN 8 /* samples in a body of one block to be looked at apart from those of other blocks */
+#define NOWHERE   UINT32_MAX
+
+enum module_kind { MODULE_PROGRAM, MODULE_BLOCKED, MODULE_LIBM, MODULE_MPI };
+
+/* A loop or piece of code that was met, with what its time goes to over all of the rank's samples in it. */
+struct body {
+	uint32_t module;
+	uint64_t first, last;
+	struct mix_body *code; /* NULL: it could not be decoded */
+	double share[CLASS_N];
+};
+
+struct sorted {
+	uint32_t leaf, body, sample;
+};
+
+struct rank_work {
+	const struct skel_tree *tree;
+	uint32_t rank;
+	struct trace_samples s;
+	uint8_t *module_kind;
+	uint32_t *leaf;       /* of each sample; NOWHERE: not in a block */
+	uint32_t *body_of;    /* by place */
+	struct body *body;
+	uint32_t n_body;
+	struct sorted *sorted; /* by leaf and body */
+	struct sorted *by_body;
+	uint32_t n_sorted;
+	struct mix_hit *hit;
+	uint64_t cache[TSAMPLE_LEVELS];
+	struct mix_body *scratch;
+};
+
+/* ---- modules ---- */
+
+static bool begins_with_one_of(const char *name, const char *const *list)
+{
+	for (; *list; list++)
+		if (!strncmp(name, *list, strlen(*list)))
+			return true;
+	return false;
+}
+
+static enum module_kind kind_of_module(const char *path)
+{
+	static const char *const mpi[] = {"libmpi", "libmpich", "mca_", "libopen-pal", "libopen-rte", "libpmix", "libpmi",
+					  "libevent", "libuc", "libfabric", "libpsm", "libibverbs", "libmlx", "libefa",
+					  "libprecedent_trace", "libhwloc", "libgomp", "libomp.", "libiomp", NULL};
+	static const char *const libm[] = {"libm.", "libm-", "libmvec", "libimf", "libsvml", "libamdlibm", "libalm.", NULL};
+	static const char *const blocked[] = {"libopenblas", "libblis", "libmkl", "libatlas", "libflexiblas", NULL};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	if (begins_with_one_of(name, mpi))
+		return MODULE_MPI;
+	if (begins_with_one_of(name, libm))
+		return MODULE_LIBM;
+	return begins_with_one_of(name, blocked) ? MODULE_BLOCKED : MODULE_PROGRAM;
+}
+
+/* ---- bodies ---- */
+
+static struct mix_body *keep(const struct mix_body *b)
+{
+	size_t size = offsetof(struct mix_body, op) + b->n * sizeof(b->op[0]);
+	struct mix_body *copy = malloc(size);
+
+	if (copy)
+		memcpy(copy, b, size);
+	return copy;
+}
+
+/* Places of the same loop are one body; one that cannot be decoded is a body of its own. */
+static int find_bodies(struct rank_work *w)
+{
+	w->body = calloc(w->s.n_place + 1u, sizeof(*w->body));
+	w->body_of = calloc(w->s.n_place + 1u, sizeof(*w->body_of));
+	w->scratch = malloc(sizeof(*w->scratch));
+	if (!w->body || !w->body_of || !w->scratch)
+		return -1;
+	for (uint32_t i = 0; i < w->s.n_place; i++) {
+		const struct trace_place *p = &w->s.place[i];
+		struct body one = {.module = p->module, .first = p->offset, .last = p->offset};
+		bool found = mix_body_find(&w->s, p->module, p->offset, w->scratch) == 0;
+		uint32_t k;
+
+		if (found) {
+			one.first = w->scratch->op[0].offset;
+			one.last = w->scratch->op[w->scratch->n - 1].offset;
+		}
+		for (k = w->n_body; k-- > 0;) /* the neighbours come first: places are in order */
+			if (w->body[k].module == one.module && w->body[k].first == one.first && w->body[k].last == one.last)
+				break;
+		if (k == NOWHERE) {
+			k = w->n_body++;
+			one.code = found ? keep(w->scratch) : NULL;
+			w->body[k] = one;
+		}
+		w->body_of[i] = k;
+	}
+	return 0;
+}
+
+/* ---- which block a sample lies in ---- */
+
+/* Samples of the gap before this event; those inside of it are none of a block. */
+static uint32_t place_samples(struct rank_work *w, uint32_t next, uint64_t event, uint32_t leaf)
+{
+	while (next < w->s.n && w->s.sample[next].event < event)
+		next++;
+	for (; next < w->s.n && w->s.sample[next].event == event; next++) {
+		const struct trace_sample *s = &w->s.sample[next];
+
+		if (!(s->flags & (TSAMPLE_IN_MPI | TSAMPLE_BORDER)) &&
+		    w->module_kind[w->s.place[s->place].module] != MODULE_MPI)
+			w->leaf[next] = leaf;
+	}
+	return next;
+}
+
+static int walk(struct rank_work *w, struct mix_blocks *out, struct mix_sleep *sleep, struct errbuf *err)
+{
+	struct trace_iter *events = trace_iter_create(w->tree->trace, w->rank, err);
+	const struct skel_node *leaf;
+	struct trace_event ev;
+	struct skel_iter it;
+	uint64_t occ, n = 0, enter, leave;
+	uint32_t index, next = 0;
+	bool known;
+
+	if (!events)
+		return -1;
+	if (skel_iter_begin(&it, w->tree, w->rank) != 0) {
+		trace_iter_destroy(events);
+		return err_set(err, "no memory to expand rank %u", w->rank);
+	}
+	while (skel_iter_next(&it, &leaf, &occ, &index) && trace_iter_next(events, &ev, &known) == 1) {
+		next = place_samples(w, next, n++, leaf->leaf_id);
+		if (!known)
+			continue;
+		trace_iter_when(events, &enter, &leave);
+		out->block[leaf->leaf_id].wall_ns += (double)ev.gap_ns;
+		out->block[out->n_leaf].wall_ns += (double)ev.dur_ns;
+		mix_sleep_add(sleep, leaf->leaf_id, (double)enter - (double)ev.gap_ns, (double)enter);
+		mix_sleep_add(sleep, out->n_leaf, (double)enter, (double)leave);
+	}
+	skel_iter_end(&it);
+	trace_iter_destroy(events);
+	return 0;
+}
+
+/* ---- what they say ---- */
+
+static int by_leaf_and_body(const void *a, const void *b)
+{
+	const struct sorted *x = a, *y = b;
+
+	if (x->leaf != y->leaf)
+		return x->leaf < y->leaf ? -1 : 1;
+	if (x->body != y->body)
+		return x->body < y->body ? -1 : 1;
+	return (x->sample > y->sample) - (x->sample < y->sample);
+}
+
+static int by_body_alone(const void *a, const void *b)
+{
+	const struct sorted *x = a, *y = b;
+
+	if (x->body != y->body)
+		return x->body < y->body ? -1 : 1;
+	return (x->sample > y->sample) - (x->sample < y->sample);
+}
+
+static int model(struct rank_work *w, const struct body *b, const struct sorted *g, uint32_t n, double share[CLASS_N])
+{
+	enum module_kind kind = w->module_kind[b->module];
+
+	memset(share, 0, CLASS_N * sizeof(*share));
+	if (kind == MODULE_LIBM) {
+		share[CLASS_LIBM] = 1;
+		return 0;
+	}
+	if (!b->code)
+		return 0; /* says nothing */
+	for (uint32_t i = 0; i < n; i++) {
+		const struct trace_sample *s = &w->s.sample[g[i].sample];
+
+		w->hit[i] = (struct mix_hit){w->s.place[s->place].offset, s->reg};
+	}
+	return mix_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, share);
+}
+
+static int model_bodies(struct rank_work *w)
+{
+	for (uint32_t i = 0, n; i < w->n_sorted; i += n) {
+		struct body *b = &w->body[w->by_body[i].body];
+
+		for (n = 1; i + n < w->n_sorted && w->by_body[i + n].body == w->by_body[i].body; n++)
+			;
+		if (model(w, b, &w->by_body[i], n, b->share) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void add_group(struct rank_work *w, struct mix_block *b, const struct sorted *g, uint32_t n,
+		      const double share[CLASS_N])
+{
+	double known = 0;
+
+	for (int c = 0; c < CLASS_N; c++)
+		known += share[c];
+	for (uint32_t i = 0; i < n; i++) {
+		const struct trace_sample *s = &w->s.sample[g[i].sample];
+
+		b->busy_ns += (double)s->cpu_ns;
+		if (!s->thread) {
+			b->first++;
+			b->first_ns += (double)s->cpu_ns;
+			for (int c = 0; c < TCOUNTER_N; c++)
+				b->counter[c] += (double)s->counter[c];
+		}
+	}
+	if (known <= 0)
+		return;
+	b->n += n;
+	for (int c = 0; c < CLASS_N; c++)
+		b->share[c] += n * share[c];
+}
+
+static int add_blocks(struct rank_work *w, struct mix_blocks *out)
+{
+	double share[CLASS_N];
+
+	for (uint32_t i = 0, n; i < w->n_sorted; i += n) {
+		const struct sorted *g = &w->sorted[i];
+		const struct body *b = &w->body[g->body];
+
+		for (n = 1; i + n < w->n_sorted && g[n].body == g->body && g[n].leaf == g->leaf; n++)
+			;
+		memcpy(share, b->share, sizeof(share));
+		if (n >= GROUP_MIN && model(w, b, g, n, share) < 0)
+			return -1;
+		add_group(w, &out->block[g->leaf], g, n, share);
+	}
+	return 0;
+}
+
+static int sort_samples(struct rank_work *w)
+{
+	w->sorted = calloc(w->s.n + 1u, sizeof(*w->sorted));
+	w->by_body = calloc(w->s.n + 1u, sizeof(*w->by_body));
+	w->hit = calloc(w->s.n + 1u, sizeof(*w->hit));
+	if (!w->sorted || !w->by_body || !w->hit)
+		return -1;
+	for (uint32_t i = 0; i < w->s.n; i++)
+		if (w->leaf[i] != NOWHERE)
+			w->sorted[w->n_sorted++] = (struct sorted){w->leaf[i], w->body_of[w->s.sample[i].place], i};
+	memcpy(w->by_body, w->sorted, w->n_sorted * sizeof(*w->sorted));
+	if (w->n_sorted) {
+		qsort(w->sorted, w->n_sorted, sizeof(*w->sorted), by_leaf_and_body);
+		qsort(w->by_body, w->n_sorted, sizeof(*w->by_body), by_body_alone);
+	}
+	return 0;
+}
+
+/* ---- a rank ---- */
+
+static void choose_caches(struct rank_work *w)
+{
+	static const uint64_t usual[TSAMPLE_LEVELS] = {32u << 10, 1u << 20, 32u << 20};
+
+	for (int i = 0; i < TSAMPLE_LEVELS; i++)
+		w->cache[i] = w->s.cache[i] ? w->s.cache[i] : usual[i];
+}
+
+static int work_begin(struct rank_work *w)
+{
+	const struct trace_defs *d = &trace_get_rank(w->tree->trace, w->rank)->defs;
+
+	choose_caches(w);
+	w->module_kind = malloc(d->n_module + 1u);
+	w->leaf = malloc((w->s.n + 1u) * sizeof(*w->leaf));
+	if (!w->module_kind || !w->leaf)
+		return -1;
+	for (uint32_t i = 0; i < d->n_module; i++)
+		w->module_kind[i] = (uint8_t)kind_of_module(d->module[i].path);
+	for (uint32_t i = 0; i < w->s.n; i++)
+		w->leaf[i] = NOWHERE;
+	return find_bodies(w);
+}
+
+static void work_free(struct rank_work *w)
+{
+	for (uint32_t i = 0; w->body && i < w->n_body; i++)
+		free(w->body[i].code);
+	free(w->body);
+	free(w->body_of);
+	free(w->module_kind);
+	free(w->leaf);
+	free(w->sorted);
+	free(w->by_body);
+	free(w->hit);
+	free(w->scratch);
+	trace_samples_free(&w->s);
+}
+
+static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct mix_blocks *out, struct errbuf *err)
+{
+	struct rank_work w = {.tree = tree, .rank = rank};
+	double ns_per_tick = trace_get_rank(tree->trace, rank)->defs.proc.ns_per_tick, *asleep = NULL;
+	struct mix_sleep *sleep = NULL;
+	struct errbuf why;
+	int rv = -1;
+
+	/* Damaged, they are like samples that were not taken. */
+	if (trace_samples_read(tree->trace, rank, &w.s, &why) <= 0)
+		return 0;
+	asleep = calloc(out->n_leaf + 2u, sizeof(*asleep));
+	sleep = mix_sleep_create(&w.s, ns_per_tick, out->n_leaf);
+	if (!sleep || !asleep || work_begin(&w) < 0) {
+		err_set(err, "no memory for the samples of rank %u", rank);
+		goto out;
+	}
+	if (walk(&w, out, sleep, err) < 0)
+		goto out;
+	if (sort_samples(&w) < 0 || model_bodies(&w) < 0 || add_blocks(&w, out) < 0) {
+		err_set(err, "no memory for the samples of rank %u", rank);
+		goto out;
+	}
+	mix_sleep_share(sleep, asleep);
+	for (uint32_t i = 0; i <= out->n_leaf; i++)
+		out->block[i].asleep_ns += asleep[i];
+	out->counters = out->n_ranks++ ? out->counters & w.s.counters : w.s.counters;
+	rv = 0;
+out:
+	free(asleep);
+	mix_sleep_destroy(sleep);
+	work_free(&w);
+	return rv;
+}
+
+int mix_blocks_collect(const struct skel_tree *tree, struct mix_blocks *out, struct errbuf *err)
+{
+	*out = (struct mix_blocks){.n_leaf = tree->n_leaf};
+	out->block = calloc(tree->n_leaf + 2u, sizeof(*out->block));
+	if (!out->block)
+		return err_set(err, "no memory for the blocks of %u calls", tree->n_leaf);
+	for (uint32_t r = 0; r < tree->n_ranks; r++)
+		if (rank_collect(tree, r, out, err) < 0) {
+			mix_blocks_free(out);
+			return -1;
+		}
+	return 0;
+}
+
+void mix_blocks_free(struct mix_blocks *b)
+{
+	free(b->block);
+	*b = (struct mix_blocks){0};
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A rough processor: see mix_model.h. */
+#include "skelgen/mix_model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HITS_MAX  1024  /* samples of a body that are looked at */
+#define ROUNDS    8     /* iterations to find the chain of */
+#define LINE      64
+#define STRIDE    128   /* bytes: more is a stride */
+#define WRONG     17    /* cycles of a wrong guess */
+#define ARM       6     /* instructions */
+#define SHARP     3     /* how much of the time the longest of several takes that overlap */
+
+enum level { L1, L2, L3, MEMORY, LEVELS };
+
+/* Cycles, of a processor of these years: a line in order, an access without order by itself, one that awaits the one
+ * before. */
+static const double line_cycles[LEVELS] = {1, 4, 10, 25};
+static const double apart_cycles[LEVELS] = {0.5, 4, 12, 60};
+static const double chained_cycles[LEVELS] = {5, 14, 50, 300};
+
+static const uint8_t stream_class[LEVELS] = {CLASS_INTEGER, CLASS_STREAM_L2, CLASS_STREAM_L3, CLASS_STREAM_MEM};
+static const uint8_t random_class[LEVELS] = {CLASS_INTEGER, CLASS_RANDOM_L2, CLASS_RANDOM_L3, CLASS_RANDOM_MEM};
+
+/* throughput and latency in cycles, and the class, by kind */
+static const struct {
+	double each, latency;
+	uint8_t cls;
+} cost_of[MIX_KINDS] = {
+	[MIX_NOTHING] = {0.1, 0, CLASS_INTEGER}, [MIX_MOVE] = {0.2, 0, CLASS_INTEGER},
+	[MIX_INTEGER] = {0.2, 1, CLASS_INTEGER}, [MIX_MULTIPLY] = {1, 3, CLASS_INTEGER},
+	[MIX_SCALAR] = {0.5, 4, CLASS_SCALAR}, [MIX_VECTOR] = {0.5, 4, CLASS_VECTOR},
+	[MIX_DIVIDE] = {5, 14, CLASS_DIVIDE}, [MIX_LIBM] = {40, 60, CLASS_LIBM}, [MIX_BRANCH] = {0.5, 0, CLASS_INTEGER},
+	[MIX_JUMP] = {0.5, 0, CLASS_INTEGER}, [MIX_CALL] = {1, 0, CLASS_INTEGER}, [MIX_RETURN] = {1, 0, CLASS_INTEGER},
+};
+
+/* What a load or store was found to do. */
+struct access {
+	struct mix_motion motion;
+	double bytes;  /* footprint; 0: unknown */
+	uint8_t level;
+};
+
+struct model {
+	const struct mix_body *b;
+	const struct mix_hit *hit;
+	uint32_t n;
+	const uint64_t *cache;
+	bool blocked;
+	struct access *access; /* by instruction */
+	uint64_t *address;     /* room for those of an instruction, */
+	uint64_t *all;         /* and for those of all that go in order */
+	uint32_t n_all;
+	uint32_t *heat;        /* samples by instruction */
+	double units[CLASS_N], memory[CLASS_N], chain[CLASS_N], wrong;
+};
+
+static bool touches(const struct mix_op *op)
+{
+	return op->bytes && (op->load || op->store);
+}
+
+/* ---- addresses ---- */
+
+/* Registers that an instruction leaves with a value that is another's: a small step is none. */
+static uint64_t spoils(const struct mix_op *op)
+{
+	const uint64_t callers = 0x0fc7; /* ax cx dx si di r8 .. r11 */
+
+	if (op->kind == MIX_CALL)
+		return callers;
+	return op->adds && op->add_reg == MIX_NO_REG ? 0 : op->writes;
+}
+
+/* Do the registers at instruction p hold what instruction i has, had, or will have next? */
+static bool is_valid(const struct mix_body *b, uint32_t p, uint32_t i, uint64_t need)
+{
+	uint64_t spoilt = 0;
+
+	for (uint32_t k = p; k != i && !(spoilt & need); k = (k + 1) % b->n) {
+		if (k + 1 == b->n && !b->is_loop)
+			spoilt = UINT64_MAX;
+		spoilt |= spoils(&b->op[k]);
+	}
+	if (!(spoilt & need))
+		return true;
+	spoilt = 0;
+	for (uint32_t k = i; k < p; k++)
+		spoilt |= spoils(&b->op[k]);
+	return i <= p && !(spoilt & need);
+}
+
+static uint64_t value_of(const struct mix_hit *h, uint8_t r)
+{
+	return r < TSAMPLE_REGS ? h->reg[r] : 0;
+}
+
+/* Addresses of instruction i over the samples, into m->address. */
+static uint32_t addresses(struct model *m, uint32_t i)
+{
+	const struct mix_op *op = &m->b->op[i];
+	uint64_t need = (op->base < TSAMPLE_REGS ? 1ull << op->base : 0) | (op->index < TSAMPLE_REGS ? 1ull << op->index : 0);
+	uint32_t n = 0;
+
+	if (op->index != MIX_NO_REG && op->index >= TSAMPLE_REGS)
+		return 0; /* a gather: of vectors nothing is known */
+	for (uint32_t k = 0; k < m->n; k++) {
+		uint32_t p = mix_body_at(m->b, m->hit[k].offset);
+
+		if (p != UINT32_MAX && is_valid(m->b, p, i, need))
+			m->address[n++] = value_of(&m->hit[k], op->base) + value_of(&m->hit[k], op->index) * op->scale +
+					  (uint64_t)op->disp;
+	}
+	return n;
+}
+
+static uint8_t level_of(const struct model *m, double bytes)
+{
+	uint8_t level = L1;
+
+	while (level < MEMORY && m->cache[level] && bytes > (double)m->cache[level])
+		level++;
+	return m->blocked && level > L2 ? L2 : level;
+}
+
+/* What goes through memory in order shares the caches; what is met at random keeps its own place in them. */
+static void find_levels(struct model *m)
+{
+	double streams;
+
+	for (uint32_t i = 0; i < m->b->n; i++) {
+		const struct mix_op *op = &m->b->op[i];
+		struct access *a = &m->access[i];
+		uint32_t n;
+
+		if (!touches(op))
+			continue;
+		a->motion = mix_motion_of(m->b, op, m->n ? m->hit[0].reg : NULL);
+		if (op->relative && op->index == MIX_NO_REG)
+			continue;
+		n = addresses(m, i);
+		if (a->motion.order == MIX_EVEN) {
+			memcpy(m->all + m->n_all, m->address, n * sizeof(*m->all));
+			m->n_all += n;
+		}
+		a->bytes = mix_footprint(m->address, n);
+	}
+	streams = mix_footprint(m->all, m->n_all);
+	for (uint32_t i = 0; i < m->b->n; i++) {
+		struct access *a = &m->access[i];
+		bool small = a->bytes < (double)m->cache[L1] / 2;
+
+		a->level = level_of(m, a->motion.order == MIX_EVEN && !small ? fmax(a->bytes, streams) : a->bytes);
+	}
+}
+
+/* ---- memory ---- */
+
+/* Another instruction that came before in the body brings the same line. */
+static bool is_brought(const struct model *m, uint32_t i)
+{
+	const struct mix_op *op = &m->b->op[i];
+	int64_t reach = llabs(m->access[i].motion.step) > LINE ? LINE : LINE / 2;
+
+	for (uint32_t k = 0; k < i; k++) {
+		const struct mix_op *o = &m->b->op[k];
+
+		if (touches(o) && o->base == op->base && o->index == op->index && o->scale == op->scale &&
+		    llabs(o->disp - op->disp) < reach && o->relative == op->relative)
+			return true;
+	}
+	return false;
+}
+
+static void add_access(struct model *m, uint32_t i)
+{
+	const struct mix_op *op = &m->b->op[i];
+	const struct access *a = &m->access[i];
+	double step = fabs((double)a->motion.step);
+	/* A line that is written is read first, and written back. */
+	double times = op->store ? 2 : 1;
+
+	if (a->level == L1 || a->motion.order == MIX_STILL || is_brought(m, i))
+		return;
+	if (a->motion.order == MIX_WILD)
+		m->memory[random_class[a->level]] += times * apart_cycles[a->level];
+	else if (step > STRIDE)
+		m->memory[a->level == MEMORY ? CLASS_STRIDE_MEM : stream_class[a->level]] += times * apart_cycles[a->level];
+	else
+		m->memory[stream_class[a->level]] += times * line_cycles[a->level] * fmin(1, step / LINE);
+}
+
+/* ---- units and chains ---- */
+
+/* Moves of a vector's registers are part of the arithmetic on them. */
+static uint8_t class_of(const struct mix_op *op)
+{
+	uint64_t vectors = (op->reads | op->writes) >> MIX_REG_VECTOR & UINT32_MAX;
+
+	if (op->kind == MIX_MOVE && vectors)
+		return op->bytes >= 16 ? CLASS_VECTOR : CLASS_SCALAR;
+	return cost_of[op->kind].cls;
+}
+
+static double latency_of(const struct model *m, uint32_t i, uint8_t *cls)
+{
+	const struct mix_op *op = &m->b->op[i];
+	const struct access *a = &m->access[i];
+	double arithmetic = cost_of[op->kind].latency;
+
+	*cls = class_of(op);
+	if (!op->load || op->kind == MIX_CALL || op->kind == MIX_RETURN)
+		return arithmetic;
+	if (a->motion.order == MIX_WILD && a->motion.chained && a->level > L1) {
+		*cls = random_class[a->level];
+		return chained_cycles[a->level] + arithmetic;
+	}
+	return chained_cycles[L1] + arithmetic;
+}
+
+/* When a value is there, and what it waited for. */
+struct ready {
+	double at, by[CLASS_N];
+};
+
+static double longest(const struct ready *r, uint32_t *which)
+{
+	*which = 0;
+	for (uint32_t i = 1; i < MIX_REGS; i++)
+		if (r[i].at > r[*which].at)
+			*which = i;
+	return r[*which].at;
+}
+
+/* The chain of values: registers written in one iteration and read in the next. */
+static void find_chain(struct model *m)
+{
+	struct ready reg[MIX_REGS], *half, now;
+	double per = 0;
+	uint32_t last;
+
+	half = calloc(MIX_REGS, sizeof(*half));
+	if (!half)
+		return;
+	memset(reg, 0, sizeof(reg));
+	for (int round = 0; round < ROUNDS; round++) {
+		for (uint32_t i = 0; i < m->b->n; i++) {
+			const struct mix_op *op = &m->b->op[i];
+			uint8_t cls;
+			double latency = latency_of(m, i, &cls);
+
+			memset(&now, 0, sizeof(now));
+			for (uint32_t r = 0; r < MIX_REGS; r++)
+				if ((op->reads >> r & 1) && reg[r].at > now.at)
+					now = reg[r];
+			now.at += latency;
+			now.by[cls] += latency;
+			for (uint32_t r = 0; r < MIX_REGS; r++)
+				if (op->writes >> r & 1)
+					reg[r] = now;
+		}
+		if (round == ROUNDS / 2 - 1)
+			memcpy(half, reg, sizeof(reg));
+	}
+	longest(reg, &last);
+	for (int c = 0; c < CLASS_N; c++) {
+		m->chain[c] = fmax(0, (reg[last].by[c] - half[last].by[c]) / (ROUNDS - ROUNDS / 2));
+		per += m->chain[c];
+	}
+	free(half);
+	if (per <= 0)
+		memset(m->chain, 0, sizeof(m->chain));
+}
+
+/* ---- branches ---- */
+
+/* Is what this branch looks at loaded or mixed in the loop? */
+static bool is_by_data(const struct model *m, uint32_t i)
+{
+	const struct mix_body *b = m->b;
+
+	for (uint32_t k = 1; k <= b->n; k++) {
+		const struct mix_op *op = &b->op[(i + b->n - k) % b->n];
+
+		if (!(op->writes >> MIX_REG_FLAGS & 1))
+			continue;
+		if (op->load && m->access[op - b->op].motion.order != MIX_STILL)
+			return true;
+		for (uint8_t r = 0; r < MIX_REGS - 1; r++) {
+			struct mix_op use = {.base = r, .index = MIX_NO_REG, .bytes = 8};
+
+			if (!(op->reads >> r & 1))
+				continue;
+			if (r >= MIX_REG_VECTOR || mix_motion_of(b, &use, m->n ? m->hit[0].reg : NULL).order == MIX_WILD)
+				return true;
+		}
+		return false;
+	}
+	return false;
+}
+
+/* Samples in the first instructions of an arm. */
+static double arm_heat(const struct model *m, uint32_t from, uint32_t stop)
+{
+	double sum = 0;
+
+	for (uint32_t i = from; i < m->b->n && i < from + ARM && i != stop; i++) {
+		sum += m->heat[i];
+		if (m->b->op[i].kind == MIX_BRANCH || m->b->op[i].kind == MIX_JUMP)
+			break;
+	}
+	return sum;
+}
+
+/* Share of its executions in which a branch goes a way that was not expected. */
+static double wrong_share(const struct model *m, uint32_t i)
+{
+	uint32_t t = mix_body_at(m->b, m->b->op[i].target);
+	double here, there;
+
+	if (t == UINT32_MAX || t == i + 1 || !is_by_data(m, i))
+		return 0;
+	here = arm_heat(m, i + 1, t);
+	there = arm_heat(m, t, i);
+	if (here <= 0 || there <= 0)
+		return 0;
+	return 0.9 * fmin(here, there) / (here + there);
+}
+
+/* ---- all together ---- */
+
+static double total(const double *v)
+{
+	double sum = 0;
+
+	for (int c = 0; c < CLASS_N; c++)
+		sum += v[c];
+	return sum;
+}
+
+static void combine(const struct model *m, double share[CLASS_N])
+{
+	const double *part[] = {m->units, m->chain, m->memory};
+	double sum[3], most = 0, weights = 0;
+
+	memset(share, 0, CLASS_N * sizeof(*share));
+	for (int i = 0; i < 3; i++) {
+		sum[i] = total(part[i]);
+		most = fmax(most, sum[i]);
+		weights += pow(sum[i], SHARP);
+	}
+	if (weights <= 0) {
+		share[CLASS_INTEGER] = 1;
+		return;
+	}
+	for (int i = 0; i < 3; i++)
+		for (int c = 0; sum[i] > 0 && c < CLASS_N; c++)
+			share[c] += pow(sum[i], SHARP) / weights * part[i][c] / sum[i] * most / (most + m->wrong);
+	share[CLASS_BRANCH] += m->wrong / (most + m->wrong);
+}
+
+static void weigh(struct model *m)
+{
+	for (uint32_t i = 0; i < m->n; i++) {
+		uint32_t p = mix_body_at(m->b, m->hit[i].offset);
+
+		if (p != UINT32_MAX)
+			m->heat[p]++;
+	}
+	for (uint32_t i = 0; i < m->b->n; i++) {
+		const struct mix_op *op = &m->b->op[i];
+
+		m->units[class_of(op)] += cost_of[op->kind].each;
+		if (touches(op))
+			add_access(m, i);
+		if (m->b->is_loop && op->kind == MIX_BRANCH)
+			m->wrong += WRONG * wrong_share(m, i);
+	}
+	if (m->b->is_loop)
+		find_chain(m);
+}
+
+int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
+	      double share[CLASS_N])
+{
+	struct model m = {.b = b, .hit = hit, .n = n < HITS_MAX ? n : HITS_MAX, .cache = cache, .blocked = blocked};
+	int rv = -1;
+
+	m.access = calloc(b->n + 1u, sizeof(*m.access));
+	m.heat = calloc(b->n + 1u, sizeof(*m.heat));
+	m.address = calloc(m.n + 1u, sizeof(*m.address));
+	m.all = calloc((size_t)m.n * b->n + 1u, sizeof(*m.all));
+	if (m.access && m.heat && m.address && m.all) {
+		find_levels(&m);
+		weigh(&m);
+		combine(&m, share);
+		rv = 0;
+	}
+	free(m.access);
+	free(m.heat);
+	free(m.address);
+	free(m.all);
+	return rv;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the time of a piece of code goes to, by class of work: from its instructions, and from the registers at the
+ * samples that lie in it.
+ *
+ * A processor in rough strokes: the time of an iteration is the longest of what the units need (their throughput), what
+ * the longest chain of values from one iteration to the next needs (latencies), and what the memory needs; guesses of
+ * branches that go wrong come on top. The level that a load or store reaches follows from the range of addresses that the
+ * samples found (of n samples in a range, their span is (n - 1) / (n + 1) of it; where addresses repeat, from how often
+ * they do); whether in order, in strides or without order, from how the loop moves the address's registers. Whether a
+ * branch can be foretold is a guess: it depends on data that the loop loaded or mixed, and both its arms were met.
+ * Source: algorithms, C.8.
+ */
+#ifndef PRECEDENT_SKELGEN_MIX_MODEL_H
+#define PRECEDENT_SKELGEN_MIX_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "skelgen/mix_code.h"
+#include "skelgen/runtime/classes.h"
+
+/* A sample in the body: where, and its registers (borrowed). */
+struct mix_hit {
+	uint64_t offset;
+	const uint64_t *reg;
+};
+
+/* cache: bytes of three levels. blocked: a library that keeps what it works on in the first level. -1 without memory. */
+int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
+	      double share[CLASS_N]);
+
+/* How a register or an address changes from one iteration to the next. */
+enum mix_order { MIX_STILL, MIX_EVEN, MIX_WILD };
+struct mix_motion {
+	uint8_t order;
+	bool chained;  /* wild: found by a load from where the one before led */
+	int64_t step;  /* even: bytes an iteration */
+};
+struct mix_motion mix_motion_of(const struct mix_body *b, const struct mix_op *op, const uint64_t *reg);
+
+/* Bytes that addresses (which are put in order) come from. */
+double mix_footprint(uint64_t *address, uint32_t n);
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Phases of computation of which each is of one known class, between barriers, for as many seconds each as the first
+ * argument says (0.2): which of them, by name, further arguments say (all). Rank 0 prints the phases in order, one a line.
+ * A phase named NAME is of class NAME; "sleep" sleeps, "threads" computes in two threads.
+ */
+#include <math.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+static size_t cache[3] = {32u << 10, 1u << 20, 32u << 20};
+static volatile uint64_t sink;
+static volatile double fsink;
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void read_caches(void)
+{
+	for (int i = 0; i < 8; i++) {
+		char path[96];
+		int level = 0;
+		unsigned long kb = 0;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
+		if (!(f = fopen(path, "r")))
+			continue;
+		if (fscanf(f, "%d", &level) != 1)
+			level = 0;
+		fclose(f);
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+		if (!(f = fopen(path, "r")))
+			continue;
+		if (fscanf(f, "%luK", &kb) != 1)
+			kb = 0;
+		fclose(f);
+		if (level >= 1 && level <= 3 && kb)
+			cache[level - 1] = kb << 10;
+	}
+}
+
+/* Between a level and the next: not near either. */
+static size_t size_in(int level)
+{
+	return level == 3 ? 4 * cache[2] : (size_t)sqrt((double)cache[level - 1] * (double)cache[level]) & ~(size_t)4095;
+}
+
+/* ---- each runs for some 10 us to 10 ms ---- */
+
+static NOINLINE void integer(void)
+{
+	uint64_t h = sink | 1, k = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		h = (h ^ (h >> 29)) * 0x9e3779b97f4a7c15ull;
+		k += h & (uint64_t)i;
+		h ^= k << 3;
+	}
+	sink = h;
+}
+
+static uint8_t coin[8192];
+
+static NOINLINE void branch(void)
+{
+	uint64_t a = sink, b = 1;
+
+	for (int round = 0; round < 4; round++)
+		for (size_t i = 0; i < sizeof(coin); i++) {
+			if (coin[i] & 1) {
+				a += i;
+				__asm__ volatile("" : "+r"(a));
+			} else {
+				b ^= a;
+				__asm__ volatile("" : "+r"(b));
+			}
+		}
+	for (size_t i = 0; i < sizeof(coin); i++) /* no predictor learns it by heart */
+		coin[i] = (uint8_t)(coin[i] * 5 + 113 + (coin[i] >> 3) + b);
+	sink = a + b;
+}
+
+static NOINLINE void scalar(void)
+{
+	double x = fsink, y = 1.000000001;
+
+	for (int i = 0; i < 20000; i++) {
+		x = x * y + 0.5;
+		__asm__ volatile("" : "+x"(x));
+	}
+	fsink = x > 1e9 ? 0 : x;
+}
+
+typedef double vec __attribute__((vector_size(16)));
+
+static NOINLINE void vector(void)
+{
+	static vec a[512];
+	vec x = {1, 2}, y = {0.5, 0.25}, z = {3, 4}, w = {1, 1};
+
+	for (int round = 0; round < 40; round++)
+		for (int i = 0; i < 512; i++) {
+			x = x * y + a[i];
+			z = z * y - a[i];
+			w = w * y + z;
+		}
+	a[0] = x + z + w;
+	fsink = a[0][0] > 1e9 ? 0 : a[0][0];
+}
+
+static NOINLINE void divide(void)
+{
+	double x = fsink + 2;
+
+	for (int i = 1; i < 5000; i++) {
+		x = 3.7 / (x + 0.1);
+		__asm__ volatile("" : "+x"(x));
+	}
+	fsink = x;
+}
+
+static NOINLINE void libm(void)
+{
+	double s = fsink;
+
+	for (int i = 0; i < 2000; i++)
+		s += exp(-1e-3 * i) * sin(0.37 * i);
+	fsink = fabs(s) > 1e9 ? 0 : s;
+}
+
+static double *big;
+static size_t n_big;
+
+static NOINLINE void triad(size_t bytes)
+{
+	size_t n = bytes / 3 / sizeof(vec);
+	vec *a = (vec *)big, *b = a + n, *c = b + n, s = {0.3, 0.3};
+
+	for (size_t round = 0; round < 1 + 100000 / n; round++)
+		for (size_t i = 0; i < n; i++)
+			a[i] = b[i] + s * c[i];
+}
+
+static size_t chain_of; /* bytes that the chain in big covers */
+
+/* One cycle through all lines (Sattolo). */
+static void link_chain(size_t bytes)
+{
+	size_t n = bytes / 64, *next = (size_t *)big;
+	uint64_t r = 88172645463325252ull;
+
+	for (size_t i = 0; i < n; i++)
+		next[8 * i] = i;
+	for (size_t i = n - 1; i > 0; i--) {
+		size_t k, t;
+
+		r ^= r << 13, r ^= r >> 7, r ^= r << 17;
+		k = r % i;
+		t = next[8 * i];
+		next[8 * i] = next[8 * k];
+		next[8 * k] = t;
+	}
+	for (size_t i = 0; i < n; i++)
+		next[8 * i] = (size_t)&next[8 * next[8 * i]];
+	chain_of = bytes;
+}
+
+static NOINLINE void chase(size_t bytes)
+{
+	static void **p;
+
+	if (chain_of != bytes) {
+		link_chain(bytes);
+		p = (void **)big;
+	}
+	for (int i = 0; i < 20000; i++)
+		p = *p;
+	sink = (uint64_t)p;
+}
+
+static NOINLINE void stride(size_t bytes)
+{
+	size_t n = bytes / sizeof(double), step = 72; /* nine lines */
+	double s = 0;
+
+	for (size_t first = 0; first < 4; first++)
+		for (size_t i = first; i < n; i += step)
+			s += big[i];
+	fsink = s;
+	chain_of = 0;
+}
+
+static void stream_l2(void) { chain_of = 0; triad(size_in(1)); }
+static void stream_l3(void) { chain_of = 0; triad(size_in(2)); }
+static void stream_mem(void) { chain_of = 0; triad(size_in(3)); }
+static void random_l2(void) { chase(size_in(1)); }
+static void random_l3(void) { chase(size_in(2)); }
+static void random_mem(void) { chase(size_in(3)); }
+static void stride_mem(void) { stride(size_in(3)); }
+
+static void nap(void)
+{
+	struct timespec t = {.tv_nsec = 5000000};
+
+	nanosleep(&t, NULL);
+}
+
+static double seconds = 0.2;
+
+static void *other(void *arg)
+{
+	double begin = now();
+
+	while (now() - begin < seconds)
+		integer();
+	return arg;
+}
+
+static void threads(void)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, other, NULL))
+		exit(1);
+	other(NULL);
+	pthread_join(t, NULL);
+}
+
+static int rank, n_name;
+static char **names;
+
+static int is_wanted(const char *name)
+{
+	for (int i = 0; i < n_name; i++)
+		if (!strcmp(names[i], name))
+			return 1;
+	return n_name <= 0;
+}
+
+/* The block before the MPI_Allreduce here, called from a line of its own, is the phase. */
+static NOINLINE void run(const char *name, void (*f)(void))
+{
+	double begin;
+
+	if (!is_wanted(name))
+		return;
+	f(); /* made ready first, which is another block */
+	MPI_Barrier(MPI_COMM_WORLD);
+	begin = now();
+	do
+		f();
+	while (now() - begin < seconds);
+	MPI_Allreduce(MPI_IN_PLACE, &begin, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+	if (rank == 0)
+		puts(name);
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (argc > 1)
+		seconds = atof(argv[1]);
+	n_name = argc - 2;
+	names = argv + 2;
+	read_caches();
+	n_big = size_in(3) / sizeof(double);
+	if (posix_memalign((void **)&big, 4096, n_big * sizeof(double) + 4096))
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	for (size_t i = 0; i < n_big; i++)
+		big[i] = 1;
+	for (size_t i = 0; i < sizeof(coin); i++)
+		coin[i] = (uint8_t)(i * i * 31 >> 3);
+	run("integer", integer);
+	run("branch", branch);
+	run("scalar", scalar);
+	run("vector", vector);
+	run("divide", divide);
+	run("libm", libm);
+	run("stream_l2", stream_l2);
+	run("stream_l3", stream_l3);
+	run("stream_mem", stream_mem);
+	run("random_l2", random_l2);
+	run("random_l3", random_l3);
+	run("random_mem", random_mem);
+	run("stride_mem", stride_mem);
+	run("sleep", nap);
+	run("threads", threads);
+	free(big);
+	MPI_Finalize();
+	return 0;
+}
