@@ -214,6 +214,73 @@ static void test_both(void **arg)
 	assert_true(o.varying >= 1);
 }
 
+/* ---- any program ---- */
+
+#define EVENTS_MAX 4000
+
+struct random_program {
+	struct syn *s;
+	uint64_t shape, fate, left; /* states: of the text, of its execution; events to go */
+	uint32_t rank;
+};
+
+static void run_random(struct random_program *p, uint64_t shape, int depth, uint64_t site);
+
+/* One statement: a call, or a loop whose iterations are fixed, vary, grow, or leave out what is in it. */
+static void run_statement(struct random_program *p, uint64_t *shape, int depth, uint64_t site)
+{
+	uint32_t kind = (uint32_t)(syn_random(shape) % (depth < 3 ? 8 : 4)), count = 1 + (uint32_t)(syn_random(shape) % 7);
+	uint64_t inner = syn_random(shape) | 1;
+
+	if (kind == 3 && syn_random(&p->fate) % 4 == 0)
+		return;
+	if (kind < 4) {
+		if (p->left && p->left--)
+			syn_call(p->s, p->rank, "MPI_Allreduce", site, SYN(.count = 1 + kind));
+		return;
+	}
+	if (kind == 5)
+		count = (uint32_t)(syn_random(&p->fate) % (count + 1));
+	if (kind == 6)
+		count += (p->rank * count) % 3;
+	for (uint32_t i = 0; i < count; i++) {
+		if (kind != 7 || syn_random(&p->fate) % 5)
+			run_random(p, inner, depth + 1, site * 8);
+	}
+}
+
+static void run_random(struct random_program *p, uint64_t shape, int depth, uint64_t site)
+{
+	uint64_t n = 1 + syn_random(&shape) % 4;
+
+	for (uint64_t i = 0; i < n; i++)
+		run_statement(p, &shape, depth, site + i + 1);
+}
+
+static void test_any(void **arg)
+{
+	uint64_t varying = 0;
+
+	(void)arg;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct random_program p = {.s = syn_create(RANKS), .shape = seed * UINT64_C(0x9e3779b97f4a7c15)};
+		struct outcome o;
+
+		syn_begin(p.s);
+		for (p.rank = 0; p.rank < RANKS; p.rank++) {
+			p.left = EVENTS_MAX;
+			/* in every third program each rank has its own fate */
+			p.fate = p.shape ^ (seed % 3 ? 5 : 77 + p.rank);
+			for (int step = 0; step < 40; step++)
+				run_random(&p, p.shape, 0, 100);
+		}
+		syn_end(p.s);
+		o = check(p.s);
+		varying += o.varying;
+	}
+	assert_true(varying > 0);
+}
+
 /* Turns are proved as all else. */
 static void test_damaged_turns(void **arg)
 {
@@ -254,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_random_counts),
 		cmocka_unit_test(test_optional),
 		cmocka_unit_test(test_both),
+		cmocka_unit_test(test_any),
 		cmocka_unit_test(test_damaged_turns),
 	};
 
