@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "skelgen/emit_tree.h"
+#include "skelgen/series_report.h"
 
 #define MAX_NAMES 64
 
@@ -77,6 +78,8 @@ static void put_cuts(struct emit *e, const struct skel_node *n, struct text *out
 			 (unsigned long long)c->total, (unsigned long long)c->run,
 			 c->consecutive ? ", the first ones, because each needs the one before" : "",
 			 100 * e->times->node_ns[n->id] / e->times->node_ns[e->tree->root->id]);
+	if (n->kind == SKEL_LOOP)
+		series_report(e->plan, n->id, out);
 	if (n->kind == SKEL_LOOP && c->refused)
 		text_put(out, "  loop of %llu iterations: whole, because fewer do not match\n",
 			 (unsigned long long)c->total);

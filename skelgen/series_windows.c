@@ -6,6 +6,8 @@
 #include "skelgen/series.h"
 
 #define LEAST_WINDOWS  5
+#define GOOD_WINDOWS   10  /* fewer make wide intervals: rather that many short ones, */
+#define SHORT_WINDOW   4   /* no shorter than this */
 #define MOST_WINDOWS   20
 #define LENGTH         8   /* of a window with its warm-up, about */
 #define LENGTH_ALIKE   4   /* where neighbours are so alike that more of them tell little */
@@ -144,7 +146,8 @@ static struct layout lay_out(const struct series_stats *s, bool own, uint64_t n)
 			return l;
 		}
 	}
-	l.windows = (uint32_t)fmin(MOST_WINDOWS, fmax(LEAST_WINDOWS, (double)(n / length)));
+	l.windows = (uint32_t)fmin(GOOD_WINDOWS, fmax(LEAST_WINDOWS, (double)(n / SHORT_WINDOW)));
+	l.windows = (uint32_t)fmin(MOST_WINDOWS, fmax(l.windows, (double)(n / length)));
 	l.warm = n / l.windows > LEAST_WARM;
 	l.length = n / l.windows - l.warm;
 	l.longer = n % l.windows;
