@@ -19,6 +19,7 @@ struct skeleton_facts {
 	double mpi_s;         /* traced seconds, MPI_Init returned to MPI_Finalize entered, longest rank */
 	double planned_s;     /* what the skeleton should take on the traced machine */
 	double confidence;    /* 0..1 */
+	uint32_t buffered;    /* call sites whose sends must be buffered for the program to go on; see report.txt */
 	char launcher[16];    /* "srun" or "mpirun" */
 	char hash[17];        /* of skel.c */
 	char interpreted[301]; /* why it is not compiled; "": it is, or nobody has tried */

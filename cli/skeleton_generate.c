@@ -28,6 +28,7 @@ struct pipeline {
 	struct skel_times times;
 	struct skel_plan plan;
 	struct skel_match_report match;
+	struct skel_buffered buffered;
 	bool have_tree, have_times, have_plan;
 };
 
@@ -88,7 +89,7 @@ static int understand(struct pipeline *p, const struct skeleton_wish *wish, stru
 	if (skel_plan_matched(&p->tree, &p->times, &budget, &p->plan, &p->match, err) < 0)
 		return -1;
 	p->have_plan = true;
-	return 0;
+	return skel_match_buffered(&p->tree, &p->plan, &p->buffered, err);
 }
 
 int skeleton_trace_check(const struct trace *t, struct errbuf *err)
@@ -177,6 +178,7 @@ static int generate(struct pipeline *p, const char *dir, const struct skeleton_w
 	if (understand(p, wish, err) < 0 || make_dir(dir, err) < 0)
 		return -1;
 	opt.report = &report;
+	opt.buffered = &p->buffered;
 	if (emit(p, dir, &opt, err) < 0 || hash_file(dir, f->hash, sizeof(f->hash), err) < 0)
 		return -1;
 	f->n_ranks = p->tree.n_ranks;
@@ -185,6 +187,7 @@ static int generate(struct pipeline *p, const char *dir, const struct skeleton_w
 	f->mpi_s = p->times.wall_ns * 1e-9;
 	f->planned_s = p->plan.predicted_s;
 	f->confidence = report.confidence;
+	f->buffered = p->buffered.n;
 	snprintf(f->launcher, sizeof(f->launcher), "%s", launcher && !strcmp(launcher, "srun") ? "srun" : "mpirun");
 	return 0;
 }

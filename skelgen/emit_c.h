@@ -7,6 +7,7 @@
 #define PRECEDENT_SKELGEN_EMIT_C_H
 
 #include "common/errbuf.h"
+#include "skelgen/match.h"
 #include "skelgen/plan.h"
 #include "skelgen/times.h"
 #include "skelgen/tree.h"
@@ -24,6 +25,7 @@ struct skel_emit_options {
 	const char *runtime;     /* libprecedent_skel.a (NULL), or the file for another MPI library */
 	const char *mpicc;       /* the compiler wrapper; NULL: mpicc */
 	const char *trace_name;  /* for comments; may be NULL */
+	const struct skel_buffered *buffered; /* for the report */
 	/* Function and line of a call site, into buf, which it returns; NULL: module and offset. */
 	const char *(*site)(void *arg, const struct trace_defs *d, const struct trace_site *site, char *buf, size_t size);
 	void *site_arg;

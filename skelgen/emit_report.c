@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "skelgen/emit_call.h"
 #include "skelgen/emit_tree.h"
 #include "skelgen/series_report.h"
 
@@ -100,6 +101,28 @@ static void put_passed(const struct passed *p, struct text *out)
 	}
 }
 
+static void put_buffered(struct emit *e, const struct skel_buffered *b, struct text *out)
+{
+	struct leaf_ctx c;
+
+	if (b == NULL || (b->n == 0 && !b->more))
+		return;
+	text_put(out, "\nRelies on buffered sends: were each to wait for its receive, the program would wait for ever. With\n"
+		      "longer messages or another MPI library it may, and so may the skeleton%s:\n",
+		 b->more ? " (there may be more)" : "");
+	for (uint32_t i = 0; i < b->n; i++) {
+		if (leaf_ctx_open(&c, e, e->tree->leaf[b->leaf[i]]) != 0) {
+			e->no_memory = true;
+			return;
+		}
+		text_put(out, "  ");
+		if (c.n_case > 0)
+			emit_describe(&c, out, true);
+		text_put(out, "\n");
+		leaf_ctx_close(&c);
+	}
+}
+
 void emit_report(struct emit *e, double confidence, struct text *out)
 {
 	struct passed p;
@@ -123,6 +146,7 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 	if (e->io_leaves > 0)
 		text_put(out, "\nFiles are neither read nor written: %.3f s (mean over ranks) are delays as long as the calls took,\n"
 			      "the same on every partition, because storage is mostly shared\n", e->io_ns * 1e-9);
+	put_buffered(e, e->opt->buffered, out);
 	if (e->notes.len > 0)
 		text_put(out, "\nNot reproduced:\n%s", text_get(&e->notes));
 	passed_collect(e, &p);

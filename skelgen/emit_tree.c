@@ -46,8 +46,7 @@ static void put_statement(struct leaf_ctx *c, const char *call, const char *wher
 	text_line(&e->body, depth, "}");
 }
 
-/* Place of the call, fit for a comment: "exchange (heat.c:42)", "heat+0x1234", with the call's name before it or not. */
-static void describe(const struct leaf_ctx *c, struct text *where, bool with_name)
+void emit_describe(const struct leaf_ctx *c, struct text *where, bool with_name)
 {
 	const struct trace_defs *d = c->rank[0].d;
 	const struct trace_sig *sig = &d->sigs.sig[c->rank[0].kase[0].sym];
@@ -81,8 +80,8 @@ static void emit_leaf(struct emit *e, const struct skel_node *leaf, int depth)
 	if (c.n_case == 0)
 		goto done;
 	note_slots(&c);
-	describe(&c, &where, false);
-	describe(&c, &named, true);
+	emit_describe(&c, &where, false);
+	emit_describe(&c, &named, true);
 	if (io) {
 		emit_gap(e, leaf, false, depth);
 		meets = emit_io_call(&c, &call);

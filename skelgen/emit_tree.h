@@ -5,6 +5,9 @@
 
 #include "skelgen/emit_expr.h"
 
+/* Place of the call, fit for a comment: "exchange (heat.c:42)", "heat+0x1234", with the call's name before it or not. */
+void emit_describe(const struct leaf_ctx *c, struct text *where, bool with_name);
+
 /* Append the statements of the whole tree to e->body. -1 without memory. */
 int emit_tree(struct emit *e);
 

@@ -9,6 +9,7 @@
 #include "skelgen/match_rank.h"
 
 #define QUANTUM 256 /* calls of one rank in a row: keeps the queues short */
+#define MOST_LET_GO 4096 /* sends: by then every place is known */
 
 void skel_call_describe(const struct trace_defs *d, uint32_t sym, char *text, size_t size)
 {
@@ -60,11 +61,53 @@ static int check_unreceived(struct sim *s)
 		       (unsigned long long)s->report->unreceived, m.from, m.to, (long long)m.tag);
 }
 
+static void buffered_note(struct skel_buffered *b, const struct skel_tree *tree, uint32_t node)
+{
+	uint32_t leaf = 0;
+
+	while (leaf < tree->n_leaf && tree->leaf[leaf]->id != node)
+		leaf++;
+	for (uint32_t i = 0; i < b->n; i++)
+		if (b->leaf[i] == leaf)
+			return;
+	if (leaf == tree->n_leaf || b->n == SKEL_BUFFERED_MAX)
+		b->more = true;
+	else
+		b->leaf[b->n++] = leaf;
+}
+
+/* Let one send go for which a rank waits; false when there is none. */
+static bool let_go(struct sim *s, struct skel_buffered *b)
+{
+	struct net_message m;
+
+	for (uint32_t i = 0; i < s->tree->n_ranks; i++)
+		for (uint32_t k = 0; !s->rank[i].finished && k < s->rank[i].n_pending; k++)
+			if (net_let_go(s->net, s->rank[i].pending[k], &m)) {
+				buffered_note(b, s->tree, m.node);
+				return true;
+			}
+	return false;
+}
+
+/* Nobody can go on: let a send go that would, and so on; true when the ranks go on. */
+static bool go_on(struct sim *s, uint32_t *times)
+{
+	if (s->buffered == NULL)
+		return false;
+	if (++*times > MOST_LET_GO) {
+		s->buffered->more = true;
+		return false;
+	}
+	return let_go(s, s->buffered);
+}
+
 static int run_all(struct sim *s)
 {
 	bool going = true, progress = true;
+	uint32_t times = 0;
 
-	while (going && progress) {
+	while (going && (progress || go_on(s, &times))) {
 		going = progress = false;
 		for (uint32_t i = 0; i < s->tree->n_ranks; i++) {
 			int64_t made = sim_rank_run(s, &s->rank[i], QUANTUM);
@@ -75,13 +118,15 @@ static int run_all(struct sim *s)
 			going |= !s->rank[i].finished;
 		}
 	}
+	if (s->buffered != NULL)
+		return 0; /* what else there is to say was said with buffered sends */
 	return going ? fail_deadlock(s) : check_unreceived(s);
 }
 
-int skel_match(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_match_report *report,
-	       struct errbuf *err)
+static int simulate(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_match_report *report,
+		    struct skel_buffered *buffered, struct errbuf *err)
 {
-	struct sim s = {.tree = tree, .plan = plan, .report = report, .err = err};
+	struct sim s = {.tree = tree, .plan = plan, .report = report, .buffered = buffered, .err = err};
 	int rv = -1;
 
 	memset(report, 0, sizeof *report);
@@ -110,4 +155,21 @@ done:
 	skel_wildcards_free(&s.wild);
 	skel_globals_free(&s.globals);
 	return rv;
+}
+
+int skel_match(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_match_report *report,
+	       struct errbuf *err)
+{
+	return simulate(tree, plan, report, NULL, err);
+}
+
+int skel_match_buffered(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_buffered *out,
+			struct errbuf *err)
+{
+	struct skel_match_report report;
+
+	memset(out, 0, sizeof *out);
+	if (simulate(tree, plan, &report, out, err) == 0)
+		return 0;
+	return report.no_memory ? -1 : 0;
 }

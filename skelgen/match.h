@@ -28,6 +28,20 @@ struct skel_match_report {
 int skel_match(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_match_report *report,
 	       struct errbuf *err);
 
+#define SKEL_BUFFERED_MAX 16
+
+/* Sends that go on only because the MPI library takes their messages before anybody receives them. */
+struct skel_buffered {
+	uint32_t n;                       /* leaves */
+	uint32_t leaf[SKEL_BUFFERED_MAX]; /* by leaf_id */
+	bool more;                        /* there may be others */
+};
+
+/* Run with every standard send synchronous: where all ranks would wait for ever, one send is let go and noted. 0 also
+ * when there are such; -1 without memory. The plan must match (skel_match). */
+int skel_match_buffered(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_buffered *out,
+			struct errbuf *err);
+
 /* "MPI_Send at heat+0x1234" */
 void skel_call_describe(const struct trace_defs *d, uint32_t sym, char *text, size_t size);
 

@@ -212,6 +212,17 @@ bool net_probe(const struct net *n, const struct net_message *m)
 	return false;
 }
 
+bool net_let_go(struct net *n, uint32_t request, struct net_message *m)
+{
+	struct item *it = &n->item[request];
+
+	if (it->kind != ITEM_MESSAGE || it->done || !it->m.forced)
+		return false;
+	it->done = true;
+	*m = it->m;
+	return true;
+}
+
 void net_cancel(struct net *n, uint32_t request)
 {
 	struct item *it = &n->item[request];

@@ -28,6 +28,7 @@ struct net_message {
 	int64_t bytes;
 	uint32_t node;          /* leaf that sent it */
 	bool sync;
+	bool forced;            /* sync, though the program's send is a standard one */
 };
 
 struct net_collective {
@@ -54,6 +55,8 @@ bool net_probe(const struct net *n, const struct net_message *m);
 
 bool net_done(const struct net *n, uint32_t request);
 void net_release(struct net *n, uint32_t request);
+/* A forced send that nobody has received is done from now on, and *m says which; false when it is no such send. */
+bool net_let_go(struct net *n, uint32_t request, struct net_message *m);
 /* Take back a receive that nothing has matched. */
 void net_cancel(struct net *n, uint32_t request);
 

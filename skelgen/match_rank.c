@@ -176,6 +176,13 @@ static const struct trace_comm *call_comm(struct sim *s, const struct sim_rank *
 	return &d->comm[*local];
 }
 
+static bool name_has(const struct sim_rank *r, const char *part, const char *or_part)
+{
+	const char *name = trace_fn[r->leaf->fn].name;
+
+	return strstr(name, part) != NULL || strstr(name, or_part) != NULL;
+}
+
 /* Fill m for the sending or receiving half: 1, 0 when the peer is MPI_PROC_NULL, -1 when it makes no sense. */
 static int message_of(struct sim *s, struct sim_rank *r, bool send, struct net_message *m)
 {
@@ -196,8 +203,9 @@ static int message_of(struct sim *s, struct sim_rank *r, bool send, struct net_m
 		peer = call_scalar(d, r->sym, TK_DST, 0, TRACE_PROC_NULL);
 		m->tag = call_scalar(d, r->sym, TK_TAG, 0, 0);
 		m->bytes = bytes_of(d, r->sym, 0);
-		m->sync = strstr(trace_fn[r->leaf->fn].name, "ssend") != NULL ||
-			  strstr(trace_fn[r->leaf->fn].name, "Ssend") != NULL;
+		m->sync = name_has(r, "ssend", "Ssend");
+		m->forced = s->buffered != NULL && !m->sync && !name_has(r, "bsend", "Bsend");
+		m->sync |= m->forced;
 	} else {
 		got = skel_call_match(&s->wild, r->leaf, r->index, r->occ, d, r->sym);
 		peer = got.source;

@@ -48,6 +48,7 @@ struct sim {
 	struct skel_match_report *report;
 	struct errbuf *err;
 	bool no_memory;
+	struct skel_buffered *buffered; /* standard sends wait for their receives, and here is who could not; or NULL */
 };
 
 int sim_rank_open(struct sim *s, uint32_t rank);

@@ -432,9 +432,67 @@ static void test_new_processes(void **arg)
 	refuse(s, "start processes while they run", "MPI_Comm_spawn");
 }
 
+/* Sends before receives: both directions of a pair, or one after the other. */
+static struct syn *exchange(const char *send, bool in_turn)
+{
+	static const int64_t one[1] = {0};
+	struct syn *s = syn_create(2);
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++)
+		for (int i = 0; i < 50; i++) {
+			bool first = !in_turn || r == 0;
+
+			for (int half = 0; half < 2; half++)
+				if (first == (half == 0)) {
+					syn_call(s, r, send, 1, SYN(.dst = 1 - r, .count = 4, .req = 0));
+					if (strstr(send, "_I") != NULL)
+						syn_call(s, r, "MPI_Wait", 2, SYN(.reqs = one, .n_reqs = 1));
+				} else {
+					syn_call(s, r, "MPI_Recv", 3, SYN(.src = 1 - r, .count = 4));
+				}
+		}
+	syn_end(s);
+	return s;
+}
+
+/* How many call sites need buffers, and the site of the first. */
+static void buffered_is(struct syn *s, uint32_t n, const char *function)
+{
+	struct skel_budget none = {.seconds = 0};
+	struct skel_buffered b;
+	struct skel_plan plan;
+	struct fixture f;
+
+	set_up(&f, s);
+	assert_int_equal(skel_plan(&f.tree, &f.times, &none, &plan, &f.err), 0);
+	assert_int_equal(skel_match_buffered(&f.tree, &plan, &b, &f.err), 0);
+	assert_int_equal(b.n, n);
+	assert_false(b.more);
+	if (n > 0)
+		assert_string_equal(trace_fn[f.tree.leaf[b.leaf[0]]->fn].name, function);
+	skel_plan_free(&plan);
+	tear_down(&f);
+}
+
+static void test_buffered_sends(void **arg)
+{
+	(void)arg;
+	buffered_is(exchange("MPI_Send", false), 1, "MPI_Send");
+	buffered_is(exchange("MPI_Isend", false), 1, "MPI_Isend");
+	buffered_is(exchange("MPI_Send", true), 0, NULL);
+	buffered_is(exchange("MPI_Isend", true), 0, NULL);
+	buffered_is(exchange("MPI_Bsend", false), 0, NULL); /* the program gives the buffer */
+	buffered_is(syn_ring(5, 100), 0, NULL);
+	buffered_is(syn_stencil(4, 4, 20, SYN_PROC_NULL), 0, NULL);
+	buffered_is(syn_wavefront(3, 3, 4, 10), 0, NULL);
+	buffered_is(syn_pipeline(5, 50), 0, NULL);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_buffered_sends),
 		cmocka_unit_test(test_working_programs),       cmocka_unit_test(test_message_too_long),
 		cmocka_unit_test(test_tags_differ),	       cmocka_unit_test(test_synchronous_sends_meet),
 		cmocka_unit_test(test_collectives_differ),     cmocka_unit_test(test_roots_differ),
