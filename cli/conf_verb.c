@@ -26,13 +26,14 @@ static int print_json(const struct precedent_conf *c)
 
 	for (size_t i = 0; i < c->n_candidates; i++)
 		json_array_append_new(cand, json_string(c->candidates[i].name));
-	root = json_pack("{s:s?, s:s, s:o, s:f, s:I, s:f, s:f, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:i}", "file", c->file, "mode",
+	root = json_pack("{s:s?, s:s, s:o, s:f, s:I, s:f, s:f, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:i, s:s}", "file", c->file, "mode",
 			 mode_name(c->mode), "candidates", cand, "margin", c->margin, "min_limit_min",
 			 (json_int_t)c->min_limit_min, "probe_budget", c->probe_budget, "probe_seconds",
 			 c->probe_seconds, "spool_dir", c->spool_dir, "local_dir", c->local_dir, "state_dir", c->state_dir, "install_dir",
 			 c->install_dir, "retention_s", (json_int_t)c->retention_s, "poll_interval_s",
 			 (json_int_t)c->poll_interval_s, "heartbeat_timeout_s", (json_int_t)c->heartbeat_timeout_s,
-			 "listen_host", c->listen_host, "listen_port", (int)c->listen_port);
+			 "listen_host", c->listen_host, "listen_port", (int)c->listen_port, "partial_execution",
+			 partial_name(c->partial));
 	if (!root || json_dumpf(root, stdout, JSON_INDENT(2)) < 0)
 		return cli_fail("cannot write the JSON");
 	putchar('\n');
@@ -53,6 +54,9 @@ static int print_text(const struct precedent_conf *c)
 	printf("  limit         upper bound + %.0f %%, at least %u min\n", c->margin * 100, c->min_limit_min);
 	printf("  probes        %.1f %% of the job's node seconds, %.0f s of skeleton\n", c->probe_budget * 100,
 	       c->probe_seconds);
+	printf("  partial       %s\n", partial_name(c->partial));
+	for (size_t i = 0; i < c->n_partials; i++)
+		printf("  partial on %-2s %s\n", c->partials[i].candidate, partial_name(c->partials[i].partial));
 	printf("  spool         %s%s\n", c->spool_dir, access(c->spool_dir, F_OK) < 0 ? "  (missing)" : "");
 	printf("  state         %s\n", c->state_dir);
 	printf("  daemon        %s:%u, every %u s\n", c->listen_host, c->listen_port, c->poll_interval_s);

@@ -35,6 +35,7 @@ static const struct {
 	{"conf", verb_conf, "--check [FILE]", "check the configuration"},
 	{"probe", verb_probe, "", NULL},
 	{"collect", verb_collect, "", NULL},
+	{"confine", verb_confine, "", NULL},
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(*verbs))

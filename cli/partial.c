@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/confine.h"
 #include "cli/mpi_tools.h"
 #include "cli/partial.h"
 #include "cli/skeleton.h"
@@ -17,15 +18,16 @@
 #include "trace/words.h"
 
 #define MARKS_MAX  (256ull << 20)
-#define LAUNCH_MAX 12
+#define LAUNCH_MAX 16
 
 /* ---- what was run ---- */
 
 struct command {
 	char **words, **directory, **input, **environment; /* as the trace says */
+	const char *environment_text;
 	const char *launcher;   /* "srun", "mpirun" */
 	char start[4128];       /* the launcher's path */
-	char n_ranks[16];
+	char n_ranks[16], self[PATH_MAX], result_dir[PATH_MAX];
 	char **argv;            /* all of it */
 };
 
@@ -45,8 +47,9 @@ static char **job_words(const struct trace *t, const char *key)
 	return text ? words_parse(text) : NULL;
 }
 
-static int command_read(struct command *c, const struct trace *t, struct errbuf *err)
+static int command_read(struct command *c, const struct trace *t, const char *dir, struct errbuf *err)
 {
+	ssize_t len = readlink("/proc/self/exe", c->self, sizeof(c->self) - 1);
 	const char *launcher = trace_job_get(t, "launcher");
 	enum mpi_family family = mpi_family_of_library(trace_job_get(t, "mpi"));
 	const char *mpicc = mpi_compiler(family);
@@ -56,6 +59,10 @@ static int command_read(struct command *c, const struct trace *t, struct errbuf 
 	c->directory = job_words(t, "directory");
 	c->input = job_words(t, "input");
 	c->environment = job_words(t, "environment");
+	c->environment_text = trace_job_get(t, "environment");
+	c->self[len > 0 ? len : 0] = '\0';
+	if (!realpath(dir, c->result_dir))
+		return err_set(err, "%s: %s", dir, strerror(errno));
 	if (!c->words || !c->directory)
 		return err_set(err, "the trace does not say exactly how the program was started");
 	c->launcher = launcher && !strcmp(launcher, "srun") ? "srun" : "mpirun";
@@ -67,17 +74,35 @@ static int command_read(struct command *c, const struct trace *t, struct errbuf 
 	return c->argv ? 0 : err_set(err, "no memory for the command");
 }
 
-/* mpirun -n N PROGRAM: the processes of one node, and the launcher with them, in one sandbox. */
-static void command_mpirun(struct command *c, const struct trace *t)
+/* Several nodes, or tasks that Slurm starts: then each process enters the sandbox of its node by itself. */
+static bool is_spread(const struct command *c)
 {
+	const char *nodes = getenv("SLURM_JOB_NUM_NODES");
+
+	return !strcmp(c->launcher, "srun") || (nodes && atoi(nodes) > 1);
+}
+
+/* LAUNCHER -n N [precedent confine ... --] PROGRAM */
+static void command_line(struct command *c, const struct trace *t)
+{
+	bool mpich = mpi_family_of_library(trace_job_get(t, "mpi")) == MPI_MPICH, srun = !strcmp(c->launcher, "srun");
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t n = 0;
 
-	c->argv[n++] = c->start;
-	if (mpi_family_of_library(trace_job_get(t, "mpi")) != MPI_MPICH && cores > 0 && trace_n_ranks(t) > (unsigned long)cores)
+	c->argv[n++] = srun ? "srun" : c->start;
+	if (srun)
+		c->argv[n++] = mpich ? "--mpi=pmi2" : "--mpi=pmix";
+	else if (!mpich && !getenv("SLURM_JOB_ID") && cores > 0 && trace_n_ranks(t) > (unsigned long)cores)
 		c->argv[n++] = "--oversubscribe";
 	c->argv[n++] = "-n";
 	c->argv[n++] = c->n_ranks;
+	if (is_spread(c)) {
+		c->argv[n++] = c->self;
+		c->argv[n++] = "confine";
+		c->argv[n++] = "--dir";
+		c->argv[n++] = c->result_dir;
+		c->argv[n++] = "--";
+	}
 	for (size_t i = 0; c->words[i]; i++)
 		c->argv[n++] = c->words[i];
 }
@@ -150,7 +175,7 @@ static int read_marks(const char *dir, int rc, struct stop_marks *m, struct errb
 
 /* ---- the run ---- */
 
-static void list_overlays(struct sandbox *s)
+void partial_overlays(struct sandbox *s)
 {
 	const char *names[] = {s->dir, getenv("HOME"), "/tmp", "/var/tmp", getenv("TMPDIR"), getenv("SCRATCH"), getenv("WORK"),
 			       "/scratch", "/work", "/lustre", "/gpfs", "/beegfs", "/dev/shm"};
@@ -164,7 +189,7 @@ static void list_overlays(struct sandbox *s)
 /* The tracer in its other use, and what the trace says of the environment. */
 struct environment {
 	char **list;
-	char preload[2 * PATH_MAX], stop[PATH_MAX + 32], trace[PATH_MAX + 32], file[32], local[32];
+	char as_root[2][48], limit[32], preload[2 * PATH_MAX], stop[PATH_MAX + 32], trace[PATH_MAX + 32], file[32], local[32];
 };
 
 static int environment_make(struct environment *e, const char *dir, const struct command *c, struct errbuf *err)
@@ -182,7 +207,7 @@ static int environment_make(struct environment *e, const char *dir, const struct
 		return err_set(err, "LD_PRELOAD is too long");
 	while (c && c->environment && c->environment[n])
 		n++;
-	e->list = calloc(n + 6, sizeof(*e->list));
+	e->list = calloc(n + 8, sizeof(*e->list));
 	if (!e->list)
 		return err_set(err, "no memory");
 	for (size_t i = 0; i < n; i++)
@@ -196,7 +221,28 @@ static int environment_make(struct environment *e, const char *dir, const struct
 	e->list[n++] = e->trace;
 	e->list[n++] = e->file;
 	e->list[n++] = e->local;
+	snprintf(e->as_root[0], sizeof(e->as_root[0]), "OMPI_ALLOW_RUN_AS_ROOT=1");
+	snprintf(e->as_root[1], sizeof(e->as_root[1]), "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+	for (int i = 0; i < 2 && c && geteuid() == 0; i++)
+		e->list[n++] = e->as_root[i];
 	return 0;
+}
+
+/* The launcher stays outside; what it starts are `precedent confine`s, which find the rest in their environment. */
+static int run_spread(const struct partial_wish *w, const struct command *c, const struct environment *e, double limit_s,
+		      struct errbuf *err)
+{
+	const char *pair[] = {CONFINE_DIRECTORY, c->directory[0], CONFINE_INPUT, c->input ? c->input[0] : "/dev/null",
+			      CONFINE_PRELOAD, strchr(e->preload, '=') + 1, CONFINE_LIMIT, e->limit, NULL, NULL, NULL, NULL,
+			      NULL};
+	const char *environment = c->environment_text;
+	size_t n = 8;
+
+	if (environment) {
+		pair[n++] = CONFINE_ENVIRONMENT;
+		pair[n++] = environment;
+	}
+	return cli_run(c->argv, pair, w->log, limit_s + 20, err);
 }
 
 /* c: what the trace says, or NULL. */
@@ -213,14 +259,18 @@ static int run_and_read(const struct partial_wish *w, const struct command *c, c
 		return err_set(err, "%s: %s", w->dir, strerror(errno));
 	s.dir = c ? c->directory[0] : cwd;
 	s.shared[0] = dir;
-	list_overlays(&s);
+	partial_overlays(&s);
 	if (write_stop(dir, &plan->stop, err) < 0)
 		return -1;
 	if (environment_make(&env, dir, c, err) < 0)
 		return -1;
+	snprintf(env.limit, sizeof(env.limit), "%.0f", s.limit_s);
 	s.env = env.list;
 	s.input = c ? (c->input ? c->input[0] : "/dev/null") : NULL;
-	rc = sandbox_run(&s, c ? c->argv : w->command, err);
+	if (c && is_spread(c))
+		rc = run_spread(w, c, &env, s.limit_s, err);
+	else
+		rc = sandbox_run(&s, c ? c->argv : w->command, err);
 	free(env.list);
 	if (read_marks(dir, rc, &marks, err) < 0)
 		return -1;
@@ -239,10 +289,10 @@ static int predict(const struct trace *t, const struct partial_wish *w, struct p
 
 	if (skeleton_trace_check(t, err) < 0)
 		return -1;
-	if (!w->command && command_read(&c, t, err) < 0)
+	if (!w->command && command_read(&c, t, w->dir, err) < 0)
 		goto out;
 	if (!w->command)
-		command_mpirun(&c, t);
+		command_line(&c, t);
 	if (skel_tree_build(t, &tree, err) < 0)
 		goto out;
 	if (skel_times_collect(&tree, &times, err) == 0) {
@@ -255,6 +305,17 @@ static int predict(const struct trace *t, const struct partial_wish *w, struct p
 out:
 	command_free(&c);
 	return rv;
+}
+
+bool partial_asked(const char *trace)
+{
+	struct errbuf unused;
+	struct trace *t = trace_open(trace, &unused);
+	const char *asked = t ? trace_job_get(t, "partial") : NULL;
+	bool yes = asked && (!strcmp(asked, "1") || !strcmp(asked, "on"));
+
+	trace_close(t);
+	return yes;
 }
 
 int partial_predict(const char *trace, const struct partial_wish *wish, struct partial_estimate *out, struct errbuf *err)

@@ -19,6 +19,9 @@ struct partial_wish {
 	double limit_s;
 };
 
+/* Did the run ask for it? Unreadable: no. */
+bool partial_asked(const char *trace);
+
 /* -1 with the reason: it cannot be told what was run, it cannot be stopped half way, it could not be protected, it did
  * something else than in the trace. */
 int partial_predict(const char *trace, const struct partial_wish *wish, struct partial_estimate *out, struct errbuf *err);

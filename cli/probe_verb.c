@@ -17,6 +17,7 @@
 #include <xxhash.h>
 
 #include "cli/node_class.h"
+#include "cli/partial.h"
 #include "cli/skeleton.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
@@ -27,6 +28,7 @@
 struct probe {
 	const char *dir, *candidate;
 	bool source;
+	enum conf_partial partial; /* PARTIAL_OFF: where the job asked for it */
 	double seconds;
 	int dirfd;
 	char **trace; /* names, sorted */
@@ -38,7 +40,7 @@ struct probe {
 
 static void help(void)
 {
-	puts("Usage: precedent probe --dir DIR --candidate NAME [--source] [--seconds S]\n\n"
+	puts("Usage: precedent probe --dir DIR --candidate NAME [--source] [--partial=on|never] [--seconds S]\n\n"
 	     "Run by probe jobs of precedentd, inside a job: builds the skeletons of the traces in DIR\n"
 	     "(--source), runs them here, and writes DIR/probe.NAME.result. Not meant to be typed.");
 }
@@ -120,6 +122,35 @@ static int facts_read(const char *skel, struct skeleton_facts *f, struct errbuf 
 	return 0;
 }
 
+/* The program itself beside the skeleton: each then gets half of the time. */
+static bool runs_partial(const struct probe *p, const char *trace)
+{
+	return p->partial == PARTIAL_ON || (p->partial == PARTIAL_OFF && partial_asked(trace));
+}
+
+static void probe_partial(struct probe *p, size_t i, const char *trace)
+{
+	struct result_partial *r = &p->res.traces[i].partial;
+	struct partial_estimate e;
+	char dir[4096], log[4160];
+	struct partial_wish wish = {.seconds = p->seconds / (double)p->n_trace / 2, .dir = dir, .log = log, .limit_s = 60};
+	struct errbuf err;
+
+	snprintf(dir, sizeof(dir), "%s/partial.%zu.%s", p->dir, i, p->res.candidate);
+	snprintf(log, sizeof(log), "%s.log", dir);
+	cli_remove_dir(dir);
+	if (mkdir(dir, 0700) < 0)
+		err_set(&err, "%s: %s", dir, strerror(errno));
+	else if (partial_predict(trace, &wish, &e, &err) == 0) {
+		*r = (struct result_partial){true, e.whole_s, e.lo_s, e.hi_s, e.ran_s};
+		cli_remove_dir(dir);
+		return;
+	}
+	cli_remove_dir(dir);
+	if (!p->res.unpartial[0])
+		snprintf(p->res.unpartial, sizeof(p->res.unpartial), "%.300s", err.text);
+}
+
 static int build(struct probe *p, size_t i, const char *skel, const char *log, struct skeleton_facts *f,
 		 struct errbuf *err)
 {
@@ -127,6 +158,8 @@ static int build(struct probe *p, size_t i, const char *skel, const char *log, s
 	char trace[4096];
 
 	snprintf(trace, sizeof(trace), "%s/%s", p->dir, p->trace[i]);
+	if (runs_partial(p, trace))
+		wish.seconds /= 2;
 	if (skeleton_generate(trace, skel, &wish, f, err) < 0 ||
 	    skeleton_prepare(skel, log, f->interpreted, sizeof(f->interpreted), err) < 0)
 		return -1;
@@ -138,8 +171,9 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	struct skeleton_facts f = {0};
 	struct skeleton_result r;
 	struct result_trace *t = &p->res.traces[i];
-	char skel[4096], log[4160];
+	char skel[4096], log[4160], trace[4096];
 
+	snprintf(trace, sizeof(trace), "%s/%s", p->dir, p->trace[i]);
 	snprintf(skel, sizeof(skel), "%s/skel.%zu", p->dir, i);
 	snprintf(log, sizeof(log), "%s/build.log", skel);
 	if ((p->source ? build(p, i, skel, NULL, &f, err) : facts_read(skel, &f, err)) < 0)
@@ -152,6 +186,8 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	*t = (struct result_trace){.mpi_s = f.mpi_s, .skel_s = r.skel_s, .lo_s = r.lo_s, .hi_s = r.hi_s, .ran_s = r.ran_s,
 				   .events = f.events, .confidence = f.confidence};
 	p->res.traces_n = (unsigned)i + 1;
+	if (runs_partial(p, trace))
+		probe_partial(p, i, trace);
 	snprintf(p->res.interpreted, sizeof(p->res.interpreted), "%s", f.interpreted);
 	/* What the launcher and MPI take around the program; the skeleton's own calibration is in wall_s too. */
 	p->startup_sum += r.launched_s - r.wall_s + r.init_s;
@@ -257,10 +293,11 @@ int verb_probe(int argc, char **argv)
 	static const struct option opts[] = {{"dir", required_argument, NULL, 'd'},
 					     {"candidate", required_argument, NULL, 'c'},
 					     {"source", no_argument, NULL, 's'},
+					     {"partial", required_argument, NULL, 'p'},
 					     {"seconds", required_argument, NULL, 'S'},
 					     {"help", no_argument, NULL, 'h'},
 					     {0}};
-	struct probe p = {.seconds = 5};
+	struct probe p = {.seconds = 5, .partial = PARTIAL_OFF};
 	struct errbuf err;
 	char *end = "";
 	int c, rc;
@@ -272,6 +309,8 @@ int verb_probe(int argc, char **argv)
 			p.candidate = optarg;
 		else if (c == 's')
 			p.source = true;
+		else if (c == 'p' && (!strcmp(optarg, "on") || !strcmp(optarg, "never")))
+			p.partial = !strcmp(optarg, "on") ? PARTIAL_ON : PARTIAL_NEVER;
 		else if (c == 'S')
 			p.seconds = strtod(optarg, &end);
 		else if (c == 'h')

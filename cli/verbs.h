@@ -19,6 +19,7 @@ int verb_export(int argc, char **argv);
 /* inside a probe job; when a traced step has ended */
 int verb_probe(int argc, char **argv);
 int verb_collect(int argc, char **argv);
+int verb_confine(int argc, char **argv);
 
 /* on jobs, asked of precedentd */
 int verb_jobs(int argc, char **argv);

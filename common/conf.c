@@ -15,6 +15,7 @@
 #endif
 
 #define PARTITION_MODE "PartitionMode."
+#define PARTIAL	       "PartialExecution."
 #define DAY_S	       86400
 
 static const char *const mode_names[] = {
@@ -160,6 +161,60 @@ static int set_min_limit(struct precedent_conf *c, const char *v, struct errbuf 
 	return 0;
 }
 
+static const char *const partial_names[] = {
+    [PARTIAL_NEVER] = "never", [PARTIAL_OFF] = "off", [PARTIAL_ON] = "on"};
+
+const char *partial_name(enum conf_partial partial)
+{
+	return (unsigned)partial <= PARTIAL_ON ? partial_names[partial] : "off";
+}
+
+static int parse_partial(const char *v, enum conf_partial *out, struct errbuf *err)
+{
+	for (int i = PARTIAL_NEVER; i <= PARTIAL_ON; i++) {
+		if (!strcasecmp(v, partial_names[i])) {
+			*out = (enum conf_partial)i;
+			return 0;
+		}
+	}
+	return err_set(err, "'%.60s' is not a choice: say off, on or never", v);
+}
+
+static int set_partial(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return parse_partial(v, &c->partial, err);
+}
+
+static int set_candidate_partial(struct precedent_conf *c, const char *candidate, const char *v, struct errbuf *err)
+{
+	struct conf_candidate_partial *p = &c->partials[c->n_partials];
+
+	for (size_t i = 0; i < c->n_partials; i++)
+		if (!strcmp(c->partials[i].candidate, candidate))
+			return err_set(err, "is given twice: keep one");
+	if (c->n_partials == CONF_CANDIDATES_MAX)
+		return err_set(err, "more than %d candidates have one", CONF_CANDIDATES_MAX);
+	if (copy_name(p->candidate, sizeof(p->candidate), candidate, strlen(candidate), "the candidate's name", err) < 0 ||
+	    parse_partial(v, &p->partial, err) < 0)
+		return -1;
+	c->n_partials++;
+	return 0;
+}
+
+enum conf_partial conf_partial_for(const struct precedent_conf *conf, const char *candidate)
+{
+	size_t partition = strcspn(candidate, ":");
+	const struct conf_candidate_partial *p = conf->partials, *end = p + conf->n_partials;
+
+	for (; p < end; p++)
+		if (!strcmp(p->candidate, candidate))
+			return p->partial;
+	for (p = conf->partials; p < end; p++)
+		if (strlen(p->candidate) == partition && !strncmp(p->candidate, candidate, partition))
+			return p->partial;
+	return conf->partial;
+}
+
 static int set_probe_seconds(struct precedent_conf *c, const char *v, struct errbuf *err)
 {
 	char *end = NULL;
@@ -300,6 +355,7 @@ static const struct conf_key {
     {"MinLimit", set_min_limit},
     {"ProbeBudget", set_probe_budget},
     {"ProbeSeconds", set_probe_seconds},
+    {"PartialExecution", set_partial},
     {"ProbeAccount", set_probe_account},
     {"ProbeQos", set_probe_qos},
     {"SpoolDir", set_spool_dir},
@@ -322,6 +378,7 @@ static int set_defaults(struct precedent_conf *c, struct errbuf *err)
 	    .min_limit_min = 5,
 	    .probe_budget = 0.01,
 	    .probe_seconds = 5,
+	    .partial = PARTIAL_OFF,
 	    .retention_s = 90ULL * DAY_S,
 	    .poll_interval_s = 10,
 	    .heartbeat_timeout_s = 120,
@@ -365,6 +422,8 @@ static int set_key(struct precedent_conf *c, const char *name, const char *value
 			return err_prefix(err, "%.100s", name);
 		return 0;
 	}
+	if (!strncasecmp(name, PARTIAL, strlen(PARTIAL)))
+		return set_candidate_partial(c, name + strlen(PARTIAL), value, err) < 0 ? err_prefix(err, "%.100s", name) : 0;
 	for (size_t i = 0; i < N_KEYS; i++) {
 		if (strcasecmp(name, keys[i].name))
 			continue;

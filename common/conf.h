@@ -38,6 +38,18 @@ struct conf_partition_mode {
 	enum precedent_mode mode;
 };
 
+/* Whether probes may run the program itself (partial execution). */
+enum conf_partial {
+	PARTIAL_NEVER,
+	PARTIAL_OFF, /* unless the job asks for it */
+	PARTIAL_ON,
+};
+
+struct conf_candidate_partial {
+	char candidate[CONF_CANDIDATE_MAX];
+	enum conf_partial partial;
+};
+
 struct precedent_conf {
 	char *file; /* the file that was read; NULL when there was none and these are the defaults */
 	enum precedent_mode mode;
@@ -45,6 +57,9 @@ struct precedent_conf {
 	struct conf_partition_mode partition_modes[CONF_PARTITIONS_MAX];
 	size_t n_candidates;
 	struct conf_candidate candidates[CONF_CANDIDATES_MAX];
+	enum conf_partial partial;
+	size_t n_partials;
+	struct conf_candidate_partial partials[CONF_CANDIDATES_MAX];
 	double margin;		/* 0.15: the limit is the upper bound times 1.15 */
 	uint32_t min_limit_min; /* the limit is never set below this many minutes */
 	double probe_budget;	/* 0.01: share of the job's node seconds that its probes may cost */
@@ -75,6 +90,9 @@ void conf_free(struct precedent_conf *conf); /* conf_free of a zeroed or freed s
 
 /* The mode for a partition: PartitionMode.<name>, else Mode. partition may be NULL. */
 enum precedent_mode conf_mode_for(const struct precedent_conf *conf, const char *partition);
+/* PartialExecution.<candidate>, else of its partition, else PartialExecution. */
+enum conf_partial conf_partial_for(const struct precedent_conf *conf, const char *candidate);
+const char *partial_name(enum conf_partial partial); /* "never", "off", "on" */
 /* The candidate with this name, or NULL. */
 const struct conf_candidate *conf_candidate_find(const struct precedent_conf *conf, const char *name);
 /*

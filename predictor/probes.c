@@ -120,8 +120,19 @@ static int shell_quote(const char *s, char *out, size_t size)
 	return 0;
 }
 
-static int script_format(const struct follow_env *env, const char *dir,
-			 const char *safe, bool source, double seconds, char *out, size_t size)
+/* On the traced candidate also where it is on for any other: the two are compared. */
+static enum conf_partial partial_for(const struct precedent_conf *conf, const char *candidate, bool source)
+{
+	enum conf_partial p = conf_partial_for(conf, candidate);
+
+	for (size_t i = 0; source && p == PARTIAL_OFF && i < conf->n_candidates; i++)
+		if (conf_partial_for(conf, conf->candidates[i].name) == PARTIAL_ON)
+			p = PARTIAL_ON;
+	return p;
+}
+
+static int script_format(const struct follow_env *env, const char *dir, const char *safe, bool source,
+			 enum conf_partial partial, double seconds, char *out, size_t size)
 {
 	char program[1024], binary[1100], quoted[1200];
 	int n;
@@ -130,8 +141,9 @@ static int script_format(const struct follow_env *env, const char *dir,
 	if (n < 0 || (size_t)n >= sizeof(program) || shell_quote(program, binary, sizeof(binary)) < 0 ||
 	    shell_quote(dir, quoted, sizeof(quoted)) < 0)
 		return -1;
-	n = snprintf(out, size, "#!/bin/sh\nexec %s probe --dir %s --candidate %s%s --seconds %.2f\n", binary, quoted,
-		     safe, source ? " --source" : "", seconds);
+	n = snprintf(out, size, "#!/bin/sh\nexec %s probe --dir %s --candidate %s%s%s%s --seconds %.2f\n", binary, quoted,
+		     safe, source ? " --source" : "", partial == PARTIAL_OFF ? "" : " --partial=",
+		     partial == PARTIAL_OFF ? "" : partial_name(partial), seconds);
 	return n < 0 || (size_t)n >= size ? -1 : 0;
 }
 
@@ -162,6 +174,7 @@ struct submission_text {
 static int submission_text(const struct follow_env *env, const struct store_program *p, const char *candidate,
 			   double seconds, struct submission_text *t, struct errbuf *errp)
 {
+	bool source = !strcmp(candidate, p->source_candidate);
 	struct job_comment c;
 	int n;
 
@@ -170,7 +183,7 @@ static int submission_text(const struct follow_env *env, const struct store_prog
 	if (n < 0 || (size_t)n >= sizeof(t->dir))
 		return err_set(errp, "SpoolDir is too long");
 	snprintf(t->out, sizeof(t->out), "%s/probe.%s.log", t->dir, t->safe);
-	if (script_format(env, t->dir, t->safe, !strcmp(candidate, p->source_candidate), seconds, t->script,
+	if (script_format(env, t->dir, t->safe, source, partial_for(env->conf, candidate, source), seconds, t->script,
 			  sizeof(t->script)) < 0)
 		return err_set(errp, "SpoolDir or InstallDir is too long");
 	comment_init(&c);

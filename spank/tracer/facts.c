@@ -72,6 +72,8 @@ void facts_put_command(struct buf *b)
 	if (path[0] == '/')
 		put_words(b, "input", path, strlen(path) + 1);
 	put_environment(b);
+	if (getenv("PRECEDENT_PARTIAL"))
+		facts_put(b, "partial", getenv("PRECEDENT_PARTIAL"));
 }
 
 static void put_program(struct buf *b)

@@ -168,7 +168,8 @@ static void full_result(struct result *r)
 	r->traces_n = RESULT_MAX_TRACES;
 	r->kernels_n = RESULT_MAX_KERNELS;
 	for (unsigned i = 0; i < r->traces_n; i++)
-		r->traces[i] = (struct result_trace){1.1 + i, 1e8 / 3, 1e8 / 3 - 1, 1e8 / 3, 2, INT64_MAX, 1.0 / 3};
+		r->traces[i] = (struct result_trace){1.1 + i, 1e8 / 3, 1e8 / 3 - 1, 1e8 / 3, 2, INT64_MAX, 1.0 / 3,
+						       {i % 2 == 0, 1e8 / 3, 1e8 / 3 - 1, 1e8 / 3, 2}};
 	for (unsigned i = 0; i < r->kernels_n; i++) {
 		snprintf(r->kernels[i].name, sizeof(r->kernels[i].name), "kernel-%u", i);
 		r->kernels[i].ns_per_unit = 1e-9 * i;
