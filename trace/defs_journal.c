@@ -89,16 +89,14 @@ uint64_t journal_address(const struct journal_reader *r, uint32_t site)
 	return in.pos + 8 <= in.len ? rdbuf_u64(&in) : 0;
 }
 
-void journal_encode(const struct journal_reader *r, const struct trace_proc *proc, struct buf *out)
+void journal_encode(const struct journal_reader *r, const struct trace_defs *own, struct buf *out)
 {
-	struct trace_defs d = {.proc = *proc};
-
 	for (enum trace_def_kind kind = 0; kind <= TDEF_SIG; kind++) {
 		buf_put_uv(out, r->n[kind]);
 		buf_put(out, r->part[kind].data, r->part[kind].len);
 		out->failed |= r->part[kind].failed;
 	}
-	trace_defs_encode_proc(&d, out);
+	trace_defs_encode_proc(own, out);
 }
 
 void journal_reader_free(struct journal_reader *r)

@@ -47,8 +47,8 @@ struct journal_reader {
 size_t journal_read(struct journal_reader *r, const uint8_t *data, size_t len);
 /* The innermost return address of a call site, or 0. */
 uint64_t journal_address(const struct journal_reader *r, uint32_t site);
-/* A definitions page's contents: decode it to check it. */
-void journal_encode(const struct journal_reader *r, const struct trace_proc *proc, struct buf *out);
+/* A definitions page's contents, with the process and the counted functions of `own`: decode it to check it. */
+void journal_encode(const struct journal_reader *r, const struct trace_defs *own, struct buf *out);
 void journal_reader_free(struct journal_reader *r);
 
 #endif

@@ -27,6 +27,7 @@
 #define WINDOW_MAX   (32u << 20)
 #define THREADS      3u /* MPI_THREAD_MULTIPLE, in every MPI library that we know */
 #define NO_SYMBOL    UINT32_MAX
+#define NAME_LIMIT   256 /* of a function */
 
 /* ---- the file ---- */
 
@@ -63,6 +64,8 @@ static int check_header(struct spill_header *h, uint64_t size, struct errbuf *er
 		return err_set(err, "its run had not begun");
 	if (h->window > size || h->window > WINDOW_MAX || h->n_entry > SPILL_ENTRIES_MAX ||
 	    !fits(h->live_at, sizeof(struct spill_live), h->window) ||
+	    h->n_counter > SPILL_COUNTERS_MAX || !fits(h->counter_at, h->n_counter * sizeof(uint64_t), h->window) ||
+	    h->names_len > SPILL_NAMES_MAX || !fits(h->name_at, h->names_len, h->window) ||
 	    !fits(h->entry_at, h->n_entry * sizeof(struct spill_entry), h->window) ||
 	    !fits(h->journal_at, h->journal_cap, h->window) || !fits(h->stream_at, h->stream_cap, h->window))
 		return err_set(err, "is malformed");
@@ -170,6 +173,8 @@ static int load(const struct salvage_rank *s, const struct spill_entry *e, struc
 struct whole {
 	const struct salvage_rank *s;
 	struct trace_proc proc;
+	struct trace_counted *counted; /* names are the file's */
+	uint32_t n_counted;
 	struct journal_reader journal;
 	struct trace_defs defs;
 	struct fold *fold;
@@ -193,6 +198,7 @@ static void whole_free(struct whole *w)
 	w->defs.proc.host = w->defs.proc.program = w->defs.proc.ended = NULL;
 	trace_defs_free(&w->defs);
 	fold_destroy(w->fold);
+	free(w->counted);
 	free(w->last_symbol);
 	levels_free(&w->levels);
 	buf_free(&w->hist);
@@ -260,6 +266,35 @@ static void fill_proc(struct whole *w)
 	w->proc.ended = w->ended;
 }
 
+/* Functions that were only counted. */
+static int read_counters(struct whole *w)
+{
+	const struct spill_header *h = &w->s->header;
+	const uint64_t *counter = (const void *)(w->s->window + h->counter_at);
+	const char *name = (const char *)(w->s->window + h->name_at), *end = name + h->names_len;
+
+	w->counted = calloc(h->n_counter + 1ull, sizeof(*w->counted));
+	if (!w->counted)
+		return -1;
+	for (uint32_t i = 0; i < h->n_counter; i++) {
+		const char *zero = memchr(name, '\0', (size_t)(end - name));
+
+		if (!zero)
+			break;
+		if (counter[i] && zero > name && zero - name < NAME_LIMIT)
+			w->counted[w->n_counted++] = (struct trace_counted){.name = (char *)name, .calls = counter[i]};
+		name = zero + 1;
+	}
+	return 0;
+}
+
+static void encode_defs(const struct whole *w, struct buf *out)
+{
+	const struct trace_defs own = {.proc = w->proc, .counted = w->counted, .n_counted = w->n_counted};
+
+	journal_encode(&w->journal, &own, out);
+}
+
 /* Decoding checks everything that the journal said. */
 static int make_defs(struct whole *w, struct errbuf *err)
 {
@@ -269,7 +304,9 @@ static int make_defs(struct whole *w, struct errbuf *err)
 
 	read_journal(w);
 	fill_proc(w);
-	journal_encode(&w->journal, &w->proc, &b);
+	if (read_counters(w) < 0)
+		return err_set(err, "no memory");
+	encode_defs(w, &b);
 	in = (struct rdbuf){.data = b.data, .len = b.len};
 	rv = b.failed ? err_set(err, "no memory") : trace_defs_decode(&in, w->s->header.world_size, &w->defs, err);
 	buf_free(&b);
@@ -607,7 +644,7 @@ static int write_defs(struct whole *w, struct trace_writer *out, struct errbuf *
 	struct buf raw = {0};
 	int rv;
 
-	journal_encode(&w->journal, &w->proc, &raw);
+	encode_defs(w, &raw);
 	rv = put(w, out, &m, &raw, err);
 	if (rv == 0) {
 		buf_reset(&raw);

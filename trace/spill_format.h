@@ -2,13 +2,14 @@
 /*
  * The spill file of a rank: what it has recorded, in a form that survives its death at any instant.
  *
- *	window: header | live | directory | journal | stream        shared mapping, allocated on disk beforehand
+ *	window: header | live | counters | directory | journal | stream   shared mapping, allocated on disk beforehand
  *	pages, anywhere behind it, written with write(2)             as in a trace file, and two types of their own
  *
  * The stream holds the calls since the last page, the journal the definitions since the last journal page; a
  * length is stored after the bytes that it covers. The directory names the pages that count: an entry is filled
  * first and then switched on, off first and then its room is used again. So after a kill between any two stores
  * every call that was recorded is there exactly once.
+ * The counters are those of the functions that are only counted: the process counts in the file itself.
  * Integers are those of the machine that wrote them.
  */
 #ifndef PRECEDENT_TRACE_SPILL_FORMAT_H
@@ -19,12 +20,14 @@
 #include "trace/event.h"
 
 #define SPILL_MAGIC    "PRECSPL1"
-#define SPILL_VERSION  1
+#define SPILL_VERSION  2
 #define SPILL_SUFFIX   ".spill"
 #define SPILL_FACTS    3072
 #define SPILL_STREAM_MAX  (512u << 10)
 #define SPILL_JOURNAL_MAX (256u << 10)
 #define SPILL_ENTRIES_MAX 65536u
+#define SPILL_COUNTERS_MAX 1024u
+#define SPILL_NAMES_MAX   (24u << 10)
 
 /* Page types beside enum trace_page_type. first and n of their headers: */
 enum spill_page_type {
@@ -47,6 +50,8 @@ struct spill_header {
 	uint32_t version, rank, world_size, pid;
 	uint32_t thread_level, n_entry;
 	uint64_t live_at, entry_at, journal_at, stream_at, window;
+	uint64_t counter_at, name_at;   /* n_counter numbers; their names, each ended by a zero byte */
+	uint32_t n_counter, names_len;
 	uint32_t journal_cap, stream_cap;
 	uint64_t start_ticks, start_real_ns, start_mono_ns; /* MPI_Init returned */
 	uint64_t init_ticks, init_mono_ns;                  /* it was called */

@@ -5,6 +5,7 @@
 
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/run.h"
+#include "spank/tracer/spill.h"
 #include "spank/tracer/wrap.h"
 #include "trace/defs.h"
 
@@ -38,6 +39,11 @@ void *wrap_resolve(const char *name)
 	void *f = mpilib_function(name);
 
 	return f ? f : mpilib_missing(name);
+}
+
+void passthrough_protect(struct spill *s)
+{
+	spill_counters(s, passthrough_count, passthrough_n, passthrough_name);
 }
 
 void passthrough_define(struct trace_defs *d)

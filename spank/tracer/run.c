@@ -151,6 +151,8 @@ static int begin(void)
 	struct errbuf err = {""};
 	int rv = rec_begin(&o, &err);
 
+	if (rv == 0)
+		passthrough_protect(&rec.pages.spill);
 	if (err.text[0])
 		launch_report(&run, err.text);
 	return rv;

@@ -62,6 +62,9 @@ bool gather_trace(struct run *r);
 
 /* ---- passthrough.c ---- */
 struct trace_defs;
+struct spill;
 void passthrough_define(struct trace_defs *d);
+/* Count in the spill file. */
+void passthrough_protect(struct spill *s);
 
 #endif

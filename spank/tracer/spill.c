@@ -36,7 +36,9 @@ static void lay_out(struct spill *s, struct spill_header *h, uint32_t stream_cap
 	h->journal_cap = JOURNAL_CAP;
 	h->stream_cap = stream_cap + SPARE;
 	h->live_at = page_up(sizeof(*h));
-	h->entry_at = h->live_at + page_up(sizeof(*s->live));
+	h->counter_at = h->live_at + page_up(sizeof(*s->live));
+	h->name_at = h->counter_at + page_up(SPILL_COUNTERS_MAX * sizeof(*s->counter));
+	h->entry_at = h->name_at + page_up(SPILL_NAMES_MAX);
 	h->journal_at = h->entry_at + page_up(s->n_entry * sizeof(*s->entry));
 	h->stream_at = h->journal_at + JOURNAL_CAP;
 	h->window = h->stream_at + page_up(h->stream_cap);
@@ -114,6 +116,54 @@ void spill_start(struct spill *s)
 	uint64_t hash = XXH3_64bits(s->header, offsetof(struct spill_header, hash));
 
 	__atomic_store_n(&s->header->hash, hash, __ATOMIC_RELEASE);
+}
+
+/* ---- counters ---- */
+
+static size_t counters_size(uint32_t n)
+{
+	return page_up(n * sizeof(uint64_t));
+}
+
+/* Other pages take the place of the counters', with the same contents. Of use in a child of fork: no heap. */
+static int counters_move(uint64_t *counter, uint32_t n, int fd, uint64_t at)
+{
+	size_t size = counters_size(n);
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, (off_t)at);
+
+	if (p == MAP_FAILED)
+		return -1;
+	memcpy(p, counter, size);
+	if (mremap(p, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, counter) != MAP_FAILED)
+		return 0;
+	munmap(p, size);
+	return -1;
+}
+
+void spill_counters(struct spill *s, uint64_t *counter, uint32_t n, const char *names)
+{
+	struct spill_header *h = s->header;
+	size_t len = 0, page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (uint32_t i = 0; i < n; i++)
+		len += strlen(names + len) + 1;
+	if (!spill_protects(s) || !n || n > SPILL_COUNTERS_MAX || len > SPILL_NAMES_MAX || page > PAGE ||
+	    (uintptr_t)counter % PAGE)
+		return;
+	memcpy(s->map + h->name_at, names, len);
+	if (counters_move(counter, n, s->fd, h->counter_at) < 0)
+		return;
+	s->counter = counter;
+	h->n_counter = n;
+	h->names_len = (uint32_t)len;
+}
+
+/* Back to memory; where that fails they stay in the file. */
+static void leave_counters(struct spill *s)
+{
+	if (s->counter)
+		counters_move(s->counter, s->header->n_counter, -1, 0);
+	s->counter = NULL;
 }
 
 /* ---- room in the file ---- */
@@ -322,6 +372,7 @@ int spill_journal(struct spill *s, const void *data, size_t len)
 
 static void let_go(struct spill *s)
 {
+	leave_counters(s);
 	if (s->map)
 		munmap(s->map, s->window);
 	if (s->fd >= 0)
@@ -348,6 +399,7 @@ void spill_forget(struct spill *s)
 {
 	if (!s->map)
 		return;
+	leave_counters(s);
 	munmap(s->map, s->window);
 	if (s->fd >= 0)
 		close(s->fd);

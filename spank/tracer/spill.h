@@ -36,12 +36,17 @@ struct spill {
 	struct spill_extent *hole;
 	uint32_t n_hole, cap_hole;
 	uint64_t end;            /* of the file */
+	uint64_t *counter;       /* of the process, that lie in the file; NULL: none */
 };
 
 /* dir NULL: memory. A file that cannot be made is reported in err and memory is taken: -1 only without that. */
 int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, uint32_t stream_cap, struct errbuf *err);
 /* The header's facts are complete: from here on the file can be salvaged. */
 void spill_start(struct spill *s);
+/* Let n counters lie in the file from now on, under these names (one after the other, each ended by a zero byte). They
+ * begin at a page, fill pages of their own, and stay where they are; when the file is left they are memory again.
+ * Before spill_start. Nothing happens without a file, or where they do not fit. */
+void spill_counters(struct spill *s, uint64_t *counter, uint32_t n, const char *names);
 /* Keep an encoded page: the entry, or -1 without room. m: type, first, n. must: in memory if not in the file. */
 int32_t spill_put(struct spill *s, const struct trace_page *m, uint64_t epoch, const struct buf *page, bool must);
 /* Append a page to out. */

@@ -180,6 +180,7 @@ subtest 'trace of a program that does not end well' => sub {
 		like($r->{err}, qr/^precedent: $name\.ptrace: PARTIAL, [^\n]*2 ranks, [^\n]*\n\z/m, '... the last line says that the trace is partial');
 		my $json = json_of('info', '--json', "$name.ptrace");
 		ok($json->{partial} && $json->{events} >= 20, '... of what happened until then');
+		is($json->{passed_through}{MPI_Comm_rank}, 2, '... also the calls that are only counted');
 		unlink "$name.ptrace";
 	}
 	my $r = precedent('trace', '-o', 'noinit.ptrace', '--', 'mpirun', '--oversubscribe', '-n', 2, program('noinit'));

@@ -40,7 +40,11 @@ static void put_header(uint8_t *p, size_t size)
 	h->journal_cap = 1024;
 	h->stream_at = h->journal_at + 1024;
 	h->stream_cap = 1024;
-	h->window = h->stream_at + 1024;
+	h->counter_at = h->stream_at + 1024;
+	h->n_counter %= 33;
+	h->name_at = h->counter_at + 256;
+	h->names_len %= 257;
+	h->window = h->name_at + 256;
 	memset(h->id, 0, sizeof(h->id));
 	memcpy(h->id, "fuzz", 4);
 	(void)size;

@@ -45,6 +45,8 @@ static uint32_t event(enum play_program program, uint64_t i, uint16_t *fn, int64
 	return k & 1 ? 7 : 5;
 }
 
+void (*play_opened)(struct spill *s);
+
 int play_begin(struct play *p, enum play_program program, const char *local, const char *id, uint32_t rank,
 	       uint32_t n_ranks, uint64_t memory, uint64_t structure, struct errbuf *err)
 {
@@ -62,6 +64,8 @@ int play_begin(struct play *p, enum play_program program, const char *local, con
 	memset(site_cache, 0, sizeof(site_cache)); /* of a recording before */
 	if (rec_begin(&o, err) < 0)
 		return -1;
+	if (play_opened)
+		play_opened(&rec.pages.spill);
 	facts.init_mono_ns = init_ns;
 	facts.init_ticks = init_ticks;
 	facts.start_real_ns = clock_ns(CLOCK_REALTIME);

@@ -24,6 +24,9 @@ struct play {
 	uint64_t i; /* the next event */
 };
 
+/* When not NULL: called before the spill file can be salvaged, to put more into it. */
+extern void (*play_opened)(struct spill *s);
+
 /* local: directory for the spill file or NULL; 0: defaults. 0, or -1 with the reason. */
 int play_begin(struct play *p, enum play_program program, const char *local, const char *id, uint32_t rank,
 	       uint32_t n_ranks, uint64_t memory, uint64_t structure, struct errbuf *err);

@@ -41,6 +41,40 @@ static int teardown(void **state)
 	return rmdir(dir);
 }
 
+/* A child that plays as it is told and ends: with 0, or as body says. */
+static void in_child(const char *id, uint32_t rank, uint32_t n_ranks, int (*body)(struct play *p))
+{
+	struct errbuf err;
+	struct play p;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(play_begin(&p, PLAY_LOOP, dir, id, rank, n_ranks, 0, 0, &err) < 0 ? 3 : body(&p));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void play_until(struct play *p, uint64_t i)
+{
+	while (p->i < i)
+		play_one(p);
+}
+
+static struct trace *open_salvaged(const char *id, const char *ended, struct salvage_report *r)
+{
+	struct errbuf err = {""};
+	struct trace *t;
+
+	if (salvage_write(dir, id, dir, NULL, ended, r, &err) < 0)
+		fail_msg("%s", err.text);
+	t = trace_open(r->path, &err);
+	if (!t)
+		fail_msg("%s", err.text);
+	unlink(r->path);
+	return t;
+}
+
 /* A child that plays until it is killed, or for `limit` events. */
 static pid_t child(enum play_program program, const char *where, uint64_t memory, uint64_t limit)
 {
@@ -200,40 +234,33 @@ static void test_long_run(void **state)
 	assert_int_equal(salvage(PLAY_LOOP, n, n), n);
 }
 
+static int receives_for_ever(struct play *p)
+{
+	struct rec_call c;
+
+	play_until(p, 1000);
+	if (!rec_enter(&c, rec.live->enter_address, 0)) /* event 999 is a receive: again */
+		return 4;
+	rec_start(&c);
+	return 0;
+}
+
 static void test_call_that_did_not_return(void **state)
 {
 	struct salvage_report r;
-	struct errbuf err = {""};
 	const struct trace_rank *k;
 	struct timespec when[2];
 	struct trace *t;
-	struct rec_call c;
-	struct play p;
 	char path[128];
-	int status;
-	pid_t pid = fork();
 
 	(void)state;
-	if (!pid) {
-		if (play_begin(&p, PLAY_LOOP, dir, "run.1", 0, 1, 0, 0, &err) < 0)
-			_exit(3);
-		while (p.i < 1000)
-			play_one(&p);
-		if (!rec_enter(&c, rec.live->enter_address, 0)) /* event 999 is a receive: again, for ever */
-			_exit(4);
-		rec_start(&c);
-		_exit(0);
-	}
-	waitpid(pid, &status, 0);
-	assert_int_equal(status, 0);
+	in_child("run.1", 0, 1, receives_for_ever);
 	snprintf(path, sizeof(path), "%s/run.1.r0.spill", dir);
 	clock_gettime(CLOCK_REALTIME, &when[0]);
 	when[0].tv_sec += 812;
 	when[1] = when[0];
 	assert_int_equal(utimensat(AT_FDCWD, path, when, 0), 0);
-	assert_int_equal(salvage_write(dir, "run.1", dir, NULL, "time limit", &r, &err), 0);
-	t = trace_open(r.path, &err);
-	assert_non_null(t);
+	t = open_salvaged("run.1", "time limit", &r);
 	k = trace_get_rank(t, 0);
 	assert_int_equal(k->events.length, 1001);
 	assert_non_null(strstr(k->defs.proc.ended, "time limit, in MPI_Recv for 81"));
@@ -241,46 +268,132 @@ static void test_call_that_did_not_return(void **state)
 	assert_string_equal(trace_job_get(t, "hosts"), "node1");
 	assert_string_equal(trace_job_get(t, "program"), "/bin/played");
 	trace_close(t);
-	unlink(r.path);
+}
+
+/* ---- functions that are only counted ---- */
+
+static _Alignas(4096) uint64_t counter[512];
+
+static void count_in_file(struct spill *s)
+{
+	spill_counters(s, counter, 4, "MPI_Get_count\0MPI_Pack\0MPI_Wtime\0MPI_Wtick");
+}
+
+/* Some before the file is there, some in a child of fork, which are its own, the others until the end. */
+static int counts(struct play *p)
+{
+	int status;
+	pid_t inner;
+
+	play_until(p, 10);
+	counter[2] += 7;
+	inner = fork();
+	if (!inner) {
+		rec_forget();
+		counter[0] += 100;
+		counter[1] += 100;
+		_exit(counter[0] == 105 && counter[2] == 7 ? 0 : 4);
+	}
+	waitpid(inner, &status, 0);
+	counter[3]++;
+	return status ? 5 : 0;
+}
+
+static void check_counted(const struct trace_defs *d, const char *name, uint64_t calls)
+{
+	for (uint32_t i = 0; i < d->n_counted; i++)
+		if (!strcmp(d->counted[i].name, name)) {
+			assert_int_equal(d->counted[i].calls, calls);
+			return;
+		}
+	fail_msg("%s was not counted", name);
+}
+
+static void test_counters(void **state)
+{
+	const struct trace_defs *d;
+	struct salvage_report r;
+	struct trace *t;
+
+	(void)state;
+	play_opened = count_in_file;
+	counter[0] = 5;
+	in_child("run.1", 0, 1, counts);
+	counter[0] = 0;
+	play_opened = NULL;
+	t = open_salvaged("run.1", "killed", &r);
+	d = &trace_get_rank(t, 0)->defs;
+	assert_int_equal(d->n_counted, 3);
+	check_counted(d, "MPI_Get_count", 5);
+	check_counted(d, "MPI_Wtime", 7);
+	check_counted(d, "MPI_Wtick", 1);
+	trace_close(t);
+}
+
+static bool maps_spill_file(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[512];
+	bool found = false;
+
+	while (fgets(line, sizeof(line), f))
+		found |= strstr(line, ".spill") != NULL;
+	fclose(f);
+	return found;
+}
+
+/* A run that ends well: the counters are memory again, and the file is not held. */
+static void test_counters_of_a_whole_run(void **state)
+{
+	struct errbuf err;
+	struct play p;
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/whole.ptrace", dir);
+	play_opened = count_in_file;
+	memset(counter, 0, sizeof(counter));
+	counter[1] = 1;
+	assert_int_equal(play_begin(&p, PLAY_LOOP, dir, "run.1", 0, 1, 0, 0, &err), 0);
+	play_opened = NULL;
+	play_until(&p, 10);
+	assert_true(maps_spill_file());
+	counter[1]++;
+	assert_int_equal(play_end(&p, path, &err), 0);
+	assert_false(maps_spill_file());
+	counter[1]++;
+	assert_int_equal(counter[1], 3);
+	unlink(path);
 }
 
 /* A rank without a file is missing, whatever the number of ranks. */
+static int ten_calls(struct play *p)
+{
+	play_until(p, 10);
+	return 0;
+}
+
 static void test_missing_ranks(void **state)
 {
 	struct salvage_run *run;
 	struct salvage_report r;
 	struct errbuf err = {""};
 	struct trace *t;
-	struct play p;
 	char path[128];
-	int status;
-	pid_t pid = fork();
 
 	(void)state;
-	if (!pid) {
-		if (play_begin(&p, PLAY_LOOP, dir, "job.7", 1234, 4096, 0, 0, &err) < 0)
-			_exit(3);
-		while (p.i < 10)
-			play_one(&p);
-		_exit(0);
-	}
-	waitpid(pid, &status, 0);
-	assert_int_equal(status, 0);
+	in_child("job.7", 1234, 4096, ten_calls);
 	assert_int_equal(salvage_find(dir, &run, &err), 1);
 	assert_string_equal(run[0].id, "job.7");
 	assert_int_equal(run[0].world_size, 4096);
 	assert_int_equal(run[0].n_found, 1);
 	free(run);
-	assert_int_equal(salvage_write(dir, "job.7", dir, NULL, "killed", &r, &err), 0);
-	t = trace_open(r.path, &err);
-	if (!t)
-		fail_msg("%s", err.text);
+	t = open_salvaged("job.7", "killed", &r);
 	assert_int_equal(trace_n_ranks(t), 4096);
 	assert_true(trace_get_rank(t, 1234)->present);
 	assert_false(trace_get_rank(t, 0)->present);
 	assert_int_equal(trace_get_rank(t, 1234)->events.length, 10);
 	trace_close(t);
-	unlink(r.path);
 	/* the others may still come: the part is kept */
 	assert_int_equal(salvage_find(dir, &run, &err), 1);
 	free(run);
@@ -408,38 +521,29 @@ static void test_damaged(void **state)
 }
 
 /* The child of a fork leaves the parent's recording alone. */
-static void test_fork(void **state)
+static int forks(struct play *p)
 {
 	int status;
-	pid_t pid = fork();
+	pid_t inner;
 
-	(void)state;
-	if (!pid) {
-		struct errbuf err;
-		struct play p;
-		pid_t inner;
-
-		if (play_begin(&p, PLAY_LOOP, dir, "run.1", 0, 1, 0, 0, &err) < 0)
-			_exit(3);
-		while (p.i < 500)
-			play_one(&p);
-		inner = fork();
-		if (!inner) {
-			rec_forget();
-			for (int i = 0; i < 100; i++)
-				if (play_one(&p))
-					_exit(4);
-			_exit(0);
-		}
-		waitpid(inner, &status, 0);
-		if (status)
-			_exit(5);
-		while (p.i < 1000)
-			play_one(&p);
+	play_until(p, 500);
+	inner = fork();
+	if (!inner) {
+		rec_forget();
+		for (int i = 0; i < 100; i++)
+			if (play_one(p))
+				_exit(4);
 		_exit(0);
 	}
-	waitpid(pid, &status, 0);
-	assert_int_equal(status, 0);
+	waitpid(inner, &status, 0);
+	play_until(p, 1000);
+	return status ? 5 : 0;
+}
+
+static void test_fork(void **state)
+{
+	(void)state;
+	in_child("run.1", 0, 1, forks);
 	salvage(PLAY_LOOP, 1000, 1000);
 }
 
@@ -452,6 +556,8 @@ int main(void)
 		cmocka_unit_test(test_kill_chaos),
 		cmocka_unit_test(test_long_run),
 		cmocka_unit_test(test_call_that_did_not_return),
+		cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_counters_of_a_whole_run),
 		cmocka_unit_test(test_missing_ranks),
 		cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_no_room),

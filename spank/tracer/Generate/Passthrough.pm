@@ -160,13 +160,15 @@ END
 		$names .= "\t.asciz \"$name[$i]\"\n";
 	}
 	my $n = @name;
+	my $room = 4096 * int((8 * $n + 4095) / 4096);
 	$text .= <<"END";
 
+/* pages of their own: spill_counters lets them lie in the spill file */
 	.bss
-	.balign 8
+	.balign 4096
 	.globl passthrough_count
 passthrough_count:
-	.zero 8*$n
+	.zero $room
 
 	.section .rodata
 	.balign 4
