@@ -10,6 +10,7 @@
 #include "skelgen/emit_c.h"
 #include "skelgen/emit_data.h"
 #include "skelgen/emit_text.h"
+#include "skelgen/gap_order.h"
 #include "skelgen/mix.h"
 #include "skelgen/plan.h"
 #include "skelgen/times.h"
@@ -23,6 +24,7 @@ struct emit {
 	const struct skel_times *times;
 	const struct skel_plan *plan;
 	struct skel_mixes mixes; /* what the gaps consist of */
+	struct gap_orders orders; /* in which they vary */
 	const struct skel_emit_options *opt;
 	struct skel_globals globals;
 	struct skel_wildcards wild;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "skelgen/emit_tree.h"
+#include "skelgen/runtime/data.h"
 
 #define LEAST_NS   30.0   /* what the skeleton itself spends between two calls, about */
 #define AGREE      0.005  /* ranks within half a per cent are written as one figure */
@@ -58,39 +59,72 @@ static void loops_around(const struct emit *e, const struct skel_node *leaf, uin
 	}
 }
 
-/* Weighted sum of the strata's means over the executions that the plan samples, from loop `level` inwards. */
-static double sampled_sum(const struct around *a, int level, uint64_t position, double weight,
-			  const struct skel_leaf_time *t, const struct skel_leaf_rank *lr)
+/* What the skeleton carries of one leaf on one rank. */
+struct gap_values {
+	uint32_t n_stratum, n_slot;
+	double ns[SKEL_STRATA * SKEL_QUANTILES];
+};
+
+/* Means of the strata; or their quantiles, in the order of gap_order.h. */
+static void values_fill(const struct emit *e, const struct skel_node *leaf, uint32_t index, struct gap_values *v)
 {
+	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
+	bool spread = t->n_quantile > 1 && e->orders.at != NULL && e->orders.at[leaf->leaf_id][index] != NULL;
+	uint32_t slot[SKEL_QUANTILES];
+
+	v->n_stratum = t->n_stratum > 0 ? t->n_stratum : 1;
+	v->n_slot = spread ? SKEL_QUANTILES : 1;
+	for (uint32_t s = 0; s < v->n_stratum; s++) {
+		if (!spread) {
+			v->ns[s] = t->stratum_ns[s];
+			continue;
+		}
+		gap_order_slots(e->orders.at[leaf->leaf_id][index][s], slot);
+		for (uint32_t j = 0; j < SKEL_QUANTILES; j++)
+			v->ns[s * SKEL_QUANTILES + j] = t->quantile_ns[s][slot[j]];
+	}
+}
+
+/* Walk through the executions that the plan samples, as the runtime does. */
+struct sampling {
+	const struct around *around;
+	const struct skel_leaf_time *t;
+	const struct skel_leaf_rank *lr;
+	const struct gap_values *v;
+	uint32_t visit;
+};
+
+/* Weighted sum of the values over the executions that the plan samples, from loop `level` inwards. */
+static double sampled_sum(struct sampling *w, int level, uint64_t position, double weight)
+{
+	const struct around *a = w->around;
 	const struct skel_cut *c;
 	double sum = 0;
 
 	if (level == a->n) {
-		uint64_t s = position < t->n ? (uint64_t)((unsigned __int128)position * t->n_stratum / t->n) : 0;
+		uint64_t s = data_stratum(position, w->t->n, w->v->n_stratum) * w->v->n_slot;
 
-		if (lr->optional && position < lr->n_occ && skel_leaf_symbol(lr, position) == SKEL_NOTHING)
+		if (w->lr->optional && position < w->lr->n_occ && skel_leaf_symbol(w->lr, position) == SKEL_NOTHING)
 			return 0;
-		return weight * t->stratum_ns[s];
+		return weight * w->v->ns[s + w->visit++ % w->v->n_slot];
 	}
 	c = &a->cut[level];
-	for (uint64_t j = 0; j < c->run; j++) {
-		double w = skel_sampled_weight(c, j);
-
-		sum += sampled_sum(a, level + 1, position * c->total + skel_sampled_iteration(c, j), weight * w, t,
-				   lr);
-	}
+	for (uint64_t j = 0; j < c->run; j++)
+		sum += sampled_sum(w, level + 1, position * c->total + skel_sampled_iteration(c, j),
+				   weight * skel_sampled_weight(c, j));
 	return sum;
 }
 
 /* What the strata must be multiplied with for the sample to give the traced total. */
 static double correction(const struct emit *e, const struct skel_node *leaf, uint32_t rank,
-			 const struct skel_leaf_time *t)
+			 const struct skel_leaf_time *t, const struct gap_values *v)
 {
 	struct around a;
+	struct sampling w = {&a, t, &leaf->by_rank[rank_set_index(&leaf->ranks, rank)], v, 0};
 	double product = 1, sum;
 	bool cut = false;
 
-	if (t->n_stratum < 2)
+	if (v->n_stratum < 2 && v->n_slot < 2)
 		return 1;
 	loops_around(e, leaf, rank, &a);
 	for (int i = 0; i < a.n; i++) {
@@ -99,21 +133,24 @@ static double correction(const struct emit *e, const struct skel_node *leaf, uin
 	}
 	if (!cut || product > MAX_WEIGHTS)
 		return 1;
-	sum = sampled_sum(&a, 0, 0, 1, t, &leaf->by_rank[rank_set_index(&leaf->ranks, rank)]);
+	sum = sampled_sum(&w, 0, 0, 1);
 	return sum > 0 ? fmin(fmax(t->gap_ns / sum, 0.5), 2) : 1;
 }
 
-/* Add the mean duration of the call to every stratum. */
-static void put_record(struct emit *e, uint32_t gap, const struct skel_node *leaf, uint32_t rank,
-		       const struct skel_leaf_time *t, bool with_call)
+/* Add the mean duration of the call to every value. */
+static void put_record(struct emit *e, uint32_t gap, const struct skel_node *leaf, uint32_t rank, uint32_t index,
+		       bool with_call)
 {
-	double ns[SKEL_STRATA], factor = correction(e, leaf, rank, t);
-	uint32_t n = t->n_stratum > 0 ? t->n_stratum : 1;
+	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
+	double call = with_call && t->made > 0 ? t->dur_ns / (double)t->made : 0, factor;
+	struct gap_values v;
 
-	for (uint32_t s = 0; s < n; s++)
-		ns[s] = t->stratum_ns[s] * factor + (with_call ? t->dur_ns / (double)t->made : 0);
+	values_fill(e, leaf, index, &v);
+	factor = correction(e, leaf, rank, t, &v);
+	for (uint32_t i = 0; i < v.n_stratum * v.n_slot; i++)
+		v.ns[i] = v.ns[i] * factor + call;
 	emit_data_gap(e->data, gap, rank,
-		      &(struct emit_gap_values){t->n, gap_mix(e, leaf), n, 1, ns});
+		      &(struct emit_gap_values){t->n, gap_mix(e, leaf), v.n_stratum, v.n_slot, v.ns});
 }
 
 void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int depth)
@@ -121,7 +158,7 @@ void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int 
 	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
 	uint32_t n = rank_set_count(&leaf->ranks), i = 0, gap;
 	double least = INFINITY, most = 0, sum = 0;
-	bool strata = false;
+	bool strata = false, spread = false;
 
 	for (i = 0; i < n; i++) {
 		double m = mean_ns(&t[i], with_call);
@@ -130,19 +167,20 @@ void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int 
 		most = fmax(most, m);
 		sum += m;
 		strata |= t[i].n_stratum > 1;
+		spread |= t[i].n_quantile > 1 && e->orders.at != NULL;
 	}
 	if (n == 0 || most < LEAST_NS)
 		return;
-	if (!strata && most - least <= AGREE * most) {
+	if (!strata && !spread && most - least <= AGREE * most) {
 		text_line(&e->body, depth, "skel_compute(%u, %.1f);", gap_mix(e, leaf), sum / n);
 		return;
 	}
 	gap = emit_data_new_gap(e->data);
 	i = 0;
 	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++)
-		put_record(e, gap, leaf, r, &t[i], with_call);
-	text_line(&e->body, depth, "skel_gap(%u); /* %.3g to %.3g us, by rank%s */", gap, least * 1e-3, most * 1e-3,
-		  strata ? " and time" : "");
+		put_record(e, gap, leaf, r, i, with_call);
+	text_line(&e->body, depth, "skel_gap(%u); /* %.3g to %.3g us, by rank%s%s */", gap, least * 1e-3, most * 1e-3,
+		  strata ? " and time" : "", spread ? ", from its distribution" : "");
 }
 
 void emit_delay(struct emit *e, const struct skel_node *leaf, bool least, int depth)
