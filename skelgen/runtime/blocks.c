@@ -49,6 +49,14 @@ static uint64_t mixes_number(const struct compute_mix *mix, int n)
 	return h % 999999999937ull;
 }
 
+/* Streams are worked on as the rest of the floating point is. */
+static int packed_lines(const struct compute_mix *m)
+{
+	double both = m->share[CLASS_VECTOR] + m->share[CLASS_SCALAR];
+
+	return both > 0 ? (int)(16 * m->share[CLASS_VECTOR] / both + 0.5) : 8;
+}
+
 /* The mixes of skel.c.data; the first one's vectors are the program's. */
 static void mixes_read(void)
 {
@@ -64,6 +72,7 @@ static void mixes_read(void)
 	blocks.cal.classes = compute_classes(blocks.mix, blocks.n_mix);
 	blocks.cal.shape.vector_bits = number[DATA_MIX_VECTOR_BITS] >= 512 ? 512 :
 				       number[DATA_MIX_VECTOR_BITS] >= 256 ? 256 : 128;
+	blocks.cal.shape.packed = packed_lines(&blocks.mix[0]);
 }
 
 static int ranks_here(void)
@@ -80,11 +89,12 @@ static int ranks_here(void)
 /* The same sizes on all ranks: those of the smallest caches. */
 static void shape_choose(const struct caches *c, int ranks)
 {
-	int bits = blocks.cal.shape.vector_bits;
+	int bits = blocks.cal.shape.vector_bits, packed = blocks.cal.shape.packed;
 	uint64_t mine[LEVEL_N];
 
 	caches_shape(c, ranks, &blocks.cal.shape);
 	blocks.cal.shape.vector_bits = bits;
+	blocks.cal.shape.packed = packed;
 	caches_bound(c, ranks, blocks.cal.classes, &blocks.cal.shape);
 	memcpy(mine, blocks.cal.shape.bytes, sizeof mine);
 	PMPI_Allreduce(mine, blocks.cal.shape.bytes, LEVEL_N, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);

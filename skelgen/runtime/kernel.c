@@ -73,11 +73,13 @@ static void tables_fill(struct kernel *k)
 	}
 	k->integer[0] = x;
 	k->integer[1] = k->branch = ~x;
+	k->integer[2] = x >> 3;
 	k->scalar = 0.3;
-	k->divide = 0.3;
+	k->divide[0] = 0.3;
+	k->divide[1] = 0.7;
 	k->libm = 0.7;
 	for (size_t i = 0; i < sizeof k->vec[0] / sizeof *k->vec[0]; i++)
-		k->vec[0][i] = k->vec[1][i] = 1.0 + (double)i * 1e-6;
+		k->vec[0][i] = k->vec[1][i] = k->vec[2][i] = 1.0 + (double)i * 1e-6;
 }
 
 struct kernel *kernel_create(const struct kernel_shape *s, unsigned classes)
@@ -90,6 +92,7 @@ struct kernel *kernel_create(const struct kernel_shape *s, unsigned classes)
 	k = memset(p, 0, sizeof *k);
 	tables_fill(k);
 	kernel_vector_choose(k, s->vector_bits);
+	k->packed = (uint32_t)s->packed;
 	for (int l = 0; l < LEVEL_N; l++) {
 		if ((needs(classes, l, 0) && kernel_array_open(&k->stream[l], s->bytes[l]) != 0) ||
 		    (needs(classes, l, 1) && kernel_chain_open(&k->chain[l], s->bytes[l]) != 0)) {
@@ -161,8 +164,8 @@ void kernel_run(struct kernel *k, int c, uint64_t units)
 
 double kernel_digest(const struct kernel *k)
 {
-	double sum = (double)((k->integer[0] ^ k->integer[1]) & 0xffffff) + (double)(k->branch & 0xffff) + k->scalar +
-		     k->divide + k->libm + k->vec[0][LINE_DOUBLES] + k->vec[1][LINE_DOUBLES] + k->vec_at * 1e-3;
+	double sum = (double)((k->integer[0] ^ k->integer[1] ^ k->integer[2]) & 0xffffff) +
+		     (double)(k->branch & 0xffff) + k->scalar + k->divide[0] + k->divide[1] + k->libm + k->vec[0][LINE_DOUBLES] + k->vec[1][LINE_DOUBLES] + k->vec_at * 1e-3;
 
 	for (int l = 0; l < LEVEL_N; l++) {
 		const struct kernel_array *s = &k->stream[l];

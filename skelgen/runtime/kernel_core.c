@@ -4,23 +4,27 @@
 
 #include "skelgen/runtime/kernel_work.h"
 
-/* Two chains of additions, shifts and logic, each with a look-up; one of them stores. */
+/* Three chains of additions, shifts and logic, with look-ups; one of them stores. */
 __attribute__((noinline)) void kernel_integer(struct kernel *k, uint64_t units)
 {
-	uint64_t a = k->integer[0], b = k->integer[1];
+	uint64_t a = k->integer[0], b = k->integer[1], c = k->integer[2];
+	uint64_t *out = k->coin;
 
 	for (uint64_t u = 0; u < units; u++) {
-		uint64_t *w = &k->table[a & (TABLE_WORDS - 1)];
-		uint64_t v = k->table[(b >> 7) & (TABLE_WORDS - 1)];
+		uint64_t v = k->table[a & (TABLE_WORDS - 1)], w = k->table[(b >> 7) & (TABLE_WORDS - 1)];
 
-		a = (a << 5) + (a >> 3) + *w;
-		b = (b ^ v) + (b >> 11) + 0x9e3779b9u;
-		*w = v ^ (a >> 17);
+		a = (a << 5) + (a >> 3) + v;
+		b = (b ^ w) + (b >> 11);
+		c += (c << 7 | c >> 57) ^ 0x9e3779b97f4a7c15ull;
+		out[c >> 54] ^= v + w;
+		out[(c >> 40) & (TABLE_WORDS - 1)] += c;
 		HIDE_INTEGER(a);
 		HIDE_INTEGER(b);
+		HIDE_INTEGER(c);
 	}
 	k->integer[0] = a;
 	k->integer[1] = b;
+	k->integer[2] = c;
 }
 
 /* Two branches a unit, each taken every other time: the words that decide are drawn in an order that never returns. */
@@ -72,19 +76,22 @@ static inline double square_root(double x)
 #endif
 }
 
-/* A square root and a division, one after the other, of numbers within (0, 1) that never settle either. */
+/* Two chains of a square root and a division, of numbers within (0, 1) that never settle either. */
 __attribute__((noinline)) void kernel_divide(struct kernel *k, uint64_t units)
 {
-	double x = k->divide, quarter = 0.2501;
+	double x = k->divide[0], z = k->divide[1], quarter = 0.2501;
 
 	HIDE_DOUBLE(quarter);
 	for (uint64_t u = 0; u < units; u++) {
-		double y = square_root(x);
+		double y = square_root(x), w = square_root(z);
 
 		x = y * (1.0 - y) / quarter;
+		z = w * (1.0 - w) / quarter;
 		HIDE_DOUBLE(x);
+		HIDE_DOUBLE(z);
 	}
-	k->divide = x;
+	k->divide[0] = x;
+	k->divide[1] = z;
 }
 
 /* An exponential, a sine and a logarithm a unit, of numbers within (0, 3). */

@@ -1,57 +1,81 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packed floating point, in registers as wide as the program's: a three-point stencil on data in the first-level cache,
- * and a triad on the arrays of a level. A machine without such registers uses the next narrower ones, as the program's
+ * Packed floating point, in registers as wide as the program's: a three-point stencil and scaled sums on data in the
+ * first-level cache, and a triad on the arrays of a level, part of it number by number where the program's code is. A machine without such registers uses the next narrower ones, as the program's
  * libraries would.
  */
 #include "skelgen/runtime/kernel_work.h"
 
-#define DEFINE(W, ATTRIBUTE)                                                                                           \
-	typedef double v##W __attribute__((vector_size(W), aligned(8), may_alias));                                    \
-                                                                                                                       \
-	ATTRIBUTE __attribute__((noinline)) static void stencil_##W(struct kernel *k, int c, uint64_t units)           \
-	{                                                                                                              \
-		const int step = W / 8;                                                                                \
-		const double third = 1.0 / 3;                                                                          \
-		uint32_t at = k->vec_at, from = k->vec_from;                                                           \
-                                                                                                                       \
-		(void)c;                                                                                               \
-		for (uint64_t u = 0; u < units; u++) {                                                                 \
-			const double *in = k->vec[from] + LINE_DOUBLES + at;                                           \
-			double *out = k->vec[from ^ 1] + LINE_DOUBLES + at;                                            \
-                                                                                                                       \
-			for (int i = 0; i < LINE_DOUBLES; i += step)                                                   \
-				*(v##W *)(out + i) = third * (*(const v##W *)(in + i - 1) + *(const v##W *)(in + i) +  \
-							      *(const v##W *)(in + i + 1));                            \
-			at += LINE_DOUBLES;                                                                            \
-			if (at == VECTOR_DOUBLES) {                                                                    \
-				at = 0;                                                                                \
-				from ^= 1;                                                                             \
-			}                                                                                              \
-			HIDE_MEMORY(out);                                                                              \
-		}                                                                                                      \
-		k->vec_at = at;                                                                                        \
-		k->vec_from = from;                                                                                    \
-	}                                                                                                              \
-                                                                                                                       \
-	ATTRIBUTE __attribute__((noinline)) static void triad_##W(struct kernel *k, int c, uint64_t units)             \
-	{                                                                                                              \
-		struct kernel_array *s = &k->stream[kernel_level(c)];                                                  \
-		const int step = W / 8;                                                                                \
-		const uint64_t third = s->n / 3;                                                                       \
-		uint64_t at = s->at;                                                                                   \
-		double *a = s->a;                                                                                      \
-                                                                                                                       \
-		for (uint64_t u = 0; u < units; u++) {                                                                 \
-			for (int i = 0; i < LINE_DOUBLES; i += step)                                                   \
-				*(v##W *)(a + at + i) = *(const v##W *)(a + third + at + i) +                          \
-							0.25 * *(const v##W *)(a + 2 * third + at + i);                \
-			at += LINE_DOUBLES;                                                                            \
-			if (at == third)                                                                               \
-				at = 0;                                                                                \
-			HIDE_MEMORY(a);                                                                                \
-		}                                                                                                      \
-		s->at = at;                                                                                            \
+/* One line, number by number, as code runs that was not packed. */
+static inline __attribute__((always_inline)) void line_by_number(double *x, const double *y, const double *z)
+{
+	for (int i = 0; i < LINE_DOUBLES; i++) {
+		double v = y[i] + 0.25 * z[i];
+
+		HIDE_DOUBLE(v);
+		x[i] = v;
+	}
+}
+
+#define DEFINE(W, ATTRIBUTE)											       \
+	typedef double v##W __attribute__((vector_size(W), aligned(8), may_alias));				       \
+														       \
+	ATTRIBUTE __attribute__((noinline)) static void stencil_##W(struct kernel *k, int c, uint64_t units)	       \
+	{													       \
+		const int step = W / 8;										       \
+		const double third = 1.0 / 3;									       \
+		uint32_t at = k->vec_at, from = k->vec_from;							       \
+														       \
+		(void)c;											       \
+		for (uint64_t u = 0; u < units; u++) {								       \
+			const double *in = k->vec[from] + LINE_DOUBLES + at;					       \
+			double *out = k->vec[from ^ 1] + LINE_DOUBLES + at, *sum = k->vec[2] + at;		       \
+														       \
+			for (int i = 0; i < LINE_DOUBLES; i += step) {						       \
+				const v##W here = *(const v##W *)(in + i);					       \
+														       \
+				*(v##W *)(out + i) = third * (*(const v##W *)(in + i - 1) + here +		       \
+							      *(const v##W *)(in + i + 1));			       \
+				*(v##W *)(sum + i) = 0.5 * *(const v##W *)(sum + i) + 0.25 * here;		       \
+			}											       \
+			for (int i = 0; i < LINE_DOUBLES; i += step)						       \
+				*(v##W *)(sum + i) = 0.75 * *(const v##W *)(sum + i) + 0.125 * *(v##W *)(in + i);      \
+			at += LINE_DOUBLES;									       \
+			if (at == VECTOR_DOUBLES) {								       \
+				at = 0;										       \
+				from ^= 1;									       \
+			}											       \
+			HIDE_MEMORY(out);									       \
+		}												       \
+		k->vec_at = at;											       \
+		k->vec_from = from;										       \
+	}													       \
+														       \
+	ATTRIBUTE __attribute__((noinline)) static void triad_##W(struct kernel *k, int c, uint64_t units)	       \
+	{													       \
+		struct kernel_array *s = &k->stream[kernel_level(c)];						       \
+		const int step = W / 8;										       \
+		const uint64_t third = s->n / 3;								       \
+		uint64_t at = s->at;										       \
+		uint32_t turn = k->turn;									       \
+		double *a = s->a;										       \
+														       \
+		for (uint64_t u = 0; u < units; u++) {								       \
+			double *x = a + at;									       \
+			const double *y = x + third, *z = y + third;						       \
+														       \
+			if ((turn++ & 15) < k->packed)								       \
+				for (int i = 0; i < LINE_DOUBLES; i += step)					       \
+					*(v##W *)(x + i) = *(const v##W *)(y + i) + 0.25 * *(const v##W *)(z + i);     \
+			else											       \
+				line_by_number(x, y, z);							       \
+			at += LINE_DOUBLES;									       \
+			if (at == third)									       \
+				at = 0;										       \
+			HIDE_MEMORY(a);										       \
+		}												       \
+		s->at = at;											       \
+		k->turn = turn;											       \
 	}
 
 DEFINE(16, )

@@ -6,7 +6,7 @@
 #include "skelgen/runtime/kernel.h"
 
 #define TABLE_WORDS    1024 /* 8 KiB */
-#define VECTOR_DOUBLES 1024 /* 2 x 8 KiB */
+#define VECTOR_DOUBLES 768  /* 3 x 6 KiB */
 #define LINE_DOUBLES   8    /* of a cache line: the unit of vectors and streams */
 #define LINE_BYTES     64
 
@@ -40,15 +40,16 @@ struct kernel;
 typedef void (*kernel_fn)(struct kernel *k, int c, uint64_t units);
 
 struct kernel {
-	uint64_t integer[2], branch;
-	double scalar, divide, libm;
+	uint64_t integer[3], branch;
+	double scalar, divide[2], libm;
 	uint32_t vec_at, vec_from;
 	struct kernel_array stream[LEVEL_N];
 	struct kernel_chain chain[LEVEL_N];
 	kernel_fn vector, triad;
 	int vector_bits;
-	uint64_t table[TABLE_WORDS], coin[TABLE_WORDS];
-	double vec[2][VECTOR_DOUBLES + 2 * LINE_DOUBLES];
+	uint32_t packed, turn; /* of 16 lines of a stream; lines so far */
+	uint64_t table[TABLE_WORDS], coin[TABLE_WORDS]; /* the first is only read */
+	double vec[3][VECTOR_DOUBLES + 2 * LINE_DOUBLES];
 };
 
 /* Level of a class that touches data beyond the first; -1: none. */
