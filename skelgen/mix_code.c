@@ -195,7 +195,8 @@ static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t o
 	if (at >= c->len || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(d, c->bytes + at, c->len - at, &in, o)))
 		return false;
 	*op = (struct mix_op){.offset = offset, .len = in.length, .base = MIX_NO_REG, .index = MIX_NO_REG,
-			      .add_reg = MIX_NO_REG, .copy_of = MIX_NO_REG};
+			      .add_reg = MIX_NO_REG, .copy_of = MIX_NO_REG,
+			      .target = UINT64_MAX};
 	for (int i = 0; i < in.operand_count; i++) {
 		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER) {
 			uint8_t r = reg_number(o[i].reg.value);
@@ -230,7 +231,7 @@ static bool find_loop(const ZydisDecoder *d, const struct trace_code *c, uint64_
 	struct mix_op op;
 
 	for (uint64_t at = place; at < place + REACH && decode(d, c, at, &op); at += op.len)
-		if ((op.kind == MIX_BRANCH || op.kind == MIX_JUMP) && op.target && op.target <= place &&
+		if ((op.kind == MIX_BRANCH || op.kind == MIX_JUMP) && op.target <= place &&
 		    op.target + REACH >= place && op.target >= c->offset) {
 			*head = op.target;
 			*end = at;

@@ -42,7 +42,7 @@ struct mix_op {
 	bool adds;
 	uint8_t copy_of;       /* the general register that its destination is a copy of; MIX_NO_REG */
 	uint64_t reads, writes; /* bits of registers; the address's are read too */
-	uint64_t target;       /* of branches and jumps, in the module */
+	uint64_t target;       /* of branches and jumps, in the module; UINT64_MAX: none, or not known */
 };
 
 struct mix_body {

@@ -72,12 +72,24 @@ static NOINLINE void integer(void)
 	sink = h;
 }
 
-static uint8_t coin[8192];
+static uint8_t coin[8192] __attribute__((aligned(8)));
+
+/* No predictor learns them by heart. */
+static NOINLINE void toss(void)
+{
+	static uint64_t r = 88172645463325252ull;
+
+	for (size_t i = 0; i < sizeof(coin); i += 8) {
+		r ^= r << 13, r ^= r >> 7, r ^= r << 17;
+		memcpy(coin + i, &r, 8);
+	}
+}
 
 static NOINLINE void branch(void)
 {
 	uint64_t a = sink, b = 1;
 
+	toss();
 	for (int round = 0; round < 4; round++)
 		for (size_t i = 0; i < sizeof(coin); i++) {
 			if (coin[i] & 1) {
@@ -88,8 +100,6 @@ static NOINLINE void branch(void)
 				__asm__ volatile("" : "+r"(b));
 			}
 		}
-	for (size_t i = 0; i < sizeof(coin); i++) /* no predictor learns it by heart */
-		coin[i] = (uint8_t)(coin[i] * 5 + 113 + (coin[i] >> 3) + b);
 	sink = a + b;
 }
 
@@ -282,8 +292,6 @@ int main(int argc, char **argv)
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	for (size_t i = 0; i < n_big; i++)
 		big[i] = 1;
-	for (size_t i = 0; i < sizeof(coin); i++)
-		coin[i] = (uint8_t)(i * i * 31 >> 3);
 	run("integer", integer);
 	run("branch", branch);
 	run("scalar", scalar);

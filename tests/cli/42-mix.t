@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What computation consists of, from samples: phases of known class are told apart, programs notice nothing, and without
+# samples all is as before.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use JSON::PP;
+use Test::More;
+
+my $build = abs_path($ENV{PRECEDENT_BUILD} // 'build');
+my ($precedent, $programs) = ("$build/precedent", "$build/tests/programs");
+plan skip_all => 'no mpirun here' if system('command -v mpirun >/dev/null 2>&1');
+my $machine = qx(uname -m);
+plan skip_all => 'samples are taken on x86-64 only' unless $machine =~ /x86_64/;
+
+my $tmp = tempdir('precedent-mix-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+$ENV{$_} = 1 for qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMP_NUM_THREADS);
+delete $ENV{$_} for grep { /^(PRECEDENT_TRACE|PMIX_|OMPI_COMM_WORLD|SLURM_)/ } keys %ENV;
+my $mpirun = 'mpirun --oversubscribe --bind-to none -n 1';
+
+sub slurp { open my $f, '<', $_[0] or return ''; local $/; return scalar(<$f>) // '' }
+
+sub run_command {
+    my ($command) = @_;
+    system("timeout 120 $command >$tmp/out 2>$tmp/err </dev/null");
+    return ($? >> 8, slurp("$tmp/out"), slurp("$tmp/err"));
+}
+
+sub trace {
+    my ($name, $program, %env) = @_;
+    local @ENV{keys %env} = values %env;
+    return run_command("$precedent trace -o $tmp/$name -- $mpirun $programs/$program");
+}
+
+sub mix {
+    my ($name) = @_;
+    my ($rc, $out, $err) = run_command("$precedent info --mix --json $tmp/$name");
+    is("$rc$err", 0, "$name: info --mix --json");
+    return $rc ? {mixes => [], blocks => []} : decode_json($out);
+}
+
+# The phases of `mixes`, in the order in which they ran.
+sub phases {
+    my ($d) = @_;
+    return map { $d->{mixes}[$_->{mix}] } sort { $a->{leaf} <=> $b->{leaf} } grep { $_->{call} eq 'MPI_Allreduce' } @{$d->{blocks}};
+}
+
+my @class = qw(integer branch scalar vector divide libm stream_l2 stream_l3 stream_mem random_l2 random_l3 random_mem stride_mem);
+
+# ---- classes ----
+{
+    my ($rc, $out) = trace('phases.trace', 'mixes 0.4');
+    is($rc, 0, 'a program of phases is traced');
+    is_deeply([split ' ', $out], [@class, 'sleep', 'threads'], 'and runs them all');
+    my $d = mix('phases.trace');
+    like($d->{source}, qr/^(samples|counters)$/, 'its mix was learnt');
+    my @phase = phases($d);
+    is(scalar @phase, @class + 2, 'a block for each phase');
+    for my $i (0 .. $#class) {
+        my $share = $phase[$i]{shares};
+        my ($first) = sort { $share->{$b} <=> $share->{$a} } keys %$share;
+        is($first, $class[$i], "$class[$i] is found") or diag(encode_json($phase[$i]));
+    }
+    cmp_ok($phase[@class]{off_cpu}, '>', 0.5, 'who sleeps is asleep');
+    cmp_ok($phase[0]{off_cpu}, '<', 0.5, 'who computes is not');
+    cmp_ok($phase[@class + 1]{threads}, '>', 1.05, 'two threads are more than one');
+    is($phase[0]{threads}, 1, 'one is one');
+    for my $m (@{$d->{mixes}}) {
+        my $sum = 0;
+        $sum += $_ for values %{$m->{shares}};
+        ok(abs($sum - 1) < 1e-6, 'shares add up') or diag(encode_json($m));
+    }
+    ($rc, $out) = run_command("$precedent info --mix $tmp/phases.trace");
+    is($rc, 0, 'info --mix');
+    like($out, qr/MPI_Allreduce .*mixes\.c:\d+.*\n\s+\S.*\d %/, 'names blocks by the call that ends them');
+    ($rc, $out) = run_command("$precedent info --check $tmp/phases.trace");
+    is($rc, 0, 'the page of samples is sound');
+}
+
+# ---- without ----
+{
+    my ($rc) = trace('without.trace', 'mixes 0.05 integer', PRECEDENT_TRACE_SAMPLE => 0);
+    is($rc, 0, 'PRECEDENT_TRACE_SAMPLE=0');
+    my $d = mix('without.trace');
+    is($d->{source}, 'default', 'takes no samples');
+    is($d->{mixes}[0]{doubt}, 1, 'so that nothing is known');
+    my ($code, $out) = run_command("$precedent info --mix $tmp/without.trace");
+    like($out, qr/nothing was sampled/, 'which is said');
+}
+
+# ---- what a program notices ----
+{
+    my ($plain_rc, $plain) = run_command("$mpirun $programs/naps");
+    like($plain, qr/^early 0 failed 0 /, 'naps and polls last as long as they should');
+    my ($rc, $out) = trace('naps.trace', 'naps');
+    is("$rc $out", "$plain_rc $plain", 'sampled too: no call ends early, no descriptor stays open');
+    my $d = mix('naps.trace');
+    like($d->{source}, qr/^(samples|counters)$/, 'and samples were taken');
+}
+
+done_testing();

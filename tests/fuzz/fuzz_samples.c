@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Pages of samples of any content: decoded, and what can be decoded is the same after encoding it again; the machine code
+ * in them goes through the decoder of instructions and the model. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/buf.h"
+#include "skelgen/mix_code.h"
+#include "skelgen/mix_model.h"
+#include "trace/samples.h"
+
+static void look_at_code(const struct trace_samples *s)
+{
+	static const uint64_t cache[TSAMPLE_LEVELS] = {32u << 10, 1u << 20, 32u << 20};
+	struct mix_body *b = malloc(sizeof(*b));
+	double share[CLASS_N], sum = 0;
+
+	for (uint32_t i = 0; b && i < s->n && i < 16; i++) {
+		const struct trace_place *p = s->n_place ? &s->place[s->sample[i].place] : NULL;
+		struct mix_hit hit;
+
+		if (!p || mix_body_find(s, p->module, p->offset, b) < 0)
+			continue;
+		hit = (struct mix_hit){p->offset, s->sample[i].reg};
+		if (mix_model(b, &hit, 1, cache, false, share) < 0)
+			continue;
+		sum = 0;
+		for (int c = 0; c < CLASS_N; c++)
+			sum += share[c];
+		if (!(sum > 0.999 && sum < 1.001))
+			abort();
+	}
+	free(b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct trace_samples s, again;
+	struct buf out = {0};
+	struct errbuf err;
+
+	if (trace_samples_decode(data, size, &s, &err) < 0)
+		return 0;
+	look_at_code(&s);
+	trace_samples_encode(&s, &out);
+	if (out.failed || trace_samples_decode(out.data, out.len, &again, &err) < 0 || again.n != s.n)
+		abort();
+	trace_samples_free(&again);
+	trace_samples_free(&s);
+	buf_free(&out);
+	return 0;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Samples: the page, thinning, counters by a false processor, and the pieces of the model by known answers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/buf.h"
+#include "skelgen/mix_code.h"
+#include "skelgen/mix_model.h"
+#include "skelgen/mix_sleep.h"
+#include "spank/tracer/counters.c"
+#include "spank/tracer/sample_impl.h"
+#include "trace/samples.h"
+
+static const uint64_t cache[TSAMPLE_LEVELS] = {32u << 10, 1u << 20, 32u << 20};
+
+/* ---- the page ---- */
+
+static void fill(struct trace_samples *s, struct trace_sample *sample, struct trace_place *place, struct trace_code *code)
+{
+	*s = (struct trace_samples){.n = 4, .n_place = 2, .n_code = 2, .n_thread = 2, .period_ns = 4000000,
+				    .cache = {1, 2, 3}, .counters = 1u << TCOUNTER_CYCLES, .sample = sample, .place = place,
+				    .code = code};
+	memset(sample, 0, 4 * sizeof(*sample));
+	sample[0].flags = sample[3].flags = TSAMPLE_BORDER;
+	for (int i = 1; i < 3; i++)
+		sample[i] = (struct trace_sample){.event = 10u * (unsigned)i, .tick = 1000u * (unsigned)i, .thread = i == 2,
+						  .place = (uint32_t)i - 1, .cpu_ns = 5, .delayed_ns = 6, .asleep_ns = 7,
+						  .reg = {[0] = UINT64_MAX, [15] = (uint64_t)i << 60},
+						  .counter = {[TCOUNTER_CYCLES] = 99}, .flags = TSAMPLE_TOUCHED,
+						  .touched_bytes = 4096};
+	sample[3].event = 20;
+	sample[3].tick = 5000;
+	place[0] = (struct trace_place){0, 0x1234};
+	place[1] = (struct trace_place){1, UINT64_MAX};
+	code[0] = (struct trace_code){0, 0x1200, 3, (uint8_t *)"abc"};
+	code[1] = (struct trace_code){1, 0, 1, (uint8_t *)"d"};
+}
+
+static void test_page(void **state)
+{
+	struct trace_sample sample[4];
+	struct trace_place place[2];
+	struct trace_code code[2];
+	struct trace_samples s, back;
+	struct buf b = {0};
+	struct errbuf err;
+
+	(void)state;
+	fill(&s, sample, place, code);
+	trace_samples_encode(&s, &b);
+	assert_false(b.failed);
+	assert_int_equal(trace_samples_decode(b.data, b.len, &back, &err), 0);
+	assert_int_equal(back.n, 4);
+	assert_int_equal(back.period_ns, 4000000);
+	assert_memory_equal(back.sample, sample, sizeof(sample));
+	assert_int_equal(back.place[1].module, 1);
+	assert_int_equal(back.place[1].offset, UINT64_MAX);
+	assert_memory_equal(back.code[0].bytes, "abc", 3);
+	trace_samples_free(&back);
+	/* cut anywhere, it is refused */
+	for (size_t n = 0; n < b.len; n++)
+		assert_int_equal(trace_samples_decode(b.data, n, &back, &err), -1);
+	/* any bit turned, it is refused or read, and never more than that */
+	for (size_t i = 0; i < 8 * b.len; i++) {
+		b.data[i / 8] ^= (uint8_t)(1u << i % 8);
+		if (trace_samples_decode(b.data, b.len, &back, &err) == 0)
+			trace_samples_free(&back);
+		b.data[i / 8] ^= (uint8_t)(1u << i % 8);
+	}
+	/* a place that is not there */
+	sample[2].place = 0;
+	s.n_place = 1;
+	sample[1].place = 0;
+	buf_reset(&b);
+	trace_samples_encode(&s, &b);
+	assert_int_equal(trace_samples_decode(b.data, b.len, &back, &err), 0);
+	trace_samples_free(&back);
+	buf_free(&b);
+}
+
+/* ---- counters ---- */
+
+static uint64_t false_value;
+
+static uint64_t false_processor(uint32_t i)
+{
+	assert_int_equal(i, 4);
+	return false_value;
+}
+
+static void test_counters(void **state)
+{
+	struct perf_event_mmap_page page = {.index = 5, .pmc_width = 48, .offset = 1000};
+	struct counters c = {.have = 1u << TCOUNTER_CYCLES, .read = false_processor};
+	uint64_t out[TCOUNTER_N];
+
+	(void)state;
+	page.cap_user_rdpmc = 1;
+	c.page[TCOUNTER_CYCLES] = &page;
+	false_value = 500;
+	counters_take(&c, out); /* the first: from when on */
+	assert_int_equal(out[TCOUNTER_CYCLES], 0);
+	false_value = 750;
+	counters_take(&c, out);
+	assert_int_equal(out[TCOUNTER_CYCLES], 250);
+	assert_int_equal(out[TCOUNTER_INSTRUCTIONS], 0);
+	/* the processor's counter is negative when the kernel sets it to overflow */
+	page.offset = 1ll << 40;
+	false_value = (1ull << 48) - 100;
+	counters_take(&c, out);
+	assert_int_equal(out[TCOUNTER_CYCLES], (1ull << 40) - 100 - 1750);
+	/* not on the processor: nothing, and what comes later is whole */
+	page.index = 0;
+	counters_take(&c, out);
+	assert_int_equal(out[TCOUNTER_CYCLES], 0);
+	/* the kernel is at it all the time */
+	counters_open(&c);
+	counters_close(&c);
+	assert_int_equal(c.have, 0);
+}
+
+/* ---- sleep ---- */
+
+static void test_sleep(void **state)
+{
+	struct trace_sample sample[41] = {{0}};
+	struct trace_samples s = {.n = 41, .n_thread = 1, .sample = sample};
+	double asleep[3] = {0};
+	struct mix_sleep *m;
+
+	(void)state;
+	/* 5 ms of work, 5 ms of sleep, in turn; a sample in the middle of each work */
+	for (int i = 1; i <= 40; i++)
+		sample[i] = (struct trace_sample){.tick = (uint64_t)(10000000 * i - 7500000), .asleep_ns = i > 1 ? 5000000 : 0};
+	m = mix_sleep_create(&s, 1.0, 2);
+	assert_non_null(m);
+	for (int i = 0; i < 40; i++) {
+		mix_sleep_add(m, 0, 1e7 * i, 1e7 * i + 5e6);
+		mix_sleep_add(m, 1, 1e7 * i + 5e6, 1e7 * i + 1e7);
+	}
+	/* Another that works 50 ms between two samples of which none slept: says nothing. */
+	mix_sleep_add(m, 0, 4e8, 4.5e8);
+	mix_sleep_share(m, asleep);
+	assert_true(asleep[1] > 0.75 * 39 * 5e6);
+	assert_true(asleep[0] < 0.25 * 39 * 5e6);
+	mix_sleep_destroy(m);
+}
+
+/* ---- footprints ---- */
+
+static uint64_t random_u64(uint64_t *r)
+{
+	*r ^= *r << 13, *r ^= *r >> 7, *r ^= *r << 17;
+	return *r;
+}
+
+static void test_footprint(void **state)
+{
+	uint64_t a[400], r = 88172645463325252ull;
+	double bytes;
+
+	(void)state;
+	for (int i = 0; i < 400; i++)
+		a[i] = 0x7f0000000000 + random_u64(&r) % (64u << 20);
+	bytes = mix_footprint(a, 400);
+	assert_true(bytes > 60e6 && bytes < 74e6);
+	for (int i = 0; i < 400; i++) /* two arrays far apart */
+		a[i] = (i & 1 ? 0x7f0000000000 : 0x550000000000) + random_u64(&r) % (1u << 20);
+	bytes = mix_footprint(a, 400);
+	assert_true(bytes > 1.8e6 && bytes < 2.5e6);
+	for (int i = 0; i < 400; i++) /* few lines of many megabytes */
+		a[i] = (random_u64(&r) % 64) << 20;
+	bytes = mix_footprint(a, 400);
+	assert_true(bytes > 2000 && bytes < 8000);
+	a[0] = 4711;
+	assert_true(mix_footprint(a, 1) <= 64);
+	assert_true(mix_footprint(a, 0) == 0);
+}
+
+/* ---- code ---- */
+
+/* The classes of a loop of machine code of n bytes, with samples at its begin whose registers step(i, reg) sets. */
+static void classes(const uint8_t *bytes, uint32_t n, void (*step)(uint32_t i, uint64_t *reg), double *share,
+		    struct mix_body *body)
+{
+	struct trace_code code = {0, 0, n, (uint8_t *)bytes};
+	struct trace_samples s = {.n_code = 1, .code = &code};
+	static uint64_t reg[200][TSAMPLE_REGS];
+	struct mix_hit hit[200];
+
+	for (uint32_t i = 0; i < 200; i++) {
+		memset(reg[i], 0, sizeof(reg[i]));
+		step(i, reg[i]);
+		hit[i] = (struct mix_hit){0, reg[i]};
+	}
+	assert_int_equal(mix_body_find(&s, 0, 0, body), 0);
+	assert_int_equal(mix_model(body, hit, 200, cache, false, share), 0);
+}
+
+static uint64_t range;
+
+static void anywhere(uint32_t i, uint64_t *reg)
+{
+	uint64_t r = 88172645463325252ull * (i + 1);
+
+	random_u64(&r);
+	reg[0] = 0x7f0000000000 + random_u64(&r) % range / 64 * 64;
+}
+
+static void test_chase(void **state)
+{
+	static const uint8_t loop[] = {0x48, 0x8b, 0x00, 0xff, 0xc9, 0x75, 0xf9}; /* mov (rax), rax; dec ecx; jne */
+	static const struct {
+		uint64_t bytes;
+		int cls;
+	} at[] = {{256u << 10, CLASS_RANDOM_L2}, {8u << 20, CLASS_RANDOM_L3}, {1u << 30, CLASS_RANDOM_MEM}};
+	struct mix_body *b = malloc(sizeof(*b));
+	double share[CLASS_N];
+
+	(void)state;
+	assert_non_null(b);
+	for (int i = 0; i < 3; i++) {
+		range = at[i].bytes;
+		classes(loop, sizeof(loop), anywhere, share, b);
+		assert_true(b->is_loop);
+		assert_int_equal(b->n, 3);
+		assert_true(share[at[i].cls] > 0.9);
+	}
+	free(b);
+}
+
+static void test_stream_and_stride(void **state)
+{
+	/* add (rax), rdx; add $imm32, rax; dec ecx; jne */
+	uint8_t loop[] = {0x48, 0x03, 0x10, 0x48, 0x05, 64, 0, 0, 0, 0xff, 0xc9, 0x75, 0xf3};
+	struct mix_body *b = malloc(sizeof(*b));
+	double share[CLASS_N];
+
+	(void)state;
+	assert_non_null(b);
+	range = 1u << 30;
+	classes(loop, sizeof(loop), anywhere, share, b);
+	assert_true(share[CLASS_STREAM_MEM] > 0.9);
+	loop[6] = 4; /* 1088 bytes */
+	classes(loop, sizeof(loop), anywhere, share, b);
+	assert_true(share[CLASS_STRIDE_MEM] > 0.9);
+	range = 4096;
+	classes(loop, sizeof(loop), anywhere, share, b);
+	assert_true(share[CLASS_INTEGER] > 0.9);
+	free(b);
+}
+
+static void nothing(uint32_t i, uint64_t *reg)
+{
+	(void)i;
+	(void)reg;
+}
+
+static void test_arithmetic(void **state)
+{
+	static const uint8_t scalar[] = {0xf2, 0x0f, 0x59, 0xc1, 0xf2, 0x0f, 0x58, 0xc2, 0xff, 0xc9, 0x75, 0xf4};
+	static const uint8_t vector[] = {0x66, 0x0f, 0x59, 0xc1, 0x66, 0x0f, 0x58, 0xc2, 0xff, 0xc9, 0x75, 0xf4};
+	static const uint8_t divide[] = {0xf2, 0x0f, 0x5e, 0xc1, 0xff, 0xc9, 0x75, 0xf8};
+	static const uint8_t integer[] = {0x48, 0x0f, 0xaf, 0xc2, 0x48, 0x31, 0xd0, 0xff, 0xc9, 0x75, 0xf5};
+	static const uint8_t broken[] = {0x06, 0x06, 0x06};
+	struct trace_code code = {0, 0, sizeof(broken), (uint8_t *)broken};
+	struct trace_samples s = {.n_code = 1, .code = &code};
+	struct mix_body *b = malloc(sizeof(*b));
+	double share[CLASS_N];
+
+	(void)state;
+	assert_non_null(b);
+	classes(scalar, sizeof(scalar), nothing, share, b);
+	assert_true(share[CLASS_SCALAR] > 0.9);
+	classes(vector, sizeof(vector), nothing, share, b);
+	assert_true(share[CLASS_VECTOR] > 0.9);
+	classes(divide, sizeof(divide), nothing, share, b);
+	assert_true(share[CLASS_DIVIDE] > 0.9);
+	classes(integer, sizeof(integer), nothing, share, b);
+	assert_true(share[CLASS_INTEGER] > 0.9);
+	assert_int_equal(mix_body_find(&s, 0, 1, b), -1);
+	assert_int_equal(mix_body_find(&s, 1, 1, b), -1);
+	free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_page),      cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_sleep),     cmocka_unit_test(test_footprint),
+		cmocka_unit_test(test_chase),     cmocka_unit_test(test_stream_and_stride),
+		cmocka_unit_test(test_arithmetic),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
