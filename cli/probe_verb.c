@@ -189,6 +189,8 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	if (runs_partial(p, trace))
 		probe_partial(p, i, trace);
 	snprintf(p->res.interpreted, sizeof(p->res.interpreted), "%s", f.interpreted);
+	p->res.has_noise = true;
+	p->res.noise = r.noise > p->res.noise ? r.noise < 10 ? r.noise : 10 : p->res.noise;
 	/* What the launcher and MPI take around the program; the skeleton's own calibration is in wall_s too. */
 	p->startup_sum += r.launched_s - r.wall_s + r.init_s;
 	p->hash = XXH3_64bits_withSeed(f.hash, strlen(f.hash), p->hash);

@@ -52,6 +52,7 @@ struct skeleton_result {
 	double skel_s, lo_s, hi_s; /* the whole program, as extrapolated, and its 95 % interval */
 	double ran_s, init_s, wall_s;
 	double launched_s;         /* launcher's start to its end */
+	double noise;              /* relative deviation of the same work from time to time */
 	int n_kernel;
 	struct {
 		char name[32];

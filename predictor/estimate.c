@@ -10,6 +10,12 @@
 	0.02 /* traces may add up to this much more than the job: clocks, rounding to seconds */
 #define ELAPSED_SLACK_S 1.0
 #define MPI_S_SAME_REL	1e-6 /* both probes read the same trace */
+/* Noise of a machine before it was measured, as of so many measurements; how much of it counts, at most so much. */
+#define NOISE_PRIOR   0.005
+#define NOISE_RUNS    0.25
+#define NOISE_SEEN    2.0 /* degrees of freedom of what a probe measures */
+#define NOISE_STUDENT 3.5
+#define NOISE_MOST    0.2
 #define HISTORY_DECAY	0.7  /* weight of a run relative to the one after it */
 #define HISTORY_COVER	5    /* the interval covers this many of the latest runs */
 #define MIN_SIGMA	0.01
@@ -126,9 +132,28 @@ static struct ratios kernel_ratios(const struct result *source, const struct res
 	return (struct ratios){sum / n, (max - min) / 2 / (sum / n)};
 }
 
+/*
+ * Relative half width for the noise that windows do not see, because it changes from run to run. A probe and a whole
+ * run on either machine are in the prediction; on the source alone, two whole runs. A probe measures it from three
+ * moments, so that a believed deviation is mixed in and the factor is Student's.
+ */
+static double noise_width(const struct result *source, const struct result *target, bool same)
+{
+	const struct result *probe[2] = {source, target};
+	double sum = 0;
+
+	for (int i = 0; i < (same ? 1 : 2); i++) {
+		double n2 = probe[i]->noise * probe[i]->noise;
+
+		if (probe[i]->has_noise)
+			sum += 2 * (NOISE_SEEN * n2 + NOISE_RUNS * NOISE_PRIOR * NOISE_PRIOR) / (NOISE_SEEN + NOISE_RUNS);
+	}
+	return fmin(NOISE_MOST, NOISE_STUDENT * sqrt(sum));
+}
+
 /* Relative half width of one trace's prediction, terms added in quadrature. */
 static double trace_width(const struct result_trace *source, const struct result_trace *target, double spread,
-			  bool same)
+			  double noise, bool same)
 {
 	double doubt = 1 - fmin(source->confidence, target->confidence);
 	double unlike = source->mpi_s > 0 ? fabs(source->skel_s / source->mpi_s - 1) / 2 : 0;
@@ -138,7 +163,7 @@ static double trace_width(const struct result_trace *source, const struct result
 	 * On its own partition only the noise of one probe counts; elsewhere also how far the skeleton is off
 	 * at home.
 	 */
-	return same ? a : sqrt(a * a + b * b + c * c + unlike * unlike);
+	return same ? sqrt(a * a + noise * noise) : sqrt(a * a + b * b + c * c + unlike * unlike + noise * noise);
 }
 
 static int estimate_by_ratio(const struct result *source, const struct result *target, double elapsed_s,
@@ -146,7 +171,7 @@ static int estimate_by_ratio(const struct result *source, const struct result *t
 {
 	bool same = source == target || !strcmp(source->candidate, target->candidate);
 	struct ratios k = {1, 0};
-	double mpi_source = 0, mpi_target = 0, half = 0, rest, rest_target;
+	double mpi_source = 0, mpi_target = 0, half = 0, rest, rest_target, noise = noise_width(source, target, same);
 
 	if (check_pair(source, target, err) < 0)
 		return -1;
@@ -160,7 +185,7 @@ static int estimate_by_ratio(const struct result *source, const struct result *t
 
 		mpi_source += s->mpi_s;
 		mpi_target += part;
-		half += part * trace_width(s, t, k.spread, same);
+		half += part * trace_width(s, t, k.spread, noise, same);
 	}
 	rest = elapsed_s - mpi_source;
 	if (rest < -(ELAPSED_SLACK_REL * elapsed_s + ELAPSED_SLACK_S))

@@ -7,7 +7,8 @@
  *   rest_target = max(0, rest + n_traces * (startup(target) - startup(source)))
  *   prediction  = mpi_target + rest_target
  *
- * Interval: per trace the relative half widths of both probes added in quadrature, widened by the spread of
+ * Interval: per trace the relative half widths of both probes added in quadrature, with the noise that each probe
+ * measured (once for the probe and once for the run: the traced one, or the one to come), widened by the spread of
  * the kernels' ratios in proportion to (1 - confidence); absolute half widths add up over traces; at least
  * +-ESTIMATE_MIN_REL. Where both records have partial executions of all traces, the same is done with their seconds, and
  * the two are weighed by the inverse squares of their half widths; these hold how far each was off at home. History of the key on the same candidate then blends in, weighted by the inverse square

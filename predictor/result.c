@@ -191,7 +191,7 @@ static int parse_class(struct result *r, char *pos)
 
 /* What has been seen of a record so far; every key but trace and kernel comes once. */
 enum seen { SEEN_JOB = 1, SEEN_CANDIDATE = 2, SEEN_STATUS = 4, SEEN_REASON = 8, SEEN_CLASS = 16,
-	    SEEN_STARTUP = 32, SEEN_HASH = 64, SEEN_UNPARTIAL = 128, SEEN_INTERPRETED = 256 };
+	    SEEN_STARTUP = 32, SEEN_HASH = 64, SEEN_UNPARTIAL = 128, SEEN_INTERPRETED = 256, SEEN_NOISE = 512 };
 
 static int seen_once(unsigned *seen, unsigned bit, const char *key, struct errbuf *errp)
 {
@@ -234,6 +234,10 @@ static int parse_scalar(struct result *r, const char *key, char *val, unsigned *
 		bit = SEEN_STARTUP;
 		rv = parse_double(val, RESULT_MAX_SECONDS, &r->startup_s);
 		r->has_startup = true;
+	} else if (!strcmp(key, "noise")) {
+		bit = SEEN_NOISE;
+		rv = parse_double(val, 10, &r->noise);
+		r->has_noise = true;
 	} else if (!strcmp(key, "interpreted")) {
 		bit = SEEN_INTERPRETED;
 		rv = parse_text(val, r->interpreted, sizeof(r->interpreted));
@@ -383,6 +387,8 @@ int result_format(const struct result *res, struct buf *out, struct errbuf *errp
 		put_text(out, "unpartial", res->unpartial);
 	for (unsigned i = 0; i < res->kernels_n && i < RESULT_MAX_KERNELS; i++)
 		put_fmt(out, "kernel %s %.9g\n", res->kernels[i].name, res->kernels[i].ns_per_unit);
+	if (res->has_noise)
+		put_fmt(out, "noise %.4g\n", res->noise);
 	if (res->interpreted[0])
 		put_text(out, "interpreted", res->interpreted);
 	if (res->has_hash)

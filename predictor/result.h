@@ -15,6 +15,7 @@
  *   partial <n> whole_s <s> lo_s <s> hi_s <s> ran_s <s>     at most one for each trace, after it
  *   unpartial <reason>                                      why there is none, though there should be
  *   kernel <name> <ns per unit>
+ *   noise <share>                         how much the same work differs here from time to time: one deviation
  *   interpreted <text>                    why the skeleton was not compiled, if it was not
  *   hash <16 hex>
  *   end
@@ -73,6 +74,8 @@ struct result {
 	double startup_s;
 	bool has_hash;
 	char hash_hex[17];
+	bool has_noise;
+	double noise; /* relative deviation, at most 10 */
 	char interpreted[301]; /* why the skeleton was not compiled; "": it was */
 	char unpartial[301]; /* "": not asked for, or there */
 	unsigned traces_n, kernels_n;

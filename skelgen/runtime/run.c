@@ -17,6 +17,10 @@
 #include "skelgen/runtime/blocks.h"
 #include "skelgen/runtime/runtime.h"
 
+/* Work that is done again and again, to see how much the machine differs from time to time. */
+#define SAME_TIMES 3
+#define SAME_STEPS 6000000
+
 int skel_rank, skel_size;
 
 static struct {
@@ -26,11 +30,13 @@ static struct {
 	double begun_ns;    /* MPI_Init returned */
 	double started_ns;  /* the skeleton's own clock starts */
 	double process_ns;  /* age of the process when main was entered */
+	double same_ns[SAME_TIMES]; /* the same work, before and after calibration and at the end */
 } run;
 
 struct outcome {
 	double virtual_ns, real_ns, half_ns;
 	double before_ns, after_ns; /* the first sampled loop, the last one; 0 when there is none */
+	double noise;
 };
 
 void skel_fail(const char *fmt, ...)
@@ -116,6 +122,35 @@ static void options_read(int argc, char **argv)
 		usage("--calibrate and --calibration exclude each other", "");
 }
 
+static double same_work_ns(void)
+{
+	volatile uint64_t end;
+	uint64_t x = 1;
+	double begin;
+
+	MPI_Barrier(MPI_COMM_WORLD);
+	begin = skel_clock_ns();
+	for (int i = 0; i < SAME_STEPS; i++)
+		x = x * 6364136223846793005u + 1442695040888963407u;
+	end = x;
+	(void)end;
+	return skel_clock_ns() - begin;
+}
+
+/* Relative deviation of the same work from time to time, of the rank that sees most. */
+static double noise_seen(void)
+{
+	double mean = 0, square = 0, mine, most;
+
+	for (int i = 0; i < SAME_TIMES; i++)
+		mean += run.same_ns[i] / SAME_TIMES;
+	for (int i = 0; i < SAME_TIMES; i++)
+		square += (run.same_ns[i] - mean) * (run.same_ns[i] - mean);
+	mine = mean > 0 ? sqrt(square / (SAME_TIMES - 1)) / mean : 0;
+	MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+	return most;
+}
+
 void skel_begin(int argc, char **argv, const struct skel_program *program)
 {
 	run.begun_ns = skel_clock_ns();
@@ -135,7 +170,9 @@ void skel_begin(int argc, char **argv, const struct skel_program *program)
 	skel_handles_open(program);
 	skel_windows_open(program);
 	skel_files_open(program);
+	run.same_ns[0] = same_work_ns();
 	skel_blocks_open(run.calibrate, run.calibration);
+	run.same_ns[1] = same_work_ns();
 	MPI_Barrier(MPI_COMM_WORLD);
 	run.started_ns = skel_clock_ns();
 }
@@ -163,6 +200,7 @@ static void print_result(FILE *f, const struct outcome *o, const struct outcome 
 	fprintf(f, "init_s %.9f\nwall_s %.9f\n", (run.begun_ns - run.entered_ns) * 1e-9,
 		(end_ns - run.entered_ns + run.process_ns) * 1e-9);
 	fprintf(f, "traced_s %.9f\nevents %.0f\nconfidence %.4f\n", p->traced_s, p->events, p->confidence);
+	fprintf(f, "noise %.6f\n", o->noise);
 	if (o->before_ns > 0)
 		fprintf(f, "prologue_s %.9f\nepilogue_s %.9f\n", o->before_ns * 1e-9, o->after_ns * 1e-9);
 	print_loops(f);
@@ -194,16 +232,18 @@ void skel_end(void)
 {
 	double end = skel_clock_ns(), elapsed = skel_virtual_ns() - run.started_ns;
 	double half = sqrt(skel_width2_ns2()), first, last;
-	struct outcome mine = {elapsed, end - run.started_ns, elapsed + half, 0, 0}, most;
-	struct outcome low = {elapsed, 0, elapsed - half > 0 ? elapsed - half : 0, 0, 0}, lowest;
+	struct outcome mine = {elapsed, end - run.started_ns, elapsed + half, 0, 0, 0}, most;
+	struct outcome low = {elapsed, 0, elapsed - half > 0 ? elapsed - half : 0, 0, 0, 0}, lowest;
 
 	skel_loops_phases(&first, &last);
 	if (first > 0) {
 		mine.before_ns = first - run.started_ns;
 		mine.after_ns = run.started_ns + elapsed - last;
 	}
+	run.same_ns[2] = same_work_ns();
 	MPI_Reduce(&mine, &most, 5, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	MPI_Reduce(&low, &lowest, 5, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+	most.noise = noise_seen();
 	skel_windows_close();
 	skel_files_close();
 	skel_handles_close();
