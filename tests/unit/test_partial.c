@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a partial execution says of the whole run; how it is weighed against the skeleton; where the configuration wants it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/conf.h"
+#include "predictor/estimate.h"
+#include "skelgen/partial.h"
+
+static struct stop_rank stops[2];
+static double traced[2][PARTIAL_MARKS], end_ns[2];
+static struct marks_rank marks[2];
+
+/* 100 iterations of 1 s after 10 s of start and before 5 s of end; `speed` is how much longer they take here. */
+static void make(struct partial_plan *p, struct stop_marks *m, double speed, double start_s)
+{
+	*p = (struct partial_plan){.stop = {2, PARTIAL_MARKS, 30, stops}, .traced_ns = traced, .end_ns = end_ns, .wall_s = 115,
+				   .share = 100 / 115.0, .iterations = 100};
+	*m = (struct stop_marks){2, PARTIAL_MARKS, marks};
+	for (uint32_t r = 0; r < 2; r++) {
+		end_ns[r] = 115e9;
+		marks[r].before_ns = 100000000;
+		marks[r].init_ns = 200000000;
+		for (uint32_t i = 0; i < PARTIAL_MARKS; i++) {
+			p->at[i] = 1 + 2 * i;
+			traced[r][i] = 11e9 + 2e9 * i;
+			marks[r].t_ns[i] = (uint64_t)(1e9 * (start_s + speed * (1 + 2 * i)));
+		}
+	}
+}
+
+static void test_whole_run(void **state)
+{
+	struct partial_plan p;
+	struct stop_marks m;
+	struct partial_estimate e;
+	struct errbuf err;
+
+	(void)state;
+	make(&p, &m, 1, 10);
+	assert_int_equal(partial_estimate_make(&p, &m, &e, &err), 0);
+	assert_true(fabs(e.whole_s - 115) < 1e-6 && fabs(e.ratio - 1) < 1e-9 && fabs(e.ran_s - 21) < 1e-6);
+	assert_true(fabs(e.startup_s - 0.3) < 1e-9 && e.lo_s <= e.whole_s && e.hi_s - e.lo_s < 1e-3);
+	/* twice as slow, but for the start, which is twice as fast */
+	make(&p, &m, 2, 5);
+	assert_int_equal(partial_estimate_make(&p, &m, &e, &err), 0);
+	assert_true(fabs(e.whole_s - (5 + 2 * 105)) < 1e-6 && fabs(e.ratio - 2) < 1e-9);
+	assert_true(e.hi_s > e.whole_s); /* the end need not scale as the loop does */
+}
+
+static void test_noise_widens(void **state)
+{
+	struct partial_plan p;
+	struct stop_marks m;
+	struct partial_estimate e;
+	struct errbuf err;
+
+	(void)state;
+	make(&p, &m, 1, 10);
+	for (uint32_t r = 0; r < 2; r++)
+		for (uint32_t i = 1; i < PARTIAL_MARKS; i += 2)
+			marks[r].t_ns[i] += 400000000;
+	assert_int_equal(partial_estimate_make(&p, &m, &e, &err), 0);
+	assert_true(e.lo_s < 110 && e.hi_s > 120);
+}
+
+static void test_refused(void **state)
+{
+	struct partial_plan p;
+	struct stop_marks m;
+	struct partial_estimate e;
+	struct errbuf err;
+
+	(void)state;
+	make(&p, &m, 1, 10);
+	m.n_ranks = 1;
+	assert_int_equal(partial_estimate_make(&p, &m, &e, &err), -1);
+	make(&p, &m, 1, 10);
+	m.n_mark = 3;
+	assert_int_equal(partial_estimate_make(&p, &m, &e, &err), -1);
+	make(&p, &m, 0, 10);
+	assert_int_equal(partial_estimate_make(&p, &m, &e, &err), -1);
+}
+
+static struct result record(const char *candidate, double skel_s, double partial_s)
+{
+	struct result r = {.ok = true, .traces_n = 1, .has_startup = true, .has_hash = true, .has_class = true};
+
+	snprintf(r.candidate, sizeof(r.candidate), "%s", candidate);
+	snprintf(r.hash_hex, sizeof(r.hash_hex), "0123456789abcdef");
+	r.traces[0] = (struct result_trace){100, skel_s, skel_s * 0.95, skel_s * 1.05, 2, 10, 1, {0}};
+	if (partial_s > 0)
+		r.traces[0].partial = (struct result_partial){true, partial_s, partial_s * 0.99, partial_s * 1.01, 2};
+	return r;
+}
+
+static void test_weighed(void **state)
+{
+	struct result source = record("fast", 100, 100), slow = record("slow", 180, 200), without = record("slow", 180, 0);
+	struct estimate e, one;
+	struct errbuf err;
+
+	(void)state;
+	assert_int_equal(estimate_from_probes(&source, &without, 101, &one, &err), 0);
+	assert_int_equal(one.kind, ESTIMATE_SKELETON);
+	assert_int_equal(estimate_from_probes(&source, &slow, 101, &e, &err), 0);
+	assert_int_equal(e.kind, ESTIMATE_PARTIAL);
+	/* between the two, nearer to that which is surer, and wide enough for both to be right */
+	assert_true(e.mean_s > 191 && e.mean_s < 201 && e.hi_s - e.mean_s >= 9.9);
+	source.traces[0].partial.present = false; /* nothing to compare with */
+	assert_int_equal(estimate_from_probes(&source, &slow, 101, &e, &err), 0);
+	assert_int_equal(e.kind, ESTIMATE_SKELETON);
+	assert_true(e.mean_s == one.mean_s);
+	assert_int_equal(estimate_from_probes(&source, &source, 101, &e, &err), 0);
+	assert_int_equal(e.kind, ESTIMATE_SOURCE);
+}
+
+static void test_configured(void **state)
+{
+	static const char *const bad[] = {"PartialExecution=maybe\n", "PartialExecution.fast=\n", "PartialExecution.=on\n",
+					  "PartialExecution.a=on\nPartialExecution.a=off\n"};
+	char path[] = "/tmp/partial-XXXXXX";
+	int fd = mkstemp(path);
+	struct precedent_conf c;
+	struct errbuf err;
+
+	(void)state;
+	assert_true(dprintf(fd, "PartialExecution.fast=on\nPartialExecution.slow:big=never\npartialexecution=off\n") > 0);
+	assert_int_equal(conf_load(path, &c, &err), 0);
+	assert_int_equal(conf_partial_for(&c, "fast"), PARTIAL_ON);
+	assert_int_equal(conf_partial_for(&c, "fast:big"), PARTIAL_ON);
+	assert_int_equal(conf_partial_for(&c, "slow:big"), PARTIAL_NEVER);
+	assert_int_equal(conf_partial_for(&c, "slow"), PARTIAL_OFF);
+	conf_free(&c);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_int_equal(ftruncate(fd, 0) | (int)lseek(fd, 0, SEEK_SET), 0);
+		assert_true(dprintf(fd, "%s", bad[i]) > 0);
+		assert_int_equal(conf_load(path, &c, &err), -1);
+	}
+	close(fd);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole_run), cmocka_unit_test(test_noise_widens),
+					   cmocka_unit_test(test_refused), cmocka_unit_test(test_weighed),
+					   cmocka_unit_test(test_configured)};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
