@@ -132,6 +132,16 @@ static void show_probe(const json_t *p)
 		printf("  %-14s trace %zu: skeleton %s for %s traced, ran %.1f s, %.0f events, confidence %.2f\n", "", i,
 		       span_text(jnum(t, "skel_s"), a, sizeof(a)), span_text(jnum(t, "mpi_s"), b, sizeof(b)),
 		       jnum(t, "ran_s"), jnum(t, "events"), jnum(t, "confidence"));
+	json_array_foreach(json_object_get(record, "traces"), i, t)
+	{
+		const json_t *partial = json_object_get(t, "partial");
+
+		if (partial)
+			printf("  %-14s trace %zu: the program itself %s, by %.1f s of it\n", "", i,
+			       span_text(jnum(partial, "whole_s"), a, sizeof(a)), jnum(partial, "ran_s"));
+	}
+	if (*jstr(record, "unpartial"))
+		printf("  %-14s the program itself was not run: %.300s\n", "", jstr(record, "unpartial"));
 	if (*jstr(record, "interpreted"))
 		printf("  %-14s the skeleton was interpreted: %.300s\n", "", jstr(record, "interpreted"));
 }
@@ -238,6 +248,35 @@ static double skeleton_seconds(const json_t *probe)
 	return s;
 }
 
+/* By partial execution, all traces; 0 when one has none. */
+static double partial_seconds(const json_t *probe)
+{
+	const json_t *t;
+	double s = 0;
+	size_t i;
+
+	json_array_foreach(json_object_get(json_object_get(probe, "record"), "traces"), i, t)
+	{
+		if (!json_object_get(t, "partial"))
+			return 0;
+		s += jnum(json_object_get(t, "partial"), "whole_s");
+	}
+	return s;
+}
+
+static void explain_partial(const json_t *probe)
+{
+	const char *why = jstr(json_object_get(probe, "record"), "unpartial");
+	double s = partial_seconds(probe);
+	char span[32];
+
+	if (s > 0)
+		printf("           The program itself, run for some iterations there, stands for %s.\n",
+		       span_text(s, span, sizeof(span)));
+	else if (*why)
+		printf("           The program itself was not run there: %.300s.\n", why);
+}
+
 static void explain_skeletons(const json_t *answer, const char *source)
 {
 	const json_t *probes = json_object_get(answer, "probes"), *p;
@@ -260,6 +299,7 @@ static void explain_skeletons(const json_t *answer, const char *source)
 		puts(".");
 		if (s > 0)
 			printf("           %.88s\n", jstr(json_object_get(p, "record"), "node"));
+		explain_partial(p);
 		label = "          ";
 	}
 }
@@ -302,6 +342,8 @@ static void explain_estimates(const json_t *answer)
 			printf("the traced run itself");
 		else if (!strcmp(kind, "skeleton"))
 			printf("the skeleton's ratio");
+		else if (!strcmp(kind, "partial"))
+			printf("the ratios of the skeleton and of the program itself");
 		else if (!strcmp(kind, "history"))
 			printf("%.0f past runs alone", n);
 		else

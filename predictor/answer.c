@@ -169,12 +169,18 @@ static json_t *record_json(const char *text)
 		json_array_append_new(traces, json_pack("{s:f, s:f, s:f, s:f, s:f, s:I, s:f}", "mpi_s", t->mpi_s, "skel_s",
 							t->skel_s, "lo_s", t->lo_s, "hi_s", t->hi_s, "ran_s", t->ran_s,
 							"events", (json_int_t)t->events, "confidence", t->confidence));
+		if (t->partial.present)
+			json_object_set_new(json_array_get(traces, i), "partial",
+					    json_pack("{s:f, s:f, s:f, s:f}", "whole_s", t->partial.whole_s, "lo_s", t->partial.lo_s,
+						      "hi_s", t->partial.hi_s, "ran_s", t->partial.ran_s));
 	}
 	for (unsigned i = 0; i < r->kernels_n; i++)
 		json_object_set_new(kernels, r->kernels[i].name, json_real(r->kernels[i].ns_per_unit));
 	o = json_pack("{s:b, s:s, s:s, s:s, s:f, s:s, s:s, s:o, s:o}", "ok", r->ok, "reason", r->reason, "node_class",
 		      r->class_hex, "node", r->class_text, "startup_s", r->startup_s, "hash", r->hash_hex,
 		      "interpreted", r->interpreted, "traces", traces, "kernels", kernels);
+	if (o && r->unpartial[0])
+		json_object_set_new(o, "unpartial", json_string(r->unpartial));
 out:
 	free(r);
 	return o ? o : json_null();
