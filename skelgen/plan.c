@@ -28,16 +28,11 @@ static bool can_cut(const struct planner *p, const struct skel_node *loop)
 	       p->plan->cut[loop->id].total > p->min_iterations + 1;
 }
 
-/* Iterations to run, warm-up included, for a fraction f of the loop's time. Where fewer are precise enough, up to half
- * of them are saved. */
-static uint64_t iterations_for(const struct planner *p, const struct skel_node *loop, uint64_t total, double f)
+/* Iterations to run, warm-up included, for a fraction f of the loop's time. */
+static uint64_t iterations_for(const struct planner *p, uint64_t total, double f)
 {
-	const struct skel_loop_series *l = skel_series_of(&p->plan->series, loop->id);
 	double want = ceil(f * (double)total);
 	uint64_t least = p->min_iterations + 1;
-
-	if (f < 1 && p->precision > 0 && l != NULL && l->stats.n > 1)
-		want = fmin(want, fmax(want / 2, (double)series_wanted(&l->stats, total, p->precision) + 1));
 
 	if (want >= (double)total)
 		return total;
@@ -70,7 +65,7 @@ static double plan_node(struct planner *p, const struct skel_node *n, double f)
 		return plan_children(p, n, 1.0);
 	if (!can_cut(p, n))
 		return plan_children(p, n, f);
-	c->run = iterations_for(p, n, c->total, f);
+	c->run = iterations_for(p, c->total, f);
 	kept = (double)c->run / (double)c->total;
 	/* What the least number of iterations leaves too much, loops inside must give. */
 	return kept * plan_children(p, n, kept > 1.1 * f ? f / kept : 1.0);
@@ -107,6 +102,21 @@ static double plan_by_bisection(struct planner *p)
 }
 
 /* ---- windows ---- */
+
+/* Where fewer iterations are precise enough, up to half of them are saved. */
+static void precision_apply(const struct planner *p)
+{
+	for (uint32_t i = 0; i < p->plan->series.n; i++) {
+		const struct skel_loop_series *l = &p->plan->series.loop[i];
+		struct skel_cut *c = &p->plan->cut[l->node];
+		uint64_t wanted = series_wanted(&l->stats, c->total, p->precision) + 1;
+
+		wanted = wanted > c->run / 2 ? wanted : c->run / 2;
+		wanted = wanted > p->min_iterations + 1 ? wanted : p->min_iterations + 1;
+		if (c->run != c->total && wanted < c->run)
+			c->run = wanted;
+	}
+}
 
 /* Lay the windows of what is cut; they may take a few iterations less than `run`. */
 static void windows_lay(struct skel_plan *plan, const struct skel_node *n)
@@ -169,6 +179,8 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 		p.min_iterations /= 2;
 		left = plan_by_bisection(&p);
 	}
+	if (p.precision > 0)
+		precision_apply(&p);
 	windows_lay(plan, tree->root);
 	left = time_left(plan, times, tree->root);
 	plan->n_cut = 0;
