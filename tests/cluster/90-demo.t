@@ -8,6 +8,11 @@ use Test::More;
 use Testbed;
 
 $ENV{PRECEDENT_TESTBED} = 'demo-check';
+# What `make demo` builds before.
+my $build = $ENV{PRECEDENT_BUILD} // 'build';
+my $made = Testbed::run_command('make', '--silent', '-C', Testbed::top(), "B=$build",
+	map { "$build/tests/programs/$_" } qw(heat heatf));
+BAIL_OUT("the programs cannot be built: $made->{err}") if $made->{rc} != 0;
 my $r = Testbed::run_command(Testbed::top() . '/scripts/demo');
 (my $text = $r->{out}) =~ s/\e\[\d*m//g;
 is($r->{rc}, 0, 'the demonstration ends well') or diag($text, $r->{err});
