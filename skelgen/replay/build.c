@@ -116,9 +116,21 @@ static union value list(const struct node *n)
 	return (union value){.Y = t};
 }
 
-union value replay_eval(const struct node *n)
+/* The tables do not move: a place whose number is known stays where it is. */
+static union value place_kept(struct node *n)
 {
-	union value a[OPS_MAX_ARGS], result = {.i = 0};
+	union value v = handle(n);
+
+	if (n->of[0]->op == OPS_INT) {
+		n->v = v;
+		n->op = OPS_INT;
+	}
+	return v;
+}
+
+union value replay_eval(struct node *n)
+{
+	union value result = {.i = 0};
 
 	switch (n->op) {
 	case OPS_INT:
@@ -128,8 +140,9 @@ union value replay_eval(const struct node *n)
 	case OPS_ELEMENT:
 		return (union value){.i = element(n, replay_eval(n->of[0]).i)};
 	case OPS_HANDLE:
-	case OPS_PLACE:
 		return handle(n);
+	case OPS_PLACE:
+		return place_kept(n);
 	case OPS_TO_INT:
 		return (union value){.i = (int)replay_eval(n->of[0]).i};
 	case OPS_NEGATE:
@@ -141,9 +154,7 @@ union value replay_eval(const struct node *n)
 	case OPS_LIST:
 		return list(n);
 	case OPS_CALL:
-		for (uint32_t i = 0; i < n->n; i++)
-			a[i] = n->of[i]->op == OPS_INT ? n->of[i]->v : replay_eval(n->of[i]);
-		n->call(a, &result);
+		replay_call(n, &result);
 		return result;
 	default:
 		return (union value){.i = binary(n->op, replay_eval(n->of[0]).i, replay_eval(n->of[1]).i)};
@@ -186,6 +197,17 @@ static void fold(struct builder *b, struct node *n)
 		known(n, replay_eval(n));
 }
 
+/* Put down the parameters that are known, and which are not. */
+static void parameters_bind(struct builder *b, struct node *n)
+{
+	n->a = b->r->parameter + (n->of - b->r->operand);
+	for (uint32_t i = 0; i < n->n; i++)
+		if (n->of[i]->op == OPS_INT)
+			n->a[i] = n->of[i]->v;
+		else
+			n->open[n->n_open++] = (uint8_t)i;
+}
+
 /* Parameters that are numbers with a fraction may be given as integers. */
 static void call_bind(struct builder *b, struct node *n)
 {
@@ -202,6 +224,7 @@ static void call_bind(struct builder *b, struct node *n)
 			n->of[i]->v.d = (double)n->of[i]->v.i;
 			n->of[i]->kind = 'd';
 		}
+	parameters_bind(b, n);
 }
 
 static void array_of(struct builder *b, struct node *n)
@@ -298,6 +321,7 @@ void replay_build(struct replay *r, int rank, int size, int synchronous)
 	/* An element takes two nodes more than it is: its array's, and an operand for it. */
 	r->node = skel_alloc(2 * f->n_node + 1, sizeof *r->node);
 	r->operand = skel_alloc(2 * f->n_node + 1, sizeof *r->operand);
+	r->parameter = skel_alloc(2 * f->n_node + 1, sizeof *r->parameter);
 	r->statement = skel_alloc(f->n_statement + 1, sizeof *r->statement);
 	b.stack = skel_alloc(f->n_node + 1, sizeof *b.stack);
 	limits_set(r);
@@ -313,6 +337,7 @@ void replay_free(struct replay *r)
 {
 	free(r->node);
 	free(r->operand);
+	free(r->parameter);
 	free(r->statement);
 	free((void *)(uintptr_t)r->file.word);
 	ops_file_free(&r->file);

@@ -180,7 +180,7 @@ call_fn replay_function(uint32_t number, int synchronous)
 #define NAMED_i(name) ((union value){.i = name})
 #define NAMED_l(name) ((union value){.i = (int64_t)name})
 #define NAMED_n(name) ((union value){.i = 0})
-#define NAMED_I(name) ((union value){.I = name})
+#define NAMED_I(name) ((union value){.I = (int *)MPI_UNWEIGHTED}) /* skel_unweighted, before the runtime has set it */
 #define NAMED_m(name) ((union value){.m = name})
 #define NAMED_f(name) ((union value){.f = name})
 #define NAMED_s(name) ((union value){.s = name})

@@ -40,8 +40,12 @@ struct node {
 	char kind;
 	uint32_t n, arg;
 	struct node **of; /* n operands */
-	call_fn call;
 	union value v;
+	/* of a call */
+	call_fn call;
+	union value *a;   /* parameters: those that are known are there already, */
+	uint8_t n_open;   /* and so many, */
+	uint8_t open[OPS_MAX_ARGS]; /* these, are computed each time */
 };
 
 struct statement {
@@ -57,6 +61,7 @@ struct replay {
 	struct statement *statement;
 	uint32_t n_statement;
 	struct node *node, **operand;
+	union value *parameter; /* as many as operands */
 	uint64_t n_node, n_operand;
 };
 
@@ -71,7 +76,16 @@ extern int replay_n_loops;
 /* build.c: the program of this rank. Fails through skel_fail. */
 void replay_build(struct replay *r, int rank, int size, int synchronous);
 void replay_free(struct replay *r);
-union value replay_eval(const struct node *n);
+union value replay_eval(struct node *n);
+static inline void replay_call(const struct node *n, union value *result)
+{
+	for (unsigned k = 0; k < n->n_open; k++) {
+		struct node *of = n->of[n->open[k]];
+
+		n->a[n->open[k]] = of->op == OPS_INT ? of->v : replay_eval(of);
+	}
+	n->call(n->a, result);
+}
 
 /* run.c */
 void replay_run(struct replay *r);

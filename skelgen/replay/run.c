@@ -8,11 +8,9 @@ static void block_run(const struct replay *r, uint32_t from, uint32_t to);
 
 static void call_run(const struct node *n)
 {
-	union value a[OPS_MAX_ARGS], result;
+	union value result;
 
-	for (uint32_t i = 0; i < n->n; i++)
-		a[i] = n->of[i]->op == OPS_INT ? n->of[i]->v : replay_eval(n->of[i]);
-	n->call(a, &result);
+	replay_call(n, &result);
 }
 
 /* The statement after the condition and its other branch. */
