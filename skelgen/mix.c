@@ -157,6 +157,19 @@ static double distance(const struct skel_mix *a, const struct skel_mix *b)
 	return d;
 }
 
+/* The mix of blocks that were not sampled: the program's mean, in full doubt. Made at the first need. */
+static uint32_t unknown_mix(struct skel_mixes *out, uint32_t *unknown)
+{
+	if (!*unknown && out->n_mix < SKEL_MIXES_MAX) {
+		*unknown = out->n_mix++;
+		out->mix[*unknown] = out->mix[0];
+		out->mix[*unknown].doubt = 1;
+		out->mix[*unknown].n_sample = 0;
+		out->mix[*unknown].threads = 1;
+	}
+	return *unknown;
+}
+
 /* m joins a mix, each with its weight: the time that it stands for. */
 static void join(struct skel_mix *to, double *weight, const struct skel_mix *m, double w)
 {
@@ -187,6 +200,7 @@ static void assign(struct skel_mixes *out, const struct mix_blocks *b, const str
 		   const double *mean)
 {
 	double weight[SKEL_MIXES_MAX] = {0};
+	uint32_t unknown = 0;
 
 	for (uint32_t i = 0; i < out->n_leaf; i++) {
 		const struct mix_block *k = &b->block[o[i].leaf];
@@ -194,11 +208,13 @@ static void assign(struct skel_mixes *out, const struct mix_blocks *b, const str
 		uint32_t best = 0;
 		double near = INFINITY;
 
-		if (k->n <= 0 && k->asleep_ns <= ASLEEP * k->wall_ns)
-			continue; /* the program's mean */
+		if (k->n <= 0 && k->asleep_ns <= ASLEEP * k->wall_ns) {
+			out->of_leaf[o[i].leaf] = unknown_mix(out, &unknown);
+			continue;
+		}
 		mix_of(k, b->counters, mean, trust, &m);
 		for (uint32_t c = 1; c < out->n_mix; c++)
-			if (distance(&out->mix[c], &m) < near) {
+			if (c != unknown && distance(&out->mix[c], &m) < near) {
 				near = distance(&out->mix[c], &m);
 				best = c;
 			}

@@ -8,6 +8,7 @@
 #include "skelgen/mix_model.h"
 #include "skelgen/mix_sleep.h"
 
+#define LENDERS   16 /* ranks whose pages hold the machine code of all */
 #define GROUP_MIN 8 /* samples in a body of one block to be looked at apart from those of other blocks */
 #define NOWHERE   UINT32_MAX
 
@@ -25,7 +26,14 @@ struct sorted {
 	uint32_t leaf, body, sample;
 };
 
+/* Samples of the first ranks, for their code, as far as others have asked for them. */
+struct lenders {
+	struct trace_samples s[LENDERS];
+	bool asked[LENDERS];
+};
+
 struct rank_work {
+	struct lenders *lenders;
 	const struct skel_tree *tree;
 	uint32_t rank;
 	struct trace_samples s;
@@ -80,6 +88,36 @@ static struct mix_body *keep(const struct mix_body *b)
 	return copy;
 }
 
+/* A module of this rank as another rank numbers it. */
+static uint32_t module_at(const struct rank_work *w, uint32_t module, uint32_t rank)
+{
+	const struct trace_module *here = &trace_get_rank(w->tree->trace, w->rank)->defs.module[module];
+	const struct trace_defs *d = &trace_get_rank(w->tree->trace, rank)->defs;
+
+	for (uint32_t i = 0; i < d->n_module; i++)
+		if (!strcmp(d->module[i].path, here->path) && !strcmp(d->module[i].build_id, here->build_id))
+			return i;
+	return NOWHERE;
+}
+
+/* With this rank's own code, or that of a rank that has it for others. */
+static bool find_body(struct rank_work *w, const struct trace_place *p)
+{
+	uint32_t lender = w->rank % LENDERS, module;
+	struct errbuf why;
+
+	if (mix_body_find(&w->s, p->module, p->offset, w->scratch) == 0)
+		return true;
+	if (lender == w->rank)
+		return false;
+	if (!w->lenders->asked[lender]) {
+		w->lenders->asked[lender] = true;
+		trace_samples_read(w->tree->trace, lender, &w->lenders->s[lender], &why);
+	}
+	module = module_at(w, p->module, lender);
+	return module != NOWHERE && mix_body_find(&w->lenders->s[lender], module, p->offset, w->scratch) == 0;
+}
+
 /* Places of the same loop are one body; one that cannot be decoded is a body of its own. */
 static int find_bodies(struct rank_work *w)
 {
@@ -91,7 +129,7 @@ static int find_bodies(struct rank_work *w)
 	for (uint32_t i = 0; i < w->s.n_place; i++) {
 		const struct trace_place *p = &w->s.place[i];
 		struct body one = {.module = p->module, .first = p->offset, .last = p->offset};
-		bool found = mix_body_find(&w->s, p->module, p->offset, w->scratch) == 0;
+		bool found = find_body(w, p);
 		uint32_t k;
 
 		if (found) {
@@ -315,9 +353,10 @@ static void work_free(struct rank_work *w)
 	trace_samples_free(&w->s);
 }
 
-static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct mix_blocks *out, struct errbuf *err)
+static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lenders *lenders, struct mix_blocks *out,
+			struct errbuf *err)
 {
-	struct rank_work w = {.tree = tree, .rank = rank};
+	struct rank_work w = {.tree = tree, .rank = rank, .lenders = lenders};
 	double ns_per_tick = trace_get_rank(tree->trace, rank)->defs.proc.ns_per_tick, *asleep = NULL;
 	struct mix_sleep *sleep = NULL;
 	struct errbuf why;
@@ -352,16 +391,26 @@ out:
 
 int mix_blocks_collect(const struct skel_tree *tree, struct mix_blocks *out, struct errbuf *err)
 {
+	struct lenders *lenders = calloc(1, sizeof(*lenders));
+	int rv = -1;
+
 	*out = (struct mix_blocks){.n_leaf = tree->n_leaf};
 	out->block = calloc(tree->n_leaf + 2u, sizeof(*out->block));
-	if (!out->block)
-		return err_set(err, "no memory for the blocks of %u calls", tree->n_leaf);
+	if (!lenders || !out->block) {
+		err_set(err, "no memory for the blocks of %u calls", tree->n_leaf);
+		goto out;
+	}
 	for (uint32_t r = 0; r < tree->n_ranks; r++)
-		if (rank_collect(tree, r, out, err) < 0) {
-			mix_blocks_free(out);
-			return -1;
-		}
-	return 0;
+		if (rank_collect(tree, r, lenders, out, err) < 0)
+			goto out;
+	rv = 0;
+out:
+	for (uint32_t i = 0; lenders && i < LENDERS; i++)
+		trace_samples_free(&lenders->s[i]);
+	free(lenders);
+	if (rv < 0)
+		mix_blocks_free(out);
+	return rv;
 }
 
 void mix_blocks_free(struct mix_blocks *b)

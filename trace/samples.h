@@ -14,8 +14,8 @@
 #include "common/errbuf.h"
 
 #define TSAMPLE_REGS        16          /* in the order of the processor's encoding: ax cx dx bx sp bp si di r8 .. r15 */
-#define TSAMPLE_MAX         (1u << 16)  /* a reader takes no more of each */
-#define TSAMPLE_PLACES_MAX  (1u << 16)
+#define TSAMPLE_MAX         (1u << 13)  /* a reader takes no more of each */
+#define TSAMPLE_PLACES_MAX  (1u << 13)
 #define TSAMPLE_CODE_MAX    (4u << 20)  /* bytes of code */
 #define TSAMPLE_THREADS_MAX 1024
 #define TSAMPLE_LEVELS      3
