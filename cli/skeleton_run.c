@@ -51,7 +51,7 @@ int skeleton_compile(const char *dir, const char *log, struct errbuf *err)
 		err_set(err, "no memory");
 		goto done;
 	}
-	char *const argv[] = {mpicc, "-std=gnu11", "-O2", inc, "-o", out, src, lib, "-lm", NULL};
+	char *const argv[] = {mpicc, "-std=gnu11", "-O2", inc, "-o", out, src, lib, "-lm", "-lpthread", NULL};
 
 	rc = cli_run(argv, NULL, log, 600, err);
 	if (rc < 0) {

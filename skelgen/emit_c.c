@@ -128,7 +128,7 @@ static void put_makefile(struct emit *e, struct text *out)
 		 e->opt->mpicc != NULL ? e->opt->mpicc : "mpicc", e->opt->include_dir != NULL ? e->opt->include_dir : ".", e->opt->lib_dir != NULL ? e->opt->lib_dir : ".");
 	text_put(out, "skel: skel.c skel.c.data $(PRECEDENT_LIB)/%s\n"
 		      "\t$(MPICC) -std=gnu11 -Wall -Wextra $(CFLAGS) -I$(PRECEDENT_INCLUDE) -o $@ skel.c "
-		      "$(PRECEDENT_LIB)/%s -lm\n\n"
+		      "$(PRECEDENT_LIB)/%s -lm -lpthread\n\n"
 		      "clean:\n\trm -f skel\n\n.PHONY: clean\n", runtime, runtime);
 }
 
