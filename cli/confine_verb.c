@@ -2,6 +2,7 @@
 /* precedent confine: see confine.h. Not for people. */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,26 @@ static void add_shared(struct confine *c, const char *value)
 	c->n_dir++;
 }
 
+/* Where slurmstepd has Open MPI put its session: no variable says so, but it is named after the step. */
+static void add_step(struct confine *c)
+{
+	const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+	const char *const places[] = {"/tmp", getenv("TMPDIR"), getenv("SLURM_TMPDIR")};
+	char pattern[PATH_MAX];
+	glob_t found = {0};
+	struct stat st;
+
+	for (size_t i = 0; job && step && i < sizeof(places) / sizeof(*places); i++) {
+		if (!places[i] || snprintf(pattern, sizeof(pattern), "%s/spmix_appdir_*%s.%s*", places[i], job, step) >= PATH_MAX ||
+		    glob(pattern, GLOB_NOSORT, NULL, &found))
+			continue;
+		for (size_t k = 0; k < found.gl_pathc; k++)
+			if (!lstat(found.gl_pathv[k], &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+				add_shared(c, found.gl_pathv[k]);
+		globfree(&found);
+	}
+}
+
 static bool is_launchers(const char *variable)
 {
 	return !strncmp(variable, "PMIX_", 5) || !strncmp(variable, "SLURM_PMIX", 10) ||
@@ -83,6 +104,7 @@ static void read_launcher(struct confine *c)
 		else
 			add_shared(c, value + 1);
 	}
+	add_step(c);
 	gethostname(host, sizeof(host) - 1);
 	snprintf(c->join, sizeof(c->join), "%s", host);
 	c->s.join = c->join;

@@ -1,0 +1,62 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Partial execution on a real cluster: switched on by the administrator, probes run the program itself under srun, over two
+# nodes, in a sandbox on each; the result enters the estimate of the other partition.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use JSON::PP qw(decode_json);
+use Test::More;
+use Testbed qw(run_command wait_until build_dir);
+
+my $testbed = Testbed->attach(name => 'partial', up => ['--build', build_dir()]);
+END { $testbed->testbed('down') if $testbed }
+
+my (undef, undef, $uid) = getpwnam $testbed->user;
+my $spool = $testbed->dir . '/spool/precedent';
+my $heat = $testbed->program('heat');
+
+sub files { return run_command('sh', '-c', "find $_[0] -type f ! -name 'slurm-*' -printf '%p %s %T@\\n' | sort")->{out} }
+
+sub record {
+	my ($job, $candidate) = @_;
+	return run_command('cat', "$spool/$uid/$job/probe.$candidate.result")->{out};
+}
+
+$testbed->conf_set(PartialExecution => 'on', ProbeSeconds => 2);
+$testbed->daemon('stop');
+is($testbed->daemon('start')->{rc}, 0, 'precedentd runs with PartialExecution=on');
+like($testbed->run('precedent', 'conf', '--check')->{out}, qr/^\s*partial\s+on$/m, 'conf --check tells');
+
+my ($job) = $testbed->submit("#!/bin/sh\n#SBATCH -p fast -N2 -n2 -t 10\nsrun $heat 512 600\n");
+ok($job, 'a job is submitted') or BAIL_OUT('sbatch does not work');
+is(($testbed->wait_job($job, 120) // {})->{state}, 'COMPLETED', '... and traced');
+my $before = files($testbed->path(''));
+
+my $there = wait_until(240, sub { record($job, 'fast') =~ /^end$/m && record($job, 'slow') =~ /^end$/m });
+ok($there, 'both partitions are probed') or diag $testbed->log('precedentd');
+for my $candidate (qw(fast slow)) {
+	my $r = record($job, $candidate);
+	like($r, qr/^partial 0 whole_s \S+ lo_s \S+ hi_s \S+ ran_s \S+$/m, "... the program itself on $candidate") or diag $r;
+	unlike($r, qr/^unpartial/m, '... without a complaint');
+}
+is(files($testbed->path('')), $before, 'nothing in the home directory has changed');
+ok(!glob("$spool/$uid/$job/partial.*.{fast,slow}"), 'and nothing is left of the sandbox');
+
+my $shown = {};
+wait_until(60, sub {
+	my $r = $testbed->run('precedent', 'show', $job, '--json');
+	$shown = $r->{rc} == 0 ? decode_json($r->{out}) : {};
+	return @{ $shown->{estimates} // [] } > 0;
+});
+# Where the machine is too noisy for an estimate, that is what is said.
+my ($slow) = grep { ($_->{candidate} // '') eq 'slow' } @{ $shown->{estimates} // [] };
+like($slow ? "kind $slow->{kind}" : $shown->{program}{reason} // '', qr/^kind partial$|slow: too uncertain/,
+	'the estimate for slow is made of both, or withheld for its width') or diag explain $shown;
+like($testbed->run('precedent', 'explain', $job)->{out}, qr/The program itself, run for some iterations there, stands for/,
+	'explain tells of the program itself');
+
+done_testing;
