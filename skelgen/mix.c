@@ -47,9 +47,8 @@ static void set_part(double *share, const uint8_t *cls, uint32_t n, double part)
 		now += share[cls[i]];
 		in[cls[i]] = true;
 	}
-	if (now <= 0) {
+	if (now <= 0)
 		share[cls[0]] = now = 1e-9;
-	}
 	for (int c = 0; c < CLASS_N; c++)
 		share[c] *= in[c] ? part / now : now < 1 ? (1 - part) / (1 - now) : 0;
 }

@@ -102,7 +102,7 @@ static uint8_t x87_kind(const char *name)
 	return starts(name, move) ? MIX_MOVE : MIX_SCALAR;
 }
 
-static uint8_t kind_of(const ZydisDecodedInstruction *in, const struct mix_op *op, bool vectors)
+static uint8_t kind_of(const ZydisDecodedInstruction *in, bool vectors)
 {
 	const char *name = ZydisMnemonicGetString(in->mnemonic);
 
@@ -134,7 +134,6 @@ static uint8_t kind_of(const ZydisDecodedInstruction *in, const struct mix_op *o
 	case ZYDIS_MNEMONIC_IMUL: case ZYDIS_MNEMONIC_MUL: case ZYDIS_MNEMONIC_MULX:
 		return MIX_MULTIPLY;
 	default:
-		(void)op;
 		return MIX_INTEGER;
 	}
 }
@@ -212,7 +211,7 @@ static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t o
 			op->target = offset + in.length + (uint64_t)o[i].imm.value.s;
 		}
 	}
-	op->kind = kind_of(&in, op, vectors);
+	op->kind = kind_of(&in, vectors);
 	/* Zero by exclusive or: needs nothing. */
 	if ((in.mnemonic == ZYDIS_MNEMONIC_XOR || vectors) && strstr(ZydisMnemonicGetString(in.mnemonic), "xor") &&
 	    in.operand_count_visible >= 2 && o[in.operand_count_visible - 1].type == ZYDIS_OPERAND_TYPE_REGISTER &&

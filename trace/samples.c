@@ -28,8 +28,6 @@ static void put_sample(const struct trace_samples *all, uint32_t i, const struct
 	for (int k = 0; k < TCOUNTER_N; k++)
 		if (all->counters & (1u << k))
 			buf_put_uv(out, s->counter[k]);
-	if (s->flags & TSAMPLE_TOUCHED)
-		buf_put_uv(out, s->touched_bytes);
 	if (s->flags & TSAMPLE_BORDER)
 		return;
 	buf_put_uv(out, s->place);
@@ -124,8 +122,6 @@ static int get_sample(struct rdbuf *r, struct trace_samples *all, uint32_t i, ui
 	for (int k = 0; k < TCOUNTER_N; k++)
 		if (all->counters & (1u << k))
 			s->counter[k] = rdbuf_uv(r);
-	if (s->flags & TSAMPLE_TOUCHED)
-		s->touched_bytes = rdbuf_uv(r);
 	if (thread >= all->n_thread || (i && (s->event < s[-1].event || s->tick < s[-1].tick)))
 		return err_set(err, "samples: sample %u is not sound", i);
 	s->thread = (uint32_t)thread;

@@ -22,8 +22,7 @@
 
 enum trace_sample_flag {
 	TSAMPLE_IN_MPI = 1, /* inside a recorded call */
-	TSAMPLE_BORDER = 2, /* the begin or the end of recording: no program counter */
-	TSAMPLE_TOUCHED = 4 /* touched_bytes is known */
+	TSAMPLE_BORDER = 2  /* the begin or the end of recording: no program counter */
 };
 
 /* Hardware counters, as far as the node had them. */
@@ -40,7 +39,6 @@ struct trace_sample {
 	uint64_t asleep_ns;  /* neither */
 	uint64_t reg[TSAMPLE_REGS];
 	uint64_t counter[TCOUNTER_N]; /* since the thread's sample before */
-	uint64_t touched_bytes; /* pages that the process touched since the sample before */
 };
 
 /* A program counter. */

@@ -31,8 +31,7 @@ static void fill(struct trace_samples *s, struct trace_sample *sample, struct tr
 		sample[i] = (struct trace_sample){.event = 10u * (unsigned)i, .tick = 1000u * (unsigned)i, .thread = i == 2,
 						  .place = (uint32_t)i - 1, .cpu_ns = 5, .delayed_ns = 6, .asleep_ns = 7,
 						  .reg = {[0] = UINT64_MAX, [15] = (uint64_t)i << 60},
-						  .counter = {[TCOUNTER_CYCLES] = 99}, .flags = TSAMPLE_TOUCHED,
-						  .touched_bytes = 4096};
+						  .counter = {[TCOUNTER_CYCLES] = 99}};
 	sample[3].event = 20;
 	sample[3].tick = 5000;
 	place[0] = (struct trace_place){0, 0x1234};
