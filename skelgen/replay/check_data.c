@@ -43,19 +43,20 @@ static int lies_inside(const struct data_tables *t, uint64_t off, uint64_t head,
 
 static int gap_fits(const struct data_tables *t, uint64_t off)
 {
-	const uint64_t *r = t->word + off;
-
-	return lies_inside(t, off, DATA_GAP, 0, 0) && lies_inside(t, off, DATA_GAP, r[1] >> 32, r[1] & UINT32_MAX);
+	if (!lies_inside(t, off, DATA_GAP, 0, 0))
+		return 0;
+	return lies_inside(t, off, DATA_GAP, t->word[off + 1] >> 32, t->word[off + 1] & UINT32_MAX);
 }
 
 /* Runs end in ascending order, or a look-up would not; each names a variant that is there. */
 static int vary_fits(const struct data_tables *t, uint64_t off, uint64_t *least_columns)
 {
-	const uint64_t *r = t->word + off;
+	const uint64_t *r;
 	uint64_t n_run, left;
 
-	if (!lies_inside(t, off, 3, 0, 0) || !lies_inside(t, off, 3, r[0], 2))
+	if (!lies_inside(t, off, 3, 0, 0) || !lies_inside(t, off, 3, t->word[off], 2))
 		return 0;
+	r = t->word + off;
 	n_run = r[0];
 	left = t->n_word - off - 3 - 2 * n_run;
 	if (n_run == 0 || r[1] == 0 || r[2] == 0 || r[1] > left || r[2] > left / r[1])
@@ -74,6 +75,28 @@ static int array_fits(const struct data_tables *t, uint64_t off)
 	       lies_inside(t, off, 1, (t->word[off] + 1) / 2, 1);
 }
 
+static int windows_fit(const struct data_tables *t, uint64_t off)
+{
+	uint64_t n_loop, at = off + 1;
+
+	if (off == 0)
+		return 1;
+	if (!lies_inside(t, off, 1, 0, 0))
+		return 0;
+	n_loop = t->word[off];
+	for (uint64_t i = 0; i < n_loop; i++) {
+		uint64_t n;
+
+		if (!lies_inside(t, at, DATA_LOOP, 0, 0))
+			return 0;
+		n = t->word[at + DATA_LOOP_WINDOWS];
+		if (!lies_inside(t, at, DATA_LOOP, n, DATA_WINDOW))
+			return 0;
+		at += DATA_LOOP + n * DATA_WINDOW;
+	}
+	return 1;
+}
+
 static int records_fit(const struct data_tables *t, uint64_t *columns)
 {
 	const uint64_t *gap = t->word + DATA_HEADER, *vary = gap + t->ranks * t->n_gap;
@@ -88,7 +111,7 @@ static int records_fit(const struct data_tables *t, uint64_t *columns)
 	for (uint64_t i = 0; i < t->n_array; i++)
 		if (!array_fits(t, array[i]))
 			return 0;
-	return 1;
+	return windows_fit(t, t->word[9]);
 }
 
 uint64_t *ops_data_check(const struct ops_file *f, uint64_t *n_vary, const char **why)

@@ -9,7 +9,7 @@ use JSON::PP;
 use Test::More;
 use lib 'tests/cli/lib', 'tests/cluster/lib';
 use Cli;
-use Testbed qw(run_command);
+use Testbed qw(run_command top);
 
 my @mpirun = ('mpirun', '--bind-to', 'none', '--oversubscribe', '-n');
 my $include = "$ENV{PRECEDENT_LIBDIR}/include";
@@ -23,10 +23,14 @@ sub trace_ranks {
 	return $file;
 }
 
-# The calls of a rank with their parameters, without those of the runtime's own begin and end.
+# Sources of the runtime that call MPI for the program; what the others call is their own begin and end.
+my %program = map { $_ => 1 } qw(buffer.c file.c handle.c synchronous.c window.c);
+my $own = join '|', map { quotemeta } grep { !$program{$_} } map { s{.*/}{}r } glob top() . '/skelgen/runtime/*.c';
+
+# The calls of a rank with their parameters, without those of the runtime's own.
 sub sequence {
 	my ($file, $rank) = @_;
-	my @lines = grep { !/# skel_(begin|end)\b/ } split /\n/, precedent('info', $file, '--events', $rank)->{out};
+	my @lines = grep { !/# \S+ \((?:$own):\d+\)/ } split /\n/, precedent('info', $file, '--events', $rank)->{out};
 	return [ map { /\b(MPI_\w+\(.*?\))(?:\s+#.*)?$/ ? $1 : () } @lines ];
 }
 
