@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "put_page.h"
 #include "trace/check.h"
 #include "trace/functions.h"
 #include "trace/hist.h"
@@ -45,18 +46,6 @@ static int memory_fd;
 static uint32_t symbol(uint32_t rank, uint32_t i)
 {
 	return (i * 5 + rank) % 3;
-}
-
-static void put_page(struct trace_writer *w, uint32_t type, uint32_t rank, uint32_t first, uint32_t n, struct buf *raw)
-{
-	struct trace_page pg = {.type = type, .rank = rank, .first = first, .n = n};
-	struct buf out = {0};
-	struct errbuf err;
-
-	assert_int_equal(trace_page_encode(&pg, raw->data, raw->len, &out), 0);
-	assert_int_equal(trace_writer_pages(w, out.data, out.len, &err), 0);
-	buf_free(&out);
-	buf_reset(raw);
 }
 
 static void put_definitions(struct trace_writer *w, uint32_t rank, struct buf *raw)
