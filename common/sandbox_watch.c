@@ -330,7 +330,27 @@ static void look_at_connect(struct question *q)
 	close(fd);
 }
 
-/* Only the type of the socket matters: an address in the message means something to datagrams alone. */
+/* A datagram to a socket of a file: UCX wakes its own processes so. Without an address: to where it is connected. */
+static void look_at_unix_send(struct question *q)
+{
+	struct sockaddr_un un = {0};
+	struct msghdr m = {.msg_name = (void *)(uintptr_t)q->arg[4], .msg_namelen = (socklen_t)q->arg[5]};
+
+	if (q->nr == __NR_sendmmsg)
+		return refuse(q, EPERM);
+	if (q->nr == __NR_sendmsg && read_memory(q, (uint64_t)q->arg[1], &m, sizeof(m)) != sizeof(m))
+		return refuse(q, EFAULT);
+	if (m.msg_namelen > sizeof(un))
+		return refuse(q, EINVAL);
+	if (!m.msg_name)
+		q->out.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	else if (read_memory(q, (uint64_t)(uintptr_t)m.msg_name, &un, m.msg_namelen) != (ssize_t)m.msg_namelen)
+		refuse(q, EFAULT);
+	else
+		look_at_unix(q, &un, m.msg_namelen);
+}
+
+/* Of streams nothing can go elsewhere: an address in the message means something to datagrams alone. */
 static void look_at_send(struct question *q)
 {
 	int fd = take_fd(q, (int)q->arg[0]), type = 0, domain = 0;
@@ -346,6 +366,8 @@ static void look_at_send(struct question *q)
 	/* a pair of sockets is connected, and stays with the address that it has */
 	if (type == SOCK_STREAM || domain == AF_NETLINK || (domain == AF_UNIX && !getpeername(fd, (struct sockaddr *)&ss, &n)))
 		q->out.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	else if (domain == AF_UNIX)
+		look_at_unix_send(q);
 	else
 		refuse(q, EPERM);
 	close(fd);
