@@ -22,6 +22,7 @@
 
 #define HOST_BYTES       64
 #define CLOCK_PATIENCE_S 600
+#define PART_ROUNDS      3 /* fewer, and some replies are still under way */
 
 /* on our own communicator, beside TAG_PING and TAG_PONG */
 enum { TAG_CLOCK = 1, TAG_TURN, TAG_LENGTH, TAG_PAGES };
@@ -287,7 +288,7 @@ static void measure_ticks(struct run *r)
 			   (uint64_t)(int64_t)((double)(int64_t)(r->start_ticks - r->start.real_tick) * r->ns_per_tick);
 }
 
-bool gather_trace(struct run *r)
+enum gathered gather_trace(struct run *r)
 {
 	char host[HOST_BYTES] = "", program[PATH_MAX] = "", *hosts = NULL;
 	struct offset_pair clock = {0};
@@ -302,7 +303,7 @@ bool gather_trace(struct run *r)
 	if (!agree(r, r->world_rank || hosts) || mpi.Comm_dup(mpi.world, &c) != MPI_SUCCESS) {
 		offsets_free();
 		free(hosts);
-		return true; /* somebody has nothing: nor has anybody else */
+		return GATHERED_NOTHING; /* somebody has nothing: nor has anybody else */
 	}
 	mpi.Comm_set_errhandler(c, MPI_ERRORS_RETURN);
 	launch_host(host, sizeof(host));
@@ -323,5 +324,11 @@ bool gather_trace(struct run *r)
 	free(hosts);
 	buf_free(&head);
 	mpi.Comm_free(&c);
-	return written;
+	return written ? GATHERED_WRITTEN : GATHERED_NOT_WRITTEN;
+}
+
+void gather_part(void)
+{
+	for (int i = 0; MPILIB_MPICH && i < PART_ROUNDS; i++)
+		mpi.Barrier(mpi.world);
 }

@@ -218,6 +218,8 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 
 void run_before_finalize(uint16_t fn, uintptr_t ra, uintptr_t cfa)
 {
+	enum gathered end;
+
 	if (!run.wanted || !run.start_mono_ns)
 		return;
 	if (stop_wanted())
@@ -226,9 +228,12 @@ void run_before_finalize(uint16_t fn, uintptr_t ra, uintptr_t cfa)
 	sample_end();
 	rec_end();
 	run.wanted = false;
-	if (gather_trace(&run))
-		rec_close();
-	else
+	end = gather_trace(&run);
+	if (end == GATHERED_NOT_WRITTEN)
 		rec_keep("the trace could not be written");
+	else
+		rec_close();
 	sample_free();
+	if (end != GATHERED_NOTHING)
+		gather_part();
 }

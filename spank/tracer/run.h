@@ -57,8 +57,16 @@ int launch_trace_path(const struct run *r, char *path, size_t size); /* of the n
 void launch_report(const struct run *r, const char *text); /* where it disturbs nobody */
 
 /* ---- gather.c ---- */
-/* Collective: all ranks agree and write one file. False on all of them: it could not be written. */
-bool gather_trace(struct run *r);
+enum gathered {
+	GATHERED_NOTHING, /* a rank has no tracer, or no memory: nobody has to do with anybody */
+	GATHERED_NOT_WRITTEN,
+	GATHERED_WRITTEN,
+};
+/* Collective: all ranks agree and write one file; the same answer on all of them. */
+enum gathered gather_trace(struct run *r);
+/* Collective, after anything but GATHERED_NOTHING: ranks of MPICH go on together. Before 4.2 its MPI_Finalize over UCX may
+ * hang, since a rank that waits in PMI does not answer one that still disconnects, and the root has a file to write. */
+void gather_part(void);
 
 /* ---- passthrough.c ---- */
 struct trace_defs;
