@@ -34,8 +34,8 @@ static void help(void)
 	     "  --seconds S         run time of the skeleton (default 5)\n"
 	     "  --calibration FILE  the traced machine's, written by an earlier skeleton run there; without it\n"
 	     "                      this machine is taken to be the traced one\n"
-	     "  --partial           also run the program itself, in a sandbox, until enough of its main loop is done;\n"
-	     "                      the prediction is then made of both\n"
+	     "  --partial           also run the program itself, in a sandbox, until enough of its main loop is\n"
+	     "                      done; the prediction is then made of both\n"
 	     "  --keep              keep the skeleton's directory and say where it is\n"
 	     "  --json              for machines\n"
 	     "  -h, --help          this text");
