@@ -260,8 +260,8 @@ else
 endif
 
 check-fast: all $(UNIT_BIN) $(PROG_BIN)
-	prove --exec '' $(UNIT_BIN)
-	prove $(TESTS_CLI)
+	prove -j2 --exec '' $(UNIT_BIN)
+	prove -j2 $(TESTS_CLI)
 
 check-cluster: all $(PROG_BIN)
 	scripts/run-cluster-tests $(TESTS_CLUSTER)
