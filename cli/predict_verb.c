@@ -5,6 +5,7 @@
  */
 #include <getopt.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,9 @@ static void weigh(struct prediction *p)
 {
 	const struct skeleton_result *r = p->skeleton;
 	const struct partial_estimate *e = &p->partial;
-	struct estimate a = {r->skel_s, r->lo_s, r->hi_s, ESTIMATE_SKELETON, 0};
+	double half = fmax(estimate_noise_rel(r->noise), ESTIMATE_MIN_REL) * r->skel_s; /* from run to run */
+	struct estimate a = {r->skel_s, fmax(0, r->skel_s - hypot(half, r->skel_s - r->lo_s)),
+			     r->skel_s + hypot(half, r->hi_s - r->skel_s), ESTIMATE_SKELETON, 0};
 	struct estimate b = {e->whole_s, e->lo_s, e->hi_s, ESTIMATE_PARTIAL, 0};
 
 	if (p->have_partial)

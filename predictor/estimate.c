@@ -132,23 +132,30 @@ static struct ratios kernel_ratios(const struct result *source, const struct res
 	return (struct ratios){sum / n, (max - min) / 2 / (sum / n)};
 }
 
+/* Squared relative half width for two runs on one machine: a probe measures the noise from three moments, so that a
+ * believed deviation is mixed in and the factor is Student's. */
+static double noise_width2(double noise)
+{
+	return NOISE_STUDENT * NOISE_STUDENT * 2 * (NOISE_SEEN * noise * noise + NOISE_RUNS * NOISE_PRIOR * NOISE_PRIOR) /
+	       (NOISE_SEEN + NOISE_RUNS);
+}
+
+double estimate_noise_rel(double noise)
+{
+	return fmin(NOISE_MOST, sqrt(noise_width2(noise)));
+}
+
 /*
  * Relative half width for the noise that windows do not see, because it changes from run to run. A probe and a whole
- * run on either machine are in the prediction; on the source alone, two whole runs. A probe measures it from three
- * moments, so that a believed deviation is mixed in and the factor is Student's.
+ * run on either machine are in the prediction; on the source alone, two whole runs.
  */
 static double noise_width(const struct result *source, const struct result *target, bool same)
 {
-	const struct result *probe[2] = {source, target};
-	double sum = 0;
+	double sum = source->has_noise ? noise_width2(source->noise) : 0;
 
-	for (int i = 0; i < (same ? 1 : 2); i++) {
-		double n2 = probe[i]->noise * probe[i]->noise;
-
-		if (probe[i]->has_noise)
-			sum += 2 * (NOISE_SEEN * n2 + NOISE_RUNS * NOISE_PRIOR * NOISE_PRIOR) / (NOISE_SEEN + NOISE_RUNS);
-	}
-	return fmin(NOISE_MOST, NOISE_STUDENT * sqrt(sum));
+	if (!same && target->has_noise)
+		sum += noise_width2(target->noise);
+	return fmin(NOISE_MOST, sqrt(sum));
 }
 
 /* Relative half width of one trace's prediction, terms added in quadrature. */

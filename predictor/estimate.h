@@ -54,6 +54,8 @@ struct estimate_past {
  */
 int estimate_from_probes(const struct result *source, const struct result *target, double elapsed_s,
 			 struct estimate *out, struct errbuf *err);
+/* Relative half width by which a run may differ from what a probe, which saw `noise` (result.h), says of it. */
+double estimate_noise_rel(double noise);
 /* Two independent estimates of one time, weighed by the inverse squares of their widths; wide enough for both where they
  * disagree. kind: that of b. */
 void estimate_weigh(const struct estimate *a, const struct estimate *b, struct estimate *out);
