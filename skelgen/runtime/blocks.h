@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+/* Before skel_blocks_open: all blocks are an empty loop. */
+void skel_blocks_be_empty(void);
 /* Calibrate this machine, and write that to `calibrate`, or take the traced machine's from `calibration`; either may be
  * NULL. All ranks call; skel_data_open came before. */
 void skel_blocks_open(const char *calibrate, const char *calibration);

@@ -36,6 +36,8 @@ uint64_t kernel_bytes(const struct kernel_shape *s, unsigned classes);
 /* Allocate and touch what these classes need; NULL without memory. */
 struct kernel *kernel_create(const struct kernel_shape *s, unsigned classes);
 void kernel_destroy(struct kernel *k);
+/* From now on integer work is an empty loop, as in paper 004: to show what it is worth as computation. */
+void kernel_be_empty(void);
 /* Do that many units of class c, which must be among those of the creation. */
 void kernel_run(struct kernel *k, int c, uint64_t units);
 /* Units after which a kernel has touched all of its data. */

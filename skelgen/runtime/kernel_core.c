@@ -4,6 +4,13 @@
 
 #include "skelgen/runtime/kernel_work.h"
 
+/* A counter in memory, which no compiler takes away. */
+__attribute__((noinline)) void kernel_nothing(uint64_t units)
+{
+	for (volatile uint64_t u = 0; u < units; u++)
+		;
+}
+
 /* Three chains of additions, shifts and logic, with look-ups; one of them stores. */
 __attribute__((noinline)) void kernel_integer(struct kernel *k, uint64_t units)
 {

@@ -57,6 +57,7 @@ int kernel_level(int c);
 
 /* kernel_core.c: what needs little or no memory */
 void kernel_integer(struct kernel *k, uint64_t units);
+void kernel_nothing(uint64_t units);
 void kernel_branch(struct kernel *k, uint64_t units);
 void kernel_scalar(struct kernel *k, uint64_t units);
 void kernel_divide(struct kernel *k, uint64_t units);

@@ -19,7 +19,7 @@
 
 /* Work that is done again and again, to see how much the machine differs from time to time. */
 #define SAME_TIMES 3
-#define SAME_STEPS 6000000
+#define SAME_STEPS 60000000 /* about 80 ms: many periods of a CPU quota */
 
 int skel_rank, skel_size;
 
@@ -98,7 +98,7 @@ static void usage(const char *why, const char *what)
 {
 	if (skel_rank == 0)
 		fprintf(stderr,
-			"skeleton: %s%s\nUsage: skel [--calibrate FILE | --calibration FILE] [--result FILE]\n", why,
+			"skeleton: %s%s\nUsage: skel [--calibrate FILE | --calibration FILE] [--result FILE] [--empty-loop]\n", why,
 			what);
 	MPI_Finalize();
 	exit(2);
@@ -107,6 +107,10 @@ static void usage(const char *why, const char *what)
 static void options_read(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--empty-loop") == 0) {
+			skel_blocks_be_empty();
+			continue;
+		}
 		const char **to = strcmp(argv[i], "--calibrate") == 0	  ? &run.calibrate
 				  : strcmp(argv[i], "--calibration") == 0 ? &run.calibration
 				  : strcmp(argv[i], "--result") == 0	  ? &run.result

@@ -31,7 +31,7 @@ $testbed->daemon('stop');
 is($testbed->daemon('start')->{rc}, 0, 'precedentd runs with PartialExecution=on');
 like($testbed->run('precedent', 'conf', '--check')->{out}, qr/^\s*partial\s+on$/m, 'conf --check tells');
 
-my ($job) = $testbed->submit("#!/bin/sh\n#SBATCH -p fast -N2 -n2 -t 10\nsrun $heat 512 600\n");
+my ($job) = $testbed->submit("#!/bin/sh\n#SBATCH -p fast -N2 -n2 -t 10\nsrun $heat 512 20000\n");
 ok($job, 'a job is submitted') or BAIL_OUT('sbatch does not work');
 is(($testbed->wait_job($job, 120) // {})->{state}, 'COMPLETED', '... and traced');
 my $before = files($testbed->path(''));
