@@ -21,12 +21,12 @@ is($r->{rc}, 0, 'a trace') or diag $r->{err};
 is(precedent('skeleton', 'heat.ptrace', '-o', 'cut', '--scale', 8)->{rc}, 0, 'a skeleton of an eighth');
 
 my $report = slurp('cut/report.txt');
-like($report, qr/loop of 400 iterations: \d\d run \(/, 'the report names the loop');
-my ($windows) = $report =~ /^    in (\d+) windows of \d+(?: to \d+)? iterations?/m;
-cmp_ok($windows // 0, '>=', 5, 'its windows');
+like($report, qr/loop of 400 iterations: \d+ run \(/, 'the report names the loop');
+my ($windows) = $report =~ /^    in (\d+) windows? of \d+(?: to \d+)? iterations?/m;
+cmp_ok($windows // 0, '>=', 1, 'its windows: how many depends on how the traced iterations varied');
 like($report, qr/traced iterations of [\d.e+]+ us vary by [\d.e+-]+ %, autocorrelation -?\d\.\d\d/, 'what they rest on');
 like($report, qr/expected half-width of the 95 % interval: [\d.e+-]+ %/, 'and what precision is to be expected');
-like(slurp('cut/skel.c'), qr/of which \d\d run in windows/, 'so does the source');
+like(slurp('cut/skel.c'), qr/of which \d+ run in windows?/, 'so does the source');
 
 my $built = run_command('mpicc', '-std=gnu11', '-O1', '-Wall', '-Wextra', '-Werror', "-I$include", '-o', 'cut/skel',
 	'cut/skel.c', $library, '-lm');
@@ -38,9 +38,9 @@ my $res = result('result');
 my ($id, $n, $loop_s, $half_s, $spikes_s) = slurp('result') =~ /^windows (\d+) (\d+) (\S+) (\S+) (\S+)$/m;
 is($n, $windows, 'the result has the windows that the report names');
 cmp_ok($loop_s, '>', 0, 'the loop\'s time');
-cmp_ok($half_s, '>', 0, 'and its half-width');
+cmp_ok($half_s, '>=', 0, 'and its half-width');
 cmp_ok($spikes_s, '>=', 0, 'spikes never shorten it');
-cmp_ok($res->{hi_s} - $res->{skel_s}, '>', 0, 'the interval is that of the loop (high)');
+cmp_ok($res->{hi_s} - $res->{skel_s}, '>=', 0, 'the interval is that of the loop (high)');
 cmp_ok($res->{skel_s}, '>=', $res->{lo_s}, 'the interval is that of the loop (low)');
 cmp_ok($res->{prologue_s}, '>=', 0, 'what lies before the loop');
 cmp_ok($res->{epilogue_s}, '>', 0, 'what lies after it');
