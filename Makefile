@@ -5,6 +5,7 @@
 #   make check SANITIZE=1   unit and command-line tests under address and undefined sanitizers
 #   make demo            a real cluster, a real job twice, the prediction beside what happened
 #   make bench           the figures of the documentation
+#   make bench-accuracy  predictions on machines that skeletons have never seen: hours, on an idle machine
 #   make install DESTDIR= prefix=/usr/local
 #   make fuzz FUZZ_SECONDS=60   coverage-guided fuzzing of the parsers (needs clang)
 #   make clean
@@ -89,7 +90,7 @@ PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
              $(patsubst tests/programs/%.f90,$(B)/tests/programs/%,$(PROG_F)) \
              $(if $(MPICC_mpich),$(addprefix $(B)/tests/programs-mpich/,calls calls_f08 calls_h calls_mod heat heatf poll ring threads))
 
-.PHONY: fuzz all check check-fast check-cluster demo bench install clean bootstrap programs
+.PHONY: fuzz all check check-fast check-cluster demo bench bench-accuracy install clean bootstrap programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -273,6 +274,10 @@ demo: bootstrap
 bench: bootstrap
 	$(MAKE) all programs $(BENCH_BIN)
 	scripts/bench
+
+bench-accuracy: bootstrap
+	$(MAKE) all programs
+	tests/bench/accuracy_machines.pl
 
 install: all
 	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/sbin $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime \
