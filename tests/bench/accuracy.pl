@@ -10,7 +10,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
-use Bench qw(median spread lammps_melt);
+use Bench qw(median spread lammps_melt espresso_si8);
 use JSON::PP;
 use Testbed;
 
@@ -22,33 +22,8 @@ $tb->daemon('stop');
 $tb->daemon('start');
 Testbed::wait_until(30, sub { $tb->run('precedent', 'jobs')->{rc} == 0 }) or die "precedentd does not answer\n";
 
-my $si = <<'SI';
-&control
- calculation='scf', prefix='si', pseudo_dir='/usr/share/espresso/pseudo', outdir='OUT'
-/
-&system
- ibrav=1, celldm(1)=10.26, nat=8, ntyp=1, ecutwfc=30.0
-/
-&electrons
-/
-ATOMIC_SPECIES
- Si 28.086 Si.pz-vbc.UPF
-ATOMIC_POSITIONS crystal
- Si 0.00 0.00 0.00
- Si 0.00 0.50 0.50
- Si 0.50 0.00 0.50
- Si 0.50 0.50 0.00
- Si 0.25 0.25 0.25
- Si 0.25 0.75 0.75
- Si 0.75 0.25 0.75
- Si 0.75 0.75 0.25
-K_POINTS automatic
- 6 6 6 1 1 1
-SI
-my $out = $tb->path('espresso');
-$si =~ s/OUT/$out/;
 $tb->write('in.lj', lammps_melt(900));
-$tb->write('si8.in', $si);
+$tb->write('si8.in', espresso_si8($tb->path('espresso')));
 
 my @programs = (
     [lammps => 'lmp -in in.lj -log none'],

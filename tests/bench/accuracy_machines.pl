@@ -14,7 +14,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
-use Bench qw(build top median lammps_melt);
+use Bench qw(build top median lammps_melt espresso_si8);
 use Getopt::Long;
 use JSON::PP;
 use Machines qw(machine machine_names home_of run_on work_dir machines_end);
@@ -25,30 +25,6 @@ GetOptions('pairs=i' => \$pairs, 'ranks=i' => \$ranks, 'results=s' => \$results,
 	'table' => \$table, 'seconds=f' => \$seconds) or exit 2;
 chdir top() or die top() . ": $!\n";
 $| = 1;
-
-my $espresso = <<'SI';
-&control
- calculation='scf', prefix='si', pseudo_dir='/usr/share/espresso/pseudo', outdir='OUT'
-/
-&system
- ibrav=1, celldm(1)=10.26, nat=8, ntyp=1, ecutwfc=30.0
-/
-&electrons
-/
-ATOMIC_SPECIES
- Si 28.086 Si.pz-vbc.UPF
-ATOMIC_POSITIONS crystal
- Si 0.00 0.00 0.00
- Si 0.00 0.50 0.50
- Si 0.50 0.00 0.50
- Si 0.50 0.50 0.00
- Si 0.25 0.25 0.25
- Si 0.25 0.75 0.75
- Si 0.75 0.25 0.75
- Si 0.75 0.75 0.25
-K_POINTS automatic
- 6 6 6 1 1 1
-SI
 
 # Name, command, arguments; how much smaller on processors that are emulated.
 my @programs = (
@@ -82,7 +58,7 @@ sub furnish {
 	my $own = build() . "/tests/programs/$program";
 	spill("$dir/in.lj", lammps_melt(900));
 	spill("$dir/in.small", lammps_melt(60));
-	spill("$dir/si8.in", $espresso =~ s/OUT/$dir\/espresso/r);
+	spill("$dir/si8.in", espresso_si8("$dir/espresso"));
 	for my $f ((-e $own ? $own : ()), map { build() . "/$_" } qw(libprecedent_trace.so libprecedent_trace_openmpi.so)) {
 		system('cp', '-f', $f, $dir) == 0 or die "cp $f failed\n";
 	}

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "predictor/estimate.h"
+#include "tests/unit/normal.h"
 
 static struct result record(const char *candidate, double skel_s, double rel, double startup_s)
 {
@@ -220,32 +221,20 @@ static void test_history(void **state)
 	assert_int_equal(e.n, 5);
 }
 
-/* A normal deviate by the sum of twelve. */
-static double deviate(uint64_t *seed)
-{
-	double sum = -6;
-
-	for (int i = 0; i < 12; i++) {
-		*seed = *seed * 6364136223846793005u + 1442695040888963407u;
-		sum += (double)(*seed >> 11) / (double)(1ull << 53);
-	}
-	return sum;
-}
-
 /* Share of next runs within the interval that n runs of this relative deviation give; withheld counts as outside. */
 static double covered(double sigma, size_t n)
 {
 	struct estimate_past past[8];
-	uint64_t seed = 42 + n;
 	struct estimate e;
 	struct errbuf err;
 	int inside = 0;
 
+	state64 = 42 + n;
 	for (int round = 0; round < 4000; round++) {
-		double next = 100 * (1 + sigma * deviate(&seed));
+		double next = 100 * (1 + sigma * normal());
 
 		for (size_t i = 0; i < n; i++)
-			past[i] = (struct estimate_past){100 * (1 + sigma * deviate(&seed)), 0};
+			past[i] = (struct estimate_past){100 * (1 + sigma * normal()), 0};
 		if (estimate_from_history(past, n, &e, &err) == 0)
 			inside += next >= e.lo_s && next <= e.hi_s;
 	}

@@ -15,25 +15,9 @@
 #include <cmocka.h>
 
 #include "predictor/estimate.h"
+#include "tests/unit/normal.h"
 
 #define DRAWS 4000
-
-static uint64_t state64 = 1;
-
-static double uniform(void)
-{
-	state64 += 0x9e3779b97f4a7c15ull;
-	uint64_t z = state64;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
 
 struct machine {
 	double speed;  /* seconds of the program */

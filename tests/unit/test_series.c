@@ -14,25 +14,9 @@
 #include <cmocka.h>
 
 #include "skelgen/series.h"
+#include "tests/unit/normal.h"
 
 #define N     1000
-
-static uint64_t state64;
-
-static double uniform(void)
-{
-	state64 += 0x9e3779b97f4a7c15ull;
-	uint64_t z = state64;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
 
 enum {
 	AR    = 1,  /* autocorrelation `phi`, deviation 10 % */

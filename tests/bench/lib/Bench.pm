@@ -9,7 +9,7 @@ use Exporter 'import';
 use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 
-our @EXPORT_OK = qw(median spread top build mpirun traced pairs lammps_melt);
+our @EXPORT_OK = qw(median spread top build mpirun traced pairs lammps_melt espresso_si8);
 
 my $TOP = abs_path(dirname(__FILE__) . '/../../..');
 @ENV{qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMP_NUM_THREADS)} = (1, 1, 1);
@@ -73,6 +73,34 @@ neigh_modify delay 0 every 20 check no
 fix 1 all nve
 run $steps
 LJ
+}
+
+# Eight atoms of silicon for Quantum ESPRESSO, which keeps its files in $out.
+sub espresso_si8 {
+    my ($out) = @_;
+    return <<"SI";
+&control
+ calculation='scf', prefix='si', pseudo_dir='/usr/share/espresso/pseudo', outdir='$out'
+/
+&system
+ ibrav=1, celldm(1)=10.26, nat=8, ntyp=1, ecutwfc=30.0
+/
+&electrons
+/
+ATOMIC_SPECIES
+ Si 28.086 Si.pz-vbc.UPF
+ATOMIC_POSITIONS crystal
+ Si 0.00 0.00 0.00
+ Si 0.00 0.50 0.50
+ Si 0.50 0.00 0.50
+ Si 0.50 0.50 0.00
+ Si 0.25 0.25 0.25
+ Si 0.25 0.75 0.75
+ Si 0.75 0.25 0.75
+ Si 0.75 0.75 0.25
+K_POINTS automatic
+ 6 6 6 1 1 1
+SI
 }
 
 # pairs(N, A, B): runs A B A B ..., each a sub that returns a figure; medians of both, of B - A and of B / A, and the
