@@ -16,7 +16,7 @@ static void skeleton_help(void)
 	puts("Usage: precedent skeleton TRACE [-o DIR] [--seconds S | --scale K] [--tree] [--json]\n\n"
 	     "Writes a short MPI program that behaves like the traced one: same calls, peers, message sizes and\n"
 	     "datatypes, the same computation between them, fewer iterations of the loops that all ranks share.\n\n"
-	     "  -o, --output DIR   where to write skel.c, its data, skel.ops, Makefile, report.txt (default: TRACE.skel)\n"
+	     "  -o, --output DIR   where to write skel.c, skel.ops, Makefile, report.txt (default: TRACE.skel)\n"
 	     "  --seconds S        run time wanted (default 5)\n"
 	     "  --scale K          instead: K times shorter than the traced run\n"
 	     "  --tree             print the merged program tree too\n"
