@@ -63,7 +63,8 @@ subtest 'a plain terminal' => sub {
 	local $ENV{COLUMNS} = 80;
 	my $text = screen('C', $heat);
 	unlike($text, qr/[^\x00-\x7f]/, 'ASCII in a locale without block characters');
-	like($text, qr/^  computing +#+ /m, 'bars of another kind');
+	# On a busy machine the computing of so short a run is less than one mark.
+	like($text, qr/^  (?:computing|send and receive|collectives) +#+ /m, 'bars of another kind');
 	unlike($text, qr/^.{81,}$/m, 'lines fit into $COLUMNS');
 	local $ENV{COLUMNS} = 130;
 	unlike(screen('C.UTF-8', $heat), qr/^.{131,}$/m, 'into wider ones too');
