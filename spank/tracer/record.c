@@ -177,11 +177,20 @@ static void flush(void)
 #define STREAK_MIN   8u /* polls in close succession before any goes untimed */
 #define UNTIMED_MIN  12u /* then so many, and up to 7 more, for each that is timed */
 
+/* Those that were only counted go into the number that survives the process. Returns how many. */
+static uint64_t count_polls(void)
+{
+	uint64_t n = (rec.poll_steps - rec.steps_settled) / 2;
+
+	rec.live->polls += n;
+	rec.steps_settled += 2 * n;
+	return n;
+}
+
 void rec_poll_settle(struct rec_call *c)
 {
-	uint64_t n = rec.live->polls - rec.polls_settled, mean = rec.poll_mean, end = c->t0 ? c->t0 : c->t1 - mean, all, polls, rest;
+	uint64_t n = count_polls(), mean = rec.poll_mean, end = c->t0 ? c->t0 : c->t1 - mean, all, polls, rest;
 
-	rec.polls_settled = rec.live->polls;
 	if ((int64_t)(end - rec.last_end) < 0)
 		end = rec.last_end;
 	c->t0 = end;
@@ -196,7 +205,7 @@ void rec_poll_settle(struct rec_call *c)
 		polls += rest - gap;
 		rest = 0;
 		rec.poll_streak = 0;
-		rec.untimed_until = 0;
+		rec.steps_max = 0;
 	}
 	rec.live->poll_ticks += polls;
 	rec.last_end = end - rest / (n + 1);
@@ -206,7 +215,7 @@ void rec_poll_timed(struct rec_call *c)
 {
 	uint64_t gap, took = c->t1 - c->t0;
 
-	if (rec.live->polls != rec.polls_settled)
+	if (rec.poll_steps != rec.steps_settled)
 		rec_poll_settle(c);
 	gap = c->t0 - rec.last_end;
 	if ((int64_t)gap > (int64_t)rec.tiny_gap) {
@@ -220,9 +229,9 @@ void rec_poll_timed(struct rec_call *c)
 		rec.poll_mean = rec.poll_mean ? (15 * rec.poll_mean + took) / 16 : took;
 	rec.live->poll_ticks += took;
 	rec.last_end = c->t1;
-	rec.polls_settled = ++rec.live->polls;
+	rec.live->polls++;
 	if (++rec.poll_streak >= STREAK_MIN && !rec.locking)
-		rec.untimed_until = rec.polls_settled + UNTIMED_MIN + (rec.polls_settled & 7);
+		rec.steps_max = rec.poll_steps + 2 * (UNTIMED_MIN + (rec.live->polls & 7));
 }
 
 /* ---- events ---- */
@@ -313,10 +322,10 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 		journal_new();
 		c->slow = 1;
 	}
-	if (__builtin_expect(live->polls != rec.polls_settled || !c->t0, 0))
+	if (__builtin_expect(rec.poll_steps != rec.steps_settled || !c->t0, 0))
 		rec_poll_settle(c);
 	rec.poll_streak = 0;
-	rec.untimed_until = 0;
+	rec.steps_max = 0;
 	gap = (int64_t)(c->t0 - rec.last_end);
 	dur = (int64_t)(c->t1 - c->t0);
 	/* Threads overlap, and counters of two processors may differ by a little. */
@@ -413,6 +422,7 @@ void rec_go(const struct spill_header *facts)
 void rec_end(void)
 {
 	rec.on = false;
+	rec.steps_max = 0;
 	if (rec.broken || !rec.fold)
 		return;
 	if (rec.live->stream_len)
@@ -424,6 +434,7 @@ void rec_end(void)
 
 void rec_facts(struct trace_proc *p)
 {
+	count_polls();
 	p->end_ticks = (rec.ended ? rec.event_end : rec.last_end) - rec.start;
 	p->polls = rec.live->polls;
 	p->poll_ticks = rec.live->poll_ticks;

@@ -317,14 +317,26 @@ sub poll_rest {
 		(map { "\t$_" } grep { !$before{$_} } @ordinary), '}');
 }
 
-# The function of few instructions in front of it: one that finds nothing, while polls are only counted.
+# The function of few instructions in front of it, for one that finds nothing while polls are only counted, and where its
+# arguments are remembered (see rec_poll_untimed).
 sub poll_first {
-	my ($symbol, $pass, $poll) = @_;
-	my $call = "${symbol}_rest($pass, RETURN_ADDRESS, CALLER_CFA";
-	return ("if (rec_poll_untimed() && real_$symbol" . ($poll->{if} ? " && $poll->{if}" : '') . ') {', "\tconst uint64_t key = $poll->{key};", '',
-		"\trec_self.depth = 1;", "\tint rc = real_$symbol($pass);", "\trec_self.depth = 0;",
-		"\tif (__builtin_expect(rc == MPI_SUCCESS && !($poll->{found}), 1)) {", "\t\trec.live->polls++;", "\t\treturn rc;", "\t}",
-		"\treturn $call, true, rc, key);", '}', "return $call, false, 0, 0);");
+	my ($symbol, $decl, $head, $pass, $poll) = @_;
+	my @names = split /, /, $pass;
+	my @member = map { s/^(.*?)(\w+)\[\]$/$1*$2/r } @$decl;
+	my $found = $poll->{found} =~ s/(?<![>\w])(\w+)(?= )/p->$1/r;
+	my $if = $poll->{if} ? " && $poll->{if}" : '';
+	return ("static struct ${symbol}_poll {", (map { "\t$_;" } @member), "\tuint64_t key;", "} poll_$symbol;", '',
+		"static __attribute__((noinline)) int ${symbol}_found(int rc, uintptr_t ra, uintptr_t cfa)", '{',
+		"\tconst struct ${symbol}_poll *p = &poll_$symbol;", '',
+		"\treturn ${symbol}_rest(" . join(', ', map { "p->$_" } @names) . ', ra, cfa, true, rc, p->key);', '}', '',
+		$head, '{', "\tif (rec_poll_untimed() && real_$symbol$if) {", "\t\tstruct ${symbol}_poll *p = &poll_$symbol;",
+		"\t\tconst uint64_t key = $poll->{key};", '',
+		"\t\tif (__builtin_expect(" . join(' || ', map { "p->$_ != $_" } @names, 'key') . ", 0))",
+		"\t\t\t*p = (struct ${symbol}_poll){" . join(', ', @names, 'key') . '};',
+		"\t\trec.poll_steps++;", "\t\tint rc = real_$symbol($pass);", "\t\tp = REC_AGAIN(&poll_$symbol);",
+		"\t\tif (__builtin_expect(rc == MPI_SUCCESS && !($found), 1)) {", "\t\t\tREC_AGAIN(&rec)->poll_steps++;", "\t\t\treturn rc;",
+		"\t\t}", "\t\treturn ${symbol}_found(rc, RETURN_ADDRESS, CALLER_CFA);", "\t}",
+		"\treturn ${symbol}_rest($pass, RETURN_ADDRESS, CALLER_CFA, false, 0, 0);", '}');
 }
 
 sub body_of_call {
@@ -375,8 +387,9 @@ sub wrapper {
 	local $F = $lang eq 'c' ? 0 : 1;
 	local $F08 = $lang eq 'f08';
 	local $TS = $descriptors;
-	my ($decl, $pass) = map { join ', ', @$_ } declare_args($proto, $lang);
-	$decl ||= 'void';
+	my ($args, $names) = declare_args($proto, $lang);
+	my $decl = join(', ', @$args) || 'void';
+	my $pass = join ', ', @$names;
 	my $head = $F ? "EXPORT void $symbol($decl);\nEXPORT void $symbol($decl)" : "EXPORT int $symbol($decl)";
 	my $real = 'static ' . ($F ? 'void' : 'int') . " (*real)($decl);";
 	if ($R->{class} =~ /^(INIT|FINALIZE)$/) {
@@ -391,7 +404,7 @@ sub wrapper {
 		s/\breal\b/real_$symbol/g, s/\bRETURN_ADDRESS\b/ra/g, s/\bCALLER_CFA\b/cfa/g for @body;
 		my $rest = "static __attribute__((noinline)) int ${symbol}_rest($decl, uintptr_t ra, uintptr_t cfa, bool made, int was, uint64_t key __attribute__((unused)))";
 		return join("\n", $real =~ s/\(\*real\)/(*real_$symbol)/r, '', $rest, '{', (map { length $_ ? "\t$_" : '' } @body), '}', '',
-			$head, '{', (map { length $_ ? "\t$_" : '' } poll_first($symbol, $pass, $POLL)), '}', '');
+			poll_first($symbol, $args, $head, $pass, $POLL), '');
 	}
 	unshift @body, $real;
 	return join("\n", $head, '{', (map { length $_ ? "\t$_" : '' } @body), '}', '');
