@@ -175,7 +175,7 @@ static void flush(void)
 /* ---- polls ---- */
 
 #define STREAK_MIN   8u /* polls in close succession before any goes untimed */
-#define UNTIMED_MIN  12u /* then so many, and up to 7 more, for each that is timed */
+#define UNTIMED_MAX 100u /* then, for each timed, as many as were timed in a row, up to this, and up to 7 more */
 
 /* Those that were only counted go into the number that survives the process. Returns how many. */
 static uint64_t count_polls(void)
@@ -231,7 +231,7 @@ void rec_poll_timed(struct rec_call *c)
 	rec.last_end = c->t1;
 	rec.live->polls++;
 	if (++rec.poll_streak >= STREAK_MIN && !rec.locking)
-		rec.steps_max = rec.poll_steps + 2 * (UNTIMED_MIN + (rec.live->polls & 7));
+		rec.steps_max = rec.poll_steps + 2 * ((rec.poll_streak < UNTIMED_MAX ? rec.poll_streak : UNTIMED_MAX) + (rec.live->polls & 7));
 }
 
 /* ---- events ---- */

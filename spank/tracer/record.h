@@ -15,7 +15,7 @@
  * MPI from several threads at once. A call inside a call (attribute callbacks, operations) is not seen.
  *
  * Programs poll tens of millions of times, and reading the clock twice costs more than all else: once polls follow
- * each other closely, one in some 16 is timed and the others are counted. Time between two readings that neither can
+ * each other closely, one in ten, then in a hundred, is timed and the others are counted. Time between two readings that neither can
  * explain is shared between computation and polls as it was among those timed.
  *
  * RATIONALE: a recorded call is a few bytes appended to a stream that lies in the spill file's window, committed by

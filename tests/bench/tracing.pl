@@ -50,7 +50,7 @@ if ($hpccinf && system('command -v hpcc >/dev/null') == 0) {
     open my $f, '>', 'hpccinf.txt' or die $!;
     print $f $hpccinf;
     close $f;
-    my $n = $pairs < 5 ? $pairs : 5;
+    my $n = $pairs;
     my $h = pairs($n, sub { wall(sub { mpirun(2, 'hpcc') }) }, sub { wall(sub { traced("$dir/h.ptrace", 2, 'hpcc') }) });
     printf "hpcc, Ns 3000                untraced %.3f s    traced %.3f s    ratio %.3f +- %.3f (%d pairs), trace of %d KiB\n",
         @$h{qw(a b ratio spread)}, $n, (-s "$dir/h.ptrace") / 1024;
