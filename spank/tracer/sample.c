@@ -31,13 +31,15 @@
 #define SCAN_NS     100000000   /* between two looks for new threads */
 #define LATE_NS     1000000     /* longer off the processor: was it asleep? */
 
+/* Ignored by default: one still on its way when a program resets its signals must not end the program. */
+#define SAMPLE_SIGNAL SIGURG
+
 struct sample_state sampling;
 static struct counters counters;
 
 /* Held by the handler while it stores; a thread that finds it taken drops its sample. */
 static atomic_flag storing = ATOMIC_FLAG_INIT;
 static atomic_bool running;
-static int signal_no;
 static uint64_t interval_ns;
 static uint64_t looked_ns; /* for new threads */
 
@@ -97,7 +99,7 @@ static void arm(int timer)
 /* A timer of this thread's time in user mode, armed; -1 when there is none to be had. */
 static int timer_of(pid_t id, uint32_t index)
 {
-	struct sigevent e = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signal_no,
+	struct sigevent e = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SAMPLE_SIGNAL,
 			     .sigev_value.sival_int = (int)index};
 	clockid_t user_time = (clockid_t)(~(unsigned)id << 3 | 5u); /* CPUCLOCK_VIRT, CPUCLOCK_PERTHREAD */
 	int timer;
@@ -238,7 +240,7 @@ static bool is_ours(void)
 {
 	struct sigaction now;
 
-	return sigaction(signal_no, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal;
+	return sigaction(SAMPLE_SIGNAL, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal;
 }
 
 static void on_signal(int no, siginfo_t *info, void *context)
@@ -254,7 +256,7 @@ static void on_signal(int no, siginfo_t *info, void *context)
 		bool again = info->si_overrun == 0 && is_ours() && atomic_load(&running);
 
 		if (rec.on && again) {
-			store(index, context, rec_self.depth || (index && rec.live->enter_tick) ? TSAMPLE_IN_MPI : 0);
+			store(index, context, rec_self.depth || rec.poll_steps & 1 || (index && rec.live->enter_tick) ? TSAMPLE_IN_MPI : 0);
 			if (index == 0 && scan_is_due())
 				threads_look();
 		}
@@ -295,21 +297,14 @@ static bool is_profiled(void)
 	       (getitimer(ITIMER_VIRTUAL, &t) == 0 && (t.it_value.tv_sec || t.it_value.tv_usec));
 }
 
-/* A real-time signal that nobody has a handler for and that is not blocked; -1: none. */
-static int free_signal(void)
+/* Has the program a use for the signal already, or does it block it? */
+static bool is_taken(void)
 {
+	struct sigaction a;
 	sigset_t blocked;
 
-	if (pthread_sigmask(SIG_SETMASK, NULL, &blocked))
-		return -1;
-	for (int no = SIGRTMAX - 7; no > SIGRTMIN + 2; no--) {
-		struct sigaction a;
-
-		if (sigaction(no, NULL, &a) == 0 && !(a.sa_flags & SA_SIGINFO) && a.sa_handler == SIG_DFL &&
-		    !sigismember(&blocked, no))
-			return no;
-	}
-	return -1;
+	return sigaction(SAMPLE_SIGNAL, NULL, &a) || (a.sa_flags & SA_SIGINFO) || a.sa_handler != SIG_DFL ||
+	       pthread_sigmask(SIG_SETMASK, NULL, &blocked) || sigismember(&blocked, SAMPLE_SIGNAL);
 }
 
 static uint64_t wanted_hz(void)
@@ -341,7 +336,7 @@ void sample_begin(uint32_t rank, uint32_t n_ranks)
 	void *p;
 
 	sampling = (struct sample_state){.rank = rank, .room = room, .n_thread = 1};
-	if (!hz || !is_by_ticks() || is_profiled() || (signal_no = free_signal()) < 0)
+	if (!hz || !is_by_ticks() || is_profiled() || is_taken())
 		return;
 	p = mmap(NULL, room * sizeof(struct sample_kept), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
@@ -351,7 +346,7 @@ void sample_begin(uint32_t rank, uint32_t n_ranks)
 	sampling.period_ns = 1000000000ull / hz;
 	interval_ns = sampling.period_ns - sampling.period_ns / 32;
 	sigfillset(&a.sa_mask); /* one signal at a time on this stack */
-	if (sigaction(signal_no, &a, NULL)) {
+	if (sigaction(SAMPLE_SIGNAL, &a, NULL)) {
 		sample_free();
 		return;
 	}
@@ -379,9 +374,9 @@ void sample_end(void)
 	store(0, NULL, TSAMPLE_BORDER);
 	if (is_ours()) {
 		/* What is still on its way finds nobody; then all is as it was. */
-		sigaction(signal_no, &a, NULL);
+		sigaction(SAMPLE_SIGNAL, &a, NULL);
 		a.sa_handler = SIG_DFL;
-		sigaction(signal_no, &a, NULL);
+		sigaction(SAMPLE_SIGNAL, &a, NULL);
 	}
 	counters_close(&counters);
 }

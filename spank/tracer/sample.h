@@ -5,7 +5,8 @@
  * RATIONALE: the timers count time in user mode only. With accounting by ticks, which kernels have unless told otherwise
  * (nohz_full), they expire only where a tick found the thread in user mode, so that their signal never meets a system
  * call: no EINTR that the program would not see without us. Where that does not hold, nothing is sampled.
- * A timer is armed again by its handler, if that is still ours: a program that takes the signal over gets one at most.
+ * A timer is armed again by its handler, if that is still ours: a program that takes the signal over gets one at most,
+ * and one that resets it none, because SIGURG is ignored by default.
  * Threads are found in /proc/self/task now and then, from within the handler; nothing of the thread library is touched.
  *
  * PRECEDENT_TRACE_SAMPLE: samples per second of a thread's time; 0: none.

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * rough: what a tracer must survive. Calls that fail, a child by fork that ends like a program does, a program by
- * exec, MPI called from a callback, requests copied about, and more outstanding sends than fingers.
+ * exec, MPI called from a callback, requests copied about, more outstanding sends than fingers, and a program that resets
+ * the signals that it knows nothing of.
  * Rank 0 prints one line.
  */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MANY = 300 };
@@ -33,6 +36,18 @@ static int other_program(void)
 {
 	execl("/bin/true", "true", (char *)NULL);
 	return 127;
+}
+
+/* As programs do that want a clean start; then long enough for a signal that was on its way. */
+static void reset_signals(void)
+{
+	clock_t begun;
+
+	for (int no = 1; no <= SIGRTMAX; no++)
+		signal(no, SIG_DFL);
+	begun = clock();
+	while (clock() - begun < CLOCKS_PER_SEC / 10)
+		;
 }
 
 static void add(void *a, void *b, int *n, MPI_Datatype *t)
@@ -69,6 +84,7 @@ int main(int argc, char **argv)
 	MPI_Op_create(add, 1, &op);
 	MPI_Allreduce(&x, &sum, 1, MPI_INT, op, MPI_COMM_WORLD);
 	MPI_Op_free(&op);
+	reset_signals();
 	if (rank == 0)
 		printf("rough: error class is %s, child %d, program %d, sum %d\n",
 		       code == MPI_ERR_RANK ? "rank" : "another", WEXITSTATUS(status[0]), status[1], sum);
