@@ -18,6 +18,7 @@
 /* Stored to before there is a window, and after. */
 static struct spill_live no_live;
 struct recorder rec = {.live = &no_live};
+struct rec_polls rec_polls;
 __thread struct rec_thread rec_self __attribute__((tls_model("initial-exec")));
 bool clock_is_tsc;
 
@@ -114,6 +115,7 @@ static struct buf tail;        /* pages of levels and histograms, at the end */
 void rec_stop(const char *why)
 {
 	rec.on = false;
+	rec_polls.max = 0;
 	if (rec.ended)
 		return;
 	rec.ended = why;
@@ -180,10 +182,10 @@ static void flush(void)
 /* Those that were only counted go into the number that survives the process. Returns how many. */
 static uint64_t count_polls(void)
 {
-	uint64_t n = (rec.poll_steps - rec.steps_settled) / 2;
+	uint32_t n = rec_polls.n % REC_POLL_INSIDE;
 
 	rec.live->polls += n;
-	rec.steps_settled += 2 * n;
+	rec_polls.n -= n;
 	return n;
 }
 
@@ -205,7 +207,7 @@ void rec_poll_settle(struct rec_call *c)
 		polls += rest - gap;
 		rest = 0;
 		rec.poll_streak = 0;
-		rec.steps_max = 0;
+		rec_polls.max = 0;
 	}
 	rec.live->poll_ticks += polls;
 	rec.last_end = end - rest / (n + 1);
@@ -215,7 +217,7 @@ void rec_poll_timed(struct rec_call *c)
 {
 	uint64_t gap, took = c->t1 - c->t0;
 
-	if (rec.poll_steps != rec.steps_settled)
+	if (rec_polls.n)
 		rec_poll_settle(c);
 	gap = c->t0 - rec.last_end;
 	if ((int64_t)gap > (int64_t)rec.tiny_gap) {
@@ -231,7 +233,7 @@ void rec_poll_timed(struct rec_call *c)
 	rec.last_end = c->t1;
 	rec.live->polls++;
 	if (++rec.poll_streak >= STREAK_MIN && !rec.locking)
-		rec.steps_max = rec.poll_steps + 2 * ((rec.poll_streak < UNTIMED_MAX ? rec.poll_streak : UNTIMED_MAX) + (rec.live->polls & 7));
+		rec_polls.max = (rec.poll_streak < UNTIMED_MAX ? rec.poll_streak : UNTIMED_MAX) + (rec.live->polls & 7);
 }
 
 /* ---- events ---- */
@@ -322,10 +324,10 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 		journal_new();
 		c->slow = 1;
 	}
-	if (__builtin_expect(rec.poll_steps != rec.steps_settled || !c->t0, 0))
+	if (__builtin_expect(rec_polls.n || !c->t0, 0))
 		rec_poll_settle(c);
 	rec.poll_streak = 0;
-	rec.steps_max = 0;
+	rec_polls.max = 0;
 	gap = (int64_t)(c->t0 - rec.last_end);
 	dur = (int64_t)(c->t1 - c->t0);
 	/* Threads overlap, and counters of two processors may differ by a little. */
@@ -363,6 +365,7 @@ int rec_begin(const struct rec_options *o, struct errbuf *err)
 	struct timespec nap = {.tv_nsec = 200000};
 	uint64_t ns, ticks, structure = 8 * o->memory;
 
+	rec_polls = (struct rec_polls){0};
 	rec = (struct recorder){.locking = o->locking, .live = &no_live, .define = o->define};
 	if (structure < STRUCTURE_MIN)
 		structure = STRUCTURE_MIN;
@@ -422,7 +425,7 @@ void rec_go(const struct spill_header *facts)
 void rec_end(void)
 {
 	rec.on = false;
-	rec.steps_max = 0;
+	rec_polls.max = 0;
 	if (rec.broken || !rec.fold)
 		return;
 	if (rec.live->stream_len)
@@ -494,6 +497,7 @@ void rec_keep(const char *why)
 void rec_forget(void)
 {
 	rec.on = false;
+	rec_polls.max = 0;
 	rec.live = &no_live;
 	spill_forget(&rec.pages.spill);
 }

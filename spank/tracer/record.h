@@ -53,6 +53,7 @@ struct rec_call {
 	struct rec_thread *self;
 	uintptr_t ra, cfa;
 	uint64_t t0, t1;
+	uint32_t polls_max; /* as it was, of an untimed poll */
 	uint32_t site;
 	struct site_cached *at;
 	int slow; /* something long was done for this event: its time is not the program's */
@@ -68,9 +69,6 @@ struct recorder {
 	uint64_t tiny_gap;     /* 2 us in ticks, about */
 	/* unsuccessful polls in close succession: of most only the number is taken */
 	uint32_t poll_streak;  /* timed ones, without anything else between them */
-	uint64_t poll_steps;   /* two for each that was only counted; odd inside one */
-	uint64_t steps_max;    /* while poll_steps is less, they are only counted */
-	uint64_t steps_settled; /* those in live->polls, their time accounted for */
 	uint64_t poll_mean;    /* ticks of one of them */
 	uint64_t long_gap, long_poll; /* ticks of gaps and of polls that were not tiny, of those timed */
 	/* the stream of calls */
@@ -103,7 +101,15 @@ struct rec_options {
 	void (*define)(struct trace_defs *d); /* all definitions but signatures, borrowed */
 };
 
-extern struct recorder rec;
+/* Unsuccessful polls that were only counted; apart from the rest, for the path of few instructions. */
+struct rec_polls {
+	uint32_t n;   /* those not yet in live->polls; REC_POLL_INSIDE more inside one */
+	uint32_t max; /* while n is less, they are only counted; 0 inside of any other call */
+};
+#define REC_POLL_INSIDE (1u << 30)
+
+extern struct recorder rec __attribute__((visibility("hidden")));
+extern struct rec_polls rec_polls __attribute__((visibility("hidden")));
 extern __thread struct rec_thread rec_self __attribute__((tls_model("initial-exec")));
 
 #define RETURN_ADDRESS ((uintptr_t)__builtin_return_address(0))
@@ -120,7 +126,7 @@ static inline bool rec_enter(struct rec_call *c, uintptr_t ra, uintptr_t cfa)
 	if (!rec.on)
 		return false;
 	t = &rec_self;
-	if (t->depth || rec.poll_steps & 1)
+	if (t->depth || rec_polls.n >= REC_POLL_INSIDE)
 		return false;
 	if (__builtin_expect(!t->v, 0))
 		rec_thread_begin(t);
@@ -134,6 +140,7 @@ static inline bool rec_enter(struct rec_call *c, uintptr_t ra, uintptr_t cfa)
 
 static inline void rec_start(struct rec_call *c)
 {
+	rec_polls.max = 0;
 	c->t0 = clock_ticks();
 	rec.live->enter_address = c->ra;
 	rec.live->enter_tick = c->t0;
@@ -144,19 +151,19 @@ static inline void rec_start(struct rec_call *c)
  *
  *	if (!rec_poll_untimed()) ... as any other call
  *	... remember the arguments, if they are not those of the last time ...
- *	rec.poll_steps++;
+ *	rec_polls.n += REC_POLL_INSIDE;
  *	rc = real(...);
- *	if (nothing was found) { REC_AGAIN(&rec)->poll_steps++; return rc; }
+ *	if (nothing was found) { rec_polls.n -= REC_POLL_INSIDE - 1; return rc; }
  *	rec_enter_late(...) makes up for rec_enter and rec_start
  *
- * RATIONALE: stores leave the processor in order, and a program that polls between its accesses to memory waits for
- * each of ours behind its own that miss every cache. This path makes five: two of the count, and what a call must
- * push. So arguments are compared with those remembered, not saved, and nothing lives in a register across the call
- * (hpcc's random accesses: 8 % longer with twelve stores, 2 % with five).
+ * RATIONALE: a program that polls between accesses to memory that miss every cache has as many of them under way as fit
+ * between the instructions, loads and stores of its polls, and stores wait in line behind its own. So one comparison
+ * says whether a poll is only counted, arguments are compared with those remembered, not saved, and nothing lives in a
+ * register across the call.
  */
 static inline bool rec_poll_untimed(void)
 {
-	return rec.poll_steps < rec.steps_max && !(rec.poll_steps & 1) && !rec_self.depth;
+	return rec_polls.n < rec_polls.max;
 }
 
 /* The same address, which the compiler has to compute again. */
@@ -164,18 +171,20 @@ static inline bool rec_poll_untimed(void)
 
 static inline void rec_enter_late(struct rec_call *c, uintptr_t ra, uintptr_t cfa)
 {
-	rec.poll_steps--;
+	rec_polls.n -= REC_POLL_INSIDE;
 	*c = (struct rec_call){.self = &rec_self, .ra = ra, .cfa = cfa};
 }
 
 /* rec_start for a call that may test something and find nothing; t0 stays 0 where the clock is not read. */
 static inline void rec_start_poll(struct rec_call *c)
 {
-	if (rec.poll_steps >= rec.steps_max) {
+	if (!rec_poll_untimed()) {
 		rec_start(c);
 		return;
 	}
 	c->t0 = 0;
+	c->polls_max = rec_polls.max;
+	rec_polls.max = 0;
 	rec.live->enter_address = c->ra;
 	rec.live->enter_tick = rec.last_end;
 }
@@ -207,10 +216,12 @@ void rec_poll_timed(struct rec_call *c);
 /* A call that tested something and found nothing: only counted. */
 static inline void rec_poll(struct rec_call *c)
 {
-	if (c->t0)
+	if (c->t0) {
 		rec_poll_timed(c);
-	else
-		rec.poll_steps += 2;
+	} else {
+		rec_polls.n++;
+		rec_polls.max = c->polls_max;
+	}
 	if (rec.locking)
 		rec_unlock();
 }

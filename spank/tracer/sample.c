@@ -256,7 +256,7 @@ static void on_signal(int no, siginfo_t *info, void *context)
 		bool again = info->si_overrun == 0 && is_ours() && atomic_load(&running);
 
 		if (rec.on && again) {
-			store(index, context, rec_self.depth || rec.poll_steps & 1 || (index && rec.live->enter_tick) ? TSAMPLE_IN_MPI : 0);
+			store(index, context, rec_self.depth || rec_polls.n >= REC_POLL_INSIDE || (index && rec.live->enter_tick) ? TSAMPLE_IN_MPI : 0);
 			if (index == 0 && scan_is_due())
 				threads_look();
 		}

@@ -329,12 +329,12 @@ sub poll_first {
 		"static __attribute__((noinline)) int ${symbol}_found(int rc, uintptr_t ra, uintptr_t cfa)", '{',
 		"\tconst struct ${symbol}_poll *p = &poll_$symbol;", '',
 		"\treturn ${symbol}_rest(" . join(', ', map { "p->$_" } @names) . ', ra, cfa, true, rc, p->key);', '}', '',
-		$head, '{', "\tif (rec_poll_untimed() && real_$symbol$if) {", "\t\tstruct ${symbol}_poll *p = &poll_$symbol;",
+		$head, '{', "\tif (rec_poll_untimed()$if) {", "\t\tstruct ${symbol}_poll *p = &poll_$symbol;",
 		"\t\tconst uint64_t key = $poll->{key};", '',
 		"\t\tif (__builtin_expect(" . join(' || ', map { "p->$_ != $_" } @names, 'key') . ", 0))",
 		"\t\t\t*p = (struct ${symbol}_poll){" . join(', ', @names, 'key') . '};',
-		"\t\trec.poll_steps++;", "\t\tint rc = real_$symbol($pass);", "\t\tp = REC_AGAIN(&poll_$symbol);",
-		"\t\tif (__builtin_expect(rc == MPI_SUCCESS && !($found), 1)) {", "\t\t\tREC_AGAIN(&rec)->poll_steps++;", "\t\t\treturn rc;",
+		"\t\trec_polls.n += REC_POLL_INSIDE;", "\t\tint rc = real_$symbol($pass);", "\t\tp = REC_AGAIN(&poll_$symbol);",
+		"\t\tif (__builtin_expect(rc == MPI_SUCCESS && !($found), 1)) {", "\t\t\trec_polls.n -= REC_POLL_INSIDE - 1;", "\t\t\treturn rc;",
 		"\t\t}", "\t\treturn ${symbol}_found(rc, RETURN_ADDRESS, CALLER_CFA);", "\t}",
 		"\treturn ${symbol}_rest($pass, RETURN_ADDRESS, CALLER_CFA, false, 0, 0);", '}');
 }
@@ -403,7 +403,10 @@ sub wrapper {
 	if ($POLL) {
 		s/\breal\b/real_$symbol/g, s/\bRETURN_ADDRESS\b/ra/g, s/\bCALLER_CFA\b/cfa/g for @body;
 		my $rest = "static __attribute__((noinline)) int ${symbol}_rest($decl, uintptr_t ra, uintptr_t cfa, bool made, int was, uint64_t key __attribute__((unused)))";
-		return join("\n", $real =~ s/\(\*real\)/(*real_$symbol)/r, '', $rest, '{', (map { length $_ ? "\t$_" : '' } @body), '}', '',
+		@body = grep { !/^if \(__builtin_expect\(!real_|wrap_resolve/ } @body;
+		return join("\n", "static int find_$symbol($decl);", "static int (*real_$symbol)($decl) = find_$symbol;", '',
+			"static int find_$symbol($decl)", '{', "\treal_$symbol = (__typeof__(real_$symbol))wrap_resolve(\"$symbol\");",
+			"\treturn real_$symbol($pass);", '}', '', $rest, '{', (map { length $_ ? "\t$_" : '' } @body), '}', '',
 			poll_first($symbol, $args, $head, $pass, $POLL), '');
 	}
 	unshift @body, $real;
