@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "skelgen/partial.h"
+#include "skelgen/partial_impl.h"
 
 #define PATIENCE_S 30
 #define T_BATCHES  2.776 /* 97.5 % of Student's t with PARTIAL_BATCHES - 1 degrees of freedom */
-#define ENCLOSING_MAX 16
 
 /* ---- the main loop ---- */
 
@@ -36,25 +35,6 @@ static void find_main(const struct skel_tree *t, const struct skel_times *times,
 	}
 	for (uint32_t i = 0; i < n->n_child; i++)
 		find_main(t, times, n->child[i], outer, best);
-}
-
-/* Iterations of the main loop that had begun before this leaf was given, over all executions of the loop. */
-static bool iteration_now(const struct skel_iter *it, const struct skel_node *loop, uint64_t *now)
-{
-	uint64_t k = 0;
-
-	for (int d = 0; d <= it->depth; d++) {
-		const struct skel_node *n = it->level[d].node;
-
-		if (n->kind != SKEL_LOOP)
-			continue;
-		k = k * (uint64_t)n->count.a + it->level[d].iter;
-		if (n == loop) {
-			*now = k;
-			return true;
-		}
-	}
-	return false;
 }
 
 /* ---- marks of one rank ---- */
@@ -93,7 +73,7 @@ static int rank_events(const struct skel_tree *tree, const struct partial_plan *
 	for (uint32_t s = 0; s < k->defs.sigs.n; s++)
 		key[s] = stop_key(&k->defs, s);
 	while (m < PARTIAL_MARKS && skel_iter_next(&it, &leaf, &occ, &index)) {
-		bool inside = iteration_now(&it, loop, &now);
+		bool inside = partial_iteration_now(&it, loop, &now);
 
 		seen = seen || inside;
 		/* behind its last iteration the loop is left */
@@ -132,19 +112,6 @@ static int rank_times(const struct skel_tree *tree, uint32_t rank, const struct 
 
 /* ---- the plan ---- */
 
-/* One iteration warms up; then as many as the seconds allow, in batches of the same size. */
-static void choose_marks(struct partial_plan *p, double iteration_s, double seconds)
-{
-	uint64_t warm = 1, left = p->iterations - warm, batch = (uint64_t)(seconds / iteration_s) / PARTIAL_BATCHES;
-
-	if (batch > left / PARTIAL_BATCHES)
-		batch = left / PARTIAL_BATCHES;
-	if (!batch)
-		batch = 1;
-	for (uint32_t m = 0; m < PARTIAL_MARKS; m++)
-		p->at[m] = warm + m * batch;
-}
-
 static int plan_fill(const struct skel_tree *tree, const struct skel_node *loop, struct partial_plan *p, struct errbuf *err)
 {
 	for (uint32_t r = 0; r < tree->n_ranks; r++) {
@@ -177,7 +144,8 @@ int partial_plan_make(const struct skel_tree *tree, const struct skel_times *tim
 	out->iterations = best.iterations;
 	out->share = best.ns / all;
 	out->wall_s = times->wall_ns * 1e-9;
-	choose_marks(out, out->wall_s * out->share / (double)best.iterations, seconds);
+	if (partial_marks_choose(tree, best.node, seconds, out->at, err) < 0)
+		return -1;
 	out->stop.rank = calloc(tree->n_ranks, sizeof(*out->stop.rank));
 	out->traced_ns = calloc(tree->n_ranks, sizeof(*out->traced_ns));
 	out->end_ns = calloc(tree->n_ranks, sizeof(*out->end_ns));
@@ -202,31 +170,50 @@ void partial_plan_free(struct partial_plan *p)
 
 /* ---- the estimate ---- */
 
-/* Time between marks a and b, all ranks together: measured over traced. */
-static double ratio_between(const struct partial_plan *p, const struct stop_marks *m, uint32_t a, uint32_t b)
+/* Time between marks a and b, all ranks together. */
+struct span {
+	double measured, traced;
+};
+
+static struct span span_between(const struct partial_plan *p, const struct stop_marks *m, uint32_t a, uint32_t b)
 {
-	double measured = 0, traced = 0;
+	struct span s = {0, 0};
 
 	for (uint32_t r = 0; r < m->n_ranks; r++) {
-		measured += (double)(m->rank[r].t_ns[b] - m->rank[r].t_ns[a]);
-		traced += p->traced_ns[r][b] - p->traced_ns[r][a];
+		s.measured += (double)(m->rank[r].t_ns[b] - m->rank[r].t_ns[a]);
+		s.traced += p->traced_ns[r][b] - p->traced_ns[r][a];
 	}
-	return traced > 0 ? measured / traced : NAN;
+	return s;
+}
+
+/* Relative deviation of the ratio R of sums, by its windows, which need not be of the same length. */
+static double ratio_deviation(const struct partial_plan *p, const struct stop_marks *m, double R, double traced)
+{
+	double sq = 0, n = PARTIAL_BATCHES;
+
+	for (uint32_t b = 0; b < PARTIAL_BATCHES; b++) {
+		struct span s = span_between(p, m, b, b + 1);
+
+		if (!(s.traced > 0))
+			return NAN;
+		sq += pow(s.measured - R * s.traced, 2);
+	}
+	return sqrt(sq * n / (n - 1)) / (R * traced);
 }
 
 int partial_estimate_make(const struct partial_plan *p, const struct stop_marks *m, struct partial_estimate *out,
 			  struct errbuf *err)
 {
 	const uint32_t last = PARTIAL_MARKS - 1;
-	double R, sq = 0, whole = 0, raw = 0, rest = 0, recorder, half, n, done;
+	double R, whole = 0, raw = 0, rest = 0, all = 0, recorder, half, done;
+	struct span s;
 
 	if (m->n_ranks != p->stop.n_ranks || m->n_mark != PARTIAL_MARKS)
 		return err_set(err, "the marks are those of another run");
-	R = ratio_between(p, m, 0, last);
+	s = span_between(p, m, 0, last);
+	R = s.measured / s.traced;
 	if (!isfinite(R) || R <= 0)
 		return err_set(err, "the iterations took no time");
-	for (uint32_t b = 0; b < PARTIAL_BATCHES; b++)
-		sq += pow(ratio_between(p, m, b, b + 1) - R, 2);
 	*out = (struct partial_estimate){.ratio = R};
 	for (uint32_t r = 0; r < m->n_ranks; r++) {
 		double left = (p->end_ns[r] - p->traced_ns[r][last]) * R, t = (double)m->rank[r].t_ns[last];
@@ -236,15 +223,15 @@ int partial_estimate_make(const struct partial_plan *p, const struct stop_marks 
 			rest = left;
 		}
 		raw = fmax(raw, p->end_ns[r]);
+		all += p->end_ns[r];
 		out->ran_s = fmax(out->ran_s, t * 1e-9);
 		out->startup_s = fmax(out->startup_s, (double)(m->rank[r].before_ns + m->rank[r].init_ns) * 1e-9);
 	}
 	recorder = raw > 0 ? p->wall_s * 1e9 / raw : 1;
 	out->whole_s = whole * recorder * 1e-9;
 	/* Batch means; what has been run is known; what lies outside the loop need not scale as the loop does. */
-	n = PARTIAL_BATCHES;
-	done = (double)(p->at[last] - p->at[0]) / (double)p->iterations;
-	half = rest / whole * T_BATCHES * sqrt(sq / (n - 1) / n * fmax(0, 1 - done)) / R;
+	done = s.traced / (all * p->share);
+	half = rest / whole * T_BATCHES * ratio_deviation(p, m, R, s.traced) * sqrt(fmax(0, 1 - done));
 	half = hypot(half, (1 - p->share) * fabs(R - 1) / R / 2);
 	if (!isfinite(half))
 		return err_set(err, "the iterations took no time");

@@ -11,6 +11,8 @@
 #ifndef PRECEDENT_SKELGEN_PARTIAL_H
 #define PRECEDENT_SKELGEN_PARTIAL_H
 
+#include <stdbool.h>
+
 #include "skelgen/times.h"
 #include "skelgen/tree.h"
 #include "trace/stop.h"
@@ -19,6 +21,8 @@
 #define PARTIAL_MARKS      (PARTIAL_BATCHES + 1)
 #define PARTIAL_LEAST      10 /* iterations that a main loop has */
 #define PARTIAL_SHARE      0.5 /* of the time that it takes */
+#define PARTIAL_WINDOW_NS  5e6 /* that a window takes at least in the trace, and the warm-up before the first */
+#define PARTIAL_WINDOW_LEAST 3 /* iterations of it, unless fewer take twice the time */
 
 struct partial_plan {
 	struct stop_plan stop;
@@ -37,6 +41,19 @@ struct partial_plan {
 int partial_plan_make(const struct skel_tree *tree, const struct skel_times *times, double seconds,
 		      struct partial_plan *out, struct errbuf *err);
 void partial_plan_free(struct partial_plan *p);
+
+/* When iterations of the main loop were done in the trace, as far as that is known, ascending. */
+struct partial_series {
+	size_t n;
+	uint64_t *done;  /* so many were; the first entry is the beginning */
+	double *ns;
+	bool whole;      /* behind the last entry there are no more */
+};
+
+/* Windows that take `seconds` together, placed by the series: after the warm-up, each of its time and with a least length;
+ * where the whole loop is too short for them, it is divided by time. 1: more of the series is needed; -1: too few
+ * iterations. */
+int partial_marks_place(const struct partial_series *s, double seconds, uint64_t at[PARTIAL_MARKS]);
 
 struct partial_estimate {
 	double whole_s, lo_s, hi_s; /* MPI_Init's return to MPI_Finalize */
