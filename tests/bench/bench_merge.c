@@ -3,7 +3,7 @@
  * Merging of contracted trees: time, size of the result and memory for simulated ranks of a stencil, a wavefront, rows
  * and columns, and irregular programs, from few ranks to many. A tree is timed as it is used: ranks grouped, contracted,
  * merged, parameters fitted, and the whole proved for every rank, by expansion and once more by hash.
- * Each run is a process of its own. Usage: bench_merge [most ranks].
+ * Each run is a process of its own. Usage: bench_merge [most ranks [program [fewest ranks [runs]]]].
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "skelgen/tree.h"
 #include "tests/unit/synthetic.h"
 
-#define RUNS 3
+#define MOST_RUNS 3
 
 struct result {
 	double wall_s, user_s, hash_s;
@@ -157,8 +157,10 @@ static int by_user_time(const void *a, const void *b)
 int main(int argc, char **argv)
 {
 	uint32_t most = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 4096;
+	uint32_t fewest = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 16;
+	int runs = argc > 4 && atoi(argv[4]) > 0 && atoi(argv[4]) < MOST_RUNS ? atoi(argv[4]) : MOST_RUNS;
 	struct result *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct result run[RUNS];
+	struct result run[MOST_RUNS];
 
 	if (shared == MAP_FAILED) {
 		perror("bench_merge");
@@ -168,13 +170,15 @@ int main(int argc, char **argv)
 	       "length", "nodes", "bytes", "peak MiB");
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		for (uint32_t side = 4; side * side <= most; side *= 2) {
-			const struct result *m = &run[RUNS / 2];
+			const struct result *m = &run[runs / 2];
 
-			for (int k = 0; k < RUNS; k++) {
+			if (side * side < fewest || (argc > 2 && strstr(programs[i].name, argv[2]) == NULL))
+				continue;
+			for (int k = 0; k < runs; k++) {
 				measure(programs[i].make, side, shared);
 				run[k] = *shared;
 			}
-			qsort(run, RUNS, sizeof(*run), by_user_time);
+			qsort(run, (size_t)runs, sizeof(*run), by_user_time);
 			printf("%-17s %6u %10llu %8.2f %8.2f %8.2f %6llu %6llu %10llu %9.1f\n", programs[i].name,
 			       side * side, (unsigned long long)m->events, m->wall_s, m->user_s, m->hash_s,
 			       (unsigned long long)m->length, (unsigned long long)m->nodes,
