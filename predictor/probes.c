@@ -120,12 +120,16 @@ static int shell_quote(const char *s, char *out, size_t size)
 	return 0;
 }
 
-/* On the traced candidate also where it is on for any other: the two are compared. */
-static enum conf_partial partial_for(const struct precedent_conf *conf, const char *candidate, bool source)
+/* On the traced candidate also where it is on for any other: the two are compared. Where it is forbidden there, it is of no
+ * use elsewhere. */
+static enum conf_partial partial_for(const struct precedent_conf *conf, const char *candidate, const char *source)
 {
 	enum conf_partial p = conf_partial_for(conf, candidate);
+	bool same = !strcmp(candidate, source);
 
-	for (size_t i = 0; source && p == PARTIAL_OFF && i < conf->n_candidates; i++)
+	if (!same && conf_partial_for(conf, source) == PARTIAL_NEVER)
+		return PARTIAL_NEVER;
+	for (size_t i = 0; same && p == PARTIAL_OFF && i < conf->n_candidates; i++)
 		if (conf_partial_for(conf, conf->candidates[i].name) == PARTIAL_ON)
 			p = PARTIAL_ON;
 	return p;
@@ -183,7 +187,7 @@ static int submission_text(const struct follow_env *env, const struct store_prog
 	if (n < 0 || (size_t)n >= sizeof(t->dir))
 		return err_set(errp, "SpoolDir is too long");
 	snprintf(t->out, sizeof(t->out), "%s/probe.%s.log", t->dir, t->safe);
-	if (script_format(env, t->dir, t->safe, source, partial_for(env->conf, candidate, source), seconds, t->script,
+	if (script_format(env, t->dir, t->safe, source, partial_for(env->conf, candidate, p->source_candidate), seconds, t->script,
 			  sizeof(t->script)) < 0)
 		return err_set(errp, "SpoolDir or InstallDir is too long");
 	comment_init(&c);
