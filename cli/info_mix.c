@@ -143,6 +143,23 @@ static void print_blocks(const struct work *w, bool all)
 		printf("%s  and %u more of little time%s\n", term_on(TERM_FAINT), w->tree.n_leaf - shown, term_off());
 }
 
+static void print_memory(const struct work *w)
+{
+	static const char *const level[MIX_LEVELS] = {"second-level cache", "last-level cache", "memory"};
+	const char *sep = "  a rank works on ";
+	char size[32];
+
+	for (int l = 0; l < MIX_LEVELS; l++) {
+		if (w->mixes.bytes[l] <= 0)
+			continue;
+		printf("%s%s in the %s", sep, cli_bytes(size, sizeof(size), w->mixes.bytes[l]), level[l]);
+		sep = ", ";
+	}
+	if (w->mixes.vector_bits > 0)
+		printf("%svectors of %.0f bits", *sep == ',' ? "; " : "  ", w->mixes.vector_bits);
+	puts(*sep == ',' || w->mixes.vector_bits > 0 ? "\n" : "");
+}
+
 static void print_text(const struct work *w, const char *path, bool all)
 {
 	char text[TEXT];
@@ -151,7 +168,9 @@ static void print_text(const struct work *w, const char *path, bool all)
 	if (w->mixes.mix[0].doubt >= 1)
 		printf("%s: nothing was sampled; taken for granted is\n  %s\n", path, text);
 	else
-		printf("%s: computation, from %s\n  %s\n\n", path, w->mixes.source, text);
+		printf("%s: computation, from %s\n  %s\n", path, w->mixes.source, text);
+	if (w->mixes.mix[0].doubt < 1)
+		print_memory(w);
 	if (w->mixes.mix[0].doubt < 1)
 		print_blocks(w, all);
 }
@@ -185,7 +204,9 @@ static int print_json(const struct work *w, const char *path)
 							w->block[i].ns * 1e-9, "mix",
 							(int)w->mixes.of_leaf[leaf->leaf_id]));
 	}
-	root = json_pack("{s:s, s:s, s:o, s:o}", "trace", path, "source", w->mixes.source, "mixes", mixes, "blocks", blocks);
+	root = json_pack("{s:s, s:s, s:{s:f, s:f, s:f}, s:f, s:o, s:o}", "trace", path, "source", w->mixes.source, "bytes", "l2",
+			 w->mixes.bytes[MIX_LEVEL_L2], "l3", w->mixes.bytes[MIX_LEVEL_L3], "memory",
+			 w->mixes.bytes[MIX_LEVEL_MEM], "vector_bits", w->mixes.vector_bits, "mixes", mixes, "blocks", blocks);
 	rv = root ? json_dumpf(root, stdout, JSON_INDENT(1)) : -1;
 	putchar('\n');
 	json_decref(root);

@@ -259,7 +259,7 @@ int skel_emit_c(const struct skel_tree *tree, const struct skel_times *times, co
 	if (skel_mix_collect(tree, times, &e.mixes, err) != 0 ||
 	    gap_orders_collect(tree, times, &e.orders, err) != 0)
 		goto done;
-	emit_data_mixes(e.data, e.mixes.mix, e.mixes.n_mix);
+	emit_data_mixes(e.data, &e.mixes);
 	rv = compose(&e, dir, &confidence, err);
 	if (rv == 0 && options->report != NULL)
 		*options->report = (struct skel_emit_report){tree->n_leaf, confidence};

@@ -178,8 +178,10 @@ void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struc
 	placed_add(d, &d->gap, gap, rank, at);
 }
 
-void emit_data_mixes(struct emit_data *d, const struct skel_mix *mix, uint32_t n)
+void emit_data_mixes(struct emit_data *d, const struct skel_mixes *m)
 {
+	uint32_t n = m->n_mix;
+
 	free(d->mix);
 	d->n_mix = n;
 	d->mix = calloc((size_t)n * DATA_MIX + 1, sizeof *d->mix);
@@ -190,10 +192,11 @@ void emit_data_mixes(struct emit_data *d, const struct skel_mix *mix, uint32_t n
 	for (uint32_t i = 0; i < n; i++) {
 		double *w = d->mix + (size_t)i * DATA_MIX;
 
-		memcpy(w, mix[i].share, sizeof mix[i].share);
-		w[DATA_MIX_OFF_CPU] = mix[i].off_cpu;
-		w[DATA_MIX_THREADS] = mix[i].threads;
-		w[DATA_MIX_VECTOR_BITS] = 0;
+		memcpy(w, m->mix[i].share, sizeof m->mix[i].share);
+		w[DATA_MIX_OFF_CPU] = m->mix[i].off_cpu;
+		w[DATA_MIX_THREADS] = m->mix[i].threads;
+		w[DATA_MIX_VECTOR_BITS] = m->vector_bits;
+		memcpy(w + DATA_MIX_BYTES, m->bytes, sizeof m->bytes);
 	}
 }
 
@@ -255,12 +258,13 @@ void emit_data_windows(struct emit_data *d, uint32_t loop, const struct sampled_
 
 uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 {
-	static const struct skel_mix equal = {.share = {[0 ... CLASS_N - 1] = 1.0 / CLASS_N}, .threads = 1};
+	static const struct skel_mixes equal = {
+		.n_mix = 1, .mix = {{.share = {[0 ... CLASS_N - 1] = 1.0 / CLASS_N}, .threads = 1}}};
 	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary, mixes, head, windows;
 	uint64_t *w;
 
 	if (d->mix == NULL)
-		emit_data_mixes(d, &equal, 1);
+		emit_data_mixes(d, &equal);
 	mixes = DATA_HEADER + gaps + varies + d->n_array;
 	head = mixes + (size_t)d->n_mix * DATA_MIX;
 	windows = d->n_loop > 0 ? 1 + d->n_window : 0;

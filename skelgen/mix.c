@@ -85,6 +85,12 @@ static struct mix_block sum_blocks(const struct mix_blocks *b)
 			all.share[c] += k->share[c];
 		for (int c = 0; c < TCOUNTER_N; c++)
 			all.counter[c] += k->counter[c];
+		for (int l = 0; l < MIX_LEVELS; l++) {
+			all.bytes[l] += k->bytes[l];
+			all.level[l] += k->level[l];
+		}
+		all.vector += k->vector;
+		all.vectors += k->vectors;
 	}
 	return all;
 }
@@ -249,6 +255,9 @@ static int group(const struct skel_tree *tree, const struct skel_times *times, c
 	mix_of(&all, b->counters, skel_mix_default, TRUST_MIN, &out->mix[0]);
 	/* Blocks sleep each for itself: who was not seen asleep is not. */
 	out->mix[0].off_cpu = 0;
+	for (int l = 0; l < MIX_LEVELS; l++)
+		out->bytes[l] = all.level[l] > 0 ? all.bytes[l] / all.level[l] : 0;
+	out->vector_bits = all.vectors > 0 ? 8 * all.vector / all.vectors : 0;
 	memcpy(mean, out->mix[0].share, sizeof(mean));
 	trust = trust_of(b, mean);
 	for (uint32_t i = 0; i < tree->n_leaf; i++)

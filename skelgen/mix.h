@@ -18,6 +18,9 @@
 
 #define SKEL_MIXES_MAX 64
 
+/* Where data lie that the first-level cache does not hold. */
+enum { MIX_LEVEL_L2, MIX_LEVEL_L3, MIX_LEVEL_MEM, MIX_LEVELS };
+
 struct skel_mix {
 	double share[CLASS_N];  /* of its time on the processor; the sum is 1 */
 	double off_cpu;         /* share of the gap's wall time spent asleep or waiting for files: 0 .. 1 */
@@ -31,6 +34,8 @@ struct skel_mixes {
 	struct skel_mix mix[SKEL_MIXES_MAX];
 	uint32_t n_leaf;
 	uint32_t *of_leaf;      /* by leaf_id: index in mix[] */
+	double bytes[MIX_LEVELS]; /* that a rank works on in each level, mean over the time spent there; 0: not known */
+	double vector_bits;     /* of packed floating point, mean over its time; 0: not known */
 	const char *source;     /* a constant: "counters", "samples", "default" */
 };
 

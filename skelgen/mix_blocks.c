@@ -19,7 +19,7 @@ struct body {
 	uint32_t module;
 	uint64_t first, last;
 	struct mix_body *code; /* NULL: it could not be decoded */
-	double share[CLASS_N];
+	struct mix_use use;
 };
 
 struct sorted {
@@ -219,13 +219,13 @@ static int by_body_alone(const void *a, const void *b)
 	return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-static int model(struct rank_work *w, const struct body *b, const struct sorted *g, uint32_t n, double share[CLASS_N])
+static int model(struct rank_work *w, const struct body *b, const struct sorted *g, uint32_t n, struct mix_use *use)
 {
 	enum module_kind kind = w->module_kind[b->module];
 
-	memset(share, 0, CLASS_N * sizeof(*share));
+	memset(use, 0, sizeof(*use));
 	if (kind == MODULE_LIBM) {
-		share[CLASS_LIBM] = 1;
+		use->share[CLASS_LIBM] = 1;
 		return 0;
 	}
 	if (!b->code)
@@ -235,7 +235,7 @@ static int model(struct rank_work *w, const struct body *b, const struct sorted 
 
 		w->hit[i] = (struct mix_hit){w->s.place[s->place].offset, s->reg};
 	}
-	return mix_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, share);
+	return mix_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, use);
 }
 
 static int model_bodies(struct rank_work *w)
@@ -245,19 +245,31 @@ static int model_bodies(struct rank_work *w)
 
 		for (n = 1; i + n < w->n_sorted && w->by_body[i + n].body == w->by_body[i].body; n++)
 			;
-		if (model(w, b, &w->by_body[i], n, b->share) < 0)
+		if (model(w, b, &w->by_body[i], n, &b->use) < 0)
 			return -1;
 	}
 	return 0;
 }
 
+static double level_share(const double share[CLASS_N], int level)
+{
+	switch (level) {
+	case MIX_LEVEL_L2:
+		return share[CLASS_STREAM_L2] + share[CLASS_RANDOM_L2];
+	case MIX_LEVEL_L3:
+		return share[CLASS_STREAM_L3] + share[CLASS_RANDOM_L3];
+	default:
+		return share[CLASS_STREAM_MEM] + share[CLASS_RANDOM_MEM] + share[CLASS_STRIDE_MEM];
+	}
+}
+
 static void add_group(struct rank_work *w, struct mix_block *b, const struct sorted *g, uint32_t n,
-		      const double share[CLASS_N])
+		      const struct mix_use *use)
 {
 	double known = 0;
 
 	for (int c = 0; c < CLASS_N; c++)
-		known += share[c];
+		known += use->share[c];
 	for (uint32_t i = 0; i < n; i++) {
 		const struct trace_sample *s = &w->s.sample[g[i].sample];
 
@@ -273,12 +285,20 @@ static void add_group(struct rank_work *w, struct mix_block *b, const struct sor
 		return;
 	b->n += n;
 	for (int c = 0; c < CLASS_N; c++)
-		b->share[c] += n * share[c];
+		b->share[c] += n * use->share[c];
+	for (int l = 0; l < MIX_LEVELS; l++) {
+		double part = n * level_share(use->share, l);
+
+		b->bytes[l] += use->bytes[l] > 0 ? part * use->bytes[l] : 0;
+		b->level[l] += use->bytes[l] > 0 ? part : 0;
+	}
+	b->vector += n * use->share[CLASS_VECTOR] * use->vector;
+	b->vectors += use->vector > 0 ? n * use->share[CLASS_VECTOR] : 0;
 }
 
 static int add_blocks(struct rank_work *w, struct mix_blocks *out)
 {
-	double share[CLASS_N];
+	struct mix_use use;
 
 	for (uint32_t i = 0, n; i < w->n_sorted; i += n) {
 		const struct sorted *g = &w->sorted[i];
@@ -286,10 +306,10 @@ static int add_blocks(struct rank_work *w, struct mix_blocks *out)
 
 		for (n = 1; i + n < w->n_sorted && g[n].body == g->body && g[n].leaf == g->leaf; n++)
 			;
-		memcpy(share, b->share, sizeof(share));
-		if (n >= GROUP_MIN && model(w, b, g, n, share) < 0)
+		use = b->use;
+		if (n >= GROUP_MIN && model(w, b, g, n, &use) < 0)
 			return -1;
-		add_group(w, &out->block[g->leaf], g, n, share);
+		add_group(w, &out->block[g->leaf], g, n, &use);
 	}
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/errbuf.h"
+#include "skelgen/mix.h"
 #include "skelgen/runtime/classes.h"
 #include "skelgen/tree.h"
 #include "trace/samples.h"
@@ -18,6 +19,8 @@ struct mix_block {
 	double busy_ns;        /* time on the processor that these stand for, all threads, */
 	double first_ns;       /* and the first */
 	double share[CLASS_N]; /* sums over the samples */
+	double bytes[MIX_LEVELS], level[MIX_LEVELS]; /* sums over the samples' shares of each level, and these */
+	double vector, vectors;                      /* the same of the bytes of vectors */
 	double wall_ns;        /* of its gaps whose times are known */
 	double asleep_ns;
 	double counter[TCOUNTER_N];

@@ -204,7 +204,11 @@ static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t o
 				op->reads |= reg_bit(r);
 			if (o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 				op->writes |= reg_bit(r);
-			vectors |= r != MIX_NO_REG && r >= MIX_REG_VECTOR && r < MIX_REG_FLAGS;
+			if (r == MIX_NO_REG || r < MIX_REG_VECTOR || r >= MIX_REG_FLAGS)
+				continue;
+			vectors = true;
+			if (o[i].size / 8 > op->vector && o[i].size <= 512)
+				op->vector = (uint8_t)(o[i].size / 8);
 		} else if (o[i].type == ZYDIS_OPERAND_TYPE_MEMORY) {
 			take_memory(&o[i], op);
 		} else if (o[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o[i].imm.is_relative) {

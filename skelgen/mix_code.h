@@ -32,6 +32,7 @@ struct mix_op {
 	uint64_t offset;       /* in the module */
 	uint8_t len, kind;
 	uint8_t bytes;         /* of memory that it loads or stores; 0: none */
+	uint8_t vector;        /* bytes of its widest vector register; 0: none */
 	bool store, load;
 	bool lea;
 	uint8_t base, index, scale; /* MIX_NO_REG: none. Also of lea. */

@@ -41,6 +41,7 @@ static const struct {
 struct access {
 	struct mix_motion motion;
 	double bytes;  /* footprint; 0: unknown */
+	double reach;  /* that, or of all that goes in order when it does */
 	uint8_t level;
 };
 
@@ -153,7 +154,8 @@ static void find_levels(struct model *m)
 		struct access *a = &m->access[i];
 		bool small = a->bytes < (double)m->cache[L1] / 2;
 
-		a->level = level_of(m, a->motion.order == MIX_EVEN && !small ? fmax(a->bytes, streams) : a->bytes);
+		a->reach = a->motion.order == MIX_EVEN && !small ? fmax(a->bytes, streams) : a->bytes;
+		a->level = level_of(m, a->reach);
 	}
 }
 
@@ -383,8 +385,28 @@ static void weigh(struct model *m)
 		find_chain(m);
 }
 
+/* How much memory lies behind each level, and how wide the arithmetic is that there is most of. */
+static void find_bytes(const struct model *m, struct mix_use *use)
+{
+	double n = 0, sum = 0;
+
+	memset(use->bytes, 0, sizeof(use->bytes));
+	for (uint32_t i = 0; i < m->b->n; i++) {
+		const struct mix_op *op = &m->b->op[i];
+		const struct access *a = &m->access[i];
+
+		if (touches(op) && a->level > L1 && a->motion.order != MIX_STILL)
+			use->bytes[a->level - L2] = fmax(use->bytes[a->level - L2], a->reach);
+		if (op->kind == MIX_VECTOR && op->vector) {
+			n++;
+			sum += op->vector;
+		}
+	}
+	use->vector = n > 0 ? sum / n : 0;
+}
+
 int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
-	      double share[CLASS_N])
+	      struct mix_use *use)
 {
 	struct model m = {.b = b, .hit = hit, .n = n < HITS_MAX ? n : HITS_MAX, .cache = cache, .blocked = blocked};
 	int rv = -1;
@@ -396,7 +418,8 @@ int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, c
 	if (m.access && m.heat && m.address && m.all) {
 		find_levels(&m);
 		weigh(&m);
-		combine(&m, share);
+		combine(&m, use->share);
+		find_bytes(&m, use);
 		rv = 0;
 	}
 	free(m.access);

@@ -9,6 +9,7 @@
  * samples found (of n samples in a range, their span is (n - 1) / (n + 1) of it; where addresses repeat, from how often
  * they do); whether in order, in strides or without order, from how the loop moves the address's registers. Whether a
  * branch can be foretold is a guess: it depends on data that the loop loaded or mixed, and both its arms were met.
+ * The range of addresses is also how much memory a kernel of the skeleton has to work on to meet the same caches.
  * Source: algorithms, C.8.
  */
 #ifndef PRECEDENT_SKELGEN_MIX_MODEL_H
@@ -17,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "skelgen/mix.h"
 #include "skelgen/mix_code.h"
 #include "skelgen/runtime/classes.h"
 
@@ -26,9 +28,16 @@ struct mix_hit {
 	const uint64_t *reg;
 };
 
+/* What the time goes to, how much memory lies behind it, and how wide the arithmetic is. */
+struct mix_use {
+	double share[CLASS_N];
+	double bytes[MIX_LEVELS]; /* worked on in each level; 0: none there */
+	double vector;            /* bytes of packed floating point; 0: there is none */
+};
+
 /* cache: bytes of three levels. blocked: a library that keeps what it works on in the first level. -1 without memory. */
 int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
-	      double share[CLASS_N]);
+	      struct mix_use *use);
 
 /* How a register or an address changes from one iteration to the next. */
 enum mix_order { MIX_STILL, MIX_EVEN, MIX_WILD };

@@ -27,6 +27,7 @@
 static struct {
 	struct compute_mix mix[COMPUTE_MIXES];
 	int n_mix;
+	double worked_on[LEVEL_N]; /* bytes, by the program; 0: not known */
 	struct calibration cal; /* of the traced machine */
 	double kernel_ns[CLASS_N]; /* per unit, this machine, mean over ranks */
 	double calibrated_ns;
@@ -79,8 +80,10 @@ static void mixes_read(void)
 	blocks.cal.n_mix = blocks.n_mix;
 	blocks.cal.mixes = mixes_number(blocks.mix, blocks.n_mix);
 	blocks.cal.classes = compute_classes(blocks.mix, blocks.n_mix);
-	blocks.cal.shape.vector_bits = number[DATA_MIX_VECTOR_BITS] >= 512 ? 512 :
-				       number[DATA_MIX_VECTOR_BITS] >= 256 ? 256 : 128;
+	/* A mean of widths that the program mixes. */
+	blocks.cal.shape.vector_bits = number[DATA_MIX_VECTOR_BITS] >= 384 ? 512 :
+				       number[DATA_MIX_VECTOR_BITS] >= 192 ? 256 : 128;
+	memcpy(blocks.worked_on, number + DATA_MIX_BYTES, sizeof blocks.worked_on);
 	blocks.cal.shape.packed = packed_lines(&blocks.mix[0]);
 }
 
@@ -102,6 +105,7 @@ static void shape_choose(const struct caches *c, int ranks)
 	uint64_t mine[LEVEL_N];
 
 	caches_shape(c, ranks, &blocks.cal.shape);
+	caches_shape_like(c, ranks, blocks.worked_on, &blocks.cal.shape);
 	blocks.cal.shape.vector_bits = bits;
 	blocks.cal.shape.packed = packed;
 	caches_bound(c, ranks, blocks.cal.classes, &blocks.cal.shape);

@@ -165,6 +165,24 @@ void caches_shape(const struct caches *c, int ranks, struct kernel_shape *out)
 		out->bytes[l] = at_least(out->bytes[l] / LEVEL_UNIT * LEVEL_UNIT, LEVEL_LEAST);
 }
 
+void caches_shape_like(const struct caches *c, int ranks, const double want[LEVEL_N], struct kernel_shape *shape)
+{
+	uint64_t l1 = c->l1 > 0 ? c->l1 : USUAL_L1, l2 = c->l2 > 0 ? c->l2 : USUAL_L2;
+	int sharing = (ranks + c->n_l3 - 1) / c->n_l3;
+	uint64_t share = c->l3 / (uint64_t)(sharing > 0 ? sharing : 1);
+	const uint64_t least[LEVEL_N] = {[LEVEL_L2] = 2 * l1, [LEVEL_L3] = l2 + l2 / 2,
+					 [LEVEL_MEM] = at_least(share + share / 2, MEM_LEAST)},
+		       most[LEVEL_N] = {[LEVEL_L2] = l2 * 3 / 4, [LEVEL_L3] = at_least(at_most(share * 3 / 4, L3_MOST), l2 + l2 / 2),
+					[LEVEL_MEM] = MEM_MOST};
+
+	for (int l = 0; l < LEVEL_N; l++) {
+		if (!(want[l] > 0 && want[l] < 1e15))
+			continue;
+		shape->bytes[l] = at_most(at_least((uint64_t)want[l], least[l]), most[l]);
+		shape->bytes[l] = at_least(shape->bytes[l] / LEVEL_UNIT * LEVEL_UNIT, LEVEL_LEAST);
+	}
+}
+
 void caches_bound(const struct caches *c, int ranks, unsigned classes, struct kernel_shape *shape)
 {
 	uint64_t most = c->memory / SHARE / (uint64_t)(ranks > 0 ? ranks : 1);

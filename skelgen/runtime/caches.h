@@ -23,6 +23,8 @@ void caches_read(const char *root, struct caches *out);
 uint64_t caches_memory_limit(const char *root, const char *self, uint64_t most);
 /* Sizes for `ranks` ranks that work on this machine at the same time. */
 void caches_shape(const struct caches *c, int ranks, struct kernel_shape *out);
+/* The sizes that the traced program worked on, where they are known (0: not) and make sense for these levels. */
+void caches_shape_like(const struct caches *c, int ranks, const double want[LEVEL_N], struct kernel_shape *shape);
 /* Make the data of these classes no more than a share of this machine's memory. */
 void caches_bound(const struct caches *c, int ranks, unsigned classes, struct kernel_shape *shape);
 

@@ -7,7 +7,8 @@
  *   9 offset of the windows (0: none)
  *   then the word offsets of: gap records, rank by rank; records of varying calls, rank by rank; arrays
  *   (an offset of 0: this rank has none); then the mixes.
- *   mix:         share of each class, share of time off the processor, threads, width of vectors in bits (doubles)
+ *   mix:         share of each class, share of time off the processor, threads, width of vectors in bits, bytes worked on
+ *                in the second-level cache, the last-level cache and memory (doubles; the last four are the program's)
  *   gap record:  executions; strata, and in the upper half slots per stratum; mix; then the gap of each slot of each
  *                stratum (double, ns). The i-th execution of the call that runs takes slot i modulo slots, on every rank
  *   varying:     runs, values per variant, variants; per run its end (execution number) and its variant; then the
@@ -26,17 +27,17 @@
 #include "skelgen/runtime/classes.h"
 
 #define DATA_MAGIC   0x41544144424b5350ull
-#define DATA_VERSION 3
+#define DATA_VERSION 4
 #define DATA_HEADER  10
 #define DATA_GAP     3
-#define DATA_MIX     (CLASS_N + 3)
+#define DATA_MIX     (CLASS_N + 6)
 
 /* Words of a loop's windows, before the windows themselves; and of a window. */
 enum { DATA_LOOP_NUMBER, DATA_LOOP_WINDOWS, DATA_LOOP_TREND, DATA_LOOP_KNOWN, DATA_LOOP_RATE, DATA_LOOP_EXCESS,
        DATA_LOOP_SQUARE, DATA_LOOP };
 #define DATA_WINDOW 5
 
-enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS };
+enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS, DATA_MIX_BYTES };
 
 /* Stratum of execution `at` of n. */
 static inline uint64_t data_stratum(uint64_t at, uint64_t n, uint32_t n_stratum)

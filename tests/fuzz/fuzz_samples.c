@@ -13,7 +13,8 @@ static void look_at_code(const struct trace_samples *s)
 {
 	static const uint64_t cache[TSAMPLE_LEVELS] = {32u << 10, 1u << 20, 32u << 20};
 	struct mix_body *b = malloc(sizeof(*b));
-	double share[CLASS_N], sum = 0;
+	struct mix_use use;
+	double sum = 0;
 
 	for (uint32_t i = 0; b && i < s->n && i < 16; i++) {
 		const struct trace_place *p = s->n_place ? &s->place[s->sample[i].place] : NULL;
@@ -22,11 +23,11 @@ static void look_at_code(const struct trace_samples *s)
 		if (!p || mix_body_find(s, p->module, p->offset, b) < 0)
 			continue;
 		hit = (struct mix_hit){p->offset, s->sample[i].reg};
-		if (mix_model(b, &hit, 1, cache, false, share) < 0)
+		if (mix_model(b, &hit, 1, cache, false, &use) < 0)
 			continue;
 		sum = 0;
 		for (int c = 0; c < CLASS_N; c++)
-			sum += share[c];
+			sum += use.share[c];
 		if (!(sum > 0.999 && sum < 1.001))
 			abort();
 	}

@@ -268,13 +268,38 @@ static void test_shape_follows_the_caches(void **unused)
 				assert_int_equal(s.bytes[l] % LEVEL_UNIT, 0);
 			if (many[i].l2 > 0)
 				assert_true(s.bytes[LEVEL_L2] <= many[i].l2);
+			/* A program's sizes are kept where they make sense; the levels keep their order whatever it asks. */
+			for (double want = 1e3; want < 1e12; want *= 10) {
+				struct kernel_shape like = s;
+
+				caches_shape_like(&many[i], ranks, (double[LEVEL_N]){want, want, want}, &like);
+				assert_true(like.bytes[LEVEL_L2] < like.bytes[LEVEL_L3] && like.bytes[LEVEL_L3] <= like.bytes[LEVEL_MEM]);
+				assert_true(like.bytes[LEVEL_MEM] <= 64 << 20);
+				for (int l = 0; l < LEVEL_N; l++)
+					assert_int_equal(like.bytes[l] % LEVEL_UNIT, 0);
+			}
 			before = s;
+			caches_shape_like(&many[i], ranks, (double[LEVEL_N]){0, NAN, -1}, &s);
+			assert_memory_equal(&s, &before, sizeof s);
 			caches_bound(&many[i], ranks, ALL, &s);
 			for (int l = 0; l < LEVEL_N; l++)
 				assert_true(s.bytes[l] >= LEVEL_LEAST && s.bytes[l] <= before.bytes[l]);
 			assert_true(kernel_bytes(&s, ALL) <= many[i].memory / 8 / (uint64_t)ranks ||
 				    s.bytes[LEVEL_MEM] == LEVEL_LEAST);
 		}
+}
+
+static void test_shape_of_the_program(void **unused)
+{
+	static const struct caches c = {32 << 10, 1 << 20, 32 << 20, 1, 24ull << 30};
+	struct kernel_shape s;
+
+	(void)unused;
+	caches_shape(&c, 2, &s);
+	assert_true(s.bytes[LEVEL_L3] > 8e6);
+	caches_shape_like(&c, 2, (double[LEVEL_N]){0, 3.9e6, 40e6}, &s);
+	assert_true(s.bytes[LEVEL_L3] <= 3.9e6 && s.bytes[LEVEL_L3] > 3.9e6 - LEVEL_UNIT);
+	assert_true(s.bytes[LEVEL_MEM] <= 40e6 && s.bytes[LEVEL_MEM] > 40e6 - LEVEL_UNIT);
 }
 
 static int make_root(void **unused)
@@ -306,6 +331,7 @@ int main(void)
 		cmocka_unit_test(test_caches_are_read),
 		cmocka_unit_test(test_memory_limits_are_read),
 		cmocka_unit_test(test_shape_follows_the_caches),
+		cmocka_unit_test(test_shape_of_the_program),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,7 +185,7 @@ static void test_footprint(void **state)
 /* ---- code ---- */
 
 /* The classes of a loop of machine code of n bytes, with samples at its begin whose registers step(i, reg) sets. */
-static void classes(const uint8_t *bytes, uint32_t n, void (*step)(uint32_t i, uint64_t *reg), double *share,
+static void classes(const uint8_t *bytes, uint32_t n, void (*step)(uint32_t i, uint64_t *reg), struct mix_use *use,
 		    struct mix_body *body)
 {
 	struct trace_code code = {0, 0, n, (uint8_t *)bytes};
@@ -198,7 +199,7 @@ static void classes(const uint8_t *bytes, uint32_t n, void (*step)(uint32_t i, u
 		hit[i] = (struct mix_hit){0, reg[i]};
 	}
 	assert_int_equal(mix_body_find(&s, 0, 0, body), 0);
-	assert_int_equal(mix_model(body, hit, 200, cache, false, share), 0);
+	assert_int_equal(mix_model(body, hit, 200, cache, false, use), 0);
 }
 
 static uint64_t range;
@@ -219,16 +220,19 @@ static void test_chase(void **state)
 		int cls;
 	} at[] = {{256u << 10, CLASS_RANDOM_L2}, {8u << 20, CLASS_RANDOM_L3}, {1u << 30, CLASS_RANDOM_MEM}};
 	struct mix_body *b = malloc(sizeof(*b));
-	double share[CLASS_N];
+	struct mix_use use;
 
 	(void)state;
 	assert_non_null(b);
 	for (int i = 0; i < 3; i++) {
 		range = at[i].bytes;
-		classes(loop, sizeof(loop), anywhere, share, b);
+		classes(loop, sizeof(loop), anywhere, &use, b);
 		assert_true(b->is_loop);
 		assert_int_equal(b->n, 3);
-		assert_true(share[at[i].cls] > 0.9);
+		assert_true(use.share[at[i].cls] > 0.9);
+		for (int l = 0; l < MIX_LEVELS; l++)
+			/* Of few lines many are met twice, and their number is known from that alone. */
+			assert_true(l == i ? fabs(use.bytes[l] / (double)range - 1) < (l == MIX_LEVEL_L2 ? 0.5 : 0.05) : use.bytes[l] == 0);
 	}
 	free(b);
 }
@@ -238,19 +242,19 @@ static void test_stream_and_stride(void **state)
 	/* add (rax), rdx; add $imm32, rax; dec ecx; jne */
 	uint8_t loop[] = {0x48, 0x03, 0x10, 0x48, 0x05, 64, 0, 0, 0, 0xff, 0xc9, 0x75, 0xf3};
 	struct mix_body *b = malloc(sizeof(*b));
-	double share[CLASS_N];
+	struct mix_use use;
 
 	(void)state;
 	assert_non_null(b);
 	range = 1u << 30;
-	classes(loop, sizeof(loop), anywhere, share, b);
-	assert_true(share[CLASS_STREAM_MEM] > 0.9);
+	classes(loop, sizeof(loop), anywhere, &use, b);
+	assert_true(use.share[CLASS_STREAM_MEM] > 0.9);
 	loop[6] = 4; /* 1088 bytes */
-	classes(loop, sizeof(loop), anywhere, share, b);
-	assert_true(share[CLASS_STRIDE_MEM] > 0.9);
+	classes(loop, sizeof(loop), anywhere, &use, b);
+	assert_true(use.share[CLASS_STRIDE_MEM] > 0.9);
 	range = 4096;
-	classes(loop, sizeof(loop), anywhere, share, b);
-	assert_true(share[CLASS_INTEGER] > 0.9);
+	classes(loop, sizeof(loop), anywhere, &use, b);
+	assert_true(use.share[CLASS_INTEGER] > 0.9);
 	free(b);
 }
 
@@ -264,24 +268,30 @@ static void test_arithmetic(void **state)
 {
 	static const uint8_t scalar[] = {0xf2, 0x0f, 0x59, 0xc1, 0xf2, 0x0f, 0x58, 0xc2, 0xff, 0xc9, 0x75, 0xf4};
 	static const uint8_t vector[] = {0x66, 0x0f, 0x59, 0xc1, 0x66, 0x0f, 0x58, 0xc2, 0xff, 0xc9, 0x75, 0xf4};
+	static const uint8_t wide[] = {0xc5, 0xfd, 0x59, 0xc1, 0xc5, 0xfd, 0x58, 0xc2, 0xff, 0xc9, 0x75, 0xf4};
 	static const uint8_t divide[] = {0xf2, 0x0f, 0x5e, 0xc1, 0xff, 0xc9, 0x75, 0xf8};
 	static const uint8_t integer[] = {0x48, 0x0f, 0xaf, 0xc2, 0x48, 0x31, 0xd0, 0xff, 0xc9, 0x75, 0xf5};
 	static const uint8_t broken[] = {0x06, 0x06, 0x06};
 	struct trace_code code = {0, 0, sizeof(broken), (uint8_t *)broken};
 	struct trace_samples s = {.n_code = 1, .code = &code};
 	struct mix_body *b = malloc(sizeof(*b));
-	double share[CLASS_N];
+	struct mix_use use;
 
 	(void)state;
 	assert_non_null(b);
-	classes(scalar, sizeof(scalar), nothing, share, b);
-	assert_true(share[CLASS_SCALAR] > 0.9);
-	classes(vector, sizeof(vector), nothing, share, b);
-	assert_true(share[CLASS_VECTOR] > 0.9);
-	classes(divide, sizeof(divide), nothing, share, b);
-	assert_true(share[CLASS_DIVIDE] > 0.9);
-	classes(integer, sizeof(integer), nothing, share, b);
-	assert_true(share[CLASS_INTEGER] > 0.9);
+	classes(scalar, sizeof(scalar), nothing, &use, b);
+	assert_true(use.share[CLASS_SCALAR] > 0.9);
+	assert_true(use.vector == 0);
+	classes(vector, sizeof(vector), nothing, &use, b);
+	assert_true(use.share[CLASS_VECTOR] > 0.9);
+	assert_true(use.vector == 16);
+	classes(wide, sizeof(wide), nothing, &use, b);
+	assert_true(use.share[CLASS_VECTOR] > 0.9);
+	assert_true(use.vector == 32);
+	classes(divide, sizeof(divide), nothing, &use, b);
+	assert_true(use.share[CLASS_DIVIDE] > 0.9);
+	classes(integer, sizeof(integer), nothing, &use, b);
+	assert_true(use.share[CLASS_INTEGER] > 0.9);
 	assert_int_equal(mix_body_find(&s, 0, 1, b), -1);
 	assert_int_equal(mix_body_find(&s, 1, 1, b), -1);
 	free(b);
