@@ -17,6 +17,7 @@ struct checker {
 	unsigned char *depth;
 	uint64_t n, cap;
 	unsigned block[OPS_MAX_DEPTH];
+	uint32_t loop[OPS_MAX_DEPTH]; /* of blocks of loops: its number */
 	uint64_t values[OPS_MAX_DEPTH + 1]; /* of the call that varies around, by depth of blocks; 0: none */
 	int n_block;
 	const uint64_t *columns;
@@ -243,6 +244,10 @@ static int block_begin(struct checker *c, unsigned op, uint32_t arg)
 {
 	if (c->n_block == OPS_MAX_DEPTH)
 		return fail(c, "its loops and conditions are nested too deeply");
+	for (int i = 0; op == OPS_LOOP && i < c->n_block; i++)
+		if (c->block[i] == OPS_LOOP && c->loop[i] == arg)
+			return fail(c, "a loop in it runs inside itself");
+	c->loop[c->n_block] = arg;
 	c->block[c->n_block++] = op;
 	c->values[c->n_block] = op == OPS_VALUES ? c->columns[arg] : c->values[c->n_block - 1];
 	return 0;
@@ -287,6 +292,7 @@ static int instruction(struct checker *c, uint64_t w)
 	c->f->n_statement++;
 	switch (op) {
 	case OPS_DO:
+		return is_entered(c) ? fail(c, "a loop in it is entered but does not run") : 0;
 	case OPS_SET_TYPE:
 		return 0;
 	case OPS_END:

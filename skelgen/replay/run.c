@@ -27,6 +27,18 @@ static uint32_t condition_run(const struct replay *r, uint32_t at)
 	return other ? r->statement[end].end : end;
 }
 
+/* The loop that is entered is the one that runs. */
+static void loop_run(const struct replay *r, uint32_t at)
+{
+	const struct statement *s = &r->statement[at];
+
+	call_run(s->a);
+	if (s->a->a[0].i != (int64_t)s->arg)
+		skel_fail("the operations enter loop %lld and run loop %u", (long long)s->a->a[0].i, s->arg);
+	while (skel_next((int)s->arg))
+		block_run(r, at + 1, s->end - 1);
+}
+
 static void values_run(const struct replay *r, uint32_t at)
 {
 	const int64_t *before = replay_values;
@@ -60,8 +72,7 @@ static void block_run(const struct replay *r, uint32_t from, uint32_t to)
 				block_run(r, from + 1, s->end - 1);
 			break;
 		case OPS_LOOP:
-			for (call_run(s->a); skel_next((int)s->arg);)
-				block_run(r, from + 1, s->end - 1);
+			loop_run(r, from);
 			break;
 		default:
 			values_run(r, from);

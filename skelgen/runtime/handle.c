@@ -120,6 +120,9 @@ static MPI_Request *batch_of(int n, const int *slot)
 		state.batch = skel_alloc((size_t)state.cap_batch, sizeof *state.batch);
 	}
 	for (int i = 0; i < n; i++)
+		if (slot[i] >= state.n_req)
+			skel_fail("skel.c.data names request %d of %d", slot[i], state.n_req);
+	for (int i = 0; i < n; i++)
 		state.batch[i] = slot[i] >= 0 ? req[slot[i]] : MPI_REQUEST_NULL;
 	return state.batch;
 }

@@ -1,17 +1,54 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The check of skel.ops: whatever it lets pass has operands, arrays and records where the interpreter will look. The
- * checksum is put right first, or nothing would get beyond it. */
+ * checksums of the file and of its values are put right first, or nothing would get beyond them. */
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "skelgen/replay/ops.h"
+#include "skelgen/runtime/data.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint64_t sum_of(const uint64_t *w, uint64_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		sum += w[i];
+	return sum;
+}
+
+/* The records of the values. */
+static uint64_t use_data(const uint64_t *d)
+{
+	const uint64_t *gap = d + DATA_HEADER, *vary = gap + d[2] * d[3], *array = vary + d[2] * d[4], *w = d + d[9] + 1;
+	uint64_t sum = sum_of(array + d[5], d[8] * DATA_MIX);
+
+	for (uint64_t i = 0; i < d[2] * d[3]; i++)
+		if (gap[i] != 0)
+			sum += sum_of(d + gap[i], DATA_GAP + (d[gap[i] + 1] >> 32) * (uint32_t)d[gap[i] + 1]);
+	for (uint64_t i = 0; i < d[2] * d[4]; i++)
+		for (uint64_t k = 0; vary[i] != 0 && k < d[vary[i]]; k++) {
+			const uint64_t *r = d + vary[i];
+
+			sum += sum_of(r + 3 + 2 * r[0] + r[3 + 2 * k + 1] * r[1], r[1]);
+		}
+	for (uint64_t i = 0; i < d[5]; i++)
+		sum += sum_of(d + array[i] + 1, (d[array[i]] + 1) / 2);
+	for (uint64_t i = 0; d[9] != 0 && i < d[d[9]]; i++) {
+		uint64_t n = DATA_LOOP + w[DATA_LOOP_WINDOWS] * DATA_WINDOW;
+
+		sum += sum_of(w, n);
+		w += n;
+	}
+	return sum;
+}
 
 /* Touch all that a run may. */
 static uint64_t use(const struct ops_file *f)
 {
-	uint64_t sum = strlen(f->name);
+	uint64_t sum = strlen(f->name) + use_data(f->data);
 	char takes[OPS_MAX_ARGS];
 
 	for (uint64_t i = 0; i < f->n_array; i++) {
@@ -30,6 +67,25 @@ static uint64_t use(const struct ops_file *f)
 	return sum;
 }
 
+/* Where the sections say that the values are, if they say what can be. */
+static void data_seal(uint64_t *word, uint64_t n)
+{
+	uint64_t at = OPS_HEAD;
+
+	for (int s = OPS_H_NAME; s < OPS_H_DATA; s++) {
+		if (word[s] > n - at)
+			return;
+		at += word[s];
+	}
+	if (word[OPS_H_DATA] != n - at || n - at < DATA_HEADER)
+		return;
+	word[at] = DATA_MAGIC;
+	word[at + 1] = DATA_VERSION;
+	word[at + 6] = n - at;
+	word[at + 7] = 0;
+	word[at + 7] = XXH3_64bits(word + at, (n - at) * sizeof *word);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint64_t n = size / 8, *word = malloc(8 * n + 8);
@@ -43,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		word[OPS_H_MAGIC] = OPS_MAGIC;
 		word[OPS_H_VERSION] = OPS_VERSION;
 		word[OPS_H_WORDS] = n;
+		data_seal(word, n);
 		word[OPS_H_HASH] = ops_hash(word, n);
 	}
 	if (ops_check(word, n, &f, &why) == 0) {
