@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Partial execution on a real cluster: switched on by the administrator, probes run the program itself under srun, over two
-# nodes, in a sandbox on each; the result enters the estimate of the other partition.
+# nodes, in a sandbox on each; the result enters the estimate of the other partition. Switched off, a job that asks gets it,
+# but not where it is forbidden.
 use strict;
 use warnings;
 
@@ -58,5 +59,20 @@ like($slow ? "kind $slow->{kind}" : $shown->{program}{reason} // '', qr/^kind pa
 	'the estimate for slow is made of both, or withheld for its width') or diag explain $shown;
 like($testbed->run('precedent', 'explain', $job)->{out}, qr/The program itself, run for some iterations there, stands for/,
 	'explain tells of the program itself');
+
+# ---- off, and never on slow: for a job that asks, on fast ----
+
+$testbed->conf_set(PartialExecution => 'off', 'PartialExecution.slow' => 'never', ProbeSeconds => 1);
+$testbed->daemon('stop');
+is($testbed->daemon('start')->{rc}, 0, 'precedentd runs with PartialExecution=off');
+($job) = $testbed->submit({env => {PRECEDENT_PARTIAL => '1'}}, "#!/bin/sh\n#SBATCH -p fast -N2 -n2 -t 10\nsrun $heat 256 4000\n");
+ok($job, 'a job that asks for it is submitted') or BAIL_OUT('sbatch does not work');
+is(($testbed->wait_job($job, 120) // {})->{state}, 'COMPLETED', '... and traced');
+ok(wait_until(240, sub { record($job, 'fast') =~ /^end$/m && record($job, 'slow') =~ /^end$/m }), '... and probed')
+	or diag $testbed->log('precedentd');
+like(record($job, 'fast'), qr/^partial 0 whole_s /m, 'the program itself was run on fast') or diag record($job, 'fast');
+my $r = record($job, 'slow');
+like($r, qr/^status ok$/m, 'slow was probed') or diag $r;
+unlike($r, qr/^(?:un)?partial/m, '... but the program itself was not run there');
 
 done_testing;
