@@ -22,6 +22,7 @@
 #include "cli/verbs.h"
 #include "common/conf.h"
 #include "common/inject.h"
+#include "common/sandbox.h"
 #include "predictor/query.h"
 #include "predictor/spool.h"
 #include "predictor/store.h"
@@ -106,12 +107,37 @@ static void check_tracer(struct doctor *d)
 	free(lib);
 }
 
-static void check_mpicc(struct doctor *d)
+/* What runs skeletons where there is no compiler; is there any? */
+static bool check_interpreter(struct doctor *d)
+{
+	static const char *const mpis[INJECT_TRACERS] = INJECT_TRACER_MPIS;
+	bool any = false;
+
+	for (int family = 0; family < INJECT_TRACERS; family++) {
+		struct errbuf err;
+		char *path = cli_installed(mpi_replay((enum mpi_family)family), &err);
+
+		if (path)
+			find(d, OK, "interpreter", "for %s: %s", mpis[family], path);
+		any |= path != NULL;
+		free(path);
+	}
+	if (!any)
+		find(d, WARN, "interpreter", "%s is not installed: nodes without a compiler cannot run skeletons",
+		     mpi_replay(MPI_OPENMPI));
+	return any;
+}
+
+static void check_mpicc(struct doctor *d, bool interpreted)
 {
 	static const char *const mpis[INJECT_TRACERS] = INJECT_TRACER_MPIS;
 	char path[4096];
 	int family;
 
+	if (!mpi_in_path("mpicc", path, sizeof(path)) && interpreted) {
+		find(d, WARN, "mpicc", "not in PATH: skeletons are interpreted on this node, not compiled");
+		return;
+	}
 	if (!mpi_in_path("mpicc", path, sizeof(path))) {
 		find(d, FAIL, "mpicc", "not in PATH: skeletons cannot be compiled on this node (install the MPI "
 				       "library's development package)");
@@ -136,7 +162,7 @@ static void check_tools(struct doctor *d)
 	else
 		find(d, FAIL, "runtime", "%s", err.text);
 	free(lib);
-	check_mpicc(d);
+	check_mpicc(d, check_interpreter(d));
 	if (mpi_in_path("mpirun", path, sizeof(path)))
 		find(d, OK, "mpirun", "%s", path);
 	else
@@ -166,6 +192,22 @@ static void check_conf(struct doctor *d)
 	else
 		find(d, OK, "configuration", "%s, mode %s, %zu candidates", d->conf.file, mode_name(d->conf.mode),
 		     d->conf.n_candidates);
+}
+
+/* Where probes may run programs themselves: could they on this node? */
+static void check_sandbox(struct doctor *d)
+{
+	bool on = d->conf.partial == PARTIAL_ON;
+	struct errbuf err;
+
+	for (size_t i = 0; i < d->conf.n_partials; i++)
+		on |= d->conf.partials[i].partial == PARTIAL_ON;
+	if (!on)
+		return;
+	if (sandbox_check(&err) < 0)
+		find(d, WARN, "sandbox", "%s: PartialExecution has no effect on this node, skeletons predict alone", err.text);
+	else
+		find(d, OK, "sandbox", "programs can be run in part on this node");
 }
 
 static void check_spool(struct doctor *d)
@@ -375,6 +417,7 @@ int verb_doctor(int argc, char **argv)
 	check_conf(&d);
 	check_tools(&d);
 	if (d.have_conf) {
+		check_sandbox(&d);
 		check_spool(&d);
 		check_store(&d);
 		check_slurm(&d);

@@ -88,3 +88,17 @@ void mpi_launcher(const char *mpicc, char *out, size_t size)
 	else
 		snprintf(out, size, "mpirun");
 }
+
+void mpi_launcher_without(const char *mpicc, enum mpi_family family, char *out, size_t size)
+{
+	const char *suffixed = family == MPI_MPICH ? "mpirun.mpich" : "mpirun.openmpi";
+	char path[4096];
+
+	mpi_launcher(mpicc, out, size);
+	if (strchr(mpicc, '/') ? access(out, X_OK) == 0 : mpi_in_path(mpicc, path, sizeof(path)))
+		return;
+	if (mpi_in_path(suffixed, path, sizeof(path)))
+		snprintf(out, size, "%s", suffixed);
+	else if (strchr(out, '/') || !mpi_in_path(out, path, sizeof(path)))
+		snprintf(out, size, "mpirun");
+}

@@ -24,6 +24,8 @@ const char *mpi_replay(enum mpi_family family);
 
 /* The launcher beside a compiler wrapper, by its name: mpicc.x -> mpirun.x. */
 void mpi_launcher(const char *mpicc, char *out, size_t size);
+/* The same where that wrapper need not be there: then the one that is, by the library's name. */
+void mpi_launcher_without(const char *mpicc, enum mpi_family family, char *out, size_t size);
 
 bool mpi_in_path(const char *program, char *out, size_t size);
 

@@ -92,6 +92,8 @@ static int print_json(const struct prediction *p, const struct options *o)
 			      "confidence", f->confidence, "ranks", (int)f->n_ranks, "events", (json_int_t)f->events, "length",
 			      (json_int_t)f->length, "same_machine", (int)p->here);
 
+	if (f->interpreted[0])
+		json_object_set_new(j, "interpreted", json_string(f->interpreted));
 	if (p->have_partial)
 		json_object_set_new(j, "partial", json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "predicted_s", p->partial.whole_s,
 							    "lo_s", p->partial.lo_s, "hi_s", p->partial.hi_s, "ran_s",
@@ -171,12 +173,16 @@ static int predict_in(const char *dir, const char *trace, char *const cmd[], con
 	snprintf(skel, sizeof(skel), "%s/skel", dir);
 	snprintf(cal, sizeof(cal), "%s/calibration", skel);
 	snprintf(log, sizeof(log), "%s/log", skel);
-	if (skeleton_generate(trace, skel, &wish, &facts, &err) < 0 || skeleton_compile(skel, NULL, &err) < 0)
+	if (skeleton_generate(trace, skel, &wish, &facts, &err) < 0 ||
+	    skeleton_prepare(skel, NULL, facts.interpreted, sizeof(facts.interpreted), &err) < 0)
 		return cli_fail("%s", err.text);
+	if (facts.interpreted[0])
+		fprintf(stderr, "precedent: the skeleton is interpreted: %s\n", facts.interpreted);
 	if (o->calibration && copy_file(o->calibration, cal, &err) < 0)
 		return cli_fail("%s", err.text);
 	struct skeleton_launch how = {.launcher = "mpirun", .n_ranks = facts.n_ranks, .calibrate = !o->calibration,
-				      .log = o->keep ? log : NULL, .limit_s = 300 + 50 * o->seconds};
+				      .interpret = facts.interpreted[0] != '\0', .log = o->keep ? log : NULL,
+				      .limit_s = 300 + 50 * o->seconds};
 
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "running the skeleton, about %.0f s\n", facts.planned_s);

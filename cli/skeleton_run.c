@@ -149,7 +149,7 @@ static int launch(const struct skeleton_launch *how, const char *dir, const char
 	int rc;
 
 	read_makefile(dir, mpicc, sizeof(mpicc), &family);
-	mpi_launcher(mpicc, start, sizeof(start));
+	mpi_launcher_without(mpicc, family, start, sizeof(start));
 	if (how->interpret && !(replay = cli_installed(mpi_replay(family), err)))
 		return -1;
 	snprintf(n, sizeof(n), "%u", how->n_ranks);

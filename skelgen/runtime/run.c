@@ -31,6 +31,7 @@ static struct {
 	double started_ns;  /* the skeleton's own clock starts */
 	double process_ns;  /* age of the process when main was entered */
 	double same_ns[SAME_TIMES]; /* the same work, before and after calibration and at the end */
+	int left[2];        /* requests and communicators that were there at the end, all ranks */
 } run;
 
 struct outcome {
@@ -207,6 +208,7 @@ static void print_result(FILE *f, const struct outcome *o, const struct outcome 
 	fprintf(f, "noise %.6f\n", o->noise);
 	if (o->before_ns > 0)
 		fprintf(f, "prologue_s %.9f\nepilogue_s %.9f\n", o->before_ns * 1e-9, o->after_ns * 1e-9);
+	fprintf(f, "left_requests %d\nleft_comms %d\n", run.left[0], run.left[1]);
 	print_loops(f);
 	skel_blocks_print(f);
 }
@@ -232,6 +234,14 @@ static void write_result(const struct outcome *o, const struct outcome *low, dou
 	free(beside);
 }
 
+/* After the handles are closed. */
+static void left_count(void)
+{
+	int mine[2] = {skel_left_requests, skel_left_comms};
+
+	PMPI_Reduce(mine, run.left, 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+
 void skel_end(void)
 {
 	double end = skel_clock_ns(), elapsed = skel_virtual_ns() - run.started_ns;
@@ -251,6 +261,7 @@ void skel_end(void)
 	skel_windows_close();
 	skel_files_close();
 	skel_handles_close();
+	left_count();
 	if (skel_rank == 0) {
 		if (run.result != NULL)
 			write_result(&most, &lowest, skel_clock_ns());

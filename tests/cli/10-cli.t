@@ -211,9 +211,27 @@ subtest 'doctor' => sub {
 	is($verdict{store}, 'warn', 'no store yet');
 	is($verdict{slurm}, 'warn', 'no Slurm');
 	is($r->{rc}, 1, 'and so it fails');
+	is($verdict{interpreter}, 'ok', 'the interpreter is found');
+	ok(!exists $verdict{sandbox}, 'no program is run in part: the sandbox is not tried');
 	my @lines = split /\n/, precedent('doctor')->{out};
 	is(scalar @lines, scalar @$list, 'one line each, in words');
 	is_deeply([grep { !/^(ok|warn|FAIL)\s+\S/ } @lines], [], 'that begins with the verdict');
+};
+
+subtest 'doctor, where programs may be run in part' => sub {
+	my $conf = slurp($ENV{PRECEDENT_CONF});
+	local $ENV{PRECEDENT_CONF} = 'partial.conf';
+	for my $on ('PartialExecution = on', 'PartialExecution.fast = on') {
+		spew('partial.conf', "$conf$on\n");
+		like(precedent('doctor')->{out}, qr/^(?:ok|warn) +sandbox +\S/m, "$on: the sandbox is tried");
+		local $ENV{PATH} = '/nowhere'; # where not even true(1) is found
+		my $r = Testbed::run_command('/usr/bin/timeout', 60, Testbed::build_dir() . '/precedent', 'doctor');
+		like($r->{out}, qr/^warn  sandbox +\S.*: PartialExecution has no effect on this node/m, '... and why it cannot be had is said');
+	}
+	for my $off ('', 'PartialExecution = off', 'PartialExecution.fast = never') {
+		spew('partial.conf', "$conf$off\n");
+		unlike(precedent('doctor')->{out}, qr/sandbox/, "'$off': it is not");
+	}
 };
 
 subtest 'standard output that is full' => sub {

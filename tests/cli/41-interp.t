@@ -76,8 +76,9 @@ for my $p (@programs) {
 	trace_ranks($ranks, 'interpreted.ptrace', $replay, 'skel/skel.ops', '--result', 'interpreted');
 	same_calls($ranks, 'compiled.ptrace', 'interpreted.ptrace', "$title: compiled and interpreted make the same calls");
 	same_calls($ranks, 'program.ptrace', 'interpreted.ptrace', "$title: interpreted it makes the program's calls") if $exact;
-	my ($c, $i) = map { my $t = slurp($_); [ $t =~ /^(program|ranks|events|traced_s|confidence) (\S+)/mg ] } qw(compiled interpreted);
+	my ($c, $i) = map { my $t = slurp($_); +{ $t =~ /^(program|ranks|events|traced_s|confidence|left_\w+) (\S+)/mg } } qw(compiled interpreted);
 	is_deeply($i, $c, "$title: it says the same about the program");
+	is($i->{"left_$_"}, 0, "$title: it leaves no $_") for qw(requests comms);
 }
 
 # ---- cut ----
@@ -92,6 +93,72 @@ my %r = slurp('result') =~ /^(skel_s|ran_s) (\S+)$/mg;
 cmp_ok($r{skel_s}, '>', 2 * $r{ran_s}, 'what was left out is accounted for');
 is(run_command(@mpirun, 2, $replay, 'cut/skel.ops', '--calibration', 'source', '--result', 'target')->{rc}, 0,
 	'it runs with the calibration of another machine');
+
+# ---- where there is no compiler ----
+
+# A directory with every program of the system but the compilers of MPI programs, to be the PATH.
+mkdir 'tools' or die "tools: $!";
+for my $program (glob '/usr/bin/* /bin/*') {
+	my ($name) = $program =~ m{([^/]+)$};
+	symlink $program, "tools/$name" if $name !~ /^mpi(?:cc|cxx|c\+\+|f\w+)/ && !-l "tools/$name";
+}
+
+subtest 'without a compiler' => sub {
+	my ($scontrol) = $ENV{PATH} =~ /^([^:]+):/; # there is no Slurm
+	local $ENV{PATH} = join ':', $scontrol, getcwd() . '/tools';
+	my $why = qr/the skeleton cannot be compiled here: mpicc cannot be run on \S+: No such file or directory/;
+	my $r = precedent('predict', '--seconds', 1, 'heat.ptrace');
+	is($r->{rc}, 0, 'predict');
+	like($r->{err}, qr/\Aprecedent: the skeleton is interpreted: $why\n\z/, '... says in a line that it interprets, and why');
+	like($r->{out}, qr/^predicted +\S+ \S+ \(.*\)\ntraced +.*\nskeleton +ran .* of 2 ranks /, '... and predicts');
+	my $json = decode_json(precedent('predict', '--seconds', 1, '--json', 'heat.ptrace')->{out});
+	like($json->{interpreted}, qr/\A$why\z/, '... in JSON too');
+	cmp_ok($json->{predicted_s}, '>', 0.2 * $json->{traced_s}, '... something like the run (low)');
+	cmp_ok($json->{predicted_s}, '<', 5 * $json->{traced_s}, '... something like the run (high)');
+	is($json->{ranks}, 2, '... of all ranks');
+
+	mkdir '7' or die "7: $!";
+	symlink '../heat.ptrace', '7/0.ptrace' or spew('7/0.ptrace', slurp('heat.ptrace'));
+	for my $probe (['home', '--source'], ['away']) {
+		my ($candidate, @options) = @$probe;
+		my $p = precedent('probe', '--dir', '7', '--candidate', $candidate, @options, '--seconds', 1);
+		is($p->{rc}, 0, "a probe, $candidate") or diag $p->{err};
+		like(slurp("7/probe.$candidate.result"), qr/^status ok\n(?:.*\n)*interpreted $why\n/m, '... its result says that it interpreted');
+	}
+	ok(!-e '7/skel.0/skel', '... nothing was compiled');
+	ok(-s '7/skel.0/calibration', '... and the source is calibrated');
+
+	my $doctor = precedent('doctor')->{out};
+	like($doctor, qr/^warn  mpicc +not in PATH: skeletons are interpreted on this node, not compiled$/m, 'doctor warns');
+	like($doctor, qr/^ok +interpreter +for Open MPI: \S+precedent-replay$/m, '... and names the interpreter');
+
+	# A wrapper whose compiler is gone.
+	mkdir 'broken' or die "broken: $!";
+	spew('broken/mpicc', "#!/bin/sh\nexit 7\n");
+	chmod 0755, 'broken/mpicc';
+	local $ENV{PATH} = getcwd() . "/broken:$ENV{PATH}";
+	$r = precedent('predict', '--seconds', 1, 'heat.ptrace');
+	is($r->{rc}, 0, 'a compiler that does not work: predict');
+	like($r->{err}, qr/\Aprecedent: the skeleton is interpreted: mpicc failed on \S+skel\.c \(exit 7\)\n\z/, '... says so');
+};
+
+subtest 'without a compiler and without the interpreter' => sub {
+	mkdir 'alone' or die "alone: $!";
+	symlink $_, 'alone/' . s{.*/}{}r for grep { !/precedent-replay/ } glob "$ENV{PRECEDENT_LIBDIR}/*";
+	local $ENV{PATH} = join ':', $ENV{PATH} =~ /^([^:]+):/, getcwd() . '/tools';
+	local $ENV{PRECEDENT_LIBDIR} = getcwd() . '/alone';
+	# Beside the program its build directory would be looked through.
+	my $program = getcwd() . '/alone/precedent';
+	is(run_command('cp', Testbed::build_dir() . '/precedent', $program)->{rc}, 0, 'the program apart');
+	my $r = run_command('timeout', 60, $program, 'predict', '--seconds', 1, 'heat.ptrace');
+	is($r->{rc}, 1, 'predict fails');
+	like($r->{err}, qr/\Aprecedent: the skeleton cannot be compiled here: .*; and it cannot be interpreted: precedent-replay is not installed\n\z/,
+		'... and says what is missing');
+	is($r->{out}, '', '... and predicts nothing');
+	my $doctor = run_command('timeout', 60, $program, 'doctor')->{out};
+	like($doctor, qr/^FAIL  mpicc +not in PATH: skeletons cannot be compiled on this node/m, 'doctor fails');
+	like($doctor, qr/^warn  interpreter +precedent-replay is not installed/m, '... and misses the interpreter too');
+};
 
 # ---- wrong use ----
 

@@ -164,10 +164,13 @@ subtest 'without a compiler or a launcher' => sub {
 	local $ENV{PATH} = '/nowhere';
 	my $run = sub { Testbed::run_command('/usr/bin/timeout', 60, Testbed::build_dir() . '/precedent', @_) };
 	my $r = $run->('predict', '--seconds', 0.1, 'whole.ptrace');
-	is($r->{rc}, 1, 'no mpicc in PATH: predict fails');
-	like($r->{err}, qr/\Aprecedent: the skeleton cannot be compiled here: mpicc cannot be run on \S+: No such file[^\n]*\n\z/,
+	is($r->{rc}, 1, 'neither mpicc nor mpirun in PATH: predict fails');
+	my $missing = sub { qr/$_[0] cannot be run on \S+: No such file[^\n]*/ };
+	like($r->{err}, qr/\Aprecedent: the skeleton is interpreted: the skeleton cannot be compiled here: @{[$missing->('mpicc')]}\nprecedent: @{[$missing->('mpirun')]}\n\z/,
 		'... and says what is missing where');
-	like($run->('doctor')->{out}, qr/^FAIL  mpicc +not in PATH/m, '... so does doctor');
+	my $doctor = $run->('doctor')->{out};
+	like($doctor, qr/^warn  mpicc +not in PATH: skeletons are interpreted/m, '... so does doctor');
+	like($doctor, qr/^warn  mpirun +not in PATH/m, '... of both');
 };
 
 subtest 'configuration' => sub {
