@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "predictor/follow.h"
+#include "predictor/past_errors.h"
 
 struct evidence {
 	unsigned n;
@@ -57,11 +58,13 @@ static int evidence_gather(const struct follow_env *env, const struct store_prog
 	return 0;
 }
 
-/* The skeleton's word on one candidate; -1 with the reason when it has none. */
-static int estimate_base(const struct store_program *p, const struct evidence *e, unsigned i, struct estimate *base,
-			 struct errbuf *why)
+/* The probes' word on one candidate; -1 with the reason when they have none. */
+static int estimate_base(struct store *s, const struct store_program *p, const struct evidence *e, unsigned i,
+			 struct estimate *base, struct errbuf *why)
 {
 	const struct result *target = e->record[i];
+	struct estimate_errors errors = {0};
+	struct errbuf ignored;
 
 	if (!target)
 		return err_set(why, "%s was not probed", e->candidate[i]);
@@ -70,7 +73,11 @@ static int estimate_base(const struct store_program *p, const struct evidence *e
 	if (strcmp(e->source->hash_hex, target->hash_hex))
 		return err_set(why, "the probes on %s and %s ran different skeletons", p->source_candidate,
 			       e->candidate[i]);
-	return estimate_from_probes(e->source, target, p->source_elapsed_s, base, why);
+	/* without them the probes' own intervals decide */
+	if (target != e->source && target->traces_n && target->traces[0].partial.present &&
+	    past_errors_gather(s, p, e->candidate[i], &errors, &ignored) < 0)
+		errors.n = 0;
+	return estimate_from_probes_after(e->source, target, p->source_elapsed_s, &errors, base, why);
 }
 
 static int candidate_calibrate(const struct follow_env *env, const struct store_program *p, const struct evidence *e,
@@ -80,7 +87,7 @@ static int candidate_calibrate(const struct follow_env *env, const struct store_
 	struct store_estimate row = {.updated = now};
 	struct errbuf why = {""};
 	struct estimate base;
-	bool based = estimate_base(p, e, i, &base, &why) == 0;
+	bool based = estimate_base(env->store, p, e, i, &base, &why) == 0;
 	int n = store_runs_past(env->store, p->key, e->candidate[i], past, ESTIMATE_HISTORY_MAX, errp);
 
 	if (n < 0)

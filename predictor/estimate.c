@@ -19,6 +19,7 @@
 #define HISTORY_DECAY	0.7  /* weight of a run relative to the one after it */
 #define HISTORY_COVER	5    /* the interval covers this many of the latest runs */
 #define MIN_SIGMA	0.01
+#define PAST_PRIOR	2.0  /* programs that the interval of a probe counts as, beside those that have run since */
 /* What is believed of the spread of runs before any was seen: this relative deviation, as of so many runs. */
 #define PRIOR_SIGMA	0.04
 #define PRIOR_RUNS	2.0
@@ -241,24 +242,81 @@ void estimate_weigh(const struct estimate *a, const struct estimate *b, struct e
 	*out = (struct estimate){.mean_s = mean, .lo_s = fmax(0, mean - half), .hi_s = mean + half, .kind = b->kind};
 }
 
-int estimate_from_probes(const struct result *source, const struct result *target, double elapsed_s,
-			 struct estimate *out, struct errbuf *err)
+/* 0: both kinds have a say; 1: the skeleton alone, 2: partial execution alone. -1 with the reason. */
+static int both_kinds(const struct result *source, const struct result *target, double elapsed_s, struct estimate *skeleton,
+		      struct estimate *partial, struct errbuf *err)
 {
-	struct estimate skeleton, partial;
 	struct result ps, pt;
 	struct errbuf why;
 
 	if (check_pair(source, target, err) < 0)
 		return -1;
 	if (source == target || !strcmp(source->candidate, target->candidate) || !as_partial(source, &ps) ||
-	    !as_partial(target, &pt) || estimate_by_ratio(&ps, &pt, elapsed_s, &partial, &why) < 0)
-		return estimate_by_ratio(source, target, elapsed_s, out, err);
-	partial.kind = ESTIMATE_PARTIAL;
-	if (estimate_by_ratio(source, target, elapsed_s, &skeleton, &why) < 0)
-		*out = partial;
-	else
+	    !as_partial(target, &pt) || estimate_by_ratio(&ps, &pt, elapsed_s, partial, &why) < 0)
+		return estimate_by_ratio(source, target, elapsed_s, skeleton, err) < 0 ? -1 : 1;
+	partial->kind = ESTIMATE_PARTIAL;
+	return estimate_by_ratio(source, target, elapsed_s, skeleton, &why) < 0 ? 2 : 0;
+}
+
+int estimate_by_kind(const struct result *source, const struct result *target, double elapsed_s, struct estimate *skeleton,
+		     struct estimate *partial)
+{
+	struct errbuf why;
+
+	return both_kinds(source, target, elapsed_s, skeleton, partial, &why) == 0 ? 0 : -1;
+}
+
+void estimate_errors_add(struct estimate_errors *errors, double skeleton_s, double partial_s, const struct estimate_past *past,
+			 size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += past[i].actual_s;
+	if (!n || !isfinite(sum) || sum <= 0)
+		return;
+	sum /= (double)n;
+	errors->skeleton += pow(skeleton_s / sum - 1, 2);
+	errors->partial += pow(partial_s / sum - 1, 2);
+	errors->n++;
+}
+
+/* The interval that an estimate claims counts as so many programs; what was seen of its kind, each as one. */
+static void learn_from_past(struct estimate *e, double sq_sum, unsigned n)
+{
+	double half = fmax(e->hi_s - e->mean_s, e->mean_s - e->lo_s), sigma = half / 2 / e->mean_s;
+
+	if (!n)
+		return;
+	half = 2 * e->mean_s * fmax(MIN_SIGMA, sqrt((PAST_PRIOR * sigma * sigma + sq_sum) / (PAST_PRIOR + n)));
+	e->lo_s = fmax(0, e->mean_s - half);
+	e->hi_s = e->mean_s + half;
+}
+
+int estimate_from_probes_after(const struct result *source, const struct result *target, double elapsed_s,
+			       const struct estimate_errors *errors, struct estimate *out, struct errbuf *err)
+{
+	struct estimate skeleton, partial;
+	int rc = both_kinds(source, target, elapsed_s, &skeleton, &partial, err);
+
+	if (rc < 0)
+		return -1;
+	if (rc) {
+		*out = rc == 1 ? skeleton : partial;
+	} else {
+		if (errors) {
+			learn_from_past(&skeleton, errors->skeleton, errors->n);
+			learn_from_past(&partial, errors->partial, errors->n);
+		}
 		estimate_weigh(&skeleton, &partial, out);
+	}
 	return estimate_check(out, err);
+}
+
+int estimate_from_probes(const struct result *source, const struct result *target, double elapsed_s,
+			 struct estimate *out, struct errbuf *err)
+{
+	return estimate_from_probes_after(source, target, elapsed_s, NULL, out, err);
 }
 
 /* ---- history ---- */

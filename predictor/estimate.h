@@ -11,8 +11,9 @@
  * measured (once for the probe and once for the run: the traced one, or the one to come), widened by the spread of
  * the kernels' ratios in proportion to (1 - confidence); absolute half widths add up over traces; at least
  * +-ESTIMATE_MIN_REL. Where both records have partial executions of all traces, the same is done with their seconds, and
- * the two are weighed by the inverse squares of their half widths; these hold how far each was off at home. History of the key on the same candidate then blends in, weighted by the inverse square
- * of each one's relative error. An estimate that does not know says so: -1 and the reason in err.
+ * the two are weighed by the inverse squares of their half widths; these hold how far each was off at home, and how far
+ * each kind was off in earlier runs of the family on that candidate, where there were any. History of the key on the
+ * same candidate then blends in, weighted by the inverse square of each one's relative error. An estimate that does not know says so: -1 and the reason in err.
  */
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_H
 #define PRECEDENT_PREDICTOR_ESTIMATE_H
@@ -48,12 +49,27 @@ struct estimate_past {
 	double pred_s; /* what was predicted then; 0 = nothing */
 };
 
+/* How wrong either kind of probe alone was in the past: sums over programs of squared relative errors. */
+struct estimate_errors {
+	unsigned n;
+	double skeleton, partial;
+};
+
 /*
  * The target's prediction. source and target may be the same record: then the traced run's own elapsed time
  * is the prediction. elapsed_s: the traced job's. Refuses inconsistent or too uncertain input.
  */
 int estimate_from_probes(const struct result *source, const struct result *target, double elapsed_s,
 			 struct estimate *out, struct errbuf *err);
+/* The same, skeleton and partial execution weighed by their past errors too (NULL: none are known). */
+int estimate_from_probes_after(const struct result *source, const struct result *target, double elapsed_s,
+			       const struct estimate_errors *errors, struct estimate *out, struct errbuf *err);
+/* What either kind says alone of another candidate than the traced one; -1 unless both do. */
+int estimate_by_kind(const struct result *source, const struct result *target, double elapsed_s, struct estimate *skeleton,
+		     struct estimate *partial);
+/* One program more: what was said of it, and its runs, whose mean it is compared with. */
+void estimate_errors_add(struct estimate_errors *errors, double skeleton_s, double partial_s, const struct estimate_past *past,
+			 size_t n);
 /* Relative half width by which a run may differ from what a probe, which saw `noise` (result.h), says of it. */
 double estimate_noise_rel(double noise);
 /* Two independent estimates of one time, weighed by the inverse squares of their widths; wide enough for both where they
