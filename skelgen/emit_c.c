@@ -46,7 +46,8 @@ static void put_head(struct emit *e, struct text *out)
 			 e->mpi4);
 	if (e->io_leaves > 0)
 		text_put(out, "/* Files are neither read nor written: calls on them take as long as they took in the trace, %.3f s\n"
-			      " * (mean over ranks), for storage is taken to be the same on every partition. */\n\n",
+			      " * (mean over ranks), for storage is taken to be the same on every partition. With --scratch DIR they\n"
+			      " * are made, on files in DIR. */\n\n",
 			 e->io_ns * 1e-9);
 	text_put(out, "__asm__(\".pushsection .rodata\\n\"\n"
 		      "\t\".balign 8\\n\"\n"

@@ -48,6 +48,8 @@ struct emit {
 	uint8_t *wait_kind;  /* by leaf_id: what its waits complete, WAIT_*; NULL: no request is of a file */
 	double io_ns;        /* of calls on files, mean over ranks */
 	uint64_t io_leaves;
+	uint64_t io_calls[2][TRACE_FN_N]; /* of functions on files: [0] always delays, [1] made where there are scratch files */
+	uint32_t io_unknown; /* calls in the source whose file, datatype or request the trace does not tell */
 	double lost_ns;      /* of what cannot be reproduced, mean over ranks */
 	bool no_memory;
 	/* Arrays made for the leaf that is being emitted. */

@@ -144,8 +144,7 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 		text_put(out, "\n%llu calls have no times (damaged pages): they count as the mean of the others\n",
 			 (unsigned long long)e->times->untimed);
 	if (e->io_leaves > 0)
-		text_put(out, "\nFiles are neither read nor written: %.3f s (mean over ranks) are delays as long as the calls took,\n"
-			      "the same on every partition, because storage is mostly shared\n", e->io_ns * 1e-9);
+		emit_io_report(e, out);
 	put_buffered(e, e->opt->buffered, out);
 	if (e->notes.len > 0)
 		text_put(out, "\nNot reproduced:\n%s", text_get(&e->notes));

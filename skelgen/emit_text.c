@@ -95,7 +95,7 @@ static size_t break_at(const char *s, size_t room)
 	return last > 0 ? last : n;
 }
 
-void text_put_statement(struct text *t, int depth, const char *s)
+void text_put_broken(struct text *t, int depth, const char *s, const char *end)
 {
 	size_t wide = 100 - (size_t)(depth < 8 ? depth : 8) * 8;
 	int more = 0;
@@ -103,12 +103,17 @@ void text_put_statement(struct text *t, int depth, const char *s)
 	while (*s != '\0') {
 		size_t n = break_at(s, wide - (more > 0 ? 8 : 0));
 
-		text_line(t, depth + more, "%.*s%s", (int)n, s, s[n] == '\0' ? ";" : "");
+		text_line(t, depth + more, "%.*s%s", (int)n, s, s[n] == '\0' ? end : "");
 		s += n;
 		while (*s == ' ')
 			s++;
 		more = 1;
 	}
+}
+
+void text_put_statement(struct text *t, int depth, const char *s)
+{
+	text_put_broken(t, depth, s, ";");
 }
 
 void text_put_clean(struct text *t, const char *s)

@@ -24,6 +24,8 @@ static inline const char *text_get(const struct text *t)
 }
 /* A statement in lines that fit, broken after commas. */
 void text_put_statement(struct text *t, int depth, const char *s);
+/* The same with another end than a semicolon. */
+void text_put_broken(struct text *t, int depth, const char *s, const char *end);
 /* s as it may stand in a C comment, a Makefile comment or a string: anything unusual becomes '?'. */
 void text_put_clean(struct text *t, const char *s);
 /* "const int name[] = {...};" in lines that fit. */

@@ -46,6 +46,47 @@ static void put_statement(struct leaf_ctx *c, const char *call, const char *wher
 	text_line(&e->body, depth, "}");
 }
 
+/* if (!CALL) { the delay } */
+static void put_io_or_delay(struct leaf_ctx *c, const char *call, int depth)
+{
+	struct emit *e = c->e;
+	size_t before;
+
+	text_put_broken(&e->body, depth, call, ") {");
+	before = e->body.len;
+	emit_delay(e, c->leaf, emit_io_meets(c->leaf), depth + 1);
+	if (e->body.len == before)
+		text_line(&e->body, depth + 1, "skel_delay(0);");
+	text_line(&e->body, depth, "}");
+}
+
+static void put_io(struct leaf_ctx *c, const char *where, int depth)
+{
+	struct text call = {.len = 0};
+	struct emit *e = c->e;
+	enum io_call does;
+
+	text_put(&call, "if (!");
+	does = emit_io_call(c, &call);
+	if (does == IO_MEETS)
+		put_statement(c, text_get(&call) + strlen("if (!"), where, depth);
+	else
+		text_line(&e->body, depth, "/* %s */", where);
+	if (does != IO_MAKES) {
+		emit_delay(e, c->leaf, emit_io_meets(c->leaf), depth);
+	} else if (c->n_col == 0) {
+		put_io_or_delay(c, text_get(&call), depth);
+	} else {
+		text_line(&e->body, depth, "{");
+		text_line(&e->body, depth + 1, "const int64_t *v = skel_values(%u);", leaf_ctx_store(c));
+		text_line(&e->body, 0, "%s", "");
+		put_io_or_delay(c, text_get(&call), depth + 1);
+		text_line(&e->body, depth, "}");
+	}
+	e->no_memory |= call.failed;
+	text_free(&call);
+}
+
 void emit_describe(const struct leaf_ctx *c, struct text *where, bool with_name)
 {
 	const struct trace_defs *d = c->rank[0].d;
@@ -70,7 +111,6 @@ static void emit_leaf(struct emit *e, const struct skel_node *leaf, int depth)
 	struct text call = {.len = 0}, where = {.len = 0}, named = {.len = 0};
 	struct leaf_ctx c;
 	const char *why = NULL;
-	bool io = emit_is_io(e, leaf), meets;
 	int rv;
 
 	if (leaf_ctx_open(&c, e, leaf) != 0) {
@@ -82,14 +122,9 @@ static void emit_leaf(struct emit *e, const struct skel_node *leaf, int depth)
 	note_slots(&c);
 	emit_describe(&c, &where, false);
 	emit_describe(&c, &named, true);
-	if (io) {
+	if (emit_is_io(e, leaf)) {
 		emit_gap(e, leaf, false, depth);
-		meets = emit_io_call(&c, &call);
-		if (meets)
-			put_statement(&c, text_get(&call), text_get(&named), depth);
-		else
-			text_line(&e->body, depth, "/* %s */", text_get(&named));
-		emit_delay(e, leaf, meets, depth);
+		put_io(&c, text_get(&named), depth);
 		goto done;
 	}
 	rv = emit_call(&c, &call, &why);
@@ -294,6 +329,8 @@ int emit_tree(struct emit *e)
 {
 	if (emit_io_prepare(e) != 0)
 		return -1;
+	if (e->io_unknown > 0)
+		text_line(&e->body, 1, "skel_files_unknown(%u);", e->io_unknown);
 	emit_children(e, e->tree->root, 1);
 	return e->no_memory || e->body.failed || e->decl.failed || e->notes.failed ? -1 : 0;
 }

@@ -24,8 +24,17 @@ void emit_delay(struct emit *e, const struct skel_node *leaf, bool least, int de
 int emit_io_prepare(struct emit *e);
 /* Is it a call on a file, or a wait for such a call? */
 bool emit_is_io(const struct emit *e, const struct skel_node *leaf);
-/* Append the call in which it meets other ranks; false: it meets nobody. */
-bool emit_io_call(struct leaf_ctx *c, struct text *out);
+/* Append the call that is made for it, if any. */
+enum io_call {
+	IO_NOTHING, /* its time passes */
+	IO_MEETS,   /* after the call its time passes */
+	IO_MAKES    /* its time passes where the call gives 0 */
+};
+enum io_call emit_io_call(struct leaf_ctx *c, struct text *out);
+/* Is a collective call, in which all wait for the last? */
+bool emit_io_meets(const struct skel_node *leaf);
+/* What becomes of calls on files, for the report. */
+void emit_io_report(const struct emit *e, struct text *out);
 
 /* emit_report.c: share of the time that is reproduced, and the text of report.txt. */
 double emit_confidence(struct emit *e);

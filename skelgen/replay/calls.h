@@ -39,9 +39,20 @@
 	CALL(skel_win_dynamic, i, m)                                                                                   \
 	CALL(skel_win_attach, i, l)                                                                                    \
 	CALL(skel_win_detach, i)                                                                                       \
-	CALL(skel_file_open, i, m)                                                                                     \
-	CALL(skel_file_sync, i)                                                                                        \
-	CALL(skel_file_close, i)                                                                                       \
+	VALUE(skel_file_open, i, i, m)                                                                                 \
+	VALUE(skel_file_sync, i, i)                                                                                    \
+	VALUE(skel_file_close, i, i)                                                                                   \
+	VALUE(skel_file_size, i, i, i, l)                                                                              \
+	VALUE(skel_file_view, i, i, l, t, t)                                                                           \
+	VALUE(skel_file_atomicity, i, i, i)                                                                            \
+	VALUE(skel_file_seek, i, i, l, i)                                                                              \
+	VALUE(skel_file_seek_shared, i, i, l, i)                                                                       \
+	VALUE(skel_file_access, i, i, i, l, l, t)                                                                      \
+	VALUE(skel_file_end, i, i)                                                                                     \
+	VALUE(skel_file_start, i, i, i, l, l, t, Q)                                                                    \
+	VALUE(skel_file_wait, i, i, I)                                                                                 \
+	CALL(skel_file_meet, i)                                                                                        \
+	CALL(skel_files_unknown, i)                                                                                    \
 	VALUE(skel_array, I, i)                                                                                        \
 	VALUE(skel_length, i, i)                                                                                       \
 	VALUE(skel_displs, I, I, i)                                                                                    \
@@ -259,6 +270,12 @@
 	NAMED(MPI_MODE_NOPRECEDE, i)                                                                                   \
 	NAMED(MPI_MODE_NOSUCCEED, i)                                                                                   \
 	NAMED(MPI_LOCK_EXCLUSIVE, i)                                                                                   \
-	NAMED(MPI_LOCK_SHARED, i)
+	NAMED(MPI_LOCK_SHARED, i)                                                                                      \
+	NAMED(SKEL_IO_WRITE, i)                                                                                        \
+	NAMED(SKEL_IO_AT, i)                                                                                           \
+	NAMED(SKEL_IO_ALL, i)                                                                                          \
+	NAMED(SKEL_IO_SHARED, i)                                                                                       \
+	NAMED(SKEL_IO_ORDERED, i)                                                                                      \
+	NAMED(SKEL_IO_BEGIN, i)
 
 #endif

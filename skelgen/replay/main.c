@@ -21,6 +21,7 @@ static void help(void)
 	     "  --calibration FILE  use the constants of the machine that was traced\n"
 	     "  --result FILE       write the result there instead of printing it\n"
 	     "  --empty-loop        computation is an empty loop, to compare with\n"
+	     "  --scratch DIR       make calls on files, on files in DIR that are removed\n"
 	     "  -h, --help          this text");
 }
 

@@ -4,6 +4,7 @@
  *   --calibrate FILE    measure this machine (the one that was traced) and keep the constants in FILE
  *   --calibration FILE  use the constants of the machine that was traced
  *   --result FILE       write key and value lines there instead of printing them
+ *   --scratch DIR       make calls on files, on scratch files in DIR
  * Without the first two, the machine at hand is taken for the one that was traced.
  */
 #include <errno.h>
@@ -25,7 +26,7 @@ int skel_rank, skel_size;
 
 static struct {
 	const struct skel_program *program;
-	const char *calibrate, *calibration, *result;
+	const char *calibrate, *calibration, *result, *scratch;
 	double entered_ns;  /* main */
 	double begun_ns;    /* MPI_Init returned */
 	double started_ns;  /* the skeleton's own clock starts */
@@ -50,6 +51,7 @@ void skel_fail(const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
+	skel_files_remove();
 	MPI_Initialized(&up);
 	if (up)
 		MPI_Abort(MPI_COMM_WORLD, 1);
@@ -99,7 +101,7 @@ static void usage(const char *why, const char *what)
 {
 	if (skel_rank == 0)
 		fprintf(stderr,
-			"skeleton: %s%s\nUsage: skel [--calibrate FILE | --calibration FILE] [--result FILE] [--empty-loop]\n", why,
+			"skeleton: %s%s\nUsage: skel [--calibrate FILE | --calibration FILE] [--result FILE] [--empty-loop] [--scratch DIR]\n", why,
 			what);
 	MPI_Finalize();
 	exit(2);
@@ -115,6 +117,7 @@ static void options_read(int argc, char **argv)
 		const char **to = strcmp(argv[i], "--calibrate") == 0	  ? &run.calibrate
 				  : strcmp(argv[i], "--calibration") == 0 ? &run.calibration
 				  : strcmp(argv[i], "--result") == 0	  ? &run.result
+				  : strcmp(argv[i], "--scratch") == 0	  ? &run.scratch
 									  : NULL;
 
 		if (to == NULL)
@@ -174,7 +177,7 @@ void skel_begin(int argc, char **argv, const struct skel_program *program)
 	skel_loops_open(program->n_loops);
 	skel_handles_open(program);
 	skel_windows_open(program);
-	skel_files_open(program);
+	skel_files_open(program, run.scratch);
 	run.same_ns[0] = same_work_ns();
 	skel_blocks_open(run.calibrate, run.calibration);
 	run.same_ns[1] = same_work_ns();
@@ -210,6 +213,7 @@ static void print_result(FILE *f, const struct outcome *o, const struct outcome 
 		fprintf(f, "prologue_s %.9f\nepilogue_s %.9f\n", o->before_ns * 1e-9, o->after_ns * 1e-9);
 	fprintf(f, "left_requests %d\nleft_comms %d\n", run.left[0], run.left[1]);
 	print_loops(f);
+	skel_files_print(f);
 	skel_blocks_print(f);
 }
 

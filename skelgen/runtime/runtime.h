@@ -52,8 +52,12 @@ void skel_span(int64_t count, MPI_Datatype t, int64_t *below, int64_t *above);
 /* ---- window.c, file.c ---- */
 void skel_windows_open(const struct skel_program *p);
 void skel_windows_close(void);
-void skel_files_open(const struct skel_program *p);
+/* scratch: the directory for scratch files, or NULL. */
+void skel_files_open(const struct skel_program *p, const char *scratch);
 void skel_files_close(void);
+void skel_files_print(FILE *f);
+/* The scratch files, where the skeleton ends before its time. */
+void skel_files_remove(void);
 
 /* ---- handle.c ---- */
 void skel_handles_open(const struct skel_program *p);

@@ -213,10 +213,36 @@ int skel_assert(int v);
 int skel_lock(int kind);
 
 /* ---- files ---- */
-/* The meetings of collective calls on file k, which is not opened. */
-void skel_file_open(int k, MPI_Comm c);
-void skel_file_sync(int k);
-void skel_file_close(int k);
+/*
+ * Calls on file k. They return 1 where the call was made, on a scratch file (--scratch DIR); 0 where it was not: the
+ * processes of a collective one have met, and it is the caller's to let its time pass.
+ */
+int skel_file_open(int k, MPI_Comm c);
+int skel_file_close(int k);
+int skel_file_sync(int k);
+/* MPI_File_preallocate, or MPI_File_set_size. */
+int skel_file_size(int k, int allocate, int64_t size);
+int skel_file_view(int k, int64_t disp, MPI_Datatype unit, MPI_Datatype t);
+int skel_file_atomicity(int k, int flag);
+int skel_file_seek(int k, int64_t offset, int whence);
+int skel_file_seek_shared(int k, int64_t offset, int whence);
+/* Read, unless `how` says SKEL_IO_WRITE; at the offset with SKEL_IO_AT, else where the individual pointer is, or the shared
+ * one (SKEL_IO_SHARED, or SKEL_IO_ORDERED with all); SKEL_IO_ALL: with all. SKEL_IO_BEGIN: skel_file_end ends it. */
+#define SKEL_IO_WRITE   1
+#define SKEL_IO_AT      2
+#define SKEL_IO_ALL     4
+#define SKEL_IO_SHARED  8
+#define SKEL_IO_ORDERED 16
+#define SKEL_IO_BEGIN   32
+int skel_file_access(int k, int how, int64_t offset, int64_t count, MPI_Datatype t);
+int skel_file_end(int k);
+/* The same without waiting; skel_file_wait waits for the requests in these slots. */
+int skel_file_start(int k, int how, int64_t offset, int64_t count, MPI_Datatype t, MPI_Request *q);
+int skel_file_wait(int n, const int *slot);
+/* Only the meeting. */
+void skel_file_meet(int k);
+/* Of n calls on files the trace does not tell everything that they need: none is made. */
+void skel_files_unknown(int n);
 /* Let as much time pass, on any machine; or the time of this rank in skel.c.data. */
 void skel_delay(double ns);
 void skel_delay_by_rank(int gap);

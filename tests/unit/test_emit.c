@@ -320,9 +320,11 @@ static void test_windows_and_files(void **arg)
 	has(c, "MPI_Win_post(skel_group(0, ");
 	has(c, "MPI_Put(skel_rma(0, 4, MPI_DOUBLE), 4, MPI_DOUBLE, (rank + 1) % size,");
 	has(c, "MPI_Win_free(&win[0]);");
-	has(c, "skel_file_open(0, MPI_COMM_WORLD);");
-	has(c, "skel_file_sync(0);\n\t\tskel_delay(90000.0);"); /* the last to come did not wait */
-	has(c, "skel_delay(70000.0);");
+	has(c, "\tif (!skel_file_open(0, MPI_COMM_WORLD)) {\n");
+	has(c, "if (!skel_file_start(0, SKEL_IO_WRITE | SKEL_IO_AT, v[");
+	/* the last to come did not wait */
+	has(c, "if (!skel_file_access(0, SKEL_IO_WRITE | SKEL_IO_ALL, 0, 4, MPI_DOUBLE)) {\n\t\t\tskel_delay(90000.0);");
+	has(c, "if (!skel_file_wait(1, array0)) {\n\t\t\tskel_delay(70000.0);");
 	has(c, "Files are neither read nor written");
 	has(c, "skel_loop(0, 100, ");
 	assert_null(strstr(c, "MPI_Wait("));
