@@ -276,7 +276,7 @@ bench: bootstrap
 	scripts/bench
 
 bench-accuracy: bootstrap
-	$(MAKE) all programs
+	$(MAKE) all programs $(B)/tests/bench/make_partial
 	tests/bench/accuracy_machines.pl
 
 install: all

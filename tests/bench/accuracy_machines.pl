@@ -7,7 +7,10 @@
 #   empty loop the same with a skeleton whose computation is an empty loop, as paper 004 has it
 #   kernels    the program's time at home x the mean slowdown of the calibrated kernels: a benchmark ratio
 #   clock      the program's time at home: the clocks are the same
-#   partial    the program itself, stopped early (precedent predict --partial)
+#   partial    the program's time at home x what its partial execution there says / the same at home, as precedentd has it:
+#              the program itself under the tracer, stopped in its main loop
+#   direct     what the partial execution there says alone: T_init + N/n T_loop + T_epi, where N/n is by traced time
+# Programs here are trusted: they are stopped without the sandbox. Where one cannot be stopped, the line says why.
 # Results go to a file, a line each, so that the table can be made in pieces.
 # Usage: accuracy_machines.pl [--pairs N] [--ranks N] [--results FILE] [--programs A,B] [--machines A,B] [--table]
 use strict;
@@ -87,7 +90,8 @@ sub prepare {
 	-s $trace or die "$name left no trace\n";
 	my $r = Testbed::run_command(build() . '/precedent', 'skeleton', $trace, '-o', "$dir/$name.skel", '--seconds', $seconds, '--compile');
 	die "$name: $r->{err}" if $r->{rc} != 0;
-	return {cmd => \@cmd, skeleton => "$dir/$name.skel/skel", cal => "$dir/$name.cal", dir => $dir};
+	return {cmd => \@cmd, skeleton => "$dir/$name.skel/skel", cal => "$dir/$name.cal", dir => $dir, trace => $trace, stop => "$dir/$name.stop",
+		unpartial => stop_prepare($trace, "$dir/$name.stop")};
 }
 
 # Seconds of the skeleton: [what it stands for, what it took], and its kernels.
@@ -102,10 +106,39 @@ sub skeleton {
 	return {stands_for => $r->{skel_s}, took => $took, kernel => $r->{kernel} // {}};
 }
 
+# ---- partial execution ----
+
+my @make_partial = (build() . '/tests/bench/make_partial');
+
+# Where to stop: '' or why it cannot be.
+sub stop_prepare {
+	my ($trace, $dir) = @_;
+	mkdir $dir;
+	my $r = Testbed::run_command(@make_partial, 'plan', $trace, $seconds, $dir);
+	my ($uid, $gid) = (stat $trace)[4, 5];
+	chown $uid, $gid, $dir, glob "$dir/*";
+	return $r->{rc} == 0 ? '' : $r->{err} =~ s/\s+\z//r;
+}
+
+# The program until it stops, here: {whole_s, took, ...}; undef where that cannot be, for the reason then in $p->{unpartial}.
+sub partial {
+	my ($p, $machine) = @_;
+	return if $p->{unpartial};
+	unlink map { "$p->{stop}/$_" } qw(marks .marks refused);
+	my %env = (LD_PRELOAD => "$p->{dir}/libprecedent_trace.so", PRECEDENT_STOP_AT => $p->{stop}, PRECEDENT_TRACE_DIR => $p->{stop});
+	my ($took) = eval { run_on($machine, $ranks, {env => \%env}, @{$p->{cmd}}) };
+	my $failed = $@;
+	my $r = Testbed::run_command(@make_partial, 'estimate', $p->{trace}, $seconds, $p->{stop});
+	my %e = $r->{out} =~ /^(\w+) (\S+)$/mg;
+	$p->{unpartial} = "$machine: " . ($r->{rc} == 0 ? (split /\n/, $failed)[0] : $r->{err} =~ s/\s+\z//r) if $r->{rc} != 0 || $failed;
+	return $p->{unpartial} ? undef : {%e, took => $took};
+}
+
 sub measure {
 	my ($name, $machine, $p) = @_;
 	my $home = home_of($machine);
 	my %launch = map { $_ => launch($_, $p) } $home, $machine;
+	local $p->{unpartial} = $p->{unpartial}; # what fails on one machine is tried on the next
 	for my $pair (1 .. $pairs) {
 		my %t;
 		for my $at ($home, $machine) {
@@ -113,6 +146,7 @@ sub measure {
 			$t{$at}{program} = $s - $launch{$at};
 			$t{$at}{skeleton} = skeleton($p, $at, 'mix');
 			$t{$at}{empty} = skeleton($p, $at, 'spin', '--empty-loop');
+			$t{$at}{partial} = partial($p, $at);
 			last if $home eq $machine;
 		}
 		# Where it was traced the second half of a pair is a run of its own.
@@ -121,11 +155,14 @@ sub measure {
 			$t{again} = $s - $launch{$home};
 		}
 		my $l = line($name, $machine, \%t, $launch{$machine});
+		$l->{unpartial} = $p->{unpartial} if $p->{unpartial};
 		open my $f, '>>', $results or die "$results: $!\n";
 		print {$f} JSON::PP->new->canonical->encode($l), "\n";
 		close $f or die "$results: $!\n";
-		printf "%-9s %-9s pair %d: home %.2f, there %.2f s; skeleton %+.1f %%, empty loop %+.1f %%, kernels %+.1f %%, clock %+.1f %%; probe %.1f %%\n", $name,
-			$machine, $pair, @$l{qw(home actual)}, map({ 100 * ($_ / $l->{actual} - 1) } @$l{qw(skeleton empty kernels clock)}), 100 * $l->{probe} / $l->{actual};
+		printf "%-9s %-9s pair %d: home %.2f, there %.2f s; skeleton %+.1f %%, empty loop %+.1f %%, kernels %+.1f %%, clock %+.1f %%; probe %.1f %%; partial %s\n", $name,
+			$machine, $pair, @$l{qw(home actual)}, map({ 100 * ($_ / $l->{actual} - 1) } @$l{qw(skeleton empty kernels clock)}), 100 * $l->{probe} / $l->{actual},
+			$l->{unpartial} // sprintf '%+.1f %%, direct %+.1f %%, its probe %.1f %%', map { 100 * $_ } $l->{partial} / $l->{actual} - 1, $l->{direct} / $l->{actual} - 1,
+			$l->{partial_probe} / $l->{actual};
 	}
 	return;
 }
@@ -139,7 +176,10 @@ sub line {
 	my @ratio = map { $s1->{kernel}{$_} / $s0->{kernel}{$_} } grep { $s1->{kernel}{$_} } keys %{$s0->{kernel}};
 	my $mean = 0;
 	$mean += $_ / @ratio for @ratio;
-	return {program => $name, machine => $machine, ranks => $ranks, home => $home->{program}, actual => $t->{again} // $there->{program},
+	my ($p0, $p1) = map { $_->{partial} } $home, $there;
+	my @partial = !$p0 || !$p1 ? () : (partial => $home->{program} * $p1->{whole_s} / $p0->{whole_s}, direct => $p1->{whole_s},
+		partial_probe => $p1->{took} - $launch);
+	return {@partial, program => $name, machine => $machine, ranks => $ranks, home => $home->{program}, actual => $t->{again} // $there->{program},
 		skeleton => $home->{program} * $s1->{stands_for} / $s0->{stands_for},
 		empty => $home->{program} * $there->{empty}{stands_for} / $home->{empty}{stands_for},
 		kernels => $home->{program} * (@ratio ? $mean : 1), clock => $home->{program}, probe => $s1->{took} - $launch, own => $s0->{stands_for} / $home->{program}};
@@ -159,7 +199,25 @@ sub wanted { my ($list, $name) = @_; return $list eq '' || grep { $_ eq $name } 
 
 # ---- the table ----
 
-sub percent { return sprintf '%+.1f', 100 * $_[0] }
+# Relative errors of a method, of the lines that have it.
+sub errors {
+	my ($method, @l) = @_;
+	return map { $_->{$method} / $_->{actual} - 1 } grep { defined $_->{$method} } @l;
+}
+
+# Median and worst.
+sub percents {
+	my @e = sort { abs $b <=> abs $a } @_;
+	return @e ? map { sprintf '%+.1f', 100 * $_ } median(@e), $e[0] : ('-', '-');
+}
+
+sub summary {
+	my ($what, @e) = @_;
+	my @abs = sort { $a <=> $b } map { abs } @e;
+	printf "\n%s: median of the absolute error %.1f %%, worst %.1f %%, %d of %d predicted too little.\n", $what, 100 * median(@abs), 100 * $abs[-1],
+		scalar(grep { $_ < 0 } @e), scalar @e;
+	return;
+}
 
 sub print_table {
 	my %cell;
@@ -168,23 +226,26 @@ sub print_table {
 		push @{$cell{$l->{machine}}{"$l->{program}, $l->{ranks}"}}, $l;
 	}
 	for my $m (grep { $cell{$_} } machine_names()) {
-		print "\n### ", machine($m)->{text}, "\n\n| program, ranks | pairs | actual s | noise % | skeleton % | worst | empty loop % | kernels % | clock % | under | probe % |\n|",
-			' --- |' x 11, "\n";
-		my @all;
+		print "\n### ", machine($m)->{text}, "\n\n| program, ranks | pairs | actual s | noise % | skeleton % | worst | partial % | worst | direct % | empty loop % | kernels % |",
+			" clock % | under | probe % | its probe % |\n|", ' --- |' x 15, "\n";
+		my (@all, @partial, %why);
 		for my $p (sort keys %{$cell{$m}}) {
 			my @l = @{$cell{$m}{$p}};
-			my @e = map { $_->{skeleton} / $_->{actual} - 1 } @l;
+			my @e = errors('skeleton', @l);
+			my @o = errors('partial', @l);
 			my $actual = median(map { $_->{actual} } @l);
 			my $noise = median(map { abs($_->{actual} / $actual - 1) } @l);
 			push @all, @e;
-			my ($worst) = sort { abs $b <=> abs $a } @e;
-			printf "| %s | %d | %.2f | %.1f | %s | %s | %s | %s | %s | %d of %d | %.1f |\n", $p, scalar @l, $actual, 100 * $noise, percent(median(@e)), percent($worst),
-				(map { my $k = $_; percent(median(map { $_->{$k} / $_->{actual} - 1 } @l)) } qw(empty kernels clock)), scalar(grep { $_ < 0 } @e), scalar @e,
-				100 * median(map { $_->{probe} / $_->{actual} } @l);
+			push @partial, @o;
+			$why{$_}{$p} = 1 for grep { defined } map { $_->{unpartial} } @l;
+			printf "| %s | %d | %.2f | %.1f | %s | %s | %s | %s | %s | %s | %s | %s | %d of %d | %.1f | %s |\n", $p, scalar @l, $actual, 100 * $noise,
+				percents(@e), percents(@o), (map { (percents(errors($_, @l)))[0] } qw(direct empty kernels clock)), scalar(grep { $_ < 0 } @e), scalar @e,
+				100 * median(map { $_->{probe} / $_->{actual} } @l),
+				@o ? sprintf '%.1f', 100 * median(map { $_->{partial_probe} / $_->{actual} } grep { defined $_->{partial} } @l) : '-';
 		}
-		my @abs = sort { $a <=> $b } map { abs } @all;
-		printf "\nAll: median of the absolute error %.1f %%, worst %.1f %%, %d of %d predicted too little.\n", 100 * median(@abs), 100 * $abs[-1],
-			scalar(grep { $_ < 0 } @all), scalar @all;
+		summary('Skeletons', @all);
+		summary('Partial execution', @partial) if @partial;
+		print 'No partial execution of ', join('; ', sort keys %{$why{$_}}), ": $_.\n" for sort keys %why;
 	}
 	return;
 }
