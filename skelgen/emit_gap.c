@@ -37,6 +37,8 @@ bool gap_needs_position(const struct emit *e, const struct skel_node *leaf)
 /* Loops around the leaf, outermost first. */
 struct around {
 	struct skel_cut cut[SKEL_MAX_DEPTH];
+	const struct skel_node *loop[SKEL_MAX_DEPTH];
+	uint32_t index[SKEL_MAX_DEPTH]; /* of the rank in the loop's set */
 	int n;
 };
 
@@ -52,10 +54,12 @@ static void loops_around(const struct emit *e, const struct skel_node *leaf, uin
 	for (int i = 0; i < n; i++) {
 		const struct skel_node *loop = up[n - 1 - i];
 
+		a->loop[i] = loop;
+		a->index[i] = rank_set_index(&loop->ranks, rank);
 		a->cut[i] = e->plan->cut[loop->id];
 		if (a->cut[i].run == a->cut[i].total)
 			a->cut[i].run = a->cut[i].total =
-				skel_loop_count(e->tree, loop, rank, rank_set_index(&loop->ranks, rank));
+				skel_loop_count(e->tree, loop, rank, a->index[i]);
 	}
 }
 
@@ -98,7 +102,7 @@ struct sampling {
 static double sampled_sum(struct sampling *w, int level, uint64_t position, double weight)
 {
 	const struct around *a = w->around;
-	const struct skel_cut *c;
+	struct skel_cut c;
 	double sum = 0;
 
 	if (level == a->n) {
@@ -108,10 +112,10 @@ static double sampled_sum(struct sampling *w, int level, uint64_t position, doub
 			return 0;
 		return weight * w->v->ns[s + w->visit++ % w->v->n_slot];
 	}
-	c = &a->cut[level];
-	for (uint64_t j = 0; j < c->run; j++)
-		sum += sampled_sum(w, level + 1, position * c->total + skel_sampled_iteration(c, j),
-				   weight * skel_sampled_weight(c, j));
+	c = skel_cut_at(&a->cut[level], a->loop[level], a->index[level], position);
+	for (uint64_t j = 0; j < c.run; j++)
+		sum += sampled_sum(w, level + 1, position * a->cut[level].total + skel_sampled_iteration(&c, j),
+				   weight * skel_sampled_weight(&c, j));
 	return sum;
 }
 

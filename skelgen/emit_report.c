@@ -75,8 +75,8 @@ static void put_cuts(struct emit *e, const struct skel_node *n, struct text *out
 	if (n->kind == SKEL_LEAF)
 		return;
 	if (n->kind == SKEL_LOOP && c->run != c->total)
-		text_put(out, "  loop of %llu iterations: %llu run%s (%.4g %% of the time)\n",
-			 (unsigned long long)c->total, (unsigned long long)c->run,
+		text_put(out, "  loop of %s%llu iterations: %llu run%s (%.4g %% of the time)\n",
+			 c->varies ? "up to " : "", (unsigned long long)c->total, (unsigned long long)c->run,
 			 c->consecutive ? ", the first ones, because each needs the one before" : "",
 			 100 * e->times->node_ns[n->id] / e->times->node_ns[e->tree->root->id]);
 	if (n->kind == SKEL_LOOP)

@@ -196,15 +196,21 @@ static void emit_loop(struct emit *e, const struct skel_node *loop, int depth)
 	struct text count = {.len = 0}, turns = {.len = 0};
 
 	if (cut->run != cut->total) {
-		text_line(&e->body, depth, "/* %llu iterations, of which %llu run%s: %.3g %% of the time */",
-			  (unsigned long long)cut->total, (unsigned long long)cut->run,
+		text_line(&e->body, depth, "/* %s%llu iterations, of which %llu run%s: %.3g %% of the time */",
+			  cut->varies ? "up to " : "", (unsigned long long)cut->total, (unsigned long long)cut->run,
 			  cut->windows != NULL ? " in windows" : "",
 			  e->times->node_ns[e->tree->root->id] > 0 ?
 				  100 * e->times->node_ns[loop->id] / e->times->node_ns[e->tree->root->id] :
 				  0.0);
-		text_line(&e->body, depth, "for (%s(%u, %llu, %llu); skel_next(%u);) {",
+		if (emit_turns_vary(e, loop)) {
+			emit_turns_put(e, loop, &turns);
+			text_line(&e->body, depth, "for (skel_loop_part(%u, %llu, %s, %llu); skel_next(%u);) {", e->n_loop,
+				  (unsigned long long)cut->total, text_get(&turns), (unsigned long long)cut->run, e->n_loop);
+		} else {
+			text_line(&e->body, depth, "for (%s(%u, %llu, %llu); skel_next(%u);) {",
 			  cut->consecutive ? "skel_loop_first" : "skel_loop", e->n_loop,
 			  (unsigned long long)cut->total, (unsigned long long)cut->run, e->n_loop);
+		}
 		if (cut->windows != NULL)
 			emit_data_windows(e->data, e->n_loop, cut->windows);
 		e->n_loop++;

@@ -21,11 +21,65 @@ struct planner {
 	double precision; /* 0: as many iterations as the budget has room for */
 };
 
+/* ---- loops whose iterations vary ---- */
+
+/* The share of its iterations that a loop's executions run with this cut, all ranks making the same ones. */
+static double share_run(const struct skel_node *loop, const struct skel_cut *c)
+{
+	const struct skel_turns *t;
+	uint64_t begin = 0;
+	double made = 0, run = 0;
+
+	if (!c->varies)
+		return (double)c->run / (double)c->total;
+	t = &loop->turns[0];
+	for (uint32_t i = 0; i < t->n_run; i++) {
+		double visits = (double)(t->run_end[i] - begin);
+
+		made += visits * (double)t->run_turns[i];
+		run += visits * (double)sampled_turns(c->total, c->run, t->run_turns[i]);
+		begin = t->run_end[i];
+	}
+	return made > 0 ? run / made : 1;
+}
+
+/* Iterations that an execution makes which makes any, in the mean. */
+static double mean_turns(const struct skel_node *loop, const struct skel_cut *c)
+{
+	const struct skel_turns *t = loop->turns;
+	uint64_t begin = 0;
+	double made = 0, visits = 0;
+
+	for (uint32_t i = 0; c->varies && i < t->n_run; i++) {
+		made += (double)(t->run_end[i] - begin) * (double)t->run_turns[i];
+		visits += t->run_turns[i] > 0 ? (double)(t->run_end[i] - begin) : 0;
+		begin = t->run_end[i];
+	}
+	return visits > 0 ? made / visits : (double)c->total;
+}
+
+static bool turns_alike(const struct skel_node *loop)
+{
+	const struct skel_turns *t = loop->turns;
+	uint32_t n = rank_set_count(&loop->ranks);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (t[i].n_run == 0 || t[i].n_run != t[0].n_run ||
+		    memcmp(t[i].run_end, t[0].run_end, t[0].n_run * sizeof *t[0].run_end) != 0 ||
+		    memcmp(t[i].run_turns, t[0].run_turns, t[0].n_run * sizeof *t[0].run_turns) != 0)
+			return false;
+	return true;
+}
+
+/* ---- cuts ---- */
+
 static bool can_cut(const struct planner *p, const struct skel_node *loop)
 {
-	return !p->plan->cut[loop->id].refused && loop->count.form == RF_CONST && !loop->turns &&
-	       rank_set_count(&loop->ranks) == p->tree->n_ranks &&
-	       p->plan->cut[loop->id].total > p->min_iterations + 1;
+	const struct skel_cut *c = &p->plan->cut[loop->id];
+
+	return !c->refused && !c->uneven && loop->count.form == RF_CONST &&
+	       rank_set_count(&loop->ranks) == p->tree->n_ranks && c->total > p->min_iterations + 1 &&
+	       mean_turns(loop, c) > (double)(p->min_iterations + 1);
 }
 
 /* Iterations to run, warm-up included, for a fraction f of the loop's time. */
@@ -66,7 +120,9 @@ static double plan_node(struct planner *p, const struct skel_node *n, double f)
 	if (!can_cut(p, n))
 		return plan_children(p, n, f);
 	c->run = iterations_for(p, c->total, f);
-	kept = (double)c->run / (double)c->total;
+	kept = share_run(n, c);
+	if (!(kept < 1))
+		c->run = c->total;
 	/* What the least number of iterations leaves too much, loops inside must give. */
 	return kept * plan_children(p, n, kept > 1.1 * f ? f / kept : 1.0);
 }
@@ -77,6 +133,8 @@ static void count_init(const struct skel_node *n, struct skel_plan *plan)
 		bool constant = n->count.form == RF_CONST && n->count.a > 0;
 
 		plan->cut[n->id].total = plan->cut[n->id].run = constant ? (uint64_t)n->count.a : 0;
+		plan->cut[n->id].varies = n->turns != NULL;
+		plan->cut[n->id].uneven = n->turns != NULL && !turns_alike(n);
 	}
 	for (uint32_t i = 0; n->kind != SKEL_LEAF && i < n->n_child; i++)
 		count_init(n->child[i], plan);
@@ -128,7 +186,7 @@ static void windows_lay(struct skel_plan *plan, const struct skel_node *n)
 	for (uint32_t i = 0; n->kind != SKEL_LEAF && i < n->n_child; i++)
 		windows_lay(plan, n->child[i]);
 	c->windows = NULL;
-	if (n->kind != SKEL_LOOP || c->run == c->total || c->consecutive || w == NULL)
+	if (n->kind != SKEL_LOOP || c->run == c->total || c->consecutive || c->varies || w == NULL)
 		return;
 	series_windows(l != NULL ? &l->stats : NULL, c->total, l != NULL && l->placed ? l->visits : 2, c->run, w);
 	if (w->n == 0 || sampled_run(w) >= c->total)
@@ -156,7 +214,7 @@ static double time_left(const struct skel_plan *plan, const struct skel_times *t
 		return times->node_ns[n->id];
 	for (uint32_t i = 0; i < n->n_child; i++)
 		sum += time_left(plan, times, n->child[i]);
-	return n->kind == SKEL_LOOP && c->run != c->total ? sum * (double)c->run / (double)c->total : sum;
+	return n->kind == SKEL_LOOP && c->run != c->total ? sum * share_run(n, c) : sum;
 }
 
 void skel_plan_again(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
@@ -276,7 +334,7 @@ int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *tim
 			return -1;
 		}
 		/* Iterations that hand something to the next one match when they are consecutive. */
-		if (!c->consecutive)
+		if (!c->consecutive && !c->varies)
 			c->consecutive = true;
 		else
 			c->refused = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which loops a skeleton cuts, and to how many iterations, so that it runs within a time budget. Only loops that all
- * ranks run, equally often, are cut; message sizes are never changed.
+ * ranks run, equally often, at each of their executions, are cut; message sizes are never changed.
  * Source: paper 004, section 4, restated in the algorithms, C: T = T_prologue + sum (N / n) T_window + T_epilogue.
  */
 #ifndef PRECEDENT_SKELGEN_PLAN_H
@@ -33,6 +33,8 @@ struct skel_cut {
 	uint64_t total, run; /* iterations of the program and of the skeleton, warm-up included; equal: not cut */
 	bool consecutive;    /* the first ones, not spread ones */
 	bool refused;        /* must stay whole: cutting it did not match */
+	bool varies;         /* some executions make fewer than `total` iterations, and as large a share of them runs */
+	bool uneven;         /* they do not on all ranks alike */
 	const struct sampled_plan *windows; /* which iterations run; NULL: `run` of them, evenly spread */
 };
 
@@ -72,6 +74,18 @@ static inline uint64_t skel_sampled_iteration(const struct skel_cut *c, uint64_t
 	if (c->windows != NULL)
 		return sampled_iteration(c->windows, j, &weight);
 	return 1 + (uint64_t)((2 * (unsigned __int128)(j - 1) + 1) * left / (2 * n));
+}
+
+/* The cut of execution number e of a loop on the rank at `index`: of the iterations that it makes. */
+static inline struct skel_cut skel_cut_at(const struct skel_cut *c, const struct skel_node *loop, uint32_t index, uint64_t e)
+{
+	struct skel_cut at = *c;
+
+	if (!c->varies || c->run == c->total)
+		return at;
+	at.total = skel_loop_turns(loop, index, c->total, e);
+	at.run = sampled_turns(c->total, c->run, at.total);
+	return at;
 }
 
 /* How many iterations it stands for: 0 of a warm-up. */

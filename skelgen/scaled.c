@@ -21,7 +21,13 @@ static void push(struct scaled_iter *it, const struct skel_node *n)
 	l->cut = it->plan->cut[n->id];
 	if (l->cut.run == l->cut.total)
 		l->cut.run = l->cut.total = skel_loop_count(it->tree, n, it->rank, index);
-	l->turns = skel_loop_turns(n, index, l->cut.run, l->base);
+	l->total = l->cut.total;
+	if (l->cut.run == l->cut.total) {
+		l->turns = skel_loop_turns(n, index, l->total, l->base);
+	} else {
+		l->cut = skel_cut_at(&l->cut, n, index, l->base);
+		l->turns = l->cut.run;
+	}
 	l->next_child = n->n_child; /* as at the end of an iteration */
 }
 
@@ -41,7 +47,7 @@ static void step(struct scaled_iter *it)
 	struct scaled_level *l = &it->level[it->depth - 1];
 
 	if (l->node->kind == SKEL_LOOP && l->iter < l->turns) {
-		it->position = l->base * l->cut.total + skel_sampled_iteration(&l->cut, l->iter);
+		it->position = l->base * l->total + skel_sampled_iteration(&l->cut, l->iter);
 		l->iter++;
 		l->next_child = 0;
 		return;

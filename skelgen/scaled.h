@@ -14,7 +14,8 @@ struct scaled_level {
 	uint32_t next_child;
 	uint64_t iter;      /* begun, of loops */
 	uint64_t turns;     /* that this execution makes */
-	struct skel_cut cut;
+	uint64_t total;     /* iterations of the longest execution */
+	struct skel_cut cut; /* of this one */
 	uint64_t base;      /* position of the enclosing loop body */
 };
 

@@ -22,6 +22,7 @@
 	CALL(skel_loop, i, l, l)                                                                                       \
 	CALL(skel_loop_first, i, l, l)                                                                                 \
 	CALL(skel_loop_some, i, l, l)                                                                                  \
+	CALL(skel_loop_part, i, l, l, l)                                                                               \
 	VALUE(skel_turns, l, i)                                                                                        \
 	VALUE(skel_progress, l, l, l)                                                                                  \
 	VALUE(skel_happens, i, i)                                                                                      \

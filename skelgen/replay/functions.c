@@ -131,6 +131,12 @@ static void guarded_loop_some(const union value *a, union value *result)
 	do_skel_loop_some(a, result);
 }
 
+static void guarded_loop_part(const union value *a, union value *result)
+{
+	loop_check(a);
+	do_skel_loop_part(a, result);
+}
+
 static void do_sendrecv_synchronous(const union value *a, union value *result)
 {
 	(void)result;
@@ -152,6 +158,7 @@ static const struct {
 	{"skel_loop", guarded_loop},
 	{"skel_loop_first", guarded_loop_first},
 	{"skel_loop_some", guarded_loop_some},
+	{"skel_loop_part", guarded_loop_part},
 }, synchronous_ones[] = {
 	{"MPI_Send", do_MPI_Ssend},
 	{"MPI_Isend", do_MPI_Issend},

@@ -8,6 +8,7 @@
 
 #define SPIKE_MADS  11.9 /* 8 standard deviations of a normal distribution */
 #define SPIKE_LEAST 0.5  /* of a usual iteration */
+#define LEAST_TURNS 5    /* of a short execution, after the warm-up */
 
 uint64_t sampled_run(const struct sampled_plan *p)
 {
@@ -16,6 +17,17 @@ uint64_t sampled_run(const struct sampled_plan *p)
 	for (int i = 0; i < p->n; i++)
 		run += p->w[i].warm + p->w[i].run;
 	return run;
+}
+
+uint64_t sampled_turns(uint64_t total, uint64_t run, uint64_t turns)
+{
+	uint64_t n, least = run - 1 < LEAST_TURNS ? run - 1 : LEAST_TURNS;
+
+	if (turns < 2 || run < 2 || run >= total)
+		return turns;
+	n = (uint64_t)(((unsigned __int128)(turns - 1) * (run - 1) + total - 2) / (total - 1));
+	n = n > least ? n : least;
+	return n + 1 < turns ? n + 1 : turns;
 }
 
 uint64_t sampled_iteration(const struct sampled_plan *p, uint64_t j, double *weight)

@@ -44,6 +44,10 @@ struct sampled_plan {
 uint64_t sampled_run(const struct sampled_plan *p);
 uint64_t sampled_iteration(const struct sampled_plan *p, uint64_t j, double *weight);
 
+/* Iterations to run of an execution that makes `turns` of them, where `run` are run of one that makes `total`, more
+ * than turns: the same share, but a few at least. All of them where run is not below total. */
+uint64_t sampled_turns(uint64_t total, uint64_t run, uint64_t turns);
+
 struct sampled_result {
 	double total_ns, half_ns; /* of the iterations that the windows stand for */
 	double spikes_ns;         /* of it: added for spikes that were not met */

@@ -108,6 +108,8 @@ static inline int skel_next(int id)
 /* ---- what is left out in some executions (turns.c) ---- */
 /* Enter loop `id`, of which this execution makes `turns` iterations and the longest one `total`. */
 void skel_loop_some(int id, uint64_t total, uint64_t turns);
+/* The same, of which a share runs, as much as `run` of `total`: spread evenly, the first one as warm-up. */
+void skel_loop_part(int id, uint64_t total, uint64_t turns, uint64_t run);
 /* Iterations of this execution: of this rank in record `id` of skel.c.data; or first + step for each one before. */
 int64_t skel_turns(int id);
 int64_t skel_progress(int64_t first, int64_t step);

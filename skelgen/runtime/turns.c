@@ -4,11 +4,19 @@
  * nothing were left out: skel_position.
  */
 #include "skelgen/runtime/runtime.h"
+#include "skelgen/runtime/sampled.h"
 
 void skel_loop_some(int id, uint64_t total, uint64_t turns)
 {
 	skel_loop(id, total, SKEL_ALL);
 	skel_loops[id].end = turns < total ? turns : total;
+}
+
+void skel_loop_part(int id, uint64_t total, uint64_t turns, uint64_t run)
+{
+	turns = turns < total ? turns : total;
+	skel_loop(id, turns, sampled_turns(total, run, turns));
+	skel_loops[id].base = skel_loops[id].saved_base * total;
 }
 
 int64_t skel_turns(int id)

@@ -59,4 +59,27 @@ my $run = run_command(@mpirun, 'cut/skel', '--result', 'result');
 is($run->{rc}, 0, 'and runs') or diag $run->{err};
 like(slurp('result'), qr/^events $whole->{events}$/m, 'it stands for all calls');
 
+# So is a loop whose own count varies: as large a share of each execution runs.
+$whole = trace('solver.ptrace', program('varying'), 8, 'solver');
+$made = precedent('skeleton', 'solver.ptrace', '-o', 'solver', '--scale', 5);
+is($made->{rc}, 0, 'solver: a short skeleton is made') or diag $made->{err};
+my $source = slurp('solver/skel.c');
+my ($total, $some) = $source =~ /for \(skel_loop_part\(\d+, (\d+), skel_turns\(\d+\), (\d+)\); skel_next/;
+ok($total, 'solver: the loop whose count varies is cut');
+cmp_ok($some // 0, '<', ($total // 0) / 2, 'solver: to less than half');
+like(slurp('solver/report.txt'), qr/loop of up to $total iterations: $some run/, 'solver: the report says so') if $total;
+$built = run_command('mpicc', '-std=gnu11', '-O1', '-Wall', '-Wextra', '-Werror', "-I$include", '-o', 'solver/skel', 'solver/skel.c',
+	$library, '-lm');
+is($built->{rc}, 0, 'solver: it compiles without a warning') or diag $built->{err};
+my $short = trace('short.ptrace', getcwd() . '/solver/skel', '--result', 'result');
+like(slurp('result'), qr/^events $whole->{events}$/m, 'solver: it stands for all calls');
+my ($n, $of) = map { calls($_)->{MPI_Sendrecv} } $short, $whole;
+cmp_ok($n, '<', $of / 2, 'solver: traced itself, it makes fewer calls');
+is(calls($short)->{MPI_Bcast}, calls($whole)->{MPI_Bcast}, 'solver: and as many of those that are not cut');
+cmp_ok($short->{bytes_sent} / $n, '==', $whole->{bytes_sent} / $of, 'solver: of the same messages');
+my $interpreted = trace('short.ptrace', "$ENV{PRECEDENT_LIBDIR}/precedent-replay", 'solver/skel.ops', '--result', 'interpreted');
+is_deeply(calls($interpreted), calls($short), 'solver: interpreted, it makes the same calls');
+my ($ran, $skel) = map { slurp('result') =~ /^${_}_s ([0-9.]+)$/m } qw(ran skel);
+cmp_ok($skel, '>', $ran, 'solver: it accounts for what it left out');
+
 done_testing;

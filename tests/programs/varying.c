@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Time steps that differ: an inner loop that grows by one iteration in each, one whose iterations are random, a
- * reduction in every tenth step, and a message between pairs of ranks in some. Usage: varying [steps [growing|random|steps|all]].
+ * reduction in every tenth step, and a message between pairs of ranks in some; or a few steps of a solver that takes
+ * hundreds of iterations, each time another number. Usage: varying [steps [growing|random|steps|solver|all]].
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -78,6 +79,21 @@ static void unlike_steps(int rank, int size, int steps, unsigned *state)
 	}
 }
 
+static void solver(int rank, int size, int steps, unsigned *state)
+{
+	double sum, one = 1;
+
+	for (int i = 0; i < steps; i++) {
+		int inner = 100 + (int)(next_random(state) % 400);
+
+		for (int k = 0; k < inner; k++) {
+			shift(rank, size, 80, 8);
+			MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+		}
+		MPI_Bcast(&one, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int steps = argc > 1 ? atoi(argv[1]) : 60, rank, size;
@@ -94,6 +110,8 @@ int main(int argc, char **argv)
 		random_counts(rank, size, steps, &state);
 	if (all || strcmp(phase, "steps") == 0)
 		unlike_steps(rank, size, steps, &state);
+	if (strcmp(phase, "solver") == 0)
+		solver(rank, size, steps, &state);
 	MPI_Finalize();
 	return 0;
 }

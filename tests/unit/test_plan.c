@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "skelgen/match.h"
 #include "skelgen/plan.h"
 #include "skelgen/scaled.h"
 #include "skelgen/times.h"
@@ -156,6 +157,108 @@ static void test_least_iterations(void **arg)
 	tear_down(&f);
 }
 
+/* A solver that takes more or fewer iterations each time; unlike: every other rank in the opposite order. */
+static const uint64_t solves[] = {310, 520, 4, 1, 470, 333, 290, 610};
+
+#define SOLVES (sizeof solves / sizeof *solves)
+
+static struct syn *solver(bool unlike)
+{
+	struct syn *s = syn_create(4);
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < 4; r++)
+		for (uint64_t i = 0; i < SOLVES; i++) {
+			for (uint64_t k = 0; k < solves[unlike && r % 2 ? SOLVES - 1 - i : i]; k++)
+				syn_call(s, r, "MPI_Sendrecv", 1,
+					 SYN(.dst = r ^ 2, .src = r ^ 2, .tag = 3, .count = 8, .gap_ns = 9000, .dur_ns = 1000));
+			syn_call(s, r, "MPI_Allreduce", 2, SYN(.count = 1, .gap_ns = 10, .dur_ns = 10));
+		}
+	syn_end(s);
+	return s;
+}
+
+static const struct skel_node *loop_that_varies(const struct skel_node *n)
+{
+	const struct skel_node *found = n->kind == SKEL_LOOP && n->turns != NULL ? n : NULL;
+
+	for (uint32_t i = 0; found == NULL && n->kind != SKEL_LEAF && i < n->n_child; i++)
+		found = loop_that_varies(n->child[i]);
+	return found;
+}
+
+static void test_loop_that_varies(void **arg)
+{
+	static const double scale[] = {2, 4, 10};
+	struct skel_match_report report;
+	const struct skel_node *loop;
+	struct fixture f;
+	uint64_t highest, whole = 0;
+
+	(void)arg;
+	for (uint64_t i = 0; i < SOLVES; i++)
+		whole += solves[i];
+	for (size_t i = 0; i < sizeof scale / sizeof *scale; i++) {
+		uint64_t calls, expected = 2 + SOLVES;
+
+		set_up(&f, solver(false), (struct skel_budget){.scale = scale[i]});
+		loop = loop_that_varies(f.tree.root);
+		assert_non_null(loop);
+		assert_int_equal(f.plan.n_cut, 1);
+		assert_true(f.plan.cut[loop->id].run < f.plan.cut[loop->id].total);
+		assert_true(fabs(f.plan.predicted_s * scale[i] / f.plan.full_s - 1) < 0.05);
+		for (uint64_t k = 0; k < SOLVES; k++) {
+			struct skel_cut c = skel_cut_at(&f.plan.cut[loop->id], loop, 0, k);
+			double weight = 0;
+
+			assert_int_equal(c.total, solves[k]);
+			for (uint64_t j = 0; j < c.run; j++) {
+				assert_true(skel_sampled_iteration(&c, j) < solves[k]);
+				weight += skel_sampled_weight(&c, j);
+			}
+			assert_true(fabs(weight - (double)solves[k]) < 1e-6);
+			expected += c.run;
+		}
+		for (uint32_t r = 0; r < 4; r++) {
+			calls = planned_calls(&f, r, &highest);
+			assert_int_equal(calls, expected);
+			assert_true(highest > (SOLVES - 1) * 610 + 600);
+		}
+		assert_true((double)expected < (double)whole / scale[i] * 1.1 + 2 + SOLVES);
+		assert_int_equal(skel_match(&f.tree, &f.plan, &report, &f.err), 0);
+		assert_int_equal(report.calls, 4 * expected);
+		assert_int_equal(report.unreceived, 0);
+		tear_down(&f);
+	}
+	/* iterations that ranks do not make alike stay */
+	set_up(&f, solver(true), (struct skel_budget){.scale = 10});
+	loop = loop_that_varies(f.tree.root);
+	assert_non_null(loop);
+	assert_true(f.plan.cut[loop->id].uneven);
+	assert_int_equal(f.plan.cut[loop->id].run, f.plan.cut[loop->id].total);
+	tear_down(&f);
+}
+
+static void test_share_of_turns(void **arg)
+{
+	(void)arg;
+	for (uint64_t total = 2; total < 120; total += 7)
+		for (uint64_t run = 2; run < total; run++)
+			for (uint64_t turns = 0, before = 0; turns <= total; turns++) {
+				uint64_t n = sampled_turns(total, run, turns);
+
+				assert_true(n <= turns && n <= run && n >= before);
+				assert_true(turns < 2 ? n == turns : n >= 2);
+				assert_true((n - (turns > 0)) * (total - 1) + (total - 1) >= (turns > 0 ? turns - 1 : 0) * (run - 1));
+				before = n;
+			}
+	assert_int_equal(sampled_turns(100, 100, 37), 37);
+	assert_int_equal(sampled_turns(100, 20, 100), 20);
+	assert_int_equal(sampled_turns(1001, 101, 501), 51);
+	assert_int_equal(sampled_turns(1001, 101, 21), 6);
+	assert_int_equal(sampled_turns(UINT64_MAX, UINT64_MAX / 2, UINT64_MAX), UINT64_MAX / 2);
+}
+
 static void test_no_budget_no_cut(void **arg)
 {
 	struct fixture f;
@@ -210,6 +313,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_times_add_up),	 cmocka_unit_test(test_drift_makes_strata),
 		cmocka_unit_test(test_budget_is_kept),	 cmocka_unit_test(test_least_iterations),
+		cmocka_unit_test(test_loop_that_varies),
+		cmocka_unit_test(test_share_of_turns),
 		cmocka_unit_test(test_no_budget_no_cut), cmocka_unit_test(test_only_common_loops),
 		cmocka_unit_test(test_sampled_iterations),
 	};
