@@ -72,6 +72,7 @@ for my $p (@programs) {
 	is($again->{$_}, $first->{$_}, "$title: the same $_") for qw(messages bytes_sent);
 	my $r = result('result');
 	is($r->{events}, $first->{events}, "$title: it says what it stands for");
+	is($r->{"left_$_"}, 0, "$title: it leaves no $_") for qw(requests comms);
 	cmp_ok(abs($r->{skel_s} - $r->{ran_s}), '<', 1e-6, "$title: nothing is extrapolated when nothing is cut");
 }
 
@@ -133,6 +134,7 @@ my $r = result('result');
 cmp_ok($r->{skel_s}, '>', 2 * $r->{ran_s}, 'it accounts for what it left out');
 cmp_ok($r->{lo_s}, '<=', $r->{skel_s}, 'the interval holds the estimate (low)');
 cmp_ok($r->{hi_s}, '>=', $r->{skel_s}, 'the interval holds the estimate (high)');
+is($r->{"left_$_"}, 0, "cut, it leaves no $_ either") for qw(requests comms);
 like(slurp('result'), qr/^loop 0 200 \d+ [0-9.]+$/m, 'it names the loop that it sampled');
 my @kernels = slurp('result') =~ /^kernel (\w+) [0-9.]+$/mg;
 ok(@kernels >= 1 && @kernels <= 13, "and what the kernels of its mixes take here (@kernels)");
