@@ -143,13 +143,7 @@ int skel_file_start(int k, int how, int64_t offset, int64_t count, MPI_Datatype 
 
 int skel_file_wait(int n, const int *slot)
 {
-	if (!skel_scratch_settle(n, slot))
-		return 0;
-	if (n == 1)
-		MPI_Wait(&req[slot[0]], MPI_STATUS_IGNORE);
-	else
-		skel_wait(n, slot);
-	return 1;
+	return skel_scratch_wait(n, slot);
 }
 
 void skel_delay(double ns)

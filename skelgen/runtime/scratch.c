@@ -210,11 +210,16 @@ void skel_scratch_refuse(int n)
 
 /* ---- failures ---- */
 
-/* What the call is for the skeleton: done or not. */
-static int outcome(int rc, int64_t bytes)
+static int room_lacks(int64_t bytes)
 {
 	struct statvfs fs;
 
+	return statvfs(state.dir, &fs) == 0 && fs.f_bavail * fs.f_frsize < (uint64_t)bytes + PROBE_BYTES;
+}
+
+/* What the call is for the skeleton: done or not. */
+static int outcome(int rc, int64_t bytes)
+{
 	if (rc == MPI_SUCCESS) {
 		state.calls++;
 		state.bytes += bytes;
@@ -222,8 +227,7 @@ static int outcome(int rc, int64_t bytes)
 	}
 	state.failed++;
 	if (state.error == 0)
-		state.error = statvfs(state.dir, &fs) == 0 && fs.f_bavail * fs.f_frsize < (uint64_t)bytes + PROBE_BYTES ?
-				      -ENOSPC : rc;
+		state.error = room_lacks(bytes) ? -ENOSPC : rc;
 	return 0;
 }
 
@@ -352,38 +356,62 @@ static int split_end(struct scratch *s, MPI_Status *status)
 	}
 }
 
-/* See that the access is over before anybody waits for it: Open MPI does not survive the wait for one that failed. */
-static void flight_end(int i)
+/*
+ * Wait for the access, and see how much of it was done. Open MPI does not survive the wait for one that failed, so it is
+ * watched until it is over, and then let go. MPICH does not go on with it while it is watched, and returns the error.
+ */
+static int request_end(MPI_Request *q, int64_t bytes)
 {
-	struct flight *f = &state.flight[i];
 	MPI_Status status;
-	int over = 0, rc;
+	int rc;
+#ifdef OPEN_MPI
+	int over = 0;
 
-	if (f->file == 0 || req[i] == MPI_REQUEST_NULL || req[i] != f->request)
-		return;
-	f->file = 0;
 	while (!over)
-		if (PMPI_Request_get_status(req[i], &over, &status) != MPI_SUCCESS)
-			return;
-	rc = short_of(MPI_SUCCESS, &status, f->bytes);
-	if (rc == MPI_SUCCESS) {
-		state.bytes += f->bytes;
-	} else {
-		outcome(rc, f->bytes);
-		PMPI_Request_free(&req[i]);
-	}
+		if (PMPI_Request_get_status(*q, &over, &status) != MPI_SUCCESS)
+			break;
+	rc = short_of(MPI_SUCCESS, &status, bytes);
+	if (rc != MPI_SUCCESS)
+		PMPI_Request_free(q);
+	else
+		rc = MPI_Wait(q, MPI_STATUS_IGNORE);
+#else
+	MPI_Errhandler before;
+
+	PMPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+	PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	rc = MPI_Wait(q, &status);
+	rc = short_of(rc, &status, bytes);
+	PMPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+	PMPI_Errhandler_free(&before);
+#endif
+	return rc;
 }
 
-int skel_scratch_settle(int n, const int *slot)
+/* Is request i of a file still under way? */
+static int flight_is_open(int i)
 {
-	int left = 0;
+	return state.flight[i].file > 0 && req[i] != MPI_REQUEST_NULL && req[i] == state.flight[i].request;
+}
+
+static int flight_end(int i)
+{
+	int64_t bytes = state.flight[i].bytes;
+
+	state.flight[i].file = 0;
+	return outcome(request_end(&req[i], bytes), bytes);
+}
+
+int skel_scratch_wait(int n, const int *slot)
+{
+	int done = state.on;
 
 	for (int i = 0; state.on && i < n; i++)
-		if (slot[i] >= 0 && slot[i] < state.n_request) {
-			flight_end(slot[i]);
-			left |= req[slot[i]] != MPI_REQUEST_NULL;
-		}
-	return state.on && (n == 0 || left);
+		if (slot[i] >= 0 && slot[i] < state.n_request && flight_is_open(slot[i]))
+			done &= flight_end(slot[i]);
+		else
+			done &= slot[i] < 0;
+	return done;
 }
 
 /* Accesses of the file that the skeleton has not waited for. */
@@ -392,9 +420,8 @@ static void flights_end(int k)
 	for (int i = 0; i < state.n_request; i++) {
 		if (state.flight[i].file != k + 1)
 			continue;
-		flight_end(i);
-		if (req[i] == state.flight[i].request && req[i] != MPI_REQUEST_NULL)
-			PMPI_Wait(&req[i], MPI_STATUS_IGNORE);
+		if (flight_is_open(i))
+			flight_end(i);
 		state.flight[i].file = 0;
 	}
 }
@@ -698,13 +725,14 @@ int skel_scratch_access(int k, int how, int64_t offset, int64_t count, MPI_Datat
 	how = access_place(s, how, ((int64_t)a.count * size + s->unit - 1) / s->unit, &a.offset);
 	slot = q != NULL ? SKEL_SLOT(q - req) : begin ? SKEL_SLOT((int64_t)state.n_request + k) : 0;
 	a.buffer = skel_buf((int)slot + !(how & SKEL_IO_WRITE), a.count, t);
-	if (q != NULL && *q != MPI_REQUEST_NULL) {
+	if (q != NULL && flight_is_open((int)(q - req)))
 		flight_end((int)(q - req));
-		PMPI_Wait(q, MPI_STATUS_IGNORE);
-	}
 	bytes = (int64_t)a.count * size;
 	if (q == NULL && !begin)
 		return outcome(short_of(access_do(how, &a), &status, bytes), bytes);
+	/* In MPICH a write that finds no room never ends. */
+	if (q != NULL && (how & SKEL_IO_WRITE) && !(how & SKEL_IO_ALL) && room_lacks(bytes * s->n))
+		return failed_system(ENOSPC);
 	rc = begin ? access_begin(how, &a) : access_start(how, &a);
 	if (rc != MPI_SUCCESS && q != NULL)
 		*q = MPI_REQUEST_NULL;

@@ -35,9 +35,8 @@ int skel_scratch_seek_shared(int k, int64_t offset, int whence);
 /* q: NULL for a blocking call, or the beginning of a split one. */
 int skel_scratch_access(int k, int how, int64_t offset, int64_t count, MPI_Datatype t, MPI_Request *q);
 int skel_scratch_finish(int k);
-/* Wait until the accesses of these request slots are over; requests of failed ones are freed. Is there anything left to
- * wait for, or was there nothing at all? */
-int skel_scratch_settle(int n, const int *slot);
+/* Wait for the accesses of these request slots. */
+int skel_scratch_wait(int n, const int *slot);
 /* Remove all files of this process. */
 void skel_scratch_remove(void);
 

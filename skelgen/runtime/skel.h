@@ -12,6 +12,7 @@
 #define PRECEDENT_SKELGEN_RUNTIME_SKEL_H
 
 #include <mpi.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define SKEL_MAX_LOOPS 65536
