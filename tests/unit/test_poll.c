@@ -2,6 +2,7 @@
 /* Unsuccessful polls: all are counted though few are timed, and the time around them is neither lost nor doubled. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -100,22 +101,33 @@ static void event_with_gap(void)
 	last_gap = gap;
 }
 
-static void test_tight(void **state)
+static bool tight_as_spent(void)
 {
 	struct account a;
+	bool accounted, mean;
 
-	(void)state;
 	begin();
 	for (int i = 0; i < 20000; i++)
 		poll_for(us / 5);
 	assert_true(rec.poll_streak > 0);
 	event_with_gap();
 	a = end(20000);
-	/* a busy machine interrupts: then and there is no telling what was interrupted */
-	assert_true(last_gap + a.polls <= a.all && last_gap + a.polls > a.all * 9 / 10);
-	assert_true(a.polls >= 20000 * (us / 5) * 9 / 10);
-	assert_true(rec.poll_mean >= us / 5 && rec.poll_mean <= 2 * us);
+	assert_true(last_gap + a.polls <= a.all);
+	accounted = last_gap + a.polls > a.all * 9 / 10 && a.polls >= 20000 * (us / 5) * 9 / 10;
+	mean = rec.poll_mean >= us / 5 && rec.poll_mean <= 2 * us;
 	rec_close();
+	return accounted && mean;
+}
+
+static void test_tight(void **state)
+{
+	bool as_spent = false;
+
+	(void)state;
+	/* a busy machine interrupts: then there is no telling what was interrupted, and it is done once more */
+	for (int tries = 0; !as_spent && tries < 20; tries++)
+		as_spent = tight_as_spent();
+	assert_true(as_spent);
 }
 
 static void test_work_between(void **state)
@@ -123,18 +135,21 @@ static void test_work_between(void **state)
 	struct account a;
 
 	(void)state;
-	/* ten times: many polls in close succession, then work */
-	begin();
-	for (int i = 0; i < 10; i++) {
-		for (int k = 0; k < 500; k++)
-			poll_for(us / 5);
-		spend(2000 * us);
+	/* ten times: many polls in close succession, then work. Where a timed poll is interrupted, it is taken for those
+	 * that are not timed: then once more. */
+	for (int tries = 0; tries == 0 || (last_gap < 20000 * us * 9 / 10 && tries < 20); tries++) {
+		begin();
+		for (int i = 0; i < 10; i++) {
+			for (int k = 0; k < 500; k++)
+				poll_for(us / 5);
+			spend(2000 * us);
+		}
+		event_with_gap();
+		a = end(5000);
+		assert_true(last_gap + a.polls <= a.all);
+		rec_close();
 	}
-	event_with_gap();
-	a = end(5000);
 	assert_true(last_gap >= 20000 * us * 9 / 10);
-	assert_true(last_gap + a.polls <= a.all);
-	rec_close();
 }
 
 static void test_long_polls(void **state)
