@@ -171,12 +171,14 @@ SKIP: {
 
 # ---- a skeleton that is ended ----
 
+# It runs for seconds, so that it is not over before it is ended.
+trace_ranks('longer.ptrace', program('mpiio'), 'files', 8, 600);
+precedent('skeleton', 'longer.ptrace', '-o', 'longer', '--seconds', 1000);
 my $pid = fork // die "fork: $!";
 if ($pid == 0) {
 	open STDOUT, '>', '/dev/null';
 	open STDERR, '>', '/dev/null';
-	precedent('skeleton', 'long.ptrace', '-o', 'long', '--seconds', 1000);
-	exec @mpirun, 2, $replay, 'long/skel.ops', '--result', 'ended', '--scratch', 'scratch' or exit 127;
+	exec @mpirun, 2, $replay, 'longer/skel.ops', '--result', 'ended', '--scratch', 'scratch' or exit 127;
 }
 ok(wait_until(60, sub { @{ left('scratch') } > 0 }), 'a file is there while it is open');
 kill 'TERM', $pid;
