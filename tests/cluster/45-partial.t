@@ -32,6 +32,10 @@ $testbed->daemon('stop');
 is($testbed->daemon('start')->{rc}, 0, 'precedentd runs with PartialExecution=on');
 like($testbed->run('precedent', 'conf', '--check')->{out}, qr/^\s*partial\s+on$/m, 'conf --check tells');
 
+# slurmctld looks now and then whether the daemon is there; until it has seen it, no job is traced.
+ok(wait_until(30, sub { ($testbed->submit("#!/bin/sh\n#SBATCH -p fast -N1 -t 10\nsrun ./asks\n", '-H'))[2] =~ /it is traced/ }),
+	'slurmctld has seen it');
+
 my ($job) = $testbed->submit("#!/bin/sh\n#SBATCH -p fast -N2 -n2 -t 10\nsrun $heat 512 20000\n");
 ok($job, 'a job is submitted') or BAIL_OUT('sbatch does not work');
 is(($testbed->wait_job($job, 120) // {})->{state}, 'COMPLETED', '... and traced');
