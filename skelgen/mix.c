@@ -153,9 +153,11 @@ static void mix_of(const struct mix_block *k, uint32_t counters, const double *m
 
 /* ---- as many mixes as there is room for ---- */
 
+/* One thread is nothing like several, however few of the others: a block of one would get the start of a team. */
 static double distance(const struct skel_mix *a, const struct skel_mix *b)
 {
-	double d = fabs(a->off_cpu - b->off_cpu) + 0.2 * fabs(a->threads - b->threads);
+	double d = fabs(a->off_cpu - b->off_cpu) + 0.2 * fabs(a->threads - b->threads) +
+		   ((a->threads > 1) != (b->threads > 1) ? 1 : 0);
 
 	for (int c = 0; c < CLASS_N; c++)
 		d += fabs(a->share[c] - b->share[c]) / 2;

@@ -65,7 +65,7 @@ my @class = qw(integer branch scalar vector divide libm stream_l2 stream_l3 stre
     cmp_ok($phase[@class]{off_cpu}, '>', 0.5, 'who sleeps is asleep');
     cmp_ok($phase[0]{off_cpu}, '<', 0.5, 'who computes is not');
     cmp_ok($phase[@class + 1]{threads}, '>', 1.05, 'two threads are more than one');
-    is($phase[0]{threads}, 1, 'one is one');
+    is($phase[$_]{threads}, 1, "one is one: $class[$_]") or diag(encode_json($phase[$_])) for 0 .. $#class;
     for my $m (@{$d->{mixes}}) {
         my $sum = 0;
         $sum += $_ for values %{$m->{shares}};

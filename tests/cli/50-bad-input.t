@@ -9,8 +9,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use Cli;
+use Cwd qw(getcwd);
 use JSON::PP qw(decode_json);
+use POSIX qw(SIGTERM _exit);
 use Test::More;
+use Testbed;
+use Time::HiRes qw(sleep);
 
 use constant {FILE_HEADER => 64, PAGE_HEADER => 72};
 my %type = (job => 1, definitions => 2, structure => 3, times => 4, index => 5);
@@ -219,6 +223,30 @@ subtest 'probe' => sub {
 	spew('12/0.ptrace', $whole);
 	$failed->('no skeleton built yet', qr/the source probe has not built the skeleton/);
 	ok(!-e '12/skel.0/skel', 'nothing has been built');
+
+	# As when the time of a job is up: whatever runs gets SIGTERM, one after the other.
+	mkdir 'ending';
+	for my $program (qw(mpicc mpirun)) {
+		spew("ending/$program", "#!/bin/sh\n>ended.$program\nkill -TERM \$\$\n");
+		chmod 0755, "ending/$program";
+	}
+	local $ENV{PATH} = getcwd() . "/ending:$ENV{PATH}";
+	$failed->('programs that end', qr/0\.ptrace: .*mpirun/, '--source');
+	unlink '12/probe.a.result', 'ended.mpirun';
+	my $pid = fork // die "fork: $!";
+	if (!$pid) {
+		open STDERR, '>', 'ended.err';
+		exec Testbed::build_dir() . '/precedent', 'probe', '--dir', '12', '--candidate', 'a', '--seconds', 0.1, '--source';
+		_exit(127);
+	}
+	for (my $i = 0; $i < 3000 && !-e 'ended.mpirun'; $i++) {
+		sleep 0.01;
+	}
+	sleep 0.1;
+	kill 'TERM', $pid;
+	waitpid $pid, 0;
+	is($? & 127, SIGTERM, 'one that is ended after its programs');
+	is_deeply([glob '12/probe.a.result*'], [], '... leaves no record');
 };
 
 done_testing;

@@ -561,8 +561,9 @@ subtest 'a probe whose node goes down' => sub {
 subtest 'a probe that runs out of time' => sub {
 	ok(wait_until(150, sub { $testbed->job_info($probe{timeout})->{JobState} eq 'TIMEOUT' }), 'is ended by slurmctld');
 	ok(wait_until(30, sub { $testbed->log('precedentd') =~ /probe on fast \(job $probe{timeout}\) failed, try 1 of 3: no result; the job ended TIMEOUT/ }),
-		'is tried again, and the log says why');
-	isnt(shown($lost{timeout})->{program}{state}, 'failed', 'nothing is given up');
+		'is tried again, and the log says why') or diag join "\n", grep { /$probe{timeout}\b/ } split /\n/, $testbed->log('precedentd');
+	my $program = shown($lost{timeout})->{program};
+	isnt($program->{state}, 'failed', 'nothing is given up') or diag $program->{reason};
 };
 
 done_testing;
