@@ -166,15 +166,17 @@ uint32_t emit_data_array(struct emit_data *d, const int64_t *v, uint32_t n)
 
 void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struct emit_gap_values *v)
 {
-	size_t at = d->n_pool, n = (size_t)v->n_stratum * v->n_slot;
-	uint64_t *w = pool_take(d, DATA_GAP + n);
+	size_t at = d->n_pool, n = (size_t)v->n_stratum * v->n_slot, n_entry = (size_t)v->entry_stratum * v->entry_slot;
+	uint64_t *w = pool_take(d, DATA_GAP + n + n_entry);
 
 	if (w == NULL)
 		return;
 	w[0] = v->n_occ;
 	w[1] = v->n_stratum | (uint64_t)v->n_slot << 32;
 	w[2] = v->mix;
-	memcpy(w + DATA_GAP, v->ns, n * sizeof *v->ns);
+	w[3] = v->period;
+	w[4] = v->entry_stratum | (uint64_t)v->entry_slot << 32;
+	memcpy(w + DATA_GAP, v->ns, (n + n_entry) * sizeof *v->ns);
 	placed_add(d, &d->gap, gap, rank, at);
 }
 

@@ -25,6 +25,8 @@ uint32_t emit_data_array(struct emit_data *d, const int64_t *v, uint32_t n);
 struct emit_gap_values {
 	uint64_t n_occ;
 	uint32_t mix, n_stratum, n_slot;
+	uint64_t period; /* executions 0, period, ... have gaps of their own; 0: none has */
+	uint32_t entry_stratum, entry_slot;
 	const double *ns;
 };
 

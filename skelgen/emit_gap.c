@@ -28,7 +28,7 @@ bool gap_needs_position(const struct emit *e, const struct skel_node *leaf)
 	uint32_t n = rank_set_count(&leaf->ranks);
 
 	for (uint32_t i = 0; i < n; i++)
-		if (e->times->leaf[leaf->leaf_id][i].n_stratum > 1 &&
+		if ((e->times->leaf[leaf->leaf_id][i].n_stratum > 1 || e->times->leaf[leaf->leaf_id][i].entry != NULL) &&
 		    mean_ns(&e->times->leaf[leaf->leaf_id][i], false) >= LEAST_NS)
 			return true;
 	return false;
@@ -63,30 +63,48 @@ static void loops_around(const struct emit *e, const struct skel_node *leaf, uin
 	}
 }
 
-/* What the skeleton carries of one leaf on one rank. */
-struct gap_values {
-	uint32_t n_stratum, n_slot;
-	double ns[SKEL_STRATA * SKEL_QUANTILES];
+/* Of one kind of executions: those that go on in the loop, or enter it. */
+struct gap_part {
+	uint32_t n_stratum, n_slot; /* 0: there are none */
+	uint32_t visit;             /* of the walk through what the plan samples */
+	double *ns;
 };
 
-/* Means of the strata; or their quantiles, in the order of gap_order.h. */
-static void values_fill(const struct emit *e, const struct skel_node *leaf, uint32_t index, struct gap_values *v)
+/* What the skeleton carries of one leaf on one rank. */
+struct gap_values {
+	struct gap_part part[2];
+	double ns[2 * SKEL_STRATA * SKEL_QUANTILES];
+};
+
+/* Means of the strata; or their quantiles, in the order of gap_order.h. Values of one kind. */
+static uint32_t part_fill(const struct skel_leaf_time *t, const float (*at)[SKEL_QUANTILES], struct gap_part *p, double *ns)
 {
-	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
-	bool spread = t->n_quantile > 1 && e->orders.at != NULL && e->orders.at[leaf->leaf_id][index] != NULL;
+	bool spread = t->n_quantile > 1 && at != NULL;
 	uint32_t slot[SKEL_QUANTILES];
 
-	v->n_stratum = t->n_stratum > 0 ? t->n_stratum : 1;
-	v->n_slot = spread ? SKEL_QUANTILES : 1;
-	for (uint32_t s = 0; s < v->n_stratum; s++) {
+	*p = (struct gap_part){.n_stratum = t->n_stratum > 0 ? t->n_stratum : 1, .n_slot = spread ? SKEL_QUANTILES : 1, .ns = ns};
+	for (uint32_t s = 0; s < p->n_stratum; s++) {
 		if (!spread) {
-			v->ns[s] = t->stratum_ns[s];
+			ns[s] = t->stratum_ns[s];
 			continue;
 		}
-		gap_order_slots(e->orders.at[leaf->leaf_id][index][s], slot);
+		gap_order_slots(at[s], slot);
 		for (uint32_t j = 0; j < SKEL_QUANTILES; j++)
-			v->ns[s * SKEL_QUANTILES + j] = t->quantile_ns[s][slot[j]];
+			ns[s * SKEL_QUANTILES + j] = t->quantile_ns[s][slot[j]];
 	}
+	return p->n_stratum * p->n_slot;
+}
+
+static uint32_t values_fill(const struct emit *e, const struct skel_node *leaf, uint32_t index, struct gap_values *v)
+{
+	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
+	uint32_t i = 2 * leaf->leaf_id, n;
+
+	n = part_fill(t, e->orders.at != NULL ? e->orders.at[i][index] : NULL, &v->part[0], v->ns);
+	v->part[1] = (struct gap_part){0};
+	if (t->entry != NULL)
+		n += part_fill(t->entry, e->orders.at != NULL ? e->orders.at[i + 1][index] : NULL, &v->part[1], v->ns + n);
+	return n;
 }
 
 /* Walk through the executions that the plan samples, as the runtime does. */
@@ -94,8 +112,7 @@ struct sampling {
 	const struct around *around;
 	const struct skel_leaf_time *t;
 	const struct skel_leaf_rank *lr;
-	const struct gap_values *v;
-	uint32_t visit;
+	struct gap_values *v;
 };
 
 /* Weighted sum of the values over the executions that the plan samples, from loop `level` inwards. */
@@ -106,11 +123,12 @@ static double sampled_sum(struct sampling *w, int level, uint64_t position, doub
 	double sum = 0;
 
 	if (level == a->n) {
-		uint64_t s = data_stratum(position, w->t->n, w->v->n_stratum) * w->v->n_slot;
+		struct gap_part *p = &w->v->part[skel_enters(w->t, position)];
+		uint64_t s = data_stratum(position, w->t->n, p->n_stratum) * p->n_slot;
 
 		if (w->lr->optional && position < w->lr->n_occ && skel_leaf_symbol(w->lr, position) == SKEL_NOTHING)
 			return 0;
-		return weight * w->v->ns[s + w->visit++ % w->v->n_slot];
+		return weight * p->ns[s + p->visit++ % p->n_slot];
 	}
 	c = skel_cut_at(&a->cut[level], a->loop[level], a->index[level], position);
 	for (uint64_t j = 0; j < c.run; j++)
@@ -121,14 +139,14 @@ static double sampled_sum(struct sampling *w, int level, uint64_t position, doub
 
 /* What the strata must be multiplied with for the sample to give the traced total. */
 static double correction(const struct emit *e, const struct skel_node *leaf, uint32_t rank,
-			 const struct skel_leaf_time *t, const struct gap_values *v)
+			 const struct skel_leaf_time *t, struct gap_values *v)
 {
 	struct around a;
-	struct sampling w = {&a, t, &leaf->by_rank[rank_set_index(&leaf->ranks, rank)], v, 0};
+	struct sampling w = {&a, t, &leaf->by_rank[rank_set_index(&leaf->ranks, rank)], v};
 	double product = 1, sum;
 	bool cut = false;
 
-	if (v->n_stratum < 2 && v->n_slot < 2)
+	if (t->entry == NULL && v->part[0].n_stratum < 2 && v->part[0].n_slot < 2)
 		return 1;
 	loops_around(e, leaf, rank, &a);
 	for (int i = 0; i < a.n; i++) {
@@ -148,13 +166,15 @@ static void put_record(struct emit *e, uint32_t gap, const struct skel_node *lea
 	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
 	double call = with_call && t->made > 0 ? t->dur_ns / (double)t->made : 0, factor;
 	struct gap_values v;
+	uint32_t n = values_fill(e, leaf, index, &v);
 
-	values_fill(e, leaf, index, &v);
 	factor = correction(e, leaf, rank, t, &v);
-	for (uint32_t i = 0; i < v.n_stratum * v.n_slot; i++)
+	for (uint32_t i = 0; i < n; i++)
 		v.ns[i] = v.ns[i] * factor + call;
 	emit_data_gap(e->data, gap, rank,
-		      &(struct emit_gap_values){t->n, gap_mix(e, leaf), v.n_stratum, v.n_slot, v.ns});
+		      &(struct emit_gap_values){.n_occ = t->n, .mix = gap_mix(e, leaf), .period = t->entry != NULL ? t->period : 0,
+						.n_stratum = v.part[0].n_stratum, .n_slot = v.part[0].n_slot,
+						.entry_stratum = v.part[1].n_stratum, .entry_slot = v.part[1].n_slot, .ns = v.ns});
 }
 
 void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int depth)
@@ -162,7 +182,7 @@ void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int 
 	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
 	uint32_t n = rank_set_count(&leaf->ranks), i = 0, gap;
 	double least = INFINITY, most = 0, sum = 0;
-	bool strata = false, spread = false;
+	bool strata = false, spread = false, entered = false;
 
 	for (i = 0; i < n; i++) {
 		double m = mean_ns(&t[i], with_call);
@@ -172,10 +192,11 @@ void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int 
 		sum += m;
 		strata |= t[i].n_stratum > 1;
 		spread |= t[i].n_quantile > 1 && e->orders.at != NULL;
+		entered |= t[i].entry != NULL;
 	}
 	if (n == 0 || most < LEAST_NS)
 		return;
-	if (!strata && !spread && most - least <= AGREE * most) {
+	if (!strata && !spread && !entered && most - least <= AGREE * most) {
 		text_line(&e->body, depth, "skel_compute(%u, %.1f);", gap_mix(e, leaf), sum / n);
 		return;
 	}
@@ -183,8 +204,8 @@ void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int 
 	i = 0;
 	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++)
 		put_record(e, gap, leaf, r, i, with_call);
-	text_line(&e->body, depth, "skel_gap(%u); /* %.3g to %.3g us, by rank%s%s */", gap, least * 1e-3, most * 1e-3,
-		  strata ? " and time" : "", spread ? ", from its distribution" : "");
+	text_line(&e->body, depth, "skel_gap(%u); /* %.3g to %.3g us, by rank%s%s%s */", gap, least * 1e-3, most * 1e-3,
+		  strata ? " and time" : "", spread ? ", from its distribution" : "", entered ? ", others in the first turn" : "");
 }
 
 void emit_delay(struct emit *e, const struct skel_node *leaf, bool least, int depth)
@@ -211,7 +232,7 @@ void emit_delay(struct emit *e, const struct skel_node *leaf, bool least, int de
 	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++) {
 		double mean = t[i].made > 0 ? t[i].dur_ns / (double)t[i].made : 0;
 
-		emit_data_gap(e->data, gap, r, &(struct emit_gap_values){t[i].n, 0, 1, 1, &mean});
+		emit_data_gap(e->data, gap, r, &(struct emit_gap_values){.n_occ = t[i].n, .n_stratum = 1, .n_slot = 1, .ns = &mean});
 	}
 	text_line(&e->body, depth, "skel_delay_by_rank(%u); /* %.3g to %.3g us */", gap, low * 1e-3, high * 1e-3);
 }

@@ -45,36 +45,46 @@ void gap_order_slots(const float *gap, uint32_t slot[SKEL_QUANTILES])
 	}
 }
 
+/* The distribution number i of a leaf on a rank: of the executions that go on in the loop, of those that enter it. */
+static const struct skel_leaf_time *part_of(const struct skel_leaf_time *t, uint32_t i)
+{
+	const struct skel_leaf_time *part = i % 2 == 0 ? t : t->entry;
+
+	return part != NULL && part->n_quantile > 1 ? part : NULL;
+}
+
 static uint64_t values_wanted(const struct skel_tree *tree, const struct skel_times *times)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < tree->n_leaf; i++) {
-		uint32_t n = rank_set_count(&tree->leaf[i]->ranks);
+	for (uint32_t i = 0; i < 2 * tree->n_leaf; i++) {
+		uint32_t n = rank_set_count(&tree->leaf[i / 2]->ranks);
 
-		for (uint32_t k = 0; k < n; k++)
-			if (times->leaf[i][k].n_quantile > 1)
-				sum += times->leaf[i][k].n_stratum * SKEL_QUANTILES;
+		for (uint32_t k = 0; k < n; k++) {
+			const struct skel_leaf_time *t = part_of(&times->leaf[i / 2][k], i);
+
+			sum += t != NULL ? t->n_stratum * SKEL_QUANTILES : 0;
+		}
 	}
 	return sum;
 }
 
 static int tables_make(const struct skel_tree *tree, const struct skel_times *times, struct gap_orders *o)
 {
-	o->at = calloc(tree->n_leaf + 1u, sizeof *o->at);
+	o->at = calloc(2 * tree->n_leaf + 1u, sizeof *o->at);
 	if (o->at == NULL)
 		return -1;
 	o->n_leaf = tree->n_leaf;
-	for (uint32_t i = 0; i < tree->n_leaf; i++) {
-		uint32_t n = rank_set_count(&tree->leaf[i]->ranks);
+	for (uint32_t i = 0; i < 2 * tree->n_leaf; i++) {
+		uint32_t n = rank_set_count(&tree->leaf[i / 2]->ranks);
 
 		o->at[i] = calloc(n + 1u, sizeof *o->at[i]);
 		if (o->at[i] == NULL)
 			return -1;
 		for (uint32_t k = 0; k < n; k++) {
-			const struct skel_leaf_time *t = &times->leaf[i][k];
+			const struct skel_leaf_time *t = part_of(&times->leaf[i / 2][k], i);
 
-			if (t->n_quantile < 2)
+			if (t == NULL)
 				continue;
 			o->at[i][k] = malloc(t->n_stratum * sizeof *o->at[i][k]);
 			if (o->at[i][k] == NULL)
@@ -113,13 +123,16 @@ static int rank_look(const struct skel_tree *tree, const struct skel_times *time
 	uint64_t occ;
 	uint32_t index;
 
-	for (uint32_t i = 0; i < tree->n_leaf; i++) {
-		index = rank_set_index(&tree->leaf[i]->ranks, rank);
+	for (uint32_t i = 0; i < 2 * tree->n_leaf; i++) {
+		const struct skel_leaf_time *t;
+
+		index = rank_set_index(&tree->leaf[i / 2]->ranks, rank);
 		cursor[i] = (struct order_cursor){.done = index == UINT32_MAX || o->at[i][index] == NULL};
 		if (cursor[i].done)
 			continue;
 		any = true;
-		cursor[i].want = gap_order_execution(times->leaf[i][index].n, times->leaf[i][index].n_stratum, 0, 0);
+		t = part_of(&times->leaf[i / 2][index], i);
+		cursor[i].want = gap_order_execution(t->n, t->n_stratum, 0, 0);
 	}
 	if (!any)
 		return 0;
@@ -130,10 +143,13 @@ static int rank_look(const struct skel_tree *tree, const struct skel_times *time
 		trace_iter_destroy(events);
 		return err_set(err, "no memory to expand rank %u", rank);
 	}
-	while (skel_iter_next(&it, &leaf, &occ, &index) && trace_iter_next(events, &ev, &known) == 1)
-		if (!cursor[leaf->leaf_id].done)
-			cursor_meet(&cursor[leaf->leaf_id], &times->leaf[leaf->leaf_id][index],
-				    o->at[leaf->leaf_id][index], occ, known ? (float)ev.gap_ns : NAN);
+	while (skel_iter_next(&it, &leaf, &occ, &index) && trace_iter_next(events, &ev, &known) == 1) {
+		const struct skel_leaf_time *t = &times->leaf[leaf->leaf_id][index];
+		uint32_t i = 2 * leaf->leaf_id + skel_enters(t, occ);
+
+		if (!cursor[i].done)
+			cursor_meet(&cursor[i], part_of(t, i), o->at[i][index], occ, known ? (float)ev.gap_ns : NAN);
+	}
 	skel_iter_end(&it);
 	trace_iter_destroy(events);
 	return 0;
@@ -148,7 +164,7 @@ int gap_orders_collect(const struct skel_tree *tree, const struct skel_times *ti
 	*out = (struct gap_orders){.tree = tree};
 	if (wanted == 0 || wanted > MOST_VALUES)
 		return 0;
-	cursor = calloc(tree->n_leaf + 1u, sizeof *cursor);
+	cursor = calloc(2 * tree->n_leaf + 1u, sizeof *cursor);
 	if (cursor == NULL || tables_make(tree, times, out) != 0) {
 		err_set(err, "no memory for the order of the gaps of %u calls", tree->n_leaf);
 		goto fail;
@@ -166,8 +182,8 @@ fail:
 
 void gap_orders_free(struct gap_orders *o)
 {
-	for (uint32_t i = 0; o->at != NULL && i < o->n_leaf; i++) {
-		uint32_t n = rank_set_count(&o->tree->leaf[i]->ranks);
+	for (uint32_t i = 0; o->at != NULL && i < 2 * o->n_leaf; i++) {
+		uint32_t n = rank_set_count(&o->tree->leaf[i / 2]->ranks);
 
 		for (uint32_t k = 0; o->at[i] != NULL && k < n; k++)
 			free(o->at[i][k]);

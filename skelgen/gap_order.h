@@ -17,8 +17,8 @@
 #include "skelgen/times.h"
 #include "skelgen/tree.h"
 
-/* By leaf_id, then by index of the rank in its set: n_stratum rows of gaps at the executions looked at; NULL where the
- * leaf has no quantiles on this rank. Gaps whose time is not known are NAN. */
+/* By 2 * leaf_id, and one more for what enters its loop, then by index of the rank in the leaf's set: n_stratum rows of
+ * gaps at the executions looked at; NULL where there are no quantiles on this rank. Gaps whose time is not known are NAN. */
 struct gap_orders {
 	uint32_t n_leaf;
 	float (***at)[SKEL_QUANTILES];

@@ -13,12 +13,32 @@
 #define AGREE       0.02 /* strata within 2 % of their mean are one */
 #define LEAST_DRAWN 64   /* executions of which the distribution is kept */
 #define LEAST_SHARE 1e-5 /* of a rank's time, in gaps of which it is kept */
+#define LEAST_ENTRY 1e-4 /* of a rank's time, by which entering a loop differs from going on in it, */
+#define SURE        3    /* and standard errors */
 
-/* Counts of timed events by stratum, beside the sums in stratum_ns; and their distribution. */
+/* Timed events by stratum, their gaps, and the distribution of these. */
 struct stratum_counts {
+	uint64_t timed;
+	double gap_ns, square_ns2;
 	uint32_t n[SKEL_STRATA];
+	double sum_ns[SKEL_STRATA];
 	struct gap_draw draw;
 };
+
+/* Iterations of the loop whose first call the leaf is on this rank; 0: it is not. */
+static uint64_t period_of(const struct skel_tree *tree, const struct skel_node *leaf, uint32_t rank)
+{
+	const struct skel_node *loop = leaf->parent;
+	uint64_t count;
+
+	if (loop == NULL || loop->kind != SKEL_LOOP)
+		return 0;
+	for (uint32_t i = 0; loop->child[i] != leaf; i++)
+		if (rank_set_index(&loop->child[i]->ranks, rank) != UINT32_MAX)
+			return 0;
+	count = skel_loop_count(tree, loop, rank, rank_set_index(&loop->ranks, rank));
+	return count > 1 ? count : 0;
+}
 
 static int tables_alloc(const struct skel_tree *tree, struct skel_times *t)
 {
@@ -37,10 +57,20 @@ static int tables_alloc(const struct skel_tree *tree, struct skel_times *t)
 		t->leaf[i] = calloc(n > 0 ? n : 1, sizeof **t->leaf);
 		if (t->leaf[i] == NULL)
 			return -1;
-		for (uint32_t k = 0; k < n; k++) {
-			t->leaf[i][k].n = tree->leaf[i]->by_rank[k].n_occ;
-			t->leaf[i][k].made = skel_leaf_made(&tree->leaf[i]->by_rank[k]);
-			t->leaf[i][k].n_quantile = 1;
+		for (uint32_t k = 0, r = rank_set_first(&tree->leaf[i]->ranks); k < n;
+		     k++, r = rank_set_next(&tree->leaf[i]->ranks, r)) {
+			struct skel_leaf_time *lt = &t->leaf[i][k];
+
+			lt->n = tree->leaf[i]->by_rank[k].n_occ;
+			lt->made = skel_leaf_made(&tree->leaf[i]->by_rank[k]);
+			lt->n_quantile = 1;
+			lt->period = period_of(tree, tree->leaf[i], r);
+			if (lt->period == 0)
+				continue;
+			lt->entry = arena_alloc(t->arena, 1, sizeof *lt->entry);
+			if (lt->entry == NULL)
+				return -1;
+			*lt->entry = (struct skel_leaf_time){.n = lt->n, .n_quantile = 1};
 		}
 	}
 	return 0;
@@ -58,36 +88,73 @@ static void event_add(struct skel_leaf_time *lt, struct stratum_counts *c, uint6
 	uint32_t s = stratum_of(occ, lt->n);
 
 	lt->timed++;
-	lt->gap_ns += gap_ns;
 	lt->dur_ns += dur_ns;
-	lt->stratum_ns[s] += gap_ns;
+	c->timed++;
+	c->gap_ns += gap_ns;
+	c->square_ns2 += gap_ns * gap_ns;
+	c->sum_ns[s] += gap_ns;
 	c->n[s]++;
 }
 
-/* Sums to means; strata without a timed event take the leaf's mean. */
+/* Do entries differ from the others by enough to be kept apart? */
+static bool entries_differ(const struct stratum_counts *c, const struct stratum_counts *entry, double wall_ns)
+{
+	double others, differ, error;
+
+	if (c->timed == 0 || entry->timed == 0)
+		return false;
+	others = c->gap_ns / (double)c->timed;
+	differ = fabs(entry->gap_ns - others * (double)entry->timed);
+	error = sqrt(fmax(0, c->square_ns2 / (double)c->timed - others * others) * (double)entry->timed);
+	return differ > LEAST_ENTRY * wall_ns && differ > SURE * error;
+}
+
+/* All are one, with the distribution of those of which there are more. */
+static void entries_join(struct stratum_counts *c, struct stratum_counts *entry)
+{
+	if (entry->timed > c->timed) {
+		struct gap_draw d = c->draw;
+
+		c->draw = entry->draw;
+		entry->draw = d;
+	}
+	c->timed += entry->timed;
+	c->gap_ns += entry->gap_ns;
+	for (int s = 0; s < SKEL_STRATA; s++) {
+		c->n[s] += entry->n[s];
+		c->sum_ns[s] += entry->sum_ns[s];
+	}
+}
+
+/* Sums to means; strata without a timed event take the mean of all. */
 static void strata_close(struct skel_leaf_time *lt, const struct stratum_counts *c)
 {
 	double mean, least, most;
 
 	lt->n_stratum = 1;
-	if (lt->timed == 0) {
+	if (c->timed == 0) {
 		lt->stratum_ns[0] = 0;
 		return;
 	}
-	mean = lt->gap_ns / (double)lt->timed;
+	mean = c->gap_ns / (double)c->timed;
 	least = most = mean;
 	lt->n_stratum = lt->n < SKEL_STRATA ? (uint32_t)lt->n : SKEL_STRATA;
 	for (uint32_t s = 0; s < lt->n_stratum; s++) {
-		lt->stratum_ns[s] = c->n[s] > 0 ? lt->stratum_ns[s] / c->n[s] : mean;
+		lt->stratum_ns[s] = c->n[s] > 0 ? c->sum_ns[s] / c->n[s] : mean;
 		least = fmin(least, lt->stratum_ns[s]);
 		most = fmax(most, lt->stratum_ns[s]);
 	}
-	lt->gap_ns = mean * (double)lt->made;
-	lt->dur_ns = lt->dur_ns / (double)lt->timed * (double)lt->made;
 	if (most - least <= AGREE * mean) {
 		lt->n_stratum = 1;
 		lt->stratum_ns[0] = mean;
 	}
+}
+
+/* Sums over those that are timed become sums over all that make the call. */
+static void sums_close(struct skel_leaf_time *lt, const struct stratum_counts *c)
+{
+	lt->gap_ns = c->timed > 0 ? c->gap_ns / (double)c->timed * (double)lt->made : 0;
+	lt->dur_ns = lt->timed > 0 ? lt->dur_ns / (double)lt->timed * (double)lt->made : 0;
 }
 
 static int draw_add(struct skel_leaf_time *lt, struct stratum_counts *c, uint64_t occ, double gap_ns)
@@ -95,20 +162,54 @@ static int draw_add(struct skel_leaf_time *lt, struct stratum_counts *c, uint64_
 	return lt->n < LEAST_DRAWN ? 0 : gap_draw_add(&c->draw, stratum_of(occ, lt->n), gap_ns);
 }
 
-/* Strata to means, and their distributions where the gaps take a share of the rank's time: since shares add up to 1,
- * only so many of its calls can have them. */
-static int leaf_close(const struct skel_tree *tree, const struct skel_node *leaf, uint32_t rank, struct arena *arena,
+/* The distributions where the gaps take a share of the rank's time: since shares add up to 1, only so many of its calls
+ * can have them. */
+static int draw_close(const struct skel_tree *tree, const struct skel_node *leaf, uint32_t rank, struct arena *arena,
 		      struct skel_leaf_time *lt, struct stratum_counts *c, const struct hist_table *given_up)
 {
 	double bytes = SKEL_STRATA * sizeof *lt->quantile_ns * (double)tree->n_ranks;
 	double least = fmax(LEAST_SHARE, bytes / SKEL_QUANTILES_BYTES);
 
-	strata_close(lt, c);
-	if (lt->n < LEAST_DRAWN || !(lt->gap_ns > least * trace_get_rank(tree->trace, rank)->wall_ns)) {
+	if (lt->made < LEAST_DRAWN || !(lt->gap_ns > least * trace_get_rank(tree->trace, rank)->wall_ns)) {
 		gap_draw_free(&c->draw);
 		return 0;
 	}
 	return gap_draw_close(&c->draw, given_up, leaf->fn, arena, lt);
+}
+
+/* c: the executions that go on in their loop, and those that enter it. */
+static int leaf_close(const struct skel_tree *tree, const struct skel_node *leaf, uint32_t rank, struct arena *arena,
+		      struct skel_leaf_time *lt, struct stratum_counts c[2], const struct hist_table *given_up)
+{
+	struct skel_leaf_time *entry = lt->entry;
+
+	if (entry == NULL || !entries_differ(&c[0], &c[1], trace_get_rank(tree->trace, rank)->wall_ns)) {
+		if (entry != NULL) {
+			lt->timed += entry->timed;
+			lt->dur_ns += entry->dur_ns;
+			entries_join(&c[0], &c[1]);
+			gap_draw_free(&c[1].draw);
+			lt->entry = NULL;
+			lt->period = 0;
+		}
+		strata_close(lt, &c[0]);
+		sums_close(lt, &c[0]);
+		return draw_close(tree, leaf, rank, arena, lt, &c[0], given_up);
+	}
+	lt->made -= entry->made;
+	for (int i = 0; i < 2; i++) {
+		struct skel_leaf_time *t = i == 0 ? lt : entry;
+
+		strata_close(t, &c[i]);
+		sums_close(t, &c[i]);
+		if (draw_close(tree, leaf, rank, arena, t, &c[i], given_up) != 0)
+			return -1;
+	}
+	lt->made += entry->made;
+	lt->timed += entry->timed;
+	lt->gap_ns += entry->gap_ns;
+	lt->dur_ns += entry->dur_ns;
+	return 0;
 }
 
 static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel_times *t,
@@ -145,7 +246,12 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 		}
 		t->events++;
 		lt = &t->leaf[leaf->leaf_id][index];
-		c = &counts[leaf->leaf_id];
+		c = &counts[2 * leaf->leaf_id];
+		if (skel_enters(lt, occ)) {
+			lt = lt->entry;
+			lt->made++;
+			c++;
+		}
 		if (known) {
 			event_add(lt, c, occ, (double)ev.gap_ns, (double)ev.dur_ns);
 			if (draw_add(lt, c, occ, (double)ev.gap_ns) != 0) {
@@ -171,7 +277,7 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 	}
 	for (uint32_t i = 0; i < tree->n_leaf; i++)
 		if ((index = rank_set_index(&tree->leaf[i]->ranks, rank)) != UINT32_MAX &&
-		    leaf_close(tree, tree->leaf[i], rank, t->arena, &t->leaf[i][index], &counts[i], &given_up) != 0) {
+		    leaf_close(tree, tree->leaf[i], rank, t->arena, &t->leaf[i][index], &counts[2 * i], &given_up) != 0) {
 			err_set(err, "no memory for the times of rank %u", rank);
 			goto done;
 		}
@@ -203,7 +309,7 @@ static double node_sum(const struct skel_node *n, struct skel_times *t)
 
 int skel_times_collect(const struct skel_tree *tree, struct skel_times *out, struct errbuf *err)
 {
-	struct stratum_counts *counts = calloc(tree->n_leaf + 1u, sizeof *counts);
+	struct stratum_counts *counts = calloc(2 * (tree->n_leaf + 1u), sizeof *counts);
 	int rv = -1;
 
 	memset(out, 0, sizeof *out);
@@ -212,8 +318,8 @@ int skel_times_collect(const struct skel_tree *tree, struct skel_times *out, str
 		goto done;
 	}
 	for (uint32_t r = 0; r < tree->n_ranks; r++) {
-		for (uint32_t i = 0; i < tree->n_leaf; i++)
-			memset(counts[i].n, 0, sizeof counts[i].n);
+		for (uint32_t i = 0; i < 2 * tree->n_leaf; i++)
+			counts[i] = (struct stratum_counts){.draw = counts[i].draw};
 		if (rank_collect(tree, r, out, counts, err) != 0)
 			goto done;
 		out->rank_wall_ns[r] = trace_get_rank(tree->trace, r)->wall_ns;
@@ -222,7 +328,7 @@ int skel_times_collect(const struct skel_tree *tree, struct skel_times *out, str
 	node_sum(tree->root, out);
 	rv = 0;
 done:
-	for (uint32_t i = 0; counts != NULL && i < tree->n_leaf; i++)
+	for (uint32_t i = 0; counts != NULL && i < 2 * tree->n_leaf; i++)
 		gap_draw_free(&counts[i].draw);
 	free(counts);
 	if (rv != 0)

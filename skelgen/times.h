@@ -6,6 +6,7 @@
 #ifndef PRECEDENT_SKELGEN_TIMES_H
 #define PRECEDENT_SKELGEN_TIMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/errbuf.h"
@@ -27,7 +28,17 @@ struct skel_leaf_time {
 	 * n_quantile 1: they agree, or the call is too rare or too short to matter, and quantile_ns is NULL. */
 	uint32_t n_quantile;
 	float (*quantile_ns)[SKEL_QUANTILES];
+	/* The first call of a loop has another one before it when the loop is entered, and another gap: executions 0, period,
+	 * 2 * period, ... are `entry`, and the strata and quantiles here are of the others. NULL: they are alike. */
+	uint64_t period;
+	struct skel_leaf_time *entry;
 };
+
+/* Execution occ of a leaf enters the loop. */
+static inline bool skel_enters(const struct skel_leaf_time *t, uint64_t occ)
+{
+	return t->entry != NULL && occ % t->period == 0;
+}
 
 struct skel_times {
 	uint32_t n_leaf, n_node, n_ranks;

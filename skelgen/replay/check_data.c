@@ -89,7 +89,7 @@ static int is_new(struct data_tables *t, uint64_t off, uint64_t n)
 static int gap_fits(struct data_tables *t, uint64_t off)
 {
 	const uint64_t *r;
-	uint64_t n;
+	uint64_t n, entries;
 
 	if (!lies_inside(t, off, DATA_GAP, 0, 0))
 		return 0;
@@ -97,9 +97,13 @@ static int gap_fits(struct data_tables *t, uint64_t off)
 	if (!lies_inside(t, off, DATA_GAP, r[1] >> 32, r[1] & UINT32_MAX))
 		return 0;
 	n = (r[1] >> 32) * (r[1] & UINT32_MAX);
+	if (n == 0 || !lies_inside(t, off, DATA_GAP + n, r[4] >> 32, r[4] & UINT32_MAX))
+		return 0;
+	entries = (r[4] >> 32) * (r[4] & UINT32_MAX);
+	n += entries;
 	if (!is_new(t, off, DATA_GAP + n))
 		return 1;
-	if (n == 0 || r[2] >= t->n_mix || t->looked > t->n_word)
+	if ((r[3] != 0) != (entries != 0) || r[2] >= t->n_mix || t->looked > t->n_word)
 		return 0;
 	for (uint64_t i = 0; i < n; i++) {
 		double ns = as_double(r[DATA_GAP + i]);

@@ -218,19 +218,30 @@ double compute_digest(void)
 
 /* ---- blocks ---- */
 
-static int class_owed_most(struct worker *w, int mix, double slice_ns)
+/* Who is owed most when `turn` more has been shared out, and in *slice how much: a class of small share takes short turns
+ * often, as the program did, for a long one now and then would find its memory cold and hold up whoever waits. */
+static int class_owed_most(const struct worker *w, int mix, double turn, double *slice)
 {
-	double *credit = w->credit[mix];
+	const double *credit = w->credit[mix], *share = state.mix[mix].share;
 	int best = state.order[mix][0];
 
-	for (int i = 0; i < state.n_class[mix]; i++) {
+	*slice = credit[best] + share[best] * turn;
+	for (int i = 1; i < state.n_class[mix]; i++) {
 		int c = state.order[mix][i];
 
-		credit[c] += state.mix[mix].share[c] * slice_ns;
-		if (credit[c] > credit[best])
+		if (credit[c] + share[c] * turn > *slice) {
 			best = c;
+			*slice = credit[c] + share[c] * turn;
+		}
 	}
+	*slice = *slice < SLICE_LEAST_NS ? SLICE_LEAST_NS : *slice > turn ? turn : *slice;
 	return best;
+}
+
+static void credit_all(struct worker *w, int mix, double done)
+{
+	for (int i = 0; i < state.n_class[mix]; i++)
+		w->credit[mix][state.order[mix][i]] += state.mix[mix].share[state.order[mix][i]] * done;
 }
 
 /* Work, by the curves, of a block that shall take ns. */
@@ -257,15 +268,16 @@ static double work(struct worker *w, int mix, double left)
 
 	turn = turn < SLICE_LEAST_NS ? SLICE_LEAST_NS : turn > SLICE_MOST_NS ? SLICE_MOST_NS : turn;
 	do {
-		double slice = left < 2 * turn ? left : turn;
-		int c = class_owed_most(w, mix, slice);
-		double units = floor(curve_units(&state.cal.kernel[c], slice) + 0.5);
-		double done;
+		double slice, units, done;
+		int c = class_owed_most(w, mix, turn, &slice);
 
+		slice = slice < left ? slice : left;
+		units = floor(curve_units(&state.cal.kernel[c], slice) + 0.5);
 		if (units < 1)
 			units = 1;
 		done = curve_ns(&state.cal.kernel[c], units);
 		kernel_run(w->kernel, c, (uint64_t)units);
+		credit_all(w, mix, done);
 		w->credit[mix][c] -= done;
 		left -= done;
 	} while (left >= LEAST_NS);

@@ -20,7 +20,7 @@ struct compute_mix {
 };
 
 /* Shares below this are given to the others: they are less than what is known, and may cost much memory. */
-#define COMPUTE_LEAST_SHARE 0.005
+#define COMPUTE_LEAST_SHARE 0.02
 
 /* From the numbers of skel.c.data: -1 when they make no sense. */
 int compute_mix_read(const double *number, struct compute_mix *out);

@@ -2,6 +2,7 @@
 /* Reads skel.c.data, which is linked into the skeleton: see data.h. */
 #include "skelgen/runtime/data.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ static struct {
 	uint64_t n_word;
 	const uint64_t *gap, *vary, *array, *mix; /* of this rank; arrays and mixes are common */
 	uint64_t n_gap, n_vary, n_array, n_mix;
-	uint32_t *visit;                    /* by gap: executions so far */
+	uint32_t *visit;                    /* by gap and kind: executions so far */
 	uint64_t *vary_hint;                /* run that the last look-up found */
 } data;
 
@@ -38,7 +39,7 @@ void skel_data_open(const struct skel_program *p, int rank)
 	data.vary = p->data + DATA_HEADER + ranks * data.n_gap + (uint64_t)rank * data.n_vary;
 	data.array = p->data + DATA_HEADER + ranks * (data.n_gap + data.n_vary);
 	data.mix = data.array + data.n_array;
-	data.visit = skel_alloc(data.n_gap + 1, sizeof *data.visit);
+	data.visit = skel_alloc(2 * data.n_gap + 1, sizeof *data.visit);
 	data.vary_hint = skel_alloc(data.n_vary + 1, sizeof *data.vary_hint);
 }
 
@@ -58,30 +59,35 @@ static const uint64_t *record(uint64_t off, uint64_t least)
 
 double skel_data_gap(int gap, uint64_t at, int *mix)
 {
-	uint64_t off = (uint64_t)gap < data.n_gap ? data.gap[gap] : 0, s;
+	uint64_t off = (uint64_t)gap < data.n_gap ? data.gap[gap] : 0, first = 0, strata, s;
 	uint32_t n_stratum, n_slot;
 	const uint64_t *r;
+	bool enters;
 	double ns;
 
 	*mix = 0;
 	if (off == 0)
 		return 0;
 	r = record(off, DATA_GAP);
-	n_stratum = (uint32_t)r[1];
-	n_slot = (uint32_t)(r[1] >> 32);
+	enters = r[3] != 0 && at % r[3] == 0;
+	strata = enters ? r[4] : r[1];
+	if (enters)
+		first = (r[1] & UINT32_MAX) * (r[1] >> 32);
+	n_stratum = (uint32_t)strata;
+	n_slot = (uint32_t)(strata >> 32);
 	*mix = r[2] < data.n_mix ? (int)r[2] : 0;
 	if (n_stratum == 0 || n_slot == 0)
 		return 0;
-	s = data_stratum(at, r[0], n_stratum) * n_slot;
+	s = first + data_stratum(at, r[0], n_stratum) * n_slot;
 	if (n_slot > 1)
-		s += data.visit[gap]++ % n_slot;
+		s += data.visit[2 * gap + enters]++ % n_slot;
 	memcpy(&ns, r + DATA_GAP + s, sizeof ns);
 	return ns;
 }
 
 void skel_data_rewind(void)
 {
-	memset(data.visit, 0, (size_t)data.n_gap * sizeof *data.visit);
+	memset(data.visit, 0, 2 * (size_t)data.n_gap * sizeof *data.visit);
 }
 
 const uint64_t *skel_data_windows(uint64_t *n_words)

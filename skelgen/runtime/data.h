@@ -9,8 +9,10 @@
  *   (an offset of 0: this rank has none); then the mixes.
  *   mix:         share of each class, share of time off the processor, threads, width of vectors in bits, bytes worked on
  *                in the second-level cache, the last-level cache and memory (doubles; the last four are the program's)
- *   gap record:  executions; strata, and in the upper half slots per stratum; mix; then the gap of each slot of each
- *                stratum (double, ns). The i-th execution of the call that runs takes slot i modulo slots, on every rank
+ *   gap record:  executions; strata, and in the upper half slots per stratum; mix; period, or 0; strata and slots of
+ *                executions 0, period, 2 * period, ... (those that enter the loop around the call); then the gap of each
+ *                slot of each stratum (double, ns), and those of the latter. The i-th execution of either kind that runs
+ *                takes slot i modulo slots, on every rank
  *   varying:     runs, values per variant, variants; per run its end (execution number) and its variant; then the
  *                values of each variant
  *   windows:     loops; then per loop its number, windows, whether it drifts, traced iterations that the spikes were
@@ -27,9 +29,9 @@
 #include "skelgen/runtime/classes.h"
 
 #define DATA_MAGIC   0x41544144424b5350ull
-#define DATA_VERSION 4
+#define DATA_VERSION 5
 #define DATA_HEADER  10
-#define DATA_GAP     3
+#define DATA_GAP     5
 #define DATA_MIX     (CLASS_N + 6)
 
 /* Words of a loop's windows, before the windows themselves; and of a window. */

@@ -27,7 +27,8 @@ static uint64_t use_data(const uint64_t *d)
 
 	for (uint64_t i = 0; i < d[2] * d[3]; i++)
 		if (gap[i] != 0)
-			sum += sum_of(d + gap[i], DATA_GAP + (d[gap[i] + 1] >> 32) * (uint32_t)d[gap[i] + 1]);
+			sum += sum_of(d + gap[i], DATA_GAP + (d[gap[i] + 1] >> 32) * (uint32_t)d[gap[i] + 1] +
+							  (d[gap[i] + 4] >> 32) * (uint32_t)d[gap[i] + 4]);
 	for (uint64_t i = 0; i < d[2] * d[4]; i++)
 		for (uint64_t k = 0; vary[i] != 0 && k < d[vary[i]]; k++) {
 			const uint64_t *r = d + vary[i];

@@ -233,7 +233,7 @@ static void test_data_layout(void **arg)
 	assert_int_equal(emit_data_array(d, a, 3), 0);
 	assert_int_equal(emit_data_array(d, a, 2), 1);
 	assert_int_equal(emit_data_array(d, a, 3), 0);
-	emit_data_gap(d, 0, 1, &(struct emit_gap_values){9, 0, 2, 1, ns});
+	emit_data_gap(d, 0, 1, &(struct emit_gap_values){.n_occ = 9, .n_stratum = 2, .n_slot = 1, .ns = ns});
 	emit_data_vary(d, 0, 0, end, row, 2, rows, 2, 2);
 	w = emit_data_finish(d, &n);
 	assert_non_null(w);

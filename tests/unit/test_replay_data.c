@@ -36,8 +36,9 @@ static const char source[] =
 static uint64_t *data_words(size_t *n)
 {
 	struct emit_data *d = emit_data_create(RANKS);
-	const double ns[] = {1000, 1100, 900, 1200};
-	const struct emit_gap_values values = {.n_occ = 101, .n_stratum = 2, .n_slot = 2, .ns = ns};
+	const double ns[] = {1000, 1100, 900, 1200, 50, 60};
+	const struct emit_gap_values values = {.n_occ = 101, .n_stratum = 2, .n_slot = 2, .period = 10, .entry_stratum = 2,
+					       .entry_slot = 1, .ns = ns};
 	const struct sampled_plan plan = {.n = 2, .w = {{1, 1, 5, 50, 0}, {51, 1, 5, 50, 0}}, .spikes = {100, 0.01, 5, 25}};
 	const int64_t rows[] = {10, 11, 20, 21}, a[] = {5, 6, 7};
 	const uint64_t end[] = {5, 9};
@@ -141,7 +142,7 @@ static const struct field {
 	const char *name;
 	enum place place;
 	unsigned k;
-	uint64_t value[5];
+	uint64_t value[7];
 	int n;
 	double number[4]; /* after them */
 	int n_number;
@@ -160,7 +161,10 @@ static const struct field {
 	{"strata and slots", GAP, 1, {200, 2ull << 32 | 200, 200ull << 32 | 2, MUCH | 1, ALL}, 5, {0}, 0},
 	{"mix of a gap", GAP, 2, {1, 64, 1ull << 32, MUCH, ALL}, 5, {0}, 0},
 	{"time of a gap", GAP, DATA_GAP, {0}, 0, {NAN, INFINITY, -INFINITY, 1e19}, 4},
+	{"period of entries", GAP, 3, {0}, 1, {0}, 0},
+	{"strata and slots of entries", GAP, 4, {0, 2ull << 32, 2, 200ull << 32 | 2, 2ull << 32 | 200, MUCH | 1, ALL}, 7, {0}, 0},
 	{"last time of a gap", GAP, DATA_GAP + 3, {0}, 0, {NAN, INFINITY, -1e19, 1e300}, 4},
+	{"last time of an entry", GAP, DATA_GAP + 5, {0}, 0, {NAN, INFINITY, -1e19, 1e300}, 4},
 	{"place of a varying call", VARY_TABLE, 0, {BELOW - 2, BELOW, BELOW + 1, MUCH, ALL}, 5, {0}, 0},
 	{"runs", VARY, 0, {0, 200, 1ull << 32, MUCH, ALL}, 5, {0}, 0},
 	{"values per variant", VARY, 1, {0, 200, 1ull << 32, MUCH, ALL}, 5, {0}, 0},
@@ -313,7 +317,8 @@ static uint64_t walk(const uint64_t *d, uint64_t rank)
 
 	for (uint64_t i = 0; i < d[3]; i++)
 		if (gap[i] != 0)
-			sum += sum_of(d + gap[i], DATA_GAP + (d[gap[i] + 1] >> 32) * (uint32_t)d[gap[i] + 1]);
+			sum += sum_of(d + gap[i], DATA_GAP + (d[gap[i] + 1] >> 32) * (uint32_t)d[gap[i] + 1] +
+							  (d[gap[i] + 4] >> 32) * (uint32_t)d[gap[i] + 4]);
 	for (uint64_t i = 0; i < d[4]; i++) {
 		const uint64_t *r = d + vary[i];
 
