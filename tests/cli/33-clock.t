@@ -95,7 +95,10 @@ sub traced {
 	    diag "offset $k->{offsets}[0], true $true, error $slack";
     }
     ok($c->{messages} > 10000, 'messages are matched');
-    ok($c->{reversed} * 20 < $c->{messages}, 'few arrive before they were sent') or diag "$c->{reversed} of $c->{messages}";
+    # What is known of the clocks to no more than a message takes can turn it round; on a busy machine that is little.
+    my ($error) = sort { $b <=> $a } map { @{$_->{errors}} } @{$c->{ranks}};
+    ok($c->{reversed} * 20 < $c->{messages} || $error > 10e3, 'few arrive before they were sent') or
+	diag "$c->{reversed} of $c->{messages}, clocks known to $error ns";
     is($c->{after}, 0, 'none after the logical clock');
 }
 
