@@ -26,10 +26,10 @@ static int print_json(const struct precedent_conf *c)
 
 	for (size_t i = 0; i < c->n_candidates; i++)
 		json_array_append_new(cand, json_string(c->candidates[i].name));
-	root = json_pack("{s:s?, s:s, s:o, s:f, s:I, s:f, s:f, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:i, s:s}", "file", c->file, "mode",
+	root = json_pack("{s:s?, s:s, s:o, s:f, s:I, s:f, s:f, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:i, s:s}", "file", c->file, "mode",
 			 mode_name(c->mode), "candidates", cand, "margin", c->margin, "min_limit_min",
 			 (json_int_t)c->min_limit_min, "probe_budget", c->probe_budget, "probe_seconds",
-			 c->probe_seconds, "spool_dir", c->spool_dir, "local_dir", c->local_dir, "state_dir", c->state_dir, "install_dir",
+			 c->probe_seconds, "spool_dir", c->spool_dir, "local_dir", c->local_dir, "scratch_dir", c->scratch_dir, "state_dir", c->state_dir, "install_dir",
 			 c->install_dir, "retention_s", (json_int_t)c->retention_s, "poll_interval_s",
 			 (json_int_t)c->poll_interval_s, "heartbeat_timeout_s", (json_int_t)c->heartbeat_timeout_s,
 			 "listen_host", c->listen_host, "listen_port", (int)c->listen_port, "partial_execution",

@@ -23,18 +23,20 @@
 struct options {
 	double seconds;
 	bool json, keep, partial;
-	const char *calibration;
+	const char *calibration, *scratch;
 };
 
 static void help(void)
 {
-	puts("Usage: precedent predict TRACE [--seconds S] [--calibration FILE] [--partial] [--json]\n"
-	     "       precedent predict [--seconds S] [--partial] [--json] -- CMD...\n\n"
+	puts("Usage: precedent predict TRACE [--calibration FILE] [options]\n"
+	     "       precedent predict [options] -- CMD...\n\n"
 	     "Runs the skeleton of TRACE here and prints how long the whole program takes on this machine.\n"
 	     "With CMD (usually mpirun -n N PROGRAM): runs and traces it first, and compares.\n\n"
 	     "  --seconds S         run time of the skeleton (default 5)\n"
 	     "  --calibration FILE  the traced machine's, written by an earlier skeleton run there; without it\n"
 	     "                      this machine is taken to be the traced one\n"
+	     "  --scratch DIR       make the calls on files (MPI-IO) on files of its own in DIR; without it\n"
+	     "                      they are delays as long as in the trace\n"
 	     "  --partial           also run the program itself, in a sandbox, until enough of its main loop is\n"
 	     "                      done; the prediction is then made of both\n"
 	     "  --keep              keep the skeleton's directory and say where it is\n"
@@ -181,7 +183,7 @@ static int predict_in(const char *dir, const char *trace, char *const cmd[], con
 	if (o->calibration && copy_file(o->calibration, cal, &err) < 0)
 		return cli_fail("%s", err.text);
 	struct skeleton_launch how = {.launcher = "mpirun", .n_ranks = facts.n_ranks, .calibrate = !o->calibration,
-				      .interpret = facts.interpreted[0] != '\0', .log = o->keep ? log : NULL,
+				      .interpret = facts.interpreted[0] != '\0', .scratch = o->scratch, .log = o->keep ? log : NULL,
 				      .limit_s = 300 + 50 * o->seconds};
 
 	if (isatty(STDERR_FILENO))
@@ -246,6 +248,7 @@ int verb_predict(int argc, char **argv)
 {
 	static const struct option opts[] = {{"seconds", required_argument, NULL, 's'},
 					     {"calibration", required_argument, NULL, 'c'},
+					     {"scratch", required_argument, NULL, 'S'},
 					     {"keep", no_argument, NULL, 'k'},
 					     {"partial", no_argument, NULL, 'p'},
 					     {"json", no_argument, NULL, 'j'},
@@ -260,6 +263,8 @@ int verb_predict(int argc, char **argv)
 			o.seconds = strtod(optarg, &end);
 		else if (c == 'c')
 			o.calibration = optarg;
+		else if (c == 'S')
+			o.scratch = optarg;
 		else if (c == 'k')
 			o.keep = true;
 		else if (c == 'p')

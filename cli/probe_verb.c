@@ -166,12 +166,24 @@ static int build(struct probe *p, size_t i, const char *skel, const char *log, s
 	return facts_write(skel, f, err);
 }
 
+/* "": calls on files are delays. What the user may not write there, the skeleton says and goes without. */
+static void scratch_read(char *out, size_t size)
+{
+	struct precedent_conf conf = {0};
+	struct errbuf ignored;
+
+	out[0] = '\0';
+	if (conf_load(NULL, &conf, &ignored) == 0)
+		snprintf(out, size, "%s", conf.scratch_dir);
+	conf_free(&conf);
+}
+
 static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 {
 	struct skeleton_facts f = {0};
 	struct skeleton_result r;
 	struct result_trace *t = &p->res.traces[i];
-	char skel[4096], log[4160], trace[4096];
+	char skel[4096], log[4160], trace[4096], scratch[4096];
 
 	snprintf(trace, sizeof(trace), "%s/%s", p->dir, p->trace[i]);
 	snprintf(skel, sizeof(skel), "%s/skel.%zu", p->dir, i);
@@ -179,8 +191,9 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	if ((p->source ? build(p, i, skel, NULL, &f, err) : facts_read(skel, &f, err)) < 0)
 		return err_prefix(err, "%s", p->trace[i]);
 	struct skeleton_launch how = {.launcher = f.launcher, .n_ranks = f.n_ranks, .calibrate = p->source,
-				      .interpret = f.interpreted[0] != '\0', .limit_s = 120 + 50 * p->seconds};
+				      .interpret = f.interpreted[0] != '\0', .scratch = scratch, .limit_s = 120 + 50 * p->seconds};
 
+	scratch_read(scratch, sizeof(scratch));
 	if (skeleton_run(skel, &how, &r, err) < 0)
 		return err_prefix(err, "%s", p->trace[i]);
 	*t = (struct result_trace){.mpi_s = f.mpi_s, .skel_s = r.skel_s, .lo_s = r.lo_s, .hi_s = r.hi_s, .ran_s = r.ran_s,

@@ -65,6 +65,7 @@ struct skeleton_launch {
 	uint32_t n_ranks;
 	bool calibrate;           /* measure this machine and write dir/calibration; else use it */
 	bool interpret;           /* dir/skel.ops by precedent-replay, not dir/skel */
+	const char *scratch;      /* directory for the files of MPI-IO; NULL or "": calls on files are delays */
 	const char *log;          /* NULL: inherited */
 	double limit_s;
 };

@@ -140,8 +140,9 @@ static int launch(const struct skeleton_launch *how, const char *dir, const char
 	static const char *const env[] = {"OMPI_ALLOW_RUN_AS_ROOT", "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1",
 					  "OMP_NUM_THREADS", "1", NULL};
 	const char *mode = how->calibrate ? "--calibrate" : "--calibration";
+	const char *scratch = how->scratch && *how->scratch ? how->scratch : NULL;
 	char n[16], mpicc[4096], start[4128], *replay = NULL, *argv[16];
-	char *const rest[] = {(char *)mode, (char *)cal, "--result", (char *)result, NULL};
+	char *const rest[] = {(char *)mode, (char *)cal, "--result", (char *)result, scratch ? "--scratch" : NULL, (char *)scratch, NULL};
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	bool srun = !strcmp(how->launcher, "srun");
 	enum mpi_family family;

@@ -312,6 +312,11 @@ static int set_local_dir(struct precedent_conf *c, const char *v, struct errbuf 
 	return *v ? set_dir(&c->local_dir, v, err) : replace(&c->local_dir, "", err);
 }
 
+static int set_scratch_dir(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return *v ? set_dir(&c->scratch_dir, v, err) : replace(&c->scratch_dir, "", err);
+}
+
 static int set_install_dir(struct precedent_conf *c, const char *v, struct errbuf *err)
 {
 	return set_dir(&c->install_dir, v, err);
@@ -360,6 +365,7 @@ static const struct conf_key {
     {"ProbeQos", set_probe_qos},
     {"SpoolDir", set_spool_dir},
     {"LocalDir", set_local_dir},
+    {"ScratchDir", set_scratch_dir},
     {"StateDir", set_state_dir},
     {"Retention", set_retention},
     {"PollInterval", set_poll_interval},
@@ -386,7 +392,8 @@ static int set_defaults(struct precedent_conf *c, struct errbuf *err)
 	};
 	if (replace(&c->probe_account, "", err) < 0 || replace(&c->probe_qos, "", err) < 0 ||
 	    replace(&c->spool_dir, "/var/spool/precedent", err) < 0 ||
-	    replace(&c->local_dir, "/tmp", err) < 0 || replace(&c->state_dir, "/var/lib/precedent", err) < 0 ||
+	    replace(&c->local_dir, "/tmp", err) < 0 || replace(&c->scratch_dir, "", err) < 0 ||
+	    replace(&c->state_dir, "/var/lib/precedent", err) < 0 ||
 	    replace(&c->listen_host, "localhost", err) < 0 ||
 	    replace(&c->install_dir, PRECEDENT_PREFIX, err) < 0)
 		return -1;
@@ -536,6 +543,7 @@ void conf_free(struct precedent_conf *c)
 	free(c->probe_qos);
 	free(c->spool_dir);
 	free(c->local_dir);
+	free(c->scratch_dir);
 	free(c->state_dir);
 	free(c->store_file);
 	free(c->listen_host);

@@ -68,6 +68,7 @@ struct precedent_conf {
 	char *probe_qos;	/* "" = the job's own */
 	char *spool_dir;
 	char *local_dir;  /* of every node; "" = nothing is kept of runs that die */
+	char *scratch_dir; /* of all nodes: where probes put the files of MPI-IO; "" = calls on files are delays */
 	char *state_dir;
 	char *store_file; /* state_dir/precedent.db */
 	uint64_t retention_s;

@@ -134,35 +134,48 @@ sub partial {
 	return $p->{unpartial} ? undef : {%e, took => $took};
 }
 
+# One run of everything there: the program, its skeleton in both ways, its partial execution.
+sub times_at {
+	my ($p, $at) = @_;
+	my $launch = launch($at, $p);
+	my ($s) = run_on($at, $ranks, {}, @{$p->{cmd}});
+	return {program => $s - $launch, skeleton => skeleton($p, $at, 'mix'), empty => skeleton($p, $at, 'spin', '--empty-loop'),
+		partial => partial($p, $at)};
+}
+
+sub report {
+	my ($pair, $l) = @_;
+	printf "%-9s %-9s pair %d: home %.2f, there %.2f s; skeleton %+.1f %%, empty loop %+.1f %%, kernels %+.1f %%, clock %+.1f %%; probe %.1f %%; partial %s\n",
+		@$l{qw(program machine)}, $pair, @$l{qw(home actual)}, map({ 100 * ($_ / $l->{actual} - 1) } @$l{qw(skeleton empty kernels clock)}),
+		100 * $l->{probe} / $l->{actual},
+		$l->{unpartial} // sprintf '%+.1f %%, direct %+.1f %%, its probe %.1f %%', map { 100 * $_ } $l->{partial} / $l->{actual} - 1, $l->{direct} / $l->{actual} - 1,
+		$l->{partial_probe} / $l->{actual};
+	return;
+}
+
+# One pair of a program on all machines of a home: what it takes at home is measured once, right before.
 sub measure {
-	my ($name, $machine, $p) = @_;
-	my $home = home_of($machine);
-	my %launch = map { $_ => launch($_, $p) } $home, $machine;
-	local $p->{unpartial} = $p->{unpartial}; # what fails on one machine is tried on the next
-	for my $pair (1 .. $pairs) {
-		my %t;
-		for my $at ($home, $machine) {
-			my ($s) = run_on($at, $ranks, {}, @{$p->{cmd}});
-			$t{$at}{program} = $s - $launch{$at};
-			$t{$at}{skeleton} = skeleton($p, $at, 'mix');
-			$t{$at}{empty} = skeleton($p, $at, 'spin', '--empty-loop');
-			$t{$at}{partial} = partial($p, $at);
-			last if $home eq $machine;
-		}
-		# Where it was traced the second half of a pair is a run of its own.
-		if ($home eq $machine) {
-			my ($s) = run_on($home, $ranks, {}, @{$p->{cmd}});
-			$t{again} = $s - $launch{$home};
-		}
-		my $l = line($name, $machine, \%t, $launch{$machine});
-		$l->{unpartial} = $p->{unpartial} if $p->{unpartial};
-		open my $f, '>>', $results or die "$results: $!\n";
-		print {$f} JSON::PP->new->canonical->encode($l), "\n";
-		close $f or die "$results: $!\n";
-		printf "%-9s %-9s pair %d: home %.2f, there %.2f s; skeleton %+.1f %%, empty loop %+.1f %%, kernels %+.1f %%, clock %+.1f %%; probe %.1f %%; partial %s\n", $name,
-			$machine, $pair, @$l{qw(home actual)}, map({ 100 * ($_ / $l->{actual} - 1) } @$l{qw(skeleton empty kernels clock)}), 100 * $l->{probe} / $l->{actual},
-			$l->{unpartial} // sprintf '%+.1f %%, direct %+.1f %%, its probe %.1f %%', map { 100 * $_ } $l->{partial} / $l->{actual} - 1, $l->{direct} / $l->{actual} - 1,
-			$l->{partial_probe} / $l->{actual};
+	my ($name, $home, $pair, $p, @machines) = @_;
+	local $p->{unpartial} = $p->{unpartial};
+	my $at_home = times_at($p, $home);
+	for my $machine (@machines) {
+		local $p->{unpartial} = $p->{unpartial}; # what fails on one machine is tried on the next
+		my %t = ($home => $at_home);
+		eval {
+			if ($home eq $machine) { # the second half of the pair is a run of its own
+				my ($s) = run_on($home, $ranks, {}, @{$p->{cmd}});
+				$t{again} = $s - launch($home, $p);
+			} else {
+				$t{$machine} = times_at($p, $machine);
+			}
+			my $l = line($name, $machine, \%t, launch($machine, $p));
+			$l->{unpartial} = $p->{unpartial} if $p->{unpartial};
+			open my $f, '>>', $results or die "$results: $!\n";
+			print {$f} JSON::PP->new->canonical->encode($l), "\n";
+			close $f or die "$results: $!\n";
+			report($pair, $l);
+			1;
+		} or warn "$name on $machine: $@";
 	}
 	return;
 }
@@ -255,14 +268,14 @@ if (!$table) {
 		for my $p (@programs) {
 			my ($name, $large, $small) = @$p;
 			next if !wanted($programs, $name);
-			my %prepared;
-			for my $m (grep { wanted($machines, $_) } machine_names()) {
-				my $home = home_of($m);
-				next if machine($m)->{local} && $m eq 'here' && $machines eq '';
-				$prepared{$home} //= eval { prepare($name, $home, $home eq 'here' ? @$small : @$large) };
+			for my $home ('home', 'here') {
+				my @at = grep { wanted($machines, $_) && home_of($_) eq $home && ($_ ne 'here' || $machines ne '') } machine_names() or next;
+				my $p = eval { prepare($name, $home, $home eq 'here' ? @$small : @$large) };
 				warn "$name: $@" if $@;
-				next if !$prepared{$home};
-				eval { measure($name, $m, $prepared{$home}); 1 } or warn "$name on $m: $@";
+				next if !$p;
+				for my $pair (1 .. $pairs) {
+					eval { measure($name, $home, $pair, $p, @at); 1 } or warn "$name, pair $pair: $@";
+				}
 			}
 		}
 		1;

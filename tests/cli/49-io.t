@@ -130,6 +130,30 @@ is(run_command('timeout', 60, @mpirun, 2, 'cut/skel', '--result', 'result', '--s
 cmp_ok(scratch_line()->[1], '>', $moved, '... and writes');
 is_deeply(left('scratch'), [], '... and leaves nothing');
 
+# ---- predictions ----
+
+{
+	my @predict = ('predict', 'mpiio.ptrace', '--seconds', 1, '--scratch');
+	my $r = precedent(@predict, 'scratch');
+	is($r->{rc}, 0, 'predict --scratch') or diag $r->{err};
+	unlike($r->{err}, qr/scratch files/, '... uses the directory');
+	is_deeply(left('scratch'), [], '... and leaves nothing');
+	$r = precedent(@predict, 'nowhere');
+	is($r->{rc}, 0, '... of a directory that is not there');
+	like($r->{err}, qr/no scratch files in nowhere: No such file/, '... says so, and predicts with delays');
+
+	mkdir '21' or die "21: $!";
+	spew('21/0.ptrace', slurp('mpiio.ptrace'));
+	local $ENV{PRECEDENT_CONF} = getcwd() . '/scratch.conf';
+	for my $dir (qw(scratch nowhere)) {
+		spew('scratch.conf', 'ScratchDir=' . getcwd() . "/$dir\n");
+		$r = precedent('probe', '--dir', 21, '--candidate', 'a', '--source', '--seconds', 1);
+		is($r->{rc}, 0, "a probe with ScratchDir $dir") or diag $r->{err};
+		is(scalar($r->{err} =~ /no scratch files in \S+nowhere: /), $dir eq 'nowhere' ? 1 : '', '... uses it');
+		is_deeply(left('scratch'), [], '... and leaves nothing');
+	}
+}
+
 # ---- a directory that cannot be used ----
 
 sub falls_back {

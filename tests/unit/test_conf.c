@@ -61,7 +61,7 @@ static void test_every_key(void **state)
 	    "PartitionMode.debug=observe\nPartitionMode.fast =place\n"
 	    "Candidates = fast, slow:big&ssd ,gpu\n"
 	    "Margin=0.25\nMinLimit = 00:01:30\nProbeBudget=2.5%\nProbeSeconds=2.5\n"
-	    "ProbeAccount=probes\nProbeQos=low\nSpoolDir=/shared/spool/\nStateDir=/var/lib/p//\n"
+	    "ProbeAccount=probes\nProbeQos=low\nSpoolDir=/shared/spool/\nScratchDir=/scratch/\nStateDir=/var/lib/p//\n"
 	    "Retention=4w\nPollInterval=2\nHeartbeatTimeout=1m\nListenPort=7000\nListenHost=ctl.example\n"
 	    "InstallDir=/opt/precedent";
 	struct precedent_conf c;
@@ -86,6 +86,7 @@ static void test_every_key(void **state)
 	assert_string_equal(c.probe_account, "probes");
 	assert_string_equal(c.probe_qos, "low");
 	assert_string_equal(c.spool_dir, "/shared/spool");
+	assert_string_equal(c.scratch_dir, "/scratch");
 	assert_string_equal(c.state_dir, "/var/lib/p");
 	assert_string_equal(c.store_file, "/var/lib/p/precedent.db");
 	assert_int_equal(c.retention_s, 28 * 86400);
