@@ -9,6 +9,8 @@
 #define HITS_MAX  1024  /* samples of a body that are looked at */
 #define ROUNDS    8     /* iterations to find the chain of */
 #define LINE      64
+#define LOWEST    0x10000ull          /* addresses that a program can have: others are what registers held */
+#define HIGHEST   0x800000000000ull   /* before the instruction was ever reached */
 #define STRIDE    128   /* bytes: more is a stride */
 #define WRONG     17    /* cycles of a wrong guess */
 #define ARM       6     /* instructions */
@@ -110,10 +112,13 @@ static uint32_t addresses(struct model *m, uint32_t i)
 		return 0; /* a gather: of vectors nothing is known */
 	for (uint32_t k = 0; k < m->n; k++) {
 		uint32_t p = mix_body_at(m->b, m->hit[k].offset);
+		uint64_t at;
 
-		if (p != UINT32_MAX && is_valid(m->b, p, i, need))
-			m->address[n++] = value_of(&m->hit[k], op->base) + value_of(&m->hit[k], op->index) * op->scale +
-					  (uint64_t)op->disp;
+		if (p == UINT32_MAX || !is_valid(m->b, p, i, need))
+			continue;
+		at = value_of(&m->hit[k], op->base) + value_of(&m->hit[k], op->index) * op->scale + (uint64_t)op->disp;
+		if (at >= LOWEST && at < HIGHEST)
+			m->address[n++] = at;
 	}
 	return n;
 }

@@ -7,6 +7,7 @@
 
 #define DEPTH     6         /* registers that one follows from another */
 #define LINE      64
+#define FAR       (1ull << 36) /* bytes: never one area */
 #define APART     (1u << 20) /* bytes between two areas of memory at least, */
 #define APART_BY  64        /* and so many times what is usual between two addresses */
 #define REPEATS   4         /* addresses met twice, to tell from them how many there are */
@@ -160,7 +161,8 @@ double mix_footprint(uint64_t *a, uint32_t n)
 			pairs += (double)same * (same - 1) / 2;
 			same = 1;
 		}
-		if (i == n || ((double)(a[i] - a[i - 1]) > APART && (double)(a[i] - a[i - 1]) > APART_BY * usual)) {
+		if (i == n || a[i] - a[i - 1] > FAR ||
+		    ((double)(a[i] - a[i - 1]) > APART && (double)(a[i] - a[i - 1]) > APART_BY * usual)) {
 			double k = i - first, span = (double)(a[i - 1] - a[first]);
 
 			bytes += LINE + (k > 2 ? span * (k + 1) / (k - 1) : span);

@@ -31,15 +31,15 @@ $| = 1;
 
 # Name, command, arguments; how much smaller on processors that are emulated.
 my @programs = (
-	[bt => ['bt', 48, 40], ['bt', 24, 20]],
+	[bt => ['bt', 48, 160], ['bt', 24, 20]],
 	[cg => ['cg', 700, 8000], ['cg', 300, 800]],
-	[ep => ['ep', 300], ['ep', 10]],
-	[ft => ['ft', 128, 16], ['ft', 64, 8]],
-	[is => ['is', 8192, 80], ['is', 2048, 10]],
+	[ep => ['ep', 1000], ['ep', 10]],
+	[ft => ['ft', 128, 90], ['ft', 64, 8]],
+	[is => ['is', 8192, 400], ['is', 2048, 10]],
 	[lu => ['lu', 256, 150], ['lu', 96, 60]],
-	[mg => ['mg', 128, 60], ['mg', 64, 15]],
-	[sp => ['sp', 64, 60], ['sp', 32, 20]],
-	[heat => ['heat', 700, 25000], ['heat', 300, 1500]],
+	[mg => ['mg', 128, 280], ['mg', 64, 15]],
+	[sp => ['sp', 64, 800], ['sp', 32, 20]],
+	[heat => ['heat', 700, 30000], ['heat', 300, 1500]],
 	[lammps => ['lmp', '-in', 'in.lj', '-log', 'none'], ['lmp', '-in', 'in.small', '-log', 'none']],
 	[espresso => ['pw.x', '-in', 'si8.in'], ['pw.x', '-in', 'si8.in']],
 );
@@ -55,6 +55,14 @@ sub spill {
 	return;
 }
 
+# What lies there is its owner's, for whom programs run.
+sub owned {
+	my ($dir) = @_;
+	my ($uid, $gid) = (stat $dir)[4, 5];
+	chown $uid, $gid, glob "$dir/* $dir/*/*";
+	return;
+}
+
 # Everything that a program needs, in the directory that its machine sees.
 sub furnish {
 	my ($dir, $program) = @_;
@@ -65,8 +73,7 @@ sub furnish {
 	for my $f ((-e $own ? $own : ()), map { build() . "/$_" } qw(libprecedent_trace.so libprecedent_trace_openmpi.so)) {
 		system('cp', '-f', $f, $dir) == 0 or die "cp $f failed\n";
 	}
-	my ($uid, $gid) = (stat $dir)[4, 5];
-	chown $uid, $gid, glob "$dir/*";
+	owned($dir);
 	return -e $own ? "$dir/$program" : $program;
 }
 
@@ -90,6 +97,7 @@ sub prepare {
 	-s $trace or die "$name left no trace\n";
 	my $r = Testbed::run_command(build() . '/precedent', 'skeleton', $trace, '-o', "$dir/$name.skel", '--seconds', $seconds, '--compile');
 	die "$name: $r->{err}" if $r->{rc} != 0;
+	owned($dir);
 	return {cmd => \@cmd, skeleton => "$dir/$name.skel/skel", cal => "$dir/$name.cal", dir => $dir, trace => $trace, stop => "$dir/$name.stop",
 		unpartial => stop_prepare($trace, "$dir/$name.stop")};
 }
@@ -140,7 +148,7 @@ sub times_at {
 	my $launch = launch($at, $p);
 	my ($s) = run_on($at, $ranks, {}, @{$p->{cmd}});
 	return {program => $s - $launch, skeleton => skeleton($p, $at, 'mix'), empty => skeleton($p, $at, 'spin', '--empty-loop'),
-		partial => partial($p, $at)};
+		partial => scalar partial($p, $at)};
 }
 
 sub report {

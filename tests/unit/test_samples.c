@@ -178,6 +178,11 @@ static void test_footprint(void **state)
 	bytes = mix_footprint(a, 400);
 	assert_true(bytes > 2000 && bytes < 8000);
 	a[0] = 4711;
+	/* The heap and the maps are far apart, however few their addresses are. */
+	a[0] = 0x555500001000;
+	a[1] = 0x555500003000;
+	a[2] = 0x7fff00002000;
+	assert_true(mix_footprint(a, 3) < 1 << 20);
 	assert_true(mix_footprint(a, 1) <= 64);
 	assert_true(mix_footprint(a, 0) == 0);
 }
