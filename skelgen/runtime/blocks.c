@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The compute blocks of a run. All ranks measure at the same time: caches, bandwidth and cores are shared as in the
- * program. On the traced machine that is the calibration; elsewhere only a glance at each kernel, for the result.
+ * program. On the traced machine that is the calibration, which the blocks of the run itself then correct, and which is
+ * written in the end; elsewhere only a glance at each kernel, for the result.
  */
 #include "skelgen/runtime/blocks.h"
 
@@ -31,6 +32,7 @@ static struct {
 	struct calibration cal; /* of the traced machine */
 	double kernel_ns[CLASS_N]; /* per unit, this machine, mean over ranks */
 	double calibrated_ns;
+	const char *calibrate; /* file to write in the end, or NULL */
 	int empty;
 } blocks;
 
@@ -240,14 +242,19 @@ void skel_blocks_open(const char *calibrate, const char *calibration)
 		PMPI_Barrier(MPI_COMM_WORLD);
 		kernels_report(glance, share_glance());
 	}
-	if (calibrate != NULL)
-		calibration_write(calibrate);
 	compute_use(&blocks.cal);
+	if (calibration == NULL && !blocks.empty)
+		compute_learn();
+	blocks.calibrate = calibrate;
 	blocks.calibrated_ns = skel_clock_ns() - start;
 }
 
 void skel_blocks_close(void)
 {
+	if (blocks.calibrate != NULL) {
+		blocks.cal = *compute_learnt();
+		calibration_write(blocks.calibrate);
+	}
 	compute_close();
 }
 

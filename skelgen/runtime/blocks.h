@@ -7,9 +7,10 @@
 
 /* Before skel_blocks_open: all blocks are an empty loop. */
 void skel_blocks_be_empty(void);
-/* Calibrate this machine, and write that to `calibrate`, or take the traced machine's from `calibration`; either may be
+/* Calibrate this machine, go on learning while the skeleton runs and write that to `calibrate` in the end, or take the traced machine's from `calibration`; either may be
  * NULL. All ranks call; skel_data_open came before. */
 void skel_blocks_open(const char *calibrate, const char *calibration);
+/* All ranks call. */
 void skel_blocks_close(void);
 /* Lines "kernel CLASS NS", "calibrated_s S" and "digest N". */
 void skel_blocks_print(FILE *f);

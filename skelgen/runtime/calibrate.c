@@ -5,7 +5,6 @@
  * ranks that share a core, is found by one long block (calibrate_share).
  */
 #include <stdlib.h>
-#include <time.h>
 
 #include "skelgen/runtime/compute.h"
 
@@ -14,14 +13,6 @@
 #define LONGEST_NS    50e3 /* a curve is straight beyond */
 #define TRIAL_NS      20e3
 #define WINDOW_NS     50e3 /* of short blocks */
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static int compare_double(const void *a, const void *b)
 {
@@ -40,19 +31,19 @@ static double median(double *v, int n)
 static double time_units(int c, uint64_t units, uint64_t repeat, double clock_ns)
 {
 	struct kernel *k = compute_kernel();
-	double start = now_ns();
+	double start = compute_clock_ns();
 
 	for (uint64_t i = 0; i < repeat; i++)
 		kernel_run(k, c, units);
-	return (now_ns() - start - clock_ns) / (double)repeat;
+	return (compute_clock_ns() - start - clock_ns) / (double)repeat;
 }
 
 static double clock_cost_ns(void)
 {
-	double start = now_ns(), end = start;
+	double start = compute_clock_ns(), end = start;
 
 	for (int i = 0; i < 1000; i++)
-		end = now_ns();
+		end = compute_clock_ns();
 	return (end - start) / 1000;
 }
 
@@ -100,11 +91,11 @@ void calibrate_kernel(int c, double budget_ns, struct curve *out)
 static double time_blocks(int mix, double ns, double window)
 {
 	int repeat = window / ns < 2 ? 2 : (int)(window / ns);
-	double start = now_ns();
+	double start = compute_clock_ns();
 
 	for (int i = 0; i < repeat; i++)
 		compute_block(mix, ns);
-	return (now_ns() - start) / repeat;
+	return (compute_clock_ns() - start) / repeat;
 }
 
 /* Blocks take what the curves say: the state before they are measured. */
@@ -159,8 +150,8 @@ double calibrate_share(const struct calibration *c, double budget_ns)
 	double start, share;
 
 	compute_use(c);
-	start = now_ns();
+	start = compute_clock_ns();
 	compute_block(0, budget_ns);
-	share = (now_ns() - start) / budget_ns;
+	share = (compute_clock_ns() - start) / budget_ns;
 	return share < 0.5 ? 0.5 : share;
 }

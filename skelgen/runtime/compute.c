@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "skelgen/runtime/data.h"
 #include "skelgen/runtime/threads.h"
@@ -19,6 +20,10 @@
 #define DEBT_NS        5000.0   /* most that is carried from block to block */
 #define SLEEP_LEAST_NS 100000.0 /* a shorter sleep is no sleep */
 #define OFF_LEAST      0.01     /* less of a block's time is not known to be slept */
+#define LEARN_LEAST_NS 4000.0   /* of shorter blocks the clock would be too much */
+#define LEARN_MOST     4.0      /* one block says no more than that it took so many times as long, or as short */
+#define LEARN_MEMORY   16       /* blocks that are remembered, */
+#define LEARN_TRUST    2        /* and as how many of them the calibration counts */
 
 /* One thread's kernels, and what each class of each mix is owed. */
 struct worker {
@@ -35,6 +40,8 @@ static struct {
 	uint8_t order[COMPUTE_MIXES][CLASS_N]; /* these classes */
 	double asleep_ns[COMPUTE_MIXES];     /* gathered */
 	double carry_ns;
+	int learns;
+	uint32_t learnt[COMPUTE_MIXES][BLOCK_POINTS]; /* blocks that each point is corrected by */
 	struct worker *worker;
 } state;
 
@@ -202,6 +209,25 @@ void compute_use(const struct calibration *c)
 	state.carry_ns = 0;
 }
 
+void compute_learn(void)
+{
+	state.learns = 1;
+	memset(state.learnt, 0, sizeof state.learnt);
+}
+
+const struct calibration *compute_learnt(void)
+{
+	return &state.cal;
+}
+
+double compute_clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
 struct kernel *compute_kernel(void)
 {
 	return state.worker[0].kernel;
@@ -308,18 +334,44 @@ static double work_threads(int mix, double ns)
 	return state.worker[0].left;
 }
 
+/* A block that should have taken want_ns took took_ns: the points beside it are corrected, the nearer the more. */
+static void learn(int mix, double want_ns, double took_ns)
+{
+	double *t = state.cal.block_ns[mix], ratio = took_ns / want_ns, near;
+	int i = 0;
+
+	ratio = ratio > LEARN_MOST ? LEARN_MOST : ratio < 1 / LEARN_MOST ? 1 / LEARN_MOST : ratio;
+	while (i < BLOCK_POINTS - 1 && want_ns >= t[i + 1])
+		i++;
+	near = i < BLOCK_POINTS - 1 && want_ns > t[i] ? (want_ns - t[i]) / (t[i + 1] - t[i]) : 0;
+	for (int k = i; k < BLOCK_POINTS && k <= i + 1; k++) {
+		double weight = k == i ? 1 - near : near;
+		uint32_t n = state.learnt[mix][k] < LEARN_MEMORY - LEARN_TRUST ? ++state.learnt[mix][k] : state.learnt[mix][k];
+
+		t[k] *= 1 + weight * (ratio - 1) / (n + LEARN_TRUST);
+	}
+	/* The inverse must exist. */
+	for (int k = i > 0 ? i : 1; k < BLOCK_POINTS; k++)
+		if (t[k] < t[k - 1] * 1.01)
+			t[k] = t[k - 1] * 1.01;
+}
+
 void compute_block(int mix, double ns)
 {
-	double want = ns + state.carry_ns;
+	double want = ns + state.carry_ns, asked = want, begin = 0;
 
 	if (mix < 0 || mix >= state.n_mix)
 		mix = 0;
+	if (state.learns && want >= LEARN_LEAST_NS)
+		begin = compute_clock_ns();
 	if (want < LEAST_NS)
 		want -= state.cal.call_ns;
 	else if (state.mix[mix].threads > 1)
 		want = work_threads(mix, want);
 	else
 		want = work(&state.worker[0], mix, block_work(mix, want));
+	if (begin > 0)
+		learn(mix, asked, compute_clock_ns() - begin);
 	state.carry_ns = want < -DEBT_NS ? -DEBT_NS : want;
 }
 

@@ -65,6 +65,12 @@ void compute_use(const struct calibration *c);
  * decided by what each is owed, so that short blocks, which are one class's, meet the shares over many, on all ranks in
  * the same order. What rounding adds or takes is made good by the next block. */
 void compute_block(int mix, double ns);
+/* On the traced machine: from now on correct the calibration by what blocks take among the others and the calls, where one
+ * finds in the caches what the one before left there. */
+void compute_learn(void);
+/* What has been learnt so far. */
+const struct calibration *compute_learnt(void);
+double compute_clock_ns(void);
 /* Share of ns that a block of this mix sleeps: what has gathered, once it is long enough for a sleep, else 0. */
 double compute_sleep_ns(int mix, double ns);
 /* The same block's time on the processor. */

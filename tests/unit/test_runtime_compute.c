@@ -101,6 +101,36 @@ static void test_block_work_inverts(void **unused)
 	compute_close();
 }
 
+/* Blocks of one length take half as long again as they should: so much less is done in them, elsewhere nothing changes. */
+static void test_blocks_are_learnt_from(void **unused)
+{
+	const struct compute_mix mix[2] = {{.share = {[CLASS_SCALAR] = 1}, .threads = 1}, {.share = {[CLASS_SCALAR] = 1}, .threads = 1}};
+	double before, far, other;
+
+	(void)unused;
+	begin(mix, 2);
+	before = block_work(0, 50e3);
+	far = block_work(0, 3000);
+	other = block_work(1, 50e3);
+	for (int i = 0; i < 200; i++) /* what it takes does not depend on what it is thought to take */
+		learn(0, 50e3, 1.5 * block_work(0, 50e3) / before * 50e3);
+	assert_true(fabs(block_work(0, 50e3) * 1.5 / before - 1) < 0.01);
+	assert_true(fabs(block_work(0, 3000) / far - 1) < 1e-9);
+	assert_true(block_work(1, 50e3) == other);
+	/* One that was held up is worth no more than LEARN_MOST, and is forgotten. */
+	learn(0, 50e3, 1e12);
+	assert_true(block_work(0, 50e3) > before / 1.5 / 2);
+	for (int i = 0; i < 200; i++)
+		learn(0, 50e3, 1.5 * block_work(0, 50e3) / before * 50e3);
+	assert_true(fabs(block_work(0, 50e3) * 1.5 / before - 1) < 0.01);
+	/* However wild: the curve rises, and its inverse exists. */
+	for (int i = 0; i < 3000; i++)
+		learn(0, 100.0 * (1 + i * 7919 % 10000), 50.0 * (1 + i * 104729 % 100000));
+	for (int i = 1; i < BLOCK_POINTS; i++)
+		assert_true(state.cal.block_ns[0][i] > state.cal.block_ns[0][i - 1] && isfinite(state.cal.block_ns[0][i]));
+	compute_close();
+}
+
 static void test_mix_is_read_with_care(void **unused)
 {
 	double v[DATA_MIX] = {[CLASS_INTEGER] = 0.6, [CLASS_VECTOR] = 0.396, [CLASS_RANDOM_MEM] = 0.004,
@@ -431,6 +461,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_curve_inverts),
 		cmocka_unit_test(test_block_work_inverts),
+		cmocka_unit_test(test_blocks_are_learnt_from),
 		cmocka_unit_test(test_mix_is_read_with_care),
 		cmocka_unit_test(test_shares_are_met),
 		cmocka_unit_test(test_a_block_is_a_mixture),
