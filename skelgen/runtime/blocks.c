@@ -130,16 +130,18 @@ static void calibration_read(const char *path)
 	free(all);
 }
 
-static void calibration_write(const char *path)
+/* -1 and why, on rank 0. */
+static int calibration_write(const char *path, char why[256])
 {
 	size_t bytes = sizeof blocks.cal;
 	struct calibration *all = skel_rank == 0 ? skel_alloc((size_t)skel_size, bytes) : NULL;
-	char why[256] = "";
+	int rv = 0;
 
 	PMPI_Gather(&blocks.cal, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-	if (skel_rank == 0 && calibfile_write(path, all, skel_size, why, sizeof why) != 0)
-		skel_fail("%s", why);
+	if (skel_rank == 0)
+		rv = calibfile_write(path, all, skel_size, why, 256);
 	free(all);
+	return rv;
 }
 
 static void kernels_measure(struct curve *curve, double budget_ns)
@@ -219,6 +221,7 @@ void skel_blocks_open(const char *calibrate, const char *calibration)
 	int ranks = ranks_here();
 	struct kernel_shape shape;
 	struct caches caches;
+	char why[256] = "";
 
 	mixes_read();
 	caches_read("/sys", &caches);
@@ -242,6 +245,9 @@ void skel_blocks_open(const char *calibrate, const char *calibration)
 		PMPI_Barrier(MPI_COMM_WORLD);
 		kernels_report(glance, share_glance());
 	}
+	/* At once, so that a file that cannot be written is no news in the end. */
+	if (calibrate != NULL && calibration_write(calibrate, why) != 0)
+		skel_fail("%s", why);
 	compute_use(&blocks.cal);
 	if (calibration == NULL && !blocks.empty)
 		compute_learn();
@@ -249,13 +255,19 @@ void skel_blocks_open(const char *calibrate, const char *calibration)
 	blocks.calibrated_ns = skel_clock_ns() - start;
 }
 
-void skel_blocks_close(void)
+int skel_blocks_close(void)
 {
+	char why[256] = "";
+	int rv = 0;
+
 	if (blocks.calibrate != NULL) {
 		blocks.cal = *compute_learnt();
-		calibration_write(blocks.calibrate);
+		rv = calibration_write(blocks.calibrate, why);
+		if (rv != 0)
+			fprintf(stderr, "skeleton: rank 0: %s\n", why);
 	}
 	compute_close();
+	return rv;
 }
 
 void skel_blocks_print(FILE *f)

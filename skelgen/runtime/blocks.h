@@ -10,8 +10,8 @@ void skel_blocks_be_empty(void);
 /* Calibrate this machine, go on learning while the skeleton runs and write that to `calibrate` in the end, or take the traced machine's from `calibration`; either may be
  * NULL. All ranks call; skel_data_open came before. */
 void skel_blocks_open(const char *calibrate, const char *calibration);
-/* All ranks call. */
-void skel_blocks_close(void);
+/* All ranks call. -1: the calibration could not be written, which has been said. */
+int skel_blocks_close(void);
 /* Lines "kernel CLASS NS", "calibrated_s S" and "digest N". */
 void skel_blocks_print(FILE *f);
 

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,6 +33,7 @@ static struct {
 	double started_ns;  /* the skeleton's own clock starts */
 	double process_ns;  /* age of the process when main was entered */
 	double same_ns[SAME_TIMES]; /* the same work, before and after calibration and at the end */
+	int status;         /* that main returns */
 	int left[2];        /* requests and communicators that were there at the end, all ranks */
 } run;
 
@@ -217,23 +219,27 @@ static void print_result(FILE *f, const struct outcome *o, const struct outcome 
 	skel_blocks_print(f);
 }
 
-/* Beside its final name first, so that a reader finds the whole or nothing. */
+/* Beside its final name first, so that a reader finds the whole or nothing. The others are about to finalize by now, and
+ * an MPI_Abort that meets that may hang: the exit status tells. */
 static void write_result(const struct outcome *o, const struct outcome *low, double end_ns)
 {
 	size_t n = strlen(run.result) + 16;
 	char *beside = skel_alloc(n, 1);
+	bool done = false;
 	FILE *f;
 
 	snprintf(beside, n, "%s.%d", run.result, (int)getpid());
 	f = fopen(beside, "w");
-	if (f == NULL)
-		skel_fail("cannot write %s: %s", beside, strerror(errno));
-	print_result(f, o, low, end_ns);
-	int bad = ferror(f) != 0;
+	if (f != NULL) {
+		print_result(f, o, low, end_ns);
+		int bad = ferror(f) != 0;
 
-	if (fclose(f) != 0 || bad || rename(beside, run.result) != 0) {
+		done = fclose(f) == 0 && !bad && rename(beside, run.result) == 0;
+	}
+	if (!done) {
+		fprintf(stderr, "skeleton: rank %d: cannot write %s: %s\n", skel_rank, run.result, strerror(errno));
 		unlink(beside);
-		skel_fail("cannot write %s: %s", run.result, strerror(errno));
+		run.status = 1;
 	}
 	free(beside);
 }
@@ -275,10 +281,11 @@ void skel_end(void)
 	skel_loops_close();
 	skel_data_close();
 	skel_buffers_close();
-	skel_blocks_close();
+	if (skel_blocks_close() != 0)
+		run.status = 1;
 }
 
 int skel_status(void)
 {
-	return 0;
+	return run.status;
 }

@@ -236,8 +236,7 @@ subtest 'probe' => sub {
 	my $pid = fork // die "fork: $!";
 	if (!$pid) {
 		open STDERR, '>', 'ended.err';
-		exec Testbed::build_dir() . '/precedent', 'probe', '--dir', '12', '--candidate', 'a', '--seconds', 0.1, '--source';
-		_exit(127);
+		exec(Testbed::build_dir() . '/precedent', 'probe', '--dir', '12', '--candidate', 'a', '--seconds', 0.1, '--source') or _exit(127);
 	}
 	for (my $i = 0; $i < 3000 && !-e 'ended.mpirun'; $i++) {
 		sleep 0.01;
