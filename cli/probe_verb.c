@@ -30,6 +30,7 @@ struct probe {
 	bool source;
 	enum conf_partial partial; /* PARTIAL_OFF: where the job asked for it */
 	double seconds;
+	struct precedent_conf conf; /* zeroed where it cannot be read */
 	int dirfd;
 	char **trace; /* names, sorted */
 	size_t n_trace;
@@ -166,24 +167,12 @@ static int build(struct probe *p, size_t i, const char *skel, const char *log, s
 	return facts_write(skel, f, err);
 }
 
-/* "": calls on files are delays. What the user may not write there, the skeleton says and goes without. */
-static void scratch_read(char *out, size_t size)
-{
-	struct precedent_conf conf = {0};
-	struct errbuf ignored;
-
-	out[0] = '\0';
-	if (conf_load(NULL, &conf, &ignored) == 0)
-		snprintf(out, size, "%s", conf.scratch_dir);
-	conf_free(&conf);
-}
-
 static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 {
 	struct skeleton_facts f = {0};
 	struct skeleton_result r;
 	struct result_trace *t = &p->res.traces[i];
-	char skel[4096], log[4160], trace[4096], scratch[4096];
+	char skel[4096], log[4160], trace[4096];
 
 	snprintf(trace, sizeof(trace), "%s/%s", p->dir, p->trace[i]);
 	snprintf(skel, sizeof(skel), "%s/skel.%zu", p->dir, i);
@@ -191,9 +180,8 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	if ((p->source ? build(p, i, skel, NULL, &f, err) : facts_read(skel, &f, err)) < 0)
 		return err_prefix(err, "%s", p->trace[i]);
 	struct skeleton_launch how = {.launcher = f.launcher, .n_ranks = f.n_ranks, .calibrate = p->source,
-				      .interpret = f.interpreted[0] != '\0', .scratch = scratch, .limit_s = 120 + 50 * p->seconds};
+				      .interpret = f.interpreted[0] != '\0', .scratch = p->conf.scratch_dir, .limit_s = 120 + 50 * p->seconds};
 
-	scratch_read(scratch, sizeof(scratch));
 	if (skeleton_run(skel, &how, &r, err) < 0)
 		return err_prefix(err, "%s", p->trace[i]);
 	*t = (struct result_trace){.mpi_s = f.mpi_s, .skel_s = r.skel_s, .lo_s = r.lo_s, .hi_s = r.hi_s, .ran_s = r.ran_s,
@@ -220,8 +208,6 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
  * may remove them, and a probe is one. */
 static void sweep(const struct probe *p)
 {
-	struct precedent_conf conf = {0};
-	struct errbuf ignored;
 	int parent = openat(p->dirfd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = parent >= 0 ? fdopendir(parent) : NULL;
 	struct dirent *e;
@@ -231,19 +217,18 @@ static void sweep(const struct probe *p)
 			close(parent);
 		return;
 	}
-	if (conf_load(NULL, &conf, &ignored) == 0 && conf.retention_s)
+	if (p->conf.retention_s)
 		while ((e = readdir(d))) {
 			char path[4096];
 			struct stat st;
 
 			if (e->d_name[strspn(e->d_name, "0123456789")] || strtoul(e->d_name, NULL, 10) == p->res.job_id ||
 			    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) ||
-			    st.st_uid != geteuid() || time(NULL) - st.st_mtime < (time_t)conf.retention_s)
+			    st.st_uid != geteuid() || time(NULL) - st.st_mtime < (time_t)p->conf.retention_s)
 				continue;
 			snprintf(path, sizeof(path), "%s/../%s", p->dir, e->d_name);
 			cli_remove_dir(path);
 		}
-	conf_free(&conf);
 	closedir(d);
 }
 
@@ -348,7 +333,11 @@ int verb_probe(int argc, char **argv)
 	if (p.dirfd < 0)
 		return cli_fail("%s: %s", p.dir, strerror(errno));
 	result_candidate_name(p.candidate, p.res.candidate, sizeof(p.res.candidate));
+	/* A node without it goes without what it says. */
+	if (conf_load(NULL, &p.conf, &err) < 0)
+		p.conf = (struct precedent_conf){0};
 	rc = write_record(&p, probe(&p, &err), &err);
+	conf_free(&p.conf);
 	for (size_t i = 0; i < p.n_trace; i++)
 		free(p.trace[i]);
 	free(p.trace);

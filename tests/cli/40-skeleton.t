@@ -152,6 +152,7 @@ my @wrong = (
 	[[2, 'cut/skel', '--calibrate', 'a', '--calibration', 'b'], 'exclude each other', 'two calibrations'],
 	[[2, 'cut/skel', '--calibration', 'result'], 'is not a calibration', 'a file that is no calibration'],
 	[[2, 'cut/skel', '--calibration', 'nowhere'], 'cannot read nowhere', 'a calibration that is not there'],
+	[[2, 'cut/skel', '--calibrate', 'nowhere/source', '--result', 'result'], 'cannot write nowhere', 'a calibration that cannot be written'],
 	[[2, 'cut/skel', '--result', 'nowhere/result'], 'cannot write nowhere', 'a result that cannot be written'],
 );
 for my $w (@wrong) {
