@@ -58,6 +58,8 @@ static int print_text(const struct precedent_conf *c)
 	for (size_t i = 0; i < c->n_partials; i++)
 		printf("  partial on %-2s %s\n", c->partials[i].candidate, partial_name(c->partials[i].partial));
 	printf("  spool         %s%s\n", c->spool_dir, access(c->spool_dir, F_OK) < 0 ? "  (missing)" : "");
+	if (*c->scratch_dir)
+		printf("  scratch       %s%s\n", c->scratch_dir, access(c->scratch_dir, W_OK) < 0 ? "  (no files can be made there)" : "");
 	printf("  state         %s\n", c->state_dir);
 	printf("  daemon        %s:%u, every %u s\n", c->listen_host, c->listen_port, c->poll_interval_s);
 	return 0;

@@ -147,6 +147,7 @@ is_deeply(left('scratch'), [], '... and leaves nothing');
 	local $ENV{PRECEDENT_CONF} = getcwd() . '/scratch.conf';
 	for my $dir (qw(scratch nowhere)) {
 		spew('scratch.conf', 'ScratchDir=' . getcwd() . "/$dir\n");
+		like(precedent('conf', '--check')->{out}, qr{^  scratch +\S+/$dir@{[$dir eq 'nowhere' ? '  \(no files can be made there\)' : '']}$}m, "conf --check shows $dir");
 		$r = precedent('probe', '--dir', 21, '--candidate', 'a', '--source', '--seconds', 1);
 		is($r->{rc}, 0, "a probe with ScratchDir $dir") or diag $r->{err};
 		is(scalar($r->{err} =~ /no scratch files in \S+nowhere: /), $dir eq 'nowhere' ? 1 : '', '... uses it');
