@@ -5,6 +5,7 @@
 
 #include "skelgen/emit_call.h"
 #include "skelgen/emit_tree.h"
+#include "skelgen/gap_share.h"
 #include "skelgen/series_report.h"
 
 #define MAX_NAMES 64
@@ -135,7 +136,10 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 		 e->plan->predicted_s, confidence);
 	text_put(out, "\nLoops:\n");
 	put_cuts(e, e->tree->root, out);
-	if (e->plan->n_cut == 0)
+	if (skel_plan_shares_gaps(e->plan))
+		text_put(out, "  of every computation between two calls longer than %g s, %.3g %% run, at least %g s\n",
+			 GAP_LONG_NS * 1e-9, 100 * e->plan->gap_share, GAP_LONG_NS * 1e-9);
+	else if (e->plan->n_cut == 0)
 		text_put(out, "  none is cut: the skeleton runs as long as the program\n");
 	if (e->wild.open > 0)
 		text_put(out, "\n%llu receives keep MPI_ANY_SOURCE or MPI_ANY_TAG: the trace does not say what they got\n",

@@ -7,6 +7,7 @@
 
 #include "skelgen/emit_call.h"
 #include "skelgen/emit_turns.h"
+#include "skelgen/gap_share.h"
 #include "skelgen/match.h"
 
 static void note_slots(struct leaf_ctx *c)
@@ -106,6 +107,27 @@ void emit_describe(const struct leaf_ctx *c, struct text *where, bool with_name)
 	text_put_clean(where, with_name || at == NULL ? text : at + 4);
 }
 
+/* Are there long gaps in n of which a share runs? */
+static bool clocks_part(const struct emit *e, const struct skel_node *n)
+{
+	if (n->kind == SKEL_LEAF)
+		return gap_share_matters(e->tree, e->times, e->plan, n);
+	for (uint32_t i = 0; i < n->n_child; i++)
+		if (clocks_part(e, n->child[i]))
+			return true;
+	return false;
+}
+
+/* The virtual clocks of the ranks meet at the first call that waits for all after gaps of which a share runs. */
+static void put_meeting(struct emit *e, const struct skel_node *leaf, int depth)
+{
+	e->clocks_apart |= skel_plan_shares_gaps(e->plan) && clocks_part(e, leaf);
+	if (!e->clocks_apart || e->plan->meets[leaf->id] != SKEL_MEETS_HERE)
+		return;
+	text_line(&e->body, depth, "skel_meet(MPI_COMM_WORLD);");
+	e->clocks_apart = false;
+}
+
 static void emit_leaf(struct emit *e, const struct skel_node *leaf, int depth)
 {
 	struct text call = {.len = 0}, where = {.len = 0}, named = {.len = 0};
@@ -134,6 +156,7 @@ static void emit_leaf(struct emit *e, const struct skel_node *leaf, int depth)
 	}
 	if (trace_fn[leaf->fn].cls != TC_INIT)
 		emit_gap(e, leaf, false, depth);
+	put_meeting(e, leaf, depth);
 	if (rv > 0)
 		put_statement(&c, text_get(&call), text_get(&where), depth);
 	else if (trace_fn[leaf->fn].cls != TC_INIT && trace_fn[leaf->fn].cls != TC_FINALIZE)
@@ -195,6 +218,7 @@ static void emit_loop(struct emit *e, const struct skel_node *loop, int depth)
 	const struct skel_cut *cut = &e->plan->cut[loop->id];
 	struct text count = {.len = 0}, turns = {.len = 0};
 
+	e->clocks_apart |= skel_plan_shares_gaps(e->plan) && clocks_part(e, loop); /* from the iteration before */
 	if (cut->run != cut->total) {
 		text_line(&e->body, depth, "/* %s%llu iterations, of which %llu run%s: %.3g %% of the time */",
 			  cut->varies ? "up to " : "", (unsigned long long)cut->total, (unsigned long long)cut->run,
@@ -335,6 +359,10 @@ int emit_tree(struct emit *e)
 {
 	if (emit_io_prepare(e) != 0)
 		return -1;
+	if (skel_plan_shares_gaps(e->plan)) {
+		text_line(&e->body, 1, "/* Of what takes longer than %g s, %.3g %% runs. */", GAP_LONG_NS * 1e-9, 100 * e->plan->gap_share);
+		text_line(&e->body, 1, "skel_share(%.0f, %.6f);", GAP_LONG_NS, e->plan->gap_share);
+	}
 	if (e->io_unknown > 0)
 		text_line(&e->body, 1, "skel_files_unknown(%u);", e->io_unknown);
 	emit_children(e, e->tree->root, 1);

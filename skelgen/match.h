@@ -24,7 +24,7 @@ struct skel_match_report {
 	bool no_memory;
 };
 
-/* 0, or -1 with the first contradiction: rank, call, call site, what is wrong. */
+/* 0, or -1 with the first contradiction: rank, call, call site, what is wrong. Fills in plan->meets. */
 int skel_match(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_match_report *report,
 	       struct errbuf *err);
 

@@ -24,7 +24,7 @@ struct instance {
 	uint64_t sequence;
 	const char *name;
 	int64_t root, bytes;
-	uint32_t members, arrived, held, first_rank;
+	uint32_t members, arrived, held, first_rank, first_node;
 	bool root_arrived;
 };
 
@@ -282,6 +282,7 @@ static uint32_t instance_find(struct net *n, const struct net_collective *c)
 	n->inst[i].bytes = c->bytes;
 	n->inst[i].members = c->members;
 	n->inst[i].first_rank = c->rank;
+	n->inst[i].first_node = c->node;
 	n->inst[i].next = n->collectives[c->comm];
 	n->collectives[c->comm] = i;
 	return i;
@@ -331,6 +332,11 @@ uint32_t net_collective(struct net *n, const struct net_collective *c, struct er
 	n->item[i].pattern = c->pattern;
 	n->item[i].m.comm = c->comm;
 	return i;
+}
+
+uint32_t net_first_node(const struct net *n, uint32_t request)
+{
+	return n->inst[n->item[request].instance].first_node;
 }
 
 static bool member_done(const struct net *n, const struct item *it)

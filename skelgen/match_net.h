@@ -39,6 +39,7 @@ struct net_collective {
 	int64_t root, bytes;    /* -1: not compared */
 	bool is_root;
 	uint8_t pattern;
+	uint32_t node;          /* leaf that calls */
 };
 
 struct net;
@@ -53,6 +54,8 @@ uint32_t net_collective(struct net *n, const struct net_collective *c, struct er
 /* Is there a message that a receive like m would get? */
 bool net_probe(const struct net *n, const struct net_message *m);
 
+/* Leaf of whoever came first to the collective of this request. */
+uint32_t net_first_node(const struct net *n, uint32_t request);
 bool net_done(const struct net *n, uint32_t request);
 void net_release(struct net *n, uint32_t request);
 /* A forced send that nobody has received is done from now on, and *m says which; false when it is no such send. */

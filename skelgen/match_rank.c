@@ -427,7 +427,7 @@ static uint32_t join(struct sim *s, struct sim_rank *r, uint32_t sym)
 		return NET_NONE;
 	n = (struct net_collective){.comm = s->globals.comm[r->rank][local], .rank = r->rank,
 				    .members = c->members.n + c->remote.n, .sequence = r->sequence[local]++,
-				    .name = name, .root = -1, .bytes = -1,
+				    .name = name, .root = -1, .bytes = -1, .node = r->leaf->id,
 				    .pattern = pattern_of(name, c->kind == TCOMM_INTER)};
 	if (c->kind != TCOMM_INTER) {
 		n.root = root;
@@ -436,6 +436,30 @@ static uint32_t join(struct sim *s, struct sim_rank *r, uint32_t sym)
 	}
 	s->report->collectives++;
 	return net_collective(s->net, &n, s->err);
+}
+
+/* The call waits for all ranks: do all make it at the same place? */
+static void meets_note(struct sim *s, const struct sim_rank *r, uint32_t request)
+{
+	uint8_t *meets = s->plan->meets;
+	uint32_t here = r->leaf->id, first;
+
+	if (request == NET_NONE || meets == NULL)
+		return;
+	first = net_first_node(s->net, request);
+	if (first != here)
+		meets[first] = meets[here] = SKEL_MEETS_APART;
+	else if (meets[here] == SKEL_MEETS_UNKNOWN)
+		meets[here] = SKEL_MEETS_HERE;
+}
+
+static bool waits_for_all(struct sim *s, const struct sim_rank *r)
+{
+	int64_t local;
+	const struct trace_comm *c = call_comm(s, r, r->sym, &local);
+
+	return c != NULL && c->kind != TCOMM_INTER && c->members.n == s->tree->n_ranks &&
+	       pattern_of(trace_fn[r->leaf->fn].name, false) == NET_ALL;
 }
 
 static int start_persistent(struct sim *s, struct sim_rank *r)
@@ -486,6 +510,8 @@ static int collective(struct sim *s, struct sim_rank *r)
 	request = join(s, r, r->sym);
 	if (slot != TRACE_NULL)
 		return slot_fill(s, r, slot, request);
+	if (trace_fn[r->leaf->fn].cls == TC_COLL && waits_for_all(s, r))
+		meets_note(s, r, request);
 	return sim_pend(s, r, request);
 }
 

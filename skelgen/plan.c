@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "skelgen/gap_share.h"
 #include "skelgen/match.h"
 
 #define BISECTIONS 50
@@ -23,8 +24,8 @@ struct planner {
 
 /* ---- loops whose iterations vary ---- */
 
-/* The share of its iterations that a loop's executions run with this cut, all ranks making the same ones. */
-static double share_run(const struct skel_node *loop, const struct skel_cut *c)
+/* All ranks make the same ones. */
+double skel_plan_kept(const struct skel_node *loop, const struct skel_cut *c)
 {
 	const struct skel_turns *t;
 	uint64_t begin = 0;
@@ -120,7 +121,7 @@ static double plan_node(struct planner *p, const struct skel_node *n, double f)
 	if (!can_cut(p, n))
 		return plan_children(p, n, f);
 	c->run = iterations_for(p, c->total, f);
-	kept = share_run(n, c);
+	kept = skel_plan_kept(n, c);
 	if (!(kept < 1))
 		c->run = c->total;
 	/* What the least number of iterations leaves too much, loops inside must give. */
@@ -214,7 +215,16 @@ static double time_left(const struct skel_plan *plan, const struct skel_times *t
 		return times->node_ns[n->id];
 	for (uint32_t i = 0; i < n->n_child; i++)
 		sum += time_left(plan, times, n->child[i]);
-	return n->kind == SKEL_LOOP && c->run != c->total ? sum * share_run(n, c) : sum;
+	return n->kind == SKEL_LOOP && c->run != c->total ? sum * skel_plan_kept(n, c) : sum;
+}
+
+/* Loops first, then long gaps: a share of each runs where loops alone leave too much. The time that is left. */
+static double plan_within(struct planner *p)
+{
+	double left = plan_by_bisection(p);
+
+	p->plan->gap_share = 1;
+	return left > FAR_AWAY * p->budget_ns ? left - gap_share_choose(p->tree, p->times, left - p->budget_ns, p->plan) : left;
 }
 
 void skel_plan_again(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
@@ -231,16 +241,16 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 		p.budget_ns = fmin(p.budget_ns, budget->seconds * 1e9);
 	if (budget->scale > 1)
 		p.budget_ns = fmin(p.budget_ns, all / budget->scale);
-	left = plan_by_bisection(&p);
+	left = plan_within(&p);
 	while (left > FAR_AWAY * p.budget_ns && budget->min_iterations == 0 &&
 	       p.min_iterations > SKEL_FEWEST_ITERATIONS) {
 		p.min_iterations /= 2;
-		left = plan_by_bisection(&p);
+		left = plan_within(&p);
 	}
 	if (p.precision > 0)
 		precision_apply(&p);
 	windows_lay(plan, tree->root);
-	left = time_left(plan, times, tree->root);
+	left = time_left(plan, times, tree->root) - gap_share_saved(tree, times, plan);
 	plan->n_cut = 0;
 	for (uint32_t i = 0; i < plan->n_node; i++)
 		plan->n_cut += plan->cut[i].run != plan->cut[i].total;
@@ -267,8 +277,9 @@ int skel_plan(const struct skel_tree *tree, const struct skel_times *times, cons
 	memset(out, 0, sizeof *out);
 	out->cut = calloc(tree->n_node + 1u, sizeof *out->cut);
 	out->windows = calloc(tree->n_node + 1u, sizeof *out->windows);
+	out->meets = calloc(tree->n_node + 1u, sizeof *out->meets);
 	out->n_node = tree->n_node;
-	if (out->cut == NULL || out->windows == NULL || windows_alloc(tree, tree->root, out) != 0) {
+	if (out->cut == NULL || out->windows == NULL || out->meets == NULL || windows_alloc(tree, tree->root, out) != 0) {
 		err_set(err, "no memory to plan %u nodes", tree->n_node);
 		goto fail;
 	}
@@ -287,6 +298,7 @@ void skel_plan_free(struct skel_plan *p)
 	for (uint32_t i = 0; p->windows != NULL && i < p->n_node; i++)
 		free(p->windows[i]);
 	free(p->windows);
+	free(p->meets);
 	free(p->cut);
 	skel_series_free(&p->series);
 	memset(p, 0, sizeof *p);

@@ -43,8 +43,21 @@ struct skel_plan {
 	struct skel_cut *cut;
 	struct sampled_plan **windows; /* by node id, of loops that may be cut; else NULL */
 	struct skel_series series;
+	double gap_share;           /* of every gap longer than GAP_LONG_NS so much runs (gap_share.h); 1: all */
+	uint8_t *meets;             /* by node id, what skel_match found of calls: enum skel_meets */
 	double full_s, predicted_s; /* run time of the program, and of the skeleton */
 };
+
+static inline bool skel_plan_shares_gaps(const struct skel_plan *p)
+{
+	return p->gap_share > 0 && p->gap_share < 1;
+}
+
+/* Collective calls of all ranks: whether all make them at the same place of the tree. */
+enum skel_meets { SKEL_MEETS_UNKNOWN, SKEL_MEETS_HERE, SKEL_MEETS_APART };
+
+/* The share of its iterations that a loop's executions run with this cut. */
+double skel_plan_kept(const struct skel_node *loop, const struct skel_cut *c);
 
 /* 0; also when nothing can be cut (n_cut is 0). */
 int skel_plan(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,

@@ -279,13 +279,13 @@ void skel_blocks_print(FILE *f)
 	fprintf(f, "digest %.6g\n", compute_digest());
 }
 
-void skel_compute(int mix, double ns)
+void skel_blocks_run(int mix, double ns)
 {
 	double sleep = compute_sleep_ns(mix, ns);
 
 	compute_block(mix, compute_work_ns(mix, ns));
 	if (sleep > 0)
-		skel_delay(sleep);
+		skel_sleep(sleep);
 }
 
 void skel_gap(int gap)

@@ -146,7 +146,7 @@ int skel_file_wait(int n, const int *slot)
 	return skel_scratch_wait(n, slot);
 }
 
-void skel_delay(double ns)
+void skel_sleep(double ns)
 {
 	double end = skel_clock_ns() + ns, sleep = ns - SPIN_NS;
 

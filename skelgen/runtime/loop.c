@@ -126,6 +126,12 @@ double skel_virtual_ns(void)
 	return skel_clock_ns() + bonus_ns;
 }
 
+void skel_virtual_forward(double ns, double half_ns)
+{
+	bonus_ns += ns;
+	width2_ns2 += half_ns * half_ns;
+}
+
 void skel_loops_phases(double *first, double *last)
 {
 	*first = first_ns;

@@ -185,6 +185,7 @@ void skel_begin(int argc, char **argv, const struct skel_program *program)
 	run.same_ns[1] = same_work_ns();
 	MPI_Barrier(MPI_COMM_WORLD);
 	run.started_ns = skel_clock_ns();
+	skel_share_from(run.started_ns);
 }
 
 static void print_loops(FILE *f)

@@ -39,10 +39,16 @@ void skel_loops_close(void);
 /* Virtual time now, and the squared half-width of what has been extrapolated so far. */
 double skel_virtual_ns(void);
 double skel_width2_ns2(void);
+/* From now on virtual time is so much later, known to within a half-width at 95 %. */
+void skel_virtual_forward(double ns, double half_ns);
 /* Virtual times at which the first sampled loop began and the last one ended; 0 when none has. */
 void skel_loops_phases(double *first, double *last);
 /* Windows that a sampled loop runs in; 0: none. */
 int skel_loop_windows(const struct skel_loop_state *l);
+
+/* ---- share.c ---- */
+/* The skeleton's clock started at this time, on all ranks at once. */
+void skel_share_from(double started_ns);
 
 /* ---- buffer.c ---- */
 void skel_buffers_close(void);
@@ -58,6 +64,8 @@ void skel_files_close(void);
 void skel_files_print(FILE *f);
 /* The scratch files, where the skeleton ends before its time. */
 void skel_files_remove(void);
+/* Let as much time pass, all of it. */
+void skel_sleep(double ns);
 
 /* ---- handle.c ---- */
 void skel_handles_open(const struct skel_program *p);

@@ -57,6 +57,11 @@ int skel_status(void);
 void skel_compute(int mix, double ns);
 /* The same, with the mix and the time of this rank at this execution of call `gap` in skel.c.data. */
 void skel_gap(int gap);
+/* From here on a share runs of every computation and delay longer than `least_ns`, at least that long, and stands for all
+ * of it. */
+void skel_share(double least_ns, double share);
+/* Before a collective call of all ranks: their virtual clocks go on from the latest of them. */
+void skel_meet(MPI_Comm c);
 
 /* ---- loops ---- */
 struct skel_loop_state {

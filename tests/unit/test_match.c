@@ -208,6 +208,43 @@ static struct syn *send_then_receive(uint64_t send_gap, uint64_t receive_gap)
 	return s;
 }
 
+/* What is found of the reductions, the sites of each rank's being given in order. */
+static void meets_are(const uint64_t (*site)[2], int n_here, int n_apart)
+{
+	struct skel_budget none = {.seconds = 0};
+	struct syn *s = syn_create(2);
+	struct skel_plan plan;
+	struct fixture f;
+	int here = 0, apart = 0;
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++)
+		for (int i = 0; i < 2; i++)
+			syn_call(s, r, "MPI_Allreduce", site[r][i], SYN(.count = 1));
+	syn_end(s);
+	set_up(&f, s);
+	assert_int_equal(skel_plan(&f.tree, &f.times, &none, &plan, &f.err), 0);
+	assert_int_equal(skel_match(&f.tree, &plan, &f.report, &f.err), 0);
+	for (uint32_t i = 0; i < f.tree.n_leaf; i++) {
+		if (strcmp(trace_fn[f.tree.leaf[i]->fn].name, "MPI_Allreduce") != 0)
+			continue;
+		here += plan.meets[f.tree.leaf[i]->id] == SKEL_MEETS_HERE;
+		apart += plan.meets[f.tree.leaf[i]->id] == SKEL_MEETS_APART;
+	}
+	assert_int_equal(here, n_here);
+	assert_int_equal(apart, n_apart);
+	skel_plan_free(&plan);
+	tear_down(&f);
+}
+
+static void test_where_all_ranks_meet(void **arg)
+{
+	(void)arg;
+	meets_are((const uint64_t[2][2]){{1, 2}, {1, 2}}, 2, 0);
+	/* One reduction, made at two places: a meeting before one of them only would wait for ever. */
+	meets_are((const uint64_t[2][2]){{1, 2}, {2, 1}}, 0, 3);
+}
+
 static void test_cut_that_does_not_match(void **arg)
 {
 	struct skel_budget budget = {.scale = 4};
@@ -496,7 +533,7 @@ int main(void)
 		cmocka_unit_test(test_working_programs),       cmocka_unit_test(test_message_too_long),
 		cmocka_unit_test(test_tags_differ),	       cmocka_unit_test(test_synchronous_sends_meet),
 		cmocka_unit_test(test_collectives_differ),     cmocka_unit_test(test_roots_differ),
-		cmocka_unit_test(test_root_does_not_wait),     cmocka_unit_test(test_unreceived),
+		cmocka_unit_test(test_root_does_not_wait),     cmocka_unit_test(test_unreceived), cmocka_unit_test(test_where_all_ranks_meet),
 		cmocka_unit_test(test_cut_that_does_not_match), cmocka_unit_test(test_cuts_that_match),
 		cmocka_unit_test(test_epochs),		       cmocka_unit_test(test_epochs_are_cut),
 		cmocka_unit_test(test_passive_epochs), cmocka_unit_test(test_files_meet),

@@ -308,6 +308,42 @@ static void test_sampled_iterations(void **arg)
 		}
 }
 
+/* Each of two ranks computes so long before each of n reductions. */
+static struct syn *long_gaps(int n, uint64_t gap_ns)
+{
+	return drifting(n, gap_ns, 0);
+}
+
+static void test_share_of_long_gaps(void **arg)
+{
+	struct fixture f;
+
+	(void)arg;
+	set_up(&f, long_gaps(1, 10000000000), (struct skel_budget){.seconds = 1});
+	assert_true(fabs(f.plan.gap_share - 0.1) < 0.001);
+	assert_true(fabs(f.plan.predicted_s - 1) < 0.01);
+	assert_int_equal(f.plan.n_cut, 0);
+	tear_down(&f);
+	/* An hour: no gap runs for less than GAP_LONG_NS. */
+	set_up(&f, long_gaps(3, 3600000000000), (struct skel_budget){.seconds = 0.1});
+	assert_true(skel_plan_shares_gaps(&f.plan));
+	assert_true(fabs(f.plan.predicted_s - 3 * 3600 * f.plan.gap_share) < 1 || f.plan.predicted_s < 1);
+	tear_down(&f);
+	/* Loops are cut first, and what their iterations leave too much the gaps give. */
+	set_up(&f, long_gaps(1000, 1000000000), (struct skel_budget){.seconds = 7});
+	assert_int_equal(f.plan.n_cut, 1);
+	assert_true(skel_plan_shares_gaps(&f.plan));
+	assert_true(f.plan.predicted_s < 1.5 * 7 && f.plan.predicted_s > 0.5 * 7);
+	tear_down(&f);
+	/* Where the budget is kept, or nothing is long, all of a gap runs. */
+	set_up(&f, long_gaps(1, 10000000000), (struct skel_budget){.seconds = 11});
+	assert_false(skel_plan_shares_gaps(&f.plan));
+	tear_down(&f);
+	set_up(&f, long_gaps(10, 100000000), (struct skel_budget){.seconds = 0.1});
+	assert_false(skel_plan_shares_gaps(&f.plan) && f.plan.predicted_s < 0.9);
+	tear_down(&f);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -316,7 +352,7 @@ int main(void)
 		cmocka_unit_test(test_loop_that_varies),
 		cmocka_unit_test(test_share_of_turns),
 		cmocka_unit_test(test_no_budget_no_cut), cmocka_unit_test(test_only_common_loops),
-		cmocka_unit_test(test_sampled_iterations),
+		cmocka_unit_test(test_sampled_iterations), cmocka_unit_test(test_share_of_long_gaps),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
