@@ -18,6 +18,8 @@
 struct site_cached site_cache[SITE_SLOTS];
 
 /* All statics here are used under the recorder's lock. */
+static struct site_cached more[SITE_MORE];
+static uint32_t n_more;
 static struct trace_site *site;
 static uintptr_t (*site_ra)[TRACE_SITE_MAX_FRAMES]; /* the same stacks as addresses */
 static uint8_t *site_hidden;                        /* calls of the MPI library itself */
@@ -297,10 +299,44 @@ static uint32_t intern_stack(const struct walk *w)
 	return n_site++;
 }
 
+/* The one that is found comes first from then on: calls from one place come in a row. */
+struct site_cached *site_behind(struct site_cached *slot, uintptr_t ra, uintptr_t cfa, uintptr_t stack_hi)
+{
+	for (uint32_t *link = &slot->next; *link != 0; link = &more[*link - 1].next) {
+		struct site_cached *c = &more[*link - 1];
+		uint32_t found = *link;
+
+		if (!site_is(c, ra, cfa, stack_hi))
+			continue;
+		*link = c->next;
+		c->next = slot->next;
+		slot->next = found;
+		return c;
+	}
+	return NULL;
+}
+
+/* A free entry behind a slot that is taken; the slot itself when there is none, or the chain is long. */
+static struct site_cached *entry_for(struct site_cached *slot)
+{
+	struct site_cached *c = &more[n_more];
+	uint32_t length = 0;
+
+	if (slot->ra == 0)
+		return slot;
+	for (uint32_t i = slot->next; i != 0; i = more[i - 1].next)
+		length++;
+	if (n_more == SITE_MORE || length >= SITE_CHAIN)
+		return slot;
+	c->next = slot->next;
+	slot->next = ++n_more;
+	return c;
+}
+
 uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t stack_hi)
 {
 	uint64_t h = (ra ^ (cfa << 7)) * 0x9e3779b97f4a7c15ull;
-	struct site_cached *c = &site_cache[(h >> 40) & (SITE_SLOTS - 1)];
+	struct site_cached *c = NULL;
 	struct walk w = {.ra = ra, .lo = stack_lo, .hi = stack_hi};
 	uint32_t s;
 
@@ -316,12 +352,13 @@ uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t st
 	s = intern_stack(&w);
 	if (s == SITE_NONE)
 		return s;
-	c->ra = 0;
+	for (uint32_t i = 1; i < w.n; i++)
+		if (!w.place[i])
+			return site_hidden[s] ? SITE_NONE : s; /* cannot be verified later: not cached */
+	c = entry_for(&site_cache[(h >> 40) & (SITE_SLOTS - 1)]);
 	c->n = 0;
 	c->memo_n = UINT32_MAX;
 	for (uint32_t i = 1; i < w.n; i++) {
-		if (!w.place[i])
-			return site_hidden[s] ? SITE_NONE : s; /* cannot be verified later: not cached */
 		c->place[c->n] = w.place[i];
 		c->value[c->n++] = w.pc[i];
 	}

@@ -5,7 +5,8 @@
  *
  * Unwinding costs microseconds. It is done at the first sight of (return address, stack pointer); with the result
  * the places on the stack are kept where these return addresses lie. The next call with the same two values has
- * the same stack iff these places still hold the same addresses: a few loads, and the site is exact.
+ * the same stack iff these places still hold the same addresses: a few loads, and the site is exact. A function called
+ * from several places at one depth has one such entry for each, in a chain.
  */
 #ifndef PRECEDENT_SPANK_TRACER_SITE_H
 #define PRECEDENT_SPANK_TRACER_SITE_H
@@ -15,6 +16,8 @@
 #include "trace/defs.h"
 
 #define SITE_SLOTS 8192u /* power of two */
+#define SITE_MORE  8192u /* entries of chains */
+#define SITE_CHAIN 64u   /* entries at most behind a slot */
 #define SITE_MEMO  12    /* parameters at most of a remembered call */
 #define SITE_NONE  UINT32_MAX /* a call of the MPI library itself: not to be recorded */
 
@@ -22,6 +25,7 @@ struct site_cached {
 	uintptr_t ra, cfa;
 	uint32_t site;
 	uint32_t n;                           /* places to verify, beside the innermost */
+	uint32_t next;                        /* of the chain, its number from 1; 0: none */
 	const uintptr_t *place[TRACE_SITE_MAX_FRAMES];
 	uintptr_t value[TRACE_SITE_MAX_FRAMES];
 	/* The call recorded here last: most often the next one has the same parameters. */
@@ -32,7 +36,21 @@ struct site_cached {
 
 extern struct site_cached site_cache[SITE_SLOTS];
 
-/* Unwind, intern and fill the cache entry. */
+/* Is this the entry of the call? */
+static inline int site_is(const struct site_cached *c, uintptr_t ra, uintptr_t cfa, uintptr_t stack_hi)
+{
+	uint32_t i = 0;
+
+	if (c->ra != ra || c->cfa != cfa)
+		return 0;
+	while (i < c->n && (uintptr_t)c->place[i] < stack_hi && *c->place[i] == c->value[i])
+		i++;
+	return i == c->n;
+}
+
+/* The entry in the chain behind this slot, or NULL. */
+struct site_cached *site_behind(struct site_cached *slot, uintptr_t ra, uintptr_t cfa, uintptr_t stack_hi);
+/* Unwind, intern and make an entry. */
 uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t stack_hi);
 
 /* Site of the call that returns to ra, made where the stack's CFA was cfa; bounds of the thread's stack.
@@ -43,15 +61,9 @@ static inline uint32_t site_of(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, 
 	uint64_t h = (ra ^ (cfa << 7)) * 0x9e3779b97f4a7c15ull;
 	struct site_cached *c = &site_cache[(h >> 40) & (SITE_SLOTS - 1)];
 
-	if (c->ra == ra && c->cfa == cfa) {
-		uint32_t i = 0;
-
-		while (i < c->n && (uintptr_t)c->place[i] < stack_hi && *c->place[i] == c->value[i])
-			i++;
-		if (i == c->n) {
-			*at = c;
-			return c->site;
-		}
+	if (site_is(c, ra, cfa, stack_hi) || (c->next != 0 && (c = site_behind(c, ra, cfa, stack_hi)) != NULL)) {
+		*at = c;
+		return c->site;
 	}
 	*at = NULL;
 	*slow = 1;
