@@ -261,7 +261,7 @@ int skel_blocks_close(void)
 	int rv = 0;
 
 	if (blocks.calibrate != NULL) {
-		blocks.cal = *compute_learnt();
+		compute_learnt(&blocks.cal);
 		rv = calibration_write(blocks.calibrate, why);
 		if (rv != 0)
 			fprintf(stderr, "skeleton: rank 0: %s\n", why);

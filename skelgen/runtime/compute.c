@@ -42,6 +42,8 @@ static struct {
 	double carry_ns;
 	int learns;
 	uint32_t learnt[COMPUTE_MIXES][BLOCK_POINTS]; /* blocks that each point is corrected by */
+	/* What later blocks should have taken, and the work, by the curves, that they did for it. */
+	double asked_ns[COMPUTE_MIXES][BLOCK_POINTS], work_ns[COMPUTE_MIXES][BLOCK_POINTS];
 	struct worker *worker;
 } state;
 
@@ -213,11 +215,27 @@ void compute_learn(void)
 {
 	state.learns = 1;
 	memset(state.learnt, 0, sizeof state.learnt);
+	memset(state.asked_ns, 0, sizeof state.asked_ns);
+	memset(state.work_ns, 0, sizeof state.work_ns);
 }
 
-const struct calibration *compute_learnt(void)
+/* The inverse must exist. */
+static void points_ascend(double *t, int from)
 {
-	return &state.cal;
+	for (int k = from > 0 ? from : 1; k < BLOCK_POINTS; k++)
+		if (t[k] < t[k - 1] * 1.01)
+			t[k] = t[k - 1] * 1.01;
+}
+
+void compute_learnt(struct calibration *out)
+{
+	*out = state.cal;
+	for (int m = 0; m < state.n_mix; m++) {
+		for (int k = 0; k < BLOCK_POINTS; k++)
+			if (state.work_ns[m][k] > 0)
+				out->block_ns[m][k] = BLOCK_LEAST_NS * (double)(1ull << k) * state.asked_ns[m][k] / state.work_ns[m][k];
+		points_ascend(out->block_ns[m], 0);
+	}
 }
 
 double compute_clock_ns(void)
@@ -334,8 +352,9 @@ static double work_threads(int mix, double ns)
 	return state.worker[0].left;
 }
 
-/* A block that should have taken want_ns took took_ns: the points beside it are corrected, the nearer the more. */
-static void learn(int mix, double want_ns, double took_ns)
+/* A block that should have taken want_ns, and did so much work for it, took took_ns: the points beside it are corrected,
+ * the nearer the more. */
+static void learn(int mix, double want_ns, double work_ns, double took_ns)
 {
 	double *t = state.cal.block_ns[mix], ratio = took_ns / want_ns, near;
 	int i = 0;
@@ -349,21 +368,24 @@ static void learn(int mix, double want_ns, double took_ns)
 		uint32_t n = state.learnt[mix][k] < LEARN_MEMORY - LEARN_TRUST ? ++state.learnt[mix][k] : state.learnt[mix][k];
 
 		t[k] *= 1 + weight * (ratio - 1) / (n + LEARN_TRUST);
+		if (n == LEARN_MEMORY - LEARN_TRUST) { /* before that, they are far off */
+			state.asked_ns[mix][k] += weight * want_ns;
+			state.work_ns[mix][k] += weight * work_ns;
+		}
 	}
-	/* The inverse must exist. */
-	for (int k = i > 0 ? i : 1; k < BLOCK_POINTS; k++)
-		if (t[k] < t[k - 1] * 1.01)
-			t[k] = t[k - 1] * 1.01;
+	points_ascend(t, i);
 }
 
 void compute_block(int mix, double ns)
 {
-	double want = ns + state.carry_ns, asked = want, begin = 0;
+	double want = ns + state.carry_ns, asked = want, begin = 0, work_ns = 0;
 
 	if (mix < 0 || mix >= state.n_mix)
 		mix = 0;
-	if (state.learns && want >= LEARN_LEAST_NS)
+	if (state.learns && want >= LEARN_LEAST_NS) {
+		work_ns = block_work(mix, want);
 		begin = compute_clock_ns();
+	}
 	if (want < LEAST_NS)
 		want -= state.cal.call_ns;
 	else if (state.mix[mix].threads > 1)
@@ -371,7 +393,7 @@ void compute_block(int mix, double ns)
 	else
 		want = work(&state.worker[0], mix, block_work(mix, want));
 	if (begin > 0)
-		learn(mix, asked, compute_clock_ns() - begin);
+		learn(mix, asked, work_ns, compute_clock_ns() - begin);
 	state.carry_ns = want < -DEBT_NS ? -DEBT_NS : want;
 }
 

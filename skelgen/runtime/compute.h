@@ -68,8 +68,9 @@ void compute_block(int mix, double ns);
 /* On the traced machine: from now on correct the calibration by what blocks take among the others and the calls, where one
  * finds in the caches what the one before left there. */
 void compute_learn(void);
-/* What has been learnt so far. */
-const struct calibration *compute_learnt(void);
+/* The calibration by which another machine does the work that was done here since compute_learn, block by block in the mean:
+ * what this machine took for it, and what the other one takes, are then times of the same work. */
+void compute_learnt(struct calibration *out);
 double compute_clock_ns(void);
 /* Share of ns that a block of this mix sleeps: what has gathered, once it is long enough for a sleep, else 0. */
 double compute_sleep_ns(int mix, double ns);
