@@ -12,6 +12,7 @@
 #   direct     what the partial execution there says alone: T_init + N/n T_loop + T_epi, where N/n is by traced time
 # Programs here are trusted: they are stopped without the sandbox. Where one cannot be stopped, the line says why.
 # Results go to a file, a line each, so that the table can be made in pieces.
+# The programs that do not fit into the cache are called ft-large, mg-large and heat-large there.
 # Usage: accuracy_machines.pl [--pairs N] [--ranks N] [--results FILE] [--programs A,B] [--machines A,B] [--table]
 use strict;
 use warnings;
@@ -27,21 +28,26 @@ my ($pairs, $ranks, $results, $programs, $machines, $table, $seconds) = (5, 2, '
 GetOptions('pairs=i' => \$pairs, 'ranks=i' => \$ranks, 'results=s' => \$results, 'programs=s' => \$programs, 'machines=s' => \$machines,
 	'table' => \$table, 'seconds=f' => \$seconds) or exit 2;
 chdir top() or die top() . ": $!\n";
+chomp(my $commit = `git rev-parse --short HEAD 2>/dev/null`);
 $| = 1;
 
-# Name, command, arguments; how much smaller on processors that are emulated.
+# Name, command, arguments; how much smaller on processors that are emulated. The first ones work in the second-level cache;
+# of the last three the data do not fit: what they take varies with whatever else the memory of the host serves.
 my @programs = (
-	[bt => ['bt', 48, 160], ['bt', 24, 20]],
-	[cg => ['cg', 700, 8000], ['cg', 300, 800]],
-	[ep => ['ep', 1000], ['ep', 10]],
-	[ft => ['ft', 64, 300], ['ft', 64, 8]],
-	[is => ['is', 8192, 300], ['is', 2048, 10]],
-	[lu => ['lu', 256, 150], ['lu', 96, 60]],
-	[mg => ['mg', 128, 280], ['mg', 64, 15]],
-	[sp => ['sp', 64, 800], ['sp', 32, 20]],
-	[heat => ['heat', 700, 30000], ['heat', 300, 1500]],
+	[bt => ['bt', 20, 1400], ['bt', 20, 60]],
+	[cg => ['cg', 300, 80000], ['cg', 300, 800]],
+	[ep => ['ep', 800], ['ep', 10]],
+	[ft => ['ft', 32, 4500], ['ft', 32, 60]],
+	[is => ['is', 1024, 900], ['is', 1024, 30]],
+	[lu => ['lu', 64, 6000], ['lu', 64, 150]],
+	[mg => ['mg', 32, 12000], ['mg', 32, 300]],
+	[sp => ['sp', 24, 8000], ['sp', 24, 100]],
+	[heat => ['heat', 250, 120000], ['heat', 250, 2500]],
 	[lammps => ['lmp', '-in', 'in.lj', '-log', 'none'], ['lmp', '-in', 'in.small', '-log', 'none']],
 	[espresso => ['pw.x', '-in', 'si8.in'], ['pw.x', '-in', 'si8.in']],
+	['ft, 4 MiB' => ['ft', 64, 300], ['ft', 64, 8]],
+	['mg, 16 MiB' => ['mg', 128, 280], ['mg', 64, 15]],
+	['heat, 4 MiB' => ['heat', 700, 30000], ['heat', 300, 1500]],
 );
 
 sub slurp { open my $f, '<', $_[0] or return ''; local $/; return scalar <$f> }
@@ -90,6 +96,7 @@ sub result_of {
 sub prepare {
 	my ($name, $home, @cmd) = @_;
 	my $dir = work_dir($home);
+	$name =~ s/, .*/-large/;
 	my $trace = "$dir/$name.ptrace";
 	$cmd[0] = furnish($dir, $cmd[0]);
 	unlink $trace;
@@ -200,7 +207,7 @@ sub line {
 	my ($p0, $p1) = map { $_->{partial} } $home, $there;
 	my @partial = !$p0 || !$p1 ? () : (partial => $home->{program} * $p1->{whole_s} / $p0->{whole_s}, direct => $p1->{whole_s},
 		partial_probe => $p1->{took} - $launch);
-	return {@partial, program => $name, machine => $machine, ranks => $ranks, home => $home->{program}, actual => $t->{again} // $there->{program},
+	return {@partial, commit => $commit, program => $name, machine => $machine, ranks => $ranks, home => $home->{program}, actual => $t->{again} // $there->{program},
 		skeleton => $home->{program} * $s1->{stands_for} / $s0->{stands_for},
 		empty => $home->{program} * $there->{empty}{stands_for} / $home->{empty}{stands_for},
 		kernels => $home->{program} * (@ratio ? $mean : 1), clock => $home->{program}, probe => $s1->{took} - $launch, own => $s0->{stands_for} / $home->{program}};
@@ -216,7 +223,7 @@ sub launch {
 	};
 }
 
-sub wanted { my ($list, $name) = @_; return $list eq '' || grep { $_ eq $name } split /,/, $list }
+sub wanted { my ($list, $name) = @_; return $list eq '' || grep { $_ eq ($name =~ s/, .*/-large/r) } split /,/, $list }
 
 # ---- the table ----
 
