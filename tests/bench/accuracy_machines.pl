@@ -34,15 +34,15 @@ $| = 1;
 # Name, command, arguments; how much smaller on processors that are emulated. The first ones work in the second-level cache;
 # of the last three the data do not fit: what they take varies with whatever else the memory of the host serves.
 my @programs = (
-	[bt => ['bt', 20, 1400], ['bt', 20, 60]],
-	[cg => ['cg', 300, 80000], ['cg', 300, 800]],
-	[ep => ['ep', 800], ['ep', 10]],
-	[ft => ['ft', 32, 4500], ['ft', 32, 60]],
-	[is => ['is', 1024, 900], ['is', 1024, 30]],
-	[lu => ['lu', 64, 6000], ['lu', 64, 150]],
-	[mg => ['mg', 32, 12000], ['mg', 32, 300]],
-	[sp => ['sp', 24, 8000], ['sp', 24, 100]],
-	[heat => ['heat', 250, 120000], ['heat', 250, 2500]],
+	[bt => ['bt', 20, 600], ['bt', 20, 60]],
+	[cg => ['cg', 400, 25000], ['cg', 300, 800]],
+	[ep => ['ep', 300], ['ep', 10]],
+	[ft => ['ft', 32, 2000], ['ft', 32, 60]],
+	[is => ['is', 1024, 400], ['is', 1024, 30]],
+	[lu => ['lu', 64, 3000], ['lu', 64, 150]],
+	[mg => ['mg', 32, 6000], ['mg', 32, 300]],
+	[sp => ['sp', 24, 4000], ['sp', 24, 100]],
+	[heat => ['heat', 250, 60000], ['heat', 250, 2500]],
 	[lammps => ['lmp', '-in', 'in.lj', '-log', 'none'], ['lmp', '-in', 'in.small', '-log', 'none']],
 	[espresso => ['pw.x', '-in', 'si8.in'], ['pw.x', '-in', 'si8.in']],
 	['ft, 4 MiB' => ['ft', 64, 300], ['ft', 64, 8]],
@@ -73,7 +73,7 @@ sub owned {
 sub furnish {
 	my ($dir, $program) = @_;
 	my $own = build() . "/tests/programs/$program";
-	spill("$dir/in.lj", lammps_melt(900));
+	spill("$dir/in.lj", lammps_melt(300));
 	spill("$dir/in.small", lammps_melt(60));
 	spill("$dir/si8.in", espresso_si8("$dir/espresso"));
 	for my $f ((-e $own ? $own : ()), map { build() . "/$_" } qw(libprecedent_trace.so libprecedent_trace_openmpi.so)) {
