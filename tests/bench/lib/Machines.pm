@@ -16,12 +16,13 @@ use Time::HiRes qw(time);
 
 our @EXPORT_OK = qw(machine machine_names home_of run_on work_dir machines_end);
 
+# Nodes of one job on different cores: scripts/testbed binds fast1 and slow1 to one, fast2 and slow2 to the other.
 my %machine = (
 	home     => {text => 'the traced nodes again', nodes => 'fast1,fast2', partition => 'fast'},
 	cpu      => {text => 'processor at 50 %', nodes => 'slow1,slow2', partition => 'slow', cpu => 50, mbit => 0},
 	network  => {text => 'network at 100 Mbit/s', nodes => 'slow1,slow2', partition => 'slow', cpu => 100, mbit => 100},
 	both     => {text => 'both', nodes => 'slow1,slow2', partition => 'slow', cpu => 50, mbit => 100},
-	unequal  => {text => 'one node at 50 %', nodes => 'fast1,slow1', partition => 'mixed', cpu => 50, mbit => 0},
+	unequal  => {text => 'one node at 50 %', nodes => 'fast1,slow2', partition => 'mixed', cpu => 50, mbit => 0},
 	here     => {text => 'this machine, without emulation', local => []},
 	qemu     => {text => 'qemu-user', local => ['qemu-x86_64'], home => 'here'},
 	valgrind => {text => 'valgrind, no tool', local => ['valgrind', '-q', '--tool=none'], home => 'here'},
@@ -37,7 +38,7 @@ my ($testbed, $slow, $local_dir);
 sub testbed {
 	return $testbed if $testbed;
 	$testbed = Testbed->attach(name => $ENV{PRECEDENT_TESTBED} // 'accuracy', up => ['--plain']);
-	$testbed->run({as => 'root'}, 'scontrol', 'create', 'PartitionName=mixed', 'Nodes=fast1,slow1', 'State=UP');
+	$testbed->run({as => 'root'}, 'scontrol', 'create', 'PartitionName=mixed', 'Nodes=fast1,slow2', 'State=UP');
 	return $testbed;
 }
 
