@@ -217,6 +217,9 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libprecedent.a $(B)/tests/unit/libhelp.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/tests/unit/libhelp.a $(B)/libprecedent.a $(LIBS_CLI) -lpthread -ldl
+$(B)/tests/bench/libmpi_timer.so: tests/bench/mpi_timer.c
+	@mkdir -p $(@D)
+	$(Q)$(MPICC) -std=gnu11 -O2 -g $(WARN) -shared -fPIC -o $@ $<
 $(B)/tests/programs/%: tests/programs/%.c
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) -std=gnu11 -O2 -g $(WARN) -o $@ $< -lm
@@ -276,7 +279,7 @@ bench: bootstrap
 	scripts/bench
 
 bench-accuracy: bootstrap
-	$(MAKE) all programs $(B)/tests/bench/make_partial
+	$(MAKE) all programs $(B)/tests/bench/make_partial $(B)/tests/bench/libmpi_timer.so
 	tests/bench/accuracy_machines.pl
 
 install: all

@@ -3,7 +3,9 @@
  * precedent doctor: what is installed where, and what is wrong with it. Every finding is one line: ok, warn or FAIL,
  * what was looked at, what was found, what to do. Looks only; changes nothing; needs no privilege, but sees more with it.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <limits.h>
@@ -13,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/mpi_tools.h"
@@ -26,6 +29,9 @@
 #include "predictor/query.h"
 #include "predictor/spool.h"
 #include "predictor/store.h"
+#include "skelgen/runtime/scratch_name.h"
+
+#define SCRATCH_OLD_S 86400 /* no probe runs as long */
 
 enum verdict { OK, WARN, FAIL };
 
@@ -208,6 +214,54 @@ static void check_sandbox(struct doctor *d)
 		find(d, WARN, "sandbox", "%s: PartialExecution has no effect on this node, skeletons predict alone", err.text);
 	else
 		find(d, OK, "sandbox", "programs can be run in part on this node");
+}
+
+/* Files of skeletons that were killed before they could remove them. */
+static void scratch_left(const char *dir, unsigned *n, double *bytes)
+{
+	DIR *list = opendir(dir);
+	const struct dirent *e;
+	struct stat st;
+
+	*n = 0;
+	*bytes = 0;
+	while (list && (e = readdir(list)) != NULL)
+		if (!strncmp(e->d_name, SKEL_SCRATCH_PREFIX, strlen(SKEL_SCRATCH_PREFIX)) &&
+		    !fstatat(dirfd(list), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+		    time(NULL) - st.st_mtime > SCRATCH_OLD_S) {
+			(*n)++;
+			*bytes += 512.0 * (double)st.st_blocks;
+		}
+	if (list)
+		closedir(list);
+}
+
+/* Where probes put the files of programs that use MPI-IO. */
+static void check_scratch(struct doctor *d)
+{
+	const char *dir = d->conf.scratch_dir;
+	struct stat st;
+	unsigned left;
+	double bytes;
+
+	if (!*dir)
+		return;
+	if (stat(dir, &st) < 0)
+		return find(d, FAIL, "scratch", "ScratchDir %s: %s: in probes, calls on files are delays", dir, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return find(d, FAIL, "scratch", "ScratchDir %s: not a directory: in probes, calls on files are delays", dir);
+	if (!(st.st_mode & S_IWOTH))
+		return find(d, WARN, "scratch", "ScratchDir %s: users cannot make files there (mode %04o): chmod 1777", dir,
+			    st.st_mode & 07777);
+	if (!(st.st_mode & S_ISVTX))
+		return find(d, WARN, "scratch", "ScratchDir %s: users can remove each other's files (mode %04o): chmod +t", dir,
+			    st.st_mode & 07777);
+	scratch_left(dir, &left, &bytes);
+	if (left)
+		find(d, WARN, "scratch", "%u files of probes that were killed, %.3g MiB: find %s -name '" SKEL_SCRATCH_PREFIX "*' -mtime +0 -delete", left,
+		     bytes / 1048576, dir);
+	else
+		find(d, OK, "scratch", "%s", dir);
 }
 
 static void check_spool(struct doctor *d)
@@ -418,6 +472,7 @@ int verb_doctor(int argc, char **argv)
 	check_tools(&d);
 	if (d.have_conf) {
 		check_sandbox(&d);
+		check_scratch(&d);
 		check_spool(&d);
 		check_store(&d);
 		check_slurm(&d);

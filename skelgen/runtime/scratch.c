@@ -18,6 +18,7 @@
 
 #include "skelgen/runtime/runtime.h"
 #include "skelgen/runtime/scratch.h"
+#include "skelgen/runtime/scratch_name.h"
 
 #define RANK_BYTES  ((int64_t)256 << 20)
 #define TOTAL_BYTES ((int64_t)4 << 30)
@@ -121,7 +122,7 @@ static void path_make(char path[PATH_BYTES], unsigned number)
 
 	gethostname(host, sizeof host - 1);
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (snprintf(path, PATH_BYTES, "%s/precedent-scratch.%s.%d.%llx.%u", state.dir, host, (int)getpid(),
+	if (snprintf(path, PATH_BYTES, "%s/" SKEL_SCRATCH_PREFIX "%s.%d.%llx.%u", state.dir, host, (int)getpid(),
 		     (unsigned long long)now.tv_sec * 1000000000ull + (unsigned long long)now.tv_nsec, number) >= PATH_BYTES)
 		path[0] = '\0';
 }

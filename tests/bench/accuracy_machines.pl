@@ -10,6 +10,7 @@
 #   partial    the program's time at home x what its partial execution there says / the same at home, as precedentd has it:
 #              the program itself under the tracer, stopped in its main loop
 #   direct     what the partial execution there says alone: T_init + N/n T_loop + T_epi, where N/n is by traced time
+# The time of a program is that between MPI_Init and MPI_Finalize: launching it takes a second more or less, at random.
 # Programs here are trusted: they are stopped without the sandbox. Where one cannot be stopped, the line says why.
 # Results go to a file, a line each, so that the table can be made in pieces.
 # The programs that do not fit into the cache are called ft-large, mg-large and heat-large there.
@@ -76,7 +77,7 @@ sub furnish {
 	spill("$dir/in.lj", lammps_melt(300));
 	spill("$dir/in.small", lammps_melt(60));
 	spill("$dir/si8.in", espresso_si8("$dir/espresso"));
-	for my $f ((-e $own ? $own : ()), map { build() . "/$_" } qw(libprecedent_trace.so libprecedent_trace_openmpi.so)) {
+	for my $f ((-e $own ? $own : ()), map { build() . "/$_" } qw(libprecedent_trace.so libprecedent_trace_openmpi.so tests/bench/libmpi_timer.so)) {
 		system('cp', '-f', $f, $dir) == 0 or die "cp $f failed\n";
 	}
 	owned($dir);
@@ -149,12 +150,20 @@ sub partial {
 	return $p->{unpartial} ? undef : {%e, took => $took};
 }
 
+# Seconds of the program there.
+sub program {
+	my ($p, $at) = @_;
+	my $file = "$p->{dir}/seconds";
+	unlink $file;
+	run_on($at, $ranks, {env => {LD_PRELOAD => "$p->{dir}/libmpi_timer.so", MPI_TIMER_FILE => $file}}, @{$p->{cmd}});
+	my ($s) = slurp($file) =~ /^([0-9.]+)$/m or die "@{$p->{cmd}} was not timed\n";
+	return $s;
+}
+
 # One run of everything there: the program, its skeleton in both ways, its partial execution.
 sub times_at {
 	my ($p, $at) = @_;
-	my $launch = launch($at, $p);
-	my ($s) = run_on($at, $ranks, {}, @{$p->{cmd}});
-	return {program => $s - $launch, skeleton => skeleton($p, $at, 'mix'), empty => skeleton($p, $at, 'spin', '--empty-loop'),
+	return {program => program($p, $at), skeleton => skeleton($p, $at, 'mix'), empty => skeleton($p, $at, 'spin', '--empty-loop'),
 		partial => scalar partial($p, $at)};
 }
 
@@ -178,8 +187,7 @@ sub measure {
 		my %t = ($home => $at_home);
 		eval {
 			if ($home eq $machine) { # the second half of the pair is a run of its own
-				my ($s) = run_on($home, $ranks, {}, @{$p->{cmd}});
-				$t{again} = $s - launch($home, $p);
+				$t{again} = program($p, $home);
 			} else {
 				$t{$machine} = times_at($p, $machine);
 			}

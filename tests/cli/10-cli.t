@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use Cli;
+use Cwd ();
 use JSON::PP qw(decode_json);
 use Test::More;
 
@@ -232,6 +233,32 @@ subtest 'doctor, where programs may be run in part' => sub {
 		spew('partial.conf', "$conf$off\n");
 		unlike(precedent('doctor')->{out}, qr/sandbox/, "'$off': it is not");
 	}
+};
+
+subtest 'doctor, where probes may make files' => sub {
+	my $conf = slurp($ENV{PRECEDENT_CONF});
+	local $ENV{PRECEDENT_CONF} = 'scratch.conf';
+	my $dir = Cwd::getcwd() . '/scratch';
+	my $left = "$dir/precedent-scratch.node.1.2.3";
+	my $scratch = sub { return join "\n", grep { / scratch / } split /\n/, precedent('doctor')->{out} };
+	spew('scratch.conf', $conf);
+	is($scratch->(), '', 'no ScratchDir, no word of it');
+	spew('scratch.conf', "${conf}ScratchDir = $dir\n");
+	like($scratch->(), qr/^FAIL  scratch +ScratchDir \Q$dir\E: No such file or directory: in probes, calls on files are delays$/, 'it does not exist');
+	spew($dir, '');
+	like($scratch->(), qr/^FAIL  scratch +ScratchDir \Q$dir\E: not a directory:/, 'it is a file');
+	unlink $dir;
+	mkdir $dir, 0755;
+	like($scratch->(), qr/^warn  scratch +.*users cannot make files there \(mode 0755\): chmod 1777$/, 'nobody may write there');
+	chmod 0777, $dir;
+	like($scratch->(), qr/^warn  scratch +.*users can remove each other's files \(mode 0777\): chmod \+t$/, 'all may do everything there');
+	chmod 01777, $dir;
+	like($scratch->(), qr/^ok    scratch +\Q$dir\E$/, 'it is as it should be');
+	spew($left, 'x' x 5000);
+	like($scratch->(), qr/^ok    scratch/, 'files of a probe that may be running are its own');
+	utime time - 90000, time - 90000, $left;
+	like($scratch->(), qr/^warn  scratch +1 files of probes that were killed, [0-9.]+ MiB: find \Q$dir\E -name 'precedent-scratch\.\*' -mtime \+0 -delete$/,
+		'files of one that was killed are counted');
 };
 
 subtest 'standard output that is full' => sub {
