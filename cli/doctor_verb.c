@@ -3,9 +3,7 @@
  * precedent doctor: what is installed where, and what is wrong with it. Every finding is one line: ok, warn or FAIL,
  * what was looked at, what was found, what to do. Looks only; changes nothing; needs no privilege, but sees more with it.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <limits.h>
@@ -15,7 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/mpi_tools.h"
@@ -29,7 +26,7 @@
 #include "predictor/query.h"
 #include "predictor/spool.h"
 #include "predictor/store.h"
-#include "skelgen/runtime/scratch_name.h"
+#include "skelgen/scratch_left.h"
 
 #define SCRATCH_OLD_S 86400 /* no probe runs as long */
 
@@ -216,33 +213,13 @@ static void check_sandbox(struct doctor *d)
 		find(d, OK, "sandbox", "programs can be run in part on this node");
 }
 
-/* Files of skeletons that were killed before they could remove them. */
-static void scratch_left(const char *dir, unsigned *n, double *bytes)
-{
-	DIR *list = opendir(dir);
-	const struct dirent *e;
-	struct stat st;
-
-	*n = 0;
-	*bytes = 0;
-	while (list && (e = readdir(list)) != NULL)
-		if (!strncmp(e->d_name, SKEL_SCRATCH_PREFIX, strlen(SKEL_SCRATCH_PREFIX)) &&
-		    !fstatat(dirfd(list), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
-		    time(NULL) - st.st_mtime > SCRATCH_OLD_S) {
-			(*n)++;
-			*bytes += 512.0 * (double)st.st_blocks;
-		}
-	if (list)
-		closedir(list);
-}
-
 /* Where probes put the files of programs that use MPI-IO. */
 static void check_scratch(struct doctor *d)
 {
 	const char *dir = d->conf.scratch_dir;
 	struct stat st;
-	unsigned left;
 	double bytes;
+	unsigned left;
 
 	if (!*dir)
 		return;
@@ -256,9 +233,9 @@ static void check_scratch(struct doctor *d)
 	if (!(st.st_mode & S_ISVTX))
 		return find(d, WARN, "scratch", "ScratchDir %s: users can remove each other's files (mode %04o): chmod +t", dir,
 			    st.st_mode & 07777);
-	scratch_left(dir, &left, &bytes);
+	left = scratch_left(dir, SCRATCH_OLD_S, &bytes);
 	if (left)
-		find(d, WARN, "scratch", "%u files of probes that were killed, %.3g MiB: find %s -name '" SKEL_SCRATCH_PREFIX "*' -mtime +0 -delete", left,
+		find(d, WARN, "scratch", "%u files of probes that were killed, %.3g MiB: find %s -name '" SCRATCH_PATTERN "' -mtime +0 -delete", left,
 		     bytes / 1048576, dir);
 	else
 		find(d, OK, "scratch", "%s", dir);

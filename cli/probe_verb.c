@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,9 +91,9 @@ static int facts_write(const char *skel, const struct skeleton_facts *f, struct 
 	o = fopen(tmp, "we");
 	if (!o)
 		return err_set(err, "%s: %s", tmp, strerror(errno));
-	fprintf(o, "ranks %u\nevents %llu\nlength %llu\nmpi_s %.9g\nplanned_s %.9g\nconfidence %.6f\nlauncher %s\nhash %s\ninterpreted %s\n",
+	fprintf(o, "ranks %u\nevents %llu\nlength %llu\nmpi_s %.9g\nplanned_s %.9g\nconfidence %.6f\nlauncher %s\nhash %s\ninterpreted %s\ncomputed_s %.9g\n",
 		f->n_ranks, (unsigned long long)f->events, (unsigned long long)f->length, f->mpi_s, f->planned_s,
-		f->confidence, f->launcher, f->hash, f->interpreted[0] ? f->interpreted : "-");
+		f->confidence, f->launcher, f->hash, f->interpreted[0] ? f->interpreted : "-", f->computed_s);
 	if (fflush(o) || ferror(o) || fclose(o) || rename(tmp, path) < 0)
 		return err_set(err, "%s: %s", path, strerror(errno));
 	return 0;
@@ -113,6 +114,8 @@ static int facts_read(const char *skel, struct skeleton_facts *f, struct errbuf 
 		   "interpreted %300[^\n]",
 		   &f->n_ranks, &events, &length, &f->mpi_s, &f->planned_s, &f->confidence, f->launcher, f->hash,
 		   f->interpreted);
+	if (n == 9 && fscanf(in, " computed_s %lf", &f->computed_s) != 1)
+		f->computed_s = 0; /* written by an earlier version */
 	fclose(in);
 	if (n != 9)
 		return err_set(err, "%s: malformed", path);
@@ -186,6 +189,7 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 		return err_prefix(err, "%s", p->trace[i]);
 	*t = (struct result_trace){.mpi_s = f.mpi_s, .skel_s = r.skel_s, .lo_s = r.lo_s, .hi_s = r.hi_s, .ran_s = r.ran_s,
 				   .events = f.events, .confidence = f.confidence};
+	t->compute = (struct result_compute){f.computed_s > 0 && r.computed_s > 0, fmin(f.computed_s, f.mpi_s), fmin(r.computed_s, r.skel_s)};
 	p->res.traces_n = (unsigned)i + 1;
 	if (runs_partial(p, trace))
 		probe_partial(p, i, trace);

@@ -248,6 +248,22 @@ static double skeleton_seconds(const json_t *probe)
 	return s;
 }
 
+/* Of these, in computation; 0 when a trace does not say. */
+static double computing_seconds(const json_t *probe)
+{
+	const json_t *t;
+	double s = 0;
+	size_t i;
+
+	json_array_foreach(json_object_get(json_object_get(probe, "record"), "traces"), i, t)
+	{
+		if (!json_object_get(t, "compute"))
+			return 0;
+		s += jnum(json_object_get(t, "compute"), "skel_s");
+	}
+	return s;
+}
+
 /* By partial execution, all traces; 0 when one has none. */
 static double partial_seconds(const json_t *probe)
 {
@@ -281,6 +297,7 @@ static void explain_skeletons(const json_t *answer, const char *source)
 {
 	const json_t *probes = json_object_get(answer, "probes"), *p;
 	double at_source = skeleton_seconds(by_candidate(probes, source));
+	double computing = computing_seconds(by_candidate(probes, source));
 	const char *label = "Skeleton: ";
 	char span[32];
 	size_t i;
@@ -294,8 +311,14 @@ static void explain_skeletons(const json_t *answer, const char *source)
 		else
 			printf("%s on %s %s%s%s", label, jstr(p, "candidate"), jstr(p, "state"),
 			       *jstr(p, "reason") ? ": " : "", jstr(p, "reason"));
-		if (s > 0 && at_source > 0 && strcmp(jstr(p, "candidate"), source))
+		if (s > 0 && at_source > 0 && strcmp(jstr(p, "candidate"), source)) {
+			double c = computing_seconds(p);
+
 			printf(", %.2f times %s", s / at_source, source);
+			if (c > 0 && computing > 0)
+				printf(":\n           computation %.2f times as long, MPI and waiting %.1f s instead of %.1f s", c / computing,
+				       s - c, at_source - computing);
+		}
 		puts(".");
 		if (s > 0)
 			printf("           %.88s\n", jstr(json_object_get(p, "record"), "node"));

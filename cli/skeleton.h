@@ -17,6 +17,7 @@ struct skeleton_facts {
 	uint64_t events;      /* calls of the trace, all ranks */
 	uint64_t length;      /* calls of the merged tree */
 	double mpi_s;         /* traced seconds, MPI_Init returned to MPI_Finalize entered, longest rank */
+	double computed_s;    /* of these, between calls: mean over ranks; 0: not known */
 	double planned_s;     /* what the skeleton should take on the traced machine */
 	double confidence;    /* 0..1 */
 	uint32_t buffered;    /* call sites whose sends must be buffered for the program to go on; see report.txt */
@@ -50,6 +51,7 @@ int skeleton_prepare(const char *dir, const char *log, char *why, size_t size, s
 
 struct skeleton_result {
 	double skel_s, lo_s, hi_s; /* the whole program, as extrapolated, and its 95 % interval */
+	double computed_s;         /* of skel_s, in compute blocks: mean over ranks; 0: not known */
 	double ran_s, init_s, wall_s;
 	double launched_s;         /* launcher's start to its end */
 	double noise;              /* relative deviation of the same work from time to time */

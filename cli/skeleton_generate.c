@@ -185,6 +185,7 @@ static int generate(struct pipeline *p, const char *dir, const struct skeleton_w
 	f->events = p->times.events;
 	f->length = skel_tree_length(&p->tree);
 	f->mpi_s = p->times.wall_ns * 1e-9;
+	f->computed_s = p->times.gap_ns * 1e-9;
 	f->planned_s = p->plan.predicted_s;
 	f->confidence = report.confidence;
 	f->buffered = p->buffered.n;

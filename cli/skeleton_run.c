@@ -106,6 +106,8 @@ static int read_result(const char *path, struct skeleton_result *out, struct err
 			out->lo_s = v;
 		} else if (sscanf(line, "hi_s %lf", &v) == 1) {
 			out->hi_s = v;
+		} else if (sscanf(line, "computed_s %lf", &v) == 1) {
+			out->computed_s = v;
 		} else if (sscanf(line, "ran_s %lf", &v) == 1) {
 			out->ran_s = v;
 		} else if (sscanf(line, "init_s %lf", &v) == 1) {

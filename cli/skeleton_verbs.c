@@ -45,9 +45,9 @@ static int print_facts(const struct skeleton_facts *f, const char *dir, bool jso
 	char n[32], l[32], s[32], p[32];
 
 	if (json) {
-		json_t *o = json_pack("{s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:i, s:s}", "dir", dir, "ranks", (int)f->n_ranks,
+		json_t *o = json_pack("{s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:i, s:s}", "dir", dir, "ranks", (int)f->n_ranks,
 				      "events", (json_int_t)f->events, "length", (json_int_t)f->length, "traced_s",
-				      f->mpi_s, "planned_s", f->planned_s, "confidence", f->confidence, "buffered",
+				      f->mpi_s, "computed_s", f->computed_s, "planned_s", f->planned_s, "confidence", f->confidence, "buffered",
 				      (int)f->buffered, "hash", f->hash);
 
 		json_dumpf(o, stdout, JSON_INDENT(2));

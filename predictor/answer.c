@@ -169,6 +169,9 @@ static json_t *record_json(const char *text)
 		json_array_append_new(traces, json_pack("{s:f, s:f, s:f, s:f, s:f, s:I, s:f}", "mpi_s", t->mpi_s, "skel_s",
 							t->skel_s, "lo_s", t->lo_s, "hi_s", t->hi_s, "ran_s", t->ran_s,
 							"events", (json_int_t)t->events, "confidence", t->confidence));
+		if (t->compute.present)
+			json_object_set_new(json_array_get(traces, i), "compute",
+					    json_pack("{s:f, s:f}", "traced_s", t->compute.traced_s, "skel_s", t->compute.skel_s));
 		if (t->partial.present)
 			json_object_set_new(json_array_get(traces, i), "partial",
 					    json_pack("{s:f, s:f, s:f, s:f}", "whole_s", t->partial.whole_s, "lo_s", t->partial.lo_s,

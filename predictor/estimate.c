@@ -174,6 +174,24 @@ static double trace_width(const struct result_trace *source, const struct result
 	return same ? sqrt(a * a + noise * noise) : sqrt(a * a + b * b + c * c + unlike * unlike + noise * noise);
 }
 
+/*
+ * What the program will take there. Computation is slower by a factor, and so is its error. What MPI takes more, and what the
+ * ranks wait more, is the same for program and skeleton: it is added, for a factor would take it times what the skeleton has
+ * wrong at home, where that part may be small. What is quicker there is so by a factor.
+ */
+static double trace_predicted(const struct result_trace *s, const struct result_trace *t)
+{
+	double computed, mpi, mpi_s, mpi_t;
+
+	if (!s->compute.present || !t->compute.present || !(s->compute.skel_s > 0))
+		return s->mpi_s * t->skel_s / s->skel_s;
+	computed = s->compute.traced_s * t->compute.skel_s / s->compute.skel_s;
+	mpi = s->mpi_s - s->compute.traced_s;
+	mpi_s = s->skel_s - s->compute.skel_s;
+	mpi_t = t->skel_s - t->compute.skel_s;
+	return computed + (mpi_t >= mpi_s ? mpi + mpi_t - mpi_s : mpi * mpi_t / mpi_s);
+}
+
 static int estimate_by_ratio(const struct result *source, const struct result *target, double elapsed_s,
 			     struct estimate *out, struct errbuf *err)
 {
@@ -189,7 +207,7 @@ static int estimate_by_ratio(const struct result *source, const struct result *t
 		k = kernel_ratios(source, target);
 	for (unsigned i = 0; i < source->traces_n; i++) {
 		const struct result_trace *s = &source->traces[i], *t = &target->traces[i];
-		double part = same ? s->mpi_s : s->mpi_s * t->skel_s / s->skel_s;
+		double part = same ? s->mpi_s : trace_predicted(s, t);
 
 		mpi_source += s->mpi_s;
 		mpi_target += part;
@@ -226,6 +244,7 @@ static bool as_partial(const struct result *from, struct result *to)
 		to->traces[i].lo_s = p->lo_s;
 		to->traces[i].hi_s = p->hi_s;
 		to->traces[i].confidence = 1;
+		to->traces[i].compute.present = false;
 	}
 	return from->traces_n > 0;
 }

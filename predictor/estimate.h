@@ -2,7 +2,8 @@
 /*
  * From probe results to a predicted walltime with its interval: pure functions, no files, no Slurm.
  *
- *   mpi_target  = sum over traces of mpi_s(source) * skel_s(target) / skel_s(source)
+ *   mpi_target  = sum over traces of mpi_s(source) * skel_s(target) / skel_s(source); where the probes say what of it
+ *                 is computation, computation by that ratio, and what MPI and waiting take more there added
  *   rest        = elapsed(source job) - sum of mpi_s(source)
  *   rest_target = max(0, rest + n_traces * (startup(target) - startup(source)))
  *   prediction  = mpi_target + rest_target

@@ -165,6 +165,23 @@ static int parse_partial(struct result *r, char *pos, struct errbuf *errp)
 	return 0;
 }
 
+static int parse_compute(struct result *r, char *pos, struct errbuf *errp)
+{
+	struct result_trace *t;
+	uint64_t n;
+
+	if (parse_u64(word_next(&pos), RESULT_MAX_TRACES, &n) < 0 || n >= r->traces_n || r->traces[n].compute.present)
+		return err_set(errp, "computation of a trace that is not there, or has it");
+	t = &r->traces[n];
+	if (parse_pair(&pos, "traced_s", RESULT_MAX_SECONDS, &t->compute.traced_s) < 0 ||
+	    parse_pair(&pos, "skel_s", RESULT_MAX_SECONDS, &t->compute.skel_s) < 0 || pos)
+		return err_set(errp, "bad seconds in the computation of trace %u", (unsigned)n);
+	if (t->compute.traced_s > t->mpi_s || t->compute.skel_s > t->skel_s)
+		return err_set(errp, "trace %u computes longer than it runs", (unsigned)n);
+	t->compute.present = true;
+	return 0;
+}
+
 static int parse_kernel(struct result *r, char *pos, struct errbuf *errp)
 {
 	struct result_kernel *k = &r->kernels[r->kernels_n];
@@ -264,6 +281,8 @@ static int parse_line(struct result *r, char *line, unsigned *seen, struct errbu
 		return parse_trace(r, pos, errp);
 	if (!strcmp(key, "partial"))
 		return parse_partial(r, pos, errp);
+	if (!strcmp(key, "compute"))
+		return parse_compute(r, pos, errp);
 	if (!strcmp(key, "kernel"))
 		return parse_kernel(r, pos, errp);
 	return parse_scalar(r, key, pos, seen, errp);
@@ -375,6 +394,12 @@ int result_format(const struct result *res, struct buf *out, struct errbuf *errp
 			"trace %u mpi_s %.9g skel_s %.9g lo_s %.9g hi_s %.9g ran_s %.9g events %llu confidence %.4g\n",
 			i, t->mpi_s, t->skel_s, t->lo_s, t->hi_s, t->ran_s, (unsigned long long)t->events,
 			t->confidence);
+	}
+	for (unsigned i = 0; i < res->traces_n && i < RESULT_MAX_TRACES; i++) {
+		const struct result_compute *c = &res->traces[i].compute;
+
+		if (c->present)
+			put_fmt(out, "compute %u traced_s %.9g skel_s %.9g\n", i, c->traced_s, c->skel_s);
 	}
 	for (unsigned i = 0; i < res->traces_n && i < RESULT_MAX_TRACES; i++) {
 		const struct result_partial *p = &res->traces[i].partial;

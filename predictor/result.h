@@ -12,6 +12,7 @@
  *   node_class <16 hex> <description>
  *   startup_s <seconds>
  *   trace <n> mpi_s <s> skel_s <s> lo_s <s> hi_s <s> ran_s <s> events <int> confidence <0..1>   n = 0, 1, 2...
+ *   compute <n> traced_s <s> skel_s <s>   of mpi_s and of skel_s, in computation; at most one for each trace, after it
  *   partial <n> whole_s <s> lo_s <s> hi_s <s> ran_s <s>     at most one for each trace, after it
  *   unpartial <reason>                                      why there is none, though there should be
  *   kernel <name> <ns per unit>
@@ -47,6 +48,12 @@ struct result_partial {
 	double ran_s; /* what was run */
 };
 
+/* What of the seconds is computation, mean over ranks; the rest is MPI and what ranks wait for each other. */
+struct result_compute {
+	bool present;
+	double traced_s, skel_s;
+};
+
 struct result_trace {
 	double mpi_s;  /* traced seconds from MPI_Init to MPI_Finalize */
 	double skel_s; /* the skeleton's seconds here, scaled back to the whole program */
@@ -55,6 +62,7 @@ struct result_trace {
 	uint64_t events;
 	double confidence;
 	struct result_partial partial;
+	struct result_compute compute;
 };
 
 struct result_kernel {

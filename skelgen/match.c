@@ -131,7 +131,7 @@ static int simulate(const struct skel_tree *tree, const struct skel_plan *plan, 
 
 	memset(report, 0, sizeof *report);
 	report->node = UINT32_MAX;
-	if (plan->meets != NULL)
+	if (buffered == NULL && plan->meets != NULL)
 		memset(plan->meets, SKEL_MEETS_UNKNOWN, plan->n_node);
 	s.no_memory = true; /* until all is there */
 	if (skel_globals_build(tree, &s.globals, err) != 0 || skel_wildcards_resolve(tree, &s.wild, err) != 0)

@@ -444,7 +444,7 @@ static void meets_note(struct sim *s, const struct sim_rank *r, uint32_t request
 	uint8_t *meets = s->plan->meets;
 	uint32_t here = r->leaf->id, first;
 
-	if (request == NET_NONE || meets == NULL)
+	if (request == NET_NONE || meets == NULL || s->buffered != NULL) /* that run may end early */
 		return;
 	first = net_first_node(s->net, request);
 	if (first != here)

@@ -8,6 +8,7 @@
 
 #include "skelgen/arena.h"
 #include "skelgen/times_quantile.h"
+#include "trace/functions.h"
 #include "trace/hist.h"
 
 #define AGREE       0.02 /* strata within 2 % of their mean are one */
@@ -296,8 +297,11 @@ static double node_sum(const struct skel_node *n, struct skel_times *t)
 	if (n->kind == SKEL_LEAF) {
 		uint32_t count = rank_set_count(&n->ranks);
 
-		for (uint32_t k = 0; k < count; k++)
+		for (uint32_t k = 0; k < count; k++) {
 			sum += t->leaf[n->leaf_id][k].gap_ns + t->leaf[n->leaf_id][k].dur_ns;
+			if (trace_fn[n->fn].cls != TC_INIT)
+				t->gap_ns += t->leaf[n->leaf_id][k].gap_ns / t->n_ranks;
+		}
 		sum /= t->n_ranks;
 	} else {
 		for (uint32_t i = 0; i < n->n_child; i++)

@@ -46,6 +46,7 @@ struct skel_times {
 	double *node_ns;              /* by node id: gaps and calls inside, mean over all ranks of the job */
 	double *rank_wall_ns;         /* of each rank */
 	double wall_ns;               /* of the longest */
+	double gap_ns;                /* of all calls but MPI_Init, mean over ranks: computation */
 	uint64_t events, untimed;
 	struct arena *arena;          /* owns the quantiles */
 };

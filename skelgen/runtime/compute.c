@@ -20,7 +20,7 @@
 #define DEBT_NS        5000.0   /* most that is carried from block to block */
 #define SLEEP_LEAST_NS 100000.0 /* a shorter sleep is no sleep */
 #define OFF_LEAST      0.01     /* less of a block's time is not known to be slept */
-#define LEARN_LEAST_NS 4000.0   /* of shorter blocks the clock would be too much */
+#define TIMED_LEAST_NS 4000.0   /* of shorter blocks the clock would be too much */
 #define LEARN_MOST     4.0      /* one block says no more than that it took so many times as long, or as short */
 #define LEARN_MEMORY   16       /* blocks that are remembered, */
 #define LEARN_TRUST    2        /* and as how many of them the calibration counts */
@@ -40,6 +40,7 @@ static struct {
 	uint8_t order[COMPUTE_MIXES][CLASS_N]; /* these classes */
 	double asleep_ns[COMPUTE_MIXES];     /* gathered */
 	double carry_ns;
+	struct compute_spent spent;
 	int learns;
 	uint32_t learnt[COMPUTE_MIXES][BLOCK_POINTS]; /* blocks that each point is corrected by */
 	/* What later blocks should have taken, and the work, by the curves, that they did for it. */
@@ -382,7 +383,7 @@ void compute_block(int mix, double ns)
 
 	if (mix < 0 || mix >= state.n_mix)
 		mix = 0;
-	if (state.learns && want >= LEARN_LEAST_NS) {
+	if (want >= TIMED_LEAST_NS) {
 		work_ns = block_work(mix, want);
 		begin = compute_clock_ns();
 	}
@@ -392,9 +393,22 @@ void compute_block(int mix, double ns)
 		want = work_threads(mix, want);
 	else
 		want = work(&state.worker[0], mix, block_work(mix, want));
-	if (begin > 0)
-		learn(mix, asked, work_ns, compute_clock_ns() - begin);
+	if (begin > 0) {
+		double took = compute_clock_ns() - begin;
+
+		state.spent.took_ns += took;
+		state.spent.asked_ns += asked;
+		if (state.learns)
+			learn(mix, asked, work_ns, took);
+	} else if (ns > 0) {
+		state.spent.short_ns += ns;
+	}
 	state.carry_ns = want < -DEBT_NS ? -DEBT_NS : want;
+}
+
+void compute_spent(struct compute_spent *out)
+{
+	*out = state.spent;
 }
 
 double compute_work_ns(int mix, double ns)
@@ -413,5 +427,7 @@ double compute_sleep_ns(int mix, double ns)
 	if (sleep < SLEEP_LEAST_NS)
 		return 0;
 	*gathered = 0;
+	state.spent.took_ns += sleep;
+	state.spent.asked_ns += sleep;
 	return sleep;
 }

@@ -71,6 +71,12 @@ void compute_learn(void);
 /* The calibration by which another machine does the work that was done here since compute_learn, block by block in the mean:
  * what this machine took for it, and what the other one takes, are then times of the same work. */
 void compute_learnt(struct calibration *out);
+/* What blocks have come to since compute_open: of those from 4 us up and of sleeps, the time they took and the time they
+ * should have; of the shorter ones, which are not timed, the time they should have taken. */
+struct compute_spent {
+	double took_ns, asked_ns, short_ns;
+};
+void compute_spent(struct compute_spent *out);
 double compute_clock_ns(void);
 /* Share of ns that a block of this mix sleeps: what has gathered, once it is long enough for a sleep, else 0. */
 double compute_sleep_ns(int mix, double ns);

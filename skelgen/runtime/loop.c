@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "skelgen/runtime/compute.h"
 #include "skelgen/runtime/data.h"
 #include "skelgen/runtime/runtime.h"
 #include "skelgen/runtime/sampled.h"
@@ -24,6 +25,8 @@ struct skel_loop_state *skel_loops;
 uint64_t skel_position;
 
 static double bonus_ns;  /* virtual minus real time */
+static struct compute_spent bonus; /* the same of what was spent in blocks */
+static struct compute_spent spent_before; /* when the skeleton's clock started */
 static double width2_ns2;
 static int n_loops;
 static int inside;                 /* sampled loops that are under way */
@@ -40,6 +43,15 @@ struct skel_sampled {
 	uint64_t begun;            /* iterations of it */
 	double mark_ns, last_ns;   /* the window's begin, the iteration's */
 };
+
+/* What was spent in blocks, and would have been by what was left out. */
+static void spent_virtual(struct compute_spent *out)
+{
+	compute_spent(out);
+	out->took_ns += bonus.took_ns;
+	out->asked_ns += bonus.asked_ns;
+	out->short_ns += bonus.short_ns;
+}
 
 static const double student95[MAX_BATCH] = {0, 12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
 
@@ -132,6 +144,29 @@ void skel_virtual_forward(double ns, double half_ns)
 	width2_ns2 += half_ns * half_ns;
 }
 
+void skel_spent_forward(double took_ns, double asked_ns)
+{
+	bonus.took_ns += took_ns;
+	bonus.asked_ns += asked_ns;
+}
+
+void skel_spent_start(void)
+{
+	compute_spent(&spent_before);
+	bonus = (struct compute_spent){0, 0, 0};
+}
+
+double skel_computed_ns(void)
+{
+	struct compute_spent s;
+
+	spent_virtual(&s);
+	s.took_ns -= spent_before.took_ns;
+	s.asked_ns -= spent_before.asked_ns;
+	s.short_ns -= spent_before.short_ns;
+	return s.took_ns + s.short_ns * (s.asked_ns > 0 ? s.took_ns / s.asked_ns : 1);
+}
+
 void skel_loops_phases(double *first, double *last)
 {
 	*first = first_ns;
@@ -182,6 +217,18 @@ void skel_loop_first(int id, uint64_t total, uint64_t run)
 	skel_loops[id].consecutive = 1;
 }
 
+/* The warm-up is over: the window begins. */
+static void warm_end(struct skel_loop_state *l)
+{
+	struct compute_spent s;
+
+	spent_virtual(&s);
+	l->warm_took_ns = s.took_ns;
+	l->warm_asked_ns = s.asked_ns;
+	l->warm_short_ns = s.short_ns;
+	l->warm_end_ns = skel_virtual_ns();
+}
+
 /* Iterations of batches 0 .. b - 1, of n in all. */
 static uint64_t batch_bound(const struct skel_loop_state *l, int b)
 {
@@ -199,9 +246,16 @@ static void batch_close(struct skel_loop_state *l, double now)
 	l->batch++;
 }
 
-/* The loop's window is over, and stands for `virtual`. */
+/* The loop's window is over, and stands for `virtual`; so does what was spent in it. */
 static void loop_account(struct skel_loop_state *l, double window, double virtual)
 {
+	double more = window > 0 ? virtual / window - 1 : 0;
+	struct compute_spent s;
+
+	spent_virtual(&s);
+	bonus.took_ns += more * (s.took_ns - l->warm_took_ns);
+	bonus.asked_ns += more * (s.asked_ns - l->warm_asked_ns);
+	bonus.short_ns += more * (s.short_ns - l->warm_short_ns);
 	bonus_ns += virtual - window;
 	l->window_ns += window;
 	l->virtual_ns += virtual;
@@ -284,7 +338,8 @@ static int next_in_windows(struct skel_loop_state *l)
 		return 1;
 	}
 	if (l->next == 1) {
-		l->warm_end_ns = s->mark_ns = s->last_ns = skel_virtual_ns();
+		warm_end(l);
+		s->mark_ns = s->last_ns = l->warm_end_ns;
 		s->at = 0;
 		s->begun = s->n_each = 0;
 	} else if (window_step(l)) {
@@ -308,7 +363,8 @@ int skel_next_sampled(struct skel_loop_state *l)
 		return l->total > 0;
 	}
 	if (j == 1) {
-		l->warm_end_ns = l->batch_start_ns = skel_virtual_ns();
+		warm_end(l);
+		l->batch_start_ns = l->warm_end_ns;
 	} else if (j - 1 == batch_bound(l, l->batch + 1)) {
 		double now = skel_virtual_ns();
 

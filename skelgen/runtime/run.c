@@ -34,6 +34,7 @@ static struct {
 	double process_ns;  /* age of the process when main was entered */
 	double same_ns[SAME_TIMES]; /* the same work, before and after calibration and at the end */
 	int status;         /* that main returns */
+	double computed_ns; /* of virtual time, in blocks: mean over ranks */
 	int left[2];        /* requests and communicators that were there at the end, all ranks */
 } run;
 
@@ -186,6 +187,7 @@ void skel_begin(int argc, char **argv, const struct skel_program *program)
 	MPI_Barrier(MPI_COMM_WORLD);
 	run.started_ns = skel_clock_ns();
 	skel_share_from(run.started_ns);
+	skel_spent_start();
 }
 
 static void print_loops(FILE *f)
@@ -208,6 +210,7 @@ static void print_result(FILE *f, const struct outcome *o, const struct outcome 
 	fprintf(f, "program %s\nranks %d\n", p->name, p->n_ranks);
 	fprintf(f, "skel_s %.9f\nlo_s %.9f\nhi_s %.9f\nran_s %.9f\n", o->virtual_ns * 1e-9, low->half_ns * 1e-9,
 		o->half_ns * 1e-9, o->real_ns * 1e-9);
+	fprintf(f, "computed_s %.9f\n", run.computed_ns * 1e-9);
 	fprintf(f, "init_s %.9f\nwall_s %.9f\n", (run.begun_ns - run.entered_ns) * 1e-9,
 		(end_ns - run.entered_ns + run.process_ns) * 1e-9);
 	fprintf(f, "traced_s %.9f\nevents %.0f\nconfidence %.4f\n", p->traced_s, p->events, p->confidence);
@@ -260,6 +263,7 @@ void skel_end(void)
 	struct outcome mine = {elapsed, end - run.started_ns, elapsed + half, 0, 0, 0}, most;
 	struct outcome low = {elapsed, 0, elapsed - half > 0 ? elapsed - half : 0, 0, 0, 0}, lowest;
 
+	run.computed_ns = skel_computed_ns() / skel_size;
 	skel_loops_phases(&first, &last);
 	if (first > 0) {
 		mine.before_ns = first - run.started_ns;
@@ -267,6 +271,7 @@ void skel_end(void)
 	}
 	run.same_ns[2] = same_work_ns();
 	MPI_Reduce(&mine, &most, 5, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+	PMPI_Reduce(skel_rank == 0 ? MPI_IN_PLACE : &run.computed_ns, &run.computed_ns, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
 	MPI_Reduce(&low, &lowest, 5, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	most.noise = noise_seen();
 	skel_windows_close();

@@ -41,6 +41,11 @@ double skel_virtual_ns(void);
 double skel_width2_ns2(void);
 /* From now on virtual time is so much later, known to within a half-width at 95 %. */
 void skel_virtual_forward(double ns, double half_ns);
+/* What was left out would have spent so much more in blocks. */
+void skel_spent_forward(double took_ns, double asked_ns);
+/* The skeleton's clock starts; and how much of virtual time was spent in blocks since. */
+void skel_spent_start(void);
+double skel_computed_ns(void);
 /* Virtual times at which the first sampled loop began and the last one ended; 0 when none has. */
 void skel_loops_phases(double *first, double *last);
 /* Windows that a sampled loop runs in; 0: none. */

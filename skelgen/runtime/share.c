@@ -52,6 +52,7 @@ static void compute_part(int mix, double ns, double part)
 	mean = sum / PIECES;
 	variance = fmax(0, square / PIECES - mean * mean) * PIECES / (PIECES - 1);
 	skel_virtual_forward(sum * left, STUDENT95_7 * sqrt(variance * PIECES) * left);
+	skel_spent_forward(sum * left, ns - part);
 }
 
 void skel_compute(int mix, double ns)

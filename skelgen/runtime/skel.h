@@ -74,6 +74,7 @@ struct skel_loop_state {
 	int batch, n_batch;
 	double batch_start_ns, batch_sum_ns, batch_sumsq_ns;
 	double warm_end_ns;
+	double warm_took_ns, warm_asked_ns, warm_short_ns; /* spent in blocks until then (compute.h) */
 	double width2_before;
 	/* over all visits, for the result */
 	uint64_t visits, iterations_run;

@@ -3,7 +3,8 @@
 #
 # How right skeletons are on machines they have never seen: every program is run and its skeleton beside it, pair by
 # pair, where it was traced and elsewhere; what each method would have told is compared with what happened.
-#   skeleton   the program's time at home x the skeleton's time there / its time at home
+#   skeleton   the program's time at home by the skeleton's there and at home: computation by their ratio, and what MPI and
+#              waiting take more there added, as precedentd has it
 #   empty loop the same with a skeleton whose computation is an empty loop, as paper 004 has it
 #   kernels    the program's time at home x the mean slowdown of the calibrated kernels: a benchmark ratio
 #   clock      the program's time at home: the clocks are the same
@@ -36,12 +37,12 @@ $| = 1;
 # of the last three the data do not fit: what they take varies with whatever else the memory of the host serves.
 my @programs = (
 	[bt => ['bt', 20, 600], ['bt', 20, 60]],
-	[cg => ['cg', 400, 25000], ['cg', 300, 800]],
+	[cg => ['cg', 400, 10000], ['cg', 300, 800]],
 	[ep => ['ep', 300], ['ep', 10]],
-	[ft => ['ft', 32, 2000], ['ft', 32, 60]],
-	[is => ['is', 1024, 400], ['is', 1024, 30]],
+	[ft => ['ft', 32, 1200], ['ft', 32, 60]],
+	[is => ['is', 1024, 250], ['is', 1024, 30]],
 	[lu => ['lu', 64, 3000], ['lu', 64, 150]],
-	[mg => ['mg', 32, 6000], ['mg', 32, 300]],
+	[mg => ['mg', 32, 2500], ['mg', 32, 300]],
 	[sp => ['sp', 24, 4000], ['sp', 24, 100]],
 	[heat => ['heat', 250, 60000], ['heat', 250, 2500]],
 	[lammps => ['lmp', '-in', 'in.lj', '-log', 'none'], ['lmp', '-in', 'in.small', '-log', 'none']],
@@ -103,10 +104,11 @@ sub prepare {
 	unlink $trace;
 	run_on($home, $ranks, {native => 1, env => {LD_PRELOAD => "$dir/libprecedent_trace.so", PRECEDENT_TRACE_FILE => $trace}}, @cmd);
 	-s $trace or die "$name left no trace\n";
-	my $r = Testbed::run_command(build() . '/precedent', 'skeleton', $trace, '-o', "$dir/$name.skel", '--seconds', $seconds, '--compile');
+	my $r = Testbed::run_command(build() . '/precedent', 'skeleton', $trace, '-o', "$dir/$name.skel", '--seconds', $seconds, '--compile', '--json');
 	die "$name: $r->{err}" if $r->{rc} != 0;
+	my $facts = decode_json($r->{out});
 	owned($dir);
-	return {cmd => \@cmd, skeleton => "$dir/$name.skel/skel", cal => "$dir/$name.cal", dir => $dir, trace => $trace, stop => "$dir/$name.stop",
+	return {cmd => \@cmd, computes => $facts->{computed_s} / $facts->{traced_s}, skeleton => "$dir/$name.skel/skel", cal => "$dir/$name.cal", dir => $dir, trace => $trace, stop => "$dir/$name.stop",
 		unpartial => stop_prepare($trace, "$dir/$name.stop")};
 }
 
@@ -119,7 +121,7 @@ sub skeleton {
 	my ($took) = run_on($machine, $ranks, {}, $p->{skeleton}, $machine eq home_of($machine) ? '--calibrate' : '--calibration', $cal, '--result', $result, @more);
 	my $r = result_of($result);
 	die "the skeleton left no result\n" if !$r->{skel_s};
-	return {stands_for => $r->{skel_s}, took => $took, kernel => $r->{kernel} // {}};
+	return {stands_for => $r->{skel_s}, computed => $r->{computed_s}, took => $took, kernel => $r->{kernel} // {}};
 }
 
 # ---- partial execution ----
@@ -157,7 +159,7 @@ sub program {
 	unlink $file;
 	run_on($at, $ranks, {env => {LD_PRELOAD => "$p->{dir}/libmpi_timer.so", MPI_TIMER_FILE => $file}}, @{$p->{cmd}});
 	my ($s) = slurp($file) =~ /^([0-9.]+)$/m or die "@{$p->{cmd}} was not timed\n";
-	return $s;
+	return $s + 0;
 }
 
 # One run of everything there: the program, its skeleton in both ways, its partial execution.
@@ -177,21 +179,24 @@ sub report {
 	return;
 }
 
-# One pair of a program on all machines of a home: what it takes at home is measured once, right before.
+# One pair of a program on all machines of a home: what it takes at home is measured right before, the program itself before
+# and after its skeletons. The first of these two is what the second one is predicted by, elsewhere their mean counts.
 sub measure {
 	my ($name, $home, $pair, $p, @machines) = @_;
 	local $p->{unpartial} = $p->{unpartial};
 	my $at_home = times_at($p, $home);
+	my $again = program($p, $home);
 	for my $machine (@machines) {
 		local $p->{unpartial} = $p->{unpartial}; # what fails on one machine is tried on the next
 		my %t = ($home => $at_home);
 		eval {
-			if ($home eq $machine) { # the second half of the pair is a run of its own
-				$t{again} = program($p, $home);
+			if ($home eq $machine) {
+				$t{again} = $again;
 			} else {
+				$t{$home} = {%$at_home, program => ($at_home->{program} + $again) / 2};
 				$t{$machine} = times_at($p, $machine);
 			}
-			my $l = line($name, $machine, \%t, launch($machine, $p));
+			my $l = line($name, $machine, $p, \%t, launch($machine, $p));
 			$l->{unpartial} = $p->{unpartial} if $p->{unpartial};
 			open my $f, '>>', $results or die "$results: $!\n";
 			print {$f} JSON::PP->new->canonical->encode($l), "\n";
@@ -203,9 +208,17 @@ sub measure {
 	return;
 }
 
+# As predictor/estimate.c has it; `share` of the program's seconds at home is computation.
+sub by_skeleton {
+	my ($home, $share, $s0, $s1) = @_;
+	my ($mpi0, $mpi1) = map { $_->{stands_for} - $_->{computed} } $s0, $s1;
+	my $mpi = $home * (1 - $share);
+	return $home * $share * $s1->{computed} / $s0->{computed} + ($mpi1 >= $mpi0 ? $mpi + $mpi1 - $mpi0 : $mpi * $mpi1 / $mpi0);
+}
+
 # What each method would have told of this pair.
 sub line {
-	my ($name, $machine, $t, $launch) = @_;
+	my ($name, $machine, $p, $t, $launch) = @_;
 	my $home = $t->{home_of($machine)};
 	my $there = $t->{$machine};
 	my ($s0, $s1) = map { $_->{skeleton} } $home, $there;
@@ -216,7 +229,7 @@ sub line {
 	my @partial = !$p0 || !$p1 ? () : (partial => $home->{program} * $p1->{whole_s} / $p0->{whole_s}, direct => $p1->{whole_s},
 		partial_probe => $p1->{took} - $launch);
 	return {@partial, commit => $commit, program => $name, machine => $machine, ranks => $ranks, home => $home->{program}, actual => $t->{again} // $there->{program},
-		skeleton => $home->{program} * $s1->{stands_for} / $s0->{stands_for},
+		skeleton => by_skeleton($home->{program}, $p->{computes}, $s0, $s1), ratio => $home->{program} * $s1->{stands_for} / $s0->{stands_for},
 		empty => $home->{program} * $there->{empty}{stands_for} / $home->{empty}{stands_for},
 		kernels => $home->{program} * (@ratio ? $mean : 1), clock => $home->{program}, probe => $s1->{took} - $launch, own => $s0->{stands_for} / $home->{program}};
 }

@@ -249,7 +249,7 @@ void result_leave(uint32_t job, uint32_t probe_job, const char *candidate, doubl
 	strcpy(r.class_text, "test node");
 	strcpy(r.hash_hex, "0123456789abcdef");
 	r.traces_n = 1;
-	r.traces[0] = (struct result_trace){90, skel_s, skel_s * 0.99, skel_s * 1.01, 2, 1000, 1, {0}};
+	r.traces[0] = (struct result_trace){90, skel_s, skel_s * 0.99, skel_s * 1.01, 2, 1000, 1, {0}, {0}};
 	job_dir(job, dir, sizeof(dir));
 	dfd = open(dir, O_RDONLY | O_DIRECTORY);
 	snprintf(name, sizeof(name), "probe.%s.result", candidate);

@@ -70,6 +70,47 @@ static void test_ratio(void **state)
 	near(e.mean_s, 250, 1e-9);
 }
 
+static void computes(struct result *r, double traced_s, double skel_s)
+{
+	r->traces[0].compute = (struct result_compute){true, traced_s, skel_s};
+}
+
+/* Where it is known what is computation, only that goes by a factor: what MPI takes more is added. */
+static void test_computation_apart(void **state)
+{
+	struct result s = record("fast", 120, 0.03, 0), t = record("slow", 1100, 0.03, 0);
+	struct estimate e;
+	struct errbuf err = {""};
+
+	(void)state;
+	/* The skeleton computes 80 s where the program computes 60; both then wait 1000 s for the network. */
+	computes(&s, 60, 80);
+	computes(&t, 60, 80);
+	assert_int_equal(estimate_from_probes(&s, &t, 100, &e, &err), 0);
+	near(e.mean_s, 60 + 40 + (1020 - 40), 1e-9);
+	/* Twice as slow a processor, MPI as before. */
+	t = record("slow", 200, 0.03, 0);
+	computes(&t, 60, 160);
+	assert_int_equal(estimate_from_probes(&s, &t, 100, &e, &err), 0);
+	near(e.mean_s, 120 + 40, 1e-9);
+	/* A quicker network: a factor, which leaves something. */
+	t = record("slow", 90, 0.03, 0);
+	computes(&t, 60, 80);
+	assert_int_equal(estimate_from_probes(&s, &t, 100, &e, &err), 0);
+	near(e.mean_s, 60 + 40 * 10.0 / 40, 1e-9);
+	/* Nothing but computation at home. */
+	s = record("fast", 120, 0.03, 0);
+	t = record("slow", 130, 0.03, 0);
+	computes(&s, 100, 120);
+	computes(&t, 100, 120);
+	assert_int_equal(estimate_from_probes(&s, &t, 100, &e, &err), 0);
+	near(e.mean_s, 100 + 10, 1e-9);
+	/* One of them does not say: all by the one ratio. */
+	t.traces[0].compute.present = false;
+	assert_int_equal(estimate_from_probes(&s, &t, 100, &e, &err), 0);
+	near(e.mean_s, 100 * 130 / 120.0, 1e-9);
+}
+
 static void test_source(void **state)
 {
 	struct result s = record("fast", 104, 0.06, 1), again = s;
@@ -328,7 +369,7 @@ static void test_kinds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_ratio),	   cmocka_unit_test(test_source),
+	    cmocka_unit_test(test_ratio), cmocka_unit_test(test_computation_apart),	   cmocka_unit_test(test_source),
 	    cmocka_unit_test(test_several_traces), cmocka_unit_test(test_doubt),
 	    cmocka_unit_test(test_refused),	   cmocka_unit_test(test_check),
 	    cmocka_unit_test(test_history),	   cmocka_unit_test(test_history_covers),

@@ -95,7 +95,7 @@ static struct result record(const char *candidate, double skel_s, double partial
 
 	snprintf(r.candidate, sizeof(r.candidate), "%s", candidate);
 	snprintf(r.hash_hex, sizeof(r.hash_hex), "0123456789abcdef");
-	r.traces[0] = (struct result_trace){100, skel_s, skel_s * 0.95, skel_s * 1.05, 2, 10, 1, {0}};
+	r.traces[0] = (struct result_trace){100, skel_s, skel_s * 0.95, skel_s * 1.05, 2, 10, 1, {0}, {0}};
 	if (partial_s > 0)
 		r.traces[0].partial = (struct result_partial){true, partial_s, partial_s * 0.99, partial_s * 1.01, 2};
 	return r;

@@ -45,6 +45,23 @@ static void test_good(void **state)
 	assert_string_equal(r.hash_hex, "fedcba9876543210");
 }
 
+static void test_computation(void **state)
+{
+	struct errbuf e;
+	struct result r, back;
+	struct buf out = {0};
+
+	(void)state;
+	assert_int_equal(parse(GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 0 traced_s 10.5 skel_s 8.25\n" GOOD_TAIL, &r, &e), 0);
+	assert_true(r.traces[0].compute.present && r.traces[0].compute.traced_s == 10.5 && r.traces[0].compute.skel_s == 8.25);
+	assert_int_equal(result_format(&r, &out, &e), 0);
+	assert_int_equal(result_parse((const char *)out.data, out.len, &back, &e), 0);
+	assert_true(back.traces[0].compute.present && back.traces[0].compute.skel_s == 8.25);
+	buf_free(&out);
+	assert_int_equal(parse(GOOD, &r, &e), 0);
+	assert_false(r.traces[0].compute.present);
+}
+
 static void test_failed(void **state)
 {
 	struct errbuf e;
@@ -99,6 +116,14 @@ static const char *const bad[] = {
 	"precedent-result 1\njob 1\ncandidate .x\nstatus ok\n" GOOD_CLASS GOOD_TRACE GOOD_TAIL,
 	"precedent-result 1\njob 1\ncandidate fast\nstatus okay\n" GOOD_CLASS GOOD_TRACE GOOD_TAIL,
 	"precedent-result 1\njob 1\nstatus ok\n" GOOD_CLASS GOOD_TRACE GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS "compute 0 traced_s 1 skel_s 1\n" GOOD_TRACE GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 1 traced_s 1 skel_s 1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 0 traced_s 1 skel_s 1\ncompute 0 traced_s 1 skel_s 1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 0 traced_s 10.6 skel_s 1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 0 traced_s 1 skel_s 10.3\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 0 traced_s nan skel_s 1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 0 traced_s 1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 0 traced_s 1 skel_s 1 x\n" GOOD_TAIL,
 };
 
 static void test_bad(void **state)
@@ -169,7 +194,8 @@ static void full_result(struct result *r)
 	r->kernels_n = RESULT_MAX_KERNELS;
 	for (unsigned i = 0; i < r->traces_n; i++)
 		r->traces[i] = (struct result_trace){1.1 + i, 1e8 / 3, 1e8 / 3 - 1, 1e8 / 3, 2, INT64_MAX, 1.0 / 3,
-						       {i % 2 == 0, 1e8 / 3, 1e8 / 3 - 1, 1e8 / 3, 2}};
+						       {i % 2 == 0, 1e8 / 3, 1e8 / 3 - 1, 1e8 / 3, 2},
+						       {i % 3 == 0, 1.1, 1e7 / 3}};
 	for (unsigned i = 0; i < r->kernels_n; i++) {
 		snprintf(r->kernels[i].name, sizeof(r->kernels[i].name), "kernel-%u", i);
 		r->kernels[i].ns_per_unit = 1e-9 * i;
@@ -287,6 +313,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_computation),
 		cmocka_unit_test(test_failed),
 		cmocka_unit_test(test_every_cut_is_refused),
 		cmocka_unit_test(test_bad),
