@@ -268,12 +268,29 @@ sub summary {
 	return;
 }
 
+# All programs of a machine in one line: median and worst of the absolute errors.
+sub print_summary {
+	my ($cell) = @_;
+	my @method = qw(skeleton partial empty kernels clock);
+	print "\n| machine | pairs | ", join(' | ', map { ($_ eq 'empty' ? 'empty loop' : $_) . ' % | worst' } @method), " |\n|", ' --- |' x (2 + 2 * @method), "\n";
+	for my $m (grep { $cell->{$_} } machine_names()) {
+		my @l = map { @$_ } values %{$cell->{$m}};
+		my @figures = map {
+			my @e = sort { $a <=> $b } map { abs } errors($_, @l);
+			@e ? sprintf('%.1f | %.1f', 100 * median(@e), 100 * $e[-1]) : '- | -';
+		} @method;
+		printf "| %s | %d | %s |\n", machine($m)->{text}, scalar @l, join ' | ', @figures;
+	}
+	return;
+}
+
 sub print_table {
 	my %cell;
 	for (split /\n/, slurp($results)) {
 		my $l = decode_json($_);
 		push @{$cell{$l->{machine}}{"$l->{program}, $l->{ranks}"}}, $l;
 	}
+	print_summary(\%cell);
 	for my $m (grep { $cell{$_} } machine_names()) {
 		print "\n### ", machine($m)->{text}, "\n\n| program, ranks | pairs | actual s | noise % | skeleton % | worst | partial % | worst | direct % | empty loop % | kernels % |",
 			" clock % | under | probe % | its probe % |\n|", ' --- |' x 15, "\n";
@@ -287,7 +304,7 @@ sub print_table {
 			push @all, @e;
 			push @partial, @o;
 			$why{$_}{$p} = 1 for grep { defined } map { $_->{unpartial} } @l;
-			printf "| %s | %d | %.2f | %.1f | %s | %s | %s | %s | %s | %s | %s | %s | %d of %d | %.1f | %s |\n", $p, scalar @l, $actual, 100 * $noise,
+			printf "| %s | %d | %.2f | %s | %s | %s | %s | %s | %s | %s | %s | %s | %d of %d | %.1f | %s |\n", $p, scalar @l, $actual, @l > 1 ? sprintf('%.1f', 100 * $noise) : '-',
 				percents(@e), percents(@o), (map { (percents(errors($_, @l)))[0] } qw(direct empty kernels clock)), scalar(grep { $_ < 0 } @e), scalar @e,
 				100 * median(map { $_->{probe} / $_->{actual} } @l),
 				@o ? sprintf '%.1f', 100 * median(map { $_->{partial_probe} / $_->{actual} } grep { defined $_->{partial} } @l) : '-';
