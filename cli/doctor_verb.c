@@ -235,7 +235,8 @@ static void check_scratch(struct doctor *d)
 			    st.st_mode & 07777);
 	left = scratch_left(dir, SCRATCH_OLD_S, &bytes);
 	if (left)
-		find(d, WARN, "scratch", "%u files of probes that were killed, %.3g MiB: find %s -name '" SCRATCH_PATTERN "' -mtime +0 -delete", left,
+		find(d, WARN, "scratch",
+		     "%u files of probes that were killed, %.3g MiB: find %s -name '" SCRATCH_PATTERN "' -mtime +0 -delete", left,
 		     bytes / 1048576, dir);
 	else
 		find(d, OK, "scratch", "%s", dir);

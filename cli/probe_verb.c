@@ -189,7 +189,8 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 		return err_prefix(err, "%s", p->trace[i]);
 	*t = (struct result_trace){.mpi_s = f.mpi_s, .skel_s = r.skel_s, .lo_s = r.lo_s, .hi_s = r.hi_s, .ran_s = r.ran_s,
 				   .events = f.events, .confidence = f.confidence};
-	t->compute = (struct result_compute){f.computed_s > 0 && r.computed_s > 0, fmin(f.computed_s, f.mpi_s), fmin(r.computed_s, r.skel_s)};
+	t->compute = (struct result_compute){f.computed_s > 0 && r.computed_s > 0, fmin(f.computed_s, f.mpi_s),
+					     fmin(r.computed_s, r.skel_s)};
 	p->res.traces_n = (unsigned)i + 1;
 	if (runs_partial(p, trace))
 		probe_partial(p, i, trace);

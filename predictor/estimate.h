@@ -14,7 +14,8 @@
  * +-ESTIMATE_MIN_REL. Where both records have partial executions of all traces, the same is done with their seconds, and
  * the two are weighed by the inverse squares of their half widths; these hold how far each was off at home, and how far
  * each kind was off in earlier runs of the family on that candidate, where there were any. History of the key on the
- * same candidate then blends in, weighted by the inverse square of each one's relative error. An estimate that does not know says so: -1 and the reason in err.
+ * same candidate then blends in, weighted by the inverse square of each one's relative error. An estimate that does not
+ * know says so: -1 and the reason in err.
  */
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_H
 #define PRECEDENT_PREDICTOR_ESTIMATE_H
