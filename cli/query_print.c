@@ -248,8 +248,8 @@ static double skeleton_seconds(const json_t *probe)
 	return s;
 }
 
-/* Of these, in computation; 0 when a trace does not say. */
-static double computing_seconds(const json_t *probe)
+/* Seconds of one part of the record, all traces; 0 when one does not have it. */
+static double part_seconds(const json_t *probe, const char *part, const char *key)
 {
 	const json_t *t;
 	double s = 0;
@@ -257,25 +257,9 @@ static double computing_seconds(const json_t *probe)
 
 	json_array_foreach(json_object_get(json_object_get(probe, "record"), "traces"), i, t)
 	{
-		if (!json_object_get(t, "compute"))
+		if (!json_object_get(t, part))
 			return 0;
-		s += jnum(json_object_get(t, "compute"), "skel_s");
-	}
-	return s;
-}
-
-/* By partial execution, all traces; 0 when one has none. */
-static double partial_seconds(const json_t *probe)
-{
-	const json_t *t;
-	double s = 0;
-	size_t i;
-
-	json_array_foreach(json_object_get(json_object_get(probe, "record"), "traces"), i, t)
-	{
-		if (!json_object_get(t, "partial"))
-			return 0;
-		s += jnum(json_object_get(t, "partial"), "whole_s");
+		s += jnum(json_object_get(t, part), key);
 	}
 	return s;
 }
@@ -283,7 +267,7 @@ static double partial_seconds(const json_t *probe)
 static void explain_partial(const json_t *probe)
 {
 	const char *why = jstr(json_object_get(probe, "record"), "unpartial");
-	double s = partial_seconds(probe);
+	double s = part_seconds(probe, "partial", "whole_s");
 	char span[32];
 
 	if (s > 0)
@@ -297,7 +281,7 @@ static void explain_skeletons(const json_t *answer, const char *source)
 {
 	const json_t *probes = json_object_get(answer, "probes"), *p;
 	double at_source = skeleton_seconds(by_candidate(probes, source));
-	double computing = computing_seconds(by_candidate(probes, source));
+	double computing = part_seconds(by_candidate(probes, source), "compute", "skel_s");
 	const char *label = "Skeleton: ";
 	char span[32];
 	size_t i;
@@ -312,7 +296,7 @@ static void explain_skeletons(const json_t *answer, const char *source)
 			printf("%s on %s %s%s%s", label, jstr(p, "candidate"), jstr(p, "state"),
 			       *jstr(p, "reason") ? ": " : "", jstr(p, "reason"));
 		if (s > 0 && at_source > 0 && strcmp(jstr(p, "candidate"), source)) {
-			double c = computing_seconds(p);
+			double c = part_seconds(p, "compute", "skel_s");
 
 			printf(", %.2f times %s", s / at_source, source);
 			if (c > 0 && computing > 0)

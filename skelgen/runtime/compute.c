@@ -343,9 +343,9 @@ static void work_part(void *arg, int index)
 }
 
 /* Threads need time to come together: a block shorter than that is one thread's. */
-static double work_threads(int mix, double ns)
+static double work_threads(int mix, double ns, double work_ns)
 {
-	struct region r = {mix, block_work(mix, ns)};
+	struct region r = {mix, work_ns};
 
 	if (r.ns < BLOCK_LEAST_NS)
 		return work(&state.worker[0], mix, ns);
@@ -383,16 +383,16 @@ void compute_block(int mix, double ns)
 
 	if (mix < 0 || mix >= state.n_mix)
 		mix = 0;
-	if (want >= TIMED_LEAST_NS) {
+	if (want >= LEAST_NS)
 		work_ns = block_work(mix, want);
+	if (want >= TIMED_LEAST_NS)
 		begin = compute_clock_ns();
-	}
 	if (want < LEAST_NS)
 		want -= state.cal.call_ns;
 	else if (state.mix[mix].threads > 1)
-		want = work_threads(mix, want);
+		want = work_threads(mix, want, work_ns);
 	else
-		want = work(&state.worker[0], mix, block_work(mix, want));
+		want = work(&state.worker[0], mix, work_ns);
 	if (begin > 0) {
 		double took = compute_clock_ns() - begin;
 

@@ -210,7 +210,8 @@ static void print_result(FILE *f, const struct outcome *o, const struct outcome 
 	fprintf(f, "program %s\nranks %d\n", p->name, p->n_ranks);
 	fprintf(f, "skel_s %.9f\nlo_s %.9f\nhi_s %.9f\nran_s %.9f\n", o->virtual_ns * 1e-9, low->half_ns * 1e-9,
 		o->half_ns * 1e-9, o->real_ns * 1e-9);
-	fprintf(f, "computed_s %.9f\n", run.computed_ns * 1e-9);
+	if (!skel_shares())
+		fprintf(f, "computed_s %.9f\n", run.computed_ns * 1e-9);
 	fprintf(f, "init_s %.9f\nwall_s %.9f\n", (run.begun_ns - run.entered_ns) * 1e-9,
 		(end_ns - run.entered_ns + run.process_ns) * 1e-9);
 	fprintf(f, "traced_s %.9f\nevents %.0f\nconfidence %.4f\n", p->traced_s, p->events, p->confidence);

@@ -54,6 +54,8 @@ int skel_loop_windows(const struct skel_loop_state *l);
 /* ---- share.c ---- */
 /* The skeleton's clock started at this time, on all ranks at once. */
 void skel_share_from(double started_ns);
+/* Does only a share of long computations run? Then ranks wait for each other less than they did in the program. */
+int skel_shares(void);
 
 /* ---- buffer.c ---- */
 void skel_buffers_close(void);

@@ -29,6 +29,11 @@ void skel_share_from(double started_ns)
 	start_ns = started_ns;
 }
 
+int skel_shares(void)
+{
+	return share < 1;
+}
+
 /* What of it runs. */
 static double part_of(double ns)
 {

@@ -211,6 +211,7 @@ sub measure {
 # As predictor/estimate.c has it; `share` of the program's seconds at home is computation.
 sub by_skeleton {
 	my ($home, $share, $s0, $s1) = @_;
+	return $home * $s1->{stands_for} / $s0->{stands_for} if !$s0->{computed} || !$s1->{computed};
 	my ($mpi0, $mpi1) = map { $_->{stands_for} - $_->{computed} } $s0, $s1;
 	my $mpi = $home * (1 - $share);
 	return $home * $share * $s1->{computed} / $s0->{computed} + ($mpi1 >= $mpi0 ? $mpi + $mpi1 - $mpi0 : $mpi * $mpi1 / $mpi0);

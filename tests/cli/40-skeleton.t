@@ -137,6 +137,8 @@ for (1 .. 5) {
 is($source->{rc}, 0, 'it runs and calibrates') or diag $source->{err};
 is($source->{out}, '', 'with --result it prints nothing');
 cmp_ok($r->{skel_s}, '>', 2 * $r->{ran_s}, 'it accounts for what it left out');
+cmp_ok($r->{computed_s}, '>', 0.2 * $r->{skel_s}, 'it says how much of that is computation');
+cmp_ok($r->{computed_s}, '<=', $r->{skel_s}, '... not more than all');
 cmp_ok($r->{lo_s}, '<=', $r->{skel_s}, 'the interval holds the estimate (low)');
 cmp_ok($r->{hi_s}, '>=', $r->{skel_s}, 'the interval holds the estimate (high)');
 is($r->{"left_$_"}, 0, "cut, it leaves no $_ either") for qw(requests comms);

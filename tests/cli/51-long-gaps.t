@@ -47,6 +47,7 @@ for my $way (['compiled', 'skel/skel'], ['interpreted', "$ENV{PRECEDENT_LIBDIR}/
 	is($r->{rc}, 0, "alternate, $name: it runs") or diag $r->{err};
 	$r = result();
 	cmp_ok($r->{ran_s}, '<', 0.7 * $r->{skel_s}, "alternate, $name: it takes less time than it stands for");
+	ok(!exists $r->{computed_s}, "alternate, $name: it does not say what of that is computation");
 	cmp_ok($r->{skel_s}, '>', 3.2, "alternate, $name: turns are added up that ranks wait for");
 	cmp_ok($r->{skel_s}, '<', 12, "alternate, $name: and not more than there are");
 	cmp_ok($r->{lo_s}, '<=', $r->{skel_s}, "alternate, $name: the interval holds the estimate (low)");
