@@ -46,6 +46,7 @@ skel=4; [ "$candidate" = fast ] || skel=8
 	echo "node_class 0123456789abcdef stand-in"
 	echo "startup_s 0.1"
 	echo "trace 0 mpi_s 4 skel_s $skel lo_s $skel hi_s $skel ran_s 1 events 10 confidence 1"
+	echo "compute 0 traced_s 2 skel_s $((skel / 2))"
 	printf 'hash 0123456789abcdef\nend\n'
 } >"$dir/.new" && chmod 640 "$dir/.new" && mv "$dir/.new" "$dir/probe.$candidate.result"
 SH
@@ -140,6 +141,9 @@ subtest 'a predicted job is compared with its prediction' => sub {
 	like(precedent('accuracy')->{out}, qr/^fast +all +1 /m, 'accuracy counts it');
 	my $words = precedent('explain', $job)->{out};
 	like($words, qr/predicted to run .* on fast/, 'explain begins with the prediction');
+	like($words, qr/ times fast:\n +computation 2\.00 times as long, MPI and waiting 4\.0 s instead of 2\.0 s\./,
+		'explain tells computation from MPI') or diag $words;
+	note $words;
 	like($words, qr/job $first ran/, 'names the traced job');
 	like($words, qr/on slow it stands for .* 2\.00 times fast/, 'and the ratio');
 	like($words, qr/COMPLETED after .*: predicted .* interval/, 'and the outcome');
