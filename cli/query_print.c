@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What precedentd knows of one job, as a list of facts (show) and in words (explain). The fields are those of the answer to
- * "show" in predictor/answer.c; what is missing there is not said here.
+ * What precedentd knows of one job, as a list of facts. The fields are those of the answer to "show" in predictor/answer.c;
+ * what is missing there is not said here. Words for the same are in query_explain.c.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -40,7 +39,7 @@ void interval_text(const json_t *o, char *out, size_t size)
 		 duration_format(lo, sizeof(lo), jnum(o, "lo_s")), duration_format(hi, sizeof(hi), jnum(o, "hi_s")));
 }
 
-static const char *time_text(double when, char *out, size_t size)
+const char *time_text(double when, char *out, size_t size)
 {
 	time_t t = (time_t)when;
 	struct tm tm;
@@ -50,22 +49,13 @@ static const char *time_text(double when, char *out, size_t size)
 	return out;
 }
 
-static const char *span_text(double seconds, char *out, size_t size)
+const char *span_text(double seconds, char *out, size_t size)
 {
 	if (seconds < 600)
 		snprintf(out, size, "%.1f s", seconds);
 	else
 		duration_format(out, size, seconds);
 	return out;
-}
-
-static const json_t *by_candidate(const json_t *list, const char *candidate)
-{
-	const json_t *item;
-	size_t i;
-
-	json_array_foreach(list, i, item) if (!strcmp(jstr(item, "candidate"), candidate)) return item;
-	return NULL;
 }
 
 /* ---- show ---- */
@@ -185,228 +175,5 @@ int query_print_show(json_t *answer)
 	show_job(json_object_get(answer, "job"));
 	show_program(answer);
 	show_lists(answer);
-	return 0;
-}
-
-/* ---- explain ---- */
-
-static void explain_headline(const json_t *job)
-{
-	const json_t *pred = json_object_get(job, "predicted");
-	char mean[DURATION_TEXT_MAX], lo[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX];
-
-	if (pred)
-		printf("Job %.0f (%s) was predicted to run %s on %s, between %s and %s.\n", jnum(job, "job"),
-		       jstr(job, "name"), duration_format(mean, sizeof(mean), jnum(pred, "seconds")),
-		       jstr(pred, "candidate"), duration_format(lo, sizeof(lo), jnum(pred, "lo_s")),
-		       duration_format(hi, sizeof(hi), jnum(pred, "hi_s")));
-	else if (!strcmp(jstr(job, "act"), "trace"))
-		printf("Job %.0f (%s) was the first run of this job: it was traced, nothing was predicted for it.\n",
-		       jnum(job, "job"), jstr(job, "name"));
-	else
-		printf("Nothing was predicted for job %.0f (%s).\n", jnum(job, "job"), jstr(job, "name"));
-}
-
-static void explain_trace(const json_t *p)
-{
-	char span[32], mpi[32], when[32];
-
-	if (!p) {
-		puts("Trace:     none is known any more.");
-		return;
-	}
-	if (!strcmp(jstr(p, "state"), "failed")) {
-		printf("Trace:     there is no prediction for this job: %s.\n", jstr(p, "reason"));
-		if (jnum(p, "retrace_at") > 0)
-			printf("           It may be traced again from %s on; precedent retrace does it at once.\n",
-			       time_text(jnum(p, "retrace_at"), when, sizeof(when)));
-		return;
-	}
-	if (jnum(p, "source_elapsed_s") <= 0) {
-		printf("Trace:     the run to be traced (job %.0f) has not ended yet.\n", jnum(p, "source_job"));
-		return;
-	}
-	printf("Trace:     job %.0f ran %s on %s (%.0f nodes, %.0f tasks) and left %.0f trace%s", jnum(p, "source_job"),
-	       span_text(jnum(p, "source_elapsed_s"), span, sizeof(span)), jstr(p, "source_candidate"), jnum(p, "nodes"),
-	       jnum(p, "tasks"), jnum(p, "traces"), jnum(p, "traces") == 1 ? "" : "s");
-	if (jnum(p, "mpi_s") > 0)
-		printf(";\n           %s of it lie between MPI_Init and MPI_Finalize", span_text(jnum(p, "mpi_s"), mpi, sizeof(mpi)));
-	puts(".");
-	if (strcmp(jstr(p, "state"), "ready"))
-		printf("           It is %s; predictions come when the probes have run.\n", jstr(p, "state"));
-	else if (*jstr(p, "reason"))
-		printf("           Remark: %s.\n", jstr(p, "reason"));
-}
-
-static double skeleton_seconds(const json_t *probe)
-{
-	const json_t *t;
-	double s = 0;
-	size_t i;
-
-	json_array_foreach(json_object_get(json_object_get(probe, "record"), "traces"), i, t) s += jnum(t, "skel_s");
-	return s;
-}
-
-/* Seconds of one part of the record, all traces; 0 when one does not have it. */
-static double part_seconds(const json_t *probe, const char *part, const char *key)
-{
-	const json_t *t;
-	double s = 0;
-	size_t i;
-
-	json_array_foreach(json_object_get(json_object_get(probe, "record"), "traces"), i, t)
-	{
-		if (!json_object_get(t, part))
-			return 0;
-		s += jnum(json_object_get(t, part), key);
-	}
-	return s;
-}
-
-static void explain_partial(const json_t *probe)
-{
-	const char *why = jstr(json_object_get(probe, "record"), "unpartial");
-	double s = part_seconds(probe, "partial", "whole_s");
-	char span[32];
-
-	if (s > 0)
-		printf("           The program itself, run for some iterations there, stands for %s.\n",
-		       span_text(s, span, sizeof(span)));
-	else if (*why)
-		printf("           The program itself was not run there: %.300s.\n", why);
-}
-
-static void explain_skeletons(const json_t *answer, const char *source)
-{
-	const json_t *probes = json_object_get(answer, "probes"), *p;
-	double at_source = skeleton_seconds(by_candidate(probes, source));
-	double computing = part_seconds(by_candidate(probes, source), "compute", "skel_s");
-	const char *label = "Skeleton: ";
-	char span[32];
-	size_t i;
-
-	json_array_foreach(probes, i, p)
-	{
-		double s = skeleton_seconds(p);
-
-		if (!strcmp(jstr(p, "state"), "done") && s > 0)
-			printf("%s on %s it stands for %s", label, jstr(p, "candidate"), span_text(s, span, sizeof(span)));
-		else
-			printf("%s on %s %s%s%s", label, jstr(p, "candidate"), jstr(p, "state"),
-			       *jstr(p, "reason") ? ": " : "", jstr(p, "reason"));
-		if (s > 0 && at_source > 0 && strcmp(jstr(p, "candidate"), source)) {
-			double c = part_seconds(p, "compute", "skel_s");
-
-			printf(", %.2f times %s", s / at_source, source);
-			if (c > 0 && computing > 0)
-				printf(":\n           computation %.2f times as long, MPI and waiting %.1f s instead of %.1f s", c / computing,
-				       s - c, at_source - computing);
-		}
-		puts(".");
-		if (s > 0)
-			printf("           %.88s\n", jstr(json_object_get(p, "record"), "node"));
-		explain_partial(p);
-		label = "          ";
-	}
-}
-
-static void explain_history(const json_t *answer)
-{
-	const json_t *run;
-	const char *label = "History:  ";
-	char span[32];
-	size_t i;
-	int n = 0;
-
-	json_array_foreach(json_object_get(answer, "history"), i, run)
-	{
-		if (strcmp(jstr(run, "state"), "COMPLETED") || ++n > 5)
-			continue;
-		printf("%s job %.0f took %s on %s.\n", label, jnum(run, "job"),
-		       span_text(jnum(run, "elapsed_s"), span, sizeof(span)), jstr(run, "candidate"));
-		label = "          ";
-	}
-	if (n > 5)
-		printf("           and %d more.\n", n - 5);
-}
-
-static void explain_estimates(const json_t *answer)
-{
-	const char *label = "Estimates:";
-	const json_t *e;
-	char text[128];
-	size_t i;
-
-	json_array_foreach(json_object_get(answer, "estimates"), i, e)
-	{
-		const char *kind = jstr(e, "kind");
-		double n = jnum(e, "runs");
-
-		interval_text(e, text, sizeof(text));
-		printf("%s %s %s, from ", label, jstr(e, "candidate"), text);
-		if (!strcmp(kind, "source"))
-			printf("the traced run itself");
-		else if (!strcmp(kind, "skeleton"))
-			printf("the skeleton's ratio");
-		else if (!strcmp(kind, "partial"))
-			printf("the ratios of the skeleton and of the program itself");
-		else if (!strcmp(kind, "history"))
-			printf("%.0f past runs alone", n);
-		else
-			printf("the skeleton and %.0f past run%s", n, n == 1 ? "" : "s");
-		puts(".");
-		label = "          ";
-	}
-}
-
-static void explain_limit(const json_t *job, const json_t *rules)
-{
-	char asked[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX], least[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX];
-	const json_t *pred = json_object_get(job, "predicted");
-
-	minutes_text(json_object_get(job, "user_limit_min"), asked, sizeof(asked));
-	minutes_text(json_object_get(job, "limit_min"), limit, sizeof(limit));
-	if (!pred || json_is_null(json_object_get(job, "limit_min"))) {
-		printf("Limit:     left as it was asked for (%s), mode %s.\n", asked, jstr(job, "mode"));
-		return;
-	}
-	minutes_text(json_object_get(rules, "min_limit_min"), least, sizeof(least));
-	printf("Limit:     upper bound %s plus %.0f %%, in whole minutes, at least %s, at most what was asked (%s):\n"
-	       "           %s now",
-	       duration_format(hi, sizeof(hi), jnum(pred, "hi_s")), 100 * jnum(rules, "margin"), least, asked, limit);
-	if (jnum(job, "extensions") > 0)
-		printf(", raised %.0f time%s because the job ran longer", jnum(job, "extensions"),
-		       jnum(job, "extensions") == 1 ? "" : "s");
-	puts(".");
-}
-
-static void explain_outcome(const json_t *job)
-{
-	const json_t *pred = json_object_get(job, "predicted");
-	double s = jnum(job, "elapsed_s"), p = jnum(pred, "seconds");
-	char span[32];
-
-	if (!*jstr(job, "state"))
-		return;
-	printf("Outcome:   %s after %s on %s", jstr(job, "state"), span_text(s, span, sizeof(span)), jstr(job, "candidate"));
-	if (pred && s > 0 && !strcmp(jstr(pred, "candidate"), jstr(job, "candidate")))
-		printf(": predicted %.1f %% too %s, %s the interval", fabs(100 * (p - s) / s), p >= s ? "long" : "short",
-		       s >= jnum(pred, "lo_s") && s <= jnum(pred, "hi_s") ? "inside" : "outside");
-	puts(".");
-}
-
-int query_print_explain(json_t *answer)
-{
-	const json_t *job = json_object_get(answer, "job"), *program = json_object_get(answer, "program");
-
-	explain_headline(job);
-	explain_trace(program);
-	if (program)
-		explain_skeletons(answer, jstr(program, "source_candidate"));
-	explain_history(answer);
-	explain_estimates(answer);
-	explain_limit(job, json_object_get(answer, "rules"));
-	explain_outcome(job);
 	return 0;
 }

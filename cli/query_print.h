@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How the answers of precedentd are shown to people: see query_print.c. */
+/* How the answers of precedentd are shown to people: see query_print.c and query_explain.c. */
 #ifndef PRECEDENT_CLI_QUERY_PRINT_H
 #define PRECEDENT_CLI_QUERY_PRINT_H
 
@@ -14,6 +14,10 @@ double jnum(const json_t *o, const char *name);
 void minutes_text(const json_t *v, char *out, size_t size);
 /* "00:03:12 (00:03:05-00:03:20)" of an object with seconds, lo_s, hi_s. */
 void interval_text(const json_t *o, char *out, size_t size);
+/* A point in time, local; "-" for none. Returns out. */
+const char *time_text(double when, char *out, size_t size);
+/* "12.3 s", from ten minutes on "00:12:34". Returns out. */
+const char *span_text(double seconds, char *out, size_t size);
 
 /* An answer to "show", whole and in words. Return the exit code. */
 int query_print_show(json_t *answer);

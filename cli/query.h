@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Asking precedentd: what the verbs that do so share. */
+#ifndef PRECEDENT_CLI_QUERY_H
+#define PRECEDENT_CLI_QUERY_H
+
+#include <jansson.h>
+
+/* An empty request of that verb. */
+json_t *query_request(const char *verb);
+/* The daemon's answer, or NULL with the message written. Steals nothing. */
+json_t *query_ask(json_t *request);
+/* The answer for machines; returns the exit code. */
+int query_print_json(json_t *answer);
+/* A whole number from 1 to max: 0, or -1. */
+int query_number(const char *text, long max, long *out);
+
+#endif
