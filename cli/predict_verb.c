@@ -97,10 +97,11 @@ static int print_json(const struct prediction *p, const struct options *o)
 	if (f->interpreted[0])
 		json_object_set_new(j, "interpreted", json_string(f->interpreted));
 	if (p->have_partial)
-		json_object_set_new(j, "partial", json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "predicted_s", p->partial.whole_s,
-							    "lo_s", p->partial.lo_s, "hi_s", p->partial.hi_s, "ran_s",
-							    p->partial.ran_s, "startup_s", p->partial.startup_s, "ratio",
-							    p->partial.ratio));
+		json_object_set_new(j, "partial", json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "predicted_s",
+							    p->partial.whole_s, "lo_s", p->partial.lo_s, "hi_s",
+							    p->partial.hi_s, "ran_s", p->partial.ran_s, "startup_s",
+							    p->partial.startup_s, "ratio", p->partial.ratio, "computed_s",
+							    p->partial.computed_s));
 	else if (o->partial)
 		json_object_set_new(j, "partial", json_pack("{s:s}", "refused", p->why.text));
 	if (o->partial)

@@ -132,7 +132,7 @@ static bool runs_partial(const struct probe *p, const char *trace)
 	return p->partial == PARTIAL_ON || (p->partial == PARTIAL_OFF && partial_asked(trace));
 }
 
-static void probe_partial(struct probe *p, size_t i, const char *trace)
+static void probe_partial(struct probe *p, size_t i, const char *trace, double computed_s)
 {
 	struct result_partial *r = &p->res.traces[i].partial;
 	struct partial_estimate e;
@@ -146,7 +146,8 @@ static void probe_partial(struct probe *p, size_t i, const char *trace)
 	if (mkdir(dir, 0700) < 0)
 		err_set(&err, "%s: %s", dir, strerror(errno));
 	else if (partial_predict(trace, &wish, &e, &err) == 0) {
-		*r = (struct result_partial){true, e.whole_s, e.lo_s, e.hi_s, e.ran_s};
+		*r = (struct result_partial){true, e.whole_s, e.lo_s, e.hi_s, e.ran_s,
+					     {computed_s > 0 && e.computed_s > 0, computed_s, e.computed_s}};
 		cli_remove_dir(dir);
 		return;
 	}
@@ -189,11 +190,11 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 		return err_prefix(err, "%s", p->trace[i]);
 	*t = (struct result_trace){.mpi_s = f.mpi_s, .skel_s = r.skel_s, .lo_s = r.lo_s, .hi_s = r.hi_s, .ran_s = r.ran_s,
 				   .events = f.events, .confidence = f.confidence};
-	t->compute = (struct result_compute){f.computed_s > 0 && r.computed_s > 0, fmin(f.computed_s, f.mpi_s),
-					     fmin(r.computed_s, r.skel_s)};
+	f.computed_s = fmin(f.computed_s, f.mpi_s);
+	t->compute = (struct result_compute){f.computed_s > 0 && r.computed_s > 0, f.computed_s, fmin(r.computed_s, r.skel_s)};
 	p->res.traces_n = (unsigned)i + 1;
 	if (runs_partial(p, trace))
-		probe_partial(p, i, trace);
+		probe_partial(p, i, trace, f.computed_s);
 	snprintf(p->res.interpreted, sizeof(p->res.interpreted), "%s", f.interpreted);
 	p->res.has_noise = true;
 	p->res.noise = r.noise > p->res.noise ? r.noise < 10 ? r.noise : 10 : p->res.noise;

@@ -244,7 +244,7 @@ static bool as_partial(const struct result *from, struct result *to)
 		to->traces[i].lo_s = p->lo_s;
 		to->traces[i].hi_s = p->hi_s;
 		to->traces[i].confidence = 1;
-		to->traces[i].compute.present = false;
+		to->traces[i].compute = p->compute;
 	}
 	return from->traces_n > 0;
 }

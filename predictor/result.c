@@ -165,20 +165,27 @@ static int parse_partial(struct result *r, char *pos, struct errbuf *errp)
 	return 0;
 }
 
-static int parse_compute(struct result *r, char *pos, struct errbuf *errp)
+/* Of the skeleton's seconds, or of those of the partial execution. */
+static int parse_compute(struct result *r, bool partial, char *pos, struct errbuf *errp)
 {
+	const char *name = partial ? "whole_s" : "skel_s";
+	struct result_compute *c;
 	struct result_trace *t;
 	uint64_t n;
 
-	if (parse_u64(word_next(&pos), RESULT_MAX_TRACES, &n) < 0 || n >= r->traces_n || r->traces[n].compute.present)
-		return err_set(errp, "computation of a trace that is not there, or has it");
+	if (parse_u64(word_next(&pos), RESULT_MAX_TRACES, &n) < 0 || n >= r->traces_n ||
+	    (partial && !r->traces[n].partial.present))
+		return err_set(errp, "computation of what is not there");
 	t = &r->traces[n];
-	if (parse_pair(&pos, "traced_s", RESULT_MAX_SECONDS, &t->compute.traced_s) < 0 ||
-	    parse_pair(&pos, "skel_s", RESULT_MAX_SECONDS, &t->compute.skel_s) < 0 || pos)
+	c = partial ? &t->partial.compute : &t->compute;
+	if (c->present)
+		return err_set(errp, "computation of trace %u given twice", (unsigned)n);
+	if (parse_pair(&pos, "traced_s", RESULT_MAX_SECONDS, &c->traced_s) < 0 ||
+	    parse_pair(&pos, name, RESULT_MAX_SECONDS, &c->skel_s) < 0 || pos)
 		return err_set(errp, "bad seconds in the computation of trace %u", (unsigned)n);
-	if (t->compute.traced_s > t->mpi_s || t->compute.skel_s > t->skel_s)
+	if (c->traced_s > t->mpi_s || c->skel_s > (partial ? t->partial.whole_s : t->skel_s))
 		return err_set(errp, "trace %u computes longer than it runs", (unsigned)n);
-	t->compute.present = true;
+	c->present = true;
 	return 0;
 }
 
@@ -281,8 +288,8 @@ static int parse_line(struct result *r, char *line, unsigned *seen, struct errbu
 		return parse_trace(r, pos, errp);
 	if (!strcmp(key, "partial"))
 		return parse_partial(r, pos, errp);
-	if (!strcmp(key, "compute"))
-		return parse_compute(r, pos, errp);
+	if (!strcmp(key, "compute") || !strcmp(key, "partial_compute"))
+		return parse_compute(r, key[0] == 'p', pos, errp);
 	if (!strcmp(key, "kernel"))
 		return parse_kernel(r, pos, errp);
 	return parse_scalar(r, key, pos, seen, errp);
@@ -407,6 +414,9 @@ int result_format(const struct result *res, struct buf *out, struct errbuf *errp
 		if (p->present)
 			put_fmt(out, "partial %u whole_s %.9g lo_s %.9g hi_s %.9g ran_s %.9g\n", i, p->whole_s, p->lo_s,
 				p->hi_s, p->ran_s);
+		if (p->present && p->compute.present)
+			put_fmt(out, "partial_compute %u traced_s %.9g whole_s %.9g\n", i, p->compute.traced_s,
+				p->compute.skel_s);
 	}
 	if (res->unpartial[0])
 		put_text(out, "unpartial", res->unpartial);

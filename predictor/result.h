@@ -14,6 +14,7 @@
  *   trace <n> mpi_s <s> skel_s <s> lo_s <s> hi_s <s> ran_s <s> events <int> confidence <0..1>   n = 0, 1, 2...
  *   compute <n> traced_s <s> skel_s <s>   of mpi_s and of skel_s, in computation; at most one for each trace, after it
  *   partial <n> whole_s <s> lo_s <s> hi_s <s> ran_s <s>     at most one for each trace, after it
+ *   partial_compute <n> traced_s <s> whole_s <s>   the same of mpi_s and of its whole_s; at most one for each, after it
  *   unpartial <reason>                                      why there is none, though there should be
  *   kernel <name> <ns per unit>
  *   noise <share>                         how much the same work differs here from time to time: one deviation
@@ -40,18 +41,19 @@
 #define RESULT_MAX_SECONDS 1e9
 #define RESULT_NAME_SIZE   64 /* a candidate's name with its NUL */
 
+/* What of the seconds is computation, mean over ranks; the rest is MPI and what ranks wait for each other. */
+struct result_compute {
+	bool present;
+	double traced_s, skel_s; /* of the program where it was traced; of what the probe says */
+};
+
 /* The program itself, run until enough of its main loop was done. */
 struct result_partial {
 	bool present;
 	double whole_s; /* the program's seconds here, by what was run */
 	double lo_s, hi_s;
 	double ran_s; /* what was run */
-};
-
-/* What of the seconds is computation, mean over ranks; the rest is MPI and what ranks wait for each other. */
-struct result_compute {
-	bool present;
-	double traced_s, skel_s;
+	struct result_compute compute; /* of whole_s */
 };
 
 struct result_trace {

@@ -96,16 +96,34 @@ static int rank_events(const struct skel_tree *tree, const struct partial_plan *
 	return rv;
 }
 
-static int rank_times(const struct skel_tree *tree, uint32_t rank, const struct stop_rank *r, double *ns, struct errbuf *err)
+/* Computation of the events from .. to. -1 when times among them were not kept. */
+static int traced_gaps(struct trace_iter *it, uint64_t from, uint64_t to, double *ns)
+{
+	struct trace_event ev;
+	bool known;
+
+	*ns = 0;
+	for (trace_iter_seek(it, from); from < to; from++) {
+		if (trace_iter_next(it, &ev, &known) != 1 || !known)
+			return -1;
+		*ns += (double)ev.gap_ns;
+	}
+	return 0;
+}
+
+static int rank_times(const struct skel_tree *tree, uint32_t rank, struct partial_plan *p, struct errbuf *err)
 {
 	struct trace_iter *it = trace_iter_create(tree->trace, rank, err);
+	const uint64_t *event = p->stop.rank[rank].event;
 	int rv = 0;
 
 	if (!it)
 		return -1;
 	for (uint32_t m = 0; m < PARTIAL_MARKS && !rv; m++)
-		if (traced_time(it, r->event[m], &ns[m]) < 0)
+		if (traced_time(it, event[m], &p->traced_ns[rank][m]) < 0)
 			rv = err_set(err, "the trace has not kept the times of rank %u at the first iterations", rank);
+	if (!rv && traced_gaps(it, event[0], event[PARTIAL_MARKS - 1], &p->gap_ns[rank]) < 0)
+		p->gap_ns[rank] = 0;
 	trace_iter_destroy(it);
 	return rv;
 }
@@ -118,7 +136,7 @@ static int plan_fill(const struct skel_tree *tree, const struct skel_node *loop,
 		const struct trace_proc *proc = &trace_get_rank(tree->trace, r)->defs.proc;
 
 		if (rank_events(tree, p, loop, r, &p->stop.rank[r], err) < 0 ||
-		    rank_times(tree, r, &p->stop.rank[r], p->traced_ns[r], err) < 0)
+		    rank_times(tree, r, p, err) < 0)
 			return -1;
 		p->end_ns[r] = (double)proc->end_ticks * proc->ns_per_tick;
 		p->planned_s = fmax(p->planned_s, p->traced_ns[r][PARTIAL_MARKS - 1] * 1e-9);
@@ -144,12 +162,14 @@ int partial_plan_make(const struct skel_tree *tree, const struct skel_times *tim
 	out->iterations = best.iterations;
 	out->share = best.ns / all;
 	out->wall_s = times->wall_ns * 1e-9;
+	out->computed_s = times->gap_ns * 1e-9;
 	if (partial_marks_choose(tree, best.node, seconds, out->at, err) < 0)
 		return -1;
 	out->stop.rank = calloc(tree->n_ranks, sizeof(*out->stop.rank));
 	out->traced_ns = calloc(tree->n_ranks, sizeof(*out->traced_ns));
+	out->gap_ns = calloc(tree->n_ranks, sizeof(*out->gap_ns));
 	out->end_ns = calloc(tree->n_ranks, sizeof(*out->end_ns));
-	if (!out->stop.rank || !out->traced_ns || !out->end_ns)
+	if (!out->stop.rank || !out->traced_ns || !out->gap_ns || !out->end_ns)
 		err_set(err, "no memory for the marks of %u ranks", tree->n_ranks);
 	else if (plan_fill(tree, best.node, out, err) == 0) {
 		out->stop.patience_s = PATIENCE_S + (uint32_t)fmin(out->planned_s, 3600);
@@ -163,8 +183,10 @@ void partial_plan_free(struct partial_plan *p)
 {
 	stop_plan_free(&p->stop);
 	free(p->traced_ns);
+	free(p->gap_ns);
 	free(p->end_ns);
 	p->traced_ns = NULL;
+	p->gap_ns = NULL;
 	p->end_ns = NULL;
 }
 
@@ -201,6 +223,20 @@ static double ratio_deviation(const struct partial_plan *p, const struct stop_ma
 	return sqrt(sq * n / (n - 1)) / (R * traced);
 }
 
+/* Computation of the whole run, seconds; 0 where the trace has not kept enough of it. */
+static double computed(const struct partial_plan *p, const struct stop_marks *m)
+{
+	double measured = 0, traced = 0;
+
+	for (uint32_t r = 0; r < m->n_ranks; r++) {
+		if (!(p->gap_ns[r] > 0))
+			return 0;
+		measured += (double)(m->rank[r].gap_ns[PARTIAL_MARKS - 1] - m->rank[r].gap_ns[0]);
+		traced += p->gap_ns[r];
+	}
+	return p->computed_s * measured / traced;
+}
+
 int partial_estimate_make(const struct partial_plan *p, const struct stop_marks *m, struct partial_estimate *out,
 			  struct errbuf *err)
 {
@@ -229,6 +265,7 @@ int partial_estimate_make(const struct partial_plan *p, const struct stop_marks 
 	}
 	recorder = raw > 0 ? p->wall_s * 1e9 / raw : 1;
 	out->whole_s = whole * recorder * 1e-9;
+	out->computed_s = fmin(computed(p, m), out->whole_s);
 	/* Batch means; what has been run is known; what lies outside the loop need not scale as the loop does. */
 	done = s.traced / (all * p->share);
 	half = rest / whole * T_BATCHES * ratio_deviation(p, m, R, s.traced) * sqrt(fmax(0, 1 - done));

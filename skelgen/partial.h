@@ -6,7 +6,8 @@
  *	T = t(stop) + (T_traced - t_traced(stop)) * R,   R = (t(stop) - t(warm)) / (t_traced(stop) - t_traced(warm))
  *
  * What has been run, the start first of all, counts as it was; the rest of the traced time, with its drift, its phases
- * and its end, is scaled by the ratio over the same iterations. Source: algorithms, C.9.
+ * and its end, is scaled by the ratio over the same iterations. What of it is computation, all that was traced is scaled
+ * by the ratio of the computation in these iterations. Source: algorithms, C.9.
  */
 #ifndef PRECEDENT_SKELGEN_PARTIAL_H
 #define PRECEDENT_SKELGEN_PARTIAL_H
@@ -27,7 +28,9 @@
 struct partial_plan {
 	struct stop_plan stop;
 	double (*traced_ns)[PARTIAL_MARKS]; /* of each rank: its marks in the trace, from the return of MPI_Init */
+	double *gap_ns;         /* of each rank: computation between the first and the last mark */
 	double *end_ns;         /* of each rank: MPI_Finalize, on the same clock */
+	double computed_s;      /* computation of the whole trace, mean over ranks */
 	double wall_s;          /* of the longest rank, the recorder's cost taken out */
 	double share;           /* of the main loop in it */
 	double planned_s;       /* until the stop, in the trace */
@@ -60,6 +63,7 @@ struct partial_estimate {
 	double ran_s;               /* until the stop */
 	double startup_s;           /* process start to MPI_Init's return */
 	double ratio;               /* R */
+	double computed_s;          /* of whole_s, mean over ranks; 0: not known */
 };
 int partial_estimate_make(const struct partial_plan *p, const struct stop_marks *m, struct partial_estimate *out,
 			  struct errbuf *err);

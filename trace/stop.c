@@ -62,12 +62,13 @@ void stop_plan_format(const struct stop_plan *p, struct buf *out)
 
 void stop_marks_format(const struct stop_marks *s, struct buf *out)
 {
-	put(out, "precedent-marks 1\nranks %u marks %u\n", s->n_ranks, s->n_mark);
+	put(out, "precedent-marks 2\nranks %u marks %u\n", s->n_ranks, s->n_mark);
 	for (uint32_t r = 0; r < s->n_ranks; r++) {
 		put(out, "rank %u %llu %llu", r, (unsigned long long)s->rank[r].before_ns,
 		    (unsigned long long)s->rank[r].init_ns);
 		for (uint32_t m = 0; m < s->n_mark; m++)
-			put(out, " %llu", (unsigned long long)s->rank[r].t_ns[m]);
+			put(out, " %llu:%llu", (unsigned long long)s->rank[r].t_ns[m],
+			    (unsigned long long)s->rank[r].gap_ns[m]);
 		put(out, "\n");
 	}
 	put(out, "end\n");
@@ -191,7 +192,9 @@ static void marks_rank(struct cursor *c, struct marks_rank *r, uint32_t n_mark)
 	for (uint32_t m = 0; m < n_mark && !c->bad; m++) {
 		expect(c, " ");
 		r->t_ns[m] = number(c, 10, INT64_MAX);
-		if (m && r->t_ns[m] < r->t_ns[m - 1])
+		expect(c, ":");
+		r->gap_ns[m] = number(c, 10, INT64_MAX);
+		if (m && (r->t_ns[m] < r->t_ns[m - 1] || r->gap_ns[m] < r->gap_ns[m - 1]))
 			c->bad = true;
 	}
 }
@@ -201,7 +204,7 @@ int stop_marks_parse(const char *text, size_t len, struct stop_marks *out, struc
 	struct cursor c = {text, text + len, false};
 
 	*out = (struct stop_marks){0};
-	expect(&c, "precedent-marks 1\n");
+	expect(&c, "precedent-marks 2\n");
 	counts(&c, &out->n_ranks, &out->n_mark);
 	expect(&c, "\n");
 	if (c.bad)

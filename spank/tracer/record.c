@@ -298,10 +298,10 @@ static uint8_t *put_idle(uint8_t *p, const struct rec_call *c, uint64_t gap)
 }
 
 /* Is the stream really full? */
-static __attribute__((noinline)) bool end_of_event(const struct rec_call *c, uint32_t sym)
+static __attribute__((noinline)) bool end_of_event(const struct rec_call *c, uint32_t sym, uint64_t gap)
 {
 	if (rec.watch)
-		rec.watch(sym, c->t1);
+		rec.watch(sym, gap, c->t1);
 	return rec.live->stream_len >= rec.pages.raw_max;
 }
 
@@ -343,7 +343,7 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 	__atomic_store_n(&live->stream_len, len, __ATOMIC_RELEASE);
 	rec.n_events++;
 	rec.last_end = rec.event_end = c->t1;
-	if (__builtin_expect(len >= rec.stream_full, 0) && end_of_event(c, sym)) {
+	if (__builtin_expect(len >= rec.stream_full, 0) && end_of_event(c, sym, (uint64_t)gap)) {
 		flush();
 		c->slow = 1;
 	}
@@ -390,7 +390,7 @@ int rec_begin(const struct rec_options *o, struct errbuf *err)
 	return 0;
 }
 
-void rec_watch(void (*f)(uint32_t sym, uint64_t tick))
+void rec_watch(void (*f)(uint32_t sym, uint64_t gap, uint64_t tick))
 {
 	rec.watch = f;
 	rec.stream_full = 0; /* every event looks whether there is more to do */

@@ -87,7 +87,7 @@ struct recorder {
 	double overhead_sum;
 	uint64_t overhead_n;
 	bool broken;             /* there will be no trace */
-	void (*watch)(uint32_t sym, uint64_t tick); /* see rec_watch */
+	void (*watch)(uint32_t sym, uint64_t gap, uint64_t tick); /* see rec_watch */
 	void (*define)(struct trace_defs *d);
 };
 
@@ -253,8 +253,9 @@ void *rec_scratch(struct rec_thread *t, int slot, size_t size);
 /* Make everything ready, before MPI_Init's time ends. err says why there is no spill file although asked for.
  * -1 without memory. */
 int rec_begin(const struct rec_options *o, struct errbuf *err);
-/* Call f after each event with its symbol and the tick at which it returned; rec.n_events counts it already. */
-void rec_watch(void (*f)(uint32_t sym, uint64_t tick));
+/* Call f after each event with its symbol, the ticks of the gap before it and the tick at which it returned; rec.n_events
+ * counts it already. */
+void rec_watch(void (*f)(uint32_t sym, uint64_t gap, uint64_t tick));
 /* Tick 0 is now. facts: what is known of the run, in the header of the spill file; may be NULL. */
 void rec_go(const struct spill_header *facts);
 /* Record no more; what was recorded stays. why: a constant. */

@@ -29,7 +29,7 @@ static struct {
 	struct stop_plan plan;
 	struct marks_rank marks;
 	uint32_t next;
-	uint64_t tick[STOP_MARKS_MAX], hash;
+	uint64_t tick[STOP_MARKS_MAX], gap[STOP_MARKS_MAX], gaps, hash;
 	uint64_t *key; /* of each symbol */
 	uint32_t n_key, cap_key;
 	MPI_Comm comm;
@@ -179,8 +179,10 @@ static void stop_here(void)
 	rec.on = false;
 	stop.marks.before_ns = stop.run->before_ns;
 	stop.marks.init_ns = stop.run->init_ns;
-	for (uint32_t m = 0; m < stop.plan.n_mark; m++)
+	for (uint32_t m = 0; m < stop.plan.n_mark; m++) {
 		stop.marks.t_ns[m] = (uint64_t)((double)stop.tick[m] * ns_per_tick);
+		stop.marks.gap_ns[m] = (uint64_t)((double)stop.gap[m] * ns_per_tick);
+	}
 	meet();
 	say_goodbye();
 	_exit(0);
@@ -211,16 +213,18 @@ static uint64_t key_of(uint32_t sym)
 	return stop.key[sym];
 }
 
-static void on_event(uint32_t sym, uint64_t tick)
+static void on_event(uint32_t sym, uint64_t gap, uint64_t tick)
 {
 	const struct stop_rank *at = stop.plan.rank;
 
 	stop.hash = stop_hash_step(stop.hash, key_of(sym));
+	stop.gaps += gap;
 	if (rec.n_events < at->event[stop.next])
 		return;
 	if (stop.hash != at->hash[stop.next])
 		refuse("the run is not like the traced one: up to event %llu rank %d has made other calls",
 		       (unsigned long long)rec.n_events, stop.run->world_rank);
+	stop.gap[stop.next] = stop.gaps;
 	stop.tick[stop.next++] = tick - rec.start;
 	if (stop.next == stop.plan.n_mark)
 		stop_here();

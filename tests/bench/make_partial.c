@@ -74,8 +74,9 @@ static int print_estimate(const struct partial_plan *p, const char *dir)
 	} else if (stop_marks_parse(text, len, &m, &err) < 0 || partial_estimate_make(p, &m, &e, &err) < 0) {
 		rv = fail(err.text);
 	} else {
-		printf("whole_s %.9g\nlo_s %.9g\nhi_s %.9g\nran_s %.9g\nstartup_s %.9g\nratio %.9g\n", e.whole_s, e.lo_s, e.hi_s,
-		       e.ran_s, e.startup_s, e.ratio);
+		printf("whole_s %.9g\nlo_s %.9g\nhi_s %.9g\nran_s %.9g\nstartup_s %.9g\nratio %.9g\ntraced_computed_s %.9g\n"
+		       "computed_s %.9g\n", e.whole_s, e.lo_s, e.hi_s, e.ran_s, e.startup_s, e.ratio, p->computed_s,
+		       e.computed_s);
 		rv = 0;
 	}
 	stop_marks_free(&m);

@@ -15,23 +15,25 @@
 #include "skelgen/partial.h"
 
 static struct stop_rank stops[2];
-static double traced[2][PARTIAL_MARKS], end_ns[2];
+static double traced[2][PARTIAL_MARKS], gap_ns[2], end_ns[2];
 static struct marks_rank marks[2];
 
 /* 100 iterations of 1 s after 10 s of start and before 5 s of end; `speed` is how much longer they take here. */
 static void make(struct partial_plan *p, struct stop_marks *m, double speed, double start_s)
 {
-	*p = (struct partial_plan){.stop = {2, PARTIAL_MARKS, 30, stops}, .traced_ns = traced, .end_ns = end_ns, .wall_s = 115,
-				   .share = 100 / 115.0, .iterations = 100};
+	*p = (struct partial_plan){.stop = {2, PARTIAL_MARKS, 30, stops}, .traced_ns = traced, .gap_ns = gap_ns, .end_ns = end_ns,
+				   .wall_s = 115, .share = 100 / 115.0, .iterations = 100, .computed_s = 80};
 	*m = (struct stop_marks){2, PARTIAL_MARKS, marks};
 	for (uint32_t r = 0; r < 2; r++) {
 		end_ns[r] = 115e9;
+		gap_ns[r] = (6 + r) * 1e9; /* of 10 s */
 		marks[r].before_ns = 100000000;
 		marks[r].init_ns = 200000000;
 		for (uint32_t i = 0; i < PARTIAL_MARKS; i++) {
 			p->at[i] = 1 + 2 * i;
 			traced[r][i] = 11e9 + 2e9 * i;
 			marks[r].t_ns[i] = (uint64_t)(1e9 * (start_s + speed * (1 + 2 * i)));
+			marks[r].gap_ns[i] = (uint64_t)(1e9 * (3 + 1.5 * i)); /* the same in any case: the rest waits */
 		}
 	}
 }
@@ -53,6 +55,55 @@ static void test_whole_run(void **state)
 	assert_int_equal(partial_estimate_make(&p, &m, &e, &err), 0);
 	assert_true(fabs(e.whole_s - (5 + 2 * 105)) < 1e-6 && fabs(e.ratio - 2) < 1e-9);
 	assert_true(e.hi_s > e.whole_s); /* the end need not scale as the loop does */
+}
+
+static void test_computation(void **state)
+{
+	struct partial_plan p;
+	struct stop_marks m;
+	struct partial_estimate e;
+	struct errbuf err;
+
+	(void)state;
+	make(&p, &m, 2, 10);
+	assert_int_equal(partial_estimate_make(&p, &m, &e, &err), 0);
+	assert_true(fabs(e.computed_s - 80 * 15 / 13.0) < 1e-6); /* 7.5 s of each rank, traced 6 and 7 */
+	gap_ns[1] = 0; /* not kept */
+	assert_int_equal(partial_estimate_make(&p, &m, &e, &err), 0);
+	assert_true(e.computed_s == 0 && e.whole_s > 0);
+	make(&p, &m, 0.5, 1);
+	gap_ns[0] = gap_ns[1] = 1e9; /* no more than the run takes */
+	assert_int_equal(partial_estimate_make(&p, &m, &e, &err), 0);
+	assert_true(e.computed_s == e.whole_s);
+}
+
+static struct result record(const char *candidate, double skel_s, double partial_s)
+{
+	struct result r = {.ok = true, .traces_n = 1, .has_startup = true, .has_hash = true, .has_class = true};
+
+	snprintf(r.candidate, sizeof(r.candidate), "%s", candidate);
+	snprintf(r.hash_hex, sizeof(r.hash_hex), "0123456789abcdef");
+	r.traces[0] = (struct result_trace){100, skel_s, skel_s * 0.95, skel_s * 1.05, 2, 10, 1, {0}, {0}};
+	if (partial_s > 0)
+		r.traces[0].partial = (struct result_partial){true, partial_s, partial_s * 0.99, partial_s * 1.01, 2, {0}};
+	return r;
+}
+
+/* Computation that looked slow at home does not make MPI look quick elsewhere. */
+static void test_told_apart(void **state)
+{
+	struct result source = record("fast", 100, 110), slow = record("slow", 300, 310);
+	struct estimate skeleton, partial;
+
+	(void)state;
+	source.traces[0].partial.compute = (struct result_compute){true, 80, 90};
+	slow.traces[0].partial.compute = (struct result_compute){true, 80, 90};
+	assert_int_equal(estimate_by_kind(&source, &slow, 100, &skeleton, &partial), 0);
+	assert_true(fabs(skeleton.mean_s - 300) < 1e-6);
+	assert_true(fabs(partial.mean_s - (80 + 20 + 200)) < 1e-6);
+	slow.traces[0].partial.compute.present = false;
+	assert_int_equal(estimate_by_kind(&source, &slow, 100, &skeleton, &partial), 0);
+	assert_true(fabs(partial.mean_s - 100 * 310 / 110.0) < 1e-6);
 }
 
 static void test_noise_widens(void **state)
@@ -87,18 +138,6 @@ static void test_refused(void **state)
 	assert_int_equal(partial_estimate_make(&p, &m, &e, &err), -1);
 	make(&p, &m, 0, 10);
 	assert_int_equal(partial_estimate_make(&p, &m, &e, &err), -1);
-}
-
-static struct result record(const char *candidate, double skel_s, double partial_s)
-{
-	struct result r = {.ok = true, .traces_n = 1, .has_startup = true, .has_hash = true, .has_class = true};
-
-	snprintf(r.candidate, sizeof(r.candidate), "%s", candidate);
-	snprintf(r.hash_hex, sizeof(r.hash_hex), "0123456789abcdef");
-	r.traces[0] = (struct result_trace){100, skel_s, skel_s * 0.95, skel_s * 1.05, 2, 10, 1, {0}, {0}};
-	if (partial_s > 0)
-		r.traces[0].partial = (struct result_partial){true, partial_s, partial_s * 0.99, partial_s * 1.01, 2};
-	return r;
 }
 
 static void test_weighed(void **state)
@@ -150,7 +189,8 @@ static void test_configured(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole_run), cmocka_unit_test(test_noise_widens),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole_run), cmocka_unit_test(test_computation),
+					   cmocka_unit_test(test_told_apart), cmocka_unit_test(test_noise_widens),
 					   cmocka_unit_test(test_refused), cmocka_unit_test(test_weighed),
 					   cmocka_unit_test(test_configured)};
 

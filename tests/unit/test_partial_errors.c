@@ -21,7 +21,7 @@ static struct result record(const char *candidate, double skel_s, double partial
 	strcpy(r.class_text, "test node");
 	r.traces[0] = (struct result_trace){100, skel_s, skel_s * 0.97, skel_s * 1.03, 2, 10, 1, {0}, {0}};
 	if (partial_s > 0)
-		r.traces[0].partial = (struct result_partial){true, partial_s, partial_s * 0.97, partial_s * 1.03, 2};
+		r.traces[0].partial = (struct result_partial){true, partial_s, partial_s * 0.97, partial_s * 1.03, 2, {0}};
 	return r;
 }
 

@@ -16,6 +16,7 @@
 #define GOOD_HEAD "precedent-result 1\njob 42\ncandidate fast\nstatus ok\n"
 #define GOOD_CLASS "node_class 0123456789abcdef 2 x Example CPU\nstartup_s 0.25\n"
 #define GOOD_TRACE "trace 0 mpi_s 10.5 skel_s 10.25 lo_s 10 hi_s 11 ran_s 1.5 events 1000 confidence 0.9\n"
+#define GOOD_PARTIAL "partial 0 whole_s 11 lo_s 10 hi_s 12 ran_s 1\n"
 #define GOOD_TAIL "kernel stream 1.5\nhash fedcba9876543210\nend\n"
 #define GOOD GOOD_HEAD GOOD_CLASS GOOD_TRACE GOOD_TAIL
 
@@ -57,6 +58,15 @@ static void test_computation(void **state)
 	assert_int_equal(result_format(&r, &out, &e), 0);
 	assert_int_equal(result_parse((const char *)out.data, out.len, &back, &e), 0);
 	assert_true(back.traces[0].compute.present && back.traces[0].compute.skel_s == 8.25);
+	assert_false(back.traces[0].partial.compute.present);
+	buf_free(&out);
+	assert_int_equal(parse(GOOD_HEAD GOOD_CLASS GOOD_TRACE GOOD_PARTIAL "partial_compute 0 traced_s 9.5 whole_s 8\n" GOOD_TAIL, &r,
+			       &e), 0);
+	out = (struct buf){0};
+	assert_int_equal(result_format(&r, &out, &e), 0);
+	assert_int_equal(result_parse((const char *)out.data, out.len, &back, &e), 0);
+	assert_true(back.traces[0].partial.compute.present && back.traces[0].partial.compute.traced_s == 9.5 &&
+		    back.traces[0].partial.compute.skel_s == 8 && !back.traces[0].compute.present);
 	buf_free(&out);
 	assert_int_equal(parse(GOOD, &r, &e), 0);
 	assert_false(r.traces[0].compute.present);
@@ -124,6 +134,14 @@ static const char *const bad[] = {
 	GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 0 traced_s nan skel_s 1\n" GOOD_TAIL,
 	GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 0 traced_s 1\n" GOOD_TAIL,
 	GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 0 traced_s 1 skel_s 1 x\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "partial_compute 0 traced_s 1 whole_s 1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "partial_compute 0 traced_s 1 whole_s 1\n" GOOD_PARTIAL GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE GOOD_PARTIAL "partial_compute 0 traced_s 1 skel_s 1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE GOOD_PARTIAL "partial_compute 0 traced_s 1 whole_s 11.1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE GOOD_PARTIAL "partial_compute 0 traced_s 10.6 whole_s 1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE GOOD_PARTIAL "partial_compute 1 traced_s 1 whole_s 1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE GOOD_PARTIAL "partial_compute 0 traced_s 1 whole_s 1\npartial_compute 0 traced_s 1 whole_s 1\n"
+		GOOD_TAIL,
 };
 
 static void test_bad(void **state)
@@ -194,7 +212,7 @@ static void full_result(struct result *r)
 	r->kernels_n = RESULT_MAX_KERNELS;
 	for (unsigned i = 0; i < r->traces_n; i++)
 		r->traces[i] = (struct result_trace){1.1 + i, 1e8 / 3, 1e8 / 3 - 1, 1e8 / 3, 2, INT64_MAX, 1.0 / 3,
-						       {i % 2 == 0, 1e8 / 3, 1e8 / 3 - 1, 1e8 / 3, 2},
+						       {i % 2 == 0, 1e8 / 3, 1e8 / 3 - 1, 1e8 / 3, 2, {0}},
 						       {i % 3 == 0, 1.1, 1e7 / 3}};
 	for (unsigned i = 0; i < r->kernels_n; i++) {
 		snprintf(r->kernels[i].name, sizeof(r->kernels[i].name), "kernel-%u", i);

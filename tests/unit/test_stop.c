@@ -13,7 +13,7 @@
 
 #define STOP  "precedent-stop 1\nranks 2 marks 2 patience 30\nrank 0 3:00000000000000ff 9:0123456789abcdef\n" \
 	      "rank 1 4:0000000000000001 5:0000000000000002\nend\n"
-#define MARKS "precedent-marks 1\nranks 2 marks 2\nrank 0 5 6 100 200\nrank 1 7 8 110 110\nend\n"
+#define MARKS "precedent-marks 2\nranks 2 marks 2\nrank 0 5 6 100:90 200:90\nrank 1 7 8 110:0 110:7\nend\n"
 
 static void test_stop_file(void **state)
 {
@@ -95,10 +95,13 @@ static void test_refused(void **state)
 	refuse_stop("rank 1", "rank 0");
 	refuse_stop("end\n", "end");
 	refuse_stop("end\n", "end\n\n");
-	refuse_marks("100 200", "200 100");
-	refuse_marks("100 200", "100");
-	refuse_marks("100 200", "100 200 300");
-	refuse_marks("110", "-110");
+	refuse_marks("100:90 200:90", "200:90 100:90");
+	refuse_marks("100:90 200:90", "100:90 200:89");
+	refuse_marks("100:90 200:90", "100:90");
+	refuse_marks("100:90 200:90", "100:90 200:90 300:90");
+	refuse_marks("100:90 200:90", "100 200");
+	refuse_marks("110:0", "-110:0");
+	refuse_marks("110:0", "110:-0");
 	refuse_marks("ranks 2", "ranks 4194304");
 	for (size_t n = 0; n < strlen(MARKS); n++)
 		assert_int_equal(stop_marks_parse(MARKS, n, &m, &err), -1);
