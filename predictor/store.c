@@ -46,7 +46,10 @@ static const char *const queries[Q_N] = {
     [Q_ESTIMATE_DROP_ALL] = "DELETE FROM estimates WHERE key = ?1",
     [Q_ESTIMATE_LIST] = "SELECT candidate, mean_s, lo_s, hi_s, kind, n, node_class, updated FROM estimates"
 			" WHERE key = ?1",
-    [Q_PROBE_PUT] = "INSERT OR REPLACE INTO probes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    [Q_PROBE_PUT] = "INSERT INTO probes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+		    " ON CONFLICT(key, candidate) DO UPDATE SET jobid = ?3, state = ?4, tries = ?5, reason = ?6,"
+		    " submitted = ?7, updated = ?8, not_before = ?9, cost_node_s = ?10,"
+		    " result = coalesce(?11, result), class_hex = ?12",
     [Q_PROBE_GET] = "SELECT * FROM probes WHERE key = ?1 AND candidate = ?2",
     [Q_PROBE_LIST] = "SELECT key, candidate FROM probes WHERE key = ?1 AND (?2 = 0 OR (1 << state) & ?2)"
 		     " ORDER BY candidate",

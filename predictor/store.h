@@ -22,7 +22,7 @@
 #include "common/identity.h"
 #include "predictor/estimate.h"
 
-#define STORE_SCHEMA_VERSION 1
+#define STORE_SCHEMA_VERSION 2
 #define STORE_ESTIMATES_MAX  CONF_CANDIDATES_MAX
 #define STORE_REASON_MAX     304
 #define STORE_RESULT_MAX     65536
@@ -178,6 +178,11 @@ typedef int (*store_run_fn)(const struct store_run *r, void *arg);
 int store_runs_each(struct store *s, const struct store_run_filter *f, store_run_fn fn, void *arg,
 		    struct errbuf *err);
 /*
+ * The same in one pass, for many runs: the callback must not use the store.
+ */
+int store_runs_scan(struct store *s, const struct store_run_filter *f, store_run_fn fn, void *arg,
+		    struct errbuf *err);
+/*
  * Completed runs of a key on a candidate as input of estimate_blend, latest first. Returns how many, at most
  * max.
  */
@@ -226,7 +231,9 @@ struct store_probe {
 	double cost_node_s; /* nodes times seconds that it took */
 	const char
 	    *result; /* the record's text or NULL; from the store: valid only in the callback / see _get */
+	char class_hex[17]; /* node class of the record; "" when there is none */
 };
+/* A NULL result leaves the one that is there. */
 int store_probe_put(struct store *s, const struct store_probe *p, struct errbuf *err);
 /* 1 found, 0 none. p->result, when not NULL, is to be freed by the caller. */
 int store_probe_get(struct store *s, const char *key, const char *candidate, struct store_probe *p,

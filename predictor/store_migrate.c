@@ -47,6 +47,26 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	"CREATE INDEX runs_key ON runs(key, submit_time);"
 	"CREATE INDEX runs_family ON runs(family, submit_time);"
 	"CREATE INDEX runs_open ON runs(submit_time) WHERE end_state = '';",
+    /*
+     * 1 -> 2. The node class of each probe and of each candidate, the record of the source candidate as it was when
+     * the job was traced, and what probes have cost, by day.
+     */
+    [1] =
+	"ALTER TABLE probes ADD COLUMN class_hex TEXT NOT NULL DEFAULT '';"
+	"UPDATE probes SET class_hex = coalesce((SELECT node_class FROM estimates e WHERE e.key = probes.key"
+	" AND e.candidate = probes.candidate), '');"
+	"CREATE TABLE probe_bases(key BLOB PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE node_classes(candidate TEXT NOT NULL, class_hex TEXT NOT NULL, text TEXT NOT NULL,"
+	" first_seen INT NOT NULL, last_seen INT NOT NULL, seen INT NOT NULL, others INT NOT NULL,"
+	" returns INT NOT NULL, PRIMARY KEY(candidate, class_hex)) WITHOUT ROWID;"
+	"INSERT INTO node_classes SELECT candidate, node_class, '', min(updated), max(updated), count(*), 0, 0"
+	" FROM estimates WHERE node_class <> '' GROUP BY candidate, node_class;"
+	"CREATE TABLE probe_costs(day INT NOT NULL, uid INT NOT NULL, partition TEXT NOT NULL,"
+	" probes INT NOT NULL, node_s REAL NOT NULL, PRIMARY KEY(day, uid, partition)) WITHOUT ROWID;"
+	"INSERT INTO probe_costs SELECT b.submitted / 86400, p.uid,"
+	" CASE WHEN instr(b.candidate, ':') THEN substr(b.candidate, 1, instr(b.candidate, ':') - 1)"
+	" ELSE b.candidate END, sum(b.tries), sum(b.cost_node_s) FROM probes b JOIN programs p ON p.key = b.key"
+	" WHERE b.cost_node_s > 0 GROUP BY 1, 2, 3;",
 };
 
 static int read_number(struct store *s, const char *sql, int *out, struct errbuf *err)

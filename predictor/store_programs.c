@@ -322,6 +322,7 @@ int store_probe_put(struct store *s, const struct store_probe *p, struct errbuf 
 	sqlite3_bind_double(st, 10, p->cost_node_s);
 	if (p->result)
 		store_bind_text(st, 11, p->result);
+	store_bind_text(st, 12, p->class_hex);
 	return store_run_stmt(s, st, "cannot write a probe", err) < 0 ? -1 : 0;
 }
 
@@ -340,6 +341,7 @@ static int read_probe(sqlite3_stmt *st, struct store_probe *p)
 	p->updated = sqlite3_column_int64(st, 7);
 	p->not_before = sqlite3_column_int64(st, 8);
 	p->cost_node_s = sqlite3_column_double(st, 9);
+	store_column_text(st, 11, p->class_hex, sizeof(p->class_hex));
 	p->result = result ? strdup((const char *)result) : NULL;
 	return result && !p->result ? -1 : 0;
 }
