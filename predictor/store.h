@@ -119,6 +119,7 @@ struct store_estimate {
 	struct estimate e;
 	char node_class[17]; /* 16 hex or "" */
 	int64_t updated;
+	double scale; /* what coverage.h multiplied the half widths by; 0 counts as 1 */
 };
 int store_estimate_put(struct store *s, const char *key, const struct store_estimate *e, struct errbuf *err);
 int store_estimate_drop(struct store *s, const char *key, const char *candidate, struct errbuf *err);
@@ -153,6 +154,13 @@ struct store_run {
 	double elapsed_s;
 	char end_state[24];  /* "" while it lasts; COMPLETED, FAILED, TIMEOUT, CANCELLED, ... */
 	uint32_t extensions; /* how often precedentd raised the limit */
+	double suspended_s;  /* not in elapsed_s */
+	uint32_t restarts;   /* how often the job had been queued again before this run */
+	uint32_t array_job;  /* the array's job id; 0: not of an array */
+	char kin[IDENTITY_KEY_LEN + 1]; /* as in struct job_comment; "" = none */
+	char vars[COMMENT_VARS_MAX];
+	int pred_kind;	   /* enum estimate_kind of the prediction; -1 = not known */
+	double pred_scale; /* what the half widths of the evidence were multiplied by (predictor/coverage.h) */
 };
 /* Insert or replace by (jobid, submit_time). */
 int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err);

@@ -18,7 +18,8 @@ int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err
 	sqlite3_bind_int64(st, 2, r->submit_time);
 	sqlite3_bind_int64(st, 3, r->uid);
 	if ((r->key[0] && store_bind_key(st, 4, r->key) < 0) ||
-	    (r->family[0] && store_bind_key(st, 5, r->family) < 0))
+	    (r->family[0] && store_bind_key(st, 5, r->family) < 0) ||
+	    (r->kin[0] && store_bind_key(st, 27, r->kin) < 0))
 		return store_fault_set(STORE_FAILED, err, "%s: job %u: '%.40s' is not a key of 32 hex digits",
 				       s->path, r->jobid, r->key);
 	store_bind_text(st, 6, r->name);
@@ -39,6 +40,12 @@ int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err
 	sqlite3_bind_double(st, 21, r->elapsed_s);
 	store_bind_text(st, 22, r->end_state);
 	sqlite3_bind_int64(st, 23, r->extensions);
+	sqlite3_bind_double(st, 24, r->suspended_s);
+	sqlite3_bind_int64(st, 25, r->restarts);
+	sqlite3_bind_int64(st, 26, r->array_job);
+	store_bind_text(st, 28, r->vars);
+	sqlite3_bind_int(st, 29, r->pred_kind);
+	sqlite3_bind_double(st, 30, r->pred_scale > 0 ? r->pred_scale : 1);
 	return store_run_stmt(s, st, "cannot write a run", err) < 0 ? -1 : 0;
 }
 
@@ -69,6 +76,13 @@ static void read_run(sqlite3_stmt *st, struct store_run *r)
 	r->elapsed_s = sqlite3_column_double(st, 20);
 	store_column_text(st, 21, r->end_state, sizeof(r->end_state));
 	r->extensions = (uint32_t)sqlite3_column_int64(st, 22);
+	r->suspended_s = sqlite3_column_double(st, 23);
+	r->restarts = (uint32_t)sqlite3_column_int64(st, 24);
+	r->array_job = (uint32_t)sqlite3_column_int64(st, 25);
+	store_column_key(st, 26, r->kin);
+	store_column_text(st, 27, r->vars, sizeof(r->vars));
+	r->pred_kind = sqlite3_column_int(st, 28);
+	r->pred_scale = sqlite3_column_double(st, 29);
 }
 
 static int finish_get(struct store *s, sqlite3_stmt *st, struct store_run *r, struct errbuf *err)
@@ -100,15 +114,17 @@ struct run_name {
  * One condition per filter that is set, so that SQLite can choose the index. Values are bound, never written
  * in.
  */
-static sqlite3_stmt *prepare_list(struct store *s, const struct store_run_filter *f, struct errbuf *err)
+static sqlite3_stmt *prepare_list(struct store *s, const struct store_run_filter *f, const char *columns,
+				  struct errbuf *err)
 {
 	sqlite3_stmt *st = NULL;
 	char sql[512];
 	int rc;
 
 	snprintf(sql, sizeof(sql),
-		 "SELECT jobid, submit_time FROM runs WHERE submit_time >= ?5%s%s%s%s%s%s%s%s"
+		 "SELECT %s FROM runs WHERE submit_time >= ?5%s%s%s%s%s%s%s%s"
 		 " ORDER BY submit_time DESC, jobid DESC LIMIT ?6",
+		 columns,
 		 f->uid == STORE_ALL_USERS ? "" : " AND uid = ?1", f->key ? " AND key = ?2" : "",
 		 f->family ? " AND family = ?3" : "", f->candidate ? " AND candidate = ?4" : "",
 		 f->finished ? " AND end_state <> ''" : "", f->unfinished ? " AND end_state = ''" : "",
@@ -135,7 +151,7 @@ static sqlite3_stmt *prepare_list(struct store *s, const struct store_run_filter
 static struct run_name *list_runs(struct store *s, const struct store_run_filter *f, size_t *n,
 				  struct errbuf *err)
 {
-	sqlite3_stmt *st = prepare_list(s, f, err);
+	sqlite3_stmt *st = prepare_list(s, f, "jobid, submit_time", err);
 	struct run_name *names = NULL;
 	size_t cap = 0;
 	int rv;
@@ -193,6 +209,25 @@ int store_runs_each(struct store *s, const struct store_run_filter *f, store_run
 			break;
 	}
 	free(names);
+	return rv < 0 ? -1 : seen;
+}
+
+int store_runs_scan(struct store *s, const struct store_run_filter *f, store_run_fn fn, void *arg,
+		    struct errbuf *err)
+{
+	sqlite3_stmt *st = prepare_list(s, f, "*", err);
+	struct store_run r;
+	int seen = 0, rv;
+
+	if (!st)
+		return -1;
+	while ((rv = store_step(s, st, "cannot read runs", err)) == 1) {
+		read_run(st, &r);
+		seen++;
+		if (fn(&r, arg))
+			break;
+	}
+	sqlite3_finalize(st);
 	return rv < 0 ? -1 : seen;
 }
 
