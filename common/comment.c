@@ -59,7 +59,7 @@ static void append_minutes(char *buf, size_t size, size_t *len, const char *name
 
 int comment_format(const struct job_comment *c, char *buf, size_t size)
 {
-	size_t len = 0;
+	size_t len = 0, whole;
 
 	append(buf, size, &len, COMMENT_START "act=%s mode=%s", act_name(c->act), mode_name(c->mode));
 	if (c->key[0])
@@ -79,6 +79,13 @@ int comment_format(const struct job_comment *c, char *buf, size_t size)
 		if (size)
 			buf[0] = '\0';
 		return -1;
+	}
+	whole = len;
+	if (c->kin[0])
+		append(buf, size, &len, " kin=%s vars=%s", c->kin, c->vars);
+	if (len >= size) {
+		buf[whole] = '\0';
+		return (int)whole;
 	}
 	return (int)len;
 }
@@ -149,6 +156,10 @@ static int parse_field(const char *name, const char *v, struct job_comment *c)
 		return parse_key(v, c->key);
 	if (!strcmp(name, "family"))
 		return parse_key(v, c->family);
+	if (!strcmp(name, "kin"))
+		return parse_key(v, c->kin);
+	if (!strcmp(name, "vars"))
+		return snprintf(c->vars, sizeof(c->vars), "%s", v) < (int)sizeof(c->vars) ? 0 : -1;
 	if (!strcmp(name, "user_limit"))
 		return parse_minutes(v, &c->user_limit_min);
 	if (!strcmp(name, "limit"))

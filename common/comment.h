@@ -16,6 +16,7 @@
 #include "common/identity.h"
 
 #define COMMENT_TEXT_MAX 512
+#define COMMENT_VARS_MAX 128
 
 enum job_act {
 	ACT_NONE,    /* the plugin left the job alone */
@@ -30,6 +31,10 @@ struct job_comment {
 	enum precedent_mode mode;
 	char key[IDENTITY_KEY_LEN + 1];	   /* "" = none */
 	char family[IDENTITY_KEY_LEN + 1]; /* "" = none */
+	/* struct identity's kin and the numbers that tell its members apart, as identity_vars_format writes them; "" = none.
+	 * Left out where the rest leaves no room. */
+	char kin[IDENTITY_KEY_LEN + 1];
+	char vars[COMMENT_VARS_MAX];
 	/*
 	 * user_limit_min is how far the limit may be raised: the user's own limit, else the partition's
 	 * default; DURATION_UNSET when neither is known, DURATION_UNLIMITED written as "unlimited".

@@ -5,6 +5,7 @@
  * replaced by one mark.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_STATIC_LINKING_ONLY
@@ -454,7 +455,7 @@ void identity_compute(const struct identity_input *in, struct identity *out)
 	const char *dir = in->work_dir ? in->work_dir : "";
 
 	out->n_vars = 0;
-	out->key[0] = out->family[0] = '\0';
+	out->key[0] = out->family[0] = out->kin[0] = '\0';
 	XXH3_128bits_reset(&h.exact);
 	XXH3_128bits_reset(&h.family);
 	hash_both(&h, version, sizeof(version));
@@ -473,6 +474,25 @@ void identity_compute(const struct identity_input *in, struct identity *out)
 	}
 	write_key(out->key, &h.exact);
 	write_key(out->family, &h.family);
+	if (in->fingerprint && identity_fingerprint_valid(in->fingerprint))
+		XXH3_128bits_update(&h.family, in->fingerprint, strlen(in->fingerprint) + 1);
+	write_key(out->kin, &h.family);
+}
+
+void identity_vars_format(const struct identity *id, char *out, size_t size)
+{
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (unsigned i = 0; i < id->n_vars; i++) {
+		int n = snprintf(out + len, size - len, "%s%.9g", i ? "," : "", id->vars[i]);
+
+		if (n < 0 || (size_t)n >= size - len || id->n_vars == IDENTITY_VARS_MAX) {
+			out[0] = '\0';
+			return;
+		}
+		len += (size_t)n;
+	}
 }
 
 static bool is_hex(const char *s, size_t n)

@@ -42,6 +42,8 @@ struct identity_input {
 struct identity {
 	char key[IDENTITY_KEY_LEN + 1];
 	char family[IDENTITY_KEY_LEN + 1];
+	/* The family with the same program and input files: its members differ in nothing but numbers in script and arguments. */
+	char kin[IDENTITY_KEY_LEN + 1];
 	/*
 	 * The numbers taken out of script and arguments for the family key, in order; the first
 	 * IDENTITY_VARS_MAX.
@@ -51,6 +53,9 @@ struct identity {
 };
 
 void identity_compute(const struct identity_input *in, struct identity *out);
+/* The numbers as text, "1000,0.5,3"; "" when there are none, more than are kept, or too many for size. Two programs of a kin
+ * have as many. */
+void identity_vars_format(const struct identity *id, char *out, size_t size);
 /* 32 lower-case hex digits and nothing else? */
 bool identity_key_valid(const char *key);
 /* "v1:<32 hex>:<files>", files a decimal number? */

@@ -41,10 +41,10 @@ static const char *const queries[Q_N] = {
     [Q_PROGRAM_DROP] = "DELETE FROM programs WHERE key = ?1",
     [Q_PROGRAM_LIST] = "SELECT key FROM programs WHERE (?1 < 0 OR uid = ?1) AND (?2 IS NULL OR family = ?2)"
 		       " AND (?3 = 0 OR (1 << state) & ?3) ORDER BY updated DESC, key LIMIT ?4",
-    [Q_ESTIMATE_PUT] = "INSERT OR REPLACE INTO estimates VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [Q_ESTIMATE_PUT] = "INSERT OR REPLACE INTO estimates VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [Q_ESTIMATE_DROP] = "DELETE FROM estimates WHERE key = ?1 AND candidate = ?2",
     [Q_ESTIMATE_DROP_ALL] = "DELETE FROM estimates WHERE key = ?1",
-    [Q_ESTIMATE_LIST] = "SELECT candidate, mean_s, lo_s, hi_s, kind, n, node_class, updated FROM estimates"
+    [Q_ESTIMATE_LIST] = "SELECT candidate, mean_s, lo_s, hi_s, kind, n, node_class, updated, scale FROM estimates"
 			" WHERE key = ?1",
     [Q_PROBE_PUT] = "INSERT INTO probes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
 		    " ON CONFLICT(key, candidate) DO UPDATE SET jobid = ?3, state = ?4, tries = ?5, reason = ?6,"
@@ -58,7 +58,7 @@ static const char *const queries[Q_N] = {
     [Q_PROBE_DROP_ALL] = "DELETE FROM probes WHERE key = ?1",
     [Q_RUN_PUT] =
 	"INSERT OR REPLACE INTO runs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
-	" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
+	" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)",
     [Q_RUN_GET] = "SELECT * FROM runs WHERE jobid = ?1 AND submit_time = ?2",
     [Q_RUN_GET_LAST] = "SELECT * FROM runs WHERE jobid = ?1 ORDER BY submit_time DESC LIMIT 1",
     [Q_RUN_PAST] = "SELECT elapsed_s, CASE WHEN pred_candidate = ?2 THEN pred_s ELSE 0 END FROM runs"

@@ -66,7 +66,22 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	"INSERT INTO probe_costs SELECT b.submitted / 86400, p.uid,"
 	" CASE WHEN instr(b.candidate, ':') THEN substr(b.candidate, 1, instr(b.candidate, ':') - 1)"
 	" ELSE b.candidate END, sum(b.tries), sum(b.cost_node_s) FROM probes b JOIN programs p ON p.key = b.key"
-	" WHERE b.cost_node_s > 0 GROUP BY 1, 2, 3;",
+	" WHERE b.cost_node_s > 0 GROUP BY 1, 2, 3;"
+	/* What runs count for, the numbers that tell the members of a family apart, how intervals were scaled; estimates for
+	 * members that have not run yet; candidates where predictions have ceased to be right. */
+	"ALTER TABLE runs ADD COLUMN suspended_s REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE runs ADD COLUMN restarts INT NOT NULL DEFAULT 0;"
+	"ALTER TABLE runs ADD COLUMN array_job INT NOT NULL DEFAULT 0;"
+	"ALTER TABLE runs ADD COLUMN kin BLOB;"
+	"ALTER TABLE runs ADD COLUMN vars TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE runs ADD COLUMN pred_kind INT NOT NULL DEFAULT -1;"
+	"ALTER TABLE runs ADD COLUMN pred_scale REAL NOT NULL DEFAULT 1;"
+	"ALTER TABLE estimates ADD COLUMN scale REAL NOT NULL DEFAULT 1;"
+	"CREATE TABLE families(kin BLOB NOT NULL, candidate TEXT NOT NULL, mean_s REAL NOT NULL, lo_s REAL NOT NULL,"
+	" hi_s REAL NOT NULL, runs INT NOT NULL, programs INT NOT NULL, ranges TEXT NOT NULL, reason TEXT NOT NULL,"
+	" scale REAL NOT NULL, updated INT NOT NULL, PRIMARY KEY(kin, candidate)) WITHOUT ROWID;"
+	"CREATE TABLE drifts(key BLOB NOT NULL, candidate TEXT NOT NULL, stage INT NOT NULL, since INT NOT NULL,"
+	" acted INT NOT NULL, PRIMARY KEY(key, candidate)) WITHOUT ROWID;",
 };
 
 static int read_number(struct store *s, const char *sql, int *out, struct errbuf *err)

@@ -235,6 +235,7 @@ int store_estimate_put(struct store *s, const char *key, const struct store_esti
 	sqlite3_bind_int64(st, 7, e->e.n);
 	store_bind_text(st, 8, e->node_class);
 	sqlite3_bind_int64(st, 9, e->updated);
+	sqlite3_bind_double(st, 10, e->scale > 0 ? e->scale : 1);
 	return store_run_stmt(s, st, "cannot write an estimate", err) < 0 ? -1 : 0;
 }
 
@@ -260,6 +261,7 @@ static void read_estimate(sqlite3_stmt *st, struct store_estimate *e)
 	e->e.n = (unsigned)sqlite3_column_int64(st, 5);
 	store_column_text(st, 6, e->node_class, sizeof(e->node_class));
 	e->updated = sqlite3_column_int64(st, 7);
+	e->scale = sqlite3_column_double(st, 8);
 }
 
 static int read_estimates(struct store *s, const char *key, struct store_lookup *out, struct errbuf *err)

@@ -139,7 +139,7 @@ static void test_lookup(void **state)
 {
 	struct store *s = must_open(STORE_WRITE), *r;
 	struct store_program p = program(KEY1, PROGRAM_READY, NOW);
-	struct store_estimate e = {"fast", {190, 185, 200, ESTIMATE_BLEND, 3}, "0123456789abcdef", NOW};
+	struct store_estimate e = {"fast", {190, 185, 200, ESTIMATE_BLEND, 3}, "0123456789abcdef", NOW, 1};
 	struct store_lookup l;
 
 	(void)state;
@@ -241,7 +241,7 @@ static void test_forget(void **state)
 {
 	struct store *s = must_open(STORE_WRITE);
 	struct store_program p = program(KEY1, PROGRAM_READY, NOW), back;
-	struct store_estimate e = {"fast", {190, 185, 200, ESTIMATE_BLEND, 3}, "", NOW};
+	struct store_estimate e = {"fast", {190, 185, 200, ESTIMATE_BLEND, 3}, "", NOW, 1};
 	struct store_probe probe = {.key = KEY1, .candidate = "fast"};
 	struct store_run r = run_of(17, NOW);
 	struct store_counts c;
@@ -494,7 +494,7 @@ static void test_prune(void **state)
 	struct store *s = must_open(STORE_WRITE);
 	struct store_program p = program(KEY1, PROGRAM_READY, NOW), q = program(KEY2, PROGRAM_READY, NOW),
 			     back;
-	struct store_estimate e = {"fast", {190, 185, 200, ESTIMATE_BLEND, 3}, "", NOW};
+	struct store_estimate e = {"fast", {190, 185, 200, ESTIMATE_BLEND, 3}, "", NOW, 1};
 	struct store_run old = run_of(1, NOW), open = run_of(2, NOW), fresh = run_of(3, NOW + 1000);
 	struct store_counts c;
 
