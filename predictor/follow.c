@@ -427,25 +427,46 @@ static int lost_settle(const struct follow_env *env, const struct cluster_snapsh
 	return rv < 0 ? -1 : 0;
 }
 
+static bool is_followed(const struct cluster_job *job, struct job_comment *c)
+{
+	return job->admin_comment[0] && comment_parse(job->admin_comment, c) == 0 &&
+	       (c->act == ACT_TRACE || c->act == ACT_PREDICT || c->act == ACT_OBSERVE) && identity_key_valid(c->key);
+}
+
+/* What a look finds out of many jobs is written together: each transaction waits for the disk. */
+#define JOBS_A_TRANSACTION 64
+
+static int jobs_follow(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
+{
+	unsigned written = 0;
+
+	for (size_t i = 0; i < snap->n; i++) {
+		const struct cluster_job *job = &snap->jobs[i];
+		struct job_comment c;
+
+		if (!is_followed(job, &c))
+			continue;
+		if (written == 0 && store_begin(env->store, errp) < 0)
+			return -1;
+		if (job_follow(env, job, &c, now, errp) < 0) {
+			store_rollback(env->store);
+			return err_prefix(errp, "job %u", job->job_id);
+		}
+		if (++written == JOBS_A_TRANSACTION) {
+			if (store_commit(env->store, errp) < 0)
+				return -1;
+			written = 0;
+		}
+	}
+	return written ? store_commit(env->store, errp) : 0;
+}
+
 int follow_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
 {
 	extend_poll(env, snap, now);
 	if (!env->store)
 		return 0;
-	for (size_t i = 0; i < snap->n; i++) {
-		const struct cluster_job *job = &snap->jobs[i];
-		struct job_comment c;
-
-		if (!job->admin_comment[0] || comment_parse(job->admin_comment, &c) < 0)
-			continue;
-		if (c.act != ACT_TRACE && c.act != ACT_PREDICT && c.act != ACT_OBSERVE)
-			continue;
-		if (!identity_key_valid(c.key))
-			continue;
-		if (job_follow(env, job, &c, now, errp) < 0)
-			return err_prefix(errp, "job %u", job->job_id);
-	}
-	if (lost_settle(env, snap, now, errp) < 0)
+	if (jobs_follow(env, snap, now, errp) < 0 || lost_settle(env, snap, now, errp) < 0)
 		return -1;
 	return probes_poll(env, snap, now, errp);
 }

@@ -25,6 +25,9 @@ static const char *const queries[Q_N] = {
     [Q_BEGIN_READ] = "BEGIN",
     [Q_COMMIT] = "COMMIT",
     [Q_ROLLBACK] = "ROLLBACK",
+    [Q_SAVE] = "SAVEPOINT nested",
+    [Q_SAVE_RELEASE] = "RELEASE nested",
+    [Q_SAVE_BACK] = "ROLLBACK TO nested",
     [Q_META_GET] = "SELECT value FROM meta WHERE name = ?1",
     [Q_META_SET] = "INSERT INTO meta VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = ?2",
     [Q_PARTITION_GET] = "SELECT name, is_default, default_min, max_min FROM partitions WHERE name = ?1",
@@ -280,7 +283,8 @@ static int open_writer(struct store *s, struct errbuf *err)
 	sqlite3_file_control(s->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
 	if (set_pragma(s, "PRAGMA journal_mode = WAL", err) < 0 || store_migrate(s, err) < 0)
 		return -1;
-	return set_pragma(s, "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = OFF", err);
+	/* FULL: what was committed outlives a power loss, at one fsync a transaction; precedentd's are few and large. */
+	return set_pragma(s, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF", err);
 }
 
 static int open_reader(struct store *s, struct errbuf *err)
@@ -386,27 +390,44 @@ static int run_simple(struct store *s, enum store_query q, const char *what, str
 	return st && store_run_stmt(s, st, what, err) >= 0 ? 0 : -1;
 }
 
+/* Where SQLite itself has undone everything (a full disk, say), nothing of ours is left to go on with. */
+static int still_open(struct store *s, struct errbuf *err)
+{
+	if (s->depth && sqlite3_get_autocommit(s->db))
+		return store_fault_set(STORE_FAILED, err, "%s: the transaction was undone already", s->path);
+	return 0;
+}
+
 int store_begin(struct store *s, struct errbuf *err)
 {
-	if (run_simple(s, s->writable ? Q_BEGIN : Q_BEGIN_READ, "cannot begin", err) < 0)
+	enum store_query how = s->depth ? Q_SAVE : s->writable ? Q_BEGIN : Q_BEGIN_READ;
+
+	if (still_open(s, err) < 0 || run_simple(s, how, "cannot begin", err) < 0)
 		return -1;
-	s->in_transaction = true;
+	s->depth++;
 	return 0;
 }
 
 int store_commit(struct store *s, struct errbuf *err)
 {
-	if (run_simple(s, Q_COMMIT, "cannot commit", err) < 0)
+	if (still_open(s, err) < 0 || run_simple(s, s->depth > 1 ? Q_SAVE_RELEASE : Q_COMMIT, "cannot commit", err) < 0)
 		return -1;
-	s->in_transaction = false;
+	s->depth--;
 	return 0;
 }
 
 void store_rollback(struct store *s)
 {
-	if (!sqlite3_get_autocommit(s->db))
+	bool open = !sqlite3_get_autocommit(s->db);
+
+	if (open && s->depth > 1) {
+		run_simple(s, Q_SAVE_BACK, "cannot roll back", NULL);
+		run_simple(s, Q_SAVE_RELEASE, "cannot roll back", NULL);
+	} else if (open) {
 		run_simple(s, Q_ROLLBACK, "cannot roll back", NULL);
-	s->in_transaction = false;
+	}
+	if (s->depth)
+		s->depth--;
 }
 
 /* ---- meta ---- */
@@ -521,7 +542,7 @@ int store_partitions_put(struct store *s, const struct store_partition *p, size_
 		rv = same < 0 ? -1 : 0;
 		goto out;
 	}
-	if (!s->in_transaction) {
+	if (!s->depth) {
 		if (store_begin(s, err) < 0)
 			goto out;
 		own = true;

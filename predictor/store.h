@@ -7,7 +7,7 @@
  * A program is one exact key (common/identity.h). Times are seconds since the epoch; durations seconds (_s)
  * or minutes (_min). Every function returns 0 (or what its comment says), -1 with err filled. A struct store
  * is used by one thread at a time. Writes are atomic one by one; group them with store_begin and
- * store_commit. kill -9 at any time loses at most the transaction under way.
+ * store_commit. kill -9 or power loss at any time loses at most the transaction under way.
  */
 #ifndef PRECEDENT_PREDICTOR_STORE_H
 #define PRECEDENT_PREDICTOR_STORE_H
@@ -56,6 +56,8 @@ enum store_fault store_last_fault(void);
 /* Read through the whole file: 0 sound, -1 damaged (or unreadable). Slow; for doctor. */
 int store_check(struct store *s, struct errbuf *err);
 
+/* They nest: what is begun within a transaction is undone alone by its own rollback, and lasts with the outermost
+ * commit. */
 int store_begin(struct store *s, struct errbuf *err);
 int store_commit(struct store *s, struct errbuf *err);
 void store_rollback(struct store *s);

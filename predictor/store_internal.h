@@ -19,6 +19,9 @@ enum store_query {
 	Q_BEGIN_READ,
 	Q_COMMIT,
 	Q_ROLLBACK,
+	Q_SAVE,
+	Q_SAVE_RELEASE,
+	Q_SAVE_BACK,
 	Q_META_GET,
 	Q_META_SET,
 	Q_PARTITION_GET,
@@ -56,7 +59,7 @@ struct store {
 	sqlite3 *db;
 	char *path;
 	bool writable;
-	bool in_transaction;
+	unsigned depth; /* of nested store_begin */
 	sqlite3_stmt *stmt[Q_N];
 };
 

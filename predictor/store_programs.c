@@ -135,7 +135,7 @@ static int drop_by_key(struct store *s, enum store_query q, const char *key, str
 
 int store_program_forget(struct store *s, const char *key, struct errbuf *err)
 {
-	bool own = !s->in_transaction;
+	bool own = !s->depth;
 	int n;
 
 	if (own && store_begin(s, err) < 0)

@@ -120,8 +120,8 @@ static void test_corrupt(void **state)
 	memset(junk, 0xa5, sizeof(junk));
 	fd = open(path, O_WRONLY);
 	size = lseek(fd, 0, SEEK_END);
-	assert_true(size > 40 * 4096);
-	for (off_t at = 8 * 4096; at + 4096 <= size; at += 2 * 4096)
+	assert_true(size > 80 * 4096);
+	for (off_t at = 40 * 4096; at + 4096 <= size; at += 2 * 4096)
 		assert_int_equal(pwrite(fd, junk, sizeof(junk), at), (ssize_t)sizeof(junk));
 	close(fd);
 	s = must_open(STORE_READ); /* its first pages are sound */
@@ -334,7 +334,7 @@ static void *write_pairs(void *arg)
 	/* Program and estimate always change together. */
 	while (!w->stop && !w->failed) {
 		struct store_program p = program(KEY1, PROGRAM_READY, NOW);
-		struct store_estimate est = {"fast", {1, 1, 1, ESTIMATE_BLEND, 0}, "", NOW};
+		struct store_estimate est = {"fast", {1, 1, 1, ESTIMATE_BLEND, 0}, "", NOW, 1};
 
 		p.source_job = ++w->rounds;
 		est.e.n = w->rounds;
