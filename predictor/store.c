@@ -38,7 +38,7 @@ static const char *const queries[Q_N] = {
     [Q_PARTITION_ALL] = "SELECT name, is_default, default_min, max_min FROM partitions ORDER BY name",
     [Q_PROGRAM_PUT] =
 	"INSERT OR REPLACE INTO programs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
-	" ?13, ?14, ?15, ?16)",
+	" ?13, ?14, ?15, ?16, ?17)",
     [Q_PROGRAM_GET] = "SELECT * FROM programs WHERE key = ?1",
     [Q_PROGRAM_STATE] = "UPDATE programs SET state = ?2, reason = ?3, updated = ?4 WHERE key = ?1",
     [Q_PROGRAM_DROP] = "DELETE FROM programs WHERE key = ?1",

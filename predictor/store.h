@@ -88,6 +88,7 @@ struct store_program {
 	uint32_t nodes, tasks; /* of the traced job */
 	int64_t created, updated;
 	int64_t retrace_at; /* from then on the plugin may mark this key again; 0 = never by itself */
+	int64_t shape;	    /* of its last job (places.h); 0 = not known */
 };
 
 /* Insert or replace by key. */

@@ -81,7 +81,20 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	" hi_s REAL NOT NULL, runs INT NOT NULL, programs INT NOT NULL, ranges TEXT NOT NULL, reason TEXT NOT NULL,"
 	" scale REAL NOT NULL, updated INT NOT NULL, PRIMARY KEY(kin, candidate)) WITHOUT ROWID;"
 	"CREATE TABLE drifts(key BLOB NOT NULL, candidate TEXT NOT NULL, stage INT NOT NULL, since INT NOT NULL,"
-	" acted INT NOT NULL, PRIMARY KEY(key, candidate)) WITHOUT ROWID;",
+	" acted INT NOT NULL, PRIMARY KEY(key, candidate)) WITHOUT ROWID;"
+	/* Whom partitions let in, of which shapes jobs are, how long they would wait (places.h). */
+	"ALTER TABLE programs ADD COLUMN shape INT NOT NULL DEFAULT 0;"
+	"CREATE TABLE places(name TEXT PRIMARY KEY, open INT NOT NULL, restricted INT NOT NULL, min_nodes INT NOT NULL,"
+	" max_nodes INT NOT NULL, max_cpus INT NOT NULL, allow_groups TEXT NOT NULL, allow_accounts TEXT NOT NULL,"
+	" deny_accounts TEXT NOT NULL, allow_qos TEXT NOT NULL, deny_qos TEXT NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE access(uid INT NOT NULL, partition TEXT NOT NULL, checked INT NOT NULL,"
+	" PRIMARY KEY(uid, partition)) WITHOUT ROWID;"
+	"CREATE TABLE shapes(id INTEGER PRIMARY KEY, nodes INT NOT NULL, tasks INT NOT NULL, tasks_per_node INT NOT NULL,"
+	" cpus_per_task INT NOT NULL, memory INT NOT NULL, exclusive INT NOT NULL, account TEXT NOT NULL,"
+	" qos TEXT NOT NULL, used INT NOT NULL);"
+	"CREATE TABLE waits(shape INT NOT NULL, candidate TEXT NOT NULL, limit_min INT NOT NULL, uid INT NOT NULL,"
+	" used INT NOT NULL, asked INT NOT NULL, answer INT NOT NULL, wait_s REAL NOT NULL, cost_ms REAL NOT NULL,"
+	" reason TEXT NOT NULL, PRIMARY KEY(shape, candidate, limit_min)) WITHOUT ROWID;",
 };
 
 static int read_number(struct store *s, const char *sql, int *out, struct errbuf *err)

@@ -60,6 +60,7 @@ int store_program_put(struct store *s, const struct store_program *p, struct err
 	sqlite3_bind_int64(st, 14, p->created);
 	sqlite3_bind_int64(st, 15, p->updated);
 	sqlite3_bind_int64(st, 16, p->retrace_at);
+	sqlite3_bind_int64(st, 17, p->shape);
 	return store_run_stmt(s, st, "cannot write a program", err) < 0 ? -1 : 0;
 }
 
@@ -83,6 +84,7 @@ static void read_program(sqlite3_stmt *st, struct store_program *p)
 	p->created = sqlite3_column_int64(st, 13);
 	p->updated = sqlite3_column_int64(st, 14);
 	p->retrace_at = sqlite3_column_int64(st, 15);
+	p->shape = sqlite3_column_int64(st, 16);
 }
 
 int store_program_get(struct store *s, const char *key, struct store_program *p, struct errbuf *err)
