@@ -22,18 +22,20 @@ static void help(void)
 
 static int print_json(const struct precedent_conf *c)
 {
-	json_t *cand = json_array(), *root;
+	json_t *cand = json_array(), *costs = json_object(), *root;
 
 	for (size_t i = 0; i < c->n_candidates; i++)
 		json_array_append_new(cand, json_string(c->candidates[i].name));
-	root = json_pack("{s:s?, s:s, s:o, s:f, s:I, s:f, s:f, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:i, s:s}", "file", c->file, "mode",
+	for (size_t i = 0; i < c->n_costs; i++)
+		json_object_set_new(costs, c->costs[i].candidate, json_real(c->costs[i].per_node_hour));
+	root = json_pack("{s:s?, s:s, s:o, s:f, s:I, s:f, s:f, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:i, s:s, s:s, s:o}", "file", c->file, "mode",
 			 mode_name(c->mode), "candidates", cand, "margin", c->margin, "min_limit_min",
 			 (json_int_t)c->min_limit_min, "probe_budget", c->probe_budget, "probe_seconds",
 			 c->probe_seconds, "spool_dir", c->spool_dir, "local_dir", c->local_dir, "scratch_dir", c->scratch_dir, "state_dir", c->state_dir, "install_dir",
 			 c->install_dir, "retention_s", (json_int_t)c->retention_s, "poll_interval_s",
 			 (json_int_t)c->poll_interval_s, "heartbeat_timeout_s", (json_int_t)c->heartbeat_timeout_s,
 			 "listen_host", c->listen_host, "listen_port", (int)c->listen_port, "partial_execution",
-			 partial_name(c->partial));
+			 partial_name(c->partial), "policy", policy_name(c->policy), "costs", costs);
 	if (!root || json_dumpf(root, stdout, JSON_INDENT(2)) < 0)
 		return cli_fail("cannot write the JSON");
 	putchar('\n');
@@ -51,6 +53,9 @@ static int print_text(const struct precedent_conf *c)
 	for (size_t i = 0; i < c->n_candidates; i++)
 		printf(" %s", c->candidates[i].name);
 	printf("%s\n", c->n_candidates ? "" : " none: only the partition that a job ran on is predicted");
+	printf("  policy        %s\n", policy_name(c->policy));
+	for (size_t i = 0; i < c->n_costs; i++)
+		printf("  cost on %-5s %g a node hour\n", c->costs[i].candidate, c->costs[i].per_node_hour);
 	printf("  limit         upper bound + %.0f %%, at least %u min\n", c->margin * 100, c->min_limit_min);
 	printf("  probes        %.1f %% of the job's node seconds, %.0f s of skeleton\n", c->probe_budget * 100,
 	       c->probe_seconds);

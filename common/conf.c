@@ -16,6 +16,7 @@
 
 #define PARTITION_MODE "PartitionMode."
 #define PARTIAL	       "PartialExecution."
+#define COST	       "Cost."
 #define DAY_S	       86400
 
 static const char *const mode_names[] = {
@@ -215,6 +216,66 @@ enum conf_partial conf_partial_for(const struct precedent_conf *conf, const char
 	return conf->partial;
 }
 
+static const char *const policy_names[] = {
+    [POLICY_EARLIEST] = "earliest", [POLICY_FASTEST] = "fastest", [POLICY_CHEAPEST] = "cheapest"};
+
+const char *policy_name(enum place_policy policy)
+{
+	return (unsigned)policy <= POLICY_CHEAPEST ? policy_names[policy] : "earliest";
+}
+
+static int set_policy(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	for (int i = POLICY_EARLIEST; i <= POLICY_CHEAPEST; i++) {
+		if (!strcasecmp(v, policy_names[i])) {
+			c->policy = (enum place_policy)i;
+			return 0;
+		}
+	}
+	return err_set(err, "'%.40s' is not a policy: write earliest, fastest or cheapest", v);
+}
+
+static int set_cost(struct precedent_conf *c, const char *candidate, const char *v, struct errbuf *err)
+{
+	struct conf_cost *k = &c->costs[c->n_costs];
+	char *end = NULL;
+
+	for (size_t i = 0; i < c->n_costs; i++)
+		if (!strcmp(c->costs[i].candidate, candidate))
+			return err_set(err, "is given twice: keep one");
+	if (c->n_costs == CONF_CANDIDATES_MAX)
+		return err_set(err, "more than %d candidates have one", CONF_CANDIDATES_MAX);
+	if (copy_name(k->candidate, sizeof(k->candidate), candidate, strlen(candidate), "the candidate's name", err) < 0)
+		return -1;
+	k->per_node_hour = isdigit((unsigned char)*v) ? strtod(v, &end) : 0;
+	if (!end || *end || strpbrk(v, "xX") || !(k->per_node_hour > 0 && k->per_node_hour <= 1e6))
+		return err_set(err, "'%.40s' is not a number above 0, at most 1000000", v);
+	c->n_costs++;
+	return 0;
+}
+
+double conf_cost_for(const struct precedent_conf *conf, const char *candidate)
+{
+	size_t partition = strcspn(candidate, ":");
+	const struct conf_cost *k = conf->costs, *end = k + conf->n_costs;
+
+	for (; k < end; k++)
+		if (!strcmp(k->candidate, candidate))
+			return k->per_node_hour;
+	for (k = conf->costs; k < end; k++)
+		if (strlen(k->candidate) == partition && !strncmp(k->candidate, candidate, partition))
+			return k->per_node_hour;
+	return 1;
+}
+
+bool conf_places(const struct precedent_conf *conf)
+{
+	for (size_t i = 0; i < conf->n_partition_modes; i++)
+		if (conf->partition_modes[i].mode == MODE_PLACE)
+			return true;
+	return conf->mode == MODE_PLACE;
+}
+
 static int set_probe_seconds(struct precedent_conf *c, const char *v, struct errbuf *err)
 {
 	char *end = NULL;
@@ -356,6 +417,7 @@ static const struct conf_key {
 } keys[] = {
     {"Mode", set_mode},
     {"Candidates", set_candidates},
+    {"Policy", set_policy},
     {"Margin", set_margin},
     {"MinLimit", set_min_limit},
     {"ProbeBudget", set_probe_budget},
@@ -431,6 +493,8 @@ static int set_key(struct precedent_conf *c, const char *name, const char *value
 	}
 	if (!strncasecmp(name, PARTIAL, strlen(PARTIAL)))
 		return set_candidate_partial(c, name + strlen(PARTIAL), value, err) < 0 ? err_prefix(err, "%.100s", name) : 0;
+	if (!strncasecmp(name, COST, strlen(COST)))
+		return set_cost(c, name + strlen(COST), value, err) < 0 ? err_prefix(err, "%.100s", name) : 0;
 	for (size_t i = 0; i < N_KEYS; i++) {
 		if (strcasecmp(name, keys[i].name))
 			continue;

@@ -50,6 +50,18 @@ struct conf_candidate_partial {
 	enum conf_partial partial;
 };
 
+/* Which candidate is the best one. */
+enum place_policy {
+	POLICY_EARLIEST, /* where the job ends first: least wait and run */
+	POLICY_FASTEST,	 /* least run */
+	POLICY_CHEAPEST, /* least node-hours, weighed by Cost.<candidate>; of equals the earliest */
+};
+
+struct conf_cost {
+	char candidate[CONF_CANDIDATE_MAX];
+	double per_node_hour;
+};
+
 struct precedent_conf {
 	char *file; /* the file that was read; NULL when there was none and these are the defaults */
 	enum precedent_mode mode;
@@ -60,6 +72,9 @@ struct precedent_conf {
 	enum conf_partial partial;
 	size_t n_partials;
 	struct conf_candidate_partial partials[CONF_CANDIDATES_MAX];
+	enum place_policy policy;
+	size_t n_costs;
+	struct conf_cost costs[CONF_CANDIDATES_MAX];
 	double margin;		/* 0.15: the limit is the upper bound times 1.15 */
 	uint32_t min_limit_min; /* the limit is never set below this many minutes */
 	double probe_budget;	/* 0.01: share of the job's node seconds that its probes may cost */
@@ -94,6 +109,11 @@ enum precedent_mode conf_mode_for(const struct precedent_conf *conf, const char 
 /* PartialExecution.<candidate>, else of its partition, else PartialExecution. */
 enum conf_partial conf_partial_for(const struct precedent_conf *conf, const char *candidate);
 const char *partial_name(enum conf_partial partial); /* "never", "off", "on" */
+/* Cost.<candidate>, else of its partition, else 1: what a node hour there counts. */
+double conf_cost_for(const struct precedent_conf *conf, const char *candidate);
+const char *policy_name(enum place_policy policy); /* "earliest", "fastest", "cheapest" */
+/* Is there a partition where jobs are placed without asking for it? */
+bool conf_places(const struct precedent_conf *conf);
 /* The candidate with this name, or NULL. */
 const struct conf_candidate *conf_candidate_find(const struct precedent_conf *conf, const char *name);
 /*

@@ -38,6 +38,9 @@ static void test_defaults(void **state)
 	assert_int_equal(load("", &c, &err), 0);
 	assert_int_equal(c.mode, MODE_OBSERVE);
 	assert_int_equal(c.n_candidates, 0);
+	assert_int_equal(c.policy, POLICY_EARLIEST);
+	assert_true(conf_cost_for(&c, "fast") == 1);
+	assert_false(conf_places(&c));
 	assert_true(c.margin > 0.1499 && c.margin < 0.1501);
 	assert_int_equal(c.min_limit_min, 5);
 	assert_true(c.probe_budget > 0.0099 && c.probe_budget < 0.0101);
@@ -63,7 +66,7 @@ static void test_every_key(void **state)
 	    "Margin=0.25\nMinLimit = 00:01:30\nProbeBudget=2.5%\nProbeSeconds=2.5\n"
 	    "ProbeAccount=probes\nProbeQos=low\nSpoolDir=/shared/spool/\nScratchDir=/scratch/\nStateDir=/var/lib/p//\n"
 	    "Retention=4w\nPollInterval=2\nHeartbeatTimeout=1m\nListenPort=7000\nListenHost=ctl.example\n"
-	    "InstallDir=/opt/precedent";
+	    "InstallDir=/opt/precedent\nPolicy=Cheapest\nCost.slow=0.25\ncost.slow:big&ssd = 2";
 	struct precedent_conf c;
 	struct errbuf err = {""};
 
@@ -95,6 +98,10 @@ static void test_every_key(void **state)
 	assert_int_equal(c.listen_port, 7000);
 	assert_string_equal(c.listen_host, "ctl.example");
 	assert_string_equal(c.install_dir, "/opt/precedent");
+	assert_int_equal(c.policy, POLICY_CHEAPEST);
+	assert_true(conf_cost_for(&c, "slow") == 0.25 && conf_cost_for(&c, "slow:other") == 0.25);
+	assert_true(conf_cost_for(&c, "slow:big&ssd") == 2 && conf_cost_for(&c, "slower") == 1);
+	assert_true(conf_places(&c)); /* on fast */
 	conf_free(&c);
 }
 
@@ -128,6 +135,12 @@ static void test_errors(void **state)
 	    {"nonsense\n", ":1: 'nonsense' is not key=value"},
 	    {"=x\n", "is not key=value"},
 	    {"Mode=off\n", "Mode: 'off' is not a mode"},
+	    {"Policy=best\n", "Policy: 'best' is not a policy: write earliest, fastest or cheapest"},
+	    {"Cost.fast=0\n", "Cost.fast: '0' is not a number above 0"},
+	    {"Cost.fast=1x\n", "is not a number above 0"},
+	    {"Cost.fast=\n", "is not a number above 0"},
+	    {"Cost.=1\n", "the candidate's name is empty"},
+	    {"Cost.fast=1\nCost.fast=1\n", ":2: Cost.fast: is given twice"},
 	    {"Mode=\n", "is not a mode"},
 	    {"Mode=limit\nMode=limit\n", ":2: Mode is given twice"},
 	    {"PartitionMode.a=limit\nPartitionMode.a=place\n", ":2: PartitionMode.a: is given twice"},
