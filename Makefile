@@ -51,7 +51,7 @@ REPLAYS  = $(B)/precedent-replay $(if $(MPICC_mpich),$(B)/precedent-replay-mpich
 TRACERS  = $(patsubst %,$(B)/libprecedent_trace_%.so,$(MPIS))
 
 # sources, by what they become
-LIB_SRC    := $(wildcard common/*.c trace/*.c trace/*/*.c skelgen/*.c expert/*.c predictor/*.c) $(wildcard plugin/decide.c) \
+LIB_SRC    := $(wildcard common/*.c trace/*.c trace/*/*.c skelgen/*.c expert/*.c predictor/*.c) $(wildcard plugin/decide*.c) \
               skelgen/replay/tables.c skelgen/replay/check.c skelgen/replay/check_data.c
 CLI_SRC    := $(wildcard cli/*.c)
 DAEMON_SRC := $(wildcard predictor/precedentd/*.c)
@@ -83,7 +83,9 @@ UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 RECORDER_SRC := $(addprefix spank/tracer/,record.c pages.c spill.c site.c skew.c)
 UNIT_HELP := $(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c))
 BENCH_SRC := $(wildcard tests/bench/bench_*.c tests/bench/make_*.c)
-BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(BENCH_SRC))
+# The simulation of backfill, a program of several files.
+BACKFILL_SRC := $(filter-out %/main.c,$(wildcard tests/bench/backfill/*.c))
+BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(BENCH_SRC)) $(B)/tests/bench/backfill
 PROG_C    := $(wildcard tests/programs/*.c)
 PROG_F    := $(wildcard tests/programs/*.f90)
 PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
@@ -112,8 +114,9 @@ $(B)/obj/%.o: %.c | $(GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(SAN) -c -o $@ $<
 
-# The page's files are inside the program.
+# The pages' files are inside the program.
 $(B)/obj/trace/view/assets.o: $(wildcard trace/view/*.html trace/view/*.css trace/view/*.js)
+$(B)/obj/cli/accuracy_page.o: cli/accuracy.css
 
 $(B)/libprecedent.a: $(LIB_OBJ)
 	@rm -f $@
@@ -207,7 +210,7 @@ $(B)/precedent-replay-mpich: $(patsubst %.c,$(B)/obj/skel-mpich/%.o,$(REPLAY_SRC
 	$(Q)$(MPICC_mpich) $(LDHARD) -o $@ $^ -lm
 
 # ---- tests ----
-$(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP) $(RECORDER_SRC))
+$(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP) $(RECORDER_SRC) $(BACKFILL_SRC))
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
@@ -217,6 +220,9 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libprecedent.a $(B)/tests/unit/libhelp.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/tests/unit/libhelp.a $(B)/libprecedent.a $(LIBS_CLI) -lpthread -ldl
+$(B)/tests/bench/backfill: $(B)/obj/tests/bench/backfill/main.o $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_CLI)
 $(B)/tests/bench/libmpi_timer.so: tests/bench/mpi_timer.c
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) -std=gnu11 -O2 -g $(WARN) -shared -fPIC -o $@ $<

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Discrete-event simulation of one machine of equal nodes under a batch scheduler that plans on time limits, as Slurm
+ * does: first come first served with EASY or with conservative backfill. A job that reaches its limit is killed, by us
+ * when the limit was below what its user asked for; limits are raised by the product's own rule (predictor/extend.h) at
+ * the polls of the daemon. What must always hold is checked while it runs, and ends the run with an error.
+ */
+#ifndef PRECEDENT_TESTS_BENCH_BACKFILL_SIM_H
+#define PRECEDENT_TESTS_BENCH_BACKFILL_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/errbuf.h"
+
+struct sim_job {
+	int64_t submit_s; /* ascending */
+	int64_t run_s;	  /* above 0; longer than request_min: its user's own limit kills it */
+	uint32_t nodes;
+	uint32_t request_min;
+};
+
+/* What is planned for a job, said when it is submitted. */
+struct sim_plan {
+	int64_t limit_s;   /* above 0, at most the user's */
+	int64_t run_s;	   /* how long it runs (tracing has its cost); 0: as it says itself */
+	bool fixed;	   /* the limit is never raised: it is the user's, or the truth */
+};
+
+struct sim_predictor {
+	void *arg;
+	void (*submitted)(void *arg, size_t job, int64_t now, struct sim_plan *plan);
+	void (*ended)(void *arg, size_t job, int64_t now);
+};
+
+enum sim_policy {
+	SIM_EASY,	  /* the first waiting job has a reservation */
+	SIM_CONSERVATIVE, /* all have (up to depth) */
+};
+
+struct sim_conf {
+	enum sim_policy policy;
+	uint32_t nodes;
+	uint32_t poll_interval_s;
+	uint32_t depth;	   /* conservative: so many waiting jobs have a reservation, as bf_max_job_test; 0: all */
+	bool never_late;   /* no limit is ever raised, so that no reservation may ever move back: checked */
+};
+
+struct sim_outcome {
+	int64_t start_s, end_s;
+	int64_t limit_s; /* at first */
+	uint32_t extensions;
+	bool killed_by_us, killed_by_user;
+};
+
+struct sim_totals {
+	uint64_t extensions, killed_by_us, killed_by_user;
+	uint64_t moved; /* times that a reservation was moved back */
+	uint64_t passes, events;
+};
+
+/* outcomes: one for each job, the caller's. -1 with the reason when something broke that must always hold. */
+int sim_run(const struct sim_conf *conf, const struct sim_job *jobs, size_t n, const struct sim_predictor *predictor,
+	    struct sim_outcome *outcomes, struct sim_totals *totals, struct errbuf *err);
+
+#endif
