@@ -10,6 +10,8 @@
 #include "predictor/follow.h"
 #include "predictor/past_errors.h"
 
+#define PAST_MAX (2 * ESTIMATE_HISTORY_MAX) /* whole runs, and those that were cut short among them */
+
 struct evidence {
 	unsigned n;
 	char candidate[STORE_ESTIMATES_MAX][CONF_CANDIDATE_MAX];
@@ -80,22 +82,50 @@ static int estimate_base(struct store *s, const struct store_program *p, const s
 	return estimate_from_probes_after(e->source, target, p->source_elapsed_s, &errors, base, why);
 }
 
+/* What has run so far. The traced run is not among it where it is the base itself. */
+static int past_gather(struct store *s, const struct store_program *p, const char *candidate, bool based, int64_t since,
+		       struct estimate_past past[PAST_MAX], struct errbuf *errp)
+{
+	struct store_past_filter f = {.candidate = candidate, .key = p->key, .since = since};
+	struct store_past *runs = calloc(PAST_MAX, sizeof(*runs));
+	bool source = based && !strcmp(candidate, p->source_candidate);
+	int n = runs ? store_past_read(s, &f, runs, PAST_MAX, errp) : err_set(errp, "no memory for past runs"), kept = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (source && runs[i].jobid == p->source_job && runs[i].worth == WORTH_WHOLE)
+			continue;
+		past[kept++] = (struct estimate_past){runs[i].actual_s, runs[i].pred_s, runs[i].worth == WORTH_BOUND};
+	}
+	free(runs);
+	return n < 0 ? -1 : kept;
+}
+
+static int whole_count(const struct estimate_past *past, int n)
+{
+	int whole = 0;
+
+	for (int i = 0; i < n; i++)
+		whole += !past[i].at_least;
+	return whole;
+}
+
 static int candidate_calibrate(const struct follow_env *env, const struct store_program *p, const struct evidence *e,
 			       unsigned i, int64_t now, struct follow_estimates *out, struct errbuf *errp)
 {
-	struct estimate_past past[ESTIMATE_HISTORY_MAX];
+	struct estimate_past past[PAST_MAX];
 	struct store_estimate row = {.updated = now};
 	struct errbuf why = {""};
 	struct estimate base;
 	bool based = estimate_base(env->store, p, e, i, &base, &why) == 0;
-	int n = store_runs_past(env->store, p->key, e->candidate[i], past, ESTIMATE_HISTORY_MAX, errp);
+	int n = past_gather(env->store, p, e->candidate[i], based, 0, past, errp), whole;
 
 	if (n < 0)
 		return -1;
+	whole = whole_count(past, n);
 	snprintf(row.candidate, sizeof(row.candidate), "%s", e->candidate[i]);
 	if (e->record[i] && e->record[i]->has_class)
 		memcpy(row.node_class, e->record[i]->class_hex, sizeof(row.node_class));
-	if (!based && n < 2)
+	if (!based && whole < 2)
 		err_prefix(&why, "nothing for %s", e->candidate[i]);
 	else if (estimate_blend(based ? &base : NULL, past, (size_t)n, &row.e, &why) < 0)
 		err_prefix(&why, "nothing for %s", e->candidate[i]);
@@ -103,7 +133,7 @@ static int candidate_calibrate(const struct follow_env *env, const struct store_
 		out->n++;
 		return store_estimate_put(env->store, p->key, &row, errp);
 	}
-	if (e->record[i]) /* that there is no history yet is no refusal */
+	if (e->record[i] || whole >= 2) /* that there is no history yet is no refusal */
 		out->refused = why;
 	return store_estimate_drop(env->store, p->key, e->candidate[i], errp);
 }

@@ -29,6 +29,9 @@ struct cluster_job {
 	const char *end_state; /* COMPLETED, FAILED, TIMEOUT, ... once it has ended */
 	int64_t submit_time, start_time, end_time; /* end_time of a running job: when its limit ends it */
 	double elapsed_s;			   /* without the time it was suspended */
+	double suspended_s;
+	uint32_t restarts;  /* how often it was queued again */
+	uint32_t array_job; /* the array's job id; 0: not of an array */
 	uint32_t limit_min, time_min_min;	   /* DURATION_UNSET, DURATION_UNLIMITED */
 	uint32_t nodes, tasks;
 	uint32_t tasks_per_node, cpus_per_task; /* 0: not asked for */

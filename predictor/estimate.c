@@ -16,13 +16,8 @@
 #define NOISE_SEEN    2.0 /* degrees of freedom of what a probe measures */
 #define NOISE_STUDENT 3.5
 #define NOISE_MOST    0.2
-#define HISTORY_DECAY	0.7  /* weight of a run relative to the one after it */
-#define HISTORY_COVER	5    /* the interval covers this many of the latest runs */
 #define MIN_SIGMA	0.01
 #define PAST_PRIOR	2.0  /* programs that the interval of a probe counts as, beside those that have run since */
-/* What is believed of the spread of runs before any was seen: this relative deviation, as of so many runs. */
-#define PRIOR_SIGMA	0.04
-#define PRIOR_RUNS	2.0
 
 static const char *const kind_names[] = {
     [ESTIMATE_SOURCE] = "source",
@@ -30,6 +25,7 @@ static const char *const kind_names[] = {
     [ESTIMATE_HISTORY] = "history",
     [ESTIMATE_BLEND] = "blend",
     [ESTIMATE_PARTIAL] = "partial",
+    [ESTIMATE_FAMILY] = "family",
 };
 
 const char *estimate_kind_name(enum estimate_kind kind)
@@ -336,106 +332,4 @@ int estimate_from_probes(const struct result *source, const struct result *targe
 			 struct estimate *out, struct errbuf *err)
 {
 	return estimate_from_probes_after(source, target, elapsed_s, NULL, out, err);
-}
-
-/* ---- history ---- */
-
-struct history {
-	size_t n;
-	double mean, sigma; /* sigma relative to the mean, for one more run */
-	double min, max;    /* of the latest HISTORY_COVER */
-	double pred_rms;    /* relative error of the predictions given then */
-	size_t n_pred;
-};
-
-static int summarise(const struct estimate_past *past, size_t n, struct history *h, struct errbuf *err)
-{
-	double sum_w = 0, sum_ww = 0, sum = 0, sq = 0, pred_sq = 0, runs;
-
-	*h = (struct history){.n = n < ESTIMATE_HISTORY_MAX ? n : ESTIMATE_HISTORY_MAX, .min = INFINITY};
-	for (size_t i = 0; i < h->n; i++) {
-		double a = past[i].actual_s, w = pow(HISTORY_DECAY, (double)i);
-
-		if (!isfinite(a) || a <= 0)
-			return err_set(err, "a past run took %g s", a);
-		sum_w += w;
-		sum_ww += w * w;
-		sum += w * a;
-		if (i < HISTORY_COVER) {
-			h->min = fmin(h->min, a);
-			h->max = fmax(h->max, a);
-		}
-		if (past[i].pred_s > 0) {
-			pred_sq += (past[i].pred_s - a) * (past[i].pred_s - a) / (a * a);
-			h->n_pred++;
-		}
-	}
-	if (!h->n)
-		return 0;
-	h->mean = sum / sum_w;
-	for (size_t i = 0; i < h->n; i++)
-		sq += pow(HISTORY_DECAY, (double)i) * pow(past[i].actual_s - h->mean, 2);
-	/* For one more run: few runs show less spread than there is, and leave their own mean in doubt. */
-	runs = sum_w * sum_w / sum_ww;
-	sq = runs * sq / sum_w / (h->mean * h->mean) + PRIOR_RUNS * PRIOR_SIGMA * PRIOR_SIGMA;
-	if (h->n >= 2)
-		h->sigma = fmax(MIN_SIGMA, sqrt(sq / (PRIOR_RUNS + runs - 1) * (1 + 1 / runs)));
-	h->pred_rms = h->n_pred ? sqrt(pred_sq / (double)h->n_pred) : 0;
-	return 0;
-}
-
-/* The interval around out->mean_s: half_rel, but at least what the latest runs needed. */
-static void set_interval(struct estimate *out, double half_rel, const struct history *h)
-{
-	half_rel = fmax(half_rel, ESTIMATE_MIN_REL);
-	out->lo_s = fmax(0, fmin(out->mean_s * (1 - half_rel), h->min));
-	out->hi_s = fmax(out->mean_s * (1 + half_rel), h->max);
-}
-
-int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out,
-			  struct errbuf *err)
-{
-	struct history h;
-
-	if (summarise(past, n, &h, err) < 0)
-		return -1;
-	if (h.n < 2)
-		return err_set(err, "%zu past run%s on this partition: two are needed", h.n,
-			       h.n == 1 ? "" : "s");
-	*out = (struct estimate){.mean_s = h.mean, .kind = ESTIMATE_HISTORY, .n = (unsigned)h.n};
-	set_interval(out, 2 * h.sigma, &h);
-	return estimate_check(out, err);
-}
-
-int estimate_blend(const struct estimate *base, const struct estimate_past *past, size_t n,
-		   struct estimate *out, struct errbuf *err)
-{
-	double base_rel, base_sigma, history_sigma, wb, wh, half;
-	struct history h;
-
-	if (summarise(past, n, &h, err) < 0)
-		return -1;
-	if (!base)
-		return estimate_from_history(past, n, out, err);
-	if (!(base->mean_s > 0))
-		return err_set(err, "the estimate makes no sense: %g s", base->mean_s);
-	if (!h.n) {
-		*out = *base;
-		return estimate_check(out, err);
-	}
-	base_rel = fmax(base->hi_s - base->mean_s, base->mean_s - base->lo_s) / base->mean_s;
-	/* Half the interval is two sigma; what it claimed counts less than how wrong it was. */
-	base_sigma = fmax(fmax(base_rel / 2, MIN_SIGMA), h.pred_rms);
-	history_sigma = h.n >= 2 ? h.sigma : base_sigma;
-	wb = 1 / (base_sigma * base_sigma);
-	wh = (double)h.n / (history_sigma * history_sigma);
-	*out = (struct estimate){.kind = ESTIMATE_BLEND, .n = (unsigned)h.n};
-	out->mean_s = (wb * base->mean_s + wh * h.mean) / (wb + wh);
-	/*
-	 * One run alone says nothing of the spread: then the interval reaches to it and to what was
-	 * predicted.
-	 */
-	half = h.n >= 2 ? 2 * history_sigma : fmax(base_rel, fabs(h.mean - base->mean_s) / 2 / out->mean_s);
-	set_interval(out, half, &h);
-	return estimate_check(out, err);
 }

@@ -20,6 +20,7 @@
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_H
 #define PRECEDENT_PREDICTOR_ESTIMATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,7 @@
 #define ESTIMATE_HISTORY_MAX 32
 #define ESTIMATE_MIN_REL     0.02 /* least half width, relative to the prediction */
 #define ESTIMATE_MAX_RATIO   2.0  /* wider than hi/lo of this: refused */
+#define ESTIMATE_OUTVOTED    3
 
 enum estimate_kind {
 	ESTIMATE_SOURCE,   /* the traced run itself, on its own candidate */
@@ -36,6 +38,7 @@ enum estimate_kind {
 	ESTIMATE_HISTORY,  /* past runs alone */
 	ESTIMATE_BLEND,	   /* skeleton or source, corrected by past runs */
 	ESTIMATE_PARTIAL,  /* partial execution, weighed against the skeleton */
+	ESTIMATE_FAMILY,   /* past runs of programs that differ in numbers only */
 	ESTIMATE_KINDS
 };
 
@@ -49,6 +52,7 @@ struct estimate {
 struct estimate_past {
 	double actual_s;
 	double pred_s; /* what was predicted then; 0 = nothing */
+	bool at_least; /* it was ended before its end: it would have taken actual_s or more */
 };
 
 /* How wrong either kind of probe alone was in the past: sums over programs of squared relative errors. */
@@ -77,19 +81,32 @@ double estimate_noise_rel(double noise);
 /* Two independent estimates of one time, weighed by the inverse squares of their widths; wide enough for both where they
  * disagree. kind: that of b. */
 void estimate_weigh(const struct estimate *a, const struct estimate *b, struct estimate *out);
-/* From past runs alone, the latest first; needs at least two. */
+/* ---- history.c ---- */
+
+/* What the end of a run says of how long a whole one takes. */
+enum estimate_worth {
+	WORTH_NOTHING, /* it failed, or its end is not known */
+	WORTH_BOUND,   /* it was ended while it ran, or had begun before: a whole run takes at least as long */
+	WORTH_WHOLE,
+};
+/* restarts: how often the job had been queued again: then it may have gone on where it was. */
+enum estimate_worth estimate_run_worth(const char *end_state, unsigned restarts);
+
+/* From past runs alone, the latest first; needs at least two whole ones. */
 int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out,
 			  struct errbuf *err);
 /*
  * Correct base (NULL: none) by past runs, the latest first (up to ESTIMATE_HISTORY_MAX are used). With no
- * past runs out is base. Refuses when there is neither or when the interval stays too wide.
+ * past runs out is base. Refuses when there is neither or when the interval stays too wide. Runs that were ended before their
+ * end never make it shorter: within the interval they raise it, beyond it they refute it until ESTIMATE_OUTVOTED whole runs
+ * have come after them.
  */
 int estimate_blend(const struct estimate *base, const struct estimate_past *past, size_t n,
 		   struct estimate *out, struct errbuf *err);
 /* 0 when the interval makes sense and is narrow enough, else -1 with the reason. */
 int estimate_check(const struct estimate *e, struct errbuf *err);
 
-const char *estimate_kind_name(enum estimate_kind kind); /* source, skeleton, history, blend, partial */
+const char *estimate_kind_name(enum estimate_kind kind); /* source, skeleton, history, blend, partial, family */
 int estimate_kind_parse(const char *text, enum estimate_kind *kind);
 
 #endif

@@ -43,6 +43,18 @@ bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t u
 	return *limit_min > limit;
 }
 
+bool extend_by_trigger(const struct cluster_job *job, uint32_t *limit_min)
+{
+	struct job_comment c;
+
+	if (job->phase != CLUSTER_RUNNING && job->phase != CLUSTER_SUSPENDED)
+		return false;
+	if (comment_parse(job->admin_comment, &c) < 0 || !extend_is_shortened(&c))
+		return false;
+	*limit_min = c.user_limit_min == DURATION_UNSET ? DURATION_UNLIMITED : c.user_limit_min;
+	return job->limit_min < *limit_min && (job->limit_min >= c.limit_min || job->time_min_min);
+}
+
 static void extend_job(const struct follow_env *env, const struct cluster_job *job, const struct job_comment *c,
 		       int64_t now)
 {

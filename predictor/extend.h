@@ -28,6 +28,10 @@ bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t u
  * next look finds the raised limit and notes it. */
 void extend_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now);
 
+/* What slurmctld's trigger does, once and for all: the user's own limit at once. Also of a suspended job, which slurmctld's clock
+ * takes for one near its end: the trigger does not fire a second time. */
+bool extend_by_trigger(const struct cluster_job *job, uint32_t *limit_min);
+
 /* Has Precedent shortened this job, so that its limit may have to be raised? */
 bool extend_is_shortened(const struct job_comment *c);
 

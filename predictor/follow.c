@@ -188,6 +188,17 @@ static bool untraced_reason(const struct follow_env *env, const struct store_run
 	return true;
 }
 
+/* Its gaps hold the time that it was suspended; its directory what every one of its runs has left. */
+static bool trace_is_spoiled(const struct cluster_job *job, const struct store_run *run, char *reason, size_t size)
+{
+	if (job->restarts)
+		snprintf(reason, size, "traced job %u was queued again while it ran; the next run is traced again", run->jobid);
+	else if (job->suspended_s >= 1)
+		snprintf(reason, size, "traced job %u was suspended for %.0f s; the next run is traced again", run->jobid,
+			 job->suspended_s);
+	return job->restarts || job->suspended_s >= 1;
+}
+
 /* A traced job has ended. Returns 1 when its trace may still show up, else 0 or -1. */
 static int traced_end(const struct follow_env *env, const struct cluster_job *job, const struct store_run *run,
 		      int64_t now, struct errbuf *errp)
@@ -202,6 +213,8 @@ static int traced_end(const struct follow_env *env, const struct cluster_job *jo
 	}
 	if (job->het)
 		return program_untraced(env, run, 0, "heterogeneous jobs are not probed", now, errp);
+	if (trace_is_spoiled(job, run, reason, sizeof(reason)))
+		return program_untraced(env, run, now, reason, now, errp);
 	leavings_look(env, run, &left);
 	if (left.n_traces)
 		return program_traced(env, job, run, left.n_traces, now, errp);
@@ -223,19 +236,40 @@ static void say_accuracy(const struct follow_env *env, const struct store_run *r
 			   r->candidate, r->elapsed_s, r->key);
 }
 
+/* What stands behind this in a program's reason is about its runs, and is written anew with each of them. */
+#define REMARK "; past runs: "
+
+static void reason_remark(struct store_program *p, const char *remark)
+{
+	char *old = strstr(p->reason, REMARK);
+	size_t len;
+
+	if (p->state != PROGRAM_FAILED) {
+		snprintf(p->reason, sizeof(p->reason), "%.300s", remark);
+		return;
+	}
+	if (old)
+		*old = '\0';
+	len = strlen(p->reason);
+	if (*remark)
+		snprintf(p->reason + len, sizeof(p->reason) - len, REMARK "%s", remark);
+}
+
+/* A run says something of those to come, also of a program that has no trace: then its past runs are all there is. */
 static int recalibrate(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
 {
 	struct store_program p;
 	int rc = store_program_get(env->store, run->key, &p, errp);
 	struct follow_estimates est;
 
-	if (rc <= 0 || p.uid != run->uid || p.state != PROGRAM_READY || strcmp(run->end_state, "COMPLETED"))
+	if (rc <= 0 || p.uid != run->uid || (p.state != PROGRAM_READY && p.state != PROGRAM_FAILED) ||
+	    estimate_run_worth(run->end_state, run->restarts) == WORTH_NOTHING)
 		return rc < 0 ? -1 : 0;
 	if (follow_calibrate(env, &p, run->candidate, now, &est, errp) < 0)
 		return -1;
 	if (est.refused.text[0])
 		follow_say(env, LOG_LEVEL_INFO, "job %u: key %.8s: %s", run->jobid, run->key, est.refused.text);
-	snprintf(p.reason, sizeof(p.reason), "%.300s", est.refused.text); /* a remark: later runs may settle it */
+	reason_remark(&p, est.refused.text); /* later runs may settle it */
 	p.updated = now;
 	return store_program_put(env->store, &p, errp);
 }
@@ -247,6 +281,7 @@ static int run_end(const struct follow_env *env, const struct cluster_job *job, 
 
 	run->end_time = job->end_time ? job->end_time : now;
 	run->elapsed_s = job->elapsed_s;
+	run->suspended_s = job->suspended_s;
 	snprintf(run->end_state, sizeof(run->end_state), "%s", job->end_state);
 	if (store_begin(env->store, errp) < 0)
 		return -1;
@@ -290,6 +325,11 @@ static void run_fill(struct store_run *r, const struct cluster_job *job, const s
 	r->hi_s = c->hi_s;
 	r->user_limit_min = c->user_limit_min;
 	r->limit_min = c->limit_min;
+	memcpy(r->kin, c->kin, sizeof(r->kin));
+	memcpy(r->vars, c->vars, sizeof(r->vars));
+	r->array_job = job->array_job;
+	r->pred_kind = -1;
+	r->pred_scale = 1;
 }
 
 /* Bring the row up to what the job is now; true when it differs from what is stored. */
@@ -314,21 +354,39 @@ static bool run_refresh(const struct follow_env *env, struct store_run *r, const
 		r->extensions++;
 		changed = true;
 	}
-	if (r->nodes != job->nodes || r->tasks != job->tasks) {
+	if (r->nodes != job->nodes || r->tasks != job->tasks || r->restarts != job->restarts) {
 		r->nodes = job->nodes;
 		r->tasks = job->tasks;
+		r->restarts = job->restarts;
 		changed = true;
 	}
 	return changed;
 }
 
+/* Which evidence its prediction came from, and how its interval was scaled. */
+static int prediction_trace_back(const struct follow_env *env, struct store_run *run, struct errbuf *errp)
+{
+	struct store_lookup found;
+	int rc = store_lookup(env->store, run->key, &found, errp);
+
+	for (unsigned i = 0; rc == 1 && i < found.n_estimates; i++) {
+		if (strcmp(found.estimates[i].candidate, run->pred_candidate))
+			continue;
+		run->pred_kind = (int)found.estimates[i].e.kind;
+		run->pred_scale = found.estimates[i].scale;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
 /* A job that Precedent has not seen before. */
 static int run_meet(const struct follow_env *env, const struct cluster_job *job, const struct job_comment *c,
-		    const struct store_run *run, int64_t now, struct errbuf *errp)
+		    struct store_run *run, int64_t now, struct errbuf *errp)
 {
 	struct errbuf why;
 
 	if (run->act == ACT_TRACE && program_meet(env, run, now, errp) < 0)
+		return -1;
+	if (run->pred_s > 0 && prediction_trace_back(env, run, errp) < 0)
 		return -1;
 	if (job->phase != CLUSTER_ENDED && extend_is_shortened(c) &&
 	    env->ops->arm(env->ops->arg, job->job_id, EXTEND_ARM_S, &why) < 0)

@@ -49,6 +49,8 @@ static const char *const queries[Q_N] = {
     [Q_ESTIMATE_DROP_ALL] = "DELETE FROM estimates WHERE key = ?1",
     [Q_ESTIMATE_LIST] = "SELECT candidate, mean_s, lo_s, hi_s, kind, n, node_class, updated, scale FROM estimates"
 			" WHERE key = ?1",
+    [Q_FAMILY_LIST] = "SELECT candidate, mean_s, lo_s, hi_s, runs, programs, ranges, reason, scale, updated FROM families"
+		      " WHERE kin = ?1",
     [Q_PROBE_PUT] = "INSERT INTO probes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
 		    " ON CONFLICT(key, candidate) DO UPDATE SET jobid = ?3, state = ?4, tries = ?5, reason = ?6,"
 		    " submitted = ?7, updated = ?8, not_before = ?9, cost_node_s = ?10,"
@@ -65,8 +67,8 @@ static const char *const queries[Q_N] = {
     [Q_RUN_GET] = "SELECT * FROM runs WHERE jobid = ?1 AND submit_time = ?2",
     [Q_RUN_GET_LAST] = "SELECT * FROM runs WHERE jobid = ?1 ORDER BY submit_time DESC LIMIT 1",
     [Q_RUN_PAST] = "SELECT elapsed_s, CASE WHEN pred_candidate = ?2 THEN pred_s ELSE 0 END FROM runs"
-		   " WHERE key = ?1 AND candidate = ?2 AND end_state = 'COMPLETED' AND elapsed_s > 0"
-		   " ORDER BY submit_time DESC LIMIT ?3",
+		   " WHERE key = ?1 AND candidate = ?2 AND end_state = 'COMPLETED' AND restarts = 0"
+		   " AND elapsed_s > 0 ORDER BY submit_time DESC LIMIT ?3",
     [Q_ACCURACY] = "SELECT candidate, elapsed_s, pred_s, hi_s, lo_s, user_limit_min, limit_min, extensions,"
 		   " end_state = 'TIMEOUT' FROM runs WHERE (?1 < 0 OR uid = ?1) AND (?2 IS NULL OR key = ?2)"
 		   " AND submit_time >= ?3 AND pred_s > 0 AND elapsed_s > 0 AND candidate = pred_candidate"

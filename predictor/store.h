@@ -20,6 +20,7 @@
 #include "common/conf.h"
 #include "common/errbuf.h"
 #include "common/identity.h"
+#include "predictor/drift.h"
 #include "predictor/estimate.h"
 
 #define STORE_SCHEMA_VERSION 2
@@ -199,6 +200,50 @@ int store_runs_scan(struct store *s, const struct store_run_filter *f, store_run
  */
 int store_runs_past(struct store *s, const char *key, const char *candidate, struct estimate_past *past,
 		    size_t max, struct errbuf *err);
+
+/* ---- past runs as evidence (store_past.c) ---- */
+
+struct store_past {
+	uint32_t jobid;
+	int64_t submit_time;
+	char key[IDENTITY_KEY_LEN + 1];
+	char vars[COMMENT_VARS_MAX];
+	enum estimate_worth worth; /* never WORTH_NOTHING */
+	double actual_s;
+	double pred_s, lo_s, hi_s; /* what was told for the candidate where it ran; pred_s 0: nothing */
+	int pred_kind;		   /* enum estimate_kind, -1 */
+	double pred_scale;
+};
+struct store_past_filter {
+	const char *candidate;
+	int64_t since; /* submitted at or after */
+	/* Of these the first that is not NULL: */
+	const char *key, *family;
+	uint32_t uid;	 /* else: of this user */
+	const char *kin; /* with family: only these */
+};
+/* The latest first, at most max of them. Returns how many. */
+int store_past_read(struct store *s, const struct store_past_filter *f, struct store_past *out, size_t max,
+		    struct errbuf *err);
+
+/* What the runs of a kin (common/identity.h) say of a member that has not run yet, on a candidate. */
+struct store_family {
+	char kin[IDENTITY_KEY_LEN + 1];
+	char candidate[CONF_CANDIDATE_MAX];
+	struct estimate e;	 /* mean_s 0: nothing, see reason; n: runs */
+	unsigned programs;	 /* keys that have run */
+	char ranges[2 * COMMENT_VARS_MAX]; /* where the numbers of those lie: kin_ranges of predictor/kin.h */
+	char reason[STORE_REASON_MAX];
+	double scale; /* as in struct store_estimate */
+	int64_t updated;
+};
+int store_family_put(struct store *s, const struct store_family *f, struct errbuf *err);
+/* All candidates of a kin. Returns how many. For the plugin: one walk down one tree. */
+int store_family_lookup(struct store *s, const char *kin, struct store_family *out, size_t max, struct errbuf *err);
+
+int store_drift_put(struct store *s, const char *key, const char *candidate, const struct drift *d, struct errbuf *err);
+/* 1 found, 0 none: then all is zero. */
+int store_drift_get(struct store *s, const char *key, const char *candidate, struct drift *out, struct errbuf *err);
 
 /* Predicted runs that completed on the candidate they were predicted for, summed up per candidate. */
 struct store_accuracy {

@@ -244,8 +244,7 @@ int store_runs_past(struct store *s, const char *key, const char *candidate, str
 	store_bind_text(st, 2, candidate);
 	sqlite3_bind_int64(st, 3, (int64_t)max);
 	while ((size_t)n < max && (rv = store_step(s, st, "cannot read runs", err)) == 1) {
-		past[n].actual_s = sqlite3_column_double(st, 0);
-		past[n++].pred_s = sqlite3_column_double(st, 1);
+		past[n++] = (struct estimate_past){sqlite3_column_double(st, 0), sqlite3_column_double(st, 1), false};
 	}
 	sqlite3_reset(st);
 	return rv < 0 ? -1 : n;

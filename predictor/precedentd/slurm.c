@@ -82,6 +82,17 @@ static double elapsed_of(const slurm_job_info_t *j, enum cluster_phase phase)
 	return s > 0 ? s : 0;
 }
 
+static double suspended_of(const slurm_job_info_t *j, enum cluster_phase phase, double elapsed_s)
+{
+	time_t until = phase == CLUSTER_ENDED ? j->end_time : time(NULL);
+	double s;
+
+	if (phase == CLUSTER_PENDING || !j->start_time || !j->suspend_time)
+		return 0;
+	s = difftime(until, j->start_time) - elapsed_s;
+	return s > 0 ? s : 0;
+}
+
 static uint32_t small_number(uint16_t v)
 {
 	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
@@ -100,6 +111,8 @@ static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 		.end_state = end_state_name(j->job_state & JOB_STATE_BASE),
 		.submit_time = j->submit_time,
 		.start_time = j->start_time,
+		.restarts = j->restart_cnt,
+		.array_job = j->array_job_id == NO_VAL ? 0 : j->array_job_id,
 		.end_time = j->end_time,
 		.limit_min = j->time_limit == NO_VAL	 ? DURATION_UNSET
 			     : j->time_limit == INFINITE ? DURATION_UNLIMITED
@@ -118,6 +131,7 @@ static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 		.qos = text(j->qos),
 	};
 	c->elapsed_s = elapsed_of(j, c->phase);
+	c->suspended_s = suspended_of(j, c->phase, c->elapsed_s);
 }
 
 static int job_order(const void *a, const void *b)
@@ -332,25 +346,32 @@ const struct cluster_ops *slurm_side_ops(const char *conf_file)
 	return &ops;
 }
 
+/* Slurm gives all tasks of an array for the id of its last one. */
+static const slurm_job_info_t *record_of(const job_info_msg_t *msg, uint32_t job_id)
+{
+	for (uint32_t i = 0; i < msg->record_count; i++)
+		if (msg->job_array[i].job_id == job_id)
+			return &msg->job_array[i];
+	return NULL;
+}
+
 int slurm_side_extend(uint32_t job_id, struct errbuf *errp)
 {
+	const slurm_job_info_t *record;
 	job_info_msg_t *msg = NULL;
 	struct cluster_job job;
-	struct job_comment c;
 	uint32_t limit;
 	int rv = 0;
 
 	if (slurm_load_job(&msg, job_id, SHOW_ALL) != SLURM_SUCCESS)
 		return slurm_error(errp, "slurmctld does not give the job");
-	if (!msg->record_count) {
-		slurm_free_job_info_msg(msg);
-		return err_set(errp, "slurmctld does not give the job");
-	}
-	job_translate(&msg->job_array[0], &job);
-	if (comment_parse(job.admin_comment, &c) == 0 && extend_is_shortened(&c) && job.phase == CLUSTER_RUNNING) {
-		limit = c.user_limit_min == DURATION_UNSET ? DURATION_UNLIMITED : c.user_limit_min;
-		if (job.limit_min < limit)
+	record = record_of(msg, job_id);
+	if (record) {
+		job_translate(record, &job);
+		if (extend_by_trigger(&job, &limit))
 			rv = op_set_limit(NULL, job_id, limit, errp);
+	} else {
+		rv = err_set(errp, "slurmctld does not give the job");
 	}
 	slurm_free_job_info_msg(msg);
 	return rv;

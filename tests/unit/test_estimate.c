@@ -243,8 +243,8 @@ static void test_check(void **state)
 
 static void test_history(void **state)
 {
-	struct estimate_past one[] = {{100, 0}}, past[] = {{100, 0}, {102, 0}, {98, 0}, {100, 0}, {101, 0}};
-	struct estimate_past wild[] = {{100, 0}, {300, 0}, {90, 0}}, bad[] = {{100, 0}, {-1, 0}};
+	struct estimate_past one[] = {{100, 0, false}}, past[] = {{100, 0, false}, {102, 0, false}, {98, 0, false}, {100, 0, false}, {101, 0, false}};
+	struct estimate_past wild[] = {{100, 0, false}, {300, 0, false}, {90, 0, false}}, bad[] = {{100, 0, false}, {-1, 0, false}};
 	struct estimate e;
 	struct errbuf err = {""};
 
@@ -275,7 +275,7 @@ static double covered(double sigma, size_t n)
 		double next = 100 * (1 + sigma * normal());
 
 		for (size_t i = 0; i < n; i++)
-			past[i] = (struct estimate_past){100 * (1 + sigma * normal()), 0};
+			past[i] = (struct estimate_past){100 * (1 + sigma * normal()), 0, false};
 		if (estimate_from_history(past, n, &e, &err) == 0)
 			inside += next >= e.lo_s && next <= e.hi_s;
 	}
@@ -284,7 +284,7 @@ static double covered(double sigma, size_t n)
 
 static void test_history_covers(void **state)
 {
-	struct estimate_past apart[] = {{110, 0}, {90, 0}};
+	struct estimate_past apart[] = {{110, 0, false}, {90, 0, false}};
 	struct estimate e;
 	struct errbuf err = {""};
 
@@ -308,7 +308,7 @@ static void test_history_forgets(void **state)
 	(void)state;
 	/* The program became twice as quick ten runs ago: what was before hardly counts. */
 	for (size_t i = 0; i < sizeof(past) / sizeof(past[0]); i++)
-		past[i] = (struct estimate_past){i < 20 ? 100 : 200, 0};
+		past[i] = (struct estimate_past){i < 20 ? 100 : 200, 0, false};
 	assert_int_equal(estimate_from_history(past, sizeof(past) / sizeof(past[0]), &e, &err), 0);
 	near(e.mean_s, 100, 0.01);
 	assert_int_equal(e.n, ESTIMATE_HISTORY_MAX);
@@ -317,8 +317,8 @@ static void test_history_forgets(void **state)
 static void test_blend(void **state)
 {
 	struct estimate base = {200, 190, 210, ESTIMATE_SKELETON, 0}, e;
-	struct estimate_past one[] = {{220, 200}};
-	struct estimate_past many[] = {{220, 200}, {221, 200}, {219, 200}, {220, 200}};
+	struct estimate_past one[] = {{220, 200, false}};
+	struct estimate_past many[] = {{220, 200, false}, {221, 200, false}, {219, 200, false}, {220, 200, false}};
 	struct errbuf err = {""};
 
 	(void)state;
@@ -344,7 +344,7 @@ static void test_blend(void **state)
 static void test_blend_far_off(void **state)
 {
 	struct estimate base = {200, 190, 210, ESTIMATE_SKELETON, 0}, e;
-	struct estimate_past far[] = {{900, 200}};
+	struct estimate_past far[] = {{900, 200, false}};
 	struct errbuf err = {""};
 
 	(void)state;

@@ -141,6 +141,39 @@ static void test_not_ours_is_not_extended(void **state)
 	assert_int_equal(w->n_armed, 0);
 }
 
+/* slurmctld's own trigger fires once: what it does then must do, also when the job happens to be suspended. */
+static void test_trigger(void **state)
+{
+	struct cluster_job *j = shortened_job();
+	struct job_comment c;
+	uint32_t limit;
+
+	(void)state;
+	assert_false(extend_by_trigger(j, &limit)); /* it waits */
+	j->phase = CLUSTER_RUNNING;
+	assert_true(extend_by_trigger(j, &limit));
+	assert_int_equal(limit, 60);
+	j->phase = CLUSTER_SUSPENDED;
+	assert_true(extend_by_trigger(j, &limit));
+	j->limit_min = 8; /* lowered by an operator */
+	assert_false(extend_by_trigger(j, &limit));
+	j->time_min_min = 5; /* by the scheduler */
+	assert_true(extend_by_trigger(j, &limit));
+	j->limit_min = 60;
+	assert_false(extend_by_trigger(j, &limit));
+	j->phase = CLUSTER_ENDED;
+	j->limit_min = 10;
+	assert_false(extend_by_trigger(j, &limit));
+	j->phase = CLUSTER_RUNNING;
+	assert_int_equal(comment_parse(j->admin_comment, &c), 0);
+	c.user_limit_min = DURATION_UNSET; /* not known: then there is none */
+	assert_true(comment_format(&c, (char *)(uintptr_t)j->admin_comment, COMMENT_TEXT_MAX) > 0);
+	assert_true(extend_by_trigger(j, &limit));
+	assert_true(limit == DURATION_UNLIMITED);
+	j->admin_comment = "not ours";
+	assert_false(extend_by_trigger(j, &limit));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +182,7 @@ int main(void)
 		T(test_extension_refused_is_tried_again),
 		T(test_extension_without_store),
 		T(test_not_ours_is_not_extended),
+		T(test_trigger),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

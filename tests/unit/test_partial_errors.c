@@ -71,7 +71,7 @@ static void test_alone(void **state)
 
 static void test_added(void **state)
 {
-	struct estimate_past past[] = {{190, 0}, {210, 0}}, none[] = {{0, 0}};
+	struct estimate_past past[] = {{190, 0, false}, {210, 0, false}}, none[] = {{0, 0, false}};
 	struct estimate_errors e = {0};
 
 	(void)state;

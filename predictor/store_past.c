@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Past runs as evidence: of a program, of a kin, of a family, of a user, the latest first; and the tables of what they say of
+ * kins and of programs that do not run as they did. Looks are bounded: at most WINDOW runs are read, whatever they are.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/store_internal.h"
+
+#define WINDOW 512
+
+static sqlite3_stmt *prepare(struct store *s, const char *sql, struct errbuf *err)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
+
+	if (rc != SQLITE_OK)
+		store_fail(s, rc, "cannot prepare", err);
+	return rc == SQLITE_OK ? st : NULL;
+}
+
+static int bad_key(struct store *s, struct errbuf *err)
+{
+	return store_fault_set(STORE_FAILED, err, "%s: not a key of 32 hex digits", s->path);
+}
+
+/* The index of what is asked for decides which runs are the latest; the rest is looked at in these alone. */
+static const char past_sql[] =
+	"SELECT jobid, submit_time, key, vars, elapsed_s, end_state, restarts, pred_candidate, pred_s, lo_s, hi_s, pred_kind,"
+	" pred_scale, hi_s > 0 AND candidate = pred_candidate FROM"
+	" (SELECT * FROM runs WHERE %s ORDER BY submit_time DESC, jobid DESC LIMIT ?5)"
+	" WHERE candidate = ?1 AND elapsed_s > 0 AND submit_time >= ?2%s";
+
+static void past_read(sqlite3_stmt *st, struct store_past *p)
+{
+	char end_state[24];
+
+	p->jobid = (uint32_t)sqlite3_column_int64(st, 0);
+	p->submit_time = sqlite3_column_int64(st, 1);
+	store_column_key(st, 2, p->key);
+	store_column_text(st, 3, p->vars, sizeof(p->vars));
+	p->actual_s = sqlite3_column_double(st, 4);
+	store_column_text(st, 5, end_state, sizeof(end_state));
+	p->worth = estimate_run_worth(end_state, (unsigned)sqlite3_column_int64(st, 6));
+	p->pred_s = sqlite3_column_int(st, 13) ? sqlite3_column_double(st, 8) : 0;
+	p->lo_s = sqlite3_column_double(st, 9);
+	p->hi_s = sqlite3_column_double(st, 10);
+	p->pred_kind = sqlite3_column_int(st, 11);
+	p->pred_scale = sqlite3_column_double(st, 12);
+}
+
+int store_past_read(struct store *s, const struct store_past_filter *f, struct store_past *out, size_t max, struct errbuf *err)
+{
+	const char *by = f->key ? "key = ?3" : f->family ? "family = ?3" : "uid = ?4";
+	const char *key = f->key ? f->key : f->family;
+	char sql[768];
+	sqlite3_stmt *st;
+	int n = 0, rv = 0;
+
+	snprintf(sql, sizeof(sql), past_sql, by, f->kin ? " AND kin = ?6" : "");
+	st = prepare(s, sql, err);
+	if (!st)
+		return -1;
+	store_bind_text(st, 1, f->candidate);
+	sqlite3_bind_int64(st, 2, f->since);
+	sqlite3_bind_int64(st, 4, f->uid);
+	sqlite3_bind_int64(st, 5, WINDOW);
+	if ((key && store_bind_key(st, 3, key) < 0) || (f->kin && store_bind_key(st, 6, f->kin) < 0)) {
+		sqlite3_finalize(st);
+		return bad_key(s, err);
+	}
+	while ((size_t)n < max && (rv = store_step(s, st, "cannot read past runs", err)) == 1) {
+		past_read(st, &out[n]);
+		n += out[n].worth != WORTH_NOTHING;
+	}
+	sqlite3_finalize(st);
+	return rv < 0 ? -1 : n;
+}
+
+/* ---- kins ---- */
+
+int store_family_put(struct store *s, const struct store_family *f, struct errbuf *err)
+{
+	sqlite3_stmt *st = prepare(s, "INSERT OR REPLACE INTO families VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)", err);
+	int rv;
+
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, f->kin) < 0) {
+		sqlite3_finalize(st);
+		return bad_key(s, err);
+	}
+	store_bind_text(st, 2, f->candidate);
+	sqlite3_bind_double(st, 3, f->e.mean_s);
+	sqlite3_bind_double(st, 4, f->e.lo_s);
+	sqlite3_bind_double(st, 5, f->e.hi_s);
+	sqlite3_bind_int64(st, 6, f->e.n);
+	sqlite3_bind_int64(st, 7, f->programs);
+	store_bind_text(st, 8, f->ranges);
+	store_bind_text(st, 9, f->reason);
+	sqlite3_bind_double(st, 10, f->scale > 0 ? f->scale : 1);
+	sqlite3_bind_int64(st, 11, f->updated);
+	rv = store_run_stmt(s, st, "cannot write what is known of a family", err);
+	sqlite3_finalize(st);
+	return rv < 0 ? -1 : 0;
+}
+
+int store_family_lookup(struct store *s, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_stmt(s, Q_FAMILY_LIST, err);
+	size_t n = 0;
+	int rv = 0;
+
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, kin) < 0)
+		return bad_key(s, err);
+	while (n < max && (rv = store_step(s, st, "cannot read what is known of a family", err)) == 1) {
+		struct store_family *f = &out[n++];
+
+		*f = (struct store_family){.e.kind = ESTIMATE_FAMILY};
+		snprintf(f->kin, sizeof(f->kin), "%s", kin);
+		store_column_text(st, 0, f->candidate, sizeof(f->candidate));
+		f->e.mean_s = sqlite3_column_double(st, 1);
+		f->e.lo_s = sqlite3_column_double(st, 2);
+		f->e.hi_s = sqlite3_column_double(st, 3);
+		f->e.n = (unsigned)sqlite3_column_int64(st, 4);
+		f->programs = (unsigned)sqlite3_column_int64(st, 5);
+		store_column_text(st, 6, f->ranges, sizeof(f->ranges));
+		store_column_text(st, 7, f->reason, sizeof(f->reason));
+		f->scale = sqlite3_column_double(st, 8);
+		f->updated = sqlite3_column_int64(st, 9);
+	}
+	sqlite3_reset(st);
+	return rv < 0 ? -1 : (int)n;
+}
+
+/* ---- drifts ---- */
+
+int store_drift_put(struct store *s, const char *key, const char *candidate, const struct drift *d, struct errbuf *err)
+{
+	sqlite3_stmt *st = prepare(s, "INSERT OR REPLACE INTO drifts VALUES(?1, ?2, ?3, ?4, ?5)", err);
+	int rv;
+
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, key) < 0) {
+		sqlite3_finalize(st);
+		return bad_key(s, err);
+	}
+	store_bind_text(st, 2, candidate);
+	sqlite3_bind_int(st, 3, (int)d->stage);
+	sqlite3_bind_int64(st, 4, d->since);
+	sqlite3_bind_int64(st, 5, d->acted);
+	rv = store_run_stmt(s, st, "cannot write a drift", err);
+	sqlite3_finalize(st);
+	return rv < 0 ? -1 : 0;
+}
+
+int store_drift_get(struct store *s, const char *key, const char *candidate, struct drift *out, struct errbuf *err)
+{
+	sqlite3_stmt *st = prepare(s, "SELECT stage, since, acted FROM drifts WHERE key = ?1 AND candidate = ?2", err);
+	int rv;
+
+	*out = (struct drift){DRIFT_NONE, 0, 0};
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, key) < 0) {
+		sqlite3_finalize(st);
+		return bad_key(s, err);
+	}
+	store_bind_text(st, 2, candidate);
+	rv = store_step(s, st, "cannot read a drift", err);
+	if (rv == 1) {
+		int stage = sqlite3_column_int(st, 0);
+
+		out->stage = stage < 0 || stage > DRIFT_RETRACED ? DRIFT_NONE : (enum drift_stage)stage;
+		out->since = sqlite3_column_int64(st, 1);
+		out->acted = sqlite3_column_int64(st, 2);
+	}
+	sqlite3_finalize(st);
+	return rv;
+}
