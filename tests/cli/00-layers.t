@@ -13,13 +13,14 @@ my %may = (
     'skelgen'         => ['skelgen', 'skelgen/replay', 'skelgen/runtime', 'trace', 'common'],
     'skelgen/replay'  => ['skelgen/replay', 'skelgen/runtime'],
     'skelgen/runtime' => ['skelgen/runtime'],
+    'expert'          => ['expert', 'trace', 'common'],
     'spank'           => ['spank', 'common'],
     'spank/loader'    => ['spank/loader'],
     'spank/tracer'    => ['spank/tracer', 'spank/loader', 'trace', 'common'],
     'predictor'       => ['predictor', 'skelgen', 'trace', 'common'],
     'predictor/precedentd' => ['predictor/precedentd', 'predictor', 'common'],
     'plugin'          => ['plugin', 'predictor', 'common'],
-    'cli'             => ['cli', 'predictor', 'plugin', 'skelgen', 'trace/export', 'trace/view', 'trace', 'common'],
+    'cli'             => ['cli', 'expert', 'predictor', 'plugin', 'skelgen', 'trace/export', 'trace/view', 'trace', 'common'],
 );
 
 sub slurp { open my $f, '<', $_[0] or die "$_[0]: $!"; local $/; return scalar <$f> }
