@@ -47,8 +47,9 @@ static const char *const queries[Q_N] = {
     [Q_ESTIMATE_PUT] = "INSERT OR REPLACE INTO estimates VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [Q_ESTIMATE_DROP] = "DELETE FROM estimates WHERE key = ?1 AND candidate = ?2",
     [Q_ESTIMATE_DROP_ALL] = "DELETE FROM estimates WHERE key = ?1",
-    [Q_ESTIMATE_LIST] = "SELECT candidate, mean_s, lo_s, hi_s, kind, n, node_class, updated, scale FROM estimates"
-			" WHERE key = ?1",
+    [Q_ESTIMATE_LIST] = "SELECT e.candidate, mean_s, lo_s, hi_s, kind, n, node_class, updated, scale,"
+			" coalesce(" STORE_CLASS_HAS_GONE("c") ", 0) FROM estimates e LEFT JOIN node_classes c"
+			" ON c.candidate = e.candidate AND c.class_hex = e.node_class WHERE e.key = ?1",
     [Q_FAMILY_LIST] = "SELECT candidate, mean_s, lo_s, hi_s, runs, programs, ranges, reason, scale, updated FROM families"
 		      " WHERE kin = ?1",
     [Q_PROBE_PUT] = "INSERT INTO probes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
@@ -61,6 +62,7 @@ static const char *const queries[Q_N] = {
     [Q_PROBE_LIST_ALL] = "SELECT key, candidate FROM probes WHERE ?2 = 0 OR (1 << state) & ?2"
 			 " ORDER BY key, candidate",
     [Q_PROBE_DROP_ALL] = "DELETE FROM probes WHERE key = ?1",
+    [Q_BASE_DROP] = "DELETE FROM probe_bases WHERE key = ?1",
     [Q_RUN_PUT] =
 	"INSERT OR REPLACE INTO runs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
 	" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)",
@@ -73,13 +75,6 @@ static const char *const queries[Q_N] = {
 		   " end_state = 'TIMEOUT' FROM runs WHERE (?1 < 0 OR uid = ?1) AND (?2 IS NULL OR key = ?2)"
 		   " AND submit_time >= ?3 AND pred_s > 0 AND elapsed_s > 0 AND candidate = pred_candidate"
 		   " AND end_state IN ('COMPLETED', 'TIMEOUT') ORDER BY candidate",
-    [Q_PRUNE_RUNS] = "DELETE FROM runs WHERE end_time > 0 AND end_time < ?1 AND submit_time < ?1",
-    [Q_PRUNE_ESTIMATES] = "DELETE FROM estimates WHERE key IN (SELECT key FROM programs p WHERE updated < ?1"
-			  " AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = p.key))",
-    [Q_PRUNE_PROBES] = "DELETE FROM probes WHERE key IN (SELECT key FROM programs p WHERE updated < ?1"
-		       " AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = p.key))",
-    [Q_PRUNE_PROGRAMS] = "DELETE FROM programs WHERE updated < ?1"
-			 " AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = programs.key)",
 };
 
 /* ---- faults ---- */
@@ -146,6 +141,16 @@ sqlite3_stmt *store_stmt(struct store *s, enum store_query q, struct errbuf *err
 		return NULL;
 	}
 	return s->stmt[q];
+}
+
+sqlite3_stmt *store_prepare(struct store *s, const char *sql, struct errbuf *err)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
+
+	if (rc != SQLITE_OK)
+		store_fail(s, rc, "cannot prepare", err);
+	return rc == SQLITE_OK ? st : NULL;
 }
 
 int store_step(struct store *s, sqlite3_stmt *st, const char *what, struct errbuf *err)
@@ -580,35 +585,6 @@ int store_partition_get(struct store *s, const char *name, struct store_partitio
 }
 
 /* ---- upkeep ---- */
-
-int store_prune(struct store *s, int64_t before, struct errbuf *err)
-{
-	/* Programs last: the others ask for them. */
-	static const enum store_query steps[] = {Q_PRUNE_RUNS, Q_PRUNE_ESTIMATES, Q_PRUNE_PROBES,
-						 Q_PRUNE_PROGRAMS};
-	int total = 0;
-
-	if (store_begin(s, err) < 0)
-		return -1;
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		sqlite3_stmt *st = store_stmt(s, steps[i], err);
-		int n = -1;
-
-		if (st) {
-			sqlite3_bind_int64(st, 1, before);
-			n = store_run_stmt(s, st, "cannot prune", err);
-		}
-		if (n < 0)
-			goto fail;
-		total += n;
-	}
-	if (store_commit(s, err) < 0)
-		goto fail;
-	return total;
-fail:
-	store_rollback(s);
-	return -1;
-}
 
 static int count(struct store *s, const char *sql, uint64_t *out, struct errbuf *err)
 {

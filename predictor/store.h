@@ -124,6 +124,7 @@ struct store_estimate {
 	char node_class[17]; /* 16 hex or "" */
 	int64_t updated;
 	double scale; /* what coverage.h multiplied the half widths by; 0 counts as 1 */
+	bool stale;   /* read only: node_class has gone from the candidate (store_keep.h); the interval is widened */
 };
 int store_estimate_put(struct store *s, const char *key, const struct store_estimate *e, struct errbuf *err);
 int store_estimate_drop(struct store *s, const char *key, const char *candidate, struct errbuf *err);
@@ -323,10 +324,7 @@ int store_meta_get(struct store *s, const char *name, char *value, size_t size, 
 /* precedentd says "alive"; the plugin reads it. 0 as time: never. */
 int store_heartbeat_set(struct store *s, int64_t now, struct errbuf *err);
 int store_heartbeat_get(struct store *s, int64_t *when, struct errbuf *err);
-/*
- * Drop what was not touched since `before`: finished runs, programs without newer runs. Returns how many rows
- * went.
- */
+/* All steps of store_prune_step (store_keep.h) at once. Returns how many runs and programs went. */
 int store_prune(struct store *s, int64_t before, struct errbuf *err);
 
 struct store_counts {

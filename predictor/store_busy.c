@@ -10,20 +10,10 @@
 
 #include "predictor/store_internal.h"
 
-static sqlite3_stmt *prepare(struct store *s, const char *sql, struct errbuf *err)
-{
-	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
-
-	if (rc != SQLITE_OK)
-		store_fail(s, rc, "cannot prepare", err);
-	return rc == SQLITE_OK ? st : NULL;
-}
-
 /* Read the keys first: the callback of the caller may then write. */
 static int pairs_read(struct store *s, const char *sql, struct store_pair **out, size_t *n, struct errbuf *err)
 {
-	sqlite3_stmt *st = prepare(s, sql, err);
+	sqlite3_stmt *st = store_prepare(s, sql, err);
 	struct store_pair *list = NULL, *more;
 	size_t cap = 0;
 	int rc;
@@ -71,7 +61,7 @@ int store_busy_programs(struct store *s, struct store_pair **out, size_t *n, str
 
 int store_meta_drop(struct store *s, const char *name, struct errbuf *err)
 {
-	sqlite3_stmt *st = prepare(s, "DELETE FROM meta WHERE name = ?1", err);
+	sqlite3_stmt *st = store_prepare(s, "DELETE FROM meta WHERE name = ?1", err);
 	int rv;
 
 	if (!st)
@@ -84,7 +74,7 @@ int store_meta_drop(struct store *s, const char *name, struct errbuf *err)
 
 static int runs_forget(struct store *s, const char *key, uint32_t uid, struct errbuf *err)
 {
-	sqlite3_stmt *st = prepare(s, "DELETE FROM runs WHERE key = ?1 AND uid = ?2", err);
+	sqlite3_stmt *st = store_prepare(s, "DELETE FROM runs WHERE key = ?1 AND uid = ?2", err);
 	int n;
 
 	if (!st)
@@ -111,7 +101,7 @@ int store_key_forgotten(struct store *s, const char *key, int64_t submit_time, s
 
 int store_forgotten_prune(struct store *s, int64_t before, struct errbuf *err)
 {
-	sqlite3_stmt *st = prepare(s, "DELETE FROM meta WHERE name >= '" STORE_META_FORGOTTEN "' AND name < 'forgotten/'"
+	sqlite3_stmt *st = store_prepare(s, "DELETE FROM meta WHERE name >= '" STORE_META_FORGOTTEN "' AND name < 'forgotten/'"
 				      " AND CAST(value AS INTEGER) < ?1", err);
 	int rv;
 

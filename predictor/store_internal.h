@@ -14,6 +14,9 @@
 #define STORE_APPLICATION_ID 0x50524543 /* "PREC" */
 #define STORE_KEY_BYTES	     (IDENTITY_KEY_LEN / 2)
 
+/* SQL: has this row of node_classes gone? See store_class_seen in store_keep.h. */
+#define STORE_CLASS_HAS_GONE(row) row ".others >= (1 << min(" row ".returns, 6))"
+
 enum store_query {
 	Q_BEGIN,
 	Q_BEGIN_READ,
@@ -44,15 +47,12 @@ enum store_query {
 	Q_PROBE_LIST,
 	Q_PROBE_LIST_ALL,
 	Q_PROBE_DROP_ALL,
+	Q_BASE_DROP,
 	Q_RUN_PUT,
 	Q_RUN_GET,
 	Q_RUN_GET_LAST,
 	Q_RUN_PAST,
 	Q_ACCURACY,
-	Q_PRUNE_RUNS,
-	Q_PRUNE_ESTIMATES,
-	Q_PRUNE_PROBES,
-	Q_PRUNE_PROGRAMS,
 	Q_N,
 };
 
@@ -72,6 +72,8 @@ int store_fault_set(enum store_fault fault, struct errbuf *err, const char *fmt,
 
 /* The statement, reset, without bindings; NULL with err filled. */
 sqlite3_stmt *store_stmt(struct store *s, enum store_query q, struct errbuf *err);
+/* A statement for once, to be finalised by the caller. */
+sqlite3_stmt *store_prepare(struct store *s, const char *sql, struct errbuf *err);
 /* 1 a row, 0 done, -1 with err; the statement is reset unless it gave a row. */
 int store_step(struct store *s, sqlite3_stmt *st, const char *what, struct errbuf *err);
 /* Run a statement that gives no rows. Returns the number of rows it changed. */

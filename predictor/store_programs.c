@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The store's programs, estimates and probes: see store.h. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/store_internal.h"
+#include "predictor/store_keep.h"
 
 static const char *const state_names[] = {
     [PROGRAM_NEW] = "new",     [PROGRAM_TRACED] = "traced", [PROGRAM_BUILDING] = "building",
@@ -143,7 +145,7 @@ int store_program_forget(struct store *s, const char *key, struct errbuf *err)
 	if (own && store_begin(s, err) < 0)
 		return -1;
 	if (drop_by_key(s, Q_ESTIMATE_DROP_ALL, key, err) < 0 ||
-	    drop_by_key(s, Q_PROBE_DROP_ALL, key, err) < 0)
+	    drop_by_key(s, Q_PROBE_DROP_ALL, key, err) < 0 || drop_by_key(s, Q_BASE_DROP, key, err) < 0)
 		goto fail;
 	n = drop_by_key(s, Q_PROGRAM_DROP, key, err);
 	if (n < 0 || (own && store_commit(s, err) < 0))
@@ -264,6 +266,11 @@ static void read_estimate(sqlite3_stmt *st, struct store_estimate *e)
 	store_column_text(st, 6, e->node_class, sizeof(e->node_class));
 	e->updated = sqlite3_column_int64(st, 7);
 	e->scale = sqlite3_column_double(st, 8);
+	e->stale = sqlite3_column_int(st, 9) != 0;
+	if (e->stale) { /* measured on nodes that are no more */
+		e->e.lo_s = fmin(e->e.lo_s, STORE_STALE_LO * e->e.mean_s);
+		e->e.hi_s = fmax(e->e.hi_s, STORE_STALE_HI * e->e.mean_s);
+	}
 }
 
 static int read_estimates(struct store *s, const char *key, struct store_lookup *out, struct errbuf *err)

@@ -23,9 +23,11 @@
 #include "predictor/precedentd/daemon.h"
 #include "predictor/query.h"
 #include "predictor/site.h"
+#include "predictor/store_keep.h"
 
 #define BACKOFF_MAX_S	 60
 #define PRUNE_INTERVAL_S 3600
+#define PRUNE_ROWS	 1000 /* looked at in one look, so that it stays short */
 #define FAULT_REPEAT_S	 600
 #define FORGOTTEN_KEEP_S (7 * 86400) /* longer than slurmctld remembers ended jobs (MinJobAge) */
 
@@ -52,6 +54,7 @@ struct daemon {
 	bool slurm_down, store_down;
 	unsigned failures; /* looks in a row without slurmctld */
 	int64_t pruned;
+	struct store_pruning pruning; /* under way unless it is done */
 	int lock_fd;
 };
 
@@ -67,13 +70,14 @@ static void help(void)
 	     "      --verbose     say more\n"
 	     "      --extend JOB  raise this job's limit to its user's own, if Precedent has shortened it, and end;\n"
 	     "                    slurmctld runs this by itself for a job near its limit\n"
+	     "      --backup FILE copy the store to FILE, of one instant, while precedentd runs, and end\n"
 	     "  -V, --version     print the version\n"
 	     "  -h, --help        this text\n\n"
 	     "SIGHUP reads the configuration again, SIGTERM ends.");
 }
 
 struct options {
-	const char *conf;
+	const char *conf, *backup;
 	bool foreground, verbose;
 	uint32_t extend;
 	bool has_extend;
@@ -86,6 +90,7 @@ static int options_parse(int argc, char **argv, struct options *o)
 					      {"conf", required_argument, NULL, 'c'},
 					      {"verbose", no_argument, NULL, 'v'},
 					      {"extend", no_argument, NULL, 'x'},
+					      {"backup", required_argument, NULL, 'b'},
 					      {"version", no_argument, NULL, 'V'},
 					      {"help", no_argument, NULL, 'h'},
 					      {0}};
@@ -102,6 +107,9 @@ static int options_parse(int argc, char **argv, struct options *o)
 			break;
 		case 'v':
 			o->verbose = true;
+			break;
+		case 'b':
+			o->backup = optarg;
 			break;
 		case 'x':
 			o->has_extend = true;
@@ -180,14 +188,20 @@ static int look_store(struct daemon *d, const struct cluster_snapshot *snap, int
 		return -1;
 	if (now - d->pruned >= PRUNE_INTERVAL_S) {
 		d->pruned = now;
-		int n = conf.retention_s ? store_prune(d->store, now - (int64_t)conf.retention_s, errp) : 0;
-
-		if (n < 0 || store_forgotten_prune(d->store, now - FORGOTTEN_KEEP_S, errp) < 0)
+		if (d->pruning.done)
+			d->pruning = (struct store_pruning){0};
+		if (store_forgotten_prune(d->store, now - FORGOTTEN_KEEP_S, errp) < 0)
 			return -1;
-		if (n)
-			log_info("%d rows older than the retention time dropped", n);
 		if (conf.retention_s)
 			sweep_start(conf.spool_dir, now - (int64_t)conf.retention_s, snap);
+	}
+	if (conf.retention_s && !d->pruning.done) {
+		int n = store_prune_step(d->store, now - (int64_t)conf.retention_s, PRUNE_ROWS, &d->pruning, errp);
+
+		if (n < 0)
+			return -1;
+		if (n)
+			log_info("%d runs or programs older than the retention time dropped", n);
 	}
 	return store_heartbeat_set(d->store, now, errp);
 }
@@ -355,6 +369,17 @@ static int extend(uint32_t job_id)
 	return 0;
 }
 
+static int backup(const char *to)
+{
+	struct errbuf why;
+
+	if (store_backup(conf.store_file, to, &why) < 0) {
+		log_error("backup: %s", why.text);
+		return 1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct daemon d = {.lock_fd = -1};
@@ -375,6 +400,12 @@ int main(int argc, char **argv)
 	if (conf_load(o.conf, &conf, &why) < 0) {
 		log_error("%s", why.text);
 		return 1;
+	}
+	if (o.backup) {
+		rc = backup(o.backup);
+		conf_free(&conf);
+		log_close();
+		return rc;
 	}
 	d.conf_arg = o.conf;
 	d.conf_file = realpath(conf_path(o.conf), NULL);

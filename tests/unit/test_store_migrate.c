@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stores that earlier versions wrote. The schema of each is here word for word as it was released, with rows; opened by this
+ * version every field is still there, and what is new has been filled from it. Killed in the midst of it, the file is of
+ * one version or of the other.
+ */
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "predictor/store_keep.h"
+#include "tests/unit/store_fixture.h"
+
+static const char version_1[] =
+	"PRAGMA journal_mode = WAL;"
+	"CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE partitions(name TEXT PRIMARY KEY, is_default INT NOT NULL, default_min INT NOT NULL,"
+	" max_min INT NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE programs(key BLOB PRIMARY KEY, family BLOB, uid INT NOT NULL, state INT NOT NULL,"
+	" reason TEXT NOT NULL, name TEXT NOT NULL, source_job INT NOT NULL, source_candidate TEXT NOT NULL,"
+	" source_elapsed_s REAL NOT NULL, n_traces INT NOT NULL, mpi_s REAL NOT NULL, nodes INT NOT NULL,"
+	" tasks INT NOT NULL, created INT NOT NULL, updated INT NOT NULL, retrace_at INT NOT NULL) WITHOUT ROWID;"
+	"CREATE INDEX programs_updated ON programs(updated);"
+	"CREATE INDEX programs_family ON programs(family, updated);"
+	"CREATE INDEX programs_busy ON programs(state, updated) WHERE state < 3;"
+	"CREATE TABLE estimates(key BLOB NOT NULL, candidate TEXT NOT NULL, mean_s REAL NOT NULL,"
+	" lo_s REAL NOT NULL, hi_s REAL NOT NULL, kind INT NOT NULL, n INT NOT NULL, node_class TEXT NOT NULL,"
+	" updated INT NOT NULL, PRIMARY KEY(key, candidate)) WITHOUT ROWID;"
+	"CREATE TABLE probes(key BLOB NOT NULL, candidate TEXT NOT NULL, jobid INT NOT NULL, state INT NOT NULL,"
+	" tries INT NOT NULL, reason TEXT NOT NULL, submitted INT NOT NULL, updated INT NOT NULL,"
+	" not_before INT NOT NULL, cost_node_s REAL NOT NULL, result TEXT, PRIMARY KEY(key, candidate));"
+	"CREATE INDEX probes_busy ON probes(state) WHERE state < 2;"
+	"CREATE TABLE runs(jobid INT NOT NULL, submit_time INT NOT NULL, uid INT NOT NULL, key BLOB, family BLOB,"
+	" name TEXT NOT NULL, act INT NOT NULL, mode INT NOT NULL, partition TEXT NOT NULL, candidate TEXT NOT NULL,"
+	" pred_candidate TEXT NOT NULL, pred_s REAL NOT NULL, lo_s REAL NOT NULL, hi_s REAL NOT NULL,"
+	" user_limit_min INT NOT NULL, limit_min INT NOT NULL, nodes INT NOT NULL, tasks INT NOT NULL,"
+	" start_time INT NOT NULL, end_time INT NOT NULL, elapsed_s REAL NOT NULL, end_state TEXT NOT NULL,"
+	" extensions INT NOT NULL, PRIMARY KEY(jobid, submit_time)) WITHOUT ROWID;"
+	"CREATE INDEX runs_submit ON runs(submit_time);"
+	"CREATE INDEX runs_user ON runs(uid, submit_time);"
+	"CREATE INDEX runs_key ON runs(key, submit_time);"
+	"CREATE INDEX runs_family ON runs(family, submit_time);"
+	"CREATE INDEX runs_open ON runs(submit_time) WHERE end_state = '';"
+	"PRAGMA application_id = 1347568963; PRAGMA user_version = 1;";
+
+#define K1 "x'0123456789abcdef0123456789abcdef'"
+#define F1 "x'fedcba9876543210fedcba9876543210'"
+
+static const char rows_1[] =
+	"INSERT INTO meta VALUES('heartbeat', '1700000123'), ('layout.0123456789abcdef0123456789abcdef',"
+	" '100 2 1 0 1 a=acct\tq=q');"
+	"INSERT INTO partitions VALUES('fast', 1, 60, 4294967295);"
+	"INSERT INTO programs VALUES(" K1 ", " F1 ", 1000, 3, 'a remark', 'melt', 17, 'fast', 190.5, 2, 180.25, 2, 32,"
+	" 1700000000, 1700000001, 1700000002);"
+	"INSERT INTO estimates VALUES(" K1 ", 'fast', 190, 185, 200, 3, 4, '0123456789abcdef', 1700000003),"
+	" (" K1 ", 'slow:big', 400, 390, 420, 1, 0, '', 1700000004);"
+	"INSERT INTO probes VALUES(" K1 ", 'fast', 18, 2, 1, '', 1700000005, 1700000006, 0, 42.5, 'precedent-result 1'),"
+	" (" K1 ", 'slow:big', 19, 3, 3, 'no room', 1700000007, 1700000008, 1700000009, 7.5, NULL);"
+	"INSERT INTO runs VALUES(20, 1700000010, 1000, " K1 ", " F1 ", 'melt', 2, 2, 'fast', 'fast', 'fast', 190, 185, 200,"
+	" 60, 5, 2, 32, 1700000011, 1700000202, 191, 'COMPLETED', 1),"
+	" (21, 1700000300, 1001, NULL, NULL, 'other', 3, 1, 'slow', '', '', 0, 0, 0, 4294967294, 4294967294, 1, 1, 0, 0, 0,"
+	" '', 0);";
+
+static void sql(const char *text)
+{
+	char *why = NULL;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	sqlite3_exec(db, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
+	if (sqlite3_exec(db, text, NULL, NULL, &why) != SQLITE_OK)
+		fail_msg("%s", why);
+	sqlite3_close(db);
+}
+
+static void check_programs(struct store *s)
+{
+	struct store_lookup l;
+	const struct store_program *p = &l.program;
+
+	assert_int_equal(store_lookup(s, KEY1, &l, &err), 1);
+	assert_string_equal(p->key, KEY1);
+	assert_string_equal(p->family, FAMILY);
+	assert_int_equal(p->uid, 1000);
+	assert_int_equal(p->state, PROGRAM_READY);
+	assert_string_equal(p->reason, "a remark");
+	assert_string_equal(p->name, "melt");
+	assert_int_equal(p->source_job, 17);
+	assert_string_equal(p->source_candidate, "fast");
+	assert_true(p->source_elapsed_s == 190.5 && p->mpi_s == 180.25);
+	assert_int_equal(p->n_traces, 2);
+	assert_int_equal(p->nodes, 2);
+	assert_int_equal(p->tasks, 32);
+	assert_int_equal(p->created, 1700000000);
+	assert_int_equal(p->updated, 1700000001);
+	assert_int_equal(p->retrace_at, 1700000002);
+	assert_int_equal(l.n_estimates, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct store_estimate *e = &l.estimates[i];
+		bool fast = !strcmp(e->candidate, "fast");
+
+		assert_true(fast || !strcmp(e->candidate, "slow:big"));
+		assert_true(e->e.mean_s == (fast ? 190 : 400) && e->e.lo_s == (fast ? 185 : 390) &&
+			    e->e.hi_s == (fast ? 200 : 420));
+		assert_int_equal(e->e.kind, fast ? ESTIMATE_BLEND : ESTIMATE_SKELETON);
+		assert_int_equal(e->e.n, fast ? 4 : 0);
+		assert_string_equal(e->node_class, fast ? "0123456789abcdef" : "");
+		assert_int_equal(e->updated, fast ? 1700000003 : 1700000004);
+		assert_true(e->scale == 1);
+		assert_false(e->stale);
+	}
+}
+
+static void check_probes(struct store *s)
+{
+	struct store_probe p;
+
+	assert_int_equal(store_probe_get(s, KEY1, "fast", &p, &err), 1);
+	assert_int_equal(p.jobid, 18);
+	assert_int_equal(p.state, PROBE_DONE);
+	assert_int_equal(p.tries, 1);
+	assert_int_equal(p.submitted, 1700000005);
+	assert_int_equal(p.updated, 1700000006);
+	assert_true(p.cost_node_s == 42.5);
+	assert_string_equal(p.result, "precedent-result 1");
+	assert_string_equal(p.class_hex, "0123456789abcdef");
+	free((char *)p.result);
+	assert_int_equal(store_probe_get(s, KEY1, "slow:big", &p, &err), 1);
+	assert_int_equal(p.state, PROBE_FAILED);
+	assert_int_equal(p.tries, 3);
+	assert_string_equal(p.reason, "no room");
+	assert_int_equal(p.not_before, 1700000009);
+	assert_null(p.result);
+	assert_string_equal(p.class_hex, "");
+}
+
+static void check_runs(struct store *s)
+{
+	struct store_run r;
+
+	assert_int_equal(store_run_get(s, 20, &r, &err), 1);
+	assert_int_equal(r.submit_time, 1700000010);
+	assert_int_equal(r.uid, 1000);
+	assert_string_equal(r.key, KEY1);
+	assert_string_equal(r.family, FAMILY);
+	assert_string_equal(r.name, "melt");
+	assert_int_equal(r.act, 2);
+	assert_int_equal(r.mode, MODE_LIMIT);
+	assert_string_equal(r.partition, "fast");
+	assert_string_equal(r.candidate, "fast");
+	assert_string_equal(r.pred_candidate, "fast");
+	assert_true(r.pred_s == 190 && r.lo_s == 185 && r.hi_s == 200 && r.elapsed_s == 191);
+	assert_int_equal(r.user_limit_min, 60);
+	assert_int_equal(r.limit_min, 5);
+	assert_int_equal(r.nodes, 2);
+	assert_int_equal(r.tasks, 32);
+	assert_int_equal(r.start_time, 1700000011);
+	assert_int_equal(r.end_time, 1700000202);
+	assert_string_equal(r.end_state, "COMPLETED");
+	assert_int_equal(r.extensions, 1);
+	assert_true(r.suspended_s == 0 && r.restarts == 0 && r.array_job == 0 && r.pred_scale == 1);
+	assert_string_equal(r.kin, "");
+	assert_string_equal(r.vars, "");
+	assert_int_equal(r.pred_kind, -1);
+	assert_int_equal(store_run_get(s, 21, &r, &err), 1);
+	assert_string_equal(r.key, "");
+	assert_int_equal(r.user_limit_min, DURATION_UNSET);
+	assert_string_equal(r.end_state, "");
+}
+
+static struct store_cost cost_seen[4];
+static unsigned n_costs;
+
+static int see_cost(const struct store_cost *c, void *arg)
+{
+	(void)arg;
+	assert_true(n_costs < 4);
+	cost_seen[n_costs++] = *c;
+	return 0;
+}
+
+static void check_rest(struct store *s)
+{
+	struct store_partition p;
+	char layout[100];
+	int64_t when;
+
+	ok(store_heartbeat_get(s, &when, &err));
+	assert_int_equal(when, 1700000123);
+	assert_int_equal(store_meta_get(s, STORE_META_LAYOUT KEY1, layout, sizeof(layout), &err), 1);
+	assert_string_equal(layout, "100 2 1 0 1 a=acct\tq=q");
+	assert_int_equal(store_partition_get(s, NULL, &p, &err), 1);
+	assert_string_equal(p.name, "fast");
+	assert_int_equal(p.default_min, 60);
+	assert_int_equal(p.max_min, DURATION_UNLIMITED);
+	/* what is new: classes, and what the probes had cost */
+	assert_int_equal(store_class_gone(s, "fast", "0123456789abcdef", &err), 0);
+	ok(store_class_told(s, "fast", &when, &err));
+	assert_int_equal(when, 1700000003);
+	n_costs = 0;
+	assert_int_equal(store_costs_each(s, 1000, 0, see_cost, NULL, &err), 2);
+	assert_string_equal(cost_seen[0].partition, "fast");
+	assert_true(cost_seen[0].probe_node_s == 42.5 && cost_seen[0].probes == 1 && cost_seen[0].jobs == 1);
+	assert_true(cost_seen[0].freed_node_s == 2 * 55 * 60);
+	assert_string_equal(cost_seen[1].partition, "slow");
+	assert_true(cost_seen[1].probe_node_s == 7.5 && cost_seen[1].probes == 3);
+}
+
+static void check_all(struct store *s)
+{
+	check_programs(s);
+	check_probes(s);
+	check_runs(s);
+	check_rest(s);
+	ok(store_check(s, &err));
+}
+
+static void test_from_1(void **state)
+{
+	struct store *s, *r;
+	struct store_counts c;
+
+	(void)state;
+	sql(version_1);
+	sql(rows_1);
+	assert_int_equal(store_open(path, STORE_READ, &r, &err), -1);
+	assert_int_equal(store_last_fault(), STORE_OLDER);
+	s = must_open(STORE_WRITE);
+	check_all(s);
+	ok(store_counts(s, &c, &err));
+	assert_int_equal(c.schema, STORE_SCHEMA_VERSION);
+	r = must_open(STORE_READ);
+	check_programs(r);
+	store_close(r);
+	store_close(s);
+	s = must_open(STORE_WRITE); /* and a second time does nothing */
+	check_all(s);
+	store_close(s);
+}
+
+static void test_from_1_empty(void **state)
+{
+	struct store *s;
+	struct store_program p = program(KEY1, PROGRAM_NEW, NOW);
+
+	(void)state;
+	sql(version_1);
+	s = must_open(STORE_WRITE);
+	ok(store_program_put(s, &p, &err));
+	ok(store_check(s, &err));
+	store_close(s);
+}
+
+static int schema_text(void *arg, int n, char **values, char **names)
+{
+	char **all = arg, *more;
+
+	(void)names;
+	if (asprintf(&more, "%s%s %s;\n", *all ? *all : "", values[0], n > 1 && values[1] ? values[1] : "") < 0)
+		return 1;
+	free(*all);
+	*all = more;
+	return 0;
+}
+
+/* Columns of every table, by name and order. */
+static char *schema_of(const char *file)
+{
+	char *all = NULL;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(file, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+				      "SELECT m.name, group_concat(c.cid || ' ' || c.name || ' ' || c.type || ' ' || c.\"notnull\")"
+				      " FROM sqlite_schema m JOIN pragma_table_xinfo(m.name) c WHERE m.type IN ('table', 'index')"
+				      " AND m.name NOT LIKE 'sqlite_%' GROUP BY m.name ORDER BY m.name",
+				      schema_text, &all, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	assert_non_null(all);
+	return all;
+}
+
+/* A store that was migrated and one that is new are the same inside. */
+static void test_same_as_new(void **state)
+{
+	char *old, *fresh;
+
+	(void)state;
+	sql(version_1);
+	store_close(must_open(STORE_WRITE));
+	old = schema_of(path);
+	assert_int_equal(unlink(path), 0);
+	store_close(must_open(STORE_WRITE));
+	fresh = schema_of(path);
+	assert_string_equal(old, fresh);
+	free(old);
+	free(fresh);
+}
+
+/* What a program of version 1 does with a file of a later version: it refuses it, and leaves it alone. */
+static void test_later_is_refused(void **state)
+{
+	char text[64];
+	struct store *s;
+
+	(void)state;
+	sql(version_1);
+	sql(rows_1);
+	store_close(must_open(STORE_WRITE));
+	snprintf(text, sizeof(text), "PRAGMA user_version = %d", STORE_SCHEMA_VERSION + 1);
+	sql(text);
+	for (unsigned flags = STORE_READ; flags <= STORE_WRITE; flags++) {
+		assert_int_equal(store_open(path, flags, &s, &err), -1);
+		assert_int_equal(store_last_fault(), STORE_NEWER);
+		assert_non_null(strstr(err.text, "upgrade precedent"));
+	}
+	snprintf(text, sizeof(text), "PRAGMA user_version = %d", STORE_SCHEMA_VERSION);
+	sql(text);
+	s = must_open(STORE_WRITE);
+	check_all(s);
+	store_close(s);
+}
+
+/* Many rows, so that a migration lasts. */
+static void many_rows(void)
+{
+	sql(version_1);
+	sql(rows_1);
+	sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO programs SELECT"
+	    " randomblob(16), " F1 ", 1001, 3, '', 'app', i, 'fast', 100, 1, 90, 2, 4, i, i, 0 FROM n;"
+	    "INSERT INTO estimates SELECT key, 'fast', 1, 1, 1, 1, 0, 'abcdefabcdefabcd', 7 FROM programs WHERE uid = 1001;"
+	    "INSERT INTO probes SELECT key, 'fast', 5, 2, 1, '', 1, 1, 0, 1, hex(zeroblob(200)) FROM programs WHERE uid = 1001;");
+}
+
+static int version_now(void)
+{
+	sqlite3_stmt *st;
+	sqlite3 *db;
+	int v;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	v = sqlite3_column_int(st, 0);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return v;
+}
+
+static double migrate_in_child(double kill_after_s)
+{
+	struct timespec a, b, wait = {0, (long)(kill_after_s * 1e9)};
+	struct store *s;
+	int status;
+	pid_t pid;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(store_open(path, STORE_WRITE, &s, &err) < 0);
+	if (kill_after_s >= 0) {
+		nanosleep(&wait, NULL);
+		kill(pid, SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+	return (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+}
+
+static void remove_store(void)
+{
+	static const char *const suffix[] = {"", "-wal", "-shm"};
+	char name[128];
+
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffix[i]);
+		unlink(name);
+	}
+}
+
+/* Killed at instants spread over its length: the file is of version 1 or of this one, sound, and goes on. */
+static void test_killed(void **state)
+{
+	unsigned before = 0, after = 0;
+	struct store_counts c;
+	struct store *s;
+	double whole_s;
+
+	(void)state;
+	many_rows();
+	whole_s = migrate_in_child(-1);
+	for (int i = 0; i < 12; i++) {
+		int version;
+
+		remove_store();
+		many_rows();
+		migrate_in_child(whole_s * 1.2 * i / 12);
+		version = version_now();
+		assert_true(version == 1 || version == STORE_SCHEMA_VERSION);
+		before += version == 1;
+		after += version > 1;
+		s = must_open(STORE_WRITE | STORE_WAIT);
+		check_all(s);
+		ok(store_counts(s, &c, &err));
+		assert_int_equal(c.programs, 5001);
+		assert_int_equal(c.schema, STORE_SCHEMA_VERSION);
+		store_close(s);
+	}
+	assert_true(before > 0 && before + after == 12);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_from_1),		  T(test_from_1_empty), T(test_same_as_new),
+		T(test_later_is_refused), T(test_killed),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("store_migrate", tests, NULL, NULL);
+}
