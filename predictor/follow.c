@@ -297,6 +297,8 @@ static int run_end(const struct follow_env *env, const struct cluster_job *job, 
 	}
 	if (recalibrate(env, run, now, errp) < 0)
 		goto fail;
+	if (estimate_run_worth(run->end_state, run->restarts) != WORTH_NOTHING && follow_family(env, run, now, errp) < 0)
+		goto fail;
 	if (store_commit(env->store, errp) < 0)
 		return -1;
 	say_accuracy(env, run);
@@ -363,12 +365,28 @@ static bool run_refresh(const struct follow_env *env, struct store_run *r, const
 	return changed;
 }
 
+static int kin_trace_back(const struct follow_env *env, struct store_run *run, struct errbuf *errp)
+{
+	struct store_family kin[STORE_ESTIMATES_MAX];
+	int n = run->kin[0] ? store_family_lookup(env->store, run->kin, kin, STORE_ESTIMATES_MAX, errp) : 0;
+
+	for (int i = 0; i < n; i++) {
+		if (strcmp(kin[i].candidate, run->pred_candidate))
+			continue;
+		run->pred_kind = ESTIMATE_FAMILY;
+		run->pred_scale = kin[i].scale;
+	}
+	return n < 0 ? -1 : 0;
+}
+
 /* Which evidence its prediction came from, and how its interval was scaled. */
 static int prediction_trace_back(const struct follow_env *env, struct store_run *run, struct errbuf *errp)
 {
 	struct store_lookup found;
 	int rc = store_lookup(env->store, run->key, &found, errp);
 
+	if (!rc)
+		return kin_trace_back(env, run, errp);
 	for (unsigned i = 0; rc == 1 && i < found.n_estimates; i++) {
 		if (strcmp(found.estimates[i].candidate, run->pred_candidate))
 			continue;

@@ -233,7 +233,7 @@ struct store_family {
 	char candidate[CONF_CANDIDATE_MAX];
 	struct estimate e;	 /* mean_s 0: nothing, see reason; n: runs */
 	unsigned programs;	 /* keys that have run */
-	char ranges[2 * COMMENT_VARS_MAX]; /* where the numbers of those lie: kin_ranges of predictor/kin.h */
+	char ranges[2 * COMMENT_VARS_MAX]; /* where their numbers lie: see predictor/kin.h */
 	char reason[STORE_REASON_MAX];
 	double scale; /* as in struct store_estimate */
 	int64_t updated;

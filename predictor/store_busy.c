@@ -89,6 +89,28 @@ static int runs_forget(struct store *s, const char *key, uint32_t uid, struct er
 	return n;
 }
 
+/* What its runs had a part in: the next run makes it anew. */
+static int shares_forget(struct store *s, const char *key, struct errbuf *err)
+{
+	static const char *const statements[] = {
+		"DELETE FROM families WHERE kin IN (SELECT kin FROM runs WHERE key = ?1)",
+		"DELETE FROM drifts WHERE key = ?1",
+	};
+
+	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
+		sqlite3_stmt *st = store_prepare(s, statements[i], err);
+		int n;
+
+		if (!st)
+			return -1;
+		n = store_bind_key(st, 1, key) < 0 ? -1 : store_run_stmt(s, st, "cannot drop what runs had a part in", err);
+		sqlite3_finalize(st);
+		if (n < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int store_key_forgotten(struct store *s, const char *key, int64_t submit_time, struct errbuf *err)
 {
 	char name[64], when[32];
@@ -122,7 +144,7 @@ int store_key_forget(struct store *s, const char *key, uint32_t uid, int64_t now
 	if (store_begin(s, err) < 0)
 		return -1;
 	known = store_program_get(s, key, &p, err);
-	runs = known < 0 ? -1 : runs_forget(s, key, uid, err);
+	runs = known < 0 || shares_forget(s, key, err) < 0 ? -1 : runs_forget(s, key, uid, err);
 	snprintf(layout, sizeof(layout), STORE_META_LAYOUT "%s", key);
 	snprintf(forgotten, sizeof(forgotten), STORE_META_FORGOTTEN "%s", key);
 	snprintf(when, sizeof(when), "%" PRId64, now);

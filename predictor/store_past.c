@@ -10,16 +10,6 @@
 
 #define WINDOW 512
 
-static sqlite3_stmt *prepare(struct store *s, const char *sql, struct errbuf *err)
-{
-	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
-
-	if (rc != SQLITE_OK)
-		store_fail(s, rc, "cannot prepare", err);
-	return rc == SQLITE_OK ? st : NULL;
-}
-
 static int bad_key(struct store *s, struct errbuf *err)
 {
 	return store_fault_set(STORE_FAILED, err, "%s: not a key of 32 hex digits", s->path);
@@ -59,7 +49,7 @@ int store_past_read(struct store *s, const struct store_past_filter *f, struct s
 	int n = 0, rv = 0;
 
 	snprintf(sql, sizeof(sql), past_sql, by, f->kin ? " AND kin = ?6" : "");
-	st = prepare(s, sql, err);
+	st = store_prepare(s, sql, err);
 	if (!st)
 		return -1;
 	store_bind_text(st, 1, f->candidate);
@@ -82,7 +72,7 @@ int store_past_read(struct store *s, const struct store_past_filter *f, struct s
 
 int store_family_put(struct store *s, const struct store_family *f, struct errbuf *err)
 {
-	sqlite3_stmt *st = prepare(s, "INSERT OR REPLACE INTO families VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)", err);
+	sqlite3_stmt *st = store_prepare(s, "INSERT OR REPLACE INTO families VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)", err);
 	int rv;
 
 	if (!st)
@@ -140,7 +130,7 @@ int store_family_lookup(struct store *s, const char *kin, struct store_family *o
 
 int store_drift_put(struct store *s, const char *key, const char *candidate, const struct drift *d, struct errbuf *err)
 {
-	sqlite3_stmt *st = prepare(s, "INSERT OR REPLACE INTO drifts VALUES(?1, ?2, ?3, ?4, ?5)", err);
+	sqlite3_stmt *st = store_prepare(s, "INSERT OR REPLACE INTO drifts VALUES(?1, ?2, ?3, ?4, ?5)", err);
 	int rv;
 
 	if (!st)
@@ -160,7 +150,7 @@ int store_drift_put(struct store *s, const char *key, const char *candidate, con
 
 int store_drift_get(struct store *s, const char *key, const char *candidate, struct drift *out, struct errbuf *err)
 {
-	sqlite3_stmt *st = prepare(s, "SELECT stage, since, acted FROM drifts WHERE key = ?1 AND candidate = ?2", err);
+	sqlite3_stmt *st = store_prepare(s, "SELECT stage, since, acted FROM drifts WHERE key = ?1 AND candidate = ?2", err);
 	int rv;
 
 	*out = (struct drift){DRIFT_NONE, 0, 0};
