@@ -23,6 +23,10 @@ int cli_usage(const char *verb, const char *fmt, ...) __attribute__((format(prin
 char *cli_installed(const char *name, struct errbuf *err);
 char *cli_include_dir(struct errbuf *err);
 
+/* Written beside and renamed: a file that is there is whole. "-" is standard output. Returns the exit code, with the message
+ * written. */
+int cli_write_file(const char *path, const void *data, size_t len);
+
 /* One line that is redrawn, on a terminal only; done = total ends it. */
 void cli_progress(const char *what, double done, double total);
 

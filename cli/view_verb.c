@@ -54,45 +54,6 @@ static char *default_name(const char *trace)
 	return name;
 }
 
-static int write_all(int fd, const struct buf *b)
-{
-	for (size_t at = 0; at < b->len;) {
-		ssize_t n = write(fd, b->data + at, b->len - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		at += (size_t)n;
-	}
-	return 0;
-}
-
-/* Written beside and renamed: a page that is there is whole. */
-static int write_file(const char *path, const struct buf *page)
-{
-	char *tmp = NULL;
-	mode_t mask = umask(0);
-	int fd, rc;
-
-	umask(mask);
-	if (asprintf(&tmp, "%s.XXXXXX", path) < 0)
-		return cli_fail("no memory");
-	fd = mkstemp(tmp);
-	if (fd < 0) {
-		rc = cli_fail("%s cannot be written: %s", path, strerror(errno));
-	} else if (write_all(fd, page) < 0 || fchmod(fd, 0666 & ~mask) < 0 || rename(tmp, path) < 0) {
-		rc = cli_fail("%s cannot be written: %s", path, strerror(errno));
-		unlink(tmp);
-	} else {
-		rc = 0;
-	}
-	if (fd >= 0)
-		close(fd);
-	free(tmp);
-	return rc;
-}
-
 static int write_page(const struct options *o, const struct buf *page)
 {
 	char *own = o->out ? NULL : default_name(o->trace), size[32];
@@ -101,14 +62,9 @@ static int write_page(const struct options *o, const struct buf *page)
 
 	if (!path)
 		return cli_fail("no memory");
-	if (!strcmp(path, "-")) {
-		rc = write_all(STDOUT_FILENO, page) < 0 ? cli_fail("standard output cannot be written: %s",
-								  strerror(errno)) : 0;
-	} else {
-		rc = write_file(path, page);
-		if (!rc && !o->out)
-			printf("%s (%s)\n", path, cli_bytes(size, sizeof(size), (double)page->len));
-	}
+	rc = cli_write_file(path, page->data, page->len);
+	if (!rc && !o->out)
+		printf("%s (%s)\n", path, cli_bytes(size, sizeof(size), (double)page->len));
 	free(own);
 	return rc;
 }

@@ -4,7 +4,7 @@
  *   jobs      {"max": n, "all": bool}                 {"jobs": [run...]}
  *   show      {"job": id}                             {"job": run, "program": ..., "estimates": [...], "probes": [...],
  *                                                      "traces": [...], "history": [run...], "rules": {...}}
- *   accuracy  {"days": n}                             {"candidates": [row...], "families": [row...]}
+ *   accuracy  {"days": n, "mine": bool, "points": n}  {"all": row, "candidates": [row...], "families": [...], "users": [...]}
  *   retrace   {"job": id}, forget {"job": id}         {"job": id, "key": ..., "name": ..., "dropped": bool}
  */
 #include <jansson.h>
@@ -15,6 +15,7 @@
 #include "common/duration.h"
 #include "predictor/answer.h"
 #include "predictor/answer_accuracy.h"
+#include "predictor/answer_text.h"
 #include "predictor/cluster.h"
 #include "predictor/query.h"
 #include "predictor/spool.h"
@@ -26,21 +27,6 @@
 static json_t *fault(const char *text)
 {
 	return json_pack("{s:s}", "error", text);
-}
-
-/* Text from the store: job names may hold bytes that are not UTF-8. */
-static json_t *text_json(const char *s)
-{
-	json_t *t = json_string(s);
-	char clean[512];
-	size_t n;
-
-	if (t)
-		return t;
-	for (n = 0; s[n] && n + 1 < sizeof(clean); n++)
-		clean[n] = s[n] < 0x20 || s[n] > 0x7e ? '?' : s[n];
-	clean[n] = '\0';
-	return json_string(clean);
 }
 
 static json_t *minutes_json(uint32_t minutes)
@@ -55,14 +41,14 @@ static json_t *run_json(const struct store_run *r)
 	json_t *o = json_object();
 
 	json_object_set_new(o, "job", json_integer(r->jobid));
-	json_object_set_new(o, "name", text_json(r->name));
+	json_object_set_new(o, "name", answer_text(r->name));
 	json_object_set_new(o, "uid", json_integer(r->uid));
 	json_object_set_new(o, "key", json_string(r->key));
 	json_object_set_new(o, "family", json_string(r->family));
 	json_object_set_new(o, "act", json_string(act_name(r->act)));
 	json_object_set_new(o, "mode", json_string(mode_name(r->mode)));
-	json_object_set_new(o, "partition", text_json(r->partition));
-	json_object_set_new(o, "candidate", text_json(r->candidate));
+	json_object_set_new(o, "partition", answer_text(r->partition));
+	json_object_set_new(o, "candidate", answer_text(r->candidate));
 	json_object_set_new(o, "nodes", json_integer(r->nodes));
 	json_object_set_new(o, "tasks", json_integer(r->tasks));
 	json_object_set_new(o, "user_limit_min", minutes_json(r->user_limit_min));
@@ -75,7 +61,7 @@ static json_t *run_json(const struct store_run *r)
 	json_object_set_new(o, "extensions", json_integer(r->extensions));
 	if (r->pred_s > 0)
 		json_object_set_new(o, "predicted",
-				    json_pack("{s:o, s:f, s:f, s:f}", "candidate", text_json(r->pred_candidate), "seconds",
+				    json_pack("{s:o, s:f, s:f, s:f}", "candidate", answer_text(r->pred_candidate), "seconds",
 					      r->pred_s, "lo_s", r->lo_s, "hi_s", r->hi_s));
 	return o;
 }
@@ -83,8 +69,8 @@ static json_t *run_json(const struct store_run *r)
 static json_t *program_json(const struct store_program *p)
 {
 	return json_pack("{s:s, s:s, s:s, s:o, s:I, s:o, s:f, s:I, s:f, s:I, s:I, s:I, s:I, s:I}", "key", p->key, "state",
-			 program_state_name(p->state), "reason", p->reason, "name", text_json(p->name), "source_job",
-			 (json_int_t)p->source_job, "source_candidate", text_json(p->source_candidate),
+			 program_state_name(p->state), "reason", p->reason, "name", answer_text(p->name), "source_job",
+			 (json_int_t)p->source_job, "source_candidate", answer_text(p->source_candidate),
 			 "source_elapsed_s", p->source_elapsed_s, "traces", (json_int_t)p->n_traces, "mpi_s", p->mpi_s,
 			 "nodes", (json_int_t)p->nodes, "tasks", (json_int_t)p->tasks, "created",
 			 (json_int_t)p->created, "updated", (json_int_t)p->updated, "retrace_at",
@@ -93,7 +79,7 @@ static json_t *program_json(const struct store_program *p)
 
 static json_t *estimate_json(const struct store_estimate *e)
 {
-	return json_pack("{s:o, s:f, s:f, s:f, s:s, s:I, s:s, s:I}", "candidate", text_json(e->candidate), "seconds",
+	return json_pack("{s:o, s:f, s:f, s:f, s:s, s:I, s:s, s:I}", "candidate", answer_text(e->candidate), "seconds",
 			 e->e.mean_s, "lo_s", e->e.lo_s, "hi_s", e->e.hi_s, "kind", estimate_kind_name(e->e.kind), "runs",
 			 (json_int_t)e->e.n, "node_class", e->node_class, "updated", (json_int_t)e->updated);
 }
@@ -191,9 +177,9 @@ out:
 
 static int probe_add(const struct store_probe *p, void *arg)
 {
-	json_t *o = json_pack("{s:o, s:I, s:s, s:I, s:o, s:I, s:f}", "candidate", text_json(p->candidate), "job",
+	json_t *o = json_pack("{s:o, s:I, s:s, s:I, s:o, s:I, s:f}", "candidate", answer_text(p->candidate), "job",
 			      (json_int_t)p->jobid, "state", probe_state_name(p->state), "tries", (json_int_t)p->tries,
-			      "reason", text_json(p->reason), "not_before", (json_int_t)p->not_before, "cost_node_s",
+			      "reason", answer_text(p->reason), "not_before", (json_int_t)p->not_before, "cost_node_s",
 			      p->cost_node_s);
 
 	json_object_set_new(o, "record", p->result ? record_json(p->result) : json_null());
@@ -305,7 +291,7 @@ static json_t *answer_change(const struct answer_env *env, json_t *request, bool
 	if (rc < 0)
 		return NULL;
 	return json_pack("{s:i, s:I, s:s, s:o, s:I}", "precedent", 1, "job", (json_int_t)r.jobid, "key", r.key, "name",
-			 text_json(r.name), "dropped", (json_int_t)rc);
+			 answer_text(r.name), "dropped", (json_int_t)rc);
 }
 
 /* ---- requests ---- */
@@ -340,12 +326,12 @@ char *answer_make(const struct answer_env *env, const char *request, size_t len)
 	reply = json_is_object(asked) ? request_answer(env, asked, &why) : NULL;
 	if (!reply)
 		reply = fault(json_is_object(asked) ? why.text : "the request is not a JSON object");
-	text = json_dumps(reply, JSON_COMPACT);
+	text = json_dumps(reply, JSON_COMPACT | JSON_REAL_PRECISION(10));
 	if (text && strlen(text) > QUERY_MAX_PAYLOAD) {
 		free(text);
 		json_decref(reply);
 		reply = fault("the answer is too long; ask for less");
-		text = json_dumps(reply, JSON_COMPACT);
+		text = json_dumps(reply, JSON_COMPACT | JSON_REAL_PRECISION(10));
 	}
 	json_decref(reply);
 	json_decref(asked);

@@ -138,7 +138,7 @@ subtest 'a predicted job is compared with its prediction' => sub {
 	$testbed->wait_job($job, 60);
 	ok(wait_until(20, sub { (shown($job)->{job}{state} // '') eq 'COMPLETED' }), 'its end is seen');
 	like(precedent('jobs', '-n', 1)->{out}, qr/^$job .* 00:20:00 00:02:00 00:00:0\d .* [+-]\d+\.\d %$/m, 'jobs shows both');
-	like(precedent('accuracy')->{out}, qr/^fast +all +1 /m, 'accuracy counts it');
+	like(precedent('accuracy')->{out}, qr/^fast +1 /m, 'accuracy counts it');
 	my $words = precedent('explain', $job)->{out};
 	like($words, qr/predicted to run .* on fast/, 'explain begins with the prediction');
 	like($words, qr/ times fast:\n +computation 2\.00 times as long, MPI and waiting 4\.0 s instead of 2\.0 s\./,

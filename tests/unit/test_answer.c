@@ -13,6 +13,7 @@
 
 #include "common/duration.h"
 #include "predictor/answer.h"
+#include "predictor/answer_text.h"
 #include "predictor/site.h"
 
 #define KEY_A "0123456789abcdef0123456789abcdef"
@@ -182,6 +183,20 @@ static void test_show(void **state)
 	json_decref(reply);
 }
 
+static void test_text(void **state)
+{
+	static const char *const cases[][2] = {{"plain", "plain"}, {"\xc3\xa4", "\xc3\xa4"}, {"a\033[2J", "a?[2J"}, {"\xff", "?"},
+					       {"tab\t", "tab?"},   {"c1\xc2\x9b", "c1??"}, {"nbsp\xc2\xa0", "nbsp\xc2\xa0"}, {"", ""}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		json_t *t = answer_text(cases[i][0]);
+
+		assert_string_equal(json_string_value(t), cases[i][1]);
+		json_decref(t);
+	}
+}
+
 static double number(const json_t *o, const char *name)
 {
 	return json_number_value(json_object_get(o, name));
@@ -202,13 +217,23 @@ static void test_accuracy(void **state)
 	assert_true(number(row, "extended") == 0);
 	assert_true(number(row, "used_of_requested") > 0.028 && number(row, "used_of_requested") < 0.029);
 	assert_true(number(row, "used_of_limit") > 0.169 && number(row, "used_of_limit") < 0.170);
+	assert_int_equal(json_array_size(json_object_get(reply, "users")), 1);
+	assert_true(number(json_array_get(json_object_get(reply, "users"), 0), "uid") == 1000);
+	assert_true(number(json_object_get(reply, "all"), "freed_node_h") == 2.5); /* 3 times 50 minutes, of one node */
+	assert_string_equal(json_string_value(json_object_get(json_array_get(json_object_get(reply, "families"), 0), "name")), "app?");
+	assert_null(json_object_get(reply, "points"));
 	json_decref(reply);
 	reply = ask(0, true, "{\"precedent\": 1, \"verb\": \"accuracy\"}");
 	row = json_array_get(json_object_get(reply, "candidates"), 0);
 	assert_true(number(row, "n") == 4);
 	assert_true(number(row, "extended") == 1);
 	json_decref(reply);
-	reply = ask(3000, false, "{\"precedent\": 1, \"verb\": \"accuracy\"}");
+	reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"accuracy\", \"points\": 2}");
+	assert_int_equal(json_array_size(json_object_get(json_object_get(reply, "points"), "job")), 2);
+	assert_int_equal(json_array_size(json_object_get(json_object_get(reply, "distribution"), "precedent")), 101);
+	assert_int_equal(json_array_size(json_object_get(reply, "timeline")), 1);
+	json_decref(reply);
+	reply = ask(3000, false, "{\"precedent\": 1, \"verb\": \"accuracy\", \"points\": 9}");
 	assert_int_equal(json_array_size(json_object_get(reply, "candidates")), 0);
 	json_decref(reply);
 }
@@ -313,6 +338,7 @@ int main(void)
 		T(test_nonsense),      T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist),
 		T(test_show),	       T(test_accuracy),	  T(test_retrace),
 		T(test_forget),	       T(test_busy_lists),	  T(test_site),
+		T(test_text),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,172 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# precedent accuracy of a made-up history: the screen, the tables, the page (whole, nothing outside of it, names that look
+# like markup), against sums made here from the single runs.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Cli;
+use JSON::PP qw(decode_json);
+use List::Util qw(max sum);
+use Test::More;
+use Testbed qw(run_command build_dir);
+
+my $make = build_dir() . '/tests/bench/make_history';
+if (!-x $make && run_command('make', '-s', '-C', Testbed::top(), "$ENV{PRECEDENT_BUILD}/tests/bench/make_history")->{rc} != 0) {
+	plan skip_all => 'make_history is not built';
+}
+
+# history(RUNS, DAYS): the file with precedentd's answer.
+sub history {
+	my ($runs, $days, $last) = @_;
+	is(run_command($make, "h$runs.db", $runs, $days)->{rc}, 0, "a store with $runs runs") if !-e "h$runs.db";
+	my $r = run_command($make, '--answer', "h$runs.db", $last // 0);
+	is($r->{rc}, 0, 'its answer') or diag $r->{err};
+	open my $fh, '>', "h$runs.json" or die "h$runs.json: $!\n";
+	print {$fh} $r->{out};
+	close $fh or die "h$runs.json: $!\n";
+	return "h$runs.json";
+}
+
+my $file = history(2000, 60);
+my $answer = decode_json(slurp($file));
+
+sub median {
+	my @v = sort { $a <=> $b } @_;
+	return @v % 2 ? $v[$#v / 2] : ($v[@v / 2 - 1] + $v[@v / 2]) / 2;
+}
+
+subtest 'the answer' => sub {
+	my ($p, $all) = @$answer{qw(points all)};
+	my @done = grep { $p->{completed}[$_] } 0 .. $#{ $p->{job} };
+	is(scalar @{ $p->{job} }, $all->{n}, 'all runs one by one');
+	is(scalar @done, $all->{completed}, 'of which so many completed');
+	my %error = map {
+		my $name = $_;
+		($name => [map { abs($p->{$name}[$_] / $p->{seconds}[$_] - 1) } grep { $p->{$name}[$_] > 0 } @done])
+	} qw(predicted request last_two_user last_two_job);
+	my $close = sub { abs($_[0] - $_[1]) < 0.002 * max(1, $_[1]) };
+	ok($close->($all->{median_error}, median(@{ $error{predicted} })), 'the median');
+	ok($close->($all->{worst_error}, max(@{ $error{predicted} })), 'the worst');
+	for my $who (qw(request last_two_user last_two_job)) {
+		my $b = $all->{baselines}{$who};
+		is($b->{n}, scalar @{ $error{$who} }, "$who: runs");
+		ok($close->($b->{median_error}, median(@{ $error{$who} })), "$who: median");
+	}
+	is($all->{baselines}{perfect}{worst_error}, 0, 'perfect is perfect');
+	is(sum(map { $_->{n} } @{ $answer->{$_} }), $all->{n}, "$_ are all runs") for qw(candidates users families);
+	is($all->{extensions}, sum(@{ $p->{extensions} }), 'extensions');
+	my $freed = sum(map { my $l = $p->{limit}[$_] || $p->{request}[$_]; $p->{nodes}[$_] * ($p->{request}[$_] - $l) / 3600 } 0 .. $#{ $p->{job} });
+	ok(abs($freed - $all->{freed_node_h}) < 0.001 * $freed, 'node-hours freed');
+	is($all->{cut_short}, 0, 'none ended below its request');
+};
+
+subtest 'on a terminal' => sub {
+	my $r = precedent('accuracy', '--from', $file);
+	is($r->{rc}, 0, 'accuracy') or diag $r->{err};
+	cmp_ok(($r->{out} =~ tr/\n//), '<=', 24, 'one screen');
+	unlike($r->{out}, qr/^.{121,}$/m, 'of 120 columns');
+	like($r->{out}, qr/\A$answer->{all}{n} predicted runs since 20\d\d-\d\d-\d\d: \d+ families of jobs, 9 users\n/, 'says of what');
+	like($r->{out}, qr/^precedent +\d+\.\d %/m, 'Precedent first');
+	like($r->{out}, qr/^same user +.* mean of the user's last two runs$/m, 'and the others');
+	like($r->{out}, qr/^fast +\d+ /m, 'by partition');
+	my %first = (user => '100[1-8]', family => 'heat3d \([0-9a-f]{8}\)', partition => 'fat:bigmem');
+	for my $by (sort keys %first) {
+		my $out = precedent('accuracy', '--from', $file, '--by', $by)->{out};
+		like($out, qr/^$first{$by} +\d+ /m, "--by $by");
+		unlike($out, qr/[^\n\x20-\x7e\xc2-\xf4\x80-\xbf]/, 'no control characters');
+	}
+	my $json = decode_json(precedent('accuracy', '--from', $file, '--json')->{out});
+	is($json->{all}{n}, $answer->{all}{n}, '--json has it all');
+};
+
+subtest 'usage' => sub {
+	my %wrong = ('user, family or partition' => [qw(--by node)], 'not both' => [qw(--json --html x)], 'for precedentd' => ['--from', $file, '--mine']);
+	for my $why (sort keys %wrong) {
+		my $r = precedent('accuracy', @{ $wrong{$why} });
+		is($r->{rc}, 2, "usage: $why");
+		like($r->{err}, qr/\Aprecedent accuracy: [^\n]*$why[^\n]*\n\z/, 'says so');
+	}
+	open my $fh, '>', 'other.json' or die "other.json: $!\n";
+	print {$fh} '{"jobs": []}';
+	close $fh or die "other.json: $!\n";
+	my %fails = ('no-such.json' => ['--from', 'no-such.json'], 'is not what' => ['--from', 'other.json'],
+		'cannot be written' => ['--from', $file, '--html', 'no/dir.html']);
+	for my $why (sort keys %fails) {
+		my $r = precedent('accuracy', @{ $fails{$why} });
+		is($r->{rc}, 1, "fails: $why");
+		like($r->{err}, qr/\Aprecedent: [^\n]*$why[^\n]*\n\z/, 'in one line');
+	}
+};
+
+# Every element is closed where it was opened; returns how many of each there are.
+sub balanced {
+	my ($page) = @_;
+	my (@open, %n);
+	while ($page =~ m{<(/?)([a-z0-9]+)((?:\s+[a-zA-Z-]+(?:="[^"<>]*")?)*)\s*(/?)>|<!DOCTYPE html>|<}g) {
+		my ($close, $tag, undef, $empty) = ($1, $2, $3, $4);
+		next if $& eq '<!DOCTYPE html>';
+		return "a bare < at " . substr($page, pos($page) - 1, 40) if !defined $tag;
+		$n{$tag}++ if !$close;
+		next if $empty || $tag =~ /\A(?:meta|link)\z/;
+		push @open, $tag and next if !$close;
+		my $was = pop(@open) // 'nothing';
+		return "</$tag> closes <$was>" if $was ne $tag;
+	}
+	return @open ? "<@open> stay open" : \%n;
+}
+
+sub self_contained {
+	my ($page) = @_;
+	my ($policy) = $page =~ m{<meta http-equiv="Content-Security-Policy" content="([^"]*)">};
+	like($policy // '', qr/\Adefault-src 'none'; style-src 'nonce-[0-9a-f]{32}'; img-src data:; base-uri 'none'; form-action 'none'\z/,
+		'the policy lets one style in and nothing else');
+	my $n = balanced($page);
+	is(ref $n, 'HASH', 'the markup is balanced') or diag $n;
+	$n = {} if !ref $n;
+	ok(!$n->{$_}, "no <$_>") for qw(script img iframe object embed form base a audio video use image foreignObject);
+	is($n->{style}, 1, 'one style');
+	ok($page !~ m{<[^>]*\s(?:src|action|href)\s*=(?!"data:)}i, 'no address');
+	ok($page !~ /<[^>]*\son[a-z]+\s*=/i, 'no handlers');
+	return $n;
+}
+
+subtest 'the page' => sub {
+	my $r = precedent('accuracy', '--from', $file, '--html', 'a.html');
+	is($r->{rc}, 0, 'accuracy --html') or diag $r->{err};
+	is($r->{out} . $r->{err}, '', 'is quiet');
+	my $page = slurp('a.html');
+	my $n = self_contained($page);
+	is($n->{figure}, 4, 'four plots');
+	is(() = $page =~ /<svg [^>]*role="img" aria-labelledby="[a-z]+-h" aria-describedby="[a-z]+-d">/g, 4, 'with names and words');
+	is($n->{table}, 4, 'and the tables');
+	is(() = $page =~ /<title>Job \d+ on /g, $answer->{all}{n}, 'a mark for each run');
+	ok($page !~ /\bnan\b|\binf\b|\(null\)/, 'no numbers that are none');
+	like($page, qr{&lt;/title&gt;&lt;script&gt;alert\(1\)&lt;/script&gt;}, 'names that look like markup are text');
+	like($page, qr{<bdi>\?\[31mred&quot;&#39;&amp;</bdi>}, 'names with control characters are tamed');
+	like(precedent('accuracy', '--from', $file, '--html', '-')->{out}, qr/\A<!DOCTYPE html>/, '- is standard output');
+};
+
+subtest 'pages of little' => sub {
+	for my $runs (1, 2, 3) {
+		my $small = history($runs, 1);
+		is(precedent('accuracy', '--from', $small)->{rc}, 0, "$runs runs on a terminal");
+		is(precedent('accuracy', '--from', $small, '--html', 's.html')->{rc}, 0, 'and as a page');
+		my $page = slurp('s.html');
+		self_contained($page);
+		ok($page !~ /\bnan\b|\binf\b/, 'no numbers that are none');
+	}
+	my $none = history(2000, 60, 1); # of the last day alone
+	cmp_ok(decode_json(slurp($none))->{all}{n}, '<', 60, 'the last day alone');
+	open my $fh, '>', 'empty.json' or die "empty.json: $!\n";
+	print {$fh} '{"all": {"n": 0}, "points": {}}';
+	close $fh or die "empty.json: $!\n";
+	is(precedent('accuracy', '--from', 'empty.json')->{out}, "no predicted job has completed yet\n", 'nothing yet');
+	is(precedent('accuracy', '--from', 'empty.json', '--html', 'e.html')->{rc}, 0, 'as a page');
+	like(slurp('e.html'), qr/No predicted job has completed yet/, 'which says so');
+};
+
+done_testing;
