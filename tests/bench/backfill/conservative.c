@@ -82,24 +82,42 @@ static int plan(struct sim *s, struct errbuf *err)
 	return 0;
 }
 
-int sim_pass_conservative(struct sim *s, struct errbuf *err)
+/* Start what was promised for now; how many there were, or -1. */
+static int start_promised(struct sim *s, struct errbuf *err)
 {
+	int started = 0;
 	size_t next;
 
-	profile_trim(&s->profile, s->now);
-	if (plan(s, err) < 0)
-		return -1;
+	s->wake_s = SIM_NEVER;
 	for (size_t job = s->queue_first; job != SIM_NONE; job = next) {
+		int64_t at_s = s->state[job].reserved_s;
+
 		next = s->state[job].next;
-		if (s->state[job].reserved_s < s->now)
-			return err_set(err, "job %zu was promised %lld s and has not started at %lld s", job,
-				       (long long)s->state[job].reserved_s, (long long)s->now);
-		if (s->state[job].reserved_s > s->now) {
-			if (s->state[job].reserved_s < s->wake_s)
-				s->wake_s = s->state[job].reserved_s;
-		} else if (sim_start(s, job, err) < 0) {
-			return -1;
+		if (at_s < s->now)
+			return err_set(err, "job %zu was promised %lld s and has not started at %lld s", job, (long long)at_s,
+				       (long long)s->now);
+		if (at_s == s->now) {
+			if (sim_start(s, job, err) < 0)
+				return -1;
+			started++;
+		} else if (at_s < s->wake_s) {
+			s->wake_s = at_s;
 		}
 	}
-	return 0;
+	return started;
+}
+
+/* Again while jobs start, as others may then be among the first `depth`. */
+int sim_pass_conservative(struct sim *s, struct errbuf *err)
+{
+	int started;
+
+	profile_trim(&s->profile, s->now);
+	do {
+		if (plan(s, err) < 0)
+			return -1;
+		s->released = s->extended = false;
+		started = start_promised(s, err);
+	} while (started > 0 && s->conf->depth);
+	return started < 0 ? -1 : 0;
 }

@@ -44,6 +44,7 @@ static const char usage[] =
     "  --predictor LIST                    request,last-two,precedent,family,perfect\n"
     "  --jobs N --seeds N                  of each workload (10000), how many of them (10)\n"
     "  --new SHARE --same SHARE            jobs of a new program (0.2); repetitions with the same input (0.5)\n"
+    "  --window N                          a repetition repeats one of so many last jobs (1000)\n"
     "  --errors FILE --column NAME         measured errors (tests/bench/accuracy.jsonl, skeleton)\n"
     "  --cover SHARE --withheld SHARE      of errors below the upper bound (0.9); programs never predicted (0)\n"
     "  --margin SHARE --min-limit MIN --poll S   as in precedent.conf (0.15, 5, 10)\n"
@@ -98,13 +99,13 @@ static int parse_kinds(char *text, struct options *o)
 	return o->n_kinds ? 0 : -1;
 }
 
-enum { O_NODES = 256, O_LOAD, O_POLICY, O_DEPTH, O_PREDICTOR, O_JOBS, O_SEEDS, O_NEW, O_SAME, O_ERRORS, O_COLUMN, O_COVER,
+enum { O_NODES = 256, O_LOAD, O_POLICY, O_DEPTH, O_PREDICTOR, O_JOBS, O_SEEDS, O_NEW, O_SAME, O_WINDOW, O_ERRORS, O_COLUMN, O_COVER,
        O_WITHHELD, O_MARGIN, O_MIN_LIMIT, O_POLL, O_SWF, O_WRITE_SWF, O_JSON, O_HELP };
 
 static const struct option long_options[] = {
     {"nodes", 1, NULL, O_NODES}, {"load", 1, NULL, O_LOAD}, {"policy", 1, NULL, O_POLICY}, {"depth", 1, NULL, O_DEPTH},
     {"predictor", 1, NULL, O_PREDICTOR}, {"jobs", 1, NULL, O_JOBS}, {"seeds", 1, NULL, O_SEEDS}, {"new", 1, NULL, O_NEW},
-    {"same", 1, NULL, O_SAME}, {"errors", 1, NULL, O_ERRORS}, {"column", 1, NULL, O_COLUMN}, {"cover", 1, NULL, O_COVER},
+    {"same", 1, NULL, O_SAME}, {"window", 1, NULL, O_WINDOW}, {"errors", 1, NULL, O_ERRORS}, {"column", 1, NULL, O_COLUMN}, {"cover", 1, NULL, O_COVER},
     {"withheld", 1, NULL, O_WITHHELD}, {"margin", 1, NULL, O_MARGIN}, {"min-limit", 1, NULL, O_MIN_LIMIT},
     {"poll", 1, NULL, O_POLL}, {"swf", 1, NULL, O_SWF}, {"write-swf", 1, NULL, O_WRITE_SWF}, {"json", 0, NULL, O_JSON},
     {"help", 0, NULL, O_HELP}, {NULL, 0, NULL, 0}};
@@ -126,6 +127,10 @@ static int parse_model(int option, char *value, struct options *o)
 	case O_SEEDS:
 		rv = parse_number(value, 1, SEEDS_MAX, &x);
 		o->seeds = (size_t)x;
+		return rv;
+	case O_WINDOW:
+		rv = parse_number(value, 1, 1e9, &x);
+		o->work.window = (uint32_t)x;
 		return rv;
 	case O_NEW:
 		return parse_number(value, 0, 1, &o->work.new_program);

@@ -300,7 +300,7 @@ static int run(struct sim *s, struct errbuf *err)
 {
 	size_t submitted = 0;
 
-	while (submitted < s->n || s->n_heap) {
+	while (submitted < s->n || s->n_heap || s->wake_s != SIM_NEVER) {
 		int64_t next = s->n_heap ? s->heap[0].at_s : SIM_NEVER;
 
 		if (submitted < s->n && s->jobs[submitted].submit_s < next)
@@ -322,7 +322,7 @@ static int run(struct sim *s, struct errbuf *err)
 		s->wake_s = SIM_NEVER;
 		if ((s->conf->policy == SIM_EASY ? sim_pass_easy(s, err) : sim_pass_conservative(s, err)) < 0)
 			return -1;
-		s->released = s->extended = false;
+		s->released = s->extended = false; /* EASY plans afresh anyway */
 	}
 	return check_output(s, err);
 }

@@ -27,7 +27,7 @@ const struct workload_conf workload_defaults = {
     .input_sigma = 0.5,
     .noise_sigma = 0.03,
     .ask_most = 0.15,
-    .window = 200,
+    .window = 1000,
 };
 
 /* Twenty round values make all requests. */
