@@ -274,6 +274,15 @@ static int recalibrate(const struct follow_env *env, const struct store_run *run
 	return store_program_put(env->store, &p, errp);
 }
 
+static void count_end(const struct follow_env *env, const struct store_run *r)
+{
+	if (!env->counts)
+		return;
+	env->counts->ended++;
+	env->counts->cut_short += r->limit_min != DURATION_UNSET && r->limit_min < r->user_limit_min &&
+				  r->user_limit_min != DURATION_UNSET && !strcmp(r->end_state, "TIMEOUT");
+}
+
 static int run_end(const struct follow_env *env, const struct cluster_job *job, struct store_run *run, int64_t now,
 		   struct errbuf *errp)
 {
@@ -301,6 +310,7 @@ static int run_end(const struct follow_env *env, const struct cluster_job *job, 
 		goto fail;
 	if (store_commit(env->store, errp) < 0)
 		return -1;
+	count_end(env, run);
 	say_accuracy(env, run);
 	return 0;
 fail:
@@ -413,11 +423,25 @@ static int run_meet(const struct follow_env *env, const struct cluster_job *job,
 	return 0;
 }
 
+/* A run is new, or has changed; raised: how often since the last look. */
+static void count_run(const struct follow_env *env, const struct store_run *r, bool is_new, uint32_t raised)
+{
+	struct follow_counts *c = env->counts;
+
+	if (!c)
+		return;
+	c->raised += raised;
+	c->met[r->act] += is_new;
+	c->told += is_new && r->pred_s > 0;
+	c->limited += is_new && r->limit_min != DURATION_UNSET;
+}
+
 static int job_follow(const struct follow_env *env, const struct cluster_job *job, const struct job_comment *c,
 		      int64_t now, struct errbuf *errp)
 {
 	struct store_run run;
 	bool changed, known;
+	uint32_t raised;
 	int rc = store_run_get(env->store, job->job_id, &run, errp);
 
 	if (rc < 0)
@@ -432,6 +456,7 @@ static int job_follow(const struct follow_env *env, const struct cluster_job *jo
 	}
 	if (!known)
 		run_fill(&run, job, c);
+	raised = run.extensions;
 	changed = run_refresh(env, &run, job) || !known;
 	if (!known && run_meet(env, job, c, &run, now, errp) < 0)
 		return -1;
@@ -439,6 +464,7 @@ static int job_follow(const struct follow_env *env, const struct cluster_job *jo
 		return run_end(env, job, &run, now, errp);
 	if (changed && store_run_put(env->store, &run, errp) < 0)
 		return -1;
+	count_run(env, &run, !known, run.extensions - raised);
 	return job->phase == CLUSTER_ENDED ? run_end(env, job, &run, now, errp) : 0;
 }
 

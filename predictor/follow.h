@@ -10,11 +10,20 @@
 #include "common/log.h"
 #include "predictor/cluster.h"
 
+/* What was seen since these were zeroed, for metrics. */
+struct follow_counts {
+	uint64_t met[ACT_PROBE + 1]; /* jobs, by act */
+	uint64_t told, limited;	     /* of these: with a prediction; with a limit set */
+	uint64_t raised;	     /* limits, each time */
+	uint64_t ended, cut_short;   /* jobs; ended by a limit below what their user asked for */
+};
+
 struct follow_env {
 	const struct precedent_conf *conf;
 	struct store *store;
 	const struct cluster_ops *ops;
 	void (*say)(enum log_level level, const char *line); /* one log line */
+	struct follow_counts *counts;			     /* NULL: nobody counts */
 };
 void follow_say(const struct follow_env *env, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
