@@ -9,6 +9,7 @@
 
 #include "predictor/follow.h"
 #include "predictor/past_errors.h"
+#include "predictor/worth.h"
 
 #define PAST_MAX (2 * ESTIMATE_HISTORY_MAX) /* whole runs, and those that were cut short among them */
 
@@ -109,6 +110,25 @@ static int whole_count(const struct estimate_past *past, int n)
 	return whole;
 }
 
+/* From the base (NULL: there is none) and the past, each weighed by how far its kind was off in this family, with the interval
+ * that earlier ones needed. */
+static int candidate_estimate(struct estimate *base, const struct estimate_past *past, int n, const struct worth *worth,
+			      struct store_estimate *row, struct errbuf *why)
+{
+	const struct coverage_errors *err = &worth->errors;
+	double spread = estimate_spread(err->sq[ESTIMATE_HISTORY], err->n[ESTIMATE_HISTORY]);
+
+	if (base)
+		estimate_learn(base, err->sq[base->kind], err->n[base->kind]);
+	if (estimate_blend_believing(base, past, (size_t)n, spread, &row->e, why) < 0)
+		return -1;
+	worth_apply(worth, &row->e, &row->scale);
+	if (estimate_check(&row->e, why) < 0)
+		return row->scale > 1.05 ? err_prefix(why, "earlier predictions were off by %.1f times what they claimed",
+						      row->scale) : -1;
+	return 0;
+}
+
 static int candidate_calibrate(const struct follow_env *env, const struct store_program *p, const struct evidence *e,
 			       unsigned i, int64_t now, struct follow_estimates *out, struct errbuf *errp)
 {
@@ -118,21 +138,21 @@ static int candidate_calibrate(const struct follow_env *env, const struct store_
 	struct estimate base;
 	bool based = estimate_base(env->store, p, e, i, &base, &why) == 0;
 	int n = past_gather(env->store, p, e->candidate[i], based, 0, past, errp), whole;
+	struct worth *worth = n < 0 ? NULL : worth_gather(env->store, p->uid, p->family, p->key, e->candidate[i], errp);
 
-	if (n < 0)
+	if (!worth)
 		return -1;
 	whole = whole_count(past, n);
 	snprintf(row.candidate, sizeof(row.candidate), "%s", e->candidate[i]);
 	if (e->record[i] && e->record[i]->has_class)
 		memcpy(row.node_class, e->record[i]->class_hex, sizeof(row.node_class));
-	if (!based && whole < 2)
-		err_prefix(&why, "nothing for %s", e->candidate[i]);
-	else if (estimate_blend(based ? &base : NULL, past, (size_t)n, &row.e, &why) < 0)
-		err_prefix(&why, "nothing for %s", e->candidate[i]);
-	else {
+	if ((based || whole >= 2) && candidate_estimate(based ? &base : NULL, past, n, worth, &row, &why) == 0) {
+		worth_free(worth);
 		out->n++;
 		return store_estimate_put(env->store, p->key, &row, errp);
 	}
+	worth_free(worth);
+	err_prefix(&why, "nothing for %s", e->candidate[i]);
 	if (e->record[i] || whole >= 2) /* that there is no history yet is no refusal */
 		out->refused = why;
 	return store_estimate_drop(env->store, p->key, e->candidate[i], errp);

@@ -296,8 +296,7 @@ void estimate_errors_add(struct estimate_errors *errors, double skeleton_s, doub
 	errors->n++;
 }
 
-/* The interval that an estimate claims counts as so many programs; what was seen of its kind, each as one. */
-static void learn_from_past(struct estimate *e, double sq_sum, unsigned n)
+void estimate_learn(struct estimate *e, double sq_sum, unsigned n)
 {
 	double half = fmax(e->hi_s - e->mean_s, e->mean_s - e->lo_s), sigma = half / 2 / e->mean_s;
 
@@ -320,8 +319,8 @@ int estimate_from_probes_after(const struct result *source, const struct result 
 		*out = rc == 1 ? skeleton : partial;
 	} else {
 		if (errors) {
-			learn_from_past(&skeleton, errors->skeleton, errors->n);
-			learn_from_past(&partial, errors->partial, errors->n);
+			estimate_learn(&skeleton, errors->skeleton, errors->n);
+			estimate_learn(&partial, errors->partial, errors->n);
 		}
 		estimate_weigh(&skeleton, &partial, out);
 	}

@@ -76,6 +76,9 @@ int estimate_by_kind(const struct result *source, const struct result *target, d
 /* One program more: what was said of it, and its runs, whose mean it is compared with. */
 void estimate_errors_add(struct estimate_errors *errors, double skeleton_s, double partial_s, const struct estimate_past *past,
 			 size_t n);
+/* The interval that an estimate claims counts as a few programs; what was seen of its kind, each as one: n of them, and the sum
+ * of their squared relative errors. */
+void estimate_learn(struct estimate *e, double sq_sum, unsigned n);
 /* Relative half width by which a run may differ from what a probe, which saw `noise` (result.h), says of it. */
 double estimate_noise_rel(double noise);
 /* Two independent estimates of one time, weighed by the inverse squares of their widths; wide enough for both where they
@@ -103,6 +106,11 @@ int estimate_from_history(const struct estimate_past *past, size_t n, struct est
  */
 int estimate_blend(const struct estimate *base, const struct estimate_past *past, size_t n,
 		   struct estimate *out, struct errbuf *err);
+/* The same, with what is believed of the relative spread of runs before any was seen (0: what estimate_blend believes). */
+int estimate_blend_believing(const struct estimate *base, const struct estimate_past *past, size_t n, double spread,
+			     struct estimate *out, struct errbuf *err);
+/* That belief after n programs of the family, with this sum of squared relative errors of past runs as a prediction. */
+double estimate_spread(double sq_sum, unsigned n);
 /* 0 when the interval makes sense and is narrow enough, else -1 with the reason. */
 int estimate_check(const struct estimate *e, struct errbuf *err);
 

@@ -6,6 +6,7 @@
 
 #include "predictor/follow.h"
 #include "predictor/kin.h"
+#include "predictor/worth.h"
 
 /* Runs as kin.h wants them; those whose numbers are not kept are left out. */
 static size_t runs_of(const struct store_past *past, int n, struct kin_run runs[KIN_LOOK])
@@ -23,6 +24,7 @@ int follow_family(const struct follow_env *env, const struct store_run *run, int
 	struct store_past_filter f = {.candidate = run->candidate, .family = run->family, .kin = run->kin};
 	struct store_family row = {.updated = now, .scale = 1};
 	struct store_past *past;
+	struct worth *worth = NULL;
 	struct kin_run runs[KIN_LOOK];
 	struct errbuf why = {""};
 	int n, rv = -1;
@@ -37,7 +39,14 @@ int follow_family(const struct follow_env *env, const struct store_run *run, int
 		goto out;
 	memcpy(row.kin, run->kin, sizeof(row.kin));
 	snprintf(row.candidate, sizeof(row.candidate), "%s", run->candidate);
-	if (kin_estimate(runs, runs_of(past, n, runs), &row.e, &row.programs, &why) < 0) {
+	if (kin_estimate(runs, runs_of(past, n, runs), &row.e, &row.programs, &why) == 0) {
+		worth = worth_gather(env->store, run->uid, run->family, NULL, run->candidate, errp);
+		if (!worth)
+			goto out;
+		worth_apply(worth, &row.e, &row.scale);
+		estimate_check(&row.e, &why);
+	}
+	if (why.text[0]) {
 		memset(&row.e, 0, sizeof(row.e));
 		snprintf(row.reason, sizeof(row.reason), "%.300s", why.text);
 	}
@@ -45,6 +54,7 @@ int follow_family(const struct follow_env *env, const struct store_run *run, int
 	/* of most programs there is but one, and nothing to be kept */
 	rv = row.programs >= KIN_PROGRAMS_MIN ? store_family_put(env->store, &row, errp) : 0;
 out:
+	worth_free(worth);
 	free(past);
 	return rv;
 }

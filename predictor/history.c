@@ -40,7 +40,7 @@ struct history {
 	size_t n_pred;
 };
 
-static int summarise(const struct estimate_past *past, size_t n, struct history *h, struct errbuf *err)
+static int summarise(const struct estimate_past *past, size_t n, double spread, struct history *h, struct errbuf *err)
 {
 	double sum_w = 0, sum_ww = 0, sum = 0, sq = 0, pred_sq = 0, runs;
 
@@ -69,7 +69,7 @@ static int summarise(const struct estimate_past *past, size_t n, struct history 
 		sq += pow(HISTORY_DECAY, (double)i) * pow(past[i].actual_s - h->mean, 2);
 	/* For one more run: few runs show less spread than there is, and leave their own mean in doubt. */
 	runs = sum_w * sum_w / sum_ww;
-	sq = runs * sq / sum_w / (h->mean * h->mean) + PRIOR_RUNS * PRIOR_SIGMA * PRIOR_SIGMA;
+	sq = runs * sq / sum_w / (h->mean * h->mean) + PRIOR_RUNS * spread * spread;
 	if (h->n >= 2)
 		h->sigma = fmax(MIN_SIGMA, sqrt(sq / (PRIOR_RUNS + runs - 1) * (1 + 1 / runs)));
 	h->pred_rms = h->n_pred ? sqrt(pred_sq / (double)h->n_pred) : 0;
@@ -84,11 +84,11 @@ static void set_interval(struct estimate *out, double half_rel, const struct his
 	out->hi_s = fmax(out->mean_s * (1 + half_rel), h->max);
 }
 
-static int whole_history(const struct estimate_past *past, size_t n, struct estimate *out, struct errbuf *err)
+static int whole_history(const struct estimate_past *past, size_t n, double spread, struct estimate *out, struct errbuf *err)
 {
 	struct history h;
 
-	if (summarise(past, n, &h, err) < 0)
+	if (summarise(past, n, spread, &h, err) < 0)
 		return -1;
 	if (h.n < 2)
 		return err_set(err, "%zu past run%s on this partition: two are needed", h.n,
@@ -98,13 +98,13 @@ static int whole_history(const struct estimate_past *past, size_t n, struct esti
 	return 0;
 }
 
-static int whole_blend(const struct estimate *base, const struct estimate_past *past, size_t n, struct estimate *out,
-		       struct errbuf *err)
+static int whole_blend(const struct estimate *base, const struct estimate_past *past, size_t n, double spread,
+		       struct estimate *out, struct errbuf *err)
 {
 	double base_rel, base_sigma, history_sigma, wb, wh, half;
 	struct history h;
 
-	if (summarise(past, n, &h, err) < 0)
+	if (summarise(past, n, spread, &h, err) < 0)
 		return -1;
 	if (!(base->mean_s > 0))
 		return err_set(err, "the estimate makes no sense: %g s", base->mean_s);
@@ -179,11 +179,34 @@ static size_t whole_runs(const struct estimate_past *past, size_t n, struct esti
 	return count;
 }
 
-int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out, struct errbuf *err)
+static int from_history(const struct estimate_past *past, size_t n, double spread, struct estimate *out, struct errbuf *err)
 {
 	struct estimate_past whole[ESTIMATE_HISTORY_MAX];
 
-	if (whole_history(whole, whole_runs(past, n, whole), out, err) < 0 || apply_bounds(out, past, n, err) < 0)
+	if (whole_history(whole, whole_runs(past, n, whole), spread, out, err) < 0 || apply_bounds(out, past, n, err) < 0)
+		return -1;
+	return estimate_check(out, err);
+}
+
+int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out, struct errbuf *err)
+{
+	return from_history(past, n, PRIOR_SIGMA, out, err);
+}
+
+double estimate_spread(double sq_sum, unsigned n)
+{
+	return fmax(MIN_SIGMA, sqrt((PRIOR_RUNS * PRIOR_SIGMA * PRIOR_SIGMA + sq_sum) / (PRIOR_RUNS + n)));
+}
+
+int estimate_blend_believing(const struct estimate *base, const struct estimate_past *past, size_t n, double spread,
+			     struct estimate *out, struct errbuf *err)
+{
+	struct estimate_past whole[ESTIMATE_HISTORY_MAX];
+
+	spread = spread > 0 ? spread : PRIOR_SIGMA;
+	if (!base)
+		return from_history(past, n, spread, out, err);
+	if (whole_blend(base, whole, whole_runs(past, n, whole), spread, out, err) < 0 || apply_bounds(out, past, n, err) < 0)
 		return -1;
 	return estimate_check(out, err);
 }
@@ -191,11 +214,5 @@ int estimate_from_history(const struct estimate_past *past, size_t n, struct est
 int estimate_blend(const struct estimate *base, const struct estimate_past *past, size_t n, struct estimate *out,
 		   struct errbuf *err)
 {
-	struct estimate_past whole[ESTIMATE_HISTORY_MAX];
-
-	if (!base)
-		return estimate_from_history(past, n, out, err);
-	if (whole_blend(base, whole, whole_runs(past, n, whole), out, err) < 0 || apply_bounds(out, past, n, err) < 0)
-		return -1;
-	return estimate_check(out, err);
+	return estimate_blend_believing(base, past, n, 0, out, err);
 }

@@ -191,7 +191,7 @@ typedef int (*store_run_fn)(const struct store_run *r, void *arg);
 int store_runs_each(struct store *s, const struct store_run_filter *f, store_run_fn fn, void *arg,
 		    struct errbuf *err);
 /*
- * The same in one pass, for many runs: the callback must not use the store.
+ * The same in one pass, for many runs, latest job id first; the callback must not use the store.
  */
 int store_runs_scan(struct store *s, const struct store_run_filter *f, store_run_fn fn, void *arg,
 		    struct errbuf *err);
@@ -221,7 +221,8 @@ struct store_past_filter {
 	/* Of these the first that is not NULL: */
 	const char *key, *family;
 	uint32_t uid;	 /* else: of this user */
-	const char *kin; /* with family: only these */
+	const char *kin;    /* with family: only these */
+	const char *except; /* with uid: not of this family */
 };
 /* The latest first, at most max of them. Returns how many. */
 int store_past_read(struct store *s, const struct store_past_filter *f, struct store_past *out, size_t max,

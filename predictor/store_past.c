@@ -43,12 +43,12 @@ static void past_read(sqlite3_stmt *st, struct store_past *p)
 int store_past_read(struct store *s, const struct store_past_filter *f, struct store_past *out, size_t max, struct errbuf *err)
 {
 	const char *by = f->key ? "key = ?3" : f->family ? "family = ?3" : "uid = ?4";
-	const char *key = f->key ? f->key : f->family;
+	const char *key = f->key ? f->key : f->family, *also = f->kin ? f->kin : f->except;
 	char sql[768];
 	sqlite3_stmt *st;
 	int n = 0, rv = 0;
 
-	snprintf(sql, sizeof(sql), past_sql, by, f->kin ? " AND kin = ?6" : "");
+	snprintf(sql, sizeof(sql), past_sql, by, f->kin ? " AND kin = ?6" : f->except ? " AND family IS NOT ?6" : "");
 	st = store_prepare(s, sql, err);
 	if (!st)
 		return -1;
@@ -56,7 +56,7 @@ int store_past_read(struct store *s, const struct store_past_filter *f, struct s
 	sqlite3_bind_int64(st, 2, f->since);
 	sqlite3_bind_int64(st, 4, f->uid);
 	sqlite3_bind_int64(st, 5, WINDOW);
-	if ((key && store_bind_key(st, 3, key) < 0) || (f->kin && store_bind_key(st, 6, f->kin) < 0)) {
+	if ((key && store_bind_key(st, 3, key) < 0) || (also && store_bind_key(st, 6, also) < 0)) {
 		sqlite3_finalize(st);
 		return bad_key(s, err);
 	}
