@@ -91,11 +91,18 @@ static void errors_fill(const struct accuracy_sample *const *samples, size_t n, 
 	qsort(work, k, sizeof(*work), by_number);
 	out->median = accuracy_quantile(work, k, 0.5);
 	out->p90 = accuracy_quantile(work, k, 0.9);
-	for (size_t i = k = 0; i < n; i++)
+}
+
+/* Precedent's median error over the runs of which p said something. */
+static double precedent_median(const struct accuracy_sample *const *samples, size_t n, enum accuracy_predictor p, double *work)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
 		if (says(samples[i], p))
 			work[k++] = fabs(error_of(samples[i], ACCURACY_PRECEDENT));
 	qsort(work, k, sizeof(*work), by_number);
-	out->precedent_median = accuracy_quantile(work, k, 0.5);
+	return accuracy_quantile(work, k, 0.5);
 }
 
 static void tally(const struct accuracy_sample *s, struct accuracy_row *row)
@@ -132,8 +139,12 @@ int accuracy_row_make(const struct accuracy_sample *const *samples, size_t n, st
 	row->n = n;
 	for (size_t i = 0; i < n; i++)
 		tally(samples[i], row);
-	for (int p = 0; p < ACCURACY_PREDICTORS; p++)
+	for (int p = 0; p < ACCURACY_PREDICTORS; p++) {
 		errors_fill(samples, n, (enum accuracy_predictor)p, work, &row->of[p]);
+		row->of[p].precedent_median = row->of[p].n == row->of[0].n
+						      ? row->of[0].median
+						      : precedent_median(samples, n, (enum accuracy_predictor)p, work);
+	}
 	free(work);
 	return 0;
 }

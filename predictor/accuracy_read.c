@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The predicted runs of the store with their baselines, see accuracy.h. All finished runs are read, as any of them may be one
- * of the last two that a baseline needs; those that were predicted, since the time asked for, become samples.
+ * The predicted runs of the store with their baselines, see accuracy.h. Runs are read from the latest job id back: those that
+ * were predicted, since the time asked for, become samples; HISTORY_MAX older ones are read as well, as any of them may be
+ * one of the last two that a baseline needs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 #include "predictor/accuracy.h"
 #include "predictor/baseline.h"
 
-#define RUNS_MAX    1000000
-#define SAMPLES_MAX 200000
+#define SAMPLES_MAX 100000
+#define HISTORY_MAX 100000
 
 struct reading {
 	struct accuracy_set *set;
@@ -20,6 +21,7 @@ struct reading {
 	struct baseline_run *runs;
 	size_t *run_of; /* of each sample */
 	size_t n, cap, run_of_cap;
+	size_t older; /* runs that may be history only */
 	bool failed;
 };
 
@@ -97,6 +99,8 @@ static int run_add(const struct store_run *r, void *arg)
 	*b = (struct baseline_run){.jobid = r->jobid, .uid = r->uid, .submit_time = r->submit_time,
 				   .end_time = seen ? r->end_time : 0, .elapsed_s = r->elapsed_s};
 	baseline_key(r->key, b->key);
+	if (set->n == SAMPLES_MAX || r->submit_time < x->since)
+		x->older++;
 	if (counts(r, x->since)) {
 		if (set->n == SAMPLES_MAX) {
 			set->cut = true;
@@ -109,7 +113,7 @@ static int run_add(const struct store_run *r, void *arg)
 		}
 	}
 	x->n++;
-	return 0;
+	return x->older > HISTORY_MAX;
 memory:
 	x->failed = true;
 	return 1;
@@ -145,18 +149,27 @@ out:
 	return rv;
 }
 
+static int later_first(const void *a, const void *b)
+{
+	const struct accuracy_sample *x = a, *y = b;
+
+	if (x->submit_time != y->submit_time)
+		return x->submit_time < y->submit_time ? 1 : -1;
+	return (x->jobid < y->jobid) - (x->jobid > y->jobid);
+}
+
 int accuracy_read(struct store *s, uint32_t uid, int64_t since, struct accuracy_set *set, struct errbuf *errp)
 {
-	struct store_run_filter f = {.uid = uid, .finished = true, .max = RUNS_MAX};
+	struct store_run_filter f = {.uid = uid, .finished = true};
 	struct reading x = {.set = set, .since = since};
 	int rv = store_runs_scan(s, &f, run_add, &x, errp);
 
 	if (rv >= 0 && x.failed)
 		rv = err_set(errp, "no memory for %zu runs", x.n);
-	if (rv >= 0) {
-		set->cut |= x.n == RUNS_MAX;
+	if (rv >= 0)
 		rv = baselines_add(&x, errp);
-	}
+	if (rv >= 0 && set->n) /* job ids start again one day */
+		qsort(set->list, set->n, sizeof(*set->list), later_first);
 	free(x.runs);
 	free(x.run_of);
 	return rv < 0 ? -1 : 0;

@@ -115,7 +115,7 @@ struct run_name {
  * in.
  */
 static sqlite3_stmt *prepare_list(struct store *s, const struct store_run_filter *f, const char *columns,
-				  struct errbuf *err)
+				  const char *order, struct errbuf *err)
 {
 	sqlite3_stmt *st = NULL;
 	char sql[512];
@@ -123,12 +123,12 @@ static sqlite3_stmt *prepare_list(struct store *s, const struct store_run_filter
 
 	snprintf(sql, sizeof(sql),
 		 "SELECT %s FROM runs WHERE submit_time >= ?5%s%s%s%s%s%s%s%s"
-		 " ORDER BY submit_time DESC, jobid DESC LIMIT ?6",
+		 " ORDER BY %s LIMIT ?6",
 		 columns,
 		 f->uid == STORE_ALL_USERS ? "" : " AND uid = ?1", f->key ? " AND key = ?2" : "",
 		 f->family ? " AND family = ?3" : "", f->candidate ? " AND candidate = ?4" : "",
 		 f->finished ? " AND end_state <> ''" : "", f->unfinished ? " AND end_state = ''" : "",
-		 f->completed ? " AND end_state = 'COMPLETED'" : "", f->predicted ? " AND pred_s > 0" : "");
+		 f->completed ? " AND end_state = 'COMPLETED'" : "", f->predicted ? " AND pred_s > 0" : "", order);
 	rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
 	if (rc != SQLITE_OK) {
 		store_fail(s, rc, "cannot list runs", err);
@@ -151,7 +151,7 @@ static sqlite3_stmt *prepare_list(struct store *s, const struct store_run_filter
 static struct run_name *list_runs(struct store *s, const struct store_run_filter *f, size_t *n,
 				  struct errbuf *err)
 {
-	sqlite3_stmt *st = prepare_list(s, f, "jobid, submit_time", err);
+	sqlite3_stmt *st = prepare_list(s, f, "jobid, submit_time", "submit_time DESC, jobid DESC", err);
 	struct run_name *names = NULL;
 	size_t cap = 0;
 	int rv;
@@ -215,7 +215,8 @@ int store_runs_each(struct store *s, const struct store_run_filter *f, store_run
 int store_runs_scan(struct store *s, const struct store_run_filter *f, store_run_fn fn, void *arg,
 		    struct errbuf *err)
 {
-	sqlite3_stmt *st = prepare_list(s, f, "*", err);
+	/* The order of the table itself: by submit_time every row would be looked up, which takes ten times as long. */
+	sqlite3_stmt *st = prepare_list(s, f, "*", "jobid DESC, submit_time DESC", err);
 	struct store_run r;
 	int seen = 0, rv;
 

@@ -121,7 +121,7 @@ int world_setup(void **state)
 	if (store_open(w->store_file, STORE_WRITE | STORE_WAIT, &w->store, &e) < 0)
 		fail_msg("%s", e.text);
 	w->ops = (struct cluster_ops){NULL, fake_submit, fake_limit, fake_cancel, fake_arm};
-	w->env = (struct follow_env){&w->conf, w->store, &w->ops, fake_say};
+	w->env = (struct follow_env){&w->conf, w->store, &w->ops, fake_say, &w->counts};
 	w->now = START;
 	return 0;
 }

@@ -20,6 +20,7 @@ struct world {
 	struct precedent_conf conf;
 	struct store *store;
 	struct follow_env env;
+	struct follow_counts counts;
 	struct cluster_ops ops;
 	struct cluster_job jobs[JOBS];
 	char comments[JOBS][COMMENT_TEXT_MAX];

@@ -92,9 +92,14 @@ static void test_extended_up_to_the_users_limit(void **state)
 	assert_int_equal(r.extensions, w->n_limits);
 	assert_true(r.extensions >= 2);
 	assert_int_equal(r.limit_min, 60);
+	assert_int_equal(w->counts.raised, r.extensions);
+	assert_int_equal(w->counts.ended, 0);
 	job_end(j, "COMPLETED", 3590);
 	look();
 	assert_non_null(strstr(w->log, "predicted 400 s"));
+	look();
+	assert_int_equal(w->counts.met[ACT_PREDICT], 1);
+	assert_true(w->counts.told == 1 && w->counts.limited == 1 && w->counts.ended == 1 && !w->counts.cut_short);
 }
 
 static void test_extension_refused_is_tried_again(void **state)
