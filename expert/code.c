@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Expressions to code: see code.h. */
+#include "expert/code.h"
+
+#include <string.h>
+
+struct writer {
+	struct code_ins *ins;
+	uint32_t n;
+	struct code_group *group;
+	uint32_t n_group;
+	struct memory *mem;
+	bool failed, makes_text;
+};
+
+/* How many instructions and functions over groups there can be. */
+static void measure(const struct expr *e, uint32_t *n, uint32_t *n_group)
+{
+	*n += 2;
+	if (e->kind == EX_CALL && e->fn >= EF_G_MIN) {
+		++*n_group;
+		return;
+	}
+	if (e->a)
+		measure(e->a, n, n_group);
+	if (e->b)
+		measure(e->b, n, n_group);
+	for (uint8_t i = 0; i < e->n_arg; i++) {
+		++*n;
+		measure(e->arg[i], n, n_group);
+	}
+}
+
+static struct code_ins *emit(struct writer *w, uint8_t op)
+{
+	struct code_ins *i = &w->ins[w->n++];
+
+	i->op = op;
+	return i;
+}
+
+static void write_expr(struct writer *w, const struct expr *e);
+
+static void write_constant(struct writer *w, const struct expr *e)
+{
+	struct code_ins *i = emit(w, OP_CONST);
+
+	if (e->kind == EX_DOUBLE)
+		i->k.d = e->v.real;
+	else
+		i->k.i = e->v.integer;
+}
+
+/* The right side is skipped when the left one decides. */
+static void write_logic(struct writer *w, const struct expr *e)
+{
+	struct code_ins *jump;
+
+	write_expr(w, e->a);
+	jump = emit(w, e->kind == EX_AND ? OP_JUMP_FALSE : OP_JUMP_TRUE);
+	write_expr(w, e->b);
+	jump->target = w->n;
+}
+
+static void write_binary(struct writer *w, const struct expr *e)
+{
+	bool real = e->a->type == RT_DOUBLE;
+
+	write_expr(w, e->a);
+	write_expr(w, e->b);
+	if (e->kind <= EX_GE)
+		emit(w, (uint8_t)((real ? OP_EQ_D : OP_EQ_I) + (e->kind - EX_EQ)));
+	else
+		emit(w, (uint8_t)((real ? OP_ADD_D : OP_ADD_I) + (e->kind - EX_ADD)));
+}
+
+static void write_group(struct writer *w, const struct expr *e)
+{
+	struct code_group *g = &w->group[w->n_group];
+	const struct expr *value = e->n_arg ? e->arg[e->n_arg - 1] : NULL, *key = e->n_arg ? e->arg[0] : NULL;
+
+	emit(w, OP_GROUP)->target = w->n_group++;
+	g->fn = e->fn;
+	g->type = key ? key->type : RT_INT;
+	if ((key && code_compile(&g->key, key, w->mem) < 0) || (value && code_compile(&g->value, value, w->mem) < 0) ||
+	    (e->where && code_compile(&g->where, e->where, w->mem) < 0))
+		w->failed = true;
+}
+
+static void write_call(struct writer *w, const struct expr *e)
+{
+	bool real = e->type == RT_DOUBLE;
+
+	if (e->fn >= EF_G_MIN) {
+		write_group(w, e);
+		return;
+	}
+	write_expr(w, e->arg[0]);
+	if (e->fn == EF_ABS)
+		emit(w, real ? OP_ABS_D : OP_ABS_I);
+	if ((e->fn == EF_INT || e->fn == EF_TIME) && e->arg[0]->type == RT_DOUBLE)
+		emit(w, OP_TO_I);
+	for (uint8_t i = 1; i < e->n_arg; i++) {
+		write_expr(w, e->arg[i]);
+		emit(w, e->fn == EF_MIN ? (real ? OP_MIN_D : OP_MIN_I) : (real ? OP_MAX_D : OP_MAX_I));
+	}
+}
+
+static void write_template(struct writer *w, const struct expr *e)
+{
+	w->makes_text = true;
+	emit(w, OP_TEXT_BEGIN);
+	for (uint8_t i = 0; i < e->n_arg; i++) {
+		write_expr(w, e->arg[i]);
+		emit(w, OP_TEXT)->pattern = e->arg[i]->type;
+	}
+	emit(w, OP_TEXT_END);
+}
+
+static void write_expr(struct writer *w, const struct expr *e)
+{
+	struct code_ins *i;
+
+	switch (e->kind) {
+	case EX_INT: case EX_DOUBLE: case EX_BOOLEAN: case EX_STRING:
+		write_constant(w, e);
+		break;
+	case EX_FIELD:
+		i = emit(w, OP_FIELD);
+		i->pattern = e->pattern;
+		i->slot = e->slot;
+		break;
+	case EX_NOT: case EX_NEGATE: case EX_CONVERT:
+		write_expr(w, e->a);
+		emit(w, e->kind == EX_NOT ? OP_NOT : e->kind == EX_CONVERT ? OP_TO_D : e->type == RT_DOUBLE ? OP_NEG_D : OP_NEG_I);
+		break;
+	case EX_AND: case EX_OR:
+		write_logic(w, e);
+		break;
+	case EX_CALL:
+		write_call(w, e);
+		break;
+	case EX_TEMPLATE:
+		write_template(w, e);
+		break;
+	default:
+		write_binary(w, e);
+	}
+}
+
+int code_compile(struct code *c, const struct expr *e, struct memory *m)
+{
+	uint32_t n = 1, n_group = 0;
+	struct writer w = {.mem = m};
+
+	measure(e, &n, &n_group);
+	w.ins = memory_alloc(m, n * sizeof(*w.ins));
+	w.group = memory_alloc(m, (n_group + 1) * sizeof(*w.group));
+	if (!w.ins || !w.group)
+		return -1;
+	write_expr(&w, e);
+	emit(&w, OP_END);
+	*c = (struct code){.ins = w.ins, .n = w.n, .group = w.group, .n_group = w.n_group, .makes_text = w.makes_text};
+	return w.failed ? -1 : 0;
+}

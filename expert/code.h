@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Expressions as code of a small stack machine. Values are eight bytes: an integer (int, time in ns, boolean, number of
+ * a string) or a double; the types were checked, the code does not look at them. Division of integers by zero gives 0
+ * and is counted; other overflow wraps.
+ */
+#ifndef PRECEDENT_EXPERT_CODE_H
+#define PRECEDENT_EXPERT_CODE_H
+
+#include "expert/rules.h"
+
+union rules_value {
+	int64_t i;
+	double d;
+};
+
+enum code_op {
+	OP_END, OP_CONST, OP_FIELD, OP_JUMP_FALSE, OP_JUMP_TRUE, /* jumps keep what they look at, or drop it and go on */
+	OP_NOT, OP_NEG_I, OP_NEG_D, OP_TO_D, OP_TO_I,
+	OP_EQ_I, OP_NE_I, OP_LT_I, OP_LE_I, OP_GT_I, OP_GE_I,
+	OP_EQ_D, OP_NE_D, OP_LT_D, OP_LE_D, OP_GT_D, OP_GE_D,
+	OP_ADD_I, OP_SUB_I, OP_MUL_I, OP_DIV_I, OP_MOD_I,
+	OP_ADD_D, OP_SUB_D, OP_MUL_D, OP_DIV_D,
+	OP_MIN_I, OP_MAX_I, OP_MIN_D, OP_MAX_D, OP_ABS_I, OP_ABS_D,
+	OP_GROUP,                                                /* a function over the group */
+	OP_TEXT_BEGIN, OP_TEXT, OP_TEXT_END                      /* pieces of a string */
+};
+
+struct code_ins {
+	uint8_t op;
+	uint8_t pattern;  /* OP_FIELD; of OP_TEXT: type */
+	uint16_t slot;
+	uint32_t target;  /* of jumps; OP_GROUP: index of the function */
+	union rules_value k;
+};
+
+struct code_group;
+
+struct code {
+	struct code_ins *ins;  /* ends with OP_END; NULL: none */
+	uint32_t n;
+	struct code_group *group;
+	uint32_t n_group;
+	bool makes_text;
+};
+
+/* fn(value), fn(key, value) over the members for which where holds. */
+struct code_group {
+	uint8_t fn, type;      /* enum expr_fn; of the (first) argument */
+	struct code key, value, where;
+};
+
+#define CODE_STACK (2 * RULES_MAX_DEPTH + 8)
+
+/* Compile; memory is m's. -1 without. */
+int code_compile(struct code *c, const struct expr *e, struct memory *m);
+
+struct entry;
+
+/* What code sees. */
+struct code_frame {
+	struct entry *const *bound;     /* [pattern] */
+	struct entry *const *member;    /* of the group, of which bound[0] is the last that came */
+	uint32_t n_member;
+	struct strings *text;
+	uint64_t *zero_divisions;
+	bool failed;                    /* no memory for a string */
+};
+
+union rules_value code_run(const struct code *c, struct code_frame *f);
+
+#endif

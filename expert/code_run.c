@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The stack machine: see code.h. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "expert/code.h"
+#include "expert/entry.h"
+
+#define TEXT_MAX 4096
+
+struct text_buf {
+	char s[TEXT_MAX];
+	size_t n;
+};
+
+/* ---- text ---- */
+
+static void put_time(char *s, size_t size, int64_t ns)
+{
+	double v = (double)ns, a = fabs(v);
+
+	if (a >= 1e9)
+		snprintf(s, size, "%.3f s", v / 1e9);
+	else if (a >= 1e6)
+		snprintf(s, size, "%.3f ms", v / 1e6);
+	else if (a >= 1e3)
+		snprintf(s, size, "%.3f us", v / 1e3);
+	else
+		snprintf(s, size, "%" PRId64 " ns", ns);
+}
+
+static void put_text(struct text_buf *b, union rules_value v, uint8_t type, const struct strings *text)
+{
+	char s[64];
+	const char *p = s;
+	size_t n;
+
+	switch (type) {
+	case RT_TIME: put_time(s, sizeof(s), v.i); break;
+	case RT_DOUBLE: snprintf(s, sizeof(s), "%.6g", v.d); break;
+	case RT_BOOLEAN: p = v.i ? "true" : "false"; break;
+	case RT_STRING: p = strings_get(text, (uint64_t)v.i); break;
+	default: snprintf(s, sizeof(s), "%" PRId64, v.i);
+	}
+	n = strlen(p);
+	if (n > TEXT_MAX - b->n)
+		n = TEXT_MAX - b->n;
+	memcpy(b->s + b->n, p, n);
+	b->n += n;
+}
+
+/* ---- numbers ---- */
+
+static int64_t to_integer(double d)
+{
+	if (!(d > -9.2e18))
+		return d == d ? INT64_MIN : 0;
+	return d < 9.2e18 ? (int64_t)llround(d) : INT64_MAX;
+}
+
+static int64_t divide(int64_t a, int64_t b, bool rest, struct code_frame *f)
+{
+	if (b == 0) {
+		++*f->zero_divisions;
+		return 0;
+	}
+	if (b == -1)
+		return rest ? 0 : (int64_t)(0 - (uint64_t)a);
+	return rest ? a % b : a / b;
+}
+
+#define WRAP(a, op, b) ((int64_t)((uint64_t)(a) op (uint64_t)(b)))
+
+/* ---- groups ---- */
+
+static union rules_value group_run(const struct code_group *g, struct code_frame *outer)
+{
+	struct code_frame f = *outer;
+	union rules_value best = {0}, best_key = {0};
+	bool real = g->type == RT_DOUBLE, found = false;
+	uint64_t n = 0;
+	struct entry *bound[1];
+
+	f.bound = bound;
+	f.member = NULL;
+	f.n_member = 0;
+	for (uint32_t i = 0; i < outer->n_member; i++) {
+		union rules_value key;
+		bool more;
+
+		bound[0] = outer->member[i];
+		if (g->where.ins && !code_run(&g->where, &f).i)
+			continue;
+		n++;
+		if (g->fn == EF_G_COUNT)
+			continue;
+		key = code_run(&g->key, &f);
+		if (g->fn == EF_G_SUM || g->fn == EF_G_MEAN) {
+			if (real)
+				best.d += key.d;
+			else
+				best.i = WRAP(best.i, +, key.i);
+			continue;
+		}
+		more = real ? key.d > best_key.d : key.i > best_key.i;
+		if (found && (g->fn == EF_G_MIN || g->fn == EF_G_AT_MIN))
+			more = real ? key.d < best_key.d : key.i < best_key.i;
+		if (found && !more)
+			continue;
+		found = true;
+		best_key = key;
+		best = g->fn == EF_G_AT_MIN || g->fn == EF_G_AT_MAX ? code_run(&g->value, &f) : key;
+	}
+	outer->failed |= f.failed;
+	if (g->fn == EF_G_COUNT)
+		best.i = (int64_t)n;
+	if (g->fn == EF_G_MEAN)
+		best.d = n ? best.d / (double)n : 0;
+	return best;
+}
+
+/* ---- the machine ---- */
+
+static void text_end(struct text_buf *b, union rules_value *out, struct code_frame *f)
+{
+	uint32_t id = strings_put(f->text, b->s, b->n);
+
+	f->failed |= id == UINT32_MAX;
+	out->i = id == UINT32_MAX ? 0 : id;
+}
+
+#define BINARY_I(op)  sp--, sp[-1].i = sp[-1].i op sp[0].i
+#define BINARY_W(op)  sp--, sp[-1].i = WRAP(sp[-1].i, op, sp[0].i)
+#define COMPARE_D(op) sp--, sp[-1].i = sp[-1].d op sp[0].d
+#define BINARY_D(op)  sp--, sp[-1].d = sp[-1].d op sp[0].d
+
+static union rules_value run(const struct code *c, struct code_frame *f, struct text_buf *text)
+{
+	union rules_value stack[CODE_STACK], *sp = stack;
+
+	for (const struct code_ins *i = c->ins;; i++) {
+		switch ((enum code_op)i->op) {
+		case OP_END: return sp[-1];
+		case OP_CONST: *sp++ = i->k; break;
+		case OP_FIELD: *sp++ = f->bound[i->pattern]->v[i->slot]; break;
+		case OP_JUMP_FALSE:
+		case OP_JUMP_TRUE:
+			if (!sp[-1].i == (i->op == OP_JUMP_FALSE))
+				i = c->ins + i->target - 1;
+			else
+				sp--;
+			break;
+		case OP_NOT: sp[-1].i = !sp[-1].i; break;
+		case OP_NEG_I: sp[-1].i = WRAP(0, -, sp[-1].i); break;
+		case OP_NEG_D: sp[-1].d = -sp[-1].d; break;
+		case OP_TO_D: sp[-1].d = (double)sp[-1].i; break;
+		case OP_TO_I: sp[-1].i = to_integer(sp[-1].d); break;
+		case OP_EQ_I: BINARY_I(==); break;
+		case OP_NE_I: BINARY_I(!=); break;
+		case OP_LT_I: BINARY_I(<); break;
+		case OP_LE_I: BINARY_I(<=); break;
+		case OP_GT_I: BINARY_I(>); break;
+		case OP_GE_I: BINARY_I(>=); break;
+		case OP_EQ_D: COMPARE_D(==); break;
+		case OP_NE_D: COMPARE_D(!=); break;
+		case OP_LT_D: COMPARE_D(<); break;
+		case OP_LE_D: COMPARE_D(<=); break;
+		case OP_GT_D: COMPARE_D(>); break;
+		case OP_GE_D: COMPARE_D(>=); break;
+		case OP_ADD_I: BINARY_W(+); break;
+		case OP_SUB_I: BINARY_W(-); break;
+		case OP_MUL_I: BINARY_W(*); break;
+		case OP_DIV_I: sp--, sp[-1].i = divide(sp[-1].i, sp[0].i, false, f); break;
+		case OP_MOD_I: sp--, sp[-1].i = divide(sp[-1].i, sp[0].i, true, f); break;
+		case OP_ADD_D: BINARY_D(+); break;
+		case OP_SUB_D: BINARY_D(-); break;
+		case OP_MUL_D: BINARY_D(*); break;
+		case OP_DIV_D: BINARY_D(/); break;
+		case OP_MIN_I: sp--, sp[-1].i = sp[0].i < sp[-1].i ? sp[0].i : sp[-1].i; break;
+		case OP_MAX_I: sp--, sp[-1].i = sp[0].i > sp[-1].i ? sp[0].i : sp[-1].i; break;
+		case OP_MIN_D: sp--, sp[-1].d = sp[0].d < sp[-1].d ? sp[0].d : sp[-1].d; break;
+		case OP_MAX_D: sp--, sp[-1].d = sp[0].d > sp[-1].d ? sp[0].d : sp[-1].d; break;
+		case OP_ABS_I: sp[-1].i = sp[-1].i < 0 ? WRAP(0, -, sp[-1].i) : sp[-1].i; break;
+		case OP_ABS_D: sp[-1].d = fabs(sp[-1].d); break;
+		case OP_GROUP: *sp++ = group_run(&c->group[i->target], f); break;
+		case OP_TEXT_BEGIN: text->n = 0; break;
+		case OP_TEXT: sp--, put_text(text, sp[0], i->pattern, f->text); break;
+		case OP_TEXT_END: text_end(text, sp++, f); break;
+		}
+	}
+}
+
+/* Only code that makes text needs the room for it. */
+static __attribute__((noinline)) union rules_value run_text(const struct code *c, struct code_frame *f)
+{
+	struct text_buf text;
+
+	text.n = 0;
+	return run(c, f, &text);
+}
+
+union rules_value code_run(const struct code *c, struct code_frame *f)
+{
+	if (c->makes_text)
+		return run_text(c, f);
+	return run(c, f, NULL);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The cycle: an event comes in, what follows from it is done, what is not needed any more goes. See engine.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "expert/engine_impl.h"
+
+#define WAITING_MAX (4ull << 20)
+#define FIRINGS_MAX (1u << 20)
+
+static int copy_strings(struct strings *to, const struct strings *from)
+{
+	if (strings_init(to, 2 * from->bytes + RULES_MAX_MEMORY) < 0)
+		return -1;
+	for (uint32_t i = 0; i < from->n; i++)
+		if (strings_put(to, from->text[i], from->len[i]) != i)
+			return -1;
+	return 0;
+}
+
+struct engine *engine_create(const struct plan *p, const struct engine_options *o, struct errbuf *err)
+{
+	struct engine *e = calloc(1, sizeof(*e));
+
+	if (e)
+		e->p = p;
+	if (!e || copy_strings(&e->text, &p->rules->text) < 0 || queues_init(&e->q, p) < 0 ||
+	    !(e->pool = calloc(p->rules->n_type + 1ull, sizeof(*e->pool)))) {
+		err_set(err, "no memory for the rules");
+		engine_destroy(e);
+		return NULL;
+	}
+	if (o)
+		e->o = *o;
+	if (!e->o.waiting_max)
+		e->o.waiting_max = WAITING_MAX;
+	if (!e->o.firings_max)
+		e->o.firings_max = FIRINGS_MAX;
+	e->next_id = e->next_seq = 1;
+	e->frame = (struct code_frame){.text = &e->text, .zero_divisions = &e->report.zero_divisions};
+	return e;
+}
+
+static void free_members(struct engine *e)
+{
+	while (e->oldest)
+		engine_forget(e, e->oldest);
+	for (struct entry *x = e->agenda, *next; x; x = next) {
+		next = x->also;
+		entry_release(e, x);
+	}
+	for (struct entry *x = e->cycle, *next; x; x = next) {
+		next = x->also;
+		entry_release(e, x);
+	}
+	entry_bury_all(e);
+}
+
+void engine_destroy(struct engine *e)
+{
+	if (!e)
+		return;
+	if (e->pool && e->q.all)
+		free_members(e);
+	entry_pools_free(e);
+	queues_free(&e->q);
+	strings_free(&e->text);
+	free(e->fired);
+	free(e->group);
+	free(e);
+}
+
+bool engine_wants(const struct engine *e, uint32_t type)
+{
+	return e->p->type[type].n_pattern > 0;
+}
+
+uint32_t engine_string(struct engine *e, const char *text)
+{
+	return strings_put(&e->text, text, strlen(text));
+}
+
+const char *engine_text(const struct engine *e, int64_t string)
+{
+	return strings_get(&e->text, (uint64_t)string);
+}
+
+/* ---- groups ---- */
+
+static int collect_group(struct engine *e, const struct bucket *b)
+{
+	if (b->n > e->cap_group) {
+		struct entry **g = b->n < UINT32_MAX / 2 ? realloc(e->group, 2 * b->n * sizeof(struct entry *)) : NULL;
+
+		if (!g)
+			return err_set(e->err, "no memory for a group");
+		e->group = g;
+		e->cap_group = (uint32_t)(2 * b->n);
+	}
+	e->n_group = 0;
+	for (struct entry *x = b->head; x; x = x->link[b->link].next)
+		e->group[e->n_group++] = x;
+	return 0;
+}
+
+/* x joins its group, which is complete perhaps. */
+static int join_group(struct engine *e, const struct plan_pattern *p, struct entry *x)
+{
+	const struct bucket *b;
+	int64_t all;
+
+	if (queues_insert(e, p, x) < 0)
+		return -1;
+	b = queues_group(p, x);
+	e->bound[0] = x;
+	e->frame.bound = e->bound;
+	all = code_run(&p->all, &e->frame).i;
+	if (all < 1 || (uint64_t)all > b->n)
+		return 0;
+	if (collect_group(e, b) < 0)
+		return -1;
+	if (engine_fire(e, p->rule) < 0)
+		return -1;
+	e->n_group = 0;
+	return 0;
+}
+
+/* ---- the cycle ---- */
+
+/* x stands before a pattern. */
+static int present(struct engine *e, const struct plan_pattern *p, struct entry *x)
+{
+	if (p->waits && x->consumed)
+		return 0;
+	e->bound[p->pattern] = x;
+	e->frame.bound = e->bound;
+	if (p->filter.ins && !code_run(&p->filter, &e->frame).i)
+		return 0;
+	if (!p->keeps)
+		return engine_fire(e, p->rule);
+	if (!p->step)
+		return join_group(e, p, x);
+	if (p->uses.ins) {
+		int64_t n = code_run(&p->uses, &e->frame).i;
+
+		x->uses[p->of_type] = n > 0 ? (uint64_t)n : 0;
+		if (n <= 0)
+			return 0;
+	}
+	if (engine_join(e, p, x) < 0)
+		return -1;
+	if (x->gone || x->queued || (p->waits && x->consumed) || (p->uses.ins && !x->uses[p->of_type]))
+		return 0;
+	return queues_insert(e, p, x);
+}
+
+/* x is in the working memory from now on. */
+static int activate(struct engine *e, struct entry *x)
+{
+	const struct plan_type *t = &e->p->type[x->type];
+
+	x->queued = false;
+	x->seq = e->next_seq++;
+	for (uint32_t i = 0; i < t->n_pattern && !x->gone && !x->queued; i++)
+		if (present(e, t->pattern[i], x) < 0)
+			return -1;
+	return 0;
+}
+
+/* Events are gone at the end of the cycle, but for members that wait. */
+static void end_cycle(struct engine *e)
+{
+	while (e->cycle) {
+		struct entry *x = e->cycle;
+		const struct plan_type *t = &e->p->type[x->type];
+
+		e->cycle = x->also;
+		for (uint32_t i = 0; i < t->n_pattern && x->n_linked; i++)
+			if (!t->pattern[i]->waits)
+				queues_remove(e, t->pattern[i], x);
+		entry_release(e, x);
+	}
+	while (e->report.waiting > e->o.waiting_max) {
+		struct entry *x = e->oldest;
+
+		e->pool[x->type].dropped++;
+		e->report.dropped++;
+		engine_forget(e, x);
+	}
+	entry_bury_all(e);
+	if (e->n_fired) {
+		memset(e->fired, 0, e->cap_fired * sizeof(*e->fired));
+		e->n_fired = 0;
+	}
+	e->cycle_firings = 0;
+}
+
+static int run_agenda(struct engine *e)
+{
+	int rv = 0;
+
+	while (e->agenda && rv == 0) {
+		struct entry *x = e->agenda;
+
+		e->agenda = x->also;
+		if (!e->agenda)
+			e->agenda_tail = NULL;
+		rv = x->gone ? 0 : activate(e, x);
+		if (e->p->type[x->type].src->category == SC_EVENT) {
+			x->also = e->cycle;
+			e->cycle = x;
+		} else {
+			entry_release(e, x); /* its queues keep it */
+		}
+	}
+	return rv;
+}
+
+int engine_event(struct engine *e, uint32_t type, const struct engine_simple *s, const union rules_value *param,
+		 struct errbuf *err)
+{
+	struct entry *x;
+	int rv;
+
+	e->report.events++;
+	if (!engine_wants(e, type))
+		return 0;
+	e->err = err;
+	x = entry_create(e, type);
+	if (!x)
+		return -1;
+	x->v[RA_START].i = (int64_t)s->start_ns;
+	x->v[RA_FINISH].i = (int64_t)s->finish_ns;
+	x->v[RA_RANK].i = s->rank;
+	x->v[RA_SITE].i = s->site;
+	x->v[RA_FUNCTION].i = s->function;
+	x->v[RA_EVENT].i = s->event;
+	x->untimed = s->untimed;
+	memcpy(x->v + RA_N, param, (e->p->type[type].n_slot - RA_N) * sizeof(*param));
+	engine_queue(e, x);
+	rv = run_agenda(e);
+	end_cycle(e);
+	return rv;
+}
+
+void engine_report(const struct engine *e, struct engine_report *out)
+{
+	*out = e->report;
+}
+
+void engine_left(const struct engine *e, uint32_t type, uint64_t *waiting, uint64_t *dropped)
+{
+	*waiting = e->pool[type].waiting;
+	*dropped = e->pool[type].dropped;
+}
+
+/* ---- findings ---- */
+
+bool engine_finding_value(struct engine *e, const struct engine_finding *f, uint32_t set, union rules_value *out)
+{
+	e->frame.bound = e->bound;
+	*out = code_run(&f->action->value[set], &e->frame);
+	return !e->frame.failed;
+}
+
+static int simple_events(struct engine *e, const struct entry *x,
+			 int (*fn)(void *arg, uint32_t type, const union rules_value *values), void *arg)
+{
+	int rv = 0;
+
+	if (!x->n_member)
+		return e->p->type[x->type].src->builtin ? fn(arg, x->type, x->v) : 0;
+	for (uint32_t i = 0; i < x->n_member && rv == 0; i++)
+		rv = simple_events(e, x->member[i], fn, arg);
+	return rv;
+}
+
+int engine_finding_events(struct engine *e, const struct engine_finding *f,
+			  int (*fn)(void *arg, uint32_t type, const union rules_value *values), void *arg)
+{
+	bool group = f->rule->src->pattern[0].all != NULL;
+	uint32_t n = group ? e->n_group : f->rule->src->n_pattern;
+	int rv = 0;
+
+	for (uint32_t i = 0; i < n && rv == 0; i++)
+		rv = simple_events(e, group ? e->group[i] : e->bound[i], fn, arg);
+	return rv;
+}

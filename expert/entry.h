@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Structures in the working memory: their values, what they were made of, and their places in the queues of the patterns
+ * that they wait for. Memory is reused by type; one that is let go is gone at the end of the cycle, so that whoever walks
+ * a queue can go on from it.
+ */
+#ifndef PRECEDENT_EXPERT_ENTRY_H
+#define PRECEDENT_EXPERT_ENTRY_H
+
+#include "expert/code.h"
+
+struct bucket;
+
+/* A place in a queue. What was taken out of it keeps `next`. */
+struct link {
+	struct entry *next, *prev;
+	struct bucket *bucket; /* NULL: in none */
+};
+
+#define ENTRY_DEPTH 8 /* of what it was made of, kept */
+
+struct entry {
+	uint32_t type, refs;
+	uint64_t id;             /* never the same again in a run */
+	uint64_t seq;            /* of its queues */
+	uint32_t n_linked;       /* patterns that it waits in */
+	uint32_t n_member;
+	uint8_t depth;           /* of members */
+	bool untimed;            /* the times of an event it was made of are not known */
+	bool consumed;           /* belongs to a composite event: no longer a member of others */
+	bool gone;               /* retracted, or dropped */
+	bool queued;             /* on the agenda */
+	bool buried;
+	struct entry **member;
+	struct entry *member_in[2];
+	struct entry *older, *younger; /* of all that wait */
+	struct entry *also;            /* in the list of the cycle, of the agenda or of what is free */
+	struct entry *grave;
+	uint64_t *uses;                /* [pattern of the type]: left of a shared(N) member */
+	struct link *link;             /* [link of the type] */
+	union rules_value v[];
+};
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a rule does when it fires: new structures, states that change or go, members that belong to a composite event. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "expert/engine_impl.h"
+
+void engine_queue(struct engine *e, struct entry *x)
+{
+	x->queued = true;
+	x->also = NULL;
+	if (e->agenda_tail)
+		e->agenda_tail->also = x;
+	else
+		e->agenda = x;
+	e->agenda_tail = x;
+}
+
+void engine_forget(struct engine *e, struct entry *x)
+{
+	const struct plan_type *t = &e->p->type[x->type];
+
+	for (uint32_t i = 0; i < t->n_pattern && x->n_linked; i++)
+		queues_remove(e, t->pattern[i], x);
+}
+
+/* x belongs to a composite event now: it waits no longer as a member. */
+static void consume(struct engine *e, struct entry *x)
+{
+	const struct plan_type *t = &e->p->type[x->type];
+
+	x->consumed = true;
+	for (uint32_t i = 0; i < t->n_pattern && x->n_linked; i++)
+		if (t->pattern[i]->waits)
+			queues_remove(e, t->pattern[i], x);
+}
+
+/* ---- what it was made of ---- */
+
+static struct entry *const *members(struct engine *e, const struct plan_rule *u, uint32_t *n)
+{
+	if (u->src->pattern[0].all) {
+		*n = e->n_group;
+		return e->group;
+	}
+	*n = u->src->n_pattern;
+	return e->bound;
+}
+
+static bool any_untimed(struct entry *const *m, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (m[i]->untimed)
+			return true;
+	return false;
+}
+
+static void set_attributes(struct entry *x, struct entry *const *m, uint32_t n)
+{
+	memcpy(x->v, m[0]->v, RA_N * sizeof(*x->v));
+	for (uint32_t i = 0; i < n; i++) {
+		if (m[i]->v[RA_START].i < x->v[RA_START].i)
+			x->v[RA_START] = m[i]->v[RA_START];
+		if (m[i]->v[RA_FINISH].i > x->v[RA_FINISH].i)
+			x->v[RA_FINISH] = m[i]->v[RA_FINISH];
+	}
+	x->untimed = any_untimed(m, n);
+}
+
+/* ---- actions ---- */
+
+static union rules_value evaluate(struct engine *e, const struct code *c)
+{
+	e->frame.bound = e->bound;
+	return code_run(c, &e->frame);
+}
+
+static int text_failed(struct engine *e, const struct plan_rule *u)
+{
+	if (!e->frame.failed)
+		return 0;
+	return rules_error(e->p->rules, e->err, u->src->pos, "this rule makes too many different strings");
+}
+
+static int tell(struct engine *e, const struct plan_rule *u, const struct plan_action *a)
+{
+	struct engine_finding f = {.type = e->p->rules->type[a->src->type], .rule = u,
+				   .rule_number = (uint32_t)(u - e->p->rule), .action = a};
+	uint32_t n;
+	struct entry *const *m = members(e, u, &n);
+
+	f.untimed = any_untimed(m, n);
+	e->report.observations++;
+	e->report.untimed_observations += f.untimed;
+	if (!e->o.found)
+		return 0;
+	if (e->o.found(e->o.arg, e, &f, e->err))
+		return -1;
+	return text_failed(e, u);
+}
+
+static int assert_entry(struct engine *e, const struct plan_rule *u, const struct plan_action *a)
+{
+	struct entry *x;
+	uint32_t n;
+	struct entry *const *m = members(e, u, &n);
+
+	if (!e->p->type[a->src->type].n_pattern)
+		return 0; /* nobody looks at it */
+	x = entry_create(e, a->src->type);
+	if (!x)
+		return -1;
+	set_attributes(x, m, n);
+	for (uint32_t i = 0; i < a->src->n_set; i++)
+		x->v[a->src->set[i].slot] = evaluate(e, &a->value[i]);
+	engine_queue(e, x);
+	if (text_failed(e, u) < 0)
+		return -1;
+	return entry_add_members(e, x, m, n);
+}
+
+static void retract(struct engine *e, struct entry *x)
+{
+	if (x->gone)
+		return;
+	x->gone = true;
+	engine_forget(e, x);
+}
+
+static int modify(struct engine *e, const struct plan_rule *u, const struct plan_action *a, struct entry *x)
+{
+	union rules_value v[RULES_MAX_PARAMS];
+
+	for (uint32_t i = 0; i < a->src->n_set; i++)
+		v[i] = evaluate(e, &a->value[i]);
+	if (text_failed(e, u) < 0)
+		return -1;
+	if (x->gone)
+		return 0;
+	if (!x->queued) {
+		x->refs++; /* the agenda's */
+		engine_forget(e, x);
+		engine_queue(e, x);
+	}
+	for (uint32_t i = 0; i < a->src->n_set; i++)
+		x->v[a->src->set[i].slot] = v[i];
+	return 0;
+}
+
+static int act(struct engine *e, const struct plan_rule *u, const struct plan_action *a)
+{
+	switch (a->src->kind) {
+	case AK_RETRACT:
+		retract(e, e->bound[a->src->pattern]);
+		return 0;
+	case AK_MODIFY:
+		return modify(e, u, a, e->bound[a->src->pattern]);
+	default:
+		if (e->p->rules->type[a->src->type]->category == SC_OBSERVATION)
+			return tell(e, u, a);
+		return assert_entry(e, u, a);
+	}
+}
+
+/* ---- members ---- */
+
+static void use_member(struct engine *e, const struct plan_pattern *p, struct entry *x)
+{
+	if (!p->shared)
+		consume(e, x);
+	else if (p->uses.ins && --x->uses[p->of_type] == 0)
+		queues_remove(e, p, x);
+}
+
+static void use_members(struct engine *e, const struct plan_rule *u)
+{
+	if (u->src->pattern[0].all) {
+		for (uint32_t i = 0; i < e->n_group; i++) {
+			if (!u->pattern[0].shared)
+				consume(e, e->group[i]);
+			else
+				queues_remove(e, &u->pattern[0], e->group[i]);
+		}
+		return;
+	}
+	for (uint32_t i = 0; i < u->src->n_pattern; i++)
+		if (u->pattern[i].waits)
+			use_member(e, &u->pattern[i], e->bound[i]);
+}
+
+/* ---- once per cycle ---- */
+
+static int remember_fired(struct engine *e, uint64_t h)
+{
+	if (2 * (e->n_fired + 1) > e->cap_fired) {
+		uint32_t cap = e->cap_fired ? 2 * e->cap_fired : 64;
+		uint64_t *t = calloc(cap, sizeof(*t));
+
+		if (!t)
+			return err_set(e->err, "no memory for what the rules remember");
+		for (uint32_t i = 0; i < e->cap_fired; i++)
+			if (e->fired[i]) {
+				uint32_t at = (uint32_t)e->fired[i] & (cap - 1);
+
+				while (t[at])
+					at = (at + 1) & (cap - 1);
+				t[at] = e->fired[i];
+			}
+		free(e->fired);
+		e->fired = t;
+		e->cap_fired = cap;
+	}
+	for (uint32_t at = (uint32_t)h & (e->cap_fired - 1);; at = (at + 1) & (e->cap_fired - 1)) {
+		if (e->fired[at] == h)
+			return 1;
+		if (!e->fired[at]) {
+			e->fired[at] = h;
+			e->n_fired++;
+			return 0;
+		}
+	}
+}
+
+/* 1: this combination has fired this rule in this cycle. */
+static int fired_before(struct engine *e, const struct plan_rule *u)
+{
+	uint64_t h = (uint64_t)(u - e->p->rule) + 1;
+
+	for (uint32_t i = 0; i < u->src->n_pattern; i++) {
+		h = (h ^ e->bound[i]->id) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 29;
+	}
+	return remember_fired(e, h ? h : 1);
+}
+
+int engine_fire(struct engine *e, uint32_t rule)
+{
+	const struct plan_rule *u = &e->p->rule[rule];
+
+	if (u->once) {
+		int before = fired_before(e, u);
+
+		if (before)
+			return before < 0 ? -1 : 0;
+	}
+	e->report.firings++;
+	if (++e->cycle_firings > e->o.firings_max)
+		return rules_error(e->p->rules, e->err, u->src->pos,
+				   "more than %u rules fire for one event, this one last: do they assert without an end?",
+				   e->o.firings_max);
+	e->frame.member = e->group;
+	e->frame.n_member = e->n_group;
+	for (uint32_t i = 0; i < u->src->n_action; i++)
+		if (act(e, u, &u->action[i]) < 0)
+			return -1;
+	use_members(e, u);
+	return 0;
+}

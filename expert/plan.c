@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Conditions to filters, indexes and code: see plan.h. */
+#include "expert/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* After RULES_MAX_DEPTH of them an `and` is no longer split: each level of nesting adds one more at most. */
+#define MAX_CONJUNCTS (2 * RULES_MAX_DEPTH + 8)
+#define PLAN_MAX_MEMORY (256u << 20)
+
+enum kind { CJ_EQUAL, CJ_WILD, CJ_OTHER };
+
+/* A condition between two `and`s. */
+struct conjunct {
+	const struct expr *e;
+	const struct expr *a, *b;  /* of an equality; of a wildcard one, a is the side that may be any */
+	int64_t any;
+	uint32_t vars, vars_a, vars_b; /* bits of patterns */
+	enum kind kind;
+};
+
+struct planner {
+	struct plan *p;
+	struct conjunct cj[MAX_CONJUNCTS];
+	uint32_t n_cj;
+	struct plan_rule *rule;
+};
+
+static uint32_t vars_of(const struct expr *e)
+{
+	uint32_t v = e->kind == EX_FIELD ? 1u << e->pattern : 0;
+
+	if (e->a)
+		v |= vars_of(e->a);
+	if (e->b)
+		v |= vars_of(e->b);
+	if (e->where)
+		v |= vars_of(e->where);
+	for (uint8_t i = 0; i < e->n_arg; i++)
+		v |= vars_of(e->arg[i]);
+	return v;
+}
+
+static bool same(const struct expr *a, const struct expr *b)
+{
+	return a->kind == EX_FIELD && b->kind == EX_FIELD && a->pattern == b->pattern && a->slot == b->slot;
+}
+
+static bool is_equality(const struct expr *e)
+{
+	return e->kind == EX_EQ && e->a->type != RT_DOUBLE;
+}
+
+/* x == y between patterns */
+static bool as_equal(struct conjunct *c, const struct expr *e)
+{
+	if (!is_equality(e))
+		return false;
+	c->a = e->a;
+	c->b = e->b;
+	c->vars_a = vars_of(e->a);
+	c->vars_b = vars_of(e->b);
+	return c->vars_a && c->vars_b && !(c->vars_a & c->vars_b);
+}
+
+/* x == y or x == ANY, in any order; x a parameter */
+static bool as_wild(struct conjunct *c, const struct expr *e)
+{
+	for (int i = 0; e->kind == EX_OR && i < 4; i++) {
+		const struct expr *eq = i & 1 ? e->b : e->a, *any = i & 1 ? e->a : e->b, *x, *k;
+
+		if (!is_equality(any) || !as_equal(c, eq))
+			continue;
+		x = i & 2 ? any->b : any->a;
+		k = i & 2 ? any->a : any->b;
+		if (k->kind == EX_NEGATE && k->a->kind == EX_INT)
+			c->any = -k->a->v.integer;
+		else if (k->kind == EX_INT || k->kind == EX_STRING || k->kind == EX_BOOLEAN)
+			c->any = k->v.integer;
+		else
+			continue;
+		if (same(x, c->b)) {
+			const struct expr *swap = c->a;
+			uint32_t vars = c->vars_a;
+
+			c->a = c->b;
+			c->b = swap;
+			c->vars_a = c->vars_b;
+			c->vars_b = vars;
+		}
+		if (same(x, c->a))
+			return true;
+	}
+	return false;
+}
+
+static void split(struct planner *k, const struct expr *e)
+{
+	struct conjunct *c;
+
+	if (e->kind == EX_AND && k->n_cj < RULES_MAX_DEPTH) {
+		split(k, e->a);
+		split(k, e->b);
+		return;
+	}
+	c = &k->cj[k->n_cj++];
+	*c = (struct conjunct){.e = e, .vars = vars_of(e)};
+	c->kind = as_equal(c, e) ? CJ_EQUAL : as_wild(c, e) ? CJ_WILD : CJ_OTHER;
+	c->e = e;
+}
+
+static void *room(struct planner *k, size_t n, size_t size)
+{
+	return memory_alloc(&k->p->mem, (n ? n : 1) * size);
+}
+
+/* The conjunction of those of `set`; nothing when it is empty. */
+static int compile_all(struct planner *k, struct code *code, const bool *set)
+{
+	const struct expr *all = NULL;
+
+	for (uint32_t i = 0; i < k->n_cj; i++) {
+		struct expr *and;
+
+		if (!set[i])
+			continue;
+		if (!all) {
+			all = k->cj[i].e;
+			continue;
+		}
+		and = room(k, 1, sizeof(*and));
+		if (!and)
+			return -1;
+		*and = (struct expr){.kind = EX_AND, .type = RT_BOOLEAN, .a = (struct expr *)all, .b = (struct expr *)k->cj[i].e};
+		all = and;
+	}
+	return all ? code_compile(code, all, &k->p->mem) : 0;
+}
+
+static int make_value(struct planner *k, struct plan_value *v, const struct expr *e)
+{
+	if (e->kind == EX_FIELD) {
+		*v = (struct plan_value){.field = true, .pattern = e->pattern, .slot = e->slot};
+		return 0;
+	}
+	*v = (struct plan_value){0};
+	return code_compile(&v->code, e, &k->p->mem);
+}
+
+/* ---- one look-up ---- */
+
+/* Which sides of a conjunct are here (only pattern p) and there (only what is known)? 1: a here, 2: b here, 0: neither. */
+static int side_here(const struct conjunct *c, uint32_t p, uint32_t known)
+{
+	if (c->kind == CJ_OTHER)
+		return 0;
+	if (c->vars_a == 1u << p && !(c->vars_b & ~known))
+		return 1;
+	if (c->vars_b == 1u << p && !(c->vars_a & ~known))
+		return 2;
+	return 0;
+}
+
+/* An index of the pattern by these conjuncts, made when there is none yet. */
+static int find_index(struct planner *k, struct plan_pattern *p, const uint32_t *key, uint32_t n_key, const uint32_t *wild,
+		      uint32_t n_wild, uint32_t known)
+{
+	struct plan_index *x, *grown;
+
+	for (uint32_t i = 0; i < p->n_index; i++) {
+		x = &p->index[i];
+		if (x->n_key == n_key && x->n_wild == n_wild && !memcmp(x->conjuncts, key, n_key * sizeof(*key)) &&
+		    !memcmp(x->conjuncts + n_key, wild, n_wild * sizeof(*wild)))
+			return (int)i;
+	}
+	grown = room(k, p->n_index + 1, sizeof(*x));
+	if (!grown)
+		return -1;
+	if (p->n_index)
+		memcpy(grown, p->index, p->n_index * sizeof(*x));
+	p->index = grown;
+	x = &grown[p->n_index];
+	x->n_key = n_key;
+	x->n_wild = n_wild;
+	x->n_link = 1;
+	x->number = k->p->n_index++;
+	x->first_link = p->n_link;
+	memcpy(x->conjuncts, key, n_key * sizeof(*key));
+	memcpy(x->conjuncts + n_key, wild, n_wild * sizeof(*wild));
+	for (uint32_t i = 0; i < n_key; i++) {
+		const struct conjunct *c = &k->cj[key[i]];
+
+		if (make_value(k, &x->key[i], side_here(c, p->pattern, known) == 1 ? c->a : c->b) < 0)
+			return -1;
+	}
+	for (uint32_t i = 0; i < n_wild; i++) {
+		const struct conjunct *c = &k->cj[wild[i]];
+
+		x->wild[i].stored = side_here(c, p->pattern, known) == 1;
+		x->wild[i].any = c->any;
+		if (!x->wild[i].stored)
+			x->n_link *= 2;
+		if (make_value(k, &x->wild[i].here, x->wild[i].stored ? c->a : c->b) < 0)
+			return -1;
+	}
+	p->n_link += x->n_link;
+	return (int)p->n_index++;
+}
+
+static int make_step(struct planner *k, struct plan_step *s, uint8_t pattern, uint32_t known, bool *used)
+{
+	struct plan_pattern *p = &k->rule->pattern[pattern];
+	uint32_t key[PLAN_MAX_KEYS], wild[PLAN_MAX_WILDS], n_key = 0, n_wild = 0;
+	bool now[MAX_CONJUNCTS] = {false};
+
+	s->pattern = pattern;
+	s->index = -1;
+	for (uint32_t i = 0; i < k->n_cj; i++) {
+		const struct conjunct *c = &k->cj[i];
+		int here = used[i] ? 0 : side_here(c, pattern, known);
+
+		if (here && c->kind == CJ_EQUAL && n_key < PLAN_MAX_KEYS) {
+			if (make_value(k, &s->key[n_key], here == 1 ? c->b : c->a) < 0)
+				return -1;
+			key[n_key++] = i;
+			used[i] = true;
+		} else if (here && c->kind == CJ_WILD && n_wild < PLAN_MAX_WILDS) {
+			if (make_value(k, &s->wild[n_wild], here == 1 ? c->b : c->a) < 0)
+				return -1;
+			wild[n_wild++] = i;
+			used[i] = true;
+		} else if (!used[i] && !(c->vars & ~(known | 1u << pattern))) {
+			now[i] = used[i] = true;
+		}
+	}
+	if (n_key + n_wild) {
+		s->index = find_index(k, p, key, n_key, wild, n_wild, known);
+		if (s->index < 0)
+			return -1;
+	}
+	return compile_all(k, &s->rest, now);
+}
+
+/* The pattern of which most is known. */
+static uint8_t next_pattern(const struct planner *k, uint32_t known)
+{
+	uint32_t n = k->rule->src->n_pattern, best = 0;
+	uint8_t found = 0;
+
+	for (uint8_t p = 0; p < n; p++) {
+		uint32_t score = 1;
+
+		if (known & 1u << p)
+			continue;
+		for (uint32_t i = 0; i < k->n_cj; i++)
+			score += side_here(&k->cj[i], p, known) ? (k->cj[i].kind == CJ_EQUAL ? 2 : 1) : 0;
+		if (score > best) {
+			best = score;
+			found = p;
+		}
+	}
+	return found;
+}
+
+static int make_steps(struct planner *k, struct plan_pattern *p)
+{
+	uint32_t n = k->rule->src->n_pattern, known = 1u << p->pattern;
+	bool used[MAX_CONJUNCTS];
+
+	p->step = room(k, n, sizeof(*p->step));
+	if (!p->step)
+		return -1;
+	for (uint32_t i = 0; i < k->n_cj; i++)
+		used[i] = !(k->cj[i].vars & (k->cj[i].vars - 1)); /* filters */
+	for (uint32_t i = 0; i + 1 < n; i++) {
+		uint8_t next = next_pattern(k, known);
+
+		if (make_step(k, &p->step[i], next, known, used) < 0)
+			return -1;
+		known |= 1u << next;
+	}
+	return 0;
+}
+
+/* ---- a rule ---- */
+
+static int make_filter(struct planner *k, struct plan_pattern *p)
+{
+	bool set[MAX_CONJUNCTS] = {false};
+
+	for (uint32_t i = 0; i < k->n_cj; i++)
+		set[i] = k->cj[i].vars == 1u << p->pattern || (!k->cj[i].vars && p->pattern == 0);
+	return compile_all(k, &p->filter, set);
+}
+
+/* Of a group: the key is in `by`. */
+static int make_group(struct planner *k, struct plan_pattern *p, const struct rules_pattern *src)
+{
+	struct plan_index *x = room(k, 1, sizeof(*x));
+
+	if (!x || code_compile(&p->all, src->all, &k->p->mem) < 0)
+		return -1;
+	x->n_key = src->n_by;
+	x->n_link = 1;
+	x->number = k->p->n_index++;
+	x->first_link = p->n_link++;
+	for (uint32_t i = 0; i < src->n_by; i++)
+		if (make_value(k, &x->key[i], src->by[i]) < 0)
+			return -1;
+	p->index = x;
+	p->n_index = 1;
+	return 0;
+}
+
+static int make_pattern(struct planner *k, uint32_t rule, uint8_t i)
+{
+	struct plan_pattern *p = &k->rule->pattern[i];
+	const struct rules_pattern *src = &k->rule->src->pattern[i];
+
+	p->rule = rule;
+	p->type = src->type;
+	p->pattern = i;
+	p->waits = src->waits;
+	p->shared = src->shared;
+	p->is_state = k->p->rules->type[src->type]->category == SC_STATE;
+	p->keeps = k->rule->src->n_pattern > 1 || src->all;
+	p->number = k->p->n_pattern++;
+	p->n_link = p->keeps ? 1 : 0; /* the queue of all that wait */
+	if (make_filter(k, p) < 0)
+		return -1;
+	return src->uses ? code_compile(&p->uses, src->uses, &k->p->mem) : 0;
+}
+
+static int make_actions(struct planner *k)
+{
+	const struct rules_rule *src = k->rule->src;
+
+	k->rule->action = room(k, src->n_action, sizeof(*k->rule->action));
+	if (!k->rule->action)
+		return -1;
+	for (uint32_t i = 0; i < src->n_action; i++) {
+		struct plan_action *a = &k->rule->action[i];
+
+		a->src = &src->action[i];
+		a->value = room(k, a->src->n_set, sizeof(*a->value));
+		if (!a->value)
+			return -1;
+		for (uint32_t s = 0; s < a->src->n_set; s++)
+			if (code_compile(&a->value[s], a->src->set[s].value, &k->p->mem) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+static int make_rule(struct plan *p, uint32_t i)
+{
+	struct planner k = {.p = p, .rule = &p->rule[i]};
+	const struct rules_rule *src = p->rules->rule[i];
+
+	k.rule->src = src;
+	k.rule->pattern = room(&k, src->n_pattern, sizeof(*k.rule->pattern));
+	if (!k.rule->pattern)
+		return -1;
+	if (src->where)
+		split(&k, src->where);
+	for (uint8_t n = 0; n < src->n_pattern; n++)
+		if (make_pattern(&k, i, n) < 0)
+			return -1;
+	if (src->pattern[0].all)
+		return make_group(&k, &k.rule->pattern[0], &src->pattern[0]) < 0 ? -1 : make_actions(&k);
+	for (uint8_t n = 0; n < src->n_pattern; n++)
+		if (make_steps(&k, &k.rule->pattern[n]) < 0)
+			return -1;
+	return make_actions(&k);
+}
+
+/* ---- all ---- */
+
+static void mark_modified(struct plan *p)
+{
+	bool modified[RULES_MAX_STRUCTS] = {false};
+
+	for (uint32_t i = 0; i < p->rules->n_rule; i++) {
+		const struct rules_rule *u = p->rules->rule[i];
+
+		for (uint32_t a = 0; a < u->n_action; a++)
+			if (u->action[a].kind == AK_MODIFY)
+				modified[u->pattern[u->action[a].pattern].type] = true;
+	}
+	for (uint32_t i = 0; i < p->rules->n_rule; i++)
+		for (uint32_t n = 0; n < p->rules->rule[i]->n_pattern; n++)
+			p->rule[i].once |= modified[p->rules->rule[i]->pattern[n].type];
+}
+
+static int make_types(struct plan *p)
+{
+	uint32_t *count = calloc(p->rules->n_type + 1ull, sizeof(*count));
+	int rv = count ? 0 : -1;
+
+	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)
+		for (uint32_t n = 0; n < p->rules->rule[i]->n_pattern; n++)
+			count[p->rule[i].pattern[n].type]++;
+	for (uint32_t t = 0; rv == 0 && t < p->rules->n_type; t++) {
+		struct plan_type *y = &p->type[t];
+
+		y->src = p->rules->type[t];
+		y->n_slot = rules_n_slot(y->src);
+		y->pattern = memory_alloc(&p->mem, (count[t] + 1) * sizeof(*y->pattern));
+		rv = y->pattern ? 0 : -1;
+	}
+	/* What comes is taken for the last of several alike: so the older one is the first of them. */
+	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)
+		for (uint32_t n = p->rules->rule[i]->n_pattern; n-- > 0;) {
+			struct plan_pattern *q = &p->rule[i].pattern[n];
+			struct plan_type *y = &p->type[q->type];
+
+			q->of_type = y->n_pattern;
+			q->first_link = y->n_link;
+			y->n_link += q->n_link;
+			y->pattern[y->n_pattern++] = q;
+		}
+	free(count);
+	return rv;
+}
+
+struct plan *plan_create(const struct rules *r, struct errbuf *err)
+{
+	struct plan *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		err_set(err, "no memory");
+		return NULL;
+	}
+	p->rules = r;
+	memory_init(&p->mem, PLAN_MAX_MEMORY);
+	p->rule = memory_alloc(&p->mem, (r->n_rule + 1) * sizeof(*p->rule));
+	p->type = memory_alloc(&p->mem, (r->n_type + 1) * sizeof(*p->type));
+	for (uint32_t i = 0; p->rule && p->type && i < r->n_rule; i++)
+		if (make_rule(p, i) < 0)
+			p->mem.failed = true;
+	if (!p->rule || !p->type || p->mem.failed || make_types(p) < 0) {
+		err_set(err, "the rules need more than %u MiB of memory", PLAN_MAX_MEMORY >> 20);
+		plan_destroy(p);
+		return NULL;
+	}
+	mark_modified(p);
+	return p;
+}
+
+void plan_destroy(struct plan *p)
+{
+	if (!p)
+		return;
+	memory_free(&p->mem);
+	free(p);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How the rules of a base are run. A condition is split at its `and`s: what asks one pattern only is its filter; equalities
+ * between patterns become keys of indexes, `x == y or x == ANY` a part of a key that may be left out; the rest is code
+ * that is run for each combination. Whichever pattern is filled last, the others are looked up in the order in which most
+ * of them is known. A plan is read-only: engines share it.
+ */
+#ifndef PRECEDENT_EXPERT_PLAN_H
+#define PRECEDENT_EXPERT_PLAN_H
+
+#include "expert/code.h"
+
+#define PLAN_MAX_KEYS  8
+#define PLAN_MAX_WILDS 3 /* 2^3 ways to leave parts of a key out */
+
+/* One side of an equality: a parameter, or code. */
+struct plan_value {
+	bool field;
+	uint8_t pattern;
+	uint16_t slot;
+	struct code code;
+};
+
+/* A part of a key that need not be equal where one side, here or there, is `any`. */
+struct plan_wild {
+	struct plan_value here;
+	bool stored;          /* the stored side may be any; else the one that asks */
+	int64_t any;
+};
+
+struct plan_index {
+	uint32_t n_key, n_wild;
+	struct plan_value key[PLAN_MAX_KEYS];
+	struct plan_wild wild[PLAN_MAX_WILDS];
+	uint32_t n_link;      /* queues that an entry can be in */
+	uint32_t first_link;  /* of the pattern's */
+	uint32_t number;      /* over all */
+	uint32_t conjuncts[PLAN_MAX_KEYS + PLAN_MAX_WILDS];
+};
+
+/* One more pattern of a combination, looked up. */
+struct plan_step {
+	uint8_t pattern;
+	int index;                       /* of the pattern; -1: all that wait */
+	struct plan_value key[PLAN_MAX_KEYS], wild[PLAN_MAX_WILDS]; /* what is asked for, of patterns that are known */
+	struct code rest;                /* what can be asked now */
+};
+
+struct plan_pattern {
+	uint32_t rule, type;
+	uint8_t pattern;                 /* of the rule */
+	bool waits, shared, is_state, keeps; /* keeps: is put into queues at all */
+	uint32_t number;                 /* over all */
+	uint32_t of_type;                /* number among those of its type */
+	uint32_t first_link, n_link;     /* among those of its type */
+	struct code filter, uses, all;
+	struct plan_index *index;
+	uint32_t n_index;
+	struct plan_step *step;          /* n_pattern - 1, when this one is filled last */
+};
+
+struct plan_action {
+	const struct rules_action *src;
+	struct code *value;              /* of each set */
+};
+
+struct plan_rule {
+	const struct rules_rule *src;
+	struct plan_pattern *pattern;
+	struct plan_action *action;
+	bool once;                       /* per cycle and combination: a state of it is modified */
+};
+
+struct plan_type {
+	const struct rules_struct *src;
+	uint32_t n_slot, n_link, n_pattern;
+	struct plan_pattern **pattern;   /* in the order of rules */
+};
+
+struct plan {
+	const struct rules *rules;
+	struct memory mem;
+	struct plan_rule *rule;
+	struct plan_type *type;
+	uint32_t n_index, n_pattern;
+};
+
+/* rules must outlive it. NULL with the reason. */
+struct plan *plan_create(const struct rules *r, struct errbuf *err);
+void plan_destroy(struct plan *p);
+
+#endif
