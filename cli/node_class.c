@@ -37,11 +37,59 @@ static unsigned long cache_kib(hwloc_topology_t topo, hwloc_obj_type_t type)
 	return o && o->attr ? (unsigned long)(o->attr->cache.size / 1024) : 0;
 }
 
+/* First line of a small file that starts with `key` (NULL: the first line): what follows it and a colon. "" when it is not there. */
+static void file_value(const char *path, const char *key, char *out, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	char line[256];
+
+	out[0] = '\0';
+	while (f && !out[0] && fgets(line, sizeof(line), f)) {
+		const char *value = key ? strchr(line, ':') : line;
+
+		line[strcspn(line, "\r\n")] = '\0';
+		if (key && (strncmp(line, key, strlen(key)) || !value))
+			continue;
+		value += key ? 1 : 0;
+		snprintf(out, size, "%s", value + strspn(value, " \t"));
+		if (!key)
+			break;
+	}
+	if (f)
+		fclose(f);
+}
+
+/*
+ * Memory as it was bought: kernels reserve a little more or less of it from boot to boot, always below the next of sixteen
+ * steps to the next power of two.
+ */
+static unsigned long long memory_mib(unsigned long long bytes)
+{
+	unsigned long long step = 1ULL << 26; /* a sixteenth of 1 GiB */
+
+	while (step * 16 < bytes)
+		step *= 2;
+	return (bytes + step - 1) / step * step >> 20;
+}
+
+/* What does not change from boot to boot: kernel, firmware, microcode. */
+static void software(char *out, size_t size)
+{
+	char bios[64], microcode[32];
+	struct utsname u;
+
+	if (uname(&u) < 0)
+		memset(&u, 0, sizeof(u));
+	file_value("/sys/class/dmi/id/bios_version", NULL, bios, sizeof(bios));
+	file_value("/proc/cpuinfo", "microcode", microcode, sizeof(microcode));
+	snprintf(out, size, "%.64s %.64s, firmware %s, microcode %s", u.machine, u.release, bios[0] ? bios : "unknown",
+		 microcode[0] ? microcode : "unknown");
+}
+
 int node_class_here(struct node_class *out, struct errbuf *err)
 {
+	char cpu[96], mpi[64], system[256], all[768];
 	hwloc_topology_t topo;
-	struct utsname u;
-	char cpu[96], mpi[64], all[512];
 	hwloc_obj_t machine;
 
 	if (hwloc_topology_init(&topo) < 0)
@@ -54,15 +102,12 @@ int node_class_here(struct node_class *out, struct errbuf *err)
 	machine = hwloc_get_root_obj(topo);
 	cpu_model(topo, cpu, sizeof(cpu));
 	mpi_version(mpi, sizeof(mpi));
-	if (uname(&u) < 0)
-		memset(&u, 0, sizeof(u));
-	snprintf(out->text, sizeof(out->text), "%s, %d packages, %d cores, %d threads, L2 %lu KiB, L3 %lu KiB, %s", cpu,
+	software(system, sizeof(system));
+	snprintf(all, sizeof(all), "%s, %d packages, %d cores, %d threads, L2 %lu KiB, L3 %lu KiB, %s, %s, %llu MiB", cpu,
 		 hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_PACKAGE), hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_CORE),
 		 hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_PU), cache_kib(topo, HWLOC_OBJ_L2CACHE),
-		 cache_kib(topo, HWLOC_OBJ_L3CACHE), mpi);
-	/* Memory to whole GiB: kernels reserve a little more or less of it. */
-	snprintf(all, sizeof(all), "%s|%llu|%s|%s", out->text,
-		 machine ? (unsigned long long)(machine->total_memory >> 30) : 0, u.machine, u.release);
+		 cache_kib(topo, HWLOC_OBJ_L3CACHE), mpi, system, machine ? memory_mib(machine->total_memory) : 0);
+	snprintf(out->text, sizeof(out->text), "%.200s", all);
 	snprintf(out->hex, sizeof(out->hex), "%016llx", (unsigned long long)XXH3_64bits(all, strlen(all)));
 	hwloc_topology_destroy(topo);
 	return 0;

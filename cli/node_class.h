@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The class of this node: what makes two nodes run a program alike. A hash and a line for people, from the CPU
- * model, the topology (hwloc) and the MPI library's version.
+ * The class of this node: what makes two nodes run a program alike. A hash and a line for people, from the CPU model, the
+ * topology (hwloc), the memory's size, the MPI library's version, kernel, firmware and microcode. Nothing in it changes from
+ * boot to boot by itself.
  */
 #ifndef PRECEDENT_CLI_NODE_CLASS_H
 #define PRECEDENT_CLI_NODE_CLASS_H

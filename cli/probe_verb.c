@@ -265,6 +265,17 @@ static int probe(struct probe *p, struct errbuf *err)
  * failure of theirs, and we shall be ended as well. Then there must be no record, and the probe is tried again. */
 #define END_S 1
 
+/* A record is of the job that wrote it: precedentd tells by that a new one from one that was there before. */
+static void name_job(struct result *res)
+{
+	const char *id = getenv("SLURM_JOB_ID");
+	char *end = NULL;
+	unsigned long v = id ? strtoul(id, &end, 10) : 0;
+
+	if (v && !*end && v <= UINT32_MAX)
+		res->job_id = (uint32_t)v;
+}
+
 static int write_record(struct probe *p, int rv, struct errbuf *err)
 {
 	char safe[RESULT_NAME_SIZE], name[RESULT_NAME_SIZE + 16];
@@ -277,6 +288,7 @@ static int write_record(struct probe *p, int rv, struct errbuf *err)
 		p->res.traces_n = 0;
 		p->res.kernels_n = 0;
 	}
+	name_job(&p->res);
 	result_candidate_name(p->candidate, safe, sizeof(safe));
 	snprintf(name, sizeof(name), "probe.%s.result", safe);
 	if (result_write(p->dirfd, name, &p->res, &why) < 0)

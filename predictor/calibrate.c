@@ -9,6 +9,7 @@
 
 #include "predictor/follow.h"
 #include "predictor/past_errors.h"
+#include "predictor/store_keep.h"
 #include "predictor/worth.h"
 
 #define PAST_MAX (2 * ESTIMATE_HISTORY_MAX) /* whole runs, and those that were cut short among them */
@@ -18,12 +19,14 @@ struct evidence {
 	char candidate[STORE_ESTIMATES_MAX][CONF_CANDIDATE_MAX];
 	struct result *record[STORE_ESTIMATES_MAX]; /* NULL: history only */
 	const struct result *source;
+	struct result *base; /* the source as it was when the job was traced, where it was probed again since; else NULL */
 };
 
 static void evidence_free(struct evidence *e)
 {
 	for (unsigned i = 0; i < e->n; i++)
 		free(e->record[i]);
+	free(e->base);
 }
 
 static int record_add(const struct store_probe *row, void *arg)
@@ -43,19 +46,42 @@ static int record_add(const struct store_probe *row, void *arg)
 	return 0;
 }
 
+/* Ratios refer to the nodes that the job was traced on. */
+static int base_read(struct store *s, const char *key, struct evidence *e, struct errbuf *errp)
+{
+	char *text;
+	int rc = store_base_get(s, key, &text, errp);
+
+	if (rc <= 0)
+		return rc;
+	e->base = malloc(sizeof(*e->base));
+	if (!e->base || result_parse(text, strlen(text), e->base, NULL) < 0 || !e->base->ok) {
+		free(e->base);
+		e->base = NULL;
+	} else { /* other nodes by now than those of its candidate's name */
+		snprintf(e->base->candidate, sizeof(e->base->candidate), "(traced)");
+		e->source = e->base;
+	}
+	free(text);
+	return 0;
+}
+
 static int evidence_gather(const struct follow_env *env, const struct store_program *p, const char *also,
 			   struct evidence *e, struct errbuf *errp)
 {
 	bool known = !also || !*also;
 
 	memset(e, 0, sizeof(*e));
-	if (store_probes_each(env->store, p->key, 1u << PROBE_DONE, record_add, e, errp) < 0)
+	/* also of those that are being made again: until then they hold */
+	if (store_probes_each(env->store, p->key, 0, record_add, e, errp) < 0)
 		return -1;
 	for (unsigned i = 0; i < e->n; i++) {
 		if (!strcmp(e->candidate[i], p->source_candidate))
 			e->source = e->record[i];
 		known = known || !strcmp(e->candidate[i], also);
 	}
+	if (base_read(env->store, p->key, e, errp) < 0)
+		return -1;
 	if (!known && e->n < STORE_ESTIMATES_MAX)
 		snprintf(e->candidate[e->n++], sizeof(e->candidate[0]), "%s", also);
 	return 0;

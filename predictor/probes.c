@@ -2,15 +2,17 @@
 /*
  * The state machine of build-and-probe jobs, see probes.h. A row of the probes table goes
  *   waiting -> submitted -> done | failed, or back to waiting (with a later not_before) when a try was in vain.
- * The job script holds nothing that a user chose: paths of the configuration, numbers, and the candidate's safe name.
+ * A row that has a record goes from done to waiting again when the probe is to be made again, and keeps the record until there
+ * is a new one. Rows that nobody waits for any more are dropped, their jobs cancelled.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "predictor/probes.h"
+#include "predictor/probe_job.h"
 #include "predictor/spool.h"
+#include "predictor/store_keep.h"
 
 /* The probes of one program: at most one per candidate that ever was configured. */
 #define ROWS_MAX 64
@@ -44,16 +46,7 @@ static struct rows *rows_load(struct store *s, const char *key, struct errbuf *e
 	return r;
 }
 
-double probes_seconds(const struct precedent_conf *conf, double elapsed_s, unsigned n_candidates)
-{
-	double s = elapsed_s * conf->probe_budget / (n_candidates ? n_candidates : 1);
-
-	if (s < conf->probe_seconds)
-		s = conf->probe_seconds;
-	return s < PROBES_SECONDS_MAX || conf->probe_seconds > PROBES_SECONDS_MAX ? s : PROBES_SECONDS_MAX;
-}
-
-static int row_put(const struct follow_env *env, struct store_probe *row, int64_t now, struct errbuf *errp)
+int probe_row_put(const struct follow_env *env, struct store_probe *row, int64_t now, struct errbuf *errp)
 {
 	row->updated = now;
 	return store_probe_put(env->store, row, errp);
@@ -66,11 +59,21 @@ static int row_create(const struct follow_env *env, const char *key, const char 
 
 	snprintf(row.key, sizeof(row.key), "%s", key);
 	snprintf(row.candidate, sizeof(row.candidate), "%s", candidate);
-	return row_put(env, &row, now, errp);
+	return probe_row_put(env, &row, now, errp);
 }
 
 int probes_begin(const struct follow_env *env, struct store_program *p, int64_t now, struct errbuf *errp)
 {
+	int kin = store_busy_family(env->store, p, errp);
+
+	if (kin < 0)
+		return -1;
+	if (kin >= PROBES_FAMILY_MAX) { /* probes_poll comes back to it */
+		if (p->reason[0])
+			return 0;
+		snprintf(p->reason, sizeof(p->reason), "waits until others of its family have been probed");
+		return store_program_put(env->store, p, errp);
+	}
 	if (row_create(env, p->key, p->source_candidate, now, errp) < 0)
 		return -1;
 	p->state = PROGRAM_BUILDING;
@@ -79,147 +82,55 @@ int probes_begin(const struct follow_env *env, struct store_program *p, int64_t 
 	return store_program_put(env->store, p, errp);
 }
 
+/* How many tries, by what ended the last: one that had to make room for others has not failed. */
+static unsigned tries_max(const char *end_state)
+{
+	return end_state && !strcmp(end_state, "PREEMPTED") ? PROBES_PREEMPTED_MAX : PROBES_TRIES_MAX;
+}
+
+static int64_t back_off_s(uint32_t tries)
+{
+	uint32_t doubled = tries > 1 ? tries - 1 : 0;
+	int64_t s = (int64_t)PROBES_BACKOFF_S << (doubled < 16 ? doubled : 16);
+
+	return s < PROBES_BACKOFF_MAX_S ? s : PROBES_BACKOFF_MAX_S;
+}
+
+/* No more tries. A probe that was to be made again leaves things as they were. */
+static int row_give_up(const struct follow_env *env, struct store_probe *row, int64_t now, struct errbuf *errp)
+{
+	follow_say(env, LOG_LEVEL_WARN, "key %.8s: probe on %s (job %u) given up: %s", row->key, row->candidate, row->jobid,
+		   row->reason);
+	row->state = row->kept ? PROBE_DONE : PROBE_FAILED;
+	if (row->kept) {
+		row->result = NULL;
+		row->not_before = now + PROBES_AGAIN_S;
+	}
+	return probe_row_put(env, row, now, errp);
+}
+
 /* A try came to nothing: again later, or given up. */
-static int row_retry(const struct follow_env *env, struct store_probe *row, bool again, int64_t now,
+static int row_retry(const struct follow_env *env, struct store_probe *row, bool again, const char *end_state, int64_t now,
 		     struct errbuf *errp)
 {
-	if (again && row->tries < PROBES_TRIES_MAX) {
-		row->state = PROBE_WAITING;
-		row->not_before = now + ((int64_t)PROBES_BACKOFF_S << (row->tries ? row->tries - 1 : 0));
-		follow_say(env, LOG_LEVEL_WARN, "key %.8s: probe on %s (job %u) failed, try %u of %d: %s", row->key,
-			   row->candidate, row->jobid, row->tries, PROBES_TRIES_MAX, row->reason);
-	} else {
-		row->state = PROBE_FAILED;
-		follow_say(env, LOG_LEVEL_WARN, "key %.8s: probe on %s (job %u) given up: %s", row->key,
-			   row->candidate, row->jobid, row->reason);
-	}
-	return row_put(env, row, now, errp);
+	if (!again || row->tries >= tries_max(end_state))
+		return row_give_up(env, row, now, errp);
+	row->state = PROBE_WAITING;
+	row->not_before = now + back_off_s(row->tries);
+	follow_say(env, LOG_LEVEL_WARN, "key %.8s: probe on %s (job %u) failed, try %u of %u: %s", row->key, row->candidate,
+		   row->jobid, row->tries, tries_max(end_state), row->reason);
+	return probe_row_put(env, row, now, errp);
+}
+
+/* Nobody waits for it any more. Its job, if there is one in the queue, is cancelled as an orphan. */
+static int row_drop(const struct follow_env *env, const struct store_probe *row, const char *why, struct errbuf *errp)
+{
+	follow_say(env, LOG_LEVEL_INFO, "key %.8s: probe on %s (job %u) is not needed any more: %s", row->key, row->candidate,
+		   row->jobid, why);
+	return store_probe_drop(env->store, row->key, row->candidate, errp);
 }
 
 /* ---- submitting ---- */
-
-/* 'path' for the shell, quotes in it and all. */
-static int shell_quote(const char *s, char *out, size_t size)
-{
-	size_t n = 0;
-
-	if (size < 3)
-		return -1;
-	out[n++] = '\'';
-	for (; *s; s++) {
-		const char *put = *s == '\'' ? "'\\''" : NULL;
-		size_t len = put ? 4 : 1;
-
-		if (n + len + 2 > size)
-			return -1;
-		memcpy(out + n, put ? put : s, len);
-		n += len;
-	}
-	out[n++] = '\'';
-	out[n] = '\0';
-	return 0;
-}
-
-/* On the traced candidate also where it is on for any other: the two are compared. Where it is forbidden there, it is of no
- * use elsewhere. */
-static enum conf_partial partial_for(const struct precedent_conf *conf, const char *candidate, const char *source)
-{
-	enum conf_partial p = conf_partial_for(conf, candidate);
-	bool same = !strcmp(candidate, source);
-
-	if (!same && conf_partial_for(conf, source) == PARTIAL_NEVER)
-		return PARTIAL_NEVER;
-	for (size_t i = 0; same && p == PARTIAL_OFF && i < conf->n_candidates; i++)
-		if (conf_partial_for(conf, conf->candidates[i].name) == PARTIAL_ON)
-			p = PARTIAL_ON;
-	return p;
-}
-
-static int script_format(const struct follow_env *env, const char *dir, const char *safe, bool source,
-			 enum conf_partial partial, double seconds, char *out, size_t size)
-{
-	char program[1024], binary[1100], quoted[1200];
-	int n;
-
-	n = snprintf(program, sizeof(program), "%s/bin/precedent", env->conf->install_dir);
-	if (n < 0 || (size_t)n >= sizeof(program) || shell_quote(program, binary, sizeof(binary)) < 0 ||
-	    shell_quote(dir, quoted, sizeof(quoted)) < 0)
-		return -1;
-	n = snprintf(out, size, "#!/bin/sh\nexec %s probe --dir %s --candidate %s%s%s%s --seconds %.2f\n", binary, quoted,
-		     safe, source ? " --source" : "", partial == PARTIAL_OFF ? "" : " --partial=",
-		     partial == PARTIAL_OFF ? "" : partial_name(partial), seconds);
-	return n < 0 || (size_t)n >= size ? -1 : 0;
-}
-
-/* Building, starting, and a candidate that is ten times slower, but never more than the partition allows. */
-static uint32_t probe_limit_min(const struct follow_env *env, const char *partition, uint32_t n_traces, double seconds)
-{
-	unsigned traces = n_traces < 1 ? 1 : n_traces > 8 ? 8 : n_traces;
-	uint32_t limit_min = (uint32_t)((240 + 10 * seconds * traces) / 60) + 1;
-	struct store_partition part;
-
-	if (store_partition_get(env->store, partition, &part, NULL) == 1 && part.max_min < limit_min)
-		limit_min = part.max_min;
-	return limit_min;
-}
-
-static unsigned candidates_count(const struct follow_env *env, const struct store_program *p)
-{
-	unsigned n = (unsigned)env->conf->n_candidates;
-
-	return conf_candidate_find(env->conf, p->source_candidate) ? n : n + 1;
-}
-
-/* Texts that a submission points to. */
-struct submission_text {
-	char dir[1024], out[1200], script[4096], comment[COMMENT_TEXT_MAX], safe[RESULT_NAME_SIZE];
-};
-
-static int submission_text(const struct follow_env *env, const struct store_program *p, const char *candidate,
-			   double seconds, struct submission_text *t, struct errbuf *errp)
-{
-	bool source = !strcmp(candidate, p->source_candidate);
-	struct job_comment c;
-	int n;
-
-	result_candidate_name(candidate, t->safe, sizeof(t->safe));
-	n = snprintf(t->dir, sizeof(t->dir), "%s/%u/%u", env->conf->spool_dir, p->uid, p->source_job);
-	if (n < 0 || (size_t)n >= sizeof(t->dir))
-		return err_set(errp, "SpoolDir is too long");
-	snprintf(t->out, sizeof(t->out), "%s/probe.%s.log", t->dir, t->safe);
-	if (script_format(env, t->dir, t->safe, source, partial_for(env->conf, candidate, p->source_candidate), seconds, t->script,
-			  sizeof(t->script)) < 0)
-		return err_set(errp, "SpoolDir or InstallDir is too long");
-	comment_init(&c);
-	c.act = ACT_PROBE;
-	memcpy(c.key, p->key, sizeof(c.key));
-	snprintf(c.candidate, sizeof(c.candidate), "%s", t->safe);
-	if (comment_format(&c, t->comment, sizeof(t->comment)) < 0)
-		return err_set(errp, "the admin comment does not fit");
-	return 0;
-}
-
-static int probe_submit(const struct follow_env *env, const struct store_program *p,
-			const struct cluster_layout *layout, struct store_probe *row, struct errbuf *errp)
-{
-	const struct conf_candidate *cand = conf_candidate_find(env->conf, row->candidate);
-	double seconds = probes_seconds(env->conf, p->source_elapsed_s, candidates_count(env, p));
-	const char *account = env->conf->probe_account, *qos = env->conf->probe_qos;
-	struct submission_text t;
-	struct cluster_submission sub = {
-		.uid = p->uid, .gid = layout->gid, .name = "precedent-probe", .script = t.script, .work_dir = t.dir,
-		.std_out = t.out, .admin_comment = t.comment,
-		.partition = cand ? cand->partition : row->candidate, .features = cand ? cand->constraint : "",
-		.account = account && *account ? account : layout->account, .qos = qos && *qos ? qos : layout->qos,
-		.nodes = p->nodes, .tasks = p->tasks, .tasks_per_node = layout->tasks_per_node,
-		.cpus_per_task = layout->cpus_per_task, .memory = layout->memory, .exclusive = layout->exclusive,
-	};
-
-	if (submission_text(env, p, row->candidate, seconds, &t, errp) < 0)
-		return -1;
-	sub.limit_min = probe_limit_min(env, sub.partition, p->n_traces, seconds);
-	return env->ops->submit(env->ops->arg, &sub, &row->jobid, errp);
-}
 
 /* Our probe job for this row may be in the queue already: the daemon died between submitting and noting it. */
 static const struct cluster_job *probe_adopt(const struct cluster_snapshot *snap, const struct store_probe *row)
@@ -238,42 +149,90 @@ static const struct cluster_job *probe_adopt(const struct cluster_snapshot *snap
 	return NULL;
 }
 
+static double spent_node_s(const struct rows *r)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		sum += r->row[i].cost_node_s;
+	return sum;
+}
+
+/* May this try still be made? 1, 0 with the reason, -1. */
+static int within_budget(const struct follow_env *env, const struct store_program *p, struct errbuf *why, struct errbuf *errp)
+{
+	double allowed = probes_allowance(env, p), spent;
+	double next = p->nodes * probes_seconds(env->conf, p->source_elapsed_s, probes_candidates(env, p));
+	struct rows *r = rows_load(env->store, p->key, errp);
+
+	if (!r)
+		return -1;
+	spent = spent_node_s(r);
+	free(r);
+	if (spent + next <= allowed)
+		return 1;
+	err_set(why, "the job's ProbeBudget is spent: %.0f of %.0f node seconds", spent, allowed);
+	return 0;
+}
+
+static int row_submitted(const struct follow_env *env, struct store_probe *row, int64_t now, struct errbuf *errp)
+{
+	row->state = PROBE_SUBMITTED;
+	row->submitted = now;
+	row->reason[0] = '\0';
+	return probe_row_put(env, row, now, errp);
+}
+
+/* The next try goes to the queue. */
+static int row_try(const struct follow_env *env, const struct store_program *p, struct store_probe *row, int64_t now,
+		   struct errbuf *errp)
+{
+	struct cluster_layout layout;
+	struct errbuf why = {""};
+	int rc = within_budget(env, p, &why, errp);
+
+	if (rc < 0)
+		return -1;
+	if (!rc) {
+		snprintf(row->reason, sizeof(row->reason), "%.300s", why.text);
+		return row_give_up(env, row, now, errp);
+	}
+	rc = cluster_layout_get(env->store, row->key, &layout, errp);
+	if (rc < 0)
+		return -1;
+	if (!rc)
+		err_set(&why, "the layout of the traced job is not known any more");
+	row->tries++;
+	if (!rc || probe_submit(env, p, &layout, row, &why) < 0) {
+		snprintf(row->reason, sizeof(row->reason), "cannot be submitted: %.250s", why.text);
+		return row_retry(env, row, rc, NULL, now, errp);
+	}
+	follow_say(env, LOG_LEVEL_INFO, "job %u: probe on %s submitted for job %u, key %.8s, uid %u", row->jobid, row->candidate,
+		   p->source_job, row->key, p->uid);
+	return row_submitted(env, row, now, errp);
+}
+
 static int row_submit(const struct follow_env *env, const struct cluster_snapshot *snap, struct store_probe *row,
 		      int64_t now, struct errbuf *errp)
 {
 	const struct cluster_job *there = probe_adopt(snap, row);
 	struct store_program p;
-	struct cluster_layout layout;
-	struct errbuf why = {""};
-	int rc = store_program_get(env->store, row->key, &p, errp);
+	int rc;
 
+	if (there) {
+		row->tries++;
+		row->jobid = there->job_id;
+		follow_say(env, LOG_LEVEL_INFO, "job %u: probe on %s found in the queue, key %.8s", row->jobid, row->candidate,
+			   row->key);
+		return row_submitted(env, row, now, errp);
+	}
+	rc = store_busy_submitted(env->store, errp);
+	if (rc < 0 || rc >= PROBES_OPEN_MAX)
+		return rc < 0 ? -1 : 0;
+	rc = store_program_get(env->store, row->key, &p, errp);
 	if (rc < 0)
 		return -1;
-	if (!rc) { /* forgotten meanwhile */
-		row->state = PROBE_FAILED;
-		snprintf(row->reason, sizeof(row->reason), "the program was forgotten");
-		return row_put(env, row, now, errp);
-	}
-	row->tries++;
-	if (there) {
-		row->jobid = there->job_id;
-	} else {
-		rc = cluster_layout_get(env->store, row->key, &layout, errp);
-		if (rc < 0)
-			return -1;
-		if (!rc)
-			err_set(&why, "the layout of the traced job is not known any more");
-		if (!rc || probe_submit(env, &p, &layout, row, &why) < 0) {
-			snprintf(row->reason, sizeof(row->reason), "cannot be submitted: %.250s", why.text);
-			return row_retry(env, row, rc, now, errp);
-		}
-	}
-	row->state = PROBE_SUBMITTED;
-	row->submitted = now;
-	row->reason[0] = '\0';
-	follow_say(env, LOG_LEVEL_INFO, "job %u: probe on %s %s for job %u, key %.8s, uid %u", row->jobid,
-		   row->candidate, there ? "found in the queue" : "submitted", p.source_job, row->key, p.uid);
-	return row_put(env, row, now, errp);
+	return rc ? row_try(env, &p, row, now, errp) : row_drop(env, row, "the program was forgotten", errp);
 }
 
 /* ---- collecting ---- */
@@ -307,65 +266,120 @@ static bool end_is_worth_a_retry(const char *state)
 	return strcmp(state, "CANCELLED") && strcmp(state, "DEADLINE");
 }
 
+/* What the try has cost, for the program's budget and for the books. One whose end nobody saw counts as it was planned. */
+static int try_account(const struct follow_env *env, const struct store_program *p, const struct cluster_job *job,
+		       struct store_probe *row, int64_t now, struct errbuf *errp)
+{
+	double cost = job ? job->nodes * job->elapsed_s
+			  : p->nodes * probes_seconds(env->conf, p->source_elapsed_s, probes_candidates(env, p));
+
+	row->cost_node_s += cost;
+	return cost > 0 ? store_cost_add(env->store, now, p->uid, row->candidate, cost, errp) : 0;
+}
+
+/* Before the record of the traced class gives way to one of another: ratios refer to it. */
+static int base_keep(const struct follow_env *env, const struct store_program *p, const struct store_probe *row,
+		     struct errbuf *errp)
+{
+	struct store_probe old;
+	int rc;
+
+	if (!row->kept || strcmp(row->candidate, p->source_candidate))
+		return 0;
+	rc = store_probe_get(env->store, row->key, row->candidate, &old, errp);
+	if (rc == 1 && old.result)
+		rc = store_base_put(env->store, row->key, old.result, errp);
+	if (rc >= 0)
+		free((void *)(uintptr_t)old.result);
+	return rc < 0 ? -1 : 0;
+}
+
+static int row_done(const struct follow_env *env, struct store_program *p, const struct cluster_job *job,
+		    struct store_probe *row, const struct result *res, int64_t now, struct errbuf *errp)
+{
+	bool again = row->kept;
+
+	if (base_keep(env, p, row, errp) < 0)
+		return -1;
+	row->state = PROBE_DONE;
+	row->not_before = 0;
+	row->reason[0] = '\0';
+	snprintf(row->class_hex, sizeof(row->class_hex), "%s", res->has_class ? res->class_hex : "");
+	follow_say(env, LOG_LEVEL_INFO, "job %u: probe on %s done%s in %.0f s, key %.8s", row->jobid, row->candidate,
+		   again ? " again" : "", job ? job->elapsed_s : 0.0, row->key);
+	if (probe_row_put(env, row, now, errp) < 0)
+		return -1;
+	return again ? probe_refresh(env, p, now, errp) : 0;
+}
+
+/* Is the record this try's? Earlier versions name the traced job in it. */
+static bool record_is_of(const struct result *res, const struct store_program *p, const struct store_probe *row)
+{
+	return res->job_id == row->jobid || (!row->kept && res->job_id == p->source_job);
+}
+
+static int row_conclude(const struct follow_env *env, struct store_program *p, const struct cluster_job *job,
+			struct store_probe *row, struct result *res, int64_t now, struct errbuf *errp)
+{
+	const char *end_state = job ? job->end_state : NULL;
+	struct errbuf why = {""};
+	struct buf text = {0};
+	int rc = record_load(env, p, row->candidate, res, &text, &why), rv;
+
+	if (rc == 1 && record_is_of(res, p, row)) {
+		row->result = (const char *)text.data;
+		if (res->has_class &&
+		    store_class_seen(env->store, row->candidate, res->class_hex, res->class_text, now, errp) < 0)
+			rv = -1;
+		else if (res->ok)
+			rv = row_done(env, p, job, row, res, now, errp);
+		else {
+			snprintf(row->reason, sizeof(row->reason), "%.300s", res->reason);
+			rv = row_give_up(env, row, now, errp);
+		}
+	} else {
+		if (rc < 0)
+			snprintf(row->reason, sizeof(row->reason), "result not usable: %.270s", why.text);
+		else
+			snprintf(row->reason, sizeof(row->reason), "no result; the job ended %s", end_state ? end_state : "unseen");
+		rv = row_retry(env, row, !job || end_is_worth_a_retry(end_state), end_state, now, errp);
+	}
+	row->result = NULL;
+	buf_free(&text);
+	return rv;
+}
+
 static int row_collect(const struct follow_env *env, const struct cluster_job *job, struct store_probe *row,
 		       int64_t now, struct errbuf *errp)
 {
 	struct result *res = calloc(1, sizeof(*res));
-	struct errbuf why = {""};
-	struct buf text = {0};
 	struct store_program p;
 	int rv = -1, rc;
 
 	if (!res)
 		return err_set(errp, "no memory for a record");
+	if (store_begin(env->store, errp) < 0)
+		goto out;
 	rc = store_program_get(env->store, row->key, &p, errp);
-	if (rc < 0)
-		goto out;
-	if (!rc) {
-		row->state = PROBE_FAILED;
-		snprintf(row->reason, sizeof(row->reason), "the program was forgotten");
-		rv = row_put(env, row, now, errp);
-		goto out;
-	}
-	if (job)
-		row->cost_node_s += job->nodes * job->elapsed_s;
-	rc = record_load(env, &p, row->candidate, res, &text, &why);
-	if (rc == 1 && (res->job_id == row->jobid || res->job_id == p.source_job)) {
-		row->result = (const char *)text.data;
-		if (res->ok) {
-			row->state = PROBE_DONE;
-			follow_say(env, LOG_LEVEL_INFO, "job %u: probe on %s done in %.0f s, key %.8s", row->jobid,
-				   row->candidate, job ? job->elapsed_s : 0.0, row->key);
-			rv = row_put(env, row, now, errp);
-		} else {
-			snprintf(row->reason, sizeof(row->reason), "%.300s", res->reason);
-			rv = row_retry(env, row, false, now, errp);
-		}
-		goto out;
-	}
-	if (rc < 0)
-		snprintf(row->reason, sizeof(row->reason), "result not usable: %.270s", why.text);
-	else
-		snprintf(row->reason, sizeof(row->reason), "no result; the job ended %s",
-			 job ? job->end_state : "unseen");
-	rv = row_retry(env, row, !job || end_is_worth_a_retry(job->end_state), now, errp);
+	if (rc == 0)
+		rv = row_drop(env, row, "the program was forgotten", errp);
+	else if (rc == 1 && try_account(env, &p, job, row, now, errp) == 0)
+		rv = row_conclude(env, &p, job, row, res, now, errp);
+	if (rv == 0)
+		rv = store_commit(env->store, errp);
+	if (rv < 0)
+		store_rollback(env->store);
 out:
-	buf_free(&text);
 	free(res);
 	return rv;
 }
 
+/* Its job is cancelled as an orphan: nobody waits for it any more. */
 static int row_pending_too_long(const struct follow_env *env, struct store_probe *row, int64_t now,
 				struct errbuf *errp)
 {
-	struct errbuf why;
-
-	if (env->ops->cancel(env->ops->arg, row->jobid, &why) < 0) {
-		follow_say(env, LOG_LEVEL_WARN, "job %u: probe cannot be cancelled: %s", row->jobid, why.text);
-		return 0;
-	}
 	snprintf(row->reason, sizeof(row->reason), "waited %d days in the queue", PROBES_PENDING_MAX_S / 86400);
-	return row_retry(env, row, false, now, errp);
+	return row_give_up(env, row, now, errp);
 }
 
 /* ---- programs ---- */
@@ -430,8 +444,7 @@ static int program_conclude(const struct follow_env *env, struct store_program *
 	p->updated = now;
 	follow_say(env, LOG_LEVEL_INFO, "key %.8s: ready, %u candidate%s predicted from job %u%s%s", p->key, est.n,
 		   est.n == 1 ? "" : "s", p->source_job, p->reason[0] ? "; " : "", p->reason);
-	if (cluster_layout_drop(env->store, p->key, errp) < 0)
-		return -1;
+	/* The layout stays: the probes may have to be made again. */
 	return store_program_put(env->store, p, errp);
 }
 
@@ -494,11 +507,32 @@ static int programs_poll(const struct follow_env *env, int64_t now, struct errbu
 	return rv;
 }
 
+/* A candidate that was taken out of the configuration; the source of ratios stays wherever it was. 1 dropped, 0, -1. */
+static int row_moot(const struct follow_env *env, const struct store_probe *row, int64_t now, struct errbuf *errp)
+{
+	struct store_program p;
+	struct store_probe back = *row;
+	int rc;
+
+	if (conf_candidate_find(env->conf, row->candidate))
+		return 0;
+	rc = store_program_get(env->store, row->key, &p, errp);
+	if (rc < 0 || (rc && !strcmp(p.source_candidate, row->candidate)))
+		return rc < 0 ? -1 : 0;
+	if (!row->kept)
+		return row_drop(env, row, rc ? "no such candidate any more" : "the program was forgotten", errp) < 0 ? -1 : 1;
+	back.state = PROBE_DONE; /* as it was */
+	return probe_row_put(env, &back, now, errp) < 0 ? -1 : 1;
+}
+
 static int row_poll(const struct follow_env *env, const struct cluster_snapshot *snap, struct store_probe *row,
 		    int64_t now, struct errbuf *errp)
 {
 	const struct cluster_job *job;
+	int rc = row_moot(env, row, now, errp);
 
+	if (rc)
+		return rc < 0 ? -1 : 0;
 	if (row->state == PROBE_WAITING)
 		return row->not_before > now ? 0 : row_submit(env, snap, row, now, errp);
 	job = cluster_job_find(snap, row->jobid);
@@ -537,9 +571,11 @@ static int rows_poll(const struct follow_env *env, const struct cluster_snapshot
 
 int probes_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
 {
+	if (probe_renew(env, now, errp) < 0)
+		return -1;
 	/* Twice, so that a source probe's result leads to the other probes in the same look. */
 	for (int pass = 0; pass < 2; pass++)
 		if (rows_poll(env, snap, now, errp) < 0 || programs_poll(env, now, errp) < 0)
 			return -1;
-	return 0;
+	return probe_orphans(env, snap, now, errp);
 }

@@ -290,6 +290,7 @@ struct store_probe {
 	const char
 	    *result; /* the record's text or NULL; from the store: valid only in the callback / see _get */
 	char class_hex[17]; /* node class of the record; "" when there is none */
+	bool kept;	    /* read only: there is a record in the store, given out or not */
 };
 /* A NULL result leaves the one that is there. */
 int store_probe_put(struct store *s, const struct store_probe *p, struct errbuf *err);
@@ -348,6 +349,10 @@ struct store_pair {
  */
 int store_busy_probes(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err);
 int store_busy_programs(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err);
+/* How many: probes in the queue; probes that are made again; programs of this one's user, family and shape being probed. */
+int store_busy_submitted(struct store *s, struct errbuf *err);
+int store_busy_again(struct store *s, struct errbuf *err);
+int store_busy_family(struct store *s, const struct store_program *p, struct errbuf *err);
 #define STORE_META_LAYOUT    "layout."	  /* and the key: what the probes of a traced job must look like */
 #define STORE_META_FORGOTTEN "forgotten." /* and the key: when */
 int store_meta_drop(struct store *s, const char *name, struct errbuf *err);

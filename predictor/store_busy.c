@@ -59,6 +59,49 @@ int store_busy_programs(struct store *s, struct store_pair **out, size_t *n, str
 			  out, n, err);
 }
 
+static int count_of(struct store *s, sqlite3_stmt *st, struct errbuf *err)
+{
+	int n = st ? store_step(s, st, "cannot count what is under way", err) : -1;
+
+	if (n == 1)
+		n = sqlite3_column_int(st, 0);
+	sqlite3_finalize(st);
+	return n;
+}
+
+int store_busy_submitted(struct store *s, struct errbuf *err)
+{
+	_Static_assert(PROBE_SUBMITTED == 1 && PROBE_WAITING == 0, "states in the queries here");
+	return count_of(s, store_prepare(s, "SELECT count(*) FROM probes WHERE state < 2 AND state = 1", err), err);
+}
+
+int store_busy_again(struct store *s, struct errbuf *err)
+{
+	return count_of(s, store_prepare(s, "SELECT count(*) FROM probes WHERE state < 2 AND result IS NOT NULL", err), err);
+}
+
+int store_busy_family(struct store *s, const struct store_program *p, struct errbuf *err)
+{
+	sqlite3_stmt *st;
+
+	if (!p->family[0])
+		return 0;
+	st = store_prepare(s,
+			   "SELECT count(*) FROM programs WHERE state < 3 AND state = 2 AND family = ?1 AND uid = ?2"
+			   " AND nodes = ?3 AND tasks = ?4",
+			   err);
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, p->family) < 0) {
+		sqlite3_finalize(st);
+		return store_fault_set(STORE_FAILED, err, "%s: '%.40s' is not a key of 32 hex digits", s->path, p->family);
+	}
+	sqlite3_bind_int64(st, 2, p->uid);
+	sqlite3_bind_int64(st, 3, p->nodes);
+	sqlite3_bind_int64(st, 4, p->tasks);
+	return count_of(s, st, err);
+}
+
 int store_meta_drop(struct store *s, const char *name, struct errbuf *err)
 {
 	sqlite3_stmt *st = store_prepare(s, "DELETE FROM meta WHERE name = ?1", err);

@@ -353,6 +353,7 @@ static int read_probe(sqlite3_stmt *st, struct store_probe *p)
 	p->not_before = sqlite3_column_int64(st, 8);
 	p->cost_node_s = sqlite3_column_double(st, 9);
 	store_column_text(st, 11, p->class_hex, sizeof(p->class_hex));
+	p->kept = result != NULL;
 	p->result = result ? strdup((const char *)result) : NULL;
 	return result && !p->result ? -1 : 0;
 }

@@ -29,7 +29,7 @@ static int fake_submit(void *arg, const struct cluster_submission *s, uint32_t *
 	(void)arg;
 	if (w->refuse_submit)
 		return err_set(errp, "invalid account");
-	assert_true(w->n_submitted < 8 && w->n < JOBS);
+	assert_true(w->n_submitted < SUBMITTED && w->n < JOBS);
 	*job_id = 500 + w->n_submitted;
 	snprintf(w->submitted[w->n_submitted].script, 1024, "%s", s->script);
 	snprintf(w->submitted[w->n_submitted].partition, 64, "%s", s->partition);
@@ -64,9 +64,10 @@ static int fake_limit(void *arg, uint32_t job_id, uint32_t limit_min, struct err
 static int fake_cancel(void *arg, uint32_t job_id, struct errbuf *errp)
 {
 	(void)arg;
-	(void)job_id;
-	(void)errp;
+	if (w->refuse_cancel)
+		return err_set(errp, "no");
 	w->n_cancelled++;
+	w->last_cancelled = job_id;
 	return 0;
 }
 
@@ -245,7 +246,7 @@ void result_leave(uint32_t job, uint32_t probe_job, const char *candidate, doubl
 	r.ok = !reason;
 	snprintf(r.reason, sizeof(r.reason), "%s", reason ? reason : "");
 	r.has_class = r.has_startup = r.has_hash = true;
-	strcpy(r.class_hex, "0123456789abcdef");
+	strcpy(r.class_hex, w->node_class[0] ? w->node_class : "0123456789abcdef");
 	strcpy(r.class_text, "test node");
 	strcpy(r.hash_hex, "0123456789abcdef");
 	r.traces_n = 1;

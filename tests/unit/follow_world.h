@@ -12,7 +12,8 @@
 
 #define KEY    "0123456789abcdef0123456789abcdef"
 #define FAMILY "fedcba9876543210fedcba9876543210"
-#define JOBS   16
+#define JOBS   64
+#define SUBMITTED 48
 #define START  1000000
 
 struct world {
@@ -30,10 +31,12 @@ struct world {
 	struct {
 		char script[1024], partition[64], features[64], comment[COMMENT_TEXT_MAX], out[256], account[64];
 		uint32_t job_id, uid, nodes, tasks, limit_min;
-	} submitted[8];
+	} submitted[SUBMITTED];
 	unsigned n_submitted, n_cancelled, n_armed, n_limits;
 	uint32_t last_limit_job, last_limit_min;
-	bool refuse_submit, refuse_limit;
+	bool refuse_submit, refuse_limit, refuse_cancel;
+	uint32_t last_cancelled;
+	char node_class[17]; /* that records name; "": 0123456789abcdef */
 	char log[8192];
 };
 
