@@ -41,10 +41,11 @@ static const char usage[] =
     "usage: backfill [OPTIONS]\n"
     "  --nodes LIST --load LIST            machines and loads (128,1024 and 0.7,0.8,0.9)\n"
     "  --policy easy,conservative  --depth N   waiting jobs with a reservation (conservative; 500, 0: all)\n"
-    "  --predictor LIST                    request,last-two,precedent,family,perfect\n"
+    "  --predictor LIST                    request,last-two,precedent,family,mixed,perfect\n"
     "  --jobs N --seeds N                  of each workload (10000), how many of them (10)\n"
     "  --new SHARE --same SHARE            jobs of a new program (0.2); repetitions with the same input (0.5)\n"
     "  --window N                          a repetition repeats one of so many last jobs (1000)\n"
+    "  --ask-most SHARE                    programs for which the longest time is asked (0.15)\n"
     "  --errors FILE --column NAME         measured errors (tests/bench/accuracy.jsonl, skeleton)\n"
     "  --cover SHARE --withheld SHARE      of errors below the upper bound (0.9); programs never predicted (0)\n"
     "  --margin SHARE --min-limit MIN --poll S   as in precedent.conf (0.15, 5, 10)\n"
@@ -99,13 +100,13 @@ static int parse_kinds(char *text, struct options *o)
 	return o->n_kinds ? 0 : -1;
 }
 
-enum { O_NODES = 256, O_LOAD, O_POLICY, O_DEPTH, O_PREDICTOR, O_JOBS, O_SEEDS, O_NEW, O_SAME, O_WINDOW, O_ERRORS, O_COLUMN, O_COVER,
+enum { O_NODES = 256, O_LOAD, O_POLICY, O_DEPTH, O_PREDICTOR, O_JOBS, O_SEEDS, O_NEW, O_SAME, O_WINDOW, O_ASK_MOST, O_ERRORS, O_COLUMN, O_COVER,
        O_WITHHELD, O_MARGIN, O_MIN_LIMIT, O_POLL, O_SWF, O_WRITE_SWF, O_JSON, O_HELP };
 
 static const struct option long_options[] = {
     {"nodes", 1, NULL, O_NODES}, {"load", 1, NULL, O_LOAD}, {"policy", 1, NULL, O_POLICY}, {"depth", 1, NULL, O_DEPTH},
     {"predictor", 1, NULL, O_PREDICTOR}, {"jobs", 1, NULL, O_JOBS}, {"seeds", 1, NULL, O_SEEDS}, {"new", 1, NULL, O_NEW},
-    {"same", 1, NULL, O_SAME}, {"window", 1, NULL, O_WINDOW}, {"errors", 1, NULL, O_ERRORS}, {"column", 1, NULL, O_COLUMN}, {"cover", 1, NULL, O_COVER},
+    {"same", 1, NULL, O_SAME}, {"window", 1, NULL, O_WINDOW}, {"ask-most", 1, NULL, O_ASK_MOST}, {"errors", 1, NULL, O_ERRORS}, {"column", 1, NULL, O_COLUMN}, {"cover", 1, NULL, O_COVER},
     {"withheld", 1, NULL, O_WITHHELD}, {"margin", 1, NULL, O_MARGIN}, {"min-limit", 1, NULL, O_MIN_LIMIT},
     {"poll", 1, NULL, O_POLL}, {"swf", 1, NULL, O_SWF}, {"write-swf", 1, NULL, O_WRITE_SWF}, {"json", 0, NULL, O_JSON},
     {"help", 0, NULL, O_HELP}, {NULL, 0, NULL, 0}};
@@ -132,6 +133,8 @@ static int parse_model(int option, char *value, struct options *o)
 		rv = parse_number(value, 1, 1e9, &x);
 		o->work.window = (uint32_t)x;
 		return rv;
+	case O_ASK_MOST:
+		return parse_number(value, 0, 1, &o->work.ask_most);
 	case O_NEW:
 		return parse_number(value, 0, 1, &o->work.new_program);
 	default:
@@ -433,7 +436,8 @@ int main(int argc, char **argv)
 	    .n_policies = 2,
 	    .n_kinds = PREDICT_KINDS,
 	    .policies = {SIM_EASY, SIM_CONSERVATIVE},
-	    .kinds = {PREDICT_REQUEST, PREDICT_LAST_TWO, PREDICT_PRECEDENT, PREDICT_FAMILY, PREDICT_PERFECT},
+	    .kinds = {PREDICT_REQUEST, PREDICT_LAST_TWO, PREDICT_PRECEDENT, PREDICT_FAMILY, PREDICT_MIXED,
+		      PREDICT_PERFECT},
 	    .seeds = 10,
 	    .errors = "tests/bench/accuracy.jsonl",
 	    .column = "skeleton",

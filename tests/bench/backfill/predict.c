@@ -30,7 +30,7 @@ const struct predict_conf predict_defaults = {
 
 static const char *const names[] = {
     [PREDICT_REQUEST] = "request",     [PREDICT_LAST_TWO] = "last-two", [PREDICT_PRECEDENT] = "precedent",
-    [PREDICT_FAMILY] = "family", [PREDICT_PERFECT] = "perfect",
+    [PREDICT_FAMILY] = "family",       [PREDICT_MIXED] = "mixed",	[PREDICT_PERFECT] = "perfect",
 };
 
 const char *predict_name(enum predict_kind kind)
@@ -173,7 +173,7 @@ static void split_errors(struct predict *p)
 
 int predict_create(const struct predict_conf *conf, const struct workload *w, struct predict **out, struct errbuf *err)
 {
-	bool measured = conf->kind == PREDICT_PRECEDENT || conf->kind == PREDICT_FAMILY;
+	bool measured = conf->kind >= PREDICT_PRECEDENT && conf->kind <= PREDICT_MIXED;
 	struct predict *p = calloc(1, sizeof(*p));
 
 	*out = p;
@@ -244,6 +244,14 @@ static void plan_by(struct predict *p, size_t job, double upper_s, struct sim_pl
 	p->predicted++;
 }
 
+static void plan_last_two(struct predict *p, size_t job, struct sim_plan *plan)
+{
+	const struct last_two *l = &p->last[p->w->kinds[job].user];
+
+	if (l->run_s[1])
+		plan_by(p, job, (double)(l->run_s[0] + l->run_s[1]) / 2, plan);
+}
+
 static void plan_precedent(struct predict *p, size_t job, int64_t now, struct sim_plan *plan)
 {
 	struct known *k = known_of(p, job);
@@ -264,7 +272,6 @@ static void plan_precedent(struct predict *p, size_t job, int64_t now, struct si
 static void submitted(void *arg, size_t job, int64_t now, struct sim_plan *plan)
 {
 	struct predict *p = arg;
-	const struct last_two *l = &p->last[p->w->kinds[job].user];
 
 	switch (p->conf.kind) {
 	case PREDICT_PERFECT:
@@ -273,9 +280,12 @@ static void submitted(void *arg, size_t job, int64_t now, struct sim_plan *plan)
 		p->predicted++;
 		break;
 	case PREDICT_LAST_TWO:
-		if (l->run_s[1])
-			plan_by(p, job, (double)(l->run_s[0] + l->run_s[1]) / 2, plan);
+		plan_last_two(p, job, plan);
 		break;
+	case PREDICT_MIXED:
+		if (known_of(p, job)->at_s > now)
+			plan_last_two(p, job, plan);
+		/* fall through */
 	case PREDICT_PRECEDENT:
 	case PREDICT_FAMILY:
 		plan_precedent(p, job, now, plan);

@@ -14,6 +14,7 @@ enum predict_kind {
 	PREDICT_LAST_TWO,
 	PREDICT_PRECEDENT, /* exact repetitions alone; what has new input is traced afresh */
 	PREDICT_FAMILY,	   /* as if new inputs of a known program were predicted as well */
+	PREDICT_MIXED,	   /* precedent where it knows, else the user's last two runs */
 	PREDICT_PERFECT,
 	PREDICT_KINDS
 };
