@@ -24,4 +24,7 @@ extern const struct accuracy_label accuracy_labels[];
 /* The answer as a page; path "-" is standard output. Returns the exit code. */
 int accuracy_page_write(const json_t *answer, const char *path);
 
+/* precedent accuracy --cost; returns the exit code. */
+int accuracy_cost(long days, int mine, int json);
+
 #endif

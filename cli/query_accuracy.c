@@ -199,7 +199,7 @@ static void accuracy_print(json_t *answer, int by)
 /* ---- the verb ---- */
 
 struct options {
-	bool json, mine;
+	bool json, mine, cost;
 	int by;
 	long days;
 	const char *html, *from;
@@ -218,7 +218,7 @@ static int options_parse(int argc, char **argv, const char *help, struct options
 {
 	static const struct option known[] = {
 		{"json", no_argument, NULL, 'j'},	{"mine", no_argument, NULL, 'm'}, {"days", required_argument, NULL, 'd'},
-		{"by", required_argument, NULL, 'b'},	{"html", required_argument, NULL, 'o'},
+		{"by", required_argument, NULL, 'b'},	{"cost", no_argument, NULL, 'c'},	{"html", required_argument, NULL, 'o'},
 		{"from", required_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'}, {0}};
 	int c;
 
@@ -232,6 +232,7 @@ static int options_parse(int argc, char **argv, const char *help, struct options
 			return cli_usage(argv[0], "bad option '%s'", argv[optind - 1]);
 		o->json |= c == 'j';
 		o->mine |= c == 'm';
+		o->cost |= c == 'c';
 		if (c == 'o')
 			o->html = optarg;
 		if (c == 'f')
@@ -243,6 +244,8 @@ static int options_parse(int argc, char **argv, const char *help, struct options
 	}
 	if (optind < argc)
 		return cli_usage(argv[0], "unexpected argument '%s'", argv[optind]);
+	if (o->cost && (o->html || o->from || o->by >= 0))
+		return cli_usage(argv[0], "--cost goes with --days, --mine and --json alone");
 	if (o->json && o->html)
 		return cli_usage(argv[0], "--json or --html, not both");
 	if (o->from && (o->mine || o->days))
@@ -281,7 +284,8 @@ static json_t *answer_ask(const struct options *o)
 int verb_accuracy(int argc, char **argv)
 {
 	static const char help[] =
-		"Usage: precedent accuracy [--days N] [--mine] [--by user|family|partition] [--json | --html FILE]\n\n"
+		"Usage: precedent accuracy [--days N] [--mine] [--by user|family|partition] [--json | --html FILE]\n"
+		"       precedent accuracy --cost [--days N] [--mine] [--json]\n\n"
 		"How good the predictions were of jobs that ended, beside what simpler predictors would have said\n"
 		"of the same jobs when they were submitted.\n\n"
 		"MEDIAN, 90 % and WORST are of |predicted - actual| / actual. TOO SHORT: ran longer than predicted.\n"
@@ -291,6 +295,7 @@ int verb_accuracy(int argc, char **argv)
 		"      --by WHAT    one line for each user, family of jobs or partition\n"
 		"      --days N     only jobs submitted in the last N days\n"
 		"      --mine       only your own (root and SlurmUser see all)\n"
+		"      --cost       what probes cost and what shorter limits freed, by user and partition\n"
 		"      --html FILE  a page with plots, which needs nothing else (- is standard output)\n"
 		"      --json       all of it, for machines\n"
 		"      --from FILE  what --json printed once, instead of asking precedentd\n"
@@ -301,6 +306,8 @@ int verb_accuracy(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
+	if (o.cost)
+		return accuracy_cost(o.days, o.mine, o.json);
 	answer = o.from ? answer_load(o.from) : answer_ask(&o);
 	if (!answer)
 		return 1;

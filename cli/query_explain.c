@@ -184,6 +184,8 @@ static void explain_estimates(const json_t *answer)
 			printf("%.0f past runs alone", n);
 		else
 			printf("the skeleton and %.0f past run%s", n, n == 1 ? "" : "s");
+		if (json_is_true(json_object_get(e, "stale")))
+			printf("; the nodes have changed since, so the interval is wider until they are probed again");
 		puts(".");
 		label = "          ";
 	}

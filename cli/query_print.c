@@ -151,8 +151,9 @@ static void show_lists(const json_t *answer)
 	json_array_foreach(list, i, item)
 	{
 		interval_text(item, text, sizeof(text));
-		printf("  %-14.40s %s from %s, %.0f run%s\n", jstr(item, "candidate"), text, jstr(item, "kind"),
-		       jnum(item, "runs"), jnum(item, "runs") == 1 ? "" : "s");
+		printf("  %-14.40s %s from %s, %.0f run%s%s\n", jstr(item, "candidate"), text, jstr(item, "kind"),
+		       jnum(item, "runs"), jnum(item, "runs") == 1 ? "" : "s",
+		       json_is_true(json_object_get(item, "stale")) ? "; the nodes have changed since" : "");
 	}
 	list = json_object_get(answer, "history");
 	if (json_array_size(list))

@@ -5,6 +5,7 @@
  *   show      {"job": id}                             {"job": run, "program": ..., "estimates": [...], "probes": [...],
  *                                                      "traces": [...], "history": [run...], "rules": {...}}
  *   accuracy  {"days": n, "mine": bool, "points": n}  {"all": row, "candidates": [row...], "families": [...], "users": [...]}
+ *   cost      {"days": n, "mine": bool}               {"total": row, "rows": [row...]}
  *   retrace   {"job": id}, forget {"job": id}         {"job": id, "key": ..., "name": ..., "dropped": bool}
  */
 #include <jansson.h>
@@ -15,6 +16,7 @@
 #include "common/duration.h"
 #include "predictor/answer.h"
 #include "predictor/answer_accuracy.h"
+#include "predictor/answer_cost.h"
 #include "predictor/answer_text.h"
 #include "predictor/cluster.h"
 #include "predictor/query.h"
@@ -79,9 +81,10 @@ static json_t *program_json(const struct store_program *p)
 
 static json_t *estimate_json(const struct store_estimate *e)
 {
-	return json_pack("{s:o, s:f, s:f, s:f, s:s, s:I, s:s, s:I}", "candidate", answer_text(e->candidate), "seconds",
+	return json_pack("{s:o, s:f, s:f, s:f, s:s, s:I, s:s, s:I, s:b}", "candidate", answer_text(e->candidate), "seconds",
 			 e->e.mean_s, "lo_s", e->e.lo_s, "hi_s", e->e.hi_s, "kind", estimate_kind_name(e->e.kind), "runs",
-			 (json_int_t)e->e.n, "node_class", e->node_class, "updated", (json_int_t)e->updated);
+			 (json_int_t)e->e.n, "node_class", e->node_class, "updated", (json_int_t)e->updated, "stale",
+			 e->stale);
 }
 
 /* ---- jobs ---- */
@@ -310,6 +313,8 @@ static json_t *request_answer(const struct answer_env *env, json_t *request, str
 		return answer_show(env, request, errp);
 	if (!strcmp(verb, "accuracy"))
 		return answer_accuracy(env, request, errp);
+	if (!strcmp(verb, "cost"))
+		return answer_cost(env, request, errp);
 	if (!strcmp(verb, "retrace") || !strcmp(verb, "forget"))
 		return answer_change(env, request, verb[0] == 'f', errp);
 	err_set(errp, "unknown request \"%.20s\": is precedentd (version " PRECEDENT_VERSION ") older than this command?",

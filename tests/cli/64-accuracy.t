@@ -84,7 +84,8 @@ subtest 'on a terminal' => sub {
 };
 
 subtest 'usage' => sub {
-	my %wrong = ('user, family or partition' => [qw(--by node)], 'not both' => [qw(--json --html x)], 'for precedentd' => ['--from', $file, '--mine']);
+	my %wrong = ('user, family or partition' => [qw(--by node)], 'not both' => [qw(--json --html x)], 'for precedentd' => ['--from', $file, '--mine'],
+		'--cost goes with' => [qw(--cost --by user)]);
 	for my $why (sort keys %wrong) {
 		my $r = precedent('accuracy', @{ $wrong{$why} });
 		is($r->{rc}, 2, "usage: $why");

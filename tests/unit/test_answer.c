@@ -15,6 +15,7 @@
 #include "predictor/answer.h"
 #include "predictor/answer_text.h"
 #include "predictor/site.h"
+#include "predictor/store_keep.h"
 
 #define KEY_A "0123456789abcdef0123456789abcdef"
 #define KEY_B "1123456789abcdef0123456789abcdef"
@@ -332,13 +333,51 @@ static void test_site(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* What probes cost and limits freed: users see their own, root and SlurmUser all. */
+static void test_cost(void **state)
+{
+	struct store_run r = {.jobid = 50, .submit_time = NOW, .uid = 1000, .partition = "slow", .user_limit_min = 70, .limit_min = 10,
+			      .nodes = 6, .start_time = NOW, .end_time = NOW + 600, .elapsed_s = 600, .end_state = "COMPLETED"};
+	json_t *reply, *rows;
+	struct errbuf e;
+
+	(void)state;
+	assert_int_equal(store_run_put(store, &r, &e), 0);
+	assert_int_equal(store_cost_add(store, NOW, 1000, "slow:big", 1800, &e), 0);
+	assert_int_equal(store_cost_add(store, NOW, 2000, "slow", 3600, &e), 0);
+	reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"cost\"}");
+	assert_true(json_is_false(json_object_get(reply, "everybody")));
+	rows = json_object_get(reply, "rows");
+	assert_int_equal(json_array_size(rows), 2); /* fast and slow */
+	rows = json_array_get(rows, 1);
+	assert_string_equal(json_string_value(json_object_get(rows, "partition")), "slow");
+	assert_int_equal(json_integer_value(json_object_get(rows, "uid")), 1000);
+	assert_int_equal(json_integer_value(json_object_get(rows, "probes")), 1);
+	assert_true(json_number_value(json_object_get(rows, "probe_node_h")) == 0.5);
+	assert_true(json_number_value(json_object_get(rows, "used_node_h")) == 1);
+	assert_true(json_number_value(json_object_get(rows, "probe_share")) == 0.5);
+	assert_true(json_number_value(json_object_get(rows, "asked_node_h")) == 7);
+	assert_true(json_number_value(json_object_get(rows, "freed_node_h")) == 6);
+	assert_true(json_number_value(json_object_get(json_object_get(reply, "total"), "probe_node_h")) == 0.5);
+	json_decref(reply);
+	reply = ask(0, true, "{\"precedent\": 1, \"verb\": \"cost\", \"days\": 1}");
+	assert_true(json_number_value(json_object_get(json_object_get(reply, "total"), "probe_node_h")) == 1.5);
+	json_decref(reply);
+	reply = ask(0, true, "{\"precedent\": 1, \"verb\": \"cost\", \"mine\": true}");
+	assert_int_equal(json_integer_value(json_object_get(reply, "rows_n")), 0);
+	json_decref(reply);
+	reply = ask(3000, false, "{\"precedent\": 1, \"verb\": \"cost\"}");
+	assert_int_equal(json_integer_value(json_object_get(reply, "rows_n")), 0);
+	json_decref(reply);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_nonsense),      T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist),
 		T(test_show),	       T(test_accuracy),	  T(test_retrace),
 		T(test_forget),	       T(test_busy_lists),	  T(test_site),
-		T(test_text),
+		T(test_text),	       T(test_cost),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
