@@ -67,6 +67,10 @@ static int print_text(const struct precedent_conf *c)
 		printf("  scratch       %s%s\n", c->scratch_dir, access(c->scratch_dir, W_OK) < 0 ? "  (no files can be made there)" : "");
 	printf("  state         %s\n", c->state_dir);
 	printf("  daemon        %s:%u, every %u s\n", c->listen_host, c->listen_port, c->poll_interval_s);
+	if (*c->metrics_file)
+		printf("  metrics       %s\n", c->metrics_file);
+	if (c->metrics_port)
+		printf("  metrics on    %s:%u\n", c->metrics_host, c->metrics_port);
 	return 0;
 }
 

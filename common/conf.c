@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent.conf: see conf.h. One table of keys, one parser per kind of value. */
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -411,6 +413,54 @@ static int set_listen_host(struct precedent_conf *c, const char *v, struct errbu
 	return replace(&c->listen_host, v, err);
 }
 
+static int set_metrics_file(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	size_t n = strlen(v);
+
+	if (!*v)
+		return replace(&c->metrics_file, "", err);
+	if (n < 6 || strcmp(v + n - 5, ".prom") || v[n - 6] == '/')
+		return err_set(err, "'%.200s' does not end in .prom: the node exporter reads no other files", v);
+	return set_dir(&c->metrics_file, v, err);
+}
+
+/* Metrics name nobody, but say how busy the machine is: they are for this machine alone. */
+static bool is_loopback(const char *host)
+{
+	unsigned char a[sizeof(struct in6_addr)];
+	struct in6_addr six = IN6ADDR_LOOPBACK_INIT;
+
+	return (inet_pton(AF_INET, host, a) == 1 && a[0] == 127) ||
+	       (inet_pton(AF_INET6, host, a) == 1 && !memcmp(a, &six, sizeof(six)));
+}
+
+static int set_metrics_listen(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	const char *colon = strrchr(v, ':');
+	unsigned long port = 0;
+	char host[64];
+	int n;
+
+	if (!*v) {
+		c->metrics_port = 0;
+		return 0;
+	}
+	if (!colon)
+		return err_set(err, "'%.60s' is not an address and a port: write 127.0.0.1:9833", v);
+	if (*v == '[' && colon > v && colon[-1] == ']')
+		n = snprintf(host, sizeof(host), "%.*s", (int)(colon - v - 2), v + 1);
+	else
+		n = snprintf(host, sizeof(host), "%.*s", (int)(colon - v), v);
+	if (!strcmp(host, "localhost"))
+		n = snprintf(host, sizeof(host), "127.0.0.1");
+	if (n < 0 || (size_t)n >= sizeof(host) || !is_loopback(host))
+		return err_set(err, "'%.60s' is not an address of this machine alone: write 127.0.0.1:PORT or [::1]:PORT", v);
+	if (parse_uint(colon + 1, 1, 65535, &port, err) < 0 || replace(&c->metrics_host, host, err) < 0)
+		return -1;
+	c->metrics_port = (uint16_t)port;
+	return 0;
+}
+
 static const struct conf_key {
 	const char *name;
 	int (*set)(struct precedent_conf *c, const char *value, struct errbuf *err);
@@ -435,6 +485,8 @@ static const struct conf_key {
     {"ListenPort", set_listen_port},
     {"ListenHost", set_listen_host},
     {"InstallDir", set_install_dir},
+    {"MetricsFile", set_metrics_file},
+    {"MetricsListen", set_metrics_listen},
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 
@@ -456,7 +508,8 @@ static int set_defaults(struct precedent_conf *c, struct errbuf *err)
 	    replace(&c->spool_dir, "/var/spool/precedent", err) < 0 ||
 	    replace(&c->local_dir, "/tmp", err) < 0 || replace(&c->scratch_dir, "", err) < 0 ||
 	    replace(&c->state_dir, "/var/lib/precedent", err) < 0 ||
-	    replace(&c->listen_host, "localhost", err) < 0 ||
+	    replace(&c->listen_host, "localhost", err) < 0 || replace(&c->metrics_file, "", err) < 0 ||
+	    replace(&c->metrics_host, "127.0.0.1", err) < 0 ||
 	    replace(&c->install_dir, PRECEDENT_PREFIX, err) < 0)
 		return -1;
 	return 0;
@@ -611,6 +664,8 @@ void conf_free(struct precedent_conf *c)
 	free(c->state_dir);
 	free(c->store_file);
 	free(c->listen_host);
+	free(c->metrics_file);
+	free(c->metrics_host);
 	free(c->install_dir);
 	*c = (struct precedent_conf){0};
 }

@@ -92,6 +92,9 @@ struct precedent_conf {
 	uint16_t listen_port;
 	char *listen_host; /* where clients find precedentd */
 	char *install_dir; /* prefix */
+	char *metrics_file; /* "" = none is written */
+	char *metrics_host; /* a loopback address */
+	uint16_t metrics_port; /* 0 = nobody listens */
 };
 
 /*

@@ -33,6 +33,14 @@ void daemon_conf_release(void);
 int serve_start(const char *host, unsigned port, const char *store_file, uid_t slurm_uid, struct errbuf *errp);
 void serve_stop(void); /* waits for the thread; legal when it was not started */
 
+/* ---- metrics.c: for monitoring systems, in a thread of its own with its own connection to the store ---- */
+
+struct follow_counts;
+int metrics_start(const struct precedent_conf *conf, struct errbuf *errp); /* does nothing where no metrics are asked for */
+void metrics_stop(void);						   /* waits for the thread; legal when it was not started */
+/* A look is over. jobs: that slurmctld knows, of a good one. */
+void metrics_look(double seconds, bool good, size_t jobs, const struct follow_counts *counts);
+
 /* ---- sweep.c: removes what runs that died have left in the spool, in a thread of its own ---- */
 
 /* Files that nobody has written since `before`, but for those of jobs that have not ended. Nothing while the last sweep runs. */

@@ -56,6 +56,7 @@ struct daemon {
 	int64_t pruned;
 	struct store_pruning pruning; /* under way unless it is done */
 	int lock_fd;
+	struct follow_counts counts;
 };
 
 /* ---- options ---- */
@@ -214,16 +215,18 @@ static void slurm_fault(struct daemon *d, const char *text)
 	d->failures++;
 }
 
-static void look(struct daemon *d)
+/* False when slurmctld or the store failed. */
+static bool look_once(struct daemon *d, size_t *jobs)
 {
 	const struct cluster_snapshot *snap;
 	int64_t now = time(NULL);
 	struct errbuf why = {""};
-	struct follow_env env = {.conf = &conf, .store = store_ready(d), .ops = slurm_side_ops(d->conf_file), .say = say};
+	struct follow_env env = {.conf = &conf, .store = store_ready(d), .ops = slurm_side_ops(d->conf_file), .say = say,
+				 .counts = &d->counts};
 
 	if (slurm_side_jobs(&snap, &why) < 0) {
 		slurm_fault(d, why.text);
-		return;
+		return false;
 	}
 	if (d->slurm_down) {
 		log_info("slurmctld answers again");
@@ -231,16 +234,35 @@ static void look(struct daemon *d)
 		d->slurm_down = false;
 	}
 	d->failures = 0;
+	*jobs = snap->n;
 	/* The heartbeat says that limits are raised in time, so it comes after a look, and only then. */
 	if (follow_poll(&env, snap, now, &why) < 0 || (env.store && look_store(d, snap, now, &why) < 0)) {
 		store_dropped(d, why.text);
-		return;
+		return false;
 	}
 	if (d->store_down && env.store) {
 		log_info("the store is in order again");
 		log_gate_clear(&d->store_gate);
 		d->store_down = false;
 	}
+	return env.store != NULL;
+}
+
+static double now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void look(struct daemon *d)
+{
+	double begun = now_s();
+	size_t jobs = 0;
+	bool good = look_once(d, &jobs);
+
+	metrics_look(now_s() - begun, good, jobs, &d->counts);
 }
 
 /* ---- configuration ---- */
@@ -255,8 +277,9 @@ static void reload(struct daemon *d)
 		return;
 	}
 	if (strcmp(fresh.state_dir, conf.state_dir) || strcmp(fresh.listen_host, conf.listen_host) ||
-	    fresh.listen_port != conf.listen_port)
-		log_warn("StateDir, ListenHost and ListenPort change at the next start of precedentd only");
+	    fresh.listen_port != conf.listen_port || strcmp(fresh.metrics_file, conf.metrics_file) ||
+	    strcmp(fresh.metrics_host, conf.metrics_host) || fresh.metrics_port != conf.metrics_port)
+		log_warn("StateDir, ListenHost, ListenPort and Metrics* change at the next start of precedentd only");
 	pthread_rwlock_wrlock(&conf_lock);
 	old = conf;
 	conf = fresh;
@@ -318,6 +341,8 @@ static int daemon_start(struct daemon *d)
 			 d->site.slurm_user);
 	candidates_check();
 	if (serve_start(conf.listen_host, conf.listen_port, conf.store_file, d->site.slurm_uid, &why) < 0)
+		return log_error("%s", why.text), -1;
+	if (metrics_start(&conf, &why) < 0)
 		return log_error("%s", why.text), -1;
 	log_info("precedentd " PRECEDENT_VERSION " started: mode %s, %zu candidate%s, %s, queries on %s:%u",
 		 mode_name(conf.mode), conf.n_candidates, conf.n_candidates == 1 ? "" : "s",
@@ -422,6 +447,7 @@ int main(int argc, char **argv)
 	if (!rc)
 		run(&d, &signals);
 	sweep_stop();
+	metrics_stop();
 	serve_stop();
 	store_close(d.store);
 	if (d.lock_fd >= 0)

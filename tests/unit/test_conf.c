@@ -105,6 +105,38 @@ static void test_every_key(void **state)
 	conf_free(&c);
 }
 
+static void test_metrics(void **state)
+{
+	static const char *const bad[] = {"MetricsListen=9833", "MetricsListen=0.0.0.0:9833", "MetricsListen=10.0.0.1:9833",
+					  "MetricsListen=[::]:9833", "MetricsListen=127.0.0.1:0", "MetricsListen=127.0.0.1:70000",
+					  "MetricsListen=127.0.0.1:", "MetricsListen=controller:9833", "MetricsListen=:9833",
+					  "MetricsListen=[::1:9833", "MetricsFile=precedent.prom", "MetricsFile=/tmp/metrics",
+					  "MetricsFile=/tmp/.prom"};
+	static const char *const good[][2] = {{"127.0.0.1:9833", "127.0.0.1"}, {"localhost:9833", "127.0.0.1"},
+					      {"127.1.2.3:9833", "127.1.2.3"}, {"[::1]:9833", "::1"}};
+	struct precedent_conf c;
+	struct errbuf err;
+	char line[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (load(bad[i], &c, &err) == 0)
+			fail_msg("%s was taken", bad[i]);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		snprintf(line, sizeof(line), "MetricsListen = %s\nMetricsFile = /run/p.prom", good[i][0]);
+		if (load(line, &c, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_string_equal(c.metrics_host, good[i][1]);
+		assert_int_equal(c.metrics_port, 9833);
+		assert_string_equal(c.metrics_file, "/run/p.prom");
+		conf_free(&c);
+	}
+	assert_int_equal(load("MetricsListen=\nMetricsFile=", &c, &err), 0);
+	assert_int_equal(c.metrics_port, 0);
+	assert_string_equal(c.metrics_file, "");
+	conf_free(&c);
+}
+
 static void test_candidates_match(void **state)
 {
 	struct precedent_conf c;
@@ -252,7 +284,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_defaults),	     cmocka_unit_test(test_every_key),
-	    cmocka_unit_test(test_candidates_match), cmocka_unit_test(test_errors),
+	    cmocka_unit_test(test_metrics), cmocka_unit_test(test_candidates_match), cmocka_unit_test(test_errors),
 	    cmocka_unit_test(test_not_text),	     cmocka_unit_test(test_which_file),
 	    cmocka_unit_test(test_example),	     cmocka_unit_test(test_modes),
 	};
