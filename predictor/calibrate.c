@@ -110,14 +110,21 @@ static int estimate_base(struct store *s, const struct store_program *p, const s
 }
 
 /* What has run so far. The traced run is not among it where it is the base itself. */
-static int past_gather(struct store *s, const struct store_program *p, const char *candidate, bool based, int64_t since,
+static int past_gather(struct store *s, const struct store_program *p, const char *candidate, bool based,
 		       struct estimate_past past[PAST_MAX], struct errbuf *errp)
 {
-	struct store_past_filter f = {.candidate = candidate, .key = p->key, .since = since};
+	struct store_past_filter f = {.candidate = candidate, .key = p->key};
 	struct store_past *runs = calloc(PAST_MAX, sizeof(*runs));
 	bool source = based && !strcmp(candidate, p->source_candidate);
-	int n = runs ? store_past_read(s, &f, runs, PAST_MAX, errp) : err_set(errp, "no memory for past runs"), kept = 0;
+	struct drift drift;
+	int n, kept = 0;
 
+	if (!runs)
+		return err_set(errp, "no memory for past runs");
+	n = store_drift_get(s, p->key, candidate, &drift, errp);
+	f.since = drift.since; /* what ran before a change counts no more */
+	if (n >= 0)
+		n = store_past_read(s, &f, runs, PAST_MAX, errp);
 	for (int i = 0; i < n; i++) {
 		if (source && runs[i].jobid == p->source_job && runs[i].worth == WORTH_WHOLE)
 			continue;
@@ -163,7 +170,7 @@ static int candidate_calibrate(const struct follow_env *env, const struct store_
 	struct errbuf why = {""};
 	struct estimate base;
 	bool based = estimate_base(env->store, p, e, i, &base, &why) == 0;
-	int n = past_gather(env->store, p, e->candidate[i], based, 0, past, errp), whole;
+	int n = past_gather(env->store, p, e->candidate[i], based, past, errp), whole;
 	struct worth *worth = n < 0 ? NULL : worth_gather(env->store, p->uid, p->family, p->key, e->candidate[i], errp);
 
 	if (!worth)

@@ -8,7 +8,8 @@
 
 #define AGE_DECAY   0.98 /* weight of a run relative to the one after it */
 #define PRIOR_PARTS 16
-#define PRIOR_RUNS  4.0 /* what was believed before counts as so many */
+#define PRIOR_RUNS  16.0 /* what was believed before counts as so many: one run alone widens nothing, two do ... */
+#define PRIOR_HALF  12.0 /* ... and after this many as half of them */
 #define LOOK	    8	/* earlier runs of a program that its latest is compared with */
 
 struct score {
@@ -74,16 +75,17 @@ static double quantile(struct score *s, size_t n, double total)
 double coverage_scale(const struct coverage_level *levels, size_t n_levels)
 {
 	struct score s[COVERAGE_LEVELS * COVERAGE_RUNS + PRIOR_PARTS];
-	double weight = 0;
+	double weight = 0, prior;
 	size_t n = 0;
 
 	for (size_t i = 0; i < n_levels && i < COVERAGE_LEVELS && weight < COVERAGE_ENOUGH; i++)
 		n += level_add(&levels[i], i ? COVERAGE_ENOUGH - weight : INFINITY, s + n, &weight);
 	if (!n)
 		return 1;
+	prior = PRIOR_RUNS / (1 + weight / PRIOR_HALF);
 	for (size_t i = 0; i < PRIOR_PARTS; i++)
-		s[n++] = (struct score){prior_scores[i], PRIOR_RUNS / PRIOR_PARTS};
-	return fmin(COVERAGE_SCALE_MAX, fmax(COVERAGE_SCALE_MIN, quantile(s, n, weight + PRIOR_RUNS)));
+		s[n++] = (struct score){prior_scores[i], prior / PRIOR_PARTS};
+	return fmin(COVERAGE_SCALE_MAX, fmax(COVERAGE_SCALE_MIN, quantile(s, n, weight + prior)));
 }
 
 double coverage_apply(struct estimate *e, double scale)

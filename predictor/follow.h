@@ -46,6 +46,10 @@ struct follow_estimates {
 int follow_calibrate(const struct follow_env *env, const struct store_program *p, const char *also, int64_t now,
 		     struct follow_estimates *out, struct errbuf *errp);
 
+/* A run has ended: when the last ones were not as predicted, what ran before counts no more, and the probe is made again, or
+ * the program is traced again (predictor/drift.h). */
+int follow_drift(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
+
 /* What the kin of a run that ended says of members that have not run yet, afresh. */
 int follow_family(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
 

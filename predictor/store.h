@@ -214,6 +214,7 @@ struct store_past {
 	double pred_s, lo_s, hi_s; /* what was told for the candidate where it ran; pred_s 0: nothing */
 	int pred_kind;		   /* enum estimate_kind, -1 */
 	double pred_scale;
+	bool drifted; /* it ran when the program had changed, and the prediction had not (predictor/drift.h) */
 };
 struct store_past_filter {
 	const char *candidate;

@@ -9,8 +9,8 @@ static void worth_fill(struct worth *w, size_t at, int n)
 	for (int i = 0; i < n; i++, at++) {
 		const struct store_past *p = &w->past[at];
 
-		w->runs[at] = (struct coverage_run){p->key, p->actual_s, p->worth == WORTH_BOUND, p->pred_kind, p->pred_s, p->lo_s,
-						    p->hi_s, p->pred_scale};
+		w->runs[at] = (struct coverage_run){p->key, p->actual_s, p->worth == WORTH_BOUND, p->pred_kind,
+						    p->drifted ? 0 : p->pred_s, p->lo_s, p->hi_s, p->pred_scale};
 	}
 }
 
