@@ -85,7 +85,8 @@ UNIT_HELP := $(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c))
 BENCH_SRC := $(wildcard tests/bench/bench_*.c tests/bench/make_*.c)
 # The simulation of backfill, a program of several files.
 BACKFILL_SRC := $(filter-out %/main.c,$(wildcard tests/bench/backfill/*.c))
-BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(BENCH_SRC)) $(B)/tests/bench/backfill
+BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(BENCH_SRC)) $(B)/tests/bench/backfill \
+             $(B)/tests/bench/submit_jobs
 PROG_C    := $(wildcard tests/programs/*.c)
 PROG_F    := $(wildcard tests/programs/*.f90)
 PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
@@ -220,6 +221,9 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libprecedent.a $(B)/tests/unit/libhelp.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/tests/unit/libhelp.a $(B)/libprecedent.a $(LIBS_CLI) -lpthread -ldl
+$(B)/tests/bench/submit_jobs: tests/bench/submit_jobs.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) -o $@ $< $(LIBS_SLURM)
 $(B)/tests/bench/backfill: $(B)/obj/tests/bench/backfill/main.o $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_CLI)
