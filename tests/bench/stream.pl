@@ -1,0 +1,191 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A stream of short MPI jobs with generous requests through the testbed, left alone and with limits by Precedent: the same
+# jobs at the same times, the store warmed by one run of each kind. Waits, bounded slowdowns, kills, extensions.
+#
+#   stream.pl [--jobs 30] [--every 5] [--seed 1] [--rounds 1] [--json] [--keep]
+#
+# A round takes some three minutes for each of the two, and two minutes to warm up once. Both streams run on one testbed;
+# jobs are told apart by --predict=off and --predict=limit.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
+use Getopt::Long;
+use JSON::PP qw(decode_json encode_json);
+use Time::HiRes qw(sleep time);
+use Bench qw(median);
+use Testbed qw(wait_until build_dir);
+
+use constant BOUND_S => 1;     # of the bounded slowdown: jobs are seconds long here
+use constant WAIT_S => 600;    # for the whole stream, after the last submission
+
+my %opt = (jobs => 30, every => 5, seed => 1, rounds => 1);
+GetOptions(\%opt, 'jobs=i', 'every=f', 'seed=i', 'rounds=i', 'json', 'keep') && !@ARGV
+    or die "usage: stream.pl [--jobs N] [--every SECONDS] [--seed N] [--rounds N] [--json] [--keep]\n";
+
+# Few kinds, as users have: name, layout, seconds, what is asked in minutes. Requests are round, and not in the order of
+# what the jobs need.
+my @kinds = (
+    {name => 'wide', layout => '-N2 -n2 --ntasks-per-node=1', seconds => 12, ask => 40, weight => 3, grid => 500},
+    {name => 'long', layout => '-N1 -n2', seconds => 30, ask => 20, weight => 2, grid => 400},
+    {name => 'short', layout => '-N1 -n2', seconds => 6, ask => 30, weight => 3, grid => 300},
+    {name => 'middle', layout => '-N1 -n2', seconds => 15, ask => 60, weight => 2, grid => 350},
+);
+
+my $testbed = Testbed->attach(name => $ENV{PRECEDENT_TESTBED} // 'stream', up => ['--build', build_dir()]);
+END { $testbed->testbed('down') if $testbed && !$opt{keep} }
+my $dir = $testbed->dir;
+$testbed->program('heat');
+
+# The same numbers everywhere.
+my $state = $opt{seed};
+sub random { $state = ($state * 1103515245 + 12345) % 2147483648; return $state / 2147483648 }
+
+sub steps_of {
+    my ($kind, $steps) = @_;
+    return "#!/bin/bash\n#SBATCH -J $kind->{name}\nsrun ./heat $kind->{grid} $steps\n";
+}
+
+# How many steps a kind takes for its seconds on this machine, by a run of a few.
+sub calibrate {
+    my ($kind) = @_;
+    my $some = 300;
+    my $took = sub {
+        my ($steps) = @_;
+        my $t = time;
+        my $r = $testbed->run('srun', '--predict=off', '-p', 'fast', split(' ', $kind->{layout}), './heat', $kind->{grid}, $steps);
+        die "heat: $r->{err}" if $r->{rc};
+        return time - $t;
+    };
+    my $empty = $took->(1);
+    my $one = $took->($some) - $empty;
+    ($some, $one) = ($some * 10, $took->($some * 10) - $empty) if $one < 1;
+    $one = 0.01 if $one < 0.01;
+    return int($some * $kind->{seconds} / $one) + 1;
+}
+
+sub sbatch {
+    my ($kind, $partition, $predict) = @_;
+    my ($job, $out, $err) = $testbed->submit("$kind->{name}.sh", '-p', $partition, "--predict=$predict", '-t', $kind->{ask},
+        split ' ', $kind->{layout});
+    die "sbatch: $out$err" if !$job;
+    return $job;
+}
+
+sub known {
+    my ($job) = @_;
+    my $r = $testbed->run('precedent', 'show', $job, '--json');
+    my $state = $r->{rc} == 0 ? decode_json($r->{out})->{program}{state} // '' : '';
+    die "job $job cannot be predicted: " . $testbed->run('precedent', 'explain', $job)->{out} if $state eq 'failed';
+    return $state eq 'ready';
+}
+
+# One run of each kind, traced, and its probes.
+sub warm_up {
+    $testbed->conf_set(Mode => 'observe', MinLimit => '00:01:00');
+    wait_until(60, sub { $testbed->run('sbatch', '--test-only', '-N1', '-t', 5, 'wide.sh')->{err} =~ /precedent:/ })
+        or die "Precedent is not ready\n";
+    my @first = map { sbatch($_, 'fast', 'limit') } @kinds;
+    for my $job (@first) {
+        my $end = $testbed->wait_job($job, 300) or die "job $job has not ended\n";
+        die "job $job ended as $end->{state}\n" if $end->{state} ne 'COMPLETED';
+        wait_until(240, sub { known($job) }) or die "job $job was not probed in time\n";
+    }
+    return;
+}
+
+# [kind, partition, second of its submission]: three of four jobs to the fast nodes.
+sub make_stream {
+    my @bag = map { ($_) x $_->{weight} } @kinds;
+    my (@stream, $at);
+    $at = 0;
+    for (1 .. $opt{jobs}) {
+        my $kind = $bag[int(random() * @bag)];
+        push @stream, [$kind, random() < 0.75 ? 'fast' : 'slow', $at];
+        $at += -log(1 - random()) * $opt{every};
+    }
+    return @stream;
+}
+
+# What slurmctld wrote of ended jobs: job => {field => value}.
+sub completed {
+    my %job;
+    open my $f, '<', "$dir/logs/jobcomp.log" or return {};
+    while (<$f>) {
+        my %field = /(\w+)=(\S+)/g;
+        $job{$field{JobId}} = \%field if $field{JobId};
+    }
+    return \%job;
+}
+
+sub seconds { return (split /\s/, `date -d '$_[0]' +%s`)[0] }
+
+sub extensions {
+    my (%of) = map { $_ => 1 } @_;
+    return scalar grep { $of{$_} } $testbed->log('precedentd') =~ /job (\d+): limit raised/g;
+}
+
+sub run_stream {
+    my ($predict, @stream) = @_;
+    my $begin = time;
+    my @jobs;
+    for my $one (@stream) {
+        my ($kind, $partition, $at) = @$one;
+        my $left = $begin + $at - time;
+        sleep $left if $left > 0;
+        push @jobs, sbatch($kind, $partition, $predict);
+    }
+    wait_until(WAIT_S, sub { my $c = completed(); !grep { !$c->{$_} } @jobs }) or die "the stream has not ended in time\n";
+    my $c = completed();
+    my (@wait, @slowdown, %state, $last);
+    for my $job (@jobs) {
+        my ($submit, $start, $end) = map { seconds($c->{$job}{$_}) } qw(SubmitTime StartTime EndTime);
+        push @wait, $start - $submit;
+        my ($run, $total) = ($end - $start, $end - $submit);
+        my $s = $total / ($run > BOUND_S ? $run : BOUND_S);
+        push @slowdown, $s > 1 ? $s : 1;
+        $state{$c->{$job}{JobState}}++;
+        $last = $end if !defined $last || $end > $last;
+    }
+    my $sum = sub { my $n = 0; $n += $_ for @_; return $n };
+    return {
+        predict => $predict, jobs => scalar @jobs, wait_s => $sum->(@wait) / @jobs, wait_median_s => median(@wait),
+        wait_max_s => (sort { $a <=> $b } @wait)[-1], slowdown => $sum->(@slowdown) / @jobs,
+        slowdown_median => median(@slowdown), makespan_s => $last - int $begin, extensions => extensions(@jobs),
+        killed => $state{TIMEOUT} // 0, other_ends => $sum->(map { $state{$_} } grep { !/^(COMPLETED|TIMEOUT)$/ } keys %state),
+    };
+}
+
+sub show {
+    my ($r, $round) = @_;
+    if ($opt{json}) {
+        print encode_json({%$r, seed => $opt{seed}, round => $round}), "\n";
+        return;
+    }
+    printf "%-6s %d jobs   wait mean %6.1f median %6.1f longest %4d s   slowdown (bound %d s) mean %5.2f median %5.2f   "
+        . "all done after %d s   killed %d   ended otherwise %d   extensions %d\n",
+        $r->{predict}, @$r{qw(jobs wait_s wait_median_s wait_max_s)}, BOUND_S,
+        @$r{qw(slowdown slowdown_median makespan_s killed other_ends extensions)};
+    return;
+}
+
+$| = 1;
+for my $kind (@kinds) {
+    $testbed->write("$kind->{name}.sh", steps_of($kind, calibrate($kind)), 0755);
+}
+warm_up();
+my (@off, @limit);
+for my $round (1 .. $opt{rounds}) {
+    my @stream = make_stream();
+    # The one that comes second has no advantage over many rounds.
+    for my $predict ($round % 2 ? qw(off limit) : qw(limit off)) {
+        my $r = run_stream($predict, @stream);
+        show($r, $round);
+        push @{$predict eq 'off' ? \@off : \@limit}, $r;
+        die "jobs were killed\n" if $predict eq 'limit' && $r->{killed};
+    }
+}
+printf "change  wait %+.0f %%   slowdown %+.0f %%   (median of %d rounds)\n",
+    (map { my $f = $_; 100 * (median(map { $limit[$_]{$f} / ($off[$_]{$f} || 1) } 0 .. $#off) - 1) } qw(wait_s slowdown)), scalar @off
+    if !$opt{json};
