@@ -197,7 +197,10 @@ static void plain_run(struct plain *p)
 		for (size_t i = 0; i < p->n; i++)
 			if (p->jobs[i].submit_s == p->now)
 				p->j[i].waiting = changed = true;
-		if (p->conf->policy == SIM_CONSERVATIVE)
+		if (p->conf->policy == SIM_SLURM)
+			while (pass_conservative(p, false, true))
+				;
+		else if (p->conf->policy == SIM_CONSERVATIVE)
 			while (pass_conservative(p, early, raised))
 				early = raised = false;
 		else if (changed || raised)
@@ -220,7 +223,7 @@ static void random_case(struct rng *r, struct sim_conf *conf, struct sim_job *jo
 {
 	static const uint32_t depths[] = {0, 0, 1, 3};
 
-	*conf = (struct sim_conf){.policy = rng_below(r, 2) ? SIM_EASY : SIM_CONSERVATIVE,
+	*conf = (struct sim_conf){.policy = (enum sim_policy)rng_below(r, SIM_POLICIES),
 				  .nodes = 1 + (uint32_t)rng_below(r, 8),
 				  .poll_interval_s = 1 + (uint32_t)rng_below(r, 30),
 				  .depth = depths[rng_below(r, 4)]};
@@ -271,7 +274,7 @@ static void test_plain(void **state)
 			if (out[i].start_s != p.j[i].start || out[i].end_s != p.j[i].end ||
 			    out[i].extensions != (uint32_t)p.j[i].extensions)
 				fail_msg("round %d, job %zu of %zu, %s: %lld to %lld s, plainly %lld to %lld s", round, i, n,
-					 conf.policy == SIM_EASY ? "EASY" : "conservative", (long long)out[i].start_s,
+					 sim_policy_name(conf.policy), (long long)out[i].start_s,
 					 (long long)out[i].end_s, (long long)p.j[i].start, (long long)p.j[i].end);
 			waited += out[i].start_s > jobs[i].submit_s;
 		}

@@ -23,11 +23,11 @@ struct options {
 	uint32_t poll_interval_s, depth;
 	double nodes[LIST_MAX], loads[LIST_MAX];
 	size_t n_nodes, n_loads, n_policies, n_kinds;
-	enum sim_policy policies[2];
+	enum sim_policy policies[SIM_POLICIES];
 	enum predict_kind kinds[PREDICT_KINDS];
 	size_t seeds;
 	const char *errors, *column, *swf, *write_swf;
-	bool json;
+	bool json, summary;
 };
 
 /* Of one combination, a column for each seed. */
@@ -40,7 +40,7 @@ struct column {
 static const char usage[] =
     "usage: backfill [OPTIONS]\n"
     "  --nodes LIST --load LIST            machines and loads (128,1024 and 0.7,0.8,0.9)\n"
-    "  --policy easy,conservative  --depth N   waiting jobs with a reservation (conservative; 500, 0: all)\n"
+    "  --policy easy,conservative,slurm  --depth N   waiting jobs with a reservation (but for easy; 500, 0: all)\n"
     "  --predictor LIST                    request,last-two,precedent,family,mixed,perfect\n"
     "  --jobs N --seeds N                  of each workload (10000), how many of them (10)\n"
     "  --new SHARE --same SHARE            jobs of a new program (0.2); repetitions with the same input (0.5)\n"
@@ -51,7 +51,7 @@ static const char usage[] =
     "  --margin SHARE --min-limit MIN --poll S   as in precedent.conf (0.15, 5, 10)\n"
     "  --swf FILE                          a trace instead of the model; --nodes N where it does not say\n"
     "  --write-swf FILE                    the model's first workload, and nothing else\n"
-    "  --json                              a line of JSON for each run\n";
+    "  --json | --summary                  a line of JSON for each run; a line for each scheduler, machine and load\n";
 
 static void complain(void *arg, const char *text)
 {
@@ -82,11 +82,13 @@ static int parse_policies(char *text, struct options *o)
 {
 	o->n_policies = 0;
 	for (char *save, *word = strtok_r(text, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
-		bool easy = !strcmp(word, "easy");
+		unsigned policy = 0;
 
-		if (o->n_policies == 2 || (!easy && strcmp(word, "conservative")))
+		while (policy < SIM_POLICIES && strcmp(word, sim_policy_name((enum sim_policy)policy)))
+			policy++;
+		if (o->n_policies == SIM_POLICIES || policy == SIM_POLICIES)
 			return -1;
-		o->policies[o->n_policies++] = easy ? SIM_EASY : SIM_CONSERVATIVE;
+		o->policies[o->n_policies++] = (enum sim_policy)policy;
 	}
 	return o->n_policies ? 0 : -1;
 }
@@ -101,14 +103,14 @@ static int parse_kinds(char *text, struct options *o)
 }
 
 enum { O_NODES = 256, O_LOAD, O_POLICY, O_DEPTH, O_PREDICTOR, O_JOBS, O_SEEDS, O_NEW, O_SAME, O_WINDOW, O_ASK_MOST, O_ERRORS, O_COLUMN, O_COVER,
-       O_WITHHELD, O_MARGIN, O_MIN_LIMIT, O_POLL, O_SWF, O_WRITE_SWF, O_JSON, O_HELP };
+       O_WITHHELD, O_MARGIN, O_MIN_LIMIT, O_POLL, O_SWF, O_WRITE_SWF, O_JSON, O_SUMMARY, O_HELP };
 
 static const struct option long_options[] = {
     {"nodes", 1, NULL, O_NODES}, {"load", 1, NULL, O_LOAD}, {"policy", 1, NULL, O_POLICY}, {"depth", 1, NULL, O_DEPTH},
     {"predictor", 1, NULL, O_PREDICTOR}, {"jobs", 1, NULL, O_JOBS}, {"seeds", 1, NULL, O_SEEDS}, {"new", 1, NULL, O_NEW},
     {"same", 1, NULL, O_SAME}, {"window", 1, NULL, O_WINDOW}, {"ask-most", 1, NULL, O_ASK_MOST}, {"errors", 1, NULL, O_ERRORS}, {"column", 1, NULL, O_COLUMN}, {"cover", 1, NULL, O_COVER},
     {"withheld", 1, NULL, O_WITHHELD}, {"margin", 1, NULL, O_MARGIN}, {"min-limit", 1, NULL, O_MIN_LIMIT},
-    {"poll", 1, NULL, O_POLL}, {"swf", 1, NULL, O_SWF}, {"write-swf", 1, NULL, O_WRITE_SWF}, {"json", 0, NULL, O_JSON},
+    {"poll", 1, NULL, O_POLL}, {"swf", 1, NULL, O_SWF}, {"write-swf", 1, NULL, O_WRITE_SWF}, {"json", 0, NULL, O_JSON}, {"summary", 0, NULL, O_SUMMARY},
     {"help", 0, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 static int parse_model(int option, char *value, struct options *o)
@@ -191,6 +193,9 @@ static int parse_option(int option, char *value, struct options *o)
 	case O_JSON:
 		o->json = true;
 		return 0;
+	case O_SUMMARY:
+		o->summary = true;
+		return 0;
 	case O_COVER:
 	case O_WITHHELD:
 	case O_MARGIN:
@@ -229,7 +234,7 @@ static void print_json(const struct options *o, const struct workload *w, enum s
 
 	printf("{\"policy\":\"%s\",\"nodes\":%u,\"load\":%.4f,\"predictor\":\"%s\",\"seed\":%llu,\"jobs\":%zu,\"counted\":%zu,"
 	       "\"users\":%u,\"programs\":%u,\"inputs\":%u,\"predicted\":%llu,",
-	       policy == SIM_EASY ? "easy" : "conservative", w->nodes, w->load, predict_name(kind), (unsigned long long)seed,
+	       sim_policy_name(policy), w->nodes, w->load, predict_name(kind), (unsigned long long)seed,
 	       w->n, m->jobs, w->users, w->programs, w->inputs, (unsigned long long)c->predicted[i]);
 	printf("\"wait_s\":%.2f,\"wait_median_s\":%.1f,\"wait_max_s\":%.0f,\"slowdown\":%.4f,\"slowdown_median\":%.4f,"
 	       "\"utilisation\":%.4f,\"planned_by_run\":%.4f,\"ran_past_limit\":%.5f,",
@@ -312,8 +317,34 @@ static void print_change(const struct column *c, const struct column *base, size
 		printf(" | %+.0f", 100 * r.mean);
 }
 
-static void print_head(void)
+/* Figures of the first predictor, and how wait and slowdown of the others differ from them. */
+static void print_summary(const struct options *o, const struct workload *w, enum sim_policy policy, const struct column *c)
 {
+	const struct column *base = &c[0];
+
+	printf("| %s, %u, %.1f | %.0f | %.0f", sim_policy_name(policy), w->nodes, w->load,
+	       mean_of(base, o->seeds, offsetof(struct measured, wait_s)) / 60,
+	       mean_of(base, o->seeds, offsetof(struct measured, slowdown)));
+	for (size_t k = 1; k < o->n_kinds; k++) {
+		print_change(&c[k], base, o->seeds, offsetof(struct measured, wait_s));
+		print_change(&c[k], base, o->seeds, offsetof(struct measured, slowdown));
+	}
+	printf(" |\n");
+	fflush(stdout);
+}
+
+static void print_head(const struct options *o)
+{
+	if (o->summary) {
+		printf("| scheduler, nodes, load | %s: wait min | slowdown", predict_name(o->kinds[0]));
+		for (size_t k = 1; k < o->n_kinds; k++)
+			printf(" | %s: wait %% | slowdown %%", predict_name(o->kinds[k]));
+		printf(" |\n| --- | --- | ---");
+		for (size_t k = 1; k < o->n_kinds; k++)
+			printf(" | --- | ---");
+		printf(" |\n");
+		return;
+	}
 	printf("| scheduler, nodes, load | planned by | predicted %% | wait min | change %% | median | longest h | slowdown | change %% | median "
 	       "| utilisation %% | killed by us | extended by 1000 jobs | past limit %% | limit / run |\n"
 	       "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
@@ -330,7 +361,7 @@ static void print_row(const struct options *o, const struct workload *w, enum si
 		killed += (double)c->totals[i].killed_by_us;
 	}
 #define MEAN(field) mean_of(c, o->seeds, offsetof(struct measured, field))
-	printf("| %s, %u, %.2f | %s | %.0f | %.1f", policy == SIM_EASY ? "EASY" : "conservative", w->nodes, w->load,
+	printf("| %s, %u, %.1f | %s | %.0f | %.1f", sim_policy_name(policy), w->nodes, w->load,
 	       predict_name(kind), 100 * predicted, MEAN(wait_s) / 60);
 	print_change(c, base, o->seeds, offsetof(struct measured, wait_s));
 	printf(" | %.1f | %.0f | %.1f", MEAN(wait_median_s) / 60, MEAN(wait_max_s) / 3600, MEAN(slowdown));
@@ -357,7 +388,7 @@ static int source(const struct options *o, const struct swf *swf, double nodes, 
 /* One machine and load: every predictor sees the same workloads. */
 static int combination(const struct options *o, const struct swf *swf, double nodes, double load, struct errbuf *err)
 {
-	struct column *columns = calloc(2 * PREDICT_KINDS, sizeof(*columns));
+	struct column *columns = calloc((size_t)SIM_POLICIES * PREDICT_KINDS, sizeof(*columns));
 	struct workload w = {0};
 	int rv = -1;
 
@@ -372,7 +403,9 @@ static int combination(const struct options *o, const struct swf *swf, double no
 				if (run_one(o, &w, o->policies[p], o->kinds[k], i + 1, &columns[p * PREDICT_KINDS + k], i, err) < 0)
 					goto out;
 	}
-	for (size_t p = 0; p < o->n_policies && !o->json; p++)
+	for (size_t p = 0; p < o->n_policies && o->summary; p++)
+		print_summary(o, &w, o->policies[p], &columns[p * PREDICT_KINDS]);
+	for (size_t p = 0; p < o->n_policies && !o->json && !o->summary; p++)
 		for (size_t k = 0; k < o->n_kinds; k++)
 			print_row(o, &w, o->policies[p], o->kinds[k], &columns[p * PREDICT_KINDS + k],
 				  &columns[p * PREDICT_KINDS]);
@@ -413,7 +446,7 @@ static int run_all(struct options *o, struct errbuf *err)
 	if (o->swf && swf_read(o->swf, complain, NULL, &swf, err) < 0)
 		goto out;
 	if (!o->json)
-		print_head();
+		print_head(o);
 	for (size_t n = 0; n < o->n_nodes; n++)
 		for (size_t l = 0; l < o->n_loads; l++)
 			if (combination(o, &swf, o->nodes[n], o->loads[l], err) < 0)
@@ -433,9 +466,9 @@ int main(int argc, char **argv)
 	    .nodes = {128, 1024},
 	    .loads = {0.7, 0.8, 0.9},
 	    .n_loads = 3,
-	    .n_policies = 2,
+	    .n_policies = SIM_POLICIES,
 	    .n_kinds = PREDICT_KINDS,
-	    .policies = {SIM_EASY, SIM_CONSERVATIVE},
+	    .policies = {SIM_EASY, SIM_CONSERVATIVE, SIM_SLURM},
 	    .kinds = {PREDICT_REQUEST, PREDICT_LAST_TWO, PREDICT_PRECEDENT, PREDICT_FAMILY, PREDICT_MIXED,
 		      PREDICT_PERFECT},
 	    .seeds = 10,

@@ -11,6 +11,13 @@
  * too late for a limit that ends now. */
 enum { EVENT_END, EVENT_LIMIT, EVENT_POLL };
 
+const char *sim_policy_name(enum sim_policy policy)
+{
+	static const char *const names[] = {"easy", "conservative", "slurm"};
+
+	return (unsigned)policy < SIM_POLICIES ? names[policy] : "unknown";
+}
+
 static bool before(const struct sim_event *a, const struct sim_event *b)
 {
 	if (a->at_s != b->at_s)

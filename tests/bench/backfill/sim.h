@@ -37,14 +37,17 @@ struct sim_predictor {
 enum sim_policy {
 	SIM_EASY,	  /* the first waiting job has a reservation */
 	SIM_CONSERVATIVE, /* all have (up to depth) */
+	SIM_SLURM,	  /* the same, planned from nothing at every pass as Slurm's sched/backfill: no promise is kept */
+	SIM_POLICIES
 };
+const char *sim_policy_name(enum sim_policy policy);
 
 struct sim_conf {
 	enum sim_policy policy;
 	uint32_t nodes;
 	uint32_t poll_interval_s;
 	uint32_t depth;	   /* conservative: so many waiting jobs have a reservation, as bf_max_job_test; 0: all */
-	bool never_late;   /* no limit is ever raised, so that no reservation may ever move back: checked */
+	bool never_late;   /* no limit is ever raised, so that no reservation may ever move back: checked, but for SIM_SLURM */
 };
 
 struct sim_outcome {
