@@ -51,7 +51,7 @@ REPLAYS  = $(B)/precedent-replay $(if $(MPICC_mpich),$(B)/precedent-replay-mpich
 TRACERS  = $(patsubst %,$(B)/libprecedent_trace_%.so,$(MPIS))
 
 # sources, by what they become
-LIB_SRC    := $(wildcard common/*.c trace/*.c trace/*/*.c skelgen/*.c expert/*.c predictor/*.c) $(wildcard plugin/decide*.c) \
+LIB_SRC    := $(wildcard common/*.c trace/*.c trace/*/*.c skelgen/*.c expert/*.c predictor/*.c predictor/model/*.c) $(wildcard plugin/decide*.c) \
               skelgen/replay/tables.c skelgen/replay/check.c skelgen/replay/check_data.c
 CLI_SRC    := $(wildcard cli/*.c)
 DAEMON_SRC := $(wildcard predictor/precedentd/*.c)
@@ -70,7 +70,7 @@ LIB_OBJ := $(call obj,$(LIB_SRC)) $(B)/obj/gen/trace/functions.o
 
 LIBS_COMMON := -lzstd -lxxhash -lm
 LIBS_STORE  := -lsqlite3
-LIBS_CLI    := $(LIBS_STORE) $(LIBS_COMMON) -ljansson -lmunge -lhwloc -ldw -lelf -lotf2 -lZydis
+LIBS_CLI    := $(LIBS_STORE) $(LIBS_COMMON) -ljansson -lmunge -lhwloc -ldw -lelf -lotf2 -lZydis -lgsl -lgslcblas
 LIBS_SLURM  := -lslurm
 
 TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
@@ -118,6 +118,9 @@ $(B)/obj/%.o: %.c | $(GEN)
 # The pages' files are inside the program.
 $(B)/obj/trace/view/assets.o: $(wildcard trace/view/*.html trace/view/*.css trace/view/*.js)
 $(B)/obj/cli/accuracy_page.o: cli/accuracy.css
+
+# Models give the same bits interpreted and compiled.
+$(B)/obj/predictor/model/%.o: CFLAGS += -ffp-contract=off
 
 $(B)/libprecedent.a: $(LIB_OBJ)
 	@rm -f $@

@@ -18,6 +18,7 @@ my %may = (
     'spank/loader'    => ['spank/loader'],
     'spank/tracer'    => ['spank/tracer', 'spank/loader', 'trace', 'common'],
     'predictor'       => ['predictor', 'skelgen', 'trace', 'common'],
+    'predictor/model' => ['predictor/model', 'trace', 'common'],
     'predictor/precedentd' => ['predictor/precedentd', 'predictor', 'common'],
     'plugin'          => ['plugin', 'predictor', 'common'],
     'cli'             => ['cli', 'expert', 'predictor', 'plugin', 'skelgen', 'trace/export', 'trace/view', 'trace', 'common'],

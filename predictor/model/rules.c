@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Transition rules by discriminativity and length of description: see rules.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/model/rules.h"
+
+#define MARGIN_BITS  1.0
+#define AGAIN_BITS   2.0
+#define DISTINCT_MAX 4096
+#define MOD_MOST     16
+#define REAL_BITS    12.0
+#define MIXED	     UINT32_MAX
+#define CHANCE_MIN   8 /* passages of the second most frequent arc that show chance */
+#define PAIR_SAMPLE  2048
+
+uint32_t rules_feature(struct rules_features *f, uint8_t op, uint32_t a, uint32_t b)
+{
+	uint32_t at = map_put(&f->map, (uint64_t)op << 56 ^ (uint64_t)a << 28 ^ b);
+
+	if (at == MAP_NONE)
+		return MODEL_NONE;
+	if (at >= f->cap) {
+		uint32_t cap = f->cap ? f->cap * 2 : 64;
+		struct model_feature *p = realloc(f->feature, cap * sizeof(*p));
+
+		if (!p)
+			return MODEL_NONE;
+		f->feature = p;
+		f->cap = cap;
+	}
+	f->feature[at] = (struct model_feature){op, a, b};
+	return at;
+}
+
+void rules_features_free(struct rules_features *f)
+{
+	map_free(&f->map);
+	free(f->feature);
+	*f = (struct rules_features){0};
+}
+
+static double choose_bits(double n, double k)
+{
+	return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / M_LN2;
+}
+
+static double number_bits(double x)
+{
+	if (isinf(x))
+		return 0;
+	return x == floor(x) && fabs(x) < 0x1p40 ? log2(1 + fabs(x)) : REAL_BITS;
+}
+
+/* What is decided by k rows of a label that has k_all of n rows. */
+static double decided_bits(double k, double k_all, double n)
+{
+	return k == k_all ? choose_bits(n, k) : k * log2(n / k_all);
+}
+
+void rules_consider(struct rules_search *s, struct rules_atom *a, uint32_t runs_covered, double gain_bits)
+{
+	bool complete = a->covered == s->count[a->label];
+
+	if (gain_bits < 0) {
+		gain_bits = decided_bits((double)a->covered, (double)s->count[a->label], (double)s->n);
+		/* What an input tells is seen once in a run, however many rows that has. */
+		if (runs_covered)
+			gain_bits = fmin(gain_bits, complete ? choose_bits(s->n_runs, runs_covered)
+							     : runs_covered * log2((double)s->n / (double)s->count[a->label]));
+	}
+	a->gain = gain_bits - a->bits;
+	if (a->gain < MARGIN_BITS && !(s->repeat && complete))
+		return;
+	/* Where nothing else can be asked, the shortest that tells all apart. */
+	if (s->repeat && complete)
+		a->gain = 1e6 - a->bits;
+	if (s->found && (a->gain < s->best.gain - 0.5 || (a->gain < s->best.gain + 0.5 && a->d <= s->best.d)))
+		return;
+	s->best = *a;
+	s->found = true;
+}
+
+/* ---- values of one column ---- */
+
+struct value {
+	double x;
+	uint32_t label; /* or MIXED */
+	size_t rows;
+	uint32_t runs, last_run;
+};
+
+static int value_cmp(const void *a, const void *b)
+{
+	double x = ((const struct value *)a)->x, y = ((const struct value *)b)->x;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The column whose values are looked at: a column of the table, or its remainder. */
+struct view {
+	uint32_t col, mod, by; /* by: a column, MODEL_NONE without */
+	double bits;
+	bool input;
+	double *value; /* by place among the remaining rows */
+};
+
+static struct rules_atom atom_of(const struct view *v, const struct value *val, uint32_t n, uint32_t label)
+{
+	struct rules_atom a = {.col = v->col, .mod = v->mod, .by = v->by, .label = label, .bits = v->bits};
+	size_t rows = 0, distinct = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (val[i].label == label) {
+			rows += val[i].rows;
+			distinct++;
+		}
+	a.d = RULES_ALPHA * (double)rows + RULES_BETA * (double)distinct;
+	return a;
+}
+
+static void consider(struct rules_search *s, const struct view *v, struct rules_atom *a, const struct value *val, uint32_t n)
+{
+	uint32_t runs = 0;
+
+	a->covered = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		bool in = a->atom.kind == MODEL_ATOM_RANGE ? val[i].x >= a->atom.a && val[i].x <= a->atom.b
+							   : val[i].label == a->label && val[i].runs & 0x80000000u;
+
+		if (in) {
+			a->covered += val[i].rows;
+			runs += val[i].runs & 0x7fffffffu;
+		}
+	}
+	rules_consider(s, a, v->input ? runs : 0, -1);
+}
+
+/* Neighbouring values of one label; those at either end are open. */
+static void ranges(struct rules_search *s, const struct view *v, const struct value *val, uint32_t n)
+{
+	for (uint32_t i = 0, end; i < n; i = end) {
+		struct rules_atom a;
+		double lo = -INFINITY, hi = INFINITY;
+
+		for (end = i + 1; end < n && val[end].label == val[i].label; end++)
+			;
+		if (val[i].label == MIXED || (!i && end == n))
+			continue;
+		a = atom_of(v, val, n, val[i].label);
+		if (i)
+			lo = val[i].x == floor(val[i].x) && val[i - 1].x == floor(val[i - 1].x) ? val[i].x
+												 : (val[i - 1].x + val[i].x) / 2;
+		if (end < n)
+			hi = val[end - 1].x == floor(val[end - 1].x) && val[end].x == floor(val[end].x)
+				     ? val[end - 1].x
+				     : (val[end - 1].x + val[end].x) / 2;
+		a.atom = (struct model_atom){.kind = MODEL_ATOM_RANGE, .a = lo, .b = hi};
+		a.bits += number_bits(lo) + number_bits(hi) * (lo == hi ? 0 : 1) + (isinf(lo) || isinf(hi) || lo == hi ? 0 : 1);
+		consider(s, v, &a, val, n);
+	}
+}
+
+static bool next_in(double *x, const struct model_atom *a)
+{
+	*x = a->kind == MODEL_ATOM_ARITH ? *x + a->b : *x * a->b;
+	return isfinite(*x);
+}
+
+/* How far the values of the label follow the progression, and whether any other value is in it. */
+static void progression(struct rules_search *s, const struct view *v, struct value *val, uint32_t n, struct rules_atom *a)
+{
+	double x = a->atom.a;
+	uint32_t members = 0, at = 0;
+	bool refuted = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		val[i].runs &= 0x7fffffffu;
+	while (at < n && !refuted) {
+		if (val[at].x < x) {
+			at++;
+		} else if (val[at].x > x) {
+			/* A member that was not seen at all. */
+			if (!next_in(&x, &a->atom) || members > DISTINCT_MAX)
+				return;
+			if (a->atom.kind == MODEL_ATOM_ARITH && (val[at].x - x) / a->atom.b > DISTINCT_MAX)
+				return;
+		} else {
+			refuted = val[at].label != a->label;
+			if (refuted)
+				break;
+			val[at].runs |= 0x80000000u;
+			members++;
+			at++;
+			if (!next_in(&x, &a->atom))
+				break;
+		}
+	}
+	if (members < 3)
+		return;
+	if (refuted)
+		a->atom.n = (uint64_t)(a->atom.kind == MODEL_ATOM_ARITH
+					   ? llround((x - a->atom.a) / a->atom.b)
+					   : llround(log(x / a->atom.a) / log(a->atom.b)));
+	a->bits += number_bits(a->atom.a) + number_bits(a->atom.b) + (refuted ? number_bits((double)a->atom.n) : 0) +
+		   (a->atom.kind == MODEL_ATOM_GEOM ? 2 : 1);
+	consider(s, v, a, val, n);
+	for (uint32_t i = 0; i < n; i++)
+		val[i].runs &= 0x7fffffffu;
+}
+
+static void progressions(struct rules_search *s, const struct view *v, struct value *val, uint32_t n)
+{
+	for (uint32_t label = 0; label < s->t->n_arcs; label++) {
+		double first[2] = {0};
+		uint32_t seen = 0;
+		struct rules_atom a;
+
+		for (uint32_t i = 0; i < n && seen < 2; i++)
+			if (val[i].label == label)
+				first[seen++] = val[i].x;
+		if (seen < 2)
+			continue;
+		a = atom_of(v, val, n, label);
+		a.atom = (struct model_atom){.kind = MODEL_ATOM_ARITH, .a = first[0], .b = first[1] - first[0]};
+		progression(s, v, val, n, &a);
+		if (!(first[0] > 0) || !(first[1] / first[0] >= 1.5))
+			continue;
+		a = atom_of(v, val, n, label);
+		a.atom = (struct model_atom){.kind = MODEL_ATOM_GEOM, .a = first[0], .b = first[1] / first[0]};
+		progression(s, v, val, n, &a);
+	}
+}
+
+/* Only what lies above or below all others, where there are too many values to look at each. */
+static void extremes(struct rules_search *s, const struct view *v)
+{
+	uint32_t n = s->t->n_arcs;
+
+	for (uint32_t label = 0; label < n; label++) {
+		double lo = INFINITY, hi = -INFINITY, other_lo = INFINITY, other_hi = -INFINITY;
+		struct rules_atom a = {.col = v->col, .mod = v->mod, .by = v->by, .label = label, .bits = v->bits};
+
+		if (!s->count[label])
+			continue;
+		for (size_t i = 0; i < s->n; i++) {
+			double x = v->value[i];
+
+			if (s->t->label[s->row[i]] == label) {
+				lo = fmin(lo, x);
+				hi = fmax(hi, x);
+			} else {
+				other_lo = fmin(other_lo, x);
+				other_hi = fmax(other_hi, x);
+			}
+		}
+		if (lo > other_hi)
+			a.atom = (struct model_atom){.a = lo == floor(lo) ? lo : (lo + other_hi) / 2, .b = INFINITY};
+		else if (hi < other_lo)
+			a.atom = (struct model_atom){.a = -INFINITY, .b = hi == floor(hi) ? hi : (hi + other_lo) / 2};
+		else
+			continue;
+		a.bits += number_bits(a.atom.a) + number_bits(a.atom.b);
+		a.covered = s->count[label];
+		a.d = RULES_ALPHA * (double)a.covered;
+		rules_consider(s, &a, v->input ? s->n_runs / 2 + 1 : 0, -1);
+	}
+}
+
+static int values_search(struct rules_search *s, const struct view *v)
+{
+	struct value *val = s->scratch;
+
+	map_reset(&s->values);
+	for (size_t i = 0; i < s->n; i++) {
+		uint32_t row = s->row[i], label = s->t->label[row], known = s->values.n;
+		uint32_t at = map_put(&s->values, map_bits(v->value[i]));
+
+		if (at == MAP_NONE)
+			return -1;
+		if (at == DISTINCT_MAX) {
+			extremes(s, v);
+			return 0;
+		}
+		if (at == known)
+			val[at] = (struct value){v->value[i], label, 0, 0, MODEL_NONE};
+		if (val[at].label != label)
+			val[at].label = MIXED;
+		val[at].rows++;
+		if (val[at].last_run != s->t->run[row]) {
+			val[at].last_run = s->t->run[row];
+			val[at].runs++;
+		}
+	}
+	if (s->values.n < 2)
+		return 0;
+	qsort(val, s->values.n, sizeof(*val), value_cmp);
+	ranges(s, v, val, s->values.n);
+	if (!(s->t->kind[v->col] & RULES_LABEL) && !v->mod && v->by == MODEL_NONE)
+		progressions(s, v, val, s->values.n);
+	return 0;
+}
+
+/* ---- columns, remainders and pairs ---- */
+
+static int column_search(struct rules_search *s, double *value, uint32_t c)
+{
+	const struct rules_table *t = s->t;
+	struct view v = {c, 0, MODEL_NONE, t->bits[c], t->kind[c] & RULES_INPUT, value};
+
+	for (size_t i = 0; i < s->n; i++)
+		value[i] = t->col[c][s->row[i]];
+	if (values_search(s, &v) < 0)
+		return -1;
+	if (!(t->kind[c] & RULES_WHOLE) || t->kind[c] & RULES_LABEL)
+		return 0;
+	for (uint32_t k = 2; k <= MOD_MOST; k++) {
+		v.mod = k;
+		v.bits = t->bits[c] + 1 + log2(k);
+		for (size_t i = 0; i < s->n; i++) {
+			double x = t->col[c][s->row[i]], r = x - floor(x / k) * k;
+
+			value[i] = r;
+		}
+		if (values_search(s, &v) < 0)
+			return -1;
+	}
+	v.mod = 0;
+	for (uint32_t b = 0; t->kind[c] & RULES_COUNTER && b < t->n_cols; b++) {
+		bool fine = !(t->kind[b] & (RULES_COUNTER | RULES_LABEL)) && t->kind[b] & RULES_WHOLE;
+
+		v.by = b;
+		v.bits = t->bits[c] + t->bits[b] + 2;
+		for (size_t i = 0; fine && i < s->n; i++) {
+			double x = t->col[c][s->row[i]], k = t->col[b][s->row[i]];
+
+			fine = k >= 1;
+			value[i] = x - floor(x / k) * k;
+		}
+		if (fine && values_search(s, &v) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* x >= z + shift: which label it holds for, and how many rows; false when for several, or none. */
+static bool pair_holds(const struct rules_search *s, const double *x, const double *z, double shift, size_t stride,
+		       uint32_t *label, size_t *covered)
+{
+	*label = MIXED;
+	*covered = 0;
+	for (size_t i = 0; i < s->n; i += stride) {
+		uint32_t row = s->row[i], l = s->t->label[row];
+
+		if (!(x[row] >= z[row] + shift))
+			continue;
+		if (*label != l && *label != MIXED)
+			return false;
+		*label = l;
+		++*covered;
+	}
+	return true;
+}
+
+static int pair_take(struct rules_search *s, uint32_t x, uint32_t z, int shift, uint32_t label, size_t covered)
+{
+	const struct rules_table *t = s->t;
+	struct rules_atom a = {.col = x, .by = MODEL_NONE, .label = label, .covered = covered};
+	struct model_stage *st;
+	bool input = t->kind[x] & t->kind[z] & RULES_INPUT;
+	uint32_t runs = 0;
+
+	a.bits = t->bits[x] + t->bits[z] + 1 + 2 * abs(shift);
+	a.d = RULES_ALPHA * (double)covered;
+	if (decided_bits((double)covered, (double)s->count[label], (double)s->n) - a.bits < MARGIN_BITS && !s->repeat)
+		return 0;
+	for (size_t i = 0, last = SIZE_MAX; input && i < s->n; i++) {
+		uint32_t row = s->row[i];
+
+		if (t->col[x][row] >= t->col[z][row] + shift && t->run[row] != last) {
+			runs++;
+			last = t->run[row];
+		}
+	}
+	st = model_alloc(s->m, 1, sizeof(*st));
+	if (!st)
+		return -1;
+	st->term = model_alloc(s->m, 2, sizeof(*st->term));
+	if (!st->term)
+		return -1;
+	if (shift)
+		st->term[st->n_terms++] = (struct model_term){.coef = shift};
+	st->term[st->n_terms++] = (struct model_term){1, 1, {t->feature[z]}};
+	a.atom = (struct model_atom){.kind = MODEL_ATOM_ABOVE, .fn = {1, st}};
+	rules_consider(s, &a, runs, -1);
+	return 0;
+}
+
+static int pairs_search(struct rules_search *s)
+{
+	const struct rules_table *t = s->t;
+	size_t stride = s->n > PAIR_SAMPLE ? s->n / PAIR_SAMPLE : 1;
+
+	for (uint32_t x = 0; x < t->n_cols; x++) {
+		for (uint32_t z = 0; z < t->n_cols; z++) {
+			if (x == z || (t->kind[x] | t->kind[z]) & RULES_LABEL)
+				continue;
+			for (int shift = -1; shift <= 1; shift++) {
+				uint32_t label;
+				size_t covered;
+
+				if (shift && !(t->kind[x] & t->kind[z] & RULES_WHOLE))
+					continue;
+				if ((stride > 1 && !pair_holds(s, t->col[x], t->col[z], shift, stride, &label, &covered)) ||
+				    !pair_holds(s, t->col[x], t->col[z], shift, 1, &label, &covered) || !covered)
+					continue;
+				if (pair_take(s, x, z, shift, label, covered) < 0)
+					return -1;
+			}
+		}
+	}
+	return 0;
+}
+
+/* ---- the list ---- */
+
+static uint32_t runs_count(const struct rules_search *s)
+{
+	uint32_t n = 0, last = MODEL_NONE;
+
+	for (size_t i = 0; i < s->n; i++) {
+		uint32_t run = s->t->run[s->row[i]];
+
+		n += run != last;
+		last = run;
+	}
+	return n;
+}
+
+static double column_value(const struct rules_table *t, uint32_t feature, uint32_t row)
+{
+	for (uint32_t c = 0; c < t->n_cols; c++)
+		if (t->feature[c] == feature)
+			return t->col[c][row];
+	return NAN;
+}
+
+static double threshold_value(const struct rules_table *t, const struct model_fn *fn, uint32_t row)
+{
+	double sum = 0;
+
+	for (uint32_t k = 0; k < fn->stage[0].n_terms; k++) {
+		const struct model_term *term = &fn->stage[0].term[k];
+		double product = term->coef;
+
+		for (uint32_t i = 0; i < term->n_x; i++)
+			product = product * column_value(t, term->x[i], row);
+		sum = sum + product;
+	}
+	return sum;
+}
+
+static bool atom_covers(const struct rules_table *t, const struct rules_atom *a, uint32_t row)
+{
+	double x = t->col[a->col][row], i;
+
+	if (a->mod)
+		x = x - floor(x / a->mod) * a->mod;
+	else if (a->by != MODEL_NONE)
+		x = x - floor(x / t->col[a->by][row]) * t->col[a->by][row];
+	switch (a->atom.kind) {
+	case MODEL_ATOM_RANGE:
+		return x >= a->atom.a && x <= a->atom.b;
+	case MODEL_ATOM_ARITH:
+		i = (x - a->atom.a) / a->atom.b;
+		return i >= 0 && i == floor(i) && (!a->atom.n || i < (double)a->atom.n);
+	case MODEL_ATOM_GEOM:
+		for (double v = a->atom.a; v <= x; v *= a->atom.b)
+			if (v == x)
+				return true;
+		return false;
+	}
+	return x >= threshold_value(t, &a->atom.fn, row);
+}
+
+/* Column of a feature, or MODEL_NONE. */
+static uint32_t column_of(const struct rules_table *t, uint32_t feature)
+{
+	for (uint32_t c = 0; c < t->n_cols; c++)
+		if (t->feature[c] == feature)
+			return c;
+	return MODEL_NONE;
+}
+
+static bool fn_has_columns(const struct rules_table *t, const struct model_fn *fn)
+{
+	for (uint32_t k = 0; fn->n_stages && k < fn->stage[0].n_terms; k++)
+		for (uint32_t i = 0; i < fn->stage[0].term[k].n_x; i++)
+			if (column_of(t, fn->stage[0].term[k].x[i]) == MODEL_NONE)
+				return false;
+	return fn->n_stages <= 1;
+}
+
+static void library_search(struct rules_search *s)
+{
+	for (uint32_t k = 0; s->lib && k < s->lib->n; k++) {
+		const struct model_atom *from = &s->lib->atom[k];
+		struct rules_atom a = {.atom = *from, .col = column_of(s->t, from->x), .by = MODEL_NONE, .label = MIXED};
+		bool pure = true;
+
+		if (a.col == MODEL_NONE || !fn_has_columns(s->t, &from->fn))
+			continue;
+		for (size_t i = 0; pure && i < s->n; i++) {
+			uint32_t row = s->row[i];
+
+			if (!atom_covers(s->t, &a, row))
+				continue;
+			pure = a.label == MIXED || a.label == s->t->label[row];
+			a.label = s->t->label[row];
+			a.covered++;
+		}
+		a.bits = AGAIN_BITS;
+		if (pure && a.covered && a.covered < s->n)
+			rules_consider(s, &a, 0, -1);
+	}
+}
+
+static int best_search(struct rules_search *s, double *value, struct errbuf *err)
+{
+	s->found = false;
+	s->n_runs = runs_count(s);
+	library_search(s);
+	for (uint32_t c = 0; c < s->t->n_cols; c++)
+		if (column_search(s, value, c) < 0)
+			return err_set(err, "no memory for the values of a column");
+	if (pairs_search(s) < 0)
+		return err_set(err, "no memory for comparisons");
+	return thresholds_search(s, err);
+}
+
+/* The atom with its feature; then whether it holds on a row is computed as it was in the search. */
+static int take(struct rules_search *s, struct rules_atom *a, struct model_node *node)
+{
+	uint32_t x = s->t->feature[a->col];
+
+	if (a->mod)
+		x = rules_feature(s->f, MODEL_MOD, x, a->mod);
+	else if (a->by != MODEL_NONE)
+		x = rules_feature(s->f, MODEL_MODF, x, s->t->feature[a->by]);
+	if (x == MODEL_NONE || node->n_choices == MODEL_MAX_CHOICES)
+		return -1;
+	a->atom.x = x;
+	/* One from the library belongs to another node. */
+	if (a->atom.fn.n_stages && model_fn_copy(s->m, &a->atom.fn, &a->atom.fn) < 0)
+		return -1;
+	node->choice[node->n_choices++] = (struct model_choice){a->atom, a->label};
+	return 0;
+}
+
+static void cover(struct rules_search *s, const struct rules_atom *a)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		uint32_t row = s->row[i];
+
+		if (s->t->label[row] == a->label && atom_covers(s->t, a, row))
+			s->count[a->label]--;
+		else
+			s->row[kept++] = row;
+	}
+	s->n = kept;
+}
+
+static uint32_t labels_left(const struct rules_search *s, uint32_t *most, size_t *second)
+{
+	uint32_t n = 0;
+
+	*most = 0;
+	*second = 0;
+	for (uint32_t l = 0; l < s->t->n_arcs; l++) {
+		n += s->count[l] > 0;
+		if (s->count[l] > s->count[*most])
+			*most = l;
+	}
+	for (uint32_t l = 0; l < s->t->n_arcs; l++)
+		if (l != *most && s->count[l] > *second)
+			*second = s->count[l];
+	return n;
+}
+
+/* What no rule decides: by chance where that was seen often enough, else it is not known. */
+static int residual(struct rules_search *s, size_t second, struct model_node *node, struct errbuf *err)
+{
+	struct model *m = s->m;
+	struct rules_atom a;
+	char text[256];
+	int rc = thresholds_approximate(s, &a, err);
+
+	if (rc < 0)
+		return -1;
+	if (rc == 1) {
+		if (take(s, &a, node) < 0)
+			return err_set(err, "no memory for a rule");
+		node->rest = MODEL_NEGATIVE;
+		for (uint32_t l = 0; l < s->t->n_arcs; l++)
+			if (s->count[l] && l != a.label)
+				node->negative = l;
+		return 0;
+	}
+	if (second >= CHANCE_MIN) {
+		node->rest = MODEL_RANDOM;
+		node->weight = model_alloc(m, node->n_arcs, sizeof(*node->weight));
+		for (uint32_t l = 0; node->weight && l < node->n_arcs; l++)
+			node->weight[l] = (double)s->count[l];
+		return node->weight ? 0 : err_set(err, "no memory for a rule");
+	}
+	snprintf(text, sizeof(text),
+		 "%zu of its %zu passages in %u runs went another way than the rest, and no input, counter or variable tells "
+		 "them apart; journal more runs, with other inputs",
+		 second, s->n, s->n_runs);
+	node->rest = MODEL_UNKNOWN;
+	node->reason = model_strdup(m, text);
+	return node->reason ? 0 : err_set(err, "no memory for a rule");
+}
+
+static int list_learn(struct rules_search *s, double *value, struct model_node *node, struct errbuf *err)
+{
+	for (;;) {
+		uint32_t most;
+		size_t second, before = s->n;
+
+		if (labels_left(s, &most, &second) <= 1) {
+			node->rest = MODEL_NEGATIVE;
+			node->negative = most;
+			return 0;
+		}
+		if (best_search(s, value, err) < 0)
+			return -1;
+		if (!s->found || node->n_choices == MODEL_MAX_CHOICES)
+			return residual(s, second, node, err);
+		cover(s, &s->best);
+		if (s->n == before)
+			return residual(s, second, node, err);
+		if (take(s, &s->best, node) < 0)
+			return err_set(err, "no memory for a rule");
+	}
+}
+
+int rules_learn(struct rules_table *t, struct rules_features *f, const struct rules_library *lib, bool repeat,
+		struct model *m, struct model_node *node, struct errbuf *err)
+{
+	struct rules_search s = {.t = t, .f = f, .m = m, .lib = lib, .repeat = repeat, .n = t->n_rows};
+	double *value = malloc((t->n_rows + 1) * sizeof(*value));
+	struct model_choice *choice = calloc(MODEL_MAX_CHOICES, sizeof(*choice));
+	int rc = -1;
+
+	node->rest = MODEL_NEGATIVE;
+	node->n_choices = 0;
+	if (t->n_arcs == 1) {
+		free(value);
+		free(choice);
+		return 0;
+	}
+	s.row = malloc((t->n_rows + 1) * sizeof(*s.row));
+	s.count = calloc(t->n_arcs, sizeof(*s.count));
+	s.scratch = calloc(DISTINCT_MAX + 1, sizeof(struct value));
+	if (!s.row || !s.count || !s.scratch || !value || !choice) {
+		err_set(err, "no memory for %zu rows of a node", t->n_rows);
+		goto out;
+	}
+	for (size_t i = 0; i < t->n_rows; i++) {
+		s.row[i] = (uint32_t)i;
+		s.count[t->label[i]]++;
+	}
+	node->choice = choice;
+	rc = list_learn(&s, value, node, err);
+	if (rc == 0 && node->n_choices) {
+		node->choice = model_alloc(m, node->n_choices, sizeof(*choice));
+		if (node->choice)
+			memcpy(node->choice, choice, node->n_choices * sizeof(*choice));
+		else
+			rc = err_set(err, "no memory for the rules of a node");
+	} else {
+		node->choice = NULL;
+	}
+out:
+	free(value);
+	free(choice);
+	free(s.row);
+	free(s.count);
+	free(s.scratch);
+	map_free(&s.values);
+	return rc;
+}
