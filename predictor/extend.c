@@ -87,3 +87,23 @@ void extend_poll(const struct follow_env *env, const struct cluster_snapshot *sn
 			extend_job(env, job, &c, now);
 	}
 }
+
+void extend_arm_all(const struct follow_env *env, const struct cluster_snapshot *snap)
+{
+	unsigned failed = 0, armed = 0;
+	struct errbuf why = {""};
+
+	for (size_t i = 0; i < snap->n; i++) {
+		const struct cluster_job *job = &snap->jobs[i];
+		struct job_comment c;
+
+		if (job->phase == CLUSTER_ENDED || !job->admin_comment[0] || comment_parse(job->admin_comment, &c) < 0 ||
+		    !extend_is_shortened(&c))
+			continue;
+		armed++;
+		failed += env->ops->arm(env->ops->arg, job->job_id, EXTEND_ARM_S, &why) < 0;
+	}
+	if (failed)
+		follow_say(env, LOG_LEVEL_WARN, "%u of %u triggers for the case that precedentd dies cannot be set: %s", failed,
+			   armed, why.text);
+}

@@ -28,6 +28,10 @@ bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t u
  * next look finds the raised limit and notes it. */
 void extend_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now);
 
+/* Set the trigger of every job that has been shortened and has not ended; those that are still set stay. For when slurmctld or
+ * the daemon was away: a slurmctld that was killed may have lost the latest. */
+void extend_arm_all(const struct follow_env *env, const struct cluster_snapshot *snap);
+
 /* What slurmctld's trigger does, once and for all: the user's own limit at once. Also of a suspended job, which slurmctld's clock
  * takes for one near its end: the trigger does not fire a second time. */
 bool extend_by_trigger(const struct cluster_job *job, uint32_t *limit_min);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "predictor/extend.h"
 #include "predictor/follow.h"
 #include "predictor/precedentd/daemon.h"
 #include "predictor/query.h"
@@ -53,6 +54,7 @@ struct daemon {
 	struct log_gate slurm_gate, store_gate;
 	bool slurm_down, store_down;
 	unsigned failures; /* looks in a row without slurmctld */
+	bool armed; /* triggers were looked after since slurmctld or this daemon came back */
 	int64_t pruned;
 	struct store_pruning pruning; /* under way unless it is done */
 	int lock_fd;
@@ -214,6 +216,7 @@ static void slurm_fault(struct daemon *d, const char *text)
 	d->slurm_down = true;
 	d->failures++;
 }
+	d->armed = false;
 
 /* False when slurmctld or the store failed. */
 static bool look_once(struct daemon *d, size_t *jobs)
@@ -237,6 +240,9 @@ static bool look_once(struct daemon *d, size_t *jobs)
 	*jobs = snap->n;
 	/* The heartbeat says that limits are raised in time, so it comes after a look, and only then. */
 	if (follow_poll(&env, snap, now, &why) < 0 || (env.store && look_store(d, snap, now, &why) < 0)) {
+	if (!d->armed)
+		extend_arm_all(&env, snap);
+	d->armed = true;
 		store_dropped(d, why.text);
 		return false;
 	}

@@ -179,6 +179,25 @@ static void test_trigger(void **state)
 	assert_false(extend_by_trigger(j, &limit));
 }
 
+/* After slurmctld or the daemon was away: of every job that is shortened and has not ended. */
+static void test_armed_again(void **state)
+{
+	struct cluster_job *j = shortened_job();
+	struct cluster_snapshot snap;
+
+	(void)state;
+	job_add(31, ACT_PREDICT); /* not shortened */
+	snap = (struct cluster_snapshot){w->jobs, w->n, w->now};
+	extend_arm_all(&w->env, &snap);
+	assert_int_equal(w->n_armed, 1);
+	j->phase = CLUSTER_SUSPENDED;
+	extend_arm_all(&w->env, &snap);
+	assert_int_equal(w->n_armed, 2);
+	j->phase = CLUSTER_ENDED;
+	extend_arm_all(&w->env, &snap);
+	assert_int_equal(w->n_armed, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +207,7 @@ int main(void)
 		T(test_extension_without_store),
 		T(test_not_ours_is_not_extended),
 		T(test_trigger),
+		T(test_armed_again),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
