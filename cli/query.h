@@ -9,6 +9,8 @@
 json_t *query_request(const char *verb);
 /* The daemon's answer, or NULL with the message written. Steals nothing. */
 json_t *query_ask(json_t *request);
+/* An answer that --json printed once, with that member; NULL with the message written. */
+json_t *query_load(const char *path, const char *verb, const char *member);
 /* The answer for machines; returns the exit code. */
 int query_print_json(json_t *answer);
 /* A whole number from 1 to max: 0, or -1. */

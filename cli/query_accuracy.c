@@ -253,21 +253,6 @@ static int options_parse(int argc, char **argv, const char *help, struct options
 	return -1;
 }
 
-static json_t *answer_load(const char *path)
-{
-	json_error_t why;
-	json_t *answer = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
-
-	if (!answer)
-		cli_fail("%s: %s", path, why.text);
-	else if (!json_is_object(json_object_get(answer, "all"))) {
-		cli_fail("%s: is not what precedent accuracy --json printed", path);
-		json_decref(answer);
-		answer = NULL;
-	}
-	return answer;
-}
-
 static json_t *answer_ask(const struct options *o)
 {
 	json_t *request = query_request("accuracy"), *answer;
@@ -308,7 +293,7 @@ int verb_accuracy(int argc, char **argv)
 		return rc;
 	if (o.cost)
 		return accuracy_cost(o.days, o.mine, o.json);
-	answer = o.from ? answer_load(o.from) : answer_ask(&o);
+	answer = o.from ? query_load(o.from, "accuracy", "all") : answer_ask(&o);
 	if (!answer)
 		return 1;
 	rc = 0;

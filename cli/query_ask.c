@@ -55,6 +55,21 @@ out:
 	return answer;
 }
 
+json_t *query_load(const char *path, const char *verb, const char *member)
+{
+	json_error_t why;
+	json_t *answer = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+
+	if (!answer)
+		cli_fail("%s: %s", path, why.text);
+	else if (!json_is_object(json_object_get(answer, member))) {
+		cli_fail("%s: is not what precedent %s --json printed", path, verb);
+		json_decref(answer);
+		answer = NULL;
+	}
+	return answer;
+}
+
 int query_print_json(json_t *answer)
 {
 	json_object_del(answer, "precedent");

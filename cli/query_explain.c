@@ -4,6 +4,7 @@
  * answer to "show" in predictor/answer.c; what is missing there is not said here.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,16 +20,59 @@ static const json_t *by_candidate(const json_t *list, const char *candidate)
 	return NULL;
 }
 
+/* Days for what lies days back. */
+static const char *age_text(double seconds, char *out, size_t size)
+{
+	if (seconds < 120)
+		snprintf(out, size, "a moment ago");
+	else if (seconds < 7200)
+		snprintf(out, size, "%.0f minutes ago", seconds / 60);
+	else if (seconds < 2 * 86400)
+		snprintf(out, size, "%.0f hours ago", seconds / 3600);
+	else
+		snprintf(out, size, "%.0f days ago", seconds / 86400);
+	return out;
+}
+
+/* Where a number of this kind comes from; runs: that went in, 0 where it does not matter. */
+static void kind_text(const char *kind, double runs, char *out, size_t size)
+{
+	char count[32] = "past runs";
+
+	if (runs > 0)
+		snprintf(count, sizeof(count), "%.0f past run%s", runs, runs == 1 ? "" : "s");
+	if (!strcmp(kind, "source"))
+		snprintf(out, size, "the traced run itself");
+	else if (!strcmp(kind, "skeleton"))
+		snprintf(out, size, "the traced run, times the skeleton's ratio");
+	else if (!strcmp(kind, "partial"))
+		snprintf(out, size, "the traced run, times the ratios of the skeleton and of the program itself");
+	else if (!strcmp(kind, "history"))
+		snprintf(out, size, "%s of the same job alone", count);
+	else if (!strcmp(kind, "blend"))
+		snprintf(out, size, "the skeleton and %s of the same job", count);
+	else if (!strcmp(kind, "family"))
+		snprintf(out, size, "%s of jobs that differ from it in numbers only", count);
+	else
+		snprintf(out, size, "%.40s", kind);
+}
+
 static void explain_headline(const json_t *job)
 {
 	const json_t *pred = json_object_get(job, "predicted");
-	char mean[DURATION_TEXT_MAX], lo[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX];
+	char mean[DURATION_TEXT_MAX], lo[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX], kind[128];
 
 	if (pred)
-		printf("Job %.0f (%s) was predicted to run %s on %s, between %s and %s.\n", jnum(job, "job"),
+		printf("Job %.0f (%s) was predicted to run %s on %s, between %s and %s", jnum(job, "job"),
 		       jstr(job, "name"), duration_format(mean, sizeof(mean), jnum(pred, "seconds")),
 		       jstr(pred, "candidate"), duration_format(lo, sizeof(lo), jnum(pred, "lo_s")),
 		       duration_format(hi, sizeof(hi), jnum(pred, "hi_s")));
+	if (pred && *jstr(pred, "kind")) {
+		kind_text(jstr(pred, "kind"), 0, kind, sizeof(kind));
+		printf(",\nfrom %s", kind);
+	}
+	if (pred)
+		puts(".");
 	else if (!strcmp(jstr(job, "act"), "trace"))
 		printf("Job %.0f (%s) was the first run of this job: it was traced, nothing was predicted for it.\n",
 		       jnum(job, "job"), jstr(job, "name"));
@@ -36,7 +80,7 @@ static void explain_headline(const json_t *job)
 		printf("Nothing was predicted for job %.0f (%s).\n", jnum(job, "job"), jstr(job, "name"));
 }
 
-static void explain_trace(const json_t *p)
+static void explain_trace(const json_t *p, double now)
 {
 	char span[32], mpi[32], when[32];
 
@@ -61,6 +105,8 @@ static void explain_trace(const json_t *p)
 	if (jnum(p, "mpi_s") > 0)
 		printf(";\n           %s of it lie between MPI_Init and MPI_Finalize", span_text(jnum(p, "mpi_s"), mpi, sizeof(mpi)));
 	puts(".");
+	if (jnum(p, "source_ended") > 0)
+		printf("           That was %s.\n", age_text(now - jnum(p, "source_ended"), when, sizeof(when)));
 	if (strcmp(jstr(p, "state"), "ready"))
 		printf("           It is %s; predictions come when the probes have run.\n", jstr(p, "state"));
 	else if (*jstr(p, "reason"))
@@ -160,35 +206,66 @@ static void explain_history(const json_t *answer)
 		printf("           and %d more.\n", n - 5);
 }
 
+static void explain_errors(const json_t *errors, const char *candidate)
+{
+	static const char *const whose[] = {"job", "family"}, *const words[] = {"this job", "its family"};
+	const json_t *of = json_object_get(errors, candidate);
+	bool any = false;
+
+	for (int i = 0; i < 2; i++) {
+		const json_t *e = json_object_get(of, whose[i]);
+		double n = jnum(e, "n");
+
+		if (n <= 0 || (i && n == jnum(json_object_get(of, "job"), "n")))
+			continue;
+		printf("           Earlier predictions there, %.0f of %s: median error %.1f %%, worst %.1f %%,\n"
+		       "           %.0f inside their interval, %.0f above it.\n", n, words[i], 100 * jnum(e, "median_error"),
+		       100 * jnum(e, "worst_error"), jnum(e, "inside"), jnum(e, "under"));
+		any = true;
+	}
+	if (!any)
+		puts("           No earlier prediction there had come to its end.");
+}
+
+static void explain_estimate(const json_t *answer, const json_t *e, const char *label)
+{
+	double scale = jnum(e, "scale"), age = jnum(answer, "now") - jnum(e, "updated");
+	char text[128], kind[128], when[32];
+
+	interval_text(e, text, sizeof(text));
+	kind_text(jstr(e, "kind"), jnum(e, "runs"), kind, sizeof(kind));
+	printf("%s %s %s,\n           from %s, %s.\n", label, jstr(e, "candidate"), text, kind, age_text(age, when, sizeof(when)));
+	if (scale > 1.05 || (scale > 0 && scale < 0.95))
+		printf("           Its interval is %.1f times as wide as its evidence says: earlier ones were too %s.\n", scale,
+		       scale > 1 ? "narrow" : "wide");
+	if (json_is_true(json_object_get(e, "stale")))
+		puts("           The nodes there are not those that it was probed on: wider until it is probed again.");
+	explain_errors(json_object_get(answer, "past_errors"), jstr(e, "candidate"));
+}
+
 static void explain_estimates(const json_t *answer)
 {
 	const char *label = "Estimates:";
 	const json_t *e;
-	char text[128];
 	size_t i;
 
 	json_array_foreach(json_object_get(answer, "estimates"), i, e)
 	{
-		const char *kind = jstr(e, "kind");
-		double n = jnum(e, "runs");
-
-		interval_text(e, text, sizeof(text));
-		printf("%s %s %s, from ", label, jstr(e, "candidate"), text);
-		if (!strcmp(kind, "source"))
-			printf("the traced run itself");
-		else if (!strcmp(kind, "skeleton"))
-			printf("the skeleton's ratio");
-		else if (!strcmp(kind, "partial"))
-			printf("the ratios of the skeleton and of the program itself");
-		else if (!strcmp(kind, "history"))
-			printf("%.0f past runs alone", n);
-		else
-			printf("the skeleton and %.0f past run%s", n, n == 1 ? "" : "s");
-		if (json_is_true(json_object_get(e, "stale")))
-			printf("; the nodes have changed since, so the interval is wider until they are probed again");
-		puts(".");
+		explain_estimate(answer, e, label);
 		label = "          ";
 	}
+}
+
+/* A job that was given less time than it will probably need. */
+static void explain_warning(const json_t *job)
+{
+	const json_t *pred = json_object_get(job, "predicted"), *asked = json_object_get(job, "user_limit_min");
+	double asked_s = 60 * (double)json_integer_value(asked);
+
+	if (!pred || !json_is_integer(asked) || asked_s >= jnum(pred, "hi_s"))
+		return;
+	printf("Warning:   asked was for less than %s: the job is ended there, whatever is predicted.\n",
+	       asked_s < jnum(pred, "seconds") ? "is predicted" : "the upper bound");
 }
 
 static void explain_limit(const json_t *job, const json_t *rules)
@@ -203,12 +280,25 @@ static void explain_limit(const json_t *job, const json_t *rules)
 		return;
 	}
 	minutes_text(json_object_get(rules, "min_limit_min"), least, sizeof(least));
-	printf("Limit:     upper bound %s plus %.0f %%, in whole minutes, at least %s, at most what was asked (%s):\n"
-	       "           %s now",
+	printf("Limit:     upper bound %s plus %.0f %%, in whole minutes, at least %s,\n"
+	       "           at most what was asked (%s): %s now",
 	       duration_format(hi, sizeof(hi), jnum(pred, "hi_s")), 100 * jnum(rules, "margin"), least, asked, limit);
 	if (jnum(job, "extensions") > 0)
-		printf(", raised %.0f time%s because the job ran longer", jnum(job, "extensions"),
+		printf(",\n           raised %.0f time%s because the job ran longer", jnum(job, "extensions"),
 		       jnum(job, "extensions") == 1 ? "" : "s");
+	puts(".");
+}
+
+static void explain_beside(const json_t *b)
+{
+	char user[DURATION_TEXT_MAX], same[DURATION_TEXT_MAX];
+
+	if (jnum(b, "last_two_user") <= 0)
+		return;
+	printf("Beside:    the user's last two runs before it took %s on average",
+	       duration_format(user, sizeof(user), jnum(b, "last_two_user")));
+	if (jnum(b, "last_two_job") > 0)
+		printf(", those of this job %s", duration_format(same, sizeof(same), jnum(b, "last_two_job")));
 	puts(".");
 }
 
@@ -232,12 +322,14 @@ int query_print_explain(json_t *answer)
 	const json_t *job = json_object_get(answer, "job"), *program = json_object_get(answer, "program");
 
 	explain_headline(job);
-	explain_trace(program);
+	explain_trace(program, jnum(answer, "now"));
 	if (program)
 		explain_skeletons(answer, jstr(program, "source_candidate"));
 	explain_history(answer);
 	explain_estimates(answer);
 	explain_limit(job, json_object_get(answer, "rules"));
+	explain_warning(job);
+	explain_beside(json_object_get(answer, "baselines"));
 	explain_outcome(job);
 	return 0;
 }

@@ -60,7 +60,24 @@ const char *span_text(double seconds, char *out, size_t size)
 
 /* ---- show ---- */
 
-static void show_job(const json_t *job)
+/* What simpler predictors would have said. */
+static void show_beside(const json_t *b)
+{
+	static const char *const keys[] = {"request", "last_two_user", "last_two_job"};
+	char text[3][DURATION_TEXT_MAX];
+
+	if (!b)
+		return;
+	for (int i = 0; i < 3; i++) {
+		if (jnum(b, keys[i]) > 0)
+			duration_format(text[i], sizeof(text[i]), jnum(b, keys[i]));
+		else
+			snprintf(text[i], sizeof(text[i]), "-");
+	}
+	printf("  beside    request %s, the user's last two runs %s, the job's %s\n", text[0], text[1], text[2]);
+}
+
+static void show_job(const json_t *job, const json_t *beside)
 {
 	char asked[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX], a[32], b[32], c[32], text[128];
 	const json_t *pred = json_object_get(job, "predicted");
@@ -80,6 +97,10 @@ static void show_job(const json_t *job)
 		interval_text(pred, text, sizeof(text));
 		printf("  predicted %s on %s\n", text, jstr(pred, "candidate"));
 	}
+	show_beside(beside);
+	if (jnum(job, "restarts") > 0 || jnum(job, "suspended_s") > 0)
+		printf("  besides   queued again %.0f times, suspended for %s\n", jnum(job, "restarts"),
+		       span_text(jnum(job, "suspended_s"), a, sizeof(a)));
 	if (*jstr(job, "state"))
 		printf("  actual    %s, %s\n", span_text(jnum(job, "elapsed_s"), a, sizeof(a)), jstr(job, "state"));
 }
@@ -96,7 +117,7 @@ static void show_program(const json_t *answer)
 	}
 	printf("Program     %s%s%s\n", jstr(p, "state"), *jstr(p, "reason") ? ": " : "", jstr(p, "reason"));
 	if (jnum(p, "source_elapsed_s") > 0)
-		printf("  traced    job %.0f on %s, %.0f nodes, %.0f tasks: %s, of it %s between MPI_Init and MPI_Finalize\n",
+		printf("  traced    job %.0f on %s, %.0f nodes, %.0f tasks: %s, %s from MPI_Init to MPI_Finalize\n",
 		       jnum(p, "source_job"), jstr(p, "source_candidate"), jnum(p, "nodes"), jnum(p, "tasks"),
 		       span_text(jnum(p, "source_elapsed_s"), span, sizeof(span)),
 		       span_text(jnum(p, "mpi_s"), mpi, sizeof(mpi)));
@@ -173,7 +194,7 @@ static void show_lists(const json_t *answer)
 
 int query_print_show(json_t *answer)
 {
-	show_job(json_object_get(answer, "job"));
+	show_job(json_object_get(answer, "job"), json_object_get(answer, "baselines"));
 	show_program(answer);
 	show_lists(answer);
 	return 0;

@@ -19,6 +19,7 @@ struct query_options {
 	bool json, all;
 	long max;
 	uint32_t job;
+	const char *from;
 };
 
 /* -1: go on; else the exit code. takes: letters of the options that the verb has. */
@@ -26,7 +27,8 @@ static int options_parse(int argc, char **argv, const char *takes, const char *h
 			 struct query_options *o)
 {
 	static const struct option known[] = {{"json", no_argument, NULL, 'j'}, {"all", no_argument, NULL, 'a'},
-					      {"number", required_argument, NULL, 'n'}, {"help", no_argument, NULL, 'h'}, {0}};
+					      {"number", required_argument, NULL, 'n'}, {"from", required_argument, NULL, 'f'},
+					      {"help", no_argument, NULL, 'h'}, {0}};
 	long job;
 	int c;
 
@@ -40,12 +42,14 @@ static int options_parse(int argc, char **argv, const char *takes, const char *h
 			return cli_usage(argv[0], "bad option '%s'", argv[optind - 1]);
 		o->json |= c == 'j';
 		o->all |= c == 'a';
+		if (c == 'f')
+			o->from = optarg;
 		if (c == 'n' && query_number(optarg, 500, &o->max) < 0)
 			return cli_usage(argv[0], "-n takes a number from 1 to 500, not '%s'", optarg);
 	}
-	if (wants_job && optind == argc)
+	if (wants_job && optind == argc && !o->from)
 		return cli_usage(argv[0], "which job?");
-	if (wants_job) {
+	if (wants_job && !o->from) {
 		if (query_number(argv[optind], UINT32_MAX, &job) < 0)
 			return cli_usage(argv[0], "'%s' is not a job id", argv[optind]);
 		o->job = (uint32_t)job;
@@ -153,11 +157,11 @@ static int one_job(int argc, char **argv, const char *help, int (*print)(json_t 
 {
 	struct query_options o;
 	json_t *answer;
-	int rc = options_parse(argc, argv, "j", help, true, &o);
+	int rc = options_parse(argc, argv, "jf", help, true, &o);
 
 	if (rc >= 0)
 		return rc;
-	answer = ask_job("show", o.job);
+	answer = o.from ? query_load(o.from, argv[0], "job") : ask_job("show", o.job);
 	if (!answer)
 		return 1;
 	rc = o.json ? query_print_json(answer) : print(answer);
@@ -170,8 +174,9 @@ int verb_show(int argc, char **argv)
 	static const char help[] = "Usage: precedent show JOB [--json]\n\n"
 				   "Everything known about one job: what was asked, set and predicted, the traces, the\n"
 				   "probes on every candidate, the estimates, and earlier runs of the same job.\n\n"
-				   "      --json  the same for machines\n"
-				   "  -h, --help  this text\n";
+				   "      --json       the same for machines\n"
+				   "      --from FILE  what --json printed once, instead of asking precedentd\n"
+				   "  -h, --help       this text\n";
 
 	return one_job(argc, argv, help, query_print_show);
 }
@@ -180,9 +185,11 @@ int verb_explain(int argc, char **argv)
 {
 	static const char help[] = "Usage: precedent explain JOB [--json]\n\n"
 				   "Says in words where a job's prediction and its limit came from: what was traced when\n"
-				   "and where, what its skeleton took on each candidate, and the history that joined in.\n\n"
-				   "      --json  the numbers, for machines (as precedent show)\n"
-				   "  -h, --help  this text\n";
+				   "and where, what its skeleton took on each candidate, the history that joined in, and how\n"
+				   "good earlier predictions were.\n\n"
+				   "      --json       the numbers, for machines (as precedent show)\n"
+				   "      --from FILE  what --json printed once, instead of asking precedentd\n"
+				   "  -h, --help       this text\n";
 
 	return one_job(argc, argv, help, query_print_explain);
 }

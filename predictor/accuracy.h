@@ -52,6 +52,10 @@ struct accuracy_set {
 int accuracy_read(struct store *s, uint32_t uid, int64_t since, struct accuracy_set *set, struct errbuf *errp);
 void accuracy_free(struct accuracy_set *set); /* zeroed and freed sets are legal */
 
+/* Does this run count? And what of it is judged (said_s: Precedent's, the request, the perfect one; candidate 0). */
+bool accuracy_run_counts(const struct store_run *r);
+void accuracy_sample_of(const struct store_run *r, struct accuracy_sample *s);
+
 struct accuracy_errors {
 	size_t n;		   /* completed runs of which it said something */
 	double median, p90, worst; /* of |predicted - actual| / actual */

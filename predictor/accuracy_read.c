@@ -58,20 +58,19 @@ static unsigned candidate_index(struct accuracy_set *set, const char *name)
 	return set->n_candidates++;
 }
 
-static bool counts(const struct store_run *r, int64_t since)
+bool accuracy_run_counts(const struct store_run *r)
 {
-	return r->submit_time >= since && r->pred_s > 0 && r->elapsed_s > 0 && !strcmp(r->candidate, r->pred_candidate) &&
+	return r->pred_s > 0 && r->elapsed_s > 0 && !strcmp(r->candidate, r->pred_candidate) &&
 	       (!strcmp(r->end_state, "COMPLETED") || !strcmp(r->end_state, "TIMEOUT"));
 }
 
-static void sample_fill(struct accuracy_set *set, const struct store_run *r, struct accuracy_sample *s)
+void accuracy_sample_of(const struct store_run *r, struct accuracy_sample *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->jobid = r->jobid;
 	s->uid = r->uid;
 	s->nodes = r->nodes;
 	s->extensions = r->extensions;
-	s->candidate = candidate_index(set, r->candidate);
 	memcpy(s->family, r->family, sizeof(s->family));
 	snprintf(s->name, sizeof(s->name), "%.63s", r->name);
 	s->submit_time = r->submit_time;
@@ -101,14 +100,15 @@ static int run_add(const struct store_run *r, void *arg)
 	baseline_key(r->key, b->key);
 	if (set->n == SAMPLES_MAX || r->submit_time < x->since)
 		x->older++;
-	if (counts(r, x->since)) {
+	if (r->submit_time >= x->since && accuracy_run_counts(r)) {
 		if (set->n == SAMPLES_MAX) {
 			set->cut = true;
 		} else {
 			if (!grow(&set->list, &set->cap, set->n, sizeof(*set->list)) ||
 			    !grow(&x->run_of, &x->run_of_cap, set->n, sizeof(*x->run_of)))
 				goto memory;
-			sample_fill(set, r, &set->list[set->n]);
+			accuracy_sample_of(r, &set->list[set->n]);
+			set->list[set->n].candidate = candidate_index(set, r->candidate);
 			x->run_of[set->n++] = x->n;
 		}
 	}

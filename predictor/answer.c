@@ -3,7 +3,8 @@
  * Answers to the commands, see answer.h.
  *   jobs      {"max": n, "all": bool}                 {"jobs": [run...]}
  *   show      {"job": id}                             {"job": run, "program": ..., "estimates": [...], "probes": [...],
- *                                                      "traces": [...], "history": [run...], "rules": {...}}
+ *                                                      "traces": [...], "history": [run...], "rules": {...},
+ *                                                      "past_errors": {...}, "baselines": {...}, "now": time}
  *   accuracy  {"days": n, "mine": bool, "points": n}  {"all": row, "candidates": [row...], "families": [...], "users": [...]}
  *   cost      {"days": n, "mine": bool}               {"total": row, "rows": [row...]}
  *   retrace   {"job": id}, forget {"job": id}         {"job": id, "key": ..., "name": ..., "dropped": bool}
@@ -17,6 +18,7 @@
 #include "predictor/answer.h"
 #include "predictor/answer_accuracy.h"
 #include "predictor/answer_cost.h"
+#include "predictor/answer_evidence.h"
 #include "predictor/answer_text.h"
 #include "predictor/cluster.h"
 #include "predictor/query.h"
@@ -36,6 +38,18 @@ static json_t *minutes_json(uint32_t minutes)
 	if (minutes == DURATION_UNSET)
 		return json_null();
 	return minutes == DURATION_UNLIMITED ? json_string("UNLIMITED") : json_integer(minutes);
+}
+
+static json_t *prediction_json(const struct store_run *r)
+{
+	json_t *o = json_pack("{s:o, s:f, s:f, s:f}", "candidate", answer_text(r->pred_candidate), "seconds", r->pred_s, "lo_s",
+			      r->lo_s, "hi_s", r->hi_s);
+
+	if (o && r->pred_kind >= 0 && r->pred_kind < ESTIMATE_KINDS)
+		json_object_set_new(o, "kind", json_string(estimate_kind_name((enum estimate_kind)r->pred_kind)));
+	if (o && r->pred_scale > 0)
+		json_object_set_new(o, "scale", json_real(r->pred_scale));
+	return o;
 }
 
 static json_t *run_json(const struct store_run *r)
@@ -61,17 +75,19 @@ static json_t *run_json(const struct store_run *r)
 	json_object_set_new(o, "elapsed_s", json_real(r->elapsed_s));
 	json_object_set_new(o, "state", json_string(r->end_state));
 	json_object_set_new(o, "extensions", json_integer(r->extensions));
+	json_object_set_new(o, "suspended_s", json_real(r->suspended_s));
+	json_object_set_new(o, "restarts", json_integer(r->restarts));
+	if (r->array_job)
+		json_object_set_new(o, "array_job", json_integer(r->array_job));
 	if (r->pred_s > 0)
-		json_object_set_new(o, "predicted",
-				    json_pack("{s:o, s:f, s:f, s:f}", "candidate", answer_text(r->pred_candidate), "seconds",
-					      r->pred_s, "lo_s", r->lo_s, "hi_s", r->hi_s));
+		json_object_set_new(o, "predicted", prediction_json(r));
 	return o;
 }
 
 static json_t *program_json(const struct store_program *p)
 {
-	return json_pack("{s:s, s:s, s:s, s:o, s:I, s:o, s:f, s:I, s:f, s:I, s:I, s:I, s:I, s:I}", "key", p->key, "state",
-			 program_state_name(p->state), "reason", p->reason, "name", answer_text(p->name), "source_job",
+	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:f, s:I, s:f, s:I, s:I, s:I, s:I, s:I}", "key", p->key, "state",
+			 program_state_name(p->state), "reason", answer_text(p->reason), "name", answer_text(p->name), "source_job",
 			 (json_int_t)p->source_job, "source_candidate", answer_text(p->source_candidate),
 			 "source_elapsed_s", p->source_elapsed_s, "traces", (json_int_t)p->n_traces, "mpi_s", p->mpi_s,
 			 "nodes", (json_int_t)p->nodes, "tasks", (json_int_t)p->tasks, "created",
@@ -81,10 +97,10 @@ static json_t *program_json(const struct store_program *p)
 
 static json_t *estimate_json(const struct store_estimate *e)
 {
-	return json_pack("{s:o, s:f, s:f, s:f, s:s, s:I, s:s, s:I, s:b}", "candidate", answer_text(e->candidate), "seconds",
+	return json_pack("{s:o, s:f, s:f, s:f, s:s, s:I, s:s, s:I, s:b, s:f}", "candidate", answer_text(e->candidate), "seconds",
 			 e->e.mean_s, "lo_s", e->e.lo_s, "hi_s", e->e.hi_s, "kind", estimate_kind_name(e->e.kind), "runs",
 			 (json_int_t)e->e.n, "node_class", e->node_class, "updated", (json_int_t)e->updated, "stale",
-			 e->stale);
+			 e->stale, "scale", e->scale > 0 ? e->scale : 1.0);
 }
 
 /* ---- jobs ---- */
@@ -103,8 +119,8 @@ static int run_add(const struct store_run *r, void *arg)
 	if (!r->end_state[0] || r->pred_s <= 0)
 		if (store_program_get(l->env->store, r->key, &p, NULL) == 1)
 			json_object_set_new(o, "program",
-					    json_pack("{s:s, s:s}", "state", program_state_name(p.state), "reason",
-						      p.reason));
+					    json_pack("{s:s, s:o}", "state", program_state_name(p.state), "reason",
+						      answer_text(p.reason)));
 	json_array_append_new(l->array, o);
 	return 0;
 }
@@ -216,6 +232,7 @@ static int show_program(const struct answer_env *env, const struct store_run *r,
 {
 	struct store_run_filter f = {.uid = r->uid, .key = r->key, .finished = true, .max = HISTORY_MAX};
 	json_t *estimates = json_array(), *probes = json_array(), *history = json_array();
+	struct store_run source = {0};
 	struct store_lookup found;
 	int rc;
 
@@ -230,8 +247,11 @@ static int show_program(const struct answer_env *env, const struct store_run *r,
 	json_object_set_new(reply, "program", program_json(&found.program));
 	for (unsigned i = 0; i < found.n_estimates; i++)
 		json_array_append_new(estimates, estimate_json(&found.estimates[i]));
-	if (store_probes_each(env->store, r->key, 0, probe_add, probes, errp) < 0)
+	if (store_probes_each(env->store, r->key, 0, probe_add, probes, errp) < 0 ||
+	    store_run_get(env->store, found.program.source_job, &source, errp) < 0)
 		return -1;
+	if (!strcmp(source.key, r->key) && source.uid == r->uid)
+		json_object_set_new(json_object_get(reply, "program"), "source_ended", json_integer(source.end_time));
 	json_object_set_new(reply, "spool",
 			    json_sprintf("%s/%u/%u", env->conf->spool_dir, found.program.uid, found.program.source_job));
 	json_object_set_new(reply, "traces", traces_json(env, found.program.uid, found.program.source_job));
@@ -241,13 +261,22 @@ static int show_program(const struct answer_env *env, const struct store_run *r,
 static json_t *answer_show(const struct answer_env *env, json_t *request, struct errbuf *errp)
 {
 	struct store_run r;
-	json_t *reply;
+	json_t *reply, *errors = NULL, *baselines = NULL;
 
 	if (run_of_request(env, request, &r, errp) < 0)
 		return NULL;
+	errors = answer_past_errors(env, &r, errp);
+	baselines = errors ? answer_baselines(env, &r, errp) : NULL;
+	if (!baselines) {
+		json_decref(errors);
+		return NULL;
+	}
 	reply = json_pack("{s:i, s:o, s:{s:f, s:I, s:f, s:f}}", "precedent", 1, "job", run_json(&r), "rules", "margin",
 			  env->conf->margin, "min_limit_min", (json_int_t)env->conf->min_limit_min, "probe_budget",
 			  env->conf->probe_budget, "probe_seconds", env->conf->probe_seconds);
+	json_object_set_new(reply, "now", json_integer(env->now));
+	json_object_set_new(reply, "past_errors", errors);
+	json_object_set_new(reply, "baselines", baselines);
 	if (show_program(env, &r, reply, errp) < 0) {
 		json_decref(reply);
 		return NULL;

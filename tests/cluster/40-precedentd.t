@@ -147,6 +147,8 @@ subtest 'a predicted job is compared with its prediction' => sub {
 	like($words, qr/job $first ran/, 'names the traced job');
 	like($words, qr/on slow it stands for .* 2\.00 times fast/, 'and the ratio');
 	like($words, qr/COMPLETED after .*: predicted .* interval/, 'and the outcome');
+	like($words, qr/^Estimates: fast .*\n +from the /m, 'and the evidence');
+	is(shown($job)->{baselines}{request}, 1200, 'the request stands beside it');
 };
 
 subtest 'who sees what' => sub {

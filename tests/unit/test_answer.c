@@ -29,7 +29,7 @@ static void run_put(uint32_t job, uint32_t uid, const char *key, double pred_s, 
 {
 	struct store_run r = {.jobid = job, .submit_time = NOW + job, .uid = uid, .act = ACT_PREDICT, .mode = MODE_LIMIT,
 			      .pred_s = pred_s, .lo_s = pred_s * 0.9, .hi_s = pred_s * 1.1, .user_limit_min = 60,
-			      .limit_min = 10, .start_time = NOW, .end_time = NOW + 1, .elapsed_s = elapsed_s,
+			      .limit_min = 10, .start_time = NOW, .end_time = NOW + job, .elapsed_s = elapsed_s,
 			      .extensions = elapsed_s > 600};
 	struct errbuf e;
 
@@ -181,6 +181,30 @@ static void test_show(void **state)
 	assert_int_equal(json_array_size(json_object_get(reply, "estimates")), 1);
 	assert_int_equal(json_array_size(json_object_get(reply, "history")), 3);
 	assert_string_equal(json_string_value(json_object_get(json_object_get(reply, "program"), "state")), "ready");
+	assert_int_equal(json_object_size(json_object_get(reply, "past_errors")), 0); /* nothing had ended before job 1 */
+	assert_true(json_is_null(json_object_get(json_object_get(reply, "baselines"), "last_two_user")));
+	json_decref(reply);
+}
+
+static double number(const json_t *o, const char *name);
+
+/* Job 3 was submitted when jobs 1 and 2 had ended, with errors of 0 and 20 %. */
+static void test_evidence(void **state)
+{
+	json_t *reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 3}");
+	const json_t *fast = json_object_get(json_object_get(reply, "past_errors"), "fast");
+	const json_t *baselines = json_object_get(reply, "baselines");
+
+	(void)state;
+	assert_true(number(json_object_get(fast, "job"), "n") == 2);
+	assert_true(number(json_object_get(fast, "job"), "median_error") == 0.1);
+	assert_true(number(json_object_get(fast, "job"), "worst_error") == 0.2);
+	assert_true(number(json_object_get(fast, "family"), "n") == 2); /* the other user's runs of that family are not his */
+	assert_true(number(json_object_get(fast, "family"), "under") == 1);
+	assert_true(number(baselines, "request") == 3600);
+	assert_true(number(baselines, "last_two_user") == 112.5);
+	assert_true(number(baselines, "last_two_job") == 112.5);
+	assert_true(number(json_object_get(reply, "program"), "source_ended") == NOW + 1);
 	json_decref(reply);
 }
 
@@ -375,7 +399,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_nonsense),      T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist),
-		T(test_show),	       T(test_accuracy),	  T(test_retrace),
+		T(test_show), T(test_evidence),	       T(test_accuracy),	  T(test_retrace),
 		T(test_forget),	       T(test_busy_lists),	  T(test_site),
 		T(test_text),	       T(test_cost),
 	};

@@ -1,0 +1,82 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# precedent show and explain of saved answers: where a number comes from, in words, for every kind of evidence.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Cli;
+use JSON::PP qw(decode_json encode_json);
+use Test::More;
+
+my $saved = slurp("$FindBin::Bin/data/show.json");
+
+# words(VERB, CHANGE): what is said of the saved answer after CHANGE was made to it.
+sub words {
+	my ($verb, $change) = @_;
+	my $answer = decode_json($saved);
+	$change->($answer) if $change;
+	open my $fh, '>', 'answer.json' or die "answer.json: $!\n";
+	print {$fh} encode_json($answer);
+	close $fh or die "answer.json: $!\n";
+	my $r = precedent($verb, '--from', 'answer.json');
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is($r->{rc}, 0, "$verb ends well") or diag $r->{err};
+	unlike($r->{out}, qr/^.{101,}$/m, 'within a hundred columns');
+	return $r->{out};
+}
+
+subtest 'explain' => sub {
+	my $out = words('explain');
+	like($out, qr/\AJob 77 \(heat3d\) was predicted to run 00:09:50 on fast, between 00:09:20 and 00:10:40,\nfrom the skeleton and past runs/,
+		'the prediction, its interval and where it comes from');
+	like($out, qr/That was 5 days ago\.$/m, 'the age of the trace');
+	like($out, qr/^Estimates: fast .*\n +from the skeleton and 3 past runs of the same job, 3 hours ago\.$/m, 'of the estimate');
+	like($out, qr/1\.4 times as wide as its evidence says: earlier ones were too narrow/, 'why the interval is as it is');
+	like($out, qr/Earlier predictions there, 3 of this job: median error 2\.0 %, worst 5\.0 %,\n +2 inside their interval, 1 above/,
+		'what earlier ones were worth');
+	like($out, qr/9 of its family: median error 3\.0 %/, 'of its family too');
+	like($out, qr/^ +slow .*\n.*\n.*nodes there are not those that it was probed on/m, 'nodes that have changed');
+	like($out, qr/^Warning: +asked was for less than the upper bound/m, 'a request that is too short');
+	like($out, qr/^Beside: +the user's last two runs before it took 00:05:00 on average, those of this job 00:09:40\.$/m, 'baselines');
+	like($out, qr/^Outcome: .* 3\.6 % too short, inside the interval\.$/m, 'the outcome');
+};
+
+subtest 'every kind of evidence' => sub {
+	my %kind = (source => 'the traced run itself', skeleton => "the traced run, times the skeleton's ratio",
+		partial => 'the traced run, times the ratios of the skeleton and of the program itself',
+		history => '4 past runs of the same job alone', blend => 'the skeleton and 4 past runs of the same job',
+		family => '4 past runs of jobs that differ from it in numbers only');
+	for my $kind (sort keys %kind) {
+		my $out = words('explain', sub { my ($a) = @_; $a->{estimates} = [{ %{ $a->{estimates}[0] }, kind => $kind, runs => 4 }] });
+		like($out, qr/^ +from \Q$kind{$kind}\E, 3 hours ago\.$/m, "$kind in words");
+	}
+	like(words('explain', sub { $_[0]{estimates}[0]{runs} = 1; $_[0]{estimates}[0]{kind} = 'history' }), qr/from 1 past run of/, 'one run');
+};
+
+subtest 'little is known' => sub {
+	my $out = words('explain', sub { delete @{ $_[0] }{qw(program estimates probes history past_errors baselines)}; delete $_[0]{job}{predicted} });
+	like($out, qr/\ANothing was predicted for job 77/, 'no prediction');
+	unlike($out, qr/Warning|Beside|Estimates/, 'nothing made up');
+	like(words('explain', sub { $_[0]{past_errors} = {} }), qr/No earlier prediction there had come to its end/, 'no past');
+	unlike(words('explain', sub { $_[0]{job}{user_limit_min} = 'UNLIMITED' }), qr/Warning/, 'no limit, no warning');
+	like(words('explain', sub { $_[0]{job}{user_limit_min} = 9 }), qr/Warning: +asked was for less than is predicted/, 'much too short');
+};
+
+subtest 'show' => sub {
+	my $out = words('show');
+	like($out, qr/^  beside    request 00:10:00, the user's last two runs 00:05:00, the job's 00:09:40$/m, 'baselines beside the prediction');
+	like(words('show', sub { $_[0]{baselines}{last_two_job} = undef }), qr/, the job's -$/m, 'what is not known');
+	like(words('show', sub { $_[0]{job}{restarts} = 2 }), qr/queued again 2 times/, 'restarts');
+	for my $verb (qw(show explain)) {
+		my $r = precedent($verb, '--from', 'no-such.json');
+		is($r->{rc}, 1, 'a file that is not there');
+		like($r->{err}, qr/\Aprecedent: no-such\.json: [^\n]+\n\z/, 'in one line');
+	}
+	my $r = precedent('retrace', '--from', 'answer.json');
+	is($r->{rc}, 2, 'retrace takes no file');
+};
+
+done_testing;
