@@ -46,7 +46,7 @@ static void kind_text(const char *kind, double runs, char *out, size_t size)
 	else if (!strcmp(kind, "skeleton"))
 		snprintf(out, size, "the traced run, times the skeleton's ratio");
 	else if (!strcmp(kind, "partial"))
-		snprintf(out, size, "the traced run, times the ratios of the skeleton and of the program itself");
+		snprintf(out, size, "the traced run, times what skeleton and program itself give");
 	else if (!strcmp(kind, "history"))
 		snprintf(out, size, "%s of the same job alone", count);
 	else if (!strcmp(kind, "blend"))

@@ -46,7 +46,7 @@ subtest 'explain' => sub {
 
 subtest 'every kind of evidence' => sub {
 	my %kind = (source => 'the traced run itself', skeleton => "the traced run, times the skeleton's ratio",
-		partial => 'the traced run, times the ratios of the skeleton and of the program itself',
+		partial => 'the traced run, times what skeleton and program itself give',
 		history => '4 past runs of the same job alone', blend => 'the skeleton and 4 past runs of the same job',
 		family => '4 past runs of jobs that differ from it in numbers only');
 	for my $kind (sort keys %kind) {
