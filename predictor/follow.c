@@ -470,34 +470,6 @@ static int job_follow(const struct follow_env *env, const struct cluster_job *jo
 
 /* ---- runs that slurmctld no longer knows ---- */
 
-struct lost {
-	const struct cluster_snapshot *snap;
-	struct store_run *list;
-	size_t n, cap;
-	bool failed;
-};
-
-static int lost_add(const struct store_run *r, void *arg)
-{
-	struct lost *l = arg;
-	const struct cluster_job *job = cluster_job_find(l->snap, r->jobid);
-	struct store_run *more;
-
-	if (job && job->submit_time == r->submit_time)
-		return 0;
-	if (l->n == l->cap) {
-		l->cap = l->cap ? 2 * l->cap : 16;
-		more = realloc(l->list, l->cap * sizeof(*more));
-		if (!more) {
-			l->failed = true;
-			return 1;
-		}
-		l->list = more;
-	}
-	l->list[l->n++] = *r;
-	return 0;
-}
-
 static int run_lost(const struct follow_env *env, const struct cluster_snapshot *snap, struct store_run *r, int64_t now,
 		    struct errbuf *errp)
 {
@@ -514,18 +486,25 @@ static int run_lost(const struct follow_env *env, const struct cluster_snapshot 
 	return r->act == ACT_TRACE && !requeued ? program_untraced(env, r, now, reason, now, errp) : 0;
 }
 
+/* Only names of open runs are read, but for those that are lost: in a long queue most are still there. */
 static int lost_settle(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now,
 		       struct errbuf *errp)
 {
-	struct store_run_filter filter = {.uid = STORE_ALL_USERS, .unfinished = true};
-	struct lost l = {.snap = snap};
-	int rv = store_runs_each(env->store, &filter, lost_add, &l, errp);
+	struct store_run_id *open;
+	struct store_run run;
+	size_t n;
+	int rv = store_busy_runs(env->store, &open, &n, errp);
 
-	if (l.failed)
-		rv = err_set(errp, "no memory for the open runs");
-	for (size_t i = 0; i < l.n && rv >= 0; i++)
-		rv = run_lost(env, snap, &l.list[i], now, errp);
-	free(l.list);
+	for (size_t i = 0; i < n && rv >= 0; i++) {
+		const struct cluster_job *job = cluster_job_find(snap, open[i].jobid);
+
+		if (job && job->submit_time == open[i].submit_time)
+			continue;
+		rv = store_run_of(env->store, &open[i], &run, errp);
+		if (rv == 1)
+			rv = run_lost(env, snap, &run, now, errp);
+	}
+	free(open);
 	return rv < 0 ? -1 : 0;
 }
 

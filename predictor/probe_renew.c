@@ -238,8 +238,9 @@ int probe_orphans(const struct follow_env *env, const struct cluster_snapshot *s
 		struct owner owner = {job->job_id, false};
 		struct job_comment c;
 
-		if (job->phase == CLUSTER_ENDED || !job->admin_comment[0] || comment_parse(job->admin_comment, &c) < 0 ||
-		    c.act != ACT_PROBE || !identity_key_valid(c.key))
+		/* the text first: of a long queue nearly all are not ours */
+		if (job->phase == CLUSTER_ENDED || !strstr(job->admin_comment, "act=probe") ||
+		    comment_parse(job->admin_comment, &c) < 0 || c.act != ACT_PROBE || !identity_key_valid(c.key))
 			continue;
 		if (store_probes_each(env->store, c.key, 1u << PROBE_SUBMITTED, owner_check, &owner, errp) < 0)
 			return -1;

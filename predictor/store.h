@@ -171,6 +171,9 @@ struct store_run {
 int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err);
 /* The latest run of that job id: 1 found, 0 none. */
 int store_run_get(struct store *s, uint32_t jobid, struct store_run *r, struct errbuf *err);
+struct store_run_id;
+/* That very run: 1 found, 0 none. */
+int store_run_of(struct store *s, const struct store_run_id *id, struct store_run *r, struct errbuf *err);
 
 struct store_run_filter {
 	uint32_t uid;		   /* STORE_ALL_USERS */
@@ -350,6 +353,12 @@ struct store_pair {
  */
 int store_busy_probes(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err);
 int store_busy_programs(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err);
+/* Runs that have not ended, by name alone. The list is to be freed by the caller. */
+struct store_run_id {
+	uint32_t jobid;
+	int64_t submit_time;
+};
+int store_busy_runs(struct store *s, struct store_run_id **out, size_t *n, struct errbuf *err);
 /* How many: probes in the queue; probes that are made again; programs of this one's user, family and shape being probed. */
 int store_busy_submitted(struct store *s, struct errbuf *err);
 int store_busy_again(struct store *s, struct errbuf *err);

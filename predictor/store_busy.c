@@ -59,6 +59,40 @@ int store_busy_programs(struct store *s, struct store_pair **out, size_t *n, str
 			  out, n, err);
 }
 
+int store_busy_runs(struct store *s, struct store_run_id **out, size_t *n, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "SELECT jobid, submit_time FROM runs WHERE end_state = ''", err);
+	struct store_run_id *list = NULL, *more;
+	size_t cap = 0;
+	int rc;
+
+	*out = NULL;
+	*n = 0;
+	if (!st)
+		return -1;
+	while ((rc = store_step(s, st, "cannot read open runs", err)) == 1) {
+		if (*n == cap) {
+			cap = cap ? 2 * cap : 256;
+			more = realloc(list, cap * sizeof(*list));
+			if (!more) {
+				rc = err_set(err, "no memory for the open runs");
+				break;
+			}
+			list = more;
+		}
+		list[*n].jobid = (uint32_t)sqlite3_column_int64(st, 0);
+		list[(*n)++].submit_time = sqlite3_column_int64(st, 1);
+	}
+	sqlite3_finalize(st);
+	if (rc < 0) {
+		free(list);
+		*n = 0;
+		return -1;
+	}
+	*out = list;
+	return 0;
+}
+
 static int count_of(struct store *s, sqlite3_stmt *st, struct errbuf *err)
 {
 	int n = st ? store_step(s, st, "cannot count what is under way", err) : -1;

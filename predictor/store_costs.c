@@ -44,17 +44,19 @@ static const char costs_sql[] =
 	"SELECT uid, partition, 0, 0, count(*), sum(nodes * elapsed_s), sum(less), sum(less * nodes * user_limit_min * 60.0),"
 	" sum(less * nodes * (user_limit_min - limit_min) * 60.0) FROM ("
 	"SELECT uid, partition, nodes, elapsed_s, user_limit_min, limit_min,"
-	" limit_min > 0 AND limit_min < user_limit_min AND user_limit_min < ?3 AS less FROM runs"
+	" limit_min > 0 AND limit_min < user_limit_min AND user_limit_min < ?3 AS less FROM runs%s"
 	" WHERE submit_time >= ?2%s AND start_time > 0 AND end_time > 0 AND end_state NOT IN ('', 'UNKNOWN'))"
 	" GROUP BY uid, partition) GROUP BY uid, partition ORDER BY uid, partition";
 
 static sqlite3_stmt *costs_prepare(struct store *s, uint32_t uid, int64_t since, struct errbuf *err)
 {
 	const char *mine = uid == STORE_ALL_USERS ? "" : " AND uid = ?1";
+	/* Of everybody: in the order of the table. By submit_time every row would be looked up, which takes ten times as long. */
+	const char *how = uid == STORE_ALL_USERS ? " NOT INDEXED" : "";
 	char sql[sizeof(costs_sql) + 32];
 	sqlite3_stmt *st;
 
-	snprintf(sql, sizeof(sql), costs_sql, mine, mine);
+	snprintf(sql, sizeof(sql), costs_sql, mine, how, mine);
 	st = store_prepare(s, sql, err);
 	if (!st)
 		return NULL;

@@ -105,6 +105,17 @@ int store_run_get(struct store *s, uint32_t jobid, struct store_run *r, struct e
 	return finish_get(s, st, r, err);
 }
 
+int store_run_of(struct store *s, const struct store_run_id *id, struct store_run *r, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_stmt(s, Q_RUN_GET, err);
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, id->jobid);
+	sqlite3_bind_int64(st, 2, id->submit_time);
+	return finish_get(s, st, r, err);
+}
+
 struct run_name {
 	uint32_t jobid;
 	int64_t submit_time;

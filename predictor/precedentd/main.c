@@ -28,7 +28,7 @@
 
 #define BACKOFF_MAX_S	 60
 #define PRUNE_INTERVAL_S 3600
-#define PRUNE_ROWS	 1000 /* looked at in one look, so that it stays short */
+#define PRUNE_ROWS	 500 /* looked at in one look, so that it stays short */
 #define FAULT_REPEAT_S	 600
 #define FORGOTTEN_KEEP_S (7 * 86400) /* longer than slurmctld remembers ended jobs (MinJobAge) */
 
