@@ -292,7 +292,7 @@ bench: bootstrap
 	scripts/bench
 
 bench-accuracy: bootstrap
-	$(MAKE) all programs $(B)/tests/bench/make_partial $(B)/tests/bench/libmpi_timer.so
+	$(MAKE) all programs $(addprefix $(B)/tests/bench/,make_partial make_estimate libmpi_timer.so)
 	tests/bench/accuracy_machines.pl
 
 install: all

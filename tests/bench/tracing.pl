@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What tracing costs: an 8-byte message one way, begin and end, LAMMPS and hpcc (which polls 34 million
-# times), and the size of the trace; interleaved pairs.
+# What tracing costs: an 8-byte message one way, begin and end, LAMMPS, multigrid in the cache (whose calls come every few
+# microseconds) and hpcc (which polls 34 million times), and the size of the trace; interleaved pairs.
 use strict;
 use warnings;
 use FindBin;
@@ -33,6 +33,11 @@ my @lmp = ('lmp', '-in', "$dir/in.lj", '-log', 'none');
 sub loop { return $_[0] =~ /^Loop time of ([\d.]+)/m ? $1 : die "lmp said no loop time\n" }
 my $l = pairs($pairs, sub { loop(mpirun(2, @lmp)) }, sub { loop(traced("$dir/l.ptrace", 2, @lmp)) });
 printf "LAMMPS, 300 steps            untraced %.3f s    traced %.3f s    ratio %.3f +- %.3f\n", @$l{qw(a b ratio spread)};
+
+my @mg = (build() . '/tests/programs/mg', 32, 8000);
+my $m = pairs($pairs, sub { wall(sub { mpirun(2, @mg) }) }, sub { wall(sub { traced("$dir/m.ptrace", 2, @mg) }) });
+printf "multigrid, mg 32 8000        untraced %.3f s    traced %.3f s    ratio %.3f +- %.3f, trace of %d KiB\n", @$m{qw(a b ratio spread)},
+    (-s "$dir/m.ptrace") / 1024;
 
 my $lu = build() . '/tests/programs/lu';
 traced("$dir/lu.ptrace", 2, $lu);

@@ -16,6 +16,10 @@ use Time::HiRes qw(time);
 
 our @EXPORT_OK = qw(machine machine_names home_of run_on work_dir machines_end);
 
+my $LIMIT_S = 600; # of one run
+# What mpirun adds to any failure.
+my $LAUNCHER = qr/^-+$|^(?:mpirun detected|the job to be term|Primary job|a non-zero exit)|^\s+(?:Process name|Exit code):/;
+
 # Nodes of one job on different cores: scripts/testbed binds fast1 and slow1 to one, fast2 and slow2 to the other.
 my %machine = (
 	home     => {text => 'the traced nodes again', nodes => 'fast1,fast2', partition => 'fast'},
@@ -33,11 +37,13 @@ sub machine_names { return @order }
 sub machine { return $machine{$_[0]} // die "no machine '$_[0]'\n" }
 sub home_of { return machine($_[0])->{home} // (machine($_[0])->{local} ? 'here' : 'home') }
 
-my ($testbed, $slow, $local_dir);
+my $name = $ENV{PRECEDENT_TESTBED} // 'accuracy';
+my ($testbed, $up, $slow, $local_dir);
 
 sub testbed {
 	return $testbed if $testbed;
-	$testbed = Testbed->attach(name => $ENV{PRECEDENT_TESTBED} // 'accuracy', up => ['--plain']);
+	$up = 1;
+	$testbed = Testbed->attach(name => $name, up => ['--plain']);
 	$testbed->run({as => 'root'}, 'scontrol', 'create', 'PartitionName=mixed', 'Nodes=fast1,slow2', 'State=UP');
 	return $testbed;
 }
@@ -52,15 +58,17 @@ sub work_dir {
 	return testbed()->dir . '/home/' . testbed()->user;
 }
 
-# run_on(MACHINE, RANKS, {options}, CMD...): (seconds, output). Options: env => {}, dir.
+# run_on(MACHINE, RANKS, {options}, CMD...): (seconds, output). Options: dir, where it runs; env => {}; native: without the
+# emulation. What takes longer than the limit is ended, and has failed.
 sub run_on {
 	my ($name, $ranks, $o, @cmd) = @_;
 	my $m = machine($name);
 	my @env = map { "$_=$o->{env}{$_}" } sort keys %{$o->{env} // {}};
-	my @run;
+	my $dir = $o->{dir} // work_dir($name);
+	my @run = ('timeout', '--kill-after=10', $LIMIT_S);
 	if ($m->{local}) {
 		my @wrap = $o->{native} ? () : @{$m->{local}};
-		@run = ('env', '-C', work_dir($name), 'mpirun', '--oversubscribe', $ranks <= 2 ? ('--bind-to', 'core') : ('--bind-to', 'none'),
+		push @run, ('env', '-C', $dir, 'mpirun', '--oversubscribe', $ranks <= 2 ? ('--bind-to', 'core') : ('--bind-to', 'none'),
 			qw(--mca btl_vader_single_copy_mechanism none), (map { ('-x', $_) } @env), '-n', $ranks, @wrap, @cmd);
 	} else {
 		my $tb = testbed();
@@ -71,19 +79,25 @@ sub run_on {
 			$slow = $want;
 		}
 		my $each = $ranks / 2;
-		@run = ('scripts/testbed', '--name', $tb->name, '--chdir', work_dir($name), 'run', 'srun', '-Q', '-p', $m->{partition}, '-w', $m->{nodes}, '-N2',
-			"-n$ranks", "--ntasks-per-node=$each", '--overcommit', 'env', @env, @cmd);
+		push @run, ('scripts/testbed', '--name', $tb->name, '--chdir', $dir, 'run', 'srun', '-Q', '-p', $m->{partition}, '-w', $m->{nodes}, '-N2',
+			"-n$ranks", "--ntasks-per-node=$each", '--overcommit', 'env', 'OMP_NUM_THREADS=1', @env, @cmd);
 	}
 	my $begin = time;
 	my $r = Testbed::run_command(@run);
 	my $took = time - $begin;
-	die "@cmd on $name failed ($r->{rc}):\n$r->{out}$r->{err}" if $r->{rc} != 0;
+	if ($r->{rc} != 0) {
+		my $why = $r->{rc} == 124 ? "takes more than $LIMIT_S s" : join ' / ', grep { /\S/ && !/$LAUNCHER/ } split /\n/, "$r->{out}$r->{err}";
+		die $cmd[0] =~ s{.*/}{}r, " on $name failed ($r->{rc}): ", $why =~ s/.*(?=.{300})//r, "\n";
+	}
 	return ($took, $r->{out});
 }
 
+# What runs now is ended, if anything, and the testbed goes.
 sub machines_end {
-	$testbed->testbed('down') if $testbed;
-	undef $testbed;
+	open my $f, '<', "/proc/$$/task/$$/children" or die "/proc: $!\n";
+	kill 'TERM', split ' ', <$f> // '';
+	system("scripts/testbed --name $name down >/dev/null") if $up;
+	$up = 0;
 	return;
 }
 

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The tables of ACCURACY.md, of the lines that accuracy_machines.pl has left.
+package AccuracyTable;
+use strict;
+use warnings;
+use Bench qw(median);
+use Exporter 'import';
+use Machines qw(machine machine_names);
+use Programs qw(program_names program_of);
+
+our @EXPORT_OK = qw(print_tables print_programs);
+
+my $LARGE = 0.10; # errors above it are named
+
+# Relative errors of a method, of the lines that have it.
+sub errors {
+	my ($method, @l) = @_;
+	return map { $_->{$method} / $_->{actual} - 1 } grep { defined $_->{$method} } @l;
+}
+
+sub in_percent { my ($x, $format) = @_; return defined $x ? sprintf $format // '%.1f', 100 * $x : '-' }
+
+# Median and worst, with their signs.
+sub percents {
+	my @e = sort { abs $b <=> abs $a } @_;
+	return @e ? map { in_percent($_, '%+.1f') } median(@e), $e[0] : ('-', '-');
+}
+
+# Median and worst, without.
+sub magnitudes {
+	my @e = sort { $a <=> $b } map { abs } @_;
+	return @e ? map { in_percent($_) } median(@e), $e[-1] : ('-', '-');
+}
+
+# Median deviation from the median; undef of one alone.
+sub noise {
+	my @v = @_;
+	my $m = median(@v);
+	return @v > 1 && $m ? median(map { abs($_ / $m - 1) } @v) : undef;
+}
+
+sub table_head { my ($before, @column) = @_; print "\n$before| ", join(' | ', @column), " |\n|", ' --- |' x @column, "\n"; return }
+sub table_row { print '| ', join(' | ', @_), " |\n"; return }
+
+# ---- over all programs ----
+
+sub print_summary {
+	my ($cell) = @_;
+	my @method = qw(skeleton partial empty kernels clock);
+	table_head('', 'machine', 'pairs', map { (($_ eq 'empty' ? 'empty loop' : $_) . ' %', 'worst') } @method);
+	for my $m (grep { $cell->{$_} } machine_names()) {
+		my @l = map { @$_ } values %{$cell->{$m}};
+		table_row(machine($m)->{text}, scalar @l, map { magnitudes(errors($_, @l)) } @method);
+	}
+	return;
+}
+
+# Share of the lines whose actual time lies inside what was told, half the width relative to the middle, and how many would not
+# have been told.
+sub interval {
+	my ($kind, @l) = @_;
+	my @have = grep { $_->{told}{$kind} } @l or return ('-', '-', '-');
+	my @told = grep { !$_->{told}{$kind}{refused} } @have;
+	my $inside = grep { $_->{actual} >= $_->{told}{$kind}{lo} && $_->{actual} <= $_->{told}{$kind}{hi} } @told;
+	my @width = map { ($_->{hi} - $_->{lo}) / 2 / $_->{mean} } map { $_->{told}{$kind} } @told;
+	return (@told ? "$inside of " . @told : '-', @width ? in_percent(median(@width)) : '-', @have - @told);
+}
+
+# Where the lines have them: earlier ones have not.
+sub print_intervals {
+	my ($cell) = @_;
+	return if !grep { $_->{told} } map { @$_ } map { values %$_ } values %$cell;
+	table_head("What is told, with its interval:\n\n", 'machine', (map { ("$_: inside", '+- %', 'refused') } qw(skeleton partial both)), 'both %', 'worst');
+	for my $m (grep { $cell->{$_} } machine_names()) {
+		my @l = grep { $_->{told} } map { @$_ } values %{$cell->{$m}} or next;
+		table_row(machine($m)->{text}, map({ interval($_, @l) } qw(skeleton partial both)),
+			magnitudes(map { $_->{told}{both}{mean} / $_->{actual} - 1 } grep { defined $_->{told}{both}{mean} } @l));
+	}
+	return;
+}
+
+# ---- a machine ----
+
+sub summary {
+	my ($what, @e) = @_;
+	my ($median, $worst) = magnitudes(@e);
+	return if !@e;
+	print "\n$what: median of the absolute error $median %, worst $worst %, ", scalar(grep { $_ < 0 } @e), ' of ', scalar @e, " predicted too little.\n";
+	return;
+}
+
+sub print_program {
+	my ($p, @l) = @_;
+	my @skeleton = errors('skeleton', @l);
+	my @partial = grep { defined $_->{partial} } @l;
+	table_row($p, scalar @l, sprintf('%.2f', median(map { $_->{actual} } @l)), in_percent(noise(map { $_->{actual} } @l)), percents(@skeleton),
+		percents(errors('partial', @l)), (map { (percents(errors($_, @l)))[0] } qw(direct empty kernels clock)),
+		grep({ $_ < 0 } @skeleton) . ' of ' . @skeleton, in_percent(median(map { $_->{probe} / $_->{actual} } @l)),
+		in_percent(median(map { $_->{partial_probe} / $_->{actual} } @partial)));
+	return;
+}
+
+# A program whose skeleton is far off here, beside how much program and skeleton differ from run to run here and at home: what
+# that does not explain is what remains. Of one pair alone nothing can be said of the program.
+sub far_off {
+	my ($p, @l) = @_;
+	my $off = median(errors('skeleton', @l));
+	my $many = grep { abs($_) > $LARGE } errors('skeleton', @l);
+	return if !defined $off || abs $off <= $LARGE;
+	my @of = (['program', noise(map { $_->{actual} } @l)], ['program at home', noise(map { $_->{home} } @l)],
+		map { my $at = $_->[1]; [$_->[0], noise(map { $_->{$at}{skel_s} } grep { $_->{$at} } @l)] } ['skeleton', 'there'], ['skeleton at home', 'at_home']);
+	my @known = grep { defined $_->[1] } @of;
+	my $sum = 0;
+	$sum += $_->[1] ** 2 for @known;
+	my $left = abs($off) - sqrt $sum;
+	my @by_itself = map { $_->{noise} } grep { $_ } map { ($_->{there}, $_->{at_home}) } @l;
+	return "$p " . in_percent($off, '%+.1f') . ' % (' . join(', ', "$many of " . @l . ' pairs', map({ "$_->[0] +-" . in_percent($_->[1]) } @known),
+		@by_itself ? 'the probes measure +-' . in_percent(median(@by_itself)) : (), @known ? 'not explained by these ' . in_percent($left > 0 ? $left : 0) : ()) . ')';
+}
+
+sub print_machine {
+	my ($m, $rows, $failed) = @_;
+	table_head('### ' . machine($m)->{text} . "\n\n", 'program, ranks', 'pairs', 'actual s', 'noise %', 'skeleton %', 'worst', 'partial %', 'worst', 'direct %',
+		'empty loop %', 'kernels %', 'clock %', 'under', 'probe %', 'its probe %');
+	print_program($_, @{$rows->{$_}}) for sort keys %$rows;
+	my @l = map { @$_ } values %$rows;
+	my %why;
+	$why{$_->{unpartial}}{"$_->{program}, $_->{ranks}"} = 1 for grep { defined $_->{unpartial} } @l;
+	summary('Skeletons', errors('skeleton', @l));
+	summary('Partial execution', errors('partial', @l));
+	print 'No partial execution of ', join('; ', sort keys %{$why{$_}}), ": $_.\n" for sort keys %why;
+	my @far = map { far_off($_, @{$rows->{$_}}) } sort keys %$rows;
+	print "\nSkeletons off by more than ", 100 * $LARGE, ' %: ', join('; ', @far), ".\n" if @far;
+	print "\n$_: no rows: ", $failed->{$_} =~ s/\.?\s*\z//r, ".\n" for grep { !$rows->{$_} } sort keys %$failed;
+	return;
+}
+
+# print_tables(LINES): the lines of the results, in order. One with `failed` is no pair: it says why there is none.
+sub print_tables {
+	my (%cell, %failed);
+	for my $l (@_) {
+		my $p = "$l->{program}, $l->{ranks}";
+		defined $l->{failed} ? $failed{$l->{machine}}{$p} = $l->{failed} : push @{$cell{$l->{machine}}{$p}}, $l;
+	}
+	print_summary(\%cell);
+	print_intervals(\%cell);
+	print_machine($_, $cell{$_} // {}, $failed{$_} // {}) for grep { $cell{$_} || $failed{$_} } machine_names();
+	return;
+}
+
+# What is run.
+sub print_programs {
+	table_head('', 'program', 'command', 'emulated', 'data; memory of a rank');
+	for my $p (map { program_of($_) } program_names()) {
+		my ($large, $small) = map { "`@$_`" } @$p{qw(large small)};
+		table_row($p->{name}, $large, $small eq $large ? 'the same, smaller' : $small, $p->{data});
+	}
+	return;
+}
+
+1;
