@@ -306,6 +306,34 @@ static bool decode_range(const ZydisDecoder *d, const struct trace_code *c, uint
 }
 
 /* From the earliest point from which decoding comes by the place; to the next return or jump. */
+/* Arms lie behind the code that follows the loop: only what is come by from the head and leads to it again is the loop. */
+static void keep_loop(struct mix_body *b)
+{
+	bool from[MIX_OPS_MAX] = {true}, to[MIX_OPS_MAX] = {true}, more = true;
+	uint32_t n = 0;
+
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < b->n; i++) {
+			const struct mix_op *op = &b->op[i];
+			uint32_t t = op->kind == MIX_BRANCH || op->kind == MIX_JUMP ? mix_body_at(b, op->target) : UINT32_MAX,
+				 next = op->kind != MIX_JUMP && op->kind != MIX_RETURN && i + 1 < b->n ? i + 1 : UINT32_MAX;
+			bool leads = (t != UINT32_MAX && to[t]) || (next != UINT32_MAX && to[next]);
+
+			if (leads && !to[i])
+				more = to[i] = true;
+			if (from[i] && t != UINT32_MAX && !from[t])
+				more = from[t] = true;
+			if (from[i] && next != UINT32_MAX && !from[next])
+				more = from[next] = true;
+		}
+	}
+	for (uint32_t i = 0; i < b->n; i++)
+		if (from[i] && to[i])
+			b->op[n++] = b->op[i];
+	b->n = n;
+}
+
 static bool decode_straight(const ZydisDecoder *d, const struct trace_code *c, uint64_t place, struct mix_body *b)
 {
 	uint64_t from = place - c->offset > SYNC ? place - SYNC : c->offset, at = place;
@@ -341,6 +369,7 @@ int mix_body_find(const struct trace_samples *s, uint32_t module, uint64_t offse
 	if (!c || !ZYAN_SUCCESS(ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		return -1;
 	if (find_whole_loop(&d, c, offset, &head, &end) && decode_range(&d, c, head, end, out)) {
+		keep_loop(out);
 		out->is_loop = true;
 		return 0;
 	}

@@ -212,20 +212,19 @@ static uint8_t class_of(const struct mix_op *op)
 	return cost_of[op->kind].cls;
 }
 
-static double latency_of(const struct model *m, uint32_t i, uint8_t *cls)
+/* Of the load alone, from when its address is known; 0: it loads nothing. */
+static double load_latency(const struct model *m, uint32_t i, uint8_t *cls)
 {
 	const struct mix_op *op = &m->b->op[i];
 	const struct access *a = &m->access[i];
-	double arithmetic = cost_of[op->kind].latency;
 
 	*cls = class_of(op);
 	if (!op->load || op->kind == MIX_CALL || op->kind == MIX_RETURN)
-		return arithmetic;
-	if (a->motion.order == MIX_WILD && a->motion.chained && a->level > L1) {
-		*cls = random_class[a->level];
-		return chained_cycles[a->level] + arithmetic;
-	}
-	return chained_cycles[L1] + arithmetic;
+		return 0;
+	if (a->motion.order != MIX_WILD || !a->motion.chained || a->level == L1)
+		return chained_cycles[L1];
+	*cls = random_class[a->level];
+	return chained_cycles[a->level];
 }
 
 /* When a value is there, and what it waited for. */
@@ -242,6 +241,28 @@ static double longest(const struct ready *r, uint32_t *which)
 	return r[*which].at;
 }
 
+/* What an instruction makes is there when all that it needs is: what it loads so long after the address. */
+static struct ready made(const struct model *m, uint32_t i, const struct ready *reg)
+{
+	const struct mix_op *op = &m->b->op[i];
+	uint8_t cls = class_of(op), load_cls;
+	double load = load_latency(m, i, &load_cls);
+	struct ready now = {0};
+
+	for (uint32_t r = 0; r < MIX_REGS; r++) {
+		double more = op->bytes && (r == op->base || r == op->index) ? load : 0;
+
+		if (!(op->reads >> r & 1) || reg[r].at + more <= now.at)
+			continue;
+		now = reg[r];
+		now.at += more;
+		now.by[load_cls] += more;
+	}
+	now.at += cost_of[op->kind].latency;
+	now.by[cls] += cost_of[op->kind].latency;
+	return now;
+}
+
 /* The chain of values: registers written in one iteration and read in the next. */
 static void find_chain(struct model *m)
 {
@@ -255,18 +276,9 @@ static void find_chain(struct model *m)
 	memset(reg, 0, sizeof(reg));
 	for (int round = 0; round < ROUNDS; round++) {
 		for (uint32_t i = 0; i < m->b->n; i++) {
-			const struct mix_op *op = &m->b->op[i];
-			uint8_t cls;
-			double latency = latency_of(m, i, &cls);
-
-			memset(&now, 0, sizeof(now));
+			now = made(m, i, reg);
 			for (uint32_t r = 0; r < MIX_REGS; r++)
-				if ((op->reads >> r & 1) && reg[r].at > now.at)
-					now = reg[r];
-			now.at += latency;
-			now.by[cls] += latency;
-			for (uint32_t r = 0; r < MIX_REGS; r++)
-				if (op->writes >> r & 1)
+				if (m->b->op[i].writes >> r & 1)
 					reg[r] = now;
 		}
 		if (round == ROUNDS / 2 - 1)
@@ -348,22 +360,45 @@ static double total(const double *v)
 	return sum;
 }
 
+/* What waits in a chain is not what keeps units busy. */
+static uint8_t chained(int c)
+{
+	switch (c) {
+	case CLASS_INTEGER:
+		return CLASS_INTEGER_CHAIN;
+	case CLASS_SCALAR:
+	case CLASS_VECTOR:
+		return CLASS_SCALAR_CHAIN;
+	default:
+		return (uint8_t)c;
+	}
+}
+
+/* Cycles of the processor itself. Its units do all of their work in any case, and as fast as they can: what a chain takes
+ * longer is waiting. So a kernel of either kind makes up a block that has as many instructions as the program's. */
+static double core(const struct model *m, double cycles[CLASS_N])
+{
+	double units = total(m->units), chain = total(m->chain), wait = fmax(0, chain - units);
+
+	memcpy(cycles, m->units, CLASS_N * sizeof(*cycles));
+	for (int c = 0; wait > 0 && c < CLASS_N; c++)
+		cycles[chained(c)] += wait * m->chain[c] / chain;
+	return units + wait;
+}
+
+/* The longer of the processor and the memory, or a little of both. */
 static void combine(const struct model *m, double share[CLASS_N])
 {
-	const double *part[] = {m->units, m->chain, m->memory};
-	double sum[3], most = 0, weights = 0;
+	double cycles[CLASS_N], sum[2] = {core(m, cycles), total(m->memory)};
+	const double *part[2] = {cycles, m->memory};
+	double most = fmax(sum[0], sum[1]), weights = pow(sum[0], SHARP) + pow(sum[1], SHARP);
 
 	memset(share, 0, CLASS_N * sizeof(*share));
-	for (int i = 0; i < 3; i++) {
-		sum[i] = total(part[i]);
-		most = fmax(most, sum[i]);
-		weights += pow(sum[i], SHARP);
-	}
 	if (weights <= 0) {
 		share[CLASS_INTEGER] = 1;
 		return;
 	}
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 2; i++)
 		for (int c = 0; sum[i] > 0 && c < CLASS_N; c++)
 			share[c] += pow(sum[i], SHARP) / weights * part[i][c] / sum[i] * most / (most + m->wrong);
 	share[CLASS_BRANCH] += m->wrong / (most + m->wrong);

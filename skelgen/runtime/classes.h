@@ -9,9 +9,11 @@
 
 /* CLASS(NAME, name) */
 #define SKEL_CLASSES(CLASS)                                                                                            \
-	CLASS(INTEGER, integer)     /* arithmetic and logic on integers, look-ups in the first-level cache */          \
+	CLASS(INTEGER, integer)     /* integers, many instructions at once; look-ups in the first-level cache */       \
+	CLASS(INTEGER_CHAIN, integer_chain) /* the same, each instruction waiting for the one before */                \
 	CLASS(BRANCH, branch)       /* branches that depend on data and cannot be foretold */                          \
-	CLASS(SCALAR, scalar)       /* dependent scalar floating point: additions and multiplications */               \
+	CLASS(SCALAR, scalar)       /* scalar floating point, additions and multiplications, many at once */           \
+	CLASS(SCALAR_CHAIN, scalar_chain) /* the same, each waiting for the one before */                              \
 	CLASS(VECTOR, vector)       /* packed floating point on data in the first-level cache */                       \
 	CLASS(DIVIDE, divide)       /* divisions and square roots */                                                   \
 	CLASS(LIBM, libm)           /* exponential, logarithm, sine and their like */                                  \

@@ -69,11 +69,12 @@ static void tables_fill(struct kernel *k)
 		x ^= x >> 7;
 		x ^= x << 17;
 		k->table[i] = x;
-		k->coin[TABLE_WORDS - 1 - i] = x;
 	}
 	k->integer[0] = x;
-	k->integer[1] = k->branch = ~x;
+	k->integer[1] = k->branch = k->hash = ~x;
 	k->integer[2] = x >> 3;
+	for (int i = 0; i < NUMBERS; i++)
+		k->number[i] = k->sums[i] = 1.0 + (double)(k->table[i] >> 40) / (1 << 24);
 	k->scalar = 0.3;
 	k->divide[0] = 0.3;
 	k->divide[1] = 0.7;
@@ -139,11 +140,17 @@ void kernel_run(struct kernel *k, int c, uint64_t units)
 		else
 			kernel_integer(k, units);
 		break;
+	case CLASS_INTEGER_CHAIN:
+		kernel_integer_chain(k, units);
+		break;
 	case CLASS_BRANCH:
 		kernel_branch(k, units);
 		break;
 	case CLASS_SCALAR:
 		kernel_scalar(k, units);
+		break;
+	case CLASS_SCALAR_CHAIN:
+		kernel_scalar_chain(k, units);
 		break;
 	case CLASS_VECTOR:
 		k->vector(k, c, units);
@@ -174,9 +181,11 @@ void kernel_run(struct kernel *k, int c, uint64_t units)
 
 double kernel_digest(const struct kernel *k)
 {
-	double sum = (double)((k->integer[0] ^ k->integer[1] ^ k->integer[2]) & 0xffffff) +
-		     (double)(k->branch & 0xffff) + k->scalar + k->divide[0] + k->divide[1] + k->libm + k->vec[0][LINE_DOUBLES] + k->vec[1][LINE_DOUBLES] + k->vec_at * 1e-3;
+	double sum = (double)((k->integer[0] ^ k->integer[1] ^ k->integer[2]) & 0xffffff) + (double)(k->hash & 0xffff) +
+		     (double)(k->branch & 0xffff) + (double)((k->side[0] ^ k->side[1]) & 0xffff) + k->scalar + k->divide[0] +
+		     k->divide[1] + k->libm + k->vec[0][LINE_DOUBLES] + k->vec[1][LINE_DOUBLES] + k->vec_at * 1e-3;
 
+	sum += k->sums[0] + k->sums[NUMBERS - 1] + k->number_at * 1e-3;
 	for (int l = 0; l < LEVEL_N; l++) {
 		const struct kernel_array *s = &k->stream[l];
 		const struct kernel_chain *c = &k->chain[l];

@@ -11,56 +11,99 @@ __attribute__((noinline)) void kernel_nothing(uint64_t units)
 		;
 }
 
-/* Three chains of additions, shifts and logic, with look-ups; one of them stores. */
+/* Sums over a table, none of which waits for another: as many instructions as the processor starts, with a branch after every
+ * few of them, as programs have, which it foretells. */
 __attribute__((noinline)) void kernel_integer(struct kernel *k, uint64_t units)
 {
 	uint64_t a = k->integer[0], b = k->integer[1], c = k->integer[2];
-	uint64_t *out = k->coin;
+	uint32_t at = k->table_at, each = 4;
 
-	for (uint64_t u = 0; u < units; u++) {
-		uint64_t v = k->table[a & (TABLE_WORDS - 1)], w = k->table[(b >> 7) & (TABLE_WORDS - 1)];
+	HIDE_INTEGER(each);
+	for (uint64_t u = 0; u < units; u++)
+		for (uint32_t i = 0; i < each; i++) {
+			uint64_t v = k->table[at];
 
-		a = (a << 5) + (a >> 3) + v;
-		b = (b ^ w) + (b >> 11);
-		c += (c << 7 | c >> 57) ^ 0x9e3779b97f4a7c15ull;
-		out[c >> 54] ^= v + w;
-		out[(c >> 40) & (TABLE_WORDS - 1)] += c;
-		HIDE_INTEGER(a);
-		HIDE_INTEGER(b);
-		HIDE_INTEGER(c);
-	}
+			a += v;
+			b ^= v >> 3;
+			c += v & 0xffff;
+			k->sum[at] = c;
+			at = (at + 1) & (TABLE_WORDS - 1);
+			HIDE_INTEGER(a);
+			HIDE_INTEGER(b);
+			HIDE_INTEGER(c);
+		}
 	k->integer[0] = a;
 	k->integer[1] = b;
 	k->integer[2] = c;
+	k->table_at = at;
 }
 
-/* Two branches a unit, each taken every other time: the words that decide are drawn in an order that never returns. */
-__attribute__((noinline)) void kernel_branch(struct kernel *k, uint64_t units)
+/* A chain of a product, shifts and a look-up. */
+__attribute__((noinline)) void kernel_integer_chain(struct kernel *k, uint64_t units)
 {
-	uint64_t x = k->branch;
+	uint64_t x = k->hash;
 
 	for (uint64_t u = 0; u < units; u++) {
-		x = x * 6364136223846793005ull + k->coin[(x >> 32) & (TABLE_WORDS - 1)];
+		x = (x ^ x >> 29) * 0x9e3779b97f4a7c15ull;
+		x += k->table[x >> 54];
+		HIDE_INTEGER(x);
+	}
+	k->hash = x;
+}
+
+/* Two branches a unit, each taken every other time, in an order that never returns. */
+__attribute__((noinline)) void kernel_branch(struct kernel *k, uint64_t units)
+{
+	uint64_t x = k->branch, a = k->side[0], b = k->side[1];
+
+	for (uint64_t u = 0; u < units; u++) {
+		x = x * BRANCH_FACTOR + BRANCH_ADD;
 		if (x >> 63) {
-			x ^= x >> 31;
-			HIDE_INTEGER(x);
+			a += 3;
+			HIDE_INTEGER(a);
 		} else {
-			x += 0x9e3779b97f4a7c15ull;
-			HIDE_INTEGER(x);
+			b ^= 5;
+			HIDE_INTEGER(b);
 		}
 		if ((x >> 61) & 1) {
-			x += x << 9;
-			HIDE_INTEGER(x);
+			b += 7;
+			HIDE_INTEGER(b);
 		} else {
-			x ^= 0x2545f4914f6cdd1dull;
-			HIDE_INTEGER(x);
+			a ^= 9;
+			HIDE_INTEGER(a);
 		}
 	}
 	k->branch = x;
+	k->side[0] = a;
+	k->side[1] = b;
+}
+
+/* Sums of which none waits for another, number by number over arrays in the first-level cache, as most programs have it. They
+ * never settle, since what is added moves on. */
+__attribute__((noinline)) void kernel_scalar(struct kernel *k, uint64_t units)
+{
+	double fade = 0.999;
+	uint32_t at = k->number_at, each = LINE_DOUBLES;
+
+	HIDE_DOUBLE(fade);
+	HIDE_INTEGER(each);
+	for (uint64_t u = 0; u < units; u++) {
+		const double *t = k->number + at;
+		double *sum = k->sums + at;
+
+		for (uint32_t i = 0; i < each; i++) {
+			double x = sum[i] * fade + t[i];
+
+			HIDE_DOUBLE(x);
+			sum[i] = x;
+		}
+		at = (at + LINE_DOUBLES) & (NUMBERS - 1);
+	}
+	k->number_at = at;
 }
 
 /* The logistic map: a chain of dependent operations that never settles, within (0, 1). */
-__attribute__((noinline)) void kernel_scalar(struct kernel *k, uint64_t units)
+__attribute__((noinline)) void kernel_scalar_chain(struct kernel *k, uint64_t units)
 {
 	double x = k->scalar;
 

@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Packed floating point, in registers as wide as the program's: a three-point stencil and scaled sums on data in the
- * first-level cache, and a triad on the arrays of a level, part of it number by number where the program's code is. A machine without such registers uses the next narrower ones, as the program's
- * libraries would.
+ * first-level cache, and a triad on the arrays of a level, part of it number by number where the program's code is. A
+ * machine without such registers uses the next narrower ones, as the program's libraries would.
  */
 #include "skelgen/runtime/kernel_work.h"
 
-/* One line, number by number, as code runs that was not packed. */
-static inline __attribute__((always_inline)) void line_by_number(double *x, const double *y, const double *z)
+/* Number by number, as code runs that was not packed. */
+static inline __attribute__((always_inline)) void triad_by_number(double *x, const double *y, const double *z, uint64_t n)
 {
-	for (int i = 0; i < LINE_DOUBLES; i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		double v = y[i] + 0.25 * z[i];
 
 		HIDE_DOUBLE(v);
 		x[i] = v;
 	}
+}
+
+/* Lines of a stream that are worked on in the same way, as many as are left until that changes or the arrays end. */
+static inline uint64_t lines_alike(const struct kernel *k, uint32_t turn, uint64_t left, uint64_t until_end)
+{
+	uint32_t t = turn & 15;
+	uint64_t n = (t < k->packed ? k->packed : 16) - t;
+
+	n = n < left ? n : left;
+	return n < until_end ? n : until_end;
 }
 
 #define DEFINE(W, ATTRIBUTE)											       \
@@ -56,20 +66,24 @@ static inline __attribute__((always_inline)) void line_by_number(double *x, cons
 		struct kernel_array *s = &k->stream[kernel_level(c)];						       \
 		const int step = W / 8;										       \
 		const uint64_t third = s->n / 3;								       \
-		uint64_t at = s->at;										       \
+		uint64_t at = s->at, lines;									       \
 		uint32_t turn = k->turn;									       \
 		double *a = s->a;										       \
 														       \
-		for (uint64_t u = 0; u < units; u++) {								       \
+		for (uint64_t left = units; left; left -= lines) {						       \
 			double *x = a + at;									       \
 			const double *y = x + third, *z = y + third;						       \
 														       \
-			if ((turn++ & 15) < k->packed)								       \
-				for (int i = 0; i < LINE_DOUBLES; i += step)					       \
-					*(v##W *)(x + i) = *(const v##W *)(y + i) + 0.25 * *(const v##W *)(z + i);     \
+			lines = lines_alike(k, turn, left, (third - at) / LINE_DOUBLES);			       \
+			if ((turn & 15) < k->packed)								       \
+				for (uint64_t l = 0; l < lines * LINE_DOUBLES; l += LINE_DOUBLES)		       \
+					for (int i = 0; i < LINE_DOUBLES; i += step)				       \
+						*(v##W *)(x + l + i) = *(const v##W *)(y + l + i) +		       \
+								       0.25 * *(const v##W *)(z + l + i);	       \
 			else											       \
-				line_by_number(x, y, z);							       \
-			at += LINE_DOUBLES;									       \
+				triad_by_number(x, y, z, lines * LINE_DOUBLES);					       \
+			turn += (uint32_t)lines;								       \
+			at += lines * LINE_DOUBLES;								       \
 			if (at == third)									       \
 				at = 0;										       \
 			HIDE_MEMORY(a);										       \

@@ -60,7 +60,7 @@ static size_t size_in(int level)
 
 /* ---- each runs for some 10 us to 10 ms ---- */
 
-static NOINLINE void integer(void)
+static NOINLINE void integer_chain(void)
 {
 	uint64_t h = sink | 1, k = 0;
 
@@ -70,6 +70,22 @@ static NOINLINE void integer(void)
 		h ^= k << 3;
 	}
 	sink = h;
+}
+
+/* Nothing waits for the iteration before but the sums. */
+static NOINLINE void integer(void)
+{
+	static uint32_t word[1024], other[1024];
+	uint32_t sum = 1;
+
+	for (int round = 0; round < 20; round++)
+		for (int i = 0; i < 1024; i++) {
+			word[i] = (other[i] >> 3) + (uint32_t)i;
+			other[i] ^= word[i] & 0x55u;
+			sum += word[i];
+			__asm__ volatile("" : "+r"(sum));
+		}
+	sink += sum;
 }
 
 static uint8_t coin[8192] __attribute__((aligned(8)));
@@ -103,7 +119,7 @@ static NOINLINE void branch(void)
 	sink = a + b;
 }
 
-static NOINLINE void scalar(void)
+static NOINLINE void scalar_chain(void)
 {
 	double x = fsink, y = 1.000000001;
 
@@ -114,21 +130,31 @@ static NOINLINE void scalar(void)
 	fsink = x > 1e9 ? 0 : x;
 }
 
+static NOINLINE void scalar(void)
+{
+	static double a[1024];
+
+	for (int round = 0; round < 20; round++)
+		for (int i = 0; i < 1024; i++) {
+			double x = a[i] * 0.5 + 1.5;
+
+			__asm__ volatile("" : "+x"(x));
+			a[i] = x;
+		}
+	fsink = a[7];
+}
+
 typedef double vec __attribute__((vector_size(16)));
 
 static NOINLINE void vector(void)
 {
 	static vec a[512];
-	vec x = {1, 2}, y = {0.5, 0.25}, z = {3, 4}, w = {1, 1};
+	vec x = {0.75, 0.5}, y = {0.5, 0.25}, z = {3, 4};
 
 	for (int round = 0; round < 40; round++)
-		for (int i = 0; i < 512; i++) {
-			x = x * y + a[i];
-			z = z * y - a[i];
-			w = w * y + z;
-		}
-	a[0] = x + z + w;
-	fsink = a[0][0] > 1e9 ? 0 : a[0][0];
+		for (int i = 0; i < 512; i++)
+			a[i] = (a[i] * y + z) * x - y;
+	fsink = a[7][0];
 }
 
 static NOINLINE void divide(void)
@@ -293,8 +319,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < n_big; i++)
 		big[i] = 1;
 	run("integer", integer);
+	run("integer_chain", integer_chain);
 	run("branch", branch);
 	run("scalar", scalar);
+	run("scalar_chain", scalar_chain);
 	run("vector", vector);
 	run("divide", divide);
 	run("libm", libm);

@@ -241,14 +241,16 @@ static void test_mixes_do_not_mingle(void **unused)
 	const struct compute_mix mix[2] = {{.share = {[CLASS_INTEGER] = 1}, .threads = 1},
 					   {.share = {[CLASS_DIVIDE] = 1}, .threads = 1}};
 
+	const double ns[2] = {500 * (CLASS_INTEGER + 2), 60 * (CLASS_DIVIDE + 2)}; /* whole units of each */
+
 	(void)unused;
 	begin(mix, 2);
 	for (int i = 0; i < 300; i++) {
-		compute_block(0, 1000);
-		compute_block(1, 500);
+		compute_block(0, ns[0]);
+		compute_block(1, ns[1]);
 	}
-	assert_true(fabs(worked_ns(CLASS_INTEGER) - 300e3) < 1000);
-	assert_true(fabs(worked_ns(CLASS_DIVIDE) - 150e3) < 1000);
+	assert_true(fabs(worked_ns(CLASS_INTEGER) - 300 * ns[0]) < 1000);
+	assert_true(fabs(worked_ns(CLASS_DIVIDE) - 300 * ns[1]) < 1000);
 	compute_block(99, 1e6); /* a mix that is not there is the first */
 	assert_true(worked_ns(CLASS_INTEGER) > 1.2e6);
 	compute_close();

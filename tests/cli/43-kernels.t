@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The kernels are what they are taken for: a skeleton of phases of known class, traced itself, has about the mixes of the
+# program. No times are compared.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use JSON::PP;
+use List::Util qw(sum0);
+use Test::More;
+
+my $build = abs_path($ENV{PRECEDENT_BUILD} // 'build');
+my ($precedent, $programs) = ("$build/precedent", "$build/tests/programs");
+plan skip_all => 'no mpirun here' if system('command -v mpirun >/dev/null 2>&1');
+my $machine = qx(uname -m);
+plan skip_all => 'samples are taken on x86-64 only' unless $machine =~ /x86_64/;
+
+my $tmp = tempdir('precedent-kernels-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+$ENV{$_} = 1 for qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMP_NUM_THREADS);
+delete $ENV{$_} for grep { /^(PRECEDENT_TRACE|PMIX_|OMPI_COMM_WORLD|SLURM_)/ } keys %ENV;
+my $mpirun = 'mpirun --oversubscribe --bind-to none -n 1';
+my @class = qw(integer integer_chain branch scalar scalar_chain vector divide libm stream_l2 stream_l3 stream_mem random_l2
+               random_l3 random_mem);
+
+sub run_ok {
+    my ($command, $what) = @_;
+    is(system("timeout 180 $command >$tmp/out 2>&1 </dev/null"), 0, $what) or diag(qx(tail -5 $tmp/out));
+}
+
+# Shares by class, of each phase in the order in which they ran.
+sub phases {
+    my ($trace) = @_;
+    my $d = decode_json(scalar qx($precedent info --mix --json $trace));
+    my @block = sort { $a->{leaf} <=> $b->{leaf} } grep { $_->{call} eq 'MPI_Allreduce' } @{$d->{blocks}};
+    return map { $d->{mixes}[$_->{mix}]{shares} } @block;
+}
+
+run_ok("$precedent trace -o $tmp/program.trace -- $mpirun $programs/mixes 0.4 @class", 'phases are traced');
+run_ok("$precedent skeleton $tmp/program.trace -o $tmp/skel --seconds 1000", 'whole, as a skeleton');
+run_ok("make -C $tmp/skel", 'which compiles');
+run_ok("$precedent trace -o $tmp/skel.trace -- $mpirun $tmp/skel/skel", 'and is traced itself');
+
+my @program = phases("$tmp/program.trace");
+my @skeleton = phases("$tmp/skel.trace");
+is(scalar @program, scalar @class, 'a block for each phase');
+cmp_ok(scalar @skeleton, '>=', scalar @class, 'in the skeleton too');
+
+# Half of the sum of differences: 0 the same mix, 1 nothing in common.
+my @apart;
+for my $i (0 .. $#class) {
+    push @apart, sum0(map { abs($program[$i]{$_} - ($skeleton[$i]{$_} // 0)) } keys %{$program[$i]}) / 2;
+    # streams are packed, or number by number, as the whole program's floating point is
+    cmp_ok($apart[-1], '<', $class[$i] =~ /^stream/ ? 0.75 : 0.5, "$class[$i] is that in the skeleton")
+        or diag(encode_json([$program[$i], $skeleton[$i]]));
+}
+cmp_ok(sum0(@apart) / @apart, '<', 0.25, 'on the whole they are near') or diag("@apart");
+note(sprintf '%-14s %.2f', $class[$_], $apart[$_]) for 0 .. $#class;
+done_testing;
