@@ -3,10 +3,10 @@
 # A stream of short MPI jobs with generous requests through the testbed, left alone and with limits by Precedent: the same
 # jobs at the same times, the store warmed by one run of each kind. Waits, bounded slowdowns, kills, extensions.
 #
-#   stream.pl [--jobs 30] [--every 5] [--seed 1] [--rounds 1] [--json] [--keep]
+#   stream.pl [--jobs 30] [--every 5] [--seed 1] [--rounds 1] [--scale 1] [--json] [--keep]
 #
 # A round takes some three minutes for each of the two, and two minutes to warm up once. Both streams run on one testbed;
-# jobs are told apart by --predict=off and --predict=limit.
+# jobs are told apart by --predict=off and --predict=limit. --scale makes all jobs and the time between them shorter or longer.
 use strict;
 use warnings;
 use FindBin;
@@ -20,9 +20,9 @@ use Testbed qw(wait_until build_dir);
 use constant BOUND_S => 1;     # of the bounded slowdown: jobs are seconds long here
 use constant WAIT_S => 600;    # for the whole stream, after the last submission
 
-my %opt = (jobs => 30, every => 5, seed => 1, rounds => 1);
-GetOptions(\%opt, 'jobs=i', 'every=f', 'seed=i', 'rounds=i', 'json', 'keep') && !@ARGV
-    or die "usage: stream.pl [--jobs N] [--every SECONDS] [--seed N] [--rounds N] [--json] [--keep]\n";
+my %opt = (jobs => 30, every => 5, seed => 1, rounds => 1, scale => 1);
+GetOptions(\%opt, 'jobs=i', 'every=f', 'seed=i', 'rounds=i', 'scale=f', 'json', 'keep') && !@ARGV
+    or die "usage: stream.pl [--jobs N] [--every SECONDS] [--seed N] [--rounds N] [--scale X] [--json] [--keep]\n";
 
 # Few kinds, as users have: name, layout, seconds, what is asked in minutes. Requests are round, and not in the order of
 # what the jobs need.
@@ -62,7 +62,7 @@ sub calibrate {
     my $one = $took->($some) - $empty;
     ($some, $one) = ($some * 10, $took->($some * 10) - $empty) if $one < 1;
     $one = 0.01 if $one < 0.01;
-    return int($some * $kind->{seconds} / $one) + 1;
+    return int($some * $kind->{seconds} * $opt{scale} / $one) + 1;
 }
 
 sub sbatch {
@@ -103,7 +103,7 @@ sub make_stream {
     for (1 .. $opt{jobs}) {
         my $kind = $bag[int(random() * @bag)];
         push @stream, [$kind, random() < 0.75 ? 'fast' : 'slow', $at];
-        $at += -log(1 - random()) * $opt{every};
+        $at += -log(1 - random()) * $opt{every} * $opt{scale};
     }
     return @stream;
 }
