@@ -36,6 +36,9 @@ static int print_json(const struct precedent_conf *c)
 			 (json_int_t)c->poll_interval_s, "heartbeat_timeout_s", (json_int_t)c->heartbeat_timeout_s,
 			 "listen_host", c->listen_host, "listen_port", (int)c->listen_port, "partial_execution",
 			 partial_name(c->partial), "policy", policy_name(c->policy), "costs", costs);
+	json_object_set_new(root, "metrics_file", json_string(c->metrics_file));
+	json_object_set_new(root, "metrics_host", json_string(c->metrics_host));
+	json_object_set_new(root, "metrics_port", json_integer(c->metrics_port)); /* 0: nobody listens */
 	if (!root || json_dumpf(root, stdout, JSON_INDENT(2)) < 0)
 		return cli_fail("cannot write the JSON");
 	putchar('\n');
