@@ -75,6 +75,9 @@ int comment_format(const struct job_comment *c, char *buf, size_t size)
 	if (c->pred_s > 0)
 		append(buf, size, &len, " pred=%.0f lo=%.0f hi=%.0f", fmax(c->pred_s, 1), c->lo_s,
 		       ceil(c->hi_s));
+	/* The first to go where there is no room: it is for people. */
+	if (c->at[0] && len + strlen(c->at) + 5 < size)
+		append(buf, size, &len, " at=%s", c->at);
 	if (len >= size) {
 		if (size)
 			buf[0] = '\0';
@@ -170,6 +173,8 @@ static int parse_field(const char *name, const char *v, struct job_comment *c)
 		return parse_seconds(v, &c->lo_s);
 	if (!strcmp(name, "hi"))
 		return parse_seconds(v, &c->hi_s);
+	if (!strcmp(name, "at"))
+		return snprintf(c->at, sizeof(c->at), "%s", v) < (int)sizeof(c->at) ? 0 : -1;
 	if (!strcmp(name, "cand"))
 		return snprintf(c->candidate, sizeof(c->candidate), "%s", v) < (int)sizeof(c->candidate) ? 0
 													 : -1;

@@ -16,6 +16,7 @@
 #include "common/identity.h"
 
 #define COMMENT_TEXT_MAX 512
+#define COMMENT_AT_MAX	 160
 #define COMMENT_VARS_MAX 128
 
 enum job_act {
@@ -44,6 +45,11 @@ struct job_comment {
 	uint32_t limit_min;
 	char candidate[CONF_CANDIDATE_MAX]; /* "" = none; what the prediction is for */
 	double pred_s, lo_s, hi_s;	    /* whole seconds once written; 0 = none */
+	/*
+	 * Of a job that could have gone elsewhere: "slow/0/460,fast/1800/192", candidate, seconds until it would
+	 * have started there ("-": not known) and predicted seconds, the chosen one first. "" = none.
+	 */
+	char at[COMMENT_AT_MAX];
 };
 
 const char *act_name(enum job_act act);

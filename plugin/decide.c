@@ -4,43 +4,10 @@
  * known of it, where it may run, which limit follows, what to tell. Every step that lacks something ends in
  * "leave it as it was".
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "plugin/decide.h"
-
-#define OPT_OUT	       "; --predict=off to opt out"
-#define PARTITIONS_MAX 32
-#define OTHERS_MAX     4 /* candidates named in the message besides the first */
-
-/* One estimate that may be used, with the candidate that it is for. */
-struct option {
-	const struct store_estimate *e;
-	const struct conf_candidate *candidate; /* NULL: a partition that is no candidate (any more) */
-};
-
-struct deciding {
-	const struct decide_input *in;
-	const struct precedent_conf *conf;
-	const struct decide_source *src;
-	struct decision *out;
-	struct errbuf *err;
-	struct job_comment comment;
-	bool mode_given; /* by the user, for this job */
-	/*
-	 * Partitions where the job may run as it was submitted: the user's, else the default when it is
-	 * known.
-	 */
-	unsigned n_partitions;
-	char partitions[PARTITIONS_MAX][CONF_NAME_MAX];
-	unsigned n_options;
-	struct option options[STORE_ESTIMATES_MAX];
-	const struct option *primary; /* what the prediction is for; NULL: nowhere where the job will run */
-	double limit_hi_s;	      /* upper bound that a limit must cover; 0: not known */
-	uint32_t cap_min;	      /* what the limit may be at most */
-	bool placed;
-};
+#include "plugin/decide_internal.h"
 
 /* ---- mode ---- */
 
@@ -120,74 +87,6 @@ static enum precedent_mode find_mode(struct deciding *d)
 	return mode;
 }
 
-/* ---- message ---- */
-
-static void __attribute__((format(printf, 2, 3))) say(struct decision *out, const char *fmt, ...)
-{
-	size_t len = strlen(out->message);
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(out->message + len, sizeof(out->message) - len, fmt, ap);
-	va_end(ap);
-}
-
-/* The end of every message; an overlong one gives way to it. */
-static void say_opt_out(struct decision *out)
-{
-	size_t room = sizeof(out->message) - sizeof(OPT_OUT);
-
-	if (strlen(out->message) > room)
-		out->message[room] = '\0';
-	say(out, "%s", OPT_OUT);
-}
-
-static void say_option(struct decision *out, const struct option *o, bool interval)
-{
-	char mean[DURATION_TEXT_MAX], lo[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX];
-	const struct estimate *e = &o->e->e;
-
-	say(out, "%s on %s", duration_format(mean, sizeof(mean), e->mean_s), o->e->candidate);
-	if (interval)
-		say(out, " (%s-%s)", duration_format(lo, sizeof(lo), e->lo_s),
-		    duration_format(hi, sizeof(hi), e->hi_s));
-}
-
-static void say_predictions(struct deciding *d)
-{
-	const struct option *first = d->primary ? d->primary : &d->options[0];
-	unsigned others = 0;
-
-	say(d->out, "precedent: ");
-	say_option(d->out, first, true);
-	for (unsigned i = 0; i < d->n_options; i++) {
-		if (&d->options[i] == first)
-			continue;
-		if (others++ < OTHERS_MAX) {
-			say(d->out, ", ");
-			say_option(d->out, &d->options[i], false);
-		}
-	}
-	if (others > OTHERS_MAX)
-		say(d->out, " and %u more", others - OTHERS_MAX);
-}
-
-static void say_limit(struct deciding *d)
-{
-	char limit[DURATION_TEXT_MAX], asked[DURATION_TEXT_MAX];
-	uint32_t user = d->in->time_limit_min;
-	bool given = user != DURATION_UNSET;
-
-	if (d->out->set_limit)
-		say(d->out, "; limit %s (%s %s)",
-		    duration_format_minutes(limit, sizeof(limit), d->out->limit_min),
-		    given ? "you asked" : "the partition's is",
-		    duration_format_minutes(asked, sizeof(asked), d->cap_min));
-	else if (d->primary && given && user != DURATION_UNLIMITED && user * 60.0 < d->primary->e->e.mean_s)
-		say(d->out, "; you asked %s, less than predicted",
-		    duration_format_minutes(asked, sizeof(asked), user));
-}
-
 /* ---- what is known ---- */
 
 static int option_before(const struct option *a, const struct option *b)
@@ -212,8 +111,7 @@ static void find_options(struct deciding *d, const struct store_lookup *known)
 	}
 }
 
-/* The estimate for a partition as the job asks for it. */
-static const struct option *option_for(const struct deciding *d, const char *partition)
+struct option *decide_option_for(struct deciding *d, const char *partition)
 {
 	const struct conf_candidate *c = conf_candidate_match(d->conf, partition, d->in->features);
 
@@ -237,11 +135,7 @@ static int daemon_alive(struct deciding *d)
 	       age >= -(int64_t)d->conf->heartbeat_timeout_s;
 }
 
-/*
- * What the job would get on this partition when the user gives no limit; DURATION_UNSET when that is not
- * known.
- */
-static int partition_cap(struct deciding *d, const char *name, uint32_t *cap, uint32_t *max)
+int decide_partition_cap(struct deciding *d, const char *name, uint32_t *cap, uint32_t *max)
 {
 	struct store_partition part;
 	int rv = d->src->partition ? d->src->partition(d->src->arg, name, &part, d->err) : 0;
@@ -254,13 +148,11 @@ static int partition_cap(struct deciding *d, const char *name, uint32_t *cap, ui
 	return rv < 0 ? -1 : 0;
 }
 
-static uint32_t limit_wanted(const struct deciding *d, double hi_s)
+uint32_t decide_limit_wanted(const struct deciding *d, double hi_s)
 {
 	const struct decide_input *in = d->in;
-	uint32_t want = duration_ceil_minutes(hi_s * (1 + d->conf->margin) + in->warn_time_s);
+	uint32_t want = places_limit_min(d->conf, hi_s + in->warn_time_s / (1 + d->conf->margin));
 
-	if (want < d->conf->min_limit_min)
-		want = d->conf->min_limit_min;
 	/* Slurm refuses a limit below --time-min. */
 	if (in->time_min_min != DURATION_UNSET && in->time_min_min != DURATION_UNLIMITED &&
 	    want < in->time_min_min)
@@ -277,9 +169,9 @@ static int find_cap(struct deciding *d)
 	if (d->cap_min != DURATION_UNSET)
 		return 0;
 	if (d->placed)
-		return partition_cap(d, d->out->partition, &d->cap_min, &max);
+		return decide_partition_cap(d, d->out->partition, &d->cap_min, &max);
 	for (unsigned i = 0; i < d->n_partitions; i++) {
-		if (partition_cap(d, d->partitions[i], &cap, &max) < 0)
+		if (decide_partition_cap(d, d->partitions[i], &cap, &max) < 0)
 			return -1;
 		if (cap == DURATION_UNSET) {
 			d->cap_min = DURATION_UNSET;
@@ -297,88 +189,11 @@ static void set_limit(struct deciding *d)
 
 	if (d->out->mode < MODE_LIMIT || d->cap_min == DURATION_UNSET || !(d->limit_hi_s > 0))
 		return;
-	want = limit_wanted(d, d->limit_hi_s);
+	want = decide_limit_wanted(d, d->limit_hi_s);
 	if (want >= d->cap_min)
 		return;
 	d->out->set_limit = true;
 	d->out->limit_min = d->comment.limit_min = want;
-}
-
-/* ---- place ---- */
-
-static bool in_partitions(const struct deciding *d, const char *name)
-{
-	for (unsigned i = 0; i < d->n_partitions; i++) {
-		if (!strcmp(d->partitions[i], name))
-			return true;
-	}
-	return false;
-}
-
-/* 1 the job may be sent there, 0 not, -1 fault. */
-static int may_place(struct deciding *d, const struct option *o, bool named)
-{
-	const struct conf_candidate *c = o->candidate;
-	const char *features = d->in->features ? d->in->features : "";
-	uint32_t cap, max, need = limit_wanted(d, o->e->e.hi_s);
-
-	if (!c || (named && !in_partitions(d, c->partition)))
-		return 0;
-	if (features[0] && c->constraint[0] && strcmp(features, c->constraint))
-		return 0;
-	if (!d->mode_given && conf_mode_for(d->conf, c->partition) < MODE_PLACE)
-		return 0;
-	if (d->in->time_limit_min != DURATION_UNSET && d->in->time_limit_min < need)
-		need = d->in->time_limit_min;
-	if (partition_cap(d, c->partition, &cap, &max) < 0)
-		return -1;
-	/* A limit above the partition's would keep the job waiting for ever. */
-	return max == DURATION_UNSET || need <= max;
-}
-
-/* Where it would run anyway there is a candidate of which nothing is known: nothing says that another is better. */
-static bool unknown_here(const struct deciding *d)
-{
-	for (unsigned i = 0; i < d->n_partitions; i++) {
-		if (conf_candidate_match(d->conf, d->partitions[i], d->in->features) && !option_for(d, d->partitions[i]))
-			return true;
-	}
-	return false;
-}
-
-static int place(struct deciding *d, bool named)
-{
-	const struct option *best = NULL;
-	double best_s = 0;
-
-	if (unknown_here(d))
-		return 0;
-	for (unsigned i = 0; i < d->n_options; i++) {
-		const struct option *o = &d->options[i];
-		int rv = may_place(d, o, named);
-		double s;
-
-		if (rv < 0)
-			return -1;
-		if (!rv)
-			continue;
-		s = o->e->e.mean_s + (d->src->wait_s ? d->src->wait_s(d->src->arg, o->candidate) : 0);
-		if (!best || s < best_s) {
-			best = o;
-			best_s = s;
-		}
-	}
-	if (!best)
-		return 0;
-	d->placed = d->out->set_partition = true;
-	snprintf(d->out->partition, sizeof(d->out->partition), "%s", best->candidate->partition);
-	if (best->candidate->constraint[0] && !(d->in->features && d->in->features[0])) {
-		d->out->set_features = true;
-		snprintf(d->out->features, sizeof(d->out->features), "%s", best->candidate->constraint);
-	}
-	d->primary = best;
-	d->limit_hi_s = best->e->e.hi_s;
-	return 0;
 }
 
 /*
@@ -390,7 +205,7 @@ static void stay(struct deciding *d)
 	bool all = d->n_partitions > 0;
 
 	for (unsigned i = 0; i < d->n_partitions; i++) {
-		const struct option *o = option_for(d, d->partitions[i]);
+		const struct option *o = decide_option_for(d, d->partitions[i]);
 
 		if (!o) {
 			all = false;
@@ -404,14 +219,28 @@ static void stay(struct deciding *d)
 
 /* ---- the acts ---- */
 
+static bool is_test(const struct decide_input *in)
+{
+	return in->submit_line && strstr(in->submit_line, "--test-only");
+}
+
+/* Where it goes for certain it is counted, as one of many that are submitted at once. */
+static void count_load(struct deciding *d)
+{
+	const struct conf_candidate *c = d->primary ? d->primary->candidate : NULL;
+	const struct place_shape *shape = d->src->places ? places_shape(d->src->places, d->shape) : NULL;
+
+	if (d->src->load && c && shape && (d->placed || d->n_partitions == 1) && !is_test(d->in))
+		decide_load_add(d->src->load, d->conf, c->partition, d->primary->e->e.mean_s * shape->nodes, d->in->now);
+}
+
 static int predict(struct deciding *d, bool named)
 {
 	int alive = d->out->mode >= MODE_LIMIT ? daemon_alive(d) : 0;
 
 	if (alive < 0)
 		return -1;
-	if (alive && d->out->mode == MODE_PLACE && !d->in->pinned && (!named || d->n_partitions > 1) &&
-	    place(d, named) < 0)
+	if (alive && d->out->mode == MODE_PLACE && !is_test(d->in) && decide_place(d, named) < 0)
 		return -1;
 	if (!d->placed)
 		stay(d);
@@ -428,15 +257,13 @@ static int predict(struct deciding *d, bool named)
 		d->comment.lo_s = d->primary->e->e.lo_s;
 		d->comment.hi_s = d->primary->e->e.hi_s;
 	}
-	say_predictions(d);
-	say_limit(d);
-	say_opt_out(d->out);
+	count_load(d);
+	decide_say_predictions(d);
+	decide_say_weighed(d);
+	decide_say_place(d);
+	decide_say_limit(d);
+	decide_say_opt_out(d->out);
 	return 0;
-}
-
-static bool is_test(const struct decide_input *in)
-{
-	return in->submit_line && strstr(in->submit_line, "--test-only");
 }
 
 /*
@@ -454,14 +281,15 @@ static int trace(struct deciding *d, bool known)
 		return alive;
 	if (!known && !is_test(d->in) && d->src->trace_ok &&
 	    !d->src->trace_ok(d->src->arg, key, d->in->now)) {
-		say(d->out,
+		decide_say(d->out,
 		    "precedent: the first run of this job is being traced, no prediction yet" OPT_OUT);
 		return 0;
 	}
 	d->out->act = ACT_TRACE;
 	d->out->trace = true;
-	say(d->out, "precedent: first run of this job: it is traced, predictions from the next submission "
-		    "on" OPT_OUT);
+	decide_say(d->out, d->n_options ? "precedent: this run is traced again, since the program does not run as it did" OPT_OUT
+					: "precedent: first run of this job: it is traced, predictions from the next submission "
+					  "on" OPT_OUT);
 	return 0;
 }
 
@@ -473,7 +301,7 @@ static int wait_for_estimates(struct deciding *d, const struct store_program *p)
 	if (again)
 		return trace(d, true);
 	if (p->state == PROGRAM_NEW || p->state == PROGRAM_TRACED || p->state == PROGRAM_BUILDING)
-		say(d->out, "precedent: the first run of this job (%u) is %s, no prediction yet" OPT_OUT,
+		decide_say(d->out, "precedent: the first run of this job (%u) is %s, no prediction yet" OPT_OUT,
 		    p->source_job, p->state == PROGRAM_BUILDING ? "being probed" : "being traced");
 	return 0;
 }
@@ -494,6 +322,40 @@ static void identify(struct deciding *d)
 	identity_compute(&id, &d->out->id);
 	memcpy(d->comment.key, d->out->id.key, sizeof(d->comment.key));
 	memcpy(d->comment.family, d->out->id.family, sizeof(d->comment.family));
+	identity_vars_format(&d->out->id, d->comment.vars, sizeof(d->comment.vars));
+	if (d->comment.vars[0])
+		memcpy(d->comment.kin, d->out->id.kin, sizeof(d->comment.kin));
+}
+
+static bool known_where_it_runs(struct deciding *d)
+{
+	for (unsigned i = 0; i < d->n_partitions; i++)
+		if (decide_option_for(d, d->partitions[i]))
+			return true;
+	return false;
+}
+
+/* Predicted from its kin where that says something of where it will run; else it is its program's first run. */
+static int decide_unknown(struct deciding *d, bool named, struct store_lookup *known)
+{
+	int rv = decide_kin(d, known);
+
+	if (rv < 0)
+		return -1;
+	if (rv)
+		find_options(d, known);
+	if (known_where_it_runs(d))
+		return predict(d, named);
+	d->n_options = 0;
+	return trace(d, false);
+}
+
+/* There are estimates, but the last runs were not as they say, or there is no trace and may be one now. */
+static int trace_is_due(struct deciding *d, const struct store_program *p)
+{
+	if (!p->retrace_at || d->in->now < p->retrace_at || !d->conf->n_candidates)
+		return 0;
+	return daemon_alive(d);
 }
 
 static int decide_batch(struct deciding *d, bool named)
@@ -507,12 +369,16 @@ static int decide_batch(struct deciding *d, bool named)
 		return -1;
 	d->comment.user_limit_min = d->in->time_limit_min;
 	if (rv == 0)
-		return trace(d, false);
+		return decide_unknown(d, named, &known);
 	if (known.program.uid != d->in->uid) {
 		d->out->act = ACT_OBSERVE; /* the key holds the uid: this is damage, not a precedent */
 		return 0;
 	}
+	d->shape = known.program.shape;
 	find_options(d, &known);
+	rv = d->n_options ? trace_is_due(d, &known.program) : 0;
+	if (rv)
+		return rv < 0 ? -1 : trace(d, true);
 	if (d->n_options)
 		return predict(d, named);
 	return wait_for_estimates(d, &known.program);
@@ -533,7 +399,7 @@ static void clear_decision(struct decision *out)
 	out->limit_min = DURATION_UNSET;
 	out->partition[0] = out->features[0] = out->admin_comment[0] = out->message[0] = '\0';
 	out->id.n_vars = 0;
-	out->id.key[0] = out->id.family[0] = '\0';
+	out->id.key[0] = out->id.family[0] = out->id.kin[0] = '\0';
 }
 
 int decide(const struct decide_input *in, const struct precedent_conf *conf, const struct decide_source *src,

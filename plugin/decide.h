@@ -17,6 +17,7 @@
 #include "common/duration.h"
 #include "common/errbuf.h"
 #include "common/identity.h"
+#include "predictor/places.h"
 #include "predictor/store.h"
 
 #define DECIDE_MESSAGE_MAX 512
@@ -41,6 +42,12 @@ struct decide_input {
 	uint32_t warn_time_s;	 /* --signal=...@SECONDS: the signal must not come before the predicted end */
 	bool het;		 /* component of a heterogeneous job */
 	bool pinned;		 /* asks for nodes, a reservation or a cluster by name: never placed */
+	const char *account, *qos; /* NULL or "": not named */
+	uint64_t memory;	   /* as Slurm codes it; 0: not said */
+	bool exclusive;
+	bool more;  /* asks for what no shape holds (generic resources, licences, ...): never placed */
+	bool later; /* is not to start now: begin time, dependency, hold */
+	bool array; /* of several tasks */
 	int64_t now;
 };
 
@@ -54,8 +61,10 @@ struct decide_source {
 	int (*heartbeat)(void *arg, int64_t *when, struct errbuf *err);
 	/* May this unknown key be marked for tracing now? NULL: yes. It remembers that it said yes. */
 	bool (*trace_ok)(void *arg, const char *key, int64_t now);
-	/* Expected wait on a candidate in seconds; NULL: not known, counts as 0. */
-	double (*wait_s)(void *arg, const struct conf_candidate *candidate);
+	const struct places *places; /* doors and waits; NULL: not known, and nothing is placed */
+	struct decide_load *load;    /* what was sent where since they were asked for; NULL: not kept */
+	/* What the kin of a program that is not known says (store_family_lookup): how many, -1 fault. NULL: nothing. */
+	int (*family)(void *arg, const char *kin, struct store_family *out, size_t max, struct errbuf *err);
 };
 
 struct decision {
@@ -92,5 +101,22 @@ struct decide_memo {
 };
 /* True when the key was not marked within DECIDE_MEMO_S; it is marked then. */
 bool decide_memo_mark(struct decide_memo *memo, const char *key, int64_t now);
+
+/*
+ * Node seconds sent to each candidate's partition, by second: an answer of the scheduler does not hold what was submitted
+ * since, and a hundred jobs at once must not all go where one would have started at once. Not locked. Zeroed is empty.
+ */
+#define DECIDE_LOAD_S 512 /* longer than an answer is believed */
+struct decide_load {
+	struct decide_load_second {
+		int64_t when;
+		float node_s[CONF_CANDIDATES_MAX];
+	} second[DECIDE_LOAD_S];
+};
+void decide_load_add(struct decide_load *load, const struct precedent_conf *conf, const char *partition, double node_s,
+		     int64_t now);
+/* Sent to that partition at or after `since`. */
+double decide_load_since(const struct decide_load *load, const struct precedent_conf *conf, const char *partition,
+			 int64_t since, int64_t now);
 
 #endif

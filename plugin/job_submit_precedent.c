@@ -43,7 +43,10 @@ static struct plugin_context {
 	time_t checked;
 	/* Read once per check: they change slowly. */
 	int64_t heartbeat;
+	struct places places; /* a copy of the store's, of that generation */
+	int64_t places_generation;
 	struct decide_memo memo;
+	struct decide_load load;
 	struct log_gate conf_gate, store_gate, decide_gate;
 } ctx;
 
@@ -91,6 +94,8 @@ static void drop_store(void)
 	store_close(ctx.store);
 	ctx.store = NULL;
 	ctx.heartbeat = 0;
+	places_free(&ctx.places);
+	ctx.places_generation = 0;
 }
 
 /* A configuration with an error keeps the last one that was sound in force. */
@@ -111,6 +116,7 @@ static void check_conf(void)
 	if (ctx.configured && strcmp(ctx.conf.store_file, fresh.store_file))
 		drop_store();
 	conf_free(&ctx.conf);
+	memset(&ctx.load, 0, sizeof(ctx.load)); /* kept by the place of a candidate in the list */
 	ctx.conf = fresh;
 	ctx.conf_mark = mark;
 	ctx.configured = true;
@@ -129,6 +135,19 @@ static void open_store(const struct file_mark *mark)
 	ctx.store_mark = *mark;
 }
 
+/* Some hundred rows, read again when precedentd has changed one: well below a millisecond, once in PollInterval. */
+static int check_places(struct errbuf *err)
+{
+	int64_t generation;
+
+	if (store_places_generation(ctx.store, &generation, err) < 0)
+		return -1;
+	if (generation == ctx.places_generation)
+		return 0;
+	ctx.places_generation = generation;
+	return store_places_load(ctx.store, PLACES_WAITS_MAX, &ctx.places, err);
+}
+
 static void check_store(void)
 {
 	struct errbuf err = {""};
@@ -142,7 +161,7 @@ static void check_store(void)
 	if (!ctx.store)
 		return;
 	/* A store that opens may still be damaged: it is in order again only when it answers. */
-	if (store_heartbeat_get(ctx.store, &ctx.heartbeat, &err) < 0) {
+	if (store_heartbeat_get(ctx.store, &ctx.heartbeat, &err) < 0 || check_places(&err) < 0) {
 		report(&ctx.store_gate, err.text);
 		drop_store();
 	} else {
@@ -168,6 +187,12 @@ static int source_lookup(void *arg, const char *key, struct store_lookup *out, s
 	return store_lookup(ctx.store, key, out, err);
 }
 
+static int source_family(void *arg, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
+{
+	(void)arg;
+	return store_family_lookup(ctx.store, kin, out, max, err);
+}
+
 static int source_partition(void *arg, const char *name, struct store_partition *out, struct errbuf *err)
 {
 	(void)arg;
@@ -190,9 +215,12 @@ static bool source_trace_ok(void *arg, const char *key, int64_t now)
 
 static const struct decide_source source = {
     .lookup = source_lookup,
+    .family = source_family,
     .partition = source_partition,
     .heartbeat = source_heartbeat,
     .trace_ok = source_trace_ok,
+    .places = &ctx.places,
+    .load = &ctx.load,
 };
 
 /* ---- descriptor to input ---- */
@@ -217,6 +245,37 @@ static uint32_t minutes(uint32_t v)
 static bool given(const char *text)
 {
 	return text && *text;
+}
+
+static bool given16(uint16_t v)
+{
+	return v && v != NO_VAL16 && v != INFINITE16;
+}
+
+/* What neither the key nor the shape of a job holds, but decides where it can run. */
+static bool asks_more(const job_desc_msg_t *d)
+{
+	return given(d->tres_per_job) || given(d->tres_per_node) || given(d->tres_per_socket) || given(d->tres_per_task) ||
+	       given(d->cpus_per_tres) || given(d->mem_per_tres) || given(d->licenses) || given(d->burst_buffer) ||
+	       given(d->cluster_features) || given(d->network) || given16(d->core_spec) || given16(d->boards_per_node) ||
+	       given16(d->sockets_per_node) || given16(d->threads_per_core) || number32(d->pn_min_tmp_disk) != 0;
+}
+
+static bool starts_later(const job_desc_msg_t *d, time_t now)
+{
+	return d->begin_time > now || given(d->dependency) || d->priority == 0;
+}
+
+static void read_place(const job_desc_msg_t *d, time_t now, struct decide_input *in)
+{
+	in->account = d->account;
+	in->qos = d->qos;
+	in->memory = d->pn_min_memory == NO_VAL64 ? 0 : d->pn_min_memory;
+	in->exclusive = d->shared == JOB_SHARED_NONE;
+	in->more = asks_more(d);
+	in->later = starts_later(d, now);
+	in->array = given(d->array_inx) && strpbrk(d->array_inx, ",-") != NULL;
+	in->pinned = given(d->req_nodes) || given(d->exc_nodes) || given(d->reservation) || given(d->clusters);
 }
 
 static void read_descriptor(const job_desc_msg_t *desc, uint32_t submit_uid, time_t now,
@@ -250,9 +309,9 @@ static void read_descriptor(const job_desc_msg_t *desc, uint32_t submit_uid, tim
 	    .time_min_min = desc->time_min ? minutes(desc->time_min) : DURATION_UNSET,
 	    .warn_time_s = desc->warn_signal && desc->warn_signal != NO_VAL16 ? number16(desc->warn_time) : 0,
 	    .het = desc->het_job_offset != NO_VAL,
-	    .pinned = given(desc->req_nodes) || given(desc->reservation) || given(desc->clusters),
 	    .now = now,
 	};
+	read_place(desc, now, in);
 }
 
 /* ---- decision to descriptor ---- */

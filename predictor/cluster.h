@@ -25,6 +25,7 @@ enum cluster_phase {
 struct cluster_job {
 	uint32_t job_id, uid, gid;
 	bool het, batch, exclusive;
+	bool queued; /* of a pending job: waits for nodes or its turn alone; start_time is then when it may start, 0: not known */
 	enum cluster_phase phase;
 	const char *end_state; /* COMPLETED, FAILED, TIMEOUT, ... once it has ended */
 	int64_t submit_time, start_time, end_time; /* end_time of a running job: when its limit ends it */

@@ -134,6 +134,13 @@ bool places_may_use(const struct places *p, const char *partition, const struct 
 
 /* ---- waits ---- */
 
+uint32_t places_limit_min(const struct precedent_conf *conf, double hi_s)
+{
+	uint32_t want = duration_ceil_minutes(hi_s * (1 + conf->margin));
+
+	return want < conf->min_limit_min ? conf->min_limit_min : want;
+}
+
 uint32_t places_bucket(uint32_t limit_min)
 {
 	uint32_t b = BUCKET_FIRST_MIN;

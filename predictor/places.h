@@ -18,6 +18,7 @@
 #include "common/errbuf.h"
 
 #define PLACES_FRESH_S	      300  /* a wait that was asked for longer ago is not known (any more) */
+#define PLACES_WAITS_MAX      256  /* questions that are kept up to date */
 #define PLACES_ACCESS_FRESH_S 7200 /* the same for whether a user is in the groups of a partition */
 #define PLACES_REASON_MAX     160
 
@@ -29,7 +30,7 @@ struct place_partition {
 	bool open;	 /* up, and not hidden, for root only, for reservations or for certain login nodes only */
 	bool restricted; /* AllowGroups: see place_access */
 	uint32_t min_nodes, max_nodes; /* per job; max_nodes is never above what the partition has */
-	uint32_t max_cpus;	       /* of the whole partition */
+	uint32_t total_nodes;
 	char *allow_groups, *allow_accounts, *deny_accounts, *allow_qos, *deny_qos;
 };
 
@@ -95,6 +96,8 @@ struct place_asker {
 bool places_may_use(const struct places *p, const char *partition, const struct place_asker *who, int64_t now,
 		    const char **why);
 
+/* The limit that a job of this predicted upper bound gets, before the user's own is looked at. */
+uint32_t places_limit_min(const struct precedent_conf *conf, double hi_s);
 /* Limits are asked for in steps: the next one up. DURATION_UNLIMITED stays what it is. */
 uint32_t places_bucket(uint32_t limit_min);
 /*

@@ -85,7 +85,7 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	/* Whom partitions let in, of which shapes jobs are, how long they would wait (places.h). */
 	"ALTER TABLE programs ADD COLUMN shape INT NOT NULL DEFAULT 0;"
 	"CREATE TABLE places(name TEXT PRIMARY KEY, open INT NOT NULL, restricted INT NOT NULL, min_nodes INT NOT NULL,"
-	" max_nodes INT NOT NULL, max_cpus INT NOT NULL, allow_groups TEXT NOT NULL, allow_accounts TEXT NOT NULL,"
+	" max_nodes INT NOT NULL, total_nodes INT NOT NULL, allow_groups TEXT NOT NULL, allow_accounts TEXT NOT NULL,"
 	" deny_accounts TEXT NOT NULL, allow_qos TEXT NOT NULL, deny_qos TEXT NOT NULL) WITHOUT ROWID;"
 	"CREATE TABLE access(uid INT NOT NULL, partition TEXT NOT NULL, checked INT NOT NULL,"
 	" PRIMARY KEY(uid, partition)) WITHOUT ROWID;"

@@ -98,7 +98,7 @@ static int read_partition(sqlite3_stmt *st, void *element)
 		.restricted = sqlite3_column_int(st, 2) != 0,
 		.min_nodes = (uint32_t)sqlite3_column_int64(st, 3),
 		.max_nodes = (uint32_t)sqlite3_column_int64(st, 4),
-		.max_cpus = (uint32_t)sqlite3_column_int64(st, 5),
+		.total_nodes = (uint32_t)sqlite3_column_int64(st, 5),
 		.allow_groups = column_copy(st, 6),
 		.allow_accounts = column_copy(st, 7),
 		.deny_accounts = column_copy(st, 8),
@@ -202,7 +202,7 @@ static bool same_text(const char *a, const char *b)
 static bool same_partition(const struct place_partition *a, const struct place_partition *b)
 {
 	return !strcmp(a->name, b->name) && a->open == b->open && a->restricted == b->restricted &&
-	       a->min_nodes == b->min_nodes && a->max_nodes == b->max_nodes && a->max_cpus == b->max_cpus &&
+	       a->min_nodes == b->min_nodes && a->max_nodes == b->max_nodes && a->total_nodes == b->total_nodes &&
 	       same_text(a->allow_groups, b->allow_groups) && same_text(a->allow_accounts, b->allow_accounts) &&
 	       same_text(a->deny_accounts, b->deny_accounts) && same_text(a->allow_qos, b->allow_qos) &&
 	       same_text(a->deny_qos, b->deny_qos);
@@ -236,7 +236,7 @@ static int partition_put(struct store *s, const struct place_partition *p, struc
 	sqlite3_bind_int(st, 3, p->restricted);
 	sqlite3_bind_int64(st, 4, p->min_nodes);
 	sqlite3_bind_int64(st, 5, p->max_nodes);
-	sqlite3_bind_int64(st, 6, p->max_cpus);
+	sqlite3_bind_int64(st, 6, p->total_nodes);
 	store_bind_text(st, 7, p->allow_groups);
 	store_bind_text(st, 8, p->allow_accounts);
 	store_bind_text(st, 9, p->deny_accounts);

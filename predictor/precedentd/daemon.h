@@ -5,8 +5,9 @@
 
 #include "common/conf.h"
 #include "predictor/cluster.h"
+#include "predictor/waits.h"
 
-/* ---- slurm.c: the only file that talks to Slurm ---- */
+/* ---- slurm.c and slurm_ask.c: the only files that talk to Slurm ---- */
 
 void slurm_side_init(void);
 
@@ -16,6 +17,10 @@ int slurm_side_jobs(const struct cluster_snapshot **snap, struct errbuf *errp);
 
 /* Tell the store about the partitions, when they have changed. */
 int slurm_side_partitions(struct store *store, struct errbuf *errp);
+/* In any case the next time: another store. */
+void slurm_side_partitions_again(void);
+/* When jobs would start, and who is in which group. */
+const struct waits_ops *slurm_side_waits(void);
 
 /* conf_file: what the trigger's program is to be told; borrowed. */
 const struct cluster_ops *slurm_side_ops(const char *conf_file);

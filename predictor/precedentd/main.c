@@ -51,10 +51,11 @@ struct daemon {
 	char *conf_file;      /* the same as an absolute path, for the trigger's program */
 	struct site site;
 	struct store *store;
+	struct waits *waits;
 	struct log_gate slurm_gate, store_gate;
 	bool slurm_down, store_down;
-	unsigned failures; /* looks in a row without slurmctld */
 	bool armed; /* triggers were looked after since slurmctld or this daemon came back */
+	unsigned failures; /* looks in a row without slurmctld */
 	int64_t pruned;
 	struct store_pruning pruning; /* under way unless it is done */
 	int lock_fd;
@@ -162,6 +163,7 @@ static struct store *store_ready(struct daemon *d)
 
 	if (d->store)
 		return d->store;
+	slurm_side_partitions_again();
 	if (store_open(conf.store_file, STORE_WRITE | STORE_WAIT, &d->store, &why) < 0) {
 		store_fault(d, why.text);
 		return NULL;
@@ -214,9 +216,9 @@ static void slurm_fault(struct daemon *d, const char *text)
 	if (log_gate_pass(&d->slurm_gate, text, time(NULL), 0))
 		log_error("%s; trying again", text);
 	d->slurm_down = true;
+	d->armed = false;
 	d->failures++;
 }
-	d->armed = false;
 
 /* False when slurmctld or the store failed. */
 static bool look_once(struct daemon *d, size_t *jobs)
@@ -238,11 +240,12 @@ static bool look_once(struct daemon *d, size_t *jobs)
 	}
 	d->failures = 0;
 	*jobs = snap->n;
-	/* The heartbeat says that limits are raised in time, so it comes after a look, and only then. */
-	if (follow_poll(&env, snap, now, &why) < 0 || (env.store && look_store(d, snap, now, &why) < 0)) {
 	if (!d->armed)
 		extend_arm_all(&env, snap);
 	d->armed = true;
+	/* The heartbeat says that limits are raised in time, so it comes after a look, and only then. */
+	if (follow_poll(&env, snap, now, &why) < 0 || (env.store && look_store(d, snap, now, &why) < 0) ||
+	    waits_poll(d->waits, &env, slurm_side_waits(), snap, now, &why) < 0) {
 		store_dropped(d, why.text);
 		return false;
 	}
@@ -449,13 +452,15 @@ int main(int argc, char **argv)
 	sigaddset(&signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread: all inherit it */
 	slurm_side_init();
-	rc = daemon_start(&d) < 0;
+	d.waits = waits_create();
+	rc = !d.waits || daemon_start(&d) < 0;
 	if (!rc)
 		run(&d, &signals);
 	sweep_stop();
 	metrics_stop();
 	serve_stop();
 	store_close(d.store);
+	waits_destroy(d.waits);
 	if (d.lock_fd >= 0)
 		close(d.lock_fd);
 	free(d.conf_file);

@@ -22,7 +22,6 @@
 static job_info_msg_t *loaded; /* what the snapshot's strings point to */
 static struct cluster_job *jobs;
 static struct cluster_snapshot snapshot;
-static time_t partitions_seen;
 
 void slurm_side_init(void)
 {
@@ -98,6 +97,19 @@ static uint32_t small_number(uint16_t v)
 	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
 }
 
+static bool is_set(const char *s)
+{
+	return s && *s;
+}
+
+/* Waits for nodes, or behind others, and for nothing that another job may not have to wait for. */
+static bool waits_in_turn(const slurm_job_info_t *j)
+{
+	return (j->job_state & JOB_STATE_BASE) == JOB_PENDING && j->priority && !is_set(j->req_nodes) && !is_set(j->licenses) &&
+	       !is_set(j->resv_name) && !is_set(j->tres_per_node) && !is_set(j->tres_per_job) && !is_set(j->tres_per_task) &&
+	       (j->state_reason == WAIT_RESOURCES || j->state_reason == WAIT_PRIORITY);
+}
+
 static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 {
 	*c = (struct cluster_job){
@@ -107,6 +119,7 @@ static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 		.het = j->het_job_id != 0 && j->het_job_id != NO_VAL,
 		.batch = j->batch_flag != 0,
 		.exclusive = j->shared == JOB_SHARED_NONE,
+		.queued = waits_in_turn(j),
 		.phase = phase_of(j),
 		.end_state = end_state_name(j->job_state & JOB_STATE_BASE),
 		.submit_time = j->submit_time,
@@ -170,39 +183,6 @@ int slurm_side_jobs(const struct cluster_snapshot **snap, struct errbuf *errp)
 	snapshot = (struct cluster_snapshot){.jobs = jobs, .n = fresh->record_count, .taken = now};
 	*snap = &snapshot;
 	return 0;
-}
-
-int slurm_side_partitions(struct store *store, struct errbuf *errp)
-{
-	partition_info_msg_t *msg = NULL;
-	struct store_partition *list;
-	int rv;
-
-	if (slurm_load_partitions(partitions_seen, &msg, SHOW_ALL) != SLURM_SUCCESS)
-		return slurm_get_errno() == SLURM_NO_CHANGE_IN_DATA
-			       ? 0
-			       : slurm_error(errp, "slurmctld gives no partitions");
-	list = calloc(msg->record_count ? msg->record_count : 1, sizeof(*list));
-	if (!list) {
-		slurm_free_partition_info_msg(msg);
-		return err_set(errp, "no memory for %u partitions", msg->record_count);
-	}
-	for (uint32_t i = 0; i < msg->record_count; i++) {
-		const partition_info_t *p = &msg->partition_array[i];
-
-		snprintf(list[i].name, sizeof(list[i].name), "%s", text(p->name));
-		list[i].is_default = p->flags & PART_FLAG_DEFAULT;
-		list[i].default_min = p->default_time == NO_VAL	    ? DURATION_UNSET
-				      : p->default_time == INFINITE ? DURATION_UNLIMITED
-								    : p->default_time;
-		list[i].max_min = p->max_time == INFINITE || p->max_time == NO_VAL ? DURATION_UNLIMITED : p->max_time;
-	}
-	rv = store_partitions_put(store, list, msg->record_count, errp);
-	if (!rv)
-		partitions_seen = msg->last_update;
-	free(list);
-	slurm_free_partition_info_msg(msg);
-	return rv;
 }
 
 /* ---- deeds ---- */

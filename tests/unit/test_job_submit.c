@@ -19,6 +19,8 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
+#include "common/duration.h"
+#include "predictor/places.h"
 #include "predictor/store.h"
 
 #define SCRIPT "#!/bin/bash\n#SBATCH -N 2\nsrun ./heat 100\n"
@@ -114,8 +116,8 @@ static void make_known(const char *key)
 {
 	struct store *s = writer();
 	struct store_program p = {.uid = 1000, .state = PROGRAM_READY, .updated = 1};
-	struct store_estimate e = {"fast", {192, 185, 200, ESTIMATE_BLEND, 1}, "", 1};
-	struct store_partition parts[] = {{"fast", true, 30, 1440}};
+	struct store_estimate e = {.candidate = "fast", .e = {192, 185, 200, ESTIMATE_BLEND, 1}, .updated = 1};
+	struct store_partition parts[] = {{"fast", true, 30, 1440}, {"slow", false, DURATION_UNSET, 1440}};
 
 	strcpy(p.key, key);
 	ok(store_program_put(s, &p, &err));
@@ -123,7 +125,7 @@ static void make_known(const char *key)
 	strcpy(e.candidate, "slow");
 	e.e = (struct estimate){100, 95, 104, ESTIMATE_BLEND, 1};
 	ok(store_estimate_put(s, key, &e, &err));
-	ok(store_partitions_put(s, parts, 1, &err));
+	ok(store_partitions_put(s, parts, 2, &err));
 	ok(store_heartbeat_set(s, time(NULL), &err));
 	store_close(s);
 }
@@ -237,15 +239,164 @@ static void test_known(void **state)
 	free_job(&d);
 }
 
+/* Both partitions let everybody in, and both start a job of two nodes and 1000 MiB at once. */
+static void make_waits(const char *key)
+{
+	struct place_partition doors[] = {{"fast", true, false, 1, 4, 4, "", "", "", "", ""},
+					  {"slow", true, false, 1, 4, 4, "", "", "", "", ""}};
+	struct place_shape shape = {.nodes = 2, .tasks = 2, .memory = 1000, .used = 1};
+	struct store *s = writer();
+
+	shape.id = place_shape_id(&shape);
+	ok(store_places_put(s, doors, 2, &err));
+	ok(store_shape_put(s, &shape, &err));
+	ok(store_program_shape(s, key, shape.id, &err));
+	for (int i = 0; i < 2; i++) {
+		struct place_wait w = {.shape = shape.id, .limit_min = 15, .used = 1, .asked = time(NULL), .answer = PLACE_KNOWN};
+
+		strcpy(w.candidate, doors[i].name);
+		ok(store_wait_want(s, &w, &err));
+		ok(store_wait_put(s, &w, &err));
+	}
+	store_close(s);
+}
+
+static void learn_places(void)
+{
+	char key[IDENTITY_KEY_LEN + 1];
+
+	learn(key);
+	make_waits(key);
+	write_conf("place");
+	reload();
+}
+
+static void pin_nodes(job_desc_msg_t *d)
+{
+	d->req_nodes = "fast1";
+}
+
+static void pin_without(job_desc_msg_t *d)
+{
+	d->exc_nodes = "slow1";
+}
+
+static void pin_reservation(job_desc_msg_t *d)
+{
+	d->reservation = "week";
+}
+
+static void pin_cluster(job_desc_msg_t *d)
+{
+	d->clusters = "other";
+}
+
+static void ask_gpu(job_desc_msg_t *d)
+{
+	d->tres_per_node = "gres:gpu:1";
+}
+
+static void ask_licence(job_desc_msg_t *d)
+{
+	d->licenses = "matlab";
+}
+
+static void ask_memory(job_desc_msg_t *d)
+{
+	d->pn_min_memory = 64000;
+}
+
+static void ask_alone(job_desc_msg_t *d)
+{
+	d->shared = JOB_SHARED_NONE;
+}
+
+static void ask_qos(job_desc_msg_t *d)
+{
+	d->qos = "high";
+}
+
+static void ask_account(job_desc_msg_t *d)
+{
+	d->account = "other";
+}
+
+static void begin_later(job_desc_msg_t *d)
+{
+	d->begin_time = time(NULL) + 3600;
+}
+
+static void depend(job_desc_msg_t *d)
+{
+	d->dependency = "afterok:17";
+}
+
+static void hold(job_desc_msg_t *d)
+{
+	d->priority = 0;
+}
+
+static void many(job_desc_msg_t *d)
+{
+	d->array_inx = "1-100";
+}
+
+static void het_part(job_desc_msg_t *d)
+{
+	d->het_job_offset = 1;
+}
+
+static void try_only(job_desc_msg_t *d)
+{
+	d->submit_line = "sbatch --test-only job.sh";
+}
+
+static void one_task(job_desc_msg_t *d)
+{
+	d->array_inx = "7";
+}
+
+static void its_memory(job_desc_msg_t *d)
+{
+	d->pn_min_memory = 1000;
+}
+
+/* What a job that names no partition asks for besides, and whether it is placed all the same. */
+static void test_place_asks(void **state)
+{
+	static const struct {
+		void (*ask)(job_desc_msg_t *d);
+		bool placed;
+	} asks[] = {{pin_nodes, false},	  {pin_without, false}, {pin_reservation, false}, {pin_cluster, false},
+		    {ask_gpu, false},	  {ask_licence, false}, {ask_memory, false},	  {ask_alone, false},
+		    {ask_qos, false},	  {ask_account, false}, {begin_later, false},	  {depend, false},
+		    {hold, false},	  {many, false},	{het_part, false},	  {try_only, false},
+		    {one_task, true},	  {its_memory, true}};
+
+	(void)state;
+	learn_places();
+	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+		job_desc_msg_t d;
+		char *msg = NULL;
+
+		new_job(&d);
+		x_free((void **)&d.partition);
+		asks[i].ask(&d);
+		assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+		if (asks[i].placed != (d.partition != NULL))
+			fail_msg("request %zu: sent to %s", i, d.partition ? d.partition : "nowhere");
+		x_free((void **)&msg);
+		free_job(&d);
+	}
+}
+
 static void test_place(void **state)
 {
-	char key[IDENTITY_KEY_LEN + 1], *msg = NULL;
+	char *msg = NULL;
 	job_desc_msg_t d;
 
 	(void)state;
-	learn(key);
-	write_conf("place");
-	reload();
+	learn_places();
 	new_job(&d);
 	x_free((void **)&d.partition);
 	msg = x_strdup("from another plugin");
@@ -511,7 +662,7 @@ static bool load(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    T(test_symbols), T(test_first),	     T(test_known),  T(test_place),
+	    T(test_symbols), T(test_first),	     T(test_known),  T(test_place), T(test_place_asks),
 	    T(test_off),     T(test_inherited_mark), T(test_probe),  T(test_interactive),
 	    T(test_faults),  T(test_notices),	     T(test_modify),
 	};

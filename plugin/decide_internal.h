@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of decide() share and nobody else may see: one decision under way. decide.c goes through the steps,
+ * decide_place.c chooses the partition, decide_say.c tells the user.
+ */
+#ifndef PRECEDENT_PLUGIN_DECIDE_INTERNAL_H
+#define PRECEDENT_PLUGIN_DECIDE_INTERNAL_H
+
+#include "plugin/decide.h"
+
+#define OPT_OUT	       "; --predict=off to opt out"
+#define PARTITIONS_MAX 32
+
+/* One estimate that may be used, with the candidate that it is for. */
+struct option {
+	const struct store_estimate *e;
+	const struct conf_candidate *candidate; /* NULL: a partition that is no candidate (any more) */
+	/* The wait there; PLACE_UNASKED where it was not looked at. */
+	enum place_answer answer;
+	double wait_s;
+};
+
+struct deciding {
+	const struct decide_input *in;
+	const struct precedent_conf *conf;
+	const struct decide_source *src;
+	struct decision *out;
+	struct errbuf *err;
+	struct job_comment comment;
+	bool mode_given; /* by the user, for this job */
+	int64_t shape;	 /* of the program's last job; 0: not known */
+	/*
+	 * Partitions where the job may run as it was submitted: the user's, else the default when it is
+	 * known.
+	 */
+	unsigned n_partitions;
+	char partitions[PARTITIONS_MAX][CONF_NAME_MAX];
+	unsigned n_options;
+	struct option options[STORE_ESTIMATES_MAX];
+	const struct option *primary; /* what the prediction is for; NULL: nowhere where the job will run */
+	double limit_hi_s;	      /* upper bound that a limit must cover; 0: not known */
+	uint32_t cap_min;	      /* what the limit may be at most */
+	bool placed;
+	bool weighed; /* the candidates were compared, whether or not it moves */
+	const struct option *instead_of; /* of a placed job: where it would have run, or the second choice; NULL: none */
+};
+
+/* ---- decide.c ---- */
+
+/* The estimate for a partition as the job asks for it; NULL: none. */
+struct option *decide_option_for(struct deciding *d, const char *partition);
+/* What the job would get on this partition when the user gives no limit, and the most; DURATION_UNSET: not known. */
+int decide_partition_cap(struct deciding *d, const char *name, uint32_t *cap, uint32_t *max);
+uint32_t decide_limit_wanted(const struct deciding *d, double hi_s);
+
+/* ---- decide_kin.c ---- */
+
+/* Of a program that is not known: fills known->estimates from its kin. 1, 0 when there is nothing to be said, -1 fault. */
+int decide_kin(struct deciding *d, struct store_lookup *known);
+
+/* ---- decide_place.c ---- */
+
+/*
+ * Choose among the candidates when the job may be sent elsewhere: fills out->partition, primary and limit_hi_s, or leaves
+ * the job where it is. -1: fault.
+ */
+int decide_place(struct deciding *d, bool named);
+
+/* ---- decide_say.c ---- */
+
+void decide_say(struct decision *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow" */
+void decide_say_predictions(struct deciding *d);
+/* "; placed on slow: starts at once, ends 14m earlier than on fast" */
+void decide_say_place(struct deciding *d);
+void decide_say_limit(struct deciding *d);
+/* The candidates as they were, for the comment. */
+void decide_say_weighed(struct deciding *d);
+/* The end of every message; an overlong one gives way to it. */
+void decide_say_opt_out(struct decision *out);
+
+#endif

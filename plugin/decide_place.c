@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which candidate a job goes to. A candidate is out unless its partition lets this user's job of this size in and the
+ * scheduler itself has lately said when such a job would start there: that is the proof that it can run there at all. A job
+ * leaves the place where it would have gone by itself only for one that is better by the admin's policy, and stays when
+ * that cannot be told.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "plugin/decide_internal.h"
+
+/* ---- what was sent where since the scheduler was asked ---- */
+
+static int partition_index(const struct precedent_conf *conf, const char *partition)
+{
+	for (size_t i = 0; i < conf->n_candidates; i++) {
+		if (!strcmp(conf->candidates[i].partition, partition))
+			return (int)i;
+	}
+	return -1;
+}
+
+void decide_load_add(struct decide_load *load, const struct precedent_conf *conf, const char *partition, double node_s,
+		     int64_t now)
+{
+	struct decide_load_second *second = &load->second[(uint64_t)now % DECIDE_LOAD_S];
+	int i = partition_index(conf, partition);
+
+	if (i < 0)
+		return;
+	if (second->when != now)
+		*second = (struct decide_load_second){.when = now};
+	second->node_s[i] += (float)node_s;
+}
+
+double decide_load_since(const struct decide_load *load, const struct precedent_conf *conf, const char *partition,
+			 int64_t since, int64_t now)
+{
+	int i = partition_index(conf, partition);
+	double sum = 0;
+
+	if (since <= now - DECIDE_LOAD_S)
+		since = now - DECIDE_LOAD_S + 1;
+	for (int64_t t = since; i >= 0 && t <= now; t++) {
+		const struct decide_load_second *second = &load->second[(uint64_t)t % DECIDE_LOAD_S];
+
+		if (second->when == t)
+			sum += second->node_s[i];
+	}
+	return sum;
+}
+
+/* ---- who may go where ---- */
+
+static bool given(const char *text)
+{
+	return text && *text;
+}
+
+static bool named_otherwise(const char *asked, const char *had)
+{
+	return given(asked) && strcasecmp(asked, had) != 0;
+}
+
+/* The shape that the scheduler was asked about, when this job has it too. */
+static const struct place_shape *find_shape(const struct deciding *d)
+{
+	const struct decide_input *in = d->in;
+	const struct place_shape *s = d->src->places ? places_shape(d->src->places, d->shape) : NULL;
+
+	if (!s || in->more || (in->exclusive && !s->exclusive) || (in->memory && in->memory != s->memory) ||
+	    named_otherwise(in->account, s->account) || named_otherwise(in->qos, s->qos))
+		return NULL;
+	return s;
+}
+
+static bool in_partitions(const struct deciding *d, const char *name)
+{
+	for (unsigned i = 0; i < d->n_partitions; i++) {
+		if (!strcmp(d->partitions[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* The limit that the job would have there. */
+static uint32_t limit_there(const struct deciding *d, const struct option *o, uint32_t cap)
+{
+	uint32_t want = decide_limit_wanted(d, o->e->e.hi_s), user = d->in->time_limit_min;
+
+	if (user == DURATION_UNSET)
+		user = cap;
+	return user < want ? user : want;
+}
+
+/* Where it starts after what was sent there since: as if that were spread over all the nodes. */
+static void find_wait(struct deciding *d, struct option *o, uint32_t limit_min)
+{
+	const struct place_partition *door = places_partition(d->src->places, o->candidate->partition);
+	const struct place_wait *w;
+	int64_t fresh_s = PLACES_FRESH_S;
+
+	if (fresh_s < 3 * (int64_t)d->conf->poll_interval_s)
+		fresh_s = 3 * (int64_t)d->conf->poll_interval_s;
+	o->answer = places_wait(d->src->places, d->shape, o->candidate->name, limit_min, d->in->now, fresh_s, &o->wait_s,
+				&w);
+	if (w && d->src->load && door && door->total_nodes)
+		o->wait_s += decide_load_since(d->src->load, d->conf, o->candidate->partition, w->asked, d->in->now) /
+			     door->total_nodes;
+}
+
+/* 1 the job may be sent there, 0 not, -1 fault. Looks its wait up in any case. */
+static int may_place(struct deciding *d, struct option *o, const struct place_shape *shape, bool named)
+{
+	const struct conf_candidate *c = o->candidate;
+	const char *features = d->in->features ? d->in->features : "";
+	struct place_asker who = {d->in->uid, d->in->account, d->in->qos, shape->nodes};
+	uint32_t cap, max, limit;
+
+	if (!c)
+		return 0;
+	if (decide_partition_cap(d, c->partition, &cap, &max) < 0)
+		return -1;
+	limit = limit_there(d, o, cap);
+	find_wait(d, o, limit);
+	if (named && !in_partitions(d, c->partition))
+		return 0;
+	/* The user's own features stand: a candidate without them may have no such nodes. */
+	if (features[0] && strcmp(features, c->constraint))
+		return 0;
+	if (!d->mode_given && conf_mode_for(d->conf, c->partition) < MODE_PLACE)
+		return 0;
+	/* A limit above the partition's would keep the job waiting for ever. */
+	if (max == DURATION_UNSET || limit > max)
+		return 0;
+	return o->answer == PLACE_KNOWN && places_may_use(d->src->places, c->partition, &who, d->in->now, NULL);
+}
+
+/* ---- which is better ---- */
+
+static double end_s(const struct option *o)
+{
+	return o->answer == PLACE_REFUSED ? 1e12 : o->wait_s + o->e->e.mean_s;
+}
+
+static double cost(const struct deciding *d, const struct option *o)
+{
+	return o->e->e.mean_s * conf_cost_for(d->conf, o->e->candidate);
+}
+
+static bool better(const struct deciding *d, const struct option *a, const struct option *b)
+{
+	double x, y;
+
+	switch (d->conf->policy) {
+	case POLICY_FASTEST:
+		return a->e->e.mean_s < b->e->e.mean_s;
+	case POLICY_CHEAPEST:
+		x = cost(d, a);
+		y = cost(d, b);
+		if (x < y * (1 - 1e-9) || y < x * (1 - 1e-9))
+			return x < y;
+		/* Of equals the earliest, when that can be told. */
+		return b->answer != PLACE_UNASKED && end_s(a) < end_s(b);
+	default:
+		return end_s(a) < end_s(b);
+	}
+}
+
+/*
+ * Where it would run anyway there is a candidate of which nothing is known, or whose wait would have to be: nothing says
+ * that another is better.
+ */
+static bool unknown_here(struct deciding *d)
+{
+	for (unsigned i = 0; i < d->n_partitions; i++) {
+		const struct option *o;
+
+		if (!conf_candidate_match(d->conf, d->partitions[i], d->in->features))
+			continue;
+		o = decide_option_for(d, d->partitions[i]);
+		if (!o || (d->conf->policy == POLICY_EARLIEST && o->answer == PLACE_UNASKED))
+			return true;
+	}
+	return false;
+}
+
+/* The best that it may be sent to; *second is the next one. */
+static int choose(struct deciding *d, const struct place_shape *shape, bool named, const struct option **best,
+		  const struct option **second)
+{
+	*best = *second = NULL;
+	for (unsigned i = 0; i < d->n_options; i++) {
+		struct option *o = &d->options[i];
+		int rv = may_place(d, o, shape, named);
+
+		if (rv < 0)
+			return -1;
+		if (!rv)
+			continue;
+		if (!*best || better(d, o, *best)) {
+			*second = *best;
+			*best = o;
+		} else if (!*second || better(d, o, *second)) {
+			*second = o;
+		}
+	}
+	return 0;
+}
+
+static bool may_move(const struct deciding *d, bool named)
+{
+	const struct decide_input *in = d->in;
+
+	if (in->pinned || (named && d->n_partitions < 2))
+		return false;
+	/* How long it waits is known of a job that starts as soon as it can, and of one, not of many. */
+	return d->conf->policy != POLICY_EARLIEST || (!in->later && !in->array);
+}
+
+int decide_place(struct deciding *d, bool named)
+{
+	const struct place_shape *shape = may_move(d, named) ? find_shape(d) : NULL;
+	const struct option *best, *home = NULL;
+
+	if (!shape)
+		return 0;
+	if (choose(d, shape, named, &best, &d->instead_of) < 0)
+		return -1;
+	d->weighed = true;
+	if (!best || unknown_here(d))
+		return 0;
+	if (!named && d->n_partitions)
+		home = decide_option_for(d, d->partitions[0]);
+	if (home && (home == best || !better(d, best, home)))
+		return 0;
+	if (home)
+		d->instead_of = home;
+	d->placed = d->out->set_partition = true;
+	snprintf(d->out->partition, sizeof(d->out->partition), "%s", best->candidate->partition);
+	if (best->candidate->constraint[0] && !given(d->in->features)) {
+		d->out->set_features = true;
+		snprintf(d->out->features, sizeof(d->out->features), "%s", best->candidate->constraint);
+	}
+	d->primary = best;
+	d->limit_hi_s = best->e->e.hi_s;
+	return 0;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What decide() tells the user: one line, which ends with the way out. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plugin/decide_internal.h"
+
+#define OTHERS_MAX 4 /* candidates named in the message besides the first */
+
+void decide_say(struct decision *out, const char *fmt, ...)
+{
+	size_t len = strlen(out->message);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(out->message + len, sizeof(out->message) - len, fmt, ap);
+	va_end(ap);
+}
+
+void decide_say_opt_out(struct decision *out)
+{
+	size_t room = sizeof(out->message) - sizeof(OPT_OUT);
+
+	if (strlen(out->message) > room)
+		out->message[room] = '\0';
+	decide_say(out, "%s", OPT_OUT);
+}
+
+static void say_option(struct decision *out, const struct option *o, bool interval)
+{
+	char mean[DURATION_TEXT_MAX], lo[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX];
+	const struct estimate *e = &o->e->e;
+
+	decide_say(out, "%s on %s", duration_format(mean, sizeof(mean), e->mean_s), o->e->candidate);
+	if (interval)
+		decide_say(out, " (%s-%s%s)", duration_format(lo, sizeof(lo), e->lo_s), duration_format(hi, sizeof(hi), e->hi_s),
+			   e->kind == ESTIMATE_HISTORY	? ", from past runs"
+			   : e->kind == ESTIMATE_FAMILY ? ", from runs with other numbers"
+							: "");
+}
+
+void decide_say_predictions(struct deciding *d)
+{
+	const struct option *first = d->primary ? d->primary : &d->options[0];
+	unsigned others = 0;
+
+	decide_say(d->out, "precedent: ");
+	say_option(d->out, first, true);
+	for (unsigned i = 0; i < d->n_options; i++) {
+		if (&d->options[i] == first)
+			continue;
+		if (others++ < OTHERS_MAX) {
+			decide_say(d->out, ", ");
+			say_option(d->out, &d->options[i], false);
+		}
+	}
+	if (others > OTHERS_MAX)
+		decide_say(d->out, " and %u more", others - OTHERS_MAX);
+}
+
+/* The limit will not do for what is predicted, or only just. */
+static void say_too_little(struct deciding *d, const char *asked, bool given)
+{
+	const struct estimate *e = d->primary ? &d->primary->e->e : NULL;
+	char need[DURATION_TEXT_MAX];
+
+	if (!e || d->cap_min == DURATION_UNSET || d->cap_min == DURATION_UNLIMITED || d->cap_min * 60.0 >= e->hi_s)
+		return;
+	decide_say(d->out, "; %s %s, less than %s: it may need %s", given ? "you asked" : "the partition's limit is", asked,
+		   d->cap_min * 60.0 < e->mean_s ? "predicted" : "the upper bound",
+		   duration_format_minutes(need, sizeof(need), decide_limit_wanted(d, e->hi_s)));
+}
+
+void decide_say_limit(struct deciding *d)
+{
+	char limit[DURATION_TEXT_MAX], asked[DURATION_TEXT_MAX];
+	bool given = d->in->time_limit_min != DURATION_UNSET;
+
+	duration_format_minutes(asked, sizeof(asked), d->cap_min);
+	if (d->out->set_limit)
+		decide_say(d->out, "; limit %s (%s %s)", duration_format_minutes(limit, sizeof(limit), d->out->limit_min),
+			   given ? "you asked" : "the partition's is", asked);
+	else
+		say_too_little(d, asked, given);
+}
+
+/* ---- where, and why there ---- */
+
+#define SPAN_MAX 32
+
+/* About how long: two units at most. */
+static const char *span(char *buf, double seconds)
+{
+	unsigned long s = seconds > 0 ? (unsigned long)(seconds + 0.5) : 0, m = (s + 30) / 60;
+
+	if (s < 60)
+		snprintf(buf, SPAN_MAX, "%lus", s);
+	else if (m < 60)
+		snprintf(buf, SPAN_MAX, "%lum", m);
+	else if (m < 1440)
+		snprintf(buf, SPAN_MAX, m % 60 ? "%luh%02lum" : "%luh", m / 60, m % 60);
+	else
+		snprintf(buf, SPAN_MAX, m / 60 % 24 ? "%lud%luh" : "%lud", m / 1440, m / 60 % 24);
+	return buf;
+}
+
+static double end_s(const struct option *o)
+{
+	return o->wait_s + o->e->e.mean_s;
+}
+
+static void say_start(struct deciding *d)
+{
+	char wait[SPAN_MAX];
+
+	if (d->primary->answer != PLACE_KNOWN)
+		return;
+	if (d->primary->wait_s < 1)
+		decide_say(d->out, ", starts at once");
+	else
+		decide_say(d->out, ", starts in about %s", span(wait, d->primary->wait_s));
+}
+
+static void say_gain(struct deciding *d, const struct option *other)
+{
+	char gain[SPAN_MAX];
+	double s;
+
+	switch (d->conf->policy) {
+	case POLICY_FASTEST:
+		s = other->e->e.mean_s - d->primary->e->e.mean_s;
+		decide_say(d->out, ", runs %s less than on %s", span(gain, s), other->e->candidate);
+		break;
+	case POLICY_CHEAPEST:
+		decide_say(d->out, ", costs less than on %s", other->e->candidate);
+		break;
+	default:
+		if (other->answer == PLACE_REFUSED) {
+			decide_say(d->out, ", cannot start on %s", other->e->candidate);
+			break;
+		}
+		s = end_s(other) - end_s(d->primary);
+		decide_say(d->out, ", ends %s%s earlier than on %s", other->answer == PLACE_AT_LEAST ? "at least " : "",
+			   span(gain, s), other->e->candidate);
+	}
+}
+
+void decide_say_place(struct deciding *d)
+{
+	size_t at;
+
+	if (!d->placed)
+		return;
+	decide_say(d->out, "; placed on %s", d->primary->e->candidate);
+	at = strlen(d->out->message);
+	say_start(d);
+	if (d->instead_of)
+		say_gain(d, d->instead_of);
+	if (d->out->message[at] == ',')
+		d->out->message[at] = ':';
+}
+
+void decide_say_weighed(struct deciding *d)
+{
+	char *at = d->comment.at, wait[24];
+	size_t len = 0, size = sizeof(d->comment.at);
+
+	if (!d->weighed || !d->primary)
+		return;
+	for (unsigned i = 0; i <= d->n_options; i++) {
+		const struct option *o = i ? &d->options[i - 1] : d->primary;
+		int n;
+
+		if (i && o == d->primary)
+			continue;
+		if (o->answer == PLACE_KNOWN || o->answer == PLACE_AT_LEAST)
+			snprintf(wait, sizeof(wait), "%.0f", o->wait_s);
+		else
+			snprintf(wait, sizeof(wait), "-");
+		n = snprintf(at + len, size - len, "%s%s/%s/%.0f", len ? "," : "", o->e->candidate, wait, o->e->e.mean_s);
+		if (n < 0 || (size_t)n >= size - len) {
+			at[len] = '\0';
+			return;
+		}
+		len += (size_t)n;
+	}
+}
