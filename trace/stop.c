@@ -11,6 +11,13 @@
 
 #define RANKS_MAX (1u << 22)
 
+/* Colours and keys of MPI_Comm_split are compared with each other and mean nothing else: programs make them of the names of
+ * their nodes. What comes of them shows in the calls on the communicator; here, whether there will be one. */
+static bool is_colour(enum trace_fn fn, uint8_t kind)
+{
+	return fn == FN_MPI_Comm_split && kind == TK_INT;
+}
+
 uint64_t stop_key(const struct trace_defs *d, uint32_t sym)
 {
 	const struct trace_sig *sig = &d->sigs.sig[sym];
@@ -27,7 +34,7 @@ uint64_t stop_key(const struct trace_defs *d, uint32_t sym)
 			continue;
 		}
 		for (uint32_t i = 0; i < w.n; i++)
-			h = stop_hash_step(h, (uint64_t)w.val[i]);
+			h = stop_hash_step(h, is_colour(sig->fn, w.kind) ? w.val[i] < 0 : (uint64_t)w.val[i]);
 	}
 	return h;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/unit/synthetic.h"
 #include "trace/stop.h"
 #include "trace/words.h"
 
@@ -48,6 +49,30 @@ static void test_marks_file(void **state)
 	assert_true(b.len == strlen(MARKS) && !memcmp(b.data, MARKS, b.len));
 	stop_marks_free(&m);
 	buf_free(&b);
+}
+
+/* On other nodes a program may split by other colours, and is the same. */
+static void test_keys(void **state)
+{
+	struct syn *s = syn_create(1);
+	const struct trace_defs *d = &s->rank[0].defs;
+	const uint32_t *sym;
+	uint32_t member = 0, comm;
+	uint64_t key[5];
+
+	(void)state;
+	comm = syn_comm(s, 0, &member, 1);
+	syn_call(s, 0, "MPI_Comm_split", 7, SYN(.newcomm = comm, .integer = 5861470));
+	syn_call(s, 0, "MPI_Comm_split", 7, SYN(.newcomm = comm, .integer = 17));
+	syn_call(s, 0, "MPI_Comm_split", 7, SYN(.newcomm = comm, .integer = -32766));
+	syn_call(s, 0, "MPI_Bcast", 8, SYN(.comm = comm, .count = 5, .type = 1));
+	syn_call(s, 0, "MPI_Bcast", 8, SYN(.comm = comm, .count = 6, .type = 1));
+	sym = s->rank[0].sym;
+	for (int i = 0; i < 5; i++)
+		key[i] = stop_key(d, sym[i]);
+	assert_true(sym[0] != sym[1] && key[0] == key[1]);
+	assert_true(key[2] != key[0] && key[3] != key[4]);
+	syn_destroy(s);
 }
 
 static void refuse_stop(const char *from, const char *to)
@@ -134,7 +159,7 @@ static void test_words(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_stop_file), cmocka_unit_test(test_marks_file),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_keys), cmocka_unit_test(test_stop_file), cmocka_unit_test(test_marks_file),
 					   cmocka_unit_test(test_refused), cmocka_unit_test(test_words)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -16,7 +16,7 @@ use Time::HiRes qw(time);
 
 our @EXPORT_OK = qw(machine machine_names home_of run_on work_dir machines_end);
 
-my $LIMIT_S = 600; # of one run
+my $LIMIT_S = 300; # of one run
 # What mpirun adds to any failure.
 my $LAUNCHER = qr/^-+$|^(?:mpirun detected|the job to be term|Primary job|a non-zero exit)|^\s+(?:Process name|Exit code):/;
 

@@ -101,7 +101,7 @@ sub gromacs_make {
 }
 
 sub gromacs_run {
-	return qw(gmx_mpi -quiet -nobackup mdrun -s topol.tpr -deffnm out -ntomp 1 -nb cpu -pin off -noconfout -notunepme -dlb no -nstlist 20);
+	return qw(gmx_mpi -quiet -nobackup mdrun -s topol.tpr -deffnm out -ntomp 1 -nb cpu -pin off -noconfout -notunepme -dlb no -nstlist 20 -reprod);
 }
 
 # The shipped input with other sizes. All parts of hpcc always run, on the memory that the largest LINPACK takes: what
