@@ -20,6 +20,7 @@
 #define RULES_MAX_DEPTH      128   /* of nested expressions */
 #define RULES_MAX_ACTIONS    16    /* of a rule */
 #define RULES_MAX_ARGS       8     /* of a function */
+#define RULES_MAX_NESTED     8     /* functions over a group inside of another one */
 #define RULES_MAX_NAME       128
 #define RULES_MAX_FILE       (1u << 20)
 #define RULES_MAX_FILES      64

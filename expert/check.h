@@ -20,7 +20,7 @@ struct check_scope {
 	const struct rules_rule *rule;
 	int only;           /* the only pattern that may be named; -1: all */
 	bool group;         /* functions over a group may be called */
-	bool inside_group;  /* ... this is their argument */
+	unsigned *nested;   /* ... this is their argument, with so many others in it; or NULL */
 };
 
 /* -1 with the reason. */

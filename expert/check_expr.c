@@ -320,12 +320,14 @@ static int check_comparison(struct check_scope *s, struct expr *e)
 static int check_group_call(struct check_scope *s, struct expr *e)
 {
 	struct check_scope inside = *s;
+	unsigned nested = 0;
 
 	if (!s->group)
 		return rules_error(s->r, s->err, e->pos, "%s(...) of a group: only in the parameters of a rule with 'all'", e->name);
-	if (s->inside_group)
-		return rules_error(s->r, s->err, e->pos, "%s(...) inside of another function over a group", e->name);
-	inside.inside_group = true;
+	if (s->nested && ++*s->nested > RULES_MAX_NESTED)
+		return rules_error(s->r, s->err, e->pos, "more than %d functions over the group inside of another one",
+				   RULES_MAX_NESTED);
+	inside.nested = s->nested ? s->nested : &nested;
 	if (e->fn == EF_G_COUNT) {
 		if (e->arg[0]->kind != EX_NAME || find_pattern(s->rule, e->arg[0]->name) != 0)
 			return fail(s, e->arg[0], "the name of the group expected: count(NAME) or count(NAME where CONDITION)");

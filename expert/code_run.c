@@ -75,8 +75,24 @@ static int64_t divide(int64_t a, int64_t b, bool rest, struct code_frame *f)
 
 /* ---- groups ---- */
 
+static union rules_value group_run(const struct code_group *g, struct code_frame *outer);
+
+/* What is asked of the whole group inside of a function over it is asked once, not for each member. */
+static void run_inner(const struct code *c, struct code_frame *outer, union rules_value *inner)
+{
+	for (uint32_t i = 0; i < c->n_group; i++)
+		inner[i] = group_run(&c->group[i], outer);
+}
+
+static inline union rules_value run_member(const struct code *c, struct code_frame *f, const union rules_value *inner)
+{
+	f->inner = inner;
+	return code_run(c, f);
+}
+
 static union rules_value group_run(const struct code_group *g, struct code_frame *outer)
 {
+	union rules_value key_inner[RULES_MAX_NESTED], value_inner[RULES_MAX_NESTED], where_inner[RULES_MAX_NESTED];
 	struct code_frame f = *outer;
 	union rules_value best = {0}, best_key = {0};
 	bool real = g->type == RT_DOUBLE, found = false;
@@ -84,19 +100,20 @@ static union rules_value group_run(const struct code_group *g, struct code_frame
 	struct entry *bound[1];
 
 	f.bound = bound;
-	f.member = NULL;
-	f.n_member = 0;
+	run_inner(&g->key, outer, key_inner);
+	run_inner(&g->value, outer, value_inner);
+	run_inner(&g->where, outer, where_inner);
 	for (uint32_t i = 0; i < outer->n_member; i++) {
 		union rules_value key;
 		bool more;
 
 		bound[0] = outer->member[i];
-		if (g->where.ins && !code_run(&g->where, &f).i)
+		if (g->where.ins && !run_member(&g->where, &f, where_inner).i)
 			continue;
 		n++;
 		if (g->fn == EF_G_COUNT)
 			continue;
-		key = code_run(&g->key, &f);
+		key = run_member(&g->key, &f, key_inner);
 		if (g->fn == EF_G_SUM || g->fn == EF_G_MEAN) {
 			if (real)
 				best.d += key.d;
@@ -111,7 +128,7 @@ static union rules_value group_run(const struct code_group *g, struct code_frame
 			continue;
 		found = true;
 		best_key = key;
-		best = g->fn == EF_G_AT_MIN || g->fn == EF_G_AT_MAX ? code_run(&g->value, &f) : key;
+		best = g->fn == EF_G_AT_MIN || g->fn == EF_G_AT_MAX ? run_member(&g->value, &f, value_inner) : key;
 	}
 	outer->failed |= f.failed;
 	if (g->fn == EF_G_COUNT)
@@ -184,7 +201,7 @@ static union rules_value run(const struct code *c, struct code_frame *f, struct 
 		case OP_MAX_D: sp--, sp[-1].d = sp[0].d > sp[-1].d ? sp[0].d : sp[-1].d; break;
 		case OP_ABS_I: sp[-1].i = sp[-1].i < 0 ? WRAP(0, -, sp[-1].i) : sp[-1].i; break;
 		case OP_ABS_D: sp[-1].d = fabs(sp[-1].d); break;
-		case OP_GROUP: *sp++ = group_run(&c->group[i->target], f); break;
+		case OP_GROUP: *sp++ = f->inner ? f->inner[i->target] : group_run(&c->group[i->target], f); break;
 		case OP_TEXT_BEGIN: text->n = 0; break;
 		case OP_TEXT: sp--, put_text(text, sp[0], i->pattern, f->text); break;
 		case OP_TEXT_END: text_end(text, sp++, f); break;

@@ -70,6 +70,11 @@ void engine_destroy(struct engine *e)
 	free(e);
 }
 
+const struct rules *engine_rules(const struct engine *e)
+{
+	return e->p->rules;
+}
+
 bool engine_wants(const struct engine *e, uint32_t type)
 {
 	return e->p->type[type].n_pattern > 0;

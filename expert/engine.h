@@ -54,6 +54,7 @@ struct engine_report {
 /* plan must outlive it. NULL with the reason. */
 struct engine *engine_create(const struct plan *p, const struct engine_options *o, struct errbuf *err);
 void engine_destroy(struct engine *e);
+const struct rules *engine_rules(const struct engine *e);
 /* Whether any rule looks at events of that type. */
 bool engine_wants(const struct engine *e, uint32_t type);
 /* The number of that string in this engine; UINT32_MAX without memory. */

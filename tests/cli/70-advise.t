@@ -4,14 +4,17 @@ use strict;
 use warnings;
 use Test::More;
 use File::Temp 'tempdir';
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Cli;
 
-my $build = $ENV{PRECEDENT_BUILD} // 'build';
-my $dir   = tempdir(CLEANUP => 1);
+my $dir = tempdir(CLEANUP => 1);
+my $top = Testbed::top();
 
 sub advise
 {
-    my $out = qx{$build/precedent advise @_ 2>&1};
-    return ($? >> 8, $out);
+    my $r = precedent('advise', @_);
+    return ($r->{rc}, $r->{out} . $r->{err});
 }
 
 sub rules
@@ -23,10 +26,10 @@ sub rules
     return "$dir/r.rules";
 }
 
-my ($rc, $out) = advise('--check', 'tests/unit/rules/exchange.rules');
+my ($rc, $out) = advise('--check', "$top/tests/unit/rules/exchange.rules");
 is($rc, 0, 'the listing of the second paper is sound');
 like($out, qr/sound: 4 rules, 0 of them of problems, and 4 structures/, 'what it has is counted');
-($rc, $out) = advise('--check', 'tests/unit/rules/late.rules');
+($rc, $out) = advise('--check', "$top/tests/unit/rules/late.rules");
 is($rc, 0, 'so is that of the first');
 like($out, qr/sound: 3 rules, 2 of them of problems, and 1 structures/, 'problems are counted');
 
@@ -41,13 +44,31 @@ like($out, qr/none: No such file/, '... is named');
 is($rc, 1, 'hostile nesting is stopped');
 like($out, qr/r\.rules:1:\d+: this expression is nested more than 128 deep/, '... with a place and a reason');
 
-for my $bad ('', '--bogus', '--check', "--check $dir/r.rules more") {
-    ($rc, $out) = advise($bad);
+for my $bad ('', '--bogus', '--check', "--check $dir/r.rules more", 'a.ptrace', 'a.ptrace b.ptrace --rules r') {
+    ($rc, $out) = advise(split ' ', $bad);
     is($rc, 2, "usage: advise $bad");
     like($out, qr/^precedent advise: /, '... in one line');
 }
 ($rc, $out) = advise('--help');
 is($rc, 0, '--help');
 like($out, qr/^Usage: precedent advise/, '... says how');
+
+($rc, $out) = advise('--check', "$top/conf/problems.rules");
+is($rc, 0, 'the rules that are installed are sound') or diag $out;
+
+my $trace = trace_of("$dir/lu.ptrace", 'lu');
+($rc, $out) = advise($trace, '--rules', "$top/conf/problems.rules");
+is($rc, 0, 'its problems are looked for') or diag $out;
+like($out, qr/^[\d,]+ calls of 2 ranks, /, 'what was read');
+like($out, qr/^ +\d+\.\d %  late send: .*, [\d,]+ times$/m, 'a problem, its share, how often');
+like($out, qr/^ +in MPI_Recv, .*lu\.c:\d+/m, 'the call, and where it is in the source');
+like($out, qr/^ +Begin the send as soon as/m, 'what to do');
+($rc, $out) = advise("$top/Makefile", '--rules', "$top/conf/problems.rules");
+is($rc, 1, 'what is no trace');
+like($out, qr/^precedent: \Q$top\E\/Makefile: [^\n]+\n\z/, '... is refused in one line');
+($rc, $out) = advise($trace, '--rules', rules("defstruct state a \"\" param n type int;\n"
+    . "defrule \"\" struct e type function_call assert a(n = 0);\ndefrule \"\" struct v type a assert a(n = 1);"));
+is($rc, 1, 'rules that never end');
+like($out, qr/r\.rules:3:1: more than \d+ rules fire for one event/, '... are stopped, and named');
 
 done_testing;

@@ -124,7 +124,7 @@ void rig_send(struct rig *g, uint32_t rank, uint64_t start, uint64_t duration, i
 void rig_recv(struct rig *g, uint32_t rank, uint64_t start, uint64_t duration, int source, int tag, int comm)
 {
 	must(g, rig_event(g, "function_call_receive_operation", rank, start, duration, "source", source, "dest", (int)rank, "tag",
-			  tag, "comm", comm, "is_blocking", 1, "wait_start_time", (int)start, "wait_finish_time",
+			  tag, "comm", comm, "is_blocking", 1, "wait_event", (int)start, "wait_count", 1, "wait_start_time", (int)start, "wait_finish_time",
 			  (int)(start + duration), NULL));
 }
 

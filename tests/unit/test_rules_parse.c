@@ -83,26 +83,26 @@ static const struct expr *expression(struct rules **r, const char *text)
 }
 
 /* Fully parenthesised. */
-static void show(const struct expr *e, char *out, size_t size)
+static void show(const struct expr *e, FILE *f)
 {
 	static const char *const op[] = {[EX_OR] = "or", [EX_AND] = "and", [EX_EQ] = "==", [EX_NE] = "!=", [EX_LT] = "<",
 					 [EX_LE] = "<=", [EX_GT] = ">", [EX_GE] = ">=", [EX_ADD] = "+", [EX_SUB] = "-",
 					 [EX_MUL] = "*", [EX_DIV] = "/", [EX_MOD] = "%"};
-	char a[256], b[256];
 
 	if (e->kind == EX_FIELD) {
-		snprintf(out, size, "%s", e->member);
+		fputs(e->member, f);
 	} else if (e->kind == EX_INT) {
-		snprintf(out, size, "%lld", (long long)e->v.integer);
+		fprintf(f, "%lld", (long long)e->v.integer);
 	} else if (e->kind == EX_CONVERT) {
-		show(e->a, out, size);
-	} else if (e->kind == EX_NOT || e->kind == EX_NEGATE) {
-		show(e->a, a, sizeof(a));
-		snprintf(out, size, "(%s %s)", e->kind == EX_NOT ? "not" : "-", a);
+		show(e->a, f);
 	} else {
-		show(e->a, a, sizeof(a));
-		show(e->b, b, sizeof(b));
-		snprintf(out, size, "(%s %s %s)", a, op[e->kind], b);
+		fputs(e->b ? "(" : e->kind == EX_NOT ? "(not " : "(- ", f);
+		show(e->a, f);
+		if (e->b) {
+			fprintf(f, " %s ", op[e->kind]);
+			show(e->b, f);
+		}
+		fputs(")", f);
 	}
 }
 
@@ -127,10 +127,15 @@ static void test_precedence(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct rules *r;
-		char out[512];
+		char *out = NULL;
+		size_t len;
+		FILE *f = open_memstream(&out, &len);
 
-		show(expression(&r, table[i][0]), out, sizeof(out));
+		assert_non_null(f);
+		show(expression(&r, table[i][0]), f);
+		fclose(f);
 		assert_string_equal(out, table[i][1]);
+		free(out);
 		rules_free(r);
 	}
 }
@@ -228,7 +233,8 @@ static void test_errors(void **state)
 	    {E O "defrule \"\" struct v type e where abs(v.s) == 1 assert o(n=1, x=\"\");", "abs() wants a number, this is a string"},
 	    {E O "defrule \"\" struct v type e where sum(v.n) == 1 assert o(n=1, x=\"\");", "sum(...) of a group"},
 	    {E O "defrule \"\" struct v type e struct w type e all 2 by (w.n) assert o(n=1, x=\"\");", "a group stands alone in its rule"},
-	    {E O "defrule \"\" struct v type e all 2 by (v.n) assert o(n=sum(min(v.n)), x=\"\");", "inside of another function"},
+	    {E O "defrule \"\" struct v type e all 2 by (v.n) assert o(n=sum(min(v.n)+min(v.n)+min(v.n)+min(v.n)+min(v.n)+min(v.n)+min(v.n)"
+	     "+min(v.n)+min(v.n)), x=\"\");", "more than 8 functions over the group inside"},
 	    {E O "defrule \"\" struct v type e all 2 by v.n assert o(n=1, x=\"\");", "'v' found, '(' expected"},
 	    {E O "defrule \"\" struct v type e assert o(n=1, x=\"a {v.n\");", "t:3:47: '{' without '}'"},
 	    {E O "defrule \"\" struct v type e assert o(n=1, x=\"a\n {v.k} b\");", "t:4:3: 'e' has no parameter 'k'"},

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Ranks, read ahead as far as needed, merged in order of time: see input.h. */
+#include "expert/input.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "expert/input_impl.h"
+#include "expert/tournament.h"
+
+#define PROGRESS_EVERY (1u << 18)
+
+static int find_types(struct input *in, const struct rules *r)
+{
+	const struct {
+		const char *name;
+		uint32_t *id;
+	} table[] = {{"function_call", &in->type.call},
+		     {"function_call_send_operation", &in->type.send},
+		     {"function_call_receive_operation", &in->type.recv},
+		     {"function_call_barrier_operation", &in->type.barrier},
+		     {"function_call_many_to_one_operation", &in->type.to_one},
+		     {"function_call_one_to_many_operation", &in->type.from_one},
+		     {"function_call_many_to_many_operation", &in->type.to_all},
+		     {"function_call_scan_operation", &in->type.scan},
+		     {"function_call_window_creation", &in->type.window},
+		     {"function_call_lock_operation", &in->type.lock},
+		     {"function_call_unlock_operation", &in->type.unlock},
+		     {"function_call_post_operation", &in->type.post},
+		     {"function_call_start_operation", &in->type.start},
+		     {"function_call_complete_operation", &in->type.complete},
+		     {"function_call_wait_operation", &in->type.wait}};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct rules_struct *t = rules_find(r, table[i].name);
+
+		if (!t || t->n_param > INPUT_VALUES)
+			return err_set(in->err, "the built-in structure '%s' is not as it was", table[i].name);
+		*table[i].id = t->id;
+	}
+	in->wants_calls = engine_wants(in->e, in->type.call);
+	return 0;
+}
+
+static int open_rank(struct input *in, uint32_t r)
+{
+	const struct trace_rank *t = trace_get_rank(in->t, r);
+	struct input_rank *k = &in->rank[r];
+
+	k->begin_ns = UINT64_MAX;
+	if (!t->present) {
+		in->report->missing++;
+		return 0;
+	}
+	k->op = msg_decode_rank(&in->names, r);
+	k->sig = input_decode_rank(in, r);
+	k->instance = calloc(t->defs.n_comm + 1ull, sizeof(*k->instance));
+	k->win = calloc(t->defs.n_win + 1ull, sizeof(*k->win));
+	if (!k->op || !k->sig || !k->instance || !k->win)
+		return err_set(in->err, "no memory");
+	k->it = trace_iter_create(in->t, r, in->err);
+	return k->it ? 0 : -1;
+}
+
+static void close_rank(struct input_rank *k)
+{
+	trace_iter_destroy(k->it);
+	free(k->op);
+	free(k->sig);
+	free(k->ring);
+	free(k->slot);
+	free(k->instance);
+	free(k->win);
+}
+
+/* One more call of the rank; false at its end. *rv -1: no memory. */
+static bool read_call(struct input *in, uint32_t r, int *rv)
+{
+	struct input_rank *k = &in->rank[r];
+	struct input_call c = {0};
+	struct trace_event ev;
+
+	if (!k->it || !trace_iter_next(k->it, &ev, &c.timed)) {
+		trace_iter_destroy(k->it);
+		k->it = NULL;
+		return false;
+	}
+	c.event = trace_iter_when(k->it, &c.enter_ns, &c.leave_ns);
+	c.enter_ns = trace_clock_ns(in->clock, r, c.enter_ns);
+	c.leave_ns = trace_clock_ns(in->clock, r, c.leave_ns);
+	c.gap_ns = ev.gap_ns;
+	c.sym = ev.sym;
+	in->report->calls++;
+	in->report->untimed += !c.timed;
+	if (c.timed && k->begin_ns == UINT64_MAX)
+		k->begin_ns = c.enter_ns;
+	if (c.timed)
+		k->end_ns = c.leave_ns;
+	if (input_call(in, r, &c) < 0)
+		*rv = err_set(in->err, "no memory for the requests under way");
+	return *rv == 0;
+}
+
+/* The key of the rank's next event, which is complete then. */
+static uint64_t next_key(struct input *in, uint32_t r, int *rv)
+{
+	struct input_rank *k = &in->rank[r];
+	struct pending *p;
+	uint64_t key;
+
+	while (k->first == k->last)
+		if (!read_call(in, r, rv))
+			break;
+	while (k->first < k->last && !k->ring[k->first & (k->cap - 1)].done && k->last - k->first < INPUT_AHEAD)
+		if (!read_call(in, r, rv))
+			break;
+	if (*rv < 0 || k->first == k->last)
+		return TOURNAMENT_END;
+	p = &k->ring[k->first & (k->cap - 1)];
+	input_give_up(in, p);
+	key = p->type == in->type.unlock ? p->s.finish_ns : p->s.start_ns; /* a lock goes on when it was given back */
+	return key < TOURNAMENT_END ? key : TOURNAMENT_END - 1;
+}
+
+static int merge(struct input *in, struct tournament *t, void (*progress)(double share))
+{
+	uint32_t n = trace_n_ranks(in->t);
+	uint64_t total = 0, told = 0;
+	int rv = 0;
+
+	for (uint32_t r = 0; r < n && rv == 0; r++) {
+		total += trace_get_rank(in->t, r)->events.length;
+		t->key[r] = next_key(in, r, &rv);
+	}
+	tournament_start(t);
+	while (rv == 0 && t->key[tournament_top(t)] != TOURNAMENT_END) {
+		uint32_t r = tournament_top(t);
+		struct input_rank *k = &in->rank[r];
+		const struct pending *p = &k->ring[k->first++ & (k->cap - 1)];
+
+		if (engine_event(in->e, p->type, &p->s, p->v, in->err) < 0)
+			return -1;
+		tournament_replay(t, next_key(in, r, &rv));
+		if (progress && ++told % PROGRESS_EVERY == 0 && total)
+			progress((double)in->report->calls / (double)total);
+	}
+	return rv;
+}
+
+static void sum_up(struct input *in)
+{
+	uint64_t begin = UINT64_MAX, end = 0;
+
+	for (uint32_t r = 0; r < trace_n_ranks(in->t); r++) {
+		const struct input_rank *k = &in->rank[r];
+
+		if (k->begin_ns == UINT64_MAX)
+			continue;
+		begin = k->begin_ns < begin ? k->begin_ns : begin;
+		end = k->end_ns > end ? k->end_ns : end;
+		in->report->rank_seconds += (double)(k->end_ns - k->begin_ns) * 1e-9;
+	}
+	in->report->span_ns = end > begin ? end - begin : 0;
+}
+
+int input_run(const struct trace *t, struct engine *e, void (*progress)(double share), struct input_report *report,
+	      struct errbuf *err)
+{
+	struct input in = {.t = t, .e = e, .report = report, .err = err};
+	struct trace_clock_report clock = {0};
+	struct tournament tree = {0};
+	uint32_t n = trace_n_ranks(t);
+	int rv = -1;
+
+	*report = (struct input_report){0};
+	in.rank = calloc(n + 1ull, sizeof(*in.rank));
+	in.clock = trace_clock_create(t, err);
+	if (!in.rank || !in.clock || tournament_init(&tree, n) < 0 || msg_names_build(&in.names, t) < 0) {
+		err_set(err, "no memory");
+		goto out;
+	}
+	if (trace_clock_control(in.clock, t, &clock, err) < 0 || find_types(&in, engine_rules(e)) < 0)
+		goto out;
+	report->moved_ns = clock.moved_ns;
+	for (uint32_t r = 0; r < n; r++)
+		if (open_rank(&in, r) < 0)
+			goto out;
+	rv = merge(&in, &tree, progress);
+	if (rv == 0)
+		sum_up(&in);
+out:
+	for (uint32_t r = 0; in.rank && r < n; r++)
+		close_rank(&in.rank[r]);
+	free(in.rank);
+	msg_names_free(&in.names);
+	tournament_free(&tree);
+	trace_clock_destroy(in.clock);
+	return rv;
+}

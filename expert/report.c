@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See report.h. */
+#include "expert/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PLACES 4096 /* of a problem */
+#define MAX_AT_ONCE 8   /* different ones of one finding */
+
+struct seen {
+	struct report *r;
+	struct report_place place[MAX_AT_ONCE];
+	uint32_t n;
+};
+
+/* Which given parameter has that name; -1: none. */
+static int set_named(const struct engine_finding *f, const char *name)
+{
+	for (uint32_t i = 0; i < f->action->src->n_set; i++)
+		if (!strcmp(f->action->src->set[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+static uint8_t set_type(const struct engine_finding *f, int set)
+{
+	return f->type->param[f->action->src->set[set].slot - RA_N].type;
+}
+
+static struct report_problem *problem_of(struct report *r, uint32_t name)
+{
+	for (uint32_t i = 0; i < r->n_problem; i++)
+		if (r->problem[i].name == name)
+			return &r->problem[i];
+	if (r->n_problem == r->cap_problem) {
+		uint32_t cap = r->cap_problem ? 2 * r->cap_problem : 16;
+		struct report_problem *p = realloc(r->problem, cap * sizeof(*p));
+
+		if (!p)
+			return NULL;
+		r->problem = p;
+		r->cap_problem = cap;
+	}
+	r->problem[r->n_problem] = (struct report_problem){.name = name};
+	return &r->problem[r->n_problem++];
+}
+
+static char *text_of(struct engine *e, const struct engine_finding *f, const char *name)
+{
+	int set = set_named(f, name);
+	union rules_value v;
+
+	if (set < 0 || set_type(f, set) != RT_STRING || !engine_finding_value(e, f, (uint32_t)set, &v))
+		return strdup("");
+	return strdup(engine_text(e, v.i));
+}
+
+/* ---- places ---- */
+
+static int see(void *arg, uint32_t type, const union rules_value *v)
+{
+	struct seen *s = arg;
+	struct report_place p = {.function = (uint32_t)v[RA_FUNCTION].i, .rank = (uint32_t)v[RA_RANK].i};
+	const struct trace_rank *k;
+
+	(void)type;
+	if (p.rank >= trace_n_ranks(s->r->t) || v[RA_SITE].i < 0)
+		return 0;
+	k = trace_get_rank(s->r->t, p.rank);
+	if (v[RA_SITE].i >= (int64_t)k->defs.n_site)
+		return 0;
+	p.site = (uint32_t)v[RA_SITE].i;
+	p.site_hash = k->defs.site[p.site].hash;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->place[i].function == p.function && s->place[i].site_hash == p.site_hash)
+			return 0;
+	s->place[s->n++] = p;
+	return s->n == MAX_AT_ONCE;
+}
+
+static int add_place(struct report_problem *p, const struct report_place *place, uint64_t ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->n_place; i++)
+		if (p->place[i].function == place->function && p->place[i].site_hash == place->site_hash)
+			break;
+	if (i == p->n_place) {
+		if (i == MAX_PLACES)
+			return 0;
+		if (i == p->cap_place) {
+			uint32_t cap = p->cap_place ? 2 * p->cap_place : 8;
+			struct report_place *q = realloc(p->place, cap * sizeof(*q));
+
+			if (!q)
+				return -1;
+			p->place = q;
+			p->cap_place = cap;
+		}
+		p->place[p->n_place++] = *place;
+	}
+	p->place[i].n++;
+	p->place[i].duration_ns += ns;
+	return 0;
+}
+
+/* ---- all ---- */
+
+static int add(struct report *r, struct engine *e, const struct engine_finding *f, struct report_problem *p, int64_t ns)
+{
+	struct seen s = {.r = r};
+
+	p->n++;
+	p->untimed += f->untimed;
+	ns = f->untimed || ns < 0 ? 0 : ns;
+	p->duration_ns += (uint64_t)ns;
+	if (!p->description || (uint64_t)ns > p->longest_ns) {
+		free(p->description);
+		free(p->advice);
+		p->description = text_of(e, f, "description");
+		p->advice = text_of(e, f, "advice");
+		p->longest_ns = (uint64_t)ns;
+		if (!p->description || !p->advice)
+			return -1;
+	}
+	if (!r->t)
+		return 0;
+	engine_finding_events(e, f, see, &s);
+	for (uint32_t i = 0; i < s.n; i++)
+		if (add_place(p, &s.place[i], (uint64_t)ns) < 0)
+			return -1;
+	return 0;
+}
+
+int report_found(void *arg, struct engine *e, const struct engine_finding *f, struct errbuf *err)
+{
+	struct report *r = arg;
+	int name = set_named(f, "name"), duration = set_named(f, "duration");
+	union rules_value text, ns;
+	struct report_problem *p;
+
+	if (duration < 0)
+		duration = set_named(f, "impact_time");
+	if (name < 0 || duration < 0 || set_type(f, name) != RT_STRING ||
+	    (set_type(f, duration) != RT_INT && set_type(f, duration) != RT_TIME)) {
+		r->other++;
+		return 0;
+	}
+	if (!engine_finding_value(e, f, (uint32_t)name, &text) || !engine_finding_value(e, f, (uint32_t)duration, &ns))
+		return err_set(err, "the rules make too many different names of problems");
+	p = problem_of(r, (uint32_t)text.i);
+	if (!p || add(r, e, f, p, ns.i) < 0)
+		return err_set(err, "no memory for what the rules found");
+	return 0;
+}
+
+static int longer_problem(const void *a, const void *b)
+{
+	const struct report_problem *x = a, *y = b;
+
+	if (x->duration_ns != y->duration_ns)
+		return x->duration_ns < y->duration_ns ? 1 : -1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int longer_place(const void *a, const void *b)
+{
+	const struct report_place *x = a, *y = b;
+
+	if (x->duration_ns != y->duration_ns)
+		return x->duration_ns < y->duration_ns ? 1 : -1;
+	return x->site_hash < y->site_hash ? -1 : x->site_hash > y->site_hash;
+}
+
+void report_sort(struct report *r)
+{
+	if (r->n_problem)
+		qsort(r->problem, r->n_problem, sizeof(*r->problem), longer_problem);
+	for (uint32_t i = 0; i < r->n_problem; i++)
+		if (r->problem[i].n_place)
+			qsort(r->problem[i].place, r->problem[i].n_place, sizeof(*r->problem[i].place), longer_place);
+}
+
+void report_free(struct report *r)
+{
+	for (uint32_t i = 0; i < r->n_problem; i++) {
+		free(r->problem[i].description);
+		free(r->problem[i].advice);
+		free(r->problem[i].place);
+	}
+	free(r->problem);
+	*r = (struct report){0};
+}

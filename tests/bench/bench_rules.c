@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Speed of the rules: events of a made-up program (exchange with a neighbour, now and then a collective), merged in order
+ * of time over all ranks, through the rules of a file.
+ *   bench_rules [RULES [RANKS [EVENTS]]]      without: conf/problems.rules, 64 and 4,096 ranks
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "expert/engine.h"
+#include "expert/tournament.h"
+
+struct stream {
+	uint64_t now_ns, seed;
+	uint32_t step;
+	uint32_t instance[3];
+};
+
+struct bench {
+	struct engine *engine;
+	uint32_t ranks;
+	const struct rules_struct *send, *recv, *coll[3];
+	struct stream *stream;
+	uint64_t sum;
+	bool dry; /* events are made and merged, and that is all */
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* one thread, on a machine that may be busy */
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static uint32_t draw(struct stream *s)
+{
+	s->seed = s->seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(s->seed >> 33);
+}
+
+static void set(union rules_value *v, const struct rules_struct *t, const char *name, int64_t value)
+{
+	v[rules_slot(t, name) - RA_N].i = value;
+}
+
+/* Parameters of the simple events in the order of their declaration: see expert/builtin.c. */
+static int give(struct bench *b, uint32_t r, struct errbuf *err)
+{
+	struct stream *s = &b->stream[r];
+	struct engine_simple e = {.start_ns = s->now_ns, .finish_ns = s->now_ns + 900, .rank = r, .site = s->step % 7, .event = s->step};
+	union rules_value v[RULES_MAX_PARAMS];
+	int64_t begin = (int64_t)e.start_ns, end = (int64_t)e.finish_ns;
+	uint32_t phase = s->step % 40, k = (s->step / 40 + phase) % 3;
+
+	s->step++;
+	s->now_ns = s->step * 1500ull + draw(s) % 4000; /* they drift apart, but no further */
+	if (s->now_ns < e.start_ns)
+		s->now_ns = e.start_ns;
+	if (b->dry) {
+		b->sum += phase * s->instance[0] + k;
+		return 0;
+	}
+	if (phase >= 38) {
+		const int64_t values[] = {0, s->instance[k]++, b->ranks, 0, r == 0, 1, 8, begin, end};
+
+		memcpy(v, values, sizeof(values));
+		return engine_event(b->engine, b->coll[k]->id, &e, v, err);
+	}
+	if (phase % 2 == 0) {
+		const int64_t values[] = {r, (r + 1) % b->ranks, phase, 0, 1024, 1, begin, end};
+
+		memcpy(v, values, sizeof(values));
+		return engine_event(b->engine, b->send->id, &e, v, err);
+	}
+	const int64_t values[] = {(r + b->ranks - 1) % b->ranks, r, phase - 1, 0, 1024, 0, 0, 1, begin, end, s->step, 1};
+
+	memcpy(v, values, sizeof(values));
+	return engine_event(b->engine, b->recv->id, &e, v, err);
+}
+
+static int found(void *arg, struct engine *e, const struct engine_finding *f, struct errbuf *err)
+{
+	struct bench *b = arg;
+	union rules_value v;
+
+	(void)err;
+	if (engine_finding_value(e, f, f->action->src->n_set - 1, &v))
+		b->sum += (uint64_t)v.i;
+	return 0;
+}
+
+/* The order of parameters that give() relies on. */
+static void check_layout(const struct bench *b)
+{
+	union rules_value v[RULES_MAX_PARAMS] = {{0}};
+
+	set(v, b->send, "wait_finish_time", 1);
+	set(v, b->recv, "wait_finish_time", 1);
+	set(v, b->coll[0], "wait_finish_time", 1);
+	if (!v[7].i || !v[9].i || !v[8].i) {
+		fprintf(stderr, "bench_rules: the built-in structures have changed\n");
+		exit(1);
+	}
+}
+
+static void merge_all(struct bench *b, struct tournament *t, uint64_t events)
+{
+	struct errbuf err;
+
+	for (uint64_t i = 0; i < events; i++) {
+		uint32_t r = tournament_top(t);
+
+		if (give(b, r, &err) < 0) {
+			fprintf(stderr, "%s\n", err.text);
+			exit(1);
+		}
+		tournament_replay(t, b->stream[r].now_ns);
+	}
+}
+
+static void bench(const struct plan *p, uint32_t ranks, uint64_t events)
+{
+	struct bench b = {.ranks = ranks, .stream = calloc(ranks, sizeof(*b.stream))};
+	struct engine_options o = {.found = found, .arg = &b};
+	struct engine_report report;
+	struct tournament t;
+	struct errbuf err;
+	double begin, took, dry;
+
+	b.engine = engine_create(p, &o, &err);
+	if (!b.engine || !b.stream || tournament_init(&t, ranks) < 0)
+		exit(1);
+	b.send = rules_find(p->rules, "function_call_send_operation");
+	b.recv = rules_find(p->rules, "function_call_receive_operation");
+	b.coll[0] = rules_find(p->rules, "function_call_barrier_operation");
+	b.coll[1] = rules_find(p->rules, "function_call_many_to_many_operation");
+	b.coll[2] = rules_find(p->rules, "function_call_one_to_many_operation");
+	check_layout(&b);
+	for (uint32_t r = 0; r < ranks; r++) {
+		b.stream[r].seed = r + 1;
+		b.stream[r].now_ns = draw(&b.stream[r]) % 2000;
+		t.key[r] = b.stream[r].now_ns;
+	}
+	tournament_start(&t);
+	merge_all(&b, &t, events / 10);
+	begin = now();
+	merge_all(&b, &t, events);
+	took = now() - begin;
+	b.dry = true;
+	begin = now();
+	merge_all(&b, &t, events);
+	dry = now() - begin;
+	engine_report(b.engine, &report);
+	printf("%5u ranks  %6.2f M events/s  %.0f ns an event, %.0f of them to make and merge them; %llu findings, %llu waiting"
+	       " at most, %.2f combinations an event\n", ranks, (double)events / took * 1e-6, took / (double)events * 1e9,
+	       dry / (double)events * 1e9, (unsigned long long)report.observations, (unsigned long long)report.waiting_most,
+	       (double)report.combinations / (double)report.events);
+	tournament_free(&t);
+	engine_destroy(b.engine);
+	free(b.stream);
+}
+
+int main(int argc, char **argv)
+{
+	struct errbuf err;
+	struct rules *r = rules_load(argc > 1 ? argv[1] : "conf/problems.rules", &err);
+	struct plan *p = r ? plan_create(r, &err) : NULL;
+	uint64_t events = argc > 3 ? strtoull(argv[3], NULL, 10) : 10000000;
+
+	if (!p) {
+		fprintf(stderr, "%s\n", err.text);
+		return 1;
+	}
+	if (argc > 2) {
+		bench(p, (uint32_t)strtoul(argv[2], NULL, 10), events);
+	} else {
+		bench(p, 64, events);
+		bench(p, 4096, events);
+	}
+	plan_destroy(p);
+	rules_free(r);
+	return 0;
+}
