@@ -309,7 +309,11 @@ void accuracy_plot_time(FILE *out, const json_t *answer)
 	time_line(&p, answer, "median", "precedent");
 	time_marks(&p, answer);
 	svg_axes(&p, "", "error");
-	svg_end(out, "Lines: medians, in the colours of the plot beside. Band: the middle half of Precedent's errors.");
+	svg_legend(out, LEFT - 10, p.y.from + 34, "precedent", true, "Precedent");
+	svg_legend(out, LEFT + 98, p.y.from + 34, "last_two_job", true, "last two of job");
+	svg_legend(out, LEFT + 234, p.y.from + 34, "last_two_user", true, "last two of user");
+	svg_legend(out, LEFT + 378, p.y.from + 34, "request", true, "request");
+	svg_end(out, "Lines: medians. Band: the middle half of Precedent's errors. Runs by the time when they ended.");
 }
 
 /* ---- asked, set, used ---- */

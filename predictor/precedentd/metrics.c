@@ -27,6 +27,7 @@
 #define CLIENTS_MAX 16
 #define CLIENT_MS   5000
 #define FILE_MS	    15000
+#define FIRST_MS    3000 /* a first look should be over by then */
 #define COST_SHARE  200
 
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -103,7 +104,8 @@ static void stored_refresh(void)
 		return;
 	stored_good = false;
 	if (!store && store_open(store_path, STORE_READ | STORE_WAIT, &store, &why) < 0) {
-		fault_say(why.text);
+		if (store_last_fault() != STORE_MISSING) /* the main loop has yet to make it */
+			fault_say(why.text);
 	} else {
 		candidates_copy();
 		stored_good = metrics_collect(store, &candidates, time(NULL), &stored, &why) == 0;
@@ -255,6 +257,7 @@ static void *metrics_run(void *arg)
 	struct pollfd p[2 + CLIENTS_MAX];
 
 	(void)arg;
+	file_next_ms = now_ms() + FIRST_MS;
 	for (;;) {
 		unsigned n = clients_n;
 		int timeout_ms = fill_poll(p), rc = poll(p, 2 + n, timeout_ms);
