@@ -5,7 +5,7 @@
 #   make check SANITIZE=1   unit and command-line tests under address and undefined sanitizers
 #   make demo            a real cluster, a real job twice, the prediction beside what happened
 #   make bench           the figures of the documentation
-#   make bench-accuracy  predictions on machines that skeletons have never seen: hours, on an idle machine
+#   make bench-accuracy  predictions on machines that skeletons have never seen: hours, on an idle machine; can be ended, and goes on
 #   make install DESTDIR= prefix=/usr/local
 #   make fuzz FUZZ_SECONDS=60   coverage-guided fuzzing of the parsers (needs clang)
 #   make clean
@@ -293,7 +293,7 @@ bench: bootstrap
 
 bench-accuracy: bootstrap
 	$(MAKE) all programs $(addprefix $(B)/tests/bench/,make_partial make_estimate libmpi_timer.so)
-	tests/bench/accuracy_machines.pl
+	tests/bench/accuracy_machines.pl --fill
 
 install: all
 	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/sbin $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime \
