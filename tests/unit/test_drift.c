@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/duration.h"
+#include "plugin/decide.h"
 #include "predictor/drift.h"
 #include "predictor/probes.h"
 #include "predictor/store_keep.h"
@@ -320,6 +322,68 @@ static void test_history_alone(void **state)
 	assert_true(fabs(e.mean_s - 125) < 1);
 }
 
+/* ---- the plugin ---- */
+
+static struct store_program due;
+static int64_t beat;
+
+static int due_lookup(void *arg, const char *key, struct store_lookup *out, struct errbuf *err)
+{
+	(void)arg;
+	(void)key;
+	(void)err;
+	memset(out, 0, sizeof(*out));
+	out->program = due;
+	out->n_estimates = 1;
+	out->estimates[0] = (struct store_estimate){.candidate = "fast", .e = {100, 95, 105, ESTIMATE_BLEND, 4}};
+	return 1;
+}
+
+static int due_heartbeat(void *arg, int64_t *when, struct errbuf *err)
+{
+	(void)arg;
+	(void)err;
+	*when = beat;
+	return 0;
+}
+
+static enum job_act submitted(struct decision *out)
+{
+	static struct precedent_conf conf;
+	struct decide_source src = {.lookup = due_lookup, .heartbeat = due_heartbeat};
+	struct decide_input in = {.uid = 1000, .script = "#!/bin/sh\nsrun ./app\n", .work_dir = "/home/u", .partition = "fast",
+				  .time_limit_min = 60, .time_min_min = DURATION_UNSET, .now = START};
+	struct errbuf err = {""};
+
+	conf.mode = MODE_OBSERVE;
+	conf.heartbeat_timeout_s = 120;
+	conf.n_candidates = 1;
+	conf.candidates[0] = (struct conf_candidate){"fast", "fast", ""};
+	assert_int_equal(decide(&in, &conf, &src, out, &err), 0);
+	return out->act;
+}
+
+/* A program that is to be traced again is, though there are estimates; not while precedentd is dead. */
+static void test_marked_again(void **state)
+{
+	struct decision out;
+
+	(void)state;
+	due = (struct store_program){.uid = 1000, .state = PROGRAM_NEW, .retrace_at = START};
+	beat = START;
+	assert_int_equal(submitted(&out), ACT_TRACE);
+	assert_true(out.trace);
+	assert_non_null(strstr(out.message, "this run is traced again, since the program does not run as it did"));
+	due.retrace_at = START + 1;
+	assert_int_equal(submitted(&out), ACT_PREDICT);
+	due.retrace_at = 0;
+	assert_int_equal(submitted(&out), ACT_PREDICT);
+	due.retrace_at = START;
+	beat = START - 1000;
+	assert_int_equal(submitted(&out), ACT_PREDICT);
+	assert_false(out.trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +396,7 @@ int main(void)
 		T(test_traced_again),
 		T(test_probed_in_vain),
 		T(test_history_alone),
+		cmocka_unit_test(test_marked_again),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
