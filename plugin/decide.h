@@ -108,10 +108,8 @@ bool decide_memo_mark(struct decide_memo *memo, const char *key, int64_t now);
  */
 #define DECIDE_LOAD_S 512 /* longer than an answer is believed */
 struct decide_load {
-	struct decide_load_second {
-		int64_t when;
-		float node_s[CONF_CANDIDATES_MAX];
-	} second[DECIDE_LOAD_S];
+	int64_t when[DECIDE_LOAD_S];
+	float node_s[CONF_CANDIDATES_MAX][DECIDE_LOAD_S];
 };
 void decide_load_add(struct decide_load *load, const struct precedent_conf *conf, const char *partition, double node_s,
 		     int64_t now);

@@ -25,14 +25,17 @@ static int partition_index(const struct precedent_conf *conf, const char *partit
 void decide_load_add(struct decide_load *load, const struct precedent_conf *conf, const char *partition, double node_s,
 		     int64_t now)
 {
-	struct decide_load_second *second = &load->second[(uint64_t)now % DECIDE_LOAD_S];
+	unsigned at = (unsigned)((uint64_t)now % DECIDE_LOAD_S);
 	int i = partition_index(conf, partition);
 
 	if (i < 0)
 		return;
-	if (second->when != now)
-		*second = (struct decide_load_second){.when = now};
-	second->node_s[i] += (float)node_s;
+	if (load->when[at] != now) {
+		load->when[at] = now;
+		for (int c = 0; c < CONF_CANDIDATES_MAX; c++)
+			load->node_s[c][at] = 0;
+	}
+	load->node_s[i][at] += (float)node_s;
 }
 
 double decide_load_since(const struct decide_load *load, const struct precedent_conf *conf, const char *partition,
@@ -44,10 +47,10 @@ double decide_load_since(const struct decide_load *load, const struct precedent_
 	if (since <= now - DECIDE_LOAD_S)
 		since = now - DECIDE_LOAD_S + 1;
 	for (int64_t t = since; i >= 0 && t <= now; t++) {
-		const struct decide_load_second *second = &load->second[(uint64_t)t % DECIDE_LOAD_S];
+		unsigned at = (unsigned)((uint64_t)t % DECIDE_LOAD_S);
 
-		if (second->when == t)
-			sum += second->node_s[i];
+		if (load->when[at] == t)
+			sum += load->node_s[i][at];
 	}
 	return sum;
 }

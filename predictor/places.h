@@ -32,6 +32,8 @@ struct place_partition {
 	uint32_t min_nodes, max_nodes; /* per job; max_nodes is never above what the partition has */
 	uint32_t total_nodes;
 	char *allow_groups, *allow_accounts, *deny_accounts, *allow_qos, *deny_qos;
+	bool is_default;
+	uint32_t default_min, max_min; /* as in struct store_partition */
 };
 
 /* A user who is in a group that a restricted partition lets in. */

@@ -104,6 +104,9 @@ static int read_partition(sqlite3_stmt *st, void *element)
 		.deny_accounts = column_copy(st, 8),
 		.allow_qos = column_copy(st, 9),
 		.deny_qos = column_copy(st, 10),
+		.is_default = sqlite3_column_int(st, 11) != 0,
+		.default_min = (uint32_t)sqlite3_column_int64(st, 12),
+		.max_min = (uint32_t)sqlite3_column_int64(st, 13),
 	};
 	store_column_text(st, 0, p->name, sizeof(p->name));
 	return p->allow_groups && p->allow_accounts && p->deny_accounts && p->allow_qos && p->deny_qos ? 0 : -1;
@@ -205,7 +208,8 @@ static bool same_partition(const struct place_partition *a, const struct place_p
 	       a->min_nodes == b->min_nodes && a->max_nodes == b->max_nodes && a->total_nodes == b->total_nodes &&
 	       same_text(a->allow_groups, b->allow_groups) && same_text(a->allow_accounts, b->allow_accounts) &&
 	       same_text(a->deny_accounts, b->deny_accounts) && same_text(a->allow_qos, b->allow_qos) &&
-	       same_text(a->deny_qos, b->deny_qos);
+	       same_text(a->deny_qos, b->deny_qos) && a->is_default == b->is_default && a->default_min == b->default_min &&
+	       a->max_min == b->max_min;
 }
 
 /* 1 the table holds exactly these, 0 not. */
@@ -226,8 +230,8 @@ static int partitions_same(struct store *s, const struct place_partition *p, siz
 
 static int partition_put(struct store *s, const struct place_partition *p, struct errbuf *err)
 {
-	sqlite3_stmt *st = prepare(s, "INSERT OR REPLACE INTO places VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-				   err);
+	sqlite3_stmt *st = prepare(s, "INSERT OR REPLACE INTO places VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
+				      " ?13, ?14)", err);
 
 	if (!st)
 		return -1;
@@ -242,6 +246,9 @@ static int partition_put(struct store *s, const struct place_partition *p, struc
 	store_bind_text(st, 9, p->deny_accounts);
 	store_bind_text(st, 10, p->allow_qos);
 	store_bind_text(st, 11, p->deny_qos);
+	sqlite3_bind_int(st, 12, p->is_default);
+	sqlite3_bind_int64(st, 13, p->default_min);
+	sqlite3_bind_int64(st, 14, p->max_min);
 	return finish(s, st, err);
 }
 

@@ -44,11 +44,14 @@ static void limits_translate(const partition_info_t *p, struct store_partition *
 	out->max_min = p->max_time == INFINITE || p->max_time == NO_VAL ? DURATION_UNLIMITED : p->max_time;
 }
 
-static int door_translate(const partition_info_t *p, struct place_partition *out)
+static int door_translate(const partition_info_t *p, const struct store_partition *limits, struct place_partition *out)
 {
 	const uint16_t shut = PART_FLAG_HIDDEN | PART_FLAG_ROOT_ONLY | PART_FLAG_REQ_RESV;
 
 	snprintf(out->name, sizeof(out->name), "%s", text(p->name));
+	out->is_default = limits->is_default;
+	out->default_min = limits->default_min;
+	out->max_min = limits->max_min;
 	out->allow_groups = list_copy(p->allow_groups);
 	out->allow_accounts = list_copy(p->allow_accounts);
 	out->deny_accounts = list_copy(p->deny_accounts);
@@ -76,7 +79,7 @@ static int partitions_keep(struct store *store, const partition_info_msg_t *msg,
 		goto no_memory;
 	for (size_t i = 0; i < n; i++) {
 		limits_translate(&msg->partition_array[i], &limits[i]);
-		if (door_translate(&msg->partition_array[i], &doors[i]) < 0)
+		if (door_translate(&msg->partition_array[i], &limits[i], &doors[i]) < 0)
 			goto no_memory;
 	}
 	rv = store_partitions_put(store, limits, n, errp) < 0 || store_places_put(store, doors, n, errp) < 0 ? -1 : 0;

@@ -5,6 +5,9 @@
  *
  *   bench_lookup [PROGRAMS [SUBMISSIONS]]
  *
+ * Once in mode limit, as a job that names its partition, and once in mode place, as one that names none, with as many
+ * answers of the scheduler in memory as precedentd keeps.
+ *
  * Half the submissions are known programs, half are not, in random order. A writer commits a heartbeat every
  * 10 000 submissions, which is a hundred times what precedentd does.
  */
@@ -94,7 +97,7 @@ struct keys {
 	char key[IDENTITY_KEY_LEN + 1], family[IDENTITY_KEY_LEN + 1];
 };
 
-static void put_program(struct store *s, const struct keys *id, uint64_t n, struct errbuf *err)
+static void put_program(struct store *s, const struct keys *id, uint64_t n, int64_t shape, struct errbuf *err)
 {
 	struct store_program p = {.uid = UID,
 				  .state = PROGRAM_READY,
@@ -105,7 +108,8 @@ static void put_program(struct store *s, const struct keys *id, uint64_t n, stru
 				  .nodes = 2,
 				  .tasks = 32,
 				  .created = NOW,
-				  .updated = NOW};
+				  .updated = NOW,
+				  .shape = shape};
 	struct store_estimate e = {.e = {190, 185, 200, ESTIMATE_BLEND, 3}, .updated = NOW};
 
 	memcpy(p.key, id->key, sizeof(p.key));
@@ -130,7 +134,7 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /* In the order of the keys: what grows over years in any order would take a minute here. */
-static void fill(struct store *s, uint64_t programs, char *spank_env[1], const char *fingerprint)
+static void fill(struct store *s, uint64_t programs, char *spank_env[1], const char *fingerprint, int64_t shape)
 {
 	struct keys *keys = calloc(programs, sizeof(*keys));
 	struct errbuf err = {"out of memory"};
@@ -150,7 +154,7 @@ static void fill(struct store *s, uint64_t programs, char *spank_env[1], const c
 	for (uint64_t n = 0; n < programs; n++) {
 		if (n % ROWS_A_TX == 0 && store_begin(s, &err) < 0)
 			die(&err);
-		put_program(s, &keys[n], n, &err);
+		put_program(s, &keys[n], n, shape, &err);
 		if ((n % ROWS_A_TX == ROWS_A_TX - 1 || n == programs - 1) && store_commit(s, &err) < 0)
 			die(&err);
 	}
@@ -162,9 +166,57 @@ static int bench_find(void *arg, const char *key, struct store_lookup *out, stru
 	return store_lookup(arg, key, out, err);
 }
 
+/* From memory, as in the plugin. */
 static int bench_partition(void *arg, const char *name, struct store_partition *out, struct errbuf *err)
 {
-	return store_partition_get(arg, name, out, err);
+	(void)arg;
+	(void)err;
+	*out = (struct store_partition){.is_default = !name || !strcmp(name, "fast"), .default_min = 60, .max_min = 1440};
+	snprintf(out->name, sizeof(out->name), "%s", name ? name : "fast");
+	return 1;
+}
+
+/* What precedentd keeps, at its most: fast is full for a day, slow starts jobs at once. */
+static void fill_places(struct store *s, struct place_shape *shape, struct places *places, struct errbuf *err)
+{
+	struct place_partition doors[64];
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < 64; i++) {
+		doors[i] = (struct place_partition){"", true, i > 1, 1, 1000, 1000, "staff,users", "a,b,c", "", "", "", i == 0, 60,
+						    1440};
+		snprintf(doors[i].name, sizeof(doors[i].name), i == 0 ? "fast" : i == 1 ? "slow" : "part%d", i);
+		if (i < 2)
+			doors[i].allow_accounts = "";
+	}
+	if (store_begin(s, err) < 0 || store_places_put(s, doors, 64, err) < 0)
+		die(err);
+	for (int i = 0; i < PLACES_WAITS_MAX / 2; i++) {
+		*shape = (struct place_shape){.nodes = 2, .tasks = 160u - (unsigned)i, .memory = 1000, .used = NOW};
+		shape->id = place_shape_id(shape);
+		if (store_shape_put(s, shape, err) < 0)
+			die(err);
+		for (int c = 0; c < 2; c++) {
+			struct place_wait w = {.shape = shape->id, .limit_min = 15, .used = NOW, .asked = NOW - 200,
+					       .answer = PLACE_KNOWN, .wait_s = c ? 0 : 86400};
+
+			snprintf(w.candidate, sizeof(w.candidate), c ? "slow" : "fast");
+			if (store_wait_want(s, &w, err) < 0 || store_wait_put(s, &w, err) < 0)
+				die(err);
+		}
+	}
+	if (store_commit(s, err) < 0)
+		die(err);
+	for (int i = 0; i < 10; i++) {
+		uint64_t t0 = now_ns();
+
+		if (store_places_load(s, PLACES_WAITS_MAX, places, err) < 0)
+			die(err);
+		if (now_ns() - t0 < best)
+			best = now_ns() - t0;
+	}
+	printf("places: %zu partitions, %zu shapes, %zu waits, read in %.0f us\n", places->n_partitions, places->n_shapes,
+	       places->n_waits, (double)best / 1e3);
 }
 
 static int bench_heartbeat(void *arg, int64_t *when, struct errbuf *err)
@@ -204,11 +256,17 @@ struct times {
 };
 
 static void measure(struct store *reader, struct store *writer, uint64_t programs, uint64_t submissions,
-		    char *spank_env[1], struct times *t)
+		    char *spank_env[1], const struct places *places, struct times *t)
 {
-	struct decide_source src = {reader,	     bench_find,     bench_partition,
-				    bench_heartbeat, bench_trace_ok, NULL};
-	struct precedent_conf conf = {.mode = MODE_LIMIT,
+	static struct decide_load load;
+	struct decide_source src = {.arg = reader,
+				    .lookup = bench_find,
+				    .partition = bench_partition,
+				    .heartbeat = bench_heartbeat,
+				    .trace_ok = bench_trace_ok,
+				    .places = places,
+				    .load = &load};
+	struct precedent_conf conf = {.mode = places ? MODE_PLACE : MODE_LIMIT,
 				      .n_candidates = 2,
 				      .margin = 0.15,
 				      .min_limit_min = 1,
@@ -228,11 +286,13 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 		if (i % BEAT == 0 && store_heartbeat_set(writer, NOW + (int64_t)i, &err) < 0)
 			die(&err);
 		submission(&in, arg, spank_env, args, known ? random_next(&x) % programs : programs + i);
+		if (places)
+			in.partition = NULL;
 		t0 = now_ns();
 		if (decide(&in, &conf, &src, &out, &err) < 0)
 			die(&err);
 		ns = now_ns() - t0;
-		if (known != (out.act == ACT_PREDICT) || known != out.set_limit) {
+		if (known != (out.act == ACT_PREDICT) || known != out.set_limit || (known && places) != out.set_partition) {
 			fprintf(stderr, "bench_lookup: wrong answer: %s\n", out.message);
 			exit(1);
 		}
@@ -251,23 +311,33 @@ static void bench(const char *dir, uint64_t programs, uint64_t submissions)
 	struct times t = {calloc(submissions, 8), calloc(submissions, 8), 0, 0};
 	struct store *writer, *reader;
 	struct store_counts counts;
-	uint64_t t0 = now_ns();
+	struct places places = {0};
+	struct place_shape shape;
+	uint64_t t0;
 
 	snprintf(path, sizeof(path), "%s/precedent.db", dir);
 	snprintf(env, sizeof(env), "%s=%s", IDENTITY_FINGERPRINT_VAR, fingerprint);
 	if (!t.known || !t.unknown || store_open(path, STORE_WRITE, &writer, &err) < 0)
 		die(&err);
-	fill(writer, programs, spank_env, fingerprint);
+	fill_places(writer, &shape, &places, &err);
+	t0 = now_ns();
+	fill(writer, programs, spank_env, fingerprint, shape.id);
 	if (store_open(path, STORE_READ, &reader, &err) < 0 || store_counts(reader, &counts, &err) < 0)
 		die(&err);
 	printf("store: %llu programs, %llu estimates, %.0f MB, written in %.1f s; script of %zu bytes\n",
 	       (unsigned long long)counts.programs, (unsigned long long)counts.estimates,
 	       (double)counts.file_bytes / 1e6, (double)(now_ns() - t0) / 1e9, sizeof(script) - 1);
-	measure(reader, writer, programs, submissions / 10 + 1, spank_env, &t);
-	t.n_known = t.n_unknown = 0;
-	measure(reader, writer, programs, submissions, spank_env, &t);
-	print("decide, known", t.known, t.n_known);
-	print("decide, unknown", t.unknown, t.n_unknown);
+	for (int place = 0; place < 2; place++) {
+		const struct places *p = place ? &places : NULL;
+
+		t.n_known = t.n_unknown = 0;
+		measure(reader, writer, programs, submissions / 10 + 1, spank_env, p, &t);
+		t.n_known = t.n_unknown = 0;
+		measure(reader, writer, programs, submissions, spank_env, p, &t);
+		print(place ? "place, known" : "limit, known", t.known, t.n_known);
+		print(place ? "place, unknown" : "limit, unknown", t.unknown, t.n_unknown);
+	}
+	places_free(&places);
 	store_close(reader);
 	store_close(writer);
 	free(t.known);

@@ -107,8 +107,8 @@ static void set_waits(double fast_s, double slow_s)
 
 static void set_doors(void)
 {
-	w.doors[0] = (struct place_partition){"fast", true, false, 1, 4, 4, "", "", "", "", ""};
-	w.doors[1] = (struct place_partition){"slow", true, false, 1, 4, 4, "", "", "", "", ""};
+	w.doors[0] = (struct place_partition){"fast", true, false, 1, 4, 4, "", "", "", "", "", false, 0, 0};
+	w.doors[1] = (struct place_partition){"slow", true, false, 1, 4, 4, "", "", "", "", "", false, 0, 0};
 	w.places.partitions = w.doors;
 	w.places.n_partitions = 2;
 	w.shape = (struct place_shape){.nodes = 2, .tasks = 4, .memory = 1000};

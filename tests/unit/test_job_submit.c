@@ -117,7 +117,9 @@ static void make_known(const char *key)
 	struct store *s = writer();
 	struct store_program p = {.uid = 1000, .state = PROGRAM_READY, .updated = 1};
 	struct store_estimate e = {.candidate = "fast", .e = {192, 185, 200, ESTIMATE_BLEND, 1}, .updated = 1};
-	struct store_partition parts[] = {{"fast", true, 30, 1440}, {"slow", false, DURATION_UNSET, 1440}};
+	struct place_partition doors[] = {
+	    {"fast", true, false, 1, 4, 4, "", "", "", "", "", true, 30, 1440},
+	    {"slow", true, false, 1, 4, 4, "", "", "", "", "", false, DURATION_UNSET, 1440}};
 
 	strcpy(p.key, key);
 	ok(store_program_put(s, &p, &err));
@@ -125,7 +127,7 @@ static void make_known(const char *key)
 	strcpy(e.candidate, "slow");
 	e.e = (struct estimate){100, 95, 104, ESTIMATE_BLEND, 1};
 	ok(store_estimate_put(s, key, &e, &err));
-	ok(store_partitions_put(s, parts, 2, &err));
+	ok(store_places_put(s, doors, 2, &err));
 	ok(store_heartbeat_set(s, time(NULL), &err));
 	store_close(s);
 }
@@ -239,22 +241,20 @@ static void test_known(void **state)
 	free_job(&d);
 }
 
-/* Both partitions let everybody in, and both start a job of two nodes and 1000 MiB at once. */
+/* Both partitions start a job of two nodes and 1000 MiB at once. */
 static void make_waits(const char *key)
 {
-	struct place_partition doors[] = {{"fast", true, false, 1, 4, 4, "", "", "", "", ""},
-					  {"slow", true, false, 1, 4, 4, "", "", "", "", ""}};
+	static const char *const candidates[] = {"fast", "slow"};
 	struct place_shape shape = {.nodes = 2, .tasks = 2, .memory = 1000, .used = 1};
 	struct store *s = writer();
 
 	shape.id = place_shape_id(&shape);
-	ok(store_places_put(s, doors, 2, &err));
 	ok(store_shape_put(s, &shape, &err));
 	ok(store_program_shape(s, key, shape.id, &err));
 	for (int i = 0; i < 2; i++) {
 		struct place_wait w = {.shape = shape.id, .limit_min = 15, .used = 1, .asked = time(NULL), .answer = PLACE_KNOWN};
 
-		strcpy(w.candidate, doors[i].name);
+		strcpy(w.candidate, candidates[i]);
 		ok(store_wait_want(s, &w, &err));
 		ok(store_wait_put(s, &w, &err));
 	}
