@@ -71,4 +71,17 @@ like($out, qr/^precedent: \Q$top\E\/Makefile: [^\n]+\n\z/, '... is refused in on
 is($rc, 1, 'rules that never end');
 like($out, qr/r\.rules:3:1: more than \d+ rules fire for one event/, '... are stopped, and named');
 
+# Every example of the manual page stands for itself: it is sound, and runs.
+my @examples = slurp("$top/man/precedent-rules.5") =~ /^\.EX\n(.*?)^\.EE$/msg;
+cmp_ok(@examples, '>=', 4, 'the manual page has examples');
+for my $i (0 .. $#examples) {
+    my $text = $examples[$i] =~ s/\\e/\\/gr;
+    my ($first) = $text =~ /\A(.*)/;
+    ($rc, $out) = advise('--check', rules($text));
+    is($rc, 0, "example $i ($first) is sound") or diag $out;
+    ($rc, $out) = advise($trace, '--rules', rules($text));
+    is($rc, 0, '... and runs') or diag $out;
+    like($out, qr/^ +\d+\.\d %  late send: /m, '... and finds late sends') if $i < 2;
+}
+
 done_testing;
