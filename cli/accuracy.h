@@ -4,6 +4,7 @@
 #define PRECEDENT_CLI_ACCURACY_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* "3.1 %", "120 %", "140x". Returns out. */
@@ -24,7 +25,7 @@ extern const struct accuracy_label accuracy_labels[];
 /* The answer as a page; path "-" is standard output. Returns the exit code. */
 int accuracy_page_write(const json_t *answer, const char *path);
 
-/* precedent accuracy --cost; returns the exit code. */
-int accuracy_cost(long days, int mine, int json);
+/* precedent accuracy --cost, of what precedentd says or of the file `from` (NULL: none); returns the exit code. */
+int accuracy_cost(long days, bool mine, bool json, const char *from);
 
 #endif

@@ -244,8 +244,8 @@ static int options_parse(int argc, char **argv, const char *help, struct options
 	}
 	if (optind < argc)
 		return cli_usage(argv[0], "unexpected argument '%s'", argv[optind]);
-	if (o->cost && (o->html || o->from || o->by >= 0))
-		return cli_usage(argv[0], "--cost goes with --days, --mine and --json alone");
+	if (o->cost && (o->html || o->by >= 0))
+		return cli_usage(argv[0], "--cost goes with --days, --mine, --json and --from alone");
 	if (o->json && o->html)
 		return cli_usage(argv[0], "--json or --html, not both");
 	if (o->from && (o->mine || o->days))
@@ -292,7 +292,7 @@ int verb_accuracy(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	if (o.cost)
-		return accuracy_cost(o.days, o.mine, o.json);
+		return accuracy_cost(o.days, o.mine, o.json, o.from);
 	answer = o.from ? query_load(o.from, "accuracy", "all") : answer_ask(&o);
 	if (!answer)
 		return 1;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent accuracy --cost: what probes cost, and what shorter limits freed. What it holds is said in predictor/answer_cost.c. */
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "cli/accuracy.h"
 #include "cli/query.h"
 #include "cli/query_print.h"
+#include "cli/util.h"
 
 static void cost_line(const char *user, const char *partition, const json_t *row)
 {
@@ -45,15 +47,37 @@ static void cost_print(const json_t *answer)
 		cost_line("all", "", json_object_get(answer, "total"));
 }
 
-int accuracy_cost(long days, int mine, int json)
+static json_t *cost_load(const char *path)
+{
+	json_error_t why;
+	json_t *answer = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+
+	if (!answer)
+		cli_fail("%s: %s", path, why.text);
+	else if (!json_is_object(json_object_get(answer, "total"))) {
+		cli_fail("%s: is not what precedent accuracy --cost --json printed", path);
+		json_decref(answer);
+		answer = NULL;
+	}
+	return answer;
+}
+
+static json_t *cost_ask(long days, bool mine)
 {
 	json_t *request = query_request("cost"), *answer;
-	int rc = 0;
 
 	json_object_set_new(request, "days", json_integer(days));
 	json_object_set_new(request, "mine", json_boolean(mine));
 	answer = query_ask(request);
 	json_decref(request);
+	return answer;
+}
+
+int accuracy_cost(long days, bool mine, bool json, const char *from)
+{
+	json_t *answer = from ? cost_load(from) : cost_ask(days, mine);
+	int rc = 0;
+
 	if (!answer)
 		return 1;
 	if (json)

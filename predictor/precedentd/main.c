@@ -408,7 +408,7 @@ static int backup(const char *to)
 	struct errbuf why;
 
 	if (store_backup(conf.store_file, to, &why) < 0) {
-		log_error("backup: %s", why.text);
+		fprintf(stderr, "precedentd: backup: %s\n", why.text);
 		return 1;
 	}
 	return 0;
