@@ -62,10 +62,30 @@ static void write_logic(struct writer *w, const struct expr *e)
 	jump->target = w->n;
 }
 
+/* Most comparisons are of a parameter with a parameter or a constant. */
+static bool write_short(struct writer *w, const struct expr *e)
+{
+	bool field = e->b->kind == EX_FIELD, constant = e->b->kind == EX_INT || e->b->kind == EX_STRING || e->b->kind == EX_BOOLEAN;
+	struct code_ins *i;
+
+	if (e->kind > EX_GE || e->a->kind != EX_FIELD || !(field || constant))
+		return false;
+	i = emit(w, (uint8_t)((field ? OP_EQ_FF : OP_EQ_FC) + (e->kind - EX_EQ)));
+	i->pattern = e->a->pattern;
+	i->slot = e->a->slot;
+	if (field)
+		i->target = (uint32_t)e->b->pattern << 16 | e->b->slot;
+	else
+		i->k.i = e->b->v.integer;
+	return true;
+}
+
 static void write_binary(struct writer *w, const struct expr *e)
 {
 	bool real = e->a->type == RT_DOUBLE;
 
+	if (!real && write_short(w, e))
+		return;
 	write_expr(w, e->a);
 	write_expr(w, e->b);
 	if (e->kind <= EX_GE)

@@ -22,6 +22,9 @@ enum code_op {
 	OP_ADD_I, OP_SUB_I, OP_MUL_I, OP_DIV_I, OP_MOD_I,
 	OP_ADD_D, OP_SUB_D, OP_MUL_D, OP_DIV_D,
 	OP_MIN_I, OP_MAX_I, OP_MIN_D, OP_MAX_D, OP_ABS_I, OP_ABS_D,
+	/* a parameter with a parameter, and with a constant */
+	OP_EQ_FF, OP_NE_FF, OP_LT_FF, OP_LE_FF, OP_GT_FF, OP_GE_FF,
+	OP_EQ_FC, OP_NE_FC, OP_LT_FC, OP_LE_FC, OP_GT_FC, OP_GE_FC,
 	OP_GROUP,                                                /* a function over the group */
 	OP_TEXT_BEGIN, OP_TEXT, OP_TEXT_END                      /* pieces of a string */
 };
@@ -30,7 +33,7 @@ struct code_ins {
 	uint8_t op;
 	uint8_t pattern;  /* OP_FIELD; of OP_TEXT: type */
 	uint16_t slot;
-	uint32_t target;  /* of jumps; OP_GROUP: index of the function */
+	uint32_t target;  /* of jumps; OP_GROUP: index of the function; OP_.._FF: pattern << 16 | slot of the other */
 	union rules_value k;
 };
 

@@ -148,6 +148,9 @@ static void text_end(struct text_buf *b, union rules_value *out, struct code_fra
 	out->i = id == UINT32_MAX ? 0 : id;
 }
 
+#define FIELD_A (f->bound[i->pattern]->v[i->slot].i)
+#define FIELD_B (f->bound[i->target >> 16]->v[i->target & 0xffff].i)
+#define SHORT(op, b) sp++->i = FIELD_A op (b)
 #define BINARY_I(op)  sp--, sp[-1].i = sp[-1].i op sp[0].i
 #define BINARY_W(op)  sp--, sp[-1].i = WRAP(sp[-1].i, op, sp[0].i)
 #define COMPARE_D(op) sp--, sp[-1].i = sp[-1].d op sp[0].d
@@ -201,6 +204,18 @@ static union rules_value run(const struct code *c, struct code_frame *f, struct 
 		case OP_MAX_D: sp--, sp[-1].d = sp[0].d > sp[-1].d ? sp[0].d : sp[-1].d; break;
 		case OP_ABS_I: sp[-1].i = sp[-1].i < 0 ? WRAP(0, -, sp[-1].i) : sp[-1].i; break;
 		case OP_ABS_D: sp[-1].d = fabs(sp[-1].d); break;
+		case OP_EQ_FF: SHORT(==, FIELD_B); break;
+		case OP_EQ_FC: SHORT(==, i->k.i); break;
+		case OP_NE_FF: SHORT(!=, FIELD_B); break;
+		case OP_NE_FC: SHORT(!=, i->k.i); break;
+		case OP_LT_FF: SHORT(<, FIELD_B); break;
+		case OP_LT_FC: SHORT(<, i->k.i); break;
+		case OP_LE_FF: SHORT(<=, FIELD_B); break;
+		case OP_LE_FC: SHORT(<=, i->k.i); break;
+		case OP_GT_FF: SHORT(>, FIELD_B); break;
+		case OP_GT_FC: SHORT(>, i->k.i); break;
+		case OP_GE_FF: SHORT(>=, FIELD_B); break;
+		case OP_GE_FC: SHORT(>=, i->k.i); break;
 		case OP_GROUP: *sp++ = f->inner ? f->inner[i->target] : group_run(&c->group[i->target], f); break;
 		case OP_TEXT_BEGIN: text->n = 0; break;
 		case OP_TEXT: sp--, put_text(text, sp[0], i->pattern, f->text); break;

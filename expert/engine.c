@@ -263,8 +263,7 @@ void engine_left(const struct engine *e, uint32_t type, uint64_t *waiting, uint6
 
 bool engine_finding_value(struct engine *e, const struct engine_finding *f, uint32_t set, union rules_value *out)
 {
-	e->frame.bound = e->bound;
-	*out = code_run(&f->action->value[set], &e->frame);
+	*out = engine_value(e, &f->action->value[set], e->bound);
 	return !e->frame.failed;
 }
 

@@ -90,7 +90,14 @@ void cursor_open(struct engine *e, struct cursor *c, const struct plan_pattern *
 struct entry *cursor_next(struct cursor *c);
 /* The queue of the group that x is in. */
 struct bucket *queues_group(const struct plan_pattern *p, const struct entry *x);
-int64_t plan_value_get(struct engine *e, const struct plan_value *v, struct entry *const *bound);
+
+static inline union rules_value engine_value(struct engine *e, const struct plan_value *v, struct entry *const *bound)
+{
+	if (v->field)
+		return bound[v->pattern]->v[v->slot];
+	e->frame.bound = bound;
+	return code_run(&v->code, &e->frame);
+}
 
 /* ---- join.c ---- */
 /* Fill the other patterns of p's rule around x, and fire. -1 with the reason. */

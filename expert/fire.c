@@ -69,12 +69,6 @@ static void set_attributes(struct entry *x, struct entry *const *m, uint32_t n)
 
 /* ---- actions ---- */
 
-static union rules_value evaluate(struct engine *e, const struct code *c)
-{
-	e->frame.bound = e->bound;
-	return code_run(c, &e->frame);
-}
-
 static int text_failed(struct engine *e, const struct plan_rule *u)
 {
 	if (!e->frame.failed)
@@ -112,7 +106,7 @@ static int assert_entry(struct engine *e, const struct plan_rule *u, const struc
 		return -1;
 	set_attributes(x, m, n);
 	for (uint32_t i = 0; i < a->src->n_set; i++)
-		x->v[a->src->set[i].slot] = evaluate(e, &a->value[i]);
+		x->v[a->src->set[i].slot] = engine_value(e, &a->value[i], e->bound);
 	engine_queue(e, x);
 	if (text_failed(e, u) < 0)
 		return -1;
@@ -132,7 +126,7 @@ static int modify(struct engine *e, const struct plan_rule *u, const struct plan
 	union rules_value v[RULES_MAX_PARAMS];
 
 	for (uint32_t i = 0; i < a->src->n_set; i++)
-		v[i] = evaluate(e, &a->value[i]);
+		v[i] = engine_value(e, &a->value[i], e->bound);
 	if (text_failed(e, u) < 0)
 		return -1;
 	if (x->gone)

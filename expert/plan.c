@@ -347,7 +347,7 @@ static int make_actions(struct planner *k)
 		if (!a->value)
 			return -1;
 		for (uint32_t s = 0; s < a->src->n_set; s++)
-			if (code_compile(&a->value[s], a->src->set[s].value, &k->p->mem) < 0)
+			if (make_value(k, &a->value[s], a->src->set[s].value) < 0)
 				return -1;
 	}
 	return 0;

@@ -61,7 +61,7 @@ struct plan_pattern {
 
 struct plan_action {
 	const struct rules_action *src;
-	struct code *value;              /* of each set */
+	struct plan_value *value;        /* of each set */
 };
 
 struct plan_rule {

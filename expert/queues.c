@@ -78,14 +78,6 @@ static void grow(struct queues *q)
 
 /* ---- keys ---- */
 
-int64_t plan_value_get(struct engine *e, const struct plan_value *v, struct entry *const *bound)
-{
-	if (v->field)
-		return bound[v->pattern]->v[v->slot].i;
-	e->frame.bound = bound;
-	return code_run(&v->code, &e->frame).i;
-}
-
 struct key {
 	uint64_t hash;
 	uint32_t index;
@@ -225,9 +217,9 @@ static uint32_t stored_key(struct engine *e, const struct plan_index *x, uint8_t
 
 	bound[pattern] = y;
 	for (uint32_t i = 0; i < x->n_key; i++)
-		key[i] = plan_value_get(e, &x->key[i], bound);
+		key[i] = engine_value(e, &x->key[i], bound).i;
 	for (uint32_t i = 0; i < x->n_wild; i++) {
-		wild[i] = plan_value_get(e, &x->wild[i].here, bound);
+		wild[i] = engine_value(e, &x->wild[i].here, bound).i;
 		if (x->wild[i].stored && wild[i] == x->wild[i].any)
 			any |= 1u << i;
 	}
@@ -342,14 +334,16 @@ void cursor_open(struct engine *e, struct cursor *c, const struct plan_pattern *
 	struct key k;
 
 	c->n = 0;
+	if (!e->q.all[p->number].n)
+		return;
 	if (!x) {
 		add_queue(c, &e->q.all[p->number], p->first_link);
 		return;
 	}
 	for (uint32_t i = 0; i < x->n_key; i++)
-		key[i] = plan_value_get(e, &s->key[i], e->bound);
+		key[i] = engine_value(e, &s->key[i], e->bound).i;
 	for (uint32_t i = 0; i < x->n_wild; i++) {
-		wild[i] = plan_value_get(e, &s->wild[i], e->bound);
+		wild[i] = engine_value(e, &s->wild[i], e->bound).i;
 		if (x->wild[i].stored)
 			continue;
 		if (wild[i] == x->wild[i].any) {
