@@ -256,6 +256,39 @@ static void explain_estimates(const json_t *answer)
 	}
 }
 
+/* What jobs say that differ from it in numbers only. */
+static void explain_families(const json_t *answer)
+{
+	const char *label = "Family:   ";
+	const json_t *f;
+	char text[128];
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "families"), i, f)
+	{
+		if (jnum(f, "seconds") > 0) {
+			interval_text(f, text, sizeof(text));
+			printf("%s %s %s,\n           from %.0f runs of %.0f jobs that differ in numbers only.\n", label, jstr(f, "candidate"), text,
+			       jnum(f, "runs"), jnum(f, "programs"));
+		} else {
+			printf("%s nothing for %s from %.0f jobs that differ in numbers only:\n           %s.\n", label,
+			       jstr(f, "candidate"), jnum(f, "programs"), jstr(f, "reason"));
+		}
+		label = "          ";
+	}
+}
+
+static void explain_drift(const json_t *drift, double now)
+{
+	char when[32];
+
+	if (!drift)
+		return;
+	printf("Drift:     on %s runs were not as predicted; what ran before (%s) counts no more, and\n           %s.\n",
+	       jstr(drift, "candidate"), age_text(now - jnum(drift, "since"), when, sizeof(when)),
+	       strcmp(jstr(drift, "stage"), "retraced") ? "the probe was made again where there is one" : "the job is traced again");
+}
+
 /* A job that was given less time than it will probably need. */
 static void explain_warning(const json_t *job)
 {
@@ -327,6 +360,8 @@ int query_print_explain(json_t *answer)
 		explain_skeletons(answer, jstr(program, "source_candidate"));
 	explain_history(answer);
 	explain_estimates(answer);
+	explain_families(answer);
+	explain_drift(json_object_get(answer, "drift"), jnum(answer, "now"));
 	explain_limit(job, json_object_get(answer, "rules"));
 	explain_warning(job);
 	explain_beside(json_object_get(answer, "baselines"));

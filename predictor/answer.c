@@ -17,6 +17,7 @@
 #include "common/duration.h"
 #include "predictor/answer.h"
 #include "predictor/answer_accuracy.h"
+#include "predictor/answer_family.h"
 #include "predictor/answer_cost.h"
 #include "predictor/answer_evidence.h"
 #include "predictor/answer_text.h"
@@ -277,7 +278,7 @@ static json_t *answer_show(const struct answer_env *env, json_t *request, struct
 	json_object_set_new(reply, "now", json_integer(env->now));
 	json_object_set_new(reply, "past_errors", errors);
 	json_object_set_new(reply, "baselines", baselines);
-	if (show_program(env, &r, reply, errp) < 0) {
+	if (show_program(env, &r, reply, errp) < 0 || answer_family(env, &r, reply, errp) < 0) {
 		json_decref(reply);
 		return NULL;
 	}

@@ -65,6 +65,18 @@ subtest 'little is known' => sub {
 	like(words('explain', sub { $_[0]{job}{user_limit_min} = 9 }), qr/Warning: +asked was for less than is predicted/, 'much too short');
 };
 
+subtest 'jobs that differ in numbers only, and drift' => sub {
+	my $out = words('explain', sub { $_[0]{families} = [
+		{candidate => 'fast', seconds => 100, lo_s => 95, hi_s => 106, runs => 5, programs => 3, reason => ''},
+		{candidate => 'slow', programs => 2, reason => 'the numbers in script and arguments matter: with some it took 100 s, with others 130 s'}] });
+	like($out, qr/^Family: +fast 00:01:40.*,\n +from 5 runs of 3 jobs that differ in numbers only\.$/m, 'what they say');
+	like($out, qr/^ +nothing for slow from 2 jobs that differ in numbers only:\n +the numbers in script and arguments matter: /m, 'or why they do not');
+	my %drift = (candidate => 'fast', since => decode_json($saved)->{now} - 7200, acted => 0);
+	like(words('explain', sub { $_[0]{drift} = {%drift, stage => 'reprobed'} }),
+		qr/^Drift: +on fast runs were not as predicted; what ran before \(2 hours ago\) counts no more, and\n +the probe was made again/m, 'drift');
+	like(words('explain', sub { $_[0]{drift} = {%drift, stage => 'retraced'} }), qr/^ +the job is traced again\.$/m, 'and further');
+};
+
 subtest 'show' => sub {
 	my $out = words('show');
 	like($out, qr/^  beside    request 00:10:00, the user's last two runs 00:05:00, the job's 00:09:40$/m, 'baselines beside the prediction');

@@ -208,6 +208,43 @@ static void test_evidence(void **state)
 	json_decref(reply);
 }
 
+/* Jobs that differ in numbers only, and drift: of the asking user's job alone. */
+static void test_relations(void **state)
+{
+	struct store_family f = {.candidate = "fast", .e = {100, 95, 106, ESTIMATE_FAMILY, 5}, .programs = 3, .ranges = "1:4",
+				 .updated = NOW};
+	struct drift d = {DRIFT_REPROBED, NOW - 50, NOW};
+	struct store_run r;
+	struct errbuf e;
+	json_t *reply, *list;
+
+	(void)state;
+	reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}");
+	assert_null(json_object_get(reply, "families"));
+	assert_null(json_object_get(reply, "drift"));
+	json_decref(reply);
+	strcpy(f.kin, KEY_B);
+	assert_int_equal(store_family_put(store, &f, &e), 0);
+	strcpy(f.candidate, "slow");
+	strcpy(f.reason, "too uncertain");
+	memset(&f.e, 0, sizeof(f.e));
+	assert_int_equal(store_family_put(store, &f, &e), 0);
+	assert_int_equal(store_run_get(store, 1, &r, &e), 1);
+	strcpy(r.kin, KEY_B);
+	assert_int_equal(store_run_put(store, &r, &e), 0);
+	assert_int_equal(store_drift_put(store, KEY_A, "fast", &d, &e), 0);
+	reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}");
+	list = json_object_get(reply, "families");
+	assert_int_equal(json_array_size(list), 2);
+	assert_true(json_real_value(json_object_get(json_array_get(list, 0), "hi_s")) == 106);
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "programs")), 3);
+	assert_null(json_object_get(json_array_get(list, 1), "seconds"));
+	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "reason")), "too uncertain");
+	assert_string_equal(json_string_value(json_object_get(json_object_get(reply, "drift"), "stage")), "reprobed");
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(reply, "drift"), "since")), NOW - 50);
+	json_decref(reply);
+}
+
 static void test_text(void **state)
 {
 	static const char *const cases[][2] = {{"plain", "plain"}, {"\xc3\xa4", "\xc3\xa4"}, {"a\033[2J", "a?[2J"}, {"\xff", "?"},
@@ -399,7 +436,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_nonsense),      T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist),
-		T(test_show), T(test_evidence),	       T(test_accuracy),	  T(test_retrace),
+		T(test_show),	       T(test_evidence),	  T(test_relations),
+		T(test_accuracy),      T(test_retrace),
 		T(test_forget),	       T(test_busy_lists),	  T(test_site),
 		T(test_text),	       T(test_cost),
 	};
