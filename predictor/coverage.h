@@ -21,7 +21,7 @@
 #define COVERAGE_SCALE_MIN 0.25
 #define COVERAGE_SCALE_MAX 10.0
 #define COVERAGE_LEVELS	   3
-#define COVERAGE_RUNS	   128 /* at most, of a level */
+#define COVERAGE_RUNS	   64 /* at most, of a level */
 
 /* A run that was predicted, or not (pred_s 0), the latest first. */
 struct coverage_run {

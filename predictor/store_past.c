@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Past runs as evidence: of a program, of a kin, of a family, of a user, the latest first; and the tables of what they say of
- * kins and of programs that do not run as they did. Looks are bounded: at most WINDOW runs are read, whatever they are.
+ * kins and of programs that do not run as they did. Looks are bounded:
+ * at most WINDOW runs are read for each one that is asked for, whatever they are.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "predictor/store_internal.h"
 
-#define WINDOW 512
+#define WINDOW 2
 
 static int bad_key(struct store *s, struct errbuf *err)
 {
@@ -57,7 +58,7 @@ int store_past_read(struct store *s, const struct store_past_filter *f, struct s
 	store_bind_text(st, 1, f->candidate);
 	sqlite3_bind_int64(st, 2, f->since);
 	sqlite3_bind_int64(st, 4, f->uid);
-	sqlite3_bind_int64(st, 5, WINDOW);
+	sqlite3_bind_int64(st, 5, WINDOW * (int64_t)max);
 	if ((key && store_bind_key(st, 3, key) < 0) || (also && store_bind_key(st, 6, also) < 0)) {
 		sqlite3_finalize(st);
 		return bad_key(s, err);

@@ -14,6 +14,15 @@ static void worth_fill(struct worth *w, size_t at, int n)
 	}
 }
 
+static size_t told_count(const struct coverage_run *runs, size_t n)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < n; i++)
+		told += runs[i].pred_s > 0;
+	return told;
+}
+
 struct worth *worth_gather(struct store *s, uint32_t uid, const char *family, const char *own, const char *candidate,
 			   struct errbuf *errp)
 {
@@ -32,8 +41,8 @@ struct worth *worth_gather(struct store *s, uint32_t uid, const char *family, co
 	w->n_family = (size_t)n;
 	worth_fill(w, 0, n);
 	coverage_errors_of(w->runs, w->n_family, own, &w->errors);
-	if (n >= COVERAGE_RUNS / 2)
-		return w;
+	if (told_count(w->runs, w->n_family) >= 2 * COVERAGE_ENOUGH)
+		return w; /* the others would not be looked at */
 	n = store_past_read(s, &others, w->past + w->n_family, COVERAGE_RUNS, errp);
 	if (n < 0)
 		goto fail;
