@@ -351,6 +351,7 @@ static int judge(struct hunt *h)
 		struct rules_atom a = {.col = h->x, .by = MODEL_NONE, .label = h->label, .covered = s->count[h->label]};
 		double bits = evidence(h, c);
 
+		/* Accepted by what the stretches decide; against other atoms it stands by its rows, as they do. */
 		if ((bits <= c->cost && !s->repeat) || !holds_everywhere(h, c))
 			continue;
 		a.bits = c->cost;
@@ -358,7 +359,7 @@ static int judge(struct hunt *h)
 		a.atom.kind = MODEL_ATOM_ABOVE;
 		if (fn_make(h, c, &a.atom.fn) < 0)
 			return -1;
-		rules_consider(s, &a, 0, bits);
+		rules_consider(s, &a, 0, -1);
 		return 0;
 	}
 	return 0;
