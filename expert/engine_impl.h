@@ -24,7 +24,7 @@ struct queues {
 	struct bucket *free;
 	struct bucket **slab;
 	uint32_t n_slab;
-	struct bucket *all;          /* [pattern] */
+	struct bucket *all;          /* [pattern]: the queue where it is looked through, and their number always */
 	uint8_t *asked, *held;       /* [index]: which parts were left out, by those that asked and in what waits */
 	bool failed;                 /* no memory */
 };

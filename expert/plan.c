@@ -238,6 +238,8 @@ static int make_step(struct planner *k, struct plan_step *s, uint8_t pattern, ui
 		s->index = find_index(k, p, key, n_key, wild, n_wild, known);
 		if (s->index < 0)
 			return -1;
+	} else {
+		p->scanned = true;
 	}
 	return compile_all(k, &s->rest, now);
 }
@@ -326,7 +328,6 @@ static int make_pattern(struct planner *k, uint32_t rule, uint8_t i)
 	p->is_state = k->p->rules->type[src->type]->category == SC_STATE;
 	p->keeps = k->rule->src->n_pattern > 1 || src->all;
 	p->number = k->p->n_pattern++;
-	p->n_link = p->keeps ? 1 : 0; /* the queue of all that wait */
 	if (make_filter(k, p) < 0)
 		return -1;
 	return src->uses ? code_compile(&p->uses, src->uses, &k->p->mem) : 0;
@@ -372,6 +373,8 @@ static int make_rule(struct plan *p, uint32_t i)
 	for (uint8_t n = 0; n < src->n_pattern; n++)
 		if (make_steps(&k, &k.rule->pattern[n]) < 0)
 			return -1;
+	for (uint8_t n = 0; n < src->n_pattern; n++)
+		k.rule->pattern[n].n_link += k.rule->pattern[n].scanned;
 	return make_actions(&k);
 }
 

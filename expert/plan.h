@@ -53,6 +53,7 @@ struct plan_pattern {
 	uint32_t number;                 /* over all */
 	uint32_t of_type;                /* number among those of its type */
 	uint32_t first_link, n_link;     /* among those of its type */
+	bool scanned;                    /* some rule looks through all that wait: their queue is the last link */
 	struct code filter, uses, all;
 	struct plan_index *index;
 	uint32_t n_index;

@@ -254,7 +254,10 @@ static int insert_index(struct engine *e, const struct plan_pattern *p, const st
 
 int queues_insert(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
-	append(&e->q.all[p->number], x, p->first_link);
+	if (p->scanned)
+		append(&e->q.all[p->number], x, p->first_link + p->n_link - 1);
+	else
+		e->q.all[p->number].n++;
 	for (uint32_t i = 0; i < p->n_index; i++)
 		if (insert_index(e, p, &p->index[i], x) < 0)
 			return -1;
@@ -278,9 +281,12 @@ void queues_remove(struct engine *e, const struct plan_pattern *p, struct entry 
 {
 	if (!queues_has(p, x))
 		return;
-	take_out(&e->q, x, p->first_link, false);
-	for (uint32_t i = 1; i < p->n_link; i++)
+	for (uint32_t i = 0; i < p->n_link - p->scanned; i++)
 		take_out(&e->q, x, p->first_link + i, true);
+	if (p->scanned)
+		take_out(&e->q, x, p->first_link + p->n_link - 1, false);
+	else
+		e->q.all[p->number].n--;
 	if (--x->n_linked)
 		return;
 	if (x->older)
@@ -309,9 +315,12 @@ static int start_asking(struct engine *e, const struct plan_pattern *p, const st
 	int64_t key[PLAN_MAX_KEYS], wild[PLAN_MAX_WILDS];
 
 	e->q.asked[x->number] |= (uint8_t)(1u << n);
-	for (struct entry *y = e->q.all[p->number].head; y; y = y->link[p->first_link].next) {
-		uint32_t any = stored_key(e, x, p->pattern, y, key, wild);
+	for (struct entry *y = e->oldest; y; y = y->younger) {
+		uint32_t any;
 
+		if (y->type != p->type || !queues_has(p, y))
+			continue;
+		any = stored_key(e, x, p->pattern, y, key, wild);
 		if (insert_at(e, p, x, y, any | choice(x, n), n, key, wild) < 0)
 			return -1;
 	}
@@ -337,7 +346,7 @@ void cursor_open(struct engine *e, struct cursor *c, const struct plan_pattern *
 	if (!e->q.all[p->number].n)
 		return;
 	if (!x) {
-		add_queue(c, &e->q.all[p->number], p->first_link);
+		add_queue(c, &e->q.all[p->number], p->first_link + p->n_link - 1);
 		return;
 	}
 	for (uint32_t i = 0; i < x->n_key; i++)
