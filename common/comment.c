@@ -75,9 +75,6 @@ int comment_format(const struct job_comment *c, char *buf, size_t size)
 	if (c->pred_s > 0)
 		append(buf, size, &len, " pred=%.0f lo=%.0f hi=%.0f", fmax(c->pred_s, 1), c->lo_s,
 		       ceil(c->hi_s));
-	/* The first to go where there is no room: it is for people. */
-	if (c->at[0] && len + strlen(c->at) + 5 < size)
-		append(buf, size, &len, " at=%s", c->at);
 	if (len >= size) {
 		if (size)
 			buf[0] = '\0';
@@ -88,8 +85,11 @@ int comment_format(const struct job_comment *c, char *buf, size_t size)
 		append(buf, size, &len, " kin=%s vars=%s", c->kin, c->vars);
 	if (len >= size) {
 		buf[whole] = '\0';
-		return (int)whole;
+		len = whole;
 	}
+	/* The first to go where there is no room: it is for people. */
+	if (c->at[0] && len + strlen(c->at) + 5 < size)
+		append(buf, size, &len, " at=%s", c->at);
 	return (int)len;
 }
 

@@ -212,7 +212,21 @@ static bool same_partition(const struct place_partition *a, const struct place_p
 	       a->max_min == b->max_min;
 }
 
-/* 1 the table holds exactly these, 0 not. */
+/* Who is in the groups of a list says nothing about another list. */
+static int access_forget(struct store *s, const struct place_partition *old, const struct place_partition *p,
+			 struct errbuf *err)
+{
+	sqlite3_stmt *st;
+
+	if (old && same_text(old->allow_groups, p->allow_groups))
+		return 0;
+	st = prepare(s, "DELETE FROM access WHERE partition = ?1", err);
+	if (st)
+		store_bind_text(st, 1, p->name);
+	return finish(s, st, err) < 0 ? -1 : 0;
+}
+
+/* 1 the table holds exactly these, 0 not; then memberships of other lists of groups are dropped. */
 static int partitions_same(struct store *s, const struct place_partition *p, size_t n, struct errbuf *err)
 {
 	struct places have = {0};
@@ -224,6 +238,8 @@ static int partitions_same(struct store *s, const struct place_partition *p, siz
 
 		same = old && same_partition(old, &p[i]);
 	}
+	for (size_t i = 0; i < n && !same && rv >= 0; i++)
+		rv = access_forget(s, places_partition(&have, p[i].name), &p[i], err);
 	places_free(&have);
 	return rv < 0 ? -1 : same;
 }
@@ -254,12 +270,15 @@ static int partition_put(struct store *s, const struct place_partition *p, struc
 
 int store_places_put(struct store *s, const struct place_partition *p, size_t n, struct errbuf *err)
 {
-	int same = partitions_same(s, p, n, err);
+	int same;
 
-	if (same)
-		return same < 0 ? -1 : 0;
 	if (store_begin(s, err) < 0)
 		return -1;
+	same = partitions_same(s, p, n, err);
+	if (same < 0)
+		goto fail;
+	if (same)
+		return store_commit(s, err);
 	if (finish(s, prepare(s, "DELETE FROM places", err), err) < 0)
 		goto fail;
 	for (size_t i = 0; i < n; i++) {

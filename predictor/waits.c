@@ -24,6 +24,7 @@ struct program_use {
 struct check {
 	uint32_t uid;
 	char partition[CONF_NAME_MAX];
+	uint64_t groups; /* hash of the list */
 	int64_t when;
 };
 
@@ -239,11 +240,13 @@ static int check_groups(struct look *l)
 			continue;
 		for (size_t j = 0; j < l->w->n_programs && left; j++) {
 			struct check *c = check_find(l->w, l->w->programs[j].uid, door->name);
+			uint64_t groups = XXH3_64bits(door->allow_groups, strlen(door->allow_groups));
 			int in;
 
-			if (c->when && l->now - c->when < WAITS_GROUPS_S)
+			if (c->when && c->groups == groups && l->now - c->when < WAITS_GROUPS_S)
 				continue;
 			c->when = l->now;
+			c->groups = groups;
 			left--;
 			in = l->ops->in_groups(l->ops->arg, c->uid, door->allow_groups);
 			if (in >= 0 && store_access_put(l->env->store, c->uid, door->name, in > 0, l->now, l->errp) < 0)
@@ -278,12 +281,15 @@ static bool list_has(const char *list, const char *name)
 }
 
 /* Does this job, which waits already, come first, and would fit wherever the other one does? */
-static bool comes_first(const struct cluster_job *job, const struct cluster_submission *sub)
+static bool comes_first(const struct cluster_job *job, const struct cluster_submission *sub, int64_t now)
 {
 	if (job->phase != CLUSTER_PENDING || !job->queued || !list_has(job->partition, sub->partition))
 		return false;
 	if (job->nodes > sub->nodes || job->tasks > sub->tasks || job->limit_min > sub->limit_min ||
 	    (job->features[0] && strcmp(job->features, sub->features)))
+		return false;
+	/* The scheduler has not looked at it yet. */
+	if (!job->start_time && now - job->submit_time < WAITS_UNSEEN_S)
 		return false;
 	return !strstr(job->admin_comment, "act=probe"); /* ours have the lowest priority */
 }
@@ -293,7 +299,7 @@ static void queue_look(struct look *l, const struct cluster_submission *sub, str
 	for (size_t i = 0; i < l->snap->n; i++) {
 		const struct cluster_job *job = &l->snap->jobs[i];
 
-		if (!comes_first(job, sub))
+		if (!comes_first(job, sub, l->now))
 			continue;
 		if (!job->start_time)
 			w->answer = PLACE_AT_LEAST;
@@ -463,7 +469,7 @@ int waits_poll(struct waits *w, const struct follow_env *env, const struct waits
 	if (store_commit(env->store, errp) < 0)
 		return -1;
 	/* Nobody is placed, nobody needs to know. */
-	if (!conf_places(env->conf) && now - w->placing > WAITS_USED_S)
+	if (!conf_places(env->conf) && (!w->placing || now - w->placing > WAITS_USED_S))
 		return 0;
 	if (now < w->pause_until && w->pause_until - now <= WAITS_PAUSE_MAX_S)
 		return 0;

@@ -21,6 +21,7 @@
 #define WAITS_PROGRAMS	  128	    /* whose questions are asked: the latest in use */
 #define WAITS_USED_S	  (14 * 86400)
 #define WAITS_WANT_S	  300	    /* between two looks at which questions there are, when no program has changed */
+#define WAITS_UNSEEN_S	  60	    /* a job that was submitted later has no start time as yet */
 #define WAITS_GROUPS_S	  900	    /* between two looks at whether a user is in a group */
 
 struct waits_ops {
