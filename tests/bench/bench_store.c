@@ -344,6 +344,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_store [RUNS]\n");
 		return 2;
 	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	bench(dir, runs);
 	clean(dir);
 	return 0;
