@@ -129,6 +129,7 @@ sub print_machine {
 	$why{$_->{unpartial}}{"$_->{program}, $_->{ranks}"} = 1 for grep { defined $_->{unpartial} } @l;
 	summary('Skeletons', errors('skeleton', @l));
 	summary('Partial execution', errors('partial', @l));
+	print "\n" if %why;
 	print 'No partial execution of ', join('; ', sort keys %{$why{$_}}), ": $_.\n" for sort keys %why;
 	my @far = map { far_off($_, @{$rows->{$_}}) } sort keys %$rows;
 	print "\nSkeletons off by more than ", 100 * $LARGE, ' %: ', join('; ', @far), ".\n" if @far;
