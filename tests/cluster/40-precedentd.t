@@ -104,7 +104,8 @@ sub logged {
 
 install_stand_in();
 set('seconds', 5);
-$testbed->conf_set(Mode => 'limit', MinLimit => '00:02:00', PollInterval => 1);
+my $metrics = "$dir/state/precedent/precedent.prom";
+$testbed->conf_set(Mode => 'limit', MinLimit => '00:02:00', PollInterval => 1, MetricsFile => $metrics, MetricsListen => '127.0.0.1:9833');
 $testbed->daemon('stop');
 $testbed->daemon('start');
 ok(wait_until(20, sub { precedent('jobs')->{rc} == 0 }), 'precedentd answers');
@@ -149,6 +150,26 @@ subtest 'a predicted job is compared with its prediction' => sub {
 	like($words, qr/COMPLETED after .*: predicted .* interval/, 'and the outcome');
 	like($words, qr/^Estimates: fast .*\n +from the /m, 'and the evidence');
 	is(shown($job)->{baselines}{request}, 1200, 'the request stands beside it');
+};
+
+subtest 'metrics' => sub {
+	my $get = sub {
+		my ($path) = @_;
+		return $testbed->run('bash', '-c', "exec 3<>/dev/tcp/127.0.0.1/9833 && printf 'GET $path HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3")->{out};
+	};
+	ok(wait_until(60, sub { $get->('/metrics') =~ /^precedent_runs (?:[2-9]|\d\d)/m }), 'the port tells of the runs');
+	my $page = $get->('/metrics');
+	like($page, qr{\AHTTP/1\.1 200 OK\r\nContent-Type: text/plain; version=0\.0\.4}, 'as a scraper wants it');
+	like($page, qr/^precedent_jobs_total\{act="trace"\} [1-9]/m, 'jobs that were traced');
+	like($page, qr/^precedent_limits_set_total [1-9]/m, 'limits that were set');
+	like($page, qr/^precedent_shortened_timeouts_total 0$/m, 'nobody was ended below the request');
+	like($page, qr/^precedent_looks_failed_total 0$/m, 'all looks went well');
+	like($page, qr/^precedent_error_ratio\{candidate="fast",predictor="precedent",quantile="0\.5"\} [\d.]+$/m, 'errors');
+	unlike($page, qr/\Q@{[$testbed->user]}\E/, 'and names nobody');
+	like($get->('/'), qr{\AHTTP/1\.1 404 }, 'there is nothing else');
+	ok(wait_until(60, sub { -s $metrics && do { open my $fh, '<', $metrics or die; local $/; <$fh> =~ /^precedent_runs (?:[2-9]|\d\d)/m } }),
+		'the file has them too');
+	is((stat $metrics)[2] & 0777, 0644, 'and the node exporter may read it');
 };
 
 subtest 'who sees what' => sub {
