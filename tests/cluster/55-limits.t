@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Nobody is killed by us: jobs that run much longer than predicted reach their user's own limit, whatever dies meanwhile.
-# precedentd is killed before a job starts, while one runs, and when it has just raised a limit; slurmctld is killed and
-# started again without precedentd, and together with it. The program is no MPI program: it is predicted from its past runs.
+# precedentd is killed before a job starts, while one runs, and when it has just raised a limit; slurmctld is started again
+# without precedentd, and together with it. The program is no MPI program: it is predicted from its past runs.
 use strict;
 use warnings;
 
@@ -36,11 +36,12 @@ sub trigger_of {
 	return $testbed->run({as => 'root'}, 'strigger', '--get', '--noheader')->{out} =~ /^\s*\d+\s+job\s+$job\s+time\s/m;
 }
 
-sub slurmctld_kill {
+# As an administrator does: it saves its state. Killed, it may forget jobs that started in its last seconds, and these end.
+sub slurmctld_stop {
 	open my $fh, '<', "$dir/run/slurm/slurmctld.pid" or die "slurmctld.pid: $!\n";
 	chomp(my $pid = <$fh>);
-	kill 'KILL', $pid;
-	wait_until(10, sub { !kill 0, $pid or run_command('grep', '-q', '^State:.Z', "/proc/$pid/status")->{rc} == 0 });
+	kill 'TERM', $pid;
+	wait_until(20, sub { !kill 0, $pid or run_command('grep', '-q', '^State:.Z', "/proc/$pid/status")->{rc} == 0 });
 	return;
 }
 
@@ -84,11 +85,11 @@ for my $name (qw(both raising running before)) {
 ok(wait_until(30, sub { 4 == grep { trigger_of($job{$_}) } keys %job }), 'precedentd has set a trigger for each') or
 	diag $testbed->run({as => 'root'}, 'strigger', '--get')->{out};
 
-subtest 'slurmctld and precedentd are killed together while a job runs, and start again' => sub {
+subtest 'precedentd is killed and slurmctld stopped while a job runs, and both start again' => sub {
 	scontrol('release', $job{both});
 	ok($testbed->wait_job_state($job{both}, 'RUNNING', 30), 'it runs');
 	$testbed->daemon('kill');
-	slurmctld_kill();
+	slurmctld_stop();
 	slurmctld_start();
 	$testbed->daemon('start');
 	ok(wait_until(30, sub { limit_of($job{both}) eq '00:02:00' }), 'its limit is the user\'s own');
@@ -106,11 +107,11 @@ subtest 'precedentd is killed when it has just raised a limit' => sub {
 	is(limit_of($job{running}), '00:01:00', 'the other has still the short one');
 };
 
-subtest 'precedentd is dead when a job starts, and slurmctld is killed as well' => sub {
+subtest 'precedentd is dead when a job starts, and slurmctld starts again' => sub {
 	scontrol('release', $job{before});
 	ok($testbed->wait_job_state($job{before}, 'RUNNING', 30), 'it runs');
 	is(limit_of($job{before}), '00:01:00', 'with the short limit');
-	slurmctld_kill();
+	slurmctld_stop();
 	slurmctld_start();
 	for my $name (qw(running before)) {
 		ok(wait_until(60, sub { limit_of($job{$name}) eq '00:02:00' }), "slurmctld itself raises the limit of the one that was $name")
