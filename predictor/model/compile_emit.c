@@ -157,11 +157,12 @@ static void put_condition(const struct emitter *e, const struct model_atom *a)
 		fputc(')', e->out);
 		return;
 	case MODEL_ATOM_ABOVE:
+	case MODEL_ATOM_BELOW:
 		fputs("\n", e->out);
 		put_stages(e, &a->fn);
 		fputs("\t\tif (", e->out);
 		put_feature(e, a->x);
-		fputs(" >= ", e->out);
+		fputs(a->kind == MODEL_ATOM_ABOVE ? " >= " : " < ", e->out);
 		put_value(e, &a->fn);
 		fputc(')', e->out);
 		return;

@@ -225,7 +225,7 @@ static void choice_read(struct reader *r, struct model_choice *c)
 	c->arc = (uint32_t)whole(r, UINT32_MAX);
 	c->atom.kind = one_of(r, model_atom_word, MODEL_ATOM_KINDS);
 	c->atom.x = (uint32_t)whole(r, UINT32_MAX);
-	if (c->atom.kind == MODEL_ATOM_ABOVE) {
+	if (c->atom.kind >= MODEL_ATOM_ABOVE) {
 		fn_read(r, &c->atom.fn);
 		return;
 	}

@@ -19,6 +19,8 @@
 #define SINGULAR_REL   1e-11
 #define GAIN	       0.9 /* a further term has to bring the error below this much of what it was */
 #define GMDH_GAIN      0.8
+#define ALL_MOST       40
+#define ROWS_PER_TERM  6
 #define FRACTION_MOST  1000
 
 struct term {
@@ -535,6 +537,30 @@ static double approximate(const struct work *w, struct choice *c)
 	return error;
 }
 
+/* Every term of a degree at once, where there are rows enough: what is missed by the chosen ones may be spread over many.
+ * Not for times, which are asked for far outside of what was seen. */
+static double approximate_all(const struct work *w, struct choice *c, double error)
+{
+	double *value[TERMS_MAX];
+	struct choice all = {0};
+
+	for (uint32_t degree = 1; degree <= 3; degree++) {
+		double better;
+
+		for (uint32_t t = all.n; t < w->n_terms && w->term[t].n <= degree; t++)
+			all.term[all.n++] = t;
+		if (all.n > ALL_MOST || all.n > w->s.n / ROWS_PER_TERM)
+			break;
+		choice_values(w, &all, value);
+		better = held_out_error(w, value, all.n);
+		if (better < GAIN * error && fit_least_squares(&w->s, value, all.n, UINT32_MAX, all.coef) == 0) {
+			*c = all;
+			error = better;
+		}
+	}
+	return error;
+}
+
 static void quality(const struct work *w, double error, bool exact, struct fit_quality *q)
 {
 	double mean = 0, var = 0;
@@ -568,6 +594,8 @@ int fit_function(const struct fit_table *t, const double *y, bool weigh, struct 
 		goto out;
 	}
 	error = approximate(w, &c);
+	if (!weigh)
+		error = approximate_all(w, &c, error);
 	quality(w, error, false, q);
 	if (q->deviation > 0 && error > 1e-6 * q->deviation)
 		found = gmdh_fit(&w->s, m, &other, &other_error);

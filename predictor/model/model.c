@@ -169,6 +169,7 @@ static int atom_check(const struct place *p, const struct model_atom *a)
 			   ? 0
 			   : wrong(p, "a geometric progression does not grow");
 	case MODEL_ATOM_ABOVE:
+	case MODEL_ATOM_BELOW:
 		return fn_check(p, &a->fn);
 	}
 	return wrong(p, "a choice is of no kind");

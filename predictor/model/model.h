@@ -79,6 +79,7 @@ enum model_atom_kind {
 	MODEL_ATOM_ARITH, /* x = a + i b, i < n (n = 0: without end), b > 0 */
 	MODEL_ATOM_GEOM,  /* x = a b^i, i < n (n = 0: without end), a > 0, b > 1 */
 	MODEL_ATOM_ABOVE, /* x >= fn */
+	MODEL_ATOM_BELOW, /* x < fn */
 	MODEL_ATOM_KINDS
 };
 struct model_atom {

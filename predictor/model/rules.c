@@ -482,7 +482,7 @@ static bool atom_covers(const struct rules_table *t, const struct rules_atom *a,
 				return true;
 		return false;
 	}
-	return x >= threshold_value(t, &a->atom.fn, row);
+	return (x >= threshold_value(t, &a->atom.fn, row)) == (a->atom.kind == MODEL_ATOM_ABOVE);
 }
 
 /* Column of a feature, or MODEL_NONE. */

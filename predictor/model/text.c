@@ -141,8 +141,9 @@ static void put_atom(const struct printer *p, const struct model_atom *a)
 		put_range(p, a);
 		return;
 	case MODEL_ATOM_ABOVE:
+	case MODEL_ATOM_BELOW:
 		put_feature(p, a->x);
-		fputs(" >= ", p->out);
+		fputs(a->kind == MODEL_ATOM_ABOVE ? " >= " : " < ", p->out);
 		put_fn(p, &a->fn);
 		return;
 	}

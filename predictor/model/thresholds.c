@@ -38,6 +38,7 @@ struct candidate {
 struct hunt {
 	struct rules_search *s;
 	uint32_t label, x; /* x: column */
+	bool below;	   /* the label is what is taken until x reaches f */
 	struct stretch *stretch;
 	uint32_t n, n_equal; /* stretches; those with lo = hi - 1 are in front after sort */
 	uint32_t operand[OPERANDS_MAX], n_operands;
@@ -58,6 +59,12 @@ static void hunt_free(struct hunt *h)
 	free(h->stretch);
 	free(h->values);
 	free(h->y);
+}
+
+/* Whether the row is on the far side of the threshold. */
+static bool leaves(const struct hunt *h, uint32_t row)
+{
+	return (h->s->t->label[row] == h->label) != h->below;
 }
 
 /* The stretches of the column; false when no threshold on it can tell the label from the others. */
@@ -92,7 +99,7 @@ static bool stretches(struct hunt *h)
 			now = (struct stretch){MODEL_NONE, MODEL_NONE, -INFINITY, INFINITY, 0};
 		}
 		last = x[row];
-		if (t->label[row] == h->label) {
+		if (leaves(h, row)) {
 			if (now.hi_row == MODEL_NONE) {
 				now.hi_row = row;
 				now.hi = x[row];
@@ -309,7 +316,7 @@ static bool holds_everywhere(const struct hunt *h, const struct candidate *c)
 	for (size_t i = 0; i < s->n; i++) {
 		uint32_t row = s->row[i];
 
-		if ((x[row] >= fn_at(h, c, row)) != (s->t->label[row] == h->label))
+		if ((x[row] >= fn_at(h, c, row)) != leaves(h, row))
 			return false;
 	}
 	return true;
@@ -356,7 +363,7 @@ static int judge(struct hunt *h)
 			continue;
 		a.bits = c->cost;
 		a.d = RULES_ALPHA * (double)a.covered;
-		a.atom.kind = MODEL_ATOM_ABOVE;
+		a.atom.kind = h->below ? MODEL_ATOM_BELOW : MODEL_ATOM_ABOVE;
 		if (fn_make(h, c, &a.atom.fn) < 0)
 			return -1;
 		rules_consider(s, &a, 0, -1);
@@ -374,11 +381,12 @@ static int hunt_begin(struct hunt *h, struct rules_search *s, uint32_t label, ui
 	return h->stretch && h->values && h->y ? 0 : -1;
 }
 
-static int hunt_one(struct rules_search *s, uint32_t label, uint32_t x)
+static int hunt_one(struct rules_search *s, uint32_t label, uint32_t x, bool below)
 {
 	struct hunt h;
 	int rc = hunt_begin(&h, s, label, x);
 
+	h.below = below;
 	if (rc == 0 && stretches(&h)) {
 		equal_first(&h);
 		operands(&h);
@@ -406,9 +414,15 @@ static bool is_subject(const struct rules_table *t, uint32_t c)
 
 int thresholds_search(struct rules_search *s, struct errbuf *err)
 {
-	for (uint32_t label = 0; label < s->t->n_arcs; label++)
-		for (uint32_t x = 0; s->count[label] && x < s->t->n_cols; x++)
-			if (is_subject(s->t, x) && hunt_one(s, label, x) < 0)
+	uint32_t labels = 0;
+
+	for (uint32_t l = 0; l < s->t->n_arcs; l++)
+		labels += s->count[l] > 0;
+	for (uint32_t l = 0; l < s->t->n_arcs; l++)
+		for (uint32_t x = 0; s->count[l] && x < s->t->n_cols; x++)
+			/* Of two, one is taken below where the other is taken above. */
+			if (is_subject(s->t, x) &&
+			    (hunt_one(s, l, x, false) < 0 || (labels > 2 && hunt_one(s, l, x, true) < 0)))
 				return err_set(err, "no memory for thresholds");
 	return 0;
 }

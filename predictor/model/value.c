@@ -137,6 +137,8 @@ bool model_atom_holds(const struct model_graph *g, const struct model_atom *a, c
 		return model_geom(x, a->a, a->b, a->n);
 	case MODEL_ATOM_ABOVE:
 		return x >= model_fn_value(g, &a->fn, s);
+	case MODEL_ATOM_BELOW:
+		return x < model_fn_value(g, &a->fn, s);
 	}
 	return false;
 }
