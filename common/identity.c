@@ -479,14 +479,35 @@ void identity_compute(const struct identity_input *in, struct identity *out)
 	write_key(out->kin, &h.family);
 }
 
+/* As "%.9g" writes it; most are whole numbers, and this runs at every submission. */
+static int format_var(char *out, size_t size, double v)
+{
+	char digits[10];
+	unsigned n = 0, left;
+
+	if (!(v >= 0 && v < 1e9) || v != (double)(left = (unsigned)v) || (v == 0 && __builtin_signbit(v)))
+		return snprintf(out, size, "%.9g", v);
+	do
+		digits[n++] = (char)('0' + left % 10);
+	while (left /= 10);
+	for (unsigned i = 0; i < n && i + 1 < size; i++)
+		out[i] = digits[n - 1 - i];
+	if (size)
+		out[n < size ? n : size - 1] = '\0';
+	return (int)n;
+}
+
 void identity_vars_format(const struct identity *id, char *out, size_t size)
 {
 	size_t len = 0;
 
 	out[0] = '\0';
 	for (unsigned i = 0; i < id->n_vars; i++) {
-		int n = snprintf(out + len, size - len, "%s%.9g", i ? "," : "", id->vars[i]);
+		int n;
 
+		if (i && len + 1 < size)
+			out[len++] = ',';
+		n = format_var(out + len, size - len, id->vars[i]);
 		if (n < 0 || (size_t)n >= size - len || id->n_vars == IDENTITY_VARS_MAX) {
 			out[0] = '\0';
 			return;
