@@ -31,7 +31,7 @@ struct check {
 struct waits {
 	struct places places;
 	int64_t generation;
-	int64_t submitted; /* the latest submission that was noted */
+	int64_t started;   /* when the latest job began that was noted */
 	int64_t wanted;	   /* when questions were last looked for, ... */
 	uint64_t wanted_hash; /* ... and for which programs */
 	int64_t placing;   /* when a job that asked for mode place was last seen */
@@ -124,19 +124,21 @@ static int note_job(struct look *l, const struct cluster_job *job)
 
 static int note_jobs(struct look *l)
 {
-	int64_t since = l->w->submitted - 2, latest = l->w->submitted;
+	int64_t since = l->w->started - 2, latest = l->w->started;
 
 	for (size_t i = 0; i < l->snap->n; i++) {
 		const struct cluster_job *job = &l->snap->jobs[i];
 
-		if (job->submit_time < since || !job->admin_comment[0])
+		/* Of a job that has not started Slurm guesses at the number of nodes. */
+		if (job->phase == CLUSTER_PENDING || job->start_time < since || !job->admin_comment[0] ||
+		    !strcmp(job->end_state, "CANCELLED"))
 			continue;
 		if (note_job(l, job) < 0)
 			return -1;
-		if (job->submit_time > latest)
-			latest = job->submit_time;
+		if (job->start_time > latest)
+			latest = job->start_time;
 	}
-	l->w->submitted = latest;
+	l->w->started = latest;
 	return 0;
 }
 

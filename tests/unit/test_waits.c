@@ -119,7 +119,7 @@ static struct cluster_job *job_submit(uint32_t id, const char *key, enum precede
 	j->memory = 500;
 	j->account = "phys";
 	j->submit_time = w->now;
-	j->phase = CLUSTER_PENDING;
+	job_run(j);
 	return j;
 }
 
@@ -160,7 +160,11 @@ static void test_asks(void **state)
 
 	(void)state;
 	assert_int_equal(poll_after(1), 0); /* no job of the program was seen: its shape is not known */
-	job_submit(7, KEY, MODE_PLACE);
+	job_submit(7, KEY, MODE_PLACE)->phase = CLUSTER_PENDING;
+	w->jobs[0].nodes = 1; /* a guess */
+	assert_int_equal(poll_after(1), 0);
+	job_run(&w->jobs[0]);
+	w->jobs[0].nodes = 2;
 	o.wait_s = 300;
 	assert_int_equal(poll_after(1), 2);
 	assert_int_equal(o.places.n_shapes, 1);
@@ -193,7 +197,7 @@ static void test_nobody_places(void **state)
 	assert_int_equal(o.places.n_waits, 2); /* what would be asked is known */
 	job_submit(8, KEY, MODE_PLACE); /* somebody asks for it himself */
 	w->now += 100;
-	w->jobs[1].submit_time = w->now;
+	w->jobs[1].start_time = w->now;
 	assert_int_equal(poll_after(1), 2);
 }
 
@@ -258,6 +262,7 @@ static void test_queue(void **state)
 	first->partition = "other,fast";
 	first->features = "";
 	first->limit_min = 10;
+	first->phase = CLUSTER_PENDING;
 	first->queued = true;
 	first->start_time = w->now + 5000;
 	poll_after(0);
