@@ -143,6 +143,16 @@ static int whole_count(const struct estimate_past *past, int n)
 	return whole;
 }
 
+static double longest_bound(const struct estimate_past *past, int n)
+{
+	double longest = 0;
+
+	for (int i = 0; i < n; i++)
+		if (past[i].at_least && past[i].actual_s > longest)
+			longest = past[i].actual_s;
+	return longest;
+}
+
 /* From the base (NULL: there is none) and the past, each weighed by how far its kind was off in this family, with the interval
  * that earlier ones needed. */
 static int candidate_estimate(struct estimate *base, const struct estimate_past *past, int n, const struct worth *worth,
@@ -185,8 +195,11 @@ static int candidate_calibrate(const struct follow_env *env, const struct store_
 		return store_estimate_put(env->store, p->key, &row, errp);
 	}
 	worth_free(worth);
+	if (!e->record[i] && whole < 2 && n > whole)
+		err_set(&why, "%d run%s ended before the end, the longest after %.0f s: two that complete are needed", n - whole,
+			n - whole == 1 ? " was" : "s were", longest_bound(past, n));
 	err_prefix(&why, "nothing for %s", e->candidate[i]);
-	if (e->record[i] || whole >= 2) /* that there is no history yet is no refusal */
+	if (e->record[i] || whole >= 2 || n > whole) /* that there is no history yet is no refusal */
 		out->refused = why;
 	return store_estimate_drop(env->store, p->key, e->candidate[i], errp);
 }

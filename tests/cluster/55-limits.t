@@ -135,8 +135,8 @@ subtest 'they say something of the next run' => sub {
 	ok(wait_until(30, sub { (shown($job{before})->{job}{state} // '') eq 'TIMEOUT' }), 'precedentd learns of their end');
 	$show = shown($job{before});
 	is_deeply($show->{estimates}, [], 'nothing is predicted any more');
-	like($show->{program}{reason}, qr/past runs: .*a run was ended after 1\d\d s, beyond the/, '... and why');
-	like(precedent('explain', $job{before})->{out}, qr/a run was ended after 1\d\d s/, '... in words');
+	like($show->{program}{reason}, qr/past runs: nothing for fast: \d runs? w\w+ ended before the end, the longest after 1\d\d s: two that complete are needed/, '... and why');
+	like(precedent('explain', $job{before})->{out}, qr/ended before the end, the longest after 1\d\d s/, '... in words');
 	my (undef, undef, $said) = $testbed->submit($script, @options, '-H');
 	unlike($said, qr/limit/, 'the next one keeps its limit');
 };

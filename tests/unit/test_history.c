@@ -240,6 +240,21 @@ static void test_ends_that_are_bounds(void **state)
 	assert_true(after.e.hi_s < 150);
 }
 
+/* Nothing but runs that were killed: why nothing is said. */
+static void test_bounds_alone(void **state)
+{
+	struct store_estimate e;
+
+	(void)state;
+	no_mpi(100);
+	assert_null(strstr(program().reason, "past runs"));
+	one_run(2, "TIMEOUT", 300);
+	assert_false(estimate_of("fast", &e));
+	assert_state(PROGRAM_FAILED, "; past runs: nothing for fast: 1 run was ended before the end, the longest after 300 s");
+	one_run(3, "TIMEOUT", 200);
+	assert_state(PROGRAM_FAILED, "2 runs were ended before the end, the longest after 300 s: two that complete are needed");
+}
+
 /* What a run did before it was queued again is no run; what it does then may be the rest of it. */
 static void test_requeued(void **state)
 {
@@ -463,6 +478,7 @@ int main(void)
 		T(test_no_mpi),
 		T(test_ends_that_say_nothing),
 		T(test_ends_that_are_bounds),
+		T(test_bounds_alone),
 		T(test_requeued),
 		T(test_suspended),
 		T(test_spoiled_traces),
