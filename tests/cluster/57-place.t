@@ -1,0 +1,197 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Placement on a real cluster: slurmctld itself is asked when jobs would start, partitions let users in or not, policies
+# change under running daemons. Programs and probes are stand-ins, which take as long as they are told.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use JSON::PP qw(decode_json);
+use Test::More;
+use Testbed qw(run_command wait_until build_dir);
+
+my $testbed = Testbed->attach(name => 'place', up => ['--build', build_dir()]);
+END { $testbed->testbed('down') if $testbed }
+
+my $dir = $testbed->dir;
+my (undef, undef, $uid) = getpwnam $testbed->user;
+my $spool = "$dir/spool/precedent";
+
+# On "third" everything takes half as long as on fast, on slow twice as long.
+sub install_stand_in {
+	my $program = "$dir/precedent/bin/precedent";
+	rename $program, "$program.real" or die "$program: $!\n";
+	open my $fh, '>', $program or die "$program: $!\n";
+	print {$fh} <<'SH';
+#!/bin/sh
+[ "$1" = probe ] || exec "$0.real" "$@"
+while [ $# -gt 0 ]; do
+	case $1 in
+	--dir) dir=$2 ;;
+	--candidate) candidate=$2 ;;
+	esac
+	shift
+done
+case $candidate in
+fast) skel=4 ;;
+slow) skel=8 ;;
+*) skel=2 ;;
+esac
+{
+	printf 'precedent-result 1\njob %s\ncandidate %s\nstatus ok\n' "${dir##*/}" "$candidate"
+	echo "node_class 0123456789abcdef stand-in"
+	echo "startup_s 0.1"
+	echo "trace 0 mpi_s 4 skel_s $skel lo_s $skel hi_s $skel ran_s 1 events 10 confidence 1"
+	echo "compute 0 traced_s 2 skel_s $((skel / 2))"
+	printf 'hash 0123456789abcdef\nend\n'
+} >"$dir/.$candidate" && chmod 640 "$dir/.$candidate" && mv "$dir/.$candidate" "$dir/probe.$candidate.result"
+SH
+	close $fh or die "$program: $!\n";
+	chmod 0755, $program;
+	return;
+}
+
+my $script = "#!/bin/sh\nsrun true\nd=$spool/$uid/\$SLURM_JOB_ID; mkdir -p \$d && echo stand-in >\$d/0.ptrace\n" .
+	"case \$SLURM_JOB_PARTITION in fast) sleep 4 ;; slow) sleep 8 ;; *) sleep 2 ;; esac\n";
+my @asked = ('-N2', '-n2', '-t', 20);
+
+sub precedent {
+	my (@arguments) = @_;
+	return $testbed->run('precedent', @arguments);
+}
+
+sub shown {
+	my ($job) = @_;
+	my $r = precedent('show', $job, '--json');
+	return $r->{rc} == 0 ? decode_json($r->{out}) : {};
+}
+
+sub scontrol {
+	my (@arguments) = @_;
+	my $r = $testbed->run({as => 'root'}, 'scontrol', @arguments);
+	die "scontrol @arguments: $r->{err}$r->{out}" if $r->{rc} != 0;
+	return;
+}
+
+# Submitted and, once it is known where it went, cancelled. Where precedentd has not seen a change of a partition yet, slurmctld
+# may refuse the job.
+sub placed {
+	my ($text, @arguments) = @_;
+	my ($job, undef, $said) = $testbed->submit($text, @asked, @arguments);
+	return {partition => '', said => $said, comment => ''} if !defined $job;
+	my $info = $testbed->job_info($job);
+	$testbed->run('scancel', $job);
+	return {job => $job, partition => $info->{Partition}, said => $said, comment => $info->{AdminComment}};
+}
+
+# The same, again and again until it goes there; the last one.
+sub placed_until {
+	my ($partition, @arguments) = @_;
+	my $p;
+	wait_until(40, sub {
+		$p = placed($script, @arguments);
+		return $p->{partition} eq $partition;
+	});
+	return $p;
+}
+
+install_stand_in();
+scontrol('create', 'PartitionName=third', 'Nodes=slow1,slow2', 'DefaultTime=60', 'MaxTime=1440');
+$testbed->conf_set(Mode => 'limit', MinLimit => '00:02:00', PollInterval => 1, Candidates => 'fast,slow,third');
+$testbed->daemon('stop');
+$testbed->daemon('start');
+ok(wait_until(20, sub { precedent('jobs')->{rc} == 0 }), 'precedentd answers');
+ok(wait_until(20, sub { ($testbed->submit({as => $testbed->other_user}, "#!/bin/sh\n:\n"))[2] =~ /it is traced/ }),
+	'and the plugin sees that it is alive');
+
+my ($first) = $testbed->submit($script, @asked);
+my $show;
+ok(wait_until(60, sub {
+	$show = shown($first);
+	return ($show->{program}{state} // '') eq 'ready' && @{$show->{estimates}} == 3;
+}), 'a program with an estimate on all three candidates') or diag $testbed->log('precedentd');
+my $busy; # a job of somebody else's on both fast nodes, for half an hour
+
+subtest 'the quickest candidate, while all are idle' => sub {
+	is(placed($script)->{partition}, 'fast', 'in mode limit nothing is placed');
+	$testbed->conf_set(Mode => 'place');
+	my $p = placed_until('third');
+	is($p->{partition}, 'third', 'in mode place it goes where it is quickest');
+	like($p->{said}, qr/; placed on third: starts (?:at once|in about \d+s), ends \d+[sm] earlier than on fast; limit 00:02:00/, 'and the user reads why');
+};
+
+subtest 'a candidate that is closed to the user' => sub {
+	scontrol('update', 'PartitionName=third', 'AllowGroups=root');
+	is(placed_until('fast')->{partition}, 'fast', 'AllowGroups without a group of his: it stays');
+	scontrol('update', 'PartitionName=third', 'AllowGroups=' . $testbed->user);
+	is(placed_until('third')->{partition}, 'third', 'with one: it goes there');
+	scontrol('update', 'PartitionName=third', 'AllowGroups=ALL', 'MaxNodes=1');
+	is(placed_until('fast')->{partition}, 'fast', 'MaxNodes below its size');
+	scontrol('update', 'PartitionName=third', 'MaxNodes=2', 'State=DOWN');
+	is(placed_until('fast')->{partition}, 'fast', 'a partition that is down');
+};
+
+subtest 'where the job ends first' => sub {
+	($busy) = $testbed->submit({as => $testbed->other_user}, "#!/bin/sh\nexec sleep 600\n", '-p', 'fast', '-N2', '--exclusive', '-t', 30,
+		'--predict=off');
+	ok($testbed->wait_job_state($busy, 'RUNNING', 30), 'fast is busy');
+	my $p = placed_until('slow');
+	is($p->{partition}, 'slow', 'the job goes to slow');
+	like($p->{said}, qr/; placed on slow: starts (?:at once|in about \d+[sm]), ends (?:at least )?\d\dm earlier than on fast; limit/, 'and the user reads why');
+	like($p->{comment}, qr/ cand=slow .* at=slow\/\d+\/\d+,(?:third\/\S+,)?fast\/1\d\d\d\/\d+/, 'the choice is in the comment');
+	my ($job, $end);
+	wait_until(40, sub {
+		($job) = $testbed->submit($script, @asked);
+		return 1 if $testbed->job_info($job)->{Partition} eq 'slow';
+		$testbed->run('scancel', $job);
+		return 0;
+	});
+	$end = $testbed->wait_job($job, 60);
+	is($end->{state}, 'COMPLETED', 'it runs there, to its end');
+	is($end->{info}{Partition}, 'slow', '... really');
+	is(placed($script, '-p', 'fast')->{partition}, 'fast', 'a job whose user named the partition stays');
+	is(placed_until('slow', '-p', 'fast,slow')->{partition}, 'slow', 'of several partitions one is chosen');
+	is(placed($script, '-w', 'fast1,fast2')->{partition}, 'fast', 'a job for nodes by name stays');
+	is(placed($script, '--begin', 'now+1hour')->{partition}, 'fast', 'so does one that is to start later');
+	is(placed($script, '--array', '1-2')->{partition}, 'fast', 'and an array');
+	is(placed($script, '--predict=limit')->{partition}, 'fast', 'and one whose user says so');
+	my $r = $testbed->run('sbatch', '--test-only', @asked, 'job-1.sh');
+	unlike($r->{err}, qr/placed on/, 'a trial is not placed');
+};
+
+subtest 'the admin says what is best' => sub {
+	$testbed->conf_set(Policy => 'fastest');
+	is(placed_until('fast')->{partition}, 'fast', 'fastest: it waits for the quicker one');
+	$testbed->conf_set(Policy => 'cheapest', 'Cost.fast' => 10);
+	my $p = placed_until('slow');
+	is($p->{partition}, 'slow', 'cheapest: it goes where node-hours cost less');
+	like($p->{said}, qr/; placed on slow: starts (?:at once|in about \d+[sm]), costs less than on fast;/, '... and the user reads why');
+	$testbed->conf_set('Cost.fast' => undef);
+	is(placed_until('fast')->{partition}, 'fast', 'at the same price it stays on the quicker one');
+	$testbed->conf_set(Policy => undef);
+	is(placed_until('slow')->{partition}, 'slow', 'earliest is the default');
+};
+
+subtest 'jobs that wait already come first' => sub {
+	my @queue = map { ($testbed->submit({as => $testbed->other_user}, "#!/bin/sh\nexec sleep 600\n", '-p', 'slow', '-N2', '--exclusive',
+		'-t', 2, '--predict=off'))[0] } 1 .. 4;
+	my $p;
+	ok(wait_until(60, sub { ($p = placed($script))->{said} =~ /placed on slow: starts in about [5-8]m, / }),
+		'what would start before is counted, not only what runs') or diag $p->{said};
+	$testbed->run({as => 'root'}, 'scancel', @queue);
+};
+
+subtest 'nothing is placed when nothing is known' => sub {
+	is(placed_until('slow')->{partition}, 'slow', 'known');
+	$testbed->daemon('kill');
+	$testbed->conf_set(HeartbeatTimeout => 4);
+	is(placed_until('fast')->{partition}, 'fast', 'without precedentd it stays');
+	$testbed->conf_set(HeartbeatTimeout => 120);
+	$testbed->daemon('start');
+	is(placed_until('slow')->{partition}, 'slow', 'with it, it is placed again');
+};
+
+unlike($testbed->log('slurmctld'), qr/job_submit\/precedent: (?!.*precedent\.conf$)/, 'the plugin had no fault to report');
+done_testing;
