@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent advise: which performance problems a run has, by rules; --check: whether a file of rules is sound. */
 #include <getopt.h>
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/symbolize.h"
@@ -14,11 +16,12 @@
 
 static void help(void)
 {
-	puts("Usage: precedent advise TRACE --rules RULES\n"
+	puts("Usage: precedent advise TRACE [--rules RULES] [--json]\n"
 	     "       precedent advise --check RULES\n\n"
 	     "Finds performance problems of a traced run by rules (precedent-rules(5)), the longest first:\n"
 	     "share of the time of all ranks, how often, in which calls, why, what to do.\n\n"
-	     "  --rules RULES   the file of rules\n"
+	     "  --rules RULES   the file of rules (the installed problems.rules)\n"
+	     "  --json          for machines\n"
 	     "  --check RULES   only say what is wrong with the file and what it includes: FILE:LINE:COLUMN,\n"
 	     "                  what was found, what was expected; exit 1 when something is\n"
 	     "  -h, --help      this text");
@@ -111,12 +114,59 @@ static void print_report(const struct trace *t, struct engine *e, struct report 
 	symbolizer_destroy(sym);
 }
 
+/* ---- for machines ---- */
+
+static json_t *json_places(const struct trace *t, struct engine *e, const struct report_problem *p, struct symbolizer *sym)
+{
+	json_t *all = json_array();
+	char site[256];
+
+	for (uint32_t i = 0; i < p->n_place; i++) {
+		const struct report_place *q = &p->place[i];
+		const struct trace_defs *d = &trace_get_rank(t, q->rank)->defs;
+
+		json_array_append_new(all, json_pack("{s:s, s:s, s:I, s:f}", "function", engine_text(e, q->function), "site",
+						     symbolizer_site(sym, d, &d->site[q->site], site, sizeof(site)), "times",
+						     (json_int_t)q->n, "seconds", (double)q->duration_ns * 1e-9));
+	}
+	return all;
+}
+
+static void json_report(const struct trace *t, struct engine *e, struct report *r, const struct input_report *in)
+{
+	struct symbolizer *sym = symbolizer_create();
+	json_t *all = json_array(), *top;
+	struct engine_report er;
+
+	engine_report(e, &er);
+	report_sort(r);
+	for (uint32_t i = 0; i < r->n_problem; i++) {
+		const struct report_problem *p = &r->problem[i];
+		double s = (double)p->duration_ns * 1e-9;
+
+		json_array_append_new(all, json_pack("{s:s, s:f, s:f, s:I, s:I, s:s?, s:s?, s:o}", "name", engine_text(e, p->name),
+						     "share", in->rank_seconds > 0 ? s / in->rank_seconds : 0, "seconds", s,
+						     "times", (json_int_t)p->n, "untimed", (json_int_t)p->untimed,
+						     "description", p->description, "advice", p->advice, "places",
+						     json_places(t, e, p, sym)));
+	}
+	top = json_pack("{s:i, s:I, s:f, s:I, s:i, s:I, s:I, s:o}", "ranks", (int)trace_n_ranks(t), "calls", (json_int_t)in->calls,
+			"rank_seconds", in->rank_seconds, "untimed_calls", (json_int_t)in->untimed, "missing_ranks",
+			(int)in->missing, "unfinished_requests", (json_int_t)in->unfinished, "dropped_events",
+			(json_int_t)er.dropped, "problems", all);
+	if (top)
+		json_dumpf(top, stdout, JSON_INDENT(2));
+	puts("");
+	json_decref(top);
+	symbolizer_destroy(sym);
+}
+
 static void progress(double share)
 {
 	cli_progress("reading the trace", share, 1);
 }
 
-static int advise(const char *path, const char *rules_path)
+static int advise(const char *path, const char *rules_path, bool json)
 {
 	struct errbuf err = {""};
 	struct report report = {0};
@@ -139,7 +189,7 @@ static int advise(const char *path, const char *rules_path)
 		rc = 0;
 	cli_progress("reading the trace", 1, 1);
 	if (rc == 0)
-		print_report(t, e, &report, &in);
+		(json ? json_report : print_report)(t, e, &report, &in);
 	report_free(&report);
 	engine_destroy(e);
 	trace_close(t);
@@ -152,29 +202,37 @@ int verb_advise(int argc, char **argv)
 {
 	static const struct option opts[] = {{"check", required_argument, NULL, 'c'},
 					     {"rules", required_argument, NULL, 'r'},
+					     {"json", no_argument, NULL, 'j'},
 					     {"help", no_argument, NULL, 'h'},
 					     {0}};
 	const char *to_check = NULL, *rules = NULL;
-	int c;
+	char *installed = NULL;
+	struct errbuf err;
+	bool json = false;
+	int c, rc;
 
 	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
 		if (c == 'c')
 			to_check = optarg;
 		else if (c == 'r')
 			rules = optarg;
+		else if (c == 'j')
+			json = true;
 		else if (c == 'h')
 			return help(), 0;
 		else
 			return cli_usage("advise", "bad option '%s'", argv[optind - 1]);
 	}
 	if (to_check) {
-		if (optind != argc || rules)
+		if (optind != argc || rules || json)
 			return cli_usage("advise", "--check takes one file of rules and nothing else");
 		return check(to_check);
 	}
 	if (optind + 1 != argc)
 		return cli_usage("advise", optind == argc ? "no trace named" : "one trace at a time");
-	if (!rules)
-		return cli_usage("advise", "no file of rules named: --rules RULES");
-	return advise(argv[optind], rules);
+	if (!rules && !(installed = cli_shared("problems.rules", &err)))
+		return cli_fail("%s", err.text);
+	rc = advise(argv[optind], rules ? rules : installed, json);
+	free(installed);
+	return rc;
 }

@@ -68,8 +68,8 @@ static char *first_readable(const char *const dir[], const char *const below[], 
 		free(path);
 		path = NULL;
 	}
-	err_set(err, "%s is not installed (looked beside the program, in ../lib/precedent and in $PRECEDENT_LIBDIR): "
-		"run 'make install' again", name);
+	err_set(err, "%s is not installed (looked beside the program, in ../lib/precedent or ../share/precedent, and in "
+		"$PRECEDENT_LIBDIR): run 'make install' again", name);
 	return NULL;
 }
 
@@ -79,6 +79,16 @@ char *cli_installed(const char *name, struct errbuf *err)
 	bool known = program_dir(dir, sizeof(dir)) == 0;
 	const char *const where[] = {getenv("PRECEDENT_LIBDIR"), known ? dir : NULL, known ? dir : NULL};
 	const char *const below[] = {"/", "/", "/../lib/precedent/"};
+
+	return first_readable(where, below, 3, name, err);
+}
+
+char *cli_shared(const char *name, struct errbuf *err)
+{
+	char dir[PATH_MAX];
+	bool known = program_dir(dir, sizeof(dir)) == 0;
+	const char *const where[] = {getenv("PRECEDENT_LIBDIR"), known ? dir : NULL, known ? dir : NULL};
+	const char *const below[] = {"/", "/../share/precedent/", "/../conf/"};
 
 	return first_readable(where, below, 3, name, err);
 }

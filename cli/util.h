@@ -22,6 +22,8 @@ int cli_usage(const char *verb, const char *fmt, ...) __attribute__((format(prin
  * $PRECEDENT_LIBDIR, which wins. To be freed; NULL with a message when it is not there. */
 char *cli_installed(const char *name, struct errbuf *err);
 char *cli_include_dir(struct errbuf *err);
+/* The same of a file that is shared by all machines ("problems.rules"): in ../share/precedent, or conf/ of a source tree. */
+char *cli_shared(const char *name, struct errbuf *err);
 
 /* Written beside and renamed: a file that is there is whole. "-" is standard output. Returns the exit code, with the message
  * written. */

@@ -2,6 +2,7 @@
 # precedent advise: files of rules are checked, and what is wrong with them is said.
 use strict;
 use warnings;
+use JSON::PP;
 use Test::More;
 use File::Temp 'tempdir';
 use FindBin;
@@ -44,7 +45,7 @@ like($out, qr/none: No such file/, '... is named');
 is($rc, 1, 'hostile nesting is stopped');
 like($out, qr/r\.rules:1:\d+: this expression is nested more than 128 deep/, '... with a place and a reason');
 
-for my $bad ('', '--bogus', '--check', "--check $dir/r.rules more", 'a.ptrace', 'a.ptrace b.ptrace --rules r') {
+for my $bad ('', '--bogus', '--check', "--check $dir/r.rules more", "--check $dir/r.rules --json", 'a.ptrace b.ptrace --rules r') {
     ($rc, $out) = advise(split ' ', $bad);
     is($rc, 2, "usage: advise $bad");
     like($out, qr/^precedent advise: /, '... in one line');
@@ -63,6 +64,19 @@ like($out, qr/^[\d,]+ calls of 2 ranks, /, 'what was read');
 like($out, qr/^ +\d+\.\d %  late send: .*, [\d,]+ times$/m, 'a problem, its share, how often');
 like($out, qr/^ +in MPI_Recv, .*lu\.c:\d+/m, 'the call, and where it is in the source');
 like($out, qr/^ +Begin the send as soon as/m, 'what to do');
+{
+    # beside no rules of its own it uses those that are installed
+    local $ENV{PRECEDENT_LIBDIR} = "$top/conf";
+    ($rc, my $again) = advise($trace);
+    is("$rc $again", "0 $out", 'without --rules by the installed ones');
+}
+($rc, my $json) = advise($trace, '--json', '--rules', "$top/conf/problems.rules");
+is($rc, 0, '--json') or diag $json;
+my $d = decode_json($json);
+my ($late) = grep { $_->{name} eq 'late send' } @{$d->{problems}};
+ok($late && $late->{share} > 0 && $late->{times} > 0 && @{$late->{places}}, 'has the problem and its places') or diag $json;
+cmp_ok(abs($late->{seconds} / $d->{rank_seconds} - $late->{share}), '<', 1e-9, 'a share is of the time of all ranks');
+is($d->{ranks}, 2, 'and what was read');
 ($rc, $out) = advise("$top/Makefile", '--rules', "$top/conf/problems.rules");
 is($rc, 1, 'what is no trace');
 like($out, qr/^precedent: \Q$top\E\/Makefile: [^\n]+\n\z/, '... is refused in one line');
