@@ -259,12 +259,32 @@ static int parse_member(struct rules_parser *p, struct rules_rule *u)
 	return rules_lexer_is(&p->x, "all") ? parse_group(p, t) : 0;
 }
 
+/* [when CONDITION] parameters (...); what it makes is called `makes`. */
+static int parse_when(struct rules_parser *p, struct rules_rule *u, const char *makes)
+{
+	struct rules_action *a;
+
+	if (rules_lexer_is(&p->x, "when")) {
+		rules_lexer_next(&p->x);
+		u->where = rules_parse_expr(p);
+		if (!u->where)
+			return -1;
+	}
+	if (!rules_lexer_is(&p->x, "parameters"))
+		return rules_expected(p, u->where ? "an operator or 'parameters'" : "'when' or 'parameters'");
+	a = new_action(p, u, AK_ASSERT);
+	rules_lexer_next(&p->x);
+	if (!a || parse_sets(p, a) < 0)
+		return -1;
+	a->name = makes;
+	return rules_take(p, RW_SEMICOLON);
+}
+
 static int parse_composite(struct rules_parser *p, struct rules_pos pos)
 {
 	struct rules_pos name_pos;
 	struct rules_struct *s;
 	struct rules_rule *u;
-	struct rules_action *a;
 	const char *name;
 
 	rules_lexer_next(&p->x);
@@ -288,27 +308,13 @@ static int parse_composite(struct rules_parser *p, struct rules_pos pos)
 	} while (p->x.word != RW_RPAREN);
 	if (rules_take(p, RW_RPAREN) < 0)
 		return -1;
-	if (rules_lexer_is(&p->x, "when")) {
-		rules_lexer_next(&p->x);
-		u->where = rules_parse_expr(p);
-		if (!u->where)
-			return -1;
-	}
-	if (!rules_lexer_is(&p->x, "parameters"))
-		return rules_expected(p, u->where ? "an operator or 'parameters'" : "'when' or 'parameters'");
-	a = new_action(p, u, AK_ASSERT);
-	rules_lexer_next(&p->x);
-	if (!a || parse_sets(p, a) < 0)
-		return -1;
-	a->name = name;
-	return rules_take(p, RW_SEMICOLON);
+	return parse_when(p, u, name);
 }
 
 static int parse_problem(struct rules_parser *p, struct rules_pos pos)
 {
 	struct rules_rule *u = new_rule(p, pos, NULL, RF_PROBLEM);
 	struct rules_pattern *t = u ? new_pattern(p, u) : NULL;
-	struct rules_action *a;
 
 	if (!t)
 		return -1;
@@ -320,20 +326,7 @@ static int parse_problem(struct rules_parser *p, struct rules_pos pos)
 	u->comment = t->type_name;
 	if (!t->type_name)
 		return -1;
-	if (rules_lexer_is(&p->x, "when")) {
-		rules_lexer_next(&p->x);
-		u->where = rules_parse_expr(p);
-		if (!u->where)
-			return -1;
-	}
-	if (!rules_lexer_is(&p->x, "parameters"))
-		return rules_expected(p, u->where ? "an operator or 'parameters'" : "'when' or 'parameters'");
-	a = new_action(p, u, AK_ASSERT);
-	rules_lexer_next(&p->x);
-	if (!a || parse_sets(p, a) < 0)
-		return -1;
-	a->name = "problem";
-	return rules_take(p, RW_SEMICOLON);
+	return parse_when(p, u, "problem");
 }
 
 static int parse_declare(struct rules_parser *p)

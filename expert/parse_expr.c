@@ -289,23 +289,40 @@ static int deeper(struct rules_parser *p)
 	return 0;
 }
 
-static struct expr *parse_sign(struct rules_parser *p)
+/* The word before an operand, and the operand. */
+static struct expr *unary(struct rules_parser *p, uint8_t kind, struct expr *(*operand)(struct rules_parser *))
 {
 	struct rules_pos pos = p->x.pos;
 	struct expr *e;
 
-	if (p->x.word != RW_MINUS)
-		return parse_primary(p);
 	rules_lexer_next(&p->x);
 	if (deeper(p) < 0)
 		return NULL;
-	e = binary(p, EX_NEGATE, pos, NULL, parse_sign(p));
+	e = binary(p, kind, pos, NULL, operand(p));
 	p->depth--;
 	if (!e)
 		return NULL;
 	e->a = e->b;
 	e->b = NULL;
 	return e;
+}
+
+/* The word behind the left operand, and the right one; *n: how much deeper a row of them is by now. */
+static struct expr *go_on(struct rules_parser *p, uint8_t kind, struct expr *left, struct expr *(*operand)(struct rules_parser *),
+			  unsigned *n)
+{
+	struct rules_pos pos = p->x.pos;
+
+	if (deeper(p) < 0)
+		return NULL;
+	++*n;
+	rules_lexer_next(&p->x);
+	return binary(p, kind, pos, left, operand(p));
+}
+
+static struct expr *parse_sign(struct rules_parser *p)
+{
+	return p->x.word == RW_MINUS ? unary(p, EX_NEGATE, parse_sign) : parse_primary(p);
 }
 
 static struct expr *parse_product(struct rules_parser *p)
@@ -315,13 +332,8 @@ static struct expr *parse_product(struct rules_parser *p)
 
 	while (e && (p->x.word == RW_STAR || p->x.word == RW_SLASH || p->x.word == RW_PERCENT)) {
 		uint8_t kind = p->x.word == RW_STAR ? EX_MUL : p->x.word == RW_SLASH ? EX_DIV : EX_MOD;
-		struct rules_pos pos = p->x.pos;
 
-		if (deeper(p) < 0)
-			return NULL;
-		n++;
-		rules_lexer_next(&p->x);
-		e = binary(p, kind, pos, e, parse_sign(p));
+		e = go_on(p, kind, e, parse_sign, &n);
 	}
 	p->depth -= n;
 	return e;
@@ -332,16 +344,8 @@ static struct expr *parse_sum(struct rules_parser *p)
 	struct expr *e = parse_product(p);
 	unsigned n = 0;
 
-	while (e && (p->x.word == RW_PLUS || p->x.word == RW_MINUS)) {
-		uint8_t kind = p->x.word == RW_PLUS ? EX_ADD : EX_SUB;
-		struct rules_pos pos = p->x.pos;
-
-		if (deeper(p) < 0)
-			return NULL;
-		n++;
-		rules_lexer_next(&p->x);
-		e = binary(p, kind, pos, e, parse_product(p));
-	}
+	while (e && (p->x.word == RW_PLUS || p->x.word == RW_MINUS))
+		e = go_on(p, p->x.word == RW_PLUS ? EX_ADD : EX_SUB, e, parse_product, &n);
 	p->depth -= n;
 	return e;
 }
@@ -370,21 +374,7 @@ static struct expr *parse_comparison(struct rules_parser *p)
 
 static struct expr *parse_not(struct rules_parser *p)
 {
-	struct rules_pos pos = p->x.pos;
-	struct expr *e;
-
-	if (!rules_lexer_is(&p->x, "not"))
-		return parse_comparison(p);
-	rules_lexer_next(&p->x);
-	if (deeper(p) < 0)
-		return NULL;
-	e = binary(p, EX_NOT, pos, NULL, parse_not(p));
-	p->depth--;
-	if (!e)
-		return NULL;
-	e->a = e->b;
-	e->b = NULL;
-	return e;
+	return rules_lexer_is(&p->x, "not") ? unary(p, EX_NOT, parse_not) : parse_comparison(p);
 }
 
 static struct expr *parse_and(struct rules_parser *p)
@@ -392,15 +382,8 @@ static struct expr *parse_and(struct rules_parser *p)
 	struct expr *e = parse_not(p);
 	unsigned n = 0;
 
-	while (e && rules_lexer_is(&p->x, "and")) {
-		struct rules_pos pos = p->x.pos;
-
-		if (deeper(p) < 0)
-			return NULL;
-		n++;
-		rules_lexer_next(&p->x);
-		e = binary(p, EX_AND, pos, e, parse_not(p));
-	}
+	while (e && rules_lexer_is(&p->x, "and"))
+		e = go_on(p, EX_AND, e, parse_not, &n);
 	p->depth -= n;
 	return e;
 }
@@ -413,15 +396,8 @@ static struct expr *parse_or(struct rules_parser *p)
 	if (deeper(p) < 0)
 		return NULL;
 	e = parse_and(p);
-	while (e && rules_lexer_is(&p->x, "or")) {
-		struct rules_pos pos = p->x.pos;
-
-		if (deeper(p) < 0)
-			return NULL;
-		n++;
-		rules_lexer_next(&p->x);
-		e = binary(p, EX_OR, pos, e, parse_and(p));
-	}
+	while (e && rules_lexer_is(&p->x, "or"))
+		e = go_on(p, EX_OR, e, parse_and, &n);
 	p->depth -= n;
 	return e;
 }

@@ -3,6 +3,7 @@
 #ifndef PRECEDENT_PREDICTOR_PRECEDENTD_DAEMON_H
 #define PRECEDENT_PREDICTOR_PRECEDENTD_DAEMON_H
 
+#include "common/buf.h"
 #include "common/conf.h"
 #include "predictor/cluster.h"
 #include "predictor/waits.h"
@@ -14,6 +15,10 @@ void slurm_side_init(void);
 /* The jobs of now. 0, or -1 with the reason; the last good snapshot stays valid then, and none is given out.
  * Owned by slurm.c, valid until the next call. */
 int slurm_side_jobs(const struct cluster_snapshot **snap, struct errbuf *errp);
+
+struct job_descriptor; /* Slurm's */
+/* Fill it, all of it, with who, where and what size; the strings stay the submission's. */
+void slurm_side_describe(struct job_descriptor *d, const struct cluster_submission *s);
 
 /* Tell the store about the partitions, when they have changed. */
 int slurm_side_partitions(struct store *store, struct errbuf *errp);
@@ -27,6 +32,12 @@ const struct cluster_ops *slurm_side_ops(const char *conf_file);
 
 /* Raise a job that Precedent has shortened to its user's own limit: what the trigger does. */
 int slurm_side_extend(uint32_t job_id, struct errbuf *errp);
+
+/* ---- reply.c ---- */
+
+/* Go on sending a reply without waiting; *sent: how much of it is. 0: there is more to send; -1: the connection is over, with
+ * all of it sent or not. */
+int reply_send(int fd, const struct buf *out, size_t *sent);
 
 /* ---- serve.c: answers the commands, in a thread of its own with its own connection to the store ---- */
 

@@ -188,8 +188,11 @@ static void client_accept(void)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-	if (fd < 0)
+	if (fd < 0) {
+		if ((errno == EMFILE || errno == ENFILE) && clients_n)
+			client_close(0);
 		return;
+	}
 	if (clients_n == CLIENTS_MAX)
 		client_close(0); /* the oldest, or nearly */
 	clients[clients_n++] = (struct client){.fd = fd, .deadline_ms = now_ms() + CLIENT_MS};
@@ -219,21 +222,6 @@ static int client_read(struct client *c)
 	rc = text.failed || c->out.failed ? -1 : 0;
 	buf_free(&text);
 	return rc;
-}
-
-static int client_write(struct client *c)
-{
-	while (c->sent < c->out.len) {
-		ssize_t n = send(c->fd, c->out.data + c->sent, c->out.len - c->sent, MSG_NOSIGNAL);
-
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return 0;
-		if (n <= 0)
-			return -1;
-		c->sent += (size_t)n;
-	}
-	shutdown(c->fd, SHUT_WR);
-	return -1;
 }
 
 /* ---- the thread ---- */
@@ -271,7 +259,7 @@ static void *metrics_run(void *arg)
 			int over = 0;
 
 			if (rc > 0 && p[2 + i].revents)
-				over = c->out.len ? client_write(c) : client_read(c);
+				over = c->out.len ? reply_send(c->fd, &c->out, &c->sent) : client_read(c);
 			if (over < 0 || now_ms() >= c->deadline_ms)
 				client_close(i);
 		}

@@ -156,21 +156,6 @@ static int client_read(struct client *c)
 	return rc < 0 ? -1 : client_serve(c);
 }
 
-static int client_write(struct client *c)
-{
-	while (c->sent < c->out.len) {
-		ssize_t n = send(c->fd, c->out.data + c->sent, c->out.len - c->sent, MSG_NOSIGNAL);
-
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return 0;
-		if (n <= 0)
-			return -1;
-		c->sent += (size_t)n;
-	}
-	shutdown(c->fd, SHUT_WR);
-	return -1;
-}
-
 /* ---- the thread ---- */
 
 static int fill_poll(struct pollfd *p)
@@ -205,7 +190,7 @@ static void *serve_run(void *arg)
 			int over = 0;
 
 			if (rc > 0 && p[2 + i].revents)
-				over = c->replying ? client_write(c) : client_read(c);
+				over = c->replying ? reply_send(c->fd, &c->out, &c->sent) : client_read(c);
 			if (over < 0 || now_ms() >= c->deadline_ms)
 				client_close(i);
 		}

@@ -211,17 +211,13 @@ static int environment_fill(uid_t uid, char *env[ENV_MAX], uint32_t *n, struct e
 	return failed ? err_set(errp, "no memory") : 0;
 }
 
-static void description_fill(job_desc_msg_t *d, const struct cluster_submission *s)
+void slurm_side_describe(struct job_descriptor *d, const struct cluster_submission *s)
 {
 	slurm_init_job_desc_msg(d);
 	d->user_id = s->uid;
 	d->group_id = s->gid;
 	d->name = (char *)(uintptr_t)s->name;
-	d->script = (char *)(uintptr_t)s->script;
 	d->work_dir = (char *)(uintptr_t)s->work_dir;
-	d->std_out = (char *)(uintptr_t)s->std_out;
-	d->std_in = "/dev/null";
-	d->open_mode = OPEN_MODE_TRUNCATE;
 	d->admin_comment = (char *)(uintptr_t)s->admin_comment;
 	d->partition = (char *)(uintptr_t)s->partition;
 	if (*s->features)
@@ -241,7 +237,17 @@ static void description_fill(job_desc_msg_t *d, const struct cluster_submission 
 		d->pn_min_memory = s->memory;
 	if (s->exclusive)
 		d->shared = JOB_SHARED_NONE;
-	d->time_limit = s->limit_min;
+	d->time_limit = s->limit_min == DURATION_UNLIMITED ? INFINITE : s->limit_min;
+}
+
+/* What only a job has that really is submitted. */
+static void description_fill(job_desc_msg_t *d, const struct cluster_submission *s)
+{
+	slurm_side_describe(d, s);
+	d->script = (char *)(uintptr_t)s->script;
+	d->std_out = (char *)(uintptr_t)s->std_out;
+	d->std_in = "/dev/null";
+	d->open_mode = OPEN_MODE_TRUNCATE;
 	d->nice = LOWEST_NICE;
 	d->requeue = 0;
 	d->kill_on_node_fail = 1;

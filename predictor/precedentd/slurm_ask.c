@@ -118,36 +118,6 @@ void slurm_side_partitions_again(void)
 
 /* ---- when a job would start ---- */
 
-static void question_fill(job_desc_msg_t *d, const struct cluster_submission *s, gid_t gid, char *host)
-{
-	slurm_init_job_desc_msg(d);
-	d->user_id = s->uid;
-	d->group_id = gid;
-	d->alloc_node = host;
-	d->name = (char *)(uintptr_t)s->name;
-	d->work_dir = (char *)(uintptr_t)s->work_dir;
-	d->admin_comment = (char *)(uintptr_t)s->admin_comment;
-	d->partition = (char *)(uintptr_t)s->partition;
-	if (*s->features)
-		d->features = (char *)(uintptr_t)s->features;
-	if (*s->account)
-		d->account = (char *)(uintptr_t)s->account;
-	if (*s->qos)
-		d->qos = (char *)(uintptr_t)s->qos;
-	d->min_nodes = d->max_nodes = s->nodes;
-	d->num_tasks = s->tasks;
-	if (s->tasks_per_node)
-		d->ntasks_per_node = (uint16_t)s->tasks_per_node;
-	if (s->cpus_per_task)
-		d->cpus_per_task = (uint16_t)s->cpus_per_task;
-	d->min_cpus = s->tasks * (s->cpus_per_task ? s->cpus_per_task : 1);
-	if (s->memory)
-		d->pn_min_memory = s->memory;
-	if (s->exclusive)
-		d->shared = JOB_SHARED_NONE;
-	d->time_limit = s->limit_min == DURATION_UNLIMITED ? INFINITE : s->limit_min;
-}
-
 /* Nobody answers: all else is slurmctld's own word about this job. */
 static bool is_silence(int code)
 {
@@ -168,7 +138,9 @@ static int ask_will_run(void *arg, const struct cluster_submission *sub, int64_t
 	if (getpwuid_r(sub->uid, &pw, names, sizeof(names), &found) != 0 || !found)
 		return err_set(errp, "uid %u has no account on this host", (unsigned)sub->uid), 0;
 	gethostname(host, sizeof(host) - 1);
-	question_fill(&d, sub, pw.pw_gid, host);
+	slurm_side_describe(&d, sub);
+	d.group_id = pw.pw_gid;
+	d.alloc_node = host;
 	if (slurm_job_will_run2(&d, &answer) != SLURM_SUCCESS || !answer) {
 		code = slurm_get_errno();
 		err_set(errp, "%s", slurm_strerror(code));

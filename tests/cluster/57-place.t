@@ -89,10 +89,16 @@ sub placed {
 # The same, again and again until it goes there; the last one.
 sub placed_until {
 	my ($partition, @arguments) = @_;
+	return told_until($partition, qr/^/, @arguments);
+}
+
+# ... and until the user reads that. What the jobs before it add to a queue can have one placed before slurmctld was asked again.
+sub told_until {
+	my ($partition, $words, @arguments) = @_;
 	my $p;
 	wait_until(40, sub {
 		$p = placed($script, @arguments);
-		return $p->{partition} eq $partition;
+		return $p->{partition} eq $partition && $p->{said} =~ $words;
 	});
 	return $p;
 }
@@ -137,9 +143,10 @@ subtest 'where the job ends first' => sub {
 	($busy) = $testbed->submit({as => $testbed->other_user}, "#!/bin/sh\nexec sleep 600\n", '-p', 'fast', '-N2', '--exclusive', '-t', 30,
 		'--predict=off');
 	ok($testbed->wait_job_state($busy, 'RUNNING', 30), 'fast is busy');
-	my $p = placed_until('slow');
+	my $words = qr/; placed on slow: starts (?:at once|in about \d+[sm]), ends (?:at least )?\d\dm earlier than on fast; limit/;
+	my $p = told_until('slow', $words);
 	is($p->{partition}, 'slow', 'the job goes to slow');
-	like($p->{said}, qr/; placed on slow: starts (?:at once|in about \d+[sm]), ends (?:at least )?\d\dm earlier than on fast; limit/, 'and the user reads why');
+	like($p->{said}, $words, 'and the user reads why');
 	like($p->{comment}, qr/ cand=slow .* at=slow\/\d+\/\d+,(?:third\/\S+,)?fast\/1\d\d\d\/\d+/, 'the choice is in the comment');
 	my ($job, $end);
 	wait_until(40, sub {
