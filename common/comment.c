@@ -2,11 +2,11 @@
 /* The admin_comment that Precedent writes: see comment.h. */
 #include <ctype.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/append.h"
 #include "common/comment.h"
 #include "common/duration.h"
 
@@ -32,64 +32,67 @@ void comment_init(struct job_comment *c)
 	};
 }
 
-/* Append; *len stays beyond size once the text did not fit. */
-static void __attribute__((format(printf, 4, 5)))
-append(char *buf, size_t size, size_t *len, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	if (*len >= size)
-		return;
-	va_start(ap, fmt);
-	n = vsnprintf(buf + *len, size - *len, fmt, ap);
-	va_end(ap);
-	*len = n < 0 ? size : *len + (size_t)n;
-}
-
 static void append_minutes(char *buf, size_t size, size_t *len, const char *name, uint32_t minutes)
 {
+	append_text(buf, size, len, name);
 	if (minutes == DURATION_UNSET)
-		append(buf, size, len, " %s=-", name);
+		append_text(buf, size, len, "-");
 	else if (minutes == DURATION_UNLIMITED)
-		append(buf, size, len, " %s=unlimited", name);
+		append_text(buf, size, len, "unlimited");
 	else
-		append(buf, size, len, " %s=%u", name, minutes);
+		append_number(buf, size, len, minutes);
+}
+
+static void append_field(char *buf, size_t size, size_t *len, const char *name, const char *value)
+{
+	if (!*value)
+		return;
+	append_text(buf, size, len, name);
+	append_text(buf, size, len, value);
+}
+
+static void append_seconds(char *buf, size_t size, size_t *len, const char *name, double s)
+{
+	append_text(buf, size, len, name);
+	append_rounded(buf, size, len, s);
 }
 
 int comment_format(const struct job_comment *c, char *buf, size_t size)
 {
 	size_t len = 0, whole;
 
-	append(buf, size, &len, COMMENT_START "act=%s mode=%s", act_name(c->act), mode_name(c->mode));
-	if (c->key[0])
-		append(buf, size, &len, " key=%s", c->key);
-	if (c->family[0])
-		append(buf, size, &len, " family=%s", c->family);
+	append_field(buf, size, &len, COMMENT_START "act=", act_name(c->act));
+	append_field(buf, size, &len, " mode=", mode_name(c->mode));
+	append_field(buf, size, &len, " key=", c->key);
+	append_field(buf, size, &len, " family=", c->family);
 	if (c->act != ACT_PROBE) {
-		append_minutes(buf, size, &len, "user_limit", c->user_limit_min);
-		append_minutes(buf, size, &len, "limit", c->limit_min);
+		append_minutes(buf, size, &len, " user_limit=", c->user_limit_min);
+		append_minutes(buf, size, &len, " limit=", c->limit_min);
 	}
-	if (c->candidate[0])
-		append(buf, size, &len, " cand=%s", c->candidate);
-	if (c->pred_s > 0)
-		append(buf, size, &len, " pred=%.0f lo=%.0f hi=%.0f", fmax(c->pred_s, 1), c->lo_s,
-		       ceil(c->hi_s));
+	append_field(buf, size, &len, " cand=", c->candidate);
+	if (c->pred_s > 0) {
+		append_seconds(buf, size, &len, " pred=", fmax(c->pred_s, 1));
+		append_seconds(buf, size, &len, " lo=", c->lo_s);
+		append_seconds(buf, size, &len, " hi=", ceil(c->hi_s));
+	}
 	if (len >= size) {
 		if (size)
 			buf[0] = '\0';
 		return -1;
 	}
 	whole = len;
-	if (c->kin[0])
-		append(buf, size, &len, " kin=%s vars=%s", c->kin, c->vars);
+	if (c->kin[0]) {
+		append_field(buf, size, &len, " kin=", c->kin);
+		append_text(buf, size, &len, " vars=");
+		append_text(buf, size, &len, c->vars);
+	}
 	if (len >= size) {
 		buf[whole] = '\0';
 		len = whole;
 	}
 	/* The first to go where there is no room: it is for people. */
 	if (c->at[0] && len + strlen(c->at) + 5 < size)
-		append(buf, size, &len, " at=%s", c->at);
+		append_field(buf, size, &len, " at=", c->at);
 	return (int)len;
 }
 

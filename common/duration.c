@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/append.h"
 #include "common/duration.h"
 
 #define FIELD_DIGITS_MAX 9 /* keeps every product below 2^63 */
@@ -141,6 +142,7 @@ bad:
 const char *duration_format(char *buf, size_t size, double seconds)
 {
 	unsigned long long s;
+	size_t len = 0;
 
 	if (!size)
 		return buf;
@@ -153,11 +155,15 @@ const char *duration_format(char *buf, size_t size, double seconds)
 		return buf;
 	}
 	s = seconds > 0 ? (unsigned long long)(seconds + 0.5) : 0;
-	if (s >= 86400)
-		snprintf(buf, size, "%llu-%02llu:%02llu:%02llu", s / 86400, s / 3600 % 24, s / 60 % 60,
-			 s % 60);
-	else
-		snprintf(buf, size, "%02llu:%02llu:%02llu", s / 3600, s / 60 % 60, s % 60);
+	if (s >= 86400) {
+		append_number(buf, size, &len, s / 86400);
+		append_text(buf, size, &len, "-");
+	}
+	append_padded(buf, size, &len, s / 3600 % 24, 2);
+	append_text(buf, size, &len, ":");
+	append_padded(buf, size, &len, s / 60 % 60, 2);
+	append_text(buf, size, &len, ":");
+	append_padded(buf, size, &len, s % 60, 2);
 	return buf;
 }
 

@@ -19,26 +19,63 @@
 #define HEREDOCS_MAX 8
 #define HEREDOC_WORD 64
 
+/* What goes into a state in many small pieces is gathered first. */
+struct feed {
+	XXH3_state_t state;
+	size_t n;
+	char pending[1024];
+};
+
 struct hasher {
-	XXH3_state_t exact, family;
+	struct feed exact, family;
 	struct identity *id;
 };
 
-static void hash_length(XXH3_state_t *state, uint64_t n)
+static void feed_flush(struct feed *f)
+{
+	XXH3_128bits_update(&f->state, f->pending, f->n);
+	f->n = 0;
+}
+
+static inline void feed_add(struct feed *f, const void *p, size_t n)
+{
+	if (n > sizeof(f->pending) - f->n) {
+		feed_flush(f);
+		if (n > sizeof(f->pending)) {
+			XXH3_128bits_update(&f->state, p, n);
+			return;
+		}
+	}
+	memcpy(f->pending + f->n, p, n);
+	f->n += n;
+}
+
+static void feed_start(struct feed *f)
+{
+	XXH3_128bits_reset(&f->state);
+	f->n = 0;
+}
+
+static void hash_length(struct feed *f, uint64_t n)
 {
 	uint8_t b[8];
 
 	for (int i = 0; i < 8; i++)
 		b[i] = (uint8_t)(n >> (8 * i));
-	XXH3_128bits_update(state, b, sizeof(b));
+	feed_add(f, b, sizeof(b));
 }
 
 static void hash_both(struct hasher *h, const void *p, size_t n)
 {
 	hash_length(&h->exact, n);
-	XXH3_128bits_update(&h->exact, p, n);
+	feed_add(&h->exact, p, n);
 	hash_length(&h->family, n);
-	XXH3_128bits_update(&h->family, p, n);
+	feed_add(&h->family, p, n);
+}
+
+static inline bool is_digit(char c)
+{
+	return (unsigned char)(c - '0') < 10;
 }
 
 static void hash_number(struct hasher *h, uint64_t n)
@@ -64,7 +101,7 @@ static size_t digits_at(const char *text, size_t i, size_t len)
 {
 	size_t n = 0;
 
-	while (i + n < len && isdigit((unsigned char)text[i + n]))
+	while (i + n < len && is_digit(text[i + n]))
 		n++;
 	return n;
 }
@@ -88,12 +125,37 @@ static size_t number_length(const char *text, size_t i, size_t len)
 	return n;
 }
 
+/* The same as strtod, which takes longer: both numbers are exact, and one division rounds once. */
+static bool short_number(const char *text, size_t n, double *out)
+{
+	static const double scale[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+	size_t point = n;
+	uint64_t digits = 0;
+
+	if (n > 15)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (is_digit(text[i]))
+			digits = 10 * digits + (uint64_t)(text[i] - '0');
+		else if (text[i] == '.' && point == n)
+			point = i;
+		else
+			return false;
+	}
+	*out = (double)digits / scale[point < n ? n - 1 - point : 0];
+	return true;
+}
+
 static void keep_variable(struct identity *id, const char *text, size_t n)
 {
 	char number[NUMBER_DIGITS + 1];
 
 	if (id->n_vars == IDENTITY_VARS_MAX)
 		return;
+	if (short_number(text, n, &id->vars[id->n_vars])) {
+		id->n_vars++;
+		return;
+	}
 	if (n > NUMBER_DIGITS)
 		n = NUMBER_DIGITS;
 	memcpy(number, text, n);
@@ -109,7 +171,7 @@ static void hash_family_text(struct hasher *h, const char *text, size_t len, boo
 	while (i < len) {
 		size_t n;
 
-		if (!isdigit((unsigned char)text[i])) {
+		if (!is_digit(text[i])) {
 			i++;
 			continue;
 		}
@@ -118,22 +180,22 @@ static void hash_family_text(struct hasher *h, const char *text, size_t len, boo
 			continue;
 		}
 		n = number_length(text, i, len);
-		XXH3_128bits_update(&h->family, text + done, i - done);
-		XXH3_128bits_update(&h->family, NUMBER_MARK, sizeof(NUMBER_MARK) - 1);
+		feed_add(&h->family, text + done, i - done);
+		feed_add(&h->family, NUMBER_MARK, sizeof(NUMBER_MARK) - 1);
 		if (variables)
 			keep_variable(h->id, text + i, n);
 		i += n;
 		done = i;
 	}
-	XXH3_128bits_update(&h->family, text + done, len - done);
+	feed_add(&h->family, text + done, len - done);
 }
 
 static void hash_text(struct hasher *h, const char *text, size_t len, bool variables)
 {
 	hash_length(&h->exact, len);
-	XXH3_128bits_update(&h->exact, text, len);
+	feed_add(&h->exact, text, len);
 	hash_family_text(h, text, len, variables);
-	XXH3_128bits_update(&h->family, "", 1);
+	feed_add(&h->family, "", 1);
 }
 
 /* ---- the script ---- */
@@ -276,10 +338,10 @@ static size_t scan_code(struct shell *sh, const char *line, size_t len)
 
 static void emit_line(struct hasher *h, const char *line, size_t len)
 {
-	XXH3_128bits_update(&h->exact, line, len);
-	XXH3_128bits_update(&h->exact, "\n", 1);
+	feed_add(&h->exact, line, len);
+	feed_add(&h->exact, "\n", 1);
 	hash_family_text(h, line, len, true);
-	XXH3_128bits_update(&h->family, "\n", 1);
+	feed_add(&h->family, "\n", 1);
 }
 
 static size_t trimmed(const char *line, size_t len)
@@ -425,12 +487,13 @@ static void hash_script(struct hasher *h, const char *text)
 
 /* ---- keys ---- */
 
-static void write_key(char out[IDENTITY_KEY_LEN + 1], XXH3_state_t *state)
+static void write_key(char out[IDENTITY_KEY_LEN + 1], struct feed *f)
 {
 	static const char hex[] = "0123456789abcdef";
 	XXH128_canonical_t c;
 
-	XXH128_canonicalFromHash(&c, XXH3_128bits_digest(state));
+	feed_flush(f);
+	XXH128_canonicalFromHash(&c, XXH3_128bits_digest(&f->state));
 	for (int i = 0; i < 16; i++) {
 		out[2 * i] = hex[c.digest[i] >> 4];
 		out[2 * i + 1] = hex[c.digest[i] & 15];
@@ -453,11 +516,12 @@ void identity_compute(const struct identity_input *in, struct identity *out)
 	static const char version[] = "precedent-identity-1";
 	struct hasher h = {.id = out};
 	const char *dir = in->work_dir ? in->work_dir : "";
+	bool printed = in->fingerprint && identity_fingerprint_valid(in->fingerprint);
 
 	out->n_vars = 0;
 	out->key[0] = out->family[0] = out->kin[0] = '\0';
-	XXH3_128bits_reset(&h.exact);
-	XXH3_128bits_reset(&h.family);
+	feed_start(&h.exact);
+	feed_start(&h.family);
 	hash_both(&h, version, sizeof(version));
 	hash_number(&h, in->uid);
 	hash_layout(&h, &in->layout);
@@ -466,30 +530,39 @@ void identity_compute(const struct identity_input *in, struct identity *out)
 		hash_text(&h, in->args[i], strlen(in->args[i]), true);
 	hash_script(&h, in->script ? in->script : "");
 	hash_number(&h, 0); /* the script's lines end here */
-	if (in->fingerprint && identity_fingerprint_valid(in->fingerprint)) {
+	if (printed) {
 		/* It covers the input files, which a family may change: exact key only. */
-		XXH3_128bits_update(&h.exact, in->fingerprint, strlen(in->fingerprint) + 1);
+		feed_add(&h.exact, in->fingerprint, strlen(in->fingerprint) + 1);
 	} else {
 		hash_text(&h, dir, strlen(dir), false);
 	}
 	write_key(out->key, &h.exact);
 	write_key(out->family, &h.family);
-	if (in->fingerprint && identity_fingerprint_valid(in->fingerprint))
-		XXH3_128bits_update(&h.family, in->fingerprint, strlen(in->fingerprint) + 1);
+	if (printed)
+		feed_add(&h.family, in->fingerprint, strlen(in->fingerprint) + 1);
 	write_key(out->kin, &h.family);
 }
 
-/* As "%.9g" writes it; most are whole numbers, and this runs at every submission. */
+/* As "%.9g" writes it; most are whole or have few decimals, and this runs at every submission. */
 static int format_var(char *out, size_t size, double v)
 {
-	char digits[10];
-	unsigned n = 0, left;
+	char digits[12];
+	unsigned n = 0, left = 0, decimals = 0;
+	double scale = 1;
 
-	if (!(v >= 0 && v < 1e9) || v != (double)(left = (unsigned)v) || (v == 0 && __builtin_signbit(v)))
+	if (!(v >= 0 && v < 1e9) || (v == 0 && __builtin_signbit(v)))
 		return snprintf(out, size, "%.9g", v);
-	do
+	/* The double that is nearest to left / scale is v: these are its digits, and nine at most. */
+	while (left = (unsigned)(v * scale + 0.5), (double)left / scale != v) {
+		scale *= 10;
+		if (++decimals > 6 || v * scale >= 1e9 - 1 || v < 1e-3)
+			return snprintf(out, size, "%.9g", v);
+	}
+	for (unsigned i = 0; left || i <= decimals; i++, left /= 10) {
+		if (i && i == decimals)
+			digits[n++] = '.';
 		digits[n++] = (char)('0' + left % 10);
-	while (left /= 10);
+	}
 	for (unsigned i = 0; i < n && i + 1 < size; i++)
 		out[i] = digits[n - 1 - i];
 	if (size)
@@ -519,7 +592,7 @@ void identity_vars_format(const struct identity *id, char *out, size_t size)
 static bool is_hex(const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (!strchr("0123456789abcdef", s[i]) || !s[i])
+		if (!is_digit(s[i]) && (unsigned char)(s[i] - 'a') > 5)
 			return false;
 	}
 	return true;
