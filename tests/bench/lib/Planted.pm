@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Planted: runs programs with a performance problem of known kind and size (tests/programs/planted.c and its like) under the
+# tracer, asks `precedent advise`, and compares. What was really lost is what the program itself says, by a clock of its own.
+#
+#   my @forms = planted_forms($program);                  # {program, kind, form, problem}
+#   my $run = planted_run($forms[0], build => DIR, dir => DIR, ranks => 4, ms => 20, reps => 10, clean => 0);
+#   planted_judge($run, 0.1, 0.01);                       # adds found, error, others, ok
+package Planted;
+use strict;
+use warnings;
+use Exporter 'import';
+use JSON::PP qw(decode_json);
+
+our @EXPORT_OK = qw(planted_forms planted_run planted_judge planted_lost);
+
+# Problems that say the same about the same time as the planted one: no mistake when they come with it.
+my %SAME = ();
+
+@ENV{qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM)} = (1, 1);
+
+sub output_of {
+    my (@cmd) = @_;
+    open my $p, '-|', @cmd or die "$cmd[0]: $!\n";
+    my $out = do { local $/; <$p> } // '';
+    close $p or die "@cmd failed\n$out";
+    return $out;
+}
+
+sub planted_forms {
+    my ($program) = @_;
+    return map { my ($kind, $form, $problem) = split /\t/; {program => $program, kind => $kind, form => $form, problem => $problem} }
+        split /\n/, output_of($program, '--list');
+}
+
+# Of the lines `planted RANK GROUP ROLE:NS...`: (waits, seconds lost in them), each of a rank that waits, until the last one
+# of its group that it waits for has come.
+sub planted_lost {
+    my ($text) = @_;
+    my (%last, @waits, $lost);
+    for ($text =~ /^planted (.*)$/mg) {
+        my ($rank, $group, @step) = split ' ';
+        for my $i (0 .. $#step) {
+            my ($role, $ns) = split /:/, $step[$i];
+            push @waits, [$group, $i, $ns] if $role eq 'v';
+            $last{$group}[$i] = $ns if $role eq 'c' && $ns > ($last{$group}[$i] // 0);
+        }
+    }
+    $lost += ($last{$_->[0]}[$_->[1]] // 0) > $_->[2] ? $last{$_->[0]}[$_->[1]] - $_->[2] : 0 for @waits;
+    return (scalar @waits, ($lost // 0) * 1e-9);
+}
+
+# One run: {waits, asked_s, lost_s, advice => what advise --json says}, and what the form has.
+sub planted_run {
+    my ($form, %o) = @_;
+    my $trace = "$o{dir}/planted.ptrace";
+    my @program = ($form->{program}, "$form->{kind}:$form->{form}", '--ms', $o{ms}, '--reps', $o{reps}, $o{clean} ? '--clean' : (),
+        $o{busy} ? '--busy' : ());
+    unlink $trace;
+    my $out = output_of('timeout', 120, "$o{build}/precedent", 'trace', '-q', '-o', $trace, '--', 'mpirun', '--oversubscribe',
+        '-n', $o{ranks}, @program);
+    my ($waits, $lost) = planted_lost($out);
+    my $advice = decode_json(output_of('timeout', 120, "$o{build}/precedent", 'advise', $trace, '--json', '--rules', $o{rules}));
+    return {%$form, clean => $o{clean} ? 1 : 0, waits => $waits, asked_s => $waits * $o{ms} * 1e-3, lost_s => $lost, advice => $advice};
+}
+
+# found_s: what advise says of the planted problem; error: relative to what was lost; others: problems above the share
+# `noise` that were not planted; ok: as it should be. In a clean run every problem above `noise` is another one.
+sub planted_judge {
+    my ($run, $tolerance, $noise) = @_;
+    my @all = @{$run->{advice}{problems}};
+    my ($it) = grep { $_->{name} eq $run->{problem} } @all;
+    my %same = map { $_ => 1 } @{$SAME{"$run->{kind}:$run->{form}"} // $SAME{$run->{kind}} // []};
+    $run->{found_s} = $it ? $it->{seconds} : 0;
+    $run->{share} = $it ? $it->{share} : 0;
+    $run->{error} = $run->{clean} || !$run->{lost_s} ? 0 : $run->{found_s} / $run->{lost_s} - 1;
+    $run->{others} = [grep { $_->{share} > $noise && ($run->{clean} || $_->{name} ne $run->{problem}) && !$same{$_->{name}} } @all];
+    $run->{found} = $run->{clean} || ($it && abs $run->{error} <= $tolerance) ? 1 : 0;
+    $run->{ok} = $run->{found} && !@{$run->{others}} ? 1 : 0;
+    return $run;
+}
+
+1;
