@@ -22,6 +22,9 @@
 #define ALL_MOST       40
 #define ROWS_PER_TERM  6
 #define FRACTION_MOST  1000
+#define THREE_KEPT     8
+#define THREE_LEFT     1e-9  /* of a term beside two others, squared */
+#define THREE_REST     1e-12 /* of the values' square, which rounding may leave */
 
 struct term {
 	uint32_t n, x[3]; /* columns of the sample */
@@ -467,6 +470,99 @@ static bool exact_try(const struct work *w, struct choice *c)
 	return true;
 }
 
+/* ---- exact functions of three terms ---- */
+
+struct three {
+	uint32_t term[3];
+	double rest; /* of the values' square, after projection */
+};
+
+/* Products of all terms and of the values, all of length 1, as cosines: (n + 1) x (n + 1), the values last; of a term that
+ * is 0 everywhere nothing but zeros. */
+static double *cosines(const struct work *w, uint32_t n)
+{
+	double *g = calloc((n + 1ull) * (n + 1), sizeof(*g)), length[TERMS_MAX + 1];
+
+	for (uint32_t a = 0; g && a <= n; a++) {
+		const double *x = a < n ? w->term[a].value : w->s.y;
+
+		for (uint32_t b = 0; b <= a; b++) {
+			const double *y = b < n ? w->term[b].value : w->s.y;
+			double sum = 0;
+
+			for (uint32_t i = 0; i < w->s.n; i++)
+				sum += x[i] * y[i];
+			if (b == a)
+				length[a] = sqrt(sum);
+			g[(size_t)a * (n + 1) + b] = sum;
+		}
+	}
+	for (uint32_t a = 0; g && a <= n; a++)
+		for (uint32_t b = 0; b <= a; b++) {
+			double l = length[a] * length[b], v = l > 0 ? g[(size_t)a * (n + 1) + b] / l : 0;
+
+			g[(size_t)a * (n + 1) + b] = g[(size_t)b * (n + 1) + a] = v;
+		}
+	return g;
+}
+
+static void three_keep(struct three *kept, const struct three *t)
+{
+	uint32_t k = THREE_KEPT - 1;
+
+	if (!(t->rest < kept[k].rest))
+		return;
+	for (; k && t->rest < kept[k - 1].rest; k--)
+		kept[k] = kept[k - 1];
+	kept[k] = *t;
+}
+
+/* All that begin with a. */
+static void threes(const double *g, uint32_t n, uint32_t a, struct three *kept)
+{
+	const double *ga = g + (size_t)a * (n + 1);
+
+	for (uint32_t b = a + 1; b < n; b++) {
+		const double *gb = g + (size_t)b * (n + 1);
+		double left_b = 1 - ga[b] * ga[b], s = sqrt(left_b), y2, y12;
+
+		if (!(left_b > THREE_LEFT))
+			continue;
+		y2 = (gb[n] - ga[b] * ga[n]) / s;
+		y12 = 1 - ga[n] * ga[n] - y2 * y2;
+		for (uint32_t c = b + 1; c < n; c++) {
+			double c2 = (gb[c] - ga[b] * ga[c]) / s, left = 1 - ga[c] * ga[c] - c2 * c2, y3;
+
+			if (!(left > THREE_LEFT))
+				continue;
+			y3 = (g[(size_t)c * (n + 1) + n] - ga[c] * ga[n] - c2 * y2);
+			three_keep(kept, &(struct three){{a, b, c}, y12 - y3 * y3 / left});
+		}
+	}
+}
+
+/* What all terms together leave open where few runs have few inputs, three terms may say exactly: all threes are tried
+ * on their cosines, and the best of them on the rows. */
+static bool exact_three(const struct work *w, uint32_t n, struct choice *c)
+{
+	struct three kept[THREE_KEPT];
+	double *g = n >= 3 ? cosines(w, n) : NULL;
+	bool found = false;
+
+	if (!g)
+		return false;
+	for (uint32_t k = 0; k < THREE_KEPT; k++)
+		kept[k].rest = THREE_REST;
+	for (uint32_t a = 0; a < n; a++)
+		threes(g, n, a, kept);
+	for (uint32_t k = 0; k < THREE_KEPT && kept[k].rest < THREE_REST && !found; k++) {
+		*c = (struct choice){.n = 3, .term = {kept[k].term[0], kept[k].term[1], kept[k].term[2]}};
+		found = exact_try(w, c);
+	}
+	free(g);
+	return found;
+}
+
 /* simple: times are measured, nothing but lines is looked for. */
 static bool exact_find(const struct work *w, bool simple, struct choice *c)
 {
@@ -489,6 +585,8 @@ static bool exact_find(const struct work *w, bool simple, struct choice *c)
 	while (n_square < w->n_terms && w->term[n_square].n == 2)
 		n_square++;
 	for (int all = 0; all < (simple ? 1 : 2); all++) {
+		if (all && exact_three(w, n_square, c))
+			return true;
 		c->n = all ? n_square : n_linear;
 		if (c->n > w->s.n / 2 || c->n > 64)
 			continue;
