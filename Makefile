@@ -87,6 +87,8 @@ BENCH_SRC := $(wildcard tests/bench/bench_*.c tests/bench/make_*.c)
 BACKFILL_SRC := $(filter-out %/main.c,$(wildcard tests/bench/backfill/*.c))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(BENCH_SRC)) $(B)/tests/bench/backfill \
              $(B)/tests/bench/submit_jobs
+# The experiments with models: what needs OpenMP or MPI is for the programs alone.
+MODEL_EXP_SRC := $(filter-out %/main.c %/parallel.c %/halo.c,$(wildcard tests/bench/model/*.c))
 PROG_C    := $(wildcard tests/programs/*.c)
 PROG_F    := $(wildcard tests/programs/*.f90)
 PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
@@ -214,7 +216,7 @@ $(B)/precedent-replay-mpich: $(patsubst %.c,$(B)/obj/skel-mpich/%.o,$(REPLAY_SRC
 	$(Q)$(MPICC_mpich) $(LDHARD) -o $@ $^ -lm
 
 # ---- tests ----
-$(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP) $(RECORDER_SRC) $(BACKFILL_SRC))
+$(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP) $(RECORDER_SRC) $(BACKFILL_SRC) $(MODEL_EXP_SRC))
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
