@@ -144,7 +144,9 @@ static void json_report(const struct trace *t, struct engine *e, struct report *
 		const struct report_problem *p = &r->problem[i];
 		double s = (double)p->duration_ns * 1e-9;
 
-		json_array_append_new(all, json_pack("{s:s, s:f, s:f, s:I, s:I, s:s?, s:s?, s:o}", "name", engine_text(e, p->name),
+		json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:f, s:f, s:I, s:I, s:s?, s:s?, s:o}", "id",
+						     engine_text(e, p->id), "kind", p->kind ? engine_text(e, p->kind) : "wait",
+						     "name", engine_text(e, p->name),
 						     "share", in->rank_seconds > 0 ? s / in->rank_seconds : 0, "seconds", s,
 						     "times", (json_int_t)p->n, "untimed", (json_int_t)p->untimed,
 						     "description", p->description, "advice", p->advice, "places",

@@ -78,6 +78,7 @@ enum struct_category { SC_EVENT, SC_STATE, SC_OBSERVATION };
 struct rules_param {
 	const char *name;
 	uint8_t type;
+	bool optional;           /* need not be given: 0, false or "" then */
 	struct rules_pos pos;
 };
 

@@ -42,4 +42,5 @@ const char builtin_types[] =
 
     "defstruct observation problem \"what declare problem finds\" "
     "param name, description, advice type string "
-    "param duration type time;";
+    "param duration type time "
+    "param id, kind type string optional;";

@@ -96,7 +96,7 @@ static int check_set(struct checker *c, struct check_scope *s, const struct rule
 static int check_complete(struct checker *c, const struct rules_struct *t, const struct rules_action *a)
 {
 	for (uint32_t i = 0; i < t->n_param; i++) {
-		bool given = false;
+		bool given = t->param[i].optional;
 
 		for (uint32_t k = 0; k < a->n_set; k++)
 			given |= a->set[k].slot == RA_N + i;

@@ -105,6 +105,8 @@ static int assert_entry(struct engine *e, const struct plan_rule *u, const struc
 	if (!x)
 		return -1;
 	set_attributes(x, m, n);
+	if (a->src->n_set < e->p->rules->type[a->src->type]->n_param) /* optional ones */
+		memset(x->v + RA_N, 0, e->p->rules->type[a->src->type]->n_param * sizeof(*x->v));
 	for (uint32_t i = 0; i < a->src->n_set; i++)
 		x->v[a->src->set[i].slot] = engine_value(e, &a->value[i], e->bound);
 	engine_queue(e, x);

@@ -354,11 +354,12 @@ static int parse_type(struct rules_parser *p, uint8_t *type)
 	return rules_expected(p, "a type: int, time, double, boolean or string");
 }
 
-/* param a, b type t */
+/* param a, b type t [optional] */
 static int parse_params(struct rules_parser *p, struct rules_struct *s)
 {
 	uint32_t first = s->n_param;
 	uint8_t type = RT_INT;
+	bool optional;
 
 	do {
 		struct rules_pos pos;
@@ -378,8 +379,13 @@ static int parse_params(struct rules_parser *p, struct rules_struct *s)
 	} while (p->x.word == RW_COMMA);
 	if (rules_take_name(p, "type") < 0 || parse_type(p, &type) < 0)
 		return -1;
-	for (uint32_t i = first; i < s->n_param; i++)
+	optional = rules_lexer_is(&p->x, "optional");
+	if (optional)
+		rules_lexer_next(&p->x);
+	for (uint32_t i = first; i < s->n_param; i++) {
 		s->param[i].type = type;
+		s->param[i].optional = optional;
+	}
 	return 0;
 }
 

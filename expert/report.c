@@ -56,6 +56,15 @@ static char *text_of(struct engine *e, const struct engine_finding *f, const cha
 	return strdup(engine_text(e, v.i));
 }
 
+/* The number of a string that may be given; 0: it is not. */
+static uint32_t string_of(struct engine *e, const struct engine_finding *f, const char *name)
+{
+	int set = set_named(f, name);
+	union rules_value v;
+
+	return set >= 0 && set_type(f, set) == RT_STRING && engine_finding_value(e, f, (uint32_t)set, &v) ? (uint32_t)v.i : 0;
+}
+
 /* ---- places ---- */
 
 static int see(void *arg, uint32_t type, const union rules_value *v)
@@ -150,6 +159,10 @@ int report_found(void *arg, struct engine *e, const struct engine_finding *f, st
 	if (!engine_finding_value(e, f, (uint32_t)name, &text) || !engine_finding_value(e, f, (uint32_t)duration, &ns))
 		return err_set(err, "the rules make too many different names of problems");
 	p = problem_of(r, (uint32_t)text.i);
+	if (p && !p->n) {
+		p->id = string_of(e, f, "id");
+		p->kind = string_of(e, f, "kind");
+	}
 	if (!p || add(r, e, f, p, ns.i) < 0)
 		return err_set(err, "no memory for what the rules found");
 	return 0;

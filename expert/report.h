@@ -20,6 +20,7 @@ struct report_place {
 
 struct report_problem {
 	uint32_t name;          /* number of a string of the engine */
+	uint32_t id, kind;      /* the same; 0: not given */
 	char *description, *advice; /* of the longest */
 	uint64_t n, untimed;    /* found; of them without known times, which are not in the duration */
 	uint64_t duration_ns, longest_ns;

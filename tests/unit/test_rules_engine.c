@@ -332,6 +332,26 @@ static void test_states(void **state)
 }
 
 /* Events of the second language live for one cycle. */
+/* An optional parameter that is not given has its zero, whatever stood in its place before. */
+static void test_optional(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_open(&g,
+		 "defstruct event other \"\" param n type int param b type boolean optional param s type string optional;"
+		 "defstruct observation seen \"\" param n type int param b type boolean param s type string;"
+		 "defrule \"all\" struct e type function_call_send_operation where e.tag == 1 assert other(n = 1, b = true, s = \"x\");"
+		 "defrule \"one\" struct e type function_call_send_operation where e.tag == 2 assert other(n = 2);"
+		 "defrule \"say\" struct o type other assert seen(n = o.n, b = o.b, s = o.s);",
+		 NULL);
+	rig_send(&g, 0, 10, 5, 1, 1, 0);
+	LINE(&g, "seen n=1 b=true s=x\n");
+	rig_send(&g, 0, 20, 5, 1, 2, 0);
+	LINE(&g, "seen n=2 b=false s=\n");
+	rig_close(&g);
+}
+
 static void test_events_are_gone(void **state)
 {
 	struct rig g;
@@ -521,7 +541,7 @@ int main(void)
 	    cmocka_unit_test(test_shared),	  cmocka_unit_test(test_shared_count),
 	    cmocka_unit_test(test_composite_of_composites),
 	    cmocka_unit_test(test_group),	  cmocka_unit_test(test_states),
-	    cmocka_unit_test(test_events_are_gone), cmocka_unit_test(test_three),
+	    cmocka_unit_test(test_optional), cmocka_unit_test(test_events_are_gone), cmocka_unit_test(test_three),
 	    cmocka_unit_test(test_values),	  cmocka_unit_test(test_text),
 	    cmocka_unit_test(test_untimed),	  cmocka_unit_test(test_loops),
 	    cmocka_unit_test(test_combinations),  cmocka_unit_test(test_dropped),
