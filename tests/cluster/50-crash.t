@@ -74,6 +74,19 @@ sub left_over {
 	return @found;
 }
 
+# Processes of this testbed whose command line is such (other testbeds may have jobs of the same number).
+sub processes {
+	my ($pattern) = @_;
+	my @found;
+	for my $proc (glob '/proc/[0-9]*') {
+		open my $cgroup, '<', "$proc/cgroup" or next;
+		next if !grep { m{/precedent-testbed/crash/} } <$cgroup>;
+		open my $cmdline, '<', "$proc/cmdline" or next;
+		push @found, $proc =~ /(\d+)/ if (<$cmdline> // '') =~ $pattern;
+	}
+	return @found;
+}
+
 # The one trace of an ended job once it has come, and what info says of it.
 sub partial_trace {
 	my ($job) = @_;
@@ -166,9 +179,8 @@ subtest 'a LocalDir that cannot be used' => sub {
 subtest 'a node whose slurmstepd is killed' => sub {
 	my ($job) = submit_script("srun --mpi=pmix ./dies hang $steps\ntrue", '-N2', '-n2', '-t', 5);
 	wait_until(60, sub { return printed($job) =~ /^dies: hang/m });
-	my $r = run_command('pkill', '-KILL', '-f', "slurmstepd: \\[$job\\.0\\]");
-	is($r->{rc}, 0, 'both step daemons are gone');
-	run_command('pkill', '-KILL', '-u', $testbed->user, 'dies');
+	is(scalar kill('KILL', processes(qr/^slurmstepd: \[$job\.0\]/)), 2, 'both step daemons are gone');
+	kill 'KILL', processes(qr/^\S*dies\b/);
 	$testbed->run('scancel', $job);
 	ok($testbed->wait_job($job, 120), 'the job ends');
 	my ($file, $info) = partial_trace($job);
