@@ -346,9 +346,9 @@ static void test_optional(void **state)
 		 "defrule \"say\" struct o type other assert seen(n = o.n, b = o.b, s = o.s);",
 		 NULL);
 	rig_send(&g, 0, 10, 5, 1, 1, 0);
-	LINE(&g, "seen n=1 b=true s=x\n");
+	LINE(&g, "seen n=1 b=1 s=x\n");
 	rig_send(&g, 0, 20, 5, 1, 2, 0);
-	LINE(&g, "seen n=2 b=false s=\n");
+	LINE(&g, "seen n=2 b=0 s=\n");
 	rig_close(&g);
 }
 
