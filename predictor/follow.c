@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The state machine of followed jobs, see follow.h. A job is followed when its admin_comment says so. Everything known of
- * it is in the store, so each look starts from there; finished jobs that slurmctld still remembers cost one read.
+ * it is in the store, so each look starts from there, but for jobs that are as an earlier look has left them (seen.h).
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "common/duration.h"
 #include "predictor/extend.h"
 #include "predictor/probes.h"
+#include "predictor/seen.h"
 #include "predictor/spool.h"
 
 void follow_say(const struct follow_env *env, enum log_level level, const char *fmt, ...)
@@ -283,6 +284,7 @@ static void count_end(const struct follow_env *env, const struct store_run *r)
 				  r->user_limit_min != DURATION_UNSET && !strcmp(r->end_state, "TIMEOUT");
 }
 
+/* 1: not yet. */
 static int run_end(const struct follow_env *env, const struct cluster_job *job, struct store_run *run, int64_t now,
 		   struct errbuf *errp)
 {
@@ -302,7 +304,7 @@ static int run_end(const struct follow_env *env, const struct cluster_job *job, 
 		goto fail;
 	if (rc == 1) { /* look again later, as if the job had not ended */
 		store_rollback(env->store);
-		return 0;
+		return 1;
 	}
 	if (follow_drift(env, run, now, errp) < 0 || recalibrate(env, run, now, errp) < 0)
 		goto fail;
@@ -436,6 +438,7 @@ static void count_run(const struct follow_env *env, const struct store_run *r, b
 	c->limited += is_new && r->limit_min != DURATION_UNSET;
 }
 
+/* 1: it has to be looked at again even if nothing of it changes. */
 static int job_follow(const struct follow_env *env, const struct cluster_job *job, const struct job_comment *c,
 		      int64_t now, struct errbuf *errp)
 {
@@ -490,10 +493,17 @@ static int run_lost(const struct follow_env *env, const struct cluster_snapshot 
 static int lost_settle(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now,
 		       struct errbuf *errp)
 {
-	struct store_run_id *open;
+	struct store_run_id *read = NULL;
+	const struct store_run_id *open;
 	struct store_run run;
 	size_t n;
-	int rv = store_busy_runs(env->store, &open, &n, errp);
+	int rv = 0;
+
+	open = seen_gone(env->seen, &n);
+	if (!open) {
+		rv = store_busy_runs(env->store, &read, &n, errp);
+		open = read;
+	}
 
 	for (size_t i = 0; i < n && rv >= 0; i++) {
 		const struct cluster_job *job = cluster_job_find(snap, open[i].jobid);
@@ -501,10 +511,10 @@ static int lost_settle(const struct follow_env *env, const struct cluster_snapsh
 		if (job && job->submit_time == open[i].submit_time)
 			continue;
 		rv = store_run_of(env->store, &open[i], &run, errp);
-		if (rv == 1)
+		if (rv == 1 && !run.end_state[0])
 			rv = run_lost(env, snap, &run, now, errp);
 	}
-	free(open);
+	free(read);
 	return rv < 0 ? -1 : 0;
 }
 
@@ -524,15 +534,22 @@ static int jobs_follow(const struct follow_env *env, const struct cluster_snapsh
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct cluster_job *job = &snap->jobs[i];
 		struct job_comment c;
+		int rc;
 
-		if (!is_followed(job, &c))
+		if (seen_settled(env->seen, job))
 			continue;
+		if (!is_followed(job, &c)) {
+			seen_note(env->seen, job, true);
+			continue;
+		}
 		if (written == 0 && store_begin(env->store, errp) < 0)
 			return -1;
-		if (job_follow(env, job, &c, now, errp) < 0) {
+		rc = job_follow(env, job, &c, now, errp);
+		if (rc < 0) {
 			store_rollback(env->store);
 			return err_prefix(errp, "job %u", job->job_id);
 		}
+		seen_note(env->seen, job, rc == 0);
 		if (++written == JOBS_A_TRANSACTION) {
 			if (store_commit(env->store, errp) < 0)
 				return -1;
@@ -545,9 +562,15 @@ static int jobs_follow(const struct follow_env *env, const struct cluster_snapsh
 int follow_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
 {
 	extend_poll(env, snap, now);
-	if (!env->store)
+	if (!env->store) {
+		seen_forget(env->seen);
 		return 0;
-	if (jobs_follow(env, snap, now, errp) < 0 || lost_settle(env, snap, now, errp) < 0)
+	}
+	if (seen_begin(env->seen, env->store, snap, errp) < 0 || jobs_follow(env, snap, now, errp) < 0 ||
+	    lost_settle(env, snap, now, errp) < 0) {
+		seen_forget(env->seen);
 		return -1;
+	}
+	seen_end(env->seen);
 	return probes_poll(env, snap, now, errp);
 }

@@ -18,12 +18,15 @@ struct follow_counts {
 	uint64_t ended, cut_short;   /* jobs; ended by a limit below what their user asked for */
 };
 
+struct seen; /* predictor/seen.h */
+
 struct follow_env {
 	const struct precedent_conf *conf;
 	struct store *store;
 	const struct cluster_ops *ops;
 	void (*say)(enum log_level level, const char *line); /* one log line */
 	struct follow_counts *counts;			     /* NULL: nobody counts */
+	struct seen *seen;				     /* what earlier looks have settled; NULL: no memory */
 };
 void follow_say(const struct follow_env *env, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -28,6 +28,7 @@ static const char *const queries[Q_N] = {
     [Q_SAVE] = "SAVEPOINT nested",
     [Q_SAVE_RELEASE] = "RELEASE nested",
     [Q_SAVE_BACK] = "ROLLBACK TO nested",
+    [Q_DATA_VERSION] = "PRAGMA data_version",
     [Q_META_GET] = "SELECT value FROM meta WHERE name = ?1",
     [Q_META_SET] = "INSERT INTO meta VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = ?2",
     [Q_PARTITION_GET] = "SELECT name, is_default, default_min, max_min FROM partitions WHERE name = ?1",
@@ -464,6 +465,21 @@ int store_meta_get(struct store *s, const char *name, char *value, size_t size, 
 		store_column_text(st, 0, value, size);
 	sqlite3_reset(st);
 	return rv;
+}
+
+int store_data_version(struct store *s, int64_t *version, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_stmt(s, Q_DATA_VERSION, err);
+	int rv;
+
+	*version = 0;
+	if (!st)
+		return -1;
+	rv = store_step(s, st, "cannot read", err);
+	if (rv == 1)
+		*version = sqlite3_column_int64(st, 0);
+	sqlite3_reset(st);
+	return rv < 0 ? -1 : 0;
 }
 
 int store_heartbeat_set(struct store *s, int64_t now, struct errbuf *err)

@@ -23,6 +23,7 @@
 #include "predictor/follow.h"
 #include "predictor/precedentd/daemon.h"
 #include "predictor/query.h"
+#include "predictor/seen.h"
 #include "predictor/site.h"
 #include "predictor/store_keep.h"
 
@@ -52,6 +53,7 @@ struct daemon {
 	struct site site;
 	struct store *store;
 	struct waits *waits;
+	struct seen *seen; /* NULL: no memory for one */
 	struct log_gate slurm_gate, store_gate;
 	bool slurm_down, store_down;
 	bool armed; /* triggers were looked after since slurmctld or this daemon came back */
@@ -178,6 +180,7 @@ static void store_dropped(struct daemon *d, const char *text)
 		store_rollback(d->store);
 	store_close(d->store);
 	d->store = NULL;
+	seen_forget(d->seen); /* it is of that connection */
 }
 
 /* ---- one look ---- */
@@ -227,7 +230,7 @@ static bool look_once(struct daemon *d, size_t *jobs)
 	int64_t now = time(NULL);
 	struct errbuf why = {""};
 	struct follow_env env = {.conf = &conf, .store = store_ready(d), .ops = slurm_side_ops(d->conf_file), .say = say,
-				 .counts = &d->counts};
+				 .counts = &d->counts, .seen = d->seen};
 
 	if (slurm_side_jobs(&snap, &why) < 0) {
 		slurm_fault(d, why.text);
@@ -381,6 +384,7 @@ static void run(struct daemon *d, const sigset_t *signals)
 		sig = sigtimedwait(signals, NULL, &wait);
 		if (sig == SIGHUP) {
 			reload(d);
+			seen_forget(d->seen); /* candidates may be others */
 			candidates_check();
 		} else if (sig > 0) {
 			log_info("ends on signal %d", sig);
@@ -453,6 +457,7 @@ int main(int argc, char **argv)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread: all inherit it */
 	slurm_side_init();
 	d.waits = waits_create();
+	d.seen = seen_create();
 	rc = !d.waits || daemon_start(&d) < 0;
 	if (!rc)
 		run(&d, &signals);
@@ -461,6 +466,7 @@ int main(int argc, char **argv)
 	serve_stop();
 	store_close(d.store);
 	waits_destroy(d.waits);
+	seen_destroy(d.seen);
 	if (d.lock_fd >= 0)
 		close(d.lock_fd);
 	free(d.conf_file);

@@ -16,6 +16,7 @@
 #include "predictor/extend.h"
 #include "predictor/probes.h"
 #include "predictor/spool.h"
+#include "predictor/seen.h"
 #include "follow_world.h"
 
 struct world *w;
@@ -103,6 +104,7 @@ void conf_make(const char *candidates)
 		candidates, w->spool, w->dir);
 	fclose(f);
 	conf_free(&w->conf);
+	seen_forget(w->env.seen); /* as precedentd does */
 	if (conf_load(file, &w->conf, &e) < 0)
 		fail_msg("%s", e.text);
 }
@@ -122,7 +124,7 @@ int world_setup(void **state)
 	if (store_open(w->store_file, STORE_WRITE | STORE_WAIT, &w->store, &e) < 0)
 		fail_msg("%s", e.text);
 	w->ops = (struct cluster_ops){NULL, fake_submit, fake_limit, fake_cancel, fake_arm};
-	w->env = (struct follow_env){&w->conf, w->store, &w->ops, fake_say, &w->counts};
+	w->env = (struct follow_env){&w->conf, w->store, &w->ops, fake_say, &w->counts, seen_create()};
 	w->now = START;
 	return 0;
 }
@@ -139,6 +141,7 @@ int world_teardown(void **state)
 {
 	(void)state;
 	store_close(w->store);
+	seen_destroy(w->env.seen);
 	conf_free(&w->conf);
 	assert_int_equal(nftw(w->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 	free(w);
