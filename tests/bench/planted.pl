@@ -4,7 +4,7 @@
 # and the same without it. The planted problem is to be found with its duration within 10 %, and nothing else above 1 % of
 # the time; clean programs are to have nothing above 1 %.
 #
-#   planted.pl [KIND[:FORM]...] [--ranks 4] [--ms 20] [--reps 10] [--runs 1] [--no-clean] [--busy] [--rules FILE] [--json]
+#   planted.pl [KIND[:FORM]...] [--ranks 4] [--ms 20] [--reps 10] [--runs 1] [--no-clean] [--busy] [--rules FILE] [--program FILE] [--json]
 #
 # Exit 1 when something is not as it should be. Wants an idle machine: a rank that does not get its processor is late, too.
 use strict;
@@ -20,25 +20,31 @@ use Planted qw(planted_forms planted_run planted_judge);
 use constant {TOLERANCE => 0.10, NOISE => 0.01};
 
 my %opt = (ranks => 4, ms => 20, reps => 10, runs => 1, clean => 1, rules => top() . '/conf/problems.rules');
-GetOptions(\%opt, 'ranks=i', 'ms=f', 'reps=i', 'runs=i', 'clean!', 'busy', 'json', 'rules=s')
-    or die "usage: planted.pl [KIND[:FORM]...] [--ranks N] [--ms DELAY] [--reps N] [--runs N] [--no-clean] [--busy] [--rules FILE] [--json]\n";
+GetOptions(\%opt, 'ranks=i', 'ms=f', 'reps=i', 'runs=i', 'clean!', 'busy', 'json', 'rules=s', 'program=s')
+    or die "usage: planted.pl [KIND[:FORM]...] [--ranks N] [--ms DELAY] [--reps N] [--runs N] [--no-clean] [--busy] [--rules FILE] [--program FILE] [--json]\n";
 my $dir = tempdir(CLEANUP => 1);
 my %with = (build => build(), dir => $dir, map { $_ => $opt{$_} } qw(ranks ms reps busy rules));
-my @forms = map { planted_forms($_) } grep { -x } glob build() . '/tests/programs/planted{,_f08}';
+my @forms = map { planted_forms($_) } grep { -x } glob($opt{program} // build() . '/tests/programs/planted{,_more,_f08,_mpi}');
 @forms = grep { my $f = $_; grep { $_ eq $f->{kind} || $_ eq "$f->{kind}:$f->{form}" } @ARGV } @forms if @ARGV;
 die "no such kind of problem\n" if !@forms;
 
 sub milliseconds { return sprintf '%8.1f', 1e3 * $_[0] }
 
+sub name_of {
+    my ($run) = @_;
+    my ($language) = $run->{program} =~ /_(f08|mpi)$/;
+    return "$run->{kind}:$run->{form}" . ($language ? " ($language)" : '');
+}
+
 sub print_run {
     my ($run) = @_;
     my $line = $run->{clean} ? ' ' x 35 : join(' ', map { milliseconds($run->{$_}) } qw(asked_s lost_s found_s)) . sprintf ' %+7.1f', 100 * $run->{error};
-    printf "%-28s %-30s %-35s  %s%s\n", "$run->{kind}:$run->{form}", $run->{clean} ? '(clean)' : $run->{problem}, $line,
+    printf "%-32s %-31s %-35s  %s%s\n", name_of($run), $run->{clean} ? '(clean)' : $run->{problem}, $line,
         $run->{ok} ? 'ok' : $run->{found} ? '' : 'MISSED ', join ', ', map { sprintf '%s %.1f %%', $_->{name}, 100 * $_->{share} } @{$run->{others}};
     return;
 }
 
-printf "%-28s %-30s %8s %8s %8s %7s\n%-28s %-30s %8s %8s %8s %7s\n", '', '', 'asked', 'lost', 'found', 'error', '', '', ('ms') x 3, '%' if !$opt{json};
+printf "%-32s %-31s %8s %8s %8s %7s\n%-32s %-31s %8s %8s %8s %7s\n", '', '', 'asked', 'lost', 'found', 'error', '', '', ('ms') x 3, '%' if !$opt{json};
 my @runs;
 $| = 1;
 for my $form (@forms) {
@@ -57,7 +63,8 @@ $wrong += @{$_->{others}} for @runs;
 my %sum = (planted => scalar @planted, found => $found, wrong => $wrong, clean => @runs - @planted,
     recall => @planted ? $found / @planted : 1, precision => $found + $wrong ? $found / ($found + $wrong) : 1);
 if ($opt{json}) {
-    delete $_->{advice}, delete $_->{program} for @runs;
+    $_->{program} =~ s{.*/}{} for @runs;
+    delete $_->{advice} for @runs;
     for my $other (map { @{$_->{others}} } @runs) { $other = {name => $other->{name}, share => $other->{share}} }
     print JSON::PP->new->canonical->pretty->encode({%sum, ranks => $opt{ranks}, delay_ms => $opt{ms}, repetitions => $opt{reps}, runs => \@runs});
 } else {

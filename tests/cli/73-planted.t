@@ -28,8 +28,11 @@ my %where = ('late-send:blocking' => 'MPI_Recv', 'late-send:persistent' => undef
 my @forms = grep { exists $where{"$_->{kind}:$_->{form}"} } planted_forms(program('planted'));
 is(@forms, keys %where, 'the program has these forms');
 
+push @forms, map { my $f = $_; grep { $f eq "$_->{kind}:$_->{form}" } planted_forms(program('planted_f08')) } 'late-send:nonblocking', 'lock:exclusive';
+
 for my $form (@forms) {
-    my $name = "$form->{kind}:$form->{form}";
+    my $fortran = $form->{program} =~ /f08$/;
+    my $name = ($fortran ? 'f08 ' : '') . "$form->{kind}:$form->{form}";
     subtest $name => sub {
         my $run = planted_judge(planted_run($form, %with, ranks => 4), TOLERANCE, 1);
         my @all = @{$run->{advice}{problems}};
