@@ -5,6 +5,7 @@
  * replaced by one mark.
  */
 #include <ctype.h>
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,14 +38,18 @@ static void feed_flush(struct feed *f)
 	f->n = 0;
 }
 
+/* More than there is room for. */
+static __attribute__((noinline)) void feed_pass(struct feed *f, const void *p, size_t n)
+{
+	feed_flush(f);
+	XXH3_128bits_update(&f->state, p, n);
+}
+
 static inline void feed_add(struct feed *f, const void *p, size_t n)
 {
-	if (n > sizeof(f->pending) - f->n) {
-		feed_flush(f);
-		if (n > sizeof(f->pending)) {
-			XXH3_128bits_update(&f->state, p, n);
-			return;
-		}
+	if (n > sizeof(f->pending) || f->n > sizeof(f->pending) - n) {
+		feed_pass(f, p, n);
+		return;
 	}
 	memcpy(f->pending + f->n, p, n);
 	f->n += n;
@@ -58,11 +63,9 @@ static void feed_start(struct feed *f)
 
 static void hash_length(struct feed *f, uint64_t n)
 {
-	uint8_t b[8];
+	uint64_t bytes = htole64(n);
 
-	for (int i = 0; i < 8; i++)
-		b[i] = (uint8_t)(n >> (8 * i));
-	feed_add(f, b, sizeof(b));
+	feed_add(f, &bytes, sizeof(bytes));
 }
 
 static void hash_both(struct hasher *h, const void *p, size_t n)
@@ -171,10 +174,10 @@ static void hash_family_text(struct hasher *h, const char *text, size_t len, boo
 	while (i < len) {
 		size_t n;
 
-		if (!is_digit(text[i])) {
+		while (i < len && !is_digit(text[i]))
 			i++;
-			continue;
-		}
+		if (i == len)
+			break;
 		if (!number_may_start(text, i)) {
 			i += digits_at(text, i, len);
 			continue;
@@ -293,6 +296,11 @@ static bool word_starts(const struct shell *sh, const char *line, size_t i)
 	return isspace((unsigned char)line[i - 1]) || strchr(";&|", line[i - 1]);
 }
 
+/* Bytes of code that mean something to it; the rest is passed over. */
+static const bool scan_code_stops[256] = {
+	['#'] = true, ['\''] = true, ['"'] = true, ['`'] = true, ['\\'] = true, [')'] = true, ['<'] = true,
+};
+
 /*
  * Follow quotes and here-documents over one line of code. Returns where a comment starts that may go, or len.
  * A comment behind a string on the same line stays, and so does all behind a substitution that spans lines
@@ -304,12 +312,17 @@ static size_t scan_code(struct shell *sh, const char *line, size_t len)
 	size_t i = 0, keep = len;
 
 	while (i < len) {
-		char c = line[i];
+		char c;
 
 		if (sh->quote) {
 			i = scan_quoted(sh, line, i, len);
 			continue;
 		}
+		while (i < len && !scan_code_stops[(unsigned char)line[i]])
+			i++;
+		if (i == len)
+			break;
+		c = line[i];
 		if (c == '#' && word_starts(sh, line, i)) {
 			keep = quoted ? len : i;
 			break;
