@@ -24,6 +24,7 @@
 #define FRACTION_MOST  1000
 #define THREE_KEPT     8
 #define THREE_LEFT     1e-9  /* of a term beside two others, squared */
+#define THREE_MORE     3     /* rows beyond those that determine it: there are many threes to choose from */
 #define THREE_REST     1e-12 /* of the values' square, which rounding may leave */
 
 struct term {
@@ -394,12 +395,12 @@ static bool choice_fit(const struct work *w, struct choice *c, double tolerance)
 	return fit_least_squares(&w->s, value, c->n, UINT32_MAX, c->coef) == 0 && worst(w, c) <= tolerance;
 }
 
-/* Different rows in what the function looks at: more than it has coefficients, else it is made to fit. */
-static bool determined(const struct work *w, const struct choice *c)
+/* Different rows in what the function looks at: more than it has coefficients and `more`, else it is made to fit. */
+static bool determined(const struct work *w, const struct choice *c, uint32_t more)
 {
-	uint32_t distinct = 0, seen[TERMS_MAX + 1];
+	uint32_t distinct = 0, seen[TERMS_MAX + THREE_MORE + 1];
 
-	for (uint32_t i = 0; i < w->s.n && distinct <= c->n; i++) {
+	for (uint32_t i = 0; i < w->s.n && distinct <= c->n + more; i++) {
 		bool known = false;
 
 		for (uint32_t d = 0; d < distinct && !known; d++) {
@@ -410,7 +411,7 @@ static bool determined(const struct work *w, const struct choice *c)
 		if (!known)
 			seen[distinct++] = i;
 	}
-	return distinct > c->n;
+	return distinct > c->n + more;
 }
 
 static void drop(struct choice *c, uint32_t k)
@@ -457,14 +458,14 @@ static void fractions(const struct work *w, struct choice *c)
 		*c = exact;
 }
 
-static bool exact_try(const struct work *w, struct choice *c)
+static bool exact_try(const struct work *w, struct choice *c, uint32_t more)
 {
 	double tolerance = EXACT_REL * fmax(w->scale, 1e-300);
 
 	if (!choice_fit(w, c, tolerance))
 		return false;
 	eliminate(w, c, tolerance);
-	if (!determined(w, c))
+	if (!determined(w, c, more))
 		return false;
 	fractions(w, c);
 	return true;
@@ -557,7 +558,7 @@ static bool exact_three(const struct work *w, uint32_t n, struct choice *c)
 		threes(g, n, a, kept);
 	for (uint32_t k = 0; k < THREE_KEPT && kept[k].rest < THREE_REST && !found; k++) {
 		*c = (struct choice){.n = 3, .term = {kept[k].term[0], kept[k].term[1], kept[k].term[2]}};
-		found = exact_try(w, c);
+		found = exact_try(w, c, THREE_MORE);
 	}
 	free(g);
 	return found;
@@ -576,23 +577,23 @@ static bool exact_find(const struct work *w, bool simple, struct choice *c)
 		if (correlation(&w->s, w->term[t].value, w->s.y) < 1 - LINE_SLACK)
 			continue;
 		*c = (struct choice){.n = 1, .term = {t}};
-		if (exact_try(w, c))
+		if (exact_try(w, c, 0))
 			return true;
 		*c = (struct choice){.n = 2, .term = {0, t}};
-		if (exact_try(w, c))
+		if (exact_try(w, c, 0))
 			return true;
 	}
 	while (n_square < w->n_terms && w->term[n_square].n == 2)
 		n_square++;
+	if (!simple && exact_three(w, n_square, c))
+		return true;
 	for (int all = 0; all < (simple ? 1 : 2); all++) {
-		if (all && exact_three(w, n_square, c))
-			return true;
 		c->n = all ? n_square : n_linear;
 		if (c->n > w->s.n / 2 || c->n > 64)
 			continue;
 		for (uint32_t k = 0; k < c->n; k++)
 			c->term[k] = k;
-		if (exact_try(w, c))
+		if (exact_try(w, c, 0))
 			return true;
 	}
 	return false;
