@@ -12,8 +12,11 @@
 
 #include <cmocka.h>
 
+#include "predictor/model/interpret.h"
+#include "predictor/model/learn.h"
 #include "tests/bench/model/lag.h"
 #include "tests/bench/model/normal_form.h"
+#include "tests/bench/model/plate.h"
 
 /* ---- normal forms ---- */
 
@@ -114,6 +117,73 @@ static void test_lag(void **state)
 	assert_true(r.direct_worst > 1e6 * r.model_worst);
 }
 
+/* ---- the plate, with a clock that counts ---- */
+
+struct following {
+	const struct plate_log *log;
+	size_t at;
+};
+
+static int follow(void *arg, uint32_t point, double time_s, const double *var)
+{
+	struct following *f = arg;
+	const struct plate_row *row = &f->log->row[f->at];
+
+	assert_true(f->at < f->log->n);
+	assert_int_equal(point, row->point);
+	assert_memory_equal(var, row->var, sizeof(row->var));
+	assert_true(fabs(time_s - row->time_s) <= 1e-9 * row->time_s);
+	f->at++;
+	return 0;
+}
+
+static void test_plate(void **state)
+{
+	double in[18][PLATE_INPUTS] = {{0}}, far[PLATE_INPUTS] = {400, 350, 90, 150, 5};
+	struct plate_log log = {.counted = true};
+	struct plate_result result;
+	struct errbuf err;
+	struct journal *j = plate_journal(&err);
+	struct model *m;
+
+	(void)state;
+	plate_inputs(1, 10, in);
+	plate_inputs(9, 7, in + 10);
+	memcpy(in[17], far, sizeof(far));
+	for (int i = 0; i < 10; i++)
+		if (plate_run(in[i], &log, &result, &err) < 0 || plate_journal_add(j, in[i], &log, &err) < 0)
+			fail_msg("%s", err.text);
+	m = model_learn(j, NULL, &err);
+	if (!m)
+		fail_msg("%s", err.text);
+	for (int i = 10; i < 18; i++) {
+		struct following f = {&log, 0};
+		const struct model_sink sink = {follow, &f};
+		struct model_result r = {0};
+
+		assert_int_equal(plate_run(in[i], &log, &result, &err), 0);
+		assert_true(result.most > 0);
+		if (model_interpret(m, in[i], 1, NULL, &sink, &r, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(f.at, log.n);
+	}
+	plate_log_free(&log);
+	model_destroy(m);
+	journal_destroy(j);
+}
+
+static void test_plate_refuses(void **state)
+{
+	static const double bad[][PLATE_INPUTS] = {{0, 1, 1, 1, 1}, {8, 1.5, 1, 1, 1}, {8, 1, 1, 9, 1}, {1e9, 1, 1, 1, 1}, {8, 1, -1, 1, 1}};
+	struct plate_result result;
+	struct errbuf err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(plate_run(bad[i], NULL, &result, &err), -1);
+	assert_int_equal(plate_run((const double[]){8, 2, 1, 8, 1}, NULL, &result, &err), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -121,6 +191,8 @@ int main(void)
 	    cmocka_unit_test(test_normal_form_text),
 	    cmocka_unit_test(test_normal_form_refuses),
 	    cmocka_unit_test(test_lag),
+	    cmocka_unit_test(test_plate),
+	    cmocka_unit_test(test_plate_refuses),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
