@@ -17,6 +17,7 @@
 #define NOISE_STUDENT 3.5
 #define NOISE_MOST    0.2
 #define MIN_SIGMA	0.01
+#define MIX_DOUBT	0.35 /* of the best known mix: two of its kernels may have that much of each other's work */
 #define PAST_PRIOR	2.0  /* programs that the interval of a probe counts as, beside those that have run since */
 
 static const char *const kind_names[] = {
@@ -155,11 +156,14 @@ static double noise_width(const struct result *source, const struct result *targ
 	return fmin(NOISE_MOST, sqrt(sum));
 }
 
-/* Relative half width of one trace's prediction, terms added in quadrature. */
+/*
+ * Relative half width of one trace's prediction, terms added in quadrature. Where the kernels are slower by very different
+ * factors, how well they are told apart in the program decides; that is never fully known.
+ */
 static double trace_width(const struct result_trace *source, const struct result_trace *target, double spread,
 			  double noise, bool same)
 {
-	double doubt = 1 - fmin(source->confidence, target->confidence);
+	double doubt = fmax(MIX_DOUBT, 1 - fmin(source->confidence, target->confidence));
 	double unlike = source->mpi_s > 0 ? fabs(source->skel_s / source->mpi_s - 1) / 2 : 0;
 	double a = half_width_rel(source), b = half_width_rel(target), c = spread * doubt;
 

@@ -160,13 +160,22 @@ static void test_doubt(void **state)
 	t.kernels[0] = (struct result_kernel){"stream", 3};
 	t.kernels[1] = (struct result_kernel){"fma", 1};
 	assert_int_equal(estimate_from_probes(&s, &t, 100, &sure, &err), 0);
-	near(sure.hi_s - sure.mean_s, 10, 1e-9);
+	/* ratios 1 and 3: spread one half, of which 35 % count however well the mix is known ... */
+	near(sure.hi_s - sure.mean_s, 200 * hypot(0.05, 0.175), 1e-9);
 	t.traces[0].confidence = 0.8;
 	assert_int_equal(estimate_from_probes(&s, &t, 100, &unsure, &err), 0);
-	/* ratios 1 and 3: spread one half, a fifth of it counts */
-	near(unsure.hi_s - unsure.mean_s, 200 * sqrt(0.05 * 0.05 + 0.1 * 0.1), 1e-9);
-	/* what lies outside MPI may scale with the processor: upwards only, by the mean ratio of 2 */
+	near(unsure.hi_s - unsure.mean_s, sure.hi_s - sure.mean_s, 1e-9);
+	t.traces[0].confidence = 0.5;
+	assert_int_equal(estimate_from_probes(&s, &t, 100, &unsure, &err), 0);
+	/* ... and half of it, when half is not known */
+	near(unsure.hi_s - unsure.mean_s, 200 * hypot(0.05, 0.25), 1e-9);
+	/* a processor that is slower by one factor for all is as good as known */
+	t.kernels[0].ns_per_unit = 2;
+	t.kernels[1].ns_per_unit = 2;
 	t.traces[0].confidence = 1;
+	assert_int_equal(estimate_from_probes(&s, &t, 100, &sure, &err), 0);
+	near(sure.hi_s - sure.mean_s, 10, 1e-9);
+	/* what lies outside MPI may scale with the processor: upwards only, by the mean ratio of 2 */
 	assert_int_equal(estimate_from_probes(&s, &t, 110, &unsure, &err), 0);
 	near(unsure.mean_s, 210, 1e-9);
 	near(unsure.hi_s - unsure.mean_s, 10 + 10, 1e-9);

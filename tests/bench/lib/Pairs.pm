@@ -164,6 +164,7 @@ sub pair_row {
 	# For who asks later where an error comes from: what the skeleton said of itself at home and there.
 	$row{computes} = $p->{facts}{computed_s} / $p->{facts}{traced_s};
 	($row{at_home}, $row{there}) = map { my $s = $_; +{map { $_ => $s->{$_} + 0 } grep { defined $s->{$_} } qw(skel_s computed_s noise)} } $s0, $s1;
+	$row{slower} = {map { $_ => $s1->{kernel}{$_} / $s0->{kernel}{$_} } grep { $s1->{kernel}{$_} } keys %{$s0->{kernel}}};
 	if ($p0 && $p1) {
 		@row{qw(partial direct partial_probe)} = ($told->{partial}{mean}, $p1->{whole_s}, $p1->{took} - launch($p, $at));
 	}
