@@ -16,6 +16,7 @@ libdir   ?= $(prefix)/lib
 plugindir ?= $(libdir)/slurm
 sysconfdir ?= $(prefix)/etc
 mandir   ?= $(prefix)/share/man
+includedir ?= $(prefix)/include
 DESTDIR  ?=
 
 ifdef SANITIZE
@@ -51,7 +52,8 @@ REPLAYS  = $(B)/precedent-replay $(if $(MPICC_mpich),$(B)/precedent-replay-mpich
 TRACERS  = $(patsubst %,$(B)/libprecedent_trace_%.so,$(MPIS))
 
 # sources, by what they become
-LIB_SRC    := $(wildcard common/*.c trace/*.c trace/*/*.c skelgen/*.c expert/*.c predictor/*.c predictor/model/*.c) $(wildcard plugin/decide*.c) \
+LIB_SRC    := $(wildcard common/*.c trace/*.c trace/*/*.c skelgen/*.c expert/*.c predictor/*.c predictor/model/*.c predictor/model/api/*.c) \
+              $(wildcard plugin/decide*.c) \
               skelgen/replay/tables.c skelgen/replay/check.c skelgen/replay/check_data.c
 CLI_SRC    := $(wildcard cli/*.c)
 DAEMON_SRC := $(wildcard predictor/precedentd/*.c)
@@ -70,12 +72,14 @@ LIB_OBJ := $(call obj,$(LIB_SRC)) $(B)/obj/gen/trace/functions.o
 
 LIBS_COMMON := -lzstd -lxxhash -lm
 LIBS_STORE  := -lsqlite3
+LIBS_MODEL  := -lgsl -lgslcblas -lhwloc -lxxhash -lm -lpthread
 LIBS_CLI    := $(LIBS_STORE) $(LIBS_COMMON) -ljansson -lmunge -lhwloc -ldw -lelf -lotf2 -lZydis -lgsl -lgslcblas
 LIBS_SLURM  := -lslurm
 
+MODEL_LIBS := $(addprefix $(B)/,libprecedent_model.so.0 libprecedent_model.so libprecedent_model.a libprecedent_model_load.a)
 TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
            $(if $(PLUGIN_SRC),$(B)/job_submit_precedent.so) $(if $(SPANK_SRC),$(B)/spank_precedent.so) \
-           $(B)/libprecedent_trace.so $(TRACERS) $(RUNTIMES) $(REPLAYS)
+           $(B)/libprecedent_trace.so $(TRACERS) $(RUNTIMES) $(REPLAYS) $(MODEL_LIBS)
 
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
@@ -142,6 +146,22 @@ $(B)/job_submit_precedent.so: $(call obj,$(PLUGIN_SRC)) $(B)/libprecedent.a plug
 $(B)/spank_precedent.so: $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a spank/exports.map
 	$(Q)$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/exports.map -o $@ \
 	  $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a -lxxhash
+
+# What programs predict themselves with. The shared object shows its own functions only, and stays once it is loaded, as it
+# has threads; the archive is one object, so that nothing of ours meets a name of the program's.
+MODEL_API_OBJ := $(call obj,$(wildcard predictor/model/api/*.c))
+$(B)/libprecedent_model.so.0: $(MODEL_API_OBJ) $(B)/libprecedent.a predictor/model/api/exports.map
+	$(Q)$(CC) -shared $(SAN) $(LDHARD) $(if $(SAN),,-Wl,-z,defs) -Wl,-z,nodelete -Wl,-soname,$(@F) -Wl,--exclude-libs,ALL \
+	  -Wl,--version-script=predictor/model/api/exports.map -o $@ $(MODEL_API_OBJ) $(B)/libprecedent.a $(LIBS_MODEL)
+$(B)/libprecedent_model.so: $(B)/libprecedent_model.so.0
+	$(Q)ln -sf $(<F) $@
+$(B)/libprecedent_model.a: $(MODEL_API_OBJ) $(B)/libprecedent.a
+	@rm -f $@
+	$(Q)$(LD) -r -o $(B)/obj/libprecedent_model.o $^ && objcopy --localize-hidden $(B)/obj/libprecedent_model.o && \
+	  ar rcs $@ $(B)/obj/libprecedent_model.o
+$(B)/libprecedent_model_load.a: $(call obj,predictor/model/api/load/load.c)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
 
 # Tracers, one per MPI library, of the same sources: TRACER_RULES(openmpi). They never depend on libmpi, carry their own
 # zstd, hidden, and their own copies of what they share with the rest: never with a sanitizer, which a preloaded library
@@ -302,7 +322,7 @@ bench-accuracy: bootstrap
 install: all
 	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/sbin $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime \
 	  $(DESTDIR)$(plugindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man7 $(DESTDIR)$(mandir)/man8 \
-	  $(DESTDIR)$(prefix)/share/precedent
+	  $(DESTDIR)$(prefix)/share/precedent/examples $(DESTDIR)$(mandir)/man3 $(DESTDIR)$(includedir) $(DESTDIR)$(libdir)/pkgconfig
 	$(if $(CLI_SRC),install -m 755 $(B)/precedent $(DESTDIR)$(prefix)/bin/)
 	$(if $(DAEMON_SRC),install -m 755 $(B)/precedentd $(DESTDIR)$(prefix)/sbin/)
 	$(if $(PLUGIN_SRC),install -m 755 $(B)/job_submit_precedent.so $(DESTDIR)$(plugindir)/)
@@ -311,8 +331,17 @@ install: all
 	install -m 644 $(RUNTIMES) $(DESTDIR)$(libdir)/precedent/
 	install -m 755 $(REPLAYS) $(DESTDIR)$(libdir)/precedent/
 	$(if $(RT_SRC),install -m 644 skelgen/runtime/skel.h $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime/)
+	install -m 755 $(B)/libprecedent_model.so.0 $(DESTDIR)$(libdir)/
+	ln -sf libprecedent_model.so.0 $(DESTDIR)$(libdir)/libprecedent_model.so
+	install -m 644 $(B)/libprecedent_model.a $(B)/libprecedent_model_load.a $(DESTDIR)$(libdir)/
+	for f in precedent_model.h precedent_model_load.h precedent_model.f90; do \
+	  install -m 644 predictor/model/api/$$f $(DESTDIR)$(includedir)/; done
+	for f in precedent_model precedent_model_load; do \
+	  sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|; s|@version@|$(VERSION)|' \
+	    predictor/model/api/$$f.pc.in > $(DESTDIR)$(libdir)/pkgconfig/$$f.pc; done
+	for f in examples/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/examples/; done
 	for f in conf/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/; done
-	for s in 1 5 7 8; do for f in man/*.$$s; do [ ! -e $$f ] || install -m 644 $$f $(DESTDIR)$(mandir)/man$$s/; done; done
+	for s in 1 3 5 7 8; do for f in man/*.$$s; do [ ! -e $$f ] || install -m 644 $$f $(DESTDIR)$(mandir)/man$$s/; done; done
 
 clean:
 	rm -rf build build-sanitize
