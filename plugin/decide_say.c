@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/append.h"
 #include "plugin/decide_internal.h"
 
 #define OTHERS_MAX 4 /* candidates named in the message besides the first */
@@ -18,13 +19,21 @@ void decide_say(struct decision *out, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* The same without a format. */
+static void say_text(struct decision *out, const char *text)
+{
+	size_t len = strlen(out->message);
+
+	append_text(out->message, sizeof(out->message), &len, text);
+}
+
 void decide_say_opt_out(struct decision *out)
 {
 	size_t room = sizeof(out->message) - sizeof(OPT_OUT);
 
 	if (strlen(out->message) > room)
 		out->message[room] = '\0';
-	decide_say(out, "%s", OPT_OUT);
+	say_text(out, OPT_OUT);
 }
 
 static void say_option(struct decision *out, const struct option *o, bool interval)
@@ -32,7 +41,9 @@ static void say_option(struct decision *out, const struct option *o, bool interv
 	char mean[DURATION_TEXT_MAX], lo[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX];
 	const struct estimate *e = &o->e->e;
 
-	decide_say(out, "%s on %s", duration_format(mean, sizeof(mean), e->mean_s), o->e->candidate);
+	say_text(out, duration_format(mean, sizeof(mean), e->mean_s));
+	say_text(out, " on ");
+	say_text(out, o->e->candidate);
 	if (interval)
 		decide_say(out, " (%s-%s%s)", duration_format(lo, sizeof(lo), e->lo_s), duration_format(hi, sizeof(hi), e->hi_s),
 			   e->kind == ESTIMATE_HISTORY	? ", from past runs"
@@ -45,13 +56,13 @@ void decide_say_predictions(struct deciding *d)
 	const struct option *first = d->primary ? d->primary : &d->options[0];
 	unsigned others = 0;
 
-	decide_say(d->out, "precedent: ");
+	say_text(d->out, "precedent: ");
 	say_option(d->out, first, true);
 	for (unsigned i = 0; i < d->n_options; i++) {
 		if (&d->options[i] == first)
 			continue;
 		if (others++ < OTHERS_MAX) {
-			decide_say(d->out, ", ");
+			say_text(d->out, ", ");
 			say_option(d->out, &d->options[i], false);
 		}
 	}
@@ -163,26 +174,29 @@ void decide_say_place(struct deciding *d)
 
 void decide_say_weighed(struct deciding *d)
 {
-	char *at = d->comment.at, wait[24];
+	char *at = d->comment.at;
 	size_t len = 0, size = sizeof(d->comment.at);
 
 	if (!d->weighed || !d->primary)
 		return;
 	for (unsigned i = 0; i <= d->n_options; i++) {
 		const struct option *o = i ? &d->options[i - 1] : d->primary;
-		int n;
+		size_t before = len;
 
 		if (i && o == d->primary)
 			continue;
+		append_text(at, size, &len, len ? "," : "");
+		append_text(at, size, &len, o->e->candidate);
+		append_text(at, size, &len, "/");
 		if (o->answer == PLACE_KNOWN || o->answer == PLACE_AT_LEAST)
-			snprintf(wait, sizeof(wait), "%.0f", o->wait_s);
+			append_rounded(at, size, &len, o->wait_s);
 		else
-			snprintf(wait, sizeof(wait), "-");
-		n = snprintf(at + len, size - len, "%s%s/%s/%.0f", len ? "," : "", o->e->candidate, wait, o->e->e.mean_s);
-		if (n < 0 || (size_t)n >= size - len) {
-			at[len] = '\0';
+			append_text(at, size, &len, "-");
+		append_text(at, size, &len, "/");
+		append_rounded(at, size, &len, o->e->e.mean_s);
+		if (len >= size) {
+			at[before] = '\0';
 			return;
 		}
-		len += (size_t)n;
 	}
 }
