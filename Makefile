@@ -6,6 +6,7 @@
 #   make demo            a real cluster, a real job twice, the prediction beside what happened
 #   make bench           the figures of the documentation
 #   make bench-accuracy  predictions on machines that skeletons have never seen: hours, on an idle machine; can be ended, and goes on
+#   make bench-model-experiments   the experiments with models of MODEL.md: minutes; can be ended, and goes on
 #   make install DESTDIR= prefix=/usr/local
 #   make fuzz FUZZ_SECONDS=60   coverage-guided fuzzing of the parsers (needs clang)
 #   make clean
@@ -38,7 +39,7 @@ Q         = $(if $(V),,@printf '  %s\n' '$@';)
 WARN     := -Wall -Wextra -Wformat=2
 HARDEN   := -fstack-protector-strong -D_FORTIFY_SOURCE=2
 CFLAGS   ?= -O2 -g
-BASE     := -std=gnu11 $(WARN) $(if $(SAN),,$(HARDEN)) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP \
+BASE      = -std=gnu11 $(WARN) $(if $(SAN),,$(HARDEN)) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP \
             -D_GNU_SOURCE -DPRECEDENT_VERSION='"$(VERSION)"' -I. -I$(B)/gen
 LDHARD   := -Wl,-z,relro -Wl,-z,now
 
@@ -99,7 +100,7 @@ PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
              $(patsubst tests/programs/%.f90,$(B)/tests/programs/%,$(PROG_F)) \
              $(if $(MPICC_mpich),$(addprefix $(B)/tests/programs-mpich/,calls calls_f08 calls_h calls_mod heat heatf poll ring threads))
 
-.PHONY: fuzz all check check-fast check-cluster demo bench bench-accuracy install clean bootstrap programs
+.PHONY: fuzz all check check-fast check-cluster demo bench bench-accuracy bench-model-experiments install clean bootstrap programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -252,6 +253,16 @@ $(B)/tests/bench/submit_jobs: tests/bench/submit_jobs.c
 $(B)/tests/bench/backfill: $(B)/obj/tests/bench/backfill/main.o $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_CLI)
+# The experiments with models: one process with OpenMP, and a real MPI program that asks the model core.
+$(B)/obj/tests/bench/model/parallel.o: CFLAGS += -fopenmp
+MODEL_EXP_BIN := $(B)/tests/bench/model/experiments $(B)/tests/bench/model/halo
+$(B)/tests/bench/model/experiments: $(call obj,tests/bench/model/main.c tests/bench/model/parallel.c) \
+    $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SAN) $(LDHARD) -fopenmp -o $@ $^ $(LIBS_CLI) -lpthread -ldl
+$(B)/tests/bench/model/halo: tests/bench/model/halo.c $(B)/libprecedent.a
+	@mkdir -p $(@D)
+	$(Q)$(MPICC) -std=gnu11 -O2 -g $(WARN) -MMD -MP -D_GNU_SOURCE -I. -o $@ $< $(B)/libprecedent.a $(LIBS_CLI) -ldl
 $(B)/tests/bench/libmpi_timer.so: tests/bench/mpi_timer.c
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) -std=gnu11 -O2 -g $(WARN) -shared -fPIC -o $@ $<
@@ -318,6 +329,10 @@ bench: bootstrap
 bench-accuracy: bootstrap
 	$(MAKE) all programs $(addprefix $(B)/tests/bench/,make_partial make_estimate libmpi_timer.so)
 	tests/bench/accuracy_machines.pl --fill
+
+bench-model-experiments: bootstrap
+	$(MAKE) all programs $(MODEL_EXP_BIN)
+	tests/bench/model/run.pl
 
 install: all
 	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/sbin $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime \

@@ -14,6 +14,7 @@
 
 #include "predictor/model/interpret.h"
 #include "predictor/model/learn.h"
+#include "tests/bench/model/brusselator.h"
 #include "tests/bench/model/lag.h"
 #include "tests/bench/model/normal_form.h"
 #include "tests/bench/model/plate.h"
@@ -184,12 +185,56 @@ static void test_plate_refuses(void **state)
 	assert_int_equal(plate_run((const double[]){8, 2, 1, 8, 1}, NULL, &result, &err), 0);
 }
 
+/* ---- decisions ---- */
+
+/* The times of the paper's table, in its units: starting on two cores costs what the least size takes there. */
+static void test_advice(void **state)
+{
+	static const struct {
+		double one, two;
+		bool parallel;
+	} table[] = {{1059, 539, true}, {212, 107, true}, {8.25, 4.47, true}, {0.3, 0.47, false}, {0.009, 0.414, false}};
+	const double start = 0.414 - 0.009 / 2;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		assert_int_equal(brusselator_advise(start, table[i].one, 2), table[i].parallel);
+		assert_int_equal(table[i].two < table[i].one, table[i].parallel);
+	}
+	/* One processor is never parallel; more of them may pay where two do not. */
+	assert_false(brusselator_advise(0, 1, 1));
+	assert_false(brusselator_advise(0.5, 1, 2));
+	assert_true(brusselator_advise(0.5, 1, 4));
+	assert_false(brusselator_advise(NAN, 1, 2));
+}
+
+static double solve_row_by_row(size_t k, int threads)
+{
+	double sum = 0;
+
+	for (int t = 0; t < threads; t++)
+		for (size_t row = (size_t)t; row < k; row += (size_t)threads)
+			sum += brusselator_row(k, row);
+	return sum;
+}
+
+static void test_brusselator(void **state)
+{
+	(void)state;
+	assert_true(isfinite(brusselator_solve(7)));
+	assert_true(fabs(solve_row_by_row(7, 2) - brusselator_solve(7)) < 1e-9);
+	/* One cell begins at (1/2, 1/2); all lie in the positive quadrant. */
+	assert_true(brusselator_solve(1) > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_normal_form_exact),
 	    cmocka_unit_test(test_normal_form_text),
 	    cmocka_unit_test(test_normal_form_refuses),
+	    cmocka_unit_test(test_advice),
+	    cmocka_unit_test(test_brusselator),
 	    cmocka_unit_test(test_lag),
 	    cmocka_unit_test(test_plate),
 	    cmocka_unit_test(test_plate_refuses),
