@@ -26,18 +26,22 @@ bool extend_is_shortened(const struct job_comment *c)
 	       (c->user_limit_min == DURATION_UNSET || c->limit_min < c->user_limit_min);
 }
 
+static bool ends_soon(const struct cluster_job *job, uint32_t poll_interval_s, int64_t now)
+{
+	return job->phase == CLUSTER_RUNNING && job->end_time &&
+	       (double)(job->end_time - now) < extend_threshold_s(poll_interval_s, job->limit_min);
+}
+
 bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t user_limit_min, uint32_t poll_interval_s,
 		   int64_t now, uint32_t *limit_min)
 {
 	uint32_t limit = job->limit_min;
 
-	if (job->phase != CLUSTER_RUNNING || limit == DURATION_UNSET || limit == DURATION_UNLIMITED || !job->end_time)
+	if (limit == DURATION_UNSET || limit == DURATION_UNLIMITED || !ends_soon(job, poll_interval_s, now))
 		return false;
 	if (limit < known_min && !job->time_min_min)
 		return false;
 	if (user_limit_min != DURATION_UNSET && user_limit_min != DURATION_UNLIMITED && limit >= user_limit_min)
-		return false;
-	if ((double)(job->end_time - now) >= extend_threshold_s(poll_interval_s, limit))
 		return false;
 	*limit_min = extend_next_min(poll_interval_s, limit, user_limit_min);
 	return *limit_min > limit;
@@ -81,7 +85,8 @@ void extend_poll(const struct follow_env *env, const struct cluster_snapshot *sn
 		const struct cluster_job *job = &snap->jobs[i];
 		struct job_comment c;
 
-		if (job->phase != CLUSTER_RUNNING || !job->admin_comment[0])
+		/* The clock first: of thousands that run few are near their ends. */
+		if (!job->admin_comment[0] || !ends_soon(job, env->conf->poll_interval_s, now))
 			continue;
 		if (comment_parse(job->admin_comment, &c) == 0 && extend_is_shortened(&c))
 			extend_job(env, job, &c, now);
