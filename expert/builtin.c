@@ -16,13 +16,14 @@ const char builtin_types[] =
     "defstruct event function_call_send_operation \"a message sets out\" "
     "param source, dest, tag, comm, bytes type int "
     "param is_blocking type boolean "
-    "param wait_start_time, wait_finish_time type time;"
+    "param wait_start_time, wait_finish_time type time "
+    "param is_synchronous type boolean;"
 
     "defstruct event function_call_receive_operation \"a receive is posted\" "
     "param source, dest, tag, comm, bytes, given_source, given_tag type int "
     "param is_blocking type boolean "
     "param wait_start_time, wait_finish_time type time "
-    "param wait_event, wait_count type int;"
+    "param wait_event, wait_count, number type int;"
 
     "defstruct event function_call_barrier_operation \"part in a barrier\" " COLLECTIVE ";"
     "defstruct event function_call_many_to_one_operation \"part in a reduce or gather\" " COLLECTIVE ";"
@@ -31,14 +32,38 @@ const char builtin_types[] =
     "defstruct event function_call_scan_operation \"part in a scan\" " COLLECTIVE ";"
     "defstruct event function_call_window_creation \"part in the creation of a window\" " COLLECTIVE "param window type int;"
 
+    "defstruct event function_call_fence_operation \"part in a fence of a window\" " COLLECTIVE "param window type int;"
+    "defstruct event function_call_neighbour_operation \"part in an exchange with neighbours, for one of those data comes from\" "
+    "param source, dest, comm, instance, peers type int param is_blocking type boolean "
+    "param wait_start_time, wait_finish_time type time;"
+    "defstruct event function_call_neighbour_data \"... and for one of those data goes to\" "
+    "param source, dest, comm, instance type int;"
+    "defstruct event function_call_file_collective \"part in a call about a file that all of its ranks make\" " COLLECTIVE
+    "param file type int param is_write type boolean;"
+    "defstruct event function_call_file_operation \"a rank's own access to a file\" "
+    "param file, bytes type int param is_write type boolean;"
+
     "defstruct event function_call_lock_operation \"a lock of a window is asked for\" "
     "param window, target type int param is_exclusive type boolean;"
     "defstruct event function_call_unlock_operation \"a lock of a window is given back\" "
-    "param window, target type int;"
+    "param window, target type int "
+    "param flush_start_time, flush_finish_time type time;"
     "defstruct event function_call_post_operation \"an exposure epoch starts, for one origin\" " EPOCH
     "defstruct event function_call_start_operation \"an access epoch starts, to one target\" " EPOCH
     "defstruct event function_call_complete_operation \"an access epoch ends, to one target\" " EPOCH
     "defstruct event function_call_wait_operation \"an exposure epoch ends, for one origin\" " EPOCH
+
+    "defstruct event message_burst \"messages of a rank to another one, with nothing received or waited for in between\" "
+    "param source, dest, count, bytes, largest type int param time type time;"
+    "defstruct event iteration \"a pass of a rank through its main loop\" "
+    "param number, count, size type int param begin_time, computed, total type time;"
+    "defstruct event rank_begin \"the first call of a rank\" "
+    "param size type int param host type string param ranks_on_host, hosts type int;"
+    "defstruct event rank_end \"the last call of a rank\" "
+    "param size type int param host type string param ranks_on_host, hosts, iterations type int "
+    "param computed, in_files, time type time param calls, polls type int "
+    "param polling, before_init, in_init, cpu_time, delayed type time "
+    "param is_sampled type boolean;"
 
     "defstruct observation problem \"what declare problem finds\" "
     "param name, description, advice type string "

@@ -29,7 +29,16 @@ static int find_types(struct input *in, const struct rules *r)
 		     {"function_call_post_operation", &in->type.post},
 		     {"function_call_start_operation", &in->type.start},
 		     {"function_call_complete_operation", &in->type.complete},
-		     {"function_call_wait_operation", &in->type.wait}};
+		     {"function_call_wait_operation", &in->type.wait},
+		     {"function_call_fence_operation", &in->type.fence},
+		     {"function_call_neighbour_operation", &in->type.neighbour},
+		     {"function_call_neighbour_data", &in->type.neighbour_data},
+		     {"function_call_file_collective", &in->type.file_coll},
+		     {"function_call_file_operation", &in->type.file},
+		     {"message_burst", &in->type.burst},
+		     {"iteration", &in->type.iteration},
+		     {"rank_begin", &in->type.begin},
+		     {"rank_end", &in->type.end}};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		const struct rules_struct *t = rules_find(r, table[i].name);
@@ -55,15 +64,21 @@ static int open_rank(struct input *in, uint32_t r)
 	k->op = msg_decode_rank(&in->names, r);
 	k->sig = input_decode_rank(in, r);
 	k->instance = calloc(t->defs.n_comm + 1ull, sizeof(*k->instance));
+	k->file_instance = calloc(t->defs.n_file + 1ull, sizeof(*k->file_instance));
 	k->win = calloc(t->defs.n_win + 1ull, sizeof(*k->win));
-	if (!k->op || !k->sig || !k->instance || !k->win)
+	k->topology = input_topologies(in, r);
+	if (!k->op || !k->sig || !k->instance || !k->file_instance || !k->win || !k->topology)
 		return err_set(in->err, "no memory");
 	k->it = trace_iter_create(in->t, r, in->err);
 	return k->it ? 0 : -1;
 }
 
-static void close_rank(struct input_rank *k)
+static void close_rank(struct input *in, uint32_t r)
 {
+	struct input_rank *k = &in->rank[r];
+
+	input_topologies_free(k->topology, trace_get_rank(in->t, r)->defs.n_comm);
+	free(k->file_instance);
 	trace_iter_destroy(k->it);
 	free(k->op);
 	free(k->sig);
@@ -83,6 +98,8 @@ static bool read_call(struct input *in, uint32_t r, int *rv)
 	if (!k->it || !trace_iter_next(k->it, &ev, &c.timed)) {
 		trace_iter_destroy(k->it);
 		k->it = NULL;
+		if (input_rank_end(in, r) < 0)
+			*rv = err_set(in->err, "no memory for the requests under way");
 		return false;
 	}
 	c.event = trace_iter_when(k->it, &c.enter_ns, &c.leave_ns);
@@ -185,13 +202,19 @@ int input_run(const struct trace *t, struct engine *e, void (*progress)(double s
 	for (uint32_t r = 0; r < n; r++)
 		if (open_rank(&in, r) < 0)
 			goto out;
+	if (input_ranks_open(&in) < 0) {
+		err_set(err, "no memory");
+		goto out;
+	}
 	rv = merge(&in, &tree, progress);
 	if (rv == 0)
 		sum_up(&in);
 out:
 	for (uint32_t r = 0; in.rank && r < n; r++)
-		close_rank(&in.rank[r]);
+		close_rank(&in, r);
 	free(in.rank);
+	free(in.host);
+	free(in.on_host);
 	msg_names_free(&in.names);
 	tournament_free(&tree);
 	trace_clock_destroy(in.clock);

@@ -12,7 +12,7 @@ static struct pending *pending_at(const struct input_rank *k, uint64_t number)
 	return &k->ring[number & (k->cap - 1)];
 }
 
-static struct pending *append(struct input *in, uint32_t rank, const struct input_call *c, uint32_t type)
+struct pending *input_append(struct input *in, uint32_t rank, const struct input_call *c, uint32_t type)
 {
 	struct input_rank *k = &in->rank[rank];
 	const struct input_sig *g = &k->sig[c->sym];
@@ -35,6 +35,11 @@ static struct pending *append(struct input *in, uint32_t rank, const struct inpu
 	p->s = (struct engine_simple){.start_ns = c->enter_ns, .finish_ns = c->leave_ns, .rank = rank, .site = g->site,
 				      .function = g->function, .event = (int64_t)c->event, .untimed = !c->timed};
 	return p;
+}
+
+struct pending *input_last(const struct input_rank *k)
+{
+	return pending_at(k, k->last - 1);
 }
 
 static void set_wait(struct pending *p, uint64_t begin, uint64_t end)
@@ -67,18 +72,18 @@ static int slot_set(struct input_rank *k, int64_t slot, uint64_t pending, uint32
 		k->slot = s;
 		k->n_slot = n;
 	}
-	k->slot[slot] = (struct input_slot){pending, sym};
+	k->slot[slot] = (struct input_slot){pending, sym, 0};
 	return 0;
 }
 
 /* The event under way of a slot, or NULL. */
-static struct pending *under_way(struct input_rank *k, const struct input_slot *s)
+static struct pending *under_way(struct input_rank *k, const struct input_slot *s, uint32_t i)
 {
 	struct pending *p;
 
-	if (!s || !s->pending || s->pending - 1 < k->first)
+	if (!s || !s->pending || s->pending - 1 + i < k->first)
 		return NULL;
-	p = pending_at(k, s->pending - 1);
+	p = pending_at(k, s->pending - 1 + i);
 	return p->done ? NULL : p;
 }
 
@@ -99,7 +104,9 @@ static int add_send(struct input *in, uint32_t rank, const struct input_call *c,
 
 	if (op->send == MSG_NONE)
 		return 0;
-	p = append(in, rank, c, in->type.send);
+	if (input_burst_add(in, rank, c, in->names.channel[op->send].dst, op->bytes) < 0)
+		return -1;
+	p = input_append(in, rank, c, in->type.send);
 	if (!p)
 		return -1;
 	ch = &in->names.channel[op->send];
@@ -110,6 +117,7 @@ static int add_send(struct input *in, uint32_t rank, const struct input_call *c,
 	p->v[4].i = (int64_t)op->bytes;
 	p->v[5].i = blocking;
 	p->wait = 6;
+	p->v[8].i = in->rank[rank].sig[made_by].is_synchronous;
 	p->is_send = true;
 	set_wait(p, c->enter_ns, in->rank[rank].sig[c->sym].sends_and_receives ? c->enter_ns : c->leave_ns);
 	if (blocking)
@@ -130,6 +138,30 @@ static void set_source(struct input *in, struct pending *p, const struct msg_op 
 	}
 }
 
+/* A program that looks for its message first waits there. */
+static uint64_t probed_at(struct input_rank *k, const struct input_call *c, const struct msg_op *op)
+{
+	bool same = k->probe.channel != MSG_NONE && k->probe.channel == op->recv;
+
+	k->probe.channel = MSG_NONE;
+	return same ? k->probe.enter_ns : c->enter_ns;
+}
+
+static void on_probe(struct input *in, uint32_t rank, const struct input_call *c)
+{
+	struct input_rank *k = &in->rank[rank];
+	const struct trace_defs *d = &trace_get_rank(in->t, rank)->defs;
+	int64_t src = sig_scalar(d, c->sym, TK_SRC, TRACE_NULL), tag = sig_scalar(d, c->sym, TK_TAG, TRACE_NULL);
+	bool failed = false;
+
+	if (src == TRACE_ANY_SOURCE)
+		src = sig_scalar(d, c->sym, TK_ASRC, TRACE_NULL);
+	if (tag == TRACE_ANY_TAG)
+		tag = sig_scalar(d, c->sym, TK_ATAG, TRACE_NULL);
+	k->probe.channel = msg_channel_of(&in->names, rank, k->sig[c->sym].comm_index, src, tag, false, &failed);
+	k->probe.enter_ns = c->enter_ns;
+}
+
 static int add_receive(struct input *in, uint32_t rank, const struct input_call *c, const struct msg_op *op, uint32_t made_by,
 		       int64_t slot, bool blocking)
 {
@@ -137,7 +169,7 @@ static int add_receive(struct input *in, uint32_t rank, const struct input_call 
 
 	if (op->recv == MSG_NONE && !op->wild && !op->lost)
 		return 0;
-	p = append(in, rank, c, in->type.recv);
+	p = input_append(in, rank, c, in->type.recv);
 	if (!p)
 		return -1;
 	p->v[1].i = rank;
@@ -150,10 +182,11 @@ static int add_receive(struct input *in, uint32_t rank, const struct input_call 
 	p->wait = 8;
 	p->v[10].i = (int64_t)c->event;
 	p->v[11].i = 1;
+	p->v[12].i = (int64_t)in->rank[rank].received++;
 	p->is_receive = true;
-	set_wait(p, c->enter_ns, c->leave_ns);
+	set_wait(p, blocking ? probed_at(&in->rank[rank], c, op) : c->enter_ns, c->leave_ns);
 	if (blocking)
-		return 0;
+		return input_bursts_end(in, rank, c);
 	set_under_way(p);
 	return slot_set(&in->rank[rank], slot, in->rank[rank].last, made_by);
 }
@@ -177,30 +210,47 @@ static void learn_source(struct input *in, uint32_t rank, struct pending *p, con
 		set_source(in, p, made, msg_channel_of(&in->names, rank, made->comm, src, tag, false, &failed));
 }
 
+/* The call c completes an event that was under way. */
+static void complete_one(struct input *in, uint32_t rank, const struct input_call *c, const struct msg_op *op, uint32_t i,
+			 struct pending *p, uint32_t receives)
+{
+	struct input_rank *k = &in->rank[rank];
+
+	p->done = true;
+	p->s.untimed |= !c->timed;
+	if (!p->is_send || !receives) /* who completes receives with sends waits for the receives */
+		set_wait(p, c->enter_ns, c->leave_ns);
+	if (p->is_receive) {
+		p->v[10].i = (int64_t)c->event;
+		p->v[11].i = receives;
+		learn_source(in, rank, p, &k->op[slot_of(k, op->done[i])->sym], op, i);
+	}
+}
+
 static int complete(struct input *in, uint32_t rank, const struct input_call *c, const struct msg_op *op)
 {
 	struct input_rank *k = &in->rank[rank];
 	uint32_t receives = 0;
+	bool sends_only = true;
 
 	for (uint32_t i = 0; i < op->n_done; i++) {
-		const struct pending *p = under_way(k, slot_of(k, op->done[i]));
+		const struct pending *p = under_way(k, slot_of(k, op->done[i]), 0);
 
 		receives += p && p->is_receive;
+		sends_only &= !p || p->is_send;
 	}
+	if (!sends_only && input_bursts_end(in, rank, c) < 0)
+		return -1;
 	for (uint32_t i = 0; i < op->n_done; i++) {
 		struct input_slot *s = slot_of(k, op->done[i]);
-		struct pending *p = under_way(k, s);
 
-		if (!p)
+		if (!s || !s->pending)
 			continue;
-		p->done = true;
-		p->s.untimed |= !c->timed;
-		if (!p->is_send || !receives) /* who completes receives with sends waits for the receives */
-			set_wait(p, c->enter_ns, c->leave_ns);
-		if (p->is_receive) {
-			p->v[10].i = (int64_t)c->event;
-			p->v[11].i = receives;
-			learn_source(in, rank, p, &k->op[s->sym], op, i);
+		for (uint32_t j = 0; j <= s->more; j++) {
+			struct pending *p = under_way(k, s, j);
+
+			if (p)
+				complete_one(in, rank, c, op, i, p, receives);
 		}
 		s->pending = 0;
 	}
@@ -229,16 +279,16 @@ static int start_requests(struct input *in, uint32_t rank, const struct input_ca
 
 /* ---- collectives and windows ---- */
 
-static int add_collective(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g, uint32_t made_by,
-			  int64_t slot)
+int input_collective(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g, uint64_t instance,
+		     uint32_t made_by, int64_t slot)
 {
 	struct input_rank *k = &in->rank[rank];
-	struct pending *p = append(in, rank, c, g->type);
+	struct pending *p = input_append(in, rank, c, g->type);
 
 	if (!p)
 		return -1;
 	p->v[0].i = g->comm;
-	p->v[1].i = (int64_t)k->instance[g->comm_index]++;
+	p->v[1].i = (int64_t)instance;
 	p->v[2].i = g->size;
 	p->v[3].i = g->root;
 	p->v[4].i = g->is_root;
@@ -247,90 +297,67 @@ static int add_collective(struct input *in, uint32_t rank, const struct input_ca
 	p->wait = 7;
 	set_wait(p, c->enter_ns, c->leave_ns);
 	if (!g->starts_request)
-		return 0;
+		return input_bursts_end(in, rank, c);
 	set_under_way(p);
 	return slot_set(k, slot, k->last, made_by);
 }
 
-/* A number that all ranks of the window give it: communicator, ordinal, and how often there was one like it. */
-static int add_window(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g)
+static int add_collective(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g, uint32_t made_by,
+			  int64_t slot)
+{
+	return input_collective(in, rank, c, g, in->rank[rank].instance[g->comm_index]++, made_by, slot);
+}
+
+/* To each neighbour, and from each. */
+static int add_neighbours(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g, uint32_t made_by,
+			  int64_t slot)
 {
 	struct input_rank *k = &in->rank[rank];
-	const struct trace_defs *d = &trace_get_rank(in->t, rank)->defs;
-	struct input_window *w = &k->win[g->window];
-	uint32_t comm = d->win[g->window].comm;
-	struct input_sig with = *g;
+	const struct input_topology *t = &k->topology[g->comm_index];
+	uint64_t instance = k->instance[g->comm_index]++, first;
+	struct pending *p;
+	uint32_t peers = 0;
 
-	if (comm >= d->n_comm || d->comm[comm].kind != TCOMM_INTRA)
-		return 0;
-	w->number = (int64_t)(((uint64_t)in->names.comm[rank][comm] << 40 | (uint64_t)d->win[g->window].ordinal << 24 |
-			       (w->created++ & 0xffffff)) & INT64_MAX);
-	w->access = w->exposure = 0;
-	w->start = w->post = NULL;
-	with.comm_index = comm;
-	with.comm = in->names.comm[rank][comm];
-	with.size = d->comm[comm].members.n;
-	if (add_collective(in, rank, c, &with, MSG_NONE, -1) < 0)
-		return -1;
-	pending_at(k, k->last - 1)->v[9].i = w->number;
-	return 0;
-}
-
-static int add_lock(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g)
-{
-	struct pending *p = append(in, rank, c, g->type);
-
-	if (!p)
-		return -1;
-	p->v[0].i = in->rank[rank].win[g->window].number;
-	p->v[1].i = g->target;
-	p->v[2].i = g->is_exclusive;
-	return 0;
-}
-
-/* An event for each rank on the other side; `with` names them. */
-static int add_epoch(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g,
-		     const struct input_sig *with, uint64_t epoch)
-{
-	const struct input_window *w = &in->rank[rank].win[g->window];
-	const struct trace_defs *d = &trace_get_rank(in->t, rank)->defs;
-	bool access = g->kind == IK_START || g->kind == IK_COMPLETE;
-
-	for (uint32_t i = 0; with && i < with->n_group; i++) {
-		const struct trace_comm *m = with->comm_index < d->n_comm ? &d->comm[with->comm_index] : NULL;
-		struct pending *p;
-		int64_t other;
-
-		if (!m || with->group[i] < 0 || with->group[i] >= (int64_t)m->members.n)
+	for (uint32_t i = 0; i < t->n_to; i++) {
+		if (t->to[i] == MSG_NONE)
 			continue;
-		other = m->members.rank[with->group[i]];
-		p = append(in, rank, c, g->type);
+		p = input_append(in, rank, c, in->type.neighbour_data);
 		if (!p)
 			return -1;
-		p->v[0].i = w->number;
-		p->v[1].i = access ? rank : other;
-		p->v[2].i = access ? other : rank;
-		p->v[3].i = (int64_t)epoch;
-		p->v[4].i = with->n_group;
+		p->v[0].i = rank;
+		p->v[1].i = t->to[i];
+		p->v[2].i = g->comm;
+		p->v[3].i = (int64_t)instance;
 	}
+	for (uint32_t i = 0; i < t->n_from; i++)
+		peers += t->from[i] != MSG_NONE;
+	first = k->last + 1;
+	for (uint32_t i = 0; i < t->n_from; i++) {
+		if (t->from[i] == MSG_NONE)
+			continue;
+		p = input_append(in, rank, c, in->type.neighbour);
+		if (!p)
+			return -1;
+		p->v[0].i = t->from[i];
+		p->v[1].i = rank;
+		p->v[2].i = g->comm;
+		p->v[3].i = (int64_t)instance;
+		p->v[4].i = peers;
+		p->v[5].i = !g->starts_request;
+		p->wait = 6;
+		set_wait(p, c->enter_ns, c->leave_ns);
+		if (g->starts_request)
+			set_under_way(p);
+	}
+	if (!g->starts_request)
+		return input_bursts_end(in, rank, c);
+	if (!peers)
+		return 0;
+	if (slot_set(k, slot, first, made_by) < 0)
+		return -1;
+	if (slot_of(k, slot))
+		slot_of(k, slot)->more = peers - 1;
 	return 0;
-}
-
-static int add_sync(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g)
-{
-	struct input_window *w = &in->rank[rank].win[g->window];
-
-	switch (g->kind) {
-	case IK_POST:
-		w->post = g;
-		return add_epoch(in, rank, c, g, g, ++w->exposure);
-	case IK_START:
-		w->start = g;
-		return add_epoch(in, rank, c, g, g, ++w->access);
-	case IK_COMPLETE: return add_epoch(in, rank, c, g, w->start, w->access);
-	case IK_WAIT: return add_epoch(in, rank, c, g, w->post, w->exposure);
-	default: return add_lock(in, rank, c, g);
-	}
 }
 
 /* ---- all ---- */
@@ -350,6 +377,8 @@ static int start_request(struct input *in, uint32_t rank, const struct input_cal
 		return add_receive(in, rank, c, op, s->sym, slot, false);
 	if (k->sig[s->sym].kind == IK_COLL)
 		return add_collective(in, rank, c, &k->sig[s->sym], s->sym, slot);
+	if (k->sig[s->sym].kind == IK_NEIGHBOURS)
+		return add_neighbours(in, rank, c, &k->sig[s->sym], s->sym, slot);
 	return 0;
 }
 
@@ -372,7 +401,7 @@ static int on_message(struct input *in, uint32_t rank, const struct input_call *
 	case MSG_DONE: return complete(in, rank, c, op);
 	case MSG_FREE:
 	case MSG_CANCEL:
-		p = under_way(k, slot_of(k, op->message));
+		p = under_way(k, slot_of(k, op->message), 0);
 		if (p)
 			p->done = true;
 		return 0;
@@ -380,22 +409,35 @@ static int on_message(struct input *in, uint32_t rank, const struct input_call *
 	}
 }
 
-int input_call(struct input *in, uint32_t rank, const struct input_call *c)
+static int on_call(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g)
 {
 	struct input_rank *k = &in->rank[rank];
-	const struct input_sig *g = &k->sig[c->sym];
 
+	if (g->persistent)
+		return slot_set(k, g->request, 0, c->sym);
+	switch (g->kind) {
+	case IK_OTHER: return on_message(in, rank, c, &k->op[c->sym], g);
+	case IK_COLL: return add_collective(in, rank, c, g, MSG_NONE, g->request);
+	case IK_NEIGHBOURS: return add_neighbours(in, rank, c, g, MSG_NONE, g->request);
+	case IK_PROBE: on_probe(in, rank, c); return 0;
+	case IK_FILE:
+	case IK_FILE_COLL: return input_file_call(in, rank, c, g);
+	default: return input_window_call(in, rank, c, g);
+	}
+}
+
+int input_call(struct input *in, uint32_t rank, const struct input_call *c)
+{
+	const struct input_sig *g = &in->rank[rank].sig[c->sym];
+
+	if (input_rank_before(in, rank, c) < 0)
+		return -1;
 	if (in->wants_calls) {
-		struct pending *p = append(in, rank, c, in->type.call);
+		struct pending *p = input_append(in, rank, c, in->type.call);
 
 		if (!p)
 			return -1;
 		p->v[0].i = (int64_t)c->gap_ns;
 	}
-	switch (g->kind) {
-	case IK_OTHER: return on_message(in, rank, c, &k->op[c->sym], g);
-	case IK_COLL: return g->persistent ? slot_set(k, g->request, 0, c->sym) : add_collective(in, rank, c, g, MSG_NONE, g->request);
-	case IK_WINDOW: return add_window(in, rank, c, g);
-	default: return add_sync(in, rank, c, g);
-	}
+	return on_call(in, rank, c, g) < 0 ? -1 : input_rank_after(in, rank, c);
 }

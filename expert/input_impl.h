@@ -5,28 +5,30 @@
 
 #include "expert/input.h"
 #include "trace/clock.h"
-#include "trace/messages_impl.h"
+#include "trace/messages_names.h"
 
 enum input_kind {
-	IK_OTHER, IK_COLL, IK_WINDOW, IK_LOCK, IK_UNLOCK, IK_POST, IK_START, IK_COMPLETE, IK_WAIT
+	IK_OTHER, IK_COLL, IK_NEIGHBOURS, IK_FILE_COLL, IK_FILE, IK_PROBE, IK_WINDOW,
+	IK_LOCK, IK_UNLOCK, IK_LOCK_ALL, IK_UNLOCK_ALL, IK_FLUSH, IK_FENCE, IK_POST, IK_START, IK_COMPLETE, IK_WAIT /* of a window */
 };
 
 /* A signature beyond what the matching of messages knows of it. */
 struct input_sig {
 	uint8_t kind;           /* enum input_kind */
-	bool starts_request, persistent, is_root, is_exclusive, sends_and_receives;
+	bool starts_request, persistent, is_root, is_exclusive, sends_and_receives, is_write, is_synchronous, is_file;
 	uint32_t type;          /* of the structure */
 	uint32_t comm, size;    /* number over all ranks; members */
 	uint32_t comm_index;    /* of the rank's definitions */
 	int64_t root, bytes, request;
-	int64_t window, target; /* index of the rank's definitions; world rank */
+	int64_t window, file;   /* indexes of the rank's definitions */
+	int64_t target;         /* world rank */
 	const int64_t *group;   /* ranks in the window */
 	uint32_t n_group;
 	uint32_t function;      /* number of the string */
 	int64_t site;
 };
 
-#define INPUT_VALUES 12
+#define INPUT_VALUES 20
 
 /* An event that is not told yet. */
 struct pending {
@@ -40,13 +42,41 @@ struct pending {
 struct input_slot {
 	uint64_t pending;       /* number of the event + 1, 0: none */
 	uint32_t sym;           /* that made a persistent request, MSG_NONE */
+	uint32_t more;          /* events of the same request, behind the first */
 };
 
 struct input_window {
 	uint64_t created;       /* times */
 	int64_t number;         /* of the one that there is now */
-	uint64_t access, exposure; /* epochs */
+	uint64_t access, exposure, fences; /* epochs */
 	const struct input_sig *start, *post; /* what began them */
+	int64_t flushed;           /* target of the first flush since it was locked, -1: none, INPUT_ALL: all */
+	uint64_t flush_enter_ns, flush_leave_ns;
+};
+#define INPUT_ALL INT64_MAX
+
+/* Whom a rank exchanges with in a communicator with a topology: ranks of the world, MSG_NONE for none. */
+struct input_topology {
+	uint32_t *from, *to;
+	uint32_t n_from, n_to;
+};
+
+/* Messages that a rank sends to another one, and receives nothing meanwhile. */
+struct input_burst {
+	uint32_t dest, count, sym;
+	uint64_t bytes, largest, ns, event;
+	bool untimed;
+};
+#define INPUT_BURSTS 16 /* under way on a rank */
+
+#define INPUT_LOOP_LEAST 4 /* passes */
+
+/* The loop that most of a rank's events lie in. */
+struct input_loop {
+	uint64_t first, length, count; /* events; count 0: there is none */
+	uint64_t pass;                 /* that the rank is in */
+	uint64_t begin_ns, computed_ns, total_ns;
+	bool untimed;
 };
 
 struct input_rank {
@@ -59,13 +89,25 @@ struct input_rank {
 	struct input_slot *slot;
 	uint32_t n_slot;
 	uint64_t *instance;     /* collectives so far, by communicator */
+	uint64_t *file_instance;  /* the same, by file */
 	struct input_window *win;
+	struct input_topology *topology; /* of each communicator */
+	struct input_burst burst[INPUT_BURSTS];
+	struct input_loop loop;
+	struct {
+		uint32_t channel;      /* MSG_NONE: none */
+		uint64_t enter_ns;
+	} probe;                       /* that the receive which follows is for */
+	uint64_t received;             /* receives so far */
+	uint64_t computed_ns, in_files_ns, n_calls, untimed;
 	uint64_t begin_ns, end_ns;
+	bool begun, ended;             /* was told */
 };
 
 /* Types of the structures. */
 struct input_types {
 	uint32_t call, send, recv, barrier, to_one, from_one, to_all, scan, window, lock, unlock, post, start, complete, wait;
+	uint32_t fence, neighbour, neighbour_data, file_coll, file, burst, iteration, begin, end;
 };
 
 struct input {
@@ -78,6 +120,10 @@ struct input {
 	struct input_report *report;
 	struct errbuf *err;
 	bool wants_calls;
+	bool locks_exclude;       /* some rank asks for an exclusive lock */
+	uint32_t loop_ranks;      /* whose main loop is passed as often as that of most */
+	uint32_t hosts;
+	uint32_t *host, *on_host; /* [rank]: number of the string; ranks there */
 };
 
 /* One call of a rank. */
@@ -92,7 +138,33 @@ struct input_call {
 /* All signatures of a rank; NULL without memory. */
 struct input_sig *input_decode_rank(struct input *in, uint32_t rank);
 
+/* Neighbours in each of its communicators; NULL without memory. */
+struct input_topology *input_topologies(struct input *in, uint32_t rank);
+void input_topologies_free(struct input_topology *t, uint32_t n);
+
+/* ---- input_rank.c: what follows from many calls of a rank ---- */
+/* Main loops and hosts of all ranks. -1 without memory. */
+int input_ranks_open(struct input *in);
+/* Before and after the call's own events are put into the ring. -1 without memory. */
+int input_rank_before(struct input *in, uint32_t rank, const struct input_call *c);
+int input_rank_after(struct input *in, uint32_t rank, const struct input_call *c);
+/* The rank has no more calls. */
+int input_rank_end(struct input *in, uint32_t rank);
+/* It sent, and: it received, or waited for others. */
+int input_burst_add(struct input *in, uint32_t rank, const struct input_call *c, uint32_t dest, uint64_t bytes);
+int input_bursts_end(struct input *in, uint32_t rank, const struct input_call *c);
+
+/* ---- input_window.c: windows and files ---- */
+int input_window_call(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g);
+int input_file_call(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g);
+
 /* ---- input_call.c ---- */
+/* A new event in the rank's ring, of that call; NULL without memory. */
+struct pending *input_append(struct input *in, uint32_t rank, const struct input_call *c, uint32_t type);
+struct pending *input_last(const struct input_rank *k);
+/* A part in a collective; the event is the last of the ring then. */
+int input_collective(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g, uint64_t instance,
+		     uint32_t made_by, int64_t slot);
 /* What a call is to the rules goes into the rank's ring. -1 without memory. */
 int input_call(struct input *in, uint32_t rank, const struct input_call *c);
 /* Nothing more is known of the oldest event, if it is still under way. */

@@ -6,7 +6,7 @@
 #ifndef PRECEDENT_TRACE_MESSAGES_MATCH_H
 #define PRECEDENT_TRACE_MESSAGES_MATCH_H
 
-#include "trace/messages_impl.h"
+#include "trace/messages_names.h"
 
 /* An event as the matching sees it. */
 struct msg_at {

@@ -70,12 +70,12 @@ static int give(struct bench *b, uint32_t r, struct errbuf *err)
 		return engine_event(b->engine, b->coll[k]->id, &e, v, err);
 	}
 	if (phase % 2 == 0) {
-		const int64_t values[] = {r, (r + 1) % b->ranks, phase, 0, 1024, 1, begin, end};
+		const int64_t values[] = {r, (r + 1) % b->ranks, phase, 0, 1024, 1, begin, end, 0};
 
 		memcpy(v, values, sizeof(values));
 		return engine_event(b->engine, b->send->id, &e, v, err);
 	}
-	const int64_t values[] = {(r + b->ranks - 1) % b->ranks, r, phase - 1, 0, 1024, 0, 0, 1, begin, end, s->step, 1};
+	const int64_t values[] = {(r + b->ranks - 1) % b->ranks, r, phase - 1, 0, 1024, 0, 0, 1, begin, end, s->step, 1, s->step};
 
 	memcpy(v, values, sizeof(values));
 	return engine_event(b->engine, b->recv->id, &e, v, err);

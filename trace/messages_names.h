@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the matching share: see messages.h. */
-#ifndef PRECEDENT_TRACE_MESSAGES_IMPL_H
-#define PRECEDENT_TRACE_MESSAGES_IMPL_H
+/*
+ * What the calls of a trace do to messages and requests: each signature decoded once, communicators with numbers that are
+ * the same on all ranks, and channels, which are the messages of one communicator, sender, receiver and tag, in order.
+ */
+#ifndef PRECEDENT_TRACE_MESSAGES_NAMES_H
+#define PRECEDENT_TRACE_MESSAGES_NAMES_H
 
 #include <stdbool.h>
 #include <stdint.h>

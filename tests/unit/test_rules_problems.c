@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Problems beyond waits for messages and collectives: each with a trace of which the answer was worked out by hand, and
+ * one that is like it but sound. Times are in microseconds.
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/unit/rules_trace.h"
+
+static void test_fence(void **state)
+{
+	static const uint64_t enter[] = {100, 300};
+	struct syn *s = begin(2);
+
+	(void)state;
+	for (uint32_t r = 0; r < 2; r++) {
+		uint32_t w = syn_win(s, r, 0, 64);
+
+		call(s, r, "MPI_Win_create", 10, 20, SYN(.win = w));
+		call(s, r, "MPI_Win_fence", enter[r], 310, SYN(.win = w));
+		call(s, r, "MPI_Win_fence", 400, 401, SYN(.win = w)); /* together */
+	}
+	expect_all(s, "delay-before-fence 200 1\n");
+}
+
+/* A lock of all parts waits where one part is locked by another rank; what was asked for is got in a flush. */
+static void test_lock_all_flush(void **state)
+{
+	struct syn *s = begin(2);
+
+	(void)state;
+	for (uint32_t r = 0; r < 2; r++)
+		call(s, r, "MPI_Win_create", 10, 20, SYN(.win = syn_win(s, r, 0, 64)));
+	call(s, 0, "MPI_Win_lock", 100, 101, SYN(.dst = 1, .integer = TLOCK_EXCLUSIVE));
+	call(s, 0, "MPI_Win_unlock", 500, 505, SYN(.dst = 1));
+	call(s, 1, "MPI_Win_lock_all", 200, 201, SYN(.dst = 0));
+	call(s, 1, "MPI_Win_flush", 300, 510, SYN(.dst = 1));
+	call(s, 1, "MPI_Win_unlock_all", 600, 601, SYN(.dst = 0));
+	expect_all(s, "window-lock-contention 206 1\n"); /* 1 in lock_all, 205 in flush */
+}
+
+static void test_neighbours(void **state)
+{
+	static const int64_t dims[] = {3}; /* a grid of one dimension with borders; periods are the same list: not 0 */
+	static const uint32_t all[] = {0, 1, 2};
+	static const uint64_t enter[] = {100, 200, 400};
+	struct syn *s = begin(3);
+
+	(void)state;
+	for (uint32_t r = 0; r < 3; r++) {
+		uint32_t c = syn_comm(s, r, all, 3);
+
+		call(s, r, "MPI_Cart_create", 1, 2, SYN(.newcomm = c, .ints = dims, .n_ints = 1));
+		call(s, r, "MPI_Neighbor_allgather", enter[r], 405 + r, SYN(.comm = c, .count = 1));
+	}
+	expect_all(s, "delay-before-neighbours 500 2\n"); /* a ring: everybody waits for rank 2 */
+}
+
+static void test_neighbours_graph(void **state)
+{
+	static const int64_t list[][1] = {{1}, {0}, {2}}, one[] = {0};
+	static const uint32_t all[] = {0, 1, 2};
+	static const uint64_t enter[] = {100, 200, 400};
+	struct syn *s = begin(3);
+
+	(void)state;
+	for (uint32_t r = 0; r < 3; r++) {
+		uint32_t c = syn_comm(s, r, all, 3);
+
+		call(s, r, "MPI_Dist_graph_create_adjacent", 1, 2, SYN(.newcomm = c, .ints = list[r], .n_ints = 1));
+		call(s, r, "MPI_Ineighbor_alltoall", enter[r], enter[r] + 1, SYN(.comm = c, .count = 1, .req = 0));
+		call(s, r, "MPI_Wait", enter[r] + 10, r == 0 ? 205 : enter[r] + 11, SYN(.reqs = one, .n_reqs = 1));
+	}
+	expect_all(s, "delay-before-neighbours 90 1\n"); /* 0 waits for 1 from 110 to 200; 2 is alone */
+}
+
+static void test_scan(void **state)
+{
+	struct syn *s = begin(2);
+
+	(void)state;
+	call(s, 0, "MPI_Scan", 300, 301, SYN(.count = 1));
+	call(s, 1, "MPI_Scan", 100, 305, SYN(.count = 1));
+	expect_all(s, "delay-before-scan 200 1\n");
+}
+
+static void test_probe(void **state)
+{
+	struct syn *s = begin(2);
+
+	(void)state;
+	call(s, 1, "MPI_Probe", 100, 505, SYN(.src = 0, .tag = 3));
+	call(s, 1, "MPI_Recv", 506, 507, SYN(.src = 0, .tag = 3));
+	call(s, 0, "MPI_Send", 500, 501, SYN(.dst = 1, .tag = 3));
+	expect_all(s, "late-send 400 1\n");
+}
+
+static void test_files(void **state)
+{
+	static const uint64_t enter[] = {100, 300};
+	struct syn *s = begin(2);
+
+	(void)state;
+	for (uint32_t r = 0; r < 2; r++) {
+		uint32_t f = syn_file(s, r, 0, "x");
+
+		call(s, r, "MPI_File_open", 10, 20, SYN(.file = f));
+		call(s, r, "MPI_File_write_all", enter[r], 310, SYN(.file = f, .count = 10));
+		call(s, r, "MPI_File_write_at", 400, r ? 600 : 410, SYN(.file = f, .count = r ? 1000 : 1));
+	}
+	/* In files: 10 + 210 + 10, and 10 + 10 + 200. */
+	expect_all(s, "delay-before-file-access 200 1\nio-imbalance 10 1\n");
+}
+
+static void test_wrong_order(void **state)
+{
+	struct syn *s = begin(3);
+
+	(void)state;
+	call(s, 1, "MPI_Send", 500, 501, SYN(.dst = 0, .tag = 1));
+	call(s, 2, "MPI_Send", 200, 201, SYN(.dst = 0, .tag = 1));
+	call(s, 0, "MPI_Recv", 100, 505, SYN(.src = 1, .tag = 1));
+	call(s, 0, "MPI_Recv", 655, 656, SYN(.src = 2, .tag = 1)); /* 150 of work on the first; the second was there for 300 */
+	call(s, 1, "MPI_Send", 900, 901, SYN(.dst = 0, .tag = 1)); /* in the order in which they come */
+	call(s, 2, "MPI_Send", 800, 801, SYN(.dst = 0, .tag = 1));
+	call(s, 0, "MPI_Recv", 750, 805, SYN(.src = 2, .tag = 1));
+	call(s, 0, "MPI_Recv", 920, 921, SYN(.src = 1, .tag = 1));
+	expect_all(s, "late-send 450 2\nwrong-order 150 1\n");
+}
+
+static void test_small_messages(void **state)
+{
+	struct syn *s = begin(2);
+	uint64_t t = 100;
+
+	(void)state;
+	for (int i = 0; i < 10; i++, t += 20) { /* 10 of 5 us */
+		call_at(s, 0, "MPI_Send", 1, t, t + 5, SYN(.dst = 1, .tag = i, .count = 4));
+		call_at(s, 1, "MPI_Recv", 2, t + 10, t + 11, SYN(.src = 0, .tag = i, .count = 4));
+	}
+	for (int i = 0; i < 10; i++, t += 20) { /* large ones */
+		call_at(s, 1, "MPI_Send", 3, t, t + 5, SYN(.dst = 0, .tag = i, .count = 4096));
+		call_at(s, 0, "MPI_Recv", 4, t + 10, t + 11, SYN(.src = 1, .tag = i, .count = 4096));
+	}
+	for (int i = 0; i < 10; i++, t += 40) { /* one after the other, each an answer */
+		call_at(s, 0, "MPI_Send", 5, t, t + 5, SYN(.dst = 1, .tag = i, .count = 4));
+		call_at(s, 1, "MPI_Recv", 6, t + 10, t + 11, SYN(.src = 0, .tag = i, .count = 4));
+		call_at(s, 1, "MPI_Send", 7, t + 12, t + 15, SYN(.dst = 0, .tag = i, .count = 4));
+		call_at(s, 0, "MPI_Recv", 8, t + 20, t + 21, SYN(.src = 1, .tag = i, .count = 4));
+	}
+	expect_all(s, "small-messages 45 1\n");
+}
+
+static void test_rendezvous(void **state)
+{
+	struct syn *s = begin(2);
+
+	(void)state;
+	call(s, 0, "MPI_Send", 100, 410, SYN(.dst = 1, .tag = 3, .count = 100000));
+	call(s, 1, "MPI_Recv", 400, 412, SYN(.src = 0, .tag = 3, .count = 100000));
+	call(s, 0, "MPI_Ssend", 500, 710, SYN(.dst = 1, .tag = 3, .count = 100000)); /* waits whatever its size */
+	call(s, 1, "MPI_Recv", 700, 712, SYN(.src = 0, .tag = 3, .count = 100000));
+	expect_all(s, "late-receive 500 2\nrendezvous-stall 300 1\n");
+}
+
+static void test_polling(void **state)
+{
+	struct syn *s = begin(2);
+
+	(void)state;
+	for (uint32_t r = 0; r < 2; r++) {
+		call(s, r, "MPI_Barrier", 1000, 1001, SYN(0));
+		s->rank[r].defs.proc.polls = 500;
+		s->rank[r].defs.proc.poll_ticks = r ? 300000 : 5000; /* ns here; the lesser is half a percent */
+	}
+	expect_all(s, "polling 300 1\n");
+}
+
+/* Each rank works, and sends on what it got: 100 us a rank. */
+static void wave(struct syn *s, uint64_t t, uint32_t ranks)
+{
+	for (uint32_t r = 0; r < ranks; r++) {
+		uint64_t got = t + 100 * r;
+
+		if (r)
+			call(s, r, "MPI_Recv", t, got + 1, SYN(.src = r - 1, .tag = 1));
+		if (r + 1 < ranks)
+			call(s, r, "MPI_Send", got + 100, got + 101, SYN(.dst = r + 1, .tag = 1));
+	}
+}
+
+static void test_wavefront(void **state)
+{
+	struct syn *s = begin(4);
+
+	(void)state;
+	wave(s, 1000, 4);
+	expect_all(s, "late-send 600 3\nwavefront 600 1\n"); /* 100 + 200 + 300 */
+	s = begin(4);
+	wave(s, 1000, 2); /* one waits for another: that is no line */
+	expect_all(s, "late-send 100 1\n");
+}
+
+/* Passes of 1000 us of work; rank r works `extra` longer in those that slow() says. */
+static struct syn *loop(uint32_t ranks, uint32_t passes, uint64_t extra, bool (*slow)(uint32_t rank, uint32_t pass))
+{
+	struct syn *s = begin(ranks);
+	uint64_t t = 0;
+
+	for (uint32_t p = 0; p < passes; p++, t += 2000)
+		for (uint32_t r = 0; r < ranks; r++) {
+			uint64_t work = 1000 + (slow(r, p) ? extra : 0);
+
+			call_at(s, r, "MPI_Allreduce", 7, t + work, t + 1900, SYN(.count = 1));
+			call_at(s, r, "MPI_Comm_dup", 8, t + 2000, t + 2000, SYN(.newcomm = 0));
+		}
+	return s;
+}
+
+static bool first_rank(uint32_t rank, uint32_t pass)
+{
+	(void)pass;
+	return rank == 0;
+}
+
+static bool in_turn(uint32_t rank, uint32_t pass)
+{
+	return pass % 4 == rank;
+}
+
+static bool nobody(uint32_t rank, uint32_t pass)
+{
+	(void)rank, (void)pass;
+	return false;
+}
+
+static void test_imbalance(void **state)
+{
+	(void)state;
+	expect_all(loop(4, 12, 500, first_rank), "delay-before-many-to-many 18000 12\nimbalance-of-ranks 18000 1\n");
+	expect_all(loop(4, 12, 500, in_turn), "delay-before-many-to-many 18000 12\nimbalance-of-iterations 18000 1\n");
+	expect_all(loop(4, 12, 500, nobody), "");
+}
+
+static void test_begin(void **state)
+{
+	struct syn *s = begin(2);
+
+	(void)state;
+	for (uint32_t r = 0; r < 2; r++)
+		call(s, r, "MPI_Barrier", 10000000, 10000001, SYN(0));
+	s->rank[0].defs.proc.before_ns = 3000000000;
+	s->rank[1].defs.proc.before_ns = 90000000; /* starting a process takes that */
+	s->rank[1].defs.proc.init_ns = 2000000000;
+	expect_all(s, "time-before-init 3000000 1\ntime-in-init 2000000 1\n");
+}
+
+static void set_host(struct syn *s, uint32_t rank, const char *host)
+{
+	free(s->rank[rank].defs.proc.host);
+	s->rank[rank].defs.proc.host = strdup(host);
+}
+
+static bool second_host(uint32_t rank, uint32_t pass)
+{
+	(void)pass;
+	return rank >= 2;
+}
+
+static void test_slower_nodes(void **state)
+{
+	struct syn *s = loop(4, 10, 300, second_host);
+	struct run u;
+
+	(void)state;
+	for (uint32_t r = 0; r < 4; r++)
+		set_host(s, r, r < 2 ? "fast7" : "slow3");
+	run(&u, s);
+	for (uint32_t i = 0; i < u.report.n_problem; i++)
+		if (!strcmp(engine_text(u.engine, u.report.problem[i].id), "slower-nodes")) {
+			assert_non_null(strstr(u.report.problem[i].description, "All ranks of slow3 compute longer than all of fast7"));
+			assert_int_equal(u.report.problem[i].duration_ns / 1000, 6000); /* two ranks, ten times 300 */
+			end(&u, s);
+			s = loop(4, 10, 300, in_turn); /* one of each host */
+			set_host(s, 1, "other");
+			set_host(s, 3, "other");
+			expect_all(s, "delay-before-many-to-many 9000 10\nimbalance-of-iterations 8400 1\n"); /* 600 of the ranks: below 2 % */
+			return;
+		}
+	fail_msg("slower nodes were not found");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_fence),	  cmocka_unit_test(test_lock_all_flush), cmocka_unit_test(test_neighbours),
+	    cmocka_unit_test(test_neighbours_graph), cmocka_unit_test(test_scan),	 cmocka_unit_test(test_probe),
+	    cmocka_unit_test(test_files),	  cmocka_unit_test(test_wrong_order),	 cmocka_unit_test(test_small_messages),
+	    cmocka_unit_test(test_rendezvous),	  cmocka_unit_test(test_polling),	 cmocka_unit_test(test_wavefront),
+	    cmocka_unit_test(test_imbalance),	  cmocka_unit_test(test_begin),		 cmocka_unit_test(test_slower_nodes),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
