@@ -16,6 +16,7 @@ struct stream {
 	uint64_t now_ns, seed;
 	uint32_t step;
 	uint32_t instance[3];
+	uint64_t received;
 };
 
 struct bench {
@@ -75,7 +76,7 @@ static int give(struct bench *b, uint32_t r, struct errbuf *err)
 		memcpy(v, values, sizeof(values));
 		return engine_event(b->engine, b->send->id, &e, v, err);
 	}
-	const int64_t values[] = {(r + b->ranks - 1) % b->ranks, r, phase - 1, 0, 1024, 0, 0, 1, begin, end, s->step, 1, s->step};
+	const int64_t values[] = {(r + b->ranks - 1) % b->ranks, r, phase - 1, 0, 1024, 0, 0, 1, begin, end, s->step, 1, s->received++};
 
 	memcpy(v, values, sizeof(values));
 	return engine_event(b->engine, b->recv->id, &e, v, err);
