@@ -146,7 +146,7 @@ $(B)/job_submit_precedent.so: $(call obj,$(PLUGIN_SRC)) $(B)/libprecedent.a plug
 
 $(B)/spank_precedent.so: $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a spank/exports.map
 	$(Q)$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/exports.map -o $@ \
-	  $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a -lxxhash
+	  $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a
 
 # What programs predict themselves with. The shared object shows its own functions only, and stays once it is loaded, as it
 # has threads; the archive is one object, so that nothing of ours meets a name of the program's.

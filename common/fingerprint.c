@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL /* sbatch need not load another library */
 #include <xxhash.h>
 
 #include "common/script_words.h"
