@@ -13,12 +13,13 @@
 #include "cli/util.h"
 #include "cli/verbs.h"
 #include "cli/view_loops.h"
+#include "cli/view_problems.h"
 #include "cli/view_serve.h"
 
 #define PAGE_BYTES 16000000u /* about: below 20 MB whatever the trace is */
 
 struct options {
-	const char *trace, *out;
+	const char *trace, *out, *rules;
 	bool serve;
 	uint16_t port;
 	long rank;
@@ -26,15 +27,17 @@ struct options {
 
 static void help(void)
 {
-	puts("Usage: precedent view TRACE [-o FILE.html] [--rank R]\n"
-	     "       precedent view TRACE --serve [--port N] [--rank R]\n\n"
-	     "Writes one page that shows the run in a browser: ranks over time, calls, messages, loops, totals.\n"
+	puts("Usage: precedent view TRACE [-o FILE.html] [--rank R] [--rules RULES]\n"
+	     "       precedent view TRACE --serve [--port N] [--rank R] [--rules RULES]\n\n"
+	     "Writes one page that shows the run in a browser: ranks over time, calls, messages, loops, totals,\n"
+	     "and what `precedent advise` finds in it.\n"
 	     "It needs nothing else and opens from disk; '?' in it lists keys and mouse.\n\n"
 	     "  -o FILE     name of the page (default: the trace's name with .html, in this directory)\n"
 	     "  --serve     do not write it: serve it to this machine's browsers, with every call and message of\n"
 	     "              traces that are too large for a page; prints the address; Ctrl-C ends it\n"
 	     "  --port N    of the server (default: any free one)\n"
 	     "  --rank R    the rank whose loops are shown (default: 0)\n"
+	     "  --rules RULES   by which problems are found (the installed problems.rules); none: it is not looked for any\n"
 	     "  -h, --help  this text");
 }
 
@@ -95,12 +98,34 @@ static int show(const struct options *o, struct view_input *in)
 	return rc;
 }
 
+static void problems_progress(double share)
+{
+	cli_progress("problems", share, 1);
+}
+
+/* By the rules that were named, or by those that are installed where there are any. */
+static int find_problems(const struct options *o, const struct trace *t, struct symbolizer *sym, struct view_problems *out,
+			 struct errbuf *err)
+{
+	char *installed = o->rules ? NULL : cli_shared("problems.rules", err);
+	const char *rules = o->rules ? o->rules : installed;
+	int rv = 0;
+
+	*out = (struct view_problems){0};
+	if (rules && strcmp(rules, "none") != 0)
+		rv = view_problems_build(t, rules, sym, problems_progress, out, err);
+	cli_progress("problems", 1, 1);
+	free(installed);
+	return rv;
+}
+
 static int view(const struct options *o)
 {
 	struct errbuf err;
 	struct trace *t = trace_open(o->trace, &err);
 	struct symbolizer *sym;
 	struct view_loops loops = {0};
+	struct view_problems problems = {0};
 	struct view_input in = {.trace = t, .path = o->trace, .site_name = site_name, .budget = PAGE_BYTES,
 				.served = o->serve, .progress = cli_progress, .loop_rank = (uint32_t)o->rank};
 	int rc;
@@ -116,11 +141,16 @@ static int view(const struct options *o)
 		rc = cli_fail("%s: there is no rank %ld, they go up to %u", o->trace, o->rank, trace_n_ranks(t) - 1);
 	else if (view_loops_build(t, in.loop_rank, sym, &loops, &err) < 0)
 		rc = cli_fail("%s: %s", o->trace, err.text);
+	else if (find_problems(o, t, sym, &problems, &err) < 0)
+		rc = cli_fail("%s: %s", o->trace, err.text);
 	else {
+		in.problem = problems.problem;
+		in.n_problem = problems.n;
 		in.loop = loops.loop;
 		in.n_loop = loops.n;
 		rc = show(o, &in);
 	}
+	view_problems_free(&problems);
 	view_loops_free(&loops);
 	timeline_destroy(in.timeline);
 	symbolizer_destroy(sym);
@@ -143,6 +173,7 @@ int verb_view(int argc, char **argv)
 					     {"serve", no_argument, NULL, 's'},
 					     {"port", required_argument, NULL, 'p'},
 					     {"rank", required_argument, NULL, 'r'},
+					     {"rules", required_argument, NULL, 'R'},
 					     {"help", no_argument, NULL, 'h'},
 					     {0}};
 	struct options o = {0};
@@ -158,6 +189,8 @@ int verb_view(int argc, char **argv)
 			return cli_usage("view", "--port wants a port, not '%s'", optarg);
 		else if (c == 'r' && number(optarg, INT32_MAX, &o.rank) < 0)
 			return cli_usage("view", "--rank wants a rank, not '%s'", optarg);
+		else if (c == 'R')
+			o.rules = optarg;
 		else if (c == 'h')
 			return help(), 0;
 		else if (c == '?')

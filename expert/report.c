@@ -10,6 +10,9 @@
 
 struct seen {
 	struct report *r;
+	struct report_problem *p;
+	uint64_t ns;
+	bool marked;
 	struct report_place place[MAX_AT_ONCE];
 	uint32_t n;
 };
@@ -65,6 +68,17 @@ static uint32_t string_of(struct engine *e, const struct engine_finding *f, cons
 	return set >= 0 && set_type(f, set) == RT_STRING && engine_finding_value(e, f, (uint32_t)set, &v) ? (uint32_t)v.i : 0;
 }
 
+static uint8_t remedy_of(const char *text, bool is_wait)
+{
+	static const char *const name[] = {[RR_EARLIER] = "earlier", [RR_BALANCE] = "balance", [RR_LEVEL] = "level",
+					   [RR_REMOVE] = "remove"};
+
+	for (uint8_t i = RR_EARLIER; i <= RR_REMOVE; i++)
+		if (!strcmp(name[i], text))
+			return i;
+	return is_wait ? RR_EARLIER : RR_NONE;
+}
+
 /* ---- places ---- */
 
 static int see(void *arg, uint32_t type, const union rules_value *v)
@@ -88,7 +102,32 @@ static int see(void *arg, uint32_t type, const union rules_value *v)
 	return s->n == MAX_AT_ONCE;
 }
 
-static int add_place(struct report_problem *p, const struct report_place *place, uint64_t ns)
+/* All calls of a finding, and all ranks of its places. The time goes to the first of the calls. */
+static int mark(void *arg, uint32_t type, const union rules_value *v)
+{
+	struct seen *s = arg;
+	uint32_t rank = (uint32_t)v[RA_RANK].i;
+	const struct trace_rank *k;
+
+	(void)type;
+	if (rank >= trace_n_ranks(s->r->t) || v[RA_SITE].i < 0)
+		return 0;
+	k = trace_get_rank(s->r->t, rank);
+	if (v[RA_SITE].i >= (int64_t)k->defs.n_site)
+		return 0;
+	if (s->p->remedy != RR_NONE)
+		marks_add(&s->r->marks, (uint32_t)(s->p - s->r->problem), rank, v[RA_EVENT].i, s->marked ? 0 : s->ns);
+	s->marked = true;
+	for (uint32_t i = 0; i < s->p->n_place; i++) {
+		struct report_place *q = &s->p->place[i];
+
+		if (q->ranks && q->function == (uint32_t)v[RA_FUNCTION].i && q->site_hash == k->defs.site[v[RA_SITE].i].hash)
+			q->ranks[rank / 8] |= (uint8_t)(1u << rank % 8);
+	}
+	return 0;
+}
+
+static int add_place(struct report *r, struct report_problem *p, const struct report_place *place, uint64_t ns)
 {
 	uint32_t i;
 
@@ -107,7 +146,10 @@ static int add_place(struct report_problem *p, const struct report_place *place,
 			p->place = q;
 			p->cap_place = cap;
 		}
-		p->place[p->n_place++] = *place;
+		p->place[p->n_place] = *place;
+		p->place[p->n_place].ranks = calloc(trace_n_ranks(r->t) / 8 + 1, 1);
+		if (!p->place[p->n_place++].ranks)
+			return -1;
 	}
 	p->place[i].n++;
 	p->place[i].duration_ns += ns;
@@ -118,11 +160,13 @@ static int add_place(struct report_problem *p, const struct report_place *place,
 
 static int add(struct report *r, struct engine *e, const struct engine_finding *f, struct report_problem *p, int64_t ns)
 {
-	struct seen s = {.r = r};
+	struct seen s = {.r = r, .p = p};
 
 	p->n++;
 	p->untimed += f->untimed;
 	ns = f->untimed || ns < 0 ? 0 : ns;
+	r->last = (uint32_t)(p - r->problem);
+	r->last_ns = (uint64_t)ns;
 	p->duration_ns += (uint64_t)ns;
 	if (!p->description || (uint64_t)ns > p->longest_ns) {
 		free(p->description);
@@ -137,8 +181,10 @@ static int add(struct report *r, struct engine *e, const struct engine_finding *
 		return 0;
 	engine_finding_events(e, f, see, &s);
 	for (uint32_t i = 0; i < s.n; i++)
-		if (add_place(p, &s.place[i], (uint64_t)ns) < 0)
+		if (add_place(r, p, &s.place[i], (uint64_t)ns) < 0)
 			return -1;
+	s.ns = (uint64_t)ns;
+	engine_finding_events(e, f, mark, &s);
 	return 0;
 }
 
@@ -162,6 +208,7 @@ int report_found(void *arg, struct engine *e, const struct engine_finding *f, st
 	if (p && !p->n) {
 		p->id = string_of(e, f, "id");
 		p->kind = string_of(e, f, "kind");
+		p->remedy = remedy_of(engine_text(e, string_of(e, f, "remedy")), !p->kind || !strcmp(engine_text(e, p->kind), "wait"));
 	}
 	if (!p || add(r, e, f, p, ns.i) < 0)
 		return err_set(err, "no memory for what the rules found");
@@ -186,13 +233,18 @@ static int longer_place(const void *a, const void *b)
 	return x->site_hash < y->site_hash ? -1 : x->site_hash > y->site_hash;
 }
 
+void report_sort_places(struct report_problem *p)
+{
+	if (p->n_place)
+		qsort(p->place, p->n_place, sizeof(*p->place), longer_place);
+}
+
 void report_sort(struct report *r)
 {
 	if (r->n_problem)
 		qsort(r->problem, r->n_problem, sizeof(*r->problem), longer_problem);
 	for (uint32_t i = 0; i < r->n_problem; i++)
-		if (r->problem[i].n_place)
-			qsort(r->problem[i].place, r->problem[i].n_place, sizeof(*r->problem[i].place), longer_place);
+		report_sort_places(&r->problem[i]);
 }
 
 void report_free(struct report *r)
@@ -200,8 +252,12 @@ void report_free(struct report *r)
 	for (uint32_t i = 0; i < r->n_problem; i++) {
 		free(r->problem[i].description);
 		free(r->problem[i].advice);
+		for (uint32_t k = 0; k < r->problem[i].n_place; k++)
+			free(r->problem[i].place[k].ranks);
 		free(r->problem[i].place);
+		free(r->problem[i].cause);
 	}
 	free(r->problem);
+	marks_free(&r->marks);
 	*r = (struct report){0};
 }

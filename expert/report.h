@@ -8,6 +8,7 @@
 #define PRECEDENT_EXPERT_REPORT_H
 
 #include "expert/engine.h"
+#include "expert/marks.h"
 #include "trace/reader.h"
 
 /* A function and where it was called from. */
@@ -16,6 +17,25 @@ struct report_place {
 	uint64_t site_hash;     /* the same for all ranks */
 	uint32_t rank, site;    /* one of them, and the site in its definitions */
 	uint64_t n, duration_ns;
+	uint8_t *ranks;         /* that are there: a bit for each */
+};
+
+/* What was done while a rank was waited for. */
+enum report_doing { RD_COMPUTING, RD_CALLING, RD_N };
+
+struct report_cause {
+	uint8_t doing;          /* enum report_doing: before this call, or in it */
+	uint32_t rank, sym;     /* who did, and the call's signature there */
+	uint64_t ns;
+};
+
+/* How a problem would be mended, for an estimate of what that gains. */
+enum report_remedy {
+	RR_NONE,
+	RR_EARLIER, /* what is waited for begins before the computation that precedes it */
+	RR_BALANCE, /* all ranks come at the mean of their times */
+	RR_LEVEL,   /* all ranks compute as long as the mean of them */
+	RR_REMOVE   /* the time is not spent */
 };
 
 struct report_problem {
@@ -26,6 +46,13 @@ struct report_problem {
 	uint64_t duration_ns, longest_ns;
 	struct report_place *place;
 	uint32_t n_place, cap_place;
+	/* from expert/replay.h */
+	uint8_t remedy;         /* enum report_remedy */
+	struct report_cause *cause; /* longest first */
+	uint32_t n_cause;
+	uint64_t cause_ns;      /* of them all */
+	bool has_gain;
+	uint64_t gain_ns;       /* that the run would be shorter */
 };
 
 struct report {
@@ -33,12 +60,16 @@ struct report {
 	struct report_problem *problem;
 	uint32_t n_problem, cap_problem;
 	uint64_t other;         /* observations that are no problems */
+	struct marks marks;     /* which calls the problems are made of */
+	uint32_t last;          /* to which problem the last finding was added; it stays what it is until report_sort */
+	uint64_t last_ns;       /* its duration, 0 where it is not known */
 };
 
 /* For struct engine_options: arg is a struct report. */
 int report_found(void *arg, struct engine *e, const struct engine_finding *f, struct errbuf *err);
 /* Longest first, places too. */
 void report_sort(struct report *r);
+void report_sort_places(struct report_problem *p);
 void report_free(struct report *r);
 
 #endif

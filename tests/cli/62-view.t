@@ -56,7 +56,7 @@ sub self_contained {
 }
 
 subtest 'a page' => sub {
-	my $r = precedent('view', $heat);
+	my $r = precedent('view', $heat, '--rules', 'none');
 	is($r->{rc}, 0, 'precedent view TRACE') or diag $r->{err};
 	like($r->{out}, qr/\Aheat\.html \(\d+ KiB\)\n\z/, 'names the page');
 	is($r->{err}, '', 'and says nothing else');
@@ -184,9 +184,34 @@ sub in_browser {
 }
 
 SKIP: {
-	skip 'chromium is not installed', 4 if !$browser;
+	skip 'chromium is not installed', 5 if !$browser;
 	subtest 'in a browser, light' => sub { in_browser('light', '#ffffff') };
 	subtest 'in a browser, dark' => sub { in_browser('dark', '#15181d') };
+	subtest 'problems in a browser' => sub {
+		my $rules = Testbed::top() . '/conf/problems.rules';
+		my $trace = 'planted.ptrace';
+		my $r = precedent('trace', '-q', '-o', $trace, '--', 'mpirun', '--oversubscribe', '-n', 4, program('planted'), 'late-send:blocking');
+		is($r->{rc}, 0, 'a program that sends late') or diag $r->{err};
+		is(precedent('view', $trace, '--rules', $rules)->{rc}, 0, 'its page');
+		my $advice = decode_json(precedent('advise', $trace, '--json', '--rules', $rules)->{out});
+		my $meta = meta_of(slurp('planted.html'));
+		my ($first) = @{ $meta->{problems} };
+		is($first->{title}, 'late send', 'late send is the first problem');
+		my ($late) = grep { $_->{name} eq 'late send' } @{ $advice->{problems} };
+		near($first->{ns} * 1e-9, $late->{seconds}, 1e-6, 'as long as advise says');
+		is(@{ $first->{marks} } / 6, 20, 'every late message has a mark');
+		is((grep { $first->{marks}[6 * $_] % 2 == 0 } 0 .. 19), 0, 'on the ranks that wait');
+		my ($seen) = self_test('planted.html', 'selftest');
+		my $p = $seen->{problem};
+		is($p->{chosen}, 0, 'it is chosen by a click');
+		cmp_ok($p->{t0}, '<=', $p->{a}, 'and the window goes to where most time is lost');
+		cmp_ok($p->{t1}, '>=', $p->{b}, 'all of it');
+		cmp_ok($p->{t1} - $p->{t0}, '<', 6 * ($p->{b} - $p->{a}), 'closely');
+		is($p->{highlighted}, 1, 'its row is marked');
+		is($p->{after}, -1, 'Esc shows all problems again');
+		near($p->{marked}, 0.35, 0.25, 'share of the lane that is marked');
+		like($p->{card}, qr/\Alate sendA rank waits.*lost here.*ranks\d and \d.*Begin the send/s, 'the card tells kind, duration, ranks and advice');
+	};
 	subtest 'markup in a browser' => sub {
 		my ($seen, $dom) = self_test('evil.html', 'selftest');
 		unlike($dom, qr/data-evil/, 'no script of the trace has run');

@@ -58,7 +58,7 @@ class Card {
 	}
 
 	show(hit, px, py) {
-		const parts = hit.loop !== undefined ? this.loopParts(hit) : hit.message ? this.messageParts(hit) :
+		const parts = hit.problem !== undefined ? this.problemParts(hit) : hit.loop !== undefined ? this.loopParts(hit) : hit.message ? this.messageParts(hit) :
 			hit.span ? this.spanParts(hit) : hit.row ? this.levelParts(hit) : null;
 		if (!parts)
 			return this.hide();
@@ -115,7 +115,22 @@ class Card {
 				["from", instant(span.a, res)], ["to", instant(span.b, res)],
 				["state", span.work ? "" : STATES[span.state]],
 				["call", span.event >= 0 ? `number ${count(span.event)}` : ""],
-				["iteration", this.iterationAt(span)]])].filter(Boolean);
+				["iteration", this.iterationAt(span)], ["problem", this.problemOf(span)]])].filter(Boolean);
+	}
+
+	problemOf(span) {
+		const hit = this.tl.problemRows ? this.tl.problemAt((span.a + span.b) / 2, span.rank, 0) : null;
+		return hit ? `${meta.problems[hit.problem].title}, ${duration(meta.problems[hit.problem].lost[hit.mark])}` : "";
+	}
+
+	problemParts({problem, mark}) {
+		const p = meta.problems[problem], first = p.first[mark], last = p.last[mark];
+		return [this.head(p.title, -1), el("p", {}, p.text),
+			this.list([["lost here", duration(p.lost[mark])], ["most by", this.where(p.rank_of[mark])],
+				["ranks", first === last ? "" : last === first + 1 ? `${first} and ${last}` : `${first} to ${last}`],
+				["from", instant(p.a[mark], this.tl.vp.span / 1000)], ["for", duration(p.b[mark] - p.a[mark])],
+				["in the run", `${percent(p.share)}, ${duration(p.ns)}, ${many(p.times, "time")}`]]),
+			el("p", {}, p.advice)];
 	}
 
 	iterationAt(span) {

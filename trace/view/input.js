@@ -25,6 +25,7 @@ const MOUSE = [
 	["double click", "zoom to the call or iteration there, or closer"],
 	["over the strip at the top", "drag or click: go there"],
 	["click on a loop", "choose it: its iterations are marked on the time line"],
+	["click on a problem", "go there; in the list below: choose it and go to where most time is lost"],
 ];
 
 class Input {
@@ -53,7 +54,8 @@ class Input {
 	}
 	zone({py}) {
 		const tl = this.tl;
-		return py < OVERVIEW_PX + 6 ? "overview" : py < tl.axisTop - 2 ? "loops" : py < tl.top ? "axis" : "plot";
+		return py < OVERVIEW_PX + 6 ? "overview" : py < tl.problemTop - (tl.problemRows ? 0 : 2) ? "loops" :
+			py < tl.axisTop - 2 && tl.problemRows ? "problems" : py < tl.top ? "axis" : "plot";
 	}
 
 	changed() {
@@ -167,6 +169,8 @@ class Input {
 			this.go(this.vp.t(Math.min(d.from.x, p.x)), this.vp.t(Math.max(d.from.x, p.x)));
 		else if (!d.moved && d.zone === "loops")
 			this.clickLoop(p);
+		else if (!d.moved && d.zone === "problems")
+			this.clickProblem(p);
 		this.tl.selection = null;
 		this.tl.redraw(false);
 	}
@@ -190,11 +194,23 @@ class Input {
 		this.ui.chooseLoop(hit ? (hit.loop === this.tl.loop ? -1 : hit.loop) : -1, false);
 	}
 
+	problemHere(p) {
+		return p.x >= 0 && p.x < this.vp.w ? this.tl.problemAt(this.vp.t(p.x), undefined, 3 * this.vp.span / this.vp.w) : null;
+	}
+	clickProblem(p) {
+		const hit = this.problemHere(p);
+		if (hit)
+			this.ui.showMark(hit.problem, hit.mark);
+	}
+
 	hover(p) {
 		const tl = this.tl, zone = this.zone(p);
 		let hit = null;
 		if (zone === "loops") {
 			hit = this.loopAt(p);
+			tl.hover = null;
+		} else if (zone === "problems") {
+			hit = this.problemHere(p);
 			tl.hover = null;
 		} else if (zone === "plot" && p.x >= 0 && p.x < this.vp.w) {
 			hit = this.ui.card.find(p.x, p.y);
@@ -202,7 +218,7 @@ class Input {
 		} else {
 			tl.hover = null;
 		}
-		tl.canvas.classList.toggle("point", zone === "loops" && !!hit);
+		tl.canvas.classList.toggle("point", (zone === "loops" || zone === "problems") && !!hit);
 		tl.canvas.classList.toggle("select", zone === "axis");
 		if (hit)
 			this.ui.card.show(hit, p.px, p.py);

@@ -9,6 +9,18 @@ function prepare() {
 		l.depth = l.parent === undefined ? 0 : meta.loops[l.parent].depth + 1;
 	});
 	decodeMarks();
+	meta.problems.forEach(decodeProblem);
+}
+
+/* Marks as columns; most: the latest end so far, by which those of a window are found though they overlap. */
+function decodeProblem(p) {
+	const n = p.n = p.marks.length / 6, column = (k) => Float64Array.from({length: n}, (_, i) => p.marks[6 * i + k]);
+	[p.rank_of, p.first, p.last, p.a, p.b, p.lost] = [0, 1, 2, 3, 4, 5].map(column);
+	p.most = new Float64Array(n);
+	for (let i = 0, most = 0; i < n; i++) {
+		p.b[i] += p.a[i];
+		p.most[i] = most = Math.max(most, p.b[i]);
+	}
 }
 
 class Page {
@@ -182,6 +194,7 @@ class Page {
 		this.card.hide();
 		this.tl.hover = null;
 		this.chooseLoop(-1, false);
+		this.chooseProblem(-1);
 	}
 	chooseLoop(i, go) {
 		this.tl.loop = i;
@@ -221,11 +234,31 @@ class Page {
 		this.tl.hover = {rank};
 		this.tl.redraw(true);
 	}
+	chooseProblem(i) {
+		if (this.tl.problem === i)
+			return;
+		this.tl.problem = i;
+		if (this.panels.current === "problems")
+			this.panels.refresh();
+		this.tl.redraw(false);
+	}
+	/* Chosen, and where most time was lost. */
 	showProblem(p) {
+		this.chooseProblem(meta.problems.indexOf(p));
 		if (p.rank !== undefined)
 			this.showRank(p.rank);
 		if (p.t1 > p.t0)
-			this.input.around(p.t0, p.t1);
+			this.input.go(...this.wide(p.t0, p.t1));
+	}
+	showMark(i, mark) {
+		const p = meta.problems[i];
+		this.panels.open("problems");
+		this.showRank(p.rank_of[mark]);
+		this.input.go(...this.wide(p.a[mark], p.b[mark]));
+	}
+	/* With what came before and after. */
+	wide(a, b) {
+		return [a - 2 * (b - a), b + (b - a)];
 	}
 	divider() {
 		const d = document.getElementById("divider"), panel = document.getElementById("panel");
@@ -254,6 +287,8 @@ class Page {
 			this.tl.vp.setRanks(r0, r1 - r0 + 1);
 		if (p.get("loop") && meta.loops[+p.get("loop")])
 			this.chooseLoop(+p.get("loop"), false);
+		if (p.get("problem") && meta.problems[+p.get("problem")])
+			this.showProblem(meta.problems[+p.get("problem")]);
 		if (p.get("tab"))
 			this.panels.open(p.get("tab"));
 		if (p.get("patterns") === "1" && !this.tl.painter.patterns)

@@ -206,14 +206,26 @@ static void put_problems(struct json *j, const struct page *p)
 		json_open(j, NULL, '{');
 		json_str(j, "title", q->title);
 		json_str(j, "text", q->text);
+		json_str(j, "advice", q->advice);
 		json_str(j, "site", q->site);
 		json_num(j, "share", q->share);
+		json_uint(j, "ns", q->ns);
+		json_uint(j, "times", q->times);
 		if (q->rank != UINT32_MAX)
 			json_uint(j, "rank", q->rank);
 		if (q->t1_ns > q->t0_ns) {
 			json_uint(j, "t0", q->t0_ns);
 			json_uint(j, "t1", q->t1_ns);
 		}
+		json_open(j, "marks", '['); /* rank, first, last, begin, length, lost */
+		for (uint32_t k = 0; k < q->n_mark; k++) {
+			const struct view_problem_mark *m = &q->mark[k];
+			const uint64_t v[] = {m->rank, m->first, m->last, m->t0_ns, m->t1_ns - m->t0_ns, m->ns};
+
+			for (size_t n = 0; n < sizeof(v) / sizeof(*v); n++)
+				json_uint(j, NULL, v[n]);
+		}
+		json_close(j, ']');
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -348,6 +360,8 @@ static uint64_t room(const struct page *p)
 {
 	uint64_t packs = p->v->in->budget / 4 * 3, used = p->levels.len + p->ranks.len + p->marks.len;
 
+	for (uint32_t i = 0; i < p->v->in->n_problem; i++)
+		used += 60ull * p->v->in->problem[i].n_mark + 1024;
 	used += p->v->sig_words.len + 16ull * p->v->n_sig + 64ull * p->v->n_place + 48ull * p->v->n_ranks + (256u << 10);
 	packs = used < packs ? packs - used : 0;
 	return p->v->in->served ? packs / 8 : packs;

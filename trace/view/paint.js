@@ -29,7 +29,7 @@ class Painter {
 	readColours() {
 		const css = getComputedStyle(document.documentElement), get = (n) => css.getPropertyValue("--" + n);
 		this.css = {};
-		for (const n of ["bg", "raised", "line", "text", "dim", "accent", "row", "loop", "edge", ...STATES])
+		for (const n of ["bg", "raised", "line", "text", "dim", "accent", "row", "loop", "edge", "problem", ...STATES])
 			this.css[n] = get(n).trim();
 		this.rgb = STATES.map((s) => rgb(this.css[s]));
 		this.rowRgb = rgb(this.css.row);

@@ -316,11 +316,16 @@ class Panels {
 	}
 
 	problems() {
-		return [this.table("problems", [["problem", "", (r) => r.title, (r) => r.title],
-			["share", "n", (r) => r.share, (r) => percent(r.share)],
-			["where", "", (r) => r.rank, (r) => r.rank === undefined ? "all ranks" : `rank ${r.rank}`],
-			["call site", "code", (r) => r.site, (r) => r.site], ["what it is", "", (r) => r.text, (r) => r.text]],
-		meta.problems, (r) => this.ui.showProblem(r))];
+		const most = Math.max(...meta.problems.map((p) => p.share), 1e-9);
+		return [el("p", {class: "dim"}, "Where time was lost, then why. Choose one to see where most is lost; Esc shows all of them again."),
+			this.table("problems", [["problem", "", (r) => r.title, (r) => r.title],
+				["share", "n", (r) => r.share, (r) => percent(r.share)],
+				["", "", (r) => r.share, (r) => this.bar([[r.share / most, "var(--problem)"]], 80)],
+				["time", "n", (r) => r.ns, (r) => duration(r.ns)], ["times", "n", (r) => r.times, (r) => count(r.times)],
+				["most on", "", (r) => r.rank, (r) => r.rank === undefined ? "all ranks" : `rank ${r.rank}`],
+				["call site", "code", (r) => r.site, (r) => r.site],
+				["what it is, what to do", "long", (r) => r.text, (r) => `${r.text} ${r.advice}`]],
+			meta.problems, (r) => this.ui.showProblem(r), (r) => meta.problems.indexOf(r) === this.ui.tl.problem)];
 	}
 
 	trace() {

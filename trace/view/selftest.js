@@ -33,6 +33,8 @@ class SelfTest {
 		this.singles();
 		this.whole();
 		this.loop();
+		this.whole();
+		this.problems();
 		this.tabs();
 		this.clicks();
 		this.whole();
@@ -140,6 +142,30 @@ class SelfTest {
 		this.tl.frame();
 		this.out.iteration = {t0: this.vp.t0, t1: this.vp.t1, a: l.a[Math.min(1, l.marks - 1)], b: l.b[Math.min(1, l.marks - 1)]};
 		this.page.chooseLoop(-1, false);
+	}
+	/* The first problem by a click on its row, the longest loss by a click on its mark; what the card says; the lane. */
+	problems() {
+		if (!meta.problems.length)
+			return;
+		const p = meta.problems[0], box = this.tl.canvas.getBoundingClientRect(), y = this.tl.problemTop + LOOP_PX / 2;
+		const longest = p.lost.indexOf(Math.max(...p.lost)), x = this.tl.left + this.vp.x((p.a[longest] + p.b[longest]) / 2);
+		const at = {clientX: box.left + x, clientY: box.top + y, button: 0, pointerId: 1, bubbles: true};
+		const lane = this.tl.ctx.getImageData(this.tl.left * this.tl.dpr, y * this.tl.dpr, this.vp.w * this.tl.dpr, 1).data;
+		const back = rgb(this.tl.painter.css.row);
+		let marked = 0;
+		for (let i = 0; i < lane.length; i += 4)
+			marked += Math.abs(lane[i] - back[0]) + Math.abs(lane[i + 1] - back[1]) > 40;
+		this.page.input.move(at);
+		this.out.problem = {title: p.title, marks: p.n, card: this.page.card.box.hidden ? "" : this.page.card.box.textContent,
+			marked: marked / (lane.length / 4)};
+		this.page.panels.open("problems");
+		document.querySelector("#sheet tbody tr").click();
+		this.tl.frame();
+		Object.assign(this.out.problem, {chosen: this.tl.problem, t0: this.vp.t0, t1: this.vp.t1, a: p.t0, b: p.t1,
+			highlighted: document.querySelectorAll("#sheet tr.on").length});
+		this.page.escape();
+		this.out.problem.after = this.tl.problem;
+		this.page.input.leave();
 	}
 	tabs() {
 		this.out.tabs = {};

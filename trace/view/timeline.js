@@ -21,12 +21,14 @@ class Timeline {
 		this.messages = null;
 		this.showArrows = true;
 		this.loop = -1;          /* selected */
+		this.problem = -1;       /* selected; of -1 all are shown */
 		this.hover = null;
 		this.selection = null;   /* stretch being selected, in pixels */
 		this.dirty = true;
 		this.frames = [];
 		this.detail = {};
 		this.loopRows = Math.min(LOOP_ROWS, meta.loops.reduce((n, l) => Math.max(n, l.depth + 1), 0));
+		this.problemRows = meta.problems.some((p) => p.n) ? 1 : 0;
 		this.onview = () => {};
 	}
 
@@ -40,10 +42,11 @@ class Timeline {
 		this.canvas.width = Math.round(this.width * dpr);
 		this.canvas.height = Math.round(this.height * dpr);
 		this.ctx.font = FONT;
-		this.left = 22 + Math.ceil(Math.max(...["all ranks", `rank ${meta.ranks - 1}`, meta.ranks > 64 ? `${meta.ranks}\u2013${meta.ranks}` : "",
+		this.left = 22 + Math.ceil(Math.max(...["all ranks", "problems", `rank ${meta.ranks - 1}`, meta.ranks > 64 ? `${meta.ranks}\u2013${meta.ranks}` : "",
 			"12.345 s"].map((t) => this.ctx.measureText(t).width)));
 		this.loopTop = OVERVIEW_PX + 8;
-		this.axisTop = this.loopTop + this.loopRows * LOOP_PX + (this.loopRows ? 4 : 0);
+		this.problemTop = this.loopTop + this.loopRows * LOOP_PX + (this.loopRows ? 4 : 0);
+		this.axisTop = this.problemTop + this.problemRows * LOOP_PX + (this.problemRows ? 4 : 0);
 		this.top = this.axisTop + AXIS_PX;
 		const first = this.vp.h === 1, all = this.vp.rs >= meta.ranks;
 		this.vp.w = Math.max(50, this.width - this.left - SCROLL_PX);
@@ -200,8 +203,10 @@ class Timeline {
 		this.drawOverview();
 		this.drawAxis();
 		this.drawLoops();
+		this.drawProblems();
 		this.clip(() => {
 			this.drawNames();
+			this.drawWaits();
 			this.drawIterations();
 			this.drawArrows();
 			this.drawHover();
@@ -443,6 +448,66 @@ class Timeline {
 			}
 		}
 		c.globalAlpha = 1;
+	}
+
+	/* ---- problems ---- */
+
+	/* Which problem's marks are seen: the chosen one's, or those of all. */
+	*seenProblems() {
+		for (let i = 0; i < meta.problems.length; i++)
+			if (this.problem < 0 || this.problem === i)
+				yield meta.problems[i];
+	}
+
+	/* A lane: how high a column is filled says how much of its time was lost by the rank that loses most. */
+	drawProblems() {
+		const c = this.ctx, css = this.painter.css, vp = this.vp, y = this.problemTop;
+		if (!this.problemRows)
+			return;
+		c.fillStyle = css.dim;
+		c.textAlign = "right";
+		c.fillText("problems", this.left - 10, y + LOOP_PX / 2);
+		c.fillStyle = css.row;
+		c.fillRect(this.left, y + 1, vp.w, LOOP_PX - 3);
+		c.fillStyle = css.problem;
+		for (const p of this.seenProblems()) {
+			let end = -1;
+			for (let i = firstAfter(p.most, p.n, vp.t0); i < p.n && p.a[i] < vp.t1; i++) {
+				const a = Math.max(0, vp.x(p.a[i]), end), b = Math.min(vp.w, Math.max(vp.x(p.b[i]), vp.x(p.a[i]) + 1.5));
+				if (b > a)
+					c.fillRect(this.left + a, y + 1, b - a, LOOP_PX - 3);
+				end = Math.max(end, b);
+			}
+		}
+	}
+
+	/* The same where it is felt: at the foot of the rank that waits. */
+	drawWaits() {
+		const c = this.ctx, vp = this.vp;
+		if (!this.problemRows)
+			return;
+		c.fillStyle = this.painter.css.problem;
+		for (const p of this.seenProblems())
+			for (let i = firstAfter(p.most, p.n, vp.t0); i < p.n && p.a[i] < vp.t1; i++) {
+				const row = this.drawn.rows.find((r) => r.rank <= p.rank_of[i] && p.rank_of[i] < r.rank + r.n);
+				const a = Math.max(0, vp.x(p.a[i])), b = Math.min(vp.w, Math.max(vp.x(p.b[i]), a + 1));
+				if (row && row.h / this.dpr >= 8 && b > a)
+					c.fillRect(a, (row.y + row.h) / this.dpr - 3, b - a, 3);
+			}
+	}
+
+	/* The longest mark at that moment, of a rank or of all: {problem, mark} or null. */
+	problemAt(t, rank, slack) {
+		let best = null;
+		meta.problems.forEach((p, problem) => {
+			if (this.problem >= 0 && this.problem !== problem)
+				return;
+			for (let i = firstAfter(p.most, p.n, t - slack); i < p.n && p.a[i] <= t + slack; i++)
+				if (p.b[i] + slack >= t && (rank === undefined || p.rank_of[i] === rank) &&
+					(!best || p.lost[i] > meta.problems[best.problem].lost[best.mark]))
+					best = {problem, mark: i};
+		});
+		return best;
 	}
 
 	/* ---- messages ---- */

@@ -33,12 +33,21 @@ struct view_loop {
 	uint64_t *begin, *end;
 };
 
+/* Where time was lost: rank `rank` waits in [t0, t1), most of ranks first to last, which lose ns together. */
+struct view_problem_mark {
+	uint32_t rank, first, last;
+	uint64_t t0_ns, t1_ns, ns;
+};
+
 /* What rules found. Times in ns of the timeline; t1 <= t0: the whole run. rank UINT32_MAX: all. */
 struct view_problem {
-	const char *title, *text, *site;
-	double share;             /* of the run */
+	const char *title, *text, *advice, *site;
+	double share;             /* of the time of all ranks */
+	uint64_t ns, times;
 	uint32_t rank;
-	uint64_t t0_ns, t1_ns;
+	uint64_t t0_ns, t1_ns;    /* the longest one */
+	struct view_problem_mark *mark; /* some, the longest at least, in order of time */
+	uint32_t n_mark;
 };
 
 struct view_input {
