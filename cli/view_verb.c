@@ -37,7 +37,7 @@ static void help(void)
 	     "              traces that are too large for a page; prints the address; Ctrl-C ends it\n"
 	     "  --port N    of the server (default: any free one)\n"
 	     "  --rank R    the rank whose loops are shown (default: 0)\n"
-	     "  --rules RULES   by which problems are found (the installed problems.rules); none: it is not looked for any\n"
+	     "  --rules RULES   by which problems are found (the installed problems.rules); none: without\n"
 	     "  -h, --help  this text");
 }
 
