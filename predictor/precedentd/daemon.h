@@ -12,8 +12,7 @@
 
 void slurm_side_init(void);
 
-/* The jobs of now. 0, or -1 with the reason; the last good snapshot stays valid then, and none is given out.
- * Owned by slurm.c, valid until the next call. */
+/* The jobs of now. 0, or -1 with the reason; there is no snapshot then. Owned by slurm.c, valid until the next call. */
 int slurm_side_jobs(const struct cluster_snapshot **snap, struct errbuf *errp);
 
 struct job_descriptor; /* Slurm's */

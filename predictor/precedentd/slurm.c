@@ -4,6 +4,7 @@
  * Written for the API of 22.05 and later; an older one lacks slurm_init.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <pwd.h>
 #include <signal.h>
 #include <slurm/slurm.h>
@@ -19,12 +20,25 @@
 
 #define LOWEST_NICE (NICE_OFFSET + 0x7ffffffdu) /* the most that sbatch --nice takes */
 
-static job_info_msg_t *loaded; /* what the snapshot's strings point to */
+/* The heap keeps what it has: the kernel's pages for a message of 10,000 jobs take as long as reading it. */
+#define HEAP_KEPT (128 << 20)
+
+/* The snapshot is a copy: Slurm's message takes four times as much room, and is given back at once. */
+#define CHUNK_BYTES (256 << 10)
+struct chunk {
+	struct chunk *next;
+	size_t size, len;
+	char text[];
+};
+static struct chunk *chunks, *chunk_at; /* what the snapshot's strings are in; those from chunk_at on have room */
 static struct cluster_job *jobs;
+static size_t jobs_room;
 static struct cluster_snapshot snapshot;
+static time_t jobs_seen; /* slurmctld's time of the snapshot; 0: there is none */
 
 void slurm_side_init(void)
 {
+	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
 	slurm_init(NULL);
 }
 
@@ -147,6 +161,8 @@ static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 	c->suspended_s = suspended_of(j, c->phase, c->elapsed_s);
 }
 
+/* ---- the snapshot ---- */
+
 static int job_order(const void *a, const void *b)
 {
 	uint32_t x = ((const struct cluster_job *)a)->job_id, y = ((const struct cluster_job *)b)->job_id;
@@ -154,35 +170,107 @@ static int job_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static void texts_clear(void)
+{
+	for (struct chunk *c = chunks; c; c = c->next)
+		c->len = 0;
+	chunk_at = chunks;
+}
+
+/* Of the first chunk that has room; those before it are full, or nearly. */
+static char *texts_room(size_t n)
+{
+	size_t size = n > CHUNK_BYTES ? n : CHUNK_BYTES;
+	struct chunk **end = &chunks, *c = chunk_at;
+
+	while (c && c->size - c->len < n)
+		c = c->next;
+	if (!c) {
+		c = malloc(sizeof(*c) + size);
+		if (!c)
+			return NULL;
+		*c = (struct chunk){NULL, size, 0};
+		while (*end)
+			end = &(*end)->next;
+		*end = c;
+	}
+	chunk_at = c;
+	c->len += n;
+	return c->text + c->len - n;
+}
+
+/* A copy of the text, or what the job before has when that is the same: most are. */
+static int text_keep(const char **text, const char *before)
+{
+	size_t n = strlen(*text) + 1;
+	char *copy;
+
+	if (before && !strcmp(*text, before)) {
+		*text = before;
+		return 0;
+	}
+	copy = texts_room(n);
+	if (!copy)
+		return -1;
+	*text = memcpy(copy, *text, n);
+	return 0;
+}
+
+static int job_keep(struct cluster_job *c, const struct cluster_job *before)
+{
+	return text_keep(&c->name, before ? before->name : NULL) | text_keep(&c->partition, before ? before->partition : NULL) |
+	       text_keep(&c->features, before ? before->features : NULL) |
+	       text_keep(&c->account, before ? before->account : NULL) | text_keep(&c->qos, before ? before->qos : NULL) |
+	       text_keep(&c->admin_comment, before ? before->admin_comment : NULL);
+}
+
+static int snapshot_take(const job_info_msg_t *msg, time_t now, struct errbuf *errp)
+{
+	size_t n = msg->record_count;
+	bool sorted = true;
+
+	snapshot = (struct cluster_snapshot){.taken = now};
+	jobs_seen = 0;
+	texts_clear();
+	if (n > jobs_room) {
+		struct cluster_job *more = realloc(jobs, n * sizeof(*more));
+
+		if (!more)
+			return err_set(errp, "no memory for %zu jobs", n);
+		jobs = more;
+		jobs_room = n;
+	}
+	for (size_t i = 0; i < n; i++) {
+		job_translate(&msg->job_array[i], &jobs[i]);
+		if (job_keep(&jobs[i], i ? &jobs[i - 1] : NULL) < 0)
+			return err_set(errp, "no memory for %zu jobs", n);
+		sorted = sorted && (!i || jobs[i - 1].job_id < jobs[i].job_id);
+	}
+	if (!sorted)
+		qsort(jobs, n, sizeof(*jobs), job_order);
+	snapshot.jobs = jobs;
+	snapshot.n = n;
+	jobs_seen = msg->last_update;
+	return 0;
+}
+
 int slurm_side_jobs(const struct cluster_snapshot **snap, struct errbuf *errp)
 {
-	time_t now = time(NULL), since = loaded ? loaded->last_update : 0;
+	time_t now = time(NULL);
 	job_info_msg_t *fresh = NULL;
-	struct cluster_job *list;
+	int rv;
 
-	if (slurm_load_jobs(since, &fresh, SHOW_ALL) != SLURM_SUCCESS) {
+	if (slurm_load_jobs(jobs_seen, &fresh, SHOW_ALL) != SLURM_SUCCESS) {
 		if (slurm_get_errno() != SLURM_NO_CHANGE_IN_DATA)
 			return slurm_error(errp, "slurmctld gives no jobs");
 		snapshot.taken = now;
 		*snap = &snapshot;
 		return 0;
 	}
-	list = calloc(fresh->record_count ? fresh->record_count : 1, sizeof(*list));
-	if (!list) {
-		slurm_free_job_info_msg(fresh);
-		return err_set(errp, "no memory for %u jobs", fresh->record_count);
-	}
-	for (uint32_t i = 0; i < fresh->record_count; i++)
-		job_translate(&fresh->job_array[i], &list[i]);
-	qsort(list, fresh->record_count, sizeof(*list), job_order);
-	if (loaded)
-		slurm_free_job_info_msg(loaded);
-	free(jobs);
-	loaded = fresh;
-	jobs = list;
-	snapshot = (struct cluster_snapshot){.jobs = jobs, .n = fresh->record_count, .taken = now};
+	rv = snapshot_take(fresh, now, errp);
+	slurm_free_job_info_msg(fresh);
 	*snap = &snapshot;
-	return 0;
+	return rv;
 }
 
 /* ---- deeds ---- */
