@@ -10,16 +10,29 @@
 #include "cli/util.h"
 #include "cli/verbs.h"
 #include "expert/input.h"
+#include "expert/replay.h"
 #include "expert/report.h"
+#include "trace/functions.h"
 
-#define PLACES 3 /* call sites shown of each problem */
+#define PLACES 3 /* call sites shown of each problem, and causes */
+
+/* What was found, and in what. */
+struct found {
+	const struct trace *t;
+	struct engine *e;
+	struct report *r;
+	const struct input_report *in;
+	const struct replay_report *replay;
+	struct symbolizer *sym;
+};
 
 static void help(void)
 {
 	puts("Usage: precedent advise TRACE [--rules RULES] [--json]\n"
 	     "       precedent advise --check RULES\n\n"
 	     "Finds performance problems of a traced run by rules (precedent-rules(5)), the longest first:\n"
-	     "share of the time of all ranks, how often, in which calls, why, what to do.\n\n"
+	     "share of the time of all ranks, how often, in which calls of which ranks, what ranks did that were\n"
+	     "waited for, what to do, and how much shorter the run would be.\n\n"
 	     "  --rules RULES   the file of rules (the installed problems.rules)\n"
 	     "  --json          for machines\n"
 	     "  --check RULES   only say what is wrong with the file and what it includes: FILE:LINE:COLUMN,\n"
@@ -66,13 +79,114 @@ static void print_folded(const char *before, const char *text, int width)
 	}
 }
 
-static void print_problem(const struct trace *t, struct engine *e, const struct report_problem *p, double all_s,
-			  struct symbolizer *sym)
+/* "rank 3", "ranks 0-3 7" */
+static const char *ranks_text(const uint8_t *bits, uint32_t n, char *out, size_t size)
 {
-	char time[32], n[32], site[256];
-	double s = (double)p->duration_ns * 1e-9;
+	uint32_t count = 0;
+	size_t len = 0;
 
-	printf("\n%5.1f %%  %s: %s, %s times", all_s > 0 ? 100 * s / all_s : 0, engine_text(e, p->name),
+	for (uint32_t r = 0; r < n; r++)
+		count += bits[r / 8] >> r % 8 & 1;
+	len = (size_t)snprintf(out, size, count == 1 ? "rank" : "ranks");
+	for (uint32_t r = 0; r < n && len < size; r++) {
+		uint32_t end = r;
+
+		if (!(bits[r / 8] >> r % 8 & 1))
+			continue;
+		while (end + 1 < n && bits[(end + 1) / 8] >> (end + 1) % 8 & 1)
+			end++;
+		if (size - len < 32) {
+			len += (size_t)snprintf(out + len, size - len, " ...");
+			break;
+		}
+		len += (size_t)snprintf(out + len, size - len, end > r ? " %u-%u" : " %u", r, end);
+		r = end;
+	}
+	return out;
+}
+
+/* Causes of the same place and kind are one, of several ranks. */
+struct cause {
+	const char *function;
+	const struct trace_site *site; /* NULL: unknown */
+	uint32_t rank;                 /* one of them */
+	uint8_t doing;
+	uint64_t ns;
+	uint8_t *ranks;
+};
+
+static int longer_cause(const void *a, const void *b)
+{
+	const struct cause *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+/* *n of them, malloced, the longest first; NULL where there are none. */
+static struct cause *join_causes(const struct found *f, const struct report_problem *p, uint32_t *n)
+{
+	struct cause *all = p->n_cause ? calloc(p->n_cause, sizeof(*all)) : NULL;
+
+	*n = 0;
+	for (uint32_t i = 0; all && i < p->n_cause; i++) {
+		const struct report_cause *q = &p->cause[i];
+		const struct trace_defs *d = &trace_get_rank(f->t, q->rank)->defs;
+		const struct trace_sig *g = &d->sigs.sig[q->sym];
+		const struct trace_site *site = g->site < d->n_site ? &d->site[g->site] : NULL;
+		uint32_t k = 0;
+
+		while (k < *n && (all[k].function != trace_fn[g->fn].name || all[k].doing != q->doing || !all[k].site != !site ||
+				  (site && all[k].site->hash != site->hash)))
+			k++;
+		if (k == *n) {
+			all[k] = (struct cause){trace_fn[g->fn].name, site, q->rank, q->doing, 0,
+						calloc(trace_n_ranks(f->t) / 8 + 1, 1)};
+			++*n;
+		}
+		all[k].ns += q->ns;
+		if (all[k].ranks)
+			all[k].ranks[q->rank / 8] |= (uint8_t)(1u << q->rank % 8);
+	}
+	if (all)
+		qsort(all, *n, sizeof(*all), longer_cause);
+	return all;
+}
+
+static void free_causes(struct cause *c, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		free(c[i].ranks);
+	free(c);
+}
+
+static const char *cause_site(const struct found *f, const struct cause *c, char *buf, size_t size)
+{
+	if (!c->site)
+		return "?";
+	return symbolizer_site(f->sym, &trace_get_rank(f->t, c->rank)->defs, c->site, buf, size);
+}
+
+static void print_causes(const struct found *f, const struct report_problem *p)
+{
+	char site[256], time[32], ranks[128];
+	uint32_t n;
+	struct cause *c = join_causes(f, p, &n);
+
+	for (uint32_t i = 0; i < n && i < PLACES && c[i].ranks; i++)
+		printf("         %s %s %s, %s, on %s: %s\n", i ? "    " : "why:",
+		       c[i].doing == RD_COMPUTING ? "computation before" : "time in", c[i].function,
+		       cause_site(f, &c[i], site, sizeof(site)),
+		       ranks_text(c[i].ranks, trace_n_ranks(f->t), ranks, sizeof(ranks)),
+		       cli_seconds(time, sizeof(time), (double)c[i].ns * 1e-9));
+	free_causes(c, n);
+}
+
+static void print_problem(const struct found *f, const struct report_problem *p)
+{
+	double s = (double)p->duration_ns * 1e-9, all_s = f->in->rank_seconds;
+	char time[32], n[32], site[256], ranks[128];
+
+	printf("\n%5.1f %%  %s: %s, %s times", all_s > 0 ? 100 * s / all_s : 0, engine_text(f->e, p->name),
 	       cli_seconds(time, sizeof(time), s), cli_thousands(n, sizeof(n), p->n));
 	if (p->untimed)
 		printf(" (%s of them without known times)", cli_thousands(n, sizeof(n), p->untimed));
@@ -80,22 +194,29 @@ static void print_problem(const struct trace *t, struct engine *e, const struct 
 	print_folded("         ", p->description, 100);
 	for (uint32_t i = 0; i < p->n_place && i < PLACES; i++) {
 		const struct report_place *q = &p->place[i];
-		const struct trace_defs *d = &trace_get_rank(t, q->rank)->defs;
+		const struct trace_defs *d = &trace_get_rank(f->t, q->rank)->defs;
 
-		printf("         in %s, %s: %s\n", engine_text(e, q->function),
-		       symbolizer_site(sym, d, &d->site[q->site], site, sizeof(site)),
+		printf("         in %s, %s, on %s: %s\n", engine_text(f->e, q->function),
+		       symbolizer_site(f->sym, d, &d->site[q->site], site, sizeof(site)),
+		       ranks_text(q->ranks, trace_n_ranks(f->t), ranks, sizeof(ranks)),
 		       cli_seconds(time, sizeof(time), (double)q->duration_ns * 1e-9));
 	}
+	print_causes(f, p);
 	print_folded("         ", p->advice, 100);
+	if (p->has_gain)
+		printf("         replayed without it, the run is shorter by %s (%.1f %%)\n",
+		       cli_seconds(time, sizeof(time), (double)p->gain_ns * 1e-9),
+		       f->in->span_ns ? 100.0 * (double)p->gain_ns / (double)f->in->span_ns : 0);
 }
 
-static void print_report(const struct trace *t, struct engine *e, struct report *r, const struct input_report *in)
+static void print_report(const struct found *f)
 {
-	struct symbolizer *sym = symbolizer_create();
+	const struct input_report *in = f->in;
+	const struct trace *t = f->t;
 	struct engine_report er;
 	char a[32], b[32], c[32];
 
-	engine_report(e, &er);
+	engine_report(f->e, &er);
 	printf("%s calls of %u ranks, %s of each in the mean\n", cli_thousands(a, sizeof(a), in->calls), trace_n_ranks(t),
 	       cli_seconds(b, sizeof(b), in->rank_seconds / trace_n_ranks(t)));
 	if (in->untimed)
@@ -106,66 +227,100 @@ static void print_report(const struct trace *t, struct engine *e, struct report 
 	if (in->unfinished || er.dropped)
 		printf("%s requests without an end; %s events waited too long for their counterparts\n",
 		       cli_thousands(a, sizeof(a), in->unfinished), cli_thousands(c, sizeof(c), er.dropped));
-	report_sort(r);
-	for (uint32_t i = 0; i < r->n_problem; i++)
-		print_problem(t, e, &r->problem[i], in->rank_seconds, sym);
-	if (!r->n_problem)
+	if (f->r->n_problem && !f->replay->complete)
+		puts("too much is under way at once in this run to replay it without a problem");
+	for (uint32_t i = 0; i < f->r->n_problem; i++)
+		print_problem(f, &f->r->problem[i]);
+	if (!f->r->n_problem)
 		puts("no problems found");
-	symbolizer_destroy(sym);
 }
 
 /* ---- for machines ---- */
 
-static json_t *json_places(const struct trace *t, struct engine *e, const struct report_problem *p, struct symbolizer *sym)
+static json_t *json_ranks(const uint8_t *bits, uint32_t n)
+{
+	json_t *all = json_array();
+
+	for (uint32_t r = 0; r < n; r++)
+		if (bits[r / 8] >> r % 8 & 1)
+			json_array_append_new(all, json_integer(r));
+	return all;
+}
+
+static json_t *json_places(const struct found *f, const struct report_problem *p)
 {
 	json_t *all = json_array();
 	char site[256];
 
 	for (uint32_t i = 0; i < p->n_place; i++) {
 		const struct report_place *q = &p->place[i];
-		const struct trace_defs *d = &trace_get_rank(t, q->rank)->defs;
+		const struct trace_defs *d = &trace_get_rank(f->t, q->rank)->defs;
 
-		json_array_append_new(all, json_pack("{s:s, s:s, s:I, s:f}", "function", engine_text(e, q->function), "site",
-						     symbolizer_site(sym, d, &d->site[q->site], site, sizeof(site)), "times",
-						     (json_int_t)q->n, "seconds", (double)q->duration_ns * 1e-9));
+		json_array_append_new(all, json_pack("{s:s, s:s, s:o, s:I, s:f}", "function", engine_text(f->e, q->function), "site",
+						     symbolizer_site(f->sym, d, &d->site[q->site], site, sizeof(site)), "ranks",
+						     json_ranks(q->ranks, trace_n_ranks(f->t)), "times", (json_int_t)q->n,
+						     "seconds", (double)q->duration_ns * 1e-9));
 	}
 	return all;
 }
 
-static void json_report(const struct trace *t, struct engine *e, struct report *r, const struct input_report *in)
+static json_t *json_causes(const struct found *f, const struct report_problem *p)
 {
-	struct symbolizer *sym = symbolizer_create();
+	json_t *all = json_array();
+	char site[256];
+	uint32_t n;
+	struct cause *c = join_causes(f, p, &n);
+
+	for (uint32_t i = 0; i < n && c[i].ranks; i++)
+		json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:o, s:f}", "doing",
+						     c[i].doing == RD_COMPUTING ? "computation before" : "time in", "function",
+						     c[i].function, "site", cause_site(f, &c[i], site, sizeof(site)), "ranks",
+						     json_ranks(c[i].ranks, trace_n_ranks(f->t)), "seconds", (double)c[i].ns * 1e-9));
+	free_causes(c, n);
+	return all;
+}
+
+static json_t *json_problem(const struct found *f, const struct report_problem *p)
+{
+	double s = (double)p->duration_ns * 1e-9;
+	json_t *o = json_pack("{s:s, s:s, s:s, s:f, s:f, s:I, s:I, s:s?, s:s?, s:o, s:o}", "id", engine_text(f->e, p->id), "kind",
+			      p->kind ? engine_text(f->e, p->kind) : "wait", "name", engine_text(f->e, p->name), "share",
+			      f->in->rank_seconds > 0 ? s / f->in->rank_seconds : 0, "seconds", s, "times", (json_int_t)p->n, "untimed",
+			      (json_int_t)p->untimed, "description", p->description, "advice", p->advice, "places",
+			      json_places(f, p), "causes", json_causes(f, p));
+
+	if (o && p->has_gain)
+		json_object_set_new(o, "gain_seconds", json_real((double)p->gain_ns * 1e-9));
+	return o;
+}
+
+static void json_report(const struct found *f)
+{
+	const struct input_report *in = f->in;
 	json_t *all = json_array(), *top;
 	struct engine_report er;
 
-	engine_report(e, &er);
-	report_sort(r);
-	for (uint32_t i = 0; i < r->n_problem; i++) {
-		const struct report_problem *p = &r->problem[i];
-		double s = (double)p->duration_ns * 1e-9;
-
-		json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:f, s:f, s:I, s:I, s:s?, s:s?, s:o}", "id",
-						     engine_text(e, p->id), "kind", p->kind ? engine_text(e, p->kind) : "wait",
-						     "name", engine_text(e, p->name),
-						     "share", in->rank_seconds > 0 ? s / in->rank_seconds : 0, "seconds", s,
-						     "times", (json_int_t)p->n, "untimed", (json_int_t)p->untimed,
-						     "description", p->description, "advice", p->advice, "places",
-						     json_places(t, e, p, sym)));
-	}
-	top = json_pack("{s:i, s:I, s:f, s:I, s:i, s:I, s:I, s:o}", "ranks", (int)trace_n_ranks(t), "calls", (json_int_t)in->calls,
-			"rank_seconds", in->rank_seconds, "untimed_calls", (json_int_t)in->untimed, "missing_ranks",
-			(int)in->missing, "unfinished_requests", (json_int_t)in->unfinished, "dropped_events",
-			(json_int_t)er.dropped, "problems", all);
+	engine_report(f->e, &er);
+	for (uint32_t i = 0; i < f->r->n_problem; i++)
+		json_array_append_new(all, json_problem(f, &f->r->problem[i]));
+	top = json_pack("{s:i, s:I, s:f, s:f, s:I, s:i, s:I, s:I, s:o}", "ranks", (int)trace_n_ranks(f->t), "calls",
+			(json_int_t)in->calls, "rank_seconds", in->rank_seconds, "seconds", (double)in->span_ns * 1e-9,
+			"untimed_calls", (json_int_t)in->untimed, "missing_ranks", (int)in->missing, "unfinished_requests",
+			(json_int_t)in->unfinished, "dropped_events", (json_int_t)er.dropped, "problems", all);
 	if (top)
 		json_dumpf(top, stdout, JSON_INDENT(2));
 	puts("");
 	json_decref(top);
-	symbolizer_destroy(sym);
 }
 
 static void progress(double share)
 {
 	cli_progress("reading the trace", share, 1);
+}
+
+static void progress_replay(double share)
+{
+	cli_progress("replaying the run", share, 1);
 }
 
 static int advise(const char *path, const char *rules_path, bool json)
@@ -174,6 +329,7 @@ static int advise(const char *path, const char *rules_path, bool json)
 	struct report report = {0};
 	struct engine_options o = {.found = report_found, .arg = &report};
 	struct input_report in;
+	struct replay_report replay = {0};
 	struct rules *rules = rules_load(rules_path, &err);
 	struct plan *plan = rules ? plan_create(rules, &err) : NULL;
 	struct trace *t = plan ? trace_open(path, &err) : NULL;
@@ -185,13 +341,19 @@ static int advise(const char *path, const char *rules_path, bool json)
 		cli_fail("%s", err.text);
 	else if (trace_is_imported(t))
 		cli_fail("%s: an imported trace has states but no calls to look at", path);
-	else if (input_run(t, e, progress, &in, &err) < 0)
+	else if (input_run(t, e, progress, &in, &err) < 0 ||
+		 (report.n_problem && replay_run(t, e, &report, in.rank_seconds, progress_replay, &replay, &err) < 0))
 		cli_fail("%s: %s", path, err.text);
 	else
 		rc = 0;
-	cli_progress("reading the trace", 1, 1);
-	if (rc == 0)
-		(json ? json_report : print_report)(t, e, &report, &in);
+	cli_progress("replaying the run", 1, 1);
+	report_sort(&report);
+	if (rc == 0) {
+		struct found f = {t, e, &report, &in, &replay, symbolizer_create()};
+
+		(json ? json_report : print_report)(&f);
+		symbolizer_destroy(f.sym);
+	}
 	report_free(&report);
 	engine_destroy(e);
 	trace_close(t);

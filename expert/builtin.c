@@ -68,4 +68,4 @@ const char builtin_types[] =
     "defstruct observation problem \"what declare problem finds\" "
     "param name, description, advice type string "
     "param duration type time "
-    "param id, kind type string optional;";
+    "param id, kind, remedy type string optional;";

@@ -47,7 +47,7 @@ static int find_types(struct input *in, const struct rules *r)
 			return err_set(in->err, "the built-in structure '%s' is not as it was", table[i].name);
 		*table[i].id = t->id;
 	}
-	in->wants_calls = engine_wants(in->e, in->type.call);
+	in->wants_calls = in->told || engine_wants(in->e, in->type.call);
 	return 0;
 }
 
@@ -155,7 +155,7 @@ static int merge(struct input *in, struct tournament *t, void (*progress)(double
 		struct input_rank *k = &in->rank[r];
 		const struct pending *p = &k->ring[k->first++ & (k->cap - 1)];
 
-		if (engine_event(in->e, p->type, &p->s, p->v, in->err) < 0)
+		if (in->told ? in->told(in->arg, in, p, in->err) : engine_event(in->e, p->type, &p->s, p->v, in->err))
 			return -1;
 		tournament_replay(t, next_key(in, r, &rv));
 		if (progress && ++told % PROGRESS_EVERY == 0 && total)
@@ -180,25 +180,26 @@ static void sum_up(struct input *in)
 	in->report->span_ns = end > begin ? end - begin : 0;
 }
 
-int input_run(const struct trace *t, struct engine *e, void (*progress)(double share), struct input_report *report,
-	      struct errbuf *err)
+static int walk(struct input *with, void (*progress)(double share))
 {
-	struct input in = {.t = t, .e = e, .report = report, .err = err};
+	struct input in = *with;
+	const struct trace *t = in.t;
+	struct errbuf *err = in.err;
 	struct trace_clock_report clock = {0};
 	struct tournament tree = {0};
 	uint32_t n = trace_n_ranks(t);
 	int rv = -1;
 
-	*report = (struct input_report){0};
+	*in.report = (struct input_report){0};
 	in.rank = calloc(n + 1ull, sizeof(*in.rank));
 	in.clock = trace_clock_create(t, err);
 	if (!in.rank || !in.clock || tournament_init(&tree, n) < 0 || msg_names_build(&in.names, t) < 0) {
 		err_set(err, "no memory");
 		goto out;
 	}
-	if (trace_clock_control(in.clock, t, &clock, err) < 0 || find_types(&in, engine_rules(e)) < 0)
+	if (trace_clock_control(in.clock, t, &clock, err) < 0 || find_types(&in, engine_rules(in.e)) < 0)
 		goto out;
-	report->moved_ns = clock.moved_ns;
+	in.report->moved_ns = clock.moved_ns;
 	for (uint32_t r = 0; r < n; r++)
 		if (open_rank(&in, r) < 0)
 			goto out;
@@ -219,4 +220,19 @@ out:
 	tournament_free(&tree);
 	trace_clock_destroy(in.clock);
 	return rv;
+}
+
+int input_run(const struct trace *t, struct engine *e, void (*progress)(double share), struct input_report *report,
+	      struct errbuf *err)
+{
+	return walk(&(struct input){.t = t, .e = e, .report = report, .err = err}, progress);
+}
+
+int input_watch(const struct trace *t, struct engine *e,
+		int (*told)(void *arg, const struct input *in, const struct pending *p, struct errbuf *err), void *arg,
+		void (*progress)(double share), struct errbuf *err)
+{
+	struct input_report report;
+
+	return walk(&(struct input){.t = t, .e = e, .report = &report, .err = err, .told = told, .arg = arg}, progress);
 }

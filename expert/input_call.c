@@ -31,7 +31,7 @@ struct pending *input_append(struct input *in, uint32_t rank, const struct input
 		k->cap = cap;
 	}
 	p = pending_at(k, k->last++);
-	*p = (struct pending){.type = type, .done = true};
+	*p = (struct pending){.type = type, .done = true, .sym = c->sym, .channel = MSG_NONE, .done_event = c->event};
 	p->s = (struct engine_simple){.start_ns = c->enter_ns, .finish_ns = c->leave_ns, .rank = rank, .site = g->site,
 				      .function = g->function, .event = (int64_t)c->event, .untimed = !c->timed};
 	return p;
@@ -110,6 +110,7 @@ static int add_send(struct input *in, uint32_t rank, const struct input_call *c,
 	if (!p)
 		return -1;
 	ch = &in->names.channel[op->send];
+	p->channel = op->send;
 	p->v[0].i = rank;
 	p->v[1].i = ch->dst;
 	p->v[2].i = ch->tag;
@@ -128,6 +129,7 @@ static int add_send(struct input *in, uint32_t rank, const struct input_call *c,
 
 static void set_source(struct input *in, struct pending *p, const struct msg_op *op, uint32_t channel)
 {
+	p->channel = channel;
 	if (channel != MSG_NONE) {
 		p->v[0].i = in->names.channel[channel].src;
 		p->v[2].i = in->names.channel[channel].tag;
@@ -217,6 +219,7 @@ static void complete_one(struct input *in, uint32_t rank, const struct input_cal
 	struct input_rank *k = &in->rank[rank];
 
 	p->done = true;
+	p->done_event = c->event;
 	p->s.untimed |= !c->timed;
 	if (!p->is_send || !receives) /* who completes receives with sends waits for the receives */
 		set_wait(p, c->enter_ns, c->leave_ns);

@@ -34,7 +34,10 @@ struct input_sig {
 struct pending {
 	uint32_t type;
 	bool done, is_receive, is_send;
-	uint8_t wait;           /* place of wait_start_time in v */
+	uint8_t wait;           /* place of wait_start_time in v, 0: it has none */
+	uint32_t sym;           /* of the call */
+	uint32_t channel;       /* of a message, MSG_NONE: not known */
+	uint64_t done_event;    /* the call that completed it */
 	struct engine_simple s;
 	union rules_value v[INPUT_VALUES];
 };
@@ -120,6 +123,8 @@ struct input {
 	struct input_report *report;
 	struct errbuf *err;
 	bool wants_calls;
+	int (*told)(void *arg, const struct input *in, const struct pending *p, struct errbuf *err); /* NULL: the engine */
+	void *arg;
 	bool locks_exclude;       /* some rank asks for an exclusive lock */
 	uint32_t loop_ranks;      /* whose main loop is passed as often as that of most */
 	uint32_t hosts;
@@ -133,6 +138,12 @@ struct input_call {
 	uint32_t sym;
 	bool timed;
 };
+
+/* ---- input.c ---- */
+/* input_run, but all events, calls among them, are told to somebody else; e gives numbers of types and strings. */
+int input_watch(const struct trace *t, struct engine *e,
+		int (*told)(void *arg, const struct input *in, const struct pending *p, struct errbuf *err), void *arg,
+		void (*progress)(double share), struct errbuf *err);
 
 /* ---- input_sig.c ---- */
 /* All signatures of a rank; NULL without memory. */

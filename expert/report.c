@@ -208,7 +208,8 @@ int report_found(void *arg, struct engine *e, const struct engine_finding *f, st
 	if (p && !p->n) {
 		p->id = string_of(e, f, "id");
 		p->kind = string_of(e, f, "kind");
-		p->remedy = remedy_of(engine_text(e, string_of(e, f, "remedy")), !p->kind || !strcmp(engine_text(e, p->kind), "wait"));
+		p->is_wait = !p->kind || !strcmp(engine_text(e, p->kind), "wait");
+		p->remedy = remedy_of(engine_text(e, string_of(e, f, "remedy")), p->is_wait);
 	}
 	if (!p || add(r, e, f, p, ns.i) < 0)
 		return err_set(err, "no memory for what the rules found");

@@ -46,8 +46,9 @@ struct report_problem {
 	uint64_t duration_ns, longest_ns;
 	struct report_place *place;
 	uint32_t n_place, cap_place;
-	/* from expert/replay.h */
+	bool is_wait;           /* its kind is `wait` */
 	uint8_t remedy;         /* enum report_remedy */
+	/* from expert/replay.h */
 	struct report_cause *cause; /* longest first */
 	uint32_t n_cause;
 	uint64_t cause_ns;      /* of them all */
@@ -60,7 +61,7 @@ struct report {
 	struct report_problem *problem;
 	uint32_t n_problem, cap_problem;
 	uint64_t other;         /* observations that are no problems */
-	struct marks marks;     /* which calls the problems are made of */
+	struct problem_marks marks;     /* which calls the problems are made of */
 	uint32_t last;          /* to which problem the last finding was added; it stays what it is until report_sort */
 	uint64_t last_ns;       /* its duration, 0 where it is not known */
 };

@@ -64,6 +64,9 @@ like($out, qr/^[\d,]+ calls of 2 ranks, /, 'what was read');
 like($out, qr/^ +\d+\.\d %  late send: .*, [\d,]+ times$/m, 'a problem, its share, how often');
 like($out, qr/^ +in MPI_Recv, .*lu\.c:\d+/m, 'the call, and where it is in the source');
 like($out, qr/^ +Begin the send as soon as/m, 'what to do');
+like($out, qr/^ +in MPI_Recv, .*lu\.c:\d+\), on ranks? [\d -]+:/m, 'on which ranks');
+like($out, qr/^ +why: (?:computation before|time in) MPI_\w+, .*lu\.c:\d+\), on ranks? [\d -]+: /m, 'who causes it');
+like($out, qr/^ +replayed without it, the run is shorter by /m, 'what would be gained');
 {
     # beside no rules of its own it uses those that are installed
     local $ENV{PRECEDENT_LIBDIR} = "$top/conf";
@@ -77,6 +80,15 @@ my ($late) = grep { $_->{name} eq 'late send' } @{$d->{problems}};
 ok($late && $late->{share} > 0 && $late->{times} > 0 && @{$late->{places}}, 'has the problem and its places') or diag $json;
 cmp_ok(abs($late->{seconds} / $d->{rank_seconds} - $late->{share}), '<', 1e-9, 'a share is of the time of all ranks');
 is($d->{ranks}, 2, 'and what was read');
+is($late->{id}, 'late-send', 'its id');
+is($late->{kind}, 'wait', 'and kind');
+ok(!grep({ !@{$_->{ranks}} || grep { $_ < 0 || $_ > 1 } @{$_->{ranks}} } @{$late->{places}}), 'each place has its ranks');
+my $charged = 0;
+$charged += $_->{seconds} for @{$late->{causes}};
+cmp_ok($charged, '>', 0.5 * $late->{seconds}, 'most of the wait is charged to somebody');
+cmp_ok($charged, '<', 1.01 * $late->{seconds}, '... and not more than there is');
+like($late->{causes}[0]{site}, qr/lu\.c:\d+/, 'who is named with a place in the source');
+ok(defined $late->{gain_seconds} && $late->{gain_seconds} >= 0 && $late->{gain_seconds} < $d->{seconds}, 'the run without it');
 ($rc, $out) = advise("$top/Makefile", '--rules', "$top/conf/problems.rules");
 is($rc, 1, 'what is no trace');
 like($out, qr/^precedent: \Q$top\E\/Makefile: [^\n]+\n\z/, '... is refused in one line');

@@ -54,7 +54,20 @@ void run(struct run *u, struct syn *s)
 	if (input_run(u->t, u->engine, NULL, &u->input, &err) < 0)
 		fail_msg("%s", err.text);
 	engine_report(u->engine, &u->engine_report);
+	if (replay_run(u->t, u->engine, &u->report, u->input.rank_seconds, NULL, &u->replay, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(u->replay.error_ns, 0);
+	assert_true(u->replay.complete);
 	report_sort(&u->report);
+}
+
+const struct report_problem *problem(const struct run *u, const char *id)
+{
+	for (uint32_t i = 0; i < u->report.n_problem; i++)
+		if (!strcmp(engine_text(u->engine, u->report.problem[i].id), id))
+			return &u->report.problem[i];
+	fail_msg("%s was not found", id);
+	return NULL;
 }
 
 void end(struct run *u, struct syn *s)

@@ -4,6 +4,7 @@
 #define PRECEDENT_TESTS_UNIT_RULES_TRACE_H
 
 #include "expert/input.h"
+#include "expert/replay.h"
 #include "expert/report.h"
 #include "tests/unit/synthetic.h"
 
@@ -14,6 +15,7 @@ struct run {
 	struct trace *t;
 	struct report report;
 	struct input_report input;
+	struct replay_report replay;
 	struct engine_report engine_report;
 };
 
@@ -23,7 +25,10 @@ struct syn *begin(uint32_t ranks);
 void call(struct syn *s, uint32_t rank, const char *fn, uint64_t begin, uint64_t end, struct syn_args *a);
 /* ... from that place of the program. */
 void call_at(struct syn *s, uint32_t rank, const char *fn, uint64_t site, uint64_t begin, uint64_t end, struct syn_args *a);
+/* ... through the rules, and replayed: as it was, that is the same run. */
 void run(struct run *u, struct syn *s);
+/* The problem of that id; the test fails where there is none. */
+const struct report_problem *problem(const struct run *u, const char *id);
 void end(struct run *u, struct syn *s);
 /* Exactly these waits, "NAME MICROSECONDS TIMES" in a line each, the longest first. */
 void expect(struct syn *s, const char *want);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who causes waits, and what a run gains without them: by traces small enough for both to be worked out by hand. That a
+ * replay without a change is the run itself is looked at for every trace here, in test_rules_input and in
+ * test_rules_problems. Times are in microseconds.
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/unit/rules_trace.h"
+#include "trace/functions.h"
+
+/* Exactly these causes: "RANK computes|calls FUNCTION MICROSECONDS" in a line each, the longest first. */
+static void expect_causes(const struct run *u, const char *id, const char *want)
+{
+	const struct report_problem *p = problem(u, id);
+	char got[1024] = "";
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < p->n_cause; i++) {
+		const struct report_cause *c = &p->cause[i];
+		const struct trace_sig *g = &trace_get_rank(u->t, c->rank)->defs.sigs.sig[c->sym];
+
+		n += (size_t)snprintf(got + n, sizeof(got) - n, "%u %s %s %" PRIu64 "\n", c->rank,
+				      c->doing == RD_COMPUTING ? "computes" : "calls", trace_fn[g->fn].name, c->ns / 1000);
+	}
+	assert_string_equal(got, want);
+}
+
+static void expect_gain(const struct run *u, const char *id, double us)
+{
+	const struct report_problem *p = problem(u, id);
+
+	assert_true(p->has_gain);
+	if ((double)p->gain_ns < us * 1e3 - 10 || (double)p->gain_ns > us * 1e3 + 10)
+		fail_msg("%s: %" PRIu64 " ns gained, %.1f us expected", id, p->gain_ns, us);
+}
+
+/* Rank 1 waits for a message, rank 0 for rank 1 in a barrier. */
+static void test_two(void **state)
+{
+	struct syn *s = begin(2);
+	struct run u;
+
+	(void)state;
+	call(s, 0, "MPI_Send", 500, 501, SYN(.dst = 1, .tag = 3));
+	call(s, 1, "MPI_Recv", 100, 505, SYN(.src = 0, .tag = 3));
+	call(s, 0, "MPI_Barrier", 600, 810, SYN(0));
+	call(s, 1, "MPI_Barrier", 805, 810, SYN(0));
+	run(&u, s);
+	expect_causes(&u, "late-send", "0 computes MPI_Send 400\n");
+	expect_causes(&u, "delay-before-barrier", "1 computes MPI_Barrier 205\n");
+	/* Sent at 0, received at 105, rank 1 comes to the barrier at 405; rank 0 still at 600: the end is at 605. */
+	expect_gain(&u, "late-send", 205);
+	/* Both come at 702.5. */
+	expect_gain(&u, "delay-before-barrier", 102.5);
+	end(&u, s);
+}
+
+/* What rank 1 keeps rank 2 waiting with is mostly its own wait for rank 0. */
+static void test_chain(void **state)
+{
+	struct syn *s = begin(3);
+	struct run u;
+
+	(void)state;
+	call(s, 0, "MPI_Send", 500, 501, SYN(.dst = 1, .tag = 3));
+	call(s, 1, "MPI_Recv", 100, 502, SYN(.src = 0, .tag = 3));
+	call(s, 1, "MPI_Send", 510, 511, SYN(.dst = 2, .tag = 3));
+	call(s, 2, "MPI_Recv", 100, 512, SYN(.src = 1, .tag = 3));
+	run(&u, s);
+	assert_int_equal(problem(&u, "late-send")->duration_ns / 1000, 810);
+	expect_causes(&u, "late-send", "0 computes MPI_Send 800\n1 computes MPI_Send 8\n1 calls MPI_Recv 2\n");
+	/* Rank 0 is not done sooner: it computes until 500, and its send takes 1. Rank 1 gets it at 102 and needs 9 more. */
+	expect_gain(&u, "late-send", 11);
+	end(&u, s);
+}
+
+/* A message that was completed by a wait for all of several; its sender begins none before it has computed. */
+static void test_waitall(void **state)
+{
+	static const int64_t two[] = {0, 1};
+	struct syn *s = begin(3);
+	struct run u;
+
+	(void)state;
+	call(s, 2, "MPI_Irecv", 10, 11, SYN(.src = 0, .tag = 3, .req = 0));
+	call(s, 2, "MPI_Irecv", 12, 13, SYN(.src = 1, .tag = 3, .req = 1));
+	call(s, 2, "MPI_Waitall", 100, 610, SYN(.reqs = two, .n_reqs = 2));
+	call(s, 0, "MPI_Send", 300, 305, SYN(.dst = 2, .tag = 3));
+	call(s, 1, "MPI_Send", 600, 605, SYN(.dst = 2, .tag = 3));
+	run(&u, s);
+	expect_causes(&u, "late-send", "1 computes MPI_Send 500\n");
+	expect_gain(&u, "late-send", 5); /* rank 1 has as much to do as before, until 605 */
+	end(&u, s);
+}
+
+static void test_late_receive(void **state)
+{
+	struct syn *s = begin(2);
+	struct run u;
+
+	(void)state;
+	call(s, 0, "MPI_Ssend", 100, 510, SYN(.dst = 1, .tag = 3));
+	call(s, 0, "MPI_Barrier", 900, 910, SYN(0));
+	call(s, 1, "MPI_Recv", 500, 512, SYN(.src = 0, .tag = 3));
+	call(s, 1, "MPI_Barrier", 550, 910, SYN(0));
+	run(&u, s);
+	expect_causes(&u, "late-receive", "1 computes MPI_Recv 400\n");
+	/* The send is over at 110, rank 0 comes to the barrier at 500, rank 1 as before at 550. */
+	expect_gain(&u, "late-receive", 350);
+	end(&u, s);
+}
+
+/* Twelve passes, in which rank 0 works 500 longer than the others: 125 longer for all is as much work. */
+static void test_level(void **state)
+{
+	struct syn *s = begin(4);
+	struct run u;
+
+	(void)state;
+	for (uint64_t p = 0, t = 0; p < 12; p++, t += 2000)
+		for (uint32_t r = 0; r < 4; r++)
+			call_at(s, r, "MPI_Allreduce", 7, t + (r ? 1000 : 1500), t + 2000, SYN(.count = 1));
+	run(&u, s);
+	expect_gain(&u, "imbalance-of-ranks", 12 * 375);
+	expect_gain(&u, "delay-before-many-to-many", 12 * 375);
+	end(&u, s);
+}
+
+/* One lock at a time: what is waited for it is taken away. */
+static void test_remove(void **state)
+{
+	struct syn *s = begin(2);
+	struct run u;
+
+	(void)state;
+	for (uint32_t r = 0; r < 2; r++)
+		call(s, r, "MPI_Win_create", 10, 20, SYN(.win = syn_win(s, r, 0, 64)));
+	call(s, 0, "MPI_Win_lock", 100, 101, SYN(.dst = 0, .integer = TLOCK_EXCLUSIVE));
+	call(s, 0, "MPI_Win_unlock", 400, 405, SYN(.dst = 0));
+	call(s, 1, "MPI_Win_lock", 150, 406, SYN(.dst = 0, .integer = TLOCK_EXCLUSIVE));
+	call(s, 1, "MPI_Win_unlock", 600, 605, SYN(.dst = 0));
+	run(&u, s);
+	expect_gain(&u, "window-lock-contention", 200); /* rank 0 ends at 405, rank 1 at 350 */
+	end(&u, s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_two),		 cmocka_unit_test(test_chain), cmocka_unit_test(test_waitall),
+	    cmocka_unit_test(test_late_receive), cmocka_unit_test(test_level), cmocka_unit_test(test_remove),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
