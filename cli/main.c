@@ -26,6 +26,7 @@ static const struct {
 	{"predict", verb_predict, "TRACE | -- CMD...", "run the skeleton here and say how long the job takes"},
 	{"export", verb_export, "TRACE --format F", "write it as OTF2, Chrome trace or CSV, for other programs"},
 	{"advise", verb_advise, "TRACE --rules RULES", "performance problems of a run, and what to do about them"},
+	{"model", verb_model, "fit TRACE... -o FILE", "learn from several runs what others do; show, predict, compile"},
 	{"jobs", verb_jobs, "", "your recent jobs: predicted and actual times"},
 	{"show", verb_show, "JOB", "everything about one job"},
 	{"explain", verb_explain, "JOB", "where its prediction came from, in words"},

@@ -16,6 +16,7 @@ int verb_verify(int argc, char **argv);
 int verb_predict(int argc, char **argv);
 int verb_export(int argc, char **argv);
 int verb_advise(int argc, char **argv);
+int verb_model(int argc, char **argv);
 
 /* inside a probe job; when a traced step has ended */
 int verb_probe(int argc, char **argv);

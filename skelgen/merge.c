@@ -175,6 +175,17 @@ static int grow_children(struct grow *g, struct merge_node *n, uint32_t first, u
 	return finish_node(n);
 }
 
+/* The count of the groups of a loop whose count says nothing about what it is. */
+static int uneven_count(const struct merge *m, struct merge_node *n, uint64_t count)
+{
+	n->counts = calloc(m->groups->n_group, sizeof(*n->counts));
+	for (uint32_t i = 0; n->counts && i < m->groups->n_group; i++)
+		n->counts[i] = merge_has_group(n, i) ? count : 0;
+	n->count = 0;
+	n->max_count = 2;
+	return n->counts ? 0 : -1;
+}
+
 static struct merge_node *grow_node(struct grow *g, const struct contract_node *c)
 {
 	struct merge_node *n = node_create(g->m, c->kind == CONTRACT_LEAF ? SKEL_LEAF : SKEL_LOOP);
@@ -192,6 +203,8 @@ static struct merge_node *grow_node(struct grow *g, const struct contract_node *
 		return n;
 	}
 	n->count = n->max_count = c->count;
+	if (g->m->uneven && uneven_count(g->m, n, c->count) < 0)
+		return NULL;
 	return grow_children(g, n, c->first, c->n_children) < 0 ? NULL : n;
 }
 
@@ -263,6 +276,8 @@ static struct merge_node *wrap(struct merge *m, struct merge_node *const *s, uin
 	}
 	loop->n_child = n;
 	loop->count = loop->max_count = count;
+	if (m->uneven && uneven_count(m, loop, count) < 0)
+		return NULL;
 	return finish_node(loop) < 0 ? NULL : loop;
 }
 

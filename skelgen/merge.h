@@ -47,6 +47,7 @@ struct merge {
 	const struct trace *trace;
 	const struct rank_groups *groups;
 	uint32_t n_words; /* of a set of groups */
+	bool uneven;	  /* counts differ between groups by nature, as between runs: all loops weigh as two iterations */
 	struct merge_node *all;
 	struct merge_node *root;
 };

@@ -21,9 +21,10 @@ my %may = (
     'predictor/model' => ['predictor/model', 'trace', 'common'],
     'predictor/model/api' => ['predictor/model/api', 'predictor/model', 'trace', 'common'],
     'predictor/model/api/load' => ['predictor/model/api'],
+    'predictor/inputs' => ['predictor/inputs', 'predictor/model', 'skelgen', 'trace', 'common'],
     'predictor/precedentd' => ['predictor/precedentd', 'predictor', 'common'],
     'plugin'          => ['plugin', 'predictor', 'common'],
-    'cli'             => ['cli', 'expert', 'predictor', 'plugin', 'skelgen', 'trace/export', 'trace/view', 'trace', 'common'],
+    'cli'             => ['cli', 'expert', 'predictor', 'predictor/inputs', 'predictor/model', 'plugin', 'skelgen', 'trace/export', 'trace/view', 'trace', 'common'],
 );
 
 sub slurp { open my $f, '<', $_[0] or die "$_[0]: $!"; local $/; return scalar <$f> }

@@ -42,7 +42,7 @@ my $trace = trace_of('heat.ptrace', 'heat', 32, 200);
 
 subtest 'without a verb' => sub {
 	is_deeply([sort @verbs],
-		[sort qw(trace info import view export skeleton verify predict advise jobs show explain accuracy retrace forget doctor conf)],
+		[sort qw(trace info import view export skeleton verify predict advise model jobs show explain accuracy retrace forget doctor conf)],
 		'the verbs of this version are listed');
 	my $r = precedent();
 	is($r->{rc}, 2, 'no verb is a usage error');

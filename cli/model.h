@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of `precedent model` share. */
+#ifndef PRECEDENT_CLI_MODEL_H
+#define PRECEDENT_CLI_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "predictor/inputs/foresee.h"
+#include "predictor/inputs/runs.h"
+
+struct model_given {
+	const char *name, *text;
+};
+struct model_options {
+	struct model_given given[FEATURE_VARS_MAX];
+	uint32_t n_given, dims, ranks;
+	int64_t events; /* rank, or -1 */
+	const char *out, *against;
+	bool dot, anyway, json, any_var;
+};
+
+/* The exit code. */
+int model_predict(const struct model_options *o, const char *path);
+
+#endif

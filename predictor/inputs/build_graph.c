@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Graphs: nodes of a sequence of calls and loops, and arcs from each to those that may come next. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/inputs/build_impl.h"
+
+/* A loop over one call that is made in every iteration is that call's node with an arc to itself. */
+static const struct merge_node *single_leaf(const struct build *b, const struct merge_node *n)
+{
+	if (n->kind != SKEL_LOOP || n->n_child != 1 || n->child[0]->kind != SKEL_LEAF)
+		return NULL;
+	return b->l->leaf[n->child[0]->origin].when == WHEN_ALWAYS ? n->child[0] : NULL;
+}
+
+static const struct merge_node *leaf_of(const struct build *b, const struct merge_node *n)
+{
+	return n->kind == SKEL_LEAF ? n : single_leaf(b, n);
+}
+
+static const struct learnt_node *learnt_of(const struct build *b, const struct merge_node *n)
+{
+	return n->kind == SKEL_LEAF ? &b->l->leaf[n->origin] : &b->l->loop[n->origin];
+}
+
+/* ---- functions ---- */
+
+static struct model_term *one_stage(struct build *b, struct model_fn *fn, uint32_t most)
+{
+	fn->stage = model_alloc(b->m, 1, sizeof(*fn->stage));
+	if (!fn->stage || !(fn->stage->term = model_alloc(b->m, most, sizeof(*fn->stage->term)))) {
+		b->failed = true;
+		return NULL;
+	}
+	fn->n_stages = 1;
+	return fn->stage->term;
+}
+
+static void add_term(struct model_fn *fn, double coef, const uint32_t *x, uint32_t n_x)
+{
+	struct model_term *t = &fn->stage->term[fn->stage->n_terms++];
+
+	t->coef = coef;
+	t->n_x = n_x;
+	for (uint32_t i = 0; i < n_x; i++)
+		t->x[i] = x[i];
+}
+
+/* sign * rule + shift, and feature `plus` once, unless it is MODEL_NONE. */
+static void rule_fn(struct build *b, struct build_graph *g, const struct rule *r, double sign, double shift, uint32_t plus,
+		    struct model_fn *fn)
+{
+	if (!one_stage(b, fn, 4))
+		return;
+	add_term(fn, sign * (double)r->num[0] / (double)r->den + shift, NULL, 0);
+	for (uint32_t k = 0; k < r->n; k++) {
+		uint32_t x[2] = {build_input(b, g, r->f[k]), 0};
+
+		if (r->g[k] != RULE_NONE)
+			x[1] = build_input(b, g, r->g[k]);
+		add_term(fn, sign * (double)r->num[k + 1] / (double)r->den, x, r->g[k] == RULE_NONE ? 1 : 2);
+	}
+	if (plus != MODEL_NONE)
+		add_term(fn, 1, &plus, 1);
+}
+
+static void constant_fn(struct build *b, double value, struct model_fn *fn)
+{
+	if (one_stage(b, fn, 1))
+		add_term(fn, value, NULL, 0);
+}
+
+static void add_time(struct build *b, struct build_graph *g, const struct time_fn *t, struct model_fn *fn)
+{
+	if (t->constant_s != 0)
+		add_term(fn, t->constant_s, NULL, 0);
+	for (uint32_t k = 0; k < t->n; k++) {
+		uint32_t x[3], n = 0;
+
+		while (n < 3 && t->x[k][n] != RULE_NONE) {
+			x[n] = build_input(b, g, t->x[k][n]);
+			n++;
+		}
+		add_term(fn, t->coef[k], x, n);
+	}
+}
+
+/* ---- arcs ---- */
+
+static int compare_data(const void *a, const void *b)
+{
+	const struct model_data *x = a, *y = b;
+
+	return (x->var > y->var) - (x->var < y->var);
+}
+
+static void arc_data(struct build *b, struct build_graph *g, uint32_t leaf, struct model_arc *a)
+{
+	const struct runs_leaf *l = &b->l->runs->leaf[leaf];
+
+	a->data = model_alloc(b->m, l->n_value + 1u, sizeof(*a->data));
+	if (!a->data) {
+		b->failed = true;
+		return;
+	}
+	for (uint32_t v = 0; v < l->n_value; v++) {
+		const struct learnt_value *k = &b->l->value[leaf][v];
+		struct model_data *d = &a->data[a->n_data];
+		bool twice = false;
+
+		for (uint32_t i = 0; i < a->n_data; i++)
+			twice |= a->data[i].var == b->var_of[leaf][v];
+		if (twice)
+			continue;
+		d->var = b->var_of[leaf][v];
+		if (k->kind == VALUE_RULE)
+			rule_fn(b, g, &k->rule, 1, 0, MODEL_NONE, &d->fn);
+		else
+			constant_fn(b, INPUTS_UNKNOWN, &d->fn);
+		a->n_data++;
+	}
+	qsort(a->data, a->n_data, sizeof(*a->data), compare_data);
+}
+
+/* From node `from` (0: the beginning) to item `to` (n_items: the end). */
+static uint32_t add_arc(struct build *b, struct build_graph *g, uint32_t from, uint32_t to)
+{
+	struct model_node *n = &g->node[from];
+	struct model_arc *a = &n->arc[n->n_arcs];
+	const struct merge_node *before = from ? leaf_of(b, g->item[from - 1]) : NULL;
+	const struct merge_node *after = to < g->n_items ? leaf_of(b, g->item[to]) : NULL;
+	double error = 0;
+
+	a->to = to < g->n_items ? to + 1 : MODEL_END;
+	a->info = a->to == from;
+	if (after)
+		arc_data(b, g, after->origin, a);
+	if (b->times && (before || after) && one_stage(b, &a->time, 2 + 2 * TIME_TERMS)) {
+		if (before) {
+			add_time(b, g, &b->times->dur[before->origin], &a->time);
+			error += b->times->dur[before->origin].error_s;
+		}
+		if (after) {
+			add_time(b, g, &b->times->gap[after->origin], &a->time);
+			error += b->times->gap[after->origin].error_s;
+		}
+		if (!a->time.stage->n_terms)
+			a->time = (struct model_fn){0};
+		a->time_error_s = error;
+	}
+	n->class = (uint8_t)((n->class == MODEL_PT || n->class == MODEL_PTD || a->time.n_stages ? MODEL_PT : MODEL_S) |
+			     (n->class == MODEL_PD || n->class == MODEL_PTD || a->n_data ? MODEL_PD : MODEL_S));
+	return n->n_arcs++;
+}
+
+static void unknown(struct build *b, struct model_node *n, const char *what, const struct merge_node *item)
+{
+	const struct merge_node *leaf = item;
+	char reason[INPUTS_REASON_MAX];
+
+	while (leaf->kind != SKEL_LEAF && leaf->n_child)
+		leaf = leaf->child[0];
+	snprintf(reason, sizeof(reason), "%s %s %.160s: no rule of the variables, rank and ranks holds in all runs; trace more of them",
+		 what, item->kind == SKEL_LOOP ? "the loop over" : "the call", b->l->runs->leaf[leaf->origin].name);
+	n->rest = MODEL_UNKNOWN;
+	n->reason = model_strdup(b->m, reason);
+	b->failed |= !n->reason;
+}
+
+/* The choice of the item behind node `from`; false when nothing behind it can be reached any more. */
+static bool choose_item(struct build *b, struct build_graph *g, uint32_t from, uint32_t to)
+{
+	struct model_node *n = &g->node[from];
+	const struct learnt_node *k = learnt_of(b, g->item[to]);
+	uint32_t arc = add_arc(b, g, from, to);
+	struct model_choice *c = &n->choice[n->n_choices];
+	struct model_atom *a = &c->atom;
+
+	c->arc = arc;
+	if (k->when == WHEN_GUARD) {
+		*a = (struct model_atom){.kind = MODEL_ATOM_RANGE, .x = build_input(b, g, k->guard.f),
+					 .a = k->guard.lo <= -INT64_MAX ? -INFINITY : (double)k->guard.lo,
+					 .b = k->guard.hi == INT64_MAX ? INFINITY : (double)k->guard.hi};
+		n->n_choices++;
+		return true;
+	}
+	if (k->when == WHEN_UNKNOWN) {
+		unknown(b, n, "whether there is", g->item[to]);
+		return false;
+	}
+	if (k->when == WHEN_COUNTED && k->count.n) { /* x >= x + 1/2 - count */
+		*a = (struct model_atom){.kind = MODEL_ATOM_ABOVE, .x = build_input(b, g, k->count.f[0])};
+		rule_fn(b, g, &k->count, -1, 0.5, a->x, &a->fn);
+		n->n_choices++;
+		return true;
+	}
+	n->rest = MODEL_NEGATIVE;
+	n->negative = arc;
+	return false;
+}
+
+/* The node itself again, while its counter is below the number of iterations. */
+static bool choose_again(struct build *b, struct build_graph *g, uint32_t from)
+{
+	struct model_node *n = &g->node[from];
+	const struct merge_node *item = g->item[from - 1];
+	const struct learnt_node *k = learnt_of(b, item);
+	struct model_choice *c = &n->choice[n->n_choices];
+
+	if (item->kind != SKEL_LOOP)
+		return true;
+	c->arc = add_arc(b, g, from, from - 1);
+	if (!k->count_known) {
+		unknown(b, n, "how often there is", item);
+		return false;
+	}
+	g->counter[g->n_counters] = from;
+	c->atom = (struct model_atom){.kind = MODEL_ATOM_BELOW, .x = build_feature(b, g, MODEL_COUNT, g->n_counters)};
+	g->n_counters++;
+	rule_fn(b, g, &k->count, 1, -0.5, MODEL_NONE, &c->atom.fn);
+	n->n_choices++;
+	return true;
+}
+
+static int leave_node(struct build *b, struct build_graph *g, uint32_t from)
+{
+	struct model_node *n = &g->node[from];
+	uint32_t most = g->n_items - from + 2;
+
+	if (most > MODEL_MAX_CHOICES)
+		most = MODEL_MAX_CHOICES;
+	n->rest = MODEL_RESTS;
+	n->arc = model_alloc(b->m, most, sizeof(*n->arc));
+	n->choice = model_alloc(b->m, most, sizeof(*n->choice));
+	if (!n->arc || !n->choice)
+		return -1;
+	if (from && !choose_again(b, g, from)) {
+		if (n->n_arcs < most)
+			add_arc(b, g, from, from < g->n_items ? from : g->n_items);
+		return 0;
+	}
+	for (uint32_t to = from; to < g->n_items; to++) {
+		if (n->n_arcs + 1u == most)
+			return err_set(b->err, "more than %d calls in a row of which each may be left out", MODEL_MAX_CHOICES);
+		if (!choose_item(b, g, from, to))
+			return 0;
+	}
+	n->rest = MODEL_NEGATIVE;
+	n->negative = add_arc(b, g, from, g->n_items);
+	return 0;
+}
+
+/* ---- the graph ---- */
+
+static int fill_node(struct build *b, struct build_graph *g, uint32_t i)
+{
+	const struct merge_node *leaf = leaf_of(b, g->item[i]);
+	struct model_node *n = &g->node[i + 1];
+
+	*n = (struct model_node){.point = MODEL_NONE, .callee = MODEL_NONE};
+	if (leaf)
+		n->point = b->point_of[leaf->origin];
+	else
+		n->callee = build_graph(b, g->item[i]);
+	return leaf || n->callee != MODEL_NONE ? 0 : -1;
+}
+
+static int close_graph(struct build *b, const struct build_graph *g)
+{
+	struct model_graph *out = &b->m->graph[g->index];
+
+	out->n_nodes = g->n_items + 1;
+	out->node = g->node;
+	out->n_counters = g->n_counters;
+	out->counter = g->counter;
+	out->n_features = g->n_features;
+	out->feature = model_alloc(b->m, g->n_features + 1u, sizeof(*out->feature));
+	if (!out->feature)
+		return -1;
+	memcpy(out->feature, g->feature, g->n_features * sizeof(*out->feature));
+	return 0;
+}
+
+uint32_t build_graph(struct build *b, const struct merge_node *of)
+{
+	struct build_graph *g = calloc(1, sizeof(*g));
+	uint32_t index = MODEL_NONE;
+
+	if (!g || b->m->n_graphs == MODEL_MAX_GRAPHS || of->n_child >= MODEL_MAX_NODES) {
+		if (g)
+			err_set(b->err, "more than %d loops, or more than %d calls in a row: too many for a model",
+				MODEL_MAX_GRAPHS, MODEL_MAX_NODES);
+		free(g);
+		return MODEL_NONE;
+	}
+	g->index = b->m->n_graphs++;
+	g->n_items = of->n_child;
+	g->item = (const struct merge_node **)of->child;
+	g->node = model_alloc(b->m, g->n_items + 1u, sizeof(*g->node));
+	g->counter = model_alloc(b->m, g->n_items + 1u, sizeof(*g->counter));
+	if (!g->node || !g->counter)
+		goto out;
+	g->node[0] = (struct model_node){.point = MODEL_NONE, .callee = MODEL_NONE};
+	for (uint32_t i = 0; i < g->n_items; i++)
+		if (fill_node(b, g, i) < 0)
+			goto out;
+	for (uint32_t i = 0; i <= g->n_items; i++)
+		if (leave_node(b, g, i) < 0)
+			goto out;
+	if (close_graph(b, g) == 0)
+		index = g->index;
+out:
+	free(g);
+	return index;
+}

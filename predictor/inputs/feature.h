@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a rank can compute from the variables of a run, its number and the number of ranks before it communicates: places
+ * and neighbours on grids of one to three dimensions as MPI_Dims_create makes them, parts of a size that is divided among
+ * the ranks of a dimension, remainders. A feature is known by its name, which stands as an input in the model's file:
+ * "next(2,0)" is the neighbour above in dimension 0 of a grid of two, "block(N,1,0)" this rank's part of N.
+ */
+#ifndef PRECEDENT_PREDICTOR_INPUTS_FEATURE_H
+#define PRECEDENT_PREDICTOR_INPUTS_FEATURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/errbuf.h"
+
+#define FEATURE_VARS_MAX  8
+#define FEATURE_NONE	  INT64_MIN /* has no value here */
+#define FEATURE_NAME	  96
+#define FEATURE_VALUE_MAX (INT64_C(1) << 40)
+
+enum feature_op {
+	FEATURE_VAR,	/* variable v */
+	FEATURE_RANK,
+	FEATURE_RANKS,
+	FEATURE_LOG2,	/* least k with 2^k >= ranks */
+	FEATURE_DIMS,	/* extent of dimension i of d */
+	FEATURE_COORD,	/* place in it */
+	FEATURE_PREV,	/* neighbour below, TRACE_PROC_NULL outside */
+	FEATURE_NEXT,
+	FEATURE_BEFORE, /* the same, around */
+	FEATURE_AFTER,
+	FEATURE_LPREV,	/* the same as PREV and NEXT, as a place in the line of ranks through this one */
+	FEATURE_LNEXT,
+	FEATURE_LINE,	/* first rank of that line */
+	FEATURE_STRIDE, /* and the distance from one to the next */
+	FEATURE_BLOCK,	/* v (c + 1) / n - v c / n, each rounded down */
+	FEATURE_SHARE,	/* v / n, one more on the first v mod n */
+	FEATURE_PART,	/* v / n, rounded down */
+	FEATURE_MOD,	/* v mod w */
+	FEATURE_DIV,	/* v / w, rounded down */
+	FEATURE_OPS
+};
+struct feature {
+	char name[FEATURE_NAME];
+	uint8_t op, d, i; /* dimensions, and which of them */
+	uint8_t v, w;	  /* variables */
+};
+
+/* A run: its variables, and a rank of it. */
+struct feature_place {
+	const double *var;
+	uint32_t rank, ranks;
+};
+
+/* All features of these variables, the simplest first; malloced, NULL without memory. */
+struct feature *feature_list(const char *const *var, uint32_t n_vars, uint32_t *n);
+/* FEATURE_NONE where it has no value: a variable that is no whole number, an overflow. */
+int64_t feature_value(const struct feature *f, const struct feature_place *p);
+/* Is it a sum of none but the variables, rank and ranks themselves? */
+static inline bool feature_is_plain(const struct feature *f)
+{
+	return f->op <= FEATURE_RANKS;
+}
+/* Extents of a grid of d <= 3 dimensions of n ranks, falling, as even as can be. */
+void feature_dims(uint32_t n, uint32_t d, uint32_t dims[3]);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Prediction of runs: see foresee.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/inputs/foresee.h"
+
+static bool is_plain(const char *input)
+{
+	return strcmp(input, "rank") && strcmp(input, "ranks") && !strchr(input, '(');
+}
+
+/* Variables are the inputs that are no features. */
+static int take_values(struct foresee *f, const char *const *name, const double *value, uint32_t n, const char **var,
+		       struct errbuf *err)
+{
+	const struct model *m = f->m;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		uint32_t k = 0;
+
+		if (!is_plain(m->input[i].name))
+			continue;
+		if (f->n_vars == FEATURE_VARS_MAX)
+			return err_set(err, "not a model of runs: more than %d variables", FEATURE_VARS_MAX);
+		while (k < n && strcmp(name[k], m->input[i].name))
+			k++;
+		if (k == n && m->input[i].kind != MODEL_INPUT_CONSTANT)
+			return err_set(err, "the value of %s is not given (it was %.15g to %.15g)", m->input[i].name,
+				       m->input[i].lo, m->input[i].hi);
+		var[f->n_vars] = m->input[i].name;
+		f->var[f->n_vars++] = k < n ? value[k] : m->input[i].lo;
+	}
+	for (uint32_t k = 0; k < n; k++)
+		if (!is_plain(name[k]) || model_input_find(m, name[k]) < 0)
+			return err_set(err, "the model has no variable %s", name[k]);
+	return 0;
+}
+
+static int find_features(struct foresee *f, struct errbuf *err)
+{
+	for (uint32_t i = 0; i < f->m->n_inputs; i++) {
+		uint32_t k = 0;
+
+		while (k < f->n_features && strcmp(f->feature[k].name, f->m->input[i].name))
+			k++;
+		if (k == f->n_features)
+			return err_set(err, "not a model of runs: input %s is none that ranks have", f->m->input[i].name);
+		f->feature_of[i] = k;
+	}
+	return 0;
+}
+
+/* ---- doubts ---- */
+
+static int read_doubt(const struct foresee *f, const struct model_var *v, struct learnt_doubt *d)
+{
+	char text[INPUTS_REASON_MAX], *other;
+
+	*d = (struct learnt_doubt){0};
+	snprintf(d->what, sizeof(d->what), "%s", v->name + strlen(INPUTS_DOUBT));
+	snprintf(text, sizeof(text), "%s", v->reason);
+	other = strstr(text, " | ");
+	if (!other || (text[0] != 'G' && text[0] != 'V') || text[1] != ' ')
+		return -1;
+	*other = '\0';
+	d->is_guard = text[0] == 'G';
+	if (d->is_guard)
+		return rule_guard_read(text + 2, f->feature, f->n_features, &d->guard[0]) < 0 ||
+			       rule_guard_read(other + 3, f->feature, f->n_features, &d->guard[1]) < 0
+			   ? -1
+			   : 0;
+	return rule_read(text + 2, f->feature, f->n_features, &d->rule[0]) < 0 ||
+		       rule_read(other + 3, f->feature, f->n_features, &d->rule[1]) < 0
+		   ? -1
+		   : 0;
+}
+
+static int read_doubts(struct foresee *f, struct errbuf *err)
+{
+	f->doubt = calloc(f->m->n_vars + 1u, sizeof(*f->doubt));
+	if (!f->doubt)
+		return err_set(err, "no memory");
+	for (uint32_t i = 0; i < f->m->n_vars; i++) {
+		const struct model_var *v = &f->m->var[i];
+
+		if (strncmp(v->name, INPUTS_DOUBT, strlen(INPUTS_DOUBT)) || v->known)
+			continue;
+		if (read_doubt(f, v, &f->doubt[f->n_doubts++]) < 0)
+			return err_set(err, "not a model of runs: variable '%.80s' is no doubt", v->name);
+	}
+	return 0;
+}
+
+static void prepare(struct foresee *f, uint32_t rank)
+{
+	struct feature_place place = {f->var, rank, f->ranks};
+
+	for (uint32_t k = 0; k < f->n_features; k++)
+		f->value[k] = feature_value(&f->feature[k], &place);
+	for (uint32_t i = 0; i < f->m->n_inputs; i++) {
+		const struct feature *k = &f->feature[f->feature_of[i]];
+
+		f->input[i] = k->op == FEATURE_VAR ? f->var[k->v] : (double)f->value[f->feature_of[i]];
+	}
+}
+
+static int check_doubts(struct foresee *f, struct errbuf *err)
+{
+	char a[200], b[200];
+
+	for (uint32_t rank = 0; rank < f->ranks; rank++) {
+		prepare(f, rank);
+		for (uint32_t i = 0; i < f->n_doubts; i++) {
+			const struct learnt_doubt *d = &f->doubt[i];
+
+			if (learnt_doubt_agrees(d, f->value))
+				continue;
+			if (d->is_guard) {
+				rule_guard_format(&d->guard[0], f->feature, a, sizeof(a));
+				rule_guard_format(&d->guard[1], f->feature, b, sizeof(b));
+			} else {
+				rule_format(&d->rule[0], f->feature, a, sizeof(a));
+				rule_format(&d->rule[1], f->feature, b, sizeof(b));
+			}
+			return err_set(err,
+				       "not determined by the runs: %.160s: '%.100s' and '%.100s' hold in all of them, and differ "
+				       "for rank %u here; trace a run where they differ",
+				       strchr(d->what, ' ') ? strchr(d->what, ' ') + 1 : d->what, a, b, rank);
+		}
+	}
+	return 0;
+}
+
+int foresee_open(struct foresee *f, const struct model *m, uint32_t ranks, const char *const *name, const double *value,
+		 uint32_t n, bool anyway, struct errbuf *err)
+{
+	const char *var[FEATURE_VARS_MAX];
+
+	*f = (struct foresee){.m = m, .ranks = ranks};
+	if (!ranks || ranks > FORESEE_RANKS_MAX)
+		return err_set(err, "the number of ranks is 1 to %d", FORESEE_RANKS_MAX);
+	if (take_values(f, name, value, n, var, err) < 0)
+		return -1;
+	f->feature = feature_list(var, f->n_vars, &f->n_features);
+	f->feature_of = calloc(m->n_inputs + 1u, sizeof(*f->feature_of));
+	f->input = calloc(m->n_inputs + 1u, sizeof(*f->input));
+	f->value = calloc(f->n_features + 1u, sizeof(*f->value));
+	if (!f->feature || !f->feature_of || !f->input || !f->value) {
+		foresee_close(f);
+		return err_set(err, "no memory");
+	}
+	if (find_features(f, err) < 0 || read_doubts(f, err) < 0 || (!anyway && check_doubts(f, err) < 0)) {
+		foresee_close(f);
+		return -1;
+	}
+	return 0;
+}
+
+void foresee_close(struct foresee *f)
+{
+	free(f->feature);
+	free(f->feature_of);
+	free(f->input);
+	free(f->value);
+	free(f->doubt);
+	*f = (struct foresee){0};
+}
+
+/* ---- a rank ---- */
+
+int foresee_rank(struct foresee *f, uint32_t rank, const struct foresee_sink *sink, double *wall_s, uint64_t *calls,
+		 struct errbuf *err)
+{
+	struct model_sink s = {sink ? sink->call : NULL, sink ? sink->arg : NULL};
+	struct model_limits limits = {.events = FORESEE_EVENTS_MAX};
+	struct model_result r = {0};
+
+	prepare(f, rank);
+	for (uint32_t i = 0; i < f->m->n_inputs; i++)
+		if (f->feature[f->feature_of[i]].op != FEATURE_VAR && f->value[f->feature_of[i]] == FEATURE_NONE)
+			return err_set(err, "%s has no value for rank %u here: a variable is no whole number, or below zero",
+				       f->m->input[i].name, rank);
+	if (model_interpret(f->m, f->input, 1, &limits, sink ? &s : NULL, &r, err) < 0)
+		return err_prefix(err, "rank %u", rank);
+	if (wall_s)
+		*wall_s = r.time_s;
+	if (calls)
+		*calls = r.events;
+	return 0;
+}
+
+uint32_t foresee_values(const struct model *m, uint32_t point, uint32_t var[CALL_VALUES])
+{
+	const char *s = strrchr(m->point[point], '(');
+	uint32_t n = 0;
+
+	while (s && *s && *s != ')' && n < CALL_VALUES) {
+		size_t len = strcspn(++s, ",)");
+		uint32_t v = 0;
+
+		while (v < m->n_vars && (strncmp(m->var[v].name, s, len) || m->var[v].name[len]))
+			v++;
+		if (v == m->n_vars)
+			break;
+		var[n++] = v;
+		s += len;
+	}
+	return n;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Prediction of a run that was never traced, from a model of runs (build.h): features of its ranks by the names of the
+ * model's inputs, doubts, the calls of each rank in order, and the walltime.
+ */
+#ifndef PRECEDENT_PREDICTOR_INPUTS_FORESEE_H
+#define PRECEDENT_PREDICTOR_INPUTS_FORESEE_H
+
+#include "predictor/inputs/build.h"
+#include "predictor/model/interpret.h"
+#include "trace/reader.h"
+
+#define FORESEE_RANKS_MAX  65536
+#define FORESEE_EVENTS_MAX 2000000000ull /* of a rank */
+
+struct foresee {
+	const struct model *m; /* borrowed */
+	uint32_t ranks, n_vars, n_features;
+	double var[FEATURE_VARS_MAX];
+	struct feature *feature;
+	uint32_t *feature_of; /* by input */
+	double *input;	      /* of the rank that was prepared last */
+	int64_t *value;	      /* by feature, of that rank */
+	uint32_t n_doubts;
+	struct learnt_doubt *doubt;
+};
+
+/* Is the model one of runs, and may it be asked this? name[i] = value[i]: every variable of the model once. -1 with the
+ * reason: a variable is missing or unknown to the model, a doubt matters here. `anyway`: doubts do not matter. */
+int foresee_open(struct foresee *f, const struct model *m, uint32_t ranks, const char *const *name, const double *value,
+		 uint32_t n, bool anyway, struct errbuf *err);
+void foresee_close(struct foresee *f);
+
+/* A call that is predicted: its control point, the time since MPI_Init, and the model's variables. */
+struct foresee_sink {
+	int (*call)(void *arg, uint32_t point, double time_s, const double *var);
+	void *arg;
+};
+/* One rank, from MPI_Init to MPI_Finalize. Seconds and calls may be NULL. */
+int foresee_rank(struct foresee *f, uint32_t rank, const struct foresee_sink *sink, double *wall_s, uint64_t *calls,
+		 struct errbuf *err);
+
+/* Names of the values of a control point, as indexes of variables: how many, at most CALL_VALUES. */
+uint32_t foresee_values(const struct model *m, uint32_t point, uint32_t var[CALL_VALUES]);
+
+/* The prediction against a trace of that very run. */
+struct foresee_difference {
+	uint64_t calls, values, wrong, unknown; /* compared; values that are another, and that were not predicted */
+	uint32_t exact_ranks;			/* whose sequence is the predicted one */
+	double wall_s, predicted_s;		/* of the longest rank */
+	char first[400];			/* difference, or "" */
+};
+int foresee_compare(struct foresee *f, const struct trace *t, struct foresee_difference *out, struct errbuf *err);
+
+#endif

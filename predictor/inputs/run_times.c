@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Times of calls as functions of sizes: see run_times.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/inputs/run_times.h"
+
+#define SIZES_MAX     12  /* features that times are tried with */
+#define POINTS_OF_RUN 64  /* ranks of a run that are used, spread evenly */
+#define WORTH	      0.9 /* a term has to leave at most so much of the error without it */
+
+/* Weighted sums of a fold, which is a run: x, y and the products of them. */
+struct sums {
+	double w, x, y, xx, xy, yy;
+};
+struct sample {
+	uint32_t n;
+	uint32_t *point, *fold;
+	double *y, *w, *x;
+};
+struct fitter {
+	const struct learnt *l;
+	struct runs *r;
+	uint32_t n_sizes, size[SIZES_MAX];
+	struct sample s;
+	struct sums *fold;
+	uint32_t without;
+};
+
+/* ---- sizes ---- */
+
+static bool is_size(const struct feature *f)
+{
+	return f->op == FEATURE_VAR || f->op == FEATURE_RANKS || f->op == FEATURE_BLOCK || f->op == FEATURE_LOG2;
+}
+
+/* Features that vary and are not the same as one before. */
+static void choose_sizes(struct fitter *t)
+{
+	const struct learnt *l = t->l;
+	size_t bytes = t->r->n_points * sizeof(**l->col);
+
+	for (uint32_t f = 0; f < l->n_features && t->n_sizes < SIZES_MAX; f++) {
+		bool good = is_size(&l->feature[f]), varies = false;
+
+		for (uint32_t i = 0; good && i < t->r->n_points; i++) {
+			good = l->col[f][i] != FEATURE_NONE && l->col[f][i] >= 0;
+			varies |= l->col[f][i] != l->col[f][0];
+		}
+		for (uint32_t k = 0; good && k < t->n_sizes; k++)
+			good = memcmp(l->col[f], l->col[t->size[k]], bytes) != 0;
+		if (good && varies)
+			t->size[t->n_sizes++] = f;
+	}
+}
+
+static double product_at(const struct fitter *t, const uint32_t x[3], uint32_t point)
+{
+	double v = 1;
+
+	for (uint32_t i = 0; i < 3 && x[i] != RULE_NONE; i++)
+		v *= (double)t->l->col[x[i]][point];
+	return v;
+}
+
+static double value_at(const struct fitter *t, const struct time_fn *fn, uint32_t point)
+{
+	double v = fn->constant_s;
+
+	for (uint32_t k = 0; k < fn->n; k++)
+		v += fn->coef[k] * product_at(t, fn->x[k], point);
+	return v;
+}
+
+/* ---- least squares of two coefficients, by sums ---- */
+
+static void add_sums(struct sums *a, const struct sums *b, double sign)
+{
+	a->w += sign * b->w;
+	a->x += sign * b->x;
+	a->y += sign * b->y;
+	a->xx += sign * b->xx;
+	a->xy += sign * b->xy;
+	a->yy += sign * b->yy;
+}
+
+/* y = c + a x, neither below zero. */
+static void solve(const struct sums *s, bool constant_only, double *c, double *a)
+{
+	double det = s->w * s->xx - s->x * s->x;
+
+	*a = 0;
+	*c = s->w > 0 ? s->y / s->w : 0;
+	if (constant_only || !(s->xx > 0))
+		return;
+	if (det > 1e-12 * s->w * s->xx) {
+		*a = (s->w * s->xy - s->x * s->y) / det;
+		*c = (s->y - *a * s->x) / s->w;
+	}
+	if (*a <= 0) {
+		*a = 0;
+		*c = s->y / s->w;
+	} else if (*c < 0) {
+		*c = 0;
+		*a = s->xy / s->xx;
+	}
+}
+
+static double missed(const struct sums *s, double c, double a)
+{
+	double e = s->yy + c * c * s->w + a * a * s->xx - 2 * c * s->y - 2 * a * s->xy + 2 * a * c * s->x;
+
+	return e > 0 ? e : 0;
+}
+
+/* Mean square of what is missed on folds that are left out; the function of all in c and a. */
+static double judge(struct fitter *t, bool constant_only, double *c, double *a)
+{
+	struct sums all = {0};
+	double error = 0, weight = 0;
+
+	memset(t->fold, 0, t->r->n_runs * sizeof(*t->fold));
+	for (uint32_t i = 0; i < t->s.n; i++) {
+		double w = t->s.w[i], x = t->s.x[i], y = t->s.y[i];
+		struct sums s = {w, w * x, w * y, w * x * x, w * x * y, w * y * y};
+
+		add_sums(&t->fold[t->s.fold[i]], &s, 1);
+		add_sums(&all, &s, 1);
+	}
+	for (uint32_t k = 0; k < t->r->n_runs; k++) {
+		struct sums rest = all;
+
+		if (!(t->fold[k].w > 0))
+			continue;
+		add_sums(&rest, &t->fold[k], -1);
+		if (!(rest.w > 1e-12 * all.w))
+			continue;
+		solve(&rest, constant_only, c, a);
+		error += missed(&t->fold[k], *c, *a);
+		weight += t->fold[k].w;
+	}
+	solve(&all, constant_only, c, a);
+	return weight > 0 ? error / weight : 0;
+}
+
+/* ---- one time of one call ---- */
+
+/* Seconds of the call at the points that are used, weighed by the run's mean: errors are relative. */
+static void take_sample(struct fitter *t, const struct runs_leaf *leaf, bool gap)
+{
+	t->s.n = 0;
+	for (uint32_t run = 0; run < t->r->n_runs; run++) {
+		const struct runs_run *k = &t->r->run[run];
+		uint32_t step = (k->n_ranks + POINTS_OF_RUN - 1) / POINTS_OF_RUN, first = t->s.n;
+		double mean = 0;
+
+		for (uint32_t i = 0; run != t->without && i < k->n_ranks; i += step) {
+			const struct runs_seen *s = &leaf->seen[k->first_point + i];
+
+			if (!s->timed)
+				continue;
+			t->s.point[t->s.n] = k->first_point + i;
+			t->s.fold[t->s.n] = run;
+			t->s.y[t->s.n] = (gap ? s->gap_ns : s->dur_ns) / (double)s->timed * 1e-9;
+			mean += t->s.y[t->s.n++];
+		}
+		mean = t->s.n > first && mean > 0 ? mean / (t->s.n - first) : 1e-9;
+		for (uint32_t i = first; i < t->s.n; i++)
+			t->s.w[i] = 1 / (mean * mean * (t->s.n - first));
+	}
+}
+
+static void fit_product(struct fitter *t, const uint32_t x[3], struct time_fn *best, double *least)
+{
+	double c, a, error;
+
+	for (uint32_t i = 0; i < t->s.n; i++)
+		t->s.x[i] = product_at(t, x, t->s.point[i]);
+	error = judge(t, false, &c, &a);
+	if (a <= 0 || !(error < *least * (1 - 1e-9)))
+		return;
+	*least = error;
+	*best = (struct time_fn){.constant_s = c, .n = 1, .coef = {a}, .x = {{x[0], x[1], x[2]}}};
+}
+
+static void fit_degree(struct fitter *t, uint32_t degree, struct time_fn *best, double *least)
+{
+	uint32_t n = t->n_sizes;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = degree > 1 ? i : n - 1; j < n; j++)
+			for (uint32_t k = degree > 2 ? j : n - 1; k < n; k++)
+				fit_product(t,
+					    (uint32_t[3]){t->size[i], degree > 1 ? t->size[j] : RULE_NONE,
+							  degree > 2 ? t->size[k] : RULE_NONE},
+					    best, least);
+}
+
+static void fit_time(struct fitter *t, const struct runs_leaf *leaf, bool gap, struct time_fn *out)
+{
+	double c = 0, a, least, sum = 0;
+
+	take_sample(t, leaf, gap);
+	*out = (struct time_fn){0};
+	if (!t->s.n)
+		return;
+	memset(t->s.x, 0, t->s.n * sizeof(*t->s.x));
+	least = judge(t, true, &c, &a);
+	out->constant_s = c;
+	for (uint32_t degree = 1; degree <= 3 && t->n_sizes; degree++) {
+		struct time_fn best = *out;
+		double now = least;
+
+		fit_degree(t, degree, &best, &now);
+		if (now < least * WORTH * WORTH) {
+			*out = best;
+			least = now;
+		}
+	}
+	for (uint32_t i = 0; i < t->s.n; i++)
+		sum += t->s.y[i];
+	out->error_s = sqrt(least) * sum / t->s.n;
+}
+
+/* ---- all of them ---- */
+
+/* MPI_Init and MPI_Finalize are outside of the walltime. */
+static bool outside(const char *name)
+{
+	return !strncmp(name, "MPI_Init", 8) || !strncmp(name, "MPI_Finalize", 12);
+}
+
+static void fit_all(struct fitter *t, struct run_times *out)
+{
+	for (uint32_t i = 0; i < t->r->n_leaf; i++) {
+		const struct runs_leaf *leaf = &t->r->leaf[i];
+
+		out->gap[i] = out->dur[i] = (struct time_fn){0};
+		if (strncmp(leaf->name, "MPI_Init", 8))
+			fit_time(t, leaf, true, &out->gap[i]);
+		if (!outside(leaf->name))
+			fit_time(t, leaf, false, &out->dur[i]);
+	}
+}
+
+/* Seconds of the run's longest rank, by the functions and the calls that it made. */
+static double wall_of(const struct fitter *t, const struct run_times *times, uint32_t run)
+{
+	const struct runs_run *k = &t->r->run[run];
+	double longest = 0;
+
+	for (uint32_t p = k->first_point; p < k->first_point + k->n_ranks; p++) {
+		double sum = 0;
+
+		for (uint32_t i = 0; i < t->r->n_leaf; i++)
+			sum += (double)t->r->leaf[i].seen[p].n *
+			       (value_at(t, &times->gap[i], p) + value_at(t, &times->dur[i], p));
+		longest = fmax(longest, sum);
+	}
+	return longest;
+}
+
+static void leave_out(struct fitter *t, struct run_times *out)
+{
+	double sum = 0;
+
+	for (uint32_t run = 0; run < t->r->n_runs; run++) {
+		double error;
+
+		t->without = run;
+		fit_all(t, out);
+		error = fabs(wall_of(t, out, run) / (t->r->run[run].wall_ns * 1e-9) - 1);
+		if (!isfinite(error))
+			continue;
+		sum += error;
+		out->worst_error = fmax(out->worst_error, error);
+		out->n_errors++;
+	}
+	out->mean_error = out->n_errors ? sum / out->n_errors : 0;
+}
+
+int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf *err)
+{
+	struct runs *r = l->runs;
+	struct fitter t = {.l = l, .r = r};
+	struct arena *a = arena_create();
+	int rc = -1;
+
+	*out = (struct run_times){.arena = a};
+	if (a) {
+		out->gap = arena_alloc(a, r->n_leaf, sizeof(*out->gap));
+		out->dur = arena_alloc(a, r->n_leaf, sizeof(*out->dur));
+		t.s.point = arena_alloc(a, r->n_points, sizeof(*t.s.point));
+		t.s.fold = arena_alloc(a, r->n_points, sizeof(*t.s.fold));
+		t.s.y = arena_alloc(a, r->n_points, sizeof(*t.s.y));
+		t.s.w = arena_alloc(a, r->n_points, sizeof(*t.s.w));
+		t.s.x = arena_alloc(a, r->n_points, sizeof(*t.s.x));
+		t.fold = arena_alloc(a, r->n_runs, sizeof(*t.fold));
+	}
+	if (!a || !out->gap || !out->dur || !t.s.point || !t.s.fold || !t.s.y || !t.s.w || !t.s.x || !t.fold) {
+		err_set(err, "no memory for times");
+		goto out;
+	}
+	choose_sizes(&t);
+	leave_out(&t, out);
+	t.without = UINT32_MAX;
+	fit_all(&t, out);
+	rc = 0;
+out:
+	if (rc < 0)
+		run_times_free(out);
+	return rc;
+}
+
+void run_times_free(struct run_times *t)
+{
+	arena_destroy(t->arena);
+	*t = (struct run_times){0};
+}

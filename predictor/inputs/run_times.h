@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Times between calls and in them as functions of sizes: a constant and at most two products of up to three features,
+ * with coefficients of least squares that are not below zero, chosen by what they miss on runs that were left out.
+ */
+#ifndef PRECEDENT_PREDICTOR_INPUTS_RUN_TIMES_H
+#define PRECEDENT_PREDICTOR_INPUTS_RUN_TIMES_H
+
+#include "predictor/inputs/learn_runs.h"
+
+#define TIME_TERMS 2
+
+struct time_fn {
+	double constant_s;
+	uint32_t n;
+	double coef[TIME_TERMS];
+	uint32_t x[TIME_TERMS][3]; /* features, RULE_NONE */
+	double error_s;		   /* root mean square on runs left out */
+};
+struct run_times {
+	struct time_fn *gap, *dur; /* by leaf */
+	/* Walltimes of runs that were left out, against what the others say. */
+	uint32_t n_errors;
+	double mean_error, worst_error; /* relative */
+	struct arena *arena;
+};
+
+/* -1 without memory, or when the traces have no times. */
+int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf *err);
+void run_times_free(struct run_times *t);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Several traced runs of one program as one structure: every rank of every run is contracted to loops over its control
+ * points, ranks that do the same once, and the trees are merged as those of one run's ranks are (merge.h). What is left
+ * apart are the counts of loops, the ranks and runs that pass a node, the values of calls, and times: the aligned journals
+ * that rules are learnt from, without one row for every event. The merged tree is proved to expand to every rank's events.
+ * Source: paper 000 (journals), paper 004, section 2.2 (merging).
+ */
+#ifndef PRECEDENT_PREDICTOR_INPUTS_RUNS_H
+#define PRECEDENT_PREDICTOR_INPUTS_RUNS_H
+
+#include "predictor/inputs/call.h"
+#include "predictor/inputs/feature.h"
+#include "predictor/model/map.h"
+#include "skelgen/arena.h"
+#include "skelgen/merge.h"
+#include "trace/reader.h"
+
+#define RUNS_MIN	3
+#define RUNS_MAX	256
+#define RUNS_POINTS_MAX 65536 /* ranks of all runs */
+#define RUNS_VAR_NAME	31
+
+/* A variable that the user gives, with one value for each trace, or a number of the command line under another name. */
+struct runs_var {
+	char name[RUNS_VAR_NAME + 1];
+	uint32_t argument; /* 1...: of the command line; 0: value[] */
+	uint32_t n_value;
+	double *value;
+};
+
+struct runs_run {
+	const char *path; /* of the caller */
+	struct trace *trace;
+	uint32_t n_ranks, first_point;
+	double var[FEATURE_VARS_MAX];
+	double wall_ns; /* of the longest rank */
+};
+struct runs_point {
+	uint32_t run, rank, group;
+};
+
+/* A call of the merged tree at a point. */
+struct runs_seen {
+	uint64_t n, timed;
+	double gap_ns, dur_ns; /* sums of those that are timed */
+	int64_t *value;	       /* of the first one; NULL: it is not there */
+	uint32_t varies;       /* bits of the values that were not always the same */
+};
+struct runs_leaf {
+	const char *name;
+	uint32_t n_value;
+	char (*value_name)[28];
+	struct runs_seen *seen; /* by point */
+};
+
+struct runs {
+	uint32_t n_runs, n_vars, n_points, n_leaf, n_loop;
+	struct runs_run *run;
+	char var_name[FEATURE_VARS_MAX][RUNS_VAR_NAME + 1];
+	struct runs_point *point;
+	struct merge merge;	   /* leaves and loops are numbered in preorder by origin */
+	struct rank_groups groups; /* n_group only */
+	struct map keys;	   /* control points */
+	struct runs_leaf *leaf;
+	uint64_t events;
+	struct arena *arena;
+};
+
+/* -1 with the reason: too few, damaged or partial traces, other programs, runs that contradict each other. Free after 0
+ * and after -1. */
+int runs_open(struct runs *r, const char *const *path, uint32_t n, const struct runs_var *var, uint32_t n_var,
+	      struct errbuf *err);
+/* The same from traces that are open, and are closed with the runs, or by a failure. name: what messages call them. */
+int runs_take(struct runs *r, struct trace *const *trace, const char *const *name, uint32_t n, const struct runs_var *var,
+	      uint32_t n_var, struct errbuf *err);
+void runs_close(struct runs *r);
+
+static inline uint64_t runs_count(const struct merge_node *loop, uint32_t group)
+{
+	return loop->counts ? loop->counts[group] : loop->count;
+}
+
+/* ---- shared: runs_vars.c ---- */
+
+/* Name the variables of all runs and take their values. */
+int runs_take_vars(struct runs *r, const struct runs_var *var, uint32_t n_var, struct errbuf *err);
+/* ---- runs_seen.c ---- */
+
+/* Number the nodes, walk through every rank's events beside the tree, and note what each call was. */
+int runs_see(struct runs *r, struct errbuf *err);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The merged tree beside the events of every rank: what each call of it was, and proof that the tree says it all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/inputs/runs.h"
+
+struct symbol {
+	uint64_t key;
+	int64_t value[CALL_VALUES];
+};
+
+struct pass {
+	struct runs *r;
+	uint32_t at; /* point */
+	const struct trace_rank *rank;
+	struct symbol *symbol;
+	struct trace_iter *it;
+	uint64_t n;
+	struct errbuf *err;
+};
+
+static void number_nodes(struct runs *r, struct merge_node *n)
+{
+	if (n->kind == SKEL_LEAF) {
+		n->origin = r->n_leaf++;
+		return;
+	}
+	if (n->kind == SKEL_LOOP)
+		n->origin = r->n_loop++;
+	for (uint32_t i = 0; i < n->n_child; i++)
+		number_nodes(r, n->child[i]);
+}
+
+static int name_leaf(struct runs *r, struct runs_leaf *l, const struct call_view *c)
+{
+	char *name = arena_alloc(r->arena, strlen(c->name) + 1, 1);
+
+	l->value_name = arena_alloc(r->arena, c->n, sizeof(*l->value_name));
+	if (!name || !l->value_name)
+		return -1;
+	memcpy(name, c->name, strlen(c->name));
+	l->name = name;
+	l->n_value = c->n;
+	for (uint32_t i = 0; i < c->n; i++)
+		memcpy(l->value_name[i], c->value[i].name, sizeof(l->value_name[i]));
+	return 0;
+}
+
+static int note_call(struct pass *p, struct runs_leaf *l, const struct trace_event *ev, bool timed)
+{
+	struct runs_seen *s = &l->seen[p->at];
+	const struct symbol *sym = &p->symbol[ev->sym];
+	struct call_view c;
+
+	if (!l->name) {
+		call_view(&p->rank->defs, ev->sym, &c);
+		if (name_leaf(p->r, l, &c) < 0)
+			return err_set(p->err, "no memory");
+	}
+	if (!s->value) {
+		s->value = arena_alloc(p->r->arena, l->n_value, sizeof(*s->value));
+		if (!s->value)
+			return err_set(p->err, "no memory");
+		memcpy(s->value, sym->value, l->n_value * sizeof(*s->value));
+	}
+	for (uint32_t i = 0; i < l->n_value; i++)
+		if (s->value[i] != sym->value[i])
+			s->varies |= 1u << i;
+	s->n++;
+	s->timed += timed;
+	s->gap_ns += timed ? (double)ev->gap_ns : 0;
+	s->dur_ns += timed ? (double)ev->dur_ns : 0;
+	return 0;
+}
+
+static int differs(const struct pass *p)
+{
+	const struct runs_point *at = &p->r->point[p->at];
+
+	return err_set(p->err, "%s, rank %u: call %llu is not where the merged structure has it", p->r->run[at->run].path,
+		       at->rank, (unsigned long long)p->n);
+}
+
+static int walk(struct pass *p, const struct merge_node *n)
+{
+	uint32_t group = p->r->point[p->at].group;
+	uint64_t count = n->kind == SKEL_LOOP ? runs_count(n, group) : 1;
+	struct trace_event ev;
+	bool timed;
+
+	if (!merge_has_group(n, group))
+		return 0;
+	if (n->kind == SKEL_LEAF) {
+		if (!trace_iter_next(p->it, &ev, &timed) || p->symbol[ev.sym].key != n->key)
+			return differs(p);
+		p->n++;
+		return note_call(p, &p->r->leaf[n->origin], &ev, timed);
+	}
+	for (uint64_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < n->n_child; k++)
+			if (walk(p, n->child[k]) < 0)
+				return -1;
+	return 0;
+}
+
+static int see_point(struct runs *r, uint32_t at, struct errbuf *err)
+{
+	const struct runs_point *point = &r->point[at];
+	const struct trace *t = r->run[point->run].trace;
+	struct pass p = {.r = r, .at = at, .rank = trace_get_rank(t, point->rank), .err = err};
+	struct call_view c;
+	int rc = -1;
+
+	p.symbol = calloc(p.rank->defs.sigs.n + 1u, sizeof(*p.symbol));
+	for (uint32_t s = 0; p.symbol && s < p.rank->defs.sigs.n; s++) {
+		call_view(&p.rank->defs, s, &c);
+		p.symbol[s].key = c.key;
+		for (uint32_t i = 0; i < c.n; i++)
+			p.symbol[s].value[i] = c.value[i].v;
+	}
+	p.it = p.symbol ? trace_iter_create(t, point->rank, err) : NULL;
+	if (!p.symbol)
+		err_set(err, "no memory");
+	if (!p.it)
+		goto out;
+	rc = walk(&p, r->merge.root);
+	if (rc == 0 && p.n != p.rank->events.length)
+		rc = differs(&p);
+	r->events += p.n;
+out:
+	trace_iter_destroy(p.it);
+	free(p.symbol);
+	return rc;
+}
+
+/* Values that there never were go. */
+static void drop_missing(const struct runs *r, struct runs_leaf *l)
+{
+	uint32_t k = 0;
+
+	for (uint32_t v = 0; v < l->n_value; v++) {
+		bool there = false;
+
+		for (uint32_t i = 0; i < r->n_points; i++)
+			there |= l->seen[i].value && (l->seen[i].value[v] != CALL_MISSING || l->seen[i].varies >> v & 1);
+		if (!there)
+			continue;
+		for (uint32_t i = 0; i < r->n_points && k != v; i++) {
+			struct runs_seen *s = &l->seen[i];
+
+			if (!s->value)
+				continue;
+			s->value[k] = s->value[v];
+			s->varies = (s->varies & ~(1u << k)) | (s->varies >> v & 1) << k;
+		}
+		memmove(l->value_name[k], l->value_name[v], sizeof(l->value_name[k]));
+		k++;
+	}
+	l->n_value = k;
+}
+
+int runs_see(struct runs *r, struct errbuf *err)
+{
+	number_nodes(r, r->merge.root);
+	r->leaf = calloc(r->n_leaf + 1u, sizeof(*r->leaf));
+	if (!r->leaf)
+		return err_set(err, "no memory for %u calls", r->n_leaf);
+	for (uint32_t i = 0; i < r->n_leaf; i++) {
+		r->leaf[i].seen = arena_alloc(r->arena, r->n_points, sizeof(*r->leaf[i].seen));
+		if (!r->leaf[i].seen)
+			return err_set(err, "no memory for %u calls in %u ranks", r->n_leaf, r->n_points);
+	}
+	for (uint32_t i = 0; i < r->n_points; i++)
+		if (see_point(r, i, err) < 0)
+			return -1;
+	for (uint32_t i = 0; i < r->n_leaf; i++)
+		drop_missing(r, &r->leaf[i]);
+	return 0;
+}

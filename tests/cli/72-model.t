@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# precedent model: from three sizes on two numbers of ranks, the calls of a fourth size on a third number of ranks, call by
+# call against a trace of that very run; and what the runs do not determine is refused.
+use strict;
+use warnings;
+
+use JSON::PP;
+use Test::More;
+use lib 'tests/cli/lib', 'tests/cluster/lib';
+use Cli;
+use Testbed qw(run_command);
+
+sub trace {
+	my ($ranks, $name, @arguments) = @_;
+	my $file = join('-', $name, $ranks, @arguments) . '.ptrace';
+	my $r = precedent('trace', '-q', '-o', $file, '--', 'mpirun', '--bind-to', 'none', '--oversubscribe', '-n', $ranks,
+		program($name), @arguments);
+	die "no trace of $name @arguments: $r->{err}" if $r->{rc} != 0 || !-s $file;
+	return $file;
+}
+
+sub model { return precedent('model', @_) }
+
+# program, arguments of two and four ranks, the run that is asked for
+my @asked = (
+	['heat', [[96, 150, 10], [128, 203, 8], [161, 97, 12]], [[96, 161, 8], [128, 130, 12], [161, 222, 10]], [3, 200, 333, 9]],
+	['lu', [[24, 7], [32, 9], [41, 12]], [[24, 8], [32, 12], [41, 10]], [6, 50, 13]],
+	['cg', [[24, 9], [32, 14], [41, 11]], [[24, 17], [32, 10], [41, 13]], [6, 50, 33]],
+);
+my %traces;
+for my $case (@asked) {
+	my ($name, $two, $four, $new) = @$case;
+	my ($ranks, @arguments) = @$new;
+	my @files = ((map { trace(2, $name, @$_) } @$two), map { trace(4, $name, @$_) } @$four);
+	my @vars = map { ('--var', 'arg' . ($_ + 1) . "=$arguments[$_]") } 0 .. $#arguments;
+
+	$traces{$name} = \@files;
+	my $r = model('fit', @files, '-o', "$name.model");
+	is($r->{rc}, 0, "$name: learnt from six runs") or diag $r->{err};
+	like($r->{out}, qr/^0 nodes and 0 of \d+ values are not determined/m, 'everything is determined') or diag $r->{out};
+	$r = model('predict', "$name.model", '--ranks', $ranks, @vars, '--against', trace($ranks, $name, @arguments));
+	is($r->{rc}, 0, 'a fourth size on a third number of ranks is predicted') or diag $r->{out}, $r->{err};
+	like($r->{out}, qr/: $ranks of $ranks ranks make the predicted calls; [\d,]+ calls and [\d,]+ values compared, 0 values are others, 0 were not/,
+		'call by call, with every peer, tag and size');
+}
+
+# The calls themselves.
+my @heat = ('heat.model', '--ranks', 3, map { ('--var', $_) } 'arg1=200', 'arg2=20', 'arg3=10');
+my $r = model('predict', @heat, '--events', 2);
+is($r->{rc}, 0, 'the calls of a rank are listed');
+my @lines = split /\n/, $r->{out};
+is(scalar @lines, 1 + 2 * 20 + 2 + 1 + 1, 'as many as there are');
+like($lines[1], qr/^0\.\d+ MPI_Sendrecv heat\S* .*MPI_DOUBLE dst=1 tag=1 count=200 src=null rtag=1 rcount=200$/, 'with neighbours and sizes');
+like($lines[-1], qr/MPI_Finalize/, 'to the end');
+my $json = decode_json(model('predict', @heat, '--events', 2, '--json')->{out});
+is($json->{ranks}, 3, 'the same for machines');
+is(scalar @{ $json->{events} }, scalar @lines, 'as many calls');
+is($json->{events}[1]{values}{dst}, 1, 'with their values');
+cmp_ok($json->{low_s}, '<=', $json->{wall_s}, 'and an interval below');
+cmp_ok($json->{wall_s}, '<=', $json->{high_s}, 'and above the time');
+$r = model('predict', 'heat.model', '--ranks', 3, '--var', 'arg1=200', '--var', 'arg2=21', '--var', 'arg3=10', '--against',
+	'heat-3-200-333-9.ptrace');
+is($r->{rc}, 1, 'a run that does something else is not what was predicted');
+like($r->{out}, qr/first difference: rank 0, call \d+: /, 'and it is said where');
+
+# Shown and compiled.
+like(model('show', 'lu.model')->{out}, qr/^input arg1: 24 to 41$/m, 'the model is text');
+like(model('show', '--dot', 'lu.model')->{out}, qr/^digraph/, 'and a graph');
+mkdir 'compiled';
+is(model('compile', 'lu.model', '-o', 'compiled')->{rc}, 0, 'and a program');
+ok(-s 'compiled/model.so', 'that can be loaded');
+
+# What is not known is said.
+sub refused {
+	my ($what, $why, @arguments) = @_;
+	my $r = model(@arguments);
+
+	is($r->{rc}, 1, "$what: refused");
+	like($r->{err}, $why, 'with the reason');
+	is(scalar(() = $r->{err} =~ /\n/g), 1, 'in one line');
+}
+my @lu = @{ $traces{lu} };
+refused('two runs', qr/too few runs: 2/, 'fit', @lu[0, 1], '-o', 'x.model');
+refused('other programs', qr/not one program/, 'fit', @lu[0 .. 2], $traces{heat}[0], '-o', 'x.model');
+refused('a variable that is not given', qr/the value of arg2 is not given/, 'predict', 'lu.model', '--ranks', 6, '--var',
+	'arg1=50');
+refused('a variable that there is not', qr/no variable N/, 'predict', 'lu.model', '--ranks', 6, map { ('--var', $_) }
+	'arg1=50', 'arg2=2', 'N=50');
+refused('eight ranks in two or three dimensions', qr/not determined by the runs: .*,2,\d\)' and .*,3,\d\)'/, 'predict', 'lu.model', '--ranks', 8,
+	'--var', 'arg1=50', '--var', 'arg2=2');
+is(model('fit', '--dims', 2, @lu, '-o', 'lu2.model')->{rc}, 0, 'told that there are two');
+is(model('predict', 'lu2.model', '--ranks', 8, '--var', 'arg1=50', '--var', 'arg2=3', '--against', trace(8, 'lu', 50, 3))->{rc}, 0,
+	'eight ranks are predicted');
+is(model('fit', @lu[0 .. 2], '-o', 'narrow.model')->{rc}, 0, 'one number of ranks');
+refused('another number of ranks', qr/input ranks was 2 in every run/, 'predict', 'narrow.model', '--ranks', 4, '--var', 'arg1=41',
+	'--var', 'arg2=9', '--anyway');
+refused('a trace that is none', qr/Cli\.pm|none\.ptrace/, 'fit', 'none.ptrace', @lu[0, 1], '-o', 'x.model');
+refused('a model that is none', qr/./, 'predict', $lu[0], '--ranks', 2);
+refused('arguments of another number', qr/has '?\d* ?.*arguments/, 'fit', @lu[0, 1], trace(2, 'lu', 24), '-o', 'x.model');
+ok(!-e 'x.model', 'nothing is written then');
+# given by hand, with names of their own
+is(model('fit', @lu, '--var', 'N=@1', '--var', 'ITERATIONS=7,9,12,8,12,10', '-o', 'named.model')->{rc}, 0, 'variables have names');
+is(model('predict', 'named.model', '--ranks', 6, '--var', 'N=50', '--var', 'ITERATIONS=13', '--against', 'lu-6-50-13.ptrace')->{rc},
+	0, 'that predictions ask for');
+is(model('fit', @lu, '--var', 'N=24,32', '-o', 'x.model')->{rc}, 1, 'a value for every trace');
+is(model(@$_)->{rc}, 2, 'usage: ' . join ' ', @$_)
+	for [], ['fit'], ['fit', @lu], ['fry', 'x'], ['predict', 'lu.model'], ['predict', 'lu.model', '--ranks', 'x'],
+	['predict', 'lu.model', '--ranks', 2, '--var', 'arg1'], ['show'], ['compile', 'lu.model'], ['fit', '--dims', 4, @lu, '-o', 'x'];
+
+done_testing;
