@@ -362,6 +362,7 @@ int query_print_explain(json_t *answer)
 	explain_estimates(answer);
 	explain_families(answer);
 	explain_drift(json_object_get(answer, "drift"), jnum(answer, "now"));
+	explain_place(json_object_get(job, "weighed"));
 	explain_limit(job, json_object_get(answer, "rules"));
 	explain_warning(job);
 	explain_beside(json_object_get(answer, "baselines"));

@@ -19,6 +19,9 @@ const char *time_text(double when, char *out, size_t size);
 /* "12.3 s", from ten minutes on "00:12:34". Returns out. */
 const char *span_text(double seconds, char *out, size_t size);
 
+/* Its candidates, where it was chosen between some (explain_place.c). */
+void explain_place(const json_t *weighed);
+
 /* An answer to "show", whole and in words. Return the exit code. */
 int query_print_show(json_t *answer);
 int query_print_explain(json_t *answer);

@@ -47,7 +47,10 @@ struct job_comment {
 	double pred_s, lo_s, hi_s;	    /* whole seconds once written; 0 = none */
 	/*
 	 * Of a job that could have gone elsewhere: "slow/0/460,fast/1800/192", candidate, seconds until it would
-	 * have started there ("-": not known) and predicted seconds, the chosen one first. "" = none.
+	 * have started there ("-": not known) and predicted seconds, the chosen one first; behind that, where there is one,
+	 * a word why it is out: refused (by the scheduler), closed (to the user, or to jobs of this size), limit (the
+	 * partition's is too short), unnamed (by the user), features, mode, other (no candidate any more); or "least": it starts
+	 * then or later. "" = none.
 	 */
 	char at[COMMENT_AT_MAX];
 };

@@ -18,6 +18,7 @@ struct option {
 	/* The wait there; PLACE_UNASKED where it was not looked at. */
 	enum place_answer answer;
 	double wait_s;
+	const char *barred; /* why the job may not be sent there, as in struct job_comment's at; NULL: it may, or was not weighed */
 };
 
 struct deciding {
@@ -41,6 +42,7 @@ struct deciding {
 	double limit_hi_s;	      /* upper bound that a limit must cover; 0: not known */
 	uint32_t cap_min;	      /* what the limit may be at most */
 	bool placed;
+	bool waits_unknown; /* it stays because slurmctld has not been asked yet about jobs like it */
 	bool weighed; /* the candidates were compared, whether or not it moves */
 	const struct option *instead_of; /* of a placed job: where it would have run, or the second choice; NULL: none */
 };

@@ -114,12 +114,31 @@ static void find_wait(struct deciding *d, struct option *o, uint32_t limit_min)
 			     door->total_nodes;
 }
 
-/* 1 the job may be sent there, 0 not, -1 fault. Looks its wait up in any case. */
-static int may_place(struct deciding *d, struct option *o, const struct place_shape *shape, bool named)
+/* Why not, in a word; NULL: nothing is in the way but what the scheduler says. */
+static const char *barred(const struct deciding *d, const struct option *o, const struct place_shape *shape, bool named,
+			  uint32_t limit, uint32_t max)
 {
 	const struct conf_candidate *c = o->candidate;
 	const char *features = d->in->features ? d->in->features : "";
 	struct place_asker who = {d->in->uid, d->in->account, d->in->qos, shape->nodes};
+
+	if (named && !in_partitions(d, c->partition))
+		return "unnamed";
+	/* The user's own features stand: a candidate without them may have no such nodes. */
+	if (features[0] && strcmp(features, c->constraint))
+		return "features";
+	if (!d->mode_given && conf_mode_for(d->conf, c->partition) < MODE_PLACE)
+		return "mode";
+	if (!places_may_use(d->src->places, c->partition, &who, d->in->now, NULL))
+		return "closed";
+	/* A limit above the partition's would keep the job waiting for ever. */
+	return max == DURATION_UNSET || limit > max ? "limit" : NULL;
+}
+
+/* 1 the job may be sent there, 0 not, -1 fault. Looks its wait up in any case. */
+static int may_place(struct deciding *d, struct option *o, const struct place_shape *shape, bool named)
+{
+	const struct conf_candidate *c = o->candidate;
 	uint32_t cap, max, limit;
 
 	if (!c)
@@ -128,17 +147,8 @@ static int may_place(struct deciding *d, struct option *o, const struct place_sh
 		return -1;
 	limit = limit_there(d, o, cap);
 	find_wait(d, o, limit);
-	if (named && !in_partitions(d, c->partition))
-		return 0;
-	/* The user's own features stand: a candidate without them may have no such nodes. */
-	if (features[0] && strcmp(features, c->constraint))
-		return 0;
-	if (!d->mode_given && conf_mode_for(d->conf, c->partition) < MODE_PLACE)
-		return 0;
-	/* A limit above the partition's would keep the job waiting for ever. */
-	if (max == DURATION_UNSET || limit > max)
-		return 0;
-	return o->answer == PLACE_KNOWN && places_may_use(d->src->places, c->partition, &who, d->in->now, NULL);
+	o->barred = barred(d, o, shape, named, limit, max);
+	return !o->barred && o->answer == PLACE_KNOWN;
 }
 
 /* ---- which is better ---- */
@@ -223,16 +233,28 @@ static bool may_move(const struct deciding *d, bool named)
 	return d->conf->policy != POLICY_EARLIEST || (!in->later && !in->array);
 }
 
+/* No such job has been seen yet, or none of late that was to be placed. */
+static bool is_unasked(const struct deciding *d)
+{
+	for (unsigned i = 0; i < d->n_options; i++)
+		if (d->options[i].candidate && !d->options[i].barred && d->options[i].answer == PLACE_UNASKED)
+			return true;
+	return false;
+}
+
 int decide_place(struct deciding *d, bool named)
 {
-	const struct place_shape *shape = may_move(d, named) ? find_shape(d) : NULL;
+	bool may = may_move(d, named);
+	const struct place_shape *shape = may ? find_shape(d) : NULL;
 	const struct option *best, *home = NULL;
 
+	d->waits_unknown = may && d->n_options > 1 && !(d->src->places && places_shape(d->src->places, d->shape));
 	if (!shape)
 		return 0;
 	if (choose(d, shape, named, &best, &d->instead_of) < 0)
 		return -1;
 	d->weighed = true;
+	d->waits_unknown = d->n_options > 1 && is_unasked(d);
 	if (!best || unknown_here(d))
 		return 0;
 	if (!named && d->n_partitions)

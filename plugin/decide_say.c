@@ -161,6 +161,8 @@ void decide_say_place(struct deciding *d)
 {
 	size_t at;
 
+	if (!d->placed && d->waits_unknown)
+		decide_say(d->out, "; not moved: how long such jobs would wait is asked from now on");
 	if (!d->placed)
 		return;
 	decide_say(d->out, "; placed on %s", d->primary->e->candidate);
@@ -172,6 +174,16 @@ void decide_say_place(struct deciding *d)
 		d->out->message[at] = ':';
 }
 
+/* NULL where the wait alone says all. */
+static const char *weighed_why(const struct option *o)
+{
+	if (!o->candidate)
+		return "other";
+	if (o->barred)
+		return o->barred;
+	return o->answer == PLACE_REFUSED ? "refused" : o->answer == PLACE_AT_LEAST ? "least" : NULL;
+}
+
 void decide_say_weighed(struct deciding *d)
 {
 	char *at = d->comment.at;
@@ -181,6 +193,7 @@ void decide_say_weighed(struct deciding *d)
 		return;
 	for (unsigned i = 0; i <= d->n_options; i++) {
 		const struct option *o = i ? &d->options[i - 1] : d->primary;
+		const char *why = weighed_why(o);
 		size_t before = len;
 
 		if (i && o == d->primary)
@@ -194,6 +207,10 @@ void decide_say_weighed(struct deciding *d)
 			append_text(at, size, &len, "-");
 		append_text(at, size, &len, "/");
 		append_rounded(at, size, &len, o->e->e.mean_s);
+		if (why) {
+			append_text(at, size, &len, "/");
+			append_text(at, size, &len, why);
+		}
 		if (len >= size) {
 			at[before] = '\0';
 			return;

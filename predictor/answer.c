@@ -21,6 +21,7 @@
 #include "predictor/answer_cost.h"
 #include "predictor/answer_evidence.h"
 #include "predictor/answer_text.h"
+#include "predictor/answer_weighed.h"
 #include "predictor/cluster.h"
 #include "predictor/query.h"
 #include "predictor/spool.h"
@@ -82,6 +83,8 @@ static json_t *run_json(const struct store_run *r)
 		json_object_set_new(o, "array_job", json_integer(r->array_job));
 	if (r->pred_s > 0)
 		json_object_set_new(o, "predicted", prediction_json(r));
+	if (r->weighed[0])
+		json_object_set_new(o, "weighed", answer_weighed(r->weighed));
 	return o;
 }
 

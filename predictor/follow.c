@@ -341,6 +341,7 @@ static void run_fill(struct store_run *r, const struct cluster_job *job, const s
 	r->limit_min = c->limit_min;
 	memcpy(r->kin, c->kin, sizeof(r->kin));
 	memcpy(r->vars, c->vars, sizeof(r->vars));
+	memcpy(r->weighed, c->at, sizeof(r->weighed));
 	r->array_job = job->array_job;
 	r->pred_kind = -1;
 	r->pred_scale = 1;

@@ -23,7 +23,7 @@
 #include "predictor/drift.h"
 #include "predictor/estimate.h"
 
-#define STORE_SCHEMA_VERSION 2
+#define STORE_SCHEMA_VERSION 3
 #define STORE_ESTIMATES_MAX  CONF_CANDIDATES_MAX
 #define STORE_REASON_MAX     304
 #define STORE_RESULT_MAX     65536
@@ -166,6 +166,7 @@ struct store_run {
 	char vars[COMMENT_VARS_MAX];
 	int pred_kind;	   /* enum estimate_kind of the prediction; -1 = not known */
 	double pred_scale; /* what the half widths of the evidence were multiplied by (predictor/coverage.h) */
+	char weighed[COMMENT_AT_MAX]; /* struct job_comment's at */
 };
 /* Insert or replace by (jobid, submit_time). */
 int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err);

@@ -46,6 +46,7 @@ int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err
 	store_bind_text(st, 28, r->vars);
 	sqlite3_bind_int(st, 29, r->pred_kind);
 	sqlite3_bind_double(st, 30, r->pred_scale > 0 ? r->pred_scale : 1);
+	store_bind_text(st, 31, r->weighed);
 	return store_run_stmt(s, st, "cannot write a run", err) < 0 ? -1 : 0;
 }
 
@@ -83,6 +84,7 @@ static void read_run(sqlite3_stmt *st, struct store_run *r)
 	store_column_text(st, 27, r->vars, sizeof(r->vars));
 	r->pred_kind = sqlite3_column_int(st, 28);
 	r->pred_scale = sqlite3_column_double(st, 29);
+	store_column_text(st, 30, r->weighed, sizeof(r->weighed));
 }
 
 static int finish_get(struct store *s, sqlite3_stmt *st, struct store_run *r, struct errbuf *err)

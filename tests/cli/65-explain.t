@@ -77,6 +77,27 @@ subtest 'jobs that differ in numbers only, and drift' => sub {
 	like(words('explain', sub { $_[0]{drift} = {%drift, stage => 'retraced'} }), qr/^ +the job is traced again\.$/m, 'and further');
 };
 
+subtest 'between which candidates its place was chosen' => sub {
+	unlike(words('explain'), qr/^Place:/m, 'nothing where it was not');
+	my $out = words('explain', sub { $_[0]{job}{weighed} = [
+		{candidate => 'slow', taken => JSON::PP::true, wait_s => 0, seconds => 460, ends_s => 460, why => ''},
+		{candidate => 'third', taken => JSON::PP::false, wait_s => undef, seconds => 120, ends_s => undef, why => 'closed'},
+		{candidate => 'far', taken => JSON::PP::false, wait_s => undef, seconds => 100, ends_s => undef, why => ''},
+		{candidate => 'fast', taken => JSON::PP::false, wait_s => 7200, seconds => 192, ends_s => 7392, why => 'least'}] });
+	like($out, qr/^Place: +candidate +starts in +runs +ends after$/m, 'a table');
+	like($out, qr/^ +slow +00:00:00 +00:07:40 +00:07:40  here it went$/m, 'the one that was taken first');
+	like($out, qr/^ +third +- +00:02:00 +-  closed to the user or to this size$/m, 'why another was not');
+	like($out, qr/^ +far +- +00:01:40 +-  when it would start is not known$/m, 'what is not known');
+	like($out, qr/^ +fast +>02:00:00 +00:03:12 +>02:03:12$/m, 'one that starts later');
+	my %why = (refused => 'slurmctld would not start it there', limit => "the partition's limit is too short",
+		unnamed => 'not among the partitions asked for', features => 'not with the features asked for',
+		mode => 'nothing is placed there \(mode\)', other => 'no candidate any more');
+	for my $word (sort keys %why) {
+		$out = words('explain', sub { $_[0]{job}{weighed} = [{candidate => 'x', wait_s => 1, seconds => 2, ends_s => 3, why => $word}] });
+		like($out, qr/^ +x .*  $why{$word}$/m, "$word in words");
+	}
+};
+
 subtest 'show' => sub {
 	my $out = words('show');
 	like($out, qr/^  beside    request 00:10:00, the user's last two runs 00:05:00, the job's 00:09:40$/m, 'baselines beside the prediction');

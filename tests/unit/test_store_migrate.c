@@ -62,6 +62,51 @@ static const char rows_1[] =
 	" (21, 1700000300, 1001, NULL, NULL, 'other', 3, 1, 'slow', '', '', 0, 0, 0, 4294967294, 4294967294, 1, 1, 0, 0, 0,"
 	" '', 0);";
 
+/* What made version 2 of it. */
+static const char step_2[] =
+	"ALTER TABLE probes ADD COLUMN class_hex TEXT NOT NULL DEFAULT '';"
+	"UPDATE probes SET class_hex = coalesce((SELECT node_class FROM estimates e WHERE e.key = probes.key"
+	" AND e.candidate = probes.candidate), '');"
+	"CREATE TABLE probe_bases(key BLOB PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE node_classes(candidate TEXT NOT NULL, class_hex TEXT NOT NULL, text TEXT NOT NULL,"
+	" first_seen INT NOT NULL, last_seen INT NOT NULL, seen INT NOT NULL, others INT NOT NULL,"
+	" returns INT NOT NULL, PRIMARY KEY(candidate, class_hex)) WITHOUT ROWID;"
+	"INSERT INTO node_classes SELECT candidate, node_class, '', min(updated), max(updated), count(*), 0, 0"
+	" FROM estimates WHERE node_class <> '' GROUP BY candidate, node_class;"
+	"CREATE TABLE probe_costs(day INT NOT NULL, uid INT NOT NULL, partition TEXT NOT NULL,"
+	" probes INT NOT NULL, node_s REAL NOT NULL, PRIMARY KEY(day, uid, partition)) WITHOUT ROWID;"
+	"INSERT INTO probe_costs SELECT b.submitted / 86400, p.uid,"
+	" CASE WHEN instr(b.candidate, ':') THEN substr(b.candidate, 1, instr(b.candidate, ':') - 1)"
+	" ELSE b.candidate END, sum(b.tries), sum(b.cost_node_s) FROM probes b JOIN programs p ON p.key = b.key"
+	" WHERE b.cost_node_s > 0 GROUP BY 1, 2, 3;"
+	"ALTER TABLE runs ADD COLUMN suspended_s REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE runs ADD COLUMN restarts INT NOT NULL DEFAULT 0;"
+	"ALTER TABLE runs ADD COLUMN array_job INT NOT NULL DEFAULT 0;"
+	"ALTER TABLE runs ADD COLUMN kin BLOB;"
+	"ALTER TABLE runs ADD COLUMN vars TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE runs ADD COLUMN pred_kind INT NOT NULL DEFAULT -1;"
+	"ALTER TABLE runs ADD COLUMN pred_scale REAL NOT NULL DEFAULT 1;"
+	"ALTER TABLE estimates ADD COLUMN scale REAL NOT NULL DEFAULT 1;"
+	"CREATE TABLE families(kin BLOB NOT NULL, candidate TEXT NOT NULL, mean_s REAL NOT NULL, lo_s REAL NOT NULL,"
+	" hi_s REAL NOT NULL, runs INT NOT NULL, programs INT NOT NULL, ranges TEXT NOT NULL, reason TEXT NOT NULL,"
+	" scale REAL NOT NULL, updated INT NOT NULL, PRIMARY KEY(kin, candidate)) WITHOUT ROWID;"
+	"CREATE TABLE drifts(key BLOB NOT NULL, candidate TEXT NOT NULL, stage INT NOT NULL, since INT NOT NULL,"
+	" acted INT NOT NULL, PRIMARY KEY(key, candidate)) WITHOUT ROWID;"
+	"ALTER TABLE programs ADD COLUMN shape INT NOT NULL DEFAULT 0;"
+	"CREATE TABLE places(name TEXT PRIMARY KEY, open INT NOT NULL, restricted INT NOT NULL, min_nodes INT NOT NULL,"
+	" max_nodes INT NOT NULL, total_nodes INT NOT NULL, allow_groups TEXT NOT NULL, allow_accounts TEXT NOT NULL,"
+	" deny_accounts TEXT NOT NULL, allow_qos TEXT NOT NULL, deny_qos TEXT NOT NULL, is_default INT NOT NULL,"
+	" default_min INT NOT NULL, max_min INT NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE access(uid INT NOT NULL, partition TEXT NOT NULL, checked INT NOT NULL,"
+	" PRIMARY KEY(uid, partition)) WITHOUT ROWID;"
+	"CREATE TABLE shapes(id INTEGER PRIMARY KEY, nodes INT NOT NULL, tasks INT NOT NULL, tasks_per_node INT NOT NULL,"
+	" cpus_per_task INT NOT NULL, memory INT NOT NULL, exclusive INT NOT NULL, account TEXT NOT NULL,"
+	" qos TEXT NOT NULL, used INT NOT NULL);"
+	"CREATE TABLE waits(shape INT NOT NULL, candidate TEXT NOT NULL, limit_min INT NOT NULL, uid INT NOT NULL,"
+	" used INT NOT NULL, asked INT NOT NULL, answer INT NOT NULL, wait_s REAL NOT NULL, cost_ms REAL NOT NULL,"
+	" reason TEXT NOT NULL, PRIMARY KEY(shape, candidate, limit_min)) WITHOUT ROWID;"
+	"PRAGMA user_version = 2;";
+
 static void sql(const char *text)
 {
 	char *why = NULL;
@@ -236,6 +281,32 @@ static void test_from_1(void **state)
 	store_close(s);
 	s = must_open(STORE_WRITE); /* and a second time does nothing */
 	check_all(s);
+	store_close(s);
+}
+
+/* With all that version 2 could hold of a run. */
+static void test_from_2(void **state)
+{
+	struct store_run r;
+	struct store *s;
+
+	(void)state;
+	sql(version_1);
+	sql(rows_1);
+	sql(step_2);
+	sql("UPDATE runs SET suspended_s = 3, restarts = 1, array_job = 19, kin = " F1 ", vars = '1,2', pred_kind = 3,"
+	    " pred_scale = 1.5 WHERE jobid = 21");
+	s = must_open(STORE_WRITE);
+	check_all(s);
+	assert_int_equal(store_run_get(s, 21, &r, &err), 1);
+	assert_true(r.suspended_s == 3 && r.restarts == 1 && r.array_job == 19 && r.pred_kind == 3 && r.pred_scale == 1.5);
+	assert_string_equal(r.kin, FAMILY);
+	assert_string_equal(r.vars, "1,2");
+	assert_string_equal(r.weighed, "");
+	strcpy(r.weighed, "slow/0/460");
+	ok(store_run_put(s, &r, &err));
+	assert_int_equal(store_run_get(s, 21, &r, &err), 1);
+	assert_string_equal(r.weighed, "slow/0/460");
 	store_close(s);
 }
 
@@ -418,7 +489,7 @@ static void test_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_from_1),		  T(test_from_1_empty), T(test_same_as_new),
+		T(test_from_1), T(test_from_2),		  T(test_from_1_empty), T(test_same_as_new),
 		T(test_later_is_refused), T(test_killed),
 	};
 
