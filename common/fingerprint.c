@@ -24,10 +24,17 @@
 #define NOTE_BYTES_MAX   65536
 #define PROGRAM_HEADERS_MAX 128
 #define PATH_LOOKUPS_MAX 512
+#define WORDS_SLOTS	 1024 /* a power of two */
 
 struct path_list {
 	char **paths;
 	size_t n, cap;
+};
+
+/* A word that was looked at, with the directory that it is relative to; 0: none. */
+struct known_word {
+	uint64_t hash;
+	bool searched; /* in PATH */
 };
 
 struct collector {
@@ -35,6 +42,8 @@ struct collector {
 	struct path_list outputs;
 	struct path_list files; /* in order of their first naming; no two alike */
 	size_t lookups;
+	size_t n_words;
+	struct known_word words[WORDS_SLOTS];
 	struct timespec start;
 	XXH3_state_t *hash;
 	uint64_t bytes_read;
@@ -249,11 +258,14 @@ static bool add_file(struct collector *c, const char *dir, const char *name)
 	return true;
 }
 
-static void add_command(struct collector *c, const char *name)
+/* Whether it was searched for. */
+static bool add_command(struct collector *c, const char *name)
 {
 	const char *path = c->job->lookup ? c->job->lookup("PATH") : NULL;
-	if (!path || is_common_tool(name) || c->lookups++ >= PATH_LOOKUPS_MAX)
-		return;
+	if (!path || is_common_tool(name))
+		return false;
+	if (c->lookups++ >= PATH_LOOKUPS_MAX)
+		return true;
 	while (*path) {
 		size_t len = strcspn(path, ":");
 		char full[PATH_MAX];
@@ -264,17 +276,42 @@ static void add_command(struct collector *c, const char *name)
 				add_path(c, &c->files, normal);
 			else
 				free(normal);
-			return;
+			return true;
 		}
 		path += len + (path[len] == ':');
 	}
+	return true;
+}
+
+/* Scripts say the same words again and again, and each costs a stat for every directory of PATH. NULL: too many words. */
+static struct known_word *word_slot(struct collector *c, const char *dir, const char *word, bool *again)
+{
+	uint64_t hash = XXH3_64bits_withSeed(word, strlen(word), XXH3_64bits(dir, strlen(dir))) | 1;
+	size_t i = hash / 2 % WORDS_SLOTS;
+	while (c->words[i].hash && c->words[i].hash != hash)
+		i = (i + 1) % WORDS_SLOTS;
+	*again = c->words[i].hash != 0;
+	if (*again)
+		return &c->words[i];
+	if (c->n_words >= WORDS_SLOTS / 2)
+		return NULL;
+	c->n_words++;
+	c->words[i].hash = hash;
+	return &c->words[i];
 }
 
 static void add_word(struct collector *c, const char *dir, const char *word)
 {
 	const char *eq = strchr(word, '=');
+	struct known_word *known;
+	bool again;
 	if (!word[0] || strlen(word) >= PATH_MAX)
 		return;
+	known = word_slot(c, dir, word, &again);
+	if (again) {
+		c->lookups += known->searched; /* the bound is on what the script says, not on what it costs */
+		return;
+	}
 	if (word[0] != '-' && add_file(c, dir, word))
 		return;
 	if (eq) {
@@ -282,8 +319,11 @@ static void add_word(struct collector *c, const char *dir, const char *word)
 			add_file(c, dir, eq + 1);
 		return;
 	}
-	if (word[0] != '-' && !strchr(word, '/') && word[strspn(word, "0123456789.+-")])
-		add_command(c, word);
+	if (word[0] != '-' && !strchr(word, '/') && word[strspn(word, "0123456789.+-")]) {
+		bool searched = add_command(c, word);
+		if (known)
+			known->searched = searched;
+	}
 }
 
 static void script_files(struct collector *c, const struct script_words *w)
