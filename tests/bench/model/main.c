@@ -3,13 +3,16 @@
  * The experiments of paper 000 that are one process: each prints one line of JSON. run.pl makes the tables of them.
  *
  *   experiments brusselator|lag|plate
+ *   experiments form PARAMETERS FILE     the normal form of lines "x... y", and its values at lines "x..."
  */
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/bench/model/brusselator.h"
 #include "tests/bench/model/lag.h"
+#include "tests/bench/model/normal_form.h"
 #include "tests/bench/model/plate.h"
 
 static json_t *brusselator(struct errbuf *err)
@@ -69,25 +72,81 @@ static const struct {
 	json_t *(*run)(struct errbuf *err);
 } experiments[] = {{"brusselator", brusselator}, {"lag", lag}, {"plate", plate}};
 
+struct form_lines {
+	uint32_t n_rows, n_asked;
+	double x[NORMAL_FORM_ROWS * NORMAL_FORM_PARAMS], y[NORMAL_FORM_ROWS], asked[NORMAL_FORM_ROWS * NORMAL_FORM_PARAMS];
+};
+
+/* Lines of n + 1 numbers are rows, lines of n are asked. -1 with the reason. */
+static int form_read(FILE *in, uint32_t n, struct form_lines *l, struct errbuf *err)
+{
+	char line[1024];
+
+	while (fgets(line, sizeof(line), in)) {
+		double v[NORMAL_FORM_PARAMS + 1];
+		char *at = line, *end;
+		uint32_t k = 0;
+
+		for (; k <= n; k++, at = end) {
+			v[k] = strtod(at, &end);
+			if (end == at)
+				break;
+		}
+		if (k < n || l->n_rows == NORMAL_FORM_ROWS || l->n_asked == NORMAL_FORM_ROWS)
+			return err_set(err, "a line has %u numbers, or there are too many lines", k);
+		if (k > n) {
+			memcpy(l->x + (size_t)l->n_rows * n, v, n * sizeof(*v));
+			l->y[l->n_rows++] = v[n];
+		} else {
+			memcpy(l->asked + (size_t)l->n_asked++ * n, v, n * sizeof(*v));
+		}
+	}
+	return 0;
+}
+
+static json_t *form(uint32_t n, const char *path, struct errbuf *err)
+{
+	static const char *const names[NORMAL_FORM_PARAMS] = {"x1", "x2", "x3", "x4", "x5"};
+	static struct form_lines l;
+	FILE *in = fopen(path, "r");
+	json_t *values = json_array();
+	struct normal_form f;
+	char text[512];
+	int rc = in ? form_read(in, n, &l, err) : err_set(err, "%s cannot be read", path);
+
+	if (in)
+		fclose(in);
+	if (rc < 0 || normal_form_fit(l.x, l.y, l.n_rows, n, &f, err) < 0) {
+		json_decref(values);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < l.n_asked; i++)
+		json_array_append_new(values, json_real(normal_form_value(&f, l.asked + (size_t)i * n)));
+	normal_form_print(&f, names, text, sizeof(text));
+	return json_pack("{s:s, s:o}", "form", text, "values", values);
+}
+
+static int print(const char *what, json_t *out, const struct errbuf *err)
+{
+	if (!out) {
+		fprintf(stderr, "experiments: %s: %s\n", what, err->text);
+		return 1;
+	}
+	json_dumpf(out, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	putchar('\n');
+	json_decref(out);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct errbuf err = {""};
 
-	for (size_t i = 0; argc == 2 && i < sizeof(experiments) / sizeof(*experiments); i++) {
-		json_t *out;
-
-		if (strcmp(argv[1], experiments[i].name))
-			continue;
-		out = experiments[i].run(&err);
-		if (!out) {
-			fprintf(stderr, "experiments: %s: %s\n", argv[1], err.text);
-			return 1;
-		}
-		json_dumpf(out, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
-		putchar('\n');
-		json_decref(out);
-		return 0;
-	}
-	fprintf(stderr, "usage: experiments brusselator|lag|plate\n");
+	if (argc == 4 && !strcmp(argv[1], "form") && atoi(argv[2]) >= 1 && atoi(argv[2]) <= NORMAL_FORM_PARAMS)
+		return print(argv[1], form((uint32_t)atoi(argv[2]), argv[3], &err), &err);
+	for (size_t i = 0; argc == 2 && i < sizeof(experiments) / sizeof(*experiments); i++)
+		if (!strcmp(argv[1], experiments[i].name))
+			return print(argv[1], experiments[i].run(&err), &err);
+	fprintf(stderr, "usage: experiments brusselator|lag|plate\n       experiments form PARAMETERS FILE\n");
 	return 2;
 }
