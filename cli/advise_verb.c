@@ -14,6 +14,7 @@
 #include "expert/report.h"
 #include "trace/functions.h"
 
+#define LEAST_SHARE 0.001 /* problems of less are named only */
 #define PLACES 3 /* call sites shown of each problem, and causes */
 
 /* What was found, and in what. */
@@ -209,6 +210,41 @@ static void print_problem(const struct found *f, const struct report_problem *p)
 		       f->in->span_ns ? 100.0 * (double)p->gain_ns / (double)f->in->span_ns : 0);
 }
 
+static bool is_shown(const struct found *f, const struct report_problem *p)
+{
+	return (double)p->duration_ns * 1e-9 >= LEAST_SHARE * f->in->rank_seconds;
+}
+
+static void print_kind(const struct found *f, bool waits, const char *heading)
+{
+	for (uint32_t i = 0; i < f->r->n_problem; i++) {
+		if (f->r->problem[i].is_wait != waits || !is_shown(f, &f->r->problem[i]))
+			continue;
+		if (heading)
+			puts(heading);
+		heading = NULL;
+		print_problem(f, &f->r->problem[i]);
+	}
+}
+
+static void print_least(const struct found *f)
+{
+	const char *before = "";
+	bool any = false;
+
+	for (uint32_t i = 0; i < f->r->n_problem; i++)
+		any |= !is_shown(f, &f->r->problem[i]);
+	if (!any)
+		return;
+	fputs("\nbelow 0.1 %: ", stdout);
+	for (uint32_t i = 0; i < f->r->n_problem; i++)
+		if (!is_shown(f, &f->r->problem[i])) {
+			printf("%s%s", before, engine_text(f->e, f->r->problem[i].name));
+			before = ", ";
+		}
+	puts("");
+}
+
 static void print_report(const struct found *f)
 {
 	const struct input_report *in = f->in;
@@ -229,8 +265,9 @@ static void print_report(const struct found *f)
 		       cli_thousands(a, sizeof(a), in->unfinished), cli_thousands(c, sizeof(c), er.dropped));
 	if (f->r->n_problem && !f->replay->complete)
 		puts("too much is under way at once in this run to replay it without a problem");
-	for (uint32_t i = 0; i < f->r->n_problem; i++)
-		print_problem(f, &f->r->problem[i]);
+	print_kind(f, true, NULL);
+	print_kind(f, false, "\nWhy ranks wait, and what else costs time; this is not in addition to the waits:");
+	print_least(f);
 	if (!f->r->n_problem)
 		puts("no problems found");
 }

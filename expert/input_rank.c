@@ -221,6 +221,11 @@ static bool delayed(const struct input *in, uint32_t rank, uint64_t span_ns, uin
 	return any;
 }
 
+static int64_t bounded(double ns)
+{
+	return ns > 0 ? (int64_t)(ns < 9e18 ? ns : 9e18) : 0;
+}
+
 int input_rank_end(struct input *in, uint32_t rank)
 {
 	struct input_rank *k = &in->rank[rank];
@@ -250,7 +255,7 @@ int input_rank_end(struct input *in, uint32_t rank)
 	p->v[7].i = (int64_t)span_ns;
 	p->v[8].i = (int64_t)k->n_calls;
 	p->v[9].i = (int64_t)f->polls;
-	p->v[10].i = (int64_t)((double)f->poll_ticks * f->ns_per_tick);
+	p->v[10].i = bounded((double)f->poll_ticks * f->ns_per_tick);
 	p->v[11].i = (int64_t)f->before_ns;
 	p->v[12].i = (int64_t)f->init_ns;
 	p->v[13].i = (int64_t)f->cpu_ns;

@@ -248,10 +248,10 @@ static int grid(struct input_topology *t, const struct trace_comm *c, int64_t me
 	for (uint32_t i = n; i-- > 0;) {
 		int64_t size = dims[i] > 0 ? dims[i] : 1, at = me / stride % size;
 
-		list[2 * i] = at > 0 ? me - stride : periods[i] ? me + (size - 1) * stride : -1;
-		list[2 * i + 1] = at < size - 1 ? me + stride : periods[i] ? me - (size - 1) * stride : -1;
 		if (stride > INT32_MAX / size)
 			return 0;
+		list[2 * i] = at > 0 ? me - stride : periods[i] ? me + (size - 1) * stride : -1;
+		list[2 * i + 1] = at < size - 1 ? me + stride : periods[i] ? me - (size - 1) * stride : -1;
 		stride *= size;
 	}
 	return neighbours(&t->from, &t->n_from, c, list, 2 * n) < 0 ? -1 : neighbours(&t->to, &t->n_to, c, list, 2 * n);

@@ -102,6 +102,11 @@ static void side_add(const struct replay *p, struct replay_side *s, uint32_t ran
 	s->n++;
 }
 
+static uint64_t rounded(double ns)
+{
+	return ns < 1e19 ? (uint64_t)(ns + 0.5) : (uint64_t)1e19;
+}
+
 /* ---- the end of a call ---- */
 
 static const struct replay_side *needed(const struct replay_rank *k, const struct replay_part *x)
@@ -139,7 +144,7 @@ static uint64_t case_end(const struct replay *p, uint32_t rank, uint32_t c)
 		    marks_find(&p->report->marks, p->problem[c], rank, k->part[i].event))
 			remedy = p->remedy[c];
 		if (remedy == RR_BALANCE)
-			return (uint64_t)(s->sum[c] / s->n + 0.5);
+			return rounded(s->sum[c] / s->n);
 		other = remedy == RR_EARLIER ? s->early[c] : s->at[c];
 		end = other > end ? other : end;
 	}
@@ -236,7 +241,7 @@ static int begin_call(struct replay *p, uint32_t rank, const struct pending *x)
 	for (uint32_t c = 0; c < p->n_case; c++) {
 		if (first)
 			k->early[c] = k->enter_ns;
-		k->at[c] = k->early[c] + (c && p->remedy[c] == RR_LEVEL ? (uint64_t)((double)gap * k->factor + 0.5) : gap);
+		k->at[c] = k->early[c] + (c && p->remedy[c] == RR_LEVEL ? rounded((double)gap * k->factor) : gap);
 	}
 	return 0;
 }
