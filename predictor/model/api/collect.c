@@ -8,6 +8,7 @@
 #include <time.h>
 #include <xxhash.h>
 
+#include "predictor/model/api/place.h"
 #include "predictor/model/api/session.h"
 
 #define PERIOD_LEAST_NS 500000
@@ -110,11 +111,9 @@ static void run_discard(struct precedent_model *m, struct run_log *l)
 {
 	if (!l)
 		return;
-	pthread_mutex_lock(&m->lock);
-	m->unusable++;
+	atomic_fetch_add(&m->unusable, 1);
 	if (l->bad)
-		text_copy(m->trouble, sizeof(m->trouble), l->bad);
-	pthread_mutex_unlock(&m->lock);
+		session_trouble(m, l->bad);
 	run_log_free(l);
 }
 
@@ -190,7 +189,7 @@ static void run_end(struct collector *c, struct run_log *l, uint64_t ticks, bool
 		return;
 	}
 	pthread_mutex_lock(&m->lock);
-	m->runs_ever++;
+	atomic_fetch_add(&m->runs_ever, 1);
 	if (c->kept < KEEP_PER_LOOK) {
 		c->kept++;
 		run_keep(m, l);
@@ -250,22 +249,31 @@ static uint64_t ring_drain(struct collector *c, struct ring *r)
 	return tail - begin;
 }
 
-/* A ring whose thread has ended, and that is empty. */
+/* A ring whose thread has ended, and that is empty. Others may stand in front of it meanwhile, never behind. */
 static void ring_remove(struct precedent_model *m, struct ring *r)
 {
-	pthread_mutex_lock(&m->lock);
-	for (struct ring **p = &m->rings; *p; p = &(*p)->next)
-		if (*p == r) {
-			*p = r->next;
-			break;
-		}
-	m->n_rings--;
-	m->dropped_before += r->dropped;
-	m->outside_before += r->outside;
-	pthread_mutex_unlock(&m->lock);
+	struct ring *next = atomic_load(&r->next), *p = r;
+
+	if (!atomic_compare_exchange_strong(&m->rings, &p, next)) {
+		while (atomic_load(&p->next) != r)
+			p = atomic_load(&p->next);
+		atomic_store(&p->next, next);
+	}
+	atomic_fetch_sub(&m->n_rings, 1);
 	run_discard(m, r->log);
 	r->log = NULL;
 	ring_unref(r);
+}
+
+static void ring_count(struct precedent_model *m, struct ring *r)
+{
+	uint64_t dropped = atomic_load_explicit(&r->dropped, memory_order_relaxed);
+	uint64_t outside = atomic_load_explicit(&r->outside, memory_order_relaxed);
+
+	atomic_fetch_add(&m->dropped, dropped - r->seen_dropped);
+	atomic_fetch_add(&m->outside, outside - r->seen_outside);
+	r->seen_dropped = dropped;
+	r->seen_outside = outside;
 }
 
 static uint64_t drain_all(struct collector *c)
@@ -274,14 +282,12 @@ static uint64_t drain_all(struct collector *c)
 	uint64_t n = 0;
 
 	c->kept = 0;
-	pthread_mutex_lock(&c->m->lock);
-	r = c->m->rings;
-	pthread_mutex_unlock(&c->m->lock);
-	for (; r; r = next) {
+	for (r = atomic_load(&c->m->rings); r; r = next) {
 		bool orphan = atomic_load_explicit(&r->orphan, memory_order_acquire);
 
-		next = r->next;
+		next = atomic_load(&r->next);
 		n += ring_drain(c, r);
+		ring_count(c->m, r);
 		if (orphan)
 			ring_remove(c->m, r);
 	}
@@ -297,7 +303,7 @@ static void rest(struct precedent_model *m, uint64_t ns)
 	ns += (uint64_t)until.tv_nsec;
 	until.tv_sec += (time_t)(ns / 1000000000);
 	until.tv_nsec = (long)(ns % 1000000000);
-	if (!m->stop && m->flush_asked == m->flush_drained)
+	if (!atomic_load(&m->stop) && atomic_load(&m->flush_asked) == atomic_load(&m->flush_drained))
 		pthread_cond_timedwait(&m->wake_collect, &m->lock, &until);
 }
 
@@ -305,31 +311,27 @@ void *collect_main(void *session)
 {
 	struct precedent_model *m = session;
 	struct collector c = {.m = m};
-	uint64_t asked = 0, period = PERIOD_LEAST_NS;
-	int core = place_this_thread();
-	bool stop = false;
+	uint64_t period = PERIOD_LEAST_NS;
+	struct place place = {.normal_priority = m->normal_priority};
 
+	atomic_store(&m->core, place_look(&place));
 	if (session_thread(m, fitting_main) < 0)
 		session_trouble(m, "no thread can be made to fit models");
-	pthread_mutex_lock(&m->lock);
-	m->core = core;
-	while (!stop) {
-		uint64_t n;
+	while (!atomic_load(&m->stop)) {
+		uint64_t asked = atomic_load(&m->flush_asked), n = drain_all(&c);
 
-		asked = m->flush_asked;
-		pthread_mutex_unlock(&m->lock);
-		n = drain_all(&c);
 		period = n ? PERIOD_LEAST_NS : period * 2;
 		period = period > PERIOD_MOST_NS ? PERIOD_MOST_NS : period;
+		if (!n)
+			atomic_store(&m->core, place_look(&place));
 		pthread_mutex_lock(&m->lock);
-		if (asked != m->flush_drained) {
-			m->flush_drained = asked;
+		if (asked != atomic_load(&m->flush_drained)) {
+			atomic_store(&m->flush_drained, asked);
 			pthread_cond_signal(&m->wake_fit);
 		}
 		rest(m, period);
-		stop = m->stop;
+		pthread_mutex_unlock(&m->lock);
 	}
-	pthread_mutex_unlock(&m->lock);
 	session_unref(m);
 	return NULL;
 }

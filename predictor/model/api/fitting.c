@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "predictor/model/api/fitting.h"
+#include "predictor/model/api/place.h"
 #include "predictor/model/api/ticks.h"
 #include "predictor/model/file.h"
 #include "predictor/model/learn.h"
@@ -17,6 +18,7 @@
 #define FIT_SHARE	  2		 /* a rest at least so many times as long as the fit */
 #define VALIDATE_NS	  5000000000ull	 /* no further runs are left out after that */
 #define VALIDATE_LEAST	  3
+#define WAIT_NS		  300000
 
 static pthread_mutex_t fit_lock = PTHREAD_MUTEX_INITIALIZER;
 static gsl_error_handler_t *program_handler; /* under fit_lock, while a fit is going on */
@@ -131,7 +133,7 @@ int fitting_load(struct precedent_model *m, struct errbuf *err)
 	s = snapshot_make(model, 0);
 	if (!s)
 		return err_set(err, "no memory for the model of %.200s", m->path);
-	m->loaded = true;
+	atomic_store(&m->loaded, true);
 	snapshot_publish(m, s);
 	return 0;
 }
@@ -213,9 +215,7 @@ static void fit_publish(struct precedent_model *m, const struct fitting_set *set
 		return;
 	}
 	snapshot_publish(m, s);
-	pthread_mutex_lock(&m->lock);
-	m->loaded = false;
-	pthread_mutex_unlock(&m->lock);
+	atomic_store(&m->loaded, false);
 }
 
 static void fit(struct precedent_model *m, uint32_t number)
@@ -248,6 +248,7 @@ static void fit(struct precedent_model *m, uint32_t number)
 
 struct schedule {
 	uint64_t ended_ns, took_ns, runs, news; /* at the last fit */
+	struct place place;
 };
 
 /* Nanoseconds until the next fit; 0 now; UINT64_MAX when there is nothing to fit. Under the lock. */
@@ -283,33 +284,33 @@ static void wait_fit(struct precedent_model *m, uint64_t ns)
 /* With the lock, which is not held while the fit is going on. */
 static void fit_once(struct precedent_model *m, struct schedule *s)
 {
-	uint64_t begin = ticks_mono_ns(), drained = m->flush_drained;
+	uint64_t begin = ticks_mono_ns(), drained = atomic_load(&m->flush_drained);
 
-	if (m->runs_ever != s->runs && m->n_runs) {
-		s->runs = m->runs_ever;
+	if (atomic_load(&m->runs_ever) != s->runs && m->n_runs) {
+		s->runs = atomic_load(&m->runs_ever);
 		s->news = m->runs_news;
 		pthread_mutex_unlock(&m->lock);
-		fit(m, m->fits + 1);
+		place_look(&s->place);
+		fit(m, atomic_load(&m->fits) + 1);
 		s->ended_ns = ticks_mono_ns();
 		s->took_ns = s->ended_ns - begin;
+		atomic_fetch_add(&m->fits, 1);
+		atomic_store(&m->fit_s, 1e-9 * (double)s->took_ns);
 		pthread_mutex_lock(&m->lock);
-		m->fits++;
-		m->fit_s = 1e-9 * (double)s->took_ns;
 	}
-	m->flush_fitted = drained;
-	pthread_cond_broadcast(&m->fitted);
+	atomic_store(&m->flush_fitted, drained);
 }
 
 void *fitting_main(void *session)
 {
 	struct precedent_model *m = session;
-	struct schedule s = {0};
+	struct schedule s = {.place.normal_priority = m->normal_priority};
 
 	pthread_mutex_lock(&m->lock);
-	while (!m->stop) {
+	while (!atomic_load(&m->stop)) {
 		uint64_t due = fit_due(m, &s);
 
-		if (due && m->flush_drained == m->flush_fitted)
+		if (due && atomic_load(&m->flush_drained) == atomic_load(&m->flush_fitted))
 			wait_fit(m, due);
 		else
 			fit_once(m, &s);
@@ -319,27 +320,22 @@ void *fitting_main(void *session)
 	return NULL;
 }
 
+/* Looks again and again instead of taking a lock that a thread at the lowest priority may hold. */
 int precedent_model_wait(precedent_model *m, double seconds)
 {
-	struct timespec until;
-	uint64_t asked, ns;
-	int rc = 0;
+	const struct timespec pause = {0, WAIT_NS};
+	uint64_t asked, begin = ticks_mono_ns();
 
-	if (!m || atomic_load(&m->state) != PRECEDENT_MODEL_STATE_ON || !(seconds >= 0))
+	if (!m || atomic_load(&m->state) != PRECEDENT_MODEL_STATE_ON)
 		return 0;
-	ns = (uint64_t)((seconds > 1e9 ? 1e9 : seconds) * 1e9);
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	ns += (uint64_t)until.tv_nsec;
-	until.tv_sec += (time_t)(ns / 1000000000);
-	until.tv_nsec = (long)(ns % 1000000000);
-	pthread_mutex_lock(&m->lock);
-	asked = ++m->flush_asked;
+	asked = atomic_fetch_add(&m->flush_asked, 1) + 1;
 	pthread_cond_signal(&m->wake_collect);
-	while (m->flush_fitted < asked && !m->stop && !rc)
-		rc = pthread_cond_timedwait(&m->fitted, &m->lock, &until);
-	rc = m->flush_fitted >= asked && atomic_load(&m->snapshot);
-	pthread_mutex_unlock(&m->lock);
-	return rc;
+	while (atomic_load(&m->flush_fitted) < asked) {
+		if (!(1e-9 * (double)(ticks_mono_ns() - begin) < seconds))
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	return atomic_load(&m->snapshot) != NULL;
 }
 
 int precedent_model_save(precedent_model *m, const char *path, char *why, size_t why_size)

@@ -92,7 +92,7 @@ static struct ring *ring_create(const struct precedent_model *m)
 static struct ring *ring_attach(struct precedent_model *m)
 {
 	struct slot *s = &slots[next_slot++ % SLOTS];
-	struct ring *r;
+	struct ring *r, *first;
 
 	pthread_once(&thread_once, thread_key_make);
 	if (!thread_key_there || pthread_setspecific(thread_key, slots))
@@ -101,16 +101,15 @@ static struct ring *ring_attach(struct precedent_model *m)
 	r = ring_create(m);
 	if (!r)
 		return NULL;
-	pthread_mutex_lock(&m->lock);
-	if (m->n_rings >= SESSION_THREADS_MAX) {
-		pthread_mutex_unlock(&m->lock);
+	if (atomic_fetch_add(&m->n_rings, 1) >= SESSION_THREADS_MAX) {
+		atomic_fetch_sub(&m->n_rings, 1);
 		ring_free(r);
 		return NULL;
 	}
-	r->next = m->rings;
-	m->rings = r;
-	m->n_rings++;
-	pthread_mutex_unlock(&m->lock);
+	first = atomic_load(&m->rings);
+	do {
+		atomic_store(&r->next, first);
+	} while (!atomic_compare_exchange_weak(&m->rings, &first, r));
 	*s = (struct slot){m, m->serial, r};
 	return r;
 }

@@ -32,7 +32,7 @@ module precedent_model
     type(c_ptr) :: path = c_null_ptr, inputs = c_null_ptr
     integer(c_int32_t) :: n_inputs = 0, ring_bytes = 0
     integer(c_int64_t) :: rows_max = 0, steps_max = 0
-    integer(c_int32_t) :: runs_min = 0
+    integer(c_int32_t) :: runs_min = 0, normal_priority = 0
   end type c_options
 
   type, bind(c) :: c_answer

@@ -50,8 +50,9 @@ struct precedent_model_options {
 	uint64_t rows_max;	   /* control points that are kept for fitting; 1,000,000 */
 	uint64_t steps_max;	   /* of a model when it is asked; 200,000: some milliseconds */
 	uint32_t runs_min;	   /* before the first fit; 3 */
+	uint32_t normal_priority;  /* 1: fit where the program runs, at its priority */
 };
-#define PRECEDENT_MODEL_OPTIONS {sizeof(struct precedent_model_options), NULL, NULL, 0, 0, 0, 0, 0}
+#define PRECEDENT_MODEL_OPTIONS {sizeof(struct precedent_model_options), NULL, NULL, 0, 0, 0, 0, 0, 0}
 
 /* A session, or NULL: then `why` (NULL, or of why_size bytes) has the reason: off, absent, no memory, bad names. A model
  * file that cannot be used is no reason: _status says so. Costs a thread and, with a path, reading the file. */

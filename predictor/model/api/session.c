@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "predictor/model/api/fitting.h"
+#include "predictor/model/api/place.h"
 #include "predictor/model/api/session.h"
 #include "predictor/model/api/ticks.h"
-#include "predictor/model/file.h"
 #include "predictor/model/journal.h"
 
 #define RING_BYTES     (1u << 20)
@@ -53,6 +52,7 @@ static void fork_child(void)
 		atomic_store(&m->state, PRECEDENT_MODEL_STATE_FORKED);
 	sessions = NULL;
 	fitting_forked();
+	place_forked();
 	pthread_mutex_unlock(&sessions_lock);
 }
 
@@ -66,9 +66,13 @@ static void library_start(void)
 
 static void session_free(struct precedent_model *m)
 {
-	for (struct ring *r = m->rings, *next; r; r = next) {
-		next = r->next;
+	for (struct ring *r = atomic_load(&m->rings), *next; r; r = next) {
+		next = atomic_load(&r->next);
 		ring_unref(r);
+	}
+	for (struct trouble *t = atomic_load(&m->troubles), *next; t; t = next) {
+		next = t->next;
+		free(t);
 	}
 	for (struct run_log *l = m->runs, *next; l; l = next) {
 		next = l->next;
@@ -91,8 +95,8 @@ static void session_free(struct precedent_model *m)
 	free(m->path);
 	pthread_cond_destroy(&m->wake_collect);
 	pthread_cond_destroy(&m->wake_fit);
-	pthread_cond_destroy(&m->fitted);
 	pthread_mutex_destroy(&m->lock);
+	pthread_mutex_destroy(&m->names_lock);
 	free(m);
 }
 
@@ -109,9 +113,18 @@ void session_unref(struct precedent_model *m)
 
 void session_trouble(struct precedent_model *m, const char *text)
 {
-	pthread_mutex_lock(&m->lock);
-	text_copy(m->trouble, sizeof(m->trouble), text);
-	pthread_mutex_unlock(&m->lock);
+	struct trouble *t = atomic_load(&m->troubles);
+
+	while (t && strncmp(t->text, text, sizeof(t->text) - 1))
+		t = t->next;
+	if (!t && atomic_fetch_add(&m->n_troubles, 1) < TROUBLES_MAX && (t = calloc(1, sizeof(*t)))) {
+		text_copy(t->text, sizeof(t->text), text);
+		t->next = atomic_load(&m->troubles);
+		while (!atomic_compare_exchange_weak(&m->troubles, &t->next, t))
+			;
+	}
+	if (t)
+		atomic_store(&m->trouble, t);
 }
 
 /* ---- control points ---- */
@@ -156,7 +169,7 @@ static int32_t var_add(struct precedent_model *m, const char *name, struct errbu
 	return (int32_t)n;
 }
 
-/* The point is added, under the lock; -1 with the reason. */
+/* The point is added, under names_lock; -1 with the reason. */
 static int32_t point_add(struct precedent_model *m, const char *name, const char *const *vars, uint32_t n_vars, struct errbuf *err)
 {
 	uint32_t n = m->n_points;
@@ -214,15 +227,15 @@ int32_t precedent_model_point(precedent_model *m, const char *name, const char *
 	if (at < 0) {
 		if (atomic_load(&m->state) != PRECEDENT_MODEL_STATE_ON)
 			return -1;
-		pthread_mutex_lock(&m->lock);
+		pthread_mutex_lock(&m->names_lock);
 		at = session_point_find(m, name);
 		if (at < 0 && n_vars > PRECEDENT_MODEL_VALUES_MAX)
 			err_set(&err, "point %.100s has too many variables", name);
 		else if (at < 0)
 			at = point_add(m, name, vars, n_vars, &err);
 		if (at < 0)
-			text_copy(m->trouble, sizeof(m->trouble), err.text);
-		pthread_mutex_unlock(&m->lock);
+			session_trouble(m, err.text);
+		pthread_mutex_unlock(&m->names_lock);
 		return at;
 	}
 	if (point_same(m, at, vars, n_vars))
@@ -244,9 +257,10 @@ int precedent_model_point_name(precedent_model *m, int32_t point, char *name, si
 
 /* ---- opening and closing ---- */
 
-static int numbers_set(struct precedent_model *m, const struct precedent_model_options *o)
+static void numbers_set(struct precedent_model *m, const struct precedent_model_options *o)
 {
 	uint32_t bytes = o->ring_bytes ? o->ring_bytes : RING_BYTES;
+	const char *priority = getenv("PRECEDENT_MODEL_PRIORITY");
 
 	bytes = bytes < RING_BYTES_MIN ? RING_BYTES_MIN : bytes > RING_BYTES_MAX ? RING_BYTES_MAX : bytes;
 	m->ring_words = RING_BYTES_MIN / 8;
@@ -255,10 +269,10 @@ static int numbers_set(struct precedent_model *m, const struct precedent_model_o
 	m->rows_max = o->rows_max ? o->rows_max : ROWS_DEFAULT;
 	m->steps_max = o->steps_max ? o->steps_max : STEPS_DEFAULT;
 	m->runs_min = o->runs_min ? o->runs_min : RUNS_DEFAULT;
+	m->normal_priority = o->normal_priority || (priority && !strcmp(priority, "normal"));
 	m->core = -1;
 	m->state = PRECEDENT_MODEL_STATE_ON;
 	m->refs = 1;
-	return 0;
 }
 
 static int names_set(struct precedent_model *m, const struct precedent_model_options *o, struct errbuf *err)
@@ -299,11 +313,10 @@ static int conditions_make(struct precedent_model *m)
 	pthread_condattr_t attr;
 	int rc;
 
-	if (pthread_mutex_init(&m->lock, NULL) || pthread_condattr_init(&attr))
+	if (pthread_mutex_init(&m->lock, NULL) || pthread_mutex_init(&m->names_lock, NULL) || pthread_condattr_init(&attr))
 		return -1;
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	rc = pthread_cond_init(&m->wake_collect, &attr) || pthread_cond_init(&m->wake_fit, &attr) ||
-	     pthread_cond_init(&m->fitted, &attr);
+	rc = pthread_cond_init(&m->wake_collect, &attr) || pthread_cond_init(&m->wake_fit, &attr);
 	pthread_condattr_destroy(&attr);
 	return rc ? -1 : 0;
 }
@@ -331,14 +344,13 @@ int session_thread(struct precedent_model *m, void *(*run)(void *))
 	return rc;
 }
 
-static int session_enter(struct precedent_model *m)
+static void session_enter(struct precedent_model *m)
 {
 	pthread_mutex_lock(&sessions_lock);
 	m->serial = ++serials;
 	m->next = sessions;
 	sessions = m;
 	pthread_mutex_unlock(&sessions_lock);
-	return 0;
 }
 
 static void session_leave(struct precedent_model *m)
@@ -410,12 +422,10 @@ void precedent_model_close(precedent_model *m)
 	if (!m || atomic_load(&m->state) == PRECEDENT_MODEL_STATE_FORKED)
 		return;
 	session_leave(m);
-	pthread_mutex_lock(&m->lock);
-	m->stop = true;
-	pthread_cond_broadcast(&m->wake_collect);
-	pthread_cond_broadcast(&m->wake_fit);
-	pthread_cond_broadcast(&m->fitted);
-	pthread_mutex_unlock(&m->lock);
+	/* Without the lock: at worst they see it when their rest is over. */
+	atomic_store(&m->stop, true);
+	pthread_cond_signal(&m->wake_collect);
+	pthread_cond_signal(&m->wake_fit);
 	session_unref(m);
 }
 
@@ -423,33 +433,32 @@ void precedent_model_close(precedent_model *m)
 
 static void status_text(const struct precedent_model *m, struct precedent_model_status *s)
 {
-	char where[48] = "at the lowest priority", text[2 * PRECEDENT_MODEL_LINE];
+	const struct trouble *t = atomic_load(&m->trouble);
+	char where[48], text[2 * PRECEDENT_MODEL_LINE];
 
 	if (s->core >= 0)
 		snprintf(where, sizeof(where), "on core %d", s->core);
+	else
+		snprintf(where, sizeof(where), "%s", m->normal_priority ? "at normal priority" : "no spare core: at the lowest priority");
 	snprintf(text, sizeof(text),
 		 "%u fits from %llu runs%s, %llu runs unusable, %llu points dropped, %llu outside of runs, %s%s%s", s->fits,
 		 (unsigned long long)s->runs, s->loaded ? " (a loaded model answers)" : "", (unsigned long long)s->unusable,
-		 (unsigned long long)s->dropped, (unsigned long long)s->outside, where, *m->trouble ? ": " : "", m->trouble);
+		 (unsigned long long)s->dropped, (unsigned long long)s->outside, where, t ? "; " : "", t ? t->text : "");
 	text_copy(s->text, sizeof(s->text), text);
 }
 
-static void status_fill(struct precedent_model *m, struct precedent_model_status *s)
+static void status_fill(const struct precedent_model *m, struct precedent_model_status *s)
 {
-	s->core = m->core;
-	s->fits = m->fits;
-	s->fit_s = m->fit_s;
-	s->loaded = m->loaded;
-	s->points = m->n_points - 1;
-	s->threads = m->n_rings;
-	s->runs = m->runs_ever;
-	s->unusable = m->unusable;
-	s->dropped = m->dropped_before;
-	s->outside = m->outside_before + m->outside_anywhere;
-	for (const struct ring *r = m->rings; r; r = r->next) {
-		s->dropped += atomic_load_explicit(&r->dropped, memory_order_relaxed);
-		s->outside += atomic_load_explicit(&r->outside, memory_order_relaxed);
-	}
+	s->core = atomic_load(&m->core);
+	s->fits = atomic_load(&m->fits);
+	s->fit_s = atomic_load(&m->fit_s);
+	s->loaded = atomic_load(&m->loaded);
+	s->points = atomic_load(&m->n_points) - 1;
+	s->threads = atomic_load(&m->n_rings);
+	s->runs = atomic_load(&m->runs_ever);
+	s->unusable = atomic_load(&m->unusable);
+	s->dropped = atomic_load(&m->dropped);
+	s->outside = atomic_load(&m->outside) + atomic_load(&m->outside_anywhere);
 	status_text(m, s);
 }
 
@@ -468,9 +477,7 @@ void precedent_model_status(precedent_model *m, struct precedent_model_status *s
 		text_copy(s.text, sizeof(s.text), "in a child of fork: open a session of its own to mark control points");
 	} else {
 		s.state = PRECEDENT_MODEL_STATE_ON;
-		pthread_mutex_lock(&m->lock);
 		status_fill(m, &s);
-		pthread_mutex_unlock(&m->lock);
 	}
 	s.size = size;
 	if (size < sizeof(s))

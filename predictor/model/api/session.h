@@ -43,11 +43,12 @@ struct ring {
 	_Atomic uint64_t dropped, outside;
 	/* of the consumer */
 	_Alignas(RING_ALIGN) _Atomic uint64_t tail;
+	uint64_t seen_dropped, seen_outside;
 	struct run_log *log; /* the run that is being read */
 	/* of both */
 	_Alignas(RING_ALIGN) _Atomic int refs; /* the thread, and the session */
 	_Atomic bool orphan;		       /* its thread has ended */
-	struct ring *next;
+	_Atomic(struct ring *) next;
 };
 
 /* A run, row by row; values stand one after the other, as many for a row as its point carries. Does not change any more
@@ -69,6 +70,13 @@ struct point {
 	uint32_t n_vars, *var; /* numbers of variables */
 };
 
+/* Texts of what went wrong: kept until the session ends, each once. */
+#define TROUBLES_MAX 64
+struct trouble {
+	struct trouble *next;
+	char text[PRECEDENT_MODEL_LINE];
+};
+
 /* What is asked: never changes once it is published. */
 struct snapshot {
 	struct model *model;
@@ -87,28 +95,33 @@ struct precedent_model {
 	_Alignas(RING_ALIGN) _Atomic int refs; /* the program, both threads */
 	_Atomic uint64_t outside_anywhere;     /* points of threads that have no ring */
 
-	/* Only ever added to, under the lock; what stands below the counts is read without it. */
+	/* Only ever added to, under names_lock, which only the program's threads take; what stands below the counts is read
+	 * without it. */
+	pthread_mutex_t names_lock;
 	_Atomic uint32_t n_points, n_vars;
 	struct point point[PRECEDENT_MODEL_POINTS_MAX];
 	char *var[PRECEDENT_MODEL_VALUES_MAX];
 
-	pthread_mutex_t lock; /* held shortly by all: never while something is learnt or allocated at length */
+	/* What the program's threads look at, and what they ask for: they never wait for the threads at the lowest priority,
+	 * which may be stopped for long wherever they are. */
+	_Atomic bool stop;
+	_Atomic uint64_t flush_asked, flush_drained, flush_fitted;
+	_Atomic(struct ring *) rings; /* anybody adds at the head, the collecting thread removes */
+	_Atomic uint32_t n_rings, fits;
+	_Atomic uint64_t runs_ever, unusable, dropped, outside; /* of rings, as of their last look */
+	_Atomic double fit_s;
+	_Atomic int core;
+	_Atomic bool loaded;
+	_Atomic(struct trouble *) troubles, trouble; /* all there ever were, and the last one */
+	_Atomic int n_troubles;
+	bool normal_priority;
+
+	pthread_mutex_t lock; /* of both threads */
 	/* under the lock */
-	pthread_cond_t wake_collect, wake_fit, fitted;
-	bool stop;
-	struct ring *rings;
-	uint32_t n_rings;
+	pthread_cond_t wake_collect, wake_fit;
 	struct run_log *runs; /* newest first */
 	uint32_t n_runs;
-	uint64_t n_rows;
-	uint64_t runs_ever, runs_news, unusable; /* news: runs that say something new */
-	uint64_t dropped_before, outside_before; /* of rings that are gone */
-	uint64_t flush_asked, flush_drained, flush_fitted;
-	uint32_t fits;
-	double fit_s;
-	int core;
-	bool loaded;
-	char trouble[PRECEDENT_MODEL_LINE]; /* the last one */
+	uint64_t n_rows, runs_news; /* news: runs that say something new */
 
 	_Atomic(struct snapshot *) snapshot;
 	_Atomic int readers;	  /* of snapshots */
@@ -134,10 +147,6 @@ struct ring *ring_mine(const struct precedent_model *m);
 /* ---- collect.c ---- */
 void *collect_main(void *session);
 void run_log_free(struct run_log *l);
-
-/* ---- place.c ---- */
-/* Puts this thread, and those that it makes, where it disturbs nobody: the number of the core, or -1. */
-int place_this_thread(void);
 
 /* ---- fitting.c ---- */
 void *fitting_main(void *session);
