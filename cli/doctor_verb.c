@@ -15,6 +15,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "cli/doctor_preempt.h"
 #include "cli/mpi_tools.h"
 #include "cli/node_class.h"
 #include "cli/plugin_version.h"
@@ -408,6 +409,23 @@ static void check_spank(struct doctor *d)
 		find(d, OK, "spank", "loaded by %s", file_mentions(stack, "spank_precedent.so") ? stack : dir);
 }
 
+/* May others take the nodes of a probe that runs? */
+static void check_preempt(struct doctor *d)
+{
+	static const enum verdict verdicts[] = {[PREEMPT_OK] = OK, [PREEMPT_DOUBT] = WARN, [PREEMPT_BROKEN] = FAIL};
+	char type[128] = "", mode[128] = "", accounting[128] = "", text[512], *list = NULL;
+	struct preempt_facts f = {d->conf.probe_qos ? d->conf.probe_qos : "", type, mode, accounting, NULL};
+
+	slurm_value(d, "PreemptType", type, sizeof(type));
+	slurm_value(d, "PreemptMode", mode, sizeof(mode));
+	slurm_value(d, "AccountingStorageType", accounting, sizeof(accounting));
+	if (*f.qos)
+		f.list = list = slurp_command("timeout 10 sacctmgr -nP show qos format=name%60,preempt%1000 2>/dev/null </dev/null",
+					      1 << 16);
+	find(d, verdicts[preempt_judge(&f, text, sizeof(text))], "probe qos", "%s", text);
+	free(list);
+}
+
 static void check_slurm(struct doctor *d)
 {
 	/* Where there is no slurm.conf scontrol looks for one for a minute. */
@@ -420,6 +438,7 @@ static void check_slurm(struct doctor *d)
 	check_job_submit(d);
 	check_spank(d);
 	check_daemon(d);
+	check_preempt(d);
 }
 
 static void help(void)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* For precedent doctor: may the jobs of others take the nodes of a probe that runs? Pure; the texts are Slurm's. */
+#ifndef PRECEDENT_CLI_DOCTOR_PREEMPT_H
+#define PRECEDENT_CLI_DOCTOR_PREEMPT_H
+
+#include <stddef.h>
+
+enum preempt_verdict { PREEMPT_OK, PREEMPT_DOUBT, PREEMPT_BROKEN };
+
+struct preempt_facts {
+	const char *qos;	 /* ProbeQos; "" = none */
+	const char *type, *mode; /* PreemptType and PreemptMode of slurm.conf; "" = not known */
+	const char *accounting;	 /* AccountingStorageType */
+	const char *list;	 /* "name|preempt" lines of sacctmgr; NULL: it gives none */
+};
+
+/* One line for people in out: what was found, and what to do. */
+enum preempt_verdict preempt_judge(const struct preempt_facts *f, char *out, size_t size);
+
+#endif
