@@ -4,7 +4,7 @@
 # and the same without it. The planted problem is to be found with its duration within 10 %, and nothing else above 1 % of
 # the time; clean programs are to have nothing above 1 %.
 #
-#   planted.pl [KIND[:FORM]...] [--ranks 4] [--ms 20] [--reps 10] [--runs 1] [--no-clean] [--busy] [--rules FILE] [--program FILE] [--json]
+#   planted.pl [KIND[:FORM]...] [--ranks 4] [--ms 20] [--reps 12] [--runs 1] [--no-clean] [--busy] [--rules FILE] [--program FILE] [--json]
 #
 # Exit 1 when something is not as it should be. Wants an idle machine: a rank that does not get its processor is late, too.
 use strict;
@@ -19,7 +19,7 @@ use Planted qw(planted_forms planted_run planted_judge);
 
 use constant {TOLERANCE => 0.10, NOISE => 0.01};
 
-my %opt = (ranks => 4, ms => 20, reps => 10, runs => 1, clean => 1, rules => top() . '/conf/problems.rules');
+my %opt = (ranks => 4, ms => 20, reps => 12, runs => 1, clean => 1, rules => top() . '/conf/problems.rules');
 GetOptions(\%opt, 'ranks=i', 'ms=f', 'reps=i', 'runs=i', 'clean!', 'busy', 'json', 'rules=s', 'program=s')
     or die "usage: planted.pl [KIND[:FORM]...] [--ranks N] [--ms DELAY] [--reps N] [--runs N] [--no-clean] [--busy] [--rules FILE] [--program FILE] [--json]\n";
 my $dir = tempdir(CLEANUP => 1);

@@ -2,24 +2,6 @@
 /* The ten problems of paper 001, planted: see planted.h. */
 #include "planted.h"
 
-/* ---- messages, in pairs: the even rank sends to the odd one ---- */
-
-static bool in_pair(struct world *w)
-{
-	w->group = w->rank / 2;
-	return (w->rank ^ 1) < w->n;
-}
-
-static bool sends(const struct world *w)
-{
-	return w->rank % 2 == 0;
-}
-
-static int peer(const struct world *w)
-{
-	return w->rank ^ 1;
-}
-
 static void late_send(struct world *w, int rep)
 {
 	if (!in_pair(w))
@@ -210,21 +192,6 @@ static void late_receive(struct world *w, int rep)
 		late(w, rep);
 		mark(w, rep, 'c');
 		MPI_Recv(w->in, SMALL, MPI_INT, peer(w), 1, w->comm, MPI_STATUS_IGNORE);
-	}
-}
-
-static void late_receive_large(struct world *w, int rep)
-{
-	if (!in_pair(w))
-		return;
-	if (sends(w)) {
-		early(w, rep);
-		mark(w, rep, 'v');
-		MPI_Send(w->out, LARGE, MPI_INT, peer(w), 1, w->comm);
-	} else {
-		late(w, rep);
-		mark(w, rep, 'c');
-		MPI_Recv(w->in, LARGE, MPI_INT, peer(w), 1, w->comm, MPI_STATUS_IGNORE);
 	}
 }
 

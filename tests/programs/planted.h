@@ -8,7 +8,7 @@
  * together or keeps them apart. A rank that is late sleeps, or works (--busy), for the delay, and the others stand in MPI
  * meanwhile. After MPI_Finalize every rank says when it came to the call that counts, and in which part, one line each:
  *   planted RANK GROUP v:NS c:NS -:NS ...    per repetition: v waits for c of the same group, - has no part
- * so that the time lost is known without a trace. --list: kind, form and name of the problem, by tabs.
+ * or w:NS-NS, what the rank loses by itself, so that the time lost is known without a trace. --list: kind, form and name of the problem, by tabs.
  */
 #ifndef PRECEDENT_TESTS_PROGRAMS_PLANTED_H
 #define PRECEDENT_TESTS_PROGRAMS_PLANTED_H
@@ -36,7 +36,7 @@ struct world {
 	int rank, n, reps, group;
 	bool clean, busy;
 	int64_t delay_ns, t0_ns;
-	int64_t *stamp_ns;
+	int64_t *stamp_ns, *end_ns;
 	char *role;
 	int *out, *in, *many;    /* buffers of LARGE ints, and of MAX_RANKS * SMALL */
 	int counts[MAX_RANKS], starts[MAX_RANKS];
@@ -123,29 +123,41 @@ static int64_t meet(const struct world *w, int times)
 }
 
 /* A moment of the repetition, in delays since it began. */
-static void at(const struct world *w, int rep, double delays)
+static inline void at(const struct world *w, int rep, double delays)
 {
 	until(w, w->t0_ns + rep * (3 * w->delay_ns) + (int64_t)(delays * (double)w->delay_ns));
 }
 
-static void early(const struct world *w, int rep)
+static inline void early(const struct world *w, int rep)
 {
 	at(w, rep, 0);
 }
 
-static void late(const struct world *w, int rep)
+static inline void late(const struct world *w, int rep)
 {
 	at(w, rep, w->clean ? 0 : 1);
 }
 
-static void mark(struct world *w, int rep, char role)
+static inline void mark(struct world *w, int rep, char role)
 {
 	w->role[rep] = role;
 	w->stamp_ns[rep] = now_ns();
 }
 
+/* What this rank loses by itself, from here ... */
+static inline void lose_from(struct world *w, int rep)
+{
+	mark(w, rep, 'w');
+}
+
+/* ... to here. */
+static inline void lose_to(struct world *w, int rep)
+{
+	w->end_ns[rep] = now_ns();
+}
+
 /* Who is late in this repetition, where one is. */
-static bool is_late(struct world *w, int rep)
+static inline bool is_late(struct world *w, int rep)
 {
 	bool yes = rep % w->n == w->rank;
 
@@ -153,14 +165,47 @@ static bool is_late(struct world *w, int rep)
 	return yes;
 }
 
-static void one_is_late(struct world *w, int rep)
+static inline void one_is_late(struct world *w, int rep)
 {
 	mark(w, rep, is_late(w, rep) ? 'c' : 'v');
 }
 
-static void wait_for(MPI_Request *r)
+static inline void wait_for(MPI_Request *r)
 {
 	MPI_Wait(r, MPI_STATUS_IGNORE);
+}
+
+/* ---- messages go in pairs: the even rank sends to the odd one ---- */
+
+static inline bool in_pair(struct world *w)
+{
+	w->group = w->rank / 2;
+	return (w->rank ^ 1) < w->n;
+}
+
+static inline bool sends(const struct world *w)
+{
+	return w->rank % 2 == 0;
+}
+
+static inline int peer(const struct world *w)
+{
+	return w->rank ^ 1;
+}
+
+static inline void late_receive_large(struct world *w, int rep)
+{
+	if (!in_pair(w))
+		return;
+	if (sends(w)) {
+		early(w, rep);
+		mark(w, rep, 'v');
+		MPI_Send(w->out, LARGE, MPI_INT, peer(w), 1, w->comm);
+	} else {
+		late(w, rep);
+		mark(w, rep, 'c');
+		MPI_Recv(w->in, LARGE, MPI_INT, peer(w), 1, w->comm, MPI_STATUS_IGNORE);
+	}
 }
 
 struct form {
@@ -204,11 +249,12 @@ static const struct form *options(const struct form *forms, int n_form, int argc
 static void allocate(struct world *w)
 {
 	w->stamp_ns = calloc((size_t)w->reps, sizeof(*w->stamp_ns));
+	w->end_ns = calloc((size_t)w->reps, sizeof(*w->end_ns));
 	w->role = malloc((size_t)w->reps);
 	w->out = calloc(LARGE, sizeof(int));
 	w->in = calloc(LARGE, sizeof(int));
 	w->many = calloc((size_t)MAX_RANKS * SMALL, sizeof(int));
-	if (!w->stamp_ns || !w->role || !w->out || !w->in || !w->many) {
+	if (!w->stamp_ns || !w->end_ns || !w->role || !w->out || !w->in || !w->many) {
 		fprintf(stderr, "planted: no memory\n");
 		exit(1);
 	}
@@ -225,14 +271,17 @@ static void tell(const struct world *w)
 {
 	printf("planted %d %d", w->rank, w->group);
 	for (int i = 0; i < w->reps; i++)
-		printf(" %c:%lld", w->role[i], (long long)w->stamp_ns[i]);
+		if (w->role[i] == 'w')
+			printf(" w:%lld-%lld", (long long)w->stamp_ns[i], (long long)w->end_ns[i]);
+		else
+			printf(" %c:%lld", w->role[i], (long long)w->stamp_ns[i]);
 	printf("\n");
 	fflush(stdout);
 }
 
 static int planted_main(const struct form *forms, int n_form, int argc, char **argv)
 {
-	struct world w = {.reps = 10, .delay_ns = 20000000, .comm = MPI_COMM_WORLD, .others = MPI_GROUP_NULL,
+	struct world w = {.reps = 12, .delay_ns = 20000000, .comm = MPI_COMM_WORLD, .others = MPI_GROUP_NULL,
 			  .request = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}};
 	const struct form *f;
 

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Problems beyond the ten of paper 001, planted: see planted.h. */
+#define _GNU_SOURCE /* sched_getcpu */
+#include <sched.h>
+
+#include "planted.h"
+
+#define MANY 2000 /* small messages, */
+#define INTS 1    /* each of so many ints */
+
+static MPI_Comm ring;
+static MPI_File file;
+
+/* ---- waits ---- */
+
+/* The others of a scan need what rank 0 has. */
+static void scan_late(struct world *w, int rep)
+{
+	(w->rank ? early : late)(w, rep);
+	mark(w, rep, w->rank ? 'v' : 'c');
+}
+
+static void scan(struct world *w, int rep)
+{
+	scan_late(w, rep);
+	MPI_Scan(w->out, w->in, 1, MPI_INT, MPI_SUM, w->comm);
+}
+
+static void exscan(struct world *w, int rep)
+{
+	MPI_Request r;
+
+	scan_late(w, rep);
+	MPI_Iexscan(w->out, w->in, 1, MPI_INT, MPI_SUM, w->comm, &r);
+	wait_for(&r);
+}
+
+static void ring_prepare(struct world *w)
+{
+	int periodic = 1;
+
+	MPI_Cart_create(w->comm, 1, &w->n, &periodic, 0, &ring);
+}
+
+static void ring_clear(struct world *w)
+{
+	(void)w;
+	MPI_Comm_free(&ring);
+}
+
+/* Only the neighbours of the late one wait. */
+static void neighbours(struct world *w, int rep)
+{
+	int distance = (w->rank - rep % w->n + w->n) % w->n;
+
+	mark(w, rep, is_late(w, rep) ? 'c' : distance == 1 || distance == w->n - 1 ? 'v' : '-');
+	MPI_Neighbor_allgather(w->out, SMALL, MPI_INT, w->many, SMALL, MPI_INT, ring);
+}
+
+static void fence(struct world *w, int rep)
+{
+	one_is_late(w, rep);
+	MPI_Win_fence(0, w->win);
+}
+
+static void fence_prepare(struct world *w)
+{
+	MPI_Win_allocate(SMALL * sizeof(int), sizeof(int), MPI_INFO_NULL, w->comm, &w->win_base, &w->win);
+}
+
+static void fence_clear(struct world *w)
+{
+	MPI_Win_free(&w->win);
+}
+
+static void open_file(struct world *w, int rep)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/tmp/planted-%d", (int)getppid());
+	one_is_late(w, rep);
+	MPI_File_open(w->comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+	at(w, rep, 2);
+	MPI_File_close(&file);
+}
+
+/* ---- how messages are sent ---- */
+
+/* Rank 0 takes the late message of rank 1 first, that of rank 2 has come; there is work to do after each of them. */
+static void wrong_order(struct world *w, int rep)
+{
+	if (w->rank == 0) {
+		early(w, rep);
+		mark(w, rep, 'v');
+		MPI_Recv(w->in, SMALL, MPI_INT, 1, 1, w->comm, MPI_STATUS_IGNORE);
+		at(w, rep, w->clean ? 1 : 2);
+		MPI_Recv(w->in, SMALL, MPI_INT, 2, 1, w->comm, MPI_STATUS_IGNORE);
+	} else if (w->rank == 1) {
+		late(w, rep);
+		mark(w, rep, 'c');
+		MPI_Send(w->out, SMALL, MPI_INT, 0, 1, w->comm);
+	} else if (w->rank == 2) {
+		early(w, rep);
+		MPI_Send(w->out, SMALL, MPI_INT, 0, 1, w->comm);
+	}
+}
+
+/* Each is waited for, so that what the tracer takes of it counts little. Clean: all at once. */
+static void small_messages(struct world *w, int rep)
+{
+	int n = w->clean ? 1 : MANY, size = w->clean ? MANY * INTS : INTS;
+
+	if (!in_pair(w))
+		return;
+	early(w, rep);
+	if (sends(w)) {
+		lose_from(w, rep);
+		for (int i = 0; i < n; i++)
+			MPI_Ssend(w->out + i * INTS, size, MPI_INT, peer(w), 1, w->comm);
+		lose_to(w, rep);
+	} else {
+		for (int i = 0; i < n; i++)
+			MPI_Recv(w->in + i * INTS, size, MPI_INT, peer(w), 1, w->comm, MPI_STATUS_IGNORE);
+	}
+}
+
+static void polling(struct world *w, int rep)
+{
+	MPI_Request r;
+	int there = 0;
+
+	if (!in_pair(w))
+		return;
+	if (sends(w)) {
+		late(w, rep);
+		MPI_Send(w->out, SMALL, MPI_INT, peer(w), 1, w->comm);
+		return;
+	}
+	early(w, rep);
+	MPI_Irecv(w->in, SMALL, MPI_INT, peer(w), 1, w->comm, &r);
+	lose_from(w, rep);
+	while (!there)
+		MPI_Test(&r, &there, MPI_STATUS_IGNORE);
+	lose_to(w, rep);
+}
+
+/* ---- why ranks wait ---- */
+
+/* Each begins when the one before it is done, each works as long. */
+static void wavefront(struct world *w, int rep)
+{
+	early(w, rep);
+	if (w->rank) {
+		lose_from(w, rep);
+		MPI_Recv(w->in, SMALL, MPI_INT, w->rank - 1, 1, w->comm, MPI_STATUS_IGNORE);
+		lose_to(w, rep);
+	}
+	if (!w->clean)
+		until(w, now_ns() + w->delay_ns / 2);
+	if (w->rank < w->n - 1)
+		MPI_Send(w->out, SMALL, MPI_INT, w->rank + 1, 1, w->comm);
+}
+
+static void one_computes_more(struct world *w, int rep)
+{
+	bool last = w->rank == w->n - 1;
+
+	(last ? late : early)(w, rep);
+	mark(w, rep, last ? 'c' : 'v');
+	MPI_Barrier(w->comm);
+}
+
+static void others_compute_more(struct world *w, int rep)
+{
+	one_is_late(w, rep);
+	MPI_Barrier(w->comm);
+}
+
+/* ---- facts of the machine ---- */
+
+static int64_t processor_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* All ranks on the processor of rank 0: what they do not get of it is lost. */
+static void share_processor(struct world *w)
+{
+	cpu_set_t set;
+	int cpu = sched_getcpu();
+
+	if (w->clean)
+		return;
+	MPI_Bcast(&cpu, 1, MPI_INT, 0, w->comm);
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void work(struct world *w, int rep)
+{
+	int64_t begin = processor_ns();
+
+	early(w, rep);
+	if (w->clean)
+		return;
+	lose_from(w, rep);
+	while (processor_ns() - begin < w->delay_ns / 2)
+		;
+	w->end_ns[rep] = now_ns() - (processor_ns() - begin);
+	at(w, rep, 2.9);
+	MPI_Barrier(w->comm);
+}
+
+/* ---- all ---- */
+
+static const struct form forms[] = {
+	{"scan", "blocking", "delay before scan", scan, NULL, NULL},
+	{"scan", "iexscan", "delay before scan", exscan, NULL, NULL},
+	{"neighbours", "allgather", "delay before an exchange with neighbours", neighbours, ring_prepare, ring_clear},
+	{"fence", "blocking", "delay before a fence", fence, fence_prepare, fence_clear},
+	{"file", "open", "delay before a common access to a file", open_file, NULL, NULL},
+	{"wrong-order", "blocking", "messages received in the wrong order", wrong_order, NULL, NULL},
+	{"rendezvous", "blocking", "large messages wait for a handshake", late_receive_large, NULL, NULL},
+	{"small-messages", "blocking", "many small messages", small_messages, NULL, NULL},
+	{"polling", "test", "polling", polling, NULL, NULL},
+	{"wavefront", "blocking", "serialisation along a wavefront", wavefront, NULL, NULL},
+	{"imbalance", "ranks", "computation is unequal over ranks", one_computes_more, NULL, NULL},
+	{"imbalance", "iterations", "computation moves between ranks", others_compute_more, NULL, NULL},
+	{"processors", "shared", "ranks do not get their processors", work, share_processor, NULL},
+};
+
+int main(int argc, char **argv)
+{
+	return planted_main(forms, (int)(sizeof(forms) / sizeof(*forms)), argc, argv);
+}
