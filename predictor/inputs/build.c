@@ -249,7 +249,7 @@ static int build_all(struct build *b)
 		for (uint32_t v = 0; v < leaf->n_value; v++)
 			b->var_of[i][v] = var_of(b, leaf->value_name[v]);
 	}
-	if (build_graph(b, r->merge.root) == MODEL_NONE || write_doubts(b) < 0)
+	if (build_graph(b, r->merge.root, NULL) == MODEL_NONE || write_doubts(b) < 0)
 		return -1;
 	b->m->n_runs = r->n_runs;
 	b->m->n_rows = r->events;

@@ -124,6 +124,46 @@ static void arc_data(struct build *b, struct build_graph *g, uint32_t leaf, stru
 	qsort(a->data, a->n_data, sizeof(*a->data), compare_data);
 }
 
+/* How often the graph was entered at a point: the product of the counts of its loop and those around it. */
+static uint64_t times_entered(const struct build_graph *g, uint32_t group)
+{
+	uint64_t n = 1;
+
+	for (const struct build_graph *k = g; k; k = k->around)
+		n *= k->of->kind == SKEL_LOOP ? runs_count(k->of, group) : 1;
+	return n;
+}
+
+static bool is_between(const struct build_graph *g, uint32_t from, uint32_t to, uint32_t group)
+{
+	for (uint32_t i = from; i < to; i++)
+		if (merge_has_group(g->item[i], group))
+			return true;
+	return false;
+}
+
+/* Passages of the arc in all runs. */
+static uint64_t times_taken(const struct build *b, const struct build_graph *g, uint32_t from, uint32_t to)
+{
+	const struct runs *r = b->l->runs;
+	uint64_t sum = 0;
+
+	for (uint32_t p = 0; p < r->n_points; p++) {
+		uint32_t group = r->point[p].group;
+		uint64_t n;
+
+		if (!merge_has_group(g->of, group) || (from && !merge_has_group(g->item[from - 1], group)) ||
+		    (to < g->n_items && !merge_has_group(g->item[to], group)))
+			continue;
+		n = times_entered(g, group);
+		if (to + 1 == from)
+			sum += n * (runs_count(g->item[to], group) - 1);
+		else if (!is_between(g, from, to, group))
+			sum += n;
+	}
+	return sum;
+}
+
 /* From node `from` (0: the beginning) to item `to` (n_items: the end). */
 static uint32_t add_arc(struct build *b, struct build_graph *g, uint32_t from, uint32_t to)
 {
@@ -135,6 +175,7 @@ static uint32_t add_arc(struct build *b, struct build_graph *g, uint32_t from, u
 
 	a->to = to < g->n_items ? to + 1 : MODEL_END;
 	a->info = a->to == from;
+	a->seen = times_taken(b, g, from, to);
 	if (after)
 		arc_data(b, g, after->origin, a);
 	if (b->times && (before || after) && one_stage(b, &a->time, 2 + 2 * TIME_TERMS)) {
@@ -227,10 +268,12 @@ static bool choose_again(struct build *b, struct build_graph *g, uint32_t from)
 static int leave_node(struct build *b, struct build_graph *g, uint32_t from)
 {
 	struct model_node *n = &g->node[from];
-	uint32_t most = g->n_items - from + 2;
+	uint32_t most = 3;
 
-	if (most > MODEL_MAX_CHOICES)
-		most = MODEL_MAX_CHOICES;
+	/* up to the next one that is always there, and the end */
+	for (uint32_t to = from; to < g->n_items && most < MODEL_MAX_CHOICES; to++, most++)
+		if (learnt_of(b, g->item[to])->when == WHEN_ALWAYS || learnt_of(b, g->item[to])->when == WHEN_UNKNOWN)
+			break;
 	n->rest = MODEL_RESTS;
 	n->arc = model_alloc(b->m, most, sizeof(*n->arc));
 	n->choice = model_alloc(b->m, most, sizeof(*n->choice));
@@ -263,7 +306,7 @@ static int fill_node(struct build *b, struct build_graph *g, uint32_t i)
 	if (leaf)
 		n->point = b->point_of[leaf->origin];
 	else
-		n->callee = build_graph(b, g->item[i]);
+		n->callee = build_graph(b, g->item[i], g);
 	return leaf || n->callee != MODEL_NONE ? 0 : -1;
 }
 
@@ -283,7 +326,7 @@ static int close_graph(struct build *b, const struct build_graph *g)
 	return 0;
 }
 
-uint32_t build_graph(struct build *b, const struct merge_node *of)
+uint32_t build_graph(struct build *b, const struct merge_node *of, const struct build_graph *around)
 {
 	struct build_graph *g = calloc(1, sizeof(*g));
 	uint32_t index = MODEL_NONE;
@@ -296,6 +339,8 @@ uint32_t build_graph(struct build *b, const struct merge_node *of)
 		return MODEL_NONE;
 	}
 	g->index = b->m->n_graphs++;
+	g->of = of;
+	g->around = around;
 	g->n_items = of->n_child;
 	g->item = (const struct merge_node **)of->child;
 	g->node = model_alloc(b->m, g->n_items + 1u, sizeof(*g->node));

@@ -22,6 +22,8 @@ struct build {
 /* A graph being made. */
 struct build_graph {
 	uint32_t index;
+	const struct merge_node *of;	  /* loop or root */
+	const struct build_graph *around; /* NULL for the root */
 	uint32_t n_features, n_counters;
 	struct model_feature feature[BUILD_FEATURES];
 	uint32_t *counter;
@@ -34,7 +36,7 @@ struct build_graph {
 uint32_t build_feature(struct build *b, struct build_graph *g, uint8_t op, uint32_t a);
 /* The same for an input that is this feature of runs. */
 uint32_t build_input(struct build *b, struct build_graph *g, uint32_t feature);
-/* The graph of what is in a loop or the root; MODEL_NONE without memory. */
-uint32_t build_graph(struct build *b, const struct merge_node *of);
+/* The graph of what is in a loop or the root; MODEL_NONE with the reason, or without memory. */
+uint32_t build_graph(struct build *b, const struct merge_node *of, const struct build_graph *around);
 
 #endif

@@ -8,6 +8,8 @@
 
 #define SIZES_MAX     12  /* features that times are tried with */
 #define POINTS_OF_RUN 64  /* ranks of a run that are used, spread evenly */
+#define GOOD	      0.1 /* error with which sizes of messages explain enough */
+#define EXACT	      1e-6
 #define WORTH	      0.9 /* a term has to leave at most so much of the error without it */
 
 /* Weighted sums of a fold, which is a run: x, y and the products of them. */
@@ -22,7 +24,7 @@ struct sample {
 struct fitter {
 	const struct learnt *l;
 	struct runs *r;
-	uint32_t n_sizes, size[SIZES_MAX];
+	uint32_t n_sizes, n_seen, size[SIZES_MAX]; /* n_seen of variables that the program's messages show */
 	struct sample s;
 	struct sums *fold;
 	uint32_t without;
@@ -35,14 +37,40 @@ static bool is_size(const struct feature *f)
 	return f->op == FEATURE_VAR || f->op == FEATURE_RANKS || f->op == FEATURE_BLOCK || f->op == FEATURE_LOG2;
 }
 
-/* Features that vary and are not the same as one before. */
-static void choose_sizes(struct fitter *t)
+static void note_vars(const struct learnt *l, const struct rule *r, uint32_t *vars)
+{
+	for (uint32_t k = 0; k < r->n; k++) {
+		const struct feature *f = &l->feature[r->f[k]], *g = r->g[k] == RULE_NONE ? f : &l->feature[r->g[k]];
+
+		*vars |= is_size(f) ? 1u << f->v : 0;
+		*vars |= is_size(g) ? 1u << g->v : 0;
+	}
+}
+
+/* Variables that sizes of messages are made of, as bits: how often something is done says nothing of how long it takes. */
+static uint32_t vars_of_messages(const struct learnt *l)
+{
+	uint32_t vars = 0;
+
+	for (uint32_t i = 0; i < l->runs->n_leaf; i++)
+		for (uint32_t v = 0; v < l->runs->leaf[i].n_value; v++)
+			if (l->value[i][v].kind == VALUE_RULE && strstr(l->runs->leaf[i].value_name[v], "count"))
+				note_vars(l, &l->value[i][v].rule, &vars);
+	return vars;
+}
+
+/* Features that vary and are not the same as one before; `vars`: of these variables, or of none. */
+static void choose_sizes(struct fitter *t, uint32_t vars)
 {
 	const struct learnt *l = t->l;
 	size_t bytes = t->r->n_points * sizeof(**l->col);
 
 	for (uint32_t f = 0; f < l->n_features && t->n_sizes < SIZES_MAX; f++) {
-		bool good = is_size(&l->feature[f]), varies = false;
+		const struct feature *k = &l->feature[f];
+		bool good = is_size(k), varies = false;
+
+		if (k->op == FEATURE_VAR || k->op == FEATURE_BLOCK)
+			good = good && vars >> k->v & 1;
 
 		for (uint32_t i = 0; good && i < t->r->n_points; i++) {
 			good = l->col[f][i] != FEATURE_NONE && l->col[f][i] >= 0;
@@ -114,11 +142,12 @@ static double missed(const struct sums *s, double c, double a)
 	return e > 0 ? e : 0;
 }
 
-/* Mean square of what is missed on folds that are left out; the function of all in c and a. */
+/* Mean square, relative, of what is missed on folds that are left out; the function of all in c and a. */
 static double judge(struct fitter *t, bool constant_only, double *c, double *a)
 {
 	struct sums all = {0};
-	double error = 0, weight = 0;
+	double error = 0;
+	uint32_t folds = 0;
 
 	memset(t->fold, 0, t->r->n_runs * sizeof(*t->fold));
 	for (uint32_t i = 0; i < t->s.n; i++) {
@@ -138,10 +167,10 @@ static double judge(struct fitter *t, bool constant_only, double *c, double *a)
 			continue;
 		solve(&rest, constant_only, c, a);
 		error += missed(&t->fold[k], *c, *a);
-		weight += t->fold[k].w;
+		folds++;
 	}
 	solve(&all, constant_only, c, a);
-	return weight > 0 ? error / weight : 0;
+	return folds ? error / folds : 0;
 }
 
 /* ---- one time of one call ---- */
@@ -184,10 +213,8 @@ static void fit_product(struct fitter *t, const uint32_t x[3], struct time_fn *b
 	*best = (struct time_fn){.constant_s = c, .n = 1, .coef = {a}, .x = {{x[0], x[1], x[2]}}};
 }
 
-static void fit_degree(struct fitter *t, uint32_t degree, struct time_fn *best, double *least)
+static void fit_degree(struct fitter *t, uint32_t n, uint32_t degree, struct time_fn *best, double *least)
 {
-	uint32_t n = t->n_sizes;
-
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = degree > 1 ? i : n - 1; j < n; j++)
 			for (uint32_t k = degree > 2 ? j : n - 1; k < n; k++)
@@ -208,14 +235,16 @@ static void fit_time(struct fitter *t, const struct runs_leaf *leaf, bool gap, s
 	memset(t->s.x, 0, t->s.n * sizeof(*t->s.x));
 	least = judge(t, true, &c, &a);
 	out->constant_s = c;
-	for (uint32_t degree = 1; degree <= 3 && t->n_sizes; degree++) {
-		struct time_fn best = *out;
-		double now = least;
+	for (int all = t->n_seen == 0; all < 2 && (!all || least > GOOD * GOOD); all++) {
+		for (uint32_t degree = 1; degree <= 3 && least > EXACT * EXACT; degree++) {
+			struct time_fn best = *out;
+			double now = least;
 
-		fit_degree(t, degree, &best, &now);
-		if (now < least * WORTH * WORTH) {
-			*out = best;
-			least = now;
+			fit_degree(t, all ? t->n_sizes : t->n_seen, degree, &best, &now);
+			if (now < least * WORTH * WORTH) {
+				*out = best;
+				least = now;
+			}
 		}
 	}
 	for (uint32_t i = 0; i < t->s.n; i++)
@@ -285,6 +314,7 @@ int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf
 	struct runs *r = l->runs;
 	struct fitter t = {.l = l, .r = r};
 	struct arena *a = arena_create();
+	uint32_t vars;
 	int rc = -1;
 
 	*out = (struct run_times){.arena = a};
@@ -302,7 +332,10 @@ int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf
 		err_set(err, "no memory for times");
 		goto out;
 	}
-	choose_sizes(&t);
+	vars = vars_of_messages(l);
+	choose_sizes(&t, vars);
+	t.n_seen = vars ? t.n_sizes : 0;
+	choose_sizes(&t, ~vars);
 	leave_out(&t, out);
 	t.without = UINT32_MAX;
 	fit_all(&t, out);

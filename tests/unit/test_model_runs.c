@@ -214,7 +214,8 @@ static struct trace *wavefront(uint32_t rows, uint32_t columns, uint32_t planes,
 }
 
 /* -1 with the reason, else a model that was written and read again. */
-static int learn(struct world *w, struct trace *const *trace, const double *planes, const double *iterations, uint32_t n)
+static int learn(struct world *w, uint32_t dims, struct trace *const *trace, const double *planes, const double *iterations,
+		 uint32_t n)
 {
 	static const char *const name[RUNS] = {"a", "b", "c", "d", "e", "f"};
 	struct runs_var var[] = {{.name = "K", .n_value = n, .value = (double *)(uintptr_t)planes},
@@ -224,7 +225,7 @@ static int learn(struct world *w, struct trace *const *trace, const double *plan
 
 	memset(w, 0, sizeof(*w));
 	if (runs_take(&w->runs, trace, name, n, var, 2, &w->err) < 0 ||
-	    learn_runs(&w->runs, UINT32_MAX, 2, &w->learnt, &w->err) < 0)
+	    learn_runs(&w->runs, UINT32_MAX, dims, &w->learnt, &w->err) < 0)
 		return -1;
 	assert_int_equal(run_times_learn(&w->learnt, &w->times, &w->err), 0);
 	m = inputs_build(&w->learnt, &w->times, &w->err);
@@ -255,7 +256,7 @@ static void learn_wavefronts(struct world *w)
 
 	for (int i = 0; i < RUNS; i++)
 		t[i] = wavefront(2, i % 2 ? 2 : 1, (uint32_t)planes[i], (uint32_t)iterations[i]);
-	assert_int_equal(learn(w, t, planes, iterations, RUNS), 0);
+	assert_int_equal(learn(w, 2, t, planes, iterations, RUNS), 0);
 }
 
 static void test_wavefront(void **state)
@@ -285,6 +286,56 @@ static void test_wavefront(void **state)
 		foresee_close(&f);
 		trace_close(t);
 	}
+	forget(&w);
+}
+
+/* Rows of a size K over the ranks, I steps: times that are known, to the rounding of nanoseconds. */
+static struct trace *rows(uint32_t ranks, uint32_t size, uint32_t steps, uint64_t jitter)
+{
+	struct syn *s = syn_create(ranks);
+	struct trace *t;
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < ranks; r++) {
+		uint64_t own = (uint64_t)size * (r + 1) / ranks - (uint64_t)size * r / ranks;
+
+		for (uint32_t i = 0; i < steps; i++) {
+			syn_call(s, r, "MPI_Sendrecv", 1,
+				 SYN(.dst = r ? (int64_t)r - 1 : TRACE_PROC_NULL,
+				     .src = r + 1 < ranks ? (int64_t)r + 1 : TRACE_PROC_NULL, .count = size,
+				     .gap_ns = 3 * size * own + syn_random(&jitter) % 5, .dur_ns = 2000 + 7 * size));
+			syn_call(s, r, "MPI_Allreduce", 2, SYN(.count = 1, .gap_ns = 40, .dur_ns = 900));
+		}
+	}
+	syn_end(s);
+	t = syn_open(s);
+	syn_destroy(s);
+	assert_non_null(t);
+	return t;
+}
+
+static void test_times(void **state)
+{
+	static const double size[RUNS] = {100, 160, 230, 120, 150, 210}, steps[RUNS] = {30, 10, 20, 12, 25, 40};
+	const double value[] = {500, 17};
+	const char *name[] = {"K", "I"};
+	struct foresee_difference d;
+	struct trace *t[RUNS], *asked = rows(3, 500, 17, 99);
+	struct foresee f;
+	struct world w;
+
+	(void)state;
+	for (uint32_t i = 0; i < RUNS; i++)
+		t[i] = rows(i < 3 ? 2 : 4, (uint32_t)size[i], (uint32_t)steps[i], i + 1);
+	assert_int_equal(learn(&w, 1, t, size, steps, RUNS), 0);
+	assert_true(w.times.worst_error < 0.02);
+	assert_int_equal(foresee_open(&f, w.model, 3, name, value, 2, false, &w.err), 0);
+	assert_int_equal(foresee_compare(&f, asked, &d, &w.err), 0);
+	assert_int_equal(d.exact_ranks, 3);
+	assert_int_equal(d.wrong, 0);
+	assert_true(d.wall_s > 0.004 && d.predicted_s / d.wall_s > 0.99 && d.predicted_s / d.wall_s < 1.01);
+	foresee_close(&f);
+	trace_close(asked);
 	forget(&w);
 }
 
@@ -320,19 +371,19 @@ static void test_refusals(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++)
 		t[i] = wavefront(2, 1, 5, 3);
-	assert_int_equal(learn(&w, t, planes, iterations, 2), -1);
+	assert_int_equal(learn(&w, 2, t, planes, iterations, 2), -1);
 	assert_non_null(strstr(w.err.text, "too few runs"));
 	forget(&w);
 	/* the same variables and other calls */
 	for (uint32_t i = 0; i < 3; i++)
 		t[i] = wavefront(2, 1, 5, 3 + i);
-	assert_int_equal(learn(&w, t, same, same, 3), -1);
+	assert_int_equal(learn(&w, 2, t, same, same, 3), -1);
 	assert_non_null(strstr(w.err.text, "contradict each other"));
 	forget(&w);
 	/* a variable that never varied, and one that is missing or none */
 	for (uint32_t i = 0; i < 3; i++)
 		t[i] = wavefront(2, 1, 5, 3 + i);
-	assert_int_equal(learn(&w, t, same, once, 3), 0);
+	assert_int_equal(learn(&w, 2, t, same, once, 3), 0);
 	assert_int_equal(foresee_open(&f, w.model, 2, name, value, 2, true, &w.err), 0);
 	assert_int_equal(foresee_rank(&f, 0, NULL, NULL, NULL, &w.err), -1);
 	assert_non_null(strstr(w.err.text, "input K was 5 in every run"));
@@ -349,7 +400,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_dims),      cmocka_unit_test(test_features),	 cmocka_unit_test(test_rules),
 	    cmocka_unit_test(test_guards),    cmocka_unit_test(test_wavefront), cmocka_unit_test(test_difference),
-	    cmocka_unit_test(test_refusals),
+	    cmocka_unit_test(test_refusals),  cmocka_unit_test(test_times),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
