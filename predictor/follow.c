@@ -526,7 +526,7 @@ static bool is_followed(const struct cluster_job *job, struct job_comment *c)
 }
 
 /* What a look finds out of many jobs is written together: each transaction waits for the disk. */
-#define JOBS_A_TRANSACTION 64
+#define JOBS_A_TRANSACTION 512
 
 static int jobs_follow(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
 {
