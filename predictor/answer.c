@@ -80,7 +80,8 @@ static json_t *run_json(const struct store_run *r)
 	json_object_set_new(o, "suspended_s", json_real(r->suspended_s));
 	json_object_set_new(o, "restarts", json_integer(r->restarts));
 	if (r->array_job)
-		json_object_set_new(o, "array_job", json_integer(r->array_job));
+		json_object_update_new(o, json_pack("{s:I, s:I}", "array_job", (json_int_t)r->array_job, "array_task",
+						    (json_int_t)r->array_task));
 	if (r->pred_s > 0)
 		json_object_set_new(o, "predicted", prediction_json(r));
 	if (r->weighed[0])

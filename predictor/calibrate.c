@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/array.h"
 #include "predictor/follow.h"
 #include "predictor/past_errors.h"
 #include "predictor/store_keep.h"
@@ -109,29 +110,95 @@ static int estimate_base(struct store *s, const struct store_program *p, const s
 	return estimate_from_probes_after(e->source, target, p->source_elapsed_s, &errors, base, why);
 }
 
-/* What has run so far. The traced run is not among it where it is the base itself. */
-static int past_gather(struct store *s, const struct store_program *p, const char *candidate, bool based,
-		       struct estimate_past past[PAST_MAX], struct errbuf *errp)
+/* The latest runs, of an array more: *out is to be freed. Returns how many. */
+static int runs_read(struct store *s, const struct store_program *p, const char *candidate, struct store_past **out,
+		     struct errbuf *errp)
 {
 	struct store_past_filter f = {.candidate = candidate, .key = p->key};
-	struct store_past *runs = calloc(PAST_MAX, sizeof(*runs));
-	bool source = based && !strcmp(candidate, p->source_candidate);
 	struct drift drift;
-	int n, kept = 0;
+	bool array = false;
+	int n;
 
-	if (!runs)
+	*out = calloc(ARRAY_LOOK, sizeof(**out));
+	if (!*out)
 		return err_set(errp, "no memory for past runs");
-	n = store_drift_get(s, p->key, candidate, &drift, errp);
+	if (store_drift_get(s, p->key, candidate, &drift, errp) < 0)
+		return -1;
 	f.since = drift.since; /* what ran before a change counts no more */
-	if (n >= 0)
-		n = store_past_read(s, &f, runs, PAST_MAX, errp);
-	for (int i = 0; i < n; i++) {
+	n = store_past_read(s, &f, *out, PAST_MAX, errp);
+	for (int i = 0; i < n; i++)
+		array |= (*out)[i].array_job != 0;
+	return array ? store_past_read(s, &f, *out, ARRAY_LOOK, errp) : n;
+}
+
+static uint32_t index_of(const struct store_past *run)
+{
+	return run->array_job ? run->array_task : ARRAY_NO_INDEX;
+}
+
+static void array_view_of(const struct store_past *runs, int n, struct array_view *v)
+{
+	struct array_run list[ARRAY_LOOK];
+
+	for (int i = 0; i < n; i++)
+		list[i] = (struct array_run){index_of(&runs[i]), runs[i].actual_s, runs[i].worth == WORTH_BOUND};
+	array_judge(list, n > 0 ? (size_t)n : 0, v);
+}
+
+/* What the index does on a candidate where too few tasks have run it does where the array was traced. */
+static int array_look(struct store *s, const struct store_program *p, const char *candidate, const struct store_past *runs, int n,
+		      struct array_view *v, struct errbuf *errp)
+{
+	struct store_past *there = NULL;
+	struct array_view source;
+	int m;
+
+	array_view_of(runs, n, v);
+	if (v->word == ARRAY_ALIKE || v->word == ARRAY_LONGEST || !strcmp(candidate, p->source_candidate))
+		return 0;
+	m = runs_read(s, p, p->source_candidate, &there, errp);
+	if (m >= 0)
+		array_view_of(there, m, &source);
+	free(there);
+	if (m < 0)
+		return -1;
+	if (source.word == ARRAY_LONGEST) {
+		v->word = ARRAY_UNKNOWN;
+		err_set(&v->why, "the array's index matters on %s: %.0f to %.0f s", p->source_candidate, source.least_s, source.most_s);
+	} else if (source.word == ARRAY_UNKNOWN || (source.word == ARRAY_ALIKE && v->most_s <= ARRAY_SPREAD_MAX * v->least_s)) {
+		v->word = source.word;
+		v->why = source.why;
+	}
+	return 0;
+}
+
+/* What has run so far. The traced run is not among it where it is the base itself. */
+static int past_of(const struct store_program *p, const char *candidate, const struct store_past *runs, int n, bool based,
+		   const struct array_view *v, struct estimate_past past[PAST_MAX])
+{
+	bool source = based && !strcmp(candidate, p->source_candidate);
+	int kept = 0;
+
+	for (int i = 0; i < n && kept < PAST_MAX; i++) {
 		if (source && runs[i].jobid == p->source_job && runs[i].worth == WORTH_WHOLE)
+			continue;
+		if (v->word == ARRAY_LONGEST && index_of(&runs[i]) != v->longest)
 			continue;
 		past[kept++] = (struct estimate_past){runs[i].actual_s, runs[i].pred_s, runs[i].worth == WORTH_BOUND};
 	}
-	free(runs);
-	return n < 0 ? -1 : kept;
+	return kept;
+}
+
+/* Every index that has run is to end within it. */
+static int array_cover(const struct array_view *v, struct estimate *e, struct errbuf *why)
+{
+	if (v->word == ARRAY_NONE || !(v->most_s > 0))
+		return 0;
+	if (v->word == ARRAY_ALIKE && v->least_s < e->lo_s)
+		e->lo_s = v->least_s;
+	if (v->most_s > e->hi_s)
+		e->hi_s = v->most_s;
+	return estimate_check(e, why);
 }
 
 static int whole_count(const struct estimate_past *past, int n)
@@ -177,29 +244,41 @@ static int candidate_calibrate(const struct follow_env *env, const struct store_
 {
 	struct estimate_past past[PAST_MAX];
 	struct store_estimate row = {.updated = now};
+	struct store_past *runs = NULL;
+	struct worth *worth = NULL;
 	struct errbuf why = {""};
+	struct array_view v;
 	struct estimate base;
 	bool based = estimate_base(env->store, p, e, i, &base, &why) == 0;
-	int n = past_gather(env->store, p, e->candidate[i], based, past, errp), whole;
-	struct worth *worth = n < 0 ? NULL : worth_gather(env->store, p->uid, p->family, p->key, e->candidate[i], errp);
+	int n = runs_read(env->store, p, e->candidate[i], &runs, errp), whole;
 
-	if (!worth)
+	if (n >= 0 && array_look(env->store, p, e->candidate[i], runs, n, &v, errp) == 0)
+		worth = worth_gather(env->store, p->uid, p->family, p->key, e->candidate[i], errp);
+	if (!worth) {
+		free(runs);
 		return -1;
+	}
+	based = based && (v.word == ARRAY_NONE || v.word == ARRAY_ALIKE); /* the skeleton is that of one index */
+	n = past_of(p, e->candidate[i], runs, n, based, &v, past);
+	free(runs);
 	whole = whole_count(past, n);
 	snprintf(row.candidate, sizeof(row.candidate), "%s", e->candidate[i]);
 	if (e->record[i] && e->record[i]->has_class)
 		memcpy(row.node_class, e->record[i]->class_hex, sizeof(row.node_class));
-	if ((based || whole >= 2) && candidate_estimate(based ? &base : NULL, past, n, worth, &row, &why) == 0) {
+	if (v.word == ARRAY_UNKNOWN)
+		why = v.why;
+	else if ((based || whole >= 2) && candidate_estimate(based ? &base : NULL, past, n, worth, &row, &why) == 0 &&
+		 array_cover(&v, &row.e, &why) == 0) {
 		worth_free(worth);
 		out->n++;
 		return store_estimate_put(env->store, p->key, &row, errp);
 	}
 	worth_free(worth);
-	if (!e->record[i] && whole < 2 && n > whole)
+	if (v.word != ARRAY_UNKNOWN && !e->record[i] && whole < 2 && n > whole)
 		err_set(&why, "%d run%s ended before the end, the longest after %.0f s: two that complete are needed", n - whole,
 			n - whole == 1 ? " was" : "s were", longest_bound(past, n));
 	err_prefix(&why, "nothing for %s", e->candidate[i]);
-	if (e->record[i] || whole >= 2 || n > whole) /* that there is no history yet is no refusal */
+	if (e->record[i] || whole >= 2 || n > whole || v.word == ARRAY_UNKNOWN) /* that there is no history yet is no refusal */
 		out->refused = why;
 	return store_estimate_drop(env->store, p->key, e->candidate[i], errp);
 }

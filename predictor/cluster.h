@@ -33,6 +33,7 @@ struct cluster_job {
 	double suspended_s;
 	uint32_t restarts;  /* how often it was queued again */
 	uint32_t array_job; /* the array's job id; 0: not of an array */
+	uint32_t array_task; /* its index; 0 as long as it is not known */
 	uint32_t limit_min, time_min_min;	   /* DURATION_UNSET, DURATION_UNLIMITED */
 	uint32_t nodes, tasks;
 	uint32_t tasks_per_node, cpus_per_task; /* 0: not asked for */

@@ -369,10 +369,11 @@ static bool run_refresh(const struct follow_env *env, struct store_run *r, const
 		r->extensions++;
 		changed = true;
 	}
-	if (r->nodes != job->nodes || r->tasks != job->tasks || r->restarts != job->restarts) {
+	if (r->nodes != job->nodes || r->tasks != job->tasks || r->restarts != job->restarts || r->array_task != job->array_task) {
 		r->nodes = job->nodes;
 		r->tasks = job->tasks;
 		r->restarts = job->restarts;
+		r->array_task = job->array_task;
 		changed = true;
 	}
 	return changed;

@@ -66,7 +66,7 @@ static const char *const queries[Q_N] = {
     [Q_BASE_DROP] = "DELETE FROM probe_bases WHERE key = ?1",
     [Q_RUN_PUT] =
 	"INSERT OR REPLACE INTO runs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
-	" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31)",
+	" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32)",
     [Q_RUN_GET] = "SELECT * FROM runs WHERE jobid = ?1 AND submit_time = ?2",
     [Q_RUN_GET_LAST] = "SELECT * FROM runs WHERE jobid = ?1 ORDER BY submit_time DESC LIMIT 1",
     [Q_RUN_PAST] = "SELECT elapsed_s, CASE WHEN pred_candidate = ?2 THEN pred_s ELSE 0 END FROM runs"

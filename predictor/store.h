@@ -162,6 +162,7 @@ struct store_run {
 	double suspended_s;  /* not in elapsed_s */
 	uint32_t restarts;   /* how often the job had been queued again before this run */
 	uint32_t array_job;  /* the array's job id; 0: not of an array */
+	uint32_t array_task; /* its index */
 	char kin[IDENTITY_KEY_LEN + 1]; /* as in struct job_comment; "" = none */
 	char vars[COMMENT_VARS_MAX];
 	int pred_kind;	   /* enum estimate_kind of the prediction; -1 = not known */
@@ -215,9 +216,11 @@ struct store_past {
 	char vars[COMMENT_VARS_MAX];
 	enum estimate_worth worth; /* never WORTH_NOTHING */
 	double actual_s;
-	double pred_s, lo_s, hi_s; /* what was told for the candidate where it ran; pred_s 0: nothing */
+	/* What was told for the candidate where it ran; pred_s 0: nothing, or to an array, of whose tasks it holds for one only. */
+	double pred_s, lo_s, hi_s;
 	int pred_kind;		   /* enum estimate_kind, -1 */
 	double pred_scale;
+	uint32_t array_job, array_task; /* as in struct store_run */
 	bool drifted; /* it ran when the program had changed, and the prediction had not (predictor/drift.h) */
 };
 struct store_past_filter {

@@ -96,8 +96,9 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	"CREATE TABLE waits(shape INT NOT NULL, candidate TEXT NOT NULL, limit_min INT NOT NULL, uid INT NOT NULL,"
 	" used INT NOT NULL, asked INT NOT NULL, answer INT NOT NULL, wait_s REAL NOT NULL, cost_ms REAL NOT NULL,"
 	" reason TEXT NOT NULL, PRIMARY KEY(shape, candidate, limit_min)) WITHOUT ROWID;",
-    /* 2 -> 3. Between which candidates a job's place was chosen. */
-    [2] = "ALTER TABLE runs ADD COLUMN weighed TEXT NOT NULL DEFAULT '';",
+    /* 2 -> 3. Between which candidates a job's place was chosen; the index of a task of an array. */
+    [2] = "ALTER TABLE runs ADD COLUMN weighed TEXT NOT NULL DEFAULT '';"
+	  "ALTER TABLE runs ADD COLUMN array_task INT NOT NULL DEFAULT 0;",
 };
 
 static int read_number(struct store *s, const char *sql, int *out, struct errbuf *err)

@@ -19,8 +19,8 @@ static int bad_key(struct store *s, struct errbuf *err)
 /* The index of what is asked for decides which runs are the latest; the rest is looked at in these alone. */
 static const char past_sql[] =
 	"SELECT jobid, submit_time, key, vars, elapsed_s, end_state, restarts, pred_candidate, pred_s, lo_s, hi_s, pred_kind,"
-	" pred_scale, hi_s > 0 AND candidate = pred_candidate, EXISTS(SELECT 1 FROM drifts d WHERE d.key = r.key"
-	" AND d.candidate = r.candidate AND r.submit_time BETWEEN d.since AND d.acted) FROM"
+	" pred_scale, hi_s > 0 AND candidate = pred_candidate AND array_job = 0, EXISTS(SELECT 1 FROM drifts d WHERE d.key = r.key"
+	" AND d.candidate = r.candidate AND r.submit_time BETWEEN d.since AND d.acted), array_job, array_task FROM"
 	" (SELECT * FROM runs WHERE %s ORDER BY submit_time DESC, jobid DESC LIMIT ?5) r"
 	" WHERE candidate = ?1 AND elapsed_s > 0 AND submit_time >= ?2%s";
 
@@ -41,6 +41,8 @@ static void past_read(sqlite3_stmt *st, struct store_past *p)
 	p->pred_kind = sqlite3_column_int(st, 11);
 	p->pred_scale = sqlite3_column_double(st, 12);
 	p->drifted = sqlite3_column_int(st, 14) != 0;
+	p->array_job = (uint32_t)sqlite3_column_int64(st, 15);
+	p->array_task = (uint32_t)sqlite3_column_int64(st, 16);
 }
 
 int store_past_read(struct store *s, const struct store_past_filter *f, struct store_past *out, size_t max, struct errbuf *err)

@@ -47,6 +47,7 @@ int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err
 	sqlite3_bind_int(st, 29, r->pred_kind);
 	sqlite3_bind_double(st, 30, r->pred_scale > 0 ? r->pred_scale : 1);
 	store_bind_text(st, 31, r->weighed);
+	sqlite3_bind_int64(st, 32, r->array_task);
 	return store_run_stmt(s, st, "cannot write a run", err) < 0 ? -1 : 0;
 }
 
@@ -85,6 +86,7 @@ static void read_run(sqlite3_stmt *st, struct store_run *r)
 	r->pred_kind = sqlite3_column_int(st, 28);
 	r->pred_scale = sqlite3_column_double(st, 29);
 	store_column_text(st, 30, r->weighed, sizeof(r->weighed));
+	r->array_task = (uint32_t)sqlite3_column_int64(st, 31);
 }
 
 static int finish_get(struct store *s, sqlite3_stmt *st, struct store_run *r, struct errbuf *err)

@@ -140,6 +140,7 @@ static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 		.start_time = j->start_time,
 		.restarts = j->restart_cnt,
 		.array_job = j->array_job_id == NO_VAL ? 0 : j->array_job_id,
+		.array_task = j->array_task_id == NO_VAL ? 0 : j->array_task_id,
 		.end_time = j->end_time,
 		.limit_min = j->time_limit == NO_VAL	 ? DURATION_UNSET
 			     : j->time_limit == INFINITE ? DURATION_UNLIMITED
