@@ -78,9 +78,11 @@ LIBS_CLI    := $(LIBS_STORE) $(LIBS_COMMON) -ljansson -lmunge -lhwloc -ldw -lelf
 LIBS_SLURM  := -lslurm
 
 MODEL_LIBS := $(addprefix $(B)/,libprecedent_model.so.0 libprecedent_model.so libprecedent_model.a libprecedent_model_load.a)
+# What users read in their language.
+CATALOGUES := $(patsubst po/%.po,$(B)/locale/%/LC_MESSAGES/precedent.mo,$(wildcard po/*.po))
 TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
            $(if $(PLUGIN_SRC),$(B)/job_submit_precedent.so) $(if $(SPANK_SRC),$(B)/spank_precedent.so) \
-           $(B)/libprecedent_trace.so $(TRACERS) $(RUNTIMES) $(REPLAYS) $(MODEL_LIBS)
+           $(B)/libprecedent_trace.so $(TRACERS) $(RUNTIMES) $(REPLAYS) $(MODEL_LIBS) $(CATALOGUES)
 
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
@@ -125,6 +127,10 @@ $(B)/obj/%.o: %.c | $(GEN)
 # The pages' files are inside the program.
 $(B)/obj/trace/view/assets.o: $(wildcard trace/view/*.html trace/view/*.css trace/view/*.js)
 $(B)/obj/cli/accuracy_page.o: cli/accuracy.css
+
+$(B)/locale/%/LC_MESSAGES/precedent.mo: po/%.po
+	@mkdir -p $(@D)
+	$(Q)msgfmt --check-format -o $@ $<
 
 # Models give the same bits interpreted and compiled.
 $(B)/obj/predictor/model/%.o: CFLAGS += -ffp-contract=off
@@ -356,6 +362,8 @@ install: all
 	    predictor/model/api/$$f.pc.in > $(DESTDIR)$(libdir)/pkgconfig/$$f.pc; done
 	for f in examples/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/examples/; done
 	for f in conf/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/; done
+	for l in $(patsubst po/%.po,%,$(wildcard po/*.po)); do \
+	  install -D -m 644 $(B)/locale/$$l/LC_MESSAGES/precedent.mo $(DESTDIR)$(prefix)/share/locale/$$l/LC_MESSAGES/precedent.mo; done
 	for s in 1 3 5 7 8; do for f in man/*.$$s; do [ ! -e $$f ] || install -m 644 $$f $(DESTDIR)$(mandir)/man$$s/; done; done
 
 clean:

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/language.h"
 #include "cli/symbolize.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
@@ -60,26 +61,6 @@ static int check(const char *path)
 
 /* ---- of a trace ---- */
 
-/* Text in lines of at most `width`, each after `before`. */
-static void print_folded(const char *before, const char *text, int width)
-{
-	const char *p = text;
-
-	while (*p) {
-		size_t n = strlen(p), cut = n;
-
-		if (n > (size_t)width) {
-			for (cut = (size_t)width; cut > 0 && p[cut] != ' '; cut--)
-				;
-			if (!cut)
-				cut = (size_t)width;
-		}
-		printf("%s%.*s\n", before, (int)cut, p);
-		p += cut;
-		p += strspn(p, " ");
-	}
-}
-
 /* "rank 3", "ranks 0-3 7" */
 static const char *ranks_text(const uint8_t *bits, uint32_t n, char *out, size_t size)
 {
@@ -88,7 +69,7 @@ static const char *ranks_text(const uint8_t *bits, uint32_t n, char *out, size_t
 
 	for (uint32_t r = 0; r < n; r++)
 		count += bits[r / 8] >> r % 8 & 1;
-	len = (size_t)snprintf(out, size, count == 1 ? "rank" : "ranks");
+	len = (size_t)snprintf(out, size, "%s", count == 1 ? _("rank") : _("ranks"));
 	for (uint32_t r = 0; r < n && len < size; r++) {
 		uint32_t end = r;
 
@@ -174,8 +155,9 @@ static void print_causes(const struct found *f, const struct report_problem *p)
 	struct cause *c = join_causes(f, p, &n);
 
 	for (uint32_t i = 0; i < n && i < PLACES && c[i].ranks; i++)
-		printf("         %s %s %s, %s, on %s: %s\n", i ? "    " : "why:",
-		       c[i].doing == RD_COMPUTING ? "computation before" : "time in", c[i].function,
+		printf(c[i].doing == RD_COMPUTING ? _("         %s computation before %s, %s, on %s: %s\n") :
+						    _("         %s time in %s, %s, on %s: %s\n"),
+		       i ? "    " : _("why:"), c[i].function,
 		       cause_site(f, &c[i], site, sizeof(site)),
 		       ranks_text(c[i].ranks, trace_n_ranks(f->t), ranks, sizeof(ranks)),
 		       cli_seconds(time, sizeof(time), (double)c[i].ns * 1e-9));
@@ -187,25 +169,25 @@ static void print_problem(const struct found *f, const struct report_problem *p)
 	double s = (double)p->duration_ns * 1e-9, all_s = f->in->rank_seconds;
 	char time[32], n[32], site[256], ranks[128];
 
-	printf("\n%5.1f %%  %s: %s, %s times", all_s > 0 ? 100 * s / all_s : 0, engine_text(f->e, p->name),
+	printf(_("\n%5.1f %%  %s: %s, %s times"), all_s > 0 ? 100 * s / all_s : 0, engine_text(f->e, p->name),
 	       cli_seconds(time, sizeof(time), s), cli_thousands(n, sizeof(n), p->n));
 	if (p->untimed)
-		printf(" (%s of them without known times)", cli_thousands(n, sizeof(n), p->untimed));
+		printf(_(" (%s of them without known times)"), cli_thousands(n, sizeof(n), p->untimed));
 	puts("");
-	print_folded("         ", p->description, 100);
+	language_print_folded("         ", p->description, 100);
 	for (uint32_t i = 0; i < p->n_place && i < PLACES; i++) {
 		const struct report_place *q = &p->place[i];
 		const struct trace_defs *d = &trace_get_rank(f->t, q->rank)->defs;
 
-		printf("         in %s, %s, on %s: %s\n", engine_text(f->e, q->function),
+		printf(_("         in %s, %s, on %s: %s\n"), engine_text(f->e, q->function),
 		       symbolizer_site(f->sym, d, &d->site[q->site], site, sizeof(site)),
 		       ranks_text(q->ranks, trace_n_ranks(f->t), ranks, sizeof(ranks)),
 		       cli_seconds(time, sizeof(time), (double)q->duration_ns * 1e-9));
 	}
 	print_causes(f, p);
-	print_folded("         ", p->advice, 100);
+	language_print_folded("         ", p->advice, 100);
 	if (p->has_gain)
-		printf("         replayed without it, the run is shorter by %s (%.1f %%)\n",
+		printf(_("         replayed without it, the run is shorter by %s (%.1f %%)\n"),
 		       cli_seconds(time, sizeof(time), (double)p->gain_ns * 1e-9),
 		       f->in->span_ns ? 100.0 * (double)p->gain_ns / (double)f->in->span_ns : 0);
 }
@@ -236,7 +218,7 @@ static void print_least(const struct found *f)
 		any |= !is_shown(f, &f->r->problem[i]);
 	if (!any)
 		return;
-	fputs("\nbelow 0.1 %: ", stdout);
+	fputs(_("\nbelow 0.1 %: "), stdout);
 	for (uint32_t i = 0; i < f->r->n_problem; i++)
 		if (!is_shown(f, &f->r->problem[i])) {
 			printf("%s%s", before, engine_text(f->e, f->r->problem[i].name));
@@ -253,23 +235,23 @@ static void print_report(const struct found *f)
 	char a[32], b[32], c[32];
 
 	engine_report(f->e, &er);
-	printf("%s calls of %u ranks, %s of each in the mean\n", cli_thousands(a, sizeof(a), in->calls), trace_n_ranks(t),
+	printf(_("%s calls of %u ranks, %s of each in the mean\n"), cli_thousands(a, sizeof(a), in->calls), trace_n_ranks(t),
 	       cli_seconds(b, sizeof(b), in->rank_seconds / trace_n_ranks(t)));
 	if (in->untimed)
-		printf("%s of the calls (%.1f %%) have no times of their own; what follows from them has no duration here\n",
+		printf(_("%s of the calls (%.1f %%) have no times of their own; what follows from them has no duration here\n"),
 		       cli_thousands(a, sizeof(a), in->untimed), 100.0 * (double)in->untimed / (double)in->calls);
 	if (in->missing)
-		printf("%u ranks are missing\n", in->missing);
+		printf(_("%u ranks are missing\n"), in->missing);
 	if (in->unfinished || er.dropped)
-		printf("%s requests without an end; %s events waited too long for their counterparts\n",
+		printf(_("%s requests without an end; %s events waited too long for their counterparts\n"),
 		       cli_thousands(a, sizeof(a), in->unfinished), cli_thousands(c, sizeof(c), er.dropped));
 	if (f->r->n_problem && !f->replay->complete)
-		puts("too much is under way at once in this run to replay it without a problem");
+		puts(_("too much is under way at once in this run to replay it without a problem"));
 	print_kind(f, true, NULL);
-	print_kind(f, false, "\nWhy ranks wait, and what else costs time; this is not in addition to the waits:");
+	print_kind(f, false, _("\nWhy ranks wait, and what else costs time; this is not in addition to the waits:"));
 	print_least(f);
 	if (!f->r->n_problem)
-		puts("no problems found");
+		puts(_("no problems found"));
 }
 
 /* ---- for machines ---- */
@@ -367,7 +349,7 @@ static int advise(const char *path, const char *rules_path, bool json)
 	struct engine_options o = {.found = report_found, .arg = &report};
 	struct input_report in;
 	struct replay_report replay = {0};
-	struct rules *rules = rules_load(rules_path, &err);
+	struct rules *rules = rules_load_in_words(rules_path, json ? NULL : language_of_rules, &err);
 	struct plan *plan = rules ? plan_create(rules, &err) : NULL;
 	struct trace *t = plan ? trace_open(path, &err) : NULL;
 	struct engine *e = t ? engine_create(plan, &o, &err) : NULL;
@@ -429,6 +411,7 @@ int verb_advise(int argc, char **argv)
 			return cli_usage("advise", "--check takes one file of rules and nothing else");
 		return check(to_check);
 	}
+	language_choose();
 	if (optind + 1 != argc)
 		return cli_usage("advise", optind == argc ? "no trace named" : "one trace at a time");
 	if (!rules && !(installed = cli_shared("problems.rules", &err)))

@@ -93,6 +93,22 @@ char *cli_shared(const char *name, struct errbuf *err)
 	return first_readable(where, below, 3, name, err);
 }
 
+/* Message catalogues: LANGUAGE/LC_MESSAGES/precedent.mo below it. */
+char *cli_locale_dir(void)
+{
+	static const char probe[] = "ru/LC_MESSAGES/precedent.mo";
+	struct errbuf err;
+	char dir[PATH_MAX];
+	bool known = program_dir(dir, sizeof(dir)) == 0;
+	const char *const where[] = {getenv("PRECEDENT_LIBDIR"), known ? dir : NULL, known ? dir : NULL};
+	const char *const below[] = {"/locale/", "/locale/", "/../share/locale/"};
+	char *path = first_readable(where, below, 3, probe, &err);
+
+	if (path)
+		path[strlen(path) - strlen(probe) - 1] = '\0';
+	return path;
+}
+
 /* The header of the skeletons' runtime: installed, or copied into the build directory. */
 char *cli_include_dir(struct errbuf *err)
 {

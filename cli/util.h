@@ -24,6 +24,8 @@ char *cli_installed(const char *name, struct errbuf *err);
 char *cli_include_dir(struct errbuf *err);
 /* The same of a file that is shared by all machines ("problems.rules"): in ../share/precedent, or conf/ of a source tree. */
 char *cli_shared(const char *name, struct errbuf *err);
+/* Directory of the message catalogues, or NULL. */
+char *cli_locale_dir(void);
 
 /* Written beside and renamed: a file that is there is whole. "-" is standard output. Returns the exit code, with the message
  * written. */

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "expert/translate.h"
+
 struct rules_file_id {
 	const struct rules_file_id *outer;
 	dev_t dev;
@@ -195,6 +197,7 @@ static int parse_sets(struct rules_parser *p, struct rules_action *a)
 		s->name = rules_own_name(p, "the name of a parameter");
 		if (!s->name || rules_take(p, RW_ASSIGN) < 0)
 			return -1;
+		rules_translate_word(p, s->name);
 		s->value = rules_parse_expr(p);
 		if (!s->value)
 			return -1;

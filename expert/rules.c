@@ -96,8 +96,15 @@ struct rules *rules_load_text(const char *name, const char *text, size_t len, st
 
 struct rules *rules_load(const char *path, struct errbuf *err)
 {
+	return rules_load_in_words(path, NULL, err);
+}
+
+struct rules *rules_load_in_words(const char *path, const char *(*translate)(const char *text), struct errbuf *err)
+{
 	struct rules *r = create(err);
 
+	if (r)
+		r->translate = translate;
 	if (r && (rules_parse_file(r, path, err) < 0 || rules_check(r, err) < 0)) {
 		rules_free(r);
 		return NULL;

@@ -24,10 +24,14 @@ struct rules {
 	struct rules_rule *rule[RULES_MAX_RULES];
 	uint32_t n_rule;
 	uint32_t problem;           /* the type of what `declare problem` finds */
+	const char *(*translate)(const char *text); /* or NULL: see rules_load_in_words */
 };
 
 /* NULL with the reason. */
 struct rules *rules_load(const char *path, struct errbuf *err);
+/* The same with the texts of problems as translate gives them (expert/translate.h); what it returns must stay. NULL: as
+ * they are. */
+struct rules *rules_load_in_words(const char *path, const char *(*translate)(const char *text), struct errbuf *err);
 /* The same of text; name stands for the file in messages. Includes are looked up from the current directory. */
 struct rules *rules_load_text(const char *name, const char *text, size_t len, struct errbuf *err);
 void rules_free(struct rules *r);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What users read in their language: message catalogues (po/), chosen by LANGUAGE, LC_ALL, LC_MESSAGES and LANG as
+ * gettext(3) does, also where that locale is not set up on this machine. Everything is UTF-8; numbers stay as they are.
+ */
+#ifndef PRECEDENT_CLI_LANGUAGE_H
+#define PRECEDENT_CLI_LANGUAGE_H
+
+#include <libintl.h>
+
+#define _(text) gettext(text)
+
+/* Before the first text. Without a catalogue texts are English. */
+void language_choose(void);
+/* For rules_load_in_words. */
+const char *language_of_rules(const char *text);
+/* Text in lines of at most `width` columns, each after `before`; broken at blanks, and between signs that are two wide. */
+void language_print_folded(const char *before, const char *text, int width);
+
+#endif
