@@ -63,7 +63,8 @@ const char builtin_types[] =
     "param size type int param host type string param ranks_on_host, hosts, iterations type int "
     "param computed, in_files, time type time param calls, polls type int "
     "param polling, before_init, in_init, cpu_time, delayed type time "
-    "param is_sampled type boolean;"
+    "param is_sampled type boolean "
+    "param processors, processor_set, ranks_on_set type int param throttled type time;"
 
     "defstruct observation problem \"what declare problem finds\" "
     "param name, description, advice type string "

@@ -216,6 +216,7 @@ out:
 	free(in.rank);
 	free(in.host);
 	free(in.on_host);
+	free(in.on_set);
 	msg_names_free(&in.names);
 	tournament_free(&tree);
 	trace_clock_destroy(in.clock);

@@ -129,6 +129,7 @@ struct input {
 	uint32_t loop_ranks;      /* whose main loop is passed as often as that of most */
 	uint32_t hosts;
 	uint32_t *host, *on_host; /* [rank]: number of the string; ranks there */
+	uint32_t *on_set;         /* [rank]: ranks there that may use the same processors */
 };
 
 /* One call of a rank. */

@@ -113,6 +113,44 @@ static int find_hosts(struct input *in)
 	return 0;
 }
 
+struct bound {
+	uint32_t host, rank;
+	uint64_t set;
+};
+
+static int by_set(const void *a, const void *b)
+{
+	const struct bound *x = a, *y = b;
+
+	if (x->host != y->host)
+		return x->host < y->host ? -1 : 1;
+	return x->set < y->set ? -1 : x->set > y->set;
+}
+
+/* Ranks that may use the same processors of the same host. */
+static int count_bound(struct input *in)
+{
+	uint32_t n = trace_n_ranks(in->t);
+	struct bound *all = calloc(n + 1ull, sizeof(*all));
+
+	in->on_set = calloc(n + 1ull, sizeof(*in->on_set));
+	if (!all || !in->on_set) {
+		free(all);
+		return -1;
+	}
+	for (uint32_t r = 0; r < n; r++)
+		all[r] = (struct bound){in->host[r], r, trace_get_rank(in->t, r)->defs.proc.processor_set};
+	qsort(all, n, sizeof(*all), by_set);
+	for (uint32_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && by_set(&all[i], &all[end]) == 0; end++)
+			;
+		for (uint32_t k = i; k < end; k++)
+			in->on_set[all[k].rank] = end - i;
+	}
+	free(all);
+	return 0;
+}
+
 int input_ranks_open(struct input *in)
 {
 	for (uint32_t r = 0; r < trace_n_ranks(in->t); r++) {
@@ -122,7 +160,7 @@ int input_ranks_open(struct input *in)
 		if (k->present && k->events.length)
 			in->rank[r].loop = main_loop(&k->events);
 	}
-	return agree_on_loops(in) < 0 ? -1 : find_hosts(in);
+	return agree_on_loops(in) < 0 || find_hosts(in) < 0 ? -1 : count_bound(in);
 }
 
 /* ---- bursts ---- */
@@ -261,6 +299,10 @@ int input_rank_end(struct input *in, uint32_t rank)
 	p->v[13].i = (int64_t)f->cpu_ns;
 	p->v[14].i = (int64_t)late;
 	p->v[15].i = sampled;
+	p->v[16].i = f->processors;
+	p->v[17].i = (int64_t)(f->processor_set & INT64_MAX);
+	p->v[18].i = in->on_set[rank];
+	p->v[19].i = bounded((double)f->throttled_ns);
 	return 0;
 }
 

@@ -500,6 +500,9 @@ void trace_defs_encode_proc(const struct trace_defs *d, struct buf *b)
 		buf_put_str(b, d->counted[i].name);
 		buf_put_uv(b, d->counted[i].calls);
 	}
+	buf_put_uv(b, p->processors);
+	buf_put_u64(b, p->processor_set);
+	buf_put_uv(b, p->throttled_ns);
 }
 
 static int decode_clock(struct rdbuf *in, struct trace_clock_fix *c)
@@ -548,6 +551,11 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 	for (uint32_t i = 0; !in->failed && i < d->n_counted; i++) {
 		d->counted[i].name = rdbuf_str(in, MAX_NAME);
 		d->counted[i].calls = rdbuf_uv(in);
+	}
+	if (!in->failed && rdbuf_left(in)) { /* older traces end here */
+		p->processors = (uint32_t)rdbuf_uv(in);
+		p->processor_set = rdbuf_u64(in);
+		p->throttled_ns = rdbuf_uv(in);
 	}
 	return in->failed ? -1 : 0;
 }

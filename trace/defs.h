@@ -124,6 +124,9 @@ struct trace_proc {
 	uint64_t dropped_events;     /* events whose times are in histograms only */
 	char *ended;                 /* how a run ended that did not reach MPI_Finalize, else "" */
 	struct trace_clock_fix clock;
+	uint32_t processors;         /* that the process may use, 0: unknown */
+	uint64_t processor_set;      /* a hash of which they are */
+	uint64_t throttled_ns;       /* of its control groups by their limits of processor time, between start and end */
 };
 
 struct trace_defs {

@@ -15,6 +15,7 @@
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/offsets.h"
 #include "spank/tracer/record.h"
+#include "spank/tracer/place.h"
 #include "spank/tracer/run.h"
 #include "spank/tracer/sample.h"
 #include "trace/page.h"
@@ -42,6 +43,7 @@ static void fill_proc(const struct run *r, struct trace_proc *p, char *host, cha
 	p->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - r->start_cpu_ns;
 	p->thread_level = (uint8_t)r->thread_level;
 	offsets_fix(r, clock, &p->clock);
+	place_facts(p);
 	rec_facts(p);
 }
 

@@ -12,6 +12,7 @@
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/offsets.h"
 #include "spank/tracer/record.h"
+#include "spank/tracer/place.h"
 #include "spank/tracer/run.h"
 #include "spank/tracer/sample.h"
 #include "spank/tracer/stop.h"
@@ -201,6 +202,7 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 		offsets_begin(&run);
 	if (!rec_self.v)
 		rec_thread_begin(&rec_self); /* slow: not in the program's time */
+	place_begin();
 	run.start_real_ns = clock_ns(CLOCK_REALTIME);
 	if (!rec.broken)
 		describe(&facts);

@@ -9,6 +9,7 @@
 #include "trace/functions.h"
 #include "trace/levels.h"
 #include "trace/page.h"
+#include "trace/samples.h"
 #include "trace/writer.h"
 
 #define MAX_VALUES 8192
@@ -254,7 +255,22 @@ void syn_end(struct syn *s)
 		syn_call(s, r, "MPI_Finalize", 2, SYN(.tag = 0));
 }
 
+void syn_delayed(struct syn *s, uint32_t rank, uint64_t ns)
+{
+	s->rank[rank].delayed_ns = ns;
+}
+
 /* ---- the file ---- */
+
+static void encode_samples(const struct syn_rank *r, struct buf *raw)
+{
+	struct trace_sample border[2] = {{.flags = TSAMPLE_BORDER},
+					 {.flags = TSAMPLE_BORDER, .event = r->n, .tick = r->ticks, .delayed_ns = r->delayed_ns}};
+	struct trace_samples all = {.n = 2, .n_thread = 1, .period_ns = 1000000, .sample = border};
+
+	trace_samples_encode(&all, raw);
+}
+
 
 static void add_page(struct buf *out, const struct trace_page *page, const struct buf *raw)
 {
@@ -321,6 +337,12 @@ static void write_rank(struct syn *s, uint32_t rank, struct trace_writer *w)
 	page.type = TPAGE_LEVELS;
 	if (s->levels)
 		add_page(&out, &page, &raw);
+	buf_reset(&raw);
+	page.type = TPAGE_SAMPLES;
+	if (r->delayed_ns) {
+		encode_samples(r, &raw);
+		add_page(&out, &page, &raw);
+	}
 	need_ok(trace_writer_pages(w, out.data, out.len, &err), &err);
 	levels_free(&levels);
 	buf_free(&raw);

@@ -30,6 +30,7 @@ struct syn_rank {
 	struct fold *fold;
 	struct buf times;
 	uint64_t ticks;
+	uint64_t delayed_ns; /* 0: it has no samples */
 	uint32_t *sym; /* the oracle */
 	uint64_t n, cap;
 };
@@ -56,6 +57,8 @@ uint32_t syn_file(struct syn *s, uint32_t rank, uint32_t comm, const char *name)
 /* MPI_Init on all ranks, MPI_Finalize on all ranks. */
 void syn_begin(struct syn *s);
 void syn_end(struct syn *s);
+/* The rank was ready that long in all, while others had its processor: in its samples. */
+void syn_delayed(struct syn *s, uint32_t rank, uint64_t ns);
 /* Write, open, remove the file. partial: as of a run that died. */
 struct trace *syn_open(struct syn *s);
 struct trace *syn_open_partial(struct syn *s);

@@ -298,6 +298,22 @@ static void test_slower_nodes(void **state)
 	fail_msg("slower nodes were not found");
 }
 
+static void test_binding(void **state)
+{
+	struct syn *s = begin(4);
+
+	(void)state;
+	for (uint32_t r = 0; r < 4; r++) { /* 0 and 1 share one processor, the others have two each */
+		call(s, r, "MPI_Barrier", 1000, 1001, SYN(0));
+		s->rank[r].defs.proc.processors = r < 2 ? 1 : 2;
+		s->rank[r].defs.proc.processor_set = r < 2 ? 77 : r;
+		s->rank[r].defs.proc.throttled_ns = r == 3 ? 400000 : 0;
+		syn_delayed(s, r, r < 2 ? 300000 : 1000);
+	}
+	/* Both ranks wait for their processor, and this is why. */
+	expect_all(s, "shared-processors 600 2\npoor-binding 600 1\nthrottled 400 1\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +322,7 @@ int main(void)
 	    cmocka_unit_test(test_files),	  cmocka_unit_test(test_wrong_order),	 cmocka_unit_test(test_small_messages),
 	    cmocka_unit_test(test_rendezvous),	  cmocka_unit_test(test_polling),	 cmocka_unit_test(test_wavefront),
 	    cmocka_unit_test(test_imbalance),	  cmocka_unit_test(test_begin),		 cmocka_unit_test(test_slower_nodes),
+	    cmocka_unit_test(test_binding),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
