@@ -23,7 +23,7 @@ static void put_word(struct call_view *c, const char *fmt, ...)
 	vsnprintf(c->name + n, sizeof(c->name) - n, fmt, ap);
 	va_end(ap);
 	for (char *p = c->name + n; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
 			*p = '?';
 }
 

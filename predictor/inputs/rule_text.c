@@ -96,7 +96,7 @@ static int number(const char **s, int64_t *v)
 	if (word(s, buf, sizeof(buf)) < 0)
 		return -1;
 	*v = strtoll(buf, &end, 10);
-	return *end ? -1 : 0;
+	return *end || *v == INT64_MIN ? -1 : 0;
 }
 
 static int feature_word(const char **s, const struct feature *f, uint32_t n_features, bool none, uint32_t *out)

@@ -38,6 +38,9 @@ static int check_one(struct runs *r, struct runs_run *run, struct errbuf *err)
 
 		if (!rank->present || !rank->events.length)
 			return err_set(err, "%s: rank %u is missing or damaged", path, k);
+		if (rank->events.length > RUNS_EVENTS_MAX - r->events)
+			return err_set(err, "%s: more than %llu calls in all runs", path, RUNS_EVENTS_MAX);
+		r->events += rank->events.length;
 		if (rank->wall_ns > run->wall_ns)
 			run->wall_ns = rank->wall_ns;
 	}

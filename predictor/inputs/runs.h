@@ -19,6 +19,7 @@
 #define RUNS_MIN	3
 #define RUNS_MAX	256
 #define RUNS_POINTS_MAX 65536 /* ranks of all runs */
+#define RUNS_EVENTS_MAX 4000000000ull /* of all ranks of all runs: each is walked through */
 #define RUNS_VAR_NAME	31
 
 /* A variable that the user gives, with one value for each trace, or a number of the command line under another name. */
