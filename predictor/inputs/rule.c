@@ -105,11 +105,14 @@ static void fit_line(struct fit *f, uint32_t a, uint32_t b)
 	take(f, &(struct rule){.n = 1, .num = {fn.num[0], fn.num[1]}, .den = fn.den, .f = {a}, .g = {b}});
 }
 
+/* Of two features that are made of others, nearly any values are a sum: one has to be a variable, rank or ranks. */
 static void fit_plane(struct fit *f, uint32_t a, uint32_t b)
 {
 	const int64_t *x[2] = {f->x[0], f->x[1]};
 	struct rational_fn fn;
 
+	if (!feature_is_plain(&f->t->feature[a]) && !feature_is_plain(&f->t->feature[b]))
+		return;
 	if (f->n < 3 + PLANE_SPARE || n_distinct(f->y, f->n, 3) < 3 || !column(f, a, RULE_NONE, f->x[0]) || !column(f, b, RULE_NONE, f->x[1]) ||
 	    rational_solve(x, 2, f->y, f->n, &fn) != 1)
 		return;
