@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/query_advice.h"
 #include "cli/query_print.h"
 #include "common/duration.h"
 
@@ -196,6 +197,7 @@ int query_print_show(json_t *answer)
 {
 	show_job(json_object_get(answer, "job"), json_object_get(answer, "baselines"));
 	show_program(answer);
+	query_print_advice(answer);
 	show_lists(answer);
 	return 0;
 }

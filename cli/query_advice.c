@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See query_advice.h. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/language.h"
+#include "cli/query_advice.h"
+#include "cli/query_print.h"
+#include "cli/util.h"
+#include "expert/input.h"
+#include "expert/report.h"
+
+#define MOST_BYTES  (16u << 20)
+#define MOST_CALLS  2000000u
+#define LINES       3
+#define LEAST_SHARE 0.01
+
+/* The caller's own file, of that size at most. */
+static bool is_own_and_small(const char *path, bool *large)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		return false;
+	*large = st.st_size > MOST_BYTES;
+	return true;
+}
+
+static uint64_t calls_of(const struct trace *t)
+{
+	uint64_t n = 0;
+
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		n += trace_get_rank(t, r)->present ? trace_get_rank(t, r)->events.length : 0;
+	return n;
+}
+
+/* Waits, the longest first: no time is in two of them. */
+static void print_waits(struct engine *e, struct report *r, double all_s)
+{
+	uint32_t lines = 0;
+
+	report_sort(r);
+	for (uint32_t i = 0; i < r->n_problem && lines < LINES; i++) {
+		const struct report_problem *p = &r->problem[i];
+		double share = all_s > 0 ? (double)p->duration_ns * 1e-9 / all_s : 0;
+
+		if (!p->is_wait || share < LEAST_SHARE)
+			continue;
+		printf("  %5.1f %%   %s%s%s\n", 100 * share, engine_text(e, p->name), p->n_place ? ", " : "",
+		       p->n_place ? engine_text(e, p->place[0].function) : "");
+		lines++;
+	}
+	if (!lines)
+		printf("  %s\n", _("no problems found"));
+}
+
+static bool look_at(const char *path, const char *rules_path)
+{
+	struct errbuf err;
+	struct report report = {0};
+	struct engine_options o = {.found = report_found, .arg = &report};
+	struct input_report in;
+	struct trace *t = trace_open(path, &err);
+	struct rules *rules = NULL;
+	struct plan *plan = NULL;
+	struct engine *e = NULL;
+	bool done = false;
+
+	report.t = t;
+	if (t && !trace_is_imported(t) && calls_of(t) <= MOST_CALLS)
+		rules = rules_load_in_words(rules_path, language_of_rules, &err);
+	if (rules)
+		plan = plan_create(rules, &err);
+	if (plan)
+		e = engine_create(plan, &o, &err);
+	if (e && input_run(t, e, NULL, &in, &err) == 0) {
+		print_waits(e, &report, in.rank_seconds);
+		done = true;
+	}
+	report_free(&report);
+	engine_destroy(e);
+	plan_destroy(plan);
+	rules_free(rules);
+	trace_close(t);
+	return done;
+}
+
+void query_print_advice(const json_t *answer)
+{
+	const char *dir = jstr(answer, "spool");
+	const char *name = json_string_value(json_array_get(json_object_get(answer, "traces"), 0));
+	char path[PATH_MAX];
+	struct errbuf err;
+	bool large = false;
+	char *rules;
+
+	if (!*dir || !name || strchr(name, '/') || snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path) ||
+	    !is_own_and_small(path, &large))
+		return;
+	rules = large ? NULL : cli_shared("problems.rules", &err);
+	language_choose();
+	puts("Problems of the traced run");
+	if (!rules || !look_at(path, rules))
+		puts("  it is too large to be looked at here, or cannot be read");
+	printf("  more      precedent advise %s\n", path);
+	free(rules);
+}
