@@ -87,6 +87,21 @@ static double turn(int kind, int n)
 	return ns;
 }
 
+/* Until every run was taken out of the ring. */
+static void ring_empty(uint64_t runs)
+{
+	struct precedent_model_status s = PRECEDENT_MODEL_STATUS;
+
+	for (int i = 0; i < 60000; i++) {
+		precedent_model_status(on, &s);
+		if (s.runs + s.unusable >= runs)
+			return;
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+	}
+	fprintf(stderr, "bench_control_point: the ring is not emptied: %s\n", s.text);
+	exit(1);
+}
+
 static int cmp(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -120,6 +135,7 @@ int main(int argc, char **argv)
 	static double ns[KINDS][TURNS_MAX], over[TURNS_MAX];
 	int turns = argc > 1 ? atoi(argv[1]) : 101, n = argc > 2 ? atoi(argv[2]) : 20000;
 	struct precedent_model_status s = PRECEDENT_MODEL_STATUS;
+	uint64_t runs = 0;
 
 	if (turns < 1 || turns > TURNS_MAX || n < 1 || n > 100000) {
 		fprintf(stderr, "usage: bench_control_point [TURNS, at most %d [POINTS, at most 100000]]\n", TURNS_MAX);
@@ -128,9 +144,9 @@ int main(int argc, char **argv)
 	open_all();
 	for (int i = 0; i < turns; i++)
 		for (int k = 0; k < KINDS; k++) {
-			/* The ring is emptied within 20 ms, or later where the threads get no processor. */
-			nanosleep(&(struct timespec){0, k >= 2 ? 25000000 : 0}, NULL);
 			ns[k][i] = turn(k, n);
+			runs += k >= 2;
+			ring_empty(runs);
 		}
 	precedent_model_status(on, &s);
 	for (int k = 0; k < KINDS; k++) {

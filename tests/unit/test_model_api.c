@@ -4,8 +4,9 @@
  * everything that can go wrong around it: no session, full rings, values that are no numbers, many threads, fork, exit and
  * closing while a model is fitted, no memory, files that cannot be trusted.
  */
-#include <float.h>
+#include <dirent.h>
 #include <math.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -932,6 +934,65 @@ static void the_spare_core(void **state)
 	hwloc_bitmap_free(wanted);
 }
 
+/* Of the threads of this process but this one: how many there are, and how many are where they should be. */
+static void threads_look(int own, int core, int *n, int *right)
+{
+	const struct dirent *e;
+	DIR *d = opendir("/proc/self/task");
+
+	assert_non_null(d);
+	*n = *right = 0;
+	while ((e = readdir(d))) {
+		pid_t tid = atoi(e->d_name);
+		cpu_set_t mask;
+
+		if (!tid || tid == getpid() || sched_getaffinity(tid, sizeof(mask), &mask))
+			continue;
+		(*n)++;
+		*right += sched_getscheduler(tid) == SCHED_IDLE && CPU_COUNT(&mask) >= 1 &&
+			  (core < 0 ? CPU_ISSET(own, &mask) && CPU_COUNT(&mask) == 1
+				    : CPU_ISSET(core, &mask) && !CPU_ISSET(own, &mask));
+	}
+	closedir(d);
+}
+
+/* A program that is bound to one processor: the threads are on another core, or on its own at the lowest priority. */
+static int place_main(void)
+{
+	precedent_model *m;
+	int own = 0, n = 0, right = 0;
+	cpu_set_t mask;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(mask), &mask), 0);
+	while (!CPU_ISSET(own, &mask))
+		own++;
+	CPU_ZERO(&mask);
+	CPU_SET(own, &mask);
+	assert_int_equal(sched_setaffinity(0, sizeof(mask), &mask), 0);
+	m = precedent_model_open(NULL, NULL, 0);
+	for (int i = 0; m && i < 1200 && (n != 2 || right != 2); i++) {
+		nanosleep(&(struct timespec){0, 100000000}, NULL);
+		threads_look(own, status_of(m).core, &n, &right);
+	}
+	return right != 2;
+}
+
+static void a_bound_program(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	if (SANITIZED)
+		skip(); /* sanitizers have threads of their own */
+	pid = fork();
+	if (pid == 0) {
+		execl("/proc/self/exe", "test_model_api", "place", NULL);
+		_exit(1);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(child_status(pid), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -958,11 +1019,14 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(a_loaded_model_is_replaced),
 	    cmocka_unit_test(files_are_not_trusted),
 	    cmocka_unit_test(the_spare_core),
+	    cmocka_unit_test(a_bound_program),
 	};
 	int rc;
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	unsetenv("PRECEDENT_MODEL");
+	if (argc > 1 && !strcmp(argv[1], "place"))
+		return place_main();
 	if (argc > 1)
 		return exit_main(atoi(argv[1]));
 	if (!mkdtemp(dir))
