@@ -9,6 +9,9 @@
 
 #define MAX_NODES  (1u << 20)
 #define MAX_PAST   (1u << 21) /* calls remembered, of all ranks */
+/* First parts of keys; those of messages are channels. */
+#define KEY_COLLECTIVE (2ull << 60)
+#define KEY_NEIGHBOUR  (3ull << 60)
 #define LEAST_SHARE 1000      /* a problem of less than this part of the time is not replayed */
 
 /* ---- nodes ---- */
@@ -116,6 +119,12 @@ static const struct replay_side *needed(const struct replay_rank *k, const struc
 	return x->needs == RN_NOTHING || x->done_event != k->event || !s->n || s->ns > k->leave_ns ? NULL : s;
 }
 
+/* Its rank may wait for the receiver, but gets nothing from it. */
+static bool is_send(const struct replay_part *x)
+{
+	return x->node->key[0] < KEY_COLLECTIVE && x->needs == RN_SECOND;
+}
+
 /* The problem that the part belongs to, of those that are waits; UINT32_MAX: none. */
 static uint32_t wait_of(const struct replay *p, uint32_t rank, uint64_t event)
 {
@@ -195,12 +204,14 @@ static int end_call(struct replay *p, uint32_t rank)
 	const struct replay_part *last = NULL;
 	uint64_t until = k->enter_ns, beyond;
 	uint32_t cause = rank, problem;
+	bool got = false;
 
 	if (!k->in_call)
 		return 0;
 	for (uint32_t i = 0; i < k->n_part; i++) {
 		const struct replay_side *s = needed(k, &k->part[i]);
 
+		got |= s && !is_send(&k->part[i]);
 		if (s && s->ns > until) {
 			until = s->ns;
 			cause = s->rank;
@@ -215,7 +226,8 @@ static int end_call(struct replay *p, uint32_t rank)
 		uint64_t end = case_end(p, rank, c);
 		uint64_t most = end + beyond - (end < k->at[c] ? end : k->at[c]); /* all of the call */
 
-		k->early[c] = end + beyond - taken(p, rank, c, most);
+		k->end[c] = end + beyond - taken(p, rank, c, most);
+		k->early[c] = got ? k->end[c] : k->early[c];
 	}
 	remember(p, k, until, cause);
 	leave_nodes(p, k);
@@ -240,8 +252,8 @@ static int begin_call(struct replay *p, uint32_t rank, const struct pending *x)
 	gap = k->enter_ns - k->from_ns;
 	for (uint32_t c = 0; c < p->n_case; c++) {
 		if (first)
-			k->early[c] = k->enter_ns;
-		k->at[c] = k->early[c] + (c && p->remedy[c] == RR_LEVEL ? rounded((double)gap * k->factor) : gap);
+			k->end[c] = k->early[c] = k->enter_ns;
+		k->at[c] = k->end[c] + (c && p->remedy[c] == RR_LEVEL ? rounded((double)gap * k->factor) : gap);
 	}
 	return 0;
 }
@@ -307,7 +319,7 @@ static int on_message(struct replay *p, uint32_t rank, const struct pending *x)
 static int on_collective(struct replay *p, const struct input_types *t, uint32_t rank, const struct pending *x)
 {
 	bool rooted = x->type == t->to_one || x->type == t->from_one, is_root = x->v[4].i;
-	uint64_t a = 2ull << 60 | (uint64_t)x->type << 32 | (uint32_t)x->v[0].i, b = (uint64_t)x->v[1].i;
+	uint64_t a = KEY_COLLECTIVE | (uint64_t)x->type << 32 | (uint32_t)x->v[0].i, b = (uint64_t)x->v[1].i;
 	uint8_t needs = RN_SECOND;
 
 	if (x->type == t->fence || x->type == t->file_coll)
@@ -321,7 +333,7 @@ static int on_collective(struct replay *p, const struct input_types *t, uint32_t
 
 static int on_neighbour(struct replay *p, uint32_t rank, const struct pending *x, bool gives)
 {
-	uint64_t a = 3ull << 60 | ((uint64_t)x->v[2].i & 0xfffff) << 40 | ((uint64_t)x->v[0].i & 0xfffff) << 20 |
+	uint64_t a = KEY_NEIGHBOUR | ((uint64_t)x->v[2].i & 0xfffff) << 40 | ((uint64_t)x->v[0].i & 0xfffff) << 20 |
 		     ((uint64_t)x->v[1].i & 0xfffff);
 
 	return add_part(p, rank, x, node_of(p, a, (uint64_t)x->v[3].i, 2), !gives, gives ? RN_NOTHING : RN_FIRST);
@@ -417,7 +429,7 @@ static int close_run(struct replay *p)
 			continue;
 		was = k->leave_ns > was ? k->leave_ns : was;
 		for (uint32_t c = 0; c < p->n_case; c++)
-			span[c] = k->early[c] > span[c] ? k->early[c] : span[c];
+			span[c] = k->end[c] > span[c] ? k->end[c] : span[c];
 	}
 	p->out->span_ns = was;
 	p->out->error_ns = span[0] > was ? span[0] - was : was - span[0];

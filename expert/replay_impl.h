@@ -10,7 +10,7 @@
 struct replay_side {
 	uint64_t ns;                        /* as it was */
 	uint32_t rank, n;
-	uint64_t at[REPLAY_CASES], early[REPLAY_CASES]; /* it began; the call before it ended */
+	uint64_t at[REPLAY_CASES], early[REPLAY_CASES]; /* it began; the rank had last got something from others */
 	double sum[REPLAY_CASES];           /* of the beginnings of all */
 };
 
@@ -41,7 +41,8 @@ struct replay_rank {
 	bool in_call;
 	uint64_t event, from_ns, enter_ns, leave_ns; /* of the call that it is in */
 	uint32_t sym;
-	uint64_t at[REPLAY_CASES], early[REPLAY_CASES]; /* when it entered, when the one before ended */
+	uint64_t at[REPLAY_CASES], end[REPLAY_CASES]; /* when it entered, when the one before ended */
+	uint64_t early[REPLAY_CASES];       /* when the last one ended that others had to do with */
 	uint64_t credit[REPLAY_CASES];      /* time still to be taken away */
 	double factor;                      /* of its computation, where that is levelled */
 	struct replay_part *part;

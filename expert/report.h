@@ -32,7 +32,7 @@ struct report_cause {
 /* How a problem would be mended, for an estimate of what that gains. */
 enum report_remedy {
 	RR_NONE,
-	RR_EARLIER, /* what is waited for begins before the computation that precedes it */
+	RR_EARLIER, /* what is waited for begins before the computation since its rank last got something from others */
 	RR_BALANCE, /* all ranks come at the mean of their times */
 	RR_LEVEL,   /* all ranks compute as long as the mean of them */
 	RR_REMOVE   /* the time is not spent */

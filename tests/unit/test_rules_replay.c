@@ -153,11 +153,52 @@ static void test_remove(void **state)
 	end(&u, s);
 }
 
+/* Any calls in any order, most of which no program could make: nothing breaks, and a replay is the run. */
+static void random_calls(uint64_t seed)
+{
+	static const int64_t small[] = {0, 1, 2, 1, 0};
+	struct syn *s = begin(3);
+	uint64_t x = seed * 7919 + 1, t[3] = {1, 1, 1};
+	struct run u;
+
+	for (uint32_t r = 0; r < 3; r++) {
+		syn_win(s, r, 0, 64);
+		syn_win(s, r, 1, 64);
+		syn_file(s, r, 0, "x");
+	}
+	for (int i = 0; i < 400; i++) {
+		uint32_t r = (uint32_t)(syn_random(&x) % 3);
+		const struct trace_fn_info *fn = &trace_fn[syn_random(&x) % TRACE_FN_N];
+		uint64_t begin = t[r] + syn_random(&x) % 50;
+		struct syn_args a = {.comm = (int64_t)(syn_random(&x) % 2), .dst = (int64_t)(syn_random(&x) % 3),
+				     .tag = (int64_t)(syn_random(&x) % 3) - 1, .count = (int64_t)(syn_random(&x) % 10000),
+				     .req = (int64_t)(syn_random(&x) % 4), .reqs = small, .n_reqs = (uint32_t)(syn_random(&x) % 4),
+				     .ints = small, .n_ints = (uint32_t)(syn_random(&x) % 5), .win = (int64_t)(syn_random(&x) % 2),
+				     .counts = small, .n_counts = 3, .integer = (int64_t)(syn_random(&x) % 3)};
+
+		if (a.comm == 1)
+			a.dst = 0;
+		a.src = (int64_t)(syn_random(&x) % 3) - 1 > 0 && !a.comm ? 1 : 0;
+		t[r] = begin + syn_random(&x) % 30;
+		call_at(s, r, fn->name, syn_random(&x) % 5, begin, t[r], &a);
+	}
+	run(&u, s);
+	end(&u, s);
+}
+
+static void test_random(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 200; seed++)
+		random_calls(seed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_two),		 cmocka_unit_test(test_chain), cmocka_unit_test(test_waitall),
 	    cmocka_unit_test(test_late_receive), cmocka_unit_test(test_level), cmocka_unit_test(test_remove),
+	    cmocka_unit_test(test_random),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
