@@ -89,9 +89,10 @@ static int predict_ranks(const struct model_options *o, struct foresee *f, struc
 	return 0;
 }
 
-static void say(const struct model_options *o, const struct model *m, const struct prediction *p)
+static void say(const struct model_options *o, const struct foresee *f, const struct prediction *p)
 {
-	double error = m->confidence.time_error;
+	double error = f->m->confidence.time_error, lo, hi;
+	const char *far = foresee_far(f, &lo, &hi);
 	char a[32], b[32], c[32], d[32];
 	json_t *all;
 
@@ -99,9 +100,12 @@ static void say(const struct model_options *o, const struct model *m, const stru
 		fprintf(o->events >= 0 ? stderr : stdout, "%s calls of %u ranks; %s (%s to %s)\n", cli_thousands(a, sizeof(a), p->calls),
 			o->ranks, cli_seconds(b, sizeof(b), p->wall_s), cli_seconds(c, sizeof(c), p->wall_s / (1 + error)),
 			cli_seconds(d, sizeof(d), p->wall_s * (1 + error)));
+		if (far)
+			fprintf(o->events >= 0 ? stderr : stdout,
+				"the time is a guess: %s is far outside of the %.15g to %.15g of the runs\n", far, lo, hi);
 		return;
 	}
-	all = json_pack("{s:i, s:I, s:f, s:f, s:f, s:O}", "ranks", (int)o->ranks, "calls", (json_int_t)p->calls, "wall_s", p->wall_s,
+	all = json_pack("{s:b, s:i, s:I, s:f, s:f, s:f, s:O}", "time_is_a_guess", far != NULL, "ranks", (int)o->ranks, "calls", (json_int_t)p->calls, "wall_s", p->wall_s,
 			"low_s", p->wall_s / (1 + error), "high_s", p->wall_s * (1 + error), "events", p->events);
 	json_dumpf(all, stdout, JSON_INDENT(1));
 	putchar('\n');
@@ -158,7 +162,7 @@ int model_predict(const struct model_options *o, const char *path)
 	}
 	if (predict_ranks(o, &f, &p, &err) < 0)
 		goto out;
-	say(o, m, &p);
+	say(o, &f, &p);
 	rc = o->against ? compare(o, &f, &err) : 0;
 out:
 	if (rc < 0)

@@ -54,7 +54,8 @@ static void rule_fn(struct build *b, struct build_graph *g, const struct rule *r
 {
 	if (!one_stage(b, fn, 4))
 		return;
-	add_term(fn, sign * (double)r->num[0] / (double)r->den + shift, NULL, 0);
+	if (r->num[0] || shift != 0 || !r->n)
+		add_term(fn, sign * (double)r->num[0] / (double)r->den + shift, NULL, 0);
 	for (uint32_t k = 0; k < r->n; k++) {
 		uint32_t x[2] = {build_input(b, g, r->f[k]), 0};
 

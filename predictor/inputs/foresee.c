@@ -169,6 +169,22 @@ void foresee_close(struct foresee *f)
 	*f = (struct foresee){0};
 }
 
+const char *foresee_far(const struct foresee *f, double *lo, double *hi)
+{
+	for (uint32_t i = 0; i < f->m->n_inputs; i++) {
+		const struct feature *k = &f->feature[f->feature_of[i]];
+		double x = k->op == FEATURE_VAR ? f->var[k->v] : f->ranks;
+
+		*lo = f->m->input[i].lo;
+		*hi = f->m->input[i].hi;
+		if (k->op != FEATURE_VAR && k->op != FEATURE_RANKS)
+			continue;
+		if (x > *hi + (FORESEE_FAR - 1) * fabs(*hi) || x < *lo - (1 - 1.0 / FORESEE_FAR) * fabs(*lo))
+			return f->m->input[i].name;
+	}
+	return NULL;
+}
+
 /* ---- a rank ---- */
 
 int foresee_rank(struct foresee *f, uint32_t rank, const struct foresee_sink *sink, double *wall_s, uint64_t *calls,

@@ -31,6 +31,11 @@ int foresee_open(struct foresee *f, const struct model *m, uint32_t ranks, const
 		 uint32_t n, bool anyway, struct errbuf *err);
 void foresee_close(struct foresee *f);
 
+/* Name of a variable, or "ranks", that is more than FORESEE_FAR times outside of what the runs had, with the ends of that:
+ * the calls are exact all the same, the time is a guess. NULL when there is none. */
+#define FORESEE_FAR 4
+const char *foresee_far(const struct foresee *f, double *lo, double *hi);
+
 /* A call that is predicted: its control point, the time since MPI_Init, and the model's variables. */
 struct foresee_sink {
 	int (*call)(void *arg, uint32_t point, double time_s, const double *var);

@@ -63,6 +63,12 @@ $r = model('predict', 'heat.model', '--ranks', 3, '--var', 'arg1=200', '--var', 
 is($r->{rc}, 1, 'a run that does something else is not what was predicted');
 like($r->{out}, qr/first difference: rank 0, call \d+: /, 'and it is said where');
 
+$r = model('predict', 'heat.model', '--ranks', 3, map { ('--var', $_) } 'arg1=20000', 'arg2=3', 'arg3=10');
+is($r->{rc}, 0, 'a size far outside');
+like($r->{out}, qr/^the time is a guess: arg1 is far outside of the 96 to 161 of the runs$/m, 'is said to be');
+$r = model('predict', 'heat.model', '--ranks', 3, map { ('--var', $_) } 'arg1=200', 'arg2=333', 'arg3=9');
+unlike($r->{out}, qr/guess/, 'one nearby is not');
+
 # Shown and compiled.
 like(model('show', 'lu.model')->{out}, qr/^input arg1: 24 to 41$/m, 'the model is text');
 like(model('show', '--dot', 'lu.model')->{out}, qr/^digraph/, 'and a graph');
