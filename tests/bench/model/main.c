@@ -60,10 +60,10 @@ static json_t *plate(struct errbuf *err)
 
 	if (plate_experiment(&r, err) < 0)
 		return NULL;
-	return json_pack("{s:i, s:i, s:i, s:I, s:f, s:f, s:f, s:b, s:o, s:o, s:o, s:o, s:s}", "runs", (int)r.n_runs, "totals",
+	return json_pack("{s:i, s:i, s:i, s:I, s:f, s:f, s:f, s:b, s:o, s:o, s:o, s:o, s:o, s:s}", "runs", (int)r.n_runs, "totals",
 			 (int)r.n_totals, "asked", (int)r.n_asked, "rows", (json_int_t)r.n_rows, "learn_s", r.learn_s, "least_s",
 			 r.least_s, "most_s", r.most_s, "sequence", r.sequence, "model_errors", errors_json(&r.model), "totals_errors",
-			 errors_json(&r.totals), "form_errors", errors_json(&r.form), "noise", errors_json(&r.noise), "form",
+			 errors_json(&r.totals), "form_errors", errors_json(&r.form), "form_few_errors", errors_json(&r.form_few), "noise", errors_json(&r.noise), "form",
 			 r.form_text);
 }
 

@@ -58,7 +58,7 @@ struct plate_report {
 	uint64_t n_rows;
 	double learn_s, least_s, most_s;
 	bool sequence; /* every control point in its place in all that were asked for */
-	struct plate_errors model, totals, form, noise;
+	struct plate_errors model, totals, form, form_few, noise; /* form_few: of the runs of the model only */
 	char form_text[512];
 };
 int plate_experiment(struct plate_report *out, struct errbuf *err);

@@ -3,8 +3,9 @@
  * How well the time of the plate is predicted for inputs that were not seen: by the model of its algorithm, which has the
  * inner branches, by the same fit of total times, and by the normal form of total times. All inputs, those to learn from
  * and those to ask for, are run in turns, as the speed of a machine with neighbours changes from minute to minute; of the
- * turns medians are taken: of total processor times, and for the journal of each row's time since the row before. The
- * program passes its control points in all runs.
+ * turns medians are taken: of total processor times, and for the journal of each row's time since the row before, which
+ * are then scaled to the total of that run (rows that are disturbed now and then are missed by their medians). The program
+ * passes its control points in all runs.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,8 +36,8 @@ static void measured_free(struct measured *m)
 		plate_log_free(&m->log[i]);
 }
 
-/* Turn the logs of an input into the first of them, with the medians of their times. */
-static void log_typical(struct plate_log *log)
+/* Turn the logs of an input into the first of them, with the medians of their times, which take total_s together. */
+static void log_typical(struct plate_log *log, double total_s)
 {
 	double at = 0, before[TURNS] = {0}, dt[TURNS];
 
@@ -48,6 +49,8 @@ static void log_typical(struct plate_log *log)
 		at += lab_median(dt, TURNS);
 		log[0].row[i].time_s = at;
 	}
+	for (size_t i = 0; i < log[0].n; i++)
+		log[0].row[i].time_s *= total_s / at;
 }
 
 static int measure(struct measured *m, struct errbuf *err)
@@ -72,7 +75,7 @@ static int measure(struct measured *m, struct errbuf *err)
 		m->noise[i] = lab_median(off, TURNS);
 	}
 	for (int i = 0; i < RUNS; i++) {
-		log_typical(log[i]);
+		log_typical(log[i], m->total_s[i]);
 		m->log[i] = log[i][0];
 		log[i][0] = (struct plate_log){0};
 	}
@@ -90,7 +93,7 @@ out:
 struct predictors {
 	struct model *model;  /* of the algorithm */
 	struct model *totals; /* begin and end only */
-	struct normal_form form;
+	struct normal_form form, form_few; /* of all totals, of those of the model's runs */
 };
 
 static int model_of_rows(struct predictors *p, const struct measured *m, struct plate_report *out, struct errbuf *err)
@@ -129,7 +132,8 @@ static int models_of_totals(struct predictors *p, const struct measured *m, stru
 		    journal_add(j, (uint32_t)end, m->total_s[i], NULL, err) < 0)
 			goto out;
 	}
-	if (normal_form_fit(m->in[0], m->total_s, TOTALS, PLATE_INPUTS, &p->form, err) < 0)
+	if (normal_form_fit(m->in[0], m->total_s, TOTALS, PLATE_INPUTS, &p->form, err) < 0 ||
+	    normal_form_fit(m->in[0], m->total_s, RUNS, PLATE_INPUTS, &p->form_few, err) < 0)
 		goto out;
 	p->totals = model_learn(j, NULL, err);
 	rc = p->totals ? 0 : -1;
@@ -166,7 +170,7 @@ static struct plate_errors errors(double *x)
 
 static int ask(const struct predictors *p, const struct measured *m, struct plate_report *out, struct errbuf *err)
 {
-	double model[ASKED], totals[ASKED], form[ASKED], noise[ASKED];
+	double model[ASKED], totals[ASKED], form[ASKED], few[ASKED], noise[ASKED];
 	struct plate_log log = {.counted = true};
 	int rc = -1;
 
@@ -186,6 +190,7 @@ static int ask(const struct predictors *p, const struct measured *m, struct plat
 		model[i] = fabs(a.time_s / s - 1);
 		totals[i] = fabs(b.time_s / s - 1);
 		form[i] = fabs(normal_form_value(&p->form, in) / s - 1);
+		few[i] = fabs(normal_form_value(&p->form_few, in) / s - 1);
 		noise[i] = m->noise[TOTALS + i];
 		out->least_s = fmin(out->least_s, s);
 		out->most_s = fmax(out->most_s, s);
@@ -193,6 +198,7 @@ static int ask(const struct predictors *p, const struct measured *m, struct plat
 	out->model = errors(model);
 	out->totals = errors(totals);
 	out->form = errors(form);
+	out->form_few = errors(few);
 	out->noise = errors(noise);
 	rc = 0;
 out:

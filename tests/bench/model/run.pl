@@ -9,29 +9,30 @@ use Bench qw(build median);
 use File::Path qw(make_path);
 use Getopt::Long;
 use JSON::PP;
-use ModelTables qw(tables);
+use ModelTables qw(tables tables_write);
 use OwnPrograms qw(own_run own_names);
 use Time::HiRes qw(time);
 
 my @names = ('lag', 'brusselator', 'plate', 'halo', own_names());
 my $dir = build() . '/model-experiments';
 my $json = JSON::PP->new->canonical->pretty;
-my ($only, $again, $as_json, $help, $network);
+my ($only, $again, $as_json, $help, $network, $write);
 
 sub usage {
 	print {$_[0] ? *STDERR : *STDOUT} <<"TEXT";
-usage: run.pl [--only NAME,...] [--again] [--network] [--dir DIR] [--json]
+usage: run.pl [--only NAME,...] [--again] [--network] [--dir DIR] [--json | --write FILE]
 Runs the experiments with models and prints their tables.
   --only NAME,...  only these: @names
   --again          also those that have a result
   --network        the exchange of halos also over the slow network of a testbed (as root)
   --dir DIR        where results are kept ($dir)
   --json           the results as JSON instead of tables
+  --write FILE     put the tables into FILE (MODEL.md) instead
 TEXT
 	exit $_[0];
 }
 
-GetOptions('only=s' => \$only, again => \$again, json => \$as_json, 'dir=s' => \$dir, network => \$network, help => \$help) or usage(2);
+GetOptions('only=s' => \$only, again => \$again, json => \$as_json, 'write=s' => \$write, 'dir=s' => \$dir, network => \$network, help => \$help) or usage(2);
 usage(0) if $help;
 usage(2) if @ARGV;
 push @names, 'network' if $network;
@@ -57,15 +58,20 @@ sub experiment {
 	return $json->decode($out);
 }
 
-# Columns and rows of each rank, steps between exchanges, pairs of runs.
-my @halo = ([64, 64, 2, 201], [128, 64, 2, 201], [128, 64, 4, 201], [128, 128, 2, 101], [256, 128, 2, 61]);
+# Columns and rows of each rank, steps between exchanges, pairs of runs, what messages go through.
+my @halo = (
+	[128, 64, 2, 151, 'memory'], [128, 64, 4, 151, 'memory'], [128, 128, 2, 101, 'memory'], [256, 128, 2, 61, 'memory'],
+	[256, 128, 2, 61, 'tcp'], [256, 256, 2, 41, 'tcp'], [512, 256, 2, 31, 'tcp'],
+);
 my $HALO_STEPS = 300;
 
 sub halo {
 	my @lines;
 	for my $h (@halo) {
-		my ($columns, $rows, $every, $pairs) = @$h;
-		push @lines, $json->decode(Bench::mpirun(2, build() . '/tests/bench/model/halo', $columns, $rows, $HALO_STEPS, $every, $pairs));
+		my ($columns, $rows, $every, $pairs, $through) = @$h;
+		local $ENV{OMPI_MCA_btl} = $through eq 'tcp' ? 'self,tcp' : 'self,vader';
+		my $r = $json->decode(Bench::mpirun(2, build() . '/tests/bench/model/halo', $columns, $rows, $HALO_STEPS, $every, $pairs));
+		push @lines, {%$r, through => $through};
 	}
 	return {sizes => \@lines};
 }
@@ -79,7 +85,7 @@ sub network {
 		my $at = Machines::work_dir('network');
 		system('cp', build() . '/tests/bench/model/halo', "$at/halo") == 0 or die "cp failed\n";
 		my (undef, $out) = Machines::run_on('network', 2, {}, "$at/halo", $columns, $rows, 100, $every, $pairs);
-		push @lines, $json->decode($out);
+		push @lines, {%{$json->decode($out)}, through => '100 Mbit/s'};
 	}
 	Machines::machines_end();
 	return {sizes => \@lines};
@@ -123,6 +129,10 @@ for my $name (@chosen) {
 		result_write($name, $r);
 	}
 	$result{$name} = $r;
+}
+if (defined $write) {
+	tables_write($write, \%result);
+	exit $failed;
 }
 print $as_json ? $json->encode(\%result) : tables(\%result);
 exit $failed;

@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use Exporter 'import';
 
-our @EXPORT_OK = qw(tables);
+our @EXPORT_OK = qw(tables tables_write);
 
 sub table {
 	my ($head, @rows) = @_;
@@ -45,7 +45,7 @@ sub brusselator {
 sub plate {
 	my ($r) = @_;
 	my @rows = (['model with the inner variables', $r->{runs}, 'model_errors'], ['fit of totals, without them', $r->{totals}, 'totals_errors'],
-		['normal form of totals', $r->{totals}, 'form_errors'], ['noise: one run and the median of its runs', '', 'noise']);
+		['normal form of totals', $r->{totals}, 'form_errors'], ['normal form of totals', $r->{runs}, 'form_few_errors'], ['noise: one run and the median of its runs', '', 'noise']);
 	return table(['', 'runs learnt from', 'median error', 'largest'],
 		map { [$_->[0], $_->[1], percent($r->{$_->[2]}{median}), percent($r->{$_->[2]}{worst})] } @rows)
 		. sprintf "\n%d other inputs, %s to %s; every control point and variable in its place: %s. Learnt from %d passages in %s.\nNormal form: %s\n",
@@ -54,10 +54,10 @@ sub plate {
 
 sub halo {
 	my ($r) = @_;
-	return table(['block', 'exchange every', 'each exchanged', 'extrapolated', 'change of time (quartiles)', 'noise (quartiles)', 'error', 'of the grid'],
-		map { ["$_->{columns} x $_->{rows}", $_->{every}, seconds($_->{exchange_s}), seconds($_->{extrapolate_s}),
+	return table(['through', 'block', 'exchange every', 'each exchanged', 'extrapolated', 'change of time (quartiles)', 'noise (quartiles)', 'pairs', 'error', 'of the grid'],
+		map { [$_->{through}, "$_->{columns} x $_->{rows}", $_->{every}, seconds($_->{exchange_s}), seconds($_->{extrapolate_s}),
 			sprintf('%+.1f %% (%+.1f to %+.1f)', map { 100 * ($_ - 1) } @$_{qw(ratio ratio_low ratio_high)}),
-			sprintf('%+.1f %% (%+.1f to %+.1f)', map { 100 * ($_ - 1) } @$_{qw(noise noise_low noise_high)}),
+			sprintf('%+.1f %% (%+.1f to %+.1f)', map { 100 * ($_ - 1) } @$_{qw(noise noise_low noise_high)}), $_->{pairs},
 			sprintf('%.1e', $_->{error}), sprintf('%.1e', $_->{discretisation})] } @{$r->{sizes}});
 }
 
@@ -83,10 +83,31 @@ my @parts = (
 	['heat', 'Own: heat', \&own], ['lu', 'Own: lu', \&own], ['cg', 'Own: cg', \&own],
 );
 
+sub part {
+	my ($part, $r) = @_;
+	return $part->[2]->($r) . "\n" . note($r);
+}
+
 # tables({name => result}): text.
 sub tables {
 	my ($result) = @_;
-	return join "\n", map { "## $_->[1]\n\n" . $_->[2]->($result->{$_->[0]}) . "\n" . note($result->{$_->[0]}) } grep { $result->{$_->[0]} } @parts;
+	return join "\n", map { "## $_->[1]\n\n" . part($_, $result->{$_->[0]}) } grep { $result->{$_->[0]} } @parts;
+}
+
+# tables_write(FILE, {name => result}): into the file, where it has the lines "<!-- NAME -->" and "<!-- end -->".
+sub tables_write {
+	my ($file, $result) = @_;
+	open my $f, '<', $file or die "$file: $!\n";
+	my $text = do { local $/; <$f> };
+	for my $part (grep { $result->{$_->[0]} } @parts) {
+		my $table = part($part, $result->{$part->[0]});
+		$text =~ s/(<!-- $part->[0] -->\n).*?(<!-- end -->)/$1\n$table\n$2/s or die "$file has no place for $part->[0]\n";
+	}
+	open $f, '>', "$file.new" or die "$file.new: $!\n";
+	print $f $text;
+	close $f or die "$file.new: $!\n";
+	rename "$file.new", $file or die "$file: $!\n";
+	return;
 }
 
 1;
