@@ -64,13 +64,14 @@ struct input_topology {
 	uint32_t n_from, n_to;
 };
 
-/* Messages that a rank sends to another one, and receives nothing meanwhile. */
+/* Messages that a rank sends to another one, at most INPUT_BURST_GAP_NS apart, and receives nothing meanwhile. */
 struct input_burst {
 	uint32_t dest, count, sym;
-	uint64_t bytes, largest, ns, event;
+	uint64_t bytes, largest, ns, event, left_ns;
 	bool untimed;
 };
-#define INPUT_BURSTS 16 /* under way on a rank */
+#define INPUT_BURSTS       16 /* under way on a rank */
+#define INPUT_BURST_GAP_NS 100000u
 
 #define INPUT_LOOP_LEAST 4 /* passes */
 

@@ -201,9 +201,11 @@ int input_bursts_end(struct input *in, uint32_t rank, const struct input_call *c
 int input_burst_add(struct input *in, uint32_t rank, const struct input_call *c, uint32_t dest, uint64_t bytes)
 {
 	struct input_burst *b = &in->rank[rank].burst[dest % INPUT_BURSTS];
+	bool apart = c->timed && !b->untimed && c->enter_ns > b->left_ns + INPUT_BURST_GAP_NS;
 
-	if (b->count && b->dest != dest && tell_burst(in, rank, c, b) < 0)
+	if (b->count && (b->dest != dest || apart) && tell_burst(in, rank, c, b) < 0)
 		return -1;
+	b->left_ns = c->leave_ns;
 	b->dest = dest;
 	b->sym = c->sym;
 	b->event = c->event;
