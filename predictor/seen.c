@@ -108,6 +108,7 @@ static uint64_t facts_of(const struct cluster_job *job)
 		job->het,
 		job->restarts,
 		job->array_job,
+		job->array_task,
 		job->limit_min,
 		job->nodes,
 		job->tasks,

@@ -172,6 +172,9 @@ static void live(struct cluster_job *j, unsigned *x)
 		if (j->phase == CLUSTER_RUNNING || j->phase == CLUSTER_SUSPENDED)
 			j->phase = chance(x, 2) ? CLUSTER_SUSPENDED : CLUSTER_RUNNING;
 		break;
+	case 8: /* slurmctld takes a task out of an array */
+		j->array_task = chance(x, 4);
+		break;
 	default:
 		break;
 	}
@@ -249,7 +252,7 @@ static char *cluster_life(unsigned seed, bool with_memory)
 		sprintf(text + len, "%s\n", w->log);
 	}
 	text = append_rows(text, "SELECT jobid, submit_time, hex(key), act, partition, candidate, limit_min, nodes, tasks, start_time,"
-				 " end_time, elapsed_s, end_state, extensions, restarts FROM runs ORDER BY 1, 2");
+				 " end_time, elapsed_s, end_state, extensions, restarts, array_task FROM runs ORDER BY 1, 2");
 	text = append_rows(text, "SELECT hex(key), state, reason, source_job, updated FROM programs ORDER BY 1");
 	text = append_rows(text, "SELECT hex(key), candidate, jobid, state, tries, reason FROM probes ORDER BY 1, 2");
 	paths_hide(text);
