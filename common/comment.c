@@ -28,6 +28,7 @@ void comment_init(struct job_comment *c)
 	    .act = ACT_NONE,
 	    .mode = MODE_OBSERVE,
 	    .user_limit_min = DURATION_UNSET,
+	    .wish_min = DURATION_UNSET,
 	    .limit_min = DURATION_UNSET,
 	};
 }
@@ -67,6 +68,8 @@ int comment_format(const struct job_comment *c, char *buf, size_t size)
 	append_field(buf, size, &len, " family=", c->family);
 	if (c->act != ACT_PROBE) {
 		append_minutes(buf, size, &len, " user_limit=", c->user_limit_min);
+		if (c->wish_min != DURATION_UNSET)
+			append_minutes(buf, size, &len, " wish=", c->wish_min);
 		append_minutes(buf, size, &len, " limit=", c->limit_min);
 	}
 	append_field(buf, size, &len, " cand=", c->candidate);
@@ -168,6 +171,8 @@ static int parse_field(const char *name, const char *v, struct job_comment *c)
 		return snprintf(c->vars, sizeof(c->vars), "%s", v) < (int)sizeof(c->vars) ? 0 : -1;
 	if (!strcmp(name, "user_limit"))
 		return parse_minutes(v, &c->user_limit_min);
+	if (!strcmp(name, "wish"))
+		return parse_minutes(v, &c->wish_min);
 	if (!strcmp(name, "limit"))
 		return parse_minutes(v, &c->limit_min);
 	if (!strcmp(name, "pred"))
@@ -232,4 +237,43 @@ int comment_parse(const char *text, struct job_comment *c)
 bad:
 	comment_init(c);
 	return -1;
+}
+
+static bool is_field(const char *word, const char *name)
+{
+	return !strncmp(word, name, strlen(name));
+}
+
+static void append_span(char *buf, size_t size, size_t *len, const char *span, size_t n)
+{
+	if (*len + n < size) {
+		memcpy(buf + *len, span, n);
+		buf[*len + n] = '\0';
+	}
+	*len += n;
+}
+
+int comment_set_limit(const char *text, uint32_t limit_min, char *buf, size_t size)
+{
+	const char *p = text ? find_start(text) : NULL;
+	bool ours = true;
+	size_t len = 0;
+
+	if (!p)
+		return -1;
+	p += strlen(COMMENT_START) - 1; /* the space before the first field is the field's */
+	append_span(buf, size, &len, text, (size_t)(p - text));
+	while (*p) {
+		size_t gap = strspn(p, " "), n = gap + strcspn(p + gap, " \n");
+
+		if (n == gap)
+			n += p[gap] != '\0'; /* a line's end */
+		ours = ours && p[gap] != '|' && p[gap] != '\n';
+		if (ours && is_field(p + gap, "limit="))
+			append_minutes(buf, size, &len, " limit=", limit_min);
+		else if (!ours || !is_field(p + gap, "wish="))
+			append_span(buf, size, &len, p, n);
+		p += n;
+	}
+	return len < size ? (int)len : -1;
 }

@@ -39,9 +39,12 @@ struct job_comment {
 	/*
 	 * user_limit_min is how far the limit may be raised: the user's own limit, else the partition's
 	 * default; DURATION_UNSET when neither is known, DURATION_UNLIMITED written as "unlimited".
-	 * limit_min: what the plugin set; DURATION_UNSET when it left the limit alone.
+	 * wish_min: the limit that the job is to have, decided at submission; DURATION_UNSET: none.
+	 * limit_min: what Precedent last set the job's limit to; DURATION_UNSET as long as it is not touched. It
+	 * takes the place of the wish in the same step in which slurmctld changes the limit.
 	 */
 	uint32_t user_limit_min;
+	uint32_t wish_min;
 	uint32_t limit_min;
 	char candidate[CONF_CANDIDATE_MAX]; /* "" = none; what the prediction is for */
 	double pred_s, lo_s, hi_s;	    /* whole seconds once written; 0 = none */
@@ -64,5 +67,10 @@ int comment_format(const struct job_comment *c, char *buf, size_t size);
  * NULL.
  */
 int comment_parse(const char *text, struct job_comment *c);
+/*
+ * The same admin_comment with limit_min in place of the wish, or of the limit set before; everything else in it stays as it
+ * is. Returns its length, or -1 when there is nothing of ours in it or it does not fit.
+ */
+int comment_set_limit(const char *text, uint32_t limit_min, char *buf, size_t size);
 
 #endif

@@ -160,8 +160,7 @@ uint32_t decide_limit_wanted(const struct deciding *d, double hi_s)
 	return want;
 }
 
-/* The user's limit, else the least that the partitions give; unknown when one of them is. */
-static int find_cap(struct deciding *d)
+int decide_find_cap(struct deciding *d)
 {
 	uint32_t cap, max;
 
@@ -183,17 +182,40 @@ static int find_cap(struct deciding *d)
 	return 0;
 }
 
-static void set_limit(struct deciding *d)
+/*
+ * Does every partition where the job may run let it have as long as it may take? One that does not keeps it waiting: shortened
+ * it would start there, and could not be given what its user asked for.
+ */
+static int cap_fits(struct deciding *d)
+{
+	uint32_t cap, max;
+
+	for (unsigned i = 0; i < (d->placed ? 1 : d->n_partitions); i++) {
+		if (decide_partition_cap(d, d->placed ? d->out->partition : d->partitions[i], &cap, &max) < 0)
+			return -1;
+		if (max != DURATION_UNSET && d->cap_min > max)
+			return 0;
+	}
+	return 1;
+}
+
+/* The limit that precedentd is to set once slurmctld has the trigger that takes it back. Here the job's limit stays as it is. */
+static int wish_limit(struct deciding *d)
 {
 	uint32_t want;
+	int fits;
 
 	if (d->out->mode < MODE_LIMIT || d->cap_min == DURATION_UNSET || !(d->limit_hi_s > 0))
-		return;
+		return 0;
 	want = decide_limit_wanted(d, d->limit_hi_s);
 	if (want >= d->cap_min)
-		return;
+		return 0;
+	fits = cap_fits(d);
+	if (fits <= 0)
+		return fits;
 	d->out->set_limit = true;
-	d->out->limit_min = d->comment.limit_min = want;
+	d->out->limit_min = d->comment.wish_min = want;
+	return 0;
 }
 
 /*
@@ -244,12 +266,12 @@ static int predict(struct deciding *d, bool named)
 		return -1;
 	if (!d->placed)
 		stay(d);
-	if (find_cap(d) < 0)
+	if (decide_find_cap(d) < 0)
 		return -1;
 	d->comment.user_limit_min = d->cap_min;
-	/* Without the daemon nobody would raise a limit in time. */
-	if (alive)
-		set_limit(d);
+	/* Without the daemon nobody would set it. */
+	if (alive && wish_limit(d) < 0)
+		return -1;
 	d->out->act = d->primary ? ACT_PREDICT : ACT_OBSERVE;
 	if (d->primary) {
 		snprintf(d->comment.candidate, sizeof(d->comment.candidate), "%s", d->primary->e->candidate);

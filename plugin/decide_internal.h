@@ -53,6 +53,8 @@ struct deciding {
 struct option *decide_option_for(struct deciding *d, const char *partition);
 /* What the job would get on this partition when the user gives no limit, and the most; DURATION_UNSET: not known. */
 int decide_partition_cap(struct deciding *d, const char *name, uint32_t *cap, uint32_t *max);
+/* cap_min: the user's limit, else the least that the partitions give where the job is to run; unknown when one of them is. */
+int decide_find_cap(struct deciding *d);
 uint32_t decide_limit_wanted(const struct deciding *d, double hi_s);
 
 /* ---- decide_kin.c ---- */

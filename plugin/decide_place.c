@@ -114,9 +114,20 @@ static void find_wait(struct deciding *d, struct option *o, uint32_t limit_min)
 			     door->total_nodes;
 }
 
+/*
+ * Can it have there what it has where it is (cap_min, of the job as it was submitted)? It is started with its user's own limit,
+ * and must be able to reach it whatever becomes of us.
+ */
+static bool can_last(const struct deciding *d, uint32_t cap, uint32_t max)
+{
+	if (max == DURATION_UNSET || d->cap_min == DURATION_UNSET)
+		return false;
+	return d->in->time_limit_min == DURATION_UNSET ? cap >= d->cap_min : max >= d->cap_min;
+}
+
 /* Why not, in a word; NULL: nothing is in the way but what the scheduler says. */
 static const char *barred(const struct deciding *d, const struct option *o, const struct place_shape *shape, bool named,
-			  uint32_t limit, uint32_t max)
+			  uint32_t cap, uint32_t max)
 {
 	const struct conf_candidate *c = o->candidate;
 	const char *features = d->in->features ? d->in->features : "";
@@ -131,23 +142,21 @@ static const char *barred(const struct deciding *d, const struct option *o, cons
 		return "mode";
 	if (!places_may_use(d->src->places, c->partition, &who, d->in->now, NULL))
 		return "closed";
-	/* A limit above the partition's would keep the job waiting for ever. */
-	return max == DURATION_UNSET || limit > max ? "limit" : NULL;
+	return can_last(d, cap, max) ? NULL : "limit";
 }
 
 /* 1 the job may be sent there, 0 not, -1 fault. Looks its wait up in any case. */
 static int may_place(struct deciding *d, struct option *o, const struct place_shape *shape, bool named)
 {
 	const struct conf_candidate *c = o->candidate;
-	uint32_t cap, max, limit;
+	uint32_t cap, max;
 
 	if (!c)
 		return 0;
 	if (decide_partition_cap(d, c->partition, &cap, &max) < 0)
 		return -1;
-	limit = limit_there(d, o, cap);
-	find_wait(d, o, limit);
-	o->barred = barred(d, o, shape, named, limit, max);
+	find_wait(d, o, limit_there(d, o, cap));
+	o->barred = barred(d, o, shape, named, cap, max);
 	return !o->barred && o->answer == PLACE_KNOWN;
 }
 
@@ -251,7 +260,7 @@ int decide_place(struct deciding *d, bool named)
 	d->waits_unknown = may && d->n_options > 1 && !(d->src->places && places_shape(d->src->places, d->shape));
 	if (!shape)
 		return 0;
-	if (choose(d, shape, named, &best, &d->instead_of) < 0)
+	if (decide_find_cap(d) < 0 || choose(d, shape, named, &best, &d->instead_of) < 0)
 		return -1;
 	d->weighed = true;
 	d->waits_unknown = d->n_options > 1 && is_unasked(d);

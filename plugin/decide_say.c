@@ -90,7 +90,7 @@ void decide_say_limit(struct deciding *d)
 
 	duration_format_minutes(asked, sizeof(asked), d->cap_min);
 	if (d->out->set_limit)
-		decide_say(d->out, "; limit %s (%s %s)", duration_format_minutes(limit, sizeof(limit), d->out->limit_min),
+		decide_say(d->out, "; limit will be %s (%s %s)", duration_format_minutes(limit, sizeof(limit), d->out->limit_min),
 			   given ? "you asked" : "the partition's is", asked);
 	else
 		say_too_little(d, asked, given);

@@ -384,8 +384,6 @@ static void write_descriptor(job_desc_msg_t *desc, const struct decision *d, cha
 	mark_environment(desc, d->trace);
 	if (d->act == ACT_NONE)
 		return;
-	if (d->set_limit)
-		desc->time_limit = d->limit_min;
 	if (d->set_partition)
 		replace_string(&desc->partition, d->partition);
 	if (d->set_features)

@@ -25,6 +25,7 @@ enum cluster_phase {
 struct cluster_job {
 	uint32_t job_id, uid, gid;
 	bool het, batch, exclusive;
+	bool barred; /* of a pending job: its limit is more than its partition, QOS or account allows */
 	bool queued; /* of a pending job: waits for nodes or its turn alone; start_time is then when it may start, 0: not known */
 	enum cluster_phase phase;
 	const char *end_state; /* COMPLETED, FAILED, TIMEOUT, ... once it has ended */
@@ -73,10 +74,14 @@ struct cluster_ops {
 	void *arg;
 	/* *job_id: the new job's. */
 	int (*submit)(void *arg, const struct cluster_submission *sub, uint32_t *job_id, struct errbuf *errp);
-	int (*set_limit)(void *arg, uint32_t job_id, uint32_t limit_min, struct errbuf *errp);
+	/* comment: the job's admin_comment from then on, in the same step; NULL: it stays. */
+	int (*set_limit)(void *arg, uint32_t job_id, uint32_t limit_min, const char *comment, struct errbuf *errp);
 	int (*cancel)(void *arg, uint32_t job_id, struct errbuf *errp);
 	/* Have slurmctld itself raise the limit before_s seconds before the job's end, should the daemon be dead then. */
 	int (*arm)(void *arg, uint32_t job_id, uint32_t before_s, struct errbuf *errp);
+	/* The jobs of which slurmctld has that, ascending; *ids is the caller's to free. */
+	int (*armed)(void *arg, uint32_t before_s, uint32_t **ids, size_t *n, struct errbuf *errp);
+	double (*clock_ms)(void *arg); /* grows steadily */
 };
 
 /* Kept in the store under the program's key until its probes are done. get: 1 found, 0 none. */

@@ -26,6 +26,25 @@ bool extend_is_shortened(const struct job_comment *c)
 	       (c->user_limit_min == DURATION_UNSET || c->limit_min < c->user_limit_min);
 }
 
+static bool is_known(const struct cluster_job *job, uint32_t known_min)
+{
+	return job->limit_min == known_min || (job->limit_min < known_min && job->time_min_min);
+}
+
+bool extend_is_ours(const struct cluster_job *job, const struct job_comment *c)
+{
+	return extend_is_shortened(c) && is_known(job, c->limit_min);
+}
+
+const char *extend_comment(const struct cluster_job *job, const struct job_comment *c, uint32_t *limit_min,
+			   char buf[EXTEND_COMMENT_MAX])
+{
+	if (comment_set_limit(job->admin_comment, *limit_min, buf, EXTEND_COMMENT_MAX) > 0)
+		return buf;
+	*limit_min = c->user_limit_min == DURATION_UNSET ? DURATION_UNLIMITED : c->user_limit_min;
+	return NULL;
+}
+
 static bool ends_soon(const struct cluster_job *job, uint32_t poll_interval_s, int64_t now)
 {
 	return job->phase == CLUSTER_RUNNING && job->end_time &&
@@ -39,7 +58,7 @@ bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t u
 
 	if (limit == DURATION_UNSET || limit == DURATION_UNLIMITED || !ends_soon(job, poll_interval_s, now))
 		return false;
-	if (limit < known_min && !job->time_min_min)
+	if (!is_known(job, known_min))
 		return false;
 	if (user_limit_min != DURATION_UNSET && user_limit_min != DURATION_UNLIMITED && limit >= user_limit_min)
 		return false;
@@ -51,26 +70,26 @@ bool extend_by_trigger(const struct cluster_job *job, uint32_t *limit_min)
 {
 	struct job_comment c;
 
-	if (job->phase != CLUSTER_RUNNING && job->phase != CLUSTER_SUSPENDED)
-		return false;
-	if (comment_parse(job->admin_comment, &c) < 0 || !extend_is_shortened(&c))
+	if (job->phase == CLUSTER_ENDED || comment_parse(job->admin_comment, &c) < 0 || !extend_is_ours(job, &c))
 		return false;
 	*limit_min = c.user_limit_min == DURATION_UNSET ? DURATION_UNLIMITED : c.user_limit_min;
-	return job->limit_min < *limit_min && (job->limit_min >= c.limit_min || job->time_min_min);
+	return job->limit_min < *limit_min;
 }
 
 static void extend_job(const struct follow_env *env, const struct cluster_job *job, const struct job_comment *c,
 		       int64_t now)
 {
-	char from[DURATION_TEXT_MAX], to[DURATION_TEXT_MAX];
+	char from[DURATION_TEXT_MAX], to[DURATION_TEXT_MAX], buf[EXTEND_COMMENT_MAX];
+	const char *comment;
 	struct errbuf why;
 	uint32_t next;
 
 	if (!extend_is_due(job, c->limit_min, c->user_limit_min, env->conf->poll_interval_s, now, &next))
 		return;
+	comment = extend_comment(job, c, &next, buf);
 	duration_format_minutes(from, sizeof(from), job->limit_min);
 	duration_format_minutes(to, sizeof(to), next);
-	if (env->ops->set_limit(env->ops->arg, job->job_id, next, &why) < 0) {
+	if (env->ops->set_limit(env->ops->arg, job->job_id, next, comment, &why) < 0) {
 		follow_say(env, LOG_LEVEL_ERROR, "job %u: limit cannot be raised from %s to %s: %s", job->job_id, from, to,
 			   why.text);
 		return;
@@ -91,24 +110,4 @@ void extend_poll(const struct follow_env *env, const struct cluster_snapshot *sn
 		if (comment_parse(job->admin_comment, &c) == 0 && extend_is_shortened(&c))
 			extend_job(env, job, &c, now);
 	}
-}
-
-void extend_arm_all(const struct follow_env *env, const struct cluster_snapshot *snap)
-{
-	unsigned failed = 0, armed = 0;
-	struct errbuf why = {""};
-
-	for (size_t i = 0; i < snap->n; i++) {
-		const struct cluster_job *job = &snap->jobs[i];
-		struct job_comment c;
-
-		if (job->phase == CLUSTER_ENDED || !job->admin_comment[0] || comment_parse(job->admin_comment, &c) < 0 ||
-		    !extend_is_shortened(&c))
-			continue;
-		armed++;
-		failed += env->ops->arm(env->ops->arg, job->job_id, EXTEND_ARM_S, &why) < 0;
-	}
-	if (failed)
-		follow_say(env, LOG_LEVEL_WARN, "%u of %u triggers for the case that precedentd dies cannot be set: %s", failed,
-			   armed, why.text);
 }

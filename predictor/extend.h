@@ -19,8 +19,8 @@ double extend_threshold_s(uint32_t poll_interval_s, uint32_t limit_min);
  * DURATION_UNSET: not known, as none). */
 uint32_t extend_next_min(uint32_t poll_interval_s, uint32_t limit_min, uint32_t user_limit_min);
 
-/* Should this job, at `now`, have more time? *limit_min: how much. known_min: the limit that Precedent last set; a lower one
- * was set by somebody else and is left alone. */
+/* Should this job, at `now`, have more time? *limit_min: how much. known_min: the limit that Precedent last set; another one
+ * was set by somebody else, and is left alone for good (but a lower one where the user let the scheduler choose it, --time-min). */
 bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t user_limit_min, uint32_t poll_interval_s,
 		   int64_t now, uint32_t *limit_min);
 
@@ -28,15 +28,19 @@ bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t u
  * next look finds the raised limit and notes it. */
 void extend_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now);
 
-/* Set the trigger of every job that has been shortened and has not ended; those that are still set stay. For when slurmctld or
- * the daemon was away: a slurmctld that was killed may have lost the latest. */
-void extend_arm_all(const struct follow_env *env, const struct cluster_snapshot *snap);
-
 /* What slurmctld's trigger does, once and for all: the user's own limit at once. Also of a suspended job, which slurmctld's clock
- * takes for one near its end: the trigger does not fire a second time. */
+ * takes for one near its end, and of one that is queued again: the trigger does not fire a second time. */
 bool extend_by_trigger(const struct cluster_job *job, uint32_t *limit_min);
 
 /* Has Precedent shortened this job, so that its limit may have to be raised? */
 bool extend_is_shortened(const struct job_comment *c);
+/* And is its limit still the one that Precedent has set? */
+bool extend_is_ours(const struct cluster_job *job, const struct job_comment *c);
+
+#define EXTEND_COMMENT_MAX 4096
+/* The admin_comment that says so of *limit_min, or NULL, and *limit_min what the user asked for, when it has no room: a limit
+ * that the comment does not tell is never raised again. */
+const char *extend_comment(const struct cluster_job *job, const struct job_comment *c, uint32_t *limit_min,
+			   char buf[EXTEND_COMMENT_MAX]);
 
 #endif

@@ -13,6 +13,7 @@
 #include "predictor/extend.h"
 #include "predictor/probes.h"
 #include "predictor/seen.h"
+#include "predictor/shorten.h"
 #include "predictor/spool.h"
 
 void follow_say(const struct follow_env *env, enum log_level level, const char *fmt, ...)
@@ -338,7 +339,7 @@ static void run_fill(struct store_run *r, const struct cluster_job *job, const s
 	r->lo_s = c->lo_s;
 	r->hi_s = c->hi_s;
 	r->user_limit_min = c->user_limit_min;
-	r->limit_min = c->limit_min;
+	r->limit_min = DURATION_UNSET; /* until it is set */
 	memcpy(r->kin, c->kin, sizeof(r->kin));
 	memcpy(r->vars, c->vars, sizeof(r->vars));
 	memcpy(r->weighed, c->at, sizeof(r->weighed));
@@ -347,8 +348,21 @@ static void run_fill(struct store_run *r, const struct cluster_job *job, const s
 	r->pred_scale = 1;
 }
 
+/* Set by shorten_poll; raised by extend_poll, by slurmctld's trigger, or by an operator. */
+static bool limit_refresh(struct store_run *r, const struct cluster_job *job, const struct job_comment *c)
+{
+	bool is_new = r->limit_min == DURATION_UNSET;
+
+	if (c->limit_min == DURATION_UNSET || job->limit_min == DURATION_UNSET || (!is_new && job->limit_min <= r->limit_min))
+		return false;
+	r->limit_min = job->limit_min;
+	r->extensions += !is_new;
+	return true;
+}
+
 /* Bring the row up to what the job is now; true when it differs from what is stored. */
-static bool run_refresh(const struct follow_env *env, struct store_run *r, const struct cluster_job *job)
+static bool run_refresh(const struct follow_env *env, struct store_run *r, const struct cluster_job *job,
+			const struct job_comment *c)
 {
 	bool changed = false, started = job->phase != CLUSTER_PENDING && job->start_time;
 	char candidate[CONF_CANDIDATE_MAX] = "";
@@ -364,11 +378,7 @@ static bool run_refresh(const struct follow_env *env, struct store_run *r, const
 		snprintf(r->candidate, sizeof(r->candidate), "%s", candidate);
 		changed = true;
 	}
-	if (r->limit_min != DURATION_UNSET && job->limit_min != DURATION_UNSET && job->limit_min > r->limit_min) {
-		r->limit_min = job->limit_min; /* by extend_poll, by slurmctld's trigger, or by an operator */
-		r->extensions++;
-		changed = true;
-	}
+	changed |= limit_refresh(r, job, c);
 	if (r->nodes != job->nodes || r->tasks != job->tasks || r->restarts != job->restarts || r->array_task != job->array_task) {
 		r->nodes = job->nodes;
 		r->tasks = job->tasks;
@@ -411,24 +421,17 @@ static int prediction_trace_back(const struct follow_env *env, struct store_run 
 }
 
 /* A job that Precedent has not seen before. */
-static int run_meet(const struct follow_env *env, const struct cluster_job *job, const struct job_comment *c,
-		    struct store_run *run, int64_t now, struct errbuf *errp)
+static int run_meet(const struct follow_env *env, struct store_run *run, int64_t now, struct errbuf *errp)
 {
-	struct errbuf why;
-
 	if (run->act == ACT_TRACE && program_meet(env, run, now, errp) < 0)
 		return -1;
 	if (run->pred_s > 0 && prediction_trace_back(env, run, errp) < 0)
 		return -1;
-	if (job->phase != CLUSTER_ENDED && extend_is_shortened(c) &&
-	    env->ops->arm(env->ops->arg, job->job_id, EXTEND_ARM_S, &why) < 0)
-		follow_say(env, LOG_LEVEL_WARN, "job %u: no trigger set for the case that precedentd dies: %s", job->job_id,
-			   why.text);
 	return 0;
 }
 
-/* A run is new, or has changed; raised: how often since the last look. */
-static void count_run(const struct follow_env *env, const struct store_run *r, bool is_new, uint32_t raised)
+/* A run is new, or has changed; limited: its limit is set now and was not; raised: how often since the last look. */
+static void count_run(const struct follow_env *env, const struct store_run *r, bool is_new, bool limited, uint32_t raised)
 {
 	struct follow_counts *c = env->counts;
 
@@ -437,7 +440,7 @@ static void count_run(const struct follow_env *env, const struct store_run *r, b
 	c->raised += raised;
 	c->met[r->act] += is_new;
 	c->told += is_new && r->pred_s > 0;
-	c->limited += is_new && r->limit_min != DURATION_UNSET;
+	c->limited += limited;
 }
 
 /* 1: it has to be looked at again even if nothing of it changes. */
@@ -445,7 +448,7 @@ static int job_follow(const struct follow_env *env, const struct cluster_job *jo
 		      int64_t now, struct errbuf *errp)
 {
 	struct store_run run;
-	bool changed, known;
+	bool changed, known, limited;
 	uint32_t raised;
 	int rc = store_run_get(env->store, job->job_id, &run, errp);
 
@@ -462,14 +465,15 @@ static int job_follow(const struct follow_env *env, const struct cluster_job *jo
 	if (!known)
 		run_fill(&run, job, c);
 	raised = run.extensions;
-	changed = run_refresh(env, &run, job) || !known;
-	if (!known && run_meet(env, job, c, &run, now, errp) < 0)
+	limited = run.limit_min != DURATION_UNSET;
+	changed = run_refresh(env, &run, job, c) || !known;
+	if (!known && run_meet(env, &run, now, errp) < 0)
 		return -1;
 	if (job->phase == CLUSTER_ENDED && !changed)
 		return run_end(env, job, &run, now, errp);
 	if (changed && store_run_put(env->store, &run, errp) < 0)
 		return -1;
-	count_run(env, &run, !known, run.extensions - raised);
+	count_run(env, &run, !known, !limited && run.limit_min != DURATION_UNSET, run.extensions - raised);
 	return job->phase == CLUSTER_ENDED ? run_end(env, job, &run, now, errp) : 0;
 }
 
@@ -564,6 +568,7 @@ static int jobs_follow(const struct follow_env *env, const struct cluster_snapsh
 int follow_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
 {
 	extend_poll(env, snap, now);
+	shorten_poll(env, snap, now);
 	if (!env->store) {
 		seen_forget(env->seen);
 		return 0;

@@ -18,7 +18,8 @@ struct follow_counts {
 	uint64_t ended, cut_short;   /* jobs; ended by a limit below what their user asked for */
 };
 
-struct seen; /* predictor/seen.h */
+struct seen;	/* predictor/seen.h */
+struct shorten; /* predictor/shorten.h */
 
 struct follow_env {
 	const struct precedent_conf *conf;
@@ -27,6 +28,7 @@ struct follow_env {
 	void (*say)(enum log_level level, const char *line); /* one log line */
 	struct follow_counts *counts;			     /* NULL: nobody counts */
 	struct seen *seen;				     /* what earlier looks have settled; NULL: no memory */
+	struct shorten *shorten;			     /* NULL: limits are raised, and none is set */
 };
 void follow_say(const struct follow_env *env, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -34,7 +36,7 @@ void follow_say(const struct follow_env *env, enum log_level level, const char *
 /* How long after the end of a traced job its trace may take to show on a network file system. */
 #define FOLLOW_TRACE_GRACE_S 15
 
-/* Take in a snapshot. Limits are raised first and without the store (which may be NULL: nothing else is done then).
+/* Take in a snapshot. Limits are raised and set first and without the store (which may be NULL: nothing else is done then).
  * -1 with the reason when the store failed; what had been done by then stays done. */
 int follow_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
 

@@ -24,6 +24,7 @@
 #include "predictor/precedentd/daemon.h"
 #include "predictor/query.h"
 #include "predictor/seen.h"
+#include "predictor/shorten.h"
 #include "predictor/site.h"
 #include "predictor/store_keep.h"
 
@@ -54,9 +55,9 @@ struct daemon {
 	struct store *store;
 	struct waits *waits;
 	struct seen *seen; /* NULL: no memory for one */
+	struct shorten *shorten;
 	struct log_gate slurm_gate, store_gate;
 	bool slurm_down, store_down;
-	bool armed; /* triggers were looked after since slurmctld or this daemon came back */
 	unsigned failures; /* looks in a row without slurmctld */
 	int64_t pruned;
 	struct store_pruning pruning; /* under way unless it is done */
@@ -219,7 +220,7 @@ static void slurm_fault(struct daemon *d, const char *text)
 	if (log_gate_pass(&d->slurm_gate, text, time(NULL), 0))
 		log_error("%s; trying again", text);
 	d->slurm_down = true;
-	d->armed = false;
+	shorten_doubt(d->shorten);
 	d->failures++;
 }
 
@@ -230,7 +231,7 @@ static bool look_once(struct daemon *d, size_t *jobs)
 	int64_t now = time(NULL);
 	struct errbuf why = {""};
 	struct follow_env env = {.conf = &conf, .store = store_ready(d), .ops = slurm_side_ops(d->conf_file), .say = say,
-				 .counts = &d->counts, .seen = d->seen};
+				 .counts = &d->counts, .seen = d->seen, .shorten = d->shorten};
 
 	if (slurm_side_jobs(&snap, &why) < 0) {
 		slurm_fault(d, why.text);
@@ -243,9 +244,6 @@ static bool look_once(struct daemon *d, size_t *jobs)
 	}
 	d->failures = 0;
 	*jobs = snap->n;
-	if (!d->armed)
-		extend_arm_all(&env, snap);
-	d->armed = true;
 	/* The heartbeat says that limits are raised in time, so it comes after a look, and only then. */
 	if (follow_poll(&env, snap, now, &why) < 0 || (env.store && look_store(d, snap, now, &why) < 0) ||
 	    waits_poll(d->waits, &env, slurm_side_waits(), snap, now, &why) < 0) {
@@ -458,7 +456,8 @@ int main(int argc, char **argv)
 	slurm_side_init();
 	d.waits = waits_create();
 	d.seen = seen_create();
-	rc = !d.waits || daemon_start(&d) < 0;
+	d.shorten = shorten_create();
+	rc = !d.waits || !d.shorten || daemon_start(&d) < 0;
 	if (!rc)
 		run(&d, &signals);
 	sweep_stop();
@@ -467,6 +466,7 @@ int main(int argc, char **argv)
 	store_close(d.store);
 	waits_destroy(d.waits);
 	seen_destroy(d.seen);
+	shorten_destroy(d.shorten);
 	if (d.lock_fd >= 0)
 		close(d.lock_fd);
 	free(d.conf_file);

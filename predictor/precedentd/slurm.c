@@ -124,6 +124,13 @@ static bool waits_in_turn(const slurm_job_info_t *j)
 	       (j->state_reason == WAIT_RESOURCES || j->state_reason == WAIT_PRIORITY);
 }
 
+/* Nobody may have it start by making its limit shorter. */
+static bool asks_too_long(const slurm_job_info_t *j)
+{
+	return j->state_reason == WAIT_PART_TIME_LIMIT || j->state_reason == WAIT_QOS_MAX_WALL_PER_JOB ||
+	       j->state_reason == WAIT_ASSOC_MAX_WALL_PER_JOB;
+}
+
 static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 {
 	*c = (struct cluster_job){
@@ -134,6 +141,7 @@ static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 		.batch = j->batch_flag != 0,
 		.exclusive = j->shared == JOB_SHARED_NONE,
 		.queued = waits_in_turn(j),
+		.barred = asks_too_long(j),
 		.phase = phase_of(j),
 		.end_state = end_state_name(j->job_state & JOB_STATE_BASE),
 		.submit_time = j->submit_time,
@@ -371,7 +379,7 @@ out:
 	return rv;
 }
 
-static int op_set_limit(void *arg, uint32_t job_id, uint32_t limit_min, struct errbuf *errp)
+static int op_set_limit(void *arg, uint32_t job_id, uint32_t limit_min, const char *comment, struct errbuf *errp)
 {
 	job_desc_msg_t d;
 
@@ -379,6 +387,7 @@ static int op_set_limit(void *arg, uint32_t job_id, uint32_t limit_min, struct e
 	slurm_init_job_desc_msg(&d);
 	d.job_id = job_id;
 	d.time_limit = limit_min == DURATION_UNLIMITED ? INFINITE : limit_min;
+	d.admin_comment = (char *)(uintptr_t)comment;
 	return slurm_update_job(&d) == SLURM_SUCCESS ? 0 : slurm_error(errp, "slurmctld");
 }
 
@@ -388,12 +397,14 @@ static int op_cancel(void *arg, uint32_t job_id, struct errbuf *errp)
 	return slurm_kill_job(job_id, SIGKILL, 0) == SLURM_SUCCESS ? 0 : slurm_error(errp, "slurmctld");
 }
 
-/* slurmctld runs the program as the trigger's owner, which is this daemon's user, with the job id as last argument. */
-static int op_arm(void *arg, uint32_t job_id, uint32_t before_s, struct errbuf *errp)
+/* ---- triggers ---- */
+
+#define PROGRAM_MAX 1200
+
+/* slurmctld runs it as the trigger's owner, which is this daemon's user, with the job id as last argument. */
+static int trigger_program(const char *conf_file, char out[PROGRAM_MAX], struct errbuf *errp)
 {
-	char self[512], program[1200], id[16];
-	const char *conf_file = arg;
-	trigger_info_t t = {0};
+	char self[512];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	if (n <= 0)
@@ -401,21 +412,73 @@ static int op_arm(void *arg, uint32_t job_id, uint32_t before_s, struct errbuf *
 	self[n] = '\0';
 	if (strchr(self, ' ') || strchr(conf_file, ' '))
 		return err_set(errp, "a trigger's program may not have a space in its path: %s", self);
-	snprintf(program, sizeof(program), "%s --conf=%s --extend", self, conf_file);
+	n = snprintf(out, PROGRAM_MAX, "%s --conf=%s --extend", self, conf_file);
+	return n < PROGRAM_MAX ? 0 : err_set(errp, "the path of the configuration is too long for a trigger");
+}
+
+static uint16_t trigger_offset(uint32_t before_s)
+{
+	return (uint16_t)(0x8000 - before_s);
+}
+
+static int op_arm(void *arg, uint32_t job_id, uint32_t before_s, struct errbuf *errp)
+{
+	char program[PROGRAM_MAX], id[16];
+	trigger_info_t t = {0};
+
+	if (trigger_program(arg, program, errp) < 0)
+		return -1;
 	snprintf(id, sizeof(id), "%u", job_id);
 	t.res_type = TRIGGER_RES_TYPE_JOB;
 	t.res_id = id;
 	t.trig_type = TRIGGER_TYPE_TIME;
-	t.offset = (uint16_t)(0x8000 - before_s);
+	t.offset = trigger_offset(before_s);
 	t.program = program;
 	if (slurm_set_trigger(&t) != SLURM_SUCCESS && slurm_get_errno() != ESLURM_TRIGGER_DUP)
 		return slurm_error(errp, "slurmctld");
 	return 0;
 }
 
+static int id_order(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int op_armed(void *arg, uint32_t before_s, uint32_t **ids, size_t *n, struct errbuf *errp)
+{
+	trigger_info_msg_t *msg = NULL;
+	char program[PROGRAM_MAX];
+
+	*n = 0;
+	if (trigger_program(arg, program, errp) < 0)
+		return -1;
+	if (slurm_get_triggers(&msg) != SLURM_SUCCESS)
+		return slurm_error(errp, "slurmctld");
+	*ids = calloc((size_t)msg->record_count + 1, sizeof(**ids));
+	for (uint32_t i = 0; *ids && i < msg->record_count; i++) {
+		const trigger_info_t *t = &msg->trigger_array[i];
+
+		if (t->res_type == TRIGGER_RES_TYPE_JOB && t->trig_type == TRIGGER_TYPE_TIME &&
+		    t->offset == trigger_offset(before_s) && !strcmp(text(t->program), program))
+			(*ids)[(*n)++] = (uint32_t)strtoul(text(t->res_id), NULL, 10);
+	}
+	slurm_free_trigger_msg(msg);
+	if (!*ids)
+		return err_set(errp, "no memory");
+	qsort(*ids, *n, sizeof(**ids), id_order);
+	return 0;
+}
+
+static double op_clock_ms(void *arg)
+{
+	return slurm_side_waits()->clock_ms(arg);
+}
+
 const struct cluster_ops *slurm_side_ops(const char *conf_file)
 {
-	static struct cluster_ops ops = {NULL, op_submit, op_set_limit, op_cancel, op_arm};
+	static struct cluster_ops ops = {NULL, op_submit, op_set_limit, op_cancel, op_arm, op_armed, op_clock_ms};
 
 	ops.arg = (void *)(uintptr_t)conf_file;
 	return &ops;
@@ -430,11 +493,14 @@ static const slurm_job_info_t *record_of(const job_info_msg_t *msg, uint32_t job
 	return NULL;
 }
 
-int slurm_side_extend(uint32_t job_id, struct errbuf *errp)
+/* 1: it is to be queued again, and cannot be changed until its nodes are free. */
+static int extend_once(uint32_t job_id, struct errbuf *errp)
 {
 	const slurm_job_info_t *record;
+	char buf[EXTEND_COMMENT_MAX];
 	job_info_msg_t *msg = NULL;
 	struct cluster_job job;
+	struct job_comment c;
 	uint32_t limit;
 	int rv = 0;
 
@@ -443,11 +509,27 @@ int slurm_side_extend(uint32_t job_id, struct errbuf *errp)
 	record = record_of(msg, job_id);
 	if (record) {
 		job_translate(record, &job);
-		if (extend_by_trigger(&job, &limit))
-			rv = op_set_limit(NULL, job_id, limit, errp);
+		if (extend_by_trigger(&job, &limit) && comment_parse(job.admin_comment, &c) == 0)
+			rv = op_set_limit(NULL, job_id, limit, extend_comment(&job, &c, &limit, buf), errp);
+		if (rv < 0 && job.phase == CLUSTER_PENDING)
+			rv = 1;
 	} else {
 		rv = err_set(errp, "slurmctld does not give the job");
 	}
 	slurm_free_job_info_msg(msg);
 	return rv;
+}
+
+#define EXTEND_WAIT_S 5
+#define EXTEND_TRIES  48 /* slurmctld ends what a trigger runs after five minutes */
+
+int slurm_side_extend(uint32_t job_id, struct errbuf *errp)
+{
+	int rv = extend_once(job_id, errp);
+
+	for (unsigned i = 1; rv == 1 && i < EXTEND_TRIES; i++) {
+		sleep(EXTEND_WAIT_S);
+		rv = extend_once(job_id, errp);
+	}
+	return rv ? -1 : 0;
 }

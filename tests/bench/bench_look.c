@@ -36,9 +36,15 @@ static int fake_submit(void *arg, const struct cluster_submission *s, uint32_t *
 	return 0;
 }
 
-static int fake_limit(void *arg, uint32_t job_id, uint32_t limit_min, struct errbuf *errp)
+static int fake_limit(void *arg, uint32_t job_id, uint32_t limit_min, const char *comment, struct errbuf *errp)
 {
-	(void)arg, (void)job_id, (void)limit_min, (void)errp;
+	(void)arg, (void)job_id, (void)limit_min, (void)comment, (void)errp;
+	return 0;
+}
+
+static int fake_arm(void *arg, uint32_t job_id, uint32_t before_s, struct errbuf *errp)
+{
+	(void)arg, (void)job_id, (void)before_s, (void)errp;
 	return 0;
 }
 
@@ -169,7 +175,8 @@ static void looks(struct bench *b, const char *what, size_t change)
 
 int main(int argc, char **argv)
 {
-	static const struct cluster_ops ops = {NULL, fake_submit, fake_limit, fake_cancel, fake_limit};
+	static const struct cluster_ops ops = {.submit = fake_submit, .set_limit = fake_limit, .cancel = fake_cancel,
+						.arm = fake_arm};
 	struct precedent_conf conf = {.mode = MODE_OBSERVE, .n_candidates = 2, .margin = 0.15, .min_limit_min = 1,
 				      .heartbeat_timeout_s = 120, .poll_interval_s = POLL_S, .spool_dir = "/nowhere"};
 	struct bench b = {.n = argc > 1 ? strtoul(argv[1], NULL, 10) : 10000, .now = 1700000000};

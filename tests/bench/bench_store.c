@@ -200,6 +200,12 @@ static int nothing(void *arg, uint32_t job, uint32_t number, struct errbuf *e)
 	return 0;
 }
 
+static int no_limit(void *arg, uint32_t job, uint32_t limit_min, const char *comment, struct errbuf *e)
+{
+	(void)comment;
+	return nothing(arg, job, limit_min, e);
+}
+
 static int no_submission(void *arg, const struct cluster_submission *sub, uint32_t *job, struct errbuf *e)
 {
 	(void)arg;
@@ -246,7 +252,7 @@ static struct cluster_job *queue_make(uint64_t runs, uint64_t programs)
 
 static void measure_poll(struct store *s, const struct precedent_conf *conf, uint64_t runs, uint64_t programs)
 {
-	struct cluster_ops ops = {NULL, no_submission, nothing, no_cancel, nothing};
+	struct cluster_ops ops = {.submit = no_submission, .set_limit = no_limit, .cancel = no_cancel, .arm = nothing};
 	struct follow_env env = {.conf = conf, .store = s, .ops = &ops};
 	struct cluster_job *jobs = queue_make(runs, programs);
 	struct cluster_snapshot snap = {jobs, QUEUE, NOW};

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Nobody is killed by us: jobs that run much longer than predicted reach their user's own limit, whatever dies meanwhile.
-# precedentd is killed before a job starts, while one runs, and when it has just raised a limit; slurmctld is started again
-# without precedentd, and together with it. The program is no MPI program: it is predicted from its past runs.
+# precedentd is killed when a job has just been submitted, when its trigger is set and its limit is not, before it starts, while
+# it runs, and when a limit has just been raised; slurmctld is started again without precedentd, and together with it, and killed
+# with it. Arrays, jobs that are queued again, limits that users change. The program is no MPI program: it is predicted from its
+# past runs.
 use strict;
 use warnings;
 
@@ -36,11 +38,12 @@ sub trigger_of {
 	return $testbed->run({as => 'root'}, 'strigger', '--get', '--noheader')->{out} =~ /^\s*\d+\s+job\s+$job\s+time\s/m;
 }
 
-# As an administrator does: it saves its state. Killed, it may forget jobs that started in its last seconds, and these end.
+# TERM, as an administrator does: it saves its state. Killed, it may forget jobs that started in its last seconds, and these end.
 sub slurmctld_stop {
+	my ($signal) = @_;
 	open my $fh, '<', "$dir/run/slurm/slurmctld.pid" or die "slurmctld.pid: $!\n";
 	chomp(my $pid = <$fh>);
-	kill 'TERM', $pid;
+	kill $signal // 'TERM', $pid;
 	wait_until(20, sub { !kill 0, $pid or run_command('grep', '-q', '^State:.Z', "/proc/$pid/status")->{rc} == 0 });
 	return;
 }
@@ -78,12 +81,73 @@ like(precedent('explain', $second)->{out}, qr/past runs|history/, '... explain s
 
 seconds_are(900);
 my %job;
-for my $name (qw(both raising running before)) {
+for my $name (qw(both raising running before requeued)) {
 	($job{$name}, undef, $said) = $testbed->submit($script, @options, '-H');
-	like($said, qr/00:00:0\d on fast \(.*from past runs\); limit 00:01:00 \(you asked 00:02:00\)/, "$name: predicted and shortened");
+	like($said, qr/00:00:0\d on fast \(.*from past runs\); limit will be 00:01:00 \(you asked 00:02:00\)/, "$name: predicted");
+	is(limit_of($job{$name}), '00:02:00', '... and not short as yet');
 }
-ok(wait_until(30, sub { 4 == grep { trigger_of($job{$_}) } keys %job }), 'precedentd has set a trigger for each') or
-	diag $testbed->run({as => 'root'}, 'strigger', '--get')->{out};
+my ($array) = $testbed->submit($script, @options, '-H', '--array=1-3');
+my ($lowered) = $testbed->submit($script, '-N1', '-n1', '-t', 3, '-H');
+is($testbed->run('scontrol', 'update', "JobId=$lowered", 'TimeLimit=2')->{rc}, 0, 'a user lowers the limit of another job');
+
+# No job may be short without a trigger, whenever it is looked at: the limit is asked for first.
+my ($looked, $bare) = (0, 0);
+sub all_short {
+	my @short = grep { limit_of($_) eq '00:01:00' } @_;
+	$looked++;
+	$bare += !trigger_of($_) for @short;
+	return @short == @_;
+}
+
+ok(wait_until(60, sub { all_short(values %job) }), 'all get the short limit') or diag $testbed->log('precedentd');
+is($bare, 0, "and none is short without a trigger in $looked looks");
+like($testbed->job_info($job{both})->{AdminComment}, qr/ user_limit=2 limit=1 /, 'their comments tell it');
+is($testbed->job_info($array)->{TimeLimit}, '00:02:00', 'but not the tasks of an array, which would inherit the limit without the trigger');
+is(limit_of($lowered), '00:02:00', 'nor a job whose user has changed it');
+$testbed->run('scancel', $array, $lowered);
+
+subtest 'slurmctld and precedentd are killed at once, as when the power fails' => sub {
+	$testbed->daemon('kill');
+	slurmctld_stop('KILL');
+	slurmctld_start();
+	($looked, $bare) = (0, 0);
+	all_short(values %job);
+	is($bare, 0, 'no job is short without a trigger');
+	$testbed->daemon('start');
+	ok(wait_until(60, sub { all_short(values %job) }), 'all are short again');
+	is($bare, 0, '... and were not without a trigger before');
+};
+
+subtest 'precedentd is killed when a trigger is set and the limit is not' => sub {
+	($job{armed}) = $testbed->submit($script, @options, '-H');
+	ok(wait_until(40, sub { trigger_of($job{armed}) }), 'the trigger is set');
+	$testbed->daemon('kill');
+	is(limit_of($job{armed}), '00:02:00', 'the job has its own limit');
+	$testbed->daemon('start');
+	($looked, $bare) = (0, 0);
+	ok(wait_until(60, sub { all_short($job{armed}) }), 'the next precedentd goes on with it');
+	is($bare, 0, '... with the trigger');
+	is(scalar(() = $testbed->run({as => 'root'}, 'strigger', '--get')->{out} =~ /^\s*\d+\s+job\s+$job{armed}\s/mg), 1, '... one of them');
+	is($testbed->run('scontrol', 'update', "JobId=$job{armed}", 'TimeLimit=2')->{rc}, 0, 'its user sets the limit back');
+};
+
+subtest 'a job that is queued again while it is short' => sub {
+	my $job = delete $job{requeued};
+	scontrol('release', $job);
+	ok($testbed->wait_job_state($job, 'RUNNING', 30), 'it runs');
+	$testbed->daemon('kill');
+	my $was = limit_of($job);
+	is(scontrol('requeue', $job)->{rc}, 0, "it is queued again with a limit of $was");
+	ok($testbed->wait_job_state($job, 'PENDING', 60), 'it waits');
+	my $end = time + 20; # slurmctld looks at its triggers every 15 s
+	my $lost = 0;
+	wait_until(30, sub { $lost ||= limit_of($job) ne '00:02:00' && !trigger_of($job) && limit_of($job) ne '00:02:00'; return time > $end });
+	ok(!$lost, 'it is never short without a trigger');
+	$testbed->run('scancel', $job);
+	$testbed->daemon('start');
+	ok(wait_until(20, sub { precedent('jobs')->{rc} == 0 }), 'precedentd is there again');
+	is(limit_of($job{armed}), '00:02:00', 'what a user has set back stays so');
+};
 
 subtest 'precedentd is killed and slurmctld stopped while a job runs, and both start again' => sub {
 	scontrol('release', $job{both});
@@ -103,13 +167,15 @@ subtest 'precedentd is killed when it has just raised a limit' => sub {
 	scontrol('release', $job{running});
 	ok($testbed->wait_job_state($job{running}, 'RUNNING', 30), 'another runs');
 	$testbed->daemon('kill');
+	($job{unseen}, undef, my $said) = $testbed->submit($script, @options);
+	like($said, qr/limit will be 00:01:00/, 'the plugin does not know as yet that it is dead');
 	is(limit_of($job{raising}), '00:02:00', 'the one keeps its limit');
 	is(limit_of($job{running}), '00:01:00', 'the other has still the short one');
 };
 
 subtest 'precedentd is dead when a job starts, and slurmctld starts again' => sub {
 	scontrol('release', $job{before});
-	ok($testbed->wait_job_state($job{before}, 'RUNNING', 30), 'it runs');
+	ok($testbed->wait_job_state($job{before}, 'RUNNING', 150), 'it runs');
 	is(limit_of($job{before}), '00:01:00', 'with the short limit');
 	slurmctld_stop();
 	slurmctld_start();
@@ -117,6 +183,9 @@ subtest 'precedentd is dead when a job starts, and slurmctld starts again' => su
 		ok(wait_until(60, sub { limit_of($job{$name}) eq '00:02:00' }), "slurmctld itself raises the limit of the one that was $name")
 			or diag $testbed->run({as => 'root'}, 'strigger', '--get')->{out};
 	}
+	is(limit_of($job{unseen}), '00:02:00', 'the one that precedentd has not seen has its own');
+	ok(!trigger_of($job{unseen}), '... and no trigger');
+	scontrol('release', $job{armed});
 	isnt($testbed->daemon('status')->{rc}, 0, 'precedentd is dead all the while');
 };
 

@@ -125,7 +125,7 @@ subtest 'the quickest candidate, while all are idle' => sub {
 	$testbed->conf_set(Mode => 'place');
 	my $p = placed_until('third');
 	is($p->{partition}, 'third', 'in mode place it goes where it is quickest');
-	like($p->{said}, qr/; placed on third: starts (?:at once|in about \d+s), ends \d+[sm] earlier than on fast; limit 00:02:00/, 'and the user reads why');
+	like($p->{said}, qr/; placed on third: starts (?:at once|in about \d+s), ends \d+[sm] earlier than on fast; limit will be 00:02:00/, 'and the user reads why');
 };
 
 subtest 'a candidate that is closed to the user' => sub {
@@ -143,7 +143,7 @@ subtest 'where the job ends first' => sub {
 	($busy) = $testbed->submit({as => $testbed->other_user}, "#!/bin/sh\nexec sleep 600\n", '-p', 'fast', '-N2', '--exclusive', '-t', 30,
 		'--predict=off');
 	ok($testbed->wait_job_state($busy, 'RUNNING', 30), 'fast is busy');
-	my $words = qr/; placed on slow: starts (?:at once|in about \d+[sm]), ends (?:at least )?\d\dm earlier than on fast; limit/;
+	my $words = qr/; placed on slow: starts (?:at once|in about \d+[sm]), ends (?:at least )?\d\dm earlier than on fast; limit will be/;
 	my $p = told_until('slow', $words);
 	is($p->{partition}, 'slow', 'the job goes to slow');
 	like($p->{said}, $words, 'and the user reads why');

@@ -122,12 +122,14 @@ sub submit {
 	return ($job, $said);
 }
 
-# Submitted and held; [job, what sbatch said, its limit, its admin comment].
+# Submitted and held: job, what sbatch said, the limit that it has or is to have, its admin comment.
 sub held {
 	my ($script, @arguments) = @_;
 	my ($job, $said) = submit($script, '-H', @arguments);
 	my $info = $testbed->job_info($job);
-	return {job => $job, said => $said, limit => $info->{TimeLimit}, comment => $info->{AdminComment} // ''};
+	my ($wish) = ($info->{AdminComment} // '') =~ / wish=(\d+) /;
+	my $limit = defined $wish ? sprintf('%02d:%02d:00', $wish / 60, $wish % 60) : $info->{TimeLimit};
+	return {job => $job, said => $said, limit => $limit, comment => $info->{AdminComment} // ''};
 }
 
 sub is_untouched {
@@ -540,9 +542,9 @@ subtest 'a dead daemon' => sub {
 	$testbed->daemon('kill');
 	$testbed->conf_set(HeartbeatTimeout => 4);
 	my $h;
-	ok(wait_until(60, sub { $h = held($known); return $h->{limit} eq '00:20:00' }), 'no limit is shortened any more');
+	ok(wait_until(60, sub { $h = held($known); return $h->{limit} eq '00:20:00' }), 'no limit is wished for any more');
 	like($h->{said}, qr/precedent: 00:00:\d\d on fast/, 'what is known is told all the same');
-	unlike($h->{said}, qr/; limit /, 'without a limit');
+	unlike($h->{said}, qr/; limit will /, 'without a limit');
 	is(held(script('new', 'srun ./ring 200'))->{said}, '', 'nothing new is traced');
 	like(finding('precedentd'), qr/^FAIL .*cannot reach precedentd at .*is it running\?/, 'doctor says why');
 	$testbed->daemon('start');

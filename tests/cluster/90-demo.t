@@ -22,7 +22,7 @@ my @first = $text =~ /^sbatch: precedent: first run of this job: it is traced, .
 is(@first, 3, 'three first submissions say that they are traced');
 like($text, qr/: lossless: [\d,]+ calls of 2 ranks/, 'the skeleton of LAMMPS is proved');
 
-my @told = $text =~ /^sbatch: precedent: ($time on (?:fast|slow) \($time-$time\).*; limit $time \(you asked 02:00:00\); --predict=off to opt out)$/mg;
+my @told = $text =~ /^sbatch: precedent: ($time on (?:fast|slow) \($time-$time\).*; limit will be $time \(you asked 02:00:00\); --predict=off to opt out)$/mg;
 cmp_ok(@told, '>=', 7, 'every later submission tells the walltime, the limit and what was asked for') or diag($text);
 cmp_ok(scalar(grep { / on fast .* on slow/ } @told), '>=', 1, 'both partitions are told');
 my ($left) = $text =~ /^\s*\d+\s+fast\s+lammps\s+(\S+)\s/m;

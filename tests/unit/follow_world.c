@@ -15,6 +15,7 @@
 #include "common/duration.h"
 #include "predictor/extend.h"
 #include "predictor/probes.h"
+#include "predictor/shorten.h"
 #include "predictor/spool.h"
 #include "predictor/seen.h"
 #include "follow_world.h"
@@ -53,13 +54,24 @@ static int fake_submit(void *arg, const struct cluster_submission *s, uint32_t *
 	return 0;
 }
 
-static int fake_limit(void *arg, uint32_t job_id, uint32_t limit_min, struct errbuf *errp)
+static int fake_limit(void *arg, uint32_t job_id, uint32_t limit_min, const char *comment, struct errbuf *errp)
 {
 	(void)arg;
 	w->n_limits++;
 	w->last_limit_job = job_id;
 	w->last_limit_min = limit_min;
-	return w->refuse_limit ? err_set(errp, "no") : 0;
+	if (w->refuse_limit)
+		return err_set(errp, "no");
+	for (size_t i = 0; comment && i < w->n; i++) {
+		/* the snapshot under way has the old one */
+		char *other = w->jobs[i].admin_comment == w->comments[i] ? w->comments_set[i] : w->comments[i];
+
+		if (w->jobs[i].job_id != job_id)
+			continue;
+		snprintf(other, COMMENT_TEXT_MAX, "%s", comment);
+		w->jobs[i].admin_comment = other;
+	}
+	return 0;
 }
 
 static int fake_cancel(void *arg, uint32_t job_id, struct errbuf *errp)
@@ -75,11 +87,41 @@ static int fake_cancel(void *arg, uint32_t job_id, struct errbuf *errp)
 static int fake_arm(void *arg, uint32_t job_id, uint32_t before_s, struct errbuf *errp)
 {
 	(void)arg;
-	(void)job_id;
-	(void)errp;
 	assert_int_equal(before_s, EXTEND_ARM_S);
 	w->n_armed++;
+	w->clock_ms += w->arm_ms;
+	if (w->refuse_arm)
+		return err_set(errp, "too many triggers");
+	assert_true(w->n_triggers < JOBS);
+	w->triggers[w->n_triggers++] = job_id;
 	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int fake_armed(void *arg, uint32_t before_s, uint32_t **ids, size_t *n, struct errbuf *errp)
+{
+	(void)arg;
+	assert_int_equal(before_s, EXTEND_ARM_S);
+	*n = 0;
+	if (w->refuse_armed)
+		return err_set(errp, "no answer");
+	*ids = calloc(JOBS, sizeof(**ids));
+	memcpy(*ids, w->triggers, w->n_triggers * sizeof(**ids));
+	*n = w->n_triggers;
+	qsort(*ids, *n, sizeof(**ids), by_number);
+	return 0;
+}
+
+static double fake_clock_ms(void *arg)
+{
+	(void)arg;
+	return w->clock_ms;
 }
 
 static void fake_say(enum log_level level, const char *line)
@@ -123,8 +165,9 @@ int world_setup(void **state)
 	conf_make("Candidates=fast,slow:big");
 	if (store_open(w->store_file, STORE_WRITE | STORE_WAIT, &w->store, &e) < 0)
 		fail_msg("%s", e.text);
-	w->ops = (struct cluster_ops){NULL, fake_submit, fake_limit, fake_cancel, fake_arm};
-	w->env = (struct follow_env){&w->conf, w->store, &w->ops, fake_say, &w->counts, seen_create()};
+	w->ops = (struct cluster_ops){NULL, fake_submit, fake_limit, fake_cancel, fake_arm, fake_armed, fake_clock_ms};
+	w->shorten = shorten_create();
+	w->env = (struct follow_env){&w->conf, w->store, &w->ops, fake_say, &w->counts, seen_create(), w->shorten};
 	w->now = START;
 	return 0;
 }
@@ -141,6 +184,7 @@ int world_teardown(void **state)
 {
 	(void)state;
 	store_close(w->store);
+	shorten_destroy(w->shorten);
 	seen_destroy(w->env.seen);
 	conf_free(&w->conf);
 	assert_int_equal(nftw(w->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);

@@ -24,7 +24,7 @@ struct world {
 	struct follow_counts counts;
 	struct cluster_ops ops;
 	struct cluster_job jobs[JOBS];
-	char comments[JOBS][COMMENT_TEXT_MAX];
+	char comments[JOBS][COMMENT_TEXT_MAX], comments_set[JOBS][COMMENT_TEXT_MAX];
 	size_t n;
 	int64_t now;
 	/* what was asked of the cluster */
@@ -34,7 +34,11 @@ struct world {
 	} submitted[SUBMITTED];
 	unsigned n_submitted, n_cancelled, n_armed, n_limits;
 	uint32_t last_limit_job, last_limit_min;
-	bool refuse_submit, refuse_limit, refuse_cancel;
+	bool refuse_submit, refuse_limit, refuse_cancel, refuse_arm, refuse_armed;
+	struct shorten *shorten;
+	uint32_t triggers[JOBS]; /* of which jobs the cluster has one */
+	size_t n_triggers;
+	double clock_ms, arm_ms; /* what one trigger takes */
 	uint32_t last_cancelled;
 	char node_class[17]; /* that records name; "": 0123456789abcdef */
 	char log[8192];

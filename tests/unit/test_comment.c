@@ -85,6 +85,35 @@ static void test_round_trip(void **state)
 	assert_true(back.pred_s == 1);
 }
 
+static void test_set_limit(void **state)
+{
+	struct job_comment c = full(), back;
+	char text[COMMENT_TEXT_MAX], joined[2 * COMMENT_TEXT_MAX], out[2 * COMMENT_TEXT_MAX];
+
+	(void)state;
+	c.wish_min = 4;
+	c.limit_min = DURATION_UNSET;
+	comment_format(&c, text, sizeof(text));
+	assert_non_null(strstr(text, " user_limit=120 wish=4 limit=- cand="));
+	assert_int_equal(comment_parse(text, &back), 0);
+	assert_int_equal(back.wish_min, 4);
+	assert_int_equal(back.limit_min, DURATION_UNSET);
+	snprintf(joined, sizeof(joined), "wish=9 precedent:1 limit=8 | by  hand | %s later=1 | wish=9 limit=8\n wish=7 ", text);
+	assert_true(comment_set_limit(joined, 5, out, sizeof(out)) > 0);
+	assert_int_equal(comment_parse(out, &back), 0);
+	assert_int_equal(back.wish_min, DURATION_UNSET);
+	assert_int_equal(back.limit_min, 5);
+	assert_string_equal(out, "wish=9 precedent:1 limit=8 | by  hand | precedent:1 act=predict mode=limit key=" KEY
+				 " family=" FAMILY " user_limit=120 limit=5 cand=slow:big pred=192 lo=185 hi=200 later=1"
+				 " | wish=9 limit=8\n wish=7 ");
+	assert_true(comment_set_limit(out, DURATION_UNLIMITED, joined, sizeof(joined)) == (int)strlen(out) + 8);
+	assert_non_null(strstr(joined, " user_limit=120 limit=unlimited cand="));
+	assert_int_equal(comment_set_limit(out, 5, joined, strlen(out)), -1);
+	assert_int_equal(comment_set_limit(out, 5, joined, strlen(out) + 1), (int)strlen(out));
+	assert_int_equal(comment_set_limit("not ours", 5, joined, sizeof(joined)), -1);
+	assert_int_equal(comment_set_limit(NULL, 5, joined, sizeof(joined)), -1);
+}
+
 static void test_bad(void **state)
 {
 	static const char *const bad[] = {
@@ -126,6 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_format),
 	    cmocka_unit_test(test_round_trip),
+	    cmocka_unit_test(test_set_limit),
 	    cmocka_unit_test(test_bad),
 	};
 

@@ -10,7 +10,7 @@ static void test_limit(void **state)
 	(void)state;
 	assert_string_equal(
 	    d.message,
-	    "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; limit 00:04:00 (you "
+	    "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; limit will be 00:04:00 (you "
 	    "asked 02:00:00); --predict=off to opt out");
 	assert_int_equal(d.act, ACT_PREDICT);
 	assert_true(d.set_limit);
@@ -18,7 +18,8 @@ static void test_limit(void **state)
 	assert_false(d.set_partition || d.trace);
 	assert_int_equal(c.mode, MODE_LIMIT);
 	assert_int_equal(c.user_limit_min, 120);
-	assert_int_equal(c.limit_min, 4);
+	assert_int_equal(c.wish_min, 4);
+	assert_int_equal(c.limit_min, DURATION_UNSET);
 	assert_string_equal(c.candidate, "fast");
 	assert_true(c.pred_s == 192 && c.lo_s == 185 && c.hi_s == 200);
 	assert_string_equal(c.key, d.id.key);
@@ -34,11 +35,17 @@ static void test_never_above(void **state)
 		w.in.time_limit_min = asked;
 		d = run();
 		assert_false(d.set_limit);
-		assert_int_equal(comment_of(&d).limit_min, DURATION_UNSET);
+		assert_int_equal(comment_of(&d).wish_min, DURATION_UNSET);
 	}
 	w.in.time_limit_min = 5;
 	assert_int_equal(run().limit_min, 4);
+	w.in.time_limit_min = 1440;
+	assert_int_equal(run().limit_min, 4);
+	w.in.time_limit_min = 1441; /* more than the partition gives: it waits there, and is not let in by us */
+	assert_false(run().set_limit);
 	w.in.time_limit_min = DURATION_UNLIMITED;
+	assert_false(run().set_limit);
+	w.parts[0].max_min = DURATION_UNLIMITED;
 	d = run();
 	assert_int_equal(d.limit_min, 4);
 	assert_int_equal(comment_of(&d).user_limit_min, DURATION_UNLIMITED);
@@ -87,7 +94,7 @@ static void test_partition_limit(void **state)
 	d = run();
 	assert_int_equal(d.limit_min, 4);
 	assert_int_equal(comment_of(&d).user_limit_min, 30);
-	assert_non_null(strstr(d.message, "limit 00:04:00 (the partition's is 00:30:00)"));
+	assert_non_null(strstr(d.message, "limit will be 00:04:00 (the partition's is 00:30:00)"));
 	w.in.partition = "slow"; /* no default: the maximum counts */
 	d = run();
 	assert_int_equal(comment_of(&d).user_limit_min, 600);
@@ -264,7 +271,7 @@ static void test_not_a_candidate(void **state)
 	assert_string_equal(comment_of(&d).candidate, "gpu");
 	assert_string_equal(d.message,
 			    "precedent: 00:00:50 on gpu (00:00:49-00:00:51), 00:03:12 on fast, 00:07:40 on "
-			    "slow; limit 00:01:00 (you asked 02:00:00); --predict=off to opt out");
+			    "slow; limit will be 00:01:00 (you asked 02:00:00); --predict=off to opt out");
 }
 
 static void test_several_partitions(void **state)

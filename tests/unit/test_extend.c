@@ -39,6 +39,9 @@ static void test_extend_rules(void **state)
 	assert_false(extend_is_due(&j, 10, 60, 10, 599, &next)); /* lowered by somebody else */
 	j.time_min_min = 5;
 	assert_true(extend_is_due(&j, 10, 60, 10, 599, &next)); /* lowered by the scheduler */
+	j.limit_min = 12;
+	assert_false(extend_is_due(&j, 10, 60, 10, 719, &next)); /* raised by somebody else */
+	j.limit_min = 10;
 	j.phase = CLUSTER_SUSPENDED;
 	assert_false(extend_is_due(&j, 10, 60, 10, 599, &next));
 	assert_int_equal(extend_next_min(10, 55, 60), 60);
@@ -73,6 +76,7 @@ static void test_extended_up_to_the_users_limit(void **state)
 	(void)state;
 	look();
 	assert_int_equal(w->n_armed, 1);
+	assert_int_equal(w->counts.limited, 1);
 	job_run(j);
 	while (w->now < end) {
 		unsigned before = w->n_limits;
@@ -154,7 +158,7 @@ static void test_trigger(void **state)
 	uint32_t limit;
 
 	(void)state;
-	assert_false(extend_by_trigger(j, &limit)); /* it waits */
+	assert_true(extend_by_trigger(j, &limit)); /* it is queued again */
 	j->phase = CLUSTER_RUNNING;
 	assert_true(extend_by_trigger(j, &limit));
 	assert_int_equal(limit, 60);
@@ -164,6 +168,8 @@ static void test_trigger(void **state)
 	assert_false(extend_by_trigger(j, &limit));
 	j->time_min_min = 5; /* by the scheduler */
 	assert_true(extend_by_trigger(j, &limit));
+	j->limit_min = 20; /* raised by an operator: so it is to end there */
+	assert_false(extend_by_trigger(j, &limit));
 	j->limit_min = 60;
 	assert_false(extend_by_trigger(j, &limit));
 	j->phase = CLUSTER_ENDED;
@@ -179,25 +185,6 @@ static void test_trigger(void **state)
 	assert_false(extend_by_trigger(j, &limit));
 }
 
-/* After slurmctld or the daemon was away: of every job that is shortened and has not ended. */
-static void test_armed_again(void **state)
-{
-	struct cluster_job *j = shortened_job();
-	struct cluster_snapshot snap;
-
-	(void)state;
-	job_add(31, ACT_PREDICT); /* not shortened */
-	snap = (struct cluster_snapshot){w->jobs, w->n, w->now};
-	extend_arm_all(&w->env, &snap);
-	assert_int_equal(w->n_armed, 1);
-	j->phase = CLUSTER_SUSPENDED;
-	extend_arm_all(&w->env, &snap);
-	assert_int_equal(w->n_armed, 2);
-	j->phase = CLUSTER_ENDED;
-	extend_arm_all(&w->env, &snap);
-	assert_int_equal(w->n_armed, 2);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,7 +194,6 @@ int main(void)
 		T(test_extension_without_store),
 		T(test_not_ours_is_not_extended),
 		T(test_trigger),
-		T(test_armed_again),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

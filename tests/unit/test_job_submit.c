@@ -232,10 +232,11 @@ static void test_known(void **state)
 	new_job(&d);
 	d.admin_comment = x_strdup("by ops");
 	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
-	assert_int_equal(d.time_limit, 4);
+	assert_int_equal(d.time_limit, 120); /* precedentd sets it */
+	assert_non_null(strstr(d.admin_comment, " user_limit=120 wish=4 limit=- "));
 	assert_string_equal(d.partition, "fast");
 	assert_non_null(strstr(d.admin_comment, "by ops | precedent:1 act=predict mode=limit"));
-	assert_non_null(strstr(msg, "limit 00:04:00 (you asked 02:00:00)"));
+	assert_non_null(strstr(msg, "limit will be 00:04:00 (you asked 02:00:00)"));
 	assert_int_equal(d.env_size, 2);
 	x_free((void **)&msg);
 	free_job(&d);
@@ -402,7 +403,8 @@ static void test_place(void **state)
 	msg = x_strdup("from another plugin");
 	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
 	assert_string_equal(d.partition, "slow");
-	assert_int_equal(d.time_limit, 2);
+	assert_int_equal(d.time_limit, 120);
+	assert_non_null(strstr(d.admin_comment, " wish=2 limit=- "));
 	assert_int_equal(strncmp(msg, "from another plugin\nprecedent: 00:01:40 on slow", 47), 0);
 	x_free((void **)&msg);
 	free_job(&d);
@@ -562,10 +564,11 @@ static void test_faults(void **state)
 	}
 }
 
-/* Submit until the plugin has looked at its files again: at most two of its seconds. */
+/* What the limit is to be. Submit until the plugin has looked at its files again: at most two of its seconds. */
 static uint32_t limit_within_check(uint32_t want)
 {
 	time_t end = time(NULL) + 5;
+	struct job_comment c;
 	uint32_t limit;
 
 	do {
@@ -574,7 +577,7 @@ static uint32_t limit_within_check(uint32_t want)
 
 		new_job(&d);
 		p_submit(&d, 1000, &msg);
-		limit = d.time_limit;
+		limit = comment_parse(d.admin_comment, &c) == 0 && c.wish_min != DURATION_UNSET ? c.wish_min : d.time_limit;
 		x_free((void **)&msg);
 		free_job(&d);
 		usleep(50000);

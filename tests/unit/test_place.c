@@ -43,7 +43,7 @@ static void test_place(void **state)
 	assert_int_equal(d.limit_min, 10);
 	assert_string_equal(d.message,
 			    "precedent: 00:07:40 on slow (00:07:20-00:08:00), 00:03:12 on fast; placed on slow: starts "
-			    "at once, ends 1h56m earlier than on fast; limit 00:10:00 (you asked 02:00:00); "
+			    "at once, ends 1h56m earlier than on fast; limit will be 00:10:00 (you asked 02:00:00); "
 			    "--predict=off to opt out");
 	assert_string_equal(comment_of(&d).at, "slow/0/460,fast/7200/192");
 	set_waits(300, 20);
@@ -146,6 +146,29 @@ static void test_place_doors(void **state)
 	w.doors[1].deny_qos = "";
 	goes_to("slow");
 	w.places.n_partitions = 1; /* a door that is not known */
+	stays();
+}
+
+/* It must be able to last there as long as it may where it is. */
+static void test_place_keeps_the_limit(void **state)
+{
+	(void)state;
+	place_run();
+	set_waits(2 * H, 0);
+	w.in.time_limit_min = 600;
+	goes_to("slow");
+	w.in.time_limit_min = 601;
+	stays();
+	w.in.time_limit_min = DURATION_UNSET; /* then the default of its partition counts: half an hour */
+	goes_to("slow");
+	w.parts[1].default_min = 29;
+	stays();
+	w.parts[1].default_min = 30;
+	goes_to("slow");
+	w.in.partition = "fast,slow";
+	goes_to("slow");
+	w.in.partition = NULL;
+	w.parts[0].default_min = DURATION_UNSET; /* it has no default: its maximum, a day */
 	stays();
 }
 
@@ -348,6 +371,7 @@ int main(void)
 	    T(test_place),
 	    T(test_place_waits),
 	    T(test_place_doors),
+	    T(test_place_keeps_the_limit),
 	    T(test_place_other_shape),
 	    T(test_place_policy),
 	    T(test_place_burst),
