@@ -190,7 +190,7 @@ SKIP: {
 	subtest 'problems in a browser' => sub {
 		my $rules = Testbed::top() . '/conf/problems.rules';
 		my $trace = 'planted.ptrace';
-		my $r = precedent('trace', '-q', '-o', $trace, '--', 'mpirun', '--oversubscribe', '-n', 4, program('planted'), 'late-send:blocking');
+		my $r = precedent('trace', '-q', '-o', $trace, '--', 'mpirun', '--oversubscribe', '-n', 4, program('planted'), 'late-send:blocking', '--reps', 10);
 		is($r->{rc}, 0, 'a program that sends late') or diag $r->{err};
 		is(precedent('view', $trace, '--rules', $rules)->{rc}, 0, 'its page');
 		my $advice = decode_json(precedent('advise', $trace, '--json', '--rules', $rules)->{out});
