@@ -133,8 +133,10 @@ static struct buf page_of(struct view_input in, uint32_t ranks, uint32_t iterati
 
 static void page_problems(void **state)
 {
-	const struct view_problem problem = {.title = "late sender</script>", .text = "rank 1 waits", .site = "main (x.c:3)",
-					     .share = 0.25, .rank = 1, .t0_ns = 5, .t1_ns = 9};
+	struct view_problem_mark mark = {.rank = 1, .first = 0, .last = 2, .t0_ns = 5, .t1_ns = 9, .ns = 3};
+	const struct view_problem problem = {.title = "late sender</script>", .text = "rank 1 waits", .advice = "send first",
+					     .site = "main (x.c:3)", .share = 0.25, .ns = 7, .times = 2, .rank = 1, .t0_ns = 5,
+					     .t1_ns = 9, .mark = &mark, .n_mark = 1};
 	struct view_input in = {.budget = 4000000};
 	struct buf page = page_of(in, 4, 20);
 
@@ -149,7 +151,8 @@ static void page_problems(void **state)
 	in.served = true;
 	page = page_of(in, 4, 20);
 	assert_true(has(&page, "\"problems\":[{\"title\":\"late sender\\u003c/script\\u003e\",\"text\":\"rank 1 waits\","
-			       "\"site\":\"main (x.c:3)\",\"share\":0.25,\"rank\":1,\"t0\":5,\"t1\":9}]"));
+			       "\"advice\":\"send first\",\"site\":\"main (x.c:3)\",\"share\":0.25,\"ns\":7,\"times\":2,\"rank\":1,"
+			       "\"t0\":5,\"t1\":9,\"marks\":[1,0,2,5,4,3]}]"));
 	assert_true(has(&page, "connect-src 'self'"));
 	buf_free(&page);
 }
