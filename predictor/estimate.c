@@ -157,39 +157,39 @@ static double noise_width(const struct result *source, const struct result *targ
 }
 
 /*
- * Relative half width of one trace's prediction, terms added in quadrature. Where the kernels are slower by very different
- * factors, how well they are told apart in the program decides; that is never fully known.
+ * What the program will take there, and *share of that in computation. Computation is slower by a factor, and so is its error.
+ * What MPI takes more, and what the ranks wait more, is the same for program and skeleton: it is added, for a factor would take
+ * it times what the skeleton has wrong at home, where that part may be small. What is quicker there is so by a factor.
  */
-static double trace_width(const struct result_trace *source, const struct result_trace *target, double spread,
-			  double noise, bool same)
+static double trace_predicted(const struct result_trace *s, const struct result_trace *t, double *share)
 {
-	double doubt = fmax(MIX_DOUBT, 1 - fmin(source->confidence, target->confidence));
-	double unlike = source->mpi_s > 0 ? fabs(source->skel_s / source->mpi_s - 1) / 2 : 0;
-	double a = half_width_rel(source), b = half_width_rel(target), c = spread * doubt;
+	double computed, mpi, mpi_s, mpi_t, whole;
 
-	/*
-	 * On its own partition only the noise of one probe counts; elsewhere also how far the skeleton is off
-	 * at home.
-	 */
-	return same ? sqrt(a * a + noise * noise) : sqrt(a * a + b * b + c * c + unlike * unlike + noise * noise);
-}
-
-/*
- * What the program will take there. Computation is slower by a factor, and so is its error. What MPI takes more, and what the
- * ranks wait more, is the same for program and skeleton: it is added, for a factor would take it times what the skeleton has
- * wrong at home, where that part may be small. What is quicker there is so by a factor.
- */
-static double trace_predicted(const struct result_trace *s, const struct result_trace *t)
-{
-	double computed, mpi, mpi_s, mpi_t;
-
+	*share = 1;
 	if (!s->compute.present || !t->compute.present || !(s->compute.skel_s > 0))
 		return s->mpi_s * t->skel_s / s->skel_s;
 	computed = s->compute.traced_s * t->compute.skel_s / s->compute.skel_s;
 	mpi = s->mpi_s - s->compute.traced_s;
 	mpi_s = s->skel_s - s->compute.skel_s;
 	mpi_t = t->skel_s - t->compute.skel_s;
-	return computed + (mpi_t >= mpi_s ? mpi + mpi_t - mpi_s : mpi * mpi_t / mpi_s);
+	whole = computed + (mpi_t >= mpi_s ? mpi + mpi_t - mpi_s : mpi * mpi_t / mpi_s);
+	*share = whole > 0 ? fmin(1, fmax(0, computed / whole)) : 1;
+	return whole;
+}
+
+/*
+ * Relative half width of one trace's prediction, terms added in quadrature: on the traced partition only the noise of one probe
+ * counts; elsewhere also how far the skeleton is off at home. Where the kernels are slower by very different factors, how well
+ * they are told apart in the program's computation decides; that is never fully known.
+ */
+static double trace_width_there(const struct result_trace *source, const struct result_trace *target, double spread,
+				double share, double noise)
+{
+	double doubt = fmax(MIX_DOUBT, 1 - fmin(source->confidence, target->confidence));
+	double unlike = source->mpi_s > 0 ? fabs(source->skel_s / source->mpi_s - 1) / 2 : 0;
+	double a = half_width_rel(source), b = half_width_rel(target), c = spread * doubt * share;
+
+	return sqrt(a * a + b * b + c * c + unlike * unlike + noise * noise);
 }
 
 static int estimate_by_ratio(const struct result *source, const struct result *target, double elapsed_s,
@@ -207,11 +207,11 @@ static int estimate_by_ratio(const struct result *source, const struct result *t
 		k = kernel_ratios(source, target);
 	for (unsigned i = 0; i < source->traces_n; i++) {
 		const struct result_trace *s = &source->traces[i], *t = &target->traces[i];
-		double part = same ? s->mpi_s : trace_predicted(s, t);
+		double share = 1, part = same ? s->mpi_s : trace_predicted(s, t, &share);
 
 		mpi_source += s->mpi_s;
 		mpi_target += part;
-		half += part * trace_width(s, t, k.spread, noise, same);
+		half += part * (same ? hypot(half_width_rel(s), noise) : trace_width_there(s, t, k.spread, share, noise));
 	}
 	rest = elapsed_s - mpi_source;
 	if (rest < -(ELAPSED_SLACK_REL * elapsed_s + ELAPSED_SLACK_S))

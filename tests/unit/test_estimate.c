@@ -169,6 +169,14 @@ static void test_doubt(void **state)
 	assert_int_equal(estimate_from_probes(&s, &t, 100, &unsure, &err), 0);
 	/* ... and half of it, when half is not known */
 	near(unsure.hi_s - unsure.mean_s, 200 * hypot(0.05, 0.25), 1e-9);
+	/* the mix is of computation: half of the 200 s here */
+	t.traces[0].confidence = 1;
+	computes(&s, 50, 50);
+	computes(&t, 50, 100);
+	assert_int_equal(estimate_from_probes(&s, &t, 100, &unsure, &err), 0);
+	near(unsure.mean_s, 200, 1e-9);
+	near(unsure.hi_s - unsure.mean_s, 200 * hypot(0.05, 0.0875), 1e-9);
+	s.traces[0].compute.present = t.traces[0].compute.present = false;
 	/* a processor that is slower by one factor for all is as good as known */
 	t.kernels[0].ns_per_unit = 2;
 	t.kernels[1].ns_per_unit = 2;
