@@ -25,7 +25,7 @@ sub install_stand_in {
 	open my $fh, '>', $program or die "$program: $!\n";
 	print {$fh} <<'SH';
 #!/bin/sh
-# The probe does what $HOME/probe says: ok (the default), failed, none (no record) or hang.
+# The probe does what $HOME/probe says: ok (the default), failed, none (no record) or hang; on nodes of the class $HOME/class.
 [ "$1" = probe ] || exec "$0.real" "$@"
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -40,10 +40,12 @@ none) exit 1 ;;
 hang) exec sleep 600 ;;
 esac
 skel=4; [ "$candidate" = fast ] || skel=8
+class=0123456789abcdef
+[ ! -e "$HOME/class" ] || { class=$(cat "$HOME/class"); sleep 2; }
 {
 	printf 'precedent-result 1\njob %s\ncandidate %s\nstatus %s\n' "${dir##*/}" "$candidate" "$what"
 	[ "$what" = ok ] || echo "reason no mpicc on $SLURMD_NODENAME"
-	echo "node_class 0123456789abcdef stand-in"
+	echo "node_class $class stand-in"
 	echo "startup_s 0.1"
 	echo "trace 0 mpi_s 4 skel_s $skel lo_s $skel hi_s $skel ran_s 1 events 10 confidence 1"
 	echo "compute 0 traced_s 2 skel_s $((skel / 2))"
@@ -288,6 +290,27 @@ subtest 'nobody is killed by us' => sub {
 	$testbed->daemon('start');
 	ok(wait_until(30, sub { (shown($orphan)->{job}{state} // '') eq 'COMPLETED' }), 'a new daemon catches up');
 	is(shown($orphan)->{job}{extensions}, 1, 'and counts the extension');
+};
+
+subtest 'nodes of another class, costs, and a copy while jobs run' => sub {
+	set('seconds', 5);
+	my ($old) = $testbed->submit(script('eight'), '-N2', '-n2', '-t', 20);
+	is(wait_program($old, 'ready')->{program}{state}, 'ready', 'a program that was probed');
+	my $key = substr shown($old)->{program}{key}, 0, 8;
+	set('class', 'fedcba9876543210');
+	my ($job) = $testbed->submit(script('nine'), '-N2', '-n2', '-t', 20);
+	my $r = $testbed->run({as => 'slurm'}, "$dir/precedent/sbin/precedentd", '--backup', "$dir/state/precedent/copy.db");
+	is($r->{rc}, 0, 'the store is copied while a job runs') or diag $r->{err};
+	my $count = run_command('sqlite3', "$dir/state/precedent/copy.db", 'PRAGMA integrity_check; SELECT count(*) > 5 FROM runs');
+	is($count->{out}, "ok\n1\n", 'the copy is sound, and has the runs') or diag $count->{err};
+	is(wait_program($job, 'ready')->{program}{state}, 'ready', 'a probe finds nodes of another class');
+	ok(logged(qr/key $key: probe on (?:fast|slow) to be made again: the nodes are of another class now/),
+		'the probes of the class that was there before are made again') or diag $testbed->log('precedentd');
+	$r = decode_json(precedent('accuracy', '--cost', '--json')->{out});
+	is_deeply([map { $_->{uid} } @{$r->{rows}}], [($uid) x @{$r->{rows}}], 'a user reads what his own jobs and probes cost');
+	cmp_ok($r->{total}{jobs}, '>', 5, 'how many jobs there were');
+	cmp_ok($r->{total}{used_node_h}, '>', 0, '... and their node-hours');
+	cmp_ok($r->{total}{probes}, '>', 0, 'and how many probes');
 };
 
 subtest 'slurmctld away, store damaged' => sub {
