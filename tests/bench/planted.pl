@@ -23,6 +23,7 @@ my %opt = (ranks => 4, ms => 20, reps => 12, runs => 1, clean => 1, rules => top
 GetOptions(\%opt, 'ranks=i', 'ms=f', 'reps=i', 'runs=i', 'clean!', 'busy', 'json', 'rules=s', 'program=s')
     or die "usage: planted.pl [KIND[:FORM]...] [--ranks N] [--ms DELAY] [--reps N] [--runs N] [--no-clean] [--busy] [--rules FILE] [--program FILE] [--json]\n";
 my $dir = tempdir(CLEANUP => 1);
+die "planted.pl: --ranks $opt{ranks}: some forms take three ranks at least\n" if $opt{ranks} < 3;
 my %with = (build => build(), dir => $dir, map { $_ => $opt{$_} } qw(ranks ms reps busy rules));
 my @forms = map { planted_forms($_) } grep { -x } glob($opt{program} // build() . '/tests/programs/planted{,_more,_f08,_mpi}');
 @forms = grep { my $f = $_; grep { $_ eq $f->{kind} || $_ eq "$f->{kind}:$f->{form}" } @ARGV } @forms if @ARGV;

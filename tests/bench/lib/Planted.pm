@@ -26,7 +26,7 @@ my %SAME = (
     'small-messages' => ['late send', 'late receive'], # each is waited for
     imbalance => ['delay before barrier'],
 );
-my @MACHINE = ('ranks do not get their processors', 'time in MPI_Init');
+my @MACHINE = ('ranks do not get their processors', 'ranks are bound to the same processors', 'time in MPI_Init');
 
 @ENV{qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM)} = (1, 1);
 
