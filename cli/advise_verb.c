@@ -32,8 +32,8 @@ static void help(void)
 {
 	puts("Usage: precedent advise TRACE [--rules RULES] [--json]\n"
 	     "       precedent advise --check RULES\n\n"
-	     "Finds performance problems of a traced run by rules (precedent-rules(5)), the longest first:\n"
-	     "share of the time of all ranks, how often, in which calls of which ranks, what ranks did that were\n"
+	     "Finds performance problems of a traced run by rules (precedent-rules(5)): waits, then their causes,\n"
+	     "the longest first: share of the time of all ranks, how often, where, what ranks did that were\n"
 	     "waited for, what to do, and how much shorter the run would be.\n\n"
 	     "  --rules RULES   the file of rules (the installed problems.rules)\n"
 	     "  --json          for machines\n"

@@ -192,7 +192,14 @@ static inline void mark_done(struct ring *r, uint64_t head, int32_t point, uint3
 	r->rows++;
 }
 
-void precedent_model_mark(precedent_model *m, int32_t point, const double *values, uint32_t n)
+/* A whole number that a double cannot hold is no number. */
+static inline uint64_t word_of_int(int64_t x)
+{
+	return word_of(x >= -EXACT_INTS && x <= EXACT_INTS ? (double)x : NAN);
+}
+
+/* Inlined, so that neither kind of values asks for each which it is. */
+static inline __attribute__((always_inline)) void mark(precedent_model *m, int32_t point, const void *values, uint32_t n, bool ints)
 {
 	uint64_t now, head;
 	struct ring *r;
@@ -207,30 +214,19 @@ void precedent_model_mark(precedent_model *m, int32_t point, const double *value
 	r->word[head & r->mask] = record_head(r, RECORD_MARK, (uint32_t)point, n);
 	r->word[(head + 1) & r->mask] = now;
 	for (uint32_t i = 0; i < n; i++)
-		r->word[(head + RECORD_WORDS + i) & r->mask] = word_of(values[i]);
+		r->word[(head + RECORD_WORDS + i) & r->mask] =
+			ints ? word_of_int(((const int64_t *)values)[i]) : word_of(((const double *)values)[i]);
 	mark_done(r, head, point, n);
+}
+
+void precedent_model_mark(precedent_model *m, int32_t point, const double *values, uint32_t n)
+{
+	mark(m, point, values, n, false);
 }
 
 void precedent_model_mark_ints(precedent_model *m, int32_t point, const int64_t *values, uint32_t n)
 {
-	uint64_t now, head;
-	struct ring *r;
-
-	if (!is_on(m))
-		return;
-	now = ticks_now();
-	r = mark_ring(m, point, values, n);
-	if (!r)
-		return;
-	head = atomic_load_explicit(&r->head, memory_order_relaxed);
-	r->word[head & r->mask] = record_head(r, RECORD_MARK, (uint32_t)point, n);
-	r->word[(head + 1) & r->mask] = now;
-	for (uint32_t i = 0; i < n; i++) {
-		bool exact = values[i] >= -EXACT_INTS && values[i] <= EXACT_INTS;
-
-		r->word[(head + RECORD_WORDS + i) & r->mask] = word_of(exact ? (double)values[i] : NAN);
-	}
-	mark_done(r, head, point, n);
+	mark(m, point, values, n, true);
 }
 
 /* A run that does not fit, or has not its inputs, is spoilt from the beginning. */
