@@ -16,6 +16,7 @@ static const char *why_text(const char *word, bool known)
 	} words[] = {
 		{"refused", "slurmctld would not start it there"},
 		{"closed", "closed to the user or to this size"},
+		{"changed", "partitions were changed a moment before"},
 		{"limit", "the partition's limit is too short"},
 		{"unnamed", "not among the partitions asked for"},
 		{"features", "not with the features asked for"},

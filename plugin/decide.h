@@ -61,6 +61,11 @@ struct decide_source {
 	int (*heartbeat)(void *arg, int64_t *when, struct errbuf *err);
 	/* May this unknown key be marked for tracing now? NULL: yes. It remembers that it said yes. */
 	bool (*trace_ok)(void *arg, const char *key, int64_t now);
+	/*
+	 * Has a partition been changed since the doors in places were looked at? A job that was sent through one that is closed by
+	 * now would be refused because of us, so nothing is placed until they have been looked at again. NULL: no.
+	 */
+	bool (*doors_old)(void *arg);
 	const struct places *places; /* doors and waits; NULL: not known, and nothing is placed */
 	struct decide_load *load;    /* what was sent where since they were asked for; NULL: not kept */
 	/* What the kin of a program that is not known says (store_family_lookup): how many, -1 fault. NULL: nothing. */

@@ -140,6 +140,8 @@ static const char *barred(const struct deciding *d, const struct option *o, cons
 		return "features";
 	if (!d->mode_given && conf_mode_for(d->conf, c->partition) < MODE_PLACE)
 		return "mode";
+	if (d->src->doors_old && d->src->doors_old(d->src->arg))
+		return "changed";
 	if (!places_may_use(d->src->places, c->partition, &who, d->in->now, NULL))
 		return "closed";
 	return can_last(d, cap, max) ? NULL : "limit";

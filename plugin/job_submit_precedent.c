@@ -45,6 +45,7 @@ static struct plugin_context {
 	int64_t heartbeat;
 	struct places places; /* a copy of the store's, of that generation */
 	int64_t places_generation;
+	int64_t doors_seen; /* slurmctld's time of these partitions, or earlier */
 	struct decide_memo memo;
 	struct decide_load load;
 	struct log_gate conf_gate, store_gate, decide_gate;
@@ -95,7 +96,7 @@ static void drop_store(void)
 	ctx.store = NULL;
 	ctx.heartbeat = 0;
 	places_free(&ctx.places);
-	ctx.places_generation = 0;
+	ctx.places_generation = ctx.doors_seen = 0;
 }
 
 /* A configuration with an error keeps the last one that was sound in force. */
@@ -140,6 +141,9 @@ static int check_places(struct errbuf *err)
 {
 	int64_t generation;
 
+	/* First: what is read after it is of that time or later. */
+	if (store_doors_seen(ctx.store, &ctx.doors_seen, err) < 0)
+		return -1;
 	if (store_places_generation(ctx.store, &generation, err) < 0)
 		return -1;
 	if (generation == ctx.places_generation)
@@ -218,6 +222,13 @@ static int source_heartbeat(void *arg, int64_t *when, struct errbuf *err)
 	return 0;
 }
 
+/* Has slurmctld changed a partition since it was looked at? Then one that is known as open may be closed by now. */
+static bool source_doors_old(void *arg)
+{
+	(void)arg;
+	return &last_part_update && last_part_update >= ctx.doors_seen;
+}
+
 static bool source_trace_ok(void *arg, const char *key, int64_t now)
 {
 	(void)arg;
@@ -230,6 +241,7 @@ static const struct decide_source source = {
     .partition = source_partition,
     .heartbeat = source_heartbeat,
     .trace_ok = source_trace_ok,
+    .doors_old = source_doors_old,
     .places = &ctx.places,
     .load = &ctx.load,
 };

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
@@ -23,6 +24,12 @@ extern void *slurm_xrecalloc(void **item, size_t count, size_t size, bool clear,
 /* Slurm's log. */
 extern void slurm_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 extern int slurm_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * When slurmctld last changed a partition, in whole seconds: state, lists of who may enter, limits, nodes. It holds the partitions'
+ * lock while it calls job_submit. NULL where a slurmctld does not have it.
+ */
+extern time_t last_part_update __attribute__((weak));
 
 #define compat_free(p) slurm_xfree((void **)&(p))
 #define compat_resize(p, count)                                                                              \

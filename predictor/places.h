@@ -113,6 +113,12 @@ enum place_answer places_wait(const struct places *p, int64_t shape, const char 
 
 /* It grows with each change of what follows. 0: nothing there yet. */
 int store_places_generation(struct store *s, int64_t *generation, struct errbuf *err);
+/*
+ * slurmctld's own time of the look at its partitions that they are known from; 0: never. A change at that second or later is
+ * not in them.
+ */
+int store_doors_seen_set(struct store *s, int64_t seen, struct errbuf *err);
+int store_doors_seen(struct store *s, int64_t *seen, struct errbuf *err);
 /* Read all of it in one snapshot, the waits of the latest used first max_waits of them (0: all). *out is freed first. */
 int store_places_load(struct store *s, size_t max_waits, struct places *out, struct errbuf *err);
 /* Replace the partitions; does nothing when they are the same already. */

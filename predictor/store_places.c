@@ -12,6 +12,7 @@
 #include "predictor/store_internal.h"
 
 #define META_GENERATION "places"
+#define META_DOORS_SEEN "doors_seen"
 
 static sqlite3_stmt *prepare(struct store *s, const char *sql, struct errbuf *err)
 {
@@ -38,6 +39,23 @@ int store_places_generation(struct store *s, int64_t *generation, struct errbuf 
 	int rv = store_meta_get(s, META_GENERATION, text, sizeof(text), err);
 
 	*generation = rv == 1 ? strtoll(text, NULL, 10) : 0;
+	return rv < 0 ? -1 : 0;
+}
+
+int store_doors_seen_set(struct store *s, int64_t seen, struct errbuf *err)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRId64, seen);
+	return store_meta_set(s, META_DOORS_SEEN, text, err);
+}
+
+int store_doors_seen(struct store *s, int64_t *seen, struct errbuf *err)
+{
+	char text[24];
+	int rv = store_meta_get(s, META_DOORS_SEEN, text, sizeof(text), err);
+
+	*seen = rv == 1 ? strtoll(text, NULL, 10) : 0;
 	return rv < 0 ? -1 : 0;
 }
 

@@ -82,7 +82,11 @@ static int partitions_keep(struct store *store, const partition_info_msg_t *msg,
 		if (door_translate(&msg->partition_array[i], &limits[i], &doors[i]) < 0)
 			goto no_memory;
 	}
-	rv = store_partitions_put(store, limits, n, errp) < 0 || store_places_put(store, doors, n, errp) < 0 ? -1 : 0;
+	/* Last what they are the state of: the plugin must never take older doors for these. */
+	rv = store_partitions_put(store, limits, n, errp) < 0 || store_places_put(store, doors, n, errp) < 0 ||
+		     store_doors_seen_set(store, msg->last_update, errp) < 0
+		 ? -1
+		 : 0;
 	goto out;
 no_memory:
 	err_set(errp, "no memory for %zu partitions", n);

@@ -75,12 +75,16 @@ sub scontrol {
 	return;
 }
 
-# Submitted and, once it is known where it went, cancelled. Where precedentd has not seen a change of a partition yet, slurmctld
-# may refuse the job.
+my @refused; # what slurmctld said of jobs that it did not take
+
+# Submitted and, once it is known where it went, cancelled.
 sub placed {
 	my ($text, @arguments) = @_;
 	my ($job, undef, $said) = $testbed->submit($text, @asked, @arguments);
-	return {partition => '', said => $said, comment => ''} if !defined $job;
+	if (!defined $job) {
+		push @refused, $said;
+		return {partition => '', said => $said, comment => ''};
+	}
 	my $info = $testbed->job_info($job);
 	$testbed->run('scancel', $job);
 	return {job => $job, partition => $info->{Partition}, said => $said, comment => $info->{AdminComment}};
@@ -137,6 +141,20 @@ subtest 'a candidate that is closed to the user' => sub {
 	is(placed_until('fast')->{partition}, 'fast', 'MaxNodes below its size');
 	scontrol('update', 'PartitionName=third', 'MaxNodes=2', 'State=DOWN');
 	is(placed_until('fast')->{partition}, 'fast', 'a partition that is down');
+};
+
+subtest 'a candidate that is closed just before the job is submitted' => sub {
+	for my $change (['State=DRAIN', 'State=UP'], ['State=INACTIVE', 'State=UP'], ['AllowGroups=root', 'AllowGroups=ALL']) {
+		my ($close, $open) = @$change;
+		scontrol('update', 'PartitionName=third', 'State=UP');
+		is(placed_until('third')->{partition}, 'third', 'open, it goes there');
+		scontrol('update', 'PartitionName=third', $close);
+		my $p = placed($script);
+		is($p->{partition}, 'fast', "$close: at once it stays, and is not refused") or diag $p->{said};
+		scontrol('update', 'PartitionName=third', $open);
+	}
+	scontrol('update', 'PartitionName=third', 'State=DOWN');
+	is(placed_until('fast')->{partition}, 'fast', 'it is down again');
 };
 
 subtest 'where the job ends first' => sub {
@@ -200,5 +218,6 @@ subtest 'nothing is placed when nothing is known' => sub {
 	is(placed_until('slow')->{partition}, 'slow', 'with it, it is placed again');
 };
 
+is_deeply(\@refused, [], 'slurmctld refused no job');
 unlike($testbed->log('slurmctld'), qr/job_submit\/precedent: (?!.*precedent\.conf$)/, 'the plugin had no fault to report');
 done_testing;

@@ -38,6 +38,10 @@ static void (*x_init)(job_desc_msg_t *);
 
 static struct errbuf err;
 
+/* slurmctld's, which the plugin finds in the program that loads it. */
+__attribute__((visibility("default"))) time_t last_part_update;
+#define DOORS_SEEN 1000 /* slurmctld's time of the look at its partitions */
+
 static void ok(int rv)
 {
 	if (rv < 0)
@@ -128,6 +132,7 @@ static void make_known(const char *key)
 	e.e = (struct estimate){100, 95, 104, ESTIMATE_BLEND, 1};
 	ok(store_estimate_put(s, key, &e, &err));
 	ok(store_places_put(s, doors, 2, &err));
+	ok(store_doors_seen_set(s, DOORS_SEEN, &err));
 	ok(store_heartbeat_set(s, time(NULL), &err));
 	store_close(s);
 }
@@ -410,6 +415,34 @@ static void test_place(void **state)
 	free_job(&d);
 }
 
+/* A partition that is changed after the look may be closed by now: at once, not when the plugin looks at its files again. */
+static void test_place_changed(void **state)
+{
+	static const struct {
+		time_t changed;
+		bool placed;
+	} times[] = {{DOORS_SEEN - 1, true}, {DOORS_SEEN, false}, {DOORS_SEEN + 1, false}, {DOORS_SEEN - 1, true}};
+
+	(void)state;
+	learn_places();
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		job_desc_msg_t d;
+		char *msg = NULL;
+
+		last_part_update = times[i].changed;
+		new_job(&d);
+		x_free((void **)&d.partition);
+		assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+		assert_int_equal(d.partition != NULL, times[i].placed);
+		/* it is predicted all the same */
+		assert_non_null(strstr(d.admin_comment, " act=predict "));
+		assert_int_equal(strstr(d.admin_comment, "/changed") == NULL, times[i].placed);
+		x_free((void **)&msg);
+		free_job(&d);
+	}
+	last_part_update = 0;
+}
+
 /* All that the plugin may write, before and after. */
 static void assert_unchanged(job_desc_msg_t *d, uint32_t uid)
 {
@@ -665,7 +698,7 @@ static bool load(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    T(test_symbols), T(test_first),	     T(test_known),  T(test_place), T(test_place_asks),
+	    T(test_symbols), T(test_first),	     T(test_known),  T(test_place), T(test_place_asks), T(test_place_changed),
 	    T(test_off),     T(test_inherited_mark), T(test_probe),  T(test_interactive),
 	    T(test_faults),  T(test_notices),	     T(test_modify),
 	};
