@@ -258,10 +258,12 @@ static void count_load(struct deciding *d)
 
 static int predict(struct deciding *d, bool named)
 {
-	int alive = d->out->mode >= MODE_LIMIT ? daemon_alive(d) : 0;
+	int alive = d->out->mode >= MODE_LIMIT ? daemon_alive(d) : 0, rv = alive < 0 ? -1 : decide_array(d);
 
-	if (alive < 0)
-		return -1;
+	if (rv) {
+		d->out->act = ACT_OBSERVE;
+		return rv < 0 ? -1 : 0;
+	}
 	if (alive && d->out->mode == MODE_PLACE && !is_test(d->in) && decide_place(d, named) < 0)
 		return -1;
 	if (!d->placed)
@@ -427,7 +429,7 @@ static void clear_decision(struct decision *out)
 int decide(const struct decide_input *in, const struct precedent_conf *conf, const struct decide_source *src,
 	   struct decision *out, struct errbuf *err)
 {
-	struct deciding d = {.in = in, .conf = conf, .src = src, .out = out, .err = err};
+	struct deciding d = {.in = in, .conf = conf, .src = src, .out = out, .err = err, .unseen = ARRAY_NO_INDEX};
 	bool named;
 
 	clear_decision(out);

@@ -48,6 +48,7 @@ struct decide_input {
 	bool more;  /* asks for what no shape holds (generic resources, licences, ...): never placed */
 	bool later; /* is not to start now: begin time, dependency, hold */
 	bool array; /* of several tasks */
+	const char *array_inx; /* the indexes asked for, as Slurm has them; NULL: no array */
 	int64_t now;
 };
 
@@ -68,6 +69,9 @@ struct decide_source {
 	bool (*doors_old)(void *arg);
 	const struct places *places; /* doors and waits; NULL: not known, and nothing is placed */
 	struct decide_load *load;    /* what was sent where since they were asked for; NULL: not kept */
+	/* What is known of a program's array tasks (store_array_runs): how many, -1 fault. NULL: nothing. */
+	int (*array_runs)(void *arg, const char *key, struct store_array_run *out, size_t max, bool *all,
+			  struct errbuf *err);
 	/* What the kin of a program that is not known says (store_family_lookup): how many, -1 fault. NULL: nothing. */
 	int (*family)(void *arg, const char *kin, struct store_family *out, size_t max, struct errbuf *err);
 };

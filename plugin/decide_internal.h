@@ -44,6 +44,7 @@ struct deciding {
 	bool placed;
 	bool waits_unknown; /* it stays because slurmctld has not been asked yet about jobs like it */
 	bool weighed; /* the candidates were compared, whether or not it moves */
+	uint32_t unseen; /* an index that the array asks for and that has not run; ARRAY_NO_INDEX: none is known */
 	const struct option *instead_of; /* of a placed job: where it would have run, or the second choice; NULL: none */
 };
 
@@ -61,6 +62,14 @@ uint32_t decide_limit_wanted(const struct deciding *d, double hi_s);
 
 /* Of a program that is not known: fills known->estimates from its kin. 1, 0 when there is nothing to be said, -1 fault. */
 int decide_kin(struct deciding *d, struct store_lookup *known);
+
+/* ---- decide_array.c ---- */
+
+enum array_asked { ASKED_SEEN, ASKED_UNSEEN, ASKED_UNREADABLE };
+/* Slurm's list of indexes ("0-31:4,40%2") against whole runs; *unseen: of ASKED_UNSEEN the first that has none. */
+enum array_asked decide_array_asked(const char *inx, const struct store_array_run *runs, size_t n, uint32_t *unseen);
+/* 1: nothing is to be said of this array, and the user has been told why; 0: go on, with d->unseen; -1: fault. */
+int decide_array(struct deciding *d);
 
 /* ---- decide_place.c ---- */
 

@@ -68,6 +68,8 @@ void decide_say_predictions(struct deciding *d)
 	}
 	if (others > OTHERS_MAX)
 		decide_say(d->out, " and %u more", others - OTHERS_MAX);
+	if (d->unseen != ARRAY_NO_INDEX)
+		decide_say(d->out, "; index %u has not run yet: taken to be like those that have", d->unseen);
 }
 
 /* The limit will not do for what is predicted, or only just. */

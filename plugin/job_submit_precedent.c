@@ -197,6 +197,13 @@ static int source_family(void *arg, const char *kin, struct store_family *out, s
 	return store_family_lookup(ctx.store, kin, out, max, err);
 }
 
+static int source_array_runs(void *arg, const char *key, struct store_array_run *out, size_t max, bool *all,
+			     struct errbuf *err)
+{
+	(void)arg;
+	return store_array_runs(ctx.store, key, out, max, all, err);
+}
+
 static int source_partition(void *arg, const char *name, struct store_partition *out, struct errbuf *err)
 {
 	(void)arg;
@@ -238,6 +245,7 @@ static bool source_trace_ok(void *arg, const char *key, int64_t now)
 static const struct decide_source source = {
     .lookup = source_lookup,
     .family = source_family,
+    .array_runs = source_array_runs,
     .partition = source_partition,
     .heartbeat = source_heartbeat,
     .trace_ok = source_trace_ok,
@@ -297,6 +305,7 @@ static void read_place(const job_desc_msg_t *d, time_t now, struct decide_input 
 	in->exclusive = d->shared == JOB_SHARED_NONE;
 	in->more = asks_more(d);
 	in->later = starts_later(d, now);
+	in->array_inx = d->array_inx;
 	in->array = given(d->array_inx) && strpbrk(d->array_inx, ",-") != NULL;
 	in->pinned = given(d->req_nodes) || given(d->exc_nodes) || given(d->reservation) || given(d->clusters);
 }

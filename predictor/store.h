@@ -20,6 +20,7 @@
 #include "common/conf.h"
 #include "common/errbuf.h"
 #include "common/identity.h"
+#include "predictor/array.h"
 #include "predictor/drift.h"
 #include "predictor/estimate.h"
 
@@ -235,6 +236,16 @@ struct store_past_filter {
 /* The latest first, at most max of them. Returns how many. */
 int store_past_read(struct store *s, const struct store_past_filter *f, struct store_past *out, size_t max,
 		    struct errbuf *err);
+
+/* A run of an array's task that says something. */
+struct store_array_run {
+	char candidate[CONF_CANDIDATE_MAX];
+	struct array_run run;
+};
+#define STORE_ARRAY_RUNS (2 * ARRAY_LOOK)
+/* Those among the latest `max` runs of a program, after the last change of it, the latest first; *all: there are no older ones.
+ * Returns how many. For the plugin. */
+int store_array_runs(struct store *s, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err);
 
 /* What the runs of a kin (common/identity.h) say of a member that has not run yet, on a candidate. */
 struct store_family {

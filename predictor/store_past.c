@@ -73,6 +73,35 @@ int store_past_read(struct store *s, const struct store_past_filter *f, struct s
 	return rv < 0 ? -1 : n;
 }
 
+int store_array_runs(struct store *s, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_stmt(s, Q_ARRAY_RUNS, err);
+	size_t n = 0, read = 0;
+	int rv = 0;
+
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, key) < 0)
+		return bad_key(s, err);
+	sqlite3_bind_int64(st, 2, (int64_t)max);
+	for (; (rv = store_step(s, st, "cannot read runs of an array", err)) == 1 && read < max; read++) {
+		enum estimate_worth worth;
+		char end_state[24];
+
+		if (!sqlite3_column_int(st, 5))
+			continue;
+		store_column_text(st, 0, out[n].candidate, sizeof(out[n].candidate));
+		store_column_text(st, 3, end_state, sizeof(end_state));
+		worth = estimate_run_worth(end_state, (unsigned)sqlite3_column_int64(st, 4));
+		out[n].run = (struct array_run){(uint32_t)sqlite3_column_int64(st, 1), sqlite3_column_double(st, 2),
+						worth == WORTH_BOUND};
+		n += worth != WORTH_NOTHING;
+	}
+	sqlite3_reset(st);
+	*all = read < max;
+	return rv < 0 ? -1 : (int)n;
+}
+
 /* ---- kins ---- */
 
 int store_family_put(struct store *s, const struct store_family *f, struct errbuf *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Job arrays: what the index does to how long a task takes, and what is said before the next submission, which has one limit. */
+#include "plugin/decide_internal.h"
 #include "predictor/array.h"
 #include "predictor/follow.h"
 #include "tests/unit/store_fixture.h"
@@ -141,11 +142,118 @@ static void test_long(void **state)
 	store_close(s);
 }
 
+/* ---- the indexes that are asked for ---- */
+
+static enum array_asked asked(const char *inx, uint32_t *unseen)
+{
+	static const struct store_array_run runs[] = {
+		{"fast", {1, 10, false}}, {"slow", {2, 10, false}}, {"fast", {3, 10, false}}, {"fast", {4, 10, false}},
+		{"fast", {5, 10, true}},  {"fast", {8, 10, false}}, {"fast", {12, 10, false}}};
+
+	*unseen = 999;
+	return decide_array_asked(inx, runs, sizeof(runs) / sizeof(*runs), unseen);
+}
+
+static void test_asked(void **state)
+{
+	static const struct {
+		const char *inx;
+		enum array_asked asked;
+		uint32_t unseen;
+	} cases[] = {{"1", ASKED_SEEN, 0},	      {"1-4", ASKED_SEEN, 0},	       {"1-4%2", ASKED_SEEN, 0},
+		     {"4-12:4", ASKED_SEEN, 0},	      {"3,1-2,12", ASKED_SEEN, 0},     {"1-5", ASKED_UNSEEN, 5},
+		     {"0-3", ASKED_UNSEEN, 0},	      {"4-16:4%1", ASKED_UNSEEN, 16},  {"1,3,9", ASKED_UNSEEN, 9},
+		     {"1-4000000000", ASKED_UNSEEN, 5}, {"", ASKED_UNREADABLE, 0},     {"x", ASKED_UNREADABLE, 0},
+		     {"1-", ASKED_UNREADABLE, 0},     {"1-4:0", ASKED_UNREADABLE, 0},  {"1,", ASKED_UNREADABLE, 0},
+		     {"1;2", ASKED_UNREADABLE, 0},    {"-3", ASKED_UNREADABLE, 0},     {"99999999999999999999", ASKED_UNREADABLE, 0},
+		     {"1-2-3", ASKED_UNREADABLE, 0},  {"4294967295", ASKED_UNREADABLE, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t unseen;
+
+		if (asked(cases[i].inx, &unseen) != cases[i].asked || (cases[i].asked == ASKED_UNSEEN && unseen != cases[i].unseen))
+			fail_msg("%s: %d, %u", cases[i].inx, asked(cases[i].inx, &unseen), unseen);
+	}
+}
+
+/* Any text: it ends, and nothing is read beyond it. */
+static void test_asked_any(void **state)
+{
+	static const char letters[] = "0123456789,-:%4x ";
+	char text[24];
+
+	(void)state;
+	srand48(5);
+	for (unsigned trial = 0; trial < 200000; trial++) {
+		size_t len = (size_t)(drand48() * (sizeof(text) - 1));
+		uint32_t unseen;
+
+		for (size_t i = 0; i < len; i++)
+			text[i] = letters[(size_t)(drand48() * (sizeof(letters) - 1))];
+		text[len] = '\0';
+		assert_in_range(asked(text, &unseen), ASKED_SEEN, ASKED_UNREADABLE);
+	}
+}
+
+static struct store *asked_store;
+
+static int known_runs(void *arg, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *errp)
+{
+	(void)arg;
+	(void)key;
+	return store_array_runs(asked_store, KEY1, out, max, all, errp);
+}
+
+/* What is told of an array: 1 nothing, with the reason; 0 the prediction, with *unseen. */
+static int told(struct store *s, const char *inx, uint32_t *unseen, char message[DECIDE_MESSAGE_MAX])
+{
+	struct decide_input in = {.array_inx = inx};
+	struct decide_source src = {.array_runs = known_runs};
+	static struct decision out;
+	struct deciding d = {.in = &in, .src = &src, .out = &out, .err = &err, .unseen = ARRAY_NO_INDEX};
+	int rv;
+
+	out.message[0] = '\0';
+	asked_store = s;
+	rv = decide_array(&d);
+	*unseen = d.unseen;
+	memcpy(message, out.message, DECIDE_MESSAGE_MAX);
+	return rv;
+}
+
+static void test_told(void **state)
+{
+	struct store *s = must_open(STORE_WRITE);
+	char message[DECIDE_MESSAGE_MAX];
+	uint32_t unseen;
+
+	(void)state;
+	assert_int_equal(told(s, "1-4", &unseen, message), 0);
+	assert_int_equal(unseen, 1); /* it has run as a single job */
+	arrays_run(s, 1, 4, 100, 1, "fast");
+	assert_int_equal(told(s, "1-4", &unseen, message), 0);
+	assert_int_equal(unseen, ARRAY_NO_INDEX);
+	assert_int_equal(told(s, "1-5", &unseen, message), 0); /* they are alike */
+	assert_int_equal(unseen, 5);
+	arrays_run(s, 2, 10, 0, 10, "slow");
+	assert_int_equal(told(s, "1-10", &unseen, message), 0);
+	assert_int_equal(told(s, "9-11", &unseen, message), 1); /* the index matters there */
+	assert_string_equal(message, "precedent: no prediction: the array's index matters (10 to 100 s on slow), and index 11 has not run "
+				     "yet; --predict=off to opt out");
+	assert_int_equal(told(s, NULL, &unseen, message), 0);
+	arrays_run(s, 1, STORE_ARRAY_RUNS, 100, 0, "fast"); /* the older indexes are not known here */
+	assert_int_equal(told(s, "1-2000", &unseen, message), 0);
+	assert_int_equal(unseen, ARRAY_NO_INDEX);
+	store_close(s);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(test_judge), T(test_alike), T(test_longest), T(test_long)};
+	const struct CMUnitTest tests[] = {T(test_judge), T(test_alike), T(test_longest), T(test_long),
+					   T(test_asked), T(test_asked_any), T(test_told)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("array", tests, NULL, NULL);

@@ -449,6 +449,43 @@ static void test_array_index_is_not_identity(void **state)
 	assert_string_equal(a.id.key, b.id.key);
 }
 
+static int world_array_runs(void *arg, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err)
+{
+	static const struct store_array_run runs[] = {{"fast", {1, 100, false}}, {"fast", {2, 200, false}}, {"fast", {2, 200, false}}};
+
+	(void)arg;
+	(void)key;
+	(void)err;
+	assert_true(max >= 3);
+	*all = true;
+	memcpy(out, runs, sizeof(runs));
+	return 3;
+}
+
+static void test_array_indexes(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	source.array_runs = world_array_runs;
+	w.in.array_inx = "1-2";
+	d = run();
+	assert_int_equal(d.act, ACT_PREDICT);
+	assert_true(d.set_limit);
+	assert_null(strstr(d.message, "has not run yet"));
+	w.in.array_inx = "1-3";
+	d = run();
+	assert_int_equal(d.act, ACT_OBSERVE);
+	assert_false(d.set_limit || d.set_partition);
+	assert_string_equal(d.message, "precedent: no prediction: the array's index matters (100 to 200 s on fast), and index 3 has not "
+				       "run yet; --predict=off to opt out");
+	assert_int_equal(comment_of(&d).wish_min, DURATION_UNSET);
+	assert_true(comment_of(&d).pred_s <= 0);
+	source.array_runs = NULL;
+	d = run();
+	assert_int_equal(d.act, ACT_PREDICT);
+}
+
 static void test_memo(void **state)
 {
 	static struct decide_memo memo;
@@ -493,7 +530,7 @@ int main(void)
 	    T(test_own_probes),
 	    T(test_faults),
 	    T(test_overlong),
-	    T(test_array_index_is_not_identity),
+	    T(test_array_index_is_not_identity), T(test_array_indexes),
 	    T(test_memo),
 	};
 

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The indexes that an array asks for against those that have run: what is known of a program says little of an index that has
+ * not run where the index matters, and is then withheld; elsewhere the user reads that one is taken to be like the others.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/decide_internal.h"
+
+/* ---- the indexes asked for ---- */
+
+static bool has_run(const struct store_array_run *runs, size_t n, uint32_t index)
+{
+	for (size_t i = 0; i < n; i++)
+		if (runs[i].run.index == index && !runs[i].run.at_least)
+			return true;
+	return false;
+}
+
+static bool number(const char **p, uint32_t *out)
+{
+	char *end;
+	unsigned long v;
+
+	if (**p < '0' || **p > '9')
+		return false;
+	v = strtoul(*p, &end, 10);
+	*p = end;
+	*out = (uint32_t)v;
+	return v < ARRAY_NO_INDEX;
+}
+
+/* "4", "0-31" or "0-31:4". */
+static bool range(const char **p, uint32_t *from, uint32_t *to, uint32_t *step)
+{
+	*step = 1;
+	if (!number(p, from))
+		return false;
+	*to = *from;
+	if (**p != '-')
+		return true;
+	++*p;
+	if (!number(p, to))
+		return false;
+	if (**p != ':')
+		return true;
+	++*p;
+	return number(p, step) && *step > 0;
+}
+
+/* Of a range at most n + 1 indexes are looked at: the last of them has not run then. */
+enum array_asked decide_array_asked(const char *inx, const struct store_array_run *runs, size_t n, uint32_t *unseen)
+{
+	const char *p = inx ? inx : "";
+	uint32_t from, to, step;
+
+	while (range(&p, &from, &to, &step)) {
+		for (uint64_t i = from; i <= to; i += step) {
+			*unseen = (uint32_t)i;
+			if (!has_run(runs, n, *unseen))
+				return ASKED_UNSEEN;
+		}
+		/* %N: how many at a time */
+		if (!*p || *p == '%')
+			return ASKED_SEEN;
+		if (*p++ != ',')
+			break;
+	}
+	return ASKED_UNREADABLE;
+}
+
+/* ---- what the index does ---- */
+
+/* On any candidate; *view is what was seen there. */
+static bool matters(const struct store_array_run *runs, size_t n, struct array_view *view, const char **candidate)
+{
+	for (size_t first = 0; first < n; first++) {
+		struct array_run there[ARRAY_LOOK];
+		size_t m = 0;
+
+		for (size_t i = 0; i < n && m < ARRAY_LOOK; i++) {
+			if (strcmp(runs[i].candidate, runs[first].candidate))
+				continue;
+			if (i < first) /* that candidate was looked at */
+				break;
+			there[m++] = runs[i].run;
+		}
+		if (!m)
+			continue;
+		array_judge(there, m, view);
+		*candidate = runs[first].candidate;
+		if (view->word == ARRAY_LONGEST)
+			return true;
+	}
+	return false;
+}
+
+int decide_array(struct deciding *d)
+{
+	struct store_array_run runs[STORE_ARRAY_RUNS];
+	struct array_view view;
+	const char *candidate;
+	uint32_t unseen;
+	bool all;
+	int n;
+
+	if (!d->in->array_inx || !*d->in->array_inx || !d->src->array_runs)
+		return 0;
+	n = d->src->array_runs(d->src->arg, d->out->id.key, runs, STORE_ARRAY_RUNS, &all, d->err);
+	if (n < 0)
+		return -1;
+	/* Which indexes the older ones of very many runs had is not known here. */
+	if (!all || decide_array_asked(d->in->array_inx, runs, (size_t)n, &unseen) != ASKED_UNSEEN)
+		return 0;
+	if (!matters(runs, (size_t)n, &view, &candidate)) {
+		d->unseen = unseen;
+		return 0;
+	}
+	decide_say(d->out, "precedent: no prediction: the array's index matters (%.0f to %.0f s on %s), and index %u has not run yet",
+		   view.least_s, view.most_s, candidate, unseen);
+	decide_say_opt_out(d->out);
+	return 1;
+}
