@@ -164,13 +164,20 @@ static void print_causes(const struct found *f, const struct report_problem *p)
 	free_causes(c, n);
 }
 
+static double share_of(const struct found *f, const struct report_problem *p)
+{
+	return report_share(p, f->in->rank_seconds, f->in->outside_seconds);
+}
+
 static void print_problem(const struct found *f, const struct report_problem *p)
 {
-	double s = (double)p->duration_ns * 1e-9, all_s = f->in->rank_seconds;
+	double s = (double)p->duration_ns * 1e-9;
 	char time[32], n[32], site[256], ranks[128];
 
-	printf(_("\n%5.1f %%  %s: %s, %s times"), all_s > 0 ? 100 * s / all_s : 0, engine_text(f->e, p->name),
+	printf(_("\n%5.1f %%  %s: %s, %s times"), 100 * share_of(f, p), engine_text(f->e, p->name),
 	       cli_seconds(time, sizeof(time), s), cli_thousands(n, sizeof(n), p->n));
+	if (p->is_outside)
+		fputs(_(" (share of the whole life of the processes)"), stdout);
 	if (p->untimed)
 		printf(_(" (%s of them without known times)"), cli_thousands(n, sizeof(n), p->untimed));
 	puts("");
@@ -194,7 +201,7 @@ static void print_problem(const struct found *f, const struct report_problem *p)
 
 static bool is_shown(const struct found *f, const struct report_problem *p)
 {
-	return (double)p->duration_ns * 1e-9 >= LEAST_SHARE * f->in->rank_seconds;
+	return share_of(f, p) >= LEAST_SHARE;
 }
 
 static void print_kind(const struct found *f, bool waits, const char *heading)
@@ -304,7 +311,7 @@ static json_t *json_problem(const struct found *f, const struct report_problem *
 	double s = (double)p->duration_ns * 1e-9;
 	json_t *o = json_pack("{s:s, s:s, s:s, s:f, s:f, s:I, s:I, s:s?, s:s?, s:o, s:o}", "id", engine_text(f->e, p->id), "kind",
 			      p->kind ? engine_text(f->e, p->kind) : "wait", "name", engine_text(f->e, p->name), "share",
-			      f->in->rank_seconds > 0 ? s / f->in->rank_seconds : 0, "seconds", s, "times", (json_int_t)p->n, "untimed",
+			      share_of(f, p), "seconds", s, "times", (json_int_t)p->n, "untimed",
 			      (json_int_t)p->untimed, "description", p->description, "advice", p->advice, "places",
 			      json_places(f, p), "causes", json_causes(f, p));
 
@@ -322,8 +329,8 @@ static void json_report(const struct found *f)
 	engine_report(f->e, &er);
 	for (uint32_t i = 0; i < f->r->n_problem; i++)
 		json_array_append_new(all, json_problem(f, &f->r->problem[i]));
-	top = json_pack("{s:i, s:I, s:f, s:f, s:I, s:i, s:I, s:I, s:o}", "ranks", (int)trace_n_ranks(f->t), "calls",
-			(json_int_t)in->calls, "rank_seconds", in->rank_seconds, "seconds", (double)in->span_ns * 1e-9,
+	top = json_pack("{s:i, s:I, s:f, s:f, s:f, s:I, s:i, s:I, s:I, s:o}", "ranks", (int)trace_n_ranks(f->t), "calls",
+			(json_int_t)in->calls, "rank_seconds", in->rank_seconds, "outside_seconds", in->outside_seconds, "seconds", (double)in->span_ns * 1e-9,
 			"untimed_calls", (json_int_t)in->untimed, "missing_ranks", (int)in->missing, "unfinished_requests",
 			(json_int_t)in->unfinished, "dropped_events", (json_int_t)er.dropped, "problems", all);
 	if (top)
@@ -348,6 +355,7 @@ static int advise(const char *path, const char *rules_path, bool json)
 	struct report report = {0};
 	struct engine_options o = {.found = report_found, .arg = &report};
 	struct input_report in;
+	struct input_clock clock = {0};
 	struct replay_report replay = {0};
 	struct rules *rules = rules_load_in_words(rules_path, json ? NULL : language_of_rules, &err);
 	struct plan *plan = rules ? plan_create(rules, &err) : NULL;
@@ -360,8 +368,8 @@ static int advise(const char *path, const char *rules_path, bool json)
 		cli_fail("%s", err.text);
 	else if (trace_is_imported(t))
 		cli_fail("%s: an imported trace has states but no calls to look at", path);
-	else if (input_run(t, e, progress, &in, &err) < 0 ||
-		 (report.n_problem && replay_run(t, e, &report, in.rank_seconds, progress_replay, &replay, &err) < 0))
+	else if (input_run(t, &clock, e, progress, &in, &err) < 0 ||
+		 (report.n_problem && replay_run(t, &clock, e, &report, in.rank_seconds, progress_replay, &replay, &err) < 0))
 		cli_fail("%s: %s", path, err.text);
 	else
 		rc = 0;
@@ -373,6 +381,7 @@ static int advise(const char *path, const char *rules_path, bool json)
 		(json ? json_report : print_report)(&f);
 		symbolizer_destroy(f.sym);
 	}
+	input_clock_free(&clock);
 	report_free(&report);
 	engine_destroy(e);
 	trace_close(t);

@@ -78,7 +78,7 @@ static bool look_at(const char *path, const char *rules_path)
 		plan = plan_create(rules, &err);
 	if (plan)
 		e = engine_create(plan, &o, &err);
-	if (e && input_run(t, e, NULL, &in, &err) == 0) {
+	if (e && input_run(t, NULL, e, NULL, &in, &err) == 0) {
 		print_waits(e, &report, in.rank_seconds);
 		done = true;
 	}

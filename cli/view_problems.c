@@ -119,7 +119,7 @@ static int found(void *arg, struct engine *e, const struct engine_finding *f, st
 /* ---- for the page ---- */
 
 static void add_problem(struct engine *e, const struct report_problem *p, const struct trace *t, struct marks *m, double all_s,
-			struct symbolizer *sym, struct view_problems *out)
+			double outside_s, struct symbolizer *sym, struct view_problems *out)
 {
 	struct view_problem *q = &out->problem[out->n];
 	char site[256] = "";
@@ -132,7 +132,7 @@ static void add_problem(struct engine *e, const struct report_problem *p, const 
 	}
 	*q = (struct view_problem){.title = strdup(engine_text(e, p->name)), .text = strdup(p->description),
 				   .advice = strdup(p->advice), .site = strdup(site), .ns = p->duration_ns, .times = p->n,
-				   .share = (double)p->duration_ns * 1e-9 / all_s, .rank = UINT32_MAX};
+				   .share = report_share(p, all_s, outside_s), .rank = UINT32_MAX};
 	if (m && m->n) {
 		qsort(m->mark, m->n, sizeof(*m->mark), longer);
 		q->n_mark = m->n < MARKS_KEPT ? m->n : MARKS_KEPT;
@@ -173,8 +173,8 @@ static struct report_problem *next_problem(struct report *r, struct engine *e, d
 	return best;
 }
 
-static int put(struct gathering *g, struct engine *e, const struct trace *t, double all_s, struct symbolizer *sym,
-	       struct view_problems *out, struct errbuf *err)
+static int put(struct gathering *g, struct engine *e, const struct trace *t, double all_s, double outside_s,
+	       struct symbolizer *sym, struct view_problems *out, struct errbuf *err)
 {
 	struct report *r = &g->report;
 	struct report_problem *p;
@@ -186,7 +186,7 @@ static int put(struct gathering *g, struct engine *e, const struct trace *t, dou
 		uint32_t i = (uint32_t)(p - r->problem);
 
 		report_sort_places(p);
-		add_problem(e, p, t, i < g->n_marks && is_wait(e, p) ? g->marks[i] : NULL, all_s, sym, out);
+		add_problem(e, p, t, i < g->n_marks && is_wait(e, p) ? g->marks[i] : NULL, all_s, outside_s, sym, out);
 		p->n = 0;
 	}
 	for (uint32_t i = 0; i < out->n; i++)
@@ -215,10 +215,10 @@ int view_problems_build(const struct trace *t, const char *rules_path, struct sy
 	g.rules = rules;
 	if (e) {
 		find_waits(&g);
-		rv = input_run(t, e, progress, &in, err);
+		rv = input_run(t, NULL, e, progress, &in, err);
 	}
 	if (rv == 0)
-		rv = put(&g, e, t, in.rank_seconds, sym, out, err);
+		rv = put(&g, e, t, in.rank_seconds, in.outside_seconds, sym, out, err);
 	if (rv < 0)
 		view_problems_free(out);
 	for (uint32_t i = 0; i < g.n_marks; i++)

@@ -17,7 +17,7 @@ const char builtin_types[] =
     "param source, dest, tag, comm, bytes type int "
     "param is_blocking type boolean "
     "param wait_start_time, wait_finish_time type time "
-    "param is_synchronous type boolean;"
+    "param is_synchronous, is_distant type boolean;"
 
     "defstruct event function_call_receive_operation \"a receive is posted\" "
     "param source, dest, tag, comm, bytes, given_source, given_tag type int "
@@ -64,7 +64,8 @@ const char builtin_types[] =
     "param computed, in_files, time type time param calls, polls type int "
     "param polling, before_init, in_init, cpu_time, delayed type time "
     "param is_sampled type boolean "
-    "param processors, processor_set, ranks_on_set type int param throttled type time;"
+    "param processors, processor_set, ranks_on_set type int param throttled type time "
+    "param processors_of_host type int param network type string;"
 
     "defstruct observation problem \"what declare problem finds\" "
     "param name, description, advice type string "

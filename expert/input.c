@@ -47,6 +47,7 @@ static int find_types(struct input *in, const struct rules *r)
 			return err_set(in->err, "the built-in structure '%s' is not as it was", table[i].name);
 		*table[i].id = t->id;
 	}
+	in->type.probe = UINT32_MAX;
 	in->wants_calls = in->told || engine_wants(in->e, in->type.call);
 	return 0;
 }
@@ -103,8 +104,8 @@ static bool read_call(struct input *in, uint32_t r, int *rv)
 		return false;
 	}
 	c.event = trace_iter_when(k->it, &c.enter_ns, &c.leave_ns);
-	c.enter_ns = trace_clock_ns(in->clock, r, c.enter_ns);
-	c.leave_ns = trace_clock_ns(in->clock, r, c.leave_ns);
+	c.enter_ns = trace_clock_ns(in->clock->line, r, c.enter_ns);
+	c.leave_ns = trace_clock_ns(in->clock->line, r, c.leave_ns);
 	c.gap_ns = ev.gap_ns;
 	c.sym = ev.sym;
 	in->report->calls++;
@@ -170,9 +171,12 @@ static void sum_up(struct input *in)
 
 	for (uint32_t r = 0; r < trace_n_ranks(in->t); r++) {
 		const struct input_rank *k = &in->rank[r];
+		const struct trace_proc *proc;
 
 		if (k->begin_ns == UINT64_MAX)
 			continue;
+		proc = &trace_get_rank(in->t, r)->defs.proc;
+		in->report->outside_seconds += ((double)proc->before_ns + (double)proc->init_ns) * 1e-9;
 		begin = k->begin_ns < begin ? k->begin_ns : begin;
 		end = k->end_ns > end ? k->end_ns : end;
 		in->report->rank_seconds += (double)(k->end_ns - k->begin_ns) * 1e-9;
@@ -180,26 +184,49 @@ static void sum_up(struct input *in)
 	in->report->span_ns = end > begin ? end - begin : 0;
 }
 
+void input_clock_free(struct input_clock *c)
+{
+	trace_clock_destroy(c->line);
+	*c = (struct input_clock){0};
+}
+
+static int open_clock(struct input_clock *c, const struct trace *t, struct errbuf *err)
+{
+	struct trace_clock_report report = {0};
+
+	if (c->line)
+		return 0;
+	c->line = trace_clock_create(t, err);
+	if (!c->line)
+		return err_set(err, "no memory");
+	if (trace_clock_control(c->line, t, &report, err) < 0) {
+		input_clock_free(c);
+		return -1;
+	}
+	c->moved_ns = report.moved_ns;
+	return 0;
+}
+
 static int walk(struct input *with, void (*progress)(double share))
 {
 	struct input in = *with;
 	const struct trace *t = in.t;
 	struct errbuf *err = in.err;
-	struct trace_clock_report clock = {0};
+	struct input_clock own = {0};
 	struct tournament tree = {0};
 	uint32_t n = trace_n_ranks(t);
 	int rv = -1;
 
 	*in.report = (struct input_report){0};
 	in.rank = calloc(n + 1ull, sizeof(*in.rank));
-	in.clock = trace_clock_create(t, err);
-	if (!in.rank || !in.clock || tournament_init(&tree, n) < 0 || msg_names_build(&in.names, t) < 0) {
+	in.clock = in.clock ? in.clock : &own;
+	if (!in.rank || tournament_init(&tree, n) < 0 || msg_names_build(&in.names, t) < 0) {
 		err_set(err, "no memory");
 		goto out;
 	}
-	if (trace_clock_control(in.clock, t, &clock, err) < 0 || find_types(&in, engine_rules(in.e)) < 0)
+	if (open_clock(in.clock, t, err) < 0 || find_types(&in, engine_rules(in.e)) < 0)
 		goto out;
-	in.report->moved_ns = clock.moved_ns;
+	in.report->moved_ns = in.clock->moved_ns;
 	for (uint32_t r = 0; r < n; r++)
 		if (open_rank(&in, r) < 0)
 			goto out;
@@ -217,23 +244,24 @@ out:
 	free(in.host);
 	free(in.on_host);
 	free(in.on_set);
+	free(in.network);
 	msg_names_free(&in.names);
 	tournament_free(&tree);
-	trace_clock_destroy(in.clock);
+	input_clock_free(&own);
 	return rv;
 }
 
-int input_run(const struct trace *t, struct engine *e, void (*progress)(double share), struct input_report *report,
-	      struct errbuf *err)
+int input_run(const struct trace *t, struct input_clock *clock, struct engine *e, void (*progress)(double share),
+	      struct input_report *report, struct errbuf *err)
 {
-	return walk(&(struct input){.t = t, .e = e, .report = report, .err = err}, progress);
+	return walk(&(struct input){.t = t, .clock = clock, .e = e, .report = report, .err = err}, progress);
 }
 
-int input_watch(const struct trace *t, struct engine *e,
+int input_watch(const struct trace *t, struct input_clock *clock, struct engine *e,
 		int (*told)(void *arg, const struct input *in, const struct pending *p, struct errbuf *err), void *arg,
 		void (*progress)(double share), struct errbuf *err)
 {
 	struct input_report report;
 
-	return walk(&(struct input){.t = t, .e = e, .report = &report, .err = err, .told = told, .arg = arg}, progress);
+	return walk(&(struct input){.t = t, .clock = clock, .e = e, .report = &report, .err = err, .told = told, .arg = arg}, progress);
 }

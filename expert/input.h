@@ -10,6 +10,8 @@
 #include "expert/engine.h"
 #include "trace/reader.h"
 
+struct trace_clock;
+
 struct input_report {
 	uint64_t calls;        /* of all ranks */
 	uint64_t untimed;      /* of them: times were reduced to histograms, or their pages are damaged */
@@ -17,14 +19,22 @@ struct input_report {
 	uint32_t missing;      /* ranks without a trace */
 	uint64_t span_ns;      /* from the earliest start of a call to the latest return */
 	double rank_seconds;   /* of all ranks, from first call to last */
+	double outside_seconds; /* of all ranks, from the start of the process to the return of MPI_Init, which is before that */
 	double moved_ns;       /* most that a time was moved to have no effect before its cause */
 };
 
 #define INPUT_AHEAD (1u << 16)
 
-/* All events of the trace through the engine. progress: NULL, or called now and then with the share done. -1 with the
- * reason. */
-int input_run(const struct trace *t, struct engine *e, void (*progress)(double share), struct input_report *report,
-	      struct errbuf *err);
+/* The time line of a trace, for who goes through it more than once: zeroed at first, made by the first who needs it. */
+struct input_clock {
+	struct trace_clock *line;
+	double moved_ns;
+};
+void input_clock_free(struct input_clock *c);
+
+/* All events of the trace through the engine. clock: NULL, or kept for others. progress: NULL, or called now and then with
+ * the share done. -1 with the reason. */
+int input_run(const struct trace *t, struct input_clock *clock, struct engine *e, void (*progress)(double share),
+	      struct input_report *report, struct errbuf *err);
 
 #endif

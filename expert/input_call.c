@@ -96,6 +96,12 @@ static void set_under_way(struct pending *p)
 
 /* ---- messages ---- */
 
+/* Of different switches, as far as is known. */
+static bool is_distant(const struct input *in, uint32_t a, uint32_t b)
+{
+	return in->network[a] != in->network[b] && in->network[a] && in->network[b];
+}
+
 static int add_send(struct input *in, uint32_t rank, const struct input_call *c, const struct msg_op *op, uint32_t made_by,
 		    int64_t slot, bool blocking)
 {
@@ -119,6 +125,7 @@ static int add_send(struct input *in, uint32_t rank, const struct input_call *c,
 	p->v[5].i = blocking;
 	p->wait = 6;
 	p->v[8].i = in->rank[rank].sig[made_by].is_synchronous;
+	p->v[9].i = is_distant(in, rank, ch->dst);
 	p->is_send = true;
 	set_wait(p, c->enter_ns, in->rank[rank].sig[c->sym].sends_and_receives ? c->enter_ns : c->leave_ns);
 	if (blocking)
@@ -140,28 +147,54 @@ static void set_source(struct input *in, struct pending *p, const struct msg_op 
 	}
 }
 
+/* No more is known of the last probe, but that the call c, or NULL, received what it found. */
+static void end_probe(struct input_rank *k, const struct input_call *c)
+{
+	struct pending *p = k->probe.pending > k->first ? pending_at(k, k->probe.pending - 1) : NULL;
+
+	if (p && !p->done) {
+		p->done = true;
+		p->channel = c ? p->channel : MSG_NONE;
+		p->v[0].i = c ? (int64_t)c->event : -1;
+	}
+	k->probe.pending = 0;
+	k->probe.channel = MSG_NONE;
+}
+
 /* A program that looks for its message first waits there. */
 static uint64_t probed_at(struct input_rank *k, const struct input_call *c, const struct msg_op *op)
 {
 	bool same = k->probe.channel != MSG_NONE && k->probe.channel == op->recv;
 
-	k->probe.channel = MSG_NONE;
+	end_probe(k, same ? c : NULL);
 	return same ? k->probe.enter_ns : c->enter_ns;
 }
 
-static void on_probe(struct input *in, uint32_t rank, const struct input_call *c)
+static int on_probe(struct input *in, uint32_t rank, const struct input_call *c)
 {
 	struct input_rank *k = &in->rank[rank];
 	const struct trace_defs *d = &trace_get_rank(in->t, rank)->defs;
 	int64_t src = sig_scalar(d, c->sym, TK_SRC, TRACE_NULL), tag = sig_scalar(d, c->sym, TK_TAG, TRACE_NULL);
+	struct pending *p;
 	bool failed = false;
 
+	end_probe(k, NULL);
 	if (src == TRACE_ANY_SOURCE)
 		src = sig_scalar(d, c->sym, TK_ASRC, TRACE_NULL);
 	if (tag == TRACE_ANY_TAG)
 		tag = sig_scalar(d, c->sym, TK_ATAG, TRACE_NULL);
 	k->probe.channel = msg_channel_of(&in->names, rank, k->sig[c->sym].comm_index, src, tag, false, &failed);
 	k->probe.enter_ns = c->enter_ns;
+	if (!in->told || k->probe.channel == MSG_NONE)
+		return 0;
+	p = input_append(in, rank, c, in->type.probe);
+	if (!p)
+		return -1;
+	p->done = false;
+	p->channel = k->probe.channel;
+	p->v[0].i = -1;
+	k->probe.pending = k->last;
+	return 0;
 }
 
 static int add_receive(struct input *in, uint32_t rank, const struct input_call *c, const struct msg_op *op, uint32_t made_by,
@@ -265,7 +298,7 @@ void input_give_up(struct input *in, struct pending *p)
 	if (p->done)
 		return;
 	p->done = true;
-	in->report->unfinished++;
+	in->report->unfinished += p->type != in->type.probe;
 }
 
 static int start_request(struct input *in, uint32_t rank, const struct input_call *c, int64_t slot);
@@ -422,7 +455,7 @@ static int on_call(struct input *in, uint32_t rank, const struct input_call *c, 
 	case IK_OTHER: return on_message(in, rank, c, &k->op[c->sym], g);
 	case IK_COLL: return add_collective(in, rank, c, g, MSG_NONE, g->request);
 	case IK_NEIGHBOURS: return add_neighbours(in, rank, c, g, MSG_NONE, g->request);
-	case IK_PROBE: on_probe(in, rank, c); return 0;
+	case IK_PROBE: return on_probe(in, rank, c);
 	case IK_FILE:
 	case IK_FILE_COLL: return input_file_call(in, rank, c, g);
 	default: return input_window_call(in, rank, c, g);

@@ -28,7 +28,7 @@ struct input_sig {
 	int64_t site;
 };
 
-#define INPUT_VALUES 20
+#define INPUT_VALUES 22
 
 /* An event that is not told yet. */
 struct pending {
@@ -101,6 +101,7 @@ struct input_rank {
 	struct {
 		uint32_t channel;      /* MSG_NONE: none */
 		uint64_t enter_ns;
+		uint64_t pending;      /* number of its event + 1, 0: none */
 	} probe;                       /* that the receive which follows is for */
 	uint64_t received;             /* receives so far */
 	uint64_t computed_ns, in_files_ns, n_calls, untimed;
@@ -112,12 +113,13 @@ struct input_rank {
 struct input_types {
 	uint32_t call, send, recv, barrier, to_one, from_one, to_all, scan, window, lock, unlock, post, start, complete, wait;
 	uint32_t fence, neighbour, neighbour_data, file_coll, file, burst, iteration, begin, end;
+	uint32_t probe; /* no structure of the rules: told to others than the engine only; v[0]: the receive's call */
 };
 
 struct input {
 	const struct trace *t;
 	struct engine *e;
-	struct trace_clock *clock;
+	struct input_clock *clock;
 	struct msg_names names;
 	struct input_types type;
 	struct input_rank *rank;
@@ -131,6 +133,7 @@ struct input {
 	uint32_t hosts;
 	uint32_t *host, *on_host; /* [rank]: number of the string; ranks there */
 	uint32_t *on_set;         /* [rank]: ranks there that may use the same processors */
+	uint32_t *network;        /* [rank]: number of the string of the switches over its host, 0: unknown */
 };
 
 /* One call of a rank. */
@@ -143,7 +146,7 @@ struct input_call {
 
 /* ---- input.c ---- */
 /* input_run, but all events, calls among them, are told to somebody else; e gives numbers of types and strings. */
-int input_watch(const struct trace *t, struct engine *e,
+int input_watch(const struct trace *t, struct input_clock *clock, struct engine *e,
 		int (*told)(void *arg, const struct input *in, const struct pending *p, struct errbuf *err), void *arg,
 		void (*progress)(double share), struct errbuf *err);
 

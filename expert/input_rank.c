@@ -85,6 +85,14 @@ static int agree_on_loops(struct input *in)
 
 /* ---- hosts ---- */
 
+/* Its number; 0, which is "", where there is none. */
+static uint32_t string_of(struct input *in, const char *text)
+{
+	uint32_t number = text && *text ? engine_string(in->e, text) : 0;
+
+	return number == UINT32_MAX ? 0 : number;
+}
+
 static int find_hosts(struct input *in)
 {
 	uint32_t n = trace_n_ranks(in->t);
@@ -92,14 +100,14 @@ static int find_hosts(struct input *in)
 
 	in->host = calloc(n + 1ull, sizeof(*in->host));
 	in->on_host = calloc(n + 1ull, sizeof(*in->on_host));
-	if (!in->host || !in->on_host)
+	in->network = calloc(n + 1ull, sizeof(*in->network));
+	if (!in->host || !in->on_host || !in->network)
 		return -1;
 	for (uint32_t r = 0; r < n; r++) {
 		const struct trace_rank *k = trace_get_rank(in->t, r);
 
-		in->host[r] = k->present && k->defs.proc.host ? engine_string(in->e, k->defs.proc.host) : 0;
-		if (in->host[r] == UINT32_MAX)
-			in->host[r] = 0;
+		in->host[r] = k->present ? string_of(in, k->defs.proc.host) : 0;
+		in->network[r] = k->present ? string_of(in, k->defs.proc.network) : 0;
 		most = in->host[r] > most ? in->host[r] : most;
 	}
 	ranks = calloc(most + 1ull, sizeof(*ranks));
@@ -305,6 +313,8 @@ int input_rank_end(struct input *in, uint32_t rank)
 	p->v[17].i = (int64_t)(f->processor_set & INT64_MAX);
 	p->v[18].i = in->on_set[rank];
 	p->v[19].i = bounded((double)f->throttled_ns);
+	p->v[20].i = f->host_processors;
+	p->v[21].i = in->network[rank];
 	return 0;
 }
 

@@ -260,21 +260,29 @@ static int begin_call(struct replay *p, uint32_t rank, const struct pending *x)
 
 /* ---- events ---- */
 
+static int part_room(struct replay_rank *k)
+{
+	uint32_t cap = k->cap_part ? 2 * k->cap_part : 8;
+	struct replay_part *part;
+
+	if (k->n_part < k->cap_part)
+		return 0;
+	part = realloc(k->part, cap * sizeof(*part));
+	if (!part)
+		return -1;
+	k->part = part;
+	k->cap_part = cap;
+	return 0;
+}
+
 static int add_part(struct replay *p, uint32_t rank, const struct pending *x, struct replay_node *node, int gives, uint8_t needs)
 {
 	struct replay_rank *k = &p->rank[rank];
 
 	if (!node)
 		return p->incomplete ? 0 : -1;
-	if (k->n_part == k->cap_part) {
-		uint32_t cap = k->cap_part ? 2 * k->cap_part : 8;
-		struct replay_part *part = realloc(k->part, cap * sizeof(*part));
-
-		if (!part)
-			return -1;
-		k->part = part;
-		k->cap_part = cap;
-	}
+	if (part_room(k) < 0)
+		return -1;
 	k->part[k->n_part++] = (struct replay_part){node, (uint64_t)x->s.event, x->done_event, needs};
 	side_add(p, &node->side[gives], rank, k, k->enter_ns);
 	return 0;
@@ -316,6 +324,25 @@ static int on_message(struct replay *p, uint32_t rank, const struct pending *x)
 			!x->is_send ? RN_FIRST : waits ? RN_SECOND : RN_NOTHING);
 }
 
+/* The wait for a message whose receive follows, and is of the same part of the problem. */
+static int on_probe(struct replay *p, uint32_t rank, const struct pending *x)
+{
+	uint64_t next = x->channel < p->n_channel ? p->posted[x->channel] : 0;
+	struct replay_node *node;
+
+	if (x->channel == MSG_NONE || x->v[0].i < 0)
+		return 0;
+	node = node_of(p, x->channel, next, 2);
+	if (!node)
+		return p->incomplete ? 0 : -1;
+	if (part_room(&p->rank[rank]) < 0)
+		return -1;
+	node->left++;
+	p->rank[rank].part[p->rank[rank].n_part++] =
+		(struct replay_part){node, (uint64_t)x->v[0].i, (uint64_t)x->s.event, RN_FIRST};
+	return 0;
+}
+
 static int on_collective(struct replay *p, const struct input_types *t, uint32_t rank, const struct pending *x)
 {
 	bool rooted = x->type == t->to_one || x->type == t->from_one, is_root = x->v[4].i;
@@ -352,6 +379,8 @@ static int told(void *arg, const struct input *in, const struct pending *x, stru
 		;
 	else if (x->type == t->send || x->type == t->recv)
 		rv = on_message(p, rank, x);
+	else if (x->type == t->probe)
+		rv = on_probe(p, rank, x);
 	else if (x->type == t->barrier || x->type == t->to_one || x->type == t->from_one || x->type == t->to_all ||
 		 x->type == t->scan || x->type == t->window || x->type == t->fence || x->type == t->file_coll)
 		rv = on_collective(p, t, rank, x);
@@ -469,7 +498,7 @@ static void close_all(struct replay *p)
 	free(p->cause);
 }
 
-int replay_run(const struct trace *t, struct engine *e, struct report *r, double rank_seconds, void (*progress)(double share),
+int replay_run(const struct trace *t, struct input_clock *clock, struct engine *e, struct report *r, double rank_seconds, void (*progress)(double share),
 	       struct replay_report *out, struct errbuf *err)
 {
 	struct replay p = {.t = t, .report = r, .n_ranks = trace_n_ranks(t), .out = out};
@@ -482,7 +511,7 @@ int replay_run(const struct trace *t, struct engine *e, struct report *r, double
 		goto out;
 	}
 	choose_cases(&p, rank_seconds * 1e9);
-	if (input_watch(t, e, told, &p, progress, err) < 0)
+	if (input_watch(t, clock, e, told, &p, progress, err) < 0)
 		goto out;
 	if (close_run(&p) < 0)
 		err_set(err, "no memory for the replay");

@@ -10,6 +10,7 @@
 #ifndef PRECEDENT_EXPERT_REPLAY_H
 #define PRECEDENT_EXPERT_REPLAY_H
 
+#include "expert/input.h"
 #include "expert/report.h"
 
 #define REPLAY_CASES 9 /* replayed at once: the run as it was, and this many problems less one */
@@ -20,8 +21,9 @@ struct replay_report {
 	bool complete;      /* else there was too much under way, or not all calls of problems were marked: no gains are told */
 };
 
-/* After input_run, which told rank_seconds, before report_sort: fills what struct report_problem has of this. -1 with the reason. */
-int replay_run(const struct trace *t, struct engine *e, struct report *r, double rank_seconds, void (*progress)(double share),
+/* After input_run, which told rank_seconds and may have made the clock (or NULL), before report_sort: fills what struct
+ * report_problem has of this. -1 with the reason. */
+int replay_run(const struct trace *t, struct input_clock *clock, struct engine *e, struct report *r, double rank_seconds, void (*progress)(double share),
 	       struct replay_report *out, struct errbuf *err);
 
 #endif

@@ -209,6 +209,7 @@ int report_found(void *arg, struct engine *e, const struct engine_finding *f, st
 		p->id = string_of(e, f, "id");
 		p->kind = string_of(e, f, "kind");
 		p->is_wait = !p->kind || !strcmp(engine_text(e, p->kind), "wait");
+		p->is_outside = p->kind && !strcmp(engine_text(e, p->kind), "outside");
 		p->remedy = remedy_of(engine_text(e, string_of(e, f, "remedy")), p->is_wait);
 	}
 	if (!p || add(r, e, f, p, ns.i) < 0)
@@ -238,6 +239,13 @@ void report_sort_places(struct report_problem *p)
 {
 	if (p->n_place)
 		qsort(p->place, p->n_place, sizeof(*p->place), longer_place);
+}
+
+double report_share(const struct report_problem *p, double rank_seconds, double outside_seconds)
+{
+	double all_s = rank_seconds + (p->is_outside ? outside_seconds : 0);
+
+	return all_s > 0 ? (double)p->duration_ns * 1e-9 / all_s : 0;
 }
 
 void report_sort(struct report *r)

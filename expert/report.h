@@ -47,6 +47,7 @@ struct report_problem {
 	struct report_place *place;
 	uint32_t n_place, cap_place;
 	bool is_wait;           /* its kind is `wait` */
+	bool is_outside;        /* `outside`: before the first call */
 	uint8_t remedy;         /* enum report_remedy */
 	/* from expert/replay.h */
 	struct report_cause *cause; /* longest first */
@@ -68,6 +69,9 @@ struct report {
 
 /* For struct engine_options: arg is a struct report. */
 int report_found(void *arg, struct engine *e, const struct engine_finding *f, struct errbuf *err);
+/* Its part of the time of all ranks from first call to last, for one outside of that of their whole life: seconds of both,
+ * as struct input_report has them. */
+double report_share(const struct report_problem *p, double rank_seconds, double outside_seconds);
 /* Longest first, places too. */
 void report_sort(struct report *r);
 void report_sort_places(struct report_problem *p);

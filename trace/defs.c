@@ -39,6 +39,7 @@ void trace_defs_free(struct trace_defs *d)
 	free(d->win);
 	free(d->file);
 	free(d->proc.ended);
+	free(d->proc.network);
 	free(d->comm);
 	free(d->type);
 	free(d->op);
@@ -503,6 +504,8 @@ void trace_defs_encode_proc(const struct trace_defs *d, struct buf *b)
 	buf_put_uv(b, p->processors);
 	buf_put_u64(b, p->processor_set);
 	buf_put_uv(b, p->throttled_ns);
+	buf_put_uv(b, p->host_processors);
+	buf_put_str(b, p->network ? p->network : "");
 }
 
 static int decode_clock(struct rdbuf *in, struct trace_clock_fix *c)
@@ -556,6 +559,10 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 		p->processors = (uint32_t)rdbuf_uv(in);
 		p->processor_set = rdbuf_u64(in);
 		p->throttled_ns = rdbuf_uv(in);
+	}
+	if (!in->failed && rdbuf_left(in)) { /* and these here */
+		p->host_processors = (uint32_t)rdbuf_uv(in);
+		p->network = rdbuf_str(in, MAX_NAME);
 	}
 	return in->failed ? -1 : 0;
 }

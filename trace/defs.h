@@ -127,6 +127,8 @@ struct trace_proc {
 	uint32_t processors;         /* that the process may use, 0: unknown */
 	uint64_t processor_set;      /* a hash of which they are */
 	uint64_t throttled_ns;       /* of its control groups by their limits of processor time, between start and end */
+	uint32_t host_processors;    /* of its host, 0: unknown */
+	char *network;               /* switches from the top down to its host's, by points; "" or NULL: unknown */
 };
 
 struct trace_defs {

@@ -73,6 +73,42 @@ static uint64_t throttled_ns(void)
 	return sum;
 }
 
+/* Names, and lists of them as Slurm writes them. */
+static bool is_name_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("_-[],", c));
+}
+
+bool place_network(const char *addr, const char *pattern, const char *host, char *out, size_t size)
+{
+	size_t levels = 0, points = 0, len, host_len = host ? strcspn(host, ".") : 0;
+	const char *last;
+
+	out[0] = '\0';
+	while (pattern && !strncmp(pattern, "switch.", 7)) {
+		pattern += 7;
+		levels++;
+	}
+	last = addr ? strrchr(addr, '.') : NULL;
+	if (!levels || strcmp(pattern, "node") || !last)
+		return false;
+	len = (size_t)(last - addr);
+	if (!len || len >= size || !host_len || strlen(last + 1) != host_len || strncmp(last + 1, host, host_len))
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		bool point = addr[i] == '.';
+
+		if (point ? i == 0 || i == len - 1 || addr[i - 1] == '.' : !is_name_char(addr[i]))
+			return false;
+		points += point;
+	}
+	if (points + 1 != levels)
+		return false;
+	memcpy(out, addr, len);
+	out[len] = '\0';
+	return true;
+}
+
 void place_begin(void)
 {
 	throttled_at_begin = throttled_ns();
@@ -80,7 +116,9 @@ void place_begin(void)
 
 void place_facts(struct trace_proc *p)
 {
+	static char network[PLACE_NETWORK]; /* until the facts are written, once */
 	uint64_t now = throttled_ns();
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	cpu_set_t set;
 
 	p->throttled_ns = now > throttled_at_begin ? now - throttled_at_begin : 0;
@@ -88,4 +126,8 @@ void place_facts(struct trace_proc *p)
 		p->processors = (uint32_t)CPU_COUNT(&set);
 		p->processor_set = XXH3_64bits(&set, sizeof(set));
 	}
+	p->host_processors = processors > 0 && processors < INT32_MAX ? (uint32_t)processors : 0;
+	place_network(getenv("SLURM_TOPOLOGY_ADDR"), getenv("SLURM_TOPOLOGY_ADDR_PATTERN"), getenv("SLURMD_NODENAME"), network,
+		      sizeof(network));
+	p->network = network;
 }

@@ -43,6 +43,7 @@ void run(struct run *u, struct syn *s)
 {
 	struct errbuf err = {""};
 	struct engine_options o = {.found = report_found, .arg = &u->report};
+	struct input_clock clock = {0};
 
 	*u = (struct run){.rules = rules_load("conf/problems.rules", &err)};
 	if (!u->rules)
@@ -51,11 +52,12 @@ void run(struct run *u, struct syn *s)
 	u->engine = engine_create(u->plan, &o, &err);
 	u->t = syn_open(s);
 	u->report.t = u->t;
-	if (input_run(u->t, u->engine, NULL, &u->input, &err) < 0)
+	if (input_run(u->t, &clock, u->engine, NULL, &u->input, &err) < 0)
 		fail_msg("%s", err.text);
 	engine_report(u->engine, &u->engine_report);
-	if (replay_run(u->t, u->engine, &u->report, u->input.rank_seconds, NULL, &u->replay, &err) < 0)
+	if (replay_run(u->t, &clock, u->engine, &u->report, u->input.rank_seconds, NULL, &u->replay, &err) < 0)
 		fail_msg("%s", err.text);
+	input_clock_free(&clock);
 	assert_int_equal(u->replay.error_ns, 0);
 	assert_true(u->replay.complete);
 	report_sort(&u->report);

@@ -308,10 +308,64 @@ static void test_binding(void **state)
 		s->rank[r].defs.proc.processors = r < 2 ? 1 : 2;
 		s->rank[r].defs.proc.processor_set = r < 2 ? 77 : r;
 		s->rank[r].defs.proc.throttled_ns = r == 3 ? 400000 : 0;
-		syn_delayed(s, r, r < 2 ? 300000 : 1000);
+		syn_delayed(s, r, r < 2 ? 300000 : r == 3 ? 450000 : 1000);
 	}
-	/* Both ranks wait for their processor, and this is why. */
-	expect_all(s, "shared-processors 600 2\npoor-binding 600 1\nthrottled 400 1\n");
+	/* Ranks 0 and 1 wait for their processor, and this is why; rank 3 mostly for its group. */
+	expect_all(s, "shared-processors 1050 3\npoor-binding 600 1\nthrottled 400 1\n");
+}
+
+/* Four ranks without binding on a host of two processors: no binding helps. */
+static void test_oversubscribed(void **state)
+{
+	struct syn *s = begin(4);
+
+	(void)state;
+	for (uint32_t r = 0; r < 4; r++) {
+		call(s, r, "MPI_Barrier", 1000, 1001, SYN(0));
+		s->rank[r].defs.proc.processors = s->rank[r].defs.proc.host_processors = 2;
+		s->rank[r].defs.proc.processor_set = 5;
+		syn_delayed(s, r, 500000);
+	}
+	expect_all(s, "shared-processors 2000 4\noversubscribed 2000 1\n");
+	s = begin(4); /* the same, of eight */
+	for (uint32_t r = 0; r < 4; r++) {
+		call(s, r, "MPI_Barrier", 1000, 1001, SYN(0));
+		s->rank[r].defs.proc.processors = 2;
+		s->rank[r].defs.proc.host_processors = 8;
+		s->rank[r].defs.proc.processor_set = 5;
+		syn_delayed(s, r, 500000);
+	}
+	expect_all(s, "shared-processors 2000 4\npoor-binding 2000 1\n");
+}
+
+static void set_network(struct syn *s, uint32_t rank, const char *name)
+{
+	free(s->rank[rank].defs.proc.network);
+	s->rank[rank].defs.proc.network = strdup(name);
+	assert_non_null(s->rank[rank].defs.proc.network);
+}
+
+/* 0 and 1 at one switch, 2 at another one, of 3 nothing is known; messages take 80. */
+static void test_distant(void **state)
+{
+	struct syn *s = begin(4);
+
+	(void)state;
+	set_network(s, 0, "top.left");
+	set_network(s, 1, "top.left");
+	set_network(s, 2, "top.right");
+	call(s, 0, "MPI_Send", 100, 101, SYN(.dst = 1));
+	call(s, 0, "MPI_Send", 200, 201, SYN(.dst = 2));
+	call(s, 0, "MPI_Send", 300, 301, SYN(.dst = 3));
+	call(s, 0, "MPI_Isend", 400, 401, SYN(.dst = 2, .tag = 1));
+	call(s, 1, "MPI_Recv", 90, 180, SYN(.src = 0)); /* of the same switch: late by 10 */
+	call(s, 1, "MPI_Isend", 450, 451, SYN(.dst = 2, .tag = 1));
+	call(s, 2, "MPI_Recv", 150, 280, SYN(.src = 0)); /* late by 50, on its way for 80 */
+	call(s, 2, "MPI_Irecv", 300, 301, SYN(.src = 0, .tag = 1, .req = 0));
+	call(s, 2, "MPI_Irecv", 301, 302, SYN(.src = 1, .tag = 1, .req = 1));
+	call(s, 2, "MPI_Waitall", 310, 530, SYN(.reqs = (int64_t[]){0, 1}, .n_reqs = 2)); /* late by 140, then 80 */
+	call(s, 3, "MPI_Recv", 200, 380, SYN(.src = 0));
+	expect_all(s, "late-send 300 4\ndistant-ranks 160 2\n");
 }
 
 int main(void)
@@ -322,7 +376,7 @@ int main(void)
 	    cmocka_unit_test(test_files),	  cmocka_unit_test(test_wrong_order),	 cmocka_unit_test(test_small_messages),
 	    cmocka_unit_test(test_rendezvous),	  cmocka_unit_test(test_polling),	 cmocka_unit_test(test_wavefront),
 	    cmocka_unit_test(test_imbalance),	  cmocka_unit_test(test_begin),		 cmocka_unit_test(test_slower_nodes),
-	    cmocka_unit_test(test_binding),
+	    cmocka_unit_test(test_binding),	  cmocka_unit_test(test_oversubscribed), cmocka_unit_test(test_distant),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
