@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/doctor_preempt.h"
+#include "cli/doctor_slurm.h"
 #include "cli/mpi_tools.h"
 #include "cli/node_class.h"
 #include "cli/plugin_version.h"
@@ -426,6 +427,34 @@ static void check_preempt(struct doctor *d)
 	free(list);
 }
 
+static bool sets_limits(const struct precedent_conf *conf)
+{
+	bool any = conf->mode >= MODE_LIMIT;
+
+	for (size_t i = 0; i < conf->n_partition_modes; i++)
+		any |= conf->partition_modes[i].mode >= MODE_LIMIT;
+	return any;
+}
+
+/* What slurm.conf says that our being right hangs on. */
+static void check_slurm_conf(struct doctor *d)
+{
+	static const enum verdict verdicts[] = {[SLURM_FINE] = OK, [SLURM_DOUBT] = WARN, [SLURM_BROKEN] = FAIL};
+	char age[64] = "", count[64] = "", scheduler[128] = "", text[512];
+	struct slurm_facts f = {age, count, scheduler, d->conf.poll_interval_s, -1, sets_limits(&d->conf)};
+	char *jobs = slurp_command("n=$(timeout 20 squeue -a -h -r -t all -o x 2>/dev/null </dev/null) && echo \"$n\" | wc -w", 64);
+
+	if (jobs)
+		f.jobs = strtol(jobs, NULL, 10);
+	free(jobs);
+	slurm_value(d, "MinJobAge", age, sizeof(age));
+	slurm_value(d, "MaxJobCount", count, sizeof(count));
+	slurm_value(d, "SchedulerType", scheduler, sizeof(scheduler));
+	find(d, verdicts[slurm_judge_age(&f, text, sizeof(text))], "ended jobs", "%s", text);
+	find(d, verdicts[slurm_judge_count(&f, text, sizeof(text))], "job records", "%s", text);
+	find(d, verdicts[slurm_judge_scheduler(&f, text, sizeof(text))], "scheduler", "%s", text);
+}
+
 static void check_slurm(struct doctor *d)
 {
 	/* Where there is no slurm.conf scontrol looks for one for a minute. */
@@ -439,6 +468,7 @@ static void check_slurm(struct doctor *d)
 	check_spank(d);
 	check_daemon(d);
 	check_preempt(d);
+	check_slurm_conf(d);
 }
 
 static void help(void)

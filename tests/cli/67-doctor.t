@@ -24,15 +24,16 @@ sub put {
 	return;
 }
 
-# finding(QOS, {CONFIG}, QOS LINES or undef): [verdict, words] about ProbeQos.
+# finding(QOS, {CONFIG}, QOS LINES or undef, WHAT): [verdict, words] about ProbeQos, or what else.
 sub finding {
-	my ($qos, $config, $lines) = @_;
+	my ($qos, $config, $lines, $what) = @_;
+	my $more = delete $config->{conf} // '';
 	my %value = (AccountingStorageType => 'accounting_storage/slurmdbd', PreemptType => 'preempt/qos', PreemptMode => 'CANCEL', %$config);
-	put('precedent.conf', "Candidates=fast\n" . ($qos eq '' ? '' : "ProbeQos=$qos\n"));
+	put('precedent.conf', "Candidates=fast\n" . ($qos eq '' ? '' : "ProbeQos=$qos\n") . $more);
 	put('bin/scontrol', "#!/bin/sh\ncat <<'X'\n" . join('', map { sprintf "%-23s = %s\n", $_, $value{$_} } sort keys %value) . "X\n");
 	put('bin/sacctmgr', defined $lines ? "#!/bin/sh\ncat <<'X'\n${lines}X\n" : "#!/bin/sh\necho no >&2\nexit 1\n");
 	my $r = precedent('doctor', '--json');
-	my ($found) = grep { $_->{what} eq 'probe qos' } @{ decode_json($r->{out}) };
+	my ($found) = grep { $_->{what} eq ($what // 'probe qos') } @{ decode_json($r->{out}) };
 	return [$found->{verdict}, $found->{found}];
 }
 
@@ -57,5 +58,28 @@ is_found(finding('probes', {}, undef), 'warn', qr/cannot tell whether it may be 
 is_found(finding('probes', {AccountingStorageType => 'accounting_storage/none'}, undef), 'warn',
 	qr/cannot tell whether .* no QOS without accounting \(AccountingStorageType=accounting_storage\/none\): take it out$/, 'no accounting');
 is_found(finding('probes', {}, 'probes|' . 'x' x 5000 . "\n" . join('', map { "q$_|probes\n" } 1 .. 200)), 'ok', qr/QOS q1, q2, .*q\d+$/, 'very many');
+
+
+# slurm(WHAT, {CONFIG; conf: lines of precedent.conf}, JOBS): what is said of slurm.conf.
+sub slurm {
+	my ($what, $config, $jobs) = @_;
+	put('bin/squeue', "#!/bin/sh\nyes x | head -n " . ($jobs // 7) . "\n");
+	return finding('', $config, '', $what);
+}
+
+is_found(slurm('ended jobs', {MinJobAge => '300 sec'}), 'ok', qr/^MinJobAge=300, PollInterval 10 s: every job's end is seen$/, 'MinJobAge as it comes');
+is_found(slurm('ended jobs', {MinJobAge => '299 sec'}), 'warn', qr/^MinJobAge=299: jobs that end while precedentd is restarted .*: set 300$/, 'less');
+is_found(slurm('ended jobs', {MinJobAge => '60 sec'}), 'warn', qr/^MinJobAge=60: /, 'a minute');
+is_found(slurm('ended jobs', {MinJobAge => '59 sec'}), 'FAIL', qr/^MinJobAge=59, PollInterval 10 s: jobs are gone before .*: set MinJobAge=300, at least 60$/, 'less than a minute');
+is_found(slurm('ended jobs', {MinJobAge => '100 sec', conf => "PollInterval=40\n"}), 'FAIL', qr/at least 120$/, 'less than three looks');
+is_found(slurm('ended jobs', {MinJobAge => '0 sec'}), 'warn', qr/^MinJobAge=0: .* never dropped/, 'never dropped');
+is_found(slurm('ended jobs', {}), 'warn', qr/^MinJobAge is not known/, 'not known');
+is_found(slurm('job records', {MaxJobCount => 10000}, 8999), 'ok', qr/^8999 jobs, MaxJobCount=10000$/, 'room for jobs');
+is_found(slurm('job records', {MaxJobCount => 10000}, 9000), 'warn', qr/^9000 jobs, MaxJobCount=10000: beyond it probes are refused .*: raise it/, 'hardly any');
+is_found(slurm('job records', {}), 'warn', qr/^MaxJobCount is not known/, 'not known');
+is_found(slurm('scheduler', {SchedulerType => 'sched/backfill', conf => "Mode=limit\n"}), 'ok', qr/^SchedulerType=sched\/backfill$/, 'backfill');
+is_found(slurm('scheduler', {SchedulerType => 'sched/builtin'}), 'ok', qr/start nothing earlier$/, 'no backfill, and nothing but observed');
+is_found(slurm('scheduler', {SchedulerType => 'sched/builtin', conf => "Mode=limit\n"}), 'warn', qr/start nothing earlier: set sched\/backfill$/, 'no backfill, with limits');
+is_found(slurm('scheduler', {SchedulerType => 'sched/builtin', conf => "PartitionMode.fast=place\n"}), 'warn', qr/set sched/, '... in a partition');
 
 done_testing;

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* For precedent doctor: the settings of slurm.conf on which it hangs that runs are seen and limits come back. Pure. */
+#ifndef PRECEDENT_CLI_DOCTOR_SLURM_H
+#define PRECEDENT_CLI_DOCTOR_SLURM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum slurm_verdict { SLURM_FINE, SLURM_DOUBT, SLURM_BROKEN };
+
+/* Values as `scontrol show config` prints them; "" = not known. */
+struct slurm_facts {
+	const char *min_job_age, *max_job_count, *scheduler;
+	unsigned poll_interval_s;
+	long jobs;   /* that slurmctld knows now; below 0: not known */
+	bool limits; /* some jobs are given limits, or placed (Mode) */
+};
+
+/* One line for people in out: what was found, and what to do. */
+enum slurm_verdict slurm_judge_age(const struct slurm_facts *f, char *out, size_t size);
+enum slurm_verdict slurm_judge_count(const struct slurm_facts *f, char *out, size_t size);
+enum slurm_verdict slurm_judge_scheduler(const struct slurm_facts *f, char *out, size_t size);
+
+#endif
