@@ -23,8 +23,10 @@
 #include "cli/util.h"
 #include "cli/verbs.h"
 #include "common/conf.h"
+#include "common/duration.h"
 #include "common/inject.h"
 #include "common/sandbox.h"
+#include "predictor/extend.h"
 #include "predictor/query.h"
 #include "predictor/spool.h"
 #include "predictor/store.h"
@@ -180,6 +182,27 @@ static void check_tools(struct doctor *d)
 
 /* ---- configuration and directories ---- */
 
+static bool sets_limits(const struct precedent_conf *conf)
+{
+	bool any = conf->mode >= MODE_LIMIT;
+
+	for (size_t i = 0; i < conf->n_partition_modes; i++)
+		any |= conf->partition_modes[i].mode >= MODE_LIMIT;
+	return any;
+}
+
+/* A limit that is raised as soon as the job starts says nothing to the scheduler. */
+static void check_limits(struct doctor *d)
+{
+	uint32_t least = extend_least_min(d->conf.poll_interval_s);
+	char text[DURATION_TEXT_MAX];
+
+	if (sets_limits(&d->conf) && d->conf.min_limit_min < least)
+		find(d, WARN, "limits", "MinLimit is %u min, and limits are raised %.0f s before they end: the shortest are raised when the job "
+					"starts: set MinLimit=%s", d->conf.min_limit_min,
+		     extend_threshold_s(d->conf.poll_interval_s, d->conf.min_limit_min), duration_format_minutes(text, sizeof(text), least));
+}
+
 static void check_conf(struct doctor *d)
 {
 	struct errbuf err;
@@ -197,6 +220,7 @@ static void check_conf(struct doctor *d)
 	else
 		find(d, OK, "configuration", "%s, mode %s, %zu candidates", d->conf.file, mode_name(d->conf.mode),
 		     d->conf.n_candidates);
+	check_limits(d);
 }
 
 /* Where probes may run programs themselves: could they on this node? */
@@ -425,15 +449,6 @@ static void check_preempt(struct doctor *d)
 					      1 << 16);
 	find(d, verdicts[preempt_judge(&f, text, sizeof(text))], "probe qos", "%s", text);
 	free(list);
-}
-
-static bool sets_limits(const struct precedent_conf *conf)
-{
-	bool any = conf->mode >= MODE_LIMIT;
-
-	for (size_t i = 0; i < conf->n_partition_modes; i++)
-		any |= conf->partition_modes[i].mode >= MODE_LIMIT;
-	return any;
 }
 
 /* What slurm.conf says that our being right hangs on. */

@@ -12,12 +12,18 @@ double extend_threshold_s(uint32_t poll_interval_s, uint32_t limit_min)
 
 uint32_t extend_next_min(uint32_t poll_interval_s, uint32_t limit_min, uint32_t user_limit_min)
 {
-	uint32_t step = limit_min / 4 + 1, least = (2 * poll_interval_s + 119) / 60 + 4;
+	/* With this much more it is not due at the next look, even if the last one came when no time was left. */
+	uint32_t step = limit_min / 4 + 1, least = (3 * poll_interval_s + EXTEND_ARM_S + 59) / 60;
 	uint64_t next = (uint64_t)limit_min + (step > least ? step : least);
 
 	if (user_limit_min != DURATION_UNSET && user_limit_min != DURATION_UNLIMITED && next > user_limit_min)
 		next = user_limit_min;
 	return next < DURATION_UNSET ? (uint32_t)next : DURATION_UNLIMITED;
+}
+
+uint32_t extend_least_min(uint32_t poll_interval_s)
+{
+	return (4 * poll_interval_s + EXTEND_ARM_S + 59) / 60;
 }
 
 bool extend_is_shortened(const struct job_comment *c)

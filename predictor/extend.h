@@ -15,7 +15,10 @@
 /* Seconds before the end from which a job gets more time: two looks before EXTEND_ARM_S, or a tenth of its limit. */
 double extend_threshold_s(uint32_t poll_interval_s, uint32_t limit_min);
 
-/* The next limit: a quarter more, at least enough for several looks, at most the user's own (DURATION_UNLIMITED: none,
+/* A limit of fewer minutes is raised as soon as the job starts, or at its first looks. */
+uint32_t extend_least_min(uint32_t poll_interval_s);
+
+/* The next limit: a quarter more, at least so much that it is not due again at the next look, at most the user's own (DURATION_UNLIMITED: none,
  * DURATION_UNSET: not known, as none). */
 uint32_t extend_next_min(uint32_t poll_interval_s, uint32_t limit_min, uint32_t user_limit_min);
 

@@ -81,5 +81,9 @@ is_found(slurm('scheduler', {SchedulerType => 'sched/backfill', conf => "Mode=li
 is_found(slurm('scheduler', {SchedulerType => 'sched/builtin'}), 'ok', qr/start nothing earlier$/, 'no backfill, and nothing but observed');
 is_found(slurm('scheduler', {SchedulerType => 'sched/builtin', conf => "Mode=limit\n"}), 'warn', qr/start nothing earlier: set sched\/backfill$/, 'no backfill, with limits');
 is_found(slurm('scheduler', {SchedulerType => 'sched/builtin', conf => "PartitionMode.fast=place\n"}), 'warn', qr/set sched/, '... in a partition');
+is_found(slurm('limits', {conf => "Mode=limit\nMinLimit=00:01:00\n"}), 'warn',
+	qr/^MinLimit is 1 min, and limits are raised 80 s before they end: .*: set MinLimit=00:02:00$/, 'limits that are raised at once');
+is(slurm('limits', {conf => "Mode=limit\nMinLimit=00:02:00\n"})->[0], undef, 'none such');
+is(slurm('limits', {conf => "MinLimit=00:01:00\n"})->[0], undef, 'no limits are set');
 
 done_testing;

@@ -48,6 +48,18 @@ static void test_extend_rules(void **state)
 	assert_int_equal(extend_next_min(10, 100, DURATION_UNLIMITED), 126);
 	assert_true(extend_next_min(10, UINT32_MAX - 10, DURATION_UNSET) == DURATION_UNLIMITED);
 	assert_true(extend_next_min(600, 5, 1000) * 60 > 300 + extend_threshold_s(600, 5));
+	assert_int_equal(extend_next_min(10, 1, 60), 3); /* short ones are raised by little */
+	assert_int_equal(extend_next_min(10, 3, 60), 5);
+	for (uint32_t poll = 1; poll <= 600; poll++)
+		for (uint32_t limit = 1; limit < 3000; limit += 1 + limit / 16) {
+			uint32_t more = extend_next_min(poll, limit, DURATION_UNLIMITED);
+
+			/* Raised at the last moment it is not due at the look after that. */
+			if (limit * 6 <= 2 * poll + EXTEND_ARM_S && more * 6 <= 2 * poll + EXTEND_ARM_S)
+				assert_true((more - limit) * 60.0 - poll >= extend_threshold_s(poll, more));
+			if (limit >= extend_least_min(poll))
+				assert_true(limit * 60.0 - 2 * poll >= 2 * poll + EXTEND_ARM_S);
+		}
 }
 
 static struct cluster_job *shortened_job(void)
