@@ -36,7 +36,7 @@ struct engine *engine_create(const struct plan *p, const struct engine_options *
 		e->o.waiting_max = WAITING_MAX;
 	if (!e->o.firings_max)
 		e->o.firings_max = FIRINGS_MAX;
-	e->next_id = e->next_seq = 1;
+	e->next_id = e->next_seq = e->n_cycle = 1;
 	e->frame = (struct code_frame){.text = &e->text, .zero_divisions = &e->report.zero_divisions};
 	return e;
 }
@@ -108,7 +108,7 @@ static int collect_group(struct engine *e, const struct bucket *b)
 	return 0;
 }
 
-/* x joins its group, which is complete perhaps. */
+/* x joins its group, which is complete perhaps. 1, or -1. */
 static int join_group(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
 	const struct bucket *b;
@@ -121,42 +121,56 @@ static int join_group(struct engine *e, const struct plan_pattern *p, struct ent
 	e->frame.bound = e->bound;
 	all = code_run(&p->all, &e->frame).i;
 	if (all < 1 || (uint64_t)all > b->n)
-		return 0;
+		return 1;
 	if (collect_group(e, b) < 0)
 		return -1;
 	if (engine_fire(e, p->rule) < 0)
 		return -1;
 	e->n_group = 0;
-	return 0;
+	return 1;
 }
 
 /* ---- the cycle ---- */
 
-/* x stands before a pattern. */
+static inline bool tests_hold(const struct plan_pattern *p, const union rules_value *v)
+{
+	for (uint32_t i = 0; i < p->n_test; i++) {
+		const struct plan_test *t = &p->test[i];
+		int64_t a = v[t->slot].i, b = t->constant ? t->k : v[t->other].i;
+
+		if (!(t->holds >> ((a > b) - (a < b) + 1) & 1))
+			return false;
+	}
+	return true;
+}
+
+/* x stands before a pattern. 1: it has been put into its queues; 0: it does not wait there; -1: error. */
 static int present(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
-	if (p->waits && x->consumed)
+	if ((p->waits && x->consumed) || !tests_hold(p, x->v))
 		return 0;
 	e->bound[p->pattern] = x;
 	e->frame.bound = e->bound;
 	if (p->filter.ins && !code_run(&p->filter, &e->frame).i)
 		return 0;
 	if (!p->keeps)
-		return engine_fire(e, p->rule);
+		return engine_fire(e, p->rule) < 0 ? -1 : 0;
 	if (!p->step)
 		return join_group(e, p, x);
 	if (p->uses.ins) {
 		int64_t n = code_run(&p->uses, &e->frame).i;
 
-		x->uses[p->of_type] = n > 0 ? (uint64_t)n : 0;
+		entry_uses(e, x)[p->of_type] = n > 0 ? (uint64_t)n : 0;
 		if (n <= 0)
 			return 0;
 	}
+	if (p->pair)
+		return engine_join_pair(e, p, x);
 	if (engine_join(e, p, x) < 0)
 		return -1;
-	if (x->gone || x->queued || (p->waits && x->consumed) || (p->uses.ins && !x->uses[p->of_type]))
+	if (!engine_goes_on(e, p, x))
 		return 0;
-	return queues_insert(e, p, x);
+	return queues_insert(e, p, x) < 0 ? -1 : 1;
 }
 
 /* x is in the working memory from now on. */
@@ -166,9 +180,16 @@ static int activate(struct engine *e, struct entry *x)
 
 	x->queued = false;
 	x->seq = e->next_seq++;
-	for (uint32_t i = 0; i < t->n_pattern && !x->gone && !x->queued; i++)
-		if (present(e, t->pattern[i], x) < 0)
+	if (x->n_linked)
+		queues_renew(e, x);
+	for (uint32_t i = 0; i < t->n_pattern && !x->gone && !x->queued; i++) {
+		int rv = present(e, t->pattern[i], x);
+
+		if (rv < 0)
 			return -1;
+		if (rv == 0 && x->n_linked && !t->is_event)
+			queues_remove(e, t->pattern[i], x); /* as it is now it waits there no longer */
+	}
 	return 0;
 }
 
@@ -180,11 +201,12 @@ static void end_cycle(struct engine *e)
 		const struct plan_type *t = &e->p->type[x->type];
 
 		e->cycle = x->also;
-		for (uint32_t i = 0; i < t->n_pattern && x->n_linked; i++)
-			if (!t->pattern[i]->waits)
+		for (uint32_t i = 0; e->q.asked_passing && i < t->n_pattern && x->n_linked; i++)
+			if (t->pattern[i]->passes)
 				queues_remove(e, t->pattern[i], x);
 		entry_release(e, x);
 	}
+	queues_end_cycle(&e->q);
 	while (e->report.waiting > e->o.waiting_max) {
 		struct entry *x = e->oldest;
 
@@ -193,10 +215,8 @@ static void end_cycle(struct engine *e)
 		engine_forget(e, x);
 	}
 	entry_bury_all(e);
-	if (e->n_fired) {
-		memset(e->fired, 0, e->cap_fired * sizeof(*e->fired));
-		e->n_fired = 0;
-	}
+	e->n_cycle++;
+	e->n_fired = 0;
 	e->cycle_firings = 0;
 }
 
@@ -211,7 +231,7 @@ static int run_agenda(struct engine *e)
 		if (!e->agenda)
 			e->agenda_tail = NULL;
 		rv = x->gone ? 0 : activate(e, x);
-		if (e->p->type[x->type].src->category == SC_EVENT) {
+		if (e->p->type[x->type].is_event) {
 			x->also = e->cycle;
 			e->cycle = x;
 		} else {
@@ -242,8 +262,11 @@ int engine_event(struct engine *e, uint32_t type, const struct engine_simple *s,
 	x->v[RA_EVENT].i = s->event;
 	x->untimed = s->untimed;
 	memcpy(x->v + RA_N, param, (e->p->type[type].n_slot - RA_N) * sizeof(*param));
-	engine_queue(e, x);
-	rv = run_agenda(e);
+	rv = activate(e, x);
+	x->also = e->cycle; /* the only one so far: nothing that follows from it has been looked at */
+	e->cycle = x;
+	if (rv == 0 && e->agenda)
+		rv = run_agenda(e);
 	end_cycle(e);
 	return rv;
 }
@@ -282,8 +305,8 @@ static int simple_events(struct engine *e, const struct entry *x,
 int engine_finding_events(struct engine *e, const struct engine_finding *f,
 			  int (*fn)(void *arg, uint32_t type, const union rules_value *values), void *arg)
 {
-	bool group = f->rule->src->pattern[0].all != NULL;
-	uint32_t n = group ? e->n_group : f->rule->src->n_pattern;
+	bool group = f->rule->group;
+	uint32_t n = group ? e->n_group : f->rule->n_pattern;
 	int rv = 0;
 
 	for (uint32_t i = 0; i < n && rv == 0; i++)

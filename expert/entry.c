@@ -15,7 +15,7 @@ static size_t entry_size(const struct plan_type *t)
 	return (n + 15) & ~(size_t)15;
 }
 
-static int refill(struct engine *e, uint32_t type)
+int entry_pool_refill(struct engine *e, uint32_t type)
 {
 	struct type_pool *pool = &e->pool[type];
 	size_t size = entry_size(&e->p->type[type]), n = SLAB_BYTES / size ? SLAB_BYTES / size : 1;
@@ -26,13 +26,13 @@ static int refill(struct engine *e, uint32_t type)
 		void **s = realloc(e->slab, cap * sizeof(*s));
 
 		if (!s)
-			return -1;
+			return err_set(e->err, "no memory for what the rules remember");
 		e->slab = s;
 		e->cap_slab = cap;
 	}
 	slab = malloc(n * size);
 	if (!slab)
-		return -1;
+		return err_set(e->err, "no memory for what the rules remember");
 	e->slab[e->n_slab++] = slab;
 	for (size_t i = n; i-- > 0;) {
 		struct entry *x = (struct entry *)(slab + i * size);
@@ -43,43 +43,16 @@ static int refill(struct engine *e, uint32_t type)
 	return 0;
 }
 
-struct entry *entry_create(struct engine *e, uint32_t type)
-{
-	const struct plan_type *t = &e->p->type[type];
-	struct type_pool *pool = &e->pool[type];
-	struct entry *x;
-
-	if (!pool->free && refill(e, type) < 0) {
-		err_set(e->err, "no memory for what the rules remember");
-		return NULL;
-	}
-	x = pool->free;
-	pool->free = x->also;
-	memset(x, 0, sizeof(*x));
-	x->type = type;
-	x->refs = 1;
-	x->id = e->next_id++;
-	x->link = (struct link *)(x->v + t->n_slot);
-	x->uses = (uint64_t *)(x->link + t->n_link);
-	memset(x->link, 0, t->n_link * sizeof(*x->link) + t->n_pattern * sizeof(*x->uses));
-	return x;
-}
-
-void entry_release(struct engine *e, struct entry *x)
-{
-	if (--x->refs || x->buried)
-		return;
-	x->buried = true;
-	x->grave = e->grave;
-	e->grave = x;
-}
-
 void entry_bury_all(struct engine *e)
 {
 	while (e->grave) {
 		struct entry *x = e->grave;
 
-		e->grave = x->grave;
+		e->grave = x->also;
+		if (x->refs) { /* a later action of the rule that let it go holds it again */
+			x->buried = false;
+			continue;
+		}
 		for (uint32_t i = 0; i < x->n_member; i++)
 			entry_release(e, x->member[i]);
 		if (x->member != x->member_in)

@@ -19,25 +19,24 @@ struct link {
 
 #define ENTRY_DEPTH 8 /* of what it was made of, kept */
 
+/* Short: of thousands of ranks' there are many. After the values: the links of the type, and its uses. */
 struct entry {
 	uint32_t type, refs;
-	uint64_t id;             /* never the same again in a run */
 	uint64_t seq;            /* of its queues */
-	uint32_t n_linked;       /* patterns that it waits in */
-	uint32_t n_member;
 	uint8_t depth;           /* of members */
 	bool untimed;            /* the times of an event it was made of are not known */
 	bool consumed;           /* belongs to a composite event: no longer a member of others */
 	bool gone;               /* retracted, or dropped */
 	bool queued;             /* on the agenda */
 	bool buried;
+	uint16_t n_linked;       /* patterns that it waits in */
+	struct link *link;             /* [link of the type] */
+	struct entry *also;            /* in the list of the cycle, the agenda, what is to be buried or what is free */
+	struct entry *older, *younger; /* of all that wait */
+	uint64_t id;             /* never the same again in a run */
 	struct entry **member;
 	struct entry *member_in[2];
-	struct entry *older, *younger; /* of all that wait */
-	struct entry *also;            /* in the list of the cycle, of the agenda or of what is free */
-	struct entry *grave;
-	uint64_t *uses;                /* [pattern of the type]: left of a shared(N) member */
-	struct link *link;             /* [link of the type] */
+	uint32_t n_member;
 	union rules_value v[];
 };
 

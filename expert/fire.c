@@ -39,12 +39,8 @@ static void consume(struct engine *e, struct entry *x)
 
 static struct entry *const *members(struct engine *e, const struct plan_rule *u, uint32_t *n)
 {
-	if (u->src->pattern[0].all) {
-		*n = e->n_group;
-		return e->group;
-	}
-	*n = u->src->n_pattern;
-	return e->bound;
+	*n = u->group ? e->n_group : u->n_pattern;
+	return u->group ? e->group : e->bound;
 }
 
 static bool any_untimed(struct entry *const *m, uint32_t n)
@@ -78,7 +74,7 @@ static int text_failed(struct engine *e, const struct plan_rule *u)
 
 static int tell(struct engine *e, const struct plan_rule *u, const struct plan_action *a)
 {
-	struct engine_finding f = {.type = e->p->rules->type[a->src->type], .rule = u,
+	struct engine_finding f = {.type = e->p->rules->type[a->type], .rule = u,
 				   .rule_number = (uint32_t)(u - e->p->rule), .action = a};
 	uint32_t n;
 	struct entry *const *m = members(e, u, &n);
@@ -99,16 +95,16 @@ static int assert_entry(struct engine *e, const struct plan_rule *u, const struc
 	uint32_t n;
 	struct entry *const *m = members(e, u, &n);
 
-	if (!e->p->type[a->src->type].n_pattern)
-		return 0; /* nobody looks at it */
-	x = entry_create(e, a->src->type);
+	x = entry_create(e, a->type);
 	if (!x)
 		return -1;
 	set_attributes(x, m, n);
-	if (a->src->n_set < e->p->rules->type[a->src->type]->n_param) /* optional ones */
-		memset(x->v + RA_N, 0, e->p->rules->type[a->src->type]->n_param * sizeof(*x->v));
-	for (uint32_t i = 0; i < a->src->n_set; i++)
-		x->v[a->src->set[i].slot] = engine_value(e, &a->value[i], e->bound);
+	if (a->n_copy + a->n_compute < a->n_param) /* optional ones */
+		memset(x->v + RA_N, 0, a->n_param * sizeof(*x->v));
+	for (uint32_t i = 0; i < a->n_copy; i++)
+		x->v[a->copy[i].to] = e->bound[a->copy[i].pattern]->v[a->copy[i].from];
+	for (uint32_t i = 0; i < a->n_compute; i++)
+		x->v[a->src->set[a->compute[i]].slot] = engine_value(e, &a->value[a->compute[i]], e->bound);
 	engine_queue(e, x);
 	if (text_failed(e, u) < 0)
 		return -1;
@@ -134,8 +130,7 @@ static int modify(struct engine *e, const struct plan_rule *u, const struct plan
 	if (x->gone)
 		return 0;
 	if (!x->queued) {
-		x->refs++; /* the agenda's */
-		engine_forget(e, x);
+		x->refs++; /* the agenda's; it stays in its queues, where nobody takes it, until it is presented again */
 		engine_queue(e, x);
 	}
 	for (uint32_t i = 0; i < a->src->n_set; i++)
@@ -152,9 +147,9 @@ static int act(struct engine *e, const struct plan_rule *u, const struct plan_ac
 	case AK_MODIFY:
 		return modify(e, u, a, e->bound[a->src->pattern]);
 	default:
-		if (e->p->rules->type[a->src->type]->category == SC_OBSERVATION)
+		if (a->tells)
 			return tell(e, u, a);
-		return assert_entry(e, u, a);
+		return a->ignored ? 0 : assert_entry(e, u, a);
 	}
 }
 
@@ -164,13 +159,13 @@ static void use_member(struct engine *e, const struct plan_pattern *p, struct en
 {
 	if (!p->shared)
 		consume(e, x);
-	else if (p->uses.ins && --x->uses[p->of_type] == 0)
+	else if (p->uses.ins && --entry_uses(e, x)[p->of_type] == 0)
 		queues_remove(e, p, x);
 }
 
 static void use_members(struct engine *e, const struct plan_rule *u)
 {
-	if (u->src->pattern[0].all) {
+	if (u->group) {
 		for (uint32_t i = 0; i < e->n_group; i++) {
 			if (!u->pattern[0].shared)
 				consume(e, e->group[i]);
@@ -179,7 +174,7 @@ static void use_members(struct engine *e, const struct plan_rule *u)
 		}
 		return;
 	}
-	for (uint32_t i = 0; i < u->src->n_pattern; i++)
+	for (uint32_t i = 0; i < u->n_pattern; i++)
 		if (u->pattern[i].waits)
 			use_member(e, &u->pattern[i], e->bound[i]);
 }
@@ -190,15 +185,15 @@ static int remember_fired(struct engine *e, uint64_t h)
 {
 	if (2 * (e->n_fired + 1) > e->cap_fired) {
 		uint32_t cap = e->cap_fired ? 2 * e->cap_fired : 64;
-		uint64_t *t = calloc(cap, sizeof(*t));
+		struct fired *t = calloc(cap, sizeof(*t));
 
 		if (!t)
 			return err_set(e->err, "no memory for what the rules remember");
 		for (uint32_t i = 0; i < e->cap_fired; i++)
-			if (e->fired[i]) {
-				uint32_t at = (uint32_t)e->fired[i] & (cap - 1);
+			if (e->fired[i].cycle == e->n_cycle) {
+				uint32_t at = (uint32_t)e->fired[i].hash & (cap - 1);
 
-				while (t[at])
+				while (t[at].cycle)
 					at = (at + 1) & (cap - 1);
 				t[at] = e->fired[i];
 			}
@@ -207,13 +202,13 @@ static int remember_fired(struct engine *e, uint64_t h)
 		e->cap_fired = cap;
 	}
 	for (uint32_t at = (uint32_t)h & (e->cap_fired - 1);; at = (at + 1) & (e->cap_fired - 1)) {
-		if (e->fired[at] == h)
-			return 1;
-		if (!e->fired[at]) {
-			e->fired[at] = h;
+		if (e->fired[at].cycle != e->n_cycle) {
+			e->fired[at] = (struct fired){.hash = h, .cycle = e->n_cycle};
 			e->n_fired++;
 			return 0;
 		}
+		if (e->fired[at].hash == h)
+			return 1;
 	}
 }
 
@@ -222,11 +217,11 @@ static int fired_before(struct engine *e, const struct plan_rule *u)
 {
 	uint64_t h = (uint64_t)(u - e->p->rule) + 1;
 
-	for (uint32_t i = 0; i < u->src->n_pattern; i++) {
+	for (uint32_t i = 0; i < u->n_pattern; i++) {
 		h = (h ^ e->bound[i]->id) * 0x9e3779b97f4a7c15ull;
 		h ^= h >> 29;
 	}
-	return remember_fired(e, h ? h : 1);
+	return remember_fired(e, h);
 }
 
 int engine_fire(struct engine *e, uint32_t rule)
@@ -246,7 +241,7 @@ int engine_fire(struct engine *e, uint32_t rule)
 				   e->o.firings_max);
 	e->frame.member = e->group;
 	e->frame.n_member = e->n_group;
-	for (uint32_t i = 0; i < u->src->n_action; i++)
+	for (uint32_t i = 0; i < u->n_action; i++)
 		if (act(e, u, &u->action[i]) < 0)
 			return -1;
 	use_members(e, u);

@@ -148,10 +148,10 @@ static int merge(struct input *in, struct tournament *t, void (*progress)(double
 
 	for (uint32_t r = 0; r < n && rv == 0; r++) {
 		total += trace_get_rank(in->t, r)->events.length;
-		t->key[r] = next_key(in, r, &rv);
+		tournament_set(t, r, next_key(in, r, &rv));
 	}
 	tournament_start(t);
-	while (rv == 0 && t->key[tournament_top(t)] != TOURNAMENT_END) {
+	while (rv == 0 && tournament_key(t) != TOURNAMENT_END) {
 		uint32_t r = tournament_top(t);
 		struct input_rank *k = &in->rank[r];
 		const struct pending *p = &k->ring[k->first++ & (k->cap - 1)];

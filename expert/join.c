@@ -2,10 +2,6 @@
 /* Combinations around a structure that has just come: the patterns of its rule, filled one after the other. */
 #include "expert/engine_impl.h"
 
-/* Combinations that may be tried: some in one cycle, and on average of all. */
-#define TRIES_FREE  (1ull << 24)
-#define TRIES_EVENT 1024ull
-
 struct join {
 	struct engine *e;
 	const struct plan_pattern *p; /* that of the structure that came */
@@ -14,19 +10,11 @@ struct join {
 	uint8_t slot[RULES_MAX_PATTERNS]; /* in the order in which they are filled */
 };
 
-static int too_many(struct join *j)
+int engine_too_many(struct engine *e, const struct plan_pattern *p)
 {
-	const struct rules_rule *src = j->rule->src;
-
-	return rules_error(j->e->p->rules, j->e->err, src->pos,
+	return rules_error(e->p->rules, e->err, e->p->rule[p->rule].src->pos,
 			   "this rule tries too many combinations, %llu after %llu events: join its structures by equalities",
-			   (unsigned long long)j->e->report.combinations, (unsigned long long)j->e->report.events);
-}
-
-/* May x still take part as that pattern? */
-static bool usable(const struct plan_pattern *p, const struct entry *x)
-{
-	return !x->gone && !x->queued && !(p->waits && x->consumed);
+			   (unsigned long long)e->report.combinations, (unsigned long long)e->report.events);
 }
 
 /* How many of the filled patterns, from the first on, can still be used. */
@@ -36,7 +24,7 @@ static uint32_t usable_upto(const struct join *j, uint32_t n)
 		const struct plan_pattern *p = &j->rule->pattern[j->slot[i]];
 		const struct entry *x = j->e->bound[j->slot[i]];
 
-		if (!usable(p, x) || (i && !queues_has(p, x)) || (i == 0 && p->uses.ins && x->uses[p->of_type] == 0))
+		if (!engine_usable(p, x) || (i && !p->passes && !queues_has(p, x)) || (i == 0 && p->uses.ins && entry_uses(j->e, (struct entry *)x)[p->of_type] == 0))
 			return i;
 	}
 	return n;
@@ -70,9 +58,9 @@ static int fill(struct join *j, uint32_t n)
 	while ((x = cursor_next(&c))) {
 		int left;
 
-		if (++e->report.combinations > TRIES_FREE + TRIES_EVENT * e->report.events)
-			return too_many(j);
-		if (!usable(p, x) || taken(j, n, x))
+		if (engine_count_try(e, p) < 0)
+			return -1;
+		if (!engine_usable(p, x) || taken(j, n, x))
 			continue;
 		e->bound[s->pattern] = x;
 		e->frame.bound = e->bound;
@@ -89,7 +77,7 @@ int engine_join(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
 	struct join j = {.e = e, .p = p, .rule = &e->p->rule[p->rule], .slot = {p->pattern}};
 
-	j.n = j.rule->src->n_pattern;
+	j.n = j.rule->n_pattern;
 	e->bound[p->pattern] = x;
 	return fill(&j, 1) < 0 ? -1 : 0;
 }

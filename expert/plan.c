@@ -162,6 +162,22 @@ static int side_here(const struct conjunct *c, uint32_t p, uint32_t known)
 	return 0;
 }
 
+/* The slots of a key whose parts are all parameters. */
+static void set_slots(struct plan_index *x)
+{
+	uint32_t n = 0;
+
+	x->plain = true;
+	for (uint32_t i = 0; i < x->n_key; i++) {
+		x->plain &= x->key[i].field;
+		x->slot[n++] = x->key[i].slot;
+	}
+	for (uint32_t i = 0; i < x->n_wild; i++) {
+		x->plain &= x->wild[i].here.field;
+		x->slot[n++] = x->wild[i].here.slot;
+	}
+}
+
 /* An index of the pattern by these conjuncts, made when there is none yet. */
 static int find_index(struct planner *k, struct plan_pattern *p, const uint32_t *key, uint32_t n_key, const uint32_t *wild,
 		      uint32_t n_wild, uint32_t known)
@@ -184,7 +200,7 @@ static int find_index(struct planner *k, struct plan_pattern *p, const uint32_t 
 	x->n_key = n_key;
 	x->n_wild = n_wild;
 	x->n_link = 1;
-	x->number = k->p->n_index++;
+	x->number = x->seed = k->p->n_index++;
 	x->first_link = p->n_link;
 	memcpy(x->conjuncts, key, n_key * sizeof(*key));
 	memcpy(x->conjuncts + n_key, wild, n_wild * sizeof(*wild));
@@ -205,6 +221,7 @@ static int find_index(struct planner *k, struct plan_pattern *p, const uint32_t 
 			return -1;
 	}
 	p->n_link += x->n_link;
+	set_slots(x);
 	return (int)p->n_index++;
 }
 
@@ -287,12 +304,48 @@ static int make_steps(struct planner *k, struct plan_pattern *p)
 
 /* ---- a rule ---- */
 
+/* A comparison of a parameter, or a parameter that is true or not. */
+static bool as_test(struct plan_test *t, const struct expr *e)
+{
+	static const uint8_t holds[] = {[EX_EQ - EX_EQ] = TEST_EQUAL, [EX_NE - EX_EQ] = TEST_LESS | TEST_MORE,
+					[EX_LT - EX_EQ] = TEST_LESS, [EX_LE - EX_EQ] = TEST_LESS | TEST_EQUAL,
+					[EX_GT - EX_EQ] = TEST_MORE, [EX_GE - EX_EQ] = TEST_MORE | TEST_EQUAL};
+	const struct expr *f = e->kind == EX_NOT ? e->a : e;
+
+	*t = (struct plan_test){.constant = true};
+	if (f->kind == EX_FIELD) {
+		t->slot = f->slot;
+		t->holds = e->kind == EX_NOT ? TEST_EQUAL : TEST_LESS | TEST_MORE;
+		return true;
+	}
+	if (e->kind < EX_EQ || e->kind > EX_GE || e->a->kind != EX_FIELD || e->a->type == RT_DOUBLE)
+		return false;
+	t->slot = e->a->slot;
+	t->holds = holds[e->kind - EX_EQ];
+	t->constant = e->b->kind == EX_INT || e->b->kind == EX_STRING || e->b->kind == EX_BOOLEAN;
+	if (t->constant)
+		t->k = e->b->v.integer;
+	else
+		t->other = e->b->slot;
+	return t->constant || e->b->kind == EX_FIELD;
+}
+
+/* Tests as long as conditions are simple, so that the order of what is asked remains. */
 static int make_filter(struct planner *k, struct plan_pattern *p)
 {
-	bool set[MAX_CONJUNCTS] = {false};
+	bool set[MAX_CONJUNCTS] = {false}, simple = true;
+	struct plan_test *test = room(k, k->n_cj, sizeof(*test));
 
-	for (uint32_t i = 0; i < k->n_cj; i++)
-		set[i] = k->cj[i].vars == 1u << p->pattern || (!k->cj[i].vars && p->pattern == 0);
+	if (!test)
+		return -1;
+	p->test = test;
+	for (uint32_t i = 0; i < k->n_cj; i++) {
+		if (k->cj[i].vars != 1u << p->pattern && (k->cj[i].vars || p->pattern))
+			continue;
+		simple = simple && as_test(&test[p->n_test], k->cj[i].e);
+		p->n_test += simple;
+		set[i] = !simple;
+	}
 	return compile_all(k, &p->filter, set);
 }
 
@@ -305,11 +358,12 @@ static int make_group(struct planner *k, struct plan_pattern *p, const struct ru
 		return -1;
 	x->n_key = src->n_by;
 	x->n_link = 1;
-	x->number = k->p->n_index++;
+	x->number = x->seed = k->p->n_index++;
 	x->first_link = p->n_link++;
 	for (uint32_t i = 0; i < src->n_by; i++)
 		if (make_value(k, &x->key[i], src->by[i]) < 0)
 			return -1;
+	set_slots(x);
 	p->index = x;
 	p->n_index = 1;
 	return 0;
@@ -327,16 +381,41 @@ static int make_pattern(struct planner *k, uint32_t rule, uint8_t i)
 	p->shared = src->shared;
 	p->is_state = k->p->rules->type[src->type]->category == SC_STATE;
 	p->keeps = k->rule->src->n_pattern > 1 || src->all;
+	p->passes = k->p->rules->type[src->type]->category == SC_EVENT && !src->waits && !src->all;
 	p->number = k->p->n_pattern++;
 	if (make_filter(k, p) < 0)
 		return -1;
 	return src->uses ? code_compile(&p->uses, src->uses, &k->p->mem) : 0;
 }
 
+/* Values of the action, first those that are only taken over. */
+static int make_values(struct planner *k, struct plan_action *a)
+{
+	a->value = room(k, a->src->n_set, sizeof(*a->value));
+	a->copy = room(k, a->src->n_set, sizeof(*a->copy));
+	a->compute = room(k, a->src->n_set, sizeof(*a->compute));
+	if (!a->value || !a->copy || !a->compute)
+		return -1;
+	for (uint32_t i = 0; i < a->src->n_set; i++) {
+		const struct plan_value *v = &a->value[i];
+
+		if (make_value(k, &a->value[i], a->src->set[i].value) < 0)
+			return -1;
+		if (v->field)
+			a->copy[a->n_copy++] = (struct plan_copy){.pattern = v->pattern, .from = v->slot, .to = a->src->set[i].slot};
+		else
+			a->compute[a->n_compute++] = i;
+	}
+	return 0;
+}
+
 static int make_actions(struct planner *k)
 {
 	const struct rules_rule *src = k->rule->src;
 
+	k->rule->n_pattern = src->n_pattern;
+	k->rule->n_action = src->n_action;
+	k->rule->group = src->pattern[0].all;
 	k->rule->action = room(k, src->n_action, sizeof(*k->rule->action));
 	if (!k->rule->action)
 		return -1;
@@ -344,14 +423,28 @@ static int make_actions(struct planner *k)
 		struct plan_action *a = &k->rule->action[i];
 
 		a->src = &src->action[i];
-		a->value = room(k, a->src->n_set, sizeof(*a->value));
-		if (!a->value)
+		a->type = a->src->type;
+		if (a->src->kind == AK_ASSERT) {
+			a->tells = k->p->rules->type[a->type]->category == SC_OBSERVATION;
+			a->n_param = k->p->rules->type[a->type]->n_param;
+		}
+		if (make_values(k, a) < 0)
 			return -1;
-		for (uint32_t s = 0; s < a->src->n_set; s++)
-			if (make_value(k, &a->value[s], a->src->set[s].value) < 0)
-				return -1;
 	}
 	return 0;
+}
+
+/* Do the two patterns ask for each other by the same conditions, and by nothing else? */
+static void find_pair(struct plan_rule *u)
+{
+	struct plan_pattern *p = u->pattern, *q = &u->pattern[1];
+
+	if (u->src->n_pattern != 2 || p->scanned || q->scanned || p->n_index != 1 || q->n_index != 1 ||
+	    p->index->n_key != q->index->n_key || p->index->n_wild != q->index->n_wild ||
+	    memcmp(p->index->conjuncts, q->index->conjuncts, sizeof(p->index->conjuncts)))
+		return;
+	p->pair = q->pair = true;
+	q->index->seed = p->index->seed;
 }
 
 static int make_rule(struct plan *p, uint32_t i)
@@ -375,6 +468,7 @@ static int make_rule(struct plan *p, uint32_t i)
 			return -1;
 	for (uint8_t n = 0; n < src->n_pattern; n++)
 		k.rule->pattern[n].n_link += k.rule->pattern[n].scanned;
+	find_pair(k.rule);
 	return make_actions(&k);
 }
 
@@ -409,6 +503,7 @@ static int make_types(struct plan *p)
 
 		y->src = p->rules->type[t];
 		y->n_slot = rules_n_slot(y->src);
+		y->is_event = y->src->category == SC_EVENT;
 		y->pattern = memory_alloc(&p->mem, (count[t] + 1) * sizeof(*y->pattern));
 		rv = y->pattern ? 0 : -1;
 	}
@@ -424,6 +519,12 @@ static int make_types(struct plan *p)
 			y->pattern[y->n_pattern++] = q;
 		}
 	free(count);
+	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)
+		for (uint32_t n = 0; n < p->rules->rule[i]->n_action; n++) {
+			struct plan_action *a = &p->rule[i].action[n];
+
+			a->ignored = a->src->kind == AK_ASSERT && !p->type[a->type].n_pattern;
+		}
 	return rv;
 }
 

@@ -12,6 +12,22 @@
 
 #define PLAN_MAX_KEYS  8
 #define PLAN_MAX_WILDS 3 /* 2^3 ways to leave parts of a key out */
+#define PLAN_MAX_PARTS (PLAN_MAX_KEYS + PLAN_MAX_WILDS)
+
+/* A comparison of a parameter with a parameter or a constant: it holds when the bit of how they stand is in `holds`. */
+enum { TEST_LESS = 1, TEST_EQUAL = 2, TEST_MORE = 4 };
+
+struct plan_test {
+	uint16_t slot, other;
+	uint8_t holds;
+	bool constant;
+	int64_t k;
+};
+
+/* A parameter that a new structure takes over as it is. */
+struct plan_copy {
+	uint16_t pattern, from, to;
+};
 
 /* One side of an equality: a parameter, or code. */
 struct plan_value {
@@ -35,7 +51,10 @@ struct plan_index {
 	uint32_t n_link;      /* queues that an entry can be in */
 	uint32_t first_link;  /* of the pattern's */
 	uint32_t number;      /* over all */
-	uint32_t conjuncts[PLAN_MAX_KEYS + PLAN_MAX_WILDS];
+	uint32_t seed;        /* of hashes: that of the other pattern's where they have the same key */
+	bool plain;           /* parts of the key are parameters */
+	uint16_t slot[PLAN_MAX_PARTS]; /* ... these */
+	uint32_t conjuncts[PLAN_MAX_PARTS];
 };
 
 /* One more pattern of a combination, looked up. */
@@ -50,10 +69,14 @@ struct plan_pattern {
 	uint32_t rule, type;
 	uint8_t pattern;                 /* of the rule */
 	bool waits, shared, is_state, keeps; /* keeps: is put into queues at all */
+	bool passes;                     /* an event of one cycle: is put into queues when somebody asks for it */
+	bool pair;                       /* of two that ask for each other by one key */
 	uint32_t number;                 /* over all */
 	uint32_t of_type;                /* number among those of its type */
 	uint32_t first_link, n_link;     /* among those of its type */
 	bool scanned;                    /* some rule looks through all that wait: their queue is the last link */
+	const struct plan_test *test;    /* the first conditions of the filter; `filter` is the rest */
+	uint32_t n_test;
 	struct code filter, uses, all;
 	struct plan_index *index;
 	uint32_t n_index;
@@ -63,18 +86,26 @@ struct plan_pattern {
 struct plan_action {
 	const struct rules_action *src;
 	struct plan_value *value;        /* of each set */
+	struct plan_copy *copy;          /* those of them that are parameters */
+	uint32_t *compute;               /* those that are not */
+	uint32_t n_copy, n_compute;
+	uint32_t type, n_param;          /* of the structure, when one is asserted */
+	bool tells, ignored;             /* it is an observation; no rule looks at it */
 };
 
 struct plan_rule {
 	const struct rules_rule *src;
 	struct plan_pattern *pattern;
 	struct plan_action *action;
+	uint32_t n_pattern, n_action;
+	bool group;                      /* its one pattern is a group */
 	bool once;                       /* per cycle and combination: a state of it is modified */
 };
 
 struct plan_type {
 	const struct rules_struct *src;
 	uint32_t n_slot, n_link, n_pattern;
+	bool is_event;
 	struct plan_pattern **pattern;   /* in the order of rules */
 };
 

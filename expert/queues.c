@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expert/engine_impl.h"
+#include "expert/keys.h"
 
 #define SLAB 256
 
@@ -29,6 +29,7 @@ void queues_free(struct queues *q)
 	free(q->slab);
 	free(q->slot);
 	free(q->all);
+	free(q->passing);
 	free(q->asked);
 	free(q->held);
 }
@@ -43,7 +44,7 @@ static struct bucket *bucket_create(struct queues *q)
 		if (!s)
 			return NULL;
 		q->slab = s;
-		s[q->n_slab] = malloc(SLAB * sizeof(*b));
+		s[q->n_slab] = aligned_alloc(64, SLAB * sizeof(*b));
 		if (!s[q->n_slab])
 			return NULL;
 		b = s[q->n_slab++];
@@ -76,56 +77,12 @@ static void grow(struct queues *q)
 	q->n_slot *= 2;
 }
 
-/* ---- keys ---- */
+/* ---- in and out ---- */
 
-struct key {
-	uint64_t hash;
-	uint32_t index;
-	uint32_t n;
-	int64_t part[PLAN_MAX_KEYS + PLAN_MAX_WILDS];
-};
-
-static inline uint64_t mix(uint64_t h, uint64_t v)
+struct bucket *queues_make(struct queues *q, const struct key *k, uint32_t link)
 {
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	return h ^ (h >> 29);
-}
+	struct bucket *b, **slot;
 
-/* Of the index, with the wild parts in `out` left out. */
-static void key_make(struct key *k, const struct plan_index *x, uint32_t out, const int64_t *key, const int64_t *wild)
-{
-	uint64_t h;
-
-	k->index = x->number << PLAN_MAX_WILDS | out;
-	k->n = 0;
-	h = mix(0x2545f4914f6cdd1dull, k->index);
-	for (uint32_t i = 0; i < x->n_key; i++) {
-		k->part[k->n++] = key[i];
-		h = mix(h, (uint64_t)key[i]);
-	}
-	for (uint32_t i = 0; i < x->n_wild; i++) {
-		k->part[k->n++] = out & 1u << i ? 0 : wild[i];
-		h = mix(h, (uint64_t)k->part[k->n - 1]);
-	}
-	k->hash = h ^ (h >> 32);
-}
-
-static struct bucket *find(const struct queues *q, const struct key *k)
-{
-	struct bucket *b = q->slot[k->hash & (q->n_slot - 1)];
-
-	for (; b; b = b->chain)
-		if (b->hash == k->hash && b->index == k->index && !memcmp(b->key, k->part, k->n * sizeof(*k->part)))
-			return b;
-	return NULL;
-}
-
-static struct bucket *find_or_make(struct queues *q, const struct key *k, uint32_t link)
-{
-	struct bucket *b = find(q, k), **slot;
-
-	if (b)
-		return b;
 	if (q->n >= q->n_slot)
 		grow(q);
 	b = bucket_create(q);
@@ -136,7 +93,7 @@ static struct bucket *find_or_make(struct queues *q, const struct key *k, uint32
 	b->hash = k->hash;
 	b->index = k->index;
 	b->link = link;
-	memcpy(b->key, k->part, k->n * sizeof(*k->part));
+	memcpy(b->part, k->part, k->n * sizeof(*k->part));
 	slot = &q->slot[k->hash & (q->n_slot - 1)];
 	b->chain = *slot;
 	*slot = b;
@@ -154,23 +111,6 @@ static void bucket_drop(struct queues *q, struct bucket *b)
 	b->chain = q->free;
 	q->free = b;
 	q->n--;
-}
-
-/* ---- in and out ---- */
-
-static void append(struct bucket *b, struct entry *x, uint32_t link)
-{
-	struct link *l = &x->link[link];
-
-	l->bucket = b;
-	l->next = NULL;
-	l->prev = b->tail;
-	if (b->tail)
-		b->tail->link[link].next = x;
-	else
-		b->head = x;
-	b->tail = x;
-	b->n++;
 }
 
 static void take_out(struct queues *q, struct entry *x, uint32_t link, bool shared_table)
@@ -193,39 +133,6 @@ static void take_out(struct queues *q, struct entry *x, uint32_t link, bool shar
 		bucket_drop(q, b);
 }
 
-static int insert_at(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y, uint32_t out,
-		     uint32_t link, const int64_t *key, const int64_t *wild)
-{
-	uint32_t at = p->first_link + x->first_link + link;
-	struct bucket *b;
-	struct key k;
-
-	key_make(&k, x, out, key, wild);
-	b = find_or_make(&e->q, &k, at);
-	if (!b)
-		return err_set(e->err, "no memory for what the rules remember");
-	append(b, y, at);
-	return 0;
-}
-
-/* Values of the stored side; which parts are any. */
-static uint32_t stored_key(struct engine *e, const struct plan_index *x, uint8_t pattern, struct entry *y, int64_t *key,
-			   int64_t *wild)
-{
-	struct entry *bound[RULES_MAX_PATTERNS];
-	uint32_t any = 0;
-
-	bound[pattern] = y;
-	for (uint32_t i = 0; i < x->n_key; i++)
-		key[i] = engine_value(e, &x->key[i], bound).i;
-	for (uint32_t i = 0; i < x->n_wild; i++) {
-		wild[i] = engine_value(e, &x->wild[i].here, bound).i;
-		if (x->wild[i].stored && wild[i] == x->wild[i].any)
-			any |= 1u << i;
-	}
-	return any;
-}
-
 /* The n-th choice among the parts that those who ask may leave out. */
 static uint32_t choice(const struct plan_index *x, uint32_t n)
 {
@@ -239,42 +146,147 @@ static uint32_t choice(const struct plan_index *x, uint32_t n)
 	return out;
 }
 
-static int insert_index(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y)
+static int insert_at(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y, uint32_t n,
+		     const struct key *k)
 {
-	int64_t key[PLAN_MAX_KEYS], wild[PLAN_MAX_WILDS];
-	uint32_t any = stored_key(e, x, p->pattern, y, key, wild);
+	uint32_t at = p->first_link + x->first_link + n;
+	struct bucket *b = y->link[at].bucket;
 
-	e->q.held[x->number] |= (uint8_t)(1u << any);
-	for (uint32_t n = 0; n < x->n_link; n++)
-		if ((n == 0 || e->q.asked[x->number] & 1u << n) &&
-		    insert_at(e, p, x, y, any | choice(x, n), n, key, wild) < 0)
-			return -1;
+	if (b && b->n == 1 && bucket_is(b, k, k->index))
+		return 0;
+	if (b)
+		take_out(&e->q, y, at, true);
+	b = queues_find(&e->q, k, k->index);
+	if (!b)
+		b = queues_make(&e->q, k, at);
+	if (!b)
+		return err_set(e->err, "no memory for what the rules remember");
+	bucket_append(b, y, at);
 	return 0;
+}
+
+int queues_insert_index(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y,
+			const struct key *k)
+{
+	uint32_t asked = e->q.asked[x->number];
+
+	e->q.held[x->number] |= (uint8_t)(1u << k->any);
+	if (insert_at(e, p, x, y, 0, k) < 0)
+		return -1;
+	for (uint32_t n = 1; asked && n < x->n_link; n++)
+		if (asked & 1u << n) {
+			struct key less = key_without(k, x, k->any | choice(x, n));
+
+			if (insert_at(e, p, x, y, n, &less) < 0)
+				return -1;
+		}
+	return 0;
+}
+
+static void add_youngest(struct engine *e, struct entry *x)
+{
+	x->older = e->youngest;
+	x->younger = NULL;
+	if (e->youngest)
+		e->youngest->younger = x;
+	else
+		e->oldest = x;
+	e->youngest = x;
+}
+
+static void take_from_ages(struct engine *e, struct entry *x)
+{
+	if (x->older)
+		x->older->younger = x->younger;
+	else
+		e->oldest = x->younger;
+	if (x->younger)
+		x->younger->older = x->older;
+	else
+		e->youngest = x->older;
+}
+
+void queues_renew(struct engine *e, struct entry *x)
+{
+	take_from_ages(e, x);
+	add_youngest(e, x);
+}
+
+void queues_enlist(struct engine *e, struct entry *x)
+{
+	if (x->n_linked++)
+		return;
+	x->refs++;
+	add_youngest(e, x);
+	e->pool[x->type].waiting++;
+	if (++e->report.waiting > e->report.waiting_most)
+		e->report.waiting_most = e->report.waiting;
+}
+
+static int insert_now(struct engine *e, const struct plan_pattern *p, struct entry *x)
+{
+	bool waits = queues_has(p, x); /* and was modified */
+
+	if (p->scanned) {
+		take_out(&e->q, x, p->first_link + p->n_link - 1, false);
+		bucket_append(&e->q.all[p->number], x, p->first_link + p->n_link - 1);
+	} else if (!waits) {
+		e->q.all[p->number].n++;
+	}
+	for (uint32_t i = 0; i < p->n_index; i++) {
+		struct key k;
+
+		stored_key(e, &p->index[i], p->pattern, x, &k);
+		key_finish(&k, &p->index[i], k.any);
+		if (queues_insert_index(e, p, &p->index[i], x, &k) < 0)
+			return -1;
+	}
+	if (!waits)
+		queues_enlist(e, x);
+	return 0;
+}
+
+/* ---- events of one cycle ---- */
+
+int queues_let_pass(struct engine *e, const struct plan_pattern *p, struct entry *x)
+{
+	struct queues *q = &e->q;
+
+	if (q->n_passing == q->cap_passing) {
+		uint32_t cap = q->cap_passing ? 2 * q->cap_passing : 64;
+		struct passing *a = realloc(q->passing, cap * sizeof(*a));
+
+		if (!a)
+			return err_set(e->err, "no memory for what the rules remember");
+		q->passing = a;
+		q->cap_passing = cap;
+	}
+	q->passing[q->n_passing++] = (struct passing){.pattern = p, .entry = x};
+	return 0;
+}
+
+/* Somebody asks for them. */
+static int stop_passing(struct engine *e)
+{
+	struct queues *q = &e->q;
+
+	q->asked_passing = true;
+	for (uint32_t i = 0; i < q->n_passing; i++)
+		if (insert_now(e, q->passing[i].pattern, q->passing[i].entry) < 0)
+			return -1;
+	q->n_passing = 0;
+	return 0;
+}
+
+void queues_end_cycle(struct queues *q)
+{
+	q->n_passing = 0;
+	q->asked_passing = false;
 }
 
 int queues_insert(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
-	if (p->scanned)
-		append(&e->q.all[p->number], x, p->first_link + p->n_link - 1);
-	else
-		e->q.all[p->number].n++;
-	for (uint32_t i = 0; i < p->n_index; i++)
-		if (insert_index(e, p, &p->index[i], x) < 0)
-			return -1;
-	if (x->n_linked++ == 0) {
-		x->refs++;
-		x->older = e->youngest;
-		x->younger = NULL;
-		if (e->youngest)
-			e->youngest->younger = x;
-		else
-			e->oldest = x;
-		e->youngest = x;
-		e->pool[x->type].waiting++;
-		if (++e->report.waiting > e->report.waiting_most)
-			e->report.waiting_most = e->report.waiting;
-	}
-	return 0;
+	return p->passes ? queues_let_pass(e, p, x) : insert_now(e, p, x);
 }
 
 void queues_remove(struct engine *e, const struct plan_pattern *p, struct entry *x)
@@ -289,14 +301,7 @@ void queues_remove(struct engine *e, const struct plan_pattern *p, struct entry 
 		e->q.all[p->number].n--;
 	if (--x->n_linked)
 		return;
-	if (x->older)
-		x->older->younger = x->younger;
-	else
-		e->oldest = x->younger;
-	if (x->younger)
-		x->younger->older = x->older;
-	else
-		e->youngest = x->older;
+	take_from_ages(e, x);
 	e->pool[x->type].waiting--;
 	e->report.waiting--;
 	entry_release(e, x);
@@ -312,71 +317,107 @@ struct bucket *queues_group(const struct plan_pattern *p, const struct entry *x)
 /* From now on there are queues for that choice of parts left out. */
 static int start_asking(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, uint32_t n)
 {
-	int64_t key[PLAN_MAX_KEYS], wild[PLAN_MAX_WILDS];
-
 	e->q.asked[x->number] |= (uint8_t)(1u << n);
 	for (struct entry *y = e->oldest; y; y = y->younger) {
-		uint32_t any;
+		struct key k;
 
 		if (y->type != p->type || !queues_has(p, y))
 			continue;
-		any = stored_key(e, x, p->pattern, y, key, wild);
-		if (insert_at(e, p, x, y, any | choice(x, n), n, key, wild) < 0)
+		stored_key(e, x, p->pattern, y, &k);
+		key_finish(&k, x, k.any | choice(x, n));
+		if (insert_at(e, p, x, y, n, &k) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static void add_queue(struct cursor *c, const struct bucket *b, uint32_t link)
+/* Does y have that key in the index? */
+static bool has_key(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y,
+		    const struct key *k, uint32_t out)
 {
-	if (!b || !b->head)
+	struct key own;
+
+	stored_key(e, x, p->pattern, y, &own);
+	for (uint32_t i = 0; i < x->n_key; i++)
+		if (own.part[i] != k->part[i])
+			return false;
+	for (uint32_t i = 0; i < x->n_wild; i++)
+		if (own.part[x->n_key + i] != k->part[x->n_key + i] && !((own.any | out) >> i & 1))
+			return false;
+	return true;
+}
+
+/* Of events that pass: as long as they are few they are looked through. x NULL: all. */
+static void ask_passing(struct engine *e, struct cursor *c, const struct plan_pattern *p, const struct plan_index *x,
+			const struct key *k, uint32_t out)
+{
+	struct queues *q = &e->q;
+
+	if (q->asked_passing || q->n_passing > CURSOR_FEW) {
+		if (stop_passing(e) < 0)
+			q->failed = true;
 		return;
-	c->next[c->n] = b->head;
-	c->link[c->n++] = link;
+	}
+	for (uint32_t i = 0; i < q->n_passing; i++)
+		if (q->passing[i].pattern == p && (!x || has_key(e, p, x, q->passing[i].entry, k, out)))
+			c->few[c->n_few++] = q->passing[i].entry;
+}
+
+void cursor_ask(struct engine *e, struct cursor *c, const struct plan_pattern *p, const struct plan_index *x,
+		const struct key *k, uint32_t out)
+{
+	uint32_t n = 0, held = e->q.held[x->number], link = p->first_link + x->first_link;
+
+	for (uint32_t i = 0, bit = 0; out && i < x->n_wild; i++)
+		if (!x->wild[i].stored)
+			n |= (out >> i & 1) << bit++;
+	if (p->passes && e->q.n_passing)
+		ask_passing(e, c, p, x, k, out);
+	if (n && !(e->q.asked[x->number] & 1u << n) && start_asking(e, p, x, n) < 0) {
+		e->q.failed = true;
+		return;
+	}
+	for (uint32_t any = 0; held >> any; any++)
+		if (held >> any & 1) {
+			struct key other = key_without(k, x, out | any);
+
+			cursor_add(c, queues_find(&e->q, &other, other.index), link + n);
+		}
 }
 
 void cursor_open(struct engine *e, struct cursor *c, const struct plan_pattern *p, const struct plan_step *s)
 {
 	const struct plan_index *x = s->index < 0 ? NULL : &p->index[s->index];
-	int64_t key[PLAN_MAX_KEYS], wild[PLAN_MAX_WILDS];
-	uint32_t out = 0, n = 0, bit = 0;
+	uint32_t out = 0;
 	struct key k;
 
-	c->n = 0;
-	if (!e->q.all[p->number].n)
+	c->n = c->n_few = c->at = 0;
+	if (queues_nothing(e, p))
 		return;
 	if (!x) {
-		add_queue(c, &e->q.all[p->number], p->first_link + p->n_link - 1);
+		if (p->passes && e->q.n_passing)
+			ask_passing(e, c, p, NULL, NULL, 0);
+		cursor_add(c, &e->q.all[p->number], p->first_link + p->n_link - 1);
 		return;
 	}
+	k.any = 0;
 	for (uint32_t i = 0; i < x->n_key; i++)
-		key[i] = engine_value(e, &s->key[i], e->bound).i;
+		k.part[i] = engine_value(e, &s->key[i], e->bound).i;
 	for (uint32_t i = 0; i < x->n_wild; i++) {
-		wild[i] = engine_value(e, &s->wild[i], e->bound).i;
-		if (x->wild[i].stored)
-			continue;
-		if (wild[i] == x->wild[i].any) {
+		k.part[x->n_key + i] = engine_value(e, &s->wild[i], e->bound).i;
+		if (!x->wild[i].stored && k.part[x->n_key + i] == x->wild[i].any)
 			out |= 1u << i;
-			n |= 1u << bit;
-		}
-		bit++;
 	}
-	if (n && !(e->q.asked[x->number] & 1u << n) && start_asking(e, p, x, n) < 0) {
-		e->q.failed = true;
-		return;
-	}
-	for (uint32_t any = 0; any < 1u << x->n_wild; any++) {
-		if (!(e->q.held[x->number] & 1u << any))
-			continue;
-		key_make(&k, x, out | any, key, wild);
-		add_queue(c, find(&e->q, &k), p->first_link + x->first_link + n);
-	}
+	cursor_ask(e, c, p, x, &k, out);
 }
 
 struct entry *cursor_next(struct cursor *c)
 {
 	struct entry *best = NULL;
 	uint32_t from = 0;
+
+	if (c->at < c->n_few)
+		return c->few[c->at++];
 
 	for (uint32_t i = 0; i < c->n; i++) {
 		while (c->next[i] && !c->next[i]->link[c->link[i]].bucket)

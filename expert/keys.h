@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keys of queues, and queues by key: what is done for each event, for queues.c and pair.c. See queues.c. */
+#ifndef PRECEDENT_EXPERT_KEYS_H
+#define PRECEDENT_EXPERT_KEYS_H
+
+#include "expert/engine_impl.h"
+
+/* Products of the parts by odd numbers of their own: they do not wait for each other. */
+static const uint64_t odd[PLAN_MAX_PARTS] = {
+	0x9e3779b97f4a7c15ull, 0xc2b2ae3d27d4eb4full, 0x165667b19e3779f9ull, 0xd6e8feb86659fd93ull,
+	0xff51afd7ed558ccdull, 0xc4ceb9fe1a85ec53ull, 0x94d049bb133111ebull, 0xbf58476d1ce4e5b9ull,
+	0x2545f4914f6cdd1dull, 0xa0761d6478bd642full, 0xe7037ed1a0b428dbull};
+
+static inline uint64_t key_begin(const struct plan_index *x, uint32_t out)
+{
+	return ((uint64_t)x->seed << PLAN_MAX_WILDS | out) * 0xd1342543de82ef95ull;
+}
+
+static inline uint64_t key_mix(int64_t part, uint32_t i)
+{
+	uint64_t m = (uint64_t)part * odd[i];
+
+	return m ^ m >> 32;
+}
+
+static inline uint32_t key_end(uint64_t h)
+{
+	return (uint32_t)(h * 0x9fb21c651e98df25ull >> 32);
+}
+
+/* Of the index, with the wild parts in `out` left out. Indexes of one seed have equal hashes of equal keys. */
+static inline void key_finish(struct key *k, const struct plan_index *x, uint32_t out)
+{
+	uint64_t h = key_begin(x, out);
+
+	k->index = x->number << PLAN_MAX_WILDS | out;
+	k->n = x->n_key + x->n_wild;
+	for (uint32_t i = 0; i < x->n_wild; i++)
+		if (out & 1u << i)
+			k->part[x->n_key + i] = 0;
+	for (uint32_t i = 0; i < k->n; i++)
+		h += key_mix(k->part[i], i);
+	k->hash = key_end(h);
+}
+
+/* The same with other parts left out. */
+static inline struct key key_without(const struct key *k, const struct plan_index *x, uint32_t out)
+{
+	struct key other;
+
+	other.any = k->any;
+	memcpy(other.part, k->part, (x->n_key + x->n_wild) * sizeof(*k->part));
+	key_finish(&other, x, out);
+	return other;
+}
+
+static inline bool bucket_is(const struct bucket *b, const struct key *k, uint32_t index)
+{
+	if (b->hash != k->hash || b->index != index)
+		return false;
+	for (uint32_t i = 0; i < k->n; i++)
+		if (b->part[i] != k->part[i])
+			return false;
+	return true;
+}
+
+/* The queue of that index by a key of its own or of an index of the same seed. NULL: nothing waits by it. */
+static inline struct bucket *queues_find(const struct queues *q, const struct key *k, uint32_t index)
+{
+	struct bucket *b = q->slot[k->hash & (q->n_slot - 1)];
+
+	while (b && !bucket_is(b, k, index))
+		b = b->chain;
+	return b;
+}
+
+/* Parts of the stored side; which of them are any. */
+static inline void stored_key(struct engine *e, const struct plan_index *x, uint8_t pattern, struct entry *y, struct key *k)
+{
+	struct entry *bound[RULES_MAX_PATTERNS];
+
+	k->any = 0;
+	bound[pattern] = y;
+	for (uint32_t i = 0; i < x->n_key; i++)
+		k->part[i] = x->plain ? y->v[x->slot[i]].i : engine_value(e, &x->key[i], bound).i;
+	for (uint32_t i = 0, n = x->n_key; i < x->n_wild; i++, n++) {
+		k->part[n] = x->plain ? y->v[x->slot[n]].i : engine_value(e, &x->wild[i].here, bound).i;
+		if (x->wild[i].stored && k->part[n] == x->wild[i].any)
+			k->any |= 1u << i;
+	}
+}
+
+static inline void bucket_append(struct bucket *b, struct entry *x, uint32_t link)
+{
+	struct link *l = &x->link[link];
+
+	l->bucket = b;
+	l->next = NULL;
+	l->prev = b->tail;
+	if (b->tail)
+		b->tail->link[link].next = x;
+	else
+		b->head = x;
+	b->tail = x;
+	b->n++;
+}
+
+/* One more queue to look through. */
+static inline void cursor_add(struct cursor *c, const struct bucket *b, uint32_t link)
+{
+	if (!b || !b->head)
+		return;
+	c->next[c->n] = b->head;
+	c->link[c->n++] = link;
+}
+
+/* Nothing waits there, or there is no memory. */
+static inline bool queues_nothing(const struct engine *e, const struct plan_pattern *p)
+{
+	return (!e->q.all[p->number].n && !(p->passes && e->q.n_passing)) || e->q.failed;
+}
+
+/* ---- queues.c ---- */
+
+/* A queue by that key, where there is none. NULL without memory. */
+struct bucket *queues_make(struct queues *q, const struct key *k, uint32_t link);
+/* k: without the parts that are any. -1 without memory. */
+int queues_insert_index(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y,
+			const struct key *k);
+/* x waits in one more pattern. */
+void queues_enlist(struct engine *e, struct entry *x);
+/* x is there until the end of the cycle, for those who ask. */
+int queues_let_pass(struct engine *e, const struct plan_pattern *p, struct entry *x);
+/* Of the pattern's index, by the parts in k, of which those in `out` are left out by the one that asks. */
+void cursor_ask(struct engine *e, struct cursor *c, const struct plan_pattern *p, const struct plan_index *x, const struct key *k,
+		uint32_t out);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rules that join two structures by one key, as most do: a message's two ends, an event and a state. The key by which one
+ * is asked for is the one by which the other is found afterwards, and both have one hash: it is made once, and the place
+ * in the table is the same. Does what join.c does for rules of any number.
+ */
+#include "expert/keys.h"
+
+/* The key of x in the pattern, parts that are any left out. */
+static inline void make_key(struct engine *e, const struct plan_pattern *p, struct entry *x, struct key *k)
+{
+	const struct plan_index *ix = p->index;
+	uint64_t h = key_begin(ix, 0);
+	uint32_t n = ix->n_key;
+
+	if (!ix->plain || ix->n_wild > 1) {
+		stored_key(e, ix, p->pattern, x, k);
+		key_finish(k, ix, k->any);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		k->part[i] = x->v[ix->slot[i]].i;
+		h += key_mix(k->part[i], i);
+	}
+	k->any = 0;
+	if (ix->n_wild) {
+		k->part[n] = x->v[ix->slot[n]].i;
+		if (ix->wild[0].stored && k->part[n] == ix->wild[0].any) {
+			k->any = 1;
+			key_finish(k, ix, 1);
+			return;
+		}
+		h += key_mix(k->part[n], n);
+		n++;
+	}
+	k->n = n;
+	k->index = ix->number << PLAN_MAX_WILDS;
+	k->hash = key_end(h);
+}
+
+/* x waits in p, by the key k. */
+static int wait_there(struct engine *e, const struct plan_pattern *p, struct entry *x, const struct key *k)
+{
+	bool waits = queues_has(p, x); /* and was modified */
+
+	if (p->passes)
+		return queues_let_pass(e, p, x) < 0 ? -1 : 1;
+	if (queues_insert_index(e, p, p->index, x, k) < 0)
+		return -1;
+	if (!waits) {
+		e->q.all[p->number].n++;
+		queues_enlist(e, x);
+	}
+	return 1;
+}
+
+/* 1: that is a combination, and the rule has fired. */
+static inline int try(struct engine *e, const struct plan_pattern *p, const struct plan_pattern *q, struct entry *x,
+		      struct entry *y)
+{
+	const struct plan_step *s = p->step;
+
+	if (engine_count_try(e, p) < 0)
+		return -1;
+	if (!engine_usable(q, y) || y == x)
+		return 0;
+	e->bound[p->pattern] = x;
+	e->bound[s->pattern] = y;
+	e->frame.bound = e->bound;
+	if (s->rest.ins && !code_run(&s->rest, &e->frame).i)
+		return 0;
+	return engine_fire(e, p->rule) < 0 ? -1 : 1;
+}
+
+int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entry *x)
+{
+	const struct plan_pattern *q = &e->p->rule[p->rule].pattern[p->step->pattern];
+	bool nobody = queues_nothing(e, q);
+	struct cursor c;
+	struct entry *y;
+	struct key k;
+
+	if (nobody && p->passes)
+		return wait_there(e, p, x, NULL);
+	make_key(e, p, x, &k);
+	if (nobody)
+		return wait_there(e, p, x, &k);
+	c.n = c.n_few = c.at = 0;
+	if (k.any == 0 && !q->passes && e->q.held[q->index->number] == 1) { /* nobody leaves anything out */
+		const struct bucket *b = queues_find(&e->q, &k, q->index->number << PLAN_MAX_WILDS);
+
+		if (!b)
+			return wait_there(e, p, x, &k);
+		cursor_add(&c, b, q->first_link + q->index->first_link);
+	} else {
+		cursor_ask(e, &c, q, q->index, &k, k.any);
+	}
+	if (e->q.failed)
+		return err_set(e->err, "no memory for what the rules remember");
+	while ((y = cursor_next(&c))) {
+		int rv = try(e, p, q, x, y);
+
+		if (rv < 0)
+			return -1;
+		if (rv && !engine_goes_on(e, p, x))
+			return 0;
+	}
+	return wait_there(e, p, x, &k);
+}
