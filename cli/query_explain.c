@@ -53,6 +53,8 @@ static void kind_text(const char *kind, double runs, char *out, size_t size)
 		snprintf(out, size, "the skeleton and %s of the same job", count);
 	else if (!strcmp(kind, "family"))
 		snprintf(out, size, "%s of jobs that differ from it in numbers only", count);
+	else if (!strcmp(kind, "model"))
+		snprintf(out, size, "a model over inputs%s%s", runs > 0 ? " of " : "", runs > 0 ? count : "");
 	else
 		snprintf(out, size, "%.40s", kind);
 }
@@ -278,6 +280,50 @@ static void explain_families(const json_t *answer)
 	}
 }
 
+static void explain_model_shape(const json_t *m)
+{
+	if (*jstr(m, "law"))
+		printf("           On average %.200s;\n           inputs that were left out of the fit it missed by %.1f %%.\n", jstr(m, "law"),
+		       100 * jnum(m, "error"));
+}
+
+static void explain_inputs(const json_t *inputs)
+{
+	const json_t *x;
+	size_t i;
+
+	if (!json_array_size(inputs))
+		return;
+	printf("           Its inputs:");
+	json_array_foreach(inputs, i, x) printf("%s n%zu=%.9g%s", i ? "," : "", i + 1, json_number_value(x),
+						i == 0 ? " (ranks)" : i == 1 ? " (nodes)" : i == 2 ? " (CPUs per rank)" : "");
+	puts(".");
+}
+
+/* What the numbers of jobs that differ from it in nothing else do. */
+static void explain_models(const json_t *answer)
+{
+	const char *label = "Model:    ";
+	char text[128], when[32];
+	const json_t *m;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "models"), i, m)
+	{
+		if (jnum(m, "seconds") > 0) {
+			interval_text(m, text, sizeof(text));
+			printf("%s %s %s,\n           from %.0f runs with %.0f different inputs, %s.\n", label, jstr(m, "candidate"), text,
+			       jnum(m, "runs"), jnum(m, "inputs"), age_text(jnum(answer, "now") - jnum(m, "updated"), when, sizeof(when)));
+		} else {
+			printf("%s nothing for %s from %.0f runs with %.0f different inputs:\n           %s.\n", label, jstr(m, "candidate"),
+			       jnum(m, "runs"), jnum(m, "inputs"), jstr(m, "reason"));
+		}
+		explain_model_shape(m);
+		label = "          ";
+	}
+	explain_inputs(json_object_get(answer, "inputs"));
+}
+
 static void explain_drift(const json_t *drift, double now)
 {
 	char when[32];
@@ -361,6 +407,7 @@ int query_print_explain(json_t *answer)
 	explain_history(answer);
 	explain_estimates(answer);
 	explain_families(answer);
+	explain_models(answer);
 	explain_drift(json_object_get(answer, "drift"), jnum(answer, "now"));
 	explain_place(json_object_get(job, "weighed"));
 	explain_limit(job, json_object_get(answer, "rules"));

@@ -514,14 +514,34 @@ static void write_key(char out[IDENTITY_KEY_LEN + 1], struct feed *f)
 	out[IDENTITY_KEY_LEN] = '\0';
 }
 
-static void hash_layout(struct hasher *h, const struct identity_layout *l)
+static void hash_layout(struct feed *f, const struct identity_layout *l)
 {
-	hash_number(h, l->nodes_min);
-	hash_number(h, l->nodes_max);
-	hash_number(h, l->tasks);
-	hash_number(h, l->tasks_per_node);
-	hash_number(h, l->cpus_per_task);
-	hash_number(h, l->cpus_min);
+	hash_length(f, l->nodes_min);
+	hash_length(f, l->nodes_max);
+	hash_length(f, l->tasks);
+	hash_length(f, l->tasks_per_node);
+	hash_length(f, l->cpus_per_task);
+	hash_length(f, l->cpus_min);
+}
+
+static void keep_layout(struct identity *id, const struct identity_layout *l)
+{
+	double nodes = l->nodes_min ? l->nodes_min : 1;
+
+	id->vars[0] = l->tasks ? l->tasks : l->tasks_per_node ? l->tasks_per_node * nodes : nodes;
+	id->vars[1] = nodes;
+	id->vars[2] = l->cpus_per_task ? l->cpus_per_task : 1;
+	id->n_vars = IDENTITY_LAYOUT_VARS;
+}
+
+/* The family has no layout yet, and goes on. */
+static void write_kin(struct identity *id, const struct feed *family, const char *fingerprint)
+{
+	struct feed f = *family;
+
+	if (fingerprint)
+		feed_add(&f, fingerprint, strlen(fingerprint) + 1);
+	write_key(id->kin, &f);
 }
 
 void identity_compute(const struct identity_input *in, struct identity *out)
@@ -531,13 +551,13 @@ void identity_compute(const struct identity_input *in, struct identity *out)
 	const char *dir = in->work_dir ? in->work_dir : "";
 	bool printed = in->fingerprint && identity_fingerprint_valid(in->fingerprint);
 
-	out->n_vars = 0;
+	keep_layout(out, &in->layout);
 	out->key[0] = out->family[0] = out->kin[0] = '\0';
 	feed_start(&h.exact);
 	feed_start(&h.family);
 	hash_both(&h, version, sizeof(version));
 	hash_number(&h, in->uid);
-	hash_layout(&h, &in->layout);
+	hash_layout(&h.exact, &in->layout);
 	hash_number(&h, in->n_args);
 	for (size_t i = 0; i < in->n_args; i++)
 		hash_text(&h, in->args[i], strlen(in->args[i]), true);
@@ -550,10 +570,9 @@ void identity_compute(const struct identity_input *in, struct identity *out)
 		hash_text(&h, dir, strlen(dir), false);
 	}
 	write_key(out->key, &h.exact);
+	write_kin(out, &h.family, printed ? in->fingerprint : NULL);
+	hash_layout(&h.family, &in->layout);
 	write_key(out->family, &h.family);
-	if (printed)
-		feed_add(&h.family, in->fingerprint, strlen(in->fingerprint) + 1);
-	write_key(out->kin, &h.family);
 }
 
 /* As "%.9g" writes it; most are whole or have few decimals, and this runs at every submission. */

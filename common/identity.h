@@ -17,6 +17,7 @@
 
 #define IDENTITY_KEY_LEN	 32
 #define IDENTITY_VARS_MAX	 64
+#define IDENTITY_LAYOUT_VARS	 3
 #define IDENTITY_NORMALISE_MAX	 (64 * 1024)
 #define IDENTITY_FINGERPRINT_VAR "PRECEDENT_FINGERPRINT"
 
@@ -42,18 +43,19 @@ struct identity_input {
 struct identity {
 	char key[IDENTITY_KEY_LEN + 1];
 	char family[IDENTITY_KEY_LEN + 1];
-	/* The family with the same program and input files: its members differ in nothing but numbers in script and arguments. */
+	/* The same program and input files, of any layout: its members differ in nothing but that and numbers in script and
+	 * arguments. */
 	char kin[IDENTITY_KEY_LEN + 1];
 	/*
-	 * The numbers taken out of script and arguments for the family key, in order; the first
-	 * IDENTITY_VARS_MAX.
+	 * What tells them apart, the first IDENTITY_VARS_MAX: how many ranks, nodes and CPUs per rank were asked for (what was
+	 * not said is one of each, a rank per node), then the numbers taken out of arguments and script, in order.
 	 */
 	unsigned n_vars;
 	double vars[IDENTITY_VARS_MAX];
 };
 
 void identity_compute(const struct identity_input *in, struct identity *out);
-/* The numbers as text, "1000,0.5,3"; "" when there are none, more than are kept, or too many for size. Two programs of a kin
+/* These numbers as text, "4,1,1,1000,0.5,3"; "" when there are more than are kept, or too many for size. Two programs of a kin
  * have as many. */
 void identity_vars_format(const struct identity *id, char *out, size_t size);
 /* 32 lower-case hex digits and nothing else? */

@@ -122,6 +122,29 @@ struct option *decide_option_for(struct deciding *d, const char *partition)
 	return NULL;
 }
 
+static bool known_where_it_runs(struct deciding *d)
+{
+	for (unsigned i = 0; i < d->n_partitions; i++)
+		if (decide_option_for(d, d->partitions[i]))
+			return true;
+	return false;
+}
+
+int decide_others(struct deciding *d, bool alike)
+{
+	int rv = decide_kin(d, alike, &d->others);
+
+	d->n_options = 0;
+	if (rv < 0)
+		return -1;
+	if (rv)
+		find_options(d, &d->others);
+	d->by_others = known_where_it_runs(d);
+	if (!d->by_others)
+		d->n_options = 0;
+	return d->by_others;
+}
+
 /* ---- limit ---- */
 
 static int daemon_alive(struct deciding *d)
@@ -311,19 +334,35 @@ static int trace(struct deciding *d, bool known)
 	}
 	d->out->act = ACT_TRACE;
 	d->out->trace = true;
-	decide_say(d->out, d->n_options ? "precedent: this run is traced again, since the program does not run as it did" OPT_OUT
-					: "precedent: first run of this job: it is traced, predictions from the next submission "
-					  "on" OPT_OUT);
+	decide_say(d->out, d->n_options ? "precedent: this run is traced again, since the program does not run as it did"
+					: "precedent: first run of this job: it is traced, predictions from the next submission on");
+	decide_say_unmodelled(d);
+	decide_say_opt_out(d->out);
 	return 0;
 }
 
-static int wait_for_estimates(struct deciding *d, const struct store_program *p)
+/* Nothing is known of it but that it is met; where its own runs have been refused, nobody else's count. */
+static int others_know(struct deciding *d, bool named, const struct store_program *p)
+{
+	bool refused = p->state == PROGRAM_FAILED ? strstr(p->reason, STORE_REMARK) != NULL : p->reason[0] != '\0';
+	int rv = refused ? 0 : decide_others(d, true);
+
+	if (rv <= 0)
+		return rv;
+	return predict(d, named) < 0 ? -1 : 1;
+}
+
+static int wait_for_estimates(struct deciding *d, bool named, const struct store_program *p)
 {
 	bool again = p->retrace_at && d->in->now >= p->retrace_at;
+	int rv;
 
 	d->out->act = ACT_OBSERVE;
 	if (again)
 		return trace(d, true);
+	rv = others_know(d, named, p);
+	if (rv)
+		return rv < 0 ? -1 : 0;
 	if (p->state == PROGRAM_NEW || p->state == PROGRAM_TRACED || p->state == PROGRAM_BUILDING)
 		decide_say(d->out, "precedent: the first run of this job (%u) is %s, no prediction yet" OPT_OUT,
 		    p->source_job, p->state == PROGRAM_BUILDING ? "being probed" : "being traced");
@@ -351,27 +390,14 @@ static void identify(struct deciding *d)
 		memcpy(d->comment.kin, d->out->id.kin, sizeof(d->comment.kin));
 }
 
-static bool known_where_it_runs(struct deciding *d)
-{
-	for (unsigned i = 0; i < d->n_partitions; i++)
-		if (decide_option_for(d, d->partitions[i]))
-			return true;
-	return false;
-}
-
 /* Predicted from its kin where that says something of where it will run; else it is its program's first run. */
-static int decide_unknown(struct deciding *d, bool named, struct store_lookup *known)
+static int decide_unknown(struct deciding *d, bool named)
 {
-	int rv = decide_kin(d, known);
+	int rv = decide_others(d, true);
 
 	if (rv < 0)
 		return -1;
-	if (rv)
-		find_options(d, known);
-	if (known_where_it_runs(d))
-		return predict(d, named);
-	d->n_options = 0;
-	return trace(d, false);
+	return rv ? predict(d, named) : trace(d, false);
 }
 
 /* There are estimates, but the last runs were not as they say, or there is no trace and may be one now. */
@@ -393,7 +419,7 @@ static int decide_batch(struct deciding *d, bool named)
 		return -1;
 	d->comment.user_limit_min = d->in->time_limit_min;
 	if (rv == 0)
-		return decide_unknown(d, named, &known);
+		return decide_unknown(d, named);
 	if (known.program.uid != d->in->uid) {
 		d->out->act = ACT_OBSERVE; /* the key holds the uid: this is damage, not a precedent */
 		return 0;
@@ -405,7 +431,7 @@ static int decide_batch(struct deciding *d, bool named)
 		return rv < 0 ? -1 : trace(d, true);
 	if (d->n_options)
 		return predict(d, named);
-	return wait_for_estimates(d, &known.program);
+	return wait_for_estimates(d, named, &known.program);
 }
 
 static bool is_own_probe(const struct decide_input *in)

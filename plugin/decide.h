@@ -72,8 +72,10 @@ struct decide_source {
 	/* What is known of a program's array tasks (store_array_runs): how many, -1 fault. NULL: nothing. */
 	int (*array_runs)(void *arg, const char *key, struct store_array_run *out, size_t max, bool *all,
 			  struct errbuf *err);
-	/* What the kin of a program that is not known says (store_family_lookup): how many, -1 fault. NULL: nothing. */
-	int (*family)(void *arg, const char *kin, struct store_family *out, size_t max, struct errbuf *err);
+	/* What others say of a program that is not known (store_family_lookup, store_model_lookup): how many, -1 fault. NULL:
+	 * nothing. */
+	int (*family)(void *arg, const char *family, const char *kin, struct store_family *out, size_t max, struct errbuf *err);
+	int (*model)(void *arg, const char *kin, struct store_model *out, size_t max, struct errbuf *err);
 };
 
 struct decision {

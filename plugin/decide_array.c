@@ -71,6 +71,24 @@ enum array_asked decide_array_asked(const char *inx, const struct store_array_ru
 	return ASKED_UNREADABLE;
 }
 
+bool decide_array_span(const char *inx, uint32_t *first, uint32_t *last)
+{
+	uint32_t from, to, step;
+
+	*first = ARRAY_NO_INDEX;
+	*last = 0;
+	while (range(&inx, &from, &to, &step) && from <= to) {
+		to -= (to - from) % step;
+		*first = from < *first ? from : *first;
+		*last = to > *last ? to : *last;
+		if (!*inx || *inx == '%')
+			return true;
+		if (*inx++ != ',')
+			break;
+	}
+	return false;
+}
+
 /* ---- what the index does ---- */
 
 /* On any candidate; *view is what was seen there. */
@@ -106,6 +124,8 @@ int decide_array(struct deciding *d)
 	bool all;
 	int n;
 
+	if (d->by_others) /* which took the indexes in */
+		return 0;
 	if (!d->in->array_inx || !*d->in->array_inx || !d->src->array_runs)
 		return 0;
 	n = d->src->array_runs(d->src->arg, d->out->id.key, runs, STORE_ARRAY_RUNS, &all, d->err);
@@ -118,8 +138,12 @@ int decide_array(struct deciding *d)
 		d->unseen = unseen;
 		return 0;
 	}
+	n = decide_others(d, false);
+	if (n)
+		return n < 0 ? -1 : 0;
 	decide_say(d->out, "precedent: no prediction: the array's index matters (%.0f to %.0f s on %s), and index %u has not run yet",
 		   view.least_s, view.most_s, candidate, unseen);
+	decide_say_unmodelled(d);
 	decide_say_opt_out(d->out);
 	return 1;
 }

@@ -45,11 +45,17 @@ struct deciding {
 	bool waits_unknown; /* it stays because slurmctld has not been asked yet about jobs like it */
 	bool weighed; /* the candidates were compared, whether or not it moves */
 	uint32_t unseen; /* an index that the array asks for and that has not run; ARRAY_NO_INDEX: none is known */
+	bool by_others;		 /* the options are from its kin: they are in here */
+	struct store_lookup others;
+	struct errbuf unmodelled; /* why the model over inputs does not know, where there is one; "" */
 	const struct option *instead_of; /* of a placed job: where it would have run, or the second choice; NULL: none */
 };
 
 /* ---- decide.c ---- */
 
+/* Options from runs of its kin (alike: not by the model alone) in place of those that there are. 1, 0 when these say nothing of
+ * where it will run: then there are none, -1 fault. */
+int decide_others(struct deciding *d, bool alike);
 /* The estimate for a partition as the job asks for it; NULL: none. */
 struct option *decide_option_for(struct deciding *d, const char *partition);
 /* What the job would get on this partition when the user gives no limit, and the most; DURATION_UNSET: not known. */
@@ -60,14 +66,17 @@ uint32_t decide_limit_wanted(const struct deciding *d, double hi_s);
 
 /* ---- decide_kin.c ---- */
 
-/* Of a program that is not known: fills known->estimates from its kin. 1, 0 when there is nothing to be said, -1 fault. */
-int decide_kin(struct deciding *d, struct store_lookup *known);
+/* Of a program that says nothing itself: fills known->estimates from its kin, alike: not by the model over inputs alone. 1, 0
+ * when there is nothing to be said, -1 fault. */
+int decide_kin(struct deciding *d, bool alike, struct store_lookup *known);
 
 /* ---- decide_array.c ---- */
 
 enum array_asked { ASKED_SEEN, ASKED_UNSEEN, ASKED_UNREADABLE };
 /* Slurm's list of indexes ("0-31:4,40%2") against whole runs; *unseen: of ASKED_UNSEEN the first that has none. */
 enum array_asked decide_array_asked(const char *inx, const struct store_array_run *runs, size_t n, uint32_t *unseen);
+/* Least and greatest index that it asks for; false where it is not understood. */
+bool decide_array_span(const char *inx, uint32_t *first, uint32_t *last);
 /* 1: nothing is to be said of this array, and the user has been told why; 0: go on, with d->unseen; -1: fault. */
 int decide_array(struct deciding *d);
 
@@ -89,6 +98,8 @@ void decide_say_place(struct deciding *d);
 void decide_say_limit(struct deciding *d);
 /* The candidates as they were, for the comment. */
 void decide_say_weighed(struct deciding *d);
+/* "; its model over inputs does not know: input 4 is 900, too far from the 100 to 300 that ran" */
+void decide_say_unmodelled(struct deciding *d);
 /* The end of every message; an overlong one gives way to it. */
 void decide_say_opt_out(struct decision *out);
 

@@ -1,33 +1,129 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A program that is not known, of which others that differ in numbers only are: when these all took about as long, with
+ * A program that is not known, of which others that differ in numbers only are. When these all took about as long, with
  * numbers about where its own are, theirs is the prediction and it is not traced; a thousand seeds are not a thousand programs.
+ * Where the numbers matter, the model over them says what its own do (predictor/law.h), as far as it knows.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "plugin/decide_internal.h"
 #include "predictor/kin.h"
+#include "predictor/law_row.h"
 
-int decide_kin(struct deciding *d, struct store_lookup *known)
+static struct store_estimate *estimate_add(struct store_lookup *known, const char *candidate)
+{
+	struct store_estimate *e = &known->estimates[known->n_estimates++];
+
+	*e = (struct store_estimate){.scale = 1};
+	memcpy(e->candidate, candidate, sizeof(e->candidate));
+	return e;
+}
+
+static int find_alike(struct deciding *d, struct store_lookup *known)
 {
 	struct store_family kin[STORE_ESTIMATES_MAX];
 	const struct identity *id = &d->out->id;
-	int n;
+	int n = d->src->family ? d->src->family(d->src->arg, id->family, id->kin, kin, STORE_ESTIMATES_MAX, d->err) : 0;
 
-	memset(known, 0, sizeof(*known));
-	if (!d->src->family || !id->n_vars || id->n_vars == IDENTITY_VARS_MAX)
-		return 0;
-	n = d->src->family(d->src->arg, id->kin, kin, STORE_ESTIMATES_MAX, d->err);
-	if (n < 0)
-		return -1;
 	for (int i = 0; i < n; i++) {
-		struct store_estimate *e = &known->estimates[known->n_estimates];
+		struct store_estimate *e;
 
 		if (estimate_check(&kin[i].e, NULL) < 0 || !kin_covers(kin[i].ranges, id->vars, id->n_vars))
 			continue;
-		*e = (struct store_estimate){.e = kin[i].e, .updated = kin[i].updated, .scale = kin[i].scale};
-		memcpy(e->candidate, kin[i].candidate, sizeof(e->candidate));
-		known->n_estimates++;
+		e = estimate_add(known, kin[i].candidate);
+		e->e = kin[i].e;
+		e->updated = kin[i].updated;
+		e->scale = kin[i].scale;
 	}
+	return n;
+}
+
+/* ---- models ---- */
+
+#define INDEXES 3
+
+/* The limit of an array is that of all its tasks: the longest of the first, the last and the one in the middle, which in sums of
+ * powers is one of these. */
+static int say_array(const struct store_model *m, struct identity *id, const char *array, struct estimate *out, double *scale,
+		     struct errbuf *why)
+{
+	uint32_t first, last;
+
+	if (id->n_vars == IDENTITY_VARS_MAX || !decide_array_span(array, &first, &last))
+		return err_set(why, "its array indexes are not understood");
+	for (unsigned i = 0; i < INDEXES; i++) {
+		struct estimate e;
+		double by;
+
+		id->vars[id->n_vars] = last - (double)(last - first) * i / (INDEXES - 1);
+		if (law_row_say(m, id->vars, id->n_vars + 1, &e, &by, why) < 0)
+			return -1;
+		if (i && e.hi_s <= out->hi_s)
+			continue;
+		*out = e;
+		*scale = by;
+	}
+	return 0;
+}
+
+static bool is_there(const struct store_lookup *known, const char *candidate)
+{
+	for (unsigned i = 0; i < known->n_estimates; i++)
+		if (!strcmp(known->estimates[i].candidate, candidate))
+			return true;
+	return false;
+}
+
+/* Is it about where the job will run? */
+static bool is_here(const struct deciding *d, const char *candidate)
+{
+	for (unsigned i = 0; i < d->n_partitions; i++) {
+		const struct conf_candidate *c = conf_candidate_match(d->conf, d->partitions[i], d->in->features);
+
+		if (!strcmp(candidate, c ? c->name : d->partitions[i]))
+			return true;
+	}
+	return false;
+}
+
+static int find_modelled(struct deciding *d, struct store_lookup *known)
+{
+	struct store_model models[STORE_ESTIMATES_MAX];
+	struct identity *id = &d->out->id;
+	bool is_array = d->in->array_inx && *d->in->array_inx;
+	int n = d->src->model ? d->src->model(d->src->arg, id->kin, models, STORE_ESTIMATES_MAX, d->err) : 0;
+
+	for (int i = 0; i < n; i++) {
+		struct store_estimate *e;
+		struct errbuf why = {""};
+		struct estimate said;
+		double scale;
+		int rv;
+
+		if (is_there(known, models[i].candidate) || known->n_estimates == STORE_ESTIMATES_MAX)
+			continue;
+		rv = is_array ? say_array(&models[i], id, d->in->array_inx, &said, &scale, &why)
+				      : law_row_say(&models[i], id->vars, id->n_vars, &said, &scale, &why);
+		if (rv < 0) {
+			if (models[i].law[0] && is_here(d, models[i].candidate))
+				d->unmodelled = why;
+			continue;
+		}
+		e = estimate_add(known, models[i].candidate);
+		e->e = said;
+		e->updated = models[i].updated;
+		e->scale = scale;
+	}
+	return n;
+}
+
+int decide_kin(struct deciding *d, bool alike, struct store_lookup *known)
+{
+	known->n_estimates = 0;
+	if (d->out->id.n_vars == IDENTITY_VARS_MAX) /* perhaps not all */
+		return 0;
+	if ((alike && find_alike(d, known) < 0) || find_modelled(d, known) < 0)
+		return -1;
 	return known->n_estimates > 0;
 }

@@ -44,11 +44,21 @@ static void say_option(struct decision *out, const struct option *o, bool interv
 	say_text(out, duration_format(mean, sizeof(mean), e->mean_s));
 	say_text(out, " on ");
 	say_text(out, o->e->candidate);
-	if (interval)
-		decide_say(out, " (%s-%s%s)", duration_format(lo, sizeof(lo), e->lo_s), duration_format(hi, sizeof(hi), e->hi_s),
-			   e->kind == ESTIMATE_HISTORY	? ", from past runs"
-			   : e->kind == ESTIMATE_FAMILY ? ", from runs with other numbers"
-							: "");
+	if (!interval)
+		return;
+	decide_say(out, " (%s-%s%s", duration_format(lo, sizeof(lo), e->lo_s), duration_format(hi, sizeof(hi), e->hi_s),
+		   e->kind == ESTIMATE_HISTORY	? ", from past runs"
+		   : e->kind == ESTIMATE_FAMILY ? ", from runs with other numbers"
+						: "");
+	if (e->kind == ESTIMATE_MODEL)
+		decide_say(out, ", from a model over inputs of %u runs", e->n);
+	say_text(out, ")");
+}
+
+void decide_say_unmodelled(struct deciding *d)
+{
+	if (d->unmodelled.text[0] && !d->n_options)
+		decide_say(d->out, "; its model over inputs does not know: %.200s", d->unmodelled.text);
 }
 
 void decide_say_predictions(struct deciding *d)

@@ -191,10 +191,16 @@ static int source_lookup(void *arg, const char *key, struct store_lookup *out, s
 	return store_lookup(ctx.store, key, out, err);
 }
 
-static int source_family(void *arg, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
+static int source_family(void *arg, const char *family, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
 {
 	(void)arg;
-	return store_family_lookup(ctx.store, kin, out, max, err);
+	return store_family_lookup(ctx.store, family, kin, out, max, err);
+}
+
+static int source_model(void *arg, const char *kin, struct store_model *out, size_t max, struct errbuf *err)
+{
+	(void)arg;
+	return store_model_lookup(ctx.store, kin, out, max, err);
 }
 
 static int source_array_runs(void *arg, const char *key, struct store_array_run *out, size_t max, bool *all,
@@ -246,6 +252,7 @@ static const struct decide_source source = {
     .lookup = source_lookup,
     .family = source_family,
     .array_runs = source_array_runs,
+    .model = source_model,
     .partition = source_partition,
     .heartbeat = source_heartbeat,
     .trace_ok = source_trace_ok,

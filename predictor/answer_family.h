@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What "show" says of a job's relations: "families": what jobs that differ from it in numbers only say on each candidate, or
- * why they say nothing; "drift": where it ran, when it ceased to run as predicted.
+ * why they say nothing; "models": what the model over these numbers says, by candidate, and "inputs", the numbers; "drift": where it ran, when it ceased to run as predicted.
  */
 #ifndef PRECEDENT_PREDICTOR_ANSWER_FAMILY_H
 #define PRECEDENT_PREDICTOR_ANSWER_FAMILY_H

@@ -27,6 +27,7 @@ static const char *const kind_names[] = {
     [ESTIMATE_BLEND] = "blend",
     [ESTIMATE_PARTIAL] = "partial",
     [ESTIMATE_FAMILY] = "family",
+    [ESTIMATE_MODEL] = "model",
 };
 
 const char *estimate_kind_name(enum estimate_kind kind)

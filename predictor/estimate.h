@@ -39,6 +39,7 @@ enum estimate_kind {
 	ESTIMATE_BLEND,	   /* skeleton or source, corrected by past runs */
 	ESTIMATE_PARTIAL,  /* partial execution, weighed against the skeleton */
 	ESTIMATE_FAMILY,   /* past runs of programs that differ in numbers only */
+	ESTIMATE_MODEL,    /* a law over inputs, from past runs of such programs (law.h) */
 	ESTIMATE_KINDS
 };
 
@@ -114,7 +115,7 @@ double estimate_spread(double sq_sum, unsigned n);
 /* 0 when the interval makes sense and is narrow enough, else -1 with the reason. */
 int estimate_check(const struct estimate *e, struct errbuf *err);
 
-const char *estimate_kind_name(enum estimate_kind kind); /* source, skeleton, history, blend, partial, family */
+const char *estimate_kind_name(enum estimate_kind kind); /* source, skeleton, history, blend, partial, family, model */
 int estimate_kind_parse(const char *text, enum estimate_kind *kind);
 
 #endif

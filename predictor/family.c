@@ -37,6 +37,7 @@ int follow_family(const struct follow_env *env, const struct store_run *run, int
 	n = store_past_read(env->store, &f, past, KIN_LOOK, errp);
 	if (n < 0)
 		goto out;
+	memcpy(row.family, run->family, sizeof(row.family));
 	memcpy(row.kin, run->kin, sizeof(row.kin));
 	snprintf(row.candidate, sizeof(row.candidate), "%s", run->candidate);
 	if (kin_estimate(runs, runs_of(past, n, runs), &row.e, &row.programs, &why) == 0) {

@@ -11,6 +11,8 @@
 
 #include "common/duration.h"
 #include "predictor/extend.h"
+#include "predictor/kin.h"
+#include "predictor/law.h"
 #include "predictor/probes.h"
 #include "predictor/seen.h"
 #include "predictor/shorten.h"
@@ -238,12 +240,9 @@ static void say_accuracy(const struct follow_env *env, const struct store_run *r
 			   r->candidate, r->elapsed_s, r->key);
 }
 
-/* What stands behind this in a program's reason is about its runs, and is written anew with each of them. */
-#define REMARK "; past runs: "
-
 static void reason_remark(struct store_program *p, const char *remark)
 {
-	char *old = strstr(p->reason, REMARK);
+	char *old = strstr(p->reason, STORE_REMARK);
 	size_t len;
 
 	if (p->state != PROGRAM_FAILED) {
@@ -254,7 +253,7 @@ static void reason_remark(struct store_program *p, const char *remark)
 		*old = '\0';
 	len = strlen(p->reason);
 	if (*remark)
-		snprintf(p->reason + len, sizeof(p->reason) - len, REMARK "%s", remark);
+		snprintf(p->reason + len, sizeof(p->reason) - len, STORE_REMARK "%s", remark);
 }
 
 /* A run says something of those to come, also of a program that has no trace: then its past runs are all there is. */
@@ -309,7 +308,8 @@ static int run_end(const struct follow_env *env, const struct cluster_job *job, 
 	}
 	if (follow_drift(env, run, now, errp) < 0 || recalibrate(env, run, now, errp) < 0)
 		goto fail;
-	if (estimate_run_worth(run->end_state, run->restarts) != WORTH_NOTHING && follow_family(env, run, now, errp) < 0)
+	if (estimate_run_worth(run->end_state, run->restarts) != WORTH_NOTHING &&
+	    (follow_family(env, run, now, errp) < 0 || follow_law(env, run, now, errp) < 0))
 		goto fail;
 	if (store_commit(env->store, errp) < 0)
 		return -1;
@@ -389,18 +389,41 @@ static bool run_refresh(const struct follow_env *env, struct store_run *r, const
 	return changed;
 }
 
+static int model_trace_back(const struct follow_env *env, struct store_run *run, struct errbuf *errp)
+{
+	struct store_model *models = calloc(STORE_ESTIMATES_MAX, sizeof(*models));
+	int n = models ? store_model_lookup(env->store, run->kin, models, STORE_ESTIMATES_MAX, errp) : err_set(errp, "no memory");
+
+	for (int i = 0; i < n; i++) {
+		if (strcmp(models[i].candidate, run->pred_candidate) || !models[i].law[0])
+			continue;
+		run->pred_kind = ESTIMATE_MODEL;
+		run->pred_scale = models[i].scale;
+	}
+	free(models);
+	return n < 0 ? -1 : 0;
+}
+
+/* As the plugin does: by runs that are alike where there are such with numbers like these, else by the model. */
 static int kin_trace_back(const struct follow_env *env, struct store_run *run, struct errbuf *errp)
 {
 	struct store_family kin[STORE_ESTIMATES_MAX];
-	int n = run->kin[0] ? store_family_lookup(env->store, run->kin, kin, STORE_ESTIMATES_MAX, errp) : 0;
+	double vars[LAW_VARS_MAX];
+	unsigned n_vars = law_vars_read(run->vars, vars);
+	int n;
 
+	if (!run->kin[0] || !run->family[0])
+		return 0;
+	n = store_family_lookup(env->store, run->family, run->kin, kin, STORE_ESTIMATES_MAX, errp);
 	for (int i = 0; i < n; i++) {
-		if (strcmp(kin[i].candidate, run->pred_candidate))
+		if (strcmp(kin[i].candidate, run->pred_candidate) || !(kin[i].e.mean_s > 0) ||
+		    !kin_covers(kin[i].ranges, vars, n_vars))
 			continue;
 		run->pred_kind = ESTIMATE_FAMILY;
 		run->pred_scale = kin[i].scale;
+		return 0;
 	}
-	return n < 0 ? -1 : 0;
+	return n < 0 ? -1 : model_trace_back(env, run, errp);
 }
 
 /* Which evidence its prediction came from, and how its interval was scaled. */

@@ -57,5 +57,7 @@ int follow_drift(const struct follow_env *env, const struct store_run *run, int6
 
 /* What the kin of a run that ended says of members that have not run yet, afresh. */
 int follow_family(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
+/* And the model over inputs of its kin (predictor/law.h). */
+int follow_law(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
 
 #endif

@@ -52,10 +52,12 @@ static const char *const queries[Q_N] = {
 			" coalesce(" STORE_CLASS_HAS_GONE("c") ", 0) FROM estimates e LEFT JOIN node_classes c"
 			" ON c.candidate = e.candidate AND c.class_hex = e.node_class WHERE e.key = ?1",
     [Q_FAMILY_LIST] = "SELECT candidate, mean_s, lo_s, hi_s, runs, programs, ranges, reason, scale, updated FROM families"
-		      " WHERE kin = ?1",
+		      " WHERE family = ?1 AND kin = ?2",
     [Q_ARRAY_RUNS] = "SELECT candidate, array_task, elapsed_s, end_state, restarts, array_job AND elapsed_s > 0 AND submit_time >="
 		     " coalesce((SELECT since FROM drifts d WHERE d.key = ?1 AND d.candidate = r.candidate), 0)"
 		     " FROM runs r WHERE key = ?1 ORDER BY submit_time DESC LIMIT ?2",
+    [Q_MODEL_LIST] = "SELECT candidate, law, runs, points, reason, scale, updated FROM models WHERE kin = ?1"
+		     " ORDER BY updated DESC",
     [Q_PROBE_PUT] = "INSERT INTO probes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
 		    " ON CONFLICT(key, candidate) DO UPDATE SET jobid = ?3, state = ?4, tries = ?5, reason = ?6,"
 		    " submitted = ?7, updated = ?8, not_before = ?9, cost_node_s = ?10,"

@@ -23,8 +23,9 @@
 #include "predictor/array.h"
 #include "predictor/drift.h"
 #include "predictor/estimate.h"
+#include "predictor/law.h"
 
-#define STORE_SCHEMA_VERSION 3
+#define STORE_SCHEMA_VERSION 4
 #define STORE_ESTIMATES_MAX  CONF_CANDIDATES_MAX
 #define STORE_REASON_MAX     304
 #define STORE_RESULT_MAX     65536
@@ -74,6 +75,9 @@ enum program_state {
 	PROGRAM_FAILED,	  /* see reason */
 };
 const char *program_state_name(enum program_state state);
+
+/* What stands behind this in the reason of PROGRAM_FAILED is about its runs, and is written anew with each of them. */
+#define STORE_REMARK "; past runs: "
 
 struct store_program {
 	char key[IDENTITY_KEY_LEN + 1];
@@ -230,7 +234,7 @@ struct store_past_filter {
 	/* Of these the first that is not NULL: */
 	const char *key, *family;
 	uint32_t uid;	 /* else: of this user */
-	const char *kin;    /* with family: only these */
+	const char *kin;    /* with family: only these; without key and family: these, whatever their layout */
 	const char *except; /* with uid: not of this family */
 };
 /* The latest first, at most max of them. Returns how many. */
@@ -247,8 +251,9 @@ struct store_array_run {
  * Returns how many. For the plugin. */
 int store_array_runs(struct store *s, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err);
 
-/* What the runs of a kin (common/identity.h) say of a member that has not run yet, on a candidate. */
+/* What the runs of a kin (common/identity.h) with one layout say of a member that has not run yet, on a candidate. */
 struct store_family {
+	char family[IDENTITY_KEY_LEN + 1];
 	char kin[IDENTITY_KEY_LEN + 1];
 	char candidate[CONF_CANDIDATE_MAX];
 	struct estimate e;	 /* mean_s 0: nothing, see reason; n: runs */
@@ -259,8 +264,23 @@ struct store_family {
 	int64_t updated;
 };
 int store_family_put(struct store *s, const struct store_family *f, struct errbuf *err);
-/* All candidates of a kin. Returns how many. For the plugin: one walk down one tree. */
-int store_family_lookup(struct store *s, const char *kin, struct store_family *out, size_t max, struct errbuf *err);
+/* All candidates of a family's kin. Returns how many. For the plugin: one walk down one tree. */
+int store_family_lookup(struct store *s, const char *family, const char *kin, struct store_family *out, size_t max,
+			struct errbuf *err);
+
+/* The model over inputs of a kin on a candidate: how long any member takes, of any layout. */
+struct store_model {
+	char kin[IDENTITY_KEY_LEN + 1];
+	char candidate[CONF_CANDIDATE_MAX];
+	char law[LAW_TEXT_MAX]; /* law_format; "": none, see reason */
+	unsigned runs, points;	/* that it was fitted to; points: different inputs */
+	char reason[STORE_REASON_MAX];
+	double scale; /* by which intervals are to be multiplied (coverage.h) */
+	int64_t updated;
+};
+int store_model_put(struct store *s, const struct store_model *m, struct errbuf *err);
+/* All candidates of a kin, the latest first. Returns how many. */
+int store_model_lookup(struct store *s, const char *kin, struct store_model *out, size_t max, struct errbuf *err);
 
 int store_drift_put(struct store *s, const char *key, const char *candidate, const struct drift *d, struct errbuf *err);
 /* 1 found, 0 none: then all is zero. */

@@ -170,7 +170,8 @@ static int runs_forget(struct store *s, const char *key, uint32_t uid, struct er
 static int shares_forget(struct store *s, const char *key, struct errbuf *err)
 {
 	static const char *const statements[] = {
-		"DELETE FROM families WHERE kin IN (SELECT kin FROM runs WHERE key = ?1)",
+		"DELETE FROM families WHERE (family, kin) IN (SELECT family, kin FROM runs WHERE key = ?1)",
+		"DELETE FROM models WHERE kin IN (SELECT kin FROM runs WHERE key = ?1)",
 		"DELETE FROM drifts WHERE key = ?1",
 	};
 

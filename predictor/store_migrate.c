@@ -99,6 +99,15 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
     /* 2 -> 3. Between which candidates a job's place was chosen; the index of a task of an array. */
     [2] = "ALTER TABLE runs ADD COLUMN weighed TEXT NOT NULL DEFAULT '';"
 	  "ALTER TABLE runs ADD COLUMN array_task INT NOT NULL DEFAULT 0;",
+    /* 3 -> 4. A kin is of all layouts: what is said of runs that are alike is said of one family of it (the runs that are there
+     * know another kin: the next ones make these rows anew); models over inputs. */
+    [3] = "DROP TABLE families;"
+	  "CREATE TABLE families(family BLOB NOT NULL, kin BLOB NOT NULL, candidate TEXT NOT NULL, mean_s REAL NOT NULL,"
+	  " lo_s REAL NOT NULL, hi_s REAL NOT NULL, runs INT NOT NULL, programs INT NOT NULL, ranges TEXT NOT NULL,"
+	  " reason TEXT NOT NULL, scale REAL NOT NULL, updated INT NOT NULL, PRIMARY KEY(family, kin, candidate)) WITHOUT ROWID;"
+	  "CREATE TABLE models(kin BLOB NOT NULL, candidate TEXT NOT NULL, law TEXT NOT NULL, runs INT NOT NULL,"
+	  " points INT NOT NULL, reason TEXT NOT NULL, scale REAL NOT NULL, updated INT NOT NULL, PRIMARY KEY(kin, candidate));"
+	  "CREATE INDEX runs_kin ON runs(kin, submit_time) WHERE kin IS NOT NULL;",
 };
 
 static int read_number(struct store *s, const char *sql, int *out, struct errbuf *err)

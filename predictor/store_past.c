@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Past runs as evidence: of a program, of a kin, of a family, of a user, the latest first; and the tables of what they say of
- * kins and of programs that do not run as they did. Looks are bounded:
- * at most WINDOW runs are read for each one that is asked for, whatever they are.
+ * programs that do not run as they did (what they say of kins is in store_kin.c). Looks are bounded: at most WINDOW runs are read
+ * for each one that is asked for, whatever they are.
  */
 #include <stdio.h>
 #include <string.h>
@@ -47,13 +47,14 @@ static void past_read(sqlite3_stmt *st, struct store_past *p)
 
 int store_past_read(struct store *s, const struct store_past_filter *f, struct store_past *out, size_t max, struct errbuf *err)
 {
-	const char *by = f->key ? "key = ?3" : f->family ? "family = ?3" : "uid = ?4";
-	const char *key = f->key ? f->key : f->family, *also = f->kin ? f->kin : f->except;
+	const char *by = f->key ? "key = ?3" : f->family ? "family = ?3" : f->kin ? "kin = ?3" : "uid = ?4";
+	const char *key = f->key ? f->key : f->family ? f->family : f->kin, *kin = f->family ? f->kin : NULL;
+	const char *also = kin ? kin : f->except;
 	char sql[1024];
 	sqlite3_stmt *st;
 	int n = 0, rv = 0;
 
-	snprintf(sql, sizeof(sql), past_sql, by, f->kin ? " AND kin = ?6" : f->except ? " AND family IS NOT ?6" : "");
+	snprintf(sql, sizeof(sql), past_sql, by, kin ? " AND kin = ?6" : f->except ? " AND family IS NOT ?6" : "");
 	st = store_prepare(s, sql, err);
 	if (!st)
 		return -1;
@@ -99,64 +100,6 @@ int store_array_runs(struct store *s, const char *key, struct store_array_run *o
 	}
 	sqlite3_reset(st);
 	*all = read < max;
-	return rv < 0 ? -1 : (int)n;
-}
-
-/* ---- kins ---- */
-
-int store_family_put(struct store *s, const struct store_family *f, struct errbuf *err)
-{
-	sqlite3_stmt *st = store_prepare(s, "INSERT OR REPLACE INTO families VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)", err);
-	int rv;
-
-	if (!st)
-		return -1;
-	if (store_bind_key(st, 1, f->kin) < 0) {
-		sqlite3_finalize(st);
-		return bad_key(s, err);
-	}
-	store_bind_text(st, 2, f->candidate);
-	sqlite3_bind_double(st, 3, f->e.mean_s);
-	sqlite3_bind_double(st, 4, f->e.lo_s);
-	sqlite3_bind_double(st, 5, f->e.hi_s);
-	sqlite3_bind_int64(st, 6, f->e.n);
-	sqlite3_bind_int64(st, 7, f->programs);
-	store_bind_text(st, 8, f->ranges);
-	store_bind_text(st, 9, f->reason);
-	sqlite3_bind_double(st, 10, f->scale > 0 ? f->scale : 1);
-	sqlite3_bind_int64(st, 11, f->updated);
-	rv = store_run_stmt(s, st, "cannot write what is known of a family", err);
-	sqlite3_finalize(st);
-	return rv < 0 ? -1 : 0;
-}
-
-int store_family_lookup(struct store *s, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
-{
-	sqlite3_stmt *st = store_stmt(s, Q_FAMILY_LIST, err);
-	size_t n = 0;
-	int rv = 0;
-
-	if (!st)
-		return -1;
-	if (store_bind_key(st, 1, kin) < 0)
-		return bad_key(s, err);
-	while (n < max && (rv = store_step(s, st, "cannot read what is known of a family", err)) == 1) {
-		struct store_family *f = &out[n++];
-
-		*f = (struct store_family){.e.kind = ESTIMATE_FAMILY};
-		snprintf(f->kin, sizeof(f->kin), "%s", kin);
-		store_column_text(st, 0, f->candidate, sizeof(f->candidate));
-		f->e.mean_s = sqlite3_column_double(st, 1);
-		f->e.lo_s = sqlite3_column_double(st, 2);
-		f->e.hi_s = sqlite3_column_double(st, 3);
-		f->e.n = (unsigned)sqlite3_column_int64(st, 4);
-		f->programs = (unsigned)sqlite3_column_int64(st, 5);
-		store_column_text(st, 6, f->ranges, sizeof(f->ranges));
-		store_column_text(st, 7, f->reason, sizeof(f->reason));
-		f->scale = sqlite3_column_double(st, 8);
-		f->updated = sqlite3_column_int64(st, 9);
-	}
-	sqlite3_reset(st);
 	return rv < 0 ? -1 : (int)n;
 }
 

@@ -93,6 +93,7 @@ static int prune_rest(struct store *s, int64_t before, struct store_pruning *at,
 	static const char *const statements[] = {
 		"DELETE FROM probe_costs WHERE day < ?1 / 86400",
 		"DELETE FROM families WHERE updated < ?1",
+		"DELETE FROM models WHERE updated < ?1",
 		"DELETE FROM drifts WHERE acted < ?1",
 		"DELETE FROM node_classes WHERE last_seen < ?1 AND " STORE_CLASS_HAS_GONE("node_classes"),
 	};

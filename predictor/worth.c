@@ -61,13 +61,18 @@ void worth_free(struct worth *w)
 	free(w);
 }
 
-void worth_apply(const struct worth *w, struct estimate *e, double *scale)
+double worth_scale(const struct worth *w, enum estimate_kind kind)
 {
 	const struct coverage_level levels[COVERAGE_LEVELS] = {
-		{w->runs, w->n_family, (int)e->kind},
+		{w->runs, w->n_family, (int)kind},
 		{w->runs, w->n_family, -1},
 		{w->runs + w->n_family, w->n_others, -1},
 	};
 
-	*scale = coverage_apply(e, coverage_scale(levels, COVERAGE_LEVELS));
+	return coverage_scale(levels, COVERAGE_LEVELS);
+}
+
+void worth_apply(const struct worth *w, struct estimate *e, double *scale)
+{
+	*scale = coverage_apply(e, worth_scale(w, e->kind));
 }

@@ -20,6 +20,8 @@ struct worth {
 struct worth *worth_gather(struct store *s, uint32_t uid, const char *family, const char *own, const char *candidate,
 			   struct errbuf *errp);
 void worth_free(struct worth *w); /* NULL is legal */
+/* By what half widths of a kind of evidence are to be multiplied. */
+double worth_scale(const struct worth *w, enum estimate_kind kind);
 /* Scale the interval by what was seen; *scale: by how much. */
 void worth_apply(const struct worth *w, struct estimate *e, double *scale);
 

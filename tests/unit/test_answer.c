@@ -2,6 +2,7 @@
 /* Answers to queries: who sees and changes what, requests that make no sense, and what slurm.conf says of the site. */
 #include <ftw.h>
 #include <jansson.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -223,13 +224,14 @@ static void test_relations(void **state)
 	assert_null(json_object_get(reply, "families"));
 	assert_null(json_object_get(reply, "drift"));
 	json_decref(reply);
+	assert_int_equal(store_run_get(store, 1, &r, &e), 1);
+	memcpy(f.family, r.family, sizeof(f.family));
 	strcpy(f.kin, KEY_B);
 	assert_int_equal(store_family_put(store, &f, &e), 0);
 	strcpy(f.candidate, "slow");
 	strcpy(f.reason, "too uncertain");
 	memset(&f.e, 0, sizeof(f.e));
 	assert_int_equal(store_family_put(store, &f, &e), 0);
-	assert_int_equal(store_run_get(store, 1, &r, &e), 1);
 	strcpy(r.kin, KEY_B);
 	assert_int_equal(store_run_put(store, &r, &e), 0);
 	assert_int_equal(store_drift_put(store, KEY_A, "fast", &d, &e), 0);
@@ -242,6 +244,50 @@ static void test_relations(void **state)
 	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "reason")), "too uncertain");
 	assert_string_equal(json_string_value(json_object_get(json_object_get(reply, "drift"), "stage")), "reprobed");
 	assert_int_equal(json_integer_value(json_object_get(json_object_get(reply, "drift"), "since")), NOW - 50);
+	json_decref(reply);
+}
+
+/* What the model over inputs says of the job's own numbers, or why it does not. */
+static void test_models(void **state)
+{
+	struct store_model m = {.candidate = "fast", .law = "law1 12 6 4|2:2,1:1,1:1,1000:3000||1/0.01/0.1*3^1", .runs = 12, .points = 6,
+				.scale = 1, .updated = NOW};
+	struct store_run r;
+	struct errbuf e;
+	json_t *reply, *list, *said;
+
+	(void)state;
+	assert_int_equal(store_run_get(store, 1, &r, &e), 1);
+	strcpy(r.kin, KEY_B);
+	strcpy(r.vars, "2,1,1,2500");
+	assert_int_equal(store_run_put(store, &r, &e), 0);
+	strcpy(m.kin, KEY_B);
+	assert_int_equal(store_model_put(store, &m, &e), 0);
+	strcpy(m.candidate, "slow");
+	strcpy(m.law, "");
+	strcpy(m.reason, "runs of 2 different inputs: 3 are needed");
+	m.updated--;
+	assert_int_equal(store_model_put(store, &m, &e), 0);
+	reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}");
+	list = json_object_get(reply, "models");
+	assert_int_equal(json_array_size(list), 2);
+	said = json_array_get(list, 0);
+	assert_true(fabs(json_real_value(json_object_get(said, "seconds")) - 250) < 1e-6);
+	assert_true(json_real_value(json_object_get(said, "hi_s")) > 255);
+	assert_string_equal(json_string_value(json_object_get(said, "law")), "0.1 s * n4");
+	assert_int_equal(json_integer_value(json_object_get(said, "runs")), 12);
+	assert_string_equal(json_string_value(json_object_get(said, "reason")), "");
+	said = json_array_get(list, 1);
+	assert_null(json_object_get(said, "seconds"));
+	assert_string_equal(json_string_value(json_object_get(said, "reason")), "runs of 2 different inputs: 3 are needed");
+	assert_int_equal(json_array_size(json_object_get(reply, "inputs")), 4);
+	json_decref(reply);
+	strcpy(r.vars, "2,1,1,9000");
+	assert_int_equal(store_run_put(store, &r, &e), 0);
+	reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}");
+	said = json_array_get(json_object_get(reply, "models"), 0);
+	assert_null(json_object_get(said, "seconds"));
+	assert_string_equal(json_string_value(json_object_get(said, "reason")), "input 4 is 9000, too far from the 1000 to 3000 that ran");
 	json_decref(reply);
 }
 
@@ -436,7 +482,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_nonsense),      T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist),
-		T(test_show),	       T(test_evidence),	  T(test_relations),
+		T(test_show),	       T(test_evidence),	  T(test_relations), T(test_models),
 		T(test_accuracy),      T(test_retrace),
 		T(test_forget),	       T(test_busy_lists),	  T(test_site),
 		T(test_text),	       T(test_cost),

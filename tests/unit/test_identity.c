@@ -143,8 +143,8 @@ static void test_what_counts(void **state)
 	b.args = args1;
 	b.n_args = 2;
 	x = of(&b);
-	assert_int_equal(x.n_vars, 1);
-	assert_true(x.vars[0] == 100);
+	assert_int_equal(x.n_vars, IDENTITY_LAYOUT_VARS + 1);
+	assert_true(x.vars[IDENTITY_LAYOUT_VARS] == 100);
 	b.args = args2;
 	y = of(&b);
 	assert_string_not_equal(x.key, y.key);
@@ -189,6 +189,7 @@ static void test_fingerprint(void **state)
 static void test_numbers(void **state)
 {
 	struct identity id;
+	const double *v;
 
 	(void)state;
 	assert_true(same_family(SH "./a -n 100\n", SH "./a -n 2000\n"));
@@ -201,9 +202,35 @@ static void test_numbers(void **state)
 	assert_false(same_family(SH "./a 1\n", SH "./a 1 1\n"));
 	assert_false(same_family(SH "./a\n", SH "./b\n"));
 	id = of_script(SH "./a 3 -x 2.5 --dt=1e-3 x7 -n64 1e 5.\n");
-	assert_int_equal(id.n_vars, 6);
-	assert_true(id.vars[0] == 3 && id.vars[1] == 2.5 && id.vars[2] == 1e-3 && id.vars[3] == 64);
-	assert_true(id.vars[4] == 1 && id.vars[5] == 5);
+	assert_int_equal(id.n_vars, IDENTITY_LAYOUT_VARS + 6);
+	v = id.vars + IDENTITY_LAYOUT_VARS;
+	assert_true(v[0] == 3 && v[1] == 2.5 && v[2] == 1e-3 && v[3] == 64);
+	assert_true(v[4] == 1 && v[5] == 5);
+}
+
+static void has_layout(struct identity_layout layout, double ranks, double nodes, double threads)
+{
+	struct identity_input in = base("#!/bin/sh\n./a 7\n");
+	struct identity id, plain = of(&in);
+
+	in.layout = layout;
+	id = of(&in);
+	assert_int_equal(id.n_vars, IDENTITY_LAYOUT_VARS + 1);
+	assert_true(id.vars[0] == ranks && id.vars[1] == nodes && id.vars[2] == threads && id.vars[3] == 7);
+	/* members of a kin differ in it, those of a family do not */
+	assert_string_equal(id.kin, plain.kin);
+	assert_string_not_equal(id.family, plain.family);
+}
+
+/* How many ranks, nodes and CPUs per rank are numbers as well. */
+static void test_layout(void **state)
+{
+	(void)state;
+	has_layout((struct identity_layout){.tasks = 7}, 7, 1, 1);
+	has_layout((struct identity_layout){.nodes_min = 3, .nodes_max = 3}, 3, 3, 1);
+	has_layout((struct identity_layout){.nodes_min = 3, .tasks_per_node = 5, .cpus_per_task = 2}, 15, 3, 2);
+	has_layout((struct identity_layout){.nodes_min = 2, .tasks = 8, .cpus_min = 8}, 8, 2, 1);
+	has_layout((struct identity_layout){.cpus_min = 9}, 1, 1, 1);
 }
 
 static void test_many_numbers(void **state)
@@ -225,7 +252,7 @@ static void test_known_values(void **state)
 
 	(void)state;
 	assert_string_equal(id.key, "8654d3b70d42128aaf234aa91f355f93");
-	assert_string_equal(id.family, "5d59d000be7368d87edadf9d0ac8ab4d");
+	assert_string_equal(id.family, "d10bc248ccf22deb822a2b903da2eddc");
 }
 
 static void test_odd_scripts(void **state)
@@ -297,7 +324,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_normalise_same), cmocka_unit_test(test_normalise_different),
 	    cmocka_unit_test(test_what_counts),	   cmocka_unit_test(test_fingerprint),
-	    cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_many_numbers),
+	    cmocka_unit_test(test_numbers), cmocka_unit_test(test_layout),	   cmocka_unit_test(test_many_numbers),
 	    cmocka_unit_test(test_known_values),   cmocka_unit_test(test_odd_scripts),
 	    cmocka_unit_test(test_large),	   cmocka_unit_test(test_key_valid),
 	};

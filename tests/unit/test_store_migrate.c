@@ -310,6 +310,33 @@ static void test_from_2(void **state)
 	store_close(s);
 }
 
+/* Version 3: what its families said is of kins that no run has any more; runs and the rest stay. */
+static void test_from_3(void **state)
+{
+	struct store_model model = {.kin = FAMILY, .candidate = "fast", .law = "law1 3 3 1|1:9||1/0/2", .updated = NOW}, back;
+	struct store_family family;
+	struct store *s;
+
+	(void)state;
+	sql(version_1);
+	sql(rows_1);
+	sql(step_2);
+	sql("ALTER TABLE runs ADD COLUMN weighed TEXT NOT NULL DEFAULT '';"
+	    "ALTER TABLE runs ADD COLUMN array_task INT NOT NULL DEFAULT 0;"
+	    "INSERT INTO families VALUES(" F1 ", 'fast', 100, 95, 106, 5, 3, '1:4', '', 1, 1700000000);"
+	    "PRAGMA user_version = 3;");
+	s = must_open(STORE_WRITE);
+	check_all(s);
+	assert_int_equal(store_family_lookup(s, FAMILY, FAMILY, &family, 1, &err), 0);
+	assert_int_equal(store_model_lookup(s, FAMILY, &back, 1, &err), 0);
+	ok(store_model_put(s, &model, &err));
+	assert_int_equal(store_model_lookup(s, FAMILY, &back, 1, &err), 1);
+	assert_string_equal(back.law, model.law);
+	assert_int_equal(back.updated, NOW);
+	assert_true(back.scale == 1);
+	store_close(s);
+}
+
 static void test_from_1_empty(void **state)
 {
 	struct store *s;
@@ -489,7 +516,7 @@ static void test_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_from_1), T(test_from_2),		  T(test_from_1_empty), T(test_same_as_new),
+		T(test_from_1), T(test_from_2), T(test_from_3),		  T(test_from_1_empty), T(test_same_as_new),
 		T(test_later_is_refused), T(test_killed),
 	};
 

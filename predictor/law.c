@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a law says of inputs, and a law as text: see law.h. The fit is in law_fit.c. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/append.h"
+#include "predictor/law.h"
+
+#define SAME_REL    1e-8 /* what writing a number with nine digits may do to it */
+#define TIE_REL	    1e-6
+#define REACH	    2.0 /* widths of the range of an input, beyond which nothing is said ... */
+#define REACH_DOWN  0.5 /* ... nor below this part of the least, nor above the greatest over it */
+#define FAR	    2.0 /* an error grows by so many times itself, a width away */
+#define PRIOR_SIGMA 0.04 /* what is believed of the spread of runs, as of so many inputs */
+#define PRIOR_RUNS  2.0
+#define FEW	    3.0 /* few inputs flatter the shape that fits them: so much wider, over their number */
+#define POWER_MAX   6.0
+
+/* ---- what it says ---- */
+
+static double term_at(const struct law_term *t, const double *vars)
+{
+	double v = t->c;
+
+	for (unsigned i = 0; i < t->n; i++) {
+		double x = vars[t->f[i].var], p = t->f[i].power;
+
+		if (p != 0)
+			v *= p == 1 ? x : p == 2 ? x * x : p == -1 ? 1 / x : pow(x, p);
+		if (t->f[i].log)
+			v *= log2(x);
+	}
+	return v;
+}
+
+static double shape_at(const struct law_shape *s, const double *vars)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < s->n; i++)
+		sum += term_at(&s->t[i], vars);
+	return sum;
+}
+
+static bool same(double a, double b, double rel)
+{
+	return fabs(a - b) <= rel * fmax(fabs(a), fabs(b));
+}
+
+/* How far beyond the range of its inputs, in widths; refuses what is too far. */
+static int distance(const struct law *l, const double *vars, double *far, struct errbuf *why)
+{
+	*far = 0;
+	for (unsigned i = 0; i < l->n_vars; i++) {
+		double lo = l->lo[i], hi = l->hi[i], x = vars[i], width = hi - lo, least = lo - REACH * width, most = hi + REACH * width;
+
+		if (same(x, lo, SAME_REL) || same(x, hi, SAME_REL) || (x > lo && x < hi))
+			continue;
+		if (same(lo, hi, SAME_REL))
+			return err_set(why, "input %u was always %.9g, here it is %.9g", i + 1, lo, x);
+		if (lo > 0) {
+			least = fmax(least, lo * REACH_DOWN);
+			most = fmin(most, hi / REACH_DOWN);
+		}
+		if (!(x >= least && x <= most))
+			return err_set(why, "input %u is %.9g, too far from the %.9g to %.9g that ran", i + 1, x, lo, hi);
+		*far = fmax(*far, (x > hi ? x - hi : lo - x) / width);
+	}
+	return 0;
+}
+
+static int ties_check(const struct law *l, const double *vars, struct errbuf *why)
+{
+	for (unsigned i = 0; i < l->n_ties; i++) {
+		const struct law_tie *t = &l->ties[i];
+
+		if (!same(vars[t->var], t->ratio * vars[t->with], TIE_REL))
+			return err_set(why, "input %u always was %.4g times input %u, here it is not: what either does is not known",
+				       t->var + 1, t->ratio, t->with + 1);
+	}
+	return 0;
+}
+
+int law_say(const struct law *l, const double *vars, unsigned n_vars, struct estimate *out, struct errbuf *why)
+{
+	double at[LAW_SHAPES_MAX], far, wider, mean = 0, var = 0, half;
+
+	if (!l->n_shapes)
+		return err_set(why, "there is no model");
+	if (n_vars != l->n_vars)
+		return err_set(why, "it has %u inputs, the runs had %u", n_vars, l->n_vars);
+	if (distance(l, vars, &far, why) < 0 || ties_check(l, vars, why) < 0)
+		return -1;
+	wider = 1 + FAR * far;
+	for (unsigned i = 0; i < l->n_shapes; i++) {
+		at[i] = shape_at(&l->s[i], vars);
+		if (!isfinite(at[i]) || at[i] <= 0)
+			return err_set(why, "the model gives %g s", at[i]);
+		mean += l->s[i].weight * at[i];
+	}
+	for (unsigned i = 0; i < l->n_shapes; i++) {
+		double e = l->s[i].error, n = l->points;
+		double sq = (n * e * e + PRIOR_RUNS * PRIOR_SIGMA * PRIOR_SIGMA) / (n + PRIOR_RUNS);
+
+		var += l->s[i].weight * (at[i] * at[i] * sq * wider * wider + (at[i] - mean) * (at[i] - mean));
+	}
+	half = fmax(2 * sqrt(var) * (1 + FEW / l->points), ESTIMATE_MIN_REL * mean);
+	*out = (struct estimate){.mean_s = mean, .lo_s = fmax(0, mean - half), .hi_s = mean + half, .kind = ESTIMATE_MODEL, .n = l->runs};
+	if (estimate_check(out, NULL) < 0)
+		return err_set(why, "the runs leave open what these inputs do: between %.0f and %.0f s", out->lo_s, out->hi_s);
+	return 0;
+}
+
+/* ---- text ---- */
+
+unsigned law_vars_read(const char *text, double out[LAW_VARS_MAX])
+{
+	unsigned n = 0;
+	char *end;
+
+	while (*text && n < LAW_VARS_MAX) {
+		out[n++] = strtod(text, &end);
+		if (end == text || (*end && *end != ',') || !isfinite(out[n - 1]))
+			return 0;
+		text = end + (*end != '\0');
+	}
+	return *text ? 0 : n;
+}
+
+/*
+ *
+ * law1 RUNS POINTS VARS|LO:HI,...|VAR=RATIO*WITH,...|WEIGHT/ERROR/C*VAR^POWER*VAR^POWERl+C...,...
+ */
+
+static void put(char *out, size_t size, size_t *len, const char *sep, double x)
+{
+	char number[32];
+
+	snprintf(number, sizeof(number), "%.9g", x);
+	append_text(out, size, len, sep);
+	append_text(out, size, len, number);
+}
+
+static void term_format(const struct law_term *t, char *out, size_t size, size_t *len, const char *sep)
+{
+	put(out, size, len, sep, t->c);
+	for (unsigned i = 0; i < t->n; i++) {
+		put(out, size, len, "*", t->f[i].var);
+		put(out, size, len, "^", t->f[i].power);
+		append_text(out, size, len, t->f[i].log ? "l" : "");
+	}
+}
+
+void law_format(const struct law *l, char *out, size_t size)
+{
+	size_t len = 0;
+
+	out[0] = '\0';
+	append_text(out, size, &len, "law1");
+	put(out, size, &len, " ", l->runs);
+	put(out, size, &len, " ", l->points);
+	put(out, size, &len, " ", l->n_vars);
+	for (unsigned i = 0; i < l->n_vars; i++) {
+		put(out, size, &len, i ? "," : "|", l->lo[i]);
+		put(out, size, &len, ":", l->hi[i]);
+	}
+	append_text(out, size, &len, "|");
+	for (unsigned i = 0; i < l->n_ties; i++) {
+		put(out, size, &len, i ? "," : "", l->ties[i].var);
+		put(out, size, &len, "=", l->ties[i].ratio);
+		put(out, size, &len, "*", l->ties[i].with);
+	}
+	for (unsigned i = 0; i < l->n_shapes; i++) {
+		put(out, size, &len, i ? "," : "|", l->s[i].weight);
+		put(out, size, &len, "/", l->s[i].error);
+		for (unsigned k = 0; k < l->s[i].n; k++)
+			term_format(&l->s[i].t[k], out, size, &len, k ? "+" : "/");
+	}
+	if (len >= size || !l->n_shapes)
+		out[0] = '\0';
+}
+
+/* A cursor over the text; at NULL: something was wrong. */
+static double number(const char **at)
+{
+	char *end = NULL;
+	double x = *at ? strtod(*at, &end) : 0;
+
+	/* strtod takes blanks, signs, names and hexadecimal: a law has none of these but the sign */
+	if (!*at || !strchr("-0123456789", **at) || !**at || end == *at || !isfinite(x) || memchr(*at, 'x', (size_t)(end - *at)) ||
+	    memchr(*at, 'X', (size_t)(end - *at)))
+		*at = NULL;
+	else
+		*at = end;
+	return x;
+}
+
+static unsigned count(const char **at, unsigned max)
+{
+	double x = number(at);
+
+	if (*at && !(x >= 0 && x <= max && x == floor(x)))
+		*at = NULL;
+	return *at ? (unsigned)x : 0;
+}
+
+static bool sign(const char **at, char c)
+{
+	if (!*at || **at != c)
+		return false;
+	(*at)++;
+	return true;
+}
+
+static void need(const char **at, char c)
+{
+	if (!sign(at, c))
+		*at = NULL;
+}
+
+static void vars_parse(const char **at, struct law *l)
+{
+	for (unsigned i = 0; i < l->n_vars; i++) {
+		need(at, i ? ',' : '|');
+		l->lo[i] = number(at);
+		need(at, ':');
+		l->hi[i] = number(at);
+		if (!(l->lo[i] <= l->hi[i]))
+			*at = NULL;
+	}
+}
+
+static void ties_parse(const char **at, struct law *l)
+{
+	need(at, '|');
+	while (*at && **at != '|') {
+		struct law_tie *t = &l->ties[l->n_ties];
+
+		if (l->n_ties)
+			need(at, ',');
+		if (l->n_ties == LAW_TIES_MAX) {
+			*at = NULL;
+			return;
+		}
+		t->var = count(at, l->n_vars - 1);
+		need(at, '=');
+		t->ratio = number(at);
+		need(at, '*');
+		t->with = count(at, l->n_vars - 1);
+		l->n_ties++;
+	}
+}
+
+static void term_parse(const char **at, unsigned n_vars, struct law_term *t)
+{
+	t->c = number(at);
+	t->n = 0;
+	if (!(t->c > 0))
+		*at = NULL;
+	while (*at && sign(at, '*')) {
+		struct law_factor *f = &t->f[t->n];
+
+		if (t->n == LAW_FACTORS_MAX) {
+			*at = NULL;
+			return;
+		}
+		f->var = count(at, n_vars - 1);
+		need(at, '^');
+		f->power = number(at);
+		f->log = sign(at, 'l');
+		if (!(fabs(f->power) <= POWER_MAX))
+			*at = NULL;
+		t->n++;
+	}
+}
+
+static void shapes_parse(const char **at, struct law *l, double *weight)
+{
+	do {
+		struct law_shape *s = &l->s[l->n_shapes];
+
+		need(at, l->n_shapes ? ',' : '|');
+		if (!*at || l->n_shapes == LAW_SHAPES_MAX) {
+			*at = NULL;
+			return;
+		}
+		s->weight = number(at);
+		need(at, '/');
+		s->error = number(at);
+		if (!(s->weight >= 0 && s->error >= 0))
+			*at = NULL;
+		*weight += s->weight;
+		do {
+			if (s->n == LAW_TERMS_MAX) {
+				*at = NULL;
+				return;
+			}
+			need(at, s->n ? '+' : '/');
+			term_parse(at, l->n_vars, &s->t[s->n++]);
+		} while (*at && **at == '+');
+		l->n_shapes++;
+	} while (*at && **at == ',');
+}
+
+int law_parse(const char *text, struct law *out, struct errbuf *why)
+{
+	const char *at = text;
+	double weight = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (strlen(text) >= LAW_TEXT_MAX || strncmp(text, "law1 ", 5))
+		goto bad;
+	at += 5;
+	out->runs = count(&at, LAW_LOOK);
+	need(&at, ' ');
+	out->points = count(&at, LAW_POINTS_MAX);
+	need(&at, ' ');
+	out->n_vars = count(&at, LAW_VARS_MAX);
+	if (!at || out->points < LAW_POINTS_MIN || out->runs < out->points || !out->n_vars)
+		goto bad;
+	vars_parse(&at, out);
+	ties_parse(&at, out);
+	shapes_parse(&at, out, &weight);
+	if (at && !*at && fabs(weight - 1) < 1e-6)
+		return 0;
+bad:
+	memset(out, 0, sizeof(*out));
+	return err_set(why, "not a model over inputs: %.40s", text);
+}
+
+/* ---- words ---- */
+
+static void say(char *out, size_t size, size_t *len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+static void say(char *out, size_t size, size_t *len, const char *fmt, ...)
+{
+	char part[64];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(part, sizeof(part), fmt, ap);
+	va_end(ap);
+	append_text(out, size, len, part);
+}
+
+static void factor_words(const struct law_factor *f, char *out, size_t size, size_t *len)
+{
+	double p = fabs(f->power);
+
+	if (f->power != 0)
+		say(out, size, len, f->power < 0 ? " / n%u" : " * n%u", f->var + 1);
+	if (p != 0 && p != 1)
+		say(out, size, len, "^%.3g", p);
+	if (f->log)
+		say(out, size, len, " * log2(n%u)", f->var + 1);
+}
+
+char *law_words(const struct law *l, char *out, size_t size)
+{
+	const struct law_shape *s = &l->s[0];
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (unsigned i = 0; l->n_shapes && i < s->n; i++) {
+		say(out, size, &len, "%s%.3g s", i ? " + " : "", s->t[i].c);
+		for (unsigned k = 0; k < s->t[i].n; k++)
+			factor_words(&s->t[i].f[k], out, size, &len);
+	}
+	return out;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fuzzes the text of a model over inputs: what is accepted can be written and is accepted again, and what it says of any numbers
+ * is an estimate that makes sense, or nothing. The first bytes are the numbers.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/law.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text, again[LAW_TEXT_MAX], words[64];
+	double vars[LAW_VARS_MAX] = {0};
+	struct law l, back;
+	struct estimate e;
+	unsigned n = size && data[0] % 5 < 4 ? data[0] % 5 : LAW_VARS_MAX;
+
+	if (size < 1 + 4 * sizeof(double))
+		return 0;
+	memcpy(vars, data + 1, 4 * sizeof(double));
+	data += 1 + 4 * sizeof(double);
+	size -= 1 + 4 * sizeof(double);
+	text = strndup((const char *)data, size);
+	if (!text)
+		return 0;
+	if (law_parse(text, &l, NULL) == 0) {
+		law_format(&l, again, sizeof(again));
+		if (again[0] && law_parse(again, &back, NULL) < 0)
+			abort();
+		law_words(&l, words, sizeof(words));
+		for (unsigned i = 0; i < l.n_vars && n < 4; i++) /* within its ranges */
+			vars[i] = l.lo[i] + (l.hi[i] - l.lo[i]) * n / 3;
+		if (law_say(&l, vars, l.n_vars, &e, NULL) == 0 && estimate_check(&e, NULL) < 0)
+			abort();
+	}
+	free(text);
+	return 0;
+}
