@@ -221,7 +221,9 @@ struct store_past {
 	char vars[COMMENT_VARS_MAX];
 	enum estimate_worth worth; /* never WORTH_NOTHING */
 	double actual_s;
-	/* What was told for the candidate where it ran; pred_s 0: nothing, or to an array, of whose tasks it holds for one only. */
+	/* What was told for the candidate where it ran, if `told`; pred_s 0: nothing, or to an array, of whose tasks it holds for one
+	 * only. */
+	bool told;
 	double pred_s, lo_s, hi_s;
 	int pred_kind;		   /* enum estimate_kind, -1 */
 	double pred_scale;
@@ -230,7 +232,8 @@ struct store_past {
 };
 struct store_past_filter {
 	const char *candidate;
-	int64_t since; /* submitted at or after */
+	int64_t since;	/* submitted at or after */
+	int64_t before; /* submitted earlier; 0: any */
 	/* Of these the first that is not NULL: */
 	const char *key, *family;
 	uint32_t uid;	 /* else: of this user */

@@ -19,9 +19,9 @@ static int bad_key(struct store *s, struct errbuf *err)
 /* The index of what is asked for decides which runs are the latest; the rest is looked at in these alone. */
 static const char past_sql[] =
 	"SELECT jobid, submit_time, key, vars, elapsed_s, end_state, restarts, pred_candidate, pred_s, lo_s, hi_s, pred_kind,"
-	" pred_scale, hi_s > 0 AND candidate = pred_candidate AND array_job = 0, EXISTS(SELECT 1 FROM drifts d WHERE d.key = r.key"
+	" pred_scale, hi_s > 0 AND candidate = pred_candidate, EXISTS(SELECT 1 FROM drifts d WHERE d.key = r.key"
 	" AND d.candidate = r.candidate AND r.submit_time BETWEEN d.since AND d.acted), array_job, array_task FROM"
-	" (SELECT * FROM runs WHERE %s ORDER BY submit_time DESC, jobid DESC LIMIT ?5) r"
+	" (SELECT * FROM runs WHERE %s AND (?7 = 0 OR submit_time < ?7) ORDER BY submit_time DESC, jobid DESC LIMIT ?5) r"
 	" WHERE candidate = ?1 AND elapsed_s > 0 AND submit_time >= ?2%s";
 
 static void past_read(sqlite3_stmt *st, struct store_past *p)
@@ -35,7 +35,7 @@ static void past_read(sqlite3_stmt *st, struct store_past *p)
 	p->actual_s = sqlite3_column_double(st, 4);
 	store_column_text(st, 5, end_state, sizeof(end_state));
 	p->worth = estimate_run_worth(end_state, (unsigned)sqlite3_column_int64(st, 6));
-	p->pred_s = sqlite3_column_int(st, 13) ? sqlite3_column_double(st, 8) : 0;
+	p->told = sqlite3_column_int(st, 13) != 0;
 	p->lo_s = sqlite3_column_double(st, 9);
 	p->hi_s = sqlite3_column_double(st, 10);
 	p->pred_kind = sqlite3_column_int(st, 11);
@@ -43,6 +43,7 @@ static void past_read(sqlite3_stmt *st, struct store_past *p)
 	p->drifted = sqlite3_column_int(st, 14) != 0;
 	p->array_job = (uint32_t)sqlite3_column_int64(st, 15);
 	p->array_task = (uint32_t)sqlite3_column_int64(st, 16);
+	p->pred_s = p->told && !p->array_job ? sqlite3_column_double(st, 8) : 0;
 }
 
 int store_past_read(struct store *s, const struct store_past_filter *f, struct store_past *out, size_t max, struct errbuf *err)
@@ -62,6 +63,7 @@ int store_past_read(struct store *s, const struct store_past_filter *f, struct s
 	sqlite3_bind_int64(st, 2, f->since);
 	sqlite3_bind_int64(st, 4, f->uid);
 	sqlite3_bind_int64(st, 5, WINDOW * (int64_t)max);
+	sqlite3_bind_int64(st, 7, f->before);
 	if ((key && store_bind_key(st, 3, key) < 0) || (also && store_bind_key(st, 6, also) < 0)) {
 		sqlite3_finalize(st);
 		return bad_key(s, err);

@@ -322,6 +322,101 @@ static void test_history_alone(void **state)
 	assert_true(fabs(e.mean_s - 125) < 1);
 }
 
+/* ---- arrays ---- */
+
+/* An array that was told lo to hi (0: nothing), task first + i of seconds[i]; each task that ends is looked at. */
+static int64_t array_run(uint32_t first, double lo, double hi, const double *seconds, size_t n)
+{
+	static uint32_t job = 5000;
+	struct store_run r = {.act = ACT_PREDICT, .user_limit_min = 60, .limit_min = DURATION_UNSET, .pred_kind = -1, .lo_s = lo, .hi_s = hi,
+			      .pred_s = (lo + hi) / 2, .candidate = "fast", .key = KEY, .family = FAMILY, .end_state = "COMPLETED"};
+	struct errbuf e;
+
+	w->now += 600;
+	r.uid = program().uid;
+	r.submit_time = r.start_time = w->now;
+	r.array_job = ++job;
+	if (hi > 0)
+		strcpy(r.pred_candidate, "fast");
+	for (size_t i = 0; i < n; i++) {
+		r.jobid = job++;
+		r.array_task = first + (uint32_t)i;
+		r.elapsed_s = seconds[i];
+		r.end_time = w->now + (int64_t)seconds[i];
+		if (store_run_put(w->store, &r, &e) < 0 || follow_drift(&w->env, &r, w->now, &e) < 0)
+			fail_msg("%s", e.text);
+	}
+	return r.submit_time;
+}
+
+#define ARRAY(first, lo, hi, ...)                                                                                                      \
+	array_run(first, lo, hi, (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+
+static enum drift_stage stage(void)
+{
+	return drift_of("fast").stage;
+}
+
+static void test_array_alike(void **state)
+{
+	int64_t since;
+
+	(void)state;
+	ready();
+	ARRAY(1, 0, 0, 100, 101, 102, 103);
+	for (int i = 0; i < 4; i++)
+		ARRAY(1, 95, 108, 103, 102, 101, 100);
+	ARRAY(1, 95, 108, 160, 100, 100, 100);
+	ARRAY(1, 95, 108, 103, 102, 101, 100);
+	assert_int_equal(stage(), DRIFT_NONE);
+	ARRAY(1, 95, 108, 103, 102, 101, 100);
+	since = ARRAY(1, 95, 108, 160, 161, 162, 163);
+	assert_int_equal(stage(), DRIFT_NONE); /* one submission, however many tasks */
+	ARRAY(1, 0, 0, 160, 161, 162, 163);    /* the prediction was withheld by now */
+	assert_int_equal(stage(), DRIFT_REPROBED);
+	assert_true(drift_of("fast").since == since);
+}
+
+static void test_array_index_matters(void **state)
+{
+	(void)state;
+	ready();
+	ARRAY(1, 0, 0, 10, 20, 30, 40);
+	ARRAY(1, 0, 0, 10, 20, 30, 40);
+	for (int i = 0; i < 5; i++)
+		ARRAY(1, 38, 42, 10, 20, 30, 40); /* all but the longest are shorter than what was told */
+	for (int i = 0; i < 4; i++)
+		ARRAY(1, 38, 42, 10, 20); /* a part of it */
+	ARRAY(5, 38, 42, 50, 60, 70); /* indexes that have not run */
+	ARRAY(8, 38, 42, 80, 90);
+	ARRAY(5, 0, 0, 50, 60, 70, 80, 90);
+	assert_int_equal(stage(), DRIFT_NONE);
+	for (int i = 0; i < 3; i++)
+		ARRAY(1, 85, 95, 10, 20, 30, 40, 50, 60, 70, 80, 90);
+	assert_int_equal(stage(), DRIFT_NONE);
+}
+
+static void test_array_longer(void **state)
+{
+	test_array_index_matters(state);
+	ARRAY(1, 85, 95, 15, 30, 45, 60, 75, 90, 105, 120, 135);
+	assert_int_equal(stage(), DRIFT_NONE);
+	ARRAY(1, 85, 95, 15, 30, 45, 60, 75, 90, 105); /* even without the longest: it was to be within */
+	assert_int_equal(stage(), DRIFT_REPROBED);
+}
+
+static void test_array_shorter(void **state)
+{
+	(void)state;
+	ready();
+	for (int i = 0; i < 4; i++)
+		ARRAY(1, 38, 42, 10, 20, 30, 40);
+	ARRAY(1, 38, 42, 5, 10, 15, 20);
+	assert_int_equal(stage(), DRIFT_NONE);
+	ARRAY(1, 38, 42, 5, 10, 15, 20);
+	assert_int_equal(stage(), DRIFT_REPROBED);
+}
+
 /* ---- the plugin ---- */
 
 static struct store_program due;
@@ -395,7 +490,8 @@ int main(void)
 		T(test_drift),
 		T(test_traced_again),
 		T(test_probed_in_vain),
-		T(test_history_alone),
+		T(test_history_alone), T(test_array_alike), T(test_array_index_matters), T(test_array_longer),
+					   T(test_array_shorter),
 		cmocka_unit_test(test_marked_again),
 	};
 
