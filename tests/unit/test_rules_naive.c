@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The engine finds what the meaning of the rules says, on random events: see rules_naive.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/unit/rules_naive.h"
+
+#define SEND "function_call_send_operation"
+#define RECV "function_call_receive_operation"
+
+/* What rules can be made of, and the base has little of. */
+static const char zoo[] =
+    "defstruct state box \"\" param k, v, tag type int;"
+    "defstruct state late \"\" param k, n type int;"
+    "defstruct event echo \"\" param k, n type int;"
+    "defstruct observation seen \"\" param a, b, c type int;"
+    "defstruct observation told \"\" param t type time param x type double;"
+    /* either side may be any */
+    "declare composite event pair member(" SEND " as s, " RECV " as r) when s.comm == r.comm and"
+    "  (s.tag == r.tag or r.tag == -1) and (s.dest == r.dest or s.dest == 2) parameters(tag = s.tag, dest = r.dest, n = r.comm);"
+    "declare composite event again member(shared(s.dest) " SEND " as s, shared " RECV " as r) when s.tag + 1 == r.tag and"
+    "  s.bytes < r.bytes parameters(tag = s.tag);"
+    "declare composite event round_trip member(pair as p, shared pair as q) when p.tag == q.dest and p.n != q.n"
+    "  parameters(a = p.tag, b = q.tag);"
+    "declare composite event three member(function_call_barrier_operation as a, shared(2) " SEND " as b, " RECV " as c)"
+    "  when a.instance == b.tag and (b.source == c.source or b.source == 1) and a.comm <= c.comm parameters(x = c.tag);"
+    "declare composite event crowd member(shared echo as e all e.n by (e.k)) when e.n > 1"
+    "  parameters(n = count(e), most = max(e.@start_time), who = at_min(e.@finish_time, e.@rank), m = mean(e.n * 1.5),"
+    "  some = sum(max(e.k) - e.k where e.@rank > min(e.@rank)));"
+    "defrule \"\" struct p type pair where p.tag > 0 and not p.n == 2 assert seen(a = p.tag, b = p.dest, c = 0);"
+    "defrule \"\" struct p type pair assert echo(k = p.tag, n = 1 + p.dest);"
+    "defrule \"\" struct p type round_trip assert seen(a = p.a, b = p.b, c = 1);"
+    "defrule \"\" struct p type again assert seen(a = p.tag, b = 0, c = 2);"
+    "defrule \"\" struct p type three assert seen(a = p.x, b = 0, c = 3) assert told(t = p.@finish_time - p.@start_time, x = 1);"
+    "defrule \"\" struct p type crowd assert seen(a = p.n, b = p.who, c = 4) assert told(t = p.most, x = p.m + p.some);"
+    /* states: made, counted, compared, retracted and held by what replaces them */
+    "defrule \"\" struct b type function_call_barrier_operation assert box(k = b.@rank, v = b.instance, tag = b.comm);"
+    "defrule \"\" struct s type " SEND " struct b type box where s.@rank == b.k and s.tag != b.tag modify b(v = b.v + 1, tag = s.tag);"
+    "defrule \"\" struct r type " RECV " struct b type box where r.@rank == b.k and b.v > 3 assert seen(a = b.v, b = b.k, c = 5)"
+    "  retract b assert late(k = b.k, n = b.v);"
+    "defrule \"\" struct b type box struct l type late where b.k == l.k and b.v % 2 == l.n % 2 assert seen(a = l.n, b = b.v, c = 6)"
+    "  retract l;"
+    "defrule \"\" struct e type echo struct b type box struct c type box where e.k == b.k and c.v > b.v and (c.tag == e.n or e.n == 1)"
+    "  modify c(v = c.v - 1) modify b(k = (b.k + 1) % 3);"
+    "defrule \"\" struct a type box struct b type box where a.k == b.k and a.v == b.v and a.tag < b.tag"
+    "  assert seen(a = a.tag, b = b.tag, c = 7) retract a;"
+    "defrule \"\" struct e type echo struct f type echo where e.k == f.n and e.n >= f.k assert told(t = e.@start_time, x = 0.5);";
+
+struct log {
+	int64_t *n;
+	uint64_t count;
+};
+
+static void put(struct log *g, int64_t v)
+{
+	g->n = realloc(g->n, (g->count + 1) * sizeof(*g->n));
+	g->n[g->count++] = v;
+}
+
+static int simple(void *arg, uint32_t type, const union rules_value *v)
+{
+	(void)type;
+	put(arg, v[RA_RANK].i);
+	put(arg, v[RA_EVENT].i);
+	return 0;
+}
+
+static int found(void *arg, struct engine *e, const struct engine_finding *f, struct errbuf *err)
+{
+	(void)err;
+	put(arg, f->rule_number);
+	put(arg, f->untimed);
+	for (uint32_t i = 0; i < f->action->src->n_set; i++) {
+		union rules_value v;
+
+		assert_true(engine_finding_value(e, f, i, &v));
+		if (f->type->param[f->action->src->set[i].slot - RA_N].type != RT_STRING)
+			put(arg, v.i);
+	}
+	return engine_finding_events(e, f, simple, arg);
+}
+
+/* ---- events ---- */
+
+static uint32_t seed;
+
+static uint32_t draw(uint32_t n)
+{
+	seed = seed * 1103515245u + 12345u;
+	return (seed >> 12) % n;
+}
+
+static int64_t draw_param(const struct rules_param *p, uint64_t now)
+{
+	static const char *const sizes[] = {"size", "peers", "wait_count", "hosts", "ranks_on_host", "ranks_on_set"};
+
+	if (p->type == RT_TIME)
+		return (int64_t)now + draw(60) - 10;
+	if (p->type == RT_BOOLEAN)
+		return draw(2);
+	if (p->type == RT_STRING)
+		return 0;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		if (!strcmp(p->name, sizes[i]))
+			return 1 + draw(3);
+	if (!strcmp(p->name, "bytes"))
+		return draw(5000);
+	if (!strcmp(p->name, "tag"))
+		return (int64_t)draw(4) - 1;
+	return draw(3);
+}
+
+/* Half of them messages, the others of any kind. */
+static uint32_t draw_event(const struct rules *r, uint64_t *now, struct engine_simple *s, union rules_value *v)
+{
+	const struct rules_struct *t;
+
+	do {
+		uint32_t k = draw(8);
+
+		t = k < 2 ? rules_find(r, SEND) : k < 4 ? rules_find(r, RECV) : r->type[draw(r->n_type)];
+	} while (!t->builtin || t->category != SC_EVENT);
+	*now += draw(20);
+	*s = (struct engine_simple){.start_ns = *now, .finish_ns = *now + draw(50), .rank = draw(3), .site = (int64_t)draw(3) - 1,
+				    .event = draw(1000000), .untimed = draw(30) == 0};
+	for (uint32_t i = 0; i < t->n_param; i++)
+		v[i].i = draw_param(&t->param[i], *now);
+	return t->id;
+}
+
+static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint32_t events)
+{
+	struct errbuf err;
+	struct plan *p = plan_create(r, &err);
+	uint64_t found_most = 0;
+
+	assert_non_null(p);
+	for (uint32_t i = first; i < first + seeds; i++) {
+		struct log log = {NULL};
+		struct engine *e = engine_create(p, &(struct engine_options){.found = found, .arg = &log}, &err);
+		struct naive *n = naive_create(p);
+		uint64_t now = 0, count;
+		const int64_t *want;
+
+		seed = i;
+		for (uint32_t k = 0; k < events; k++) {
+			union rules_value v[RULES_MAX_PARAMS];
+			struct engine_simple s;
+			uint32_t type = draw_event(r, &now, &s, v);
+
+			if (engine_event(e, type, &s, v, &err) < 0)
+				fail_msg("seed %u, event %u: %s", i, k, err.text);
+			naive_event(n, type, &s, v);
+			want = naive_found(n, &count);
+			if (count != log.count || (count && memcmp(want, log.n, count * sizeof(*want)))) {
+				uint64_t at = 0;
+
+				while (at < count && at < log.count && want[at] == log.n[at])
+					at++;
+				fail_msg("seed %u: after event %u the engine's %llu numbers are not the %llu that they must be, from %llu on",
+					 i, k, (unsigned long long)log.count, (unsigned long long)count, (unsigned long long)at);
+			}
+		}
+		found_most = count > found_most ? count : found_most;
+		engine_destroy(e);
+		naive_destroy(n);
+		free(log.n);
+	}
+	assert_true(found_most > 20); /* there is something to compare */
+	plan_destroy(p);
+}
+
+static void test_base(void **state)
+{
+	struct errbuf err;
+	struct rules *r = rules_load("conf/problems.rules", &err);
+
+	(void)state;
+	if (!r)
+		fail_msg("%s", err.text);
+	compare(r, 1, 40, 400);
+	rules_free(r);
+}
+
+static void test_zoo(void **state)
+{
+	struct errbuf err;
+	struct rules *r = rules_load_text("zoo", zoo, strlen(zoo), &err);
+
+	(void)state;
+	if (!r)
+		fail_msg("%s", err.text);
+	compare(r, 1, 150, 120);
+	rules_free(r);
+}
+
+static void test_papers(void **state)
+{
+	static const char *const files[] = {"tests/unit/rules/exchange.rules", "tests/unit/rules/late.rules"};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct errbuf err;
+		struct rules *r = rules_load(files[i], &err);
+
+		if (!r)
+			fail_msg("%s", err.text);
+		compare(r, 1, 30, 400);
+		rules_free(r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_base),
+	    cmocka_unit_test(test_zoo),
+	    cmocka_unit_test(test_papers),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
