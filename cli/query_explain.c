@@ -10,6 +10,7 @@
 
 #include "cli/query_print.h"
 #include "common/duration.h"
+#include "common/identity.h"
 
 static const json_t *by_candidate(const json_t *list, const char *candidate)
 {
@@ -289,14 +290,20 @@ static void explain_model_shape(const json_t *m)
 
 static void explain_inputs(const json_t *inputs)
 {
+	static const char *const own[IDENTITY_OWN_VARS] = {"ranks", "nodes", "CPUs per rank", "input bytes"};
 	const json_t *x;
 	size_t i;
 
 	if (!json_array_size(inputs))
 		return;
 	printf("           Its inputs:");
-	json_array_foreach(inputs, i, x) printf("%s n%zu=%.9g%s", i ? "," : "", i + 1, json_number_value(x),
-						i == 0 ? " (ranks)" : i == 1 ? " (nodes)" : i == 2 ? " (CPUs per rank)" : "");
+	json_array_foreach(inputs, i, x)
+	{
+		if (i < IDENTITY_OWN_VARS)
+			printf("%s %s %.12g", i ? "," : "", own[i], json_number_value(x));
+		else
+			printf(", n%zu %.9g", i - IDENTITY_OWN_VARS + 1, json_number_value(x));
+	}
 	puts(".");
 }
 
@@ -319,6 +326,7 @@ static void explain_models(const json_t *answer)
 			       jnum(m, "runs"), jnum(m, "inputs"), jstr(m, "reason"));
 		}
 		explain_model_shape(m);
+		explain_errors(json_object_get(answer, "past_errors"), jstr(m, "candidate"));
 		label = "          ";
 	}
 	explain_inputs(json_object_get(answer, "inputs"));

@@ -45,8 +45,9 @@ struct collector {
 	size_t n_words;
 	struct known_word words[WORDS_SLOTS];
 	struct timespec start;
-	XXH3_state_t *hash;
-	uint64_t bytes_read;
+	XXH3_state_t *hash, *like; /* like: without size and content of bulk */
+	bool in_bulk;
+	uint64_t bytes_read, bulk_bytes;
 	size_t n_hashed, n_data;
 	uint8_t *buffer; /* FINGERPRINT_SAMPLE bytes */
 	bool no_memory;
@@ -426,6 +427,10 @@ static void hash_piece(struct collector *c, char kind, const void *data, size_t 
 		head[1 + i] = (uint8_t)((uint64_t)len >> (8 * i));
 	XXH3_128bits_update(c->hash, head, sizeof(head));
 	XXH3_128bits_update(c->hash, data, len);
+	if (c->in_bulk)
+		return;
+	XXH3_128bits_update(c->like, head, sizeof(head));
+	XXH3_128bits_update(c->like, data, len);
 }
 
 static void hash_size(struct collector *c, uint64_t size)
@@ -456,6 +461,15 @@ static void hash_content(struct collector *c, int fd, uint64_t size)
 		hash_range(c, fd, size - tail, tail);
 }
 
+static void hash_bulk(struct collector *c, int fd, uint64_t size)
+{
+	XXH3_128bits_update(c->like, "B", 1);
+	c->in_bulk = true;
+	hash_content(c, fd, size);
+	c->in_bulk = false;
+	c->bulk_bytes += size;
+}
+
 static void hash_file(struct collector *c, const char *path)
 {
 	uint8_t id[64];
@@ -470,13 +484,15 @@ static void hash_file(struct collector *c, const char *path)
 	}
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		size_t id_len = fingerprint_build_id(fd, id, sizeof(id));
+		bool data = !id_len && !(st.st_mode & S_IXUSR) && !is_elf(fd);
 		if (id_len)
 			hash_piece(c, 'b', id, id_len);
+		else if (data && st.st_size >= FINGERPRINT_BULK)
+			hash_bulk(c, fd, (uint64_t)st.st_size);
 		else
 			hash_content(c, fd, (uint64_t)st.st_size);
 		c->n_hashed++;
-		if (!id_len && !(st.st_mode & S_IXUSR) && !is_elf(fd))
-			c->n_data++;
+		c->n_data += data;
 	}
 	close(fd);
 }
@@ -484,10 +500,12 @@ static void hash_file(struct collector *c, const char *path)
 static int hash_files(struct collector *c, struct errbuf *err)
 {
 	c->hash = XXH3_createState();
+	c->like = XXH3_createState();
 	c->buffer = malloc(FINGERPRINT_SAMPLE);
-	if (!c->hash || !c->buffer || c->no_memory)
+	if (!c->hash || !c->like || !c->buffer || c->no_memory)
 		return err_set(err, "fingerprint: no memory");
 	XXH3_128bits_reset(c->hash);
+	XXH3_128bits_reset(c->like);
 	for (size_t i = 0; i < c->files.n; i++) {
 		hash_file(c, c->files.paths[i]);
 		if (took_too_long(c))
@@ -521,6 +539,18 @@ static int collect(struct collector *c, struct script_words *w, struct errbuf *e
 	return 0;
 }
 
+static void write_out(const struct collector *c, char out[FINGERPRINT_LEN])
+{
+	XXH128_hash_t h = XXH3_128bits_digest(c->hash);
+	int n = snprintf(out, FINGERPRINT_LEN, "v1:%016llx%016llx:%zu", (unsigned long long)h.high64, (unsigned long long)h.low64,
+			 c->n_hashed);
+	if (!c->bulk_bytes)
+		return;
+	h = XXH3_128bits_digest(c->like);
+	snprintf(out + n, FINGERPRINT_LEN - (size_t)n, ":%016llx%016llx:%llu", (unsigned long long)h.high64,
+		 (unsigned long long)h.low64, (unsigned long long)c->bulk_bytes);
+}
+
 int fingerprint_job(const struct fingerprint_job *job, char out[FINGERPRINT_LEN], struct errbuf *err)
 {
 	struct collector c = {.job = job};
@@ -531,15 +561,14 @@ int fingerprint_job(const struct fingerprint_job *job, char out[FINGERPRINT_LEN]
 		goto done;
 	if (!c.n_data)
 		hash_piece(&c, 'd', job->work_dir, strlen(job->work_dir));
-	XXH128_hash_t h = XXH3_128bits_digest(c.hash);
-	snprintf(out, FINGERPRINT_LEN, "v1:%016llx%016llx:%zu", (unsigned long long)h.high64, (unsigned long long)h.low64,
-		 c.n_hashed);
+	write_out(&c, out);
 	rc = (int)c.n_hashed;
 done:
 	script_words_free(&words);
 	free_paths(&c.outputs);
 	free_paths(&c.files);
 	XXH3_freeState(c.hash);
+	XXH3_freeState(c.like);
 	free(c.buffer);
 	return rc;
 }

@@ -21,7 +21,8 @@
 #define FINGERPRINT_TOTAL_MAX (64 * 1024 * 1024) /* beyond, files count by size alone */
 #define FINGERPRINT_TIME_NS   200000000          /* beyond, there is no fingerprint */
 #define FINGERPRINT_FILES_MAX 1024
-#define FINGERPRINT_LEN       64                 /* "v1:<32 hex>:<files>", with the NUL */
+#define FINGERPRINT_BULK      (64 * 1024)        /* data files from here on are bulk: how much there is may say how long it takes */
+#define FINGERPRINT_LEN       112                /* with the NUL */
 
 struct fingerprint_job {
 	const char *script; /* text; NULL where there is none (srun, salloc): then the arguments are the command */
@@ -36,7 +37,8 @@ struct fingerprint_job {
 };
 
 /*
- * Write the fingerprint to out. Returns the number of files in it; -1 with err filled when it took too long or there was
+ * Write the fingerprint to out: "v1:<32 hex>:<files>", and where there are bulk data files ":<32 hex>:<bytes>" behind it: a hash
+ * of everything else and of how many they are, and how many bytes they have together. Returns the number of files in it; -1 with err filled when it took too long or there was
  * no memory: a fingerprint is whole or absent, never of a part of the files that chance chose.
  */
 int fingerprint_job(const struct fingerprint_job *job, char out[FINGERPRINT_LEN], struct errbuf *err);

@@ -524,23 +524,75 @@ static void hash_layout(struct feed *f, const struct identity_layout *l)
 	hash_length(f, l->cpus_min);
 }
 
-static void keep_layout(struct identity *id, const struct identity_layout *l)
+static bool is_hex(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!is_digit(s[i]) && (unsigned char)(s[i] - 'a') > 5)
+			return false;
+	}
+	return true;
+}
+
+/* The parts of a fingerprint: len of what is the same for the same job alone; like, 32 hex digits, and bytes, "" and 0 where there
+ * are no bulk data files. */
+struct printed {
+	size_t len;
+	const char *like;
+	double bytes;
+};
+
+#define PRINT_FILES_AT 36 /* behind "v1:<32 hex>:" */
+
+static bool fingerprint_read(const char *f, struct printed *out)
+{
+	size_t n;
+
+	if (!f || strncmp(f, "v1:", 3) || !is_hex(f + 3, 32) || f[35] != ':')
+		return false;
+	n = strspn(f + PRINT_FILES_AT, "0123456789");
+	*out = (struct printed){.len = PRINT_FILES_AT + n};
+	if (n < 1 || n > 9)
+		return false;
+	f += out->len;
+	if (!*f)
+		return true;
+	if (*f != ':' || !is_hex(f + 1, 32) || f[33] != ':')
+		return false;
+	out->like = f + 1;
+	n = strspn(f + 34, "0123456789");
+	if (n < 1 || n > 20 || f[34 + n])
+		return false;
+	out->bytes = strtod(f + 34, NULL);
+	return true;
+}
+
+bool identity_fingerprint_valid(const char *fingerprint)
+{
+	struct printed p;
+
+	return fingerprint_read(fingerprint, &p);
+}
+
+static void keep_own(struct identity *id, const struct identity_layout *l, double bytes)
 {
 	double nodes = l->nodes_min ? l->nodes_min : 1;
 
 	id->vars[0] = l->tasks ? l->tasks : l->tasks_per_node ? l->tasks_per_node * nodes : nodes;
 	id->vars[1] = nodes;
 	id->vars[2] = l->cpus_per_task ? l->cpus_per_task : 1;
-	id->n_vars = IDENTITY_LAYOUT_VARS;
+	id->vars[3] = bytes;
+	id->n_vars = IDENTITY_OWN_VARS;
 }
 
-/* The family has no layout yet, and goes on. */
-static void write_kin(struct identity *id, const struct feed *family, const char *fingerprint)
+/* The family has no layout yet, and goes on. fingerprint NULL: none. */
+static void write_kin(struct identity *id, const struct feed *family, const char *fingerprint, const struct printed *p)
 {
 	struct feed f = *family;
 
-	if (fingerprint)
-		feed_add(&f, fingerprint, strlen(fingerprint) + 1);
+	if (fingerprint && p->like)
+		feed_add(&f, p->like, 32);
+	else if (fingerprint)
+		feed_add(&f, fingerprint, p->len);
 	write_key(id->kin, &f);
 }
 
@@ -549,9 +601,10 @@ void identity_compute(const struct identity_input *in, struct identity *out)
 	static const char version[] = "precedent-identity-1";
 	struct hasher h = {.id = out};
 	const char *dir = in->work_dir ? in->work_dir : "";
-	bool printed = in->fingerprint && identity_fingerprint_valid(in->fingerprint);
+	struct printed p = {0};
+	const char *print = fingerprint_read(in->fingerprint, &p) ? in->fingerprint : NULL;
 
-	keep_layout(out, &in->layout);
+	keep_own(out, &in->layout, print ? p.bytes : 0);
 	out->key[0] = out->family[0] = out->kin[0] = '\0';
 	feed_start(&h.exact);
 	feed_start(&h.family);
@@ -563,14 +616,15 @@ void identity_compute(const struct identity_input *in, struct identity *out)
 		hash_text(&h, in->args[i], strlen(in->args[i]), true);
 	hash_script(&h, in->script ? in->script : "");
 	hash_number(&h, 0); /* the script's lines end here */
-	if (printed) {
+	if (print) {
 		/* It covers the input files, which a family may change: exact key only. */
-		feed_add(&h.exact, in->fingerprint, strlen(in->fingerprint) + 1);
+		feed_add(&h.exact, print, p.len);
+		feed_add(&h.exact, "", 1);
 	} else {
 		hash_text(&h, dir, strlen(dir), false);
 	}
 	write_key(out->key, &h.exact);
-	write_kin(out, &h.family, printed ? in->fingerprint : NULL);
+	write_kin(out, &h.family, print, &p);
 	hash_layout(&h.family, &in->layout);
 	write_key(out->family, &h.family);
 }
@@ -621,26 +675,7 @@ void identity_vars_format(const struct identity *id, char *out, size_t size)
 	}
 }
 
-static bool is_hex(const char *s, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (!is_digit(s[i]) && (unsigned char)(s[i] - 'a') > 5)
-			return false;
-	}
-	return true;
-}
-
 bool identity_key_valid(const char *key)
 {
 	return key && is_hex(key, IDENTITY_KEY_LEN) && !key[IDENTITY_KEY_LEN];
-}
-
-bool identity_fingerprint_valid(const char *f)
-{
-	size_t n;
-
-	if (!f || strncmp(f, "v1:", 3) || !is_hex(f + 3, 32) || f[35] != ':')
-		return false;
-	n = strspn(f + 36, "0123456789");
-	return n >= 1 && n <= 9 && !f[36 + n];
 }

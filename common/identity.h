@@ -17,7 +17,7 @@
 
 #define IDENTITY_KEY_LEN	 32
 #define IDENTITY_VARS_MAX	 64
-#define IDENTITY_LAYOUT_VARS	 3
+#define IDENTITY_OWN_VARS	 4 /* of the vars, those that are no numbers of script and arguments */
 #define IDENTITY_NORMALISE_MAX	 (64 * 1024)
 #define IDENTITY_FINGERPRINT_VAR "PRECEDENT_FINGERPRINT"
 
@@ -35,7 +35,7 @@ struct identity_input {
 	const char *script; /* NUL-terminated */
 	char *const *args;  /* of the script, without its name */
 	size_t n_args;
-	const char *fingerprint; /* "v1:<32 hex>:<files>" or NULL; anything malformed counts as NULL */
+	const char *fingerprint; /* as in common/fingerprint.h, or NULL; anything malformed counts as NULL */
 	const char *work_dir;	 /* joins the key when there is no fingerprint */
 	struct identity_layout layout;
 };
@@ -43,24 +43,25 @@ struct identity_input {
 struct identity {
 	char key[IDENTITY_KEY_LEN + 1];
 	char family[IDENTITY_KEY_LEN + 1];
-	/* The same program and input files, of any layout: its members differ in nothing but that and numbers in script and
-	 * arguments. */
+	/* The same program and input files, of any layout: its members differ in nothing but that, numbers in script and
+	 * arguments, and bulk data files. */
 	char kin[IDENTITY_KEY_LEN + 1];
 	/*
 	 * What tells them apart, the first IDENTITY_VARS_MAX: how many ranks, nodes and CPUs per rank were asked for (what was
-	 * not said is one of each, a rank per node), then the numbers taken out of arguments and script, in order.
+	 * not said is one of each, a rank per node), the bytes in bulk data files, then the numbers taken out of arguments and
+	 * script, in order.
 	 */
 	unsigned n_vars;
 	double vars[IDENTITY_VARS_MAX];
 };
 
 void identity_compute(const struct identity_input *in, struct identity *out);
-/* These numbers as text, "4,1,1,1000,0.5,3"; "" when there are more than are kept, or too many for size. Two programs of a kin
+/* These numbers as text, "4,1,1,0,1000,0.5,3"; "" when there are more than are kept, or too many for size. Two programs of a kin
  * have as many. */
 void identity_vars_format(const struct identity *id, char *out, size_t size);
 /* 32 lower-case hex digits and nothing else? */
 bool identity_key_valid(const char *key);
-/* "v1:<32 hex>:<files>", files a decimal number? */
+/* Of the form in common/fingerprint.h? */
 bool identity_fingerprint_valid(const char *fingerprint);
 
 #endif

@@ -2,6 +2,7 @@
 /* What a law says of inputs, and a law as text: see law.h. The fit is in law_fit.c. */
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #define PRIOR_RUNS  2.0
 #define FEW	    3.0 /* few inputs flatter the shape that fits them: so much wider, over their number */
 #define POWER_MAX   6.0
+#define NAME_MAX_LEN 16
 
 /* ---- what it says ---- */
 
@@ -45,6 +47,19 @@ static double shape_at(const struct law_shape *s, const double *vars)
 	return sum;
 }
 
+/* n: which input. Those that jobs have anyway by name, numbers of arguments and script by their place. */
+static const char *input_name(const struct law *l, unsigned n, char buf[NAME_MAX_LEN])
+{
+	static const char *const own[IDENTITY_OWN_VARS] = {"ranks", "nodes", "CPUs per rank", "input bytes"};
+
+	if (n < IDENTITY_OWN_VARS)
+		return own[n];
+	if (l->array && n + 1 == l->n_vars)
+		return "array index";
+	snprintf(buf, NAME_MAX_LEN, "n%u", n - IDENTITY_OWN_VARS + 1);
+	return buf;
+}
+
 static bool same(double a, double b, double rel)
 {
 	return fabs(a - b) <= rel * fmax(fabs(a), fabs(b));
@@ -53,6 +68,8 @@ static bool same(double a, double b, double rel)
 /* How far beyond the range of its inputs, in widths; refuses what is too far. */
 static int distance(const struct law *l, const double *vars, double *far, struct errbuf *why)
 {
+	char name[NAME_MAX_LEN];
+
 	*far = 0;
 	for (unsigned i = 0; i < l->n_vars; i++) {
 		double lo = l->lo[i], hi = l->hi[i], x = vars[i], width = hi - lo, least = lo - REACH * width, most = hi + REACH * width;
@@ -60,13 +77,13 @@ static int distance(const struct law *l, const double *vars, double *far, struct
 		if (same(x, lo, SAME_REL) || same(x, hi, SAME_REL) || (x > lo && x < hi))
 			continue;
 		if (same(lo, hi, SAME_REL))
-			return err_set(why, "input %u was always %.9g, here it is %.9g", i + 1, lo, x);
+			return err_set(why, "%s was always %.9g, here it is %.9g", input_name(l, i, name), lo, x);
 		if (lo > 0) {
 			least = fmax(least, lo * REACH_DOWN);
 			most = fmin(most, hi / REACH_DOWN);
 		}
 		if (!(x >= least && x <= most))
-			return err_set(why, "input %u is %.9g, too far from the %.9g to %.9g that ran", i + 1, x, lo, hi);
+			return err_set(why, "%s %.9g is too far from the %.9g to %.9g that ran", input_name(l, i, name), x, lo, hi);
 		*far = fmax(*far, (x > hi ? x - hi : lo - x) / width);
 	}
 	return 0;
@@ -77,9 +94,11 @@ static int ties_check(const struct law *l, const double *vars, struct errbuf *wh
 	for (unsigned i = 0; i < l->n_ties; i++) {
 		const struct law_tie *t = &l->ties[i];
 
+		char a[NAME_MAX_LEN], b[NAME_MAX_LEN];
+
 		if (!same(vars[t->var], t->ratio * vars[t->with], TIE_REL))
-			return err_set(why, "input %u always was %.4g times input %u, here it is not: what either does is not known",
-				       t->var + 1, t->ratio, t->with + 1);
+			return err_set(why, "%s always was %.4g times %s, here it is not: what either does is not known",
+				       input_name(l, t->var, a), t->ratio, input_name(l, t->with, b));
 	}
 	return 0;
 }
@@ -91,7 +110,7 @@ int law_say(const struct law *l, const double *vars, unsigned n_vars, struct est
 	if (!l->n_shapes)
 		return err_set(why, "there is no model");
 	if (n_vars != l->n_vars)
-		return err_set(why, "it has %u inputs, the runs had %u", n_vars, l->n_vars);
+		return err_set(why, l->array ? "it is made of tasks of arrays" : "it has %u inputs, the runs had %u", n_vars, l->n_vars);
 	if (distance(l, vars, &far, why) < 0 || ties_check(l, vars, why) < 0)
 		return -1;
 	wider = 1 + FAR * far;
@@ -132,24 +151,31 @@ unsigned law_vars_read(const char *text, double out[LAW_VARS_MAX])
 
 /*
  *
- * law1 RUNS POINTS VARS|LO:HI,...|VAR=RATIO*WITH,...|WEIGHT/ERROR/C*VAR^POWER*VAR^POWERl+C...,...
+ * law1 RUNS POINTS VARS|  (VARSa: the last is the index of an array)
+ * LO:HI,...|VAR=RATIO*WITH,...|WEIGHT/ERROR/C*VAR^POWER*VAR^POWERl+C...,...
  */
 
-static void put(char *out, size_t size, size_t *len, const char *sep, double x)
+static void put_digits(char *out, size_t size, size_t *len, const char *sep, double x, int digits)
 {
 	char number[32];
 
-	snprintf(number, sizeof(number), "%.9g", x);
+	snprintf(number, sizeof(number), "%.*g", digits, x);
 	append_text(out, size, len, sep);
 	append_text(out, size, len, number);
 }
 
+/* As many as identity_vars_format writes. */
+static void put(char *out, size_t size, size_t *len, const char *sep, double x)
+{
+	put_digits(out, size, len, sep, x, 9);
+}
+
 static void term_format(const struct law_term *t, char *out, size_t size, size_t *len, const char *sep)
 {
-	put(out, size, len, sep, t->c);
+	put_digits(out, size, len, sep, t->c, 7);
 	for (unsigned i = 0; i < t->n; i++) {
 		put(out, size, len, "*", t->f[i].var);
-		put(out, size, len, "^", t->f[i].power);
+		put_digits(out, size, len, "^", t->f[i].power, 7);
 		append_text(out, size, len, t->f[i].log ? "l" : "");
 	}
 }
@@ -163,6 +189,7 @@ void law_format(const struct law *l, char *out, size_t size)
 	put(out, size, &len, " ", l->runs);
 	put(out, size, &len, " ", l->points);
 	put(out, size, &len, " ", l->n_vars);
+	append_text(out, size, &len, l->array ? "a" : "");
 	for (unsigned i = 0; i < l->n_vars; i++) {
 		put(out, size, &len, i ? "," : "|", l->lo[i]);
 		put(out, size, &len, ":", l->hi[i]);
@@ -174,8 +201,8 @@ void law_format(const struct law *l, char *out, size_t size)
 		put(out, size, &len, "*", l->ties[i].with);
 	}
 	for (unsigned i = 0; i < l->n_shapes; i++) {
-		put(out, size, &len, i ? "," : "|", l->s[i].weight);
-		put(out, size, &len, "/", l->s[i].error);
+		put_digits(out, size, &len, i ? "," : "|", l->s[i].weight, 5);
+		put_digits(out, size, &len, "/", l->s[i].error, 4);
 		for (unsigned k = 0; k < l->s[i].n; k++)
 			term_format(&l->s[i].t[k], out, size, &len, k ? "+" : "/");
 	}
@@ -183,11 +210,40 @@ void law_format(const struct law *l, char *out, size_t size)
 		out[0] = '\0';
 }
 
+/* strtod for most of what term_format writes: it runs within a submission. 0: not one of these. */
+static size_t plain_number(const char *text, double *out)
+{
+	static const double scale[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+	size_t n = 0, point = 0, digits = 0;
+	uint64_t value = 0;
+
+	for (; (text[n] >= '0' && text[n] <= '9') || (text[n] == '.' && !point && n); n++) {
+		if (text[n] == '.') {
+			point = n;
+			continue;
+		}
+		value = 10 * value + (uint64_t)(text[n] - '0');
+		if (++digits > 15)
+			return 0;
+	}
+	if (!digits || text[n] == 'e' || text[n] == 'E' || text[n] == 'x' || text[n] == 'X' || text[n] == '.')
+		return 0;
+	*out = (double)value / scale[point ? n - point - 1 : 0]; /* both exact: rounded once */
+	return n;
+}
+
 /* A cursor over the text; at NULL: something was wrong. */
 static double number(const char **at)
 {
+	double x = 0;
+	size_t plain = *at ? plain_number(*at, &x) : 0;
 	char *end = NULL;
-	double x = *at ? strtod(*at, &end) : 0;
+
+	if (plain) {
+		*at += plain;
+		return x;
+	}
+	x = *at ? strtod(*at, &end) : 0;
 
 	/* strtod takes blanks, signs, names and hexadecimal: a law has none of these but the sign */
 	if (!*at || !strchr("-0123456789", **at) || !**at || end == *at || !isfinite(x) || memchr(*at, 'x', (size_t)(end - *at)) ||
@@ -319,12 +375,13 @@ int law_parse(const char *text, struct law *out, struct errbuf *why)
 	out->points = count(&at, LAW_POINTS_MAX);
 	need(&at, ' ');
 	out->n_vars = count(&at, LAW_VARS_MAX);
+	out->array = sign(&at, 'a');
 	if (!at || out->points < LAW_POINTS_MIN || out->runs < out->points || !out->n_vars)
 		goto bad;
 	vars_parse(&at, out);
 	ties_parse(&at, out);
 	shapes_parse(&at, out, &weight);
-	if (at && !*at && fabs(weight - 1) < 1e-6)
+	if (at && !*at && fabs(weight - 1) < 1e-3)
 		return 0;
 bad:
 	memset(out, 0, sizeof(*out));
@@ -346,16 +403,18 @@ static void say(char *out, size_t size, size_t *len, const char *fmt, ...)
 	append_text(out, size, len, part);
 }
 
-static void factor_words(const struct law_factor *f, char *out, size_t size, size_t *len)
+static void factor_words(const struct law *l, const struct law_factor *f, char *out, size_t size, size_t *len)
 {
+	char buf[NAME_MAX_LEN];
+	const char *name = input_name(l, f->var, buf);
 	double p = fabs(f->power);
 
 	if (f->power != 0)
-		say(out, size, len, f->power < 0 ? " / n%u" : " * n%u", f->var + 1);
+		say(out, size, len, f->power < 0 ? " / %s" : " * %s", name);
 	if (p != 0 && p != 1)
 		say(out, size, len, "^%.3g", p);
 	if (f->log)
-		say(out, size, len, " * log2(n%u)", f->var + 1);
+		say(out, size, len, " * log2(%s)", name);
 }
 
 char *law_words(const struct law *l, char *out, size_t size)
@@ -367,7 +426,7 @@ char *law_words(const struct law *l, char *out, size_t size)
 	for (unsigned i = 0; l->n_shapes && i < s->n; i++) {
 		say(out, size, &len, "%s%.3g s", i ? " + " : "", s->t[i].c);
 		for (unsigned k = 0; k < s->t[i].n; k++)
-			factor_words(&s->t[i].f[k], out, size, &len);
+			factor_words(l, &s->t[i].f[k], out, size, &len);
 	}
 	return out;
 }

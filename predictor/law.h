@@ -25,9 +25,9 @@
 #define LAW_VARS_MAX	 IDENTITY_VARS_MAX
 #define LAW_FACTORS_MAX	 3
 #define LAW_TERMS_MAX	 4
-#define LAW_SHAPES_MAX	 12
+#define LAW_SHAPES_MAX	 8
 #define LAW_TIES_MAX	 16
-#define LAW_TEXT_MAX	 3072
+#define LAW_TEXT_MAX	 2048
 #define LAW_ERROR_MAX	 0.25 /* a greater error on runs that were left out: refused */
 
 struct law_factor {
@@ -58,6 +58,7 @@ struct law_tie {
 struct law {
 	unsigned runs, points; /* that it was fitted to; points: different inputs */
 	unsigned n_vars, n_ties, n_shapes;
+	bool array; /* the last input is the index of an array (for its name alone) */
 	double lo[LAW_VARS_MAX], hi[LAW_VARS_MAX]; /* over these runs */
 	struct law_tie ties[LAW_TIES_MAX];
 	struct law_shape s[LAW_SHAPES_MAX]; /* the best first */
@@ -74,7 +75,7 @@ unsigned law_vars_read(const char *text, double out[LAW_VARS_MAX]);
 void law_format(const struct law *law, char *out, size_t size);
 /* Any text: what is not a law, or out of bounds, is refused. */
 int law_parse(const char *text, struct law *out, struct errbuf *why);
-/* The best shape in words: "1.2 s + 3.4e-05 s * n2^2 / n1", inputs by their place. Returns out. */
+/* The best shape in words: "1.2 s + 3.4e-05 s * n2^2 / ranks", n2 the second number in arguments and script. Returns out. */
 char *law_words(const struct law *law, char *out, size_t size);
 
 #endif

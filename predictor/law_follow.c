@@ -73,6 +73,7 @@ int follow_law(const struct follow_env *env, const struct store_run *run, int64_
 		goto out;
 	if (law_fit(l->runs, runs_of(l, n, run->array_job != 0), law, &why) == 0)
 		why.text[0] = '\0';
+	law->array = run->array_job != 0;
 	/* of most programs there is but one, and nothing to be kept */
 	rv = law->points >= KIN_PROGRAMS_MIN ? row_put(env, run, law, why.text, now, errp) : 0;
 out:

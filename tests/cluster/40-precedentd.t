@@ -226,6 +226,25 @@ subtest 'jobs without a trace' => sub {
 	unlike($said, qr/it is traced/, 'is not traced again');
 };
 
+subtest 'inputs that have not run' => sub {
+	my $sleeps = sub { $testbed->submit("#!/bin/sh\n# a family\n: sleeper\nsleep $_[0]\n", '-p', 'fast', '-N1', '-n1', '-s', '-t', 20) };
+	my ($job, %said);
+	my @jobs = map { ($sleeps->($_))[0] } 10, 20, 30;
+	ok(wait_until(90, sub { 3 == grep { (shown($_)->{job}{state} // '') eq 'COMPLETED' } @jobs }), 'a program runs with three numbers');
+	my $model;
+	ok(wait_until(60, sub { ($model) = @{ shown($jobs[0])->{models} // [] }; ($model // {})->{law} }), 'a model is made of them');
+	is($model->{inputs}, 3, 'of three inputs');
+	($job, undef, $said{near}) = $sleeps->(25);
+	like($said{near}, qr/00:00:2[4-7] on fast \([0-9:]+-[0-9:]+, from a model over inputs of 3 runs\)/, 'a fourth is predicted from it');
+	($said{other}, undef, $said{far}) = $sleeps->(200);
+	like($said{far}, qr/it is traced.*; its model over inputs does not know: n1 200 is too far from the 10 to 30 that ran/, 'what is far away is not');
+	$testbed->run('scancel', $said{other});
+	ok(wait_until(60, sub { (shown($job)->{job}{state} // '') eq 'COMPLETED' }), 'it runs');
+	is(shown($job)->{job}{predicted}{kind}, 'model', 'its evidence is on record');
+	like(precedent('explain', $job)->{out}, qr/from a model over inputs\.\n.*^Model: +fast .*\n +from [34] runs with [34] different inputs.*\n +On average .*n1/ms,
+		'and explained');
+};
+
 subtest 'retrace and forget' => sub {
 	like(precedent('retrace', $first)->{out}, qr/next submission is traced again/, 'retrace says so');
 	my ($job, undef, $said) = $testbed->submit(script('one'), '-N2', '-n2', '-t', 20);

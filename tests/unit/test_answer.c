@@ -250,7 +250,7 @@ static void test_relations(void **state)
 /* What the model over inputs says of the job's own numbers, or why it does not. */
 static void test_models(void **state)
 {
-	struct store_model m = {.candidate = "fast", .law = "law1 12 6 4|2:2,1:1,1:1,1000:3000||1/0.01/0.1*3^1", .runs = 12, .points = 6,
+	struct store_model m = {.candidate = "fast", .law = "law1 12 6 5|2:2,1:1,1:1,0:0,1000:3000||1/0.01/0.1*4^1", .runs = 12, .points = 6,
 				.scale = 1, .updated = NOW};
 	struct store_run r;
 	struct errbuf e;
@@ -259,7 +259,7 @@ static void test_models(void **state)
 	(void)state;
 	assert_int_equal(store_run_get(store, 1, &r, &e), 1);
 	strcpy(r.kin, KEY_B);
-	strcpy(r.vars, "2,1,1,2500");
+	strcpy(r.vars, "2,1,1,0,2500");
 	assert_int_equal(store_run_put(store, &r, &e), 0);
 	strcpy(m.kin, KEY_B);
 	assert_int_equal(store_model_put(store, &m, &e), 0);
@@ -274,20 +274,20 @@ static void test_models(void **state)
 	said = json_array_get(list, 0);
 	assert_true(fabs(json_real_value(json_object_get(said, "seconds")) - 250) < 1e-6);
 	assert_true(json_real_value(json_object_get(said, "hi_s")) > 255);
-	assert_string_equal(json_string_value(json_object_get(said, "law")), "0.1 s * n4");
+	assert_string_equal(json_string_value(json_object_get(said, "law")), "0.1 s * n1");
 	assert_int_equal(json_integer_value(json_object_get(said, "runs")), 12);
 	assert_string_equal(json_string_value(json_object_get(said, "reason")), "");
 	said = json_array_get(list, 1);
 	assert_null(json_object_get(said, "seconds"));
 	assert_string_equal(json_string_value(json_object_get(said, "reason")), "runs of 2 different inputs: 3 are needed");
-	assert_int_equal(json_array_size(json_object_get(reply, "inputs")), 4);
+	assert_int_equal(json_array_size(json_object_get(reply, "inputs")), 5);
 	json_decref(reply);
-	strcpy(r.vars, "2,1,1,9000");
+	strcpy(r.vars, "2,1,1,0,9000");
 	assert_int_equal(store_run_put(store, &r, &e), 0);
 	reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}");
 	said = json_array_get(json_object_get(reply, "models"), 0);
 	assert_null(json_object_get(said, "seconds"));
-	assert_string_equal(json_string_value(json_object_get(said, "reason")), "input 4 is 9000, too far from the 1000 to 3000 that ran");
+	assert_string_equal(json_string_value(json_object_get(said, "reason")), "n1 9000 is too far from the 1000 to 3000 that ran");
 	json_decref(reply);
 }
 

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "common/fingerprint.h"
+#include "common/identity.h"
 
 static char dir[PATH_MAX], path_variable[PATH_MAX + 64];
 
@@ -64,9 +65,10 @@ static const char *of_job(const struct fingerprint_job *job)
 	struct errbuf err;
 	char *fp = out[turn++ % 8];
 	int n = fingerprint_job(job, fp, &err);
-	const char *count = strrchr(fp, ':');
+	const char *count = fp + 35;
 	assert_true(n >= 0);
-	assert_true(strncmp(fp, "v1:", 3) == 0 && strspn(fp + 3, "0123456789abcdef") == 32 && fp + 35 == count);
+	assert_true(strncmp(fp, "v1:", 3) == 0 && strspn(fp + 3, "0123456789abcdef") == 32 && *count == ':');
+	assert_true(identity_fingerprint_valid(fp));
 	assert_int_equal(atoi(count + 1), n);
 	return fp;
 }
@@ -79,7 +81,7 @@ static const char *of(const char *script)
 
 static int files_of(const char *script)
 {
-	return atoi(strrchr(of(script), ':') + 1);
+	return atoi(of(script) + 36);
 }
 
 static int setup(void **state)
@@ -188,6 +190,45 @@ static void test_slurm_files(void **state)
 	remove_file("job.out");
 	remove_file("job.err");
 	remove_file("stdin.txt");
+}
+
+static void write_bulk(const char *name, size_t n, char fill)
+{
+	char *data = malloc(n);
+	assert_non_null(data);
+	memset(data, fill, n);
+	write_bytes(name, data, n, 0644);
+	free(data);
+}
+
+/* Of large data files it says how much there is beside a hash of all that is not of their size and content. */
+static void test_bulk(void **state)
+{
+	static const char SCRIPT[] = "mpirun ./app in.dat big.dat more.dat\n";
+	char fp[4][FINGERPRINT_LEN];
+	(void)state;
+	write_bulk("big.dat", FINGERPRINT_BULK - 1, 'a');
+	snprintf(fp[0], FINGERPRINT_LEN, "%s", of(SCRIPT));
+	assert_string_equal(fp[0] + 35, ":2"); /* not yet */
+	write_bulk("big.dat", FINGERPRINT_BULK, 'a');
+	snprintf(fp[0], FINGERPRINT_LEN, "%s", of(SCRIPT));
+	assert_memory_equal(fp[0] + 35, ":2:", 3);
+	assert_string_equal(fp[0] + 70, ":65536");
+	write_bulk("big.dat", 3 * FINGERPRINT_BULK, 'b');
+	snprintf(fp[1], FINGERPRINT_LEN, "%s", of(SCRIPT));
+	assert_memory_not_equal(fp[1], fp[0], 35);
+	assert_memory_equal(fp[1] + 35, fp[0] + 35, 35);
+	assert_string_equal(fp[1] + 70, ":196608");
+	/* small files count by their content, and so does how many large ones there are */
+	write_text("in.dat", "3 2 1\n");
+	assert_memory_not_equal(of(SCRIPT) + 38, fp[1] + 38, 32);
+	write_text("in.dat", "1 2 3\n");
+	write_bulk("more.dat", FINGERPRINT_BULK, 'c');
+	snprintf(fp[2], FINGERPRINT_LEN, "%s", of(SCRIPT));
+	assert_memory_not_equal(fp[2] + 38, fp[1] + 38, 32);
+	assert_string_equal(fp[2] + 70, ":262144");
+	remove_file("big.dat");
+	remove_file("more.dat");
 }
 
 static void test_programs_by_build_id(void **state)
@@ -338,7 +379,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_content_counts),	  cmocka_unit_test(test_own_output_does_not_count),
-		cmocka_unit_test(test_slurm_files),	  cmocka_unit_test(test_programs_by_build_id),
+		cmocka_unit_test(test_slurm_files),	  cmocka_unit_test(test_bulk), cmocka_unit_test(test_programs_by_build_id),
 		cmocka_unit_test(test_damaged_programs),  cmocka_unit_test(test_work_directory),
 		cmocka_unit_test(test_arguments),	  cmocka_unit_test(test_what_is_no_file),
 		cmocka_unit_test(test_large_files),

@@ -143,8 +143,8 @@ static void test_what_counts(void **state)
 	b.args = args1;
 	b.n_args = 2;
 	x = of(&b);
-	assert_int_equal(x.n_vars, IDENTITY_LAYOUT_VARS + 1);
-	assert_true(x.vars[IDENTITY_LAYOUT_VARS] == 100);
+	assert_int_equal(x.n_vars, IDENTITY_OWN_VARS + 1);
+	assert_true(x.vars[IDENTITY_OWN_VARS] == 100);
 	b.args = args2;
 	y = of(&b);
 	assert_string_not_equal(x.key, y.key);
@@ -186,6 +186,37 @@ static void test_fingerprint(void **state)
 	assert_false(identity_fingerprint_valid("v1:00112233445566778899aabbccddeeff:1234567890"));
 }
 
+/* Bulk data: another job, the same kin, and how much there is is a number. */
+static void test_bulk(void **state)
+{
+	static const char like[] = FP1 ":aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:1000000", less[] = FP2 ":aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:500000";
+	static const char other[] = FP2 ":aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab:500000";
+	static const char *const bad[] = {FP1 ":", FP1 ":aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", FP1 ":aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:",
+					  FP1 ":aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:1x", FP1 ":aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:-1",
+					  FP1 ":aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:123456789012345678901", FP1 ":aaaa:1"};
+	struct identity_input in = base("#!/bin/sh\n./a big.dat\n");
+	struct identity a, b, c, plain;
+
+	(void)state;
+	in.fingerprint = FP1;
+	plain = of(&in);
+	in.fingerprint = like;
+	a = of(&in);
+	in.fingerprint = less;
+	b = of(&in);
+	in.fingerprint = other;
+	c = of(&in);
+	assert_string_equal(a.key, plain.key); /* it says nothing more of which job it is */
+	assert_string_not_equal(a.key, b.key);
+	assert_string_equal(a.kin, b.kin);
+	assert_string_not_equal(a.kin, c.kin);
+	assert_true(a.vars[3] == 1000000 && b.vars[3] == 500000 && plain.vars[3] == 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (identity_fingerprint_valid(bad[i]))
+			fail_msg("'%s' is taken", bad[i]);
+	assert_true(identity_fingerprint_valid(like));
+}
+
 static void test_numbers(void **state)
 {
 	struct identity id;
@@ -202,8 +233,8 @@ static void test_numbers(void **state)
 	assert_false(same_family(SH "./a 1\n", SH "./a 1 1\n"));
 	assert_false(same_family(SH "./a\n", SH "./b\n"));
 	id = of_script(SH "./a 3 -x 2.5 --dt=1e-3 x7 -n64 1e 5.\n");
-	assert_int_equal(id.n_vars, IDENTITY_LAYOUT_VARS + 6);
-	v = id.vars + IDENTITY_LAYOUT_VARS;
+	assert_int_equal(id.n_vars, IDENTITY_OWN_VARS + 6);
+	v = id.vars + IDENTITY_OWN_VARS;
 	assert_true(v[0] == 3 && v[1] == 2.5 && v[2] == 1e-3 && v[3] == 64);
 	assert_true(v[4] == 1 && v[5] == 5);
 }
@@ -215,8 +246,8 @@ static void has_layout(struct identity_layout layout, double ranks, double nodes
 
 	in.layout = layout;
 	id = of(&in);
-	assert_int_equal(id.n_vars, IDENTITY_LAYOUT_VARS + 1);
-	assert_true(id.vars[0] == ranks && id.vars[1] == nodes && id.vars[2] == threads && id.vars[3] == 7);
+	assert_int_equal(id.n_vars, IDENTITY_OWN_VARS + 1);
+	assert_true(id.vars[0] == ranks && id.vars[1] == nodes && id.vars[2] == threads && id.vars[3] == 0 && id.vars[4] == 7);
 	/* members of a kin differ in it, those of a family do not */
 	assert_string_equal(id.kin, plain.kin);
 	assert_string_not_equal(id.family, plain.family);
@@ -324,7 +355,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_normalise_same), cmocka_unit_test(test_normalise_different),
 	    cmocka_unit_test(test_what_counts),	   cmocka_unit_test(test_fingerprint),
-	    cmocka_unit_test(test_numbers), cmocka_unit_test(test_layout),	   cmocka_unit_test(test_many_numbers),
+	    cmocka_unit_test(test_numbers), cmocka_unit_test(test_layout), cmocka_unit_test(test_bulk),	   cmocka_unit_test(test_many_numbers),
 	    cmocka_unit_test(test_known_values),   cmocka_unit_test(test_odd_scripts),
 	    cmocka_unit_test(test_large),	   cmocka_unit_test(test_key_valid),
 	};

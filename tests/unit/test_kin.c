@@ -174,7 +174,7 @@ static void test_who_is_kin(void **state)
 	assert_string_not_equal(a.kin, c.kin);
 	assert_true(identity_key_valid(a.kin));
 	identity_vars_format(&b, text, sizeof(text));
-	assert_string_equal(text, "1,1,1,2");
+	assert_string_equal(text, "1,1,1,0,2");
 	b.n_vars = IDENTITY_VARS_MAX; /* perhaps not all */
 	identity_vars_format(&b, text, sizeof(text));
 	assert_string_equal(text, "");
@@ -343,7 +343,7 @@ static void test_submission(void **state)
 
 	(void)state;
 	n_kin = 1;
-	known_kin = (struct store_family){.candidate = "fast", .ranges = "1:1,1:1,1:1,1000:1000,1:4",
+	known_kin = (struct store_family){.candidate = "fast", .ranges = "1:1,1:1,1:1,0:0,1000:1000,1:4",
 					  .e = {100, 95, 106, ESTIMATE_FAMILY, 5}};
 	assert_int_equal(submit("fast", "6", &out), 0);
 	assert_int_equal(out.act, ACT_PREDICT);
@@ -354,7 +354,7 @@ static void test_submission(void **state)
 	assert_non_null(strstr(out.message, "00:01:40 on fast (00:01:35-00:01:46, from runs with other numbers)"));
 	assert_int_equal(comment_parse(out.admin_comment, &c), 0);
 	assert_string_equal(c.kin, out.id.kin);
-	assert_string_equal(c.vars, "1,1,1,1000,6");
+	assert_string_equal(c.vars, "1,1,1,0,1000,6");
 	/* another number than those that have been seen, another partition, nothing that is sure: its own first run */
 	assert_int_equal(submit("fast", "9", &out), 0);
 	assert_int_equal(out.act, ACT_TRACE);

@@ -98,10 +98,10 @@ static void test_three_runs(void **state)
 	assert_int_equal(law.points, 3);
 	near(said(4, 250).mean_s, 5 + 1e-3 * 250 * 250, 0.03);
 	near(said(4, 330).mean_s, 5 + 1e-3 * 330 * 330, 0.05);
-	not_said(4, 700, "input 2 is 700, too far from the 100 to 300 that ran");
-	not_said(4, 40, "too far from");
-	not_said(8, 250, "input 1 was always 4, here it is 8");
-	not_said(4, NAN, "too far from");
+	not_said(4, 700, "nodes 700 is too far from the 100 to 300 that ran");
+	not_said(4, 40, "is too far from");
+	not_said(8, 250, "ranks was always 4, here it is 8");
+	not_said(4, NAN, "is too far from");
 }
 
 /* Each law is met on inputs that the fit has not seen, the more exactly the less noise there is. */
@@ -244,7 +244,7 @@ static void test_ties(void **state)
 		run_add(0.1 * n, false, "%d,%d", n, 2 * n);
 	fitted();
 	near(said(150, 300).mean_s, 15, 0.01);
-	not_said(150, 200, "input 2 always was 2 times input 1");
+	not_said(150, 200, "nodes always was 2 times ranks");
 }
 
 /* Cut short beyond what the model says it takes at most: the model is wrong, until three whole runs have come after it. */
@@ -304,8 +304,8 @@ static void test_text(void **state)
 		struct estimate a = said(p, 222), b;
 
 		assert_int_equal(law_say(&back, (double[]){p, 222}, 2, &b, NULL), 0);
-		near(b.mean_s, a.mean_s, 1e-6);
-		near(b.hi_s, a.hi_s, 1e-6);
+		near(b.mean_s, a.mean_s, 1e-4);
+		near(b.hi_s, a.hi_s, 1e-4);
 	}
 	law_format(&law, small, sizeof(small));
 	assert_string_equal(small, "");
@@ -317,7 +317,7 @@ static void test_text(void **state)
 			assert_true(strchr("0123456789.e-+*^l", text[i]) != NULL);
 	}
 	assert_int_equal(law_parse("law1 4 3 2|1:1,1:9||1/0.01/2.5*1^2l*0^-1+3", &back, NULL), 0);
-	assert_string_equal(law_words(&back, words, sizeof(words)), "2.5 s * n2^2 * log2(n2) / n1 + 3 s");
+	assert_string_equal(law_words(&back, words, sizeof(words)), "2.5 s * nodes^2 * log2(nodes) / ranks + 3 s");
 }
 
 static void test_bad_text(void **state)
@@ -351,7 +351,7 @@ static void run_with(uint32_t id, const char *end, double elapsed_s, unsigned ra
 	snprintf(c.key, sizeof(c.key), "%032x", ranks * 65536 + number);
 	snprintf(c.family, sizeof(c.family), "%032x", ranks); /* another layout is another family */
 	strcpy(c.kin, FAMILY);
-	snprintf(c.vars, sizeof(c.vars), "%u,1,1,%u", ranks, number);
+	snprintf(c.vars, sizeof(c.vars), "%u,1,1,0,%u", ranks, number);
 	assert_true(comment_format(&c, w->comments[0], COMMENT_TEXT_MAX) > 0);
 	look();
 	job_run(j);
@@ -394,16 +394,16 @@ static void test_daemon(void **state)
 	assert_true(model_of("fast", &m));
 	assert_string_equal(m.reason, "");
 	assert_int_equal(m.runs, 3);
-	assert_int_equal(law_row_say(&m, (double[]){2, 1, 1, 2500}, 4, &est, &scale, &e), 0);
+	assert_int_equal(law_row_say(&m, (double[]){2, 1, 1, 0, 2500}, 5, &est, &scale, &e), 0);
 	near(est.mean_s, 250, 0.02);
-	assert_int_equal(law_row_say(&m, (double[]){4, 1, 1, 2500}, 4, &est, &scale, &e), -1);
-	assert_non_null(strstr(e.text, "input 1 was always 2, here it is 4"));
+	assert_int_equal(law_row_say(&m, (double[]){4, 1, 1, 0, 2500}, 5, &est, &scale, &e), -1);
+	assert_non_null(strstr(e.text, "ranks was always 2, here it is 4"));
 	/* what ran on other numbers of ranks counts too */
 	for (unsigned ranks = 4; ranks <= 8; ranks *= 2)
 		for (unsigned n = 1000; n <= 3000; n += 1000)
 			run_with(id++, "COMPLETED", 0.2 * n / ranks, ranks, n);
 	assert_true(model_of("fast", &m));
-	assert_int_equal(law_row_say(&m, (double[]){6, 1, 1, 1500}, 4, &est, &scale, &e), 0);
+	assert_int_equal(law_row_say(&m, (double[]){6, 1, 1, 0, 1500}, 5, &est, &scale, &e), 0);
 	near(est.mean_s, 50, 0.05);
 	/* one that was forgotten takes no part any more */
 	assert_true(store_key_forget(w->store, "00000000000000000000000000020bb8", getuid(), w->now, &e) >= 0);
@@ -476,7 +476,7 @@ static void test_submission(void **state)
 
 	(void)state;
 	known_model = (struct store_model){.candidate = "fast", .runs = 12, .points = 6, .scale = 1,
-					   .law = "law1 12 6 4|2:2,1:1,1:1,1000:3000||1/0.01/0.1*3^1"};
+					   .law = "law1 12 6 5|2:2,1:1,1:1,0:0,1000:3000||1/0.01/0.1*4^1"};
 	submit("fast", "2500", NULL, &out);
 	assert_int_equal(out.act, ACT_PREDICT);
 	assert_false(out.trace);
@@ -488,7 +488,7 @@ static void test_submission(void **state)
 	/* not known: it is traced, and the reason is said */
 	submit("fast", "9000", NULL, &out);
 	assert_int_equal(out.act, ACT_TRACE);
-	assert_non_null(strstr(out.message, "; its model over inputs does not know: input 4 is 9000, too far from the 1000 to 3000 that ran; "
+	assert_non_null(strstr(out.message, "; its model over inputs does not know: n1 9000 is too far from the 1000 to 3000 that ran; "
 					    "--predict=off"));
 	/* elsewhere it says nothing, and of arrays it knows no index */
 	submit("slow", "2500", NULL, &out);
@@ -513,7 +513,7 @@ static void test_met(void **state)
 	(void)state;
 	met = true;
 	known_model = (struct store_model){.candidate = "fast", .runs = 3, .points = 3,
-					   .law = "law1 3 3 4|2:2,1:1,1:1,1000:3000||1/0.01/0.1*3^1"};
+					   .law = "law1 3 3 5|2:2,1:1,1:1,0:0,1000:3000||1/0.01/0.1*4^1"};
 	submit("fast", "2500", NULL, &out);
 	assert_int_equal(out.act, ACT_PREDICT);
 	assert_non_null(strstr(out.message, "from a model over inputs of 3 runs"));
@@ -543,14 +543,14 @@ static void test_array(void **state)
 		if (decide_array_span(bad[i], &first, &last))
 			fail_msg("'%s' was taken", bad[i]);
 	known_model = (struct store_model){.candidate = "fast", .runs = 9, .points = 9,
-					   .law = "law1 9 9 5|2:2,1:1,1:1,100:100,1:9||1/0.01/20*4^1"};
+					   .law = "law1 9 9 6a|2:2,1:1,1:1,0:0,100:100,1:9||1/0.01/20*5^1"};
 	submit("fast", "100", "1-9", &out);
 	assert_int_equal(out.act, ACT_PREDICT);
 	assert_non_null(strstr(out.message, "00:03:00 on fast"));
 	submit("fast", "100", "2-4", &out);
 	assert_non_null(strstr(out.message, "00:01:20 on fast"));
 	submit("fast", "100", "1-40", &out);
-	assert_non_null(strstr(out.message, "input 5 is 40, too far from the 1 to 9 that ran"));
+	assert_non_null(strstr(out.message, "array index 40 is too far from the 1 to 9 that ran"));
 }
 
 int main(void)
