@@ -280,7 +280,7 @@ $(B)/tests/programs/%: tests/programs/%.c
 $(B)/tests/programs/%: tests/programs/%.f90
 	@mkdir -p $(@D)/mod-$*
 	$(Q)$(MPIFC) -O2 -g -J $(@D)/mod-$* -o $@ $<
-$(B)/tests/programs/planted $(B)/tests/programs/planted_more: tests/programs/planted.h
+$(B)/tests/programs/planted $(B)/tests/programs/planted_more $(B)/tests/programs/planted_place $(B)/tests/programs/planted_gain: tests/programs/planted.h
 $(B)/tests/programs/planted_f08 $(B)/tests/programs/planted_mpi: tests/programs/planted_forms.inc
 # The same with MPICH, whose mpi.h has gcc think that MPI_STATUSES_IGNORE is an array that is too small.
 $(B)/tests/programs-mpich/%: tests/programs/%.c

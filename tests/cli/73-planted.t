@@ -8,7 +8,7 @@ use FindBin;
 use Test::More;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../bench/lib";
 use Cli;
-use Planted qw(planted_forms planted_run planted_judge planted_lost);
+use Planted qw(planted_forms planted_run planted_judge planted_lost planted_culprits planted_gain);
 
 use constant TOLERANCE => 0.25; # between a program's clock and its call a busy machine may hold it up
 
@@ -20,11 +20,14 @@ my ($waits, $lost) = planted_lost("planted 0 0 v:1000000000 v:5000000000\nplante
 is($waits, 4, 'waits are counted');
 is(sprintf('%.3f', $lost), '2.750', 'each until the last one of the group has come');
 
+is(join(' ', planted_culprits("planted 0 0 v:1 c:2\nplanted 1 0 v:1 v:2\nplanted 2 0 c:1 -:0\n")), '0 2', 'who keeps others waiting');
+
 # One form of each kind that the ten problems of the first paper have, blocking ones and others.
 my %where = ('late-send:blocking' => 'MPI_Recv', 'late-send:persistent' => undef, 'late-receive:nonblocking' => undef,
     'late-receive:large' => 'MPI_Send', 'barrier:blocking' => 'MPI_Barrier', 'many-to-one:gatherv' => 'MPI_Gatherv',
     'one-to-many:ibcast' => 'MPI_Ibcast', 'many-to-many:alltoall' => 'MPI_Alltoall', 'window:create' => 'MPI_Win_create',
-    'lock:exclusive' => 'MPI_Win_lock', 'exposure-start:star' => undef, 'exposure-end:pair' => undef);
+    'lock:exclusive' => 'MPI_Win_lock', 'exposure-start:star' => undef, 'exposure-end:pair' => undef, 'late-send:probe' => undef);
+my %charged = map { $_ => 1 } 'late-send:blocking', 'late-send:probe', 'late-receive:large', 'many-to-one:gatherv'; # to some ranks, not to all
 my @forms = grep { exists $where{"$_->{kind}:$_->{form}"} } planted_forms(program('planted'));
 is(@forms, keys %where, 'the program has these forms');
 
@@ -39,12 +42,32 @@ for my $form (@forms) {
         cmp_ok($run->{lost_s}, '>', 0, 'it lost time');
         is(@all ? $all[0]{name} : 'nothing', $run->{problem}, 'the greatest loss is the one that was planted');
         cmp_ok(abs $run->{error}, '<=', TOLERANCE, 'the time lost is found') or diag "lost $run->{lost_s} s, found $run->{found_s} s";
+        cmp_ok(abs $run->{blamed} - 1, '<=', TOLERANCE, 'it is charged to those who caused it') if $charged{$name};
         my $function = $where{$name};
         ok(!$function || (@all && grep({ $_->{function} eq $function } @{$all[0]{places}})), 'in the call that waits')
             or diag explain $all[0]{places};
         my $clean = planted_judge(planted_run($form, %with, ranks => 4, clean => 1), TOLERANCE, 1);
         cmp_ok($clean->{found_s}, '<', $run->{found_s} / 2, 'and not where it was not planted');
     };
+}
+
+# Nodes, limits and files, where this user may plant them: that they are found, since how much a busy machine adds is not known.
+for my $form (planted_forms(program('planted_place')), grep { $_->{kind} eq 'binding' } planted_forms(program('planted_more'))) {
+    subtest "$form->{kind}:$form->{form}" => sub {
+        my $run = planted_judge(planted_run($form, %with, ranks => 4), 1, 1);
+        cmp_ok($run->{lost_s}, '>', 0, 'it lost time');
+        cmp_ok($run->{found_s}, '>', $run->{lost_s} / 2, $run->{problem}) or diag explain $run->{advice}{problems};
+        my $clean = planted_judge(planted_run($form, %with, ranks => 4, clean => 1), 1, 1);
+        cmp_ok($clean->{found_s}, '<', $run->{found_s} / 2, 'and not where it was not planted');
+    };
+}
+
+# What a busy machine adds to a run is no gain: at least half of what was planted is one, and no more than there was.
+for my $form (planted_forms(program('planted_gain'))) {
+    my $gain = planted_gain($form, %with, ranks => 4);
+    my $least = ($form->{kind} =~ /^(late-send|one-to-many|many-to-one)$/ ? 1 : 1.5) * $with{ms} * 1e-3 * $with{reps};
+    cmp_ok($gain->{told_s}, '>', $least / 2, "gain of $form->{kind}:$form->{form}");
+    cmp_ok($gain->{told_s}, '<', $gain->{span_s}, '... is a part of the run');
 }
 
 done_testing;

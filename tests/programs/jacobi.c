@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Jacobi's iterations for the Dirichlet problem of Laplace's equation on N x N points, split into strips of rows: the
- * experiment of paper 001 (section 4), before and after its advice.
+ * Jacobi's iterations for the Dirichlet problem of Laplace's equation on ROWS rows of N points, split into strips of rows:
+ * the experiment of paper 001 (section 4), before and after its advice.
  *
- *   jacobi compute-first|send-first [N=1024] [ITERATIONS=200]
+ *   jacobi compute-first|send-first|compute-only|send-only [N=1024] [ITERATIONS=200] [ROWS=N]
  *
  * compute-first: compute the strip, send its edges, receive those of the neighbours. send-first: send the edges of the last
  * iteration, compute the points inside, receive the edges of the neighbours, compute the own edges. Both have the same
- * results, bit by bit. Rank 0 prints seconds and a checksum.
+ * results, bit by bit. The other two do half of that, to say what could be won at best. Rank 0 prints seconds and a checksum.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -82,13 +82,28 @@ static void send_first(struct strip *s)
 	swap(s);
 }
 
+static void compute_only(struct strip *s)
+{
+	compute(s, 1, s->rows);
+	swap(s);
+}
+
+static void send_only(struct strip *s)
+{
+	MPI_Request request[2];
+
+	send_edges(s, request);
+	receive_edges(s);
+	MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+}
+
 /* 1 on the upper boundary, 0 on the others and inside. */
-static int create(struct strip *s, int points, int rank, int size)
+static int create(struct strip *s, int points, int rows, int rank, int size)
 {
 	size_t bytes;
 
 	s->n = points + 2;
-	s->rows = points / size + (rank < points % size);
+	s->rows = rows / size + (rank < rows % size);
 	s->up = rank ? rank - 1 : MPI_PROC_NULL;
 	s->down = rank < size - 1 ? rank + 1 : MPI_PROC_NULL;
 	bytes = (size_t)(s->rows + 2) * (size_t)s->n * sizeof(double);
@@ -116,10 +131,24 @@ static uint64_t checksum(struct strip *s)
 	return sum;
 }
 
+static void (*variant_named(const char *name))(struct strip *s)
+{
+	static const struct {
+		const char *name;
+		void (*iterate)(struct strip *s);
+	} table[] = {{"compute-first", compute_first}, {"send-first", send_first}, {"compute-only", compute_only}, {"send-only", send_only}};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		if (!strcmp(table[i].name, name))
+			return table[i].iterate;
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	int points = argc > 2 ? atoi(argv[2]) : 1024, iterations = argc > 3 ? atoi(argv[3]) : 200, rank, size;
-	int first = argc > 1 && !strcmp(argv[1], "send-first");
+	int rows = argc > 4 ? atoi(argv[4]) : points;
+	void (*iterate)(struct strip *s) = argc > 1 ? variant_named(argv[1]) : NULL;
 	struct strip s = {0};
 	double begin, seconds;
 	uint64_t sum;
@@ -127,16 +156,16 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
-	if (argc < 2 || argc > 4 || (!first && strcmp(argv[1], "compute-first")) || points < size || points > 100000 || iterations < 1) {
-		fprintf(stderr, "usage: jacobi compute-first|send-first [N=1024] [ITERATIONS=200]\n");
+	if (!iterate || argc > 5 || points < 1 || points > 1000000 || rows < size || rows > 100000 || iterations < 1) {
+		fprintf(stderr, "usage: jacobi compute-first|send-first|compute-only|send-only [N=1024] [ITERATIONS=200] [ROWS=N]\n");
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
-	if (create(&s, points, rank, size) < 0)
+	if (create(&s, points, rows, rank, size) < 0)
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	MPI_Barrier(MPI_COMM_WORLD);
 	begin = MPI_Wtime();
 	for (int i = 0; i < iterations; i++)
-		(first ? send_first : compute_first)(&s);
+		iterate(&s);
 	MPI_Barrier(MPI_COMM_WORLD);
 	seconds = MPI_Wtime() - begin;
 	sum = checksum(&s);

@@ -279,7 +279,7 @@ static void tell(const struct world *w)
 	fflush(stdout);
 }
 
-static int planted_main(const struct form *forms, int n_form, int argc, char **argv)
+static inline int planted_main(const struct form *forms, int n_form, int argc, char **argv)
 {
 	struct world w = {.reps = 12, .delay_ns = 20000000, .comm = MPI_COMM_WORLD, .others = MPI_GROUP_NULL,
 			  .request = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}};

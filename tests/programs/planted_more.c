@@ -231,6 +231,7 @@ static const struct form forms[] = {
 	{"imbalance", "ranks", "computation is unequal over ranks", one_computes_more, NULL, NULL},
 	{"imbalance", "iterations", "computation moves between ranks", others_compute_more, NULL, NULL},
 	{"processors", "shared", "ranks do not get their processors", work, share_processor, NULL},
+	{"binding", "one", "ranks are bound to the same processors", work, share_processor, NULL},
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Programs with one problem, and the same with what `precedent advise` says done about it (--fixed): how much shorter the run
+ * really is. Unlike those of planted.h, ranks go on as soon as they can: what is won in a repetition is won in the end.
+ * A rank that computes sleeps, so that ranks may share processors.
+ *
+ *   planted_gain KIND:FORM [--ms WORK] [--reps N] [--fixed]     planted_gain --list
+ *
+ * After MPI_Finalize every rank says `span RANK BEGIN_NS END_NS`, by the clock of the machine.
+ */
+#include "planted.h"
+
+static bool fixed;
+
+static void compute(const struct world *w, double times)
+{
+	until(w, now_ns() + (int64_t)(times * (double)w->delay_ns));
+}
+
+/* One computes three times as long as the others, or all the mean of it. */
+static void unequal(const struct world *w, bool longer)
+{
+	compute(w, fixed ? 1 + 2.0 / w->n : longer ? 3 : 1);
+}
+
+static void late_send(struct world *w, int rep)
+{
+	(void)rep;
+	if (in_pair(w)) {
+		if (sends(w) && !fixed)
+			compute(w, 1);
+		if (sends(w))
+			MPI_Send(w->out, SMALL, MPI_INT, peer(w), 1, w->comm);
+		else
+			MPI_Recv(w->in, SMALL, MPI_INT, peer(w), 1, w->comm, MPI_STATUS_IGNORE);
+		if (!sends(w) || fixed)
+			compute(w, 1);
+	}
+	MPI_Barrier(w->comm);
+}
+
+static void probe(struct world *w, int rep)
+{
+	MPI_Status s;
+
+	(void)rep;
+	if (in_pair(w)) {
+		if (sends(w) && !fixed)
+			compute(w, 1);
+		if (sends(w)) {
+			MPI_Send(w->out, SMALL, MPI_INT, peer(w), 1, w->comm);
+		} else {
+			MPI_Probe(MPI_ANY_SOURCE, 1, w->comm, &s);
+			MPI_Recv(w->in, SMALL, MPI_INT, s.MPI_SOURCE, 1, w->comm, MPI_STATUS_IGNORE);
+		}
+		if (!sends(w) || fixed)
+			compute(w, 1);
+	}
+	MPI_Barrier(w->comm);
+}
+
+static void gather(struct world *w, int rep)
+{
+	(void)rep;
+	if (w->rank && !fixed)
+		compute(w, 1);
+	MPI_Gather(w->out, SMALL, MPI_INT, w->many, SMALL, MPI_INT, 0, w->comm);
+	if (!w->rank || fixed)
+		compute(w, 1);
+	MPI_Barrier(w->comm);
+}
+
+static void bcast(struct world *w, int rep)
+{
+	(void)rep;
+	if (!w->rank && !fixed)
+		compute(w, 1);
+	MPI_Bcast(w->in, SMALL, MPI_INT, 0, w->comm);
+	if (w->rank || fixed)
+		compute(w, 1);
+	MPI_Barrier(w->comm);
+}
+
+static void barrier(struct world *w, int rep)
+{
+	unequal(w, rep % w->n == w->rank);
+	MPI_Barrier(w->comm);
+}
+
+static void allreduce(struct world *w, int rep)
+{
+	unequal(w, rep % w->n == w->rank);
+	MPI_Allreduce(w->out, w->in, 1, MPI_INT, MPI_SUM, w->comm);
+}
+
+static void one_rank(struct world *w, int rep)
+{
+	(void)rep;
+	unequal(w, w->rank == w->n - 1);
+	MPI_Barrier(w->comm);
+}
+
+static const struct form forms[] = {
+	{"late-send", "blocking", "late send", late_send, NULL, NULL},
+	{"late-send", "probe", "late send", probe, NULL, NULL},
+	{"many-to-one", "gather", "early receive in many-to-one", gather, NULL, NULL},
+	{"one-to-many", "bcast", "late send in one-to-many", bcast, NULL, NULL},
+	{"barrier", "blocking", "delay before barrier", barrier, NULL, NULL},
+	{"many-to-many", "allreduce", "delay before many-to-many", allreduce, NULL, NULL},
+	{"imbalance", "ranks", "computation is unequal over ranks", one_rank, NULL, NULL},
+};
+#define N_FORM ((int)(sizeof(forms) / sizeof(*forms)))
+
+int main(int argc, char **argv)
+{
+	struct world w = {.reps = 12, .delay_ns = 20000000, .comm = MPI_COMM_WORLD};
+	const struct form *f = argc > 1 ? form_named(forms, N_FORM, argv[1]) : NULL;
+	int64_t begin, end;
+
+	for (int i = 0; argc == 2 && !strcmp(argv[1], "--list") && i < N_FORM; i++)
+		printf("%s\t%s\t%s\n", forms[i].kind, forms[i].form, forms[i].problem);
+	if (argc == 2 && !strcmp(argv[1], "--list"))
+		return 0;
+	for (int i = 2; f && i < argc; i++) {
+		if (!strcmp(argv[i], "--fixed"))
+			fixed = true;
+		else if (!strcmp(argv[i], "--ms") && i + 1 < argc)
+			w.delay_ns = (int64_t)(atof(argv[++i]) * 1e6);
+		else if (!strcmp(argv[i], "--reps") && i + 1 < argc)
+			w.reps = atoi(argv[++i]);
+		else
+			f = NULL;
+	}
+	if (!f || w.delay_ns <= 0 || w.reps <= 0) {
+		fprintf(stderr, "usage: KIND:FORM [--ms WORK] [--reps N] [--fixed] | --list\n");
+		return 2;
+	}
+	allocate(&w);
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(w.comm, &w.rank);
+	MPI_Comm_size(w.comm, &w.n);
+	if (w.n > MAX_RANKS)
+		MPI_Abort(w.comm, 1);
+	meeting_open(&w);
+	begin = meet(&w, 1) + LEAD_NS;
+	until(&w, begin);
+	for (int rep = 0; rep < w.reps; rep++)
+		f->run(&w, rep);
+	end = now_ns();
+	MPI_Finalize();
+	printf("span %d %lld %lld\n", w.rank, (long long)begin, (long long)end);
+	return 0;
+}
