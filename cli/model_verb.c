@@ -27,7 +27,7 @@ static void help(void)
 	     "                     command lines (without any: all their numbers, as arg1, arg2, ...);\n"
 	     "                     predict: its value\n"
 	     "  --dims D           the program's ranks form a grid of D dimensions, 1 to 3\n"
-	     "  -o FILE            the model (\"-\": standard output); compile: the directory for model.c, model.so\n"
+	     "  -o, --output FILE  the model (\"-\": standard output); compile: the directory for model.c, model.so\n"
 	     "  --dot              show the graph, for dot(1)\n"
 	     "  --ranks P          number of ranks\n"
 	     "  --events RANK      print the calls of that rank, with their times\n"

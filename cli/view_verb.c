@@ -32,13 +32,15 @@ static void help(void)
 	     "Writes one page that shows the run in a browser: ranks over time, calls, messages, loops, totals,\n"
 	     "and what `precedent advise` finds in it.\n"
 	     "It needs nothing else and opens from disk; '?' in it lists keys and mouse.\n\n"
-	     "  -o FILE     name of the page (default: the trace's name with .html, in this directory)\n"
-	     "  --serve     do not write it: serve it to this machine's browsers, with every call and message of\n"
-	     "              traces that are too large for a page; prints the address; Ctrl-C ends it\n"
-	     "  --port N    of the server (default: any free one)\n"
-	     "  --rank R    the rank whose loops are shown (default: 0)\n"
-	     "  --rules RULES   by which problems are found (the installed problems.rules); none: without\n"
-	     "  -h, --help  this text");
+	     "  -o, --output FILE  name of the page (default: the trace's name with .html, in this directory);\n"
+	     "                     - is standard output\n"
+	     "  --serve            do not write it: serve it to this machine's browsers, with every call and\n"
+	     "                     message of traces that are too large for a page; prints the address; Ctrl-C\n"
+	     "                     ends it\n"
+	     "  --port N           of the server (default: any free one)\n"
+	     "  --rank R           the rank whose loops are shown (default: 0)\n"
+	     "  --rules RULES      by which problems are found (the installed problems.rules); none: without\n"
+	     "  -h, --help         this text");
 }
 
 /* ---- where the page goes ---- */

@@ -128,7 +128,7 @@ static int options_parse(int argc, char **argv, struct options *o)
 			help();
 			return 0;
 		default:
-			fprintf(stderr, "precedentd: try 'precedentd --help'\n");
+			fprintf(stderr, "precedentd: bad option '%s'; try 'precedentd --help'\n", argv[optind - 1]);
 			return 2;
 		}
 	}
@@ -143,8 +143,8 @@ static int options_parse(int argc, char **argv, struct options *o)
 		optind++;
 	}
 	if (optind < argc || (o->has_extend && !o->extend)) {
-		fprintf(stderr, "precedentd: %s; try 'precedentd --help'\n",
-			optind < argc ? "unexpected argument" : "--extend needs a job id");
+		fprintf(stderr, "precedentd: %s%s%s; try 'precedentd --help'\n", optind < argc ? "unexpected argument '" : "--extend needs a job id",
+			optind < argc ? argv[optind] : "", optind < argc ? "'" : "");
 		return 2;
 	}
 	return -1;

@@ -56,6 +56,9 @@ subtest 'without a verb' => sub {
 	}
 	like(precedent($_)->{out}, qr/\Aprecedent \d+\.\d+\.\d+\n\z/, "$_ prints the version") for '--version', '-V';
 	refused(2, qr/there is no verb 'frobnicate'; 'precedent --help'/, 'frobnicate');
+	refused(2, qr/there is no verb 'acuracy'; did you mean 'accuracy'\?/, 'acuracy');
+	refused(2, qr/there is no verb 'jbos'; did you mean 'jobs'\?/, 'help', 'jbos');
+	refused(2, qr/ help: one verb at a time, not 'jobs' too/, 'help', 'info', 'jobs');
 	refused(2, qr/there is no verb '--nonsense'/, '--nonsense');
 	refused(2, qr/there is no verb ''/, '');
 };
@@ -68,6 +71,7 @@ subtest 'help and usage of every verb' => sub {
 		like($r->{out}, qr/\AUsage: precedent $verb\b/, "$verb --help: begins with its usage");
 		is($r->{err}, '', "$verb --help: nothing on stderr");
 		unlike($r->{out}, qr/^.{101,}$/m, "$verb --help: lines fit");
+		is(precedent(@$_, $verb)->{out}, $r->{out}, "@$_ $verb is the same") for ['help'], ['--help'];
 		is(precedent($verb, '-h')->{out}, $r->{out}, "$verb -h is the same");
 		like($man, qr/\b$verb\b/, "$verb is in precedent.1") if $verb ne 'probe'; # that is for precedentd
 		refused(2, qr/ $verb: bad option '--nonsense'; try 'precedent $verb --help'/, $verb, '--nonsense');
@@ -262,7 +266,7 @@ subtest 'doctor, where probes may make files' => sub {
 };
 
 subtest 'standard output that is full' => sub {
-	for my $arguments (['--help'], ['info', $trace], ['info', '--json', $trace], ['conf', '--check'], ['verify', $trace]) {
+	for my $arguments (['--help'], ['--version'], ['help', 'info'], ['info', $trace], ['info', '--json', $trace], ['conf', '--check'], ['verify', $trace]) {
 		my $r = Testbed::run_command('sh', '-c', '"$@" >/dev/full', 'sh', Testbed::build_dir() . '/precedent', @$arguments);
 		is($r->{rc}, 1, "precedent @$arguments >/dev/full fails");
 		like($r->{err}, qr/\Aprecedent: [^\n]+\n\z/, 'and says so');
