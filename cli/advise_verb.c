@@ -11,6 +11,7 @@
 #include "cli/util.h"
 #include "cli/verbs.h"
 #include "expert/input.h"
+#include "expert/pipe.h"
 #include "expert/replay.h"
 #include "expert/report.h"
 #include "trace/functions.h"
@@ -353,7 +354,7 @@ static int advise(const char *path, const char *rules_path, bool json)
 {
 	struct errbuf err = {""};
 	struct report report = {0};
-	struct engine_options o = {.found = report_found, .arg = &report};
+	struct engine_options o = {.found = report_found, .arg = &report, .threads = pipe_threads()};
 	struct input_report in;
 	struct input_clock clock = {0};
 	struct replay_report replay = {0};

@@ -12,6 +12,7 @@
 #include "cli/query_print.h"
 #include "cli/util.h"
 #include "expert/input.h"
+#include "expert/pipe.h"
 #include "expert/report.h"
 
 #define MOST_BYTES  (16u << 20)
@@ -63,7 +64,7 @@ static bool look_at(const char *path, const char *rules_path)
 {
 	struct errbuf err;
 	struct report report = {0};
-	struct engine_options o = {.found = report_found, .arg = &report};
+	struct engine_options o = {.found = report_found, .arg = &report, .threads = pipe_threads()};
 	struct input_report in;
 	struct trace *t = trace_open(path, &err);
 	struct rules *rules = NULL;

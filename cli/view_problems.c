@@ -5,6 +5,7 @@
 
 #include "cli/view_problems.h"
 #include "expert/input.h"
+#include "expert/pipe.h"
 #include "expert/report.h"
 
 #define MARKS_KEPT  2000u /* of a problem: the longest */
@@ -199,7 +200,7 @@ int view_problems_build(const struct trace *t, const char *rules_path, struct sy
 			void (*progress)(double share), struct view_problems *out, struct errbuf *err)
 {
 	struct gathering g = {.report.t = t};
-	struct engine_options o = {.found = found, .arg = &g};
+	struct engine_options o = {.found = found, .arg = &g, .threads = pipe_threads()};
 	struct input_report in;
 	struct rules *rules;
 	struct plan *plan;

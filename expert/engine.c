@@ -75,6 +75,11 @@ const struct rules *engine_rules(const struct engine *e)
 	return e->p->rules;
 }
 
+uint32_t engine_threads(const struct engine *e)
+{
+	return e->o.threads;
+}
+
 bool engine_wants(const struct engine *e, uint32_t type)
 {
 	return e->p->type[type].n_pattern > 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "expert/input_impl.h"
+#include "expert/pipe.h"
 #include "expert/tournament.h"
 
 #define PROGRESS_EVERY (1u << 18)
@@ -140,6 +141,15 @@ static uint64_t next_key(struct input *in, uint32_t r, int *rv)
 	return key < TOURNAMENT_END ? key : TOURNAMENT_END - 1;
 }
 
+static inline int tell(struct input *in, const struct pending *p)
+{
+	if (in->told)
+		return in->told(in->arg, in, p, in->err);
+	if (in->pipe)
+		return pipe_event(in->pipe, p->type, &p->s, p->v, in->err);
+	return engine_event(in->e, p->type, &p->s, p->v, in->err);
+}
+
 static int merge(struct input *in, struct tournament *t, void (*progress)(double share))
 {
 	uint32_t n = trace_n_ranks(in->t);
@@ -156,7 +166,7 @@ static int merge(struct input *in, struct tournament *t, void (*progress)(double
 		struct input_rank *k = &in->rank[r];
 		const struct pending *p = &k->ring[k->first++ & (k->cap - 1)];
 
-		if (in->told ? in->told(in->arg, in, p, in->err) : engine_event(in->e, p->type, &p->s, p->v, in->err))
+		if (tell(in, p))
 			return -1;
 		tournament_replay(t, next_key(in, r, &rv));
 		if (progress && ++told % PROGRESS_EVERY == 0 && total)
@@ -234,7 +244,10 @@ static int walk(struct input *with, void (*progress)(double share))
 		err_set(err, "no memory");
 		goto out;
 	}
+	in.pipe = !in.told && engine_threads(in.e) > 1 ? pipe_create(in.e) : NULL;
 	rv = merge(&in, &tree, progress);
+	if (pipe_close(in.pipe, err) < 0)
+		rv = -1;
 	if (rv == 0)
 		sum_up(&in);
 out:

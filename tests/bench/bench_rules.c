@@ -2,14 +2,16 @@
 /*
  * Speed of the rules: events of a made-up program (exchange with a neighbour, now and then a collective), merged in order
  * of time over all ranks, through the rules of a file.
- *   bench_rules [RULES [RANKS [EVENTS]]]      without: conf/problems.rules, 64 and 4,096 ranks
+ *   bench_rules [RULES [RANKS [EVENTS [THREADS]]]]      without: conf/problems.rules, 64 and 4,096 ranks, 1 thread
+ * With one thread processor time counts, on a machine that may be busy; with two, one that makes and merges events and one
+ * for the engine, it is time.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "expert/engine.h"
+#include "expert/pipe.h"
 #include "expert/tournament.h"
 
 struct stream {
@@ -21,6 +23,7 @@ struct stream {
 
 struct bench {
 	struct engine *engine;
+	struct pipe *pipe; /* NULL: one thread */
 	uint32_t ranks;
 	const struct rules_struct *send, *recv, *coll[3];
 	struct stream *stream;
@@ -28,11 +31,11 @@ struct bench {
 	bool dry; /* events are made and merged, and that is all */
 };
 
-static double now(void)
+static double now(const struct bench *b)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* one thread, on a machine that may be busy */
+	clock_gettime(b->pipe ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -45,6 +48,12 @@ static uint32_t draw(struct stream *s)
 static void set(union rules_value *v, const struct rules_struct *t, const char *name, int64_t value)
 {
 	v[rules_slot(t, name) - RA_N].i = value;
+}
+
+static inline int tell(struct bench *b, const struct rules_struct *t, const struct engine_simple *e, const union rules_value *v,
+		       struct errbuf *err)
+{
+	return b->pipe ? pipe_event(b->pipe, t->id, e, v, err) : engine_event(b->engine, t->id, e, v, err);
 }
 
 /* Parameters of the simple events in the order of their declaration: see expert/builtin.c. */
@@ -68,18 +77,18 @@ static int give(struct bench *b, uint32_t r, struct errbuf *err)
 		const int64_t values[] = {0, s->instance[k]++, b->ranks, 0, r == 0, 1, 8, begin, end};
 
 		memcpy(v, values, sizeof(values));
-		return engine_event(b->engine, b->coll[k]->id, &e, v, err);
+		return tell(b, b->coll[k], &e, v, err);
 	}
 	if (phase % 2 == 0) {
 		const int64_t values[] = {r, (r + 1) % b->ranks, phase, 0, 1024, 1, begin, end, 0};
 
 		memcpy(v, values, sizeof(values));
-		return engine_event(b->engine, b->send->id, &e, v, err);
+		return tell(b, b->send, &e, v, err);
 	}
 	const int64_t values[] = {(r + b->ranks - 1) % b->ranks, r, phase - 1, 0, 1024, 0, 0, 1, begin, end, s->step, 1, s->received++};
 
 	memcpy(v, values, sizeof(values));
-	return engine_event(b->engine, b->recv->id, &e, v, err);
+	return tell(b, b->recv, &e, v, err);
 }
 
 /* Rules that remember something of each rank begin with its first call. */
@@ -95,7 +104,7 @@ static void begin(struct bench *b)
 		set(v, t, "size", b->ranks);
 		set(v, t, "ranks_on_host", b->ranks);
 		set(v, t, "hosts", 1);
-		if (engine_event(b->engine, t->id, &e, v, &err) < 0) {
+		if (tell(b, t, &e, v, &err) < 0) {
 			fprintf(stderr, "%s\n", err.text);
 			exit(1);
 		}
@@ -142,7 +151,7 @@ static void merge_all(struct bench *b, struct tournament *t, uint64_t events)
 	}
 }
 
-static void bench(const struct plan *p, uint32_t ranks, uint64_t events)
+static void bench(const struct plan *p, uint32_t ranks, uint64_t events, bool threads)
 {
 	struct bench b = {.ranks = ranks, .stream = calloc(ranks, sizeof(*b.stream))};
 	struct engine_options o = {.found = found, .arg = &b};
@@ -160,6 +169,7 @@ static void bench(const struct plan *p, uint32_t ranks, uint64_t events)
 	b.coll[1] = rules_find(p->rules, "function_call_many_to_many_operation");
 	b.coll[2] = rules_find(p->rules, "function_call_one_to_many_operation");
 	check_layout(&b);
+	b.pipe = threads ? pipe_create(b.engine) : NULL;
 	begin(&b);
 	for (uint32_t r = 0; r < ranks; r++) {
 		b.stream[r].seed = r + 1;
@@ -168,13 +178,15 @@ static void bench(const struct plan *p, uint32_t ranks, uint64_t events)
 	}
 	tournament_start(&t);
 	merge_all(&b, &t, events / 10);
-	since = now();
+	since = now(&b);
 	merge_all(&b, &t, events);
-	took = now() - since;
+	if (pipe_close(b.pipe, &err) < 0)
+		exit(1);
+	took = now(&b) - since;
 	b.dry = true;
-	since = now();
+	since = now(&b);
 	merge_all(&b, &t, events);
-	dry = now() - since;
+	dry = now(&b) - since;
 	engine_report(b.engine, &report);
 	printf("%5u ranks  %6.2f M events/s  %.0f ns an event, %.0f of them to make and merge them; %llu findings, %llu waiting"
 	       " at most, %.2f combinations an event\n", ranks, (double)events / took * 1e-6, took / (double)events * 1e9,
@@ -191,16 +203,17 @@ int main(int argc, char **argv)
 	struct rules *r = rules_load(argc > 1 ? argv[1] : "conf/problems.rules", &err);
 	struct plan *p = r ? plan_create(r, &err) : NULL;
 	uint64_t events = argc > 3 ? strtoull(argv[3], NULL, 10) : 10000000;
+	bool threads = argc > 4 && atoi(argv[4]) > 1;
 
 	if (!p) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
 	if (argc > 2) {
-		bench(p, (uint32_t)strtoul(argv[2], NULL, 10), events);
+		bench(p, (uint32_t)strtoul(argv[2], NULL, 10), events, threads);
 	} else {
-		bench(p, 64, events);
-		bench(p, 4096, events);
+		bench(p, 64, events, false);
+		bench(p, 4096, events, false);
 	}
 	plan_destroy(p);
 	rules_free(r);

@@ -9,10 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/unit/rules_events.h"
 #include "tests/unit/rules_naive.h"
 
-#define SEND "function_call_send_operation"
-#define RECV "function_call_receive_operation"
 
 /* What rules can be made of, and the base has little of. */
 static const char zoo[] =
@@ -52,88 +51,6 @@ static const char zoo[] =
     "  assert seen(a = a.tag, b = b.tag, c = 7) retract a;"
     "defrule \"\" struct e type echo struct f type echo where e.k == f.n and e.n >= f.k assert told(t = e.@start_time, x = 0.5);";
 
-struct log {
-	int64_t *n;
-	uint64_t count;
-};
-
-static void put(struct log *g, int64_t v)
-{
-	g->n = realloc(g->n, (g->count + 1) * sizeof(*g->n));
-	g->n[g->count++] = v;
-}
-
-static int simple(void *arg, uint32_t type, const union rules_value *v)
-{
-	(void)type;
-	put(arg, v[RA_RANK].i);
-	put(arg, v[RA_EVENT].i);
-	return 0;
-}
-
-static int found(void *arg, struct engine *e, const struct engine_finding *f, struct errbuf *err)
-{
-	(void)err;
-	put(arg, f->rule_number);
-	put(arg, f->untimed);
-	for (uint32_t i = 0; i < f->action->src->n_set; i++) {
-		union rules_value v;
-
-		assert_true(engine_finding_value(e, f, i, &v));
-		if (f->type->param[f->action->src->set[i].slot - RA_N].type != RT_STRING)
-			put(arg, v.i);
-	}
-	return engine_finding_events(e, f, simple, arg);
-}
-
-/* ---- events ---- */
-
-static uint32_t seed;
-
-static uint32_t draw(uint32_t n)
-{
-	seed = seed * 1103515245u + 12345u;
-	return (seed >> 12) % n;
-}
-
-static int64_t draw_param(const struct rules_param *p, uint64_t now)
-{
-	static const char *const sizes[] = {"size", "peers", "wait_count", "hosts", "ranks_on_host", "ranks_on_set"};
-
-	if (p->type == RT_TIME)
-		return (int64_t)now + draw(60) - 10;
-	if (p->type == RT_BOOLEAN)
-		return draw(2);
-	if (p->type == RT_STRING)
-		return 0;
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
-		if (!strcmp(p->name, sizes[i]))
-			return 1 + draw(3);
-	if (!strcmp(p->name, "bytes"))
-		return draw(5000);
-	if (!strcmp(p->name, "tag"))
-		return (int64_t)draw(4) - 1;
-	return draw(3);
-}
-
-/* Half of them messages, the others of any kind. */
-static uint32_t draw_event(const struct rules *r, uint64_t *now, struct engine_simple *s, union rules_value *v)
-{
-	const struct rules_struct *t;
-
-	do {
-		uint32_t k = draw(8);
-
-		t = k < 2 ? rules_find(r, SEND) : k < 4 ? rules_find(r, RECV) : r->type[draw(r->n_type)];
-	} while (!t->builtin || t->category != SC_EVENT);
-	*now += draw(20);
-	*s = (struct engine_simple){.start_ns = *now, .finish_ns = *now + draw(50), .rank = draw(3), .site = (int64_t)draw(3) - 1,
-				    .event = draw(1000000), .untimed = draw(30) == 0};
-	for (uint32_t i = 0; i < t->n_param; i++)
-		v[i].i = draw_param(&t->param[i], *now);
-	return t->id;
-}
-
 static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint32_t events)
 {
 	struct errbuf err;
@@ -142,17 +59,17 @@ static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint3
 
 	assert_non_null(p);
 	for (uint32_t i = first; i < first + seeds; i++) {
-		struct log log = {NULL};
-		struct engine *e = engine_create(p, &(struct engine_options){.found = found, .arg = &log}, &err);
+		struct rules_log log = {NULL};
+		struct engine *e = engine_create(p, &(struct engine_options){.found = rules_log_found, .arg = &log}, &err);
 		struct naive *n = naive_create(p);
-		uint64_t now = 0, count;
+		struct rules_events draw = {.rules = r, .seed = i};
+		uint64_t count;
 		const int64_t *want;
 
-		seed = i;
 		for (uint32_t k = 0; k < events; k++) {
 			union rules_value v[RULES_MAX_PARAMS];
 			struct engine_simple s;
-			uint32_t type = draw_event(r, &now, &s, v);
+			uint32_t type = rules_event(&draw, &s, v);
 
 			if (engine_event(e, type, &s, v, &err) < 0)
 				fail_msg("seed %u, event %u: %s", i, k, err.text);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An engine in a thread of its own: events are handed to it in batches, in their order, so that it finds what it finds
+ * without one, in the same order. Whoever reads and merges a trace goes on meanwhile. Between pipe_create and pipe_close
+ * the engine belongs to its thread: `found` is called there.
+ */
+#ifndef PRECEDENT_EXPERT_PIPE_H
+#define PRECEDENT_EXPERT_PIPE_H
+
+#include "expert/engine.h"
+
+struct pipe;
+
+/* Threads that are worth it here: 2 where this process may use several processors, else 1. */
+uint32_t pipe_threads(void);
+/* NULL when there can be no thread: use the engine itself then. e must outlive it. */
+struct pipe *pipe_create(struct engine *e);
+/* As engine_event; -1 with the reason also for an earlier event. */
+int pipe_event(struct pipe *p, uint32_t type, const struct engine_simple *s, const union rules_value *param, struct errbuf *err);
+/* Waits until all events were looked at. -1 with the reason for any of them; NULL is legal: 0. */
+int pipe_close(struct pipe *p, struct errbuf *err);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An engine in a thread of its own finds the same, in the same order, and fails the same way. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "expert/input.h"
+#include "expert/pipe.h"
+#include "tests/unit/rules_events.h"
+#include "tests/unit/synthetic.h"
+
+struct outcome {
+	struct rules_log log;
+	struct engine_report report;
+	struct errbuf err;
+	int rv;
+};
+
+static void same(const struct outcome *a, const struct outcome *b)
+{
+	assert_int_equal(a->rv, b->rv);
+	assert_string_equal(a->err.text, b->err.text);
+	assert_int_equal(a->log.count, b->log.count);
+	assert_memory_equal(a->log.n, b->log.n, a->log.count * sizeof(*a->log.n));
+	assert_memory_equal(&a->report, &b->report, sizeof(a->report));
+}
+
+static void forget(struct outcome *o)
+{
+	free(o->log.n);
+}
+
+/* Random events; with pipe, through a thread. */
+static struct outcome feed(const struct plan *p, uint32_t events, uint32_t firings_max, bool pipe)
+{
+	struct outcome o = {.rv = 0};
+	struct engine_options options = {.found = rules_log_found, .arg = &o.log, .firings_max = firings_max};
+	struct engine *e = engine_create(p, &options, &o.err);
+	struct pipe *through = pipe ? pipe_create(e) : NULL;
+	struct rules_events draw = {.rules = p->rules, .seed = 7};
+
+	assert_int_equal(through != NULL, pipe);
+	for (uint32_t i = 0; i < events && o.rv == 0; i++) {
+		union rules_value v[RULES_MAX_PARAMS];
+		struct engine_simple s;
+		uint32_t type = rules_event(&draw, &s, v);
+
+		o.rv = through ? pipe_event(through, type, &s, v, &o.err) : engine_event(e, type, &s, v, &o.err);
+	}
+	if (pipe_close(through, &o.err) < 0)
+		o.rv = -1;
+	engine_report(e, &o.report);
+	engine_destroy(e);
+	return o;
+}
+
+static void compare(uint32_t events, uint32_t firings_max, int rv)
+{
+	struct errbuf err;
+	struct rules *r = rules_load("conf/problems.rules", &err);
+	struct plan *p = r ? plan_create(r, &err) : NULL;
+	struct outcome alone, beside;
+
+	if (!p)
+		fail_msg("%s", err.text);
+	alone = feed(p, events, firings_max, false);
+	beside = feed(p, events, firings_max, true);
+	assert_int_equal(alone.rv, rv);
+	same(&alone, &beside);
+	forget(&alone);
+	forget(&beside);
+	plan_destroy(p);
+	rules_free(r);
+}
+
+static void test_same(void **state)
+{
+	(void)state;
+	compare(4000, 0, 0);
+	compare(1, 0, 0);
+	compare(0, 0, 0);
+}
+
+/* The error of an event that was handed over long ago; none after it is looked at. */
+static void test_error(void **state)
+{
+	(void)state;
+	compare(20000, 20, -1);
+}
+
+/* ---- a whole trace ---- */
+
+static struct outcome read_trace(const struct plan *p, const struct trace *t, uint32_t threads)
+{
+	struct outcome o = {.rv = 0};
+	struct engine_options options = {.found = rules_log_found, .arg = &o.log, .threads = threads};
+	struct engine *e = engine_create(p, &options, &o.err);
+	struct input_report in;
+
+	o.rv = input_run(t, NULL, e, NULL, &in, &o.err);
+	assert_int_equal(in.calls, 3 * 1 + 2 * 3000);
+	engine_report(e, &o.report);
+	engine_destroy(e);
+	return o;
+}
+
+static void test_trace(void **state)
+{
+	struct errbuf err;
+	struct rules *r = rules_load("conf/problems.rules", &err);
+	struct plan *p = r ? plan_create(r, &err) : NULL;
+	struct syn *s = syn_create(3);
+	struct outcome alone, beside;
+	struct trace *t;
+
+	(void)state;
+	if (!p)
+		fail_msg("%s", err.text);
+	for (uint32_t k = 0; k < 3; k++)
+		syn_call(s, k, "MPI_Init", 1, SYN(.gap_ns = 1, .dur_ns = 1));
+	for (uint64_t i = 0; i < 3000; i++) {
+		syn_call(s, (uint32_t)(i % 2), "MPI_Send", 2 + i % 5, SYN(.gap_ns = 1000 + i % 7 * 500, .dur_ns = 300, .dst = 2, .tag = 1));
+		syn_call(s, 2, "MPI_Recv", 3 + i % 3, SYN(.gap_ns = 100, .dur_ns = 900, .src = (int64_t)(i % 2), .tag = 1));
+	}
+	t = syn_open(s);
+	alone = read_trace(p, t, 1);
+	beside = read_trace(p, t, 2);
+	assert_int_equal(alone.rv, 0);
+	assert_true(alone.log.count > 100);
+	same(&alone, &beside);
+	forget(&alone);
+	forget(&beside);
+	trace_close(t);
+	syn_destroy(s);
+	plan_destroy(p);
+	rules_free(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_same),
+	    cmocka_unit_test(test_error),
+	    cmocka_unit_test(test_trace),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
