@@ -286,6 +286,8 @@ static void explain_model_shape(const json_t *m)
 	if (*jstr(m, "law"))
 		printf("           On average %.200s;\n           inputs that were left out of the fit it missed by %.1f %%.\n", jstr(m, "law"),
 		       100 * jnum(m, "error"));
+	if (*jstr(m, "remark"))
+		printf("           Fitted %s.\n", jstr(m, "remark"));
 }
 
 static void explain_inputs(const json_t *inputs)

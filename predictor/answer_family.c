@@ -54,6 +54,8 @@ static json_t *model_json(const struct store_model *m, const struct store_run *r
 						    scale));
 	if (o)
 		json_object_set_new(o, "reason", answer_text(why.text));
+	if (o)
+		json_object_set_new(o, "remark", answer_text(m->law[0] ? m->reason : ""));
 	return o;
 }
 

@@ -59,5 +59,7 @@ int follow_drift(const struct follow_env *env, const struct store_run *run, int6
 int follow_family(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
 /* And the model over inputs of its kin (predictor/law.h). */
 int follow_law(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
+/* The same on every candidate, when a program's probes have come to their end. */
+int follow_law_probed(const struct follow_env *env, const struct store_program *p, int64_t now, struct errbuf *errp);
 
 #endif

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The model over inputs of a kin, anew after each run of it: see follow_law in follow.h; the fit is in law_fit.c. */
+/*
+ * The model over inputs of a kin, anew after each run of it: see follow_law in follow.h; the fit is in law_fit.c. On a candidate
+ * where too few of them have run, what the skeletons of the others gave there stands in for runs.
+ */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,75 +13,182 @@
 #include "predictor/law.h"
 #include "predictor/worth.h"
 
-#define VARS_MAX (COMMENT_VARS_MAX + 12)
+#define VARS_MAX     (COMMENT_VARS_MAX + 12)
+#define MEMBERS_MAX  LAW_POINTS_MAX
+#define OWN_MAX	     (LAW_LOOK - MEMBERS_MAX)
+#define PROBED_WORDS "in part from what the skeletons of runs elsewhere gave there"
 
 struct looks {
+	const struct follow_env *env;
+	const struct store_run *run;
+	int64_t now;
 	struct store_past past[LAW_LOOK];
 	struct kin_run runs[LAW_LOOK];
 	char vars[LAW_LOOK][VARS_MAX]; /* with the index of an array's task behind the numbers */
+	size_t n;
+	/* Programs that have not run there, and have an estimate for it. */
+	struct store_past elsewhere[LAW_LOOK];
+	size_t n_members;
+	double width; /* sum of their relative half widths */
+	struct law law;
 };
 
 /* Tasks of arrays have one input more: what ran last says of which the model is. */
-static size_t runs_of(struct looks *l, int n, bool array)
+static void runs_take(struct looks *l, int n)
 {
-	size_t count = 0;
+	bool array = l->run->array_job != 0;
 
+	l->n = 0;
 	for (int i = 0; i < n; i++) {
 		const struct store_past *p = &l->past[i];
 
 		if (!p->vars[0] || (p->array_job != 0) != array)
 			continue;
 		if (array)
-			snprintf(l->vars[count], VARS_MAX, "%s,%u", p->vars, p->array_task);
+			snprintf(l->vars[l->n], VARS_MAX, "%s,%u", p->vars, p->array_task);
 		else
-			snprintf(l->vars[count], VARS_MAX, "%s", p->vars);
-		l->runs[count] = (struct kin_run){p->key, l->vars[count], p->actual_s, p->worth == WORTH_BOUND};
-		count++;
+			snprintf(l->vars[l->n], VARS_MAX, "%s", p->vars);
+		l->runs[l->n] = (struct kin_run){p->key, l->vars[l->n], p->actual_s, p->worth == WORTH_BOUND};
+		l->n++;
 	}
-	return count;
 }
 
-static int row_put(const struct follow_env *env, const struct store_run *run, const struct law *law, const char *reason, int64_t now,
-		   struct errbuf *errp)
+static bool has_run(const struct looks *l, const char *key)
 {
-	struct store_model row = {.runs = law->runs, .points = law->points, .scale = 1, .updated = now};
-	struct worth *worth = worth_gather(env->store, run->uid, run->family, NULL, run->candidate, errp);
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->runs[i].key, key))
+			return true;
+	return false;
+}
+
+/* 1 taken, 0 it has no estimate there, -1 fault. */
+static int member_take(struct looks *l, const struct store_past *p, const char *candidate, struct errbuf *errp)
+{
+	struct store_lookup found;
+	int rc = store_lookup(l->env->store, p->key, &found, errp);
+
+	for (unsigned i = 0; rc == 1 && i < found.n_estimates; i++) {
+		const struct estimate *e = &found.estimates[i].e;
+
+		if (strcmp(found.estimates[i].candidate, candidate) || found.estimates[i].stale || estimate_check(e, NULL) < 0)
+			continue;
+		l->runs[l->n++] = (struct kin_run){p->key, p->vars, e->mean_s, false};
+		l->n_members++;
+		l->width += (e->hi_s - e->lo_s) / 2 / e->mean_s;
+		return 1;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+static int members_take(struct looks *l, const char *candidate, struct errbuf *errp)
+{
+	const struct precedent_conf *conf = l->env->conf;
+	size_t used = 0;
+
+	l->n = l->n < OWN_MAX ? l->n : OWN_MAX; /* or they leave no room */
+	l->n_members = 0;
+	l->width = 0;
+	for (size_t c = 0; c < conf->n_candidates; c++) {
+		struct store_past_filter f = {.candidate = conf->candidates[c].name, .kin = l->run->kin};
+		int n;
+
+		if (!strcmp(f.candidate, candidate) || used == LAW_LOOK)
+			continue;
+		n = store_past_read(l->env->store, &f, l->elsewhere + used, LAW_LOOK - used, errp);
+		for (int i = 0; i < n && l->n_members < MEMBERS_MAX; i++) {
+			const struct store_past *p = &l->elsewhere[used + (size_t)i];
+
+			if (p->vars[0] && !p->array_job && !has_run(l, p->key) && member_take(l, p, candidate, errp) < 0)
+				return -1;
+		}
+		if (n < 0)
+			return -1;
+		used += (size_t)n;
+	}
+	return 0;
+}
+
+static int row_put(struct looks *l, const char *candidate, const char *reason, struct errbuf *errp)
+{
+	struct store_model row = {.runs = l->law.runs, .points = l->law.points, .scale = 1, .updated = l->now};
+	struct worth *worth = worth_gather(l->env->store, l->run->uid, l->run->family, NULL, candidate, errp);
 
 	if (!worth)
 		return -1;
 	row.scale = worth_scale(worth, ESTIMATE_MODEL);
 	worth_free(worth);
-	memcpy(row.kin, run->kin, sizeof(row.kin));
-	snprintf(row.candidate, sizeof(row.candidate), "%s", run->candidate);
+	memcpy(row.kin, l->run->kin, sizeof(row.kin));
+	snprintf(row.candidate, sizeof(row.candidate), "%s", candidate);
 	snprintf(row.reason, sizeof(row.reason), "%.300s", reason);
-	law_format(law, row.law, sizeof(row.law));
+	law_format(&l->law, row.law, sizeof(row.law));
 	if (!row.law[0] && !row.reason[0])
 		snprintf(row.reason, sizeof(row.reason), "the model is too long to be kept");
-	return store_model_put(env->store, &row, errp);
+	return store_model_put(l->env->store, &row, errp);
 }
 
-int follow_law(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+/* Skeletons err together: what they claim of themselves comes on top of what the fit shows. */
+static void law_widen(struct law *law, double rel)
 {
-	struct store_past_filter f = {.candidate = run->candidate, .kin = run->kin};
+	for (unsigned i = 0; i < law->n_shapes; i++)
+		law->s[i].error = hypot(law->s[i].error, rel / 2);
+}
+
+static int candidate_fit(struct looks *l, const char *candidate, struct errbuf *errp)
+{
+	struct store_past_filter f = {.candidate = candidate, .kin = l->run->kin};
+	int n = store_past_read(l->env->store, &f, l->past, LAW_LOOK, errp);
+	struct errbuf why = {""}, probed;
+
+	if (n < 0)
+		return -1;
+	runs_take(l, n);
+	if (law_fit(l->runs, l->n, &l->law, &why) == 0)
+		why.text[0] = '\0';
+	else if (l->law.points < LAW_POINTS_MIN && !l->run->array_job) {
+		if (members_take(l, candidate, errp) < 0)
+			return -1;
+		if (l->n_members && law_fit(l->runs, l->n, &l->law, &probed) == 0) {
+			law_widen(&l->law, l->width / (double)l->n_members);
+			err_set(&why, PROBED_WORDS);
+		}
+	}
+	l->law.array = l->run->array_job != 0;
+	/* of most programs there is but one, and nothing to be kept */
+	return l->law.points >= KIN_PROGRAMS_MIN ? row_put(l, candidate, why.text, errp) : 0;
+}
+
+static int follow_candidates(const struct follow_env *env, const struct store_run *run, bool all, int64_t now, struct errbuf *errp)
+{
 	struct looks *l;
-	struct law *law;
-	struct errbuf why = {""};
-	int n, rv = -1;
+	int rv = 0;
 
 	if (!run->kin[0] || !run->vars[0])
 		return 0;
 	l = malloc(sizeof(*l));
-	law = malloc(sizeof(*law));
-	n = l && law ? store_past_read(env->store, &f, l->past, LAW_LOOK, errp) : err_set(errp, "no memory for past runs");
-	if (n < 0)
-		goto out;
-	if (law_fit(l->runs, runs_of(l, n, run->array_job != 0), law, &why) == 0)
-		why.text[0] = '\0';
-	law->array = run->array_job != 0;
-	/* of most programs there is but one, and nothing to be kept */
-	rv = law->points >= KIN_PROGRAMS_MIN ? row_put(env, run, law, why.text, now, errp) : 0;
-out:
-	free(law);
+	if (!l)
+		return err_set(errp, "no memory for past runs");
+	l->env = env;
+	l->run = run;
+	l->now = now;
+	for (size_t c = 0; all && !rv && c < env->conf->n_candidates; c++)
+		rv = candidate_fit(l, env->conf->candidates[c].name, errp);
+	if (!all)
+		rv = candidate_fit(l, run->candidate, errp);
 	free(l);
-	return rv;
+	return rv < 0 ? -1 : 0;
+}
+
+int follow_law(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	return follow_candidates(env, run, false, now, errp);
+}
+
+int follow_law_probed(const struct follow_env *env, const struct store_program *p, int64_t now, struct errbuf *errp)
+{
+	struct store_run run;
+	int rc = store_run_get(env->store, p->source_job, &run, errp);
+
+	if (rc <= 0 || strcmp(run.key, p->key) || run.uid != p->uid)
+		return rc < 0 ? -1 : 0;
+	return follow_candidates(env, &run, true, now, errp);
 }

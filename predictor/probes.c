@@ -445,7 +445,7 @@ static int program_conclude(const struct follow_env *env, struct store_program *
 	follow_say(env, LOG_LEVEL_INFO, "key %.8s: ready, %u candidate%s predicted from job %u%s%s", p->key, est.n,
 		   est.n == 1 ? "" : "s", p->source_job, p->reason[0] ? "; " : "", p->reason);
 	/* The layout stays: the probes may have to be made again. */
-	return store_program_put(env->store, p, errp);
+	return store_program_put(env->store, p, errp) < 0 ? -1 : follow_law_probed(env, p, now, errp);
 }
 
 static int program_advance(const struct follow_env *env, struct store_program *p, int64_t now, struct errbuf *errp)

@@ -277,7 +277,7 @@ struct store_model {
 	char candidate[CONF_CANDIDATE_MAX];
 	char law[LAW_TEXT_MAX]; /* law_format; "": none, see reason */
 	unsigned runs, points;	/* that it was fitted to; points: different inputs */
-	char reason[STORE_REASON_MAX];
+	char reason[STORE_REASON_MAX]; /* with a law: a remark */
 	double scale; /* by which intervals are to be multiplied (coverage.h) */
 	int64_t updated;
 };

@@ -80,11 +80,12 @@ subtest 'jobs that differ in numbers only, and drift' => sub {
 subtest 'a model over inputs' => sub {
 	my $out = words('explain', sub { $_[0]{job}{predicted}{kind} = 'model'; $_[0]{inputs} = [4, 2, 1, 0, 1000.5, 7]; $_[0]{models} = [
 		{candidate => 'fast', seconds => 100, lo_s => 95, hi_s => 106, runs => 12, inputs => 6, law => '0.1 s * n1', error => 0.013, scale => 1,
-			updated => $_[0]{now} - 7200, reason => ''},
+			updated => $_[0]{now} - 7200, reason => '', remark => 'in part from guesses'},
 		{candidate => 'slow', runs => 2, inputs => 2, reason => 'runs of 2 different inputs: 3 are needed', updated => 0}] });
 	like($out, qr/^from a model over inputs\.$/m, 'what the prediction came from');
 	like($out, qr/^Model: +fast 00:01:40.*,\n +from 12 runs with 6 different inputs, 2 hours ago\.$/m, 'what it says');
 	like($out, qr/^ +On average 0\.1 s \* n1;\n +inputs that were left out of the fit it missed by 1\.3 %\.$/m, 'its shape and its error');
+	like($out, qr/^ +Fitted in part from guesses\.$/m, 'what of, where it is not runs alone');
 	like($out, qr/^ +nothing for slow from 2 runs with 2 different inputs:\n +runs of 2 different inputs: 3 are needed\.$/m, 'or why it does not');
 	like($out, qr/^ +Its inputs: ranks 4, nodes 2, CPUs per rank 1, input bytes 0, n1 1000\.5, n2 7\.$/m, 'of which inputs');
 };

@@ -413,6 +413,42 @@ static void test_daemon(void **state)
 	assert_int_equal(m.points, 8);
 }
 
+/* What the skeletons of four programs gave on another candidate is a model there, until three have run there. */
+static void test_elsewhere(void **state)
+{
+	struct store_program p = {.uid = getuid(), .state = PROGRAM_READY, .source_job = 1};
+	struct errbuf e = {""};
+	struct store_model m;
+	struct estimate est;
+	double scale;
+
+	(void)state;
+	for (unsigned i = 1; i <= 4; i++) {
+		struct store_estimate s = {.candidate = "slow:big", .e = {250.0 * i, 240.0 * i, 260.0 * i, ESTIMATE_SKELETON, 0}};
+
+		run_with(i, "COMPLETED", 100 * i, 2, 1000 * i);
+		snprintf(p.key, sizeof(p.key), "%032x", 2 * 65536 + 1000 * i);
+		assert_int_equal(store_program_put(w->store, &p, &e), 0);
+		assert_int_equal(store_estimate_put(w->store, p.key, &s, &e), 0);
+	}
+	assert_false(model_of("slow:big", &m));
+	snprintf(p.key, sizeof(p.key), "%032x", 2 * 65536 + 1000);
+	assert_int_equal(follow_law_probed(&w->env, &p, w->now, &e), 0);
+	assert_true(model_of("slow:big", &m));
+	assert_non_null(strstr(m.reason, "from what the skeletons of runs elsewhere gave"));
+	assert_int_equal(law_row_say(&m, (double[]){2, 1, 1, 0, 2500}, 5, &est, &scale, &e), 0);
+	near(est.mean_s, 625, 0.02);
+	assert_true(est.hi_s > 625 * 1.04 && est.lo_s < 625 * 0.96); /* as unsure as they are */
+	assert_true(model_of("fast", &m));
+	assert_string_equal(m.reason, "");
+	assert_int_equal(law_row_say(&m, (double[]){2, 1, 1, 0, 2500}, 5, &est, &scale, &e), 0);
+	near(est.mean_s, 250, 0.02);
+	/* another job is not the program's: nothing is made of it */
+	snprintf(p.key, sizeof(p.key), "%032x", 77);
+	p.source_job = 2;
+	assert_int_equal(follow_law_probed(&w->env, &p, w->now, &e), 0);
+}
+
 /* ---- the plugin ---- */
 
 static struct store_model known_model;
@@ -559,7 +595,7 @@ int main(void)
 		cmocka_unit_test(test_three_runs), cmocka_unit_test(test_laws),	     cmocka_unit_test(test_coverage),
 		cmocka_unit_test(test_outlier_and_seed), cmocka_unit_test(test_repeats), cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_ties),	   cmocka_unit_test(test_cut_short), cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_text),	   cmocka_unit_test(test_bad_text),  T(test_daemon),
+		cmocka_unit_test(test_text),	   cmocka_unit_test(test_bad_text),  T(test_daemon), T(test_elsewhere),
 		cmocka_unit_test(test_submission), cmocka_unit_test(test_met),	     cmocka_unit_test(test_array),
 	};
 
