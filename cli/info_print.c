@@ -104,6 +104,8 @@ static void print_warnings(const struct trace *t, const struct info *o, bool all
 	uint32_t damage = trace_n_damage(t);
 
 	print_partial(t, o);
+	if (trace_predicted(t))
+		warn("PREDICTED", trace_predicted(t));
 	if (o->n_present < o->n_ranks) {
 		snprintf(text, sizeof(text), "%u of %u ranks are not in the file", o->n_ranks - o->n_present, o->n_ranks);
 		warn("missing", text);
@@ -152,7 +154,9 @@ static void print_head(const struct info_view *v, const char *path)
 		snprintf(text, sizeof(text), "%s%s%s", program, args && *args ? " " : "", args ? args : "");
 		printf("  %s\n", info_rest(v, 2, text, cut, sizeof(cut)));
 	}
-	if (hosts == 1)
+	if (trace_predicted(t))
+		snprintf(text, sizeof(text), "never run");
+	else if (hosts == 1)
 		snprintf(text, sizeof(text), "on 1 node (%s)", host);
 	else
 		snprintf(text, sizeof(text), "on %u nodes", hosts);

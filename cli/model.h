@@ -17,10 +17,14 @@ struct model_options {
 	uint32_t n_given, dims, ranks;
 	int64_t events; /* rank, or -1 */
 	const char *out, *against;
+	const char *from[RUNS_MAX]; /* traced runs that a predicted trace takes from what a model does not hold */
+	uint32_t n_from;
 	bool dot, anyway, json, any_var;
 };
 
 /* The exit code. */
 int model_predict(const struct model_options *o, const char *path);
+/* Write the prediction as a trace: 0, -1 with the reason. */
+int model_predict_trace(const struct model_options *o, const char *path, struct foresee *f, struct errbuf *err);
 
 #endif

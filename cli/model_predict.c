@@ -117,7 +117,12 @@ static int compare(const struct model_options *o, struct foresee *f, struct errb
 	struct trace *t = trace_open(o->against, err);
 	struct foresee_difference d;
 	char a[32], b[32], c[32];
-	int rc = t ? foresee_compare(f, t, &d, err) : -1;
+	int rc = t ? 0 : -1;
+
+	if (t && trace_predicted(t))
+		rc = err_set(err, "%s is predicted itself: compare with the trace of a run", o->against);
+	else if (t)
+		rc = foresee_compare(f, t, &d, err);
 
 	trace_close(t);
 	if (rc < 0)
@@ -160,7 +165,7 @@ int model_predict(const struct model_options *o, const char *path)
 		rc = cli_usage("model", "there is no rank %lld among %u", (long long)o->events, o->ranks);
 		goto out;
 	}
-	if (predict_ranks(o, &f, &p, &err) < 0)
+	if (predict_ranks(o, &f, &p, &err) < 0 || (o->out && model_predict_trace(o, path, &f, &err) < 0))
 		goto out;
 	say(o, &f, &p);
 	rc = o->against ? compare(o, &f, &err) : 0;

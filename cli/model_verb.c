@@ -18,6 +18,7 @@ static void help(void)
 	     "       precedent model show FILE [--dot]\n"
 	     "       precedent model predict FILE --ranks P [--var NAME=V]... [--events RANK]\n"
 	     "                               [--against TRACE] [--anyway] [--json]\n"
+	     "                               [--from TRACE]... [-o TRACE]\n"
 	     "       precedent model compile FILE -o DIR\n\n"
 	     "Learns from at least three traced runs of one program, with different arguments and numbers of\n"
 	     "ranks, and says what runs with others do: the calls of every rank in order, with peers and sizes,\n"
@@ -27,10 +28,13 @@ static void help(void)
 	     "                     command lines (without any: all their numbers, as arg1, arg2, ...);\n"
 	     "                     predict: its value\n"
 	     "  --dims D           the program's ranks form a grid of D dimensions, 1 to 3\n"
-	     "  -o, --output FILE  the model (\"-\": standard output); compile: the directory for model.c, model.so\n"
+	     "  -o, --output FILE  the model (\"-\": standard output); compile: the directory for model.c, model.so;\n"
+	     "                     predict: the run as a trace, for info, view, advise and skeleton\n"
 	     "  --dot              show the graph, for dot(1)\n"
 	     "  --ranks P          number of ranks\n"
 	     "  --events RANK      print the calls of that rank, with their times\n"
+	     "  --from TRACE       of a run that the model was learnt from: a trace that is predicted takes types,\n"
+	     "                     requests and the kinds of computation from these\n"
 	     "  --against TRACE    compare with a trace of that very run; exit 1 where a call or value is another\n"
 	     "  --anyway           take the first of several rules that the runs cannot tell apart\n"
 	     "  --json             for machines\n"
@@ -213,6 +217,7 @@ static int options_read(struct model_options *o, int argc, char **argv)
 	    {"var", required_argument, NULL, 'v'},    {"dims", required_argument, NULL, 'd'},
 	    {"output", required_argument, NULL, 'o'}, {"dot", no_argument, NULL, 'g'},
 	    {"ranks", required_argument, NULL, 'r'},  {"events", required_argument, NULL, 'e'},
+	    {"from", required_argument, NULL, 'f'},
 	    {"against", required_argument, NULL, 'a'}, {"anyway", no_argument, NULL, 'y'},
 	    {"json", no_argument, NULL, 'j'},	      {"help", no_argument, NULL, 'h'},
 	    {0}};
@@ -233,6 +238,10 @@ static int options_read(struct model_options *o, int argc, char **argv)
 			o->out = optarg;
 		else if (c == 'a')
 			o->against = optarg;
+		else if (c == 'f' && o->n_from == RUNS_MAX)
+			return cli_usage("model", "--from: at most %d traces", RUNS_MAX);
+		else if (c == 'f')
+			o->from[o->n_from++] = optarg;
 		else if (c == 'g' || c == 'y' || c == 'j' || c == 'v')
 			*(c == 'g' ? &o->dot : c == 'y' ? &o->anyway : c == 'j' ? &o->json : &o->any_var) = true;
 		else
@@ -269,5 +278,8 @@ int verb_model(int argc, char **argv)
 		return o.out ? compile(&o, argv[optind + 1]) : cli_usage("model", "compile needs -o DIR");
 	if (!o.ranks)
 		return cli_usage("model", "predict needs --ranks P");
+	if (!o.out != !o.n_from)
+		return cli_usage("model", o.out ? "predict -o needs --from TRACE: a run that the model was learnt from"
+						: "--from goes with -o TRACE, the trace to be predicted");
 	return model_predict(&o, argv[optind + 1]);
 }

@@ -36,7 +36,14 @@ static void put_head(struct emit *e, struct text *out)
 		text_put_clean(out, e->opt->trace_name);
 	}
 	text_put(out,
-		 ".\n * It stands for %llu calls and %.3f s, and runs for about %.3f s. Made by precedent; see report.txt.\n"
+		 ".\n");
+	if (trace_predicted(e->tree->trace)) {
+		text_put(out, " * The run was never made: it is predicted by ");
+		text_put_clean(out, trace_predicted(e->tree->trace));
+		text_put(out, ".\n");
+	}
+	text_put(out,
+		 " * It stands for %llu calls and %.3f s, and runs for about %.3f s. Made by precedent; see report.txt.\n"
 		 " * Values that are not in the source are in skel.c.data.\n */\n"
 		 "#include \"skelgen/runtime/skel.h\"\n\n",
 		 (unsigned long long)e->times->events, e->plan->full_s, e->plan->predicted_s);

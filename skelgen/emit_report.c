@@ -130,6 +130,10 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 
 	text_put(out, "Skeleton of ");
 	text_put_clean(out, skel_defs(e->tree, 0)->proc.program != NULL ? skel_defs(e->tree, 0)->proc.program : "?");
+	if (trace_predicted(e->tree->trace)) {
+		text_put(out, "\nof a run that was never made, predicted by ");
+		text_put_clean(out, trace_predicted(e->tree->trace));
+	}
 	text_put(out, "\nranks %u\ncalls %llu, written as %llu\n", e->tree->n_ranks,
 		 (unsigned long long)e->times->events, (unsigned long long)skel_tree_length(e->tree));
 	text_put(out, "traced time %.3f s, planned run time %.3f s\nconfidence %.3f\n", e->plan->full_s,

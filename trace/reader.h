@@ -34,6 +34,12 @@ bool trace_is_partial(const struct trace *t);
 /* Value of a key of the job page, or NULL: "program", "arguments", "job", "step", "launcher", "mpi", "nodes",
  * "node_class", "hosts" ... */
 const char *trace_job_get(const struct trace *t, const char *key);
+/* Of a run that there never was: from what it is predicted. NULL: of a run. */
+#define TRACE_PREDICTED "predicted"
+static inline const char *trace_predicted(const struct trace *t)
+{
+	return trace_job_get(t, TRACE_PREDICTED);
+}
 /* Damage found on opening: number, and the text of each ("page 12 (times of rank 3) at byte 4096: bad checksum"). */
 uint32_t trace_n_damage(const struct trace *t);
 const char *trace_damage(const struct trace *t, uint32_t i);

@@ -54,14 +54,20 @@ static int name_vars(struct build *b)
 	for (uint32_t i = 0; i < n; i++)
 		if (!k || strcmp(all[k - 1], all[i]))
 			all[k++] = all[i];
-	if (k + b->l->n_doubts > MODEL_MAX_NAMES)
+	if (k + b->l->n_doubts + 1 > MODEL_MAX_NAMES)
 		return err_set(b->err, "calls have %u kinds of values and %u doubts: too many", k, b->l->n_doubts);
-	b->m->var = model_alloc(b->m, k + b->l->n_doubts + 1u, sizeof(*b->m->var));
+	b->m->var = model_alloc(b->m, k + b->l->n_doubts + 2u, sizeof(*b->m->var));
 	if (!b->m->var)
 		return -1;
 	for (uint32_t i = 0; i < k; i++) {
 		b->m->var[i] = (struct model_var){model_strdup(b->m, all[i]), true, NULL};
 		if (!b->m->var[i].name)
+			return -1;
+	}
+	if (b->times) {
+		b->compute = k;
+		b->m->var[k] = (struct model_var){model_strdup(b->m, INPUTS_COMPUTE), true, NULL};
+		if (!b->m->var[k++].name)
 			return -1;
 	}
 	b->m->n_vars = k;

@@ -14,6 +14,7 @@
 
 #define INPUTS_UNKNOWN	  (-0x1p53)	/* as the value of a variable: it varies, or no rule holds */
 #define INPUTS_MISSING	  (-0x1p53 + 1) /* there is none here */
+#define INPUTS_COMPUTE	  "compute_ns"	/* the variable that says how long the rank computes before a call */
 #define INPUTS_DOUBT	  "doubt "	/* what names of variables begin with that are none */
 #define INPUTS_REASON_MAX 600
 

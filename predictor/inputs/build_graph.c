@@ -73,10 +73,11 @@ static void constant_fn(struct build *b, double value, struct model_fn *fn)
 		add_term(fn, value, NULL, 0);
 }
 
-static void add_time(struct build *b, struct build_graph *g, const struct time_fn *t, struct model_fn *fn)
+/* In units of 1 / scale seconds. */
+static void add_time(struct build *b, struct build_graph *g, const struct time_fn *t, double scale, struct model_fn *fn)
 {
 	if (t->constant_s != 0)
-		add_term(fn, t->constant_s, NULL, 0);
+		add_term(fn, t->constant_s * scale, NULL, 0);
 	for (uint32_t k = 0; k < t->n; k++) {
 		uint32_t x[3], n = 0;
 
@@ -84,8 +85,19 @@ static void add_time(struct build *b, struct build_graph *g, const struct time_f
 			x[n] = build_input(b, g, t->x[k][n]);
 			n++;
 		}
-		add_term(fn, t->coef[k], x, n);
+		add_term(fn, t->coef[k] * scale, x, n);
 	}
+}
+
+/* How much of an arc's time is computation: the rest passed in the call before. */
+static void compute_fn(struct build *b, struct build_graph *g, const struct time_fn *t, struct model_data *d)
+{
+	d->var = b->compute;
+	if (!one_stage(b, &d->fn, 1 + TIME_TERMS))
+		return;
+	add_time(b, g, t, 1e9, &d->fn);
+	if (!d->fn.stage->n_terms)
+		add_term(&d->fn, 0, NULL, 0);
 }
 
 /* ---- arcs ---- */
@@ -122,6 +134,8 @@ static void arc_data(struct build *b, struct build_graph *g, uint32_t leaf, stru
 			constant_fn(b, INPUTS_UNKNOWN, &d->fn);
 		a->n_data++;
 	}
+	if (b->times)
+		compute_fn(b, g, &b->times->gap[leaf], &a->data[a->n_data++]);
 	qsort(a->data, a->n_data, sizeof(*a->data), compare_data);
 }
 
@@ -181,11 +195,11 @@ static uint32_t add_arc(struct build *b, struct build_graph *g, uint32_t from, u
 		arc_data(b, g, after->origin, a);
 	if (b->times && (before || after) && one_stage(b, &a->time, 2 + 2 * TIME_TERMS)) {
 		if (before) {
-			add_time(b, g, &b->times->dur[before->origin], &a->time);
+			add_time(b, g, &b->times->dur[before->origin], 1, &a->time);
 			error += b->times->dur[before->origin].error_s;
 		}
 		if (after) {
-			add_time(b, g, &b->times->gap[after->origin], &a->time);
+			add_time(b, g, &b->times->gap[after->origin], 1, &a->time);
 			error += b->times->gap[after->origin].error_s;
 		}
 		if (!a->time.stage->n_terms)

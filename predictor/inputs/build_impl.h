@@ -15,6 +15,7 @@ struct build {
 	uint32_t *input_of;	/* by feature, MODEL_NONE */
 	uint32_t *point_of;	/* by leaf */
 	uint32_t **var_of;	/* by leaf and value */
+	uint32_t compute;	/* variable, where there are times */
 	bool failed;
 	struct errbuf *err;
 };

@@ -29,6 +29,8 @@ static int check_one(struct runs *r, struct runs_run *run, struct errbuf *err)
 	run->first_point = r->n_points;
 	if (trace_is_imported(run->trace))
 		return err_set(err, "%s was imported: it has no calls to learn from", path);
+	if (trace_predicted(run->trace))
+		return err_set(err, "%s is predicted: there was no such run to learn from", path);
 	if (trace_is_partial(run->trace))
 		return err_set(err, "%s: the run was cut short: there is nothing to learn about its end", path);
 	if (!n || n > RUNS_POINTS_MAX - r->n_points)

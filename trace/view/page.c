@@ -34,7 +34,7 @@ static void put(struct buf *out, const char *s)
 
 static void put_job(struct json *j, const struct page *p)
 {
-	static const char *const keys[] = {"program", "arguments", "job", "step", "launcher", "mpi", "hosts", "date"};
+	static const char *const keys[] = {"program", "arguments", "job", "step", "launcher", "mpi", "hosts", "date", TRACE_PREDICTED};
 	const struct trace *t = p->v->in->trace;
 
 	json_open(j, "job", '{');
