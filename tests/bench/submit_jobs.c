@@ -4,9 +4,13 @@
  * process for each, so that slurmctld is what is measured. Prints the microseconds of each, one a line, in order, and behind
  * "cpu" the microseconds of processor time that this program took for all of them.
  *
- *   submit_jobs COUNT [FIRST [FINGERPRINT]]    jobs whose arguments are FIRST, FIRST + 1, ...
+ *   submit_jobs COUNT [FIRST [NAME=VALUE [COMMENT]]]    jobs whose arguments are FIRST, FIRST + 1, ...
+ *   submit_jobs - [FIRST [NAME=VALUE [COMMENT]]]        as many as each line of the input says, until it ends
+ *
+ * NAME=VALUE stands in the SPANK environment, COMMENT is the admin_comment (of root's jobs).
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +22,8 @@
 #include <slurm/slurm_errno.h>
 
 extern char **environ;
+
+#define BURST_MAX 100000 /* jobs that one line asks for */
 
 /* A script of usual length. */
 static char script[] = "#!/bin/bash\n"
@@ -46,7 +52,7 @@ static double cpu_us(void)
 	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
 }
 
-static int submit(unsigned long number, const char *fingerprint, char *dir)
+static int submit(unsigned long number, const char *fingerprint, char *comment, char *dir)
 {
 	char argument[32], variable[256], *argv[] = {"melt.sh", argument}, *spank[] = {variable};
 	submit_response_msg_t *answer = NULL;
@@ -59,6 +65,7 @@ static int submit(unsigned long number, const char *fingerprint, char *dir)
 	d.name = "melt";
 	d.script = script;
 	d.work_dir = dir;
+	d.admin_comment = comment;
 	d.std_in = d.std_out = d.std_err = "/dev/null";
 	d.min_nodes = d.max_nodes = 2;
 	d.num_tasks = d.min_cpus = 2;
@@ -80,23 +87,17 @@ static int submit(unsigned long number, const char *fingerprint, char *dir)
 	return 0;
 }
 
-int main(int argc, char **argv)
+/* 0, or -1 when a job was refused. took: room for count. */
+static int burst(unsigned long count, unsigned long first, const char *fingerprint, char *comment, char *dir, double *took)
 {
-	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, first = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
-	double *took = calloc(count + 1, sizeof(*took)), begin, cpu;
-	char dir[4096];
+	double cpu = cpu_us();
 
-	if (!count || argc > 4 || !took || !getcwd(dir, sizeof(dir))) {
-		fprintf(stderr, "usage: submit_jobs COUNT [FIRST [NAME=VALUE]]\n");
-		return 2;
-	}
-	slurm_init(NULL);
-	cpu = cpu_us();
 	for (unsigned long i = 0; i < count; i++) {
-		begin = now_us();
-		if (submit(first + i, argc > 3 ? argv[3] : NULL, dir) < 0) {
+		double begin = now_us();
+
+		if (submit(first + i, fingerprint, comment, dir) < 0) {
 			fprintf(stderr, "submit_jobs: job %lu: %s\n", i, slurm_strerror(errno));
-			return 1;
+			return -1;
 		}
 		took[i] = now_us() - begin;
 	}
@@ -104,7 +105,33 @@ int main(int argc, char **argv)
 	for (unsigned long i = 0; i < count; i++)
 		printf("%.1f\n", took[i]);
 	printf("cpu %.1f\n", cpu);
+	fflush(stdout);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool serve = argc > 1 && !strcmp(argv[1], "-");
+	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, first = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+	const char *fingerprint = argc > 3 ? argv[3] : NULL;
+	char dir[4096], line[32], *comment = argc > 4 ? argv[4] : NULL;
+	double *took = calloc(serve ? BURST_MAX : count + 1, sizeof(*took));
+	int rc = 0;
+
+	if ((!count && !serve) || argc > 5 || !took || !getcwd(dir, sizeof(dir))) {
+		fprintf(stderr, "usage: submit_jobs COUNT|- [FIRST [NAME=VALUE [COMMENT]]]\n");
+		free(took);
+		return 2;
+	}
+	slurm_init(NULL);
+	if (!serve)
+		rc = burst(count, first, fingerprint, comment, dir, took);
+	while (serve && !rc && fgets(line, sizeof(line), stdin)) {
+		count = strtoul(line, NULL, 10);
+		rc = count > BURST_MAX ? -1 : burst(count, first, fingerprint, comment, dir, took);
+		first += count;
+	}
 	slurm_fini();
 	free(took);
-	return 0;
+	return rc ? 1 : 0;
 }
