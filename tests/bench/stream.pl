@@ -1,12 +1,15 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A stream of short MPI jobs with generous requests through the testbed, left alone and with limits by Precedent: the same
+# A stream of MPI jobs with generous requests through the testbed, left alone and with limits by Precedent: the same
 # jobs at the same times, the store warmed by one run of each kind. Waits, bounded slowdowns, kills, extensions.
 #
-#   stream.pl [--jobs 30] [--every 5] [--seed 1] [--rounds 1] [--scale 1] [--json] [--keep]
+#   stream.pl [--jobs 28] [--every 4] [--seed 1] [--rounds 1] [--scale 1] [--json] [--keep]
 #
-# A round takes some three minutes for each of the two, and two minutes to warm up once. Both streams run on one testbed;
+# A round takes some ten minutes for each of the two, and three minutes to warm up once. Both streams run on one testbed;
 # jobs are told apart by --predict=off and --predict=limit. --scale makes all jobs and the time between them shorter or longer.
+#
+# Limits are whole minutes and come half a minute after the submission, so jobs are up to minutes long and most of them wait
+# longer than that. They hardly need the processor (paced), so that four nodes full of them fit two cores: one partition of all nodes.
 use strict;
 use warnings;
 use FindBin;
@@ -17,57 +20,42 @@ use Time::HiRes qw(sleep time);
 use Bench qw(median);
 use Testbed qw(wait_until build_dir);
 
-use constant BOUND_S => 1;     # of the bounded slowdown: jobs are seconds long here
-use constant WAIT_S => 600;    # for the whole stream, after the last submission
+use constant BOUND_S => 10;    # of the bounded slowdown
+use constant WAIT_S => 1200;    # for the whole stream, after the last submission
 
-my %opt = (jobs => 30, every => 5, seed => 1, rounds => 1, scale => 1);
+my %opt = (jobs => 28, every => 4, seed => 1, rounds => 1, scale => 1);
 GetOptions(\%opt, 'jobs=i', 'every=f', 'seed=i', 'rounds=i', 'scale=f', 'json', 'keep') && !@ARGV
     or die "usage: stream.pl [--jobs N] [--every SECONDS] [--seed N] [--rounds N] [--scale X] [--json] [--keep]\n";
 
 # Few kinds, as users have: name, layout, seconds, what is asked in minutes. Requests are round, and not in the order of
-# what the jobs need.
+# what the jobs need. All take whole nodes, of which there are four.
 my @kinds = (
-    {name => 'wide', layout => '-N2 -n2 --ntasks-per-node=1', seconds => 12, ask => 40, weight => 3, grid => 500},
-    {name => 'long', layout => '-N1 -n2', seconds => 30, ask => 20, weight => 2, grid => 400},
-    {name => 'short', layout => '-N1 -n2', seconds => 6, ask => 30, weight => 3, grid => 300},
-    {name => 'middle', layout => '-N1 -n2', seconds => 15, ask => 60, weight => 2, grid => 350},
+    {name => 'wide', layout => '-N3 -n6', seconds => 35, ask => 40, weight => 3},
+    {name => 'long', layout => '-N1 -n2', seconds => 120, ask => 60, weight => 2},
+    {name => 'short', layout => '-N1 -n2', seconds => 20, ask => 90, weight => 3},
+    {name => 'middle', layout => '-N1 -n2', seconds => 60, ask => 30, weight => 2},
 );
 
 my $testbed = Testbed->attach(name => $ENV{PRECEDENT_TESTBED} // 'stream', up => ['--build', build_dir()]);
 END { $testbed->testbed('down') if $testbed && !$opt{keep} }
 my $dir = $testbed->dir;
-$testbed->program('heat');
+$testbed->program('paced');
+my $made = $testbed->run({as => 'root'}, 'scontrol', 'create', 'PartitionName=all', 'Nodes=fast1,fast2,slow1,slow2', 'DefaultTime=60', 'MaxTime=1440');
+die "scontrol: $made->{err}$made->{out}" if $made->{rc} && $made->{err} !~ /exist/;
 
 # The same numbers everywhere.
 my $state = $opt{seed};
 sub random { $state = ($state * 1103515245 + 12345) % 2147483648; return $state / 2147483648 }
 
-sub steps_of {
-    my ($kind, $steps) = @_;
-    return "#!/bin/bash\n#SBATCH -J $kind->{name}\nsrun ./heat $kind->{grid} $steps\n";
-}
-
-# How many steps a kind takes for its seconds on this machine, by a run of a few.
-sub calibrate {
+# paced takes fifths of seconds.
+sub script_of {
     my ($kind) = @_;
-    my $some = 300;
-    my $took = sub {
-        my ($steps) = @_;
-        my $t = time;
-        my $r = $testbed->run('srun', '--predict=off', '-p', 'fast', split(' ', $kind->{layout}), './heat', $kind->{grid}, $steps);
-        die "heat: $r->{err}" if $r->{rc};
-        return time - $t;
-    };
-    my $empty = $took->(1);
-    my $one = $took->($some) - $empty;
-    ($some, $one) = ($some * 10, $took->($some * 10) - $empty) if $one < 1;
-    $one = 0.01 if $one < 0.01;
-    return int($some * $kind->{seconds} * $opt{scale} / $one) + 1;
+    return sprintf "#!/bin/bash\n#SBATCH -J %s\nsrun ./paced %d\n", $kind->{name}, 5 * $kind->{seconds} * $opt{scale} + 1;
 }
 
 sub sbatch {
-    my ($kind, $partition, $predict) = @_;
-    my ($job, $out, $err) = $testbed->submit("$kind->{name}.sh", '-p', $partition, "--predict=$predict", '-t', $kind->{ask},
+    my ($kind, $predict) = @_;
+    my ($job, $out, $err) = $testbed->submit("$kind->{name}.sh", '-p', 'all', "--predict=$predict", '-t', $kind->{ask},
         split ' ', $kind->{layout});
     die "sbatch: $out$err" if !$job;
     return $job;
@@ -83,10 +71,11 @@ sub known {
 
 # One run of each kind, traced, and its probes.
 sub warm_up {
-    $testbed->conf_set(Mode => 'observe', MinLimit => '00:01:00');
+    $testbed->conf_set(Mode => 'observe', MinLimit => '00:02:00', Candidates => 'all');
+    $testbed->daemon($_) for qw(stop start);
     wait_until(60, sub { $testbed->run('sbatch', '--test-only', '-N1', '-t', 5, 'wide.sh')->{err} =~ /precedent:/ })
         or die "Precedent is not ready\n";
-    my @first = map { sbatch($_, 'fast', 'limit') } @kinds;
+    my @first = map { sbatch($_, 'limit') } @kinds;
     for my $job (@first) {
         my $end = $testbed->wait_job($job, 300) or die "job $job has not ended\n";
         die "job $job ended as $end->{state}\n" if $end->{state} ne 'COMPLETED';
@@ -95,14 +84,14 @@ sub warm_up {
     return;
 }
 
-# [kind, partition, second of its submission]: three of four jobs to the fast nodes.
+# [kind, second of its submission].
 sub make_stream {
     my @bag = map { ($_) x $_->{weight} } @kinds;
     my (@stream, $at);
     $at = 0;
     for (1 .. $opt{jobs}) {
         my $kind = $bag[int(random() * @bag)];
-        push @stream, [$kind, random() < 0.75 ? 'fast' : 'slow', $at];
+        push @stream, [$kind, $at];
         $at += -log(1 - random()) * $opt{every} * $opt{scale};
     }
     return @stream;
@@ -131,10 +120,10 @@ sub run_stream {
     my $begin = time;
     my @jobs;
     for my $one (@stream) {
-        my ($kind, $partition, $at) = @$one;
+        my ($kind, $at) = @$one;
         my $left = $begin + $at - time;
         sleep $left if $left > 0;
-        push @jobs, sbatch($kind, $partition, $predict);
+        push @jobs, sbatch($kind, $predict);
     }
     wait_until(WAIT_S, sub { my $c = completed(); !grep { !$c->{$_} } @jobs }) or die "the stream has not ended in time\n";
     my $c = completed();
@@ -172,7 +161,7 @@ sub show {
 
 $| = 1;
 for my $kind (@kinds) {
-    $testbed->write("$kind->{name}.sh", steps_of($kind, calibrate($kind)), 0755);
+    $testbed->write("$kind->{name}.sh", script_of($kind), 0755);
 }
 warm_up();
 my (@off, @limit);
