@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fuzzes what slurmctld's plugin and the daemon read of a submission: the script (its identity), the fingerprint and
- * the admin comment. The same input must give the same key; a comment that is understood must survive being written.
+ * the admin comment, and the indexes of an array. The same input must give the same key; a comment that is understood must survive
+ * being written; an index that is said not to have run must be none of those that have.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 
 #include "common/comment.h"
 #include "common/identity.h"
+#include "plugin/decide_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,6 +39,18 @@ static void identity(char *text)
 		__builtin_trap();
 }
 
+static void indexes(const char *text)
+{
+	static const struct store_array_run runs[] = {{"a", {0, 1, false}}, {"a", {1, 1, false}}, {"b", {2, 1, false}},
+						      {"a", {3, 1, true}},  {"b", {7, 1, false}}};
+	uint32_t unseen = 0;
+
+	if (decide_array_asked(text, runs, sizeof(runs) / sizeof(runs[0]), &unseen) != ASKED_UNSEEN)
+		return;
+	if (unseen <= 2 || unseen == 7)
+		__builtin_trap();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
@@ -47,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	comment(text);
 	identity(text);
+	indexes(text);
 	free(text);
 	return 0;
 }
