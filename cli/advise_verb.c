@@ -379,6 +379,8 @@ static int advise(const char *path, const char *rules_path, bool json)
 	if (rc == 0) {
 		struct found f = {t, e, &report, &in, &replay, symbolizer_create()};
 
+		if (engine_dropped(e, err.text, sizeof(err.text)))
+			fprintf(stderr, "precedent: %s: what they belong to was not found\n", err.text);
 		(json ? json_report : print_report)(&f);
 		symbolizer_destroy(f.sym);
 	}

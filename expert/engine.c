@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The cycle: an event comes in, what follows from it is done, what is not needed any more goes. See engine.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "expert/engine_impl.h"
+#include "expert/spill.h"
 
 #define WAITING_MAX (4ull << 20)
+#define SPILLED_MAX (16ull << 20)
 #define FIRINGS_MAX (1u << 20)
 
 static int copy_strings(struct strings *to, const struct strings *from)
@@ -34,6 +36,8 @@ struct engine *engine_create(const struct plan *p, const struct engine_options *
 		e->o = *o;
 	if (!e->o.waiting_max)
 		e->o.waiting_max = WAITING_MAX;
+	if (!e->o.spilled_max)
+		e->o.spilled_max = SPILLED_MAX;
 	if (!e->o.firings_max)
 		e->o.firings_max = FIRINGS_MAX;
 	e->next_id = e->next_seq = e->n_cycle = 1;
@@ -64,6 +68,7 @@ void engine_destroy(struct engine *e)
 		free_members(e);
 	entry_pools_free(e);
 	queues_free(&e->q);
+	spill_free(e->spill);
 	strings_free(&e->text);
 	free(e->fired);
 	free(e->group);
@@ -215,6 +220,8 @@ static void end_cycle(struct engine *e)
 	while (e->report.waiting > e->o.waiting_max) {
 		struct entry *x = e->oldest;
 
+		if (e->report.spilled < e->o.spilled_max && spill_put(e, x))
+			continue;
 		e->pool[x->type].dropped++;
 		e->report.dropped++;
 		engine_forget(e, x);
@@ -283,8 +290,34 @@ void engine_report(const struct engine *e, struct engine_report *out)
 
 void engine_left(const struct engine *e, uint32_t type, uint64_t *waiting, uint64_t *dropped)
 {
-	*waiting = e->pool[type].waiting;
+	*waiting = e->pool[type].waiting + e->pool[type].spilled;
 	*dropped = e->pool[type].dropped;
+}
+
+bool engine_dropped(const struct engine *e, char *text, size_t size)
+{
+	const struct rules_pos *pos;
+	const struct plan_type *t;
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < e->p->rules->n_type; i++)
+		if (e->pool[i].dropped > e->pool[most].dropped)
+			most = i;
+	if (!e->pool[most].dropped)
+		return false;
+	t = &e->p->type[most];
+	for (uint32_t i = 0; i < t->n_pattern; i++) {
+		const struct rules_rule *u = e->p->rule[t->pattern[i]->rule].src;
+
+		pos = &u->pos;
+		if (!t->pattern[i]->keeps)
+			continue;
+		snprintf(text, size, "%llu of '%s' had waited longest and were dropped, in '%s' (%s:%u:%u) above all",
+			 (unsigned long long)e->pool[most].dropped, t->src->name, u->comment, e->p->rules->file[pos->file], pos->line,
+			 pos->col);
+		return true;
+	}
+	return false;
 }
 
 /* ---- findings ---- */

@@ -37,7 +37,8 @@ struct engine_finding {
 };
 
 struct engine_options {
-	uint64_t waiting_max;  /* structures that wait; 0: 4 million */
+	uint64_t waiting_max;  /* structures that wait in memory; 0: 4 million */
+	uint64_t spilled_max;  /* ... and in a temporary file, where they can; 0: 16 million */
 	uint32_t firings_max;  /* rules that fire in one cycle; 0: 1 million */
 	uint32_t threads;      /* 2: whoever feeds it with a whole trace may give it a thread of its own, see pipe.h */
 	/* An observation; non-zero stops with -1 and the error that it sets. NULL: they are counted only. */
@@ -48,6 +49,7 @@ struct engine_options {
 struct engine_report {
 	uint64_t events, firings, combinations, observations, untimed_observations;
 	uint64_t waiting, waiting_most;  /* now, ever */
+	uint64_t spilled, spilled_most;  /* wait in a file */
 	uint64_t dropped;                /* had waited too long */
 	uint64_t zero_divisions;
 };
@@ -66,8 +68,10 @@ const char *engine_text(const struct engine *e, int64_t string);
 int engine_event(struct engine *e, uint32_t type, const struct engine_simple *s, const union rules_value *param,
 		 struct errbuf *err);
 void engine_report(const struct engine *e, struct engine_report *out);
-/* Structures of that type that wait, and that were dropped. */
+/* Structures of that type that wait, in memory or in a file, and that were dropped. */
 void engine_left(const struct engine *e, uint32_t type, uint64_t *waiting, uint64_t *dropped);
+/* Whether any were dropped; then what and where, for the reader. */
+bool engine_dropped(const struct engine *e, char *text, size_t size);
 
 /* ---- of a finding, while it is told ---- */
 

@@ -50,7 +50,7 @@ struct queues {
 struct type_pool {
 	struct entry *free;
 	size_t size;                 /* of one */
-	uint64_t waiting, dropped;
+	uint64_t waiting, spilled, dropped;
 };
 
 /* A combination that fired a rule that may not fire for it again, by its hash; of other cycles: none. */
@@ -70,6 +70,8 @@ struct engine {
 	struct entry *cycle;         /* events of this cycle */
 	struct entry *grave;
 	struct entry *oldest, *youngest;
+	struct spill *spill;         /* NULL: nothing had to be */
+	bool no_spill;               /* there can be no file */
 	uint64_t next_id, next_seq;
 	uint32_t cycle_firings;
 	uint64_t n_cycle;
@@ -140,6 +142,8 @@ void queues_end_cycle(struct queues *q);
 void queues_remove(struct engine *e, const struct plan_pattern *p, struct entry *x);
 /* x is the youngest of what waits, if it waits. */
 void queues_renew(struct engine *e, struct entry *x);
+/* x, which waits, is the oldest. */
+void queues_age(struct engine *e, struct entry *x);
 static inline bool queues_has(const struct plan_pattern *p, const struct entry *x)
 {
 	return p->n_link && x->link[p->first_link].bucket;

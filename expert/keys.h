@@ -105,6 +105,19 @@ static inline void bucket_append(struct bucket *b, struct entry *x, uint32_t lin
 	b->n++;
 }
 
+/* The n-th choice among the parts that those who ask may leave out. */
+static inline uint32_t key_choice(const struct plan_index *x, uint32_t n)
+{
+	uint32_t out = 0;
+
+	for (uint32_t i = 0; i < x->n_wild; i++)
+		if (!x->wild[i].stored) {
+			out |= (n & 1) << i;
+			n >>= 1;
+		}
+	return out;
+}
+
 /* One more queue to look through. */
 static inline void cursor_add(struct cursor *c, const struct bucket *b, uint32_t link)
 {

@@ -5,6 +5,7 @@
  * in the table is the same. Does what join.c does for rules of any number.
  */
 #include "expert/keys.h"
+#include "expert/spill.h"
 
 /* The key of x in the pattern, parts that are any left out. */
 static inline void make_key(struct engine *e, const struct plan_pattern *p, struct entry *x, struct key *k)
@@ -75,7 +76,7 @@ static inline int try(struct engine *e, const struct plan_pattern *p, const stru
 int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
 	const struct plan_pattern *q = &e->p->rule[p->rule].pattern[p->step->pattern];
-	bool nobody = queues_nothing(e, q);
+	bool in_file = q->spills && e->report.spilled, nobody = queues_nothing(e, q) && !in_file;
 	struct cursor c;
 	struct entry *y;
 	struct key k;
@@ -85,6 +86,8 @@ int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entr
 	make_key(e, p, x, &k);
 	if (nobody)
 		return wait_there(e, p, x, &k);
+	if (in_file && spill_ask(e, q, &k) < 0)
+		return -1;
 	c.n = c.n_few = c.at = 0;
 	if (k.any == 0 && !q->passes && e->q.held[q->index->number] == 1) { /* nobody leaves anything out */
 		const struct bucket *b = queues_find(&e->q, &k, q->index->number << PLAN_MAX_WILDS);

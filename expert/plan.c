@@ -444,6 +444,7 @@ static void find_pair(struct plan_rule *u)
 	    memcmp(p->index->conjuncts, q->index->conjuncts, sizeof(p->index->conjuncts)))
 		return;
 	p->pair = q->pair = true;
+	p->spills = q->spills = p->waits && q->waits && !p->shared && !q->shared && !p->step->rest.ins && !q->step->rest.ins;
 	q->index->seed = p->index->seed;
 }
 

@@ -71,6 +71,7 @@ struct plan_pattern {
 	bool waits, shared, is_state, keeps; /* keeps: is put into queues at all */
 	bool passes;                     /* an event of one cycle: is put into queues when somebody asks for it */
 	bool pair;                       /* of two that ask for each other by one key */
+	bool spills;                     /* ... and belong to each other alone then: what waits in it can wait in a file */
 	uint32_t number;                 /* over all */
 	uint32_t of_type;                /* number among those of its type */
 	uint32_t first_link, n_link;     /* among those of its type */

@@ -133,17 +133,24 @@ static void take_out(struct queues *q, struct entry *x, uint32_t link, bool shar
 		bucket_drop(q, b);
 }
 
-/* The n-th choice among the parts that those who ask may leave out. */
-static uint32_t choice(const struct plan_index *x, uint32_t n)
+/* In the order of seq: x was in a file, and is older than those that came meanwhile. */
+static void bucket_insert(struct bucket *b, struct entry *x, uint32_t link)
 {
-	uint32_t out = 0;
+	struct entry *after = b->head;
+	struct link *l = &x->link[link], *a;
 
-	for (uint32_t i = 0; i < x->n_wild; i++)
-		if (!x->wild[i].stored) {
-			out |= (n & 1) << i;
-			n >>= 1;
-		}
-	return out;
+	while (after->seq < x->seq)
+		after = after->link[link].next;
+	a = &after->link[link];
+	l->bucket = b;
+	l->next = after;
+	l->prev = a->prev;
+	if (a->prev)
+		a->prev->link[link].next = x;
+	else
+		b->head = x;
+	a->prev = x;
+	b->n++;
 }
 
 static int insert_at(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y, uint32_t n,
@@ -161,7 +168,10 @@ static int insert_at(struct engine *e, const struct plan_pattern *p, const struc
 		b = queues_make(&e->q, k, at);
 	if (!b)
 		return err_set(e->err, "no memory for what the rules remember");
-	bucket_append(b, y, at);
+	if (b->tail && b->tail->seq > y->seq)
+		bucket_insert(b, y, at);
+	else
+		bucket_append(b, y, at);
 	return 0;
 }
 
@@ -175,7 +185,7 @@ int queues_insert_index(struct engine *e, const struct plan_pattern *p, const st
 		return -1;
 	for (uint32_t n = 1; asked && n < x->n_link; n++)
 		if (asked & 1u << n) {
-			struct key less = key_without(k, x, k->any | choice(x, n));
+			struct key less = key_without(k, x, k->any | key_choice(x, n));
 
 			if (insert_at(e, p, x, y, n, &less) < 0)
 				return -1;
@@ -204,6 +214,18 @@ static void take_from_ages(struct engine *e, struct entry *x)
 		x->younger->older = x->older;
 	else
 		e->youngest = x->older;
+}
+
+void queues_age(struct engine *e, struct entry *x)
+{
+	take_from_ages(e, x);
+	x->older = NULL;
+	x->younger = e->oldest;
+	if (e->oldest)
+		e->oldest->older = x;
+	else
+		e->youngest = x;
+	e->oldest = x;
 }
 
 void queues_renew(struct engine *e, struct entry *x)
@@ -324,7 +346,7 @@ static int start_asking(struct engine *e, const struct plan_pattern *p, const st
 		if (y->type != p->type || !queues_has(p, y))
 			continue;
 		stored_key(e, x, p->pattern, y, &k);
-		key_finish(&k, x, k.any | choice(x, n));
+		key_finish(&k, x, k.any | key_choice(x, n));
 		if (insert_at(e, p, x, y, n, &k) < 0)
 			return -1;
 	}

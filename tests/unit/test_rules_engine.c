@@ -491,23 +491,30 @@ static void test_dropped(void **state)
 {
 	struct engine_report r;
 	uint64_t waiting, dropped;
+	char text[256];
 	struct rig g;
 
 	(void)state;
-	rig_open(&g, "@tests/unit/rules/late.rules", &(struct engine_options){.waiting_max = 10});
+	rig_open(&g, "@tests/unit/rules/late.rules", &(struct engine_options){.waiting_max = 10, .spilled_max = 5});
 	for (int i = 0; i < 25; i++)
 		rig_send(&g, 0, (uint64_t)i, 1, 1, i, 0);
 	engine_report(g.engine, &r);
 	assert_int_equal(r.waiting, 10);
 	assert_int_equal(r.waiting_most, 11);
-	assert_int_equal(r.dropped, 15);
+	assert_int_equal(r.spilled, 5);
+	assert_int_equal(r.dropped, 10);
 	engine_left(g.engine, rules_find(g.rules, SEND)->id, &waiting, &dropped);
-	assert_int_equal(waiting, 10);
-	assert_int_equal(dropped, 15);
+	assert_int_equal(waiting, 15);
+	assert_int_equal(dropped, 10);
+	assert_true(engine_dropped(g.engine, text, sizeof(text)));
+	assert_string_equal(text, "10 of 'function_call_send_operation' had waited longest and were dropped, in 'point_to_point' "
+				  "(tests/unit/rules/late.rules:2:1) above all");
 	rig_recv(&g, 1, 30, 1, 0, 14, 0); /* its message was dropped */
 	rig_recv(&g, 1, 31, 1, 0, 24, 0);
+	rig_recv(&g, 1, 32, 1, 0, 4, 0);  /* in the file */
 	engine_report(g.engine, &r);
 	assert_int_equal(r.waiting, 9);
+	assert_int_equal(r.spilled, 4);
 	rig_close(&g);
 }
 

@@ -51,16 +51,18 @@ static const char zoo[] =
     "  assert seen(a = a.tag, b = b.tag, c = 7) retract a;"
     "defrule \"\" struct e type echo struct f type echo where e.k == f.n and e.n >= f.k assert told(t = e.@start_time, x = 0.5);";
 
-static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint32_t events)
+/* waiting_max: as many wait in memory, the others in a file. 0: all in memory */
+static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint32_t events, uint64_t waiting_max)
 {
 	struct errbuf err;
 	struct plan *p = plan_create(r, &err);
-	uint64_t found_most = 0;
+	struct engine_report report;
+	uint64_t found_most = 0, spilled_most = 0;
 
 	assert_non_null(p);
 	for (uint32_t i = first; i < first + seeds; i++) {
 		struct rules_log log = {NULL};
-		struct engine *e = engine_create(p, &(struct engine_options){.found = rules_log_found, .arg = &log}, &err);
+		struct engine *e = engine_create(p, &(struct engine_options){.found = rules_log_found, .arg = &log, .waiting_max = waiting_max}, &err);
 		struct naive *n = naive_create(p);
 		struct rules_events draw = {.rules = r, .seed = i};
 		uint64_t count;
@@ -84,12 +86,17 @@ static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint3
 					 i, k, (unsigned long long)log.count, (unsigned long long)count, (unsigned long long)at);
 			}
 		}
+		engine_report(e, &report);
+		assert_int_equal(report.dropped, 0);
+		assert_true(!waiting_max || report.waiting <= waiting_max);
+		spilled_most = report.spilled_most > spilled_most ? report.spilled_most : spilled_most;
 		found_most = count > found_most ? count : found_most;
 		engine_destroy(e);
 		naive_destroy(n);
 		free(log.n);
 	}
 	assert_true(found_most > 20); /* there is something to compare */
+	assert_true(!waiting_max || spilled_most > 40);
 	plan_destroy(p);
 }
 
@@ -101,7 +108,7 @@ static void test_base(void **state)
 	(void)state;
 	if (!r)
 		fail_msg("%s", err.text);
-	compare(r, 1, 40, 400);
+	compare(r, 1, 40, 400, 0);
 	rules_free(r);
 }
 
@@ -113,7 +120,7 @@ static void test_zoo(void **state)
 	(void)state;
 	if (!r)
 		fail_msg("%s", err.text);
-	compare(r, 1, 150, 120);
+	compare(r, 1, 150, 120, 0);
 	rules_free(r);
 }
 
@@ -128,9 +135,31 @@ static void test_papers(void **state)
 
 		if (!r)
 			fail_msg("%s", err.text);
-		compare(r, 1, 30, 400);
+		compare(r, 1, 30, 400, 0);
 		rules_free(r);
 	}
+}
+
+/* What has waited too long for memory waits in a file; who asks for it gets it back in its order. */
+static void test_spilled(void **state)
+{
+	static const char text[] =
+	    "defstruct observation seen \"\" param a, b, c type int;"
+	    "declare composite event pair member(" SEND " as s, " RECV " as r) when s.comm == r.comm and s.bytes / 500 == r.bytes / 500 and"
+	    "  (s.tag == r.tag or r.tag == -1) and (s.dest == r.dest or s.dest == 2) parameters(tag = s.tag, dest = r.dest, n = r.comm);"
+	    "declare composite event other member(function_call_lock_operation as s, function_call_unlock_operation as r) when"
+	    "  s.target == r.target parameters(t = s.window);"
+	    "defrule \"\" struct p type pair assert seen(a = p.tag, b = p.dest, c = p.n);"
+	    "defrule \"\" struct p type other assert seen(a = p.t, b = 0, c = 9);";
+	struct errbuf err;
+	struct rules *r = rules_load_text("spill", text, strlen(text), &err);
+
+	(void)state;
+	if (!r)
+		fail_msg("%s", err.text);
+	compare(r, 1, 40, 600, 10);
+	compare(r, 100, 40, 600, 1);
+	rules_free(r);
 }
 
 int main(void)
@@ -139,6 +168,7 @@ int main(void)
 	    cmocka_unit_test(test_base),
 	    cmocka_unit_test(test_zoo),
 	    cmocka_unit_test(test_papers),
+	    cmocka_unit_test(test_spilled),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
