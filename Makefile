@@ -293,11 +293,23 @@ $(B)/tests/programs-mpich/%: tests/programs/%.f90
 # Coverage-guided fuzzing of every parser of user data, FUZZ_SECONDS each; a crash ends it with the input's name.
 FUZZ_SECONDS ?= 60
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-$(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC) | $(GEN)
-	@mkdir -p $(B)/fuzz/corpus-$*
-	$(Q)clang -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE -I. -I$(B)/gen \
-	  -DPRECEDENT_VERSION='"$(VERSION)"' -Wno-unused-command-line-argument -o $@ $< $(LIB_SRC) $(B)/gen/trace/functions.c \
-	  $(LIBS_CLI)
+CLANG    ?= clang
+FUZZ_CC   = $(CLANG) -std=gnu11 -O1 -g -fno-sanitize-recover=undefined -D_GNU_SOURCE -I. -I$(B)/gen \
+            -DPRECEDENT_VERSION='"$(VERSION)"' -Wno-unused-command-line-argument -MMD -MP
+# The library once for all targets.
+FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(LIB_SRC)) $(B)/fuzz/obj/gen/trace/functions.o
+$(B)/fuzz/obj/gen/%.o: $(B)/gen/%.c
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
+$(B)/fuzz/obj/%.o: %.c | $(GEN)
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
+$(B)/fuzz/libprecedent.a: $(FUZZ_OBJ)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/fuzz/libprecedent.a
+	@mkdir -p $(B)/fuzz/corpus-fuzz_$*
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(B)/fuzz/libprecedent.a $(LIBS_CLI)
 fuzz: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
 	for f in $(patsubst tests/fuzz/%.c,%,$(FUZZ_SRC)); do \
 	  $(B)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
@@ -371,4 +383,4 @@ install: all
 clean:
 	rm -rf build build-sanitize
 
--include $(shell find $(B)/obj $(B)/tests -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/tests $(B)/fuzz -name '*.d' 2>/dev/null)

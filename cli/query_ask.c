@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One question to precedentd and its answer, see query.h. Where it is and who it must be is read from the configuration. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "cli/query.h"
 #include "cli/query_print.h"
@@ -57,16 +60,24 @@ out:
 
 json_t *query_load(const char *path, const char *verb, const char *member)
 {
+	struct stat st;
 	json_error_t why;
-	json_t *answer = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+	json_t *answer = NULL;
+	FILE *f = fopen(path, "re");
 
-	if (!answer)
-		cli_fail("%s: %s", path, why.text);
+	if (!f || fstat(fileno(f), &st) < 0)
+		cli_fail("%s: cannot open: %s", path, strerror(errno));
+	else if (S_ISDIR(st.st_mode))
+		cli_fail("%s: is a directory, not what precedent %s --json printed", path, verb);
+	else if (!(answer = json_loadf(f, JSON_REJECT_DUPLICATES, &why)))
+		cli_fail("%s:%d: is not what precedent %s --json printed: %s", path, why.line, verb, why.text);
 	else if (!json_is_object(json_object_get(answer, member))) {
 		cli_fail("%s: is not what precedent %s --json printed", path, verb);
 		json_decref(answer);
 		answer = NULL;
 	}
+	if (f)
+		fclose(f);
 	return answer;
 }
 

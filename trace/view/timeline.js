@@ -563,7 +563,7 @@ class Timeline {
 		c.strokeStyle = css.text;
 		c.fillStyle = css.text;
 		c.lineWidth = 1;
-		c.globalAlpha = list.length > 400 ? 0.4 : 0.75;
+		c.globalAlpha = list.length > 400 ? Math.max(0.15, 160 / list.length) : 0.75; /* the states stay visible below many */
 		c.beginPath();
 		for (const [m, i] of list) {
 			const [x0, y0, x1, y1] = this.arrowEnds(m, i);
