@@ -110,7 +110,9 @@ int law_say(const struct law *l, const double *vars, unsigned n_vars, struct est
 	if (!l->n_shapes)
 		return err_set(why, "there is no model");
 	if (n_vars != l->n_vars)
-		return err_set(why, l->array ? "it is made of tasks of arrays" : "it has %u inputs, the runs had %u", n_vars, l->n_vars);
+		return l->array ? err_set(why, "it was fitted to tasks of arrays")
+				: err_set(why, "it was fitted to runs with %u inputs, this one has %u (a task of an array has one more)",
+					  l->n_vars, n_vars);
 	if (distance(l, vars, &far, why) < 0 || ties_check(l, vars, why) < 0)
 		return -1;
 	wider = 1 + FAR * far;

@@ -5,8 +5,9 @@
  *
  *   bench_lookup [PROGRAMS [SUBMISSIONS]]
  *
- * Once in mode limit, as a job that names its partition, and once in mode place, as one that names none, with as many
- * answers of the scheduler in memory as precedentd keeps.
+ * Once in mode limit, as a job that names its partition, once in mode place, as one that names none, with as many
+ * answers of the scheduler in memory as precedentd keeps, and once in mode limit with a model over inputs of eight shapes on both
+ * candidates, which predicts the unknown ones.
  *
  * Half the submissions are known programs, half are not, in random order. A writer commits a heartbeat every
  * 10 000 submissions, which is a hundred times what precedentd does.
@@ -235,6 +236,16 @@ static bool bench_trace_ok(void *arg, const char *key, int64_t now)
 	return decide_memo_mark(&memo, key, now);
 }
 
+static int bench_family(void *arg, const char *family, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
+{
+	return store_family_lookup(arg, family, kin, out, max, err);
+}
+
+static int bench_model(void *arg, const char *kin, struct store_model *out, size_t max, struct errbuf *err)
+{
+	return store_model_lookup(arg, kin, out, max, err);
+}
+
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -256,7 +267,7 @@ struct times {
 };
 
 static void measure(struct store *reader, struct store *writer, uint64_t programs, uint64_t submissions,
-		    char *spank_env[1], const struct places *places, struct times *t)
+		    char *spank_env[1], const struct places *places, bool modelled, struct times *t)
 {
 	static struct decide_load load;
 	struct decide_source src = {.arg = reader,
@@ -273,6 +284,11 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 				      .heartbeat_timeout_s = 120};
 	struct errbuf err = {""};
 	uint64_t x = 88172645463325252ULL;
+
+	if (modelled) {
+		src.family = bench_family;
+		src.model = bench_model;
+	}
 
 	conf.candidates[0] = (struct conf_candidate){"fast", "fast", ""};
 	conf.candidates[1] = (struct conf_candidate){"slow", "slow", ""};
@@ -292,7 +308,7 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 		if (decide(&in, &conf, &src, &out, &err) < 0)
 			die(&err);
 		ns = now_ns() - t0;
-		if (known != (out.act == ACT_PREDICT) || known != out.set_limit || (known && places) != out.set_partition) {
+		if ((known || modelled) != (out.act == ACT_PREDICT) || (known || modelled) != out.set_limit || (known && places) != out.set_partition) {
 			fprintf(stderr, "bench_lookup: wrong answer: %s\n", out.message);
 			exit(1);
 		}
@@ -300,6 +316,39 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 			t->known[t->n_known++] = ns;
 		else
 			t->unknown[t->n_unknown++] = ns;
+	}
+}
+
+/* A law over the numbers of the submissions, as a fit of eight shapes leaves it. */
+static void fill_models(struct store *writer, char *spank_env[1])
+{
+	struct store_model m = {.runs = 40, .points = 20, .scale = 1, .updated = NOW};
+	struct decide_input in;
+	struct identity id;
+	struct errbuf err = {""};
+	char arg[64], *args[1];
+	struct law law = {.runs = 40, .points = 20};
+
+	submission(&in, arg, spank_env, args, 1);
+	key_of(&in, strchr(spank_env[0], '=') + 1, &id);
+	law.n_vars = id.n_vars;
+	for (unsigned i = 0; i < id.n_vars; i++) {
+		law.lo[i] = id.vars[i];
+		law.hi[i] = i == IDENTITY_OWN_VARS ? 1e9 : id.vars[i];
+	}
+	for (law.n_shapes = 0; law.n_shapes < LAW_SHAPES_MAX; law.n_shapes++) {
+		struct law_shape *s = &law.s[law.n_shapes];
+
+		*s = (struct law_shape){.weight = 1.0 / LAW_SHAPES_MAX, .error = 0.01234, .n = 3, .t = {{.c = 3.141593}}};
+		s->t[1] = (struct law_term){1.234567e-9, 2, {{IDENTITY_OWN_VARS, 1, 1}, {0, -1, 0}}};
+		s->t[2] = (struct law_term){2.345678e-6, 1, {{IDENTITY_OWN_VARS, 0.5, 0}}};
+	}
+	memcpy(m.kin, id.kin, sizeof(m.kin));
+	law_format(&law, m.law, sizeof(m.law));
+	for (int i = 0; i < 2; i++) {
+		strcpy(m.candidate, i ? "slow" : "fast");
+		if (!m.law[0] || store_model_put(writer, &m, &err) < 0)
+			die(&err);
 	}
 }
 
@@ -327,15 +376,19 @@ static void bench(const char *dir, uint64_t programs, uint64_t submissions)
 	printf("store: %llu programs, %llu estimates, %.0f MB, written in %.1f s; script of %zu bytes\n",
 	       (unsigned long long)counts.programs, (unsigned long long)counts.estimates,
 	       (double)counts.file_bytes / 1e6, (double)(now_ns() - t0) / 1e9, sizeof(script) - 1);
-	for (int place = 0; place < 2; place++) {
-		const struct places *p = place ? &places : NULL;
+	for (int mode = 0; mode < 3; mode++) {
+		static const char *const names[3][2] = {
+			{"limit, known", "limit, unknown"}, {"place, known", "place, unknown"}, {"limit, known", "limit, modelled"}};
+		const struct places *p = mode == 1 ? &places : NULL;
 
+		if (mode == 2)
+			fill_models(writer, spank_env);
 		t.n_known = t.n_unknown = 0;
-		measure(reader, writer, programs, submissions / 10 + 1, spank_env, p, &t);
+		measure(reader, writer, programs, submissions / 10 + 1, spank_env, p, mode == 2, &t);
 		t.n_known = t.n_unknown = 0;
-		measure(reader, writer, programs, submissions, spank_env, p, &t);
-		print(place ? "place, known" : "limit, known", t.known, t.n_known);
-		print(place ? "place, unknown" : "limit, unknown", t.unknown, t.n_unknown);
+		measure(reader, writer, programs, submissions, spank_env, p, mode == 2, &t);
+		print(names[mode][0], t.known, t.n_known);
+		print(names[mode][1], t.unknown, t.n_unknown);
 	}
 	places_free(&places);
 	store_close(reader);

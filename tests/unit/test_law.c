@@ -452,7 +452,7 @@ static void test_elsewhere(void **state)
 /* ---- the plugin ---- */
 
 static struct store_model known_model;
-static bool met; /* the program is known, without estimates */
+static bool met, estimated; /* the program is known; with an estimate */
 
 static int lookup(void *arg, const char *key, struct store_lookup *out, struct errbuf *err)
 {
@@ -463,7 +463,24 @@ static int lookup(void *arg, const char *key, struct store_lookup *out, struct e
 		return 0;
 	memset(out, 0, sizeof(*out));
 	out->program = (struct store_program){.uid = 1000, .state = PROGRAM_FAILED, .reason = "no traces: the job made no MPI calls"};
+	if (estimated) {
+		out->n_estimates = 1;
+		out->estimates[0] = (struct store_estimate){.candidate = "fast", .e = {180, 170, 190, ESTIMATE_HISTORY, 9}};
+	}
 	return 1;
+}
+
+/* Tasks 1 to 9, each of 20 s times its index. */
+static int array_lookup(void *arg, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err)
+{
+	(void)arg;
+	(void)key;
+	(void)max;
+	(void)err;
+	for (uint32_t i = 0; estimated && i < 18; i++)
+		out[i] = (struct store_array_run){"fast", {1 + i / 2, 20.0 * (1 + i / 2), false}};
+	*all = true;
+	return estimated ? 18 : 0;
 }
 
 static int model_lookup(void *arg, const char *kin, struct store_model *out, size_t max, struct errbuf *err)
@@ -487,7 +504,7 @@ static int alive(void *arg, int64_t *when, struct errbuf *err)
 static void submit(const char *partition, const char *number, const char *array, struct decision *out)
 {
 	static struct precedent_conf conf;
-	struct decide_source src = {.lookup = lookup, .model = model_lookup, .heartbeat = alive};
+	struct decide_source src = {.lookup = lookup, .model = model_lookup, .array_runs = array_lookup, .heartbeat = alive};
 	char script[128];
 	struct decide_input in = {.uid = 1000, .script = script, .work_dir = "/home/u", .partition = partition, .layout = {.tasks = 2},
 				  .time_limit_min = 60, .time_min_min = DURATION_UNSET, .now = START, .array_inx = array};
@@ -589,6 +606,28 @@ static void test_array(void **state)
 	assert_non_null(strstr(out.message, "array index 40 is too far from the 1 to 9 that ran"));
 }
 
+/* Of a known array whose index matters: indexes that have not run are the model's, where it knows. */
+static void test_array_known(void **state)
+{
+	struct decision out;
+
+	(void)state;
+	met = estimated = true;
+	known_model = (struct store_model){.candidate = "fast", .runs = 18, .points = 9,
+					   .law = "law1 18 9 6a|2:2,1:1,1:1,0:0,100:100,1:9||1/0.01/20*5^1"};
+	submit("fast", "100", "1-9", &out);
+	assert_non_null(strstr(out.message, "00:03:00 on fast (00:02:50-00:03:10, from past runs)"));
+	submit("fast", "100", "1-12", &out);
+	assert_int_equal(out.act, ACT_PREDICT);
+	assert_non_null(strstr(out.message, "00:04:00 on fast"));
+	assert_non_null(strstr(out.message, "from a model over inputs of 18 runs"));
+	submit("fast", "100", "1-40", &out);
+	assert_int_equal(out.act, ACT_OBSERVE);
+	assert_non_null(strstr(out.message, "the array's index matters"));
+	assert_non_null(strstr(out.message, "index 10 has not run yet; its model over inputs does not know: array index 40 is too far"));
+	met = estimated = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -596,7 +635,7 @@ int main(void)
 		cmocka_unit_test(test_outlier_and_seed), cmocka_unit_test(test_repeats), cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_ties),	   cmocka_unit_test(test_cut_short), cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_text),	   cmocka_unit_test(test_bad_text),  T(test_daemon), T(test_elsewhere),
-		cmocka_unit_test(test_submission), cmocka_unit_test(test_met),	     cmocka_unit_test(test_array),
+		cmocka_unit_test(test_submission), cmocka_unit_test(test_met),	     cmocka_unit_test(test_array), cmocka_unit_test(test_array_known),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
