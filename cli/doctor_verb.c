@@ -490,7 +490,9 @@ static void help(void)
 {
 	puts("Usage: precedent doctor [--json]\n\n"
 	     "Says what is installed where, and what is wrong with it. Changes nothing.\n"
-	     "Exit status 0 when nothing failed, 1 otherwise (warnings do not count).");
+	     "Exit status 0 when nothing failed, 1 otherwise (warnings do not count).\n\n"
+	     "  --json      the same for machines\n"
+	     "  -h, --help  this text");
 }
 
 int verb_doctor(int argc, char **argv)

@@ -29,7 +29,9 @@ static void verify_help(void)
 {
 	puts("Usage: precedent verify TRACE [--json]\n\n"
 	     "Builds the skeleton's tree, expands it for every rank, and compares with the trace call by call.\n"
-	     "Exit status 0 when they are the same, 1 when not (or when the trace cannot be read).");
+	     "Exit status 0 when they are the same, 1 when not (or when the trace cannot be read).\n\n"
+	     "  --json      the same for machines\n"
+	     "  -h, --help  this text");
 }
 
 static int positive(const char *text, double *out)

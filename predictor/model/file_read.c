@@ -360,6 +360,8 @@ struct model *model_parse(const char *text, size_t len, struct errbuf *err)
 		bad(&r, "no memory");
 	if (len > MODEL_FILE_MAX)
 		bad(&r, "the file is too large");
+	if (len < 15 || memcmp(text, "precedent-model", 15))
+		bad(&r, "not a model: it does not begin with \"precedent-model\", see precedent-model(5)");
 	if (!r.failed)
 		model_read(&r);
 	end = r.at;
@@ -386,7 +388,7 @@ static char *file_read(int fd, size_t *len, struct errbuf *err, const char *path
 	char *text;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > MODEL_FILE_MAX) {
-		err_set(err, "%s is no regular file of at most %u bytes", path, MODEL_FILE_MAX);
+		err_set(err, "%s: is not a regular file of at most %u MiB", path, MODEL_FILE_MAX >> 20);
 		return NULL;
 	}
 	text = malloc((size_t)st.st_size + 1);
