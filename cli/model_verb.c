@@ -96,12 +96,8 @@ static void say_doubts(const struct learnt *l)
 		const struct learnt_doubt *d = &l->doubt[i];
 		char a[200], b[200];
 
-		if (d->is_guard)
-			printf("  in doubt: %s: %s, or %s\n", d->what, rule_guard_format(&d->guard[0], l->feature, a, sizeof(a)),
-			       rule_guard_format(&d->guard[1], l->feature, b, sizeof(b)));
-		else
-			printf("  in doubt: %s: %s, or %s\n", d->what, rule_format(&d->rule[0], l->feature, a, sizeof(a)),
-			       rule_format(&d->rule[1], l->feature, b, sizeof(b)));
+		printf("  in doubt: %s: %s, %s %s\n", d->what, learnt_side_format(d, 0, l->feature, a, sizeof(a)),
+		       d->kind == DOUBT_ORDER ? "and" : "or", learnt_side_format(d, 1, l->feature, b, sizeof(b)));
 	}
 	if (l->n_doubts > 5)
 		printf("  in doubt: %u more, see precedent model show\n", l->n_doubts - 5);
@@ -114,7 +110,7 @@ static void say_fitted(const struct runs *r, const struct learnt *l, const struc
 
 	for (uint32_t i = 0; i < r->n_leaf; i++)
 		for (uint32_t v = 0; v < r->leaf[i].n_value; v++, values++)
-			unknown += l->value[i][v].kind != VALUE_RULE;
+			unknown += !learnt_value_known(&l->value[i][v]);
 	printf("%u runs, %u ranks, %s calls: %u calls and %u loops of the program, variables", r->n_runs, r->n_points,
 	       cli_thousands(a, sizeof(a), r->events), r->n_leaf, r->n_loop);
 	for (uint32_t v = 0; v < r->n_vars; v++)

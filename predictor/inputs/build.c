@@ -7,6 +7,8 @@
 
 #include "predictor/inputs/build_impl.h"
 
+#define SPARE_VARS 8 /* at least, for values that go with counters */
+
 /* ---- names ---- */
 
 /* "MPI_Send heat+0x12 MPI_DOUBLE world (count,dest,tag)" */
@@ -54,9 +56,9 @@ static int name_vars(struct build *b)
 	for (uint32_t i = 0; i < n; i++)
 		if (!k || strcmp(all[k - 1], all[i]))
 			all[k++] = all[i];
-	if (k + b->l->n_doubts + 1 > MODEL_MAX_NAMES)
+	if (k + b->l->n_doubts > MODEL_MAX_NAMES - SPARE_VARS)
 		return err_set(b->err, "calls have %u kinds of values and %u doubts: too many", k, b->l->n_doubts);
-	b->m->var = model_alloc(b->m, k + b->l->n_doubts + 2u, sizeof(*b->m->var));
+	b->m->var = model_alloc(b->m, MODEL_MAX_NAMES, sizeof(*b->m->var));
 	if (!b->m->var)
 		return -1;
 	for (uint32_t i = 0; i < k; i++) {
@@ -71,7 +73,7 @@ static int name_vars(struct build *b)
 			return -1;
 	}
 	b->m->n_vars = k;
-	return 0;
+	return build_steps_name(b);
 }
 
 static uint32_t var_of(const struct build *b, const char *name)
@@ -108,17 +110,22 @@ static uint32_t input_of(struct build *b, uint32_t feature)
 	return b->input_of[feature] = b->m->n_inputs++;
 }
 
-uint32_t build_feature(struct build *b, struct build_graph *g, uint8_t op, uint32_t a)
+uint32_t build_pair(struct build *b, struct build_graph *g, uint8_t op, uint32_t x, uint32_t y)
 {
 	for (uint32_t i = 0; i < g->n_features; i++)
-		if (g->feature[i].op == op && g->feature[i].a == a)
+		if (g->feature[i].op == op && g->feature[i].a == x && g->feature[i].b == y)
 			return i;
 	if (g->n_features == BUILD_FEATURES) {
 		b->failed = true;
 		return 0;
 	}
-	g->feature[g->n_features] = (struct model_feature){op, a, 0};
+	g->feature[g->n_features] = (struct model_feature){op, x, y};
 	return g->n_features++;
+}
+
+uint32_t build_feature(struct build *b, struct build_graph *g, uint8_t op, uint32_t a)
+{
+	return build_pair(b, g, op, a, 0);
 }
 
 uint32_t build_input(struct build *b, struct build_graph *g, uint32_t feature)
@@ -214,19 +221,28 @@ static int name_inputs(struct build *b)
 
 /* ---- doubts ---- */
 
+static const char *write_side(const struct build *b, const struct learnt_doubt *d, int k, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	if (d->kind == DOUBT_ORDER)
+		n = (size_t)snprintf(buf, size, "%c ", d->counted[k] ? 'V' : 'G');
+	if (d->kind == DOUBT_RULES || d->counted[k])
+		rule_write(&d->rule[k], b->l->feature, buf + n, size - n);
+	else
+		rule_guard_write(&d->guard[k], b->l->feature, buf + n, size - n);
+	return buf;
+}
+
 static int write_doubts(struct build *b)
 {
 	for (uint32_t i = 0; i < b->l->n_doubts; i++) {
 		const struct learnt_doubt *d = &b->l->doubt[i];
-		char name[200], reason[INPUTS_REASON_MAX], x[280], y[280];
+		char name[200], reason[INPUTS_REASON_MAX], x[280], y[280], where[280];
 
 		snprintf(name, sizeof(name), INPUTS_DOUBT "%u, %s", i + 1, d->what);
-		if (d->is_guard)
-			snprintf(reason, sizeof(reason), "G %s | %s", rule_guard_write(&d->guard[0], b->l->feature, x, sizeof(x)),
-				 rule_guard_write(&d->guard[1], b->l->feature, y, sizeof(y)));
-		else
-			snprintf(reason, sizeof(reason), "V %s | %s", rule_write(&d->rule[0], b->l->feature, x, sizeof(x)),
-				 rule_write(&d->rule[1], b->l->feature, y, sizeof(y)));
+		snprintf(reason, sizeof(reason), "%c %s | %s | %s", "VGO"[d->kind], write_side(b, d, 0, x, sizeof(x)),
+			 write_side(b, d, 1, y, sizeof(y)), rule_guard_write(&d->where, b->l->feature, where, sizeof(where)));
 		b->m->var[b->m->n_vars] = (struct model_var){model_strdup(b->m, name), false, model_strdup(b->m, reason)};
 		if (!b->m->var[b->m->n_vars].name || !b->m->var[b->m->n_vars].reason)
 			return -1;

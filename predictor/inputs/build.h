@@ -16,7 +16,7 @@
 #define INPUTS_MISSING	  (-0x1p53 + 1) /* there is none here */
 #define INPUTS_COMPUTE	  "compute_ns"	/* the variable that says how long the rank computes before a call */
 #define INPUTS_DOUBT	  "doubt "	/* what names of variables begin with that are none */
-#define INPUTS_REASON_MAX 600
+#define INPUTS_REASON_MAX 900
 
 /* A model that was checked. times may be NULL. */
 struct model *inputs_build(const struct learnt *l, const struct run_times *times, struct errbuf *err);

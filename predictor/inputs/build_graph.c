@@ -57,14 +57,25 @@ static void rule_fn(struct build *b, struct build_graph *g, const struct rule *r
 	if (r->num[0] || shift != 0 || !r->n)
 		add_term(fn, sign * (double)r->num[0] / (double)r->den + shift, NULL, 0);
 	for (uint32_t k = 0; k < r->n; k++) {
-		uint32_t x[2] = {build_input(b, g, r->f[k]), 0};
+		uint32_t x[3] = {build_input(b, g, r->f[k])}, n = 1;
 
 		if (r->g[k] != RULE_NONE)
-			x[1] = build_input(b, g, r->g[k]);
-		add_term(fn, sign * (double)r->num[k + 1] / (double)r->den, x, r->g[k] == RULE_NONE ? 1 : 2);
+			x[n++] = build_input(b, g, r->g[k]);
+		if (r->h[k] != RULE_NONE)
+			x[n++] = build_input(b, g, r->h[k]);
+		add_term(fn, sign * (double)r->num[k + 1] / (double)r->den, x, n);
 	}
 	if (plus != MODEL_NONE)
 		add_term(fn, 1, &plus, 1);
+}
+
+void build_rule_terms(struct build *b, struct build_graph *g, const struct rule *r, struct model_stage *stage)
+{
+	struct model_fn fn = {0};
+
+	rule_fn(b, g, r, 1, 0, MODEL_NONE, &fn);
+	if (fn.n_stages)
+		*stage = *fn.stage;
 }
 
 static void constant_fn(struct build *b, double value, struct model_fn *fn)
@@ -109,15 +120,41 @@ static int compare_data(const void *a, const void *b)
 	return (x->var > y->var) - (x->var < y->var);
 }
 
-static void arc_data(struct build *b, struct build_graph *g, uint32_t leaf, struct model_arc *a)
+/* The value in this iteration: of the loop that is the item itself, or of one around. */
+static void step_value(struct build *b, struct build_graph *g, const struct learnt_value *v, uint32_t item, bool again,
+		       struct model_fn *fn)
+{
+	uint32_t var = build_step_var(b, v), x;
+
+	if (var == MODEL_NONE) {
+		constant_fn(b, INPUTS_UNKNOWN, fn);
+	} else if (g->item[item] == v->loop) {
+		build_step_fn(b, g, v, item, var, again, fn);
+	} else if (one_stage(b, fn, 1)) {
+		x = build_feature(b, g, MODEL_VAR, var);
+		add_term(fn, 1, &x, 1);
+	}
+}
+
+/* What goes with the counter of item `to` is set on every arc to it. */
+static void arc_steps(struct build *b, struct build_graph *g, uint32_t item, bool again, struct model_arc *a)
+{
+	for (uint32_t i = 0; i < b->n_steps; i++) {
+		const struct build_step *s = &b->step[i];
+		struct model_data *d = &a->data[a->n_data];
+
+		if (s->v->loop != g->item[item])
+			continue;
+		d->var = s->var;
+		build_step_fn(b, g, s->v, item, s->var, again, &d->fn);
+		a->n_data++;
+	}
+}
+
+static void arc_data(struct build *b, struct build_graph *g, uint32_t leaf, uint32_t item, bool again, struct model_arc *a)
 {
 	const struct runs_leaf *l = &b->l->runs->leaf[leaf];
 
-	a->data = model_alloc(b->m, l->n_value + 1u, sizeof(*a->data));
-	if (!a->data) {
-		b->failed = true;
-		return;
-	}
 	for (uint32_t v = 0; v < l->n_value; v++) {
 		const struct learnt_value *k = &b->l->value[leaf][v];
 		struct model_data *d = &a->data[a->n_data];
@@ -130,12 +167,29 @@ static void arc_data(struct build *b, struct build_graph *g, uint32_t leaf, stru
 		d->var = b->var_of[leaf][v];
 		if (k->kind == VALUE_RULE)
 			rule_fn(b, g, &k->rule, 1, 0, MODEL_NONE, &d->fn);
+		else if (k->kind == VALUE_STEPS)
+			step_value(b, g, k, item, again, &d->fn);
 		else
 			constant_fn(b, INPUTS_UNKNOWN, &d->fn);
 		a->n_data++;
 	}
 	if (b->times)
 		compute_fn(b, g, &b->times->gap[leaf], &a->data[a->n_data++]);
+}
+
+/* Every value of the call at item `to`, and what goes with its counter. */
+static void all_data(struct build *b, struct build_graph *g, uint32_t to, bool again, struct model_arc *a)
+{
+	const struct merge_node *leaf = leaf_of(b, g->item[to]);
+
+	a->data = model_alloc(b->m, (leaf ? b->l->runs->leaf[leaf->origin].n_value : 0) + b->n_steps + 2u, sizeof(*a->data));
+	if (!a->data) {
+		b->failed = true;
+		return;
+	}
+	if (leaf)
+		arc_data(b, g, leaf->origin, to, again, a);
+	arc_steps(b, g, to, again, a);
 	qsort(a->data, a->n_data, sizeof(*a->data), compare_data);
 }
 
@@ -191,8 +245,8 @@ static uint32_t add_arc(struct build *b, struct build_graph *g, uint32_t from, u
 	a->to = to < g->n_items ? to + 1 : MODEL_END;
 	a->info = a->to == from;
 	a->seen = times_taken(b, g, from, to);
-	if (after)
-		arc_data(b, g, after->origin, a);
+	if (to < g->n_items)
+		all_data(b, g, to, to + 1 == from, a);
 	if (b->times && (before || after) && one_stage(b, &a->time, 2 + 2 * TIME_TERMS)) {
 		if (before) {
 			add_time(b, g, &b->times->dur[before->origin], 1, &a->time);
@@ -225,6 +279,44 @@ static void unknown(struct build *b, struct model_node *n, const char *what, con
 	b->failed |= !n->reason;
 }
 
+static struct model_atom range_atom(struct build *b, struct build_graph *g, uint32_t f, int64_t lo, int64_t hi)
+{
+	return (struct model_atom){.kind = MODEL_ATOM_RANGE, .x = build_input(b, g, f),
+				   .a = lo <= -INT64_MAX ? -INFINITY : (double)lo, .b = hi == INT64_MAX ? INFINITY : (double)hi};
+}
+
+/* f is at least g + shift, or below that. */
+static struct model_atom than_atom(struct build *b, struct build_graph *g, const struct rule_guard *k, uint8_t kind, double shift)
+{
+	struct model_atom a = {.kind = kind, .x = build_input(b, g, k->f)};
+	uint32_t x = build_input(b, g, k->g);
+
+	if (one_stage(b, &a.fn, 2)) {
+		add_term(&a.fn, 1, &x, 1);
+		add_term(&a.fn, shift, NULL, 0);
+	}
+	return a;
+}
+
+static void choose_guard(struct build *b, struct build_graph *g, struct model_node *n, uint32_t arc, const struct rule_guard *k)
+{
+	bool above = k->lo > -INT64_MAX, below = k->hi < INT64_MAX;
+	struct model_choice *c = &n->choice[n->n_choices++];
+
+	c->arc = arc;
+	c->both = k->both || (k->than && above && below);
+	if (k->than)
+		c->atom = above ? than_atom(b, g, k, MODEL_ATOM_ABOVE, (double)k->lo - 0.5)
+				: than_atom(b, g, k, MODEL_ATOM_BELOW, (double)k->hi + 0.5);
+	else
+		c->atom = range_atom(b, g, k->f, k->lo, k->hi);
+	if (!c->both)
+		return;
+	c = &n->choice[n->n_choices++];
+	c->arc = arc;
+	c->atom = k->both ? range_atom(b, g, k->f2, k->lo2, k->hi2) : than_atom(b, g, k, MODEL_ATOM_BELOW, (double)k->hi + 0.5);
+}
+
 /* The choice of the item behind node `from`; false when nothing behind it can be reached any more. */
 static bool choose_item(struct build *b, struct build_graph *g, uint32_t from, uint32_t to)
 {
@@ -236,10 +328,7 @@ static bool choose_item(struct build *b, struct build_graph *g, uint32_t from, u
 
 	c->arc = arc;
 	if (k->when == WHEN_GUARD) {
-		*a = (struct model_atom){.kind = MODEL_ATOM_RANGE, .x = build_input(b, g, k->guard.f),
-					 .a = k->guard.lo <= -INT64_MAX ? -INFINITY : (double)k->guard.lo,
-					 .b = k->guard.hi == INT64_MAX ? INFINITY : (double)k->guard.hi};
-		n->n_choices++;
+		choose_guard(b, g, n, arc, &k->guard);
 		return true;
 	}
 	if (k->when == WHEN_UNKNOWN) {
@@ -272,9 +361,8 @@ static bool choose_again(struct build *b, struct build_graph *g, uint32_t from)
 		unknown(b, n, "how often there is", item);
 		return false;
 	}
-	g->counter[g->n_counters] = from;
-	c->atom = (struct model_atom){.kind = MODEL_ATOM_BELOW, .x = build_feature(b, g, MODEL_COUNT, g->n_counters)};
-	g->n_counters++;
+	c->atom = (struct model_atom){.kind = MODEL_ATOM_BELOW,
+				      .x = build_feature(b, g, MODEL_COUNT, g->counter_of[from - 1])};
 	rule_fn(b, g, &k->count, 1, -0.5, MODEL_NONE, &c->atom.fn);
 	n->n_choices++;
 	return true;
@@ -286,12 +374,12 @@ static int leave_node(struct build *b, struct build_graph *g, uint32_t from)
 	uint32_t most = 3;
 
 	/* up to the next one that is always there, and the end */
-	for (uint32_t to = from; to < g->n_items && most < MODEL_MAX_CHOICES; to++, most++)
+	for (uint32_t to = from; to < g->n_items && most < MODEL_MAX_CHOICES / 2; to++, most++)
 		if (learnt_of(b, g->item[to])->when == WHEN_ALWAYS || learnt_of(b, g->item[to])->when == WHEN_UNKNOWN)
 			break;
 	n->rest = MODEL_RESTS;
 	n->arc = model_alloc(b->m, most, sizeof(*n->arc));
-	n->choice = model_alloc(b->m, most, sizeof(*n->choice));
+	n->choice = model_alloc(b->m, 2 * (size_t)most, sizeof(*n->choice)); /* guards may be two */
 	if (!n->arc || !n->choice)
 		return -1;
 	if (from && !choose_again(b, g, from)) {
@@ -301,7 +389,7 @@ static int leave_node(struct build *b, struct build_graph *g, uint32_t from)
 	}
 	for (uint32_t to = from; to < g->n_items; to++) {
 		if (n->n_arcs + 1u == most)
-			return err_set(b->err, "more than %d calls in a row of which each may be left out", MODEL_MAX_CHOICES);
+			return err_set(b->err, "more than %d calls in a row of which each may be left out", MODEL_MAX_CHOICES / 2);
 		if (!choose_item(b, g, from, to))
 			return 0;
 	}
@@ -360,8 +448,14 @@ uint32_t build_graph(struct build *b, const struct merge_node *of, const struct 
 	g->item = (const struct merge_node **)of->child;
 	g->node = model_alloc(b->m, g->n_items + 1u, sizeof(*g->node));
 	g->counter = model_alloc(b->m, g->n_items + 1u, sizeof(*g->counter));
-	if (!g->node || !g->counter)
+	g->counter_of = arena_alloc(b->l->arena, g->n_items, sizeof(*g->counter_of));
+	if (!g->node || !g->counter || !g->counter_of)
 		goto out;
+	for (uint32_t i = 0; i < g->n_items; i++)
+		if (g->item[i]->kind == SKEL_LOOP) {
+			g->counter_of[i] = g->n_counters;
+			g->counter[g->n_counters++] = i + 1;
+		}
 	g->node[0] = (struct model_node){.point = MODEL_NONE, .callee = MODEL_NONE};
 	for (uint32_t i = 0; i < g->n_items; i++)
 		if (fill_node(b, g, i) < 0)

@@ -33,7 +33,7 @@ static void add(struct list *l, uint8_t op, uint32_t d, uint32_t i, uint32_t v, 
 	}
 	f = &l->f[l->n++];
 	*f = (struct feature){.op = op, .d = (uint8_t)d, .i = (uint8_t)i, .v = (uint8_t)v, .w = (uint8_t)w};
-	snprintf(f->name, sizeof(f->name), "%.16s%s%.32s%s%.32s", fmt, a ? "(" : "", a ? a : "", b ? "," : "", b ? b : "");
+	snprintf(f->name, sizeof(f->name), "%.16s%s%.44s%s%.32s", fmt, a ? "(" : "", a ? a : "", b ? "," : "", b ? b : "");
 	if (a)
 		snprintf(f->name + strlen(f->name), sizeof(f->name) - strlen(f->name), ")");
 }
@@ -66,6 +66,39 @@ static void add_grid(struct list *l, uint32_t d, const char *const *var, uint32_
 	}
 }
 
+/* How often sizes can be halved, and what is left then. */
+static void add_levels(struct list *l, uint32_t v, const char *var)
+{
+	char at[24];
+
+	add(l, FEATURE_LEVELS, 0, 0, v, 0, "levels", var, NULL);
+	for (uint32_t d = 1; d <= 3; d++) {
+		snprintf(at, sizeof(at), "%u", d);
+		add(l, FEATURE_COARSE, d, d, v, 0, "coarse", var, at);
+		add(l, FEATURE_COARSE, d, d, v, 1, "finer", var, at);
+		for (uint32_t i = 0; i < d; i++) {
+			snprintf(at, sizeof(at), "%u,%u", d, i);
+			add(l, FEATURE_LEVELS, d, i, v, 0, "levels", var, at);
+			add(l, FEATURE_COARSE, d, i, v, 0, "coarse", var, at);
+			add(l, FEATURE_COARSE, d, i, v, 1, "finer", var, at);
+		}
+	}
+}
+
+static void add_portions(struct list *l, uint32_t d, uint32_t i, uint32_t v, const char *var)
+{
+	static const uint8_t portion[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 50, 64, 100, 128};
+	char of[64], k[8];
+
+	snprintf(of, sizeof(of), d ? "block(%.31s,%u,%u)" : "%.31s", var, d, i);
+	for (size_t p = 0; p < sizeof(portion); p++) {
+		snprintf(k, sizeof(k), "%u", portion[p]);
+		add(l, FEATURE_CHUNKS, d, i, v, portion[p], "chunks", of, k);
+		add(l, FEATURE_TAIL, d, i, v, portion[p], "tail", of, k);
+		add(l, FEATURE_WHOLE, d, i, v, portion[p], "whole", of, k);
+	}
+}
+
 struct feature *feature_list(const char *const *var, uint32_t n_vars, uint32_t *n)
 {
 	struct list l = {0};
@@ -83,6 +116,12 @@ struct feature *feature_list(const char *const *var, uint32_t n_vars, uint32_t *
 	for (uint32_t d = 1; d <= 3; d++)
 		add_grid(&l, d, var, n_vars);
 	add(&l, FEATURE_LOG2, 0, 0, 0, 0, "log2", "ranks", NULL);
+	for (uint32_t v = 0; v < n_vars; v++)
+		add_levels(&l, v, var[v]);
+	for (uint32_t v = 0; v < n_vars; v++)
+		for (uint32_t d = 0; d <= 3; d++)
+			for (uint32_t i = 0; i < d || (!d && !i); i++)
+				add_portions(&l, d, i, v, var[v]);
 	*n = l.n;
 	if (l.failed) {
 		free(l.f);
@@ -131,8 +170,8 @@ static struct spot find_spot(const struct feature *f, const struct feature_place
 	uint32_t dims[3], stride = 1;
 
 	feature_dims(p->ranks, f->d, dims);
-	for (uint32_t i = f->d; --i > f->i;)
-		stride *= dims[i];
+	for (uint32_t i = f->d; i > f->i + 1u; i--)
+		stride *= dims[i - 1];
 	return (struct spot){dims[f->i], p->rank / stride % dims[f->i], stride};
 }
 
@@ -147,6 +186,50 @@ static int64_t part_value(uint8_t op, int64_t v, const struct spot *s)
 		return v / s->n + (s->c < v % s->n);
 	}
 	return v / s->n;
+}
+
+static int64_t log2_below(int64_t v)
+{
+	return v < 1 ? FEATURE_NONE : 63 - __builtin_clzll((uint64_t)v);
+}
+
+static int64_t coarse_value(const struct feature *f, int64_t v, const struct feature_place *p)
+{
+	uint32_t dims[3];
+	int64_t levels;
+
+	feature_dims(p->ranks, f->d, dims);
+	levels = log2_below(v < 0 ? 0 : v / dims[0]);
+	if (levels == FEATURE_NONE)
+		return FEATURE_NONE;
+	return (f->i < f->d ? v / dims[f->i] : v) >> (levels > 1 + f->w ? levels - 1 - f->w : 0);
+}
+
+static int64_t portion_value(uint8_t op, int64_t x, int64_t portion)
+{
+	int64_t chunks = x < 0 ? FEATURE_NONE : (x + portion - 1) / portion;
+
+	if (x < 0)
+		return FEATURE_NONE;
+	return op == FEATURE_WHOLE ? x / portion : op == FEATURE_CHUNKS ? chunks : x ? x - portion * (chunks - 1) : 0;
+}
+
+/* What is made of the value of a variable, and maybe the grid. */
+static int64_t made_value(const struct feature *f, const struct feature_place *p)
+{
+	int64_t v = whole(p->var[f->v]);
+	struct spot s = {0};
+
+	if (v == FEATURE_NONE)
+		return v;
+	if (f->op == FEATURE_COARSE)
+		return coarse_value(f, v, p);
+	if (f->d)
+		s = find_spot(f, p);
+	if (f->op == FEATURE_LEVELS)
+		return log2_below(f->d && v > 0 ? v / s.n : v);
+	v = f->d ? part_value(FEATURE_BLOCK, v, &s) : v;
+	return v == FEATURE_NONE ? v : portion_value(f->op, v, f->w);
 }
 
 static int64_t grid_value(const struct feature *f, const struct feature_place *p)
@@ -203,5 +286,7 @@ int64_t feature_value(const struct feature *f, const struct feature_place *p)
 			return FEATURE_NONE;
 		return f->op == FEATURE_MOD ? v % w : v / w;
 	}
+	if (f->op >= FEATURE_LEVELS)
+		return made_value(f, p);
 	return grid_value(f, p);
 }

@@ -2,8 +2,9 @@
 /*
  * What a rank can compute from the variables of a run, its number and the number of ranks before it communicates: places
  * and neighbours on grids of one to three dimensions as MPI_Dims_create makes them, parts of a size that is divided among
- * the ranks of a dimension, remainders. A feature is known by its name, which stands as an input in the model's file:
- * "next(2,0)" is the neighbour above in dimension 0 of a grid of two, "block(N,1,0)" this rank's part of N.
+ * the ranks of a dimension, remainders, levels of halving, portions. A feature is known by its name, which stands as an
+ * input in the model's file: "next(2,0)" is the neighbour above in dimension 0 of a grid of two, "block(N,1,0)" this
+ * rank's part of N, "levels(N,2,0)" how often N / n can be halved, "chunks(block(N,1,0),8)" portions of eight in a part.
  */
 #ifndef PRECEDENT_PREDICTOR_INPUTS_FEATURE_H
 #define PRECEDENT_PREDICTOR_INPUTS_FEATURE_H
@@ -38,12 +39,19 @@ enum feature_op {
 	FEATURE_PART,	/* v / n, rounded down */
 	FEATURE_MOD,	/* v mod w */
 	FEATURE_DIV,	/* v / w, rounded down */
+	FEATURE_LEVELS, /* greatest k with 2^k <= v, or v / n where d is not 0 */
+	FEATURE_COARSE, /* v, halved as often as v / n of dimension 0 is at least 4; of i < d: v / n of dimension i, so often;
+			 * w: that many times less often */
+	/* Of v or its block in dimension i of d, in portions of w: */
+	FEATURE_CHUNKS, /* how many, the last of them maybe smaller */
+	FEATURE_TAIL,	/* the size of the last one */
+	FEATURE_WHOLE,	/* how many are whole */
 	FEATURE_OPS
 };
 struct feature {
 	char name[FEATURE_NAME];
 	uint8_t op, d, i; /* dimensions, and which of them */
-	uint8_t v, w;	  /* variables */
+	uint8_t v, w;	  /* variables; w may be a portion */
 };
 
 /* A run: its variables, and a rank of it. */
@@ -52,7 +60,7 @@ struct feature_place {
 	uint32_t rank, ranks;
 };
 
-/* All features of these variables, the simplest first; malloced, NULL without memory. */
+/* All features of these variables, the simplest first, those of portions last; malloced, NULL without memory. */
 struct feature *feature_list(const char *const *var, uint32_t n_vars, uint32_t *n);
 /* FEATURE_NONE where it has no value: a variable that is no whole number, an overflow. */
 int64_t feature_value(const struct feature *f, const struct feature_place *p);
@@ -60,6 +68,10 @@ int64_t feature_value(const struct feature *f, const struct feature_place *p);
 static inline bool feature_is_plain(const struct feature *f)
 {
 	return f->op <= FEATURE_RANKS;
+}
+static inline bool feature_is_portion(const struct feature *f)
+{
+	return f->op >= FEATURE_CHUNKS;
 }
 /* Extents of a grid of d <= 3 dimensions of n ranks, falling, as even as can be. */
 void feature_dims(uint32_t n, uint32_t d, uint32_t dims[3]);

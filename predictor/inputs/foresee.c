@@ -55,27 +55,40 @@ static int find_features(struct foresee *f, struct errbuf *err)
 
 /* ---- doubts ---- */
 
+static int read_side(const struct foresee *f, const char *s, struct learnt_doubt *d, int k)
+{
+	if (d->kind == DOUBT_ORDER) {
+		if ((s[0] != 'V' && s[0] != 'G') || s[1] != ' ')
+			return -1;
+		d->counted[k] = s[0] == 'V';
+		s += 2;
+	}
+	return d->kind == DOUBT_RULES || d->counted[k] ? rule_read(s, f->feature, f->n_features, &d->rule[k])
+						       : rule_guard_read(s, f->feature, f->n_features, &d->guard[k]);
+}
+
 static int read_doubt(const struct foresee *f, const struct model_var *v, struct learnt_doubt *d)
 {
-	char text[INPUTS_REASON_MAX], *other;
+	char text[INPUTS_REASON_MAX], *other, *where;
+	const char *kind;
 
 	*d = (struct learnt_doubt){0};
 	snprintf(d->what, sizeof(d->what), "%s", v->name + strlen(INPUTS_DOUBT));
 	snprintf(text, sizeof(text), "%s", v->reason);
 	other = strstr(text, " | ");
-	if (!other || (text[0] != 'G' && text[0] != 'V') || text[1] != ' ')
+	kind = strchr("VGO", text[0]);
+	if (!other || !text[0] || !kind || text[1] != ' ')
 		return -1;
 	*other = '\0';
-	d->is_guard = text[0] == 'G';
-	if (d->is_guard)
-		return rule_guard_read(text + 2, f->feature, f->n_features, &d->guard[0]) < 0 ||
-			       rule_guard_read(other + 3, f->feature, f->n_features, &d->guard[1]) < 0
-			   ? -1
-			   : 0;
-	return rule_read(text + 2, f->feature, f->n_features, &d->rule[0]) < 0 ||
-		       rule_read(other + 3, f->feature, f->n_features, &d->rule[1]) < 0
-		   ? -1
-		   : 0;
+	d->where.f = RULE_NONE;
+	where = strstr(other + 3, " | ");
+	if (where) {
+		*where = '\0';
+		if (rule_guard_read(where + 3, f->feature, f->n_features, &d->where) < 0)
+			return -1;
+	}
+	d->kind = (uint8_t)(kind - "VGO");
+	return read_side(f, text + 2, d, 0) < 0 || read_side(f, other + 3, d, 1) < 0 ? -1 : 0;
 }
 
 static int read_doubts(struct foresee *f, struct errbuf *err)
@@ -94,12 +107,48 @@ static int read_doubts(struct foresee *f, struct errbuf *err)
 	return 0;
 }
 
+static void use(struct foresee *f, uint32_t feature)
+{
+	if (feature != RULE_NONE)
+		f->used[feature] = true;
+}
+
+static void use_guard(struct foresee *f, const struct rule_guard *g)
+{
+	use(f, g->f);
+	use(f, g->than ? g->g : RULE_NONE);
+	use(f, g->both ? g->f2 : RULE_NONE);
+}
+
+/* There are many features of portions: only those that the model asks for are computed. */
+static void mark_used(struct foresee *f)
+{
+	for (uint32_t i = 0; i < f->m->n_inputs; i++)
+		use(f, f->feature_of[i]);
+	for (uint32_t i = 0; i < f->n_doubts; i++)
+		for (uint32_t k = 0; k < 2; k++) {
+			const struct learnt_doubt *d = &f->doubt[i];
+			const struct rule *r = &d->rule[k];
+			bool ruled = d->kind == DOUBT_RULES || d->counted[k];
+
+			use_guard(f, &d->where);
+			if (!ruled)
+				use_guard(f, &d->guard[k]);
+			for (uint32_t j = 0; ruled && j < r->n; j++) {
+				use(f, r->f[j]);
+				use(f, r->g[j]);
+				use(f, r->h[j]);
+			}
+		}
+}
+
 static void prepare(struct foresee *f, uint32_t rank)
 {
 	struct feature_place place = {f->var, rank, f->ranks};
 
 	for (uint32_t k = 0; k < f->n_features; k++)
-		f->value[k] = feature_value(&f->feature[k], &place);
+		if (f->used[k])
+			f->value[k] = feature_value(&f->feature[k], &place);
 	for (uint32_t i = 0; i < f->m->n_inputs; i++) {
 		const struct feature *k = &f->feature[f->feature_of[i]];
 
@@ -118,13 +167,12 @@ static int check_doubts(struct foresee *f, struct errbuf *err)
 
 			if (learnt_doubt_agrees(d, f->value))
 				continue;
-			if (d->is_guard) {
-				rule_guard_format(&d->guard[0], f->feature, a, sizeof(a));
-				rule_guard_format(&d->guard[1], f->feature, b, sizeof(b));
-			} else {
-				rule_format(&d->rule[0], f->feature, a, sizeof(a));
-				rule_format(&d->rule[1], f->feature, b, sizeof(b));
-			}
+			learnt_side_format(d, 0, f->feature, a, sizeof(a));
+			learnt_side_format(d, 1, f->feature, b, sizeof(b));
+			if (d->kind == DOUBT_ORDER)
+				return err_set(err, "not determined by the runs: the order of %.160s: rank %u makes both here (%.100s; "
+						    "%.100s), and no rank of the runs does; trace one that does",
+					       strchr(d->what, ' ') ? strchr(d->what, ' ') + 1 : d->what, rank, a, b);
 			return err_set(err,
 				       "not determined by the runs: %.160s: '%.100s' and '%.100s' hold in all of them, and differ "
 				       "for rank %u here; trace a run where they differ",
@@ -148,19 +196,25 @@ int foresee_open(struct foresee *f, const struct model *m, uint32_t ranks, const
 	f->feature_of = calloc(m->n_inputs + 1u, sizeof(*f->feature_of));
 	f->input = calloc(m->n_inputs + 1u, sizeof(*f->input));
 	f->value = calloc(f->n_features + 1u, sizeof(*f->value));
-	if (!f->feature || !f->feature_of || !f->input || !f->value) {
+	f->used = calloc(f->n_features + 1u, sizeof(*f->used));
+	if (!f->feature || !f->feature_of || !f->input || !f->value || !f->used) {
 		foresee_close(f);
 		return err_set(err, "no memory");
 	}
-	if (find_features(f, err) < 0 || read_doubts(f, err) < 0 || (!anyway && check_doubts(f, err) < 0)) {
-		foresee_close(f);
-		return -1;
-	}
+	if (find_features(f, err) < 0 || read_doubts(f, err) < 0)
+		goto fail;
+	mark_used(f);
+	if (!anyway && check_doubts(f, err) < 0)
+		goto fail;
 	return 0;
+fail:
+	foresee_close(f);
+	return -1;
 }
 
 void foresee_close(struct foresee *f)
 {
+	free(f->used);
 	free(f->feature);
 	free(f->feature_of);
 	free(f->input);

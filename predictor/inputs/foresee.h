@@ -20,7 +20,8 @@ struct foresee {
 	struct feature *feature;
 	uint32_t *feature_of; /* by input */
 	double *input;	      /* of the rank that was prepared last */
-	int64_t *value;	      /* by feature, of that rank */
+	int64_t *value;	      /* by feature that is used, of that rank */
+	bool *used;
 	uint32_t n_doubts;
 	struct learnt_doubt *doubt;
 };

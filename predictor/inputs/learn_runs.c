@@ -4,20 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/inputs/learn_runs.h"
+#include "predictor/inputs/learn_runs_impl.h"
 
-#define SAMPLE_RANKS 36 /* that rules are compared on */
-
-struct learning {
-	struct learnt *l;
-	struct runs *r;
-	uint32_t without;
-	struct rule_table table;
-	uint32_t *point; /* scratch */
-	int64_t *y;
-	bool *yes;
-	struct errbuf *err;
-};
+#define COLUMNS_MOST (UINT64_C(1) << 25)
+#define PROBE_SIZES  3 /* of each number of ranks that is probed */
 
 static int fill_columns(struct learnt *l)
 {
@@ -36,6 +26,44 @@ static int fill_columns(struct learnt *l)
 		}
 	}
 	return l->col ? 0 : -1;
+}
+
+static void fill_probe(const struct learnt *l, uint32_t ranks, uint32_t rank, uint32_t size, int64_t *value)
+{
+	struct feature_place p = {.rank = rank, .ranks = ranks};
+	double var[FEATURE_VARS_MAX];
+
+	for (uint32_t v = 0; v < l->runs->n_vars; v++) {
+		double first = l->runs->run[0].var[v], last = l->runs->run[l->runs->n_runs - 1].var[v];
+
+		var[v] = size == 0 ? first + 7 * (v + 1) : size == 1 ? 2 * last + 3 * ranks + v : (double)(UINT64_C(512) << v);
+	}
+	p.var = var;
+	for (uint32_t f = 0; f < l->n_features; f++)
+		value[f] = feature_value(&l->feature[f], &p);
+}
+
+/* Places that are in no run. */
+static int fill_probes(struct learning *g)
+{
+	static const uint32_t ranks[] = {1, 2, 3, 4, 6, 8, 9, 12, 16};
+	uint32_t n = 0;
+
+	for (size_t k = 0; k < sizeof(ranks) / sizeof(*ranks); k++)
+		n += ranks[k] * PROBE_SIZES;
+	g->table.probe = arena_alloc(g->l->arena, n, sizeof(*g->table.probe));
+	if (!g->table.probe)
+		return -1;
+	for (size_t k = 0; k < sizeof(ranks) / sizeof(*ranks); k++)
+		for (uint32_t i = 0; i < ranks[k] * PROBE_SIZES; i++) {
+			int64_t *value = arena_alloc(g->l->arena, g->l->n_features, sizeof(*value));
+
+			if (!value)
+				return -1;
+			fill_probe(g->l, ranks[k], i / PROBE_SIZES, i % PROBE_SIZES, value);
+			g->table.probe[g->table.n_probes++] = value;
+		}
+	return 0;
 }
 
 /* Dimensions of the grids that the program makes by MPI_Cart_create, as bits; 0: it makes none, or of more than three. */
@@ -58,111 +86,25 @@ static uint32_t dims_made(const struct runs *r)
 	return bits;
 }
 
-/* Features of grids of other dimensions than the program's go. Rows of ranks are always there. */
+/* Features of grids of other dimensions than the program's go, and those of portions where there are very many ranks. Rows
+ * of ranks are always there. */
 static void keep_dims(struct learnt *l, uint32_t dims)
 {
 	uint32_t k = 0, bits = dims ? 1u << dims : dims_made(l->runs);
+	bool portions = (uint64_t)l->n_features * l->runs->n_points < COLUMNS_MOST;
 
 	bits |= bits && !dims ? 1u << 1 : 0;
 	for (uint32_t i = 0; i < l->n_features; i++)
-		if (!bits || !l->feature[i].d || bits >> l->feature[i].d & 1)
+		if ((!bits || !l->feature[i].d || bits >> l->feature[i].d & 1) &&
+		    (portions || !feature_is_portion(&l->feature[i])))
 			l->feature[k++] = l->feature[i];
 	l->n_features = k;
-}
-
-/* ---- doubts ---- */
-
-static bool same_doubt(const struct learnt_doubt *a, const struct learnt_doubt *b)
-{
-	for (int k = 0; k < 2; k++) {
-		const struct rule *x = &a->rule[k], *y = &b->rule[k];
-
-		if (a->guard[k].f != b->guard[k].f || a->guard[k].lo != b->guard[k].lo || a->guard[k].hi != b->guard[k].hi ||
-		    x->n != y->n || x->den != y->den || memcmp(x->num, y->num, sizeof(x->num)) ||
-		    memcmp(x->f, y->f, sizeof(x->f)) || memcmp(x->g, y->g, sizeof(x->g)))
-			return false;
-	}
-	return a->is_guard == b->is_guard;
-}
-
-/* Do both sides say the same wherever they are asked? On up to SAMPLE_RANKS ranks, with variables moved a little. */
-static bool never_differs(const struct learnt *l, const struct learnt_doubt *d)
-{
-	int64_t *value = malloc((l->n_features + 1u) * sizeof(*value));
-	bool same = value != NULL;
-
-	for (uint32_t ranks = 1; same && ranks <= SAMPLE_RANKS; ranks++) {
-		double var[FEATURE_VARS_MAX];
-
-		for (uint32_t v = 0; v < l->runs->n_vars; v++)
-			var[v] = l->runs->run[0].var[v] + (double)(ranks * (v + 7) % 31);
-		for (uint32_t rank = 0; same && rank < ranks; rank++) {
-			for (int k = 0; k < 2; k++) {
-				const struct rule *r = &d->rule[k];
-				uint32_t f[5] = {r->f[0], r->f[1], r->g[0], r->g[1], d->guard[k].f};
-
-				for (int i = 0; i < 5; i++)
-					if (f[i] < l->n_features)
-						value[f[i]] = feature_value(&l->feature[f[i]],
-									    &(struct feature_place){var, rank, ranks});
-			}
-			same = learnt_doubt_agrees(d, value);
-		}
-	}
-	free(value);
-	return same;
-}
-
-static int add_doubt(struct learnt *l, const struct learnt_doubt *d)
-{
-	if (never_differs(l, d))
-		return 0;
-	for (uint32_t i = 0; i < l->n_doubts; i++)
-		if (same_doubt(&l->doubt[i], d))
-			return 0;
-	if (l->n_doubts == LEARNT_DOUBTS_MAX)
-		return -1;
-	l->doubt[l->n_doubts++] = *d;
-	return 0;
-}
-
-static int doubt_rules(struct learnt *l, const char *what, const char *part, const struct rule *rule, const struct rule *other,
-		       uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		struct learnt_doubt d = {.rule = {*rule, other[i]}};
-
-		snprintf(d.what, sizeof(d.what), "%.120s: %.28s", what, part);
-		if (add_doubt(l, &d) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int doubt_guards(struct learnt *l, const char *what, const struct rule_guard *guard, const struct rule_guard *other,
-			uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		struct learnt_doubt d = {.is_guard = true, .guard = {*guard, other[i]}};
-
-		snprintf(d.what, sizeof(d.what), "%.120s: whether", what);
-		if (add_doubt(l, &d) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-bool learnt_doubt_agrees(const struct learnt_doubt *d, const int64_t *value)
-{
-	if (d->is_guard)
-		return rule_guard_holds(&d->guard[0], value) == rule_guard_holds(&d->guard[1], value);
-	return rule_value(&d->rule[0], value) == rule_value(&d->rule[1], value);
 }
 
 /* ---- nodes ---- */
 
 /* Points of the runs that are learnt from which pass the node. */
-static uint32_t points_of(struct learning *g, const struct merge_node *n)
+uint32_t learning_points(struct learning *g, const struct merge_node *n)
 {
 	uint32_t k = 0;
 
@@ -172,7 +114,7 @@ static uint32_t points_of(struct learning *g, const struct merge_node *n)
 	return k;
 }
 
-static const char *node_name(const struct learning *g, const struct merge_node *n)
+const char *learning_name(const struct learning *g, const struct merge_node *n)
 {
 	const struct merge_node *first = n;
 
@@ -181,52 +123,76 @@ static const char *node_name(const struct learning *g, const struct merge_node *
 	return g->r->leaf[first->origin].name;
 }
 
-/* A count that is 0 where the loop is not passed says both. */
+
+/* Of the points that pass `of`, with 0 for those that do not pass the loop. */
+static int fit_count(struct learning *g, const struct merge_node *n, const struct merge_node *of, struct rule *out, bool *zero)
+{
+	uint32_t k = learning_points(g, of);
+
+	*zero = false;
+	for (uint32_t i = 0; i < k; i++) {
+		uint32_t group = g->r->point[g->point[i]].group;
+
+		g->y[i] = merge_has_group(n, group) ? (int64_t)runs_count(n, group) : 0;
+		*zero |= !g->y[i];
+	}
+	return rule_fit(&g->table, g->point, k, g->y, out, g->others, &g->n_others);
+}
+
+/* A count that is 0 where the loop is not passed says both; but not as a product, where a count and a guard say it. */
 static int learn_count(struct learning *g, const struct merge_node *n, const struct merge_node *parent,
 		       struct learnt_node *out)
 {
-	struct rule others[RULE_OTHERS];
-	uint32_t n_others, k;
-	int found = 0;
+	bool zero, none;
+	int found = fit_count(g, n, parent, &out->count, &zero);
+
+	if (found == 1 && (!zero || !out->count.n || out->count.g[0] == RULE_NONE)) {
+		out->when = WHEN_COUNTED;
+	} else if (found >= 0) {
+		int whole = found;
+
+		found = fit_count(g, n, n, &out->count, &none);
+		if (found == 0 && whole == 1) {
+			found = fit_count(g, n, parent, &out->count, &zero);
+			out->when = WHEN_COUNTED;
+		}
+	}
+	out->count_known = found == 1;
+	return found < 0 ? err_set(g->err, "no memory for rules") : 0;
+}
+
+/* What else the count may be matters where the loop is passed. */
+static void doubt_count(struct learning *g, const struct merge_node *n, struct learnt_node *out)
+{
 	char what[200];
 
-	for (int with_zero = 1; with_zero >= 0 && !found; with_zero--) {
-		k = points_of(g, with_zero ? parent : n);
-		for (uint32_t i = 0; i < k; i++) {
-			uint32_t group = g->r->point[g->point[i]].group;
-
-			g->y[i] = merge_has_group(n, group) ? (int64_t)runs_count(n, group) : 0;
-		}
-		found = rule_fit(&g->table, g->point, k, g->y, &out->count, others, &n_others);
-		if (found < 0)
-			return err_set(g->err, "no memory for rules");
-		if (found && with_zero)
-			out->when = WHEN_COUNTED;
-	}
-	snprintf(what, sizeof(what), "loop at %.180s", node_name(g, n));
-	out->count_known = found && doubt_rules(g->l, what, "iterations", &out->count, others, n_others) == 0;
-	return 0;
+	snprintf(what, sizeof(what), "loop at %.180s", learning_name(g, n));
+	out->count_known =
+	    out->count_known && learnt_doubt_rules(g, what, "iterations", &out->count, g->others, g->n_others) == 0;
 }
 
 static int learn_guard(struct learning *g, const struct merge_node *n, const struct merge_node *parent,
 		       struct learnt_node *out)
 {
 	struct rule_guard others[RULE_OTHERS];
-	uint32_t k = points_of(g, parent), n_others;
+	uint32_t k = learning_points(g, parent), n_others;
 	int found;
 
 	for (uint32_t i = 0; i < k; i++)
 		g->yes[i] = merge_has_group(n, g->r->point[g->point[i]].group);
 	found = rule_fit_guard(&g->table, g->point, k, g->yes, &out->guard, others, &n_others);
+	if (found < 0)
+		return err_set(g->err, "no memory for rules");
 	out->when = !found ? WHEN_UNKNOWN : out->guard.f == RULE_NONE ? WHEN_ALWAYS : WHEN_GUARD;
-	if (found && doubt_guards(g->l, node_name(g, n), &out->guard, others, n_others) < 0)
+	if (found && learnt_doubt_guards(g, learning_name(g, n), &out->guard, others, n_others) < 0)
 		out->when = WHEN_UNKNOWN;
 	return 0;
 }
 
 static struct rule same_as(uint32_t f)
 {
-	return (struct rule){.n = 1, .num = {0, 1}, .den = 1, .f = {f}, .g = {RULE_NONE}};
+	return (struct rule){.n = 1, .num = {0, 1}, .den = 1, .f = {f, RULE_NONE}, .g = {RULE_NONE, RULE_NONE},
+			     .h = {RULE_NONE, RULE_NONE}};
 }
 
 static bool is_neighbour(const struct feature *f)
@@ -261,7 +227,7 @@ static int learn_peer(struct learning *g, const struct merge_node *n, const stru
 {
 	const struct runs_leaf *leaf = &g->r->leaf[n->origin];
 	struct rule_guard others[RULE_OTHERS];
-	uint32_t k = points_of(g, parent), n_others = 0;
+	uint32_t k = learning_points(g, parent), n_others = 0;
 	bool found = false;
 
 	for (uint32_t v = 0; v < leaf->n_value && !found; v++) {
@@ -273,16 +239,16 @@ static int learn_peer(struct learning *g, const struct merge_node *n, const stru
 			if (!is_neighbour(&g->l->feature[f]) || !is_peer_rule(g, n, v, f, k))
 				continue;
 			if (!found) {
-				out->guard = (struct rule_guard){f, 0, INT64_MAX};
-				value[v] = (struct learnt_value){VALUE_RULE, same_as(f)};
+				out->guard = (struct rule_guard){.f = f, .lo = 0, .hi = INT64_MAX};
+				value[v] = (struct learnt_value){.kind = VALUE_RULE, .rule = same_as(f)};
 			} else if (n_others < RULE_OTHERS) {
-				others[n_others++] = (struct rule_guard){f, 0, INT64_MAX};
+				others[n_others++] = (struct rule_guard){.f = f, .lo = 0, .hi = INT64_MAX};
 			}
 			found = true;
 		}
 	}
 	if (found)
-		out->when = doubt_guards(g->l, leaf->name, &out->guard, others, n_others) < 0 ? WHEN_UNKNOWN : WHEN_GUARD;
+		out->when = learnt_doubt_guards(g, leaf->name, &out->guard, others, n_others) < 0 ? WHEN_UNKNOWN : WHEN_GUARD;
 	return found;
 }
 
@@ -298,7 +264,7 @@ static bool learn_extent(struct learning *g, const char *name, uint32_t k, struc
 			i++;
 		if (i < k)
 			continue;
-		*out = (struct learnt_value){VALUE_RULE, same_as(f)};
+		*out = (struct learnt_value){.kind = VALUE_RULE, .rule = same_as(f)};
 		return true;
 	}
 	return false;
@@ -357,8 +323,8 @@ static int learn_line(struct learning *g, const struct runs_leaf *leaf, struct l
 					if (!strstr(leaf->value_name[v + j], part[j]))
 						continue;
 					if (value[v + j].kind != VALUE_RULE)
-						value[v + j] = (struct learnt_value){VALUE_RULE, other};
-					else if (doubt_rules(g->l, leaf->name, leaf->value_name[v + j], &value[v + j].rule,
+						value[v + j] = (struct learnt_value){.kind = VALUE_RULE, .rule = other};
+					else if (learnt_doubt_rules(g, leaf->name, leaf->value_name[v + j], &value[v + j].rule,
 							     &other, 1) < 0)
 						return -1;
 				}
@@ -372,7 +338,7 @@ static int learn_values(struct learning *g, const struct merge_node *n)
 {
 	const struct runs_leaf *leaf = &g->r->leaf[n->origin];
 	struct learnt_value *v = g->l->value[n->origin];
-	uint32_t k = points_of(g, n);
+	uint32_t k = learning_points(g, n);
 
 	if (learn_line(g, leaf, v, k) < 0)
 		return err_set(g->err, "too many rules hold: trace runs on other numbers of ranks");
@@ -391,21 +357,40 @@ static int learn_values(struct learning *g, const struct merge_node *n)
 			varies |= s->varies >> i & 1;
 		}
 		v[i].kind = varies ? VALUE_VARIES : VALUE_UNKNOWN;
+		if (varies && learn_steps(g, leaf, i, k, &v[i]) < 0)
+			return err_set(g->err, "no memory for rules");
 		if (varies || learn_extent(g, leaf->value_name[i], k, &v[i]))
 			continue;
 		found = rule_fit(&g->table, g->point, k, g->y, &v[i].rule, others, &n_others);
 		if (found < 0)
 			return err_set(g->err, "no memory for rules");
-		if (found && doubt_rules(g->l, leaf->name, leaf->value_name[i], &v[i].rule, others, n_others) == 0)
+		if (found && learnt_doubt_rules(g, leaf->name, leaf->value_name[i], &v[i].rule, others, n_others) == 0)
 			v[i].kind = VALUE_RULE;
 	}
 	return 0;
 }
 
+static int learn_node(struct learning *g, const struct merge_node *n, const struct merge_node *parent);
+
+static int learn_body(struct learning *g, const struct merge_node *n)
+{
+	if (n->kind == SKEL_LOOP) {
+		if (g->depth < RUNS_DEPTH)
+			g->path[g->depth] = n;
+		g->depth++;
+	}
+	for (uint32_t i = 0; i < n->n_child; i++)
+		if (learn_node(g, n->child[i], n) < 0)
+			return -1;
+	g->depth -= n->kind == SKEL_LOOP;
+	return learn_order(g, n);
+}
+
 static int learn_node(struct learning *g, const struct merge_node *n, const struct merge_node *parent)
 {
 	struct learnt_node *out = n->kind == SKEL_LEAF ? &g->l->leaf[n->origin] : &g->l->loop[n->origin];
-	int joint = 0;
+	const struct rule_guard where = g->where;
+	int joint = 0, rc;
 
 	if (n->kind == SKEL_LOOP && learn_count(g, n, parent, out) < 0)
 		return -1;
@@ -422,13 +407,14 @@ static int learn_node(struct learning *g, const struct merge_node *n, const stru
 	}
 	if (out->when != WHEN_COUNTED && !joint && learn_guard(g, n, parent, out) < 0)
 		return -1;
+	if (out->when == WHEN_GUARD)
+		g->where = out->guard;
+	if (n->kind == SKEL_LOOP)
+		doubt_count(g, n, out);
 	g->l->n_unknown += out->when == WHEN_UNKNOWN || (n->kind == SKEL_LOOP && !out->count_known);
-	if (n->kind == SKEL_LEAF)
-		return learn_values(g, n);
-	for (uint32_t i = 0; i < n->n_child; i++)
-		if (learn_node(g, n->child[i], n) < 0)
-			return -1;
-	return 0;
+	rc = n->kind == SKEL_LEAF ? learn_values(g, n) : learn_body(g, n);
+	g->where = where;
+	return rc;
 }
 
 static int learning_open(struct learning *g, uint32_t dims)
@@ -453,11 +439,11 @@ static int learning_open(struct learning *g, uint32_t dims)
 	g->yes = malloc((r->n_points + 1u) * sizeof(*g->yes));
 	if (!l->leaf || !l->loop || !l->value || !l->doubt || !g->point || !g->y || !g->yes || fill_columns(l) < 0)
 		return -1;
-	g->table = (struct rule_table){r->n_points, l->n_features, l->feature, l->col};
-	return 0;
+	g->table = (struct rule_table){.n_points = r->n_points, .n_features = l->n_features, .feature = l->feature, .col = l->col};
+	return fill_probes(g);
 }
 
-int learn_runs(struct runs *r, uint32_t without, uint32_t dims, struct learnt *out, struct errbuf *err)
+static int learn_shape(struct runs *r, uint32_t without, uint32_t dims, struct learnt *out, struct errbuf *err)
 {
 	struct learning g = {.l = out, .r = r, .without = without, .err = err};
 	int rc = -1;
@@ -467,9 +453,8 @@ int learn_runs(struct runs *r, uint32_t without, uint32_t dims, struct learnt *o
 		err_set(err, "no memory for rules");
 		goto out;
 	}
-	rc = 0;
-	for (uint32_t i = 0; rc == 0 && i < r->merge.root->n_child; i++)
-		rc = learn_node(&g, r->merge.root->child[i], r->merge.root);
+	g.where.f = RULE_NONE;
+	rc = learn_body(&g, r->merge.root);
 out:
 	free(g.point);
 	free(g.y);
@@ -477,6 +462,42 @@ out:
 	if (rc < 0)
 		learnt_free(out);
 	return rc;
+}
+
+static uint32_t n_unknown_values(const struct learnt *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->runs->n_leaf; i++)
+		for (uint32_t v = 0; v < l->runs->leaf[i].n_value; v++)
+			n += !learnt_value_known(&l->value[i][v]);
+	return n;
+}
+
+/* The other way to tell calls apart, where this one leaves something open: kept where it leaves less. */
+static int try_tags(struct runs *r, uint32_t dims, struct learnt *out, struct errbuf *err)
+{
+	uint32_t nodes = out->n_unknown, values = n_unknown_values(out);
+	int rc;
+
+	r->chosen = true;
+	if (!nodes && !values)
+		return 0;
+	learnt_free(out);
+	rc = runs_reshape(r, true, err);
+	if (rc < 0 || learn_shape(r, UINT32_MAX, dims, out, err) < 0)
+		return -1;
+	if (!rc || out->n_unknown < nodes || (out->n_unknown == nodes && n_unknown_values(out) < values))
+		return 0;
+	learnt_free(out);
+	return runs_reshape(r, false, err) < 0 ? -1 : learn_shape(r, UINT32_MAX, dims, out, err);
+}
+
+int learn_runs(struct runs *r, uint32_t without, uint32_t dims, struct learnt *out, struct errbuf *err)
+{
+	if (learn_shape(r, without, dims, out, err) < 0)
+		return -1;
+	return without == UINT32_MAX && !r->chosen ? try_tags(r, dims, out, err) : 0;
 }
 
 void learnt_free(struct learnt *l)

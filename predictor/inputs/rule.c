@@ -7,15 +7,16 @@
 #include "predictor/model/rational.h"
 
 #define PLANE_SPARE 5 /* points more than terms that a function of two features needs */
+#define SCALE_MOST  (INT64_C(1) << 24)
 
 struct fit {
 	const struct rule_table *t;
-	uint32_t n;
+	uint32_t n, n_basic;   /* points with a value; features that are of no portions */
 	const uint32_t *point; /* those with a value */
 	int64_t *y, *x[2];     /* y, and columns by those points */
 	struct rule *others;
 	uint32_t *n_others;
-	bool found;
+	bool found, many; /* more others than there is room for */
 	struct rule *out;
 };
 
@@ -29,6 +30,27 @@ static bool is_plain(const struct fit *f, const struct rule *r)
 	return plain;
 }
 
+static bool same_at_probes(const struct rule_table *t, const struct rule *a, const struct rule *b)
+{
+	for (uint32_t i = 0; i < t->n_probes; i++)
+		if (rule_value(a, t->probe[i]) != rule_value(b, t->probe[i]))
+			return false;
+	return t->n_probes > 0;
+}
+
+static void take_other(struct fit *f, const struct rule *r)
+{
+	if (same_at_probes(f->t, f->out, r))
+		return;
+	for (uint32_t i = 0; i < *f->n_others; i++)
+		if (same_at_probes(f->t, &f->others[i], r))
+			return;
+	if (*f->n_others < RULE_OTHERS)
+		f->others[(*f->n_others)++] = *r;
+	else
+		f->many = f->t->n_probes > 0;
+}
+
 /*
  * The first is the rule, the next ones are others, unless it is simpler than they are: of nothing but variables. Most
  * numbers of ranks that are tried are powers of two, so that rounds of a tree are for what nothing else explains. */
@@ -38,8 +60,8 @@ static void take(struct fit *f, const struct rule *r)
 		return;
 	if (!f->found)
 		*f->out = *r;
-	else if (*f->n_others < RULE_OTHERS)
-		f->others[(*f->n_others)++] = *r;
+	else
+		take_other(f, r);
 	f->found = true;
 }
 
@@ -71,6 +93,13 @@ static uint32_t n_distinct(const int64_t *x, uint32_t n, uint32_t most)
 	return k;
 }
 
+/* Of one product. */
+static void take_product(struct fit *f, int64_t shift, int64_t scale, int64_t den, uint32_t a, uint32_t b, uint32_t c)
+{
+	take(f, &(struct rule){.n = 1, .num = {shift, scale}, .den = den, .f = {a, RULE_NONE}, .g = {b, RULE_NONE},
+			       .h = {c, RULE_NONE}});
+}
+
 static bool fit_constant(struct fit *f)
 {
 	if (n_distinct(f->y, f->n, 2) > 1)
@@ -83,10 +112,11 @@ static bool fit_constant(struct fit *f)
 static void fit_same(struct fit *f, uint32_t a, uint32_t b)
 {
 	if (column(f, a, b, f->x[0]) && !memcmp(f->x[0], f->y, f->n * sizeof(*f->y)))
-		take(f, &(struct rule){.n = 1, .num = {0, 1}, .den = 1, .f = {a}, .g = {b}});
+		take_product(f, 0, 1, 1, a, b, RULE_NONE);
 }
 
-static void fit_line(struct fit *f, uint32_t a, uint32_t b)
+/* `whole`: without a denominator. */
+static void fit_line(struct fit *f, uint32_t a, uint32_t b, bool whole)
 {
 	const int64_t *x[1] = {f->x[0]};
 	struct rational_fn fn;
@@ -97,12 +127,17 @@ static void fit_line(struct fit *f, uint32_t a, uint32_t b)
 	places = n_distinct(f->x[0], f->n, 3);
 	if (b != RULE_NONE && n_distinct(f->y, f->n, 3) < 3)
 		return;
-	if (places < 2 || rational_solve(x, 1, f->y, f->n, &fn) != 1)
+	if (places < 2 || rational_solve(x, 1, f->y, f->n, &fn) != 1 || (whole && fn.den != 1))
 		return;
 	/* two places make a line of whatever: only a shift by little can be no chance */
 	if (places < 3 && (b != RULE_NONE || fn.den != 1 || fn.num[1] != 1 || llabs(fn.num[0]) > 2))
 		return;
-	take(f, &(struct rule){.n = 1, .num = {fn.num[0], fn.num[1]}, .den = fn.den, .f = {a}, .g = {b}});
+	take_product(f, fn.num[0], fn.num[1], fn.den, a, b, RULE_NONE);
+}
+
+static void fit_pair_line(struct fit *f, uint32_t a, uint32_t b)
+{
+	fit_line(f, a, b, false);
 }
 
 /* Of two features that are made of others, nearly any values are a sum: one has to be a variable, rank or ranks. */
@@ -117,29 +152,131 @@ static void fit_plane(struct fit *f, uint32_t a, uint32_t b)
 	    rational_solve(x, 2, f->y, f->n, &fn) != 1)
 		return;
 	take(f, &(struct rule){.n = 2, .num = {fn.num[0], fn.num[1], fn.num[2]}, .den = fn.den, .f = {a, b},
-			       .g = {RULE_NONE, RULE_NONE}});
+			       .g = {RULE_NONE, RULE_NONE}, .h = {RULE_NONE, RULE_NONE}});
+}
+
+/* What sizes of three dimensions are made of. */
+static bool is_factor(const struct feature *f)
+{
+	switch (f->op) {
+	case FEATURE_VAR:
+	case FEATURE_RANKS:
+	case FEATURE_DIMS:
+	case FEATURE_BLOCK:
+	case FEATURE_SHARE:
+	case FEATURE_PART:
+	case FEATURE_COARSE:
+		return true;
+	}
+	return false;
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t r = a % b;
+
+		a = b;
+		b = r;
+	}
+	return llabs(a);
+}
+
+/* Of one grid, where they are of grids. */
+static bool one_grid(const struct feature *a, const struct feature *b, const struct feature *c)
+{
+	uint32_t d = a->d ? a->d : b->d ? b->d : c->d;
+
+	return (!a->d || a->d == d) && (!b->d || b->d == d) && (!c->d || c->d == d);
+}
+
+enum scale { SCALE_ONE, SCALE_WHOLE, SCALE_ANY, SCALES };
+
+/* y as the product of three features, or a multiple of it. */
+static void fit_scaled(struct fit *f, uint32_t a, uint32_t b, uint32_t c, enum scale scale)
+{
+	int64_t num = 0, den = 0;
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		int64_t x = f->t->col[a][f->point[i]], y = f->t->col[b][f->point[i]], z = f->t->col[c][f->point[i]], l, r;
+
+		if (x == FEATURE_NONE || y == FEATURE_NONE || z == FEATURE_NONE || __builtin_mul_overflow(x, y, &x) ||
+		    __builtin_mul_overflow(x, z, &x) || !x != !f->y[i])
+			return;
+		if (!den && x) {
+			int64_t g = gcd(f->y[i], x);
+
+			num = f->y[i] / g;
+			den = x / g;
+			if (den < 1 || den > SCALE_MOST || llabs(num) > SCALE_MOST || (scale == SCALE_ONE && num != den) ||
+			    (scale == SCALE_WHOLE && den != 1))
+				return;
+		}
+		if (x && (__builtin_mul_overflow(num, x, &l) || __builtin_mul_overflow(den, f->y[i], &r) || l != r))
+			return;
+	}
+	if (den)
+		take_product(f, 0, num, den, a, b, c);
+}
+
+static void fit_triples(struct fit *f)
+{
+	const struct feature *k = f->t->feature;
+	uint32_t n = f->t->n_features;
+
+	if (n_distinct(f->y, f->n, 3) < 3)
+		return;
+	for (enum scale scale = SCALE_ONE; !f->found && scale < SCALES; scale++)
+		for (uint32_t a = 0; a < f->n_basic; a++)
+			for (uint32_t b = a; is_factor(&k[a]) && b < f->n_basic; b++)
+				for (uint32_t c = b; is_factor(&k[b]) && c < f->n_basic; c++)
+					if (is_factor(&k[c]) && one_grid(&k[a], &k[b], &k[c]))
+						fit_scaled(f, a, b, c, scale);
+	for (uint32_t c = f->n_basic; !f->found && c < n; c++)
+		for (uint32_t a = 0; k[c].op == FEATURE_TAIL && a < f->n_basic; a++)
+			if (k[a].op == FEATURE_VAR || k[a].op == FEATURE_BLOCK)
+				fit_line(f, a, c, false);
+}
+
+/* How many portions, or a part of something that is always a whole number. */
+static void fit_portions(struct fit *f)
+{
+	if (f->found)
+		return;
+	for (uint32_t a = f->n_basic; a < f->t->n_features; a++)
+		fit_same(f, a, RULE_NONE);
+	for (uint32_t a = 0; a < f->n_basic; a++)
+		fit_line(f, a, RULE_NONE, false);
+}
+
+/* Every pair of features, by one kind of function. */
+static void fit_pairs(struct fit *f, void (*fit)(struct fit *f, uint32_t a, uint32_t b), uint32_t first)
+{
+	if (f->found)
+		return;
+	for (uint32_t a = 0; a < f->n_basic; a++)
+		for (uint32_t b = a + first; b < f->n_basic; b++)
+			fit(f, a, b);
 }
 
 /* From the simplest kind on, all of one kind. */
 static void fit_kinds(struct fit *f)
 {
-	uint32_t n = f->t->n_features;
+	uint32_t n = f->n_basic;
 
 	if (fit_constant(f))
 		return;
 	for (uint32_t a = 0; a < n; a++)
 		fit_same(f, a, RULE_NONE);
-	for (uint32_t a = 0; !f->found && a < n; a++)
-		fit_line(f, a, RULE_NONE);
-	for (uint32_t a = 0; !f->found && a < n; a++)
-		for (uint32_t b = a; b < n; b++)
-			fit_same(f, a, b);
-	for (uint32_t a = 0; !f->found && a < n; a++)
-		for (uint32_t b = a + 1; b < n; b++)
-			fit_plane(f, a, b);
-	for (uint32_t a = 0; !f->found && a < n; a++)
-		for (uint32_t b = a; b < n; b++)
-			fit_line(f, a, b);
+	if (!f->found)
+		for (uint32_t a = 0; a < n; a++)
+			fit_line(f, a, RULE_NONE, true);
+	fit_portions(f);
+	fit_pairs(f, fit_same, 0);
+	fit_pairs(f, fit_plane, 1);
+	fit_pairs(f, fit_pair_line, 0);
+	if (!f->found)
+		fit_triples(f);
 }
 
 int rule_fit(const struct rule_table *t, const uint32_t *point, uint32_t n, const int64_t *y, struct rule *out,
@@ -160,48 +297,15 @@ int rule_fit(const struct rule_table *t, const uint32_t *point, uint32_t n, cons
 			f.y[f.n] = y[i];
 			with[f.n++] = point[i];
 		}
+	while (f.n_basic < t->n_features && !feature_is_portion(&t->feature[f.n_basic]))
+		f.n_basic++;
 	if (f.n)
 		fit_kinds(&f);
-	rc = f.found;
+	rc = f.found && !f.many;
 out:
 	free(block);
 	free(with);
 	return rc;
-}
-
-/* ---- yes or no ---- */
-
-int rule_fit_guard(const struct rule_table *t, const uint32_t *point, uint32_t n, const bool *y, struct rule_guard *out,
-		   struct rule_guard others[RULE_OTHERS], uint32_t *n_others)
-{
-	static const int64_t range[][2] = {{0, INT64_MAX}, {INT64_MIN + 1, -1}, {1, INT64_MAX}, {0, 0}, {2, INT64_MAX}, {1, 1}};
-	bool all = true, found = false;
-
-	*n_others = 0;
-	for (uint32_t i = 0; i < n; i++)
-		all &= y[i];
-	*out = (struct rule_guard){.f = RULE_NONE};
-	if (all)
-		return 1;
-	for (uint32_t a = 0; a < t->n_features; a++) {
-		for (size_t k = 0; k < sizeof(range) / sizeof(*range); k++) {
-			struct rule_guard g = {a, range[k][0], range[k][1]};
-			uint32_t i = 0;
-
-			while (i < n && t->col[a][point[i]] != FEATURE_NONE &&
-			       (t->col[a][point[i]] >= g.lo && t->col[a][point[i]] <= g.hi) == y[i])
-				i++;
-			if (i < n)
-				continue;
-			if (!found)
-				*out = g;
-			else if (*n_others < RULE_OTHERS &&
-				 (!feature_is_plain(&t->feature[out->f]) || feature_is_plain(&t->feature[a])))
-				others[(*n_others)++] = g;
-			found = true;
-		}
-	}
-	return found;
 }
 
 /* ---- values ---- */
@@ -212,16 +316,12 @@ int64_t rule_value(const struct rule *r, const int64_t *value)
 
 	for (uint32_t k = 0; k < r->n; k++) {
 		int64_t v = value[r->f[k]], w = r->g[k] == RULE_NONE ? 1 : value[r->g[k]];
+		int64_t u = r->h[k] == RULE_NONE ? 1 : value[r->h[k]];
 
-		if (v == FEATURE_NONE || w == FEATURE_NONE || __builtin_mul_overflow(v, w, &v) ||
-		    __builtin_mul_overflow(v, r->num[k + 1], &v) || __builtin_add_overflow(sum, v, &sum))
+		if (v == FEATURE_NONE || w == FEATURE_NONE || u == FEATURE_NONE || __builtin_mul_overflow(v, w, &v) ||
+		    __builtin_mul_overflow(v, u, &v) || __builtin_mul_overflow(v, r->num[k + 1], &v) ||
+		    __builtin_add_overflow(sum, v, &sum))
 			return RULE_NO_VALUE;
 	}
 	return r->den && sum % r->den == 0 ? sum / r->den : RULE_NO_VALUE;
-}
-
-bool rule_guard_holds(const struct rule_guard *g, const int64_t *value)
-{
-	return g->f == RULE_NONE ||
-	       (value[g->f] != FEATURE_NONE && value[g->f] >= g->lo && value[g->f] <= g->hi);
 }

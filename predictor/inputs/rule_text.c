@@ -17,8 +17,9 @@ static void put_product(const struct rule *r, uint32_t k, const struct feature *
 	if (llabs(c) != 1)
 		snprintf(buf + n, size - n, "%lld*", llabs(c));
 	n = strlen(buf);
-	snprintf(buf + n, size - n, "%s%s%s", f[r->f[k]].name, r->g[k] == RULE_NONE ? "" : "*",
-		 r->g[k] == RULE_NONE ? "" : f[r->g[k]].name);
+	snprintf(buf + n, size - n, "%s%s%s%s%s", f[r->f[k]].name, r->g[k] == RULE_NONE ? "" : "*",
+		 r->g[k] == RULE_NONE ? "" : f[r->g[k]].name, r->h[k] == RULE_NONE ? "" : "*",
+		 r->h[k] == RULE_NONE ? "" : f[r->h[k]].name);
 }
 
 const char *rule_format(const struct rule *r, const struct feature *f, char *buf, size_t size)
@@ -39,16 +40,34 @@ const char *rule_format(const struct rule *r, const struct feature *f, char *buf
 	return buf;
 }
 
+static void put_range(const char *name, const char *than, int64_t lo, int64_t hi, char *buf, size_t size)
+{
+	char less[FEATURE_NAME + 4] = "";
+
+	if (than)
+		snprintf(less, sizeof(less), " - %s", than);
+	if (hi == INT64_MAX)
+		snprintf(buf, size, "%s%s >= %" PRId64, name, less, lo);
+	else if (lo == hi)
+		snprintf(buf, size, "%s%s = %" PRId64, name, less, lo);
+	else
+		snprintf(buf, size, "%s%s <= %" PRId64, name, less, hi);
+}
+
 const char *rule_guard_format(const struct rule_guard *g, const struct feature *f, char *buf, size_t size)
 {
+	size_t n;
+
+	snprintf(buf, size, "always");
 	if (g->f == RULE_NONE)
-		snprintf(buf, size, "always");
-	else if (g->hi == INT64_MAX)
-		snprintf(buf, size, "%s >= %" PRId64, f[g->f].name, g->lo);
-	else if (g->lo == g->hi)
-		snprintf(buf, size, "%s = %" PRId64, f[g->f].name, g->lo);
-	else
-		snprintf(buf, size, "%s <= %" PRId64, f[g->f].name, g->hi);
+		return buf;
+	put_range(f[g->f].name, g->than ? f[g->g].name : NULL, g->lo, g->hi, buf, size);
+	if (g->both) {
+		n = strlen(buf);
+		snprintf(buf + n, size - n, " and ");
+		n = strlen(buf);
+		put_range(f[g->f2].name, NULL, g->lo2, g->hi2, buf + n, size - n);
+	}
 	return buf;
 }
 
@@ -65,14 +84,22 @@ const char *rule_write(const struct rule *r, const struct feature *f, char *buf,
 	for (uint32_t k = 0; k < r->n; k++) {
 		size_t n = strlen(buf);
 
-		snprintf(buf + n, size - n, " %" PRId64 " %s %s", r->num[k + 1], name_of(f, r->f[k]), name_of(f, r->g[k]));
+		snprintf(buf + n, size - n, " %" PRId64 " %s %s%s%s", r->num[k + 1], name_of(f, r->f[k]), name_of(f, r->g[k]),
+			 r->h[k] == RULE_NONE ? "" : "*", r->h[k] == RULE_NONE ? "" : f[r->h[k]].name);
 	}
 	return buf;
 }
 
 const char *rule_guard_write(const struct rule_guard *g, const struct feature *f, char *buf, size_t size)
 {
+	size_t n;
+
 	snprintf(buf, size, "%" PRId64 " %" PRId64 " %s", g->lo, g->hi, name_of(f, g->f));
+	n = strlen(buf);
+	if (g->than)
+		snprintf(buf + n, size - n, " than %s", f[g->g].name);
+	else if (g->both)
+		snprintf(buf + n, size - n, " and %" PRId64 " %" PRId64 " %s", g->lo2, g->hi2, f[g->f2].name);
 	return buf;
 }
 
@@ -99,6 +126,16 @@ static int number(const char **s, int64_t *v)
 	return *end || *v == INT64_MIN ? -1 : 0;
 }
 
+static int find_feature(const char *name, const struct feature *f, uint32_t n_features, uint32_t *out)
+{
+	for (uint32_t i = 0; i < n_features; i++)
+		if (!strcmp(f[i].name, name)) {
+			*out = i;
+			return 0;
+		}
+	return -1;
+}
+
 static int feature_word(const char **s, const struct feature *f, uint32_t n_features, bool none, uint32_t *out)
 {
 	char buf[FEATURE_NAME];
@@ -106,14 +143,25 @@ static int feature_word(const char **s, const struct feature *f, uint32_t n_feat
 	if (word(s, buf, sizeof(buf)) < 0)
 		return -1;
 	*out = RULE_NONE;
-	if (none && !strcmp(buf, "-"))
+	return none && !strcmp(buf, "-") ? 0 : find_feature(buf, f, n_features, out);
+}
+
+/* "-", a feature, or two of them: "N*ranks". */
+static int factors_word(const char **s, const struct feature *f, uint32_t n_features, uint32_t *g, uint32_t *h)
+{
+	char buf[2 * FEATURE_NAME], *second;
+
+	*g = *h = RULE_NONE;
+	if (word(s, buf, sizeof(buf)) < 0)
+		return -1;
+	if (!strcmp(buf, "-"))
 		return 0;
-	for (uint32_t i = 0; i < n_features; i++)
-		if (!strcmp(f[i].name, buf)) {
-			*out = i;
-			return 0;
-		}
-	return -1;
+	second = strchr(buf, '*');
+	if (second)
+		*second++ = '\0';
+	if (find_feature(buf, f, n_features, g) < 0)
+		return -1;
+	return second ? find_feature(second, f, n_features, h) : 0;
 }
 
 int rule_read(const char *s, const struct feature *f, uint32_t n_features, struct rule *out)
@@ -124,14 +172,27 @@ int rule_read(const char *s, const struct feature *f, uint32_t n_features, struc
 	for (; *s; out->n++)
 		if (out->n == 2 || number(&s, &out->num[out->n + 1]) < 0 ||
 		    feature_word(&s, f, n_features, false, &out->f[out->n]) < 0 ||
-		    feature_word(&s, f, n_features, true, &out->g[out->n]) < 0)
+		    factors_word(&s, f, n_features, &out->g[out->n], &out->h[out->n]) < 0)
 			return -1;
 	return 0;
 }
 
 int rule_guard_read(const char *s, const struct feature *f, uint32_t n_features, struct rule_guard *out)
 {
+	char more[8];
+
+	*out = (struct rule_guard){0};
 	if (number(&s, &out->lo) < 0 || number(&s, &out->hi) < 0 || feature_word(&s, f, n_features, true, &out->f) < 0)
+		return -1;
+	if (!*s)
+		return 0;
+	if (word(&s, more, sizeof(more)) < 0 || out->f == RULE_NONE)
+		return -1;
+	out->than = !strcmp(more, "than");
+	out->both = !strcmp(more, "and");
+	if (out->than ? feature_word(&s, f, n_features, false, &out->g) < 0
+		      : !out->both || number(&s, &out->lo2) < 0 || number(&s, &out->hi2) < 0 ||
+				feature_word(&s, f, n_features, false, &out->f2) < 0)
 		return -1;
 	return *s ? -1 : 0;
 }

@@ -78,21 +78,42 @@ static int check_all(struct runs *r, uint32_t n, struct errbuf *err)
 
 /* ---- contraction ---- */
 
-/* Number of the control point of every symbol. */
-static uint32_t *points_of_symbols(struct runs *r, const struct trace_rank *rank)
+/* Number of the control point of every symbol, which it has where nothing before it says otherwise. */
+static uint32_t *points_of_symbols(struct runs *r, const struct trace_rank *rank, struct runs_symbol *symbol)
 {
 	uint32_t *of = malloc((rank->defs.sigs.n + 1u) * sizeof(*of));
 	struct call_view c;
 
 	for (uint32_t s = 0; of && s < rank->defs.sigs.n; s++) {
 		call_view(&rank->defs, s, &c);
-		of[s] = map_put(&r->keys, c.key);
+		symbol[s] = runs_symbol(r, &c);
+		of[s] = map_put(&r->keys, symbol[s].key);
 		if (of[s] == MAP_NONE) {
 			free(of);
 			return NULL;
 		}
 	}
 	return of;
+}
+
+/* Every event's control point. */
+static int expand_rank(struct runs *r, const struct trace_rank *rank, const uint32_t *of, const struct runs_symbol *symbol,
+		       uint32_t *stream)
+{
+	const struct runs_symbol *before = NULL;
+	struct folded_iter it;
+	uint32_t sym;
+
+	folded_begin(&it, &rank->events);
+	for (uint64_t i = 0; i < rank->events.length && folded_next(&it, &sym); i++) {
+		uint64_t key = runs_event_key(&symbol[sym], before);
+
+		stream[i] = key == symbol[sym].key ? of[sym] : map_put(&r->keys, key);
+		if (stream[i] == MAP_NONE)
+			return -1;
+		before = &symbol[sym];
+	}
+	return 0;
 }
 
 static int add_kind(struct kinds *k, const struct trace_rank *rank, const uint32_t *of, const uint32_t *stream,
@@ -123,20 +144,17 @@ static int add_kind(struct kinds *k, const struct trace_rank *rank, const uint32
 static int add_rank(struct kinds *k, struct runs_point *point)
 {
 	const struct trace_rank *rank = trace_get_rank(k->r->run[point->run].trace, point->rank);
-	bool expand = rank->events.length <= RANK_GROUPS_EXPAND_MAX;
-	uint32_t *of = points_of_symbols(k->r, rank), *stream = NULL, sym;
-	struct folded_iter it;
+	bool expand = runs_expands(rank);
+	struct runs_symbol *symbol = calloc(rank->defs.sigs.n + 1u, sizeof(*symbol));
+	uint32_t *of = symbol ? points_of_symbols(k->r, rank, symbol) : NULL, *stream = NULL;
 	XXH128_hash_t digest;
 	int rc = -1;
 
 	stream = expand && of ? malloc(rank->events.length * sizeof(*stream)) : NULL;
-	if (!of || (expand && !stream)) {
+	if (!of || (expand && (!stream || expand_rank(k->r, rank, of, symbol, stream) < 0))) {
 		err_set(k->err, "no memory for %llu events", (unsigned long long)rank->events.length);
 		goto out;
 	}
-	folded_begin(&it, &rank->events);
-	for (uint64_t i = 0; expand && i < rank->events.length && folded_next(&it, &sym); i++)
-		stream[i] = of[sym];
 	digest = expand ? XXH3_128bits(stream, rank->events.length * sizeof(*stream))
 			: XXH3_128bits_withSeed(point, sizeof(*point), 1);
 	for (point->group = 0; point->group < k->n; point->group++)
@@ -144,6 +162,7 @@ static int add_rank(struct kinds *k, struct runs_point *point)
 			break;
 	rc = point->group < k->n ? 0 : add_kind(k, rank, of, stream, digest);
 out:
+	free(symbol);
 	free(of);
 	free(stream);
 	return rc < 0 ? err_prefix(k->err, "%s, rank %u", k->r->run[point->run].path, point->rank) : 0;
@@ -226,9 +245,31 @@ int runs_take(struct runs *r, struct trace *const *trace, const char *const *nam
 		return err_set(err, "no memory for %u runs", n);
 	}
 	if (check_number(n, err) < 0 || check_all(r, n, err) < 0 || runs_take_vars(r, var, n_var, err) < 0 ||
-	    contract_all(r, err) < 0 || check_contradictions(r, err) < 0)
+	    runs_find_tags(r, err) < 0 || contract_all(r, err) < 0 || check_contradictions(r, err) < 0)
 		return -1;
 	return runs_see(r, err);
+}
+
+static void forget_shape(struct runs *r)
+{
+	merge_free(&r->merge);
+	map_free(&r->keys);
+	free(r->leaf);
+	r->merge = (struct merge){0};
+	r->keys = (struct map){0};
+	r->leaf = NULL;
+	r->n_leaf = r->n_loop = 0;
+}
+
+int runs_reshape(struct runs *r, bool by_tag, struct errbuf *err)
+{
+	if (!r->tagged.n)
+		return 0;
+	forget_shape(r);
+	r->by_tag = by_tag;
+	if (contract_all(r, err) < 0 || check_contradictions(r, err) < 0 || runs_see(r, err) < 0)
+		return -1;
+	return 1;
 }
 
 int runs_open(struct runs *r, const char *const *path, uint32_t n, const struct runs_var *var, uint32_t n_var,
@@ -259,13 +300,12 @@ int runs_open(struct runs *r, const char *const *path, uint32_t n, const struct 
 
 void runs_close(struct runs *r)
 {
-	merge_free(&r->merge);
-	map_free(&r->keys);
+	forget_shape(r);
+	map_free(&r->tagged);
 	for (uint32_t i = 0; i < r->n_runs; i++)
 		trace_close(r->run[i].trace);
 	free(r->run);
 	free(r->point);
-	free(r->leaf);
 	arena_destroy(r->arena);
 	*r = (struct runs){0};
 }

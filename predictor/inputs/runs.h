@@ -41,16 +41,36 @@ struct runs_point {
 	uint32_t run, rank, group;
 };
 
+#define RUNS_DEPTH 8 /* loops around a call whose counters are looked at */
+
+/* How a value may go with the counter of a loop. */
+enum runs_step_kind {
+	STEP_EVEN, /* the same is added in each iteration */
+	STEP_UP,   /* times a whole number */
+	STEP_DOWN, /* divided by one, without a remainder */
+	STEP_LAST, /* one value in the last iteration, another in all others */
+	STEP_KINDS
+};
+/* One value of a call at a point, by the counter of one loop. */
+struct runs_step {
+	uint8_t dead;		/* bits of kinds that do not hold */
+	uint64_t most;		/* greatest counter */
+	int64_t first, second;	/* where the counter is 0 and 1 */
+	int64_t others, last;	/* where it is not the last, and the last; CALL_MISSING */
+};
+
 /* A call of the merged tree at a point. */
 struct runs_seen {
 	uint64_t n, timed;
 	double gap_ns, dur_ns; /* sums of those that are timed */
 	int64_t *value;	       /* of the first one; NULL: it is not there */
 	uint32_t varies;       /* bits of the values that were not always the same */
+	struct runs_step (*step)[RUNS_DEPTH]; /* by value, outermost loop first; NULL where none varies */
 };
 struct runs_leaf {
 	const char *name;
-	uint32_t n_value;
+	uint32_t n_value, varies; /* bits of the values that vary at any point */
+	uint32_t depth;		  /* loops around it, at most RUNS_DEPTH */
 	char (*value_name)[28];
 	struct runs_seen *seen; /* by point */
 };
@@ -63,6 +83,8 @@ struct runs {
 	struct merge merge;	   /* leaves and loops are numbered in preorder by origin */
 	struct rank_groups groups; /* n_group only */
 	struct map keys;	   /* control points */
+	struct map tagged;	   /* those whose calls are told apart by their tags */
+	bool by_tag, chosen;	   /* whether they are; whether learn_runs has looked which way is better */
 	struct runs_leaf *leaf;
 	uint64_t events;
 	struct arena *arena;
@@ -76,6 +98,9 @@ int runs_open(struct runs *r, const char *const *path, uint32_t n, const struct 
 int runs_take(struct runs *r, struct trace *const *trace, const char *const *name, uint32_t n, const struct runs_var *var,
 	      uint32_t n_var, struct errbuf *err);
 void runs_close(struct runs *r);
+/* Contract, merge and see again with the calls of a place told apart by their tags, or not: a helper that is called for one
+ * dimension of a grid after the other is several places. 1, 0 when no place has tags that would be, -1. */
+int runs_reshape(struct runs *r, bool by_tag, struct errbuf *err);
 
 static inline uint64_t runs_count(const struct merge_node *loop, uint32_t group)
 {
@@ -86,7 +111,26 @@ static inline uint64_t runs_count(const struct merge_node *loop, uint32_t group)
 
 /* Name the variables of all runs and take their values. */
 int runs_take_vars(struct runs *r, const struct runs_var *var, uint32_t n_var, struct errbuf *err);
+/* ---- runs_tags.c ---- */
+
+/* Which places have tags that tell their calls apart: a few numbers, of which one rank has several, and that are no ranks. */
+int runs_find_tags(struct runs *r, struct errbuf *err);
+
+/* A symbol of a rank as a control point. */
+struct runs_symbol {
+	uint64_t key;
+	bool tagged, waits; /* told apart by its tag; MPI_Wait */
+};
+/* Of the view of a symbol. */
+struct runs_symbol runs_symbol(const struct runs *r, const struct call_view *c);
+/* Key of an event behind another (NULL: the first): what is waited for right behind a call that is told apart is too. */
+uint64_t runs_event_key(const struct runs_symbol *s, const struct runs_symbol *before);
+/* Whether a rank's events are looked at one by one when it is contracted. */
+bool runs_expands(const struct trace_rank *rank);
 /* ---- runs_seen.c ---- */
+
+/* The value at this counter of a loop of so many iterations. */
+void runs_step_note(struct runs_step *s, uint64_t counter, uint64_t count, int64_t value);
 
 /* Number the nodes, walk through every rank's events beside the tree, and note what each call was. */
 int runs_see(struct runs *r, struct errbuf *err);

@@ -6,7 +6,7 @@
 #include "predictor/inputs/runs.h"
 
 struct symbol {
-	uint64_t key;
+	struct runs_symbol is;
 	int64_t value[CALL_VALUES];
 };
 
@@ -15,6 +15,10 @@ struct pass {
 	uint32_t at; /* point */
 	const struct trace_rank *rank;
 	struct symbol *symbol;
+	const struct runs_symbol *before; /* of the last event, where that is looked at */
+	bool expanded, steps;		  /* steps: the second time, for how values go with counters */
+	uint32_t depth;			  /* loops that are open */
+	uint64_t counter[RUNS_DEPTH], count[RUNS_DEPTH];
 	struct trace_iter *it;
 	uint64_t n;
 	struct errbuf *err;
@@ -74,6 +78,35 @@ static int note_call(struct pass *p, struct runs_leaf *l, const struct trace_eve
 	return 0;
 }
 
+static int steps_create(struct pass *p, struct runs_leaf *l)
+{
+	struct runs_seen *s = &l->seen[p->at];
+
+	l->depth = p->depth < RUNS_DEPTH ? p->depth : RUNS_DEPTH;
+	s->step = arena_alloc(p->r->arena, l->n_value, sizeof(*s->step));
+	if (!s->step)
+		return err_set(p->err, "no memory");
+	for (uint32_t i = 0; i < l->n_value; i++)
+		for (uint32_t d = 0; d < RUNS_DEPTH; d++)
+			s->step[i][d] = (struct runs_step){.first = CALL_MISSING, .second = CALL_MISSING,
+							   .others = CALL_MISSING, .last = CALL_MISSING};
+	return 0;
+}
+
+static int note_steps(struct pass *p, struct runs_leaf *l, const struct trace_event *ev)
+{
+	struct runs_seen *s = &l->seen[p->at];
+
+	if (!l->varies)
+		return 0;
+	if (!s->step && steps_create(p, l) < 0)
+		return -1;
+	for (uint32_t i = 0; i < l->n_value; i++)
+		for (uint32_t d = 0; l->varies >> i & 1 && d < l->depth; d++)
+			runs_step_note(&s->step[i][d], p->counter[d], p->count[d], p->symbol[ev->sym].value[i]);
+	return 0;
+}
+
 static int differs(const struct pass *p)
 {
 	const struct runs_point *at = &p->r->point[p->at];
@@ -92,19 +125,27 @@ static int walk(struct pass *p, const struct merge_node *n)
 	if (!merge_has_group(n, group))
 		return 0;
 	if (n->kind == SKEL_LEAF) {
-		if (!trace_iter_next(p->it, &ev, &timed) || p->symbol[ev.sym].key != n->key)
+		if (!trace_iter_next(p->it, &ev, &timed) || runs_event_key(&p->symbol[ev.sym].is, p->before) != n->key)
 			return differs(p);
+		p->before = p->expanded ? &p->symbol[ev.sym].is : NULL;
 		p->n++;
-		return note_call(p, &p->r->leaf[n->origin], &ev, timed);
+		return p->steps ? note_steps(p, &p->r->leaf[n->origin], &ev) : note_call(p, &p->r->leaf[n->origin], &ev, timed);
 	}
-	for (uint64_t i = 0; i < count; i++)
+	p->depth += n->kind == SKEL_LOOP;
+	for (uint64_t i = 0; i < count; i++) {
+		if (n->kind == SKEL_LOOP && p->depth <= RUNS_DEPTH) {
+			p->counter[p->depth - 1] = i;
+			p->count[p->depth - 1] = count;
+		}
 		for (uint32_t k = 0; k < n->n_child; k++)
 			if (walk(p, n->child[k]) < 0)
 				return -1;
+	}
+	p->depth -= n->kind == SKEL_LOOP;
 	return 0;
 }
 
-static int see_point(struct runs *r, uint32_t at, struct errbuf *err)
+static int see_point(struct runs *r, uint32_t at, bool steps, struct errbuf *err)
 {
 	const struct runs_point *point = &r->point[at];
 	const struct trace *t = r->run[point->run].trace;
@@ -112,10 +153,12 @@ static int see_point(struct runs *r, uint32_t at, struct errbuf *err)
 	struct call_view c;
 	int rc = -1;
 
+	p.expanded = runs_expands(p.rank);
+	p.steps = steps;
 	p.symbol = calloc(p.rank->defs.sigs.n + 1u, sizeof(*p.symbol));
 	for (uint32_t s = 0; p.symbol && s < p.rank->defs.sigs.n; s++) {
 		call_view(&p.rank->defs, s, &c);
-		p.symbol[s].key = c.key;
+		p.symbol[s].is = runs_symbol(r, &c);
 		for (uint32_t i = 0; i < c.n; i++)
 			p.symbol[s].value[i] = c.value[i].v;
 	}
@@ -131,6 +174,21 @@ out:
 	trace_iter_destroy(p.it);
 	free(p.symbol);
 	return rc;
+}
+
+/* Does a value vary in any rank that makes a call of this one's? Then this one has to be looked at too. */
+static bool find_varying(struct runs *r, uint32_t at)
+{
+	bool any = false;
+
+	for (uint32_t k = 0; k < r->n_leaf; k++) {
+		struct runs_leaf *l = &r->leaf[k];
+
+		for (uint32_t i = 0; at == 0 && i < r->n_points; i++)
+			l->varies |= l->seen[i].varies;
+		any |= l->varies && l->seen[at].value;
+	}
+	return any;
 }
 
 /* Values that there never were go. */
@@ -151,6 +209,8 @@ static void drop_missing(const struct runs *r, struct runs_leaf *l)
 			if (!s->value)
 				continue;
 			s->value[k] = s->value[v];
+			if (s->step)
+				memcpy(s->step[k], s->step[v], sizeof(s->step[k]));
 			s->varies = (s->varies & ~(1u << k)) | (s->varies >> v & 1) << k;
 		}
 		memmove(l->value_name[k], l->value_name[v], sizeof(l->value_name[k]));
@@ -171,7 +231,10 @@ int runs_see(struct runs *r, struct errbuf *err)
 			return err_set(err, "no memory for %u calls in %u ranks", r->n_leaf, r->n_points);
 	}
 	for (uint32_t i = 0; i < r->n_points; i++)
-		if (see_point(r, i, err) < 0)
+		if (see_point(r, i, false, err) < 0)
+			return -1;
+	for (uint32_t i = 0; i < r->n_points; i++)
+		if (find_varying(r, i) && see_point(r, i, true, err) < 0)
 			return -1;
 	for (uint32_t i = 0; i < r->n_leaf; i++)
 		drop_missing(r, &r->leaf[i]);

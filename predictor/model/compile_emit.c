@@ -34,7 +34,8 @@ static void put_feature(const struct emitter *e, uint32_t x)
 	const struct model_feature *f = &e->g->feature[x];
 	static const char *const call[MODEL_FEATURE_OPS] = {
 	    [MODEL_MODF] = "model_mod", [MODEL_LOG2] = "model_log2",     [MODEL_RING] = "model_ring",
-	    [MODEL_DIVF] = "model_divide", [MODEL_INVERSE] = "model_inverse", [MODEL_RING_BACK] = "model_ring_back"};
+	    [MODEL_DIVF] = "model_divide", [MODEL_INVERSE] = "model_inverse", [MODEL_SIGN] = "model_sign",
+	    [MODEL_RING_BACK] = "model_ring_back"};
 
 	switch (f->op) {
 	case MODEL_INPUT:
@@ -202,9 +203,15 @@ static void put_node(const struct emitter *e, uint32_t node)
 		fprintf(e->out, "\tSAVE;\n\tif (%s_%u(p, %u) < 0) {\n\t\tCOUNTS;\n\t\treturn -1;\n\t}\n\tLOAD;\n",
 			e->quick ? "quick" : "graph", n->callee, node);
 	for (uint32_t i = 0; i < n->n_choices; i++) {
+		bool both = n->choice[i].both;
+
 		fputs("\t{ ", e->out);
 		put_condition(e, &n->choice[i].atom);
-		fprintf(e->out, "\n\t\t\tgoto a%u_%u; }\n", node, n->choice[i].arc);
+		if (both) {
+			fputs("\n\t{ ", e->out);
+			put_condition(e, &n->choice[++i].atom);
+		}
+		fprintf(e->out, "\n\t\t\tgoto a%u_%u;%s }\n", node, n->choice[i].arc, both ? " }" : "");
 	}
 	if (n->rest == MODEL_NEGATIVE)
 		fprintf(e->out, "\tgoto a%u_%u;\n", node, n->negative);

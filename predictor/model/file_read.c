@@ -221,7 +221,7 @@ static void arc_read(struct reader *r, struct model_arc *a)
 
 static void choice_read(struct reader *r, struct model_choice *c)
 {
-	expect(r, "choice");
+	c->both = one_of(r, model_choice_word, 2);
 	c->arc = (uint32_t)whole(r, UINT32_MAX);
 	c->atom.kind = one_of(r, model_atom_word, MODEL_ATOM_KINDS);
 	c->atom.x = (uint32_t)whole(r, UINT32_MAX);

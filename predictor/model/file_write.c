@@ -17,8 +17,10 @@ const char *const model_feature_word[MODEL_FEATURE_OPS] = {
     [MODEL_INPUT] = "input", [MODEL_VAR] = "var",   [MODEL_COUNT] = "count", [MODEL_FROM] = "from",
     [MODEL_CALLER] = "caller", [MODEL_MOD] = "mod", [MODEL_MODF] = "modf",   [MODEL_LOG2] = "log2",
     [MODEL_RING] = "ring",   [MODEL_RING_BACK] = "ring_back", [MODEL_DIVF] = "divf", [MODEL_INVERSE] = "inverse",
+    [MODEL_SIGN] = "sign",
 };
 const char *const model_atom_word[MODEL_ATOM_KINDS] = {"range", "arithmetic", "geometric", "above", "below"};
+const char *const model_choice_word[2] = {"choice", "both"};
 const char *const model_rest_word[MODEL_RESTS] = {"negative", "random", "unknown"};
 const char *const model_input_word[MODEL_INPUT_KINDS] = {"varied", "constant", "tied"};
 
@@ -94,7 +96,7 @@ static void put_choice(struct buf *b, const struct model_choice *c)
 {
 	const struct model_atom *a = &c->atom;
 
-	put(b, "choice %u %s %u", c->arc, model_atom_word[a->kind], a->x);
+	put(b, "%s %u %s %u", model_choice_word[c->both], c->arc, model_atom_word[a->kind], a->x);
 	if (a->kind >= MODEL_ATOM_ABOVE)
 		put_fn(b, &a->fn);
 	else

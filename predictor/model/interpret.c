@@ -94,9 +94,14 @@ static uint32_t by_chance(struct run *r, const struct model_node *n)
 
 static uint32_t arc_choose(struct run *r, const struct frame *f, const struct model_node *n, const struct model_state *s)
 {
-	for (uint32_t i = 0; i < n->n_choices; i++)
-		if (model_atom_holds(f->g, &n->choice[i].atom, s))
+	for (uint32_t i = 0; i < n->n_choices; i++) {
+		bool holds = model_atom_holds(f->g, &n->choice[i].atom, s);
+
+		if (holds && !n->choice[i].both)
 			return n->choice[i].arc;
+		while (!holds && n->choice[i].both)
+			i++;
+	}
 	switch (n->rest) {
 	case MODEL_NEGATIVE:
 		return n->negative;

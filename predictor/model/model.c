@@ -239,6 +239,9 @@ static int node_check(const struct place *p)
 	for (uint32_t i = 0; i < n->n_choices; i++) {
 		if (n->choice[i].arc >= n->n_arcs)
 			return wrong(p, "a choice is for an arc that is not there");
+		if (n->choice[i].both &&
+		    (i + 1 == n->n_choices || n->choice[i].arc != n->choice[i + 1].arc || n->choice[i + 1].both))
+			return wrong(p, "a choice has to hold with another that is not there, for another arc, or one of three");
 		if (atom_check(p, &n->choice[i].atom) < 0)
 			return -1;
 	}

@@ -4,7 +4,8 @@
  * procedures: a calling node runs the graph of its callee, with its own calendar of events and its own counters, and
  * takes its variables back. A model does not change once it was made: what runs it keeps the state.
  *
- * One step at a node: its counters go up by one; the first choice whose atom holds gives the arc, else the negative arc
+ * One step at a node: its counters go up by one; the first choice whose atom holds gives the arc (or two choices
+ * that have to hold both), else the negative arc
  * is taken, or one by chance; the time and data rules of the arc are applied; the counters that the arc initialises
  * become zero; the node at its end becomes active: within the event for a main arc, in a next event for an information
  * arc, which closes a cycle.
@@ -51,6 +52,7 @@ enum model_feature_op {
 	MODEL_RING_BACK, /* (a - 1) mod b */
 	MODEL_DIVF,   /* whole part of a / b */
 	MODEL_INVERSE, /* 1 / a; 0 where a is 0 */
+	MODEL_SIGN,    /* 1 where a is above 0, else 0 */
 	MODEL_FEATURE_OPS
 };
 struct model_feature {
@@ -92,6 +94,7 @@ struct model_atom {
 struct model_choice {
 	struct model_atom atom;
 	uint32_t arc;
+	bool both; /* the next one, which is for the same arc, has to hold as well */
 };
 
 struct model_data {

@@ -555,7 +555,7 @@ static int take(struct rules_search *s, struct rules_atom *a, struct model_node 
 	/* One from the library belongs to another node. */
 	if (a->atom.fn.n_stages && model_fn_copy(s->m, &a->atom.fn, &a->atom.fn) < 0)
 		return -1;
-	node->choice[node->n_choices++] = (struct model_choice){a->atom, a->label};
+	node->choice[node->n_choices++] = (struct model_choice){.atom = a->atom, .arc = a->label};
 	return 0;
 }
 

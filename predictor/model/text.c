@@ -70,7 +70,7 @@ static void put_feature(const struct printer *p, uint32_t x)
 		fputs("caller", p->out);
 		return;
 	}
-	fputs(f->op == MODEL_LOG2 ? "log2(" : f->op == MODEL_INVERSE ? "1/(" : "(", p->out);
+	fputs(f->op == MODEL_LOG2 ? "log2(" : f->op == MODEL_INVERSE ? "1/(" : f->op == MODEL_SIGN ? "sign(" : "(", p->out);
 	put_feature(p, f->a);
 	if (f->op == MODEL_MOD) {
 		fprintf(p->out, " mod %u", f->b);
@@ -194,6 +194,10 @@ static void put_choices(const struct printer *p, const struct model_node *n)
 		put_node(p, n->arc[n->choice[i].arc].to);
 		fputs(" if ", p->out);
 		put_atom(p, &n->choice[i].atom);
+		if (n->choice[i].both) {
+			fputs(" and ", p->out);
+			put_atom(p, &n->choice[++i].atom);
+		}
 		fputc('\n', p->out);
 	}
 	switch (n->rest) {
@@ -285,6 +289,10 @@ static void dot_arc(const struct printer *p, uint32_t from, uint32_t arc)
 		if (n->choice[i].arc == arc) {
 			fputs(k++ ? "\\nor " : "", p->out);
 			put_atom(p, &n->choice[i].atom);
+			if (n->choice[i].both) {
+				fputs(" and ", p->out);
+				put_atom(p, &n->choice[++i].atom);
+			}
 		}
 	if (n->rest == MODEL_RANDOM && n->weight[arc] > 0)
 		fputs(" by chance", p->out);

@@ -37,6 +37,11 @@ double model_inverse(double x)
 	return x == 0 ? 0 : 1 / x;
 }
 
+double model_sign(double x)
+{
+	return x > 0 ? 1 : 0;
+}
+
 double model_ring(double x, double n)
 {
 	return x + 1 >= n ? 0 : x + 1;
@@ -87,6 +92,8 @@ double model_feature_value(const struct model_graph *g, uint32_t x, const struct
 		return model_log2(model_feature_value(g, f->a, s));
 	case MODEL_INVERSE:
 		return model_inverse(model_feature_value(g, f->a, s));
+	case MODEL_SIGN:
+		return model_sign(model_feature_value(g, f->a, s));
 	case MODEL_MODF:
 		return model_mod(model_feature_value(g, f->a, s), model_feature_value(g, f->b, s));
 	case MODEL_DIVF:

@@ -19,6 +19,7 @@ double model_mod(double x, double k);  /* in [0, k); NaN unless k >= 1 */
 double model_divide(double x, double k); /* whole part; NaN unless k >= 1 */
 double model_log2(double x);
 double model_inverse(double x);
+double model_sign(double x);
 double model_ring(double x, double n);
 double model_ring_back(double x, double n);
 bool model_arith(double x, double a, double b, uint64_t n);

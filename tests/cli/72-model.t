@@ -44,6 +44,30 @@ for my $case (@asked) {
 		'call by call, with every peer, tag and size');
 }
 
+# Products of three sizes, values that go with the counter of a loop, portions of which the last is smaller, and one place that
+# is called for each dimension in turn; the numbers of ranks are those that show what ranks in the middle do.
+my @harder = (
+	['ft', 1, 2, [[8, 3], [16, 5], [64, 4]], 4, [[8, 4], [16, 3], [64, 5]], [8, 32, 6]],
+	['mg', 2, 2, [[16, 3], [32, 5], [64, 4]], 8, [[16, 4], [32, 3], [64, 5]], [8, 128, 2]],
+	['sp', 2, 6, [[31, 3], [67, 5], [85, 4]], 9, [[40, 3], [58, 5], [90, 4]], [8, 43, 6]],
+	['ep', 1, 2, [[1], [2], [3]], 4, [[1], [2], [4]], [3, 5]],
+);
+for my $case (@harder) {
+	my ($name, $dims, $few, $first, $many, $second, $new) = @$case;
+	my ($ranks, @arguments) = @$new;
+	my @files = ((map { trace($few, $name, @$_) } @$first), map { trace($many, $name, @$_) } @$second);
+	my @vars = map { ('--var', 'arg' . ($_ + 1) . "=$arguments[$_]") } 0 .. $#arguments;
+
+	$traces{$name} = \@files;
+	my $r = model('fit', '--dims', $dims, @files, '-o', "$name.model");
+	is($r->{rc}, 0, "$name: learnt from six runs") or diag $r->{err};
+	like($r->{out}, qr/^0 nodes and 0 of \d+ values are not determined/m, 'everything is determined') or diag $r->{out};
+	$r = model('predict', "$name.model", '--ranks', $ranks, @vars, '--against', trace($ranks, $name, @arguments));
+	is($r->{rc}, 0, 'another size is predicted') or diag $r->{out}, $r->{err};
+	like($r->{out}, qr/: $ranks of $ranks ranks make the predicted calls; [\d,]+ calls and [\d,]+ values compared, 0 values are others, 0 were not/,
+		'call by call, with every peer, tag and size');
+}
+
 # The calls themselves.
 my @heat = ('heat.model', '--ranks', 3, map { ('--var', $_) } 'arg1=200', 'arg2=20', 'arg3=10');
 my $r = model('predict', @heat, '--events', 2);
@@ -94,6 +118,8 @@ refused('a variable that there is not', qr/no variable N/, 'predict', 'lu.model'
 	'arg1=50', 'arg2=2', 'N=50');
 refused('eight ranks in two or three dimensions', qr/not determined by the runs: .*,2,\d\)' and .*,3,\d\)'/, 'predict', 'lu.model', '--ranks', 8,
 	'--var', 'arg1=50', '--var', 'arg2=2');
+refused('how far levels go on four ranks', qr/not determined by the runs: loop at .*levels/, 'predict', 'mg.model', '--ranks', 4, '--var',
+	'arg1=64', '--var', 'arg2=3');
 is(model('fit', '--dims', 2, @lu, '-o', 'lu2.model')->{rc}, 0, 'told that there are two');
 is(model('predict', 'lu2.model', '--ranks', 8, '--var', 'arg1=50', '--var', 'arg2=3', '--against', trace(8, 'lu', 50, 3))->{rc}, 0,
 	'eight ranks are predicted');

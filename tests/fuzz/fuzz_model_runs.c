@@ -4,7 +4,7 @@
  * is added with the right hash. What is accepted as a model of runs is asked for every rank, where it ends within bounds;
  * words of rules are written back the same.
  *   clang -g -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. -IGENERATED tests/fuzz/fuzz_model_runs.c \
- *     $(find predictor/model -maxdepth 1 -name "*.c") predictor/inputs/{foresee,feature,rule,rule_text,learn_runs}.c skelgen/arena.c \
+ *     $(find predictor/model -maxdepth 1 -name "*.c") predictor/inputs/{foresee,feature,rule,rule_guard,rule_text,learn_doubts}.c skelgen/arena.c \
  *     common/buf.c common/errbuf.c -lgsl -lgslcblas -lxxhash -lm -ldl -o fuzz_model_runs
  */
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void words(const struct foresee *f)
 		struct rule rule;
 
 		for (int k = 0; k < 2; k++) {
-			if (d->is_guard) {
+			if (d->kind == DOUBT_GUARDS || (d->kind == DOUBT_ORDER && !d->counted[k])) {
 				rule_guard_write(&d->guard[k], f->feature, a, sizeof(a));
 				if (rule_guard_read(a, f->feature, f->n_features, &guard) < 0)
 					__builtin_trap();

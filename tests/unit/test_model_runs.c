@@ -9,10 +9,7 @@
 
 #include <cmocka.h>
 
-#include "common/buf.h"
-#include "predictor/inputs/foresee.h"
-#include "predictor/model/file.h"
-#include "tests/unit/synthetic.h"
+#include "tests/unit/model_world.h"
 
 /* ---- features ---- */
 
@@ -92,7 +89,7 @@ static void table_make(struct table *t)
 	static const char *var[] = {"N"};
 	static const double size[] = {8, 12, 18};
 
-	t->t.n_points = POINTS;
+	t->t = (struct rule_table){.n_points = POINTS};
 	t->t.feature = feature_list(var, 1, &t->t.n_features);
 	t->t.col = calloc(t->t.n_features, sizeof(*t->t.col));
 	assert_true(t->t.feature && t->t.col);
@@ -193,15 +190,6 @@ static void test_guards(void **state)
 /* ---- runs ---- */
 
 #define RUNS 6
-
-struct world {
-	struct runs runs;
-	struct learnt learnt;
-	struct run_times times;
-	struct model *model;
-	struct errbuf err;
-};
-
 /* A wavefront over 2 x c ranks with `planes` planes: rows are dimension 0 of the grid. */
 static struct trace *wavefront(uint32_t rows, uint32_t columns, uint32_t planes, uint32_t iterations)
 {
@@ -213,41 +201,6 @@ static struct trace *wavefront(uint32_t rows, uint32_t columns, uint32_t planes,
 	return t;
 }
 
-/* -1 with the reason, else a model that was written and read again. */
-static int learn(struct world *w, uint32_t dims, struct trace *const *trace, const double *planes, const double *iterations,
-		 uint32_t n)
-{
-	static const char *const name[RUNS] = {"a", "b", "c", "d", "e", "f"};
-	struct runs_var var[] = {{.name = "K", .n_value = n, .value = (double *)(uintptr_t)planes},
-				 {.name = "I", .n_value = n, .value = (double *)(uintptr_t)iterations}};
-	struct model *m;
-	struct buf text = {0};
-
-	memset(w, 0, sizeof(*w));
-	if (runs_take(&w->runs, trace, name, n, var, 2, &w->err) < 0 ||
-	    learn_runs(&w->runs, UINT32_MAX, dims, &w->learnt, &w->err) < 0)
-		return -1;
-	assert_int_equal(run_times_learn(&w->learnt, &w->times, &w->err), 0);
-	m = inputs_build(&w->learnt, &w->times, &w->err);
-	if (!m)
-		fail_msg("%s", w->err.text);
-	assert_int_equal(model_format(m, &text, &w->err), 0);
-	w->model = model_parse((const char *)text.data, text.len, &w->err);
-	if (!w->model)
-		fail_msg("%s", w->err.text);
-	buf_free(&text);
-	model_destroy(m);
-	return 0;
-}
-
-static void forget(struct world *w)
-{
-	model_destroy(w->model);
-	run_times_free(&w->times);
-	learnt_free(&w->learnt);
-	runs_close(&w->runs);
-}
-
 static const double planes[RUNS] = {5, 9, 14, 6, 7, 20}, iterations[RUNS] = {3, 7, 4, 11, 6, 5};
 
 static void learn_wavefronts(struct world *w)
@@ -256,7 +209,7 @@ static void learn_wavefronts(struct world *w)
 
 	for (int i = 0; i < RUNS; i++)
 		t[i] = wavefront(2, i % 2 ? 2 : 1, (uint32_t)planes[i], (uint32_t)iterations[i]);
-	assert_int_equal(learn(w, 2, t, planes, iterations, RUNS), 0);
+	assert_int_equal(world_learn(w, 2, t, planes, iterations, RUNS), 0);
 }
 
 static void test_wavefront(void **state)
@@ -286,7 +239,7 @@ static void test_wavefront(void **state)
 		foresee_close(&f);
 		trace_close(t);
 	}
-	forget(&w);
+	world_forget(&w);
 }
 
 /* Rows of a size K over the ranks, I steps: times that are known, to the rounding of nanoseconds. */
@@ -327,7 +280,7 @@ static void test_times(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < RUNS; i++)
 		t[i] = rows(i < 3 ? 2 : 4, (uint32_t)size[i], (uint32_t)steps[i], i + 1);
-	assert_int_equal(learn(&w, 1, t, size, steps, RUNS), 0);
+	assert_int_equal(world_learn(&w, 1, t, size, steps, RUNS), 0);
 	assert_true(w.times.worst_error < 0.02);
 	assert_int_equal(foresee_open(&f, w.model, 3, name, value, 2, false, &w.err), 0);
 	assert_int_equal(foresee_compare(&f, asked, &d, &w.err), 0);
@@ -336,7 +289,7 @@ static void test_times(void **state)
 	assert_true(d.wall_s > 0.004 && d.predicted_s / d.wall_s > 0.99 && d.predicted_s / d.wall_s < 1.01);
 	foresee_close(&f);
 	trace_close(asked);
-	forget(&w);
+	world_forget(&w);
 }
 
 /* A prediction is not what another run does. */
@@ -357,7 +310,7 @@ static void test_difference(void **state)
 	assert_non_null(strstr(d.first, "rank 0, call "));
 	foresee_close(&f);
 	trace_close(t);
-	forget(&w);
+	world_forget(&w);
 }
 
 static void test_refusals(void **state)
@@ -371,19 +324,19 @@ static void test_refusals(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++)
 		t[i] = wavefront(2, 1, 5, 3);
-	assert_int_equal(learn(&w, 2, t, planes, iterations, 2), -1);
+	assert_int_equal(world_learn(&w, 2, t, planes, iterations, 2), -1);
 	assert_non_null(strstr(w.err.text, "too few runs"));
-	forget(&w);
+	world_forget(&w);
 	/* the same variables and other calls */
 	for (uint32_t i = 0; i < 3; i++)
 		t[i] = wavefront(2, 1, 5, 3 + i);
-	assert_int_equal(learn(&w, 2, t, same, same, 3), -1);
+	assert_int_equal(world_learn(&w, 2, t, same, same, 3), -1);
 	assert_non_null(strstr(w.err.text, "contradict each other"));
-	forget(&w);
+	world_forget(&w);
 	/* a variable that never varied, and one that is missing or none */
 	for (uint32_t i = 0; i < 3; i++)
 		t[i] = wavefront(2, 1, 5, 3 + i);
-	assert_int_equal(learn(&w, 2, t, same, once, 3), 0);
+	assert_int_equal(world_learn(&w, 2, t, same, once, 3), 0);
 	assert_int_equal(foresee_open(&f, w.model, 2, name, value, 2, true, &w.err), 0);
 	assert_int_equal(foresee_rank(&f, 0, NULL, NULL, NULL, &w.err), -1);
 	assert_non_null(strstr(w.err.text, "input K was 5 in every run"));
@@ -392,7 +345,7 @@ static void test_refusals(void **state)
 	assert_non_null(strstr(w.err.text, "value of I is not given"));
 	name[1] = "J";
 	assert_int_equal(foresee_open(&f, w.model, 2, name, value, 2, true, &w.err), -1);
-	forget(&w);
+	world_forget(&w);
 }
 
 int main(void)

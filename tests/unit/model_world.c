@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Models of simulated runs for tests: see model_world.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/buf.h"
+#include "predictor/model/file.h"
+#include "tests/unit/model_world.h"
+
+int world_learn(struct world *w, uint32_t dims, struct trace *const *trace, const double *k, const double *i, uint32_t n)
+{
+	static const char *const name[WORLD_RUNS] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
+	struct runs_var var[] = {{.name = "K", .n_value = n, .value = (double *)(uintptr_t)k},
+				 {.name = "I", .n_value = n, .value = (double *)(uintptr_t)i}};
+	struct model *m;
+	struct buf text = {0};
+
+	memset(w, 0, sizeof(*w));
+	if (runs_take(&w->runs, trace, name, n, var, 2, &w->err) < 0 ||
+	    learn_runs(&w->runs, UINT32_MAX, dims, &w->learnt, &w->err) < 0)
+		return -1;
+	assert_int_equal(run_times_learn(&w->learnt, &w->times, &w->err), 0);
+	m = inputs_build(&w->learnt, &w->times, &w->err);
+	if (!m)
+		fail_msg("%s", w->err.text);
+	assert_int_equal(model_format(m, &text, &w->err), 0);
+	w->model = model_parse((const char *)text.data, text.len, &w->err);
+	if (!w->model)
+		fail_msg("%s", w->err.text);
+	buf_free(&text);
+	model_destroy(m);
+	return 0;
+}
+
+void world_forget(struct world *w)
+{
+	model_destroy(w->model);
+	run_times_free(&w->times);
+	learnt_free(&w->learnt);
+	runs_close(&w->runs);
+}
+
+int world_ask(struct world *w, struct trace *t, uint32_t ranks, double k, double i, struct foresee_difference *out)
+{
+	const char *name[] = {"K", "I"};
+	const double value[] = {k, i};
+	struct foresee f;
+	int rc = foresee_open(&f, w->model, ranks, name, value, 2, false, &w->err);
+
+	if (rc == 0) {
+		rc = foresee_compare(&f, t, out, &w->err);
+		foresee_close(&f);
+	}
+	trace_close(t);
+	return rc;
+}
+
+void world_exact(struct world *w, struct trace *t, uint32_t ranks, double k, double i)
+{
+	struct foresee_difference d;
+
+	if (world_ask(w, t, ranks, k, i, &d) < 0)
+		fail_msg("%u ranks, K = %g: %s", ranks, k, w->err.text);
+	if (d.first[0])
+		fail_msg("%u ranks, K = %g: %s", ranks, k, d.first);
+	assert_int_equal(d.exact_ranks, ranks);
+	assert_true(d.calls > ranks);
+	assert_int_equal(d.wrong, 0);
+	assert_int_equal(d.unknown, 0);
+}
+
+void world_refused(struct world *w, struct trace *t, uint32_t ranks, double k, double i, const char *words)
+{
+	struct foresee_difference d;
+
+	assert_int_equal(world_ask(w, t, ranks, k, i, &d), -1);
+	if (!strstr(w->err.text, words))
+		fail_msg("%s", w->err.text);
+}
