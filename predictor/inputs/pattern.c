@@ -20,7 +20,7 @@ struct look {
 	struct pattern_map map;
 	uint32_t *pattern_of; /* by symbol */
 	struct call_view *view;
-	struct play play;
+	struct pattern_play play;
 	int64_t *val, *made; /* PATTERN_VALUES */
 	int64_t *slots;
 	uint32_t n_slots;
@@ -123,7 +123,7 @@ static int name_symbols(struct look *l)
 /* ---- learning ---- */
 
 /* 1, or 0 when the list is of another length. -1 without memory. */
-static int take_literal(struct look *l, struct pattern_param *k, const struct play_walk *w)
+static int take_literal(struct look *l, struct pattern_param *k, const struct pattern_walk *w)
 {
 	if (!k->seen) {
 		k->n = w->n;
@@ -155,7 +155,7 @@ static void learn_comm(struct look *l, struct pattern *p, struct pattern_param *
 		p->why = "uses communicators that are made in different places";
 }
 
-static void learn_requests(struct look *l, struct pattern_param *k, const struct play_walk *w)
+static void learn_requests(struct look *l, struct pattern_param *k, const struct pattern_walk *w)
 {
 	uint32_t n;
 
@@ -166,7 +166,7 @@ static void learn_requests(struct look *l, struct pattern_param *k, const struct
 	for (uint8_t rule = PREQ_BY_AGE; rule <= PREQ_BY_SLOT; rule <<= 1) {
 		if (!(k->rules & rule))
 			continue;
-		n = play_active(&l->play, rule == PREQ_BY_AGE, l->slots);
+		n = pattern_play_active(&l->play, rule == PREQ_BY_AGE, l->slots);
 		if (n != w->n || memcmp(l->slots, w->at, n * sizeof(*w->at)))
 			k->rules &= (uint8_t)~rule;
 	}
@@ -177,12 +177,12 @@ static void learn_requests(struct look *l, struct pattern_param *k, const struct
 		if (used && k->made_by[i] == PATTERN_NONE)
 			k->made_by[i] = l->play.request[slot].made_by;
 		for (int oldest = 0; oldest < 2; oldest++)
-			if (k->made_by[i] != PATTERN_NONE && play_request_of(&l->play, k->made_by[i], oldest) != slot)
+			if (k->made_by[i] != PATTERN_NONE && pattern_play_request_of(&l->play, k->made_by[i], oldest) != slot)
 				k->rules &= (uint8_t)~(oldest ? PREQ_OLDEST : PREQ_LATEST);
 	}
 }
 
-static void learn_counts(struct pattern_param *k, const struct play_walk *w)
+static void learn_counts(struct pattern_param *k, const struct pattern_walk *w)
 {
 	int64_t sum = 0;
 
@@ -193,16 +193,16 @@ static void learn_counts(struct pattern_param *k, const struct play_walk *w)
 			k->rules = 0;
 	for (uint8_t rule = PCOUNTS_SHARE; rule <= PCOUNTS_BLOCK; rule <<= 1)
 		for (uint32_t i = 0; i < w->n && k->rules & rule; i++)
-			if (play_count(rule, sum, w->n, i) != w->at[i])
+			if (pattern_play_count(rule, sum, w->n, i) != w->at[i])
 				k->rules &= (uint8_t)~rule;
 }
 
 static int learn_call(struct look *l, uint32_t pattern, const int64_t *val)
 {
 	struct pattern *p = &l->set->pattern[pattern];
-	struct play_walk w = {.pattern = p, .val = val};
+	struct pattern_walk w = {.pattern = p, .val = val};
 
-	while (!p->why && play_next(&w)) {
+	while (!p->why && pattern_walk_next(&w)) {
 		struct pattern_param *k = &p->param[w.i - 1];
 		int same = take_literal(l, k, &w);
 
@@ -229,9 +229,9 @@ static int learn_call(struct look *l, uint32_t pattern, const int64_t *val)
 static int64_t comm_that_was(void *arg, uint32_t pattern)
 {
 	struct look *l = arg;
-	struct play_walk w = {.pattern = &l->set->pattern[pattern], .val = l->val};
+	struct pattern_walk w = {.pattern = &l->set->pattern[pattern], .val = l->val};
 
-	while (play_next(&w))
+	while (pattern_walk_next(&w))
 		if (w.kind == TK_NEWCOMM)
 			return w.at[0];
 	return TRACE_NULL;
@@ -252,7 +252,7 @@ static void prove_call(struct look *l, uint32_t pattern, uint32_t sym, uint32_t 
 		p->why = "has other values from call to call";
 		return;
 	}
-	made = play_make(&l->play, pattern, value, l->made, &why);
+	made = pattern_play_make(&l->play, pattern, value, l->made, &why);
 	if (why)
 		p->why = why;
 	else if (made != n || memcmp(l->made, l->val, n * sizeof(*l->val)))
@@ -286,7 +286,7 @@ static int see_call(struct look *l, uint32_t sym, struct pattern_sum *sum, const
 		sum[pattern].gap_ns += timed ? (double)ev->gap_ns : 0;
 		sum[pattern].dur_ns += timed ? (double)ev->dur_ns : 0;
 	}
-	if (play_made(&l->play, pattern, l->val) < 0)
+	if (pattern_play_made(&l->play, pattern, l->val) < 0)
 		return err_set(l->err, "no memory, or more than %u requests at a time", PATTERN_REQUESTS);
 	return 0;
 }
@@ -324,14 +324,14 @@ static int look_at(struct pattern_set *s, struct pattern_rank *r, bool proving, 
 		goto out;
 	if (!proving)
 		r->sum = arena_alloc(s->arena, r->n_sum = s->n, sizeof(*r->sum));
-	if (!r->sum || play_begin(&l.play, s, trace_n_ranks(l.trace)) < 0) {
+	if (!r->sum || pattern_play_begin(&l.play, s, trace_n_ranks(l.trace)) < 0) {
 		err_set(err, "no memory for the calls of a trace");
 		goto out;
 	}
 	l.play.make_comm = comm_that_was;
 	l.play.arg = &l;
 	rc = walk(&l, r->rank, r->sum);
-	play_end(&l.play);
+	pattern_play_end(&l.play);
 out:
 	free(l.val);
 	free(l.slots);

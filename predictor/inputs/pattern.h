@@ -96,16 +96,16 @@ uint32_t pattern_values(const struct trace_defs *d, uint32_t sym, const struct p
 
 /* ---- shared: a rank as its calls go by (pattern_play.c) ---- */
 
-struct play_request {
+struct pattern_request {
 	bool used, active, persistent;
 	uint32_t made_by;
 	uint64_t age;
 };
-struct play {
+struct pattern_play {
 	const struct pattern_set *set;
 	uint32_t ranks;
 	uint32_t n_request;
-	struct play_request *request;
+	struct pattern_request *request;
 	uint64_t age;
 	int64_t *comm_of; /* by pattern: the latest communicator that it made, or TRACE_NULL */
 	uint32_t *made_by; /* by communicator */
@@ -116,26 +116,26 @@ struct play {
 	void (*free_comm)(void *arg, int64_t comm);
 	void *arg;
 };
-int play_begin(struct play *p, const struct pattern_set *set, uint32_t ranks);
-void play_end(struct play *p);
+int pattern_play_begin(struct pattern_play *p, const struct pattern_set *set, uint32_t ranks);
+void pattern_play_end(struct pattern_play *p);
 /* The call with these values (in the pattern's order) as parameters: how many. *why is NULL, or says why it cannot be made. */
-uint32_t play_make(struct play *p, uint32_t pattern, const int64_t *value, int64_t out[PATTERN_VALUES], const char **why);
+uint32_t pattern_play_make(struct pattern_play *p, uint32_t pattern, const int64_t *value, int64_t out[PATTERN_VALUES], const char **why);
 /* It was made. -1 without memory, or with too many requests. */
-int play_made(struct play *p, uint32_t pattern, const int64_t *val);
+int pattern_play_made(struct pattern_play *p, uint32_t pattern, const int64_t *val);
 /* Request of a control point, the latest or the oldest that is active, or TRACE_NULL. */
-int64_t play_request_of(const struct play *p, uint32_t made_by, bool oldest);
+int64_t pattern_play_request_of(const struct pattern_play *p, uint32_t made_by, bool oldest);
 /* Slots of all active ones. out has room for n_request; how many. */
-uint32_t play_active(const struct play *p, bool by_age, int64_t *out);
+uint32_t pattern_play_active(const struct pattern_play *p, bool by_age, int64_t *out);
 /* Count i of n that sum up to sum. */
-int64_t play_count(uint8_t rule, int64_t sum, uint32_t n, uint32_t i);
+int64_t pattern_play_count(uint8_t rule, int64_t sum, uint32_t n, uint32_t i);
 /* The parameters of a call one by one: where each begins in val, and its length. */
-struct play_walk {
+struct pattern_walk {
 	const struct pattern *pattern;
 	const int64_t *val;
 	uint32_t i, pos, n;
 	const int64_t *at;
 	uint8_t kind;
 };
-bool play_next(struct play_walk *w);
+bool pattern_walk_next(struct pattern_walk *w);
 
 #endif

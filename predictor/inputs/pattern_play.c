@@ -8,23 +8,23 @@
 
 #define REQUESTS_FIRST 16u
 
-int play_begin(struct play *p, const struct pattern_set *set, uint32_t ranks)
+int pattern_play_begin(struct pattern_play *p, const struct pattern_set *set, uint32_t ranks)
 {
-	*p = (struct play){.set = set, .ranks = ranks, .comm_of = malloc((set->n + 1u) * sizeof(*p->comm_of))};
+	*p = (struct pattern_play){.set = set, .ranks = ranks, .comm_of = malloc((set->n + 1u) * sizeof(*p->comm_of))};
 	for (uint32_t i = 0; p->comm_of && i < set->n; i++)
 		p->comm_of[i] = TRACE_NULL;
 	return p->comm_of ? 0 : -1;
 }
 
-void play_end(struct play *p)
+void pattern_play_end(struct pattern_play *p)
 {
 	free(p->request);
 	free(p->comm_of);
 	free(p->made_by);
-	*p = (struct play){0};
+	*p = (struct pattern_play){0};
 }
 
-bool play_next(struct play_walk *w)
+bool pattern_walk_next(struct pattern_walk *w)
 {
 	const struct trace_fn_info *fn = &trace_fn[w->pattern->fn];
 
@@ -41,12 +41,12 @@ bool play_next(struct play_walk *w)
 
 /* ---- requests ---- */
 
-int64_t play_request_of(const struct play *p, uint32_t made_by, bool oldest)
+int64_t pattern_play_request_of(const struct pattern_play *p, uint32_t made_by, bool oldest)
 {
 	int64_t best = TRACE_NULL;
 
 	for (uint32_t i = 0; i < p->n_request; i++) {
-		const struct play_request *r = &p->request[i];
+		const struct pattern_request *r = &p->request[i];
 
 		if (r->used && r->made_by == made_by && (r->active || r->persistent) &&
 		    (best < 0 || (r->age < p->request[best].age) == oldest))
@@ -55,7 +55,7 @@ int64_t play_request_of(const struct play *p, uint32_t made_by, bool oldest)
 	return best;
 }
 
-uint32_t play_active(const struct play *p, bool by_age, int64_t *out)
+uint32_t pattern_play_active(const struct pattern_play *p, bool by_age, int64_t *out)
 {
 	uint32_t n = 0;
 
@@ -72,7 +72,7 @@ uint32_t play_active(const struct play *p, bool by_age, int64_t *out)
 	return n;
 }
 
-static int64_t free_slot(const struct play *p)
+static int64_t free_slot(const struct pattern_play *p)
 {
 	uint32_t i = 0;
 
@@ -81,7 +81,7 @@ static int64_t free_slot(const struct play *p)
 	return i;
 }
 
-static int use_slot(struct play *p, int64_t slot, uint32_t pattern)
+static int use_slot(struct pattern_play *p, int64_t slot, uint32_t pattern)
 {
 	const char *name = trace_fn[p->set->pattern[pattern].fn].name;
 	bool persistent = strstr(name, "_init") != NULL;
@@ -92,7 +92,7 @@ static int use_slot(struct play *p, int64_t slot, uint32_t pattern)
 		return -1;
 	if (slot >= p->n_request) {
 		uint32_t n = p->n_request ? p->n_request : REQUESTS_FIRST;
-		struct play_request *r;
+		struct pattern_request *r;
 
 		while (n <= slot)
 			n *= 2;
@@ -103,18 +103,18 @@ static int use_slot(struct play *p, int64_t slot, uint32_t pattern)
 		p->request = r;
 		p->n_request = n;
 	}
-	p->request[slot] = (struct play_request){true, !persistent, persistent, pattern, ++p->age};
+	p->request[slot] = (struct pattern_request){true, !persistent, persistent, pattern, ++p->age};
 	return 0;
 }
 
-static struct play_request *request_at(struct play *p, int64_t slot)
+static struct pattern_request *request_at(struct pattern_play *p, int64_t slot)
 {
 	return slot >= 0 && slot < p->n_request && p->request[slot].used ? &p->request[slot] : NULL;
 }
 
-static void complete(struct play *p, int64_t slot)
+static void complete(struct pattern_play *p, int64_t slot)
 {
-	struct play_request *r = request_at(p, slot);
+	struct pattern_request *r = request_at(p, slot);
 
 	if (r && r->persistent)
 		r->active = false;
@@ -122,7 +122,7 @@ static void complete(struct play *p, int64_t slot)
 		r->used = false;
 }
 
-static int use_comm(struct play *p, int64_t comm, uint32_t pattern)
+static int use_comm(struct pattern_play *p, int64_t comm, uint32_t pattern)
 {
 	uint32_t *m;
 
@@ -142,13 +142,13 @@ static int use_comm(struct play *p, int64_t comm, uint32_t pattern)
 	return 0;
 }
 
-int play_made(struct play *p, uint32_t pattern, const int64_t *val)
+int pattern_play_made(struct pattern_play *p, uint32_t pattern, const int64_t *val)
 {
-	struct play_walk w = {.pattern = &p->set->pattern[pattern], .val = val};
+	struct pattern_walk w = {.pattern = &p->set->pattern[pattern], .val = val};
 	const char *name = trace_fn[w.pattern->fn].name;
 	uint8_t cls = trace_fn[w.pattern->fn].cls;
 
-	while (play_next(&w)) {
+	while (pattern_walk_next(&w)) {
 		if (w.kind == TK_NEWREQ && use_slot(p, w.at[0], pattern) < 0)
 			return -1;
 		if (w.kind == TK_NEWCOMM && use_comm(p, w.at[0], pattern) < 0)
@@ -169,7 +169,7 @@ int play_made(struct play *p, uint32_t pattern, const int64_t *val)
 /* ---- making a call ---- */
 
 struct making {
-	struct play *p;
+	struct pattern_play *p;
 	const struct pattern *pattern;
 	const int64_t *value;
 	int64_t *out;
@@ -213,28 +213,52 @@ static void make_comm(struct making *m, const struct pattern_param *k)
 	put(m, comm);
 }
 
+/* By one rule; how many, PATTERN_NONE where they do not fit. */
+static uint32_t requests_by(const struct making *m, const struct pattern_param *k, uint8_t rule, int64_t *out, uint32_t room)
+{
+	if (rule & (PREQ_BY_AGE | PREQ_BY_SLOT))
+		return m->p->n_request <= room ? pattern_play_active(m->p, rule == PREQ_BY_AGE, out) : PATTERN_NONE;
+	if (k->n > room)
+		return PATTERN_NONE;
+	for (uint32_t i = 0; i < k->n; i++)
+		out[i] = rule == PREQ_LITERAL		    ? k->literal[i]
+			 : k->made_by[i] == PATTERN_NONE ? TRACE_NULL
+							    : pattern_play_request_of(m->p, k->made_by[i], rule == PREQ_OLDEST);
+	return k->n;
+}
+
+/* All rules that held in the traces have to say the same; that the slots are always the same is one only without others. */
 static void make_requests(struct making *m, const struct pattern_param *k, bool list)
 {
-	uint32_t at = m->n;
+	uint8_t rules = k->rules & ~PREQ_LITERAL ? k->rules & (uint8_t)~PREQ_LITERAL : k->rules;
+	uint32_t at = m->n, n = PATTERN_NONE;
 
 	if (list)
-		put(m, k->n);
+		put(m, 0);
 	m->reqs = m->n;
-	if (k->rules & PREQ_LITERAL) {
-		for (uint32_t i = 0; i < k->n; i++)
-			put(m, k->literal[i]);
-	} else if (k->rules & (PREQ_LATEST | PREQ_OLDEST)) {
-		for (uint32_t i = 0; i < k->n; i++)
-			put(m, k->made_by[i] == PATTERN_NONE
-				       ? TRACE_NULL
-				       : play_request_of(m->p, k->made_by[i], !(k->rules & PREQ_LATEST)));
-	} else if (k->rules && list && m->n + m->p->n_request < PATTERN_VALUES) {
-		m->n += play_active(m->p, k->rules & PREQ_BY_AGE, m->out + m->n);
-		m->out[at] = m->n - m->reqs;
-	} else {
-		refuse(m, "uses requests that follow no rule in the traces");
+	for (uint8_t rule = PREQ_LITERAL; rule <= PREQ_OLDEST && !m->why; rule <<= 1) {
+		bool first = n == PATTERN_NONE;
+		int64_t *out = m->out + m->reqs + (first ? 0 : n);
+		uint32_t more;
+
+		if (!(rules & rule))
+			continue;
+		more = requests_by(m, k, rule, out, PATTERN_VALUES - m->reqs - (first ? 0 : n));
+		if (more == PATTERN_NONE)
+			refuse(m, "has too many requests");
+		else if (first)
+			n = more;
+		else if (more != n || memcmp(out, m->out + m->reqs, n * sizeof(*out)))
+			refuse(m, "uses requests that the traces do not tell: name more of them");
 	}
-	m->n_reqs = m->n - m->reqs;
+	if (n == PATTERN_NONE || (!list && n != 1)) {
+		refuse(m, "uses requests that follow no rule in the traces");
+		n = 0;
+	}
+	m->n += n;
+	m->n_reqs = n;
+	if (list)
+		m->out[at] = n;
 }
 
 /* All that are active; a call that takes whichever come first may have one at most. */
@@ -256,7 +280,7 @@ static void make_done(struct making *m)
 		refuse(m, "takes whichever request is complete first");
 }
 
-int64_t play_count(uint8_t rule, int64_t sum, uint32_t n, uint32_t i)
+int64_t pattern_play_count(uint8_t rule, int64_t sum, uint32_t n, uint32_t i)
 {
 	if (rule & PCOUNTS_SHARE)
 		return sum / n + (i < sum % n);
@@ -272,7 +296,7 @@ static void make_counts(struct making *m, const struct pattern_param *k)
 		refuse(m, "has counts for ranks that follow no rule in the traces");
 	put(m, n);
 	for (uint32_t i = 0; i < n && !m->why; i++)
-		put(m, play_count(k->rules, sum, n, i));
+		put(m, pattern_play_count(k->rules, sum, n, i));
 }
 
 static void make_literal(struct making *m, const struct pattern_param *k, bool list)
@@ -347,7 +371,7 @@ static void make_param(struct making *m, const struct pattern_param *k)
 	}
 }
 
-uint32_t play_make(struct play *p, uint32_t pattern, const int64_t *value, int64_t out[PATTERN_VALUES], const char **why)
+uint32_t pattern_play_make(struct pattern_play *p, uint32_t pattern, const int64_t *value, int64_t out[PATTERN_VALUES], const char **why)
 {
 	struct making m = {.p = p, .pattern = &p->set->pattern[pattern], .value = value, .out = out, .n_comm = p->ranks,
 			   .why = p->set->pattern[pattern].why};

@@ -87,7 +87,7 @@ static void note_free(void *arg, int64_t comm)
 		m->died = c->order++;
 }
 
-void predicted_comms_listen(struct predicted_comms *c, struct play *p)
+void predicted_comms_listen(struct predicted_comms *c, struct pattern_play *p)
 {
 	p->make_comm = new_comm;
 	p->use_comm = note_use;
@@ -108,7 +108,7 @@ static int64_t numbered_comm(void *arg, uint32_t pattern)
 	return TRACE_NULL;
 }
 
-void predicted_comms_answer(struct predicted_comms *c, struct play *p)
+void predicted_comms_answer(struct predicted_comms *c, struct pattern_play *p)
 {
 	p->make_comm = numbered_comm;
 	p->arg = c;

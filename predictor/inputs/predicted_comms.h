@@ -30,8 +30,8 @@ struct predicted_comms {
 void predicted_comms_begin(struct predicted_comms *c, const struct pattern_set *set, uint32_t rank, uint32_t ranks);
 void predicted_comms_free(struct predicted_comms *c);
 /* Let the first pass through a rank's calls tell c of communicators, and the second take their numbers from it. */
-void predicted_comms_listen(struct predicted_comms *c, struct play *p);
-void predicted_comms_answer(struct predicted_comms *c, struct play *p);
+void predicted_comms_listen(struct predicted_comms *c, struct pattern_play *p);
+void predicted_comms_answer(struct predicted_comms *c, struct pattern_play *p);
 /* Between them. -1 with the reason. */
 int predicted_comms_number(struct predicted_comms *c, struct errbuf *err);
 

@@ -37,7 +37,7 @@ struct rank_writing {
 	uint32_t rank;
 	bool writes, failed;
 	struct predicted_comms comms;
-	struct play play;
+	struct pattern_play play;
 	struct pattern_sum *sum;
 	uint64_t enter, n;     /* of the event before: entry, in ns; events */
 	uint64_t gap;	       /* and its gap */
@@ -153,7 +153,7 @@ static int predict_call(void *arg, uint32_t point, double time_s, const double *
 		return no_call(r, point, "is in none of the given traces, which say what kind of call it is");
 	if (take_values(r, point, var, value))
 		return 1;
-	n = play_make(&r->play, at->pattern, value, r->w->val, &why);
+	n = pattern_play_make(&r->play, at->pattern, value, r->w->val, &why);
 	if (why)
 		return no_call(r, point, why);
 	enter = enter < r->enter ? r->enter : enter;
@@ -169,7 +169,7 @@ static int predict_call(void *arg, uint32_t point, double time_s, const double *
 	r->last = at->pattern;
 	r->sum[at->pattern].n++;
 	r->sum[at->pattern].gap_ns += (double)gap;
-	if (play_made(&r->play, at->pattern, r->w->val) < 0 || (r->writes && write_event(r, at->pattern, n) < 0))
+	if (pattern_play_made(&r->play, at->pattern, r->w->val) < 0 || (r->writes && write_event(r, at->pattern, n) < 0))
 		return no_call(r, point, "and those before it take more memory than there is");
 	r->n++;
 	return 0;
@@ -184,7 +184,7 @@ static int pass(struct rank_writing *r, bool writes)
 	r->enter = r->n = r->gap = 0;
 	r->last = PATTERN_NONE;
 	memset(r->sum, 0, (r->w->set->n + 1u) * sizeof(*r->sum));
-	if (play_begin(&r->play, r->w->set, r->w->f->ranks) < 0)
+	if (pattern_play_begin(&r->play, r->w->set, r->w->f->ranks) < 0)
 		return err_set(r->w->err, "no memory for rank %u", r->rank);
 	if (writes)
 		predicted_comms_answer(&r->comms, &r->play);
@@ -194,7 +194,7 @@ static int pass(struct rank_writing *r, bool writes)
 		r->failed = true;
 	if (!r->failed && finish_event(r, r->enter) < 0)
 		r->failed = true;
-	play_end(&r->play);
+	pattern_play_end(&r->play);
 	return r->failed ? -1 : 0;
 }
 

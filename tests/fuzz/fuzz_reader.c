@@ -4,6 +4,7 @@
  * into inputs at the start, beside simulated programs.
  */
 #include "tests/fuzz/packed.h"
+#include "predictor/inputs/pattern.h"
 #include "skelgen/loops.h"
 #include "trace/check.h"
 #include "trace/clock.h"
@@ -154,6 +155,17 @@ static void read_timeline(const struct trace *t, uint32_t n)
 	timeline_destroy(tl);
 }
 
+static void read_patterns(const struct trace *t)
+{
+	struct trace *run = (struct trace *)t;
+	struct pattern_set set;
+	struct errbuf err = {""};
+
+	if (patterns_learn(&set, &run, 1, &err) < 0 && !*err.text)
+		__builtin_trap();
+	patterns_free(&set);
+}
+
 static void read_trace(const struct trace *t)
 {
 	uint32_t n = trace_n_ranks(t) < RANKS_MAX ? trace_n_ranks(t) : RANKS_MAX, all = trace_n_ranks(t);
@@ -176,6 +188,7 @@ static void read_trace(const struct trace *t)
 		if (clock)
 			trace_clock_control(clock, t, NULL, &err);
 		trace_clock_destroy(clock);
+		read_patterns(t);
 	}
 	for (uint32_t r = 0; r < n && trace_is_imported(t); r++)
 		if (trace_get_rank(t, r)->present)

@@ -67,8 +67,30 @@ sub form {
 	return decode_json($out);
 }
 
+# Seconds that a skeleton of the prediction says, which knows no run of that size on that number of ranks; undef: there is none.
+sub skeleton {
+	my ($dir, $name, $size, $ranks, $traces) = @_;
+	my ($rc, $out) = output(build() . '/precedent', qw(model predict), "$dir/model", '--ranks', $ranks, '--var', "N=$size", '-o', "$dir/predicted",
+		map { ('--from', $_) } @$traces);
+	return if $rc;
+	($rc, $out) = output(build() . '/precedent', 'skeleton', "$dir/predicted", '-o', "$dir/skel", '--seconds', 100, '--compile');
+	die "skeleton of a predicted run: $out\n" if $rc;
+	my @s;
+	if (!-e "$dir/calibration") {
+		($rc, $out) = output('mpirun', '--bind-to', 'core', '-n', 2, "$dir/skel/skel", '--calibrate', "$dir/calibration");
+		die "$name, calibration: $out\n" if $rc;
+	}
+	for (1 .. $REPEATS) {
+		($rc, $out) = output('mpirun', $ranks > cores() ? ('--oversubscribe', '--bind-to', 'none') : ('--bind-to', 'core'), '-n', $ranks,
+			"$dir/skel/skel", '--calibration', "$dir/calibration");
+		die "$name, skeleton of a predicted run: $out\n" if $rc || $out !~ /^skel_s ([\d.]+)/m;
+		push @s, $1;
+	}
+	return median(@s);
+}
+
 sub ask {
-	my ($dir, $name, $size, $ranks) = @_;
+	my ($dir, $name, $size, $ranks, $traces) = @_;
 	my $p = $program{$name};
 	my @cmd = (build() . "/tests/programs/$name", $size, $p->{steps});
 	my @s = map { traced("$dir/asked", $ranks, @cmd) } 1 .. $REPEATS;
@@ -76,6 +98,7 @@ sub ask {
 	my ($rc, $out) = output(build() . '/precedent', qw(model predict), "$dir/model", '--ranks', $ranks, '--var', "N=$size", '--json', '--against', "$dir/asked");
 	my ($exact, $calls, $values, $wrong, $unknown) =
 		$out =~ /: (\d+) of \d+ ranks make the predicted calls; (\S+) calls and (\S+) values compared, (\d+) values are others, (\d+) were not/;
+	$r->{skeleton_s} = skeleton($dir, $name, $size, $ranks, $traces);
 	my ($wall) = $out =~ /"wall_s": ([\d.e+-]+)/;
 	if (!defined $wall) {
 		$r->{refused} = (split /\n/, $out)[-1] // '';
@@ -101,7 +124,7 @@ sub own_run {
 	}
 	my ($rc, $out) = output(build() . '/precedent', qw(model fit), @traces, '--var', 'N=' . join(',', @sizes), '--dims', $p->{dims}, '-o', "$dir/model");
 	die "model fit: $out\n" if $rc;
-	my @asked = map { ask($dir, $name, @$_) } [$p->{other}, 2], [$p->{other}, 4], [$p->{sizes}[1], $OTHER_RANKS], [$p->{other}, $OTHER_RANKS];
+	my @asked = map { ask($dir, $name, @$_, \@traces) } [$p->{other}, 2], [$p->{other}, 4], [$p->{sizes}[1], $OTHER_RANKS], [$p->{other}, $OTHER_RANKS];
 	my $form = form(\@rows, map { [$_->{size}, $_->{ranks}] } @asked);
 	$asked[$_]{form_s} = $form->{values}[$_] for 0 .. $#asked;
 	return {steps => $p->{steps}, sizes => $p->{sizes}, ranks => \@ranks, fitted => $out =~ s/\n+\z//r, form => $form->{form}, asked => \@asked};
