@@ -82,6 +82,7 @@ my @parts = (
 	['halo', 'Halos: extrapolation instead of exchange', \&halo],
 	['network', 'Halos over 100 Mbit/s', \&halo],
 	['heat', 'Own: heat', \&own], ['lu', 'Own: lu', \&own], ['cg', 'Own: cg', \&own],
+	(map { [$_, "Own: $_", \&own] } qw(ft mg sp bt is ep)),
 );
 
 sub part {

@@ -17,11 +17,17 @@ my %program = (
 	heat => {sizes => [385, 512, 642], other => 577, steps => 600, dims => 1},
 	lu   => {sizes => [45, 64, 83], other => 71, steps => 100, dims => 2},
 	cg   => {sizes => [193, 258, 383], other => 321, steps => 500, dims => 2},
+	ft   => {sizes => [16, 32, 128], other => 64, steps => 20, dims => 1},
+	mg   => {sizes => [16, 32, 128], other => 64, steps => 20, dims => 2, ranks => [2, 4, 8], other_ranks => 16},
+	sp   => {sizes => [31, 67, 94], other => 58, steps => 20, dims => 2, ranks => [2, 4, 6, 9], other_ranks => 8},
+	bt   => {sizes => [31, 67, 94], other => 58, steps => 5, dims => 2, ranks => [2, 4, 6, 9], other_ranks => 8},
+	is   => {sizes => [64, 256, 1024], other => 512, steps => 10, dims => 1},
+	ep   => {sizes => [2, 8, 32], other => 16, dims => 1},
 );
 my @ranks = (2, 4);
 my $OTHER_RANKS = 8;
 
-sub own_names { return qw(heat lu cg) }
+sub own_names { return qw(heat lu cg ft mg sp bt is ep) }
 
 sub cores {
 	my $n = `getconf _NPROCESSORS_ONLN`;
@@ -92,7 +98,7 @@ sub skeleton {
 sub ask {
 	my ($dir, $name, $size, $ranks, $traces) = @_;
 	my $p = $program{$name};
-	my @cmd = (build() . "/tests/programs/$name", $size, $p->{steps});
+	my @cmd = (build() . "/tests/programs/$name", $size, $p->{steps} // ());
 	my @s = map { traced("$dir/asked", $ranks, @cmd) } 1 .. $REPEATS;
 	my $r = {size => $size, ranks => $ranks, actual_s => median(@s), noise => spread(@s), crowded => $ranks > cores() ? JSON::PP::true : JSON::PP::false};
 	my ($rc, $out) = output(build() . '/precedent', qw(model predict), "$dir/model", '--ranks', $ranks, '--var', "N=$size", '--json', '--against', "$dir/asked");
@@ -114,20 +120,22 @@ sub own_run {
 	my $p = $program{$name};
 	my $dir = tempdir(CLEANUP => 1);
 	my (@traces, @rows, @sizes);
-	for my $ranks (@ranks) {
+	my @learnt = @{$p->{ranks} // \@ranks};
+	my $other = $p->{other_ranks} // $OTHER_RANKS;
+	for my $ranks (@learnt) {
 		for my $size (@{$p->{sizes}}) {
 			my $file = "$dir/$ranks-$size";
-			push @rows, [$size, $ranks, traced($file, $ranks, build() . "/tests/programs/$name", $size, $p->{steps})];
+			push @rows, [$size, $ranks, traced($file, $ranks, build() . "/tests/programs/$name", $size, $p->{steps} // ())];
 			push @traces, $file;
 			push @sizes, $size;
 		}
 	}
 	my ($rc, $out) = output(build() . '/precedent', qw(model fit), @traces, '--var', 'N=' . join(',', @sizes), '--dims', $p->{dims}, '-o', "$dir/model");
 	die "model fit: $out\n" if $rc;
-	my @asked = map { ask($dir, $name, @$_, \@traces) } [$p->{other}, 2], [$p->{other}, 4], [$p->{sizes}[1], $OTHER_RANKS], [$p->{other}, $OTHER_RANKS];
+	my @asked = map { ask($dir, $name, @$_, \@traces) } [$p->{other}, $learnt[0]], [$p->{other}, $learnt[1]], [$p->{sizes}[1], $other], [$p->{other}, $other];
 	my $form = form(\@rows, map { [$_->{size}, $_->{ranks}] } @asked);
 	$asked[$_]{form_s} = $form->{values}[$_] for 0 .. $#asked;
-	return {steps => $p->{steps}, sizes => $p->{sizes}, ranks => \@ranks, fitted => $out =~ s/\n+\z//r, form => $form->{form}, asked => \@asked};
+	return {steps => $p->{steps}, sizes => $p->{sizes}, ranks => \@learnt, fitted => $out =~ s/\n+\z//r, form => $form->{form}, asked => \@asked};
 }
 
 1;
