@@ -18,8 +18,8 @@
 
 /* What codes of simulation do on average: the first guess, where nothing was sampled. */
 const double skel_mix_default[CLASS_N] = {
-	[CLASS_INTEGER] = 0.20, [CLASS_INTEGER_CHAIN] = 0.05, [CLASS_BRANCH] = 0.05, [CLASS_SCALAR] = 0.15,
-	[CLASS_SCALAR_CHAIN] = 0.10, [CLASS_VECTOR] = 0.10,
+	[CLASS_INTEGER] = 0.20, [CLASS_INTEGER_CHAIN] = 0.05, [CLASS_BRANCH] = 0.05, [CLASS_SCALAR] = 0.10,
+	[CLASS_SCALAR_SHORT] = 0.05, [CLASS_SCALAR_CHAIN] = 0.10, [CLASS_VECTOR] = 0.10,
 	[CLASS_DIVIDE] = 0.03, [CLASS_LIBM] = 0.02, [CLASS_STREAM_L2] = 0.08, [CLASS_STREAM_L3] = 0.05,
 	[CLASS_STREAM_MEM] = 0.10, [CLASS_RANDOM_L2] = 0.03, [CLASS_RANDOM_L3] = 0.02, [CLASS_RANDOM_MEM] = 0.02,
 };

@@ -15,13 +15,18 @@
 #define WRONG     17    /* cycles of a wrong guess */
 #define ARM       6     /* instructions */
 #define SHARP     3     /* how much of the time the longest of several takes that overlap */
+#define LEAST_WAIT 0.5  /* of the waiting that was found, and at most: so that instructions and time agree */
+#define MOST_WAIT 2
+#define HALVINGS  12
+#define NEAR      0.15  /* instructions and time agree so far */
+#define SPREAD    1     /* samples */
 
 enum level { L1, L2, L3, MEMORY, LEVELS };
 
 /* Cycles, of a processor of these years: a line in order, an access without order by itself, one that awaits the one
  * before. */
 static const double line_cycles[LEVELS] = {1, 4, 10, 25};
-static const double apart_cycles[LEVELS] = {0.5, 4, 12, 60};
+static const double apart_cycles[LEVELS] = {0.5, 2, 5, 30};
 static const double chained_cycles[LEVELS] = {5, 14, 50, 300};
 
 static const uint8_t stream_class[LEVELS] = {CLASS_INTEGER, CLASS_STREAM_L2, CLASS_STREAM_L3, CLASS_STREAM_MEM};
@@ -58,7 +63,10 @@ struct model {
 	uint64_t *all;         /* and for those of all that go in order */
 	uint32_t n_all;
 	uint32_t *heat;        /* samples by instruction */
+	double *often;         /* how often it is executed, of the most frequent one */
+	double *late;          /* cycles that it is late by for a branch before it */
 	double units[CLASS_N], memory[CLASS_N], chain[CLASS_N], wrong;
+	double shorts;         /* of the scalar work: the part in short loops */
 };
 
 static bool touches(const struct mix_op *op)
@@ -188,7 +196,7 @@ static void add_access(struct model *m, uint32_t i)
 	const struct access *a = &m->access[i];
 	double step = fabs((double)a->motion.step);
 	/* A line that is written is read first, and written back. */
-	double times = op->store ? 2 : 1;
+	double times = (op->store ? 2 : 1) * m->often[i];
 
 	if (a->level == L1 || a->motion.order == MIX_STILL || is_brought(m, i))
 		return;
@@ -374,34 +382,161 @@ static uint8_t chained(int c)
 	}
 }
 
-/* Cycles of the processor itself. Its units do all of their work in any case, and as fast as they can: what a chain takes
- * longer is waiting. So a kernel of either kind makes up a block that has as many instructions as the program's. */
-static double core(const struct model *m, double cycles[CLASS_N])
-{
-	double units = total(m->units), chain = total(m->chain), wait = fmax(0, chain - units);
+/* What a kernel does beside what its class says, or while it waits, in cycles of the units per cycle of the kernel, by the
+ * same costs: so much less of it is left to the kernels of these classes. A class that is its own content: its share of a
+ * kernel's time. */
+static const struct {
+	double integer, scalar, vector;
+} content_of[CLASS_N] = {
+	[CLASS_INTEGER] = {1, 0, 0}, [CLASS_INTEGER_CHAIN] = {0.2, 0, 0}, [CLASS_BRANCH] = {0.15, 0, 0},
+	[CLASS_SCALAR] = {0.2, 0.8, 0}, [CLASS_SCALAR_SHORT] = {0.4, 0.6, 0},
+	[CLASS_SCALAR_CHAIN] = {0.12, 0.36, 0}, [CLASS_VECTOR] = {0.3, 0, 0.7},
+	[CLASS_STREAM_L2] = {0.4, 0.6, 0}, [CLASS_STREAM_L3] = {0.2, 0.3, 0}, [CLASS_STREAM_MEM] = {0.07, 0.11, 0},
+	[CLASS_RANDOM_L2] = {0.07, 0, 0}, [CLASS_RANDOM_L3] = {0.02, 0, 0},
+};
 
-	memcpy(cycles, m->units, CLASS_N * sizeof(*cycles));
-	for (int c = 0; wait > 0 && c < CLASS_N; c++)
-		cycles[chained(c)] += wait * m->chain[c] / chain;
-	return units + wait;
+/* Streams are worked on as the rest of the floating point is. */
+static bool is_stream(int c)
+{
+	return c == CLASS_STREAM_L2 || c == CLASS_STREAM_L3 || c == CLASS_STREAM_MEM;
 }
 
-/* The longer of the processor and the memory, or a little of both. */
+/* What is left of a class's work, and the time that its kernel takes for it; what that kernel does beside is taken off. */
+static double rest_of(double need, double content)
+{
+	return content > 0 ? fmax(0, need) / content : fmax(0, need);
+}
+
+/* Time by class when `scale` times the waiting is waited: kernels that wait do some of the units' work, the others the rest
+ * of it. Returns the sum. */
+static double fill(const struct model *m, const double *waits, double scale, double time[CLASS_N])
+{
+	double integer = m->units[CLASS_INTEGER], scalar = m->units[CLASS_SCALAR], vector = m->units[CLASS_VECTOR];
+	double packed = vector > 0 ? vector / (vector + scalar) : 0;
+
+	for (int c = 0; c < CLASS_N; c++) {
+		double wait = waits[c] * scale;
+
+		integer -= wait * content_of[c].integer;
+		scalar -= wait * content_of[c].scalar * (is_stream(c) ? 1 - packed : 1);
+		vector -= wait * (content_of[c].vector + (is_stream(c) ? content_of[c].scalar * packed : 0));
+		time[c] = wait + m->units[c];
+	}
+	time[CLASS_SCALAR] += rest_of(scalar * (1 - m->shorts), content_of[CLASS_SCALAR].scalar) - m->units[CLASS_SCALAR];
+	time[CLASS_SCALAR_SHORT] += rest_of(scalar * m->shorts, content_of[CLASS_SCALAR_SHORT].scalar);
+	time[CLASS_VECTOR] += rest_of(vector, content_of[CLASS_VECTOR].vector) - m->units[CLASS_VECTOR];
+	integer -= (time[CLASS_SCALAR] - waits[CLASS_SCALAR] * scale) * content_of[CLASS_SCALAR].integer +
+		   time[CLASS_SCALAR_SHORT] * content_of[CLASS_SCALAR_SHORT].integer +
+		   (time[CLASS_VECTOR] - waits[CLASS_VECTOR] * scale) * content_of[CLASS_VECTOR].integer;
+	time[CLASS_INTEGER] += fmax(0, integer) - m->units[CLASS_INTEGER];
+	return total(time);
+}
+
+/* The units do all of their work in any case: what a chain of values or the memory takes longer is waiting, which takes as much
+ * of the time as is left of it. So a block of kernels has as many instructions as the program's. Of a memory that is
+ * nearly as slow as the units a little is felt. */
 static void combine(const struct model *m, double share[CLASS_N])
 {
-	double cycles[CLASS_N], sum[2] = {core(m, cycles), total(m->memory)};
-	const double *part[2] = {cycles, m->memory};
-	double most = fmax(sum[0], sum[1]), weights = pow(sum[0], SHARP) + pow(sum[1], SHARP);
+	double units = total(m->units), chain = total(m->chain), memory = total(m->memory), core = fmax(units, chain);
+	double waits[CLASS_N] = {0}, most = fmax(core, memory), least = LEAST_WAIT, scale = MOST_WAIT, sum;
+	double weight = most > 0 ? pow(memory, SHARP) / (pow(core, SHARP) + pow(memory, SHARP)) : 0;
 
-	memset(share, 0, CLASS_N * sizeof(*share));
-	if (weights <= 0) {
-		share[CLASS_INTEGER] = 1;
+	if (most <= 0) {
+		memset(share, 0, CLASS_N * sizeof(*share));
+		share[m->wrong > 0 ? CLASS_BRANCH : CLASS_INTEGER] = 1;
 		return;
 	}
-	for (int i = 0; i < 2; i++)
-		for (int c = 0; sum[i] > 0 && c < CLASS_N; c++)
-			share[c] += pow(sum[i], SHARP) / weights * part[i][c] / sum[i] * most / (most + m->wrong);
-	share[CLASS_BRANCH] += m->wrong / (most + m->wrong);
+	for (int c = 0; c < CLASS_N; c++) {
+		waits[c] += memory > 0 ? weight * most * m->memory[c] / memory : 0;
+		waits[chained(c)] += chain > units ? (1 - weight) * (chain - units) * m->chain[c] / chain : 0;
+	}
+	if (fabs(fill(m, waits, 1, share) / most - 1) < NEAR)
+		least = scale = 1;
+	for (int round = 0; round < HALVINGS && scale - least > 1e-3; round++) {
+		double half = (least + scale) / 2;
+
+		*(fill(m, waits, half, share) > most ? &scale : &least) = half;
+	}
+	fill(m, waits, least, share);
+	share[CLASS_BRANCH] += m->wrong;
+	sum = total(share);
+	for (int c = 0; c < CLASS_N; c++)
+		share[c] /= sum;
+}
+
+static bool leaves(const struct mix_op *op)
+{
+	return op->kind == MIX_BRANCH || op->kind == MIX_JUMP || op->kind == MIX_RETURN;
+}
+
+/* The first instruction behind the straight piece that begins at `from`. */
+static uint32_t piece_end(const struct mix_body *b, uint32_t from)
+{
+	uint32_t end = from;
+
+	while (end < b->n && !leaves(&b->op[end])) {
+		end++;
+		for (uint32_t k = 0; end < b->n && k < b->n; k++)
+			if (leaves(&b->op[k]) && b->op[k].target == b->op[end].offset)
+				return end;
+	}
+	return end < b->n ? end + 1 : end;
+}
+
+/* Of a loop with branches some pieces are executed more often than others: a piece was met as often as it is executed, times
+ * what it takes, where an arm of a branch that was guessed wrong takes the correction too. A few samples more are taken to be
+ * spread as if all were executed equally often. */
+static void find_often(struct model *m)
+{
+	const struct mix_body *b = m->b;
+	double all = 0, most = 0;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		double late = b->is_loop && b->op[i].kind == MIX_BRANCH ? WRONG * wrong_share(m, i) : 0;
+
+		all += cost_of[b->op[i].kind].each;
+		if (late > 0) {
+			m->late[i + 1 < b->n ? i + 1 : i] += late;
+			m->late[mix_body_at(b, b->op[i].target)] += late;
+		}
+	}
+	for (uint32_t i = 0, end; i < b->n; i = end) {
+		double cost = 0, met = 0;
+
+		end = piece_end(b, i);
+		for (uint32_t k = i; k < end; k++) {
+			cost += cost_of[b->op[k].kind].each + m->late[k];
+			met += m->heat[k];
+		}
+		for (uint32_t k = i; k < end; k++)
+			m->often[k] = met / cost + SPREAD / all;
+		most = fmax(most, m->often[i]);
+	}
+	for (uint32_t i = 0; i < b->n; i++)
+		m->often[i] /= most;
+}
+
+/* Of the scalar work, what lies in short loops: there are more branches than long loops and integer work would have. By what
+ * is executed in the three kernels: branches and integer instructions for each operation, and the latter for each branch. */
+static double short_part(const struct model *m)
+{
+	const double in_long = 0.14, integer_in_long = 0.43, in_short = 0.5, integer_in_short = 1, per_branch = 4.7;
+	double branches = 0, scalar = 0, integer = 0, more;
+
+	for (uint32_t i = 0; i < m->b->n; i++) {
+		const struct mix_op *op = &m->b->op[i];
+
+		if (leaves(op))
+			branches += m->often[i];
+		else if (op->kind == MIX_SCALAR)
+			scalar += m->often[i];
+		else if (class_of(op) == CLASS_INTEGER)
+			integer += m->often[i];
+	}
+	if (scalar <= 0)
+		return 0;
+	more = branches / scalar - in_long - fmax(0, integer / scalar - integer_in_long) / per_branch;
+	return fmin(1, fmax(0, more / (in_short - in_long - (integer_in_short - integer_in_long) / per_branch)));
 }
 
 static void weigh(struct model *m)
@@ -412,15 +547,17 @@ static void weigh(struct model *m)
 		if (p != UINT32_MAX)
 			m->heat[p]++;
 	}
+	find_often(m);
 	for (uint32_t i = 0; i < m->b->n; i++) {
 		const struct mix_op *op = &m->b->op[i];
 
-		m->units[class_of(op)] += cost_of[op->kind].each;
+		m->units[class_of(op)] += m->often[i] * cost_of[op->kind].each;
 		if (touches(op))
 			add_access(m, i);
 		if (m->b->is_loop && op->kind == MIX_BRANCH)
-			m->wrong += WRONG * wrong_share(m, i);
+			m->wrong += m->often[i] * WRONG * wrong_share(m, i);
 	}
+	m->shorts = short_part(m);
 	if (m->b->is_loop)
 		find_chain(m);
 }
@@ -453,9 +590,11 @@ int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, c
 
 	m.access = calloc(b->n + 1u, sizeof(*m.access));
 	m.heat = calloc(b->n + 1u, sizeof(*m.heat));
+	m.often = calloc(b->n + 1u, sizeof(*m.often));
+	m.late = calloc(b->n + 1u, sizeof(*m.late));
 	m.address = calloc(m.n + 1u, sizeof(*m.address));
 	m.all = calloc((size_t)m.n * b->n + 1u, sizeof(*m.all));
-	if (m.access && m.heat && m.address && m.all) {
+	if (m.access && m.heat && m.often && m.late && m.address && m.all) {
 		find_levels(&m);
 		weigh(&m);
 		combine(&m, use->share);
@@ -464,6 +603,8 @@ int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, c
 	}
 	free(m.access);
 	free(m.heat);
+	free(m.often);
+	free(m.late);
 	free(m.address);
 	free(m.all);
 	return rv;

@@ -62,7 +62,8 @@ static uint64_t mixes_number(const struct compute_mix *mix, int n)
 /* Streams are worked on as the rest of the floating point is. */
 static int packed_lines(const struct compute_mix *m)
 {
-	double both = m->share[CLASS_VECTOR] + m->share[CLASS_SCALAR] + m->share[CLASS_SCALAR_CHAIN];
+	double both = m->share[CLASS_VECTOR] + m->share[CLASS_SCALAR] + m->share[CLASS_SCALAR_SHORT] +
+		      m->share[CLASS_SCALAR_CHAIN];
 
 	return both > 0 ? (int)(16 * m->share[CLASS_VECTOR] / both + 0.5) : 8;
 }

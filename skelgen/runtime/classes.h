@@ -13,6 +13,7 @@
 	CLASS(INTEGER_CHAIN, integer_chain) /* the same, each instruction waiting for the one before */                \
 	CLASS(BRANCH, branch)       /* branches that depend on data and cannot be foretold */                          \
 	CLASS(SCALAR, scalar)       /* scalar floating point, additions and multiplications, many at once */           \
+	CLASS(SCALAR_SHORT, scalar_short) /* the same in short loops: a load, a store and a branch for two of them */   \
 	CLASS(SCALAR_CHAIN, scalar_chain) /* the same, each waiting for the one before */                              \
 	CLASS(VECTOR, vector)       /* packed floating point on data in the first-level cache */                       \
 	CLASS(DIVIDE, divide)       /* divisions and square roots */                                                   \

@@ -72,9 +72,10 @@ static void tables_fill(struct kernel *k)
 	}
 	k->integer[0] = x;
 	k->integer[1] = k->branch = k->hash = ~x;
-	k->integer[2] = x >> 3;
+	for (int i = 0; i < NUMBERS + 2; i++)
+		k->number[i] = 1.0 + (double)(k->table[i] >> 40) / (1 << 24);
 	for (int i = 0; i < NUMBERS; i++)
-		k->number[i] = k->sums[i] = 1.0 + (double)(k->table[i] >> 40) / (1 << 24);
+		k->sums[i] = k->shorts[i] = k->sweep[i] = k->number[i];
 	k->scalar = 0.3;
 	k->divide[0] = 0.3;
 	k->divide[1] = 0.7;
@@ -149,6 +150,9 @@ void kernel_run(struct kernel *k, int c, uint64_t units)
 	case CLASS_SCALAR:
 		kernel_scalar(k, units);
 		break;
+	case CLASS_SCALAR_SHORT:
+		kernel_scalar_short(k, units);
+		break;
 	case CLASS_SCALAR_CHAIN:
 		kernel_scalar_chain(k, units);
 		break;
@@ -181,11 +185,11 @@ void kernel_run(struct kernel *k, int c, uint64_t units)
 
 double kernel_digest(const struct kernel *k)
 {
-	double sum = (double)((k->integer[0] ^ k->integer[1] ^ k->integer[2]) & 0xffffff) + (double)(k->hash & 0xffff) +
+	double sum = (double)((k->integer[0] ^ k->integer[1]) & 0xffffff) + (double)(k->hash & 0xffff) +
 		     (double)(k->branch & 0xffff) + (double)((k->side[0] ^ k->side[1]) & 0xffff) + k->scalar + k->divide[0] +
 		     k->divide[1] + k->libm + k->vec[0][LINE_DOUBLES] + k->vec[1][LINE_DOUBLES] + k->vec_at * 1e-3;
 
-	sum += k->sums[0] + k->sums[NUMBERS - 1] + k->number_at * 1e-3;
+	sum += k->scalar_sum * 1e-6 + k->sums[0] + k->sums[NUMBERS - 1] + k->shorts[0] + k->sweep[0] + k->number_at * 1e-3;
 	for (int l = 0; l < LEVEL_N; l++) {
 		const struct kernel_array *s = &k->stream[l];
 		const struct kernel_chain *c = &k->chain[l];

@@ -11,30 +11,29 @@ __attribute__((noinline)) void kernel_nothing(uint64_t units)
 		;
 }
 
-/* Sums over a table, none of which waits for another: as many instructions as the processor starts, with a branch after every
- * few of them, as programs have, which it foretells. */
+/* Sums over a table: a look-up, two operations and a store, with a branch that is foretold after every few instructions, as
+ * programs have them. No look-up waits for another. */
 __attribute__((noinline)) void kernel_integer(struct kernel *k, uint64_t units)
 {
-	uint64_t a = k->integer[0], b = k->integer[1], c = k->integer[2];
-	uint32_t at = k->table_at, each = 4;
+	uint64_t a = k->integer[0], b = k->integer[1], each = INTEGER_WORDS;
+	uint32_t at = k->table_at;
 
 	HIDE_INTEGER(each);
-	for (uint64_t u = 0; u < units; u++)
-		for (uint32_t i = 0; i < each; i++) {
-			uint64_t v = k->table[at];
+	for (uint64_t u = 0; u < units; u++) {
+		const uint64_t *v = k->table + at;
+		uint64_t *sum = k->sum + at;
 
-			a += v;
-			b ^= v >> 3;
-			c += v & 0xffff;
-			k->sum[at] = c;
-			at = (at + 1) & (TABLE_WORDS - 1);
+		for (uint64_t i = 0; i < each; i++) {
+			a += v[i];
+			b ^= a;
 			HIDE_INTEGER(a);
 			HIDE_INTEGER(b);
-			HIDE_INTEGER(c);
+			sum[i] = b;
 		}
+		at = (at + INTEGER_WORDS) & (TABLE_WORDS - 1);
+	}
 	k->integer[0] = a;
 	k->integer[1] = b;
-	k->integer[2] = c;
 	k->table_at = at;
 }
 
@@ -78,18 +77,60 @@ __attribute__((noinline)) void kernel_branch(struct kernel *k, uint64_t units)
 	k->side[1] = b;
 }
 
-/* Sums of which none waits for another, number by number over arrays in the first-level cache, as most programs have it. They
- * never settle, since what is added moves on. */
+static inline double stencil_part(const double *t, const double *sum, double part)
+{
+	return part * (t[0] + t[2] + *sum);
+}
+
+static inline double stencil_point(const double *t, const double *sum, double part)
+{
+	return t[1] + stencil_part(t, sum, part);
+}
+
+/* A stencil and a faded sum of what it makes, number by number over arrays in the first-level cache, as loops of solvers have
+ * it: several operations for each number that is loaded by itself, and a branch after a dozen of them. The sum waits for the
+ * one before, so that no more operations are under way than in such loops: half of what a processor could start. */
 __attribute__((noinline)) void kernel_scalar(struct kernel *k, uint64_t units)
 {
-	double fade = 0.999;
-	uint32_t at = k->number_at, each = LINE_DOUBLES;
+	double part = 0.2, fade = 0.999, all = k->scalar_sum;
+	uint64_t each = SCALAR_POINTS;
+	uint32_t at = k->number_at;
 
+	HIDE_DOUBLE(part);
 	HIDE_DOUBLE(fade);
 	HIDE_INTEGER(each);
 	for (uint64_t u = 0; u < units; u++) {
 		const double *t = k->number + at;
 		double *sum = k->sums + at;
+
+		for (uint64_t i = 0; i < each; i += 2) {
+			double x = stencil_point(t + i, sum + i, part), y;
+
+			sum[i] = x;
+			HIDE_MEMORY(sum);
+			y = stencil_point(t + i + 1, sum + i + 1, part);
+			sum[i + 1] = y;
+			HIDE_MEMORY(sum);
+			all = all * fade + (x + y);
+		}
+		at = (at + SCALAR_POINTS) & (NUMBERS - 1);
+	}
+	k->number_at = at;
+	k->scalar_sum = all;
+}
+
+/* Scaled sums over the same arrays, two operations for each number that is loaded and stored and for each branch. They
+ * never settle at once, since what is added moves on. */
+__attribute__((noinline)) void kernel_scalar_short(struct kernel *k, uint64_t units)
+{
+	double fade = 0.999;
+	uint32_t at = k->short_at, each = SCALAR_POINTS;
+
+	HIDE_DOUBLE(fade);
+	HIDE_INTEGER(each);
+	for (uint64_t u = 0; u < units; u++) {
+		const double *t = k->number + at;
+		double *sum = k->shorts + at;
 
 		for (uint32_t i = 0; i < each; i++) {
 			double x = sum[i] * fade + t[i];
@@ -97,23 +138,28 @@ __attribute__((noinline)) void kernel_scalar(struct kernel *k, uint64_t units)
 			HIDE_DOUBLE(x);
 			sum[i] = x;
 		}
-		at = (at + LINE_DOUBLES) & (NUMBERS - 1);
+		at = (at + SCALAR_POINTS) & (NUMBERS - 1);
 	}
-	k->number_at = at;
+	k->short_at = at;
 }
 
-/* The logistic map: a chain of dependent operations that never settles, within (0, 1). */
+/* A sweep of which each value waits for the one before, as in solvers of lines: a product and a sum of those that wait, and
+ * beside them what makes the rest of such a loop, a load and a store included. Values stay where they are from. */
 __attribute__((noinline)) void kernel_scalar_chain(struct kernel *k, uint64_t units)
 {
-	double x = k->scalar;
+	double part = 0.2, keep = 0.3, x = k->scalar;
+	uint32_t at = k->chain_at;
 
+	HIDE_DOUBLE(part);
+	HIDE_DOUBLE(keep);
 	for (uint64_t u = 0; u < units; u++) {
-		double t = 3.99 * x;
-
-		x = t - t * x;
-		HIDE_DOUBLE(x);
+		x = keep * x + stencil_part(k->number + at, k->sweep + at, part);
+		k->sweep[at] = x;
+		HIDE_MEMORY(k);
+		at = (at + 1) & (NUMBERS - 1);
 	}
 	k->scalar = x;
+	k->chain_at = at;
 }
 
 static inline double square_root(double x)
@@ -144,15 +190,19 @@ __attribute__((noinline)) void kernel_divide(struct kernel *k, uint64_t units)
 	k->divide[1] = z;
 }
 
-/* An exponential, a sine and a logarithm a unit, of numbers within (0, 3). */
+/* An exponential, a sine and a logarithm a unit, of numbers of a table: none waits for another. */
 __attribute__((noinline)) void kernel_libm(struct kernel *k, uint64_t units)
 {
-	double x = k->libm;
+	uint32_t at = k->libm_at;
+	double all = k->libm;
 
 	for (uint64_t u = 0; u < units; u++) {
-		x = 1.5 + sin(37.0 * exp(-x));
-		x = log(1.1 + x * x);
+		double x = k->number[at];
+
 		HIDE_DOUBLE(x);
+		all = all * 0.5 + (exp(-x) + sin(20.0 * x) + log(x));
+		at = (at + 1) & (NUMBERS - 1);
 	}
-	k->libm = x;
+	k->libm = all;
+	k->libm_at = at;
 }

@@ -7,6 +7,8 @@
 
 #define TABLE_WORDS    1024 /* 8 KiB */
 #define NUMBERS        512  /* 4 KiB */
+#define INTEGER_WORDS  8    /* of the table, a unit */
+#define SCALAR_POINTS  8    /* a unit */
 #define BRANCH_FACTOR  6364136223846793005ull
 #define BRANCH_ADD     1442695040888963407ull
 #define VECTOR_DOUBLES 768  /* 3 x 6 KiB */
@@ -43,16 +45,16 @@ struct kernel;
 typedef void (*kernel_fn)(struct kernel *k, int c, uint64_t units);
 
 struct kernel {
-	uint64_t integer[3], hash, branch, side[2];
-	double scalar, divide[2], libm;
-	uint32_t table_at, number_at, vec_at, vec_from;
+	uint64_t integer[2], hash, branch, side[2];
+	double scalar, scalar_sum, divide[2], libm;
+	uint32_t table_at, number_at, short_at, chain_at, libm_at, vec_at, vec_from;
 	struct kernel_array stream[LEVEL_N];
 	struct kernel_chain chain[LEVEL_N];
 	kernel_fn vector, triad;
 	int vector_bits;
 	uint32_t packed, turn; /* of 16 lines of a stream; lines so far */
 	uint64_t table[TABLE_WORDS], sum[TABLE_WORDS]; /* the first is only read */
-	double number[NUMBERS], sums[NUMBERS];
+	double number[NUMBERS + 2], sums[NUMBERS], shorts[NUMBERS], sweep[NUMBERS]; /* one point more on either side */
 	double vec[3][VECTOR_DOUBLES + 2 * LINE_DOUBLES];
 };
 
@@ -65,6 +67,7 @@ void kernel_nothing(uint64_t units);
 void kernel_integer_chain(struct kernel *k, uint64_t units);
 void kernel_branch(struct kernel *k, uint64_t units);
 void kernel_scalar(struct kernel *k, uint64_t units);
+void kernel_scalar_short(struct kernel *k, uint64_t units);
 void kernel_scalar_chain(struct kernel *k, uint64_t units);
 void kernel_divide(struct kernel *k, uint64_t units);
 void kernel_libm(struct kernel *k, uint64_t units);

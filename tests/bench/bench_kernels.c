@@ -46,8 +46,23 @@ static void *room(size_t bytes)
 
 static uint64_t bytes_of[LEVEL_N];
 
-/* Shell sort of what is nearly sorted, as in many codes' bookkeeping; and a checksum by table. */
+/* Keys put in bins, and the bins summed. */
 static void loop_integer(uint64_t n)
+{
+	static uint32_t key[1024], bin[256];
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; key[1] == 0 && i < 1024; i++)
+		key[i] = (i * 2654435761u) >> 8;
+	for (uint64_t i = 0; i < n; i++) {
+		bin[(key[i & 1023] + (uint32_t)i) & 255]++;
+		sum += bin[i & 255];
+	}
+	sink = sum;
+}
+
+/* A checksum by table. */
+static void loop_integer_chain(uint64_t n)
 {
 	static uint32_t table[256], crc;
 	static unsigned char text[4096];
@@ -99,8 +114,36 @@ static void loop_branch(uint64_t n)
 	sink = found;
 }
 
+/* A row of a plane, each point made of its neighbours. */
+static __attribute__((optimize("no-tree-vectorize"))) void loop_scalar(uint64_t n)
+{
+	static double plane[3][130], out[130];
+
+	for (int k = 0; plane[1][1] == 0 && k < 3 * 130; k++)
+		plane[k / 130][k % 130] = 1.0 / (k + 1);
+	for (uint64_t done = 0; done < n; done += 128) {
+		for (int k = 1; k < 129; k++)
+			out[k] = plane[1][k] + 0.2 * (plane[0][k] + plane[2][k] + plane[1][k - 1] + plane[1][k + 1] - 4.0 * plane[1][k]);
+		__asm__ volatile("" : : "r"(out) : "memory");
+	}
+	sink = out[5];
+}
+
+/* A vector added to another, scaled, both small. */
+static __attribute__((optimize("no-tree-vectorize"))) void loop_scalar_short(uint64_t n)
+{
+	static double x[256], y[256];
+
+	for (uint64_t done = 0; done < n; done += 256) {
+		for (int k = 0; k < 256; k++)
+			y[k] = 0.5 * y[k] + x[k];
+		__asm__ volatile("" : : "r"(y) : "memory");
+	}
+	sink = y[5];
+}
+
 /* Horner's rule, one polynomial after the other. */
-static void loop_scalar(uint64_t n)
+static void loop_scalar_chain(uint64_t n)
 {
 	static const double a[8] = {0.3, -0.2, 0.11, 0.07, -0.05, 0.013, 0.002, 0.4};
 	static double x = 0.5;
@@ -242,8 +285,10 @@ static void loop_stride_mem(uint64_t n)
 
 static void run_loop(int c, uint64_t n)
 {
-	static void (*const core[])(uint64_t) = {[CLASS_INTEGER] = loop_integer, [CLASS_BRANCH] = loop_branch,
-						 [CLASS_SCALAR] = loop_scalar, [CLASS_VECTOR] = loop_vector,
+	static void (*const core[])(uint64_t) = {[CLASS_INTEGER] = loop_integer, [CLASS_INTEGER_CHAIN] = loop_integer_chain,
+						 [CLASS_BRANCH] = loop_branch, [CLASS_SCALAR] = loop_scalar,
+						 [CLASS_SCALAR_SHORT] = loop_scalar_short,
+						 [CLASS_SCALAR_CHAIN] = loop_scalar_chain, [CLASS_VECTOR] = loop_vector,
 						 [CLASS_DIVIDE] = loop_divide, [CLASS_LIBM] = loop_libm};
 
 	if (c <= CLASS_LIBM)

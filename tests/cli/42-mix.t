@@ -46,7 +46,7 @@ sub phases {
     return map { $d->{mixes}[$_->{mix}] } sort { $a->{leaf} <=> $b->{leaf} } grep { $_->{call} eq 'MPI_Allreduce' } @{$d->{blocks}};
 }
 
-my @class = qw(integer integer_chain branch scalar scalar_chain vector divide libm stream_l2 stream_l3 stream_mem random_l2
+my @class = qw(integer integer_chain branch scalar scalar_short scalar_chain vector divide libm stream_l2 stream_l3 stream_mem random_l2
                random_l3 random_mem stride_mem);
 
 # ---- classes ----

@@ -19,7 +19,7 @@ my $tmp = tempdir('precedent-kernels-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 $ENV{$_} = 1 for qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMP_NUM_THREADS);
 delete $ENV{$_} for grep { /^(PRECEDENT_TRACE|PMIX_|OMPI_COMM_WORLD|SLURM_)/ } keys %ENV;
 my $mpirun = 'mpirun --oversubscribe --bind-to none -n 1';
-my @class = qw(integer integer_chain branch scalar scalar_chain vector divide libm stream_l2 stream_l3 stream_mem random_l2
+my @class = qw(integer integer_chain branch scalar scalar_short scalar_chain vector divide libm stream_l2 stream_l3 stream_mem random_l2
                random_l3 random_mem);
 
 sub run_ok {

@@ -130,7 +130,26 @@ static NOINLINE void scalar_chain(void)
 	fsink = x > 1e9 ? 0 : x;
 }
 
+/* A plane of points, each made of its neighbours. */
 static NOINLINE void scalar(void)
+{
+	static double a[34 * 34], b[34 * 34];
+	double factor = 0.2;
+
+	__asm__ volatile("" : "+x"(factor));
+	for (int round = 0; round < 20; round++)
+		for (int i = 1; i < 33; i++)
+			for (int j = 1; j < 33; j++) {
+				const double *p = a + i * 34 + j;
+				double x = p[0] + factor * (p[-34] + p[34] + p[-1] + p[1] - 4 * p[0] + 1);
+
+				__asm__ volatile("" : "+x"(x));
+				b[i * 34 + j] = x;
+			}
+	fsink = b[40];
+}
+
+static NOINLINE void scalar_short(void)
 {
 	static double a[1024];
 
@@ -322,6 +341,7 @@ int main(int argc, char **argv)
 	run("integer_chain", integer_chain);
 	run("branch", branch);
 	run("scalar", scalar);
+	run("scalar_short", scalar_short);
 	run("scalar_chain", scalar_chain);
 	run("vector", vector);
 	run("divide", divide);
