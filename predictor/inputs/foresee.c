@@ -173,6 +173,10 @@ static int check_doubts(struct foresee *f, struct errbuf *err)
 				return err_set(err, "not determined by the runs: the order of %.160s: rank %u makes both here (%.100s; "
 						    "%.100s), and no rank of the runs does; trace one that does",
 					       strchr(d->what, ' ') ? strchr(d->what, ' ') + 1 : d->what, rank, a, b);
+			if (!strcmp(a, b))
+				return err_set(err, "not determined by the runs: %.160s: '%.100s' is no whole number for rank %u here; "
+						    "trace a run like it",
+					       strchr(d->what, ' ') ? strchr(d->what, ' ') + 1 : d->what, a, rank);
 			return err_set(err,
 				       "not determined by the runs: %.160s: '%.100s' and '%.100s' hold in all of them, and differ "
 				       "for rank %u here; trace a run where they differ",

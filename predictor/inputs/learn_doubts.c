@@ -67,8 +67,9 @@ int learnt_doubt_add(struct learnt *l, const struct learnt_doubt *d)
 int learnt_doubt_rules(struct learning *g, const char *what, const char *part, const struct rule *rule, const struct rule *other,
 		       uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		struct learnt_doubt d = {.where = g->where, .rule = {*rule, other[i]}};
+	/* what is divided without a rest in all runs may not be elsewhere: then the rule is in doubt by itself */
+	for (uint32_t i = rule->den != 1 ? 0 : 1; i < n + 1; i++) {
+		struct learnt_doubt d = {.where = g->where, .rule = {*rule, i ? other[i - 1] : *rule}};
 
 		snprintf(d.what, sizeof(d.what), "%.120s: %.28s", what, part);
 		if (learnt_doubt_add(g->l, &d) < 0)
@@ -97,13 +98,16 @@ static bool passes(const struct learnt_doubt *d, int k, const int64_t *value)
 
 bool learnt_doubt_agrees(const struct learnt_doubt *d, const int64_t *value)
 {
+	int64_t x;
+
 	if (!rule_guard_holds(&d->where, value))
 		return true;
 	if (d->kind == DOUBT_ORDER)
 		return !passes(d, 0, value) || !passes(d, 1, value);
 	if (d->kind == DOUBT_GUARDS)
 		return rule_guard_holds(&d->guard[0], value) == rule_guard_holds(&d->guard[1], value);
-	return rule_value(&d->rule[0], value) == rule_value(&d->rule[1], value);
+	x = rule_value(&d->rule[0], value);
+	return x == rule_value(&d->rule[1], value) && (x != RULE_NO_VALUE || d->rule[0].den == 1);
 }
 
 const char *learnt_side_format(const struct learnt_doubt *d, int side, const struct feature *f, char *buf, size_t size)

@@ -68,7 +68,8 @@ int learn_runs(struct runs *r, uint32_t without, uint32_t dims, struct learnt *o
 void learnt_free(struct learnt *l);
 /* Do all structural rules hold on the run, without one that is not known or in doubt there? 1, 0, or -1: refused. */
 int learnt_check_run(const struct learnt *l, uint32_t run);
-/* Do both sides of the doubt say the same where the features have value[], or is only one of the two nodes passed? */
+/* Do both sides of the doubt say the same where the features have value[], or is only one of the two nodes passed? A rule
+ * that divides and leaves a rest there agrees with none, itself included. */
 bool learnt_doubt_agrees(const struct learnt_doubt *d, const int64_t *value);
 /* One side of it as text. Returns buf. */
 const char *learnt_side_format(const struct learnt_doubt *d, int side, const struct feature *f, char *buf, size_t size);

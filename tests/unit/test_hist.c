@@ -301,7 +301,8 @@ static void test_capped(void **state)
 			assert_true(s.file < file + (512 << 10));
 			assert_true(s.memory > 0 && s.memory < memory + MEMORY_SLACK);
 		}
-		assert_true(s.dropped > 1000000 && s.dropped < 2000000);
+		/* how many fit depends on how much their times vary: about half */
+		assert_true(s.dropped > 500000 && s.dropped < 2000000);
 	}
 	assert_int_equal(rmdir(dir), 0); /* the spill files are gone */
 }

@@ -205,6 +205,29 @@ static void test_products(void **state)
 	world_forget(&w);
 }
 
+/* Whole numbers in all runs, and not wherever it is asked. */
+static void elevenths(struct syn *s, uint32_t rank, uint32_t ranks, uint32_t k, uint32_t i)
+{
+	(void)ranks;
+	for (uint32_t step = 0; step < i; step++) {
+		for (uint32_t l = 0; l < 7 * k / 11; l++)
+			syn_call(s, rank, "MPI_Bcast", 1, SYN(.count = 5));
+		syn_call(s, rank, "MPI_Bcast", 2, SYN(.count = 19 * (int64_t)k / 11));
+	}
+}
+
+static void test_fractions(void **state)
+{
+	static const double k[] = {11, 55, 33, 44, 88, 121};
+	struct world w;
+
+	(void)state;
+	assert_int_equal(learn_of(&w, elevenths, 1, two_and_four, k, 6), 0);
+	world_exact(&w, run(elevenths, 3, 66, 3), 3, 66, 3);
+	world_refused(&w, run(elevenths, 3, 64, 3), 3, 64, 3, "is no whole number for rank 0 here");
+	world_forget(&w);
+}
+
 /* ---- one place, several tags ---- */
 
 /* A sweep along both dimensions of a grid, by the same lines of the program, in K portions. */
@@ -445,6 +468,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_levels),     cmocka_unit_test(test_few_levels),   cmocka_unit_test(test_no_progression),
 	    cmocka_unit_test(test_portions),   cmocka_unit_test(test_products),     cmocka_unit_test(test_tags),
+	    cmocka_unit_test(test_fractions),
 	    cmocka_unit_test(test_order),      cmocka_unit_test(test_conditions),   cmocka_unit_test(test_no_condition),
 	    cmocka_unit_test(test_guard_words), cmocka_unit_test(test_compiled),
 	};

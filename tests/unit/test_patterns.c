@@ -215,5 +215,6 @@ int main(void)
 	    cmocka_unit_test(test_comms),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("tests", tests, NULL, NULL);
 }
