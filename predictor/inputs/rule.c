@@ -20,13 +20,19 @@ struct fit {
 	struct rule *out;
 };
 
+/* Portions of a variable are simpler than those of a rank's part of one. */
+static bool is_simple(const struct feature *f)
+{
+	return feature_is_plain(f) || (feature_is_portion(f) && !f->d);
+}
+
 static bool is_plain(const struct fit *f, const struct rule *r)
 {
 	bool plain = true;
 
 	for (uint32_t k = 0; k < r->n; k++)
-		plain &= feature_is_plain(&f->t->feature[r->f[k]]) &&
-			 (r->g[k] == RULE_NONE || feature_is_plain(&f->t->feature[r->g[k]]));
+		plain &= is_simple(&f->t->feature[r->f[k]]) &&
+			 (r->g[k] == RULE_NONE || is_simple(&f->t->feature[r->g[k]]));
 	return plain;
 }
 

@@ -165,7 +165,7 @@ subtest 'where the job ends first' => sub {
 	my $p = told_until('slow', $words);
 	is($p->{partition}, 'slow', 'the job goes to slow');
 	like($p->{said}, $words, 'and the user reads why');
-	like($p->{comment}, qr/ cand=slow .* at=slow\/\d+\/\d+,(?:third\/\S+,)?fast\/1\d\d\d\/\d+/, 'the choice is in the comment');
+	like($p->{comment}, qr/ cand=slow .* at=slow\/\d+\/\d+,(?:third\/\S+,)?fast\/[1-9]\d\d\d\/\d+/, 'the choice is in the comment');
 	my ($job, $end);
 	wait_until(40, sub {
 		($job) = $testbed->submit($script, @asked);

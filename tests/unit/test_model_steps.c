@@ -228,6 +228,29 @@ static void test_fractions(void **state)
 	world_forget(&w);
 }
 
+/* Three sizes on one number of ranks, as most users have them: portions of K, not of a rank's part of it. */
+static void tens(struct syn *s, uint32_t rank, uint32_t ranks, uint32_t k, uint32_t i)
+{
+	(void)ranks;
+	(void)i;
+	for (uint32_t at = 0; at + 10 <= k; at += 10)
+		syn_call(s, rank, "MPI_Allreduce", 1, SYN(.count = k));
+}
+
+static void test_one_number(void **state)
+{
+	static const uint32_t ranks[] = {2, 2, 2};
+	static const double k[] = {50, 80, 130};
+	struct world w;
+
+	(void)state;
+	assert_int_equal(learn_of(&w, tens, 1, ranks, k, 3), 0);
+	assert_int_equal(w.learnt.n_unknown, 0);
+	world_exact(&w, run(tens, 2, 200, 3), 2, 200, 3);
+	world_refused(&w, run(tens, 2, 205, 3), 2, 205, 3, "not determined by the runs");
+	world_forget(&w);
+}
+
 /* ---- one place, several tags ---- */
 
 /* A sweep along both dimensions of a grid, by the same lines of the program, in K portions. */
@@ -468,7 +491,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_levels),     cmocka_unit_test(test_few_levels),   cmocka_unit_test(test_no_progression),
 	    cmocka_unit_test(test_portions),   cmocka_unit_test(test_products),     cmocka_unit_test(test_tags),
-	    cmocka_unit_test(test_fractions),
+	    cmocka_unit_test(test_fractions),  cmocka_unit_test(test_one_number),
 	    cmocka_unit_test(test_order),      cmocka_unit_test(test_conditions),   cmocka_unit_test(test_no_condition),
 	    cmocka_unit_test(test_guard_words), cmocka_unit_test(test_compiled),
 	};
