@@ -8,7 +8,7 @@ use JSON::PP;
 use Test::More;
 use lib 'tests/cli/lib', 'tests/cluster/lib';
 use Cli;
-use Testbed qw(run_command);
+use Testbed qw(run_command build_dir);
 
 sub trace {
 	my ($ranks, $name, @arguments) = @_;
@@ -130,6 +130,18 @@ refused('a trace that is none', qr/Cli\.pm|none\.ptrace/, 'fit', 'none.ptrace', 
 refused('a model that is none', qr/./, 'predict', $lu[0], '--ranks', 2);
 refused('arguments of another number', qr/has '?\d* ?.*arguments/, 'fit', @lu[0, 1], trace(2, 'lu', 24), '-o', 'x.model');
 ok(!-e 'x.model', 'nothing is written then');
+
+SKIP: {
+	mkdir 'full';
+	my $can = run_command('unshare', '-m', 'mount', '-t', 'tmpfs', '-o', 'size=8k', 'none', 'full');
+	skip "no file system can be mounted here: $can->{err}", 3 if $can->{rc} != 0;
+	my $r = run_command('unshare', '-m', 'sh', '-c', 'mount -t tmpfs -o size=8k none full && echo old >full/m.model && ' .
+		'"$0" "$@"; rc=$?; cat full/m.model; ls -A full; exit $rc', build_dir() . '/precedent', 'model', 'fit', @lu, '-o', 'full/m.model');
+	is($r->{rc}, 1, 'no room for a model');
+	is($r->{err}, "precedent: full/m.model: No space left on device\n", '... is said');
+	like($r->{out}, qr/^old\nm\.model\n\z/m, '... what was there stays, and nothing beside it');
+}
+
 # given by hand, with names of their own
 is(model('fit', @lu, '--var', 'N=@1', '--var', 'ITERATIONS=7,9,12,8,12,10', '-o', 'named.model')->{rc}, 0, 'variables have names');
 is(model('predict', 'named.model', '--ranks', 6, '--var', 'N=50', '--var', 'ITERATIONS=13', '--against', 'lu-6-50-13.ptrace')->{rc},
