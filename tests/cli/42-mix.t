@@ -65,7 +65,8 @@ my @class = qw(integer integer_chain branch scalar scalar_short scalar_chain vec
     }
     cmp_ok($phase[@class]{off_cpu}, '>', 0.5, 'who sleeps is asleep');
     cmp_ok($phase[0]{off_cpu}, '<', 0.5, 'who computes is not');
-    cmp_ok($phase[@class + 1]{threads}, '>', 1.05, 'two threads are more than one');
+    # two ranks of them, on two processors that others use as well
+    cmp_ok($phase[@class + 1]{threads}, '>', 1.02, 'two threads are more than one');
     is($phase[$_]{threads}, 1, "one is one: $class[$_]") or diag(encode_json($phase[$_])) for 0 .. $#class;
     for my $m (@{$d->{mixes}}) {
         my $sum = 0;
