@@ -12,7 +12,7 @@
 #define NONE UINT32_MAX
 
 /* An entry in the file, once for each key that it can be asked for by. */
-struct stub {
+struct slip {
 	uint64_t seq;
 	uint32_t record;       /* of its type's size, in the file */
 	uint32_t next;         /* of its queue, younger; or of what is free */
@@ -29,8 +29,8 @@ struct spill {
 	uint32_t record_slots; /* values that there is room for in a record */
 	struct spilled *slot;  /* open addressing */
 	uint32_t n_slot, n;    /* n: in use */
-	struct stub *stub;
-	uint32_t n_stub, cap_stub, free_stub;
+	struct slip *slip;
+	uint32_t n_slip, cap_slip, free_slip;
 	uint32_t *free_record;
 	uint32_t n_record, n_free_record, cap_free_record;
 };
@@ -72,7 +72,7 @@ static struct spill *spill_create(const struct plan *p)
 	for (uint32_t i = 0; i < p->rules->n_type; i++) /* only these can be in the file: see waits_in */
 		if (p->type[i].src->builtin && p->type[i].n_slot > s->record_slots)
 			s->record_slots = p->type[i].n_slot;
-	s->free_stub = NONE;
+	s->free_slip = NONE;
 	s->n_slot = 1024;
 	s->slot = malloc(s->n_slot * sizeof(*s->slot));
 	s->fd = open_file();
@@ -91,12 +91,12 @@ void spill_free(struct spill *s)
 	if (s->fd >= 0)
 		close(s->fd);
 	free(s->slot);
-	free(s->stub);
+	free(s->slip);
 	free(s->free_record);
 	free(s);
 }
 
-/* ---- queues of stubs ---- */
+/* ---- queues of slips ---- */
 
 static uint64_t hash_of(const struct key *k)
 {
@@ -158,69 +158,69 @@ static void free_place(struct spill *s, struct spilled *q)
 	}
 }
 
-/* Room for n more stubs and keys. */
+/* Room for n more slips and keys. */
 static bool make_room(struct spill *s, uint32_t n)
 {
-	if (s->n_stub + n > s->cap_stub) {
-		uint32_t cap = s->cap_stub ? 2 * s->cap_stub : 1024;
-		struct stub *t = cap < NONE / 2 ? realloc(s->stub, cap * sizeof(*t)) : NULL;
+	if (s->n_slip + n > s->cap_slip) {
+		uint32_t cap = s->cap_slip ? 2 * s->cap_slip : 1024;
+		struct slip *t = cap < NONE / 2 ? realloc(s->slip, cap * sizeof(*t)) : NULL;
 
 		if (!t)
 			return false;
-		s->stub = t;
-		s->cap_stub = cap;
+		s->slip = t;
+		s->cap_slip = cap;
 	}
 	return true;
 }
 
 /* In the order of age: mostly it is the youngest of its key, or the oldest, when it was asked for in vain. */
-static bool add_stub(struct spill *s, uint64_t key, uint64_t seq, uint32_t record)
+static bool add_slip(struct spill *s, uint64_t key, uint64_t seq, uint32_t record)
 {
 	struct spilled *q;
-	uint32_t i = s->free_stub, *at;
+	uint32_t i = s->free_slip, *at;
 
 	if (!grow_slots(s) || (i == NONE && !make_room(s, 1)))
 		return false;
 	if (i == NONE)
-		i = s->n_stub++;
+		i = s->n_slip++;
 	else
-		s->free_stub = s->stub[i].next;
-	s->stub[i] = (struct stub){.seq = seq, .record = record, .next = NONE};
+		s->free_slip = s->slip[i].next;
+	s->slip[i] = (struct slip){.seq = seq, .record = record, .next = NONE};
 	q = place_of(s, key);
 	if (q->head == NONE) {
 		*q = (struct spilled){.key = key, .head = i, .tail = i};
 		s->n++;
 		return true;
 	}
-	if (s->stub[q->tail].seq < seq) {
-		s->stub[q->tail].next = i;
+	if (s->slip[q->tail].seq < seq) {
+		s->slip[q->tail].next = i;
 		q->tail = i;
 		return true;
 	}
-	for (at = &q->head; s->stub[*at].seq < seq; at = &s->stub[*at].next)
+	for (at = &q->head; s->slip[*at].seq < seq; at = &s->slip[*at].next)
 		;
-	s->stub[i].next = *at;
+	s->slip[i].next = *at;
 	*at = i;
 	return true;
 }
 
-static void drop_stub(struct spill *s, uint64_t key, uint32_t record)
+static void drop_slip(struct spill *s, uint64_t key, uint32_t record)
 {
 	struct spilled *q = place_of(s, key);
 	uint32_t last = NONE, i;
 
-	for (i = q->head; i != NONE && s->stub[i].record != record; i = s->stub[i].next)
+	for (i = q->head; i != NONE && s->slip[i].record != record; i = s->slip[i].next)
 		last = i;
 	if (i == NONE)
 		return;
 	if (q->tail == i)
 		q->tail = last;
 	if (last == NONE)
-		q->head = s->stub[i].next;
+		q->head = s->slip[i].next;
 	else
-		s->stub[last].next = s->stub[i].next;
-	s->stub[i].next = s->free_stub;
-	s->free_stub = i;
+		s->slip[last].next = s->slip[i].next;
+	s->slip[i].next = s->free_slip;
+	s->free_slip = i;
 	if (q->head == NONE)
 		free_place(s, q);
 }
@@ -250,10 +250,10 @@ static bool each_key(struct engine *e, struct entry *x, uint64_t patterns, bool 
 	return true;
 }
 
-static bool remove_stub(struct spill *s, uint64_t key, uint64_t seq, uint32_t record)
+static bool remove_slip(struct spill *s, uint64_t key, uint64_t seq, uint32_t record)
 {
 	(void)seq;
-	drop_stub(s, key, record);
+	drop_slip(s, key, record);
 	return true;
 }
 
@@ -316,8 +316,8 @@ bool spill_put(struct engine *e, struct entry *x)
 		return false;
 	memcpy(r.v, x->v, n_slot * sizeof(*r.v));
 	if (pwrite(e->spill->fd, &r, size, place_in_file(e->spill, record)) != (ssize_t)size ||
-	    !each_key(e, x, patterns, add_stub, record)) {
-		each_key(e, x, patterns, remove_stub, record);
+	    !each_key(e, x, patterns, add_slip, record)) {
+		each_key(e, x, patterns, remove_slip, record);
 		free_record(e->spill, record);
 		return false;
 	}
@@ -345,7 +345,7 @@ static int restore(struct engine *e, uint32_t record)
 	x->id = r.id;
 	x->untimed = r.untimed;
 	memcpy(x->v, r.v, t->n_slot * sizeof(*x->v));
-	each_key(e, x, r.patterns, remove_stub, record);
+	each_key(e, x, r.patterns, remove_slip, record);
 	free_record(e->spill, record);
 	e->pool[r.type].spilled--;
 	e->report.spilled--;
@@ -370,7 +370,7 @@ int spill_ask(struct engine *e, const struct plan_pattern *p, const struct key *
 			continue;
 		other = key_without(k, ix, k->any | any);
 		q = place_of(e->spill, hash_of(&other));
-		if (q->head != NONE && restore(e, e->spill->stub[q->head].record) < 0)
+		if (q->head != NONE && restore(e, e->spill->slip[q->head].record) < 0)
 			return -1;
 	}
 	return 0;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The engine on small streams made by hand, and against a matcher that knows MPI's order and nothing else. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 
 #include "tests/unit/rules_rig.h"
@@ -518,6 +520,34 @@ static void test_dropped(void **state)
 	rig_close(&g);
 }
 
+/* No room for what waits too long: dropped, counted and told; what is in memory still finds its message. */
+static void test_full_disk(void **state)
+{
+	struct rlimit was, none;
+	struct engine_report r;
+	char text[256];
+	struct rig g;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	none = (struct rlimit){0, was.rlim_max};
+	signal(SIGXFSZ, SIG_IGN);
+	rig_open(&g, "@tests/unit/rules/late.rules", &(struct engine_options){.waiting_max = 10, .spilled_max = 5});
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	for (int i = 0; i < 25; i++)
+		rig_send(&g, 0, (uint64_t)i, 1, 1, i, 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	engine_report(g.engine, &r);
+	assert_int_equal(r.waiting, 10);
+	assert_int_equal(r.spilled, 0);
+	assert_int_equal(r.dropped, 15);
+	assert_true(engine_dropped(g.engine, text, sizeof(text)));
+	rig_recv(&g, 1, 31, 1, 0, 24, 0);
+	engine_report(g.engine, &r);
+	assert_int_equal(r.waiting, 9);
+	rig_close(&g);
+}
+
 /* What a state was made of does not grow without an end. */
 static void test_long_chain(void **state)
 {
@@ -552,6 +582,7 @@ int main(void)
 	    cmocka_unit_test(test_values),	  cmocka_unit_test(test_text),
 	    cmocka_unit_test(test_untimed),	  cmocka_unit_test(test_loops),
 	    cmocka_unit_test(test_combinations),  cmocka_unit_test(test_dropped),
+	    cmocka_unit_test(test_full_disk),
 	    cmocka_unit_test(test_long_chain),
 	};
 
