@@ -350,3 +350,31 @@ void traced_job(void)
 	assert_state(PROGRAM_BUILDING, "");
 	assert_int_equal(w->n_submitted, 1);
 }
+
+/* Its probe ends well; skel_s: what the skeleton took. */
+void probe_end(uint32_t probe_job, const char *candidate, double skel_s, double elapsed_s)
+{
+	result_leave(1, probe_job, candidate, skel_s, NULL);
+	job_end(job_find(probe_job), "COMPLETED", elapsed_s);
+	look();
+}
+
+/* Both probes done: an estimate of 100 s on fast and 190 s on slow:big. */
+void program_ready(void)
+{
+	traced_job();
+	probe_end(500, "fast", 90, 20);
+	probe_end(501, "slow_big", 180, 30);
+	assert_state(PROGRAM_READY, "");
+	assert_int_equal(w->n_submitted, 2);
+}
+
+/* From its submission to its end, of which the daemon sees every step. */
+void job_play(struct cluster_job *j, const char *state, double elapsed_s)
+{
+	look();
+	job_run(j);
+	look();
+	job_end(j, state, elapsed_s);
+	look();
+}

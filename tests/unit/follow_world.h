@@ -61,6 +61,9 @@ struct store_program program(void);
 struct store_probe probe(const char *candidate);
 void assert_state(enum program_state state, const char *reason);
 void traced_job(void);
+void probe_end(uint32_t probe_job, const char *candidate, double skel_s, double elapsed_s);
+void program_ready(void);
+void job_play(struct cluster_job *j, const char *state, double elapsed_s);
 
 #define T(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 

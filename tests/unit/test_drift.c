@@ -123,18 +123,6 @@ static void test_power(void **state)
 
 /* ---- on a cluster ---- */
 
-static void ready(void)
-{
-	traced_job();
-	result_leave(1, 500, "fast", 90, NULL);
-	job_end(job_find(500), "COMPLETED", 20);
-	look();
-	result_leave(1, 501, "slow_big", 180, NULL);
-	job_end(job_find(501), "COMPLETED", 30);
-	look();
-	assert_state(PROGRAM_READY, "");
-}
-
 static bool estimate_of(const char *candidate, struct estimate *out)
 {
 	struct store_lookup l;
@@ -200,7 +188,7 @@ static struct drift drift_of(const char *candidate)
 static void test_as_ever(void **state)
 {
 	(void)state;
-	ready();
+	program_ready();
 	for (unsigned i = 0; i < 12; i++)
 		predicted_run(100 + i % 3);
 	assert_state(PROGRAM_READY, "");
@@ -215,9 +203,7 @@ static void probed_again(void)
 	assert_int_equal(probe("fast").state, PROBE_SUBMITTED);
 	assert_int_equal(w->n_submitted, 3);
 	assert_string_equal(w->submitted[2].partition, "fast");
-	result_leave(1, 502, "fast", 90, NULL);
-	job_end(job_find(502), "COMPLETED", 20);
-	look();
+	probe_end(502, "fast", 90, 20);
 	assert_int_equal(probe("fast").state, PROBE_DONE);
 	assert_state(PROGRAM_READY, "");
 }
@@ -227,7 +213,7 @@ static void test_drift(void **state)
 	struct estimate e;
 
 	(void)state;
-	ready();
+	program_ready();
 	for (unsigned i = 0; i < 3; i++)
 		predicted_run(100);
 	predicted_run(160);
@@ -286,7 +272,7 @@ static void test_probed_in_vain(void **state)
 	struct errbuf e;
 
 	(void)state;
-	ready();
+	program_ready();
 	p = probe("fast");
 	p.not_before = w->now + 1000000;
 	assert_int_equal(store_probe_put(w->store, &p, &e), 0);
@@ -362,7 +348,7 @@ static void test_array_alike(void **state)
 	int64_t since;
 
 	(void)state;
-	ready();
+	program_ready();
 	ARRAY(1, 0, 0, 100, 101, 102, 103);
 	for (int i = 0; i < 4; i++)
 		ARRAY(1, 95, 108, 103, 102, 101, 100);
@@ -380,7 +366,7 @@ static void test_array_alike(void **state)
 static void test_array_index_matters(void **state)
 {
 	(void)state;
-	ready();
+	program_ready();
 	ARRAY(1, 0, 0, 10, 20, 30, 40);
 	ARRAY(1, 0, 0, 10, 20, 30, 40);
 	for (int i = 0; i < 5; i++)
@@ -408,7 +394,7 @@ static void test_array_longer(void **state)
 static void test_array_shorter(void **state)
 {
 	(void)state;
-	ready();
+	program_ready();
 	for (int i = 0; i < 4; i++)
 		ARRAY(1, 38, 42, 10, 20, 30, 40);
 	ARRAY(1, 38, 42, 5, 10, 15, 20);

@@ -38,9 +38,7 @@ static void test_whole_way(void **state)
 	look();
 	assert_int_equal(w->n_submitted, 1); /* nothing twice */
 
-	result_leave(1, 500, "fast", 90, NULL);
-	job_end(job_find(500), "COMPLETED", 20);
-	look();
+	probe_end(500, "fast", 90, 20);
 	assert_int_equal(w->n_submitted, 2);
 	assert_string_equal(w->submitted[1].partition, "slow");
 	assert_string_equal(w->submitted[1].features, "big");
@@ -48,9 +46,7 @@ static void test_whole_way(void **state)
 	assert_true(probe("fast").cost_node_s == 40);
 	assert_state(PROGRAM_BUILDING, "");
 
-	result_leave(1, 501, "slow_big", 180, NULL);
-	job_end(job_find(501), "COMPLETED", 30);
-	look();
+	probe_end(501, "slow_big", 180, 30);
 	assert_state(PROGRAM_READY, "");
 	assert_true(program().mpi_s == 90);
 	assert_int_equal(store_lookup(w->store, KEY, &l, &e), 1);
@@ -80,11 +76,7 @@ static void test_history_corrects(void **state)
 			before = l.estimates[i].e.mean_s;
 	for (uint32_t id = 20; id < 23; id++) {
 		j = job_add(id, ACT_PREDICT);
-		look();
-		job_run(j);
-		look();
-		job_end(j, "COMPLETED", 110);
-		look();
+		job_play(j, "COMPLETED", 110);
 		assert_non_null(strstr(w->log, "COMPLETED on fast after 110 s"));
 	}
 	assert_int_equal(store_lookup(w->store, KEY, &l, &e), 1);
@@ -301,9 +293,7 @@ static void test_implicit_candidate(void **state)
 	look();
 	assert_string_equal(program().source_candidate, "other");
 	assert_string_equal(w->submitted[0].partition, "other");
-	result_leave(1, 500, "other", 90, NULL);
-	job_end(job_find(500), "COMPLETED", 20);
-	look();
+	probe_end(500, "other", 90, 20);
 	assert_int_equal(w->n_submitted, 3); /* fast and slow:big */
 }
 
@@ -410,9 +400,7 @@ static void test_other_probe_fails(void **state)
 
 	(void)state;
 	traced_job();
-	result_leave(1, 500, "fast", 90, NULL);
-	job_end(job_find(500), "COMPLETED", 20);
-	look();
+	probe_end(500, "fast", 90, 20);
 	result_leave(1, 501, "slow_big", 0, "does not compile");
 	job_end(job_find(501), "FAILED", 20);
 	look();

@@ -223,11 +223,7 @@ static void run_with(uint32_t id, const char *end, double elapsed_s, unsigned nu
 	strcpy(c.kin, FAMILY);
 	snprintf(c.vars, sizeof(c.vars), "1000,%u", number);
 	assert_true(comment_format(&c, w->comments[0], COMMENT_TEXT_MAX) > 0);
-	look();
-	job_run(j);
-	look();
-	job_end(j, end, elapsed_s);
-	look();
+	job_play(j, end, elapsed_s);
 }
 
 static bool family_of(const char *candidate, struct store_family *out)

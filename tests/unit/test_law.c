@@ -353,11 +353,7 @@ static void run_with(uint32_t id, const char *end, double elapsed_s, unsigned ra
 	strcpy(c.kin, FAMILY);
 	snprintf(c.vars, sizeof(c.vars), "%u,1,1,0,%u", ranks, number);
 	assert_true(comment_format(&c, w->comments[0], COMMENT_TEXT_MAX) > 0);
-	look();
-	job_run(j);
-	look();
-	job_end(j, end, elapsed_s);
-	look();
+	job_play(j, end, elapsed_s);
 }
 
 static bool model_of(const char *candidate, struct store_model *out)

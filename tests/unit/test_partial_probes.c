@@ -36,9 +36,7 @@ static void assert_options(const char *conf, const char *source, const char *oth
 	traced_job();
 	assert_script(0, "fast", source);
 	assert_non_null(strstr(w->submitted[0].script, " --source "));
-	result_leave(1, 500, "fast", 90, NULL);
-	job_end(job_find(500), "COMPLETED", 20);
-	look();
+	probe_end(500, "fast", 90, 20);
 	assert_int_equal(w->n_submitted, 2);
 	assert_script(1, "slow_big", other);
 }

@@ -39,20 +39,6 @@ static double cost_of(const char *partition)
 	return 0;
 }
 
-/* Both probes done: ready, with an estimate of 100 s on fast and 190 s on slow:big. */
-static void ready(void)
-{
-	traced_job();
-	result_leave(1, 500, "fast", 90, NULL);
-	job_end(job_find(500), "COMPLETED", 20);
-	look();
-	result_leave(1, 501, "slow_big", 180, NULL);
-	job_end(job_find(501), "COMPLETED", 30);
-	look();
-	assert_state(PROGRAM_READY, "");
-	assert_int_equal(w->n_submitted, 2);
-}
-
 static struct store_estimate estimate_on(const char *candidate)
 {
 	struct store_lookup l;
@@ -106,9 +92,7 @@ static void test_budget_of_all(void **state)
 {
 	(void)state;
 	traced_job();
-	result_leave(1, 500, "fast", 90, NULL);
-	job_end(job_find(500), "COMPLETED", 130);
-	look();
+	probe_end(500, "fast", 90, 130);
 	assert_int_equal(w->n_submitted, 1);
 	assert_state(PROGRAM_READY, "nothing for slow:big: the job's ProbeBudget is spent");
 }
@@ -130,7 +114,7 @@ static void test_costs_outlive_programs(void **state)
 	struct errbuf e;
 
 	(void)state;
-	ready();
+	program_ready();
 	assert_true(cost_of("fast") == 40 && cost_of("slow") == 60);
 	assert_int_equal(store_program_forget(w->store, KEY, &e), 1);
 	assert_true(cost_of("fast") == 40 && cost_of("slow") == 60);
@@ -193,9 +177,7 @@ static void test_candidate_removed(void **state)
 
 	(void)state;
 	traced_job();
-	result_leave(1, 500, "fast", 90, NULL);
-	job_end(job_find(500), "COMPLETED", 20);
-	look();
+	probe_end(500, "fast", 90, 20);
 	assert_int_equal(w->n_submitted, 2);
 	conf_make("Candidates=fast");
 	look();
@@ -222,7 +204,7 @@ static void test_retraced_meanwhile(void **state)
 	struct errbuf e;
 
 	(void)state;
-	ready();
+	program_ready();
 	assert_int_equal(probes_again(&w->env, KEY, "slow:big", "a test", w->now, &e), 1);
 	look();
 	assert_int_equal(w->n_submitted, 3);
@@ -303,7 +285,7 @@ static void run_once(uint32_t id)
 static void test_class_changes(void **state)
 {
 	(void)state;
-	ready();
+	program_ready();
 	run_once(20);
 	assert_true(near(estimate_on("slow:big").e.mean_s, 190));
 	assert_int_equal(w->n_submitted, 2);
@@ -317,9 +299,7 @@ static void test_class_changes(void **state)
 	assert_state(PROGRAM_READY, "");
 	assert_true(near(estimate_on("slow:big").e.mean_s, 190)); /* until then */
 	strcpy(w->node_class, OTHER_CLASS);
-	result_leave(1, 502, "slow_big", 360, NULL);
-	job_end(job_find(502), "COMPLETED", 30);
-	look();
+	probe_end(502, "slow_big", 360, 30);
 	assert_true(near(estimate_on("slow:big").e.mean_s, 370));
 	assert_string_equal(estimate_on("slow:big").node_class, OTHER_CLASS);
 	assert_false(estimate_on("slow:big").stale);
@@ -333,7 +313,7 @@ static void test_class_changes(void **state)
 static void test_again_in_vain(void **state)
 {
 	(void)state;
-	ready();
+	program_ready();
 	run_once(20);
 	slow_changes();
 	look();
@@ -362,16 +342,14 @@ static void test_source_class_changes(void **state)
 	struct errbuf e;
 
 	(void)state;
-	ready();
+	program_ready();
 	run_once(20);
 	assert_int_equal(store_class_seen(w->store, "fast", OTHER_CLASS, "new node", w->now, &e), 0);
 	look();
 	assert_int_equal(w->n_submitted, 3);
 	assert_null(strstr(w->submitted[2].script, "--source"));
 	strcpy(w->node_class, OTHER_CLASS);
-	result_leave(1, 502, "fast", 180, NULL);
-	job_end(job_find(502), "COMPLETED", 30);
-	look();
+	probe_end(502, "fast", 180, 30);
 	assert_true(near(estimate_on("fast").e.mean_s, 190));
 	assert_true(near(estimate_on("slow:big").e.mean_s, 190)); /* as before: 180 against 90 of then */
 	assert_int_equal(estimate_on("fast").e.kind, ESTIMATE_SKELETON);
@@ -383,7 +361,7 @@ static void test_old_record(void **state)
 	struct errbuf e;
 
 	(void)state;
-	ready();
+	program_ready();
 	assert_int_equal(probes_again(&w->env, KEY, "slow:big", "a test", w->now, &e), 1);
 	look();
 	job_end(job_find(502), "COMPLETED", 3); /* and the record of job 501 is still there */
@@ -448,7 +426,7 @@ static void test_again_is_bounded(void **state)
 static void test_news(void **state)
 {
 	(void)state;
-	ready();
+	program_ready();
 	run_once(20);
 	w->now += PROBES_NEWS_S - 200;
 	look();
