@@ -491,6 +491,43 @@ static void mark_modified(struct plan *p)
 			p->rule[i].once |= modified[p->rules->rule[i]->pattern[n].type];
 }
 
+/* States that stand in one pattern whenever they stand in the other, and are asked for by the same parameters there. */
+static bool alike(const struct plan_pattern *a, const struct plan_pattern *b)
+{
+	if (!a->is_state || a->pair || b->pair || a->scanned || b->scanned || a->n_test + b->n_test || a->filter.ins || b->filter.ins ||
+	    a->n_index != b->n_index || !a->n_index)
+		return false;
+	for (uint32_t i = 0; i < a->n_index; i++) {
+		const struct plan_index *x = &a->index[i], *y = &b->index[i];
+
+		if (!x->plain || !y->plain || x->n_wild || y->n_wild || x->n_key != y->n_key ||
+		    memcmp(x->slot, y->slot, x->n_key * sizeof(*x->slot)))
+			return false;
+	}
+	return true;
+}
+
+/* q's place among the links of its type: that of an earlier pattern which is alike, or one of its own. */
+static void place_links(struct plan_type *y, struct plan_pattern *q)
+{
+	for (uint32_t i = 0; i < y->n_pattern; i++) {
+		const struct plan_pattern *p = y->pattern[i];
+
+		if (p->alias || !alike(p, q))
+			continue;
+		q->alias = true;
+		q->number = p->number;
+		q->first_link = p->first_link;
+		for (uint32_t n = 0; n < q->n_index; n++) {
+			q->index[n].number = p->index[n].number;
+			q->index[n].seed = p->index[n].seed;
+		}
+		return;
+	}
+	q->first_link = y->n_link;
+	y->n_link += q->n_link;
+}
+
 static int make_types(struct plan *p)
 {
 	uint32_t *count = calloc(p->rules->n_type + 1ull, sizeof(*count));
@@ -515,8 +552,7 @@ static int make_types(struct plan *p)
 			struct plan_type *y = &p->type[q->type];
 
 			q->of_type = y->n_pattern;
-			q->first_link = y->n_link;
-			y->n_link += q->n_link;
+			place_links(y, q);
 			y->pattern[y->n_pattern++] = q;
 		}
 	free(count);

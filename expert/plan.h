@@ -75,6 +75,7 @@ struct plan_pattern {
 	uint32_t number;                 /* over all */
 	uint32_t of_type;                /* number among those of its type */
 	uint32_t first_link, n_link;     /* among those of its type */
+	bool alias;                      /* its queues are those of an earlier pattern of the type that is alike */
 	bool scanned;                    /* some rule looks through all that wait: their queue is the last link */
 	const struct plan_test *test;    /* the first conditions of the filter; `filter` is the rest */
 	uint32_t n_test;

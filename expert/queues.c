@@ -308,6 +308,8 @@ void queues_end_cycle(struct queues *q)
 
 int queues_insert(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
+	if (p->alias)
+		return 0;
 	return p->passes ? queues_let_pass(e, p, x) : insert_now(e, p, x);
 }
 
@@ -407,6 +409,40 @@ void cursor_ask(struct engine *e, struct cursor *c, const struct plan_pattern *p
 		}
 }
 
+/* As most are: by parameters as they are, of which none is any. False: there are too many events that pass. */
+static bool open_plain(struct engine *e, struct cursor *c, const struct plan_pattern *p, const struct plan_index *x,
+		       const struct plan_step *s)
+{
+	const struct queues *q = &e->q;
+	uint64_t h = key_begin(x, 0);
+	struct key k;
+
+	if (p->passes && (q->asked_passing || q->n_passing > CURSOR_FEW))
+		return false;
+	for (uint32_t i = 0; i < x->n_key; i++) {
+		k.part[i] = engine_value(e, &s->key[i], e->bound).i;
+		h += key_mix(k.part[i], i);
+	}
+	for (uint32_t i = 0; p->passes && i < q->n_passing; i++) {
+		struct entry *y = q->passing[i].entry;
+		uint32_t n = 0;
+
+		if (q->passing[i].pattern != p)
+			continue;
+		while (n < x->n_key && y->v[x->slot[n]].i == k.part[n])
+			n++;
+		if (n == x->n_key)
+			c->few[c->n_few++] = y;
+	}
+	if (!q->all[p->number].n)
+		return true;
+	k.index = x->number << PLAN_MAX_WILDS;
+	k.n = x->n_key;
+	k.hash = key_end(h);
+	cursor_add(c, queues_find(q, &k, k.index), p->first_link + x->first_link);
+	return true;
+}
+
 void cursor_open(struct engine *e, struct cursor *c, const struct plan_pattern *p, const struct plan_step *s)
 {
 	const struct plan_index *x = s->index < 0 ? NULL : &p->index[s->index];
@@ -415,6 +451,8 @@ void cursor_open(struct engine *e, struct cursor *c, const struct plan_pattern *
 
 	c->n = c->n_few = c->at = 0;
 	if (queues_nothing(e, p))
+		return;
+	if (x && x->plain && !x->n_wild && open_plain(e, c, p, x, s))
 		return;
 	if (!x) {
 		if (p->passes && e->q.n_passing)
