@@ -416,7 +416,7 @@ int verb_advise(int argc, char **argv)
 		else if (c == 'h')
 			return help(), 0;
 		else
-			return cli_usage("advise", "bad option '%s'", argv[optind - 1]);
+			return cli_bad_option("advise", "h", argv);
 	}
 	if (to_check) {
 		if (optind != argc || rules || json)

@@ -322,7 +322,7 @@ int verb_collect(int argc, char **argv)
 		else if (o == 'l')
 			c.last = true;
 		else
-			return cli_usage("collect", "bad option '%s'", argv[optind - 1]);
+			return cli_bad_option("collect", "", argv);
 	}
 	if (!c.from || !c.into || optind < argc)
 		return cli_usage("collect", "needs --from and --into");

@@ -96,7 +96,7 @@ int verb_conf(int argc, char **argv)
 		else if (c == 'h')
 			return help(), 0;
 		else
-			return cli_usage("conf", "bad option '%s'", argv[optind - 1]);
+			return cli_bad_option("conf", "h", argv);
 	}
 	if (!check)
 		return cli_usage("conf", "say what to do: --check");

@@ -507,7 +507,7 @@ int verb_doctor(int argc, char **argv)
 		else if (c == 'h')
 			return help(), 0;
 		else
-			return cli_usage("doctor", "bad option '%s'", argv[optind - 1]);
+			return cli_bad_option("doctor", "h", argv);
 	}
 	if (optind != argc)
 		return cli_usage("doctor", "unexpected '%s'", argv[optind]);

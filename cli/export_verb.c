@@ -259,7 +259,7 @@ int verb_export(int argc, char **argv)
 				return cli_usage("export", "--%s wants seconds, not '%s'", c == 'a' ? "from" : "to",
 						 optarg);
 		} else {
-			return cli_usage("export", "bad option '%s'", argv[optind - 1]);
+			return cli_bad_option("export", "o:h", argv);
 		}
 	}
 	if (!w.format)

@@ -121,7 +121,7 @@ static int parse(int argc, char **argv, struct args *a)
 		else if (c == 'h')
 			return help(), -1;
 		else if (c != 'f')
-			rc = cli_usage("import", "bad option '%s'", argv[optind - 1]);
+			rc = cli_bad_option("import", "o:qh", argv);
 	}
 	if (!rc && optind + 1 != argc)
 		rc = cli_usage("import", optind == argc ? "no file named" : "one file at a time");

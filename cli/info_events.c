@@ -32,7 +32,7 @@ static void print_params(const struct trace_defs *d, uint32_t sym)
 	putchar(')');
 }
 
-int info_print_events(const struct trace *t, uint32_t rank)
+int info_print_events(const struct trace *t, const char *path, uint32_t rank)
 {
 	struct errbuf err;
 	struct trace_iter *it = trace_iter_create(t, rank, &err);
@@ -45,7 +45,7 @@ int info_print_events(const struct trace *t, uint32_t rank)
 
 	if (!it) {
 		symbolizer_destroy(sym);
-		return cli_fail("%s", err.text);
+		return cli_fail("%s: %s", path, err.text);
 	}
 	d = &trace_get_rank(t, rank)->defs;
 	printf("# seconds  gap_us  duration_us  call  # call site\n");

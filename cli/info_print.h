@@ -12,7 +12,7 @@ int info_print_text(const struct trace *t, const struct info *o, const char *pat
 int info_print_json(const struct trace *t, const struct info *o, const char *path);
 /* Of an imported trace. */
 int info_print_imported(const struct trace *t, const char *path, bool all);
-int info_print_events(const struct trace *t, uint32_t rank);
+int info_print_events(const struct trace *t, const char *path, uint32_t rank);
 /* Where a loop stands: "main (heat.c:42)". Returns buf. */
 struct symbolizer;
 const char *info_loop_place(struct symbolizer *s, const struct trace *t, const struct loops *l, uint32_t i, char *buf,

@@ -78,7 +78,7 @@ static int show(const char *path, enum what what, bool mix, long events_of)
 	if (mix)
 		rc = info_print_mix(t, path, what == SHOW_ALL, what == SHOW_JSON);
 	else if (events_of >= 0)
-		rc = info_print_events(t, (uint32_t)events_of);
+		rc = info_print_events(t, path, (uint32_t)events_of);
 	else
 		rc = what == SHOW_CHECK ? check(t, path) : summary(t, path, what);
 	trace_close(t);
@@ -94,33 +94,33 @@ int verb_info(int argc, char **argv)
 					     {"events", required_argument, NULL, 'e'},
 					     {"help", no_argument, NULL, 'h'},
 					     {0}};
-	enum what what = SHOW_TEXT;
+	bool json = false, all = false, check = false, mix = false;
 	long events_of = -1;
-	bool mix = false;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "ah", opts, NULL)) != -1) {
-		char *end;
-
 		if (c == 'j') {
-			what = SHOW_JSON;
+			json = true;
 		} else if (c == 'a') {
-			what = what == SHOW_TEXT ? SHOW_ALL : what;
+			all = true;
 		} else if (c == 'c') {
-			what = SHOW_CHECK;
+			check = true;
 		} else if (c == 'm') {
 			mix = true;
 		} else if (c == 'e') {
-			events_of = strtol(optarg, &end, 10);
-			if (*end || end == optarg || events_of < 0 || events_of >= INT32_MAX)
+			if (cli_number(optarg, 0, INT32_MAX, &events_of) < 0)
 				return cli_usage("info", "--events wants a rank, not '%s'", optarg);
 		} else if (c == 'h') {
 			return help(), 0;
 		} else {
-			return cli_usage("info", "bad option '%s'", argv[optind - 1]);
+			return cli_bad_option("info", "ah", argv);
 		}
 	}
 	if (optind + 1 != argc)
 		return cli_usage("info", optind == argc ? "no trace named" : "one trace at a time");
-	return show(argv[optind], what, mix, events_of);
+	if ((events_of >= 0) + mix + check > 1)
+		return cli_usage("info", "--events, --mix or --check: one of them");
+	if ((json || all) && (events_of >= 0 || check))
+		return cli_usage("info", "%s goes with the summary and with --mix", json ? "--json" : "--all");
+	return show(argv[optind], check ? SHOW_CHECK : json ? SHOW_JSON : all ? SHOW_ALL : SHOW_TEXT, mix, events_of);
 }

@@ -75,14 +75,14 @@ static int fit_vars(const struct model_options *o, struct runs_var *var, double 
 {
 	for (uint32_t i = 0; i < o->n_given; i++) {
 		const char *text = o->given[i].text;
-		char *end;
+		long argument;
 
 		snprintf(var[i].name, sizeof(var[i].name), "%s", o->given[i].name);
 		var[i].value = value + (size_t)i * RUNS_MAX;
 		if (text[0] == '@') {
-			var[i].argument = (uint32_t)strtoul(text + 1, &end, 10);
-			if (*end || !var[i].argument)
+			if (cli_number(text + 1, 1, INT32_MAX, &argument) < 0)
 				return cli_usage("model", "--var %s=%s names no argument", var[i].name, text);
+			var[i].argument = (uint32_t)argument;
 		} else if (number_list(text, var[i].value, RUNS_MAX, &var[i].n_value) < 0) {
 			return cli_usage("model", "--var %s: '%s' are no numbers", var[i].name, text);
 		}
@@ -207,6 +207,23 @@ static int compile(const struct model_options *o, const char *path)
 	return rc ? cli_fail("%s", err.text) : 0;
 }
 
+/* -1 with the message when it is none. */
+static int take_number(struct model_options *o, int option, const char *text)
+{
+	const char *name = option == 'd' ? "dims" : option == 'r' ? "ranks" : "events";
+	long least = option == 'e' ? 0 : 1, most = option == 'd' ? 3 : FORESEE_RANKS_MAX, v;
+
+	if (cli_number(text, least, most, &v) < 0) {
+		cli_usage("model", "--%s takes a number from %ld to %ld, not '%s'", name, least, most, text);
+		return -1;
+	}
+	if (option == 'e')
+		o->events = v;
+	else
+		*(option == 'd' ? &o->dims : &o->ranks) = (uint32_t)v;
+	return 0;
+}
+
 static int options_read(struct model_options *o, int argc, char **argv)
 {
 	static const struct option opts[] = {
@@ -217,19 +234,13 @@ static int options_read(struct model_options *o, int argc, char **argv)
 	    {"against", required_argument, NULL, 'a'}, {"anyway", no_argument, NULL, 'y'},
 	    {"json", no_argument, NULL, 'j'},	      {"help", no_argument, NULL, 'h'},
 	    {0}};
-	char *end = "";
 	int c;
 
 	while ((c = getopt_long(argc, argv, "ho:", opts, NULL)) != -1) {
-		end = "";
 		if (c == 'v' && add_given(o, optarg) < 0)
 			return cli_usage("model", "--var takes NAME=VALUE, at most %d times", FEATURE_VARS_MAX);
-		else if (c == 'd')
-			o->dims = (uint32_t)strtoul(optarg, &end, 10);
-		else if (c == 'r')
-			o->ranks = (uint32_t)strtoul(optarg, &end, 10);
-		else if (c == 'e')
-			o->events = (int64_t)strtoul(optarg, &end, 10);
+		else if ((c == 'd' || c == 'r' || c == 'e') && take_number(o, c, optarg) < 0)
+			return 2;
 		else if (c == 'o')
 			o->out = optarg;
 		else if (c == 'a')
@@ -240,10 +251,8 @@ static int options_read(struct model_options *o, int argc, char **argv)
 			o->from[o->n_from++] = optarg;
 		else if (c == 'g' || c == 'y' || c == 'j' || c == 'v')
 			*(c == 'g' ? &o->dot : c == 'y' ? &o->anyway : c == 'j' ? &o->json : &o->any_var) = true;
-		else
-			return c == 'h' ? (help(), 0) : cli_usage("model", "bad option '%s'", argv[optind - 1]);
-		if (*end || (c == 'd' && (o->dims < 1 || o->dims > 3)) || (c == 'r' && !o->ranks))
-			return cli_usage("model", "'%s' is no such number", optarg);
+		else if (c == 'h' || c == '?')
+			return c == 'h' ? (help(), 0) : cli_bad_option("model", "ho:", argv);
 	}
 	return -1;
 }

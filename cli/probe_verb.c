@@ -339,7 +339,7 @@ int verb_probe(int argc, char **argv)
 		else if (c == 'h')
 			return help(), 0;
 		else
-			return cli_usage("probe", "bad option '%s'", argv[optind - 1]);
+			return cli_bad_option("probe", "h", argv);
 	}
 	if (!p.dir || !p.candidate || optind != argc || *end || !(p.seconds > 0 && p.seconds < 1e6))
 		return cli_usage("probe", "--dir, --candidate and a sensible --seconds are wanted");

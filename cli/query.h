@@ -14,6 +14,5 @@ json_t *query_load(const char *path, const char *verb, const char *member);
 /* The answer for machines; returns the exit code. */
 int query_print_json(json_t *answer);
 /* A whole number from 1 to max: 0, or -1. */
-int query_number(const char *text, long max, long *out);
 
 #endif

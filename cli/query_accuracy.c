@@ -229,7 +229,7 @@ static int options_parse(int argc, char **argv, const char *help, struct options
 			return 0;
 		}
 		if (c == '?')
-			return cli_usage(argv[0], "bad option '%s'", argv[optind - 1]);
+			return cli_bad_option(argv[0], "h", argv);
 		o->json |= c == 'j';
 		o->mine |= c == 'm';
 		o->cost |= c == 'c';
@@ -239,7 +239,7 @@ static int options_parse(int argc, char **argv, const char *help, struct options
 			o->from = optarg;
 		if (c == 'b' && (o->by = grouping_parse(optarg)) < 0)
 			return cli_usage(argv[0], "--by takes user, family or partition, not '%s'", optarg);
-		if (c == 'd' && query_number(optarg, 36500, &o->days) < 0)
+		if (c == 'd' && cli_number(optarg, 1, 36500, &o->days) < 0)
 			return cli_usage(argv[0], "--days takes a number of days, not '%s'", optarg);
 	}
 	if (optind < argc)

@@ -90,13 +90,3 @@ int query_print_json(json_t *answer)
 	return 0;
 }
 
-int query_number(const char *text, long max, long *out)
-{
-	char *end;
-	long v = strtol(text, &end, 10);
-
-	if (!*text || *end || v <= 0 || v > max)
-		return -1;
-	*out = v;
-	return 0;
-}

@@ -38,19 +38,21 @@ static int options_parse(int argc, char **argv, const char *takes, const char *h
 			fputs(help, stdout);
 			return 0;
 		}
-		if (c == '?' || !strchr(takes, c))
+		if (c == '?')
+			return cli_bad_option(argv[0], "n:ah", argv);
+		if (!strchr(takes, c))
 			return cli_usage(argv[0], "bad option '%s'", argv[optind - 1]);
 		o->json |= c == 'j';
 		o->all |= c == 'a';
 		if (c == 'f')
 			o->from = optarg;
-		if (c == 'n' && query_number(optarg, 500, &o->max) < 0)
+		if (c == 'n' && cli_number(optarg, 1, 500, &o->max) < 0)
 			return cli_usage(argv[0], "-n takes a number from 1 to 500, not '%s'", optarg);
 	}
 	if (wants_job && optind == argc && !o->from)
 		return cli_usage(argv[0], "which job?");
 	if (wants_job && !o->from) {
-		if (query_number(argv[optind], UINT32_MAX, &job) < 0)
+		if (cli_number(argv[optind], 1, UINT32_MAX, &job) < 0)
 			return cli_usage(argv[0], "'%s' is not a job id", argv[optind]);
 		o->job = (uint32_t)job;
 		optind++;

@@ -87,10 +87,6 @@ int verb_skeleton(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "o:h", opts, NULL)) != -1) {
 		if (c == 'o')
 			output = optarg;
-		else if (c == 's' && positive(optarg, &wish.seconds) == 0)
-			;
-		else if (c == 'k' && positive(optarg, &wish.scale) == 0)
-			;
 		else if (c == 't')
 			wish.tree = stdout;
 		else if (c == 'c')
@@ -99,8 +95,10 @@ int verb_skeleton(int argc, char **argv)
 			json = true;
 		else if (c == 'h')
 			return skeleton_help(), 0;
-		else
-			return cli_usage("skeleton", "bad option '%s'", argv[optind - 1]);
+		else if (c == '?')
+			return cli_bad_option("skeleton", "o:h", argv);
+		else if (positive(optarg, c == 's' ? &wish.seconds : &wish.scale) < 0)
+			return cli_usage("skeleton", "--%s wants a number above 0, not '%s'", c == 's' ? "seconds" : "scale", optarg);
 	}
 	if (optind + 1 != argc)
 		return cli_usage("skeleton", optind == argc ? "no trace named" : "one trace at a time");
@@ -159,7 +157,7 @@ int verb_verify(int argc, char **argv)
 		else if (c == 'h')
 			return verify_help(), 0;
 		else
-			return cli_usage("verify", "bad option '%s'", argv[optind - 1]);
+			return cli_bad_option("verify", "h", argv);
 	}
 	if (optind + 1 != argc)
 		return cli_usage("verify", optind == argc ? "no trace named" : "one trace at a time");

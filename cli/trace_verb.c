@@ -256,7 +256,7 @@ int verb_trace(int argc, char **argv)
 		else if (c == 'h')
 			return help(), 0;
 		else
-			return cli_usage("trace", "bad option '%s'", argv[optind - 1]);
+			return cli_bad_option("trace", "+o:qh", argv);
 	}
 	if (optind >= argc)
 		return cli_usage("trace", "no command to run");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent view: a trace as one page for a browser, written to a file or served with all its detail. */
-#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -160,15 +159,6 @@ static int view(const struct options *o)
 	return rc;
 }
 
-static int number(const char *s, long max, long *out)
-{
-	char *end;
-
-	errno = 0;
-	*out = strtol(s, &end, 10);
-	return *end || end == s || errno || *out < 0 || *out > max ? -1 : 0;
-}
-
 int verb_view(int argc, char **argv)
 {
 	static const struct option opts[] = {{"output", required_argument, NULL, 'o'},
@@ -187,16 +177,16 @@ int verb_view(int argc, char **argv)
 			o.out = optarg;
 		else if (c == 's')
 			o.serve = true;
-		else if (c == 'p' && number(optarg, 65535, &port) < 0)
+		else if (c == 'p' && cli_number(optarg, 0, 65535, &port) < 0)
 			return cli_usage("view", "--port wants a port, not '%s'", optarg);
-		else if (c == 'r' && number(optarg, INT32_MAX, &o.rank) < 0)
+		else if (c == 'r' && cli_number(optarg, 0, INT32_MAX, &o.rank) < 0)
 			return cli_usage("view", "--rank wants a rank, not '%s'", optarg);
 		else if (c == 'R')
 			o.rules = optarg;
 		else if (c == 'h')
 			return help(), 0;
 		else if (c == '?')
-			return cli_usage("view", "bad option '%s'", argv[optind - 1]);
+			return cli_bad_option("view", "ho:", argv);
 	}
 	if (optind + 1 != argc)
 		return cli_usage("view", optind == argc ? "no trace named" : "one trace at a time");

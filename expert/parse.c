@@ -508,9 +508,9 @@ static char *read_all(const char *path, size_t *len, struct rules_file_id *id, s
 
 	*len = 0;
 	if (fd < 0 || fstat(fd, &st) < 0) {
-		err_set(err, "%s: %s", path, strerror(errno));
+		err_set(err, "%s: cannot open: %s", path, strerror(errno));
 	} else if (!S_ISREG(st.st_mode)) {
-		err_set(err, "%s: not a file of rules", path);
+		err_set(err, "%s: is not a regular file", path);
 	} else if (st.st_size > RULES_MAX_FILE) {
 		err_set(err, "%s: a file of rules has at most %u bytes", path, RULES_MAX_FILE);
 	} else if (!(text = malloc((size_t)st.st_size + 1))) {

@@ -416,7 +416,7 @@ struct model *model_load(const char *path, struct errbuf *err)
 	char *text;
 
 	if (fd < 0) {
-		err_set(err, "%s: %s", path, strerror(errno));
+		err_set(err, "%s: cannot open: %s", path, strerror(errno));
 		return NULL;
 	}
 	text = file_read(fd, &len, err, path);

@@ -104,6 +104,7 @@ static int options_parse(int argc, char **argv, struct options *o)
 	char *end;
 	int c;
 
+	opterr = 0;
 	while ((c = getopt_long(argc, argv, "hV", known, NULL)) != -1) {
 		switch (c) {
 		case 'f':

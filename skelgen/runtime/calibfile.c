@@ -36,7 +36,7 @@ static void write_rank(FILE *f, int rank, const struct calibration *c)
 
 static void write_head(FILE *f, int n_ranks, const struct calibration *c)
 {
-	fprintf(f, "precedent-calibration 2\nranks %d\nmixes %d %llu\ndata", n_ranks, c->n_mix,
+	fprintf(f, CALIBFILE_HEAD "ranks %d\nmixes %d %llu\ndata", n_ranks, c->n_mix,
 		(unsigned long long)c->mixes);
 	for (int l = 0; l < LEVEL_N; l++)
 		fprintf(f, " %llu", (unsigned long long)c->shape.bytes[l]);
@@ -97,7 +97,7 @@ static int read_head(FILE *f, int n_ranks, struct calibration *want)
 	double ranks, mixes[2], bits;
 	double bytes[LEVEL_N];
 
-	if (fgets(line, sizeof line, f) == NULL || strcmp(line, "precedent-calibration 2\n") != 0 ||
+	if (fgets(line, sizeof line, f) == NULL || strcmp(line, CALIBFILE_HEAD) != 0 ||
 	    read_numbers(f, "ranks", &ranks, 1, 0) != 0 || ranks != n_ranks ||
 	    read_numbers(f, "mixes", mixes, 2, 0) != 0 || mixes[0] != want->n_mix || mixes[1] != (double)want->mixes ||
 	    read_numbers(f, "data", bytes, LEVEL_N, 0) != 0 || read_numbers(f, "vector", &bits, 1, 0) != 0)

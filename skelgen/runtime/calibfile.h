@@ -19,6 +19,8 @@
 
 #include "skelgen/runtime/compute.h"
 
+#define CALIBFILE_HEAD "precedent-calibration 2\n"
+
 /* n_ranks entries of all. 0, or -1 with a line in why. */
 int calibfile_write(const char *path, const struct calibration *all, int n_ranks, char *why, size_t why_size);
 /* The program's mixes and classes are in all[0] beforehand; the file must have been made with the same. */

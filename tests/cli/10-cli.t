@@ -84,11 +84,21 @@ subtest 'wrong arguments' => sub {
 	refused(2, qr/ $_: one trace at a time;/, $_, $trace, $trace) for qw(info verify skeleton);
 	refused(2, qr/ predict: name one trace, or a command after --;/, 'predict', @$_) for [], [$trace, $trace], [$trace, '--', 'true'], ['--'];
 	refused(2, qr/ predict: --seconds wants a number/, 'predict', '--seconds', $_, $trace) for '0', '-1', 'x', '1x', '', 'nan', 'inf';
-	refused(2, qr/ skeleton: bad option/, 'skeleton', '--seconds', $_, $trace) for '0', '-1', 'x', '1x', '', 'nan';
+	for my $option (qw(seconds scale)) {
+		refused(2, qr/ skeleton: --$option wants a number above 0, not '\Q$_\E'/, 'skeleton', "--$option", $_, $trace) for '0', '-1', 'x', '1x', '', 'nan';
+	}
 	refused(2, qr/ skeleton: --seconds or --scale, not both/, 'skeleton', '--seconds', 1, '--scale', 2, $trace);
 	refused(2, qr/ info: --events wants a rank/, 'info', '--events', $_, $trace) for '-1', 'x', '', '99999999999';
 	refused(2, qr/ trace: no command to run/, 'trace', @$_) for [], ['-o', 'x'], ['--'];
-	refused(2, qr/ trace: bad option '-o'/, 'trace', '-o');
+	refused(2, qr/ info: --events, --mix or --check: one of them/, 'info', @$_, $trace) for ['--events', 0, '--mix'], ['--mix', '--check'];
+	refused(2, qr/ info: --(?:json|all) goes with the summary/, 'info', @$_, $trace)
+	    for ['--events', 0, '--json'], ['--all', '--check'], ['--check', '--json'];
+	refused(2, qr/ $_->[0]: $_->[-1] wants a value;/, @$_)
+	    for ['trace', '-o'], ['jobs', '-n'], ['accuracy', '--days'], ['info', '--events'], ['advise', $trace, '--rules'], ['export', '--format'];
+	refused(2, qr/ info: --json takes no value;/, 'info', '--json=3', $trace);
+	refused(2, qr/ model: --$_->[0] takes a number from \d to \d+, not '$_->[1]'/, 'model', 'predict', 'x', "--$_->[0]", $_->[1])
+	    for ['ranks', -5], ['ranks', 0], ['ranks', 65537], ['ranks', '2x'], ['events', -1], ['dims', 4];
+	refused(2, qr/ model: --var n=@-1 names no argument/, 'model', 'fit', $trace, '--var', 'n=@-1', '-o', 'x');
 	refused(2, qr/ conf: say what to do: --check/, 'conf');
 	refused(2, qr/ conf: one file at a time/, 'conf', '--check', 'a', 'b');
 	refused(2, qr/ doctor: unexpected 'x'/, 'doctor', 'x');
@@ -122,7 +132,7 @@ subtest 'info' => sub {
 	like($text->{out}, qr/ MPI_Sendrecv .*heat\.c:\d+/, 'and the call site');
 	my $events = precedent('info', '--events', 1, $trace);
 	like($events->{out}, qr/MPI_Init.*MPI_Sendrecv.*MPI_Finalize/s, 'events in order');
-	refused(1, qr/rank 2/, 'info', '--events', 2, $trace);
+	refused(1, qr/heat\.ptrace: rank 2 is not in the trace/, 'info', '--events', 2, $trace);
 };
 
 subtest 'verify' => sub {

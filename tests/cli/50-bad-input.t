@@ -154,14 +154,19 @@ subtest 'a skeleton that is there already' => sub {
 };
 
 subtest 'calibration' => sub {
-	for my $case (['absent', undef], ['empty', ''], ['junk', "no calibration\n" x 50]) {
-		my ($name, $text) = @$case;
-		spew("$name.cal", $text) if defined $text;
-		my $r = precedent('predict', '--seconds', 0.1, '--calibration', "$name.cal", 'whole.ptrace');
-		is($r->{rc}, 1, "$name: fails");
-		is($r->{out}, '', '... prints no prediction');
-		like($r->{err}, qr/^precedent: /m, '... says so');
-	}
+	my $head = "precedent-calibration 2\n";
+	my @predict = ('predict', '--seconds', 0.1, '--calibration');
+	mkdir 'directory.cal';
+	refused(qr/absent\.cal: cannot open: No such file/, 'absent', @predict, 'absent.cal', 'whole.ptrace');
+	refused(qr/directory\.cal: is not a calibration: name the file/, 'a directory', @predict, 'directory.cal', 'whole.ptrace');
+	refused(qr/bad\.cal: is not a calibration: name the file/, 'no calibration', @predict, spew('bad.cal', $_), 'whole.ptrace')
+	    for '', "no calibration\n" x 50, "\0" x 5000, $head;
+	refused(qr/ranks\.cal: is the calibration of a skeleton of ranks 3, and this one has 2/, 'of other ranks', @predict,
+		spew('ranks.cal', "${head}ranks 3\n"), 'whole.ptrace');
+	my $r = precedent(@predict, spew('cut.cal', "${head}ranks 2\n"), 'whole.ptrace');
+	is($r->{rc}, 1, 'one that is cut short: the skeleton refuses it');
+	is($r->{out}, '', '... no prediction is printed');
+	like($r->{err}, qr/is not a calibration of this program on 2 ranks/, '... and it is said why');
 };
 
 subtest 'without a compiler or a launcher' => sub {

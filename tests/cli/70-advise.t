@@ -40,7 +40,7 @@ is($out, "precedent: $dir/r.rules:3:22: 'sek' found, an operator, 'assert', 'ret
     'file, line, column, what was found and what was expected');
 ($rc, $out) = advise('--check', "$dir/none");
 is($rc, 1, 'a missing file');
-like($out, qr/none: No such file/, '... is named');
+like($out, qr/none: cannot open: No such file/, '... is named');
 ($rc, $out) = advise('--check', rules("defrule \"x\" struct e type function_call_send_operation where " . ('(' x 100_000)));
 is($rc, 1, 'hostile nesting is stopped');
 like($out, qr/r\.rules:1:\d+: this expression is nested more than 128 deep/, '... with a place and a reason');
