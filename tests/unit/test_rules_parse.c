@@ -242,7 +242,7 @@ static void test_errors(void **state)
 	    {E O "defrule \"\" struct v type e assert o(n=99999999999999999999, x=\"\");", "t:3:39: this number is too large"},
 	    {E O "defrule \"\" struct v type e assert o(n=5m, x=\"\");", "t:3:39: this number has an unknown unit"},
 	    {"include \"/nonexistent/x.rules\";", "t:1:1: /nonexistent/x.rules: cannot open: No such file or directory"},
-	    {"include \"/\";", "t:1:1: /: not a file of rules"},
+	    {"include \"/\";", "t:1:1: /: is not a regular file"},
 	};
 
 	(void)state;
