@@ -174,7 +174,7 @@ $(B)/libprecedent_model_load.a: $(call obj,predictor/model/api/load/load.c)
 # zstd, hidden, and their own copies of what they share with the rest: never with a sanitizer, which a preloaded library
 # cannot bring.
 TRACER_SHARED := common/buf.o common/errbuf.o trace/fold.o trace/sigtable.o trace/page.o trace/defs.o trace/defs_journal.o \
-                 trace/hist.o trace/levels.o trace/samples.o trace/stop.o trace/times.o trace/words.o trace/writer.o
+                 trace/ends.o trace/hist.o trace/levels.o trace/samples.o trace/stop.o trace/times.o trace/words.o trace/writer.o
 define TRACER_RULES
 TRACER_CC_$(1) := $(CC) $(BASE) -O2 -fno-omit-frame-pointer -I$(B)/tracer-$(1)/tracer \
   $(filter -I% -D%,$(shell $(MPICC_$(1)) -show 2>/dev/null))

@@ -65,7 +65,7 @@ const char builtin_types[] =
     "param polling, before_init, in_init, cpu_time, delayed type time "
     "param is_sampled type boolean "
     "param processors, processor_set, ranks_on_set type int param throttled type time "
-    "param processors_of_host type int param network type string;"
+    "param processors_of_host type int param network type string param after_finalize type time;"
 
     "defstruct observation problem \"what declare problem finds\" "
     "param name, description, advice type string "

@@ -186,7 +186,7 @@ static void sum_up(struct input *in)
 		if (k->begin_ns == UINT64_MAX)
 			continue;
 		proc = &trace_get_rank(in->t, r)->defs.proc;
-		in->report->outside_seconds += ((double)proc->before_ns + (double)proc->init_ns) * 1e-9;
+		in->report->outside_seconds += ((double)proc->before_ns + (double)proc->init_ns + (double)proc->after_ns) * 1e-9;
 		begin = k->begin_ns < begin ? k->begin_ns : begin;
 		end = k->end_ns > end ? k->end_ns : end;
 		in->report->rank_seconds += (double)(k->end_ns - k->begin_ns) * 1e-9;

@@ -19,7 +19,7 @@ struct input_report {
 	uint32_t missing;      /* ranks without a trace */
 	uint64_t span_ns;      /* from the earliest start of a call to the latest return */
 	double rank_seconds;   /* of all ranks, from first call to last */
-	double outside_seconds; /* of all ranks, from the start of the process to the return of MPI_Init, which is before that */
+	double outside_seconds; /* of all ranks: from the start of the process to the return of MPI_Init, and after MPI_Finalize */
 	double moved_ns;       /* most that a time was moved to have no effect before its cause */
 };
 

@@ -28,7 +28,7 @@ struct input_sig {
 	int64_t site;
 };
 
-#define INPUT_VALUES 22
+#define INPUT_VALUES 23
 
 /* An event that is not told yet. */
 struct pending {

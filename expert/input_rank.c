@@ -315,6 +315,7 @@ int input_rank_end(struct input *in, uint32_t rank)
 	p->v[19].i = bounded((double)f->throttled_ns);
 	p->v[20].i = f->host_processors;
 	p->v[21].i = in->network[rank];
+	p->v[22].i = bounded((double)f->after_ns);
 	return 0;
 }
 

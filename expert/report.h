@@ -47,7 +47,7 @@ struct report_problem {
 	struct report_place *place;
 	uint32_t n_place, cap_place;
 	bool is_wait;           /* its kind is `wait` */
-	bool is_outside;        /* `outside`: before the first call */
+	bool is_outside;        /* `outside`: before the first call or after the last */
 	uint8_t remedy;         /* enum report_remedy */
 	/* from expert/replay.h */
 	struct report_cause *cause; /* longest first */

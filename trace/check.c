@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "trace/check.h"
+#include "trace/ends.h"
 #include "trace/functions.h"
 #include "trace/hist.h"
 #include "trace/levels.h"
@@ -144,7 +145,7 @@ static int check_room(struct check *c)
 	const struct trace *t = c->t;
 	struct extent *e = calloc(t->n_page + 1u, sizeof(*e));
 	struct rdbuf tail = {.data = t->map + t->size - TRACE_TRAILER, .len = TRACE_TRAILER};
-	uint64_t at = TRACE_FILE_HEADER;
+	uint64_t at = TRACE_FILE_HEADER, ends = t->ends ? (uint64_t)TRACE_END_BYTES * t->n_ranks : 0;
 	char line[160];
 	uint32_t n;
 
@@ -166,7 +167,7 @@ static int check_room(struct check *c)
 		}
 		at = e[i].end;
 	}
-	if (!t->scanned && at && at != t->size - TRACE_TRAILER) {
+	if (!t->scanned && at && at != t->size - TRACE_TRAILER - ends) {
 		snprintf(line, sizeof(line), "the index does not end where the trailer begins");
 		tell(c, line);
 	}

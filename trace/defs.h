@@ -115,6 +115,7 @@ struct trace_proc {
 	uint64_t end_ticks;     /* entry of MPI_Finalize, from start */
 	uint64_t init_ns;       /* duration of MPI_Init */
 	uint64_t before_ns;     /* process start to MPI_Init */
+	uint64_t after_ns;      /* MPI_Finalize to the end of the process, 0: not told; kept beside these facts: ends.h */
 	uint64_t cpu_ns;        /* process CPU time between start and end */
 	uint64_t polls;         /* unsuccessful tests and probes */
 	uint64_t poll_ticks;    /* time inside them */

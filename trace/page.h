@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The trace file, byte for byte (see also precedent-trace.5): a file header, pages, an index page, a trailer.
+ * The trace file, byte for byte (see also precedent-trace.5): a file header, pages, an index page, room for ends.h, a trailer.
  * All integers are little endian. Every page has its own checksum, so that a damaged page is named and the rest
  * is still read; without a valid trailer the pages are found by scanning for their magic.
  */
@@ -18,6 +18,8 @@
 #define TRACE_VERSION       2
 #define TRACE_FILE_HEADER   64
 #define TRACE_TRAILER       40
+#define TRACE_PARTIAL       1u /* flags of the trailer */
+#define TRACE_HAS_ENDS      2u
 #define TRACE_PAGE_MAGIC    0x31475050u /* "PPG1" */
 #define TRACE_PAGE_HEADER   104
 #define TRACE_PAGE_RAW_MAX  (256u << 20)

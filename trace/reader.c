@@ -15,6 +15,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "trace/ends.h"
 #include "trace/page.h"
 #include "trace/reader_impl.h"
 
@@ -99,16 +100,18 @@ static int read_index(struct trace *t, struct errbuf *err)
 {
 	struct rdbuf r = {.data = t->map + t->size - TRACE_TRAILER, .len = TRACE_TRAILER};
 	struct trace_page ip = {.type = TPAGE_INDEX}, hdr;
-	uint32_t n;
+	uint32_t n, flags;
 	uint8_t *raw;
 
 	if (t->size < TRACE_FILE_HEADER + TRACE_TRAILER || memcmp(r.data + TRACE_TRAILER - 8, TRACE_END_MAGIC, 8))
 		return err_set(err, "the end of the file is missing");
 	ip.offset = rdbuf_u64(&r);
 	n = rdbuf_u32(&r);
-	t->partial = rdbuf_u32(&r) & 1;
+	flags = rdbuf_u32(&r);
+	t->partial = flags & TRACE_PARTIAL;
 	if (rdbuf_u64(&r) != t->size || rdbuf_u64(&r) != XXH3_64bits(r.data, TRACE_TRAILER - 16))
 		return err_set(err, "the trailer is damaged");
+	t->ends = flags & TRACE_HAS_ENDS && (t->size - TRACE_FILE_HEADER - TRACE_TRAILER) / TRACE_END_BYTES >= t->n_ranks;
 	ip.n = n;
 	raw = trace_page_data(t, &ip, &hdr, err);
 	if (!raw)
@@ -251,6 +254,20 @@ static void load_pages(struct trace *t, uint32_t type)
 	}
 }
 
+static void read_end(struct trace *t, uint32_t rank, uint64_t *after_ns)
+{
+	struct rdbuf r = {.data = t->map, .len = t->size};
+	char why[64];
+
+	if (!t->ends)
+		return;
+	r.pos = t->size - TRACE_TRAILER - (uint64_t)TRACE_END_BYTES * (t->n_ranks - rank);
+	if (trace_end_unpack(rank, rdbuf_u64(&r), after_ns))
+		return;
+	snprintf(why, sizeof(why), "the time of rank %u after MPI_Finalize is damaged", rank);
+	note_damage(t, UINT32_MAX, why);
+}
+
 static void settle_ranks(struct trace *t)
 {
 	for (uint32_t r = 0; r < t->n_ranks; r++) {
@@ -267,6 +284,7 @@ static void settle_ranks(struct trace *t)
 			continue;
 		}
 		ticks = (double)k->defs.proc.end_ticks - k->defs.proc.overhead_ticks * (double)k->events.length;
+		read_end(t, r, &k->defs.proc.after_ns);
 		k->wall_ns = (ticks > 0 ? ticks : 0) * k->defs.proc.ns_per_tick;
 		if (!k->defs.proc.finalized)
 			t->partial = true;

@@ -14,6 +14,7 @@ struct trace {
 	uint32_t n_ranks;
 	bool partial;
 	bool scanned; /* without an index */
+	bool ends;    /* room for ends.h, behind the index */
 	struct trace_page *page;
 	uint32_t n_page, cap_page;
 	uint32_t *times;       /* pages of times, by rank and first event */

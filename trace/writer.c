@@ -11,6 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "trace/ends.h"
 #include "trace/page.h"
 #include "trace/writer.h"
 
@@ -19,6 +20,7 @@ struct trace_writer {
 	int fd;
 	uint32_t n_ranks, n_pages;
 	uint64_t offset;
+	bool ends;
 	struct buf index;
 };
 
@@ -119,6 +121,11 @@ int trace_writer_pages(struct trace_writer *w, const void *pages, size_t len, st
 	return write_all(w, pages, len, err);
 }
 
+void trace_writer_ends(struct trace_writer *w)
+{
+	w->ends = true;
+}
+
 static int write_tail(struct trace_writer *w, bool partial, struct errbuf *err)
 {
 	struct trace_page pg = {.type = TPAGE_INDEX, .n = w->n_pages};
@@ -133,9 +140,14 @@ static int write_tail(struct trace_writer *w, bool partial, struct errbuf *err)
 		goto out;
 	}
 	buf_reset(&b);
+	for (uint32_t r = 0; w->ends && r < w->n_ranks; r++)
+		buf_put_u64(&b, 0);
+	if (!b.failed && b.len && write_all(w, b.data, b.len, err) < 0)
+		goto out;
+	buf_reset(&b);
 	buf_put_u64(&b, at);
 	buf_put_u32(&b, w->n_pages);
-	buf_put_u32(&b, partial ? 1 : 0);
+	buf_put_u32(&b, (partial ? TRACE_PARTIAL : 0) | (w->ends ? TRACE_HAS_ENDS : 0));
 	buf_put_u64(&b, w->offset + TRACE_TRAILER); /* length of the file */
 	buf_put_u64(&b, b.failed ? 0 : XXH3_64bits(b.data, b.len));
 	buf_put(&b, TRACE_END_MAGIC, 8);

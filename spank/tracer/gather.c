@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "spank/tracer/agree.h"
+#include "spank/tracer/ends.h"
 #include "spank/tracer/facts.h"
 #include "spank/tracer/gather_root.h"
 #include "spank/tracer/handles.h"
@@ -217,15 +218,15 @@ static int write_own(struct trace_writer *w, struct buf *job, struct buf *head, 
 	return 0;
 }
 
-static struct trace_writer *open_file(const struct run *r, const char *hosts, struct buf *head, struct errbuf *err)
+static struct trace_writer *open_file(const struct run *r, const char *hosts, struct buf *head, char *path, size_t size,
+				      struct errbuf *err)
 {
 	struct trace_writer *w = NULL;
 	struct buf job = {0};
-	char path[PATH_MAX + 64];
 
 	if (encode_job(r, hosts, &job) < 0)
 		err_set(err, "no memory");
-	else if (launch_trace_path(r, path, sizeof(path)) < 0)
+	else if (launch_trace_path(r, path, size) < 0)
 		err_set(err, "%s: no free name for the trace", r->dir);
 	else
 		w = trace_writer_create(path, (uint32_t)r->world_size, err);
@@ -238,19 +239,18 @@ static struct trace_writer *open_file(const struct run *r, const char *hosts, st
 }
 
 /* A rank that ran out of memory is missing, the others are there. */
-static bool write_file(const struct run *r, MPI_Comm c, const char *hosts, struct buf *head, bool broken)
+static void write_file(const struct run *r, MPI_Comm c, const char *hosts, struct buf *head, bool broken, struct ends_file *file)
 {
 	const struct gather_link link = {.turn = link_turn, .length = link_length, .pages = link_pages, .arg = &c};
 	struct errbuf err = {""};
 	struct gather_report report;
 	struct trace_writer *w;
-	char text[600];
-	bool written;
+	char text[600], path[PATH_MAX + 64] = "";
 	int rv;
 
 	if (broken)
 		head->len = 0;
-	w = open_file(r, hosts, head, &err);
+	w = open_file(r, hosts, head, path, sizeof(path), &err);
 	rv = gather_root(&link, (uint32_t)r->world_size, &w, &report, &err);
 	if (broken) {
 		report.n_missing++;
@@ -263,15 +263,17 @@ static bool write_file(const struct run *r, MPI_Comm c, const char *hosts, struc
 		w = NULL;
 	}
 	text[0] = '\0';
-	written = w && trace_writer_close(w, report.n_missing > 0, &err) == 0;
-	if (!written)
+	if (w)
+		trace_writer_ends(w);
+	if (w && trace_writer_close(w, report.n_missing > 0, &err) == 0)
+		ends_file_of(path, file);
+	if (!file->written)
 		snprintf(text, sizeof(text), "no trace: %s", err.text);
 	else if (report.n_missing)
 		snprintf(text, sizeof(text), "the trace lacks %u of %d ranks, the first rank %u: out of memory",
 			 report.n_missing, r->world_size, report.missing);
 	if (text[0])
 		launch_report(r, text);
-	return written;
 }
 
 /* ---- all ---- */
@@ -296,7 +298,7 @@ enum gathered gather_trace(struct run *r)
 	struct offset_pair clock = {0};
 	struct buf head = {0};
 	MPI_Comm c = MPI_COMM_NULL;
-	int written = 0;
+	struct ends_file file = {0};
 	bool broken;
 
 	measure_ticks(r);
@@ -318,15 +320,17 @@ enum gathered gather_trace(struct run *r)
 		receive_clock(c, &clock);
 	broken = rec.broken || encode_head(r, host, program, &clock, &head) < 0;
 	if (r->world_rank == 0)
-		written = write_file(r, c, hosts, &head, broken);
+		write_file(r, c, hosts, &head, broken, &file);
 	else
 		send_pages(c, &head, broken);
 	/* Nobody lets go of what it has before the file is there. */
-	mpi.Bcast(&written, 1, MPI_INT, 0, c);
+	mpi.Bcast(&file, (int)sizeof(file), MPI_BYTE, 0, c);
 	free(hosts);
 	buf_free(&head);
 	mpi.Comm_free(&c);
-	return written ? GATHERED_WRITTEN : GATHERED_NOT_WRITTEN;
+	if (file.written)
+		ends_begin(&file, (uint32_t)r->world_rank, (uint32_t)r->world_size);
+	return file.written ? GATHERED_WRITTEN : GATHERED_NOT_WRITTEN;
 }
 
 void gather_part(void)

@@ -6,6 +6,7 @@
 #define PRECEDENT_SPANK_TRACER_WRAP_H
 
 #include "spank/tracer/complete.h"
+#include "spank/tracer/ends.h"
 #include "spank/tracer/handles.h"
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/record.h"

@@ -274,6 +274,35 @@ SKIP: {
     like(slurp("$dir/tracer.err"), qr/no protection against a crash/, 'and a word');
 }
 
+# ---- a program that goes on after MPI_Finalize ----
+{
+    my $dir = new_dir();
+    my $pid = fork // die "fork: $!\n";
+    if (!$pid) {
+        open STDOUT, '>', "$tmp/after" or die "$!\n";
+        exec split ' ', "$mpirun -n 3 -x LD_PRELOAD=$tracer -x PRECEDENT_TRACE_DIR=$dir $programs/planted_place after-finalize:sleep --ms 1 --reps 1";
+        die "exec: $!\n";
+    }
+    for (1 .. 600) { last if traces($dir); select undef, undef, undef, 0.05 }
+    my ($trace) = traces($dir);
+    my $before = slurp($trace);
+    rename $trace, "$tmp/moved";
+    open my $other, '>', $trace or die "$!\n";
+    print $other "x" x length $before;
+    close $other;
+    waitpid $pid, 0;
+    is($?, 0, 'a program goes on after MPI_Finalize');
+    is(slurp($trace), 'x' x length $before, 'what has taken the place of its trace meanwhile is not touched');
+    is(slurp("$tmp/moved"), $before, 'nor is the trace in another place');
+    ($dir) = traced(3, 'planted_place after-finalize:sleep --ms 1 --reps 1');
+    ($trace) = traces($dir);
+    my ($rc, $out) = run_command("$precedent info --check $trace");
+    is($rc, 0, 'what it notes at its end is a part of the trace') or diag $out;
+    my $after = slurp($trace);
+    my @us = map { unpack('Q<', substr $after, length($after) - 40 - 8 * $_) >> 16 } 1 .. 3;
+    is(scalar(grep { $_ >= 1_500_000 && $_ < 60_000_000 } @us), 3, '... of each rank, in microseconds') or diag "@us";
+}
+
 # ---- a program that dies ----
 {
     my ($plain_rc) = run_command("$mpirun -n 2 $programs/heat -1");

@@ -19,6 +19,7 @@
 #include <xxhash.h>
 
 #include "tests/unit/synthetic.c"
+#include "trace/ends.h"
 #include "trace/reader.h"
 
 enum { PACKED, PACKED_NO_TRAILER, PACKED_WRONG_INDEX, FILE_BYTES, MODES };
@@ -73,17 +74,22 @@ static void put_entry(struct buf *index, const struct trace_page *p, uint64_t of
 	buf_put_u64(index, p->hash);
 }
 
-static void put_tail(struct buf *out, struct buf *index, uint32_t n, uint8_t partial)
+static void put_tail(struct buf *out, struct buf *index, uint32_t n, uint8_t flags)
 {
 	struct trace_page p = {.type = TPAGE_INDEX, .n = n};
 	uint64_t at = out->len;
 	size_t tail;
 
 	trace_page_encode(&p, index->data, index->len, out);
+	if (flags & TRACE_HAS_ENDS) {
+		/* of the two ranks that most of them have; the first one well */
+		buf_put_u64(out, trace_end_pack(0, at * 1000));
+		buf_put_u64(out, at);
+	}
 	tail = out->len;
 	buf_put_u64(out, at);
 	buf_put_u32(out, n);
-	buf_put_u32(out, partial);
+	buf_put_u32(out, flags);
 	buf_put_u64(out, tail + TRACE_TRAILER);
 	buf_put_u64(out, XXH3_64bits(out->data + tail, TRACE_TRAILER - 16));
 	buf_put(out, TRACE_END_MAGIC, 8);
@@ -110,7 +116,7 @@ static void pack(struct rdbuf *in, int mode, struct buf *out)
 		n++;
 	}
 	if (mode != PACKED_NO_TRAILER)
-		put_tail(out, &index, n, n & 1);
+		put_tail(out, &index, n, n & (TRACE_PARTIAL | TRACE_HAS_ENDS));
 	buf_free(&index);
 }
 

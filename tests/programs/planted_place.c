@@ -192,6 +192,12 @@ static void one_writes(struct world *w, int rep)
 	MPI_Barrier(w->comm);
 }
 
+static void nothing(struct world *w, int rep)
+{
+	early(w, rep);
+	MPI_Barrier(w->comm);
+}
+
 static void outside(struct world *w, int rep)
 {
 	if (rep == 0 && own.to_ns) {
@@ -199,8 +205,7 @@ static void outside(struct world *w, int rep)
 		w->stamp_ns[0] = own.from_ns;
 		w->end_ns[0] = own.to_ns;
 	}
-	early(w, rep);
-	MPI_Barrier(w->comm);
+	nothing(w, rep);
 }
 
 static const struct form forms[] = {
@@ -208,9 +213,10 @@ static const struct form forms[] = {
 	{"throttled", "quota", "the job is throttled by its limit of processor time", throttled, NULL, NULL},
 	{"io", "one-writes", "file access is unequal over ranks", one_writes, open_own, close_own},
 	{"before-init", "sleep", "time before MPI_Init", outside, NULL, NULL},
+	{"after-finalize", "sleep", "time after MPI_Finalize", nothing, NULL, NULL},
 };
 /* What is done before MPI_Init; planted only, but for nodes, which are there in the clean program, too. */
-static bool (*const before[])(void) = {other_node, limited, NULL, wait_outside};
+static bool (*const before[])(void) = {other_node, limited, NULL, wait_outside, NULL};
 #define N_FORM ((int)(sizeof(forms) / sizeof(*forms)))
 
 int main(int argc, char **argv)
@@ -234,5 +240,7 @@ int main(int argc, char **argv)
 	}
 	rv = planted_main(forms, N_FORM, argc, argv);
 	leave_group();
+	if (f && f->run == nothing && !clean && wait_outside())
+		printf("planted %d 0 w:%lld-%lld\n", early_rank(), (long long)own.from_ns, (long long)own.to_ns);
 	return rv;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Traces of simulated ranks: see synthetic.h. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "synthetic.h"
+#include "trace/ends.h"
 #include "trace/functions.h"
 #include "trace/levels.h"
 #include "trace/page.h"
@@ -349,6 +351,20 @@ static void write_rank(struct syn *s, uint32_t rank, struct trace_writer *w)
 	buf_free(&out);
 }
 
+/* As the processes did it, when they ended. */
+static void put_ends(const struct syn *s, const char *path)
+{
+	struct buf b = {0};
+	int fd = open(path, O_WRONLY);
+
+	for (uint32_t r = 0; r < s->n_ranks; r++)
+		buf_put_u64(&b, trace_end_pack(r, s->rank[r].defs.proc.after_ns));
+	need_ok(fd < 0 || lseek(fd, -(off_t)(TRACE_TRAILER + b.len), SEEK_END) < 0 || write(fd, b.data, b.len) != (ssize_t)b.len ? -1 : 0,
+		&(struct errbuf){"ends"});
+	close(fd);
+	buf_free(&b);
+}
+
 static struct trace *open_as(struct syn *s, bool partial)
 {
 	const char *dir = getenv("TMPDIR");
@@ -366,7 +382,9 @@ static struct trace *open_as(struct syn *s, bool partial)
 	need_ok(w ? 0 : -1, &err);
 	for (uint32_t r = 0; r < s->n_ranks; r++)
 		write_rank(s, r, w);
+	trace_writer_ends(w);
 	need_ok(trace_writer_close(w, partial, &err), &err);
+	put_ends(s, path);
 	t = trace_open(path, &err);
 	unlink(path);
 	need_ok(t ? 0 : -1, &err);

@@ -260,7 +260,9 @@ static void test_begin(void **state)
 	s->rank[0].defs.proc.before_ns = 3000000000;
 	s->rank[1].defs.proc.before_ns = 90000000; /* starting a process takes that */
 	s->rank[1].defs.proc.init_ns = 2000000000;
-	expect_all(s, "time-before-init 3000000 1\ntime-in-init 2000000 1\n");
+	s->rank[1].defs.proc.after_ns = 1500000000;
+	s->rank[0].defs.proc.after_ns = 1000000000; /* not longer than a second */
+	expect_all(s, "time-before-init 3000000 1\ntime-in-init 2000000 1\ntime-after-finalize 1500000 1\n");
 }
 
 static void set_host(struct syn *s, uint32_t rank, const char *host)

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "put_page.h"
+#include "trace/ends.h"
 #include "trace/functions.h"
 #include "trace/page.h"
 #include "trace/reader.h"
@@ -112,6 +113,7 @@ static int setup(void **state)
 	for (uint32_t r = 0; r < RANKS; r++)
 		write_rank(w, r);
 	buf_free(&raw);
+	trace_writer_ends(w);
 	return trace_writer_close(w, false, &err);
 }
 
@@ -300,6 +302,45 @@ static void test_truncated(void **state)
 	free(p);
 }
 
+/* Each rank fills in its own number; another one's, or half of one, is not taken for it. */
+static void test_ends(void **state)
+{
+	struct errbuf err = {{0}};
+	char other[80];
+	size_t n;
+	uint8_t *p = whole(&n);
+	uint8_t *end = p + n - TRACE_TRAILER - RANKS * TRACE_END_BYTES;
+	uint64_t told = trace_end_pack(1, 2500000999);
+	struct trace *t;
+
+	(void)state;
+	assert_int_equal(trace_end_pack(3, 999), 0);
+	assert_int_equal(trace_end_pack(0, UINT64_MAX) >> 16, 0xffffffffffff);
+	snprintf(other, sizeof(other), "%s/ends", dir);
+	for (int i = 0; i < 8; i++)
+		end[TRACE_END_BYTES + i] = (uint8_t)(told >> 8 * i);
+	put_file(other, p, n);
+	t = trace_open(other, &err);
+	assert_non_null(t);
+	assert_int_equal(trace_n_damage(t), 0);
+	assert_int_equal(trace_get_rank(t, 1)->defs.proc.after_ns, 2500000000);
+	assert_int_equal(trace_get_rank(t, 0)->defs.proc.after_ns, 0);
+	trace_close(t);
+	memcpy(end, end + TRACE_END_BYTES, TRACE_END_BYTES);
+	end[TRACE_END_BYTES] ^= 1;
+	put_file(other, p, n);
+	t = trace_open(other, &err);
+	assert_non_null(t);
+	assert_int_equal(trace_n_damage(t), 2);
+	assert_non_null(strstr(trace_damage(t, 0), "rank 0 after MPI_Finalize"));
+	for (uint32_t r = 0; r < RANKS; r++)
+		assert_int_equal(trace_get_rank(t, r)->defs.proc.after_ns, 0);
+	assert_false(trace_is_partial(t));
+	trace_close(t);
+	unlink(other);
+	free(p);
+}
+
 static void test_newer_and_appended(void **state)
 {
 	struct errbuf err = {{0}};
@@ -358,6 +399,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),	 cmocka_unit_test(test_no_trace),
 		cmocka_unit_test(test_every_byte),	 cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_newer_and_appended), cmocka_unit_test(test_writer_is_atomic),
 	};
 

@@ -292,7 +292,7 @@ sub init_or_finalize {
 			push @body, "\trun_after_init($ok, FN_$R->{name}, NULL, 0, RETURN_ADDRESS, CALLER_CFA);";
 		}
 	} else {
-		push @body, "\trun_before_finalize(FN_$R->{name}, RETURN_ADDRESS, CALLER_CFA);", "\t$call";
+		push @body, "\trun_before_finalize(FN_$R->{name}, RETURN_ADDRESS, CALLER_CFA);", "\t$call", "\tends_finalized();";
 	}
 	push @body, "\treturn rc;" if $lang eq 'c';
 	return (@own, '', @body);
