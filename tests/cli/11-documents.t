@@ -152,6 +152,10 @@ subtest 'manual pages are well formed' => sub {
 	for my $page (sort keys %man) {
 		my $r = run_command('groff', '-man', '-ww', '-z', '-Tutf8', "$top/man/$page");
 		is($r->{err}, '', $page);
+		my $text = run_command('sh', '-c', 'groff -man -rLL=80n -Tutf8 -P-cbou "$0"', "$top/man/$page")->{out};
+		utf8::decode($text);
+		# a line of plugstack.conf cannot be broken
+		is_deeply([grep { !/^ +optional / } $text =~ /^(.{81,})$/mg], [], "$page: fits 80 columns");
 	}
 };
 

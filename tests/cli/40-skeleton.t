@@ -127,12 +127,13 @@ like(slurp('cut/report.txt'), qr/loop of 200 iterations: \d\d run/, 'the report 
 my $made = run_command('make', '--silent', '-C', 'cut', "PRECEDENT_INCLUDE=$include",
 	"PRECEDENT_LIB=$ENV{PRECEDENT_LIBDIR}");
 is($made->{rc}, 0, 'its Makefile builds it') or diag $made->{err};
-# The machine may stall outside of the windows that are measured: the best of five runs.
+# The machine may stall outside of the windows that are measured, or have others compute while the skeleton would: the best
+# of five runs.
 my ($source, $r);
 for (1 .. 5) {
 	$source = run_command(@mpirun, 2, 'cut/skel', '--calibrate', 'source', '--result', 'result');
 	$r = result('result');
-	last if $source->{rc} != 0 || $r->{skel_s} > 2 * $r->{ran_s};
+	last if $source->{rc} != 0 || ($r->{skel_s} > 2 * $r->{ran_s} && $r->{computed_s} > 0.2 * $r->{skel_s});
 }
 is($source->{rc}, 0, 'it runs and calibrates') or diag $source->{err};
 is($source->{out}, '', 'with --result it prints nothing');
