@@ -105,6 +105,8 @@ static bool read_call(struct input *in, uint32_t r, int *rv)
 		return false;
 	}
 	c.event = trace_iter_when(k->it, &c.enter_ns, &c.leave_ns);
+	if (k->sig[ev.sym].is_poll)
+		c.enter_ns -= trace_iter_polled(k->it); /* it stood there, as in a call that waits */
 	c.enter_ns = trace_clock_ns(in->clock->line, r, c.enter_ns);
 	c.leave_ns = trace_clock_ns(in->clock->line, r, c.leave_ns);
 	c.gap_ns = ev.gap_ns;

@@ -16,6 +16,7 @@ enum input_kind {
 struct input_sig {
 	uint8_t kind;           /* enum input_kind */
 	bool starts_request, persistent, is_root, is_exclusive, sends_and_receives, is_write, is_synchronous, is_file;
+	bool is_poll; /* found something at last: it waited since it first asked */
 	uint32_t type;          /* of the structure */
 	uint32_t comm, size;    /* number over all ranks; members */
 	uint32_t comm_index;    /* of the rank's definitions */

@@ -181,6 +181,13 @@ static bool read_params(const struct trace_defs *d, uint32_t sym, struct input_s
 	return has_newwin;
 }
 
+/* An event only when it found something: before it others may have asked in vain. */
+static bool is_poll(const char *name)
+{
+	return !strncmp(name, "MPI_Test", 8) || !strcmp(name, "MPI_Iprobe") || !strcmp(name, "MPI_Improbe") ||
+	       !strcmp(name, "MPI_Win_test");
+}
+
 static void decode(struct input *in, uint32_t rank, uint32_t sym, struct input_sig *s)
 {
 	const struct trace_defs *d = &trace_get_rank(in->t, rank)->defs;
@@ -194,6 +201,7 @@ static void decode(struct input *in, uint32_t rank, uint32_t sym, struct input_s
 	if (s->function == UINT32_MAX)
 		s->function = 0;
 	s->sends_and_receives = fn->cls == TC_SENDRECV;
+	s->is_poll = is_poll(fn->name);
 	s->is_synchronous = strstr(fn->name, "ssend") || strstr(fn->name, "Ssend");
 	has_newwin = read_params(d, sym, s, &count, &datatype);
 	if (count > 0 && count <= INT32_MAX && datatype >= 0 && datatype < (int64_t)d->n_type && d->type[datatype].size > 0 &&
@@ -208,7 +216,7 @@ static void decode(struct input *in, uint32_t rank, uint32_t sym, struct input_s
 		s->type = in->type.window;
 	} else if (fn->cls == TC_SYNC)
 		decode_sync(in, fn->name, s);
-	else if (!strcmp(fn->name, "MPI_Probe"))
+	else if (!strcmp(fn->name, "MPI_Probe") || !strcmp(fn->name, "MPI_Iprobe"))
 		s->kind = IK_PROBE;
 	place(in, rank, s);
 }

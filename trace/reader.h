@@ -61,6 +61,8 @@ int trace_iter_next(struct trace_iter *it, struct trace_event *ev, bool *times_k
 /* Where the event lies that trace_iter_next gave last: its index, and its entry and return in ns since the rank's own
  * start as its clock went, the recorder's cost left in. Without known times: the end of what was known before. */
 uint64_t trace_iter_when(const struct trace_iter *it, uint64_t *enter_ns, uint64_t *leave_ns);
+/* How long unsuccessful tests and probes took since the call before it, ns; they lie before its gap, or between parts of it. */
+uint64_t trace_iter_polled(const struct trace_iter *it);
 /* Where its gap began: the return of the call before it. */
 uint64_t trace_iter_gap_begin(const struct trace_iter *it);
 /* Go on with this event (the end, when there are no more): about the cost of one page. */

@@ -29,6 +29,7 @@ struct trace_iter {
 	uint64_t unknown_end;   /* events before this one have no times, when times_end <= event */
 	uint64_t tick;          /* end of the last event of known times */
 	uint64_t begin, enter, leave; /* of the event given last, ticks: of its gap, of itself */
+	uint64_t poll;          /* ticks in vain before it */
 	double overhead, ns_per_tick;
 };
 
@@ -182,8 +183,10 @@ static void pass_idle(struct trace_iter *it)
 	struct rdbuf *in = &it->at.idle;
 	uint64_t poll = rdbuf_uv(in), own = rdbuf_uv(in), more;
 
-	if (!in->failed && it->tick <= TICKS_MAX && poll <= TICKS_MAX - it->tick && own <= TICKS_MAX - it->tick - poll)
+	if (!in->failed && it->tick <= TICKS_MAX && poll <= TICKS_MAX - it->tick && own <= TICKS_MAX - it->tick - poll) {
 		it->tick += poll + own;
+		it->poll = poll;
+	}
 	it->at.next_idle = UINT64_MAX;
 	if (in->failed || !rdbuf_left(in))
 		return;
@@ -195,6 +198,7 @@ static void pass_idle(struct trace_iter *it)
 /* The next event's times, gap and duration in ticks; false when the page holds fewer than it says. */
 static bool next_times(struct trace_iter *it, uint64_t *gap, uint64_t *dur)
 {
+	it->poll = 0;
 	if (it->at.i == it->at.next_idle)
 		pass_idle(it);
 	it->at.i++;
@@ -257,7 +261,7 @@ int trace_iter_next(struct trace_iter *it, struct trace_event *ev, bool *times_k
 		if (times_known)
 			*times_known = true;
 	} else {
-		it->times_end = 0;
+		it->times_end = it->poll = 0;
 		it->begin = it->enter = it->leave = it->tick;
 	}
 	it->event++;
@@ -269,6 +273,13 @@ uint64_t trace_iter_when(const struct trace_iter *it, uint64_t *enter_ns, uint64
 	*enter_ns = to_ns(it, (double)it->enter);
 	*leave_ns = to_ns(it, (double)it->leave);
 	return it->event - 1;
+}
+
+uint64_t trace_iter_polled(const struct trace_iter *it)
+{
+	uint64_t enter_ns = to_ns(it, (double)it->enter);
+
+	return enter_ns - to_ns(it, (double)(it->enter - it->poll));
 }
 
 uint64_t trace_iter_gap_begin(const struct trace_iter *it)

@@ -215,20 +215,21 @@ void rec_poll_settle(struct rec_call *c)
 
 void rec_poll_timed(struct rec_call *c)
 {
-	uint64_t gap, took = c->t1 - c->t0;
+	uint64_t gap, took = c->t1 - c->t0, most = rec.poll_mean ? 2 * rec.poll_mean : rec.tiny_gap;
+	uint64_t usual = took < most ? took : most;
 
 	if (rec_polls.n)
 		rec_poll_settle(c);
 	gap = c->t0 - rec.last_end;
 	if ((int64_t)gap > (int64_t)rec.tiny_gap) {
 		rec.held_gap += gap;
-		rec.long_gap += gap;
+		if (rec.poll_streak) /* what comes before the first poll says nothing of what lies between them */
+			rec.long_gap += gap;
 		rec.poll_streak = 0;
 	}
-	if (took > rec.tiny_gap)
-		rec.long_poll += took;
-	else
-		rec.poll_mean = rec.poll_mean ? (15 * rec.poll_mean + took) / 16 : took;
+	/* One that was interrupted moves the mean a little; where each of them gives its processor to others, it gets there. */
+	rec.poll_mean = rec.poll_mean ? (15 * rec.poll_mean + usual) / 16 : usual;
+	rec.long_poll += took - usual;
 	rec.live->poll_ticks += took;
 	rec.last_end = c->t1;
 	rec.live->polls++;

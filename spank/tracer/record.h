@@ -70,7 +70,7 @@ struct recorder {
 	/* unsuccessful polls in close succession: of most only the number is taken */
 	uint32_t poll_streak;  /* timed ones, without anything else between them */
 	uint64_t poll_mean;    /* ticks of one of them */
-	uint64_t long_gap, long_poll; /* ticks of gaps and of polls that were not tiny, of those timed */
+	uint64_t long_gap, long_poll; /* ticks of gaps between polls that were not tiny, and of polls beyond the mean, of those timed */
 	/* the stream of calls */
 	struct spill_live *live; /* never NULL */
 	uint8_t *stream;

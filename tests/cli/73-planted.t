@@ -26,8 +26,9 @@ is(join(' ', planted_culprits("planted 0 0 v:1 c:2\nplanted 1 0 v:1 v:2\nplanted
 my %where = ('late-send:blocking' => 'MPI_Recv', 'late-send:persistent' => undef, 'late-receive:nonblocking' => undef,
     'late-receive:large' => 'MPI_Send', 'barrier:blocking' => 'MPI_Barrier', 'many-to-one:gatherv' => 'MPI_Gatherv',
     'one-to-many:ibcast' => 'MPI_Ibcast', 'many-to-many:alltoall' => 'MPI_Alltoall', 'window:create' => 'MPI_Win_create',
-    'lock:exclusive' => 'MPI_Win_lock', 'exposure-start:star' => undef, 'exposure-end:pair' => undef, 'late-send:probe' => undef);
-my %charged = map { $_ => 1 } 'late-send:blocking', 'late-send:probe', 'late-receive:large', 'many-to-one:gatherv'; # to some ranks, not to all
+    'lock:exclusive' => 'MPI_Win_lock', 'exposure-start:star' => undef, 'exposure-end:pair' => undef, 'late-send:probe' => undef, 'late-send:iprobe' => undef,
+    'late-send:testsome' => undef);
+my %charged = map { $_ => 1 } 'late-send:blocking', 'late-send:probe', 'late-send:iprobe', 'late-send:testsome', 'late-receive:large', 'many-to-one:gatherv'; # to some ranks, not to all
 my @forms = grep { exists $where{"$_->{kind}:$_->{form}"} } planted_forms(program('planted'));
 is(@forms, keys %where, 'the program has these forms');
 

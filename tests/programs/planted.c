@@ -157,6 +157,69 @@ static void late_send_mprobe(struct world *w, int rep)
 	}
 }
 
+/* Asks again and again, each in its way, instead of waiting. */
+static void late_send_tested(struct world *w, int rep, int (*test)(MPI_Request *r, int *there))
+{
+	MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+	int there = 0;
+
+	if (!in_pair(w))
+		return;
+	if (sends(w)) {
+		late(w, rep);
+		mark(w, rep, 'c');
+		MPI_Send(w->out, SMALL, MPI_INT, peer(w), 1, w->comm);
+		return;
+	}
+	early(w, rep);
+	MPI_Irecv(w->in, SMALL, MPI_INT, peer(w), 1, w->comm, &r[1]);
+	mark(w, rep, 'v');
+	while (!there)
+		test(r, &there);
+}
+
+static int test_one(MPI_Request *r, int *there)
+{
+	return MPI_Test(&r[1], there, MPI_STATUS_IGNORE);
+}
+
+static int test_some(MPI_Request *r, int *there)
+{
+	int which[2];
+
+	return MPI_Testsome(2, r, there, which, MPI_STATUSES_IGNORE);
+}
+
+static void late_send_test(struct world *w, int rep)
+{
+	late_send_tested(w, rep, test_one);
+}
+
+static void late_send_testsome(struct world *w, int rep)
+{
+	late_send_tested(w, rep, test_some);
+}
+
+static void late_send_iprobe(struct world *w, int rep)
+{
+	MPI_Status s;
+	int there = 0;
+
+	if (!in_pair(w))
+		return;
+	if (sends(w)) {
+		late(w, rep);
+		mark(w, rep, 'c');
+		MPI_Send(w->out, SMALL, MPI_INT, peer(w), 1, w->comm);
+		return;
+	}
+	early(w, rep);
+	mark(w, rep, 'v');
+	while (!there)
+		MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, w->comm, &there, &s);
+	MPI_Recv(w->in, SMALL, MPI_INT, s.MPI_SOURCE, s.MPI_TAG, w->comm, MPI_STATUS_IGNORE);
+}
+
 static void late_send_prepare(struct world *w)
 {
 	if (!in_pair(w))
@@ -532,6 +595,9 @@ static const struct form forms[] = {
 	{"late-send", "sendrecv", "late send", late_send_sendrecv, NULL, NULL},
 	{"late-send", "probe", "late send", late_send_probe, NULL, NULL},
 	{"late-send", "mprobe", "late send", late_send_mprobe, NULL, NULL},
+	{"late-send", "test", "late send", late_send_test, NULL, NULL},
+	{"late-send", "testsome", "late send", late_send_testsome, NULL, NULL},
+	{"late-send", "iprobe", "late send", late_send_iprobe, NULL, NULL},
 	{"late-send", "persistent", "late send", late_send_persistent, late_send_prepare, NULL},
 	{"late-receive", "blocking", "late receive", late_receive, NULL, NULL},
 	{"late-receive", "large", "late receive", late_receive_large, NULL, NULL},
