@@ -8,15 +8,23 @@
 #include "expert/engine.h"
 #include "expert/entry.h"
 
-/* A queue: of all that wait in a pattern, or of those with one key. First in, first out. */
+/*
+ * A queue: of all that wait in a pattern, or of those with one key. First in, first out. What most keys need lies in one
+ * line of the cache.
+ */
 struct bucket {
-	struct bucket *chain;        /* of the same hash, or of what is free */
-	uint32_t hash;
+	uint32_t number;             /* from 1 on */
+	uint32_t hash;               /* of what is free: number of the next one */
 	uint32_t index;              /* number of the index, and what is left out of the key */
-	struct entry *head, *tail;
 	uint32_t n;
-	uint32_t link;               /* of an entry of the type */
+	struct entry *head, *tail;
 	int64_t part[PLAN_MAX_PARTS];
+	uint32_t link;               /* of an entry of the type */
+};
+
+/* A place in the table of queues: who looks for another hash does not go to the queue. */
+struct place {
+	uint32_t hash, number;       /* number 0: free */
 };
 
 /* What a queue is found by: the parts of a key, of which those left out are 0. */
@@ -32,12 +40,13 @@ struct passing {
 	struct entry *entry;
 };
 
+#define BUCKET_SLAB 256
+
 struct queues {
-	struct bucket **slot;
-	uint32_t n_slot;
-	uint64_t n;
-	struct bucket *free;
-	struct bucket **slab;
+	struct place *slot;          /* open addressing, half of it free */
+	uint32_t n_slot, n;
+	uint32_t free;               /* number of a queue that is, 0: none */
+	struct bucket **slab;        /* of BUCKET_SLAB each */
 	uint32_t n_slab;
 	struct bucket *all;          /* [pattern]: the queue where it is looked through, and their number always */
 	uint8_t *asked, *held;       /* [index]: which parts were left out, by those that asked and in what waits */

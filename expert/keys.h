@@ -54,9 +54,15 @@ static inline struct key key_without(const struct key *k, const struct plan_inde
 	return other;
 }
 
+static inline struct bucket *queues_bucket(const struct queues *q, uint32_t number)
+{
+	return &q->slab[(number - 1) / BUCKET_SLAB][(number - 1) % BUCKET_SLAB];
+}
+
+/* k has its hash. */
 static inline bool bucket_is(const struct bucket *b, const struct key *k, uint32_t index)
 {
-	if (b->hash != k->hash || b->index != index)
+	if (b->index != index)
 		return false;
 	for (uint32_t i = 0; i < k->n; i++)
 		if (b->part[i] != k->part[i])
@@ -67,11 +73,16 @@ static inline bool bucket_is(const struct bucket *b, const struct key *k, uint32
 /* The queue of that index by a key of its own or of an index of the same seed. NULL: nothing waits by it. */
 static inline struct bucket *queues_find(const struct queues *q, const struct key *k, uint32_t index)
 {
-	struct bucket *b = q->slot[k->hash & (q->n_slot - 1)];
+	uint32_t mask = q->n_slot - 1;
 
-	while (b && !bucket_is(b, k, index))
-		b = b->chain;
-	return b;
+	for (uint32_t at = k->hash & mask; q->slot[at].number; at = (at + 1) & mask)
+		if (q->slot[at].hash == k->hash) {
+			struct bucket *b = queues_bucket(q, q->slot[at].number);
+
+			if (bucket_is(b, k, index))
+				return b;
+		}
+	return NULL;
 }
 
 /* Parts of the stored side; which of them are any. */

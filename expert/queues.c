@@ -10,12 +10,10 @@
 
 #include "expert/keys.h"
 
-#define SLAB 256
-
 int queues_init(struct queues *q, const struct plan *p)
 {
 	q->n_slot = 1024;
-	q->slot = calloc(q->n_slot, sizeof(struct bucket *));
+	q->slot = calloc(q->n_slot, sizeof(*q->slot));
 	q->all = calloc(p->n_pattern + 1ull, sizeof(*q->all));
 	q->asked = calloc(p->n_index + 1ull, 1);
 	q->held = calloc(p->n_index + 1ull, 1);
@@ -36,56 +34,64 @@ void queues_free(struct queues *q)
 
 static struct bucket *bucket_create(struct queues *q)
 {
-	struct bucket *b = q->free;
+	struct bucket *b;
 
-	if (!b) {
+	if (!q->free) {
 		struct bucket **s = realloc(q->slab, (q->n_slab + 1) * sizeof(*s));
 
 		if (!s)
 			return NULL;
 		q->slab = s;
-		s[q->n_slab] = aligned_alloc(64, SLAB * sizeof(*b));
-		if (!s[q->n_slab])
+		b = s[q->n_slab] = aligned_alloc(64, BUCKET_SLAB * sizeof(*b));
+		if (!b)
 			return NULL;
-		b = s[q->n_slab++];
-		for (uint32_t i = SLAB; i-- > 1;) {
-			b[i].chain = q->free;
-			q->free = &b[i];
+		for (uint32_t i = BUCKET_SLAB; i-- > 0;) {
+			b[i].number = q->n_slab * BUCKET_SLAB + i + 1;
+			b[i].hash = q->free;
+			q->free = b[i].number;
 		}
-		return b;
+		q->n_slab++;
 	}
-	q->free = b->chain;
+	b = queues_bucket(q, q->free);
+	q->free = b->hash;
 	return b;
 }
 
-static void grow(struct queues *q)
+/* Where that hash belongs in the table: the first free place. */
+static struct place *free_place(struct place *slot, uint32_t n_slot, uint32_t hash)
 {
-	struct bucket **slot = calloc(2ull * q->n_slot, sizeof(*slot));
+	uint32_t at = hash & (n_slot - 1);
 
+	while (slot[at].number)
+		at = (at + 1) & (n_slot - 1);
+	return &slot[at];
+}
+
+/* Room for one more queue. */
+static bool grow(struct queues *q)
+{
+	struct place *slot;
+
+	if (2 * (q->n + 1) <= q->n_slot)
+		return true;
+	slot = q->n_slot < UINT32_MAX / 4 ? calloc(2ull * q->n_slot, sizeof(*slot)) : NULL;
 	if (!slot)
-		return; /* the chains get longer */
+		return false;
 	for (uint32_t i = 0; i < q->n_slot; i++)
-		for (struct bucket *b = q->slot[i], *next; b; b = next) {
-			struct bucket **to = &slot[b->hash & (2 * q->n_slot - 1)];
-
-			next = b->chain;
-			b->chain = *to;
-			*to = b;
-		}
+		if (q->slot[i].number)
+			*free_place(slot, 2 * q->n_slot, q->slot[i].hash) = q->slot[i];
 	free(q->slot);
 	q->slot = slot;
 	q->n_slot *= 2;
+	return true;
 }
 
 /* ---- in and out ---- */
 
 struct bucket *queues_make(struct queues *q, const struct key *k, uint32_t link)
 {
-	struct bucket *b, **slot;
+	struct bucket *b = grow(q) ? bucket_create(q) : NULL;
 
-	if (q->n >= q->n_slot)
-		grow(q);
-	b = bucket_create(q);
 	if (!b)
 		return NULL;
 	b->head = b->tail = NULL;
@@ -94,22 +100,29 @@ struct bucket *queues_make(struct queues *q, const struct key *k, uint32_t link)
 	b->index = k->index;
 	b->link = link;
 	memcpy(b->part, k->part, k->n * sizeof(*k->part));
-	slot = &q->slot[k->hash & (q->n_slot - 1)];
-	b->chain = *slot;
-	*slot = b;
+	*free_place(q->slot, q->n_slot, k->hash) = (struct place){.hash = k->hash, .number = b->number};
 	q->n++;
 	return b;
 }
 
+/* Those behind its place that belong before it move up. */
 static void bucket_drop(struct queues *q, struct bucket *b)
 {
-	struct bucket **at = &q->slot[b->hash & (q->n_slot - 1)];
+	uint32_t mask = q->n_slot - 1, hole = b->hash & mask;
 
-	while (*at != b)
-		at = &(*at)->chain;
-	*at = b->chain;
-	b->chain = q->free;
-	q->free = b;
+	while (q->slot[hole].number != b->number)
+		hole = (hole + 1) & mask;
+	for (uint32_t at = (hole + 1) & mask; q->slot[at].number; at = (at + 1) & mask) {
+		uint32_t home = q->slot[at].hash & mask;
+
+		if (((at - home) & mask) < ((at - hole) & mask))
+			continue;
+		q->slot[hole] = q->slot[at];
+		hole = at;
+	}
+	q->slot[hole].number = 0;
+	b->hash = q->free;
+	q->free = b->number;
 	q->n--;
 }
 
@@ -159,7 +172,7 @@ static int insert_at(struct engine *e, const struct plan_pattern *p, const struc
 	uint32_t at = p->first_link + x->first_link + n;
 	struct bucket *b = y->link[at].bucket;
 
-	if (b && b->n == 1 && bucket_is(b, k, k->index))
+	if (b && b->n == 1 && b->hash == k->hash && bucket_is(b, k, k->index))
 		return 0;
 	if (b)
 		take_out(&e->q, y, at, true);
