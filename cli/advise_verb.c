@@ -354,7 +354,7 @@ static int advise(const char *path, const char *rules_path, bool json)
 {
 	struct errbuf err = {""};
 	struct report report = {0};
-	struct engine_options o = {.found = report_found, .arg = &report, .threads = pipe_threads()};
+	struct engine_options o = {.found = report_found, .arg = &report, .threads = pipe_threads(), .ahead_from = ENGINE_AHEAD};
 	struct input_report in;
 	struct input_clock clock = {0};
 	struct replay_report replay = {0};

@@ -64,7 +64,7 @@ static bool look_at(const char *path, const char *rules_path)
 {
 	struct errbuf err;
 	struct report report = {0};
-	struct engine_options o = {.found = report_found, .arg = &report, .threads = pipe_threads()};
+	struct engine_options o = {.found = report_found, .arg = &report, .threads = pipe_threads(), .ahead_from = ENGINE_AHEAD};
 	struct input_report in;
 	struct trace *t = trace_open(path, &err);
 	struct rules *rules = NULL;

@@ -200,7 +200,7 @@ int view_problems_build(const struct trace *t, const char *rules_path, struct sy
 			void (*progress)(double share), struct view_problems *out, struct errbuf *err)
 {
 	struct gathering g = {.report.t = t};
-	struct engine_options o = {.found = found, .arg = &g, .threads = pipe_threads()};
+	struct engine_options o = {.found = found, .arg = &g, .threads = pipe_threads(), .ahead_from = ENGINE_AHEAD};
 	struct input_report in;
 	struct rules *rules;
 	struct plan *plan;

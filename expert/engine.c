@@ -49,6 +49,8 @@ static void free_members(struct engine *e)
 {
 	while (e->oldest)
 		engine_forget(e, e->oldest);
+	while (e->ahead.n)
+		entry_release(e, ahead_pop(e));
 	for (struct entry *x = e->agenda, *next; x; x = next) {
 		next = x->also;
 		entry_release(e, x);
@@ -253,15 +255,30 @@ static int run_agenda(struct engine *e)
 	return rv;
 }
 
+/* x is the next event. */
+static int look_at(struct engine *e, struct entry *x)
+{
+	int rv;
+
+	e->report.events++;
+	rv = activate(e, x);
+	x->also = e->cycle; /* the only one so far: nothing that follows from it has been looked at */
+	e->cycle = x;
+	if (rv == 0 && e->agenda)
+		rv = run_agenda(e);
+	end_cycle(e);
+	return rv;
+}
+
 int engine_event(struct engine *e, uint32_t type, const struct engine_simple *s, const union rules_value *param,
 		 struct errbuf *err)
 {
 	struct entry *x;
-	int rv;
 
-	e->report.events++;
-	if (!engine_wants(e, type))
+	if (!engine_wants(e, type)) {
+		e->report.events++;
 		return 0;
+	}
 	e->err = err;
 	x = entry_create(e, type);
 	if (!x)
@@ -274,12 +291,19 @@ int engine_event(struct engine *e, uint32_t type, const struct engine_simple *s,
 	x->v[RA_EVENT].i = s->event;
 	x->untimed = s->untimed;
 	memcpy(x->v + RA_N, param, (e->p->type[type].n_slot - RA_N) * sizeof(*param));
-	rv = activate(e, x);
-	x->also = e->cycle; /* the only one so far: nothing that follows from it has been looked at */
-	e->cycle = x;
-	if (rv == 0 && e->agenda)
-		rv = run_agenda(e);
-	end_cycle(e);
+	if (!e->ahead.n && (!e->o.ahead_from || e->report.waiting < e->o.ahead_from))
+		return look_at(e, x);
+	ahead_push(e, x);
+	return e->ahead.n < AHEAD ? 0 : look_at(e, ahead_pop(e));
+}
+
+int engine_finish(struct engine *e, struct errbuf *err)
+{
+	int rv = 0;
+
+	e->err = err;
+	while (e->ahead.n && rv == 0)
+		rv = look_at(e, ahead_pop(e));
 	return rv;
 }
 

@@ -6,7 +6,7 @@
  *   struct plan *p = plan_create(rules, &err);
  *   struct engine *e = engine_create(p, &options, &err);
  *   while (...) engine_event(e, type, &simple, params, &err);
- *   engine_finish(e);
+ *   engine_finish(e, &err);
  *
  * Work per event and structures that wait are bounded; what has waited longest is dropped, and counted.
  */
@@ -36,10 +36,14 @@ struct engine_finding {
 	bool untimed;
 };
 
+/* For ahead_from: below, what waits is in a processor's own cache, mostly. */
+#define ENGINE_AHEAD 1024
+
 struct engine_options {
 	uint64_t waiting_max;  /* structures that wait in memory; 0: 4 million */
 	uint64_t spilled_max;  /* ... and in a temporary file, where they can; 0: 16 million */
 	uint32_t firings_max;  /* rules that fire in one cycle; 0: 1 million */
+	uint64_t ahead_from;   /* so many that wait, that an event may be looked at a little later, see ahead.c; 0: at once */
 	uint32_t threads;      /* 2: whoever feeds it with a whole trace may give it a thread of its own, see pipe.h */
 	/* An observation; non-zero stops with -1 and the error that it sets. NULL: they are counted only. */
 	int (*found)(void *arg, struct engine *e, const struct engine_finding *f, struct errbuf *err);
@@ -64,9 +68,12 @@ bool engine_wants(const struct engine *e, uint32_t type);
 /* The number of that string in this engine; UINT32_MAX without memory. */
 uint32_t engine_string(struct engine *e, const char *text);
 const char *engine_text(const struct engine *e, int64_t string);
-/* One event of a type, with the values of its parameters in order. -1 with the reason: a limit, or no memory. */
+/* One event of a type, with the values of its parameters in order. -1 with the reason: a limit, or no memory; for an
+ * earlier one perhaps, where ahead_from is set, and nothing more may come then. */
 int engine_event(struct engine *e, uint32_t type, const struct engine_simple *s, const union rules_value *param,
 		 struct errbuf *err);
+/* All that came has been looked at. -1 with the reason: for one of them. */
+int engine_finish(struct engine *e, struct errbuf *err);
 void engine_report(const struct engine *e, struct engine_report *out);
 /* Structures of that type that wait, in memory or in a file, and that were dropped. */
 void engine_left(const struct engine *e, uint32_t type, uint64_t *waiting, uint64_t *dropped);

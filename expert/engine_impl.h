@@ -58,8 +58,21 @@ struct queues {
 
 struct type_pool {
 	struct entry *free;
-	size_t size;                 /* of one */
 	uint64_t waiting, spilled, dropped;
+};
+
+/* Events that wait to be looked at, see ahead.c: a ring. */
+#define AHEAD 24
+
+struct ahead_event {
+	struct entry *entry;
+	uint32_t hash;               /* of the key that it will look for */
+	bool known;                  /* there is one */
+};
+
+struct ahead {
+	struct ahead_event event[AHEAD];
+	uint32_t first, n;
 };
 
 /* A combination that fired a rule that may not fire for it again, by its hash; of other cycles: none. */
@@ -86,6 +99,7 @@ struct engine {
 	uint64_t n_cycle;
 	struct fired *fired;         /* combinations of this cycle */
 	uint32_t n_fired, cap_fired;
+	struct ahead ahead;
 	struct engine_report report;
 	struct errbuf *err;          /* of the call */
 	struct entry *bound[RULES_MAX_PATTERNS];
@@ -95,6 +109,15 @@ struct engine {
 };
 
 /* ---- entry.c ---- */
+/* Bytes of one of that type. */
+static inline size_t entry_size(const struct plan_type *t)
+{
+	size_t n = sizeof(struct entry) + t->n_slot * sizeof(union rules_value) + t->n_link * sizeof(struct link) +
+		   t->n_pattern * sizeof(uint64_t);
+
+	return (n + 15) & ~(size_t)15;
+}
+
 /* More free ones of that type. */
 int entry_pool_refill(struct engine *e, uint32_t type);
 
@@ -211,6 +234,12 @@ static inline bool engine_goes_on(struct engine *e, const struct plan_pattern *p
 {
 	return engine_usable(p, x) && !(p->uses.ins && !entry_uses(e, x)[p->of_type]);
 }
+
+/* ---- ahead.c ---- */
+/* x, an event that has just come, is the last of the ring, which is not full. */
+void ahead_push(struct engine *e, struct entry *x);
+/* The first of it, which is not empty. */
+struct entry *ahead_pop(struct engine *e);
 
 /* ---- fire.c ---- */
 /* e->bound is a combination (or e->group a group) that fits. */

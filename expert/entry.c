@@ -7,14 +7,6 @@
 
 #define SLAB_BYTES (256u << 10)
 
-static size_t entry_size(const struct plan_type *t)
-{
-	size_t n = sizeof(struct entry) + t->n_slot * sizeof(union rules_value) + t->n_link * sizeof(struct link) +
-		   t->n_pattern * sizeof(uint64_t);
-
-	return (n + 15) & ~(size_t)15;
-}
-
 int entry_pool_refill(struct engine *e, uint32_t type)
 {
 	struct type_pool *pool = &e->pool[type];

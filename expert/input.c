@@ -248,7 +248,7 @@ static int walk(struct input *with, void (*progress)(double share))
 	}
 	in.pipe = !in.told && engine_threads(in.e) > 1 ? pipe_create(in.e) : NULL;
 	rv = merge(&in, &tree, progress);
-	if (pipe_close(in.pipe, err) < 0)
+	if (pipe_close(in.pipe, err) < 0 || (rv == 0 && engine_finish(in.e, err) < 0))
 		rv = -1;
 	if (rv == 0)
 		sum_up(&in);

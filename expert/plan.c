@@ -554,6 +554,8 @@ static int make_types(struct plan *p)
 			q->of_type = y->n_pattern;
 			place_links(y, q);
 			y->pattern[y->n_pattern++] = q;
+			if (!y->looks_first && q->n_index == 1 && q->index->plain && (q->pair || !q->step))
+				y->looks_first = q;
 		}
 	free(count);
 	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)

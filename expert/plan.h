@@ -109,6 +109,7 @@ struct plan_type {
 	uint32_t n_slot, n_link, n_pattern;
 	bool is_event;
 	struct plan_pattern **pattern;   /* in the order of rules */
+	const struct plan_pattern *looks_first; /* the first one that looks for a queue by plain parameters; NULL: none */
 };
 
 struct plan {

@@ -27,6 +27,7 @@ struct bench {
 	uint32_t ranks;
 	const struct rules_struct *send, *recv, *coll[3];
 	struct stream *stream;
+	struct tournament tree;
 	uint64_t sum;
 	bool dry; /* events are made and merged, and that is all */
 };
@@ -69,6 +70,8 @@ static int give(struct bench *b, uint32_t r, struct errbuf *err)
 	s->now_ns = s->step * 1500ull + draw(s) % 4000; /* they drift apart, but no further */
 	if (s->now_ns < e.start_ns)
 		s->now_ns = e.start_ns;
+	tournament_replay(&b->tree, s->now_ns);
+	__builtin_prefetch(&b->stream[tournament_top(&b->tree)], 1); /* while the rules look at this one */
 	if (b->dry) {
 		b->sum += phase * s->instance[0] + k;
 		return 0;
@@ -136,32 +139,28 @@ static void check_layout(const struct bench *b)
 	}
 }
 
-static void merge_all(struct bench *b, struct tournament *t, uint64_t events)
+static void merge_all(struct bench *b, uint64_t events)
 {
 	struct errbuf err;
 
 	for (uint64_t i = 0; i < events; i++) {
-		uint32_t r = tournament_top(t);
-
-		if (give(b, r, &err) < 0) {
+		if (give(b, tournament_top(&b->tree), &err) < 0) {
 			fprintf(stderr, "%s\n", err.text);
 			exit(1);
 		}
-		tournament_replay(t, b->stream[r].now_ns);
 	}
 }
 
 static void bench(const struct plan *p, uint32_t ranks, uint64_t events, bool threads)
 {
 	struct bench b = {.ranks = ranks, .stream = calloc(ranks, sizeof(*b.stream))};
-	struct engine_options o = {.found = found, .arg = &b};
+	struct engine_options o = {.found = found, .arg = &b, .ahead_from = ENGINE_AHEAD};
 	struct engine_report report;
-	struct tournament t;
 	struct errbuf err;
 	double since, took, dry;
 
 	b.engine = engine_create(p, &o, &err);
-	if (!b.engine || !b.stream || tournament_init(&t, ranks) < 0)
+	if (!b.engine || !b.stream || tournament_init(&b.tree, ranks) < 0)
 		exit(1);
 	b.send = rules_find(p->rules, "function_call_send_operation");
 	b.recv = rules_find(p->rules, "function_call_receive_operation");
@@ -174,25 +173,25 @@ static void bench(const struct plan *p, uint32_t ranks, uint64_t events, bool th
 	for (uint32_t r = 0; r < ranks; r++) {
 		b.stream[r].seed = r + 1;
 		b.stream[r].now_ns = draw(&b.stream[r]) % 2000;
-		tournament_set(&t, r, b.stream[r].now_ns);
+		tournament_set(&b.tree, r, b.stream[r].now_ns);
 	}
-	tournament_start(&t);
-	merge_all(&b, &t, events / 10);
+	tournament_start(&b.tree);
+	merge_all(&b, events / 10);
 	since = now(&b);
-	merge_all(&b, &t, events);
-	if (pipe_close(b.pipe, &err) < 0)
+	merge_all(&b, events);
+	if (pipe_close(b.pipe, &err) < 0 || engine_finish(b.engine, &err) < 0)
 		exit(1);
 	took = now(&b) - since;
 	b.dry = true;
 	since = now(&b);
-	merge_all(&b, &t, events);
+	merge_all(&b, events);
 	dry = now(&b) - since;
 	engine_report(b.engine, &report);
 	printf("%5u ranks  %6.2f M events/s  %.0f ns an event, %.0f of them to make and merge them; %llu findings, %llu waiting"
 	       " at most, %.2f combinations an event\n", ranks, (double)events / took * 1e-6, took / (double)events * 1e9,
 	       dry / (double)events * 1e9, (unsigned long long)report.observations, (unsigned long long)report.waiting_most,
 	       (double)report.combinations / (double)report.events);
-	tournament_free(&t);
+	tournament_free(&b.tree);
 	engine_destroy(b.engine);
 	free(b.stream);
 }
