@@ -12,7 +12,36 @@
 #include <cmocka.h>
 
 #include "skelgen/runtime/calibfile.c"
+
+/* The machine that is calibrated: this one, or one on which a unit of class c takes c + 2 ns, a look at the clock 25 ns, and
+ * one such look lasts longer, as that rank has to wait for its core. */
+static struct {
+	int simulated;
+	unsigned reads, stalls_at;
+	double now_ns, stall_ns;
+} machine;
+
+static double machine_clock(void)
+{
+	if (!machine.simulated)
+		return compute_clock_ns();
+	machine.now_ns += 25 + (machine.reads++ == machine.stalls_at ? machine.stall_ns : 0);
+	return machine.now_ns;
+}
+
+static void machine_run(struct kernel *k, int c, uint64_t units)
+{
+	if (!machine.simulated)
+		kernel_run(k, c, units);
+	machine.now_ns += (double)units * (c + 2);
+}
+
+#define compute_clock_ns machine_clock
+#define kernel_run machine_run
 #include "skelgen/runtime/calibrate.c"
+#undef compute_clock_ns
+#undef kernel_run
+
 #include "skelgen/runtime/kernel.c"
 #include "skelgen/runtime/kernel_core.c"
 #include "skelgen/runtime/kernel_memory.c"
@@ -372,6 +401,29 @@ static void test_calibration_rises(void **unused)
 	compute_close();
 }
 
+/* Whenever the rank has to wait for its core, and however long. */
+static void test_calibration_stalled(void **unused)
+{
+	const struct compute_mix mix = {.share = {[CLASS_INTEGER] = 1}, .threads = 1};
+	struct curve curve;
+
+	(void)unused;
+	assert_int_equal(compute_open(&mix, 1, &small), 0);
+	for (double stall = 1e3; stall < 2e9; stall *= 10)
+		for (unsigned at = 0; at < 1500; at += 7) {
+			memset(&machine, 0, sizeof(machine));
+			machine.simulated = 1;
+			machine.stalls_at = at;
+			machine.stall_ns = stall;
+			calibrate_kernel(CLASS_INTEGER, 15e6, &curve);
+			for (int i = 0; i < CURVE_POINTS; i++)
+				if (fabs(curve.ns[i] / ((CLASS_INTEGER + 2) * (double)(1ull << i)) - 1) > 1e-6)
+					fail_msg("%g ns at look %u: %llu units take %g ns", stall, at, 1ull << i, curve.ns[i]);
+		}
+	machine.simulated = 0;
+	compute_close();
+}
+
 /* ---- the file ---- */
 
 static void write_bytes(const char *path, const char *text, size_t n)
@@ -502,6 +554,7 @@ int main(void)
 		cmocka_unit_test(test_pool_runs_each_thread_once),
 		cmocka_unit_test(test_threads_share_the_work),
 		cmocka_unit_test(test_calibration_rises),
+		cmocka_unit_test(test_calibration_stalled),
 		cmocka_unit_test(test_calibration_file),
 		cmocka_unit_test(test_calibration_file_damaged),
 	};
