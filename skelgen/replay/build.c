@@ -331,6 +331,7 @@ void replay_build(struct replay *r, int rank, int size, int synchronous)
 		else
 			statement(&b, f->code[i++]);
 	free(b.stack);
+	replay_steps(r);
 }
 
 void replay_free(struct replay *r)
@@ -339,6 +340,7 @@ void replay_free(struct replay *r)
 	free(r->operand);
 	free(r->parameter);
 	free(r->statement);
+	free(r->step);
 	free((void *)(uintptr_t)r->file.word);
 	ops_file_free(&r->file);
 }

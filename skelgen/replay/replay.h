@@ -55,11 +55,49 @@ struct statement {
 	struct node *a, *b;
 };
 
+/* What a step does: s->result = ..., or where to go on. */
+enum step_op {
+	STEP_CALL,       /* *result = call(a) */
+	STEP_VALUE,      /* value arg of the enclosing call that varies */
+	STEP_PLACE,      /* address of what lies arg bytes into a table, */
+	STEP_INT, STEP_POINTER, /* or that itself */
+	STEP_EVAL,       /* value of a node */
+	STEP_SET_TYPE,   /* type[node] = other */
+	STEP_UNLESS,     /* to `to` unless the node is true */
+	STEP_GO,         /* to `to` */
+	STEP_FOR,        /* counter arg = node */
+	STEP_AGAIN,      /* one less; to `to` when there was one */
+	STEP_ENTER,      /* is loop arg the one that has been entered? */
+	STEP_LOOP,       /* to `to` for its next iteration */
+	STEP_VALUES, STEP_VALUES_END, /* values of call arg; those before are kept at `depth` */
+	STEP_END,
+};
+
+struct step {
+	enum step_op op;
+	uint32_t arg;
+	union value *result;
+	union {
+		call_fn call;
+		struct node *node;
+		const void *table; /* address of the pointer to its first entry */
+	};
+	union {
+		union value *a;
+		struct node *other;
+		const struct step *to;
+		uint32_t depth;
+	};
+};
+
 struct replay {
 	struct ops_file file;
 	struct skel_program program;
 	struct statement *statement;
 	uint32_t n_statement;
+	struct step *step;
+	uint32_t n_step;
+	union value unused; /* what calls give that stand alone */
 	struct node *node, **operand;
 	union value *parameter; /* as many as operands */
 	uint64_t n_node, n_operand;
@@ -87,7 +125,9 @@ static inline void replay_call(const struct node *n, union value *result)
 	n->call(n->a, result);
 }
 
-/* run.c */
+/* steps.c: the same as steps, before the run. */
+void replay_steps(struct replay *r);
+/* steps_run.c */
 void replay_run(struct replay *r);
 extern const int64_t *replay_values; /* of the enclosing call that varies */
 
