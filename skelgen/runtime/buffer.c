@@ -11,6 +11,7 @@
 
 #define MAX_SLOTS   65536 /* more requests than that share memory */
 #define SPAN_CACHE  64
+#define PLACES      64
 #define BUFFER_STEP 4096
 
 struct span {
@@ -25,9 +26,18 @@ struct memo {
 	void *value;
 };
 
+/* Where a message lies: most calls ask for what they asked for before, and the program has no such cost. */
+struct place {
+	int slot;
+	int64_t count;
+	MPI_Datatype type;
+	void *at; /* NULL: nothing here */
+};
+
 static struct {
 	void **mem;
 	size_t *size;
+	struct place place[PLACES];
 	int n_slot;
 	size_t total, limit;
 	struct span span[SPAN_CACHE];
@@ -87,6 +97,7 @@ static char *slot_memory(int slot, size_t need)
 		if (size < need || state.total > state.limit)
 			skel_fail("message buffers need more than half of this machine's memory (%zu bytes)",
 				  state.limit);
+		memset(state.place, 0, sizeof state.place);
 		free(state.mem[slot]);
 		if (posix_memalign(&state.mem[slot], 64, size) != 0)
 			skel_fail("no memory for a message buffer of %zu bytes", size);
@@ -121,10 +132,14 @@ void skel_span(int64_t count, MPI_Datatype t, int64_t *below, int64_t *above)
 
 void *skel_buf(int slot, int64_t count, MPI_Datatype t)
 {
+	struct place *p = &state.place[((uintptr_t)t >> 5 ^ (uintptr_t)count ^ (uintptr_t)slot * 11) % PLACES];
 	int64_t below, above;
 
+	if (p->slot == slot && p->count == count && p->type == t && p->at != NULL)
+		return p->at;
 	touched(span_of(t), count, &below, &above);
-	return slot_memory(slot, (size_t)(below + above)) + below;
+	*p = (struct place){slot, count, t, slot_memory(slot, (size_t)(below + above)) + below};
+	return p->at;
 }
 
 void *skel_buf_v(int slot, const int *count, int n, MPI_Datatype t)
