@@ -17,6 +17,7 @@
 #include "trace/functions.h"
 
 #define LEAST_SHARE 0.001 /* problems of less are named only */
+#define LEAST_GAIN  0.0005 /* 0.0 % as it is printed */
 #define PLACES 3 /* call sites shown of each problem, and causes */
 
 /* What was found, and in what. */
@@ -172,11 +173,15 @@ static double share_of(const struct found *f, const struct report_problem *p)
 
 static void print_problem(const struct found *f, const struct report_problem *p)
 {
-	double s = (double)p->duration_ns * 1e-9;
+	double s = (double)p->duration_ns * 1e-9, gain = f->in->span_ns ? (double)p->gain_ns / (double)f->in->span_ns : 0;
 	char time[32], n[32], site[256], ranks[128];
 
-	printf(_("\n%5.1f %%  %s: %s, %s times"), 100 * share_of(f, p), engine_text(f->e, p->name),
-	       cli_seconds(time, sizeof(time), s), cli_thousands(n, sizeof(n), p->n));
+	if (p->n == 1)
+		printf(_("\n%5.1f %%  %s: %s, once"), 100 * share_of(f, p), engine_text(f->e, p->name),
+		       cli_seconds(time, sizeof(time), s));
+	else
+		printf(_("\n%5.1f %%  %s: %s, %s times"), 100 * share_of(f, p), engine_text(f->e, p->name),
+		       cli_seconds(time, sizeof(time), s), cli_thousands(n, sizeof(n), p->n));
 	if (p->is_outside)
 		fputs(_(" (share of the whole life of the processes)"), stdout);
 	if (p->untimed)
@@ -194,10 +199,11 @@ static void print_problem(const struct found *f, const struct report_problem *p)
 	}
 	print_causes(f, p);
 	language_print_folded("         ", p->advice, 100);
-	if (p->has_gain)
+	if (p->has_gain && gain < LEAST_GAIN)
+		puts(_("         replayed without it, the run is no shorter: something else holds it up for as long"));
+	else if (p->has_gain)
 		printf(_("         replayed without it, the run is shorter by %s (%.1f %%)\n"),
-		       cli_seconds(time, sizeof(time), (double)p->gain_ns * 1e-9),
-		       f->in->span_ns ? 100.0 * (double)p->gain_ns / (double)f->in->span_ns : 0);
+		       cli_seconds(time, sizeof(time), (double)p->gain_ns * 1e-9), 100 * gain);
 }
 
 static bool is_shown(const struct found *f, const struct report_problem *p)
@@ -243,6 +249,8 @@ static void print_report(const struct found *f)
 	char a[32], b[32], c[32];
 
 	engine_report(f->e, &er);
+	if (trace_predicted(t))
+		printf(_("PREDICTED: this run was never made, its waits are those of a model: %s\n"), trace_predicted(t));
 	printf(_("%s calls of %u ranks, %s of each in the mean\n"), cli_thousands(a, sizeof(a), in->calls), trace_n_ranks(t),
 	       cli_seconds(b, sizeof(b), in->rank_seconds / trace_n_ranks(t)));
 	if (in->untimed)
@@ -334,6 +342,8 @@ static void json_report(const struct found *f)
 			(json_int_t)in->calls, "rank_seconds", in->rank_seconds, "outside_seconds", in->outside_seconds, "seconds", (double)in->span_ns * 1e-9,
 			"untimed_calls", (json_int_t)in->untimed, "missing_ranks", (int)in->missing, "unfinished_requests",
 			(json_int_t)in->unfinished, "dropped_events", (json_int_t)er.dropped, "problems", all);
+	if (top && trace_predicted(f->t))
+		json_object_set_new(top, "predicted", json_string(trace_predicted(f->t)));
 	if (top)
 		json_dumpf(top, stdout, JSON_INDENT(2));
 	puts("");

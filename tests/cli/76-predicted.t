@@ -95,6 +95,8 @@ for my $case (@asked) {
 is(precedent('view', 'cg.ptrace', '-o', 'cg.html')->{rc}, 0, 'it has a timeline');
 my $advice = precedent('advise', 'cg.ptrace');
 is($advice->{rc}, 0, 'and advice');
+like($advice->{out}, qr/^PREDICTED: .*model/, 'which says that the run is none');
+ok(decode_json(precedent('advise', 'cg.ptrace', '--json')->{out})->{predicted}, 'in the JSON too');
 unlike($advice->{out}, qr/do not get their processors/, 'but none about processors, of which nothing is predicted');
 
 # What learns from runs does not.
