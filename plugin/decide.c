@@ -5,6 +5,7 @@
  * "leave it as it was".
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plugin/decide_internal.h"
@@ -410,28 +411,28 @@ static int trace_is_due(struct deciding *d, const struct store_program *p)
 
 static int decide_batch(struct deciding *d, bool named)
 {
-	struct store_lookup known;
+	struct store_lookup *known = &d->known;
 	int rv;
 
 	identify(d);
-	rv = d->src->lookup(d->src->arg, d->out->id.key, &known, d->err);
+	rv = d->src->lookup(d->src->arg, d->out->id.key, known, d->err);
 	if (rv < 0)
 		return -1;
 	d->comment.user_limit_min = d->in->time_limit_min;
 	if (rv == 0)
 		return decide_unknown(d, named);
-	if (known.program.uid != d->in->uid) {
+	if (known->program.uid != d->in->uid) {
 		d->out->act = ACT_OBSERVE; /* the key holds the uid: this is damage, not a precedent */
 		return 0;
 	}
-	d->shape = known.program.shape;
-	find_options(d, &known);
-	rv = d->n_options ? trace_is_due(d, &known.program) : 0;
+	d->shape = known->program.shape;
+	find_options(d, known);
+	rv = d->n_options ? trace_is_due(d, &known->program) : 0;
 	if (rv)
 		return rv < 0 ? -1 : trace(d, true);
 	if (d->n_options)
 		return predict(d, named);
-	return wait_for_estimates(d, named, &known.program);
+	return wait_for_estimates(d, named, &known->program);
 }
 
 static bool is_own_probe(const struct decide_input *in)
@@ -452,39 +453,69 @@ static void clear_decision(struct decision *out)
 	out->id.key[0] = out->id.family[0] = out->id.kin[0] = '\0';
 }
 
-int decide(const struct decide_input *in, const struct precedent_conf *conf, const struct decide_source *src,
-	   struct decision *out, struct errbuf *err)
+static int decide_within(struct deciding *d)
 {
-	struct deciding d = {.in = in, .conf = conf, .src = src, .out = out, .err = err, .unseen = ARRAY_NO_INDEX};
 	bool named;
 
-	clear_decision(out);
-	comment_init(&d.comment);
-	if (is_own_probe(in) || find_partitions(&d, &named) < 0)
+	if (is_own_probe(d->in) || find_partitions(d, &named) < 0)
 		goto leave;
-	out->mode = find_mode(&d);
-	if (out->mode == MODE_OFF) {
-		clear_decision(out);
+	d->out->mode = find_mode(d);
+	if (d->out->mode == MODE_OFF) {
+		clear_decision(d->out);
 		return 0;
 	}
-	if (in->het || !in->script) {
+	if (d->in->het || !d->in->script) {
 		/* Nothing identifies them well enough: only their times are kept. */
-		out->act = ACT_OBSERVE;
-		out->mode = MODE_OBSERVE;
-		d.comment.user_limit_min = in->time_limit_min;
-	} else if (decide_batch(&d, named) < 0) {
+		d->out->act = ACT_OBSERVE;
+		d->out->mode = MODE_OBSERVE;
+		d->comment.user_limit_min = d->in->time_limit_min;
+	} else if (decide_batch(d, named) < 0) {
 		goto leave;
 	}
-	d.comment.act = out->act;
-	d.comment.mode = out->mode;
-	if (comment_format(&d.comment, out->admin_comment, sizeof(out->admin_comment)) < 0) {
-		err_set(err, "the admin_comment is too long");
+	d->comment.act = d->out->act;
+	d->comment.mode = d->out->mode;
+	if (comment_format(&d->comment, d->out->admin_comment, sizeof(d->out->admin_comment)) < 0) {
+		err_set(d->err, "the admin_comment is too long");
 		goto leave;
 	}
 	return 0;
 leave:
+	clear_decision(d->out);
+	return is_own_probe(d->in) ? 0 : -1;
+}
+
+struct decide_room *decide_room_create(void)
+{
+	return malloc(sizeof(struct decide_room));
+}
+
+void decide_room_destroy(struct decide_room *room)
+{
+	free(room);
+}
+
+int decide(const struct decide_input *in, const struct precedent_conf *conf, const struct decide_source *src,
+	   struct decision *out, struct errbuf *err)
+{
+	struct decide_room *room = src->room ? src->room : decide_room_create();
+	struct deciding *d = room ? &room->d : NULL;
+	int rv;
+
 	clear_decision(out);
-	return is_own_probe(in) ? 0 : -1;
+	if (!room)
+		return err_set(err, "no memory for a decision");
+	memset(d, 0, offsetof(struct deciding, known));
+	d->in = in;
+	d->conf = conf;
+	d->src = src;
+	d->out = out;
+	d->err = err;
+	d->unseen = ARRAY_NO_INDEX;
+	comment_init(&d->comment);
+	rv = decide_within(d);
+	if (!src->room)
+		decide_room_destroy(room);
+	return rv;
 }
 
 /* ---- memo ---- */

@@ -53,10 +53,19 @@ struct decide_input {
 };
 
 /*
+ * Room for one decision under way, kept from one to the next: slurmctld has a new thread for each submission, and each page of its
+ * stack that is touched costs a page fault.
+ */
+struct decide_room;
+struct decide_room *decide_room_create(void); /* NULL: out of memory */
+void decide_room_destroy(struct decide_room *room); /* NULL is legal */
+
+/*
  * Where decide looks things up. Functions return 1 found, 0 none, -1 fault (the job then passes unchanged).
  */
 struct decide_source {
 	void *arg;
+	struct decide_room *room; /* NULL: made for each decision alone */
 	int (*lookup)(void *arg, const char *key, struct store_lookup *out, struct errbuf *err);
 	int (*partition)(void *arg, const char *name, struct store_partition *out, struct errbuf *err);
 	int (*heartbeat)(void *arg, int64_t *when, struct errbuf *err);

@@ -117,7 +117,7 @@ static bool matters(const struct store_array_run *runs, size_t n, struct array_v
 
 int decide_array(struct deciding *d)
 {
-	struct store_array_run runs[STORE_ARRAY_RUNS];
+	struct store_array_run *runs = d->runs;
 	struct array_view view;
 	const char *candidate;
 	uint32_t unseen;

@@ -45,10 +45,20 @@ struct deciding {
 	bool waits_unknown; /* it stays because slurmctld has not been asked yet about jobs like it */
 	bool weighed; /* the candidates were compared, whether or not it moves */
 	uint32_t unseen; /* an index that the array asks for and that has not run; ARRAY_NO_INDEX: none is known */
-	bool by_others;		 /* the options are from its kin: they are in here */
-	struct store_lookup others;
+	bool by_others;		 /* the options are from its kin: they are in others */
 	struct errbuf unmodelled; /* why the model over inputs does not know, where there is one; "" */
 	const struct option *instead_of; /* of a placed job: where it would have run, or the second choice; NULL: none */
+	/* What was read. Not zeroed from here on. */
+	struct store_lookup known, others;
+	union {
+		struct store_family kin[STORE_ESTIMATES_MAX];
+		struct store_model models[STORE_ESTIMATES_MAX];
+	} rows;
+	struct store_array_run runs[STORE_ARRAY_RUNS];
+};
+
+struct decide_room {
+	struct deciding d;
 };
 
 /* ---- decide.c ---- */

@@ -22,7 +22,7 @@ static struct store_estimate *estimate_add(struct store_lookup *known, const cha
 
 static int find_alike(struct deciding *d, struct store_lookup *known)
 {
-	struct store_family kin[STORE_ESTIMATES_MAX];
+	struct store_family *kin = d->rows.kin;
 	const struct identity *id = &d->out->id;
 	int n = d->src->family ? d->src->family(d->src->arg, id->family, id->kin, kin, STORE_ESTIMATES_MAX, d->err) : 0;
 
@@ -89,7 +89,7 @@ static bool is_here(const struct deciding *d, const char *candidate)
 
 static int find_modelled(struct deciding *d, struct store_lookup *known)
 {
-	struct store_model models[STORE_ESTIMATES_MAX];
+	struct store_model *models = d->rows.models;
 	struct identity *id = &d->out->id;
 	bool is_array = d->in->array_inx && *d->in->array_inx;
 	int n = d->src->model ? d->src->model(d->src->arg, id->kin, models, STORE_ESTIMATES_MAX, d->err) : 0;

@@ -165,7 +165,8 @@ static void check_store(void)
 	if (!ctx.store)
 		return;
 	/* A store that opens may still be damaged: it is in order again only when it answers. */
-	if (store_heartbeat_get(ctx.store, &ctx.heartbeat, &err) < 0 || check_places(&err) < 0) {
+	if (store_heartbeat_get(ctx.store, &ctx.heartbeat, &err) < 0 || store_index_check(ctx.store, &err) < 0 ||
+	    check_places(&err) < 0) {
 		report(&ctx.store_gate, err.text);
 		drop_store();
 	} else {
@@ -248,7 +249,8 @@ static bool source_trace_ok(void *arg, const char *key, int64_t now)
 	return decide_memo_mark(&ctx.memo, key, now);
 }
 
-static const struct decide_source source = {
+/* Guarded by context_lock too, for its room. */
+static struct decide_source source = {
     .lookup = source_lookup,
     .family = source_family,
     .array_runs = source_array_runs,
@@ -432,6 +434,8 @@ static int decide_locked(const struct decide_input *in, struct decision *out)
 	check_files(in->now);
 	if (!ctx.configured || !ctx.store)
 		return -1;
+	if (!source.room)
+		source.room = decide_room_create();
 	if (decide(in, &ctx.conf, &source, out, &err) == 0) {
 		recovered(&ctx.decide_gate, "store answers again");
 		return 0;
@@ -487,6 +491,8 @@ EXPORT int fini(void)
 {
 	pthread_mutex_lock(&context_lock);
 	drop_store();
+	decide_room_destroy(source.room);
+	source.room = NULL;
 	conf_free(&ctx.conf);
 	memset(&ctx, 0, sizeof(ctx));
 	pthread_mutex_unlock(&context_lock);

@@ -367,6 +367,7 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
+	index_file_close(s->index);
 	for (int q = 0; q < Q_N; q++)
 		sqlite3_finalize(s->stmt[q]);
 	sqlite3_close(s->db);
@@ -492,6 +493,7 @@ int store_heartbeat_set(struct store *s, int64_t now, struct errbuf *err)
 	char text[24];
 
 	snprintf(text, sizeof(text), "%lld", (long long)now);
+	store_index_beat(s, now);
 	return store_meta_set(s, META_HEARTBEAT, text, err);
 }
 

@@ -54,6 +54,17 @@ enum store_fault {
 
 int store_open(const char *path, unsigned flags, struct store **out, struct errbuf *err);
 void store_close(struct store *s); /* NULL is legal */
+
+/* Beside the store is a small file that says which programs, families and models it cannot have (index_file.h): store_lookup,
+ * store_family_lookup and store_model_lookup then ask nothing of SQLite. */
+#define STORE_INDEX_SUFFIX "-index"
+/* For a reader, about once a second: see whether the index counts. From then on look-ups heed it, also for what is written after.
+ * 1: it does; 0: there is none that does, and SQLite is asked as ever. */
+int store_index_check(struct store *s, struct errbuf *err);
+/* For precedentd, at every look, outside transactions: build the index where there is none, or none that will do. 1: built, 0:
+ * nothing to do, -1: readers ask SQLite. */
+int store_index_renew(struct store *s, struct errbuf *err);
+
 /* Of the last failed call on this thread, store_open included. */
 enum store_fault store_last_fault(void);
 /* Read through the whole file: 0 sound, -1 damaged (or unreadable). Slow; for doctor. */

@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
+#include "predictor/index_file.h"
 #include "predictor/store.h"
 
 #define STORE_APPLICATION_ID 0x50524543 /* "PREC" */
@@ -64,6 +65,8 @@ struct store {
 	char *path;
 	bool writable;
 	unsigned depth; /* of nested store_begin */
+	struct index_file *index; /* the one that the store took for its own when it was last looked at; NULL: none */
+	bool index_counts;	  /* of a reader: what it lacks is not in the store */
 	sqlite3_stmt *stmt[Q_N];
 };
 
@@ -88,6 +91,16 @@ void store_column_key(sqlite3_stmt *st, int column, char key[IDENTITY_KEY_LEN + 
 /* Copy a text column, cut to size; NULL gives "". */
 void store_column_text(sqlite3_stmt *st, int column, char *out, size_t size);
 void store_bind_text(sqlite3_stmt *st, int column, const char *text); /* borrowed until reset */
+
+/* ---- store_index.c: of readers (store_index_check in store.h), and what writers owe them ---- */
+
+enum store_index_kind { STORE_INDEX_PROGRAM = 1, STORE_INDEX_FAMILY, STORE_INDEX_MODEL };
+/* Is it certain that the store has no such row? kin NULL but for a family. */
+bool store_index_lacks(const struct store *s, enum store_index_kind kind, const char *key, const char *kin);
+/* Before the commit that makes the row visible, under its lock: within a transaction that has written already. */
+int store_index_add(struct store *s, enum store_index_kind kind, const char *key, const char *kin, struct errbuf *err);
+/* Before the store's heartbeat is set. */
+void store_index_beat(struct store *s, int64_t when);
 
 /* Bring the schema of an opened, writable store to STORE_SCHEMA_VERSION. */
 int store_migrate(struct store *s, struct errbuf *err);

@@ -12,7 +12,7 @@ static int bad_key(struct store *s, struct errbuf *err)
 
 /* ---- runs that are alike ---- */
 
-int store_family_put(struct store *s, const struct store_family *f, struct errbuf *err)
+static int family_write(struct store *s, const struct store_family *f, struct errbuf *err)
 {
 	sqlite3_stmt *st = store_prepare(s, "INSERT OR REPLACE INTO families VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
 					 err);
@@ -39,13 +39,26 @@ int store_family_put(struct store *s, const struct store_family *f, struct errbu
 	return rv < 0 ? -1 : 0;
 }
 
+int store_family_put(struct store *s, const struct store_family *f, struct errbuf *err)
+{
+	if (store_begin(s, err) < 0)
+		return -1;
+	if (family_write(s, f, err) == 0 && store_index_add(s, STORE_INDEX_FAMILY, f->family, f->kin, err) == 0 && store_commit(s, err) == 0)
+		return 0;
+	store_rollback(s);
+	return -1;
+}
+
 int store_family_lookup(struct store *s, const char *family, const char *kin, struct store_family *out, size_t max,
 			struct errbuf *err)
 {
-	sqlite3_stmt *st = store_stmt(s, Q_FAMILY_LIST, err);
+	sqlite3_stmt *st;
 	size_t n = 0;
 	int rv = 0;
 
+	if (store_index_lacks(s, STORE_INDEX_FAMILY, family, kin))
+		return 0;
+	st = store_stmt(s, Q_FAMILY_LIST, err);
 	if (!st)
 		return -1;
 	if (store_bind_key(st, 1, family) < 0 || store_bind_key(st, 2, kin) < 0)
@@ -73,7 +86,7 @@ int store_family_lookup(struct store *s, const char *family, const char *kin, st
 
 /* ---- models over inputs ---- */
 
-int store_model_put(struct store *s, const struct store_model *m, struct errbuf *err)
+static int model_write(struct store *s, const struct store_model *m, struct errbuf *err)
 {
 	sqlite3_stmt *st = store_prepare(s, "INSERT OR REPLACE INTO models VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", err);
 	int rv;
@@ -96,12 +109,25 @@ int store_model_put(struct store *s, const struct store_model *m, struct errbuf 
 	return rv < 0 ? -1 : 0;
 }
 
+int store_model_put(struct store *s, const struct store_model *m, struct errbuf *err)
+{
+	if (store_begin(s, err) < 0)
+		return -1;
+	if (model_write(s, m, err) == 0 && store_index_add(s, STORE_INDEX_MODEL, m->kin, NULL, err) == 0 && store_commit(s, err) == 0)
+		return 0;
+	store_rollback(s);
+	return -1;
+}
+
 int store_model_lookup(struct store *s, const char *kin, struct store_model *out, size_t max, struct errbuf *err)
 {
-	sqlite3_stmt *st = store_stmt(s, Q_MODEL_LIST, err);
+	sqlite3_stmt *st;
 	size_t n = 0;
 	int rv = 0;
 
+	if (store_index_lacks(s, STORE_INDEX_MODEL, kin, NULL))
+		return 0;
+	st = store_stmt(s, Q_MODEL_LIST, err);
 	if (!st)
 		return -1;
 	if (store_bind_key(st, 1, kin) < 0)

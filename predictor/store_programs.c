@@ -38,7 +38,7 @@ static int bad_key(struct store *s, const char *key, struct errbuf *err)
 
 /* ---- programs ---- */
 
-int store_program_put(struct store *s, const struct store_program *p, struct errbuf *err)
+static int program_write(struct store *s, const struct store_program *p, struct errbuf *err)
 {
 	sqlite3_stmt *st = store_stmt(s, Q_PROGRAM_PUT, err);
 
@@ -64,6 +64,17 @@ int store_program_put(struct store *s, const struct store_program *p, struct err
 	sqlite3_bind_int64(st, 16, p->retrace_at);
 	sqlite3_bind_int64(st, 17, p->shape);
 	return store_run_stmt(s, st, "cannot write a program", err) < 0 ? -1 : 0;
+}
+
+int store_program_put(struct store *s, const struct store_program *p, struct errbuf *err)
+{
+	if (store_begin(s, err) < 0)
+		return -1;
+	if (program_write(s, p, err) == 0 && store_index_add(s, STORE_INDEX_PROGRAM, p->key, NULL, err) == 0 &&
+	    store_commit(s, err) == 0)
+		return 0;
+	store_rollback(s);
+	return -1;
 }
 
 static void read_program(sqlite3_stmt *st, struct store_program *p)
@@ -291,9 +302,12 @@ static int read_estimates(struct store *s, const char *key, struct store_lookup 
 
 int store_lookup(struct store *s, const char *key, struct store_lookup *out, struct errbuf *err)
 {
-	sqlite3_stmt *st = store_stmt(s, Q_PROGRAM_GET, err);
+	sqlite3_stmt *st;
 	int rv;
 
+	if (store_index_lacks(s, STORE_INDEX_PROGRAM, key, NULL))
+		return 0;
+	st = store_stmt(s, Q_PROGRAM_GET, err);
 	if (!st)
 		return -1;
 	if (store_bind_key(st, 1, key) < 0)

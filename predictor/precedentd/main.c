@@ -56,7 +56,7 @@ struct daemon {
 	struct waits *waits;
 	struct seen *seen; /* NULL: no memory for one */
 	struct shorten *shorten;
-	struct log_gate slurm_gate, store_gate;
+	struct log_gate slurm_gate, store_gate, index_gate;
 	bool slurm_down, store_down;
 	unsigned failures; /* looks in a row without slurmctld */
 	int64_t pruned;
@@ -192,6 +192,20 @@ static void say(enum log_level level, const char *line)
 	log_msg(level, "%s", line);
 }
 
+/* Without it slurmctld asks the store itself: that is no fault. */
+static void index_renew(struct daemon *d)
+{
+	struct errbuf why;
+	int rv = store_index_renew(d->store, &why);
+
+	if (rv < 0 && log_gate_pass(&d->index_gate, why.text, time(NULL), FAULT_REPEAT_S))
+		log_warn("no index of the store, submissions take slurmctld longer: %s", why.text);
+	if (rv > 0)
+		log_info("the store's index was built");
+	if (rv >= 0)
+		log_gate_clear(&d->index_gate);
+}
+
 static int look_store(struct daemon *d, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
 {
 	if (slurm_side_partitions(d->store, errp) < 0)
@@ -213,6 +227,7 @@ static int look_store(struct daemon *d, const struct cluster_snapshot *snap, int
 		if (n)
 			log_info("%d runs or programs older than the retention time dropped", n);
 	}
+	index_renew(d);
 	return store_heartbeat_set(d->store, now, errp);
 }
 

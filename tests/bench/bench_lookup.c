@@ -3,7 +3,7 @@
  * What one submission costs inside slurmctld: the whole of decide() (normalise and hash the script, look the
  * key up, limit, message) over a store of 10^6 programs with an estimate on two candidates each.
  *
- *   bench_lookup [PROGRAMS [SUBMISSIONS]]
+ *   bench_lookup [PROGRAMS [SUBMISSIONS]]    NO_INDEX=1 in the environment: without the index beside the store
  *
  * Once in mode limit, as a job that names its partition, once in mode place, as one that names none, with as many
  * answers of the scheduler in memory as precedentd keeps, and once in mode limit with a model over inputs of eight shapes on both
@@ -271,6 +271,7 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 {
 	static struct decide_load load;
 	struct decide_source src = {.arg = reader,
+				    .room = decide_room_create(),
 				    .lookup = bench_find,
 				    .partition = bench_partition,
 				    .heartbeat = bench_heartbeat,
@@ -290,6 +291,8 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 		src.model = bench_model;
 	}
 
+	if (!src.room || store_index_check(reader, &err) < 0)
+		die(&err);
 	conf.candidates[0] = (struct conf_candidate){"fast", "fast", ""};
 	conf.candidates[1] = (struct conf_candidate){"slow", "slow", ""};
 	for (uint64_t i = 0; i < submissions; i++) {
@@ -317,6 +320,7 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 		else
 			t->unknown[t->n_unknown++] = ns;
 	}
+	decide_room_destroy(src.room);
 }
 
 /* A law over the numbers of the submissions, as a fit of eight shapes leaves it. */
@@ -352,7 +356,7 @@ static void fill_models(struct store *writer, char *spank_env[1])
 	}
 }
 
-static void bench(const char *dir, uint64_t programs, uint64_t submissions)
+static void bench(const char *dir, uint64_t programs, uint64_t submissions, bool with_index)
 {
 	static const char fingerprint[] = "v1:0123456789abcdef0123456789abcdef:3";
 	char path[256], env[128], *spank_env[1] = {env};
@@ -371,6 +375,8 @@ static void bench(const char *dir, uint64_t programs, uint64_t submissions)
 	fill_places(writer, &shape, &places, &err);
 	t0 = now_ns();
 	fill(writer, programs, spank_env, fingerprint, shape.id);
+	if (with_index && store_index_renew(writer, &err) < 0)
+		die(&err);
 	if (store_open(path, STORE_READ, &reader, &err) < 0 || store_counts(reader, &counts, &err) < 0)
 		die(&err);
 	printf("store: %llu programs, %llu estimates, %.0f MB, written in %.1f s; script of %zu bytes\n",
@@ -399,7 +405,7 @@ static void bench(const char *dir, uint64_t programs, uint64_t submissions)
 
 static void clean(const char *dir)
 {
-	static const char *const names[] = {"precedent.db", "precedent.db-wal", "precedent.db-shm"};
+	static const char *const names[] = {"precedent.db", "precedent.db-wal", "precedent.db-shm", "precedent.db-index"};
 	char path[300];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -421,7 +427,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_lookup [PROGRAMS [SUBMISSIONS]]\n");
 		return 2;
 	}
-	bench(dir, programs, submissions);
+	bench(dir, programs, submissions, !getenv("NO_INDEX"));
 	clean(dir);
 	return 0;
 }

@@ -227,6 +227,39 @@ static void test_first(void **state)
 	free_job(&d);
 }
 
+/* With the index beside the store: what is learned while the plugin runs is known at once, and one that is cut short under its
+ * hands does no harm. */
+static void test_index(void **state)
+{
+	char key[IDENTITY_KEY_LEN + 1], index[128];
+	struct store *s = writer();
+	job_desc_msg_t d;
+	char *msg = NULL;
+
+	(void)state;
+	assert_int_equal(store_index_renew(s, &err), 1);
+	store_close(s);
+	reload();
+	new_job(&d);
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	assert_non_null(strstr(d.admin_comment, "act=trace"));
+	key_of(&d, key);
+	x_free((void **)&msg);
+	free_job(&d);
+	make_known(key);
+	snprintf(index, sizeof(index), "%s" STORE_INDEX_SUFFIX, db);
+	for (int round = 0; round < 3; round++) {
+		new_job(&d);
+		assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+		assert_non_null(strstr(d.admin_comment, "act=predict"));
+		x_free((void **)&msg);
+		free_job(&d);
+		assert_int_equal(round == 0 ? truncate(index, 0) : round == 1 ? unlink(index) : 0, 0);
+		if (round) /* it looks again */
+			reload();
+	}
+}
+
 static void test_known(void **state)
 {
 	char key[IDENTITY_KEY_LEN + 1], *msg = NULL;
@@ -698,7 +731,7 @@ static bool load(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    T(test_symbols), T(test_first),	     T(test_known),  T(test_place), T(test_place_asks), T(test_place_changed),
+	    T(test_symbols), T(test_first),	     T(test_known),  T(test_index), T(test_place), T(test_place_asks), T(test_place_changed),
 	    T(test_off),     T(test_inherited_mark), T(test_probe),  T(test_interactive),
 	    T(test_faults),  T(test_notices),	     T(test_modify),
 	};
