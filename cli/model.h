@@ -14,7 +14,7 @@ struct model_given {
 };
 struct model_options {
 	struct model_given given[FEATURE_VARS_MAX];
-	uint32_t n_given, dims, ranks;
+	uint32_t n_given, dims, ranks, cpus;
 	int64_t events; /* rank, or -1 */
 	const char *out, *against;
 	const char *from[RUNS_MAX]; /* traced runs that a predicted trace takes from what a model does not hold */

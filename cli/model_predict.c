@@ -10,6 +10,8 @@
 #include "cli/util.h"
 #include "predictor/model/file.h"
 
+#define NOT_ALONE 0.9 /* of its time a run had its processors, or less: others did */
+
 struct prediction {
 	double wall_s;
 	uint64_t calls;
@@ -92,20 +94,26 @@ static int predict_ranks(const struct model_options *o, struct foresee *f, struc
 static void say(const struct model_options *o, const struct foresee *f, const struct prediction *p)
 {
 	double error = f->m->confidence.time_error, lo, hi;
-	const char *far = foresee_far(f, &lo, &hi);
-	char a[32], b[32], c[32], d[32];
+	const char *far = foresee_far(f, &lo, &hi), *crowded;
+	char a[32], b[32], c[32], d[32], why[200];
+	FILE *out = o->events >= 0 ? stderr : stdout;
 	json_t *all;
 
+	crowded = foresee_crowded(f, why, sizeof(why));
 	if (!o->json) {
-		fprintf(o->events >= 0 ? stderr : stdout, "%s calls of %u ranks; %s (%s to %s)\n", cli_thousands(a, sizeof(a), p->calls),
+		fprintf(out, "%s calls of %u ranks; %s (%s to %s)\n", cli_thousands(a, sizeof(a), p->calls),
 			o->ranks, cli_seconds(b, sizeof(b), p->wall_s), cli_seconds(c, sizeof(c), p->wall_s / (1 + error)),
 			cli_seconds(d, sizeof(d), p->wall_s * (1 + error)));
 		if (far)
-			fprintf(o->events >= 0 ? stderr : stdout,
-				"the time is a guess: %s is far outside of the %.15g to %.15g of the runs\n", far, lo, hi);
+			fprintf(out, "the time is a guess: %s is far outside of the %.15g to %.15g of the runs\n", far, lo, hi);
+		if (crowded)
+			fprintf(out, "the time is a guess: %s\n", crowded);
+		else if (f->crowd > 1)
+			fprintf(out, "%u ranks take turns on %u processors\n", o->ranks, f->processors);
 		return;
 	}
-	all = json_pack("{s:b, s:i, s:I, s:f, s:f, s:f, s:O}", "time_is_a_guess", far != NULL, "ranks", (int)o->ranks, "calls", (json_int_t)p->calls, "wall_s", p->wall_s,
+	all = json_pack("{s:b, s:i, s:i, s:I, s:f, s:f, s:f, s:O}", "time_is_a_guess", far || crowded, "ranks", (int)o->ranks, "processors",
+			(int)f->processors, "calls", (json_int_t)p->calls, "wall_s", p->wall_s,
 			"low_s", p->wall_s / (1 + error), "high_s", p->wall_s * (1 + error), "events", p->events);
 	json_dumpf(all, stdout, JSON_INDENT(1));
 	putchar('\n');
@@ -133,6 +141,10 @@ static int compare(const struct model_options *o, struct foresee *f, struct errb
 		o->against, d.exact_ranks, f->ranks, cli_thousands(a, sizeof(a), d.calls), cli_thousands(b, sizeof(b), d.values),
 		(unsigned long long)d.wrong, (unsigned long long)d.unknown, cli_seconds(c, sizeof(c), d.wall_s),
 		d.wall_s > 0 ? 100 * (d.predicted_s / d.wall_s - 1) : 0);
+	if (d.own_s > 0 && d.own_s < NOT_ALONE * d.wall_s)
+		fprintf(o->json ? stderr : stdout,
+			"other programs had its processors for much of that; without them it takes %s, %+.1f %%\n",
+			cli_seconds(c, sizeof(c), d.own_s), 100 * (d.predicted_s / d.own_s - 1));
 	if (d.first[0])
 		fprintf(o->json ? stderr : stdout, "first difference: %s\n", d.first);
 	return d.exact_ranks < f->ranks || d.wrong;
@@ -165,7 +177,7 @@ int model_predict(const struct model_options *o, const char *path)
 		rc = cli_usage("model", "there is no rank %lld among %u", (long long)o->events, o->ranks);
 		goto out;
 	}
-	if (predict_ranks(o, &f, &p, &err) < 0 || (o->out && model_predict_trace(o, path, &f, &err) < 0))
+	if (foresee_place(&f, o->cpus, &err) < 0 || predict_ranks(o, &f, &p, &err) < 0 || (o->out && model_predict_trace(o, path, &f, &err) < 0))
 		goto out;
 	say(o, &f, &p);
 	rc = o->against ? compare(o, &f, &err) : 0;

@@ -12,12 +12,14 @@
 #include "predictor/model/file.h"
 #include "predictor/model/text.h"
 
+#define SHARED 0.1 /* of a run's time that others had its processors: worth saying */
+
 static void help(void)
 {
 	puts("Usage: precedent model fit TRACE... [--var NAME=V,V,... | --var NAME=@K]... [--dims D] -o FILE\n"
 	     "       precedent model show FILE [--dot]\n"
 	     "       precedent model predict FILE --ranks P [--var NAME=V]... [--events RANK]\n"
-	     "                               [--against TRACE] [--anyway] [--json]\n"
+	     "                               [--cpus C] [--against TRACE] [--anyway] [--json]\n"
 	     "                               [--from TRACE]... [-o TRACE]\n"
 	     "       precedent model compile FILE -o DIR\n\n"
 	     "Learns from at least three traced runs of one program, with different arguments and numbers of\n"
@@ -32,6 +34,8 @@ static void help(void)
 	     "                     predict: the run as a trace, for info, view, advise and skeleton\n"
 	     "  --dot              show the graph, for dot(1)\n"
 	     "  --ranks P          number of ranks\n"
+	     "  --cpus C           processors that all ranks have together (those of the runs, or one for each\n"
+	     "                     rank): where there are more ranks, they take turns\n"
 	     "  --events RANK      print the calls of that rank, with their times\n"
 	     "  --from TRACE       of a run that the model was learnt from: a trace that is predicted takes types,\n"
 	     "                     requests and the kinds of computation from these\n"
@@ -103,7 +107,7 @@ static void say_doubts(const struct learnt *l)
 		printf("  in doubt: %u more, see precedent model show\n", l->n_doubts - 5);
 }
 
-static void say_fitted(const struct runs *r, const struct learnt *l, const struct model *m)
+static void say_fitted(const struct runs *r, const struct learnt *l, const struct run_times *t, const struct model *m)
 {
 	uint32_t unknown = 0, values = 0;
 	char a[32];
@@ -119,6 +123,9 @@ static void say_fitted(const struct runs *r, const struct learnt *l, const struc
 	printf("left out one by one, %u of %u runs are predicted exactly by the others, and %u are refused; times are missed by "
 	       "%.1f %% at most\n",
 	       m->confidence.n_exact, m->confidence.n_runs, m->confidence.n_refused, 100 * m->confidence.time_error);
+	if (t->shared > SHARED)
+		printf("other programs had the processors of a run for up to %.0f %% of its time: times are learnt without that, and are "
+		       "those of runs alone on their processors\n", 100 * t->shared);
 	say_doubts(l);
 }
 
@@ -167,7 +174,7 @@ static int fit(const struct model_options *o, char **path, uint32_t n)
 	} else if (model_save(m, o->out, &err) < 0) {
 		cli_fail("%s", err.text);
 	} else {
-		say_fitted(&r, &l, m);
+		say_fitted(&r, &l, &times, m);
 		rc = 0;
 	}
 out:
@@ -210,7 +217,7 @@ static int compile(const struct model_options *o, const char *path)
 /* -1 with the message when it is none. */
 static int take_number(struct model_options *o, int option, const char *text)
 {
-	const char *name = option == 'd' ? "dims" : option == 'r' ? "ranks" : "events";
+	const char *name = option == 'd' ? "dims" : option == 'r' ? "ranks" : option == 'c' ? "cpus" : "events";
 	long least = option == 'e' ? 0 : 1, most = option == 'd' ? 3 : FORESEE_RANKS_MAX, v;
 
 	if (cli_number(text, least, most, &v) < 0) {
@@ -220,7 +227,7 @@ static int take_number(struct model_options *o, int option, const char *text)
 	if (option == 'e')
 		o->events = v;
 	else
-		*(option == 'd' ? &o->dims : &o->ranks) = (uint32_t)v;
+		*(option == 'd' ? &o->dims : option == 'c' ? &o->cpus : &o->ranks) = (uint32_t)v;
 	return 0;
 }
 
@@ -230,7 +237,7 @@ static int options_read(struct model_options *o, int argc, char **argv)
 	    {"var", required_argument, NULL, 'v'},    {"dims", required_argument, NULL, 'd'},
 	    {"output", required_argument, NULL, 'o'}, {"dot", no_argument, NULL, 'g'},
 	    {"ranks", required_argument, NULL, 'r'},  {"events", required_argument, NULL, 'e'},
-	    {"from", required_argument, NULL, 'f'},
+	    {"from", required_argument, NULL, 'f'},   {"cpus", required_argument, NULL, 'c'},
 	    {"against", required_argument, NULL, 'a'}, {"anyway", no_argument, NULL, 'y'},
 	    {"json", no_argument, NULL, 'j'},	      {"help", no_argument, NULL, 'h'},
 	    {0}};
@@ -239,7 +246,7 @@ static int options_read(struct model_options *o, int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "ho:", opts, NULL)) != -1) {
 		if (c == 'v' && add_given(o, optarg) < 0)
 			return cli_usage("model", "--var takes NAME=VALUE, at most %d times", FEATURE_VARS_MAX);
-		else if ((c == 'd' || c == 'r' || c == 'e') && take_number(o, c, optarg) < 0)
+		else if ((c == 'd' || c == 'r' || c == 'c' || c == 'e') && take_number(o, c, optarg) < 0)
 			return 2;
 		else if (c == 'o')
 			o->out = optarg;

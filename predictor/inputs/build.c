@@ -251,6 +251,22 @@ static int write_doubts(struct build *b)
 	return 0;
 }
 
+/* Where the runs ran, when all of them say it. */
+static struct model_place place_of(const struct runs *r)
+{
+	struct model_place place = {.known = true, .processors = r->run[0].place.processors};
+
+	for (uint32_t i = 0; i < r->n_runs; i++) {
+		const struct run_place *p = &r->run[i].place;
+
+		if (!p->processors)
+			return (struct model_place){0};
+		place.crowd = fmax(place.crowd, p->crowd);
+		place.processors = place.processors == p->processors ? p->processors : 0;
+	}
+	return place;
+}
+
 static int build_all(struct build *b)
 {
 	const struct runs *r = b->l->runs;
@@ -278,6 +294,7 @@ static int build_all(struct build *b)
 	if (b->times) {
 		b->m->confidence.time_error = b->times->worst_error;
 		b->m->confidence.n_runs = b->times->n_errors;
+		b->m->place = place_of(r);
 	}
 	return b->failed ? -1 : 0;
 }

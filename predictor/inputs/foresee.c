@@ -191,7 +191,7 @@ int foresee_open(struct foresee *f, const struct model *m, uint32_t ranks, const
 {
 	const char *var[FEATURE_VARS_MAX];
 
-	*f = (struct foresee){.m = m, .ranks = ranks};
+	*f = (struct foresee){.m = m, .ranks = ranks, .crowd = 1, .stretch = 1};
 	if (!ranks || ranks > FORESEE_RANKS_MAX)
 		return err_set(err, "the number of ranks is 1 to %d", FORESEE_RANKS_MAX);
 	if (take_values(f, name, value, n, var, err) < 0)
@@ -245,10 +245,23 @@ const char *foresee_far(const struct foresee *f, double *lo, double *hi)
 
 /* ---- a rank ---- */
 
+struct stretched {
+	const struct foresee_sink *sink;
+	double by;
+};
+
+static int stretched_call(void *arg, uint32_t point, double time_s, const double *var)
+{
+	const struct stretched *s = arg;
+
+	return s->sink->call(s->sink->arg, point, time_s * s->by, var);
+}
+
 int foresee_rank(struct foresee *f, uint32_t rank, const struct foresee_sink *sink, double *wall_s, uint64_t *calls,
 		 struct errbuf *err)
 {
-	struct model_sink s = {sink ? sink->call : NULL, sink ? sink->arg : NULL};
+	struct stretched stretched = {sink, f->stretch};
+	struct model_sink s = {stretched_call, &stretched};
 	struct model_limits limits = {.events = FORESEE_EVENTS_MAX};
 	struct model_result r = {0};
 
@@ -260,10 +273,46 @@ int foresee_rank(struct foresee *f, uint32_t rank, const struct foresee_sink *si
 	if (model_interpret(f->m, f->input, 1, &limits, sink ? &s : NULL, &r, err) < 0)
 		return err_prefix(err, "rank %u", rank);
 	if (wall_s)
-		*wall_s = r.time_s;
+		*wall_s = r.time_s * f->stretch;
 	if (calls)
 		*calls = r.events;
 	return 0;
+}
+
+int foresee_place(struct foresee *f, uint32_t processors, struct errbuf *err)
+{
+	double longest = 0, all = 0, own;
+
+	f->processors = processors ? processors : f->m->place.processors;
+	f->stretch = 1;
+	f->crowd = f->processors && f->ranks > f->processors ? (double)f->ranks / f->processors : 1;
+	for (uint32_t r = 0; f->crowd > 1 && r < f->ranks; r++) {
+		if (foresee_rank(f, r, NULL, &own, NULL, err) < 0)
+			return -1;
+		longest = fmax(longest, own);
+		all += own;
+	}
+	if (longest > 0)
+		f->stretch = run_place_wall(f->crowd, f->ranks, longest, all) / longest;
+	return 0;
+}
+
+const char *foresee_crowded(const struct foresee *f, char *buf, size_t size)
+{
+	const struct model_place *p = &f->m->place;
+
+	if (f->crowd > 1 && (!p->known || p->crowd <= 1))
+		snprintf(buf, size, "there are %u ranks for %u processors, and no run had more ranks than processors", f->ranks,
+			 f->processors);
+	else if (f->crowd > FORESEE_CROWDED * p->crowd)
+		snprintf(buf, size, "there are %u ranks for %u processors, and the runs had %.3g for one at most", f->ranks,
+			 f->processors, p->crowd);
+	else if (!f->processors && p->known && p->crowd > 1)
+		snprintf(buf, size, "the runs had different numbers of processors, and some more ranks than these: say by --cpus how many "
+			 "there are");
+	else
+		return NULL;
+	return buf;
 }
 
 uint32_t foresee_values(const struct model *m, uint32_t point, uint32_t var[CALL_VALUES])

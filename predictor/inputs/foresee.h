@@ -10,6 +10,7 @@
 #include "predictor/model/interpret.h"
 #include "trace/reader.h"
 
+#define FORESEE_CROWDED	   2 /* times as many ranks for a processor as in the runs: still not a guess */
 #define FORESEE_RANKS_MAX  65536
 #define FORESEE_EVENTS_MAX 2000000000ull /* of a rank */
 
@@ -24,6 +25,10 @@ struct foresee {
 	bool *used;
 	uint32_t n_doubts;
 	struct learnt_doubt *doubt;
+	/* foresee_place: */
+	uint32_t processors; /* 0: not known */
+	double crowd;	     /* ranks for a processor, at least 1 */
+	double stretch;	     /* seconds of the run for one that its longest rank needs its processor for */
 };
 
 /* Is the model one of runs, and may it be asked this? name[i] = value[i]: every variable of the model once. -1 with the
@@ -36,6 +41,15 @@ void foresee_close(struct foresee *f);
  * the calls are exact all the same, the time is a guess. NULL when there is none. */
 #define FORESEE_FAR 4
 const char *foresee_far(const struct foresee *f, double *lo, double *hi);
+
+/*
+ * Where there are more ranks than processors they take turns, and a time of a rank is the time that it needs a processor for,
+ * stretched: all of them together keep the processors busy (run_place_wall). processors: of all ranks together, 0: those of the
+ * runs, or one for each rank where these had different numbers. Without this call each has its own. -1 with the reason.
+ */
+int foresee_place(struct foresee *f, uint32_t processors, struct errbuf *err);
+/* Why the time is a guess with as many ranks as there are for a processor, or NULL. */
+const char *foresee_crowded(const struct foresee *f, char *buf, size_t size);
 
 /* A call that is predicted: its control point, the time since MPI_Init, and the model's variables. */
 struct foresee_sink {
@@ -54,6 +68,7 @@ struct foresee_difference {
 	uint64_t calls, values, wrong, unknown; /* compared; values that are another, and that were not predicted */
 	uint32_t exact_ranks;			/* whose sequence is the predicted one */
 	double wall_s, predicted_s;		/* of the longest rank */
+	double own_s;				/* what it took without other programs (run_own_wall) */
 	char first[400];			/* difference, or "" */
 };
 int foresee_compare(struct foresee *f, const struct trace *t, struct foresee_difference *out, struct errbuf *err);

@@ -129,5 +129,5 @@ int foresee_compare(struct foresee *f, const struct trace *t, struct foresee_dif
 		if (compare_rank(f, t, r, out, err) < 0)
 			return -1;
 	}
-	return 0;
+	return run_own_wall(t, &out->own_s, err);
 }

@@ -255,9 +255,14 @@ static void fit_time(struct fitter *t, const struct runs_leaf *leaf, bool gap, s
 /* ---- all of them ---- */
 
 /* MPI_Init and MPI_Finalize are outside of the walltime. */
+static bool is_begin(const char *name)
+{
+	return !strncmp(name, "MPI_Init", 8);
+}
+
 static bool outside(const char *name)
 {
-	return !strncmp(name, "MPI_Init", 8) || !strncmp(name, "MPI_Finalize", 12);
+	return is_begin(name) || !strncmp(name, "MPI_Finalize", 12);
 }
 
 static void fit_all(struct fitter *t, struct run_times *out)
@@ -266,28 +271,37 @@ static void fit_all(struct fitter *t, struct run_times *out)
 		const struct runs_leaf *leaf = &t->r->leaf[i];
 
 		out->gap[i] = out->dur[i] = (struct time_fn){0};
-		if (strncmp(leaf->name, "MPI_Init", 8))
+		if (!is_begin(leaf->name))
 			fit_time(t, leaf, true, &out->gap[i]);
 		if (!outside(leaf->name))
 			fit_time(t, leaf, false, &out->dur[i]);
 	}
 }
 
-/* Seconds of the run's longest rank, by the functions and the calls that it made. */
+/* Seconds of the run, by what its ranks need for themselves: what they took, or where there are functions what these say of
+ * the calls that they made. */
 static double wall_of(const struct fitter *t, const struct run_times *times, uint32_t run)
 {
 	const struct runs_run *k = &t->r->run[run];
-	double longest = 0;
+	double longest = 0, all = 0;
 
 	for (uint32_t p = k->first_point; p < k->first_point + k->n_ranks; p++) {
 		double sum = 0;
 
-		for (uint32_t i = 0; i < t->r->n_leaf; i++)
-			sum += (double)t->r->leaf[i].seen[p].n *
-			       (value_at(t, &times->gap[i], p) + value_at(t, &times->dur[i], p));
+		for (uint32_t i = 0; i < t->r->n_leaf; i++) {
+			const struct runs_seen *s = &t->r->leaf[i].seen[p];
+			double each = s->timed && !times ? (double)s->n / (double)s->timed * 1e-9 : 0;
+			const char *name = t->r->leaf[i].name;
+
+			if (times)
+				sum += (double)s->n * (value_at(t, &times->gap[i], p) + value_at(t, &times->dur[i], p));
+			else
+				sum += each * ((is_begin(name) ? 0 : s->gap_ns) + (outside(name) ? 0 : s->dur_ns));
+		}
 		longest = fmax(longest, sum);
+		all += sum;
 	}
-	return longest;
+	return run_place_wall(k->place.crowd, k->n_ranks, longest, all);
 }
 
 static void leave_out(struct fitter *t, struct run_times *out)
@@ -295,11 +309,13 @@ static void leave_out(struct fitter *t, struct run_times *out)
 	double sum = 0;
 
 	for (uint32_t run = 0; run < t->r->n_runs; run++) {
-		double error;
+		double error, own = wall_of(t, NULL, run);
 
 		t->without = run;
 		fit_all(t, out);
-		error = fabs(wall_of(t, out, run) / (t->r->run[run].wall_ns * 1e-9) - 1);
+		error = fabs(wall_of(t, out, run) / own - 1);
+		if (t->r->run[run].lost_ns > 0 && t->r->run[run].wall_ns > 0)
+			out->shared = fmax(out->shared, 1 - own / (t->r->run[run].wall_ns * 1e-9));
 		if (!isfinite(error))
 			continue;
 		sum += error;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Times between calls and in them as functions of sizes: a constant and at most two products of up to three features,
+ * Times between calls and in them, as far as ranks had their processors (run_own.h), as functions of sizes: a constant and at most two products of up to three features,
  * with coefficients of least squares that are not below zero, chosen by what they miss on runs that were left out.
  */
 #ifndef PRECEDENT_PREDICTOR_INPUTS_RUN_TIMES_H
@@ -22,6 +22,7 @@ struct run_times {
 	/* Walltimes of runs that were left out, against what the others say. */
 	uint32_t n_errors;
 	double mean_error, worst_error; /* relative */
+	double shared;			/* of a run's time other programs had its processors so much, where it was worst */
 	struct arena *arena;
 };
 

@@ -47,7 +47,7 @@ static int check_one(struct runs *r, struct runs_run *run, struct errbuf *err)
 			run->wall_ns = rank->wall_ns;
 	}
 	r->n_points += n;
-	return 0;
+	return run_place_find(run->trace, &run->place) < 0 ? err_set(err, "no memory for %u ranks", n) : 0;
 }
 
 static int check_number(uint32_t n, struct errbuf *err)
@@ -259,6 +259,8 @@ static void forget_shape(struct runs *r)
 	r->keys = (struct map){0};
 	r->leaf = NULL;
 	r->n_leaf = r->n_loop = 0;
+	for (uint32_t i = 0; i < r->n_runs; i++)
+		r->run[i].lost_ns = 0;
 }
 
 int runs_reshape(struct runs *r, bool by_tag, struct errbuf *err)

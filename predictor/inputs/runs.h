@@ -11,6 +11,7 @@
 
 #include "predictor/inputs/call.h"
 #include "predictor/inputs/feature.h"
+#include "predictor/inputs/run_own.h"
 #include "predictor/model/map.h"
 #include "skelgen/arena.h"
 #include "skelgen/merge.h"
@@ -36,6 +37,8 @@ struct runs_run {
 	uint32_t n_ranks, first_point;
 	double var[FEATURE_VARS_MAX];
 	double wall_ns; /* of the longest rank */
+	double lost_ns; /* of all ranks: ready, while others had their processors (run_own.h) */
+	struct run_place place;
 };
 struct runs_point {
 	uint32_t run, rank, group;
@@ -62,7 +65,8 @@ struct runs_step {
 /* A call of the merged tree at a point. */
 struct runs_seen {
 	uint64_t n, timed;
-	double gap_ns, dur_ns; /* sums of those that are timed */
+	double gap_ns, dur_ns; /* sums of those that are timed, with a processor */
+	double usual_ns;       /* gap, as it was last known (run_own_usual) */
 	int64_t *value;	       /* of the first one; NULL: it is not there */
 	uint32_t varies;       /* bits of the values that were not always the same */
 	struct runs_step (*step)[RUNS_DEPTH]; /* by value, outermost loop first; NULL where none varies */

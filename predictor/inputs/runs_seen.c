@@ -20,6 +20,7 @@ struct pass {
 	uint32_t depth;			  /* loops that are open */
 	uint64_t counter[RUNS_DEPTH], count[RUNS_DEPTH];
 	struct trace_iter *it;
+	struct run_own own; /* the first time */
 	uint64_t n;
 	struct errbuf *err;
 };
@@ -51,6 +52,18 @@ static int name_leaf(struct runs *r, struct runs_leaf *l, const struct call_view
 	return 0;
 }
 
+/* Of a call whose times are known. */
+static void note_times(struct pass *p, struct runs_seen *s, const struct trace_event *ev)
+{
+	uint64_t enter, leave, begin = trace_iter_gap_begin(p->it);
+
+	trace_iter_when(p->it, &enter, &leave);
+	s->timed++;
+	s->usual_ns = run_own_usual(s->usual_ns, (double)ev->gap_ns);
+	run_own_add(&p->own, (double)begin, (double)enter, (double)ev->gap_ns, s->usual_ns, &s->gap_ns);
+	run_own_add(&p->own, (double)enter, (double)leave, (double)ev->dur_ns, 0, &s->dur_ns);
+}
+
 static int note_call(struct pass *p, struct runs_leaf *l, const struct trace_event *ev, bool timed)
 {
 	struct runs_seen *s = &l->seen[p->at];
@@ -72,9 +85,8 @@ static int note_call(struct pass *p, struct runs_leaf *l, const struct trace_eve
 		if (s->value[i] != sym->value[i])
 			s->varies |= 1u << i;
 	s->n++;
-	s->timed += timed;
-	s->gap_ns += timed ? (double)ev->gap_ns : 0;
-	s->dur_ns += timed ? (double)ev->dur_ns : 0;
+	if (timed)
+		note_times(p, s, ev);
 	return 0;
 }
 
@@ -165,12 +177,14 @@ static int see_point(struct runs *r, uint32_t at, bool steps, struct errbuf *err
 	p.it = p.symbol ? trace_iter_create(t, point->rank, err) : NULL;
 	if (!p.symbol)
 		err_set(err, "no memory");
-	if (!p.it)
+	if (!p.it || (!steps && run_own_begin(&p.own, t, point->rank, err) < 0))
 		goto out;
 	rc = walk(&p, r->merge.root);
 	if (rc == 0 && p.n != p.rank->events.length)
 		rc = differs(&p);
 out:
+	run_own_end(&p.own);
+	r->run[point->run].lost_ns += steps ? 0 : p.own.lost_ns;
 	trace_iter_destroy(p.it);
 	free(p.symbol);
 	return rc;

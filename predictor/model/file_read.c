@@ -316,6 +316,20 @@ static void names_read(struct reader *r)
 	}
 }
 
+/* Which may be left out, and the word behind it. */
+static void place_read(struct reader *r)
+{
+	static const char *const word[] = {"tables", "place"};
+	struct model_place *p = &r->m->place;
+
+	p->known = one_of(r, word, 2);
+	if (!p->known)
+		return;
+	p->processors = (uint32_t)whole(r, UINT32_MAX);
+	p->crowd = real(r);
+	expect(r, "tables");
+}
+
 static void model_read(struct reader *r)
 {
 	struct model *m = r->m;
@@ -334,7 +348,7 @@ static void model_read(struct reader *r)
 	c->n_refused = (uint32_t)whole(r, UINT32_MAX);
 	c->prefix = real(r);
 	c->time_error = real(r);
-	expect(r, "tables");
+	place_read(r);
 	m->n_points = count(r, MODEL_MAX_POINTS, 8);
 	m->n_inputs = count(r, MODEL_MAX_NAMES, 12);
 	m->n_vars = count(r, MODEL_MAX_NAMES, 10);

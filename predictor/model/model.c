@@ -334,6 +334,8 @@ int model_check(struct model *m, struct errbuf *err)
 	if (c->n_exact > c->n_runs || c->n_refused > c->n_runs || !(c->prefix >= 0) || c->prefix > 1 || !(c->time_error >= 0) ||
 	    !isfinite(c->time_error))
 		return err_set(err, "model: the confidence makes no sense");
+	if (m->place.known && (!(m->place.crowd > 0) || !isfinite(m->place.crowd)))
+		return err_set(err, "model: the number of ranks for a processor makes no sense");
 	if (inputs_table_check(m, err) < 0)
 		return -1;
 	m->random = false;

@@ -160,6 +160,13 @@ struct model_confidence {
 	double time_error;  /* mean of |predicted / actual - 1| over the runs that were predicted */
 };
 
+/* Where traced runs ran. */
+struct model_place {
+	bool known;
+	uint32_t processors; /* of every run, 0: not the same */
+	double crowd;	     /* ranks for a processor, in the run where it was worst */
+};
+
 struct model {
 	uint32_t n_points, n_inputs, n_vars, n_graphs;
 	char **point;
@@ -171,6 +178,7 @@ struct model {
 	bool random;	  /* some node goes by chance */
 	uint32_t n_unknown; /* nodes that do not know where to go */
 	struct model_confidence confidence;
+	struct model_place place;
 	struct model_block *block; /* owns everything */
 };
 

@@ -258,6 +258,12 @@ int model_print(const struct model *m, FILE *out)
 			"each run left out: %u of %u sequences exact, %u refused, %.1f %% before the first difference, time missed by "
 			"%.2g %%\n",
 			c->n_exact, c->n_runs, c->n_refused, 100 * c->prefix, 100 * c->time_error);
+	if (m->place.known && m->place.processors)
+		fprintf(out, "the runs had %u processors, for one of which there were %.3g ranks at most\n", m->place.processors,
+			m->place.crowd);
+	else if (m->place.known)
+		fprintf(out, "the runs had different numbers of processors, for one of which there were %.3g ranks at most\n",
+			m->place.crowd);
 	put_inputs(&p);
 	for (p.graph = 0; p.graph < m->n_graphs; p.graph++) {
 		p.g = &m->graph[p.graph];

@@ -93,6 +93,16 @@ like($r->{out}, qr/^the time is a guess: arg1 is far outside of the 96 to 161 of
 $r = model('predict', 'heat.model', '--ranks', 3, map { ('--var', $_) } 'arg1=200', 'arg2=333', 'arg3=9');
 unlike($r->{out}, qr/guess/, 'one nearby is not');
 
+# More ranks than processors.
+my @three = ('heat.model', '--ranks', 3, map { ('--var', $_) } 'arg1=150', 'arg2=150', 'arg3=9');
+my %wall = map { $_ => decode_json(model('predict', @three, '--cpus', $_, '--json')->{out}) } 1, 3, 100;
+is($wall{1}{processors}, 1, 'so many processors as are named');
+cmp_ok($wall{1}{wall_s}, '>', 1.5 * $wall{3}{wall_s}, 'on one of them three ranks take turns');
+is($wall{100}{wall_s}, $wall{3}{wall_s}, 'more of them than ranks are of no use');
+like(model('predict', @three, '--cpus', 1)->{out}, qr/^(?:3 ranks take turns on 1 processors|the time is a guess: there are 3 ranks for 1 processors, .*)$/m,
+	'and it is said');
+like(model('show', 'heat.model')->{out}, qr/^the runs had \d+ processors, for one of which there were [\d.]+ ranks at most$/m, 'the model tells where the runs were');
+
 # Shown and compiled.
 like(model('show', 'lu.model')->{out}, qr/^input arg1: 24 to 41$/m, 'the model is text');
 like(model('show', '--dot', 'lu.model')->{out}, qr/^digraph/, 'and a graph');
@@ -148,7 +158,7 @@ is(model('predict', 'named.model', '--ranks', 6, '--var', 'N=50', '--var', 'ITER
 	0, 'that predictions ask for');
 is(model('fit', @lu, '--var', 'N=24,32', '-o', 'x.model')->{rc}, 1, 'a value for every trace');
 is(model(@$_)->{rc}, 2, 'usage: ' . join ' ', @$_)
-	for [], ['fit'], ['fit', @lu], ['fry', 'x'], ['predict', 'lu.model'], ['predict', 'lu.model', '--ranks', 'x'],
+	for [], ['fit'], ['fit', @lu], ['fry', 'x'], ['predict', 'lu.model'], ['predict', 'lu.model', '--ranks', 'x'], ['predict', 'lu.model', '--ranks', 2, '--cpus', 0],
 	['predict', 'lu.model', '--ranks', 2, '--var', 'arg1'], ['show'], ['compile', 'lu.model'], ['fit', '--dims', 4, @lu, '-o', 'x'];
 
 done_testing;

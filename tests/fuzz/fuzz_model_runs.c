@@ -75,6 +75,8 @@ static void ask(const struct model *m, uint32_t ranks, bool anyway)
 		return;
 	}
 	words(&f);
+	if (m->n_graphs == 1 && foresee_place(&f, ranks / 2, &err) < 0 && !*err.text)
+		__builtin_trap();
 	for (uint32_t r = 0; r < ranks; r++) /* up to its first call, or within the steps of the model that have none */
 		if (m->n_graphs == 1 && foresee_rank(&f, r, &sink, NULL, NULL, &err) < 0 && !*err.text)
 			__builtin_trap();

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* More ranks than processors: what of times is a rank's own, and models of simulated runs whose ranks take turns by a known
+ * law, asked for numbers of ranks and of processors that no run had. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/model_world.h"
+
+/* ---- times ---- */
+
+#define PIECES 40
+
+/* Against a search for the level by halving. */
+static void check_cut(const struct run_own_piece *was, uint32_t n, double cut)
+{
+	struct run_own_piece piece[PIECES];
+	double all = 0, extra = 0, left = 0, lo = 0, hi = 1e9;
+
+	memcpy(piece, was, n * sizeof(*was));
+	for (uint32_t i = 0; i < n; i++) {
+		all += was[i].ns;
+		extra += was[i].ns - was[i].usual;
+	}
+	run_own_cut(piece, n, cut);
+	for (int k = 0; k < 200; k++) {
+		double mid = (lo + hi) / 2, gone = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+			gone += cut < extra ? fmax(0, was[i].ns - was[i].usual - mid) : was[i].ns - was[i].usual + fmax(0, was[i].usual - mid);
+		*(gone > cut ? &lo : &hi) = mid;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		/* sorted meanwhile: found again by its sum */
+		const struct run_own_piece *p = &was[piece[i].sum - was[0].sum];
+		double expected = cut < extra ? p->usual + fmin(p->ns - p->usual, lo) : fmin(p->usual, lo);
+
+		left += piece[i].ns;
+		if (fabs(piece[i].ns - expected) > 1e-3)
+			fail_msg("%g of %g (%g usual) is left, not %g, when %g of %g are cut", piece[i].ns, p->ns, p->usual, expected, cut,
+				 all);
+	}
+	assert_true(fabs(left - fmax(0, all - cut)) < 1e-3);
+}
+
+static void test_cut(void **state)
+{
+	struct run_own_piece piece[PIECES];
+	double sum[PIECES] = {0};
+	uint64_t random = 4;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		uint32_t n = 1 + (uint32_t)(syn_random(&random) % PIECES);
+		double all = 0;
+
+		for (uint32_t i = 0; i < n; i++) {
+			double ns = (double)(syn_random(&random) % 5000);
+
+			piece[i] = (struct run_own_piece){ns, syn_random(&random) % 2 ? ns * (double)(syn_random(&random) % 5) / 4 : 0, &sum[i]};
+			all += ns;
+		}
+		check_cut(piece, n, all * (double)(syn_random(&random) % 11) / 10);
+	}
+}
+
+/* Blocks of 300 us, of which each seventh loses the processor for 6 ms, and short calls. */
+static void test_preempted(void **state)
+{
+	struct syn *s = syn_create(1);
+	struct trace_event ev;
+	struct errbuf err;
+	struct run_own o;
+	struct trace_iter *it;
+	struct trace *t;
+	double gap = 0, call = 0, usual = 0;
+	bool timed;
+
+	(void)state;
+	syn_begin(s);
+	for (uint32_t i = 0; i < 700; i++)
+		syn_call(s, 0, "MPI_Send", 1, SYN(.gap_ns = i % 7 == 6 ? 6300000 : 300000, .dur_ns = 2000));
+	syn_end(s);
+	syn_delayed(s, 0, 100 * 6000000ull);
+	t = syn_open(s);
+	assert_int_equal(run_own_begin(&o, t, 0, &err), 0);
+	it = trace_iter_create(t, 0, &err);
+	assert_non_null(it);
+	while (trace_iter_next(it, &ev, &timed)) {
+		uint64_t from = trace_iter_gap_begin(it), enter, leave;
+
+		trace_iter_when(it, &enter, &leave);
+		usual = run_own_usual(usual, (double)ev.gap_ns);
+		run_own_add(&o, (double)from, (double)enter, (double)ev.gap_ns, usual, &gap);
+		run_own_add(&o, (double)enter, (double)leave, (double)ev.dur_ns, 0, &call);
+	}
+	run_own_end(&o);
+	assert_true(fabs(gap / (700 * 300e3) - 1) < 0.01);
+	assert_true(fabs(gap + call - 700 * 302e3) < 1e6 && fabs(o.lost_ns - 600e6) < 1);
+	trace_iter_destroy(it);
+	trace_close(t);
+	syn_destroy(s);
+}
+
+static void seat(struct syn *s, uint32_t rank, const char *host, uint32_t processors, uint64_t set, uint32_t of_host)
+{
+	struct trace_proc *p = &s->rank[rank].defs.proc;
+
+	free(p->host);
+	p->host = strdup(host);
+	assert_non_null(p->host);
+	p->processors = processors;
+	p->processor_set = set;
+	p->host_processors = of_host;
+}
+
+static struct run_place place_of(struct syn *s)
+{
+	struct run_place place;
+	struct trace *t;
+
+	syn_begin(s);
+	syn_end(s);
+	t = syn_open(s);
+	assert_int_equal(run_place_find(t, &place), 0);
+	trace_close(t);
+	syn_destroy(s);
+	return place;
+}
+
+static void test_places(void **state)
+{
+	struct syn *s = syn_create(4);
+	struct run_place p;
+
+	(void)state;
+	for (uint32_t r = 0; r < 4; r++) /* two hosts, bound each to one of its own, but the last two to the same */
+		seat(s, r, r < 2 ? "b" : "a", 1, r < 2 ? r + 1 : 9, 8);
+	p = place_of(s);
+	assert_int_equal(p.processors, 3);
+	assert_true(p.crowd == 2);
+	s = syn_create(6);
+	for (uint32_t r = 0; r < 6; r++)
+		seat(s, r, "a", 4, 5, 4);
+	p = place_of(s);
+	assert_int_equal(p.processors, 4);
+	assert_true(p.crowd == 1.5);
+	s = syn_create(3); /* different sets of a host of two */
+	for (uint32_t r = 0; r < 3; r++)
+		seat(s, r, "a", 1, r, 2);
+	p = place_of(s);
+	assert_int_equal(p.processors, 2);
+	assert_true(p.crowd == 1.5);
+	s = syn_create(2); /* one does not say it */
+	seat(s, 0, "a", 4, 5, 4);
+	seat(s, 1, "a", 0, 0, 4);
+	assert_int_equal(place_of(s).processors, 0);
+}
+
+/* ---- models ---- */
+
+#define RUNS 6
+#define OWN_CALL 900
+
+static uint64_t compute_ns(uint32_t ranks, uint32_t rank, uint32_t size)
+{
+	uint64_t own = (uint64_t)size * (rank + 1) / ranks - (uint64_t)size * rank / ranks;
+
+	return 20 * size * own;
+}
+
+/* Rows of a size over ranks on so many processors. They take turns: what a rank does not compute of its share of the
+ * processors it waits for in its calls. busy: other programs have them for so many times as long again. */
+static struct trace *turns(uint32_t ranks, uint32_t processors, uint32_t size, uint32_t steps, double busy, uint64_t jitter)
+{
+	struct syn *s = syn_create(ranks);
+	double crowd = ranks > processors ? (double)ranks / processors : 1;
+	struct trace *t;
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < ranks; r++) {
+		uint64_t gap = compute_ns(ranks, r, size), delay = (uint64_t)((crowd * (1 + busy) - 1) * (double)(gap + OWN_CALL)), all = 0;
+
+		for (uint32_t i = 0; i < steps; i++) {
+			uint64_t more = syn_random(&jitter) % 50;
+
+			syn_call(s, r, "MPI_Allreduce", 2, SYN(.count = size, .gap_ns = gap + more, .dur_ns = OWN_CALL + delay));
+			all += delay;
+		}
+		seat(s, r, "a", processors, 5, processors);
+		if (all)
+			syn_delayed(s, r, all);
+	}
+	syn_end(s);
+	t = syn_open(s);
+	syn_destroy(s);
+	return t;
+}
+
+static const double size[RUNS] = {240, 360, 480, 264, 408, 504}, steps[RUNS] = {30, 10, 20, 12, 25, 40};
+
+static void learn_turns(struct world *w, uint32_t processors, double busy)
+{
+	struct trace *t[RUNS];
+
+	for (uint32_t i = 0; i < RUNS; i++)
+		t[i] = turns(i < 3 ? 2 : 4, processors, (uint32_t)size[i], (uint32_t)steps[i], busy, i + 1);
+	assert_int_equal(world_learn(w, 1, t, size, steps, RUNS), 0);
+}
+
+/* Seconds of a run by the law: the processors are busy until all is done. */
+static double law(uint32_t ranks, uint32_t processors, uint32_t n, uint32_t k)
+{
+	double all = 0, longest = 0;
+
+	for (uint32_t r = 0; r < ranks; r++) {
+		double own = ((double)compute_ns(ranks, r, n) + 25 + OWN_CALL) * k * 1e-9;
+
+		all += own;
+		longest = fmax(longest, own);
+	}
+	return fmax(longest, all / processors);
+}
+
+static double predicted(struct world *w, uint32_t ranks, uint32_t processors, double n, double k, char *why)
+{
+	const char *name[] = {"K", "I"};
+	const double value[] = {n, k};
+	double wall = 0, one;
+	struct foresee f;
+	char text[200] = "";
+
+	if (foresee_open(&f, w->model, ranks, name, value, 2, false, &w->err) < 0 || foresee_place(&f, processors, &w->err) < 0)
+		fail_msg("%s", w->err.text);
+	for (uint32_t r = 0; r < ranks; r++) {
+		assert_int_equal(foresee_rank(&f, r, NULL, &one, NULL, &w->err), 0);
+		wall = fmax(wall, one);
+	}
+	snprintf(why, 200, "%s", foresee_crowded(&f, text, sizeof(text)) ? text : "");
+	foresee_close(&f);
+	return wall;
+}
+
+static void test_turns(void **state)
+{
+	/* ranks, processors that are named, those that there are then */
+	static const uint32_t asked[][3] = {{3, 0, 2}, {6, 0, 2}, {8, 0, 2}, {8, 3, 3}, {8, 8, 8}, {8, 16, 16}, {2, 1, 1}, {5, 4, 4}};
+	struct world w;
+	char why[200];
+
+	(void)state;
+	for (int busy = 0; busy < 2; busy++) {
+		learn_turns(&w, 2, 3 * busy);
+		assert_int_equal(w.model->place.processors, 2);
+		assert_true(w.model->place.crowd == 2);
+		assert_true(w.times.worst_error < 0.03);
+		assert_true(busy ? w.times.shared > 0.7 && w.times.shared < 0.8 : w.times.shared < 0.05);
+		for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+			double is = law(asked[i][0], asked[i][2], 600, 17), said = predicted(&w, asked[i][0], asked[i][1], 600, 17, why);
+
+			if (!(said / is > 0.97 && said / is < 1.03))
+				fail_msg("%u ranks on %u processors: %g s, predicted %g s", asked[i][0], asked[i][2], is, said);
+			assert_string_equal(why, "");
+		}
+		predicted(&w, 9, 2, 600, 17, why);
+		assert_non_null(strstr(why, "9 ranks for 2 processors, and the runs had 2 for one at most"));
+		world_forget(&w);
+	}
+}
+
+/* No run had more ranks than processors: that these take turns is known, what it costs is not. */
+static void test_unseen(void **state)
+{
+	struct world w;
+	char why[200];
+
+	(void)state;
+	learn_turns(&w, 4, 0);
+	assert_true(predicted(&w, 8, 0, 600, 17, why) > 0.95 * law(8, 4, 600, 17));
+	assert_non_null(strstr(why, "8 ranks for 4 processors, and no run had more ranks than processors"));
+	predicted(&w, 3, 0, 600, 17, why);
+	assert_string_equal(why, "");
+	world_forget(&w);
+}
+
+/* Runs on different numbers of processors say nothing of the next one's. */
+static void test_different(void **state)
+{
+	static const uint32_t own[2] = {2, 4}, few[2] = {1, 2};
+	struct trace *t[RUNS];
+	struct world w;
+	char why[200];
+
+	(void)state;
+	for (int crowded = 0; crowded < 2; crowded++) {
+		for (uint32_t i = 0; i < RUNS; i++)
+			t[i] = turns(i < 3 ? 2 : 4, (crowded ? few : own)[i >= 3], (uint32_t)size[i], (uint32_t)steps[i], 0, i + 1);
+		assert_int_equal(world_learn(&w, 1, t, size, steps, RUNS), 0);
+		assert_int_equal(w.model->place.processors, 0);
+		assert_true(fabs(predicted(&w, 8, 0, 600, 17, why) / law(8, 8, 600, 17) - 1) < 0.03);
+		if (crowded)
+			assert_non_null(strstr(why, "--cpus"));
+		else
+			assert_string_equal(why, "");
+		assert_true(fabs(predicted(&w, 8, 4, 600, 17, why) / law(8, 4, 600, 17) - 1) < 0.03);
+		assert_true(crowded ? !*why : *why);
+		world_forget(&w);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_cut),	  cmocka_unit_test(test_preempted), cmocka_unit_test(test_places),
+	    cmocka_unit_test(test_turns), cmocka_unit_test(test_unseen),    cmocka_unit_test(test_different),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
