@@ -24,7 +24,7 @@ enum kernel_level { LEVEL_L2, LEVEL_L3, LEVEL_MEM, LEVEL_N };
 struct kernel_shape {
 	uint64_t bytes[LEVEL_N];
 	int vector_bits; /* of packed floating point, as the program was compiled: 128, 256, 512 */
-	int packed;      /* of 16 lines of a stream: those that are worked on in packed form, not number by number */
+	int packed;      /* of 16 lines of a stream: those that are worked on in packed form, not by one number */
 };
 
 /* State of all kernels for one thread. */

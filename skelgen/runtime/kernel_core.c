@@ -143,8 +143,9 @@ __attribute__((noinline)) void kernel_scalar_short(struct kernel *k, uint64_t un
 	k->short_at = at;
 }
 
-/* A sweep of which each value waits for the one before, as in solvers of lines: a product and a sum of those that wait, and
- * beside them what makes the rest of such a loop, a load and a store included. Values stay where they are from. */
+/* A sweep of which each value waits for the one before, as in solvers of lines: a product and three sums of those that wait,
+ * and beside them little more than a load and a store. What a program does beside its waiting is told of its own. Values stay
+ * where they are from. */
 __attribute__((noinline)) void kernel_scalar_chain(struct kernel *k, uint64_t units)
 {
 	double part = 0.2, keep = 0.3, x = k->scalar;
@@ -153,7 +154,9 @@ __attribute__((noinline)) void kernel_scalar_chain(struct kernel *k, uint64_t un
 	HIDE_DOUBLE(part);
 	HIDE_DOUBLE(keep);
 	for (uint64_t u = 0; u < units; u++) {
-		x = keep * x + stencil_part(k->number + at, k->sweep + at, part);
+		const double *t = k->number + at;
+
+		x = keep * t[2] + part * (x + t[0] + k->sweep[at]);
 		k->sweep[at] = x;
 		HIDE_MEMORY(k);
 		at = (at + 1) & (NUMBERS - 1);

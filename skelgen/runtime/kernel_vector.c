@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Packed floating point, in registers as wide as the program's: a three-point stencil and scaled sums on data in the
- * first-level cache, and a triad on the arrays of a level, part of it number by number where the program's code is. A
- * machine without such registers uses the next narrower ones, as the program's libraries would.
+ * first-level cache, and a triad on the arrays of a level, part of it of numbers by themselves where the program's code is so.
+ * Of each line a stream works on one register only: it stands for the waiting, what is done with the rest of the line has
+ * kernels of its own. A machine without such registers uses the next narrower ones, as the program's libraries would.
  */
 #include "skelgen/runtime/kernel_work.h"
 
-/* Number by number, as code runs that was not packed. */
+/* One number of each line, as code runs that was not packed. */
 static inline __attribute__((always_inline)) void triad_by_number(double *x, const double *y, const double *z, uint64_t n)
 {
-	for (uint64_t i = 0; i < n; i++) {
+	for (uint64_t i = 0; i < n; i += LINE_DOUBLES) {
 		double v = y[i] + 0.25 * z[i];
 
 		HIDE_DOUBLE(v);
@@ -17,14 +18,21 @@ static inline __attribute__((always_inline)) void triad_by_number(double *x, con
 	}
 }
 
+#define LINES_ALIKE 8 /* so that the loop over lines is what takes the time */
+#define PERIOD      (16 * LINES_ALIKE)
+
+static inline int is_packed(const struct kernel *k, uint32_t turn)
+{
+	return turn % PERIOD < k->packed * LINES_ALIKE;
+}
+
 /* Lines of a stream that are worked on in the same way, as many as are left until that changes or the arrays end. */
 static inline uint64_t lines_alike(const struct kernel *k, uint32_t turn, uint64_t left, uint64_t until_end)
 {
-	uint32_t t = turn & 15;
-	uint64_t n = (t < k->packed ? k->packed : 16) - t;
+	uint32_t t = turn % PERIOD, change = k->packed * LINES_ALIKE;
+	uint64_t n = left < until_end ? left : until_end, alike = (t < change ? change : PERIOD) - t;
 
-	n = n < left ? n : left;
-	return n < until_end ? n : until_end;
+	return k->packed == 0 || k->packed >= 16 || n < alike ? n : alike;
 }
 
 #define DEFINE(W, ATTRIBUTE)											       \
@@ -64,7 +72,6 @@ static inline uint64_t lines_alike(const struct kernel *k, uint32_t turn, uint64
 	ATTRIBUTE __attribute__((noinline)) static void triad_##W(struct kernel *k, int c, uint64_t units)	       \
 	{													       \
 		struct kernel_array *s = &k->stream[kernel_level(c)];						       \
-		const int step = W / 8;										       \
 		const uint64_t third = s->n / 3;								       \
 		uint64_t at = s->at, lines;									       \
 		uint32_t turn = k->turn;									       \
@@ -75,11 +82,9 @@ static inline uint64_t lines_alike(const struct kernel *k, uint32_t turn, uint64
 			const double *y = x + third, *z = y + third;						       \
 														       \
 			lines = lines_alike(k, turn, left, (third - at) / LINE_DOUBLES);			       \
-			if ((turn & 15) < k->packed)								       \
+			if (is_packed(k, turn))									       \
 				for (uint64_t l = 0; l < lines * LINE_DOUBLES; l += LINE_DOUBLES)		       \
-					for (int i = 0; i < LINE_DOUBLES; i += step)				       \
-						*(v##W *)(x + l + i) = *(const v##W *)(y + l + i) +		       \
-								       0.25 * *(const v##W *)(z + l + i);	       \
+					*(v##W *)(x + l) = *(const v##W *)(y + l) + 0.25 * *(const v##W *)(z + l);     \
 			else											       \
 				triad_by_number(x, y, z, lines * LINE_DOUBLES);					       \
 			turn += (uint32_t)lines;								       \
