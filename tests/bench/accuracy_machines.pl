@@ -14,10 +14,12 @@
 # Results go to a file, a line each, so that the table can be made in pieces: what a sweep that was ended has measured stays,
 # and --fill goes on from there. What fails on one machine is a line as well, and no obstacle to the rest.
 # Programs are named by the first word: the three that do not fit into the cache are ft-large, mg-large and heat-large.
-# Usage: accuracy_machines.pl [--pairs N] [--fill] [--minutes M] [--ranks N] [--results FILE] [--programs A,B] [--machines A,B] [--small]
+# Usage: accuracy_machines.pl [--pairs N] [--fill] [--minutes M] [--seconds S] [--ranks N] [--results FILE] [--programs A,B]
+#	[--machines A,B] [--small]
 #	accuracy_machines.pl --table [--results FILE] | --list
 #   --pairs N    pairs of each program on each machine, 5; with --fill what the file has counts, and the fewest come first
 #   --minutes M  begin no pair after M minutes
+#   --seconds S  skeletons and partial executions are made for a quarter of the run at home, but for 0.4 s at least and S at most, 3
 #   --machines   of home,cpu,network,both,unequal,here,qemu,valgrind; all but here, which is the home of the last two
 #   --small      the data for emulated processors everywhere, to see that all runs; to a file of its own
 #   --table      the tables of what the file has; --list the programs and their data

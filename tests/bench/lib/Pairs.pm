@@ -11,6 +11,7 @@ use Exporter 'import';
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
 use JSON::PP;
+use List::Util qw(max min);
 use Machines qw(home_of run_on work_dir);
 use Programs qw(program_of furnish slurp spill owned);
 use Testbed;
@@ -20,18 +21,30 @@ our @EXPORT_OK = qw(prepare pair_begin pair_row);
 my @make_partial = (build() . '/tests/bench/make_partial');
 my @make_estimate = (build() . '/tests/bench/make_estimate');
 
-# Traced once at home, and its skeleton made.
+# Probes take a part of what a program takes, as they do of jobs: as much as they may, and more would only cost time.
+my ($PART, $LEAST_S) = (1 / 4, 0.4);
+
+# The skeleton's facts; made of SECONDS at home, compiled or only planned.
+sub skeleton_make {
+	my ($p, $seconds, @how) = @_;
+	my $r = Testbed::run_command(build() . '/precedent', 'skeleton', $p->{trace}, '-o', "$p->{dir}/skel", '--seconds', $seconds, @how, '--json');
+	die "no skeleton: $r->{err}" if $r->{rc} != 0;
+	return decode_json($r->{out});
+}
+
+# Traced once at home, and its skeleton made: once for all pairs of a sweep. Skeleton and partial execution take at most $most seconds
+# there.
 sub prepare {
-	my ($name, $home, $ranks, $seconds, $small) = @_;
+	my ($name, $home, $ranks, $most, $small) = @_;
 	my $dir = work_dir($home) . '/' . $name =~ s/[^\w-]+/-/gr;
-	my %p = (name => $name, home => $home, ranks => $ranks, seconds => $seconds, dir => $dir, trace => "$dir/trace.ptrace", cal => "$dir/cal",
+	my %p = (name => $name, home => $home, ranks => $ranks, dir => $dir, trace => "$dir/trace.ptrace", cal => "$dir/cal",
 		stop => "$dir/stop", leaves => program_of($name)->{leaves}, cmd => [furnish($dir, $name, $ranks, $small)]);
 	unlink $p{trace};
 	run(\%p, $home, {native => 1, env => {LD_PRELOAD => "$dir/libprecedent_trace.so", PRECEDENT_TRACE_FILE => $p{trace}}}, @{$p{cmd}});
 	-s $p{trace} or die "it left no trace\n";
-	my $r = Testbed::run_command(build() . '/precedent', 'skeleton', $p{trace}, '-o', "$dir/skel", '--seconds', $seconds, '--compile', '--json');
-	die "no skeleton: $r->{err}" if $r->{rc} != 0;
-	$p{facts} = decode_json($r->{out});
+	my $part = $PART * skeleton_make(\%p, $most)->{traced_s};
+	$p{seconds} = min($most, max($part, $LEAST_S));
+	$p{facts} = skeleton_make(\%p, $p{seconds}, '--compile');
 	owned($dir);
 	$p{unpartial} = stop_prepare(\%p);
 	return \%p;
@@ -100,7 +113,7 @@ sub launch {
 	return $launched{$at} //= do {
 		spill("$p->{dir}/ring", slurp(build() . '/tests/programs/ring'));
 		owned($p->{dir});
-		median(map { (run($p, $at, {}, "$p->{dir}/ring", 10))[0] } 1 .. 5);
+		median(map { (run($p, $at, {}, "$p->{dir}/ring", 10))[0] } 1 .. 3);
 	};
 }
 
