@@ -261,6 +261,9 @@ static void print_report(const struct found *f)
 	if (in->unfinished || er.dropped)
 		printf(_("%s requests without an end; %s events waited too long for their counterparts\n"),
 		       cli_thousands(a, sizeof(a), in->unfinished), cli_thousands(c, sizeof(c), er.dropped));
+	if (er.over_age)
+		printf(_("%s events waited for their counterparts for more than %s, and went to a file meanwhile\n"),
+		       cli_thousands(a, sizeof(a), er.over_age), cli_seconds(b, sizeof(b), (double)ENGINE_AGE_MAX_NS * 1e-9));
 	if (f->r->n_problem && !f->replay->complete)
 		puts(_("too much is under way at once in this run to replay it without a problem"));
 	print_kind(f, true, NULL);
@@ -338,10 +341,11 @@ static void json_report(const struct found *f)
 	engine_report(f->e, &er);
 	for (uint32_t i = 0; i < f->r->n_problem; i++)
 		json_array_append_new(all, json_problem(f, &f->r->problem[i]));
-	top = json_pack("{s:i, s:I, s:f, s:f, s:f, s:I, s:i, s:I, s:I, s:o}", "ranks", (int)trace_n_ranks(f->t), "calls",
+	top = json_pack("{s:i, s:I, s:f, s:f, s:f, s:I, s:i, s:I, s:I, s:I, s:o}", "ranks", (int)trace_n_ranks(f->t), "calls",
 			(json_int_t)in->calls, "rank_seconds", in->rank_seconds, "outside_seconds", in->outside_seconds, "seconds", (double)in->span_ns * 1e-9,
 			"untimed_calls", (json_int_t)in->untimed, "missing_ranks", (int)in->missing, "unfinished_requests",
-			(json_int_t)in->unfinished, "dropped_events", (json_int_t)er.dropped, "problems", all);
+			(json_int_t)in->unfinished, "dropped_events", (json_int_t)er.dropped, "over_age_events", (json_int_t)er.over_age,
+			"problems", all);
 	if (top && trace_predicted(f->t))
 		json_object_set_new(top, "predicted", json_string(trace_predicted(f->t)));
 	if (top)

@@ -9,6 +9,7 @@
 #define WAITING_MAX (4ull << 20)
 #define SPILLED_MAX (16ull << 20)
 #define FIRINGS_MAX (1u << 20)
+#define AGE_EVERY   64 /* events: between looks at the ages of what waits */
 
 static int copy_strings(struct strings *to, const struct strings *from)
 {
@@ -40,6 +41,8 @@ struct engine *engine_create(const struct plan *p, const struct engine_options *
 		e->o.spilled_max = SPILLED_MAX;
 	if (!e->o.firings_max)
 		e->o.firings_max = FIRINGS_MAX;
+	if (!e->o.age_max_ns)
+		e->o.age_max_ns = ENGINE_AGE_MAX_NS;
 	e->next_id = e->next_seq = e->n_cycle = 1;
 	e->frame = (struct code_frame){.text = &e->text, .zero_divisions = &e->report.zero_divisions};
 	return e;
@@ -205,6 +208,23 @@ static int activate(struct engine *e, struct entry *x)
 	return 0;
 }
 
+/*
+ * What has waited too long goes to the file. What cannot, as states, stays; what somebody asked for back from there, too.
+ * Those behind the first that is not too old came later.
+ */
+static void send_old_away(struct engine *e)
+{
+	while (e->may_age && e->report.spilled < e->o.spilled_max) {
+		struct entry *x = e->may_age;
+		uint64_t since = (uint64_t)x->v[RA_START].i;
+
+		if (e->now_ns < since || e->now_ns - since <= e->o.age_max_ns)
+			return;
+		e->may_age = x->younger;
+		e->report.over_age += spill_put(e, x);
+	}
+}
+
 /* Events are gone at the end of the cycle, but for members that wait. */
 static void end_cycle(struct engine *e)
 {
@@ -219,6 +239,8 @@ static void end_cycle(struct engine *e)
 		entry_release(e, x);
 	}
 	queues_end_cycle(&e->q);
+	if (e->n_cycle % AGE_EVERY == 0)
+		send_old_away(e);
 	while (e->report.waiting > e->o.waiting_max) {
 		struct entry *x = e->oldest;
 
@@ -261,6 +283,8 @@ static int look_at(struct engine *e, struct entry *x)
 	int rv;
 
 	e->report.events++;
+	if (e->now_ns < (uint64_t)x->v[RA_START].i)
+		e->now_ns = (uint64_t)x->v[RA_START].i;
 	rv = activate(e, x);
 	x->also = e->cycle; /* the only one so far: nothing that follows from it has been looked at */
 	e->cycle = x;

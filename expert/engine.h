@@ -8,7 +8,8 @@
  *   while (...) engine_event(e, type, &simple, params, &err);
  *   engine_finish(e, &err);
  *
- * Work per event and structures that wait are bounded; what has waited longest is dropped, and counted.
+ * Work per event and structures that wait are bounded; what has waited too long goes to a file or, at last, is dropped, and
+ * is counted.
  */
 #ifndef PRECEDENT_EXPERT_ENGINE_H
 #define PRECEDENT_EXPERT_ENGINE_H
@@ -16,6 +17,8 @@
 #include "expert/plan.h"
 
 struct engine;
+
+#define ENGINE_AGE_MAX_NS (600ull * 1000000000)
 
 /* What a simple event has besides its parameters. */
 struct engine_simple {
@@ -42,6 +45,7 @@ struct engine_finding {
 struct engine_options {
 	uint64_t waiting_max;  /* structures that wait in memory; 0: 4 million */
 	uint64_t spilled_max;  /* ... and in a temporary file, where they can; 0: 16 million */
+	uint64_t age_max_ns;   /* of the trace's time: what has waited longer goes to the file, where it can; 0: 10 minutes */
 	uint32_t firings_max;  /* rules that fire in one cycle; 0: 1 million */
 	uint64_t ahead_from;   /* so many that wait, that an event may be looked at a little later, see ahead.c; 0: at once */
 	uint32_t threads;      /* 2: whoever feeds it with a whole trace may give it a thread of its own, see pipe.h */
@@ -54,6 +58,7 @@ struct engine_report {
 	uint64_t events, firings, combinations, observations, untimed_observations;
 	uint64_t waiting, waiting_most;  /* now, ever */
 	uint64_t spilled, spilled_most;  /* wait in a file */
+	uint64_t over_age;               /* went to the file because of their age */
 	uint64_t dropped;                /* had waited too long */
 	uint64_t zero_divisions;
 };

@@ -92,6 +92,8 @@ struct engine {
 	struct entry *cycle;         /* events of this cycle */
 	struct entry *grave;
 	struct entry *oldest, *youngest;
+	struct entry *may_age;       /* of these, the first whose age has not been looked at yet */
+	uint64_t now_ns;             /* latest start of an event */
 	struct spill *spill;         /* NULL: nothing had to be */
 	bool no_spill;               /* there can be no file */
 	uint64_t next_id, next_seq;

@@ -215,10 +215,14 @@ static void add_youngest(struct engine *e, struct entry *x)
 	else
 		e->oldest = x;
 	e->youngest = x;
+	if (!e->may_age)
+		e->may_age = x;
 }
 
 static void take_from_ages(struct engine *e, struct entry *x)
 {
+	if (e->may_age == x)
+		e->may_age = x->younger;
 	if (x->older)
 		x->older->younger = x->younger;
 	else

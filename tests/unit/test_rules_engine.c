@@ -520,6 +520,39 @@ static void test_dropped(void **state)
 	rig_close(&g);
 }
 
+/* What is older than 50 ns of the trace's time goes to the file, every 64 events; a state stays, however old. */
+static void test_over_age(void **state)
+{
+	struct engine_report r;
+	struct rig g;
+
+	(void)state;
+	rig_open(&g, "include \"tests/unit/rules/late.rules\"; defstruct state old \"\" param n type int;"
+		     "defrule \"first\" struct e type " SEND " where e.tag == 0 assert old(n = e.dest);"
+		     "defrule \"last\" struct e type " SEND " struct o type old where e.dest == o.n + 1 retract o;",
+		 &(struct engine_options){.age_max_ns = 50});
+	for (int i = 0; i < 63; i++)
+		rig_send(&g, 0, (uint64_t)i, 1, 1, i, 0);
+	engine_report(g.engine, &r);
+	assert_int_equal(r.waiting, 64);
+	assert_int_equal(r.over_age, 0);
+	rig_send(&g, 0, 63, 1, 1, 63, 0); /* sends of 0 to 12 are older; of the first the state is made */
+	engine_report(g.engine, &r);
+	assert_int_equal(r.over_age, 12);
+	assert_int_equal(r.spilled, 12);
+	assert_int_equal(r.waiting, 64 - 12 + 1);
+	rig_recv(&g, 1, 64, 1, 0, 12, 0);
+	rig_recv(&g, 1, 65, 1, 0, 13, 0);
+	engine_report(g.engine, &r);
+	assert_int_equal(r.spilled, 11);
+	assert_int_equal(r.waiting, 64 - 12);
+	rig_send(&g, 0, 100, 1, 2, 5, 0); /* the state is still there */
+	engine_report(g.engine, &r);
+	assert_int_equal(r.waiting, 64 - 12);
+	assert_int_equal(r.dropped, 0);
+	rig_close(&g);
+}
+
 /* No room for what waits too long: dropped, counted and told; what is in memory still finds its message. */
 static void test_full_disk(void **state)
 {
@@ -582,6 +615,7 @@ int main(void)
 	    cmocka_unit_test(test_values),	  cmocka_unit_test(test_text),
 	    cmocka_unit_test(test_untimed),	  cmocka_unit_test(test_loops),
 	    cmocka_unit_test(test_combinations),  cmocka_unit_test(test_dropped),
+	    cmocka_unit_test(test_over_age),
 	    cmocka_unit_test(test_full_disk),
 	    cmocka_unit_test(test_long_chain),
 	};

@@ -51,18 +51,19 @@ static const char zoo[] =
     "  assert seen(a = a.tag, b = b.tag, c = 7) retract a;"
     "defrule \"\" struct e type echo struct f type echo where e.k == f.n and e.n >= f.k assert told(t = e.@start_time, x = 0.5);";
 
-/* waiting_max: as many wait in memory, the others in a file. 0: all in memory */
-static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint32_t events, uint64_t waiting_max)
+/* waiting_max: as many wait in memory, the others in a file. 0: all in memory; but for what is older than age_max_ns */
+static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint32_t events, uint64_t waiting_max, uint64_t age_max_ns)
 {
 	struct errbuf err;
 	struct plan *p = plan_create(r, &err);
 	struct engine_report report;
-	uint64_t found_most = 0, spilled_most = 0;
+	uint64_t found_most = 0, spilled_most = 0, over_age = 0;
 
 	assert_non_null(p);
 	for (uint32_t i = first; i < first + seeds; i++) {
 		struct rules_log log = {NULL};
-		struct engine *e = engine_create(p, &(struct engine_options){.found = rules_log_found, .arg = &log, .waiting_max = waiting_max}, &err);
+		struct engine *e = engine_create(p, &(struct engine_options){.found = rules_log_found, .arg = &log, .waiting_max = waiting_max,
+								  .age_max_ns = age_max_ns}, &err);
 		struct naive *n = naive_create(p);
 		struct rules_events draw = {.rules = r, .seed = i};
 		uint64_t count;
@@ -90,6 +91,7 @@ static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint3
 		assert_int_equal(report.dropped, 0);
 		assert_true(!waiting_max || report.waiting <= waiting_max);
 		spilled_most = report.spilled_most > spilled_most ? report.spilled_most : spilled_most;
+		over_age += report.over_age;
 		found_most = count > found_most ? count : found_most;
 		engine_destroy(e);
 		naive_destroy(n);
@@ -97,6 +99,7 @@ static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint3
 	}
 	assert_true(found_most > 20); /* there is something to compare */
 	assert_true(!waiting_max || spilled_most > 40);
+	assert_true(age_max_ns ? over_age > 100 : over_age == 0);
 	plan_destroy(p);
 }
 
@@ -108,7 +111,7 @@ static void test_base(void **state)
 	(void)state;
 	if (!r)
 		fail_msg("%s", err.text);
-	compare(r, 1, 40, 400, 0);
+	compare(r, 1, 40, 400, 0, 0);
 	rules_free(r);
 }
 
@@ -120,7 +123,7 @@ static void test_zoo(void **state)
 	(void)state;
 	if (!r)
 		fail_msg("%s", err.text);
-	compare(r, 1, 150, 120, 0);
+	compare(r, 1, 150, 120, 0, 0);
 	rules_free(r);
 }
 
@@ -135,7 +138,7 @@ static void test_papers(void **state)
 
 		if (!r)
 			fail_msg("%s", err.text);
-		compare(r, 1, 30, 400, 0);
+		compare(r, 1, 30, 400, 0, 0);
 		rules_free(r);
 	}
 }
@@ -157,8 +160,10 @@ static void test_spilled(void **state)
 	(void)state;
 	if (!r)
 		fail_msg("%s", err.text);
-	compare(r, 1, 40, 600, 10);
-	compare(r, 100, 40, 600, 1);
+	compare(r, 1, 40, 600, 10, 0);
+	compare(r, 100, 40, 600, 1, 0);
+	compare(r, 200, 40, 600, 0, 300);
+	compare(r, 300, 40, 600, 0, 1);
 	rules_free(r);
 }
 
