@@ -56,6 +56,8 @@ static void kind_text(const char *kind, double runs, char *out, size_t size)
 		snprintf(out, size, "%s of jobs that differ from it in numbers only", count);
 	else if (!strcmp(kind, "model"))
 		snprintf(out, size, "a model over inputs%s%s", runs > 0 ? " of " : "", runs > 0 ? count : "");
+	else if (!strcmp(kind, "joint"))
+		snprintf(out, size, "what is known of the job itself and a model over inputs");
 	else
 		snprintf(out, size, "%.40s", kind);
 }
@@ -230,6 +232,27 @@ static void explain_errors(const json_t *errors, const char *candidate)
 		puts("           No earlier prediction there had come to its end.");
 }
 
+/* Where several kinds of evidence went into a number: what each says alone, and what it counted for. */
+static void explain_evidence(const json_t *list)
+{
+	char text[128], kind[128];
+	const json_t *e;
+	size_t i;
+
+	if (json_array_size(list) < 2)
+		return;
+	json_array_foreach(list, i, e)
+	{
+		interval_text(e, text, sizeof(text));
+		kind_text(jstr(e, "kind"), jnum(e, "runs"), kind, sizeof(kind));
+		printf("           %3.0f %% of it: %s,\n                    from %s", 100 * jnum(e, "weight"), text, kind);
+		if (jnum(e, "programs") > 0)
+			printf(";\n                    off by %.1f %% over %.0f program%s of its family", 100 * jnum(e, "past_error"),
+			       jnum(e, "programs"), jnum(e, "programs") == 1 ? "" : "s");
+		puts(".");
+	}
+}
+
 static void explain_estimate(const json_t *answer, const json_t *e, const char *label)
 {
 	double scale = jnum(e, "scale"), age = jnum(answer, "now") - jnum(e, "updated");
@@ -238,6 +261,7 @@ static void explain_estimate(const json_t *answer, const json_t *e, const char *
 	interval_text(e, text, sizeof(text));
 	kind_text(jstr(e, "kind"), jnum(e, "runs"), kind, sizeof(kind));
 	printf("%s %s %s,\n           from %s, %s.\n", label, jstr(e, "candidate"), text, kind, age_text(age, when, sizeof(when)));
+	explain_evidence(json_object_get(e, "evidence"));
 	if (scale > 1.05 || (scale > 0 && scale < 0.95))
 		printf("           Its interval is %.1f times as wide as its evidence says: earlier ones were too %s.\n", scale,
 		       scale > 1 ? "narrow" : "wide");

@@ -49,6 +49,7 @@ static void say_option(struct decision *out, const struct option *o, bool interv
 	decide_say(out, " (%s-%s%s", duration_format(lo, sizeof(lo), e->lo_s), duration_format(hi, sizeof(hi), e->hi_s),
 		   e->kind == ESTIMATE_HISTORY	? ", from past runs"
 		   : e->kind == ESTIMATE_FAMILY ? ", from runs with other numbers"
+		   : e->kind == ESTIMATE_JOINT	? ", with a model over inputs"
 						: "");
 	if (e->kind == ESTIMATE_MODEL)
 		decide_say(out, ", from a model over inputs of %u runs", e->n);

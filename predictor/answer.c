@@ -23,6 +23,7 @@
 #include "predictor/answer_text.h"
 #include "predictor/answer_weighed.h"
 #include "predictor/cluster.h"
+#include "predictor/combine.h"
 #include "predictor/query.h"
 #include "predictor/spool.h"
 
@@ -100,12 +101,32 @@ static json_t *program_json(const struct store_program *p)
 			 (json_int_t)p->retrace_at);
 }
 
-static json_t *estimate_json(const struct store_estimate *e)
+/* What the estimate was made of. */
+static json_t *evidence_json(struct store *s, const char *key, const char *candidate)
 {
-	return json_pack("{s:o, s:f, s:f, s:f, s:s, s:I, s:s, s:I, s:b, s:f}", "candidate", answer_text(e->candidate), "seconds",
+	struct combine_part part[COMBINE_PARTS];
+	int n = store_evidence_get(s, key, candidate, part, COMBINE_PARTS, NULL);
+	json_t *list = json_array();
+
+	for (int i = 0; i < n; i++) {
+		const struct estimate *e = &part[i].e;
+		json_t *o = json_pack("{s:s, s:f, s:f, s:f, s:I, s:f}", "kind", estimate_kind_name(e->kind), "seconds", e->mean_s, "lo_s",
+				      e->lo_s, "hi_s", e->hi_s, "runs", (json_int_t)e->n, "weight", part[i].weight);
+
+		if (o && part[i].programs)
+			json_object_update_new(o, json_pack("{s:f, s:I}", "past_error", part[i].error, "programs",
+							    (json_int_t)part[i].programs));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *estimate_json(struct store *s, const char *key, const struct store_estimate *e)
+{
+	return json_pack("{s:o, s:f, s:f, s:f, s:s, s:I, s:s, s:I, s:b, s:f, s:o}", "candidate", answer_text(e->candidate), "seconds",
 			 e->e.mean_s, "lo_s", e->e.lo_s, "hi_s", e->e.hi_s, "kind", estimate_kind_name(e->e.kind), "runs",
 			 (json_int_t)e->e.n, "node_class", e->node_class, "updated", (json_int_t)e->updated, "stale",
-			 e->stale, "scale", e->scale > 0 ? e->scale : 1.0);
+			 e->stale, "scale", e->scale > 0 ? e->scale : 1.0, "evidence", evidence_json(s, key, e->candidate));
 }
 
 /* ---- jobs ---- */
@@ -251,7 +272,7 @@ static int show_program(const struct answer_env *env, const struct store_run *r,
 		return 0;
 	json_object_set_new(reply, "program", program_json(&found.program));
 	for (unsigned i = 0; i < found.n_estimates; i++)
-		json_array_append_new(estimates, estimate_json(&found.estimates[i]));
+		json_array_append_new(estimates, estimate_json(env->store, r->key, &found.estimates[i]));
 	if (store_probes_each(env->store, r->key, 0, probe_add, probes, errp) < 0 ||
 	    store_run_get(env->store, found.program.source_job, &source, errp) < 0)
 		return -1;

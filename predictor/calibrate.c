@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "predictor/array.h"
+#include "predictor/combine.h"
 #include "predictor/follow.h"
+#include "predictor/law_runs.h"
 #include "predictor/past_errors.h"
 #include "predictor/store_keep.h"
 #include "predictor/worth.h"
@@ -220,23 +222,25 @@ static double longest_bound(const struct estimate_past *past, int n)
 	return longest;
 }
 
-/* From the base (NULL: there is none) and the past, each weighed by how far its kind was off in this family, with the interval
- * that earlier ones needed. */
-static int candidate_estimate(struct estimate *base, const struct estimate_past *past, int n, const struct worth *worth,
-			      struct store_estimate *row, struct errbuf *why)
+/* All that is known together, with the interval that earlier ones needed. base, model: NULL where there is none. */
+static int candidate_estimate(const struct estimate *base, const struct estimate *model, const struct estimate_past *past, int n,
+			      const struct worth *worth, struct combined *all, struct store_estimate *row, struct errbuf *why)
 {
-	const struct coverage_errors *err = &worth->errors;
-	double spread = estimate_spread(err->sq[ESTIMATE_HISTORY], err->n[ESTIMATE_HISTORY]);
-
-	if (base)
-		estimate_learn(base, err->sq[base->kind], err->n[base->kind]);
-	if (estimate_blend_believing(base, past, (size_t)n, spread, &row->e, why) < 0)
+	if (combine(base, model, past, (size_t)n, &worth->errors, all, why) < 0)
 		return -1;
+	row->e = all->e;
 	worth_apply(worth, &row->e, &row->scale);
 	if (estimate_check(&row->e, why) < 0)
 		return row->scale > 1.05 ? err_prefix(why, "earlier predictions were off by %.1f times what they claimed",
 						      row->scale) : -1;
 	return 0;
+}
+
+static int estimate_keep(struct store *s, const char *key, const struct store_estimate *row, const struct combined *all,
+			 struct errbuf *errp)
+{
+	return store_estimate_put(s, key, row, errp) < 0 ? -1
+							 : store_evidence_put(s, key, row->candidate, all->part, all->n, errp);
 }
 
 static int candidate_calibrate(const struct follow_env *env, const struct store_program *p, const struct evidence *e,
@@ -246,11 +250,12 @@ static int candidate_calibrate(const struct follow_env *env, const struct store_
 	struct store_estimate row = {.updated = now};
 	struct store_past *runs = NULL;
 	struct worth *worth = NULL;
-	struct errbuf why = {""};
+	struct errbuf why = {""}, unmodelled = {""};
 	struct array_view v;
-	struct estimate base;
+	struct estimate base, model;
+	struct combined all;
 	bool based = estimate_base(env->store, p, e, i, &base, &why) == 0;
-	int n = runs_read(env->store, p, e->candidate[i], &runs, errp), whole;
+	int n = runs_read(env->store, p, e->candidate[i], &runs, errp), whole, modelled = 0;
 
 	if (n >= 0 && array_look(env->store, p, e->candidate[i], runs, n, &v, errp) == 0)
 		worth = worth_gather(env->store, p->uid, p->family, p->key, e->candidate[i], errp);
@@ -262,16 +267,20 @@ static int candidate_calibrate(const struct follow_env *env, const struct store_
 	n = past_of(p, e->candidate[i], runs, n, based, &v, past);
 	free(runs);
 	whole = whole_count(past, n);
+	/* of a program that has not run there, with nothing of its own, the plugin says what the model says by then */
+	if (v.word == ARRAY_NONE && (based || whole))
+		modelled = law_evidence(env->store, p, e->candidate[i], &model, &unmodelled);
 	snprintf(row.candidate, sizeof(row.candidate), "%s", e->candidate[i]);
 	if (e->record[i] && e->record[i]->has_class)
 		memcpy(row.node_class, e->record[i]->class_hex, sizeof(row.node_class));
 	if (v.word == ARRAY_UNKNOWN)
 		why = v.why;
-	else if ((based || whole >= 2) && candidate_estimate(based ? &base : NULL, past, n, worth, &row, &why) == 0 &&
+	else if ((based || whole >= 2 || modelled > 0) &&
+		 candidate_estimate(based ? &base : NULL, modelled > 0 ? &model : NULL, past, n, worth, &all, &row, &why) == 0 &&
 		 array_cover(&v, &row.e, &why) == 0) {
 		worth_free(worth);
 		out->n++;
-		return store_estimate_put(env->store, p->key, &row, errp);
+		return estimate_keep(env->store, p->key, &row, &all, errp);
 	}
 	worth_free(worth);
 	if (v.word != ARRAY_UNKNOWN && !e->record[i] && whole < 2 && n > whole)

@@ -28,6 +28,7 @@ static const char *const kind_names[] = {
     [ESTIMATE_PARTIAL] = "partial",
     [ESTIMATE_FAMILY] = "family",
     [ESTIMATE_MODEL] = "model",
+    [ESTIMATE_JOINT] = "joint",
 };
 
 const char *estimate_kind_name(enum estimate_kind kind)

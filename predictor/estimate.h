@@ -40,6 +40,7 @@ enum estimate_kind {
 	ESTIMATE_PARTIAL,  /* partial execution, weighed against the skeleton */
 	ESTIMATE_FAMILY,   /* past runs of programs that differ in numbers only */
 	ESTIMATE_MODEL,    /* a law over inputs, from past runs of such programs (law.h) */
+	ESTIMATE_JOINT,    /* such a law, weighed against what probes or past runs of the program itself say (combine.h) */
 	ESTIMATE_KINDS
 };
 
@@ -107,15 +108,19 @@ int estimate_from_history(const struct estimate_past *past, size_t n, struct est
  */
 int estimate_blend(const struct estimate *base, const struct estimate_past *past, size_t n,
 		   struct estimate *out, struct errbuf *err);
-/* The same, with what is believed of the relative spread of runs before any was seen (0: what estimate_blend believes). */
+/* The same, with what is believed of the relative spread of runs before any was seen (0: what estimate_blend believes). One run
+ * alone weighs by it too, but never less than base. */
 int estimate_blend_believing(const struct estimate *base, const struct estimate_past *past, size_t n, double spread,
 			     struct estimate *out, struct errbuf *err);
+/* The same; *history: what past runs say alone, and *weight what that counts for, 0 to 1. */
+int estimate_blend_weighed(const struct estimate *base, const struct estimate_past *past, size_t n, double spread,
+			   struct estimate *out, struct estimate *history, double *weight, struct errbuf *err);
 /* That belief after n programs of the family, with this sum of squared relative errors of past runs as a prediction. */
 double estimate_spread(double sq_sum, unsigned n);
 /* 0 when the interval makes sense and is narrow enough, else -1 with the reason. */
 int estimate_check(const struct estimate *e, struct errbuf *err);
 
-const char *estimate_kind_name(enum estimate_kind kind); /* source, skeleton, history, blend, partial, family, model */
+const char *estimate_kind_name(enum estimate_kind kind); /* source, skeleton, history, blend, partial, family, model, joint */
 int estimate_kind_parse(const char *text, enum estimate_kind *kind);
 
 #endif

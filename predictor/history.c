@@ -42,7 +42,7 @@ struct history {
 
 static int summarise(const struct estimate_past *past, size_t n, double spread, struct history *h, struct errbuf *err)
 {
-	double sum_w = 0, sum_ww = 0, sum = 0, sq = 0, pred_sq = 0, runs;
+	double sum_w = 0, sum_ww = 0, sum = 0, sq = 0, pred_sq = 0, runs, believed = spread > 0 ? spread : PRIOR_SIGMA;
 
 	*h = (struct history){.n = n < ESTIMATE_HISTORY_MAX ? n : ESTIMATE_HISTORY_MAX, .min = INFINITY};
 	for (size_t i = 0; i < h->n; i++) {
@@ -69,7 +69,7 @@ static int summarise(const struct estimate_past *past, size_t n, double spread, 
 		sq += pow(HISTORY_DECAY, (double)i) * pow(past[i].actual_s - h->mean, 2);
 	/* For one more run: few runs show less spread than there is, and leave their own mean in doubt. */
 	runs = sum_w * sum_w / sum_ww;
-	sq = runs * sq / sum_w / (h->mean * h->mean) + PRIOR_RUNS * spread * spread;
+	sq = runs * sq / sum_w / (h->mean * h->mean) + PRIOR_RUNS * believed * believed;
 	if (h->n >= 2)
 		h->sigma = fmax(MIN_SIGMA, sqrt(sq / (PRIOR_RUNS + runs - 1) * (1 + 1 / runs)));
 	h->pred_rms = h->n_pred ? sqrt(pred_sq / (double)h->n_pred) : 0;
@@ -84,7 +84,22 @@ static void set_interval(struct estimate *out, double half_rel, const struct his
 	out->hi_s = fmax(out->mean_s * (1 + half_rel), h->max);
 }
 
-static int whole_history(const struct estimate_past *past, size_t n, double spread, struct estimate *out, struct errbuf *err)
+/* What past runs say alone, and how much of an estimate that is. */
+struct share {
+	struct estimate history;
+	double weight;
+};
+
+static void share_set(struct share *share, const struct history *h, double sigma, double weight)
+{
+	double half = 2 * sigma * h->mean;
+
+	share->history = (struct estimate){h->mean, fmax(0, h->mean - half), h->mean + half, ESTIMATE_HISTORY, (unsigned)h->n};
+	share->weight = weight;
+}
+
+static int whole_history(const struct estimate_past *past, size_t n, double spread, struct estimate *out, struct share *share,
+			 struct errbuf *err)
 {
 	struct history h;
 
@@ -95,11 +110,12 @@ static int whole_history(const struct estimate_past *past, size_t n, double spre
 			       h.n == 1 ? "" : "s");
 	*out = (struct estimate){.mean_s = h.mean, .kind = ESTIMATE_HISTORY, .n = (unsigned)h.n};
 	set_interval(out, 2 * h.sigma, &h);
+	share_set(share, &h, h.sigma, 1);
 	return 0;
 }
 
 static int whole_blend(const struct estimate *base, const struct estimate_past *past, size_t n, double spread,
-		       struct estimate *out, struct errbuf *err)
+		       struct estimate *out, struct share *share, struct errbuf *err)
 {
 	double base_rel, base_sigma, history_sigma, wb, wh, half;
 	struct history h;
@@ -115,7 +131,7 @@ static int whole_blend(const struct estimate *base, const struct estimate_past *
 	base_rel = fmax(base->hi_s - base->mean_s, base->mean_s - base->lo_s) / base->mean_s;
 	/* Half the interval is two sigma; what it claimed counts less than how wrong it was. */
 	base_sigma = fmax(fmax(base_rel / 2, MIN_SIGMA), h.pred_rms);
-	history_sigma = h.n >= 2 ? h.sigma : base_sigma;
+	history_sigma = h.n >= 2 ? h.sigma : spread > 0 ? fmin(base_sigma, spread) : base_sigma;
 	wb = 1 / (base_sigma * base_sigma);
 	wh = (double)h.n / (history_sigma * history_sigma);
 	*out = (struct estimate){.kind = ESTIMATE_BLEND, .n = (unsigned)h.n};
@@ -126,6 +142,7 @@ static int whole_blend(const struct estimate *base, const struct estimate_past *
 	 */
 	half = h.n >= 2 ? 2 * history_sigma : fmax(base_rel, fabs(h.mean - base->mean_s) / 2 / out->mean_s);
 	set_interval(out, half, &h);
+	share_set(share, &h, history_sigma, wh / (wb + wh));
 	return 0;
 }
 
@@ -179,18 +196,21 @@ static size_t whole_runs(const struct estimate_past *past, size_t n, struct esti
 	return count;
 }
 
-static int from_history(const struct estimate_past *past, size_t n, double spread, struct estimate *out, struct errbuf *err)
+static int from_history(const struct estimate_past *past, size_t n, double spread, struct estimate *out, struct share *share,
+			struct errbuf *err)
 {
 	struct estimate_past whole[ESTIMATE_HISTORY_MAX];
 
-	if (whole_history(whole, whole_runs(past, n, whole), spread, out, err) < 0 || apply_bounds(out, past, n, err) < 0)
+	if (whole_history(whole, whole_runs(past, n, whole), spread, out, share, err) < 0 || apply_bounds(out, past, n, err) < 0)
 		return -1;
 	return estimate_check(out, err);
 }
 
 int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out, struct errbuf *err)
 {
-	return from_history(past, n, PRIOR_SIGMA, out, err);
+	struct share share;
+
+	return from_history(past, n, PRIOR_SIGMA, out, &share, err);
 }
 
 double estimate_spread(double sq_sum, unsigned n)
@@ -198,17 +218,31 @@ double estimate_spread(double sq_sum, unsigned n)
 	return fmax(MIN_SIGMA, sqrt((PRIOR_RUNS * PRIOR_SIGMA * PRIOR_SIGMA + sq_sum) / (PRIOR_RUNS + n)));
 }
 
+int estimate_blend_weighed(const struct estimate *base, const struct estimate_past *past, size_t n, double spread,
+			   struct estimate *out, struct estimate *history, double *weight, struct errbuf *err)
+{
+	struct estimate_past whole[ESTIMATE_HISTORY_MAX];
+	struct share share = {.weight = 0};
+	int rv;
+
+	if (!base)
+		rv = from_history(past, n, spread, out, &share, err);
+	else if (whole_blend(base, whole, whole_runs(past, n, whole), spread, out, &share, err) < 0 || apply_bounds(out, past, n, err) < 0)
+		rv = -1;
+	else
+		rv = estimate_check(out, err);
+	*history = share.history;
+	*weight = share.weight;
+	return rv;
+}
+
 int estimate_blend_believing(const struct estimate *base, const struct estimate_past *past, size_t n, double spread,
 			     struct estimate *out, struct errbuf *err)
 {
-	struct estimate_past whole[ESTIMATE_HISTORY_MAX];
+	struct estimate history;
+	double weight;
 
-	spread = spread > 0 ? spread : PRIOR_SIGMA;
-	if (!base)
-		return from_history(past, n, spread, out, err);
-	if (whole_blend(base, whole, whole_runs(past, n, whole), spread, out, err) < 0 || apply_bounds(out, past, n, err) < 0)
-		return -1;
-	return estimate_check(out, err);
+	return estimate_blend_weighed(base, past, n, spread, out, &history, &weight, err);
 }
 
 int estimate_blend(const struct estimate *base, const struct estimate_past *past, size_t n, struct estimate *out,

@@ -10,10 +10,9 @@
 
 #include "predictor/follow.h"
 #include "predictor/kin.h"
-#include "predictor/law.h"
+#include "predictor/law_runs.h"
 #include "predictor/worth.h"
 
-#define VARS_MAX     (COMMENT_VARS_MAX + 12)
 #define MEMBERS_MAX  LAW_POINTS_MAX
 #define OWN_MAX	     (LAW_LOOK - MEMBERS_MAX)
 #define PROBED_WORDS "in part from what the skeletons of runs elsewhere gave there"
@@ -22,10 +21,7 @@ struct looks {
 	const struct follow_env *env;
 	const struct store_run *run;
 	int64_t now;
-	struct store_past past[LAW_LOOK];
-	struct kin_run runs[LAW_LOOK];
-	char vars[LAW_LOOK][VARS_MAX]; /* with the index of an array's task behind the numbers */
-	size_t n;
+	struct law_runs own; /* tasks of arrays have one input more: what ran last says of which the model is */
 	/* Programs that have not run there, and have an estimate for it. */
 	struct store_past elsewhere[LAW_LOOK];
 	size_t n_members;
@@ -33,30 +29,10 @@ struct looks {
 	struct law law;
 };
 
-/* Tasks of arrays have one input more: what ran last says of which the model is. */
-static void runs_take(struct looks *l, int n)
-{
-	bool array = l->run->array_job != 0;
-
-	l->n = 0;
-	for (int i = 0; i < n; i++) {
-		const struct store_past *p = &l->past[i];
-
-		if (!p->vars[0] || (p->array_job != 0) != array)
-			continue;
-		if (array)
-			snprintf(l->vars[l->n], VARS_MAX, "%s,%u", p->vars, p->array_task);
-		else
-			snprintf(l->vars[l->n], VARS_MAX, "%s", p->vars);
-		l->runs[l->n] = (struct kin_run){p->key, l->vars[l->n], p->actual_s, p->worth == WORTH_BOUND};
-		l->n++;
-	}
-}
-
 static bool has_run(const struct looks *l, const char *key)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->runs[i].key, key))
+	for (size_t i = 0; i < l->own.n; i++)
+		if (!strcmp(l->own.runs[i].key, key))
 			return true;
 	return false;
 }
@@ -72,7 +48,7 @@ static int member_take(struct looks *l, const struct store_past *p, const char *
 
 		if (strcmp(found.estimates[i].candidate, candidate) || found.estimates[i].stale || estimate_check(e, NULL) < 0)
 			continue;
-		l->runs[l->n++] = (struct kin_run){p->key, p->vars, e->mean_s, false};
+		l->own.runs[l->own.n++] = (struct kin_run){p->key, p->vars, e->mean_s, false};
 		l->n_members++;
 		l->width += (e->hi_s - e->lo_s) / 2 / e->mean_s;
 		return 1;
@@ -85,7 +61,7 @@ static int members_take(struct looks *l, const char *candidate, struct errbuf *e
 	const struct precedent_conf *conf = l->env->conf;
 	size_t used = 0;
 
-	l->n = l->n < OWN_MAX ? l->n : OWN_MAX; /* or they leave no room */
+	l->own.n = l->own.n < OWN_MAX ? l->own.n : OWN_MAX; /* or they leave no room */
 	l->n_members = 0;
 	l->width = 0;
 	for (size_t c = 0; c < conf->n_candidates; c++) {
@@ -135,19 +111,17 @@ static void law_widen(struct law *law, double rel)
 
 static int candidate_fit(struct looks *l, const char *candidate, struct errbuf *errp)
 {
-	struct store_past_filter f = {.candidate = candidate, .kin = l->run->kin};
-	int n = store_past_read(l->env->store, &f, l->past, LAW_LOOK, errp);
+	struct law_runs_of of = {l->run->kin, candidate, l->run->array_job != 0, NULL, 0};
 	struct errbuf why = {""}, probed;
 
-	if (n < 0)
+	if (law_runs_read(l->env->store, &of, &l->own, errp) < 0)
 		return -1;
-	runs_take(l, n);
-	if (law_fit(l->runs, l->n, &l->law, &why) == 0)
+	if (law_fit(l->own.runs, l->own.n, &l->law, &why) == 0)
 		why.text[0] = '\0';
 	else if (l->law.points < LAW_POINTS_MIN && !l->run->array_job) {
 		if (members_take(l, candidate, errp) < 0)
 			return -1;
-		if (l->n_members && law_fit(l->runs, l->n, &l->law, &probed) == 0) {
+		if (l->n_members && law_fit(l->own.runs, l->own.n, &l->law, &probed) == 0) {
 			law_widen(&l->law, l->width / (double)l->n_members);
 			err_set(&why, PROBED_WORDS);
 		}

@@ -25,7 +25,7 @@
 #include "predictor/estimate.h"
 #include "predictor/law.h"
 
-#define STORE_SCHEMA_VERSION 4
+#define STORE_SCHEMA_VERSION 5
 #define STORE_ESTIMATES_MAX  CONF_CANDIDATES_MAX
 #define STORE_REASON_MAX     304
 #define STORE_RESULT_MAX     65536
@@ -144,6 +144,14 @@ struct store_estimate {
 };
 int store_estimate_put(struct store *s, const char *key, const struct store_estimate *e, struct errbuf *err);
 int store_estimate_drop(struct store *s, const char *key, const char *candidate, struct errbuf *err);
+
+struct combine_part; /* predictor/combine.h */
+/* What an estimate was made of, in place of what there was; it goes with the estimate. */
+int store_evidence_put(struct store *s, const char *key, const char *candidate, const struct combine_part *part, unsigned n,
+		       struct errbuf *err);
+/* By kind. Returns how many, at most max; 0: not known. */
+int store_evidence_get(struct store *s, const char *key, const char *candidate, struct combine_part *out, unsigned max,
+		       struct errbuf *err);
 
 /* What the plugin needs of a program, in one read. */
 struct store_lookup {

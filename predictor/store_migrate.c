@@ -108,6 +108,12 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	  "CREATE TABLE models(kin BLOB NOT NULL, candidate TEXT NOT NULL, law TEXT NOT NULL, runs INT NOT NULL,"
 	  " points INT NOT NULL, reason TEXT NOT NULL, scale REAL NOT NULL, updated INT NOT NULL, PRIMARY KEY(kin, candidate));"
 	  "CREATE INDEX runs_kin ON runs(kin, submit_time) WHERE kin IS NOT NULL;",
+    /* 4 -> 5. What each estimate was made of. */
+    [4] = "CREATE TABLE evidence(key BLOB NOT NULL, candidate TEXT NOT NULL, kind INT NOT NULL, mean_s REAL NOT NULL,"
+	  " lo_s REAL NOT NULL, hi_s REAL NOT NULL, runs INT NOT NULL, weight REAL NOT NULL, error REAL NOT NULL,"
+	  " programs INT NOT NULL, PRIMARY KEY(key, candidate, kind)) WITHOUT ROWID;"
+	  "CREATE TRIGGER evidence_goes AFTER DELETE ON estimates BEGIN DELETE FROM evidence WHERE key = old.key"
+	  " AND candidate = old.candidate; END;",
 };
 
 static int read_number(struct store *s, const char *sql, int *out, struct errbuf *err)

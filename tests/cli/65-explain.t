@@ -53,6 +53,11 @@ subtest 'every kind of evidence' => sub {
 		my $out = words('explain', sub { my ($a) = @_; $a->{estimates} = [{ %{ $a->{estimates}[0] }, kind => $kind, runs => 4 }] });
 		like($out, qr/^ +from \Q$kind{$kind}\E, 3 hours ago\.$/m, "$kind in words");
 	}
+	my @parts = ({kind => 'skeleton', seconds => 590, lo_s => 560, hi_s => 620, runs => 0, weight => 0.25, past_error => 0.031, programs => 4},
+		{kind => 'model', seconds => 600, lo_s => 590, hi_s => 610, runs => 12, weight => 0.75});
+	my $out = words('explain', sub { $_[0]{estimates} = [{ %{ $_[0]{estimates}[0] }, kind => 'joint', evidence => \@parts }] });
+	like($out, qr/^ +from what is known of the job itself and a model over inputs, 3 hours ago\.\n +25 % of it: 00:09:50.*\n +from the traced run, times the skeleton's ratio;\n +off by 3\.1 % over 4 programs of its family\.\n +75 % of it: 00:10:00.*\n +from a model over inputs of 12 past runs\.$/m,
+		'several kinds, what each says and counts for');
 	like(words('explain', sub { $_[0]{estimates}[0]{runs} = 1; $_[0]{estimates}[0]{kind} = 'history' }), qr/from 1 past run of/, 'one run');
 };
 

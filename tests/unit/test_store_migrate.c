@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "predictor/combine.h"
 #include "predictor/store_keep.h"
 #include "tests/unit/store_fixture.h"
 
@@ -337,6 +338,42 @@ static void test_from_3(void **state)
 	store_close(s);
 }
 
+/* Version 4: of its estimates nobody knows what they were made of; of new ones it is kept, and goes with them. */
+static void test_from_4(void **state)
+{
+	struct combine_part part = {{190, 180, 200, ESTIMATE_MODEL, 7}, 0.25, 0.03, 4}, back[COMBINE_PARTS];
+	struct store *s;
+
+	(void)state;
+	sql(version_1);
+	sql(rows_1);
+	sql(step_2);
+	sql("ALTER TABLE runs ADD COLUMN weighed TEXT NOT NULL DEFAULT '';"
+	    "ALTER TABLE runs ADD COLUMN array_task INT NOT NULL DEFAULT 0;"
+	    "DROP TABLE families;"
+	    "CREATE TABLE families(family BLOB NOT NULL, kin BLOB NOT NULL, candidate TEXT NOT NULL, mean_s REAL NOT NULL,"
+	    " lo_s REAL NOT NULL, hi_s REAL NOT NULL, runs INT NOT NULL, programs INT NOT NULL, ranges TEXT NOT NULL,"
+	    " reason TEXT NOT NULL, scale REAL NOT NULL, updated INT NOT NULL, PRIMARY KEY(family, kin, candidate)) WITHOUT ROWID;"
+	    "CREATE TABLE models(kin BLOB NOT NULL, candidate TEXT NOT NULL, law TEXT NOT NULL, runs INT NOT NULL,"
+	    " points INT NOT NULL, reason TEXT NOT NULL, scale REAL NOT NULL, updated INT NOT NULL, PRIMARY KEY(kin, candidate));"
+	    "CREATE INDEX runs_kin ON runs(kin, submit_time) WHERE kin IS NOT NULL;"
+	    "PRAGMA user_version = 4;");
+	s = must_open(STORE_WRITE);
+	check_all(s);
+	assert_int_equal(store_evidence_get(s, KEY1, "fast", back, COMBINE_PARTS, &err), 0);
+	ok(store_evidence_put(s, KEY1, "fast", &part, 1, &err));
+	ok(store_evidence_put(s, KEY1, "slow:big", &part, 1, &err));
+	assert_int_equal(store_evidence_get(s, KEY1, "fast", back, COMBINE_PARTS, &err), 1);
+	assert_memory_equal(&back[0].e, &part.e, sizeof(part.e));
+	assert_true(back[0].weight == 0.25 && back[0].error == 0.03 && back[0].programs == 4);
+	ok(store_estimate_drop(s, KEY1, "fast", &err));
+	assert_int_equal(store_evidence_get(s, KEY1, "fast", back, COMBINE_PARTS, &err), 0);
+	assert_int_equal(store_evidence_get(s, KEY1, "slow:big", back, COMBINE_PARTS, &err), 1);
+	assert_int_equal(store_program_forget(s, KEY1, &err), 1);
+	assert_int_equal(store_evidence_get(s, KEY1, "slow:big", back, COMBINE_PARTS, &err), 0);
+	store_close(s);
+}
+
 static void test_from_1_empty(void **state)
 {
 	struct store *s;
@@ -516,7 +553,8 @@ static void test_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_from_1), T(test_from_2), T(test_from_3),		  T(test_from_1_empty), T(test_same_as_new),
+		T(test_from_1), T(test_from_2), T(test_from_3), T(test_from_4), T(test_from_1_empty),
+		T(test_same_as_new),
 		T(test_later_is_refused), T(test_killed),
 	};
 
