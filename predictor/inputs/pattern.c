@@ -365,6 +365,14 @@ static int list_ranks(struct pattern_set *s, struct errbuf *err)
 	return 0;
 }
 
+/* Calls that the traces name and never make: nothing is known of their parameters. */
+static void doubt_unseen(struct pattern_set *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!s->pattern[i].why && trace_fn[s->pattern[i].fn].n_param && !s->pattern[i].param[0].seen)
+			s->pattern[i].why = "is never called in the given traces";
+}
+
 /* One run says nothing of how a datatype depends on the arguments. */
 static void doubt_types(struct pattern_set *s)
 {
@@ -396,6 +404,7 @@ int patterns_learn(struct pattern_set *s, struct trace *const *trace, uint32_t n
 		for (uint32_t i = 0; i < s->n_ranks; i++)
 			if (look_at(s, &s->rank[i], proving, err) < 0)
 				return -1;
+		doubt_unseen(s);
 		doubt_types(s);
 	}
 	return 0;

@@ -257,7 +257,7 @@ static void make_requests(struct making *m, const struct pattern_param *k, bool 
 	}
 	m->n += n;
 	m->n_reqs = n;
-	if (list)
+	if (list && at < PATTERN_VALUES)
 		m->out[at] = n;
 }
 
@@ -275,6 +275,8 @@ static void make_done(struct making *m)
 		if (slot >= 0 && slot < m->p->n_request && m->p->request[slot].used && m->p->request[slot].active)
 			put(m, slot);
 	}
+	if (m->why)
+		return;
 	m->out[at] = m->n - at - 1;
 	if (chance && m->out[at] > 1)
 		refuse(m, "takes whichever request is complete first");

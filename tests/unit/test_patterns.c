@@ -125,7 +125,19 @@ static void test_wildcards(void **state)
 	trace_close(t);
 }
 
-/* Requests that two calls complete in turns, windows, counts for ranks. */
+/* A barrier among the symbols of a rank that makes none. */
+static void name_barrier(const struct trace *t, uint32_t rank)
+{
+	struct sigtable *sigs = (struct sigtable *)(uintptr_t)&trace_get_rank(t, rank)->defs.sigs;
+	const int64_t world = 0;
+	uint16_t fn = 0;
+
+	while (strcmp(trace_fn[fn].name, "MPI_Barrier"))
+		fn++;
+	assert_int_not_equal(sigtable_intern(sigs, fn, 0, &world, 1), UINT32_MAX);
+}
+
+/* Requests that two calls complete in turns, windows, counts for ranks, calls that are never made. */
 static void test_refused(void **state)
 {
 	static const int64_t uneven[] = {5, 1, 2}, even[] = {3, 3, 2}, one[] = {0}, two[] = {1};
@@ -150,7 +162,9 @@ static void test_refused(void **state)
 	}
 	syn_end(s);
 	t = open_it(s);
+	name_barrier(t, 1);
 	learn(&set, &t, 1);
+	assert_string_equal(why(&set, "MPI_Barrier"), "is never called in the given traces");
 	assert_string_equal(why(&set, "MPI_Alltoallv"), "has counts for ranks that follow no rule in the traces");
 	assert_null(why(&set, "MPI_Allgatherv"));
 	assert_string_equal(why(&set, "MPI_Win_fence"), "uses a window, which is not predicted");

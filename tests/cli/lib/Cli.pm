@@ -15,7 +15,7 @@ use File::Temp qw(tempdir);
 use lib dirname(__FILE__) . '/../../cluster/lib';
 use Testbed qw(run_command top build_dir);
 
-our @EXPORT = qw(precedent trace_of program slurp spew verbs);
+our @EXPORT = qw(patience precedent trace_of program slurp spew verbs);
 
 my $build = build_dir();
 my $dir = tempdir('precedent-cli-XXXXXX', TMPDIR => 1, CLEANUP => 1);
@@ -55,10 +55,19 @@ sub spew {
 	return $path;
 }
 
-# precedent(ARGUMENTS...): {rc, out, err}; killed after 120 seconds (rc 124).
+# Seconds to wait for what else is done in so many: with sanitizers programs are several times as slow.
+my $slower;
+
+sub patience {
+	my ($seconds) = @_;
+	$slower //= run_command('grep', '-qs', '__asan_init', "$build/precedent")->{rc} == 0 ? 5 : 1;
+	return $seconds * $slower;
+}
+
+# precedent(ARGUMENTS...): {rc, out, err}; killed after 120 seconds (rc 124); several times that with sanitizers.
 sub precedent {
 	my (@arguments) = @_;
-	return run_command('timeout', '--kill-after=5', 120, "$build/precedent", @arguments);
+	return run_command('timeout', '--kill-after=5', patience(120), "$build/precedent", @arguments);
 }
 
 # Path of tests/programs/NAME, which is built.
