@@ -40,7 +40,7 @@ static double time_units(int c, uint64_t units, uint64_t repeat, double clock_ns
 }
 
 /* The least of several rounds: a rank that has to wait for its core meanwhile would have every kernel take no time. */
-static double clock_cost_ns(void)
+double calibrate_clock(void)
 {
 	double least = 0;
 
@@ -73,7 +73,7 @@ static double unit_time(int c, double clock_ns)
 
 void calibrate_kernel(int c, double budget_ns, struct curve *out)
 {
-	double sample[CURVE_POINTS][ROUNDS], clock_ns = clock_cost_ns(), unit_ns = unit_time(c, clock_ns), window;
+	double sample[CURVE_POINTS][ROUNDS], clock_ns = calibrate_clock(), unit_ns = unit_time(c, clock_ns), window;
 	int points = CURVE_POINTS;
 
 	while (points > 4 && unit_ns * (double)(1ull << (points - 1)) > LONGEST_NS)

@@ -20,7 +20,10 @@
 #define DEBT_NS        5000.0   /* most that is carried from block to block */
 #define SLEEP_LEAST_NS 100000.0 /* a shorter sleep is no sleep */
 #define OFF_LEAST      0.01     /* less of a block's time is not known to be slept */
-#define TIMED_LEAST_NS 4000.0   /* of shorter blocks the clock would be too much */
+#define TIMED_LEAST_NS 4000.0   /* of shorter blocks the clock would be too much: of these, */
+#define SOME_LEAST_NS  400.0    /* that are longer than the clock is coarse, */
+#define SOME_EVERY     17       /* one in so many is timed (a prime, for loops of a few blocks), */
+#define CLOCK_MOST_NS  100.0    /* unless a look at the clock takes longer than that */
 #define LEARN_MOST     4.0      /* one block says no more than that it took so many times as long, or as short */
 #define LEARN_MEMORY   16       /* blocks that are remembered, */
 #define LEARN_TRUST    2        /* and as how many of them the calibration counts */
@@ -41,6 +44,9 @@ static struct {
 	double asleep_ns[COMPUTE_MIXES];     /* gathered */
 	double carry_ns;
 	struct compute_spent spent;
+	double clock_ns; /* what a look at the clock takes */
+	unsigned some;   /* short blocks since one was timed, */
+	double some_ns;  /* and what they should have taken */
 	int learns;
 	uint32_t learnt[COMPUTE_MIXES][BLOCK_POINTS]; /* blocks that each point is corrected by */
 	/* What later blocks should have taken, and the work, by the curves, that they did for it. */
@@ -181,6 +187,7 @@ int compute_open(const struct compute_mix *mix, int n, const struct kernel_shape
 	if (state.worker == NULL)
 		return -1;
 	state.n_worker = threads;
+	state.clock_ns = calibrate_clock();
 	alone.shape = *shape;
 	shape_for_thread(shape, threads, &shared.shape);
 	worker_make(&alone, 0);
@@ -353,14 +360,18 @@ static double work_threads(int mix, double ns, double work_ns)
 	return state.worker[0].left;
 }
 
+static double credible(double ratio)
+{
+	return ratio > LEARN_MOST ? LEARN_MOST : ratio < 1 / LEARN_MOST ? 1 / LEARN_MOST : ratio;
+}
+
 /* A block that should have taken want_ns, and did so much work for it, took took_ns: the points beside it are corrected,
  * the nearer the more. */
 static void learn(int mix, double want_ns, double work_ns, double took_ns)
 {
-	double *t = state.cal.block_ns[mix], ratio = took_ns / want_ns, near;
+	double *t = state.cal.block_ns[mix], ratio = credible(took_ns / want_ns), near;
 	int i = 0;
 
-	ratio = ratio > LEARN_MOST ? LEARN_MOST : ratio < 1 / LEARN_MOST ? 1 / LEARN_MOST : ratio;
 	while (i < BLOCK_POINTS - 1 && want_ns >= t[i + 1])
 		i++;
 	near = i < BLOCK_POINTS - 1 && want_ns > t[i] ? (want_ns - t[i]) / (t[i + 1] - t[i]) : 0;
@@ -377,6 +388,37 @@ static void learn(int mix, double want_ns, double work_ns, double took_ns)
 	points_ascend(t, i);
 }
 
+/* Is this block timed? All long ones are, and some of the short ones. */
+static int is_timed(double want)
+{
+	if (want >= TIMED_LEAST_NS)
+		return 1;
+	if (want < SOME_LEAST_NS || state.clock_ns > CLOCK_MOST_NS || ++state.some < SOME_EVERY)
+		return 0;
+	state.some = 0;
+	return 1;
+}
+
+/* A timed block is over. What the looks cost is not taken from the next one: the ranks' blocks stay the same. */
+static void timed_account(int mix, double asked, double work_ns, double took)
+{
+	int some = asked < TIMED_LEAST_NS;
+
+	took -= some ? state.clock_ns : 0;
+	if (some) {
+		/* It stands for those before it. */
+		state.spent.took_ns += credible(took / asked) * (asked + state.some_ns);
+		state.spent.asked_ns += asked + state.some_ns;
+		state.spent.short_ns -= state.some_ns;
+		state.some_ns = 0;
+	} else {
+		state.spent.took_ns += took;
+		state.spent.asked_ns += asked;
+	}
+	if (state.learns)
+		learn(mix, asked, work_ns, took);
+}
+
 void compute_block(int mix, double ns)
 {
 	double want = ns + state.carry_ns, asked = want, begin = 0, work_ns = 0;
@@ -385,7 +427,7 @@ void compute_block(int mix, double ns)
 		mix = 0;
 	if (want >= LEAST_NS)
 		work_ns = block_work(mix, want);
-	if (want >= TIMED_LEAST_NS)
+	if (is_timed(want))
 		begin = compute_clock_ns();
 	if (want < LEAST_NS)
 		want -= state.cal.call_ns;
@@ -394,14 +436,10 @@ void compute_block(int mix, double ns)
 	else
 		want = work(&state.worker[0], mix, work_ns);
 	if (begin > 0) {
-		double took = compute_clock_ns() - begin;
-
-		state.spent.took_ns += took;
-		state.spent.asked_ns += asked;
-		if (state.learns)
-			learn(mix, asked, work_ns, took);
+		timed_account(mix, asked, work_ns, compute_clock_ns() - begin);
 	} else if (ns > 0) {
 		state.spent.short_ns += ns;
+		state.some_ns += asked >= SOME_LEAST_NS ? ns : 0;
 	}
 	state.carry_ns = want < -DEBT_NS ? -DEBT_NS : want;
 }

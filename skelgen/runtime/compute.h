@@ -71,8 +71,9 @@ void compute_learn(void);
 /* The calibration by which another machine does the work that was done here since compute_learn, block by block in the mean:
  * what this machine took for it, and what the other one takes, are then times of the same work. */
 void compute_learnt(struct calibration *out);
-/* What blocks have come to since compute_open: of those from 4 us up and of sleeps, the time they took and the time they
- * should have; of the shorter ones, which are not timed, the time they should have taken. */
+/* What blocks have come to since compute_open: of those from 4 us up, of sleeps and of shorter blocks that a timed one of
+ * their length stands for, the time they took and the time they should have; of the others, the time they should have
+ * taken. */
 struct compute_spent {
 	double took_ns, asked_ns, short_ns;
 };
@@ -85,6 +86,8 @@ double compute_work_ns(int mix, double ns);
 double compute_digest(void);
 struct kernel *compute_kernel(void);
 
+/* What a look at the clock takes. */
+double calibrate_clock(void);
 /* Measure kernel c: medians of several rounds, about budget_ns long. */
 void calibrate_kernel(int c, double budget_ns, struct curve *out);
 /* Measure block_ns of a mix; the curves must be there. */

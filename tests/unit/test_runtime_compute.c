@@ -56,9 +56,15 @@ static void counted_run(struct kernel *k, int c, uint64_t units)
 	kernel_run(k, c, units < 4 ? units : 4); /* that it runs, not how long */
 }
 
-#define kernel_run counted_run
+/* A clock by which the work takes `slowly` times as long as the calibration says, and a look at it look_ns; 0: the real one. */
+static double slowly, look_ns;
+static int slow_clock(clockid_t id, struct timespec *t);
+
+#define kernel_run    counted_run
+#define clock_gettime slow_clock
 #include "skelgen/runtime/compute.c"
 #undef kernel_run
+#undef clock_gettime
 
 static const struct kernel_shape small = {.bytes = {24576, 49152, 98304}, .vector_bits = 128};
 
@@ -86,6 +92,19 @@ static double worked_all_ns(void)
 	for (int c = 0; c < CLASS_N; c++)
 		sum += worked_ns(c);
 	return sum;
+}
+
+static int slow_clock(clockid_t id, struct timespec *t)
+{
+	static double looks;
+	double ns;
+
+	if (slowly <= 0)
+		return clock_gettime(id, t);
+	ns = 1e12 + slowly * worked_all_ns() + look_ns * ++looks;
+	t->tv_sec = (time_t)(ns / 1e9);
+	t->tv_nsec = (long)(ns - 1e9 * (double)t->tv_sec);
+	return 0;
 }
 
 static void begin(const struct compute_mix *mix, int n)
@@ -158,6 +177,45 @@ static void test_blocks_are_learnt_from(void **unused)
 	for (int i = 1; i < BLOCK_POINTS; i++)
 		assert_true(state.cal.block_ns[0][i] > state.cal.block_ns[0][i - 1] && isfinite(state.cal.block_ns[0][i]));
 	compute_close();
+}
+
+/* So are blocks that are too short for two looks at the clock each, from one in some; not where a look takes too long. */
+static void test_short_blocks_are_learnt_from(void **unused)
+{
+	const struct compute_mix mix[1] = {{.share = {[CLASS_SCALAR] = 1}, .threads = 1}};
+	static const double length[] = {500, 1000, 3500};
+	struct compute_spent spent;
+
+	(void)unused;
+	slowly = 1.5;
+	for (size_t i = 0; i < 2 * sizeof length / sizeof *length; i++) {
+		double ns = length[i / 2], before, done, first;
+
+		look_ns = i % 2 ? 500 : 20;
+		begin(mix, 1);
+		compute_learn();
+		before = block_work(0, ns);
+		for (int n = 0; n < 5000; n++)
+			compute_block(0, ns);
+		done = worked_all_ns();
+		compute_spent(&spent);
+		first = spent.took_ns;
+		for (int n = 0; n < 5000; n++)
+			compute_block(0, ns);
+		done = (worked_all_ns() - done) / 5000;
+		compute_spent(&spent);
+		if (i % 2) {
+			assert_true(block_work(0, ns) == before);
+			assert_true(spent.took_ns == 0 && fabs(spent.short_ns - 10000 * ns) < 1);
+		} else {
+			assert_true(fabs(1.5 * done / ns - 1) < 0.02);
+			assert_true(fabs(block_work(0, ns) * 1.5 / before - 1) < 0.02);
+			assert_true(fabs((spent.took_ns - first) / (5000 * ns) - 1) < 0.03);
+			assert_true(spent.short_ns < SOME_EVERY * ns);
+		}
+		compute_close();
+	}
+	slowly = 0;
 }
 
 /* The calibration that is written asks for the work that was done, in the mean, not for what it came to in the end. */
@@ -544,6 +602,7 @@ int main(void)
 		cmocka_unit_test(test_curve_inverts),
 		cmocka_unit_test(test_block_work_inverts),
 		cmocka_unit_test(test_blocks_are_learnt_from),
+		cmocka_unit_test(test_short_blocks_are_learnt_from),
 		cmocka_unit_test(test_what_was_learnt_is_a_mean),
 		cmocka_unit_test(test_mix_is_read_with_care),
 		cmocka_unit_test(test_shares_are_met),
