@@ -7,6 +7,8 @@
 
 #include "predictor/inputs/foresee.h"
 
+#define RULE_FEATURES 6 /* of a rule: two terms of three */
+
 static bool is_plain(const char *input)
 {
 	return strcmp(input, "rank") && strcmp(input, "ranks") && !strchr(input, '(');
@@ -156,6 +158,21 @@ static void prepare(struct foresee *f, uint32_t rank)
 	}
 }
 
+/* Dimensions of the grids that a side's features are of, as bits. */
+static uint32_t dims_of(const struct foresee *f, const struct learnt_doubt *d, int k)
+{
+	const struct rule *r = &d->rule[k];
+	const struct rule_guard *g = &d->guard[k];
+	uint32_t used[RULE_FEATURES] = {g->f, g->than ? g->g : RULE_NONE, g->both ? g->f2 : RULE_NONE}, n = 3, bits = 0;
+
+	if (d->kind == DOUBT_RULES || d->counted[k])
+		for (n = 0; n < 3 * r->n; n++)
+			used[n] = n % 3 == 0 ? r->f[n / 3] : n % 3 == 1 ? r->g[n / 3] : r->h[n / 3];
+	for (uint32_t i = 0; i < n; i++)
+		bits |= used[i] == RULE_NONE ? 0 : 1u << f->feature[used[i]].d;
+	return bits & ~1u;
+}
+
 static int check_doubts(struct foresee *f, struct errbuf *err)
 {
 	char a[200], b[200];
@@ -179,8 +196,9 @@ static int check_doubts(struct foresee *f, struct errbuf *err)
 					       strchr(d->what, ' ') ? strchr(d->what, ' ') + 1 : d->what, a, rank);
 			return err_set(err,
 				       "not determined by the runs: %.160s: '%.100s' and '%.100s' hold in all of them, and differ "
-				       "for rank %u here; trace a run where they differ",
-				       strchr(d->what, ' ') ? strchr(d->what, ' ') + 1 : d->what, a, b, rank);
+				       "for rank %u here; trace a run where they differ%s",
+				       strchr(d->what, ' ') ? strchr(d->what, ' ') + 1 : d->what, a, b, rank,
+				       dims_of(f, d, 0) != dims_of(f, d, 1) ? ", or say to fit by --dims how many dimensions the grid of ranks has" : "");
 		}
 	}
 	return 0;

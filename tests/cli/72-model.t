@@ -126,7 +126,7 @@ refused('a variable that is not given', qr/the value of arg2 is not given/, 'pre
 	'arg1=50');
 refused('a variable that there is not', qr/no variable N/, 'predict', 'lu.model', '--ranks', 6, map { ('--var', $_) }
 	'arg1=50', 'arg2=2', 'N=50');
-refused('eight ranks in two or three dimensions', qr/not determined by the runs: .*,2,\d\)' and .*,3,\d\)'/, 'predict', 'lu.model', '--ranks', 8,
+refused('eight ranks in two or three dimensions', qr/not determined by the runs: .*,2,\d\)' and .*,3,\d\)'.*; trace a run where they differ, or say to fit by --dims how/, 'predict', 'lu.model', '--ranks', 8,
 	'--var', 'arg1=50', '--var', 'arg2=2');
 refused('how far levels go on four ranks', qr/not determined by the runs: loop at .*levels/, 'predict', 'mg.model', '--ranks', 4, '--var',
 	'arg1=64', '--var', 'arg2=3');
