@@ -3,7 +3,6 @@
  * precedent predict: build the skeleton of a trace, run it on this machine, print how long the whole program takes
  * here. Given a command instead, trace it first and put the prediction beside what really happened. No Slurm needed.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <math.h>
@@ -20,7 +19,7 @@
 #include "cli/verbs.h"
 #include "common/duration.h"
 #include "predictor/estimate.h"
-#include "skelgen/runtime/calibfile.h"
+#include "skelgen/calibration.h"
 
 struct options {
 	double seconds;
@@ -44,37 +43,6 @@ static void help(void)
 	     "  --keep              keep the skeleton's directory and say where it is\n"
 	     "  --json              for machines\n"
 	     "  -h, --help          this text");
-}
-
-/* What the skeleton would refuse is refused before it is compiled and started on all ranks; it reads the rest itself. */
-static int copy_calibration(const char *from, const char *to, uint32_t n_ranks, struct errbuf *err)
-{
-	FILE *in = fopen(from, "re"), *out = NULL;
-	char line[4096], ranks[32];
-	int rv = -1;
-
-	snprintf(ranks, sizeof(ranks), "ranks %u\n", n_ranks);
-	if (!in) {
-		err_set(err, "%s: cannot open: %s", from, strerror(errno));
-	} else if (!fgets(line, sizeof(line), in) || strcmp(line, CALIBFILE_HEAD) || !fgets(line, sizeof(line), in)) {
-		err_set(err, "%s: is not a calibration: name the file 'calibration' of the skeleton that ran on the traced machine",
-			from);
-	} else if (strcmp(line, ranks)) {
-		err_set(err, "%s: is the calibration of a skeleton of %.*s, and this one has %u: run this one on the traced machine", from,
-			(int)strcspn(line, "\n"), line, n_ranks);
-	} else if (!(out = fopen(to, "we"))) {
-		err_set(err, "%s: cannot create: %s", to, strerror(errno));
-	} else {
-		fprintf(out, CALIBFILE_HEAD "%s", ranks);
-		while (fgets(line, sizeof(line), in))
-			fputs(line, out);
-		rv = ferror(in) || ferror(out) ? -1 : 0;
-		if (fclose(out) || rv < 0)
-			rv = err_set(err, "%s: cannot be copied to %s", from, to);
-	}
-	if (in)
-		fclose(in);
-	return rv;
 }
 
 /* The whole program, by all that was run for it. */
@@ -193,7 +161,7 @@ static int predict_in(const char *dir, const char *trace, char *const cmd[], con
 	snprintf(cal, sizeof(cal), "%s/calibration", skel);
 	snprintf(log, sizeof(log), "%s/log", skel);
 	if (skeleton_generate(trace, skel, &wish, &facts, &err) < 0 ||
-	    (o->calibration && copy_calibration(o->calibration, cal, facts.n_ranks, &err) < 0) ||
+	    (o->calibration && skel_calibration_copy(o->calibration, cal, facts.n_ranks, &err) < 0) ||
 	    skeleton_prepare(skel, NULL, facts.interpreted, sizeof(facts.interpreted), &err) < 0)
 		return cli_fail("%s", err.text);
 	if (facts.interpreted[0])

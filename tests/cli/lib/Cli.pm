@@ -26,6 +26,7 @@ make_path("$dir/lib/include");
 symlink top() . '/skelgen', "$dir/lib/include/skelgen" or die "symlink: $!\n";
 symlink "$build/$_", "$dir/lib/$_" for qw(libprecedent_trace.so libprecedent_skel.a libprecedent_skel_mpich.a precedent-replay
 	precedent-replay-mpich);
+symlink top() . '/conf/problems.rules', "$dir/lib/problems.rules" or die "symlink: $!\n";
 make_path("$dir/work");
 chdir "$dir/work" or die "$dir/work: $!\n";
 END { chdir $start if $start }
