@@ -29,6 +29,16 @@
 static char dir[64], path[96];
 static struct errbuf err;
 
+static uint64_t random_state = 88172645463325252ULL;
+
+__attribute__((unused)) static uint64_t random_next(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
 static int setup(void **state)
 {
 	(void)state;

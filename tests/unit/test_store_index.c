@@ -15,16 +15,6 @@
 
 static char index_path[128];
 
-static uint64_t random_state = 88172645463325252ULL;
-
-static uint64_t random_next(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
-
 static int index_setup(void **state)
 {
 	if (setup(state) < 0)

@@ -18,16 +18,6 @@
 #define CHECK_EACH 10
 #define READY	   UINT32_MAX
 
-static uint64_t random_state = 88172645463325252ULL;
-
-static uint64_t random_next(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
-
 static void key_of(uint32_t round, uint32_t i, uint32_t row, char key[33])
 {
 	/* rows of one transaction lie far from each other in the trees */
