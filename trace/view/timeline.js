@@ -4,7 +4,7 @@
  * what lies above them is drawn anew with every frame.
  */
 
-const OVERVIEW_PX = 30, AXIS_PX = 24, LOOP_PX = 17, LOOP_ROWS = 4, SCROLL_PX = 13;
+const OVERVIEW_PX = 30, AXIS_PX = 24, LOOP_PX = 17, LOOP_ROWS = 4, SCROLL_PX = 13, LABEL_PX = 18;
 const SPANS_MAX = 300000;  /* spans that one picture is made of */
 const ARROWS_MAX = 2500;
 const FONT = '12px system-ui, -apple-system, "Segoe UI", "Liberation Sans", sans-serif';
@@ -296,21 +296,23 @@ class Timeline {
 
 	drawRanks() {
 		const c = this.ctx, css = this.painter.css, rows = this.drawn.rows;
-		let free = this.top - 1;
-		c.textAlign = "right";
-		for (const row of rows) {
-			const y = this.top + (row.y + row.h / 2) / this.dpr;
-			const on = this.hover && this.hover.rank >= row.rank && this.hover.rank < row.rank + row.n;
-			if (y - 7 < free && !on)
-				continue;
-			c.fillStyle = on ? css.text : css.dim;
-			if (on && y - 7 < free) {
-				c.fillStyle = css.bg;
-				c.fillRect(0, y - 8, this.left - 4, 16);
-				c.fillStyle = css.text;
-			}
+		/* Where rows are lower than their labels, every second, fourth, eighth ... has one: the same ones wherever the view is. */
+		const every = 2 ** Math.max(0, Math.ceil(Math.log2(LABEL_PX / (this.vp.rankPx * 2 ** this.vp.k))));
+		const label = (row) => {
+			const y = Math.max(this.top + 7, this.top + (row.y + row.h / 2) / this.dpr);
 			c.fillText(row.n > 1 ? `${row.rank}\u2013${row.rank + row.n - 1}` : `rank ${row.rank}`, this.left - 10, y);
-			free = y + 9;
+			return y;
+		};
+		const on = rows.find((row) => this.hover && this.hover.rank >= row.rank && this.hover.rank < row.rank + row.n);
+		c.textAlign = "right";
+		c.fillStyle = css.dim;
+		rows.filter((row) => row.group % every === 0).forEach(label);
+		if (on) {
+			const y = this.top + (on.y + on.h / 2) / this.dpr;
+			c.fillStyle = css.bg;
+			c.fillRect(0, Math.max(this.top, y - 8), this.left - 4, 16);
+			c.fillStyle = css.text;
+			label(on);
 		}
 	}
 
