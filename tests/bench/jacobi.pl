@@ -3,7 +3,7 @@
 # The experiment of paper 001 (section 4) on the testbed's slow network: a Jacobi solver that computes before it sends. What
 # `precedent advise` says of it, and how much faster it is when the advice is followed and it sends first.
 #
-#   jacobi.pl [--points 30000] [--rows 500] [--iterations 60] [--pairs 5] [--partition slow] [--ranks 2] [--slow-cpu 100]
+#   jacobi.pl [--points 30000] [--rows 1000] [--iterations 60] [--pairs 5] [--partition slow] [--ranks 2] [--slow-cpu 100]
 #             [--eager BYTES] [--json] [--keep]
 #
 # Both variants run one after another, PAIRS times; the figure is the median of the ratios. What is possible at best follows
@@ -13,7 +13,7 @@
 # wait costs them quota), and links of 100 Mbit/s. These let the first 64 KiB pass at once when they were idle before, which
 # hides shorter messages whatever the program does: an edge of POINTS numbers of 8 bytes is to be longer. The MPI library is
 # told to send edges without a handshake (--eager), and the buffers of sockets hold them: else nothing travels while a rank
-# computes and is not in MPI.
+# computes and is not in MPI. The testbed has its processors before all else that this machine does.
 use strict;
 use warnings;
 use FindBin;
@@ -23,7 +23,7 @@ use Getopt::Long;
 use JSON::PP;
 use Testbed qw(run_command build_dir);
 
-my %opt = (points => 30000, rows => 500, iterations => 60, pairs => 5, partition => 'slow', ranks => 2, 'slow-cpu' => 100);
+my %opt = (points => 30000, rows => 1000, iterations => 60, pairs => 5, partition => 'slow', ranks => 2, 'slow-cpu' => 100);
 GetOptions(\%opt, 'points=i', 'rows=i', 'iterations=i', 'pairs=i', 'partition=s', 'ranks=i', 'slow-cpu=i', 'eager=i', 'json', 'keep') && !@ARGV
     or die "usage: jacobi.pl [--points N] [--rows N] [--iterations N] [--pairs N] [--partition P] [--ranks N] [--slow-cpu PERCENT] [--eager BYTES] [--json] [--keep]\n";
 $opt{eager} //= 8 * $opt{points} + 4096;
@@ -32,6 +32,10 @@ $opt{socket} = 16 * $opt{eager};
 my $tb = Testbed->attach(name => $ENV{PRECEDENT_TESTBED} // 'jacobi', up => ['--plain']);
 my $set = $tb->testbed('slow', '--slow-cpu', $opt{'slow-cpu'});
 die "the slow nodes cannot be set: $set->{err}" if $set->{rc};
+for my $file (glob('/sys/fs/cgroup/{cpu,cpu\,cpuacct}/precedent-testbed/cpu.shares'), glob '/sys/fs/cgroup/precedent-testbed/cpu.weight') {
+    open my $f, '>', $file or next;
+    print $f $file =~ /weight$/ ? 10000 : 200_000;
+}
 my $nodes = $tb->run('sinfo', '-h', '-N', '-p', $opt{partition}, '-o', '%N');
 for my $node (split ' ', $nodes->{out}) {
     my $r = $tb->testbed('node', $node, 'sh', '-c', "for f in tcp_rmem tcp_wmem; do echo '4096 $opt{socket} $opt{socket}' >/proc/sys/net/ipv4/\$f; done");
