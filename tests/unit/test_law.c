@@ -10,9 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/log.h"
 #include "plugin/decide_internal.h"
 #include "predictor/law.h"
 #include "predictor/law_row.h"
@@ -445,6 +448,78 @@ static void test_elsewhere(void **state)
 	assert_int_equal(follow_law_probed(&w->env, &p, w->now, &e), 0);
 }
 
+/* Looks while nothing can be written to any file, with the store opened anew after each, as the daemon does it; why: what was said
+ * last. Returns how often the daemon would log it. */
+static unsigned looks_on_a_full_disk(unsigned n, struct errbuf *why)
+{
+	struct cluster_snapshot snap = {w->jobs, w->n, w->now};
+	struct log_gate gate = {0};
+	struct rlimit was, none;
+	unsigned told = 0, failed = 0;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	none = (struct rlimit){0, was.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	for (unsigned i = 0; i < n; i++) {
+		if (!w->store && store_open(w->store_file, STORE_WRITE | STORE_WAIT, &w->store, why) < 0) {
+			told += log_gate_pass(&gate, why->text, w->now, 3600);
+			failed++;
+			continue;
+		}
+		w->env.store = w->store;
+		failed += follow_poll(&w->env, &snap, w->now, why) < 0;
+		told += log_gate_pass(&gate, why->text, w->now, 3600);
+		store_rollback(w->store);
+		store_close(w->store);
+		w->store = NULL;
+	}
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	assert_int_equal(store_open(w->store_file, STORE_WRITE | STORE_WAIT, &w->store, why), 0);
+	w->env.store = w->store;
+	assert_int_equal(failed, n);
+	return told;
+}
+
+/* No room while a model is written: the old one stays, the daemon says each fault once, and makes the new one when there is room. */
+static void test_no_room(void **state)
+{
+	struct store_model before, m;
+	struct errbuf why = {""};
+	struct store_run run;
+	struct cluster_job *j;
+	struct job_comment c;
+
+	(void)state;
+	for (unsigned i = 1; i <= 4; i++)
+		run_with(i, "COMPLETED", 100 * i, 2, 1000 * i);
+	assert_true(model_of("fast", &before));
+	assert_int_equal(before.runs, 4);
+	w->n = 0;
+	j = job_add(5, ACT_OBSERVE);
+	assert_int_equal(comment_parse(j->admin_comment, &c), 0);
+	snprintf(c.key, sizeof(c.key), "%032x", 2 * 65536 + 5000);
+	snprintf(c.family, sizeof(c.family), "%032x", 2);
+	strcpy(c.kin, FAMILY);
+	strcpy(c.vars, "2,1,1,0,5000");
+	assert_true(comment_format(&c, w->comments[0], COMMENT_TEXT_MAX) > 0);
+	look();
+	job_run(j);
+	look();
+	job_end(j, "COMPLETED", 500);
+	assert_int_equal(looks_on_a_full_disk(6, &why), 2); /* that it cannot commit, then that it cannot be opened, once each */
+	assert_non_null(strstr(why.text, w->store_file));
+	assert_true(model_of("fast", &m));
+	assert_memory_equal(&m, &before, sizeof(m));
+	assert_int_equal(store_run_get(w->store, 5, &run, &why), 1);
+	assert_string_equal(run.end_state, ""); /* not half of it either */
+	look();
+	assert_true(model_of("fast", &m));
+	assert_int_equal(m.runs, 5);
+	assert_string_equal(m.reason, "");
+	assert_int_equal(store_check(w->store, &why), 0);
+}
+
 /* ---- the plugin ---- */
 
 static struct store_model known_model;
@@ -631,6 +706,7 @@ int main(void)
 		cmocka_unit_test(test_outlier_and_seed), cmocka_unit_test(test_repeats), cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_ties),	   cmocka_unit_test(test_cut_short), cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_text),	   cmocka_unit_test(test_bad_text),  T(test_daemon), T(test_elsewhere),
+		T(test_no_room),
 		cmocka_unit_test(test_submission), cmocka_unit_test(test_met),	     cmocka_unit_test(test_array), cmocka_unit_test(test_array_known),
 	};
 
