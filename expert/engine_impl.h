@@ -134,10 +134,7 @@ static inline struct entry *entry_create(struct engine *e, uint32_t type)
 		return NULL;
 	x = pool->free;
 	pool->free = x->also;
-	memset(x, 0, sizeof(*x));
-	x->type = type;
-	x->refs = 1;
-	x->id = e->next_id++;
+	*x = (struct entry){.type = type, .refs = 1, .id = e->next_id++};
 	x->link = (struct link *)(x->v + t->n_slot);
 	for (uint32_t i = 0; i < t->n_link; i++)
 		x->link[i].bucket = NULL;

@@ -94,6 +94,13 @@ int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entr
 
 		if (!b)
 			return wait_there(e, p, x, &k);
+		if (b->n == 1) { /* as most are: there is nothing to go on to */
+			int rv = try(e, p, q, x, b->head);
+
+			if (rv < 0)
+				return -1;
+			return rv && !engine_goes_on(e, p, x) ? 0 : wait_there(e, p, x, &k);
+		}
 		cursor_add(&c, b, q->first_link + q->index->first_link);
 	} else {
 		cursor_ask(e, &c, q, q->index, &k, k.any);
