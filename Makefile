@@ -264,6 +264,7 @@ $(B)/tests/bench/backfill: $(B)/obj/tests/bench/backfill/main.o $(B)/tests/unit/
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_CLI)
 # The experiments with models: one process with OpenMP, and a real MPI program that asks the model core.
+$(B)/tests/bench/bench_kernels: private CFLAGS += $(ALIGNED)
 $(B)/obj/tests/bench/model/parallel.o: CFLAGS += -fopenmp
 MODEL_EXP_BIN := $(B)/tests/bench/model/experiments $(B)/tests/bench/model/halo
 $(B)/tests/bench/model/experiments: $(call obj,tests/bench/model/main.c tests/bench/model/parallel.c) \

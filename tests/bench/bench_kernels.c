@@ -3,6 +3,7 @@
  * Does a kernel stand for the programs of its class? Each kernel beside a plain loop of the same class that was written
  * without it in mind, in ns per unit of processor time, the least of several rounds:
  *   bench_kernels [BITS [PACKED]]   a line per class: class kernel_ns loop_ns
+ *   bench_kernels BITS PACKED CLASS UNITS   nothing but the units of one class, for who counts instructions (counts.pl)
  * Run natively, under qemu-user and under valgrind without a tool, the ratios of a kernel and of its loop should agree:
  * tests/bench/kernels.pl does that and prints the table. The runtime is a library of its own, so its sources are taken
  * in here.
@@ -336,6 +337,24 @@ static double unit_ns(int c, int loop)
 	return least;
 }
 
+/* Units of the class of that name; 1 where there is none. */
+static int run_units(const struct kernel_shape *shape, const char *name, uint64_t units)
+{
+	int c = 0;
+
+	while (c < CLASS_N && strcmp(kernel_name(c), name))
+		c++;
+	kernel = c < CLASS_N ? kernel_create(shape, 1u << c) : NULL;
+	if (kernel == NULL) {
+		fprintf(stderr, "bench_kernels: no class '%s', or no memory\n", name);
+		return 1;
+	}
+	kernel_run(kernel, c, units);
+	sink = kernel_digest(kernel);
+	kernel_destroy(kernel);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct kernel_shape shape;
@@ -347,6 +366,8 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		shape.vector_bits = atoi(argv[1]);
 	memcpy(bytes_of, shape.bytes, sizeof bytes_of);
+	if (argc > 4)
+		return run_units(&shape, argv[3], strtoull(argv[4], NULL, 10));
 	kernel = kernel_create(&shape, (1u << CLASS_N) - 1);
 	if (kernel == NULL) {
 		fprintf(stderr, "bench_kernels: no memory\n");
