@@ -82,13 +82,12 @@ sub skeleton {
 	($rc, $out) = output(build() . '/precedent', 'skeleton', "$dir/predicted", '-o', "$dir/skel", '--seconds', 100, '--compile');
 	die "skeleton of a predicted run: $out\n" if $rc;
 	my @s;
-	if (!-e "$dir/calibration") {
-		($rc, $out) = output('mpirun', '--bind-to', 'core', '-n', 2, "$dir/skel/skel", '--calibrate', "$dir/calibration");
-		die "$name, calibration: $out\n" if $rc;
-	}
+	my @where = $ranks > cores() ? ('--oversubscribe', '--bind-to', 'none') : ('--bind-to', 'core');
+	# A calibration holds for skeletons of the same mixes and ranks.
+	($rc, $out) = output('mpirun', @where, '-n', $ranks, "$dir/skel/skel", '--calibrate', "$dir/calibration");
+	die "$name, calibration: $out\n" if $rc;
 	for (1 .. $REPEATS) {
-		($rc, $out) = output('mpirun', $ranks > cores() ? ('--oversubscribe', '--bind-to', 'none') : ('--bind-to', 'core'), '-n', $ranks,
-			"$dir/skel/skel", '--calibration', "$dir/calibration");
+		($rc, $out) = output('mpirun', @where, '-n', $ranks, "$dir/skel/skel", '--calibration', "$dir/calibration");
 		die "$name, skeleton of a predicted run: $out\n" if $rc || $out !~ /^skel_s ([\d.]+)/m;
 		push @s, $1;
 	}
