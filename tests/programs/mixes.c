@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Phases of computation of which each is of one known class, between barriers, for as many seconds each as the first
- * argument says (0.2): which of them, by name, further arguments say (all). Rank 0 prints the phases in order, one a line.
+ * argument says (0.2; of the processor where they compute, so that samples are as many on a busy machine): which of them, by
+ * name, further arguments say (all). Rank 0 prints the phases in order, one a line.
  * A phase named NAME is of class NAME; "sleep" sleeps, "threads" computes in two threads.
  */
 #include <math.h>
@@ -19,12 +20,17 @@ static size_t cache[3] = {32u << 10, 1u << 20, 32u << 20};
 static volatile uint64_t sink;
 static volatile double fsink;
 
-static double now(void)
+static double time_of(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double now(void)
+{
+	return time_of(CLOCK_MONOTONIC);
 }
 
 static void read_caches(void)
@@ -308,16 +314,17 @@ static int is_wanted(const char *name)
 /* The block before the MPI_Allreduce here, called from a line of its own, is the phase. */
 static NOINLINE void run(const char *name, void (*f)(void))
 {
+	clockid_t clock = f == nap || f == threads ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
 	double begin;
 
 	if (!is_wanted(name))
 		return;
 	f(); /* made ready first, which is another block */
 	MPI_Barrier(MPI_COMM_WORLD);
-	begin = now();
+	begin = time_of(clock);
 	do
 		f();
-	while (now() - begin < seconds);
+	while (time_of(clock) - begin < seconds);
 	MPI_Allreduce(MPI_IN_PLACE, &begin, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 	if (rank == 0)
 		puts(name);
