@@ -9,7 +9,6 @@ use lib "$FindBin::Bin/lib";
 use Cli;
 
 mkdir 'spool' or die "spool: $!\n";
-symlink Testbed::top() . '/conf/problems.rules', "$ENV{PRECEDENT_LIBDIR}/problems.rules" or die "symlink: $!\n";
 my $made = precedent('trace', '-q', '-o', 'spool/step0.ptrace', '--', 'mpirun', '--oversubscribe', '-n', 4, program('planted'), 'barrier:blocking');
 is($made->{rc}, 0, 'a run whose ranks wait in a barrier') or diag $made->{err};
 
