@@ -272,7 +272,7 @@ static struct ready made(const struct model *m, uint32_t i, const struct ready *
 }
 
 /* The chain of values: registers written in one iteration and read in the next. */
-static void find_chain(struct model *m)
+static int find_chain(struct model *m)
 {
 	struct ready reg[MIX_REGS], *half, now;
 	double per = 0;
@@ -280,7 +280,7 @@ static void find_chain(struct model *m)
 
 	half = calloc(MIX_REGS, sizeof(*half));
 	if (!half)
-		return;
+		return -1;
 	memset(reg, 0, sizeof(reg));
 	for (int round = 0; round < ROUNDS; round++) {
 		for (uint32_t i = 0; i < m->b->n; i++) {
@@ -300,6 +300,7 @@ static void find_chain(struct model *m)
 	free(half);
 	if (per <= 0)
 		memset(m->chain, 0, sizeof(m->chain));
+	return 0;
 }
 
 /* ---- branches ---- */
@@ -539,7 +540,8 @@ static double short_part(const struct model *m)
 	return fmin(1, fmax(0, more / (in_short - in_long - (integer_in_short - integer_in_long) / per_branch)));
 }
 
-static void weigh(struct model *m)
+/* -1: no memory. */
+static int weigh(struct model *m)
 {
 	for (uint32_t i = 0; i < m->n; i++) {
 		uint32_t p = mix_body_at(m->b, m->hit[i].offset);
@@ -558,8 +560,7 @@ static void weigh(struct model *m)
 			m->wrong += m->often[i] * WRONG * wrong_share(m, i);
 	}
 	m->shorts = short_part(m);
-	if (m->b->is_loop)
-		find_chain(m);
+	return m->b->is_loop ? find_chain(m) : 0;
 }
 
 /* How much memory lies behind each level, and how wide the arithmetic is that there is most of. */
@@ -594,13 +595,15 @@ int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, c
 	m.late = calloc(b->n + 1u, sizeof(*m.late));
 	m.address = calloc(m.n + 1u, sizeof(*m.address));
 	m.all = calloc((size_t)m.n * b->n + 1u, sizeof(*m.all));
-	if (m.access && m.heat && m.often && m.late && m.address && m.all) {
-		find_levels(&m);
-		weigh(&m);
+	if (!m.access || !m.heat || !m.often || !m.late || !m.address || !m.all)
+		goto out;
+	find_levels(&m);
+	if (weigh(&m) == 0) {
 		combine(&m, use->share);
 		find_bytes(&m, use);
 		rv = 0;
 	}
+out:
 	free(m.access);
 	free(m.heat);
 	free(m.often);

@@ -235,13 +235,18 @@ static int compare_samples(const void *a, const void *b)
 	return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
+static uint64_t times(uint64_t n, double by)
+{
+	return (uint64_t)fmin((double)n * by, 0x1p63);
+}
+
 static void stretch(struct trace_sample *s, double by)
 {
-	s->cpu_ns = (uint64_t)((double)s->cpu_ns * by);
+	s->cpu_ns = times(s->cpu_ns, by);
 	s->delayed_ns = 0; /* who else has the processors there is not predicted */
-	s->asleep_ns = (uint64_t)((double)s->asleep_ns * by);
+	s->asleep_ns = times(s->asleep_ns, by);
 	for (int i = 0; i < TCOUNTER_N; i++)
-		s->counter[i] = (uint64_t)((double)s->counter[i] * by);
+		s->counter[i] = times(s->counter[i], by);
 }
 
 static double stretch_of(const struct predicted_samples *p, const struct pattern_sum *sum, uint32_t k)
@@ -293,7 +298,7 @@ int predicted_samples_end(struct predicted_samples *p, const struct pattern_sum 
 			p->now[i].event = p->now[i - 1].event;
 	out.sample = p->now;
 	out.n = kept;
-	out.period_ns = whole > 0 ? (uint64_t)((double)out.period_ns * scale / whole) : out.period_ns;
+	out.period_ns = whole > 0 ? times(out.period_ns, scale / whole) : out.period_ns;
 	trace_samples_encode(&out, raw);
 	return raw->failed ? -1 : 0;
 }

@@ -117,7 +117,7 @@ static int take_values(struct rank_writing *r, uint32_t point, const double *var
 	for (uint32_t i = 0; i < r->w->set->pattern[at->pattern].n_value; i++) {
 		double v = at->var[i] == PATTERN_NONE ? INPUTS_MISSING : var[at->var[i]];
 
-		if (v == INPUTS_UNKNOWN || !isfinite(v)) {
+		if (v == INPUTS_UNKNOWN || !(fabs(v) < 0x1p62)) {
 			snprintf(text, sizeof(text), "has a %.28s that is not predicted: it varies, or no rule holds for it",
 				 r->w->set->pattern[at->pattern].value_name[i]);
 			return no_call(r, point, text);
@@ -144,7 +144,7 @@ static int predict_call(void *arg, uint32_t point, double time_s, const double *
 	struct rank_writing *r = arg;
 	const struct point *at = &r->w->point[point];
 	int64_t value[CALL_VALUES];
-	uint64_t enter = time_s > 0 ? (uint64_t)llround(time_s * 1e9) : 0, gap = 0;
+	uint64_t enter = time_s > 0 ? (uint64_t)fmin(time_s * 1e9, 0x1p62) : 0, gap = 0;
 	double compute = var[r->w->compute];
 	const char *why;
 	uint32_t n;
