@@ -12,6 +12,7 @@
 
 #include "cli/term.h"
 #include "cli/util.h"
+#include "common/fd.h"
 
 int cli_fail(const char *fmt, ...)
 {
@@ -227,20 +228,6 @@ double cli_now(void)
 	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	for (size_t at = 0; at < len;) {
-		ssize_t n = write(fd, data + at, len - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		at += (size_t)n;
-	}
-	return 0;
-}
-
 int cli_write_file(const char *path, const void *data, size_t len)
 {
 	char *tmp = NULL;
@@ -249,14 +236,14 @@ int cli_write_file(const char *path, const void *data, size_t len)
 
 	umask(mask);
 	if (!strcmp(path, "-"))
-		return write_all(STDOUT_FILENO, data, len) < 0
+		return fd_write_all(STDOUT_FILENO, data, len) < 0
 			       ? cli_fail("standard output cannot be written: %s", strerror(errno)) : 0;
 	if (asprintf(&tmp, "%s.XXXXXX", path) < 0)
 		return cli_fail("no memory");
 	fd = mkstemp(tmp);
 	if (fd < 0) {
 		rc = cli_fail("%s cannot be written: %s", path, strerror(errno));
-	} else if (write_all(fd, data, len) < 0 || fchmod(fd, 0666 & ~mask) < 0 || rename(tmp, path) < 0) {
+	} else if (fd_write_all(fd, data, len) < 0 || fchmod(fd, 0666 & ~mask) < 0 || rename(tmp, path) < 0) {
 		rc = cli_fail("%s cannot be written: %s", path, strerror(errno));
 		unlink(tmp);
 	} else {

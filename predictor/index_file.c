@@ -12,6 +12,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/fd.h"
 #include "predictor/index_file.h"
 
 #define MAGIC	    "PRECIDX1"
@@ -157,21 +158,6 @@ static void beat_write(unsigned char out[16], uint64_t id, int64_t beat)
 	store64(out + 8, XXH3_64bits_withSeed(out, 8, id));
 }
 
-static int write_all(int fd, const unsigned char *p, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, p, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return -1;
-		p += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
 static int build_write(struct index_build *b, int fd, uint64_t id, uint64_t boot, int64_t beat)
 {
 	unsigned char header[INDEX_HEADER] = MAGIC;
@@ -183,7 +169,7 @@ static int build_write(struct index_build *b, int fd, uint64_t id, uint64_t boot
 	beat_write(header + BEAT_AT, id, beat);
 	for (uint64_t i = 0; i < b->blocks; i++)
 		block_seal(b->data + i * INDEX_BLOCK, id, i);
-	return write_all(fd, header, sizeof(header)) < 0 || write_all(fd, b->data, b->blocks * INDEX_BLOCK) < 0 ? -1 : 0;
+	return fd_write_all(fd, header, sizeof(header)) < 0 || fd_write_all(fd, b->data, b->blocks * INDEX_BLOCK) < 0 ? -1 : 0;
 }
 
 int index_build_publish(struct index_build *b, const char *path, int64_t beat, mode_t mode, uid_t uid, gid_t gid, uint64_t *id,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "common/fd.h"
 #include "predictor/model/file_impl.h"
 
 const char *const model_feature_word[MODEL_FEATURE_OPS] = {
@@ -196,21 +197,6 @@ int model_key(const struct model *m, uint64_t *key, struct errbuf *err)
 	return rc;
 }
 
-static int write_all(int fd, const uint8_t *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		data += n;
-		len -= (size_t)n;
-	}
-	return fsync(fd);
-}
-
 int model_save(const struct model *m, const char *path, struct errbuf *err)
 {
 	struct buf b = {0};
@@ -229,7 +215,7 @@ int model_save(const struct model *m, const char *path, struct errbuf *err)
 		err_set(err, "%s: %s", beside, strerror(errno));
 		goto out;
 	}
-	if (write_all(fd, b.data, b.len) < 0 || fchmod(fd, 0644) < 0 || rename(beside, path) < 0) {
+	if (fd_write_all(fd, b.data, b.len) < 0 || fsync(fd) < 0 || fchmod(fd, 0644) < 0 || rename(beside, path) < 0) {
 		err_set(err, "%s: %s", path, strerror(errno));
 		unlink(beside);
 		goto out;

@@ -15,6 +15,7 @@
 #include "predictor/combine.h"
 #include "predictor/law_runs.h"
 #include "follow_world.h"
+#include "laws.h"
 #include "normal.h"
 
 static void near(double got, double want, double rel)
@@ -123,18 +124,6 @@ static void test_parts(void **state)
 }
 
 /* ---- families ---- */
-
-static double law_of(int kind, double n, double p)
-{
-	switch (kind) {
-	case 0:
-		return 10 + 1e-4 * n * n / p + 0.2 * p;
-	case 1:
-		return 30 + 0.05 * n;
-	default:
-		return 1e-3 * pow(n, 1.8) / pow(p, 0.9);
-	}
-}
 
 enum { PROBES, MODEL, HISTORY, ALL, WITHOUT, KINDS };
 

@@ -20,6 +20,7 @@
 #include "predictor/law.h"
 #include "predictor/law_row.h"
 #include "follow_world.h"
+#include "laws.h"
 #include "normal.h"
 
 /* ---- families ---- */
@@ -128,18 +129,6 @@ static void test_laws(void **state)
 
 				near(said(p, n).mean_s, t[kind], 0.01);
 			}
-	}
-}
-
-static double law_of(int kind, double n, double p)
-{
-	switch (kind) {
-	case 0:
-		return 10 + 1e-4 * n * n / p + 0.2 * p;
-	case 1:
-		return 30 + 0.05 * n;
-	default:
-		return 1e-3 * pow(n, 1.8) / pow(p, 0.9);
 	}
 }
 
