@@ -157,21 +157,29 @@ static void late_send_mprobe(struct world *w, int rep)
 	}
 }
 
+/* Whether this rank is one that waits, and is there before the others have sent, late. */
+static int waits_early(struct world *w, int rep)
+{
+	if (!in_pair(w))
+		return 0;
+	if (!sends(w)) {
+		early(w, rep);
+		return 1;
+	}
+	late(w, rep);
+	mark(w, rep, 'c');
+	MPI_Send(w->out, SMALL, MPI_INT, peer(w), 1, w->comm);
+	return 0;
+}
+
 /* Asks again and again, each in its way, instead of waiting. */
 static void late_send_tested(struct world *w, int rep, int (*test)(MPI_Request *r, int *there))
 {
 	MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 	int there = 0;
 
-	if (!in_pair(w))
+	if (!waits_early(w, rep))
 		return;
-	if (sends(w)) {
-		late(w, rep);
-		mark(w, rep, 'c');
-		MPI_Send(w->out, SMALL, MPI_INT, peer(w), 1, w->comm);
-		return;
-	}
-	early(w, rep);
 	MPI_Irecv(w->in, SMALL, MPI_INT, peer(w), 1, w->comm, &r[1]);
 	mark(w, rep, 'v');
 	while (!there)
@@ -205,15 +213,8 @@ static void late_send_iprobe(struct world *w, int rep)
 	MPI_Status s;
 	int there = 0;
 
-	if (!in_pair(w))
+	if (!waits_early(w, rep))
 		return;
-	if (sends(w)) {
-		late(w, rep);
-		mark(w, rep, 'c');
-		MPI_Send(w->out, SMALL, MPI_INT, peer(w), 1, w->comm);
-		return;
-	}
-	early(w, rep);
 	mark(w, rep, 'v');
 	while (!there)
 		MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, w->comm, &there, &s);

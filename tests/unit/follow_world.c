@@ -210,6 +210,21 @@ struct cluster_job *job_add(uint32_t id, enum job_act act)
 	return j;
 }
 
+struct cluster_job *job_add_member(uint32_t id, unsigned number, const char *vars)
+{
+	struct cluster_job *j;
+	struct job_comment c;
+
+	w->n = 0;
+	j = job_add(id, ACT_OBSERVE);
+	assert_int_equal(comment_parse(j->admin_comment, &c), 0);
+	snprintf(c.key, sizeof(c.key), "%032x", number);
+	strcpy(c.kin, FAMILY);
+	snprintf(c.vars, sizeof(c.vars), "%s", vars);
+	assert_true(comment_format(&c, w->comments[0], COMMENT_TEXT_MAX) > 0);
+	return j;
+}
+
 void job_run(struct cluster_job *j)
 {
 	j->phase = CLUSTER_RUNNING;

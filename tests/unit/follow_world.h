@@ -50,6 +50,8 @@ void conf_make(const char *candidates);
 int world_setup(void **state);
 int world_teardown(void **state);
 struct cluster_job *job_add(uint32_t id, enum job_act act);
+/* The only job: a program of that number in its key, a member of the kin by these numbers. */
+struct cluster_job *job_add_member(uint32_t id, unsigned number, const char *vars);
 void job_run(struct cluster_job *j);
 void job_end(struct cluster_job *j, const char *state, double elapsed_s);
 struct cluster_job *job_find(uint32_t id);

@@ -245,16 +245,10 @@ static void test_other_program(void **state)
 static void run_of(uint32_t id, unsigned number, double elapsed_s)
 {
 	struct cluster_job *j;
-	struct job_comment c;
+	char vars[40];
 
-	w->n = 0;
-	j = job_add(id, ACT_OBSERVE);
-	assert_int_equal(comment_parse(j->admin_comment, &c), 0);
-	snprintf(c.key, sizeof(c.key), "%032x", number);
-	strcpy(c.family, FAMILY);
-	strcpy(c.kin, FAMILY);
-	snprintf(c.vars, sizeof(c.vars), "2,1,1,0,%u", number);
-	assert_true(comment_format(&c, w->comments[0], COMMENT_TEXT_MAX) > 0);
+	snprintf(vars, sizeof(vars), "2,1,1,0,%u", number);
+	j = job_add_member(id, number, vars);
 	look();
 	job_run(j);
 	look();

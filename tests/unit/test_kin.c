@@ -213,17 +213,10 @@ static void test_comment(void **state)
 
 static void run_with(uint32_t id, const char *end, double elapsed_s, unsigned number)
 {
-	struct cluster_job *j;
-	struct job_comment c;
+	char vars[40];
 
-	w->n = 0;
-	j = job_add(id, ACT_OBSERVE);
-	assert_int_equal(comment_parse(j->admin_comment, &c), 0);
-	snprintf(c.key, sizeof(c.key), "%032x", number);
-	strcpy(c.kin, FAMILY);
-	snprintf(c.vars, sizeof(c.vars), "1000,%u", number);
-	assert_true(comment_format(&c, w->comments[0], COMMENT_TEXT_MAX) > 0);
-	job_play(j, end, elapsed_s);
+	snprintf(vars, sizeof(vars), "1000,%u", number);
+	job_play(job_add_member(id, number, vars), end, elapsed_s);
 }
 
 static bool family_of(const char *candidate, struct store_family *out)

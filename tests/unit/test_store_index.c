@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
+#include <errno.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "predictor/index_file.h"
@@ -508,6 +510,42 @@ static void test_kill(void **state)
 	print_message("# %u programs, %u of %u readers heeded the index\n", next, heeding, 2 * ROUNDS);
 }
 
+/* ---- no room ---- */
+
+/* A new one for which there is no room: the old one stays as it was, and nothing lies about. */
+static void test_no_room(void **state)
+{
+	struct rlimit was, now;
+	struct index_build *small = index_build_create(1000), *large = index_build_create(1000000);
+	struct index_file *f;
+	uint64_t id, other;
+	char tmp[sizeof(index_path) + 4];
+
+	(void)state;
+	snprintf(tmp, sizeof(tmp), "%s.tmp", index_path);
+	assert_non_null(small);
+	assert_non_null(large);
+	index_build_add(small, 0, "known", 5);
+	ok(index_build_publish(small, index_path, 1, 0644, geteuid(), getegid(), &id, &err));
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	now = was;
+	now.rlim_cur = 1 << 20;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+	assert_int_equal(index_build_publish(large, index_path, 1, 0644, geteuid(), getegid(), &other, &err), -1);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	assert_non_null(strstr(err.text, strerror(EFBIG)));
+	assert_int_equal(access(tmp, F_OK), -1);
+	ok(index_file_open(index_path, geteuid(), false, &f, &err));
+	assert_true(index_file_id(f) == id);
+	assert_true(index_file_may_hold(f, 0, "known", 5));
+	assert_false(index_file_may_hold(f, 0, "unknown", 7));
+	index_file_close(f);
+	index_build_destroy(small);
+	index_build_destroy(large);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, index_setup, index_teardown)
 
 int main(void)
@@ -519,6 +557,7 @@ int main(void)
 		T(test_store_replaced),
 		T(test_damaged),
 		T(test_kill),
+		T(test_no_room),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
