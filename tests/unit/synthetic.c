@@ -365,12 +365,28 @@ static void put_ends(const struct syn *s, const char *path)
 	buf_free(&b);
 }
 
+static void write_to(struct syn *s, const char *path, bool partial)
+{
+	struct errbuf err;
+	struct trace_writer *w = trace_writer_create(path, s->n_ranks, &err);
+
+	need_ok(w ? 0 : -1, &err);
+	for (uint32_t r = 0; r < s->n_ranks; r++)
+		write_rank(s, r, w);
+	trace_writer_ends(w);
+	need_ok(trace_writer_close(w, partial, &err), &err);
+}
+
+void syn_write(struct syn *s, const char *path)
+{
+	write_to(s, path, false);
+}
+
 static struct trace *open_as(struct syn *s, bool partial)
 {
 	const char *dir = getenv("TMPDIR");
 	char path[512];
 	struct errbuf err;
-	struct trace_writer *w;
 	struct trace *t;
 	int fd;
 
@@ -378,12 +394,7 @@ static struct trace *open_as(struct syn *s, bool partial)
 	fd = mkstemp(path);
 	need_ok(fd, &(struct errbuf){"cannot create a file"});
 	close(fd);
-	w = trace_writer_create(path, s->n_ranks, &err);
-	need_ok(w ? 0 : -1, &err);
-	for (uint32_t r = 0; r < s->n_ranks; r++)
-		write_rank(s, r, w);
-	trace_writer_ends(w);
-	need_ok(trace_writer_close(w, partial, &err), &err);
+	write_to(s, path, partial);
 	put_ends(s, path);
 	t = trace_open(path, &err);
 	unlink(path);

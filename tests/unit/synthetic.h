@@ -62,6 +62,8 @@ void syn_delayed(struct syn *s, uint32_t rank, uint64_t ns);
 /* Write, open, remove the file. partial: as of a run that died. */
 struct trace *syn_open(struct syn *s);
 struct trace *syn_open_partial(struct syn *s);
+/* Only write; no process has told its end. */
+void syn_write(struct syn *s, const char *path);
 
 /* Programs, from MPI_Init to MPI_Finalize. */
 enum syn_border { SYN_SKIP, SYN_PROC_NULL, SYN_PERIODIC };
