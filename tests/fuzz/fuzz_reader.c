@@ -197,7 +197,11 @@ static void read_trace(const struct trace *t)
 		return;
 	for (uint32_t r = 0; r < n; r++) {
 		const struct trace_rank *k = trace_get_rank(t, r);
+		uint64_t after_ns;
 
+		/* what is believed of an end is what a process would have noted, or nothing */
+		if (!trace_end_unpack(r, trace_end_pack(r, k->defs.proc.after_ns), &after_ns) || after_ns != k->defs.proc.after_ns)
+			__builtin_trap();
 		if (!k->present)
 			continue;
 		read_rank(t, r);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fuzzes what a trace file's pages hold: definitions and folded structure. Checksums would keep a fuzzer out, so
- * it starts behind them: first byte 0 definitions, 1 structure, else the page header.
+ * it starts behind them: first byte 0 definitions, 1 structure, 2 the ends of processes, else the page header.
  */
 #include <stddef.h>
 #include <stdint.h>
 
 #include "trace/defs.h"
+#include "trace/ends.h"
 #include "trace/fold.h"
 #include "trace/page.h"
 
@@ -48,6 +49,19 @@ static void structure(struct rdbuf *in)
 	folded_free(&f);
 }
 
+static void ends(struct rdbuf *in)
+{
+	for (uint32_t rank = 0; rdbuf_left(in) >= TRACE_END_BYTES; rank++) {
+		uint64_t packed = rdbuf_u64(in), most = ((1ull << 48) - 1) * 1000, ns = packed < most ? packed : most, after_ns, again;
+
+		/* a number is taken for the one of its rank only when that could have written it; what one writes is taken */
+		if (trace_end_unpack(rank, packed, &after_ns) ? trace_end_pack(rank, after_ns) != packed : after_ns != 0)
+			__builtin_trap();
+		if (!trace_end_unpack(rank, trace_end_pack(rank, packed), &again) || again != ns / 1000 * 1000)
+			__builtin_trap();
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct rdbuf in = {.data = data + 1, .len = size ? size - 1 : 0};
@@ -59,6 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		definitions(&in);
 	else if (data[0] == 1)
 		structure(&in);
+	else if (data[0] == 2)
+		ends(&in);
 	else if (size > TRACE_PAGE_HEADER)
 		trace_page_header(data + 1, &p);
 	return 0;

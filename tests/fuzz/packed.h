@@ -74,18 +74,27 @@ static void put_entry(struct buf *index, const struct trace_page *p, uint64_t of
 	buf_put_u64(index, p->hash);
 }
 
-static void put_tail(struct buf *out, struct buf *index, uint32_t n, uint8_t flags)
+/* What the ranks noted when they ended: their number, uv, which need not be that of the ranks; of each a nanosecond number, uv,
+ * that it notes well when even, else the bytes that it leaves. */
+static void get_ends(struct rdbuf *in, struct buf *ends)
+{
+	uint64_t n = rdbuf_uv(in) % 300;
+
+	for (uint32_t r = 0; r < n; r++) {
+		uint64_t ns = rdbuf_uv(in);
+
+		buf_put_u64(ends, ns % 2 ? ns : trace_end_pack(r, ns));
+	}
+}
+
+static void put_tail(struct buf *out, struct buf *index, uint32_t n, uint8_t flags, const struct buf *ends)
 {
 	struct trace_page p = {.type = TPAGE_INDEX, .n = n};
 	uint64_t at = out->len;
 	size_t tail;
 
 	trace_page_encode(&p, index->data, index->len, out);
-	if (flags & TRACE_HAS_ENDS) {
-		/* of the two ranks that most of them have; the first one well */
-		buf_put_u64(out, trace_end_pack(0, at * 1000));
-		buf_put_u64(out, at);
-	}
+	buf_put(out, ends->data, ends->len);
 	tail = out->len;
 	buf_put_u64(out, at);
 	buf_put_u32(out, n);
@@ -97,13 +106,16 @@ static void put_tail(struct buf *out, struct buf *index, uint32_t n, uint8_t fla
 
 static void pack(struct rdbuf *in, int mode, struct buf *out)
 {
-	struct buf index = {0};
+	struct buf index = {0}, ends = {0};
 	struct trace_page p;
 	const void *raw;
 	uint32_t n = 0;
+	uint8_t flags;
 	size_t len;
 
 	put_header(out, rdbuf_u8(in));
+	flags = rdbuf_u8(in) & (TRACE_PARTIAL | TRACE_HAS_ENDS);
+	get_ends(in, &ends);
 	while (rdbuf_left(in) && get_page(in, &p, &raw, &len) == 0) {
 		uint64_t at = out->len;
 
@@ -116,8 +128,9 @@ static void pack(struct rdbuf *in, int mode, struct buf *out)
 		n++;
 	}
 	if (mode != PACKED_NO_TRAILER)
-		put_tail(out, &index, n, n & (TRACE_PARTIAL | TRACE_HAS_ENDS));
+		put_tail(out, &index, n, flags, &ends);
 	buf_free(&index);
+	buf_free(&ends);
 }
 
 /* Put right every checksum that stands where one belongs. */
@@ -163,6 +176,10 @@ static void unpack(const struct trace *t, int mode, struct buf *out)
 
 	buf_put_u8(out, (uint8_t)mode);
 	buf_put_u8(out, (uint8_t)trace_n_ranks(t));
+	buf_put_u8(out, trace_is_imported(t) ? 0 : TRACE_HAS_ENDS);
+	buf_put_uv(out, trace_is_imported(t) ? 0 : trace_n_ranks(t));
+	for (uint32_t r = 0; !trace_is_imported(t) && r < trace_n_ranks(t); r++)
+		buf_put_uv(out, trace_get_rank(t, r)->defs.proc.after_ns);
 	for (uint32_t i = 0; i < trace_n_pages(t); i++) {
 		const struct trace_page *p = trace_page_at(t, i);
 		uint32_t len;
@@ -209,9 +226,33 @@ static void seed_of(const char *dir, const char *name, struct trace *t)
 	trace_close(t);
 }
 
+/* The file itself, ends and all. */
+static void seed_bytes(const char *dir, const char *name, struct syn *s)
+{
+	char path[] = "/tmp/precedent-fuzz-XXXXXX";
+	struct buf b = {0};
+	uint8_t byte;
+	FILE *f;
+
+	close(mkstemp(path));
+	syn_write(s, path);
+	put_ends(s, path);
+	buf_put_u8(&b, FILE_BYTES);
+	f = fopen(path, "rb");
+	while (f && fread(&byte, 1, 1, f) == 1)
+		buf_put_u8(&b, byte);
+	if (f)
+		fclose(f);
+	unlink(path);
+	save(dir, name, FILE_BYTES, &b);
+	buf_free(&b);
+}
+
 static void seed_program(const char *dir, const char *name, struct syn *s)
 {
+	s->rank[0].defs.proc.after_ns = 1500000000;
 	seed_of(dir, name, syn_open(s));
+	seed_bytes(dir, name, s);
 	syn_destroy(s);
 }
 
