@@ -16,29 +16,32 @@
 # Programs are named by the first word: the three that do not fit into the cache are ft-large, mg-large and heat-large.
 # Usage: accuracy_machines.pl [--pairs N] [--fill] [--minutes M] [--seconds S] [--ranks N] [--results FILE] [--programs A,B]
 #	[--machines A,B] [--small]
-#	accuracy_machines.pl --table [--results FILE] | --list
+#	accuracy_machines.pl --table | --document FILE [--results FILE]
+#	accuracy_machines.pl --list
 #   --pairs N    pairs of each program on each machine, 5; with --fill what the file has counts, and the fewest come first
 #   --minutes M  begin no pair after M minutes
-#   --seconds S  skeletons and partial executions are made for a quarter of the run at home, but for 0.4 s at least and S at most, 3
+#   --seconds S  skeletons and partial executions are made for a quarter of the run at home, but for 0.4 s at least (emulated: 0.3) and S at most, 3
 #   --machines   of home,cpu,network,both,unequal,here,qemu,valgrind; all but here, which is the home of the last two
 #   --small      the data for emulated processors everywhere, to see that all runs; to a file of its own
-#   --table      the tables of what the file has; --list the programs and their data
+#   --table      the tables of what the file has; --document writes them below the marker line of ACCURACY.md
+#   --list       the programs and their data
+# Rows that were measured in another way than today's (Pairs.pm says which) count neither for --fill nor for the tables.
 use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
-use AccuracyTable qw(print_tables print_programs);
+use AccuracyTable qw(print_tables print_programs document);
 use Bench qw(build top);
 use Getopt::Long;
 use JSON::PP;
 use List::Util qw(min);
 use Machines qw(machine machine_names home_of machines_end);
-use Pairs qw(prepare pair_begin pair_row);
+use Pairs qw(prepare pair_begin pair_row of_this_way $WAY);
 use Programs qw(program_names program_of slurp);
 
 my $FAILURES = 2; # of a program on a machine: then it is not tried again
 my %o = (pairs => 5, ranks => 2, results => 'accuracy.jsonl', programs => '', machines => '', seconds => 3, minutes => 1e6);
-GetOptions(\%o, 'pairs=i', 'fill', 'minutes=f', 'ranks=i', 'results=s', 'programs=s', 'machines=s', 'seconds=f', 'small', 'table', 'list') && !@ARGV or exit 2;
+GetOptions(\%o, 'pairs=i', 'fill', 'minutes=f', 'ranks=i', 'results=s', 'programs=s', 'machines=s', 'seconds=f', 'small', 'table', 'document=s', 'list') && !@ARGV or exit 2;
 chdir top() or die top() . ": $!\n";
 chomp(my $commit = `git rev-parse --short HEAD 2>/dev/null`);
 my $begin = time;
@@ -49,7 +52,7 @@ sub lines { return map { decode_json($_) } split /\n/, slurp($o{results}) }
 sub note {
 	my ($l) = @_;
 	open my $f, '>>', $o{results} or die "$o{results}: $!\n";
-	print {$f} JSON::PP->new->canonical->encode({%$l, commit => $commit}), "\n";
+	print {$f} JSON::PP->new->canonical->encode({%$l, way => $WAY, commit => $commit}), "\n";
 	close $f or die "$o{results}: $!\n";
 	return;
 }
@@ -72,7 +75,7 @@ sub report {
 sub tasks {
 	my ($names, $machines) = @_;
 	my %rows;
-	$rows{$_->{program}}{$_->{machine}}++ for grep { $o{fill} && !defined $_->{failed} && $_->{ranks} == $o{ranks} } lines();
+	$rows{$_->{program}}{$_->{machine}}++ for grep { $o{fill} && !defined $_->{failed} && $_->{ranks} == $o{ranks} } of_this_way(lines());
 	my @tasks;
 	for my $name (@$names) {
 		for my $home ('home', 'here') {
@@ -158,6 +161,10 @@ sub ended {
 
 if ($o{list}) {
 	print_programs();
+	exit 0;
+}
+if (defined $o{document}) {
+	document($o{document}, lines());
 	exit 0;
 }
 if (!$o{table}) {

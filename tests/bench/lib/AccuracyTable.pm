@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The tables of ACCURACY.md, of the lines that accuracy_machines.pl has left.
+# The tables of ACCURACY.md, of the lines that accuracy_machines.pl has left. Lines of another way of measuring than today's do
+# not count. Runs on different numbers of ranks are apart everywhere.
 package AccuracyTable;
 use strict;
 use warnings;
 use Bench qw(median);
 use Exporter 'import';
 use Machines qw(machine machine_names);
-use Programs qw(program_names program_of);
+use Pairs qw(of_this_way);
+use Programs qw(program_names program_of slurp);
 
-our @EXPORT_OK = qw(print_tables print_programs);
+our @EXPORT_OK = qw(print_tables print_programs document);
+
+# In the document: what follows is written by the program, what stands before it by hand.
+my $MARKER = '<!-- What follows is written by accuracy_machines.pl --document. -->';
 
 my $LARGE = 0.10; # errors above it are named
 
@@ -33,6 +38,9 @@ sub magnitudes {
 	return @e ? map { in_percent($_) } median(@e), $e[-1] : ('-', '-');
 }
 
+# All single times of a program, there (actual) or at home.
+sub single_times { my ($where, @l) = @_; return map { map { @$_ } @{$_->{"${where}_runs"}} } @l }
+
 # Median deviation from the median; undef of one alone.
 sub noise {
 	my @v = @_;
@@ -45,13 +53,28 @@ sub table_row { print '| ', join(' | ', @_), " |\n"; return }
 
 # ---- over all programs ----
 
+# [what, lines] of each machine and number of ranks; the number is named where there are several.
+sub groups {
+	my ($cell) = @_;
+	my @l = map { @$_ } map { values %$_ } values %$cell;
+	my %ranks = map { $_->{ranks} => 1 } @l;
+	my @groups;
+	for my $ranks (sort { $a <=> $b } keys %ranks) {
+		for my $m (machine_names()) {
+			my @of = grep { $_->{machine} eq $m && $_->{ranks} == $ranks } @l or next;
+			push @groups, [machine($m)->{text} . (keys %ranks > 1 ? ", $ranks ranks" : ''), @of];
+		}
+	}
+	return @groups;
+}
+
 sub print_summary {
 	my ($cell) = @_;
 	my @method = qw(skeleton partial empty kernels clock);
-	table_head('', 'machine', 'pairs', map { (($_ eq 'empty' ? 'empty loop' : $_) . ' %', 'worst') } @method);
-	for my $m (grep { $cell->{$_} } machine_names()) {
-		my @l = map { @$_ } values %{$cell->{$m}};
-		table_row(machine($m)->{text}, scalar @l, map { magnitudes(errors($_, @l)) } @method);
+	table_head("Absolute errors, median and worst:\n\n", 'machine', 'pairs', map { (($_ eq 'empty' ? 'empty loop' : $_) . ' %', 'worst') } @method);
+	for (groups($cell)) {
+		my ($what, @l) = @$_;
+		table_row($what, scalar @l, map { magnitudes(errors($_, @l)) } @method);
 	}
 	return;
 }
@@ -67,14 +90,12 @@ sub interval {
 	return (@told ? "$inside of " . @told : '-', @width ? in_percent(median(@width)) : '-', @have - @told);
 }
 
-# Where the lines have them: earlier ones have not.
 sub print_intervals {
 	my ($cell) = @_;
-	return if !grep { $_->{told} } map { @$_ } map { values %$_ } values %$cell;
 	table_head("What is told, with its interval:\n\n", 'machine', (map { ("$_: inside", '+- %', 'refused') } qw(skeleton partial both)), 'both %', 'worst');
-	for my $m (grep { $cell->{$_} } machine_names()) {
-		my @l = grep { $_->{told} } map { @$_ } values %{$cell->{$m}} or next;
-		table_row(machine($m)->{text}, map({ interval($_, @l) } qw(skeleton partial both)),
+	for (groups($cell)) {
+		my ($what, @l) = @$_;
+		table_row($what, map({ interval($_, @l) } qw(skeleton partial both)),
 			magnitudes(map { $_->{told}{both}{mean} / $_->{actual} - 1 } grep { defined $_->{told}{both}{mean} } @l));
 	}
 	return;
@@ -94,7 +115,7 @@ sub print_program {
 	my ($p, @l) = @_;
 	my @skeleton = errors('skeleton', @l);
 	my @partial = grep { defined $_->{partial} } @l;
-	table_row($p, scalar @l, sprintf('%.2f', median(map { $_->{actual} } @l)), in_percent(noise(map { $_->{actual} } @l)), percents(@skeleton),
+	table_row($p, scalar @l, sprintf('%.2f', median(map { $_->{actual} } @l)), in_percent(noise(single_times('actual', @l))), percents(@skeleton),
 		percents(errors('partial', @l)), (map { (percents(errors($_, @l)))[0] } qw(direct empty kernels clock)),
 		grep({ $_ < 0 } @skeleton) . ' of ' . @skeleton, in_percent(median(map { $_->{probe} / $_->{actual} } @l)),
 		in_percent(median(map { $_->{partial_probe} / $_->{actual} } @partial)));
@@ -108,7 +129,7 @@ sub far_off {
 	my $off = median(errors('skeleton', @l));
 	my $many = grep { abs($_) > $LARGE } errors('skeleton', @l);
 	return if !defined $off || abs $off <= $LARGE;
-	my @of = (['program', noise(map { $_->{actual} } @l)], ['program at home', noise(map { $_->{home} } @l)],
+	my @of = (['program', noise(single_times('actual', @l))], ['program at home', noise(single_times('home', @l))],
 		map { my $at = $_->[1]; [$_->[0], noise(map { $_->{$at}{skel_s} } grep { $_->{$at} } @l)] } ['skeleton', 'there'], ['skeleton at home', 'at_home']);
 	my @known = grep { defined $_->[1] } @of;
 	my $sum = 0;
@@ -140,13 +161,32 @@ sub print_machine {
 # print_tables(LINES): the lines of the results, in order. One with `failed` is no pair: it says why there is none.
 sub print_tables {
 	my (%cell, %failed);
-	for my $l (@_) {
+	for my $l (of_this_way(@_)) {
 		my $p = "$l->{program}, $l->{ranks}";
 		defined $l->{failed} ? $failed{$l->{machine}}{$p} = $l->{failed} : push @{$cell{$l->{machine}}{$p}}, $l;
 	}
 	print_summary(\%cell);
 	print_intervals(\%cell);
 	print_machine($_, $cell{$_} // {}, $failed{$_} // {}) for grep { $cell{$_} || $failed{$_} } machine_names();
+	return;
+}
+
+# document(PATH, LINES): the tables into a document, in place of what stands below its marker. It is replaced as a whole.
+sub document {
+	my ($path, @l) = @_;
+	my ($text, $tables) = (slurp($path), '');
+	my $at = index $text, "$MARKER\n";
+	die "$path: no line '$MARKER', below which the tables go\n" if $at < 0;
+	of_this_way(@l) or die "no rows of today's way of measuring: $path stays as it is\n";
+	open my $to, '>', \$tables or die "memory: $!\n";
+	my $before = select $to;
+	print_tables(@l);
+	select $before;
+	close $to or die "memory: $!\n";
+	open my $f, '>', "$path.new" or die "$path.new: $!\n";
+	print {$f} substr($text, 0, $at), "$MARKER\n", $tables or die "$path.new: $!\n";
+	close $f or die "$path.new: $!\n";
+	rename "$path.new", $path or die "$path: $!\n";
 	return;
 }
 

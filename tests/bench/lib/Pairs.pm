@@ -11,18 +11,30 @@ use Exporter 'import';
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
 use JSON::PP;
-use List::Util qw(max min);
+use List::Util qw(max min sum);
 use Machines qw(home_of run_on work_dir);
 use Programs qw(program_of furnish slurp spill owned);
 use Testbed;
 
-our @EXPORT_OK = qw(prepare pair_begin pair_row);
+our @EXPORT_OK = qw(prepare pair_begin pair_row of_this_way of_sides runs_until $WAY);
+
+# How a pair is measured, in its row: rows of different ways have no place in one table. 1, without the field: every program
+# runs once, twice at home. 2: medians of several runs before the probes and several after.
+our $WAY = 2;
+
+sub of_this_way { return grep { ($_->{way} // 1) == $WAY } @_ }
 
 my @make_partial = (build() . '/tests/bench/make_partial');
 my @make_estimate = (build() . '/tests/bench/make_estimate');
 
-# Probes take a part of what a program takes, as they do of jobs: as much as they may, and more would only cost time.
-my ($PART, $LEAST_S) = (1 / 4, 0.4);
+# Probes take a part of what a program takes, as they do of jobs: as much as they may, and more would only cost time. Of what
+# is emulated the least is less: it takes up to 30 times as long there.
+my ($PART, %LEAST_S) = (1 / 4, home => 0.4, here => 0.3);
+
+# Runs of the program before the probes, and as many after: until they have taken so many seconds, so many at most, a second
+# one in any case if the first is shorter than that. Where it takes longer than `twice` it runs before them only.
+my %HOME_RUNS = (seconds => 3, most => 5, twice => 1e9);
+my %ELSEWHERE_RUNS = (seconds => 2, most => 3, twice => 4);
 
 # The skeleton's facts; made of SECONDS at home, compiled or only planned.
 sub skeleton_make {
@@ -43,7 +55,7 @@ sub prepare {
 	run(\%p, $home, {native => 1, env => {LD_PRELOAD => "$dir/libprecedent_trace.so", PRECEDENT_TRACE_FILE => $p{trace}}}, @{$p{cmd}});
 	-s $p{trace} or die "it left no trace\n";
 	my $part = $PART * skeleton_make(\%p, $most)->{traced_s};
-	$p{seconds} = min($most, max($part, $LEAST_S));
+	$p{seconds} = min($most, max($part, $LEAST_S{$home}));
 	$p{facts} = skeleton_make(\%p, $p{seconds}, '--compile');
 	owned($dir);
 	$p{unpartial} = stop_prepare(\%p);
@@ -58,17 +70,18 @@ sub run {
 
 # ---- what is run ----
 
-# The skeleton there, all numbers of its result by name, its kernels, and what it took with its launch.
+# The skeleton there, all numbers of its result by name, and its kernels. What it took is from MPI_Init to MPI_Finalize.
 sub skeleton {
 	my ($p, $at, $way, @more) = @_;
 	my $result = "$p->{dir}/result";
 	my %r;
 	unlink $result;
-	($r{took}) = run($p, $at, {}, "$p->{dir}/skel/skel", $at eq $p->{home} ? '--calibrate' : '--calibration', "$p->{cal}.$way", '--result', $result, @more);
+	run($p, $at, {}, "$p->{dir}/skel/skel", $at eq $p->{home} ? '--calibrate' : '--calibration', "$p->{cal}.$way", '--result', $result, @more);
 	for (split /\n/, slurp($result)) {
 		/^kernel (\S+) (\S+)/ ? $r{kernel}{$1} = $2 : /^(\w+) (\S+)$/ ? $r{$1} = $2 : ();
 	}
 	die "the skeleton left no result\n" if !$r{skel_s};
+	$r{took} = $r{wall_s} - $r{init_s};
 	return \%r;
 }
 
@@ -96,33 +109,38 @@ sub partial {
 	return $p->{unpartial} ? undef : {%e, took => $took};
 }
 
-# Seconds of the program there, between MPI_Init and MPI_Finalize.
+# Seconds of the program there, between MPI_Init and MPI_Finalize; what its launch took besides is kept.
 sub program {
 	my ($p, $at) = @_;
 	my $file = "$p->{dir}/seconds";
 	unlink $file;
-	run($p, $at, {env => {LD_PRELOAD => "$p->{dir}/libmpi_timer.so", MPI_TIMER_FILE => $file}}, @{$p->{cmd}});
+	my ($took) = run($p, $at, {env => {LD_PRELOAD => "$p->{dir}/libmpi_timer.so", MPI_TIMER_FILE => $file}}, @{$p->{cmd}});
 	my ($s) = slurp($file) =~ /^([0-9.]+)$/m or die "it was not timed\n";
+	push @{$p->{launched}{$at}}, $took - $s;
 	return $s + 0;
 }
 
-# What it takes to start something that does nothing.
-my %launched;
-sub launch {
-	my ($p, $at) = @_;
-	return $launched{$at} //= do {
-		spill("$p->{dir}/ring", slurp(build() . '/tests/programs/ring'));
-		owned($p->{dir});
-		median(map { (run($p, $at, {}, "$p->{dir}/ring", 10))[0] } 1 .. 3);
-	};
+# Times of several runs, one after the other, by a rule as above.
+sub runs_until {
+	my ($rule, $once) = @_;
+	my @s = $once->();
+	push @s, $once->() while $s[0] < $rule->{seconds} && @s < $rule->{most} && (@s < 2 || sum(@s) < $rule->{seconds});
+	return \@s;
 }
 
-# One run of everything there.
+# Everything there, in the order of its runs: `before` and `after` are the program's.
 sub times_at {
 	my ($p, $at) = @_;
-	return {program => program($p, $at), skeleton => skeleton($p, $at, 'mix'), empty => skeleton($p, $at, 'spin', '--empty-loop'),
-		partial => scalar partial($p, $at)};
+	my $rule = $at eq $p->{home} ? \%HOME_RUNS : \%ELSEWHERE_RUNS;
+	my $once = sub { program($p, $at) };
+	my $before = runs_until($rule, $once);
+	my ($skeleton, $empty, $partial) = (skeleton($p, $at, 'mix'), skeleton($p, $at, 'spin', '--empty-loop'), scalar partial($p, $at));
+	my $after = $before->[0] < $rule->{twice} ? runs_until($rule, $once) : [];
+	return {before => $before, after => $after, program => of_sides($before, $after), skeleton => $skeleton, empty => $empty, partial => $partial};
 }
+
+# Mean of the medians of both sides, so that a drift is in neither.
+sub of_sides { my @m = map { median(@$_) } grep { @$_ } @_; return sum(@m) / @m }
 
 # ---- what it tells ----
 
@@ -151,35 +169,33 @@ sub told {
 	return decode_json($r->{out});
 }
 
-# What is measured at home, for the pairs that follow: the program before and after its skeletons. The first of these two is
-# what the second one is predicted by, elsewhere their mean counts.
+# What is measured at home, for the pairs that follow.
 sub pair_begin {
 	my ($p) = @_;
-	my $t = times_at($p, $p->{home});
-	return {%$t, again => program($p, $p->{home})};
+	return times_at($p, $p->{home});
 }
 
-# The line of one pair: what each method would have told, and what happened.
+# The line of one pair: what each method would have told, and what happened. On the traced machine what the program took before
+# the probes predicts what it takes after them, elsewhere its time at home is the mean of both.
 sub pair_row {
 	my ($p, $at, $at_home) = @_;
 	my $same = $at eq $p->{home};
-	my $home = $same ? $at_home : {%$at_home, program => ($at_home->{program} + $at_home->{again}) / 2};
-	my $there = $same ? $at_home : times_at($p, $at);
+	my $home = $same ? {%$at_home, program => of_sides($at_home->{before})} : $at_home;
+	my $there = $same ? {%$at_home, program => of_sides($at_home->{after})} : times_at($p, $at);
 	my $told = told($p, $at, $home, $there);
 	my ($s0, $s1, $p0, $p1) = (map({ $_->{skeleton} } $home, $there), map { $_->{partial} } $home, $there);
 	my @ratio = map { $s1->{kernel}{$_} / $s0->{kernel}{$_} } grep { $s1->{kernel}{$_} } keys %{$s0->{kernel}};
-	my $mean = 0;
-	$mean += $_ / @ratio for @ratio;
-	my %row = (program => $p->{name}, machine => $at, ranks => $p->{ranks}, home => $home->{program}, actual => $same ? $at_home->{again} : $there->{program},
+	my %row = (program => $p->{name}, machine => $at, ranks => $p->{ranks}, home => $home->{program}, actual => $there->{program},
+		home_runs => [$same ? $at_home->{before} : @$at_home{qw(before after)}], actual_runs => [$same ? $at_home->{after} : @$there{qw(before after)}],
 		skeleton => $told->{skeleton}{mean}, ratio => $home->{program} * $s1->{skel_s} / $s0->{skel_s}, told => $told,
-		empty => $home->{program} * $there->{empty}{skel_s} / $home->{empty}{skel_s}, kernels => $home->{program} * (@ratio ? $mean : 1),
-		clock => $home->{program}, probe => $s1->{took} - launch($p, $at), own => $s0->{skel_s} / $home->{program});
+		empty => $home->{program} * $there->{empty}{skel_s} / $home->{empty}{skel_s}, kernels => $home->{program} * (@ratio ? sum(@ratio) / @ratio : 1),
+		clock => $home->{program}, probe => $s1->{took}, launch => median(@{$p->{launched}{$at}}), own => $s0->{skel_s} / $home->{program});
 	# For who asks later where an error comes from: what the skeleton said of itself at home and there.
 	$row{computes} = $p->{facts}{computed_s} / $p->{facts}{traced_s};
 	($row{at_home}, $row{there}) = map { my $s = $_; +{map { $_ => $s->{$_} + 0 } grep { defined $s->{$_} } qw(skel_s computed_s noise)} } $s0, $s1;
 	$row{slower} = {map { $_ => $s1->{kernel}{$_} / $s0->{kernel}{$_} } grep { $s1->{kernel}{$_} } keys %{$s0->{kernel}}};
 	if ($p0 && $p1) {
-		@row{qw(partial direct partial_probe)} = ($told->{partial}{mean}, $p1->{whole_s}, $p1->{took} - launch($p, $at));
+		@row{qw(partial direct partial_probe)} = ($told->{partial}{mean}, $p1->{whole_s}, max(0, $p1->{took} - $row{launch}));
 	}
 	$row{unpartial} = $p->{unpartial} if $p->{unpartial};
 	return \%row;

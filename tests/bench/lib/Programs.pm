@@ -21,18 +21,18 @@ my @programs = (
 	{name => 'bt', large => ['bt', 20, 600], small => ['bt', 20, 240], data => '20^3 points, block tridiagonal; cache'},
 	{name => 'cg', large => ['cg', 400, 10000], small => ['cg', 300, 3000], data => '400^2 points; cache'},
 	{name => 'ep', large => ['ep', 300], small => ['ep', 100], data => '300 million pairs; cache'},
-	{name => 'ft', large => ['ft', 32, 1200], small => ['ft', 32, 500], data => '32^3 points; cache'},
-	{name => 'is', large => ['is', 1024, 250], small => ['is', 1024, 160], data => '1024 thousand keys; 8 MB'},
+	{name => 'ft', large => ['ft', 32, 900], small => ['ft', 32, 500], data => '32^3 points; cache'},
+	{name => 'is', large => ['is', 1024, 200], small => ['is', 1024, 160], data => '1024 thousand keys; 8 MB'},
 	{name => 'lu', large => ['lu', 64, 3000], small => ['lu', 64, 600], data => '64^3 points, a plane at a time; cache'},
 	{name => 'mg', large => ['mg', 32, 2500], small => ['mg', 32, 2000], data => '32^3 points; cache'},
-	{name => 'sp', large => ['sp', 24, 4000], small => ['sp', 24, 1200], data => '24^3 points, scalar lines; cache'},
+	{name => 'sp', large => ['sp', 24, 3000], small => ['sp', 24, 1200], data => '24^3 points, scalar lines; cache'},
 	{name => 'heat', large => ['heat', 250, 60000], small => ['heat', 250, 10000], data => '250^2 points; cache'},
 	{name => 'lammps', large => [qw(lmp -in in.lj -log none)], small => [qw(lmp -in in.lj -log none)], files => \&lammps_files,
-		data => 'Lennard-Jones melt of 32,000 atoms, 700 steps (emulated: 60); 35 MB'},
+		data => 'Lennard-Jones melt of 32,000 atoms, 300 steps (emulated: 60); 35 MB'},
 	{name => 'espresso', large => [qw(pw.x -in si8.in)], small => [qw(pw.x -in si8.in)], files => \&espresso_files,
-		data => '8 atoms of silicon, 30 Ry, 8x8x8 k points (emulated: 2x2x2); 45 MB'},
+		data => '8 atoms of silicon, 30 Ry, 4x4x4 k points (emulated: 2x2x2); 45 MB'},
 	{name => 'gromacs', large => [gromacs_run()], small => [gromacs_run()], files => \&gromacs_files, make => \&gromacs_make,
-		data => 'SPC/E water, 1,728 molecules of 8 boxes spc216, PME, 3,000 steps (emulated: 60); 30 MB'},
+		data => 'SPC/E water, 1,728 molecules of 8 boxes spc216, PME, 600 steps (emulated: 60); 30 MB'},
 	{name => 'hpcc-hpl', large => ['hpcc'], small => ['hpcc'], files => \&hpcc_files, leaves => 'hpccoutf.txt',
 		data => '1,600 equations solved 8 times, the other parts of hpcc at that size (emulated: 400, once); 25 MB'},
 	{name => 'hpcc-ptrans', large => ['hpcc'], small => ['hpcc'], files => \&hpcc_files, leaves => 'hpccoutf.txt',
@@ -54,19 +54,19 @@ sub program_of {
 
 sub lammps_files {
 	my ($dir, $ranks, $small) = @_;
-	return {'in.lj' => lammps_melt($small ? 60 : 700)};
+	return {'in.lj' => lammps_melt($small ? 60 : 300)};
 }
 
 sub espresso_files {
 	my ($dir, $ranks, $small) = @_;
-	my $k = $small ? '2 2 2' : '8 8 8';
+	my $k = $small ? '2 2 2' : '4 4 4';
 	return {'si8.in' => espresso_si8("$dir/espresso") =~ s/^ 6 6 6 1 1 1$/ $k 1 1 1/mr};
 }
 
 # Nothing in it is tuned by what is measured at run time: the same steps on every machine.
 sub gromacs_files {
 	my ($dir, $ranks, $small) = @_;
-	my $steps = $small ? 60 : 3000;
+	my $steps = $small ? 60 : 600;
 	return {'topol.top' => <<"TOP", 'run.mdp' => <<"MDP"};
 #include "oplsaa.ff/forcefield.itp"
 #include "oplsaa.ff/spce.itp"

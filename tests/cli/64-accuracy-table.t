@@ -1,0 +1,104 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The tables of ACCURACY.md, made of a results file (accuracy_machines.pl --table, --document), against figures computed here;
+# and how often a program is run for one time.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../bench/lib", "$FindBin::Bin/../cluster/lib";
+use File::Temp qw(tempdir);
+use JSON::PP qw(encode_json);
+use Pairs qw($WAY of_sides runs_until);
+use Programs qw(slurp spill);
+use Test::More;
+use Testbed qw(run_command top);
+
+my $dir = tempdir(CLEANUP => 1);
+my $marker = '<!-- What follows is written by accuracy_machines.pl --document. -->';
+
+# A row whose skeleton errs by so much, of the present way unless another is given.
+sub row {
+	my ($machine, $ranks, $error, %more) = @_;
+	my $told = 10 * (1 + $error);
+	my %probe = (skel_s => 1, computed_s => 1, noise => 0.01);
+	my %kinds = map { $_ => {mean => $told, lo => 0.8 * $told, hi => 1.2 * $told} } qw(skeleton both);
+	return {program => 'cg', machine => $machine, ranks => $ranks, way => $WAY, home => 5, actual => 10, home_runs => [[4, 6], [5]],
+		actual_runs => [[10, 10], [11]], skeleton => $told, empty => 9, kernels => 8, clock => 5, probe => 1, told => \%kinds,
+		at_home => {%probe}, there => {%probe}, unpartial => 'it has no main loop', %more};
+}
+
+sub results {
+	my ($file, @rows) = @_;
+	spill("$dir/$file", join '', map { encode_json($_) . "\n" } @rows);
+	return "$dir/$file";
+}
+
+sub machines { return run_command(top() . '/tests/bench/accuracy_machines.pl', @_) }
+
+# Columns of the first table's line that begins so.
+sub summary {
+	my ($out, $what) = @_;
+	my ($line) = $out =~ /^\| \Q$what\E \| (.*) \|$/m or return;
+	return split / \| /, $line;
+}
+
+subtest 'rows of the present way only' => sub {
+	my $one = results('one', row('cpu', 2, 0.05), row('cpu', 2, -0.11));
+	my $all = results('all', row('cpu', 2, 5, way => 1), row('cpu', 2, 0.05), row('cpu', 2, -0.11), {program => 'ep', machine => 'cpu', ranks => 2, failed => 'old'});
+	my ($new, $both) = map { machines('--table', '--results', $_) } $one, $all;
+	is($new->{rc}, 0, 'a table') or diag $new->{err};
+	is($both->{out}, $new->{out}, 'the same with rows and failures of earlier ways in the file');
+	is_deeply([(summary($new->{out}, 'processor at 50 %'))[0 .. 2]], [2, '8.0', '11.0'], 'pairs, median and worst');
+	like($new->{out}, qr/^\| cg, 2 \| 2 \| 10\.00 \| 0\.0 \|/m, 'actual time and the noise of the single runs');
+	my $noisy = machines('--table', '--results', results('noisy', row('cpu', 2, 0, actual_runs => [[8, 10], [12]])));
+	like($noisy->{out}, qr/^\| cg, 2 \| 1 \| 10\.00 \| 20\.0 \|/m, 'noise is told by one pair, too');
+};
+
+subtest 'ranks are apart' => sub {
+	my $r = machines('--table', '--results', results('ranks', row('cpu', 2, 0.05), row('cpu', 4, 0.5), row('home', 4, 0.3)));
+	is((summary($r->{out}, 'processor at 50 %, 2 ranks'))[1], '5.0', 'two');
+	is((summary($r->{out}, 'processor at 50 %, 4 ranks'))[1], '50.0', 'four');
+	is((summary($r->{out}, 'the traced nodes again, 4 ranks'))[1], '30.0', 'four only');
+	ok(!summary($r->{out}, 'the traced nodes again, 2 ranks'), 'and no line for what has none');
+	like($r->{out}, qr/^\| cg, $_ \| 1 \|/m, "the program on $_ ranks") for 2, 4;
+};
+
+subtest 'into the document' => sub {
+	my $rows = results('rows', row('cpu', 2, 0.05), {%{row('qemu', 2, 0)}, failed => 'it took too long'});
+	my $tables = machines('--table', '--results', $rows)->{out};
+	my $text = "# By hand\n\n| a | table |\n\n";
+	spill("$dir/doc.md", "$text$marker\n\nwhat was there\n");
+	for my $time (1, 2) {
+		is(machines('--document', "$dir/doc.md", '--results', $rows)->{rc}, 0, "written, time $time");
+		is(slurp("$dir/doc.md"), "$text$marker\n$tables", 'what is above stays, what is below is the table');
+	}
+	my $old = results('old', row('cpu', 2, 0, way => 1));
+	isnt(machines('--document', "$dir/doc.md", '--results', $old)->{rc}, 0, 'no rows of the present way: refused');
+	is(slurp("$dir/doc.md"), "$text$marker\n$tables", 'and nothing is lost');
+	spill("$dir/other.md", $text);
+	my $r = machines('--document', "$dir/other.md", '--results', $rows);
+	isnt($r->{rc}, 0, 'no marker: refused');
+	like($r->{err}, qr/other\.md: no line '\Q$marker\E'/, 'and told so');
+	is(slurp("$dir/other.md"), $text, 'and the file stays');
+	my @place = slurp(top() . '/ACCURACY.md') =~ /^(\Q$marker\E)$/mg;
+	is(scalar @place, 1, 'ACCURACY.md has one place for them');
+};
+
+subtest 'how often a program runs' => sub {
+	my $runs = sub {
+		my ($rule, @s) = @_;
+		return scalar @{runs_until($rule, sub { shift @s })};
+	};
+	my $home = {seconds => 3, most => 5};
+	is($runs->($home, (0.3) x 9), 5, 'short: the most');
+	is($runs->($home, (0.85) x 9), 4, 'until 3 s are spent');
+	is($runs->($home, (2.9) x 9), 2, 'twice where one is shorter than that');
+	is($runs->($home, (3.1) x 9), 1, 'once where one is longer');
+	is($runs->($home, 0.1, 20, 1), 2, 'one that is disturbed counts as it is');
+	is(of_sides([1, 9, 2], [4]), 3, 'mean of the medians');
+	is(of_sides([1, 3], []), 2, 'one side alone');
+};
+
+done_testing();
