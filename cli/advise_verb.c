@@ -19,6 +19,7 @@
 #define LEAST_SHARE 0.001 /* problems of less are named only */
 #define LEAST_GAIN  0.0005 /* 0.0 % as it is printed */
 #define PLACES 3 /* call sites shown of each problem, and causes */
+#define MINOR  20 /* of a cause, who has less than this part of what the foremost rank has is not named */
 
 /* What was found, and in what. */
 struct found {
@@ -95,8 +96,9 @@ struct cause {
 	const struct trace_site *site; /* NULL: unknown */
 	uint32_t rank;                 /* one of them */
 	uint8_t doing;
-	uint64_t ns;
-	uint8_t *ranks;
+	uint64_t ns, most;             /* of all, of one rank */
+	uint8_t *ranks;                /* that have much of it */
+	uint64_t *of;                  /* each rank's */
 };
 
 static int longer_cause(const void *a, const void *b)
@@ -123,12 +125,15 @@ static struct cause *join_causes(const struct found *f, const struct report_prob
 				  (site && all[k].site->hash != site->hash)))
 			k++;
 		if (k == *n) {
-			all[k] = (struct cause){trace_fn[g->fn].name, site, q->rank, q->doing, 0,
-						calloc(trace_n_ranks(f->t) / 8 + 1, 1)};
+			all[k] = (struct cause){trace_fn[g->fn].name, site, q->rank, q->doing, 0, q->ns,
+						calloc(trace_n_ranks(f->t) / 8 + 1, 1),
+						calloc(trace_n_ranks(f->t), sizeof(*all[k].of))};
 			++*n;
 		}
 		all[k].ns += q->ns;
-		if (all[k].ranks)
+		if (all[k].of)
+			all[k].of[q->rank] += q->ns;
+		if (all[k].ranks && q->ns >= all[k].most / MINOR) /* the longest are first */
 			all[k].ranks[q->rank / 8] |= (uint8_t)(1u << q->rank % 8);
 	}
 	if (all)
@@ -138,8 +143,10 @@ static struct cause *join_causes(const struct found *f, const struct report_prob
 
 static void free_causes(struct cause *c, uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		free(c[i].ranks);
+		free(c[i].of);
+	}
 	free(c);
 }
 
@@ -302,6 +309,20 @@ static json_t *json_places(const struct found *f, const struct report_problem *p
 	return all;
 }
 
+/* Of all ranks that have anything of it. */
+static json_t *json_by_rank(const struct cause *c, uint32_t n)
+{
+	json_t *all = json_object();
+	char rank[16];
+
+	for (uint32_t r = 0; r < n; r++)
+		if (c->of[r]) {
+			snprintf(rank, sizeof(rank), "%u", r);
+			json_object_set_new(all, rank, json_real((double)c->of[r] * 1e-9));
+		}
+	return all;
+}
+
 static json_t *json_causes(const struct found *f, const struct report_problem *p)
 {
 	json_t *all = json_array();
@@ -309,11 +330,12 @@ static json_t *json_causes(const struct found *f, const struct report_problem *p
 	uint32_t n;
 	struct cause *c = join_causes(f, p, &n);
 
-	for (uint32_t i = 0; i < n && c[i].ranks; i++)
-		json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:o, s:f}", "doing",
+	for (uint32_t i = 0; i < n && c[i].ranks && c[i].of; i++)
+		json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:o, s:o, s:f}", "doing",
 						     c[i].doing == RD_COMPUTING ? "computation before" : "time in", "function",
 						     c[i].function, "site", cause_site(f, &c[i], site, sizeof(site)), "ranks",
-						     json_ranks(c[i].ranks, trace_n_ranks(f->t)), "seconds", (double)c[i].ns * 1e-9));
+						     json_ranks(c[i].ranks, trace_n_ranks(f->t)), "seconds_by_rank",
+						     json_by_rank(&c[i], trace_n_ranks(f->t)), "seconds", (double)c[i].ns * 1e-9));
 	free_causes(c, n);
 	return all;
 }

@@ -114,7 +114,9 @@ struct input_rank {
 struct input_types {
 	uint32_t call, send, recv, barrier, to_one, from_one, to_all, scan, window, lock, unlock, post, start, complete, wait;
 	uint32_t fence, neighbour, neighbour_data, file_coll, file, burst, iteration, begin, end;
-	uint32_t probe; /* no structure of the rules: told to others than the engine only; v[0]: the receive's call */
+	/* no structures of the rules, told to others than the engine only: */
+	uint32_t probe; /* v[0]: the receive's call */
+	uint32_t flush; /* v[0], v[1]: window, target or INPUT_ALL */
 };
 
 struct input {

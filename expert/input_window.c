@@ -87,10 +87,19 @@ static int add_lock_all(struct input *in, uint32_t rank, const struct input_call
 static int on_flush(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g)
 {
 	struct input_window *w = &in->rank[rank].win[g->window];
+	int64_t target = g->target >= 0 ? g->target : INPUT_ALL;
+	struct pending *p;
 
 	if (w->flushed >= 0)
 		return 0;
-	w->flushed = g->target >= 0 ? g->target : INPUT_ALL;
+	if (in->told) {
+		p = input_append(in, rank, c, in->type.flush);
+		if (!p)
+			return -1;
+		p->v[0].i = w->number;
+		p->v[1].i = target;
+	}
+	w->flushed = target;
 	w->flush_enter_ns = c->enter_ns;
 	w->flush_leave_ns = c->leave_ns;
 	return 0;

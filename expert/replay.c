@@ -47,8 +47,7 @@ static int node_room(struct replay *p)
 	return 0;
 }
 
-/* The node of that key, which has so many parts. NULL without memory, or past the limit, which is noted. */
-static struct replay_node *node_of(struct replay *p, uint64_t a, uint64_t b, uint32_t parts)
+struct replay_node *replay_node_of(struct replay *p, uint64_t a, uint64_t b, uint32_t parts)
 {
 	const uint64_t key[2] = {a, b};
 	struct replay_node *x, **at;
@@ -91,8 +90,10 @@ static void node_leave(struct replay *p, struct replay_node *x)
 	p->n_node--;
 }
 
-static void side_add(const struct replay *p, struct replay_side *s, uint32_t rank, const struct replay_rank *k, uint64_t ns)
+void replay_side_add(const struct replay *p, struct replay_side *s, uint32_t rank, uint64_t ns)
 {
+	const struct replay_rank *k = &p->rank[rank];
+
 	if (!s->n || ns > s->ns) {
 		s->ns = ns;
 		s->rank = rank;
@@ -229,6 +230,7 @@ static int end_call(struct replay *p, uint32_t rank)
 		k->end[c] = end + beyond - taken(p, rank, c, most);
 		k->early[c] = got ? k->end[c] : k->early[c];
 	}
+	window_call_ended(p, rank);
 	remember(p, k, until, cause);
 	leave_nodes(p, k);
 	k->in_call = false;
@@ -241,6 +243,7 @@ static int begin_call(struct replay *p, uint32_t rank, const struct pending *x)
 	bool first = !k->in_call && !k->n_past;
 	uint64_t gap;
 
+	window_settle(p, k->in_call && k->leave_ns > x->s.start_ns ? k->leave_ns : x->s.start_ns);
 	if (end_call(p, rank) < 0)
 		return -1;
 	k->from_ns = first ? x->s.start_ns : k->leave_ns;
@@ -275,7 +278,7 @@ static int part_room(struct replay_rank *k)
 	return 0;
 }
 
-static int add_part(struct replay *p, uint32_t rank, const struct pending *x, struct replay_node *node, int gives, uint8_t needs)
+int replay_part_add(struct replay *p, uint32_t rank, const struct pending *x, struct replay_node *node, int gives, uint8_t needs)
 {
 	struct replay_rank *k = &p->rank[rank];
 
@@ -284,7 +287,7 @@ static int add_part(struct replay *p, uint32_t rank, const struct pending *x, st
 	if (part_room(k) < 0)
 		return -1;
 	k->part[k->n_part++] = (struct replay_part){node, (uint64_t)x->s.event, x->done_event, needs};
-	side_add(p, &node->side[gives], rank, k, k->enter_ns);
+	replay_side_add(p, &node->side[gives], rank, k->enter_ns);
 	return 0;
 }
 
@@ -320,7 +323,7 @@ static int on_message(struct replay *p, uint32_t rank, const struct pending *x)
 	k = ordinal(p, x->channel, x->is_send);
 	if (k < 0)
 		return -1;
-	return add_part(p, rank, x, node_of(p, x->channel, (uint64_t)k, 2), !x->is_send,
+	return replay_part_add(p, rank, x, replay_node_of(p, x->channel, (uint64_t)k, 2), !x->is_send,
 			!x->is_send ? RN_FIRST : waits ? RN_SECOND : RN_NOTHING);
 }
 
@@ -332,7 +335,7 @@ static int on_probe(struct replay *p, uint32_t rank, const struct pending *x)
 
 	if (x->channel == MSG_NONE || x->v[0].i < 0)
 		return 0;
-	node = node_of(p, x->channel, next, 2);
+	node = replay_node_of(p, x->channel, next, 2);
 	if (!node)
 		return p->incomplete ? 0 : -1;
 	if (part_room(&p->rank[rank]) < 0)
@@ -355,7 +358,7 @@ static int on_collective(struct replay *p, const struct input_types *t, uint32_t
 		needs = is_root ? RN_SECOND : RN_NOTHING;
 	else if (x->type == t->from_one)
 		needs = is_root ? RN_NOTHING : RN_FIRST;
-	return add_part(p, rank, x, node_of(p, a, b, (uint32_t)x->v[2].i), !(rooted && is_root), needs);
+	return replay_part_add(p, rank, x, replay_node_of(p, a, b, (uint32_t)x->v[2].i), !(rooted && is_root), needs);
 }
 
 static int on_neighbour(struct replay *p, uint32_t rank, const struct pending *x, bool gives)
@@ -363,7 +366,7 @@ static int on_neighbour(struct replay *p, uint32_t rank, const struct pending *x
 	uint64_t a = KEY_NEIGHBOUR | ((uint64_t)x->v[2].i & 0xfffff) << 40 | ((uint64_t)x->v[0].i & 0xfffff) << 20 |
 		     ((uint64_t)x->v[1].i & 0xfffff);
 
-	return add_part(p, rank, x, node_of(p, a, (uint64_t)x->v[3].i, 2), !gives, gives ? RN_NOTHING : RN_FIRST);
+	return replay_part_add(p, rank, x, replay_node_of(p, a, (uint64_t)x->v[3].i, 2), !gives, gives ? RN_NOTHING : RN_FIRST);
 }
 
 static int told(void *arg, const struct input *in, const struct pending *x, struct errbuf *err)
@@ -386,6 +389,8 @@ static int told(void *arg, const struct input *in, const struct pending *x, stru
 		rv = on_collective(p, t, rank, x);
 	else if (x->type == t->neighbour || x->type == t->neighbour_data)
 		rv = on_neighbour(p, rank, x, x->type == t->neighbour_data);
+	else
+		rv = window_told(p, t, rank, x);
 	return rv < 0 ? err_set(err, "no memory for the replay") : 0;
 }
 
@@ -449,6 +454,7 @@ static int close_run(struct replay *p)
 {
 	uint64_t span[REPLAY_CASES] = {0}, was = 0;
 
+	window_settle(p, UINT64_MAX);
 	for (uint32_t r = 0; r < p->n_ranks; r++) {
 		struct replay_rank *k = &p->rank[r];
 
@@ -496,6 +502,7 @@ static void close_all(struct replay *p)
 	free(p->sent);
 	free(p->posted);
 	free(p->cause);
+	windows_destroy(p->windows);
 }
 
 int replay_run(const struct trace *t, struct input_clock *clock, struct engine *e, struct report *r, double rank_seconds, void (*progress)(double share),
@@ -506,7 +513,8 @@ int replay_run(const struct trace *t, struct input_clock *clock, struct engine *
 
 	*out = (struct replay_report){0};
 	p.rank = calloc(p.n_ranks + 1ull, sizeof(*p.rank));
-	if (!p.rank || open_ranks(&p) < 0) {
+	p.windows = windows_create(p.n_ranks);
+	if (!p.rank || !p.windows || open_ranks(&p) < 0) {
 		err_set(err, "no memory for the replay");
 		goto out;
 	}

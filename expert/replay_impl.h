@@ -57,6 +57,8 @@ struct replay_cause {
 	uint64_t ns;                        /* 0: none */
 };
 
+struct replay_windows;
+
 struct replay {
 	const struct trace *t;
 	struct report *report;
@@ -71,9 +73,28 @@ struct replay {
 	uint32_t n_channel;
 	struct replay_cause *cause;
 	uint32_t n_cause, n_cause_slot;
+	struct replay_windows *windows;
 	bool incomplete;
 	struct replay_report *out;
 };
+
+/* ---- replay.c ---- */
+/* The node of that key, which has so many parts. NULL without memory, or past the limit, which is noted. */
+struct replay_node *replay_node_of(struct replay *p, uint64_t a, uint64_t b, uint32_t parts);
+/* One more on a side: the rank came, as it was at ns. */
+void replay_side_add(const struct replay *p, struct replay_side *s, uint32_t rank, uint64_t ns);
+/* The call that x is of has a part in the node, on the side `gives`. -1 without memory. */
+int replay_part_add(struct replay *p, uint32_t rank, const struct pending *x, struct replay_node *node, int gives, uint8_t needs);
+
+/* ---- replay_window.c ---- */
+struct replay_windows *windows_create(uint32_t ranks);
+void windows_destroy(struct replay_windows *w);
+/* An event of a window. -1 without memory. */
+int window_told(struct replay *p, const struct input_types *t, uint32_t rank, const struct pending *x);
+/* Of calls that ended by then it is known for what locks they waited. Before any of them is ended in the replay. */
+void window_settle(struct replay *p, uint64_t ns);
+/* The rank's call has ended in all cases. */
+void window_call_ended(struct replay *p, uint32_t rank);
 
 /* ---- blame.c ---- */
 /* In a call of a problem a rank waited in [from, until) for what `cause` did. -1 without memory. */

@@ -28,7 +28,8 @@ my %where = ('late-send:blocking' => 'MPI_Recv', 'late-send:persistent' => undef
     'one-to-many:ibcast' => 'MPI_Ibcast', 'many-to-many:alltoall' => 'MPI_Alltoall', 'window:create' => 'MPI_Win_create',
     'lock:exclusive' => 'MPI_Win_lock', 'exposure-start:star' => undef, 'exposure-end:pair' => undef, 'late-send:probe' => undef, 'late-send:iprobe' => undef,
     'late-send:testsome' => undef);
-my %charged = map { $_ => 1 } 'late-send:blocking', 'late-send:probe', 'late-send:iprobe', 'late-send:testsome', 'late-receive:large', 'many-to-one:gatherv'; # to some ranks, not to all
+my %charged = map { $_ => 1 } 'late-send:blocking', 'late-send:probe', 'late-send:iprobe', 'late-send:testsome', 'late-receive:large', 'many-to-one:gatherv',
+    'lock:exclusive', 'f08 lock:exclusive', 'exposure-start:star', 'exposure-end:pair'; # to some ranks, not to all
 my @forms = grep { exists $where{"$_->{kind}:$_->{form}"} } planted_forms(program('planted'));
 is(@forms, keys %where, 'the program has these forms');
 
@@ -66,7 +67,7 @@ for my $form (planted_forms(program('planted_place')), grep { $_->{kind} eq 'bin
 # What a busy machine adds to a run is no gain: at least half of what was planted is one, and no more than there was.
 for my $form (planted_forms(program('planted_gain'))) {
     my $gain = planted_gain($form, %with, ranks => 4);
-    my $least = ($form->{kind} =~ /^(late-send|one-to-many|many-to-one)$/ ? 1 : 1.5) * $with{ms} * 1e-3 * $with{reps};
+    my $least = ($form->{kind} =~ /^(lock|exposure-.*|late-send|one-to-many|many-to-one)$/ ? 1 : 1.5) * $with{ms} * 1e-3 * $with{reps};
     cmp_ok($gain->{told_s}, '>', $least / 2, "gain of $form->{kind}:$form->{form}");
     cmp_ok($gain->{told_s}, '<', $gain->{span_s}, '... is a part of the run');
 }

@@ -100,6 +100,98 @@ static void one_rank(struct world *w, int rep)
 	MPI_Barrier(w->comm);
 }
 
+/* ---- windows ---- */
+
+static void window(struct world *w)
+{
+	MPI_Win_allocate(SMALL * sizeof(int), sizeof(int), MPI_INFO_NULL, w->comm, &w->win_base, &w->win);
+}
+
+static void pair_window(struct world *w)
+{
+	int other = peer(w);
+	MPI_Group all;
+
+	window(w);
+	if (!in_pair(w))
+		return;
+	MPI_Comm_group(w->comm, &all);
+	MPI_Group_incl(all, 1, &other, &w->others);
+	MPI_Group_free(&all);
+}
+
+static void window_free(struct world *w)
+{
+	if (w->others != MPI_GROUP_NULL)
+		MPI_Group_free(&w->others);
+	MPI_Win_free(&w->win);
+}
+
+static void put(struct world *w, int target)
+{
+	MPI_Put(w->out, SMALL, MPI_INT, target, 0, SMALL, MPI_INT, w->win);
+}
+
+/* Who has the lock computes with it, or when it was given back. */
+static void lock(struct world *w, int rep)
+{
+	int asker = w->n - 1, holder = asker - 1;
+
+	(void)rep;
+	if (w->rank == holder || w->rank == asker) {
+		if (w->rank == asker)
+			compute(w, 0.3);
+		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w->win);
+		put(w, 0);
+		if (w->rank == holder && !fixed)
+			compute(w, 1);
+		MPI_Win_unlock(0, w->win);
+		if (w->rank == asker || fixed)
+			compute(w, 1);
+	}
+	MPI_Barrier(w->comm);
+}
+
+/* The owner computes before it exposes its part, or then. */
+static void exposure_start(struct world *w, int rep)
+{
+	(void)rep;
+	if (in_pair(w) && sends(w)) {
+		if (!fixed)
+			compute(w, 1);
+		MPI_Win_post(w->others, 0, w->win);
+		if (fixed)
+			compute(w, 1);
+		MPI_Win_wait(w->win);
+	} else if (in_pair(w)) {
+		MPI_Win_start(w->others, 0, w->win);
+		put(w, peer(w));
+		MPI_Win_complete(w->win);
+		compute(w, 1);
+	}
+	MPI_Barrier(w->comm);
+}
+
+/* Who accesses computes before it completes the epoch, or then. */
+static void exposure_end(struct world *w, int rep)
+{
+	(void)rep;
+	if (in_pair(w) && sends(w)) {
+		MPI_Win_post(w->others, 0, w->win);
+		MPI_Win_wait(w->win);
+		compute(w, 1);
+	} else if (in_pair(w)) {
+		MPI_Win_start(w->others, 0, w->win);
+		put(w, peer(w));
+		if (!fixed)
+			compute(w, 1);
+		MPI_Win_complete(w->win);
+		if (fixed)
+			compute(w, 1);
+	}
+	MPI_Barrier(w->comm);
+}
+
 static const struct form forms[] = {
 	{"late-send", "blocking", "late send", late_send, NULL, NULL},
 	{"late-send", "probe", "late send", probe, NULL, NULL},
@@ -107,13 +199,16 @@ static const struct form forms[] = {
 	{"one-to-many", "bcast", "late send in one-to-many", bcast, NULL, NULL},
 	{"barrier", "blocking", "delay before barrier", barrier, NULL, NULL},
 	{"many-to-many", "allreduce", "delay before many-to-many", allreduce, NULL, NULL},
+	{"lock", "exclusive", "contention for a window lock", lock, window, window_free},
+	{"exposure-start", "pair", "late start of an exposure epoch", exposure_start, pair_window, window_free},
+	{"exposure-end", "pair", "early end of an exposure epoch", exposure_end, pair_window, window_free},
 	{"imbalance", "ranks", "computation is unequal over ranks", one_rank, NULL, NULL},
 };
 #define N_FORM ((int)(sizeof(forms) / sizeof(*forms)))
 
 int main(int argc, char **argv)
 {
-	struct world w = {.reps = 12, .delay_ns = 20000000, .comm = MPI_COMM_WORLD};
+	struct world w = {.reps = 12, .delay_ns = 20000000, .comm = MPI_COMM_WORLD, .others = MPI_GROUP_NULL};
 	const struct form *f = argc > 1 ? form_named(forms, N_FORM, argv[1]) : NULL;
 	int64_t begin, end;
 
@@ -142,11 +237,15 @@ int main(int argc, char **argv)
 	if (w.n > MAX_RANKS)
 		MPI_Abort(w.comm, 1);
 	meeting_open(&w);
+	if (f->prepare)
+		f->prepare(&w);
 	begin = meet(&w, 1) + LEAD_NS;
 	until(&w, begin);
 	for (int rep = 0; rep < w.reps; rep++)
 		f->run(&w, rep);
 	end = now_ns();
+	if (f->clear)
+		f->clear(&w);
 	MPI_Finalize();
 	printf("span %d %lld %lld\n", w.rank, (long long)begin, (long long)end);
 	return 0;

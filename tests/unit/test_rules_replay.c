@@ -158,21 +158,102 @@ static void test_level(void **state)
 	end(&u, s);
 }
 
-/* One lock at a time: what is waited for it is taken away. */
-static void test_remove(void **state)
+/* Ranks that have a window. */
+static struct syn *begin_window(uint32_t ranks)
 {
-	struct syn *s = begin(2);
+	struct syn *s = begin(ranks);
+
+	for (uint32_t r = 0; r < ranks; r++)
+		call(s, r, "MPI_Win_create", 10, 20, SYN(.win = syn_win(s, r, 0, 64)));
+	return s;
+}
+
+/* One lock at a time: who has it gives it back as soon as it has it, and works then. */
+static void test_lock(void **state)
+{
+	struct syn *s = begin_window(2);
 	struct run u;
 
 	(void)state;
-	for (uint32_t r = 0; r < 2; r++)
-		call(s, r, "MPI_Win_create", 10, 20, SYN(.win = syn_win(s, r, 0, 64)));
 	call(s, 0, "MPI_Win_lock", 100, 101, SYN(.dst = 0, .integer = TLOCK_EXCLUSIVE));
 	call(s, 0, "MPI_Win_unlock", 400, 405, SYN(.dst = 0));
 	call(s, 1, "MPI_Win_lock", 150, 406, SYN(.dst = 0, .integer = TLOCK_EXCLUSIVE));
 	call(s, 1, "MPI_Win_unlock", 600, 605, SYN(.dst = 0));
 	run(&u, s);
-	expect_gain(&u, "window-lock-contention", 200); /* rank 0 ends at 405, rank 1 at 350 */
+	expect_causes(&u, "window-lock-contention", "0 computes MPI_Win_unlock 250\n");
+	expect_gain(&u, "window-lock-contention", 200); /* rank 0 ends at 405 still, rank 1, which does not wait, at 355 */
+	end(&u, s);
+}
+
+/* A queue: rank 2 waits for rank 1, which waited for rank 0 until 400. Who reads, and who reads with it, is not waited for. */
+static void test_lock_queue(void **state)
+{
+	struct syn *s = begin_window(4);
+	struct run u;
+
+	(void)state;
+	call(s, 0, "MPI_Win_lock", 100, 101, SYN(.dst = 0, .integer = TLOCK_EXCLUSIVE));
+	call(s, 0, "MPI_Win_unlock", 400, 401, SYN(.dst = 0));
+	call(s, 1, "MPI_Win_lock", 150, 402, SYN(.dst = 0, .integer = TLOCK_SHARED));
+	call(s, 1, "MPI_Win_unlock", 600, 601, SYN(.dst = 0));
+	call(s, 3, "MPI_Win_lock", 160, 402, SYN(.dst = 0, .integer = TLOCK_SHARED));
+	call(s, 3, "MPI_Win_unlock", 500, 501, SYN(.dst = 0));
+	call(s, 2, "MPI_Win_lock", 200, 602, SYN(.dst = 0, .integer = TLOCK_EXCLUSIVE));
+	call(s, 2, "MPI_Win_unlock", 700, 701, SYN(.dst = 0));
+	run(&u, s);
+	/* By rank 1, 2 and 3: 250, 200 and 240 for rank 0; 2 after that for how the lock went over, and 198 for rank 1. */
+	expect_causes(&u, "window-lock-contention", "0 computes MPI_Win_unlock 690\n1 computes MPI_Win_unlock 198\n1 calls MPI_Win_lock 2\n");
+	end(&u, s);
+}
+
+/* A library that asks for the lock when it is given back: rank 1 is granted it when rank 0 has done, rank 2 after it. */
+static void test_lock_late(void **state)
+{
+	struct syn *s = begin_window(3);
+	struct run u;
+
+	(void)state;
+	call(s, 0, "MPI_Win_lock", 100, 101, SYN(.dst = 0, .integer = TLOCK_EXCLUSIVE));
+	call(s, 0, "MPI_Win_flush", 110, 112, SYN(.dst = 0));
+	call(s, 0, "MPI_Win_unlock", 400, 401, SYN(.dst = 0));
+	call(s, 1, "MPI_Win_lock", 150, 151, SYN(.dst = 0, .integer = TLOCK_EXCLUSIVE));
+	call(s, 1, "MPI_Win_flush_all", 200, 403, SYN(0));
+	call(s, 1, "MPI_Win_unlock", 404, 405, SYN(.dst = 0));
+	call(s, 2, "MPI_Win_lock", 180, 181, SYN(.dst = 0, .integer = TLOCK_EXCLUSIVE));
+	call(s, 2, "MPI_Win_unlock", 190, 408, SYN(.dst = 0));
+	run(&u, s);
+	/* Rank 1 waits from 200 to 400. Rank 2 waits from 190 to 404 for rank 1: until 200 before its flush, 200 there for rank 0,
+	 * and 4 until it gives the lock back. */
+	expect_causes(&u, "window-lock-contention",
+		      "0 computes MPI_Win_unlock 400\n1 computes MPI_Win_flush_all 10\n1 calls MPI_Win_flush_all 3\n"
+		      "1 computes MPI_Win_unlock 1\n");
+	end(&u, s);
+}
+
+/* The owner is late with its exposure, and an access with its end. */
+static void test_epochs(void **state)
+{
+	static const int64_t zero[] = {0}, others[] = {1, 2};
+	struct syn *s = begin_window(3);
+	struct run u;
+
+	(void)state;
+	call(s, 0, "MPI_Win_post", 300, 301, SYN(.ints = others, .n_ints = 2));
+	call(s, 0, "MPI_Win_wait", 400, 710, SYN(0));
+	call(s, 1, "MPI_Win_start", 100, 310, SYN(.ints = zero, .n_ints = 1));
+	call(s, 1, "MPI_Win_complete", 700, 705, SYN(0));
+	call(s, 2, "MPI_Win_start", 200, 201, SYN(.ints = zero, .n_ints = 1));
+	call(s, 2, "MPI_Win_complete", 250, 311, SYN(0));
+	for (uint32_t r = 0; r < 3; r++)
+		call(s, r, "MPI_Barrier", r ? 720 : 1000, 1001, SYN(0));
+	run(&u, s);
+	expect_causes(&u, "late-start-of-exposure", "0 computes MPI_Win_post 250\n"); /* 200 in start, 50 in complete */
+	expect_causes(&u, "early-end-of-exposure", "1 computes MPI_Win_complete 300\n");
+	/* Exposed from 20 on: rank 1 starts at 110 and completes at 500. Rank 0 waits for that, takes 10 more, and comes to the
+	 * barrier at 800 instead of 1000. */
+	expect_gain(&u, "late-start-of-exposure", 200);
+	/* Completed at 310, as soon as it was exposed: rank 0 comes to the barrier at 700, the others still at 720. */
+	expect_gain(&u, "early-end-of-exposure", 280);
 	end(&u, s);
 }
 
@@ -220,7 +301,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_two), cmocka_unit_test(test_probe),		 cmocka_unit_test(test_chain), cmocka_unit_test(test_waitall),
-	    cmocka_unit_test(test_late_receive), cmocka_unit_test(test_level), cmocka_unit_test(test_remove),
+	    cmocka_unit_test(test_late_receive), cmocka_unit_test(test_level), cmocka_unit_test(test_lock),
+	    cmocka_unit_test(test_lock_queue),	    cmocka_unit_test(test_lock_late), cmocka_unit_test(test_epochs),
 	    cmocka_unit_test(test_random),
 	};
 

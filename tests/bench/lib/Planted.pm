@@ -82,10 +82,10 @@ sub blamed_s {
     my %is = map { $_ => 1 } @culprits;
     my $sum = 0;
     for my $c (@{$problem->{causes}}) {
-        next if $c->{doing} ne 'computation before' || grep { !$is{$_} } @{$c->{ranks}};
+        next if $c->{doing} ne 'computation before';
         my ($place) = grep { $_->{function} eq $c->{function} && $_->{site} eq $c->{site} } @{$problem->{places}};
         my %there = map { $_ => 1 } $place ? @{$place->{ranks}} : ();
-        $sum += $c->{seconds} if !grep { !$there{$_} } @{$c->{ranks}};
+        $sum += $c->{seconds_by_rank}{$_} for grep { $is{$_} && $there{$_} } keys %{$c->{seconds_by_rank}};
     }
     return $sum;
 }
