@@ -7,12 +7,13 @@
 
 #include "skelgen/mix_model.h"
 #include "skelgen/mix_sleep.h"
+#include "skelgen/mix_string.h"
 
 #define LENDERS   16 /* ranks whose pages hold the machine code of all */
 #define GROUP_MIN 8 /* samples in a body of one block to be looked at apart from those of other blocks */
 #define NOWHERE   UINT32_MAX
 
-enum module_kind { MODULE_PROGRAM, MODULE_BLOCKED, MODULE_LIBM, MODULE_MPI };
+enum module_kind { MODULE_PROGRAM, MODULE_LIBC, MODULE_BLOCKED, MODULE_LIBM, MODULE_MPI };
 
 /* A loop or piece of code that was met, with what its time goes to over all of the rank's samples in it. */
 struct body {
@@ -66,6 +67,7 @@ static enum module_kind kind_of_module(const char *path)
 					  "libevent", "libuc", "libfabric", "libpsm", "libibverbs", "libmlx", "libefa",
 					  "libprecedent_trace", "libhwloc", "libgomp", "libomp.", "libiomp", NULL};
 	static const char *const libm[] = {"libm.", "libm-", "libmvec", "libimf", "libsvml", "libamdlibm", "libalm.", NULL};
+	static const char *const libc[] = {"libc.", "libc-", "ld-musl", NULL};
 	static const char *const blocked[] = {"libopenblas", "libblis", "libmkl", "libatlas", "libflexiblas", NULL};
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
@@ -73,6 +75,8 @@ static enum module_kind kind_of_module(const char *path)
 		return MODULE_MPI;
 	if (begins_with_one_of(name, libm))
 		return MODULE_LIBM;
+	if (begins_with_one_of(name, libc))
+		return MODULE_LIBC;
 	return begins_with_one_of(name, blocked) ? MODULE_BLOCKED : MODULE_PROGRAM;
 }
 
@@ -235,6 +239,14 @@ static int model(struct rank_work *w, const struct body *b, const struct sorted 
 
 		w->hit[i] = (struct mix_hit){w->s.place[s->place].offset, s->reg};
 	}
+	switch (mix_string(b->code, w->hit, n, w->cache, kind == MODULE_LIBC, use)) {
+	case 0:
+		break;
+	case 1:
+		return 0;
+	default:
+		return -1;
+	}
 	return mix_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, use);
 }
 
@@ -255,11 +267,12 @@ static double level_share(const double share[CLASS_N], int level)
 {
 	switch (level) {
 	case MIX_LEVEL_L2:
-		return share[CLASS_STREAM_L2] + share[CLASS_RANDOM_L2];
+		return share[CLASS_STREAM_L2] + share[CLASS_RANDOM_L2] + share[CLASS_FILL_L2] + share[CLASS_COPY_L2];
 	case MIX_LEVEL_L3:
-		return share[CLASS_STREAM_L3] + share[CLASS_RANDOM_L3];
+		return share[CLASS_STREAM_L3] + share[CLASS_RANDOM_L3] + share[CLASS_FILL_L3] + share[CLASS_COPY_L3];
 	default:
-		return share[CLASS_STREAM_MEM] + share[CLASS_RANDOM_MEM] + share[CLASS_STRIDE_MEM];
+		return share[CLASS_STREAM_MEM] + share[CLASS_RANDOM_MEM] + share[CLASS_STRIDE_MEM] +
+		       share[CLASS_FILL_MEM] + share[CLASS_COPY_MEM];
 	}
 }
 

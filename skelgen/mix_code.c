@@ -138,6 +138,21 @@ static uint8_t kind_of(const ZydisDecodedInstruction *in, bool vectors)
 	}
 }
 
+/* By category: movsd is a move of a vector's part too. */
+static uint8_t string_kind(const ZydisDecodedInstruction *in)
+{
+	if (in->meta.category != ZYDIS_CATEGORY_STRINGOP || !(in->attributes & ZYDIS_ATTRIB_HAS_REP))
+		return MIX_NO_STRING;
+	switch (in->mnemonic) {
+	case ZYDIS_MNEMONIC_STOSB: case ZYDIS_MNEMONIC_STOSW: case ZYDIS_MNEMONIC_STOSD: case ZYDIS_MNEMONIC_STOSQ:
+		return MIX_FILL;
+	case ZYDIS_MNEMONIC_MOVSB: case ZYDIS_MNEMONIC_MOVSW: case ZYDIS_MNEMONIC_MOVSD: case ZYDIS_MNEMONIC_MOVSQ:
+		return MIX_COPY;
+	default:
+		return MIX_NO_STRING;
+	}
+}
+
 static void take_memory(const ZydisDecodedOperand *o, struct mix_op *op)
 {
 	op->base = reg_number(o->mem.base);
@@ -216,6 +231,7 @@ static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t o
 		}
 	}
 	op->kind = kind_of(&in, vectors);
+	op->string = string_kind(&in);
 	/* Zero by exclusive or: needs nothing. */
 	if ((in.mnemonic == ZYDIS_MNEMONIC_XOR || vectors) && strstr(ZydisMnemonicGetString(in.mnemonic), "xor") &&
 	    in.operand_count_visible >= 2 && o[in.operand_count_visible - 1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
@@ -368,6 +384,10 @@ int mix_body_find(const struct trace_samples *s, uint32_t module, uint64_t offse
 	out->is_loop = false;
 	if (!c || !ZYAN_SUCCESS(ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		return -1;
+	if (decode(&d, c, offset, out->op) && out->op[0].string) {
+		out->n = 1;
+		return 0;
+	}
 	if (find_whole_loop(&d, c, offset, &head, &end) && decode_range(&d, c, head, end, out)) {
 		keep_loop(out);
 		out->is_loop = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Machine code around a sampled program counter: the innermost loop that contains it, or else the straight piece of code
- * that it lies in, as instructions with what they need, make and touch. Decoded by Zydis.
+ * that it lies in, or the one instruction that repeats itself, as instructions with what they need, make and touch. Decoded by Zydis.
  */
 #ifndef PRECEDENT_SKELGEN_MIX_CODE_H
 #define PRECEDENT_SKELGEN_MIX_CODE_H
@@ -28,11 +28,15 @@ enum mix_op_kind {
 	MIX_KINDS
 };
 
+/* rep stos, rep movs. */
+enum mix_string { MIX_NO_STRING, MIX_FILL, MIX_COPY };
+
 struct mix_op {
 	uint64_t offset;       /* in the module */
 	uint8_t len, kind;
 	uint8_t bytes;         /* of memory that it loads or stores; 0: none */
 	uint8_t vector;        /* bytes of its widest vector register; 0: none */
+	uint8_t string;        /* enum mix_string: repeated, as often as register 1 says, to the address in 7, from that in 6 */
 	bool store, load;
 	bool lea;
 	uint8_t base, index, scale; /* MIX_NO_REG: none. Also of lea. */

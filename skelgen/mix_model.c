@@ -131,12 +131,19 @@ static uint32_t addresses(struct model *m, uint32_t i)
 	return n;
 }
 
-static uint8_t level_of(const struct model *m, double bytes)
+uint8_t mix_level(const uint64_t *cache, double bytes)
 {
 	uint8_t level = L1;
 
-	while (level < MEMORY && m->cache[level] && bytes > (double)m->cache[level])
+	while (level < MEMORY && cache[level] && bytes > (double)cache[level])
 		level++;
+	return level;
+}
+
+static uint8_t level_of(const struct model *m, double bytes)
+{
+	uint8_t level = mix_level(m->cache, bytes);
+
 	return m->blocked && level > L2 ? L2 : level;
 }
 

@@ -43,6 +43,9 @@ struct mix_use {
 int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
 	      struct mix_use *use);
 
+/* The level that holds so many bytes: 0 the first, TSAMPLE_LEVELS memory. */
+uint8_t mix_level(const uint64_t *cache, double bytes);
+
 /* How a register or an address changes from one iteration to the next. */
 enum mix_order { MIX_STILL, MIX_EVEN, MIX_WILD };
 struct mix_motion {

@@ -61,7 +61,7 @@ static double unit_time(int c, double clock_ns)
 	uint64_t units = 16;
 	double ns;
 
-	if (c != CLASS_STREAM_MEM && c != CLASS_RANDOM_MEM && c != CLASS_STRIDE_MEM)
+	if (c != CLASS_STREAM_MEM && c != CLASS_RANDOM_MEM && c != CLASS_STRIDE_MEM && c != CLASS_FILL_MEM && c != CLASS_COPY_MEM)
 		kernel_run(compute_kernel(), c, kernel_round(compute_kernel(), c));
 	do {
 		units *= 2;

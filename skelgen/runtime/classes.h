@@ -24,7 +24,13 @@
 	CLASS(RANDOM_L2, random_l2) /* dependent accesses without order, second-level cache */                         \
 	CLASS(RANDOM_L3, random_l3) /* the same, last-level cache */                                                   \
 	CLASS(RANDOM_MEM, random_mem) /* the same, in memory */                                                        \
-	CLASS(STRIDE_MEM, stride_mem) /* in strides of several cache lines, in memory */
+	CLASS(STRIDE_MEM, stride_mem) /* in strides of several cache lines, in memory */                               \
+	CLASS(FILL_L2, fill_l2)     /* long pieces set to one byte by the C library, second-level cache */             \
+	CLASS(FILL_L3, fill_l3)     /* the same, last-level cache */                                                   \
+	CLASS(FILL_MEM, fill_mem)   /* the same, in memory */                                                          \
+	CLASS(COPY_L2, copy_l2)     /* long pieces copied by the C library, second-level cache */                      \
+	CLASS(COPY_L3, copy_l3)     /* the same, last-level cache */                                                   \
+	CLASS(COPY_MEM, copy_mem)   /* the same, in memory */
 
 #define SKEL_CLASS_ENUM(NAME, name) CLASS_##NAME,
 enum skel_class { SKEL_CLASSES(SKEL_CLASS_ENUM) CLASS_N };

@@ -23,13 +23,19 @@ int kernel_level(int c)
 	switch (c) {
 	case CLASS_STREAM_L2:
 	case CLASS_RANDOM_L2:
+	case CLASS_FILL_L2:
+	case CLASS_COPY_L2:
 		return LEVEL_L2;
 	case CLASS_STREAM_L3:
 	case CLASS_RANDOM_L3:
+	case CLASS_FILL_L3:
+	case CLASS_COPY_L3:
 		return LEVEL_L3;
 	case CLASS_STREAM_MEM:
 	case CLASS_RANDOM_MEM:
 	case CLASS_STRIDE_MEM:
+	case CLASS_FILL_MEM:
+	case CLASS_COPY_MEM:
 		return LEVEL_MEM;
 	default:
 		return -1;
@@ -41,7 +47,17 @@ static int is_chain(int c)
 	return c == CLASS_RANDOM_L2 || c == CLASS_RANDOM_L3 || c == CLASS_RANDOM_MEM;
 }
 
-/* Do these classes need an array (or a chain) of this level? Strides use the stream's. */
+static int is_copy(int c)
+{
+	return c == CLASS_COPY_L2 || c == CLASS_COPY_L3 || c == CLASS_COPY_MEM;
+}
+
+static int is_string(int c)
+{
+	return c == CLASS_FILL_L2 || c == CLASS_FILL_L3 || c == CLASS_FILL_MEM || is_copy(c);
+}
+
+/* Do these classes need an array (or a chain) of this level? Strides and strings use the stream's. */
 static int needs(unsigned classes, int level, int chain)
 {
 	for (int c = 0; c < CLASS_N; c++)
@@ -122,6 +138,8 @@ uint64_t kernel_round(const struct kernel *k, int c)
 
 	if (l < 0)
 		return VECTOR_DOUBLES / LINE_DOUBLES;
+	if (is_string(c))
+		return k->stream[l].n / (is_copy(c) ? 2 : 1) / STRING_DOUBLES;
 	return is_chain(c) ? k->chain[l].n : k->stream[l].n / 3 / LINE_DOUBLES;
 }
 
@@ -178,6 +196,16 @@ void kernel_run(struct kernel *k, int c, uint64_t units)
 	case CLASS_STRIDE_MEM:
 		kernel_stride(k, units);
 		break;
+	case CLASS_FILL_L2:
+	case CLASS_FILL_L3:
+	case CLASS_FILL_MEM:
+		kernel_fill(k, c, units);
+		break;
+	case CLASS_COPY_L2:
+	case CLASS_COPY_L3:
+	case CLASS_COPY_MEM:
+		kernel_copy(k, c, units);
+		break;
 	case CLASS_N:
 		break;
 	}
@@ -198,6 +226,7 @@ double kernel_digest(const struct kernel *k)
 			sum += s->a[0] + (double)s->at * 1e-3 + (double)s->turn * 1e-2;
 		if (c->line != NULL)
 			sum += (double)(c->at - c->line) * 1e-3;
+		sum += (double)(k->string[l].fill + k->string[l].copy) * 1e-3 + (double)(k->string[l].units & 0xffff);
 	}
 	return sum;
 }

@@ -5,10 +5,13 @@
  * caches what it will find there always.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "skelgen/runtime/kernel_work.h"
 
-#define PAGE 4096
+#define PAGE        4096
+#define STRING_CALL 256  /* units at once: less than what C libraries keep out of the caches */
+#define FILL_BYTE   0x3f /* eight of them are a normal number */
 
 int kernel_array_open(struct kernel_array *a, uint64_t bytes)
 {
@@ -91,4 +94,49 @@ __attribute__((noinline)) void kernel_stride(struct kernel *k, uint64_t units)
 	}
 	s->jump = at;
 	s->turn = turn;
+}
+
+/* Units that one call takes from `at`, in doubles, of `end`. */
+static uint64_t call_units(uint64_t left, uint64_t at, uint64_t end)
+{
+	uint64_t n = (end - at) / STRING_DOUBLES;
+
+	n = n < left ? n : left;
+	return n < STRING_CALL ? n : STRING_CALL;
+}
+
+/* By the C library of this machine, which chooses its way there: instructions for strings, vectors of this width or that. */
+__attribute__((noinline)) void kernel_fill(struct kernel *k, int c, uint64_t units)
+{
+	struct kernel_array *s = &k->stream[kernel_level(c)];
+	struct kernel_string *at = &k->string[kernel_level(c)];
+	const uint64_t end = s->n / STRING_DOUBLES * STRING_DOUBLES;
+
+	at->units += units;
+	for (uint64_t left = units, n; left; left -= n) {
+		n = call_units(left, at->fill, end);
+		memset(s->a + at->fill, FILL_BYTE, n * STRING_DOUBLES * sizeof(double));
+		HIDE_MEMORY(s->a);
+		at->fill += n * STRING_DOUBLES;
+		if (at->fill == end)
+			at->fill = 0;
+	}
+}
+
+/* The second half of the array onto the first. */
+__attribute__((noinline)) void kernel_copy(struct kernel *k, int c, uint64_t units)
+{
+	struct kernel_array *s = &k->stream[kernel_level(c)];
+	struct kernel_string *at = &k->string[kernel_level(c)];
+	const uint64_t end = s->n / 2 / STRING_DOUBLES * STRING_DOUBLES;
+
+	at->units += units;
+	for (uint64_t left = units, n; left; left -= n) {
+		n = call_units(left, at->copy, end);
+		memcpy(s->a + at->copy, s->a + s->n / 2 + at->copy, n * STRING_DOUBLES * sizeof(double));
+		HIDE_MEMORY(s->a);
+		at->copy += n * STRING_DOUBLES;
+		if (at->copy == end)
+			at->copy = 0;
+	}
 }

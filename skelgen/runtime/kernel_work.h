@@ -14,6 +14,7 @@
 #define VECTOR_DOUBLES 768  /* 3 x 6 KiB */
 #define LINE_DOUBLES   8    /* of a cache line: the unit of vectors and streams */
 #define LINE_BYTES     64
+#define STRING_DOUBLES 512  /* a page, the unit of fills and copies: C libraries do shorter ones in ways of their own */
 
 /* The compiler must take the value for any other. */
 #define HIDE_INTEGER(x) __asm__ volatile("" : "+r"(x))
@@ -41,6 +42,11 @@ struct kernel_chain {
 	uint64_t n;     /* lines */
 };
 
+/* Where fills and copies are in a stream's array, doubles, and how many units they did. */
+struct kernel_string {
+	uint64_t fill, copy, units;
+};
+
 struct kernel;
 typedef void (*kernel_fn)(struct kernel *k, int c, uint64_t units);
 
@@ -56,6 +62,7 @@ struct kernel {
 	uint64_t table[TABLE_WORDS], sum[TABLE_WORDS]; /* the first is only read */
 	double number[NUMBERS + 2], sums[NUMBERS], shorts[NUMBERS], sweep[NUMBERS]; /* one point more on either side */
 	double vec[3][VECTOR_DOUBLES + 2 * LINE_DOUBLES];
+	struct kernel_string string[LEVEL_N]; /* the last, so that what the others use lies as it did */
 };
 
 /* Level of a class that touches data beyond the first; -1: none. */
@@ -78,5 +85,7 @@ int kernel_array_open(struct kernel_array *a, uint64_t bytes);
 int kernel_chain_open(struct kernel_chain *c, uint64_t bytes);
 void kernel_chase(struct kernel *k, int c, uint64_t units);
 void kernel_stride(struct kernel *k, uint64_t units);
+void kernel_fill(struct kernel *k, int c, uint64_t units);
+void kernel_copy(struct kernel *k, int c, uint64_t units);
 
 #endif

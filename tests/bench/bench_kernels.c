@@ -284,6 +284,33 @@ static void loop_stride_mem(uint64_t n)
 	sink = sum;
 }
 
+/* Tables made new: some kilobytes to some hundred set to zero, or taken from elsewhere. */
+static void tables(int c, uint64_t n)
+{
+	static char *a[LEVEL_N];
+	static uint64_t at[LEVEL_N], turn;
+	const int level = kernel_level(c);
+	const uint64_t half = bytes_of[level] / 2;
+
+	if (a[level] == NULL)
+		a[level] = room(bytes_of[level]);
+	for (uint64_t left = n, pages; left; left -= pages) {
+		uint64_t most = (half - at[level]) / 4096;
+
+		pages = 2 + turn++ * 5 % 31;
+		pages = pages < most ? pages : most;
+		pages = pages < left ? pages : left;
+		if (is_copy(c))
+			memcpy(a[level] + at[level], a[level] + half + at[level], pages * 4096);
+		else
+			memset(a[level] + (turn & 1 ? at[level] : half + at[level]), 0, pages * 4096);
+		__asm__ volatile("" : : "r"(a[level]) : "memory");
+		at[level] += pages * 4096;
+		if (half - at[level] < 4096)
+			at[level] = 0;
+	}
+}
+
 static void run_loop(int c, uint64_t n)
 {
 	static void (*const core[])(uint64_t) = {[CLASS_INTEGER] = loop_integer, [CLASS_INTEGER_CHAIN] = loop_integer_chain,
@@ -296,6 +323,8 @@ static void run_loop(int c, uint64_t n)
 		core[c](n);
 	else if (c == CLASS_STRIDE_MEM)
 		loop_stride_mem(n);
+	else if (is_string(c))
+		tables(c, n);
 	else if (is_chain(c))
 		lists(kernel_level(c), n);
 	else

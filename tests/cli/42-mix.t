@@ -48,21 +48,29 @@ sub phases {
 
 my @class = qw(integer integer_chain branch scalar scalar_short scalar_chain vector divide libm stream_l2 stream_l3 stream_mem random_l2
                random_l3 random_mem stride_mem);
+my @string = qw(fill_l2 fill_l3 fill_mem copy_l2 copy_l3 copy_mem);
+
+# Each phase is mostly of the class of its name.
+sub are_found {
+    my ($phase, @names) = @_;
+    for my $i (0 .. $#names) {
+        my $share = $phase->[$i]{shares};
+        my ($first) = sort { $share->{$b} <=> $share->{$a} } keys %$share;
+        is($first, $names[$i], "$names[$i] is found") or diag(encode_json($phase->[$i]));
+    }
+    return;
+}
 
 # ---- classes ----
 {
-    my ($rc, $out) = trace('phases.trace', 'mixes 0.4');
+    my ($rc, $out) = trace('phases.trace', "mixes 0.4 @class sleep threads");
     is($rc, 0, 'a program of phases is traced');
     is_deeply([split ' ', $out], [@class, 'sleep', 'threads'], 'and runs them all');
     my $d = mix('phases.trace');
     like($d->{source}, qr/^(samples|counters)$/, 'its mix was learnt');
     my @phase = phases($d);
     is(scalar @phase, @class + 2, 'a block for each phase');
-    for my $i (0 .. $#class) {
-        my $share = $phase[$i]{shares};
-        my ($first) = sort { $share->{$b} <=> $share->{$a} } keys %$share;
-        is($first, $class[$i], "$class[$i] is found") or diag(encode_json($phase[$i]));
-    }
+    are_found(\@phase, @class);
     cmp_ok($phase[@class]{off_cpu}, '>', 0.5, 'who sleeps is asleep');
     cmp_ok($phase[0]{off_cpu}, '<', 0.5, 'who computes is not');
     # two ranks of them, on two processors that others use as well
@@ -78,6 +86,15 @@ my @class = qw(integer integer_chain branch scalar scalar_short scalar_chain vec
     like($out, qr/MPI_Allreduce .*mixes\.c:\d+.*\n\s+\S.*\d %/, 'names blocks by the call that ends them');
     ($rc, $out) = run_command("$precedent info --check $tmp/phases.trace");
     is($rc, 0, 'the page of samples is sound');
+}
+
+# ---- the C library's fills and copies, by themselves: of a longer run fewer samples are kept ----
+{
+    my ($rc, $out) = trace('strings.trace', "mixes 0.4 @string");
+    is_deeply([$rc, split ' ', $out], [0, @string], 'fills and copies of long pieces are traced');
+    my @phase = phases(mix('strings.trace'));
+    is(scalar @phase, scalar @string, 'a block for each');
+    are_found(\@phase, @string);
 }
 
 # ---- without ----

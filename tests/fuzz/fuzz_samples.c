@@ -7,14 +7,27 @@
 #include "common/buf.h"
 #include "skelgen/mix_code.h"
 #include "skelgen/mix_model.h"
+#include "skelgen/mix_string.h"
 #include "trace/samples.h"
+
+static void check_use(const struct mix_use *use)
+{
+	double sum = 0;
+
+	for (int c = 0; c < CLASS_N; c++)
+		sum += use->share[c];
+	for (int l = 0; l < MIX_LEVELS; l++)
+		if (!(use->bytes[l] >= 0 && use->bytes[l] < 1e20))
+			abort();
+	if (!(sum > 0.999 && sum < 1.001))
+		abort();
+}
 
 static void look_at_code(const struct trace_samples *s)
 {
 	static const uint64_t cache[TSAMPLE_LEVELS] = {32u << 10, 1u << 20, 32u << 20};
 	struct mix_body *b = malloc(sizeof(*b));
 	struct mix_use use;
-	double sum = 0;
 
 	for (uint32_t i = 0; b && i < s->n && i < 16; i++) {
 		const struct trace_place *p = s->n_place ? &s->place[s->sample[i].place] : NULL;
@@ -23,13 +36,11 @@ static void look_at_code(const struct trace_samples *s)
 		if (!p || mix_body_find(s, p->module, p->offset, b) < 0)
 			continue;
 		hit = (struct mix_hit){p->offset, s->sample[i].reg};
-		if (mix_model(b, &hit, 1, cache, false, &use) < 0)
-			continue;
-		sum = 0;
-		for (int c = 0; c < CLASS_N; c++)
-			sum += use.share[c];
-		if (!(sum > 0.999 && sum < 1.001))
-			abort();
+		use = (struct mix_use){0};
+		if (mix_string(b, &hit, 1, cache, true, &use) == 1)
+			check_use(&use);
+		if (mix_model(b, &hit, 1, cache, false, &use) == 0)
+			check_use(&use);
 	}
 	free(b);
 }

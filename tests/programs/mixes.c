@@ -264,6 +264,23 @@ static NOINLINE void stride(size_t bytes)
 	chain_of = 0;
 }
 
+static NOINLINE void fill(size_t bytes)
+{
+	memset(big, 0, bytes);
+	chain_of = 0;
+}
+
+#define PIECE (32u << 10) /* much longer, and C libraries copy past the caches */
+
+static NOINLINE void copy(size_t bytes)
+{
+	char *to = (char *)big, *from = to + bytes / 2;
+
+	for (size_t at = 0; at + PIECE <= bytes / 2; at += PIECE)
+		memcpy(to + at, from + at, PIECE);
+	chain_of = 0;
+}
+
 static void stream_l2(void) { chain_of = 0; triad(size_in(1)); }
 static void stream_l3(void) { chain_of = 0; triad(size_in(2)); }
 static void stream_mem(void) { chain_of = 0; triad(size_in(3)); }
@@ -271,6 +288,12 @@ static void random_l2(void) { chase(size_in(1)); }
 static void random_l3(void) { chase(size_in(2)); }
 static void random_mem(void) { chase(size_in(3)); }
 static void stride_mem(void) { stride(size_in(3)); }
+static void fill_l2(void) { fill(size_in(1)); }
+static void fill_l3(void) { fill(size_in(2)); }
+static void fill_mem(void) { fill(size_in(3)); }
+static void copy_l2(void) { copy(size_in(1)); }
+static void copy_l3(void) { copy(size_in(2)); }
+static void copy_mem(void) { copy(size_in(3)); }
 
 static void nap(void)
 {
@@ -360,6 +383,12 @@ int main(int argc, char **argv)
 	run("random_l3", random_l3);
 	run("random_mem", random_mem);
 	run("stride_mem", stride_mem);
+	run("fill_l2", fill_l2);
+	run("fill_l3", fill_l3);
+	run("fill_mem", fill_mem);
+	run("copy_l2", copy_l2);
+	run("copy_l3", copy_l3);
+	run("copy_mem", copy_mem);
 	run("sleep", nap);
 	run("threads", threads);
 	free(big);

@@ -162,6 +162,35 @@ static void test_stride_stays_inside(void **unused)
 	kernel_destroy(k);
 }
 
+/* All of an array is set, and half of it copied, whole pages at a time, in turns that end where it ends. */
+static void test_strings_cover_their_array(void **unused)
+{
+	struct kernel *k = kernel_create(&small, 1u << CLASS_FILL_L2 | 1u << CLASS_COPY_L2);
+	struct kernel_array *s = &k->stream[LEVEL_L2];
+	uint64_t half = s->n / 2, round;
+
+	(void)unused;
+	assert_null(k->stream[LEVEL_L3].a);
+	round = kernel_round(k, CLASS_COPY_L2);
+	assert_int_equal(round, half / STRING_DOUBLES);
+	for (uint64_t i = 0; i < s->n; i++)
+		s->a[i] = (double)(i + 1);
+	kernel_run(k, CLASS_COPY_L2, round - 1);
+	for (uint64_t i = 0; i < s->n; i++)
+		assert_true(s->a[i] == (double)(i < half - STRING_DOUBLES ? i + half + 1 : i + 1));
+	kernel_run(k, CLASS_COPY_L2, 1);
+	assert_true(s->a[half - 1] == (double)s->n);
+	assert_int_equal(k->string[LEVEL_L2].copy, 0);
+	round = kernel_round(k, CLASS_FILL_L2);
+	assert_int_equal(round, s->n / STRING_DOUBLES);
+	kernel_run(k, CLASS_FILL_L2, round - 1);
+	assert_true(s->a[0] == s->a[s->n - STRING_DOUBLES - 1] && s->a[s->n - 1] == (double)s->n);
+	kernel_run(k, CLASS_FILL_L2, 1);
+	assert_true(s->a[0] == s->a[s->n - 1]);
+	assert_int_equal(k->string[LEVEL_L2].fill, 0);
+	kernel_destroy(k);
+}
+
 static void test_memory_is_what_is_needed(void **unused)
 {
 	struct kernel *k = kernel_create(&small, 1u << CLASS_SCALAR | 1u << CLASS_STREAM_L3);
@@ -328,6 +357,7 @@ int main(void)
 		cmocka_unit_test(test_branches_are_even),
 		cmocka_unit_test(test_chain_is_one_round),
 		cmocka_unit_test(test_stride_stays_inside),
+		cmocka_unit_test(test_strings_cover_their_array),
 		cmocka_unit_test(test_memory_is_what_is_needed),
 		cmocka_unit_test(test_caches_are_read),
 		cmocka_unit_test(test_memory_limits_are_read),

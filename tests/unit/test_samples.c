@@ -13,6 +13,7 @@
 #include "skelgen/mix_code.h"
 #include "skelgen/mix_model.h"
 #include "skelgen/mix_sleep.h"
+#include "skelgen/mix_string.h"
 #include "spank/tracer/counters.c"
 #include "spank/tracer/sample_impl.h"
 #include "trace/samples.h"
@@ -307,13 +308,101 @@ static void test_arithmetic(void **state)
 	free(b);
 }
 
+/* ---- fills and copies ---- */
+
+#define STRING_HITS 200
+
+/* What mix_string makes of code that is at random places of a piece of `length` bytes, wherever the piece lies in `area`. The
+ * registers are those of rep; dx is the end, for loops. -1: it is not that. */
+static int string_class(const uint8_t *bytes, uint32_t n, uint64_t length, uint64_t area, bool libc, uint32_t width,
+			struct mix_use *use)
+{
+	struct trace_code code = {0, 0, n, (uint8_t *)bytes};
+	struct trace_samples s = {.n_code = 1, .code = &code};
+	static uint64_t reg[STRING_HITS][TSAMPLE_REGS];
+	struct mix_hit hit[STRING_HITS];
+	struct mix_body *b = malloc(sizeof(*b));
+	uint64_t r = 88172645463325252ull;
+	int found = -1;
+
+	assert_non_null(b);
+	*use = (struct mix_use){0};
+	for (uint32_t i = 0; i < STRING_HITS; i++) {
+		uint64_t begin = random_u64(&r) % (area / length) * length, done = random_u64(&r) % length / 64 * 64;
+
+		memset(reg[i], 0, sizeof(reg[i]));
+		reg[i][1] = (length - done) / width;
+		reg[i][7] = 0x7f0000000000 + begin + done;
+		reg[i][6] = 0x7e0000000000 + begin + done;
+		reg[i][2] = 0x7f0000000000 + begin + length;
+		hit[i] = (struct mix_hit){0, reg[i]};
+	}
+	assert_int_equal(mix_body_find(&s, 0, 0, b), 0);
+	if (mix_string(b, hit, STRING_HITS, cache, libc, use) == 1)
+		for (int c = 0; c < CLASS_N; c++) {
+			assert_true(use->share[c] == 0 || use->share[c] == 1);
+			found = use->share[c] == 1 ? c : found;
+		}
+	else
+		for (int c = 0; c < CLASS_N; c++)
+			assert_true(use->share[c] == 0);
+	free(b);
+	return found;
+}
+
+static void test_strings(void **state)
+{
+	static const uint8_t stosb[] = {0xf3, 0xaa, 0xc3}, movsb[] = {0xf3, 0xa4, 0xc3}, once[] = {0xaa, 0xc3};
+	static const uint8_t stosq[] = {0xf3, 0x48, 0xab, 0xc3}, movsq[] = {0xf3, 0x48, 0xa5, 0xc3};
+	static const uint8_t scasb[] = {0xf2, 0xae, 0xc3}, movsd[] = {0xf2, 0x0f, 0x10, 0x00, 0xc3};
+	/* movaps xmm0, (rdi); add 16, rdi; cmp rdx, rdi; jb */
+	static const uint8_t fill_loop[] = {0x0f, 0x29, 0x07, 0x48, 0x83, 0xc7, 0x10, 0x48, 0x39, 0xd7, 0x72, 0xf4};
+	/* movups (rsi), xmm0; movaps xmm0, (rdi); add 16 to both; cmp rdx, rdi; jb */
+	static const uint8_t copy_loop[] = {0x0f, 0x10, 0x06, 0x0f, 0x29, 0x07, 0x48, 0x83, 0xc6, 0x10,
+					    0x48, 0x83, 0xc7, 0x10, 0x48, 0x39, 0xd7, 0x72, 0xed};
+	/* the same with an addition of what was loaded */
+	static const uint8_t sum_loop[] = {0x0f, 0x10, 0x06, 0x0f, 0x58, 0xc1, 0x0f, 0x29, 0x07, 0x48, 0x83, 0xc6, 0x10,
+					   0x48, 0x83, 0xc7, 0x10, 0x48, 0x39, 0xd7, 0x72, 0xea};
+	const uint64_t k = 1 << 10, m = 1 << 20;
+	struct mix_use use;
+
+#define CLASS_OF(code, length, area, libc, width) string_class(code, sizeof(code), length, area, libc, width, &use)
+	(void)state;
+	/* By level, and with bytes that are about the area's: both areas' of a copy. */
+	assert_int_equal(CLASS_OF(stosb, 4 * k, 8 * k, false, 1), CLASS_FILL_L2);
+	assert_true(use.bytes[MIX_LEVEL_L2] == 0);
+	assert_int_equal(CLASS_OF(stosb, 128 * k, 256 * k, false, 1), CLASS_FILL_L2);
+	assert_true(use.bytes[MIX_LEVEL_L2] > 200e3 && use.bytes[MIX_LEVEL_L2] < 300e3);
+	assert_int_equal(CLASS_OF(stosb, 8 * m, 8 * m, true, 1), CLASS_FILL_L3);
+	assert_true(use.bytes[MIX_LEVEL_L3] > 8e6 && use.bytes[MIX_LEVEL_L3] < 9e6);
+	/* Half of a cache is not there any more when the next piece begins. */
+	assert_int_equal(CLASS_OF(stosb, 16 * m, 16 * m, true, 1), CLASS_FILL_MEM);
+	assert_true(use.bytes[MIX_LEVEL_MEM] > 16e6 && use.bytes[MIX_LEVEL_MEM] < 18e6);
+	assert_int_equal(CLASS_OF(stosq, 64 * m, 64 * m, false, 8), CLASS_FILL_MEM);
+	assert_int_equal(CLASS_OF(movsb, 32 * k, 128 * k, false, 1), CLASS_COPY_L2);
+	assert_int_equal(CLASS_OF(movsb, 64 * k, 4 * m, true, 1), CLASS_COPY_L3);
+	assert_true(use.bytes[MIX_LEVEL_L3] > 8e6 && use.bytes[MIX_LEVEL_L3] < 9e6);
+	assert_int_equal(CLASS_OF(movsq, 64 * k, 64 * m, false, 8), CLASS_COPY_MEM);
+	/* Loops over vectors are that in the C library alone, and when pieces are long. */
+	assert_int_equal(CLASS_OF(fill_loop, 64 * k, 4 * m, true, 1), CLASS_FILL_L3);
+	assert_int_equal(CLASS_OF(copy_loop, 64 * k, 256 * m, true, 1), CLASS_COPY_MEM);
+	assert_int_equal(CLASS_OF(fill_loop, 64 * k, 4 * m, false, 1), -1);
+	assert_int_equal(CLASS_OF(copy_loop, 1 * k, 4 * m, true, 1), -1);
+	assert_int_equal(CLASS_OF(sum_loop, 64 * k, 4 * m, true, 1), -1);
+	/* One byte alone, a search, and a move of a vector's part are none. */
+	assert_int_equal(CLASS_OF(once, 64 * k, 4 * m, true, 1), -1);
+	assert_int_equal(CLASS_OF(scasb, 64 * k, 4 * m, true, 1), -1);
+	assert_int_equal(CLASS_OF(movsd, 64 * k, 4 * m, true, 1), -1);
+#undef CLASS_OF
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_page),      cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_sleep),     cmocka_unit_test(test_footprint),
 		cmocka_unit_test(test_chase),     cmocka_unit_test(test_stream_and_stride),
-		cmocka_unit_test(test_arithmetic),
+		cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_strings),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
