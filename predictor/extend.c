@@ -90,7 +90,7 @@ static void extend_job(const struct follow_env *env, const struct cluster_job *j
 	struct errbuf why;
 	uint32_t next;
 
-	if (!extend_is_due(job, c->limit_min, c->user_limit_min, env->conf->poll_interval_s, now, &next))
+	if (!extend_is_due(job, c->limit_min, c->user_limit_min, follow_period_s(env), now, &next))
 		return;
 	comment = extend_comment(job, c, &next, buf);
 	duration_format_minutes(from, sizeof(from), job->limit_min);
@@ -111,7 +111,7 @@ void extend_poll(const struct follow_env *env, const struct cluster_snapshot *sn
 		struct job_comment c;
 
 		/* The clock first: of thousands that run few are near their ends. */
-		if (!job->admin_comment[0] || !ends_soon(job, env->conf->poll_interval_s, now))
+		if (!job->admin_comment[0] || !ends_soon(job, follow_period_s(env), now))
 			continue;
 		if (comment_parse(job->admin_comment, &c) == 0 && extend_is_shortened(&c))
 			extend_job(env, job, &c, now);

@@ -29,7 +29,13 @@ struct follow_env {
 	struct follow_counts *counts;			     /* NULL: nobody counts */
 	struct seen *seen;				     /* what earlier looks have settled; NULL: no memory */
 	struct shorten *shorten;			     /* NULL: limits are raised, and none is set */
+	uint32_t period_s;				     /* until the next look (pace.h); 0: PollInterval */
 };
+static inline uint32_t follow_period_s(const struct follow_env *env)
+{
+	return env->period_s ? env->period_s : env->conf->poll_interval_s;
+}
+
 void follow_say(const struct follow_env *env, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -78,6 +78,7 @@ static void live_put(struct buf *out, const struct metrics_live *live)
 	    (double)live->failed_looks);
 	one(out, "look_seconds_total", "counter", "Time that looks took.", live->look_total_s);
 	one(out, "look_last_seconds", "gauge", "Time that the last look took.", live->look_s);
+	one(out, "look_period_seconds", "gauge", "Time until the next look; above PollInterval where looks are costly.", live->period_s);
 	one(out, "queue_jobs", "gauge", "Jobs that slurmctld knew at the last look.", (double)live->jobs);
 	head(out, "jobs_total", "counter", "Jobs met, by what the plugin did with them.");
 	for (int a = ACT_TRACE; a <= ACT_OBSERVE; a++)

@@ -19,6 +19,7 @@ struct metrics_live {
 	int64_t looked;	      /* the last look that went well; 0: none yet */
 	uint64_t looks, failed_looks;
 	double look_s, look_total_s; /* the last one, and all */
+	uint32_t period_s;	     /* until the next */
 	size_t jobs;		     /* that slurmctld knows now */
 	struct follow_counts counts;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* First the trigger, then the limit: see shorten.h. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +88,7 @@ static bool is_due(const struct look *l, const struct cluster_job *job, struct j
 {
 	/* Most jobs have no wish, or none any more: the comment need not be parsed for that. */
 	return (job->phase == CLUSTER_PENDING || job->phase == CLUSTER_RUNNING) && strstr(job->admin_comment, " wish=") &&
-	       comment_parse(job->admin_comment, c) == 0 && shorten_is_due(job, c, l->env->conf->poll_interval_s, l->now);
+	       comment_parse(job->admin_comment, c) == 0 && shorten_is_due(job, c, follow_period_s(l->env), l->now);
 }
 
 static bool is_short(const struct cluster_job *job)
@@ -243,7 +244,8 @@ static bool check_is_due(const struct look *l)
 static void look(struct look *l)
 {
 	const struct cluster_ops *ops = l->env->ops;
-	double budget_ms = 50.0 * l->env->conf->poll_interval_s;
+	double period_s = follow_period_s(l->env), poll_s = l->env->conf->poll_interval_s ? l->env->conf->poll_interval_s : 1;
+	double budget_ms = fmin(50 * period_s, SHORTEN_BUDGET_MS * fmax(1, period_s / poll_s)); /* as much of the time with a longer period */
 	bool check = check_is_due(l);
 	size_t n = count_due(l);
 
@@ -257,7 +259,7 @@ static void look(struct look *l)
 		l->s->pause_until = l->now + SHORTEN_CHECK_S;
 		return;
 	}
-	l->until_ms = ops->clock_ms(ops->arg) + (budget_ms < SHORTEN_BUDGET_MS ? budget_ms : SHORTEN_BUDGET_MS);
+	l->until_ms = ops->clock_ms(ops->arg) + budget_ms;
 	if (check)
 		check_short(l);
 	if (n)

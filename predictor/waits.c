@@ -364,7 +364,7 @@ static int compare_used(const void *a, const void *b)
 static size_t due(struct look *l, struct place_wait *list[PLACES_WAITS_MAX])
 {
 	struct places *p = &l->w->places;
-	uint32_t poll_s = l->env->conf->poll_interval_s ? l->env->conf->poll_interval_s : 1;
+	uint32_t poll_s = follow_period_s(l->env) ? follow_period_s(l->env) : 1;
 	size_t n = 0, keep = (size_t)WAITS_A_LOOK * PLACES_FRESH_S / poll_s * 3 / 4, k = 0;
 	int64_t again_s = 2 * (int64_t)poll_s < 5 ? 5 : 2 * (int64_t)poll_s;
 

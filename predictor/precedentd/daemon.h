@@ -21,6 +21,8 @@ void slurm_side_describe(struct job_descriptor *d, const struct cluster_submissi
 
 /* Tell the store about the partitions, when they have changed. */
 int slurm_side_partitions(struct store *store, struct errbuf *errp);
+/* Seconds that slurmctld remembers ended jobs; UINT32_MAX: for ever; 0: it does not say. */
+uint32_t slurm_side_min_job_age(void);
 /* In any case the next time: another store. */
 void slurm_side_partitions_again(void);
 /* When jobs would start, and who is in which group. */
@@ -54,7 +56,8 @@ struct follow_counts;
 int metrics_start(const struct precedent_conf *conf, struct errbuf *errp); /* does nothing where no metrics are asked for */
 void metrics_stop(void);						   /* waits for the thread; legal when it was not started */
 /* A look is over. jobs: that slurmctld knows, of a good one. */
-void metrics_look(double seconds, bool good, size_t jobs, const struct follow_counts *counts);
+/* Until the next: period_s. */
+void metrics_look(double seconds, bool good, size_t jobs, uint32_t period_s, const struct follow_counts *counts);
 
 /* ---- sweep.c: removes what runs that died have left in the spool, in a thread of its own ---- */
 

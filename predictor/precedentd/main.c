@@ -21,6 +21,7 @@
 #include "common/log.h"
 #include "predictor/extend.h"
 #include "predictor/follow.h"
+#include "predictor/pace.h"
 #include "predictor/precedentd/daemon.h"
 #include "predictor/query.h"
 #include "predictor/seen.h"
@@ -32,6 +33,7 @@
 #define PRUNE_INTERVAL_S 3600
 #define PRUNE_ROWS	 500 /* looked at in one look, so that it stays short */
 #define FAULT_REPEAT_S	 600
+#define AGE_INTERVAL_S	 3600 /* between two questions for MinJobAge */
 #define FORGOTTEN_KEEP_S (7 * 86400) /* longer than slurmctld remembers ended jobs (MinJobAge) */
 
 static pthread_rwlock_t conf_lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -56,7 +58,10 @@ struct daemon {
 	struct waits *waits;
 	struct seen *seen; /* NULL: no memory for one */
 	struct shorten *shorten;
-	struct log_gate slurm_gate, store_gate, index_gate;
+	struct log_gate slurm_gate, store_gate, index_gate, pace_gate;
+	struct pace pace;
+	uint32_t min_job_age_s;
+	int64_t age_asked;
 	bool slurm_down, store_down;
 	unsigned failures; /* looks in a row without slurmctld */
 	int64_t pruned;
@@ -240,6 +245,29 @@ static void slurm_fault(struct daemon *d, const char *text)
 	d->failures++;
 }
 
+/* Of this thread: answers and metrics have their own. */
+static double cpu_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void pace_set(struct daemon *d, double cost_s, size_t jobs, int64_t now)
+{
+	uint32_t before = d->pace.period_s, poll_s = conf.poll_interval_s ? conf.poll_interval_s : 1;
+
+	if (!before || now - d->age_asked >= AGE_INTERVAL_S || now < d->age_asked) {
+		d->min_job_age_s = slurm_side_min_job_age();
+		d->age_asked = now;
+	}
+	pace_next(&d->pace, cost_s, poll_s, pace_most(poll_s, conf.heartbeat_timeout_s, d->min_job_age_s));
+	if (d->pace.period_s > poll_s && before <= poll_s && log_gate_pass(&d->pace_gate, "", now, FAULT_REPEAT_S))
+		log_info("%zu jobs, %.0f ms of processor time for each look: the next ones come less often than every %u s", jobs,
+			 1e3 * d->pace.cost_s, poll_s);
+}
+
 /* False when slurmctld or the store failed. */
 static bool look_once(struct daemon *d, size_t *jobs)
 {
@@ -248,11 +276,14 @@ static bool look_once(struct daemon *d, size_t *jobs)
 	struct errbuf why = {""};
 	struct follow_env env = {.conf = &conf, .store = store_ready(d), .ops = slurm_side_ops(d->conf_file), .say = say,
 				 .counts = &d->counts, .seen = d->seen, .shorten = d->shorten};
+	double begun = cpu_s();
 
 	if (slurm_side_jobs(&snap, &why) < 0) {
 		slurm_fault(d, why.text);
 		return false;
 	}
+	pace_set(d, cpu_s() - begun, snap->n, now);
+	env.period_s = d->pace.period_s;
 	if (d->slurm_down) {
 		log_info("slurmctld answers again");
 		log_gate_clear(&d->slurm_gate);
@@ -282,13 +313,23 @@ static double now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
+static unsigned pause_s(const struct daemon *d)
+{
+	unsigned s = conf.poll_interval_s > d->pace.period_s ? conf.poll_interval_s : d->pace.period_s;
+
+	s = s ? s : 1;
+	for (unsigned i = 1; i < d->failures && s < BACKOFF_MAX_S; i++)
+		s *= 2;
+	return d->failures > 1 && s > BACKOFF_MAX_S && conf.poll_interval_s < BACKOFF_MAX_S ? BACKOFF_MAX_S : s;
+}
+
 static void look(struct daemon *d)
 {
 	double begun = now_s();
 	size_t jobs = 0;
 	bool good = look_once(d, &jobs);
 
-	metrics_look(now_s() - begun, good, jobs, &d->counts);
+	metrics_look(now_s() - begun, good, jobs, pause_s(d), &d->counts);
 }
 
 /* ---- configuration ---- */
@@ -377,15 +418,6 @@ static int daemon_start(struct daemon *d)
 }
 
 /* ---- loop ---- */
-
-static unsigned pause_s(const struct daemon *d)
-{
-	unsigned s = conf.poll_interval_s ? conf.poll_interval_s : 1;
-
-	for (unsigned i = 1; i < d->failures && s < BACKOFF_MAX_S; i++)
-		s *= 2;
-	return d->failures > 1 && s > BACKOFF_MAX_S && conf.poll_interval_s < BACKOFF_MAX_S ? BACKOFF_MAX_S : s;
-}
 
 static void run(struct daemon *d, const sigset_t *signals)
 {

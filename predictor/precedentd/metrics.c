@@ -62,13 +62,14 @@ static long long now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-void metrics_look(double seconds, bool good, size_t jobs, const struct follow_counts *counts)
+void metrics_look(double seconds, bool good, size_t jobs, uint32_t period_s, const struct follow_counts *counts)
 {
 	pthread_mutex_lock(&live_lock);
 	live.looks++;
 	live.failed_looks += !good;
 	live.look_s = seconds;
 	live.look_total_s += seconds;
+	live.period_s = period_s;
 	if (good) {
 		live.looked = time(NULL);
 		live.jobs = jobs;

@@ -115,6 +115,18 @@ int slurm_side_partitions(struct store *store, struct errbuf *errp)
 	return rv;
 }
 
+uint32_t slurm_side_min_job_age(void)
+{
+	slurm_conf_t *slurm_conf = NULL;
+	uint32_t age;
+
+	if (slurm_load_ctl_conf(0, &slurm_conf) != SLURM_SUCCESS)
+		return 0;
+	age = slurm_conf->min_job_age ? slurm_conf->min_job_age : UINT32_MAX;
+	slurm_free_ctl_conf(slurm_conf);
+	return age;
+}
+
 void slurm_side_partitions_again(void)
 {
 	partitions_seen = 0;

@@ -167,7 +167,7 @@ int world_setup(void **state)
 		fail_msg("%s", e.text);
 	w->ops = (struct cluster_ops){NULL, fake_submit, fake_limit, fake_cancel, fake_arm, fake_armed, fake_clock_ms};
 	w->shorten = shorten_create();
-	w->env = (struct follow_env){&w->conf, w->store, &w->ops, fake_say, &w->counts, seen_create(), w->shorten};
+	w->env = (struct follow_env){&w->conf, w->store, &w->ops, fake_say, &w->counts, seen_create(), w->shorten, 0};
 	w->now = START;
 	return 0;
 }

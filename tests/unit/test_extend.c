@@ -162,6 +162,23 @@ static void test_not_ours_is_not_extended(void **state)
 	assert_int_equal(w->n_armed, 0);
 }
 
+/* The next look comes later than PollInterval: the limit is raised that much earlier. */
+static void test_longer_period(void **state)
+{
+	struct cluster_job *j = shortened_job();
+
+	(void)state;
+	w->conf.poll_interval_s = 10;
+	job_run(j);
+	w->now = j->end_time - 90;
+	look();
+	assert_int_equal(w->n_limits, 0);
+	w->env.period_s = 40;
+	look();
+	assert_int_equal(w->n_limits, 1);
+	assert_true(w->last_limit_min * 60 + j->start_time - w->now >= 2 * 40 + EXTEND_ARM_S);
+}
+
 /* slurmctld's own trigger fires once: what it does then must do, also when the job happens to be suspended. */
 static void test_trigger(void **state)
 {
@@ -205,6 +222,7 @@ int main(void)
 		T(test_extension_refused_is_tried_again),
 		T(test_extension_without_store),
 		T(test_not_ours_is_not_extended),
+		T(test_longer_period),
 		T(test_trigger),
 	};
 

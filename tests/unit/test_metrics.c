@@ -211,7 +211,7 @@ static void assert_line(const char *text, const char *line)
 static void test_live(void **state)
 {
 	struct metrics_live live = {.started = 1700000000, .looked = 1700000010, .looks = 12, .failed_looks = 1, .look_s = 0.25,
-				    .look_total_s = 3.5, .jobs = 10000,
+				    .look_total_s = 3.5, .period_s = 13, .jobs = 10000,
 				    .counts = {.met = {[ACT_TRACE] = 3, [ACT_PREDICT] = 40, [ACT_OBSERVE] = 5}, .told = 40,
 					       .limited = 30, .raised = 2, .ended = 41}};
 	char *text = text_of(&live, NULL);
@@ -222,6 +222,7 @@ static void test_live(void **state)
 	assert_line(text, "precedent_start_time_seconds 1700000000");
 	assert_line(text, "precedent_last_look_timestamp_seconds 1700000010");
 	assert_line(text, "precedent_look_last_seconds 0.25");
+	assert_line(text, "precedent_look_period_seconds 13");
 	assert_line(text, "precedent_looks_failed_total 1");
 	assert_line(text, "precedent_queue_jobs 10000");
 	assert_line(text, "precedent_jobs_total{act=\"predict\"} 40");
