@@ -369,6 +369,16 @@ static void explain_drift(const json_t *drift, double now)
 	       strcmp(jstr(drift, "stage"), "retraced") ? "the probe was made again where there is one" : "the job is traced again");
 }
 
+/* Of all that differ from it in numbers. */
+static void explain_model_drift(const json_t *drift, double now)
+{
+	char when[32];
+
+	if (drift)
+		printf("Drift:     on %s runs with other numbers were not as their model said; what ran before\n"
+		       "           (%s) counts no more for it.\n", jstr(drift, "candidate"), age_text(now - jnum(drift, "since"), when, sizeof(when)));
+}
+
 /* A job that was given less time than it will probably need. */
 static void explain_warning(const json_t *job)
 {
@@ -443,6 +453,7 @@ int query_print_explain(json_t *answer)
 	explain_families(answer);
 	explain_models(answer);
 	explain_drift(json_object_get(answer, "drift"), jnum(answer, "now"));
+	explain_model_drift(json_object_get(answer, "drift_model"), jnum(answer, "now"));
 	explain_place(json_object_get(job, "weighed"));
 	explain_limit(job, json_object_get(answer, "rules"));
 	explain_warning(job);

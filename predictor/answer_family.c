@@ -99,5 +99,12 @@ int answer_family(const struct answer_env *env, const struct store_run *r, json_
 		json_object_set_new(reply, "drift", json_pack("{s:o, s:s, s:I, s:I}", "candidate", answer_text(candidate), "stage",
 							      drift_stage_name(d.stage), "since", (json_int_t)d.since, "acted",
 							      (json_int_t)d.acted));
+	if (rc >= 0 && r->kin[0])
+		rc = store_drift_get(env->store, r->kin, candidate, &d, errp);
+	else if (rc > 0)
+		rc = 0;
+	if (rc == 1)
+		json_object_set_new(reply, "drift_model", json_pack("{s:o, s:I}", "candidate", answer_text(candidate), "since",
+								    (json_int_t)d.since));
 	return rc < 0 ? -1 : 0;
 }

@@ -27,10 +27,14 @@ int follow_family(const struct follow_env *env, const struct store_run *run, int
 	struct worth *worth = NULL;
 	struct kin_run runs[KIN_LOOK];
 	struct errbuf why = {""};
+	struct drift drift;
 	int n, rv = -1;
 
 	if (!run->kin[0] || !run->vars[0] || !run->family[0])
 		return 0;
+	if (store_drift_get(env->store, run->kin, run->candidate, &drift, errp) < 0)
+		return -1;
+	f.since = drift.since;
 	past = calloc(KIN_LOOK, sizeof(*past));
 	if (!past)
 		return err_set(errp, "no memory for past runs");
@@ -53,7 +57,7 @@ int follow_family(const struct follow_env *env, const struct store_run *run, int
 	}
 	kin_ranges(runs, runs_of(past, n, runs), row.ranges, sizeof(row.ranges));
 	/* of most programs there is but one, and nothing to be kept */
-	rv = row.programs >= KIN_PROGRAMS_MIN ? store_family_put(env->store, &row, errp) : 0;
+	rv = row.programs >= KIN_PROGRAMS_MIN || drift.since ? store_family_put(env->store, &row, errp) : 0;
 out:
 	worth_free(worth);
 	free(past);

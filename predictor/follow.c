@@ -306,7 +306,7 @@ static int run_end(const struct follow_env *env, const struct cluster_job *job, 
 		store_rollback(env->store);
 		return 1;
 	}
-	if (follow_drift(env, run, now, errp) < 0 || recalibrate(env, run, now, errp) < 0)
+	if (follow_drift(env, run, now, errp) < 0 || follow_drift_kin(env, run, now, errp) < 0 || recalibrate(env, run, now, errp) < 0)
 		goto fail;
 	if (estimate_run_worth(run->end_state, run->restarts) != WORTH_NOTHING &&
 	    (follow_family(env, run, now, errp) < 0 || follow_law(env, run, now, errp) < 0))

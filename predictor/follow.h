@@ -61,6 +61,10 @@ int follow_calibrate(const struct follow_env *env, const struct store_program *p
  * the program is traced again (predictor/drift.h). */
 int follow_drift(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
 
+/* A run has ended: the same of its kin, by the model over inputs of what ran before; what the model and runs that are alike say is
+ * from the runs since then alone. */
+int follow_drift_kin(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
+
 /* What the kin of a run that ended says of members that have not run yet, afresh. */
 int follow_family(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
 /* And the model over inputs of its kin (predictor/law.h). */

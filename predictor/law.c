@@ -65,8 +65,7 @@ static bool same(double a, double b, double rel)
 	return fabs(a - b) <= rel * fmax(fabs(a), fabs(b));
 }
 
-/* How far beyond the range of its inputs, in widths; refuses what is too far. */
-static int distance(const struct law *l, const double *vars, double *far, struct errbuf *why)
+int law_distance(const struct law *l, const double *vars, double *far, struct errbuf *why)
 {
 	char name[NAME_MAX_LEN];
 
@@ -113,7 +112,7 @@ int law_say(const struct law *l, const double *vars, unsigned n_vars, struct est
 		return l->array ? err_set(why, "it was fitted to tasks of arrays")
 				: err_set(why, "it was fitted to runs with %u inputs, this one has %u (a task of an array has one more)",
 					  l->n_vars, n_vars);
-	if (distance(l, vars, &far, why) < 0 || ties_check(l, vars, why) < 0)
+	if (law_distance(l, vars, &far, why) < 0 || ties_check(l, vars, why) < 0)
 		return -1;
 	wider = 1 + FAR * far;
 	for (unsigned i = 0; i < l->n_shapes; i++) {

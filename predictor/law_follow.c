@@ -113,11 +113,17 @@ static int candidate_fit(struct looks *l, const char *candidate, struct errbuf *
 {
 	struct law_runs_of of = {l->run->kin, candidate, l->run->array_job != 0, NULL, 0};
 	struct errbuf why = {""}, probed;
+	struct drift drift;
 
+	if (store_drift_get(l->env->store, l->run->kin, candidate, &drift, errp) < 0)
+		return -1;
+	of.since = of.array ? 0 : drift.since;
 	if (law_runs_read(l->env->store, &of, &l->own, errp) < 0)
 		return -1;
 	if (law_fit(l->own.runs, l->own.n, &l->law, &why) == 0)
 		why.text[0] = '\0';
+	else if (of.since)
+		err_prefix(&why, "the last runs were not as the model said, and what ran before counts no more");
 	else if (l->law.points < LAW_POINTS_MIN && !l->run->array_job) {
 		if (members_take(l, candidate, errp) < 0)
 			return -1;
@@ -127,8 +133,8 @@ static int candidate_fit(struct looks *l, const char *candidate, struct errbuf *
 		}
 	}
 	l->law.array = l->run->array_job != 0;
-	/* of most programs there is but one, and nothing to be kept */
-	return l->law.points >= KIN_PROGRAMS_MIN ? row_put(l, candidate, why.text, errp) : 0;
+	/* of most programs there is but one, and nothing to be kept; where there was a model it must not stay */
+	return l->law.points >= KIN_PROGRAMS_MIN || of.since ? row_put(l, candidate, why.text, errp) : 0;
 }
 
 static int follow_candidates(const struct follow_env *env, const struct store_run *run, bool all, int64_t now, struct errbuf *errp)

@@ -33,6 +33,7 @@ int law_evidence(struct store *s, const struct store_program *p, const char *can
 	struct store_run run;
 	struct law_runs *others;
 	struct law law;
+	struct drift drift;
 	double vars[LAW_VARS_MAX];
 	int rc = store_run_get(s, p->source_job, &run, errp);
 
@@ -42,10 +43,12 @@ int law_evidence(struct store *s, const struct store_program *p, const char *can
 		err_set(errp, "the numbers of its first run are not known");
 		return 0;
 	}
+	if (store_drift_get(s, run.kin, candidate, &drift, errp) < 0)
+		return -1;
 	others = malloc(sizeof(*others));
 	if (!others)
 		return err_set(errp, "no memory for past runs");
-	rc = law_runs_read(s, &(struct law_runs_of){run.kin, candidate, false, p->key, 0}, others, errp);
+	rc = law_runs_read(s, &(struct law_runs_of){run.kin, candidate, false, p->key, drift.since}, others, errp);
 	if (!rc)
 		rc = law_fit(others->runs, others->n, &law, errp) == 0 &&
 		     law_say(&law, vars, law_vars_read(run.vars, vars), out, errp) == 0;

@@ -19,7 +19,7 @@ static int bad_key(struct store *s, struct errbuf *err)
 /* The index of what is asked for decides which runs are the latest; the rest is looked at in these alone. */
 static const char past_sql[] =
 	"SELECT jobid, submit_time, key, vars, elapsed_s, end_state, restarts, pred_candidate, pred_s, lo_s, hi_s, pred_kind,"
-	" pred_scale, hi_s > 0 AND candidate = pred_candidate, EXISTS(SELECT 1 FROM drifts d WHERE d.key = r.key"
+	" pred_scale, hi_s > 0 AND candidate = pred_candidate, EXISTS(SELECT 1 FROM drifts d WHERE d.key IN (r.key, r.kin)"
 	" AND d.candidate = r.candidate AND r.submit_time BETWEEN d.since AND d.acted), array_job, array_task FROM"
 	" (SELECT * FROM runs WHERE %s AND (?7 = 0 OR submit_time < ?7) ORDER BY submit_time DESC, jobid DESC LIMIT ?5) r"
 	" WHERE candidate = ?1 AND elapsed_s > 0 AND submit_time >= ?2%s";

@@ -20,8 +20,13 @@
 
 #define LOWEST_NICE (NICE_OFFSET + 0x7ffffffdu) /* the most that sbatch --nice takes */
 
-/* The heap keeps what it has: the kernel's pages for a message of 10,000 jobs take as long as reading it. */
-#define HEAP_KEPT (128 << 20)
+/*
+ * The heap keeps what it has: the kernel's pages for a message of 10,000 jobs take as long as reading it. Large blocks are of the
+ * heap too (to set one of these bounds fixes the other, which glibc would else have raised), and what is freed joins its neighbours
+ * at once, instead of all of it when the next large block is asked for. 37 ms of processor time for the message instead of 55.
+ */
+#define HEAP_KEPT  (128 << 20)
+#define HEAP_BLOCK (32 << 20) /* the most that glibc takes */
 
 /* The snapshot is a copy: Slurm's message takes four times as much room, and is given back at once. */
 #define CHUNK_BYTES (256 << 10)
@@ -39,6 +44,8 @@ static time_t jobs_seen; /* slurmctld's time of the snapshot; 0: there is none *
 void slurm_side_init(void)
 {
 	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
+	mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK);
+	mallopt(M_MXFAST, 0);
 	slurm_init(NULL);
 }
 

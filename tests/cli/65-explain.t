@@ -80,6 +80,9 @@ subtest 'jobs that differ in numbers only, and drift' => sub {
 	like(words('explain', sub { $_[0]{drift} = {%drift, stage => 'reprobed'} }),
 		qr/^Drift: +on fast runs were not as predicted; what ran before \(2 hours ago\) counts no more, and\n +the probe was made again/m, 'drift');
 	like(words('explain', sub { $_[0]{drift} = {%drift, stage => 'retraced'} }), qr/^ +the job is traced again\.$/m, 'and further');
+	like(words('explain', sub { $_[0]{drift_model} = {%drift} }),
+		qr/^Drift: +on fast runs with other numbers were not as their model said; what ran before\n +\(2 hours ago\) counts no more for it/m,
+		'of all with other numbers');
 };
 
 subtest 'a model over inputs' => sub {

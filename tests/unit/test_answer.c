@@ -244,6 +244,11 @@ static void test_relations(void **state)
 	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "reason")), "too uncertain");
 	assert_string_equal(json_string_value(json_object_get(json_object_get(reply, "drift"), "stage")), "reprobed");
 	assert_int_equal(json_integer_value(json_object_get(json_object_get(reply, "drift"), "since")), NOW - 50);
+	assert_null(json_object_get(reply, "drift_model"));
+	json_decref(reply);
+	assert_int_equal(store_drift_put(store, KEY_B, "fast", &d, &e), 0);
+	reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}");
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(reply, "drift_model"), "since")), NOW - 50);
 	json_decref(reply);
 }
 
