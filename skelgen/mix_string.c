@@ -147,7 +147,8 @@ int mix_string(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, 
 	level = mix_level(cache, bytes * ROOM);
 	/* What the first level holds is done as it is in the second. */
 	use->share[cls[s.kind][level ? level - 1 : 0]] = 1;
+	/* In memory as cold as in the program: an array of as much as passes in between. */
 	if (level)
-		use->bytes[level - 1] = bytes;
+		use->bytes[level - 1] = level == TSAMPLE_LEVELS ? bytes * ROOM : bytes;
 	return 1;
 }
