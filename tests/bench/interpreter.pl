@@ -1,22 +1,28 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What it costs to interpret a skeleton instead of compiling it: the time that the same skeleton runs either way, with
-# the same calibration, in interleaved pairs, and the difference per call of a rank. The nine own programs of the accuracy
-# table, and a wavefront of tiny messages with nothing between them, which is as hard on an interpreter as a program can be.
+# What it costs to interpret a skeleton instead of compiling it: the time that the same skeleton runs either way, with the
+# same calibration. Pairs, of which every other one begins with the interpreted run, of all programs in turns: what the machine does
+# besides hits both. Told is the median of the pairs' ratios with its 95 % interval, of the skeleton's own clock and of
+# the ranks' processor time, and whether the first is within 1 %. The nine own programs of the accuracy table, and, when
+# it is named, a wavefront of tiny messages with nothing between them, which is as hard on an interpreter as a program can be.
 # With --count: the instructions per call of a rank that are the skeleton's own, neither MPI's nor the runtime's, compiled
-# and interpreted, of small runs under callgrind. That needs no idle machine.
-# Usage: interpreter.pl [--count] [PAIRS [SECONDS]] [PROGRAM...] (default 7 pairs of skeletons of 3 seconds, all programs)
+# and interpreted, of small runs under callgrind. That needs no idle machine. More instructions than a compiled one has are
+# 1 % where a rank makes so many calls in a second, at one instruction a nanosecond: compare with the timed table's calls.
+# Usage: interpreter.pl [--count] [--minutes M] [--seconds S] [PROGRAM...]
+#   --minutes M  of pairs, 3, after two on an idle machine for tracing: six of each program, then of those with the widest interval
+#   --seconds S  of a skeleton, 0.5
 use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
-use Bench qw(build mpirun traced pairs);
+use Bench qw(build median median_interval mpirun traced);
 use File::Temp qw(tempdir);
+use Getopt::Long;
 use Programs qw(program_of);
 
-my $count = @ARGV && $ARGV[0] eq '--count' ? shift : '';
-my $pairs = @ARGV && $ARGV[0] =~ /^\d+$/ ? shift : 7;
-my $seconds = @ARGV && $ARGV[0] =~ /^[\d.]+$/ ? shift : 3;
+my ($RANKS, $LEAST, $BOUND) = (2, 6, 0.01); # pairs before any interval is looked at; what the interpreter may cost
+my %o = (minutes => 3, seconds => 0.5);
+GetOptions(\%o, 'count', 'minutes=f', 'seconds=f') or exit 2;
 my $dir = tempdir(CLEANUP => 1);
 my $programs = build() . '/tests/programs';
 my $replay = build() . '/precedent-replay';
@@ -24,51 +30,101 @@ my $replay = build() . '/precedent-replay';
 # Runs of some thousand calls, to be counted.
 my %little = (bt => [12, 40], cg => [64, 200], ep => [1], ft => [16, 60], is => [16, 60], lu => [16, 100], mg => [16, 40],
 	sp => [12, 60], heat => [64, 1000], wavefront => [8, 1000]);
-my @all = ((map { [$_, @{program_of($_)->{large}}] } qw(bt cg ep ft is lu mg sp heat)), ['wavefront', 'lu', 8, 20000]);
+my @own = qw(bt cg ep ft is lu mg sp heat);
+my %cmd = ((map { $_ => program_of($_)->{large} } @own), wavefront => ['lu', 8, 20000]);
+my @names = @ARGV ? @ARGV : $o{count} ? (@own, 'wavefront') : @own;
+$cmd{$_} or die "interpreter.pl: no '$_'; there are @own wavefront\n" for @names;
 
+# ---- what is run ----
+
+# Traced, and its skeleton made: {name, trace, skel, calibration, calls of a rank}.
 sub skeleton {
-	my ($trace, $for) = @_;
-	open my $p, '-|', build() . '/precedent', 'skeleton', $trace, '-o', "$dir/skel", '--seconds', $for, '--compile' or die $!;
-	my $said = do { local $/; <$p> };
-	close $p or die "no skeleton of $trace\n";
-	return $said;
+	my ($name, $seconds, $program, @arguments) = @_;
+	my %p = (name => $name, skel => "$dir/$name", trace => "$dir/$name.ptrace", calibration => "$dir/$name.calibration");
+	traced($p{trace}, $RANKS, "$programs/$program", @arguments);
+	open my $s, '-|', build() . '/precedent', 'skeleton', $p{trace}, '-o', $p{skel}, '--seconds', $seconds, '--compile' or die $!;
+	my $said = do { local $/; <$s> };
+	close $s or die "no skeleton of $p{trace}\n$said";
+	my ($calls) = `${\build()}/precedent info $p{trace}` =~ /ranks, ([\d,]+) events/ or die "no events in $p{trace}\n";
+	$p{calls} = ($calls =~ tr/,//dr) / $RANKS;
+	return \%p;
 }
 
-# Calls of a rank.
-sub calls_of {
-	my ($trace) = @_;
-	my ($calls) = `${\build()}/precedent info $trace` =~ /ranks, ([\d,]+) events/ or die "no events in $trace\n";
-	return ($calls =~ tr/,//dr) / 2;
-}
-
-# The seconds of the skeleton's own clock, and the calls of a rank in it, told by the share of the program that runs.
+# The seconds of the skeleton's own clock, and the processor time of all that was run for it.
 sub ran {
 	my (@cmd) = @_;
-	my $said = mpirun(2, @cmd, '--calibration', "$dir/calibration");
-	return $said =~ /^ran_s ([\d.]+)/m ? $1 : die "@cmd said no time\n";
+	my @before = times;
+	my $said = mpirun($RANKS, @cmd);
+	my @after = times;
+	$said =~ /^ran_s ([\d.]+)/m or die "@cmd said no time\n";
+	my %r = (s => $1, processor => $after[2] + $after[3] - $before[2] - $before[3]);
+	($r{skel}) = $said =~ /^skel_s ([\d.]+)/m;
+	return \%r;
+}
+
+# ---- timed ----
+
+sub prepare {
+	my ($name) = @_;
+	my ($program, @arguments) = @{$cmd{$name}};
+	my $p = skeleton($name, $o{seconds}, $program, @arguments);
+	my $r = ran("$p->{skel}/skel", '--calibrate', $p->{calibration});
+	$p->{rate} = $p->{calls} / $r->{skel};
+	return $p;
+}
+
+# What launching and calibrating cost the processors is the same in both, and not in the difference.
+sub pair {
+	my ($p) = @_;
+	my @way = (["$p->{skel}/skel"], [$replay, "$p->{skel}/skel.ops"]);
+	my @r;
+	$r[$_] = ran(@{$way[$_]}, '--calibration', $p->{calibration}) for @{$p->{wall} // []} % 2 ? (1, 0) : (0, 1);
+	push @{$p->{s}[$_]}, $r[$_]{s} for 0, 1;
+	push @{$p->{wall}}, $r[1]{s} / $r[0]{s};
+	push @{$p->{processor}}, 1 + ($r[1]{processor} - $r[0]{processor}) / ($RANKS * $r[0]{s});
+	return;
+}
+
+sub width { my ($low, $high) = median_interval(@{$_[0]{wall}}); return $high - $low }
+
+sub next_program {
+	my ($fewest) = sort { @{$a->{wall} // []} <=> @{$b->{wall} // []} } @_;
+	return $fewest if @{$fewest->{wall} // []} < $LEAST;
+	return (sort { width($b) <=> width($a) } @_)[0];
+}
+
+sub ratio_text {
+	my ($low, $high) = median_interval(@_);
+	return sprintf '%7.4f %-18s', median(@_), defined $low ? sprintf('[%.4f, %.4f]', $low, $high) : '[too few pairs]';
+}
+
+sub verdict {
+	my ($low, $high) = median_interval(@_);
+	return !defined $low ? 'open' : $low > 1 + $BOUND || $high < 1 - $BOUND ? 'no' : $low >= 1 - $BOUND && $high <= 1 + $BOUND ? 'yes' : 'open';
 }
 
 sub timed {
-	my ($name, $program, @arguments) = @_;
-	my $trace = "$dir/$program.ptrace";
-	traced($trace, 2, "$programs/$program", @arguments);
-	skeleton($trace, $seconds);
-	my $said = mpirun(2, "$dir/skel/skel", '--calibrate', "$dir/calibration");
-	my ($ran) = $said =~ /^ran_s ([\d.]+)/m;
-	my ($skel) = $said =~ /^skel_s ([\d.]+)/m;
-	my $calls = calls_of($trace) * $ran / $skel;
-	my $r = pairs($pairs, sub { ran("$dir/skel/skel") }, sub { ran($replay, "$dir/skel/skel.ops") });
-	printf "%-10s %9.0f  %9.3f s %9.3f s  %7.4f +- %5.4f  %+8.1f\n", $name, $calls, @$r{qw(a b ratio spread)},
-		1e9 * $r->{diff} / $calls;
+	my @p = map { prepare($_) } @names;
+	my $end = time + 60 * $o{minutes};
+	while (time < $end) { pair(next_program(@p)) }
+	printf "%-10s %9s %5s  %11s %11s  %-26s  %-26s  %s\n", 'program', 'calls/s', 'pairs', 'compiled', 'interpreted', 'ratio', 'of processor time',
+		'within 1 %';
+	for my $p (@p) {
+		my @wall = @{$p->{wall} // []} or next;
+		printf "%-10s %9.0f %5d  %9.3f s %9.3f s  %s  %s  %s\n", @$p{qw(name rate)}, scalar @wall, map({ median(@$_) } @{$p->{s}}),
+			ratio_text(@wall), ratio_text(@{$p->{processor}}), verdict(@wall);
+	}
 	return;
 }
+
+# ---- counted ----
 
 # Instructions in functions whose line matches, of the rank that executed most of them.
 sub counted {
 	my ($own, @cmd) = @_;
 	my $most = 0;
 	unlink glob "$dir/counted.*";
-	mpirun(2, 'valgrind', '-q', '--tool=callgrind', "--callgrind-out-file=$dir/counted.%p", @cmd, '--empty-loop');
+	mpirun($RANKS, 'valgrind', '-q', '--tool=callgrind', "--callgrind-out-file=$dir/counted.%p", @cmd, '--empty-loop');
 	for my $file (glob "$dir/counted.*") {
 		my $sum = 0;
 		for (grep { /$own/ } `callgrind_annotate --auto=no --threshold=100 $file 2>/dev/null`) {
@@ -80,25 +136,21 @@ sub counted {
 }
 
 sub instructions {
-	my ($name, $program) = @_;
-	my $trace = "$dir/$program.ptrace";
-	traced($trace, 2, "$programs/$program", @{$little{$name}});
-	skeleton($trace, 1e6);
-	my $calls = calls_of($trace);
-	my $a = counted(qr{:(?:main|run)(?:'\d+)? \[}, "$dir/skel/skel");
+	my ($name) = @_;
+	my $p = skeleton($name, 1e6, $cmd{$name}[0], @{$little{$name}});
+	my $calls = $p->{calls};
+	my $a = counted(qr{:(?:main|run)(?:'\d+)? \[}, "$p->{skel}/skel");
 	my $b = counted(qr{skelgen/replay/(?:(?:steps_run|functions)\.c:(?!replay_function|replay_constant)|build\.c:replay_eval)|skel\.h:replay_run},
-		$replay, "$dir/skel/skel.ops");
-	printf "%-10s %9.0f  %9.1f %9.1f  %+8.1f\n", $name, $calls, $a / $calls, $b / $calls, ($b - $a) / $calls;
+		$replay, "$p->{skel}/skel.ops");
+	printf "%-10s %9.0f  %9.1f %9.1f  %+8.1f  %11s\n", $name, $calls, $a / $calls, $b / $calls, ($b - $a) / $calls,
+		$b > $a ? sprintf('%.0f', 1e9 * $BOUND * $calls / ($b - $a)) : '-';
 	return;
 }
 
 $| = 1;
-if ($count) {
-	printf "%-10s %9s  %9s %9s  %8s\n", 'program', 'calls', 'compiled', 'interp.', 'more';
+if ($o{count}) {
+	printf "%-10s %9s  %9s %9s  %8s  %11s\n", 'program', 'calls', 'compiled', 'interp.', 'more', '1 % calls/s';
+	instructions($_) for @names;
 } else {
-	printf "%-10s %9s  %11s %11s  %17s  %8s\n", 'program', 'calls', 'compiled', 'interpreted', 'ratio', 'ns/call';
-}
-for my $p (@all) {
-	next if @ARGV && !grep { $_ eq $p->[0] } @ARGV;
-	$count ? instructions(@$p) : timed(@$p);
+	timed();
 }

@@ -9,7 +9,7 @@ use Exporter 'import';
 use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 
-our @EXPORT_OK = qw(median spread top build mpirun traced pairs lammps_melt espresso_si8);
+our @EXPORT_OK = qw(median median_interval spread top build mpirun traced pairs lammps_melt espresso_si8);
 
 my $TOP = abs_path(dirname(__FILE__) . '/../../..');
 @ENV{qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMP_NUM_THREADS)} = (1, 1, 1);
@@ -25,6 +25,20 @@ sub median {
     my @v = sort { $a <=> $b } @_;
     return unless @v;
     return @v % 2 ? $v[$#v / 2] : ($v[@v / 2 - 1] + $v[@v / 2]) / 2;
+}
+
+# (LOW, HIGH) of the median of what these were drawn from, with 95 % at least whatever the distribution: the narrowest pair of
+# order statistics between which it is, by the binomial distribution. Nothing for less than six.
+sub median_interval {
+    my @v = sort { $a <=> $b } @_;
+    my ($outside, $at) = (0, 2 ** -@v); # that at most k of n are below the median, on either side; that k are
+    my $k = 0;
+    while (2 * ($outside + $at) <= 0.05) {
+        $outside += $at;
+        $at *= (@v - $k) / ($k + 1);
+        $k++;
+    }
+    return $k ? @v[$k - 1, @v - $k] : ();
 }
 
 # Half the distance between the smallest and the largest, relative to the median.
