@@ -80,6 +80,23 @@ static bool write_short(struct writer *w, const struct expr *e)
 	return true;
 }
 
+/* What is there already with a parameter or a constant, by the operation of that number in the list of code.h. */
+static bool write_with(struct writer *w, const struct expr *b, uint8_t number)
+{
+	struct code_ins *i;
+
+	if (b->kind == EX_FIELD) {
+		i = emit(w, (uint8_t)(OP_ADD_IF + number));
+		i->pattern = b->pattern;
+		i->slot = b->slot;
+		return true;
+	}
+	if (b->kind != EX_INT)
+		return false;
+	emit(w, (uint8_t)(OP_ADD_IC + number))->k.i = b->v.integer;
+	return true;
+}
+
 static void write_binary(struct writer *w, const struct expr *e)
 {
 	bool real = e->a->type == RT_DOUBLE;
@@ -87,6 +104,8 @@ static void write_binary(struct writer *w, const struct expr *e)
 	if (!real && write_short(w, e))
 		return;
 	write_expr(w, e->a);
+	if (!real && e->kind >= EX_ADD && e->kind <= EX_MUL && write_with(w, e->b, (uint8_t)(e->kind - EX_ADD)))
+		return;
 	write_expr(w, e->b);
 	if (e->kind <= EX_GE)
 		emit(w, (uint8_t)((real ? OP_EQ_D : OP_EQ_I) + (e->kind - EX_EQ)));
@@ -121,6 +140,8 @@ static void write_call(struct writer *w, const struct expr *e)
 	if ((e->fn == EF_INT || e->fn == EF_TIME) && e->arg[0]->type == RT_DOUBLE)
 		emit(w, OP_TO_I);
 	for (uint8_t i = 1; i < e->n_arg; i++) {
+		if (!real && write_with(w, e->arg[i], e->fn == EF_MIN ? OP_MIN_IF - OP_ADD_IF : OP_MAX_IF - OP_ADD_IF))
+			continue;
 		write_expr(w, e->arg[i]);
 		emit(w, e->fn == EF_MIN ? (real ? OP_MIN_D : OP_MIN_I) : (real ? OP_MAX_D : OP_MAX_I));
 	}

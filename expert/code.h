@@ -25,13 +25,16 @@ enum code_op {
 	/* a parameter with a parameter, and with a constant */
 	OP_EQ_FF, OP_NE_FF, OP_LT_FF, OP_LE_FF, OP_GT_FF, OP_GE_FF,
 	OP_EQ_FC, OP_NE_FC, OP_LT_FC, OP_LE_FC, OP_GT_FC, OP_GE_FC,
+	/* what is there already with a parameter, and with a constant */
+	OP_ADD_IF, OP_SUB_IF, OP_MUL_IF, OP_MIN_IF, OP_MAX_IF,
+	OP_ADD_IC, OP_SUB_IC, OP_MUL_IC, OP_MIN_IC, OP_MAX_IC,
 	OP_GROUP,                                                /* a function over the group */
 	OP_TEXT_BEGIN, OP_TEXT, OP_TEXT_END                      /* pieces of a string */
 };
 
 struct code_ins {
 	uint8_t op;
-	uint8_t pattern;  /* OP_FIELD; of OP_TEXT: type */
+	uint8_t pattern;  /* of a parameter; of OP_TEXT: type */
 	uint16_t slot;
 	uint32_t target;  /* of jumps; OP_GROUP: index of the function; OP_.._FF: pattern << 16 | slot of the other */
 	union rules_value k;

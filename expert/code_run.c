@@ -151,6 +151,9 @@ static void text_end(struct text_buf *b, union rules_value *out, struct code_fra
 #define FIELD_A (f->bound[i->pattern]->v[i->slot].i)
 #define FIELD_B (f->bound[i->target >> 16]->v[i->target & 0xffff].i)
 #define SHORT(op, b) sp++->i = FIELD_A op (b)
+#define WITH_W(op, b) sp[-1].i = WRAP(sp[-1].i, op, b)
+#define LEAST(a, b) ((b) < (a) ? (b) : (a))
+#define MOST(a, b)  ((b) > (a) ? (b) : (a))
 #define BINARY_I(op)  sp--, sp[-1].i = sp[-1].i op sp[0].i
 #define BINARY_W(op)  sp--, sp[-1].i = WRAP(sp[-1].i, op, sp[0].i)
 #define COMPARE_D(op) sp--, sp[-1].i = sp[-1].d op sp[0].d
@@ -198,8 +201,8 @@ static union rules_value run(const struct code *c, struct code_frame *f, struct 
 		case OP_SUB_D: BINARY_D(-); break;
 		case OP_MUL_D: BINARY_D(*); break;
 		case OP_DIV_D: BINARY_D(/); break;
-		case OP_MIN_I: sp--, sp[-1].i = sp[0].i < sp[-1].i ? sp[0].i : sp[-1].i; break;
-		case OP_MAX_I: sp--, sp[-1].i = sp[0].i > sp[-1].i ? sp[0].i : sp[-1].i; break;
+		case OP_MIN_I: sp--, sp[-1].i = LEAST(sp[-1].i, sp[0].i); break;
+		case OP_MAX_I: sp--, sp[-1].i = MOST(sp[-1].i, sp[0].i); break;
 		case OP_MIN_D: sp--, sp[-1].d = sp[0].d < sp[-1].d ? sp[0].d : sp[-1].d; break;
 		case OP_MAX_D: sp--, sp[-1].d = sp[0].d > sp[-1].d ? sp[0].d : sp[-1].d; break;
 		case OP_ABS_I: sp[-1].i = sp[-1].i < 0 ? WRAP(0, -, sp[-1].i) : sp[-1].i; break;
@@ -216,6 +219,16 @@ static union rules_value run(const struct code *c, struct code_frame *f, struct 
 		case OP_GT_FC: SHORT(>, i->k.i); break;
 		case OP_GE_FF: SHORT(>=, FIELD_B); break;
 		case OP_GE_FC: SHORT(>=, i->k.i); break;
+		case OP_ADD_IF: WITH_W(+, FIELD_A); break;
+		case OP_SUB_IF: WITH_W(-, FIELD_A); break;
+		case OP_MUL_IF: WITH_W(*, FIELD_A); break;
+		case OP_MIN_IF: sp[-1].i = LEAST(sp[-1].i, FIELD_A); break;
+		case OP_MAX_IF: sp[-1].i = MOST(sp[-1].i, FIELD_A); break;
+		case OP_ADD_IC: WITH_W(+, i->k.i); break;
+		case OP_SUB_IC: WITH_W(-, i->k.i); break;
+		case OP_MUL_IC: WITH_W(*, i->k.i); break;
+		case OP_MIN_IC: sp[-1].i = LEAST(sp[-1].i, i->k.i); break;
+		case OP_MAX_IC: sp[-1].i = MOST(sp[-1].i, i->k.i); break;
 		case OP_GROUP: *sp++ = f->inner ? f->inner[i->target] : group_run(&c->group[i->target], f); break;
 		case OP_TEXT_BEGIN: text->n = 0; break;
 		case OP_TEXT: sp--, put_text(text, sp[0], i->pattern, f->text); break;
@@ -235,6 +248,10 @@ static __attribute__((noinline)) union rules_value run_text(const struct code *c
 
 union rules_value code_run(const struct code *c, struct code_frame *f)
 {
+	const struct code_ins *i = c->ins;
+
+	if (i->op == OP_FIELD && i[1].op == OP_END) /* as in most functions over groups */
+		return f->bound[i->pattern]->v[i->slot];
 	if (c->makes_text)
 		return run_text(c, f);
 	return run(c, f, NULL);

@@ -27,7 +27,7 @@ struct engine *engine_create(const struct plan *p, const struct engine_options *
 
 	if (e)
 		e->p = p;
-	if (!e || copy_strings(&e->text, &p->rules->text) < 0 || queues_init(&e->q, p) < 0 ||
+	if (!e || copy_strings(&e->text, &p->rules->text) < 0 || queues_init(&e->q, p) < 0 || ages_init(&e->ages) < 0 ||
 	    !(e->pool = calloc(p->rules->n_type + 1ull, sizeof(*e->pool)))) {
 		err_set(err, "no memory for the rules");
 		engine_destroy(e);
@@ -50,8 +50,8 @@ struct engine *engine_create(const struct plan *p, const struct engine_options *
 
 static void free_members(struct engine *e)
 {
-	while (e->oldest)
-		engine_forget(e, e->oldest);
+	while (e->ages.n)
+		engine_forget(e, ages_oldest(&e->ages));
 	while (e->ahead.n)
 		entry_release(e, ahead_pop(e));
 	for (struct entry *x = e->agenda, *next; x; x = next) {
@@ -73,6 +73,7 @@ void engine_destroy(struct engine *e)
 		free_members(e);
 	entry_pools_free(e);
 	queues_free(&e->q);
+	ages_free(&e->ages);
 	spill_free(e->spill);
 	strings_free(&e->text);
 	free(e->fired);
@@ -107,7 +108,8 @@ const char *engine_text(const struct engine *e, int64_t string)
 
 /* ---- groups ---- */
 
-static int collect_group(struct engine *e, const struct bucket *b)
+/* b: of that pattern. */
+static int collect_group(struct engine *e, const struct plan_pattern *p, const struct bucket *b)
 {
 	if (b->n > e->cap_group) {
 		struct entry **g = b->n < UINT32_MAX / 2 ? realloc(e->group, 2 * b->n * sizeof(struct entry *)) : NULL;
@@ -118,7 +120,7 @@ static int collect_group(struct engine *e, const struct bucket *b)
 		e->cap_group = (uint32_t)(2 * b->n);
 	}
 	e->n_group = 0;
-	for (struct entry *x = b->head; x; x = x->link[b->link].next)
+	for (struct entry *x = b->head; x; x = x->link[p->first_link + p->index->first_link].next)
 		e->group[e->n_group++] = x;
 	return 0;
 }
@@ -137,7 +139,7 @@ static int join_group(struct engine *e, const struct plan_pattern *p, struct ent
 	all = code_run(&p->all, &e->frame).i;
 	if (all < 1 || (uint64_t)all > b->n)
 		return 1;
-	if (collect_group(e, b) < 0)
+	if (collect_group(e, p, b) < 0)
 		return -1;
 	if (engine_fire(e, p->rule) < 0)
 		return -1;
@@ -147,22 +149,47 @@ static int join_group(struct engine *e, const struct plan_pattern *p, struct ent
 
 /* ---- the cycle ---- */
 
-static inline bool tests_hold(const struct plan_pattern *p, const union rules_value *v)
+static inline uint32_t test_holds(const struct plan_test *t, const union rules_value *v)
 {
-	for (uint32_t i = 0; i < p->n_test; i++) {
-		const struct plan_test *t = &p->test[i];
-		int64_t a = v[t->slot].i, b = t->constant ? t->k : v[t->other].i;
+	int64_t a = v[t->slot].i, b = *(t->constant ? &t->k : &v[t->other].i);
 
-		if (!(t->holds >> ((a > b) - (a < b) + 1) & 1))
+	return t->holds >> ((a > b) - (a < b) + 1) & 1;
+}
+
+/* Which tests of the type hold: without a branch, for what comes next is not to be foreseen. */
+static inline uint64_t tests_of(const struct plan_type *t, const union rules_value *v)
+{
+	const struct plan_shared *s = t->test[SHARED_RANGE];
+	uint64_t holds = 0;
+
+	for (uint32_t i = 0; i < t->n_test[SHARED_RANGE]; i++, s++)
+		holds |= (uint64_t)(((uint64_t)v[s->slot].i - (uint64_t)s->least <= s->width) ^ s->not) << i;
+	s = t->test[SHARED_LESS];
+	for (uint32_t i = 0; i < t->n_test[SHARED_LESS]; i++, s++)
+		holds |= (uint64_t)((v[s->slot].i < v[s->other].i) ^ s->not) << (PLAN_MAX_TESTS + i);
+	s = t->test[SHARED_EQUAL];
+	for (uint32_t i = 0; i < t->n_test[SHARED_EQUAL]; i++, s++)
+		holds |= (uint64_t)((v[s->slot].i == v[s->other].i) ^ s->not) << (2 * PLAN_MAX_TESTS + i);
+	return holds;
+}
+
+/* Those that are not of the type hold. */
+static inline bool own_tests_hold(const struct plan_pattern *p, const union rules_value *v)
+{
+	for (uint32_t i = p->n_shared; i < p->n_test; i++)
+		if (!test_holds(&p->test[i], v))
 			return false;
-	}
 	return true;
 }
 
-/* x stands before a pattern. 1: it has been put into its queues; 0: it does not wait there; -1: error. */
+/* x, for which the tests of its type hold, stands before a pattern. 1: it has been put into its queues; 0: it does not wait there; -1: error. */
 static int present(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
-	if ((p->waits && x->consumed) || !tests_hold(p, x->v))
+	if (p->waits && x->consumed)
+		return 0;
+	if (p->plain_pair)
+		return engine_join_pair(e, p, x);
+	if (!own_tests_hold(p, x->v))
 		return 0;
 	e->bound[p->pattern] = x;
 	e->frame.bound = e->bound;
@@ -175,7 +202,7 @@ static int present(struct engine *e, const struct plan_pattern *p, struct entry 
 	if (p->uses.ins) {
 		int64_t n = code_run(&p->uses, &e->frame).i;
 
-		entry_uses(e, x)[p->of_type] = n > 0 ? (uint64_t)n : 0;
+		*entry_uses(e, p, x) = n > 0 ? (uint64_t)n : 0;
 		if (n <= 0)
 			return 0;
 	}
@@ -188,24 +215,44 @@ static int present(struct engine *e, const struct plan_pattern *p, struct entry 
 	return queues_insert(e, p, x) < 0 ? -1 : 1;
 }
 
-/* x is in the working memory from now on. */
-static int activate(struct engine *e, struct entry *x)
+/* An event that nobody can change or take away meanwhile. */
+static inline int activate_event(struct engine *e, const struct plan_type *t, struct entry *x, uint64_t fails)
 {
-	const struct plan_type *t = &e->p->type[x->type];
+	for (uint32_t i = 0; i < t->n_pattern; i++)
+		if (!(t->need[i] & fails) && present(e, t->pattern[i], x) < 0)
+			return -1;
+	return 0;
+}
 
-	x->queued = false;
-	x->seq = e->next_seq++;
-	if (x->n_linked)
-		queues_renew(e, x);
+static int activate_state(struct engine *e, const struct plan_type *t, struct entry *x, uint64_t fails)
+{
 	for (uint32_t i = 0; i < t->n_pattern && !x->gone && !x->queued; i++) {
-		int rv = present(e, t->pattern[i], x);
+		int rv = t->need[i] & fails ? 0 : present(e, t->pattern[i], x);
 
 		if (rv < 0)
 			return -1;
-		if (rv == 0 && x->n_linked && !t->is_event)
+		if (rv == 0 && x->n_linked)
 			queues_remove(e, t->pattern[i], x); /* as it is now it waits there no longer */
 	}
 	return 0;
+}
+
+/* x is in the working memory from now on. */
+static inline int activate(struct engine *e, struct entry *x)
+{
+	const struct plan_type *t = &e->p->type[x->type];
+	uint64_t fails = ~tests_of(t, x->v); /* its values change by `modify` alone, and then it is presented again */
+
+	x->queued = false;
+	x->seq = e->next_seq++;
+	if (t->is_event)
+		return activate_event(e, t, x, fails);
+	if (x->n_linked) {
+		ages_take(&e->ages, x);
+		if (ages_add(&e->ages, x) < 0)
+			return err_set(e->err, "no memory for what the rules remember");
+	}
+	return activate_state(e, t, x, fails);
 }
 
 /*
@@ -214,13 +261,19 @@ static int activate(struct engine *e, struct entry *x)
  */
 static void send_old_away(struct engine *e)
 {
-	while (e->may_age && e->report.spilled < e->o.spilled_max) {
-		struct entry *x = e->may_age;
-		uint64_t since = (uint64_t)x->v[RA_START].i;
+	struct ages *a = &e->ages;
 
+	while (a->unseen != a->tail && e->report.spilled < e->o.spilled_max) {
+		struct entry *x = a->slot[a->unseen & (a->n_slot - 1)];
+		uint64_t since = x ? (uint64_t)x->v[RA_START].i : 0;
+
+		if (!x) {
+			a->unseen++;
+			continue;
+		}
 		if (e->now_ns < since || e->now_ns - since <= e->o.age_max_ns)
 			return;
-		e->may_age = x->younger;
+		a->unseen++;
 		e->report.over_age += spill_put(e, x);
 	}
 }
@@ -242,7 +295,7 @@ static void end_cycle(struct engine *e)
 	if (e->n_cycle % AGE_EVERY == 0)
 		send_old_away(e);
 	while (e->report.waiting > e->o.waiting_max) {
-		struct entry *x = e->oldest;
+		struct entry *x = ages_oldest(&e->ages);
 
 		if (e->report.spilled < e->o.spilled_max && spill_put(e, x))
 			continue;
@@ -384,7 +437,7 @@ static int simple_events(struct engine *e, const struct entry *x,
 	if (!x->n_member)
 		return e->p->type[x->type].src->builtin ? fn(arg, x->type, x->v) : 0;
 	for (uint32_t i = 0; i < x->n_member && rv == 0; i++)
-		rv = simple_events(e, x->member[i], fn, arg);
+		rv = simple_events(e, entry_member(e, x)[i], fn, arg);
 	return rv;
 }
 

@@ -19,7 +19,6 @@ struct bucket {
 	uint32_t n;
 	struct entry *head, *tail;
 	int64_t part[PLAN_MAX_PARTS];
-	uint32_t link;               /* of an entry of the type */
 };
 
 /* A place in the table of queues: who looks for another hash does not go to the queue. */
@@ -48,7 +47,8 @@ struct queues {
 	uint32_t free;               /* number of a queue that is, 0: none */
 	struct bucket **slab;        /* of BUCKET_SLAB each */
 	uint32_t n_slab;
-	struct bucket *all;          /* [pattern]: the queue where it is looked through, and their number always */
+	struct bucket *all;          /* [pattern]: the queue where it is looked through */
+	uint32_t *n_waiting;         /* [pattern] */
 	uint8_t *asked, *held;       /* [index]: which parts were left out, by those that asked and in what waits */
 	struct passing *passing;
 	uint32_t n_passing, cap_passing;
@@ -59,6 +59,14 @@ struct queues {
 struct type_pool {
 	struct entry *free;
 	uint64_t waiting, spilled, dropped;
+};
+
+/* All that wait, oldest first: a ring with gaps, see ages.c. Places only count up; that of an entry is its `age`. */
+struct ages {
+	struct entry **slot;         /* NULL: a gap */
+	uint64_t n_slot, n;          /* n_slot: a power of two; n: of entries */
+	uint64_t head, tail;         /* places: of the oldest, and of the next one that comes */
+	uint64_t unseen;             /* of the first one whose age has not been looked at */
 };
 
 /* Events that wait to be looked at, see ahead.c: a ring. */
@@ -91,8 +99,7 @@ struct engine {
 	struct entry *agenda, *agenda_tail;
 	struct entry *cycle;         /* events of this cycle */
 	struct entry *grave;
-	struct entry *oldest, *youngest;
-	struct entry *may_age;       /* of these, the first whose age has not been looked at yet */
+	struct ages ages;
 	uint64_t now_ns;             /* latest start of an event */
 	struct spill *spill;         /* NULL: nothing had to be */
 	bool no_spill;               /* there can be no file */
@@ -111,22 +118,12 @@ struct engine {
 };
 
 /* ---- entry.c ---- */
-/* Bytes of one of that type. */
-static inline size_t entry_size(const struct plan_type *t)
-{
-	size_t n = sizeof(struct entry) + t->n_slot * sizeof(union rules_value) + t->n_link * sizeof(struct link) +
-		   t->n_pattern * sizeof(uint64_t);
-
-	return (n + 15) & ~(size_t)15;
-}
-
 /* More free ones of that type. */
 int entry_pool_refill(struct engine *e, uint32_t type);
 
 /* NULL without memory. One reference; its values are not set. */
 static inline struct entry *entry_create(struct engine *e, uint32_t type)
 {
-	const struct plan_type *t = &e->p->type[type];
 	struct type_pool *pool = &e->pool[type];
 	struct entry *x;
 
@@ -134,17 +131,37 @@ static inline struct entry *entry_create(struct engine *e, uint32_t type)
 		return NULL;
 	x = pool->free;
 	pool->free = x->also;
-	*x = (struct entry){.type = type, .refs = 1, .id = e->next_id++};
-	x->link = (struct link *)(x->v + t->n_slot);
-	for (uint32_t i = 0; i < t->n_link; i++)
-		x->link[i].bucket = NULL;
+	for (size_t at = 0; at < 4 * ENTRY_LINE; at += ENTRY_LINE) /* the next one, until it is wanted */
+		__builtin_prefetch((char *)pool->free + at, 1);
+	*x = (struct entry){.type = (uint16_t)type, .refs = 1, .id = e->next_id++, .link = x->link};
 	return x;
 }
 
-/* [pattern of the type]: what is left of a shared(N) member. */
-static inline uint64_t *entry_uses(const struct engine *e, struct entry *x)
+/* What is left of a shared(N) member of that pattern. */
+static inline uint64_t *entry_uses(const struct engine *e, const struct plan_pattern *p, const struct entry *x)
 {
-	return (uint64_t *)(x->link + e->p->type[x->type].n_link);
+	return (uint64_t *)(x->link + e->p->type[x->type].n_link) + p->use;
+}
+
+/* What it was made of, which only what rules make has: two or fewer, or where they are. */
+union entry_members {
+	struct entry *in[2];
+	struct entry **many;
+};
+
+static inline union entry_members *entry_members(const struct engine *e, const struct entry *x)
+{
+	const struct plan_type *t = &e->p->type[x->type];
+
+	return (union entry_members *)((uint64_t *)(x->link + t->n_link) + t->n_use);
+}
+
+/* [n_member] */
+static inline struct entry *const *entry_member(const struct engine *e, const struct entry *x)
+{
+	union entry_members *m = entry_members(e, x);
+
+	return x->n_member > 2 ? m->many : m->in;
 }
 
 static inline void entry_release(struct engine *e, struct entry *x)
@@ -161,6 +178,41 @@ void entry_bury_all(struct engine *e);
 int entry_add_members(struct engine *e, struct entry *x, struct entry *const *member, uint32_t n);
 void entry_pools_free(struct engine *e);
 
+/* ---- ages.c ---- */
+int ages_init(struct ages *a);
+void ages_free(struct ages *a);
+/* Room for one more in a ring that is full. -1 without memory. */
+int ages_room(struct ages *a);
+/* x, which is in it, is the oldest. -1 without memory: it is in it no longer. */
+int ages_put_oldest(struct ages *a, struct entry *x);
+
+/* x, which is not in it, is the youngest. -1 without memory. */
+static inline int ages_add(struct ages *a, struct entry *x)
+{
+	if (a->tail - a->head == a->n_slot && ages_room(a) < 0)
+		return -1;
+	x->age = a->tail++;
+	a->slot[x->age & (a->n_slot - 1)] = x;
+	a->n++;
+	return 0;
+}
+
+static inline void ages_take(struct ages *a, const struct entry *x)
+{
+	a->slot[x->age & (a->n_slot - 1)] = NULL;
+	a->n--;
+	while (a->head != a->tail && !a->slot[a->head & (a->n_slot - 1)])
+		a->head++;
+	if (a->unseen < a->head)
+		a->unseen = a->head;
+}
+
+/* NULL: nothing waits. */
+static inline struct entry *ages_oldest(const struct ages *a)
+{
+	return a->n ? a->slot[a->head & (a->n_slot - 1)] : NULL;
+}
+
 /* ---- queues.c ---- */
 int queues_init(struct queues *q, const struct plan *p);
 void queues_free(struct queues *q);
@@ -171,10 +223,6 @@ int queues_insert(struct engine *e, const struct plan_pattern *p, struct entry *
 void queues_end_cycle(struct queues *q);
 /* Take it out of the pattern; nothing when it is not in it. */
 void queues_remove(struct engine *e, const struct plan_pattern *p, struct entry *x);
-/* x is the youngest of what waits, if it waits. */
-void queues_renew(struct engine *e, struct entry *x);
-/* x, which waits, is the oldest. */
-void queues_age(struct engine *e, struct entry *x);
 static inline bool queues_has(const struct plan_pattern *p, const struct entry *x)
 {
 	return p->n_link && x->link[p->first_link].bucket;
@@ -231,7 +279,7 @@ static inline bool engine_usable(const struct plan_pattern *p, const struct entr
 /* x has been presented: does it wait for others in p? */
 static inline bool engine_goes_on(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
-	return engine_usable(p, x) && !(p->uses.ins && !entry_uses(e, x)[p->of_type]);
+	return engine_usable(p, x) && !(p->uses.ins && !*entry_uses(e, p, x));
 }
 
 /* ---- ahead.c ---- */

@@ -9,8 +9,9 @@
 
 int entry_pool_refill(struct engine *e, uint32_t type)
 {
+	const struct plan_type *t = &e->p->type[type];
 	struct type_pool *pool = &e->pool[type];
-	size_t size = entry_size(&e->p->type[type]), n = SLAB_BYTES / size ? SLAB_BYTES / size : 1;
+	size_t size = t->n_line * (size_t)ENTRY_LINE, n = SLAB_BYTES / size ? SLAB_BYTES / size : 1;
 	char *slab;
 
 	if (e->n_slab == e->cap_slab) {
@@ -22,17 +23,30 @@ int entry_pool_refill(struct engine *e, uint32_t type)
 		e->slab = s;
 		e->cap_slab = cap;
 	}
-	slab = malloc(n * size);
+	slab = aligned_alloc(ENTRY_LINE, n * size);
 	if (!slab)
 		return err_set(e->err, "no memory for what the rules remember");
 	e->slab[e->n_slab++] = slab;
 	for (size_t i = n; i-- > 0;) {
 		struct entry *x = (struct entry *)(slab + i * size);
 
+		x->link = (struct link *)(x->v + t->n_slot);
+		for (uint32_t k = 0; k < t->n_link; k++)
+			x->link[k].bucket = NULL; /* and is again when it goes */
 		x->also = pool->free;
 		pool->free = x;
 	}
 	return 0;
+}
+
+static void let_members_go(struct engine *e, struct entry *x)
+{
+	struct entry *const *member = entry_member(e, x);
+
+	for (uint32_t i = 0; i < x->n_member; i++)
+		entry_release(e, member[i]);
+	if (x->n_member > 2)
+		free(entry_members(e, x)->many);
 }
 
 void entry_bury_all(struct engine *e)
@@ -45,10 +59,8 @@ void entry_bury_all(struct engine *e)
 			x->buried = false;
 			continue;
 		}
-		for (uint32_t i = 0; i < x->n_member; i++)
-			entry_release(e, x->member[i]);
-		if (x->member != x->member_in)
-			free(x->member);
+		if (x->n_member)
+			let_members_go(e, x);
 		x->also = e->pool[x->type].free;
 		e->pool[x->type].free = x;
 	}
@@ -57,13 +69,14 @@ void entry_bury_all(struct engine *e)
 /* Those that are not too deep themselves: what states are made of must not grow without an end. */
 int entry_add_members(struct engine *e, struct entry *x, struct entry *const *member, uint32_t n)
 {
-	x->member = x->member_in;
+	union entry_members *own = entry_members(e, x);
+	struct entry **m = own->in;
+	uint32_t kept = 0;
+
 	if (n > 2) {
-		x->member = malloc(n * sizeof(*x->member));
-		if (!x->member) {
-			x->member = x->member_in;
+		m = malloc(n * sizeof(*m));
+		if (!m)
 			return err_set(e->err, "no memory for what the rules remember");
-		}
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		if (member[i]->depth + 1 >= ENTRY_DEPTH)
@@ -71,7 +84,14 @@ int entry_add_members(struct engine *e, struct entry *x, struct entry *const *me
 		if (member[i]->depth >= x->depth)
 			x->depth = member[i]->depth + 1;
 		member[i]->refs++;
-		x->member[x->n_member++] = member[i];
+		m[kept++] = member[i];
+	}
+	x->n_member = kept;
+	if (kept > 2) {
+		own->many = m;
+	} else if (n > 2) {
+		memcpy(own->in, m, kept * sizeof(*m));
+		free(m);
 	}
 	return 0;
 }

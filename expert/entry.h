@@ -19,24 +19,25 @@ struct link {
 
 #define ENTRY_DEPTH 8 /* of what it was made of, kept */
 
-/* Short: of thousands of ranks' there are many. After the values: the links of the type, and its uses. */
+#define ENTRY_LINE 64  /* of the cache: each begins with one */
+
+/* One line: of thousands of ranks there are many. After the values: the links of the type, its uses, and members. */
 struct entry {
-	uint32_t type, refs;
+	uint16_t type;
+	uint16_t n_linked;       /* patterns that it waits in */
+	uint32_t refs;
 	uint64_t seq;            /* of its queues */
+	uint64_t age;            /* its place among all that wait, if it does */
+	uint64_t id;             /* never the same again in a run */
+	struct link *link;       /* [link of the type] */
+	struct entry *also;      /* in the list of the cycle, the agenda, what is to be buried or what is free */
+	uint32_t n_member;       /* that it was made of */
 	uint8_t depth;           /* of members */
 	bool untimed;            /* the times of an event it was made of are not known */
 	bool consumed;           /* belongs to a composite event: no longer a member of others */
 	bool gone;               /* retracted, or dropped */
 	bool queued;             /* on the agenda */
 	bool buried;
-	uint16_t n_linked;       /* patterns that it waits in */
-	struct link *link;             /* [link of the type] */
-	struct entry *also;            /* in the list of the cycle, the agenda, what is to be buried or what is free */
-	struct entry *older, *younger; /* of all that wait */
-	uint64_t id;             /* never the same again in a run */
-	struct entry **member;
-	struct entry *member_in[2];
-	uint32_t n_member;
 	union rules_value v[];
 };
 

@@ -30,6 +30,8 @@ static void consume(struct engine *e, struct entry *x)
 	const struct plan_type *t = &e->p->type[x->type];
 
 	x->consumed = true;
+	if (!x->n_linked)
+		return;
 	for (uint32_t i = 0; i < t->n_pattern && x->n_linked; i++)
 		if (t->pattern[i]->waits)
 			queues_remove(e, t->pattern[i], x);
@@ -53,14 +55,18 @@ static bool any_untimed(struct entry *const *m, uint32_t n)
 
 static void set_attributes(struct entry *x, struct entry *const *m, uint32_t n)
 {
+	int64_t start = m[0]->v[RA_START].i, finish = m[0]->v[RA_FINISH].i;
+	bool untimed = m[0]->untimed;
+
 	memcpy(x->v, m[0]->v, RA_N * sizeof(*x->v));
-	for (uint32_t i = 0; i < n; i++) {
-		if (m[i]->v[RA_START].i < x->v[RA_START].i)
-			x->v[RA_START] = m[i]->v[RA_START];
-		if (m[i]->v[RA_FINISH].i > x->v[RA_FINISH].i)
-			x->v[RA_FINISH] = m[i]->v[RA_FINISH];
+	for (uint32_t i = 1; i < n; i++) {
+		start = m[i]->v[RA_START].i < start ? m[i]->v[RA_START].i : start;
+		finish = m[i]->v[RA_FINISH].i > finish ? m[i]->v[RA_FINISH].i : finish;
+		untimed |= m[i]->untimed;
 	}
-	x->untimed = any_untimed(m, n);
+	x->v[RA_START].i = start;
+	x->v[RA_FINISH].i = finish;
+	x->untimed = untimed;
 }
 
 /* ---- actions ---- */
@@ -101,8 +107,12 @@ static int assert_entry(struct engine *e, const struct plan_rule *u, const struc
 	set_attributes(x, m, n);
 	if (a->n_copy + a->n_compute < a->n_param) /* optional ones */
 		memset(x->v + RA_N, 0, a->n_param * sizeof(*x->v));
-	for (uint32_t i = 0; i < a->n_copy; i++)
-		x->v[a->copy[i].to] = e->bound[a->copy[i].pattern]->v[a->copy[i].from];
+	for (const struct plan_copy *c = a->copy, *end = c + a->n_copy; c < end;) {
+		const union rules_value *from = e->bound[c->pattern]->v;
+
+		for (const struct plan_copy *stop = c + c->n; c < stop; c++)
+			x->v[c->to] = from[c->from];
+	}
 	for (uint32_t i = 0; i < a->n_compute; i++)
 		x->v[a->src->set[a->compute[i]].slot] = engine_value(e, &a->value[a->compute[i]], e->bound);
 	engine_queue(e, x);
@@ -140,12 +150,12 @@ static int modify(struct engine *e, const struct plan_rule *u, const struct plan
 
 static int act(struct engine *e, const struct plan_rule *u, const struct plan_action *a)
 {
-	switch (a->src->kind) {
+	switch (a->kind) {
 	case AK_RETRACT:
-		retract(e, e->bound[a->src->pattern]);
+		retract(e, e->bound[a->pattern]);
 		return 0;
 	case AK_MODIFY:
-		return modify(e, u, a, e->bound[a->src->pattern]);
+		return modify(e, u, a, e->bound[a->pattern]);
 	default:
 		if (a->tells)
 			return tell(e, u, a);
@@ -159,7 +169,7 @@ static void use_member(struct engine *e, const struct plan_pattern *p, struct en
 {
 	if (!p->shared)
 		consume(e, x);
-	else if (p->uses.ins && --entry_uses(e, x)[p->of_type] == 0)
+	else if (p->uses.ins && --*entry_uses(e, p, x) == 0)
 		queues_remove(e, p, x);
 }
 
@@ -174,9 +184,8 @@ static void use_members(struct engine *e, const struct plan_rule *u)
 		}
 		return;
 	}
-	for (uint32_t i = 0; i < u->n_pattern; i++)
-		if (u->pattern[i].waits)
-			use_member(e, &u->pattern[i], e->bound[i]);
+	for (uint32_t i = 0; i < u->n_used; i++)
+		use_member(e, &u->pattern[u->used[i]], e->bound[u->used[i]]);
 }
 
 /* ---- once per cycle ---- */

@@ -141,18 +141,16 @@ static inline void cursor_add(struct cursor *c, const struct bucket *b, uint32_t
 /* Nothing waits there, or there is no memory. */
 static inline bool queues_nothing(const struct engine *e, const struct plan_pattern *p)
 {
-	return (!e->q.all[p->number].n && !(p->passes && e->q.n_passing)) || e->q.failed;
+	return (!e->q.n_waiting[p->number] && !(p->passes && e->q.n_passing)) || e->q.failed;
 }
 
 /* ---- queues.c ---- */
 
-/* A queue by that key, where there is none. NULL without memory. */
-struct bucket *queues_make(struct queues *q, const struct key *k, uint32_t link);
 /* k: without the parts that are any. -1 without memory. */
 int queues_insert_index(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y,
 			const struct key *k);
-/* x waits in one more pattern. */
-void queues_enlist(struct engine *e, struct entry *x);
+/* x waits in one more pattern. -1 without memory. */
+int queues_enlist(struct engine *e, struct entry *x);
 /* x is there until the end of the cycle, for those who ask. */
 int queues_let_pass(struct engine *e, const struct plan_pattern *p, struct entry *x);
 /* Of the pattern's index, by the parts in k, of which those in `out` are left out by the one that asks. */

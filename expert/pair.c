@@ -14,14 +14,16 @@ static inline void make_key(struct engine *e, const struct plan_pattern *p, stru
 	uint64_t h = key_begin(ix, 0);
 	uint32_t n = ix->n_key;
 
-	if (!ix->plain || ix->n_wild > 1) {
+	if (!ix->quick) {
 		stored_key(e, ix, p->pattern, x, k);
 		key_finish(k, ix, k->any);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		k->part[i] = x->v[ix->slot[i]].i;
-		h += key_mix(k->part[i], i);
+		int64_t part = x->v[ix->slot[i]].i;
+
+		k->part[i] = part;
+		h += key_mix(part, i);
 	}
 	k->any = 0;
 	if (ix->n_wild) {
@@ -49,8 +51,9 @@ static int wait_there(struct engine *e, const struct plan_pattern *p, struct ent
 	if (queues_insert_index(e, p, p->index, x, k) < 0)
 		return -1;
 	if (!waits) {
-		e->q.all[p->number].n++;
-		queues_enlist(e, x);
+		e->q.n_waiting[p->number]++;
+		if (queues_enlist(e, x) < 0)
+			return -1;
 	}
 	return 1;
 }
@@ -75,7 +78,7 @@ static inline int try(struct engine *e, const struct plan_pattern *p, const stru
 
 int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
-	const struct plan_pattern *q = &e->p->rule[p->rule].pattern[p->step->pattern];
+	const struct plan_pattern *q = p->partner;
 	bool in_file = q->spills && e->report.spilled, nobody = queues_nothing(e, q) && !in_file;
 	struct cursor c;
 	struct entry *y;
@@ -89,8 +92,8 @@ int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entr
 	if (in_file && spill_ask(e, q, &k) < 0)
 		return -1;
 	c.n = c.n_few = c.at = 0;
-	if (k.any == 0 && !q->passes && e->q.held[q->index->number] == 1) { /* nobody leaves anything out */
-		const struct bucket *b = queues_find(&e->q, &k, q->index->number << PLAN_MAX_WILDS);
+	if (k.any == 0 && !q->passes && e->q.held[q->index_number] == 1) { /* nobody leaves anything out */
+		const struct bucket *b = queues_find(&e->q, &k, q->index_number << PLAN_MAX_WILDS);
 
 		if (!b)
 			return wait_there(e, p, x, &k);

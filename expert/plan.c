@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Conditions to filters, indexes and code: see plan.h. */
+#include "expert/entry.h"
 #include "expert/plan.h"
 
 #include <stdlib.h>
@@ -176,6 +177,7 @@ static void set_slots(struct plan_index *x)
 		x->plain &= x->wild[i].here.field;
 		x->slot[n++] = x->wild[i].here.slot;
 	}
+	x->quick = x->plain && x->n_wild <= 1;
 }
 
 /* An index of the pattern by these conjuncts, made when there is none yet. */
@@ -383,12 +385,14 @@ static int make_pattern(struct planner *k, uint32_t rule, uint8_t i)
 	p->keeps = k->rule->src->n_pattern > 1 || src->all;
 	p->passes = k->p->rules->type[src->type]->category == SC_EVENT && !src->waits && !src->all;
 	p->number = k->p->n_pattern++;
+	if (p->waits)
+		k->rule->used[k->rule->n_used++] = i;
 	if (make_filter(k, p) < 0)
 		return -1;
 	return src->uses ? code_compile(&p->uses, src->uses, &k->p->mem) : 0;
 }
 
-/* Values of the action, first those that are only taken over. */
+/* Values of the action; those that are only taken over in the order of patterns. */
 static int make_values(struct planner *k, struct plan_action *a)
 {
 	a->value = room(k, a->src->n_set, sizeof(*a->value));
@@ -401,11 +405,17 @@ static int make_values(struct planner *k, struct plan_action *a)
 
 		if (make_value(k, &a->value[i], a->src->set[i].value) < 0)
 			return -1;
-		if (v->field)
-			a->copy[a->n_copy++] = (struct plan_copy){.pattern = v->pattern, .from = v->slot, .to = a->src->set[i].slot};
-		else
+		if (!v->field)
 			a->compute[a->n_compute++] = i;
 	}
+	for (uint8_t p = 0; p < k->rule->n_pattern; p++)
+		for (uint32_t i = 0; i < a->src->n_set; i++)
+			if (a->value[i].field && a->value[i].pattern == p)
+				a->copy[a->n_copy++] = (struct plan_copy){.pattern = p, .n = 1, .from = a->value[i].slot,
+									  .to = a->src->set[i].slot};
+	for (uint32_t i = a->n_copy; i-- > 1;)
+		if (a->copy[i - 1].pattern == a->copy[i].pattern)
+			a->copy[i - 1].n += a->copy[i].n;
 	return 0;
 }
 
@@ -423,6 +433,8 @@ static int make_actions(struct planner *k)
 		struct plan_action *a = &k->rule->action[i];
 
 		a->src = &src->action[i];
+		a->kind = a->src->kind;
+		a->pattern = a->src->pattern;
 		a->type = a->src->type;
 		if (a->src->kind == AK_ASSERT) {
 			a->tells = k->p->rules->type[a->type]->category == SC_OBSERVATION;
@@ -444,6 +456,8 @@ static void find_pair(struct plan_rule *u)
 	    memcmp(p->index->conjuncts, q->index->conjuncts, sizeof(p->index->conjuncts)))
 		return;
 	p->pair = q->pair = true;
+	p->partner = q;
+	q->partner = p;
 	p->spills = q->spills = p->waits && q->waits && !p->shared && !q->shared && !p->step->rest.ins && !q->step->rest.ins;
 	q->index->seed = p->index->seed;
 }
@@ -528,6 +542,98 @@ static void place_links(struct plan_type *y, struct plan_pattern *q)
 	y->n_link += q->n_link;
 }
 
+static void set_size(struct plan_type *y)
+{
+	size_t n = sizeof(struct entry) + y->n_slot * sizeof(union rules_value) + y->n_link * sizeof(struct link) +
+		   y->n_use * sizeof(uint64_t);
+
+	if (!y->src->builtin || !y->is_event) /* others are not made by rules, and have no members */
+		n += 2 * sizeof(struct entry *);
+	y->n_line = (uint32_t)((n + ENTRY_LINE - 1) / ENTRY_LINE);
+}
+
+/* Its kind. */
+static int as_shared(struct plan_shared *s, const struct plan_test *t)
+{
+	*s = (struct plan_shared){.slot = t->slot, .other = t->other};
+	if (!t->constant) {
+		bool swap = t->holds == TEST_MORE || t->holds == (TEST_LESS | TEST_EQUAL);
+
+		s->not = t->holds & TEST_EQUAL && t->holds != TEST_EQUAL;
+		if (t->holds == (TEST_LESS | TEST_MORE))
+			s->not = true;
+		if (swap) {
+			s->slot = t->other;
+			s->other = t->slot;
+		}
+		return t->holds == TEST_EQUAL || t->holds == (TEST_LESS | TEST_MORE) ? SHARED_EQUAL : SHARED_LESS;
+	}
+	s->other = 0;
+	s->least = t->k; /* equal, or not less */
+	switch (t->holds) {
+	case TEST_LESS | TEST_MORE:
+		s->not = true;
+		break;
+	case TEST_LESS:
+	case TEST_MORE | TEST_EQUAL:
+		s->not = t->holds == TEST_LESS;
+		s->width = (uint64_t)INT64_MAX - (uint64_t)t->k;
+		break;
+	case TEST_MORE:
+	case TEST_LESS | TEST_EQUAL:
+		s->not = t->holds == TEST_MORE;
+		s->least = INT64_MIN;
+		s->width = (uint64_t)t->k - (uint64_t)INT64_MIN;
+		break;
+	}
+	return SHARED_RANGE;
+}
+
+/* The bit of that test among those of the type, made when there is none yet; -1: there are too many. */
+static int find_test(struct plan_type *y, const struct plan_test *t)
+{
+	struct plan_shared s;
+	int kind = as_shared(&s, t);
+	uint32_t i = 0;
+
+	for (; i < y->n_test[kind]; i++) {
+		const struct plan_shared *o = &y->test[kind][i];
+
+		if (o->slot == s.slot && o->other == s.other && o->not == s.not && o->least == s.least && o->width == s.width)
+			break;
+	}
+	if (i == PLAN_MAX_TESTS)
+		return -1;
+	if (i == y->n_test[kind])
+		y->test[kind][y->n_test[kind]++] = s;
+	return (int)(i + (uint32_t)kind * PLAN_MAX_TESTS);
+}
+
+/* Patterns of a type ask the same again and again: each test is made once for all of them. */
+static int share_tests(struct plan *p, struct plan_type *y)
+{
+	y->need = memory_alloc(&p->mem, (y->n_pattern + 1) * sizeof(*y->need));
+	for (int i = 0; i < N_SHARED; i++) {
+		y->test[i] = memory_alloc(&p->mem, PLAN_MAX_TESTS * sizeof(**y->test));
+		if (!y->test[i])
+			return -1;
+	}
+	if (!y->need)
+		return -1;
+	for (uint32_t i = 0; i < y->n_pattern; i++) {
+		struct plan_pattern *q = y->pattern[i];
+		int n;
+
+		y->need[i] = 0;
+		while (q->n_shared < q->n_test && (n = find_test(y, &q->test[q->n_shared])) >= 0) {
+			y->need[i] |= 1ull << n;
+			q->n_shared++;
+		}
+		q->plain_pair = q->pair && !q->filter.ins && !q->uses.ins && q->n_shared == q->n_test;
+	}
+	return 0;
+}
+
 static int make_types(struct plan *p)
 {
 	uint32_t *count = calloc(p->rules->n_type + 1ull, sizeof(*count));
@@ -552,12 +658,19 @@ static int make_types(struct plan *p)
 			struct plan_type *y = &p->type[q->type];
 
 			q->of_type = y->n_pattern;
+			q->use = y->n_use;
+			y->n_use += q->uses.ins != NULL;
+			q->index_number = q->n_index ? q->index->number : 0;
 			place_links(y, q);
 			y->pattern[y->n_pattern++] = q;
 			if (!y->looks_first && q->n_index == 1 && q->index->plain && (q->pair || !q->step))
 				y->looks_first = q;
 		}
 	free(count);
+	for (uint32_t t = 0; rv == 0 && t < p->rules->n_type; t++) {
+		set_size(&p->type[t]);
+		rv = share_tests(p, &p->type[t]);
+	}
 	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)
 		for (uint32_t n = 0; n < p->rules->rule[i]->n_action; n++) {
 			struct plan_action *a = &p->rule[i].action[n];

@@ -13,6 +13,7 @@
 #define PLAN_MAX_KEYS  8
 #define PLAN_MAX_WILDS 3 /* 2^3 ways to leave parts of a key out */
 #define PLAN_MAX_PARTS (PLAN_MAX_KEYS + PLAN_MAX_WILDS)
+#define PLAN_MAX_TESTS 20 /* of each kind that patterns share: 60 bits */
 
 /* A comparison of a parameter with a parameter or a constant: it holds when the bit of how they stand is in `holds`. */
 enum { TEST_LESS = 1, TEST_EQUAL = 2, TEST_MORE = 4 };
@@ -24,9 +25,21 @@ struct plan_test {
 	int64_t k;
 };
 
+/* The same for many at once: a parameter in a range, or less than another one, or equal to it; or just not. */
+enum { SHARED_RANGE, SHARED_LESS, SHARED_EQUAL, N_SHARED };
+
+struct plan_shared {
+	uint16_t slot, other;
+	bool not;
+	int64_t least;        /* of a range */
+	uint64_t width;       /* its last is least + width */
+};
+
 /* A parameter that a new structure takes over as it is. */
 struct plan_copy {
-	uint16_t pattern, from, to;
+	uint8_t pattern;
+	uint8_t n;            /* of that pattern, from here on */
+	uint16_t from, to;
 };
 
 /* One side of an equality: a parameter, or code. */
@@ -52,6 +65,7 @@ struct plan_index {
 	uint32_t first_link;  /* of the pattern's */
 	uint32_t number;      /* over all */
 	uint32_t seed;        /* of hashes: that of the other pattern's where they have the same key */
+	bool quick;           /* plain, and one wild part at most */
 	bool plain;           /* parts of the key are parameters */
 	uint16_t slot[PLAN_MAX_PARTS]; /* ... these */
 	uint32_t conjuncts[PLAN_MAX_PARTS];
@@ -72,13 +86,18 @@ struct plan_pattern {
 	bool passes;                     /* an event of one cycle: is put into queues when somebody asks for it */
 	bool pair;                       /* of two that ask for each other by one key */
 	bool spills;                     /* ... and belong to each other alone then: what waits in it can wait in a file */
+	bool plain_pair;                 /* ... and nothing else is to be asked of it */
+	const struct plan_pattern *partner; /* ... the other one */
+	uint32_t index_number;           /* ... and of its one index */
 	uint32_t number;                 /* over all */
 	uint32_t of_type;                /* number among those of its type */
+	uint32_t use;                    /* of shared(N): number among those of its type */
 	uint32_t first_link, n_link;     /* among those of its type */
 	bool alias;                      /* its queues are those of an earlier pattern of the type that is alike */
 	bool scanned;                    /* some rule looks through all that wait: their queue is the last link */
 	const struct plan_test *test;    /* the first conditions of the filter; `filter` is the rest */
 	uint32_t n_test;
+	uint32_t n_shared;               /* the first of these, which are tests of its type */
 	struct code filter, uses, all;
 	struct plan_index *index;
 	uint32_t n_index;
@@ -87,6 +106,7 @@ struct plan_pattern {
 
 struct plan_action {
 	const struct rules_action *src;
+	uint8_t kind, pattern;           /* as there */
 	struct plan_value *value;        /* of each set */
 	struct plan_copy *copy;          /* those of them that are parameters */
 	uint32_t *compute;               /* those that are not */
@@ -100,6 +120,8 @@ struct plan_rule {
 	struct plan_pattern *pattern;
 	struct plan_action *action;
 	uint32_t n_pattern, n_action;
+	uint32_t n_used;                 /* patterns whose members belong to what it makes */
+	uint8_t used[RULES_MAX_PATTERNS];
 	bool group;                      /* its one pattern is a group */
 	bool once;                       /* per cycle and combination: a state of it is modified */
 };
@@ -107,8 +129,13 @@ struct plan_rule {
 struct plan_type {
 	const struct rules_struct *src;
 	uint32_t n_slot, n_link, n_pattern;
+	uint32_t n_use;                  /* patterns of it that are shared(N) */
+	uint32_t n_line;                 /* of the cache: size of an entry */
 	bool is_event;
 	struct plan_pattern **pattern;   /* in the order of rules */
+	uint64_t *need;                  /* [pattern]: which tests must hold */
+	struct plan_shared *test[N_SHARED]; /* of all patterns, each once */
+	uint32_t n_test[N_SHARED];
 	const struct plan_pattern *looks_first; /* the first one that looks for a queue by plain parameters; NULL: none */
 };
 

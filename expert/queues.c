@@ -15,9 +15,10 @@ int queues_init(struct queues *q, const struct plan *p)
 	q->n_slot = 1024;
 	q->slot = calloc(q->n_slot, sizeof(*q->slot));
 	q->all = calloc(p->n_pattern + 1ull, sizeof(*q->all));
+	q->n_waiting = calloc(p->n_pattern + 1ull, sizeof(*q->n_waiting));
 	q->asked = calloc(p->n_index + 1ull, 1);
 	q->held = calloc(p->n_index + 1ull, 1);
-	return q->slot && q->all && q->asked && q->held ? 0 : -1;
+	return q->slot && q->all && q->n_waiting && q->asked && q->held ? 0 : -1;
 }
 
 void queues_free(struct queues *q)
@@ -27,6 +28,7 @@ void queues_free(struct queues *q)
 	free(q->slab);
 	free(q->slot);
 	free(q->all);
+	free(q->n_waiting);
 	free(q->passing);
 	free(q->asked);
 	free(q->held);
@@ -54,6 +56,8 @@ static struct bucket *bucket_create(struct queues *q)
 	}
 	b = queues_bucket(q, q->free);
 	q->free = b->hash;
+	if (q->free)
+		__builtin_prefetch(queues_bucket(q, q->free), 1); /* until it is wanted */
 	return b;
 }
 
@@ -67,13 +71,11 @@ static struct place *free_place(struct place *slot, uint32_t n_slot, uint32_t ha
 	return &slot[at];
 }
 
-/* Room for one more queue. */
+/* Twice the room. */
 static bool grow(struct queues *q)
 {
 	struct place *slot;
 
-	if (2 * (q->n + 1) <= q->n_slot)
-		return true;
 	slot = q->n_slot < UINT32_MAX / 4 ? calloc(2ull * q->n_slot, sizeof(*slot)) : NULL;
 	if (!slot)
 		return false;
@@ -88,19 +90,31 @@ static bool grow(struct queues *q)
 
 /* ---- in and out ---- */
 
-struct bucket *queues_make(struct queues *q, const struct key *k, uint32_t link)
+/* The queue by that key, made when there is none. NULL without memory. */
+static struct bucket *find_or_make(struct queues *q, const struct key *k)
 {
-	struct bucket *b = grow(q) ? bucket_create(q) : NULL;
+	uint32_t mask, at;
+	struct bucket *b;
 
+	if (2 * (q->n + 1) > q->n_slot && !grow(q))
+		return NULL;
+	mask = q->n_slot - 1;
+	for (at = k->hash & mask; q->slot[at].number; at = (at + 1) & mask)
+		if (q->slot[at].hash == k->hash) {
+			b = queues_bucket(q, q->slot[at].number);
+			if (bucket_is(b, k, k->index))
+				return b;
+		}
+	b = bucket_create(q);
 	if (!b)
 		return NULL;
 	b->head = b->tail = NULL;
 	b->n = 0;
 	b->hash = k->hash;
 	b->index = k->index;
-	b->link = link;
-	memcpy(b->part, k->part, k->n * sizeof(*k->part));
-	*free_place(q->slot, q->n_slot, k->hash) = (struct place){.hash = k->hash, .number = b->number};
+	for (uint32_t i = 0; i < k->n; i++)
+		b->part[i] = k->part[i];
+	q->slot[at] = (struct place){.hash = k->hash, .number = b->number};
 	q->n++;
 	return b;
 }
@@ -126,13 +140,12 @@ static void bucket_drop(struct queues *q, struct bucket *b)
 	q->n--;
 }
 
-static void take_out(struct queues *q, struct entry *x, uint32_t link, bool shared_table)
+/* It is in that queue. */
+static inline void take_out(struct queues *q, struct entry *x, uint32_t link, bool shared_table)
 {
 	struct link *l = &x->link[link];
 	struct bucket *b = l->bucket;
 
-	if (!b)
-		return;
 	if (l->prev)
 		l->prev->link[link].next = l->next;
 	else
@@ -166,8 +179,8 @@ static void bucket_insert(struct bucket *b, struct entry *x, uint32_t link)
 	b->n++;
 }
 
-static int insert_at(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y, uint32_t n,
-		     const struct key *k)
+static inline int insert_at(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y,
+			    uint32_t n, const struct key *k)
 {
 	uint32_t at = p->first_link + x->first_link + n;
 	struct bucket *b = y->link[at].bucket;
@@ -176,15 +189,27 @@ static int insert_at(struct engine *e, const struct plan_pattern *p, const struc
 		return 0;
 	if (b)
 		take_out(&e->q, y, at, true);
-	b = queues_find(&e->q, k, k->index);
-	if (!b)
-		b = queues_make(&e->q, k, at);
+	b = find_or_make(&e->q, k);
 	if (!b)
 		return err_set(e->err, "no memory for what the rules remember");
 	if (b->tail && b->tail->seq > y->seq)
 		bucket_insert(b, y, at);
 	else
 		bucket_append(b, y, at);
+	return 0;
+}
+
+/* Into the queues of those keys from which somebody who asked has left parts out. */
+static __attribute__((noinline)) int insert_less(struct engine *e, const struct plan_pattern *p, const struct plan_index *x,
+						 struct entry *y, const struct key *k, uint32_t asked)
+{
+	for (uint32_t n = 1; n < x->n_link; n++)
+		if (asked & 1u << n) {
+			struct key less = key_without(k, x, k->any | key_choice(x, n));
+
+			if (insert_at(e, p, x, y, n, &less) < 0)
+				return -1;
+		}
 	return 0;
 }
 
@@ -196,70 +221,18 @@ int queues_insert_index(struct engine *e, const struct plan_pattern *p, const st
 	e->q.held[x->number] |= (uint8_t)(1u << k->any);
 	if (insert_at(e, p, x, y, 0, k) < 0)
 		return -1;
-	for (uint32_t n = 1; asked && n < x->n_link; n++)
-		if (asked & 1u << n) {
-			struct key less = key_without(k, x, k->any | key_choice(x, n));
-
-			if (insert_at(e, p, x, y, n, &less) < 0)
-				return -1;
-		}
-	return 0;
+	return asked ? insert_less(e, p, x, y, k, asked) : 0;
 }
 
-static void add_youngest(struct engine *e, struct entry *x)
-{
-	x->older = e->youngest;
-	x->younger = NULL;
-	if (e->youngest)
-		e->youngest->younger = x;
-	else
-		e->oldest = x;
-	e->youngest = x;
-	if (!e->may_age)
-		e->may_age = x;
-}
-
-static void take_from_ages(struct engine *e, struct entry *x)
-{
-	if (e->may_age == x)
-		e->may_age = x->younger;
-	if (x->older)
-		x->older->younger = x->younger;
-	else
-		e->oldest = x->younger;
-	if (x->younger)
-		x->younger->older = x->older;
-	else
-		e->youngest = x->older;
-}
-
-void queues_age(struct engine *e, struct entry *x)
-{
-	take_from_ages(e, x);
-	x->older = NULL;
-	x->younger = e->oldest;
-	if (e->oldest)
-		e->oldest->older = x;
-	else
-		e->youngest = x;
-	e->oldest = x;
-}
-
-void queues_renew(struct engine *e, struct entry *x)
-{
-	take_from_ages(e, x);
-	add_youngest(e, x);
-}
-
-void queues_enlist(struct engine *e, struct entry *x)
+int queues_enlist(struct engine *e, struct entry *x)
 {
 	if (x->n_linked++)
-		return;
+		return 0;
 	x->refs++;
-	add_youngest(e, x);
 	e->pool[x->type].waiting++;
 	if (++e->report.waiting > e->report.waiting_most)
 		e->report.waiting_most = e->report.waiting;
+	return ages_add(&e->ages, x) < 0 ? err_set(e->err, "no memory for what the rules remember") : 0;
 }
 
 static int insert_now(struct engine *e, const struct plan_pattern *p, struct entry *x)
@@ -267,11 +240,11 @@ static int insert_now(struct engine *e, const struct plan_pattern *p, struct ent
 	bool waits = queues_has(p, x); /* and was modified */
 
 	if (p->scanned) {
-		take_out(&e->q, x, p->first_link + p->n_link - 1, false);
+		if (x->link[p->first_link + p->n_link - 1].bucket)
+			take_out(&e->q, x, p->first_link + p->n_link - 1, false);
 		bucket_append(&e->q.all[p->number], x, p->first_link + p->n_link - 1);
-	} else if (!waits) {
-		e->q.all[p->number].n++;
 	}
+	e->q.n_waiting[p->number] += !waits;
 	for (uint32_t i = 0; i < p->n_index; i++) {
 		struct key k;
 
@@ -280,9 +253,7 @@ static int insert_now(struct engine *e, const struct plan_pattern *p, struct ent
 		if (queues_insert_index(e, p, &p->index[i], x, &k) < 0)
 			return -1;
 	}
-	if (!waits)
-		queues_enlist(e, x);
-	return 0;
+	return waits ? 0 : queues_enlist(e, x);
 }
 
 /* ---- events of one cycle ---- */
@@ -335,14 +306,14 @@ void queues_remove(struct engine *e, const struct plan_pattern *p, struct entry 
 	if (!queues_has(p, x))
 		return;
 	for (uint32_t i = 0; i < p->n_link - p->scanned; i++)
-		take_out(&e->q, x, p->first_link + i, true);
+		if (x->link[p->first_link + i].bucket)
+			take_out(&e->q, x, p->first_link + i, true);
 	if (p->scanned)
 		take_out(&e->q, x, p->first_link + p->n_link - 1, false);
-	else
-		e->q.all[p->number].n--;
+	e->q.n_waiting[p->number]--;
 	if (--x->n_linked)
 		return;
-	take_from_ages(e, x);
+	ages_take(&e->ages, x);
 	e->pool[x->type].waiting--;
 	e->report.waiting--;
 	entry_release(e, x);
@@ -359,10 +330,11 @@ struct bucket *queues_group(const struct plan_pattern *p, const struct entry *x)
 static int start_asking(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, uint32_t n)
 {
 	e->q.asked[x->number] |= (uint8_t)(1u << n);
-	for (struct entry *y = e->oldest; y; y = y->younger) {
+	for (uint64_t at = e->ages.head; at != e->ages.tail; at++) {
+		struct entry *y = e->ages.slot[at & (e->ages.n_slot - 1)];
 		struct key k;
 
-		if (y->type != p->type || !queues_has(p, y))
+		if (!y || y->type != p->type || !queues_has(p, y))
 			continue;
 		stored_key(e, x, p->pattern, y, &k);
 		key_finish(&k, x, k.any | key_choice(x, n));
@@ -451,7 +423,7 @@ static bool open_plain(struct engine *e, struct cursor *c, const struct plan_pat
 		if (n == x->n_key)
 			c->few[c->n_few++] = y;
 	}
-	if (!q->all[p->number].n)
+	if (!q->n_waiting[p->number])
 		return true;
 	k.index = x->number << PLAN_MAX_WILDS;
 	k.n = x->n_key;

@@ -352,7 +352,8 @@ static int restore(struct engine *e, uint32_t record)
 	for (uint32_t i = 0; i < t->n_pattern; i++)
 		if (r.patterns >> i & 1 && queues_insert(e, t->pattern[i], x) < 0)
 			return -1;
-	queues_age(e, x);
+	if (ages_put_oldest(&e->ages, x) < 0)
+		return err_set(e->err, "no memory for what the rules remember");
 	entry_release(e, x); /* its queues keep it */
 	return 0;
 }
