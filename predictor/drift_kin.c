@@ -42,11 +42,12 @@ bool drift_kin_judge(struct drift *d, const struct kin_run *runs, const int64_t 
 	if (n < recent + LAW_POINTS_MIN || law_fit(runs + recent, n - recent, &law, &why) < 0)
 		return false;
 	for (size_t i = 0; i < recent; i++) {
-		double vars[LAW_VARS_MAX], far;
+		double vars[LAW_VARS_MAX];
+		struct law_far far;
 		unsigned n_vars = law_vars_read(runs[i].vars, vars);
 		struct estimate e;
 
-		if (n_vars != law.n_vars || law_distance(&law, vars, &far, NULL) < 0 || far > NEAR ||
+		if (n_vars != law.n_vars || law_distance(&law, vars, &far, NULL) < 0 || far.above > NEAR || far.below > NEAR ||
 		    law_say(&law, vars, n_vars, &e, NULL) < 0)
 			continue;
 		coverage_apply(&e, scale);

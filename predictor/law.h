@@ -69,8 +69,11 @@ struct law {
 int law_fit(const struct kin_run *runs, size_t n, struct law *out, struct errbuf *why);
 /* How long a run with these numbers takes. Refuses what lies too far from all that ran, or where the shapes disagree. */
 int law_say(const struct law *law, const double *vars, unsigned n_vars, struct estimate *out, struct errbuf *why);
-/* How far beyond the range of its inputs these lie, in widths of it; 0: within. Refuses what is too far. */
-int law_distance(const struct law *law, const double *vars, double *far, struct errbuf *why);
+/* How far beyond the ranges of its inputs these lie, in widths of them; 0: none does. Refuses what is too far. */
+struct law_far {
+	double above, below;
+};
+int law_distance(const struct law *law, const double *vars, struct law_far *far, struct errbuf *why);
 /* Numbers as identity_vars_format writes them. Returns how many, 0 when it is malformed or more than LAW_VARS_MAX. */
 unsigned law_vars_read(const char *text, double out[LAW_VARS_MAX]);
 /* As text of one line, which law_parse reads; "" where it does not fit. */

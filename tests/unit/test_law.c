@@ -161,6 +161,67 @@ static void test_coverage(void **state)
 		fail_msg("%u of %u told, %u inside, %u within 5 %%", told, trials, inside, near_it);
 }
 
+/*
+ * Families with a kink at size k: twice as steep (or more, or less) above it, another power, or a step. Asked beyond the sizes that
+ * ran, where a kink may lie that no run has met.
+ */
+static double kinked(int kind, double n, double p, double k, double f)
+{
+	switch (kind) {
+	case 0:
+		return 10 + 0.05 * n + (n > k ? 0.05 * (f - 1) * (n - k) : 0);
+	case 1:
+		return 5 + 1e-4 * n * n / p + (n > k ? 1e-4 * (f - 1) * (n * n - k * k) / p : 0) + 0.1 * p;
+	case 2:
+		return 0.02 * pow(n, 1.2) * (n > k ? pow(n / k, 0.4 * (f - 1)) : 1);
+	default:
+		return (8 + 0.03 * n) * (n > k ? f * 0.6 + 0.4 : 1);
+	}
+}
+
+/* where: 0 no kink, 1 within the range, 2 beyond it. */
+static void kinks_ask(int where, unsigned trials, unsigned *told, unsigned *inside)
+{
+	state64 = 7 + (uint64_t)where;
+	*told = *inside = 0;
+	for (unsigned t = 0; t < trials; t++) {
+		int kind = (int)(t % 4), points = 4 + (int)(uniform() * 9);
+		double noise = 0.03 * uniform(), lo = 200, hi = 1000 * (1 + 2 * uniform()), f = 1.3 + 1.7 * uniform();
+		double k = where == 0 ? INFINITY : where == 1 ? lo * pow(hi / lo, 0.2 + 0.7 * uniform()) : hi * (1 + 0.6 * uniform());
+		double p, n, took;
+		struct estimate e;
+
+		n_runs = 0;
+		for (int i = 0; i < points; i++) {
+			n = floor(lo * exp(log(hi / lo) * uniform()));
+			p = kind == 1 ? 1 << (int)(uniform() * 4) : 4;
+			run_add(kinked(kind, n, p, k, f) * (1 + noise * normal()), false, "%.9g,%.9g", p, n);
+		}
+		p = kind == 1 ? 1 << (int)(uniform() * 4) : 4;
+		n = floor(hi * (1.05 + 0.75 * uniform()));
+		if (law_fit(runs, n_runs, &law, NULL) < 0 || law_say(&law, (double[]){p, n}, 2, &e, NULL) < 0)
+			continue;
+		took = kinked(kind, n, p, k, f) * (1 + noise * normal());
+		(*told)++;
+		*inside += took >= e.lo_s && took <= e.hi_s;
+	}
+}
+
+static void test_kinks(void **state)
+{
+	const unsigned trials = 3000;
+
+	(void)state;
+	for (int where = 0; where < 3; where++) {
+		unsigned told, inside;
+
+		kinks_ask(where, trials, &told, &inside);
+		print_message("# kink %d: %u of %u told, %u inside\n", where, told, trials, inside);
+		if (told < trials / 12 || inside * 100 < told * (where ? 90 : 97))
+			fail_msg("kink %d: %u of %u told, %u inside", where, told, trials, inside);
+	}
+}
+
 /* A seed does nothing; one run that hung bends nothing. */
 static void test_outlier_and_seed(void **state)
 {
@@ -283,7 +344,7 @@ static void test_text(void **state)
 
 	(void)state;
 	n_runs = 0;
-	for (int p = 1; p <= 4; p *= 2)
+	for (int p = 1; p <= 8; p *= 2)
 		for (int n = 100; n <= 300; n += 100)
 			run_add((2 + 1e-3 * n * n / p) * (1 + 0.01 * drand48()), false, "%d,%d", p, n);
 	fitted();
@@ -601,8 +662,8 @@ static void test_submission(void **state)
 	/* not known: it is traced, and the reason is said */
 	submit("fast", "9000", NULL, &out);
 	assert_int_equal(out.act, ACT_TRACE);
-	assert_non_null(strstr(out.message, "; its model over inputs does not know: n1 9000 is too far from the 1000 to 3000 that ran; "
-					    "--predict=off"));
+	assert_non_null(strstr(out.message, "; its model over inputs does not know: n1 9000 is too far from the 1000 to 3000 that ran "
+					    "(500 to 4000 is near enough); --predict=off"));
 	/* elsewhere it says nothing, and of arrays it knows no index */
 	submit("slow", "2500", NULL, &out);
 	assert_int_equal(out.act, ACT_TRACE);
@@ -694,6 +755,7 @@ int main(void)
 		cmocka_unit_test(test_three_runs), cmocka_unit_test(test_laws),	     cmocka_unit_test(test_coverage),
 		cmocka_unit_test(test_outlier_and_seed), cmocka_unit_test(test_repeats), cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_ties),	   cmocka_unit_test(test_cut_short), cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_kinks),
 		cmocka_unit_test(test_text),	   cmocka_unit_test(test_bad_text),  T(test_daemon), T(test_elsewhere),
 		T(test_no_room),
 		cmocka_unit_test(test_submission), cmocka_unit_test(test_met),	     cmocka_unit_test(test_array), cmocka_unit_test(test_array_known),
