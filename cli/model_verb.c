@@ -264,6 +264,27 @@ static int options_read(struct model_options *o, int argc, char **argv)
 	return -1;
 }
 
+/* Options that the subcommand has no use for: a usage error, or -1. */
+static int options_misplaced(const struct model_options *o, const char *what)
+{
+	const struct {
+		const char *option, *of;
+		bool given;
+	} rule[] = {
+	    {"--var", "fit predict", o->n_given > 0},	     {"--dims", "fit", o->dims > 0},
+	    {"-o", "fit predict compile", o->out != NULL},   {"--dot", "show", o->dot},
+	    {"--ranks", "predict", o->ranks > 0},	     {"--cpus", "predict", o->cpus > 0},
+	    {"--events", "predict", o->events >= 0},	     {"--from", "predict", o->n_from > 0},
+	    {"--against", "predict", o->against != NULL},    {"--anyway", "predict", o->anyway},
+	    {"--json", "predict", o->json},
+	};
+
+	for (size_t i = 0; i < sizeof(rule) / sizeof(*rule); i++)
+		if (rule[i].given && !strstr(rule[i].of, what))
+			return cli_usage("model", "%s is not for %s", rule[i].option, what);
+	return -1;
+}
+
 int verb_model(int argc, char **argv)
 {
 	struct model_options o = {.events = -1};
@@ -276,12 +297,15 @@ int verb_model(int argc, char **argv)
 	if (n < 0)
 		return cli_usage("model", "say what: fit, show, predict or compile");
 	what = argv[optind];
+	if (strcmp(what, "fit") && strcmp(what, "show") && strcmp(what, "predict") && strcmp(what, "compile"))
+		return cli_usage("model", "'%s' is not fit, show, predict or compile", what);
+	rc = options_misplaced(&o, what);
+	if (rc >= 0)
+		return rc;
 	if (!strcmp(what, "fit"))
 		return !n ? cli_usage("model", "no trace named")
 		       : !o.out ? cli_usage("model", "fit needs -o FILE")
 				: fit(&o, argv + optind + 1, (uint32_t)n);
-	if (strcmp(what, "show") && strcmp(what, "predict") && strcmp(what, "compile"))
-		return cli_usage("model", "'%s' is not fit, show, predict or compile", what);
 	if (n != 1)
 		return cli_usage("model", n ? "one model at a time" : "no model named");
 	if (!strcmp(what, "show"))

@@ -3,6 +3,7 @@
 #include "skelgen/calibration.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ int skel_calibration_copy(const char *from, const char *to, uint32_t n_ranks, st
 {
 	FILE *in = fopen(from, "re"), *out = NULL;
 	char line[4096], ranks[32];
+	bool whole = false;
 	int rv = -1;
 
 	snprintf(ranks, sizeof(ranks), "ranks %u\n", n_ranks);
@@ -27,11 +29,15 @@ int skel_calibration_copy(const char *from, const char *to, uint32_t n_ranks, st
 		err_set(err, "%s: cannot create: %s", to, strerror(errno));
 	} else {
 		fprintf(out, CALIBFILE_HEAD "%s", ranks);
-		while (fgets(line, sizeof(line), in))
+		while (fgets(line, sizeof(line), in)) {
 			fputs(line, out);
+			whole = !strcmp(line, "end\n");
+		}
 		rv = ferror(in) || ferror(out) ? -1 : 0;
 		if (fclose(out) || rv < 0)
 			rv = err_set(err, "%s: cannot be copied to %s", from, to);
+		else if (!whole)
+			rv = err_set(err, "%s: is cut short: run the skeleton on the traced machine again", from);
 	}
 	if (in)
 		fclose(in);

@@ -274,11 +274,33 @@ int runs_reshape(struct runs *r, bool by_tag, struct errbuf *err)
 	return 1;
 }
 
+/* A file that is named twice, or copied, is no second run: it would count as a proof. */
+static bool same_run(const struct trace *a, const struct trace *b)
+{
+	const struct trace_proc *p, *q;
+
+	if (!trace_n_ranks(a) || trace_n_ranks(a) != trace_n_ranks(b) || !trace_get_rank(a, 0)->present || !trace_get_rank(b, 0)->present)
+		return false;
+	p = &trace_get_rank(a, 0)->defs.proc;
+	q = &trace_get_rank(b, 0)->defs.proc;
+	return p->start_real_ns == q->start_real_ns && p->end_ticks == q->end_ticks && p->pid == q->pid && p->host && q->host &&
+	       !strcmp(p->host, q->host);
+}
+
+static int check_twice(struct trace *const *trace, const char *const *path, uint32_t n, struct errbuf *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < i; j++)
+			if (same_run(trace[j], trace[i]))
+				return err_set(err, "%s and %s are traces of one and the same run: name each run once", path[j], path[i]);
+	return 0;
+}
+
 int runs_open(struct runs *r, const char *const *path, uint32_t n, const struct runs_var *var, uint32_t n_var,
 	      struct errbuf *err)
 {
 	struct trace **trace;
-	int rc;
+	int rc = 0;
 
 	*r = (struct runs){0};
 	if (check_number(n, err) < 0)
@@ -286,16 +308,16 @@ int runs_open(struct runs *r, const char *const *path, uint32_t n, const struct 
 	trace = calloc(n, sizeof(struct trace *));
 	if (!trace)
 		return err_set(err, "no memory for %u runs", n);
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n && rc == 0; i++) {
 		trace[i] = trace_open(path[i], err);
-		if (trace[i])
-			continue;
-		while (i-- > 0)
-			trace_close(trace[i]);
-		free(trace);
-		return -1;
+		rc = trace[i] ? 0 : -1;
 	}
-	rc = runs_take(r, trace, path, n, var, n_var, err);
+	if (rc == 0)
+		rc = check_twice(trace, path, n, err);
+	for (uint32_t i = 0; i < n && rc < 0; i++)
+		trace_close(trace[i]);
+	if (rc == 0)
+		rc = runs_take(r, trace, path, n, var, n_var, err);
 	free(trace);
 	return rc;
 }

@@ -163,8 +163,9 @@ subtest 'calibration' => sub {
 	    for '', "no calibration\n" x 50, "\0" x 5000, $head;
 	refused(qr/ranks\.cal: is the calibration of a skeleton of ranks 3, and this one has 2/, 'of other ranks', @predict,
 		spew('ranks.cal', "${head}ranks 3\n"), 'whole.ptrace');
-	my $r = precedent(@predict, spew('cut.cal', "${head}ranks 2\n"), 'whole.ptrace');
-	is($r->{rc}, 1, 'one that is cut short: the skeleton refuses it');
+	refused(qr/cut\.cal: is cut short: run the skeleton/, 'one that is cut short', @predict, spew('cut.cal', "${head}ranks 2\n"), 'whole.ptrace');
+	my $r = precedent(@predict, spew('other.cal', "${head}ranks 2\nend\n"), 'whole.ptrace');
+	is($r->{rc}, 1, 'one of another program: the skeleton refuses it');
 	is($r->{out}, '', '... no prediction is printed');
 	like($r->{err}, qr/is not a calibration of this program on 2 ranks/, '... and it is said why');
 };

@@ -121,6 +121,9 @@ sub refused {
 }
 my @lu = @{ $traces{lu} };
 refused('two runs', qr/too few runs: 2/, 'fit', @lu[0, 1], '-o', 'x.model');
+refused('a run named twice', qr/\Q$lu[0]\E and \Q$lu[0]\E are traces of one and the same run: name each run once$/, 'fit', @lu[0, 1, 0], '-o', 'x.model');
+is(run_command('cp', $lu[1], 'copy.ptrace')->{rc}, 0, 'a copy');
+refused('a run and its copy', qr/copy\.ptrace are traces of one and the same run/, 'fit', @lu[0, 1], 'copy.ptrace', '-o', 'x.model');
 refused('other programs', qr/not one program/, 'fit', @lu[0 .. 2], $traces{heat}[0], '-o', 'x.model');
 refused('a variable that is not given', qr/the value of arg2 is not given/, 'predict', 'lu.model', '--ranks', 6, '--var',
 	'arg1=50');
@@ -159,6 +162,7 @@ is(model('predict', 'named.model', '--ranks', 6, '--var', 'N=50', '--var', 'ITER
 is(model('fit', @lu, '--var', 'N=24,32', '-o', 'x.model')->{rc}, 1, 'a value for every trace');
 is(model(@$_)->{rc}, 2, 'usage: ' . join ' ', @$_)
 	for [], ['fit'], ['fit', @lu], ['fry', 'x'], ['predict', 'lu.model'], ['predict', 'lu.model', '--ranks', 'x'], ['predict', 'lu.model', '--ranks', 2, '--cpus', 0],
-	['predict', 'lu.model', '--ranks', 2, '--var', 'arg1'], ['show'], ['compile', 'lu.model'], ['fit', '--dims', 4, @lu, '-o', 'x'];
+	['predict', 'lu.model', '--ranks', 2, '--var', 'arg1'], ['show'], ['show', 'lu.model', '--json'], ['show', 'lu.model', '--ranks', 2],
+	['show', 'lu.model', '-o', 'x'], ['compile', 'lu.model', '-o', 'x', '--dot'], ['fit', @lu, '-o', 'x', '--anyway'], ['predict', 'lu.model', '--ranks', 2, '--dims', 2], ['compile', 'lu.model'], ['fit', '--dims', 4, @lu, '-o', 'x'];
 
 done_testing;
