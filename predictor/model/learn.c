@@ -207,28 +207,44 @@ static void unknown_columns_drop(const struct learner *l, const struct learn_gra
 	t->n_cols = kept;
 }
 
-/* Nodes that some passages leave by no rule: once more, with what was found at the others. */
+/*
+ * Once more, with what was found at the other nodes: all of it where some passages leave by no rule; else the thresholds that
+ * are functions, which hold here as well as what a few runs have in common, and are what the program asks.
+ */
 static int again(struct learner *l, uint32_t graph)
 {
 	struct model_graph *g = &l->m->graph[graph];
 	struct rules_library lib = {0};
+	struct library_atom {
+		struct model_atom atom;
+		uint32_t node;
+	} *from;
 	struct model_atom *atom;
-	uint32_t n = 0;
+	uint32_t n = 0, n_from = 0;
 	int rc = 0;
 
 	for (uint32_t u = 0; u < g->n_nodes; u++)
 		n += g->node[u].n_choices;
 	atom = malloc((n + 1ull) * sizeof(*atom));
-	if (!atom)
-		return no_memory(l);
-	for (uint32_t u = 0; u < g->n_nodes; u++)
-		for (uint32_t i = 0; i < g->node[u].n_choices; i++)
-			atom[lib.n++] = g->node[u].choice[i].atom;
-	lib.atom = atom;
+	from = malloc((n + 1ull) * sizeof(*from));
+	if (!atom || !from)
+		rc = no_memory(l);
 	for (uint32_t u = 0; rc == 0 && u < g->n_nodes; u++)
-		if (g->node[u].rest != MODEL_NEGATIVE)
+		for (uint32_t i = 0; i < g->node[u].n_choices; i++)
+			from[n_from++] = (struct library_atom){g->node[u].choice[i].atom, u};
+	lib.atom = atom;
+	for (uint32_t u = 0; rc == 0 && u < g->n_nodes; u++) {
+		bool known = g->node[u].rest == MODEL_NEGATIVE;
+
+		lib.n = 0;
+		for (uint32_t i = 0; i < n_from; i++)
+			if (!known || (from[i].node != u && from[i].atom.fn.n_stages))
+				atom[lib.n++] = from[i].atom;
+		if (!known || (lib.n && g->node[u].n_choices))
 			rc = rules_learn(&l->g[graph].node[u].t, &l->g[graph].f, &lib, l->repeat, l->m, &g->node[u], l->err);
+	}
 	free(atom);
+	free(from);
 	return rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Transition rules by discriminativity and length of description: see rules.h. */
+/* The condition that says most, by discriminativity and length of description: see rules.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,13 +7,11 @@
 
 #include "predictor/model/rules.h"
 
-#define MARGIN_BITS  1.0
 #define AGAIN_BITS   2.0
 #define DISTINCT_MAX 4096
 #define MOD_MOST     16
 #define REAL_BITS    12.0
 #define MIXED	     UINT32_MAX
-#define CHANCE_MIN   8 /* passages of the second most frequent arc that show chance */
 #define PAIR_SAMPLE  2048
 
 uint32_t rules_feature(struct rules_features *f, uint8_t op, uint32_t a, uint32_t b)
@@ -42,12 +40,12 @@ void rules_features_free(struct rules_features *f)
 	*f = (struct rules_features){0};
 }
 
-static double choose_bits(double n, double k)
+double rules_choose_bits(double n, double k)
 {
 	return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / M_LN2;
 }
 
-static double number_bits(double x)
+double rules_number_bits(double x)
 {
 	if (isinf(x))
 		return 0;
@@ -57,22 +55,29 @@ static double number_bits(double x)
 /* What is decided by k rows of a label that has k_all of n rows. */
 static double decided_bits(double k, double k_all, double n)
 {
-	return k == k_all ? choose_bits(n, k) : k * log2(n / k_all);
+	return k == k_all ? rules_choose_bits(n, k) : k * log2(n / k_all);
+}
+
+double rules_gain(const struct rules_search *s, uint32_t label, size_t covered, uint32_t runs)
+{
+	double all = (double)s->count[label], bits = decided_bits((double)covered, all, (double)s->n);
+
+	/* What an input tells is seen once in a run, however many rows that has. */
+	if (runs)
+		bits = fmin(bits, covered == s->count[label] ? rules_choose_bits(s->n_runs, runs) : runs * log2((double)s->n / all));
+	return bits;
 }
 
 void rules_consider(struct rules_search *s, struct rules_atom *a, uint32_t runs_covered, double gain_bits)
 {
 	bool complete = a->covered == s->count[a->label];
 
-	if (gain_bits < 0) {
-		gain_bits = decided_bits((double)a->covered, (double)s->count[a->label], (double)s->n);
-		/* What an input tells is seen once in a run, however many rows that has. */
-		if (runs_covered)
-			gain_bits = fmin(gain_bits, complete ? choose_bits(s->n_runs, runs_covered)
-							     : runs_covered * log2((double)s->n / (double)s->count[a->label]));
-	}
+	if (s->only != MODEL_NONE && a->label != s->only)
+		return;
+	if (gain_bits < 0)
+		gain_bits = rules_gain(s, a->label, a->covered, runs_covered);
 	a->gain = gain_bits - a->bits;
-	if (a->gain < MARGIN_BITS && !(s->repeat && complete))
+	if (a->gain < RULES_MARGIN_BITS && !(s->repeat && complete))
 		return;
 	/* Where nothing else can be asked, the shortest that tells all apart. */
 	if (s->repeat && complete)
@@ -158,7 +163,7 @@ static void ranges(struct rules_search *s, const struct view *v, const struct va
 				     ? val[end - 1].x
 				     : (val[end - 1].x + val[end].x) / 2;
 		a.atom = (struct model_atom){.kind = MODEL_ATOM_RANGE, .a = lo, .b = hi};
-		a.bits += number_bits(lo) + number_bits(hi) * (lo == hi ? 0 : 1) + (isinf(lo) || isinf(hi) || lo == hi ? 0 : 1);
+		a.bits += rules_number_bits(lo) + rules_number_bits(hi) * (lo == hi ? 0 : 1) + (isinf(lo) || isinf(hi) || lo == hi ? 0 : 1);
 		consider(s, v, &a, val, n);
 	}
 }
@@ -174,6 +179,7 @@ static void progression(struct rules_search *s, const struct view *v, struct val
 {
 	double x = a->atom.a;
 	uint32_t members = 0, at = 0;
+	size_t rows = 0;
 	bool refuted = false;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -192,19 +198,21 @@ static void progression(struct rules_search *s, const struct view *v, struct val
 			if (refuted)
 				break;
 			val[at].runs |= 0x80000000u;
+			rows += val[at].rows;
 			members++;
 			at++;
 			if (!next_in(&x, &a->atom))
 				break;
 		}
 	}
-	if (members < 3)
+	/* Two of them only say which progression it is; one more is little, unless there are no others. */
+	if (members < 3 || (members == 3 && rows < s->count[a->label]))
 		return;
 	if (refuted)
 		a->atom.n = (uint64_t)(a->atom.kind == MODEL_ATOM_ARITH
 					   ? llround((x - a->atom.a) / a->atom.b)
 					   : llround(log(x / a->atom.a) / log(a->atom.b)));
-	a->bits += number_bits(a->atom.a) + number_bits(a->atom.b) + (refuted ? number_bits((double)a->atom.n) : 0) +
+	a->bits += rules_number_bits(a->atom.a) + rules_number_bits(a->atom.b) + (refuted ? rules_number_bits((double)a->atom.n) : 0) +
 		   (a->atom.kind == MODEL_ATOM_GEOM ? 2 : 1);
 	consider(s, v, a, val, n);
 	for (uint32_t i = 0; i < n; i++)
@@ -262,7 +270,7 @@ static void extremes(struct rules_search *s, const struct view *v)
 			a.atom = (struct model_atom){.a = -INFINITY, .b = hi == floor(hi) ? hi : (hi + other_lo) / 2};
 		else
 			continue;
-		a.bits += number_bits(a.atom.a) + number_bits(a.atom.b);
+		a.bits += rules_number_bits(a.atom.a) + rules_number_bits(a.atom.b);
 		a.covered = s->count[label];
 		a.d = RULES_ALPHA * (double)a.covered;
 		rules_consider(s, &a, v->input ? s->n_runs / 2 + 1 : 0, -1);
@@ -298,14 +306,14 @@ static int values_search(struct rules_search *s, const struct view *v)
 		return 0;
 	qsort(val, s->values.n, sizeof(*val), value_cmp);
 	ranges(s, v, val, s->values.n);
-	if (!(s->t->kind[v->col] & RULES_LABEL) && !v->mod && v->by == MODEL_NONE)
+	if (!s->no_steps && !(s->t->kind[v->col] & RULES_LABEL) && !v->mod && v->by == MODEL_NONE)
 		progressions(s, v, val, s->values.n);
 	return 0;
 }
 
 /* ---- columns, remainders and pairs ---- */
 
-static int column_search(struct rules_search *s, double *value, uint32_t c)
+int rules_column(struct rules_search *s, double *value, uint32_t c, uint32_t mod_most)
 {
 	const struct rules_table *t = s->t;
 	struct view v = {c, 0, MODEL_NONE, t->bits[c], t->kind[c] & RULES_INPUT, value};
@@ -316,7 +324,7 @@ static int column_search(struct rules_search *s, double *value, uint32_t c)
 		return -1;
 	if (!(t->kind[c] & RULES_WHOLE) || t->kind[c] & RULES_LABEL)
 		return 0;
-	for (uint32_t k = 2; k <= MOD_MOST; k++) {
+	for (uint32_t k = 2; k <= mod_most; k++) {
 		v.mod = k;
 		v.bits = t->bits[c] + 1 + log2(k);
 		for (size_t i = 0; i < s->n; i++) {
@@ -328,7 +336,7 @@ static int column_search(struct rules_search *s, double *value, uint32_t c)
 			return -1;
 	}
 	v.mod = 0;
-	for (uint32_t b = 0; t->kind[c] & RULES_COUNTER && b < t->n_cols; b++) {
+	for (uint32_t b = 0; mod_most == MOD_MOST && t->kind[c] & RULES_COUNTER && b < t->n_cols; b++) {
 		bool fine = !(t->kind[b] & (RULES_COUNTER | RULES_LABEL)) && t->kind[b] & RULES_WHOLE;
 
 		v.by = b;
@@ -374,7 +382,7 @@ static int pair_take(struct rules_search *s, uint32_t x, uint32_t z, int shift, 
 
 	a.bits = t->bits[x] + t->bits[z] + 1 + 2 * abs(shift);
 	a.d = RULES_ALPHA * (double)covered;
-	if (decided_bits((double)covered, (double)s->count[label], (double)s->n) - a.bits < MARGIN_BITS && !s->repeat)
+	if (decided_bits((double)covered, (double)s->count[label], (double)s->n) - a.bits < RULES_MARGIN_BITS && !s->repeat)
 		return 0;
 	for (size_t i = 0, last = SIZE_MAX; input && i < s->n; i++) {
 		uint32_t row = s->row[i];
@@ -424,7 +432,7 @@ static int pairs_search(struct rules_search *s)
 	return 0;
 }
 
-/* ---- the list ---- */
+/* ---- the best of them ---- */
 
 static uint32_t runs_count(const struct rules_search *s)
 {
@@ -462,7 +470,7 @@ static double threshold_value(const struct rules_table *t, const struct model_fn
 	return sum;
 }
 
-static bool atom_covers(const struct rules_table *t, const struct rules_atom *a, uint32_t row)
+bool rules_covers(const struct rules_table *t, const struct rules_atom *a, uint32_t row)
 {
 	double x = t->col[a->col][row], i;
 
@@ -515,7 +523,7 @@ static void library_search(struct rules_search *s)
 		for (size_t i = 0; pure && i < s->n; i++) {
 			uint32_t row = s->row[i];
 
-			if (!atom_covers(s->t, &a, row))
+			if (!rules_covers(s->t, &a, row))
 				continue;
 			pure = a.label == MIXED || a.label == s->t->label[row];
 			a.label = s->t->label[row];
@@ -527,171 +535,20 @@ static void library_search(struct rules_search *s)
 	}
 }
 
-static int best_search(struct rules_search *s, double *value, struct errbuf *err)
+int rules_best(struct rules_search *s, double *value, struct errbuf *err)
 {
 	s->found = false;
 	s->n_runs = runs_count(s);
 	library_search(s);
 	for (uint32_t c = 0; c < s->t->n_cols; c++)
-		if (column_search(s, value, c) < 0)
+		if (rules_column(s, value, c, MOD_MOST) < 0)
 			return err_set(err, "no memory for the values of a column");
 	if (pairs_search(s) < 0)
 		return err_set(err, "no memory for comparisons");
 	return thresholds_search(s, err);
 }
 
-/* The atom with its feature; then whether it holds on a row is computed as it was in the search. */
-static int take(struct rules_search *s, struct rules_atom *a, struct model_node *node)
+void *rules_scratch(void)
 {
-	uint32_t x = s->t->feature[a->col];
-
-	if (a->mod)
-		x = rules_feature(s->f, MODEL_MOD, x, a->mod);
-	else if (a->by != MODEL_NONE)
-		x = rules_feature(s->f, MODEL_MODF, x, s->t->feature[a->by]);
-	if (x == MODEL_NONE || node->n_choices == MODEL_MAX_CHOICES)
-		return -1;
-	a->atom.x = x;
-	/* One from the library belongs to another node. */
-	if (a->atom.fn.n_stages && model_fn_copy(s->m, &a->atom.fn, &a->atom.fn) < 0)
-		return -1;
-	node->choice[node->n_choices++] = (struct model_choice){.atom = a->atom, .arc = a->label};
-	return 0;
-}
-
-static void cover(struct rules_search *s, const struct rules_atom *a)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < s->n; i++) {
-		uint32_t row = s->row[i];
-
-		if (s->t->label[row] == a->label && atom_covers(s->t, a, row))
-			s->count[a->label]--;
-		else
-			s->row[kept++] = row;
-	}
-	s->n = kept;
-}
-
-static uint32_t labels_left(const struct rules_search *s, uint32_t *most, size_t *second)
-{
-	uint32_t n = 0;
-
-	*most = 0;
-	*second = 0;
-	for (uint32_t l = 0; l < s->t->n_arcs; l++) {
-		n += s->count[l] > 0;
-		if (s->count[l] > s->count[*most])
-			*most = l;
-	}
-	for (uint32_t l = 0; l < s->t->n_arcs; l++)
-		if (l != *most && s->count[l] > *second)
-			*second = s->count[l];
-	return n;
-}
-
-/* What no rule decides: by chance where that was seen often enough, else it is not known. */
-static int residual(struct rules_search *s, size_t second, struct model_node *node, struct errbuf *err)
-{
-	struct model *m = s->m;
-	struct rules_atom a;
-	char text[256];
-	int rc = thresholds_approximate(s, &a, err);
-
-	if (rc < 0)
-		return -1;
-	if (rc == 1) {
-		if (take(s, &a, node) < 0)
-			return err_set(err, "no memory for a rule");
-		node->rest = MODEL_NEGATIVE;
-		for (uint32_t l = 0; l < s->t->n_arcs; l++)
-			if (s->count[l] && l != a.label)
-				node->negative = l;
-		return 0;
-	}
-	if (second >= CHANCE_MIN) {
-		node->rest = MODEL_RANDOM;
-		node->weight = model_alloc(m, node->n_arcs, sizeof(*node->weight));
-		for (uint32_t l = 0; node->weight && l < node->n_arcs; l++)
-			node->weight[l] = (double)s->count[l];
-		return node->weight ? 0 : err_set(err, "no memory for a rule");
-	}
-	snprintf(text, sizeof(text),
-		 "%zu of its %zu passages in %u runs went another way than the rest, and no input, counter or variable tells "
-		 "them apart; journal more runs, with other inputs",
-		 second, s->n, s->n_runs);
-	node->rest = MODEL_UNKNOWN;
-	node->reason = model_strdup(m, text);
-	return node->reason ? 0 : err_set(err, "no memory for a rule");
-}
-
-static int list_learn(struct rules_search *s, double *value, struct model_node *node, struct errbuf *err)
-{
-	for (;;) {
-		uint32_t most;
-		size_t second, before = s->n;
-
-		if (labels_left(s, &most, &second) <= 1) {
-			node->rest = MODEL_NEGATIVE;
-			node->negative = most;
-			return 0;
-		}
-		if (best_search(s, value, err) < 0)
-			return -1;
-		if (!s->found || node->n_choices == MODEL_MAX_CHOICES)
-			return residual(s, second, node, err);
-		cover(s, &s->best);
-		if (s->n == before)
-			return residual(s, second, node, err);
-		if (take(s, &s->best, node) < 0)
-			return err_set(err, "no memory for a rule");
-	}
-}
-
-int rules_learn(struct rules_table *t, struct rules_features *f, const struct rules_library *lib, bool repeat,
-		struct model *m, struct model_node *node, struct errbuf *err)
-{
-	struct rules_search s = {.t = t, .f = f, .m = m, .lib = lib, .repeat = repeat, .n = t->n_rows};
-	double *value = malloc((t->n_rows + 1) * sizeof(*value));
-	struct model_choice *choice = calloc(MODEL_MAX_CHOICES, sizeof(*choice));
-	int rc = -1;
-
-	node->rest = MODEL_NEGATIVE;
-	node->n_choices = 0;
-	if (t->n_arcs == 1) {
-		free(value);
-		free(choice);
-		return 0;
-	}
-	s.row = malloc((t->n_rows + 1) * sizeof(*s.row));
-	s.count = calloc(t->n_arcs, sizeof(*s.count));
-	s.scratch = calloc(DISTINCT_MAX + 1, sizeof(struct value));
-	if (!s.row || !s.count || !s.scratch || !value || !choice) {
-		err_set(err, "no memory for %zu rows of a node", t->n_rows);
-		goto out;
-	}
-	for (size_t i = 0; i < t->n_rows; i++) {
-		s.row[i] = (uint32_t)i;
-		s.count[t->label[i]]++;
-	}
-	node->choice = choice;
-	rc = list_learn(&s, value, node, err);
-	if (rc == 0 && node->n_choices) {
-		node->choice = model_alloc(m, node->n_choices, sizeof(*choice));
-		if (node->choice)
-			memcpy(node->choice, choice, node->n_choices * sizeof(*choice));
-		else
-			rc = err_set(err, "no memory for the rules of a node");
-	} else {
-		node->choice = NULL;
-	}
-out:
-	free(value);
-	free(choice);
-	free(s.row);
-	free(s.count);
-	free(s.scratch);
-	map_free(&s.values);
-	return rc;
+	return calloc(DISTINCT_MAX + 1, sizeof(struct value));
 }

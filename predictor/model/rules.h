@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transition rules of one node: a list of choices, of which the first that holds gives the arc. Every atom that is tried
- * holds on rows of one arc only. Paper 000 takes the variable of the greatest discriminativity d = alpha P + beta
- * card(G \ U), beta > alpha, and covers its values by single values and progressions; here an atom has to say more (bits
- * of the rows it decides) than it takes to say it (bits of its features and numbers), so that a list of values that only
- * repeats the journal is refused; d decides between equals. Beyond the paper: thresholds that are exact rational
- * functions of inputs, counters and variables, approximate ones with a check on runs left out, and remainders.
+ * Transition rules of one node: a list of choices, of which the first that holds gives the arc; of several lists, made in
+ * several ways, the shortest. Every atom that is tried holds on rows of one arc only. Paper 000 takes the variable of the
+ * greatest discriminativity d = alpha P + beta card(G \ U), beta > alpha, and covers its values by single values and
+ * progressions; here an atom has to say more (bits of the rows it decides) than it takes to say it (bits of its features and
+ * numbers), so that a list of values that only repeats the journal is refused; d decides between equals. Beyond the paper:
+ * thresholds that are exact rational functions of inputs, counters and variables, approximate ones with a check on runs left
+ * out, remainders, and two conditions that both have to hold.
  */
 #ifndef PRECEDENT_PREDICTOR_MODEL_RULES_H
 #define PRECEDENT_PREDICTOR_MODEL_RULES_H
@@ -56,7 +57,9 @@ struct rules_library {
 int rules_learn(struct rules_table *t, struct rules_features *f, const struct rules_library *lib, bool repeat,
 		struct model *m, struct model_node *node, struct errbuf *err);
 
-/* ---- shared with thresholds.c ---- */
+/* ---- shared by rules.c, rules_list.c, thresholds.c and conjunctions.c ---- */
+
+#define RULES_MARGIN_BITS 1.0
 
 struct rules_atom {
 	struct model_atom atom; /* x: a feature, when it is taken */
@@ -71,7 +74,8 @@ struct rules_search {
 	struct rules_features *f;
 	struct model *m;
 	const struct rules_library *lib;
-	bool repeat;
+	bool repeat, no_steps; /* no_steps: without progressions */
+	uint32_t only;	 /* arc that conditions are looked for, MODEL_NONE: any */
 	size_t n;	 /* rows that are not covered yet */
 	uint32_t *row;	 /* their numbers, rising */
 	size_t *count;	 /* by label */
@@ -83,6 +87,20 @@ struct rules_search {
 };
 /* Judge an atom that covers `covered` rows, all of one label; gain_bits < 0: by the rows. */
 void rules_consider(struct rules_search *s, struct rules_atom *a, uint32_t runs_covered, double gain_bits);
+/* Bits that covering so many of a label's rows decides; runs: those that the rows are of, where only inputs say it, else 0. */
+double rules_gain(const struct rules_search *s, uint32_t label, size_t covered, uint32_t runs);
+double rules_number_bits(double x);
+/* The best single condition: s->found and s->best; value: room for every row. */
+int rules_best(struct rules_search *s, double *value, struct errbuf *err);
+/* What s->scratch has to be; malloced. */
+void *rules_scratch(void);
+/* Bits of which k of n. */
+double rules_choose_bits(double n, double k);
+/* Considers what a column says, and its remainders by 2 ... mod_most (16: and those by other columns); value: room for every row. -1 without memory. */
+int rules_column(struct rules_search *s, double *value, uint32_t c, uint32_t mod_most);
+bool rules_covers(const struct rules_table *t, const struct rules_atom *a, uint32_t row);
+/* Two conditions of which neither does alone (conjunctions.c): 1 with both, for the label of the second; 0; -1. */
+int conjunctions_search(struct rules_search *s, struct rules_atom pair[2], struct errbuf *err);
 /* Thresholds that are functions: considers what holds. */
 int thresholds_search(struct rules_search *s, struct errbuf *err);
 /* The threshold that is nearly right, when two labels are left: 1 with the atom and its label. */
