@@ -16,15 +16,16 @@ use Time::HiRes qw(time);
 my @names = ('lag', 'brusselator', 'plate', 'halo', own_names());
 my $dir = build() . '/model-experiments';
 my $json = JSON::PP->new->canonical->pretty;
-my ($only, $again, $as_json, $help, $network, $write);
+my ($only, $again, $as_json, $help, $network, $write, $rounds);
 
 sub usage {
 	print {$_[0] ? *STDERR : *STDOUT} <<"TEXT";
-usage: run.pl [--only NAME,...] [--again] [--network] [--dir DIR] [--json | --write FILE]
+usage: run.pl [--only NAME,...] [--again] [--network] [--rounds N] [--dir DIR] [--json | --write FILE]
 Runs the experiments with models and prints their tables.
   --only NAME,...  only these: @names
   --again          also those that have a result
   --network        the exchange of halos also over the slow network of a testbed (as root)
+  --rounds N       how often every run of an own program is made (3 or 5): 1 for a trial
   --dir DIR        where results are kept ($dir)
   --json           the results as JSON instead of tables
   --write FILE     put the tables into FILE (MODEL.md) instead
@@ -32,9 +33,9 @@ TEXT
 	exit $_[0];
 }
 
-GetOptions('only=s' => \$only, again => \$again, json => \$as_json, 'write=s' => \$write, 'dir=s' => \$dir, network => \$network, help => \$help) or usage(2);
+GetOptions('only=s' => \$only, again => \$again, json => \$as_json, 'write=s' => \$write, 'rounds=i' => \$rounds, 'dir=s' => \$dir, network => \$network, help => \$help) or usage(2);
 usage(0) if $help;
-usage(2) if @ARGV;
+usage(2) if @ARGV || (defined $rounds && $rounds < 1);
 push @names, 'network' if $network;
 my @chosen = defined $only ? split(/,/, $only) : @names;
 for my $name (@chosen) {
@@ -91,7 +92,7 @@ sub network {
 	return {sizes => \@lines};
 }
 
-my %how = (halo => \&halo, network => \&network, map { my $n = $_; $n => sub { own_run($n) } } own_names());
+my %how = (halo => \&halo, network => \&network, map { my $n = $_; $n => sub { own_run($n, $rounds) } } own_names());
 
 sub result_file { return "$dir/$_[0].json" }
 

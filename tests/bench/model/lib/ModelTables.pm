@@ -63,9 +63,9 @@ sub halo {
 
 sub own {
 	my ($r) = @_;
-	return table(['asked', 'ranks', 'calls', 'sequence', 'values', 'predicted', 'happened', 'error', 'its skeleton', 'normal form', 'noise'],
+	return table(['asked', 'ranks', 'learnt on', 'calls', 'sequence', 'values', 'predicted', 'happened', 'error', 'its skeleton', 'normal form', 'noise'],
 		map { my $a = $_;
-			[$a->{size}, $a->{ranks} . ($a->{crowded} ? ' (crowded)' : ''), $a->{calls} // '',
+			[$a->{size}, $a->{ranks} . ($a->{crowded} ? ' (crowded)' : ''), $a->{learnt}, $a->{calls} // '',
 			$a->{refused} ? "refused: $a->{refused}" : "$a->{exact_ranks} of $a->{ranks} ranks",
 			$a->{refused} ? '' : "$a->{wrong} of $a->{values} others, $a->{unknown} not predicted",
 			$a->{refused} ? '' : seconds($a->{wall_s}), seconds($a->{actual_s}),

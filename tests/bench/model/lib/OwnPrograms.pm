@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Programs traced at three sizes and two numbers of ranks; `precedent model` predicts a fourth size and a third number of
-# ranks, and beside it the normal form of total times does.
+# ranks, and beside it the normal form of total times does. Every run is made several times, all in turns.
 package OwnPrograms;
 use strict;
 use warnings;
-use Bench qw(build median spread);
+use Bench qw(build median);
 use Exporter 'import';
 use File::Temp qw(tempdir);
 use JSON::PP;
 
 our @EXPORT_OK = qw(own_run own_names);
 
-my $REPEATS = 3; # of a run that is asked for: the median is what happened
+my $SKELETONS = 3; # runs of one
 my %program = (
-	heat => {sizes => [385, 512, 642], other => 577, steps => 600, dims => 1},
-	lu   => {sizes => [45, 64, 83], other => 71, steps => 100, dims => 2},
-	cg   => {sizes => [193, 258, 383], other => 321, steps => 500, dims => 2},
-	ft   => {sizes => [16, 32, 128], other => 64, steps => 20, dims => 1},
+	heat => {sizes => [385, 512, 642], other => 577, steps => 3000, dims => 1, rounds => 5},
+	lu   => {sizes => [45, 64, 83], other => 71, steps => 400, dims => 2, rounds => 5},
+	cg   => {sizes => [193, 258, 383], other => 321, steps => 2500, dims => 2, rounds => 5},
+	ft   => {sizes => [16, 32, 128], other => 64, steps => 20, dims => 1, ranks => [2, 4], other_ranks => 8},
 	mg   => {sizes => [16, 32, 128], other => 64, steps => 20, dims => 2, ranks => [2, 4, 8], other_ranks => 16},
 	sp   => {sizes => [31, 67, 94], other => 58, steps => 20, dims => 2, ranks => [2, 4, 6, 9], other_ranks => 8},
 	bt   => {sizes => [31, 67, 94], other => 58, steps => 5, dims => 2, ranks => [2, 4, 6, 9], other_ranks => 8},
-	is   => {sizes => [64, 256, 1024], other => 512, steps => 10, dims => 1},
-	ep   => {sizes => [2, 8, 32], other => 16, dims => 1},
+	is   => {sizes => [64, 256, 1024], other => 512, steps => 10, dims => 1, ranks => [2, 4], other_ranks => 8},
+	ep   => {sizes => [2, 8, 32], other => 16, dims => 1, ranks => [2, 4], other_ranks => 8},
 );
-my @ranks = (2, 4);
-my $OTHER_RANKS = 8;
+my @RANKS = (2, 4, 8); # learnt on two of them, asked of the third, where there are cores for all
+my $ROUNDS = 3;
 
 sub own_names { return qw(heat lu cg ft mg sp bt is ep) }
 
@@ -47,18 +47,32 @@ sub output {
 	return ($? >> 8, $out // '');
 }
 
+# Where ranks run: a core each, or as many on every core, in turns, or anywhere.
+sub where {
+	my ($ranks) = @_;
+	return ('--bind-to', 'core') if $ranks <= cores();
+	return ('--oversubscribe', '--bind-to', $ranks % cores() ? 'none' : 'core:overload-allowed');
+}
+
 # A traced run, spill files and all; seconds of its slowest rank.
 sub traced {
 	my ($file, $ranks, @cmd) = @_;
 	my $local = tempdir(CLEANUP => 1);
 	local @ENV{qw(PRECEDENT_TRACE_LOCAL LD_PRELOAD PRECEDENT_TRACE_FILE)} = ($local, build() . '/libprecedent_trace.so', $file);
 	unlink $file;
-	my ($rc, $out) = output('mpirun', $ranks > cores() ? ('--oversubscribe', '--bind-to', 'none') : ('--bind-to', 'core'), '-n', $ranks, @cmd);
+	my ($rc, $out) = output('mpirun', where($ranks), '-n', $ranks, @cmd);
 	die "@cmd failed on $ranks ranks: $out\n" if $rc || !-s $file;
 	delete $ENV{LD_PRELOAD};
 	($rc, $out) = output(build() . '/precedent', 'info', '--json', $file);
 	die "info $file: $out\n" if $rc;
 	return decode_json($out)->{wall_s};
+}
+
+# What one run misses the median of the others by, in the median of runs: the program against itself.
+sub noise {
+	my (@s) = @_;
+	return 0 if @s < 2;
+	return median(map { my $i = $_; abs($s[$i] / median(@s[grep { $_ != $i } 0 .. $#s]) - 1) } 0 .. $#s);
 }
 
 # Normal form of rows [size, ranks, seconds], at what is asked.
@@ -82,11 +96,11 @@ sub skeleton {
 	($rc, $out) = output(build() . '/precedent', 'skeleton', "$dir/predicted", '-o', "$dir/skel", '--seconds', 100, '--compile');
 	die "skeleton of a predicted run: $out\n" if $rc;
 	my @s;
-	my @where = $ranks > cores() ? ('--oversubscribe', '--bind-to', 'none') : ('--bind-to', 'core');
+	my @where = where($ranks);
 	# A calibration holds for skeletons of the same mixes and ranks.
 	($rc, $out) = output('mpirun', @where, '-n', $ranks, "$dir/skel/skel", '--calibrate', "$dir/calibration");
 	die "$name, calibration: $out\n" if $rc;
-	for (1 .. $REPEATS) {
+	for (1 .. $SKELETONS) {
 		($rc, $out) = output('mpirun', @where, '-n', $ranks, "$dir/skel/skel", '--calibration', "$dir/calibration");
 		die "$name, skeleton of a predicted run: $out\n" if $rc || $out !~ /^skel_s ([\d.]+)/m;
 		push @s, $1;
@@ -94,13 +108,13 @@ sub skeleton {
 	return median(@s);
 }
 
+# run: the runs that were made of it, {file, s}, the median of them first.
 sub ask {
-	my ($dir, $name, $size, $ranks, $traces) = @_;
-	my $p = $program{$name};
-	my @cmd = (build() . "/tests/programs/$name", $size, $p->{steps} // ());
-	my @s = map { traced("$dir/asked", $ranks, @cmd) } 1 .. $REPEATS;
-	my $r = {size => $size, ranks => $ranks, actual_s => median(@s), noise => spread(@s), crowded => $ranks > cores() ? JSON::PP::true : JSON::PP::false};
-	my ($rc, $out) = output(build() . '/precedent', qw(model predict), "$dir/model", '--ranks', $ranks, '--var', "N=$size", '--json', '--against', "$dir/asked");
+	my ($dir, $name, $size, $ranks, $traces, $run) = @_;
+	my @s = map { $_->{s} } @$run;
+	my $r = {size => $size, ranks => $ranks, actual_s => $run->[0]{s}, noise => noise(@s), runs => scalar @s,
+		crowded => $ranks > cores() ? JSON::PP::true : JSON::PP::false};
+	my ($rc, $out) = output(build() . '/precedent', qw(model predict), "$dir/model", '--ranks', $ranks, '--var', "N=$size", '--json', '--against', $run->[0]{file});
 	my ($exact, $calls, $values, $wrong, $unknown) =
 		$out =~ /: (\d+) of \d+ ranks make the predicted calls; (\S+) calls and (\S+) values compared, (\d+) values are others, (\d+) were not/;
 	$r->{skeleton_s} = skeleton($dir, $name, $size, $ranks, $traces);
@@ -113,28 +127,81 @@ sub ask {
 		unknown => ($unknown // 0) + 0};
 }
 
-# own_run(PROGRAM): the result of the experiment.
-sub own_run {
-	my ($name) = @_;
+# Pairs of numbers of ranks that are learnt from, and of [size, ranks] that are asked for. Ranks that have a core each keep it
+# while they wait, and those that share one give it up: what calls take then has nothing to do with what they take alone, so that
+# on few cores the two are learnt apart.
+sub parts {
+	my ($p) = @_;
+	my ($size, $cores) = ($p->{sizes}[1], cores());
+	my @learnt = @{$p->{ranks} // [@RANKS[0, 1]]};
+	my $third = $p->{other_ranks} // $RANKS[2];
+
+	return [\@learnt, [[$p->{other}, $learnt[0]], [$p->{other}, $learnt[1]], [$size, $third], [$p->{other}, $third]]]
+		if $p->{ranks} || $third <= $cores || $cores < 2;
+	my @alone = $cores < 4 ? ($cores) : (int($cores / 2), $cores);
+	my @shared = map { $_ * $cores } 2, 3, 4;
+	return ([\@alone, [map { [$p->{other}, $_] } @alone]],
+		[[@shared[0, 1]], [[$p->{other}, $shared[0]], [$p->{other}, $shared[1]], [$size, $shared[2]], [$p->{other}, $shared[2]]]]);
+}
+
+# Runs of all of [size, ranks], in turns, as often as is said or the program asks: {"size-ranks" => [{file, s}, ...]}, the median first.
+sub runs {
+	my ($dir, $name, $rounds, @of) = @_;
 	my $p = $program{$name};
-	my $dir = tempdir(CLEANUP => 1);
+	my %run;
+
+	for my $round (1 .. $rounds // $p->{rounds} // $ROUNDS) {
+		for (@of) {
+			my ($size, $ranks) = @$_;
+			my $file = "$dir/$ranks-$size-$round";
+			push @{$run{"$size-$ranks"}}, {file => $file, s => traced($file, $ranks, build() . "/tests/programs/$name", $size, $p->{steps} // ())};
+		}
+	}
+	for my $r (values %run) {
+		my @sorted = sort { $a->{s} <=> $b->{s} } @$r;
+		my ($median) = splice @sorted, $#sorted / 2, 1;
+		$r = [$median, @sorted];
+	}
+	return \%run;
+}
+
+sub part {
+	my ($dir, $name, $run, $ranks, $asked) = @_;
+	my $p = $program{$name};
 	my (@traces, @rows, @sizes);
-	my @learnt = @{$p->{ranks} // \@ranks};
-	my $other = $p->{other_ranks} // $OTHER_RANKS;
-	for my $ranks (@learnt) {
+
+	for my $n (@$ranks) {
 		for my $size (@{$p->{sizes}}) {
-			my $file = "$dir/$ranks-$size";
-			push @rows, [$size, $ranks, traced($file, $ranks, build() . "/tests/programs/$name", $size, $p->{steps} // ())];
-			push @traces, $file;
+			my $r = $run->{"$size-$n"}[0];
+			push @rows, [$size, $n, $r->{s}];
+			push @traces, $r->{file};
 			push @sizes, $size;
 		}
 	}
 	my ($rc, $out) = output(build() . '/precedent', qw(model fit), @traces, '--var', 'N=' . join(',', @sizes), '--dims', $p->{dims}, '-o', "$dir/model");
 	die "model fit: $out\n" if $rc;
-	my @asked = map { ask($dir, $name, @$_, \@traces) } [$p->{other}, $learnt[0]], [$p->{other}, $learnt[1]], [$p->{sizes}[1], $other], [$p->{other}, $other];
-	my $form = form(\@rows, map { [$_->{size}, $_->{ranks}] } @asked);
-	$asked[$_]{form_s} = $form->{values}[$_] for 0 .. $#asked;
-	return {steps => $p->{steps}, sizes => $p->{sizes}, ranks => \@learnt, fitted => $out =~ s/\n+\z//r, form => $form->{form}, asked => \@asked};
+	my @answers = map { {%{ask($dir, $name, @$_, \@traces, $run->{"$_->[0]-$_->[1]"})}, learnt => join(', ', @$ranks)} } @$asked;
+	my $form = form(\@rows, @$asked);
+	$answers[$_]{form_s} = $form->{values}[$_] for 0 .. $#answers;
+	return {asked => \@answers, fitted => $out =~ s/\n+\z//r, form => $form->{form}};
+}
+
+# own_run(PROGRAM, ROUNDS): the result of the experiment.
+sub own_run {
+	my ($name, $rounds) = @_;
+	my $p = $program{$name};
+	my $dir = tempdir(CLEANUP => 1);
+	my @parts = parts($p);
+	my %of;
+
+	for my $part (@parts) {
+		my ($ranks, $asked) = @$part;
+		$of{"@$_"} = $_ for @$asked, map { my $n = $_; map { [$_, $n] } @{$p->{sizes}} } @$ranks;
+	}
+	my $run = runs($dir, $name, $rounds, map { $of{$_} } sort keys %of);
+	my @results = map { part($dir, $name, $run, @$_) } @parts;
+	return {steps => $p->{steps}, sizes => $p->{sizes}, asked => [map { @{$_->{asked}} } @results], fitted => join("\n\n", map { $_->{fitted} } @results),
+		forms => [map { $_->{form} } @results]};
 }
 
 1;
