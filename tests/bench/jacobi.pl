@@ -4,7 +4,10 @@
 # `precedent advise` says of it, and how much faster it is when the advice is followed and it sends first.
 #
 #   jacobi.pl [--points 30000] [--rows 1000] [--iterations 60] [--pairs 5] [--partition slow] [--ranks 2] [--slow-cpu 100]
-#             [--eager BYTES] [--json] [--keep]
+#             [--eager BYTES] [--after send-first|send-test] [--json] [--keep]
+#
+# What the second half of the advice is worth, MPI_Test between parts of the work, for messages above the eager limit:
+#   jacobi.pl --eager 65536 --after send-test --pairs 3 --iterations 40        (send-first is worth nothing there)
 #
 # Both variants run one after another, PAIRS times; the figure is the median of the ratios. What is possible at best follows
 # from C, the time without messages, and S, that without computing: (C + S) / max(C, S).
@@ -23,9 +26,9 @@ use Getopt::Long;
 use JSON::PP;
 use Testbed qw(run_command build_dir);
 
-my %opt = (points => 30000, rows => 1000, iterations => 60, pairs => 5, partition => 'slow', ranks => 2, 'slow-cpu' => 100);
-GetOptions(\%opt, 'points=i', 'rows=i', 'iterations=i', 'pairs=i', 'partition=s', 'ranks=i', 'slow-cpu=i', 'eager=i', 'json', 'keep') && !@ARGV
-    or die "usage: jacobi.pl [--points N] [--rows N] [--iterations N] [--pairs N] [--partition P] [--ranks N] [--slow-cpu PERCENT] [--eager BYTES] [--json] [--keep]\n";
+my %opt = (points => 30000, rows => 1000, iterations => 60, pairs => 5, partition => 'slow', ranks => 2, 'slow-cpu' => 100, after => 'send-first');
+GetOptions(\%opt, 'points=i', 'rows=i', 'iterations=i', 'pairs=i', 'partition=s', 'ranks=i', 'slow-cpu=i', 'eager=i', 'after=s', 'json', 'keep') && !@ARGV && $opt{after} =~ /^send-(?:first|test)$/
+    or die "usage: jacobi.pl [--points N] [--rows N] [--iterations N] [--pairs N] [--partition P] [--ranks N] [--slow-cpu PERCENT] [--eager BYTES] [--after send-first|send-test] [--json] [--keep]\n";
 $opt{eager} //= 8 * $opt{points} + 4096;
 $opt{socket} = 16 * $opt{eager};
 
@@ -69,20 +72,20 @@ sub advice_of {
     return [map { {name => $_->{name}, share => $_->{share}, seconds => $_->{seconds}} } @{$all->{problems}}];
 }
 
-my %advice = map { $_ => advice_of($_) } qw(compute-first send-first);
-my $p = pairs($opt{pairs}, sub { run_variant('send-first') }, sub { run_variant('compute-first') });
+my %advice = map { $_ => advice_of($_) } ('compute-first', $opt{after});
+my $p = pairs($opt{pairs}, sub { run_variant($opt{after}) }, sub { run_variant('compute-first') });
 my ($compute_s, $send_s) = map { my $v = $_; (sort { $a <=> $b } map { run_variant($v) } 1 .. 3)[1] } qw(compute-only send-only);
 my $best = ($compute_s + $send_s) / ($compute_s > $send_s ? $compute_s : $send_s);
 if ($opt{json}) {
     print JSON::PP->new->canonical->pretty->encode({points => $opt{points}, rows => $opt{rows}, slow_cpu => $opt{'slow-cpu'},
         compute_s => $compute_s, send_s => $send_s, best_ratio => $best, iterations => $opt{iterations}, ranks => $opt{ranks},
-        partition => $opt{partition}, pairs => $opt{pairs}, compute_first_s => $p->{b}, send_first_s => $p->{a}, ratio => $p->{ratio},
+        partition => $opt{partition}, pairs => $opt{pairs}, compute_first_s => $p->{b}, after => $opt{after}, after_s => $p->{a}, ratio => $p->{ratio},
         spread => $p->{spread}, advice => \%advice});
     exit 0;
 }
 printf "%d rows of %d points, %d iterations, %d ranks on %s (%d %% of a processor)\n", @opt{qw(rows points iterations ranks partition slow-cpu)};
-for my $variant (qw(compute-first send-first)) {
-    printf "%-14s %7.3f s", $variant, $variant eq 'send-first' ? $p->{a} : $p->{b};
+for my $variant ('compute-first', $opt{after}) {
+    printf "%-14s %7.3f s", $variant, $variant eq $opt{after} ? $p->{a} : $p->{b};
     printf '   %s %.1f %%', $_->{name}, 100 * $_->{share} for grep { $_->{share} >= 0.005 } @{$advice{$variant}};
     print "\n";
 }

@@ -3,11 +3,12 @@
  * Jacobi's iterations for the Dirichlet problem of Laplace's equation on ROWS rows of N points, split into strips of rows:
  * the experiment of paper 001 (section 4), before and after its advice.
  *
- *   jacobi compute-first|send-first|compute-only|send-only [N=1024] [ITERATIONS=200] [ROWS=N]
+ *   jacobi compute-first|send-first|send-test|compute-only|send-only [N=1024] [ITERATIONS=200] [ROWS=N]
  *
  * compute-first: compute the strip, send its edges, receive those of the neighbours. send-first: send the edges of the last
- * iteration, compute the points inside, receive the edges of the neighbours, compute the own edges. Both have the same
- * results, bit by bit. The other two do half of that, to say what could be won at best. Rank 0 prints seconds and a checksum.
+ * iteration, compute the points inside, receive the edges of the neighbours, compute the own edges. send-test: the same with
+ * receives that do not block, and MPI_Testall between parts of the computation, so that long messages move meanwhile. All
+ * have the same results, bit by bit. The other two do half of that, to say what could be won at best. Rank 0 prints seconds and a checksum.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -82,6 +83,27 @@ static void send_first(struct strip *s)
 	swap(s);
 }
 
+#define PARTS 32
+
+static void send_test(struct strip *s)
+{
+	MPI_Request request[4];
+	int inside = s->rows - 2, done;
+
+	MPI_Irecv(row(s, s->now, 0), s->n, MPI_DOUBLE, s->up, 1, MPI_COMM_WORLD, &request[2]);
+	MPI_Irecv(row(s, s->now, s->rows + 1), s->n, MPI_DOUBLE, s->down, 2, MPI_COMM_WORLD, &request[3]);
+	send_edges(s, request);
+	for (int i = 0; i < PARTS; i++) {
+		compute(s, 2 + inside * i / PARTS, 1 + inside * (i + 1) / PARTS);
+		MPI_Testall(4, request, &done, MPI_STATUSES_IGNORE);
+	}
+	MPI_Waitall(4, request, MPI_STATUSES_IGNORE);
+	compute(s, 1, 1);
+	if (s->rows > 1)
+		compute(s, s->rows, s->rows);
+	swap(s);
+}
+
 static void compute_only(struct strip *s)
 {
 	compute(s, 1, s->rows);
@@ -136,7 +158,8 @@ static void (*variant_named(const char *name))(struct strip *s)
 	static const struct {
 		const char *name;
 		void (*iterate)(struct strip *s);
-	} table[] = {{"compute-first", compute_first}, {"send-first", send_first}, {"compute-only", compute_only}, {"send-only", send_only}};
+	} table[] = {{"compute-first", compute_first}, {"send-first", send_first}, {"send-test", send_test},
+		     {"compute-only", compute_only}, {"send-only", send_only}};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		if (!strcmp(table[i].name, name))
@@ -157,7 +180,7 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (!iterate || argc > 5 || points < 1 || points > 1000000 || rows < size || rows > 100000 || iterations < 1) {
-		fprintf(stderr, "usage: jacobi compute-first|send-first|compute-only|send-only [N=1024] [ITERATIONS=200] [ROWS=N]\n");
+		fprintf(stderr, "usage: jacobi compute-first|send-first|send-test|compute-only|send-only [N=1024] [ITERATIONS=200] [ROWS=N]\n");
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
 	if (create(&s, points, rows, rank, size) < 0)
