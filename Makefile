@@ -254,6 +254,8 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
 	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/tests/unit/libhelp.a $(B)/libprecedent.a -lcmocka $(LIBS_CLI) -lpthread -ldl
 # stands for slurmctld, whose variable the plugin looks at
 $(B)/tests/unit/test_job_submit: private BASE += -Wl,--export-dynamic-symbol=last_part_update
+# the same
+$(B)/tests/bench/bench_submit: private BASE += -Wl,--export-dynamic-symbol=last_part_update
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libprecedent.a $(B)/tests/unit/libhelp.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/tests/unit/libhelp.a $(B)/libprecedent.a $(LIBS_CLI) -lpthread -ldl

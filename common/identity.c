@@ -20,21 +20,64 @@
 #define HEREDOCS_MAX 8
 #define HEREDOC_WORD 64
 
+#define SCRIPTS_KEPT 4
+#define SCRIPT_MAX   8192 /* bytes of a script that is kept */
+
+/* What went into a state, to go into another one. */
+struct stream {
+	size_t n;
+	bool over; /* it did not fit */
+	char bytes[2 * SCRIPT_MAX + 64]; /* a digit becomes NUMBER_MARK */
+};
+
 /* What goes into a state in many small pieces is gathered first. */
 struct feed {
 	XXH3_state_t state;
+	struct stream *keep; /* NULL; else it goes there, and into no state */
 	size_t n;
 	char pending[1024];
 };
 
 struct hasher {
-	struct feed exact, family;
+	struct feed exact, family, kin;
 	struct identity *id;
 };
 
+/* A script and what it came to. */
+struct script {
+	size_t len; /* 0: none */
+	char text[SCRIPT_MAX];
+	struct stream exact, family;
+	struct identity numbers; /* its vars alone */
+};
+
+struct identity_room {
+	struct hasher h, reading;
+	struct script scripts[SCRIPTS_KEPT];
+	unsigned oldest;
+};
+
+static void stream_add(struct stream *s, const void *p, size_t n)
+{
+	if (s->over || n > sizeof(s->bytes) - s->n) {
+		s->over = true;
+		return;
+	}
+	memcpy(s->bytes + s->n, p, n);
+	s->n += n;
+}
+
+static void feed_out(struct feed *f, const void *p, size_t n)
+{
+	if (f->keep)
+		stream_add(f->keep, p, n);
+	else
+		XXH3_128bits_update(&f->state, p, n);
+}
+
 static void feed_flush(struct feed *f)
 {
-	XXH3_128bits_update(&f->state, f->pending, f->n);
+	feed_out(f, f->pending, f->n);
 	f->n = 0;
 }
 
@@ -42,7 +85,7 @@ static void feed_flush(struct feed *f)
 static __attribute__((noinline)) void feed_pass(struct feed *f, const void *p, size_t n)
 {
 	feed_flush(f);
-	XXH3_128bits_update(&f->state, p, n);
+	feed_out(f, p, n);
 }
 
 static inline void feed_add(struct feed *f, const void *p, size_t n)
@@ -58,6 +101,7 @@ static inline void feed_add(struct feed *f, const void *p, size_t n)
 static void feed_start(struct feed *f)
 {
 	XXH3_128bits_reset(&f->state);
+	f->keep = NULL;
 	f->n = 0;
 }
 
@@ -478,9 +522,9 @@ static void hash_other_script(struct hasher *h, const char *text, size_t left)
 		hash_text(h, text, left, true);
 }
 
-static void hash_script(struct hasher *h, const char *text)
+static void hash_script(struct hasher *h, const char *text, size_t left)
 {
-	size_t left = strlen(text), n;
+	size_t n;
 	bool shell = left <= IDENTITY_NORMALISE_MAX;
 	const char *line;
 
@@ -496,6 +540,65 @@ static void hash_script(struct hasher *h, const char *text)
 		hash_shell_script(h, text, left);
 	else
 		hash_other_script(h, text, left);
+}
+
+/* ---- scripts that are kept ---- */
+
+static const struct script *script_find(const struct identity_room *room, const char *text, size_t len)
+{
+	for (unsigned i = 0; i < SCRIPTS_KEPT; i++) {
+		const struct script *s = &room->scripts[i];
+
+		if (s->len == len && !memcmp(s->text, text, len))
+			return s;
+	}
+	return NULL;
+}
+
+static void keep_start(struct feed *f, struct stream *to)
+{
+	to->n = 0;
+	to->over = false;
+	f->keep = to;
+	f->n = 0;
+}
+
+/* NULL: it came to more than is kept. */
+static const struct script *script_keep(struct identity_room *room, const char *text, size_t len)
+{
+	struct script *s = &room->scripts[room->oldest];
+	struct hasher *h = &room->reading;
+
+	room->oldest = (room->oldest + 1) % SCRIPTS_KEPT;
+	keep_start(&h->exact, &s->exact);
+	keep_start(&h->family, &s->family);
+	h->id = &s->numbers;
+	s->numbers.n_vars = 0;
+	hash_script(h, text, len);
+	feed_flush(&h->exact);
+	feed_flush(&h->family);
+	s->len = s->exact.over || s->family.over ? 0 : len;
+	memcpy(s->text, text, len);
+	return s->len ? s : NULL;
+}
+
+static void hash_script_kept(struct identity_room *room, struct hasher *h, const char *text)
+{
+	size_t len = strlen(text);
+	const struct script *s = NULL;
+
+	if (room && len && len <= SCRIPT_MAX) {
+		s = script_find(room, text, len);
+		s = s ? s : script_keep(room, text, len);
+	}
+	if (!s) {
+		hash_script(h, text, len);
+		return;
+	}
+	feed_add(&h->exact, s->exact.bytes, s->exact.n);
+	feed_add(&h->family, s->family.bytes, s->family.n);
+	for (unsigned i = 0; i < s->numbers.n_vars && h->id->n_vars < IDENTITY_VARS_MAX; i++)
+		h->id->vars[h->id->n_vars++] = s->numbers.vars[i];
 }
 
 /* ---- keys ---- */
@@ -524,13 +627,15 @@ static void hash_layout(struct feed *f, const struct identity_layout *l)
 	hash_length(f, l->cpus_min);
 }
 
-static bool is_hex(const char *s, size_t n)
+/* All of them are there. */
+static inline bool is_hex(const char *s, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (!is_digit(s[i]) && (unsigned char)(s[i] - 'a') > 5)
-			return false;
-	}
-	return true;
+	bool other = false;
+
+	/* To the end in any case: with a known n that is a few steps of many bytes. */
+	for (size_t i = 0; i < n; i++)
+		other |= !is_digit(s[i]) & ((unsigned char)(s[i] - 'a') > 5);
+	return !other;
 }
 
 /* The parts of a fingerprint: len of what is the same for the same job alone; like, 32 hex digits, and bytes, "" and 0 where there
@@ -547,7 +652,7 @@ static bool fingerprint_read(const char *f, struct printed *out)
 {
 	size_t n;
 
-	if (!f || strncmp(f, "v1:", 3) || !is_hex(f + 3, 32) || f[35] != ':')
+	if (!f || strncmp(f, "v1:", 3) || strnlen(f, PRINT_FILES_AT) < PRINT_FILES_AT || !is_hex(f + 3, 32) || f[35] != ':')
 		return false;
 	n = strspn(f + PRINT_FILES_AT, "0123456789");
 	*out = (struct printed){.len = PRINT_FILES_AT + n};
@@ -556,7 +661,7 @@ static bool fingerprint_read(const char *f, struct printed *out)
 	f += out->len;
 	if (!*f)
 		return true;
-	if (*f != ':' || !is_hex(f + 1, 32) || f[33] != ':')
+	if (*f != ':' || strnlen(f, 34) < 34 || !is_hex(f + 1, 32) || f[33] != ':')
 		return false;
 	out->like = f + 1;
 	n = strspn(f + 34, "0123456789");
@@ -585,97 +690,87 @@ static void keep_own(struct identity *id, const struct identity_layout *l, doubl
 }
 
 /* The family has no layout yet, and goes on. fingerprint NULL: none. */
-static void write_kin(struct identity *id, const struct feed *family, const char *fingerprint, const struct printed *p)
+static void write_kin(struct hasher *h, const char *fingerprint, const struct printed *p)
 {
-	struct feed f = *family;
+	struct feed *f = &h->kin;
 
+	f->state = h->family.state;
+	f->keep = NULL;
+	f->n = h->family.n;
+	memcpy(f->pending, h->family.pending, f->n);
 	if (fingerprint && p->like)
-		feed_add(&f, p->like, 32);
+		feed_add(f, p->like, 32);
 	else if (fingerprint)
-		feed_add(&f, fingerprint, p->len);
-	write_key(id->kin, &f);
+		feed_add(f, fingerprint, p->len);
+	write_key(h->id->kin, f);
 }
 
-void identity_compute(const struct identity_input *in, struct identity *out)
+static void compute(struct identity_room *room, struct hasher *h, const struct identity_input *in, struct identity *out)
 {
 	static const char version[] = "precedent-identity-1";
-	struct hasher h = {.id = out};
 	const char *dir = in->work_dir ? in->work_dir : "";
 	struct printed p = {0};
 	const char *print = fingerprint_read(in->fingerprint, &p) ? in->fingerprint : NULL;
 
+	h->id = out;
 	keep_own(out, &in->layout, print ? p.bytes : 0);
 	out->key[0] = out->family[0] = out->kin[0] = '\0';
-	feed_start(&h.exact);
-	feed_start(&h.family);
-	hash_both(&h, version, sizeof(version));
-	hash_number(&h, in->uid);
-	hash_layout(&h.exact, &in->layout);
-	hash_number(&h, in->n_args);
+	feed_start(&h->exact);
+	feed_start(&h->family);
+	hash_both(h, version, sizeof(version));
+	hash_number(h, in->uid);
+	hash_layout(&h->exact, &in->layout);
+	hash_number(h, in->n_args);
 	for (size_t i = 0; i < in->n_args; i++)
-		hash_text(&h, in->args[i], strlen(in->args[i]), true);
-	hash_script(&h, in->script ? in->script : "");
-	hash_number(&h, 0); /* the script's lines end here */
+		hash_text(h, in->args[i], strlen(in->args[i]), true);
+	hash_script_kept(room, h, in->script ? in->script : "");
+	hash_number(h, 0); /* the script's lines end here */
 	if (print) {
 		/* It covers the input files, which a family may change: exact key only. */
-		feed_add(&h.exact, print, p.len);
-		feed_add(&h.exact, "", 1);
+		feed_add(&h->exact, print, p.len);
+		feed_add(&h->exact, "", 1);
 	} else {
-		hash_text(&h, dir, strlen(dir), false);
+		hash_text(h, dir, strlen(dir), false);
 	}
-	write_key(out->key, &h.exact);
-	write_kin(out, &h.family, print, &p);
-	hash_layout(&h.family, &in->layout);
-	write_key(out->family, &h.family);
+	write_key(out->key, &h->exact);
+	write_kin(h, print, &p);
+	hash_layout(&h->family, &in->layout);
+	write_key(out->family, &h->family);
 }
 
-/* As "%.9g" writes it; most are whole or have few decimals, and this runs at every submission. */
-static int format_var(char *out, size_t size, double v)
+void identity_compute(const struct identity_input *in, struct identity *out)
 {
-	char digits[12];
-	unsigned n = 0, left = 0, decimals = 0;
-	double scale = 1;
+	struct hasher h;
 
-	if (!(v >= 0 && v < 1e9) || (v == 0 && __builtin_signbit(v)))
-		return snprintf(out, size, "%.9g", v);
-	/* The double that is nearest to left / scale is v: these are its digits, and nine at most. */
-	while (left = (unsigned)(v * scale + 0.5), (double)left / scale != v) {
-		scale *= 10;
-		if (++decimals > 6 || v * scale >= 1e9 - 1 || v < 1e-3)
-			return snprintf(out, size, "%.9g", v);
-	}
-	for (unsigned i = 0; left || i <= decimals; i++, left /= 10) {
-		if (i && i == decimals)
-			digits[n++] = '.';
-		digits[n++] = (char)('0' + left % 10);
-	}
-	for (unsigned i = 0; i < n && i + 1 < size; i++)
-		out[i] = digits[n - 1 - i];
-	if (size)
-		out[n < size ? n : size - 1] = '\0';
-	return (int)n;
+	compute(NULL, &h, in, out);
 }
 
-void identity_vars_format(const struct identity *id, char *out, size_t size)
+struct identity_room *identity_room_create(void)
 {
-	size_t len = 0;
+	struct identity_room *room = aligned_alloc(_Alignof(struct identity_room), sizeof(*room));
 
-	out[0] = '\0';
-	for (unsigned i = 0; i < id->n_vars; i++) {
-		int n;
+	if (!room)
+		return NULL;
+	room->oldest = 0;
+	for (unsigned i = 0; i < SCRIPTS_KEPT; i++)
+		room->scripts[i].len = 0;
+	return room;
+}
 
-		if (i && len + 1 < size)
-			out[len++] = ',';
-		n = format_var(out + len, size - len, id->vars[i]);
-		if (n < 0 || (size_t)n >= size - len || id->n_vars == IDENTITY_VARS_MAX) {
-			out[0] = '\0';
-			return;
-		}
-		len += (size_t)n;
-	}
+void identity_room_destroy(struct identity_room *room)
+{
+	free(room);
+}
+
+void identity_compute_within(struct identity_room *room, const struct identity_input *in, struct identity *out)
+{
+	if (room)
+		compute(room, &room->h, in, out);
+	else
+		identity_compute(in, out);
 }
 
 bool identity_key_valid(const char *key)
 {
-	return key && is_hex(key, IDENTITY_KEY_LEN) && !key[IDENTITY_KEY_LEN];
+	return key && strnlen(key, IDENTITY_KEY_LEN + 1) == IDENTITY_KEY_LEN && is_hex(key, IDENTITY_KEY_LEN);
 }

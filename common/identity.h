@@ -56,6 +56,15 @@ struct identity {
 };
 
 void identity_compute(const struct identity_input *in, struct identity *out);
+/*
+ * The same, for one that computes many: with its room in memory that is touched again and again instead of on the stack, and with
+ * what the last scripts came to. A burst of submissions is mostly one script with other arguments, whose lines are then not looked at
+ * again. Not locked. NULL is legal: no room.
+ */
+struct identity_room;
+struct identity_room *identity_room_create(void); /* NULL: out of memory */
+void identity_room_destroy(struct identity_room *room); /* NULL is legal */
+void identity_compute_within(struct identity_room *room, const struct identity_input *in, struct identity *out);
 /* These numbers as text, "4,1,1,0,1000,0.5,3"; "" when there are more than are kept, or too many for size. Two programs of a kin
  * have as many. */
 void identity_vars_format(const struct identity *id, char *out, size_t size);

@@ -383,7 +383,7 @@ static void identify(struct deciding *d)
 	    .layout = in->layout,
 	};
 
-	identity_compute(&id, &d->out->id);
+	identity_compute_within(d->identity, &id, &d->out->id);
 	memcpy(d->comment.key, d->out->id.key, sizeof(d->comment.key));
 	memcpy(d->comment.family, d->out->id.family, sizeof(d->comment.family));
 	identity_vars_format(&d->out->id, d->comment.vars, sizeof(d->comment.vars));
@@ -486,11 +486,19 @@ leave:
 
 struct decide_room *decide_room_create(void)
 {
-	return malloc(sizeof(struct decide_room));
+	struct decide_room *room = malloc(sizeof(*room));
+
+	if (!room)
+		return NULL;
+	room->identity = identity_room_create(); /* it does without */
+	return room;
 }
 
 void decide_room_destroy(struct decide_room *room)
 {
+	if (!room)
+		return;
+	identity_room_destroy(room->identity);
 	free(room);
 }
 
@@ -508,6 +516,7 @@ int decide(const struct decide_input *in, const struct precedent_conf *conf, con
 	d->in = in;
 	d->conf = conf;
 	d->src = src;
+	d->identity = room->identity;
 	d->out = out;
 	d->err = err;
 	d->unseen = ARRAY_NO_INDEX;

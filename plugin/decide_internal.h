@@ -25,6 +25,7 @@ struct deciding {
 	const struct decide_input *in;
 	const struct precedent_conf *conf;
 	const struct decide_source *src;
+	struct identity_room *identity;
 	struct decision *out;
 	struct errbuf *err;
 	struct job_comment comment;
@@ -58,6 +59,7 @@ struct deciding {
 };
 
 struct decide_room {
+	struct identity_room *identity;
 	struct deciding d;
 };
 

@@ -15,18 +15,25 @@
 #include "common/fd.h"
 #include "predictor/index_file.h"
 
-#define MAGIC	    "PRECIDX1"
+#define MAGIC	    "PRECIDX2"
 #define BITS	    480 /* of a block */
 #define SUM_AT	    60
 #define HASHES	    6
 #define NAMES_BLOCK 30 /* 16 bits for a name: one look in 500 in vain */
 #define BEAT_AT	    64
+#define CHANGES_AT  80
 #define SAMPLE	    64 /* blocks */
 #define BOOT_ID	    "/proc/sys/kernel/random/boot_id"
 
 struct index_file {
 	int fd;
 	uint64_t id, blocks;
+	/* Of a reader: the blocks as they were at that generation; NULL: not kept. */
+	unsigned char *copy;
+	uint64_t copied_at;
+	bool copied; /* all of them */
+	bool fresh;  /* no look has found another generation since index_file_remember */
+	bool counts; /* at the last look */
 };
 
 struct index_build {
@@ -152,11 +159,33 @@ void index_build_add(struct index_build *b, unsigned kind, const char *name, siz
 	block_put(b->data + p.block * INDEX_BLOCK, &p);
 }
 
-static void beat_write(unsigned char out[16], uint64_t id, int64_t beat)
+/* ---- numbers that change, each with its sum: half written it is none ---- */
+
+static void number_seal(unsigned char out[16], uint64_t id, uint64_t number)
 {
-	store64(out, (uint64_t)beat);
+	store64(out, number);
 	store64(out + 8, XXH3_64bits_withSeed(out, 8, id));
 }
+
+static bool number_read(const struct index_file *f, off_t at, uint64_t *number)
+{
+	unsigned char b[16];
+
+	if (pread(f->fd, b, sizeof(b), at) != sizeof(b) || load64(b + 8) != XXH3_64bits_withSeed(b, 8, f->id))
+		return false;
+	*number = load64(b);
+	return true;
+}
+
+static int number_write(const struct index_file *f, off_t at, uint64_t number)
+{
+	unsigned char b[16];
+
+	number_seal(b, f->id, number);
+	return pwrite(f->fd, b, sizeof(b), at) == sizeof(b) ? 0 : -1;
+}
+
+/* ---- building, the file ---- */
 
 static int build_write(struct index_build *b, int fd, uint64_t id, uint64_t boot, int64_t beat)
 {
@@ -166,7 +195,8 @@ static int build_write(struct index_build *b, int fd, uint64_t id, uint64_t boot
 	store64(header + 16, b->blocks);
 	store64(header + 24, boot);
 	store64(header + 56, XXH3_64bits(header, 56));
-	beat_write(header + BEAT_AT, id, beat);
+	number_seal(header + BEAT_AT, id, (uint64_t)beat);
+	number_seal(header + CHANGES_AT, id, id);
 	for (uint64_t i = 0; i < b->blocks; i++)
 		block_seal(b->data + i * INDEX_BLOCK, id, i);
 	return fd_write_all(fd, header, sizeof(header)) < 0 || fd_write_all(fd, b->data, b->blocks * INDEX_BLOCK) < 0 ? -1 : 0;
@@ -249,6 +279,7 @@ void index_file_close(struct index_file *f)
 		return;
 	if (f->fd >= 0)
 		close(f->fd);
+	free(f->copy);
 	free(f);
 }
 
@@ -262,13 +293,40 @@ static off_t offset_of(uint64_t block)
 	return (off_t)(INDEX_HEADER + block * INDEX_BLOCK);
 }
 
+/* ---- looks ---- */
+
+void index_file_remember(struct index_file *f)
+{
+	size_t size = f->blocks * INDEX_BLOCK;
+	uint64_t generation;
+
+	f->counts = false;
+	/* Before the blocks: they have all that was there at that generation, or more. */
+	f->fresh = size <= INDEX_MEMORY_MAX && number_read(f, CHANGES_AT, &generation);
+	if (!f->fresh || (f->copied && f->copied_at == generation))
+		return;
+	if (!f->copy)
+		f->copy = malloc(size);
+	f->fresh = f->copied = f->copy && pread(f->fd, f->copy, size, offset_of(0)) == (ssize_t)size;
+	f->copied_at = generation;
+}
+
+void index_file_look(struct index_file *f)
+{
+	uint64_t generation;
+
+	/* Once it is old it stays so until it is made anew. */
+	f->counts = f->fresh = f->fresh && number_read(f, CHANGES_AT, &generation) && generation == f->copied_at;
+}
+
 bool index_file_may_hold(const struct index_file *f, unsigned kind, const char *name, size_t len)
 {
 	struct place p = place_of(kind, name, len, f->blocks);
-	unsigned char block[INDEX_BLOCK];
+	unsigned char read[INDEX_BLOCK];
+	const unsigned char *block = f->counts ? f->copy + p.block * INDEX_BLOCK : read;
 
 	/* Read while it is written it may be half new: then its sum is wrong. */
-	if (pread(f->fd, block, sizeof(block), offset_of(p.block)) != sizeof(block))
+	if (!f->counts && pread(f->fd, read, sizeof(read), offset_of(p.block)) != sizeof(read))
 		return true;
 	return block_has(block, &p) || !block_sound(block, f->id, p.block);
 }
@@ -279,47 +337,61 @@ static int block_write(struct index_file *f, unsigned char *block, uint64_t numb
 	return pwrite(f->fd, block, INDEX_BLOCK, offset_of(number)) == INDEX_BLOCK ? 0 : -1;
 }
 
+/*
+ * Copies count no more. The new generation comes of the old one and of what was added, so that a file that somebody put back to an
+ * older state does not come to one that it has had with other names.
+ */
+static int change(const struct index_file *f, const void *added, size_t len)
+{
+	uint64_t generation = 0;
+
+	number_read(f, CHANGES_AT, &generation); /* a damaged one has no copy that counts */
+	return number_write(f, CHANGES_AT, XXH3_64bits_withSeed(added, len, generation + 1));
+}
+
 int index_file_add(struct index_file *f, unsigned kind, const char *name, size_t len)
 {
 	struct place p = place_of(kind, name, len, f->blocks);
 	unsigned char block[INDEX_BLOCK];
+	int rv = -1;
 
-	if (pread(f->fd, block, sizeof(block), offset_of(p.block)) != sizeof(block))
-		return -1;
-	if (!block_sound(block, f->id, p.block))
-		memset(block, 0xff, SUM_AT);
-	else if (block_has(block, &p))
-		return 0;
-	block_put(block, &p);
-	return block_write(f, block, p.block);
+	if (pread(f->fd, block, sizeof(block), offset_of(p.block)) == sizeof(block)) {
+		bool sound = block_sound(block, f->id, p.block);
+
+		if (sound && block_has(block, &p))
+			return 0;
+		if (!sound)
+			memset(block, 0xff, SUM_AT);
+		block_put(block, &p);
+		rv = block_write(f, block, p.block);
+	}
+	/* In any case: where the block could not be written the name is in no copy either. */
+	return change(f, name, len) < 0 ? -1 : rv;
 }
 
 int index_file_fill(struct index_file *f)
 {
 	unsigned char block[INDEX_BLOCK];
+	int rv = 0;
 
 	memset(block, 0xff, sizeof(block));
-	for (uint64_t i = 0; i < f->blocks; i++)
-		if (block_write(f, block, i) < 0)
-			return -1;
-	return 0;
+	for (uint64_t i = 0; i < f->blocks && rv == 0; i++)
+		rv = block_write(f, block, i);
+	return change(f, "", 0) < 0 ? -1 : rv;
 }
 
 int index_file_beat_set(struct index_file *f, int64_t beat)
 {
-	unsigned char b[16];
-
-	beat_write(b, f->id, beat);
-	return pwrite(f->fd, b, sizeof(b), BEAT_AT) == sizeof(b) ? 0 : -1;
+	return number_write(f, BEAT_AT, (uint64_t)beat);
 }
 
 bool index_file_beat(const struct index_file *f, int64_t *beat)
 {
-	unsigned char b[16];
+	uint64_t number;
 
-	if (pread(f->fd, b, sizeof(b), BEAT_AT) != sizeof(b) || load64(b + 8) != XXH3_64bits_withSeed(b, 8, f->id))
+	if (!number_read(f, BEAT_AT, &number))
 		return false;
-	*beat = (int64_t)load64(b);
+	*beat = (int64_t)number;
 	return true;
 }
 

@@ -56,7 +56,8 @@ int store_open(const char *path, unsigned flags, struct store **out, struct errb
 void store_close(struct store *s); /* NULL is legal */
 
 /* Beside the store is a small file that says which programs, families and models it cannot have (index_file.h): store_lookup,
- * store_family_lookup and store_model_lookup then ask nothing of SQLite. */
+ * store_family_lookup and store_model_lookup then ask nothing of SQLite. The latter two are for a program that store_lookup was asked
+ * for just before: what they leave out, they leave out as of then. */
 #define STORE_INDEX_SUFFIX "-index"
 /* For a reader, about once a second: see whether the index counts. From then on look-ups heed it, also for what is written after.
  * 1: it does; 0: there is none that does, and SQLite is asked as ever. */

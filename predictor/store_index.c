@@ -79,6 +79,9 @@ bool store_index_lacks(const struct store *s, enum store_index_kind kind, const 
 
 	if (!s->index_counts || !identity_key_valid(key) || (kin && !identity_key_valid(kin)))
 		return false;
+	/* What is asked of a program's family and kin is asked after it. */
+	if (kind == STORE_INDEX_PROGRAM)
+		index_file_look(s->index);
 	return !index_file_may_hold(s->index, kind, name, name_of(name, key, kin));
 }
 
@@ -94,6 +97,8 @@ int store_index_check(struct store *s, struct errbuf *err)
 	if (index_id(s, &id, err) < 0 || store_heartbeat_get(s, &heartbeat, err) < 0)
 		return -1;
 	s->index_counts = index_have(s, id) && index_file_beat(s->index, &beat) && beat >= heartbeat;
+	if (s->index_counts)
+		index_file_remember(s->index);
 	return s->index_counts;
 }
 

@@ -6,8 +6,8 @@
  *   bench_lookup [PROGRAMS [SUBMISSIONS]]    NO_INDEX=1 in the environment: without the index beside the store
  *
  * Once in mode limit, as a job that names its partition, once in mode place, as one that names none, with as many
- * answers of the scheduler in memory as precedentd keeps, and once in mode limit with a model over inputs of eight shapes on both
- * candidates, which predicts the unknown ones.
+ * answers of the scheduler in memory as precedentd keeps, once in mode limit with a model over inputs of eight shapes on both
+ * candidates, which predicts the unknown ones, and once where others that are alike predict these: their family's rows are known.
  *
  * Half the submissions are known programs, half are not, in random order. A writer commits a heartbeat every
  * 10 000 submissions, which is a hundred times what precedentd does.
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -267,7 +268,7 @@ struct times {
 };
 
 static void measure(struct store *reader, struct store *writer, uint64_t programs, uint64_t submissions,
-		    char *spank_env[1], const struct places *places, bool modelled, struct times *t)
+		    char *spank_env[1], char *spank_unknown[1], const struct places *places, bool predicted, struct times *t)
 {
 	static struct decide_load load;
 	struct decide_source src = {.arg = reader,
@@ -276,6 +277,8 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 				    .partition = bench_partition,
 				    .heartbeat = bench_heartbeat,
 				    .trace_ok = bench_trace_ok,
+				    .family = bench_family,
+				    .model = bench_model,
 				    .places = places,
 				    .load = &load};
 	struct precedent_conf conf = {.mode = places ? MODE_PLACE : MODE_LIMIT,
@@ -285,11 +288,6 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 				      .heartbeat_timeout_s = 120};
 	struct errbuf err = {""};
 	uint64_t x = 88172645463325252ULL;
-
-	if (modelled) {
-		src.family = bench_family;
-		src.model = bench_model;
-	}
 
 	if (!src.room || store_index_check(reader, &err) < 0)
 		die(&err);
@@ -304,14 +302,15 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 
 		if (i % BEAT == 0 && store_heartbeat_set(writer, NOW + (int64_t)i, &err) < 0)
 			die(&err);
-		submission(&in, arg, spank_env, args, known ? random_next(&x) % programs : programs + i);
+		submission(&in, arg, known ? spank_env : spank_unknown, args, known ? random_next(&x) % programs : programs + i);
 		if (places)
 			in.partition = NULL;
 		t0 = now_ns();
 		if (decide(&in, &conf, &src, &out, &err) < 0)
 			die(&err);
 		ns = now_ns() - t0;
-		if ((known || modelled) != (out.act == ACT_PREDICT) || (known || modelled) != out.set_limit || (known && places) != out.set_partition) {
+		if ((known || predicted) != (out.act == ACT_PREDICT) || (known || predicted) != out.set_limit ||
+		     (known && places) != out.set_partition) {
 			fprintf(stderr, "bench_lookup: wrong answer: %s\n", out.message);
 			exit(1);
 		}
@@ -356,43 +355,87 @@ static void fill_models(struct store *writer, char *spank_env[1])
 	}
 }
 
+/* Of 40 programs that took as long with numbers about these. */
+static void fill_families(struct store *writer, char *spank_env[1])
+{
+	struct store_family f = {.e = {200, 190, 210, ESTIMATE_FAMILY, 40}, .programs = 40, .scale = 1, .updated = NOW};
+	struct decide_input in;
+	struct identity id;
+	struct errbuf err = {""};
+	char arg[64], *args[1];
+	size_t len = 0;
+
+	submission(&in, arg, spank_env, args, 1);
+	key_of(&in, strchr(spank_env[0], '=') + 1, &id);
+	for (unsigned i = 0; i < id.n_vars; i++)
+		len += (size_t)snprintf(f.ranges + len, sizeof(f.ranges) - len, "%s%.9g:%.9g", i ? "," : "",
+					i == IDENTITY_OWN_VARS ? 0 : id.vars[i], i == IDENTITY_OWN_VARS ? 1e9 : id.vars[i]);
+	memcpy(f.family, id.family, sizeof(f.family));
+	memcpy(f.kin, id.kin, sizeof(f.kin));
+	for (int i = 0; i < 2; i++) {
+		strcpy(f.candidate, i ? "slow" : "fast");
+		if (len >= sizeof(f.ranges) || store_family_put(writer, &f, &err) < 0)
+			die(&err);
+	}
+}
+
+/* Of the index beside the store. */
+static long file_bytes(const char *store)
+{
+	char path[300];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s" STORE_INDEX_SUFFIX, store);
+	return stat(path, &st) < 0 ? 0 : (long)st.st_size;
+}
+
 static void bench(const char *dir, uint64_t programs, uint64_t submissions, bool with_index)
 {
 	static const char fingerprint[] = "v1:0123456789abcdef0123456789abcdef:3";
-	char path[256], env[128], *spank_env[1] = {env};
+	static const char another[] = "v1:fedcba9876543210fedcba9876543210:3"; /* another program: its kin has no model */
+	char path[256], env[128], env_alike[128], *spank_env[1] = {env}, *spank_alike[1] = {env_alike};
 	struct errbuf err = {""};
 	struct times t = {calloc(submissions, 8), calloc(submissions, 8), 0, 0};
 	struct store *writer, *reader;
 	struct store_counts counts;
 	struct places places = {0};
 	struct place_shape shape;
-	uint64_t t0;
+	uint64_t t0, t1;
 
 	snprintf(path, sizeof(path), "%s/precedent.db", dir);
 	snprintf(env, sizeof(env), "%s=%s", IDENTITY_FINGERPRINT_VAR, fingerprint);
+	snprintf(env_alike, sizeof(env_alike), "%s=%s", IDENTITY_FINGERPRINT_VAR, another);
 	if (!t.known || !t.unknown || store_open(path, STORE_WRITE, &writer, &err) < 0)
 		die(&err);
 	fill_places(writer, &shape, &places, &err);
 	t0 = now_ns();
 	fill(writer, programs, spank_env, fingerprint, shape.id);
+	t1 = now_ns();
 	if (with_index && store_index_renew(writer, &err) < 0)
 		die(&err);
+	if (with_index)
+		printf("index: %.1f MB, built in %.2f s\n", (double)file_bytes(path) / 1e6, (double)(now_ns() - t1) / 1e9);
 	if (store_open(path, STORE_READ, &reader, &err) < 0 || store_counts(reader, &counts, &err) < 0)
 		die(&err);
 	printf("store: %llu programs, %llu estimates, %.0f MB, written in %.1f s; script of %zu bytes\n",
 	       (unsigned long long)counts.programs, (unsigned long long)counts.estimates,
 	       (double)counts.file_bytes / 1e6, (double)(now_ns() - t0) / 1e9, sizeof(script) - 1);
-	for (int mode = 0; mode < 3; mode++) {
-		static const char *const names[3][2] = {
-			{"limit, known", "limit, unknown"}, {"place, known", "place, unknown"}, {"limit, known", "limit, modelled"}};
+	for (int mode = 0; mode < 4; mode++) {
+		static const char *const names[4][2] = {{"limit, known", "limit, unknown"},
+							{"place, known", "place, unknown"},
+							{"limit, known", "limit, modelled"},
+							{"limit, known", "limit, alike"}};
 		const struct places *p = mode == 1 ? &places : NULL;
+		char **unknown = mode == 3 ? spank_alike : spank_env;
 
 		if (mode == 2)
 			fill_models(writer, spank_env);
+		if (mode == 3)
+			fill_families(writer, spank_alike);
 		t.n_known = t.n_unknown = 0;
-		measure(reader, writer, programs, submissions / 10 + 1, spank_env, p, mode == 2, &t);
+		measure(reader, writer, programs, submissions / 10 + 1, spank_env, unknown, p, mode >= 2, &t);
 		t.n_known = t.n_unknown = 0;
-		measure(reader, writer, programs, submissions, spank_env, p, mode == 2, &t);
+		measure(reader, writer, programs, submissions, spank_env, unknown, p, mode >= 2, &t);
 		print(names[mode][0], t.known, t.n_known);
 		print(names[mode][1], t.unknown, t.n_unknown);
 	}

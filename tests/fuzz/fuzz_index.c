@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fuzzes the index of the store: a sound file with bytes overwritten, cut or made longer as the input says (3 bytes each: where,
- * where, what; the first byte: how long it is then), or the input itself. What is opened answers, and holds whatever was added.
+ * where, what; the first byte: how long it is then), or the input itself. What is opened answers, and holds whatever was added;
+ * so does a copy of it.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -42,10 +43,21 @@ static void file_make(const char *path, const uint8_t *data, size_t size)
 	close(fd);
 }
 
+/* A reader with a copy. */
+static struct index_file *copying(const char *path)
+{
+	struct index_file *f;
+
+	must(index_file_open(path, getuid(), false, &f, NULL) == 0);
+	index_file_remember(f);
+	index_file_look(f);
+	return f;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char path[64];
-	struct index_file *f;
+	struct index_file *f, *reader;
 	int64_t beat;
 
 	if (!size)
@@ -57,15 +69,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		double full = index_file_fullness(f);
 
 		must(full >= 0 && full <= 1);
+		reader = copying(path);
+		for (size_t i = 0; i < size; i++) /* the same from the copy */
+			must(index_file_may_hold(reader, data[i] % 3, (const char *)data, i) ==
+			     index_file_may_hold(f, data[i] % 3, (const char *)data, i));
 		for (size_t i = 0; i < size; i++) {
 			int added = index_file_add(f, data[i] % 3, (const char *)data, i);
 
 			must(added < 0 || index_file_may_hold(f, data[i] % 3, (const char *)data, i));
+			index_file_look(reader);
+			must(added < 0 || index_file_may_hold(reader, data[i] % 3, (const char *)data, i));
+			if (i % 4 == 3)
+				index_file_remember(reader);
 		}
 		if (index_file_beat_set(f, -5) == 0)
 			must(index_file_beat(f, &beat) && beat == -5);
-		if (index_file_fill(f) == 0)
-			must(index_file_may_hold(f, 2, "c", 1));
+		index_file_remember(reader);
+		if (index_file_fill(f) == 0) {
+			index_file_look(reader);
+			must(index_file_may_hold(f, 2, "c", 1) && index_file_may_hold(reader, 2, "c", 1));
+		}
+		index_file_close(reader);
 		index_file_close(f);
 	}
 	unlink(path);

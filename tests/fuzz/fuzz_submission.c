@@ -31,10 +31,19 @@ static void identity(char *text)
 	char *args[] = {text};
 	struct identity_input in = {.uid = 1, .script = text, .args = args, .n_args = 1, .fingerprint = text,
 				    .work_dir = text};
-	struct identity a, b;
+	static struct identity_room *room;
+	struct identity a, b, kept;
 
+	if (!room)
+		room = identity_room_create();
 	identity_compute(&in, &a);
 	identity_compute(&in, &b);
+	for (int i = 0; i < 2; i++) { /* the second one from what is kept */
+		identity_compute_within(room, &in, &kept);
+		if (strcmp(a.key, kept.key) || strcmp(a.family, kept.family) || strcmp(a.kin, kept.kin) || a.n_vars != kept.n_vars ||
+		    memcmp(a.vars, kept.vars, a.n_vars * sizeof(a.vars[0])))
+			__builtin_trap();
+	}
 	if (strcmp(a.key, b.key) || strcmp(a.family, b.family) || !identity_key_valid(a.key) || a.n_vars > IDENTITY_VARS_MAX)
 		__builtin_trap();
 }

@@ -339,6 +339,76 @@ static void test_large(void **state)
 	free(b);
 }
 
+/* ---- with what the last scripts came to ---- */
+
+static void same_within(struct identity_room *room, const struct identity_input *in)
+{
+	struct identity a = of(in), b;
+
+	memset(&b, 0xa5, sizeof(b));
+	identity_compute_within(room, in, &b);
+	assert_string_equal(a.key, b.key);
+	assert_string_equal(a.family, b.family);
+	assert_string_equal(a.kin, b.kin);
+	assert_int_equal(a.n_vars, b.n_vars);
+	assert_memory_equal(a.vars, b.vars, a.n_vars * sizeof(a.vars[0]));
+}
+
+#define SCRIPTS 12
+
+/* Of many lengths, around what is kept and what is gathered; some differ in the last byte alone, one has more numbers than fit. */
+static char *script_make(unsigned n)
+{
+	static const size_t lengths[SCRIPTS] = {0, 1, 30, 30, 900, 1100, 8000, 8191, 8192, 8193, 20000, 400};
+	static const char line[] = "run 1 2.5 lib64 -n3 \"$x\" # c\ncat <<E\n7\nE\n";
+	size_t len = lengths[n];
+	char *s = malloc(len + 1);
+
+	assert_non_null(s);
+	for (size_t i = 0; i < len; i++)
+		s[i] = i < strlen(SH) && n % 2 ? SH[i] : n == 11 ? "1 "[i % 2] : n == 8 ? '1' : line[i % (sizeof(line) - 1)];
+	if (len)
+		s[len - 1] = (char)('a' + n);
+	s[len] = '\0';
+	return s;
+}
+
+static void test_within_room(void **state)
+{
+	struct identity_room *room = identity_room_create();
+	char *scripts[SCRIPTS], number[16], *args[] = {number, "3 4"};
+	unsigned x = 1;
+
+	(void)state;
+	assert_non_null(room);
+	for (unsigned n = 0; n < SCRIPTS; n++)
+		scripts[n] = script_make(n);
+	for (unsigned round = 0; round < 3000; round++) {
+		struct identity_input in = base(scripts[(x >> 8) % SCRIPTS]);
+
+		snprintf(number, sizeof(number), "%u", x >> 20);
+		in.args = args;
+		in.n_args = round % 3;
+		in.fingerprint = round % 5 ? FP1 : NULL;
+		in.layout.tasks = round % 7;
+		same_within(room, &in);
+		if (round % 4 == 0) /* others would be in between */
+			same_within(room, &in);
+		if (round % 100 == 0) { /* at the same address, of the same length */
+			char *s = scripts[4];
+
+			s[500] = (char)('a' + x % 26);
+		}
+		x = x * 1103515245u + 12345u;
+	}
+	same_within(NULL, &(struct identity_input){.script = scripts[5]});
+	same_within(room, &(struct identity_input){.script = NULL});
+	for (unsigned n = 0; n < SCRIPTS; n++)
+		free(scripts[n]);
+	identity_room_destroy(room);
+	identity_room_destroy(NULL);
+}
+
 static void test_key_valid(void **state)
 {
 	(void)state;
@@ -357,7 +427,7 @@ int main(void)
 	    cmocka_unit_test(test_what_counts),	   cmocka_unit_test(test_fingerprint),
 	    cmocka_unit_test(test_numbers), cmocka_unit_test(test_layout), cmocka_unit_test(test_bulk),	   cmocka_unit_test(test_many_numbers),
 	    cmocka_unit_test(test_known_values),   cmocka_unit_test(test_odd_scripts),
-	    cmocka_unit_test(test_large),	   cmocka_unit_test(test_key_valid),
+	    cmocka_unit_test(test_large),	   cmocka_unit_test(test_key_valid), cmocka_unit_test(test_within_room),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

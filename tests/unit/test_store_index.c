@@ -325,10 +325,10 @@ static void overwrite(off_t at, const void *p, size_t n)
 	close(fd);
 }
 
-static void copy_index(const char *to)
+static void file_put(const char *from, const char *to)
 {
 	char buf[65536];
-	int in = open(index_path, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0640);
+	int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT, 0640);
 	ssize_t n;
 
 	assert_true(in >= 0 && out >= 0);
@@ -377,7 +377,7 @@ static void damage(int how)
 		assert_int_equal(chmod(index_path, 0666), 0);
 		break;
 	case 9: /* a link to what would be sound */
-		copy_index(other);
+		file_put(index_path, other);
 		unlink(index_path);
 		assert_int_equal(symlink(other, index_path), 0);
 		break;
@@ -436,6 +436,140 @@ static void test_damaged(void **state)
 		store_close(after);
 		clear_damage();
 	}
+}
+
+/* ---- a reader's copy ---- */
+
+static bool may_hold(struct index_file *f, const char *name)
+{
+	return index_file_may_hold(f, 1, name, strlen(name));
+}
+
+static void add(struct index_file *f, const char *name)
+{
+	assert_int_equal(index_file_add(f, 1, name, strlen(name)), 0);
+}
+
+static struct index_file *open_index(bool write)
+{
+	struct index_file *f;
+
+	ok(index_file_open(index_path, geteuid(), write, &f, &err));
+	return f;
+}
+
+static void index_of(const char *name, size_t room)
+{
+	struct index_build *b = index_build_create(room);
+	uint64_t id;
+
+	assert_non_null(b);
+	index_build_add(b, 1, name, strlen(name));
+	ok(index_build_publish(b, index_path, 1, 0644, geteuid(), getegid(), &id, &err));
+	index_build_destroy(b);
+}
+
+/* It is what answers, to the next look that finds the file changed, and from then on the file does. */
+static void test_copy(void **state)
+{
+	struct index_file *r, *w;
+	struct stat st;
+
+	(void)state;
+	index_of("first", 1000);
+	r = open_index(false);
+	w = open_index(true);
+	index_file_remember(r);
+	index_file_look(r);
+	assert_true(may_hold(r, "first"));
+	assert_false(may_hold(r, "second"));
+	add(w, "second");
+	assert_false(may_hold(r, "second")); /* from the copy */
+	index_file_look(r);
+	assert_true(may_hold(r, "second"));
+	assert_false(may_hold(r, "third"));
+	add(w, "third"); /* the copy is out of date: no look is needed */
+	assert_true(may_hold(r, "third"));
+	index_file_remember(r);
+	index_file_look(r);
+	assert_true(may_hold(r, "third"));
+	assert_false(may_hold(r, "fourth"));
+	/* What cannot be written is no reason to go on with a copy. */
+	assert_int_equal(stat(index_path, &st), 0);
+	assert_int_equal(truncate(index_path, INDEX_HEADER), 0);
+	assert_int_equal(index_file_add(w, 1, "fourth", 6), -1);
+	index_file_look(r);
+	assert_true(may_hold(r, "fourth"));
+	/* Nothing is left to be copied. */
+	index_file_remember(r);
+	index_file_look(r);
+	assert_true(may_hold(r, "first"));
+	assert_true(may_hold(r, "fifth"));
+	assert_int_equal(truncate(index_path, 0), 0);
+	index_file_look(r);
+	index_file_remember(r);
+	assert_true(may_hold(r, "fifth"));
+	index_file_close(r);
+	index_file_close(w);
+}
+
+/* An older state of the file put over it: what is then added is found, also when it was added as often as before. */
+static void test_copy_put_back(void **state)
+{
+	struct index_file *r, *w;
+	char old[160];
+
+	(void)state;
+	snprintf(old, sizeof(old), "%s/old", dir);
+	index_of("first", 1000);
+	file_put(index_path, old);
+	r = open_index(false);
+	w = open_index(true);
+	for (int round = 0; round < 8; round++) {
+		char name[2][16];
+
+		for (int i = 0; i < 2; i++) {
+			snprintf(name[i], sizeof(name[i]), "round %d %d", round, i);
+			add(w, name[i]);
+		}
+		index_file_remember(r);
+		index_file_look(r);
+		assert_true(may_hold(r, name[0]) && may_hold(r, name[1]));
+		file_put(old, index_path);
+		for (int i = 0; i < 2; i++) {
+			snprintf(name[i], sizeof(name[i]), "other %d %d", round, i);
+			add(w, name[i]);
+		}
+		index_file_look(r);
+		assert_true(may_hold(r, name[0]) && may_hold(r, name[1]));
+		file_put(old, index_path);
+		index_file_remember(r);
+	}
+	index_file_close(r);
+	index_file_close(w);
+	unlink(old);
+}
+
+/* One that is too large to be copied is read as it is. */
+static void test_copy_too_large(void **state)
+{
+	struct index_file *r, *w;
+	struct stat st;
+
+	(void)state;
+	index_of("first", (INDEX_MEMORY_MAX / INDEX_BLOCK + 10) * 30ul);
+	assert_int_equal(stat(index_path, &st), 0);
+	assert_true(st.st_size > INDEX_MEMORY_MAX + INDEX_HEADER);
+	r = open_index(false);
+	w = open_index(true);
+	index_file_remember(r);
+	index_file_look(r);
+	assert_true(may_hold(r, "first"));
+	assert_false(may_hold(r, "second"));
+	add(w, "second");
+	assert_true(may_hold(r, "second"));
+	index_file_close(r);
+	index_file_close(w);
 }
 
 /* ---- kill -9 ---- */
@@ -556,6 +690,9 @@ int main(void)
 		T(test_rebuilt_under_reader),
 		T(test_store_replaced),
 		T(test_damaged),
+		T(test_copy),
+		T(test_copy_put_back),
+		T(test_copy_too_large),
 		T(test_kill),
 		T(test_no_room),
 	};
