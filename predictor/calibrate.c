@@ -267,8 +267,9 @@ static int candidate_calibrate(const struct follow_env *env, const struct store_
 	n = past_of(p, e->candidate[i], runs, n, based, &v, past);
 	free(runs);
 	whole = whole_count(past, n);
-	/* of a program that has not run there, with nothing of its own, the plugin says what the model says by then */
-	if (v.word == ARRAY_NONE && (based || whole))
+	/* Of a program that has not run there, with nothing of its own, the plugin says what the model says by then; not where probes
+	 * were refused, whose reason keeps it from looking further. */
+	if (v.word == ARRAY_NONE && (based || whole || e->record[i]))
 		modelled = law_evidence(env->store, p, e->candidate[i], &model, &unmodelled);
 	snprintf(row.candidate, sizeof(row.candidate), "%s", e->candidate[i]);
 	if (e->record[i] && e->record[i]->has_class)

@@ -242,18 +242,25 @@ static void test_other_program(void **state)
 
 /* ---- the daemon ---- */
 
-static void run_of(uint32_t id, unsigned number, double elapsed_s)
+static void run_on(uint32_t id, const char *partition, const char *features, unsigned number, double elapsed_s)
 {
 	struct cluster_job *j;
 	char vars[40];
 
 	snprintf(vars, sizeof(vars), "2,1,1,0,%u", number);
 	j = job_add_member(id, number, vars);
+	j->partition = partition;
+	j->features = features;
 	look();
 	job_run(j);
 	look();
 	job_end(j, "COMPLETED", elapsed_s);
 	look();
+}
+
+static void run_of(uint32_t id, unsigned number, double elapsed_s)
+{
+	run_on(id, "fast", "", number, elapsed_s);
 }
 
 static unsigned evidence_of(unsigned number, struct store_lookup *known, struct combine_part part[COMBINE_PARTS])
@@ -338,11 +345,47 @@ static void test_daemon_probes(void **state)
 	assert_true(known.estimates[0].e.mean_s > run.elapsed_s && known.estimates[0].e.mean_s < run.elapsed_s + 2);
 }
 
+/* Where probes say nothing the model stands in for them. */
+static void test_daemon_refused_probes(void **state)
+{
+	struct store_lookup known;
+	struct follow_estimates est;
+	struct store_program p;
+	struct store_run run;
+	struct errbuf e = {""};
+	bool found = false;
+
+	(void)state;
+	program_ready();
+	assert_int_equal(store_run_get(w->store, 1, &run, &e), 1);
+	strcpy(run.kin, FAMILY);
+	strcpy(run.vars, "2,1,1,0,3500");
+	assert_int_equal(store_run_put(w->store, &run, &e), 0);
+	p = program();
+	strcpy(p.source_candidate, "gone"); /* its record is not there: no ratio can be told */
+	for (unsigned i = 1; i <= 2; i++)
+		run_on(10 + i, "slow", "big", 1000 * i, 300 * i);
+	assert_int_equal(follow_calibrate(&w->env, &p, NULL, w->now, &est, &e), 0);
+	assert_non_null(strstr(est.refused.text, "no probe on gone"));
+	for (unsigned i = 3; i <= 6; i++)
+		run_on(10 + i, "slow", "big", 1000 * i, 300 * i);
+	assert_int_equal(follow_calibrate(&w->env, &p, NULL, w->now, &est, &e), 0);
+	assert_int_equal(store_lookup(w->store, KEY, &known, &e), 1);
+	for (unsigned i = 0; i < known.n_estimates; i++)
+		if (!strcmp(known.estimates[i].candidate, "slow:big")) {
+			assert_int_equal(known.estimates[i].e.kind, ESTIMATE_MODEL);
+			near(known.estimates[i].e.mean_s, 1050, 0.01);
+			found = true;
+		}
+	assert_true(found);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_join), cmocka_unit_test(test_wrong_model_bends_little), cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_families), cmocka_unit_test(test_other_program), T(test_daemon), T(test_daemon_probes),
+		T(test_daemon_refused_probes),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
