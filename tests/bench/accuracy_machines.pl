@@ -79,7 +79,8 @@ sub tasks {
 	my @tasks;
 	for my $name (@$names) {
 		for my $home ('home', 'here') {
-			my %rows_at = map { $_ => $rows{$name}{$_} // 0 } grep { home_of($_) eq $home } @$machines or next;
+			my %not = map { $_ => 1 } @{program_of($name)->{not_on} // []};
+			my %rows_at = map { $_ => $rows{$name}{$_} // 0 } grep { home_of($_) eq $home && !$not{$_} } @$machines or next;
 			push @tasks, {name => $name, home => $home, rows => \%rows_at, failed => {}};
 		}
 	}

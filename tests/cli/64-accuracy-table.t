@@ -10,8 +10,9 @@ use FindBin;
 use lib "$FindBin::Bin/../bench/lib", "$FindBin::Bin/../cluster/lib";
 use File::Temp qw(tempdir);
 use JSON::PP qw(encode_json);
+use Machines qw(machine_names);
 use Pairs qw($WAY of_sides runs_until);
-use Programs qw(slurp spill);
+use Programs qw(program_names program_of slurp spill);
 use Test::More;
 use Testbed qw(run_command top);
 
@@ -99,6 +100,14 @@ subtest 'how often a program runs' => sub {
 	is($runs->($home, 0.1, 20, 1), 2, 'one that is disturbed counts as it is');
 	is(of_sides([1, 9, 2], [4]), 3, 'mean of the medians');
 	is(of_sides([1, 3], []), 2, 'one side alone');
+};
+
+subtest 'programs that are not measured everywhere' => sub {
+	my %known = map { $_ => 1 } machine_names();
+	my @named = map { @{program_of($_)->{not_on} // []} } program_names();
+	ok(scalar @named, 'some are not');
+	is_deeply([grep { !$known{$_} } @named], [], 'on machines that there are');
+	is_deeply(program_of('lammps')->{not_on}, undef, 'others are on all');
 };
 
 done_testing();
