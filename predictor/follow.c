@@ -309,7 +309,7 @@ static int run_end(const struct follow_env *env, const struct cluster_job *job, 
 	if (follow_drift(env, run, now, errp) < 0 || follow_drift_kin(env, run, now, errp) < 0 || recalibrate(env, run, now, errp) < 0)
 		goto fail;
 	if (estimate_run_worth(run->end_state, run->restarts) != WORTH_NOTHING &&
-	    (follow_family(env, run, now, errp) < 0 || follow_law(env, run, now, errp) < 0))
+	    (follow_family(env, run, now, errp) < 0 || follow_law(env, run, now, errp) < 0 || follow_kin_renew(env, run, now, errp) < 0))
 		goto fail;
 	if (store_commit(env->store, errp) < 0)
 		return -1;

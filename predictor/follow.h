@@ -69,7 +69,9 @@ int follow_drift_kin(const struct follow_env *env, const struct store_run *run, 
 int follow_family(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
 /* And the model over inputs of its kin (predictor/law.h). */
 int follow_law(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
-/* The same on every candidate, when a program's probes have come to their end. */
+/* And estimates of other members there that the model has a part in, the oldest few. */
+int follow_kin_renew(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
+/* The model on every candidate, when a program's probes have come to their end. */
 int follow_law_probed(const struct follow_env *env, const struct store_program *p, int64_t now, struct errbuf *errp);
 
 #endif

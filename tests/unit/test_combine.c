@@ -343,6 +343,13 @@ static void test_daemon_probes(void **state)
 	assert_int_equal(part[1].e.kind, ESTIMATE_MODEL);
 	near(part[1].e.mean_s, run.elapsed_s + 2, 0.01);
 	assert_true(known.estimates[0].e.mean_s > run.elapsed_s && known.estimates[0].e.mean_s < run.elapsed_s + 2);
+	/* anew when others run, without a run of its own */
+	w->now += 600;
+	run_of(30, 1500, (run.elapsed_s + 2) * 1.5);
+	assert_int_equal(store_lookup(w->store, KEY, &known, &e), 1);
+	assert_true(known.estimates[0].updated >= w->now - 60);
+	assert_int_equal(store_evidence_get(w->store, KEY, "fast", part, COMBINE_PARTS, &e), 2);
+	assert_int_equal(part[1].e.n, 6);
 }
 
 /* Where probes say nothing the model stands in for them. */
