@@ -258,8 +258,11 @@ static void test_epochs(void **state)
 }
 
 /* Any calls in any order, most of which no program could make: nothing breaks, and a replay is the run. */
-static void random_calls(uint64_t seed)
+static void random_calls(uint64_t seed, bool windows)
 {
+	static const char *const of_windows[] = {"MPI_Win_create", "MPI_Win_lock", "MPI_Win_lock", "MPI_Win_unlock", "MPI_Win_unlock", "MPI_Win_flush",
+		"MPI_Win_flush_all", "MPI_Win_lock_all", "MPI_Win_unlock_all", "MPI_Win_post", "MPI_Win_start", "MPI_Win_complete", "MPI_Win_wait",
+		"MPI_Win_fence", "MPI_Put"};
 	static const int64_t small[] = {0, 1, 2, 1, 0};
 	struct syn *s = begin(3);
 	uint64_t x = seed * 7919 + 1, t[3] = {1, 1, 1};
@@ -284,7 +287,8 @@ static void random_calls(uint64_t seed)
 			a.dst = 0;
 		a.src = (int64_t)(syn_random(&x) % 3) - 1 > 0 && !a.comm ? 1 : 0;
 		t[r] = begin + syn_random(&x) % 30;
-		call_at(s, r, fn->name, syn_random(&x) % 5, begin, t[r], &a);
+		call_at(s, r, windows ? of_windows[i < 6 ? 0 : syn_random(&x) % (sizeof(of_windows) / sizeof(*of_windows))] : fn->name,
+			syn_random(&x) % 5, begin, t[r], &a);
 	}
 	run(&u, s);
 	end(&u, s);
@@ -293,8 +297,8 @@ static void random_calls(uint64_t seed)
 static void test_random(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 200; seed++)
-		random_calls(seed);
+	for (uint64_t seed = 1; seed <= 400; seed++)
+		random_calls(seed, seed % 2);
 }
 
 int main(void)
