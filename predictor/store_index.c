@@ -73,11 +73,17 @@ static size_t name_of(char out[2 * IDENTITY_KEY_LEN], const char *key, const cha
 	return 2 * IDENTITY_KEY_LEN;
 }
 
+/* What is as long and no key is in no store either. */
+static bool is_long_enough(const char *key)
+{
+	return strnlen(key, IDENTITY_KEY_LEN + 1) == IDENTITY_KEY_LEN;
+}
+
 bool store_index_lacks(const struct store *s, enum store_index_kind kind, const char *key, const char *kin)
 {
 	char name[2 * IDENTITY_KEY_LEN];
 
-	if (!s->index_counts || !identity_key_valid(key) || (kin && !identity_key_valid(kin)))
+	if (!s->index_counts || !is_long_enough(key) || (kin && !is_long_enough(kin)))
 		return false;
 	/* What is asked of a program's family and kin is asked after it. */
 	if (kind == STORE_INDEX_PROGRAM)
