@@ -114,5 +114,6 @@ int main(void)
 		cmocka_unit_test(test_budget),	cmocka_unit_test(test_limits_in_time),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
