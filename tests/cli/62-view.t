@@ -156,7 +156,8 @@ sub in_browser {
 	near($seen->{totals}[1], $info->{compute_s}, 0.02 * $total + $info->{overhead_s}, 'seconds of work as info has them');
 	near($seen->{painted}{shares}[$_], $seen->{totals}[$_] / $total, 0.03, "share of the pixels in state $_") for 0 .. 3;
 	is($seen->{painted}{rows}, 2, 'a row for each rank');
-	cmp_ok($seen->{painted}{known}, '>', 0.8, 'the rows are painted');
+	my $lived = $total / $seen->{painted}{rows} / (meta_of(slurp('heat.html'))->{end} * 1e-9); # a rank may begin late on a busy machine
+	near($seen->{painted}{known}, $lived, 0.002, 'share of the rows that is painted: where a rank lived');
 	for my $f (@{ $info->{functions} }) {
 		is($seen->{fns}{ $f->{name} }[0], $f->{calls}, "calls of $f->{name}");
 		near($seen->{fns}{ $f->{name} }[1], $f->{seconds}, 1e-3 * $total, "seconds in $f->{name}");
