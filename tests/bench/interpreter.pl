@@ -109,11 +109,14 @@ sub timed {
 	while (time < $end) { pair(next_program(@p)) }
 	printf "%-10s %9s %5s  %11s %11s  %-26s  %-26s  %s\n", 'program', 'calls/s', 'pairs', 'compiled', 'interpreted', 'ratio', 'of processor time',
 		'within 1 %';
+	my %all = map { my $of = $_; $of => [map { @{$_->{$of} // []} } @p] } qw(wall processor);
 	for my $p (@p) {
 		my @wall = @{$p->{wall} // []} or next;
 		printf "%-10s %9.0f %5d  %9.3f s %9.3f s  %s  %s  %s\n", @$p{qw(name rate)}, scalar @wall, map({ median(@$_) } @{$p->{s}}),
 			ratio_text(@wall), ratio_text(@{$p->{processor}}), verdict(@wall);
 	}
+	printf "%-10s %9s %5d  %13s %13s  %s  %s  %s\n", 'all', '', scalar @{$all{wall}}, '', '', ratio_text(@{$all{wall}}),
+		ratio_text(@{$all{processor}}), verdict(@{$all{wall}}) if @p > 1;
 	return;
 }
 
