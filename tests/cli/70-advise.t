@@ -67,7 +67,7 @@ like($out, qr/^ +Begin the send as soon as/m, 'what to do');
 like($out, qr/^ +in MPI_Recv, .*lu\.c:\d+\), on ranks? [\d -]+:/m, 'on which ranks');
 like($out, qr/^ +why: (?:computation before|time in) MPI_\w+, .*lu\.c:\d+\), on ranks? [\d -]+: /m, 'who causes it');
 unlike($out, qr/ 1 times|shorter by 0\.000 |\(0\.0 %\)/, 'in words that fit the number');
-like($out, qr/^ +replayed without it, the run is shorter by /m, 'what would be gained');
+like($out, qr/^ +replayed without it, the run is (?:shorter by |no shorter: )/m, 'what would be gained'); # on a busy machine maybe nothing
 {
     # beside no rules of its own it uses those that are installed
     local $ENV{PRECEDENT_LIBDIR} = "$top/conf";
