@@ -165,10 +165,10 @@ subtest 'precedentd is killed when it has just raised a limit' => sub {
 	scontrol('release', $job{raising});
 	ok($testbed->wait_job_state($job{raising}, 'RUNNING', 30), 'it runs');
 	ok(wait_until(30, sub { $testbed->log('precedentd') =~ /job $job{raising}: limit raised from 00:01:00 to 00:02:00/ }), 'it is raised');
-	# precedentd has just looked: what starts now it does not see
+	# What starts now it does not see.
+	$testbed->daemon('kill');
 	scontrol('release', $job{running});
 	ok($testbed->wait_job_state($job{running}, 'RUNNING', 30), 'another runs');
-	$testbed->daemon('kill');
 	($job{unseen}, undef, my $said) = $testbed->submit($script, @options);
 	like($said, qr/limit will be 00:01:00/, 'the plugin does not know as yet that it is dead');
 	is(limit_of($job{raising}), '00:02:00', 'the one keeps its limit');
