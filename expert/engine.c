@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expert/channel.h"
 #include "expert/spill.h"
 
 #define WAITING_MAX (4ull << 20)
@@ -26,7 +27,7 @@ struct engine *engine_create(const struct plan *p, const struct engine_options *
 	struct engine *e = calloc(1, sizeof(*e));
 
 	if (e)
-		e->p = p;
+		e->p = e->whole = p;
 	if (!e || copy_strings(&e->text, &p->rules->text) < 0 || queues_init(&e->q, p) < 0 || ages_init(&e->ages) < 0 ||
 	    !(e->pool = calloc(p->rules->n_type + 1ull, sizeof(*e->pool)))) {
 		err_set(err, "no memory for the rules");
@@ -93,7 +94,7 @@ uint32_t engine_threads(const struct engine *e)
 
 bool engine_wants(const struct engine *e, uint32_t type)
 {
-	return e->p->type[type].n_pattern > 0;
+	return e->whole->type[type].n_pattern || e->whole->type[type].relayed;
 }
 
 uint32_t engine_string(struct engine *e, const char *text)
@@ -279,7 +280,7 @@ static void send_old_away(struct engine *e)
 }
 
 /* Events are gone at the end of the cycle, but for members that wait. */
-static void end_cycle(struct engine *e)
+static inline __attribute__((always_inline)) void end_cycle(struct engine *e)
 {
 	while (e->cycle) {
 		struct entry *x = e->cycle;
@@ -292,8 +293,10 @@ static void end_cycle(struct engine *e)
 		entry_release(e, x);
 	}
 	queues_end_cycle(&e->q);
-	if (e->n_cycle % AGE_EVERY == 0)
+	if (e->n_cycle / AGE_EVERY != e->n_aged) {
+		e->n_aged = e->n_cycle / AGE_EVERY;
 		send_old_away(e);
+	}
 	while (e->report.waiting > e->o.waiting_max) {
 		struct entry *x = ages_oldest(&e->ages);
 
@@ -309,7 +312,7 @@ static void end_cycle(struct engine *e)
 	e->cycle_firings = 0;
 }
 
-static int run_agenda(struct engine *e)
+static inline __attribute__((always_inline)) int run_agenda(struct engine *e)
 {
 	int rv = 0;
 
@@ -330,6 +333,14 @@ static int run_agenda(struct engine *e)
 	return rv;
 }
 
+int engine_cycle(struct engine *e)
+{
+	int rv = run_agenda(e);
+
+	end_cycle(e);
+	return rv;
+}
+
 /* x is the next event. */
 static int look_at(struct engine *e, struct entry *x)
 {
@@ -341,10 +352,14 @@ static int look_at(struct engine *e, struct entry *x)
 	rv = activate(e, x);
 	x->also = e->cycle; /* the only one so far: nothing that follows from it has been looked at */
 	e->cycle = x;
+	if (rv == 0 && e->out && e->p->type[x->type].relayed)
+		rv = relay_event(e, x);
 	if (rv == 0 && e->agenda)
 		rv = run_agenda(e);
+	if (e->out_cycle)
+		relay_cycle(e, rv < 0);
 	end_cycle(e);
-	return rv;
+	return rv < 0 || !e->out ? rv : channel_pass_on(e->out, e->err);
 }
 
 int engine_event(struct engine *e, uint32_t type, const struct engine_simple *s, const union rules_value *param,
@@ -406,9 +421,9 @@ bool engine_dropped(const struct engine *e, char *text, size_t size)
 			most = i;
 	if (!e->pool[most].dropped)
 		return false;
-	t = &e->p->type[most];
+	t = &e->whole->type[most];
 	for (uint32_t i = 0; i < t->n_pattern; i++) {
-		const struct rules_rule *u = e->p->rule[t->pattern[i]->rule].src;
+		const struct rules_rule *u = e->whole->rule[t->pattern[i]->rule].src;
 
 		pos = &u->pos;
 		if (!t->pattern[i]->keeps)

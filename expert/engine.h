@@ -48,7 +48,7 @@ struct engine_options {
 	uint64_t age_max_ns;   /* of the trace's time: what has waited longer goes to the file, where it can; 0: 10 minutes */
 	uint32_t firings_max;  /* rules that fire in one cycle; 0: 1 million */
 	uint64_t ahead_from;   /* so many that wait, that an event may be looked at a little later, see ahead.c; 0: at once */
-	uint32_t threads;      /* 2: whoever feeds it with a whole trace may give it a thread of its own, see pipe.h */
+	uint32_t threads;      /* more than 1: whoever feeds it with a whole trace may give it threads of its own, see pipe.h */
 	/* An observation; non-zero stops with -1 and the error that it sets. NULL: they are counted only. */
 	int (*found)(void *arg, struct engine *e, const struct engine_finding *f, struct errbuf *err);
 	void *arg;
@@ -89,7 +89,8 @@ bool engine_dropped(const struct engine *e, char *text, size_t size);
 
 /* The value of its i-th given parameter (action->src->set[i]); false without memory. */
 bool engine_finding_value(struct engine *e, const struct engine_finding *f, uint32_t set, union rules_value *out);
-/* The simple events that it is made of (Frec of paper 001), each once per place it has; non-zero of fn stops. */
+/* The simple events that it is made of (Frec of paper 001), each once per place it has; non-zero of fn stops. values: their
+ * attributes, [RA_N]. */
 int engine_finding_events(struct engine *e, const struct engine_finding *f,
 			  int (*fn)(void *arg, uint32_t type, const union rules_value *values), void *arg);
 

@@ -89,7 +89,8 @@ struct fired {
 };
 
 struct engine {
-	const struct plan *p;
+	const struct plan *p;        /* all rules, or the half that runs here */
+	const struct plan *whole;
 	struct engine_options o;
 	struct strings text;
 	struct queues q;
@@ -106,9 +107,13 @@ struct engine {
 	uint64_t next_id, next_seq;
 	uint32_t cycle_firings;
 	uint64_t n_cycle;
+	uint64_t n_aged;             /* looks at ages */
 	struct fired *fired;         /* combinations of this cycle */
 	uint32_t n_fired, cap_fired;
 	struct ahead ahead;
+	struct channel *out;         /* to the other half of the rules, see relay.c; NULL: all rules are here */
+	size_t out_at;               /* where this cycle begins there, ... */
+	bool out_cycle;              /* ... if it has something for it */
 	struct engine_report report;
 	struct errbuf *err;          /* of the call */
 	struct entry *bound[RULES_MAX_PATTERNS];
@@ -288,9 +293,23 @@ void ahead_push(struct engine *e, struct entry *x);
 /* The first of it, which is not empty. */
 struct entry *ahead_pop(struct engine *e);
 
+/* ---- relay.c, the first half of the rules ---- */
+/* What the action makes of these is for the other half. */
+int relay_assert(struct engine *e, const struct plan_action *a, struct entry *const *m, uint32_t n);
+/* x, an event, is. */
+int relay_event(struct engine *e, const struct entry *x);
+/* The cycle, of which the other half gets something, is over. */
+void relay_cycle(struct engine *e, bool failed);
+
+/* ---- engine.c ---- */
+/* Do what is on the agenda and what follows from it, to the end of the cycle. */
+int engine_cycle(struct engine *e);
+
 /* ---- fire.c ---- */
 /* e->bound is a combination (or e->group a group) that fits. */
 int engine_fire(struct engine *e, uint32_t rule);
+/* Values of what the action makes of these. Returns whether times of any of them are not known. */
+bool engine_fill(struct engine *e, const struct plan_action *a, struct entry *const *m, uint32_t n, union rules_value *v);
 /* x no longer waits for anything. */
 void engine_forget(struct engine *e, struct entry *x);
 void engine_queue(struct engine *e, struct entry *x);

@@ -53,20 +53,21 @@ static bool any_untimed(struct entry *const *m, uint32_t n)
 	return false;
 }
 
-static void set_attributes(struct entry *x, struct entry *const *m, uint32_t n)
+/* Returns whether times of any of them are not known. */
+static inline bool set_attributes(union rules_value *v, struct entry *const *m, uint32_t n)
 {
 	int64_t start = m[0]->v[RA_START].i, finish = m[0]->v[RA_FINISH].i;
 	bool untimed = m[0]->untimed;
 
-	memcpy(x->v, m[0]->v, RA_N * sizeof(*x->v));
+	memcpy(v, m[0]->v, RA_N * sizeof(*v));
 	for (uint32_t i = 1; i < n; i++) {
 		start = m[i]->v[RA_START].i < start ? m[i]->v[RA_START].i : start;
 		finish = m[i]->v[RA_FINISH].i > finish ? m[i]->v[RA_FINISH].i : finish;
 		untimed |= m[i]->untimed;
 	}
-	x->v[RA_START].i = start;
-	x->v[RA_FINISH].i = finish;
-	x->untimed = untimed;
+	v[RA_START].i = start;
+	v[RA_FINISH].i = finish;
+	return untimed;
 }
 
 /* ---- actions ---- */
@@ -95,26 +96,40 @@ static int tell(struct engine *e, const struct plan_rule *u, const struct plan_a
 	return text_failed(e, u);
 }
 
+static inline bool fill(struct engine *e, const struct plan_action *a, struct entry *const *m, uint32_t n, union rules_value *v)
+{
+	bool untimed = set_attributes(v, m, n);
+
+	if (a->n_copy + a->n_compute < a->n_param) /* optional ones */
+		memset(v + RA_N, 0, a->n_param * sizeof(*v));
+	for (const struct plan_copy *c = a->copy, *end = c + a->n_copy; c < end;) {
+		const union rules_value *from = e->bound[c->pattern]->v;
+
+		for (const struct plan_copy *stop = c + c->n; c < stop; c++)
+			v[c->to] = from[c->from];
+	}
+	for (uint32_t i = 0; i < a->n_compute; i++)
+		v[a->src->set[a->compute[i]].slot] = engine_value(e, &a->value[a->compute[i]], e->bound);
+	return untimed;
+}
+
+bool engine_fill(struct engine *e, const struct plan_action *a, struct entry *const *m, uint32_t n, union rules_value *v)
+{
+	return fill(e, a, m, n, v);
+}
+
 static int assert_entry(struct engine *e, const struct plan_rule *u, const struct plan_action *a)
 {
 	struct entry *x;
 	uint32_t n;
 	struct entry *const *m = members(e, u, &n);
 
+	if (a->relayed)
+		return relay_assert(e, a, m, n);
 	x = entry_create(e, a->type);
 	if (!x)
 		return -1;
-	set_attributes(x, m, n);
-	if (a->n_copy + a->n_compute < a->n_param) /* optional ones */
-		memset(x->v + RA_N, 0, a->n_param * sizeof(*x->v));
-	for (const struct plan_copy *c = a->copy, *end = c + a->n_copy; c < end;) {
-		const union rules_value *from = e->bound[c->pattern]->v;
-
-		for (const struct plan_copy *stop = c + c->n; c < stop; c++)
-			x->v[c->to] = from[c->from];
-	}
-	for (uint32_t i = 0; i < a->n_compute; i++)
-		x->v[a->src->set[a->compute[i]].slot] = engine_value(e, &a->value[a->compute[i]], e->bound);
+	x->untimed = fill(e, a, m, n, x->v);
 	engine_queue(e, x);
 	if (text_failed(e, u) < 0)
 		return -1;
@@ -159,7 +174,7 @@ static int act(struct engine *e, const struct plan_rule *u, const struct plan_ac
 	default:
 		if (a->tells)
 			return tell(e, u, a);
-		return a->ignored ? 0 : assert_entry(e, u, a);
+		return a->ignored && !a->relayed ? 0 : assert_entry(e, u, a);
 	}
 }
 

@@ -468,6 +468,8 @@ static int make_rule(struct plan *p, uint32_t i)
 	const struct rules_rule *src = p->rules->rule[i];
 
 	k.rule->src = src;
+	if (p->in_half && !p->in_half[i])
+		return 0;
 	k.rule->pattern = room(&k, src->n_pattern, sizeof(*k.rule->pattern));
 	if (!k.rule->pattern)
 		return -1;
@@ -501,7 +503,7 @@ static void mark_modified(struct plan *p)
 				modified[u->pattern[u->action[a].pattern].type] = true;
 	}
 	for (uint32_t i = 0; i < p->rules->n_rule; i++)
-		for (uint32_t n = 0; n < p->rules->rule[i]->n_pattern; n++)
+		for (uint32_t n = 0; n < p->rule[i].n_pattern; n++)
 			p->rule[i].once |= modified[p->rules->rule[i]->pattern[n].type];
 }
 
@@ -640,7 +642,7 @@ static int make_types(struct plan *p)
 	int rv = count ? 0 : -1;
 
 	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)
-		for (uint32_t n = 0; n < p->rules->rule[i]->n_pattern; n++)
+		for (uint32_t n = 0; n < p->rule[i].n_pattern; n++)
 			count[p->rule[i].pattern[n].type]++;
 	for (uint32_t t = 0; rv == 0 && t < p->rules->n_type; t++) {
 		struct plan_type *y = &p->type[t];
@@ -653,7 +655,7 @@ static int make_types(struct plan *p)
 	}
 	/* What comes is taken for the last of several alike: so the older one is the first of them. */
 	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)
-		for (uint32_t n = p->rules->rule[i]->n_pattern; n-- > 0;) {
+		for (uint32_t n = p->rule[i].n_pattern; n-- > 0;) {
 			struct plan_pattern *q = &p->rule[i].pattern[n];
 			struct plan_type *y = &p->type[q->type];
 
@@ -672,7 +674,7 @@ static int make_types(struct plan *p)
 		rv = share_tests(p, &p->type[t]);
 	}
 	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)
-		for (uint32_t n = 0; n < p->rules->rule[i]->n_action; n++) {
+		for (uint32_t n = 0; n < p->rule[i].n_action; n++) {
 			struct plan_action *a = &p->rule[i].action[n];
 
 			a->ignored = a->src->kind == AK_ASSERT && !p->type[a->type].n_pattern;
@@ -680,7 +682,20 @@ static int make_types(struct plan *p)
 	return rv;
 }
 
-struct plan *plan_create(const struct rules *r, struct errbuf *err)
+/* What rules of the other half look at. */
+static void mark_relayed(struct plan *p)
+{
+	const struct rules *r = p->rules;
+
+	for (uint32_t i = 0; i < r->n_rule; i++)
+		for (uint32_t n = 0; !p->in_half[i] && n < r->rule[i]->n_pattern; n++)
+			p->type[r->rule[i]->pattern[n].type].relayed = true;
+	for (uint32_t i = 0; i < r->n_rule; i++)
+		for (uint32_t n = 0; n < p->rule[i].n_action; n++)
+			p->rule[i].action[n].relayed = p->type[p->rule[i].action[n].type].relayed;
+}
+
+struct plan *plan_create_half(const struct rules *r, const bool *in_half, bool first, struct errbuf *err)
 {
 	struct plan *p = calloc(1, sizeof(*p));
 
@@ -689,6 +704,7 @@ struct plan *plan_create(const struct rules *r, struct errbuf *err)
 		return NULL;
 	}
 	p->rules = r;
+	p->in_half = in_half;
 	memory_init(&p->mem, PLAN_MAX_MEMORY);
 	p->rule = memory_alloc(&p->mem, (r->n_rule + 1) * sizeof(*p->rule));
 	p->type = memory_alloc(&p->mem, (r->n_type + 1) * sizeof(*p->type));
@@ -701,6 +717,28 @@ struct plan *plan_create(const struct rules *r, struct errbuf *err)
 		return NULL;
 	}
 	mark_modified(p);
+	if (first)
+		mark_relayed(p);
+	p->in_half = NULL;
+	return p;
+}
+
+struct plan *plan_create(const struct rules *r, struct errbuf *err)
+{
+	struct plan *p = plan_create_half(r, NULL, false, err);
+	bool half[RULES_MAX_RULES];
+	struct errbuf none;
+
+	if (!p || !plan_split(r, half))
+		return p;
+	p->first = plan_create_half(r, half, true, &none);
+	for (uint32_t i = 0; i < r->n_rule; i++)
+		half[i] = !half[i];
+	p->second = p->first ? plan_create_half(r, half, false, &none) : NULL;
+	if (!p->second) {
+		plan_destroy(p->first);
+		p->first = NULL;
+	}
 	return p;
 }
 
@@ -708,6 +746,8 @@ void plan_destroy(struct plan *p)
 {
 	if (!p)
 		return;
+	plan_destroy(p->first);
+	plan_destroy(p->second);
 	memory_free(&p->mem);
 	free(p);
 }

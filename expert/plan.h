@@ -113,6 +113,7 @@ struct plan_action {
 	uint32_t n_copy, n_compute;
 	uint32_t type, n_param;          /* of the structure, when one is asserted */
 	bool tells, ignored;             /* it is an observation; no rule looks at it */
+	bool relayed;                    /* rules of the other half look at it */
 };
 
 struct plan_rule {
@@ -132,6 +133,7 @@ struct plan_type {
 	uint32_t n_use;                  /* patterns of it that are shared(N) */
 	uint32_t n_line;                 /* of the cache: size of an entry */
 	bool is_event;
+	bool relayed;                    /* rules of the second half look at it, and this is the first */
 	struct plan_pattern **pattern;   /* in the order of rules */
 	uint64_t *need;                  /* [pattern]: which tests must hold */
 	struct plan_shared *test[N_SHARED]; /* of all patterns, each once */
@@ -145,7 +147,16 @@ struct plan {
 	struct plan_rule *rule;
 	struct plan_type *type;
 	uint32_t n_index, n_pattern;
+	const bool *in_half;             /* [rule], where it has but half of the rules; others have no patterns and actions */
+	struct plan *first, *second;     /* the same in two halves, see plan_split.c; NULL: cannot be */
 };
+
+/* A half: these rules; for `first`, those of the other half look at what it makes. NULL with the reason. */
+struct plan *plan_create_half(const struct rules *r, const bool *in_half, bool first, struct errbuf *err);
+
+/* ---- plan_split.c ---- */
+/* [rule]: which ones may run before the others. False: none, or all. */
+bool plan_split(const struct rules *r, bool *first);
 
 /* rules must outlive it. NULL with the reason. */
 struct plan *plan_create(const struct rules *r, struct errbuf *err);

@@ -2,9 +2,9 @@
 /*
  * Speed of the rules: events of a made-up program (exchange with a neighbour, now and then a collective), merged in order
  * of time over all ranks, through the rules of a file.
- *   bench_rules [RULES [RANKS [EVENTS [THREADS]]]]      without: conf/problems.rules, 64 and 4,096 ranks, 1 thread
- * With one thread processor time counts, on a machine that may be busy; with two, one that makes and merges events and one
- * for the engine, it is time.
+ *   bench_rules [RULES [RANKS [EVENTS [THREADS]]]]      without: conf/problems.rules, 64 and 4,096 ranks, 1 thread and 2
+ * With one thread processor time counts, on a machine that may be busy; with more it is time, and the processor time of the
+ * thread that makes and merges events (with two, it also runs the first half of the rules) and of the others is told.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +32,11 @@ struct bench {
 	bool dry; /* events are made and merged, and that is all */
 };
 
-static double now(const struct bench *b)
+static double seconds(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(b->pipe ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -151,13 +151,14 @@ static void merge_all(struct bench *b, uint64_t events)
 	}
 }
 
-static void bench(const struct plan *p, uint32_t ranks, uint64_t events, bool threads)
+static void bench(const struct plan *p, uint32_t ranks, uint64_t events, uint32_t threads)
 {
+	clockid_t clock = threads > 1 ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
 	struct bench b = {.ranks = ranks, .stream = calloc(ranks, sizeof(*b.stream))};
-	struct engine_options o = {.found = found, .arg = &b, .ahead_from = ENGINE_AHEAD};
+	struct engine_options o = {.found = found, .arg = &b, .ahead_from = ENGINE_AHEAD, .threads = threads};
 	struct engine_report report;
 	struct errbuf err;
-	double since, took, dry;
+	double since, took, dry, own, all;
 
 	b.engine = engine_create(p, &o, &err);
 	if (!b.engine || !b.stream || tournament_init(&b.tree, ranks) < 0)
@@ -168,7 +169,7 @@ static void bench(const struct plan *p, uint32_t ranks, uint64_t events, bool th
 	b.coll[1] = rules_find(p->rules, "function_call_many_to_many_operation");
 	b.coll[2] = rules_find(p->rules, "function_call_one_to_many_operation");
 	check_layout(&b);
-	b.pipe = threads ? pipe_create(b.engine) : NULL;
+	b.pipe = threads > 1 ? pipe_create(b.engine) : NULL;
 	begin(&b);
 	for (uint32_t r = 0; r < ranks; r++) {
 		b.stream[r].seed = r + 1;
@@ -177,20 +178,27 @@ static void bench(const struct plan *p, uint32_t ranks, uint64_t events, bool th
 	}
 	tournament_start(&b.tree);
 	merge_all(&b, events / 10);
-	since = now(&b);
+	own = seconds(CLOCK_THREAD_CPUTIME_ID);
+	all = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	since = seconds(clock);
 	merge_all(&b, events);
 	if (pipe_close(b.pipe, &err) < 0 || engine_finish(b.engine, &err) < 0)
 		exit(1);
-	took = now(&b) - since;
+	took = seconds(clock) - since;
+	own = seconds(CLOCK_THREAD_CPUTIME_ID) - own;
+	all = seconds(CLOCK_PROCESS_CPUTIME_ID) - all;
 	b.dry = true;
-	since = now(&b);
+	since = seconds(CLOCK_THREAD_CPUTIME_ID);
 	merge_all(&b, events);
-	dry = now(&b) - since;
+	dry = seconds(CLOCK_THREAD_CPUTIME_ID) - since;
 	engine_report(b.engine, &report);
-	printf("%5u ranks  %6.2f M events/s  %.0f ns an event, %.0f of them to make and merge them; %llu findings, %llu waiting"
-	       " at most, %.2f combinations an event\n", ranks, (double)events / took * 1e-6, took / (double)events * 1e9,
+	printf("%5u ranks, %u thread%s  %6.2f M events/s  %.0f ns an event, %.0f of them to make and merge them; %llu findings, %llu waiting"
+	       " at most, %.2f combinations an event\n", ranks, threads, threads > 1 ? "s" : "", (double)events / took * 1e-6, took / (double)events * 1e9,
 	       dry / (double)events * 1e9, (unsigned long long)report.observations, (unsigned long long)report.waiting_most,
 	       (double)report.combinations / (double)report.events);
+	if (threads > 1)
+		printf("                        of processor time, %.0f ns an event in this thread, %.0f in the other%s\n", own / (double)events * 1e9,
+		       (all - own) / (double)events * 1e9, threads > 2 ? "s" : "");
 	tournament_free(&b.tree);
 	engine_destroy(b.engine);
 	free(b.stream);
@@ -202,7 +210,7 @@ int main(int argc, char **argv)
 	struct rules *r = rules_load(argc > 1 ? argv[1] : "conf/problems.rules", &err);
 	struct plan *p = r ? plan_create(r, &err) : NULL;
 	uint64_t events = argc > 3 ? strtoull(argv[3], NULL, 10) : 10000000;
-	bool threads = argc > 4 && atoi(argv[4]) > 1;
+	uint32_t threads = argc > 4 ? (uint32_t)atoi(argv[4]) : 1;
 
 	if (!p) {
 		fprintf(stderr, "%s\n", err.text);
@@ -211,8 +219,10 @@ int main(int argc, char **argv)
 	if (argc > 2) {
 		bench(p, (uint32_t)strtoul(argv[2], NULL, 10), events, threads);
 	} else {
-		bench(p, 64, events, false);
-		bench(p, 4096, events, false);
+		for (threads = 1; threads <= 2; threads++) {
+			bench(p, 64, events, threads);
+			bench(p, 4096, events, threads);
+		}
 	}
 	plan_destroy(p);
 	rules_free(r);

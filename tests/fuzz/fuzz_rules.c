@@ -2,13 +2,13 @@
 /*
  * Fuzzes the rule languages and their engine. The input is a file of rules; what is accepted is run on events that are
  * drawn from it, once with much room and twice with little, of which once events are looked at later than they come: it ends
- * by itself, and the same way both times. Errors name the place.
+ * by itself, and the same way both times. With much room they run in threads, too. Errors name the place.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "expert/engine.h"
+#include "expert/pipe.h"
 
 #define EVENTS 300
 
@@ -51,13 +51,14 @@ static uint64_t draw(uint64_t *seed)
 	return *seed >> 33;
 }
 
-static struct outcome run(const struct plan *p, uint64_t seed, bool little, bool later)
+static struct outcome run(const struct plan *p, uint64_t seed, bool little, bool later, bool threads)
 {
 	struct outcome o = {.hash = 1};
 	struct engine_options options = {.found = found, .arg = &o.hash, .firings_max = 2000, .waiting_max = little ? 5 : 1000,
 					 .age_max_ns = little ? 300 : 0, .ahead_from = later};
 	struct errbuf err = {""};
 	struct engine *e = engine_create(p, &options, &err);
+	struct pipe *through = e && threads ? pipe_create(e) : NULL;
 	uint32_t n_events = 0;
 
 	if (!e)
@@ -72,11 +73,15 @@ static struct outcome run(const struct plan *p, uint64_t seed, bool little, bool
 
 		for (uint32_t k = 0; k < p->rules->type[type]->n_param; k++)
 			v[k].i = (int64_t)(draw(&seed) % 4) - 1;
-		o.rv = engine_event(e, type, &s, v, &err);
+		o.rv = through ? pipe_event(through, type, &s, v, &err) : engine_event(e, type, &s, v, &err);
+		if (through)
+			continue;
 		engine_report(e, &o.report);
 		if (o.report.waiting > options.waiting_max || (o.rv < 0 && !*err.text))
 			abort();
 	}
+	if (pipe_close(through, &err) < 0)
+		o.rv = -1;
 	if (o.rv == 0)
 		o.rv = engine_finish(e, &err);
 	engine_report(e, &o.report);
@@ -100,11 +105,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	p = plan_create(r, &err);
 	if (p) {
-		struct outcome a = run(p, size, true, false), b = run(p, size, true, true);
+		struct outcome a = run(p, size, true, false, false), b = run(p, size, true, true, false);
 
 		if (a.rv != b.rv || a.hash != b.hash || (a.rv == 0 && memcmp(&a.report, &b.report, sizeof(a.report))))
 			abort();
-		run(p, size + 1, false, false);
+		a = run(p, size + 1, false, false, false);
+		b = run(p, size + 1, false, false, true);
+		if (a.rv != b.rv || a.hash != b.hash || (a.rv == 0 && memcmp(&a.report, &b.report, sizeof(a.report))))
+			abort();
 	}
 	plan_destroy(p);
 	rules_free(r);

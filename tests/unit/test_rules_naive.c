@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "expert/pipe.h"
 #include "tests/unit/rules_events.h"
 #include "tests/unit/rules_naive.h"
 
@@ -51,6 +52,37 @@ static const char zoo[] =
     "  assert seen(a = a.tag, b = b.tag, c = 7) retract a;"
     "defrule \"\" struct e type echo struct f type echo where e.k == f.n and e.n >= f.k assert told(t = e.@start_time, x = 0.5);";
 
+/* The same events through threads find the same. */
+static void compare_threads(const struct plan *p, const struct engine_options *options, uint32_t seed, uint32_t events,
+			    const struct rules_log *want)
+{
+	struct engine_options o = *options;
+	struct rules_log log = {NULL};
+	struct rules_events draw = {.rules = p->rules, .seed = seed};
+	struct errbuf err;
+	struct engine *e;
+	struct pipe *through;
+
+	o.arg = &log;
+	o.threads = 2 + seed % 2;
+	e = engine_create(p, &o, &err);
+	through = pipe_create(e);
+	assert_non_null(through);
+	for (uint32_t k = 0; k < events; k++) {
+		union rules_value v[RULES_MAX_PARAMS];
+		struct engine_simple s;
+		uint32_t type = rules_event(&draw, &s, v);
+
+		if (pipe_event(through, type, &s, v, &err) < 0)
+			fail_msg("seed %u, event %u: %s", seed, k, err.text);
+	}
+	assert_int_equal(pipe_close(through, &err), 0);
+	if (log.count != want->count || (log.count && memcmp(log.n, want->n, log.count * sizeof(*log.n))))
+		fail_msg("seed %u: through %u threads the rules find something else", seed, o.threads);
+	engine_destroy(e);
+	free(log.n);
+}
+
 /* waiting_max: as many wait in memory, the others in a file. 0: all in memory; but for what is older than age_max_ns */
 static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint32_t events, uint64_t waiting_max, uint64_t age_max_ns)
 {
@@ -62,8 +94,8 @@ static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint3
 	assert_non_null(p);
 	for (uint32_t i = first; i < first + seeds; i++) {
 		struct rules_log log = {NULL};
-		struct engine *e = engine_create(p, &(struct engine_options){.found = rules_log_found, .arg = &log, .waiting_max = waiting_max,
-								  .age_max_ns = age_max_ns}, &err);
+		struct engine_options o = {.found = rules_log_found, .arg = &log, .waiting_max = waiting_max, .age_max_ns = age_max_ns};
+		struct engine *e = engine_create(p, &o, &err);
 		struct naive *n = naive_create(p);
 		struct rules_events draw = {.rules = r, .seed = i};
 		uint64_t count;
@@ -87,6 +119,7 @@ static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint3
 					 i, k, (unsigned long long)log.count, (unsigned long long)count, (unsigned long long)at);
 			}
 		}
+		compare_threads(p, &o, i, events, &log);
 		engine_report(e, &report);
 		assert_int_equal(report.dropped, 0);
 		assert_true(!waiting_max || report.waiting <= waiting_max);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An engine in a thread of its own, and one that looks at events later than they come, finds the same in the same order, and
- * fails the same way.
+ * An engine in threads of its own, one or two, and one that looks at events later than they come, finds the same in the same
+ * order, and fails the same way. Which rules the two threads have.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,16 +39,17 @@ static void forget(struct outcome *o)
 	free(o->log.n);
 }
 
-/* Random events; with pipe, through a thread; looked at a little later when so many wait (0: never). */
-static struct outcome feed(const struct plan *p, uint32_t events, uint32_t firings_max, bool pipe, uint64_t ahead_from)
+/* Random events; with 2 or 3 threads, through a pipe; looked at a little later when so many wait (0: never). */
+static struct outcome feed(const struct plan *p, uint32_t events, uint32_t firings_max, uint32_t threads, uint64_t ahead_from)
 {
-	struct outcome o = {.later = ahead_from > 0};
-	struct engine_options options = {.found = rules_log_found, .arg = &o.log, .firings_max = firings_max, .ahead_from = ahead_from};
+	struct outcome o = {.later = ahead_from > 0 || threads > 1};
+	struct engine_options options = {.found = rules_log_found, .arg = &o.log, .firings_max = firings_max, .ahead_from = ahead_from,
+					 .threads = threads};
 	struct engine *e = engine_create(p, &options, &o.err);
-	struct pipe *through = pipe ? pipe_create(e) : NULL;
+	struct pipe *through = threads > 1 ? pipe_create(e) : NULL;
 	struct rules_events draw = {.rules = p->rules, .seed = 7};
 
-	assert_int_equal(through != NULL, pipe);
+	assert_int_equal(through != NULL, threads > 1);
 	for (uint32_t i = 0; i < events && o.rv == 0; i++) {
 		union rules_value v[RULES_MAX_PARAMS];
 		struct engine_simple s;
@@ -72,10 +73,12 @@ static void compare(uint32_t events, uint32_t firings_max, int rv)
 
 	if (!p)
 		fail_msg("%s", err.text);
-	alone = feed(p, events, firings_max, false, 0);
+	alone = feed(p, events, firings_max, 1, 0);
 	assert_int_equal(alone.rv, rv);
-	for (int i = 1; i < 5; i++) {
-		other = feed(p, events, firings_max, i & 1, (uint64_t)(i / 2) * (i == 4 ? 30 : 1));
+	for (uint32_t i = 1; i < 9; i++) { /* 1 to 3 threads; at once, later, later when much waits */
+		static const uint64_t ahead_from[] = {0, 1, 30};
+
+		other = feed(p, events, firings_max, 1 + i % 3, ahead_from[i / 3]);
 		same(&alone, &other);
 		forget(&other);
 	}
@@ -97,6 +100,49 @@ static void test_error(void **state)
 {
 	(void)state;
 	compare(20000, 20, -1);
+}
+
+/* ---- halves ---- */
+
+/* Which rules of the text may run before the others: '1' for each that does, '2' for the others. */
+static void halves(const char *text, const char *want)
+{
+	struct errbuf err;
+	struct rules *r = rules_load_text("text", text, strlen(text), &err);
+	bool first[RULES_MAX_RULES], any;
+	char got[64] = "";
+
+	if (!r)
+		fail_msg("%s", err.text);
+	any = plan_split(r, first);
+	for (uint32_t i = 0; i < r->n_rule; i++)
+		got[i] = first[i] ? '1' : '2';
+	assert_string_equal(got, want);
+	assert_int_equal(any, strchr(want, '1') != NULL);
+	rules_free(r);
+}
+
+#define BARRIER "function_call_barrier_operation"
+
+static void test_halves(void **state)
+{
+	(void)state;
+	halves("", "");
+	/* what follows from a composite event is behind it */
+	halves("declare composite event a member (" SEND " as s, " RECV " as r) when s.tag == r.tag parameters (t = s.tag);"
+	       "declare composite event b member (a as x all 2 by (x.t)) parameters (t = x.t);"
+	       "declare composite event c member (" BARRIER " as c all c.size by (c.comm)) parameters (t = c.comm);", "121");
+	/* a kind of event is looked at on one side only, and so on for what stands beside it */
+	halves("defstruct observation o \"\" param t type int;"
+	       "declare composite event a member (" SEND " as s, " RECV " as r) when s.tag == r.tag parameters (t = s.tag);"
+	       "declare composite event b member (" RECV " as r, " BARRIER " as c) when r.tag == c.comm parameters (t = r.tag);"
+	       "defrule \"\" struct c type " BARRIER " assert o(t = c.comm);", "222");
+	/* states that rules look at and change, and strings that they make, are behind */
+	halves("defstruct state w \"\" param t type int;"
+	       "defstruct event e \"\" param n type string;"
+	       "defrule \"\" struct s type " SEND " assert w(t = s.tag);"
+	       "defrule \"\" struct r type " RECV " struct x type w where x.t == r.tag retract x;"
+	       "defrule \"\" struct c type " BARRIER " assert e(n = \"{c.comm}\");", "122");
 }
 
 /* ---- a whole trace ---- */
@@ -135,12 +181,14 @@ static void test_trace(void **state)
 	}
 	t = syn_open(s);
 	alone = read_trace(p, t, 1);
-	beside = read_trace(p, t, 2);
 	assert_int_equal(alone.rv, 0);
 	assert_true(alone.log.count > 100);
-	same(&alone, &beside);
+	for (uint32_t threads = 2; threads <= 3; threads++) {
+		beside = read_trace(p, t, threads);
+		same(&alone, &beside);
+		forget(&beside);
+	}
 	forget(&alone);
-	forget(&beside);
 	trace_close(t);
 	syn_destroy(s);
 	plan_destroy(p);
@@ -152,6 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_same),
 	    cmocka_unit_test(test_error),
+	    cmocka_unit_test(test_halves),
 	    cmocka_unit_test(test_trace),
 	};
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The rules of an engine in two halves, each of which has a thread (plan_split.c says which rule is where): the first looks
+ * at events and puts composite ones together, the second does what follows from these. What the first half has made of an
+ * event is handed over as a whole; the second goes on with it as if the event had been its own, so that it finds the same
+ * in the same order, fails the same way, and counts the same.
+ */
+#ifndef PRECEDENT_EXPERT_RELAY_H
+#define PRECEDENT_EXPERT_RELAY_H
+
+#include "expert/engine.h"
+
+struct relay;
+
+/* e, to which no event has come, is the second half from now on. NULL: it stays what it is, since its rules cannot be
+ * divided or there can be no thread. */
+struct relay *relay_create(struct engine *e);
+/* To which events come. */
+struct engine *relay_first(struct relay *r);
+/* All that the first half has made was looked at; e reports of both. -1 with the reason, where the second half has failed.
+ * NULL is legal: 0. */
+int relay_close(struct relay *r, struct errbuf *err);
+
+#endif
