@@ -30,30 +30,6 @@
 
 /* ---- what it says ---- */
 
-static double term_at(const struct law_term *t, const double *vars)
-{
-	double v = t->c;
-
-	for (unsigned i = 0; i < t->n; i++) {
-		double x = vars[t->f[i].var], p = t->f[i].power;
-
-		if (p != 0)
-			v *= p == 1 ? x : p == 2 ? x * x : p == -1 ? 1 / x : pow(x, p);
-		if (t->f[i].log)
-			v *= log2(x);
-	}
-	return v;
-}
-
-static double shape_at(const struct law_shape *s, const double *vars)
-{
-	double sum = 0;
-
-	for (unsigned i = 0; i < s->n; i++)
-		sum += term_at(&s->t[i], vars);
-	return sum;
-}
-
 /* n: which input. Those that jobs have anyway by name, numbers of arguments and script by their place. */
 static const char *input_name(const struct law *l, unsigned n, char buf[NAME_MAX_LEN])
 {
@@ -126,7 +102,7 @@ int law_say(const struct law *l, const double *vars, unsigned n_vars, struct est
 		return -1;
 	wider = 1 + FAR * fmax(far.above, far.below);
 	for (unsigned i = 0; i < l->n_shapes; i++) {
-		at[i] = shape_at(&l->s[i], vars);
+		at[i] = law_shape_at(&l->s[i], vars);
 		if (!isfinite(at[i]) || at[i] <= 0)
 			return err_set(why, "the model gives %g s", at[i]);
 		mean += l->s[i].weight * at[i];

@@ -67,6 +67,8 @@ struct law {
 /* The latest first; at most LAW_LOOK are used. Runs of the same numbers count once, by the median of the latest. *out is
  * zeroed but for the runs and points where it refuses, with the reason. */
 int law_fit(const struct kin_run *runs, size_t n, struct law *out, struct errbuf *why);
+/* What one shape says, in seconds; by input, of which each has to be above 0. */
+double law_shape_at(const struct law_shape *s, const double *vars);
 /* How long a run with these numbers takes. Refuses what lies too far from all that ran, or where the shapes disagree. */
 int law_say(const struct law *law, const double *vars, unsigned n_vars, struct estimate *out, struct errbuf *why);
 /* How far beyond the ranges of its inputs these lie, in widths of them; 0: none does. Refuses what is too far. */

@@ -431,21 +431,33 @@ static void shapes_find(const struct fit *f, struct found *out)
 		powers_try(f, m, 0, out);
 }
 
-/* ---- outliers ---- */
+/* ---- what a shape says ---- */
 
-static double shape_value(const struct law_shape *s, const double *x)
+static double term_at(const struct law_term *t, const double *vars)
+{
+	double v = t->c;
+
+	for (unsigned i = 0; i < t->n; i++) {
+		double x = vars[t->f[i].var], p = t->f[i].power;
+
+		if (p != 0)
+			v *= p == 1 ? x : p == 2 ? x * x : p == -1 ? 1 / x : pow(x, p);
+		if (t->f[i].log)
+			v *= log2(x);
+	}
+	return v;
+}
+
+double law_shape_at(const struct law_shape *s, const double *vars)
 {
 	double sum = 0;
 
-	for (unsigned k = 0; k < s->n; k++) {
-		double v = s->t[k].c;
-
-		for (unsigned i = 0; i < s->t[k].n; i++)
-			v *= pow(x[s->t[k].f[i].var], s->t[k].f[i].power) * (s->t[k].f[i].log ? log2(x[s->t[k].f[i].var]) : 1);
-		sum += v;
-	}
+	for (unsigned i = 0; i < s->n; i++)
+		sum += term_at(&s->t[i], vars);
 	return sum;
 }
+
+/* ---- outliers ---- */
 
 /* The points that the best shape misses by most. */
 static unsigned suspects(const struct fit *f, const struct law_shape *s, unsigned list[SUSPECTS])
@@ -456,7 +468,7 @@ static unsigned suspects(const struct fit *f, const struct law_shape *s, unsigne
 	for (unsigned i = 0; i < f->n; i++) {
 		if (f->p[i].out)
 			continue;
-		o = fabs(log(fmax(shape_value(s, f->p[i].x), 1e-300) / f->p[i].y));
+		o = fabs(log(fmax(law_shape_at(s, f->p[i].x), 1e-300) / f->p[i].y));
 		at = n < SUSPECTS ? n++ : SUSPECTS;
 		for (; at && off[at - 1] < o; at--)
 			if (at < SUSPECTS) {
@@ -479,9 +491,9 @@ static bool stands_apart(const struct fit *f, const struct found *others, unsign
 
 	for (unsigned i = 0; i < f->n; i++)
 		if (!f->p[i].out)
-			off[n++] = fabs(shape_value(&others->s[0], f->p[i].x) / f->p[i].y - 1);
+			off[n++] = fabs(law_shape_at(&others->s[0], f->p[i].x) / f->p[i].y - 1);
 	spread = fmax(fmax(1.4826 * median(off, n), others->s[0].error), NOISE);
-	return fabs(shape_value(&others->s[0], f->p[point].x) / f->p[point].y - 1) > OUTLIER * spread;
+	return fabs(law_shape_at(&others->s[0], f->p[point].x) / f->p[point].y - 1) > OUTLIER * spread;
 }
 
 /* A node that hung or a cold file system must not bend the shape: the one without which the others agree best is left out,
