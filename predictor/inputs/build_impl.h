@@ -6,7 +6,7 @@
 #include "predictor/inputs/build.h"
 
 #define BUILD_FEATURES	 1024 /* of a graph */
-#define BUILD_POINT_NAME 480
+#define BUILD_POINT_NAME 1200 /* of a call with all its values */
 
 /* A variable of the model's own: what a value that goes with the counter of a loop is in this iteration. It is set where the
  * loop's node is entered, so that calls in loops within see it too. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Recorded calls as control points: see call.h. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -11,7 +13,9 @@
 #include "predictor/inputs/call.h"
 #include "trace/functions.h"
 
-#define INTS_MAX 3 /* elements of an array of integers that are values */
+#define INTS_MAX   3  /* elements of an array of integers that are values */
+#define SUBS_NAMED 6  /* of a datatype, in the name of its constructor */
+#define DIGITS_MAX 15 /* of a number in a file's name */
 
 static void put_word(struct call_view *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void put_word(struct call_view *c, const char *fmt, ...)
@@ -63,20 +67,119 @@ static void put_comm(struct call_view *c, const struct trace_defs *d, const char
 	put_value(c, name, ".stride", stride);
 }
 
-static void put_type(struct call_view *c, const struct trace_defs *d, const char *name, int64_t type)
+static const char *type_word(const struct trace_type *t)
 {
 	static const char *const word[TCOMB_N] = {"named", "dup", "contiguous", "vector", "hvector", "indexed", "hindexed",
 						  "indexed_block", "hindexed_block", "struct", "subarray", "darray",
 						  "resized", "f90", "other"};
 
+	return t->name ? t->name : t->combiner >= 0 && t->combiner < TCOMB_N ? word[t->combiner] : "?";
+}
+
+static void put_type(struct call_view *c, const struct trace_defs *d, const char *name, int64_t type)
+{
 	if (type < 0 || type >= d->n_type)
 		return;
-	if (d->type[type].name) {
-		put_word(c, " %.24s", d->type[type].name);
+	put_word(c, " %.24s", type_word(&d->type[type]));
+	if (!d->type[type].name)
+		put_value(c, name, ".bytes", d->type[type].size);
+}
+
+/* Of as many numbers as its first one says. */
+static bool is_listed(const struct trace_type *t)
+{
+	return t->combiner >= TCOMB_INDEXED && t->combiner <= TCOMB_HINDEXED_BLOCK;
+}
+
+uint32_t call_type_ints(const struct trace_type *t)
+{
+	uint32_t most = is_listed(t) ? 1 : CALL_TYPE_INTS;
+
+	return t->n_int < most ? t->n_int : most;
+}
+
+uint32_t call_type_addrs(const struct trace_type *t)
+{
+	return is_listed(t) ? 0 : t->n_addr < CALL_TYPE_ADDRS ? t->n_addr : CALL_TYPE_ADDRS;
+}
+
+bool call_type_measured(const struct trace_type *t)
+{
+	return t->combiner == TCOMB_STRUCT || t->combiner == TCOMB_DARRAY || t->combiner >= TCOMB_F90;
+}
+
+/* What a constructor was given: how much and of what is in the name, where the numbers do not say it. */
+static void put_newtype(struct call_view *c, const struct trace_defs *d, const char *name, int64_t type)
+{
+	const struct trace_type *t = type >= 0 && type < d->n_type ? &d->type[type] : NULL;
+	char tail[8];
+
+	if (!t || t->name) {
+		put_word(c, " %.24s", t ? t->name : "null");
 		return;
 	}
-	put_word(c, " %s", d->type[type].combiner >= 0 && d->type[type].combiner < TCOMB_N ? word[d->type[type].combiner] : "?");
-	put_value(c, name, ".bytes", d->type[type].size);
+	put_word(c, " %s", type_word(t));
+	if (!is_listed(t) && t->n_int > 2)
+		put_word(c, "%u", t->n_int);
+	for (uint32_t i = 0; i < t->n_sub && i < SUBS_NAMED; i++)
+		put_word(c, "%c%.24s", i ? ',' : ':', type_word(&d->type[t->sub[i]]));
+	if (call_type_measured(t)) {
+		put_value(c, name, ".bytes", t->size);
+		put_value(c, name, ".lb", t->lb);
+		put_value(c, name, ".extent", t->extent);
+	}
+	for (uint32_t i = 0; i < call_type_ints(t); i++) {
+		snprintf(tail, sizeof(tail), ".i%u", i);
+		put_value(c, name, tail, t->integer[i]);
+	}
+	for (uint32_t i = 0; i < call_type_addrs(t); i++) {
+		snprintf(tail, sizeof(tail), ".a%u", i);
+		put_value(c, name, tail, t->addr[i]);
+	}
+}
+
+static void put_window(struct call_view *c, const struct trace_defs *d, const char *name, int64_t win)
+{
+	const struct trace_win *w = win >= 0 && win < d->n_win ? &d->win[win] : NULL;
+
+	put_value(c, name, ".kind", w ? w->kind : CALL_MISSING);
+	put_value(c, name, ".size", w && w->size <= INT64_MAX ? (int64_t)w->size : CALL_MISSING);
+	put_value(c, name, ".unit", w ? w->disp_unit : CALL_MISSING);
+}
+
+const char *call_file_number(const char *path, size_t *at, size_t *n)
+{
+	const char *slash = strrchr(path, '/');
+	size_t i = *at, begin = slash ? (size_t)(slash + 1 - path) : 0;
+
+	for (i = i < begin ? begin : i; path[i]; i += *n) {
+		*n = 1;
+		if (!isdigit((unsigned char)path[i]))
+			continue;
+		while (isdigit((unsigned char)path[i + *n]))
+			++*n;
+		if (*n > DIGITS_MAX)
+			continue;
+		*at = i + *n;
+		return path + i;
+	}
+	return NULL;
+}
+
+static void put_file(struct call_view *c, const struct trace_defs *d, const char *name, int64_t file)
+{
+	const struct trace_file *f = file >= 0 && file < d->n_file ? &d->file[file] : NULL;
+	size_t at = 0, n;
+	char tail[8];
+
+	put_value(c, name, ".mode", f ? f->amode : CALL_MISSING);
+	for (uint32_t i = 0; i < CALL_FILE_NUMBERS; i++) {
+		const char *digits = f ? call_file_number(f->name, &at, &n) : NULL;
+
+		f = digits ? f : NULL;
+		snprintf(tail, sizeof(tail), ".n%u", i);
+		put_value(c, name, tail, digits ? strtoll(digits, NULL, 10) : CALL_MISSING);
+	}
 }
 
 static void put_array(struct call_view *c, const struct sig_walk *w)
@@ -108,13 +211,27 @@ static void put_param(struct call_view *c, const struct trace_defs *d, const str
 	case TK_COUNT:
 	case TK_ROOT:
 	case TK_INT:
+	case TK_DISP:
 		put_value(c, w->name, "", w->val[0] == TRACE_UNDEFINED ? CALL_MISSING : w->val[0]);
+		break;
+	case TK_ASRC:
+	case TK_ATAG:
+		put_value(c, w->name, "", w->val[0] == TRACE_NULL ? CALL_MISSING : w->val[0]);
 		break;
 	case TK_COMM:
 		put_comm(c, d, w->name, w->val[0]);
 		break;
 	case TK_TYPE:
 		put_type(c, d, w->name, w->val[0]);
+		break;
+	case TK_NEWTYPE:
+		put_newtype(c, d, w->name, w->val[0]);
+		break;
+	case TK_NEWWIN:
+		put_window(c, d, w->name, w->val[0]);
+		break;
+	case TK_NEWFILE:
+		put_file(c, d, w->name, w->val[0]);
 		break;
 	case TK_OP:
 		if (w->val[0] >= 0 && w->val[0] < d->n_op)

@@ -54,19 +54,12 @@ static const char *never(uint16_t fn)
 
 	if (f->cls == TC_DYN)
 		return "starts processes, which is not predicted";
-	if (f->cls == TC_PROBE || strstr(f->name, "robe") || strstr(f->name, "Mrecv") || strstr(f->name, "mrecv"))
+	if (strcmp(f->name, "MPI_Probe") && (f->cls == TC_PROBE || strstr(f->name, "robe") || strstr(f->name, "Mrecv") ||
+					     strstr(f->name, "mrecv")))
 		return "looks for messages, and which there are is not predicted";
 	for (uint32_t i = 0; i < f->n_param; i++)
-		switch (f->param[i].kind) {
-		case TK_WIN:
-		case TK_NEWWIN:
-			return "uses a window, which is not predicted";
-		case TK_FILE:
-		case TK_NEWFILE:
-			return "uses a file, which is not predicted";
-		case TK_TYPES:
+		if (f->param[i].kind == TK_TYPES)
 			return "has a list of datatypes, which is not predicted";
-		}
 	return f->n_param > PATTERN_PARAMS ? "has too many parameters" : NULL;
 }
 
@@ -197,6 +190,79 @@ static void learn_counts(struct pattern_param *k, const struct pattern_walk *w)
 				k->rules &= (uint8_t)~rule;
 }
 
+/* Of the datatype, window or file of a call. */
+static int learn_object(struct look *l, struct pattern_param *k, enum pattern_object kind, int64_t index)
+{
+	bool named = kind == POBJ_TYPE && index >= 0 && l->set->defs.type[index].name;
+
+	if (!k->makers) {
+		k->makers = arena_alloc(l->set->arena, 1, sizeof(*k->makers));
+		k->n_makers = 1;
+	}
+	return k->makers ? pattern_makers_learn(k->makers, &l->play.objects, kind, named ? TRACE_NULL : index, l->set->arena) : -1;
+}
+
+/* Beside the numbers that are values. */
+static bool same_contents(const struct pattern_set *s, const struct trace_type *a, const struct trace_type *b)
+{
+	uint32_t ints = call_type_ints(a), addrs = call_type_addrs(a);
+
+	if (a->combiner != b->combiner || a->n_int != b->n_int || a->n_addr != b->n_addr || a->n_sub != b->n_sub ||
+	    memcmp(a->integer + ints, b->integer + ints, (a->n_int - ints) * sizeof(*a->integer)) ||
+	    memcmp(a->addr + addrs, b->addr + addrs, (a->n_addr - addrs) * sizeof(*a->addr)))
+		return false;
+	for (uint32_t i = 0; i < a->n_sub; i++)
+		if (a->sub[i] != b->sub[i] && (s->defs.type[a->sub[i]].name || s->defs.type[b->sub[i]].name))
+			return false;
+	return true;
+}
+
+static int learn_new_type(struct look *l, struct pattern_param *k, int64_t index)
+{
+	const struct trace_type *t, *first;
+
+	if (index < 0 || k->literal[0] < 0) {
+		k->other |= index != k->literal[0];
+		return 0;
+	}
+	t = &l->set->defs.type[index];
+	first = &l->set->defs.type[k->literal[0]];
+	if (t->name || first->name || !same_contents(l->set, first, t)) {
+		k->other |= index != k->literal[0];
+		return 0;
+	}
+	if (!k->makers) {
+		k->makers = arena_alloc(l->set->arena, t->n_sub, sizeof(*k->makers));
+		k->n_makers = t->n_sub;
+	}
+	for (uint32_t i = 0; k->makers && i < t->n_sub; i++)
+		if (!l->set->defs.type[t->sub[i]].name &&
+		    pattern_makers_learn(&k->makers[i], &l->play.objects, POBJ_TYPE, t->sub[i], l->set->arena) < 0)
+			return -1;
+	return k->makers ? 0 : -1;
+}
+
+static int learn_made(struct look *l, struct pattern_param *k, const struct pattern_walk *w)
+{
+	const struct trace_defs *d = &l->rank->defs;
+	int64_t v = w->n ? w->at[0] : TRACE_NULL;
+
+	switch (w->kind) {
+	case TK_TYPE:
+		return learn_object(l, k, POBJ_TYPE, v);
+	case TK_WIN:
+		return learn_object(l, k, POBJ_WIN, v);
+	case TK_FILE:
+		return learn_object(l, k, POBJ_FILE, v);
+	case TK_NEWTYPE:
+		return learn_new_type(l, k, v);
+	case TK_NEWFILE:
+		return v >= 0 && v < d->n_file ? pattern_name_learn(&k->file, d->file[v].name, l->set->arena) : 0;
+	default:
+		return 0;
+	}
+}
+
 static int learn_call(struct look *l, uint32_t pattern, const int64_t *val)
 {
 	struct pattern *p = &l->set->pattern[pattern];
@@ -206,7 +272,7 @@ static int learn_call(struct look *l, uint32_t pattern, const int64_t *val)
 		struct pattern_param *k = &p->param[w.i - 1];
 		int same = take_literal(l, k, &w);
 
-		if (same < 0)
+		if (same < 0 || learn_made(l, k, &w) < 0)
 			return err_set(l->err, "no memory for the calls of a trace");
 		if (w.kind == TK_COMM)
 			learn_comm(l, p, k, w.at[0]);
@@ -237,6 +303,30 @@ static int64_t comm_that_was(void *arg, uint32_t pattern)
 	return TRACE_NULL;
 }
 
+/* Windows and files have the numbers of the trace only where they are the same ones. */
+static bool same_objects(const struct look *l, const struct pattern *p)
+{
+	const struct trace_defs *d = &l->rank->defs;
+	const struct pattern_objects *o = &l->play.objects;
+	struct pattern_walk w = {.pattern = p, .val = l->made};
+
+	while (pattern_walk_next(&w)) {
+		int64_t v = w.n ? w.at[0] : TRACE_NULL;
+
+		if (w.kind == TK_NEWWIN && v >= 0 &&
+		    (v >= d->n_win || v >= o->n_win || d->win[v].kind != o->win[v].kind || d->win[v].comm != o->win[v].comm ||
+		     d->win[v].ordinal != o->win[v].ordinal || d->win[v].size != o->win[v].size ||
+		     d->win[v].disp_unit != o->win[v].disp_unit))
+			return false;
+		if (w.kind == TK_NEWFILE && v >= 0 &&
+		    (v >= d->n_file || v >= o->n_file || d->file[v].comm != o->file[v].comm ||
+		     d->file[v].ordinal != o->file[v].ordinal || d->file[v].amode != o->file[v].amode ||
+		     strcmp(d->file[v].name, o->file[v].name)))
+			return false;
+	}
+	return true;
+}
+
 static void prove_call(struct look *l, uint32_t pattern, uint32_t sym, uint32_t n)
 {
 	struct pattern *p = &l->set->pattern[pattern];
@@ -255,7 +345,7 @@ static void prove_call(struct look *l, uint32_t pattern, uint32_t sym, uint32_t 
 	made = pattern_play_make(&l->play, pattern, value, l->made, &why);
 	if (why)
 		p->why = why;
-	else if (made != n || memcmp(l->made, l->val, n * sizeof(*l->val)))
+	else if (made != n || memcmp(l->made, l->val, n * sizeof(*l->val)) || !same_objects(l, p))
 		p->why = strstr(p->name, "ecv") || trace_fn[p->fn].cls == TC_WAIT
 			     ? "takes messages or requests in an order that follows no rule in the traces"
 			     : "has parameters that do not follow from its values in the traces";
@@ -373,16 +463,39 @@ static void doubt_unseen(struct pattern_set *s)
 			s->pattern[i].why = "is never called in the given traces";
 }
 
-/* One run says nothing of how a datatype depends on the arguments. */
+/* Is it a derived datatype of which not all follows from a call's values? */
+static bool is_copied(const struct pattern_set *s, const struct pattern_param *p)
+{
+	const struct trace_type *t = p->seen && p->literal[0] >= 0 ? &s->defs.type[p->literal[0]] : NULL;
+
+	if (!t || t->name)
+		return false;
+	if (p->kind == TK_NEWTYPE)
+		return call_type_ints(t) < t->n_int || call_type_addrs(t) < t->n_addr;
+	return !p->makers || !p->makers->n;
+}
+
+/* One run says nothing of how a datatype depends on the arguments, where no values do. */
 static void doubt_types(struct pattern_set *s)
 {
 	for (uint32_t i = 0; s->n_runs < 2 && i < s->n; i++)
 		for (uint32_t k = 0; k < trace_fn[s->pattern[i].fn].n_param && !s->pattern[i].why; k++) {
 			const struct pattern_param *p = &s->pattern[i].param[k];
 
-			if ((p->kind == TK_TYPE || p->kind == TK_NEWTYPE) && p->seen && p->literal[0] >= 0 &&
-			    !s->defs.type[p->literal[0]].name)
+			if ((p->kind == TK_TYPE || p->kind == TK_NEWTYPE) && is_copied(s, p))
 				s->pattern[i].why = "has a derived datatype, and one run does not say what that depends on";
+		}
+}
+
+/* Sizes of datatypes that a constructor made are what it made. */
+static void find_spare(struct pattern_set *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		for (uint32_t k = 0; k < trace_fn[s->pattern[i].fn].n_param && !s->pattern[i].why; k++) {
+			const struct pattern_param *p = &s->pattern[i].param[k];
+
+			if (p->kind == TK_TYPE && p->at != PATTERN_NONE && p->makers && p->makers->n)
+				s->pattern[i].spare |= 1u << p->at;
 		}
 }
 
@@ -407,6 +520,7 @@ int patterns_learn(struct pattern_set *s, struct trace *const *trace, uint32_t n
 		doubt_unseen(s);
 		doubt_types(s);
 	}
+	find_spare(s);
 	return 0;
 }
 

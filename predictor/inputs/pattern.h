@@ -2,8 +2,8 @@
 /*
  * What a traced call is besides the values that a model predicts: its function and call site, types, operation, which
  * communicator, which requests. Learnt from traced runs by control point, so that a predicted call becomes a whole one.
- * Communicators are known by the call that made them, requests by the call that started them or by being all that are
- * under way. Every pattern is proved: all calls of those runs are made anew from their values alone, and a control point
+ * Communicators, datatypes, windows and files are known by the call that made them, requests by the call that started them
+ * or by being all that are under way. Every pattern is proved: all calls of those runs are made anew from their values alone, and a control point
  * of which a single one comes out otherwise is refused with the reason.
  */
 #ifndef PRECEDENT_PREDICTOR_INPUTS_PATTERN_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "predictor/inputs/call.h"
+#include "predictor/inputs/pattern_objects.h"
 #include "predictor/model/map.h"
 #include "skelgen/arena.h"
 #include "trace/reader.h"
@@ -42,6 +42,10 @@ struct pattern_param {
 	uint32_t n;	   /* of an array */
 	int64_t *literal;  /* 1 or n */
 	uint32_t *made_by; /* control points: of the communicator, or of each request */
+	bool other;	   /* a new datatype has other contents, besides its values, from call to call */
+	uint32_t n_makers;
+	struct pattern_makers *makers; /* of the datatype, window or file; of a new datatype's parts */
+	struct pattern_name file;      /* that is opened */
 };
 struct pattern {
 	const char *name; /* of the control point */
@@ -49,6 +53,7 @@ struct pattern {
 	uint32_t site;	  /* in sites of the set */
 	uint32_t n_value;
 	char (*value_name)[28];
+	uint32_t spare; /* bits of values that other calls say: sizes of datatypes that were made by one */
 	struct pattern_param param[PATTERN_PARAMS];
 	const char *why; /* it cannot be made; NULL */
 };
@@ -91,6 +96,8 @@ struct pattern_map {
 /* -1 without memory. */
 int pattern_map_make(struct pattern_set *s, const struct trace_defs *d, struct pattern_map *out);
 void pattern_map_free(struct pattern_map *m);
+/* A datatype whose parts are of the set, as one of the set; UINT32_MAX without memory. */
+uint32_t pattern_type_put(struct pattern_set *s, const struct trace_type *t);
 /* Parameters of a symbol, with types and operations of the set, into out; how many, or 0 for too many. */
 uint32_t pattern_values(const struct trace_defs *d, uint32_t sym, const struct pattern_map *m, int64_t out[PATTERN_VALUES]);
 
@@ -102,7 +109,8 @@ struct pattern_request {
 	uint64_t age;
 };
 struct pattern_play {
-	const struct pattern_set *set;
+	struct pattern_set *set; /* gets the datatypes that are made */
+	struct pattern_objects objects;
 	uint32_t ranks;
 	uint32_t n_request;
 	struct pattern_request *request;
@@ -116,7 +124,7 @@ struct pattern_play {
 	void (*free_comm)(void *arg, int64_t comm);
 	void *arg;
 };
-int pattern_play_begin(struct pattern_play *p, const struct pattern_set *set, uint32_t ranks);
+int pattern_play_begin(struct pattern_play *p, struct pattern_set *set, uint32_t ranks);
 void pattern_play_end(struct pattern_play *p);
 /* The call with these values (in the pattern's order) as parameters: how many. *why is NULL, or says why it cannot be made. */
 uint32_t pattern_play_make(struct pattern_play *p, uint32_t pattern, const int64_t *value, int64_t out[PATTERN_VALUES], const char **why);

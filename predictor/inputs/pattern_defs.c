@@ -69,13 +69,13 @@ static bool same_type(const struct trace_type *a, const struct trace_type *b, co
 	    a->n_addr != b->n_addr || a->n_sub != b->n_sub || a->size != b->size || a->lb != b->lb || a->extent != b->extent)
 		return false;
 	for (uint32_t i = 0; i < a->n_sub; i++)
-		if (a->sub[i] != sub[b->sub[i]])
+		if (a->sub[i] != (sub ? sub[b->sub[i]] : b->sub[i]))
 			return false;
 	return (!a->n_int || !memcmp(a->integer, b->integer, a->n_int * sizeof(*a->integer))) &&
 	       (!a->n_addr || !memcmp(a->addr, b->addr, a->n_addr * sizeof(*a->addr)));
 }
 
-/* Subtypes come before the types that are made of them. */
+/* Subtypes come before the types that are made of them. type: where those of the rank are; NULL: they are of the set. */
 static uint32_t put_type(struct pattern_set *s, const struct trace_type *t, const uint32_t *type)
 {
 	struct trace_type *new;
@@ -96,8 +96,13 @@ static uint32_t put_type(struct pattern_set *s, const struct trace_type *t, cons
 	if ((t->name && !new->name) || !new->integer || !new->addr || !new->sub)
 		return UINT32_MAX;
 	for (uint32_t i = 0; i < t->n_sub; i++)
-		new->sub[i] = type[t->sub[i]];
+		new->sub[i] = type ? type[t->sub[i]] : t->sub[i];
 	return s->defs.n_type++;
+}
+
+uint32_t pattern_type_put(struct pattern_set *s, const struct trace_type *t)
+{
+	return put_type(s, t, NULL);
 }
 
 static uint32_t put_op(struct pattern_set *s, const struct trace_op *op)

@@ -8,12 +8,15 @@
 
 #define REQUESTS_FIRST 16u
 
-int pattern_play_begin(struct pattern_play *p, const struct pattern_set *set, uint32_t ranks)
+int pattern_play_begin(struct pattern_play *p, struct pattern_set *set, uint32_t ranks)
 {
 	*p = (struct pattern_play){.set = set, .ranks = ranks, .comm_of = malloc((set->n + 1u) * sizeof(*p->comm_of))};
 	for (uint32_t i = 0; p->comm_of && i < set->n; i++)
 		p->comm_of[i] = TRACE_NULL;
-	return p->comm_of ? 0 : -1;
+	if (p->comm_of && pattern_objects_begin(&p->objects, set->n) == 0)
+		return 0;
+	pattern_play_end(p);
+	return -1;
 }
 
 void pattern_play_end(struct pattern_play *p)
@@ -21,6 +24,7 @@ void pattern_play_end(struct pattern_play *p)
 	free(p->request);
 	free(p->comm_of);
 	free(p->made_by);
+	pattern_objects_end(&p->objects);
 	*p = (struct pattern_play){0};
 }
 
@@ -142,6 +146,11 @@ static int use_comm(struct pattern_play *p, int64_t comm, uint32_t pattern)
 	return 0;
 }
 
+static enum pattern_object object_kind(uint8_t kind)
+{
+	return kind == TK_WIN || kind == TK_NEWWIN ? POBJ_WIN : kind == TK_FILE || kind == TK_NEWFILE ? POBJ_FILE : POBJ_TYPE;
+}
+
 int pattern_play_made(struct pattern_play *p, uint32_t pattern, const int64_t *val)
 {
 	struct pattern_walk w = {.pattern = &p->set->pattern[pattern], .val = val};
@@ -153,6 +162,10 @@ int pattern_play_made(struct pattern_play *p, uint32_t pattern, const int64_t *v
 			return -1;
 		if (w.kind == TK_NEWCOMM && use_comm(p, w.at[0], pattern) < 0)
 			return -1;
+		if (w.kind == TK_NEWTYPE || w.kind == TK_NEWWIN || w.kind == TK_NEWFILE)
+			pattern_objects_made(&p->objects, object_kind(w.kind), pattern, w.at[0]);
+		if ((w.kind == TK_WIN && !strcmp(name, "MPI_Win_free")) || (w.kind == TK_FILE && !strcmp(name, "MPI_File_close")))
+			pattern_objects_freed(&p->objects, object_kind(w.kind), w.at[0]);
 		for (uint32_t i = 0; w.kind == TK_DONE && i < w.n; i++)
 			complete(p, w.at[i]);
 		for (uint32_t i = 0; cls == TC_START && i < w.n; i++)
@@ -174,6 +187,7 @@ struct making {
 	const int64_t *value;
 	int64_t *out;
 	uint32_t n, n_comm; /* values so far; processes of the call's communicator */
+	int64_t comm;	    /* which that is */
 	uint32_t reqs, n_reqs; /* where its requests are */
 	const char *why;
 };
@@ -210,6 +224,7 @@ static void make_comm(struct making *m, const struct pattern_param *k)
 		 m->p->use_comm(m->p->arg, comm, size, value_at(m, k->at + 1), value_at(m, k->at + 2)) < 0)
 		refuse(m, "uses a communicator whose processes are not evenly apart, or are others in other calls");
 	m->n_comm = k->made_by ? (uint32_t)size : comm == 0 ? m->p->ranks : 1;
+	m->comm = comm;
 	put(m, comm);
 }
 
@@ -314,14 +329,121 @@ static void make_literal(struct making *m, const struct pattern_param *k, bool l
 	}
 }
 
+static void make_use(struct making *m, const struct pattern_param *k)
+{
+	const char *why = NULL;
+
+	put(m, k->seen && k->literal[0] < 0 ? k->literal[0]
+					     : pattern_makers_find(k->makers, &m->p->objects, object_kind(k->kind), &why));
+	if (why)
+		refuse(m, why);
+}
+
 static void make_type(struct making *m, const struct pattern_param *k)
 {
 	int64_t type = k->literal[0];
 	int64_t bytes = k->at == PATTERN_NONE ? CALL_MISSING : value_at(m, k->at);
+	bool derived = type >= 0 && !m->p->set->defs.type[type].name;
 
+	if (derived && k->makers->n) {
+		make_use(m, k);
+		type = m->n ? m->out[m->n - 1] : TRACE_NULL;
+		if (!m->why && (type < 0 || (bytes != CALL_MISSING && bytes != m->p->set->defs.type[type].size)))
+			refuse(m, "has a derived datatype of another size than it was made with: the model is wrong there");
+		return;
+	}
 	if (!k->same || (type >= 0 && bytes != CALL_MISSING && bytes != m->p->set->defs.type[type].size))
-		refuse(m, "has a derived datatype that is another from run to run");
+		refuse(m, "has a derived datatype that is another from run to run, and is not made in one place");
 	put(m, type);
+}
+
+/* Contents of the datatype that is made, where they are values; t has those of the first one. */
+static void take_contents(struct making *m, const struct pattern_param *k, struct trace_type *t)
+{
+	uint32_t ints = call_type_ints(t), addrs = call_type_addrs(t), at = k->at;
+	int64_t *measure[] = {&t->size, &t->lb, &t->extent};
+
+	for (uint32_t i = 0; call_type_measured(t) && i < 3; i++)
+		*measure[i] = value_at(m, at++);
+	for (uint32_t i = 0; i < ints; i++)
+		t->integer[i] = value_at(m, at++);
+	for (uint32_t i = 0; i < addrs; i++)
+		t->addr[i] = value_at(m, at++);
+	for (uint32_t i = k->at; i < at; i++)
+		if (value_at(m, i) == CALL_MISSING)
+			refuse(m, "makes a datatype, and the model does not say of what: fit it anew");
+	for (uint32_t i = 0; i < t->n_sub; i++) {
+		const char *why = NULL;
+
+		if (!m->p->set->defs.type[t->sub[i]].name)
+			t->sub[i] = (uint32_t)pattern_makers_find(&k->makers[i], &m->p->objects, POBJ_TYPE, &why);
+		if (why)
+			refuse(m, why);
+	}
+}
+
+static void make_new_type(struct making *m, const struct pattern_param *k)
+{
+	struct pattern_set *set = m->p->set;
+	struct trace_type t;
+	int64_t *numbers;
+	uint32_t *sub, index;
+
+	if (k->other)
+		refuse(m, "makes a datatype of which more is another from call to call than its first numbers");
+	if (m->why || k->literal[0] < 0 || set->defs.type[k->literal[0]].name) {
+		put(m, k->literal[0]);
+		return;
+	}
+	t = set->defs.type[k->literal[0]];
+	numbers = malloc(((size_t)t.n_int + t.n_addr + 1) * sizeof(*numbers));
+	sub = malloc((t.n_sub + 1u) * sizeof(*sub));
+	if (numbers && sub) {
+		memcpy(numbers, t.integer, t.n_int * sizeof(*numbers));
+		memcpy(numbers + t.n_int, t.addr, t.n_addr * sizeof(*numbers));
+		memcpy(sub, t.sub, t.n_sub * sizeof(*sub));
+		t.integer = numbers;
+		t.addr = numbers + t.n_int;
+		t.sub = sub;
+		take_contents(m, k, &t);
+		if (!m->why && pattern_type_measure(&t, set->defs.type, set->defs.n_type) < 0)
+			refuse(m, "makes a datatype of parts that no datatype has: the model is wrong there");
+		index = m->why ? UINT32_MAX : pattern_type_put(set, &t);
+		put(m, index);
+		if (index == UINT32_MAX)
+			refuse(m, "makes a datatype for which there is no memory");
+	} else {
+		refuse(m, "makes a datatype for which there is no memory");
+	}
+	free(numbers);
+	free(sub);
+}
+
+static void make_window(struct making *m, const struct pattern_param *k)
+{
+	int64_t kind = value_at(m, k->at), size = value_at(m, k->at + 1), unit = value_at(m, k->at + 2);
+	struct trace_win w = {.kind = (uint8_t)kind, .comm = (uint32_t)m->comm, .size = (uint64_t)size, .disp_unit = (uint32_t)unit};
+
+	if (k->at == PATTERN_NONE || m->comm < 0 || kind < 0 || kind > TWIN_DYNAMIC || size < 0 || unit < 1 || unit > INT32_MAX)
+		refuse(m, "makes a window, and the model does not say of what, or is wrong there: fit it anew");
+	else
+		put(m, pattern_objects_window(&m->p->objects, &w));
+}
+
+static void make_file(struct making *m, const struct pattern_param *k)
+{
+	int64_t mode = value_at(m, k->at), number[CALL_FILE_NUMBERS];
+	char name[4096];
+
+	for (uint32_t i = 0; i < CALL_FILE_NUMBERS; i++)
+		number[i] = value_at(m, k->at + 1 + i);
+	if (k->file.other)
+		refuse(m, "opens files of other names from call to call, by more than numbers in their last part");
+	else if (k->at == PATTERN_NONE || m->comm < 0 || mode < 0 || mode > INT32_MAX ||
+		 pattern_name_make(&k->file, number, CALL_FILE_NUMBERS, name, sizeof(name)) < 0)
+		refuse(m, "opens a file, and the model does not say which, or is wrong there: fit it anew");
+	else
+		put(m, pattern_objects_file(&m->p->objects, (uint32_t)m->comm, (int32_t)mode, name));
 }
 
 static void make_param(struct making *m, const struct pattern_param *k)
@@ -354,13 +476,26 @@ static void make_param(struct making *m, const struct pattern_param *k)
 		break;
 	case TK_ASRC:
 	case TK_ATAG:
-		put(m, TRACE_NULL);
+		v = k->at == PATTERN_NONE ? CALL_MISSING : value_at(m, k->at);
+		put(m, v == CALL_MISSING ? TRACE_NULL : v);
+		break;
+	case TK_WIN:
+	case TK_FILE:
+		make_use(m, k);
+		break;
+	case TK_NEWWIN:
+		make_window(m, k);
+		break;
+	case TK_NEWFILE:
+		make_file(m, k);
+		break;
+	case TK_NEWTYPE:
+		make_new_type(m, k);
 		break;
 	case TK_COUNTS:
 		make_counts(m, k);
 		break;
 	case TK_TYPE:
-	case TK_NEWTYPE:
 		make_type(m, k);
 		break;
 	default:
@@ -369,13 +504,15 @@ static void make_param(struct making *m, const struct pattern_param *k)
 			break;
 		}
 		v = value_at(m, k->at);
+		if (k->kind == TK_DISP && v == CALL_MISSING && k->literal[0] != TRACE_UNDEFINED)
+			refuse(m, "has a displacement of which the model says nothing: fit it anew");
 		put(m, v == CALL_MISSING ? TRACE_UNDEFINED : v);
 	}
 }
 
 uint32_t pattern_play_make(struct pattern_play *p, uint32_t pattern, const int64_t *value, int64_t out[PATTERN_VALUES], const char **why)
 {
-	struct making m = {.p = p, .pattern = &p->set->pattern[pattern], .value = value, .out = out, .n_comm = p->ranks,
+	struct making m = {.p = p, .pattern = &p->set->pattern[pattern], .value = value, .out = out, .n_comm = p->ranks, .comm = TRACE_NULL,
 			   .why = p->set->pattern[pattern].why};
 
 	for (uint32_t i = 0; i < trace_fn[m.pattern->fn].n_param && !m.why; i++)

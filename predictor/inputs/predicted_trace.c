@@ -7,6 +7,7 @@
 
 #include "predictor/inputs/predicted_comms.h"
 #include "predictor/inputs/predicted_samples.h"
+#include "predictor/inputs/predicted_types.h"
 #include "predictor/inputs/predicted_trace.h"
 #include "trace/functions.h"
 #include "trace/levels.h"
@@ -47,6 +48,8 @@ struct rank_writing {
 	struct levels levels;
 	struct fold *fold;
 	struct trace_defs defs; /* of the set, and its own */
+	struct predicted_types types;
+	struct pattern_objects objects; /* that were made */
 };
 
 /* ---- pages ---- */
@@ -117,6 +120,8 @@ static int take_values(struct rank_writing *r, uint32_t point, const double *var
 	for (uint32_t i = 0; i < r->w->set->pattern[at->pattern].n_value; i++) {
 		double v = at->var[i] == PATTERN_NONE ? INPUTS_MISSING : var[at->var[i]];
 
+		if (v == INPUTS_UNKNOWN && r->w->set->pattern[at->pattern].spare >> i & 1)
+			v = INPUTS_MISSING;
 		if (v == INPUTS_UNKNOWN || !(fabs(v) < 0x1p62)) {
 			snprintf(text, sizeof(text), "has a %.28s that is not predicted: it varies, or no rule holds for it",
 				 r->w->set->pattern[at->pattern].value_name[i]);
@@ -130,8 +135,11 @@ static int take_values(struct rank_writing *r, uint32_t point, const double *var
 static int write_event(struct rank_writing *r, uint32_t pattern, uint32_t n)
 {
 	const struct pattern *p = &r->w->set->pattern[pattern];
-	uint32_t sym = sigtable_intern(&r->defs.sigs, p->fn, p->site, r->w->val, n);
+	uint32_t sym;
 
+	if (predicted_types_name(&r->types, r->w->set, pattern, r->w->val) < 0)
+		return -1;
+	sym = sigtable_intern(&r->defs.sigs, p->fn, p->site, r->w->val, n);
 	if (sym == UINT32_MAX)
 		return -1;
 	fold_push(r->fold, sym);
@@ -194,6 +202,10 @@ static int pass(struct rank_writing *r, bool writes)
 		r->failed = true;
 	if (!r->failed && finish_event(r, r->enter) < 0)
 		r->failed = true;
+	if (writes) {
+		r->objects = r->play.objects;
+		r->play.objects = (struct pattern_objects){0};
+	}
 	pattern_play_end(&r->play);
 	return r->failed ? -1 : 0;
 }
@@ -230,6 +242,12 @@ static int write_head(struct rank_writing *r)
 	int rc = -1;
 
 	fill_proc(r);
+	r->defs.type = r->types.type;
+	r->defs.n_type = r->types.n;
+	r->defs.win = r->objects.win;
+	r->defs.n_win = r->objects.n_win;
+	r->defs.file = r->objects.file;
+	r->defs.n_file = r->objects.n_file;
 	trace_defs_encode(&r->defs, &raw);
 	if (put_page(w, &page, &raw) < 0)
 		goto out;
@@ -293,6 +311,8 @@ static int predict_rank(struct writing *w, uint32_t rank)
 	sigtable_free(&r.defs.sigs);
 out:
 	predicted_comms_free(&r.comms);
+	predicted_types_free(&r.types);
+	pattern_objects_end(&r.objects);
 	buf_free(&r.times);
 	levels_free(&r.levels);
 	fold_destroy(r.fold);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A run that was never made as a trace: three programs traced at three sizes on two numbers of ranks, a fourth size on a
+# A run that was never made as a trace: four programs traced at three sizes on two numbers of ranks, a fourth size on a
 # third number predicted. The oracle is the trace of that very run, call by call and parameter by parameter; a skeleton of
 # the prediction, run under the tracer, makes these calls too. It is never taken for a run.
 use strict;
@@ -35,11 +35,19 @@ sub calls {
 	return \@rank;
 }
 
-# Those that carry data and that the program makes: a skeleton has a frame of its own, and makes communicators by splits.
+# Those that carry data and that the program makes: a skeleton has a frame of its own, makes communicators by splits, and
+# datatypes and windows once for all ranks (so that they have other numbers); files it reads and writes by its runtime. What
+# a wildcard met it names.
 sub data {
 	my ($calls, $skeleton) = @_;
+	my $plain = sub {
+		my ($parameters) = @_;
+		$parameters =~ s/type=\d+/type=derived/g;
+		$parameters =~ s/\bsrc=-1\b(.*) asrc=(\d+)/src=$2$1 asrc=-1/;
+		return $parameters;
+	};
 	return [ map {
-		[ map { "$_->[0] $_->[1]" } grep { $_->[0] !~ /^MPI_(Init|Finalize|Cart|Comm)/ && (!$skeleton || $_->[2] =~ /\(skel\)/) } @$_ ]
+		[ map { "$_->[0] " . $plain->($_->[1]) } grep { $_->[0] !~ /^MPI_(Init|Finalize|Cart|Comm|Type|File|Win_create|Win_free)/ && (!$skeleton || $_->[2] =~ /\(skel\)/) } @$_ ]
 	} @$calls ];
 }
 
@@ -54,6 +62,7 @@ my @asked = (
 	['heat', [], [[96, 60, 10], [128, 83, 8], [161, 47, 12]], [[96, 61, 8], [128, 50, 12], [161, 72, 10]], 3, [200, 93, 9]],
 	['heat', ['isend'], [[96, 60, 10], [128, 83, 8], [161, 47, 12]], [[96, 61, 8], [128, 50, 12], [161, 72, 10]], 3, [200, 93, 9]],
 	['lu', [], [[24, 7], [32, 9], [41, 12]], [[24, 8], [32, 12], [41, 10]], 6, [50, 13]],
+	['tiles', [], [[24, 3], [33, 5], [47, 4]], [[26, 5], [33, 3], [51, 6]], 3, [40, 7]],
 	['cg', [], [[24, 9], [32, 14], [41, 11]], [[24, 17], [32, 10], [41, 13]], 6, [50, 33]],
 );
 my %runs;

@@ -105,22 +105,18 @@ static void test_runs(void **state)
 	}
 }
 
+/* Where a message came from is one of a call's values: that it follows a rule is for the model to say. */
 static void test_wildcards(void **state)
 {
 	struct trace *t = open_it(syn_master_worker(4, 40, 7));
 	struct pattern_set set;
-	uint32_t refused = 0;
 
 	(void)state;
 	learn(&set, &t, 1);
-	for (uint32_t i = 0; i < set.n; i++) {
-		if (!set.pattern[i].why)
-			continue;
-		refused++;
-		assert_non_null(strstr(set.pattern[i].why, "in an order that follows no rule"));
-	}
-	assert_int_not_equal(refused, 0);
-	assert_null(why(&set, "MPI_Init"));
+	for (uint32_t i = 0; i < set.n; i++)
+		assert_null(set.pattern[i].why);
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		assert_int_equal(replay(&set, t, r), trace_get_rank(t, r)->events.length);
 	patterns_free(&set);
 	trace_close(t);
 }
@@ -152,7 +148,7 @@ static void test_refused(void **state)
 		syn_call(s, r, "MPI_Alltoallv", 1, SYN(.counts = uneven, .n_counts = 3));
 		syn_call(s, r, "MPI_Allgatherv", 2, SYN(.counts = even, .n_counts = 3));
 		syn_call(s, r, "MPI_Win_fence", 3, SYN(.win = 0));
-		syn_call(s, r, "MPI_Probe", 4, SYN(.src = 1));
+		syn_call(s, r, "MPI_Iprobe", 4, SYN(.src = 1));
 		for (int k = 0; k < 2; k++) {
 			syn_call(s, r, "MPI_Isend", 5, SYN(.dst = (r + 1) % 3, .req = 0));
 			syn_call(s, r, "MPI_Isend", 6, SYN(.dst = (r + 1) % 3, .req = 1));
@@ -167,8 +163,8 @@ static void test_refused(void **state)
 	assert_string_equal(why(&set, "MPI_Barrier"), "is never called in the given traces");
 	assert_string_equal(why(&set, "MPI_Alltoallv"), "has counts for ranks that follow no rule in the traces");
 	assert_null(why(&set, "MPI_Allgatherv"));
-	assert_string_equal(why(&set, "MPI_Win_fence"), "uses a window, which is not predicted");
-	assert_string_equal(why(&set, "MPI_Probe"), "looks for messages, and which there are is not predicted");
+	assert_string_equal(why(&set, "MPI_Win_fence"), "uses a window that is made in different places, or was not made");
+	assert_string_equal(why(&set, "MPI_Iprobe"), "looks for messages, and which there are is not predicted");
 	assert_string_equal(why(&set, "MPI_Wait"), "uses requests that follow no rule in the traces");
 	assert_null(why(&set, "MPI_Isend"));
 	patterns_free(&set);
