@@ -77,8 +77,9 @@ sub traced {
 {
     my $c = traced(3, '1:-100000:200,2:30000:-150', 'heat 64 3000 5');
     is(join(' ', map { scalar @{$_->{offsets}} } @{$c->{ranks}}), '1 2 2', 'both nodes are measured twice');
-    is(join(' ', map { scalar(grep { $_ > 0 && $_ < 5e7 } @{$_->{errors}}) } @{$c->{ranks}}), '0 2 2',
-       'with a bound of the error');
+    # On a busy machine a message and its answer take long, but so does the run.
+    is(join(' ', map { my $k = $_; scalar(grep { $_ > 0 && $_ < $k->{ns}[1] - $k->{ns}[0] } @{$k->{errors}}) } @{$c->{ranks}}), '0 2 2',
+       'with a bound of the error, less than the run');
     for my $r (1, 2) {
 	my $k = $c->{ranks}[$r];
 	my ($ppm, $off) = $r == 1 ? (200, -100e6) : (-150, 30e6);
