@@ -63,6 +63,8 @@ static json_t *ranks_json(const struct trace *t, const struct info *o)
 				      p->ended ? p->ended : "");
 
 		json_object_set_new(x, "polling_s", json_real(k->polling));
+		if (p->network && *p->network)
+			json_object_set_new(x, "switches", json_string(p->network));
 		json_object_set_new(x, "states_s",
 				    json_pack("{s:f, s:f, s:f, s:f}", "waiting", k->state[TSTATE_WAITING], "working",
 					      k->state[TSTATE_WORKING], "sending", k->state[TSTATE_SENDING], "receiving",

@@ -49,16 +49,20 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Distinct hosts; *one is one of them. */
-static uint32_t count_hosts(const struct trace *t, const char **one)
+/* Distinct hosts, or switches right above hosts as far as they are known; *one is one of them. */
+static uint32_t count_places(const struct trace *t, bool switches, const char **one)
 {
 	uint32_t n = 0, distinct = 0;
 	const char **host = calloc(trace_n_ranks(t), sizeof(*host));
 
 	*one = "?";
-	for (uint32_t r = 0; host && r < trace_n_ranks(t); r++)
-		if (trace_get_rank(t, r)->present && trace_get_rank(t, r)->defs.proc.host)
-			host[n++] = trace_get_rank(t, r)->defs.proc.host;
+	for (uint32_t r = 0; host && r < trace_n_ranks(t); r++) {
+		const struct trace_proc *p = &trace_get_rank(t, r)->defs.proc;
+		const char *text = switches ? p->network : p->host;
+
+		if (trace_get_rank(t, r)->present && text && (*text || !switches))
+			host[n++] = text;
+	}
 	if (n) {
 		*one = host[0];
 		qsort(host, n, sizeof(*host), by_text);
@@ -144,7 +148,7 @@ static void print_head(const struct info_view *v, const char *path)
 	char n[32], w[32], size[32], when[64], text[2048], cut[2048];
 	const char *program = trace_job_get(t, "program"), *args = trace_job_get(t, "arguments"), *host;
 	const char *mpi = trace_job_get(t, "mpi"), *date = readable_date(trace_job_get(t, "date"), when, sizeof(when));
-	uint32_t hosts = count_hosts(t, &host);
+	uint32_t hosts = count_places(t, false, &host), switches;
 
 	printf("%s%s%s: %u rank%s, %s events, %s, %s (%.2f bytes per event)\n", term_on(TERM_HEADING), path, term_off(),
 	       o->n_ranks, o->n_ranks == 1 ? "" : "s", cli_thousands(n, sizeof(n), o->events),
@@ -158,6 +162,8 @@ static void print_head(const struct info_view *v, const char *path)
 		snprintf(text, sizeof(text), "never run");
 	else if (hosts == 1)
 		snprintf(text, sizeof(text), "on 1 node (%s)", host);
+	else if ((switches = count_places(t, true, &host)) > 1)
+		snprintf(text, sizeof(text), "on %u nodes at %u switches", hosts, switches);
 	else
 		snprintf(text, sizeof(text), "on %u nodes", hosts);
 	printf("  %s%s%s%s%s%s%s\n", term_on(TERM_FAINT), text, mpi ? ", " : "", mpi ? mpi : "", date ? ", " : "",

@@ -17,13 +17,15 @@ const char builtin_types[] =
     "param source, dest, tag, comm, bytes type int "
     "param is_blocking type boolean "
     "param wait_start_time, wait_finish_time type time "
-    "param is_synchronous, is_distant type boolean;"
+    "param is_synchronous, is_distant type boolean "
+    "param outside_start_time, outside_finish_time type time;"
 
     "defstruct event function_call_receive_operation \"a receive is posted\" "
     "param source, dest, tag, comm, bytes, given_source, given_tag type int "
     "param is_blocking type boolean "
     "param wait_start_time, wait_finish_time type time "
-    "param wait_event, wait_count, number type int;"
+    "param wait_event, wait_count, number type int "
+    "param outside_start_time, outside_finish_time type time;"
 
     "defstruct event function_call_barrier_operation \"part in a barrier\" " COLLECTIVE ";"
     "defstruct event function_call_many_to_one_operation \"part in a reduce or gather\" " COLLECTIVE ";"

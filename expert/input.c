@@ -110,6 +110,7 @@ static bool read_call(struct input *in, uint32_t r, int *rv)
 		c.enter_ns -= trace_iter_polled(k->it); /* it stood there, as in a call that waits */
 	c.enter_ns = trace_clock_ns(in->clock->line, r, c.enter_ns);
 	c.leave_ns = trace_clock_ns(in->clock->line, r, c.leave_ns);
+	k->outside_ns = trace_iter_polled(k->it) || !k->end_ns || k->end_ns > c.enter_ns ? c.enter_ns : k->end_ns;
 	c.gap_ns = ev.gap_ns;
 	c.sym = ev.sym;
 	in->report->calls++;

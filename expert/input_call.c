@@ -87,6 +87,15 @@ static struct pending *under_way(struct input_rank *k, const struct input_slot *
 	return p->done ? NULL : p;
 }
 
+/* While the rank was outside of MPI a message of it did not go on, as a rule: before the call that completed it. */
+static void set_outside(struct pending *p, uint64_t from, uint64_t until)
+{
+	uint32_t at = p->is_send ? INPUT_SEND_OUTSIDE : INPUT_RECV_OUTSIDE;
+
+	p->v[at].i = (int64_t)from;
+	p->v[at + 1].i = (int64_t)until;
+}
+
 /* The wait of a request that began it: none yet. */
 static void set_under_way(struct pending *p)
 {
@@ -127,6 +136,7 @@ static int add_send(struct input *in, uint32_t rank, const struct input_call *c,
 	p->v[8].i = in->rank[rank].sig[made_by].is_synchronous;
 	p->v[9].i = is_distant(in, rank, ch->dst);
 	p->is_send = true;
+	set_outside(p, c->enter_ns, c->enter_ns);
 	set_wait(p, c->enter_ns, in->rank[rank].sig[c->sym].sends_and_receives ? c->enter_ns : c->leave_ns);
 	if (blocking)
 		return 0;
@@ -219,6 +229,7 @@ static int add_receive(struct input *in, uint32_t rank, const struct input_call 
 	p->v[11].i = 1;
 	p->v[12].i = (int64_t)in->rank[rank].received++;
 	p->is_receive = true;
+	set_outside(p, c->enter_ns, c->enter_ns);
 	set_wait(p, blocking ? probed_at(&in->rank[rank], c, op) : c->enter_ns, c->leave_ns);
 	if (blocking)
 		return input_bursts_end(in, rank, c);
@@ -254,6 +265,8 @@ static void complete_one(struct input *in, uint32_t rank, const struct input_cal
 	p->done = true;
 	p->done_event = c->event;
 	p->s.untimed |= !c->timed;
+	if (p->is_send || p->is_receive)
+		set_outside(p, k->outside_ns, c->enter_ns);
 	if (!p->is_send || !receives) /* who completes receives with sends waits for the receives */
 		set_wait(p, c->enter_ns, c->leave_ns);
 	if (p->is_receive) {

@@ -30,6 +30,9 @@ struct input_sig {
 };
 
 #define INPUT_VALUES 23
+/* Where outside_start_time stands among the values of a send and of a receive. */
+#define INPUT_SEND_OUTSIDE 10
+#define INPUT_RECV_OUTSIDE 13
 
 /* An event that is not told yet. */
 struct pending {
@@ -107,6 +110,7 @@ struct input_rank {
 	uint64_t received;             /* receives so far */
 	uint64_t computed_ns, in_files_ns, n_calls, untimed;
 	uint64_t begin_ns, end_ns;
+	uint64_t outside_ns;           /* when the rank left MPI before the call that is read; that call's beginning, if it asked in vain meanwhile */
 	bool begun, ended;             /* was told */
 };
 

@@ -12,6 +12,7 @@
 /* First parts of keys; those of messages are channels. */
 #define KEY_COLLECTIVE (2ull << 60)
 #define KEY_NEIGHBOUR  (3ull << 60)
+#define LARGE_BYTES 4096      /* more: a message that may stand still, as conf/problems.rules has it */
 #define LEAST_SHARE 1000      /* a problem of less than this part of the time is not replayed */
 
 /* ---- nodes ---- */
@@ -120,19 +121,31 @@ static const struct replay_side *needed(const struct replay_rank *k, const struc
 	return x->needs == RN_NOTHING || x->done_event != k->event || !s->n || s->ns > k->leave_ns ? NULL : s;
 }
 
+/* The other rank of a large message, which it stood still for until that one was back in MPI; NULL: it did not. */
+static const struct replay_back *held_up(const struct replay_rank *k, const struct replay_part *x)
+{
+	bool sends = x->needs == RN_SECOND;
+	const struct replay_back *b = &x->node->back[sends];
+
+	if (x->needs == RN_NOTHING || x->done_event != k->event || !(x->node->is_large || (sends && x->node->is_synchronous)))
+		return NULL;
+	return b->ns > k->enter_ns && b->ns < k->leave_ns ? b : NULL;
+}
+
 /* Its rank may wait for the receiver, but gets nothing from it. */
 static bool is_send(const struct replay_part *x)
 {
 	return x->node->key[0] < KEY_COLLECTIVE && x->needs == RN_SECOND;
 }
 
-/* The problem that the part belongs to, of those that are waits; UINT32_MAX: none. */
-static uint32_t wait_of(const struct replay *p, uint32_t rank, uint64_t event)
+/* The problem that the part belongs to, of those that are waits, for a rank that is not there or for one that computes;
+ * UINT32_MAX: none. */
+static uint32_t wait_of(const struct replay *p, uint32_t rank, uint64_t event, bool progress)
 {
 	const struct report *r = p->report;
 
 	for (uint32_t i = 0; i < r->n_problem && i < MARKS_PROBLEMS; i++)
-		if (r->problem[i].is_wait && marks_find(&r->marks, i, rank, event))
+		if (r->problem[i].is_wait && (r->problem[i].remedy == RR_PROGRESS) == progress && marks_find(&r->marks, i, rank, event))
 			return i;
 	return UINT32_MAX;
 }
@@ -145,18 +158,21 @@ static uint64_t case_end(const struct replay *p, uint32_t rank, uint32_t c)
 
 	for (uint32_t i = 0; i < k->n_part; i++) {
 		const struct replay_side *s = needed(k, &k->part[i]);
+		const struct replay_back *b = held_up(k, &k->part[i]);
 		uint8_t remedy = RR_NONE;
 		uint64_t other;
 
 		if (!s)
 			continue;
-		if (c && (p->remedy[c] == RR_EARLIER || p->remedy[c] == RR_BALANCE) &&
+		if (c && (p->remedy[c] == RR_EARLIER || p->remedy[c] == RR_BALANCE || p->remedy[c] == RR_PROGRESS) &&
 		    marks_find(&p->report->marks, p->problem[c], rank, k->part[i].event))
 			remedy = p->remedy[c];
 		if (remedy == RR_BALANCE)
 			return rounded(s->sum[c] / s->n);
 		other = remedy == RR_EARLIER ? s->early[c] : s->at[c];
 		end = other > end ? other : end;
+		if (b && remedy != RR_PROGRESS)
+			end = b->at[c] > end ? b->at[c] : end;
 	}
 	return end;
 }
@@ -198,13 +214,26 @@ static void leave_nodes(struct replay *p, struct replay_rank *k)
 	k->n_part = n;
 }
 
+/* What a call waited for, as it was. */
+struct waited {
+	uint64_t until;
+	uint32_t cause;
+	const struct replay_part *last; /* NULL: for nothing */
+};
+
+static int blame(struct replay *p, uint32_t rank, const struct waited *w, uint64_t from, bool progress)
+{
+	uint32_t problem = w->last ? wait_of(p, rank, w->last->event, progress) : UINT32_MAX;
+
+	return problem == UINT32_MAX ? 0 : blame_wait(p, problem, w->cause, from, w->until);
+}
+
 /* All that the rank's call waited for has been told by now. */
 static int end_call(struct replay *p, uint32_t rank)
 {
 	struct replay_rank *k = &p->rank[rank];
-	const struct replay_part *last = NULL;
-	uint64_t until = k->enter_ns, beyond;
-	uint32_t cause = rank, problem;
+	struct waited begun = {.until = k->enter_ns, .cause = rank}, moved;
+	uint64_t beyond;
 	bool got = false;
 
 	if (!k->in_call)
@@ -213,15 +242,18 @@ static int end_call(struct replay *p, uint32_t rank)
 		const struct replay_side *s = needed(k, &k->part[i]);
 
 		got |= s && !is_send(&k->part[i]);
-		if (s && s->ns > until) {
-			until = s->ns;
-			cause = s->rank;
-			last = &k->part[i];
-		}
+		if (s && s->ns > begun.until)
+			begun = (struct waited){s->ns, s->rank, &k->part[i]};
 	}
-	beyond = k->leave_ns - until;
-	problem = last ? wait_of(p, rank, last->event) : UINT32_MAX;
-	if (problem != UINT32_MAX && blame_wait(p, problem, cause, k->enter_ns, until) < 0)
+	moved = (struct waited){begun.until, begun.cause, NULL};
+	for (uint32_t i = 0; i < k->n_part; i++) {
+		const struct replay_back *b = needed(k, &k->part[i]) ? held_up(k, &k->part[i]) : NULL;
+
+		if (b && b->ns > moved.until)
+			moved = (struct waited){b->ns, b->rank, &k->part[i]};
+	}
+	beyond = k->leave_ns - moved.until;
+	if (blame(p, rank, &begun, k->enter_ns, false) < 0 || blame(p, rank, &moved, begun.until, true) < 0)
 		return -1;
 	for (uint32_t c = 0; c < p->n_case; c++) {
 		uint64_t end = case_end(p, rank, c);
@@ -231,10 +263,27 @@ static int end_call(struct replay *p, uint32_t rank)
 		k->early[c] = got ? k->end[c] : k->early[c];
 	}
 	window_call_ended(p, rank);
-	remember(p, k, until, cause);
+	remember(p, k, moved.until, moved.cause);
 	leave_nodes(p, k);
 	k->in_call = false;
 	return 0;
+}
+
+/* The rank is in MPI again, where it completes messages of it. */
+static void come_back(const struct replay *p, uint32_t rank)
+{
+	const struct replay_rank *k = &p->rank[rank];
+
+	for (uint32_t i = 0; i < k->n_part; i++) {
+		const struct replay_part *x = &k->part[i];
+		struct replay_back *b = &x->node->back[x->needs == RN_FIRST];
+
+		if (!x->is_outside || x->done_event != k->event)
+			continue;
+		b->ns = k->enter_ns;
+		b->rank = rank;
+		memcpy(b->at, k->at, sizeof(b->at));
+	}
 }
 
 static int begin_call(struct replay *p, uint32_t rank, const struct pending *x)
@@ -258,6 +307,7 @@ static int begin_call(struct replay *p, uint32_t rank, const struct pending *x)
 			k->end[c] = k->early[c] = k->enter_ns;
 		k->at[c] = k->end[c] + (c && p->remedy[c] == RR_LEVEL ? rounded((double)gap * k->factor) : gap);
 	}
+	come_back(p, rank);
 	return 0;
 }
 
@@ -286,7 +336,8 @@ int replay_part_add(struct replay *p, uint32_t rank, const struct pending *x, st
 		return p->incomplete ? 0 : -1;
 	if (part_room(k) < 0)
 		return -1;
-	k->part[k->n_part++] = (struct replay_part){node, (uint64_t)x->s.event, x->done_event, needs};
+	k->part[k->n_part++] = (struct replay_part){.node = node, .event = (uint64_t)x->s.event, .done_event = x->done_event,
+						    .needs = needs};
 	replay_side_add(p, &node->side[gives], rank, k->enter_ns);
 	return 0;
 }
@@ -316,6 +367,8 @@ static int64_t ordinal(struct replay *p, uint32_t channel, bool sends)
 static int on_message(struct replay *p, uint32_t rank, const struct pending *x)
 {
 	bool waits = x->v[x->wait].i < x->v[x->wait + 1].i;
+	const union rules_value *outside = &x->v[x->is_send ? INPUT_SEND_OUTSIDE : INPUT_RECV_OUTSIDE];
+	struct replay_node *node;
 	int64_t k;
 
 	if (x->channel == MSG_NONE)
@@ -323,8 +376,17 @@ static int on_message(struct replay *p, uint32_t rank, const struct pending *x)
 	k = ordinal(p, x->channel, x->is_send);
 	if (k < 0)
 		return -1;
-	return replay_part_add(p, rank, x, replay_node_of(p, x->channel, (uint64_t)k, 2), !x->is_send,
-			!x->is_send ? RN_FIRST : waits ? RN_SECOND : RN_NOTHING);
+	node = replay_node_of(p, x->channel, (uint64_t)k, 2);
+	if (replay_part_add(p, rank, x, node, !x->is_send, !x->is_send ? RN_FIRST : waits ? RN_SECOND : RN_NOTHING) < 0)
+		return -1;
+	if (!node)
+		return 0;
+	if (x->is_send) {
+		node->is_large = x->v[4].i > LARGE_BYTES;
+		node->is_synchronous = x->v[8].i;
+	}
+	p->rank[rank].part[p->rank[rank].n_part - 1].is_outside = outside[0].i < outside[1].i;
+	return 0;
 }
 
 /* The wait for a message whose receive follows, and is of the same part of the problem. */
@@ -342,7 +404,8 @@ static int on_probe(struct replay *p, uint32_t rank, const struct pending *x)
 		return -1;
 	node->left++;
 	p->rank[rank].part[p->rank[rank].n_part++] =
-		(struct replay_part){node, (uint64_t)x->v[0].i, (uint64_t)x->s.event, RN_FIRST};
+		(struct replay_part){.node = node, .event = (uint64_t)x->v[0].i, .done_event = (uint64_t)x->s.event,
+				     .needs = RN_FIRST};
 	return 0;
 }
 

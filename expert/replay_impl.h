@@ -14,12 +14,20 @@ struct replay_side {
 	double sum[REPLAY_CASES];           /* of the beginnings of all */
 };
 
+/* Who computed while a large message of it was under way came back to MPI, in the run and in each case. */
+struct replay_back {
+	uint64_t ns, at[REPLAY_CASES]; /* ns 0: it did not */
+	uint32_t rank;
+};
+
 /* A message, a collective, data for a neighbour. */
 struct replay_node {
 	uint64_t key[2];
 	uint32_t left;                      /* parts that have not ended */
 	struct replay_node *next;           /* of the same hash, or free */
 	struct replay_side side[2];         /* of senders and roots; of the others */
+	struct replay_back back[2];         /* of a message: its sender, its receiver */
+	bool is_large, is_synchronous;      /* as it was sent */
 };
 
 enum replay_needs { RN_NOTHING, RN_FIRST, RN_SECOND };
@@ -29,6 +37,7 @@ struct replay_part {
 	struct replay_node *node;
 	uint64_t event, done_event;
 	uint8_t needs;                      /* enum replay_needs */
+	bool is_outside;                    /* of a message: the rank computes before done_event */
 };
 
 /* A past call. */

@@ -71,9 +71,9 @@ static uint32_t string_of(struct engine *e, const struct engine_finding *f, cons
 static uint8_t remedy_of(const char *text, bool is_wait)
 {
 	static const char *const name[] = {[RR_EARLIER] = "earlier", [RR_BALANCE] = "balance", [RR_LEVEL] = "level",
-					   [RR_REMOVE] = "remove"};
+					   [RR_REMOVE] = "remove", [RR_PROGRESS] = "progress"};
 
-	for (uint8_t i = RR_EARLIER; i <= RR_REMOVE; i++)
+	for (uint8_t i = RR_EARLIER; i <= RR_PROGRESS; i++)
 		if (!strcmp(name[i], text))
 			return i;
 	return is_wait ? RR_EARLIER : RR_NONE;

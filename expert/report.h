@@ -35,7 +35,8 @@ enum report_remedy {
 	RR_EARLIER, /* what is waited for begins before the computation since its rank last got something from others */
 	RR_BALANCE, /* all ranks come at the mean of their times */
 	RR_LEVEL,   /* all ranks compute as long as the mean of them */
-	RR_REMOVE   /* the time is not spent */
+	RR_REMOVE,  /* the time is not spent */
+	RR_PROGRESS /* messages go on while their ranks compute */
 };
 
 struct report_problem {

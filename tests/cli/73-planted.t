@@ -36,6 +36,12 @@ is(@forms, keys %where, 'the program has these forms');
 
 push @forms, map { my $f = $_; grep { $f eq "$_->{kind}:$_->{form}" } planted_forms(program('planted_f08')) } 'late-send:nonblocking', 'lock:exclusive';
 
+# Messages that stand still, which is a wait beyond the ten.
+my @progress = grep { $_->{kind} eq 'progress' } planted_forms(program('planted_more'));
+is(@progress, 3, 'forms of missing progress');
+$charged{"$_->{kind}:$_->{form}"} = 1 for @progress;
+push @forms, @progress;
+
 # The first of some runs that is good, or the last of them.
 sub run_until {
     my ($good, $make) = @_;

@@ -3,7 +3,7 @@
 #
 # Partial execution on a real cluster: switched on by the administrator, probes run the program itself under srun, over two
 # nodes, in a sandbox on each; the result enters the estimate of the other partition. Switched off, a job that asks gets it,
-# but not where it is forbidden.
+# but not where it is forbidden. At the end, since nodes are at two switches here: who talks over both is told so.
 use strict;
 use warnings;
 
@@ -13,7 +13,7 @@ use JSON::PP qw(decode_json);
 use Test::More;
 use Testbed qw(run_command wait_until build_dir);
 
-my $testbed = Testbed->attach(name => 'partial', up => ['--build', build_dir()]);
+my $testbed = Testbed->attach(name => 'partial', up => ['--build', build_dir(), '--switches']);
 END { $testbed->testbed('down') if $testbed }
 
 my (undef, undef, $uid) = getpwnam $testbed->user;
@@ -38,7 +38,7 @@ ok(wait_until(30, sub { ($testbed->submit("#!/bin/sh\n#SBATCH -p fast -N1 -t 10\
 
 my ($job) = $testbed->submit("#!/bin/sh\n#SBATCH -p fast -N2 -n2 -t 10\nsrun $heat 512 20000\n");
 ok($job, 'a job is submitted') or BAIL_OUT('sbatch does not work');
-is(($testbed->wait_job($job, 120) // {})->{state}, 'COMPLETED', '... and traced');
+is(($testbed->wait_job($job, 300) // {})->{state}, 'COMPLETED', '... and traced');
 my $before = files($testbed->path(''));
 
 my $there = wait_until(240, sub { record($job, 'fast') =~ /^end$/m && record($job, 'slow') =~ /^end$/m });
@@ -83,5 +83,30 @@ like(record($job, 'fast'), qr/^partial 0 whole_s /m, 'the program itself was run
 my $r = record($job, 'slow');
 like($r, qr/^status ok$/m, 'slow was probed') or diag $r;
 unlike($r, qr/^(?:un)?partial/m, '... but the program itself was not run there');
+
+# ---- two switches: rings of all four ranks, and of the two ranks of each node ----
+
+subtest 'switches' => sub {
+	my $ring = $testbed->program('ring');
+	my ($job) = $testbed->submit("#!/bin/sh\n#SBATCH -p fast -N2 -n4 -t 10\nsrun $ring 200 8 4\nsrun $ring 200 8 2\n");
+	is(($testbed->wait_job($job, 300) // {})->{state}, 'COMPLETED', 'a job over both is traced');
+	my %trace = map { my $t = $_; (decode_json($testbed->run('precedent', 'info', '--json', $t)->{out})->{arguments} =~ s/.* //r => $t) }
+	    glob "$spool/$uid/$job/*.ptrace";
+	is_deeply([sort keys %trace], [2, 4], 'both steps') or return;
+	for my $size (4, 2) {
+		my $info = decode_json($testbed->run('precedent', 'info', '--json', $trace{$size})->{out});
+		is_deeply([map { "$_->{host} $_->{switches}" } @{ $info->{per_rank} }], [('fast1 top.leaf1') x 2, ('fast2 top.leaf2') x 2],
+			'the trace has the switches of each rank');
+		my $advice = decode_json($testbed->run('precedent', 'advise', '--json', $trace{$size})->{out});
+		my ($distant) = grep { $_->{id} eq 'distant-ranks' } @{ $advice->{problems} };
+		if ($size == 2) {
+			ok(!$distant, 'who talks within nodes is not told of distant ranks') or diag explain $distant;
+			next;
+		}
+		cmp_ok($distant->{seconds} // 0, '>', 0, 'who talks across is');
+		is_deeply([map { "$_->{function} @{$_->{ranks}}" } grep { $_->{function} eq 'MPI_Recv' } @{ $distant->{places} // [] }],
+			['MPI_Recv 0 2'], '... those ranks that receive from the other switch') or diag explain $distant;
+	}
+};
 
 done_testing;

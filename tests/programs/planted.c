@@ -571,7 +571,7 @@ static void late_exposure_star(struct world *w, int rep)
 	bool last = w->rank == w->n - 1;
 
 	(last ? late : early)(w, rep);
-	mark(w, rep, last ? 'c' : w->rank ? '-' : 'v');
+	mark(w, rep, w->rank ? 'c' : 'v'); /* whom a busy machine holds up may be the last one instead */
 	if (w->rank) {
 		MPI_Win_post(w->others, 0, w->win);
 		at(w, rep, 2);

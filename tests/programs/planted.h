@@ -156,6 +156,18 @@ static inline void lose_to(struct world *w, int rep)
 	w->end_ns[rep] = now_ns();
 }
 
+/* How long this thread was ready to run and had no processor, as the kernel counts it; -1: it does not say. */
+static inline int64_t ready_ns(void)
+{
+	unsigned long long ran, ready;
+	FILE *f = fopen("/proc/thread-self/schedstat", "r");
+	int n = f ? fscanf(f, "%llu %llu", &ran, &ready) : 0;
+
+	if (f)
+		fclose(f);
+	return n == 2 ? (int64_t)ready : -1;
+}
+
 /* Who is late in this repetition, where one is. */
 static inline bool is_late(struct world *w, int rep)
 {

@@ -171,6 +171,45 @@ static void test_rendezvous(void **state)
 	expect_all(s, "late-receive 500 2\nrendezvous-stall 300 1\n");
 }
 
+/* A large message stands still while one of its ranks computes, between what began it there and what completes it. */
+static void test_missing_progress(void **state)
+{
+	static const int64_t one[] = {0}, two[] = {0, 1};
+	struct syn *s = begin(3);
+
+	(void)state;
+	/* The receiver computes; 50 of it before the send. */
+	call(s, 1, "MPI_Irecv", 100, 101, SYN(.src = 0, .tag = 1, .count = 100000, .req = 0));
+	call(s, 0, "MPI_Send", 150, 410, SYN(.dst = 1, .tag = 1, .count = 100000));
+	call(s, 1, "MPI_Wait", 400, 412, SYN(.reqs = one, .n_reqs = 1));
+	/* The sender does, after a call between. */
+	call(s, 0, "MPI_Isend", 500, 501, SYN(.dst = 1, .tag = 2, .count = 100000, .req = 0));
+	call(s, 1, "MPI_Recv", 510, 712, SYN(.src = 0, .tag = 2, .count = 100000));
+	call(s, 0, "MPI_Send", 600, 602, SYN(.dst = 2, .tag = 9, .count = 1));
+	call(s, 0, "MPI_Wait", 700, 710, SYN(.reqs = one, .n_reqs = 1));
+	call(s, 2, "MPI_Recv", 610, 611, SYN(.src = 0, .tag = 9, .count = 1));
+	/* It was not waited for: it had come; it is small; the wait is over before the other one is back. */
+	call(s, 0, "MPI_Isend", 1000, 1001, SYN(.dst = 1, .tag = 3, .count = 100000, .req = 0));
+	call(s, 1, "MPI_Recv", 1010, 1050, SYN(.src = 0, .tag = 3, .count = 100000));
+	call(s, 0, "MPI_Wait", 1100, 1101, SYN(.reqs = one, .n_reqs = 1));
+	call(s, 0, "MPI_Isend", 1200, 1201, SYN(.dst = 1, .tag = 4, .count = 500, .req = 0));
+	call(s, 1, "MPI_Recv", 1210, 1302, SYN(.src = 0, .tag = 4, .count = 500));
+	call(s, 0, "MPI_Wait", 1300, 1301, SYN(.reqs = one, .n_reqs = 1));
+	/* Of two senders the last one counts: 1 is late until 1500, 2 computes until 1600. */
+	call(s, 0, "MPI_Irecv", 1400, 1401, SYN(.src = 1, .tag = 5, .count = 100000, .req = 0));
+	call(s, 0, "MPI_Irecv", 1402, 1403, SYN(.src = 2, .tag = 5, .count = 100000, .req = 1));
+	call(s, 0, "MPI_Waitall", 1410, 1620, SYN(.reqs = two, .n_reqs = 2));
+	call(s, 1, "MPI_Send", 1500, 1510, SYN(.dst = 0, .tag = 5, .count = 100000));
+	call(s, 2, "MPI_Isend", 1405, 1406, SYN(.dst = 0, .tag = 5, .count = 100000, .req = 0));
+	call(s, 2, "MPI_Wait", 1600, 1615, SYN(.reqs = one, .n_reqs = 1));
+	/* A late receive first, and then it computes. */
+	call(s, 0, "MPI_Ssend", 2000, 2310, SYN(.dst = 1, .tag = 6, .count = 4));
+	call(s, 1, "MPI_Irecv", 2100, 2101, SYN(.src = 0, .tag = 6, .count = 4, .req = 0));
+	call(s, 1, "MPI_Wait", 2300, 2311, SYN(.reqs = one, .n_reqs = 1));
+	/* 250 + 98 + 100 + 199; late 90 and 100. */
+	expect(s, "missing progress 647 4\nlate receive 100 1\nlate send 90 1\n");
+}
+
 static void test_polling(void **state)
 {
 	struct syn *s = begin(2);
@@ -376,7 +415,7 @@ int main(void)
 	    cmocka_unit_test(test_fence),	  cmocka_unit_test(test_lock_all_flush), cmocka_unit_test(test_neighbours),
 	    cmocka_unit_test(test_neighbours_graph), cmocka_unit_test(test_scan),	 cmocka_unit_test(test_probe),
 	    cmocka_unit_test(test_files),	  cmocka_unit_test(test_wrong_order),	 cmocka_unit_test(test_small_messages),
-	    cmocka_unit_test(test_rendezvous),	  cmocka_unit_test(test_polling),	 cmocka_unit_test(test_wavefront),
+	    cmocka_unit_test(test_rendezvous),	  cmocka_unit_test(test_missing_progress), cmocka_unit_test(test_polling),	 cmocka_unit_test(test_wavefront),
 	    cmocka_unit_test(test_imbalance),	  cmocka_unit_test(test_begin),		 cmocka_unit_test(test_slower_nodes),
 	    cmocka_unit_test(test_binding),	  cmocka_unit_test(test_oversubscribed), cmocka_unit_test(test_distant),
 	};

@@ -158,6 +158,27 @@ static void test_level(void **state)
 	end(&u, s);
 }
 
+/* A receiver that computes while a large message is under way: the sender is held up first by the receive that comes late, then
+ * by that. Were the message to go on, the sender would be 300 earlier at the barrier, where it then waits for the other one. */
+static void test_progress(void **state)
+{
+	static const int64_t one[] = {0};
+	struct syn *s = begin(2);
+	struct run u;
+
+	(void)state;
+	call(s, 0, "MPI_Send", 50, 410, SYN(.dst = 1, .tag = 1, .count = 100000));
+	call(s, 1, "MPI_Irecv", 100, 101, SYN(.src = 0, .tag = 1, .count = 100000, .req = 0));
+	call(s, 1, "MPI_Wait", 400, 412, SYN(.reqs = one, .n_reqs = 1));
+	call(s, 0, "MPI_Barrier", 1000, 1002, SYN(0));
+	call(s, 1, "MPI_Barrier", 602, 1002, SYN(0));
+	run(&u, s);
+	expect_causes(&u, "missing-progress", "1 computes MPI_Wait 299\n1 calls MPI_Irecv 1\n");
+	expect_causes(&u, "late-receive", "1 computes MPI_Irecv 50\n");
+	expect_gain(&u, "missing-progress", 300); /* 0 is at the barrier at 700, later than 1 at 602 */
+	end(&u, s);
+}
+
 /* Ranks that have a window. */
 static struct syn *begin_window(uint32_t ranks)
 {
@@ -305,7 +326,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_two), cmocka_unit_test(test_probe),		 cmocka_unit_test(test_chain), cmocka_unit_test(test_waitall),
-	    cmocka_unit_test(test_late_receive), cmocka_unit_test(test_level), cmocka_unit_test(test_lock),
+	    cmocka_unit_test(test_late_receive), cmocka_unit_test(test_level), cmocka_unit_test(test_progress), cmocka_unit_test(test_lock),
 	    cmocka_unit_test(test_lock_queue),	    cmocka_unit_test(test_lock_late), cmocka_unit_test(test_epochs),
 	    cmocka_unit_test(test_random),
 	};

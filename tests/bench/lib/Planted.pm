@@ -76,7 +76,8 @@ sub planted_culprits {
     return map { /^(\d+) .* c:/ ? $1 : () } $text =~ /^planted (.*)$/mg;
 }
 
-# What was charged to what these ranks did before their own calls of the problem.
+# What was charged to what these ranks did before their own calls of the problem; where they compute while a message is under
+# way, before those that complete it.
 sub blamed_s {
     my ($problem, @culprits) = @_;
     my %is = map { $_ => 1 } @culprits;
@@ -84,7 +85,7 @@ sub blamed_s {
     for my $c (@{$problem->{causes}}) {
         next if $c->{doing} ne 'computation before';
         my ($place) = grep { $_->{function} eq $c->{function} && $_->{site} eq $c->{site} } @{$problem->{places}};
-        my %there = map { $_ => 1 } $place ? @{$place->{ranks}} : ();
+        my %there = map { $_ => 1 } $problem->{id} eq 'missing-progress' ? @culprits : $place ? @{$place->{ranks}} : ();
         $sum += $c->{seconds_by_rank}{$_} for grep { $is{$_} && $there{$_} } keys %{$c->{seconds_by_rank}};
     }
     return $sum;
