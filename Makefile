@@ -219,6 +219,11 @@ $(B)/libprecedent_trace.so: $(call obj,$(LOADER_SRC)) $(B)/obj/gen/loader/symbol
 # What a skeleton links: plain C for mpicc, no sanitizer, no product library. Where a short loop begins is worth a third of its time,
 # and must not follow from the functions before it: a kernel has as many instructions in a nanosecond in every build.
 ALIGNED := -falign-functions=64 -falign-loops=32
+# Nor may a kernel lie across two pages: emulators that translate page by page look up what is next at each crossing. None has
+# more than 512 bytes.
+PAGED := -falign-functions=512
+KERNEL_OBJ := $(foreach k,core memory vector,$(B)/obj/skelgen/runtime/kernel_$(k).o $(B)/obj/skel-mpich/skelgen/runtime/kernel_$(k).o)
+$(KERNEL_OBJ): ALIGNED += $(PAGED)
 $(B)/obj/skelgen/runtime/%.o: skelgen/runtime/%.c
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) -std=gnu11 $(WARN) $(CFLAGS) $(ALIGNED) -fPIC -MMD -MP -D_GNU_SOURCE -I. -c -o $@ $<
@@ -266,7 +271,7 @@ $(B)/tests/bench/backfill: $(B)/obj/tests/bench/backfill/main.o $(B)/tests/unit/
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_CLI)
 # The experiments with models: one process with OpenMP, and a real MPI program that asks the model core.
-$(B)/tests/bench/bench_kernels: private CFLAGS += $(ALIGNED)
+$(B)/tests/bench/bench_kernels: private CFLAGS += $(ALIGNED) $(PAGED)
 $(B)/obj/tests/bench/model/parallel.o: CFLAGS += -fopenmp
 MODEL_EXP_BIN := $(B)/tests/bench/model/experiments $(B)/tests/bench/model/halo
 $(B)/tests/bench/model/experiments: $(call obj,tests/bench/model/main.c tests/bench/model/parallel.c) \

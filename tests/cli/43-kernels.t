@@ -28,6 +28,15 @@ sub run_ok {
     is(system("timeout 180 $command >$tmp/out 2>&1 </dev/null"), 0, $what) or diag(qx(tail -5 $tmp/out));
 }
 
+# Kernels that lie across two pages: what an emulator looks up at each crossing would be told of the class.
+sub across {
+    my ($binary) = @_;
+    my %kernel = map { ($_->[3] => $_) } grep { @$_ == 4 && $_->[3] =~ /^(?:stencil|triad)_\d+$|^kernel_(?:integer|branch|scalar|divide|libm|chase|stride|fill|copy)/ }
+        map { [split] } qx(nm -S $binary);
+    cmp_ok(scalar keys %kernel, '>=', 10, 'its kernels are found');
+    return grep { hex($kernel{$_}[0]) % 4096 + hex($kernel{$_}[1]) > 4096 } sort keys %kernel;
+}
+
 # Shares by class, of each phase in the order in which they ran.
 sub phases {
     my ($trace) = @_;
@@ -42,6 +51,7 @@ sub compare {
     run_ok("$precedent trace -o $path.program.trace -- $mpirun $programs/mixes 0.4 @names", "$name: phases are traced");
     run_ok("$precedent skeleton $path.program.trace -o $path.skel --seconds 1000", 'whole, as a skeleton');
     run_ok("make -C $path.skel", 'which compiles');
+    is(join(' ', across("$path.skel/skel")), '', 'no kernel lies across two pages');
     run_ok("$precedent trace -o $path.skel.trace -- $mpirun $path.skel/skel", 'and is traced itself');
 
     my @program = phases("$path.program.trace");
