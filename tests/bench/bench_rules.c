@@ -133,7 +133,7 @@ static void check_layout(const struct bench *b)
 	set(v, b->send, "wait_finish_time", 1);
 	set(v, b->recv, "wait_finish_time", 1);
 	set(v, b->coll[0], "wait_finish_time", 1);
-	if (!v[7].i || !v[9].i || !v[8].i || b->send->n_param != 10 || b->recv->n_param != 13 || b->coll[0]->n_param != 9) {
+	if (!v[7].i || !v[9].i || !v[8].i || b->send->n_param != 12 || b->recv->n_param != 15 || b->coll[0]->n_param != 9) {
 		fprintf(stderr, "bench_rules: the built-in structures have changed\n");
 		exit(1);
 	}
