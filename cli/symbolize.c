@@ -114,12 +114,13 @@ static const char *basename_of(const char *path)
 	return slash ? slash + 1 : path ? path : "?";
 }
 
-/* LAMMPS_NS::CommBrick::forward_comm of _ZN9LAMMPS_NS9CommBrick12forward_commEi: names without their arguments; what is
- * more involved (templates, operators) stays as it is. */
+/* LAMMPS_NS::CommBrick::forward_comm of _ZN9LAMMPS_NS9CommBrick12forward_commEi: names without their arguments, also of
+ * constructors (C1) and destructors (D1); what is more involved (templates, operators) stays as it is. */
 static const char *readable(const char *name, char *buf, size_t size)
 {
-	const char *p = name;
+	const char *p = name, *last = NULL;
 	bool nested;
+	int last_n = 0;
 	size_t k = 0;
 
 	if (!name || strncmp(name, "_Z", 2))
@@ -136,7 +137,15 @@ static const char *readable(const char *name, char *buf, size_t size)
 			return name;
 		k += (size_t)snprintf(buf + k, size - k, "%s%.*s", k ? "::" : "", (int)n, end);
 		p = end + n;
+		last = end;
+		last_n = (int)n;
 	} while (nested && *p >= '0' && *p <= '9');
+	if (nested && (*p == 'C' || *p == 'D') && p[1] >= '0' && p[1] <= '3' && p[2] == 'E') {
+		if (k + (size_t)last_n + 4 > size)
+			return name;
+		snprintf(buf + k, size - k, "::%s%.*s", *p == 'D' ? "~" : "", last_n, last);
+		p += 2;
+	}
 	return nested && *p != 'E' ? name : buf;
 }
 

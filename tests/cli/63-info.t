@@ -127,6 +127,25 @@ subtest 'polls' => sub {
 	cmp_ok(json_of($poll)->{polling_s}, '>', 0, 'in the JSON too');
 };
 
+# Functions of C++ by names that need no compiler of it.
+subtest 'constructors' => sub {
+	open my $f, '>', 'grid.c' or die "grid.c: $!\n";
+	print $f "#include <mpi.h>\n";
+	for my $name (qw(C1EPNS_3BoxE D2Ev Ev)) {
+		my $symbol = $name eq 'Ev' ? '_ZN6Solver4GridEv' : "_ZN6Solver4Grid$name";
+		print $f "__attribute__((noinline)) void f_$name(void) __asm__(\"$symbol\");\n",
+			"void f_$name(void) { MPI_Barrier(MPI_COMM_WORLD); __asm__ volatile(\"\"); }\n";
+	}
+	print $f "int main(int c, char **v) { MPI_Init(&c, &v); f_C1EPNS_3BoxE(); f_D2Ev(); f_Ev(); MPI_Finalize(); return 0; }\n";
+	close $f or die "grid.c: $!\n";
+	my $r = Testbed::run_command('mpicc', '-g', '-O1', '-o', 'grid', 'grid.c');
+	is($r->{rc}, 0, 'a program with such names') or return diag $r->{err};
+	my $text = screen('C.UTF-8', '--all', traced('grid.ptrace', 2, './grid'));
+	for my $name ('Solver::Grid::Grid', 'Solver::Grid::~Grid', 'Solver::Grid') {
+		like($text, qr/MPI_Barrier +\Q$name\E \(grid\.c:\d+\)$/m, $name);
+	}
+};
+
 subtest 'check' => sub {
 	my $r = precedent('info', '--check', $heat);
 	is($r->{rc}, 0, 'a whole file');
