@@ -23,10 +23,10 @@ struct item {
 	union rules_value v[];
 };
 
-/* A simple event that others were made of: findings tell its attributes. */
+/* A simple event that others were made of: findings tell its attributes and, as where ranks wait, its parameters. */
 struct member {
 	uint64_t type;
-	union rules_value v[RA_N];
+	union rules_value v[];
 };
 
 struct relay {
@@ -37,11 +37,16 @@ struct relay {
 
 /* ---- the first half ---- */
 
-/* Room for an item of this cycle. NULL without memory. */
-static struct item *add_item(struct engine *e, uint32_t type, uint32_t n_member, bool untimed)
+static size_t member_size(const struct engine *e, uint32_t type)
+{
+	return sizeof(struct member) + e->p->type[type].n_slot * sizeof(union rules_value);
+}
+
+/* Room for an item of this cycle, made of n_member structures that take so many bytes. NULL without memory. */
+static struct item *add_item(struct engine *e, uint32_t type, uint32_t n_member, size_t members, bool untimed)
 {
 	struct channel *c = e->out;
-	size_t size = sizeof(struct item) + e->p->type[type].n_slot * sizeof(union rules_value) + n_member * sizeof(struct member);
+	size_t size = sizeof(struct item) + e->p->type[type].n_slot * sizeof(union rules_value) + members;
 	struct item *x;
 
 	if (!e->out_cycle) {
@@ -61,23 +66,31 @@ static struct item *add_item(struct engine *e, uint32_t type, uint32_t n_member,
 
 int relay_assert(struct engine *e, const struct plan_action *a, struct entry *const *m, uint32_t n)
 {
-	struct item *x = add_item(e, a->type, n, false);
-	struct member *to;
+	size_t size = 0;
+	struct item *x;
+	char *at;
 
+	for (uint32_t i = 0; i < n; i++)
+		size += member_size(e, m[i]->type);
+	x = add_item(e, a->type, n, size, false);
 	if (!x)
 		return -1;
 	x->untimed = engine_fill(e, a, m, n, x->v);
-	to = (struct member *)(x->v + e->p->type[a->type].n_slot);
+	at = (char *)(x->v + e->p->type[a->type].n_slot);
 	for (uint32_t i = 0; i < n; i++) {
-		to[i].type = m[i]->type;
-		memcpy(to[i].v, m[i]->v, sizeof(to[i].v));
+		struct member *to = (struct member *)at;
+
+		to->type = m[i]->type;
+		size = member_size(e, m[i]->type);
+		memcpy(to->v, m[i]->v, size - sizeof(*to));
+		at += size;
 	}
 	return 0;
 }
 
 int relay_event(struct engine *e, const struct entry *y)
 {
-	struct item *x = add_item(e, y->type, 0, y->untimed);
+	struct item *x = add_item(e, y->type, 0, 0, y->untimed);
 
 	if (!x)
 		return -1;
@@ -106,7 +119,7 @@ void relay_cycle(struct engine *e, bool failed)
 static size_t take_item(struct engine *e, const struct item *x)
 {
 	const struct plan_type *t = &e->p->type[x->type];
-	const struct member *m = (const struct member *)(x->v + t->n_slot);
+	const char *at = (const char *)(x->v + t->n_slot);
 	struct entry *y = entry_create(e, x->type), *few[4], **in = few;
 	int rv = 0;
 
@@ -122,10 +135,14 @@ static size_t take_item(struct engine *e, const struct item *x)
 		return 0;
 	}
 	for (uint32_t i = 0; i < x->n_member; i++) {
-		in[i] = rv == 0 ? entry_create(e, (uint32_t)m[i].type) : NULL;
+		const struct member *m = (const struct member *)at;
+		size_t size = member_size(e, (uint32_t)m->type);
+
+		in[i] = rv == 0 ? entry_create(e, (uint32_t)m->type) : NULL;
 		rv = in[i] ? 0 : -1;
 		if (in[i])
-			memcpy(in[i]->v, m[i].v, sizeof(m[i].v));
+			memcpy(in[i]->v, m->v, size - sizeof(*m));
+		at += size;
 	}
 	if (rv == 0 && x->n_member)
 		rv = entry_add_members(e, y, in, x->n_member);
@@ -134,7 +151,7 @@ static size_t take_item(struct engine *e, const struct item *x)
 			entry_release(e, in[i]);
 	if (in != few)
 		free(in);
-	return rv == 0 ? (size_t)((const char *)(m + x->n_member) - (const char *)x) : 0;
+	return rv == 0 ? (size_t)(at - (const char *)x) : 0;
 }
 
 static int take_cycle(struct relay *r, const struct cycle *c)
