@@ -20,7 +20,7 @@
 
 struct pairing {
 	struct rules_search *s, sub;
-	double *value, gain;
+	double *value, gain, least_bits; /* that a second condition takes */
 	struct rules_atom *best; /* of two */
 	uint32_t *sample;	 /* of the search's rows */
 	size_t n_sample;
@@ -104,7 +104,7 @@ static double most_gain(const struct pairing *p)
 	for (uint32_t k = 0; k < s->t->n_arcs; k++) {
 		double rows = fmin(ceil((double)p->sub.count[k] * scale), (double)s->count[k]);
 
-		if (rows > 0)
+		if (rows > 0 && (s->only == MODEL_NONE || s->only == k))
 			most = fmax(most, rules_gain(s, k, (size_t)rows, 0));
 	}
 	return most;
@@ -124,7 +124,7 @@ static int try_first(struct pairing *p, struct rules_atom *first)
 			sub->row[sub->n++] = p->sample[i];
 			labels += !sub->count[s->t->label[p->sample[i]]]++;
 		}
-	if (labels < 2 || sub->n == p->n_sample || most_gain(p) - first->bits < fmax(MARGIN_BITS, p->found ? p->gain : 0))
+	if (labels < 2 || sub->n == p->n_sample || most_gain(p) - first->bits - p->least_bits - 1 < fmax(MARGIN_BITS, p->found ? p->gain : 0))
 		return 0;
 	sub->found = false;
 	sub->n_runs = s->n_runs;
@@ -195,6 +195,9 @@ int conjunctions_search(struct rules_search *s, struct rules_atom pair[2], struc
 		goto out;
 	for (size_t i = 0; i < s->n; i += step)
 		p.sample[p.n_sample++] = s->row[i];
+	p.least_bits = s->t->n_cols ? INFINITY : 0;
+	for (uint32_t c = 0; c < s->t->n_cols; c++)
+		p.least_bits = fmin(p.least_bits, s->t->bits[c]);
 	for (uint32_t c = 0; c < s->t->n_cols; c++)
 		if (try_column(&p, c) < 0)
 			goto out;

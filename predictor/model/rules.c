@@ -13,6 +13,7 @@
 #define REAL_BITS    12.0
 #define MIXED	     UINT32_MAX
 #define PAIR_SAMPLE  2048
+#define SMALL	     4096 /* whole numbers below it need no map */
 
 uint32_t rules_feature(struct rules_features *f, uint8_t op, uint32_t a, uint32_t b)
 {
@@ -277,14 +278,59 @@ static void extremes(struct rules_search *s, const struct view *v)
 	}
 }
 
+/* Different values as they come: small whole numbers, which most are, by their own place, others by the map. */
+struct distinct {
+	struct value val[DISTINCT_MAX + 1];
+	uint32_t n, n_other, round;
+	uint32_t of[DISTINCT_MAX + 1]; /* by place in the map */
+	struct {
+		uint32_t round, at;
+	} small[SMALL];
+};
+
+static void distinct_begin(struct distinct *d)
+{
+	if (!++d->round) {
+		memset(d->small, 0, sizeof(d->small));
+		d->round = 1;
+	}
+	d->n = d->n_other = 0;
+}
+
+/* Place of the value, d->n before it where it is new. MAP_NONE without memory. */
+static uint32_t distinct_put(struct distinct *d, struct map *others, double x)
+{
+	uint32_t at, k;
+
+	if (x >= 0 && x < SMALL && x == (uint32_t)x) {
+		k = (uint32_t)x;
+		if (d->small[k].round != d->round) {
+			d->small[k].round = d->round;
+			d->small[k].at = d->n++;
+		}
+		return d->small[k].at;
+	}
+	if (!d->n_other)
+		map_reset(others);
+	at = map_put(others, map_bits(x));
+	if (at == MAP_NONE)
+		return at;
+	if (at == d->n_other) {
+		d->n_other++;
+		d->of[at] = d->n++;
+	}
+	return d->of[at];
+}
+
 static int values_search(struct rules_search *s, const struct view *v)
 {
-	struct value *val = s->scratch;
+	struct distinct *d = s->scratch;
+	struct value *val = d->val;
 
-	map_reset(&s->values);
+	distinct_begin(d);
 	for (size_t i = 0; i < s->n; i++) {
-		uint32_t row = s->row[i], label = s->t->label[row], known = s->values.n;
-		uint32_t at = map_put(&s->values, map_bits(v->value[i]));
+		uint32_t row = s->row[i], label = s->t->label[row], known = d->n;
+		uint32_t at = distinct_put(d, &s->values, v->value[i]);
 
 		if (at == MAP_NONE)
 			return -1;
@@ -302,12 +348,12 @@ static int values_search(struct rules_search *s, const struct view *v)
 			val[at].runs++;
 		}
 	}
-	if (s->values.n < 2)
+	if (d->n < 2)
 		return 0;
-	qsort(val, s->values.n, sizeof(*val), value_cmp);
-	ranges(s, v, val, s->values.n);
+	qsort(val, d->n, sizeof(*val), value_cmp);
+	ranges(s, v, val, d->n);
 	if (!s->no_steps && !(s->t->kind[v->col] & RULES_LABEL) && !v->mod && v->by == MODEL_NONE)
-		progressions(s, v, val, s->values.n);
+		progressions(s, v, val, d->n);
 	return 0;
 }
 
@@ -550,5 +596,5 @@ int rules_best(struct rules_search *s, double *value, struct errbuf *err)
 
 void *rules_scratch(void)
 {
-	return calloc(DISTINCT_MAX + 1, sizeof(struct value));
+	return calloc(1, sizeof(struct distinct));
 }
