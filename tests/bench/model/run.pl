@@ -6,6 +6,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib", "$FindBin::Bin/lib";
 use Bench qw(build median);
+use Fcntl qw(:flock);
 use File::Path qw(make_path);
 use Getopt::Long;
 use JSON::PP;
@@ -113,6 +114,12 @@ sub result_write {
 }
 
 make_path($dir);
+# Two at once would take each other's files away: a skeleton with the data of another one, say.
+open my $lock, '>', "$dir/lock" or die "$dir/lock: $!\n";
+if (!flock $lock, LOCK_EX | LOCK_NB) {
+	print STDERR "run.pl: another one writes into $dir: wait for it, or name another place by --dir\n";
+	exit 1;
+}
 my ($failed, %result) = (0);
 for my $name (@chosen) {
 	my $r = $again ? undef : result_read($name);
