@@ -73,10 +73,10 @@ static void weigh(struct prediction *p)
 static int print_json(const struct prediction *p, const struct options *o)
 {
 	const struct skeleton_facts *f = p->facts;
-	json_t *j = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:I, s:I, s:b}", "predicted_s", p->both.mean_s, "lo_s",
-			      p->both.lo_s, "hi_s", p->both.hi_s, "traced_s", f->mpi_s, "skeleton_s", p->skeleton->ran_s,
-			      "confidence", f->confidence, "ranks", (int)f->n_ranks, "events", (json_int_t)f->events, "length",
-			      (json_int_t)f->length, "same_machine", (int)p->here);
+	json_t *j = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:I, s:I, s:b}", "predicted_s", p->both.mean_s, "lo_s",
+			      p->both.lo_s, "hi_s", p->both.hi_s, "traced_s", f->mpi_s, "delayed_s", f->delayed_s,
+			      "skeleton_s", p->skeleton->ran_s, "confidence", f->confidence, "ranks", (int)f->n_ranks, "events",
+			      (json_int_t)f->events, "length", (json_int_t)f->length, "same_machine", (int)p->here);
 
 	if (f->interpreted[0])
 		json_object_set_new(j, "interpreted", json_string(f->interpreted));
@@ -116,6 +116,9 @@ static int print(const struct prediction *all, const struct options *o)
 		printf("traced     %s: the prediction is %+.1f %% off\n", cli_seconds(a, sizeof(a), f->mpi_s), error);
 	else
 		printf("traced     %s, on the machine of the calibration\n", cli_seconds(a, sizeof(a), f->mpi_s));
+	if (skeleton_was_delayed(f))
+		printf("           (others had a rank's processor for %s of it: in the prediction as far as they have it now)\n",
+		       cli_seconds(a, sizeof(a), f->delayed_s));
 	printf("skeleton   ran %s, %s calls of %u ranks in %llu lines, confidence %.0f %%\n",
 	       cli_seconds(ran, sizeof(ran), r->ran_s), cli_thousands(n, sizeof(n), f->events), f->n_ranks,
 	       (unsigned long long)f->length, f->confidence * 100);

@@ -18,6 +18,7 @@ struct skeleton_facts {
 	uint64_t length;      /* calls of the merged tree */
 	double mpi_s;         /* traced seconds, MPI_Init returned to MPI_Finalize entered, longest rank */
 	double computed_s;    /* of these, between calls: mean over ranks; 0: not known */
+	double delayed_s;     /* of these, while others had its processor, on the rank that lost most: not repeated */
 	double planned_s;     /* what the skeleton should take on the traced machine */
 	double confidence;    /* 0..1 */
 	uint32_t buffered;    /* call sites whose sends must be buffered for the program to go on; see report.txt */
@@ -25,6 +26,9 @@ struct skeleton_facts {
 	char hash[17];        /* of skel.c */
 	char interpreted[301]; /* why it is not compiled; "": it is, or nobody has tried */
 };
+
+/* Did others take enough to be worth saying? */
+bool skeleton_was_delayed(const struct skeleton_facts *f);
 
 struct skeleton_wish {
 	double seconds; /* run time wanted; 0: by scale */

@@ -92,6 +92,11 @@ static int understand(struct pipeline *p, const struct skeleton_wish *wish, stru
 	return skel_match_buffered(&p->tree, &p->plan, &p->buffered, err);
 }
 
+bool skeleton_was_delayed(const struct skeleton_facts *f)
+{
+	return f->delayed_s > SKEL_DELAYED_LEAST * f->mpi_s;
+}
+
 int skeleton_trace_check(const struct trace *t, struct errbuf *err)
 {
 	if (!trace_is_partial(t))
@@ -185,7 +190,8 @@ static int generate(struct pipeline *p, const char *dir, const struct skeleton_w
 	f->events = p->times.events;
 	f->length = skel_tree_length(&p->tree);
 	f->mpi_s = p->times.wall_ns * 1e-9;
-	f->computed_s = p->times.gap_ns * 1e-9;
+	f->computed_s = (p->times.gap_ns + p->times.delayed_ns) * 1e-9; /* a part of mpi_s, as the clock went */
+	f->delayed_s = p->times.delayed_most_ns * 1e-9;
 	f->planned_s = p->plan.predicted_s;
 	f->confidence = report.confidence;
 	f->buffered = p->buffered.n;

@@ -47,10 +47,10 @@ static int print_facts(const struct skeleton_facts *f, const char *dir, bool jso
 	char n[32], l[32], s[32], p[32];
 
 	if (json) {
-		json_t *o = json_pack("{s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:i, s:s}", "dir", dir, "ranks", (int)f->n_ranks,
+		json_t *o = json_pack("{s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:i, s:s}", "dir", dir, "ranks", (int)f->n_ranks,
 				      "events", (json_int_t)f->events, "length", (json_int_t)f->length, "traced_s",
-				      f->mpi_s, "computed_s", f->computed_s, "planned_s", f->planned_s, "confidence", f->confidence, "buffered",
-				      (int)f->buffered, "hash", f->hash);
+				      f->mpi_s, "computed_s", f->computed_s, "delayed_s", f->delayed_s, "planned_s", f->planned_s,
+				      "confidence", f->confidence, "buffered", (int)f->buffered, "hash", f->hash);
 
 		json_dumpf(o, stdout, JSON_INDENT(2));
 		putchar('\n');
@@ -60,6 +60,9 @@ static int print_facts(const struct skeleton_facts *f, const char *dir, bool jso
 	printf("%s: %s calls of %u ranks in %s lines; %s traced, about %s to run; confidence %.0f %%\n", dir,
 	       cli_thousands(n, sizeof(n), f->events), f->n_ranks, cli_thousands(l, sizeof(l), f->length),
 	       cli_seconds(s, sizeof(s), f->mpi_s), cli_seconds(p, sizeof(p), f->planned_s), f->confidence * 100);
+	if (skeleton_was_delayed(f))
+		printf("%s: others had a rank's processor for %s of that while it was ready to compute: taken out\n", dir,
+		       cli_seconds(s, sizeof(s), f->delayed_s));
 	if (f->buffered)
 		printf("%s: the program relies on buffered sends, at %u call site%s: see report.txt\n", dir, f->buffered,
 		       f->buffered > 1 ? "s" : "");

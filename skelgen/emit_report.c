@@ -138,6 +138,10 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 		 (unsigned long long)e->times->events, (unsigned long long)skel_tree_length(e->tree));
 	text_put(out, "traced time %.3f s, planned run time %.3f s\nconfidence %.3f\n", e->plan->full_s,
 		 e->plan->predicted_s, confidence);
+	if (e->times->delayed_most_ns > SKEL_DELAYED_LEAST * e->times->wall_ns)
+		text_put(out, "\nWhile a rank was ready to compute others had its processor, up to %.3f s of a rank's time (mean %.3f s).\n"
+			      "The skeleton's computations are without that: where ranks share processors they wait again.\n",
+			 e->times->delayed_most_ns * 1e-9, e->times->delayed_ns * 1e-9);
 	text_put(out, "\nLoops:\n");
 	put_cuts(e, e->tree->root, out);
 	if (skel_plan_shares_gaps(e->plan))

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/own_iter.h"
+
 #define MOST_VALUES (8u << 20) /* of all ranks and calls: what the skeleton then carries is 64 MiB */
 
 /* Where each leaf is on the rank that is being read. */
@@ -115,7 +117,7 @@ static void cursor_meet(struct order_cursor *c, const struct skel_leaf_time *t, 
 static int rank_look(const struct skel_tree *tree, const struct skel_times *times, uint32_t rank,
 		     struct order_cursor *cursor, struct gap_orders *o, struct errbuf *err)
 {
-	struct trace_iter *events = NULL;
+	struct own_iter *events = NULL;
 	const struct skel_node *leaf;
 	struct trace_event ev;
 	struct skel_iter it;
@@ -136,14 +138,14 @@ static int rank_look(const struct skel_tree *tree, const struct skel_times *time
 	}
 	if (!any)
 		return 0;
-	events = trace_iter_create(tree->trace, rank, err);
+	events = own_iter_create(tree->trace, rank, err);
 	if (events == NULL)
 		return -1;
 	if (skel_iter_begin(&it, tree, rank) != 0) {
-		trace_iter_destroy(events);
+		own_iter_destroy(events);
 		return err_set(err, "no memory to expand rank %u", rank);
 	}
-	while (skel_iter_next(&it, &leaf, &occ, &index) && trace_iter_next(events, &ev, &known) == 1) {
+	while (skel_iter_next(&it, &leaf, &occ, &index) && own_iter_next(events, &ev, &known) == 1) {
 		const struct skel_leaf_time *t = &times->leaf[leaf->leaf_id][index];
 		uint32_t i = 2 * leaf->leaf_id + skel_enters(t, occ);
 
@@ -151,7 +153,7 @@ static int rank_look(const struct skel_tree *tree, const struct skel_times *time
 			cursor_meet(&cursor[i], part_of(t, i), o->at[i][index], occ, known ? (float)ev.gap_ns : NAN);
 	}
 	skel_iter_end(&it);
-	trace_iter_destroy(events);
+	own_iter_destroy(events);
 	return 0;
 }
 

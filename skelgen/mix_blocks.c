@@ -8,6 +8,7 @@
 #include "skelgen/mix_model.h"
 #include "skelgen/mix_sleep.h"
 #include "skelgen/mix_string.h"
+#include "trace/own_iter.h"
 
 #define LENDERS   16 /* ranks whose pages hold the machine code of all */
 #define GROUP_MIN 8 /* samples in a body of one block to be looked at apart from those of other blocks */
@@ -172,32 +173,32 @@ static uint32_t place_samples(struct rank_work *w, uint32_t next, uint64_t event
 
 static int walk(struct rank_work *w, struct mix_blocks *out, struct mix_sleep *sleep, struct errbuf *err)
 {
-	struct trace_iter *events = trace_iter_create(w->tree->trace, w->rank, err);
+	struct own_iter *events = own_iter_create(w->tree->trace, w->rank, err);
 	const struct skel_node *leaf;
 	struct trace_event ev;
 	struct skel_iter it;
-	uint64_t occ, n = 0, enter, leave;
+	uint64_t occ, n = 0, enter, leave, gap;
 	uint32_t index, next = 0;
 	bool known;
 
 	if (!events)
 		return -1;
 	if (skel_iter_begin(&it, w->tree, w->rank) != 0) {
-		trace_iter_destroy(events);
+		own_iter_destroy(events);
 		return err_set(err, "no memory to expand rank %u", w->rank);
 	}
-	while (skel_iter_next(&it, &leaf, &occ, &index) && trace_iter_next(events, &ev, &known) == 1) {
+	while (skel_iter_next(&it, &leaf, &occ, &index) && own_iter_next(events, &ev, &known) == 1) {
 		next = place_samples(w, next, n++, leaf->leaf_id);
 		if (!known)
 			continue;
-		trace_iter_when(events, &enter, &leave);
+		own_iter_when(events, &enter, &leave, &gap);
 		out->block[leaf->leaf_id].wall_ns += (double)ev.gap_ns;
 		out->block[out->n_leaf].wall_ns += (double)ev.dur_ns;
-		mix_sleep_add(sleep, leaf->leaf_id, (double)enter - (double)ev.gap_ns, (double)enter);
+		mix_sleep_add(sleep, leaf->leaf_id, (double)enter - (double)gap, (double)enter);
 		mix_sleep_add(sleep, out->n_leaf, (double)enter, (double)leave);
 	}
 	skel_iter_end(&it);
-	trace_iter_destroy(events);
+	own_iter_destroy(events);
 	return 0;
 }
 

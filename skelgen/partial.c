@@ -162,7 +162,7 @@ int partial_plan_make(const struct skel_tree *tree, const struct skel_times *tim
 	out->iterations = best.iterations;
 	out->share = best.ns / all;
 	out->wall_s = times->wall_ns * 1e-9;
-	out->computed_s = times->gap_ns * 1e-9;
+	out->computed_s = (times->gap_ns + times->delayed_ns) * 1e-9; /* as its marks are measured */
 	if (partial_marks_choose(tree, best.node, seconds, out->at, err) < 0)
 		return -1;
 	out->stop.rank = calloc(tree->n_ranks, sizeof(*out->stop.rank));

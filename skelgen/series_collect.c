@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/own_iter.h"
+
 #define AROUND       3     /* loops around a call that have series, at most */
 #define LEAST_TURNS  8     /* a loop of fewer iterations has no series */
 #define LEAST_KNOWN  0.5   /* of the elements */
@@ -169,7 +171,7 @@ static void event_add(struct collect *c, const struct skel_node *leaf, uint64_t 
 
 static int rank_read(struct collect *c, uint32_t r, uint32_t rank, struct errbuf *err)
 {
-	struct trace_iter *events = trace_iter_create(c->tree->trace, rank, err);
+	struct own_iter *events = own_iter_create(c->tree->trace, rank, err);
 	const struct skel_node *leaf;
 	struct trace_event ev;
 	struct skel_iter it;
@@ -180,14 +182,14 @@ static int rank_read(struct collect *c, uint32_t r, uint32_t rank, struct errbuf
 	if (events == NULL)
 		return -1;
 	if (skel_iter_begin(&it, c->tree, rank) != 0) {
-		trace_iter_destroy(events);
+		own_iter_destroy(events);
 		return err_set(err, "no memory to expand rank %u", rank);
 	}
 	around_find(c, rank);
-	while (skel_iter_next(&it, &leaf, &occ, &index) && trace_iter_next(events, &ev, &known) == 1)
+	while (skel_iter_next(&it, &leaf, &occ, &index) && own_iter_next(events, &ev, &known) == 1)
 		event_add(c, leaf, occ, r, &ev, known);
 	skel_iter_end(&it);
-	trace_iter_destroy(events);
+	own_iter_destroy(events);
 	return 0;
 }
 

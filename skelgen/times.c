@@ -10,6 +10,7 @@
 #include "skelgen/times_quantile.h"
 #include "trace/functions.h"
 #include "trace/hist.h"
+#include "trace/own_iter.h"
 
 #define AGREE       0.02 /* strata within 2 % of their mean are one */
 #define LEAST_DRAWN 64   /* executions of which the distribution is kept */
@@ -216,7 +217,7 @@ static int leaf_close(const struct skel_tree *tree, const struct skel_node *leaf
 static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel_times *t,
 			struct stratum_counts *counts, struct errbuf *err)
 {
-	struct trace_iter *events = trace_iter_create(tree->trace, rank, err);
+	struct own_iter *events = own_iter_create(tree->trace, rank, err);
 	struct hist_table given_up;
 	struct errbuf why;
 	double gap, dur;
@@ -227,6 +228,7 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 	struct skel_iter it;
 	bool known;
 	uint64_t occ, before = t->events, untimed = t->untimed;
+	double delayed = 0;
 	uint32_t index;
 	int rv = -1;
 
@@ -237,11 +239,11 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 		hist_table_init(&given_up, 0);
 	if (skel_iter_begin(&it, tree, rank) != 0) {
 		hist_table_free(&given_up);
-		trace_iter_destroy(events);
+		own_iter_destroy(events);
 		return err_set(err, "no memory to expand rank %u", rank);
 	}
 	while (skel_iter_next(&it, &leaf, &occ, &index)) {
-		if (trace_iter_next(events, &ev, &known) != 1) {
+		if (own_iter_next(events, &ev, &known) != 1) {
 			err_set(err, "rank %u: the trace ends before its skeleton", rank);
 			goto done;
 		}
@@ -254,6 +256,8 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 			c++;
 		}
 		if (known) {
+			if (trace_fn[leaf->fn].cls != TC_INIT)
+				delayed += own_iter_delayed(events);
 			event_add(lt, c, occ, (double)ev.gap_ns, (double)ev.dur_ns);
 			if (draw_add(lt, c, occ, (double)ev.gap_ns) != 0) {
 				err_set(err, "no memory for the times of rank %u", rank);
@@ -267,7 +271,7 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 			t->untimed++;
 		}
 	}
-	if (trace_iter_next(events, &ev, &known) != 0) {
+	if (own_iter_next(events, &ev, &known) != 0) {
 		err_set(err, "rank %u: the trace goes on where its skeleton ends", rank);
 		goto done;
 	}
@@ -282,10 +286,12 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 			err_set(err, "no memory for the times of rank %u", rank);
 			goto done;
 		}
+	t->delayed_ns += delayed / tree->n_ranks;
+	t->delayed_most_ns = fmax(t->delayed_most_ns, delayed);
 	rv = 0;
 done:
 	skel_iter_end(&it);
-	trace_iter_destroy(events);
+	own_iter_destroy(events);
 	hist_table_free(&given_up);
 	return rv;
 }

@@ -14,6 +14,7 @@
 
 #define SKEL_STRATA    16
 #define SKEL_QUANTILES 8
+#define SKEL_DELAYED_LEAST 0.01 /* of the traced time: from here on what others took is worth saying */
 #define SKEL_QUANTILES_BYTES (256u << 20) /* that quantiles take at most, of all ranks and calls */
 
 /* One leaf on one rank. Execution occ belongs to stratum occ * n_stratum / n. */
@@ -47,6 +48,9 @@ struct skel_times {
 	double *rank_wall_ns;         /* of each rank */
 	double wall_ns;               /* of the longest */
 	double gap_ns;                /* of all calls but MPI_Init, mean over ranks: computation */
+	/* Of these gaps, what a rank was ready and others had its processor. It is in no other figure here but the wall
+	 * times: gaps and calls are the rank's own (trace/own_iter.h). */
+	double delayed_ns, delayed_most_ns; /* mean over ranks, and of the rank that lost most */
 	uint64_t events, untimed;
 	struct arena *arena;          /* owns the quantiles */
 };

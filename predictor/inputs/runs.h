@@ -11,7 +11,7 @@
 
 #include "predictor/inputs/call.h"
 #include "predictor/inputs/feature.h"
-#include "predictor/inputs/run_own.h"
+#include "trace/run_own.h"
 #include "predictor/model/map.h"
 #include "skelgen/arena.h"
 #include "skelgen/merge.h"

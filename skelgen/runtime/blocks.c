@@ -175,10 +175,11 @@ static double gap_cost_ns(void)
 	return sum < 0 ? 0 : least / gaps;
 }
 
+/* Returns what the first mix takes by the clock over what it should. */
 static double calibrate_here(void)
 {
 	struct calibration *c = &blocks.cal;
-	double budget, share;
+	double budget, wall_share;
 
 	budget = KERNELS_BUDGET_NS / __builtin_popcount(c->classes);
 	kernels_measure(c->kernel, budget < KERNEL_MOST_NS ? budget : KERNEL_MOST_NS);
@@ -190,9 +191,8 @@ static double calibrate_here(void)
 	calibrate_call(c);
 	c->gap_ns = gap_cost_ns();
 	PMPI_Barrier(MPI_COMM_WORLD);
-	share = calibrate_share(c, SHARE_BUDGET_NS);
-	calibration_scale(c, share);
-	return share;
+	calibration_scale(c, calibrate_share(c, SHARE_BUDGET_NS, &wall_share));
+	return wall_share;
 }
 
 /* Time over processor time of blocks: what is lost to others, without knowing what the blocks should take. */

@@ -2,11 +2,13 @@
 /*
  * Measures the kernels. Every point of a curve is measured in several rounds that run through all points, and its
  * median is taken, so that a disturbance of a few milliseconds spoils no point. What disturbs all the time, such as
- * ranks that share a core, is found by one long block (calibrate_share).
+ * ranks that share a core, is no part of what a block takes: time is that with a processor (own_clock.h).
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "skelgen/runtime/compute.h"
+#include "skelgen/runtime/own_clock.h"
 
 #define ROUNDS        9
 #define ROUNDS_LEAST  3
@@ -99,11 +101,12 @@ void calibrate_kernel(int c, double budget_ns, struct curve *out)
 static double time_blocks(int mix, double ns, double window)
 {
 	int repeat = window / ns < 2 ? 2 : (int)(window / ns);
-	double start = compute_clock_ns();
+	struct own_clock clock;
 
+	own_clock_start(&clock);
 	for (int i = 0; i < repeat; i++)
 		compute_block(mix, ns);
-	return (compute_clock_ns() - start) / repeat;
+	return own_clock_ns(&clock, NULL) / repeat;
 }
 
 /* Blocks take what the curves say: the state before they are measured. */
@@ -152,14 +155,16 @@ void calibrate_call(struct calibration *c)
 	c->call_ns = median(call, ROUNDS);
 }
 
-/* A mean, not a median: what takes the core away now and then is in the traced gaps as well. */
-double calibrate_share(const struct calibration *c, double budget_ns)
+/* A mean, not a median: what disturbs now and then disturbed the traced gaps as well, but for the loss of the processor. */
+double calibrate_share(const struct calibration *c, double budget_ns, double *wall_share)
 {
-	double start, share;
+	struct own_clock clock;
+	double share;
 
 	compute_use(c);
-	start = compute_clock_ns();
+	own_clock_start(&clock);
 	compute_block(0, budget_ns);
-	share = (compute_clock_ns() - start) / budget_ns;
-	return share < 0.5 ? 0.5 : share;
+	share = own_clock_ns(&clock, wall_share) / budget_ns;
+	*wall_share = fmax(0.5, *wall_share / budget_ns);
+	return fmax(0.5, share);
 }

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "skelgen/runtime/data.h"
+#include "skelgen/runtime/own_clock.h"
 #include "skelgen/runtime/threads.h"
 
 #define SLICE_LEAST_NS 2000.0   /* classes take turns no faster */
@@ -25,6 +26,8 @@
 #define SOME_EVERY     17       /* one in so many is timed (a prime, for loops of a few blocks), */
 #define CLOCK_MOST_NS  100.0    /* unless a look at the clock takes longer than that */
 #define LEARN_MOST     4.0      /* one block says no more than that it took so many times as long, or as short */
+#define LONG_NS        2e6      /* of blocks from here on it is known how long they had no processor; shorter ones, */
+#define LATE_NS        100e3    /* when they took so much longer than they should have */
 #define LEARN_MEMORY   16       /* blocks that are remembered, */
 #define LEARN_TRUST    2        /* and as how many of them the calibration counts */
 
@@ -48,6 +51,7 @@ static struct {
 	unsigned some;   /* short blocks since one was timed, */
 	double some_ns;  /* and what they should have taken */
 	int learns;
+	double delayed_ns; /* without a processor in all, at the last look */
 	uint32_t learnt[COMPUTE_MIXES][BLOCK_POINTS]; /* blocks that each point is corrected by */
 	/* What later blocks should have taken, and the work, by the curves, that they did for it. */
 	double asked_ns[COMPUTE_MIXES][BLOCK_POINTS], work_ns[COMPUTE_MIXES][BLOCK_POINTS];
@@ -204,6 +208,7 @@ int compute_open(const struct compute_mix *mix, int n, const struct kernel_shape
 void compute_close(void)
 {
 	threads_close();
+	own_clock_close();
 	for (int i = 0; i < state.n_worker; i++)
 		kernel_destroy(state.worker[i].kernel);
 	free(state.worker);
@@ -222,6 +227,7 @@ void compute_use(const struct calibration *c)
 void compute_learn(void)
 {
 	state.learns = 1;
+	state.delayed_ns = own_clock_delayed_ns();
 	memset(state.learnt, 0, sizeof state.learnt);
 	memset(state.asked_ns, 0, sizeof state.asked_ns);
 	memset(state.work_ns, 0, sizeof state.work_ns);
@@ -399,6 +405,20 @@ static int is_timed(double want)
 	return 1;
 }
 
+/* Of what a block took, the time that it had a processor: what it learns from, as the traced gaps are without the rest. */
+static double own_time(double asked, double took)
+{
+	double now, delayed;
+
+	if (asked < LONG_NS && took - asked < LATE_NS)
+		return took;
+	now = own_clock_delayed_ns();
+	delayed = now - state.delayed_ns;
+	state.delayed_ns = now;
+	/* Of a short block the last look is long ago: what the calls between waited is not taken for its own. */
+	return asked < LONG_NS ? took - fmin(delayed, took - asked) : fmax(0, took - delayed);
+}
+
 /* A timed block is over. What the looks cost is not taken from the next one: the ranks' blocks stay the same. */
 static void timed_account(int mix, double asked, double work_ns, double took)
 {
@@ -416,7 +436,7 @@ static void timed_account(int mix, double asked, double work_ns, double took)
 		state.spent.asked_ns += asked;
 	}
 	if (state.learns)
-		learn(mix, asked, work_ns, took);
+		learn(mix, asked, work_ns, own_time(asked, took));
 }
 
 void compute_block(int mix, double ns)
@@ -427,6 +447,8 @@ void compute_block(int mix, double ns)
 		mix = 0;
 	if (want >= LEAST_NS)
 		work_ns = block_work(mix, want);
+	if (state.learns && want >= LONG_NS)
+		state.delayed_ns = own_clock_delayed_ns();
 	if (is_timed(want))
 		begin = compute_clock_ns();
 	if (want < LEAST_NS)

@@ -94,8 +94,9 @@ void calibrate_kernel(int c, double budget_ns, struct curve *out);
 void calibrate_mix(struct calibration *c, int mix, double budget_ns);
 /* Measure call_ns. */
 void calibrate_call(struct calibration *c);
-/* Wall time of a long block of the first mix over the time asked for, at least 0.5: above 1 where ranks share cores. */
-double calibrate_share(const struct calibration *c, double budget_ns);
+/* Time of a long block of the first mix, with a processor, over the time asked for, at least 0.5; *wall_share: the same by the
+ * clock, above that where ranks share processors. */
+double calibrate_share(const struct calibration *c, double budget_ns, double *wall_share);
 /* Blocks take `factor` times as long as was measured. */
 void calibration_scale(struct calibration *c, double factor);
 

@@ -142,6 +142,7 @@ void syn_destroy(struct syn *s)
 		fold_destroy(s->rank[r].fold);
 		buf_free(&s->rank[r].times);
 		free(s->rank[r].sym);
+		free(s->rank[r].sample);
 	}
 	free(s->rank);
 	free(s);
@@ -262,15 +263,29 @@ void syn_delayed(struct syn *s, uint32_t rank, uint64_t ns)
 	s->rank[rank].delayed_ns = ns;
 }
 
+void syn_window(struct syn *s, uint32_t rank, uint64_t delayed_ns)
+{
+	struct syn_rank *r = &s->rank[rank];
+
+	r->sample = need(realloc(r->sample, (r->n_sample + 1u) * sizeof(*r->sample)));
+	r->sample[r->n_sample++] =
+		(struct trace_sample){.flags = TSAMPLE_BORDER, .event = r->n, .tick = r->ticks, .delayed_ns = delayed_ns};
+}
+
 /* ---- the file ---- */
 
 static void encode_samples(const struct syn_rank *r, struct buf *raw)
 {
-	struct trace_sample border[2] = {{.flags = TSAMPLE_BORDER},
-					 {.flags = TSAMPLE_BORDER, .event = r->n, .tick = r->ticks, .delayed_ns = r->delayed_ns}};
-	struct trace_samples all = {.n = 2, .n_thread = 1, .period_ns = 1000000, .sample = border};
+	struct trace_sample *sample = need(calloc(r->n_sample + 2u, sizeof(*sample)));
+	struct trace_samples all = {.n = r->n_sample + 2, .n_thread = 1, .period_ns = 1000000, .sample = sample};
 
+	sample[0].flags = TSAMPLE_BORDER;
+	if (r->n_sample)
+		memcpy(sample + 1, r->sample, r->n_sample * sizeof(*sample));
+	sample[all.n - 1] =
+		(struct trace_sample){.flags = TSAMPLE_BORDER, .event = r->n, .tick = r->ticks, .delayed_ns = r->delayed_ns};
 	trace_samples_encode(&all, raw);
+	free(sample);
 }
 
 
@@ -341,7 +356,7 @@ static void write_rank(struct syn *s, uint32_t rank, struct trace_writer *w)
 		add_page(&out, &page, &raw);
 	buf_reset(&raw);
 	page.type = TPAGE_SAMPLES;
-	if (r->delayed_ns) {
+	if (r->delayed_ns || r->n_sample) {
 		encode_samples(r, &raw);
 		add_page(&out, &page, &raw);
 	}

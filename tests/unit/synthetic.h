@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "trace/reader.h"
+#include "trace/samples.h"
 
 /* Parameters by kind; a function takes those that its row in trace.rules has. */
 struct syn_args {
@@ -30,7 +31,9 @@ struct syn_rank {
 	struct fold *fold;
 	struct buf times;
 	uint64_t ticks;
-	uint64_t delayed_ns; /* 0: it has no samples */
+	struct trace_sample *sample; /* windows that are over */
+	uint32_t n_sample;
+	uint64_t delayed_ns; /* in the last window; 0 without others: it has no samples */
 	uint32_t *sym; /* the oracle */
 	uint64_t n, cap;
 };
@@ -57,8 +60,10 @@ uint32_t syn_file(struct syn *s, uint32_t rank, uint32_t comm, const char *name)
 /* MPI_Init on all ranks, MPI_Finalize on all ranks. */
 void syn_begin(struct syn *s);
 void syn_end(struct syn *s);
-/* The rank was ready that long in all, while others had its processor: in its samples. */
+/* The rank was ready that long, while others had its processor: in its samples, since the last window or in all. */
 void syn_delayed(struct syn *s, uint32_t rank, uint64_t ns);
+/* A sample here, that long ready since the one before. At most TSAMPLE_MAX - 2. */
+void syn_window(struct syn *s, uint32_t rank, uint64_t delayed_ns);
 /* Write, open, remove the file. partial: as of a run that died. */
 struct trace *syn_open(struct syn *s);
 struct trace *syn_open_partial(struct syn *s);

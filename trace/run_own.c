@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/inputs/run_own.h"
+#include "trace/run_own.h"
 
 #define PIECES_MAX 65536u
 
@@ -105,18 +105,22 @@ int run_own_begin(struct run_own *o, const struct trace *t, uint32_t rank, struc
 	return 0;
 }
 
-static void put(struct run_own *o, double until_ns, double ns, double usual_ns, double *sum)
+void run_own_settle(struct run_own *o, double until_ns)
 {
 	double end = window_end(o);
 
+	flush(o, end > o->begin_ns ? fmin(1, (until_ns - o->begin_ns) / (end - o->begin_ns)) : 1);
+	o->begin_ns = until_ns;
+}
+
+static void put(struct run_own *o, double until_ns, double ns, double usual_ns, double *sum)
+{
 	if (!(o->left_ns > 0)) {
 		*sum += ns;
 		return;
 	}
-	if (o->n == o->cap) {
-		flush(o, end > o->begin_ns ? fmin(1, (until_ns - o->begin_ns) / (end - o->begin_ns)) : 1);
-		o->begin_ns = until_ns;
-	}
+	if (o->n == o->cap)
+		run_own_settle(o, until_ns);
 	o->piece[o->n++] = (struct run_own_piece){ns, fmin(ns, usual_ns), sum};
 }
 

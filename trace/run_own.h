@@ -6,8 +6,8 @@
  * of calls, the longest first down to one length: whoever loses the processor loses it for much longer than a short block
  * lasts, and who waits lets others have it. Then the usual computation.
  */
-#ifndef PRECEDENT_PREDICTOR_INPUTS_RUN_OWN_H
-#define PRECEDENT_PREDICTOR_INPUTS_RUN_OWN_H
+#ifndef PRECEDENT_TRACE_RUN_OWN_H
+#define PRECEDENT_TRACE_RUN_OWN_H
 
 #include "trace/reader.h"
 #include "trace/samples.h"
@@ -34,6 +34,8 @@ int run_own_begin(struct run_own *o, const struct trace *t, uint32_t rank, struc
 void run_own_add(struct run_own *o, double from_ns, double to_ns, double ns, double usual_ns, double *sum);
 /* What is usual after another time of ns: near the median, 0 before the first. */
 double run_own_usual(double usual_ns, double ns);
+/* All times until this moment of the rank's clock are final, with their part of the window's delay. */
+void run_own_settle(struct run_own *o, double until_ns);
 /* Adds what is left, and frees. */
 void run_own_end(struct run_own *o);
 

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A rank that loses its processor between two calls has not computed meanwhile: a skeleton of such a trace computes what the
+# program did. What it did is known: the processor time that the program itself has read before and after each block.
+use strict;
+use warnings;
+
+use JSON::PP;
+use POSIX qw(_exit);
+use Test::More;
+use Time::HiRes qw(time);
+use lib 'tests/cli/lib', 'tests/cluster/lib';
+use Cli;
+use Testbed qw(run_command);
+
+use constant BLOCKS => 60;
+use constant MINUTES => 10;
+
+# One processor of those that may be used, for the program and those that disturb it.
+my ($processor) = run_command('taskset', '-cp', $$)->{out} =~ /: (\d+)/ or plan skip_all => 'taskset does not say where this runs';
+
+sub disturb {
+	my ($n) = @_;
+	my @pid;
+	for (1 .. $n) {
+		my $pid = fork // die "fork: $!";
+		if (!$pid) {
+			alarm MINUTES * 60;
+			exec 'taskset', '-c', $processor, $^X, '-e', 'alarm ' . MINUTES * 60 . '; 1 while 1' or _exit(127);
+		}
+		push @pid, $pid;
+	}
+	return @pid;
+}
+
+# Traced, with so many others on its processor: what the program computed by its own account, and by the skeleton's.
+sub traced {
+	my ($name, $others) = @_;
+	my @pid = disturb($others);
+	my $r = precedent('trace', '-q', '-o', "$name.ptrace", '--', 'taskset', '-c', $processor, 'mpirun', '--bind-to', 'none', '-n', 1,
+		program('blocks'), BLOCKS);
+	kill 'TERM', @pid;
+	waitpid $_, 0 for @pid;
+	die "no trace: $r->{err}" if $r->{rc} != 0 || !-s "$name.ptrace";
+	my ($cpu, $wall) = $r->{out} =~ /^cpu ([\d.]+) s, wall ([\d.]+) s$/m or die "no account: $r->{out}";
+	my $made = precedent('skeleton', "$name.ptrace", '-o', $name, '--seconds', 1000, '--json');
+	is($made->{rc}, 0, "$name: a skeleton") or diag $made->{err};
+	my $facts = decode_json($made->{out});
+	note sprintf '%s: processor %.3f s of %.3f s; traced %.3f s, delayed %.3f s', $name, $cpu, $wall, @$facts{qw(computed_s delayed_s)};
+	return {cpu => $cpu, wall => $wall, report => slurp("$name/report.txt"), said => precedent('skeleton', "$name.ptrace", '-o', $name)->{out}, %$facts};
+}
+
+my $alone = traced('alone', 0);
+my $busy = traced('busy', 2);
+
+for my $run (['alone', $alone], ['busy', $busy]) {
+	my ($name, $r) = @$run;
+	my $own = $r->{computed_s} - $r->{delayed_s};
+	# Interrupts and what a virtual machine's host takes are in neither account of the kernel's.
+	cmp_ok(abs($own / $r->{cpu} - 1), '<', 0.15, "$name: computed as long as the program had its processor");
+}
+cmp_ok($busy->{wall}, '>', 1.5 * $busy->{cpu}, 'the others did take its processor');
+cmp_ok($busy->{delayed_s}, '>', 0.7 * ($busy->{wall} - $busy->{cpu}), '... which is taken out');
+like($busy->{report}, qr/^While a rank was ready to compute others had its processor, up to [\d.]+ s/m, '... as the report says');
+like($busy->{said}, qr/others had a rank's processor for [\d.]+ m?s of that while it was ready to compute: taken out/,
+	'... and the command');
+
+done_testing();
