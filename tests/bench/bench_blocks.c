@@ -19,6 +19,7 @@
 #include "skelgen/runtime/kernel_core.c"
 #include "skelgen/runtime/kernel_memory.c"
 #include "skelgen/runtime/kernel_vector.c"
+#include "skelgen/runtime/own_clock.c"
 #include "skelgen/runtime/threads.c"
 
 #define WINDOW_CPU_NS 2e6
