@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* MPI_Init and MPI_Finalize: see run.h. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,17 +49,25 @@ static uint64_t times_limit(void)
 	return file < memory ? file : memory;
 }
 
-/* Where the spill file may lie: a directory that only this user can write to. */
+/* A directory that only this user can write to. What ends a step removes that of the job when it is empty: ranks that a batch
+ * script starts later make it again, and the end of the job removes it. */
+static bool is_private_dir(const char *dir)
+{
+	struct stat st;
+
+	return (mkdir(dir, 0700) == 0 || errno == EEXIST) && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid() && !(st.st_mode & 022);
+}
+
+/* Where the spill file may lie. */
 static const char *local_dir(const struct run *r)
 {
 	const char *dir = getenv("PRECEDENT_TRACE_LOCAL");
 	char text[PATH_MAX + 64];
-	struct stat st;
 
 	if (!dir || !*dir || !r->id[0] || stop_wanted())
 		return NULL;
-	if (*dir == '/' && strlen(dir) < PATH_MAX - 300 && !lstat(dir, &st) && S_ISDIR(st.st_mode) &&
-	    st.st_uid == geteuid() && !(st.st_mode & 022))
+	if (*dir == '/' && strlen(dir) < PATH_MAX - 300 && is_private_dir(dir))
 		return dir;
 	snprintf(text, sizeof(text), "no protection against a crash: %s is not a directory of yours alone", dir);
 	launch_report(r, text);

@@ -268,6 +268,11 @@ SKIP: {
     is($rc, 0, 'a trace that cannot be written is no fault of the program');
     is(scalar(grep { /\.r[01]\.spill$/ } entries($local)), 2, 'and every rank keeps what it has');
     unlink glob "$local/*";
+    rmdir $local or die "rmdir: $!\n";
+    traced(2, 'abort', "-x PRECEDENT_TRACE_LOCAL=$local");
+    is(scalar(grep { /\.r[01]\.spill$/ } entries($local)), 2, 'a directory that the end of an earlier step has removed is made again');
+    is((stat $local)[2] & 07777, 0700, '... for its user alone');
+    unlink glob "$local/*";
     chmod 0777, $local;
     ($dir, $rc) = traced(2, 'ring 1000', "-x PRECEDENT_TRACE_LOCAL=$local");
     is(scalar(my @open = traces($dir)), 1, 'a directory that others can write to: a trace');
