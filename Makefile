@@ -110,7 +110,7 @@ all: $(TARGETS)
 programs: $(PROG_BIN)
 
 # ---- generated from the tracing rules ----
-$(B)/gen/.stamp: conf/trace.rules spank/tracer/generate $(wildcard spank/tracer/Generate/*.pm)
+$(B)/gen/.stamp: $(wildcard conf/trace*.rules) spank/tracer/generate $(wildcard spank/tracer/Generate/*.pm)
 	@mkdir -p $(B)/gen/trace
 	$(Q)perl spank/tracer/generate --rules conf/trace.rules --mpicc true --out $(B)/gen
 	@touch $@
@@ -178,7 +178,7 @@ TRACER_SHARED := common/buf.o common/errbuf.o trace/fold.o trace/sigtable.o trac
 define TRACER_RULES
 TRACER_CC_$(1) := $(CC) $(BASE) -O2 -fno-omit-frame-pointer -I$(B)/tracer-$(1)/tracer \
   $(filter -I% -D%,$(shell $(MPICC_$(1)) -show 2>/dev/null))
-$(B)/tracer-$(1)/.stamp: conf/trace.rules spank/tracer/generate $(wildcard spank/tracer/Generate/*.pm)
+$(B)/tracer-$(1)/.stamp: $(wildcard conf/trace*.rules) spank/tracer/generate $(wildcard spank/tracer/Generate/*.pm)
 	@mkdir -p $$(@D)
 	$$(Q)perl spank/tracer/generate --rules conf/trace.rules --mpicc $(MPICC_$(1)) --out $$(@D)
 	@touch $$@

@@ -44,6 +44,10 @@ for my $dir (sort keys %may) {
         }
     }
 }
+for my $file (glob 'conf/*.rules') {
+    my $lines = slurp($file) =~ tr/\n//;
+    push @long, "$file: $lines lines" if $lines > 800;
+}
 cmp_ok($files, '>', 50, 'the sources are found');
 is_deeply(\@upward, [], 'no folder includes what stands above it');
 is_deeply(\@long, [], 'no file is longer than 800 lines');

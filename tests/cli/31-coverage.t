@@ -48,7 +48,7 @@ for my $mpicc (qw(mpicc mpicc.mpich)) {
     is(slurp("$tmp/coverage.7"), slurp('man/precedent-coverage.7'),
        'and is the one in man/ (spank/tracer/generate --rules conf/trace.rules --coverage man/precedent-coverage.7)');
     my %row = map { $_ => 1 } slurp("$tmp/coverage.7") =~ /^(MPI_\w+)\t/mg;
-    my %rule = map { $_ => 1 } slurp($rules) =~ /^(MPI_\w+)/mg;
+    my %rule = map { $_ => 1 } join('', map { slurp($_) } glob 'conf/trace*.rules') =~ /^(MPI_\w+)/mg;
     delete $rule{MPI_Name};
     is_deeply(\%row, \%rule, 'it has every row of the rules');
     cmp_ok(scalar(keys %row), '>', 440, 'which is all of MPI-3.1');
@@ -63,6 +63,8 @@ for my $bad (['MPI_Send COUNTED because', 'MPI_Send: no reason \'because\''],
              ['MPI_Send(buf) SEND { tag = TAG(buf) }', 'MPI_Send: cannot read parameter'],
              ["MPI_Rank COUNTED query\nMPI_Rank COUNTED query", 'MPI_Rank: a second rule'],
              ['MPI_Send', 'cannot read a rule at: MPI_Send'],
+             ['include none.rules', "cannot include $tmp/none.rules: "],
+             ['include bad.rules', "is included by $tmp/bad.rules, and includes bad.rules: only one may"],
              ['', 'no rules']) {
     my ($text, $why) = @$bad;
     open my $f, '>', "$tmp/bad.rules" or die $!;

@@ -32,7 +32,7 @@ sub catalogue {
 }
 
 my (%wanted, %from_c);
-my $rules = slurp("$top/conf/problems.rules");
+my $rules = join '', map { slurp($_) } glob "$top/conf/problems*.rules";
 while ($rules =~ /^\s*(?:name|description|advice)\s*=\s*"((?:[^"\\]|\\.)*)"/gms) {
 	$wanted{$1 =~ s/[ \t]*\n\s*/ /gr} = 1;
 }

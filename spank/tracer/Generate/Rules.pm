@@ -60,11 +60,21 @@ sub parse_rule {
 	}
 }
 
+# The text of a file, with that of those which it includes; they lie beside it, and include none.
+sub read_text {
+	my ($file, $from) = @_;
+	open my $f, '<', $file or die $from ? "$from: cannot include $file: $!\n" : "$file: $!\n";
+	return join '', map {
+		my $name = /^include\s+(\S+)\s*$/ ? $1 : undef;
+		die "$file: is included by $from, and includes $name: only one may\n" if $name && $from;
+		$name ? read_text($file =~ s{[^/]*\z}{$name}r, $file) : $_;
+	} <$f>;
+}
+
 # The rows in order: {name, chapter, args, class, params, ...}, or {name, chapter, counted => REASON}.
 sub read_rules {
 	my ($file) = @_;
-	open my $f, '<', $file or die "$file: $!\n";
-	my $text = join '', map { s/^#\s+-{4}\s+(.*?)\s+-{4}\s*$/CHAPTER $1\n/r } <$f>;
+	my $text = read_text($file) =~ s/^#\s+-{4}\s+(.*?)\s+-{4}\s*$/CHAPTER $1/mgr;
 	$text =~ s/^\s*#.*\n//mg;
 	my (@row, %seen);
 	my $chapter = '';

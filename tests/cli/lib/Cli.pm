@@ -9,7 +9,7 @@ use warnings;
 
 use Cwd qw(abs_path getcwd);
 use Exporter qw(import);
-use File::Basename qw(dirname);
+use File::Basename qw(basename dirname);
 use File::Path qw(make_path);
 use File::Temp qw(tempdir);
 use lib dirname(__FILE__) . '/../../cluster/lib';
@@ -26,7 +26,7 @@ make_path("$dir/lib/include");
 symlink top() . '/skelgen', "$dir/lib/include/skelgen" or die "symlink: $!\n";
 symlink "$build/$_", "$dir/lib/$_" for qw(libprecedent_trace.so libprecedent_skel.a libprecedent_skel_mpich.a precedent-replay
 	precedent-replay-mpich);
-symlink top() . '/conf/problems.rules', "$dir/lib/problems.rules" or die "symlink: $!\n";
+symlink $_, "$dir/lib/" . basename($_) or die "symlink: $!\n" for glob top() . '/conf/problems*.rules';
 make_path("$dir/work");
 chdir "$dir/work" or die "$dir/work: $!\n";
 END { chdir $start if $start }
