@@ -69,13 +69,17 @@ struct input_topology {
 };
 
 /* Messages that a rank sends to another one, at most INPUT_BURST_GAP_NS apart, and receives nothing meanwhile. */
-struct input_burst {
-	uint32_t dest, count, sym;
-	uint64_t bytes, largest, ns, event, left_ns;
-	bool untimed;
-};
 #define INPUT_BURSTS       16 /* under way on a rank */
 #define INPUT_BURST_GAP_NS 100000u
+#define INPUT_BURST_FIRST  32 /* sends by which it is known how long one takes */
+#define INPUT_BURST_ODD    10 /* times the median: a send whose rank had no processor, or no receiver */
+struct input_burst {
+	uint32_t dest, count, sym;
+	uint64_t bytes, largest, event, left_ns;
+	uint64_t ns, usual_ns; /* of more than INPUT_BURST_FIRST: what they took, odd ones as the median */
+	bool untimed;
+	uint64_t first_ns[INPUT_BURST_FIRST]; /* as many as count says */
+};
 
 #define INPUT_LOOP_LEAST 4 /* passes */
 

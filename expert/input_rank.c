@@ -173,6 +173,31 @@ int input_ranks_open(struct input *in)
 
 /* ---- bursts ---- */
 
+static int shorter(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t as_usual(const struct input_burst *b, uint64_t ns)
+{
+	return ns > INPUT_BURST_ODD * b->usual_ns ? b->usual_ns : ns;
+}
+
+/* What the first sends took, all alike: the median is found, and counts instead of what is far above it. */
+static uint64_t first_sends_ns(struct input_burst *b)
+{
+	uint32_t n = b->count < INPUT_BURST_FIRST ? b->count : INPUT_BURST_FIRST;
+	uint64_t sum = 0;
+
+	qsort(b->first_ns, n, sizeof(*b->first_ns), shorter);
+	b->usual_ns = b->first_ns[(n - 1) / 2];
+	for (uint32_t i = 0; i < n; i++)
+		sum += as_usual(b, b->first_ns[i]);
+	return sum;
+}
+
 static int tell_burst(struct input *in, uint32_t rank, const struct input_call *c, struct input_burst *b)
 {
 	struct pending *p;
@@ -186,13 +211,13 @@ static int tell_burst(struct input *in, uint32_t rank, const struct input_call *
 		p->v[2].i = b->count;
 		p->v[3].i = (int64_t)b->bytes;
 		p->v[4].i = (int64_t)b->largest;
-		p->v[5].i = (int64_t)b->ns;
+		p->v[5].i = (int64_t)(b->count > INPUT_BURST_FIRST ? b->ns : first_sends_ns(b));
 		p->s.untimed |= b->untimed;
 		p->s.site = in->rank[rank].sig[b->sym].site; /* of the last of them */
 		p->s.function = in->rank[rank].sig[b->sym].function;
 		p->s.event = (int64_t)b->event;
 	}
-	*b = (struct input_burst){0};
+	memset(b, 0, offsetof(struct input_burst, first_ns));
 	return 0;
 }
 
@@ -210,6 +235,7 @@ int input_burst_add(struct input *in, uint32_t rank, const struct input_call *c,
 {
 	struct input_burst *b = &in->rank[rank].burst[dest % INPUT_BURSTS];
 	bool apart = c->timed && !b->untimed && c->enter_ns > b->left_ns + INPUT_BURST_GAP_NS;
+	uint64_t ns = c->leave_ns - c->enter_ns;
 
 	if (b->count && (b->dest != dest || apart) && tell_burst(in, rank, c, b) < 0)
 		return -1;
@@ -217,10 +243,15 @@ int input_burst_add(struct input *in, uint32_t rank, const struct input_call *c,
 	b->dest = dest;
 	b->sym = c->sym;
 	b->event = c->event;
+	if (b->count == INPUT_BURST_FIRST)
+		b->ns = first_sends_ns(b);
+	if (b->count < INPUT_BURST_FIRST)
+		b->first_ns[b->count] = ns;
+	else
+		b->ns += as_usual(b, ns);
 	b->count++;
 	b->bytes += bytes;
 	b->largest = bytes > b->largest ? bytes : b->largest;
-	b->ns += c->leave_ns - c->enter_ns;
 	b->untimed |= !c->timed;
 	return 0;
 }

@@ -159,6 +159,23 @@ static void test_small_messages(void **state)
 	expect_all(s, "small-messages 45 1\n");
 }
 
+/* A rank that loses its processor in a send does not make messages dearer; among the first ones, and after them. */
+static void test_small_messages_held_up(void **state)
+{
+	struct syn *s = begin(2);
+	uint64_t t = 100;
+
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		uint64_t took = i == 3 || i == 40 ? 4000 : i == 45 ? 50 : 5; /* 50: ten times the median is not yet odd */
+
+		call_at(s, 0, "MPI_Send", 1, t, t + took, SYN(.dst = 1, .tag = i, .count = 4));
+		call_at(s, 1, "MPI_Recv", 2, t, t + took, SYN(.src = 0, .tag = i, .count = 4));
+		t += took + 10;
+	}
+	expect_all(s, "small-messages 289 1\n"); /* 49 of 50 parts of 49 * 5 + 50, which is 289.1 */
+}
+
 static void test_rendezvous(void **state)
 {
 	struct syn *s = begin(2);
@@ -414,7 +431,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_fence),	  cmocka_unit_test(test_lock_all_flush), cmocka_unit_test(test_neighbours),
 	    cmocka_unit_test(test_neighbours_graph), cmocka_unit_test(test_scan),	 cmocka_unit_test(test_probe),
-	    cmocka_unit_test(test_files),	  cmocka_unit_test(test_wrong_order),	 cmocka_unit_test(test_small_messages),
+	    cmocka_unit_test(test_files),	  cmocka_unit_test(test_wrong_order), cmocka_unit_test(test_small_messages),
+	    cmocka_unit_test(test_small_messages_held_up),
 	    cmocka_unit_test(test_rendezvous),	  cmocka_unit_test(test_missing_progress), cmocka_unit_test(test_polling),	 cmocka_unit_test(test_wavefront),
 	    cmocka_unit_test(test_imbalance),	  cmocka_unit_test(test_begin),		 cmocka_unit_test(test_slower_nodes),
 	    cmocka_unit_test(test_binding),	  cmocka_unit_test(test_oversubscribed), cmocka_unit_test(test_distant),
