@@ -138,56 +138,62 @@ static bool is_send(const struct replay_part *x)
 	return x->node->key[0] < KEY_COLLECTIVE && x->needs == RN_SECOND;
 }
 
-/* The problem that the part belongs to, of those that are waits, for a rank that is not there or for one that computes;
- * UINT32_MAX: none. */
-static uint32_t wait_of(const struct replay *p, uint32_t rank, uint64_t event, bool progress)
+/* All that the call waited for, of its parts that end with it. -1 without memory. */
+static int gather(struct replay *p, uint32_t rank)
 {
-	const struct report *r = p->report;
+	const struct replay_rank *k = &p->rank[rank];
 
-	for (uint32_t i = 0; i < r->n_problem && i < MARKS_PROBLEMS; i++)
-		if (r->problem[i].is_wait && (r->problem[i].remedy == RR_PROGRESS) == progress && marks_find(&r->marks, i, rank, event))
-			return i;
-	return UINT32_MAX;
+	p->n_ending = 0;
+	for (uint32_t i = 0; i < k->n_part; i++) {
+		const struct replay_side *s = needed(k, &k->part[i]);
+
+		if (!s)
+			continue;
+		if (p->n_ending == p->cap_ending) {
+			uint32_t cap = p->cap_ending ? 2 * p->cap_ending : 16;
+			struct replay_ending *more = realloc(p->ending, cap * sizeof(*more));
+
+			if (!more)
+				return -1;
+			p->ending = more;
+			p->cap_ending = cap;
+		}
+		p->ending[p->n_ending++] = (struct replay_ending){
+			&k->part[i], s, held_up(k, &k->part[i]), marks_problems(&p->report->marks, rank, k->part[i].event)};
+	}
+	return 0;
 }
 
 /* When the call ends in that case, without what it takes beyond waiting. */
 static uint64_t case_end(const struct replay *p, uint32_t rank, uint32_t c)
 {
-	const struct replay_rank *k = &p->rank[rank];
-	uint64_t end = k->at[c];
+	uint64_t end = p->rank[rank].at[c];
 
-	for (uint32_t i = 0; i < k->n_part; i++) {
-		const struct replay_side *s = needed(k, &k->part[i]);
-		const struct replay_back *b = held_up(k, &k->part[i]);
-		uint8_t remedy = RR_NONE;
+	for (uint32_t i = 0; i < p->n_ending; i++) {
+		const struct replay_ending *x = &p->ending[i];
+		uint8_t remedy = c && x->problems >> p->problem[c] & 1 ? p->remedy[c] : RR_NONE;
 		uint64_t other;
 
-		if (!s)
-			continue;
-		if (c && (p->remedy[c] == RR_EARLIER || p->remedy[c] == RR_BALANCE || p->remedy[c] == RR_PROGRESS) &&
-		    marks_find(&p->report->marks, p->problem[c], rank, k->part[i].event))
-			remedy = p->remedy[c];
 		if (remedy == RR_BALANCE)
-			return rounded(s->sum[c] / s->n);
-		other = remedy == RR_EARLIER ? s->early[c] : s->at[c];
+			return rounded(x->side->sum[c] / x->side->n);
+		other = remedy == RR_EARLIER ? x->side->early[c] : x->side->at[c];
 		end = other > end ? other : end;
-		if (b && remedy != RR_PROGRESS)
-			end = b->at[c] > end ? b->at[c] : end;
+		if (x->back && remedy != RR_PROGRESS)
+			end = x->back->at[c] > end ? x->back->at[c] : end;
 	}
 	return end;
 }
 
-/* Time of the call that a remedy takes away, at once or from later calls. */
-static uint64_t taken(struct replay *p, uint32_t rank, uint32_t c, uint64_t most)
+/* Time of the call that a remedy takes away, at once or from later calls. marked: problems that the call is of. */
+static uint64_t taken(struct replay *p, uint32_t rank, uint32_t c, uint64_t marked, uint64_t most)
 {
 	struct replay_rank *k = &p->rank[rank];
-	const struct problem_mark *m;
 	uint64_t ns;
 
 	if (!c || p->remedy[c] != RR_REMOVE)
 		return 0;
-	m = marks_find(&p->report->marks, p->problem[c], rank, k->event);
-	k->credit[c] += m ? m->ns : 0;
+	if (marked >> p->problem[c] & 1)
+		k->credit[c] += marks_find(&p->report->marks, p->problem[c], rank, k->event)->ns;
 	ns = k->credit[c] < most ? k->credit[c] : most;
 	k->credit[c] -= ns;
 	return ns;
@@ -218,14 +224,14 @@ static void leave_nodes(struct replay *p, struct replay_rank *k)
 struct waited {
 	uint64_t until;
 	uint32_t cause;
-	const struct replay_part *last; /* NULL: for nothing */
+	uint64_t problems; /* of what came last; 0: of none, or it waited for nothing */
 };
 
-static int blame(struct replay *p, uint32_t rank, const struct waited *w, uint64_t from, bool progress)
+static int blame(struct replay *p, const struct waited *w, uint64_t from, bool progress)
 {
-	uint32_t problem = w->last ? wait_of(p, rank, w->last->event, progress) : UINT32_MAX;
+	uint64_t problems = w->problems & p->waits[progress];
 
-	return problem == UINT32_MAX ? 0 : blame_wait(p, problem, w->cause, from, w->until);
+	return problems ? blame_wait(p, (uint32_t)__builtin_ctzll(problems), w->cause, from, w->until) : 0;
 }
 
 /* All that the rank's call waited for has been told by now. */
@@ -233,33 +239,36 @@ static int end_call(struct replay *p, uint32_t rank)
 {
 	struct replay_rank *k = &p->rank[rank];
 	struct waited begun = {.until = k->enter_ns, .cause = rank}, moved;
-	uint64_t beyond;
+	uint64_t beyond, marked;
 	bool got = false;
 
 	if (!k->in_call)
 		return 0;
-	for (uint32_t i = 0; i < k->n_part; i++) {
-		const struct replay_side *s = needed(k, &k->part[i]);
+	if (gather(p, rank) < 0)
+		return -1;
+	for (uint32_t i = 0; i < p->n_ending; i++) {
+		const struct replay_ending *x = &p->ending[i];
 
-		got |= s && !is_send(&k->part[i]);
-		if (s && s->ns > begun.until)
-			begun = (struct waited){s->ns, s->rank, &k->part[i]};
+		got |= !is_send(x->part);
+		if (x->side->ns > begun.until)
+			begun = (struct waited){x->side->ns, x->side->rank, x->problems};
 	}
-	moved = (struct waited){begun.until, begun.cause, NULL};
-	for (uint32_t i = 0; i < k->n_part; i++) {
-		const struct replay_back *b = needed(k, &k->part[i]) ? held_up(k, &k->part[i]) : NULL;
+	moved = (struct waited){begun.until, begun.cause, 0};
+	for (uint32_t i = 0; i < p->n_ending; i++) {
+		const struct replay_ending *x = &p->ending[i];
 
-		if (b && b->ns > moved.until)
-			moved = (struct waited){b->ns, b->rank, &k->part[i]};
+		if (x->back && x->back->ns > moved.until)
+			moved = (struct waited){x->back->ns, x->back->rank, x->problems};
 	}
 	beyond = k->leave_ns - moved.until;
-	if (blame(p, rank, &begun, k->enter_ns, false) < 0 || blame(p, rank, &moved, begun.until, true) < 0)
+	if (blame(p, &begun, k->enter_ns, false) < 0 || blame(p, &moved, begun.until, true) < 0)
 		return -1;
+	marked = p->removes ? marks_problems(&p->report->marks, rank, k->event) : 0;
 	for (uint32_t c = 0; c < p->n_case; c++) {
 		uint64_t end = case_end(p, rank, c);
 		uint64_t most = end + beyond - (end < k->at[c] ? end : k->at[c]); /* all of the call */
 
-		k->end[c] = end + beyond - taken(p, rank, c, most);
+		k->end[c] = end + beyond - taken(p, rank, c, marked, most);
 		k->early[c] = got ? k->end[c] : k->early[c];
 	}
 	window_call_ended(p, rank);
@@ -478,8 +487,13 @@ static void choose_cases(struct replay *p, double rank_ns)
 			p->problem[at] = p->problem[at - 1];
 		p->problem[at] = i;
 	}
-	for (uint32_t c = 1; c < p->n_case; c++)
+	for (uint32_t c = 1; c < p->n_case; c++) {
 		p->remedy[c] = r->problem[p->problem[c]].remedy;
+		p->removes |= p->remedy[c] == RR_REMOVE;
+	}
+	for (uint32_t i = 0; i < r->n_problem && i < MARKS_PROBLEMS; i++)
+		if (r->problem[i].is_wait)
+			p->waits[r->problem[i].remedy == RR_PROGRESS] |= 1ull << i;
 }
 
 static double computed_ns(const struct trace_rank *k)
@@ -565,6 +579,7 @@ static void close_all(struct replay *p)
 	free(p->sent);
 	free(p->posted);
 	free(p->cause);
+	free(p->ending);
 	windows_destroy(p->windows);
 }
 

@@ -40,6 +40,14 @@ struct replay_part {
 	bool is_outside;                    /* of a message: the rank computes before done_event */
 };
 
+/* What a call that ends waited for: one of its parts. */
+struct replay_ending {
+	const struct replay_part *part;
+	const struct replay_side *side;     /* who came, and ... */
+	const struct replay_back *back;     /* ... came back to MPI later; NULL: it did not stand still until then */
+	uint64_t problems;                  /* that the part is of: a bit for each */
+};
+
 /* A past call. */
 struct replay_past {
 	uint64_t from_ns, enter_ns, until_ns, leave_ns; /* computing, [from, enter); waiting, [enter, until) */
@@ -82,6 +90,10 @@ struct replay {
 	uint32_t n_channel;
 	struct replay_cause *cause;
 	uint32_t n_cause, n_cause_slot;
+	struct replay_ending *ending;       /* of the call that ends */
+	uint32_t n_ending, cap_ending;
+	uint64_t waits[2];                  /* problems that are waits, [1]: for a rank that computes; a bit for each */
+	bool removes;                       /* a remedy is RR_REMOVE */
 	struct replay_windows *windows;
 	bool incomplete;
 	struct replay_report *out;
