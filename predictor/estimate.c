@@ -182,19 +182,35 @@ static double trace_predicted(const struct result_trace *s, const struct result_
 /*
  * Relative half width of one trace's prediction, terms added in quadrature: on the traced partition only the noise of one probe
  * counts; elsewhere also how far the skeleton is off at home. Where the kernels are slower by very different factors, how well
- * they are told apart in the program's computation decides; that is never fully known.
+ * they are told apart in the program's computation decides; that is never fully known. trust: in what was compared at home.
  */
 static double trace_width_there(const struct result_trace *source, const struct result_trace *target, double spread,
-				double share, double noise)
+				double share, double trust, double noise)
 {
 	double doubt = fmax(MIX_DOUBT, 1 - fmin(source->confidence, target->confidence));
 	double unlike = source->mpi_s > 0 ? fabs(source->skel_s / source->mpi_s - 1) / 2 : 0;
-	double a = half_width_rel(source), b = half_width_rel(target), c = spread * doubt * share;
+	double a = trust * half_width_rel(source), b = half_width_rel(target), c = spread * doubt * share;
 
 	return sqrt(a * a + b * b + c * c + unlike * unlike + noise * noise);
 }
 
-static int estimate_by_ratio(const struct result *source, const struct result *target, double elapsed_s,
+/*
+ * How far what partial execution was off at home corrects what it says elsewhere, 0 to 1. It tells seconds of the program
+ * itself, and where the program runs as it did when it was traced, it cannot be off: what it was off at home is by how much
+ * the program was slower or quicker in that moment. That much, and more, two runs differ by chance; only what is beyond counts.
+ */
+static double trust_in_home(const struct result_trace *s, double noise)
+{
+	double chance = fmax(NOISE_MOST, hypot(half_width_rel(s), noise)), off;
+
+	if (!(s->mpi_s > 0))
+		return 0;
+	off = fabs(log(s->skel_s / s->mpi_s));
+	return off > chance ? 1 - chance * chance / (off * off) : 0;
+}
+
+/* of_itself: what the probes tell are seconds of the program, not of something that imitates it. */
+static int estimate_by_ratio(const struct result *source, const struct result *target, double elapsed_s, bool of_itself,
 			     struct estimate *out, struct errbuf *err)
 {
 	bool same = source == target || !strcmp(source->candidate, target->candidate);
@@ -210,10 +226,12 @@ static int estimate_by_ratio(const struct result *source, const struct result *t
 	for (unsigned i = 0; i < source->traces_n; i++) {
 		const struct result_trace *s = &source->traces[i], *t = &target->traces[i];
 		double share = 1, part = same ? s->mpi_s : trace_predicted(s, t, &share);
+		double trust = of_itself && !same ? trust_in_home(s, noise) : 1;
 
+		part = trust * part + (1 - trust) * t->skel_s;
 		mpi_source += s->mpi_s;
 		mpi_target += part;
-		half += part * (same ? hypot(half_width_rel(s), noise) : trace_width_there(s, t, k.spread, share, noise));
+		half += part * (same ? hypot(half_width_rel(s), noise) : trace_width_there(s, t, k.spread, share, trust, noise));
 	}
 	rest = elapsed_s - mpi_source;
 	if (rest < -(ELAPSED_SLACK_REL * elapsed_s + ELAPSED_SLACK_S))
@@ -223,7 +241,7 @@ static int estimate_by_ratio(const struct result *source, const struct result *t
 	rest_target = same ? rest : rest + source->traces_n * (target->startup_s - source->startup_s);
 	rest_target = same ? rest_target : fmax(0, rest_target);
 	out->mean_s = mpi_target + rest_target;
-	out->kind = same ? ESTIMATE_SOURCE : ESTIMATE_SKELETON;
+	out->kind = same ? ESTIMATE_SOURCE : of_itself ? ESTIMATE_PARTIAL : ESTIMATE_SKELETON;
 	out->n = 0;
 	half = fmax(half, ESTIMATE_MIN_REL * out->mean_s);
 	/* Nothing measured says how what lies outside MPI scales: as the kernels do, or not at all. */
@@ -263,20 +281,31 @@ void estimate_weigh(const struct estimate *a, const struct estimate *b, struct e
 	*out = (struct estimate){.mean_s = mean, .lo_s = fmax(0, mean - half), .hi_s = mean + half, .kind = b->kind};
 }
 
+int estimate_from_partial(const struct result *source, const struct result *target, double elapsed_s, struct estimate *out,
+			  struct errbuf *err)
+{
+	struct result s, t;
+
+	*out = (struct estimate){0};
+	if (check_pair(source, target, err) < 0)
+		return -1;
+	if (!as_partial(source, &s) || !as_partial(target, &t))
+		return err_set(err, "the probes have no partial execution of each trace");
+	return estimate_by_ratio(&s, &t, elapsed_s, true, out, err);
+}
+
 /* 0: both kinds have a say; 1: the skeleton alone, 2: partial execution alone. -1 with the reason. */
 static int both_kinds(const struct result *source, const struct result *target, double elapsed_s, struct estimate *skeleton,
 		      struct estimate *partial, struct errbuf *err)
 {
-	struct result ps, pt;
 	struct errbuf why;
 
 	if (check_pair(source, target, err) < 0)
 		return -1;
-	if (source == target || !strcmp(source->candidate, target->candidate) || !as_partial(source, &ps) ||
-	    !as_partial(target, &pt) || estimate_by_ratio(&ps, &pt, elapsed_s, partial, &why) < 0)
-		return estimate_by_ratio(source, target, elapsed_s, skeleton, err) < 0 ? -1 : 1;
-	partial->kind = ESTIMATE_PARTIAL;
-	return estimate_by_ratio(source, target, elapsed_s, skeleton, &why) < 0 ? 2 : 0;
+	if (source == target || !strcmp(source->candidate, target->candidate) ||
+	    estimate_from_partial(source, target, elapsed_s, partial, &why) < 0)
+		return estimate_by_ratio(source, target, elapsed_s, false, skeleton, err) < 0 ? -1 : 1;
+	return estimate_by_ratio(source, target, elapsed_s, false, skeleton, &why) < 0 ? 2 : 0;
 }
 
 int estimate_by_kind(const struct result *source, const struct result *target, double elapsed_s, struct estimate *skeleton,
@@ -316,11 +345,13 @@ void estimate_learn(struct estimate *e, double sq_sum, unsigned n)
 int estimate_from_probes_after(const struct result *source, const struct result *target, double elapsed_s,
 			       const struct estimate_errors *errors, struct estimate *out, struct errbuf *err)
 {
-	struct estimate skeleton, partial;
+	struct estimate skeleton = {0}, partial;
 	int rc = both_kinds(source, target, elapsed_s, &skeleton, &partial, err);
 
-	if (rc < 0)
+	if (rc < 0) {
+		*out = skeleton;
 		return -1;
+	}
 	if (rc) {
 		*out = rc == 1 ? skeleton : partial;
 	} else {

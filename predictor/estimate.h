@@ -11,11 +11,12 @@
  * Interval: per trace the relative half widths of both probes added in quadrature, with the noise that each probe
  * measured (once for the probe and once for the run: the traced one, or the one to come), widened by the spread of
  * the kernels' ratios in proportion to (1 - confidence); absolute half widths add up over traces; at least
- * +-ESTIMATE_MIN_REL. Where both records have partial executions of all traces, the same is done with their seconds, and
- * the two are weighed by the inverse squares of their half widths; these hold how far each was off at home, and how far
- * each kind was off in earlier runs of the family on that candidate, where there were any. History of the key on the
- * same candidate then blends in, weighted by the inverse square of each one's relative error. An estimate that does not
- * know says so: -1 and the reason in err.
+ * +-ESTIMATE_MIN_REL. Where both records have partial executions of all traces, what they say there is a second prediction:
+ * these are seconds of the program itself, so that the comparison at home corrects them only as far as they were off there by
+ * more than two runs differ by chance. The two are weighed by the inverse squares of their half widths; these hold how far
+ * each was off at home, and how far each kind was off in earlier runs of the family on that candidate, where there were any.
+ * History of the key on the same candidate then blends in, weighted by the inverse square of each one's relative error. An
+ * estimate that does not know says so: -1 and the reason in err.
  */
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_H
 #define PRECEDENT_PREDICTOR_ESTIMATE_H
@@ -65,11 +66,15 @@ struct estimate_errors {
 
 /*
  * The target's prediction. source and target may be the same record: then the traced run's own elapsed time
- * is the prediction. elapsed_s: the traced job's. Refuses inconsistent or too uncertain input.
+ * is the prediction. elapsed_s: the traced job's. Refuses inconsistent or too uncertain input; of the latter *out still says what
+ * it would have told, of the former mean_s is 0.
  */
 int estimate_from_probes(const struct result *source, const struct result *target, double elapsed_s,
 			 struct estimate *out, struct errbuf *err);
-/* The same, skeleton and partial execution weighed by their past errors too (NULL: none are known). */
+/* The same by partial execution alone. */
+int estimate_from_partial(const struct result *source, const struct result *target, double elapsed_s, struct estimate *out,
+			  struct errbuf *err);
+/* By both, weighed by their past errors too (NULL: none are known). */
 int estimate_from_probes_after(const struct result *source, const struct result *target, double elapsed_s,
 			       const struct estimate_errors *errors, struct estimate *out, struct errbuf *err);
 /* What either kind says alone of another candidate than the traced one; -1 unless both do. */

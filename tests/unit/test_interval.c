@@ -126,6 +126,63 @@ static void test_common_bias_cancels(void **state)
 	assert_true(off.hi_s - off.lo_s > e.hi_s - e.lo_s); /* but it is trusted less */
 }
 
+/*
+ * Partial execution scales what was traced by how much longer the same iterations took: where the program runs as it did when
+ * it was traced it tells what was traced, and otherwise what the program would take at that moment, times what stopping
+ * it costs. The oracle: the run to come, and the ratio of both probes, which takes the noise of the two runs at home with it.
+ */
+static double partial_errors(double noise, double cost, double *ratio_rms, double *covered)
+{
+	const struct machine source = {100, 0.01, noise}, target = {1500, 0.01, noise};
+	double sq = 0, sq_ratio = 0;
+	int given = 0, inside = 0;
+
+	for (int i = 0; i < DRAWS; i++) {
+		double traced = source.speed * exp(source.noise * normal()), actual = target.speed * exp(target.noise * normal());
+		struct result s, t;
+		struct estimate e;
+		struct errbuf err;
+		int rc;
+
+		probe(&source, "a", traced, cost, &s);
+		probe(&target, "b", traced, cost, &t);
+		for (int k = 0; k < 2; k++) {
+			struct result_trace *r = k ? &t.traces[0] : &s.traces[0];
+
+			r->partial = (struct result_partial){true, r->skel_s, r->lo_s, r->hi_s, 2, {0}};
+		}
+		rc = estimate_from_partial(&s, &t, traced, &e, &err);
+		assert_true(e.mean_s > 0 && e.kind == ESTIMATE_PARTIAL);
+		sq += pow(log(e.mean_s / actual), 2);
+		sq_ratio += pow(log(traced * t.traces[0].skel_s / s.traces[0].skel_s / actual), 2);
+		given += rc == 0;
+		inside += rc == 0 && actual >= e.lo_s && actual <= e.hi_s;
+	}
+	*ratio_rms = sqrt(sq_ratio / DRAWS);
+	*covered = given ? (double)inside / given : 0;
+	return sqrt(sq / DRAWS);
+}
+
+static void test_partial_speaks_for_itself(void **state)
+{
+	static const double noise[] = {0.01, 0.03, 0.06};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof noise / sizeof *noise; i++) {
+		double ratio, covered, rms;
+
+		state64 = i + 1;
+		rms = partial_errors(noise[i], 1, &ratio, &covered);
+		print_message("# noise %.0f %%: off by %.1f %%, the ratio by %.1f %%, coverage %.1f %%\n", 100 * noise[i], 100 * rms,
+			      100 * ratio, 100 * covered);
+		assert_true(rms < 0.85 * ratio); /* two runs' noise instead of four's */
+		assert_true(covered >= 0.90);
+		/* what cannot be chance is corrected, for the most part */
+		rms = partial_errors(noise[i], 1.7, &ratio, &covered);
+		assert_true(rms < log(1.7) / 3);
+	}
+}
+
 /* Noise widens, also on the source itself, and never beyond what is bounded. */
 static void test_noise_widens(void **state)
 {
@@ -175,7 +232,7 @@ static void test_record_has_noise(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_coverage), cmocka_unit_test(test_common_bias_cancels),
+		cmocka_unit_test(test_coverage), cmocka_unit_test(test_common_bias_cancels), cmocka_unit_test(test_partial_speaks_for_itself),
 		cmocka_unit_test(test_noise_widens), cmocka_unit_test(test_record_has_noise),
 	};
 

@@ -92,18 +92,40 @@ static struct result record(const char *candidate, double skel_s, double partial
 /* Computation that looked slow at home does not make MPI look quick elsewhere. */
 static void test_told_apart(void **state)
 {
-	struct result source = record("fast", 100, 110), slow = record("slow", 300, 310);
+	struct result source = record("fast", 100, 150), slow = record("slow", 300, 350);
 	struct estimate skeleton, partial;
+	double off = log(1.5), trust = 1 - 0.04 / (off * off); /* 20 % are chance */
 
 	(void)state;
-	source.traces[0].partial.compute = (struct result_compute){true, 80, 90};
-	slow.traces[0].partial.compute = (struct result_compute){true, 80, 90};
+	source.traces[0].partial.compute = (struct result_compute){true, 80, 130};
+	slow.traces[0].partial.compute = (struct result_compute){true, 80, 130};
 	assert_int_equal(estimate_by_kind(&source, &slow, 100, &skeleton, &partial), 0);
 	assert_true(fabs(skeleton.mean_s - 300) < 1e-6);
-	assert_true(fabs(partial.mean_s - (80 + 20 + 200)) < 1e-6);
+	assert_true(fabs(partial.mean_s - (trust * (80 + 20 + 200) + (1 - trust) * 350)) < 1e-6);
 	slow.traces[0].partial.compute.present = false;
 	assert_int_equal(estimate_by_kind(&source, &slow, 100, &skeleton, &partial), 0);
-	assert_true(fabs(partial.mean_s - 100 * 310 / 110.0) < 1e-6);
+	assert_true(fabs(partial.mean_s - (trust * 100 * 350 / 150.0 + (1 - trust) * 350)) < 1e-6);
+}
+
+/* What it was off at home is a run's noise as long as it may be: what it says elsewhere stands. */
+static void test_chance_at_home(void **state)
+{
+	struct estimate skeleton, partial;
+	double before = 0;
+
+	(void)state;
+	for (double home = 60; home <= 200; home += 1) {
+		struct result source = record("fast", 100, home), slow = record("slow", 300, 310);
+		int rc = estimate_by_kind(&source, &slow, 100, &skeleton, &partial);
+
+		if (rc < 0) /* further off than it may be */
+			continue;
+		assert_true(partial.mean_s > 0 && (fabs(log(home / 100)) > 0.2 || partial.mean_s == 310));
+		assert_true(home < 82 || partial.mean_s <= 310);
+		assert_true(partial.mean_s - partial.lo_s >= 0.99 * partial.mean_s * fabs(home / 100 - 1) / 2);
+		before = fmax(before, fabs(partial.mean_s - 310));
+	}
+	assert_true(before > 10); /* some were corrected */
 }
 
 static void test_noise_widens(void **state)
@@ -190,7 +212,7 @@ static void test_configured(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole_run), cmocka_unit_test(test_computation),
-					   cmocka_unit_test(test_told_apart), cmocka_unit_test(test_noise_widens),
+					   cmocka_unit_test(test_told_apart), cmocka_unit_test(test_chance_at_home), cmocka_unit_test(test_noise_widens),
 					   cmocka_unit_test(test_refused), cmocka_unit_test(test_weighed),
 					   cmocka_unit_test(test_configured)};
 

@@ -46,7 +46,8 @@ static void test_weights(void **state)
 	double equal = weighed(NULL);
 
 	(void)state;
-	assert_true(fabs(equal - 190) < 0.5); /* the same width */
+	/* Nothing of what either says of itself is narrower, but partial execution needs no comparison at home: half the variance. */
+	assert_true(fabs(equal - (185 + 2 * 195) / 3.0) < 0.5);
 	assert_true(weighed(&none) == equal);
 	assert_true(weighed(&skeleton_bad) > 194);
 	assert_true(weighed(&partial_bad) < 186);

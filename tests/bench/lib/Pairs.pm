@@ -196,6 +196,7 @@ sub pair_row {
 	$row{slower} = {map { $_ => $s1->{kernel}{$_} / $s0->{kernel}{$_} } grep { $s1->{kernel}{$_} } keys %{$s0->{kernel}}};
 	if ($p0 && $p1) {
 		@row{qw(partial direct partial_probe)} = ($told->{partial}{mean}, $p1->{whole_s}, max(0, $p1->{took} - $row{launch}));
+		@row{qw(partial_home partial_there)} = map { my $e = $_; +{map { $_ => $e->{$_} + 0 } qw(whole_s lo_s hi_s ran_s ratio)} } $p0, $p1;
 	}
 	$row{unpartial} = $p->{unpartial} if $p->{unpartial};
 	return \%row;
