@@ -47,6 +47,8 @@ static int find_types(struct input *in, const struct rules *r)
 		if (!t || t->n_param > INPUT_VALUES)
 			return err_set(in->err, "the built-in structure '%s' is not as it was", table[i].name);
 		*table[i].id = t->id;
+		if (t->id < INPUT_TYPES)
+			in->n_value[t->id] = (uint8_t)t->n_param;
 	}
 	in->type.probe = UINT32_MAX;
 	in->type.flush = UINT32_MAX - 1;
@@ -97,6 +99,7 @@ static bool read_call(struct input *in, uint32_t r, int *rv)
 	struct input_rank *k = &in->rank[r];
 	struct input_call c = {0};
 	struct trace_event ev;
+	uint64_t polled_ns;
 
 	if (!k->it || !trace_iter_next(k->it, &ev, &c.timed)) {
 		trace_iter_destroy(k->it);
@@ -106,11 +109,12 @@ static bool read_call(struct input *in, uint32_t r, int *rv)
 		return false;
 	}
 	c.event = trace_iter_when(k->it, &c.enter_ns, &c.leave_ns);
+	polled_ns = trace_iter_polled(k->it);
 	if (k->sig[ev.sym].is_poll)
-		c.enter_ns -= trace_iter_polled(k->it); /* it stood there, as in a call that waits */
+		c.enter_ns -= polled_ns; /* it stood there, as in a call that waits */
 	c.enter_ns = trace_clock_ns(in->clock->line, r, c.enter_ns);
 	c.leave_ns = trace_clock_ns(in->clock->line, r, c.leave_ns);
-	k->outside_ns = trace_iter_polled(k->it) || !k->end_ns || k->end_ns > c.enter_ns ? c.enter_ns : k->end_ns;
+	k->outside_ns = polled_ns || !k->end_ns || k->end_ns > c.enter_ns ? c.enter_ns : k->end_ns;
 	c.gap_ns = ev.gap_ns;
 	c.sym = ev.sym;
 	in->report->calls++;
@@ -170,10 +174,13 @@ static int merge(struct input *in, struct tournament *t, void (*progress)(double
 		uint32_t r = tournament_top(t);
 		struct input_rank *k = &in->rank[r];
 		const struct pending *p = &k->ring[k->first++ & (k->cap - 1)];
+		uint64_t key;
 
 		if (tell(in, p))
 			return -1;
-		tournament_replay(t, next_key(in, r, &rv));
+		key = next_key(in, r, &rv);
+		if (key != tournament_key(t)) /* events of one call, mostly: it is the first still */
+			tournament_replay(t, key);
 		if (progress && ++told % PROGRESS_EVERY == 0 && total)
 			progress((double)in->report->calls / (double)total);
 	}

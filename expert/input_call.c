@@ -6,6 +6,7 @@
 #include "expert/input_impl.h"
 
 #define MAX_SLOTS (1u << 24)
+#define RING_LEAST 8 /* events: few, for the rings of all ranks go through the caches in turn */
 
 static struct pending *pending_at(const struct input_rank *k, uint64_t number)
 {
@@ -19,7 +20,7 @@ struct pending *input_append(struct input *in, uint32_t rank, const struct input
 	struct pending *p;
 
 	if (k->last - k->first == k->cap) {
-		uint32_t cap = k->cap ? 2 * k->cap : 64;
+		uint32_t cap = k->cap ? 2 * k->cap : RING_LEAST;
 		struct pending *ring = malloc(cap * sizeof(*ring));
 
 		if (!ring)
@@ -31,7 +32,14 @@ struct pending *input_append(struct input *in, uint32_t rank, const struct input
 		k->cap = cap;
 	}
 	p = pending_at(k, k->last++);
-	*p = (struct pending){.type = type, .done = true, .sym = c->sym, .channel = MSG_NONE, .done_event = c->event};
+	p->type = type;
+	p->done = true;
+	p->is_receive = p->is_send = false;
+	p->wait = 0;
+	p->sym = c->sym;
+	p->channel = MSG_NONE;
+	p->done_event = c->event;
+	memset(p->v, 0, (type < INPUT_TYPES ? in->n_value[type] : INPUT_VALUES) * sizeof(*p->v));
 	p->s = (struct engine_simple){.start_ns = c->enter_ns, .finish_ns = c->leave_ns, .rank = rank, .site = g->site,
 				      .function = g->function, .event = (int64_t)c->event, .untimed = !c->timed};
 	return p;

@@ -105,6 +105,7 @@ struct input_rank {
 	struct input_window *win;
 	struct input_topology *topology; /* of each communicator */
 	struct input_burst burst[INPUT_BURSTS];
+	uint32_t bursting;      /* those under way: a bit for each */
 	struct input_loop loop;
 	struct {
 		uint32_t channel;      /* MSG_NONE: none */
@@ -117,6 +118,8 @@ struct input_rank {
 	uint64_t outside_ns;           /* when the rank left MPI before the call that is read; that call's beginning, if it asked in vain meanwhile */
 	bool begun, ended;             /* was told */
 };
+
+#define INPUT_TYPES 64
 
 /* Types of the structures. */
 struct input_types {
@@ -134,6 +137,7 @@ struct input {
 	struct input_clock *clock;
 	struct msg_names names;
 	struct input_types type;
+	uint8_t n_value[INPUT_TYPES]; /* of structures with small numbers, as those of the calls have */
 	struct input_rank *rank;
 	struct input_report *report;
 	struct errbuf *err;

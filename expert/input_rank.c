@@ -218,6 +218,7 @@ static int tell_burst(struct input *in, uint32_t rank, const struct input_call *
 		p->s.event = (int64_t)b->event;
 	}
 	memset(b, 0, offsetof(struct input_burst, first_ns));
+	in->rank[rank].bursting &= ~(1u << (b - in->rank[rank].burst));
 	return 0;
 }
 
@@ -225,8 +226,8 @@ int input_bursts_end(struct input *in, uint32_t rank, const struct input_call *c
 {
 	struct input_rank *k = &in->rank[rank];
 
-	for (int i = 0; i < INPUT_BURSTS; i++)
-		if (k->burst[i].count && tell_burst(in, rank, c, &k->burst[i]) < 0)
+	for (uint32_t left = k->bursting; left; left &= left - 1)
+		if (tell_burst(in, rank, c, &k->burst[__builtin_ctz(left)]) < 0)
 			return -1;
 	return 0;
 }
@@ -239,6 +240,7 @@ int input_burst_add(struct input *in, uint32_t rank, const struct input_call *c,
 
 	if (b->count && (b->dest != dest || apart) && tell_burst(in, rank, c, b) < 0)
 		return -1;
+	in->rank[rank].bursting |= 1u << dest % INPUT_BURSTS;
 	b->left_ns = c->leave_ns;
 	b->dest = dest;
 	b->sym = c->sym;

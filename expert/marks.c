@@ -33,9 +33,10 @@ static uint8_t place_of(uint64_t event)
 /* The block's slot, or the empty one where it belongs. */
 static struct marks_block *block_at(const struct problem_marks *m, uint64_t key)
 {
-	uint64_t h = key * 0x9e3779b97f4a7c15ull;
+	/* Four blocks of a rank in a row stand together, too. */
+	uint64_t h = (key >> 2) * 0x9e3779b97f4a7c15ull;
 
-	for (uint32_t i = (uint32_t)(h >> 32);; i++) {
+	for (uint32_t i = (uint32_t)(h >> 32) << 2 | (key & 3);; i++) {
 		struct marks_block *b = &m->slot[i & (m->n_slot - 1)];
 
 		if (b->key == key || !b->key)

@@ -277,9 +277,9 @@ uint64_t trace_iter_when(const struct trace_iter *it, uint64_t *enter_ns, uint64
 
 uint64_t trace_iter_polled(const struct trace_iter *it)
 {
-	uint64_t enter_ns = to_ns(it, (double)it->enter);
+	uint64_t enter_ns = it->poll ? to_ns(it, (double)it->enter) : 0;
 
-	return enter_ns - to_ns(it, (double)(it->enter - it->poll));
+	return !it->poll ? 0 : enter_ns - to_ns(it, (double)(it->enter - it->poll));
 }
 
 uint64_t trace_iter_gap_begin(const struct trace_iter *it)
