@@ -150,27 +150,35 @@ static int join_group(struct engine *e, const struct plan_pattern *p, struct ent
 
 /* ---- the cycle ---- */
 
-static inline uint32_t test_holds(const struct plan_test *t, const union rules_value *v)
+static inline bool test_holds(const struct plan_test *t, const union rules_value *v)
 {
-	int64_t a = v[t->slot].i, b = *(t->constant ? &t->k : &v[t->other].i);
+	for (; t; t = t->either) {
+		int64_t a = v[t->slot].i, b = *(t->constant ? &t->k : &v[t->other].i);
 
-	return t->holds >> ((a > b) - (a < b) + 1) & 1;
+		if (t->holds >> ((a > b) - (a < b) + 1) & 1)
+			return true;
+	}
+	return false;
 }
 
-/* Which tests of the type hold: without a branch, for what comes next is not to be foreseen. */
+/* Which tests of the type hold: without a branch, for what comes next is not to be foreseen. The last of a kind is made
+ * first: the number of a test is that of its bit. */
 static inline uint64_t tests_of(const struct plan_type *t, const union rules_value *v)
 {
-	const struct plan_shared *s = t->test[SHARED_RANGE];
-	uint64_t holds = 0;
+	uint64_t range = 0, less = 0, equal = 0, holds;
+	const struct plan_shared *first = t->test[SHARED_RANGE];
 
-	for (uint32_t i = 0; i < t->n_test[SHARED_RANGE]; i++, s++)
-		holds |= (uint64_t)(((uint64_t)v[s->slot].i - (uint64_t)s->least <= s->width) ^ s->not) << i;
-	s = t->test[SHARED_LESS];
-	for (uint32_t i = 0; i < t->n_test[SHARED_LESS]; i++, s++)
-		holds |= (uint64_t)((v[s->slot].i < v[s->other].i) ^ s->not) << (PLAN_MAX_TESTS + i);
-	s = t->test[SHARED_EQUAL];
-	for (uint32_t i = 0; i < t->n_test[SHARED_EQUAL]; i++, s++)
-		holds |= (uint64_t)((v[s->slot].i == v[s->other].i) ^ s->not) << (2 * PLAN_MAX_TESTS + i);
+	for (const struct plan_shared *s = first + t->n_test[SHARED_RANGE]; s-- > first;)
+		range = 2 * range + ((uint64_t)v[s->slot].i - (uint64_t)s->least <= s->width);
+	first = t->test[SHARED_LESS];
+	for (const struct plan_shared *s = first + t->n_test[SHARED_LESS]; s-- > first;)
+		less = 2 * less + (v[s->slot].i < v[s->other].i);
+	first = t->test[SHARED_EQUAL];
+	for (const struct plan_shared *s = first + t->n_test[SHARED_EQUAL]; s-- > first;)
+		equal = 2 * equal + (v[s->slot].i == v[s->other].i);
+	holds = (range | less << PLAN_MAX_TESTS | equal << 2 * PLAN_MAX_TESTS) ^ t->not;
+	for (uint32_t i = 0; i < t->n_either; i++)
+		holds |= (uint64_t)((holds & t->either[i]) != 0) << (N_SHARED * PLAN_MAX_TESTS + i);
 	return holds;
 }
 
@@ -184,7 +192,7 @@ static inline bool own_tests_hold(const struct plan_pattern *p, const union rule
 }
 
 /* x, for which the tests of its type hold, stands before a pattern. 1: it has been put into its queues; 0: it does not wait there; -1: error. */
-static int present(struct engine *e, const struct plan_pattern *p, struct entry *x)
+static inline __attribute__((always_inline)) int present(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
 	if (p->waits && x->consumed)
 		return 0;
@@ -279,24 +287,9 @@ static void send_old_away(struct engine *e)
 	}
 }
 
-/* Events are gone at the end of the cycle, but for members that wait. */
-static inline __attribute__((always_inline)) void end_cycle(struct engine *e)
+/* More waits than may. */
+static __attribute__((noinline)) void make_room(struct engine *e)
 {
-	while (e->cycle) {
-		struct entry *x = e->cycle;
-		const struct plan_type *t = &e->p->type[x->type];
-
-		e->cycle = x->also;
-		for (uint32_t i = 0; e->q.asked_passing && i < t->n_pattern && x->n_linked; i++)
-			if (t->pattern[i]->passes)
-				queues_remove(e, t->pattern[i], x);
-		entry_release(e, x);
-	}
-	queues_end_cycle(&e->q);
-	if (e->n_cycle / AGE_EVERY != e->n_aged) {
-		e->n_aged = e->n_cycle / AGE_EVERY;
-		send_old_away(e);
-	}
 	while (e->report.waiting > e->o.waiting_max) {
 		struct entry *x = ages_oldest(&e->ages);
 
@@ -306,7 +299,40 @@ static inline __attribute__((always_inline)) void end_cycle(struct engine *e)
 		e->report.dropped++;
 		engine_forget(e, x);
 	}
-	entry_bury_all(e);
+}
+
+/* Nobody asks any more for x, which passed. */
+static __attribute__((noinline)) void stop_asking(struct engine *e, struct entry *x)
+{
+	const struct plan_type *t = &e->p->type[x->type];
+
+	for (uint32_t i = 0; i < t->n_pattern && x->n_linked; i++)
+		if (t->pattern[i]->passes)
+			queues_remove(e, t->pattern[i], x);
+}
+
+/* Events are gone at the end of the cycle, but for members that wait. */
+static inline __attribute__((always_inline)) void end_cycle(struct engine *e)
+{
+	for (struct entry *x = e->cycle, *next; x; x = next) {
+		next = x->also;
+		if (e->q.asked_passing)
+			stop_asking(e, x);
+		if (x->refs == 1 && !x->n_member)
+			entry_free(e, x);
+		else
+			entry_release(e, x);
+	}
+	e->cycle = NULL;
+	queues_end_cycle(&e->q);
+	if (e->n_cycle / AGE_EVERY != e->n_aged) {
+		e->n_aged = e->n_cycle / AGE_EVERY;
+		send_old_away(e);
+	}
+	if (e->report.waiting > e->o.waiting_max)
+		make_room(e);
+	if (e->grave)
+		entry_bury_all(e);
 	e->n_cycle++;
 	e->n_fired = 0;
 	e->cycle_firings = 0;

@@ -111,6 +111,7 @@ struct engine {
 	struct fired *fired;         /* combinations of this cycle */
 	uint32_t n_fired, cap_fired;
 	struct ahead ahead;
+	struct key pair_key;         /* of the pair that is looked for */
 	struct channel *out;         /* to the other half of the rules, see relay.c; NULL: all rules are here */
 	size_t out_at;               /* where this cycle begins there, ... */
 	bool out_cycle;              /* ... if it has something for it */
@@ -178,6 +179,15 @@ static inline void entry_release(struct engine *e, struct entry *x)
 	e->grave = x;
 }
 
+/* Nobody holds x, which was made of nothing. */
+static inline void entry_free(struct engine *e, struct entry *x)
+{
+	struct type_pool *pool = &e->pool[x->type];
+
+	x->also = pool->free;
+	pool->free = x;
+}
+
 /* Really let go of what was released. */
 void entry_bury_all(struct engine *e);
 int entry_add_members(struct engine *e, struct entry *x, struct entry *const *member, uint32_t n);
@@ -225,7 +235,12 @@ void queues_free(struct queues *q);
  * is the place. -1 without memory. */
 int queues_insert(struct engine *e, const struct plan_pattern *p, struct entry *x);
 /* The cycle ends: what nobody has asked for is forgotten. */
-void queues_end_cycle(struct queues *q);
+static inline void queues_end_cycle(struct queues *q)
+{
+	q->n_passing = 0;
+	q->asked_passing = false;
+}
+
 /* Take it out of the pattern; nothing when it is not in it. */
 void queues_remove(struct engine *e, const struct plan_pattern *p, struct entry *x);
 static inline bool queues_has(const struct plan_pattern *p, const struct entry *x)

@@ -99,13 +99,17 @@ static int tell(struct engine *e, const struct plan_rule *u, const struct plan_a
 static inline bool fill(struct engine *e, const struct plan_action *a, struct entry *const *m, uint32_t n, union rules_value *v)
 {
 	bool untimed = set_attributes(v, m, n);
+	const struct plan_copy *c = a->copy;
 
 	if (a->n_copy + a->n_compute < a->n_param) /* optional ones */
 		memset(v + RA_N, 0, a->n_param * sizeof(*v));
-	for (const struct plan_copy *c = a->copy, *end = c + a->n_copy; c < end;) {
-		const union rules_value *from = e->bound[c->pattern]->v;
+	for (uint32_t i = 0; i < a->n_copies; i++) {
+		const struct plan_copies *s = &a->copies[i];
+		const union rules_value *from = e->bound[s->pattern]->v;
 
-		for (const struct plan_copy *stop = c + c->n; c < stop; c++)
+		for (const struct plan_copy *stop = c + s->n_two; c < stop; c++)
+			memcpy(&v[c->to], &from[c->from], 2 * sizeof(*v));
+		for (const struct plan_copy *stop = c + s->n_one; c < stop; c++)
 			v[c->to] = from[c->from];
 	}
 	for (uint32_t i = 0; i < a->n_compute; i++)

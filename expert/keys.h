@@ -18,14 +18,12 @@ static inline uint64_t key_begin(const struct plan_index *x, uint32_t out)
 
 static inline uint64_t key_mix(int64_t part, uint32_t i)
 {
-	uint64_t m = (uint64_t)part * odd[i];
-
-	return m ^ m >> 32;
+	return (uint64_t)part * odd[i];
 }
 
 static inline uint32_t key_end(uint64_t h)
 {
-	return (uint32_t)(h * 0x9fb21c651e98df25ull >> 32);
+	return (uint32_t)((h ^ h >> 32) * 0x9fb21c651e98df25ull >> 32);
 }
 
 /* Of the index, with the wild parts in `out` left out. Indexes of one seed have equal hashes of equal keys. */
@@ -149,6 +147,8 @@ static inline bool queues_nothing(const struct engine *e, const struct plan_patt
 /* k: without the parts that are any. -1 without memory. */
 int queues_insert_index(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y,
 			const struct key *k);
+/* x waits in the pattern, of a pair, by the key k. -1 without memory. */
+int queues_insert_pair(struct engine *e, const struct plan_pattern *p, struct entry *x, const struct key *k);
 /* x waits in one more pattern. -1 without memory. */
 int queues_enlist(struct engine *e, struct entry *x);
 /* x is there until the end of the cycle, for those who ask. */

@@ -42,20 +42,9 @@ static inline void make_key(struct engine *e, const struct plan_pattern *p, stru
 }
 
 /* x waits in p, by the key k. */
-static int wait_there(struct engine *e, const struct plan_pattern *p, struct entry *x, const struct key *k)
+static inline int wait_there(struct engine *e, const struct plan_pattern *p, struct entry *x, const struct key *k)
 {
-	bool waits = queues_has(p, x); /* and was modified */
-
-	if (p->passes)
-		return queues_let_pass(e, p, x) < 0 ? -1 : 1;
-	if (queues_insert_index(e, p, p->index, x, k) < 0)
-		return -1;
-	if (!waits) {
-		e->q.n_waiting[p->number]++;
-		if (queues_enlist(e, x) < 0)
-			return -1;
-	}
-	return 1;
+	return (p->passes ? queues_let_pass(e, p, x) : queues_insert_pair(e, p, x, k)) < 0 ? -1 : 1;
 }
 
 /* 1: that is a combination, and the rule has fired. */
@@ -76,38 +65,20 @@ static inline int try(struct engine *e, const struct plan_pattern *p, const stru
 	return engine_fire(e, p->rule) < 0 ? -1 : 1;
 }
 
-int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entry *x)
+/* Of several that may fit: those in that queue, or, where b is NULL, of all that k asks for. */
+static __attribute__((noinline)) int join_several(struct engine *e, const struct plan_pattern *p, struct entry *x,
+						  const struct bucket *b)
 {
 	const struct plan_pattern *q = p->partner;
-	bool in_file = q->spills && e->report.spilled, nobody = queues_nothing(e, q) && !in_file;
+	const struct key *k = &e->pair_key;
 	struct cursor c;
 	struct entry *y;
-	struct key k;
 
-	if (nobody && p->passes)
-		return wait_there(e, p, x, NULL);
-	make_key(e, p, x, &k);
-	if (nobody)
-		return wait_there(e, p, x, &k);
-	if (in_file && spill_ask(e, q, &k) < 0)
-		return -1;
 	c.n = c.n_few = c.at = 0;
-	if (k.any == 0 && !q->passes && e->q.held[q->index_number] == 1) { /* nobody leaves anything out */
-		const struct bucket *b = queues_find(&e->q, &k, q->index_number << PLAN_MAX_WILDS);
-
-		if (!b)
-			return wait_there(e, p, x, &k);
-		if (b->n == 1) { /* as most are: there is nothing to go on to */
-			int rv = try(e, p, q, x, b->head);
-
-			if (rv < 0)
-				return -1;
-			return rv && !engine_goes_on(e, p, x) ? 0 : wait_there(e, p, x, &k);
-		}
+	if (b)
 		cursor_add(&c, b, q->first_link + q->index->first_link);
-	} else {
-		cursor_ask(e, &c, q, q->index, &k, k.any);
-	}
+	else
+		cursor_ask(e, &c, q, q->index, k, k->any);
 	if (e->q.failed)
 		return err_set(e->err, "no memory for what the rules remember");
 	while ((y = cursor_next(&c))) {
@@ -118,5 +89,33 @@ int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entr
 		if (rv && !engine_goes_on(e, p, x))
 			return 0;
 	}
-	return wait_there(e, p, x, &k);
+	return wait_there(e, p, x, k);
+}
+
+int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entry *x)
+{
+	const struct plan_pattern *q = p->partner;
+	bool in_file = q->spills && e->report.spilled, nobody = queues_nothing(e, q) && !in_file;
+	struct key *k = &e->pair_key; /* a rule that fires makes no other one: what follows from it waits on the agenda */
+	const struct bucket *b;
+	int rv;
+
+	if (nobody && p->passes)
+		return wait_there(e, p, x, NULL);
+	make_key(e, p, x, k);
+	if (nobody)
+		return wait_there(e, p, x, k);
+	if (in_file && spill_ask(e, q, k) < 0)
+		return -1;
+	if (k->any || q->passes || e->q.held[q->index_number] != 1)
+		return join_several(e, p, x, NULL);
+	b = queues_find(&e->q, k, q->index_number << PLAN_MAX_WILDS); /* nobody leaves anything out */
+	if (!b)
+		return wait_there(e, p, x, k);
+	if (b->n > 1)
+		return join_several(e, p, x, b);
+	rv = try(e, p, q, x, b->head); /* as most are: there is nothing to go on to */
+	if (rv < 0)
+		return -1;
+	return rv && !engine_goes_on(e, p, x) ? 0 : wait_there(e, p, x, k);
 }

@@ -306,37 +306,12 @@ static int make_steps(struct planner *k, struct plan_pattern *p)
 
 /* ---- a rule ---- */
 
-/* A comparison of a parameter, or a parameter that is true or not. */
-static bool as_test(struct plan_test *t, const struct expr *e)
-{
-	static const uint8_t holds[] = {[EX_EQ - EX_EQ] = TEST_EQUAL, [EX_NE - EX_EQ] = TEST_LESS | TEST_MORE,
-					[EX_LT - EX_EQ] = TEST_LESS, [EX_LE - EX_EQ] = TEST_LESS | TEST_EQUAL,
-					[EX_GT - EX_EQ] = TEST_MORE, [EX_GE - EX_EQ] = TEST_MORE | TEST_EQUAL};
-	const struct expr *f = e->kind == EX_NOT ? e->a : e;
-
-	*t = (struct plan_test){.constant = true};
-	if (f->kind == EX_FIELD) {
-		t->slot = f->slot;
-		t->holds = e->kind == EX_NOT ? TEST_EQUAL : TEST_LESS | TEST_MORE;
-		return true;
-	}
-	if (e->kind < EX_EQ || e->kind > EX_GE || e->a->kind != EX_FIELD || e->a->type == RT_DOUBLE)
-		return false;
-	t->slot = e->a->slot;
-	t->holds = holds[e->kind - EX_EQ];
-	t->constant = e->b->kind == EX_INT || e->b->kind == EX_STRING || e->b->kind == EX_BOOLEAN;
-	if (t->constant)
-		t->k = e->b->v.integer;
-	else
-		t->other = e->b->slot;
-	return t->constant || e->b->kind == EX_FIELD;
-}
-
 /* Tests as long as conditions are simple, so that the order of what is asked remains. */
 static int make_filter(struct planner *k, struct plan_pattern *p)
 {
-	bool set[MAX_CONJUNCTS] = {false}, simple = true;
+	bool set[MAX_CONJUNCTS] = {false};
 	struct plan_test *test = room(k, k->n_cj, sizeof(*test));
+	int simple = 1;
 
 	if (!test)
 		return -1;
@@ -344,8 +319,10 @@ static int make_filter(struct planner *k, struct plan_pattern *p)
 	for (uint32_t i = 0; i < k->n_cj; i++) {
 		if (k->cj[i].vars != 1u << p->pattern && (k->cj[i].vars || p->pattern))
 			continue;
-		simple = simple && as_test(&test[p->n_test], k->cj[i].e);
-		p->n_test += simple;
+		simple = simple ? plan_as_test(&test[p->n_test], k->cj[i].e, &k->p->mem) : 0;
+		if (simple < 0)
+			return -1;
+		p->n_test += (uint32_t)simple;
 		set[i] = !simple;
 	}
 	return compile_all(k, &p->filter, set);
@@ -392,13 +369,50 @@ static int make_pattern(struct planner *k, uint32_t rule, uint8_t i)
 	return src->uses ? code_compile(&p->uses, src->uses, &k->p->mem) : 0;
 }
 
+/* The parameter that the i-th value of the action takes over from the pattern, and the one after it, do they lie side by
+ * side here and there? */
+static bool two_copies(const struct plan_action *a, uint32_t i, uint8_t pattern)
+{
+	const struct plan_value *v = &a->value[i];
+
+	return i + 1 < a->src->n_set && v[1].field && v[1].pattern == pattern && v[1].slot == v->slot + 1 &&
+	       a->src->set[i + 1].slot == a->src->set[i].slot + 1;
+}
+
+/* What it takes over from that pattern. */
+static void make_copies(struct plan_action *a, uint8_t pattern, struct plan_copy **at)
+{
+	struct plan_copies *c = &a->copies[a->n_copies];
+
+	*c = (struct plan_copies){.pattern = pattern};
+	for (int two = 1; two >= 0; two--)
+		for (uint32_t i = 0; i < a->src->n_set; i++) {
+			bool both;
+
+			if (!a->value[i].field || a->value[i].pattern != pattern)
+				continue;
+			both = two_copies(a, i, pattern);
+			if (both == two) {
+				*(*at)++ = (struct plan_copy){.from = a->value[i].slot, .to = a->src->set[i].slot};
+				c->n_two += (uint8_t)two;
+				c->n_one += (uint8_t)!two;
+			}
+			i += both;
+		}
+	a->n_copy += 2u * c->n_two + c->n_one;
+	a->n_copies += c->n_two || c->n_one;
+}
+
 /* Values of the action; those that are only taken over in the order of patterns. */
 static int make_values(struct planner *k, struct plan_action *a)
 {
+	struct plan_copy *at;
+
 	a->value = room(k, a->src->n_set, sizeof(*a->value));
-	a->copy = room(k, a->src->n_set, sizeof(*a->copy));
+	a->copies = room(k, k->rule->n_pattern + 1ull, sizeof(*a->copies));
+	a->copy = at = room(k, a->src->n_set, sizeof(*a->copy));
 	a->compute = room(k, a->src->n_set, sizeof(*a->compute));
-	if (!a->value || !a->copy || !a->compute)
+	if (!a->value || !a->copies || !a->copy || !a->compute)
 		return -1;
 	for (uint32_t i = 0; i < a->src->n_set; i++) {
 		const struct plan_value *v = &a->value[i];
@@ -409,13 +423,7 @@ static int make_values(struct planner *k, struct plan_action *a)
 			a->compute[a->n_compute++] = i;
 	}
 	for (uint8_t p = 0; p < k->rule->n_pattern; p++)
-		for (uint32_t i = 0; i < a->src->n_set; i++)
-			if (a->value[i].field && a->value[i].pattern == p)
-				a->copy[a->n_copy++] = (struct plan_copy){.pattern = p, .n = 1, .from = a->value[i].slot,
-									  .to = a->src->set[i].slot};
-	for (uint32_t i = a->n_copy; i-- > 1;)
-		if (a->copy[i - 1].pattern == a->copy[i].pattern)
-			a->copy[i - 1].n += a->copy[i].n;
+		make_copies(a, p, &at);
 	return 0;
 }
 
@@ -554,88 +562,6 @@ static void set_size(struct plan_type *y)
 	y->n_line = (uint32_t)((n + ENTRY_LINE - 1) / ENTRY_LINE);
 }
 
-/* Its kind. */
-static int as_shared(struct plan_shared *s, const struct plan_test *t)
-{
-	*s = (struct plan_shared){.slot = t->slot, .other = t->other};
-	if (!t->constant) {
-		bool swap = t->holds == TEST_MORE || t->holds == (TEST_LESS | TEST_EQUAL);
-
-		s->not = t->holds & TEST_EQUAL && t->holds != TEST_EQUAL;
-		if (t->holds == (TEST_LESS | TEST_MORE))
-			s->not = true;
-		if (swap) {
-			s->slot = t->other;
-			s->other = t->slot;
-		}
-		return t->holds == TEST_EQUAL || t->holds == (TEST_LESS | TEST_MORE) ? SHARED_EQUAL : SHARED_LESS;
-	}
-	s->other = 0;
-	s->least = t->k; /* equal, or not less */
-	switch (t->holds) {
-	case TEST_LESS | TEST_MORE:
-		s->not = true;
-		break;
-	case TEST_LESS:
-	case TEST_MORE | TEST_EQUAL:
-		s->not = t->holds == TEST_LESS;
-		s->width = (uint64_t)INT64_MAX - (uint64_t)t->k;
-		break;
-	case TEST_MORE:
-	case TEST_LESS | TEST_EQUAL:
-		s->not = t->holds == TEST_MORE;
-		s->least = INT64_MIN;
-		s->width = (uint64_t)t->k - (uint64_t)INT64_MIN;
-		break;
-	}
-	return SHARED_RANGE;
-}
-
-/* The bit of that test among those of the type, made when there is none yet; -1: there are too many. */
-static int find_test(struct plan_type *y, const struct plan_test *t)
-{
-	struct plan_shared s;
-	int kind = as_shared(&s, t);
-	uint32_t i = 0;
-
-	for (; i < y->n_test[kind]; i++) {
-		const struct plan_shared *o = &y->test[kind][i];
-
-		if (o->slot == s.slot && o->other == s.other && o->not == s.not && o->least == s.least && o->width == s.width)
-			break;
-	}
-	if (i == PLAN_MAX_TESTS)
-		return -1;
-	if (i == y->n_test[kind])
-		y->test[kind][y->n_test[kind]++] = s;
-	return (int)(i + (uint32_t)kind * PLAN_MAX_TESTS);
-}
-
-/* Patterns of a type ask the same again and again: each test is made once for all of them. */
-static int share_tests(struct plan *p, struct plan_type *y)
-{
-	y->need = memory_alloc(&p->mem, (y->n_pattern + 1) * sizeof(*y->need));
-	for (int i = 0; i < N_SHARED; i++) {
-		y->test[i] = memory_alloc(&p->mem, PLAN_MAX_TESTS * sizeof(**y->test));
-		if (!y->test[i])
-			return -1;
-	}
-	if (!y->need)
-		return -1;
-	for (uint32_t i = 0; i < y->n_pattern; i++) {
-		struct plan_pattern *q = y->pattern[i];
-		int n;
-
-		y->need[i] = 0;
-		while (q->n_shared < q->n_test && (n = find_test(y, &q->test[q->n_shared])) >= 0) {
-			y->need[i] |= 1ull << n;
-			q->n_shared++;
-		}
-		q->plain_pair = q->pair && !q->filter.ins && !q->uses.ins && q->n_shared == q->n_test;
-	}
-	return 0;
-}
-
 static int make_types(struct plan *p)
 {
 	uint32_t *count = calloc(p->rules->n_type + 1ull, sizeof(*count));
@@ -671,7 +597,7 @@ static int make_types(struct plan *p)
 	free(count);
 	for (uint32_t t = 0; rv == 0 && t < p->rules->n_type; t++) {
 		set_size(&p->type[t]);
-		rv = share_tests(p, &p->type[t]);
+		rv = plan_share_tests(p, &p->type[t]);
 	}
 	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)
 		for (uint32_t n = 0; n < p->rule[i].n_action; n++) {

@@ -14,6 +14,7 @@
 #define PLAN_MAX_WILDS 3 /* 2^3 ways to leave parts of a key out */
 #define PLAN_MAX_PARTS (PLAN_MAX_KEYS + PLAN_MAX_WILDS)
 #define PLAN_MAX_TESTS 20 /* of each kind that patterns share: 60 bits */
+#define PLAN_MAX_EITHER 4 /* of two tests each: the other 4 */
 
 /* A comparison of a parameter with a parameter or a constant: it holds when the bit of how they stand is in `holds`. */
 enum { TEST_LESS = 1, TEST_EQUAL = 2, TEST_MORE = 4 };
@@ -23,6 +24,7 @@ struct plan_test {
 	uint8_t holds;
 	bool constant;
 	int64_t k;
+	const struct plan_test *either; /* this one or that one; NULL: this one */
 };
 
 /* The same for many at once: a parameter in a range, or less than another one, or equal to it; or just not. */
@@ -30,16 +32,18 @@ enum { SHARED_RANGE, SHARED_LESS, SHARED_EQUAL, N_SHARED };
 
 struct plan_shared {
 	uint16_t slot, other;
-	bool not;
 	int64_t least;        /* of a range */
 	uint64_t width;       /* its last is least + width */
 };
 
 /* A parameter that a new structure takes over as it is. */
 struct plan_copy {
-	uint8_t pattern;
-	uint8_t n;            /* of that pattern, from here on */
 	uint16_t from, to;
+};
+
+/* Those of one pattern: first two side by side at a time, then one. */
+struct plan_copies {
+	uint8_t pattern, n_two, n_one;
 };
 
 /* One side of an equality: a parameter, or code. */
@@ -108,9 +112,10 @@ struct plan_action {
 	const struct rules_action *src;
 	uint8_t kind, pattern;           /* as there */
 	struct plan_value *value;        /* of each set */
-	struct plan_copy *copy;          /* those of them that are parameters */
+	struct plan_copies *copies;      /* those of them that are parameters, by pattern, ... */
+	struct plan_copy *copy;          /* ... and these one after the other */
 	uint32_t *compute;               /* those that are not */
-	uint32_t n_copy, n_compute;
+	uint32_t n_copies, n_copy, n_compute; /* n_copy: of parameters */
 	uint32_t type, n_param;          /* of the structure, when one is asserted */
 	bool tells, ignored;             /* it is an observation; no rule looks at it */
 	bool relayed;                    /* rules of the other half look at it */
@@ -138,6 +143,9 @@ struct plan_type {
 	uint64_t *need;                  /* [pattern]: which tests must hold */
 	struct plan_shared *test[N_SHARED]; /* of all patterns, each once */
 	uint32_t n_test[N_SHARED];
+	uint64_t not;                    /* of those it is the contrary that is asked */
+	uint64_t either[PLAN_MAX_EITHER]; /* any of these tests */
+	uint32_t n_either;
 	const struct plan_pattern *looks_first; /* the first one that looks for a queue by plain parameters; NULL: none */
 };
 
@@ -157,6 +165,12 @@ struct plan *plan_create_half(const struct rules *r, const bool *in_half, bool f
 /* ---- plan_split.c ---- */
 /* [rule]: which ones may run before the others. False: none, or all. */
 bool plan_split(const struct rules *r, bool *first);
+
+/* ---- plan_tests.c ---- */
+/* A comparison of a parameter, a parameter that is true or not, or one of two such. 1: e is; 0; -1 without memory. */
+int plan_as_test(struct plan_test *t, const struct expr *e, struct memory *m);
+/* Patterns of a type ask the same again and again: each test is made once for all of them. -1 without memory. */
+int plan_share_tests(struct plan *p, struct plan_type *y);
 
 /* rules must outlive it. NULL with the reason. */
 struct plan *plan_create(const struct rules *r, struct errbuf *err);

@@ -213,8 +213,24 @@ static __attribute__((noinline)) int insert_less(struct engine *e, const struct 
 	return 0;
 }
 
-int queues_insert_index(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y,
-			const struct key *k)
+static inline int enlist(struct engine *e, struct entry *x)
+{
+	if (x->n_linked++)
+		return 0;
+	x->refs++;
+	e->pool[x->type].waiting++;
+	if (++e->report.waiting > e->report.waiting_most)
+		e->report.waiting_most = e->report.waiting;
+	return ages_add(&e->ages, x) < 0 ? err_set(e->err, "no memory for what the rules remember") : 0;
+}
+
+int queues_enlist(struct engine *e, struct entry *x)
+{
+	return enlist(e, x);
+}
+
+static inline int insert_index(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y,
+			       const struct key *k)
 {
 	uint32_t asked = e->q.asked[x->number];
 
@@ -224,15 +240,22 @@ int queues_insert_index(struct engine *e, const struct plan_pattern *p, const st
 	return asked ? insert_less(e, p, x, y, k, asked) : 0;
 }
 
-int queues_enlist(struct engine *e, struct entry *x)
+int queues_insert_index(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y,
+			const struct key *k)
 {
-	if (x->n_linked++)
+	return insert_index(e, p, x, y, k);
+}
+
+int queues_insert_pair(struct engine *e, const struct plan_pattern *p, struct entry *x, const struct key *k)
+{
+	bool waits = queues_has(p, x); /* and was modified */
+
+	if (insert_index(e, p, p->index, x, k) < 0)
+		return -1;
+	if (waits)
 		return 0;
-	x->refs++;
-	e->pool[x->type].waiting++;
-	if (++e->report.waiting > e->report.waiting_most)
-		e->report.waiting_most = e->report.waiting;
-	return ages_add(&e->ages, x) < 0 ? err_set(e->err, "no memory for what the rules remember") : 0;
+	e->q.n_waiting[p->number]++;
+	return enlist(e, x);
 }
 
 static int insert_now(struct engine *e, const struct plan_pattern *p, struct entry *x)
@@ -250,10 +273,10 @@ static int insert_now(struct engine *e, const struct plan_pattern *p, struct ent
 
 		stored_key(e, &p->index[i], p->pattern, x, &k);
 		key_finish(&k, &p->index[i], k.any);
-		if (queues_insert_index(e, p, &p->index[i], x, &k) < 0)
+		if (insert_index(e, p, &p->index[i], x, &k) < 0)
 			return -1;
 	}
-	return waits ? 0 : queues_enlist(e, x);
+	return waits ? 0 : enlist(e, x);
 }
 
 /* ---- events of one cycle ---- */
@@ -286,12 +309,6 @@ static int stop_passing(struct engine *e)
 			return -1;
 	q->n_passing = 0;
 	return 0;
-}
-
-void queues_end_cycle(struct queues *q)
-{
-	q->n_passing = 0;
-	q->asked_passing = false;
 }
 
 int queues_insert(struct engine *e, const struct plan_pattern *p, struct entry *x)

@@ -83,12 +83,12 @@ static int give(struct bench *b, uint32_t r, struct errbuf *err)
 		return tell(b, b->coll[k], &e, v, err);
 	}
 	if (phase % 2 == 0) {
-		const int64_t values[] = {r, (r + 1) % b->ranks, phase, 0, 1024, 1, begin, end, 0, 0};
+		const int64_t values[] = {r, (r + 1) % b->ranks, phase, 0, 1024, 1, begin, end, 0, 0, 0, 0};
 
 		memcpy(v, values, sizeof(values));
 		return tell(b, b->send, &e, v, err);
 	}
-	const int64_t values[] = {(r + b->ranks - 1) % b->ranks, r, phase - 1, 0, 1024, 0, 0, 1, begin, end, s->step, 1, s->received++};
+	const int64_t values[] = {(r + b->ranks - 1) % b->ranks, r, phase - 1, 0, 1024, 0, 0, 1, begin, end, s->step, 1, s->received++, 0, 0};
 
 	memcpy(v, values, sizeof(values));
 	return tell(b, b->recv, &e, v, err);

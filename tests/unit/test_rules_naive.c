@@ -34,6 +34,13 @@ static const char zoo[] =
     "  parameters(n = count(e), most = max(e.@start_time), who = at_min(e.@finish_time, e.@rank), m = mean(e.n * 1.5),"
     "  some = sum(max(e.k) - e.k where e.@rank > min(e.@rank)));"
     "defrule \"\" struct p type pair where p.tag > 0 and not p.n == 2 assert seen(a = p.tag, b = p.dest, c = 0);"
+    /* one of two conditions, of more kinds than a type's patterns share */
+    "defrule \"\" struct p type pair where p.tag > 1 or p.dest == 0 assert seen(a = p.tag, b = p.dest, c = 10);"
+    "defrule \"\" struct p type pair where p.n != 1 and (p.dest < p.tag or p.n >= p.tag) assert seen(a = p.tag, b = p.dest, c = 11);"
+    "defrule \"\" struct p type pair where p.dest == p.tag or p.dest <= 1 assert seen(a = p.dest, b = p.n, c = 12);"
+    "defrule \"\" struct p type pair where p.n < 1 or p.tag != p.n assert seen(a = p.n, b = p.dest, c = 13);"
+    "defrule \"\" struct p type pair where (p.tag == 2 or p.n == 0) and p.dest > 0 assert seen(a = p.tag, b = p.n, c = 14);"
+    "defrule \"\" struct p type pair where (p.tag > p.dest or p.n > 0) and p.dest + p.n > 1 assert seen(a = 0, b = 0, c = 15);"
     "defrule \"\" struct p type pair assert echo(k = p.tag, n = 1 + p.dest);"
     "defrule \"\" struct p type round_trip assert seen(a = p.a, b = p.b, c = 1);"
     "defrule \"\" struct p type again assert seen(a = p.tag, b = 0, c = 2);"
