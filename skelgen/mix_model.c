@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "skelgen/mix_flow.h"
+
 #define HITS_MAX  1024  /* samples of a body that are looked at */
 #define ROUNDS    8     /* iterations to find the chain of */
 #define LINE      64
@@ -19,7 +21,6 @@
 #define MOST_WAIT 2
 #define HALVINGS  12
 #define NEAR      0.15  /* instructions and time agree so far */
-#define SPREAD    1     /* samples */
 
 enum level { L1, L2, L3, MEMORY, LEVELS };
 
@@ -64,7 +65,6 @@ struct model {
 	uint32_t n_all;
 	uint32_t *heat;        /* samples by instruction */
 	double *often;         /* how often it is executed, of the most frequent one */
-	double *late;          /* cycles that it is late by for a branch before it */
 	double units[CLASS_N], memory[CLASS_N], chain[CLASS_N], wrong;
 	double shorts;         /* of the scalar work: the part in short loops */
 };
@@ -472,56 +472,27 @@ static void combine(const struct model *m, double share[CLASS_N])
 		share[c] /= sum;
 }
 
-static bool leaves(const struct mix_op *op)
-{
-	return op->kind == MIX_BRANCH || op->kind == MIX_JUMP || op->kind == MIX_RETURN;
-}
-
-/* The first instruction behind the straight piece that begins at `from`. */
-static uint32_t piece_end(const struct mix_body *b, uint32_t from)
-{
-	uint32_t end = from;
-
-	while (end < b->n && !leaves(&b->op[end])) {
-		end++;
-		for (uint32_t k = 0; end < b->n && k < b->n; k++)
-			if (leaves(&b->op[k]) && b->op[k].target == b->op[end].offset)
-				return end;
-	}
-	return end < b->n ? end + 1 : end;
-}
-
-/* Of a loop with branches some pieces are executed more often than others: a piece was met as often as it is executed, times
- * what it takes, where an arm of a branch that was guessed wrong takes the correction too. A few samples more are taken to be
- * spread as if all were executed equally often. */
-static void find_often(struct model *m)
+/* How often instructions are executed; an arm of a branch that is guessed wrong takes the correction too. -1: no memory. */
+static int find_often(struct model *m)
 {
 	const struct mix_body *b = m->b;
-	double all = 0, most = 0;
+	double *cost = calloc(b->n + 1u, sizeof(*cost));
+	int rv;
 
+	if (!cost)
+		return -1;
 	for (uint32_t i = 0; i < b->n; i++) {
 		double late = b->is_loop && b->op[i].kind == MIX_BRANCH ? WRONG * wrong_share(m, i) : 0;
 
-		all += cost_of[b->op[i].kind].each;
+		cost[i] += cost_of[b->op[i].kind].each;
 		if (late > 0) {
-			m->late[i + 1 < b->n ? i + 1 : i] += late;
-			m->late[mix_body_at(b, b->op[i].target)] += late;
+			cost[i + 1 < b->n ? i + 1 : i] += late;
+			cost[mix_body_at(b, b->op[i].target)] += late;
 		}
 	}
-	for (uint32_t i = 0, end; i < b->n; i = end) {
-		double cost = 0, met = 0;
-
-		end = piece_end(b, i);
-		for (uint32_t k = i; k < end; k++) {
-			cost += cost_of[b->op[k].kind].each + m->late[k];
-			met += m->heat[k];
-		}
-		for (uint32_t k = i; k < end; k++)
-			m->often[k] = met / cost + SPREAD / all;
-		most = fmax(most, m->often[i]);
-	}
-	for (uint32_t i = 0; i < b->n; i++)
-		m->often[i] /= most;
+	rv = mix_flow(b, cost, m->heat, m->often);
+	free(cost);
+	return rv;
 }
 
 /* Of the scalar work, what lies in short loops: there are more branches than long loops and integer work would have. By what
@@ -534,7 +505,7 @@ static double short_part(const struct model *m)
 	for (uint32_t i = 0; i < m->b->n; i++) {
 		const struct mix_op *op = &m->b->op[i];
 
-		if (leaves(op))
+		if (mix_flow_leaves(op))
 			branches += m->often[i];
 		else if (op->kind == MIX_SCALAR)
 			scalar += m->often[i];
@@ -556,7 +527,8 @@ static int weigh(struct model *m)
 		if (p != UINT32_MAX)
 			m->heat[p]++;
 	}
-	find_often(m);
+	if (find_often(m) < 0)
+		return -1;
 	for (uint32_t i = 0; i < m->b->n; i++) {
 		const struct mix_op *op = &m->b->op[i];
 
@@ -599,10 +571,9 @@ int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, c
 	m.access = calloc(b->n + 1u, sizeof(*m.access));
 	m.heat = calloc(b->n + 1u, sizeof(*m.heat));
 	m.often = calloc(b->n + 1u, sizeof(*m.often));
-	m.late = calloc(b->n + 1u, sizeof(*m.late));
 	m.address = calloc(m.n + 1u, sizeof(*m.address));
 	m.all = calloc((size_t)m.n * b->n + 1u, sizeof(*m.all));
-	if (!m.access || !m.heat || !m.often || !m.late || !m.address || !m.all)
+	if (!m.access || !m.heat || !m.often || !m.address || !m.all)
 		goto out;
 	find_levels(&m);
 	if (weigh(&m) == 0) {
@@ -614,7 +585,6 @@ out:
 	free(m.access);
 	free(m.heat);
 	free(m.often);
-	free(m.late);
 	free(m.address);
 	free(m.all);
 	return rv;

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How often pieces of a loop are executed: see mix_flow.h. */
+#include "skelgen/mix_flow.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE   UINT32_MAX
+#define SPREAD 1 /* samples more, spread as if all were executed equally often */
+
+/* Instructions that are executed one after the other, and where they lead. */
+struct piece {
+	uint32_t from, end;
+	uint32_t next[2];   /* falling through, and by the branch; NONE: out of the loop, or to its head */
+	bool again[2];      /* to its head */
+	double cost, met;
+	double often;
+	uint8_t seen;       /* by the search: 1 on the way, 2 done */
+};
+
+struct flow {
+	const struct mix_body *b;
+	struct piece *piece;
+	uint32_t n;
+	uint32_t *order, n_order; /* pieces, each before all that lead to it */
+	uint8_t *reach;           /* n x n: from a piece, within an iteration, itself too */
+	bool nested;              /* a way back that does not lead to the head */
+};
+
+bool mix_flow_leaves(const struct mix_op *op)
+{
+	return op->kind == MIX_BRANCH || op->kind == MIX_JUMP || op->kind == MIX_RETURN;
+}
+
+/* The first instruction behind the straight piece that begins at `from`. */
+static uint32_t piece_end(const struct mix_body *b, uint32_t from)
+{
+	uint32_t end = from;
+
+	while (end < b->n && !mix_flow_leaves(&b->op[end])) {
+		end++;
+		for (uint32_t k = 0; end < b->n && k < b->n; k++)
+			if (mix_flow_leaves(&b->op[k]) && b->op[k].target == b->op[end].offset)
+				return end;
+	}
+	return end < b->n ? end + 1 : end;
+}
+
+static uint32_t piece_at(const struct flow *f, uint64_t offset)
+{
+	for (uint32_t i = 0; i < f->n; i++)
+		if (f->b->op[f->piece[i].from].offset == offset)
+			return i;
+	return NONE;
+}
+
+static void find_pieces(struct flow *f, const double *cost, const uint32_t *heat)
+{
+	for (uint32_t i = 0; i < f->b->n; i = f->piece[f->n++].end) {
+		struct piece p = {.from = i, .end = piece_end(f->b, i), .next = {NONE, NONE}};
+
+		for (uint32_t k = p.from; k < p.end; k++) {
+			p.cost += cost[k];
+			p.met += heat[k];
+		}
+		f->piece[f->n] = p;
+	}
+	for (uint32_t i = 0; i < f->n; i++) {
+		struct piece *p = &f->piece[i];
+		const struct mix_op *last = &f->b->op[p->end - 1];
+
+		if (last->kind != MIX_JUMP && last->kind != MIX_RETURN)
+			p->next[0] = piece_at(f, last->offset + last->len);
+		if (last->kind == MIX_JUMP || last->kind == MIX_BRANCH)
+			p->next[1] = piece_at(f, last->target);
+		for (int way = 0; way < 2; way++)
+			if (p->next[way] == 0) {
+				p->again[way] = true;
+				p->next[way] = NONE;
+			}
+	}
+}
+
+/* Depth first; as deep as there are pieces. */
+static void find_order(struct flow *f, uint32_t i)
+{
+	struct piece *p = &f->piece[i];
+
+	p->seen = 1;
+	for (int way = 0; way < 2; way++) {
+		uint32_t next = p->next[way];
+
+		if (next == NONE)
+			continue;
+		if (f->piece[next].seen == 1)
+			f->nested = true;
+		else if (f->piece[next].seen == 0)
+			find_order(f, next);
+	}
+	p->seen = 2;
+	f->order[f->n_order++] = i;
+}
+
+static void find_reach(struct flow *f)
+{
+	for (uint32_t o = 0; o < f->n_order; o++) {
+		uint32_t i = f->order[o];
+		uint8_t *mine = f->reach + (size_t)i * f->n;
+
+		mine[i] = 1;
+		for (int way = 0; way < 2; way++)
+			for (uint32_t k = 0; f->piece[i].next[way] != NONE && k < f->n; k++)
+				mine[k] |= f->reach[(size_t)f->piece[i].next[way] * f->n + k];
+	}
+}
+
+/* Samples over cycles of pieces that are marked; -1: there are none. */
+static double density(const struct flow *f, const uint8_t *mark, uint8_t which)
+{
+	double cost = 0, met = 0, all = 0;
+
+	for (uint32_t k = 0; k < f->n; k++) {
+		all += f->piece[k].cost;
+		if (mark[k] == which) {
+			cost += f->piece[k].cost;
+			met += f->piece[k].met;
+		}
+	}
+	return cost > 0 ? met / cost + SPREAD / all : -1;
+}
+
+static bool stays(const struct piece *p, int way)
+{
+	return p->next[way] != NONE || p->again[way];
+}
+
+/* Marks what only the first way of a piece's branch leads to (1), and only the second (2). */
+static void mark_ways(const struct flow *f, const struct piece *p, uint8_t *mark)
+{
+	for (uint32_t k = 0; k < f->n; k++) {
+		bool first = p->next[0] != NONE && f->reach[(size_t)p->next[0] * f->n + k],
+		     second = p->next[1] != NONE && f->reach[(size_t)p->next[1] * f->n + k];
+
+		mark[k] = first == second ? 0 : first ? 1 : 2;
+	}
+}
+
+/* Samples over cycles of what is executed in every iteration: the head at least. */
+static double always(const struct flow *f, uint8_t *mark, uint8_t *some)
+{
+	memset(some, 0, f->n);
+	for (uint32_t i = 0; i < f->n; i++) {
+		if (!stays(&f->piece[i], 0) || !stays(&f->piece[i], 1))
+			continue;
+		mark_ways(f, &f->piece[i], mark);
+		for (uint32_t k = 0; k < f->n; k++)
+			some[k] |= mark[k] != 0;
+	}
+	return density(f, some, 0);
+}
+
+/* Share of a piece's executions that go on by falling through. */
+static double falls(const struct flow *f, const struct piece *p, double each, uint8_t *mark)
+{
+	double first, second;
+
+	if (!stays(p, 0) || !stays(p, 1))
+		return stays(p, 0); /* loops are left once */
+	mark_ways(f, p, mark);
+	first = density(f, mark, 1);
+	second = density(f, mark, 2);
+	if (first < 0 && second < 0)
+		return 0.5;
+	if (first >= 0 && second >= 0)
+		return first / (first + second);
+	/* One way skips what the other comes by. */
+	each *= p->often;
+	return first >= 0 ? fmin(1, first / each) : 1 - fmin(1, second / each);
+}
+
+static void flow_through(struct flow *f, uint8_t *mark)
+{
+	double each = always(f, mark, mark + f->n);
+
+	f->piece[0].often = 1;
+	for (uint32_t o = f->n_order; o-- > 0;) {
+		const struct piece *p = &f->piece[f->order[o]];
+		double share[2] = {falls(f, p, each, mark)};
+
+		share[1] = 1 - share[0];
+		for (int way = 0; way < 2; way++)
+			if (p->next[way] != NONE)
+				f->piece[p->next[way]].often += share[way] * p->often;
+	}
+}
+
+static void as_often_as_met(struct flow *f)
+{
+	double all = 0;
+
+	for (uint32_t i = 0; i < f->n; i++)
+		all += f->piece[i].cost;
+	for (uint32_t i = 0; i < f->n; i++)
+		f->piece[i].often = f->piece[i].met / f->piece[i].cost + SPREAD / all;
+}
+
+int mix_flow(const struct mix_body *b, const double *cost, const uint32_t *heat, double *often)
+{
+	struct flow f = {.b = b, .nested = !b->is_loop};
+	double most = 0;
+	int rv = -1;
+
+	f.piece = calloc(b->n + 1u, sizeof(*f.piece));
+	f.order = calloc(b->n + 1u, sizeof(*f.order));
+	if (!f.piece || !f.order)
+		goto out;
+	find_pieces(&f, cost, heat);
+	f.reach = calloc((size_t)f.n * (f.n + 2u) + 1u, 1); /* two rows more, to mark pieces */
+	if (!f.reach)
+		goto out;
+	if (!f.nested && f.n)
+		find_order(&f, 0);
+	if (f.nested || f.n_order < f.n) {
+		as_often_as_met(&f);
+	} else {
+		find_reach(&f);
+		flow_through(&f, f.reach + (size_t)f.n * f.n);
+	}
+	for (uint32_t i = 0; i < f.n; i++)
+		most = fmax(most, f.piece[i].often);
+	for (uint32_t i = 0; i < f.n; i++)
+		for (uint32_t k = f.piece[i].from; k < f.piece[i].end; k++)
+			often[k] = f.piece[i].often / most;
+	rv = 0;
+out:
+	free(f.piece);
+	free(f.order);
+	free(f.reach);
+	return rv;
+}

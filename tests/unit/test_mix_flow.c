@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How often pieces of loops are executed: loops with arms that are executed known shares of the time, drawn at random, and samples as they
+ * would fall; with waiting that samples pile up at, what flows into a piece still flows out of it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "skelgen/mix_flow.h"
+
+#define LEN     4
+#define SAMPLES 1e6
+#define LOOPS   300
+#define DEPTH   3
+
+static uint64_t rng_state = 88172645463325252u;
+
+static uint32_t rng(uint32_t below)
+{
+	rng_state ^= rng_state << 13;
+	rng_state ^= rng_state >> 7;
+	rng_state ^= rng_state << 17;
+	return (uint32_t)(rng_state >> 32) % below;
+}
+
+/* A loop, how often each instruction of it is executed an iteration, and what is known of it. */
+struct world {
+	struct mix_body b;
+	double truth[MIX_OPS_MAX], cost[MIX_OPS_MAX], often[MIX_OPS_MAX];
+	uint32_t heat[MIX_OPS_MAX];
+};
+
+static struct world w;
+
+static struct mix_op *put(uint8_t kind, double often)
+{
+	struct mix_op *op = &w.b.op[w.b.n];
+
+	*op = (struct mix_op){.offset = w.b.n * LEN, .len = LEN, .kind = kind, .target = UINT64_MAX};
+	w.truth[w.b.n] = often;
+	w.cost[w.b.n++] = 0.2 + 0.1 * rng(10);
+	return op;
+}
+
+static void put_some(double often)
+{
+	for (uint32_t n = 1 + rng(4); n--;)
+		put(rng(2) ? MIX_SCALAR : MIX_MOVE, often);
+}
+
+/* Straight pieces, skipped ones and pairs of arms; inside of these again, `depth` deep. */
+static void put_pieces(double often, int depth)
+{
+	for (uint32_t n = 1 + rng(3); n--;) {
+		double share = 0.05 + 0.1 * rng(10);
+		bool pair = rng(2);
+		struct mix_op *branch, *jump;
+
+		put_some(often);
+		branch = put(MIX_BRANCH, often);
+		put_some(often * share);
+		if (depth > 0 && w.b.n < MIX_OPS_MAX / 4)
+			put_pieces(often * share, depth - 1);
+		if (pair) {
+			jump = put(MIX_JUMP, often * share);
+			branch->target = w.b.n * LEN;
+			put_some(often * (1 - share));
+			jump->target = w.b.n * LEN;
+		} else {
+			branch->target = w.b.n * LEN;
+		}
+	}
+	put_some(often);
+}
+
+/* waits: samples pile up, up to so many times what the cycles say. */
+static void draw(int depth, uint32_t waits)
+{
+	w.b.n = 0;
+	w.b.is_loop = true;
+	put_pieces(1, depth);
+	put(MIX_BRANCH, 1)->target = 0;
+	for (uint32_t i = 0; i < w.b.n; i++)
+		w.heat[i] = (uint32_t)(SAMPLES / w.b.n * w.truth[i] * w.cost[i] * (1 + rng(waits)));
+}
+
+static uint32_t at(uint64_t offset)
+{
+	return (uint32_t)(offset / LEN);
+}
+
+/* Each piece begins as often as the ones before lead there, none more often than the head. */
+static void flows(void)
+{
+	static double in[MIX_OPS_MAX], to[MIX_OPS_MAX];
+
+	memset(in, 0, sizeof(in));
+	assert_true(fabs(w.often[0] - 1) < 1e-9);
+	/* Where two ways join the sum is known; where one ends in a branch, the sum of both ways. */
+	for (uint32_t i = 0; i + 1 < w.b.n; i++) {
+		const struct mix_op *op = &w.b.op[i];
+
+		assert_true(w.often[i] >= 0 && w.often[i] <= 1 + 1e-9);
+		if (op->kind == MIX_JUMP)
+			in[at(op->target)] += w.often[i];
+		else if (op->kind == MIX_BRANCH)
+			to[i] = w.often[i];
+		else
+			in[i + 1] += w.often[i];
+	}
+	for (uint32_t i = 0; i + 1 < w.b.n; i++) {
+		uint32_t t;
+
+		if (w.b.op[i].kind != MIX_BRANCH)
+			continue;
+		t = at(w.b.op[i].target);
+		/* Only the branch leads to what falls through; the rest of it goes to its target. */
+		assert_true(w.often[i + 1] <= to[i] + 1e-9);
+		in[i + 1] += w.often[i + 1];
+		in[t] += to[i] - w.often[i + 1];
+	}
+	for (uint32_t i = 1; i < w.b.n; i++)
+		assert_true(fabs(in[i] - w.often[i]) < 1e-9);
+}
+
+static void test_shares(void **state)
+{
+	(void)state;
+	for (int i = 0; i < LOOPS; i++) {
+		draw(0, 1);
+		assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+		flows();
+		for (uint32_t k = 0; k < w.b.n; k++)
+			assert_true(fabs(w.often[k] - w.truth[k]) < 0.01);
+	}
+}
+
+static void test_waits(void **state)
+{
+	(void)state;
+	for (int i = 0; i < LOOPS; i++) {
+		draw(i % (DEPTH + 1), 40);
+		assert_true(w.b.n < MIX_OPS_MAX);
+		assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+		flows();
+	}
+}
+
+/* Nothing was met, or all in one place: still shares. */
+static void test_no_samples(void **state)
+{
+	(void)state;
+	for (int i = 0; i < LOOPS; i++) {
+		draw(1, 1);
+		memset(w.heat, 0, sizeof(w.heat));
+		w.heat[rng(w.b.n)] = i % 2 ? 1000 : 0;
+		assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+		flows();
+	}
+}
+
+/* A loop within: as often as it was met. */
+static void test_loop_within(void **state)
+{
+	(void)state;
+	w.b.n = 0;
+	w.b.is_loop = true;
+	for (int i = 0; i < 6; i++)
+		put(MIX_MOVE, 1);
+	put(MIX_BRANCH, 1)->target = 2 * LEN;
+	put(MIX_MOVE, 1);
+	put(MIX_BRANCH, 1)->target = 0;
+	for (uint32_t i = 0; i < w.b.n; i++) {
+		w.cost[i] = 1;
+		w.heat[i] = i >= 2 && i <= 6 ? 10000 : 1000;
+	}
+	assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+	for (uint32_t i = 0; i < w.b.n; i++)
+		assert_true(fabs(w.often[i] - (i >= 2 && i <= 6 ? 1 : 0.1)) < 0.01);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_no_samples),
+		cmocka_unit_test(test_loop_within),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
