@@ -93,7 +93,9 @@ static void add_time(struct build *b, struct build_graph *g, const struct time_f
 		uint32_t x[3], n = 0;
 
 		while (n < 3 && t->x[k][n] != RULE_NONE) {
-			x[n] = build_input(b, g, t->x[k][n]);
+			x[n] = build_input(b, g, t->x[k][n] & ~TIME_INVERSE);
+			if (t->x[k][n] & TIME_INVERSE)
+				x[n] = build_feature(b, g, MODEL_INVERSE, x[n]);
 			n++;
 		}
 		add_term(fn, t->coef[k] * scale, x, n);

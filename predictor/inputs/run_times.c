@@ -6,11 +6,14 @@
 
 #include "predictor/inputs/run_times.h"
 
-#define SIZES_MAX     12  /* features that times are tried with */
+#define SIZES_MAX     13  /* features that times are tried with */
 #define POINTS_OF_RUN 64  /* ranks of a run that are used, spread evenly */
 #define GOOD	      0.1 /* error with which sizes of messages explain enough */
 #define EXACT	      1e-6
 #define WORTH	      0.9 /* a term has to leave at most so much of the error without it */
+#define TIME_LEAST_S  1e-9
+#define ROUNDS	      3	  /* of weights, each by what the last one found */
+#define WEIGHT_WITHIN 4	  /* times the run's own mean, where what was found is far from it */
 
 /* Weighted sums of a fold, which is a run: x, y and the products of them. */
 struct sums {
@@ -77,9 +80,12 @@ static void choose_sizes(struct fitter *t, uint32_t vars)
 			varies |= l->col[f][i] != l->col[f][0];
 		}
 		for (uint32_t k = 0; good && k < t->n_sizes; k++)
-			good = memcmp(l->col[f], l->col[t->size[k]], bytes) != 0;
-		if (good && varies)
-			t->size[t->n_sizes++] = f;
+			good = t->size[k] & TIME_INVERSE || memcmp(l->col[f], l->col[t->size[k]], bytes) != 0;
+		if (!good || !varies)
+			continue;
+		t->size[t->n_sizes++] = f;
+		if (k->op == FEATURE_RANKS && t->n_sizes < SIZES_MAX)
+			t->size[t->n_sizes++] = f | TIME_INVERSE;
 	}
 }
 
@@ -87,8 +93,11 @@ static double product_at(const struct fitter *t, const uint32_t x[3], uint32_t p
 {
 	double v = 1;
 
-	for (uint32_t i = 0; i < 3 && x[i] != RULE_NONE; i++)
-		v *= (double)t->l->col[x[i]][point];
+	for (uint32_t i = 0; i < 3 && x[i] != RULE_NONE; i++) {
+		double of = (double)t->l->col[x[i] & ~TIME_INVERSE][point];
+
+		v *= x[i] & TIME_INVERSE ? 1 / of : of;
+	}
 	return v;
 }
 
@@ -175,7 +184,14 @@ static double judge(struct fitter *t, bool constant_only, double *c, double *a)
 
 /* ---- one time of one call ---- */
 
-/* Seconds of the call at the points that are used, weighed by the run's mean: errors are relative. */
+/* Errors are relative to mean_s: that of the sample's points i < n from `first` on, which are of one run. */
+static void weigh_run(struct fitter *t, uint32_t first, uint32_t n, double mean_s)
+{
+	for (uint32_t i = first; i < first + n; i++)
+		t->s.w[i] = 1 / (mean_s * mean_s * n);
+}
+
+/* Seconds of the call at the points that are used, weighed by the run's mean. */
 static void take_sample(struct fitter *t, const struct runs_leaf *leaf, bool gap)
 {
 	t->s.n = 0;
@@ -194,9 +210,25 @@ static void take_sample(struct fitter *t, const struct runs_leaf *leaf, bool gap
 			t->s.y[t->s.n] = (gap ? s->gap_ns : s->dur_ns) / (double)s->timed * 1e-9;
 			mean += t->s.y[t->s.n++];
 		}
-		mean = t->s.n > first && mean > 0 ? mean / (t->s.n - first) : 1e-9;
-		for (uint32_t i = first; i < t->s.n; i++)
-			t->s.w[i] = 1 / (mean * mean * (t->s.n - first));
+		weigh_run(t, first, t->s.n - first, t->s.n > first && mean > 0 ? mean / (t->s.n - first) : TIME_LEAST_S);
+	}
+}
+
+/*
+ * Errors relative to what was found instead of what was measured: a run that happened to be quick would count for more than one
+ * that was slow, and what is found would be below the mean by about twice the square of the relative noise.
+ */
+static void weigh_again(struct fitter *t, const struct time_fn *fn)
+{
+	for (uint32_t i = 0, end; i < t->s.n; i = end) {
+		double is = 0, said = 0;
+
+		for (end = i; end < t->s.n && t->s.fold[end] == t->s.fold[i]; end++) {
+			is += t->s.y[end];
+			said += value_at(t, fn, t->s.point[end]);
+		}
+		said = fmin(fmax(said, is / WEIGHT_WITHIN), is * WEIGHT_WITHIN) / (end - i);
+		weigh_run(t, i, end - i, fmax(said, TIME_LEAST_S));
 	}
 }
 
@@ -224,14 +256,12 @@ static void fit_degree(struct fitter *t, uint32_t n, uint32_t degree, struct tim
 					    best, least);
 }
 
-static void fit_time(struct fitter *t, const struct runs_leaf *leaf, bool gap, struct time_fn *out)
+/* The function that misses least on runs left out, with these weights; the mean square of that. */
+static double choose_fn(struct fitter *t, struct time_fn *out)
 {
-	double c = 0, a, least, sum = 0;
+	double c = 0, a, least;
 
-	take_sample(t, leaf, gap);
 	*out = (struct time_fn){0};
-	if (!t->s.n)
-		return;
 	memset(t->s.x, 0, t->s.n * sizeof(*t->s.x));
 	least = judge(t, true, &c, &a);
 	out->constant_s = c;
@@ -246,6 +276,35 @@ static void fit_time(struct fitter *t, const struct runs_leaf *leaf, bool gap, s
 				least = now;
 			}
 		}
+	}
+	return least;
+}
+
+/* The same function with the coefficients of these weights; the mean square of what it misses. */
+static double fit_again(struct fitter *t, struct time_fn *out)
+{
+	double c, a, error;
+
+	for (uint32_t i = 0; i < t->s.n; i++)
+		t->s.x[i] = out->n ? product_at(t, out->x[0], t->s.point[i]) : 0;
+	error = judge(t, !out->n, &c, &a);
+	out->constant_s = c;
+	out->coef[0] = a;
+	return error;
+}
+
+static void fit_time(struct fitter *t, const struct runs_leaf *leaf, bool gap, struct time_fn *out)
+{
+	double least, sum = 0;
+
+	take_sample(t, leaf, gap);
+	*out = (struct time_fn){0};
+	if (!t->s.n)
+		return;
+	least = choose_fn(t, out);
+	for (int round = 0; round < ROUNDS; round++) {
+		weigh_again(t, out);
+		least = fit_again(t, out);
 	}
 	for (uint32_t i = 0; i < t->s.n; i++)
 		sum += t->s.y[i];
