@@ -18,7 +18,8 @@ const char builtin_types[] =
     "param is_blocking type boolean "
     "param wait_start_time, wait_finish_time type time "
     "param is_synchronous, is_distant type boolean "
-    "param outside_start_time, outside_finish_time type time;"
+    "param outside_start_time, outside_finish_time type time "
+    "param wait_event, wait_count type int;"
 
     "defstruct event function_call_receive_operation \"a receive is posted\" "
     "param source, dest, tag, comm, bytes, given_source, given_tag type int "

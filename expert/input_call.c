@@ -143,6 +143,8 @@ static int add_send(struct input *in, uint32_t rank, const struct input_call *c,
 	p->wait = 6;
 	p->v[8].i = in->rank[rank].sig[made_by].is_synchronous;
 	p->v[9].i = is_distant(in, rank, ch->dst);
+	p->v[12].i = (int64_t)c->event;
+	p->v[13].i = 1;
 	p->is_send = true;
 	set_outside(p, c->enter_ns, c->enter_ns);
 	set_wait(p, c->enter_ns, in->rank[rank].sig[c->sym].sends_and_receives ? c->enter_ns : c->leave_ns);
@@ -266,7 +268,7 @@ static void learn_source(struct input *in, uint32_t rank, struct pending *p, con
 
 /* The call c completes an event that was under way. */
 static void complete_one(struct input *in, uint32_t rank, const struct input_call *c, const struct msg_op *op, uint32_t i,
-			 struct pending *p, uint32_t receives)
+			 struct pending *p, uint32_t receives, uint32_t sends)
 {
 	struct input_rank *k = &in->rank[rank];
 
@@ -277,6 +279,10 @@ static void complete_one(struct input *in, uint32_t rank, const struct input_cal
 		set_outside(p, k->outside_ns, c->enter_ns);
 	if (!p->is_send || !receives) /* who completes receives with sends waits for the receives */
 		set_wait(p, c->enter_ns, c->leave_ns);
+	if (p->is_send) {
+		p->v[12].i = (int64_t)c->event;
+		p->v[13].i = receives ? 1 : sends; /* who does not wait for it has no others to wait for with it */
+	}
 	if (p->is_receive) {
 		p->v[10].i = (int64_t)c->event;
 		p->v[11].i = receives;
@@ -287,13 +293,14 @@ static void complete_one(struct input *in, uint32_t rank, const struct input_cal
 static int complete(struct input *in, uint32_t rank, const struct input_call *c, const struct msg_op *op)
 {
 	struct input_rank *k = &in->rank[rank];
-	uint32_t receives = 0;
+	uint32_t receives = 0, sends = 0;
 	bool sends_only = true;
 
 	for (uint32_t i = 0; i < op->n_done; i++) {
 		const struct pending *p = under_way(k, slot_of(k, op->done[i]), 0);
 
 		receives += p && p->is_receive;
+		sends += p && p->is_send;
 		sends_only &= !p || p->is_send;
 	}
 	if (!sends_only && input_bursts_end(in, rank, c) < 0)
@@ -307,7 +314,7 @@ static int complete(struct input *in, uint32_t rank, const struct input_call *c,
 			struct pending *p = under_way(k, s, j);
 
 			if (p)
-				complete_one(in, rank, c, op, i, p, receives);
+				complete_one(in, rank, c, op, i, p, receives, sends);
 		}
 		s->pending = 0;
 	}

@@ -38,7 +38,8 @@ push @forms, map { my $f = $_; grep { $f eq "$_->{kind}:$_->{form}" } planted_fo
 
 # Messages that stand still, which is a wait beyond the ten.
 my @progress = grep { $_->{kind} eq 'progress' } planted_forms(program('planted_more'));
-is(@progress, 3, 'forms of missing progress');
+is(@progress, 4, 'forms of missing progress');
+push @progress, grep { "$_->{kind}:$_->{form}" eq 'late-receive:waitall' } planted_forms(program('planted_more'));
 $charged{"$_->{kind}:$_->{form}"} = 1 for @progress;
 push @forms, @progress;
 

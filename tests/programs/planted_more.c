@@ -159,7 +159,7 @@ static void receiver_computes(struct world *w, int rep)
 	if (!in_pair(w))
 		return;
 	if (sends(w)) {
-		at(w, rep, 0.2);
+		at(w, rep, w->clean ? 0 : 0.2);
 		mark(w, rep, 'v');
 		MPI_Send(w->out, LARGE, MPI_INT, peer(w), 1, w->comm);
 	} else {
@@ -185,7 +185,7 @@ static void sender_computes(struct world *w, int rep)
 		mark(w, rep, 'c');
 		wait_for(&r);
 	} else {
-		at(w, rep, 0.2);
+		at(w, rep, w->clean ? 0 : 0.2);
 		mark(w, rep, 'v');
 		MPI_Recv(w->in, LARGE, MPI_INT, peer(w), 1, w->comm, MPI_STATUS_IGNORE);
 	}
@@ -204,6 +204,44 @@ static void halo(struct world *w, int rep)
 	at(w, rep, w->clean ? 0 : sends(w) ? 1.2 : 0.2);
 	mark(w, rep, sends(w) ? 'c' : 'v');
 	MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+}
+
+/* Rank 0 waits for two sends at once, one to each of two ranks that work, the second one longer. Clean: they wait at once. */
+static void receivers_compute(struct world *w, int rep)
+{
+	MPI_Request r[2];
+
+	if (w->rank == 0) {
+		at(w, rep, w->clean ? 0 : 0.2);
+		mark(w, rep, 'v');
+		for (int i = 0; i < 2; i++)
+			MPI_Isend(w->out, LARGE, MPI_INT, i + 1, 1, w->comm, &r[i]);
+		MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+	} else if (w->rank <= 2) {
+		early(w, rep);
+		MPI_Irecv(w->in, LARGE, MPI_INT, 0, 1, w->comm, &r[0]);
+		at(w, rep, w->clean ? 0 : w->rank == 1 ? 0.9 : 1.2);
+		mark(w, rep, w->rank == 1 ? '-' : 'c');
+		wait_for(&r[0]);
+	}
+}
+
+/* The same, but they come late to their receives. */
+static void late_receives(struct world *w, int rep)
+{
+	MPI_Request r[2];
+
+	if (w->rank == 0) {
+		early(w, rep);
+		mark(w, rep, 'v');
+		for (int i = 0; i < 2; i++)
+			MPI_Isend(w->out, LARGE, MPI_INT, i + 1, 1, w->comm, &r[i]);
+		MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+	} else if (w->rank <= 2) {
+		at(w, rep, w->clean ? 0 : w->rank == 1 ? 0.7 : 1);
+		mark(w, rep, w->rank == 1 ? '-' : 'c');
+		MPI_Recv(w->in, LARGE, MPI_INT, 0, 1, w->comm, MPI_STATUS_IGNORE);
+	}
 }
 
 static void polling(struct world *w, int rep)
@@ -318,6 +356,8 @@ static const struct form forms[] = {
 	{"progress", "receiver", "missing progress", receiver_computes, NULL, NULL},
 	{"progress", "sender", "missing progress", sender_computes, NULL, NULL},
 	{"progress", "halo", "missing progress", halo, NULL, NULL},
+	{"progress", "receivers", "missing progress", receivers_compute, NULL, NULL},
+	{"late-receive", "waitall", "late receive", late_receives, NULL, NULL},
 	{"small-messages", "blocking", "many small messages", small_messages, NULL, NULL},
 	{"polling", "test", "polling", polling, NULL, NULL},
 	{"wavefront", "blocking", "serialisation along a wavefront", wavefront, NULL, NULL},

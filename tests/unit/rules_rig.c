@@ -117,7 +117,7 @@ static void must(struct rig *g, int rv)
 void rig_send(struct rig *g, uint32_t rank, uint64_t start, uint64_t duration, int dest, int tag, int comm)
 {
 	must(g, rig_event(g, "function_call_send_operation", rank, start, duration, "source", (int)rank, "dest", dest, "tag", tag,
-			  "comm", comm, "is_blocking", 1, "wait_start_time", (int)start, "wait_finish_time",
+			  "comm", comm, "is_blocking", 1, "wait_event", (int)start, "wait_count", 1, "wait_start_time", (int)start, "wait_finish_time",
 			  (int)(start + duration), NULL));
 }
 

@@ -227,6 +227,44 @@ static void test_missing_progress(void **state)
 	expect(s, "missing progress 647 4\nlate receive 100 1\nlate send 90 1\n");
 }
 
+/* A call that completes several sends waits for the last of their receives, not for each. */
+static void test_several_sends(void **state)
+{
+	static const int64_t one[] = {0}, two[] = {0, 1};
+	struct syn *s = begin(3);
+
+	(void)state;
+	/* Both receivers compute, until 400 and 500. */
+	call(s, 1, "MPI_Irecv", 100, 101, SYN(.src = 0, .tag = 1, .count = 100000, .req = 0));
+	call(s, 2, "MPI_Irecv", 100, 101, SYN(.src = 0, .tag = 1, .count = 100000, .req = 0));
+	call(s, 0, "MPI_Isend", 150, 151, SYN(.dst = 1, .tag = 1, .count = 100000, .req = 0));
+	call(s, 0, "MPI_Isend", 152, 153, SYN(.dst = 2, .tag = 1, .count = 100000, .req = 1));
+	call(s, 0, "MPI_Waitall", 160, 510, SYN(.reqs = two, .n_reqs = 2));
+	call(s, 1, "MPI_Wait", 400, 410, SYN(.reqs = one, .n_reqs = 1));
+	call(s, 2, "MPI_Wait", 500, 512, SYN(.reqs = one, .n_reqs = 1));
+	/* Both are late, until 900 and 1000. */
+	call(s, 0, "MPI_Isend", 700, 701, SYN(.dst = 1, .tag = 2, .count = 100000, .req = 0));
+	call(s, 0, "MPI_Isend", 702, 703, SYN(.dst = 2, .tag = 2, .count = 100000, .req = 1));
+	call(s, 0, "MPI_Waitall", 710, 1010, SYN(.reqs = two, .n_reqs = 2));
+	call(s, 1, "MPI_Recv", 900, 910, SYN(.src = 0, .tag = 2, .count = 100000));
+	call(s, 2, "MPI_Recv", 1000, 1012, SYN(.src = 0, .tag = 2, .count = 100000));
+	/* One is late until 1300, the other one computes until 1400. */
+	call(s, 2, "MPI_Irecv", 1100, 1101, SYN(.src = 0, .tag = 3, .count = 100000, .req = 0));
+	call(s, 0, "MPI_Isend", 1110, 1111, SYN(.dst = 1, .tag = 3, .count = 100000, .req = 0));
+	call(s, 0, "MPI_Isend", 1112, 1113, SYN(.dst = 2, .tag = 3, .count = 100000, .req = 1));
+	call(s, 0, "MPI_Waitall", 1120, 1410, SYN(.reqs = two, .n_reqs = 2));
+	call(s, 1, "MPI_Recv", 1300, 1310, SYN(.src = 0, .tag = 3, .count = 100000));
+	call(s, 2, "MPI_Wait", 1400, 1412, SYN(.reqs = one, .n_reqs = 1));
+	/* Small ones are on their way, whenever they are received; and both receives were there. */
+	call(s, 0, "MPI_Isend", 1500, 1501, SYN(.dst = 1, .tag = 4, .count = 10, .req = 0));
+	call(s, 0, "MPI_Isend", 1502, 1503, SYN(.dst = 2, .tag = 4, .count = 10, .req = 1));
+	call(s, 0, "MPI_Waitall", 1510, 1610, SYN(.reqs = two, .n_reqs = 2));
+	call(s, 1, "MPI_Recv", 1600, 1601, SYN(.src = 0, .tag = 4, .count = 10));
+	call(s, 2, "MPI_Recv", 1800, 1801, SYN(.src = 0, .tag = 4, .count = 10));
+	/* 340 and 100; 290 and 180. */
+	expect(s, "late receive 470 2\nmissing progress 440 2\n");
+}
+
 static void test_polling(void **state)
 {
 	struct syn *s = begin(2);
@@ -432,7 +470,7 @@ int main(void)
 	    cmocka_unit_test(test_fence),	  cmocka_unit_test(test_lock_all_flush), cmocka_unit_test(test_neighbours),
 	    cmocka_unit_test(test_neighbours_graph), cmocka_unit_test(test_scan),	 cmocka_unit_test(test_probe),
 	    cmocka_unit_test(test_files),	  cmocka_unit_test(test_wrong_order), cmocka_unit_test(test_small_messages),
-	    cmocka_unit_test(test_small_messages_held_up),
+	    cmocka_unit_test(test_small_messages_held_up), cmocka_unit_test(test_several_sends),
 	    cmocka_unit_test(test_rendezvous),	  cmocka_unit_test(test_missing_progress), cmocka_unit_test(test_polling),	 cmocka_unit_test(test_wavefront),
 	    cmocka_unit_test(test_imbalance),	  cmocka_unit_test(test_begin),		 cmocka_unit_test(test_slower_nodes),
 	    cmocka_unit_test(test_binding),	  cmocka_unit_test(test_oversubscribed), cmocka_unit_test(test_distant),

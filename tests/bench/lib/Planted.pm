@@ -20,7 +20,7 @@ our @EXPORT_OK = qw(planted_forms planted_run planted_judge planted_lost planted
 # them, and MPI_Init is slow on a busy one.
 my @UNEQUAL = ('computation is unequal over ranks', 'computation moves between ranks');
 my %SAME = (
-    'late-receive:large' => ['large messages wait for a handshake'],
+    (map { ("late-receive:$_" => ['large messages wait for a handshake']) } qw(large waitall)),
     rendezvous => ['late receive'],
     (map { ("late-send:$_" => ['polling']) } qw(test testsome iprobe)),
     polling => ['late send'],
