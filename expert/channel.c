@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define BATCHES 8
+#define RESUME  4           /* a writer who found no room goes on with so many left: it is woken once for several */
 #define SLACK   (16u << 10) /* for what comes over CHANNEL_BYTES, mostly */
 
 struct shared_channel {
@@ -45,7 +46,8 @@ static void *work(void *arg)
 			s->failed = true;
 			s->err = err;
 		}
-		pthread_cond_signal(&s->changed);
+		if (rv < 0 || s->filled - s->emptied == RESUME)
+			pthread_cond_signal(&s->changed);
 		if (rv < 0)
 			break;
 	}
@@ -95,12 +97,13 @@ int channel_grow(struct channel *c, size_t size)
 int channel_hand_over(struct channel *c, struct errbuf *err)
 {
 	struct shared_channel *s = (struct shared_channel *)c;
-	bool failed;
+	bool failed, full;
 
 	pthread_mutex_lock(&s->lock);
 	s->filled++;
 	pthread_cond_signal(&s->changed);
-	while (s->filled - s->emptied == BATCHES && !s->failed)
+	full = s->filled - s->emptied == BATCHES;
+	while (full && s->filled - s->emptied > RESUME && !s->failed)
 		pthread_cond_wait(&s->changed, &s->lock);
 	failed = s->failed;
 	if (failed) {

@@ -39,7 +39,7 @@ struct pending *input_append(struct input *in, uint32_t rank, const struct input
 	p->sym = c->sym;
 	p->channel = MSG_NONE;
 	p->done_event = c->event;
-	memset(p->v, 0, (type < INPUT_TYPES ? in->n_value[type] : INPUT_VALUES) * sizeof(*p->v));
+	memset(p->v, 0, input_values(in, type) * sizeof(*p->v));
 	p->s = (struct engine_simple){.start_ns = c->enter_ns, .finish_ns = c->leave_ns, .rank = rank, .site = g->site,
 				      .function = g->function, .event = (int64_t)c->event, .untimed = !c->timed};
 	return p;

@@ -152,6 +152,12 @@ struct input {
 	uint32_t *network;        /* [rank]: number of the string of the switches over its host, 0: unknown */
 };
 
+/* How many values an event of that type has, at most. */
+static inline uint32_t input_values(const struct input *in, uint32_t type)
+{
+	return type < INPUT_TYPES && in->n_value[type] ? in->n_value[type] : INPUT_VALUES;
+}
+
 /* One call of a rank. */
 struct input_call {
 	uint64_t enter_ns, leave_ns, gap_ns;

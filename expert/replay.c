@@ -2,9 +2,11 @@
 /* The run once more, as it was and without problems: see replay.h. */
 #include "expert/replay.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "expert/channel.h"
 #include "expert/replay_impl.h"
 
 #define MAX_NODES  (1u << 20)
@@ -68,8 +70,11 @@ struct replay_node *replay_node_of(struct replay *p, uint64_t a, uint64_t b, uin
 		p->free_node = x->next;
 	else if (!(x = malloc(sizeof(*x))))
 		return NULL;
-	memset(x, 0, sizeof(*x));
 	memcpy(x->key, key, sizeof(key));
+	x->side[0].n = x->side[1].n = 0;
+	x->side[0].ns = x->side[1].ns = 0;
+	x->back[0].ns = x->back[1].ns = 0;
+	x->is_large = x->is_synchronous = false;
 	x->left = parts;
 	x->next = *at;
 	*at = x;
@@ -99,9 +104,14 @@ void replay_side_add(const struct replay *p, struct replay_side *s, uint32_t ran
 		s->ns = ns;
 		s->rank = rank;
 	}
-	for (uint32_t c = 0; c < p->n_case; c++) {
-		s->at[c] = !s->n || k->at[c] > s->at[c] ? k->at[c] : s->at[c];
-		s->early[c] = !s->n || k->early[c] > s->early[c] ? k->early[c] : s->early[c];
+	for (uint32_t c = 0; c < p->n_case && !s->n; c++) {
+		s->at[c] = k->at[c];
+		s->early[c] = k->early[c];
+		s->sum[c] = (double)k->at[c];
+	}
+	for (uint32_t c = 0; c < p->n_case && s->n; c++) {
+		s->at[c] = k->at[c] > s->at[c] ? k->at[c] : s->at[c];
+		s->early[c] = k->early[c] > s->early[c] ? k->early[c] : s->early[c];
 		s->sum[c] += (double)k->at[c];
 	}
 	s->n++;
@@ -441,10 +451,9 @@ static int on_neighbour(struct replay *p, uint32_t rank, const struct pending *x
 	return replay_part_add(p, rank, x, replay_node_of(p, a, (uint64_t)x->v[3].i, 2), !gives, gives ? RN_NOTHING : RN_FIRST);
 }
 
-static int told(void *arg, const struct input *in, const struct pending *x, struct errbuf *err)
+static int on_event(struct replay *p, const struct pending *x, struct errbuf *err)
 {
-	const struct input_types *t = &in->type;
-	struct replay *p = arg;
+	const struct input_types *t = &p->type;
 	uint32_t rank = x->s.rank;
 	int rv = 0;
 
@@ -464,6 +473,47 @@ static int told(void *arg, const struct input *in, const struct pending *x, stru
 	else
 		rv = window_told(p, t, rank, x);
 	return rv < 0 ? err_set(err, "no memory for the replay") : 0;
+}
+
+/* ---- a thread of its own ---- */
+
+/* An event on its way: the beginning of a struct pending, up to the last value that it has. */
+struct record {
+	uint64_t size;
+	char begin[];
+};
+
+static int look_at(void *arg, const char *data, size_t used, struct errbuf *err)
+{
+	for (size_t at = 0; at < used;) {
+		const struct record *r = (const struct record *)(data + at);
+		struct pending x;
+
+		memcpy(&x, r->begin, r->size);
+		if (on_event(arg, &x, err) < 0)
+			return -1;
+		at += sizeof(*r) + r->size;
+	}
+	return 0;
+}
+
+static int told(void *arg, const struct input *in, const struct pending *x, struct errbuf *err)
+{
+	size_t size = offsetof(struct pending, v) + input_values(in, x->type) * sizeof(*x->v);
+	struct replay *p = arg;
+	struct record *r;
+
+	if (!p->typed)
+		p->type = in->type;
+	p->typed = true;
+	if (!p->feed)
+		return on_event(p, x, err);
+	r = channel_room(p->feed, sizeof(*r) + size);
+	if (!r)
+		return err_set(err, "no memory for the replay");
+	r->size = size;
+	memcpy(r->begin, x, size);
+	return channel_pass_on(p->feed, err);
 }
 
 /* ---- all ---- */
@@ -597,8 +647,13 @@ int replay_run(const struct trace *t, struct input_clock *clock, struct engine *
 		goto out;
 	}
 	choose_cases(&p, rank_seconds * 1e9);
-	if (input_watch(t, clock, e, told, &p, progress, err) < 0)
+	p.feed = engine_threads(e) > 1 ? channel_create(look_at, &p) : NULL;
+	rv = input_watch(t, clock, e, told, &p, progress, err);
+	if (channel_close(p.feed, err) < 0 || rv < 0) {
+		rv = -1;
 		goto out;
+	}
+	rv = -1;
 	if (close_run(&p) < 0)
 		err_set(err, "no memory for the replay");
 	else
