@@ -19,6 +19,7 @@
 #define LEAST_SHARE 0.001 /* problems of less are named only */
 #define LEAST_GAIN  0.0005 /* 0.0 % as it is printed */
 #define PLACES 3 /* call sites shown of each problem, and causes */
+#define MERGED 256 /* call sites looked at for that */
 #define MINOR  20 /* of a cause, who has less than this part of what the foremost rank has is not named */
 
 /* What was found, and in what. */
@@ -157,12 +158,46 @@ static const char *cause_site(const struct found *f, const struct cause *c, char
 	return symbolizer_site(f->sym, &trace_get_rank(f->t, c->rank)->defs, c->site, buf, size);
 }
 
+/* Those that read the same are one; the longest stay first. */
+static void merge_causes(const struct found *f, struct cause *c, uint32_t *n)
+{
+	uint32_t bytes = trace_n_ranks(f->t) / 8 + 1, kept = 0;
+	static char site[MERGED][256];
+
+	for (uint32_t i = 0; i < *n; i++) {
+		uint32_t k = kept;
+
+		if (i < MERGED) {
+			cause_site(f, &c[i], site[kept], sizeof(site[kept]));
+			for (k = 0; k < kept && (c[k].doing != c[i].doing || strcmp(c[k].function, c[i].function) ||
+						 strcmp(site[k], site[kept]) || !c[k].ranks || !c[i].ranks); k++)
+				;
+		}
+		if (k == kept) {
+			struct cause own = c[i];
+
+			c[i] = c[kept];
+			c[kept++] = own;
+			continue;
+		}
+		c[k].ns += c[i].ns;
+		for (uint32_t b = 0; b < bytes; b++)
+			c[k].ranks[b] |= c[i].ranks[b];
+		free(c[i].ranks);
+		free(c[i].of);
+	}
+	*n = kept;
+	if (c)
+		qsort(c, *n, sizeof(*c), longer_cause);
+}
+
 static void print_causes(const struct found *f, const struct report_problem *p)
 {
 	char site[256], time[32], ranks[128];
 	uint32_t n;
 	struct cause *c = join_causes(f, p, &n);
 
+	merge_causes(f, c, &n);
 	for (uint32_t i = 0; i < n && i < PLACES && c[i].ranks; i++)
 		printf(c[i].doing == RD_COMPUTING ? _("         %s computation before %s, %s, on %s: %s\n") :
 						    _("         %s time in %s, %s, on %s: %s\n"),
@@ -173,6 +208,82 @@ static void print_causes(const struct found *f, const struct report_problem *p)
 	free_causes(c, n);
 }
 
+/* Places that read the same are one: they differ in what called them, or in ranks. */
+struct row {
+	const char *function;
+	char site[256];
+	bool waits;             /* else it is waited for */
+	uint64_t ns;
+	uint8_t *ranks;
+};
+
+static bool waits(const struct report_place *q)
+{
+	return 2 * q->waits_ns >= q->duration_ns;
+}
+
+/* Its message or collective is under way when it returns. */
+static bool only_begins(const char *function)
+{
+	for (uint32_t i = 0; i < TRACE_FN_N; i++)
+		if (!strcmp(trace_fn[i].name, function))
+			return trace_fn[i].cls == TC_ISEND || trace_fn[i].cls == TC_IRECV || trace_fn[i].cls == TC_ICOLL ||
+			       trace_fn[i].cls == TC_START;
+	return false;
+}
+
+static void add_row(const struct found *f, const struct report_place *q, struct row *row, uint32_t *n)
+{
+	const struct trace_defs *d = &trace_get_rank(f->t, q->rank)->defs;
+	uint32_t bytes = trace_n_ranks(f->t) / 8 + 1, i;
+	struct row own = {.function = engine_text(f->e, q->function), .waits = waits(q)};
+
+	symbolizer_site(f->sym, d, &d->site[q->site], own.site, sizeof(own.site));
+	for (i = 0; i < *n; i++)
+		if (row[i].waits == own.waits && !strcmp(row[i].function, own.function) && !strcmp(row[i].site, own.site))
+			break;
+	if (i == *n) {
+		own.ranks = calloc(bytes, 1);
+		if (!own.ranks)
+			return;
+		row[(*n)++] = own;
+	}
+	row[i].ns += q->duration_ns;
+	for (uint32_t k = 0; k < bytes; k++)
+		row[i].ranks[k] |= q->ranks[k];
+}
+
+static int longer_row(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->waits != y->waits)
+		return x->waits ? -1 : 1;
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : strcmp(x->site, y->site);
+}
+
+static void print_places(const struct found *f, const struct report_problem *p)
+{
+	static struct row row[MERGED];
+	char time[32], ranks[128];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->n_place && i < MERGED; i++)
+		add_row(f, &p->place[i], row, &n);
+	qsort(row, n, sizeof(*row), longer_row);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t ns = row[i].ns < p->duration_ns ? row[i].ns : p->duration_ns; /* one finding may have two that read the same */
+
+		if (i < PLACES)
+			printf(!row[i].waits ? _("         for %s, %s, on %s: %s\n") :
+			       only_begins(row[i].function) ? _("         completing %s, %s, on %s: %s\n") :
+							      _("         in %s, %s, on %s: %s\n"),
+			       row[i].function, row[i].site, ranks_text(row[i].ranks, trace_n_ranks(f->t), ranks, sizeof(ranks)),
+			       cli_seconds(time, sizeof(time), (double)ns * 1e-9));
+		free(row[i].ranks);
+	}
+}
+
 static double share_of(const struct found *f, const struct report_problem *p)
 {
 	return report_share(p, f->in->rank_seconds, f->in->outside_seconds);
@@ -181,7 +292,7 @@ static double share_of(const struct found *f, const struct report_problem *p)
 static void print_problem(const struct found *f, const struct report_problem *p)
 {
 	double s = (double)p->duration_ns * 1e-9, gain = f->in->span_ns ? (double)p->gain_ns / (double)f->in->span_ns : 0;
-	char time[32], n[32], site[256], ranks[128];
+	char time[32], n[32];
 
 	if (p->n == 1)
 		printf(_("\n%5.1f %%  %s: %s, once"), 100 * share_of(f, p), engine_text(f->e, p->name),
@@ -195,15 +306,7 @@ static void print_problem(const struct found *f, const struct report_problem *p)
 		printf(_(" (%s of them without known times)"), cli_thousands(n, sizeof(n), p->untimed));
 	puts("");
 	language_print_folded("         ", p->description, 100);
-	for (uint32_t i = 0; i < p->n_place && i < PLACES; i++) {
-		const struct report_place *q = &p->place[i];
-		const struct trace_defs *d = &trace_get_rank(f->t, q->rank)->defs;
-
-		printf(_("         in %s, %s, on %s: %s\n"), engine_text(f->e, q->function),
-		       symbolizer_site(f->sym, d, &d->site[q->site], site, sizeof(site)),
-		       ranks_text(q->ranks, trace_n_ranks(f->t), ranks, sizeof(ranks)),
-		       cli_seconds(time, sizeof(time), (double)q->duration_ns * 1e-9));
-	}
+	print_places(f, p);
 	print_causes(f, p);
 	language_print_folded("         ", p->advice, 100);
 	if (p->has_gain && gain < LEAST_GAIN)
@@ -301,10 +404,10 @@ static json_t *json_places(const struct found *f, const struct report_problem *p
 		const struct report_place *q = &p->place[i];
 		const struct trace_defs *d = &trace_get_rank(f->t, q->rank)->defs;
 
-		json_array_append_new(all, json_pack("{s:s, s:s, s:o, s:I, s:f}", "function", engine_text(f->e, q->function), "site",
+		json_array_append_new(all, json_pack("{s:s, s:s, s:o, s:I, s:f, s:b}", "function", engine_text(f->e, q->function), "site",
 						     symbolizer_site(f->sym, d, &d->site[q->site], site, sizeof(site)), "ranks",
 						     json_ranks(q->ranks, trace_n_ranks(f->t)), "times", (json_int_t)q->n,
-						     "seconds", (double)q->duration_ns * 1e-9));
+						     "seconds", (double)q->duration_ns * 1e-9, "waits", waits(q)));
 	}
 	return all;
 }

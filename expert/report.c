@@ -13,7 +13,10 @@ struct seen {
 	struct report_problem *p;
 	uint64_t ns;
 	bool marked;
-	struct report_place place[MAX_AT_ONCE];
+	const struct rules *rules;
+	struct report_place place[MAX_AT_ONCE]; /* its waits_ns: how long the longest of its calls stands here */
+	int64_t from_ns[MAX_AT_ONCE];           /* when the first of them begins to */
+	int64_t first_ns, last_ns;              /* of all */
 	uint32_t n;
 };
 
@@ -81,13 +84,28 @@ static uint8_t remedy_of(const char *text, bool is_wait)
 
 /* ---- places ---- */
 
+/* Where its wait begins, where that is known of a structure, or the call. */
+static uint16_t wait_slot(struct seen *s, uint32_t type)
+{
+	uint16_t *at = &s->r->wait[type];
+
+	if (!*at) {
+		int slot = rules_slot(s->rules->type[type], "wait_start_time");
+
+		*at = 1 + (uint16_t)(slot < 0 ? RA_START : slot);
+	}
+	return *at - 1;
+}
+
 static int see(void *arg, uint32_t type, const union rules_value *v)
 {
 	struct seen *s = arg;
+	uint16_t at = wait_slot(s, type);
+	int64_t from = v[at].i;
+	uint64_t ns = v[at + 1].i > from ? (uint64_t)(v[at + 1].i - from) : 0;
 	struct report_place p = {.function = (uint32_t)v[RA_FUNCTION].i, .rank = (uint32_t)v[RA_RANK].i};
 	const struct trace_rank *k;
 
-	(void)type;
 	if (p.rank >= trace_n_ranks(s->r->t) || v[RA_SITE].i < 0)
 		return 0;
 	k = trace_get_rank(s->r->t, p.rank);
@@ -95,9 +113,16 @@ static int see(void *arg, uint32_t type, const union rules_value *v)
 		return 0;
 	p.site = (uint32_t)v[RA_SITE].i;
 	p.site_hash = k->defs.site[p.site].hash;
+	s->first_ns = from < s->first_ns ? from : s->first_ns;
+	s->last_ns = from > s->last_ns ? from : s->last_ns;
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->place[i].function == p.function && s->place[i].site_hash == p.site_hash)
+		if (s->place[i].function == p.function && s->place[i].site_hash == p.site_hash) {
+			s->place[i].waits_ns = ns > s->place[i].waits_ns ? ns : s->place[i].waits_ns;
+			s->from_ns[i] = from < s->from_ns[i] ? from : s->from_ns[i];
 			return 0;
+		}
+	p.waits_ns = ns;
+	s->from_ns[s->n] = from;
 	s->place[s->n++] = p;
 	return s->n == MAX_AT_ONCE;
 }
@@ -127,7 +152,7 @@ static int mark(void *arg, uint32_t type, const union rules_value *v)
 	return 0;
 }
 
-static int add_place(struct report *r, struct report_problem *p, const struct report_place *place, uint64_t ns)
+static int add_place(struct report *r, struct report_problem *p, const struct report_place *place, uint64_t ns, bool waits)
 {
 	uint32_t i;
 
@@ -147,20 +172,29 @@ static int add_place(struct report *r, struct report_problem *p, const struct re
 			p->cap_place = cap;
 		}
 		p->place[p->n_place] = *place;
+		p->place[p->n_place].waits_ns = 0;
 		p->place[p->n_place].ranks = calloc(trace_n_ranks(r->t) / 8 + 1, 1);
 		if (!p->place[p->n_place++].ranks)
 			return -1;
 	}
 	p->place[i].n++;
 	p->place[i].duration_ns += ns;
+	p->place[i].waits_ns += waits ? ns : 0;
 	return 0;
 }
 
 /* ---- all ---- */
 
+/* Some call of this place begins to wait before the last one of all does. */
+static bool is_early(const struct seen *s, uint32_t i)
+{
+	return s->from_ns[i] < s->last_ns || s->first_ns == s->last_ns;
+}
+
 static int add(struct report *r, struct engine *e, const struct engine_finding *f, struct report_problem *p, int64_t ns)
 {
-	struct seen s = {.r = r, .p = p};
+	struct seen s = {.r = r, .p = p, .rules = engine_rules(e), .first_ns = INT64_MAX, .last_ns = INT64_MIN};
+	uint64_t longest = 0;
 
 	p->n++;
 	p->untimed += f->untimed;
@@ -179,9 +213,12 @@ static int add(struct report *r, struct engine *e, const struct engine_finding *
 	}
 	if (!r->t)
 		return 0;
-	engine_finding_events(e, f, see, &s);
+	engine_finding_events(e, f, see, &s); /* of those that come early, who stands longest waits */
 	for (uint32_t i = 0; i < s.n; i++)
-		if (add_place(r, p, &s.place[i], (uint64_t)ns) < 0)
+		if (is_early(&s, i) && s.place[i].waits_ns > longest)
+			longest = s.place[i].waits_ns;
+	for (uint32_t i = 0; i < s.n; i++)
+		if (add_place(r, p, &s.place[i], (uint64_t)ns, is_early(&s, i) && 2 * s.place[i].waits_ns >= longest) < 0)
 			return -1;
 	s.ns = (uint64_t)ns;
 	engine_finding_events(e, f, mark, &s);
@@ -230,6 +267,8 @@ static int longer_place(const void *a, const void *b)
 {
 	const struct report_place *x = a, *y = b;
 
+	if (x->waits_ns != y->waits_ns)
+		return x->waits_ns < y->waits_ns ? 1 : -1;
 	if (x->duration_ns != y->duration_ns)
 		return x->duration_ns < y->duration_ns ? 1 : -1;
 	return x->site_hash < y->site_hash ? -1 : x->site_hash > y->site_hash;

@@ -17,6 +17,7 @@ struct report_place {
 	uint64_t site_hash;     /* the same for all ranks */
 	uint32_t rank, site;    /* one of them, and the site in its definitions */
 	uint64_t n, duration_ns;
+	uint64_t waits_ns;      /* of it, in findings where it is this call that waits, and not the one that is waited for */
 	uint8_t *ranks;         /* that are there: a bit for each */
 };
 
@@ -64,6 +65,7 @@ struct report {
 	uint32_t n_problem, cap_problem;
 	uint64_t other;         /* observations that are no problems */
 	struct problem_marks marks;     /* which calls the problems are made of */
+	uint16_t wait[RULES_MAX_STRUCTS]; /* of a structure, 1 + where its wait begins, 0: not looked up */
 	uint32_t last;          /* to which problem the last finding was added; it stays what it is until report_sort */
 	uint64_t last_ns;       /* its duration, 0 where it is not known */
 };
@@ -73,7 +75,7 @@ int report_found(void *arg, struct engine *e, const struct engine_finding *f, st
 /* Its part of the time of all ranks from first call to last, for one outside of that of their whole life: seconds of both,
  * as struct input_report has them. */
 double report_share(const struct report_problem *p, double rank_seconds, double outside_seconds);
-/* Longest first, places too. */
+/* Longest first; of places those first that wait longest. */
 void report_sort(struct report *r);
 void report_sort_places(struct report_problem *p);
 void report_free(struct report *r);

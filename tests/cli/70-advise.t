@@ -66,6 +66,15 @@ like($out, qr/^ +in MPI_Recv, .*lu\.c:\d+/m, 'the call, and where it is in the s
 like($out, qr/^ +Begin the send as soon as/m, 'what to do');
 like($out, qr/^ +in MPI_Recv, .*lu\.c:\d+\), on ranks? [\d -]+:/m, 'on which ranks');
 like($out, qr/^ +why: (?:computation before|time in) MPI_\w+, .*lu\.c:\d+\), on ranks? [\d -]+: /m, 'who causes it');
+{
+    my @rows = map { ($_ // '') =~ s/, on rank.*//r } $out =~ /^ +((?:in|for|completing) MPI_.*)|^(?= *\d+\.\d %)/mg;
+    my (%seen, @twice);
+    for (@rows) {
+        %seen = () if $_ eq '';
+        push @twice, $_ if $_ ne '' && $seen{$_}++;
+    }
+    is_deeply(\@twice, [], 'each place once');
+}
 unlike($out, qr/ 1 times|shorter by 0\.000 |\(0\.0 %\)/, 'in words that fit the number');
 like($out, qr/^ +replayed without it, the run is (?:shorter by |no shorter: )/m, 'what would be gained'); # on a busy machine maybe nothing
 {
@@ -84,6 +93,12 @@ is($d->{ranks}, 2, 'and what was read');
 is($late->{id}, 'late-send', 'its id');
 is($late->{kind}, 'wait', 'and kind');
 ok(!grep({ !@{$_->{ranks}} || grep { $_ < 0 || $_ > 1 } @{$_->{ranks}} } @{$late->{places}}), 'each place has its ranks');
+my %does = map { ("$_->{function} " . ($_->{waits} ? 'waits' : 'is waited for') => 1) } @{$late->{places}};
+is_deeply([sort keys %does],
+    ['MPI_Recv waits', 'MPI_Send is waited for'], 'which of its calls wait');
+my $waits = 0;
+$waits += $_->{waits} ? $_->{seconds} : 0 for @{$late->{places}};
+cmp_ok(abs($waits - $late->{seconds}), '<', 1e-6, '... all of the time, and none of it twice');
 my $charged = 0;
 $charged += $_->{seconds} for @{$late->{causes}};
 cmp_ok($charged, '>', 0.5 * $late->{seconds}, 'most of the wait is charged to somebody');
