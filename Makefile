@@ -134,6 +134,7 @@ $(B)/locale/%/LC_MESSAGES/precedent.mo: po/%.po
 
 # Models give the same bits interpreted and compiled.
 $(B)/obj/predictor/model/%.o: CFLAGS += -ffp-contract=off
+$(B)/obj/expert/%.o: CFLAGS += -O3
 
 $(B)/libprecedent.a: $(LIB_OBJ)
 	@rm -f $@

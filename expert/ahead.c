@@ -12,7 +12,7 @@
 #define ENTRY_LINES 5 /* most of what most of them have */
 
 /* The first queue of that hash: it may be another one, which is as good as none. */
-static const struct bucket *first_of(const struct queues *q, uint32_t hash)
+static inline const struct bucket *first_of(const struct queues *q, uint32_t hash)
 {
 	uint32_t mask = q->n_slot - 1;
 
@@ -23,27 +23,24 @@ static const struct bucket *first_of(const struct queues *q, uint32_t hash)
 }
 
 /* Of any type, which stands in the entry itself. */
-static void fetch_entry(const struct entry *x)
+static inline void fetch_entry(const struct entry *x)
 {
-	for (size_t at = 0; x && at < ENTRY_LINES * LINE; at += LINE)
+	for (size_t at = 0; at < ENTRY_LINES * LINE; at += LINE)
 		__builtin_prefetch((const char *)x + at, 1);
 }
 
-/* The one that came `back` events before the last; NULL: there is none, or it looks for nothing. */
-static const struct ahead_event *earlier(const struct ahead *a, uint32_t back)
+/* The one that came `back` events before the last; that of an earlier round where there are not as many. */
+static inline struct ahead_event *earlier(struct ahead *a, uint32_t back)
 {
-	const struct ahead_event *v = &a->event[(a->first + a->n - 1 - back) % AHEAD];
-
-	return back < a->n && v->known ? v : NULL;
+	return &a->event[(a->first + a->n - 1 - back) % AHEAD];
 }
 
 void ahead_push(struct engine *e, struct entry *x)
 {
 	struct ahead *a = &e->ahead;
 	struct ahead_event *last = &a->event[(a->first + a->n++) % AHEAD];
-	const struct ahead_event *v;
+	struct ahead_event *v;
 	const struct plan_pattern *p = e->p->type[x->type].looks_first;
-	const struct bucket *b;
 
 	*last = (struct ahead_event){.entry = x, .known = p != NULL};
 	if (p) {
@@ -55,13 +52,11 @@ void ahead_push(struct engine *e, struct entry *x)
 		__builtin_prefetch(&e->q.slot[k.hash & (e->q.n_slot - 1)]);
 	}
 	v = earlier(a, AHEAD / 3);
-	b = v ? first_of(&e->q, v->hash) : NULL;
-	if (b)
-		__builtin_prefetch(b, 1);
+	v->bucket = v->known ? first_of(&e->q, v->hash) : NULL;
+	__builtin_prefetch(v->bucket, 1);
 	v = earlier(a, 2 * AHEAD / 3);
-	b = v ? first_of(&e->q, v->hash) : NULL;
-	if (b)
-		fetch_entry(b->n == 1 ? b->head : b->tail);
+	if (v->bucket) /* another one by now, perhaps, or none: its entries are memory of the engine's all the same */
+		fetch_entry(v->bucket->n == 1 ? v->bucket->head : v->bucket->tail);
 }
 
 struct entry *ahead_pop(struct engine *e)

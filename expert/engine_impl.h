@@ -8,17 +8,24 @@
 #include "expert/engine.h"
 #include "expert/entry.h"
 
+#define BUCKET_SLAB  256
+#define BUCKET_PARTS 4 /* of a key that lie in the queue itself: most have no more */
+
 /*
- * A queue: of all that wait in a pattern, or of those with one key. First in, first out. What most keys need lies in one
- * line of the cache.
+ * A queue: of all that wait in a pattern, or of those with one key. First in, first out. One line of the cache.
  */
 struct bucket {
-	uint32_t number;             /* from 1 on */
+	_Alignas(64) uint32_t number; /* from 1 on */
 	uint32_t hash;               /* of what is free: number of the next one */
 	uint32_t index;              /* number of the index, and what is left out of the key */
 	uint32_t n;
 	struct entry *head, *tail;
-	int64_t part[PLAN_MAX_PARTS];
+	int64_t part[BUCKET_PARTS];
+};
+
+struct bucket_slab {
+	struct bucket bucket[BUCKET_SLAB];
+	int64_t more[BUCKET_SLAB][PLAN_MAX_PARTS - BUCKET_PARTS]; /* parts of keys */
 };
 
 /* A place in the table of queues: who looks for another hash does not go to the queue. */
@@ -39,13 +46,11 @@ struct passing {
 	struct entry *entry;
 };
 
-#define BUCKET_SLAB 256
-
 struct queues {
 	struct place *slot;          /* open addressing, half of it free */
 	uint32_t n_slot, n;
 	uint32_t free;               /* number of a queue that is, 0: none */
-	struct bucket **slab;        /* of BUCKET_SLAB each */
+	struct bucket_slab **slab;
 	uint32_t n_slab;
 	struct bucket *all;          /* [pattern]: the queue where it is looked through */
 	uint32_t *n_waiting;         /* [pattern] */
@@ -70,10 +75,11 @@ struct ages {
 };
 
 /* Events that wait to be looked at, see ahead.c: a ring. */
-#define AHEAD 24
+#define AHEAD 32 /* a power of two */
 
 struct ahead_event {
 	struct entry *entry;
+	const struct bucket *bucket; /* the queue, as it was then; NULL: none */
 	uint32_t hash;               /* of the key that it will look for */
 	bool known;                  /* there is one */
 };
@@ -111,7 +117,7 @@ struct engine {
 	struct fired *fired;         /* combinations of this cycle */
 	uint32_t n_fired, cap_fired;
 	struct ahead ahead;
-	struct key pair_key;         /* of the pair that is looked for */
+	struct key key;              /* that is looked for: a rule that fires makes none, what follows from it waits on the agenda */
 	struct channel *out;         /* to the other half of the rules, see relay.c; NULL: all rules are here */
 	size_t out_at;               /* where this cycle begins there, ... */
 	bool out_cycle;              /* ... if it has something for it */
@@ -168,6 +174,19 @@ static inline struct entry *const *entry_member(const struct engine *e, const st
 	union entry_members *m = entry_members(e, x);
 
 	return x->n_member > 2 ? m->many : m->in;
+}
+
+/* x, which was made of nothing yet, is made of these two, which are not too deep. */
+static inline void entry_add_two(struct engine *e, struct entry *x, struct entry *const *m)
+{
+	union entry_members *own = entry_members(e, x);
+
+	x->depth = (uint8_t)((m[0]->depth > m[1]->depth ? m[0] : m[1])->depth + 1);
+	for (int i = 0; i < 2; i++) {
+		m[i]->refs++;
+		own->in[i] = m[i];
+	}
+	x->n_member = 2;
 }
 
 static inline void entry_release(struct engine *e, struct entry *x)

@@ -137,6 +137,10 @@ static int assert_entry(struct engine *e, const struct plan_rule *u, const struc
 	engine_queue(e, x);
 	if (text_failed(e, u) < 0)
 		return -1;
+	if (n == 2 && m[0]->depth + 1 < ENTRY_DEPTH && m[1]->depth + 1 < ENTRY_DEPTH) {
+		entry_add_two(e, x, m);
+		return 0;
+	}
 	return entry_add_members(e, x, m, n);
 }
 

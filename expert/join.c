@@ -51,7 +51,6 @@ static int fill(struct join *j, uint32_t n)
 		return engine_fire(e, j->p->rule) < 0 ? -1 : (int)usable_upto(j, n);
 	s = &j->p->step[n - 1];
 	p = &j->rule->pattern[s->pattern];
-	j->slot[n] = s->pattern;
 	cursor_open(e, &c, p, s);
 	if (e->q.failed)
 		return err_set(e->err, "no memory for what the rules remember");
@@ -75,9 +74,12 @@ static int fill(struct join *j, uint32_t n)
 
 int engine_join(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
-	struct join j = {.e = e, .p = p, .rule = &e->p->rule[p->rule], .slot = {p->pattern}};
+	struct join j = {.e = e, .p = p, .rule = &e->p->rule[p->rule]};
 
 	j.n = j.rule->n_pattern;
+	for (uint32_t i = 1; i < j.n && i < RULES_MAX_PATTERNS; i++)
+		j.slot[i] = p->step[i - 1].pattern;
+	j.slot[0] = p->pattern;
 	e->bound[p->pattern] = x;
 	return fill(&j, 1) < 0 ? -1 : 0;
 }

@@ -54,14 +54,23 @@ static inline struct key key_without(const struct key *k, const struct plan_inde
 
 static inline struct bucket *queues_bucket(const struct queues *q, uint32_t number)
 {
-	return &q->slab[(number - 1) / BUCKET_SLAB][(number - 1) % BUCKET_SLAB];
+	return &q->slab[(number - 1) / BUCKET_SLAB]->bucket[(number - 1) % BUCKET_SLAB];
+}
+
+/* Of the parts of a key, those that do not lie in that queue itself. */
+static inline int64_t *queues_more_parts(const struct queues *q, uint32_t number)
+{
+	return q->slab[(number - 1) / BUCKET_SLAB]->more[(number - 1) % BUCKET_SLAB];
 }
 
 /* k has its hash. */
-static inline bool bucket_is(const struct bucket *b, const struct key *k, uint32_t index)
+static inline bool bucket_is(const struct queues *q, const struct bucket *b, const struct key *k, uint32_t index)
 {
 	if (b->index != index)
 		return false;
+	if (k->n > BUCKET_PARTS)
+		return !memcmp(b->part, k->part, sizeof(b->part)) &&
+		       !memcmp(queues_more_parts(q, b->number), k->part + BUCKET_PARTS, (k->n - BUCKET_PARTS) * sizeof(*k->part));
 	for (uint32_t i = 0; i < k->n; i++)
 		if (b->part[i] != k->part[i])
 			return false;
@@ -77,7 +86,7 @@ static inline struct bucket *queues_find(const struct queues *q, const struct ke
 		if (q->slot[at].hash == k->hash) {
 			struct bucket *b = queues_bucket(q, q->slot[at].number);
 
-			if (bucket_is(b, k, index))
+			if (bucket_is(q, b, k, index))
 				return b;
 		}
 	return NULL;

@@ -70,7 +70,7 @@ static __attribute__((noinline)) int join_several(struct engine *e, const struct
 						  const struct bucket *b)
 {
 	const struct plan_pattern *q = p->partner;
-	const struct key *k = &e->pair_key;
+	const struct key *k = &e->key;
 	struct cursor c;
 	struct entry *y;
 
@@ -96,7 +96,7 @@ int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entr
 {
 	const struct plan_pattern *q = p->partner;
 	bool in_file = q->spills && e->report.spilled, nobody = queues_nothing(e, q) && !in_file;
-	struct key *k = &e->pair_key; /* a rule that fires makes no other one: what follows from it waits on the agenda */
+	struct key *k = &e->key;
 	const struct bucket *b;
 	int rv;
 

@@ -39,14 +39,15 @@ static struct bucket *bucket_create(struct queues *q)
 	struct bucket *b;
 
 	if (!q->free) {
-		struct bucket **s = realloc(q->slab, (q->n_slab + 1) * sizeof(*s));
+		struct bucket_slab **s = realloc(q->slab, (q->n_slab + 1) * sizeof(struct bucket_slab *));
 
 		if (!s)
 			return NULL;
 		q->slab = s;
-		b = s[q->n_slab] = aligned_alloc(64, BUCKET_SLAB * sizeof(*b));
-		if (!b)
+		s[q->n_slab] = aligned_alloc(64, sizeof(**s));
+		if (!s[q->n_slab])
 			return NULL;
+		b = s[q->n_slab]->bucket;
 		for (uint32_t i = BUCKET_SLAB; i-- > 0;) {
 			b[i].number = q->n_slab * BUCKET_SLAB + i + 1;
 			b[i].hash = q->free;
@@ -102,7 +103,7 @@ static struct bucket *find_or_make(struct queues *q, const struct key *k)
 	for (at = k->hash & mask; q->slot[at].number; at = (at + 1) & mask)
 		if (q->slot[at].hash == k->hash) {
 			b = queues_bucket(q, q->slot[at].number);
-			if (bucket_is(b, k, k->index))
+			if (bucket_is(q, b, k, k->index))
 				return b;
 		}
 	b = bucket_create(q);
@@ -112,8 +113,9 @@ static struct bucket *find_or_make(struct queues *q, const struct key *k)
 	b->n = 0;
 	b->hash = k->hash;
 	b->index = k->index;
-	for (uint32_t i = 0; i < k->n; i++)
-		b->part[i] = k->part[i];
+	memcpy(b->part, k->part, sizeof(b->part)); /* what is behind the last part is not looked at */
+	if (k->n > BUCKET_PARTS)
+		memcpy(queues_more_parts(q, b->number), k->part + BUCKET_PARTS, (k->n - BUCKET_PARTS) * sizeof(*k->part));
 	q->slot[at] = (struct place){.hash = k->hash, .number = b->number};
 	q->n++;
 	return b;
@@ -185,7 +187,7 @@ static inline int insert_at(struct engine *e, const struct plan_pattern *p, cons
 	uint32_t at = p->first_link + x->first_link + n;
 	struct bucket *b = y->link[at].bucket;
 
-	if (b && b->n == 1 && b->hash == k->hash && bucket_is(b, k, k->index))
+	if (b && b->n == 1 && b->hash == k->hash && bucket_is(&e->q, b, k, k->index))
 		return 0;
 	if (b)
 		take_out(&e->q, y, at, true);
@@ -421,13 +423,13 @@ static bool open_plain(struct engine *e, struct cursor *c, const struct plan_pat
 {
 	const struct queues *q = &e->q;
 	uint64_t h = key_begin(x, 0);
-	struct key k;
+	struct key *k = &e->key;
 
 	if (p->passes && (q->asked_passing || q->n_passing > CURSOR_FEW))
 		return false;
 	for (uint32_t i = 0; i < x->n_key; i++) {
-		k.part[i] = engine_value(e, &s->key[i], e->bound).i;
-		h += key_mix(k.part[i], i);
+		k->part[i] = engine_value(e, &s->key[i], e->bound).i;
+		h += key_mix(k->part[i], i);
 	}
 	for (uint32_t i = 0; p->passes && i < q->n_passing; i++) {
 		struct entry *y = q->passing[i].entry;
@@ -435,17 +437,17 @@ static bool open_plain(struct engine *e, struct cursor *c, const struct plan_pat
 
 		if (q->passing[i].pattern != p)
 			continue;
-		while (n < x->n_key && y->v[x->slot[n]].i == k.part[n])
+		while (n < x->n_key && y->v[x->slot[n]].i == k->part[n])
 			n++;
 		if (n == x->n_key)
 			c->few[c->n_few++] = y;
 	}
 	if (!q->n_waiting[p->number])
 		return true;
-	k.index = x->number << PLAN_MAX_WILDS;
-	k.n = x->n_key;
-	k.hash = key_end(h);
-	cursor_add(c, queues_find(q, &k, k.index), p->first_link + x->first_link);
+	k->index = x->number << PLAN_MAX_WILDS;
+	k->n = x->n_key;
+	k->hash = key_end(h);
+	cursor_add(c, queues_find(q, k, k->index), p->first_link + x->first_link);
 	return true;
 }
 
