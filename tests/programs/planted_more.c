@@ -320,6 +320,26 @@ static void share_processor(struct world *w)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
+/* Two processors for four ranks, whose bindings do not say so: one for each of two ranks, both for each of the others. */
+static void share_two(struct world *w)
+{
+	cpu_set_t set;
+	int cpu[2] = {-1, -1};
+
+	if (w->clean)
+		return;
+	sched_getaffinity(0, sizeof(set), &set);
+	for (int i = 0, n = 0; i < CPU_SETSIZE && n < 2; i++)
+		if (CPU_ISSET(i, &set))
+			cpu[n++] = i;
+	MPI_Bcast(cpu, 2, MPI_INT, 0, w->comm);
+	CPU_ZERO(&set);
+	for (int i = 0; i < 2; i++)
+		if (cpu[i] >= 0 && (w->rank > 1 || w->rank == i))
+			CPU_SET(cpu[i], &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
 /* What the kernel counts from one repetition to the next is lost, also what is so on the way to the barrier and in it. */
 static void work(struct world *w, int rep)
 {
@@ -363,7 +383,7 @@ static const struct form forms[] = {
 	{"wavefront", "blocking", "serialisation along a wavefront", wavefront, NULL, NULL},
 	{"imbalance", "ranks", "computation is unequal over ranks", one_computes_more, NULL, NULL},
 	{"imbalance", "iterations", "computation moves between ranks", others_compute_more, NULL, NULL},
-	{"processors", "shared", "ranks do not get their processors", work, share_processor, NULL},
+	{"processors", "shared", "ranks do not get their processors", work, share_two, NULL},
 	{"binding", "one", "ranks are bound to the same processors", work, share_processor, NULL},
 };
 
