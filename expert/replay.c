@@ -154,7 +154,7 @@ static int gather(struct replay *p, uint32_t rank)
 	const struct replay_rank *k = &p->rank[rank];
 
 	p->n_ending = 0;
-	for (uint32_t i = 0; i < k->n_part; i++) {
+	for (uint32_t i = 0; i < k->n_part && k->due <= k->event; i++) {
 		const struct replay_side *s = needed(k, &k->part[i]);
 
 		if (!s)
@@ -221,11 +221,16 @@ static void leave_nodes(struct replay *p, struct replay_rank *k)
 {
 	uint32_t n = 0;
 
+	if (k->due > k->event)
+		return;
+	k->due = UINT64_MAX;
 	for (uint32_t i = 0; i < k->n_part; i++) {
-		if (k->part[i].done_event == k->event)
+		if (k->part[i].done_event == k->event) {
 			node_leave(p, k->part[i].node);
-		else
-			k->part[n++] = k->part[i];
+			continue;
+		}
+		k->due = k->part[i].done_event < k->due ? k->part[i].done_event : k->due;
+		k->part[n++] = k->part[i];
 	}
 	k->n_part = n;
 }
@@ -293,7 +298,7 @@ static void come_back(const struct replay *p, uint32_t rank)
 {
 	const struct replay_rank *k = &p->rank[rank];
 
-	for (uint32_t i = 0; i < k->n_part; i++) {
+	for (uint32_t i = 0; i < k->n_part && k->due <= k->event; i++) {
 		const struct replay_part *x = &k->part[i];
 		struct replay_back *b = &x->node->back[x->needs == RN_FIRST];
 
@@ -332,18 +337,20 @@ static int begin_call(struct replay *p, uint32_t rank, const struct pending *x)
 
 /* ---- events ---- */
 
-static int part_room(struct replay_rank *k)
+static int add_part(struct replay_rank *k, struct replay_part x)
 {
 	uint32_t cap = k->cap_part ? 2 * k->cap_part : 8;
-	struct replay_part *part;
 
-	if (k->n_part < k->cap_part)
-		return 0;
-	part = realloc(k->part, cap * sizeof(*part));
-	if (!part)
-		return -1;
-	k->part = part;
-	k->cap_part = cap;
+	if (k->n_part == k->cap_part) {
+		struct replay_part *part = realloc(k->part, cap * sizeof(*part));
+
+		if (!part)
+			return -1;
+		k->part = part;
+		k->cap_part = cap;
+	}
+	k->part[k->n_part++] = x;
+	k->due = x.done_event < k->due ? x.done_event : k->due;
 	return 0;
 }
 
@@ -353,10 +360,9 @@ int replay_part_add(struct replay *p, uint32_t rank, const struct pending *x, st
 
 	if (!node)
 		return p->incomplete ? 0 : -1;
-	if (part_room(k) < 0)
+	if (add_part(k, (struct replay_part){.node = node, .event = (uint64_t)x->s.event, .done_event = x->done_event,
+					     .needs = needs}) < 0)
 		return -1;
-	k->part[k->n_part++] = (struct replay_part){.node = node, .event = (uint64_t)x->s.event, .done_event = x->done_event,
-						    .needs = needs};
 	replay_side_add(p, &node->side[gives], rank, k->enter_ns);
 	return 0;
 }
@@ -419,12 +425,10 @@ static int on_probe(struct replay *p, uint32_t rank, const struct pending *x)
 	node = replay_node_of(p, x->channel, next, 2);
 	if (!node)
 		return p->incomplete ? 0 : -1;
-	if (part_room(&p->rank[rank]) < 0)
+	if (add_part(&p->rank[rank], (struct replay_part){.node = node, .event = (uint64_t)x->v[0].i,
+							  .done_event = (uint64_t)x->s.event, .needs = RN_FIRST}) < 0)
 		return -1;
 	node->left++;
-	p->rank[rank].part[p->rank[rank].n_part++] =
-		(struct replay_part){.node = node, .event = (uint64_t)x->v[0].i, .done_event = (uint64_t)x->s.event,
-				     .needs = RN_FIRST};
 	return 0;
 }
 
@@ -570,6 +574,7 @@ static int open_ranks(struct replay *p)
 		double own = trace_get_rank(p->t, r)->present ? computed_ns(trace_get_rank(p->t, r)) : 0;
 
 		p->rank[r].factor = own > 0 ? mean / present / own : 1;
+		p->rank[r].due = UINT64_MAX;
 		p->rank[r].past = malloc(p->past * sizeof(*p->rank[r].past));
 		if (!p->rank[r].past)
 			return -1;

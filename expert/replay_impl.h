@@ -64,6 +64,7 @@ struct replay_rank {
 	double factor;                      /* of its computation, where that is levelled */
 	struct replay_part *part;
 	uint32_t n_part, cap_part;
+	uint64_t due;                       /* the first call that ends one of them; UINT64_MAX: none does */
 	struct replay_past *past;           /* ring */
 	uint64_t n_past;
 };
