@@ -4,7 +4,7 @@
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::Bin/../lib", "$FindBin::Bin/lib";
+use lib "$FindBin::Bin/../lib", "$FindBin::Bin/lib", "$FindBin::Bin/../../cluster/lib";
 use Bench qw(build median);
 use Fcntl qw(:flock);
 use File::Path qw(make_path);
