@@ -233,6 +233,7 @@ static union rules_value run(const struct code *c, struct code_frame *f, struct 
 		case OP_TEXT_BEGIN: text->n = 0; break;
 		case OP_TEXT: sp--, put_text(text, sp[0], i->pattern, f->text); break;
 		case OP_TEXT_END: text_end(text, sp++, f); break;
+		default: __builtin_unreachable(); /* code.c writes no others */
 		}
 	}
 }

@@ -221,7 +221,7 @@ static inline __attribute__((always_inline)) int present(struct engine *e, const
 		return -1;
 	if (!engine_goes_on(e, p, x))
 		return 0;
-	return queues_insert(e, p, x) < 0 ? -1 : 1;
+	return p->alias || queues_insert(e, p, x) == 0 ? 1 : -1;
 }
 
 /* An event that nobody can change or take away meanwhile. */
@@ -287,6 +287,15 @@ static void send_old_away(struct engine *e)
 	}
 }
 
+/* As entry_release() at the end of a cycle, where what was made of nothing needs no grave. */
+static inline void let_go(struct engine *e, struct entry *x)
+{
+	if (x->refs == 1 && !x->n_member && !x->buried)
+		entry_free(e, x);
+	else
+		entry_release(e, x);
+}
+
 /* More waits than may. */
 static __attribute__((noinline)) void make_room(struct engine *e)
 {
@@ -318,10 +327,14 @@ static inline __attribute__((always_inline)) void end_cycle(struct engine *e)
 		next = x->also;
 		if (e->q.asked_passing)
 			stop_asking(e, x);
-		if (x->refs == 1 && !x->n_member)
-			entry_free(e, x);
-		else
-			entry_release(e, x);
+		if (x->refs == 1 && x->n_member == 2) {
+			struct entry *const *m = entry_members(e, x)->in;
+
+			let_go(e, m[0]);
+			let_go(e, m[1]);
+			x->n_member = 0;
+		}
+		let_go(e, x);
 	}
 	e->cycle = NULL;
 	queues_end_cycle(&e->q);

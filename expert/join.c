@@ -72,10 +72,29 @@ static int fill(struct join *j, uint32_t n)
 	return (int)n;
 }
 
+/* Only events of this cycle can be the next ones, and none of them has the key that x asks for: as is mostly so when a
+ * state is presented again. False: it must be looked for. */
+static bool nobody_fits(const struct engine *e, const struct plan_pattern *p, const struct plan_rule *u, const struct entry *x)
+{
+	const struct plan_step *s = p->step;
+	const struct plan_pattern *q = &u->pattern[s->pattern];
+	const struct plan_index *ix = s->index < 0 ? NULL : &q->index[s->index];
+
+	if (!ix || !q->passes || e->q.asked_passing || e->q.n_waiting[q->number] || e->q.n_passing > CURSOR_FEW || !ix->plain ||
+	    ix->n_wild || !s->key->field)
+		return false;
+	for (uint32_t i = 0; i < e->q.n_passing; i++) /* the first part of the key says most */
+		if (e->q.passing[i].pattern == q && e->q.passing[i].entry->v[ix->slot[0]].i == x->v[s->key->slot].i)
+			return false;
+	return true;
+}
+
 int engine_join(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
 	struct join j = {.e = e, .p = p, .rule = &e->p->rule[p->rule]};
 
+	if (nobody_fits(e, p, j.rule, x))
+		return 0;
 	j.n = j.rule->n_pattern;
 	for (uint32_t i = 1; i < j.n && i < RULES_MAX_PATTERNS; i++)
 		j.slot[i] = p->step[i - 1].pattern;
