@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Models of simulated runs for tests: see model_world.h. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -80,4 +82,24 @@ void world_refused(struct world *w, struct trace *t, uint32_t ranks, double k, d
 	assert_int_equal(world_ask(w, t, ranks, k, i, &d), -1);
 	if (!strstr(w->err.text, words))
 		fail_msg("%s", w->err.text);
+}
+
+double world_seconds(struct world *w, uint32_t ranks, uint32_t processors, double k, double i, char *why)
+{
+	const char *name[] = {"K", "I"};
+	const double value[] = {k, i};
+	double wall = 0, one;
+	struct foresee f;
+	char text[WORLD_WHY] = "";
+
+	if (foresee_open(&f, w->model, ranks, name, value, 2, false, &w->err) < 0 || foresee_place(&f, processors, &w->err) < 0)
+		fail_msg("%s", w->err.text);
+	for (uint32_t r = 0; r < ranks; r++) {
+		assert_int_equal(foresee_rank(&f, r, NULL, &one, NULL, &w->err), 0);
+		wall = fmax(wall, one);
+	}
+	if (why)
+		snprintf(why, WORLD_WHY, "%s", foresee_crowded(&f, text, sizeof(text)) ? text : "");
+	foresee_close(&f);
+	return wall;
 }

@@ -7,6 +7,7 @@
 #include "tests/unit/synthetic.h"
 
 #define WORLD_RUNS 12
+#define WORLD_WHY  200
 
 struct world {
 	struct runs runs;
@@ -24,6 +25,9 @@ void world_forget(struct world *w);
 int world_ask(struct world *w, struct trace *t, uint32_t ranks, double k, double i, struct foresee_difference *out);
 /* Every rank makes the calls that were predicted, with every value. */
 void world_exact(struct world *w, struct trace *t, uint32_t ranks, double k, double i);
+/* Seconds that a run takes, by the model; on so many processors, 0: as many as the runs had. why[WORLD_WHY], or NULL: what is
+ * said of ranks that are more than these, "" for nothing. */
+double world_seconds(struct world *w, uint32_t ranks, uint32_t processors, double k, double i, char *why);
 /* It is refused, with these words. */
 void world_refused(struct world *w, struct trace *t, uint32_t ranks, double k, double i, const char *words);
 

@@ -227,31 +227,12 @@ static double law(uint32_t ranks, uint32_t processors, uint32_t n, uint32_t k)
 	return fmax(longest, all / processors);
 }
 
-static double predicted(struct world *w, uint32_t ranks, uint32_t processors, double n, double k, char *why)
-{
-	const char *name[] = {"K", "I"};
-	const double value[] = {n, k};
-	double wall = 0, one;
-	struct foresee f;
-	char text[200] = "";
-
-	if (foresee_open(&f, w->model, ranks, name, value, 2, false, &w->err) < 0 || foresee_place(&f, processors, &w->err) < 0)
-		fail_msg("%s", w->err.text);
-	for (uint32_t r = 0; r < ranks; r++) {
-		assert_int_equal(foresee_rank(&f, r, NULL, &one, NULL, &w->err), 0);
-		wall = fmax(wall, one);
-	}
-	snprintf(why, 200, "%s", foresee_crowded(&f, text, sizeof(text)) ? text : "");
-	foresee_close(&f);
-	return wall;
-}
-
 static void test_turns(void **state)
 {
 	/* ranks, processors that are named, those that there are then */
 	static const uint32_t asked[][3] = {{3, 0, 2}, {6, 0, 2}, {8, 0, 2}, {8, 3, 3}, {8, 8, 8}, {8, 16, 16}, {2, 1, 1}, {5, 4, 4}};
 	struct world w;
-	char why[200];
+	char why[WORLD_WHY];
 
 	(void)state;
 	for (int busy = 0; busy < 2; busy++) {
@@ -261,13 +242,13 @@ static void test_turns(void **state)
 		assert_true(w.times.worst_error < 0.03);
 		assert_true(busy ? w.times.shared > 0.7 && w.times.shared < 0.8 : w.times.shared < 0.05);
 		for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
-			double is = law(asked[i][0], asked[i][2], 600, 17), said = predicted(&w, asked[i][0], asked[i][1], 600, 17, why);
+			double is = law(asked[i][0], asked[i][2], 600, 17), said = world_seconds(&w, asked[i][0], asked[i][1], 600, 17, why);
 
 			if (!(said / is > 0.97 && said / is < 1.03))
 				fail_msg("%u ranks on %u processors: %g s, predicted %g s", asked[i][0], asked[i][2], is, said);
 			assert_string_equal(why, "");
 		}
-		predicted(&w, 9, 2, 600, 17, why);
+		world_seconds(&w, 9, 2, 600, 17, why);
 		assert_non_null(strstr(why, "9 ranks for 2 processors, and the runs had 2 for one at most"));
 		world_forget(&w);
 	}
@@ -277,13 +258,13 @@ static void test_turns(void **state)
 static void test_unseen(void **state)
 {
 	struct world w;
-	char why[200];
+	char why[WORLD_WHY];
 
 	(void)state;
 	learn_turns(&w, 4, 0);
-	assert_true(predicted(&w, 8, 0, 600, 17, why) > 0.95 * law(8, 4, 600, 17));
+	assert_true(world_seconds(&w, 8, 0, 600, 17, why) > 0.95 * law(8, 4, 600, 17));
 	assert_non_null(strstr(why, "8 ranks for 4 processors, and no run had more ranks than processors"));
-	predicted(&w, 3, 0, 600, 17, why);
+	world_seconds(&w, 3, 0, 600, 17, why);
 	assert_string_equal(why, "");
 	world_forget(&w);
 }
@@ -294,7 +275,7 @@ static void test_different(void **state)
 	static const uint32_t own[2] = {2, 4}, few[2] = {1, 2};
 	struct trace *t[RUNS];
 	struct world w;
-	char why[200];
+	char why[WORLD_WHY];
 
 	(void)state;
 	for (int crowded = 0; crowded < 2; crowded++) {
@@ -302,12 +283,12 @@ static void test_different(void **state)
 			t[i] = turns(i < 3 ? 2 : 4, (crowded ? few : own)[i >= 3], (uint32_t)size[i], (uint32_t)steps[i], 0, i + 1);
 		assert_int_equal(world_learn(&w, 1, t, size, steps, RUNS), 0);
 		assert_int_equal(w.model->place.processors, 0);
-		assert_true(fabs(predicted(&w, 8, 0, 600, 17, why) / law(8, 8, 600, 17) - 1) < 0.03);
+		assert_true(fabs(world_seconds(&w, 8, 0, 600, 17, why) / law(8, 8, 600, 17) - 1) < 0.03);
 		if (crowded)
 			assert_non_null(strstr(why, "--cpus"));
 		else
 			assert_string_equal(why, "");
-		assert_true(fabs(predicted(&w, 8, 4, 600, 17, why) / law(8, 4, 600, 17) - 1) < 0.03);
+		assert_true(fabs(world_seconds(&w, 8, 4, 600, 17, why) / law(8, 4, 600, 17) - 1) < 0.03);
 		assert_true(crowded ? !*why : *why);
 		world_forget(&w);
 	}

@@ -66,23 +66,6 @@ static void learn(struct world *w, double spread, uint64_t seed)
 		fail_msg("%s", w->err.text);
 }
 
-static double predicted(struct world *w, uint32_t ranks, double k, double i)
-{
-	const char *name[] = {"K", "I"};
-	const double value[] = {k, i};
-	double wall = 0, one;
-	struct foresee f;
-
-	if (foresee_open(&f, w->model, ranks, name, value, 2, false, &w->err) < 0)
-		fail_msg("%s", w->err.text);
-	for (uint32_t r = 0; r < ranks; r++) {
-		assert_int_equal(foresee_rank(&f, r, NULL, &one, NULL, &w->err), 0);
-		wall = fmax(wall, one);
-	}
-	foresee_close(&f);
-	return wall;
-}
-
 static const struct {
 	uint32_t ranks;
 	double k;
@@ -95,7 +78,7 @@ static void test_small_pieces(void **state)
 	(void)state;
 	learn(&w, 0, 1);
 	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
-		double is = law(asked[i].ranks, asked[i].k, 10), said = predicted(&w, asked[i].ranks, asked[i].k, 10);
+		double is = law(asked[i].ranks, asked[i].k, 10), said = world_seconds(&w, asked[i].ranks, 0, asked[i].k, 10, NULL);
 
 		if (!(fabs(said / is - 1) < 0.04))
 			fail_msg("%g on %u ranks: %g s, predicted %g s", asked[i].k, asked[i].ranks, is, said);
@@ -113,7 +96,7 @@ static void test_chance(void **state)
 		struct world w;
 
 		learn(&w, 0.35, seed);
-		sum += predicted(&w, 2, 16, 10) / law(2, 16, 10) / SEEDS;
+		sum += world_seconds(&w, 2, 0, 16, 10, NULL) / law(2, 16, 10) / SEEDS;
 		world_forget(&w);
 	}
 	if (!(fabs(sum - 1) < 0.05))
