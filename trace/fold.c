@@ -345,12 +345,11 @@ static void flush_half(struct fold *f)
 		put_top(f, f->st[i].it);
 }
 
+/* The stack has reached its capacity. */
 static int make_room(struct fold *f)
 {
 	struct entry *st;
 
-	if (f->n < f->cap)
-		return 0;
 	if (f->cap >= STACK_CAP) {
 		flush_half(f);
 		return f->failed ? -1 : 0;
@@ -365,7 +364,7 @@ static int make_room(struct fold *f)
 
 void fold_push(struct fold *f, uint32_t sym)
 {
-	if (f->failed || make_room(f) < 0) {
+	if (f->failed || (f->n >= f->cap && make_room(f) < 0)) {
 		f->failed = true;
 		return;
 	}
@@ -409,7 +408,7 @@ struct fold *fold_load(const struct folded *from)
 			goto fail;
 	}
 	for (uint64_t i = from->top; f && i < from->n_item; i++) {
-		if (make_room(f) < 0)
+		if (f->n >= f->cap && make_room(f) < 0)
 			goto fail;
 		put_top(f, from->item[i]);
 	}

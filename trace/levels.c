@@ -39,7 +39,7 @@ void levels_limit(struct levels *l, uint64_t n_steps)
 		coarsen(l);
 }
 
-void levels_add(struct levels *l, uint64_t t0, uint64_t t1, enum trace_state state)
+void levels_add_steps(struct levels *l, uint64_t t0, uint64_t t1, enum trace_state state)
 {
 	uint64_t last;
 

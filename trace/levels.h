@@ -32,8 +32,18 @@ static inline uint64_t levels_width(const struct levels *l)
 /* Steps of 1 << shift ticks to begin with. -1 without memory. */
 int levels_init(struct levels *l, unsigned shift);
 void levels_free(struct levels *l);
+/* levels_add for what is not within one step in use. */
+void levels_add_steps(struct levels *l, uint64_t t0, uint64_t t1, enum trace_state state);
 /* [t0, t1) was spent in that state; an interval beyond 2^62 ticks is ignored. */
-void levels_add(struct levels *l, uint64_t t0, uint64_t t1, enum trace_state state);
+static inline void levels_add(struct levels *l, uint64_t t0, uint64_t t1, enum trace_state state)
+{
+	uint64_t step = t0 >> l->shift;
+
+	if (t1 > t0 && step < l->n && (t1 - 1) >> l->shift == step)
+		l->step[step][state] += t1 - t0;
+	else
+		levels_add_steps(l, t0, t1, state);
+}
 /* At most so many steps: neighbours join until it fits. A run of few calls needs no more steps than calls. */
 void levels_limit(struct levels *l, uint64_t n_steps);
 /* uv ticks per step, uv steps, per step uv ticks in each state. */

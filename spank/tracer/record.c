@@ -260,27 +260,57 @@ static void sample_overhead(const struct rec_call *c)
 	}
 }
 
+/* Symbols by what was recorded next at the same call site, under the recorder's lock. */
+static struct {
+	uint32_t *next;
+	uint32_t n;
+} after;
+
+static __attribute__((noinline)) void after_set(uint32_t sym, uint32_t next)
+{
+	if (sym >= after.n) {
+		uint32_t n = 2 * sym + 256;
+		uint32_t *p = realloc(after.next, n * sizeof(*p));
+
+		if (!p)
+			return; /* only slower */
+		for (uint32_t i = after.n; i < n; i++)
+			p[i] = i; /* the same call again */
+		after.next = p;
+		after.n = n;
+	}
+	after.next[sym] = next;
+}
+
+static inline bool is_call(uint32_t sym, const struct rec_call *c, uint16_t fn, uint32_t n)
+{
+	const struct trace_sig *g = &rec.sigs.sig[sym];
+	const int64_t *v = c->self->v;
+
+	if (sym >= rec.sigs.n || g->fn != fn || g->site != c->site || g->n != n)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (rec.sigs.pool[g->off + i] != v[i])
+			return false;
+	return true;
+}
+
+/* The call's symbol. What came last time after the call recorded here before comes again, most often: calls of one site go
+ * round through the same few parameters. */
 static inline uint32_t symbol_of(struct rec_call *c, uint16_t fn, uint32_t n)
 {
 	struct site_cached *at = c->at;
-	const int64_t *v = c->self->v;
-	uint32_t sym;
+	uint32_t last = at ? at->last_sym : UINT32_MAX, sym;
 
-	if (at && at->memo_n == n && at->memo_fn == fn) {
-		int64_t differ = 0;
-
-		for (uint32_t i = 0; i < n; i++)
-			differ |= at->memo[i] ^ v[i];
-		if (!differ)
-			return at->memo_sym;
+	if (last < after.n && is_call(after.next[last], c, fn, n)) {
+		sym = after.next[last];
+	} else {
+		sym = sigtable_intern(&rec.sigs, fn, c->site, c->self->v, n);
+		if (last != UINT32_MAX && sym != UINT32_MAX)
+			after_set(last, sym);
 	}
-	sym = sigtable_intern(&rec.sigs, fn, c->site, v, n);
-	if (at && n <= SITE_MEMO && sym != UINT32_MAX) {
-		at->memo_n = n;
-		at->memo_fn = fn;
-		at->memo_sym = sym;
-		memcpy(at->memo, v, n * sizeof(*v));
-	}
+	if (at)
+		at->last_sym = sym;
 	return sym;
 }
 
@@ -485,6 +515,9 @@ void rec_close(void)
 	fold_destroy(rec.fold);
 	rec.fold = NULL;
 	sigtable_free(&rec.sigs);
+	free(after.next);
+	after.next = NULL;
+	after.n = 0;
 	journal_free(&journal);
 }
 

@@ -357,7 +357,7 @@ uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t st
 			return site_hidden[s] ? SITE_NONE : s; /* cannot be verified later: not cached */
 	c = entry_for(&site_cache[(h >> 40) & (SITE_SLOTS - 1)]);
 	c->n = 0;
-	c->memo_n = UINT32_MAX;
+	c->last_sym = UINT32_MAX;
 	for (uint32_t i = 1; i < w.n; i++) {
 		c->place[c->n] = w.place[i];
 		c->value[c->n++] = w.pc[i];

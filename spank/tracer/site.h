@@ -18,7 +18,6 @@
 #define SITE_SLOTS 8192u /* power of two */
 #define SITE_MORE  8192u /* entries of chains */
 #define SITE_CHAIN 64u   /* entries at most behind a slot */
-#define SITE_MEMO  12    /* parameters at most of a remembered call */
 #define SITE_NONE  UINT32_MAX /* a call of the MPI library itself: not to be recorded */
 
 struct site_cached {
@@ -28,10 +27,7 @@ struct site_cached {
 	uint32_t next;                        /* of the chain, its number from 1; 0: none */
 	const uintptr_t *place[TRACE_SITE_MAX_FRAMES];
 	uintptr_t value[TRACE_SITE_MAX_FRAMES];
-	/* The call recorded here last: most often the next one has the same parameters. */
-	uint32_t memo_n, memo_sym;
-	uint16_t memo_fn;
-	int64_t memo[SITE_MEMO];
+	uint32_t last_sym;                    /* the call recorded here last, or UINT32_MAX */
 };
 
 extern struct site_cached site_cache[SITE_SLOTS];
