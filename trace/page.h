@@ -53,7 +53,7 @@ struct trace_page {
 
 /* Compress raw and append header and payload to out. -1 when out failed or the compressor did. */
 int trace_page_encode(const struct trace_page *meta, const void *raw, size_t raw_len, struct buf *out);
-/* The same, quicker and a little larger: for pages that no finished trace has. */
+/* The same, quicker and a little larger: for pages that no finished trace has, and where calls come densely. */
 int trace_page_encode_passing(const struct trace_page *meta, const void *raw, size_t raw_len, struct buf *out);
 /* Parse and check a page header of TRACE_PAGE_HEADER bytes. -1 when it is none (or damaged). */
 int trace_page_header(const uint8_t *hdr, struct trace_page *out);

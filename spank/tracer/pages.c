@@ -209,11 +209,12 @@ static bool thin_out(struct pages *p)
 
 static int put_page(struct pages *p, struct trace_page *m, uint64_t epoch, const struct buf *raw, bool must)
 {
-	bool passing = m->type == (enum trace_page_type)SPAGE_SYMBOLS;
+	bool quickly = m->type == (enum trace_page_type)SPAGE_SYMBOLS ||
+		       (m->type == TPAGE_TIMES && (m->t1 - m->t0) / m->n < p->dense_ticks);
 
 	m->rank = p->rank;
 	buf_reset(&p->page);
-	if (raw->failed || (passing ? trace_page_encode_passing : trace_page_encode)(m, raw->data, raw->len, &p->page) < 0)
+	if (raw->failed || (quickly ? trace_page_encode_passing : trace_page_encode)(m, raw->data, raw->len, &p->page) < 0)
 		return -1;
 	return spill_put(&p->spill, m, epoch, &p->page, must);
 }

@@ -32,6 +32,7 @@ struct pages {
 	struct fold *fold;
 	const struct sigtable *sigs;
 	uint32_t rank;
+	uint64_t dense_ticks;     /* calls that come closer than this are many: their times are compressed quickly */
 	uint32_t raw_max;         /* bytes of the stream per page */
 	uint64_t bytes_max;
 	/* kept pages of times, in order */

@@ -418,6 +418,7 @@ int rec_begin(const struct rec_options *o, struct errbuf *err)
 	ns = clock_ns(CLOCK_MONOTONIC) - ns;
 	ticks = clock_ticks() - ticks;
 	rec.tiny_gap = ns ? ticks * 2000 / ns : 2000;
+	rec.pages.dense_ticks = rec.tiny_gap;
 	return 0;
 }
 
