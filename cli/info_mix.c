@@ -204,9 +204,10 @@ static int print_json(const struct work *w, const char *path)
 							w->block[i].ns * 1e-9, "mix",
 							(int)w->mixes.of_leaf[leaf->leaf_id]));
 	}
-	root = json_pack("{s:s, s:s, s:{s:f, s:f, s:f}, s:f, s:o, s:o}", "trace", path, "source", w->mixes.source, "bytes", "l2",
+	root = json_pack("{s:s, s:s, s:{s:f, s:f, s:f}, s:f, s:f, s:o, s:o}", "trace", path, "source", w->mixes.source, "bytes", "l2",
 			 w->mixes.bytes[MIX_LEVEL_L2], "l3", w->mixes.bytes[MIX_LEVEL_L3], "memory",
-			 w->mixes.bytes[MIX_LEVEL_MEM], "vector_bits", w->mixes.vector_bits, "mixes", mixes, "blocks", blocks);
+			 w->mixes.bytes[MIX_LEVEL_MEM], "vector_bits", w->mixes.vector_bits,
+			 "row", w->mixes.row, "mixes", mixes, "blocks", blocks);
 	rv = root ? json_dumpf(root, stdout, JSON_INDENT(1)) : -1;
 	putchar('\n');
 	json_decref(root);

@@ -198,6 +198,7 @@ void emit_data_mixes(struct emit_data *d, const struct skel_mixes *m)
 		w[DATA_MIX_OFF_CPU] = m->mix[i].off_cpu;
 		w[DATA_MIX_THREADS] = m->mix[i].threads;
 		w[DATA_MIX_VECTOR_BITS] = m->vector_bits;
+		w[DATA_MIX_ROW] = m->row;
 		memcpy(w + DATA_MIX_BYTES, m->bytes, sizeof m->bytes);
 	}
 }

@@ -92,6 +92,8 @@ static struct mix_block sum_blocks(const struct mix_blocks *b)
 		}
 		all.vector += k->vector;
 		all.vectors += k->vectors;
+		all.chain += k->chain;
+		all.rows += k->rows;
 	}
 	return all;
 }
@@ -260,6 +262,7 @@ static int group(const struct skel_tree *tree, const struct skel_times *times, c
 	out->mix[0].off_cpu = 0;
 	for (int l = 0; l < MIX_LEVELS; l++)
 		out->bytes[l] = all.level[l] > 0 ? all.bytes[l] / all.level[l] : 0;
+	out->row = all.rows > 0 ? all.chain / all.rows : 0;
 	out->vector_bits = all.vectors > 0 ? 8 * all.vector / all.vectors : 0;
 	memcpy(mean, out->mix[0].share, sizeof(mean));
 	trust = trust_of(b, mean);

@@ -35,6 +35,7 @@ struct skel_mixes {
 	uint32_t n_leaf;
 	uint32_t *of_leaf;      /* by leaf_id: index in mix[] */
 	double bytes[MIX_LEVELS]; /* that a rank works on in each level, mean over the time spent there; 0: not known */
+	double row;             /* iterations after which chains of scalar arithmetic end, mean over their time; 0: not known */
 	double vector_bits;     /* of packed floating point, mean over its time; 0: not known */
 	const char *source;     /* a constant: "counters", "samples", "default" */
 };

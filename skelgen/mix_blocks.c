@@ -306,6 +306,8 @@ static void add_group(struct rank_work *w, struct mix_block *b, const struct sor
 		b->bytes[l] += use->bytes[l] > 0 ? part * use->bytes[l] : 0;
 		b->level[l] += use->bytes[l] > 0 ? part : 0;
 	}
+	b->chain += n * use->share[CLASS_SCALAR_CHAIN];
+	b->rows += use->row > 0 ? n * use->share[CLASS_SCALAR_CHAIN] / use->row : 0;
 	b->vector += n * use->share[CLASS_VECTOR] * use->vector;
 	b->vectors += use->vector > 0 ? n * use->share[CLASS_VECTOR] : 0;
 }

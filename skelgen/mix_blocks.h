@@ -20,6 +20,7 @@ struct mix_block {
 	double first_ns;       /* and the first */
 	double share[CLASS_N]; /* sums over the samples */
 	double bytes[MIX_LEVELS], level[MIX_LEVELS]; /* sums over the samples' shares of each level, and these */
+	double chain, rows;    /* samples' shares of scalar_chain, and of rows that these are an iteration of */
 	double vector, vectors;                      /* the same of the bytes of vectors */
 	double wall_ns;        /* of its gaps whose times are known */
 	double asleep_ns;

@@ -199,6 +199,34 @@ static void take_step(const ZydisDecodedInstruction *in, const ZydisDecodedOpera
 	}
 }
 
+/* What a loop's end may be told by: registers compared, with each other or a number, or counted to zero. */
+static void take_look(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o, struct mix_op *op)
+{
+	bool two = in->operand_count_visible == 2, number = two && o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+
+	if (o[0].type != ZYDIS_OPERAND_TYPE_REGISTER || o[0].size < 32)
+		return;
+	switch (in->mnemonic) {
+	case ZYDIS_MNEMONIC_CMP:
+		op->against_known = number;
+		op->against = number ? o[1].imm.value.s : 0;
+		break;
+	case ZYDIS_MNEMONIC_TEST:
+		if (number || o[0].reg.value != o[1].reg.value)
+			return;
+		op->against_known = true;
+		break;
+	case ZYDIS_MNEMONIC_ADD: case ZYDIS_MNEMONIC_SUB: case ZYDIS_MNEMONIC_DEC:
+		if (!op->adds || op->add_reg != MIX_NO_REG)
+			return;
+		op->against_known = true;
+		break;
+	default:
+		return;
+	}
+	op->looks = (uint8_t)(o[0].size / 8);
+}
+
 static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t offset, struct mix_op *op)
 {
 	ZydisDecodedInstruction in;
@@ -239,6 +267,7 @@ static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t o
 	    o[in.operand_count_visible - 1].reg.value == o[in.operand_count_visible - 2].reg.value)
 		op->reads = 0;
 	take_step(&in, o, op);
+	take_look(&in, o, op);
 	return true;
 }
 

@@ -45,6 +45,9 @@ struct mix_op {
 	int64_t add;           /* what it adds to its only destination, when that is all it does */
 	uint8_t add_reg;       /* or the register that it adds; MIX_NO_REG */
 	bool adds;
+	uint8_t looks;         /* compares, or counts: bytes of the registers that it looks at; 0: it does not */
+	bool against_known;    /* with a number, */
+	int64_t against;       /* this one */
 	uint8_t copy_of;       /* the general register that its destination is a copy of; MIX_NO_REG */
 	uint64_t reads, writes; /* bits of registers; the address's are read too */
 	uint64_t target;       /* of branches and jumps, in the module; UINT64_MAX: none, or not known */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "skelgen/mix_flow.h"
+#include "skelgen/mix_row.h"
 
 #define HITS_MAX  1024  /* samples of a body that are looked at */
 #define ROUNDS    8     /* iterations to find the chain of */
@@ -66,6 +67,7 @@ struct model {
 	uint32_t *heat;        /* samples by instruction */
 	double *often;         /* how often it is executed, of the most frequent one */
 	double units[CLASS_N], memory[CLASS_N], chain[CLASS_N], wrong;
+	double row, row_waits; /* of a chain: iterations, and what is left of the waiting in one without end */
 	double shorts;         /* of the scalar work: the part in short loops */
 };
 
@@ -301,7 +303,7 @@ static int find_chain(struct model *m)
 	}
 	longest(reg, &last);
 	for (int c = 0; c < CLASS_N; c++) {
-		m->chain[c] = fmax(0, (reg[last].by[c] - half[last].by[c]) / (ROUNDS - ROUNDS / 2));
+		m->chain[c] = m->row_waits * fmax(0, (reg[last].by[c] - half[last].by[c]) / (ROUNDS - ROUNDS / 2));
 		per += m->chain[c];
 	}
 	free(half);
@@ -392,13 +394,13 @@ static uint8_t chained(int c)
 
 /* What a kernel does beside what its class says, or while it waits, in cycles of the units per cycle of the kernel, by the
  * same costs: so much less of it is left to the kernels of these classes. A class that is its own content: its share of a
- * kernel's time. scalar_chain: 5 operations, 2 moves, 6 integer instructions and a branch in the 16 cycles of 4 that wait. */
+ * kernel's time. scalar_chain: 5 operations, 2 moves, 2 integer instructions and a branch in the 16 cycles of 4 that wait, or fewer in short rows. */
 static const struct {
 	double integer, scalar, vector;
 } content_of[CLASS_N] = {
 	[CLASS_INTEGER] = {1, 0, 0}, [CLASS_INTEGER_CHAIN] = {0.2, 0, 0}, [CLASS_BRANCH] = {0.15, 0, 0},
 	[CLASS_SCALAR] = {0.2, 0.8, 0}, [CLASS_SCALAR_SHORT] = {0.4, 0.6, 0},
-	[CLASS_SCALAR_CHAIN] = {0.11, 0.18, 0}, [CLASS_VECTOR] = {0.3, 0, 0.7},
+	[CLASS_SCALAR_CHAIN] = {0.06, 0.18, 0}, [CLASS_VECTOR] = {0.3, 0, 0.7},
 	[CLASS_STREAM_L2] = {0.32, 0.5, 0}, [CLASS_STREAM_L3] = {0.12, 0.19, 0}, [CLASS_STREAM_MEM] = {0.04, 0.06, 0},
 	[CLASS_RANDOM_L2] = {0.07, 0, 0}, [CLASS_RANDOM_L3] = {0.02, 0, 0},
 };
@@ -423,10 +425,10 @@ static double fill(const struct model *m, const double *waits, double scale, dou
 	double packed = vector > 0 ? vector / (vector + scalar) : 0;
 
 	for (int c = 0; c < CLASS_N; c++) {
-		double wait = waits[c] * scale;
+		double wait = waits[c] * scale, dense = c == CLASS_SCALAR_CHAIN ? 1 / m->row_waits : 1;
 
-		integer -= wait * content_of[c].integer;
-		scalar -= wait * content_of[c].scalar * (is_stream(c) ? 1 - packed : 1);
+		integer -= wait * content_of[c].integer * dense;
+		scalar -= wait * content_of[c].scalar * dense * (is_stream(c) ? 1 - packed : 1);
 		vector -= wait * (content_of[c].vector + (is_stream(c) ? content_of[c].scalar * packed : 0));
 		time[c] = wait + m->units[c];
 	}
@@ -539,6 +541,8 @@ static int weigh(struct model *m)
 			m->wrong += m->often[i] * WRONG * wrong_share(m, i);
 	}
 	m->shorts = short_part(m);
+	m->row = mix_row(m->b, m->hit, m->n);
+	m->row_waits = mix_row_waits(m->row, m->b->n);
 	return m->b->is_loop ? find_chain(m) : 0;
 }
 
@@ -579,6 +583,7 @@ int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, c
 	if (weigh(&m) == 0) {
 		combine(&m, use->share);
 		find_bytes(&m, use);
+		use->row = m.row;
 		rv = 0;
 	}
 out:

@@ -36,6 +36,7 @@ struct mix_hit {
 struct mix_use {
 	double share[CLASS_N];
 	double bytes[MIX_LEVELS]; /* worked on in each level; 0: none there */
+	double row;               /* iterations after which scalar chains end; 0: not known */
 	double vector;            /* bytes of packed floating point; 0: there is none */
 };
 

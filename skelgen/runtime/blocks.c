@@ -6,6 +6,7 @@
  */
 #include "skelgen/runtime/blocks.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -68,6 +69,16 @@ static int packed_lines(const struct compute_mix *m)
 	return both > 0 ? (int)(16 * m->share[CLASS_VECTOR] / both + 0.5) : 8;
 }
 
+/* The next power of two by ratio; of a program whose rows are not known, the longest. */
+static int chain_row(double row)
+{
+	int n = KERNEL_ROW_LEAST;
+
+	while (n < KERNEL_ROW_MOST && (row <= 0 || row > n * M_SQRT2))
+		n *= 2;
+	return n;
+}
+
 /* The mixes of skel.c.data; the first one's vectors are the program's. */
 static void mixes_read(void)
 {
@@ -87,6 +98,7 @@ static void mixes_read(void)
 	blocks.cal.shape.vector_bits = number[DATA_MIX_VECTOR_BITS] >= 384 ? 512 :
 				       number[DATA_MIX_VECTOR_BITS] >= 192 ? 256 : 128;
 	memcpy(blocks.worked_on, number + DATA_MIX_BYTES, sizeof blocks.worked_on);
+	blocks.cal.shape.row = chain_row(number[DATA_MIX_ROW]);
 	blocks.cal.shape.packed = packed_lines(&blocks.mix[0]);
 }
 
@@ -104,13 +116,15 @@ static int ranks_here(void)
 /* The same sizes on all ranks: those of the smallest caches. */
 static void shape_choose(const struct caches *c, int ranks)
 {
-	int bits = blocks.cal.shape.vector_bits, packed = blocks.cal.shape.packed;
+	int bits = blocks.cal.shape.vector_bits, packed = blocks.cal.shape.packed,
+	    row = blocks.cal.shape.row;
 	uint64_t mine[LEVEL_N];
 
 	caches_shape(c, ranks, &blocks.cal.shape);
 	caches_shape_like(c, ranks, blocks.worked_on, &blocks.cal.shape);
 	blocks.cal.shape.vector_bits = bits;
 	blocks.cal.shape.packed = packed;
+	blocks.cal.shape.row = row;
 	caches_bound(c, ranks, blocks.cal.classes, &blocks.cal.shape);
 	memcpy(mine, blocks.cal.shape.bytes, sizeof mine);
 	PMPI_Allreduce(mine, blocks.cal.shape.bytes, LEVEL_N, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);

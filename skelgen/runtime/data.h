@@ -7,8 +7,9 @@
  *   9 offset of the windows (0: none)
  *   then the word offsets of: gap records, rank by rank; records of varying calls, rank by rank; arrays
  *   (an offset of 0: this rank has none); then the mixes.
- *   mix:         share of each class, share of time off the processor, threads, width of vectors in bits, bytes worked on
- *                in the second-level cache, the last-level cache and memory (doubles; the last four are the program's)
+ *   mix:         share of each class, share of time off the processor, threads, width of vectors in bits, iterations in
+ *                a row, bytes worked on in the second-level cache, the last-level cache and memory (doubles; the last five are
+ *                the program's)
  *   gap record:  executions; strata, and in the upper half slots per stratum; mix; period, or 0; strata and slots of
  *                executions 0, period, 2 * period, ... (those that enter the loop around the call); then the gap of each
  *                slot of each stratum (double, ns), and those of the latter. The i-th execution of either kind that runs
@@ -29,17 +30,17 @@
 #include "skelgen/runtime/classes.h"
 
 #define DATA_MAGIC   0x41544144424b5350ull
-#define DATA_VERSION 8
+#define DATA_VERSION 9
 #define DATA_HEADER  10
 #define DATA_GAP     5
-#define DATA_MIX     (CLASS_N + 6)
+#define DATA_MIX     (CLASS_N + 7)
 
 /* Words of a loop's windows, before the windows themselves; and of a window. */
 enum { DATA_LOOP_NUMBER, DATA_LOOP_WINDOWS, DATA_LOOP_TREND, DATA_LOOP_KNOWN, DATA_LOOP_RATE, DATA_LOOP_EXCESS,
        DATA_LOOP_SQUARE, DATA_LOOP };
 #define DATA_WINDOW 5
 
-enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS, DATA_MIX_BYTES };
+enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS, DATA_MIX_ROW, DATA_MIX_BYTES };
 
 /* Stratum of execution `at` of n. */
 static inline uint64_t data_stratum(uint64_t at, uint64_t n, uint32_t n_stratum)

@@ -111,6 +111,7 @@ struct kernel *kernel_create(const struct kernel_shape *s, unsigned classes)
 	tables_fill(k);
 	kernel_vector_choose(k, s->vector_bits);
 	k->packed = (uint32_t)s->packed;
+	k->row = s->row > 0 ? (uint32_t)s->row : KERNEL_ROW_MOST;
 	for (int l = 0; l < LEVEL_N; l++) {
 		if ((needs(classes, l, 0) && kernel_array_open(&k->stream[l], s->bytes[l]) != 0) ||
 		    (needs(classes, l, 1) && kernel_chain_open(&k->chain[l], s->bytes[l]) != 0)) {

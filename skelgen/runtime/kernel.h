@@ -21,9 +21,13 @@ enum kernel_level { LEVEL_L2, LEVEL_L3, LEVEL_MEM, LEVEL_N };
 #define LEVEL_LEAST (2 * LEVEL_UNIT)
 #define LEVEL_MOST  (1ull << 30)
 
+#define KERNEL_ROW_LEAST 16
+#define KERNEL_ROW_MOST  512
+
 struct kernel_shape {
 	uint64_t bytes[LEVEL_N];
 	int vector_bits; /* of packed floating point, as the program was compiled: 128, 256, 512 */
+	int row;         /* of scalar chains, numbers: a power of two from KERNEL_ROW_LEAST to KERNEL_ROW_MOST; 0: the most */
 	int packed;      /* of 16 lines of a stream: those that are worked on in packed form, not by one number */
 };
 

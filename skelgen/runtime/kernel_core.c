@@ -144,25 +144,34 @@ __attribute__((noinline)) void kernel_scalar_short(struct kernel *k, uint64_t un
 }
 
 /* A sweep of which each value waits for the one before, as in solvers of lines: a product and three sums of those that wait,
- * and beside them little more than a load and a store. What a program does beside its waiting is told of its own. Values stay
- * where they are from. */
+ * and beside them little more than a load and a store. What a program does beside its waiting is told of its own. Each row
+ * begins from where it is, as a program's does from its edge: a processor is at the next one before this one has ended. Values
+ * stay where they are from. */
 __attribute__((noinline)) void kernel_scalar_chain(struct kernel *k, uint64_t units)
 {
 	double part = 0.2, keep = 0.3, x = k->scalar;
-	uint32_t at = k->chain_at;
+	uint64_t at = k->chain_at, n;
 
 	HIDE_DOUBLE(part);
 	HIDE_DOUBLE(keep);
-	for (uint64_t u = 0; u < units; u++) {
-		const double *t = k->number + at;
+	for (uint64_t left = units; left; left -= n) {
+		uint64_t in_row = k->row - (at & (k->row - 1)), end;
 
-		x = keep * t[2] + part * (x + t[0] + k->sweep[at]);
-		k->sweep[at] = x;
-		HIDE_MEMORY(k);
-		at = (at + 1) & (NUMBERS - 1);
+		n = in_row < left ? in_row : left;
+		end = at + n;
+		if (in_row == k->row)
+			x = k->number[at + 1];
+		for (; at < end; at++) {
+			const double *t = k->number + at;
+
+			x = keep * t[2] + part * (x + t[0] + k->sweep[at]);
+			k->sweep[at] = x;
+			HIDE_MEMORY(k);
+		}
+		at &= NUMBERS - 1;
 	}
 	k->scalar = x;
-	k->chain_at = at;
+	k->chain_at = (uint32_t)at;
 }
 
 static inline double square_root(double x)

@@ -58,6 +58,7 @@ struct kernel {
 	struct kernel_chain chain[LEVEL_N];
 	kernel_fn vector, triad;
 	int vector_bits;
+	uint32_t row;          /* of the chain */
 	uint32_t packed, turn; /* of 16 lines of a stream; lines so far */
 	uint64_t table[TABLE_WORDS], sum[TABLE_WORDS]; /* the first is only read */
 	double number[NUMBERS + 2], sums[NUMBERS], shorts[NUMBERS], sweep[NUMBERS]; /* one point more on either side */

@@ -2,8 +2,8 @@
 /*
  * Does a kernel stand for the programs of its class? Each kernel beside a plain loop of the same class that was written
  * without it in mind, in ns per unit of processor time, the least of several rounds:
- *   bench_kernels [BITS [PACKED]]   a line per class: class kernel_ns loop_ns
- *   bench_kernels BITS PACKED CLASS UNITS   nothing but the units of one class, for who counts instructions (counts.pl)
+ *   bench_kernels [BITS [PACKED[,ROW]]]   a line per class: class kernel_ns loop_ns
+ *   bench_kernels BITS PACKED[,ROW] CLASS UNITS   nothing but the units of one class, for who counts instructions (counts.pl)
  * Run natively, under qemu-user and under valgrind without a tool, the ratios of a kernel and of its loop should agree:
  * tests/bench/kernels.pl does that and prints the table. The runtime is a library of its own, so its sources are taken
  * in here.
@@ -391,7 +391,8 @@ int main(int argc, char **argv)
 
 	caches_read("/sys", &caches);
 	caches_shape(&caches, 2, &shape);
-	shape.packed = argc > 2 ? atoi(argv[2]) : 0;
+	if (argc > 2)
+		sscanf(argv[2], "%d,%d", &shape.packed, &shape.row);
 	if (argc > 1)
 		shape.vector_bits = atoi(argv[1]);
 	memcpy(bytes_of, shape.bytes, sizeof bytes_of);

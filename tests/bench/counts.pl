@@ -68,15 +68,24 @@ sub processor_s {
 my $bench = build() . '/tests/bench/bench_kernels';
 my (%kernel_ns, %kernel);
 sub kernel_counts {
-	my ($class) = @_;
-	%kernel_ns = map { (split)[0, 1] } qx($bench 128 0) if !%kernel_ns;
-	return $kernel{$class} //= do {
-		my $each = count_each($UNITS, 2 * $UNITS, sub { return ($bench, 128, 0, $class, $_[0]) });
-		+{map { $_ => $each->{$_} / $kernel_ns{$class} } @columns};
+	my ($class, $row) = @_;
+	my $how = "0,$row";
+	$kernel_ns{$how} //= {map { (split)[0, 1] } qx($bench 128 $how)};
+	return $kernel{"$class $row"} //= do {
+		my $each = count_each($UNITS, 2 * $UNITS, sub { return ($bench, 128, $how, $class, $_[0]) });
+		+{map { $_ => $each->{$_} / $kernel_ns{$how}{$class} } @columns};
 	};
 }
 
-# Shares of the time of a program's computation, by class.
+# As the runtime rounds it.
+sub row_of {
+	my ($row) = @_;
+	my $n = 16;
+	$n *= 2 while $n < 512 && ($row <= 0 || $row > $n * sqrt 2);
+	return $n;
+}
+
+# Shares of the time of a program's computation, by class, and the length of its rows.
 sub shares {
 	my ($name, @cmd) = @_;
 	run("$dir/traced", build() . '/precedent', 'trace', '-q', '-o', "$dir/$name", '--', qw(mpirun --bind-to none -n 1), @cmd);
@@ -87,7 +96,7 @@ sub shares {
 		my $of = $d->{mixes}[$b->{mix}]{shares};
 		$share{$_} += $of->{$_} * $b->{seconds} / $all for keys %$of;
 	}
-	return \%share;
+	return (\%share, row_of($d->{row}));
 }
 
 print '| program |', map({ " $what{$_}/ns | told |" } @columns), "\n|", ' --- |' x (1 + 2 * @columns), "\n";
@@ -97,10 +106,10 @@ for my $name (@names) {
 	my $cmd = sub { return (build() . "/tests/programs/$name", $size // (), $_[0]) };
 	my ($long, $short) = map { my $n = $_; min(map { processor_s($cmd->($n)) } 1 .. $TIMES) } $many, $few;
 	my $ns = 1e9 * ($long - $short) / ($many - $few);
-	my ($each, $share) = (count_each($count_few, $count_many, $cmd), shares($name, $cmd->($many)));
+	my ($each, $share, $row) = (count_each($count_few, $count_many, $cmd), shares($name, $cmd->($many)));
 	print "| $name |";
 	for my $c (@columns) {
-		my $told = sum0(map { $share->{$_} * kernel_counts($_)->{$c} } grep { $share->{$_} > $LEAST } keys %$share);
+		my $told = sum0(map { $share->{$_} * kernel_counts($_, $row)->{$c} } grep { $share->{$_} > $LEAST } keys %$share);
 		push @{$off{$c}}, my $e = $told / ($each->{$c} / $ns) - 1;
 		printf ' %.2f | %+.0f %% |', $each->{$c} / $ns, 100 * $e;
 	}

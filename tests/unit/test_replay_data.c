@@ -180,6 +180,7 @@ static const struct field {
 	{"time off the processor", MIX, DATA_MIX_OFF_CPU, {ALL}, 1, {NAN, -1, 1.5, INFINITY}, 4},
 	{"threads", MIX, DATA_MIX_THREADS, {ALL}, 1, {NAN, -1, 1e9, INFINITY}, 4},
 	{"width of vectors", MIX, DATA_MIX_VECTOR_BITS, {ALL}, 1, {NAN, -1, 1e16, INFINITY}, 4},
+	{"length of rows", MIX, DATA_MIX_ROW, {ALL}, 1, {NAN, -1, 1e16, INFINITY}, 4},
 	{"the last of a mix", MIX, DATA_MIX - 1, {ALL}, 1, {NAN, -1, 1e16, INFINITY}, 4},
 	{"loops with windows", WINDOWS, 0, {0, 2, 1ull << 32, MUCH, ALL}, 5, {0}, 0},
 	{"number of a loop", LOOP, DATA_LOOP_NUMBER, {2, 1 << 16, 1ull << 32, MUCH, ALL}, 5, {0}, 0},

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How long the rows of a loop are: iterations from entering it to leaving it. A chain of values that ends with its row waits
+ * less than one that goes on, since the processor begins the next row while it ends this one.
+ * Source: algorithms, C.8.
+ */
+#ifndef PRECEDENT_SKELGEN_MIX_ROW_H
+#define PRECEDENT_SKELGEN_MIX_ROW_H
+
+#include "skelgen/mix_model.h"
+
+/* Of a loop that waits for a chain, from how far its counter is from where it ends at each sample. 0: not known. */
+double mix_row(const struct mix_body *b, const struct mix_hit *hit, uint32_t n);
+
+/* What is left of the waiting in a chain of rows that long, in a loop of so many instructions. A row of 0: all. */
+double mix_row_waits(double row, double instructions);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How long rows are: loops that count in each way that compilers have, samples as they would fall on rows of known length. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "skelgen/mix_row.h"
+#include "trace/samples.h"
+
+#define HITS 400
+
+/* movsd; mulsd; addsd; then the counter's step, what looks at it, and the branch. */
+static const uint8_t work[] = {0xf2, 0x0f, 0x10, 0x16, 0xf2, 0x0f, 0x59, 0xc1, 0xf2, 0x0f, 0x58, 0xc2};
+
+enum { AX, CX, DX, BX, R9 = 9 };
+
+struct way {
+	const char *what;
+	uint8_t code[12];
+	size_t len;
+	uint8_t counter, end; /* registers; end 0xff: a number, */
+	int64_t stop, step;   /* this one */
+};
+
+static const struct way ways[] = {
+	{"add $1,%rax; cmp %rax,%r9; jne", {0x48, 0x83, 0xc0, 1, 0x49, 0x39, 0xc1, 0x75}, 8, AX, R9, 1000, 1},
+	{"add $8,%rax; cmp %r9,%rax; jne", {0x48, 0x83, 0xc0, 8, 0x4c, 0x39, 0xc8, 0x75}, 8, AX, R9, 0x7f0000001000, 8},
+	{"sub $1,%rax; test %eax,%eax; jg", {0x48, 0x83, 0xe8, 1, 0x85, 0xc0, 0x7f}, 7, AX, 0xff, 0, -1},
+	{"sub $1,%ecx; jne", {0x83, 0xe9, 1, 0x75}, 4, CX, 0xff, 0, -1},
+	{"add $1,%edx; cmp $77,%edx; jne", {0x83, 0xc2, 1, 0x83, 0xfa, 77, 0x75}, 7, DX, 0xff, 77, 1},
+};
+
+static struct mix_body body;
+static struct mix_hit hit[HITS];
+static uint64_t reg[HITS][TSAMPLE_REGS];
+
+static void decode(const struct way *w)
+{
+	uint8_t bytes[64];
+	struct trace_code code = {.offset = 0x1000, .bytes = bytes};
+	struct trace_samples s = {.code = &code, .n_code = 1};
+
+	memcpy(bytes, work, sizeof(work));
+	memcpy(bytes + sizeof(work), w->code, w->len);
+	code.len = (uint32_t)(sizeof(work) + w->len + 1);
+	bytes[code.len - 1] = (uint8_t)-(int)code.len; /* to the head */
+	assert_int_equal(mix_body_find(&s, 0, 0x1000, &body), 0);
+	assert_true(body.is_loop);
+	assert_int_equal(body.op[body.n - 1].kind, MIX_BRANCH);
+}
+
+/* Rows of which the first iterations take no time: the others are met alike. What lies above 32 bits is of no account where the
+ * code looks at 32. */
+static void meet(const struct way *w, double row)
+{
+	double met = row * mix_row_waits(row, body.n);
+
+	for (int i = 0; i < HITS; i++) {
+		int64_t left = (int64_t)(met * (i + 0.5) / HITS);
+
+		memset(reg[i], 0, sizeof(reg[i]));
+		reg[i][w->counter] = (uint64_t)(w->stop - w->step * left);
+		if (w->end != 0xff)
+			reg[i][w->end] = (uint64_t)w->stop;
+		hit[i] = (struct mix_hit){body.op[i % (int)body.n].offset, reg[i]};
+	}
+}
+
+static void test_rows(void **state)
+{
+	static const double rows[] = {20, 64, 300};
+
+	(void)state;
+	for (size_t w = 0; w < sizeof(ways) / sizeof(*ways); w++)
+		for (size_t r = 0; r < 3; r++) {
+			decode(&ways[w]);
+			meet(&ways[w], rows[r]);
+			if (fabs(mix_row(&body, hit, HITS) / rows[r] - 1) > 0.15)
+				fail_msg("%s: %g for %g", ways[w].what, mix_row(&body, hit, HITS), rows[r]);
+		}
+}
+
+static void test_not_known(void **state)
+{
+	static const struct way moved = {"test %rbx,%rbx; jne", {0x48, 0x85, 0xdb, 0x75}, 4, BX, 0xff, 0, -1},
+				loaded = {"cmp (%rsi),%rax; jne", {0x48, 0x3b, 0x06, 0x75}, 4, AX, 0xff, 0, 1};
+
+	(void)state;
+	decode(&ways[0]);
+	meet(&ways[0], 64);
+	assert_true(mix_row(&body, hit, HITS) > 0);
+	assert_true(mix_row(&body, hit, 3) == 0);
+	assert_true(mix_row(&body, hit, 0) == 0);
+	body.is_loop = false;
+	assert_true(mix_row(&body, hit, HITS) == 0);
+	decode(&moved); /* by nothing in the loop */
+	meet(&moved, 64);
+	assert_true(mix_row(&body, hit, HITS) == 0);
+	decode(&loaded);
+	meet(&loaded, 64);
+	assert_true(mix_row(&body, hit, HITS) == 0);
+	/* counters that are past their end, or nowhere near */
+	decode(&ways[0]);
+	for (int i = 0; i < HITS; i++)
+		reg[i][AX] = (uint64_t)(i % 2 ? 1 : -1) << 62;
+	assert_true(mix_row(&body, hit, HITS) == 0);
+}
+
+static void test_waits(void **state)
+{
+	(void)state;
+	assert_true(mix_row_waits(0, 10) == 1);
+	for (double row = 1; row < 1e6; row *= 2) {
+		assert_true(mix_row_waits(row, 10) > 0 && mix_row_waits(row, 10) < 1);
+		assert_true(mix_row_waits(row, 10) < mix_row_waits(2 * row, 10));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_not_known),
+		cmocka_unit_test(test_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
