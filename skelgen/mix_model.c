@@ -280,6 +280,20 @@ static struct ready made(const struct model *m, uint32_t i, const struct ready *
 	return now;
 }
 
+/* What waits in a chain is not what keeps units busy. */
+static uint8_t chained(int c)
+{
+	switch (c) {
+	case CLASS_INTEGER:
+		return CLASS_INTEGER_CHAIN;
+	case CLASS_SCALAR:
+	case CLASS_VECTOR:
+		return CLASS_SCALAR_CHAIN;
+	default:
+		return (uint8_t)c;
+	}
+}
+
 /* The chain of values: registers written in one iteration and read in the next. */
 static int find_chain(struct model *m)
 {
@@ -303,7 +317,9 @@ static int find_chain(struct model *m)
 	}
 	longest(reg, &last);
 	for (int c = 0; c < CLASS_N; c++) {
-		m->chain[c] = m->row_waits * fmax(0, (reg[last].by[c] - half[last].by[c]) / (ROUNDS - ROUNDS / 2));
+		m->chain[c] = fmax(0, (reg[last].by[c] - half[last].by[c]) / (ROUNDS - ROUNDS / 2));
+		if (chained(c) == CLASS_SCALAR_CHAIN) /* the kernel that ends with rows */
+			m->chain[c] *= m->row_waits;
 		per += m->chain[c];
 	}
 	free(half);
@@ -376,20 +392,6 @@ static double total(const double *v)
 	for (int c = 0; c < CLASS_N; c++)
 		sum += v[c];
 	return sum;
-}
-
-/* What waits in a chain is not what keeps units busy. */
-static uint8_t chained(int c)
-{
-	switch (c) {
-	case CLASS_INTEGER:
-		return CLASS_INTEGER_CHAIN;
-	case CLASS_SCALAR:
-	case CLASS_VECTOR:
-		return CLASS_SCALAR_CHAIN;
-	default:
-		return (uint8_t)c;
-	}
 }
 
 /* What a kernel does beside what its class says, or while it waits, in cycles of the units per cycle of the kernel, by the

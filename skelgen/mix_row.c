@@ -65,7 +65,7 @@ static double row_of(double left, double instructions)
 double mix_row(const struct mix_body *b, const struct mix_hit *hit, uint32_t n)
 {
 	const struct mix_op *op = b->is_loop && b->n ? closing(b) : NULL;
-	double sum = 0, step = 0;
+	double sum = 0, step = 0, least = LONGEST, most = 0;
 	uint8_t counter, end;
 	uint32_t used = 0;
 
@@ -78,9 +78,12 @@ double mix_row(const struct mix_body *b, const struct mix_hit *hit, uint32_t n)
 		if (left < 0 || left > LONGEST)
 			continue;
 		sum += left;
+		least = fmin(least, left);
+		most = fmax(most, left);
 		used++;
 	}
-	return used >= HITS_LEAST ? fmax(1, row_of(sum / used, b->n)) : 0;
+	/* What never moves is no counter. */
+	return used >= HITS_LEAST && most > least ? fmax(1, row_of(sum / used, b->n)) : 0;
 }
 
 double mix_row_waits(double row, double instructions)

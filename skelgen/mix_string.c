@@ -105,7 +105,8 @@ static double length_of(const struct string *s, const struct mix_hit *hit, uint3
 	return n ? 2 * sum / n : 0;
 }
 
-/* Bytes that are written, and read; -1 without memory. */
+/* Bytes that are written, and read; -1 without memory. Two samples of one spot, one after the other, are of a processor that somebody
+ * else had in between, and not of an area that is met again so soon. */
 static double footprint(const struct string *s, const struct mix_hit *hit, uint32_t n)
 {
 	uint64_t *address = malloc((2 * (size_t)n + 1) * sizeof(*address));
@@ -115,6 +116,8 @@ static double footprint(const struct string *s, const struct mix_hit *hit, uint3
 	if (!address)
 		return -1;
 	for (uint32_t i = 0; i < n; i++) {
+		if (i && hit[i].reg[s->to] == hit[i - 1].reg[s->to])
+			continue;
 		address[k++] = hit[i].reg[s->to];
 		if (s->from != MIX_NO_REG)
 			address[k++] = hit[i].reg[s->from];

@@ -109,6 +109,10 @@ static void test_not_known(void **state)
 	for (int i = 0; i < HITS; i++)
 		reg[i][AX] = (uint64_t)(i % 2 ? 1 : -1) << 62;
 	assert_true(mix_row(&body, hit, HITS) == 0);
+	/* and one that is always at the same */
+	for (int i = 0; i < HITS; i++)
+		reg[i][AX] = 990;
+	assert_true(mix_row(&body, hit, HITS) == 0);
 }
 
 static void test_waits(void **state)
@@ -129,5 +133,6 @@ int main(void)
 		cmocka_unit_test(test_waits),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -312,9 +312,10 @@ static void test_arithmetic(void **state)
 
 #define STRING_HITS 200
 
-/* What mix_string makes of code that is at random places of a piece of `length` bytes, wherever the piece lies in `area`. The
- * registers are those of rep; dx is the end, for loops. -1: it is not that. */
-static int string_class(const uint8_t *bytes, uint32_t n, uint64_t length, uint64_t area, bool libc, uint32_t width,
+/* What mix_string makes of code that is at random places of a piece of `length` bytes, wherever the piece lies in `area`, and every
+ * `again`-th time (0: never) where it was the time before. The registers are those of rep; dx is the end, for loops. -1: it is not
+ * that. */
+static int string_class(const uint8_t *bytes, uint32_t n, uint64_t length, uint64_t area, bool libc, uint32_t width, uint32_t again,
 			struct mix_use *use)
 {
 	struct trace_code code = {0, 0, n, (uint8_t *)bytes};
@@ -335,6 +336,8 @@ static int string_class(const uint8_t *bytes, uint32_t n, uint64_t length, uint6
 		reg[i][7] = 0x7f0000000000 + begin + done;
 		reg[i][6] = 0x7e0000000000 + begin + done;
 		reg[i][2] = 0x7f0000000000 + begin + length;
+		if (again && i && i % again == 0)
+			memcpy(reg[i], reg[i - 1], sizeof(reg[i]));
 		hit[i] = (struct mix_hit){0, reg[i]};
 	}
 	assert_int_equal(mix_body_find(&s, 0, 0, b), 0);
@@ -366,7 +369,7 @@ static void test_strings(void **state)
 	const uint64_t k = 1 << 10, m = 1 << 20;
 	struct mix_use use;
 
-#define CLASS_OF(code, length, area, libc, width) string_class(code, sizeof(code), length, area, libc, width, &use)
+#define CLASS_OF(code, length, area, libc, width) string_class(code, sizeof(code), length, area, libc, width, 0, &use)
 	(void)state;
 	/* By level, and with bytes that are about the area's: both areas' of a copy. */
 	assert_int_equal(CLASS_OF(stosb, 4 * k, 8 * k, false, 1), CLASS_FILL_L2);
@@ -394,6 +397,10 @@ static void test_strings(void **state)
 	assert_int_equal(CLASS_OF(scasb, 64 * k, 4 * m, true, 1), -1);
 	assert_int_equal(CLASS_OF(movsd, 64 * k, 4 * m, true, 1), -1);
 #undef CLASS_OF
+	/* Who loses the processor at a sample is met there again. */
+	assert_int_equal(string_class(movsq, sizeof(movsq), 64 * k, 64 * m, false, 8, 20, &use), CLASS_COPY_MEM);
+	assert_true(use.bytes[MIX_LEVEL_MEM] > 300e6);
+	assert_int_equal(string_class(stosb, sizeof(stosb), 64 * m, 64 * m, false, 1, 20, &use), CLASS_FILL_MEM);
 }
 
 int main(void)
