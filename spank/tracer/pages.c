@@ -210,7 +210,7 @@ static bool thin_out(struct pages *p)
 static int put_page(struct pages *p, struct trace_page *m, uint64_t epoch, const struct buf *raw, bool must)
 {
 	bool quickly = m->type == (enum trace_page_type)SPAGE_SYMBOLS ||
-		       (m->type == TPAGE_TIMES && (m->t1 - m->t0) / m->n < p->dense_ticks);
+		       (m->type == TPAGE_TIMES && m->t1 - m->t0 < p->dense_ticks * m->n);
 
 	m->rank = p->rank;
 	buf_reset(&p->page);
