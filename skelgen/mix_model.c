@@ -169,9 +169,9 @@ static void find_levels(struct model *m)
 			memcpy(m->all + m->n_all, m->address, n * sizeof(*m->all));
 			m->n_all += n;
 		}
-		a->bytes = mix_footprint(m->address, n);
+		a->bytes = mix_footprint(m->address, n, a->motion.order == MIX_EVEN);
 	}
-	streams = mix_footprint(m->all, m->n_all);
+	streams = mix_footprint(m->all, m->n_all, true);
 	for (uint32_t i = 0; i < m->b->n; i++) {
 		struct access *a = &m->access[i];
 		bool small = a->bytes < (double)m->cache[L1] / 2;

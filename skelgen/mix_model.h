@@ -56,7 +56,7 @@ struct mix_motion {
 };
 struct mix_motion mix_motion_of(const struct mix_body *b, const struct mix_op *op, const uint64_t *reg);
 
-/* Bytes that addresses (which are put in order) come from. */
-double mix_footprint(uint64_t *address, uint32_t n);
+/* Bytes that addresses (which are put in order) come from. in_order: of what goes through memory, not of what jumps about in it. */
+double mix_footprint(uint64_t *address, uint32_t n, bool in_order);
 
 #endif

@@ -11,6 +11,7 @@
 #define APART     (1u << 20) /* bytes between two areas of memory at least, */
 #define APART_BY  64        /* and so many times what is usual between two addresses */
 #define REPEATS   4         /* addresses met twice, to tell from them how many there are */
+#define SPARSE    16        /* times as much as these tell lies between what is met in order: then most of that is not met */
 
 /* The stack moves little; what lies relative to the program counter does not move. */
 static bool is_fixed(uint8_t r)
@@ -139,7 +140,7 @@ static double median_gap(const uint64_t *a, uint32_t n, uint64_t *room)
 	return (double)room[k / 2];
 }
 
-double mix_footprint(uint64_t *a, uint32_t n)
+double mix_footprint(uint64_t *a, uint32_t n, bool in_order)
 {
 	uint64_t *room = malloc((n + 1u) * sizeof(*room));
 	double usual, bytes = 0, pairs = 0;
@@ -169,8 +170,12 @@ double mix_footprint(uint64_t *a, uint32_t n)
 			first = i;
 		}
 	}
-	/* Where lines are met again: as often as chance has it among so many. */
-	if (pairs >= REPEATS)
-		bytes = fmin(bytes, (double)n * (n - 1) / 2 / pairs * LINE);
+	/* Where lines are met again: as often as chance has it among so many. Not chance alone where a loop goes through them and
+	 * takes as long each time: samples, which come at even times too, then meet it at a few places. */
+	if (pairs >= REPEATS) {
+		double few = (double)n * (n - 1) / 2 / pairs * LINE;
+
+		bytes = in_order && few * SPARSE > bytes ? bytes : fmin(bytes, few);
+	}
 	return bytes;
 }

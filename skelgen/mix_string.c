@@ -122,7 +122,7 @@ static double footprint(const struct string *s, const struct mix_hit *hit, uint3
 		if (s->from != MIX_NO_REG)
 			address[k++] = hit[i].reg[s->from];
 	}
-	bytes = mix_footprint(address, k);
+	bytes = mix_footprint(address, k, true);
 	free(address);
 	return bytes;
 }
