@@ -342,17 +342,23 @@ void estimate_learn(struct estimate *e, double sq_sum, unsigned n)
 	e->hi_s = e->mean_s + half;
 }
 
+static bool are_apart(const struct estimate *a, const struct estimate *b)
+{
+	return a->mean_s > 0 && b->mean_s > 0 && (a->hi_s < b->lo_s || b->hi_s < a->lo_s);
+}
+
 int estimate_from_probes_after(const struct result *source, const struct result *target, double elapsed_s,
 			       const struct estimate_errors *errors, struct estimate *out, struct errbuf *err)
 {
-	struct estimate skeleton = {0}, partial;
+	struct estimate skeleton = {0}, partial = {0};
 	int rc = both_kinds(source, target, elapsed_s, &skeleton, &partial, err);
 
 	if (rc < 0) {
 		*out = skeleton;
 		return -1;
 	}
-	if (rc) {
+	/* One that is too uncertain to be told can still say that the other is wrong. */
+	if (rc && !are_apart(&skeleton, &partial)) {
 		*out = rc == 1 ? skeleton : partial;
 	} else {
 		if (errors) {

@@ -70,6 +70,27 @@ static void test_alone(void **state)
 	assert_int_equal(estimate_by_kind(&source, &source, 100, &a, &b), -1);
 }
 
+/* A skeleton that is too uncertain to be told leaves it to partial execution, unless that is beyond all that it holds possible. */
+static void test_apart(void **state)
+{
+	struct result source = record("fast", 100, 100), slow = record("slow", 185, 195);
+	struct estimate e;
+	struct errbuf err;
+
+	(void)state;
+	slow.traces[0].lo_s = 120;
+	slow.traces[0].hi_s = 280;
+	assert_int_equal(estimate_from_probes(&source, &slow, 100, &e, &err), 0);
+	assert_true(e.kind == ESTIMATE_PARTIAL && fabs(e.mean_s - 195) < 0.5);
+	slow.traces[0].partial = (struct result_partial){true, 800, 780, 820, 2, {0}};
+	assert_int_equal(estimate_from_probes(&source, &slow, 100, &e, &err), -1);
+	assert_non_null(strstr(err.text, "too uncertain"));
+	slow = record("slow", 800, 195); /* and the other way round */
+	slow.traces[0].partial.lo_s = 120;
+	slow.traces[0].partial.hi_s = 280;
+	assert_int_equal(estimate_from_probes(&source, &slow, 100, &e, &err), -1);
+}
+
 static void test_added(void **state)
 {
 	struct estimate_past past[] = {{190, 0, false}, {210, 0, false}}, none[] = {{0, 0, false}};
@@ -202,7 +223,7 @@ static void test_calibrated(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_weights), cmocka_unit_test(test_alone),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_weights), cmocka_unit_test(test_alone), cmocka_unit_test(test_apart),
 					   cmocka_unit_test(test_added), T(test_gathered), T(test_calibrated)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
