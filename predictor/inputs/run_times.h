@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Times between calls and in them, as far as ranks had their processors (run_own.h), as functions of sizes: a constant and at
- * most two products of up to three features, or one divided by the number of ranks, with coefficients of least squares that are
+ * most one product of up to three features, of which the number of ranks may divide, with coefficients of least squares that are
  * not below zero, chosen by what they miss on runs that were left out.
  */
 #ifndef PRECEDENT_PREDICTOR_INPUTS_RUN_TIMES_H
@@ -9,7 +9,7 @@
 
 #include "predictor/inputs/learn_runs.h"
 
-#define TIME_TERMS 2
+#define TIME_TERMS 1
 /* As the mark of a feature: 1 / it. A part of a size is a whole number of rows; work that is divided in smaller pieces than what
  * the size counts, millions of samples say, is not. */
 #define TIME_INVERSE 0x40000000u
