@@ -225,11 +225,10 @@ static bool waits(const struct report_place *q)
 /* Its message or collective is under way when it returns. */
 static bool only_begins(const char *function)
 {
-	for (uint32_t i = 0; i < TRACE_FN_N; i++)
-		if (!strcmp(trace_fn[i].name, function))
-			return trace_fn[i].cls == TC_ISEND || trace_fn[i].cls == TC_IRECV || trace_fn[i].cls == TC_ICOLL ||
-			       trace_fn[i].cls == TC_START;
-	return false;
+	uint32_t fn = trace_fn_by_name(function);
+	uint8_t cls = fn < TRACE_FN_N ? trace_fn[fn].cls : TC_LOCAL;
+
+	return cls == TC_ISEND || cls == TC_IRECV || cls == TC_ICOLL || cls == TC_START;
 }
 
 static void add_row(const struct found *f, const struct report_place *q, struct row *row, uint32_t *n)

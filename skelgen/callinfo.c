@@ -59,14 +59,6 @@ bool call_file_waits(const char *name)
 	return strstr(name, "_all") != NULL || strstr(name, "_ordered") != NULL;
 }
 
-uint32_t call_fn_by_name(const char *name)
-{
-	for (uint32_t f = 0; f < TRACE_FN_N; f++)
-		if (strcmp(trace_fn[f].name, name) == 0)
-			return f;
-	return TRACE_FN_N;
-}
-
 /* ---- contents as 64-bit keys; equal keys are compared in full ---- */
 
 static uint64_t group_hash(const struct trace_group *g, uint64_t seed)

@@ -28,9 +28,6 @@ static inline const char *call_name(const struct trace_defs *d, uint32_t sym)
 /* Does this call on a file wait for the other processes that opened it? */
 bool call_file_waits(const char *name);
 
-/* Number of a function by name, or TRACE_FN_N. */
-uint32_t call_fn_by_name(const char *name);
-
 struct skel_globals {
 	uint32_t n_ranks;
 	/* Of each rank: global numbers by local number. */

@@ -25,7 +25,7 @@ static bool moves_data(const char *name)
 					    "MPI_Rget", "MPI_Raccumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap",
 					    "MPI_File_", "MPI_Comm_spawn"};
 
-	if (call_fn_by_name(name) == TRACE_FN_N)
+	if (trace_fn_by_name(name) == TRACE_FN_N)
 		return false; /* it only asks */
 	if (strcmp(name, "MPI_Get") == 0)
 		return true;

@@ -336,6 +336,15 @@ static void encode_sigs(const struct trace_defs *d, struct buf *b)
 		encode_sig(&d->sigs.sig[i], sigtable_values(&d->sigs, i), index[d->sigs.sig[i].fn], b);
 }
 
+uint32_t trace_fn_by_name(const char *name)
+{
+	uint32_t fn = 0;
+
+	while (fn < TRACE_FN_N && strcmp(trace_fn[fn].name, name))
+		fn++;
+	return fn;
+}
+
 static int decode_fn_names(struct rdbuf *in, uint32_t *fn, uint32_t *n, struct errbuf *err)
 {
 	uint64_t count = rdbuf_uv(in);
@@ -344,12 +353,11 @@ static int decode_fn_names(struct rdbuf *in, uint32_t *fn, uint32_t *n, struct e
 		return err_set(err, "malformed list of functions");
 	for (*n = 0; *n < count; ++*n) {
 		char *name = rdbuf_str(in, MAX_NAME);
-		uint32_t k = 0;
+		uint32_t k;
 
 		if (!name)
 			return err_set(err, "malformed list of functions");
-		while (k < TRACE_FN_N && strcmp(trace_fn[k].name, name))
-			k++;
+		k = trace_fn_by_name(name);
 		if (k == TRACE_FN_N) {
 			err_set(err, "function %.60s is not known to this version", name);
 			free(name);

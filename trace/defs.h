@@ -168,4 +168,7 @@ int sig_walk_next(struct sig_walk *w);
 /* First scalar parameter of that kind, or `missing`. */
 int64_t sig_scalar(const struct trace_defs *d, uint32_t sym, uint8_t kind, int64_t missing);
 
+/* Number of a function of MPI by its name, or TRACE_FN_N. */
+uint32_t trace_fn_by_name(const char *name);
+
 #endif
