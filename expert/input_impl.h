@@ -89,6 +89,11 @@ struct input_loop {
 	uint64_t pass;                 /* that the rank is in */
 	uint64_t begin_ns, computed_ns, total_ns;
 	bool untimed;
+	struct {
+		uint64_t begin_ns, computed_ns, before_ns; /* the last one of what was computed before its first call */
+		bool untimed;
+	} first_pass;                  /* is told with the last one */
+	uint64_t least_ns, most_ns;    /* computed before the first call of later passes */
 };
 
 struct input_rank {

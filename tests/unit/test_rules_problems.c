@@ -336,9 +336,26 @@ static bool nobody(uint32_t rank, uint32_t pass)
 	return false;
 }
 
+/* All repeat 1000 us of work, every odd rank after the call of the loop that the even ones have it before. */
+static struct syn *shifted(uint32_t ranks, uint32_t passes, uint64_t before_us)
+{
+	struct syn *s = begin(ranks);
+
+	for (uint32_t r = 0; r < ranks; r++)
+		for (uint32_t p = 0; p < passes; p++) {
+			uint64_t t = before_us + 1000 * p;
+
+			call_at(s, r, "MPI_Type_commit", 7, t, t, SYN(0));
+			call_at(s, r, "MPI_Type_free", 8, t + (r % 2 ? 0 : 700), t + (r % 2 ? 0 : 700), SYN(0));
+		}
+	return s;
+}
+
 static void test_imbalance(void **state)
 {
 	(void)state;
+	expect_all(shifted(4, 12, 1000), "");
+	expect_all(shifted(4, 4, 1), "");
 	expect_all(loop(4, 12, 500, first_rank), "delay-before-many-to-many 18000 12\nimbalance-of-ranks 18000 1\n");
 	expect_all(loop(4, 12, 500, in_turn), "delay-before-many-to-many 18000 12\nimbalance-of-iterations 18000 1\n");
 	expect_all(loop(4, 12, 500, nobody), "");
