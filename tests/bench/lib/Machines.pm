@@ -74,7 +74,7 @@ sub run_on {
 		my $tb = testbed();
 		my $want = defined $m->{cpu} ? "$m->{cpu} $m->{mbit}" : $slow // '';
 		if ($want ne ($slow // '')) {
-			my $r = $tb->testbed('slow', '--slow-cpu', $m->{cpu}, '--slow-mbit', $m->{mbit});
+			my $r = $tb->testbed('slow', '--slow-cpu', $m->{cpu}, '--slow-mbit', $m->{mbit}, '--align');
 			die "testbed slow: $r->{err}" if $r->{rc} != 0;
 			$slow = $want;
 		}
