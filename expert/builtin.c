@@ -70,6 +70,9 @@ const char builtin_types[] =
     "param processors, processor_set, ranks_on_set type int param throttled type time "
     "param processors_of_host type int param network type string param after_finalize type time;"
 
+    "defstruct event processor_shortage \"from here on a rank does not get its processor when it is ready to run, or gets it again\" "
+    "param lacks type boolean;"
+
     "defstruct observation problem \"what declare problem finds\" "
     "param name, description, advice type string "
     "param duration type time "

@@ -96,6 +96,14 @@ struct input_loop {
 	uint64_t least_ns, most_ns;    /* computed before the first call of later passes */
 };
 
+/* How a rank lacked its processor, by its samples. */
+struct input_shortage {
+	bool is_sampled;
+	uint64_t delayed_ns, cpu_ns; /* ready but others had it, and on it */
+	uint64_t *change;       /* calls from which on it does, or no longer: number << 1 | whether it does */
+	uint32_t n, told;
+};
+
 struct input_rank {
 	struct trace_iter *it;
 	struct msg_op *op;      /* of each signature */
@@ -112,6 +120,7 @@ struct input_rank {
 	struct input_burst burst[INPUT_BURSTS];
 	uint32_t bursting;      /* those under way: a bit for each */
 	struct input_loop loop;
+	struct input_shortage shortage;
 	struct {
 		uint32_t channel;      /* MSG_NONE: none */
 		uint64_t enter_ns;
@@ -129,7 +138,7 @@ struct input_rank {
 /* Types of the structures. */
 struct input_types {
 	uint32_t call, send, recv, barrier, to_one, from_one, to_all, scan, window, lock, unlock, post, start, complete, wait;
-	uint32_t fence, neighbour, neighbour_data, file_coll, file, burst, iteration, begin, end;
+	uint32_t fence, neighbour, neighbour_data, file_coll, file, burst, iteration, begin, end, shortage;
 	/* no structures of the rules, told to others than the engine only: */
 	uint32_t probe; /* v[0]: the receive's call */
 	uint32_t flush; /* v[0], v[1]: window, target or INPUT_ALL */
@@ -146,7 +155,7 @@ struct input {
 	struct input_rank *rank;
 	struct input_report *report;
 	struct errbuf *err;
-	bool wants_calls;
+	bool wants_calls, wants_shortage;
 	int (*told)(void *arg, const struct input *in, const struct pending *p, struct errbuf *err); /* NULL: the engine */
 	void *arg;
 	bool locks_exclude;       /* some rank asks for an exclusive lock */
@@ -196,6 +205,12 @@ int input_rank_end(struct input *in, uint32_t rank);
 /* It sent, and: it received, or waited for others. */
 int input_burst_add(struct input *in, uint32_t rank, const struct input_call *c, uint32_t dest, uint64_t bytes);
 int input_bursts_end(struct input *in, uint32_t rank, const struct input_call *c);
+
+/* ---- input_shortage.c ---- */
+/* What the samples of the rank say. -1 without memory. */
+int input_shortage_open(struct input *in, uint32_t rank);
+/* Tells whether it lacks its processor from this call on, where that changes. -1 without memory. */
+int input_shortage_before(struct input *in, uint32_t rank, const struct input_call *c);
 
 /* ---- input_window.c: windows and files ---- */
 int input_window_call(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g);

@@ -8,7 +8,6 @@
 
 #include "expert/input_impl.h"
 #include "trace/functions.h"
-#include "trace/samples.h"
 
 #define BURST_LEAST 4 /* messages */
 
@@ -167,6 +166,8 @@ int input_ranks_open(struct input *in)
 		in->rank[r].probe.channel = MSG_NONE;
 		if (k->present && k->events.length)
 			in->rank[r].loop = main_loop(&k->events);
+		if (k->present && input_shortage_open(in, r) < 0)
+			return -1;
 	}
 	return agree_on_loops(in) < 0 || find_hosts(in) < 0 ? -1 : count_bound(in);
 }
@@ -280,26 +281,12 @@ static int tell_begin(struct input *in, uint32_t rank, const struct input_call *
 	return 0;
 }
 
-/* How long the rank was ready, but others had its processor; false when it was not sampled. */
-static bool delayed(const struct input *in, uint32_t rank, uint64_t span_ns, uint64_t *ns)
+/* How long the rank was ready, but others had its processor. */
+static uint64_t delayed_ns(const struct input_shortage *h, uint64_t span_ns)
 {
-	struct trace_samples s;
-	struct errbuf err;
-	uint64_t cpu_ns = 0;
-	bool any = false;
-
-	*ns = 0;
-	if (trace_samples_read(in->t, rank, &s, &err) != 1)
-		return false;
-	for (uint32_t i = 0; i < s.n; i++) {
-		any |= s.sample[i].thread == 0;
-		*ns += s.sample[i].thread == 0 ? s.sample[i].delayed_ns : 0;
-		cpu_ns += s.sample[i].thread == 0 ? s.sample[i].cpu_ns : 0;
-	}
-	if (*ns + cpu_ns > span_ns)
-		*ns = span_ns > cpu_ns ? span_ns - cpu_ns : 0;
-	trace_samples_free(&s);
-	return any;
+	if (h->delayed_ns + h->cpu_ns <= span_ns)
+		return h->delayed_ns;
+	return span_ns > h->cpu_ns ? span_ns - h->cpu_ns : 0;
 }
 
 static int64_t bounded(double ns)
@@ -312,9 +299,8 @@ int input_rank_end(struct input *in, uint32_t rank)
 	struct input_rank *k = &in->rank[rank];
 	const struct trace_proc *f = &trace_get_rank(in->t, rank)->defs.proc;
 	struct input_call c = {.enter_ns = k->end_ns, .leave_ns = k->end_ns, .timed = !k->untimed};
-	uint64_t late = 0, span_ns = k->begin_ns == UINT64_MAX ? 0 : k->end_ns - k->begin_ns;
+	uint64_t span_ns = k->begin_ns == UINT64_MAX ? 0 : k->end_ns - k->begin_ns;
 	struct pending *p;
-	bool sampled;
 
 	if (!k->n_calls || k->ended)
 		return 0;
@@ -327,7 +313,6 @@ int input_rank_end(struct input *in, uint32_t rank)
 	p = input_append(in, rank, &c, in->type.end);
 	if (!p)
 		return -1;
-	sampled = delayed(in, rank, span_ns, &late);
 	p->s.site = -1;
 	set_host(in, rank, p);
 	p->v[4].i = (int64_t)k->loop.count;
@@ -340,8 +325,8 @@ int input_rank_end(struct input *in, uint32_t rank)
 	p->v[11].i = (int64_t)f->before_ns;
 	p->v[12].i = (int64_t)f->init_ns;
 	p->v[13].i = (int64_t)f->cpu_ns;
-	p->v[14].i = (int64_t)late;
-	p->v[15].i = sampled;
+	p->v[14].i = (int64_t)delayed_ns(&k->shortage, span_ns);
+	p->v[15].i = k->shortage.is_sampled;
 	p->v[16].i = f->processors;
 	p->v[17].i = (int64_t)(f->processor_set & INT64_MAX);
 	p->v[18].i = in->on_set[rank];
@@ -417,7 +402,9 @@ int input_rank_before(struct input *in, uint32_t rank, const struct input_call *
 		l->computed_ns += c->gap_ns;
 		l->untimed |= !c->timed;
 	}
-	return k->begun ? 0 : tell_begin(in, rank, c);
+	if (!k->begun && tell_begin(in, rank, c) < 0)
+		return -1;
+	return k->shortage.n > k->shortage.told ? input_shortage_before(in, rank, c) : 0;
 }
 
 int input_rank_after(struct input *in, uint32_t rank, const struct input_call *c)

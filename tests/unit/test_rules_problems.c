@@ -278,17 +278,26 @@ static void test_polling(void **state)
 	expect_all(s, "polling 300 1\n");
 }
 
-/* Each rank works, and sends on what it got: 100 us a rank. */
-static void wave(struct syn *s, uint64_t t, uint32_t ranks)
+/* Each rank works, and sends on what it got: 100 us a rank. One of them lacks its processor meanwhile (ranks: none). */
+static void wave_short_of(struct syn *s, uint64_t t, uint32_t ranks, uint32_t lacking)
 {
 	for (uint32_t r = 0; r < ranks; r++) {
 		uint64_t got = t + 100 * r;
 
 		if (r)
 			call(s, r, "MPI_Recv", t, got + 1, SYN(.src = r - 1, .tag = 1));
+		syn_window(s, r, 0);
 		if (r + 1 < ranks)
 			call(s, r, "MPI_Send", got + 100, got + 101, SYN(.dst = r + 1, .tag = 1));
+		syn_window(s, r, r == lacking ? 50000 : 0);
+		call(s, r, "MPI_Type_commit", got + 200, got + 200, SYN(0));
+		syn_window(s, r, 0);
 	}
+}
+
+static void wave(struct syn *s, uint64_t t, uint32_t ranks)
+{
+	wave_short_of(s, t, ranks, ranks);
 }
 
 static void test_wavefront(void **state)
@@ -301,6 +310,16 @@ static void test_wavefront(void **state)
 	s = begin(4);
 	wave(s, 1000, 2); /* one waits for another: that is no line */
 	expect_all(s, "late-send 100 1\n");
+	s = begin(5); /* whoever waits for one without a processor is in no line: of 0 to 4 those after it */
+	wave_short_of(s, 1000, 5, 1);
+	expect_all(s, "late-send 1000 4\nshared-processors 50 1\n");
+	s = begin(5);
+	wave_short_of(s, 1000, 5, 4); /* nobody waits for it */
+	expect_all(s, "late-send 1000 4\nwavefront 1000 2\nshared-processors 50 1\n");
+	s = begin(5);
+	wave_short_of(s, 1000, 5, 1); /* and later it has it again */
+	wave(s, 3000, 5);
+	expect_all(s, "late-send 2000 8\nwavefront 1000 2\nshared-processors 50 1\n");
 }
 
 /* Passes of 1000 us of work; rank r works `extra` longer in those that slow() says. */

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * When a rank lacked its processor: what its samples say of how long it was ready to run and others had it, over the whole run,
+ * and from which call on it was short of it, and no longer. See input_impl.h.
+ */
+#include <stdlib.h>
+
+#include "expert/input_impl.h"
+#include "trace/samples.h"
+
+#define SHORT_PART 4 /* of the time around a call, at least one part of so many without a processor */
+
+/* Time between samples, as far as it is known. */
+struct lapse {
+	uint64_t delayed_ns, all_ns;
+};
+
+static void add(struct lapse *l, const struct trace_sample *s)
+{
+	l->delayed_ns += s->delayed_ns;
+	l->all_ns += s->cpu_ns + s->delayed_ns + s->asleep_ns;
+}
+
+static bool is_short(const struct lapse *l)
+{
+	return l->delayed_ns > l->all_ns / SHORT_PART;
+}
+
+/* From that call on; what was so before needs no telling. */
+static void tell_from(struct input_shortage *h, uint64_t event, bool lacks)
+{
+	if (lacks != (h->n ? h->change[h->n - 1] & 1 : 0))
+		h->change[h->n++] = event << 1 | lacks;
+}
+
+/* Samples of the first thread, n in their order: each ends the time since the one before. A call lies in the time between the last
+ * sample before it and the first one behind it; one with samples in it, or before it, in all of that. */
+static void find_changes(const struct trace_sample *const *sample, uint32_t n, struct input_shortage *h)
+{
+	uint64_t next = 0; /* call of which is not told */
+
+	for (uint32_t i = 0; i < n;) {
+		uint64_t event = sample[i]->event;
+		struct lapse until = {0}, at = {0};
+
+		add(&until, sample[i]);
+		if (next < event)
+			tell_from(h, next, is_short(&until));
+		for (; i < n && sample[i]->event == event; i++)
+			add(&at, sample[i]);
+		if (i < n)
+			add(&at, sample[i]);
+		tell_from(h, event, is_short(&at));
+		next = event + 1;
+	}
+}
+
+static int changes_of(const struct trace_samples *s, struct input_shortage *h)
+{
+	const struct trace_sample **own = calloc(s->n + 1ull, sizeof(*own));
+	uint32_t n = 0;
+	int rv = -1;
+
+	h->change = calloc(2ull * s->n + 1, sizeof(*h->change));
+	if (!own || !h->change)
+		goto out;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->sample[i].thread == 0 && s->sample[i].event < UINT64_MAX / 2)
+			own[n++] = &s->sample[i];
+	find_changes(own, n, h);
+	if (!h->n) {
+		free(h->change);
+		h->change = NULL;
+	}
+	rv = 0;
+out:
+	free(own);
+	return rv;
+}
+
+int input_shortage_open(struct input *in, uint32_t rank)
+{
+	struct input_shortage *h = &in->rank[rank].shortage;
+	struct trace_samples s;
+	struct errbuf err;
+	int rv;
+
+	if (trace_samples_read(in->t, rank, &s, &err) != 1)
+		return 0;
+	for (uint32_t i = 0; i < s.n; i++) {
+		if (s.sample[i].thread != 0)
+			continue;
+		h->is_sampled = true;
+		h->delayed_ns += s.sample[i].delayed_ns;
+		h->cpu_ns += s.sample[i].cpu_ns;
+	}
+	rv = in->wants_shortage ? changes_of(&s, h) : 0;
+	trace_samples_free(&s);
+	return rv;
+}
+
+int input_shortage_before(struct input *in, uint32_t rank, const struct input_call *c)
+{
+	struct input_shortage *h = &in->rank[rank].shortage;
+	uint32_t before = h->told;
+	struct pending *p;
+
+	while (h->told < h->n && h->change[h->told] >> 1 <= c->event)
+		h->told++;
+	if ((h->told - before) % 2 == 0) /* as it was */
+		return 0;
+	p = input_append(in, rank, c, in->type.shortage);
+	if (!p)
+		return -1;
+	p->s.site = -1;
+	p->v[0].i = h->change[h->told - 1] & 1;
+	return 0;
+}
