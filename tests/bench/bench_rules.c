@@ -4,12 +4,15 @@
  * of time over all ranks, through the rules of a file.
  *   bench_rules [RULES [RANKS [EVENTS [THREADS]]]]      without: conf/problems.rules, 64 and 4,096 ranks, 1 thread and 2
  * With one thread processor time counts, on a machine that may be busy; with more it is time, and the processor time of the
- * thread that makes and merges events (with two, it also runs the first half of the rules) and of the others is told.
+ * thread that makes and merges events (with two, it also runs the first half of the rules) and of the others is told. Last, two
+ * processes with all rules at the same time: what two processors of this machine can do more than one.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "expert/pipe.h"
 #include "expert/tournament.h"
@@ -204,6 +207,25 @@ static void bench(const struct plan *p, uint32_t ranks, uint64_t events, uint32_
 	free(b.stream);
 }
 
+static void two_processes(const struct plan *p, uint32_t ranks, uint64_t events)
+{
+	printf("two processes at the same time, each:\n");
+	fflush(stdout);
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			bench(p, ranks, events, 1);
+			fflush(stdout);
+			_exit(0);
+		}
+		if (pid < 0)
+			perror("bench_rules: fork");
+	}
+	while (wait(NULL) > 0)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	struct errbuf err;
@@ -223,6 +245,8 @@ int main(int argc, char **argv)
 			bench(p, 64, events, threads);
 			bench(p, 4096, events, threads);
 		}
+		two_processes(p, 64, events);
+		two_processes(p, 4096, events);
 	}
 	plan_destroy(p);
 	rules_free(r);
