@@ -57,6 +57,12 @@ subtest 'rows of the present way only' => sub {
 	like($noisy->{out}, qr/^\| cg, 2 \| 1 \| 10\.00 \| 20\.0 \|/m, 'noise is told by one pair, too');
 };
 
+subtest 'programs, each with the median of its pairs' => sub {
+	my $r = machines('--table', '--results', results('programs', map({ row('cpu', 2, $_) } 0.03, -0.5, 0.04), map { row('cpu', 2, $_, program => 'lu') } 0.06, 0.08));
+	my ($second) = $r->{out} =~ /^The same of programs.*?\n\n(.*?)\n\n/ms;
+	is_deeply([(summary($second, 'processor at 50 %'))[0 .. 2]], [2, '5.0', '7.0'], 'cg 3 %, lu 7: one pair of cg that is far off is not in it');
+};
+
 subtest 'ranks are apart' => sub {
 	my $r = machines('--table', '--results', results('ranks', row('cpu', 2, 0.05), row('cpu', 4, 0.5), row('home', 4, 0.3)));
 	is((summary($r->{out}, 'processor at 50 %, 2 ranks'))[1], '5.0', 'two');

@@ -68,6 +68,14 @@ sub groups {
 	return @groups;
 }
 
+# The error of each program by itself: the median over its pairs, which what disturbs a single pair is not in.
+sub of_programs {
+	my ($method, @l) = @_;
+	my %of;
+	push @{$of{$_->{program}}}, $_ for @l;
+	return map { median(@$_) } grep { @$_ } map { [errors($method, @$_)] } values %of;
+}
+
 sub print_summary {
 	my ($cell) = @_;
 	my @method = qw(skeleton partial empty kernels clock);
@@ -75,6 +83,12 @@ sub print_summary {
 	for (groups($cell)) {
 		my ($what, @l) = @$_;
 		table_row($what, scalar @l, map { magnitudes(errors($_, @l)) } @method);
+	}
+	table_head("The same of programs, each with the median of its pairs:\n\n", 'machine', 'programs', map { (($_ eq 'empty' ? 'empty loop' : $_) . ' %', 'worst') } @method);
+	for (groups($cell)) {
+		my ($what, @l) = @$_;
+		my %programs = map { $_->{program} => 1 } @l;
+		table_row($what, scalar keys %programs, map { magnitudes(of_programs($_, @l)) } @method);
 	}
 	return;
 }
