@@ -210,8 +210,8 @@ static void print_causes(const struct found *f, const struct report_problem *p)
 
 /* Places that read the same are one: they differ in what called them, or in ranks. */
 struct row {
-	const char *function;
-	char site[256];
+	const char *function, *begun; /* begun: what is completed there, or NULL */
+	char site[256], begun_site[256];
 	bool waits;             /* else it is waited for */
 	uint64_t ns;
 	uint8_t *ranks;
@@ -231,15 +231,25 @@ static bool only_begins(const char *function)
 	return cls == TC_ISEND || cls == TC_IRECV || cls == TC_ICOLL || cls == TC_START;
 }
 
+static bool same_row(const struct row *a, const struct row *b)
+{
+	return a->waits == b->waits && !a->begun == !b->begun && !strcmp(a->function, b->function) && !strcmp(a->site, b->site) &&
+	       (!a->begun || !strcmp(a->begun, b->begun)) && !strcmp(a->begun_site, b->begun_site);
+}
+
 static void add_row(const struct found *f, const struct report_place *q, struct row *row, uint32_t *n)
 {
 	const struct trace_defs *d = &trace_get_rank(f->t, q->rank)->defs;
 	uint32_t bytes = trace_n_ranks(f->t) / 8 + 1, i;
-	struct row own = {.function = engine_text(f->e, q->function), .waits = waits(q)};
+	struct row own = {.function = engine_text(f->e, q->call.function), .waits = waits(q)};
 
-	symbolizer_site(f->sym, d, &d->site[q->site], own.site, sizeof(own.site));
+	symbolizer_site(f->sym, d, &d->site[q->call.site], own.site, sizeof(own.site));
+	if (q->begun.function) {
+		own.begun = engine_text(f->e, q->begun.function);
+		symbolizer_site(f->sym, d, &d->site[q->begun.site], own.begun_site, sizeof(own.begun_site));
+	}
 	for (i = 0; i < *n; i++)
-		if (row[i].waits == own.waits && !strcmp(row[i].function, own.function) && !strcmp(row[i].site, own.site))
+		if (same_row(&row[i], &own))
 			break;
 	if (i == *n) {
 		own.ranks = calloc(bytes, 1);
@@ -273,12 +283,16 @@ static void print_places(const struct found *f, const struct report_problem *p)
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t ns = row[i].ns < p->duration_ns ? row[i].ns : p->duration_ns; /* one finding may have two that read the same */
 
-		if (i < PLACES)
+		ranks_text(row[i].ranks, trace_n_ranks(f->t), ranks, sizeof(ranks));
+		cli_seconds(time, sizeof(time), (double)ns * 1e-9);
+		if (i < PLACES && row[i].begun)
+			printf(_("         in %s, %s, completing %s, %s, on %s: %s\n"), row[i].function, row[i].site, row[i].begun,
+			       row[i].begun_site, ranks, time);
+		else if (i < PLACES)
 			printf(!row[i].waits ? _("         for %s, %s, on %s: %s\n") :
 			       only_begins(row[i].function) ? _("         completing %s, %s, on %s: %s\n") :
 							      _("         in %s, %s, on %s: %s\n"),
-			       row[i].function, row[i].site, ranks_text(row[i].ranks, trace_n_ranks(f->t), ranks, sizeof(ranks)),
-			       cli_seconds(time, sizeof(time), (double)ns * 1e-9));
+			       row[i].function, row[i].site, ranks, time);
 		free(row[i].ranks);
 	}
 }
@@ -403,10 +417,15 @@ static json_t *json_places(const struct found *f, const struct report_problem *p
 		const struct report_place *q = &p->place[i];
 		const struct trace_defs *d = &trace_get_rank(f->t, q->rank)->defs;
 
-		json_array_append_new(all, json_pack("{s:s, s:s, s:o, s:I, s:f, s:b}", "function", engine_text(f->e, q->function), "site",
-						     symbolizer_site(f->sym, d, &d->site[q->site], site, sizeof(site)), "ranks",
-						     json_ranks(q->ranks, trace_n_ranks(f->t)), "times", (json_int_t)q->n,
-						     "seconds", (double)q->duration_ns * 1e-9, "waits", waits(q)));
+		json_t *o = json_pack("{s:s, s:s, s:o, s:I, s:f, s:b}", "function", engine_text(f->e, q->call.function), "site",
+				      symbolizer_site(f->sym, d, &d->site[q->call.site], site, sizeof(site)), "ranks",
+				      json_ranks(q->ranks, trace_n_ranks(f->t)), "times", (json_int_t)q->n,
+				      "seconds", (double)q->duration_ns * 1e-9, "waits", waits(q));
+
+		if (o && q->begun.function)
+			json_object_set_new(o, "begun", json_pack("{s:s, s:s}", "function", engine_text(f->e, q->begun.function), "site",
+								  symbolizer_site(f->sym, d, &d->site[q->begun.site], site, sizeof(site))));
+		json_array_append_new(all, o);
 	}
 	return all;
 }

@@ -53,7 +53,7 @@ static void print_waits(struct engine *e, struct report *r, double all_s)
 		if (!p->is_wait || share < LEAST_SHARE)
 			continue;
 		printf("  %5.1f %%   %s%s%s\n", 100 * share, engine_text(e, p->name), p->n_place ? ", " : "",
-		       p->n_place ? engine_text(e, p->place[0].function) : "");
+		       p->n_place ? engine_text(e, p->place[0].call.function) : "");
 		lines++;
 	}
 	if (!lines)

@@ -129,7 +129,7 @@ static void add_problem(struct engine *e, const struct report_problem *p, const 
 		const struct report_place *w = &p->place[0];
 		const struct trace_defs *d = &trace_get_rank(t, w->rank)->defs;
 
-		symbolizer_site(sym, d, &d->site[w->site], site, sizeof(site));
+		symbolizer_site(sym, d, &d->site[w->call.site], site, sizeof(site));
 	}
 	*q = (struct view_problem){.title = strdup(engine_text(e, p->name)), .text = strdup(p->description),
 				   .advice = strdup(p->advice), .site = strdup(site), .ns = p->duration_ns, .times = p->n,

@@ -8,6 +8,9 @@
 	"param bytes type int " \
 	"param wait_start_time, wait_finish_time type time "
 
+/* Where it waits: the call that wait_start_time is of. */
+#define DONE "param wait_function type string param wait_site type int"
+
 #define EPOCH "param window, origin, target, epoch, peers type int;"
 
 const char builtin_types[] =
@@ -19,30 +22,30 @@ const char builtin_types[] =
     "param wait_start_time, wait_finish_time type time "
     "param is_synchronous, is_distant type boolean "
     "param outside_start_time, outside_finish_time type time "
-    "param wait_event, wait_count type int;"
+    "param wait_event, wait_count type int " DONE ";"
 
     "defstruct event function_call_receive_operation \"a receive is posted\" "
     "param source, dest, tag, comm, bytes, given_source, given_tag type int "
     "param is_blocking type boolean "
     "param wait_start_time, wait_finish_time type time "
     "param wait_event, wait_count, number type int "
-    "param outside_start_time, outside_finish_time type time;"
+    "param outside_start_time, outside_finish_time type time " DONE ";"
 
-    "defstruct event function_call_barrier_operation \"part in a barrier\" " COLLECTIVE ";"
-    "defstruct event function_call_many_to_one_operation \"part in a reduce or gather\" " COLLECTIVE ";"
-    "defstruct event function_call_one_to_many_operation \"part in a broadcast or scatter\" " COLLECTIVE ";"
-    "defstruct event function_call_many_to_many_operation \"part in an exchange of all with all\" " COLLECTIVE ";"
-    "defstruct event function_call_scan_operation \"part in a scan\" " COLLECTIVE ";"
-    "defstruct event function_call_window_creation \"part in the creation of a window\" " COLLECTIVE "param window type int;"
+    "defstruct event function_call_barrier_operation \"part in a barrier\" " COLLECTIVE DONE ";"
+    "defstruct event function_call_many_to_one_operation \"part in a reduce or gather\" " COLLECTIVE DONE ";"
+    "defstruct event function_call_one_to_many_operation \"part in a broadcast or scatter\" " COLLECTIVE DONE ";"
+    "defstruct event function_call_many_to_many_operation \"part in an exchange of all with all\" " COLLECTIVE DONE ";"
+    "defstruct event function_call_scan_operation \"part in a scan\" " COLLECTIVE DONE ";"
+    "defstruct event function_call_window_creation \"part in the creation of a window\" " COLLECTIVE "param window type int " DONE ";"
 
-    "defstruct event function_call_fence_operation \"part in a fence of a window\" " COLLECTIVE "param window type int;"
+    "defstruct event function_call_fence_operation \"part in a fence of a window\" " COLLECTIVE "param window type int " DONE ";"
     "defstruct event function_call_neighbour_operation \"part in an exchange with neighbours, for one of those data comes from\" "
     "param source, dest, comm, instance, peers type int param is_blocking type boolean "
-    "param wait_start_time, wait_finish_time type time;"
+    "param wait_start_time, wait_finish_time type time " DONE ";"
     "defstruct event function_call_neighbour_data \"... and for one of those data goes to\" "
     "param source, dest, comm, instance type int;"
     "defstruct event function_call_file_collective \"part in a call about a file that all of its ranks make\" " COLLECTIVE
-    "param file type int param is_write type boolean;"
+    "param file type int param is_write type boolean " DONE ";"
     "defstruct event function_call_file_operation \"a rank's own access to a file\" "
     "param file, bytes type int param is_write type boolean;"
 

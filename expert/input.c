@@ -44,12 +44,16 @@ static int find_types(struct input *in, const struct rules *r)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		const struct rules_struct *t = rules_find(r, table[i].name);
+		int at;
 
 		if (!t || t->n_param > INPUT_VALUES)
 			return err_set(in->err, "the built-in structure '%s' is not as it was", table[i].name);
 		*table[i].id = t->id;
 		if (t->id < INPUT_TYPES)
 			in->n_value[t->id] = (uint8_t)t->n_param;
+		at = rules_slot(t, "wait_function");
+		if (at >= 0 && t->id < INPUT_TYPES)
+			in->done_by[t->id] = (uint8_t)(at - RA_N);
 	}
 	in->type.probe = UINT32_MAX;
 	in->type.flush = UINT32_MAX - 1;

@@ -13,6 +13,15 @@ static struct pending *pending_at(const struct input_rank *k, uint64_t number)
 	return &k->ring[number & (k->cap - 1)];
 }
 
+/* The call that it waits in. */
+static void set_done_by(struct pending *p, const struct input_sig *g)
+{
+	if (!p->done_by)
+		return;
+	p->v[p->done_by].i = g->function;
+	p->v[p->done_by + 1].i = g->site;
+}
+
 struct pending *input_append(struct input *in, uint32_t rank, const struct input_call *c, uint32_t type)
 {
 	struct input_rank *k = &in->rank[rank];
@@ -36,12 +45,14 @@ struct pending *input_append(struct input *in, uint32_t rank, const struct input
 	p->done = true;
 	p->is_receive = p->is_send = false;
 	p->wait = 0;
+	p->done_by = type < INPUT_TYPES ? in->done_by[type] : 0;
 	p->sym = c->sym;
 	p->channel = MSG_NONE;
 	p->done_event = c->event;
 	memset(p->v, 0, input_values(in, type) * sizeof(*p->v));
 	p->s = (struct engine_simple){.start_ns = c->enter_ns, .finish_ns = c->leave_ns, .rank = rank, .site = g->site,
 				      .function = g->function, .event = (int64_t)c->event, .untimed = !c->timed};
+	set_done_by(p, g);
 	return p;
 }
 
@@ -275,6 +286,7 @@ static void complete_one(struct input *in, uint32_t rank, const struct input_cal
 	p->done = true;
 	p->done_event = c->event;
 	p->s.untimed |= !c->timed;
+	set_done_by(p, &k->sig[c->sym]);
 	if (p->is_send || p->is_receive)
 		set_outside(p, k->outside_ns, c->enter_ns);
 	if (!p->is_send || !receives) /* who completes receives with sends waits for the receives */

@@ -39,6 +39,7 @@ struct pending {
 	uint32_t type;
 	bool done, is_receive, is_send;
 	uint8_t wait;           /* place of wait_start_time in v, 0: it has none */
+	uint8_t done_by;        /* the same of wait_function, behind which is wait_site */
 	uint32_t sym;           /* of the call */
 	uint32_t channel;       /* of a message, MSG_NONE: not known */
 	uint64_t done_event;    /* the call that completed it */
@@ -152,6 +153,7 @@ struct input {
 	struct msg_names names;
 	struct input_types type;
 	uint8_t n_value[INPUT_TYPES]; /* of structures with small numbers, as those of the calls have */
+	uint8_t done_by[INPUT_TYPES]; /* where wait_function stands among the values, 0: it has none */
 	struct input_rank *rank;
 	struct input_report *report;
 	struct errbuf *err;

@@ -15,6 +15,7 @@ struct seen {
 	bool marked;
 	const struct rules *rules;
 	struct report_place place[MAX_AT_ONCE]; /* its waits_ns: how long the longest of its calls stands here */
+	uint32_t at[MAX_AT_ONCE];               /* which of the problem's places it is */
 	int64_t from_ns[MAX_AT_ONCE];           /* when the first of them begins to */
 	int64_t first_ns, last_ns;              /* of all */
 	uint32_t n;
@@ -84,43 +85,86 @@ static uint8_t remedy_of(const char *text, bool is_wait)
 
 /* ---- places ---- */
 
-/* Where its wait begins, where that is known of a structure, or the call. */
-static uint16_t wait_slot(struct seen *s, uint32_t type)
+/* Of a structure: where its wait begins, or the call, and where the function of the call that waits stands, or its own. */
+static const struct report_slots *slots_of(struct seen *s, uint32_t type)
 {
-	uint16_t *at = &s->r->wait[type];
+	struct report_slots *at = &s->r->slots[type];
 
-	if (!*at) {
-		int slot = rules_slot(s->rules->type[type], "wait_start_time");
+	if (!at->wait) {
+		int wait = rules_slot(s->rules->type[type], "wait_start_time"), by = rules_slot(s->rules->type[type], "wait_function");
 
-		*at = 1 + (uint16_t)(slot < 0 ? RA_START : slot);
+		at->wait = (uint16_t)(wait < 0 ? RA_START : wait) + 1;
+		at->done_by = (uint16_t)(by < 0 ? 0 : by);
 	}
-	return *at - 1;
+	return at;
+}
+
+static bool set_call(struct report_call *c, const struct trace_rank *k, int64_t function, int64_t site)
+{
+	if (site < 0 || site >= (int64_t)k->defs.n_site)
+		return false;
+	*c = (struct report_call){.function = (uint32_t)function, .site = (uint32_t)site, .site_hash = k->defs.site[site].hash};
+	return true;
+}
+
+static bool same_call(const struct report_call *a, const struct report_call *b)
+{
+	return a->function == b->function && a->site_hash == b->site_hash;
+}
+
+static bool same_place(const struct report_place *a, const struct report_place *b)
+{
+	return same_call(&a->call, &b->call) && same_call(&a->begun, &b->begun);
+}
+
+/* Where a simple event waits; false: it has no place. */
+static bool place_of(struct seen *s, uint32_t type, const union rules_value *v, struct report_place *p)
+{
+	const struct report_slots *at = slots_of(s, type);
+	const struct trace_rank *k;
+	struct report_call done;
+
+	*p = (struct report_place){.rank = (uint32_t)v[RA_RANK].i};
+	if (p->rank >= trace_n_ranks(s->r->t))
+		return false;
+	k = trace_get_rank(s->r->t, p->rank);
+	if (!set_call(&p->call, k, v[RA_FUNCTION].i, v[RA_SITE].i))
+		return false;
+	if (!at->done_by || !v[at->done_by].i || !set_call(&done, k, v[at->done_by].i, v[at->done_by + 1].i) || same_call(&done, &p->call))
+		return true;
+	p->begun = p->call;
+	p->call = done;
+	return true;
+}
+
+static uint32_t find_seen(const struct seen *s, const struct report_place *p)
+{
+	uint32_t i = 0;
+
+	while (i < s->n && !same_place(&s->place[i], p))
+		i++;
+	return i;
 }
 
 static int see(void *arg, uint32_t type, const union rules_value *v)
 {
 	struct seen *s = arg;
-	uint16_t at = wait_slot(s, type);
+	uint16_t at = slots_of(s, type)->wait - 1;
 	int64_t from = v[at].i;
 	uint64_t ns = v[at + 1].i > from ? (uint64_t)(v[at + 1].i - from) : 0;
-	struct report_place p = {.function = (uint32_t)v[RA_FUNCTION].i, .rank = (uint32_t)v[RA_RANK].i};
-	const struct trace_rank *k;
+	struct report_place p;
+	uint32_t i;
 
-	if (p.rank >= trace_n_ranks(s->r->t) || v[RA_SITE].i < 0)
+	if (!place_of(s, type, v, &p))
 		return 0;
-	k = trace_get_rank(s->r->t, p.rank);
-	if (v[RA_SITE].i >= (int64_t)k->defs.n_site)
-		return 0;
-	p.site = (uint32_t)v[RA_SITE].i;
-	p.site_hash = k->defs.site[p.site].hash;
 	s->first_ns = from < s->first_ns ? from : s->first_ns;
 	s->last_ns = from > s->last_ns ? from : s->last_ns;
-	for (uint32_t i = 0; i < s->n; i++)
-		if (s->place[i].function == p.function && s->place[i].site_hash == p.site_hash) {
-			s->place[i].waits_ns = ns > s->place[i].waits_ns ? ns : s->place[i].waits_ns;
-			s->from_ns[i] = from < s->from_ns[i] ? from : s->from_ns[i];
-			return 0;
-		}
+	i = find_seen(s, &p);
+	if (i < s->n) {
+		s->place[i].waits_ns = ns > s->place[i].waits_ns ? ns : s->place[i].waits_ns;
+		s->from_ns[i] = from < s->from_ns[i] ? from : s->from_ns[i];
+		return 0;
+	}
 	p.waits_ns = ns;
 	s->from_ns[s->n] = from;
 	s->place[s->n++] = p;
@@ -131,59 +175,59 @@ static int see(void *arg, uint32_t type, const union rules_value *v)
 static int mark(void *arg, uint32_t type, const union rules_value *v)
 {
 	struct seen *s = arg;
-	uint32_t rank = (uint32_t)v[RA_RANK].i;
-	const struct trace_rank *k;
-
-	(void)type;
-	if (rank >= trace_n_ranks(s->r->t) || v[RA_SITE].i < 0)
-		return 0;
-	k = trace_get_rank(s->r->t, rank);
-	if (v[RA_SITE].i >= (int64_t)k->defs.n_site)
-		return 0;
-	if (s->p->remedy != RR_NONE)
-		marks_add(&s->r->marks, (uint32_t)(s->p - s->r->problem), rank, v[RA_EVENT].i, s->marked ? 0 : s->ns);
-	s->marked = true;
-	for (uint32_t i = 0; i < s->p->n_place; i++) {
-		struct report_place *q = &s->p->place[i];
-
-		if (q->ranks && q->function == (uint32_t)v[RA_FUNCTION].i && q->site_hash == k->defs.site[v[RA_SITE].i].hash)
-			q->ranks[rank / 8] |= (uint8_t)(1u << rank % 8);
-	}
-	return 0;
-}
-
-static int add_place(struct report *r, struct report_problem *p, const struct report_place *place, uint64_t ns, bool waits)
-{
+	struct report_place p;
 	uint32_t i;
 
-	for (i = 0; i < p->n_place; i++)
-		if (p->place[i].function == place->function && p->place[i].site_hash == place->site_hash)
-			break;
-	if (i == p->n_place) {
-		if (i == MAX_PLACES)
-			return 0;
-		if (i == p->cap_place) {
-			uint32_t cap = p->cap_place ? 2 * p->cap_place : 8;
-			struct report_place *q = realloc(p->place, cap * sizeof(*q));
-
-			if (!q)
-				return -1;
-			p->place = q;
-			p->cap_place = cap;
-		}
-		p->place[p->n_place] = *place;
-		p->place[p->n_place].waits_ns = 0;
-		p->place[p->n_place].ranks = calloc(trace_n_ranks(r->t) / 8 + 1, 1);
-		if (!p->place[p->n_place++].ranks)
-			return -1;
-	}
-	p->place[i].n++;
-	p->place[i].duration_ns += ns;
-	p->place[i].waits_ns += waits ? ns : 0;
+	if (!place_of(s, type, v, &p))
+		return 0;
+	if (s->p->remedy != RR_NONE)
+		marks_add(&s->r->marks, (uint32_t)(s->p - s->r->problem), p.rank, v[RA_EVENT].i, s->marked ? 0 : s->ns);
+	s->marked = true;
+	i = find_seen(s, &p);
+	if (i < s->n && s->at[i] < s->p->n_place)
+		s->p->place[s->at[i]].ranks[p.rank / 8] |= (uint8_t)(1u << p.rank % 8);
 	return 0;
 }
 
-/* ---- all ---- */
+/* Who is waited for does not wait in the call that completes its own one. */
+static struct report_place as_told(const struct seen *s, uint32_t i, bool waits)
+{
+	struct report_place p = s->place[i];
+
+	if (!waits && p.begun.function)
+		p.call = p.begun;
+	if (!waits)
+		p.begun = (struct report_call){0};
+	p.waits_ns = 0;
+	return p;
+}
+
+/* *at: which of the problem's places it is, MAX_PLACES: none. */
+static int find_place(struct report *r, struct report_problem *p, const struct report_place *place, uint32_t *at)
+{
+	uint32_t i = 0;
+
+	while (i < p->n_place && !same_place(&p->place[i], place))
+		i++;
+	*at = i;
+	if (i < p->n_place || i == MAX_PLACES)
+		return 0;
+	if (i == p->cap_place) {
+		uint32_t cap = p->cap_place ? 2 * p->cap_place : 8;
+		struct report_place *q = realloc(p->place, cap * sizeof(*q));
+
+		if (!q)
+			return -1;
+		p->place = q;
+		p->cap_place = cap;
+	}
+	p->place[i] = *place;
+	p->place[i].ranks = calloc(trace_n_ranks(r->t) / 8 + 1, 1);
+	if (!p->place[i].ranks)
+		return -1;
+	p->n_place++;
+	return 0;
+}
 
 /* Some call of this place begins to wait before the last one of all does. */
 static bool is_early(const struct seen *s, uint32_t i)
@@ -191,10 +235,36 @@ static bool is_early(const struct seen *s, uint32_t i)
 	return s->from_ns[i] < s->last_ns || s->first_ns == s->last_ns;
 }
 
+/* The finding's time to all of its places: of those that come early, who stands longest waits. */
+static int add_places(struct seen *s, uint64_t ns)
+{
+	uint64_t longest = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		if (is_early(s, i) && s->place[i].waits_ns > longest)
+			longest = s->place[i].waits_ns;
+	for (uint32_t i = 0; i < s->n; i++) {
+		bool waits = is_early(s, i) && 2 * s->place[i].waits_ns >= longest, told = false;
+		struct report_place place = as_told(s, i, waits);
+
+		if (find_place(s->r, s->p, &place, &s->at[i]) < 0)
+			return -1;
+		for (uint32_t k = 0; k < i; k++)
+			told |= s->at[k] == s->at[i];
+		if (told || s->at[i] == MAX_PLACES)
+			continue;
+		s->p->place[s->at[i]].n++;
+		s->p->place[s->at[i]].duration_ns += ns;
+		s->p->place[s->at[i]].waits_ns += waits ? ns : 0;
+	}
+	return 0;
+}
+
+/* ---- all ---- */
+
 static int add(struct report *r, struct engine *e, const struct engine_finding *f, struct report_problem *p, int64_t ns)
 {
 	struct seen s = {.r = r, .p = p, .rules = engine_rules(e), .first_ns = INT64_MAX, .last_ns = INT64_MIN};
-	uint64_t longest = 0;
 
 	p->n++;
 	p->untimed += f->untimed;
@@ -213,13 +283,9 @@ static int add(struct report *r, struct engine *e, const struct engine_finding *
 	}
 	if (!r->t)
 		return 0;
-	engine_finding_events(e, f, see, &s); /* of those that come early, who stands longest waits */
-	for (uint32_t i = 0; i < s.n; i++)
-		if (is_early(&s, i) && s.place[i].waits_ns > longest)
-			longest = s.place[i].waits_ns;
-	for (uint32_t i = 0; i < s.n; i++)
-		if (add_place(r, p, &s.place[i], (uint64_t)ns, is_early(&s, i) && 2 * s.place[i].waits_ns >= longest) < 0)
-			return -1;
+	engine_finding_events(e, f, see, &s);
+	if (add_places(&s, (uint64_t)ns) < 0)
+		return -1;
 	s.ns = (uint64_t)ns;
 	engine_finding_events(e, f, mark, &s);
 	return 0;
@@ -271,7 +337,9 @@ static int longer_place(const void *a, const void *b)
 		return x->waits_ns < y->waits_ns ? 1 : -1;
 	if (x->duration_ns != y->duration_ns)
 		return x->duration_ns < y->duration_ns ? 1 : -1;
-	return x->site_hash < y->site_hash ? -1 : x->site_hash > y->site_hash;
+	if (x->call.site_hash != y->call.site_hash)
+		return x->call.site_hash < y->call.site_hash ? -1 : 1;
+	return x->begun.site_hash < y->begun.site_hash ? -1 : x->begun.site_hash > y->begun.site_hash;
 }
 
 void report_sort_places(struct report_problem *p)

@@ -12,10 +12,17 @@
 #include "trace/reader.h"
 
 /* A function and where it was called from. */
-struct report_place {
+struct report_call {
 	uint32_t function;      /* number of a string of the engine */
+	uint32_t site;          /* in the definitions of one rank */
 	uint64_t site_hash;     /* the same for all ranks */
-	uint32_t rank, site;    /* one of them, and the site in its definitions */
+};
+
+/* Where a problem is: a call, and which one it completes there. */
+struct report_place {
+	struct report_call call;  /* ranks stand here; of a nonblocking call that is waited for, what began it */
+	struct report_call begun; /* what the call completes; function 0: what it began itself */
+	uint32_t rank;          /* one of them, whose definitions have the sites */
 	uint64_t n, duration_ns;
 	uint64_t waits_ns;      /* of it, in findings where it is this call that waits, and not the one that is waited for */
 	uint8_t *ranks;         /* that are there: a bit for each */
@@ -65,7 +72,9 @@ struct report {
 	uint32_t n_problem, cap_problem;
 	uint64_t other;         /* observations that are no problems */
 	struct problem_marks marks;     /* which calls the problems are made of */
-	uint16_t wait[RULES_MAX_STRUCTS]; /* of a structure, 1 + where its wait begins, 0: not looked up */
+	struct report_slots {
+		uint16_t wait, done_by; /* 1 + that of the beginning of its wait, 0: not looked up; that of wait_function, 0: none */
+	} slots[RULES_MAX_STRUCTS];     /* of each structure */
 	uint32_t last;          /* to which problem the last finding was added; it stays what it is until report_sort */
 	uint64_t last_ns;       /* its duration, 0 where it is not known */
 };

@@ -105,6 +105,21 @@ cmp_ok($charged, '>', 0.5 * $late->{seconds}, 'most of the wait is charged to so
 cmp_ok($charged, '<', 1.01 * $late->{seconds}, '... and not more than there is');
 like($late->{causes}[0]{site}, qr/lu\.c:\d+/, 'who is named with a place in the source');
 ok(defined $late->{gain_seconds} && $late->{gain_seconds} >= 0 && $late->{gain_seconds} < $d->{seconds}, 'the run without it');
+# A wait for what was begun without blocking is told where the program stands, with what began it.
+{
+    my $sp = trace_of("$dir/sp.ptrace", 'sp');
+    my $own = "declare problem for function_call_receive_operation\nwhen not is_blocking\nparameters (name = \"of %s\", "
+        . "description = \"\", advice = \"\", duration = wait_finish_time - wait_start_time + 1us);\n";
+    (undef, my $json) = advise($sp, '--json', '--rules', rules(sprintf $own, '{@function} {@site} in {wait_function} {wait_site}'));
+    my @found = @{decode_json($json)->{problems}};
+    cmp_ok(scalar @found, '>', 0, 'rules know the call that completes another one') or diag $json;
+    is_deeply([grep { $_->{name} !~ /^of MPI_Irecv (\d+) in MPI_Wait(?:all)? (\d+)$/ || $1 == $2 } @found], [], '... and its place') or diag $json;
+    is_deeply([grep { $_->{function} !~ /^MPI_Wait(?:all)?$/ || $_->{site} !~ /adi\.h:\d+/ || $_->{begun}{function} ne 'MPI_Irecv'
+        || $_->{begun}{site} !~ /adi\.h:\d+/ || $_->{begun}{site} eq $_->{site} || !$_->{waits} } map { @{$_->{places}} } @found], [],
+        '... which is where it is told') or diag $json;
+    ($rc, $out) = advise($sp, '--rules', rules(sprintf $own, 'x'));
+    like($out, qr/^ +in MPI_Wait\w*, .*adi\.h:\d+\), completing MPI_Irecv, .*adi\.h:\d+\), on ranks? [\d -]+: /m, '... in words');
+}
 ($rc, $out) = advise("$top/Makefile", '--rules', "$top/conf/problems.rules");
 is($rc, 1, 'what is no trace');
 like($out, qr/^precedent: \Q$top\E\/Makefile: [^\n]+\n\z/, '... is refused in one line');

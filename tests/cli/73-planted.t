@@ -85,7 +85,7 @@ for my $form (@forms) {
         cmp_ok(abs $run->{error}, '<=', TOLERANCE, 'the time lost is found') or diag "lost $run->{lost_s} s, found $run->{found_s} s";
         cmp_ok(abs $run->{blamed} - 1, '<=', TOLERANCE, 'it is charged to those who caused it') if $charged{$name};
         my $function = $where{$name};
-        ok(!$function || (@all && grep({ $_->{function} eq $function && $_->{waits} } @{$all[0]{places}})), 'in the call that waits')
+        ok(!$function || (@all && grep({ ($_->{begun} // $_)->{function} eq $function && $_->{waits} } @{$all[0]{places}})), 'in the call that waits')
             or diag explain $all[0]{places};
         is_clean($form, $run);
     };

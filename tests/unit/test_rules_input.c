@@ -264,6 +264,26 @@ static void test_untimed(void **state)
 	end(&u, s);
 }
 
+/* One place of the problem, where that rank alone is. */
+static void expect_place(const struct run *u, uint32_t problem, const char *function, const char *begun, uint32_t rank, uint64_t us,
+			 bool waits)
+{
+	const struct report_problem *p = &u->report.problem[problem];
+
+	for (uint32_t i = 0; i < p->n_place; i++) {
+		const struct report_place *q = &p->place[i];
+
+		if (strcmp(engine_text(u->engine, q->call.function), function))
+			continue;
+		assert_string_equal(q->begun.function ? engine_text(u->engine, q->begun.function) : "", begun);
+		assert_int_equal(q->duration_ns / 1000, us);
+		assert_int_equal(q->waits_ns / 1000, waits ? us : 0);
+		assert_int_equal(q->ranks[0], 1 << rank);
+		return;
+	}
+	fail_msg("no place with %s", function);
+}
+
 static void test_places(void **state)
 {
 	struct syn *s = begin(2);
@@ -278,10 +298,35 @@ static void test_places(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct report_place *p = &u.report.problem[0].place[i];
 
-		assert_string_equal(engine_text(u.engine, p->function), p->rank ? "MPI_Recv" : "MPI_Send");
+		assert_string_equal(engine_text(u.engine, p->call.function), p->rank ? "MPI_Recv" : "MPI_Send");
 		assert_int_equal(p->duration_ns / 1000, 400);
 	}
 	assert_true(strlen(u.report.problem[0].advice) > 20);
+	end(&u, s);
+}
+
+/* Where a wait is felt: in the call that completes what was begun elsewhere; who is waited for has begun it, and no more. */
+static void test_places_completed(void **state)
+{
+	static const int64_t one[] = {0};
+	struct syn *s = begin(3);
+	struct run u;
+
+	(void)state;
+	call_at(s, 1, "MPI_Irecv", 31, 100, 101, SYN(.src = 0, .tag = 3, .req = 0));
+	call_at(s, 1, "MPI_Wait", 32, 200, 510, SYN(.reqs = one, .n_reqs = 1));
+	call_at(s, 0, "MPI_Isend", 33, 500, 501, SYN(.dst = 1, .tag = 3, .req = 0));
+	call_at(s, 0, "MPI_Wait", 34, 520, 521, SYN(.reqs = one, .n_reqs = 1));
+	call_at(s, 2, "MPI_Irecv", 31, 600, 601, SYN(.src = 0, .tag = 3, .req = 0)); /* the same, completed elsewhere */
+	call_at(s, 2, "MPI_Test", 35, 700, 760, SYN(.reqs = one, .n_reqs = 1));
+	call_at(s, 0, "MPI_Send", 36, 750, 751, SYN(.dst = 2, .tag = 3));
+	run(&u, s);
+	assert_int_equal(u.report.n_problem, 1);
+	expect_place(&u, 0, "MPI_Wait", "MPI_Irecv", 1, 300, true);
+	expect_place(&u, 0, "MPI_Isend", "", 0, 300, false);
+	expect_place(&u, 0, "MPI_Test", "MPI_Irecv", 2, 50, true);
+	expect_place(&u, 0, "MPI_Send", "", 0, 50, false);
+	assert_int_equal(u.report.problem[0].n_place, 4);
 	end(&u, s);
 }
 
@@ -296,7 +341,7 @@ int main(void)
 	    cmocka_unit_test(test_communicators), cmocka_unit_test(test_window_creation),
 	    cmocka_unit_test(test_lock),	 cmocka_unit_test(test_exposure),
 	    cmocka_unit_test(test_clean),	 cmocka_unit_test(test_untimed),
-	    cmocka_unit_test(test_places),
+	    cmocka_unit_test(test_places),	 cmocka_unit_test(test_places_completed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
