@@ -93,8 +93,8 @@ static int predict_ranks(const struct model_options *o, struct foresee *f, struc
 
 static void say(const struct model_options *o, const struct foresee *f, const struct prediction *p)
 {
-	double error = f->m->confidence.time_error, lo, hi;
-	const char *far = foresee_far(f, &lo, &hi), *crowded;
+	double error = foresee_error(f), lo, hi;
+	const char *far = foresee_far(f, &lo, &hi), *crowded, *outside = foresee_outside(f);
 	char a[32], b[32], c[32], d[32], why[200];
 	FILE *out = o->events >= 0 ? stderr : stdout;
 	json_t *all;
@@ -106,13 +106,15 @@ static void say(const struct model_options *o, const struct foresee *f, const st
 			cli_seconds(d, sizeof(d), p->wall_s * (1 + error)));
 		if (far)
 			fprintf(out, "the time is a guess: %s is far outside of the %.15g to %.15g of the runs\n", far, lo, hi);
+		else if (outside)
+			fprintf(out, "%s is outside of what the runs had: the interval is what the runs at the ends were missed by, left out\n", outside);
 		if (crowded)
 			fprintf(out, "the time is a guess: %s\n", crowded);
 		else if (f->crowd > 1)
 			fprintf(out, "%u ranks take turns on %u processors\n", o->ranks, f->processors);
 		return;
 	}
-	all = json_pack("{s:b, s:i, s:i, s:I, s:f, s:f, s:f, s:O}", "time_is_a_guess", far || crowded, "ranks", (int)o->ranks, "processors",
+	all = json_pack("{s:b, s:s?, s:i, s:i, s:I, s:f, s:f, s:f, s:O}", "time_is_a_guess", far || crowded, "outside_of_runs", outside, "ranks", (int)o->ranks, "processors",
 			(int)f->processors, "calls", (json_int_t)p->calls, "wall_s", p->wall_s,
 			"low_s", p->wall_s / (1 + error), "high_s", p->wall_s * (1 + error), "events", p->events);
 	json_dumpf(all, stdout, JSON_INDENT(1));

@@ -120,9 +120,10 @@ static void say_fitted(const struct runs *r, const struct learnt *l, const struc
 	for (uint32_t v = 0; v < r->n_vars; v++)
 		printf(" %s", r->var_name[v]);
 	printf("\n%u nodes and %u of %u values are not determined by these runs\n", l->n_unknown, unknown, values);
-	printf("left out one by one, %u of %u runs are predicted exactly by the others, and %u are refused; times are missed by "
-	       "%.1f %% at most\n",
-	       m->confidence.n_exact, m->confidence.n_runs, m->confidence.n_refused, 100 * m->confidence.time_error);
+	printf("left out one by one, %u of %u runs are predicted exactly by the others, and %u are refused; times between these "
+	       "runs are within %.0f %%, beyond them within %.0f %%\n",
+	       m->confidence.n_exact, m->confidence.n_runs, m->confidence.n_refused, 100 * m->confidence.time_error,
+	       100 * m->confidence.beyond_error);
 	if (t->shared > SHARED)
 		printf("other programs had the processors of a run for up to %.0f %% of its time: times are learnt without that, and are "
 		       "those of runs alone on their processors\n", 100 * t->shared);

@@ -102,7 +102,9 @@ static uint32_t input_of(struct build *b, uint32_t feature)
 				   .lo = INFINITY, .hi = -INFINITY};
 	b->failed |= !in->name;
 	for (uint32_t i = 0; i < l->runs->n_points; i++) {
-		double x = (double)l->col[feature][i];
+		const struct run_place *place = &l->runs->run[l->runs->point[i].run].place;
+		bool crowded = l->feature[feature].op == FEATURE_CROWDED;
+		double x = crowded ? place->crowd > 1 : (double)l->col[feature][i];
 
 		in->lo = fmin(in->lo, x);
 		in->hi = fmax(in->hi, x);
@@ -293,6 +295,7 @@ static int build_all(struct build *b)
 	b->m->n_rows = r->events;
 	if (b->times) {
 		b->m->confidence.time_error = b->times->worst_error;
+		b->m->confidence.beyond_error = b->times->beyond_error;
 		b->m->confidence.n_runs = b->times->n_errors;
 		b->m->place = place_of(r);
 	}

@@ -102,6 +102,58 @@ static void add_time(struct build *b, struct build_graph *g, const struct time_f
 	}
 }
 
+static uint32_t crowded_feature(const struct learnt *l)
+{
+	uint32_t f = 0;
+
+	while (l->feature[f].op != FEATURE_CROWDED)
+		f++;
+	return f;
+}
+
+/* Seconds of an arc: of the call before, and of the computation to the one after it. Where calls of ranks that take turns were
+ * learnt apart, the first two stages are a call with a processor for each rank, and with fewer. */
+static void arc_time(struct build *b, struct build_graph *g, const struct merge_node *before, const struct merge_node *after,
+		     struct model_arc *a)
+{
+	const struct run_times *t = b->times;
+	bool apart = before && t->split;
+	struct model_fn stage[3] = {0};
+	uint32_t n = apart ? 3 : 1;
+
+	a->time.stage = model_alloc(b->m, n, sizeof(*a->time.stage));
+	for (uint32_t i = 0; a->time.stage && i < n; i++)
+		if (!one_stage(b, &stage[i], 4 + 2 * TIME_TERMS))
+			return;
+	if (!a->time.stage) {
+		b->failed = true;
+		return;
+	}
+	if (apart) {
+		uint32_t crowded = build_input(b, g, crowded_feature(b->l));
+		uint32_t x[2] = {MODEL_STAGE, crowded}, y[2] = {MODEL_STAGE | 1, crowded};
+
+		add_time(b, g, &t->dur[before->origin], 1, &stage[0]);
+		add_time(b, g, &t->crowded[before->origin], 1, &stage[1]);
+		add_term(&stage[2], 1, x, 1);
+		add_term(&stage[2], -1, x, 2);
+		add_term(&stage[2], 1, y, 2);
+		a->time_error_s += fmax(t->dur[before->origin].error_s, t->crowded[before->origin].error_s);
+	} else if (before) {
+		add_time(b, g, &t->dur[before->origin], 1, &stage[0]);
+		a->time_error_s += t->dur[before->origin].error_s;
+	}
+	if (after) {
+		add_time(b, g, &t->gap[after->origin], 1, &stage[n - 1]);
+		a->time_error_s += t->gap[after->origin].error_s;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		a->time.stage[i] = *stage[i].stage;
+	a->time.n_stages = n;
+	if (!a->time.stage[n - 1].n_terms)
+		a->time = (struct model_fn){0};
+}
+
 /* How much of an arc's time is computation: the rest passed in the call before. */
 static void compute_fn(struct build *b, struct build_graph *g, const struct time_fn *t, struct model_data *d)
 {
@@ -242,26 +294,14 @@ static uint32_t add_arc(struct build *b, struct build_graph *g, uint32_t from, u
 	struct model_arc *a = &n->arc[n->n_arcs];
 	const struct merge_node *before = from ? leaf_of(b, g->item[from - 1]) : NULL;
 	const struct merge_node *after = to < g->n_items ? leaf_of(b, g->item[to]) : NULL;
-	double error = 0;
 
 	a->to = to < g->n_items ? to + 1 : MODEL_END;
 	a->info = a->to == from;
 	a->seen = times_taken(b, g, from, to);
 	if (to < g->n_items)
 		all_data(b, g, to, to + 1 == from, a);
-	if (b->times && (before || after) && one_stage(b, &a->time, 2 + 2 * TIME_TERMS)) {
-		if (before) {
-			add_time(b, g, &b->times->dur[before->origin], 1, &a->time);
-			error += b->times->dur[before->origin].error_s;
-		}
-		if (after) {
-			add_time(b, g, &b->times->gap[after->origin], 1, &a->time);
-			error += b->times->gap[after->origin].error_s;
-		}
-		if (!a->time.stage->n_terms)
-			a->time = (struct model_fn){0};
-		a->time_error_s = error;
-	}
+	if (b->times && (before || after))
+		arc_time(b, g, before, after, a);
 	n->class = (uint8_t)((n->class == MODEL_PT || n->class == MODEL_PTD || a->time.n_stages ? MODEL_PT : MODEL_S) |
 			     (n->class == MODEL_PD || n->class == MODEL_PTD || a->n_data ? MODEL_PD : MODEL_S));
 	return n->n_arcs++;

@@ -116,6 +116,7 @@ struct feature *feature_list(const char *const *var, uint32_t n_vars, uint32_t *
 	for (uint32_t d = 1; d <= 3; d++)
 		add_grid(&l, d, var, n_vars);
 	add(&l, FEATURE_LOG2, 0, 0, 0, 0, "log2", "ranks", NULL);
+	add(&l, FEATURE_CROWDED, 0, 0, 0, 0, "crowded", "ranks", NULL);
 	for (uint32_t v = 0; v < n_vars; v++)
 		add_levels(&l, v, var[v]);
 	for (uint32_t v = 0; v < n_vars; v++)
@@ -278,6 +279,8 @@ int64_t feature_value(const struct feature *f, const struct feature_place *p)
 		while (INT64_C(1) << k < p->ranks)
 			k++;
 		return k;
+	case FEATURE_CROWDED:
+		return p->crowd > 0 ? p->crowd > 1 : FEATURE_NONE;
 	case FEATURE_MOD:
 	case FEATURE_DIV:
 		v = whole(p->var[f->v]);

@@ -24,6 +24,7 @@ enum feature_op {
 	FEATURE_RANK,
 	FEATURE_RANKS,
 	FEATURE_LOG2,	/* least k with 2^k >= ranks */
+	FEATURE_CROWDED, /* 1 where there are more ranks than processors, else 0; calls do not depend on it, times do */
 	FEATURE_DIMS,	/* extent of dimension i of d */
 	FEATURE_COORD,	/* place in it */
 	FEATURE_PREV,	/* neighbour below, TRACE_PROC_NULL outside */
@@ -54,10 +55,11 @@ struct feature {
 	uint8_t v, w;	  /* variables; w may be a portion */
 };
 
-/* A run: its variables, and a rank of it. */
+/* A run: its variables, and a rank of it; ranks for a processor, 0: that is not asked. */
 struct feature_place {
 	const double *var;
 	uint32_t rank, ranks;
+	double crowd;
 };
 
 /* All features of these variables, the simplest first, those of portions last; malloced, NULL without memory. */

@@ -146,7 +146,7 @@ static void mark_used(struct foresee *f)
 
 static void prepare(struct foresee *f, uint32_t rank)
 {
-	struct feature_place place = {f->var, rank, f->ranks};
+	struct feature_place place = {f->var, rank, f->ranks, f->crowd};
 
 	for (uint32_t k = 0; k < f->n_features; k++)
 		if (f->used[k])
@@ -259,6 +259,25 @@ const char *foresee_far(const struct foresee *f, double *lo, double *hi)
 			return f->m->input[i].name;
 	}
 	return NULL;
+}
+
+const char *foresee_outside(const struct foresee *f)
+{
+	for (uint32_t i = 0; i < f->m->n_inputs; i++) {
+		const struct feature *k = &f->feature[f->feature_of[i]];
+		double x = k->op == FEATURE_VAR ? f->var[k->v] : f->ranks;
+
+		if ((k->op == FEATURE_VAR || k->op == FEATURE_RANKS) && (x < f->m->input[i].lo || x > f->m->input[i].hi))
+			return f->m->input[i].name;
+	}
+	return f->m->place.known && f->crowd > f->m->place.crowd ? "ranks" : NULL;
+}
+
+double foresee_error(const struct foresee *f)
+{
+	const struct model_confidence *c = &f->m->confidence;
+
+	return foresee_outside(f) ? fmax(c->time_error, c->beyond_error) : c->time_error;
 }
 
 /* ---- a rank ---- */

@@ -42,6 +42,11 @@ void foresee_close(struct foresee *f);
 #define FORESEE_FAR 4
 const char *foresee_far(const struct foresee *f, double *lo, double *hi);
 
+/* Name of a variable, or "ranks", that is outside of what the runs had at all; NULL when there is none. */
+const char *foresee_outside(const struct foresee *f);
+/* The time is within this ratio, less 1: of runs that were left out, or of such as are outside. After foresee_place. */
+double foresee_error(const struct foresee *f);
+
 /*
  * Where there are more ranks than processors they take turns, and a time of a rank is the time that it needs a processor for,
  * stretched: all of them together keep the processors busy (run_place_wall). processors: of all ranks together, 0: those of the

@@ -42,7 +42,7 @@ static bool never_differs(const struct learnt *l, const struct learnt_doubt *d)
 				for (int i = 0; i < 12; i++)
 					if (f[i] < l->n_features)
 						value[f[i]] = feature_value(&l->feature[f[i]],
-									    &(struct feature_place){var, rank, ranks});
+									    &(struct feature_place){var, rank, ranks, 0});
 			}
 			same = learnt_doubt_agrees(d, value);
 		}

@@ -22,7 +22,7 @@ static int fill_columns(struct learnt *l)
 			const struct runs_run *run = &r->run[r->point[i].run];
 
 			l->col[f][i] = feature_value(&l->feature[f], &(struct feature_place){run->var, r->point[i].rank,
-											    run->n_ranks});
+											    run->n_ranks, 0});
 		}
 	}
 	return l->col ? 0 : -1;

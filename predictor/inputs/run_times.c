@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gsl/gsl_cdf.h>
+
 #include "predictor/inputs/run_times.h"
 
 #define SIZES_MAX     13  /* features that times are tried with */
@@ -13,6 +15,7 @@
 #define WORTH	      0.9 /* a term has to leave at most so much of the error without it */
 #define TIME_LEAST_S  1e-9
 #define ROUNDS	      3	  /* of weights, each by what the last one found */
+#define LIKELY	      0.95  /* of what is told of times, above and below: nine of ten runs are between */
 #define WEIGHT_WITHIN 4	  /* times the run's own mean, where what was found is far from it */
 
 /* Weighted sums of a fold, which is a run: x, y and the products of them. */
@@ -30,8 +33,10 @@ struct fitter {
 	uint32_t n_sizes, n_seen, size[SIZES_MAX]; /* n_seen of variables that the program's messages show */
 	struct sample s;
 	struct sums *fold;
-	uint32_t without;
+	bool *without; /* by run */
 };
+/* Which runs times are learnt from: calls take something else where ranks wait for a processor and give it up while they wait. */
+enum kind { KIND_ALL, KIND_ALONE, KIND_CROWDED };
 
 /* ---- sizes ---- */
 
@@ -191,8 +196,18 @@ static void weigh_run(struct fitter *t, uint32_t first, uint32_t n, double mean_
 		t->s.w[i] = 1 / (mean_s * mean_s * n);
 }
 
+static bool is_crowded(const struct runs_run *run)
+{
+	return run->place.crowd > 1;
+}
+
+static bool is_used(const struct fitter *t, uint32_t run, enum kind kind)
+{
+	return !t->without[run] && (kind == KIND_ALL || is_crowded(&t->r->run[run]) == (kind == KIND_CROWDED));
+}
+
 /* Seconds of the call at the points that are used, weighed by the run's mean. */
-static void take_sample(struct fitter *t, const struct runs_leaf *leaf, bool gap)
+static void take_sample(struct fitter *t, const struct runs_leaf *leaf, bool gap, enum kind kind)
 {
 	t->s.n = 0;
 	for (uint32_t run = 0; run < t->r->n_runs; run++) {
@@ -200,7 +215,7 @@ static void take_sample(struct fitter *t, const struct runs_leaf *leaf, bool gap
 		uint32_t step = (k->n_ranks + POINTS_OF_RUN - 1) / POINTS_OF_RUN, first = t->s.n;
 		double mean = 0;
 
-		for (uint32_t i = 0; run != t->without && i < k->n_ranks; i += step) {
+		for (uint32_t i = 0; is_used(t, run, kind) && i < k->n_ranks; i += step) {
 			const struct runs_seen *s = &leaf->seen[k->first_point + i];
 
 			if (!s->timed)
@@ -293,11 +308,11 @@ static double fit_again(struct fitter *t, struct time_fn *out)
 	return error;
 }
 
-static void fit_time(struct fitter *t, const struct runs_leaf *leaf, bool gap, struct time_fn *out)
+static void fit_time(struct fitter *t, const struct runs_leaf *leaf, bool gap, enum kind kind, struct time_fn *out)
 {
 	double least, sum = 0;
 
-	take_sample(t, leaf, gap);
+	take_sample(t, leaf, gap, kind);
 	*out = (struct time_fn){0};
 	if (!t->s.n)
 		return;
@@ -329,11 +344,14 @@ static void fit_all(struct fitter *t, struct run_times *out)
 	for (uint32_t i = 0; i < t->r->n_leaf; i++) {
 		const struct runs_leaf *leaf = &t->r->leaf[i];
 
-		out->gap[i] = out->dur[i] = (struct time_fn){0};
+		out->gap[i] = out->dur[i] = out->crowded[i] = (struct time_fn){0};
 		if (!is_begin(leaf->name))
-			fit_time(t, leaf, true, &out->gap[i]);
-		if (!outside(leaf->name))
-			fit_time(t, leaf, false, &out->dur[i]);
+			fit_time(t, leaf, true, KIND_ALL, &out->gap[i]);
+		if (outside(leaf->name))
+			continue;
+		fit_time(t, leaf, false, out->split ? KIND_ALONE : KIND_ALL, &out->dur[i]);
+		if (out->split)
+			fit_time(t, leaf, false, KIND_CROWDED, &out->crowded[i]);
 	}
 }
 
@@ -353,7 +371,7 @@ static double wall_of(const struct fitter *t, const struct run_times *times, uin
 			const char *name = t->r->leaf[i].name;
 
 			if (times)
-				sum += (double)s->n * (value_at(t, &times->gap[i], p) + value_at(t, &times->dur[i], p));
+				sum += (double)s->n * (value_at(t, &times->gap[i], p) + value_at(t, run_times_dur(times, i, is_crowded(k)), p));
 			else
 				sum += each * ((is_begin(name) ? 0 : s->gap_ns) + (outside(name) ? 0 : s->dur_ns));
 		}
@@ -363,25 +381,116 @@ static double wall_of(const struct fitter *t, const struct run_times *times, uin
 	return run_place_wall(k->place.crowd, k->n_ranks, longest, all);
 }
 
+/* What the runs that are left out are missed by at most, as a ratio less 1; adds up the errors. */
+static double judge_left_out(struct fitter *t, struct run_times *out, double *sum)
+{
+	double worst = 0;
+
+	fit_all(t, out);
+	for (uint32_t run = 0; run < t->r->n_runs; run++) {
+		double own, said;
+
+		if (!t->without[run])
+			continue;
+		own = wall_of(t, NULL, run);
+		said = wall_of(t, out, run);
+		if (!(own > 0) || !(said > 0) || !isfinite(said / own))
+			continue;
+		*sum += fabs(said / own - 1);
+		out->n_errors++;
+		worst = fmax(worst, fmax(said / own, own / said) - 1);
+	}
+	return worst;
+}
+
+/* Of a run: its number of ranks, or a variable. */
+static double value_of(const struct runs_run *run, uint32_t v, uint32_t n_vars)
+{
+	return v < n_vars ? run->var[v] : run->n_ranks;
+}
+
+/* Is the run between others that its times are learnt from, in its number of ranks and every variable? */
+static bool is_inside(const struct fitter *t, uint32_t run, bool split)
+{
+	const struct runs *r = t->r;
+
+	for (uint32_t v = 0; v <= r->n_vars; v++) {
+		double x = value_of(&r->run[run], v, r->n_vars);
+		bool below = false, above = false;
+
+		for (uint32_t i = 0; i < r->n_runs; i++) {
+			if (i == run || (split && is_crowded(&r->run[i]) != is_crowded(&r->run[run])))
+				continue;
+			below |= value_of(&r->run[i], v, r->n_vars) <= x;
+			above |= value_of(&r->run[i], v, r->n_vars) >= x;
+		}
+		if (!below || !above)
+			return false;
+	}
+	return true;
+}
+
 static void leave_out(struct fitter *t, struct run_times *out)
 {
-	double sum = 0;
+	double sum = 0, squares = 0;
+	uint32_t inside = 0;
 
 	for (uint32_t run = 0; run < t->r->n_runs; run++) {
-		double error, own = wall_of(t, NULL, run);
+		const struct runs_run *k = &t->r->run[run];
+		double error;
 
-		t->without = run;
-		fit_all(t, out);
-		error = fabs(wall_of(t, out, run) / own - 1);
-		if (t->r->run[run].lost_ns > 0 && t->r->run[run].wall_ns > 0)
-			out->shared = fmax(out->shared, 1 - own / (t->r->run[run].wall_ns * 1e-9));
-		if (!isfinite(error))
-			continue;
-		sum += error;
-		out->worst_error = fmax(out->worst_error, error);
-		out->n_errors++;
+		t->without[run] = true;
+		error = judge_left_out(t, out, &sum);
+		t->without[run] = false;
+		out->beyond_error = fmax(out->beyond_error, error);
+		if (is_inside(t, run, out->split)) {
+			out->worst_error = fmax(out->worst_error, error);
+			squares += log1p(error) * log1p(error);
+			inside++;
+		}
+		if (k->lost_ns > 0 && k->wall_ns > 0)
+			out->shared = fmax(out->shared, 1 - wall_of(t, NULL, run) / (k->wall_ns * 1e-9));
 	}
 	out->mean_error = out->n_errors ? sum / out->n_errors : 0;
+	/* A few runs do not show how far the next may be off. */
+	if (inside)
+		out->worst_error = fmax(out->worst_error, expm1(gsl_cdf_tdist_Pinv(LIKELY, inside) * sqrt(squares / inside)));
+	out->worst_error = inside ? fmin(out->worst_error, out->beyond_error) : out->beyond_error;
+}
+
+/* Runs with the most ranks, or the greatest value of a variable, by the others: what the model is worth beyond its runs. With
+ * two numbers of ranks the others have only one, which is what is known of ranks then. */
+static void leave_out_greatest(struct fitter *t, struct run_times *out)
+{
+	uint32_t n_vars = t->r->n_vars, n_errors = out->n_errors;
+	double sum = 0;
+
+	for (uint32_t v = 0; v <= n_vars; v++) {
+		double most = 0;
+		uint32_t left = 0;
+
+		for (uint32_t run = 0; run < t->r->n_runs; run++)
+			most = fmax(most, value_of(&t->r->run[run], v, n_vars));
+		for (uint32_t run = 0; run < t->r->n_runs; run++)
+			left += t->without[run] = value_of(&t->r->run[run], v, n_vars) == most;
+		if (left < t->r->n_runs)
+			out->beyond_error = fmax(out->beyond_error, judge_left_out(t, out, &sum));
+		memset(t->without, 0, t->r->n_runs * sizeof(*t->without));
+	}
+	out->n_errors = n_errors;
+}
+
+/* Are there enough runs of each kind? */
+static bool find_split(const struct runs *r)
+{
+	uint32_t crowded = 0;
+
+	for (uint32_t i = 0; i < r->n_runs; i++) {
+		if (!r->run[i].place.processors)
+			return false;
+		crowded += is_crowded(&r->run[i]);
+	}
+	return crowded >= RUNS_MIN && r->n_runs - crowded >= RUNS_MIN;
 }
 
 int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf *err)
@@ -396,6 +505,8 @@ int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf
 	if (a) {
 		out->gap = arena_alloc(a, r->n_leaf, sizeof(*out->gap));
 		out->dur = arena_alloc(a, r->n_leaf, sizeof(*out->dur));
+		out->crowded = arena_alloc(a, r->n_leaf, sizeof(*out->crowded));
+		t.without = arena_alloc(a, r->n_runs, sizeof(*t.without));
 		t.s.point = arena_alloc(a, r->n_points, sizeof(*t.s.point));
 		t.s.fold = arena_alloc(a, r->n_points, sizeof(*t.s.fold));
 		t.s.y = arena_alloc(a, r->n_points, sizeof(*t.s.y));
@@ -403,7 +514,7 @@ int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf
 		t.s.x = arena_alloc(a, r->n_points, sizeof(*t.s.x));
 		t.fold = arena_alloc(a, r->n_runs, sizeof(*t.fold));
 	}
-	if (!a || !out->gap || !out->dur || !t.s.point || !t.s.fold || !t.s.y || !t.s.w || !t.s.x || !t.fold) {
+	if (!a || !out->gap || !out->dur || !out->crowded || !t.without || !t.s.point || !t.s.fold || !t.s.y || !t.s.w || !t.s.x || !t.fold) {
 		err_set(err, "no memory for times");
 		goto out;
 	}
@@ -411,8 +522,9 @@ int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf
 	choose_sizes(&t, vars);
 	t.n_seen = vars ? t.n_sizes : 0;
 	choose_sizes(&t, ~vars);
+	out->split = find_split(r);
 	leave_out(&t, out);
-	t.without = UINT32_MAX;
+	leave_out_greatest(&t, out);
 	fit_all(&t, out);
 	rc = 0;
 out:

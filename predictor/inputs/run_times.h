@@ -23,15 +23,25 @@ struct time_fn {
 };
 struct run_times {
 	struct time_fn *gap, *dur; /* by leaf */
+	/* Calls of runs with more ranks than processors, and dur of the others: where there are at least RUNS_MIN of each. */
+	bool split;
+	struct time_fn *crowded;
 	/* Walltimes of runs that were left out, against what the others say. */
 	uint32_t n_errors;
-	double mean_error, worst_error; /* relative */
+	double mean_error;   /* relative */
+	double worst_error;  /* as a ratio less 1: nine of ten runs between others in size and ranks are within, by how far those were off */
+	double beyond_error; /* the same of all, and of the runs with the most ranks or the greatest value of a variable by the rest */
 	double shared;			/* of a run's time other programs had its processors so much, where it was worst */
 	struct arena *arena;
 };
 
 /* -1 without memory, or when the traces have no times. */
 int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf *err);
+/* Of the calls of a leaf. */
+static inline const struct time_fn *run_times_dur(const struct run_times *t, uint32_t leaf, bool crowded)
+{
+	return crowded && t->split ? &t->crowded[leaf] : &t->dur[leaf];
+}
 void run_times_free(struct run_times *t);
 
 #endif

@@ -316,13 +316,18 @@ static void names_read(struct reader *r)
 	}
 }
 
-/* Which may be left out, and the word behind it. */
+/* Lines that may be left out, and the word behind them. */
 static void place_read(struct reader *r)
 {
-	static const char *const word[] = {"tables", "place"};
+	static const char *const word[] = {"tables", "place", "beyond"};
 	struct model_place *p = &r->m->place;
+	uint32_t next = one_of(r, word, 3);
 
-	p->known = one_of(r, word, 2);
+	if (next == 2) {
+		r->m->confidence.beyond_error = real(r);
+		next = one_of(r, word, 2);
+	}
+	p->known = next == 1;
 	if (!p->known)
 		return;
 	p->processors = (uint32_t)whole(r, UINT32_MAX);

@@ -157,7 +157,8 @@ struct model_confidence {
 	uint32_t n_exact;   /* runs whose sequence was predicted exactly */
 	uint32_t n_refused; /* runs that were refused, with a reason */
 	double prefix;	    /* mean share of rows before the first difference */
-	double time_error;  /* mean of |predicted / actual - 1| over the runs that were predicted */
+	double time_error;  /* mean of |predicted / actual - 1| over the runs that were predicted; of models of runs: see run_times.h */
+	double beyond_error; /* of models of runs: outside of what these had; 0: not known */
 };
 
 /* Where traced runs ran. */

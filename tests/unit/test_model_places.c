@@ -294,11 +294,118 @@ static void test_different(void **state)
 	}
 }
 
+/* ---- calls of ranks that give their processor up while they wait ---- */
+
+#define YIELDED   30000 /* ns of a call then, and a little more the more ranks there are */
+#define YIELD_LOG 2000
+
+static double yield_law(uint32_t ranks, uint32_t processors, uint32_t n, uint32_t k)
+{
+	bool crowded = ranks > processors;
+	double all = 0, longest = 0;
+
+	for (uint32_t r = 0; r < ranks; r++) {
+		double own = ((double)compute_ns(ranks, r, n) + (crowded ? YIELDED + YIELD_LOG * log2(ranks) : OWN_CALL)) * k * 1e-9;
+
+		all += own;
+		longest = fmax(longest, own);
+	}
+	return fmax(longest, all / processors);
+}
+
+/* As turns(), but a call takes something else where ranks share processors; all of a run is `by` times as long. */
+static struct trace *yielding(uint32_t ranks, uint32_t processors, uint32_t size, uint32_t steps, double by)
+{
+	struct syn *s = syn_create(ranks);
+	bool crowded = ranks > processors;
+	struct trace *t;
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < ranks; r++) {
+		double gap = by * (double)compute_ns(ranks, r, size), own = by * (crowded ? YIELDED + YIELD_LOG * log2(ranks) : OWN_CALL);
+		uint64_t delay = crowded ? (uint64_t)(((double)ranks / processors - 1) * (gap + own)) : 0;
+
+		for (uint32_t i = 0; i < steps; i++)
+			syn_call(s, r, "MPI_Allreduce", 2, SYN(.count = size, .gap_ns = (uint64_t)gap, .dur_ns = (uint64_t)own + delay));
+		seat(s, r, "a", processors, 5, processors);
+		if (delay)
+			syn_delayed(s, r, delay * steps);
+	}
+	syn_end(s);
+	t = syn_open(s);
+	syn_destroy(s);
+	return t;
+}
+
+static const double yield_size[] = {40, 60, 90, 40, 60, 90, 40, 60, 90};
+
+/* Learnt from 2 ranks on 2 processors, and 4 and 8 on them; noisy: some runs are longer than they should be. */
+static void learn_yielding(struct world *w, bool noisy)
+{
+	static const double k[9] = {50, 30, 60, 40, 50, 30, 60, 40, 50}, by[9] = {1, 1.1, 0.95, 0.92, 1.08, 1, 1.05, 0.9, 1};
+	struct trace *t[9];
+
+	for (uint32_t i = 0; i < 9; i++)
+		t[i] = yielding(2u << i / 3, 2, (uint32_t)yield_size[i], (uint32_t)k[i], noisy ? by[i] : 1);
+	if (world_learn(w, 1, t, yield_size, k, 9) < 0)
+		fail_msg("%s", w->err.text);
+}
+
+/* Neither kind of run says what calls take in the other. */
+static void test_yielding(void **state)
+{
+	static const uint32_t asked[][2] = {{2, 2}, {4, 2}, {8, 2}, {16, 2}, {8, 4}, {4, 4}, {16, 16}};
+	struct world w;
+
+	(void)state;
+	learn_yielding(&w, false);
+	assert_true(w.times.split);
+	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+		double is = yield_law(asked[i][0], asked[i][1], 75, 17), said = world_seconds(&w, asked[i][0], asked[i][1], 75, 17, NULL);
+
+		if (!(fabs(said / is - 1) < 0.05))
+			fail_msg("%u ranks on %u processors: %g s, predicted %g s", asked[i][0], asked[i][1], is, said);
+	}
+	world_forget(&w);
+}
+
+/* The interval is that of runs between those learnt from, or of runs beyond, which is not narrower. */
+static void test_interval(void **state)
+{
+	static const struct {
+		uint32_t ranks;
+		double k, i;
+		const char *outside;
+	} asked[] = {{4, 75, 40, NULL}, {2, 60, 50, NULL}, {8, 95, 40, "K"}, {8, 35, 40, "K"}, {16, 75, 40, "ranks"}, {1, 75, 40, "ranks"}};
+	struct world w;
+
+	(void)state;
+	learn_yielding(&w, true);
+	assert_true(w.times.beyond_error >= w.times.worst_error && w.times.worst_error > 0.02);
+	assert_true(w.model->confidence.beyond_error == w.times.beyond_error);
+	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+		const double value[] = {asked[i].k, asked[i].i};
+		struct foresee f;
+		const char *outside;
+
+		assert_int_equal(foresee_open(&f, w.model, asked[i].ranks, (const char *[]){"K", "I"}, value, 2, false, &w.err), 0);
+		assert_int_equal(foresee_place(&f, 2, &w.err), 0);
+		outside = foresee_outside(&f);
+		assert_true(!outside == !asked[i].outside);
+		if (outside)
+			assert_string_equal(outside, asked[i].outside);
+		assert_true(foresee_error(&f) == (outside ? w.times.beyond_error : w.times.worst_error));
+		foresee_close(&f);
+	}
+	world_forget(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_cut),	  cmocka_unit_test(test_preempted), cmocka_unit_test(test_places),
 	    cmocka_unit_test(test_turns), cmocka_unit_test(test_unseen),    cmocka_unit_test(test_different),
+	    cmocka_unit_test(test_yielding), cmocka_unit_test(test_interval),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -63,14 +63,14 @@ static void test_features(void **state)
 	(void)state;
 	assert_non_null(f);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
-		struct feature_place p = {value, expected[i].rank, 6};
+		struct feature_place p = {value, expected[i].rank, 6, 0};
 		int64_t v = feature_value(feature_named(f, n, expected[i].name), &p);
 
 		if (v != expected[i].value)
 			fail_msg("%s of rank %u is %lld", expected[i].name, expected[i].rank, (long long)v);
 	}
-	assert_true(feature_value(feature_named(f, n, "N"), &(struct feature_place){broken, 0, 6}) == FEATURE_NONE);
-	assert_true(feature_value(feature_named(f, n, "mod(N,S)"), &(struct feature_place){broken, 0, 6}) == FEATURE_NONE);
+	assert_true(feature_value(feature_named(f, n, "N"), &(struct feature_place){broken, 0, 6, 0}) == FEATURE_NONE);
+	assert_true(feature_value(feature_named(f, n, "mod(N,S)"), &(struct feature_place){broken, 0, 6, 0}) == FEATURE_NONE);
 	free(f);
 }
 
@@ -100,7 +100,7 @@ static void table_make(struct table *t)
 			uint32_t ranks = i % 4 < 2 ? 2 : 4;
 
 			t->t.col[f][i] = feature_value(&t->t.feature[f],
-						       &(struct feature_place){&size[i / 4], ranks - 2 + i % 2, ranks});
+						       &(struct feature_place){&size[i / 4], ranks - 2 + i % 2, ranks, 0});
 		}
 	}
 	for (uint32_t i = 0; i < POINTS; i++)
