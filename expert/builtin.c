@@ -22,7 +22,7 @@ const char builtin_types[] =
     "param wait_start_time, wait_finish_time type time "
     "param is_synchronous, is_distant type boolean "
     "param outside_start_time, outside_finish_time type time "
-    "param wait_event, wait_count type int " DONE ";"
+    "param wait_event, wait_count type int param lacks_processor type boolean " DONE ";"
 
     "defstruct event function_call_receive_operation \"a receive is posted\" "
     "param source, dest, tag, comm, bytes, given_source, given_tag type int "
@@ -72,9 +72,6 @@ const char builtin_types[] =
     "param is_sampled type boolean "
     "param processors, processor_set, ranks_on_set type int param throttled type time "
     "param processors_of_host type int param network type string param after_finalize type time;"
-
-    "defstruct event processor_shortage \"from here on a rank does not get its processor when it is ready to run, or gets it again\" "
-    "param lacks type boolean;"
 
     "defstruct observation problem \"what declare problem finds\" "
     "param name, description, advice type string "

@@ -39,8 +39,7 @@ static int find_types(struct input *in, const struct rules *r)
 		     {"message_burst", &in->type.burst},
 		     {"iteration", &in->type.iteration},
 		     {"rank_begin", &in->type.begin},
-		     {"rank_end", &in->type.end},
-		     {"processor_shortage", &in->type.shortage}};
+		     {"rank_end", &in->type.end}};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		const struct rules_struct *t = rules_find(r, table[i].name);
@@ -57,7 +56,6 @@ static int find_types(struct input *in, const struct rules *r)
 	}
 	in->type.probe = UINT32_MAX;
 	in->type.flush = UINT32_MAX - 1;
-	in->wants_shortage = !in->told && engine_wants(in->e, in->type.shortage);
 	in->wants_calls = in->told || engine_wants(in->e, in->type.call);
 	return 0;
 }

@@ -102,7 +102,7 @@ struct input_shortage {
 	bool is_sampled;
 	uint64_t delayed_ns, cpu_ns; /* ready but others had it, and on it */
 	uint64_t *change;       /* calls from which on it does, or no longer: number << 1 | whether it does */
-	uint32_t n, told;
+	uint32_t n, passed;
 };
 
 struct input_rank {
@@ -139,7 +139,7 @@ struct input_rank {
 /* Types of the structures. */
 struct input_types {
 	uint32_t call, send, recv, barrier, to_one, from_one, to_all, scan, window, lock, unlock, post, start, complete, wait;
-	uint32_t fence, neighbour, neighbour_data, file_coll, file, burst, iteration, begin, end, shortage;
+	uint32_t fence, neighbour, neighbour_data, file_coll, file, burst, iteration, begin, end;
 	/* no structures of the rules, told to others than the engine only: */
 	uint32_t probe; /* v[0]: the receive's call */
 	uint32_t flush; /* v[0], v[1]: window, target or INPUT_ALL */
@@ -157,7 +157,7 @@ struct input {
 	struct input_rank *rank;
 	struct input_report *report;
 	struct errbuf *err;
-	bool wants_calls, wants_shortage;
+	bool wants_calls;
 	int (*told)(void *arg, const struct input *in, const struct pending *p, struct errbuf *err); /* NULL: the engine */
 	void *arg;
 	bool locks_exclude;       /* some rank asks for an exclusive lock */
@@ -211,8 +211,8 @@ int input_bursts_end(struct input *in, uint32_t rank, const struct input_call *c
 /* ---- input_shortage.c ---- */
 /* What the samples of the rank say. -1 without memory. */
 int input_shortage_open(struct input *in, uint32_t rank);
-/* Tells whether it lacks its processor from this call on, where that changes. -1 without memory. */
-int input_shortage_before(struct input *in, uint32_t rank, const struct input_call *c);
+/* Whether the rank lacks its processor around that call, which comes behind those that were asked for before. */
+bool input_shortage_at(struct input_rank *k, uint64_t event);
 
 /* ---- input_window.c: windows and files ---- */
 int input_window_call(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g);

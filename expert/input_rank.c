@@ -402,9 +402,7 @@ int input_rank_before(struct input *in, uint32_t rank, const struct input_call *
 		l->computed_ns += c->gap_ns;
 		l->untimed |= !c->timed;
 	}
-	if (!k->begun && tell_begin(in, rank, c) < 0)
-		return -1;
-	return k->shortage.n > k->shortage.told ? input_shortage_before(in, rank, c) : 0;
+	return k->begun ? 0 : tell_begin(in, rank, c);
 }
 
 int input_rank_after(struct input *in, uint32_t rank, const struct input_call *c)

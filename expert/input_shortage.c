@@ -27,7 +27,7 @@ static bool is_short(const struct lapse *l)
 }
 
 /* From that call on; what was so before needs no telling. */
-static void tell_from(struct input_shortage *h, uint64_t event, bool lacks)
+static void set_from(struct input_shortage *h, uint64_t event, bool lacks)
 {
 	if (lacks != (h->n ? h->change[h->n - 1] & 1 : 0))
 		h->change[h->n++] = event << 1 | lacks;
@@ -37,7 +37,7 @@ static void tell_from(struct input_shortage *h, uint64_t event, bool lacks)
  * sample before it and the first one behind it; one with samples in it, or before it, in all of that. */
 static void find_changes(const struct trace_sample *const *sample, uint32_t n, struct input_shortage *h)
 {
-	uint64_t next = 0; /* call of which is not told */
+	uint64_t next = 0; /* call that is not set */
 
 	for (uint32_t i = 0; i < n;) {
 		uint64_t event = sample[i]->event;
@@ -45,12 +45,12 @@ static void find_changes(const struct trace_sample *const *sample, uint32_t n, s
 
 		add(&until, sample[i]);
 		if (next < event)
-			tell_from(h, next, is_short(&until));
+			set_from(h, next, is_short(&until));
 		for (; i < n && sample[i]->event == event; i++)
 			add(&at, sample[i]);
 		if (i < n)
 			add(&at, sample[i]);
-		tell_from(h, event, is_short(&at));
+		set_from(h, event, is_short(&at));
 		next = event + 1;
 	}
 }
@@ -94,25 +94,16 @@ int input_shortage_open(struct input *in, uint32_t rank)
 		h->delayed_ns += s.sample[i].delayed_ns;
 		h->cpu_ns += s.sample[i].cpu_ns;
 	}
-	rv = in->wants_shortage ? changes_of(&s, h) : 0;
+	rv = in->told ? 0 : changes_of(&s, h);
 	trace_samples_free(&s);
 	return rv;
 }
 
-int input_shortage_before(struct input *in, uint32_t rank, const struct input_call *c)
+bool input_shortage_at(struct input_rank *k, uint64_t event)
 {
-	struct input_shortage *h = &in->rank[rank].shortage;
-	uint32_t before = h->told;
-	struct pending *p;
+	struct input_shortage *h = &k->shortage;
 
-	while (h->told < h->n && h->change[h->told] >> 1 <= c->event)
-		h->told++;
-	if ((h->told - before) % 2 == 0) /* as it was */
-		return 0;
-	p = input_append(in, rank, c, in->type.shortage);
-	if (!p)
-		return -1;
-	p->s.site = -1;
-	p->v[0].i = h->change[h->told - 1] & 1;
-	return 0;
+	while (h->passed < h->n && h->change[h->passed] >> 1 <= event)
+		h->passed++;
+	return h->passed && h->change[h->passed - 1] & 1;
 }

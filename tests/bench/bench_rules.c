@@ -86,7 +86,7 @@ static int give(struct bench *b, uint32_t r, struct errbuf *err)
 		return tell(b, b->coll[k], &e, v, err);
 	}
 	if (phase % 2 == 0) {
-		const int64_t values[] = {r, (r + 1) % b->ranks, phase, 0, 1024, 1, begin, end, 0, 0, begin, begin, s->step, 1, 0, e.site};
+		const int64_t values[] = {r, (r + 1) % b->ranks, phase, 0, 1024, 1, begin, end, 0, 0, begin, begin, s->step, 1, 0, 0, e.site};
 
 		memcpy(v, values, sizeof(values));
 		return tell(b, b->send, &e, v, err);
@@ -136,7 +136,7 @@ static void check_layout(const struct bench *b)
 	set(v, b->send, "wait_finish_time", 1);
 	set(v, b->recv, "wait_finish_time", 1);
 	set(v, b->coll[0], "wait_finish_time", 1);
-	if (!v[7].i || !v[9].i || !v[8].i || b->send->n_param != 16 || b->recv->n_param != 17 || b->coll[0]->n_param != 11) {
+	if (!v[7].i || !v[9].i || !v[8].i || b->send->n_param != 17 || b->recv->n_param != 17 || b->coll[0]->n_param != 11) {
 		fprintf(stderr, "bench_rules: the built-in structures have changed\n");
 		exit(1);
 	}
