@@ -101,9 +101,12 @@ struct input_loop {
 struct input_shortage {
 	bool is_sampled;
 	uint64_t delayed_ns, cpu_ns; /* ready but others had it, and on it */
-	uint64_t *change;       /* calls from which on it does, or no longer: number << 1 | whether it does */
+	uint64_t *change;       /* calls from which on it does: number << 8 | how much of the time, in 1/256; 0: it has it */
 	uint32_t n, passed;
+	uint8_t now;            /* of the call that is read */
 };
+#define INPUT_SHORT_OF 256
+
 
 struct input_rank {
 	struct trace_iter *it;
@@ -211,8 +214,9 @@ int input_bursts_end(struct input *in, uint32_t rank, const struct input_call *c
 /* ---- input_shortage.c ---- */
 /* What the samples of the rank say. -1 without memory. */
 int input_shortage_open(struct input *in, uint32_t rank);
-/* Whether the rank lacks its processor around that call, which comes behind those that were asked for before. */
-bool input_shortage_at(struct input_rank *k, uint64_t event);
+/* How much of the time around that call, which comes behind those that were asked for before, the rank lacks its processor: in
+ * 1/INPUT_SHORT_OF; 0 where it is not much. */
+uint8_t input_shortage_at(struct input_rank *k, uint64_t event);
 
 /* ---- input_window.c: windows and files ---- */
 int input_window_call(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g);

@@ -372,34 +372,44 @@ static int tell_first_pass(struct input *in, uint32_t rank, const struct input_c
 			 l->first_pass.untimed);
 }
 
-static void begin_pass(struct input_loop *l, const struct input_call *c)
+/* gap_ns: computed before the call. */
+static void begin_pass(struct input_loop *l, const struct input_call *c, uint64_t gap_ns)
 {
 	l->begin_ns = c->enter_ns > c->gap_ns ? c->enter_ns - c->gap_ns : 0;
 	if (!l->pass) {
-		l->first_pass.before_ns = c->gap_ns;
+		l->first_pass.before_ns = gap_ns;
 		l->least_ns = UINT64_MAX;
 	} else {
-		l->least_ns = c->gap_ns < l->least_ns ? c->gap_ns : l->least_ns;
-		l->most_ns = c->gap_ns > l->most_ns ? c->gap_ns : l->most_ns;
+		l->least_ns = gap_ns < l->least_ns ? gap_ns : l->least_ns;
+		l->most_ns = gap_ns > l->most_ns ? gap_ns : l->most_ns;
 	}
 }
 
 /* ---- every call ---- */
 
+/* Of the time before the call that is read: ranks that lack their processors work less than they seem to. */
+static uint64_t computed_ns(const struct input_rank *k, uint64_t gap_ns)
+{
+	return gap_ns - (uint64_t)((double)gap_ns * k->shortage.now / INPUT_SHORT_OF);
+}
+
 int input_rank_before(struct input *in, uint32_t rank, const struct input_call *c)
 {
 	struct input_rank *k = &in->rank[rank];
 	struct input_loop *l = &k->loop;
+	uint64_t gap_ns;
 
 	k->n_calls++;
 	k->untimed += !c->timed;
-	k->computed_ns += c->timed ? c->gap_ns : 0;
+	k->shortage.now = input_shortage_at(k, c->event);
+	gap_ns = computed_ns(k, c->gap_ns);
+	k->computed_ns += c->timed ? gap_ns : 0;
 	if (k->sig[c->sym].is_file && c->timed)
 		k->in_files_ns += c->leave_ns - c->enter_ns;
 	if (l->count && l->pass < l->count && c->event >= l->first) {
 		if (c->event == l->first + l->pass * l->length)
-			begin_pass(l, c);
-		l->computed_ns += c->gap_ns;
+			begin_pass(l, c, gap_ns);
+		l->computed_ns += gap_ns;
 		l->untimed |= !c->timed;
 	}
 	return k->begun ? 0 : tell_begin(in, rank, c);

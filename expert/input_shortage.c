@@ -21,16 +21,19 @@ static void add(struct lapse *l, const struct trace_sample *s)
 	l->all_ns += s->cpu_ns + s->delayed_ns + s->asleep_ns;
 }
 
-static bool is_short(const struct lapse *l)
+/* 0: it has it. */
+static uint8_t shortage(const struct lapse *l)
 {
-	return l->delayed_ns > l->all_ns / SHORT_PART;
+	if (l->delayed_ns <= l->all_ns / SHORT_PART)
+		return 0;
+	return (uint8_t)((double)l->delayed_ns / (double)l->all_ns * (INPUT_SHORT_OF - 1));
 }
 
-/* From that call on; what was so before needs no telling. */
-static void set_from(struct input_shortage *h, uint64_t event, bool lacks)
+/* From that call on. */
+static void set_from(struct input_shortage *h, uint64_t event, uint8_t lacks)
 {
-	if (lacks != (h->n ? h->change[h->n - 1] & 1 : 0))
-		h->change[h->n++] = event << 1 | lacks;
+	if (lacks != (h->n ? (uint8_t)h->change[h->n - 1] : 0))
+		h->change[h->n++] = event << 8 | lacks;
 }
 
 /* Samples of the first thread, n in their order: each ends the time since the one before. A call lies in the time between the last
@@ -45,12 +48,12 @@ static void find_changes(const struct trace_sample *const *sample, uint32_t n, s
 
 		add(&until, sample[i]);
 		if (next < event)
-			set_from(h, next, is_short(&until));
+			set_from(h, next, shortage(&until));
 		for (; i < n && sample[i]->event == event; i++)
 			add(&at, sample[i]);
 		if (i < n)
 			add(&at, sample[i]);
-		set_from(h, event, is_short(&at));
+		set_from(h, event, shortage(&at));
 		next = event + 1;
 	}
 }
@@ -65,7 +68,7 @@ static int changes_of(const struct trace_samples *s, struct input_shortage *h)
 	if (!own || !h->change)
 		goto out;
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->sample[i].thread == 0 && s->sample[i].event < UINT64_MAX / 2)
+		if (s->sample[i].thread == 0 && s->sample[i].event < UINT64_MAX >> 8)
 			own[n++] = &s->sample[i];
 	find_changes(own, n, h);
 	if (!h->n) {
@@ -99,11 +102,11 @@ int input_shortage_open(struct input *in, uint32_t rank)
 	return rv;
 }
 
-bool input_shortage_at(struct input_rank *k, uint64_t event)
+uint8_t input_shortage_at(struct input_rank *k, uint64_t event)
 {
 	struct input_shortage *h = &k->shortage;
 
-	while (h->passed < h->n && h->change[h->passed] >> 1 <= event)
+	while (h->passed < h->n && h->change[h->passed] >> 8 <= event)
 		h->passed++;
-	return h->passed && h->change[h->passed - 1] & 1;
+	return h->passed ? (uint8_t)h->change[h->passed - 1] : 0;
 }
