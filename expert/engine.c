@@ -44,7 +44,7 @@ struct engine *engine_create(const struct plan *p, const struct engine_options *
 		e->o.firings_max = FIRINGS_MAX;
 	if (!e->o.age_max_ns)
 		e->o.age_max_ns = ENGINE_AGE_MAX_NS;
-	e->next_id = e->next_seq = e->n_cycle = 1;
+	e->next_seq = e->n_cycle = 1;
 	e->frame = (struct code_frame){.text = &e->text, .zero_divisions = &e->report.zero_divisions};
 	return e;
 }
@@ -121,7 +121,7 @@ static int collect_group(struct engine *e, const struct plan_pattern *p, const s
 		e->cap_group = (uint32_t)(2 * b->n);
 	}
 	e->n_group = 0;
-	for (struct entry *x = b->head; x; x = x->link[p->first_link + p->index->first_link].next)
+	for (struct entry *x = b->head; x; x = entry_link(x, p->first_link + p->index->first_link)->next)
 		e->group[e->n_group++] = x;
 	return 0;
 }
@@ -211,7 +211,7 @@ static inline __attribute__((always_inline)) int present(struct engine *e, const
 	if (p->uses.ins) {
 		int64_t n = code_run(&p->uses, &e->frame).i;
 
-		*entry_uses(e, p, x) = n > 0 ? (uint64_t)n : 0;
+		*entry_uses(p, x) = n > 0 ? n : 0;
 		if (n <= 0)
 			return 0;
 	}
@@ -219,7 +219,7 @@ static inline __attribute__((always_inline)) int present(struct engine *e, const
 		return engine_join_pair(e, p, x);
 	if (engine_join(e, p, x) < 0)
 		return -1;
-	if (!engine_goes_on(e, p, x))
+	if (!engine_goes_on(p, x))
 		return 0;
 	return p->alias || queues_insert(e, p, x) == 0 ? 1 : -1;
 }
@@ -328,7 +328,7 @@ static inline __attribute__((always_inline)) void end_cycle(struct engine *e)
 		if (e->q.asked_passing)
 			stop_asking(e, x);
 		if (x->refs == 1 && x->n_member == 2) {
-			struct entry *const *m = entry_members(e, x)->in;
+			struct entry *const *m = x->member.in;
 
 			let_go(e, m[0]);
 			let_go(e, m[1]);
@@ -491,7 +491,7 @@ static int simple_events(struct engine *e, const struct entry *x,
 	if (!x->n_member)
 		return e->p->type[x->type].src->builtin ? fn(arg, x->type, x->v) : 0;
 	for (uint32_t i = 0; i < x->n_member && rv == 0; i++)
-		rv = simple_events(e, entry_member(e, x)[i], fn, arg);
+		rv = simple_events(e, entry_member(x)[i], fn, arg);
 	return rv;
 }
 

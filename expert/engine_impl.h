@@ -110,7 +110,7 @@ struct engine {
 	uint64_t now_ns;             /* latest start of an event */
 	struct spill *spill;         /* NULL: nothing had to be */
 	bool no_spill;               /* there can be no file */
-	uint64_t next_id, next_seq;
+	uint64_t next_seq;
 	uint32_t cycle_firings;
 	uint64_t n_cycle;
 	uint64_t n_aged;             /* looks at ages */
@@ -145,46 +145,29 @@ static inline struct entry *entry_create(struct engine *e, uint32_t type)
 	pool->free = x->also;
 	for (size_t at = 0; at < 4 * ENTRY_LINE; at += ENTRY_LINE) /* the next one, until it is wanted */
 		__builtin_prefetch((char *)pool->free + at, 1);
-	*x = (struct entry){.type = (uint16_t)type, .refs = 1, .id = e->next_id++, .link = x->link};
+	*x = (struct entry){.type = (uint16_t)type, .refs = 1};
 	return x;
 }
 
 /* What is left of a shared(N) member of that pattern. */
-static inline uint64_t *entry_uses(const struct engine *e, const struct plan_pattern *p, const struct entry *x)
+static inline int64_t *entry_uses(const struct plan_pattern *p, struct entry *x)
 {
-	return (uint64_t *)(x->link + e->p->type[x->type].n_link) + p->use;
-}
-
-/* What it was made of, which only what rules make has: two or fewer, or where they are. */
-union entry_members {
-	struct entry *in[2];
-	struct entry **many;
-};
-
-static inline union entry_members *entry_members(const struct engine *e, const struct entry *x)
-{
-	const struct plan_type *t = &e->p->type[x->type];
-
-	return (union entry_members *)((uint64_t *)(x->link + t->n_link) + t->n_use);
+	return &x->v[p->use].i;
 }
 
 /* [n_member] */
-static inline struct entry *const *entry_member(const struct engine *e, const struct entry *x)
+static inline struct entry *const *entry_member(const struct entry *x)
 {
-	union entry_members *m = entry_members(e, x);
-
-	return x->n_member > 2 ? m->many : m->in;
+	return x->n_member > 2 ? x->member.many : x->member.in;
 }
 
 /* x, which was made of nothing yet, is made of these two, which are not too deep. */
-static inline void entry_add_two(struct engine *e, struct entry *x, struct entry *const *m)
+static inline void entry_add_two(struct entry *x, struct entry *const *m)
 {
-	union entry_members *own = entry_members(e, x);
-
 	x->depth = (uint8_t)((m[0]->depth > m[1]->depth ? m[0] : m[1])->depth + 1);
 	for (int i = 0; i < 2; i++) {
 		m[i]->refs++;
-		own->in[i] = m[i];
+		x->member.in[i] = m[i];
 	}
 	x->n_member = 2;
 }
@@ -264,7 +247,7 @@ static inline void queues_end_cycle(struct queues *q)
 void queues_remove(struct engine *e, const struct plan_pattern *p, struct entry *x);
 static inline bool queues_has(const struct plan_pattern *p, const struct entry *x)
 {
-	return p->n_link && x->link[p->first_link].bucket;
+	return p->n_link && entry_link(x, p->first_link)->bucket;
 }
 
 #define CURSOR_FEW 8
@@ -272,7 +255,7 @@ static inline bool queues_has(const struct plan_pattern *p, const struct entry *
 /* Those of a step's pattern that may fit, oldest first, whatever happens to them in between. */
 struct cursor {
 	struct entry *next[1 << PLAN_MAX_WILDS];
-	uint32_t link[1 << PLAN_MAX_WILDS];
+	uint32_t link[1 << PLAN_MAX_WILDS]; /* as entry_link() has it */
 	uint32_t n;
 	uint32_t n_few, at;          /* events that pass, and are in no queue */
 	struct entry *few[CURSOR_FEW];
@@ -316,9 +299,9 @@ static inline bool engine_usable(const struct plan_pattern *p, const struct entr
 }
 
 /* x has been presented: does it wait for others in p? */
-static inline bool engine_goes_on(struct engine *e, const struct plan_pattern *p, struct entry *x)
+static inline bool engine_goes_on(const struct plan_pattern *p, struct entry *x)
 {
-	return engine_usable(p, x) && !(p->uses.ins && !*entry_uses(e, p, x));
+	return engine_usable(p, x) && !(p->uses.ins && !*entry_uses(p, x));
 }
 
 /* ---- ahead.c ---- */

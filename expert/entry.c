@@ -30,9 +30,8 @@ int entry_pool_refill(struct engine *e, uint32_t type)
 	for (size_t i = n; i-- > 0;) {
 		struct entry *x = (struct entry *)(slab + i * size);
 
-		x->link = (struct link *)(x->v + t->n_slot);
 		for (uint32_t k = 0; k < t->n_link; k++)
-			x->link[k].bucket = NULL; /* and is again when it goes */
+			entry_link(x, t->n_slot + k * LINK_VALUES)->bucket = NULL; /* and is again when it goes */
 		x->also = pool->free;
 		pool->free = x;
 	}
@@ -41,12 +40,12 @@ int entry_pool_refill(struct engine *e, uint32_t type)
 
 static void let_members_go(struct engine *e, struct entry *x)
 {
-	struct entry *const *member = entry_member(e, x);
+	struct entry *const *member = entry_member(x);
 
 	for (uint32_t i = 0; i < x->n_member; i++)
 		entry_release(e, member[i]);
 	if (x->n_member > 2)
-		free(entry_members(e, x)->many);
+		free(x->member.many);
 }
 
 void entry_bury_all(struct engine *e)
@@ -69,8 +68,7 @@ void entry_bury_all(struct engine *e)
 /* Those that are not too deep themselves: what states are made of must not grow without an end. */
 int entry_add_members(struct engine *e, struct entry *x, struct entry *const *member, uint32_t n)
 {
-	union entry_members *own = entry_members(e, x);
-	struct entry **m = own->in;
+	struct entry **m = x->member.in;
 	uint32_t kept = 0;
 
 	if (n > 2) {
@@ -88,9 +86,9 @@ int entry_add_members(struct engine *e, struct entry *x, struct entry *const *me
 	}
 	x->n_member = kept;
 	if (kept > 2) {
-		own->many = m;
+		x->member.many = m;
 	} else if (n > 2) {
-		memcpy(own->in, m, kept * sizeof(*m));
+		memcpy(x->member.in, m, kept * sizeof(*m));
 		free(m);
 	}
 	return 0;

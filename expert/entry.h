@@ -17,19 +17,19 @@ struct link {
 	struct bucket *bucket; /* NULL: in none */
 };
 
+#define LINK_VALUES (sizeof(struct link) / sizeof(union rules_value)) /* as long as so many values */
+
 #define ENTRY_DEPTH 8 /* of what it was made of, kept */
 
 #define ENTRY_LINE 64  /* of the cache: each begins with one */
 
-/* One line: of thousands of ranks there are many. After the values: the links of the type, its uses, and members. */
+/* One line: of thousands of ranks there are many. After the values: the links of the type, and its uses. */
 struct entry {
 	uint16_t type;
 	uint16_t n_linked;       /* patterns that it waits in */
 	uint32_t refs;
 	uint64_t seq;            /* of its queues */
 	uint64_t age;            /* its place among all that wait, if it does */
-	uint64_t id;             /* never the same again in a run */
-	struct link *link;       /* [link of the type] */
 	struct entry *also;      /* in the list of the cycle, the agenda, what is to be buried or what is free */
 	uint32_t n_member;       /* that it was made of */
 	uint8_t depth;           /* of members */
@@ -38,7 +38,17 @@ struct entry {
 	bool gone;               /* retracted, or dropped */
 	bool queued;             /* on the agenda */
 	bool buried;
+	union {                  /* what it was made of, which only what rules make has: two or fewer, or where they are */
+		struct entry *in[2];
+		struct entry **many;
+	} member;
 	union rules_value v[];
 };
+
+/* The link that stands that many values behind the first. */
+static inline struct link *entry_link(const struct entry *x, uint32_t at)
+{
+	return (struct link *)(x->v + at);
+}
 
 #endif

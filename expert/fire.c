@@ -138,7 +138,7 @@ static int assert_entry(struct engine *e, const struct plan_rule *u, const struc
 	if (text_failed(e, u) < 0)
 		return -1;
 	if (n == 2 && m[0]->depth + 1 < ENTRY_DEPTH && m[1]->depth + 1 < ENTRY_DEPTH) {
-		entry_add_two(e, x, m);
+		entry_add_two(x, m);
 		return 0;
 	}
 	return entry_add_members(e, x, m, n);
@@ -192,7 +192,7 @@ static void use_member(struct engine *e, const struct plan_pattern *p, struct en
 {
 	if (!p->shared)
 		consume(e, x);
-	else if (p->uses.ins && --*entry_uses(e, p, x) == 0)
+	else if (p->uses.ins && --*entry_uses(p, x) == 0)
 		queues_remove(e, p, x);
 }
 
@@ -244,13 +244,13 @@ static int remember_fired(struct engine *e, uint64_t h)
 	}
 }
 
-/* 1: this combination has fired this rule in this cycle. */
+/* 1: this combination has fired this rule in this cycle, in which no memory of a structure is used again. */
 static int fired_before(struct engine *e, const struct plan_rule *u)
 {
 	uint64_t h = (uint64_t)(u - e->p->rule) + 1;
 
 	for (uint32_t i = 0; i < u->n_pattern; i++) {
-		h = (h ^ e->bound[i]->id) * 0x9e3779b97f4a7c15ull;
+		h = (h ^ (uintptr_t)e->bound[i]) * 0x9e3779b97f4a7c15ull;
 		h ^= h >> 29;
 	}
 	return remember_fired(e, h);

@@ -22,9 +22,9 @@ static uint32_t usable_upto(const struct join *j, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct plan_pattern *p = &j->rule->pattern[j->slot[i]];
-		const struct entry *x = j->e->bound[j->slot[i]];
+		struct entry *x = j->e->bound[j->slot[i]];
 
-		if (!engine_usable(p, x) || (i && !p->passes && !queues_has(p, x)) || (i == 0 && p->uses.ins && *entry_uses(j->e, p, x) == 0))
+		if (!engine_usable(p, x) || (i && !p->passes && !queues_has(p, x)) || (i == 0 && p->uses.ins && *entry_uses(p, x) == 0))
 			return i;
 	}
 	return n;

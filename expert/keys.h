@@ -110,13 +110,13 @@ static inline void stored_key(struct engine *e, const struct plan_index *x, uint
 
 static inline void bucket_append(struct bucket *b, struct entry *x, uint32_t link)
 {
-	struct link *l = &x->link[link];
+	struct link *l = entry_link(x, link);
 
 	l->bucket = b;
 	l->next = NULL;
 	l->prev = b->tail;
 	if (b->tail)
-		b->tail->link[link].next = x;
+		entry_link(b->tail, link)->next = x;
 	else
 		b->head = x;
 	b->tail = x;

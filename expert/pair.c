@@ -86,7 +86,7 @@ static __attribute__((noinline)) int join_several(struct engine *e, const struct
 
 		if (rv < 0)
 			return -1;
-		if (rv && !engine_goes_on(e, p, x))
+		if (rv && !engine_goes_on(p, x))
 			return 0;
 	}
 	return wait_there(e, p, x, k);
@@ -117,5 +117,5 @@ int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entr
 	rv = try(e, p, q, x, b->head); /* as most are: there is nothing to go on to */
 	if (rv < 0)
 		return -1;
-	return rv && !engine_goes_on(e, p, x) ? 0 : wait_there(e, p, x, k);
+	return rv && !engine_goes_on(p, x) ? 0 : wait_there(e, p, x, k);
 }

@@ -203,7 +203,7 @@ static int find_index(struct planner *k, struct plan_pattern *p, const uint32_t 
 	x->n_wild = n_wild;
 	x->n_link = 1;
 	x->number = x->seed = k->p->n_index++;
-	x->first_link = p->n_link;
+	x->first_link = p->n_link * (uint32_t)LINK_VALUES;
 	memcpy(x->conjuncts, key, n_key * sizeof(*key));
 	memcpy(x->conjuncts + n_key, wild, n_wild * sizeof(*wild));
 	for (uint32_t i = 0; i < n_key; i++) {
@@ -338,7 +338,7 @@ static int make_group(struct planner *k, struct plan_pattern *p, const struct ru
 	x->n_key = src->n_by;
 	x->n_link = 1;
 	x->number = x->seed = k->p->n_index++;
-	x->first_link = p->n_link++;
+	x->first_link = p->n_link++ * (uint32_t)LINK_VALUES;
 	for (uint32_t i = 0; i < src->n_by; i++)
 		if (make_value(k, &x->key[i], src->by[i]) < 0)
 			return -1;
@@ -542,23 +542,23 @@ static void place_links(struct plan_type *y, struct plan_pattern *q)
 		q->alias = true;
 		q->number = p->number;
 		q->first_link = p->first_link;
+		q->last_link = p->last_link;
 		for (uint32_t n = 0; n < q->n_index; n++) {
 			q->index[n].number = p->index[n].number;
 			q->index[n].seed = p->index[n].seed;
 		}
 		return;
 	}
-	q->first_link = y->n_link;
+	q->first_link = y->n_slot + y->n_link * (uint32_t)LINK_VALUES;
 	y->n_link += q->n_link;
+	q->last_link = y->n_slot + (y->n_link - 1) * (uint32_t)LINK_VALUES;
 }
 
 static void set_size(struct plan_type *y)
 {
 	size_t n = sizeof(struct entry) + y->n_slot * sizeof(union rules_value) + y->n_link * sizeof(struct link) +
-		   y->n_use * sizeof(uint64_t);
+		   y->n_use * sizeof(union rules_value);
 
-	if (!y->src->builtin || !y->is_event) /* others are not made by rules, and have no members */
-		n += 2 * sizeof(struct entry *);
 	y->n_line = (uint32_t)((n + ENTRY_LINE - 1) / ENTRY_LINE);
 }
 
@@ -596,7 +596,11 @@ static int make_types(struct plan *p)
 		}
 	free(count);
 	for (uint32_t t = 0; rv == 0 && t < p->rules->n_type; t++) {
-		set_size(&p->type[t]);
+		struct plan_type *y = &p->type[t];
+
+		for (uint32_t i = 0; i < y->n_pattern; i++) /* uses are behind all links */
+			y->pattern[i]->use += y->n_slot + y->n_link * (uint32_t)LINK_VALUES;
+		set_size(y);
 		rv = plan_share_tests(p, &p->type[t]);
 	}
 	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)

@@ -66,7 +66,7 @@ struct plan_index {
 	struct plan_value key[PLAN_MAX_KEYS];
 	struct plan_wild wild[PLAN_MAX_WILDS];
 	uint32_t n_link;      /* queues that an entry can be in */
-	uint32_t first_link;  /* of the pattern's */
+	uint32_t first_link;  /* in values behind the pattern's first */
 	uint32_t number;      /* over all */
 	uint32_t seed;        /* of hashes: that of the other pattern's where they have the same key */
 	bool quick;           /* plain, and one wild part at most */
@@ -95,8 +95,9 @@ struct plan_pattern {
 	uint32_t index_number;           /* ... and of its one index */
 	uint32_t number;                 /* over all */
 	uint32_t of_type;                /* number among those of its type */
-	uint32_t use;                    /* of shared(N): number among those of its type */
-	uint32_t first_link, n_link;     /* among those of its type */
+	uint32_t use;                    /* of shared(N): what is left of it, as a place among the values */
+	uint32_t first_link, last_link;  /* as entry_link() has it */
+	uint32_t n_link;
 	bool alias;                      /* its queues are those of an earlier pattern of the type that is alike */
 	bool scanned;                    /* some rule looks through all that wait: their queue is the last link */
 	const struct plan_test *test;    /* the first conditions of the filter; `filter` is the rest */

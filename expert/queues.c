@@ -145,15 +145,15 @@ static void bucket_drop(struct queues *q, struct bucket *b)
 /* It is in that queue. */
 static inline void take_out(struct queues *q, struct entry *x, uint32_t link, bool shared_table)
 {
-	struct link *l = &x->link[link];
+	struct link *l = entry_link(x, link);
 	struct bucket *b = l->bucket;
 
 	if (l->prev)
-		l->prev->link[link].next = l->next;
+		entry_link(l->prev, link)->next = l->next;
 	else
 		b->head = l->next;
 	if (l->next)
-		l->next->link[link].prev = l->prev;
+		entry_link(l->next, link)->prev = l->prev;
 	else
 		b->tail = l->prev;
 	l->bucket = NULL;
@@ -165,16 +165,16 @@ static inline void take_out(struct queues *q, struct entry *x, uint32_t link, bo
 static void bucket_insert(struct bucket *b, struct entry *x, uint32_t link)
 {
 	struct entry *after = b->head;
-	struct link *l = &x->link[link], *a;
+	struct link *l = entry_link(x, link), *a;
 
 	while (after->seq < x->seq)
-		after = after->link[link].next;
-	a = &after->link[link];
+		after = entry_link(after, link)->next;
+	a = entry_link(after, link);
 	l->bucket = b;
 	l->next = after;
 	l->prev = a->prev;
 	if (a->prev)
-		a->prev->link[link].next = x;
+		entry_link(a->prev, link)->next = x;
 	else
 		b->head = x;
 	a->prev = x;
@@ -184,8 +184,8 @@ static void bucket_insert(struct bucket *b, struct entry *x, uint32_t link)
 static inline int insert_at(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y,
 			    uint32_t n, const struct key *k)
 {
-	uint32_t at = p->first_link + x->first_link + n;
-	struct bucket *b = y->link[at].bucket;
+	uint32_t at = p->first_link + x->first_link + n * (uint32_t)LINK_VALUES;
+	struct bucket *b = entry_link(y, at)->bucket;
 
 	if (b && b->n == 1 && b->hash == k->hash && bucket_is(&e->q, b, k, k->index))
 		return 0;
@@ -265,9 +265,9 @@ static int insert_now(struct engine *e, const struct plan_pattern *p, struct ent
 	bool waits = queues_has(p, x); /* and was modified */
 
 	if (p->scanned) {
-		if (x->link[p->first_link + p->n_link - 1].bucket)
-			take_out(&e->q, x, p->first_link + p->n_link - 1, false);
-		bucket_append(&e->q.all[p->number], x, p->first_link + p->n_link - 1);
+		if (entry_link(x, p->last_link)->bucket)
+			take_out(&e->q, x, p->last_link, false);
+		bucket_append(&e->q.all[p->number], x, p->last_link);
 	}
 	e->q.n_waiting[p->number] += !waits;
 	for (uint32_t i = 0; i < p->n_index; i++) {
@@ -324,11 +324,11 @@ void queues_remove(struct engine *e, const struct plan_pattern *p, struct entry 
 {
 	if (!queues_has(p, x))
 		return;
-	for (uint32_t i = 0; i < p->n_link - p->scanned; i++)
-		if (x->link[p->first_link + i].bucket)
-			take_out(&e->q, x, p->first_link + i, true);
+	for (uint32_t i = 0, at = p->first_link; i < p->n_link - p->scanned; i++, at += LINK_VALUES)
+		if (entry_link(x, at)->bucket)
+			take_out(&e->q, x, at, true);
 	if (p->scanned)
-		take_out(&e->q, x, p->first_link + p->n_link - 1, false);
+		take_out(&e->q, x, p->last_link, false);
 	e->q.n_waiting[p->number]--;
 	if (--x->n_linked)
 		return;
@@ -340,7 +340,7 @@ void queues_remove(struct engine *e, const struct plan_pattern *p, struct entry 
 
 struct bucket *queues_group(const struct plan_pattern *p, const struct entry *x)
 {
-	return x->link[p->first_link + p->index[0].first_link].bucket;
+	return entry_link(x, p->first_link + p->index[0].first_link)->bucket;
 }
 
 /* ---- asking ---- */
@@ -413,7 +413,7 @@ void cursor_ask(struct engine *e, struct cursor *c, const struct plan_pattern *p
 		if (held >> any & 1) {
 			struct key other = key_without(k, x, out | any);
 
-			cursor_add(c, queues_find(&e->q, &other, other.index), link + n);
+			cursor_add(c, queues_find(&e->q, &other, other.index), link + n * (uint32_t)LINK_VALUES);
 		}
 }
 
@@ -465,7 +465,7 @@ void cursor_open(struct engine *e, struct cursor *c, const struct plan_pattern *
 	if (!x) {
 		if (p->passes && e->q.n_passing)
 			ask_passing(e, c, p, NULL, NULL, 0);
-		cursor_add(c, &e->q.all[p->number], p->first_link + p->n_link - 1);
+		cursor_add(c, &e->q.all[p->number], p->last_link);
 		return;
 	}
 	k.any = 0;
@@ -488,14 +488,14 @@ struct entry *cursor_next(struct cursor *c)
 		return c->few[c->at++];
 
 	for (uint32_t i = 0; i < c->n; i++) {
-		while (c->next[i] && !c->next[i]->link[c->link[i]].bucket)
-			c->next[i] = c->next[i]->link[c->link[i]].next; /* was taken out since */
+		while (c->next[i] && !entry_link(c->next[i], c->link[i])->bucket)
+			c->next[i] = entry_link(c->next[i], c->link[i])->next; /* was taken out since */
 		if (c->next[i] && (!best || c->next[i]->seq < best->seq)) {
 			best = c->next[i];
 			from = i;
 		}
 	}
 	if (best)
-		c->next[from] = best->link[c->link[from]].next;
+		c->next[from] = entry_link(best, c->link[from])->next;
 	return best;
 }

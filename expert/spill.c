@@ -37,7 +37,7 @@ struct spill {
 
 /* In the file there is room for the values of any simple event. */
 struct record {
-	uint64_t seq, id;
+	uint64_t seq;
 	uint64_t patterns;     /* bits of those of its type that it waits in */
 	uint32_t type;
 	bool untimed;
@@ -300,7 +300,7 @@ bool spill_put(struct engine *e, struct entry *x)
 {
 	uint64_t patterns = waits_in(e, x);
 	uint32_t n_slot = e->p->type[x->type].n_slot, record;
-	struct record r = {.seq = x->seq, .id = x->id, .patterns = patterns, .type = x->type, .untimed = x->untimed};
+	struct record r = {.seq = x->seq, .patterns = patterns, .type = x->type, .untimed = x->untimed};
 	size_t size = offsetof(struct record, v) + n_slot * sizeof(*r.v);
 
 	if (!patterns || e->no_spill)
@@ -342,7 +342,6 @@ static int restore(struct engine *e, uint32_t record)
 	if (!x)
 		return -1;
 	x->seq = r.seq;
-	x->id = r.id;
 	x->untimed = r.untimed;
 	memcpy(x->v, r.v, t->n_slot * sizeof(*x->v));
 	each_key(e, x, r.patterns, remove_slip, record);
