@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A tree of losers: the least of many streams' next keys, about log2(n) comparisons for each that is taken, along one
- * path. Equal keys come in the order of the streams. Nodes hold a key above its stream as one number, and the loser
- * changes places without a branch: which of two streams is first is not to be foreseen.
+ * path. Equal keys come in the order of the streams. A node holds how far a key lies behind a base, above its stream, as
+ * one number of 64 bits, and the loser changes places without a branch: which of two streams is first is not to be
+ * foreseen. Keys that are too far from the base are kept apart, and the base moves when nothing else is left.
  */
 #ifndef PRECEDENT_EXPERT_TOURNAMENT_H
 #define PRECEDENT_EXPERT_TOURNAMENT_H
@@ -12,11 +13,12 @@
 
 #define TOURNAMENT_END UINT64_MAX /* key of a stream that has ended */
 
-typedef unsigned __int128 tournament_node; /* key << 64 | stream */
-
 struct tournament {
 	uint32_t n;            /* a power of two */
-	tournament_node *node; /* [1 .. n) the losers; [0] the winner; [n ..) first ones of streams */
+	uint32_t bits;         /* of a node that are its stream */
+	uint64_t base, limit;  /* keys in [base, base + limit) lie in nodes; others, with `limit` there, in key */
+	uint64_t *node;        /* [1 .. n) the losers; [0] the winner: it has such a key, or all have ended */
+	uint64_t *key;         /* [stream]: the first ones until the start; then those that are not in nodes */
 };
 
 /* All streams have ended until their keys are set; then tournament_start. -1 without memory. */
@@ -24,41 +26,50 @@ int tournament_init(struct tournament *t, uint32_t n_streams);
 void tournament_free(struct tournament *t);
 void tournament_start(struct tournament *t);
 
-static inline tournament_node tournament_pack(uint64_t key, uint32_t stream)
-{
-	return (tournament_node)key << 64 | stream;
-}
+/* The winner's key is another one now, which does not lie in a node: those that do are others then, perhaps. */
+void tournament_replay_far(struct tournament *t, uint64_t key);
 
 /* The first key of a stream, before the start. */
 static inline void tournament_set(struct tournament *t, uint32_t stream, uint64_t key)
 {
-	t->node[t->n + stream] = tournament_pack(key, stream);
+	t->key[stream] = key;
 }
 
 static inline uint32_t tournament_top(const struct tournament *t)
 {
-	return (uint32_t)t->node[0];
+	return (uint32_t)(t->node[0] & (((uint64_t)1 << t->bits) - 1));
 }
 
 /* TOURNAMENT_END: all have ended. */
 static inline uint64_t tournament_key(const struct tournament *t)
 {
-	return (uint64_t)(t->node[0] >> 64);
+	uint64_t part = t->node[0] >> t->bits;
+
+	return part < t->limit ? t->base + part : TOURNAMENT_END;
+}
+
+/* The winner is that node now, its stream's. */
+static inline void tournament_play(struct tournament *t, uint32_t stream, uint64_t own)
+{
+	for (uint32_t i = (stream + t->n) / 2; i > 0; i /= 2) {
+		uint64_t other = t->node[i];
+
+		t->node[i] = other < own ? own : other;
+		own = other < own ? other : own;
+	}
+	t->node[0] = own;
 }
 
 /* The winner's key is another one now. */
 static inline void tournament_replay(struct tournament *t, uint64_t key)
 {
+	uint64_t part = key - t->base;
 	uint32_t stream = tournament_top(t);
-	tournament_node own = tournament_pack(key, stream);
 
-	for (uint32_t i = (stream + t->n) / 2; i > 0; i /= 2) {
-		tournament_node other = t->node[i], least = other < own ? other : own;
-
-		t->node[i] = other < own ? own : other;
-		own = least;
-	}
-	t->node[0] = own;
+	if (key < t->base || part >= t->limit)
+		tournament_replay_far(t, key);
+	else
+		tournament_play(t, stream, part << t->bits | stream);
 }
 
 #endif
