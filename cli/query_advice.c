@@ -40,22 +40,37 @@ static uint64_t calls_of(const struct trace *t)
 	return n;
 }
 
-/* Waits, the longest first: no time is in two of them. */
-static void print_waits(struct engine *e, struct report *r, double all_s)
+enum part { WAITS, OUTSIDE, CAUSES };
+
+/* Problems of that kind, the longest first, most of them at most; how many. before: a word, or NULL. */
+static uint32_t print_part(struct engine *e, const struct report *r, const struct input_report *in, enum part part, uint32_t most,
+			   const char *before)
 {
 	uint32_t lines = 0;
 
-	report_sort(r);
-	for (uint32_t i = 0; i < r->n_problem && lines < LINES; i++) {
+	for (uint32_t i = 0; i < r->n_problem && lines < most; i++) {
 		const struct report_problem *p = &r->problem[i];
-		double share = all_s > 0 ? (double)p->duration_ns * 1e-9 / all_s : 0;
+		double share = report_share(p, in->rank_seconds, in->outside_seconds);
+		const char *function = part == WAITS && p->n_place ? engine_text(e, p->place[0].call.function) : NULL;
 
-		if (!p->is_wait || share < LEAST_SHARE)
+		if (share < LEAST_SHARE || (p->is_wait ? WAITS : p->is_outside ? OUTSIDE : CAUSES) != part)
 			continue;
-		printf("  %5.1f %%   %s%s%s\n", 100 * share, engine_text(e, p->name), p->n_place ? ", " : "",
-		       p->n_place ? engine_text(e, p->place[0].call.function) : "");
+		printf("  %5.1f %%   %s%s%s%s%s\n", 100 * share, before ? before : "", before ? " " : "", engine_text(e, p->name),
+		       function ? ", " : "", function ? function : "");
 		lines++;
 	}
+	return lines;
+}
+
+/* Waits, and what lies outside of MPI: no time is in two of them; then the greatest of what explains waits or costs time beside them. */
+static void print_problems(struct engine *e, struct report *r, const struct input_report *in)
+{
+	uint32_t lines;
+
+	report_sort(r);
+	lines = print_part(e, r, in, WAITS, LINES, NULL);
+	lines += print_part(e, r, in, OUTSIDE, LINES - lines, NULL);
+	lines += print_part(e, r, in, CAUSES, 1, _("why:"));
 	if (!lines)
 		printf("  %s\n", _("no problems found"));
 }
@@ -80,7 +95,7 @@ static bool look_at(const char *path, const char *rules_path)
 	if (plan)
 		e = engine_create(plan, &o, &err);
 	if (e && input_run(t, NULL, e, NULL, &in, &err) == 0) {
-		print_waits(e, &report, in.rank_seconds);
+		print_problems(e, &report, &in);
 		done = true;
 	}
 	report_free(&report);

@@ -25,6 +25,12 @@ sub show
 
 like(show('spool', 'step0.ptrace'), qr{^Problems of the traced run\n +\d+\.\d %   delay before barrier, MPI_Barrier\n(?:.*\n)*?  more      precedent advise spool/step0\.ptrace$}m,
 	'the first problem, its call, and how to see more');
+{
+	my @shares = map { $_ / 100 } show('spool', 'step0.ptrace') =~ /^ +(\d+\.\d) %   why: /mg;
+	my $advice = decode_json(precedent('advise', '--json', 'spool/step0.ptrace')->{out});
+	my ($why) = sort { $b <=> $a } map { $_->{share} } grep { $_->{kind} ne 'wait' && $_->{kind} ne 'outside' } @{$advice->{problems}};
+	ok(($why // 0) < 0.0095 || @shares == 1, 'one line says why, where there is a reason') or diag explain $advice;
+}
 unlike(show('spool', 'none.ptrace'), qr/^Problems/m, 'nothing of a trace that is gone');
 unlike(show('spool', '../spool/step0.ptrace'), qr/^Problems/m, 'nor of a name that leads elsewhere');
 symlink 'step0.ptrace', 'spool/link.ptrace' or die "symlink: $!\n";
