@@ -36,7 +36,7 @@ use Getopt::Long;
 use JSON::PP;
 use List::Util qw(min);
 use Machines qw(machine machine_names home_of machines_end);
-use Pairs qw(prepare pair_begin pair_row of_this_way $WAY);
+use Pairs qw(prepare pair_begin pair_row of_this_way way_of);
 use Programs qw(program_names program_of slurp);
 
 my $FAILURES = 2; # of a program on a machine: then it is not tried again
@@ -52,7 +52,7 @@ sub lines { return map { decode_json($_) } split /\n/, slurp($o{results}) }
 sub note {
 	my ($l) = @_;
 	open my $f, '>>', $o{results} or die "$o{results}: $!\n";
-	print {$f} JSON::PP->new->canonical->encode({%$l, way => $WAY, commit => $commit}), "\n";
+	print {$f} JSON::PP->new->canonical->encode({%$l, way => way_of($l->{machine}), commit => $commit}), "\n";
 	close $f or die "$o{results}: $!\n";
 	return;
 }

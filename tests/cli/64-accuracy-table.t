@@ -11,7 +11,7 @@ use lib "$FindBin::Bin/../bench/lib", "$FindBin::Bin/../cluster/lib";
 use File::Temp qw(tempdir);
 use JSON::PP qw(encode_json);
 use Machines qw(machine_names);
-use Pairs qw($WAY of_sides runs_until);
+use Pairs qw(of_sides quickest runs_until way_of);
 use Programs qw(program_names program_of slurp spill);
 use Test::More;
 use Testbed qw(run_command top);
@@ -25,7 +25,7 @@ sub row {
 	my $told = 10 * (1 + $error);
 	my %probe = (skel_s => 1, computed_s => 1, noise => 0.01);
 	my %kinds = map { $_ => {mean => $told, lo => 0.8 * $told, hi => 1.2 * $told} } qw(skeleton both);
-	return {program => 'cg', machine => $machine, ranks => $ranks, way => $WAY, home => 5, actual => 10, home_runs => [[4, 6], [5]],
+	return {program => 'cg', machine => $machine, ranks => $ranks, way => way_of($machine), home => 5, actual => 10, home_runs => [[4, 6], [5]],
 		actual_runs => [[10, 10], [11]], skeleton => $told, empty => 9, kernels => 8, clock => 5, probe => 1, told => \%kinds,
 		at_home => {%probe}, there => {%probe}, unpartial => 'it has no main loop', %more};
 }
@@ -106,6 +106,20 @@ subtest 'how often a program runs' => sub {
 	is($runs->($home, 0.1, 20, 1), 2, 'one that is disturbed counts as it is');
 	is(of_sides([1, 9, 2], [4]), 3, 'mean of the medians');
 	is(of_sides([1, 3], []), 2, 'one side alone');
+};
+
+subtest 'the quickest of several runs of a probe' => sub {
+	my $of = sub {
+		my ($machine, @s) = @_;
+		return quickest($machine, 's', sub { my $s = shift @s; return defined $s ? {s => $s} : undef });
+	};
+	is($of->('qemu', 8, 2, 1)->{s}, 2, 'where it is luck');
+	is($of->('valgrind', 8, 2)->{s}, 8, 'elsewhere it runs once');
+	is($of->('qemu', 8, undef), undef, 'none where one could not be');
+	isnt(way_of('qemu'), way_of('valgrind'), 'a way of its own');
+	my $r = machines('--table', '--results', results('luck', row('qemu', 2, 0.3), row('qemu', 2, 5, way => way_of('valgrind')), row('valgrind', 2, 0.2)));
+	is_deeply([(summary($r->{out}, 'qemu-user'))[0, 1]], [1, '30.0'], 'whose rows are apart from those of before');
+	is_deeply([(summary($r->{out}, 'valgrind, no tool'))[0, 1]], [1, '20.0'], 'and from those of others');
 };
 
 subtest 'programs that are not measured everywhere' => sub {
