@@ -46,8 +46,7 @@ void ahead_push(struct engine *e, struct entry *x)
 	if (p) {
 		struct key k;
 
-		stored_key(e, p->index, p->pattern, x, &k);
-		key_finish(&k, p->index, k.any);
+		key_make(e, p, x, &k);
 		last->hash = k.hash;
 		__builtin_prefetch(&e->q.slot[k.hash & (e->q.n_slot - 1)]);
 	}

@@ -250,7 +250,7 @@ static int activate_state(struct engine *e, const struct plan_type *t, struct en
 static inline int activate(struct engine *e, struct entry *x)
 {
 	const struct plan_type *t = &e->p->type[x->type];
-	uint64_t fails = ~tests_of(t, x->v); /* its values change by `modify` alone, and then it is presented again */
+	uint64_t fails = t->tests ? ~tests_of(t, x->v) : 0; /* its values change by `modify` alone, and then it is presented again */
 
 	x->queued = false;
 	x->seq = e->next_seq++;

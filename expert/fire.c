@@ -149,6 +149,9 @@ static void retract(struct engine *e, struct entry *x)
 	if (x->gone)
 		return;
 	x->gone = true;
+	if (x->n_member && x->n_member <= 2) /* it is let go at the end of the cycle, and what it was made of, too */
+		for (uint32_t i = 0, n = x->member.in[0]->n_member; n <= 2 && i < n; i++)
+			__builtin_prefetch(x->member.in[0]->member.in[i], 1);
 	engine_forget(e, x);
 }
 

@@ -89,16 +89,19 @@ static bool nobody_fits(const struct engine *e, const struct plan_pattern *p, co
 	return true;
 }
 
-int engine_join(struct engine *e, const struct plan_pattern *p, struct entry *x)
+static __attribute__((noinline)) int join(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
 	struct join j = {.e = e, .p = p, .rule = &e->p->rule[p->rule]};
 
-	if (nobody_fits(e, p, j.rule, x))
-		return 0;
 	j.n = j.rule->n_pattern;
 	for (uint32_t i = 1; i < j.n && i < RULES_MAX_PATTERNS; i++)
 		j.slot[i] = p->step[i - 1].pattern;
 	j.slot[0] = p->pattern;
 	e->bound[p->pattern] = x;
 	return fill(&j, 1) < 0 ? -1 : 0;
+}
+
+int engine_join(struct engine *e, const struct plan_pattern *p, struct entry *x)
+{
+	return nobody_fits(e, p, &e->p->rule[p->rule], x) ? 0 : join(e, p, x);
 }

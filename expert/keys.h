@@ -108,6 +108,40 @@ static inline void stored_key(struct engine *e, const struct plan_index *x, uint
 	}
 }
 
+/* The key of x in the pattern, parts that are any left out. */
+static inline void key_make(struct engine *e, const struct plan_pattern *p, struct entry *x, struct key *k)
+{
+	const struct plan_index *ix = p->index;
+	uint64_t h = key_begin(ix, 0);
+	uint32_t n = ix->n_key;
+
+	if (!ix->quick) {
+		stored_key(e, ix, p->pattern, x, k);
+		key_finish(k, ix, k->any);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t part = x->v[ix->slot[i]].i;
+
+		k->part[i] = part;
+		h += key_mix(part, i);
+	}
+	k->any = 0;
+	if (ix->n_wild) {
+		k->part[n] = x->v[ix->slot[n]].i;
+		if (ix->wild[0].stored && k->part[n] == ix->wild[0].any) {
+			k->any = 1;
+			key_finish(k, ix, 1);
+			return;
+		}
+		h += key_mix(k->part[n], n);
+		n++;
+	}
+	k->n = n;
+	k->index = ix->number << PLAN_MAX_WILDS;
+	k->hash = key_end(h);
+}
+
 static inline void bucket_append(struct bucket *b, struct entry *x, uint32_t link)
 {
 	struct link *l = entry_link(x, link);

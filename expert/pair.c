@@ -7,40 +7,6 @@
 #include "expert/keys.h"
 #include "expert/spill.h"
 
-/* The key of x in the pattern, parts that are any left out. */
-static inline void make_key(struct engine *e, const struct plan_pattern *p, struct entry *x, struct key *k)
-{
-	const struct plan_index *ix = p->index;
-	uint64_t h = key_begin(ix, 0);
-	uint32_t n = ix->n_key;
-
-	if (!ix->quick) {
-		stored_key(e, ix, p->pattern, x, k);
-		key_finish(k, ix, k->any);
-		return;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		int64_t part = x->v[ix->slot[i]].i;
-
-		k->part[i] = part;
-		h += key_mix(part, i);
-	}
-	k->any = 0;
-	if (ix->n_wild) {
-		k->part[n] = x->v[ix->slot[n]].i;
-		if (ix->wild[0].stored && k->part[n] == ix->wild[0].any) {
-			k->any = 1;
-			key_finish(k, ix, 1);
-			return;
-		}
-		h += key_mix(k->part[n], n);
-		n++;
-	}
-	k->n = n;
-	k->index = ix->number << PLAN_MAX_WILDS;
-	k->hash = key_end(h);
-}
-
 /* x waits in p, by the key k. */
 static inline int wait_there(struct engine *e, const struct plan_pattern *p, struct entry *x, const struct key *k)
 {
@@ -102,7 +68,7 @@ int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entr
 
 	if (nobody && p->passes)
 		return wait_there(e, p, x, NULL);
-	make_key(e, p, x, k);
+	key_make(e, p, x, k);
 	if (nobody)
 		return wait_there(e, p, x, k);
 	if (in_file && spill_ask(e, q, k) < 0)

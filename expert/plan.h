@@ -144,6 +144,7 @@ struct plan_type {
 	uint64_t *need;                  /* [pattern]: which tests must hold */
 	struct plan_shared *test[N_SHARED]; /* of all patterns, each once */
 	uint32_t n_test[N_SHARED];
+	bool tests;                      /* there are any */
 	uint64_t not;                    /* of those it is the contrary that is asked */
 	uint64_t either[PLAN_MAX_EITHER]; /* any of these tests */
 	uint32_t n_either;

@@ -104,6 +104,7 @@ static int find_one_test(struct plan_type *y, const struct plan_test *t)
 		return -1;
 	if (i == y->n_test[kind]) {
 		y->test[kind][y->n_test[kind]++] = s;
+		y->tests = true;
 		y->not |= (uint64_t)not << (i + kind * PLAN_MAX_TESTS);
 	}
 	return (int)(i + kind * PLAN_MAX_TESTS);
