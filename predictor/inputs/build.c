@@ -102,9 +102,11 @@ static uint32_t input_of(struct build *b, uint32_t feature)
 				   .lo = INFINITY, .hi = -INFINITY};
 	b->failed |= !in->name;
 	for (uint32_t i = 0; i < l->runs->n_points; i++) {
-		const struct run_place *place = &l->runs->run[l->runs->point[i].run].place;
-		bool crowded = l->feature[feature].op == FEATURE_CROWDED;
-		double x = crowded ? place->crowd > 1 : (double)l->col[feature][i];
+		const struct runs_point *p = &l->runs->point[i];
+		const struct runs_run *run = &l->runs->run[p->run];
+		/* Those of times are in no column. */
+		double x = (double)feature_value(&l->feature[feature], &(struct feature_place){run->var, p->rank, run->n_ranks,
+											       fmax(run->place.crowd, 1)});
 
 		in->lo = fmin(in->lo, x);
 		in->hi = fmax(in->hi, x);

@@ -99,6 +99,21 @@ static void add_portions(struct list *l, uint32_t d, uint32_t i, uint32_t v, con
 	}
 }
 
+/* A message above a bound may take another way than one below. */
+static void add_bounds(struct list *l, uint32_t v, const char *var)
+{
+	static const uint8_t bound[] = {16, 32, 64, 128};
+	char of[64], k[8];
+
+	for (uint32_t d = 0; d <= 3; d++)
+		for (uint32_t i = 0; i < d || (!d && !i); i++)
+			for (size_t b = 0; b < sizeof(bound); b++) {
+				snprintf(of, sizeof(of), d ? "block(%.31s,%u,%u)" : "%.31s", var, d, i);
+				snprintf(k, sizeof(k), "%u", bound[b]);
+				add(l, FEATURE_ABOVE, d, i, v, bound[b], "above", of, k);
+			}
+}
+
 struct feature *feature_list(const char *const *var, uint32_t n_vars, uint32_t *n)
 {
 	struct list l = {0};
@@ -119,6 +134,8 @@ struct feature *feature_list(const char *const *var, uint32_t n_vars, uint32_t *
 	add(&l, FEATURE_CROWDED, 0, 0, 0, 0, "crowded", "ranks", NULL);
 	for (uint32_t v = 0; v < n_vars; v++)
 		add_levels(&l, v, var[v]);
+	for (uint32_t v = 0; v < n_vars; v++)
+		add_bounds(&l, v, var[v]);
 	for (uint32_t v = 0; v < n_vars; v++)
 		for (uint32_t d = 0; d <= 3; d++)
 			for (uint32_t i = 0; i < d || (!d && !i); i++)
@@ -264,6 +281,18 @@ static int64_t grid_value(const struct feature *f, const struct feature_place *p
 	return v == FEATURE_NONE ? v : part_value(f->op, v, &s);
 }
 
+static int64_t above_value(const struct feature *f, const struct feature_place *p)
+{
+	int64_t v = whole(p->var[f->v]);
+	struct spot s;
+
+	if (f->d && v != FEATURE_NONE) {
+		s = find_spot(f, p);
+		v = part_value(FEATURE_BLOCK, v, &s);
+	}
+	return v == FEATURE_NONE ? v : v > f->w;
+}
+
 int64_t feature_value(const struct feature *f, const struct feature_place *p)
 {
 	int64_t v, w, k = 0;
@@ -281,6 +310,8 @@ int64_t feature_value(const struct feature *f, const struct feature_place *p)
 		return k;
 	case FEATURE_CROWDED:
 		return p->crowd > 0 ? p->crowd > 1 : FEATURE_NONE;
+	case FEATURE_ABOVE:
+		return p->crowd > 0 ? above_value(f, p) : FEATURE_NONE;
 	case FEATURE_MOD:
 	case FEATURE_DIV:
 		v = whole(p->var[f->v]);

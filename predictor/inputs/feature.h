@@ -24,7 +24,9 @@ enum feature_op {
 	FEATURE_RANK,
 	FEATURE_RANKS,
 	FEATURE_LOG2,	/* least k with 2^k >= ranks */
-	FEATURE_CROWDED, /* 1 where there are more ranks than processors, else 0; calls do not depend on it, times do */
+	/* Of times only, not of what is called: */
+	FEATURE_CROWDED, /* 1 where there are more ranks than processors, else 0 */
+	FEATURE_ABOVE,	 /* 1 where v or its block in dimension i of d is above w, else 0 */
 	FEATURE_DIMS,	/* extent of dimension i of d */
 	FEATURE_COORD,	/* place in it */
 	FEATURE_PREV,	/* neighbour below, TRACE_PROC_NULL outside */
@@ -52,10 +54,10 @@ enum feature_op {
 struct feature {
 	char name[FEATURE_NAME];
 	uint8_t op, d, i; /* dimensions, and which of them */
-	uint8_t v, w;	  /* variables; w may be a portion */
+	uint8_t v, w;	  /* variables; w may be a portion, or a bound */
 };
 
-/* A run: its variables, and a rank of it; ranks for a processor, 0: that is not asked. */
+/* A run: its variables, and a rank of it; ranks for a processor, 0: times are not asked for. */
 struct feature_place {
 	const double *var;
 	uint32_t rank, ranks;

@@ -34,6 +34,7 @@ struct fitter {
 	struct sample s;
 	struct sums *fold;
 	bool *without; /* by run */
+	int64_t **col; /* by feature: as learnt, but those of times have their values */
 };
 /* Which runs times are learnt from: calls take something else where ranks wait for a processor and give it up while they wait. */
 enum kind { KIND_ALL, KIND_ALONE, KIND_CROWDED };
@@ -99,7 +100,7 @@ static double product_at(const struct fitter *t, const uint32_t x[3], uint32_t p
 	double v = 1;
 
 	for (uint32_t i = 0; i < 3 && x[i] != RULE_NONE; i++) {
-		double of = (double)t->l->col[x[i] & ~TIME_INVERSE][point];
+		double of = (double)t->col[x[i] & ~TIME_INVERSE][point];
 
 		v *= x[i] & TIME_INVERSE ? 1 / of : of;
 	}
@@ -271,8 +272,85 @@ static void fit_degree(struct fitter *t, uint32_t n, uint32_t degree, struct tim
 					    best, least);
 }
 
-/* The function that misses least on runs left out, with these weights; the mean square of that. */
-static double choose_fn(struct fitter *t, struct time_fn *out)
+/* ---- messages above a bound ---- */
+
+/*
+ * A rank that was told to give its processor up while it waits does so at each message that the library does not send at once
+ * (Open MPI: MPI_Send of more than 256 bytes), which takes many times as long as the message does. So what calls of crowded ranks
+ * take may jump where their count passes a bound, a power of two.
+ */
+
+/* The feature that is the count of the call, where it is one and the sample's ranks share processors in all runs. */
+static const struct feature *count_of(const struct fitter *t, uint32_t leaf)
+{
+	const struct runs_leaf *k = &t->r->leaf[leaf];
+
+	for (uint32_t i = 0; i < t->s.n; i++)
+		if (!is_crowded(&t->r->run[t->s.fold[i]]))
+			return NULL;
+	for (uint32_t v = 0; v < k->n_value; v++) {
+		const struct learnt_value *value = &t->l->value[leaf][v];
+		const struct rule *r = &value->rule;
+
+		if (strcmp(k->value_name[v], "count") || value->kind != VALUE_RULE || r->n != 1 || r->num[0] || r->num[1] != r->den ||
+		    r->g[0] != RULE_NONE)
+			continue;
+		return t->l->feature[r->f[0]].op == FEATURE_VAR || t->l->feature[r->f[0]].op == FEATURE_BLOCK ? &t->l->feature[r->f[0]] : NULL;
+	}
+	return NULL;
+}
+
+static bool is_bound_of(const struct feature *f, const struct feature *count)
+{
+	return f->op == FEATURE_ABOVE && f->v == count->v && f->d == count->d && f->i == count->i;
+}
+
+/* Are the two the same at all points of the sample? f == RULE_NONE: is g always the same? */
+static bool is_same(const struct fitter *t, uint32_t f, uint32_t g)
+{
+	for (uint32_t i = 0; i < t->s.n; i++) {
+		uint32_t p = t->s.point[i];
+
+		if (t->col[g][p] != (f == RULE_NONE ? t->col[g][t->s.point[0]] : t->col[f][p]))
+			return false;
+	}
+	return true;
+}
+
+/* With each bound that the sample tells from the others. */
+static void fit_bounds(struct fitter *t, const struct feature *count, struct time_fn *best, double *least)
+{
+	for (uint32_t f = 0; f < t->l->n_features; f++) {
+		bool same = !is_bound_of(&t->l->feature[f], count) || is_same(t, RULE_NONE, f);
+
+		for (uint32_t g = 0; !same && g < t->l->n_features; g++)
+			same = g != f && is_bound_of(&t->l->feature[g], count) && is_same(t, f, g);
+		if (!same)
+			fit_product(t, (uint32_t[3]){f, RULE_NONE, RULE_NONE}, best, least);
+	}
+}
+
+static const struct feature *bound_in(const struct fitter *t, const struct time_fn *fn)
+{
+	const struct feature *f = fn->n && fn->x[0][1] == RULE_NONE ? &t->l->feature[fn->x[0][0] & ~TIME_INVERSE] : NULL;
+
+	return f && f->op == FEATURE_ABOVE ? f : NULL;
+}
+
+static double missed_by(const struct fitter *t, const struct time_fn *fn)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < t->s.n; i++) {
+		double e = t->s.y[i] - value_at(t, fn, t->s.point[i]);
+
+		sum += t->s.w[i] * e * e;
+	}
+	return sum;
+}
+
+/* The function that misses least on runs left out, with these weights; the mean square of that. count: of the call, or NULL. */
+static double choose_fn(struct fitter *t, const struct feature *count, struct time_fn *out)
 {
 	double c = 0, a, least;
 
@@ -280,6 +358,8 @@ static double choose_fn(struct fitter *t, struct time_fn *out)
 	memset(t->s.x, 0, t->s.n * sizeof(*t->s.x));
 	least = judge(t, true, &c, &a);
 	out->constant_s = c;
+	if (count)
+		fit_bounds(t, count, out, &least);
 	for (int all = t->n_seen == 0; all < 2 && (!all || least > GOOD * GOOD); all++) {
 		for (uint32_t degree = 1; degree <= 3 && least > EXACT * EXACT; degree++) {
 			struct time_fn best = *out;
@@ -308,15 +388,15 @@ static double fit_again(struct fitter *t, struct time_fn *out)
 	return error;
 }
 
-static void fit_time(struct fitter *t, const struct runs_leaf *leaf, bool gap, enum kind kind, struct time_fn *out)
+static void fit_time(struct fitter *t, uint32_t leaf, bool gap, enum kind kind, struct time_fn *out)
 {
 	double least, sum = 0;
 
-	take_sample(t, leaf, gap, kind);
+	take_sample(t, &t->r->leaf[leaf], gap, kind);
 	*out = (struct time_fn){0};
 	if (!t->s.n)
 		return;
-	least = choose_fn(t, out);
+	least = choose_fn(t, gap ? NULL : count_of(t, leaf), out);
 	for (int round = 0; round < ROUNDS; round++) {
 		weigh_again(t, out);
 		least = fit_again(t, out);
@@ -324,6 +404,35 @@ static void fit_time(struct fitter *t, const struct runs_leaf *leaf, bool gap, e
 	for (uint32_t i = 0; i < t->s.n; i++)
 		sum += t->s.y[i];
 	out->error_s = sqrt(least) * sum / t->s.n;
+}
+
+/* The bound is the library's: where it was found in calls of a function, others of it that pass it have it too, if one run alone does
+ * and none would be left to hold it against. */
+static void share_bounds(struct fitter *t, enum kind kind, struct time_fn *fn)
+{
+	for (uint32_t i = 0; i < t->r->n_leaf; i++) {
+		const struct feature *bound = bound_in(t, &fn[i]);
+		size_t name = strcspn(t->r->leaf[i].name, " ");
+
+		for (uint32_t k = 0; bound && k < t->r->n_leaf; k++) {
+			const struct feature *count;
+
+			if (bound_in(t, &fn[k]) || strncmp(t->r->leaf[k].name, t->r->leaf[i].name, name + 1))
+				continue;
+			take_sample(t, &t->r->leaf[k], false, kind);
+			count = count_of(t, k);
+			for (uint32_t f = 0; count && f < t->l->n_features; f++) {
+				struct time_fn other = {.n = 1, .x = {{f, RULE_NONE, RULE_NONE}}};
+
+				if (!is_bound_of(&t->l->feature[f], count) || t->l->feature[f].w != bound->w || is_same(t, RULE_NONE, f))
+					continue;
+				fit_again(t, &other);
+				other.error_s = fn[k].error_s;
+				if (other.coef[0] > 0 && missed_by(t, &other) < missed_by(t, &fn[k]))
+					fn[k] = other;
+			}
+		}
+	}
 }
 
 /* ---- all of them ---- */
@@ -346,13 +455,14 @@ static void fit_all(struct fitter *t, struct run_times *out)
 
 		out->gap[i] = out->dur[i] = out->crowded[i] = (struct time_fn){0};
 		if (!is_begin(leaf->name))
-			fit_time(t, leaf, true, KIND_ALL, &out->gap[i]);
+			fit_time(t, i, true, KIND_ALL, &out->gap[i]);
 		if (outside(leaf->name))
 			continue;
-		fit_time(t, leaf, false, out->split ? KIND_ALONE : KIND_ALL, &out->dur[i]);
+		fit_time(t, i, false, out->split ? KIND_ALONE : KIND_ALL, &out->dur[i]);
 		if (out->split)
-			fit_time(t, leaf, false, KIND_CROWDED, &out->crowded[i]);
+			fit_time(t, i, false, KIND_CROWDED, &out->crowded[i]);
 	}
+	share_bounds(t, out->split ? KIND_CROWDED : KIND_ALL, out->split ? out->crowded : out->dur);
 }
 
 /* Seconds of the run, by what its ranks need for themselves: what they took, or where there are functions what these say of
@@ -493,6 +603,27 @@ static bool find_split(const struct runs *r)
 	return crowded >= RUNS_MIN && r->n_runs - crowded >= RUNS_MIN;
 }
 
+/* Columns of features of times: 0 without memory. */
+static bool fill_times(struct fitter *t, struct arena *a)
+{
+	t->col = arena_alloc(a, t->l->n_features, sizeof(*t->col));
+	for (uint32_t f = 0; t->col && f < t->l->n_features; f++) {
+		t->col[f] = t->l->col[f];
+		if (t->l->feature[f].op != FEATURE_ABOVE)
+			continue;
+		t->col[f] = arena_alloc(a, t->r->n_points, sizeof(**t->col));
+		if (!t->col[f])
+			return false;
+		for (uint32_t i = 0; i < t->r->n_points; i++) {
+			const struct runs_point *p = &t->r->point[i];
+			const struct runs_run *run = &t->r->run[p->run];
+
+			t->col[f][i] = feature_value(&t->l->feature[f], &(struct feature_place){run->var, p->rank, run->n_ranks, 1});
+		}
+	}
+	return t->col;
+}
+
 int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf *err)
 {
 	struct runs *r = l->runs;
@@ -514,7 +645,7 @@ int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf
 		t.s.x = arena_alloc(a, r->n_points, sizeof(*t.s.x));
 		t.fold = arena_alloc(a, r->n_runs, sizeof(*t.fold));
 	}
-	if (!a || !out->gap || !out->dur || !out->crowded || !t.without || !t.s.point || !t.s.fold || !t.s.y || !t.s.w || !t.s.x || !t.fold) {
+	if (!a || !out->gap || !out->dur || !out->crowded || !t.without || !fill_times(&t, a) || !t.s.point || !t.s.fold || !t.s.y || !t.s.w || !t.s.x || !t.fold) {
 		err_set(err, "no memory for times");
 		goto out;
 	}

@@ -400,12 +400,73 @@ static void test_interval(void **state)
 	world_forget(&w);
 }
 
+/* ---- messages at which a rank gives its processor up ---- */
+
+#define JUMP 32 /* elements */
+
+static uint64_t jump_ns(uint32_t count)
+{
+	return 300 + (count > JUMP ? 5000 : 0);
+}
+
+/* Two messages a step, of a size and of the rank's part of it, of ranks that share one processor. */
+static struct trace *jumping(uint32_t ranks, uint32_t size, uint32_t steps, double *own_s)
+{
+	struct syn *s = syn_create(ranks);
+	struct trace *t;
+
+	*own_s = 0;
+	syn_begin(s);
+	for (uint32_t r = 0; r < ranks; r++) {
+		uint32_t part = size * (r + 1) / ranks - size * r / ranks;
+		uint64_t gap = 10 * size, whole = jump_ns(size), less = jump_ns(part), own = 2 * gap + whole + less;
+
+		for (uint32_t i = 0; i < steps; i++) {
+			syn_call(s, r, "MPI_Send", 1, SYN(.count = size, .gap_ns = gap, .dur_ns = whole + (ranks - 1) * own));
+			syn_call(s, r, "MPI_Send", 2, SYN(.count = part, .gap_ns = gap, .dur_ns = less));
+		}
+		seat(s, r, "a", 1, 1, 2);
+		syn_delayed(s, r, (ranks - 1) * own * steps);
+		*own_s += (double)(own * steps) * 1e-9;
+	}
+	syn_end(s);
+	t = syn_open(s);
+	syn_destroy(s);
+	return t;
+}
+
+/* Sizes on both sides of the jump tell it from a slope; of the second message one run alone is above it. */
+static void test_jump(void **state)
+{
+	static const double k[6] = {24, 30, 70, 24, 30, 70}, i[6] = {300, 200, 260, 240, 300, 200};
+	static const struct {
+		uint32_t ranks, k;
+	} asked[] = {{2, 35}, {2, 60}, {2, 68}, {4, 33}, {4, 66}, {4, 28}, {8, 31}, {8, 36}};
+	struct trace *t[6];
+	struct world w;
+	double is;
+
+	(void)state;
+	for (uint32_t n = 0; n < 6; n++)
+		t[n] = jumping(n < 3 ? 2 : 4, (uint32_t)k[n], (uint32_t)i[n], &is);
+	if (world_learn(&w, 1, t, k, i, 6) < 0)
+		fail_msg("%s", w.err.text);
+	for (size_t n = 0; n < sizeof(asked) / sizeof(*asked); n++) {
+		double said = world_seconds(&w, asked[n].ranks, 0, asked[n].k, 250, NULL);
+
+		trace_close(jumping(asked[n].ranks, asked[n].k, 250, &is));
+		if (!(fabs(said / is - 1) < 0.05))
+			fail_msg("%u on %u ranks: %g s, predicted %g s", asked[n].k, asked[n].ranks, is, said);
+	}
+	world_forget(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_cut),	  cmocka_unit_test(test_preempted), cmocka_unit_test(test_places),
 	    cmocka_unit_test(test_turns), cmocka_unit_test(test_unseen),    cmocka_unit_test(test_different),
-	    cmocka_unit_test(test_yielding), cmocka_unit_test(test_interval),
+	    cmocka_unit_test(test_yielding), cmocka_unit_test(test_interval), cmocka_unit_test(test_jump),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
