@@ -156,7 +156,7 @@ static int add_send(struct input *in, uint32_t rank, const struct input_call *c,
 	p->v[9].i = is_distant(in, rank, ch->dst);
 	p->v[12].i = (int64_t)c->event;
 	p->v[13].i = 1;
-	p->v[14].i = in->rank[rank].shortage.now > 0;
+	p->v[14].i = in->rank[rank].shortage.now.part > 0;
 	p->is_send = true;
 	set_outside(p, c->enter_ns, c->enter_ns);
 	set_wait(p, c->enter_ns, in->rank[rank].sig[c->sym].sends_and_receives ? c->enter_ns : c->leave_ns);

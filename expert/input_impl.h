@@ -97,15 +97,22 @@ struct input_loop {
 	uint64_t least_ns, most_ns;    /* computed before the first call of later passes */
 };
 
+/* From that call on: what part of the time in which it is not asleep a rank lacks its processor, and how long it is asleep meanwhile;
+ * all 0: it has it. */
+struct input_lack {
+	uint64_t event;
+	float part;
+	uint32_t asleep_us;
+};
+
 /* How a rank lacked its processor, by its samples. */
 struct input_shortage {
 	bool is_sampled;
 	uint64_t delayed_ns, cpu_ns; /* ready but others had it, and on it */
-	uint64_t *change;       /* calls from which on it does: number << 8 | how much of the time, in 1/256; 0: it has it */
+	struct input_lack *change;
 	uint32_t n, passed;
-	uint8_t now;            /* of the call that is read */
+	struct input_lack now;  /* of the call that is read */
 };
-#define INPUT_SHORT_OF 256
 
 
 struct input_rank {
@@ -214,9 +221,10 @@ int input_bursts_end(struct input *in, uint32_t rank, const struct input_call *c
 /* ---- input_shortage.c ---- */
 /* What the samples of the rank say. -1 without memory. */
 int input_shortage_open(struct input *in, uint32_t rank);
-/* How much of the time around that call, which comes behind those that were asked for before, the rank lacks its processor: in
- * 1/INPUT_SHORT_OF; 0 where it is not much. */
-uint8_t input_shortage_at(struct input_rank *k, uint64_t event);
+/* Goes on to that call, which comes behind the one before. */
+void input_shortage_at(struct input_rank *k, uint64_t event);
+/* What was computed in that time before it, without what the rank lacked of its processor. */
+uint64_t input_computed(const struct input_shortage *h, uint64_t gap_ns);
 
 /* ---- input_window.c: windows and files ---- */
 int input_window_call(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g);

@@ -387,12 +387,6 @@ static void begin_pass(struct input_loop *l, const struct input_call *c, uint64_
 
 /* ---- every call ---- */
 
-/* Of the time before the call that is read: ranks that lack their processors work less than they seem to. */
-static uint64_t computed_ns(const struct input_rank *k, uint64_t gap_ns)
-{
-	return gap_ns - (uint64_t)((double)gap_ns * k->shortage.now / INPUT_SHORT_OF);
-}
-
 int input_rank_before(struct input *in, uint32_t rank, const struct input_call *c)
 {
 	struct input_rank *k = &in->rank[rank];
@@ -401,8 +395,8 @@ int input_rank_before(struct input *in, uint32_t rank, const struct input_call *
 
 	k->n_calls++;
 	k->untimed += !c->timed;
-	k->shortage.now = input_shortage_at(k, c->event);
-	gap_ns = computed_ns(k, c->gap_ns);
+	input_shortage_at(k, c->event);
+	gap_ns = input_computed(&k->shortage, c->gap_ns);
 	k->computed_ns += c->timed ? gap_ns : 0;
 	if (k->sig[c->sym].is_file && c->timed)
 		k->in_files_ns += c->leave_ns - c->enter_ns;

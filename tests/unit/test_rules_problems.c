@@ -286,10 +286,10 @@ static void wave_short_of(struct syn *s, uint64_t t, uint32_t ranks, uint32_t la
 
 		if (r)
 			call(s, r, "MPI_Recv", t, got + 1, SYN(.src = r - 1, .tag = 1));
-		syn_window(s, r, 0);
+		syn_window(s, r, r == lacking ? 50000 : 0);
 		if (r + 1 < ranks)
 			call(s, r, "MPI_Send", got + 100, got + 101, SYN(.dst = r + 1, .tag = 1));
-		syn_window(s, r, r == lacking ? 50000 : 0);
+		syn_window(s, r, 0);
 		call(s, r, "MPI_Type_commit", got + 200, got + 200, SYN(0));
 		syn_window(s, r, 0);
 	}
