@@ -322,8 +322,8 @@ static void test_wavefront(void **state)
 	expect_all(s, "late-send 2000 8\nwavefront 1000 2\nshared-processors 50 1\n");
 }
 
-/* A loop of passes of 2000 us, after each of which the rank is sampled: it was ready for so long and had no processor. */
-static struct syn *short_of(struct syn *s, uint32_t rank, uint64_t ns)
+/* A loop of passes of 2000 us, after each of which the rank is sampled: it was ready for so long and had no processor, and slept. */
+static struct syn *short_of(struct syn *s, uint32_t rank, uint64_t ns, uint64_t asleep_ns)
 {
 	struct syn_rank *r = &s->rank[rank];
 	uint64_t ticks = r->ticks, n = r->n;
@@ -332,7 +332,8 @@ static struct syn *short_of(struct syn *s, uint32_t rank, uint64_t ns)
 		r->n = 1 + 2 * (p + 1); /* MPI_Init, and two calls in each pass */
 		r->ticks = ticks / 12 * p;
 		syn_window(s, rank, ns);
-		r->sample[r->n_sample - 1].cpu_ns = 2000000 - ns;
+		r->sample[r->n_sample - 1].cpu_ns = 2000000 - ns - asleep_ns;
+		r->sample[r->n_sample - 1].asleep_ns = asleep_ns;
 	}
 	r->n = n;
 	r->ticks = ticks;
@@ -396,8 +397,10 @@ static void test_imbalance(void **state)
 	expect_all(loop(4, 12, 500, in_turn), "delay-before-many-to-many 18000 12\nimbalance-of-iterations 18000 1\n");
 	expect_all(loop(4, 12, 500, nobody), "");
 	/* The same, but the first rank works no longer than the others: it lacks its processor for a third of its time. */
-	expect_all(short_of(loop(4, 12, 500, first_rank), 0, 0), "delay-before-many-to-many 18000 12\nimbalance-of-ranks 18000 1\n");
-	expect_all(short_of(loop(4, 12, 500, first_rank), 0, 700000), "delay-before-many-to-many 18000 12\nshared-processors 8400 1\n");
+	expect_all(short_of(loop(4, 12, 500, first_rank), 0, 0, 0), "delay-before-many-to-many 18000 12\nimbalance-of-ranks 18000 1\n");
+	expect_all(short_of(loop(4, 12, 500, first_rank), 0, 700000, 0), "delay-before-many-to-many 18000 12\nshared-processors 8400 1\n");
+	/* Asleep in its work, it lacks its processor where it waits for the others, and they wait for none. */
+	expect_all(short_of(loop(4, 12, 500, nobody), 0, 700000, 1000000), "shared-processors 8400 1\n");
 }
 
 static void test_begin(void **state)
