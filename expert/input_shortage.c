@@ -124,7 +124,10 @@ void input_shortage_at(struct input_rank *k, uint64_t event)
 /* Who waits in MPI polls: a rank is asleep in what it computes. */
 uint64_t input_computed(const struct input_shortage *h, uint64_t gap_ns)
 {
-	uint64_t asleep_ns = 1000ull * h->now.asleep_us;
+	uint64_t asleep_ns = 1000ull * h->now.asleep_us, lacked_ns;
 
-	return gap_ns > asleep_ns ? gap_ns - (uint64_t)((double)(gap_ns - asleep_ns) * h->now.part) : gap_ns;
+	if (gap_ns <= asleep_ns || gap_ns > INT64_MAX) /* a file may say anything */
+		return gap_ns;
+	lacked_ns = (uint64_t)((double)(gap_ns - asleep_ns) * h->now.part);
+	return gap_ns > lacked_ns ? gap_ns - lacked_ns : 0;
 }

@@ -43,6 +43,7 @@ static void seed_windows(const char *dir)
 			syn_call(s, r, "MPI_Irecv", 9, SYN(.src = from, .count = 9, .req = 1));
 			syn_call(s, r, "MPI_Waitall", 10, SYN(.reqs = slots, .n_reqs = 2));
 			syn_call(s, r, "MPI_File_write_all", 11, SYN(.file = 0, .count = 3));
+			syn_window(s, r, r ? 700000 : 0); /* it lacks its processor */
 		}
 	}
 	syn_end(s);
