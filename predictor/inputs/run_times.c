@@ -34,6 +34,7 @@ struct fitter {
 	struct sample s;
 	struct sums *fold;
 	bool *without; /* by run */
+	bool rounds;   /* the sample's calls have two numbers of ranks at most */
 	int64_t **col; /* by feature: as learnt, but those of times have their values */
 };
 /* Which runs times are learnt from: calls take something else where ranks wait for a processor and give it up while they wait. */
@@ -248,10 +249,21 @@ static void weigh_again(struct fitter *t, const struct time_fn *fn)
 	}
 }
 
+/* From two numbers of ranks what grows with them and what grows with their logarithm look alike; calls are made in log2(ranks) rounds. */
+static bool is_steep(const struct fitter *t, const uint32_t x[3])
+{
+	for (uint32_t i = 0; t->rounds && i < 3 && x[i] != RULE_NONE; i++)
+		if (!(x[i] & TIME_INVERSE) && t->l->feature[x[i]].op == FEATURE_RANKS)
+			return true;
+	return false;
+}
+
 static void fit_product(struct fitter *t, const uint32_t x[3], struct time_fn *best, double *least)
 {
 	double c, a, error;
 
+	if (is_steep(t, x))
+		return;
 	for (uint32_t i = 0; i < t->s.n; i++)
 		t->s.x[i] = product_at(t, x, t->s.point[i]);
 	error = judge(t, false, &c, &a);
@@ -388,11 +400,26 @@ static double fit_again(struct fitter *t, struct time_fn *out)
 	return error;
 }
 
+static bool has_two_numbers(const struct fitter *t)
+{
+	uint32_t least = UINT32_MAX, most = 0;
+
+	for (uint32_t i = 0; i < t->s.n; i++) {
+		least = t->r->run[t->s.fold[i]].n_ranks < least ? t->r->run[t->s.fold[i]].n_ranks : least;
+		most = t->r->run[t->s.fold[i]].n_ranks > most ? t->r->run[t->s.fold[i]].n_ranks : most;
+	}
+	for (uint32_t i = 0; i < t->s.n; i++)
+		if (t->r->run[t->s.fold[i]].n_ranks != least && t->r->run[t->s.fold[i]].n_ranks != most)
+			return false;
+	return true;
+}
+
 static void fit_time(struct fitter *t, uint32_t leaf, bool gap, enum kind kind, struct time_fn *out)
 {
 	double least, sum = 0;
 
 	take_sample(t, &t->r->leaf[leaf], gap, kind);
+	t->rounds = !gap && has_two_numbers(t);
 	*out = (struct time_fn){0};
 	if (!t->s.n)
 		return;

@@ -2,7 +2,9 @@
 /*
  * Times between calls and in them, as far as ranks had their processors (run_own.h), as functions of sizes: a constant and at
  * most one product of up to three features, of which the number of ranks may divide, with coefficients of least squares that are
- * not below zero, chosen by what they miss on runs that were left out.
+ * not below zero, chosen by what they miss on runs that were left out. What calls take grows with the logarithm of the number of
+ * ranks, not with it, where runs have two numbers of ranks, from which that cannot be told; and may jump with the length of a
+ * message where ranks take turns.
  */
 #ifndef PRECEDENT_PREDICTOR_INPUTS_RUN_TIMES_H
 #define PRECEDENT_PREDICTOR_INPUTS_RUN_TIMES_H

@@ -296,8 +296,8 @@ static void test_different(void **state)
 
 /* ---- calls of ranks that give their processor up while they wait ---- */
 
-#define YIELDED   30000 /* ns of a call then, and a little more the more ranks there are */
-#define YIELD_LOG 2000
+#define YIELDED   30000 /* ns of a call then, and more for each round */
+#define YIELD_LOG 8000
 
 static double yield_law(uint32_t ranks, uint32_t processors, uint32_t n, uint32_t k)
 {
@@ -305,7 +305,7 @@ static double yield_law(uint32_t ranks, uint32_t processors, uint32_t n, uint32_
 	double all = 0, longest = 0;
 
 	for (uint32_t r = 0; r < ranks; r++) {
-		double own = ((double)compute_ns(ranks, r, n) + (crowded ? YIELDED + YIELD_LOG * log2(ranks) : OWN_CALL)) * k * 1e-9;
+		double own = ((double)compute_ns(ranks, r, n) + (crowded ? YIELDED + YIELD_LOG * ceil(log2(ranks)) : OWN_CALL)) * k * 1e-9;
 
 		all += own;
 		longest = fmax(longest, own);
@@ -322,7 +322,7 @@ static struct trace *yielding(uint32_t ranks, uint32_t processors, uint32_t size
 
 	syn_begin(s);
 	for (uint32_t r = 0; r < ranks; r++) {
-		double gap = by * (double)compute_ns(ranks, r, size), own = by * (crowded ? YIELDED + YIELD_LOG * log2(ranks) : OWN_CALL);
+		double gap = by * (double)compute_ns(ranks, r, size), own = by * (crowded ? YIELDED + YIELD_LOG * ceil(log2(ranks)) : OWN_CALL);
 		uint64_t delay = crowded ? (uint64_t)(((double)ranks / processors - 1) * (gap + own)) : 0;
 
 		for (uint32_t i = 0; i < steps; i++)
@@ -365,6 +365,28 @@ static void test_yielding(void **state)
 
 		if (!(fabs(said / is - 1) < 0.05))
 			fail_msg("%u ranks on %u processors: %g s, predicted %g s", asked[i][0], asked[i][1], is, said);
+	}
+	world_forget(&w);
+}
+
+/* Rounds of calls, not ranks: 4 and 6 ranks make two and three, and 8 make no more than 6. */
+static void test_rounds(void **state)
+{
+	static const double k[6] = {50, 30, 60, 40, 50, 30};
+	static const uint32_t asked[] = {4, 6, 8, 16};
+	struct trace *t[6];
+	struct world w;
+
+	(void)state;
+	for (uint32_t i = 0; i < 6; i++)
+		t[i] = yielding(i < 3 ? 4 : 6, 2, (uint32_t)yield_size[i], (uint32_t)k[i], 1);
+	if (world_learn(&w, 1, t, yield_size, k, 6) < 0)
+		fail_msg("%s", w.err.text);
+	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+		double is = yield_law(asked[i], 2, 75, 17), said = world_seconds(&w, asked[i], 0, 75, 17, NULL);
+
+		if (!(fabs(said / is - 1) < 0.05))
+			fail_msg("%u ranks: %g s, predicted %g s", asked[i], is, said);
 	}
 	world_forget(&w);
 }
@@ -466,7 +488,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_cut),	  cmocka_unit_test(test_preempted), cmocka_unit_test(test_places),
 	    cmocka_unit_test(test_turns), cmocka_unit_test(test_unseen),    cmocka_unit_test(test_different),
-	    cmocka_unit_test(test_yielding), cmocka_unit_test(test_interval), cmocka_unit_test(test_jump),
+	    cmocka_unit_test(test_yielding), cmocka_unit_test(test_rounds), cmocka_unit_test(test_interval), cmocka_unit_test(test_jump),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
