@@ -283,6 +283,7 @@ static void test_hostile_models(void **state)
 	REFUSED(m, m->n_graphs, 0u, "none, or too many");
 	REFUSED(m, m->input[0].lo, 1e300, "no range");
 	REFUSED(m, m->confidence.prefix, 2.0, "confidence");
+	REFUSED(m, m->confidence.beyond_error, -1.0, "confidence");
 	assert_int_equal(model_check(m, &err), 0);
 	model_destroy(m);
 }
