@@ -62,7 +62,7 @@ const char builtin_types[] =
     "defstruct event message_burst \"messages of a rank to another one, with nothing received or waited for in between\" "
     "param source, dest, count, bytes, largest type int param time type time;"
     "defstruct event iteration \"a pass of a rank through its main loop\" "
-    "param number, count, size type int param begin_time, computed, total type time;"
+    "param number, count, size type int param begin_time, computed, total, later type time;"
     "defstruct event rank_begin \"the first call of a rank\" "
     "param size type int param host type string param ranks_on_host, hosts type int;"
     "defstruct event rank_end \"the last call of a rank\" "

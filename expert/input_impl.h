@@ -88,13 +88,8 @@ struct input_burst {
 struct input_loop {
 	uint64_t first, length, count; /* events; count 0: there is none */
 	uint64_t pass;                 /* that the rank is in */
-	uint64_t begin_ns, computed_ns, total_ns;
+	uint64_t begin_ns, computed_ns, total_ns, later_ns; /* the last one without the first pass */
 	bool untimed;
-	struct {
-		uint64_t begin_ns, computed_ns, before_ns; /* the last one of what was computed before its first call */
-		bool untimed;
-	} first_pass;                  /* is told with the last one */
-	uint64_t least_ns, most_ns;    /* computed before the first call of later passes */
 };
 
 /* From that call on: what part of the time in which it is not asleep a rank lacks its processor, and how long it is asleep meanwhile;

@@ -337,54 +337,6 @@ int input_rank_end(struct input *in, uint32_t rank)
 	return 0;
 }
 
-/* ---- passes ---- */
-
-static int tell_pass(struct input *in, uint32_t rank, const struct input_call *c, uint64_t number, uint64_t begin_ns, uint64_t computed_ns,
-		     bool untimed)
-{
-	struct input_loop *l = &in->rank[rank].loop;
-	struct pending *p = input_append(in, rank, c, in->type.iteration);
-
-	if (!p)
-		return -1;
-	p->s.site = -1;
-	p->v[0].i = (int64_t)number;
-	p->v[1].i = (int64_t)l->count;
-	p->v[2].i = in->loop_ranks;
-	p->v[3].i = (int64_t)begin_ns;
-	l->total_ns += computed_ns;
-	p->v[4].i = (int64_t)computed_ns;
-	p->v[5].i = (int64_t)l->total_ns;
-	p->s.untimed |= untimed;
-	return 0;
-}
-
-/* What was computed before the loop's first call is a part of the loop no more, and no less, than what is before this call in
- * later passes: the rest belongs to what comes before the loop, or, where ranks enter what they repeat in different places,
- * behind it. */
-static int tell_first_pass(struct input *in, uint32_t rank, const struct input_call *c)
-{
-	const struct input_loop *l = &in->rank[rank].loop;
-	uint64_t before = l->first_pass.before_ns;
-
-	before = before > l->most_ns ? l->most_ns : before < l->least_ns ? l->least_ns : before;
-	return tell_pass(in, rank, c, 0, l->first_pass.begin_ns, l->first_pass.computed_ns - l->first_pass.before_ns + before,
-			 l->first_pass.untimed);
-}
-
-/* gap_ns: computed before the call. */
-static void begin_pass(struct input_loop *l, const struct input_call *c, uint64_t gap_ns)
-{
-	l->begin_ns = c->enter_ns > c->gap_ns ? c->enter_ns - c->gap_ns : 0;
-	if (!l->pass) {
-		l->first_pass.before_ns = gap_ns;
-		l->least_ns = UINT64_MAX;
-	} else {
-		l->least_ns = gap_ns < l->least_ns ? gap_ns : l->least_ns;
-		l->most_ns = gap_ns > l->most_ns ? gap_ns : l->most_ns;
-	}
-}
-
 /* ---- every call ---- */
 
 int input_rank_before(struct input *in, uint32_t rank, const struct input_call *c)
@@ -402,7 +354,7 @@ int input_rank_before(struct input *in, uint32_t rank, const struct input_call *
 		k->in_files_ns += c->leave_ns - c->enter_ns;
 	if (l->count && l->pass < l->count && c->event >= l->first) {
 		if (c->event == l->first + l->pass * l->length)
-			begin_pass(l, c, gap_ns);
+			l->begin_ns = c->enter_ns > c->gap_ns ? c->enter_ns - c->gap_ns : 0;
 		l->computed_ns += gap_ns;
 		l->untimed |= !c->timed;
 	}
@@ -412,18 +364,24 @@ int input_rank_before(struct input *in, uint32_t rank, const struct input_call *
 int input_rank_after(struct input *in, uint32_t rank, const struct input_call *c)
 {
 	struct input_loop *l = &in->rank[rank].loop;
+	struct pending *p;
 
 	if (!l->count || l->pass == l->count || c->event + 1 != l->first + (l->pass + 1) * l->length)
 		return 0;
-	if (!l->pass) {
-		l->first_pass.begin_ns = l->begin_ns;
-		l->first_pass.computed_ns = l->computed_ns;
-		l->first_pass.untimed = l->untimed;
-	} else if ((l->pass + 1 == l->count && tell_first_pass(in, rank, c) < 0) ||
-		   tell_pass(in, rank, c, l->pass, l->begin_ns, l->computed_ns, l->untimed) < 0) {
+	p = input_append(in, rank, c, in->type.iteration);
+	if (!p)
 		return -1;
-	}
-	l->pass++;
+	l->total_ns += l->computed_ns;
+	l->later_ns += l->pass ? l->computed_ns : 0;
+	p->s.site = -1;
+	p->v[0].i = (int64_t)l->pass++;
+	p->v[1].i = (int64_t)l->count;
+	p->v[2].i = in->loop_ranks;
+	p->v[3].i = (int64_t)l->begin_ns;
+	p->v[4].i = (int64_t)l->computed_ns;
+	p->v[5].i = (int64_t)l->total_ns;
+	p->v[6].i = (int64_t)l->later_ns;
+	p->s.untimed |= l->untimed;
 	l->computed_ns = 0;
 	l->untimed = false;
 	return 0;
