@@ -11,7 +11,7 @@ use File::Path qw(remove_tree);
 use File::Temp qw(tempdir);
 use JSON::PP;
 
-our @EXPORT_OK = qw(own_run own_names);
+our @EXPORT_OK = qw(own_run own_names own_traced);
 
 my $SKELETONS = 3; # runs of one
 my %program = (
@@ -67,6 +67,12 @@ sub traced {
 	($rc, $out) = output(build() . '/precedent', 'info', '--json', $file);
 	die "info $file: $out\n" if $rc;
 	return decode_json($out)->{wall_s};
+}
+
+# The same of a program of the table.
+sub own_traced {
+	my ($file, $name, $size, $ranks) = @_;
+	return traced($file, $ranks, build() . "/tests/programs/$name", $size, $program{$name}{steps} // ());
 }
 
 # What one run misses the median of the others by, in the median of runs: the program against itself.
@@ -151,14 +157,13 @@ sub parts {
 # Runs of all of [size, ranks], in turns, as often as is said or the program asks: {"size-ranks" => [{file, s}, ...]}, the median first.
 sub runs {
 	my ($dir, $name, $rounds, @of) = @_;
-	my $p = $program{$name};
 	my %run;
 
-	for my $round (1 .. $rounds // $p->{rounds} // $ROUNDS) {
+	for my $round (1 .. $rounds // $program{$name}{rounds} // $ROUNDS) {
 		for (@of) {
 			my ($size, $ranks) = @$_;
 			my $file = "$dir/$ranks-$size-$round";
-			push @{$run{"$size-$ranks"}}, {file => $file, s => traced($file, $ranks, build() . "/tests/programs/$name", $size, $p->{steps} // ())};
+			push @{$run{"$size-$ranks"}}, {file => $file, s => own_traced($file, $name, $size, $ranks)};
 		}
 	}
 	for my $r (values %run) {
