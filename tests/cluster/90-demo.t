@@ -34,12 +34,16 @@ unlike($off, qr/sbatch: precedent/, 'with --predict=off nothing is told');
 like($off, qr/time limit 02:00:00, admin comment '(\(null\))?'/, '... and nothing changed');
 
 # On a machine with much noise a prediction may be withheld: the least of those told is the place.
-my ($told, $placed) = $text =~ /^sbatch: precedent: ([^\n]*)\n(?:(?!^==)[^\n]*\n)*job \d+ was placed on: (\w+)$/m;
-my %told = reverse +($told // '') =~ /($time) on (\w+)/g;
-my ($least) = sort { $told{$a} cmp $told{$b} } keys %told;
-ok(defined $least, 'in mode place the predictions are told') or diag($text);
-is($placed, $least, '... and a job without -p leaves the default partition slow for where it ends first') or diag($told);
-diag("only $told was told") if keys %told < 2;
+my $place = $text =~ /^(== no partition named.*?)^== /ms ? $1 : '';
+my %told = reverse +($place =~ /^sbatch: precedent: (.*)/m ? $1 : '') =~ /($time) on (\w+)/g;
+my ($placed) = $place =~ /^job \d+ was placed on: (\w+)$/m;
+SKIP: {
+	skip 'the prediction was too uncertain on both partitions', 2 if !%told && $place =~ /too uncertain/;
+	my ($least) = sort { $told{$a} cmp $told{$b} } keys %told;
+	ok(defined $least, 'in mode place the predictions are told') or diag($text);
+	is($placed, $least, '... and a job without -p leaves the default partition slow for where it ends first') or diag($place);
+	diag("only that on $least was told") if keys %told == 1;
+}
 my @rows = $text =~ /^\d+ +(?:lammps|heat|heatf) .* $time \($time-$time\) +$time +[-+][\d.]+ %/mg;
 cmp_ok(@rows, '>=', 5, 'predicted and actual stand side by side') or diag($text);
 is(Testbed::run_command('scripts/testbed', '--name', 'demo-check', 'status')->{rc} == 0, '', 'nothing is left behind');

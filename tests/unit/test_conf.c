@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "common/conf.h"
+#include "tests/unit/skip.h"
 
 static char file_name[] = "/tmp/precedent-conf.XXXXXX";
 
@@ -259,7 +260,7 @@ static void test_example(void **state)
 
 	(void)state;
 	if (access("conf/precedent.conf", R_OK) < 0)
-		skip(); /* not run from the top of the tree */
+		SKIP("not run from the top of the tree");
 	assert_int_equal(conf_load("conf/precedent.conf", &c, &err), 0);
 	assert_int_equal(c.mode, MODE_OBSERVE);
 	assert_int_equal(c.n_candidates, 0);

@@ -17,6 +17,7 @@
 #include "predictor/probes.h"
 #include "predictor/spool.h"
 #include "follow_world.h"
+#include "skip.h"
 
 /* ---- traced jobs ---- */
 
@@ -191,7 +192,7 @@ static void test_spool_of_somebody_else(void **state)
 
 	(void)state;
 	if (getuid() != 0)
-		skip();
+		SKIP("only root may make links for others");
 	snprintf(target, sizeof(target), "%s/elsewhere", w->dir);
 	mkdir(target, 0755);
 	snprintf(link, sizeof(link), "%s/%u", w->spool, getuid());

@@ -10,6 +10,7 @@
 
 #include "predictor/model/api/place.h"
 #include "tests/unit/model_subject.h"
+#include "tests/unit/skip.h"
 
 /* ---- ends ---- */
 
@@ -152,7 +153,7 @@ static void no_memory(void **state)
 
 	(void)state;
 	if (SANITIZED)
-		skip(); /* sanitizers take more address space than can be left */
+		SKIP("sanitizers take more address space than can be left");
 	pid = fork();
 	if (pid == 0) {
 		int line = without_memory();
@@ -391,7 +392,7 @@ static void a_bound_program(void **state)
 
 	(void)state;
 	if (SANITIZED)
-		skip(); /* sanitizers have threads of their own */
+		SKIP("sanitizers have threads of their own");
 	pid = fork();
 	if (pid == 0) {
 		execl("/proc/self/exe", "test_model_api_hard", "place", NULL);

@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "play.h"
+#include "skip.h"
 #include "trace/salvage.h"
 
 static char dir[64];
@@ -415,8 +416,7 @@ static void test_disk_full(void **state)
 	mkdir(mnt, 0700);
 	if (geteuid() || mount("none", mnt, "tmpfs", 0, "size=1200k")) {
 		rmdir(mnt);
-		print_message("# mounting needs root\n");
-		skip();
+		SKIP("mounting needs root");
 	}
 	pid = child(PLAY_CHAOS, mnt, 0, 400000);
 	wait_until_done(pid, 400000);
@@ -447,8 +447,7 @@ static void test_no_room(void **state)
 	mkdir(mnt, 0700);
 	if (geteuid() || mount("none", mnt, "tmpfs", 0, "size=64k")) {
 		rmdir(mnt);
-		print_message("# mounting needs root\n");
-		skip();
+		SKIP("mounting needs root");
 	}
 	assert_int_equal(play_begin(&p, PLAY_LOOP, mnt, "run.1", 0, 1, 0, 0, &err), 0);
 	assert_non_null(strstr(err.text, "no room"));

@@ -11,6 +11,7 @@
 #include <sqlite3.h>
 
 #include "tests/unit/store_fixture.h"
+#include "tests/unit/skip.h"
 
 static void must_refuse(unsigned flags, enum store_fault fault, const char *says)
 {
@@ -247,7 +248,7 @@ static void test_permissions(void **state)
 	ok(store_program_put(s, &p, &err));
 	chmod(dir, 0555);
 	if (geteuid() != 0)
-		skip(); /* the rest needs a second user */
+		SKIP("the rest needs a second user");
 	assert_int_equal(as_nobody(open_denied), 0);
 	/* readable file in a directory that is not writable, while precedentd runs and after it ended */
 	chmod(path, 0644);
