@@ -97,11 +97,35 @@ static bool write_with(struct writer *w, const struct expr *b, uint8_t number)
 	return true;
 }
 
+/* A comparison with a parameter on one side: what is on the other one is there already. */
+static bool write_side(struct writer *w, const struct expr *e)
+{
+	static const uint8_t turned[] = {[EX_EQ - EX_EQ] = OP_EQ_IF, [EX_NE - EX_EQ] = OP_NE_IF, [EX_LT - EX_EQ] = OP_GT_IF,
+					 [EX_LE - EX_EQ] = OP_GE_IF, [EX_GT - EX_EQ] = OP_LT_IF, [EX_GE - EX_EQ] = OP_LE_IF};
+	const struct expr *field = e->b->kind == EX_FIELD ? e->b : e->a;
+	struct code_ins *i;
+
+	if (e->kind > EX_GE)
+		return false;
+	if (e->b->kind == EX_INT) {
+		write_expr(w, e->a);
+		emit(w, (uint8_t)(OP_EQ_IC + (e->kind - EX_EQ)))->k.i = e->b->v.integer;
+		return true;
+	}
+	if (field->kind != EX_FIELD)
+		return false;
+	write_expr(w, field == e->b ? e->a : e->b);
+	i = emit(w, field == e->b ? (uint8_t)(OP_EQ_IF + (e->kind - EX_EQ)) : turned[e->kind - EX_EQ]);
+	i->pattern = field->pattern;
+	i->slot = field->slot;
+	return true;
+}
+
 static void write_binary(struct writer *w, const struct expr *e)
 {
 	bool real = e->a->type == RT_DOUBLE;
 
-	if (!real && write_short(w, e))
+	if (!real && (write_short(w, e) || write_side(w, e)))
 		return;
 	write_expr(w, e->a);
 	if (!real && e->kind >= EX_ADD && e->kind <= EX_MUL && write_with(w, e->b, (uint8_t)(e->kind - EX_ADD)))
@@ -189,6 +213,57 @@ static void write_expr(struct writer *w, const struct expr *e)
 	}
 }
 
+/* By how much an instruction raises the stack; a jump that is not taken drops what it looks at. */
+static int rise(const struct code_ins *i)
+{
+	switch ((enum code_op)i->op) {
+	case OP_CONST: case OP_FIELD: case OP_GROUP: case OP_TEXT_END:
+		return 1;
+	case OP_JUMP_FALSE: case OP_JUMP_TRUE: case OP_TEXT:
+		return -1;
+	default:
+		if (i->op >= OP_EQ_FF && i->op <= OP_GE_FC)
+			return 1;
+		return (i->op >= OP_EQ_I && i->op <= OP_MAX_D) ? -1 : 0;
+	}
+}
+
+static bool is_low(const struct writer *w)
+{
+	int n = 0, most = 0;
+
+	for (uint32_t i = 0; i < w->n; i++) {
+		n += rise(&w->ins[i]);
+		most = n > most ? n : most;
+	}
+	return most <= CODE_LOW;
+}
+
+/* Comparisons take the jump behind them along, to where the last of a row of jumps goes. It stays, for others that jump there. */
+static void join_jumps(struct writer *w)
+{
+	for (uint32_t n = 0; n + 1 < w->n; n++) {
+		struct code_ins *i = &w->ins[n];
+		uint8_t jump = w->ins[n + 1].op;
+		uint32_t target = w->ins[n + 1].target;
+
+		if (jump != OP_JUMP_FALSE && jump != OP_JUMP_TRUE)
+			continue;
+		while (w->ins[target].op == jump)
+			target = w->ins[target].target;
+		if (i->op == OP_FIELD) {
+			i->op = jump == OP_JUMP_FALSE ? OP_FIELD_JF : OP_FIELD_JT;
+			i->target = target;
+		} else if (i->op >= OP_EQ_FF && i->op <= OP_GE_FC) {
+			if (i->op < OP_EQ_FC)
+				i->k.i = target;
+			else
+				i->target = target;
+			i->op = (uint8_t)(i->op - OP_EQ_FF + (jump == OP_JUMP_FALSE ? OP_EQ_FF_JF : OP_EQ_FF_JT));
+		}
+	}
+}
+
 int code_compile(struct code *c, const struct expr *e, struct memory *m)
 {
 	uint32_t n = 1, n_group = 0;
@@ -201,6 +276,7 @@ int code_compile(struct code *c, const struct expr *e, struct memory *m)
 		return -1;
 	write_expr(&w, e);
 	emit(&w, OP_END);
-	*c = (struct code){.ins = w.ins, .n = w.n, .group = w.group, .n_group = w.n_group, .makes_text = w.makes_text};
+	*c = (struct code){.ins = w.ins, .n = w.n, .group = w.group, .n_group = w.n_group, .makes_text = w.makes_text, .low = is_low(&w)};
+	join_jumps(&w);
 	return w.failed ? -1 : 0;
 }

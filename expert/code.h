@@ -28,6 +28,14 @@ enum code_op {
 	/* what is there already with a parameter, and with a constant */
 	OP_ADD_IF, OP_SUB_IF, OP_MUL_IF, OP_MIN_IF, OP_MAX_IF,
 	OP_ADD_IC, OP_SUB_IC, OP_MUL_IC, OP_MIN_IC, OP_MAX_IC,
+	OP_EQ_IF, OP_NE_IF, OP_LT_IF, OP_LE_IF, OP_GT_IF, OP_GE_IF,
+	OP_EQ_IC, OP_NE_IC, OP_LT_IC, OP_LE_IC, OP_GT_IC, OP_GE_IC,
+	/* a comparison of two parameters, or of one and a constant, and the jump behind it: nothing is kept when it goes on */
+	OP_EQ_FF_JF, OP_NE_FF_JF, OP_LT_FF_JF, OP_LE_FF_JF, OP_GT_FF_JF, OP_GE_FF_JF,
+	OP_EQ_FC_JF, OP_NE_FC_JF, OP_LT_FC_JF, OP_LE_FC_JF, OP_GT_FC_JF, OP_GE_FC_JF,
+	OP_EQ_FF_JT, OP_NE_FF_JT, OP_LT_FF_JT, OP_LE_FF_JT, OP_GT_FF_JT, OP_GE_FF_JT,
+	OP_EQ_FC_JT, OP_NE_FC_JT, OP_LT_FC_JT, OP_LE_FC_JT, OP_GT_FC_JT, OP_GE_FC_JT,
+	OP_FIELD_JF, OP_FIELD_JT,                                /* a parameter that is true or not, likewise */
 	OP_GROUP,                                                /* a function over the group */
 	OP_TEXT_BEGIN, OP_TEXT, OP_TEXT_END                      /* pieces of a string */
 };
@@ -37,7 +45,7 @@ struct code_ins {
 	uint8_t pattern;  /* of a parameter; of OP_TEXT: type */
 	uint16_t slot;
 	uint32_t target;  /* of jumps; OP_GROUP: index of the function; OP_.._FF: pattern << 16 | slot of the other */
-	union rules_value k;
+	union rules_value k; /* OP_.._FF_J.: the target of its jump */
 };
 
 struct code_group;
@@ -48,6 +56,7 @@ struct code {
 	struct code_group *group;
 	uint32_t n_group;
 	bool makes_text;
+	bool low;              /* CODE_LOW values at most lie on its stack */
 };
 
 /* fn(value), fn(key, value) over the members for which where holds. */
@@ -57,6 +66,7 @@ struct code_group {
 };
 
 #define CODE_STACK (2 * RULES_MAX_DEPTH + 8)
+#define CODE_LOW   4
 
 /* Compile; memory is m's. -1 without. */
 int code_compile(struct code *c, const struct expr *e, struct memory *m);
@@ -72,6 +82,7 @@ struct code_frame {
 	struct strings *text;
 	uint64_t *zero_divisions;
 	bool failed;                    /* no memory for a string */
+	union rules_value stack[CODE_LOW]; /* of code that needs no more */
 };
 
 union rules_value code_run(const struct code *c, struct code_frame *f);

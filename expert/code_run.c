@@ -148,91 +148,101 @@ static void text_end(struct text_buf *b, union rules_value *out, struct code_fra
 	out->i = id == UINT32_MAX ? 0 : id;
 }
 
+/* The last value is not on the stack but in `top`; what lies below the first is nothing. */
 #define FIELD_A (f->bound[i->pattern]->v[i->slot].i)
 #define FIELD_B (f->bound[i->target >> 16]->v[i->target & 0xffff].i)
-#define SHORT(op, b) sp++->i = FIELD_A op (b)
-#define WITH_W(op, b) sp[-1].i = WRAP(sp[-1].i, op, b)
+#define PUSH          *sp++ = top
+#define SHORT(op, b)  PUSH, top.i = FIELD_A op (b)
+#define WITH_W(op, b) top.i = WRAP(top.i, op, b)
+#define WITH_I(op, b) top.i = top.i op (b)
 #define LEAST(a, b) ((b) < (a) ? (b) : (a))
 #define MOST(a, b)  ((b) > (a) ? (b) : (a))
-#define BINARY_I(op)  sp--, sp[-1].i = sp[-1].i op sp[0].i
-#define BINARY_W(op)  sp--, sp[-1].i = WRAP(sp[-1].i, op, sp[0].i)
-#define COMPARE_D(op) sp--, sp[-1].i = sp[-1].d op sp[0].d
-#define BINARY_D(op)  sp--, sp[-1].d = sp[-1].d op sp[0].d
+#define BINARY_I(op)  sp--, top.i = sp[0].i op top.i
+#define BINARY_W(op)  sp--, top.i = WRAP(sp[0].i, op, top.i)
+#define COMPARE_D(op) sp--, top.i = sp[0].d op top.d
+#define BINARY_D(op)  sp--, top.d = sp[0].d op top.d
+/* Either the value is kept, and it goes on there; or it is not, and the jump that stands behind is passed over. */
+#define JUMP_IF(value, wanted, there) \
+	if (((value) != 0) == (wanted)) { \
+		PUSH, top.i = (value); \
+		i = c->ins + (there) - 1; \
+	} else { \
+		i++; \
+	} \
+	break
+#define COMPARE_JUMP(name, op) \
+	case OP_##name##_FF_JF: JUMP_IF(FIELD_A op FIELD_B, false, i->k.i); \
+	case OP_##name##_FC_JF: JUMP_IF(FIELD_A op i->k.i, false, i->target); \
+	case OP_##name##_FF_JT: JUMP_IF(FIELD_A op FIELD_B, true, i->k.i); \
+	case OP_##name##_FC_JT: JUMP_IF(FIELD_A op i->k.i, true, i->target)
+#define COMPARE(name, op) \
+	case OP_##name##_I: BINARY_I(op); break; \
+	case OP_##name##_D: COMPARE_D(op); break; \
+	case OP_##name##_FF: SHORT(op, FIELD_B); break; \
+	case OP_##name##_FC: SHORT(op, i->k.i); break; \
+	case OP_##name##_IF: WITH_I(op, FIELD_A); break; \
+	case OP_##name##_IC: WITH_I(op, i->k.i); break; \
+	COMPARE_JUMP(name, op)
 
-static union rules_value run(const struct code *c, struct code_frame *f, struct text_buf *text)
+static inline __attribute__((always_inline)) union rules_value run(const struct code *c, struct code_frame *f,
+								   union rules_value *sp, struct text_buf *text)
 {
-	union rules_value stack[CODE_STACK], *sp = stack;
+	union rules_value top = {0};
 
 	for (const struct code_ins *i = c->ins;; i++) {
 		switch ((enum code_op)i->op) {
-		case OP_END: return sp[-1];
-		case OP_CONST: *sp++ = i->k; break;
-		case OP_FIELD: *sp++ = f->bound[i->pattern]->v[i->slot]; break;
+		case OP_END: return top;
+		case OP_CONST: PUSH, top = i->k; break;
+		case OP_FIELD: PUSH, top.i = FIELD_A; break;
 		case OP_JUMP_FALSE:
 		case OP_JUMP_TRUE:
-			if (!sp[-1].i == (i->op == OP_JUMP_FALSE))
+			if (!top.i == (i->op == OP_JUMP_FALSE))
 				i = c->ins + i->target - 1;
 			else
-				sp--;
+				top = *--sp;
 			break;
-		case OP_NOT: sp[-1].i = !sp[-1].i; break;
-		case OP_NEG_I: sp[-1].i = WRAP(0, -, sp[-1].i); break;
-		case OP_NEG_D: sp[-1].d = -sp[-1].d; break;
-		case OP_TO_D: sp[-1].d = (double)sp[-1].i; break;
-		case OP_TO_I: sp[-1].i = to_integer(sp[-1].d); break;
-		case OP_EQ_I: BINARY_I(==); break;
-		case OP_NE_I: BINARY_I(!=); break;
-		case OP_LT_I: BINARY_I(<); break;
-		case OP_LE_I: BINARY_I(<=); break;
-		case OP_GT_I: BINARY_I(>); break;
-		case OP_GE_I: BINARY_I(>=); break;
-		case OP_EQ_D: COMPARE_D(==); break;
-		case OP_NE_D: COMPARE_D(!=); break;
-		case OP_LT_D: COMPARE_D(<); break;
-		case OP_LE_D: COMPARE_D(<=); break;
-		case OP_GT_D: COMPARE_D(>); break;
-		case OP_GE_D: COMPARE_D(>=); break;
+		case OP_FIELD_JF: JUMP_IF(FIELD_A, false, i->target);
+		case OP_FIELD_JT: JUMP_IF(FIELD_A, true, i->target);
+		COMPARE(EQ, ==);
+		COMPARE(NE, !=);
+		COMPARE(LT, <);
+		COMPARE(LE, <=);
+		COMPARE(GT, >);
+		COMPARE(GE, >=);
+		case OP_NOT: top.i = !top.i; break;
+		case OP_NEG_I: top.i = WRAP(0, -, top.i); break;
+		case OP_NEG_D: top.d = -top.d; break;
+		case OP_TO_D: top.d = (double)top.i; break;
+		case OP_TO_I: top.i = to_integer(top.d); break;
 		case OP_ADD_I: BINARY_W(+); break;
 		case OP_SUB_I: BINARY_W(-); break;
 		case OP_MUL_I: BINARY_W(*); break;
-		case OP_DIV_I: sp--, sp[-1].i = divide(sp[-1].i, sp[0].i, false, f); break;
-		case OP_MOD_I: sp--, sp[-1].i = divide(sp[-1].i, sp[0].i, true, f); break;
+		case OP_DIV_I: sp--, top.i = divide(sp[0].i, top.i, false, f); break;
+		case OP_MOD_I: sp--, top.i = divide(sp[0].i, top.i, true, f); break;
 		case OP_ADD_D: BINARY_D(+); break;
 		case OP_SUB_D: BINARY_D(-); break;
 		case OP_MUL_D: BINARY_D(*); break;
 		case OP_DIV_D: BINARY_D(/); break;
-		case OP_MIN_I: sp--, sp[-1].i = LEAST(sp[-1].i, sp[0].i); break;
-		case OP_MAX_I: sp--, sp[-1].i = MOST(sp[-1].i, sp[0].i); break;
-		case OP_MIN_D: sp--, sp[-1].d = sp[0].d < sp[-1].d ? sp[0].d : sp[-1].d; break;
-		case OP_MAX_D: sp--, sp[-1].d = sp[0].d > sp[-1].d ? sp[0].d : sp[-1].d; break;
-		case OP_ABS_I: sp[-1].i = sp[-1].i < 0 ? WRAP(0, -, sp[-1].i) : sp[-1].i; break;
-		case OP_ABS_D: sp[-1].d = fabs(sp[-1].d); break;
-		case OP_EQ_FF: SHORT(==, FIELD_B); break;
-		case OP_EQ_FC: SHORT(==, i->k.i); break;
-		case OP_NE_FF: SHORT(!=, FIELD_B); break;
-		case OP_NE_FC: SHORT(!=, i->k.i); break;
-		case OP_LT_FF: SHORT(<, FIELD_B); break;
-		case OP_LT_FC: SHORT(<, i->k.i); break;
-		case OP_LE_FF: SHORT(<=, FIELD_B); break;
-		case OP_LE_FC: SHORT(<=, i->k.i); break;
-		case OP_GT_FF: SHORT(>, FIELD_B); break;
-		case OP_GT_FC: SHORT(>, i->k.i); break;
-		case OP_GE_FF: SHORT(>=, FIELD_B); break;
-		case OP_GE_FC: SHORT(>=, i->k.i); break;
+		case OP_MIN_I: sp--, top.i = LEAST(sp[0].i, top.i); break;
+		case OP_MAX_I: sp--, top.i = MOST(sp[0].i, top.i); break;
+		case OP_MIN_D: sp--, top.d = top.d < sp[0].d ? top.d : sp[0].d; break;
+		case OP_MAX_D: sp--, top.d = top.d > sp[0].d ? top.d : sp[0].d; break;
+		case OP_ABS_I: top.i = top.i < 0 ? WRAP(0, -, top.i) : top.i; break;
+		case OP_ABS_D: top.d = fabs(top.d); break;
 		case OP_ADD_IF: WITH_W(+, FIELD_A); break;
 		case OP_SUB_IF: WITH_W(-, FIELD_A); break;
 		case OP_MUL_IF: WITH_W(*, FIELD_A); break;
-		case OP_MIN_IF: sp[-1].i = LEAST(sp[-1].i, FIELD_A); break;
-		case OP_MAX_IF: sp[-1].i = MOST(sp[-1].i, FIELD_A); break;
+		case OP_MIN_IF: top.i = LEAST(top.i, FIELD_A); break;
+		case OP_MAX_IF: top.i = MOST(top.i, FIELD_A); break;
 		case OP_ADD_IC: WITH_W(+, i->k.i); break;
 		case OP_SUB_IC: WITH_W(-, i->k.i); break;
 		case OP_MUL_IC: WITH_W(*, i->k.i); break;
-		case OP_MIN_IC: sp[-1].i = LEAST(sp[-1].i, i->k.i); break;
-		case OP_MAX_IC: sp[-1].i = MOST(sp[-1].i, i->k.i); break;
-		case OP_GROUP: *sp++ = f->inner ? f->inner[i->target] : group_run(&c->group[i->target], f); break;
+		case OP_MIN_IC: top.i = LEAST(top.i, i->k.i); break;
+		case OP_MAX_IC: top.i = MOST(top.i, i->k.i); break;
+		case OP_GROUP: PUSH, top = f->inner ? f->inner[i->target] : group_run(&c->group[i->target], f); break;
 		case OP_TEXT_BEGIN: text->n = 0; break;
-		case OP_TEXT: sp--, put_text(text, sp[0], i->pattern, f->text); break;
-		case OP_TEXT_END: text_end(text, sp++, f); break;
+		case OP_TEXT: put_text(text, top, i->pattern, f->text), top = *--sp; break;
+		case OP_TEXT_END: PUSH, text_end(text, &top, f); break;
 		default: __builtin_unreachable(); /* code.c writes no others */
 		}
 	}
@@ -241,10 +251,18 @@ static union rules_value run(const struct code *c, struct code_frame *f, struct 
 /* Only code that makes text needs the room for it. */
 static __attribute__((noinline)) union rules_value run_text(const struct code *c, struct code_frame *f)
 {
+	union rules_value stack[CODE_STACK];
 	struct text_buf text;
 
 	text.n = 0;
-	return run(c, f, &text);
+	return run(c, f, stack, &text);
+}
+
+static __attribute__((noinline)) union rules_value run_high(const struct code *c, struct code_frame *f)
+{
+	union rules_value stack[CODE_STACK];
+
+	return run(c, f, stack, NULL);
 }
 
 union rules_value code_run(const struct code *c, struct code_frame *f)
@@ -255,5 +273,5 @@ union rules_value code_run(const struct code *c, struct code_frame *f)
 		return f->bound[i->pattern]->v[i->slot];
 	if (c->makes_text)
 		return run_text(c, f);
-	return run(c, f, NULL);
+	return c->low ? run(c, f, f->stack, NULL) : run_high(c, f);
 }

@@ -44,6 +44,8 @@ struct engine *engine_create(const struct plan *p, const struct engine_options *
 		e->o.firings_max = FIRINGS_MAX;
 	if (!e->o.age_max_ns)
 		e->o.age_max_ns = ENGINE_AGE_MAX_NS;
+	for (uint32_t i = 0; i < p->rules->n_type; i++)
+		e->pool[i].wanted = engine_wants(e, i);
 	e->next_seq = e->n_cycle = 1;
 	e->frame = (struct code_frame){.text = &e->text, .zero_divisions = &e->report.zero_divisions};
 	return e;
@@ -72,6 +74,7 @@ void engine_destroy(struct engine *e)
 		return;
 	if (e->pool && e->q.all)
 		free_members(e);
+	engine_destroy(e->before);
 	entry_pools_free(e);
 	queues_free(&e->q);
 	ages_free(&e->ages);
@@ -79,6 +82,7 @@ void engine_destroy(struct engine *e)
 	strings_free(&e->text);
 	free(e->fired);
 	free(e->group);
+	free(e->back);
 	free(e);
 }
 
@@ -142,7 +146,7 @@ static int join_group(struct engine *e, const struct plan_pattern *p, struct ent
 		return 1;
 	if (collect_group(e, p, b) < 0)
 		return -1;
-	if (engine_fire(e, p->rule) < 0)
+	if (engine_fire(e, p->owner) < 0)
 		return -1;
 	e->n_group = 0;
 	return 1;
@@ -176,9 +180,9 @@ static inline uint64_t tests_of(const struct plan_type *t, const union rules_val
 	first = t->test[SHARED_EQUAL];
 	for (const struct plan_shared *s = first + t->n_test[SHARED_EQUAL]; s-- > first;)
 		equal = 2 * equal + (v[s->slot].i == v[s->other].i);
-	holds = (range | less << PLAN_MAX_TESTS | equal << 2 * PLAN_MAX_TESTS) ^ t->not;
+	holds = (range | less << t->shift[SHARED_LESS] | equal << t->shift[SHARED_EQUAL]) ^ t->not;
 	for (uint32_t i = 0; i < t->n_either; i++)
-		holds |= (uint64_t)((holds & t->either[i]) != 0) << (N_SHARED * PLAN_MAX_TESTS + i);
+		holds |= (uint64_t)((holds & t->either[i]) != 0) << (t->shift[N_SHARED] + i);
 	return holds;
 }
 
@@ -205,7 +209,7 @@ static inline __attribute__((always_inline)) int present(struct engine *e, const
 	if (p->filter.ins && !code_run(&p->filter, &e->frame).i)
 		return 0;
 	if (!p->keeps)
-		return engine_fire(e, p->rule) < 0 ? -1 : 0;
+		return engine_fire(e, p->owner) < 0 ? -1 : 0;
 	if (!p->step)
 		return join_group(e, p, x);
 	if (p->uses.ins) {
@@ -224,11 +228,32 @@ static inline __attribute__((always_inline)) int present(struct engine *e, const
 	return p->alias || queues_insert(e, p, x) == 0 ? 1 : -1;
 }
 
-/* An event that nobody can change or take away meanwhile. */
-static inline int activate_event(struct engine *e, const struct plan_type *t, struct entry *x, uint64_t fails)
+/* Patterns of which no test fails, where they are not too many for a number. */
+static inline uint64_t patterns_left(const struct plan_type *t, uint64_t fails)
+{
+	uint64_t left = t->all;
+
+	for (uint32_t i = 0; i < t->n_stops; i++)
+		left &= ~t->stops[i][fails >> 8 * i & 0xff];
+	return left;
+}
+
+static __attribute__((noinline)) int activate_of_many(struct engine *e, const struct plan_type *t, struct entry *x, uint64_t fails)
 {
 	for (uint32_t i = 0; i < t->n_pattern; i++)
 		if (!(t->need[i] & fails) && present(e, t->pattern[i], x) < 0)
+			return -1;
+	return 0;
+}
+
+/* An event that nobody can change or take away meanwhile. */
+static inline __attribute__((always_inline)) int activate_event(struct engine *e, const struct plan_type *t, struct entry *x,
+								uint64_t fails)
+{
+	if (t->many)
+		return activate_of_many(e, t, x, fails);
+	for (uint64_t left = patterns_left(t, fails); left; left &= left - 1)
+		if (present(e, t->pattern[__builtin_ctzll(left)], x) < 0)
 			return -1;
 	return 0;
 }
@@ -246,10 +271,9 @@ static int activate_state(struct engine *e, const struct plan_type *t, struct en
 	return 0;
 }
 
-/* x is in the working memory from now on. */
-static inline int activate(struct engine *e, struct entry *x)
+/* x, of that type, is in the working memory from now on. */
+static inline __attribute__((always_inline)) int activate(struct engine *e, const struct plan_type *t, struct entry *x)
 {
-	const struct plan_type *t = &e->p->type[x->type];
 	uint64_t fails = t->tests ? ~tests_of(t, x->v) : 0; /* its values change by `modify` alone, and then it is presented again */
 
 	x->queued = false;
@@ -351,54 +375,77 @@ static inline __attribute__((always_inline)) void end_cycle(struct engine *e)
 	e->cycle_firings = 0;
 }
 
-static inline __attribute__((always_inline)) int run_agenda(struct engine *e)
+/* The first of the agenda, which is not empty. */
+static inline struct entry *next_of_agenda(struct engine *e)
 {
-	int rv = 0;
+	struct entry *x = e->agenda;
 
-	while (e->agenda && rv == 0) {
-		struct entry *x = e->agenda;
+	e->agenda = x->also;
+	if (!e->agenda)
+		e->agenda_tail = NULL;
+	return x;
+}
 
-		e->agenda = x->also;
-		if (!e->agenda)
-			e->agenda_tail = NULL;
-		rv = x->gone ? 0 : activate(e, x);
-		if (e->p->type[x->type].is_event) {
+/* x, which is the next event or what is on the agenda first, and all that follows. event: x, where it is one that the other
+ * half of the rules may look at. */
+static __attribute__((noinline)) int run_cycle(struct engine *e, struct entry *x, const struct entry *event)
+{
+	int rv;
+
+	for (;; x = next_of_agenda(e)) {
+		const struct plan_type *t = &e->p->type[x->type];
+
+		rv = x->gone ? 0 : activate(e, t, x);
+		if (t->is_event) {
 			x->also = e->cycle;
 			e->cycle = x;
 		} else {
 			entry_release(e, x); /* its queues keep it */
 		}
+		if (rv == 0 && x == event && t->relayed)
+			rv = relay_event(e, x);
+		if (rv < 0 || !e->agenda)
+			break;
 	}
+	if (event && e->out_cycle)
+		relay_cycle(e, rv < 0);
+	end_cycle(e);
 	return rv;
 }
 
 int engine_cycle(struct engine *e)
 {
-	int rv = run_agenda(e);
-
+	if (e->agenda)
+		return run_cycle(e, next_of_agenda(e), NULL);
 	end_cycle(e);
-	return rv;
+	return 0;
 }
 
 /* x is the next event. */
-static int look_at(struct engine *e, struct entry *x)
+static inline int look_at(struct engine *e, struct entry *x)
 {
 	int rv;
 
 	e->report.events++;
 	if (e->now_ns < (uint64_t)x->v[RA_START].i)
 		e->now_ns = (uint64_t)x->v[RA_START].i;
-	rv = activate(e, x);
-	x->also = e->cycle; /* the only one so far: nothing that follows from it has been looked at */
-	e->cycle = x;
-	if (rv == 0 && e->out && e->p->type[x->type].relayed)
-		rv = relay_event(e, x);
-	if (rv == 0 && e->agenda)
-		rv = run_agenda(e);
-	if (e->out_cycle)
-		relay_cycle(e, rv < 0);
-	end_cycle(e);
-	return rv < 0 || !e->out ? rv : channel_pass_on(e->out, e->err);
+	if (!e->out)
+		return run_cycle(e, x, NULL);
+	rv = run_cycle(e, x, x);
+	return rv < 0 ? rv : channel_pass_on(e->out, e->err);
+}
+
+/* Most have about sixteen: what is behind the last eight of them lies in them, too. */
+static inline void copy_values(union rules_value *to, const union rules_value *from, uint32_t n)
+{
+	if (n < 8) {
+		for (uint32_t i = 0; i < n; i++)
+			to[i] = from[i];
+		return;
+	}
+	for (uint32_t i = 0; i + 8 < n; i += 8)
+		memcpy(to + i, from + i, 8 * sizeof(*to));
+	memcpy(to + n - 8, from + n - 8, 8 * sizeof(*to));
 }
 
 int engine_event(struct engine *e, uint32_t type, const struct engine_simple *s, const union rules_value *param,
@@ -406,7 +453,7 @@ int engine_event(struct engine *e, uint32_t type, const struct engine_simple *s,
 {
 	struct entry *x;
 
-	if (!engine_wants(e, type)) {
+	if (!e->pool[type].wanted) {
 		e->report.events++;
 		return 0;
 	}
@@ -421,11 +468,14 @@ int engine_event(struct engine *e, uint32_t type, const struct engine_simple *s,
 	x->v[RA_FUNCTION].i = s->function;
 	x->v[RA_EVENT].i = s->event;
 	x->untimed = s->untimed;
-	memcpy(x->v + RA_N, param, (e->p->type[type].n_slot - RA_N) * sizeof(*param));
-	if (!e->ahead.n && (!e->o.ahead_from || e->report.waiting < e->o.ahead_from))
-		return look_at(e, x);
-	ahead_push(e, x);
-	return e->ahead.n < AHEAD ? 0 : look_at(e, ahead_pop(e));
+	copy_values(x->v + RA_N, param, e->p->type[type].n_slot - RA_N);
+	if (e->ahead.n || (e->o.ahead_from && e->report.waiting >= e->o.ahead_from)) {
+		ahead_push(e, x);
+		if (e->ahead.n < AHEAD)
+			return 0;
+		x = ahead_pop(e);
+	}
+	return look_at(e, x);
 }
 
 int engine_finish(struct engine *e, struct errbuf *err)

@@ -3,13 +3,14 @@
 #ifndef PRECEDENT_EXPERT_ENGINE_IMPL_H
 #define PRECEDENT_EXPERT_ENGINE_IMPL_H
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "expert/engine.h"
 #include "expert/entry.h"
 
 #define BUCKET_SLAB  256
-#define BUCKET_PARTS 4 /* of a key that lie in the queue itself: most have no more */
+#define BUCKET_PARTS PLAN_QUICK_KEYS /* of a key that lie in the queue itself: most have no more */
 
 /*
  * A queue: of all that wait in a pattern, or of those with one key. First in, first out. One line of the cache.
@@ -64,6 +65,7 @@ struct queues {
 struct type_pool {
 	struct entry *free;
 	uint64_t waiting, spilled, dropped;
+	bool wanted;                 /* a rule looks at such events */
 };
 
 /* All that wait, oldest first: a ring with gaps, see ages.c. Places only count up; that of an entry is its `age`. */
@@ -121,6 +123,8 @@ struct engine {
 	struct channel *out;         /* to the other half of the rules, see relay.c; NULL: all rules are here */
 	size_t out_at;               /* where this cycle begins there, ... */
 	bool out_cycle;              /* ... if it has something for it */
+	struct entry *_Atomic *back; /* [type]: what the second half has let go, for the first, which makes them; a list */
+	struct engine *before;       /* the first half, when it has ended: either has structures in the other's memory */
 	struct engine_report report;
 	struct errbuf *err;          /* of the call */
 	struct entry *bound[RULES_MAX_PATTERNS];
@@ -143,8 +147,9 @@ static inline struct entry *entry_create(struct engine *e, uint32_t type)
 		return NULL;
 	x = pool->free;
 	pool->free = x->also;
-	for (size_t at = 0; at < 4 * ENTRY_LINE; at += ENTRY_LINE) /* the next one, until it is wanted */
-		__builtin_prefetch((char *)pool->free + at, 1);
+	if ((e->ahead.n || e->back) && pool->free) /* the one after the next, until it is wanted, where it may be far */
+		for (size_t at = 0; at < 5 * ENTRY_LINE; at += ENTRY_LINE)
+			__builtin_prefetch((char *)pool->free->also + at, 1);
 	*x = (struct entry){.type = (uint16_t)type, .refs = 1};
 	return x;
 }
@@ -194,6 +199,8 @@ static inline void entry_free(struct engine *e, struct entry *x)
 void entry_bury_all(struct engine *e);
 int entry_add_members(struct engine *e, struct entry *x, struct entry *const *member, uint32_t n);
 void entry_pools_free(struct engine *e);
+/* The other half may have those that are free, if it has taken what it was given before. */
+void entry_give_back(struct engine *e);
 
 /* ---- ages.c ---- */
 int ages_init(struct ages *a);
@@ -311,10 +318,10 @@ void ahead_push(struct engine *e, struct entry *x);
 struct entry *ahead_pop(struct engine *e);
 
 /* ---- relay.c, the first half of the rules ---- */
-/* What the action makes of these is for the other half. */
-int relay_assert(struct engine *e, const struct plan_action *a, struct entry *const *m, uint32_t n);
+/* What the action makes of these is for the other half, which makes it. Nobody else has one of them at the end of the cycle. */
+int relay_members(struct engine *e, const struct plan_rule *u, const struct plan_action *a, struct entry *const *m, uint32_t n);
 /* x, an event, is. */
-int relay_event(struct engine *e, const struct entry *x);
+int relay_event(struct engine *e, struct entry *x);
 /* The cycle, of which the other half gets something, is over. */
 void relay_cycle(struct engine *e, bool failed);
 
@@ -324,9 +331,9 @@ int engine_cycle(struct engine *e);
 
 /* ---- fire.c ---- */
 /* e->bound is a combination (or e->group a group) that fits. */
-int engine_fire(struct engine *e, uint32_t rule);
-/* Values of what the action makes of these. Returns whether times of any of them are not known. */
-bool engine_fill(struct engine *e, const struct plan_action *a, struct entry *const *m, uint32_t n, union rules_value *v);
+int engine_fire(struct engine *e, const struct plan_rule *u);
+/* What the action of that rule makes of these is on the agenda. In e->bound is what the rule has bound. */
+int engine_assert(struct engine *e, const struct plan_rule *u, const struct plan_action *a, struct entry *const *m, uint32_t n);
 /* x no longer waits for anything. */
 void engine_forget(struct engine *e, struct entry *x);
 void engine_queue(struct engine *e, struct entry *x);

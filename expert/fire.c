@@ -117,20 +117,11 @@ static inline bool fill(struct engine *e, const struct plan_action *a, struct en
 	return untimed;
 }
 
-bool engine_fill(struct engine *e, const struct plan_action *a, struct entry *const *m, uint32_t n, union rules_value *v)
+static inline __attribute__((always_inline)) int assert_of(struct engine *e, const struct plan_rule *u, const struct plan_action *a,
+							   struct entry *const *m, uint32_t n)
 {
-	return fill(e, a, m, n, v);
-}
+	struct entry *x = entry_create(e, a->type);
 
-static int assert_entry(struct engine *e, const struct plan_rule *u, const struct plan_action *a)
-{
-	struct entry *x;
-	uint32_t n;
-	struct entry *const *m = members(e, u, &n);
-
-	if (a->relayed)
-		return relay_assert(e, a, m, n);
-	x = entry_create(e, a->type);
 	if (!x)
 		return -1;
 	x->untimed = fill(e, a, m, n, x->v);
@@ -142,6 +133,19 @@ static int assert_entry(struct engine *e, const struct plan_rule *u, const struc
 		return 0;
 	}
 	return entry_add_members(e, x, m, n);
+}
+
+int engine_assert(struct engine *e, const struct plan_rule *u, const struct plan_action *a, struct entry *const *m, uint32_t n)
+{
+	return assert_of(e, u, a, m, n);
+}
+
+static int assert_entry(struct engine *e, const struct plan_rule *u, const struct plan_action *a)
+{
+	uint32_t n;
+	struct entry *const *m = members(e, u, &n);
+
+	return a->relayed ? relay_members(e, u, a, m, n) : assert_of(e, u, a, m, n);
 }
 
 static void retract(struct engine *e, struct entry *x)
@@ -259,10 +263,8 @@ static int fired_before(struct engine *e, const struct plan_rule *u)
 	return remember_fired(e, h);
 }
 
-int engine_fire(struct engine *e, uint32_t rule)
+int engine_fire(struct engine *e, const struct plan_rule *u)
 {
-	const struct plan_rule *u = &e->p->rule[rule];
-
 	if (u->once) {
 		int before = fired_before(e, u);
 

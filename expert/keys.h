@@ -11,25 +11,21 @@ static const uint64_t odd[PLAN_MAX_PARTS] = {
 	0xff51afd7ed558ccdull, 0xc4ceb9fe1a85ec53ull, 0x94d049bb133111ebull, 0xbf58476d1ce4e5b9ull,
 	0x2545f4914f6cdd1dull, 0xa0761d6478bd642full, 0xe7037ed1a0b428dbull};
 
-static inline uint64_t key_begin(const struct plan_index *x, uint32_t out)
-{
-	return ((uint64_t)x->seed << PLAN_MAX_WILDS | out) * 0xd1342543de82ef95ull;
-}
-
 static inline uint64_t key_mix(int64_t part, uint32_t i)
 {
 	return (uint64_t)part * odd[i];
 }
 
+/* All bits of the parts have gone into the highest ones, which become the lowest: those are the place in the table. */
 static inline uint32_t key_end(uint64_t h)
 {
-	return (uint32_t)((h ^ h >> 32) * 0x9fb21c651e98df25ull >> 32);
+	return (uint32_t)__builtin_bswap64(h);
 }
 
 /* Of the index, with the wild parts in `out` left out. Indexes of one seed have equal hashes of equal keys. */
 static inline void key_finish(struct key *k, const struct plan_index *x, uint32_t out)
 {
-	uint64_t h = key_begin(x, out);
+	uint64_t h = PLAN_KEY_BEGIN(x->seed, out);
 
 	k->index = x->number << PLAN_MAX_WILDS | out;
 	k->n = x->n_key + x->n_wild;
@@ -112,7 +108,7 @@ static inline void stored_key(struct engine *e, const struct plan_index *x, uint
 static inline void key_make(struct engine *e, const struct plan_pattern *p, struct entry *x, struct key *k)
 {
 	const struct plan_index *ix = p->index;
-	uint64_t h = key_begin(ix, 0);
+	uint64_t h = ix->begin;
 	uint32_t n = ix->n_key;
 
 	if (!ix->quick) {

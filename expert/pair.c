@@ -28,7 +28,7 @@ static inline int try(struct engine *e, const struct plan_pattern *p, const stru
 	e->frame.bound = e->bound;
 	if (s->rest.ins && !code_run(&s->rest, &e->frame).i)
 		return 0;
-	return engine_fire(e, p->rule) < 0 ? -1 : 1;
+	return engine_fire(e, p->owner) < 0 ? -1 : 1;
 }
 
 /* Of several that may fit: those in that queue, or, where b is NULL, of all that k asks for. */
@@ -58,6 +58,25 @@ static __attribute__((noinline)) int join_several(struct engine *e, const struct
 	return wait_there(e, p, x, k);
 }
 
+/* Only events of this cycle can be asked for in q, and none has the key k. False: it must be looked for. */
+static bool none_passes(const struct engine *e, const struct plan_pattern *q, const struct key *k)
+{
+	const struct plan_index *ix = q->index;
+
+	if (e->q.asked_passing || e->q.n_waiting[q->number] || e->q.n_passing > CURSOR_FEW || !ix->plain || ix->n_wild)
+		return false;
+	for (uint32_t i = 0; i < e->q.n_passing; i++) {
+		const struct passing *a = &e->q.passing[i];
+		uint32_t n = 0;
+
+		while (a->pattern == q && n < ix->n_key && a->entry->v[ix->slot[n]].i == k->part[n])
+			n++;
+		if (n == ix->n_key)
+			return false;
+	}
+	return true;
+}
+
 int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
 	const struct plan_pattern *q = p->partner;
@@ -73,6 +92,8 @@ int engine_join_pair(struct engine *e, const struct plan_pattern *p, struct entr
 		return wait_there(e, p, x, k);
 	if (in_file && spill_ask(e, q, k) < 0)
 		return -1;
+	if (q->passes && none_passes(e, q, k))
+		return wait_there(e, p, x, k);
 	if (k->any || q->passes || e->q.held[q->index_number] != 1)
 		return join_several(e, p, x, NULL);
 	b = queues_find(&e->q, k, q->index_number << PLAN_MAX_WILDS); /* nobody leaves anything out */

@@ -55,7 +55,8 @@ struct pipe *pipe_create(struct engine *e)
 	p->relay = relay_create(e);
 	p->first = p->relay ? relay_first(p->relay) : e;
 	if (!p->relay || engine_threads(e) > 2)
-		p->feed = channel_create(look_at, p->first);
+		p->feed = channel_create(&(struct channel_use){.full = CHANNEL_BYTES, .threads = p->relay ? 3 : 2, .eat = look_at,
+							       .arg = p->first});
 	if (p->relay || p->feed)
 		return p;
 	free(p);

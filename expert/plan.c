@@ -257,6 +257,9 @@ static int make_step(struct planner *k, struct plan_step *s, uint8_t pattern, ui
 		s->index = find_index(k, p, key, n_key, wild, n_wild, known);
 		if (s->index < 0)
 			return -1;
+		s->quick = p->index[s->index].plain && !n_wild && n_key <= PLAN_QUICK_KEYS;
+		for (uint32_t i = 0; i < n_key; i++)
+			s->quick &= s->key[i].field;
 	} else {
 		p->scanned = true;
 	}
@@ -362,6 +365,7 @@ static int make_pattern(struct planner *k, uint32_t rule, uint8_t i)
 	p->keeps = k->rule->src->n_pattern > 1 || src->all;
 	p->passes = k->p->rules->type[src->type]->category == SC_EVENT && !src->waits && !src->all;
 	p->number = k->p->n_pattern++;
+	p->owner = k->rule;
 	if (p->waits)
 		k->rule->used[k->rule->n_used++] = i;
 	if (make_filter(k, p) < 0)
@@ -600,6 +604,9 @@ static int make_types(struct plan *p)
 
 		for (uint32_t i = 0; i < y->n_pattern; i++) /* uses are behind all links */
 			y->pattern[i]->use += y->n_slot + y->n_link * (uint32_t)LINK_VALUES;
+		for (uint32_t i = 0; i < y->n_pattern; i++)
+			for (uint32_t n = 0; n < y->pattern[i]->n_index; n++)
+				y->pattern[i]->index[n].begin = PLAN_KEY_BEGIN(y->pattern[i]->index[n].seed, 0);
 		set_size(y);
 		rv = plan_share_tests(p, &p->type[t]);
 	}
@@ -653,6 +660,20 @@ struct plan *plan_create_half(const struct rules *r, const bool *in_half, bool f
 	return p;
 }
 
+/* A simple event goes from the first half to the second as it is: it has room for its places there. */
+static void join_halves(struct plan *a, struct plan *b)
+{
+	for (uint32_t t = 0; t < a->rules->n_type; t++) {
+		struct plan_type *x = &a->type[t], *y = &b->type[t];
+
+		if (!x->n_pattern && !(x->relayed && x->src->builtin))
+			continue;
+		y->given = true;
+		x->n_link = y->n_link = x->n_link > y->n_link ? x->n_link : y->n_link; /* rules of one half only look at it */
+		x->n_line = y->n_line = x->n_line > y->n_line ? x->n_line : y->n_line;
+	}
+}
+
 struct plan *plan_create(const struct rules *r, struct errbuf *err)
 {
 	struct plan *p = plan_create_half(r, NULL, false, err);
@@ -665,7 +686,9 @@ struct plan *plan_create(const struct rules *r, struct errbuf *err)
 	for (uint32_t i = 0; i < r->n_rule; i++)
 		half[i] = !half[i];
 	p->second = p->first ? plan_create_half(r, half, false, &none) : NULL;
-	if (!p->second) {
+	if (p->second) {
+		join_halves(p->first, p->second);
+	} else {
 		plan_destroy(p->first);
 		p->first = NULL;
 	}

@@ -11,6 +11,7 @@
 #include "expert/code.h"
 
 #define PLAN_MAX_KEYS  8
+#define PLAN_QUICK_KEYS 4 /* that a queue has in itself */
 #define PLAN_MAX_WILDS 3 /* 2^3 ways to leave parts of a key out */
 #define PLAN_MAX_PARTS (PLAN_MAX_KEYS + PLAN_MAX_WILDS)
 #define PLAN_MAX_TESTS 20 /* of each kind that patterns share: 60 bits */
@@ -56,22 +57,27 @@ struct plan_value {
 
 /* A part of a key that need not be equal where one side, here or there, is `any`. */
 struct plan_wild {
-	struct plan_value here;
-	bool stored;          /* the stored side may be any; else the one that asks */
 	int64_t any;
+	bool stored;          /* the stored side may be any; else the one that asks */
+	struct plan_value here;
 };
 
+/* What the hash of a key begins with: `out`: the wild parts that are left out. */
+#define PLAN_KEY_BEGIN(seed, out) (((uint64_t)(seed) << PLAN_MAX_WILDS | (out)) * 0xd1342543de82ef95ull)
+
+/* What each event asks for stands in front. */
 struct plan_index {
 	uint32_t n_key, n_wild;
-	struct plan_value key[PLAN_MAX_KEYS];
-	struct plan_wild wild[PLAN_MAX_WILDS];
-	uint32_t n_link;      /* queues that an entry can be in */
-	uint32_t first_link;  /* in values behind the pattern's first */
 	uint32_t number;      /* over all */
 	uint32_t seed;        /* of hashes: that of the other pattern's where they have the same key */
+	uint64_t begin;       /* ... of a key of which nothing is left out: PLAN_KEY_BEGIN() */
+	uint32_t n_link;      /* queues that an entry can be in */
+	uint32_t first_link;  /* in values behind the pattern's first */
 	bool quick;           /* plain, and one wild part at most */
 	bool plain;           /* parts of the key are parameters */
 	uint16_t slot[PLAN_MAX_PARTS]; /* ... these */
+	struct plan_wild wild[PLAN_MAX_WILDS];
+	struct plan_value key[PLAN_MAX_KEYS];
 	uint32_t conjuncts[PLAN_MAX_PARTS];
 };
 
@@ -79,11 +85,13 @@ struct plan_index {
 struct plan_step {
 	uint8_t pattern;
 	int index;                       /* of the pattern; -1: all that wait */
-	struct plan_value key[PLAN_MAX_KEYS], wild[PLAN_MAX_WILDS]; /* what is asked for, of patterns that are known */
+	bool quick;                      /* by parameters alone, of which both sides have a few */
 	struct code rest;                /* what can be asked now */
+	struct plan_value key[PLAN_MAX_KEYS], wild[PLAN_MAX_WILDS]; /* what is asked for, of patterns that are known */
 };
 
 struct plan_pattern {
+	const struct plan_rule *owner;
 	uint32_t rule, type;
 	uint8_t pattern;                 /* of the rule */
 	bool waits, shared, is_state, keeps; /* keeps: is put into queues at all */
@@ -140,10 +148,16 @@ struct plan_type {
 	uint32_t n_line;                 /* of the cache: size of an entry */
 	bool is_event;
 	bool relayed;                    /* rules of the second half look at it, and this is the first */
+	bool given;                      /* the first half gives them to the second, and this is that one */
 	struct plan_pattern **pattern;   /* in the order of rules */
 	uint64_t *need;                  /* [pattern]: which tests must hold */
 	struct plan_shared *test[N_SHARED]; /* of all patterns, each once */
 	uint32_t n_test[N_SHARED];
+	uint8_t shift[N_SHARED + 1];     /* bits of the tests before those of a kind; the last: before `either` */
+	uint64_t (*stops)[256];          /* [byte of tests that fail]: patterns that need any of them */
+	uint32_t n_stops;
+	uint64_t all;                    /* patterns */
+	bool many;                       /* of them: there are no such bytes */
 	bool tests;                      /* there are any */
 	uint64_t not;                    /* of those it is the contrary that is asked */
 	uint64_t either[PLAN_MAX_EITHER]; /* any of these tests */

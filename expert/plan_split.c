@@ -4,7 +4,8 @@
  * together from simple events and do nothing else; in the second those that look at these, and all others. Nothing goes
  * back, since rules make no simple events. That the order of what follows from an event does not change, a kind of simple
  * event is looked at by rules of one half only: then all that the second half gets of an event is made from the event
- * itself, in the order of the rules, and comes before what follows from it.
+ * itself, in the order of the rules, and comes before what follows from it. And what it is made of belongs to it alone, so
+ * that it can be given away with it.
  */
 #include "expert/plan.h"
 
@@ -37,11 +38,11 @@ static bool rule_makes_text(const struct rules_rule *u)
 	return text;
 }
 
-/* Simple events to composite structures, and nothing else. */
+/* Simple events, which belong to nothing else then, to composite structures, and nothing else. */
 static bool only_composes(const struct rules *r, const struct rules_rule *u)
 {
 	for (uint32_t i = 0; i < u->n_pattern; i++)
-		if (!r->type[u->pattern[i].type]->builtin || r->type[u->pattern[i].type]->category != SC_EVENT)
+		if (!u->pattern[i].waits || u->pattern[i].shared || !r->type[u->pattern[i].type]->builtin || r->type[u->pattern[i].type]->category != SC_EVENT)
 			return false;
 	for (uint32_t i = 0; i < u->n_action; i++)
 		if (u->action[i].kind != AK_ASSERT || r->type[u->action[i].type]->builtin ||

@@ -129,6 +129,42 @@ static int find_test(struct plan_type *y, const struct plan_test *t)
 	return (int)(i + N_SHARED * PLAN_MAX_TESTS);
 }
 
+/* Bits of a kind no longer begin where there is room for all that there could be, but behind those of the kind before. */
+static uint64_t closer(const struct plan_type *y, uint64_t tests)
+{
+	const uint64_t most = (1ull << PLAN_MAX_TESTS) - 1;
+	uint64_t all = tests >> N_SHARED * PLAN_MAX_TESTS << y->shift[N_SHARED];
+
+	for (uint32_t i = 0; i < N_SHARED; i++)
+		all |= (tests >> i * PLAN_MAX_TESTS & most) << y->shift[i];
+	return all;
+}
+
+/* Tests lie close together, and a few bytes of those that fail say which patterns are out. */
+static int index_tests(struct plan *p, struct plan_type *y)
+{
+	for (uint32_t i = 0; i < N_SHARED; i++)
+		y->shift[i + 1] = (uint8_t)(y->shift[i] + y->n_test[i]);
+	y->not = closer(y, y->not);
+	for (uint32_t i = 0; i < y->n_either; i++)
+		y->either[i] = closer(y, y->either[i]);
+	for (uint32_t i = 0; i < y->n_pattern; i++)
+		y->need[i] = closer(y, y->need[i]);
+	y->many = y->n_pattern > 64;
+	if (y->many)
+		return 0;
+	y->all = y->n_pattern ? UINT64_MAX >> (64 - y->n_pattern) : 0;
+	y->n_stops = (y->shift[N_SHARED] + y->n_either + 7) / 8;
+	y->stops = memory_alloc(&p->mem, (y->n_stops + 1) * sizeof(*y->stops));
+	if (!y->stops)
+		return -1;
+	for (uint32_t b = 0; b < y->n_stops; b++)
+		for (uint64_t fails = 1; fails < 256; fails++)
+			for (uint32_t i = 0; i < y->n_pattern; i++)
+				y->stops[b][fails] |= (uint64_t)((y->need[i] >> 8 * b & fails) != 0) << i;
+	return 0;
+}
+
 int plan_share_tests(struct plan *p, struct plan_type *y)
 {
 	y->need = memory_alloc(&p->mem, (y->n_pattern + 1) * sizeof(*y->need));
@@ -150,5 +186,5 @@ int plan_share_tests(struct plan *p, struct plan_type *y)
 		}
 		q->plain_pair = q->pair && !q->filter.ins && !q->uses.ins && q->n_shared == q->n_test;
 	}
-	return 0;
+	return index_tests(p, y);
 }

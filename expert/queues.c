@@ -92,7 +92,7 @@ static bool grow(struct queues *q)
 /* ---- in and out ---- */
 
 /* The queue by that key, made when there is none. NULL without memory. */
-static struct bucket *find_or_make(struct queues *q, const struct key *k)
+static inline __attribute__((always_inline)) struct bucket *find_or_make(struct queues *q, const struct key *k)
 {
 	uint32_t mask, at;
 	struct bucket *b;
@@ -122,7 +122,7 @@ static struct bucket *find_or_make(struct queues *q, const struct key *k)
 }
 
 /* Those behind its place that belong before it move up. */
-static void bucket_drop(struct queues *q, struct bucket *b)
+static inline __attribute__((always_inline)) void bucket_drop(struct queues *q, struct bucket *b)
 {
 	uint32_t mask = q->n_slot - 1, hole = b->hash & mask;
 
@@ -181,8 +181,8 @@ static void bucket_insert(struct bucket *b, struct entry *x, uint32_t link)
 	b->n++;
 }
 
-static inline int insert_at(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y,
-			    uint32_t n, const struct key *k)
+static inline __attribute__((always_inline)) int insert_at(struct engine *e, const struct plan_pattern *p, const struct plan_index *x,
+							   struct entry *y, uint32_t n, const struct key *k)
 {
 	uint32_t at = p->first_link + x->first_link + n * (uint32_t)LINK_VALUES;
 	struct bucket *b = entry_link(y, at)->bucket;
@@ -422,7 +422,7 @@ static bool open_plain(struct engine *e, struct cursor *c, const struct plan_pat
 		       const struct plan_step *s)
 {
 	const struct queues *q = &e->q;
-	uint64_t h = key_begin(x, 0);
+	uint64_t h = x->begin;
 	struct key *k = &e->key;
 
 	if (p->passes && (q->asked_passing || q->n_passing > CURSOR_FEW))

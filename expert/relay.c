@@ -8,7 +8,11 @@
 #include "expert/channel.h"
 #include "expert/engine_impl.h"
 
-/* What the second half gets of a cycle of the first one: this, and structures. */
+#define CYCLES_BYTES (4u << 10) /* of a batch: the events of 16 of them fit into the cache of a processor */
+#define FETCH_LINES  5          /* most of what most events have */
+#define FAR          8          /* cycles: how long before its turn what it is made of is fetched */
+
+/* What the second half gets of a cycle of the first one: this, and parts. */
 struct cycle {
 	size_t size;            /* with them, bytes */
 	uint64_t number, now_ns, events;
@@ -16,17 +20,12 @@ struct cycle {
 	uint64_t waiting, waiting_most; /* in the first half: now, since the last one of these */
 };
 
-/* A structure: its values, and what it was made of. */
-struct item {
-	uint32_t type, n_member;
-	uint64_t untimed;
-	union rules_value v[];
-};
-
-/* A simple event that others were made of: findings tell its attributes and, as where ranks wait, its parameters. */
-struct member {
-	uint64_t type;
-	union rules_value v[];
+/* A structure that is to be made of events, or an event. With each goes a reference, the only one. */
+struct part {
+	const struct plan_rule *rule; /* of the first half; NULL: an event */
+	const struct plan_action *action;
+	uint64_t n;
+	struct entry *event[];
 };
 
 struct relay {
@@ -35,67 +34,51 @@ struct relay {
 	uint64_t waiting_most;  /* of both together; the second thread's */
 };
 
-/* ---- the first half ---- */
-
-static size_t member_size(const struct engine *e, uint32_t type)
+static size_t part_size(const struct part *x)
 {
-	return sizeof(struct member) + e->p->type[type].n_slot * sizeof(union rules_value);
+	return sizeof(*x) + x->n * sizeof(*x->event);
 }
 
-/* Room for an item of this cycle, made of n_member structures that take so many bytes. NULL without memory. */
-static struct item *add_item(struct engine *e, uint32_t type, uint32_t n_member, size_t members, bool untimed)
+/* ---- the first half ---- */
+
+int relay_members(struct engine *e, const struct plan_rule *u, const struct plan_action *a, struct entry *const *m, uint32_t n)
 {
 	struct channel *c = e->out;
-	size_t size = sizeof(struct item) + e->p->type[type].n_slot * sizeof(union rules_value) + members;
-	struct item *x;
+	struct part *x;
 
 	if (!e->out_cycle) {
 		e->out_at = c->now->used;
 		e->out_cycle = channel_room(c, sizeof(struct cycle)) != NULL;
 	}
-	x = e->out_cycle ? channel_room(c, size) : NULL;
-	if (!x) {
-		err_set(e->err, "no memory for what the rules remember");
-		return NULL;
-	}
-	x->type = type;
-	x->n_member = n_member;
-	x->untimed = untimed;
-	return x;
-}
-
-int relay_assert(struct engine *e, const struct plan_action *a, struct entry *const *m, uint32_t n)
-{
-	size_t size = 0;
-	struct item *x;
-	char *at;
-
-	for (uint32_t i = 0; i < n; i++)
-		size += member_size(e, m[i]->type);
-	x = add_item(e, a->type, n, size, false);
+	x = e->out_cycle ? channel_room(c, sizeof(*x) + n * sizeof(*m)) : NULL;
 	if (!x)
-		return -1;
-	x->untimed = engine_fill(e, a, m, n, x->v);
-	at = (char *)(x->v + e->p->type[a->type].n_slot);
+		return err_set(e->err, "no memory for what the rules remember");
+	x->rule = u;
+	x->action = a;
+	x->n = n;
 	for (uint32_t i = 0; i < n; i++) {
-		struct member *to = (struct member *)at;
-
-		to->type = m[i]->type;
-		size = member_size(e, m[i]->type);
-		memcpy(to->v, m[i]->v, size - sizeof(*to));
-		at += size;
+		m[i]->refs++;
+		x->event[i] = m[i];
 	}
 	return 0;
 }
 
-int relay_event(struct engine *e, const struct entry *y)
+int relay_event(struct engine *e, struct entry *x)
 {
-	struct item *x = add_item(e, y->type, 0, 0, y->untimed);
+	return relay_members(e, NULL, NULL, &x, 1);
+}
 
-	if (!x)
-		return -1;
-	memcpy(x->v, y->v, e->p->type[y->type].n_slot * sizeof(*y->v));
-	return 0;
+/* Nothing follows from this cycle: its events are let go. */
+static void drop_cycle(struct engine *e, const struct cycle *c)
+{
+	const char *at = (const char *)(c + 1), *end = (const char *)c + c->size;
+
+	for (; at < end; at += part_size((const struct part *)at)) {
+		const struct part *x = (const struct part *)at;
+
+		for (uint64_t i = 0; i < x->n; i++)
+			entry_release(e, x->event[i]);
+	}
 }
 
 void relay_cycle(struct engine *e, bool failed)
@@ -104,61 +87,44 @@ void relay_cycle(struct engine *e, bool failed)
 	struct cycle *c = (struct cycle *)(b->data + e->out_at);
 
 	e->out_cycle = false;
-	if (failed) { /* nothing follows from it */
-		b->used = e->out_at;
-		return;
-	}
 	*c = (struct cycle){.size = b->used - e->out_at, .number = e->n_cycle, .now_ns = e->now_ns, .events = e->report.events,
 			    .firings = e->cycle_firings, .waiting = e->report.waiting, .waiting_most = e->report.waiting_most};
 	e->report.waiting_most = e->report.waiting;
+	if (failed) {
+		drop_cycle(e, c);
+		b->used = e->out_at;
+	}
 }
 
 /* ---- the second half ---- */
 
-/* x, of the first half, is in this one, and on its agenda. Returns its size, 0 without memory. */
-static size_t take_item(struct engine *e, const struct item *x)
+/* The structure, or the event, is in this half, and on its agenda. */
+static int take_part(struct engine *e, const struct part *x)
 {
-	const struct plan_type *t = &e->p->type[x->type];
-	const char *at = (const char *)(x->v + t->n_slot);
-	struct entry *y = entry_create(e, x->type), *few[4], **in = few;
-	int rv = 0;
+	uint32_t n = (uint32_t)x->n;
+	int rv;
 
-	if (!y)
-		return 0;
-	memcpy(y->v, x->v, t->n_slot * sizeof(*y->v));
-	y->untimed = x->untimed;
-	engine_queue(e, y);
-	if (x->n_member > sizeof(few) / sizeof(*few))
-		in = malloc(x->n_member * sizeof(*in));
-	if (!in) {
-		err_set(e->err, "no memory for what the rules remember");
+	if (!x->rule) {
+		engine_queue(e, x->event[0]);
 		return 0;
 	}
-	for (uint32_t i = 0; i < x->n_member; i++) {
-		const struct member *m = (const struct member *)at;
-		size_t size = member_size(e, (uint32_t)m->type);
-
-		in[i] = rv == 0 ? entry_create(e, (uint32_t)m->type) : NULL;
-		rv = in[i] ? 0 : -1;
-		if (in[i])
-			memcpy(in[i]->v, m->v, size - sizeof(*m));
-		at += size;
-	}
-	if (rv == 0 && x->n_member)
-		rv = entry_add_members(e, y, in, x->n_member);
-	for (uint32_t i = 0; i < x->n_member; i++)
-		if (in[i])
-			entry_release(e, in[i]);
-	if (in != few)
-		free(in);
-	return rv == 0 ? (size_t)(at - (const char *)x) : 0;
+	if (x->rule->group)
+		e->bound[0] = x->event[n - 1]; /* that came last */
+	else
+		memcpy(e->bound, x->event, n * sizeof(*x->event));
+	e->frame.member = x->event;
+	e->frame.n_member = n;
+	rv = engine_assert(e, x->rule, x->action, x->event, n);
+	for (uint32_t i = 0; i < n; i++)
+		entry_release(e, x->event[i]); /* what was made of it has it */
+	return rv;
 }
 
 static int take_cycle(struct relay *r, const struct cycle *c)
 {
 	struct engine *e = r->second;
 	const char *at = (const char *)(c + 1), *end = (const char *)c + c->size;
-	size_t size = 0;
+	int rv = 0;
 
 	if (r->waiting_most < c->waiting_most + e->report.waiting)
 		r->waiting_most = c->waiting_most + e->report.waiting;
@@ -167,26 +133,55 @@ static int take_cycle(struct relay *r, const struct cycle *c)
 	e->n_cycle = c->number;
 	e->now_ns = c->now_ns;
 	e->cycle_firings = (uint32_t)c->firings;
-	for (; at < end; at += size) {
-		size = take_item(e, (const struct item *)at);
-		if (!size)
-			return -1;
-	}
-	if (engine_cycle(e) < 0)
+	for (; at < end; at += part_size((const struct part *)at))
+		if (take_part(e, (const struct part *)at) < 0)
+			rv = -1;
+	if (rv < 0 || engine_cycle(e) < 0)
 		return -1;
 	if (r->waiting_most < c->waiting + e->report.waiting_most)
 		r->waiting_most = c->waiting + e->report.waiting_most;
 	return 0;
 }
 
-static int eat(void *arg, const char *data, size_t used, struct errbuf *err)
+/* Nothing follows from these. */
+static void drop(void *arg, const char *data, size_t used)
 {
 	struct relay *r = arg;
 
-	r->second->err = err;
 	for (size_t at = 0; at < used; at += ((const struct cycle *)(data + at))->size)
-		if (take_cycle(r, (const struct cycle *)(data + at)) < 0)
+		drop_cycle(r->second, (const struct cycle *)(data + at));
+	entry_bury_all(r->second);
+}
+
+/* What the first part is made of is on its way into the cache: it lies in that of the other processor. */
+static inline void fetch(const struct cycle *c)
+{
+	const struct part *x = (const struct part *)(c + 1);
+
+	for (uint64_t i = 0; i < x->n && i < 2; i++) {
+		__builtin_prefetch(x->event[i], 1);
+		for (size_t at = ENTRY_LINE; at < FETCH_LINES * ENTRY_LINE; at += ENTRY_LINE)
+			__builtin_prefetch((const char *)x->event[i] + at);
+	}
+}
+
+static int eat(void *arg, const char *data, size_t used, struct errbuf *err)
+{
+	struct relay *r = arg;
+	size_t ahead = 0;
+	uint64_t n = 0;
+
+	r->second->err = err;
+	for (size_t at = 0, size; at < used; at += size, n--) {
+		for (; ahead < used && n < FAR; ahead += ((const struct cycle *)(data + ahead))->size, n++)
+			fetch((const struct cycle *)(data + ahead));
+		size = ((const struct cycle *)(data + at))->size;
+		if (take_cycle(r, (const struct cycle *)(data + at)) < 0) {
+			drop(r, data + at + size, used - at - size);
 			return -1;
+		}
+	}
+	entry_give_back(r->second);
 	return 0;
 }
 
@@ -205,11 +200,17 @@ struct relay *relay_create(struct engine *e)
 	r->second = e;
 	r->first = engine_create(whole->first, &o, &err);
 	e->p = whole->second;
-	r->channel = r->first ? channel_create(eat, r) : NULL;
+	e->back = calloc(whole->rules->n_type + 1ull, sizeof(*e->back));
+	if (r->first && e->back)
+		r->channel = channel_create(&(struct channel_use){.full = CYCLES_BYTES, .threads = o.threads, .eat = eat, .drop = drop,
+								  .arg = r});
 	if (r->channel) {
 		r->first->out = r->channel;
+		r->first->back = e->back;
 		return r;
 	}
+	free(e->back);
+	e->back = NULL;
 	e->p = whole;
 	engine_destroy(r->first);
 	free(r);
@@ -255,7 +256,9 @@ int relay_close(struct relay *r, struct errbuf *err)
 		return 0;
 	rv = channel_close(r->channel, err);
 	sum_up(r);
-	engine_destroy(r->first);
+	r->first->out = NULL;
+	r->first->back = NULL;
+	r->second->before = r->first; /* either has structures in the other's memory */
 	free(r);
 	return rv;
 }

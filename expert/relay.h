@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The rules of an engine in two halves, each of which has a thread (plan_split.c says which rule is where): the first looks
- * at events and puts composite ones together, the second does what follows from these. What the first half has made of an
- * event is handed over as a whole; the second goes on with it as if the event had been its own, so that it finds the same
- * in the same order, fails the same way, and counts the same.
+ * at events and finds those that belong together, the second makes composite ones of them and does what follows from these.
+ * The events themselves are handed over, all of a cycle at once; the second half goes on as if they had been its own, so
+ * that it finds the same in the same order, fails the same way, and counts the same. Their memory comes back when it has let
+ * them go.
  */
 #ifndef PRECEDENT_EXPERT_RELAY_H
 #define PRECEDENT_EXPERT_RELAY_H

@@ -652,7 +652,8 @@ int replay_run(const struct trace *t, struct input_clock *clock, struct engine *
 		goto out;
 	}
 	choose_cases(&p, rank_seconds * 1e9);
-	p.feed = engine_threads(e) > 1 ? channel_create(look_at, &p) : NULL;
+	if (engine_threads(e) > 1)
+		p.feed = channel_create(&(struct channel_use){.full = CHANNEL_BYTES, .threads = 2, .eat = look_at, .arg = &p});
 	rv = input_watch(t, clock, e, told, &p, progress, err);
 	if (channel_close(p.feed, err) < 0 || rv < 0) {
 		rv = -1;

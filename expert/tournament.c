@@ -11,6 +11,7 @@ int tournament_init(struct tournament *t, uint32_t n_streams)
 		t->n *= 2;
 	while ((uint64_t)1 << t->bits < t->n)
 		t->bits++;
+	t->mask = ((uint64_t)1 << t->bits) - 1;
 	t->base = 0;
 	t->limit = UINT64_MAX >> t->bits;
 	t->node = aligned_alloc(64, (t->n * sizeof(*t->node) + 63) & ~(size_t)63);
@@ -71,7 +72,7 @@ static void start_again(struct tournament *t)
 		uint64_t part = t->node[i] >> t->bits;
 
 		if (part < t->limit)
-			t->key[t->node[i] & (((uint64_t)1 << t->bits) - 1)] = t->base + part;
+			t->key[t->node[i] & t->mask] = t->base + part;
 	}
 	tournament_start(t);
 }

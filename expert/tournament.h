@@ -9,6 +9,7 @@
 #define PRECEDENT_EXPERT_TOURNAMENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define TOURNAMENT_END UINT64_MAX /* key of a stream that has ended */
@@ -16,6 +17,7 @@
 struct tournament {
 	uint32_t n;            /* a power of two */
 	uint32_t bits;         /* of a node that are its stream */
+	uint64_t mask;         /* ... these */
 	uint64_t base, limit;  /* keys in [base, base + limit) lie in nodes; others, with `limit` there, in key */
 	uint64_t *node;        /* [1 .. n) the losers; [0] the winner: it has such a key, or all have ended */
 	uint64_t *key;         /* [stream]: the first ones until the start; then those that are not in nodes */
@@ -37,7 +39,7 @@ static inline void tournament_set(struct tournament *t, uint32_t stream, uint64_
 
 static inline uint32_t tournament_top(const struct tournament *t)
 {
-	return (uint32_t)(t->node[0] & (((uint64_t)1 << t->bits) - 1));
+	return (uint32_t)(t->node[0] & t->mask);
 }
 
 /* TOURNAMENT_END: all have ended. */
@@ -51,7 +53,7 @@ static inline uint64_t tournament_key(const struct tournament *t)
 /* The winner is that node now, its stream's. */
 static inline void tournament_play(struct tournament *t, uint32_t stream, uint64_t own)
 {
-	for (uint32_t i = (stream + t->n) / 2; i > 0; i /= 2) {
+	for (size_t i = (stream + t->n) / 2; i > 0; i /= 2) {
 		uint64_t other = t->node[i];
 
 		t->node[i] = other < own ? own : other;

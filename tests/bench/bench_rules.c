@@ -4,8 +4,10 @@
  * of time over all ranks, through the rules of a file.
  *   bench_rules [RULES [RANKS [EVENTS [THREADS]]]]      without: conf/problems.rules, 64 and 4,096 ranks, 1 thread and 2
  * With one thread processor time counts, on a machine that may be busy; with more it is time, and the processor time of the
- * thread that makes and merges events (with two, it also runs the first half of the rules) and of the others is told. Last, two
- * processes with all rules at the same time: what two processors of this machine can do more than one.
+ * thread that makes and merges events (with two, it also runs the first half of the rules) and of the others is told. Whoever
+ * waits for the other one looks for it again and again for some microseconds (channel.h): that is told as well, so that on an
+ * idle machine both take the time of the longer one. Last, two processes with all rules at the same time: what two processors
+ * of this machine can do more than one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,8 @@
 
 struct stream {
 	uint64_t now_ns, seed;
-	uint32_t step;
+	uint32_t step, phase, site; /* phase: 0 to 39; site: 0 to 6 */
+	uint32_t to, from;          /* its neighbours */
 	uint32_t instance[3];
 	uint64_t received;
 };
@@ -64,34 +67,37 @@ static inline int tell(struct bench *b, const struct rules_struct *t, const stru
 static int give(struct bench *b, uint32_t r, struct errbuf *err)
 {
 	struct stream *s = &b->stream[r];
-	struct engine_simple e = {.start_ns = s->now_ns, .finish_ns = s->now_ns + 900, .rank = r, .site = s->step % 7, .event = s->step};
+	struct engine_simple e = {.start_ns = s->now_ns, .finish_ns = s->now_ns + 900, .rank = r, .site = s->site, .event = s->step};
 	union rules_value v[RULES_MAX_PARAMS];
 	int64_t begin = (int64_t)e.start_ns, end = (int64_t)e.finish_ns;
-	uint32_t phase = s->step % 40, k = (s->step / 40 + phase) % 3;
+	uint32_t phase = s->phase;
 
 	s->step++;
+	s->phase = phase == 39 ? 0 : phase + 1;
+	s->site = s->site == 6 ? 0 : s->site + 1;
 	s->now_ns = s->step * 1500ull + draw(s) % 4000; /* they drift apart, but no further */
 	if (s->now_ns < e.start_ns)
 		s->now_ns = e.start_ns;
 	tournament_replay(&b->tree, s->now_ns);
 	__builtin_prefetch(&b->stream[tournament_top(&b->tree)], 1); /* while the rules look at this one */
 	if (b->dry) {
-		b->sum += phase * s->instance[0] + k;
+		b->sum += phase * s->instance[0];
 		return 0;
 	}
 	if (phase >= 38) {
+		uint32_t k = ((s->step - 1) / 40 + phase) % 3;
 		const int64_t values[] = {0, s->instance[k]++, b->ranks, 0, r == 0, 1, 8, begin, end, 0, e.site};
 
 		memcpy(v, values, sizeof(values));
 		return tell(b, b->coll[k], &e, v, err);
 	}
 	if (phase % 2 == 0) {
-		const int64_t values[] = {r, (r + 1) % b->ranks, phase, 0, 1024, 1, begin, end, 0, 0, begin, begin, s->step, 1, 0, 0, e.site};
+		const int64_t values[] = {r, s->to, phase, 0, 1024, 1, begin, end, 0, 0, begin, begin, s->step, 1, 0, 0, e.site};
 
 		memcpy(v, values, sizeof(values));
 		return tell(b, b->send, &e, v, err);
 	}
-	const int64_t values[] = {(r + b->ranks - 1) % b->ranks, r, phase - 1, 0, 1024, 0, 0, 1, begin, end, s->step, 1, s->received++, 0, 0, 0, e.site};
+	const int64_t values[] = {s->from, r, phase - 1, 0, 1024, 0, 0, 1, begin, end, s->step, 1, s->received++, 0, 0, 0, e.site};
 
 	memcpy(v, values, sizeof(values));
 	return tell(b, b->recv, &e, v, err);
@@ -176,6 +182,8 @@ static void bench(const struct plan *p, uint32_t ranks, uint64_t events, uint32_
 	begin(&b);
 	for (uint32_t r = 0; r < ranks; r++) {
 		b.stream[r].seed = r + 1;
+		b.stream[r].to = (r + 1) % ranks;
+		b.stream[r].from = (r + ranks - 1) % ranks;
 		b.stream[r].now_ns = draw(&b.stream[r]) % 2000;
 		tournament_set(&b.tree, r, b.stream[r].now_ns);
 	}

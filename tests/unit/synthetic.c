@@ -141,6 +141,7 @@ void syn_destroy(struct syn *s)
 		trace_defs_free(&s->rank[r].defs);
 		fold_destroy(s->rank[r].fold);
 		buf_free(&s->rank[r].times);
+		buf_free(&s->rank[r].polls);
 		free(s->rank[r].sym);
 		free(s->rank[r].sample);
 	}
@@ -238,7 +239,9 @@ void syn_call(struct syn *s, uint32_t rank, const char *fn, uint64_t site, const
 	gap = args->gap_ns ? args->gap_ns : 1000;
 	dur = args->dur_ns ? args->dur_ns : 500;
 	trace_times_put(&r->times, gap, dur);
-	r->ticks += gap + dur;
+	buf_put_uv(&r->polls, args->poll_ns);
+	r->defs.proc.poll_ticks += args->poll_ns;
+	r->ticks += args->poll_ns + gap + dur;
 	if (r->n == r->cap) {
 		r->cap = r->cap ? r->cap * 2 : 256;
 		r->sym = need(realloc(r->sym, r->cap * sizeof(*r->sym)));
@@ -298,19 +301,30 @@ static void add_page(struct buf *out, const struct trace_page *page, const struc
 static void add_times(struct syn *s, uint32_t rank, struct levels *levels, struct buf *out)
 {
 	struct syn_rank *r = &s->rank[rank];
-	struct rdbuf in = {.data = r->times.data, .len = r->times.len};
+	struct rdbuf in = {.data = r->times.data, .len = r->times.len}, polls = {.data = r->polls.data, .len = r->polls.len};
 	uint64_t per_page = s->page_events ? s->page_events : r->n, tick = 0, pages = 0;
-	struct buf raw = {0};
+	struct buf raw = {0}, idle = {0};
 
 	for (uint64_t i = 0; i < r->n;) {
+		uint64_t last_idle = 0;
 		struct trace_page page = {.type = TPAGE_TIMES, .rank = rank, .first = i, .t0 = tick};
 
 		buf_reset(&raw);
+		buf_reset(&idle);
 		for (; i < r->n && page.n < per_page; i++, page.n++) {
-			uint64_t gap = rdbuf_uv(&in), dur = rdbuf_uv(&in);
+			uint64_t gap = rdbuf_uv(&in), dur = rdbuf_uv(&in), poll = rdbuf_uv(&polls);
 			enum trace_state state = trace_class_state(trace_fn[r->defs.sigs.sig[r->sym[i]].fn].cls);
 
 			trace_times_put(&raw, gap, dur);
+			if (poll) {
+				buf_put_uv(&idle, page.n - last_idle);
+				buf_put_uv(&idle, poll);
+				buf_put_uv(&idle, 0);
+				last_idle = page.n;
+			}
+			page.state[TSTATE_WAITING] += poll;
+			levels_add(levels, tick, tick + poll, TSTATE_WAITING);
+			tick += poll;
 			page.state[TSTATE_WORKING] += gap;
 			page.state[state] += dur;
 			levels_add(levels, tick, tick + gap, TSTATE_WORKING);
@@ -318,6 +332,7 @@ static void add_times(struct syn *s, uint32_t rank, struct levels *levels, struc
 			tick += gap + dur;
 		}
 		page.t1 = tick;
+		buf_put(&raw, idle.data, idle.len);
 		for (int k = 0; k < TSTATE_N; k++)
 			r->defs.proc.state_ticks[k] += page.state[k];
 		pages++;
@@ -327,6 +342,7 @@ static void add_times(struct syn *s, uint32_t rank, struct levels *levels, struc
 			add_page(out, &page, &raw);
 	}
 	buf_free(&raw);
+	buf_free(&idle);
 }
 
 static void write_rank(struct syn *s, uint32_t rank, struct trace_writer *w)

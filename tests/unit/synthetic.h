@@ -21,6 +21,7 @@ struct syn_args {
 	int64_t message;                     /* TK_REQ where it is not req: slot + 1 */
 	uint32_t n_reqs, n_counts, n_ints;
 	uint64_t gap_ns, dur_ns;
+	uint64_t poll_ns;                    /* in unsuccessful tests, before the gap */
 };
 
 /* SYN(.dst = 3, .tag = 7). What is not named is 0; times of 0 are 1000 and 500 ns; asrc and atag count for wildcards. */
@@ -29,7 +30,7 @@ struct syn_args {
 struct syn_rank {
 	struct trace_defs defs;
 	struct fold *fold;
-	struct buf times;
+	struct buf times, polls; /* gaps and durations; uv for each event */
 	uint64_t ticks;
 	struct trace_sample *sample; /* windows that are over */
 	uint32_t n_sample;

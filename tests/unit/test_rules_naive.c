@@ -207,6 +207,42 @@ static void test_spilled(void **state)
 	rules_free(r);
 }
 
+/* Two threads that share the rules: what the first has put together waits in the second, is held by what follows from it, or is
+ * gone at once; events that only the second looks at wait there, and in a file. */
+static void test_divided(void **state)
+{
+	static const char text[] =
+	    "defstruct observation seen \"\" param a, b, c type int;"
+	    "defstruct state last \"\" param dest, tag type int;"
+	    "declare composite event pair member(" SEND " as s, " RECV " as r) when s.comm == r.comm and s.bytes / 500 == r.bytes / 500 and"
+	    "  (s.tag == r.tag or r.tag == -1) and (s.dest == r.dest or s.dest == 2) parameters(tag = s.tag, dest = r.dest, n = r.comm);"
+	    "declare composite event crowd member(function_call_barrier_operation as c all 3 by (c.comm)) when c.size != 1"
+	    "  parameters(comm = c.comm, most = max(c.@start_time), who = at_min(c.@finish_time, c.@rank), n = c.instance);"
+	    "declare composite event held member(pair as p, shared crowd as c) when p.n == c.comm parameters(tag = p.tag, who = c.who);"
+	    "declare composite event two member(held as h all 2 by (h.tag)) parameters(tag = h.tag, who = max(h.who));"
+	    "declare composite event lock member(function_call_lock_operation as s, function_call_unlock_operation as r) when"
+	    "  s.target == r.target parameters(t = s.window);"
+	    "defrule \"\" struct l type function_call_lock_operation where l.window == 1 assert seen(a = l.target, b = 0, c = 8);"
+	    "defrule \"\" struct p type pair where p.tag > 0 assert seen(a = p.tag, b = p.dest, c = 0) assert last(dest = p.dest, tag = p.tag);"
+	    "defrule \"\" struct p type pair struct l type last where p.dest == l.dest and p.tag != l.tag"
+	    "  assert seen(a = p.tag, b = l.tag, c = 1) retract l;"
+	    "defrule \"\" struct p type crowd assert seen(a = p.comm, b = p.who, c = 2) assert seen(a = p.n, b = int(p.most), c = 3);"
+	    "defrule \"\" struct p type two assert seen(a = p.tag, b = p.who, c = 4);"
+	    "defrule \"\" struct p type lock assert seen(a = p.t, b = 0, c = 5);";
+	struct errbuf err;
+	struct rules *r = rules_load_text("divided", text, strlen(text), &err);
+	bool first[RULES_MAX_RULES];
+
+	(void)state;
+	if (!r)
+		fail_msg("%s", err.text);
+	assert_true(plan_split(r, first) && first[0] && first[1] && !first[4]);
+	compare(r, 1, 40, 600, 0, 0);
+	compare(r, 100, 10, 3000, 0, 0);
+	compare(r, 200, 40, 600, 0, 300);
+	rules_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +250,7 @@ int main(void)
 	    cmocka_unit_test(test_zoo),
 	    cmocka_unit_test(test_papers),
 	    cmocka_unit_test(test_spilled),
+	    cmocka_unit_test(test_divided),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -140,9 +140,13 @@ static void test_halves(void **state)
 	/* states that rules look at and change, and strings that they make, are behind */
 	halves("defstruct state w \"\" param t type int;"
 	       "defstruct event e \"\" param n type string;"
-	       "defrule \"\" struct s type " SEND " assert w(t = s.tag);"
+	       "declare composite event a member (" SEND " as s all 2 by (s.tag)) parameters (t = s.tag);"
 	       "defrule \"\" struct r type " RECV " struct x type w where x.t == r.tag retract x;"
 	       "defrule \"\" struct c type " BARRIER " assert e(n = \"{c.comm}\");", "122");
+	/* an event before them belongs to one composite event */
+	halves("defstruct state w \"\" param t type int;"
+	       "declare composite event a member (shared " SEND " as s, " RECV " as r) when s.tag == r.tag parameters (t = s.tag);"
+	       "defrule \"\" struct c type " BARRIER " assert w(t = c.comm);", "22");
 }
 
 /* ---- a whole trace ---- */
