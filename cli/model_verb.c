@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent model: what several traced runs of a program have in common, as a model of runs that were never traced. */
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,33 +116,43 @@ static void say_fitted(const struct runs *r, const struct learnt *l, const struc
 	for (uint32_t i = 0; i < r->n_leaf; i++)
 		for (uint32_t v = 0; v < r->leaf[i].n_value; v++, values++)
 			unknown += !learnt_value_known(&l->value[i][v]);
-	printf("%u runs, %u ranks, %s calls: %u calls and %u loops of the program, variables", r->n_runs, r->n_points,
+	printf("%u runs", r->n_runs);
+	if (r->n_different < r->n_runs)
+		printf(" (%u different)", r->n_different);
+	printf(", %u ranks, %s calls: %u calls and %u loops of the program, variables", r->n_points,
 	       cli_thousands(a, sizeof(a), r->events), r->n_leaf, r->n_loop);
 	for (uint32_t v = 0; v < r->n_vars; v++)
 		printf(" %s", r->var_name[v]);
 	printf("\n%u nodes and %u of %u values are not determined by these runs\n", l->n_unknown, unknown, values);
 	printf("left out one by one, %u of %u runs are predicted exactly by the others, and %u are refused; times between these "
-	       "runs are within %.0f %%, beyond them within %.0f %%\n",
-	       m->confidence.n_exact, m->confidence.n_runs, m->confidence.n_refused, 100 * m->confidence.time_error,
-	       100 * m->confidence.beyond_error);
+	       "runs are within %.0f %%",
+	       m->confidence.n_exact, m->confidence.n_runs, m->confidence.n_refused, 100 * m->confidence.time_error);
+	for (uint32_t v = 0; v < m->confidence.n_reach; v++)
+		printf("%s at twice the %s within %.0f %%", v ? "," : "; beyond them,", m->input[v].name,
+		       100 * expm1(hypot(log1p(m->confidence.time_error), m->confidence.reach[v] * M_LN2)));
+	printf("\n");
 	if (t->shared > SHARED)
 		printf("other programs had the processors of a run for up to %.0f %% of its time: times are learnt without that, and are "
 		       "those of runs alone on their processors\n", 100 * t->shared);
 	say_doubts(l);
 }
 
-/* Every run left out: are its calls those that the others predict? */
+/* Every run left out, with those that repeat it: are its calls those that the others predict? */
 static int leave_out(struct runs *r, uint32_t dims, struct model *m, struct errbuf *err)
 {
 	for (uint32_t i = 0; i < r->n_runs; i++) {
 		struct learnt l;
-		int rc;
 
+		if (r->n_different > 1 && r->run[i].same != i)
+			continue;
 		if (learn_runs(r, i, dims, &l, err) < 0)
 			return -1;
-		rc = learnt_check_run(&l, i);
-		m->confidence.n_exact += rc == 1;
-		m->confidence.n_refused += rc < 0;
+		for (uint32_t k = i; k < r->n_runs; k++) {
+			int rc = runs_left_out(r, k, i) ? learnt_check_run(&l, k) : 0;
+
+			m->confidence.n_exact += rc == 1;
+			m->confidence.n_refused += rc < 0;
+		}
 		learnt_free(&l);
 	}
 	m->confidence.n_runs = r->n_runs;

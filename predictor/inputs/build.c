@@ -8,6 +8,7 @@
 #include "predictor/inputs/build_impl.h"
 
 #define SPARE_VARS 8 /* at least, for values that go with counters */
+#define TOLD_VARS  (MODEL_MAX_NAMES - 64) /* with more variables no more times are told */
 
 /* ---- names ---- */
 
@@ -35,6 +36,29 @@ static uint32_t point_of(struct build *b, const struct runs_leaf *leaf)
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Variables for what is computed before calls, where arcs to them do not know it. */
+static int name_told(struct build *b)
+{
+	const struct runs *r = b->l->runs;
+	bool *told = arena_alloc(b->l->arena, r->n_leaf + 1u, sizeof(*told));
+	char name[32];
+
+	b->told = arena_alloc(b->l->arena, r->n_leaf + 1u, sizeof(*b->told));
+	if (!told || !b->told || build_find_told(b, told) < 0)
+		return -1;
+	for (uint32_t i = 0; i < r->n_leaf; i++) {
+		b->told[i] = MODEL_NONE;
+		if (!told[i] || b->m->n_vars + b->l->n_doubts >= TOLD_VARS)
+			continue;
+		snprintf(name, sizeof(name), "%s_%u", INPUTS_COMPUTE, i + 1);
+		b->told[i] = b->m->n_vars;
+		b->m->var[b->m->n_vars] = (struct model_var){model_strdup(b->m, name), true, NULL};
+		if (!b->m->var[b->m->n_vars++].name)
+			return -1;
+	}
+	return 0;
 }
 
 static int name_vars(struct build *b)
@@ -73,6 +97,8 @@ static int name_vars(struct build *b)
 			return -1;
 	}
 	b->m->n_vars = k;
+	if (b->times && name_told(b) < 0)
+		return -1;
 	return build_steps_name(b);
 }
 
@@ -297,7 +323,8 @@ static int build_all(struct build *b)
 	b->m->n_rows = r->events;
 	if (b->times) {
 		b->m->confidence.time_error = b->times->worst_error;
-		b->m->confidence.beyond_error = b->times->beyond_error;
+		b->m->confidence.n_reach = r->n_vars + 1;
+		memcpy(b->m->confidence.reach, b->times->reach, (r->n_vars + 1) * sizeof(*b->times->reach));
 		b->m->confidence.n_runs = b->times->n_errors;
 		b->m->place = place_of(r);
 	}

@@ -111,9 +111,65 @@ static uint32_t crowded_feature(const struct learnt *l)
 	return f;
 }
 
+/* Where a leaf is: in which sequence, and at which place there. */
+struct leaf_place {
+	const struct merge_node *of;
+	uint32_t item;
+	bool single; /* it is a loop */
+};
+
+static void find_places(const struct build *b, const struct merge_node *of, struct leaf_place *place)
+{
+	for (uint32_t i = 0; i < of->n_child; i++) {
+		const struct merge_node *leaf = leaf_of(b, of->child[i]);
+
+		if (leaf)
+			place[leaf->origin] = (struct leaf_place){of, i, leaf != of->child[i]};
+		else
+			find_places(b, of->child[i], place);
+	}
+}
+
+int build_find_told(const struct build *b, bool *told)
+{
+	const struct runs *r = b->l->runs;
+	struct leaf_place *place = calloc(r->n_leaf + 1u, sizeof(*place));
+
+	if (!place)
+		return -1;
+	find_places(b, r->merge.root, place);
+	for (uint32_t w = 0; w < r->n_ways; w++) {
+		const struct leaf_place *from = &place[r->way[w].from], *to = &place[r->way[w].to];
+		bool same = r->way[w].from == r->way[w].to;
+
+		/* A single call that is repeated goes to itself, and from one round of a loop around to the next. */
+		if (from->of != to->of || from->item > to->item || (same && (!to->single || to->of->kind == SKEL_LOOP)))
+			told[r->way[w].to] = true;
+	}
+	free(place);
+	return 0;
+}
+
+/*
+ * What is computed on an arc from a call to a call. On one from the beginning of a sequence or from a loop it is what was told
+ * (NULL) when the last call was left; the arc does not know which that was.
+ */
+static const struct time_fn *arc_gap(const struct build *b, const struct build_graph *g, uint32_t from, uint32_t to)
+{
+	const struct merge_node *before = from ? leaf_of(b, g->item[from - 1]) : NULL;
+	const struct merge_node *after = to < g->n_items ? leaf_of(b, g->item[to]) : NULL;
+
+	if (!after)
+		return NULL;
+	if (before)
+		return run_times_gap(b->times, b->l->runs, before->origin, after->origin);
+	return b->told[after->origin] == MODEL_NONE ? &b->times->into[after->origin] : NULL;
+}
+
 /* Seconds of an arc: of the call before, and of the computation to the one after it. Where calls of ranks that take turns were
- * learnt apart, the first two stages are a call with a processor for each rank, and with fewer. */
-static void arc_time(struct build *b, struct build_graph *g, const struct merge_node *before, const struct merge_node *after,
+ * learnt apart, the first two stages are a call with a processor for each rank, and with fewer. told: variable with what is
+ * computed, where gap is NULL; MODEL_NONE. */
+static void arc_time(struct build *b, struct build_graph *g, const struct merge_node *before, const struct time_fn *gap, uint32_t told,
 		     struct model_arc *a)
 {
 	const struct run_times *t = b->times;
@@ -143,9 +199,13 @@ static void arc_time(struct build *b, struct build_graph *g, const struct merge_
 		add_time(b, g, &t->dur[before->origin], 1, &stage[0]);
 		a->time_error_s += t->dur[before->origin].error_s;
 	}
-	if (after) {
-		add_time(b, g, &t->gap[after->origin], 1, &stage[n - 1]);
-		a->time_error_s += t->gap[after->origin].error_s;
+	if (gap) {
+		add_time(b, g, gap, 1, &stage[n - 1]);
+		a->time_error_s += gap->error_s;
+	} else if (told != MODEL_NONE) {
+		uint32_t x = build_feature(b, g, MODEL_VAR, told);
+
+		add_term(&stage[n - 1], 1e-9, &x, 1);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		a->time.stage[i] = *stage[i].stage;
@@ -154,10 +214,10 @@ static void arc_time(struct build *b, struct build_graph *g, const struct merge_
 		a->time = (struct model_fn){0};
 }
 
-/* How much of an arc's time is computation: the rest passed in the call before. */
-static void compute_fn(struct build *b, struct build_graph *g, const struct time_fn *t, struct model_data *d)
+/* How much of a time is computation, in nanoseconds. */
+static void compute_fn(struct build *b, struct build_graph *g, const struct time_fn *t, uint32_t var, struct model_data *d)
 {
-	d->var = b->compute;
+	d->var = var;
 	if (!one_stage(b, &d->fn, 1 + TIME_TERMS))
 		return;
 	add_time(b, g, t, 1e9, &d->fn);
@@ -227,23 +287,76 @@ static void arc_data(struct build *b, struct build_graph *g, uint32_t leaf, uint
 			constant_fn(b, INPUTS_UNKNOWN, &d->fn);
 		a->n_data++;
 	}
-	if (b->times)
-		compute_fn(b, g, &b->times->gap[leaf], &a->data[a->n_data++]);
 }
 
-/* Every value of the call at item `to`, and what goes with its counter. */
-static void all_data(struct build *b, struct build_graph *g, uint32_t to, bool again, struct model_arc *a)
+/* How much of the time of an arc to a call is computation: the rest passed in the call before. */
+static void arc_compute(struct build *b, struct build_graph *g, const struct time_fn *gap, uint32_t told, struct model_arc *a)
 {
-	const struct merge_node *leaf = leaf_of(b, g->item[to]);
+	struct model_data *d = &a->data[a->n_data];
 
-	a->data = model_alloc(b->m, (leaf ? b->l->runs->leaf[leaf->origin].n_value : 0) + b->n_steps + 2u, sizeof(*a->data));
+	if (gap) {
+		compute_fn(b, g, gap, b->compute, d);
+		a->n_data++;
+	} else if (told != MODEL_NONE && one_stage(b, &d->fn, 1)) {
+		uint32_t x = build_feature(b, g, MODEL_VAR, told);
+
+		d->var = b->compute;
+		add_term(&d->fn, 1, &x, 1);
+		a->n_data++;
+	}
+}
+
+/* A call is left for the end of the sequence, or for a loop: what will be computed before each that comes next in the runs. */
+static void arc_tell(struct build *b, struct build_graph *g, uint32_t leaf, struct model_arc *a)
+{
+	const struct runs *r = b->l->runs;
+
+	for (uint32_t w = r->way_behind[leaf]; w != RUNS_NO_WAY; w = r->way[w].next)
+		if (b->told[r->way[w].to] != MODEL_NONE)
+			compute_fn(b, g, &b->times->gap[w], b->told[r->way[w].to], &a->data[a->n_data++]);
+}
+
+/* At the beginning of all: for ways that no rank of the runs went. */
+static void arc_tell_all(struct build *b, struct build_graph *g, struct model_arc *a)
+{
+	for (uint32_t i = 0; i < b->l->runs->n_leaf; i++)
+		if (b->told[i] != MODEL_NONE)
+			compute_fn(b, g, &b->times->into[i], b->told[i], &a->data[a->n_data++]);
+}
+
+static uint32_t ways_behind(const struct runs *r, uint32_t leaf)
+{
+	uint32_t n = 0;
+
+	for (uint32_t w = r->way_behind[leaf]; w != RUNS_NO_WAY; w = r->way[w].next)
+		n++;
+	return n;
+}
+
+/* Every value of the call at item `to`, what goes with its counter, and what is computed before it or will be. */
+static void all_data(struct build *b, struct build_graph *g, uint32_t from, uint32_t to, const struct time_fn *gap, uint32_t told,
+		     struct model_arc *a)
+{
+	const struct merge_node *before = from ? leaf_of(b, g->item[from - 1]) : NULL;
+	const struct merge_node *leaf = to < g->n_items ? leaf_of(b, g->item[to]) : NULL;
+	bool again = to + 1 == from, begin = b->times && !from && !g->around;
+
+	a->data = model_alloc(b->m, (leaf ? b->l->runs->leaf[leaf->origin].n_value : 0) + b->n_steps + 2u +
+					    (before && !leaf ? ways_behind(b->l->runs, before->origin) : 0) + (begin ? b->l->runs->n_leaf : 0), sizeof(*a->data));
 	if (!a->data) {
 		b->failed = true;
 		return;
 	}
 	if (leaf)
 		arc_data(b, g, leaf->origin, to, again, a);
-	arc_steps(b, g, to, again, a);
+	if (to < g->n_items)
+		arc_steps(b, g, to, again, a);
+	if (b->times)
+		arc_compute(b, g, gap, told, a);
+	if (b->times && before && !leaf)
+		arc_tell(b, g, before->origin, a);
+	if (begin)
+		arc_tell_all(b, g, a);
 	qsort(a->data, a->n_data, sizeof(*a->data), compare_data);
 }
 
@@ -294,14 +407,15 @@ static uint32_t add_arc(struct build *b, struct build_graph *g, uint32_t from, u
 	struct model_arc *a = &n->arc[n->n_arcs];
 	const struct merge_node *before = from ? leaf_of(b, g->item[from - 1]) : NULL;
 	const struct merge_node *after = to < g->n_items ? leaf_of(b, g->item[to]) : NULL;
+	const struct time_fn *gap = b->times ? arc_gap(b, g, from, to) : NULL;
+	uint32_t told = b->times && after && !gap ? b->told[after->origin] : MODEL_NONE;
 
 	a->to = to < g->n_items ? to + 1 : MODEL_END;
 	a->info = a->to == from;
 	a->seen = times_taken(b, g, from, to);
-	if (to < g->n_items)
-		all_data(b, g, to, to + 1 == from, a);
-	if (b->times && (before || after))
-		arc_time(b, g, before, after, a);
+	all_data(b, g, from, to, gap, told, a);
+	if (b->times)
+		arc_time(b, g, before, gap, told, a);
 	n->class = (uint8_t)((n->class == MODEL_PT || n->class == MODEL_PTD || a->time.n_stages ? MODEL_PT : MODEL_S) |
 			     (n->class == MODEL_PD || n->class == MODEL_PTD || a->n_data ? MODEL_PD : MODEL_S));
 	return n->n_arcs++;

@@ -23,6 +23,7 @@ struct build {
 	uint32_t *point_of;	/* by leaf */
 	uint32_t **var_of;	/* by leaf and value */
 	uint32_t compute;	/* variable, where there are times */
+	uint32_t *told;		/* by leaf, where there are times: variable with what is computed before it; MODEL_NONE */
 	struct build_step *step;
 	uint32_t n_steps;
 	bool failed;
@@ -58,6 +59,9 @@ void build_step_fn(struct build *b, struct build_graph *g, const struct learnt_v
 
 /* The rule as a stage's terms. */
 void build_rule_terms(struct build *b, struct build_graph *g, const struct rule *r, struct model_stage *stage);
+
+/* Which leaves come behind a call that is in another sequence, or in another round of it. -1 without memory. */
+int build_find_told(const struct build *b, bool *told);
 
 /* The graph of what is in a loop or the root; MODEL_NONE with the reason, or without memory. */
 uint32_t build_graph(struct build *b, const struct merge_node *of, const struct build_graph *around);

@@ -7,6 +7,7 @@
 
 #include "predictor/inputs/foresee.h"
 
+#define ERROR_MOST    1e6 /* says nothing either */
 #define RULE_FEATURES 6 /* of a rule: two terms of three */
 
 static bool is_plain(const char *input)
@@ -273,11 +274,33 @@ const char *foresee_outside(const struct foresee *f)
 	return f->m->place.known && f->crowd > f->m->place.crowd ? "ranks" : NULL;
 }
 
+/* How far x is outside of lo to hi, as a logarithm; of what is not above zero, by how far these are apart. */
+static double distance(double x, double lo, double hi)
+{
+	double by = x > hi ? x - hi : lo - x;
+
+	if (x >= lo && x <= hi)
+		return 0;
+	if (fmin(x, lo) > 0)
+		return fabs(log(x > hi ? x / hi : lo / x));
+	return log1p(by / (hi > lo ? hi - lo : fmax(fabs(hi), 1)));
+}
+
+/* Runs between others are missed by so much; what functions are missed by beyond them grows with the distance. The two are apart. */
 double foresee_error(const struct foresee *f)
 {
 	const struct model_confidence *c = &f->m->confidence;
+	double error = log1p(c->time_error);
 
-	return foresee_outside(f) ? fmax(c->time_error, c->beyond_error) : c->time_error;
+	for (uint32_t i = 0; i < c->n_reach; i++) {
+		const struct feature *k = &f->feature[f->feature_of[i]];
+		double x = k->op == FEATURE_VAR ? f->var[k->v] : f->ranks, far = distance(x, f->m->input[i].lo, f->m->input[i].hi);
+
+		if (k->op == FEATURE_RANKS && f->m->place.known && f->crowd > f->m->place.crowd)
+			far = fmax(far, log(f->crowd / fmax(1, f->m->place.crowd)));
+		error = hypot(error, c->reach[i] * far);
+	}
+	return fmin(expm1(error), ERROR_MOST);
 }
 
 /* ---- a rank ---- */
@@ -316,21 +339,53 @@ int foresee_rank(struct foresee *f, uint32_t rank, const struct foresee_sink *si
 	return 0;
 }
 
+/* Seconds of the longest rank, and of all together. */
+static int all_ranks(struct foresee *f, double *longest, double *all, struct errbuf *err)
+{
+	double own;
+
+	*longest = *all = 0;
+	for (uint32_t r = 0; r < f->ranks; r++) {
+		if (foresee_rank(f, r, NULL, &own, NULL, err) < 0)
+			return -1;
+		*longest = fmax(*longest, own);
+		*all += own;
+	}
+	return 0;
+}
+
+/* With a processor for each rank, where calls take something else then. Fewer processors make no run shorter: what calls of ranks
+ * that take turns were learnt to take is without the time that they wait for each other in vain. */
+static int least_wall(struct foresee *f, double *wall_s, struct errbuf *err)
+{
+	double crowd = f->crowd, all;
+	bool apart = false;
+	int rc;
+
+	*wall_s = 0;
+	for (uint32_t i = 0; i < f->m->n_inputs; i++)
+		apart |= f->feature[f->feature_of[i]].op == FEATURE_CROWDED;
+	if (!apart)
+		return 0;
+	f->crowd = 1;
+	rc = all_ranks(f, wall_s, &all, err);
+	f->crowd = crowd;
+	return rc;
+}
+
 int foresee_place(struct foresee *f, uint32_t processors, struct errbuf *err)
 {
-	double longest = 0, all = 0, own;
+	double longest, all, least;
 
 	f->processors = processors ? processors : f->m->place.processors;
 	f->stretch = 1;
 	f->crowd = f->processors && f->ranks > f->processors ? (double)f->ranks / f->processors : 1;
-	for (uint32_t r = 0; f->crowd > 1 && r < f->ranks; r++) {
-		if (foresee_rank(f, r, NULL, &own, NULL, err) < 0)
-			return -1;
-		longest = fmax(longest, own);
-		all += own;
-	}
+	if (f->crowd <= 1)
+		return 0;
+	if (least_wall(f, &least, err) < 0 || all_ranks(f, &longest, &all, err) < 0)
+		return -1;
 	if (longest > 0)
-		f->stretch = run_place_wall(f->crowd, f->ranks, longest, all) / longest;
+		f->stretch = fmax(least, run_place_wall(f->crowd, f->ranks, longest, all)) / longest;
 	return 0;
 }
 

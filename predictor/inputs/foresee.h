@@ -49,7 +49,7 @@ double foresee_error(const struct foresee *f);
 
 /*
  * Where there are more ranks than processors they take turns, and a time of a rank is the time that it needs a processor for,
- * stretched: all of them together keep the processors busy (run_place_wall). processors: of all ranks together, 0: those of the
+ * stretched: all of them together keep the processors busy (run_place_wall), and not less than with a processor for each. processors: of all ranks together, 0: those of the
  * runs, or one for each rank where these had different numbers. Without this call each has its own. -1 with the reason.
  */
 int foresee_place(struct foresee *f, uint32_t processors, struct errbuf *err);

@@ -10,7 +10,7 @@
 static bool together(const struct learning *g, const struct merge_node *a, const struct merge_node *b)
 {
 	for (uint32_t i = 0; i < g->r->n_points; i++)
-		if (g->r->point[i].run != g->without && merge_has_group(a, g->r->point[i].group) &&
+		if (!runs_left_out(g->r, g->r->point[i].run, g->without) && merge_has_group(a, g->r->point[i].group) &&
 		    merge_has_group(b, g->r->point[i].group))
 			return true;
 	return false;

@@ -109,7 +109,7 @@ uint32_t learning_points(struct learning *g, const struct merge_node *n)
 	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < g->r->n_points; i++)
-		if (g->r->point[i].run != g->without && merge_has_group(n, g->r->point[i].group))
+		if (!runs_left_out(g->r, g->r->point[i].run, g->without) && merge_has_group(n, g->r->point[i].group))
 			g->point[k++] = i;
 	return k;
 }

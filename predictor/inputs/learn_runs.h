@@ -62,7 +62,7 @@ struct learnt {
 	struct arena *arena;
 };
 
-/* Rules that hold on every run but `without` (UINT32_MAX: all). `dims`: 0, or how many dimensions the program's grid of
+/* Rules that hold on every run but `without` and those that repeat it (runs_left_out; UINT32_MAX: all). `dims`: 0, or how many dimensions the program's grid of
  * ranks has. The first time of all runs, they get the shape (runs_reshape) that leaves less open. -1 without memory. */
 int learn_runs(struct runs *r, uint32_t without, uint32_t dims, struct learnt *out, struct errbuf *err);
 void learnt_free(struct learnt *l);

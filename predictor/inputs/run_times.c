@@ -4,39 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gsl/gsl_cdf.h>
+#include "predictor/inputs/run_times_impl.h"
 
-#include "predictor/inputs/run_times.h"
-
-#define SIZES_MAX     13  /* features that times are tried with */
 #define POINTS_OF_RUN 64  /* ranks of a run that are used, spread evenly */
 #define GOOD	      0.1 /* error with which sizes of messages explain enough */
 #define EXACT	      1e-6
 #define WORTH	      0.9 /* a term has to leave at most so much of the error without it */
 #define TIME_LEAST_S  1e-9
 #define ROUNDS	      3	  /* of weights, each by what the last one found */
-#define LIKELY	      0.95  /* of what is told of times, above and below: nine of ten runs are between */
 #define WEIGHT_WITHIN 4	  /* times the run's own mean, where what was found is far from it */
 
-/* Weighted sums of a fold, which is a run: x, y and the products of them. */
-struct sums {
-	double w, x, y, xx, xy, yy;
-};
-struct sample {
-	uint32_t n;
-	uint32_t *point, *fold;
-	double *y, *w, *x;
-};
-struct fitter {
-	const struct learnt *l;
-	struct runs *r;
-	uint32_t n_sizes, n_seen, size[SIZES_MAX]; /* n_seen of variables that the program's messages show */
-	struct sample s;
-	struct sums *fold;
-	bool *without; /* by run */
-	bool rounds;   /* the sample's calls have two numbers of ranks at most */
-	int64_t **col; /* by feature: as learnt, but those of times have their values */
-};
 /* Which runs times are learnt from: calls take something else where ranks wait for a processor and give it up while they wait. */
 enum kind { KIND_ALL, KIND_ALONE, KIND_CROWDED };
 
@@ -108,7 +85,7 @@ static double product_at(const struct fitter *t, const uint32_t x[3], uint32_t p
 	return v;
 }
 
-static double value_at(const struct fitter *t, const struct time_fn *fn, uint32_t point)
+double run_times_value_at(const struct fitter *t, const struct time_fn *fn, uint32_t point)
 {
 	double v = fn->constant_s;
 
@@ -129,15 +106,22 @@ static void add_sums(struct sums *a, const struct sums *b, double sign)
 	a->yy += sign * b->yy;
 }
 
+enum law { LAW_CONSTANT, LAW_LINE, LAW_RATIO /* c is 0 */ };
+
 /* y = c + a x, neither below zero. */
-static void solve(const struct sums *s, bool constant_only, double *c, double *a)
+static void solve(const struct sums *s, enum law law, double *c, double *a)
 {
 	double det = s->w * s->xx - s->x * s->x;
 
 	*a = 0;
 	*c = s->w > 0 ? s->y / s->w : 0;
-	if (constant_only || !(s->xx > 0))
+	if (law == LAW_CONSTANT || !(s->xx > 0))
 		return;
+	if (law == LAW_RATIO) {
+		*c = 0;
+		*a = s->xy / s->xx;
+		return;
+	}
 	if (det > 1e-12 * s->w * s->xx) {
 		*a = (s->w * s->xy - s->x * s->y) / det;
 		*c = (s->y - *a * s->x) / s->w;
@@ -159,7 +143,7 @@ static double missed(const struct sums *s, double c, double a)
 }
 
 /* Mean square, relative, of what is missed on folds that are left out; the function of all in c and a. */
-static double judge(struct fitter *t, bool constant_only, double *c, double *a)
+static double judge(struct fitter *t, enum law law, double *c, double *a)
 {
 	struct sums all = {0};
 	double error = 0;
@@ -181,11 +165,11 @@ static double judge(struct fitter *t, bool constant_only, double *c, double *a)
 		add_sums(&rest, &t->fold[k], -1);
 		if (!(rest.w > 1e-12 * all.w))
 			continue;
-		solve(&rest, constant_only, c, a);
+		solve(&rest, law, c, a);
 		error += missed(&t->fold[k], *c, *a);
 		folds++;
 	}
-	solve(&all, constant_only, c, a);
+	solve(&all, law, c, a);
 	return folds ? error / folds : 0;
 }
 
@@ -195,37 +179,85 @@ static double judge(struct fitter *t, bool constant_only, double *c, double *a)
 static void weigh_run(struct fitter *t, uint32_t first, uint32_t n, double mean_s)
 {
 	for (uint32_t i = first; i < first + n; i++)
-		t->s.w[i] = 1 / (mean_s * mean_s * n);
-}
-
-static bool is_crowded(const struct runs_run *run)
-{
-	return run->place.crowd > 1;
+		t->s.w[i] = t->like[t->s.fold[i]].counts / (t->s.counts * mean_s * mean_s * n);
 }
 
 static bool is_used(const struct fitter *t, uint32_t run, enum kind kind)
 {
-	return !t->without[run] && (kind == KIND_ALL || is_crowded(&t->r->run[run]) == (kind == KIND_CROWDED));
+	return t->like[run].first == run && !t->without[run] && (kind == KIND_ALL || is_crowded(&t->r->run[run]) == (kind == KIND_CROWDED));
 }
 
-/* Seconds of the call at the points that are used, weighed by the run's mean. */
-static void take_sample(struct fitter *t, const struct runs_leaf *leaf, bool gap, enum kind kind)
+double run_times_mean_at(const struct fitter *t, const struct subject *of, uint32_t point)
+{
+	uint64_t timed = 0;
+	double ns = 0;
+
+	if (of->call) {
+		timed = of->call->seen[point].timed;
+		ns = of->call->seen[point].dur_ns;
+	} else {
+		bool all = of->way == RUNS_NO_WAY;
+
+		for (uint32_t w = all ? 0 : of->way; w < (all ? t->r->n_ways : of->way + 1); w++) {
+			if (all && t->r->way[w].to != of->to)
+				continue;
+			timed += t->r->way[w].seen[point].timed;
+			ns += t->r->way[w].seen[point].ns;
+		}
+	}
+	return timed ? ns / (double)timed * 1e-9 : -1;
+}
+
+double run_times_usual_at(const struct fitter *t, const struct subject *of, uint32_t point)
+{
+	uint32_t run = t->r->point[point].run, rank = t->r->point[point].rank;
+	double sum = 0, weight = 0;
+
+	for (; run != RUN_NONE; run = t->like[run].next) {
+		const struct like *k = &t->like[run];
+		double s = k->weight > 0 ? run_times_mean_at(t, of, t->r->run[run].first_point + rank) : -1;
+
+		if (s < 0)
+			continue;
+		sum += k->weight * s * k->usual_s / k->wall_s;
+		weight += k->weight;
+	}
+	return weight > 0 ? sum / weight : -1;
+}
+
+/* Of the runs that are used. */
+static double mean_counts(const struct fitter *t, enum kind kind)
+{
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t run = 0; run < t->r->n_runs; run++)
+		if (is_used(t, run, kind)) {
+			sum += t->like[run].counts;
+			n++;
+		}
+	return sum > 0 ? sum / n : 1;
+}
+
+/* Seconds at the points that are used, weighed by the run's mean. */
+static void take_sample(struct fitter *t, const struct subject *of, enum kind kind)
 {
 	t->s.n = 0;
+	t->s.counts = mean_counts(t, kind);
 	for (uint32_t run = 0; run < t->r->n_runs; run++) {
 		const struct runs_run *k = &t->r->run[run];
 		uint32_t step = (k->n_ranks + POINTS_OF_RUN - 1) / POINTS_OF_RUN, first = t->s.n;
 		double mean = 0;
 
 		for (uint32_t i = 0; is_used(t, run, kind) && i < k->n_ranks; i += step) {
-			const struct runs_seen *s = &leaf->seen[k->first_point + i];
+			double y = run_times_usual_at(t, of, k->first_point + i);
 
-			if (!s->timed)
+			if (y < 0)
 				continue;
 			t->s.point[t->s.n] = k->first_point + i;
 			t->s.fold[t->s.n] = run;
-			t->s.y[t->s.n] = (gap ? s->gap_ns : s->dur_ns) / (double)s->timed * 1e-9;
-			mean += t->s.y[t->s.n++];
+			t->s.y[t->s.n++] = y;
+			mean += y;
 		}
 		weigh_run(t, first, t->s.n - first, t->s.n > first && mean > 0 ? mean / (t->s.n - first) : TIME_LEAST_S);
 	}
@@ -242,7 +274,7 @@ static void weigh_again(struct fitter *t, const struct time_fn *fn)
 
 		for (end = i; end < t->s.n && t->s.fold[end] == t->s.fold[i]; end++) {
 			is += t->s.y[end];
-			said += value_at(t, fn, t->s.point[end]);
+			said += run_times_value_at(t, fn, t->s.point[end]);
 		}
 		said = fmin(fmax(said, is / WEIGHT_WITHIN), is * WEIGHT_WITHIN) / (end - i);
 		weigh_run(t, i, end - i, fmax(said, TIME_LEAST_S));
@@ -266,7 +298,7 @@ static void fit_product(struct fitter *t, const uint32_t x[3], struct time_fn *b
 		return;
 	for (uint32_t i = 0; i < t->s.n; i++)
 		t->s.x[i] = product_at(t, x, t->s.point[i]);
-	error = judge(t, false, &c, &a);
+	error = judge(t, LAW_LINE, &c, &a);
 	if (a <= 0 || !(error < *least * (1 - 1e-9)))
 		return;
 	*least = error;
@@ -329,8 +361,17 @@ static bool is_same(const struct fitter *t, uint32_t f, uint32_t g)
 	return true;
 }
 
-/* With each bound that the sample tells from the others. */
-static void fit_bounds(struct fitter *t, const struct feature *count, struct time_fn *best, double *least)
+/* 1 / ranks, or RULE_NONE where that is no size: the longer a rank's turns are to come, the more of its waiting others compute. */
+static uint32_t inverse_ranks(const struct fitter *t)
+{
+	for (uint32_t i = 0; i < t->n_sizes; i++)
+		if (t->size[i] & TIME_INVERSE && t->l->feature[t->size[i] & ~TIME_INVERSE].op == FEATURE_RANKS)
+			return t->size[i];
+	return RULE_NONE;
+}
+
+/* With each bound that the sample tells from the others, and another feature or RULE_NONE. */
+static void fit_bounds_by(struct fitter *t, const struct feature *count, uint32_t by, struct time_fn *best, double *least)
 {
 	for (uint32_t f = 0; f < t->l->n_features; f++) {
 		bool same = !is_bound_of(&t->l->feature[f], count) || is_same(t, RULE_NONE, f);
@@ -338,13 +379,30 @@ static void fit_bounds(struct fitter *t, const struct feature *count, struct tim
 		for (uint32_t g = 0; !same && g < t->l->n_features; g++)
 			same = g != f && is_bound_of(&t->l->feature[g], count) && is_same(t, f, g);
 		if (!same)
-			fit_product(t, (uint32_t[3]){f, RULE_NONE, RULE_NONE}, best, least);
+			fit_product(t, (uint32_t[3]){f, by, RULE_NONE}, best, least);
+	}
+}
+
+/* What a turn takes does not go with the length of the message, and may go with the number of ranks. */
+static void fit_bounds(struct fitter *t, const struct feature *count, struct time_fn *out, double *least)
+{
+	struct time_fn best;
+	double now;
+
+	fit_bounds_by(t, count, RULE_NONE, out, least);
+	best = *out;
+	now = *least;
+	if (inverse_ranks(t) != RULE_NONE)
+		fit_bounds_by(t, count, inverse_ranks(t), &best, &now);
+	if (now < *least * WORTH * WORTH) {
+		*out = best;
+		*least = now;
 	}
 }
 
 static const struct feature *bound_in(const struct fitter *t, const struct time_fn *fn)
 {
-	const struct feature *f = fn->n && fn->x[0][1] == RULE_NONE ? &t->l->feature[fn->x[0][0] & ~TIME_INVERSE] : NULL;
+	const struct feature *f = fn->n ? &t->l->feature[fn->x[0][0] & ~TIME_INVERSE] : NULL;
 
 	return f && f->op == FEATURE_ABOVE ? f : NULL;
 }
@@ -354,7 +412,7 @@ static double missed_by(const struct fitter *t, const struct time_fn *fn)
 	double sum = 0;
 
 	for (uint32_t i = 0; i < t->s.n; i++) {
-		double e = t->s.y[i] - value_at(t, fn, t->s.point[i]);
+		double e = t->s.y[i] - run_times_value_at(t, fn, t->s.point[i]);
 
 		sum += t->s.w[i] * e * e;
 	}
@@ -368,7 +426,7 @@ static double choose_fn(struct fitter *t, const struct feature *count, struct ti
 
 	*out = (struct time_fn){0};
 	memset(t->s.x, 0, t->s.n * sizeof(*t->s.x));
-	least = judge(t, true, &c, &a);
+	least = judge(t, LAW_CONSTANT, &c, &a);
 	out->constant_s = c;
 	if (count)
 		fit_bounds(t, count, out, &least);
@@ -394,7 +452,7 @@ static double fit_again(struct fitter *t, struct time_fn *out)
 
 	for (uint32_t i = 0; i < t->s.n; i++)
 		t->s.x[i] = out->n ? product_at(t, out->x[0], t->s.point[i]) : 0;
-	error = judge(t, !out->n, &c, &a);
+	error = judge(t, out->n ? LAW_LINE : LAW_CONSTANT, &c, &a);
 	out->constant_s = c;
 	out->coef[0] = a;
 	return error;
@@ -414,16 +472,17 @@ static bool has_two_numbers(const struct fitter *t)
 	return true;
 }
 
-static void fit_time(struct fitter *t, uint32_t leaf, bool gap, enum kind kind, struct time_fn *out)
+/* The mean square of what it misses; -1: no run that is used has any. */
+static double fit_time(struct fitter *t, const struct subject *of, enum kind kind, struct time_fn *out)
 {
 	double least, sum = 0;
 
-	take_sample(t, &t->r->leaf[leaf], gap, kind);
-	t->rounds = !gap && has_two_numbers(t);
+	take_sample(t, of, kind);
+	t->rounds = of->call && has_two_numbers(t);
 	*out = (struct time_fn){0};
 	if (!t->s.n)
-		return;
-	least = choose_fn(t, gap ? NULL : count_of(t, leaf), out);
+		return -1;
+	least = choose_fn(t, of->call ? count_of(t, (uint32_t)(of->call - t->r->leaf)) : NULL, out);
 	for (int round = 0; round < ROUNDS; round++) {
 		weigh_again(t, out);
 		least = fit_again(t, out);
@@ -431,6 +490,7 @@ static void fit_time(struct fitter *t, uint32_t leaf, bool gap, enum kind kind, 
 	for (uint32_t i = 0; i < t->s.n; i++)
 		sum += t->s.y[i];
 	out->error_s = sqrt(least) * sum / t->s.n;
+	return least;
 }
 
 /* The bound is the library's: where it was found in calls of a function, others of it that pass it have it too, if one run alone does
@@ -446,7 +506,7 @@ static void share_bounds(struct fitter *t, enum kind kind, struct time_fn *fn)
 
 			if (bound_in(t, &fn[k]) || strncmp(t->r->leaf[k].name, t->r->leaf[i].name, name + 1))
 				continue;
-			take_sample(t, &t->r->leaf[k], false, kind);
+			take_sample(t, &(struct subject){.call = &t->r->leaf[k]}, kind);
 			count = count_of(t, k);
 			for (uint32_t f = 0; count && f < t->l->n_features; f++) {
 				struct time_fn other = {.n = 1, .x = {{f, RULE_NONE, RULE_NONE}}};
@@ -465,169 +525,78 @@ static void share_bounds(struct fitter *t, enum kind kind, struct time_fn *fn)
 /* ---- all of them ---- */
 
 /* MPI_Init and MPI_Finalize are outside of the walltime. */
-static bool is_begin(const char *name)
+bool run_times_outside(const char *name)
 {
-	return !strncmp(name, "MPI_Init", 8);
+	return !strncmp(name, "MPI_Init", 8) || !strncmp(name, "MPI_Finalize", 12);
 }
 
-static bool outside(const char *name)
+static bool has_one_run(const struct fitter *t)
 {
-	return is_begin(name) || !strncmp(name, "MPI_Finalize", 12);
+	for (uint32_t i = 1; i < t->s.n; i++)
+		if (t->s.fold[i] != t->s.fold[0])
+			return false;
+	return true;
 }
 
-static void fit_all(struct fitter *t, struct run_times *out)
+/*
+ * Of the sample, which is of a way to a call: what there is before the call on all ways, times a number, unless what was found
+ * for the way alone misses less on runs that are left out. Few runs go some ways, and do not show how times grow there.
+ */
+static void choose_way(struct fitter *t, const struct time_fn *into, double least, struct time_fn *out)
 {
-	for (uint32_t i = 0; i < t->r->n_leaf; i++) {
-		const struct runs_leaf *leaf = &t->r->leaf[i];
+	double c, a, error;
 
-		out->gap[i] = out->dur[i] = out->crowded[i] = (struct time_fn){0};
-		if (!is_begin(leaf->name))
-			fit_time(t, i, true, KIND_ALL, &out->gap[i]);
-		if (outside(leaf->name))
+	for (uint32_t i = 0; i < t->s.n; i++)
+		t->s.x[i] = run_times_value_at(t, into, t->s.point[i]);
+	error = judge(t, LAW_RATIO, &c, &a);
+	if (!(a > 0) || (!has_one_run(t) && least < error * WORTH * WORTH))
+		return;
+	*out = *into;
+	out->error_s *= a;
+	out->constant_s *= a;
+	for (uint32_t k = 0; k < out->n; k++)
+		out->coef[k] *= a;
+}
+
+void run_times_fit_all(struct fitter *t, struct run_times *out)
+{
+	const struct runs *r = t->r;
+
+	for (uint32_t i = 0; i < r->n_leaf; i++)
+		fit_time(t, &(struct subject){.way = RUNS_NO_WAY, .to = i}, KIND_ALL, &out->into[i]);
+	for (uint32_t w = 0; w < r->n_ways; w++) {
+		const struct time_fn *into = &out->into[r->way[w].to];
+		double least = fit_time(t, &(struct subject){.way = w}, KIND_ALL, &out->gap[w]);
+
+		if (least < 0)
+			out->gap[w] = *into;
+		else
+			choose_way(t, into, least, &out->gap[w]);
+	}
+	for (uint32_t i = 0; i < r->n_leaf; i++) {
+		struct subject call = {.call = &r->leaf[i]};
+
+		out->dur[i] = out->crowded[i] = (struct time_fn){0};
+		if (run_times_outside(call.call->name))
 			continue;
-		fit_time(t, i, false, out->split ? KIND_ALONE : KIND_ALL, &out->dur[i]);
+		fit_time(t, &call, out->split ? KIND_ALONE : KIND_ALL, &out->dur[i]);
 		if (out->split)
-			fit_time(t, i, false, KIND_CROWDED, &out->crowded[i]);
+			fit_time(t, &call, KIND_CROWDED, &out->crowded[i]);
 	}
 	share_bounds(t, out->split ? KIND_CROWDED : KIND_ALL, out->split ? out->crowded : out->dur);
 }
 
-/* Seconds of the run, by what its ranks need for themselves: what they took, or where there are functions what these say of
- * the calls that they made. */
-static double wall_of(const struct fitter *t, const struct run_times *times, uint32_t run)
+/* Are there enough different runs of each kind? */
+static bool find_split(const struct fitter *t)
 {
-	const struct runs_run *k = &t->r->run[run];
-	double longest = 0, all = 0;
+	uint32_t n[2] = {0};
 
-	for (uint32_t p = k->first_point; p < k->first_point + k->n_ranks; p++) {
-		double sum = 0;
-
-		for (uint32_t i = 0; i < t->r->n_leaf; i++) {
-			const struct runs_seen *s = &t->r->leaf[i].seen[p];
-			double each = s->timed && !times ? (double)s->n / (double)s->timed * 1e-9 : 0;
-			const char *name = t->r->leaf[i].name;
-
-			if (times)
-				sum += (double)s->n * (value_at(t, &times->gap[i], p) + value_at(t, run_times_dur(times, i, is_crowded(k)), p));
-			else
-				sum += each * ((is_begin(name) ? 0 : s->gap_ns) + (outside(name) ? 0 : s->dur_ns));
-		}
-		longest = fmax(longest, sum);
-		all += sum;
-	}
-	return run_place_wall(k->place.crowd, k->n_ranks, longest, all);
-}
-
-/* What the runs that are left out are missed by at most, as a ratio less 1; adds up the errors. */
-static double judge_left_out(struct fitter *t, struct run_times *out, double *sum)
-{
-	double worst = 0;
-
-	fit_all(t, out);
-	for (uint32_t run = 0; run < t->r->n_runs; run++) {
-		double own, said;
-
-		if (!t->without[run])
-			continue;
-		own = wall_of(t, NULL, run);
-		said = wall_of(t, out, run);
-		if (!(own > 0) || !(said > 0) || !isfinite(said / own))
-			continue;
-		*sum += fabs(said / own - 1);
-		out->n_errors++;
-		worst = fmax(worst, fmax(said / own, own / said) - 1);
-	}
-	return worst;
-}
-
-/* Of a run: its number of ranks, or a variable. */
-static double value_of(const struct runs_run *run, uint32_t v, uint32_t n_vars)
-{
-	return v < n_vars ? run->var[v] : run->n_ranks;
-}
-
-/* Is the run between others that its times are learnt from, in its number of ranks and every variable? */
-static bool is_inside(const struct fitter *t, uint32_t run, bool split)
-{
-	const struct runs *r = t->r;
-
-	for (uint32_t v = 0; v <= r->n_vars; v++) {
-		double x = value_of(&r->run[run], v, r->n_vars);
-		bool below = false, above = false;
-
-		for (uint32_t i = 0; i < r->n_runs; i++) {
-			if (i == run || (split && is_crowded(&r->run[i]) != is_crowded(&r->run[run])))
-				continue;
-			below |= value_of(&r->run[i], v, r->n_vars) <= x;
-			above |= value_of(&r->run[i], v, r->n_vars) >= x;
-		}
-		if (!below || !above)
+	for (uint32_t i = 0; i < t->r->n_runs; i++) {
+		if (!t->r->run[i].place.processors)
 			return false;
+		n[is_crowded(&t->r->run[i])] += t->like[i].first == i;
 	}
-	return true;
-}
-
-static void leave_out(struct fitter *t, struct run_times *out)
-{
-	double sum = 0, squares = 0;
-	uint32_t inside = 0;
-
-	for (uint32_t run = 0; run < t->r->n_runs; run++) {
-		const struct runs_run *k = &t->r->run[run];
-		double error;
-
-		t->without[run] = true;
-		error = judge_left_out(t, out, &sum);
-		t->without[run] = false;
-		out->beyond_error = fmax(out->beyond_error, error);
-		if (is_inside(t, run, out->split)) {
-			out->worst_error = fmax(out->worst_error, error);
-			squares += log1p(error) * log1p(error);
-			inside++;
-		}
-		if (k->lost_ns > 0 && k->wall_ns > 0)
-			out->shared = fmax(out->shared, 1 - wall_of(t, NULL, run) / (k->wall_ns * 1e-9));
-	}
-	out->mean_error = out->n_errors ? sum / out->n_errors : 0;
-	/* A few runs do not show how far the next may be off. */
-	if (inside)
-		out->worst_error = fmax(out->worst_error, expm1(gsl_cdf_tdist_Pinv(LIKELY, inside) * sqrt(squares / inside)));
-	out->worst_error = inside ? fmin(out->worst_error, out->beyond_error) : out->beyond_error;
-}
-
-/* Runs with the most ranks, or the greatest value of a variable, by the others: what the model is worth beyond its runs. With
- * two numbers of ranks the others have only one, which is what is known of ranks then. */
-static void leave_out_greatest(struct fitter *t, struct run_times *out)
-{
-	uint32_t n_vars = t->r->n_vars, n_errors = out->n_errors;
-	double sum = 0;
-
-	for (uint32_t v = 0; v <= n_vars; v++) {
-		double most = 0;
-		uint32_t left = 0;
-
-		for (uint32_t run = 0; run < t->r->n_runs; run++)
-			most = fmax(most, value_of(&t->r->run[run], v, n_vars));
-		for (uint32_t run = 0; run < t->r->n_runs; run++)
-			left += t->without[run] = value_of(&t->r->run[run], v, n_vars) == most;
-		if (left < t->r->n_runs)
-			out->beyond_error = fmax(out->beyond_error, judge_left_out(t, out, &sum));
-		memset(t->without, 0, t->r->n_runs * sizeof(*t->without));
-	}
-	out->n_errors = n_errors;
-}
-
-/* Are there enough runs of each kind? */
-static bool find_split(const struct runs *r)
-{
-	uint32_t crowded = 0;
-
-	for (uint32_t i = 0; i < r->n_runs; i++) {
-		if (!r->run[i].place.processors)
-			return false;
-		crowded += is_crowded(&r->run[i]);
-	}
-	return crowded >= RUNS_MIN && r->n_runs - crowded >= RUNS_MIN;
+	return n[0] >= RUNS_MIN && n[1] >= RUNS_MIN;
 }
 
 /* Columns of features of times: 0 without memory. */
@@ -661,10 +630,12 @@ int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf
 
 	*out = (struct run_times){.arena = a};
 	if (a) {
-		out->gap = arena_alloc(a, r->n_leaf, sizeof(*out->gap));
+		out->gap = arena_alloc(a, r->n_ways, sizeof(*out->gap));
+		out->into = arena_alloc(a, r->n_leaf, sizeof(*out->into));
 		out->dur = arena_alloc(a, r->n_leaf, sizeof(*out->dur));
 		out->crowded = arena_alloc(a, r->n_leaf, sizeof(*out->crowded));
 		t.without = arena_alloc(a, r->n_runs, sizeof(*t.without));
+		t.like = arena_alloc(a, r->n_runs, sizeof(*t.like));
 		t.s.point = arena_alloc(a, r->n_points, sizeof(*t.s.point));
 		t.s.fold = arena_alloc(a, r->n_points, sizeof(*t.s.fold));
 		t.s.y = arena_alloc(a, r->n_points, sizeof(*t.s.y));
@@ -672,7 +643,7 @@ int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf
 		t.s.x = arena_alloc(a, r->n_points, sizeof(*t.s.x));
 		t.fold = arena_alloc(a, r->n_runs, sizeof(*t.fold));
 	}
-	if (!a || !out->gap || !out->dur || !out->crowded || !t.without || !fill_times(&t, a) || !t.s.point || !t.s.fold || !t.s.y || !t.s.w || !t.s.x || !t.fold) {
+	if (!a || !out->gap || !out->into || !out->dur || !out->crowded || !t.without || !t.like || !fill_times(&t, a) || !t.s.point || !t.s.fold || !t.s.y || !t.s.w || !t.s.x || !t.fold) {
 		err_set(err, "no memory for times");
 		goto out;
 	}
@@ -680,10 +651,10 @@ int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf
 	choose_sizes(&t, vars);
 	t.n_seen = vars ? t.n_sizes : 0;
 	choose_sizes(&t, ~vars);
-	out->split = find_split(r);
-	leave_out(&t, out);
-	leave_out_greatest(&t, out);
-	fit_all(&t, out);
+	run_times_find_like(&t);
+	out->split = find_split(&t);
+	run_times_leave_out(&t, out);
+	run_times_fit_all(&t, out);
 	rc = 0;
 out:
 	if (rc < 0)

@@ -255,9 +255,14 @@ static void forget_shape(struct runs *r)
 	merge_free(&r->merge);
 	map_free(&r->keys);
 	free(r->leaf);
+	free(r->way);
+	free(r->way_behind);
 	r->merge = (struct merge){0};
 	r->keys = (struct map){0};
 	r->leaf = NULL;
+	r->way = NULL;
+	r->way_behind = NULL;
+	r->n_ways = r->ways_cap = 0;
 	r->n_leaf = r->n_loop = 0;
 	for (uint32_t i = 0; i < r->n_runs; i++)
 		r->run[i].lost_ns = 0;

@@ -39,6 +39,7 @@ struct runs_run {
 	double wall_ns; /* of the longest rank */
 	double lost_ns; /* of all ranks: ready, while others had their processors (run_own.h) */
 	struct run_place place;
+	uint32_t same; /* the first run of the same variables and number of ranks: itself, or one before it that it repeats */
 };
 struct runs_point {
 	uint32_t run, rank, group;
@@ -65,7 +66,7 @@ struct runs_step {
 /* A call of the merged tree at a point. */
 struct runs_seen {
 	uint64_t n, timed;
-	double gap_ns, dur_ns; /* sums of those that are timed, with a processor */
+	double dur_ns;	       /* sum of those that are timed, with a processor */
 	double usual_ns;       /* gap, as it was last known (run_own_usual) */
 	int64_t *value;	       /* of the first one; NULL: it is not there */
 	uint32_t varies;       /* bits of the values that were not always the same */
@@ -79,8 +80,22 @@ struct runs_leaf {
 	struct runs_seen *seen; /* by point */
 };
 
+/* From a call to the next one. What a rank computes between depends on both: on ranks at the border of a grid the same call comes
+ * behind others. */
+struct runs_way {
+	uint32_t from, to;	   /* leaves */
+	struct runs_between *seen; /* by point */
+	uint32_t next;		   /* way from the same call; RUNS_NO_WAY */
+};
+struct runs_between {
+	uint64_t n, timed;
+	double ns; /* sum of those that are timed, with a processor */
+};
+#define RUNS_NO_WAY UINT32_MAX
+
 struct runs {
 	uint32_t n_runs, n_vars, n_points, n_leaf, n_loop;
+	uint32_t n_different; /* runs that repeat no other */
 	struct runs_run *run;
 	char var_name[FEATURE_VARS_MAX][RUNS_VAR_NAME + 1];
 	struct runs_point *point;
@@ -90,6 +105,9 @@ struct runs {
 	struct map tagged;	   /* those whose calls are told apart by their tags */
 	bool by_tag, chosen;	   /* whether they are; whether learn_runs has looked which way is better */
 	struct runs_leaf *leaf;
+	uint32_t n_ways, ways_cap;
+	struct runs_way *way;
+	uint32_t *way_behind; /* by leaf: the first one; RUNS_NO_WAY */
 	uint64_t events;
 	struct arena *arena;
 };
@@ -106,9 +124,25 @@ void runs_close(struct runs *r);
  * dimension of a grid after the other is several places. 1, 0 when no place has tags that would be, -1. */
 int runs_reshape(struct runs *r, bool by_tag, struct errbuf *err);
 
+/* Is the run left out with that one (UINT32_MAX: none)? Runs that repeat it would tell what it did; alone where there are no others. */
+static inline bool runs_left_out(const struct runs *r, uint32_t run, uint32_t without)
+{
+	return run == without || (without != UINT32_MAX && r->n_different > 1 && r->run[run].same == r->run[without].same);
+}
+
 static inline uint64_t runs_count(const struct merge_node *loop, uint32_t group)
 {
 	return loop->counts ? loop->counts[group] : loop->count;
+}
+
+/* RUNS_NO_WAY where no rank of the runs went there. */
+static inline uint32_t runs_way_find(const struct runs *r, uint32_t from, uint32_t to)
+{
+	uint32_t w = r->way_behind[from];
+
+	while (w != RUNS_NO_WAY && r->way[w].to != to)
+		w = r->way[w].next;
+	return w;
 }
 
 /* ---- shared: runs_vars.c ---- */

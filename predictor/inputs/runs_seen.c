@@ -5,6 +5,8 @@
 
 #include "predictor/inputs/runs.h"
 
+#define NO_CALL UINT32_MAX
+
 struct symbol {
 	struct runs_symbol is;
 	int64_t value[CALL_VALUES];
@@ -21,6 +23,8 @@ struct pass {
 	uint64_t counter[RUNS_DEPTH], count[RUNS_DEPTH];
 	struct trace_iter *it;
 	struct run_own own; /* the first time */
+	uint32_t last;	    /* leaf of the last call; NO_CALL before the first */
+	double begin_ns;    /* before the first */
 	uint64_t n;
 	struct errbuf *err;
 };
@@ -52,15 +56,59 @@ static int name_leaf(struct runs *r, struct runs_leaf *l, const struct call_view
 	return 0;
 }
 
+static struct runs_way *add_way(struct runs *r, uint32_t from, uint32_t to)
+{
+	uint32_t *first = &r->way_behind[from];
+	struct runs_way *w;
+
+	if (r->n_ways == r->ways_cap) {
+		uint32_t cap = r->ways_cap ? 2 * r->ways_cap : 64;
+
+		w = realloc(r->way, cap * sizeof(*w));
+		if (!w)
+			return NULL;
+		r->way = w;
+		r->ways_cap = cap;
+	}
+	w = &r->way[r->n_ways];
+	*w = (struct runs_way){from, to, arena_alloc(r->arena, r->n_points, sizeof(*w->seen)), *first};
+	if (!w->seen)
+		return NULL;
+	*first = r->n_ways++;
+	return w;
+}
+
+/* Counts the way to a call; *sum is where its time is to be added, which stays where it is. */
+static int note_way(struct pass *p, uint32_t to, bool timed, double **sum)
+{
+	struct runs_between *s;
+	struct runs_way *w;
+	uint32_t from = p->last, i;
+
+	*sum = &p->begin_ns;
+	p->last = to;
+	if (from == NO_CALL)
+		return 0;
+	i = runs_way_find(p->r, from, to);
+	w = i == RUNS_NO_WAY ? add_way(p->r, from, to) : &p->r->way[i];
+	if (!w)
+		return err_set(p->err, "no memory");
+	s = &w->seen[p->at];
+	s->n++;
+	s->timed += timed;
+	*sum = &s->ns;
+	return 0;
+}
+
 /* Of a call whose times are known. */
-static void note_times(struct pass *p, struct runs_seen *s, const struct trace_event *ev)
+static void note_times(struct pass *p, struct runs_seen *s, const struct trace_event *ev, double *gap_ns)
 {
 	uint64_t enter, leave, begin = trace_iter_gap_begin(p->it);
 
 	trace_iter_when(p->it, &enter, &leave);
 	s->timed++;
 	s->usual_ns = run_own_usual(s->usual_ns, (double)ev->gap_ns);
-	run_own_add(&p->own, (double)begin, (double)enter, (double)ev->gap_ns, s->usual_ns, &s->gap_ns);
+	run_own_add(&p->own, (double)begin, (double)enter, (double)ev->gap_ns, s->usual_ns, gap_ns);
 	run_own_add(&p->own, (double)enter, (double)leave, (double)ev->dur_ns, 0, &s->dur_ns);
 }
 
@@ -69,6 +117,7 @@ static int note_call(struct pass *p, struct runs_leaf *l, const struct trace_eve
 	struct runs_seen *s = &l->seen[p->at];
 	const struct symbol *sym = &p->symbol[ev->sym];
 	struct call_view c;
+	double *gap_ns;
 
 	if (!l->name) {
 		call_view(&p->rank->defs, ev->sym, &c);
@@ -85,8 +134,10 @@ static int note_call(struct pass *p, struct runs_leaf *l, const struct trace_eve
 		if (s->value[i] != sym->value[i])
 			s->varies |= 1u << i;
 	s->n++;
+	if (note_way(p, (uint32_t)(l - p->r->leaf), timed, &gap_ns) < 0)
+		return -1;
 	if (timed)
-		note_times(p, s, ev);
+		note_times(p, s, ev, gap_ns);
 	return 0;
 }
 
@@ -161,7 +212,7 @@ static int see_point(struct runs *r, uint32_t at, bool steps, struct errbuf *err
 {
 	const struct runs_point *point = &r->point[at];
 	const struct trace *t = r->run[point->run].trace;
-	struct pass p = {.r = r, .at = at, .rank = trace_get_rank(t, point->rank), .err = err};
+	struct pass p = {.r = r, .at = at, .rank = trace_get_rank(t, point->rank), .last = NO_CALL, .err = err};
 	struct call_view c;
 	int rc = -1;
 
@@ -237,8 +288,11 @@ int runs_see(struct runs *r, struct errbuf *err)
 {
 	number_nodes(r, r->merge.root);
 	r->leaf = calloc(r->n_leaf + 1u, sizeof(*r->leaf));
-	if (!r->leaf)
+	r->way_behind = malloc((r->n_leaf + 1u) * sizeof(*r->way_behind));
+	if (!r->leaf || !r->way_behind)
 		return err_set(err, "no memory for %u calls", r->n_leaf);
+	for (uint32_t i = 0; i < r->n_leaf; i++)
+		r->way_behind[i] = RUNS_NO_WAY;
 	for (uint32_t i = 0; i < r->n_leaf; i++) {
 		r->leaf[i].seen = arena_alloc(r->arena, r->n_points, sizeof(*r->leaf[i].seen));
 		if (!r->leaf[i].seen)

@@ -149,6 +149,20 @@ static int check_programs(const struct runs *r, struct errbuf *err)
 	return 0;
 }
 
+static void find_repeated(struct runs *r)
+{
+	r->n_different = 0;
+	for (uint32_t i = 0; i < r->n_runs; i++) {
+		struct runs_run *run = &r->run[i];
+		uint32_t k = 0;
+
+		while (r->run[k].n_ranks != run->n_ranks || memcmp(r->run[k].var, run->var, r->n_vars * sizeof(*run->var)))
+			k++;
+		run->same = k;
+		r->n_different += k == i;
+	}
+}
+
 int runs_take_vars(struct runs *r, const struct runs_var *var, uint32_t n_var, struct errbuf *err)
 {
 	struct arguments *a = calloc(r->n_runs, sizeof(*a));
@@ -164,6 +178,8 @@ int runs_take_vars(struct runs *r, const struct runs_var *var, uint32_t n_var, s
 	if (check_programs(r, err) < 0)
 		goto out;
 	rc = n_var ? take_given(r, a, var, n_var, err) : take_all(r, a, err);
+	if (rc == 0)
+		find_repeated(r);
 out:
 	for (uint32_t i = 0; i < r->n_runs; i++)
 		free(a[i].text);

@@ -319,12 +319,15 @@ static void names_read(struct reader *r)
 /* Lines that may be left out, and the word behind them. */
 static void place_read(struct reader *r)
 {
-	static const char *const word[] = {"tables", "place", "beyond"};
+	static const char *const word[] = {"tables", "place", "reach"};
+	struct model_confidence *c = &r->m->confidence;
 	struct model_place *p = &r->m->place;
 	uint32_t next = one_of(r, word, 3);
 
 	if (next == 2) {
-		r->m->confidence.beyond_error = real(r);
+		c->n_reach = (uint32_t)whole(r, MODEL_REACH_MAX);
+		for (uint32_t i = 0; !r->failed && i < c->n_reach; i++)
+			c->reach[i] = real(r);
 		next = one_of(r, word, 2);
 	}
 	p->known = next == 1;

@@ -171,8 +171,12 @@ int model_format(const struct model *m, struct buf *out, struct errbuf *err)
 	buf_reset(out);
 	put(out, MODEL_FILE_MAGIC "\nruns %u rows %llu\n", m->n_runs, (unsigned long long)m->n_rows);
 	put(out, "confidence %u %u %u %a %a\n", c->n_runs, c->n_exact, c->n_refused, c->prefix, c->time_error);
-	if (c->beyond_error > 0)
-		put(out, "beyond %a\n", c->beyond_error);
+	if (c->n_reach)
+		put(out, "reach %u", c->n_reach);
+	for (uint32_t i = 0; i < c->n_reach; i++)
+		put(out, " %a", c->reach[i]);
+	if (c->n_reach)
+		put(out, "\n");
 	if (m->place.known)
 		put(out, "place %u %a\n", m->place.processors, m->place.crowd);
 	put(out, "tables %u %u %u %u\n", m->n_points, m->n_inputs, m->n_vars, m->n_graphs);

@@ -332,8 +332,11 @@ int model_check(struct model *m, struct errbuf *err)
 	    m->n_inputs > MODEL_MAX_NAMES || m->n_vars > MODEL_MAX_NAMES)
 		return err_set(err, "model: graphs, points, inputs or variables are none, or too many");
 	if (c->n_exact > c->n_runs || c->n_refused > c->n_runs || !(c->prefix >= 0) || c->prefix > 1 || !(c->time_error >= 0) ||
-	    !isfinite(c->time_error) || !(c->beyond_error >= 0) || !isfinite(c->beyond_error))
+	    !isfinite(c->time_error) || c->n_reach > MODEL_REACH_MAX || c->n_reach > m->n_inputs)
 		return err_set(err, "model: the confidence makes no sense");
+	for (uint32_t i = 0; i < c->n_reach; i++)
+		if (!(c->reach[i] >= 0) || !isfinite(c->reach[i]))
+			return err_set(err, "model: the confidence beyond the runs makes no sense");
 	if (m->place.known && (!(m->place.crowd > 0) || !isfinite(m->place.crowd)))
 		return err_set(err, "model: the number of ranks for a processor makes no sense");
 	if (inputs_table_check(m, err) < 0)

@@ -31,6 +31,7 @@
 #define MODEL_MAX_STAGES   64
 #define MODEL_MAX_TERMS	   256	 /* of a stage */
 #define MODEL_MAX_NAMES	   256	 /* inputs; variables */
+#define MODEL_REACH_MAX	   9	 /* inputs beyond whose range a model of runs says something: the first ones */
 #define MODEL_MAX_STEPS	   (1ull << 53) /* counters are exact as doubles */
 #define MODEL_NONE	   UINT32_MAX
 #define MODEL_END	   UINT32_MAX /* as the node that an arc leads to */
@@ -158,7 +159,10 @@ struct model_confidence {
 	uint32_t n_refused; /* runs that were refused, with a reason */
 	double prefix;	    /* mean share of rows before the first difference */
 	double time_error;  /* mean of |predicted / actual - 1| over the runs that were predicted; of models of runs: see run_times.h */
-	double beyond_error; /* of models of runs: outside of what these had; 0: not known */
+	/* Of models of runs, by input: beyond what the runs had the logarithm of what the time is missed by grows so many times as fast as the
+	 * input's. */
+	uint32_t n_reach;
+	double reach[MODEL_REACH_MAX];
 };
 
 /* Where traced runs ran. */

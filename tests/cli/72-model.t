@@ -97,7 +97,9 @@ unlike($r->{out}, qr/guess/, 'one nearby is not');
 my @three = ('heat.model', '--ranks', 3, map { ('--var', $_) } 'arg1=150', 'arg2=150', 'arg3=9');
 my %wall = map { $_ => decode_json(model('predict', @three, '--cpus', $_, '--json')->{out}) } 1, 2, 3, 100;
 is($wall{1}{processors}, 1, 'so many processors as are named');
-cmp_ok($wall{1}{wall_s}, '>', 1.2 * $wall{2}{wall_s}, 'on one of them three ranks take turns, more than on two');
+# What is traced on a busy machine waits with a processor for each rank, too, and no run takes less on fewer.
+cmp_ok($wall{1}{wall_s}, '>=', ($wall{2}{wall_s} > $wall{3}{wall_s} ? 1.2 : 1) * $wall{2}{wall_s}, 'on one of them three ranks take turns, more than on two');
+cmp_ok($wall{2}{wall_s}, '>=', $wall{3}{wall_s}, 'and on two no less than with one for each');
 is($wall{100}{wall_s}, $wall{3}{wall_s}, 'more of them than ranks are of no use');
 like(model('predict', @three, '--cpus', 1)->{out}, qr/^(?:3 ranks take turns on 1 processors|the time is a guess: there are 3 ranks for 1 processors, .*)$/m,
 	'and it is said');

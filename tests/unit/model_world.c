@@ -15,7 +15,8 @@
 
 int world_learn(struct world *w, uint32_t dims, struct trace *const *trace, const double *k, const double *i, uint32_t n)
 {
-	static const char *const name[WORLD_RUNS] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
+	static const char *const name[WORLD_RUNS] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l",
+						  "m", "n", "o", "p", "q", "r"};
 	struct runs_var var[] = {{.name = "K", .n_value = n, .value = (double *)(uintptr_t)k},
 				 {.name = "I", .n_value = n, .value = (double *)(uintptr_t)i}};
 	struct model *m;

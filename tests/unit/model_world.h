@@ -6,7 +6,7 @@
 #include "predictor/inputs/foresee.h"
 #include "tests/unit/synthetic.h"
 
-#define WORLD_RUNS 12
+#define WORLD_RUNS 18
 #define WORLD_WHY  200
 
 struct world {

@@ -299,13 +299,15 @@ static void test_different(void **state)
 #define YIELDED   30000 /* ns of a call then, and more for each round */
 #define YIELD_LOG 8000
 
+static double alone_ns = OWN_CALL; /* of a call of a rank that has its processor */
+
 static double yield_law(uint32_t ranks, uint32_t processors, uint32_t n, uint32_t k)
 {
 	bool crowded = ranks > processors;
 	double all = 0, longest = 0;
 
 	for (uint32_t r = 0; r < ranks; r++) {
-		double own = ((double)compute_ns(ranks, r, n) + (crowded ? YIELDED + YIELD_LOG * ceil(log2(ranks)) : OWN_CALL)) * k * 1e-9;
+		double own = ((double)compute_ns(ranks, r, n) + (crowded ? YIELDED + YIELD_LOG * ceil(log2(ranks)) : alone_ns)) * k * 1e-9;
 
 		all += own;
 		longest = fmax(longest, own);
@@ -322,7 +324,7 @@ static struct trace *yielding(uint32_t ranks, uint32_t processors, uint32_t size
 
 	syn_begin(s);
 	for (uint32_t r = 0; r < ranks; r++) {
-		double gap = by * (double)compute_ns(ranks, r, size), own = by * (crowded ? YIELDED + YIELD_LOG * ceil(log2(ranks)) : OWN_CALL);
+		double gap = by * (double)compute_ns(ranks, r, size), own = by * (crowded ? YIELDED + YIELD_LOG * ceil(log2(ranks)) : alone_ns);
 		uint64_t delay = crowded ? (uint64_t)(((double)ranks / processors - 1) * (gap + own)) : 0;
 
 		for (uint32_t i = 0; i < steps; i++)
@@ -369,6 +371,29 @@ static void test_yielding(void **state)
 	world_forget(&w);
 }
 
+/* A run takes no less on fewer processors, whatever calls of ranks that take turns are learnt to take. */
+static void test_least(void **state)
+{
+	static const uint32_t processors[] = {5, 4, 3, 2, 1};
+	double alone = 0, law;
+	struct world w;
+
+	(void)state;
+	alone_ns = 50 * YIELDED;
+	learn_yielding(&w, false);
+	law = yield_law(5, 4, 75, 17);
+	for (size_t i = 0; i < sizeof(processors) / sizeof(*processors); i++) {
+		double said = world_seconds(&w, 5, processors[i], 75, 17, NULL);
+
+		if (said < alone * (1 - 1e-9))
+			fail_msg("%u processors: %g s, with one for each rank %g s", processors[i], said, alone);
+		alone = i ? alone : said;
+	}
+	assert_true(law < 0.8 * alone);
+	alone_ns = OWN_CALL;
+	world_forget(&w);
+}
+
 /* Rounds of calls, not ranks: 4 and 6 ranks make two and three, and 8 make no more than 6. */
 static void test_rounds(void **state)
 {
@@ -391,20 +416,31 @@ static void test_rounds(void **state)
 	world_forget(&w);
 }
 
-/* The interval is that of runs between those learnt from, or of runs beyond, which is not narrower. */
+/* What the interval of what is asked is wider by than that of runs between: by so many times as much of K, and of ranks. */
+static double wider(const struct world *w, double k, double ranks)
+{
+	return hypot(log(k) * w->times.reach[0], log(ranks) * w->times.reach[2]);
+}
+
+/* The interval is that of runs between those learnt from, and beyond them wider, the more the farther. */
 static void test_interval(void **state)
 {
 	static const struct {
 		uint32_t ranks;
 		double k, i;
 		const char *outside;
-	} asked[] = {{4, 75, 40, NULL}, {2, 60, 50, NULL}, {8, 95, 40, "K"}, {8, 35, 40, "K"}, {16, 75, 40, "ranks"}, {1, 75, 40, "ranks"}};
+		double more_k, more_ranks;
+	} asked[] = {{4, 75, 40, NULL, 1, 1}, {2, 60, 50, NULL, 1, 1}, {8, 95, 40, "K", 95 / 90.0, 1}, {8, 35, 40, "K", 40 / 35.0, 1},
+		     {16, 75, 40, "ranks", 1, 2}, {1, 75, 40, "ranks", 1, 2}, {32, 180, 40, "K", 2, 4}};
 	struct world w;
 
 	(void)state;
 	learn_yielding(&w, true);
-	assert_true(w.times.beyond_error >= w.times.worst_error && w.times.worst_error > 0.02);
-	assert_true(w.model->confidence.beyond_error == w.times.beyond_error);
+	assert_true(w.times.worst_error > 0.02);
+	assert_int_equal(w.model->confidence.n_reach, 3);
+	for (int v = 0; v < 3; v++)
+		assert_true(w.model->confidence.reach[v] == w.times.reach[v]);
+	assert_true(w.times.reach[0] > 0 || w.times.reach[2] > 0);
 	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
 		const double value[] = {asked[i].k, asked[i].i};
 		struct foresee f;
@@ -416,9 +452,25 @@ static void test_interval(void **state)
 		assert_true(!outside == !asked[i].outside);
 		if (outside)
 			assert_string_equal(outside, asked[i].outside);
-		assert_true(foresee_error(&f) == (outside ? w.times.beyond_error : w.times.worst_error));
+		assert_true(fabs(foresee_error(&f) / expm1(hypot(log1p(w.times.worst_error), wider(&w, asked[i].more_k, asked[i].more_ranks))) - 1) < 1e-9);
 		foresee_close(&f);
 	}
+	world_forget(&w);
+}
+
+/* Without crowded runs that could be left out nothing says what more ranks do: no law but that time may go with them. */
+static void test_reach_unknown(void **state)
+{
+	static const double k[6] = {50, 30, 60, 40, 50, 30};
+	struct trace *t[6];
+	struct world w;
+
+	(void)state;
+	for (uint32_t i = 0; i < 6; i++)
+		t[i] = yielding(i < 3 ? 2 : 4, 2, (uint32_t)yield_size[i], (uint32_t)k[i], 1);
+	if (world_learn(&w, 1, t, yield_size, k, 6) < 0)
+		fail_msg("%s", w.err.text);
+	assert_true(w.times.reach[2] == 1);
 	world_forget(&w);
 }
 
@@ -488,7 +540,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_cut),	  cmocka_unit_test(test_preempted), cmocka_unit_test(test_places),
 	    cmocka_unit_test(test_turns), cmocka_unit_test(test_unseen),    cmocka_unit_test(test_different),
-	    cmocka_unit_test(test_yielding), cmocka_unit_test(test_rounds), cmocka_unit_test(test_interval), cmocka_unit_test(test_jump),
+	    cmocka_unit_test(test_yielding), cmocka_unit_test(test_rounds), cmocka_unit_test(test_interval), cmocka_unit_test(test_reach_unknown),
+	    cmocka_unit_test(test_jump),
+	    cmocka_unit_test(test_least),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -283,7 +283,11 @@ static void test_hostile_models(void **state)
 	REFUSED(m, m->n_graphs, 0u, "none, or too many");
 	REFUSED(m, m->input[0].lo, 1e300, "no range");
 	REFUSED(m, m->confidence.prefix, 2.0, "confidence");
-	REFUSED(m, m->confidence.beyond_error, -1.0, "confidence");
+	REFUSED(m, m->confidence.n_reach, MODEL_REACH_MAX + 1u, "confidence");
+	m->confidence.n_reach = 1;
+	REFUSED(m, m->confidence.reach[0], -1.0, "confidence beyond");
+	REFUSED(m, m->confidence.reach[0], INFINITY, "confidence beyond");
+	m->confidence.n_reach = 0;
 	assert_int_equal(model_check(m, &err), 0);
 	model_destroy(m);
 }

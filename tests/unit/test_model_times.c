@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Times of simulated runs by known laws: work that is divided in smaller pieces than its size counts, and runs that take longer
- * and shorter than they should by chance. What a model says of other runs is held against the law. */
+/* Times of simulated runs by known laws: work that is divided in smaller pieces than its size counts, runs that take longer
+ * and shorter than they should by chance, and ranks that compute before another call than others do, runs made several
+ * times. What a model says of other runs is held against the law. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,11 +104,282 @@ static void test_chance(void **state)
 		fail_msg("predicted %g of what runs take, in the mean of %d models", sum, SEEDS);
 }
 
+/* ---- powers that no product of sizes has ---- */
+
+#define POWERS 100
+
+static double power_s(double c, double p, double q, uint32_t ranks, double k)
+{
+	return 1e-4 * (1 + c * pow(k, p)) / pow(ranks, q);
+}
+
+/* Laws of other powers, runs with noise: what is asked within twice the size and the ranks is in the interval nine times of ten, which
+ * is not so wide that this says nothing. */
+static void test_beyond(void **state)
+{
+	uint32_t in = 0, asked_of = 0;
+	double widest = 0, sum = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < POWERS; seed++) {
+		uint64_t random = 77 * seed + 5;
+		double p = 2.5 * (double)(syn_random(&random) % 1000) / 1e3, q = (double)(syn_random(&random) % 1000) / 1e3;
+		double c = pow(10, -2 + 3 * (double)(syn_random(&random) % 1000) / 1e3);
+		struct trace *t[RUNS];
+		struct world w;
+
+		for (uint32_t r = 0; r < RUNS; r++) {
+			uint32_t ranks = r < 3 ? 2 : 4;
+			struct syn *s = syn_create(ranks);
+			double gap = power_s(c, p, q, ranks, size[r]) * chance(0.05, &random);
+
+			syn_begin(s);
+			for (uint32_t rank = 0; rank < ranks; rank++)
+				for (double step = 0; step < steps[r]; step++)
+					syn_call(s, rank, "MPI_Allreduce", 2,
+						 SYN(.count = (uint64_t)size[r], .gap_ns = (uint64_t)(1e9 * gap), .dur_ns = CALL_NS));
+			syn_end(s);
+			t[r] = syn_open(s);
+			syn_destroy(s);
+		}
+		if (world_learn(&w, 1, t, size, steps, RUNS) < 0)
+			fail_msg("%s", w.err.text);
+		for (int a = 0; a < 3; a++) {
+			uint32_t ranks = a == 1 ? 4 : 8;
+			double k = a ? 64 : 16, is = 10 * (power_s(c, p, q, ranks, k) + CALL_NS * 1e-9);
+			double said = world_seconds(&w, ranks, 0, k, 10, NULL), error;
+			struct foresee f;
+
+			assert_int_equal(foresee_open(&f, w.model, ranks, (const char *[]){"K", "I"}, (double[]){k, 10}, 2, false, &w.err), 0);
+			error = foresee_error(&f);
+			foresee_close(&f);
+			in += fmax(said / is, is / said) <= 1 + error;
+			asked_of++;
+			widest = fmax(widest, error);
+			sum += log1p(error);
+		}
+		world_forget(&w);
+	}
+	if (in < 0.9 * asked_of || sum / asked_of > 1)
+		fail_msg("%u of %u in the interval, which is %.3g times as much in the mean and %.3g at most", in, asked_of, exp(sum / asked_of), 1 + widest);
+}
+
+/* ---- a pipeline: who is last in it computes before it begins again, who is first before it sends ---- */
+
+#define FRONT_NS(k) (100 * (uint64_t)(k) * (uint64_t)(k))
+
+static struct trace *pipeline(uint32_t ranks, double k, double i)
+{
+	struct syn *s = syn_create(ranks);
+	struct trace *t;
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < ranks; r++)
+		for (uint32_t n = 0; n < i; n++) {
+			uint64_t before = n && r == ranks - 1 ? FRONT_NS(k) : 50;
+
+			if (r > 0)
+				syn_call(s, r, "MPI_Recv", 1, SYN(.count = (uint64_t)k, .gap_ns = before, .dur_ns = CALL_NS));
+			if (r < ranks - 1)
+				syn_call(s, r, "MPI_Send", 2, SYN(.count = (uint64_t)k, .gap_ns = FRONT_NS(k), .dur_ns = CALL_NS));
+		}
+	syn_end(s);
+	t = syn_open(s);
+	syn_destroy(s);
+	return t;
+}
+
+/* Of each rank, on as many as no run had: what is computed before a call goes with the call before it. */
+static void test_border(void **state)
+{
+	static const double k[RUNS] = {20, 50, 120, 20, 50, 120}, i[RUNS] = {30, 50, 40, 60, 30, 70};
+	static const uint32_t ranks[] = {2, 3, 5, 9};
+	struct trace *t[RUNS];
+	struct world w;
+
+	(void)state;
+	for (uint32_t n = 0; n < RUNS; n++)
+		t[n] = pipeline(n < 3 ? 3 : 4, k[n], i[n]);
+	if (world_learn(&w, 1, t, k, i, RUNS) < 0)
+		fail_msg("%s", w.err.text);
+	for (size_t a = 0; a < sizeof(ranks) / sizeof(*ranks); a++)
+		for (uint32_t r = 0; r < ranks[a]; r++) {
+			bool first = r == 0, last = r == ranks[a] - 1;
+			double is = (last ? 99 : 100) * 1e-9 * (double)FRONT_NS(80) + 1e-7 * CALL_NS * (first || last ? 1 : 2), said;
+			struct foresee f;
+
+			assert_int_equal(foresee_open(&f, w.model, ranks[a], (const char *[]){"K", "I"}, (double[]){80, 100}, 2, false, &w.err), 0);
+			assert_int_equal(foresee_rank(&f, r, NULL, &said, NULL, &w.err), 0);
+			if (!(fabs(said / is - 1) < 0.01))
+				fail_msg("rank %u of %u: %g s, predicted %g s", r, ranks[a], is, said);
+			foresee_close(&f);
+		}
+	world_forget(&w);
+}
+
+/* ---- runs that are made several times ---- */
+
+#define TIMES 3
+
+/* Each run TIMES times; by[]: of these times so many times as long as the law says. The last TIMES * RUNS - n of them are missing. */
+static void learn_repeated(struct world *w, const double by[TIMES], uint32_t n)
+{
+	double k[TIMES * RUNS], i[TIMES * RUNS];
+	struct trace *t[TIMES * RUNS];
+
+	for (uint32_t r = 0; r < n; r++) {
+		struct syn *s = syn_create(r % RUNS < 3 ? 2 : 4);
+		uint32_t ranks = r % RUNS < 3 ? 2 : 4;
+		/* Not the same ones of each are disturbed. */
+		double of = by[(r / RUNS + r) % TIMES];
+
+		k[r] = size[r % RUNS];
+		i[r] = steps[r % RUNS];
+		syn_begin(s);
+		for (uint32_t rank = 0; rank < ranks; rank++)
+			for (double step = 0; step < i[r]; step++)
+				syn_call(s, rank, "MPI_Allreduce", 2,
+					 SYN(.count = (uint64_t)k[r], .gap_ns = (uint64_t)(of * law_ns(ranks, k[r])),
+					     .dur_ns = of > 2 ? (uint64_t)(of * law_ns(ranks, k[r])) : CALL_NS));
+		syn_end(s);
+		t[r] = syn_open(s);
+		syn_destroy(s);
+	}
+	if (world_learn(w, 1, t, k, i, n) < 0)
+		fail_msg("%s", w->err.text);
+}
+
+/* One of three takes several times as long as it should, half of it in calls: the others are believed. */
+static void test_disturbed(void **state)
+{
+	struct world w;
+
+	(void)state;
+	learn_repeated(&w, (double[]){1, 2.5, 1.001}, TIMES * RUNS);
+	assert_int_equal(w.runs.n_different, RUNS);
+	for (size_t a = 0; a < sizeof(asked) / sizeof(*asked); a++) {
+		double is = law(asked[a].ranks, asked[a].k, 10), said = world_seconds(&w, asked[a].ranks, 0, asked[a].k, 10, NULL);
+
+		if (!(fabs(said / is - 1) < 0.04))
+			fail_msg("%g on %u ranks: %g s, predicted %g s", asked[a].k, asked[a].ranks, is, said);
+	}
+	world_forget(&w);
+}
+
+#define SHORT_BY 3.0 /* times as long, of which a rank had its processor for less than half */
+#define SHORT_IS 1.4 /* times as long, once what others had is taken away: that is not known exactly */
+
+/* Of a rank that computes each step as long as the law says; others had its processor meanwhile. */
+static struct trace *short_of_processors(uint32_t ranks, double k, double i, bool is_short)
+{
+	struct syn *s = syn_create(ranks);
+	struct trace *t;
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < ranks; r++) {
+		for (double step = 0; step < i; step++)
+			syn_call(s, r, "MPI_Allreduce", 2,
+				 SYN(.count = (uint64_t)k, .gap_ns = (uint64_t)((is_short ? SHORT_BY : 1) * law_ns(ranks, k)), .dur_ns = CALL_NS));
+	}
+	syn_end(s);
+	for (uint32_t r = 0; r < ranks && is_short; r++)
+		syn_delayed(s, r, (uint64_t)((SHORT_BY - SHORT_IS) * law_ns(ranks, k) * i));
+	t = syn_open(s);
+	syn_destroy(s);
+	return t;
+}
+
+/* What the model of `times` runs of each says of what is asked, as a ratio to the law, where it is worst; which() are short. */
+static double worst_of(uint32_t times, bool (*which)(uint32_t run))
+{
+	double k[TIMES * RUNS], i[TIMES * RUNS], worst = 1;
+	struct trace *t[TIMES * RUNS];
+	struct world w;
+
+	for (uint32_t r = 0; r < times * RUNS; r++) {
+		k[r] = size[r % RUNS];
+		i[r] = steps[r % RUNS];
+		t[r] = short_of_processors(r % RUNS < 3 ? 2 : 4, k[r], i[r], which(r));
+	}
+	if (world_learn(&w, 1, t, k, i, times * RUNS) < 0)
+		fail_msg("%s", w.err.text);
+	assert_true(fabs(w.times.shared - (1 - SHORT_IS / SHORT_BY)) < 0.01);
+	for (size_t a = 0; a < sizeof(asked) / sizeof(*asked); a++) {
+		double of = world_seconds(&w, asked[a].ranks, 0, asked[a].k, 10, NULL) / law(asked[a].ranks, asked[a].k, 10);
+
+		worst = fmax(worst, fmax(of, 1 / of));
+	}
+	world_forget(&w);
+	return worst;
+}
+
+static bool one_of_all(uint32_t run)
+{
+	return run == 4;
+}
+
+static bool two_of_each(uint32_t run)
+{
+	return (run / RUNS + run) % TIMES != 0;
+}
+
+/* Runs that were short of their processors count for less: one among six, and two of three of each, where the median is short too. */
+static void test_short(void **state)
+{
+	double one, two;
+
+	(void)state;
+	one = worst_of(1, one_of_all);
+	two = worst_of(TIMES, two_of_each);
+	if (one > 1.04 || two > 1.2)
+		fail_msg("one among six: %g times the law; two of three: %g times", one, two);
+}
+
+/* Who makes each run three times knows no more of other runs than who makes it once: the same functions, errors and doubts. */
+static void test_repeated(void **state)
+{
+	static const double same[TIMES] = {1, 1, 1};
+	struct world once, often;
+
+	(void)state;
+	learn_repeated(&once, same, RUNS);
+	learn_repeated(&often, same, TIMES * RUNS);
+	assert_true(fabs(once.times.worst_error - often.times.worst_error) < 1e-9);
+	for (int v = 0; v < 3; v++)
+		assert_true(fabs(once.times.reach[v] - often.times.reach[v]) < 1e-9);
+	assert_int_equal(once.times.n_errors, often.times.n_errors);
+	for (size_t a = 0; a < sizeof(asked) / sizeof(*asked); a++) {
+		double x = world_seconds(&once, asked[a].ranks, 0, asked[a].k, 10, NULL);
+		double y = world_seconds(&often, asked[a].ranks, 0, asked[a].k, 10, NULL);
+
+		assert_true(fabs(x / y - 1) < 1e-9);
+	}
+	for (uint32_t r = 0; r < RUNS; r++) {
+		struct learnt a, b;
+
+		assert_int_equal(learn_runs(&once.runs, r, 1, &a, &once.err), 0);
+		assert_int_equal(learn_runs(&often.runs, r, 1, &b, &often.err), 0);
+		assert_int_equal(a.n_doubts, b.n_doubts);
+		assert_int_equal(a.n_unknown, b.n_unknown);
+		assert_int_equal(learnt_check_run(&a, r), learnt_check_run(&b, r));
+		assert_int_equal(learnt_check_run(&b, r), learnt_check_run(&b, r + RUNS));
+		learnt_free(&a);
+		learnt_free(&b);
+	}
+	world_forget(&once);
+	world_forget(&often);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_small_pieces),
 	    cmocka_unit_test(test_chance),
+	    cmocka_unit_test(test_beyond),
+	    cmocka_unit_test(test_border),
+	    cmocka_unit_test(test_disturbed),
+	    cmocka_unit_test(test_repeated),
+	    cmocka_unit_test(test_short),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

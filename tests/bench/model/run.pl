@@ -17,7 +17,7 @@ use Time::HiRes qw(time);
 my @names = ('lag', 'brusselator', 'plate', 'halo', own_names());
 my $dir = build() . '/model-experiments';
 my $json = JSON::PP->new->canonical->pretty;
-my ($only, $again, $as_json, $help, $network, $write, $rounds);
+my ($only, $again, $as_json, $help, $network, $write, $rounds, $traces);
 
 sub usage {
 	print {$_[0] ? *STDERR : *STDOUT} <<"TEXT";
@@ -26,7 +26,8 @@ Runs the experiments with models and prints their tables.
   --only NAME,...  only these: @names
   --again          also those that have a result
   --network        the exchange of halos also over the slow network of a testbed (as root)
-  --rounds N       how often every run of an own program is made (3 or 5): 1 for a trial
+  --rounds N       how often every run of an own program is made (6): 1 for a trial
+  --traces DIR     keep the traces of own programs there, as RANKS-SIZE-ROUND
   --dir DIR        where results are kept ($dir)
   --json           the results as JSON instead of tables
   --write FILE     put the tables into FILE (MODEL.md) instead
@@ -34,7 +35,7 @@ TEXT
 	exit $_[0];
 }
 
-GetOptions('only=s' => \$only, again => \$again, json => \$as_json, 'write=s' => \$write, 'rounds=i' => \$rounds, 'dir=s' => \$dir, network => \$network, help => \$help) or usage(2);
+GetOptions('only=s' => \$only, again => \$again, json => \$as_json, 'write=s' => \$write, 'rounds=i' => \$rounds, 'dir=s' => \$dir, 'traces=s' => \$traces, network => \$network, help => \$help) or usage(2);
 usage(0) if $help;
 usage(2) if @ARGV || (defined $rounds && $rounds < 1);
 push @names, 'network' if $network;
@@ -93,7 +94,7 @@ sub network {
 	return {sizes => \@lines};
 }
 
-my %how = (halo => \&halo, network => \&network, map { my $n = $_; $n => sub { own_run($n, $rounds) } } own_names());
+my %how = (halo => \&halo, network => \&network, map { my $n = $_; $n => sub { own_run($n, $rounds, $traces) } } own_names());
 
 sub result_file { return "$dir/$_[0].json" }
 

@@ -63,15 +63,15 @@ sub halo {
 
 sub own {
 	my ($r) = @_;
-	return table(['asked', 'ranks', 'learnt on', 'calls', 'sequence', 'values', 'predicted', 'happened', 'error', 'its skeleton', 'normal form', 'noise'],
+	return table(['asked', 'ranks', 'learnt on', 'calls', 'sequence', 'values', 'predicted', 'interval', 'happened', 'error', 'noise', 'its skeleton', 'normal form'],
 		map { my $a = $_;
 			[$a->{size}, $a->{ranks} . ($a->{crowded} ? ' (crowded)' : ''), $a->{learnt}, $a->{calls} // '',
 			$a->{refused} ? "refused: $a->{refused}" : "$a->{exact_ranks} of $a->{ranks} ranks",
 			$a->{refused} ? '' : "$a->{wrong} of $a->{values} others, $a->{unknown} not predicted",
-			$a->{refused} ? '' : seconds($a->{wall_s}), seconds($a->{actual_s}),
-			$a->{refused} ? '' : sprintf('%+.1f %%', 100 * ($a->{wall_s} / $a->{actual_s} - 1)),
+			$a->{refused} ? '' : seconds($a->{wall_s}), $a->{refused} ? '' : seconds($a->{low_s}) . ' to ' . seconds($a->{high_s}), seconds($a->{actual_s}),
+			$a->{refused} ? '' : sprintf('%+.1f %%', 100 * ($a->{wall_s} / $a->{actual_s} - 1)), defined $a->{noise} ? percent($a->{noise}) : '',
 			defined $a->{skeleton_s} ? sprintf('%+.1f %%', 100 * ($a->{skeleton_s} / $a->{actual_s} - 1)) : 'none',
-			defined $a->{form_s} ? sprintf('%+.1f %%', 100 * ($a->{form_s} / $a->{actual_s} - 1)) : '', percent($a->{noise})] } @{$r->{asked}})
+			defined $a->{form_s} ? sprintf('%+.1f %%', 100 * ($a->{form_s} / $a->{actual_s} - 1)) : ''] } @{$r->{asked}})
 		. "\n$r->{fitted}\n";
 }
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Programs traced at three sizes and two numbers of ranks; `precedent model` predicts a fourth size and a third number of
-# ranks, and beside it the normal form of total times does. Every run is made several times, all in turns.
+# ranks, and beside it the normal form of total times does. Every run is made several times, all in turns: all of those that
+# are learnt from are, and what happened is the median of those that are asked for.
 package OwnPrograms;
 use strict;
 use warnings;
-use Bench qw(build median);
+use Bench qw(build median median_interval);
 use Exporter 'import';
-use File::Path qw(remove_tree);
+use File::Path qw(make_path remove_tree);
 use File::Temp qw(tempdir);
 use JSON::PP;
 
@@ -15,18 +16,18 @@ our @EXPORT_OK = qw(own_run own_names own_traced);
 
 my $SKELETONS = 3; # runs of one
 my %program = (
-	heat => {sizes => [385, 512, 642], other => 577, steps => 3000, dims => 1, rounds => 5},
-	lu   => {sizes => [45, 64, 83], other => 71, steps => 400, dims => 2, rounds => 5},
-	cg   => {sizes => [193, 258, 383], other => 321, steps => 2500, dims => 2, rounds => 5},
+	heat => {sizes => [385, 512, 642], other => 577, steps => 5000, dims => 1},
+	lu   => {sizes => [45, 64, 83], other => 71, steps => 800, dims => 2},
+	cg   => {sizes => [193, 258, 383], other => 321, steps => 5000, dims => 2},
 	ft   => {sizes => [16, 32, 128], other => 64, steps => 20, dims => 1, ranks => [2, 4], other_ranks => 8},
-	mg   => {sizes => [16, 32, 128], other => 64, steps => 20, dims => 2, ranks => [2, 4, 8], other_ranks => 16},
+	mg   => {sizes => [16, 32, 128], other => 64, steps => 60, dims => 2, ranks => [2, 4, 8], other_ranks => 16},
 	sp   => {sizes => [31, 67, 94], other => 58, steps => 20, dims => 2, ranks => [2, 4, 6, 9], other_ranks => 8},
 	bt   => {sizes => [31, 67, 94], other => 58, steps => 5, dims => 2, ranks => [2, 4, 6, 9], other_ranks => 8},
-	is   => {sizes => [64, 256, 1024], other => 512, steps => 10, dims => 1, ranks => [2, 4], other_ranks => 8},
-	ep   => {sizes => [2, 8, 32], other => 16, dims => 1, ranks => [2, 4], other_ranks => 8},
+	is   => {sizes => [64, 256, 1024], other => 512, steps => 30, dims => 1, ranks => [2, 4], other_ranks => 8},
+	ep   => {sizes => [8, 32, 128], other => 64, dims => 1, ranks => [2, 4], other_ranks => 8},
 );
 my @RANKS = (2, 4, 8); # learnt on two of them, asked of the third, where there are cores for all
-my $ROUNDS = 3;
+my $ROUNDS = 6; # the fewest that tell how far off their median is
 
 sub own_names { return qw(heat lu cg ft mg sp bt is ep) }
 
@@ -75,11 +76,11 @@ sub own_traced {
 	return traced($file, $ranks, build() . "/tests/programs/$name", $size, $program{$name}{steps} // ());
 }
 
-# What one run misses the median of the others by, in the median of runs: the program against itself.
+# Half of the interval in which the median of more such runs lies with 95 %, of the median; undef: too few runs for that.
 sub noise {
 	my (@s) = @_;
-	return 0 if @s < 2;
-	return median(map { my $i = $_; abs($s[$i] / median(@s[grep { $_ != $i } 0 .. $#s]) - 1) } 0 .. $#s);
+	my ($low, $high) = median_interval(@s);
+	return defined $low ? ($high - $low) / 2 / median(@s) : undef;
 }
 
 # Normal form of rows [size, ranks, seconds], at what is asked.
@@ -116,24 +117,24 @@ sub skeleton {
 	return median(@s);
 }
 
-# run: the runs that were made of it, {file, s}, the median of them first.
+# run: the runs that were made of it, {file, s}, the quickest first.
 sub ask {
 	my ($dir, $name, $size, $ranks, $traces, $run) = @_;
 	my @s = map { $_->{s} } @$run;
-	my $r = {size => $size, ranks => $ranks, actual_s => $run->[0]{s}, noise => noise(@s), runs => scalar @s,
+	my $r = {size => $size, ranks => $ranks, actual_s => median(@s), noise => noise(@s), runs => \@s,
 		crowded => $ranks > cores() ? JSON::PP::true : JSON::PP::false};
-	my ($rc, $out) = output(build() . '/precedent', qw(model predict), "$dir/model", '--ranks', $ranks, '--var', "N=$size", '--json', '--against', $run->[0]{file});
+	my ($rc, $out) = output(build() . '/precedent', qw(model predict), "$dir/model", '--ranks', $ranks, '--var', "N=$size", '--json', '--against', $run->[$#s / 2]{file});
 	my ($exact, $calls, $values, $wrong, $unknown) =
 		$out =~ /: (\d+) of \d+ ranks make the predicted calls; (\S+) calls and (\S+) values compared, (\d+) values are others, (\d+) were not/;
 	# The rest of the table does not depend on it.
 	$r->{skeleton_s} = eval { skeleton($dir, $name, $size, $ranks, $traces) };
 	print STDERR "$name, $size on $ranks ranks: no skeleton: $@" if $@;
-	my ($wall) = $out =~ /"wall_s": ([\d.e+-]+)/;
+	my ($wall, $low, $high) = map { $out =~ /"$_": ([\d.e+-]+)/ } qw(wall_s low_s high_s);
 	if (!defined $wall) {
 		$r->{refused} = (split /\n/, $out)[-1] // '';
 		return $r;
 	}
-	return {%$r, wall_s => $wall + 0, exact_ranks => ($exact // 0) + 0, calls => $calls // '', values => $values // '', wrong => ($wrong // 0) + 0,
+	return {%$r, wall_s => $wall + 0, low_s => $low + 0, high_s => $high + 0, exact_ranks => ($exact // 0) + 0, calls => $calls // '', values => $values // '', wrong => ($wrong // 0) + 0,
 		unknown => ($unknown // 0) + 0};
 }
 
@@ -154,52 +155,49 @@ sub parts {
 		[[@shared[0, 1]], [[$p->{other}, $shared[0]], [$p->{other}, $shared[1]], [$size, $shared[2]], [$p->{other}, $shared[2]]]]);
 }
 
-# Runs of all of [size, ranks], in turns, as often as is said or the program asks: {"size-ranks" => [{file, s}, ...]}, the median first.
+# Runs of all of [size, ranks], in turns, there and back, as often as is said: {"size-ranks" => [{file, s}, ...]}, the quickest first.
 sub runs {
 	my ($dir, $name, $rounds, @of) = @_;
 	my %run;
 
-	for my $round (1 .. $rounds // $program{$name}{rounds} // $ROUNDS) {
-		for (@of) {
+	for my $round (1 .. $rounds // $ROUNDS) {
+		for ($round % 2 ? @of : reverse @of) {
 			my ($size, $ranks) = @$_;
 			my $file = "$dir/$ranks-$size-$round";
 			push @{$run{"$size-$ranks"}}, {file => $file, s => own_traced($file, $name, $size, $ranks)};
 		}
 	}
-	for my $r (values %run) {
-		my @sorted = sort { $a->{s} <=> $b->{s} } @$r;
-		my ($median) = splice @sorted, $#sorted / 2, 1;
-		$r = [$median, @sorted];
-	}
-	return \%run;
+	return {map { $_ => [sort { $a->{s} <=> $b->{s} } @{$run{$_}}] } keys %run};
 }
 
 sub part {
 	my ($dir, $name, $run, $ranks, $asked) = @_;
 	my $p = $program{$name};
-	my (@traces, @rows, @sizes);
+	my (@traces, @rows, @sizes, @middle);
 
 	for my $n (@$ranks) {
 		for my $size (@{$p->{sizes}}) {
-			my $r = $run->{"$size-$n"}[0];
-			push @rows, [$size, $n, $r->{s}];
-			push @traces, $r->{file};
-			push @sizes, $size;
+			my @r = @{$run->{"$size-$n"}};
+			push @rows, [$size, $n, median(map { $_->{s} } @r)];
+			push @traces, map { $_->{file} } @r;
+			push @sizes, ($size) x @r;
+			push @middle, $r[$#r / 2]{file};
 		}
 	}
 	my ($rc, $out) = output(build() . '/precedent', qw(model fit), @traces, '--var', 'N=' . join(',', @sizes), '--dims', $p->{dims}, '-o', "$dir/model");
 	die "model fit: $out\n" if $rc;
-	my @answers = map { {%{ask($dir, $name, @$_, \@traces, $run->{"$_->[0]-$_->[1]"})}, learnt => join(', ', @$ranks)} } @$asked;
+	my @answers = map { {%{ask($dir, $name, @$_, \@middle, $run->{"$_->[0]-$_->[1]"})}, learnt => join(', ', @$ranks)} } @$asked;
 	my $form = form(\@rows, @$asked);
 	$answers[$_]{form_s} = $form->{values}[$_] for 0 .. $#answers;
 	return {asked => \@answers, fitted => $out =~ s/\n+\z//r, form => $form->{form}};
 }
 
-# own_run(PROGRAM, ROUNDS): the result of the experiment.
+# own_run(PROGRAM, ROUNDS, KEEP): the result of the experiment. KEEP: a folder in which its traces stay, or undef.
 sub own_run {
-	my ($name, $rounds) = @_;
+	my ($name, $rounds, $keep) = @_;
 	my $p = $program{$name};
-	my $dir = tempdir(CLEANUP => 1);
+	my $dir = defined $keep ? "$keep/$name" : tempdir(CLEANUP => 1);
+	make_path($dir);
 	my @parts = parts($p);
 	my %of;
 
