@@ -5,7 +5,6 @@
 
 #include "skelgen/emit_call.h"
 #include "skelgen/emit_tree.h"
-#include "skelgen/gap_share.h"
 #include "skelgen/series_report.h"
 
 #define MAX_NAMES 64
@@ -142,11 +141,14 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 		text_put(out, "\nWhile a rank was ready to compute others had its processor, up to %.3f s of a rank's time (mean %.3f s).\n"
 			      "The skeleton's computations are without that: where ranks share processors they wait again.\n",
 			 e->times->delayed_most_ns * 1e-9, e->times->delayed_ns * 1e-9);
+	if (e->times->polled_ns > 0)
+		text_put(out, "\nUnsuccessful tests that the program makes as part of its work, %.3f s of a rank's time (mean), are computation.\n",
+			 e->times->polled_ns * 1e-9);
 	text_put(out, "\nLoops:\n");
 	put_cuts(e, e->tree->root, out);
 	if (skel_plan_shares_gaps(e->plan))
 		text_put(out, "  of every computation between two calls longer than %g s, %.3g %% run, at least %g s\n",
-			 GAP_LONG_NS * 1e-9, 100 * e->plan->gap_share, GAP_LONG_NS * 1e-9);
+			 e->plan->gap_least_ns * 1e-9, 100 * e->plan->gap_share, e->plan->gap_least_ns * 1e-9);
 	else if (e->plan->n_cut == 0)
 		text_put(out, "  none is cut: the skeleton runs as long as the program\n");
 	if (e->wild.open > 0)

@@ -138,7 +138,7 @@ static int rank_look(const struct skel_tree *tree, const struct skel_times *time
 	}
 	if (!any)
 		return 0;
-	events = own_iter_create(tree->trace, rank, err);
+	events = own_iter_with_polls(tree->trace, rank, err);
 	if (events == NULL)
 		return -1;
 	if (skel_iter_begin(&it, tree, rank) != 0) {

@@ -21,18 +21,19 @@ struct gap_list {
 	size_t n, cap;
 	double *of_rank; /* room for one sum per rank */
 	uint32_t n_ranks;
+	double least_ns;
 	bool failed;
 };
 
 /* What of a gap is left out. */
-static double saved(double ns, double share)
+static double saved(double ns, double least_ns, double share)
 {
-	return ns - fmin(ns, fmax(GAP_LONG_NS, share * ns));
+	return ns - fmin(ns, fmax(least_ns, share * ns));
 }
 
 static void gap_add(struct gap_list *l, uint32_t rank, double ns, double times)
 {
-	if (!(ns > GAP_LONG_NS) || !(times > 0))
+	if (!(ns > l->least_ns) || !(times > 0))
 		return;
 	if (l->n == l->cap) {
 		size_t cap = l->cap > 0 ? 2 * l->cap : 64;
@@ -103,7 +104,7 @@ static double list_saved(const struct gap_list *l, double share)
 	for (size_t i = 0; i < l->n; i++) {
 		double *sum = &l->of_rank[l->gap[i].rank];
 
-		*sum += saved(l->gap[i].ns, share) * l->gap[i].times;
+		*sum += saved(l->gap[i].ns, l->least_ns, share) * l->gap[i].times;
 		most = fmax(most, *sum);
 	}
 	return most;
@@ -113,7 +114,7 @@ static double list_saved(const struct gap_list *l, double share)
 static void list_open(struct gap_list *l, const struct skel_tree *tree, const struct skel_times *times,
 		      const struct skel_plan *plan)
 {
-	*l = (struct gap_list){.n_ranks = tree->n_ranks, .of_rank = calloc(tree->n_ranks + 1u, sizeof *l->of_rank)};
+	*l = (struct gap_list){.n_ranks = tree->n_ranks, .least_ns = plan->gap_least_ns, .of_rank = calloc(tree->n_ranks + 1u, sizeof *l->of_rank)};
 	if (l->of_rank != NULL)
 		node_add(l, times, plan, tree->root, 1);
 	if (l->failed || l->of_rank == NULL)
@@ -163,7 +164,7 @@ double gap_share_saved(const struct skel_tree *tree, const struct skel_times *ti
 bool gap_share_matters(const struct skel_tree *tree, const struct skel_times *times, const struct skel_plan *plan,
 		       const struct skel_node *leaf)
 {
-	struct gap_list l = {.n_ranks = tree->n_ranks};
+	struct gap_list l = {.n_ranks = tree->n_ranks, .least_ns = plan->gap_least_ns};
 	uint64_t made = 0;
 	double won = 0;
 
@@ -171,9 +172,9 @@ bool gap_share_matters(const struct skel_tree *tree, const struct skel_times *ti
 		return false;
 	leaf_add(&l, times, leaf, 1);
 	for (size_t i = 0; i < l.n; i++)
-		won += saved(l.gap[i].ns, plan->gap_share) * l.gap[i].times;
+		won += saved(l.gap[i].ns, l.least_ns, plan->gap_share) * l.gap[i].times;
 	for (uint32_t i = 0; i < rank_set_count(&leaf->ranks); i++)
 		made += times->leaf[leaf->leaf_id][i].made;
 	free(l.gap);
-	return won > MATTERS_NS * (double)made;
+	return won > fmin(MATTERS_NS, plan->gap_least_ns / 2) * (double)made;
 }

@@ -13,8 +13,13 @@
 #include "skelgen/tree.h"
 
 #define GAP_LONG_NS 200e6 /* shorter gaps run whole, of longer ones at least as much: two periods of a processor quota */
+/* The same where most of the time is unsuccessful tests that are work (trace/poll_work.h): thousands of gaps of some
+ * milliseconds, alike, in loops that cannot be cut because ranks need not go through them equally often. Much shorter pieces would leave the
+ * processor idle between them, in waits of a tenth of a millisecond, and a quota would not stop them as it stops the program. */
+#define GAP_POLLED_NS 500e3
+#define GAP_POLLED    0.5 /* of the time that is left */
 
-/* Choose plan->gap_share so that about `excess_ns` less is left of what the plan's cuts leave; the time that is saved. */
+/* Choose plan->gap_share, of gaps longer than plan->gap_least_ns, so that about `excess_ns` less is left of what the plan's cuts leave; the time that is saved. */
 double gap_share_choose(const struct skel_tree *tree, const struct skel_times *times, double excess_ns,
 			struct skel_plan *plan);
 /* The time that plan->gap_share saves of what the plan's cuts leave, on the rank that it saves most. */

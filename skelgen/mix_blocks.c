@@ -173,7 +173,7 @@ static uint32_t place_samples(struct rank_work *w, uint32_t next, uint64_t event
 
 static int walk(struct rank_work *w, struct mix_blocks *out, struct mix_sleep *sleep, struct errbuf *err)
 {
-	struct own_iter *events = own_iter_create(w->tree->trace, w->rank, err);
+	struct own_iter *events = own_iter_with_polls(w->tree->trace, w->rank, err);
 	const struct skel_node *leaf;
 	struct trace_event ev;
 	struct skel_iter it;

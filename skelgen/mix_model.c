@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "skelgen/mix_flow.h"
+#include "skelgen/mix_follow.h"
 #include "skelgen/mix_row.h"
 
 #define HITS_MAX  1024  /* samples of a body that are looked at */
@@ -52,6 +53,9 @@ struct access {
 	double bytes;  /* footprint; 0: unknown */
 	double reach;  /* that, or of all that goes in order when it does */
 	uint8_t level;
+	double along;        /* without order, but in a window that moves so many bytes an iteration; 0: in none, */
+	double table;        /* through so many, */
+	uint8_t table_level; /* which lie here */
 };
 
 struct model {
@@ -62,6 +66,8 @@ struct model {
 	bool blocked;
 	struct access *access; /* by instruction */
 	uint64_t *address;     /* room for those of an instruction, */
+	uint32_t *sample;      /* for the samples that they are of, */
+	struct mix_pair *pair; /* with where the loop was, */
 	uint64_t *all;         /* and for those of all that go in order */
 	uint32_t n_all;
 	uint32_t *heat;        /* samples by instruction */
@@ -127,10 +133,26 @@ static uint32_t addresses(struct model *m, uint32_t i)
 		if (p == UINT32_MAX || !is_valid(m->b, p, i, need))
 			continue;
 		at = value_of(&m->hit[k], op->base) + value_of(&m->hit[k], op->index) * op->scale + (uint64_t)op->disp;
-		if (at >= LOWEST && at < HIGHEST)
+		if (at >= LOWEST && at < HIGHEST) {
+			m->sample[n] = k;
 			m->address[n++] = at;
+		}
 	}
 	return n;
+}
+
+/* A register that goes on evenly, as the loop does, and its step; MIX_NO_REG: there is none. */
+static uint8_t even_register(const struct model *m, int64_t *step)
+{
+	for (uint8_t r = 0; r < TSAMPLE_REGS && r < MIX_REG_VECTOR; r++) {
+		struct mix_op use = {.base = r, .index = MIX_NO_REG, .bytes = 8};
+		struct mix_motion motion = mix_motion_of(m->b, &use, m->n ? m->hit[0].reg : NULL);
+
+		*step = motion.step;
+		if (motion.order == MIX_EVEN && motion.step)
+			return r;
+	}
+	return MIX_NO_REG;
 }
 
 uint8_t mix_level(const uint64_t *cache, double bytes)
@@ -149,6 +171,43 @@ static uint8_t level_of(const struct model *m, double bytes)
 	return m->blocked && level > L2 ? L2 : level;
 }
 
+/* Do n addresses without order go along with the loop, in a window? */
+static bool find_window(struct model *m, uint32_t n, struct access *a, double *window)
+{
+	struct mix_followed f;
+	int64_t step;
+	uint8_t reg = even_register(m, &step);
+
+	if (reg == MIX_NO_REG)
+		return false;
+	for (uint32_t k = 0; k < n; k++)
+		m->pair[k] = (struct mix_pair){(int64_t)m->hit[m->sample[k]].reg[reg], m->address[k]};
+	if (!mix_follow(m->pair, n, &f))
+		return false;
+	a->along = f.slope * fabs((double)step);
+	*window = f.window;
+	return true;
+}
+
+/* The n addresses of an access, and which are in order to all of those. */
+static void find_access(struct model *m, uint32_t n, struct access *a)
+{
+	bool even = a->motion.order == MIX_EVEN, in_window;
+	double window;
+
+	if (even) {
+		memcpy(m->all + m->n_all, m->address, n * sizeof(*m->all));
+		m->n_all += n;
+	}
+	in_window = a->motion.order == MIX_WILD && !a->motion.chained && m->b->is_loop && find_window(m, n, a, &window);
+	a->bytes = mix_footprint(m->address, n, even);
+	if (!in_window)
+		return;
+	a->table = a->bytes;
+	a->table_level = level_of(m, a->bytes);
+	a->bytes = fmin(a->bytes, window);
+}
+
 /* What goes through memory in order shares the caches; what is met at random keeps its own place in them. */
 static void find_levels(struct model *m)
 {
@@ -157,19 +216,13 @@ static void find_levels(struct model *m)
 	for (uint32_t i = 0; i < m->b->n; i++) {
 		const struct mix_op *op = &m->b->op[i];
 		struct access *a = &m->access[i];
-		uint32_t n;
 
 		if (!touches(op))
 			continue;
 		a->motion = mix_motion_of(m->b, op, m->n ? m->hit[0].reg : NULL);
 		if (op->relative && op->index == MIX_NO_REG)
 			continue;
-		n = addresses(m, i);
-		if (a->motion.order == MIX_EVEN) {
-			memcpy(m->all + m->n_all, m->address, n * sizeof(*m->all));
-			m->n_all += n;
-		}
-		a->bytes = mix_footprint(m->address, n, a->motion.order == MIX_EVEN);
+		find_access(m, addresses(m, i), a);
 	}
 	streams = mix_footprint(m->all, m->n_all, true);
 	for (uint32_t i = 0; i < m->b->n; i++) {
@@ -204,13 +257,18 @@ static void add_access(struct model *m, uint32_t i)
 	const struct mix_op *op = &m->b->op[i];
 	const struct access *a = &m->access[i];
 	double step = fabs((double)a->motion.step);
-	/* A line that is written is read first, and written back. */
+	/* A line that is written is read first, and written back: which costs as much where what passes counts, in order. Of accesses
+	 * that wait for a line, each for its own, none waits for another to be back. */
 	double times = (op->store ? 2 : 1) * m->often[i];
 
-	if (a->level == L1 || a->motion.order == MIX_STILL || is_brought(m, i))
+	if (a->motion.order == MIX_STILL || is_brought(m, i))
+		return;
+	if (a->along > 0 && a->table_level > L1)
+		m->memory[stream_class[a->table_level]] += times * line_cycles[a->table_level] * fmin(1, a->along / LINE);
+	if (a->level == L1)
 		return;
 	if (a->motion.order == MIX_WILD)
-		m->memory[random_class[a->level]] += times * apart_cycles[a->level];
+		m->memory[random_class[a->level]] += m->often[i] * apart_cycles[a->level];
 	else if (step > STRIDE)
 		m->memory[a->level == MEMORY ? CLASS_STRIDE_MEM : stream_class[a->level]] += times * apart_cycles[a->level];
 	else
@@ -374,7 +432,8 @@ static double wrong_share(const struct model *m, uint32_t i)
 	uint32_t t = mix_body_at(m->b, m->b->op[i].target);
 	double here, there;
 
-	if (t == UINT32_MAX || t == i + 1 || !is_by_data(m, i))
+	if (t == UINT32_MAX || t == i + 1 || !is_by_data(m, i) ||
+	    mix_row_is_counted(m->b, i, m->n ? m->hit[0].reg : NULL))
 		return 0;
 	here = arm_heat(m, i + 1, t);
 	there = arm_heat(m, t, i);
@@ -562,6 +621,8 @@ static void find_bytes(const struct model *m, struct mix_use *use)
 
 		if (touches(op) && a->level > L1 && a->motion.order != MIX_STILL)
 			use->bytes[a->level - L2] = fmax(use->bytes[a->level - L2], a->reach);
+		if (a->along > 0 && a->table_level > L1)
+			use->bytes[a->table_level - L2] = fmax(use->bytes[a->table_level - L2], a->table);
 		if (op->kind == MIX_VECTOR && op->vector) {
 			n++;
 			sum += op->vector;
@@ -580,8 +641,10 @@ int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, c
 	m.heat = calloc(b->n + 1u, sizeof(*m.heat));
 	m.often = calloc(b->n + 1u, sizeof(*m.often));
 	m.address = calloc(m.n + 1u, sizeof(*m.address));
+	m.sample = calloc(m.n + 1u, sizeof(*m.sample));
+	m.pair = calloc(m.n + 1u, sizeof(*m.pair));
 	m.all = calloc((size_t)m.n * b->n + 1u, sizeof(*m.all));
-	if (!m.access || !m.heat || !m.often || !m.address || !m.all)
+	if (!m.access || !m.heat || !m.often || !m.address || !m.sample || !m.pair || !m.all)
 		goto out;
 	find_levels(&m);
 	if (weigh(&m) == 0) {
@@ -595,6 +658,8 @@ out:
 	free(m.heat);
 	free(m.often);
 	free(m.address);
+	free(m.sample);
+	free(m.pair);
 	free(m.all);
 	return rv;
 }

@@ -3,6 +3,9 @@
 #include "skelgen/mix_row.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define HITS_LEAST 8   /* fewer say nothing */
 #define LONGEST    1e9 /* iterations */
@@ -89,4 +92,27 @@ double mix_row(const struct mix_body *b, const struct mix_hit *hit, uint32_t n)
 double mix_row_waits(double row, double instructions)
 {
 	return row > 0 ? row / (row + AHEAD / fmax(1, instructions)) : 1;
+}
+
+bool mix_row_is_counted(const struct mix_body *b, uint32_t branch, const uint64_t *value)
+{
+	uint32_t head = mix_body_at(b, b->op[branch].target), n = branch - head + 1;
+	struct mix_body *inner;
+	const struct mix_op *op;
+	uint8_t counter, end;
+	bool counted;
+	double step;
+
+	if (head == UINT32_MAX || head > branch)
+		return false;
+	inner = malloc(offsetof(struct mix_body, op) + n * sizeof(b->op[0]));
+	if (!inner)
+		return false;
+	inner->is_loop = true;
+	inner->n = n;
+	memcpy(inner->op, &b->op[head], n * sizeof(b->op[0]));
+	op = closing(inner);
+	counted = op && op->looks && find_counter(inner, op, value, &counter, &end, &step);
+	free(inner);
+	return counted;
 }

@@ -15,4 +15,8 @@ double mix_row(const struct mix_body *b, const struct mix_hit *hit, uint32_t n);
 /* What is left of the waiting in a chain of rows that long, in a loop of so many instructions. A row of 0: all. */
 double mix_row_waits(double row, double instructions);
 
+/* Does this branch lead back to the head of a loop within the body, as often as a counter of that loop says? (Its end is
+ * foretold, or met once in a row.) value: registers of a sample, or NULL. */
+bool mix_row_is_counted(const struct mix_body *b, uint32_t branch, const uint64_t *value);
+
 #endif

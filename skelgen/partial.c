@@ -162,16 +162,17 @@ int partial_plan_make(const struct skel_tree *tree, const struct skel_times *tim
 	out->iterations = best.iterations;
 	out->share = best.ns / all;
 	out->wall_s = times->wall_ns * 1e-9;
-	out->computed_s = (times->gap_ns + times->delayed_ns) * 1e-9; /* as its marks are measured */
+	out->computed_s = fmax(0, times->gap_ns + times->delayed_ns - times->polled_ns) * 1e-9; /* as its marks are measured */
 	if (partial_marks_choose(tree, best.node, seconds, out->at, err) < 0)
 		return -1;
 	out->stop.rank = calloc(tree->n_ranks, sizeof(*out->stop.rank));
 	out->traced_ns = calloc(tree->n_ranks, sizeof(*out->traced_ns));
 	out->gap_ns = calloc(tree->n_ranks, sizeof(*out->gap_ns));
+	out->loop_ns = calloc(tree->n_ranks, sizeof(*out->loop_ns));
 	out->end_ns = calloc(tree->n_ranks, sizeof(*out->end_ns));
-	if (!out->stop.rank || !out->traced_ns || !out->gap_ns || !out->end_ns)
+	if (!out->stop.rank || !out->traced_ns || !out->gap_ns || !out->loop_ns || !out->end_ns)
 		err_set(err, "no memory for the marks of %u ranks", tree->n_ranks);
-	else if (plan_fill(tree, best.node, out, err) == 0) {
+	else if (plan_fill(tree, best.node, out, err) == 0 && partial_drift_collect(tree, best.node, out, err) == 0) {
 		out->stop.patience_s = PATIENCE_S + (uint32_t)fmin(out->planned_s, 3600);
 		return 0;
 	}
@@ -184,9 +185,11 @@ void partial_plan_free(struct partial_plan *p)
 	stop_plan_free(&p->stop);
 	free(p->traced_ns);
 	free(p->gap_ns);
+	free(p->loop_ns);
 	free(p->end_ns);
 	p->traced_ns = NULL;
 	p->gap_ns = NULL;
+	p->loop_ns = NULL;
 	p->end_ns = NULL;
 }
 
@@ -208,19 +211,61 @@ static struct span span_between(const struct partial_plan *p, const struct stop_
 	return s;
 }
 
-/* Relative deviation of the ratio R of sums, by its windows, which need not be of the same length. */
-static double ratio_deviation(const struct partial_plan *p, const struct stop_marks *m, double R, double traced)
+static uint64_t windows_made(const struct partial_plan *p)
 {
-	double sq = 0, n = PARTIAL_BATCHES;
+	uint64_t n = 0;
+
+	for (uint32_t b = 0; b < PARTIAL_BATCHES; b++)
+		n += p->made[b];
+	return n;
+}
+
+/* Relative deviation of the mean of the windows, which need not be of the same length: from the traced times, or from as many
+ * iterations, by which of the two they are explained better. */
+static double windows_deviation(const struct partial_plan *p, const struct stop_marks *m)
+{
+	const uint32_t last = PARTIAL_MARKS - 1;
+	struct span all = span_between(p, m, 0, last);
+	double by_time = 0, by_number = 0, n = PARTIAL_BATCHES, made = (double)windows_made(p);
 
 	for (uint32_t b = 0; b < PARTIAL_BATCHES; b++) {
 		struct span s = span_between(p, m, b, b + 1);
+		double share = (double)p->made[b] / made;
 
 		if (!(s.traced > 0))
 			return NAN;
-		sq += pow(s.measured - R * s.traced, 2);
+		by_time += pow(s.measured - all.measured * s.traced / all.traced, 2);
+		by_number += pow(s.measured - all.measured * share, 2);
 	}
-	return sqrt(sq * n / (n - 1)) / (R * traced);
+	return sqrt(fmin(by_time, by_number) * n / (n - 1)) / all.measured;
+}
+
+/* What the iterations behind the last mark take, ns; *doubt: by how much that may be wrong as the change that the trace shows
+ * is or is not the program's. */
+static double loop_left(const struct partial_plan *p, const struct stop_marks *m, double measured, double *doubt)
+{
+	const uint32_t last = PARTIAL_MARKS - 1;
+	double times = (double)p->made[PARTIAL_BATCHES] / (double)windows_made(p);
+	double took = measured / m->n_ranks, work = 0, trust, left;
+
+	for (uint32_t r = 0; r < m->n_ranks; r++)
+		work = fmax(work, (double)(m->rank[r].gap_ns[last] - m->rank[r].gap_ns[0]));
+	work = fmin(work, took);
+	trust = fmax(partial_change_beyond(&p->work), partial_windows_follow(p, m));
+	left = times * (work * exp(trust * p->work.log) + (took - work) * exp(partial_change_beyond(&p->calls) * p->calls.log));
+	*doubt = times * work * fmin(fabs(exp(p->work.log) - exp(trust * p->work.log)), fabs(exp(p->work.log) - 1) / 2);
+	return left;
+}
+
+/* The main loop here over that of the trace, from the first mark on: over as much of the trace as there is, for what disturbed
+ * it to count little. */
+static double loop_ratio(const struct partial_plan *p, struct span windows, double left)
+{
+	for (uint32_t r = 0; r < p->stop.n_ranks; r++) {
+		windows.measured += left;
+		windows.traced += p->loop_ns[r];
+	}
+	return windows.measured / windows.traced;
 }
 
 /* Computation of the whole run, seconds; 0 where the trace has not kept enough of it. */
@@ -241,18 +286,19 @@ int partial_estimate_make(const struct partial_plan *p, const struct stop_marks 
 			  struct errbuf *err)
 {
 	const uint32_t last = PARTIAL_MARKS - 1;
-	double R, whole = 0, raw = 0, rest = 0, all = 0, recorder, half, done;
+	double R, whole = 0, raw = 0, rest = 0, all = 0, loop, doubt, recorder, half, done;
 	struct span s;
 
 	if (m->n_ranks != p->stop.n_ranks || m->n_mark != PARTIAL_MARKS)
 		return err_set(err, "the marks are those of another run");
 	s = span_between(p, m, 0, last);
-	R = s.measured / s.traced;
+	loop = loop_left(p, m, s.measured, &doubt);
+	R = loop_ratio(p, s, loop);
 	if (!isfinite(R) || R <= 0)
 		return err_set(err, "the iterations took no time");
-	*out = (struct partial_estimate){.ratio = R};
+	*out = (struct partial_estimate){.ratio = s.measured / s.traced};
 	for (uint32_t r = 0; r < m->n_ranks; r++) {
-		double left = (p->end_ns[r] - p->traced_ns[r][last]) * R, t = (double)m->rank[r].t_ns[last];
+		double left = loop + fmax(0, p->end_ns[r] - p->traced_ns[r][last] - p->loop_ns[r]) * R, t = (double)m->rank[r].t_ns[last];
 
 		if (t + left > whole) {
 			whole = t + left;
@@ -268,7 +314,8 @@ int partial_estimate_make(const struct partial_plan *p, const struct stop_marks 
 	out->computed_s = fmin(computed(p, m), out->whole_s);
 	/* Batch means; what has been run is known; what lies outside the loop need not scale as the loop does. */
 	done = s.traced / (all * p->share);
-	half = rest / whole * T_BATCHES * ratio_deviation(p, m, R, s.traced) * sqrt(fmax(0, 1 - done));
+	half = rest / whole * T_BATCHES * windows_deviation(p, m) * sqrt(fmax(0, 1 - done));
+	half = hypot(half, doubt / whole);
 	half = hypot(half, (1 - p->share) * fabs(R - 1) / R / 2);
 	if (!isfinite(half))
 		return err_set(err, "the iterations took no time");

@@ -3,11 +3,14 @@
  * Partial execution: the program itself, run until enough iterations of its main loop are done. Here: where to stop it,
  * by the trace, and what its times until then say about the whole run.
  *
- *	T = t(stop) + (T_traced - t_traced(stop)) * R,   R = (t(stop) - t(warm)) / (t_traced(stop) - t_traced(warm))
+ *	T = t(stop) + (N - n_stop) / n * (C * D + (t - C) * E) + T_end * R
  *
- * What has been run, the start first of all, counts as it was; the rest of the traced time, with its drift, its phases
- * and its end, is scaled by the ratio over the same iterations. What of it is computation, all that was traced is scaled
- * by the ratio of the computation in these iterations. Source: algorithms, C.9.
+ * What has been run, the start first of all, counts as it was. The n iterations of the windows took t, of which C is
+ * computation (of the rank that has most of it); the N - n_stop others take as long, but for what the trace says for sure:
+ * that they compute D times as much, and, where they do not make the same calls, that calls take E times as long. Their
+ * traced time itself says little: what disturbed the traced run is in it, and elsewhere other things last. What lies
+ * outside of the loop is scaled by R, the ratio of the loop there, as it is told, to that of the trace. What of the whole is
+ * computation: all that was traced by the ratio of the computation in these iterations. Source: algorithms, C.9.
  */
 #ifndef PRECEDENT_SKELGEN_PARTIAL_H
 #define PRECEDENT_SKELGEN_PARTIAL_H
@@ -25,10 +28,16 @@
 #define PARTIAL_WINDOW_NS  5e6 /* that a window takes at least in the trace, and the warm-up before the first */
 #define PARTIAL_WINDOW_LEAST 3 /* iterations of it, unless fewer take twice the time */
 
+/* By how much iterations behind the windows differ from those in them, as a logarithm, and what of it chance explains. */
+struct partial_change {
+	double log, chance;
+};
+
 struct partial_plan {
 	struct stop_plan stop;
 	double (*traced_ns)[PARTIAL_MARKS]; /* of each rank: its marks in the trace, from the return of MPI_Init */
 	double *gap_ns;         /* of each rank: computation between the first and the last mark */
+	double *loop_ns;        /* of each rank: in the main loop behind the last mark */
 	double *end_ns;         /* of each rank: MPI_Finalize, on the same clock */
 	double computed_s;      /* computation of the whole trace, mean over ranks */
 	double wall_s;          /* of the longest rank, the recorder's cost taken out */
@@ -37,6 +46,9 @@ struct partial_plan {
 	uint32_t node;          /* the main loop */
 	uint64_t iterations;    /* of it */
 	uint64_t at[PARTIAL_MARKS]; /* iterations that are complete at the marks */
+	uint64_t made[PARTIAL_BATCHES + 1]; /* iterations of each window and behind them, without those that executions leave out */
+	double window_work_ns[PARTIAL_BATCHES]; /* computation of an iteration of each window, of the rank that has most */
+	struct partial_change work, calls;	/* calls: no change where all iterations make the same */
 };
 
 /* seconds: how long the iterations between the first and the last mark shall take. -1 with the reason when the run cannot
@@ -62,7 +74,7 @@ struct partial_estimate {
 	double whole_s, lo_s, hi_s; /* MPI_Init's return to MPI_Finalize */
 	double ran_s;               /* until the stop */
 	double startup_s;           /* process start to MPI_Init's return */
-	double ratio;               /* R */
+	double ratio;               /* of the windows there to the same in the trace */
 	double computed_s;          /* of whole_s, mean over ranks; 0: not known */
 };
 int partial_estimate_make(const struct partial_plan *p, const struct stop_marks *m, struct partial_estimate *out,

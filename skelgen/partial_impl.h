@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between partial.c and partial_marks.c. */
+/* Between partial.c, partial_marks.c and partial_drift.c. */
 #ifndef PRECEDENT_SKELGEN_PARTIAL_IMPL_H
 #define PRECEDENT_SKELGEN_PARTIAL_IMPL_H
 
@@ -12,5 +12,18 @@ bool partial_iteration_now(const struct skel_iter *it, const struct skel_node *l
 /* The marks, as numbers of iterations that are complete. -1 with the reason. */
 int partial_marks_choose(const struct skel_tree *tree, const struct skel_node *loop, double seconds, uint64_t at[PARTIAL_MARKS],
 			 struct errbuf *err);
+
+/* Fills loop_ns, made, window_work_ns, work and calls, where the marks are chosen. */
+int partial_drift_collect(const struct skel_tree *tree, const struct skel_node *loop, struct partial_plan *p, struct errbuf *err);
+
+/* v: of n blocks of iterations, those of the windows first; weight: their iterations, 0 where v is not known. least: chance
+ * explains that much in any case. No change where one side is not known. */
+struct partial_change partial_change_of(const double *v, const uint64_t *weight, uint32_t n, double least);
+
+/* Share of a change to be believed, 0 .. 1: what is beyond chance. */
+double partial_change_beyond(const struct partial_change *c);
+
+/* The same by the windows: whether those which compute longer in the trace do so here. */
+double partial_windows_follow(const struct partial_plan *p, const struct stop_marks *m);
 
 #endif

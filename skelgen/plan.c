@@ -12,6 +12,8 @@
 #define BISECTIONS 50
 #define FAR_AWAY   1.5   /* from the budget: then fewer iterations will do */
 #define NEGLIGIBLE 0.005 /* of the budget: a loop that takes less is left whole */
+#define ROOM       1.1   /* over what the fewest iterations of all loops take, where the budget cannot be met, */
+#define UNEVEN     1.5     /* and iterations stand for so unlike numbers of them (see unevenness) */
 
 struct planner {
 	const struct skel_tree *tree;
@@ -221,10 +223,65 @@ static double time_left(const struct skel_plan *plan, const struct skel_times *t
 /* Loops first, then long gaps: a share of each runs where loops alone leave too much. The time that is left. */
 static double plan_within(struct planner *p)
 {
-	double left = plan_by_bisection(p);
+	double whole = plan_by_bisection(p), left = whole;
 
 	p->plan->gap_share = 1;
-	return left > FAR_AWAY * p->budget_ns ? left - gap_share_choose(p->tree, p->times, left - p->budget_ns, p->plan) : left;
+	p->plan->gap_least_ns = GAP_LONG_NS;
+	if (left > FAR_AWAY * p->budget_ns)
+		left -= gap_share_choose(p->tree, p->times, whole - p->budget_ns, p->plan);
+	if (left > FAR_AWAY * p->budget_ns && p->times->polled_ns > GAP_POLLED * left) {
+		p->plan->gap_least_ns = GAP_POLLED_NS;
+		left = whole - gap_share_choose(p->tree, p->times, whole - p->budget_ns, p->plan);
+	}
+	return left;
+}
+
+/* Of calls and the gaps before them. */
+struct evenness {
+	double all, run; /* their time, and what of it runs */
+	double square;   /* what runs, times the square of how many times its own time it stands for: by so much
+			  * the told time varies if things are held up by chance */
+};
+
+static void evenness_of(const struct planner *p, const struct skel_node *n, double kept, struct evenness *e)
+{
+	const struct skel_cut *c = &p->plan->cut[n->id];
+	double ns = p->times->node_ns[n->id];
+
+	if (n->kind == SKEL_LEAF) {
+		e->all += ns;
+		e->run += ns * kept;
+		e->square += ns / kept;
+		return;
+	}
+	if (n->kind == SKEL_LOOP && c->run != c->total)
+		kept *= skel_plan_kept(n, c);
+	for (uint32_t i = 0; i < n->n_child; i++)
+		evenness_of(p, n->child[i], kept, e);
+}
+
+/* How many times what it varies by would be if every iteration stood for equally many (Cauchy and Schwarz: 1 at least). */
+static double unevenness(const struct planner *p)
+{
+	struct evenness e = {0, 0, 0};
+
+	evenness_of(p, p->tree->root, 1, &e);
+	return e.all > 0 ? e.run * e.square / (e.all * e.all) : 1;
+}
+
+/* Where the fewest iterations of all loops are over the budget, the last of them save little and cost much: of a short loop
+ * inside a cut one some iterations stand for hundreds, and whatever holds up one of these counts as often. A little more
+ * time evens out for how many each stands. The time that is left. */
+static double plan_even(struct planner *p, double left)
+{
+	double budget = p->budget_ns, most = FAR_AWAY * budget;
+
+	if (left <= budget || p->plan->gap_share < 1 || unevenness(p) <= UNEVEN)
+		return left;
+	p->budget_ns = left < most ? fmin(ROOM * left, most) : ROOM * left;
+	left = plan_by_bisection(p);
+	p->budget_ns = budget;
+	return left;
 }
 
 void skel_plan_again(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
@@ -247,6 +304,7 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 		p.min_iterations /= 2;
 		left = plan_within(&p);
 	}
+	left = plan_even(&p, left);
 	if (p.precision > 0)
 		precision_apply(&p);
 	windows_lay(plan, tree->root);

@@ -43,7 +43,8 @@ struct skel_plan {
 	struct skel_cut *cut;
 	struct sampled_plan **windows; /* by node id, of loops that may be cut; else NULL */
 	struct skel_series series;
-	double gap_share;           /* of every gap longer than GAP_LONG_NS so much runs (gap_share.h); 1: all */
+	double gap_share;           /* of every gap longer than gap_least_ns so much runs (gap_share.h); 1: all */
+	double gap_least_ns;
 	uint8_t *meets;             /* by node id, what skel_match found of calls: enum skel_meets */
 	double full_s, predicted_s; /* run time of the program, and of the skeleton */
 };

@@ -171,7 +171,7 @@ static void event_add(struct collect *c, const struct skel_node *leaf, uint64_t 
 
 static int rank_read(struct collect *c, uint32_t r, uint32_t rank, struct errbuf *err)
 {
-	struct own_iter *events = own_iter_create(c->tree->trace, rank, err);
+	struct own_iter *events = own_iter_with_polls(c->tree->trace, rank, err);
 	const struct skel_node *leaf;
 	struct trace_event ev;
 	struct skel_iter it;

@@ -217,7 +217,7 @@ static int leaf_close(const struct skel_tree *tree, const struct skel_node *leaf
 static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel_times *t,
 			struct stratum_counts *counts, struct errbuf *err)
 {
-	struct own_iter *events = own_iter_create(tree->trace, rank, err);
+	struct own_iter *events = own_iter_with_polls(tree->trace, rank, err);
 	struct hist_table given_up;
 	struct errbuf why;
 	double gap, dur;
@@ -228,7 +228,7 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 	struct skel_iter it;
 	bool known;
 	uint64_t occ, before = t->events, untimed = t->untimed;
-	double delayed = 0;
+	double delayed = 0, polled = 0;
 	uint32_t index;
 	int rv = -1;
 
@@ -256,8 +256,10 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 			c++;
 		}
 		if (known) {
-			if (trace_fn[leaf->fn].cls != TC_INIT)
+			if (trace_fn[leaf->fn].cls != TC_INIT) {
 				delayed += own_iter_delayed(events);
+				polled += own_iter_polled(events);
+			}
 			event_add(lt, c, occ, (double)ev.gap_ns, (double)ev.dur_ns);
 			if (draw_add(lt, c, occ, (double)ev.gap_ns) != 0) {
 				err_set(err, "no memory for the times of rank %u", rank);
@@ -287,6 +289,7 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 			goto done;
 		}
 	t->delayed_ns += delayed / tree->n_ranks;
+	t->polled_ns += polled / tree->n_ranks;
 	t->delayed_most_ns = fmax(t->delayed_most_ns, delayed);
 	rv = 0;
 done:

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "trace/poll_work.h"
 #include "trace/run_own.h"
 
 #define AHEAD 16384u /* events of one window; of a longer one the delay is shared by time */
@@ -16,11 +17,13 @@ struct ahead {
 	struct trace_event ev;
 	bool known;
 	uint64_t enter_ns, leave_ns;
+	uint64_t polled_ns;    /* tests that are work: in the event's gap */
 	double gap_ns, dur_ns; /* own, once they are final */
 };
 
 struct own_iter {
 	struct trace_iter *events;
+	struct poll_work polls;
 	struct run_own own;
 	double *usual_ns; /* by symbol */
 	struct ahead *ahead; /* a ring of AHEAD */
@@ -51,6 +54,17 @@ fail:
 	return NULL;
 }
 
+struct own_iter *own_iter_with_polls(const struct trace *t, uint32_t rank, struct errbuf *err)
+{
+	struct own_iter *it = own_iter_create(t, rank, err);
+
+	if (it && poll_work_find(t, rank, &it->polls, err) < 0) {
+		own_iter_destroy(it);
+		return NULL;
+	}
+	return it;
+}
+
 /* The first event whose times are not final. */
 static uint64_t pending(const struct own_iter *it)
 {
@@ -75,14 +89,20 @@ static void read_one(struct own_iter *it)
 	}
 	it->read++;
 	a->gap_ns = a->dur_ns = 0;
+	a->polled_ns = 0;
 	trace_iter_when(it->events, &a->enter_ns, &a->leave_ns);
 	if (!a->known)
 		return;
 	from = (double)trace_iter_gap_begin(it->events);
+	if (poll_work_is(&it->polls, it->read - 1))
+		a->polled_ns = trace_iter_polled(it->events);
+	if (a->polled_ns)
+		run_own_add(&it->own, from - (double)a->polled_ns, from, (double)a->polled_ns, 0, &a->gap_ns);
 	usual = &it->usual_ns[a->ev.sym];
 	*usual = run_own_usual(*usual, (double)a->ev.gap_ns);
 	run_own_add(&it->own, from, (double)a->enter_ns, (double)a->ev.gap_ns, *usual, &a->gap_ns);
 	run_own_add(&it->own, (double)a->enter_ns, (double)a->leave_ns, (double)a->ev.dur_ns, 0, &a->dur_ns);
+	a->ev.gap_ns += a->polled_ns;
 }
 
 int own_iter_next(struct own_iter *it, struct trace_event *ev, bool *times_known)
@@ -122,7 +142,12 @@ void own_iter_when(const struct own_iter *it, uint64_t *enter_ns, uint64_t *leav
 
 	*enter_ns = a->enter_ns;
 	*leave_ns = a->leave_ns;
-	*gap_ns = a->ev.gap_ns;
+	*gap_ns = a->ev.gap_ns - a->polled_ns;
+}
+
+double own_iter_polled(const struct own_iter *it)
+{
+	return (double)it->ahead[(it->given - 1) % AHEAD].polled_ns;
 }
 
 void own_iter_destroy(struct own_iter *it)
@@ -132,6 +157,7 @@ void own_iter_destroy(struct own_iter *it)
 	if (it->own.piece)
 		run_own_end(&it->own);
 	trace_iter_destroy(it->events);
+	poll_work_free(&it->polls);
 	free(it->usual_ns);
 	free(it->ahead);
 	free(it);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "skelgen/runtime/alike.h"
 #include "skelgen/runtime/caches.h"
 #include "skelgen/runtime/calibfile.h"
 #include "skelgen/runtime/compute.h"
@@ -33,6 +34,7 @@ static struct {
 	struct calibration cal; /* of the traced machine */
 	double kernel_ns[CLASS_N]; /* per unit, this machine, mean over ranks */
 	double calibrated_ns;
+	uint64_t kind; /* of processor */
 	const char *calibrate; /* file to write in the end, or NULL */
 	int empty;
 } blocks;
@@ -150,11 +152,16 @@ static int calibration_write(const char *path, char why[256])
 {
 	size_t bytes = sizeof blocks.cal;
 	struct calibration *all = skel_rank == 0 ? skel_alloc((size_t)skel_size, bytes) : NULL;
+	uint64_t *kind = skel_rank == 0 ? skel_alloc((size_t)skel_size, sizeof *kind) : NULL;
 	int rv = 0;
 
 	PMPI_Gather(&blocks.cal, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-	if (skel_rank == 0)
+	PMPI_Gather(&blocks.kind, 1, MPI_UINT64_T, kind, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+	if (skel_rank == 0) {
+		alike_mean(all, kind, skel_size);
 		rv = calibfile_write(path, all, skel_size, why, 256);
+	}
+	free(kind);
 	free(all);
 	return rv;
 }
@@ -249,6 +256,7 @@ void skel_blocks_open(const char *calibrate, const char *calibration)
 
 	mixes_read();
 	caches_read("/sys", &caches);
+	blocks.kind = alike_kind("/proc/cpuinfo", &caches, ranks);
 	if (calibration != NULL)
 		calibration_read(calibration);
 	else

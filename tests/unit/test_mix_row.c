@@ -125,12 +125,62 @@ static void test_waits(void **state)
 	}
 }
 
+/* A loop around another: xor %eax,%eax; then the inner one's load, what ends it, and its branch; add $1,%rdx; cmp %rdx,%rcx; jne. */
+static uint32_t decode_nest(const uint8_t *inner, size_t len)
+{
+	static const uint8_t first[] = {0x31, 0xc0}, last[] = {0x48, 0x83, 0xc2, 1, 0x48, 0x39, 0xd1, 0x75};
+	uint8_t bytes[64];
+	struct trace_code code = {.offset = 0x1000, .bytes = bytes};
+	struct trace_samples s = {.code = &code, .n_code = 1};
+	uint32_t n = 0, at;
+
+	memcpy(bytes, first, sizeof(first));
+	n += sizeof(first);
+	memcpy(bytes + n, inner, len);
+	n += (uint32_t)len;
+	bytes[n] = (uint8_t)-(int)(len + 1);
+	n++;
+	memcpy(bytes + n, last, sizeof(last));
+	n += sizeof(last);
+	bytes[n] = (uint8_t)-(int)(n + 1);
+	code.len = n + 1;
+	assert_int_equal(mix_body_find(&s, 0, 0x1000, &body), 0);
+	assert_true(body.is_loop);
+	assert_int_equal(body.op[0].offset, 0x1000);
+	at = mix_body_at(&body, 0x1000 + sizeof(first) + len - 1);
+	assert_int_not_equal(at, UINT32_MAX);
+	assert_int_equal(body.op[at].kind, MIX_BRANCH);
+	return at;
+}
+
+static void test_counted(void **state)
+{
+	static const uint8_t counted[] = {0xf2, 0x0f, 0x10, 0x16, 0x48, 0x83, 0xc0, 1, 0x49, 0x39, 0xc1, 0x75}, /* add $1,%rax; cmp %rax,%r9 */
+			     list[] = {0x48, 0x8b, 0x1b, 0x48, 0x85, 0xdb, 0x75},                               /* mov (%rbx),%rbx; test */
+			     sought[] = {0x48, 0x8b, 0x04, 0x0e, 0x49, 0x39, 0xc1, 0x75}; /* mov (%rsi,%rcx),%rax; cmp %rax,%r9 */
+	uint32_t at;
+
+	(void)state;
+	at = decode_nest(counted, sizeof(counted));
+	assert_true(mix_row_is_counted(&body, at, NULL));
+	assert_true(mix_row_is_counted(&body, body.n - 1, NULL));
+	body.op[at].target = body.op[at + 1].offset; /* forward */
+	assert_false(mix_row_is_counted(&body, at, NULL));
+	body.op[at].target = UINT64_MAX;
+	assert_false(mix_row_is_counted(&body, at, NULL));
+	at = decode_nest(list, sizeof(list));
+	assert_false(mix_row_is_counted(&body, at, NULL));
+	at = decode_nest(sought, sizeof(sought));
+	assert_false(mix_row_is_counted(&body, at, NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_not_known),
 		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_counted),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -15,17 +15,18 @@
 #include "skelgen/partial.h"
 
 static struct stop_rank stops[2];
-static double traced[2][PARTIAL_MARKS], gap_ns[2], end_ns[2];
+static double traced[2][PARTIAL_MARKS], gap_ns[2], loop_ns[2], end_ns[2];
 static struct marks_rank marks[2];
 
 /* 100 iterations of 1 s after 10 s of start and before 5 s of end; `speed` is how much longer they take here. */
 static void make(struct partial_plan *p, struct stop_marks *m, double speed, double start_s)
 {
-	*p = (struct partial_plan){.stop = {2, PARTIAL_MARKS, 30, stops}, .traced_ns = traced, .gap_ns = gap_ns, .end_ns = end_ns,
-				   .wall_s = 115, .share = 100 / 115.0, .iterations = 100, .computed_s = 80};
+	*p = (struct partial_plan){.stop = {2, PARTIAL_MARKS, 30, stops}, .traced_ns = traced, .gap_ns = gap_ns, .loop_ns = loop_ns, .end_ns = end_ns,
+				   .wall_s = 115, .share = 100 / 115.0, .iterations = 100, .made = {2, 2, 2, 2, 2, 89}, .computed_s = 80};
 	*m = (struct stop_marks){2, PARTIAL_MARKS, marks};
 	for (uint32_t r = 0; r < 2; r++) {
 		end_ns[r] = 115e9;
+		loop_ns[r] = 89e9;
 		gap_ns[r] = (6 + r) * 1e9; /* of 10 s */
 		marks[r].before_ns = 100000000;
 		marks[r].init_ns = 200000000;
@@ -89,22 +90,22 @@ static struct result record(const char *candidate, double skel_s, double partial
 	return r;
 }
 
-/* Computation that looked slow at home does not make MPI look quick elsewhere. */
+/* Computation that looked quick at home does not make MPI look slow elsewhere. */
 static void test_told_apart(void **state)
 {
-	struct result source = record("fast", 100, 150), slow = record("slow", 300, 350);
+	struct result source = record("fast", 100, 50), slow = record("slow", 300, 350);
 	struct estimate skeleton, partial;
-	double off = log(1.5), trust = 1 - 0.04 / (off * off); /* 20 % are chance */
+	double off = log(0.5), trust = 1 - 0.25 / (off * off); /* a logarithm of 0.5 is chance */
 
 	(void)state;
-	source.traces[0].partial.compute = (struct result_compute){true, 80, 130};
-	slow.traces[0].partial.compute = (struct result_compute){true, 80, 130};
+	source.traces[0].partial.compute = (struct result_compute){true, 80, 40};
+	slow.traces[0].partial.compute = (struct result_compute){true, 80, 40};
 	assert_int_equal(estimate_by_kind(&source, &slow, 100, &skeleton, &partial), 0);
 	assert_true(fabs(skeleton.mean_s - 300) < 1e-6);
-	assert_true(fabs(partial.mean_s - (trust * (80 + 20 + 200) + (1 - trust) * 350)) < 1e-6);
+	assert_true(fabs(partial.mean_s - (trust * (80 + 20 + 300) + (1 - trust) * 350)) < 1e-6);
 	slow.traces[0].partial.compute.present = false;
 	assert_int_equal(estimate_by_kind(&source, &slow, 100, &skeleton, &partial), 0);
-	assert_true(fabs(partial.mean_s - (trust * 100 * 350 / 150.0 + (1 - trust) * 350)) < 1e-6);
+	assert_true(fabs(partial.mean_s - (trust * 100 * 350 / 50.0 + (1 - trust) * 350)) < 1e-6);
 }
 
 /* What it was off at home is a run's noise as long as it may be: what it says elsewhere stands. */
@@ -114,14 +115,14 @@ static void test_chance_at_home(void **state)
 	double before = 0;
 
 	(void)state;
-	for (double home = 60; home <= 200; home += 1) {
+	for (double home = 40; home <= 200; home += 1) {
 		struct result source = record("fast", 100, home), slow = record("slow", 300, 310);
 		int rc = estimate_by_kind(&source, &slow, 100, &skeleton, &partial);
 
 		if (rc < 0) /* further off than it may be */
 			continue;
-		assert_true(partial.mean_s > 0 && (fabs(log(home / 100)) > 0.2 || partial.mean_s == 310));
-		assert_true(home < 82 || partial.mean_s <= 310);
+		assert_true(partial.mean_s > 0 && (fabs(log(home / 100)) > 0.5 || partial.mean_s == 310));
+		assert_true(home < 61 || partial.mean_s <= 310);
 		assert_true(partial.mean_s - partial.lo_s >= 0.99 * partial.mean_s * fabs(home / 100 - 1) / 2);
 		before = fmax(before, fabs(partial.mean_s - 310));
 	}

@@ -344,6 +344,89 @@ static void test_share_of_long_gaps(void **arg)
 	tear_down(&f);
 }
 
+/* Two ranks: `parts` loops of 10 iterations, in each of which a loop of 160 and one of 16 are made, and a long
+ * computation: what a plane-wave program does for each of its points. */
+static struct syn *nested(uint64_t parts)
+{
+	struct syn *s = syn_create(2);
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++)
+		for (uint64_t i = 0; i < 10 * parts; i++) {
+			uint64_t site = 10 * (i / 10);
+
+			for (int k = 0; k < 160; k++)
+				syn_call(s, r, "MPI_Allreduce", site + 1, SYN(.count = 1, .gap_ns = 30000, .dur_ns = 5000));
+			for (int k = 0; k < 16; k++)
+				syn_call(s, r, "MPI_Bcast", site + 2, SYN(.count = 1, .gap_ns = 500000, .dur_ns = 10000));
+			syn_call(s, r, "MPI_Barrier", site + 3, SYN(.gap_ns = 10000000, .dur_ns = 10000));
+		}
+	syn_end(s);
+	return s;
+}
+
+/* How many times its own time the leaf that the walk is at stands for. */
+static double stands_for(const struct scaled_iter *it)
+{
+	double weight = 1;
+
+	for (int i = 0; i < it->depth; i++)
+		if (it->level[i].node->kind == SKEL_LOOP)
+			weight *= skel_sampled_weight(&it->level[i].cut, it->level[i].iter - 1);
+	return weight;
+}
+
+/* What the skeleton would tell of rank 0 where the processor is taken away for `stop` ns after each `stop` ns, the first time
+ * after `first` ns. *most: what most stands for. */
+static double told_with_stops(const struct fixture *f, double first, double stop, double *most)
+{
+	const struct skel_node *leaf;
+	struct scaled_iter it;
+	uint64_t occ;
+	uint32_t index;
+	double told = 0, next = first, at = 0;
+
+	*most = 0;
+	scaled_begin(&it, &f->tree, &f->plan, 0);
+	while (scaled_next(&it, &leaf, &occ, &index)) {
+		const struct skel_leaf_time *t = &f->times.leaf[leaf->leaf_id][index];
+		double ns = (t->gap_ns + t->dur_ns) / (double)t->made, weight = stands_for(&it);
+
+		told += weight * ns;
+		*most = fmax(*most, weight);
+		for (at += ns; next <= at; next += stop)
+			told += weight * stop;
+	}
+	return told;
+}
+
+/* Half a processor takes twice as long, wherever the stops fall: also where the budget is far below what
+ * five iterations of every loop take. */
+static void test_stops_count_alike(void **arg)
+{
+	enum { PHASES = 200 };
+	const double stop = 1e6;
+	double square = 0, mean = 0, most, whole;
+	struct fixture f;
+
+	(void)arg;
+	set_up(&f, nested(4), (struct skel_budget){.seconds = 0.05});
+	whole = f.plan.full_s * 1e9;
+	for (int i = 0; i < PHASES; i++) {
+		double off = told_with_stops(&f, stop * (i + 0.5) / PHASES, stop, &most) / (2 * whole) - 1;
+
+		mean += off / PHASES;
+		square += off * off / PHASES;
+	}
+	print_message("# %.3f of %.3f s, for up to %.1f times; off by %.2f %% in the mean, deviation %.2f %%\n", f.plan.predicted_s, f.plan.full_s, most,
+		      100 * mean, 100 * sqrt(square));
+	assert_true(f.plan.predicted_s < f.plan.full_s * 0.7);
+	assert_true(fabs(mean) < 0.01);
+	assert_true(sqrt(square) < 0.015);
+	assert_true(most < 20);
+	tear_down(&f);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -353,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_share_of_turns),
 		cmocka_unit_test(test_no_budget_no_cut), cmocka_unit_test(test_only_common_loops),
 		cmocka_unit_test(test_sampled_iterations), cmocka_unit_test(test_share_of_long_gaps),
+		cmocka_unit_test(test_stops_count_alike),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
