@@ -6,7 +6,7 @@
 #   skeleton   what precedentd would tell by its probes' records without partial execution
 #   partial    the same by partial execution alone: the program itself under the tracer, stopped in its main loop
 #   both       by both, as precedentd has it where partial execution is on
-#   direct     what the partial execution there says alone: T_init + N/n T_loop + T_epi, where N/n is by traced time
+#   direct     what the partial execution there says alone: T_init + N/n T_loop + T_epi, where N/n is by number of iterations
 #   empty loop the program's time at home by the ratio of a skeleton whose computation is an empty loop, as paper 004 has it
 #   kernels    the program's time at home x the mean slowdown of the calibrated kernels: a benchmark ratio
 #   clock      the program's time at home: the clocks are the same

@@ -31,9 +31,9 @@ my @programs = (
 	{name => 'lammps', large => [qw(lmp -in in.lj -log none)], small => [qw(lmp -in in.lj -log none)], files => \&lammps_files,
 		data => 'Lennard-Jones melt of 32,000 atoms, 300 steps (emulated: 60); 35 MB'},
 	{name => 'espresso', large => [qw(pw.x -in si8.in)], small => [qw(pw.x -in si8.in)], files => \&espresso_files,
-		data => '8 atoms of silicon, 30 Ry, 4x4x4 k points (emulated: 2x2x2); 45 MB'},
+		data => '8 atoms of silicon, 30 Ry, 6x6x6 k points (emulated: 4x4x4); 45 MB'},
 	{name => 'gromacs', large => [gromacs_run()], small => [gromacs_run()], files => \&gromacs_files, make => \&gromacs_make,
-		data => 'SPC/E water, 1,728 molecules of 8 boxes spc216, PME, 600 steps (emulated: 60); 30 MB'},
+		data => 'SPC/E water, 1,728 molecules of 8 boxes spc216, PME, 1,000 steps (emulated: 200); 30 MB'},
 	{name => 'hpcc-hpl', large => ['hpcc'], small => ['hpcc'], files => \&hpcc_files, leaves => 'hpccoutf.txt', not_on => [qw(network both)],
 		data => '1,600 equations solved 3 times, the other parts of hpcc at that size (emulated: 400, once); 25 MB'},
 	{name => 'hpcc-ptrans', large => ['hpcc'], small => ['hpcc'], files => \&hpcc_files, leaves => 'hpccoutf.txt', not_on => [qw(network both)],
@@ -60,14 +60,14 @@ sub lammps_files {
 
 sub espresso_files {
 	my ($dir, $ranks, $small) = @_;
-	my $k = $small ? '2 2 2' : '4 4 4';
+	my $k = $small ? '4 4 4' : '6 6 6';
 	return {'si8.in' => espresso_si8("$dir/espresso") =~ s/^ 6 6 6 1 1 1$/ $k 1 1 1/mr};
 }
 
 # Nothing in it is tuned by what is measured at run time: the same steps on every machine.
 sub gromacs_files {
 	my ($dir, $ranks, $small) = @_;
-	my $steps = $small ? 60 : 600;
+	my $steps = $small ? 200 : 1000;
 	return {'topol.top' => <<"TOP", 'run.mdp' => <<"MDP"};
 #include "oplsaa.ff/forcefield.itp"
 #include "oplsaa.ff/spce.itp"
