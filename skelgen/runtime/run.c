@@ -46,14 +46,14 @@ struct outcome {
 
 void skel_fail(const char *fmt, ...)
 {
+	char why[1024];
 	va_list ap;
 	int up = 0;
 
-	fprintf(stderr, "skeleton: rank %d: ", skel_rank);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(why, sizeof why, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	fprintf(stderr, "skeleton: rank %d: %s\n", skel_rank, why); /* in one piece: mpirun writes between pieces */
 	skel_files_remove();
 	MPI_Initialized(&up);
 	if (up)

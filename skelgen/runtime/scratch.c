@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,8 @@ static struct {
 	const char *dir;
 	int on;
 	struct scratch *file;
-	char *volatile *path; /* by file: to be removed by this process */
+	char *volatile *path; /* by file, and one more for the directory's: to be removed by this process */
+	pthread_t maker; /* the thread that makes and removes them */
 	int n, n_request;
 	struct flight *flight;
 	int64_t left;
@@ -80,14 +82,25 @@ int skel_scratch_is_open(int k)
 
 void skel_scratch_remove(void)
 {
-	for (int k = 0; state.path != NULL && k < state.n; k++)
+	for (int k = 0; state.path != NULL && k <= state.n; k++)
 		if (state.path[k] != NULL)
 			unlink(state.path[k]);
 }
 
+/*
+ * In the thread that makes the files, as another, MPI's own, would miss one that is being made. mpirun kills all ranks as soon
+ * as one has ended by the signal, which therefore gives the others time to remove theirs.
+ */
 static void on_signal(int number)
 {
+	static const struct timespec others = {.tv_nsec = 300000000};
+
+	if (!pthread_equal(pthread_self(), state.maker)) {
+		pthread_kill(state.maker, number);
+		return;
+	}
 	skel_scratch_remove();
+	nanosleep(&others, NULL);
 	signal(number, SIG_DFL);
 	raise(number);
 }
@@ -96,6 +109,7 @@ static void signals_catch(void)
 {
 	struct sigaction old, new = {.sa_handler = on_signal};
 
+	state.maker = pthread_self();
 	sigemptyset(&new.sa_mask);
 	for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
 		if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
@@ -127,18 +141,32 @@ static void path_make(char path[PATH_BYTES], unsigned number)
 		path[0] = '\0';
 }
 
-/* Make the file `bytes` long; 0, or errno. */
-static int file_make(const char *path, int64_t bytes)
+/* Make file k `bytes` long, of a name that is known to be removed before it is there; 0, or errno. */
+static int file_make(int k, char path[PATH_BYTES], unsigned number, int64_t bytes)
 {
-	int fd = path[0] != '\0' ? open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
-	int error = 0;
+	char *name;
+	int fd, error = 0;
 
-	if (fd < 0)
-		return path[0] != '\0' ? errno : ENAMETOOLONG;
+	path_make(path, number);
+	if (path[0] == '\0')
+		return ENAMETOOLONG;
+	name = strdup(path);
+	if (name == NULL)
+		return ENOMEM;
+	state.path[k] = name;
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0) { /* what has that name is not ours */
+		error = errno;
+		state.path[k] = NULL;
+		free(name);
+		return error;
+	}
 	if (ftruncate(fd, bytes) != 0)
 		error = errno;
 	if (close(fd) != 0 && error == 0)
 		error = errno;
+	if (error != 0)
+		path_forget(k);
 	return error;
 }
 
@@ -147,11 +175,9 @@ static int directory_probe(void)
 {
 	static const char zeros[PROBE_BYTES];
 	char path[PATH_BYTES];
-	int error, fd;
+	int fd, error = file_make(state.n, path, 0, 0);
 	ssize_t n;
 
-	path_make(path, 0);
-	error = file_make(path, 0);
 	if (error != 0)
 		return error;
 	fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -159,7 +185,7 @@ static int directory_probe(void)
 	error = n < 0 ? errno : n < (ssize_t)sizeof zeros ? ENOSPC : 0;
 	if (fd >= 0 && close(fd) != 0 && error == 0)
 		error = errno;
-	unlink(path);
+	path_forget(state.n);
 	return error;
 }
 
@@ -182,6 +208,10 @@ void skel_scratch_begin(const struct skel_program *p)
 
 	if (state.dir == NULL || p->n_files == 0)
 		return;
+	state.n = p->n_files;
+	state.path = skel_alloc((size_t)state.n + 1, sizeof *state.path);
+	atexit(skel_scratch_remove);
+	signals_catch();
 	error = directory_see();
 	PMPI_Allreduce(&error, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
 	if (most != 0) {
@@ -190,15 +220,11 @@ void skel_scratch_begin(const struct skel_program *p)
 				strerror(most));
 		return;
 	}
-	state.n = p->n_files;
 	state.n_request = p->n_requests;
 	state.file = skel_alloc((size_t)state.n, sizeof *state.file);
-	state.path = skel_alloc((size_t)state.n, sizeof *state.path);
 	state.flight = skel_alloc((size_t)state.n_request + 1, sizeof *state.flight);
 	state.left = TOTAL_BYTES / skel_size < RANK_BYTES ? TOTAL_BYTES / skel_size : RANK_BYTES;
 	state.on = 1;
-	atexit(skel_scratch_remove);
-	signals_catch();
 }
 
 void skel_scratch_refuse(int n)
@@ -280,22 +306,21 @@ static void view_reset(struct scratch *s)
 }
 
 /* The file's name to all of its processes, once it is there for all of them. 0, or errno of one that does not see it. */
-static int file_agree(struct scratch *s, char path[PATH_BYTES])
+static int file_agree(int k, char path[PATH_BYTES])
 {
+	const struct scratch *s = &state.file[k];
 	struct stat st;
 	int error = 0, most;
 
-	if (s->rank == 0) {
-		path_make(path, (unsigned)++state.n_opened);
-		error = file_make(path, s->bytes);
-	}
+	if (s->rank == 0)
+		error = file_make(k, path, (unsigned)++state.n_opened, s->bytes);
 	PMPI_Bcast(path, PATH_BYTES, MPI_CHAR, 0, s->comm);
 	PMPI_Bcast(&error, 1, MPI_INT, 0, s->comm);
 	if (error == 0 && s->rank != 0)
 		error = stat(path, &st) != 0 ? errno : st.st_size == s->bytes ? 0 : ESTALE;
 	PMPI_Allreduce(&error, &most, 1, MPI_INT, MPI_MAX, s->comm);
-	if (most != 0 && s->rank == 0)
-		unlink(path);
+	if (most != 0)
+		path_forget(k);
 	return most;
 }
 
@@ -316,11 +341,9 @@ int skel_scratch_open(int k, MPI_Comm c, MPI_Comm own)
 	s->bytes = s->lent * s->n;
 	if (s->lent < LEAST_BYTES)
 		return failed_system(EMFILE);
-	error = file_agree(s, path);
+	error = file_agree(k, path);
 	if (error != 0)
 		return failed_system(error);
-	if (s->rank == 0)
-		state.path[k] = strdup(path);
 	rc = MPI_File_open(c, path, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &s->f);
 	bad = rc != MPI_SUCCESS;
 	PMPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_MAX, own);
@@ -467,6 +490,8 @@ static void files_close(void)
 
 void skel_scratch_end(void)
 {
+	char *volatile *path = state.path;
+
 	if (state.on) {
 		files_close();
 		failures_say();
@@ -474,11 +499,11 @@ void skel_scratch_end(void)
 	}
 	skel_scratch_remove();
 	state.on = 0;
+	state.path = NULL; /* what a signal sees */
 	state.n = 0;
 	free(state.file);
-	free((void *)state.path);
+	free((void *)path);
 	free(state.flight);
-	state.path = NULL;
 	state.file = NULL;
 	state.flight = NULL;
 }
