@@ -344,7 +344,7 @@ endif
 
 check-fast: all $(UNIT_BIN) $(PROG_BIN)
 	prove -j2 --exec '' $(UNIT_BIN)
-	prove -j2 $(TESTS_CLI)
+	scripts/prove-again -j2 $(TESTS_CLI)
 
 check-cluster: all $(PROG_BIN)
 	scripts/run-cluster-tests $(TESTS_CLUSTER)

@@ -27,13 +27,13 @@ sub calls {
 	return [map { s/^\S+ \S+ \S+ //r =~ s/\s+#.*//r } grep { !/^#/ } split /\n/, $r->{out}];
 }
 
-# What a skeleton repeats: its loops with their counts, and its calls.
+# What a skeleton repeats: its loops with their counts, whether or not what they compute goes with the iteration, and its calls.
 sub skeleton {
 	my ($file) = @_;
 	my $r = precedent('skeleton', $file, '-o', "$file.skel", '--seconds', 1000);
 	is($r->{rc}, 0, "$file: a skeleton is made") or diag $r->{err};
-	my @lines = grep { /\b(?:MPI_|for \(skel_loop)/ } split /\n/, slurp("$file.skel/skel.c");
-	return [map { s/^\s+//r =~ s/(skel_loop\w*\(\d+, \d+), [^;]*;/$1;/r } @lines];
+	my @lines = grep { /\b(?:MPI_|for \()/ } split /\n/, slurp("$file.skel/skel.c");
+	return [map { s/^\s+//r =~ s/^for \((?:skel_loop\w*\(\d+, |long i\d+ = 0; i\d+ < )(\w+).*/loop $1/r } @lines];
 }
 
 # Beside the program the recorder now and then encodes a page, and on a busy machine waits for its turn meanwhile.
