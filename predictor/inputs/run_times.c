@@ -219,7 +219,7 @@ double run_times_usual_at(const struct fitter *t, const struct subject *of, uint
 
 		if (s < 0)
 			continue;
-		sum += k->weight * s * k->usual_s / k->wall_s;
+		sum += k->weight * s * k->usual_s / k->wall_s * (of->call ? k->calls : 1);
 		weight += k->weight;
 	}
 	return weight > 0 ? sum / weight : -1;

@@ -22,7 +22,9 @@ struct like {
 	uint32_t first, next;
 	double wall_s;	/* its own, without other programs; 0: no call was timed */
 	double trust;	/* the square of the part of its time in which it had its processors: what is taken away is not known exactly */
-	double usual_s; /* the median of all, by their trust */
+	double usual_s; /* the median of all, by their trust, */
+	double lost;	/* and so much of it in addition that none of their ranks had, in none of them: what taking turns costs */
+	double calls;	/* seconds in calls for one, with that: where ranks take turns */
 	double weight;	/* of its times among theirs: its trust, and less, the farther it is from the median */
 	double counts;	/* of all: what their mean is worth beside other runs */
 };

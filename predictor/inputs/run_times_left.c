@@ -11,17 +11,23 @@
 #define REACH_UNKNOWN 1 /* a time that is said not to change may go with what it is asked for, or the other way round */
 #define TRUST_LEAST  1e-3
 #define SPREAD_LEAST 1e-3 /* of runs that are alike: nearer ones are equally good */
+#define LOST_RUNS 3 /* so many alike tell what is lost in the quietest, */
+#define LOST_MOST 0.25 /* and beyond that it is other programs' */
 #define LIKELY 0.95 /* of what is told of times, above and below: nine of ten runs are between */
 
-/* Seconds of the run, by what its ranks need for themselves: what they took, or where there are functions what these say of
- * the calls that they made. */
-static double wall_of(const struct fitter *t, const struct run_times *times, uint32_t run)
+struct needed {
+	double longest, all, calls; /* seconds of the longest rank, of all, and of all in calls */
+};
+
+/* What the ranks of the run need for themselves: what they took, or where there are functions what these say of the calls that
+ * they made. */
+static struct needed needed_by(const struct fitter *t, const struct run_times *times, uint32_t run)
 {
 	const struct runs_run *k = &t->r->run[run];
-	double longest = 0, all = 0;
+	struct needed of = {0};
 
 	for (uint32_t p = k->first_point; p < k->first_point + k->n_ranks; p++) {
-		double sum = 0;
+		double sum = 0, calls = 0;
 
 		for (uint32_t w = 0; w < t->r->n_ways; w++)
 			sum += (double)t->r->way[w].seen[p].n *
@@ -30,13 +36,21 @@ static double wall_of(const struct fitter *t, const struct run_times *times, uin
 			const struct runs_leaf *call = &t->r->leaf[i];
 
 			if (!run_times_outside(call->name))
-				sum += (double)call->seen[p].n * (times ? run_times_value_at(t, run_times_dur(times, i, is_crowded(k)), p)
-									: fmax(0, run_times_mean_at(t, &(struct subject){.call = call}, p)));
+				calls += (double)call->seen[p].n * (times ? run_times_value_at(t, run_times_dur(times, i, is_crowded(k)), p)
+									  : fmax(0, run_times_mean_at(t, &(struct subject){.call = call}, p)));
 		}
-		longest = fmax(longest, sum);
-		all += sum;
+		of.longest = fmax(of.longest, sum + calls);
+		of.all += sum + calls;
+		of.calls += calls;
 	}
-	return run_place_wall(k->place.crowd, k->n_ranks, longest, all);
+	return of;
+}
+
+static double wall_of(const struct fitter *t, const struct run_times *times, uint32_t run)
+{
+	const struct needed of = needed_by(t, times, run);
+
+	return run_place_wall(t->r->run[run].place.crowd, t->r->run[run].n_ranks, of.longest, of.all);
 }
 
 /* ---- runs that are alike ---- */
@@ -102,6 +116,33 @@ static void weigh_like(struct fitter *t, uint32_t first)
 		t->like[i].counts = all > 0 ? trusted / all : 0;
 }
 
+/*
+ * Ranks that take turns lose time at each turn that the system counts for none of them. Other programs' share cannot be told from it
+ * in one run; what even the quietest of several lost is it, and comes of calls, in which ranks give way.
+ */
+static void find_lost(struct fitter *t, uint32_t first)
+{
+	struct needed of = {0};
+	double least = INFINITY;
+	uint32_t n = 0;
+
+	for (uint32_t i = first; i != RUN_NONE; i = t->like[i].next) {
+		const struct runs_run *run = &t->r->run[i];
+		double lost = t->like[i].wall_s > 0 ? run->wall_ns * 1e-9 / t->like[i].wall_s - 1 : INFINITY;
+
+		if (is_crowded(run) && lost < least) {
+			least = lost;
+			of = needed_by(t, NULL, i);
+		}
+		n++;
+	}
+	least = n >= LOST_RUNS && least > 0 && least < LOST_MOST && of.calls > least * of.all ? least : 0;
+	for (uint32_t i = first; i != RUN_NONE; i = t->like[i].next) {
+		t->like[i].lost = least;
+		t->like[i].calls = least > 0 ? 1 + least * of.all / of.calls : 1;
+	}
+}
+
 /* Of a run whose calls were timed. */
 static double trust_of(const struct runs_run *run, double wall_s)
 {
@@ -131,8 +172,10 @@ void run_times_find_like(struct fitter *t)
 		for (uint32_t k = t->like[i].next; t->like[i].first == i && k != RUN_NONE; k = t->like[k].next)
 			t->like[k].first = i;
 	for (uint32_t i = 0; i < r->n_runs; i++)
-		if (t->like[i].first == i)
+		if (t->like[i].first == i) {
 			weigh_like(t, i);
+			find_lost(t, i);
+		}
 }
 
 /* ---- runs that are left out ---- */
@@ -148,7 +191,7 @@ static double judge_left_out(struct fitter *t, struct run_times *out, double *su
 
 		if (!t->without[run] || t->like[run].first != run)
 			continue;
-		own = t->like[run].usual_s;
+		own = t->like[run].usual_s * (1 + t->like[run].lost);
 		said = wall_of(t, out, run);
 		if (!(own > 0) || !(said > 0) || !isfinite(said / own))
 			continue;
@@ -203,7 +246,7 @@ static double leave_out_each(struct fitter *t, struct run_times *out)
 		double error;
 
 		if (k->lost_ns > 0 && k->wall_ns > 0)
-			out->shared = fmax(out->shared, 1 - t->like[run].wall_s / (k->wall_ns * 1e-9));
+			out->shared = fmax(out->shared, 1 - t->like[run].wall_s * (1 + t->like[run].lost) / (k->wall_ns * 1e-9));
 		if (t->like[run].first != run)
 			continue;
 		leave_like(t, run, true);

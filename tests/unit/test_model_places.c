@@ -254,6 +254,36 @@ static void test_turns(void **state)
 	}
 }
 
+/* What no rank had of the processors in the quietest of several runs is part of what taking turns costs; of one run it may be others'. */
+static void test_lost(void **state)
+{
+	static const double rows[] = {24, 32, 40}, lost[] = {0.12, 0.05, 0.2};
+	double n[WORLD_RUNS], k[WORLD_RUNS];
+	struct trace *t[WORLD_RUNS];
+	struct world w;
+
+	(void)state;
+	for (uint32_t times = 1; times <= 3; times += 2) {
+		uint32_t runs = 0;
+
+		for (uint32_t i = 0; i < 6 * times; i++) {
+			n[runs] = rows[i % 3];
+			k[runs] = i % 3 == 1 ? 80 : 50 + 5 * (i % 3);
+			t[runs] = turns(i / 3 % 2 ? 8 : 4, 2, (uint32_t)n[runs], (uint32_t)k[runs], times == 1 ? lost[1] : lost[i / 6], i + 1);
+			runs++;
+		}
+		assert_int_equal(world_learn(&w, 1, t, n, k, runs), 0);
+		for (uint32_t ranks = 4; ranks <= 8; ranks += 2) {
+			double is = law(ranks, 2, 34, 40) * (times == 1 ? 1 : 1 + lost[1]), said = world_seconds(&w, ranks, 0, 34, 40, NULL);
+
+			if (!(fabs(said / is - 1) < 0.02))
+				fail_msg("%u runs, %u ranks: %g s, predicted %g s", runs, ranks, is, said);
+		}
+		assert_true(fabs(w.times.shared - (times == 1 ? 1 - 1 / (1 + lost[1]) : 1 - (1 + lost[1]) / (1 + lost[2]))) < 0.02);
+		world_forget(&w);
+	}
+}
+
 /* No run had more ranks than processors: that these take turns is known, what it costs is not. */
 static void test_unseen(void **state)
 {
@@ -541,7 +571,7 @@ int main(void)
 	    cmocka_unit_test(test_cut),	  cmocka_unit_test(test_preempted), cmocka_unit_test(test_places),
 	    cmocka_unit_test(test_turns), cmocka_unit_test(test_unseen),    cmocka_unit_test(test_different),
 	    cmocka_unit_test(test_yielding), cmocka_unit_test(test_rounds), cmocka_unit_test(test_interval), cmocka_unit_test(test_reach_unknown),
-	    cmocka_unit_test(test_jump),
+	    cmocka_unit_test(test_jump), cmocka_unit_test(test_lost),
 	    cmocka_unit_test(test_least),
 	};
 
