@@ -54,14 +54,6 @@ sub text_of {
 	return readline($fh) // '';
 }
 
-sub set_text {
-	my ($path, $text) = @_;
-	open my $f, '>', $path or die "$path: $!\n";
-	print $f $text;
-	close $f or die "$path: $!\n";
-	return;
-}
-
 # Traces of a testbed: a list of texts, empty when it is gone altogether.  A dead process that the
 # system's init has not reaped yet has no namespace and no command line, and is none.
 sub traces_of {
@@ -220,25 +212,6 @@ subtest 'MPI over two nodes, fast and slow' => sub {
 		return throttled('slow1') || !$testbed->run('srun', @alone, '-p', 'slow', '-N2', '-n2', $program);
 	}), 'by its quota');
 	is(throttled('fast1'), 0, 'a fast one has none');
-};
-
-# It measures what it did: it says so when it did not come to what is asked, as where others have the processor.
-subtest 'quotas aligned' => sub {
-	my $all = cgroup_dir($name) =~ s{/[^/]*$}{}r;
-	my ($share) = grep { -e } "$all/cpu.shares", "$all/cpu.weight";
-	my $before = text_of($share);
-	set_text($share, $share =~ /weight$/ ? 10_000 : 200_000);
-	ok(wait_until(120, sub {
-		my $r = $testbed->testbed('slow', '--align');
-		is($r->{rc}, 0, 'slow --align') or diag($r->{err});
-		return $r->{err} eq '';
-	}), 'both slow nodes are stopped at the same instants');
-	my @slow = map { cgroup_dir($name) . "/$_" } qw(slow1 slow2);
-	like(run_command("$script-align", @slow)->{out}, qr/^\Q$slow[0]\E: periods of 8 ms begin [-\d]+ us behind a tick /m, 'and again');
-	set_text($share, $before);
-	is(run_command("$script-align")->{rc}, 2, 'no cgroup is an error');
-	like(run_command("$script-align", '/nonexistent')->{err}, qr/^testbed-align: \/nonexistent.*: No such file/, 'nor one that is not there');
-	is(run_command("$script-align", cgroup_dir($name) . '/fast1')->{out}, cgroup_dir($name) . "/fast1: no quota\n", 'what has no quota is left alone');
 };
 
 subtest 'a trigger fires and extends a job' => sub {

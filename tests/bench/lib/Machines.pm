@@ -20,18 +20,19 @@ my $LIMIT_S = 300; # of one run
 # What mpirun adds to any failure.
 my $LAUNCHER = qr/^-+$|^(?:mpirun detected|the job to be term|Primary job|a non-zero exit)|^\s+(?:Process name|Exit code):/;
 
-# Nodes of one job on different cores: scripts/testbed binds fast1 and slow1 to one, fast2 and slow2 to the other. tries: a probe
+# Nodes of one job on different cores: scripts/testbed binds fast1 and slow1 to one, fast2 and slow2 to the other. The slow ones
+# have slow links here; half: cores of which processor_share leaves a half. way: of measuring, see Pairs.pm. tries: a probe
 # runs so often there, and the quickest counts. One process in fifteen takes two to eight times as long as the others for the same
 # floating point on qemu: its own stack lies, modulo 4 KiB, where the registers that it emulates do, and the processor takes the
 # one for the other. Where it lies is drawn anew for each process, and shifts with the environment by 16 bytes.
 my %machine = (
-	home     => {text => 'the traced nodes again', nodes => 'fast1,fast2', partition => 'fast'},
-	cpu      => {text => 'processor at 50 %', nodes => 'slow1,slow2', partition => 'slow', cpu => 50, mbit => 0},
-	network  => {text => 'network at 100 Mbit/s', nodes => 'slow1,slow2', partition => 'slow', cpu => 100, mbit => 100},
-	both     => {text => 'both', nodes => 'slow1,slow2', partition => 'slow', cpu => 50, mbit => 100},
-	unequal  => {text => 'one node at 50 %', nodes => 'fast1,slow2', partition => 'mixed', cpu => 50, mbit => 0},
+	home     => {text => 'the traced nodes again', nodes => 'fast'},
+	cpu      => {text => 'processor at 50 %', nodes => 'fast', half => [0, 1], way => 4},
+	network  => {text => 'network at 100 Mbit/s', nodes => 'slow'},
+	both     => {text => 'both', nodes => 'slow', half => [0, 1], way => 4},
+	unequal  => {text => 'one node at 50 %', nodes => 'fast', half => [1], way => 4},
 	here     => {text => 'this machine, without emulation', local => []},
-	qemu     => {text => 'qemu-user', local => ['qemu-x86_64'], home => 'here', tries => 2},
+	qemu     => {text => 'qemu-user', local => ['qemu-x86_64'], home => 'here', tries => 2, way => 3},
 	valgrind => {text => 'valgrind, no tool', local => ['valgrind', '-q', '--tool=none'], home => 'here'},
 );
 my @order = qw(home cpu network both unequal here qemu valgrind);
@@ -41,13 +42,13 @@ sub machine { return $machine{$_[0]} // die "no machine '$_[0]'\n" }
 sub home_of { return machine($_[0])->{home} // (machine($_[0])->{local} ? 'here' : 'home') }
 
 my $name = $ENV{PRECEDENT_TESTBED} // 'accuracy';
-my ($testbed, $up, $slow, $local_dir);
+my $SLOW_MBIT = 100;
+my ($testbed, $up, $slower, $local_dir);
 
 sub testbed {
 	return $testbed if $testbed;
 	$up = 1;
-	$testbed = Testbed->attach(name => $name, up => ['--plain']);
-	$testbed->run({as => 'root'}, 'scontrol', 'create', 'PartitionName=mixed', 'Nodes=fast1,slow2', 'State=UP');
+	$testbed = Testbed->attach(name => $name, up => ['--plain', '--slow-cpu', 100, '--slow-mbit', $SLOW_MBIT]);
 	return $testbed;
 }
 
@@ -59,6 +60,22 @@ sub work_dir {
 		return $local_dir;
 	}
 	return testbed()->dir . '/home/' . testbed()->user;
+}
+
+# Of these cores half is left, until whole().
+sub halve {
+	my $pid = open my $says, '-|', build() . '/tests/bench/processor_share', 50, @_ or die "processor_share: $!\n";
+	$slower = {pid => $pid, says => $says};
+	(<$says> // '') eq "ready\n" or die "no cores at half their speed\n";
+	return;
+}
+
+sub whole {
+	return if !$slower;
+	kill 'KILL', $slower->{pid};
+	close $slower->{says};
+	undef $slower;
+	return;
 }
 
 # run_on(MACHINE, RANKS, {options}, CMD...): (seconds, output). Options: dir, where it runs; env => {}; native: without the
@@ -75,20 +92,15 @@ sub run_on {
 			qw(--mca btl_vader_single_copy_mechanism none), (map { ('-x', $_) } @env), '-n', $ranks, @wrap, @cmd);
 	} else {
 		my $tb = testbed();
-		my $want = defined $m->{cpu} ? "$m->{cpu} $m->{mbit}" : $slow // '';
-		if ($want ne ($slow // '')) {
-			my $r = $tb->testbed('slow', '--slow-cpu', $m->{cpu}, '--slow-mbit', $m->{mbit}, '--align');
-			die "testbed slow: $r->{err}" if $r->{rc} != 0;
-			warn $r->{err} if $r->{err} ne ''; # the slow nodes are not aligned: these rows are not like the others
-			$slow = $want;
-		}
 		my $each = $ranks / 2;
-		push @run, ('scripts/testbed', '--name', $tb->name, '--chdir', $dir, 'run', 'srun', '-Q', '-p', $m->{partition}, '-w', $m->{nodes}, '-N2',
+		push @run, ('scripts/testbed', '--name', $tb->name, '--chdir', $dir, 'run', 'srun', '-Q', '-p', $m->{nodes}, '-N2',
 			"-n$ranks", "--ntasks-per-node=$each", '--overcommit', 'env', 'OMP_NUM_THREADS=1', @env, @cmd);
 	}
+	halve(@{$m->{half}}) if $m->{half};
 	my $begin = time;
 	my $r = Testbed::run_command(@run);
 	my $took = time - $begin;
+	whole();
 	if ($r->{rc} != 0) {
 		my $why = $r->{rc} == 124 ? "takes more than $LIMIT_S s" : join ' / ', grep { /\S/ && !/$LAUNCHER/ } split /\n/, "$r->{out}$r->{err}";
 		die $cmd[0] =~ s{.*/}{}r, " on $name failed ($r->{rc}): ", $why =~ s/.*(?=.{300})//r, "\n";
@@ -100,6 +112,7 @@ sub run_on {
 sub machines_end {
 	open my $f, '<', "/proc/$$/task/$$/children" or die "/proc: $!\n";
 	kill 'TERM', split ' ', <$f> // '';
+	whole();
 	system("scripts/testbed --name $name down >/dev/null") if $up;
 	$up = 0;
 	return;

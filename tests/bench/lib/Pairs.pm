@@ -16,14 +16,14 @@ use Machines qw(home_of machine run_on work_dir);
 use Programs qw(program_of furnish slurp spill owned);
 use Testbed;
 
-our @EXPORT_OK = qw(prepare pair_begin pair_row of_this_way of_sides quickest runs_until way_of $WAY);
+our @EXPORT_OK = qw(prepare pair_begin pair_row of_this_way of_sides quickest runs_until way_of);
 
 # How a pair is measured, in its row: rows of different ways have no place in one table. 1, without the field: every program
 # runs once, twice at home. 2: medians of several runs before the probes and several after. 3: the quickest of several runs of a
-# probe besides, on machines that want it.
-our $WAY = 2;
+# probe besides, on machines that want it. 4: half a processor by processor_share, no longer by a quota.
+my $WAY = 2;
 
-sub way_of { return $WAY + ((machine($_[0])->{tries} // 1) > 1) }
+sub way_of { return machine($_[0])->{way} // $WAY }
 sub of_this_way { return grep { ($_->{way} // 1) == way_of($_->{machine}) } @_ }
 
 my @make_partial = (build() . '/tests/bench/make_partial');
