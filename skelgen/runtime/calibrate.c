@@ -59,14 +59,14 @@ double calibrate_clock(void)
 	return least / CLOCK_READS;
 }
 
-/* The least of several: what takes the processor away meanwhile takes longer than all that is measured here. */
-static double least_time(int c, uint64_t units, double clock_ns)
+/* Of several: one from which the processor is taken meanwhile, or at a look at the clock, takes too long or no time. */
+static double median_time(int c, uint64_t units, double clock_ns)
 {
-	double least = INFINITY;
+	double sample[TRIALS];
 
 	for (int i = 0; i < TRIALS; i++)
-		least = fmin(least, time_units(c, units, 1, clock_ns));
-	return least;
+		sample[i] = time_units(c, units, 1, clock_ns);
+	return median(sample, TRIALS);
 }
 
 /* A first idea of a unit's time, in as many units as it takes to see it; data that fit a cache are in it afterwards. */
@@ -79,7 +79,7 @@ static double unit_time(int c, double clock_ns)
 		kernel_run(compute_kernel(), c, kernel_round(compute_kernel(), c));
 	do {
 		units *= 2;
-		ns = least_time(c, units, clock_ns);
+		ns = median_time(c, units, clock_ns);
 	} while (ns < TRIAL_NS && units < (1u << 20));
 	ns /= (double)units;
 	return ns < 0.05 ? 0.05 : ns;

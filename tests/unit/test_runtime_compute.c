@@ -4,6 +4,7 @@
  * and the calibration file. What the kernels are given to do is counted; nothing is asserted about time. The runtime is
  * a library of its own, so its sources are taken in here.
  */
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,29 +16,36 @@
 #include "skelgen/runtime/own_clock.h"
 
 /* The machine that is calibrated: this one, or one on which a unit of class c takes c + 2 ns, a look at the clock 25 ns, and
- * one such look lasts longer, as that rank has to wait for its core. */
+ * one such look lasts longer, as that rank has to wait for its core; or on which others have the core for stop_ns after each
+ * stop_ns, which the kernel counts. */
 static struct {
 	int simulated;
 	unsigned reads, stalls_at;
-	double now_ns, stall_ns;
+	double now_ns, stall_ns, stop_ns;
 } machine;
+
+static double machine_delayed(void)
+{
+	return machine.stop_ns > 0 ? machine.stop_ns * floor(machine.now_ns / machine.stop_ns) : 0;
+}
 
 static double machine_clock(void)
 {
 	if (!machine.simulated)
 		return compute_clock_ns();
 	machine.now_ns += 25 + (machine.reads++ == machine.stalls_at ? machine.stall_ns : 0);
-	return machine.now_ns;
+	return machine.now_ns + machine_delayed();
 }
 
-/* Nobody else has its processor; what the kernel says of that is in tests/cli/42-preempted.t. */
+/* What the kernel says of this machine is in tests/cli/42-preempted.t. */
 double own_clock_delayed_ns(void)
 {
-	return 0;
+	return machine_delayed();
 }
 
 void own_clock_start(struct own_clock *c)
 {
+	c->delayed_ns = own_clock_delayed_ns();
 	c->begin_ns = machine_clock();
 }
 
@@ -47,7 +55,7 @@ double own_clock_ns(const struct own_clock *c, double *wall_ns)
 
 	if (wall_ns)
 		*wall_ns = wall;
-	return wall;
+	return wall - (own_clock_delayed_ns() - c->delayed_ns);
 }
 
 void own_clock_close(void)
@@ -507,6 +515,28 @@ static void test_calibration_stalled(void **unused)
 	compute_close();
 }
 
+/* Where others have the core for as long as it has it, however often, also in step with what is measured. */
+static void test_calibration_crowded(void **unused)
+{
+	const struct compute_mix mix = {.share = {[CLASS_INTEGER] = 1}, .threads = 1};
+	struct curve curve;
+
+	(void)unused;
+	assert_int_equal(compute_open(&mix, 1, &small), 0);
+	for (double stop = 3e3; stop < 1e7; stop *= 1.07) {
+		memset(&machine, 0, sizeof(machine));
+		machine.simulated = 1;
+		machine.stalls_at = UINT_MAX;
+		machine.stop_ns = stop;
+		calibrate_kernel(CLASS_INTEGER, 4e6, &curve);
+		for (int i = 0; i < CURVE_POINTS; i++)
+			if (fabs(curve.ns[i] / ((CLASS_INTEGER + 2) * (double)(1ull << i)) - 1) > 1e-6)
+				fail_msg("stops of %g ns: %llu units take %g ns", stop, 1ull << i, curve.ns[i]);
+	}
+	memset(&machine, 0, sizeof(machine));
+	compute_close();
+}
+
 /* ---- the file ---- */
 
 static void write_bytes(const char *path, const char *text, size_t n)
@@ -639,6 +669,7 @@ int main(void)
 		cmocka_unit_test(test_threads_share_the_work),
 		cmocka_unit_test(test_calibration_rises),
 		cmocka_unit_test(test_calibration_stalled),
+		cmocka_unit_test(test_calibration_crowded),
 		cmocka_unit_test(test_calibration_file),
 		cmocka_unit_test(test_calibration_file_damaged),
 	};
