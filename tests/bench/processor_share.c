@@ -52,8 +52,8 @@ static void take(long long busy_ns)
 	}
 }
 
-/* The process of one core, which says on FD whether it has it. */
-static void child(int core, long long busy_ns, int fd)
+/* The process of one core, which says on FD whether it has it. It never outlives PARENT. */
+static void child(pid_t parent, int core, long long busy_ns, int fd)
 {
 	struct sched_param priority = {.sched_priority = 1};
 	bool slower;
@@ -62,6 +62,8 @@ static void child(int core, long long busy_ns, int fd)
 	CPU_ZERO(&set);
 	CPU_SET(core, &set);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
 	slower = sched_setaffinity(0, sizeof(set), &set) == 0 && mlockall(MCL_CURRENT) == 0 &&
 		 sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
 	if (!slower)
@@ -71,12 +73,25 @@ static void child(int core, long long busy_ns, int fd)
 	take(busy_ns);
 }
 
+/* -1: TEXT is no number from LEAST to MOST. */
+static int number(const char *text, int least, int most)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	return end > text && !*end && n >= least && n <= most ? (int)n : -1;
+}
+
 int main(int argc, char **argv)
 {
-	int i, fd[2], percent = argc > 2 ? atoi(argv[1]) : 0;
+	/* Of less than 5 the kernel itself would stop processes of real-time priority. */
+	int i, fd[2], percent = argc > 2 ? number(argv[1], 5, 95) : -1;
+	pid_t self = getpid();
 	bool slower;
 
-	if (percent < 5 || percent > 95) { /* beyond that the kernel itself stops processes of real-time priority */
+	for (i = 2; i < argc; ++i)
+		percent = number(argv[i], 0, CPU_SETSIZE - 1) < 0 ? -1 : percent;
+	if (percent < 0) {
 		fprintf(stderr, "usage: processor_share PERCENT CORE...   (5 to 95 percent are left)\n");
 		return 2;
 	}
@@ -89,7 +104,7 @@ int main(int argc, char **argv)
 		pid_t pid = fork();
 
 		if (pid == 0)
-			child(atoi(argv[i]), PERIOD_NS * (100 - percent) / 100, fd[1]);
+			child(self, number(argv[i], 0, CPU_SETSIZE - 1), PERIOD_NS * (100 - percent) / 100, fd[1]);
 		if (pid < 0 || read(fd[0], &slower, sizeof(slower)) != sizeof(slower) || !slower)
 			return 1;
 	}
