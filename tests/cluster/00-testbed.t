@@ -214,6 +214,28 @@ subtest 'MPI over two nodes, fast and slow' => sub {
 	is(throttled('fast1'), 0, 'a fast one has none');
 };
 
+# What the accuracy table takes for a slow processor. Other work on this machine can only lower a share.
+subtest 'half a core' => sub {
+	my $build = $ENV{PRECEDENT_BUILD} // 'build';
+	my $made = run_command('make', '--silent', '-C', top(), "B=$build", "$build/tests/bench/processor_share");
+	is($made->{rc}, 0, 'it is built') or diag($made->{err});
+	my $tool = Testbed::build_dir() . '/tests/bench/processor_share';
+	is(run_command($tool, @$_)->{rc}, 2, "'@$_' is no use of it") for [], [50], [3, 0], [50, '0x'], [50, -1];
+	chomp(my $core = `nproc --all`);
+	$core--;
+	my $pid = open my $says, '-|', $tool, 50, $core or die "$tool: $!\n";
+	SKIP: {
+		skip 'no process of real-time priority can be had here', 2 if (<$says> // '') ne "ready\n";
+		my $share = run_command('taskset', '-c', $core, $^X, '-MTime::HiRes=time', '-e',
+			'my $s = time; 1 while time < $s + 1; my ($u, $k) = times; print +($u + $k) / (time - $s)')->{out};
+		cmp_ok($share, '<', 0.6, 'half of a core is left');
+		cmp_ok($share, '>', 0, '... and not nothing');
+	}
+	kill 'KILL', $pid;
+	close $says;
+	ok(wait_until(10, sub { return !grep { text_of("$_/cmdline") =~ /^\Q$tool\E\0/ } glob '/proc/[0-9]*' }), 'killed, it leaves no process');
+};
+
 subtest 'a trigger fires and extends a job' => sub {
 	my $trigger = $testbed->write('extend.sh', "#!/bin/sh\nscontrol update JobId=\$1 TimeLimit=00:05:00\n", 0755);
 	# slurmctld runs a trigger's program, as the user slurm: it must get at the program.
