@@ -309,7 +309,7 @@ static uint64_t find_arms(const ZydisDecoder *d, const struct trace_code *c, uin
 	return last;
 }
 
-/* Loops that overlap are one: compilers copy a loop's test to the end of each arm. */
+/* Loops that overlap are one: compilers copy a loop's test to the end of each arm, and "continue" leads to the head before it ends. */
 static bool grow(const ZydisDecoder *d, const struct trace_code *c, uint64_t *head, uint64_t *end)
 {
 	struct mix_op op;
@@ -321,7 +321,7 @@ static bool grow(const ZydisDecoder *d, const struct trace_code *c, uint64_t *he
 			*head = op.target;
 			return true;
 		}
-		if (at > *end && op.target > *head && op.target <= *end) {
+		if (at > *end && op.target >= *head && op.target <= *end) {
 			*end = at;
 			return true;
 		}

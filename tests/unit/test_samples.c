@@ -313,6 +313,43 @@ static void test_arithmetic(void **state)
 	free(b);
 }
 
+/* for (...) { if (far) continue; work } is one loop wherever in it a sample lies, though two branches lead to its head; that branch
+ * is guessed wrong if both its ways are met. */
+static void test_continue(void **state)
+{
+	/* add $4,rbx; cmp r15,rbx; je out; movsd (rbx),xmm0; comisd xmm0,xmm2; jbe head; mulsd xmm1,xmm0; addsd xmm0,xmm3; jmp head; ret */
+	static const uint8_t loop[] = {0x48, 0x83, 0xc3, 4, 0x4c, 0x39, 0xfb, 0x74, 0x14, 0xf2, 0x0f, 0x10, 0x03, 0x66, 0x0f, 0x2f,
+				       0xd0, 0x76, 0xed, 0xf2, 0x0f, 0x59, 0xc1, 0xf2, 0x0f, 0x58, 0xd8, 0xeb, 0xe3, 0xc3};
+	static const uint64_t place[] = {0, 9, 19};
+	struct trace_code code = {0, 0, sizeof(loop), (uint8_t *)loop};
+	struct trace_samples s = {.n_code = 1, .code = &code};
+	struct mix_body *b = malloc(sizeof(*b));
+	static uint64_t reg[90][TSAMPLE_REGS];
+	struct mix_hit hit[90];
+	struct mix_use use;
+
+	(void)state;
+	assert_non_null(b);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(mix_body_find(&s, 0, place[i], b), 0);
+		assert_true(b->is_loop);
+		assert_int_equal(b->n, 9);
+		assert_int_equal(b->op[0].offset, 0);
+		assert_int_equal(b->op[8].offset, 27);
+	}
+	for (uint64_t i = 0; i < 90; i++) {
+		reg[i][3] = 0x7f0000000000 + 4 * i;
+		hit[i] = (struct mix_hit){place[i % 3], reg[i]};
+	}
+	assert_int_equal(mix_model(b, hit, 90, cache, false, &use), 0);
+	assert_true(use.share[CLASS_BRANCH] > 0.3);
+	for (uint64_t i = 0; i < 90; i++)
+		hit[i].offset = place[i % 2]; /* never near */
+	assert_int_equal(mix_model(b, hit, 90, cache, false, &use), 0);
+	assert_true(use.share[CLASS_BRANCH] < 0.01);
+	free(b);
+}
+
 /* ---- fills and copies ---- */
 
 #define STRING_HITS 200
@@ -414,7 +451,8 @@ int main(void)
 		cmocka_unit_test(test_page),      cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_sleep),     cmocka_unit_test(test_footprint),
 		cmocka_unit_test(test_chase),     cmocka_unit_test(test_stream_and_stride),
-		cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_continue),
+		cmocka_unit_test(test_strings),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
