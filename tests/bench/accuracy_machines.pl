@@ -14,13 +14,14 @@
 # Results go to a file, a line each, so that the table can be made in pieces: what a sweep that was ended has measured stays,
 # and --fill goes on from there. What fails on one machine is a line as well, and no obstacle to the rest.
 # Programs are named by the first word: the three that do not fit into the cache are ft-large, mg-large and heat-large.
-# Usage: accuracy_machines.pl [--pairs N] [--fill] [--minutes M] [--seconds S] [--ranks N] [--results FILE] [--programs A,B]
+# Usage: accuracy_machines.pl [--pairs N] [--fill] [--minutes M] [--seconds S] [--least S] [--ranks N] [--results FILE] [--programs A,B]
 #	[--machines A,B] [--small]
 #	accuracy_machines.pl --table | --document FILE [--results FILE]
 #	accuracy_machines.pl --list
 #   --pairs N    pairs of each program on each machine, 5; with --fill what the file has counts, and the fewest come first
 #   --minutes M  begin no pair after M minutes
 #   --seconds S  skeletons and partial executions are made for a quarter of the run at home, but for 0.4 s at least (emulated: 0.3) and S at most, 3
+#   --least S    for S seconds at least, or as long as the program runs
 #   --machines   of home,cpu,network,both,unequal,here,qemu,valgrind; all but here, which is the home of the last two
 #   --small      the data for emulated processors everywhere, to see that all runs; to a file of its own
 #   --table      the tables of what the file has; --document writes them below the marker line of ACCURACY.md
@@ -41,7 +42,7 @@ use Programs qw(program_names program_of slurp);
 
 my $FAILURES = 2; # of a program on a machine: then it is not tried again
 my %o = (pairs => 5, ranks => 2, results => 'accuracy.jsonl', programs => '', machines => '', seconds => 3, minutes => 1e6);
-GetOptions(\%o, 'pairs=i', 'fill', 'minutes=f', 'ranks=i', 'results=s', 'programs=s', 'machines=s', 'seconds=f', 'small', 'table', 'document=s', 'list') && !@ARGV or exit 2;
+GetOptions(\%o, 'pairs=i', 'fill', 'minutes=f', 'ranks=i', 'results=s', 'programs=s', 'machines=s', 'seconds=f', 'least=f', 'small', 'table', 'document=s', 'list') && !@ARGV or exit 2;
 chdir top() or die top() . ": $!\n";
 chomp(my $commit = `git rev-parse --short HEAD 2>/dev/null`);
 my $begin = time;
@@ -116,7 +117,7 @@ sub go_on {
 	my @at = lacking($t);
 	my ($p, $at_home);
 	eval {
-		$t->{prepared} //= prepare($t->{name}, $t->{home}, $o{ranks}, $o{seconds}, $o{small} || $t->{home} eq 'here');
+		$t->{prepared} //= prepare($t->{name}, $t->{home}, $o{ranks}, $o{seconds}, $o{small} || $t->{home} eq 'here', $o{least});
 		$p = {%{$t->{prepared}}};
 		$at_home = pair_begin($p);
 	};

@@ -47,9 +47,9 @@ sub skeleton_make {
 }
 
 # Traced once at home, and its skeleton made: once for all pairs of a sweep. Skeleton and partial execution take at most $most seconds
-# there.
+# there, and $least at least if that is given.
 sub prepare {
-	my ($name, $home, $ranks, $most, $small) = @_;
+	my ($name, $home, $ranks, $most, $small, $least) = @_;
 	my $dir = work_dir($home) . '/' . $name =~ s/[^\w-]+/-/gr;
 	my %p = (name => $name, home => $home, ranks => $ranks, dir => $dir, trace => "$dir/trace.ptrace", cal => "$dir/cal",
 		stop => "$dir/stop", leaves => program_of($name)->{leaves}, cmd => [furnish($dir, $name, $ranks, $small)]);
@@ -57,7 +57,7 @@ sub prepare {
 	run(\%p, $home, {native => 1, env => {LD_PRELOAD => "$dir/libprecedent_trace.so", PRECEDENT_TRACE_FILE => $p{trace}}}, @{$p{cmd}});
 	-s $p{trace} or die "it left no trace\n";
 	my $part = $PART * skeleton_make(\%p, $most)->{traced_s};
-	$p{seconds} = min($most, max($part, $LEAST_S{$home}));
+	$p{seconds} = min($most, max($part, $least // $LEAST_S{$home}));
 	$p{facts} = skeleton_make(\%p, $p{seconds}, '--compile');
 	owned($dir);
 	$p{unpartial} = stop_prepare(\%p);
@@ -200,7 +200,7 @@ sub pair_row {
 		home_runs => [$same ? $at_home->{before} : @$at_home{qw(before after)}], actual_runs => [$same ? $at_home->{after} : @$there{qw(before after)}],
 		skeleton => $told->{skeleton}{mean}, ratio => $home->{program} * $s1->{skel_s} / $s0->{skel_s}, told => $told,
 		empty => $home->{program} * $there->{empty}{skel_s} / $home->{empty}{skel_s}, kernels => $home->{program} * (@ratio ? sum(@ratio) / @ratio : 1),
-		clock => $home->{program}, probe => $s1->{took}, launch => median(@{$p->{launched}{$at}}), own => $s0->{skel_s} / $home->{program});
+		made_s => $p->{seconds}, clock => $home->{program}, probe => $s1->{took}, launch => median(@{$p->{launched}{$at}}), own => $s0->{skel_s} / $home->{program});
 	# For who asks later where an error comes from: what the skeleton said of itself at home and there.
 	$row{computes} = $p->{facts}{computed_s} / $p->{facts}{traced_s};
 	($row{at_home}, $row{there}) = map { my $s = $_; +{map { $_ => $s->{$_} + 0 } grep { defined $s->{$_} } qw(skel_s computed_s noise)} } $s0, $s1;
