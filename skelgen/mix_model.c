@@ -16,7 +16,8 @@
 #define LOWEST    0x10000ull          /* addresses that a program can have: others are what registers held */
 #define HIGHEST   0x800000000000ull   /* before the instruction was ever reached */
 #define STRIDE    128   /* bytes: more is a stride */
-#define WRONG     17    /* cycles of a wrong guess */
+#define WRONG     17    /* cycles of a wrong guess, from when it is known to be one */
+#define FOLLOWED  0.9   /* of the rarer way: the rest is foretold */
 #define ARM       6     /* instructions */
 #define SHARP     3     /* how much of the time the longest of several takes that overlap */
 #define LEAST_WAIT 0.5  /* of the waiting that was found, and at most: so that instructions and time agree */
@@ -72,6 +73,7 @@ struct model {
 	uint32_t n_all;
 	uint32_t *heat;        /* samples by instruction */
 	double *often;         /* how often it is executed, of the most frequent one */
+	double *known;         /* cycles until its value is there, in an iteration that begins with nothing under way */
 	double units[CLASS_N], memory[CLASS_N], chain[CLASS_N], wrong;
 	double row, row_waits; /* of a chain: iterations, and what is left of the waiting in one without end */
 	double shorts;         /* of the scalar work: the part in short loops */
@@ -388,6 +390,21 @@ static int find_chain(struct model *m)
 
 /* ---- branches ---- */
 
+/* After a wrong guess nothing is under way: the next one is known when all that leads to it has been done. */
+static void find_known(struct model *m)
+{
+	struct ready reg[MIX_REGS], now;
+
+	memset(reg, 0, sizeof(reg));
+	for (uint32_t i = 0; i < m->b->n; i++) {
+		now = made(m, i, reg);
+		m->known[i] = now.at;
+		for (uint32_t r = 0; r < MIX_REGS; r++)
+			if (m->b->op[i].writes >> r & 1)
+				reg[r] = now;
+	}
+}
+
 /* Is what this branch looks at loaded or mixed in the loop? */
 static bool is_by_data(const struct model *m, uint32_t i)
 {
@@ -426,7 +443,7 @@ static double arm_heat(const struct model *m, uint32_t from, uint32_t stop)
 	return sum;
 }
 
-/* Share of its executions in which a branch goes a way that was not expected. */
+/* Share of its executions in which a branch goes a way that was not expected, by the samples of both. */
 static double wrong_share(const struct model *m, uint32_t i)
 {
 	uint32_t t = mix_body_at(m->b, m->b->op[i].target);
@@ -439,7 +456,22 @@ static double wrong_share(const struct model *m, uint32_t i)
 	there = arm_heat(m, t, i);
 	if (here <= 0 || there <= 0)
 		return 0;
-	return 0.9 * fmin(here, there) / (here + there);
+	return FOLLOWED * fmin(here, there) / (here + there);
+}
+
+/* The same by how often what follows is executed, where no other way leads there. */
+static double wrong_by_often(const struct model *m, uint32_t i)
+{
+	const struct mix_body *b = m->b;
+	double share = wrong_share(m, i), falls;
+
+	if (share <= 0 || i + 1 == b->n || m->often[i] <= 0)
+		return share;
+	for (uint32_t k = 0; k < b->n; k++)
+		if (mix_flow_leaves(&b->op[k]) && b->op[k].target == b->op[i + 1].offset)
+			return share;
+	falls = fmin(1, m->often[i + 1] / m->often[i]);
+	return FOLLOWED * fmin(falls, 1 - falls);
 }
 
 /* ---- all together ---- */
@@ -547,7 +579,7 @@ static int find_often(struct model *m)
 	if (!cost)
 		return -1;
 	for (uint32_t i = 0; i < b->n; i++) {
-		double late = b->is_loop && b->op[i].kind == MIX_BRANCH ? WRONG * wrong_share(m, i) : 0;
+		double late = b->is_loop && b->op[i].kind == MIX_BRANCH ? (WRONG + m->known[i]) * wrong_share(m, i) : 0;
 
 		cost[i] += cost_of[b->op[i].kind].each;
 		if (late > 0) {
@@ -592,6 +624,7 @@ static int weigh(struct model *m)
 		if (p != UINT32_MAX)
 			m->heat[p]++;
 	}
+	find_known(m);
 	if (find_often(m) < 0)
 		return -1;
 	for (uint32_t i = 0; i < m->b->n; i++) {
@@ -601,7 +634,7 @@ static int weigh(struct model *m)
 		if (touches(op))
 			add_access(m, i);
 		if (m->b->is_loop && op->kind == MIX_BRANCH)
-			m->wrong += m->often[i] * WRONG * wrong_share(m, i);
+			m->wrong += m->often[i] * (WRONG + m->known[i]) * wrong_by_often(m, i);
 	}
 	m->shorts = short_part(m);
 	m->row = mix_row(m->b, m->hit, m->n);
@@ -640,11 +673,12 @@ int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, c
 	m.access = calloc(b->n + 1u, sizeof(*m.access));
 	m.heat = calloc(b->n + 1u, sizeof(*m.heat));
 	m.often = calloc(b->n + 1u, sizeof(*m.often));
+	m.known = calloc(b->n + 1u, sizeof(*m.known));
 	m.address = calloc(m.n + 1u, sizeof(*m.address));
 	m.sample = calloc(m.n + 1u, sizeof(*m.sample));
 	m.pair = calloc(m.n + 1u, sizeof(*m.pair));
 	m.all = calloc((size_t)m.n * b->n + 1u, sizeof(*m.all));
-	if (!m.access || !m.heat || !m.often || !m.address || !m.sample || !m.pair || !m.all)
+	if (!m.access || !m.heat || !m.often || !m.known || !m.address || !m.sample || !m.pair || !m.all)
 		goto out;
 	find_levels(&m);
 	if (weigh(&m) == 0) {
@@ -657,6 +691,7 @@ out:
 	free(m.access);
 	free(m.heat);
 	free(m.often);
+	free(m.known);
 	free(m.address);
 	free(m.sample);
 	free(m.pair);

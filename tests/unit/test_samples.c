@@ -327,6 +327,7 @@ static void test_continue(void **state)
 	static uint64_t reg[90][TSAMPLE_REGS];
 	struct mix_hit hit[90];
 	struct mix_use use;
+	double often;
 
 	(void)state;
 	assert_non_null(b);
@@ -343,10 +344,50 @@ static void test_continue(void **state)
 	}
 	assert_int_equal(mix_model(b, hit, 90, cache, false, &use), 0);
 	assert_true(use.share[CLASS_BRANCH] > 0.3);
+	often = use.share[CLASS_BRANCH];
 	for (uint64_t i = 0; i < 90; i++)
-		hit[i].offset = place[i % 2]; /* never near */
+		hit[i].offset = place[i % 15 ? i % 2 : 2]; /* seldom near */
+	assert_int_equal(mix_model(b, hit, 90, cache, false, &use), 0);
+	assert_true(use.share[CLASS_BRANCH] > 0.02 && use.share[CLASS_BRANCH] < 0.6 * often);
+	for (uint64_t i = 0; i < 90; i++)
+		hit[i].offset = place[i % 2]; /* never */
 	assert_int_equal(mix_model(b, hit, 90, cache, false, &use), 0);
 	assert_true(use.share[CLASS_BRANCH] < 0.01);
+	free(b);
+}
+
+/* A wrong guess costs the more the later it is known: what is compared comes of four multiplications, or they are of others. */
+static void test_known_late(void **state)
+{
+	/* add $4,rbx; cmp r15,rbx; je out; movsd (rbx),xmm0; four of mulsd; comisd xmm0,xmm2; jbe head; mulsd xmm1,xmm0; addsd xmm0,xmm3;
+	 * jmp head; ret */
+	uint8_t loop[] = {0x48, 0x83, 0xc3, 4, 0x4c, 0x39, 0xfb, 0x74, 0x24, 0xf2, 0x0f, 0x10, 0x03, 0xf2, 0x0f, 0x59,
+			  0xc0, 0xf2, 0x0f, 0x59, 0xc0, 0xf2, 0x0f, 0x59, 0xc0, 0xf2, 0x0f, 0x59, 0xc0, 0x66, 0x0f, 0x2f,
+			  0xd0, 0x76, 0xdd, 0xf2, 0x0f, 0x59, 0xc1, 0xf2, 0x0f, 0x58, 0xd8, 0xeb, 0xd3, 0xc3};
+	static const uint8_t with_itself[] = {0xe4, 0xed, 0xf6, 0xff}; /* xmm4 to xmm7 */
+	static const uint64_t place[] = {0, 9, 35};
+	static uint64_t reg[90][TSAMPLE_REGS];
+	struct trace_code code = {0, 0, sizeof(loop), loop};
+	struct trace_samples s = {.n_code = 1, .code = &code};
+	struct mix_body *b = malloc(sizeof(*b));
+	struct mix_use late, soon;
+	struct mix_hit hit[90];
+
+	(void)state;
+	assert_non_null(b);
+	for (uint64_t i = 0; i < 90; i++) {
+		reg[i][3] = 0x7f0000000000 + 4 * i;
+		hit[i] = (struct mix_hit){place[i % 3], reg[i]};
+	}
+	assert_int_equal(mix_body_find(&s, 0, 0, b), 0);
+	assert_int_equal(b->n, 13);
+	assert_int_equal(mix_model(b, hit, 90, cache, false, &late), 0);
+	for (int i = 0; i < 4; i++)
+		loop[16 + 4 * i] = with_itself[i];
+	assert_int_equal(mix_body_find(&s, 0, 0, b), 0);
+	assert_int_equal(mix_model(b, hit, 90, cache, false, &soon), 0);
+	assert_true(soon.share[CLASS_BRANCH] > 0.3);
+	assert_true(late.share[CLASS_BRANCH] > 1.1 * soon.share[CLASS_BRANCH]);
 	free(b);
 }
 
@@ -451,7 +492,7 @@ int main(void)
 		cmocka_unit_test(test_page),      cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_sleep),     cmocka_unit_test(test_footprint),
 		cmocka_unit_test(test_chase),     cmocka_unit_test(test_stream_and_stride),
-		cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_continue),
+		cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_continue), cmocka_unit_test(test_known_late),
 		cmocka_unit_test(test_strings),
 	};
 
