@@ -5,7 +5,8 @@
  *
  * A processor in rough strokes: the time of an iteration is the longest of what the units need (their throughput), what
  * the longest chain of values from one iteration to the next needs (latencies), and what the memory needs; what the latter two
- * take longer than the units is waiting; guesses of branches that go wrong come on top. A loop with branches executes its
+ * take longer than the units is waiting; guesses of branches that go wrong come on top, each from when it is known to be
+ * one (branch resolution and refill, as in interval analysis). A loop with branches executes its
  * pieces as often as samples met them. Kernels do other things beside what their class says, and while they wait: that much
  * is taken off what the others are given, so that the kernels together execute about as many instructions of each kind as
  * the program does in the same time, which is what a processor that weighs them in another way charges. The level that a
