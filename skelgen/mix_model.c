@@ -459,19 +459,32 @@ static double wrong_share(const struct model *m, uint32_t i)
 	return FOLLOWED * fmin(here, there) / (here + there);
 }
 
-/* The same by how often what follows is executed, where no other way leads there. */
-static double wrong_by_often(const struct model *m, uint32_t i)
+/* Does only the branch `from` lead to an instruction? */
+static bool is_own(const struct mix_body *b, uint32_t to, uint32_t from)
+{
+	if (to > 0 && to - 1 != from && b->op[to - 1].kind != MIX_JUMP && b->op[to - 1].kind != MIX_RETURN)
+		return false;
+	for (uint32_t k = 0; k < b->n; k++)
+		if (k != from && mix_flow_leaves(&b->op[k]) && b->op[k].target == b->op[to].offset)
+			return false;
+	return true;
+}
+
+/* The same by how often one of its ways is executed, where the other is not its own: samples there are of all that come by. */
+static double wrong_by_own(const struct model *m, uint32_t i)
 {
 	const struct mix_body *b = m->b;
-	double share = wrong_share(m, i), falls;
+	double share = wrong_share(m, i), part;
+	uint32_t t = mix_body_at(b, b->op[i].target);
+	bool falls;
 
 	if (share <= 0 || i + 1 == b->n || m->often[i] <= 0)
 		return share;
-	for (uint32_t k = 0; k < b->n; k++)
-		if (mix_flow_leaves(&b->op[k]) && b->op[k].target == b->op[i + 1].offset)
-			return share;
-	falls = fmin(1, m->often[i + 1] / m->often[i]);
-	return FOLLOWED * fmin(falls, 1 - falls);
+	falls = is_own(b, i + 1, i);
+	if (falls == is_own(b, t, i))
+		return share;
+	part = fmin(1, m->often[falls ? i + 1 : t] / m->often[i]);
+	return FOLLOWED * fmin(part, 1 - part);
 }
 
 /* ---- all together ---- */
@@ -634,7 +647,7 @@ static int weigh(struct model *m)
 		if (touches(op))
 			add_access(m, i);
 		if (m->b->is_loop && op->kind == MIX_BRANCH)
-			m->wrong += m->often[i] * (WRONG + m->known[i]) * wrong_by_often(m, i);
+			m->wrong += m->often[i] * (WRONG + m->known[i]) * wrong_by_own(m, i);
 	}
 	m->shorts = short_part(m);
 	m->row = mix_row(m->b, m->hit, m->n);
