@@ -55,6 +55,9 @@ static void add_times(struct calibration *to, const struct calibration *c, doubl
 	for (int m = 0; m < c->n_mix; m++)
 		for (int k = 0; k < BLOCK_POINTS; k++)
 			to->block_ns[m][k] += c->block_ns[m][k] * weight;
+	for (int m = 0; m < c->n_mix; m++)
+		for (int k = 0; k < CLASS_N; k++)
+			to->among[m][k] += c->among[m][k] * weight;
 }
 
 static void mean_of(struct calibration *mean, const struct calibration *all, const uint64_t *kind, int n, uint64_t which)
@@ -66,6 +69,7 @@ static void mean_of(struct calibration *mean, const struct calibration *all, con
 	mean->call_ns = mean->gap_ns = 0;
 	memset(mean->kernel, 0, sizeof mean->kernel);
 	memset(mean->block_ns, 0, sizeof mean->block_ns);
+	memset(mean->among, 0, sizeof mean->among);
 	for (int i = 0; i < n; i++)
 		if (kind[i] == which)
 			add_times(mean, &all[i], 1.0 / like);

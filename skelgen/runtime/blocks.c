@@ -18,9 +18,10 @@
 #include "skelgen/runtime/data.h"
 #include "skelgen/runtime/runtime.h"
 
-/* Spent at most by all kernels, by all mixes, and by the long block. */
+/* Spent at most by all kernels, by them among each other, by all mixes, and by the long block. */
 #define KERNELS_BUDGET_NS 250e6
 #define KERNEL_MOST_NS    40e6
+#define AMONG_BUDGET_NS   100e6
 #define MIXES_BUDGET_NS   250e6
 #define MIX_MOST_NS       80e6
 #define SHARE_BUDGET_NS   300e6
@@ -204,6 +205,8 @@ static double calibrate_here(void)
 
 	budget = KERNELS_BUDGET_NS / __builtin_popcount(c->classes);
 	kernels_measure(c->kernel, budget < KERNEL_MOST_NS ? budget : KERNEL_MOST_NS);
+	PMPI_Barrier(MPI_COMM_WORLD);
+	calibrate_among(c, blocks.empty ? 0 : AMONG_BUDGET_NS);
 	budget = MIXES_BUDGET_NS / c->n_mix;
 	for (int m = 0; m < c->n_mix; m++) {
 		PMPI_Barrier(MPI_COMM_WORLD);

@@ -25,6 +25,8 @@ static void write_rank(FILE *f, int rank, const struct calibration *c)
 	for (int m = 0; m < c->n_mix; m++) {
 		fprintf(f, "rank %d mix %d", rank, m);
 		write_numbers(f, c->block_ns[m], BLOCK_POINTS);
+		fprintf(f, "rank %d among %d", rank, m);
+		write_numbers(f, c->among[m], CLASS_N);
 	}
 	for (int k = 0; k < CLASS_N; k++) {
 		if (!(c->classes >> k & 1))
@@ -128,6 +130,12 @@ static int read_rank(FILE *f, int rank, struct calibration *c)
 		snprintf(head, sizeof head, "rank %d mix %d", rank, m);
 		if (read_numbers(f, head, c->block_ns[m], BLOCK_POINTS, 1) != 0)
 			return -1;
+		snprintf(head, sizeof head, "rank %d among %d", rank, m);
+		if (read_numbers(f, head, c->among[m], CLASS_N, 0) != 0)
+			return -1;
+		for (int k = 0; k < CLASS_N; k++)
+			if (c->among[m][k] < 1 / AMONG_MOST || c->among[m][k] > AMONG_MOST)
+				return -1;
 	}
 	for (int k = 0; k < CLASS_N; k++) {
 		snprintf(head, sizeof head, "rank %d %s", rank, kernel_name(k));

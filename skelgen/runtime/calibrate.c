@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "skelgen/runtime/compute.h"
 #include "skelgen/runtime/own_clock.h"
@@ -17,6 +18,7 @@
 #define TRIAL_NS      20e3
 #define TRIALS        3
 #define WINDOW_NS     50e3 /* of short blocks */
+#define TURN_NS       100e3 /* a block that classes share */
 
 static int compare_double(const void *a, const void *b)
 {
@@ -128,6 +130,28 @@ static void blocks_trust_curves(struct calibration *c)
 		for (int i = 0; i < BLOCK_POINTS; i++)
 			c->block_ns[m][i] = BLOCK_LEAST_NS * (double)(1ull << i);
 	c->call_ns = 0;
+}
+
+void calibrate_among(struct calibration *c, double budget_ns)
+{
+	double turn_ns = budget_ns / (ROUNDS * c->n_mix);
+	static struct calibration plain;
+
+	for (int m = 0; m < c->n_mix; m++)
+		for (int k = 0; k < CLASS_N; k++)
+			c->among[m][k] = 1;
+	plain = *c;
+	blocks_trust_curves(&plain);
+	compute_use(&plain);
+	for (int round = 0; round < ROUNDS; round++) {
+		compute_learn_slices(1); /* the rounds before were by worse times */
+		for (int m = 0; m < c->n_mix; m++)
+			for (double ns = 0; ns < turn_ns; ns += TURN_NS)
+				compute_block(m, TURN_NS);
+	}
+	compute_learn_slices(0);
+	compute_learnt(&plain);
+	memcpy(c->among, plain.among, sizeof c->among);
 }
 
 void calibrate_mix(struct calibration *c, int mix, double budget_ns)

@@ -30,6 +30,8 @@
 #define LATE_NS        100e3    /* when they took so much longer than they should have */
 #define LEARN_MEMORY   16       /* blocks that are remembered, */
 #define LEARN_TRUST    2        /* and as how many of them the calibration counts */
+#define SLICE_EVERY    8        /* of a run's slices one in so many is timed, at random: classes come in turns; */
+#define SLICE_TRUST_NS 10e3     /* what was known before counts as so much time of a class */
 
 /* One thread's kernels, and what each class of each mix is owed. */
 struct worker {
@@ -50,7 +52,12 @@ static struct {
 	double clock_ns; /* what a look at the clock takes */
 	unsigned some;   /* short blocks since one was timed, */
 	double some_ns;  /* and what they should have taken */
-	int learns;
+	int learns, slices; /* blocks are learnt from; of so many slices one */
+	uint32_t draw;
+	/* What timed slices should have taken by the curves, and took. */
+	double slice_ns[COMPUTE_MIXES][CLASS_N], slice_took_ns[COMPUTE_MIXES][CLASS_N];
+	double slice_delayed_ns; /* without a processor in all, at the last look for a slice */
+	double looks_ns; /* what looks at the clock took of this block */
 	double delayed_ns; /* without a processor in all, at the last look */
 	uint32_t learnt[COMPUTE_MIXES][BLOCK_POINTS]; /* blocks that each point is corrected by */
 	/* What later blocks should have taken, and the work, by the curves, that they did for it. */
@@ -224,8 +231,21 @@ void compute_use(const struct calibration *c)
 	state.carry_ns = 0;
 }
 
+void compute_learn_slices(int every)
+{
+	state.slices = state.clock_ns <= CLOCK_MOST_NS ? every : 0;
+	state.draw = 1;
+	state.slice_delayed_ns = own_clock_delayed_ns();
+	for (int m = 0; m < state.n_mix; m++)
+		for (int c = 0; c < CLASS_N; c++) {
+			state.slice_ns[m][c] = SLICE_TRUST_NS / state.cal.among[m][c];
+			state.slice_took_ns[m][c] = SLICE_TRUST_NS;
+		}
+}
+
 void compute_learn(void)
 {
+	compute_learn_slices(SLICE_EVERY);
 	state.learns = 1;
 	state.delayed_ns = own_clock_delayed_ns();
 	memset(state.learnt, 0, sizeof state.learnt);
@@ -319,6 +339,54 @@ static double block_work(int mix, double ns)
 	return w + w * (ns - t[i]) / (t[i + 1] - t[i]);
 }
 
+static double credible(double ratio)
+{
+	return ratio > LEARN_MOST ? LEARN_MOST : ratio < 1 / LEARN_MOST ? 1 / LEARN_MOST : ratio;
+}
+
+/* A slice should have taken want_ns by its curve, and took took_ns, when it came late without the time that others had the
+ * processor since the last look. */
+static void slice_learn(int mix, int c, double want_ns, double took_ns)
+{
+	double *asked = &state.slice_ns[mix][c], *took = &state.slice_took_ns[mix][c], late = took_ns - want_ns * state.cal.among[mix][c];
+
+	if (late > LATE_NS) {
+		double before = state.slice_delayed_ns;
+
+		state.slice_delayed_ns = own_clock_delayed_ns();
+		took_ns -= fmin(late, state.slice_delayed_ns - before);
+	}
+	*asked += want_ns;
+	*took += took_ns;
+	state.cal.among[mix][c] = fmin(fmax(*took / *asked, 1 / AMONG_MOST), AMONG_MOST);
+}
+
+/* By the first thread: the curves are of its share of the caches. */
+static int is_slice_timed(const struct worker *w, double ns)
+{
+	if (state.slices == 0 || w != state.worker || ns < SOME_LEAST_NS)
+		return 0;
+	state.draw = state.draw * 1664525u + 1013904223u;
+	return (state.draw >> 16) % (uint32_t)state.slices == 0;
+}
+
+/* What a slice takes by its curve, or somewhat more or less; how long it should take is returned. */
+static double slice_run(struct worker *w, int mix, int c, double ns)
+{
+	double among = state.cal.among[mix][c], units = fmax(1, floor(curve_units(&state.cal.kernel[c], ns / among) + 0.5)), begin;
+
+	ns = curve_ns(&state.cal.kernel[c], units);
+	if (is_slice_timed(w, ns * among)) {
+		begin = compute_clock_ns();
+		kernel_run(w->kernel, c, (uint64_t)units);
+		slice_learn(mix, c, ns, compute_clock_ns() - begin - state.clock_ns);
+		state.looks_ns += 2 * state.clock_ns;
+	} else {
+		kernel_run(w->kernel, c, (uint64_t)units);
+	}
+	return ns * among;
+}
+
 /* Do that much work by the curves; the rest that rounding leaves, or has taken. */
 static double work(struct worker *w, int mix, double left)
 {
@@ -326,15 +394,10 @@ static double work(struct worker *w, int mix, double left)
 
 	turn = turn < SLICE_LEAST_NS ? SLICE_LEAST_NS : turn > SLICE_MOST_NS ? SLICE_MOST_NS : turn;
 	do {
-		double slice, units, done;
+		double slice, done;
 		int c = class_owed_most(w, mix, turn, &slice);
 
-		slice = slice < left ? slice : left;
-		units = floor(curve_units(&state.cal.kernel[c], slice) + 0.5);
-		if (units < 1)
-			units = 1;
-		done = curve_ns(&state.cal.kernel[c], units);
-		kernel_run(w->kernel, c, (uint64_t)units);
+		done = slice_run(w, mix, c, slice < left ? slice : left);
 		credit_all(w, mix, done);
 		w->credit[mix][c] -= done;
 		left -= done;
@@ -364,11 +427,6 @@ static double work_threads(int mix, double ns, double work_ns)
 		return work(&state.worker[0], mix, ns);
 	threads_run(state.mix[mix].threads, work_part, &r);
 	return state.worker[0].left;
-}
-
-static double credible(double ratio)
-{
-	return ratio > LEARN_MOST ? LEARN_MOST : ratio < 1 / LEARN_MOST ? 1 / LEARN_MOST : ratio;
 }
 
 /* A block that should have taken want_ns, and did so much work for it, took took_ns: the points beside it are corrected,
@@ -424,7 +482,7 @@ static void timed_account(int mix, double asked, double work_ns, double took)
 {
 	int some = asked < TIMED_LEAST_NS;
 
-	took -= some ? state.clock_ns : 0;
+	took -= state.looks_ns + (some ? state.clock_ns : 0);
 	if (some) {
 		/* It stands for those before it. */
 		state.spent.took_ns += credible(took / asked) * (asked + state.some_ns);
@@ -449,6 +507,7 @@ void compute_block(int mix, double ns)
 		work_ns = block_work(mix, want);
 	if (state.learns && want >= LONG_NS)
 		state.delayed_ns = own_clock_delayed_ns();
+	state.looks_ns = 0;
 	if (is_timed(want))
 		begin = compute_clock_ns();
 	if (want < LEAST_NS)

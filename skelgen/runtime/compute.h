@@ -40,6 +40,10 @@ struct curve {
 #define BLOCK_POINTS   15
 #define BLOCK_LEAST_NS 64.0
 
+/* Time of a class among the others of a mix is that by its curve times a factor: kernels that run by themselves find in the
+ * caches what others would take from there. It is no more than this, and no less than its inverse. */
+#define AMONG_MOST 100.0
+
 struct calibration {
 	struct kernel_shape shape;
 	uint64_t mixes;             /* number that stands for the mixes of block_ns; another skeleton has another */
@@ -48,6 +52,7 @@ struct calibration {
 	double call_ns;             /* of a block that is too short and waits for the next */
 	double gap_ns;              /* of looking a gap up */
 	struct curve kernel[CLASS_N];
+	double among[COMPUTE_MIXES][CLASS_N];
 	double block_ns[COMPUTE_MIXES][BLOCK_POINTS];
 };
 
@@ -65,7 +70,10 @@ void compute_use(const struct calibration *c);
  * decided by what each is owed, so that short blocks, which are one class's, meet the shares over many, on all ranks in
  * the same order. What rounding adds or takes is made good by the next block. */
 void compute_block(int mix, double ns);
-/* On the traced machine: from now on correct the calibration by what blocks take among the others and the calls, where one
+/* From now on correct the classes' times among the others by one in `every` slices; 0: no longer. The shares of a mix are of the
+ * program's time, so that units must be by the time that they take there. */
+void compute_learn_slices(int every);
+/* On the traced machine: that, and from now on correct the calibration by what blocks take among the others and the calls, where one
  * finds in the caches what the one before left there. */
 void compute_learn(void);
 /* The calibration by which another machine does the work that was done here since compute_learn, block by block in the mean:
@@ -90,7 +98,9 @@ struct kernel *compute_kernel(void);
 double calibrate_clock(void);
 /* Measure kernel c: medians of several rounds, about budget_ns long. */
 void calibrate_kernel(int c, double budget_ns, struct curve *out);
-/* Measure block_ns of a mix; the curves must be there. */
+/* Measure what classes take among the others of their mixes; the curves must be there. */
+void calibrate_among(struct calibration *c, double budget_ns);
+/* Measure block_ns of a mix; the curves and the classes' times among the others must be there. */
 void calibrate_mix(struct calibration *c, int mix, double budget_ns);
 /* Measure call_ns. */
 void calibrate_call(struct calibration *c);

@@ -72,6 +72,7 @@ static void calibrate_all(struct calibration *c)
 	for (int k = 0; k < CLASS_N; k++)
 		if (c->classes >> k & 1)
 			calibrate_kernel(k, 20e6, &c->kernel[k]);
+	calibrate_among(c, 100e6);
 	for (int m = 0; m < c->n_mix; m++)
 		calibrate_mix(c, m, 80e6);
 	calibrate_call(c);

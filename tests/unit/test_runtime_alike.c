@@ -26,6 +26,9 @@ static struct calibration slower(double slow)
 	for (int m = 0; m < 2; m++)
 		for (int k = 0; k < BLOCK_POINTS; k++)
 			c.block_ns[m][k] = BLOCK_LEAST_NS * (double)(1 << k) * (m + 1) * slow;
+	for (int m = 0; m < 2; m++)
+		for (int k = 0; k < CLASS_N; k++)
+			c.among[m][k] = 1 + m + k * slow;
 	return c;
 }
 
@@ -39,6 +42,9 @@ static void same(const struct calibration *a, const struct calibration *b)
 	for (int m = 0; m < COMPUTE_MIXES; m++)
 		for (int k = 0; k < BLOCK_POINTS; k++)
 			assert_float_equal(a->block_ns[m][k], b->block_ns[m][k], 1e-6);
+	for (int m = 0; m < COMPUTE_MIXES; m++)
+		for (int k = 0; k < CLASS_N; k++)
+			assert_float_equal(a->among[m][k], b->among[m][k], 1e-9);
 	assert_int_equal(a->mixes, b->mixes);
 	assert_int_equal(a->n_mix, b->n_mix);
 }

@@ -88,8 +88,10 @@ static void counted_run(struct kernel *k, int c, uint64_t units)
 	kernel_run(k, c, units < 4 ? units : 4); /* that it runs, not how long */
 }
 
-/* A clock by which the work takes `slowly` times as long as the calibration says, and a look at it look_ns; 0: the real one. */
-static double slowly, look_ns;
+/* A clock by which the work takes `slowly` times as long as the calibration says, that of class slow_class slow_times as long as that,
+ * and a look at it look_ns; 0: the real one. */
+static double slowly, look_ns, slow_times;
+static int slow_class = -1;
 static int slow_clock(clockid_t id, struct timespec *t);
 
 #define kernel_run    counted_run
@@ -108,6 +110,9 @@ static struct calibration straight(int n_mix, unsigned classes)
 	for (int k = 0; k < CLASS_N; k++)
 		for (int i = 0; i < CURVE_POINTS; i++)
 			c.kernel[k].ns[i] = (k + 2) * (double)(1ull << i);
+	for (int m = 0; m < n_mix; m++)
+		for (int k = 0; k < CLASS_N; k++)
+			c.among[m][k] = 1;
 	blocks_trust_curves(&c);
 	return c;
 }
@@ -122,7 +127,7 @@ static double worked_all_ns(void)
 	double sum = 0;
 
 	for (int c = 0; c < CLASS_N; c++)
-		sum += worked_ns(c);
+		sum += worked_ns(c) * (c == slow_class ? slow_times : 1);
 	return sum;
 }
 
@@ -147,6 +152,11 @@ static void begin(const struct compute_mix *mix, int n)
 	compute_use(&c);
 	memset((void *)counted, 0, sizeof counted);
 }
+
+static const struct compute_mix half_and_more = {
+	.share = {[CLASS_INTEGER] = 0.5, [CLASS_LIBM] = 0.2, [CLASS_STREAM_L2] = 0.25, [CLASS_RANDOM_L2] = 0.05},
+	.threads = 1,
+};
 
 static void test_curve_inverts(void **unused)
 {
@@ -241,7 +251,7 @@ static void test_short_blocks_are_learnt_from(void **unused)
 			assert_true(spent.took_ns == 0 && fabs(spent.short_ns - 10000 * ns) < 1);
 		} else {
 			assert_true(fabs(1.5 * done / ns - 1) < 0.02);
-			assert_true(fabs(block_work(0, ns) * 1.5 / before - 1) < 0.02);
+			assert_true(fabs(block_work(0, ns) / state.cal.among[0][CLASS_SCALAR] * 1.5 / before - 1) < 0.02);
 			assert_true(fabs((spent.took_ns - first) / (5000 * ns) - 1) < 0.03);
 			assert_true(spent.short_ns < SOME_EVERY * ns);
 		}
@@ -275,6 +285,80 @@ static void test_what_was_learnt_is_a_mean(void **unused)
 	assert_true(fabs(block_work(0, 300e3) / 300e3 * asked / done - 1) < 0.1);
 	for (int i = 1; i < BLOCK_POINTS; i++)
 		assert_true(c.block_ns[0][i] > c.block_ns[0][i - 1]);
+	compute_close();
+}
+
+/* A class that takes ten times as long among the others as by itself has its share of the time then, as of the sampled program,
+ * and blocks take what they should; in a mix of its own it is none the slower. */
+static void test_classes_are_learnt_among_the_others(void **unused)
+{
+	const struct compute_mix mix[2] = {
+		{.share = {[CLASS_INTEGER] = 0.7, [CLASS_SCALAR] = 0.1, [CLASS_RANDOM_L3] = 0.2}, .threads = 1},
+		{.share = {[CLASS_RANDOM_L3] = 1}, .threads = 1},
+	};
+	static const double length[] = {3000, 50e3, 1e6};
+
+	(void)unused;
+	slowly = 1;
+	slow_class = CLASS_RANDOM_L3;
+	slow_times = 10;
+	look_ns = 25;
+	for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
+		double before, asked = 0;
+		static struct calibration c;
+
+		begin(mix, 2);
+		compute_learn();
+		for (; asked < 2e8; asked += length[i])
+			compute_block(0, length[i]);
+		assert_true(fabs(state.cal.among[0][CLASS_RANDOM_L3] / 10 - 1) < 0.03);
+		assert_true(fabs(state.cal.among[0][CLASS_INTEGER] - 1) < 0.02);
+		assert_true(state.cal.among[1][CLASS_RANDOM_L3] == 1);
+		/* What others had of the processor is none of its time. */
+		before = state.cal.among[0][CLASS_SCALAR];
+		machine.stop_ns = 3e6;
+		machine.now_ns = 3e6;
+		slice_learn(0, CLASS_SCALAR, 10e3 / before, 3.01e6);
+		memset(&machine, 0, sizeof machine);
+		assert_true(fabs(state.cal.among[0][CLASS_SCALAR] / before - 1) < 1e-9);
+		compute_learnt(&c);
+		compute_use(&c);
+		state.learns = 0;
+		compute_learn_slices(0);
+		memset((void *)counted, 0, sizeof counted);
+		for (asked = 0; asked < 1e8; asked += length[i])
+			compute_block(0, length[i]);
+		assert_true(fabs(worked_all_ns() / asked - 1) < 0.03);
+		assert_true(fabs(10 * worked_ns(CLASS_RANDOM_L3) / asked - 0.2) < 0.01);
+		compute_close();
+	}
+	slowly = 0;
+	slow_class = -1;
+}
+
+/* A calibration has the times of classes among the others of each mix, within bounds. */
+static void test_classes_are_calibrated_among_the_others(void **unused)
+{
+	static struct calibration c;
+
+	(void)unused;
+	begin(&half_and_more, 1);
+	c = straight(1, compute_classes(&half_and_more, 1));
+	slowly = 1;
+	slow_class = CLASS_LIBM;
+	slow_times = 3;
+	look_ns = 25;
+	calibrate_among(&c, 20e6);
+	assert_true(fabs(c.among[0][CLASS_LIBM] / 3 - 1) < 0.05);
+	assert_true(fabs(c.among[0][CLASS_INTEGER] - 1) < 0.05);
+	assert_true(c.among[0][CLASS_DIVIDE] == 1); /* which it does not have */
+	slow_times = 1e6;
+	calibrate_among(&c, 20e6);
+	assert_true(c.among[0][CLASS_LIBM] <= AMONG_MOST);
+	calibrate_among(&c, 0);
+	assert_true(c.among[0][CLASS_LIBM] == 1);
+	slowly = 0;
+	slow_class = -1;
 	compute_close();
 }
 
@@ -315,11 +399,6 @@ static void test_mix_is_read_with_care(void **unused)
 		assert_int_equal(compute_mix_read(w, &m), -1);
 	}
 }
-
-static const struct compute_mix half_and_more = {
-	.share = {[CLASS_INTEGER] = 0.5, [CLASS_LIBM] = 0.2, [CLASS_STREAM_L2] = 0.25, [CLASS_RANDOM_L2] = 0.05},
-	.threads = 1,
-};
 
 /* Whatever the length of the blocks, the work adds up to the time asked for, and the classes to their shares. */
 static void test_shares_are_met(void **unused)
@@ -479,6 +558,7 @@ static void test_calibration_rises(void **unused)
 		for (int i = 1; i < CURVE_POINTS; i++)
 			assert_true(c.kernel[k].ns[i] > c.kernel[k].ns[i - 1]);
 	}
+	calibrate_among(&c, 1e6);
 	calibrate_mix(&c, 0, 1e6);
 	for (int i = 1; i < BLOCK_POINTS; i++)
 		assert_true(c.block_ns[0][i] > c.block_ns[0][i - 1]);
@@ -571,6 +651,7 @@ static void test_calibration_file(void **unused)
 	}
 	wish = straight(2, all[0].classes);
 	all[1].call_ns = 7.25;
+	all[1].among[1][CLASS_RANDOM_L3] = 2.5;
 	all[2].block_ns[1][BLOCK_POINTS - 1] *= 1.5;
 	assert_int_equal(calibfile_write(path, all, 3, why, sizeof why), 0);
 	for (int i = 0; i < CLASS_N; i++) /* only what the classes need comes back */
@@ -629,6 +710,9 @@ static void test_calibration_file_damaged(void **unused)
 			for (int p = 1; p < BLOCK_POINTS; p++)
 				assert_true(back[r].block_ns[0][p] > back[r].block_ns[0][p - 1] &&
 					    isfinite(back[r].block_ns[0][p]));
+		for (int r = 0; r < 2; r++)
+			for (int k = 0; k < CLASS_N; k++)
+				assert_true(back[r].among[0][k] * AMONG_MOST >= 1 && back[r].among[0][k] <= AMONG_MOST);
 		for (int l = 0; l < LEVEL_N; l++)
 			assert_true(back[0].shape.bytes[l] >= LEVEL_LEAST && back[0].shape.bytes[l] <= LEVEL_MOST);
 	}
@@ -656,6 +740,8 @@ int main(void)
 		cmocka_unit_test(test_blocks_are_learnt_from),
 		cmocka_unit_test(test_short_blocks_are_learnt_from),
 		cmocka_unit_test(test_what_was_learnt_is_a_mean),
+		cmocka_unit_test(test_classes_are_learnt_among_the_others),
+		cmocka_unit_test(test_classes_are_calibrated_among_the_others),
 		cmocka_unit_test(test_mix_is_read_with_care),
 		cmocka_unit_test(test_shares_are_met),
 		cmocka_unit_test(test_a_block_is_a_mixture),
