@@ -344,21 +344,25 @@ static double credible(double ratio)
 	return ratio > LEARN_MOST ? LEARN_MOST : ratio < 1 / LEARN_MOST ? 1 / LEARN_MOST : ratio;
 }
 
+static void among_learn(int mix, int c)
+{
+	state.cal.among[mix][c] = fmin(fmax(state.slice_took_ns[mix][c] / state.slice_ns[mix][c], 1 / AMONG_MOST), AMONG_MOST);
+}
+
 /* A slice should have taken want_ns by its curve, and took took_ns, when it came late without the time that others had the
- * processor since the last look. */
+ * processor since the last look. Threads of a block read the factor: theirs changes after it. */
 static void slice_learn(int mix, int c, double want_ns, double took_ns)
 {
-	double *asked = &state.slice_ns[mix][c], *took = &state.slice_took_ns[mix][c], late = took_ns - want_ns * state.cal.among[mix][c];
+	double late = took_ns - want_ns * state.cal.among[mix][c], before = state.slice_delayed_ns;
 
 	if (late > LATE_NS) {
-		double before = state.slice_delayed_ns;
-
 		state.slice_delayed_ns = own_clock_delayed_ns();
 		took_ns -= fmin(late, state.slice_delayed_ns - before);
 	}
-	*asked += want_ns;
-	*took += took_ns;
-	state.cal.among[mix][c] = fmin(fmax(*took / *asked, 1 / AMONG_MOST), AMONG_MOST);
+	state.slice_ns[mix][c] += want_ns;
+	state.slice_took_ns[mix][c] += took_ns;
+	if (state.mix[mix].threads <= 1)
+		among_learn(mix, c);
 }
 
 /* By the first thread: the curves are of its share of the caches. */
@@ -522,6 +526,9 @@ void compute_block(int mix, double ns)
 		state.spent.short_ns += ns;
 		state.some_ns += asked >= SOME_LEAST_NS ? ns : 0;
 	}
+	if (state.looks_ns > 0)
+		for (int i = 0; i < state.n_class[mix]; i++)
+			among_learn(mix, state.order[mix][i]);
 	state.carry_ns = want < -DEBT_NS ? -DEBT_NS : want;
 }
 

@@ -336,6 +336,25 @@ static void test_classes_are_learnt_among_the_others(void **unused)
 	slow_class = -1;
 }
 
+/* What threads of a block read changes when they are done. */
+static void test_classes_of_threads_are_learnt_after_the_block(void **unused)
+{
+	const struct compute_mix mix = {.share = {[CLASS_INTEGER] = 0.5, [CLASS_SCALAR] = 0.5}, .threads = 2};
+
+	(void)unused;
+	look_ns = 25;
+	slowly = 1;
+	begin(&mix, 1);
+	compute_learn_slices(1);
+	slice_learn(0, CLASS_SCALAR, 1e9, 1.5e9);
+	assert_true(state.cal.among[0][CLASS_SCALAR] == 1);
+	compute_block(0, 50e3);
+	assert_true(fabs(state.cal.among[0][CLASS_SCALAR] / 1.5 - 1) < 0.1);
+	compute_close();
+	look_ns = 0;
+	slowly = 0;
+}
+
 /* A calibration has the times of classes among the others of each mix, within bounds. */
 static void test_classes_are_calibrated_among_the_others(void **unused)
 {
@@ -741,6 +760,7 @@ int main(void)
 		cmocka_unit_test(test_short_blocks_are_learnt_from),
 		cmocka_unit_test(test_what_was_learnt_is_a_mean),
 		cmocka_unit_test(test_classes_are_learnt_among_the_others),
+		cmocka_unit_test(test_classes_of_threads_are_learnt_after_the_block),
 		cmocka_unit_test(test_classes_are_calibrated_among_the_others),
 		cmocka_unit_test(test_mix_is_read_with_care),
 		cmocka_unit_test(test_shares_are_met),
