@@ -57,6 +57,17 @@ subtest 'rows of the present way only' => sub {
 	like($noisy->{out}, qr/^\| cg, 2 \| 1 \| 10\.00 \| 20\.0 \|/m, 'noise is told by one pair, too');
 };
 
+subtest 'the latest five pairs of a program on a machine' => sub {
+	my @old = map { row('cpu', 2, 3) } 1 .. 4;
+	my @new = map { row('cpu', 2, $_) } 0.01, 0.02, 0.03, 0.04, -0.05;
+	my @others = (row('network', 2, 0.06), row('cpu', 4, 0.07), row('cpu', 2, 0.08, program => 'ep'));
+	my ($of_new, $of_all) = map { machines('--table', '--results', results('latest', @$_)) } [@new, @others], [@old, @others, @new];
+	is($of_all->{out}, $of_new->{out}, 'earlier ones are not in the tables');
+	like($of_all->{out}, qr/^\| cg, 2 \| 5 \|/m, 'five are');
+	my $late = machines('--table', '--results', results('late', @new, $old[0]));
+	like($late->{out}, qr/^\| cg, 2 \| 5 \|.*\+300\.0/m, 'the order of the file tells which are the latest');
+};
+
 subtest 'programs, each with the median of its pairs' => sub {
 	my $r = machines('--table', '--results', results('programs', map({ row('cpu', 2, $_) } 0.03, -0.5, 0.04), map { row('cpu', 2, $_, program => 'lu') } 0.06, 0.08));
 	my ($second) = $r->{out} =~ /^The same of programs.*?\n\n(.*?)\n\n/ms;

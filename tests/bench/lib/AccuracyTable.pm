@@ -17,6 +17,7 @@ our @EXPORT_OK = qw(print_tables print_programs document);
 my $MARKER = '<!-- What follows is written by accuracy_machines.pl --document. -->';
 
 my $LARGE = 0.10; # errors above it are named
+my $PAIRS = 5;    # of a program on a machine so many count, the latest: earlier ones are of earlier versions
 
 # Relative errors of a method, of the lines that have it.
 sub errors {
@@ -178,6 +179,9 @@ sub print_tables {
 	for my $l (of_this_way(@_)) {
 		my $p = "$l->{program}, $l->{ranks}";
 		defined $l->{failed} ? $failed{$l->{machine}}{$p} = $l->{failed} : push @{$cell{$l->{machine}}{$p}}, $l;
+	}
+	for my $l (map { values %$_ } values %cell) {
+		splice @$l, 0, @$l - $PAIRS if @$l > $PAIRS;
 	}
 	print_summary(\%cell);
 	print_intervals(\%cell);
