@@ -12,8 +12,9 @@
 
 #define USUAL_L1 (32 * KIB)
 #define USUAL_L2 (1 * MIB)
-#define MEM_MOST (64 * MIB)
+#define MEM_MOST (64 * MIB)   /* but more than the last cache holds */
 #define MEM_LEAST (16 * MIB)
+#define MEM_EVER (1024 * MIB)
 #define L3_MOST  (16 * MIB)
 #define SHARE    8    /* all ranks of a node use no more than this part of its memory */
 #define MAX_CPUS 4096
@@ -149,17 +150,29 @@ void caches_read(const char *root, struct caches *out)
 	out->memory = caches_memory_limit(root, "/proc/self/cgroup", out->memory);
 }
 
-void caches_shape(const struct caches *c, int ranks, struct kernel_shape *out)
+/* What of the last cache is one rank's. */
+static uint64_t l3_share(const struct caches *c, int ranks)
 {
-	uint64_t l1 = c->l1 > 0 ? c->l1 : USUAL_L1, l2 = c->l2 > 0 ? c->l2 : USUAL_L2, share;
 	int sharing = (ranks + c->n_l3 - 1) / c->n_l3;
 
-	share = c->l3 / (uint64_t)(sharing > 0 ? sharing : 1);
+	return c->l3 / (uint64_t)(sharing > 0 ? sharing : 1);
+}
+
+/* A round over less than twice a cache may find a part of it there, so that a rank that has a large cache for itself needs more. */
+static uint64_t memory_most(uint64_t share)
+{
+	return at_most(at_least(2 * share, MEM_MOST), MEM_EVER);
+}
+
+void caches_shape(const struct caches *c, int ranks, struct kernel_shape *out)
+{
+	uint64_t l1 = c->l1 > 0 ? c->l1 : USUAL_L1, l2 = c->l2 > 0 ? c->l2 : USUAL_L2, share = l3_share(c, ranks);
+
 	*out = (struct kernel_shape){.vector_bits = 128};
 	/* Half of a level leaves room for what else is there; what belongs to a level must not fit the one before. */
 	out->bytes[LEVEL_L2] = at_most(at_least(l2 / 2, 4 * l1), l2 * 3 / 4);
 	out->bytes[LEVEL_L3] = at_most(at_least(share / 2, l2 + l2 / 2), L3_MOST);
-	out->bytes[LEVEL_MEM] = at_least(at_most(4 * share, MEM_MOST), MEM_LEAST);
+	out->bytes[LEVEL_MEM] = at_least(at_most(4 * share, memory_most(share)), MEM_LEAST);
 	out->bytes[LEVEL_MEM] = at_least(out->bytes[LEVEL_MEM], at_most(4 * l2, MEM_MOST));
 	for (int l = 0; l < LEVEL_N; l++)
 		out->bytes[l] = at_least(out->bytes[l] / LEVEL_UNIT * LEVEL_UNIT, LEVEL_LEAST);
@@ -167,13 +180,11 @@ void caches_shape(const struct caches *c, int ranks, struct kernel_shape *out)
 
 void caches_shape_like(const struct caches *c, int ranks, const double want[LEVEL_N], struct kernel_shape *shape)
 {
-	uint64_t l1 = c->l1 > 0 ? c->l1 : USUAL_L1, l2 = c->l2 > 0 ? c->l2 : USUAL_L2;
-	int sharing = (ranks + c->n_l3 - 1) / c->n_l3;
-	uint64_t share = c->l3 / (uint64_t)(sharing > 0 ? sharing : 1);
+	uint64_t l1 = c->l1 > 0 ? c->l1 : USUAL_L1, l2 = c->l2 > 0 ? c->l2 : USUAL_L2, share = l3_share(c, ranks);
 	const uint64_t least[LEVEL_N] = {[LEVEL_L2] = 2 * l1, [LEVEL_L3] = l2 + l2 / 2,
 					 [LEVEL_MEM] = at_least(share + share / 2, MEM_LEAST)},
 		       most[LEVEL_N] = {[LEVEL_L2] = l2 * 3 / 4, [LEVEL_L3] = at_least(at_most(share * 3 / 4, L3_MOST), l2 + l2 / 2),
-					[LEVEL_MEM] = MEM_MOST};
+					[LEVEL_MEM] = memory_most(share)};
 
 	for (int l = 0; l < LEVEL_N; l++) {
 		if (!(want[l] > 0 && want[l] < 1e15))
