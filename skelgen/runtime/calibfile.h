@@ -2,7 +2,7 @@
 /*
  * The file that carries the source machine's calibration to the other machines: text. What all ranks have in common
  * comes first, then the lines of each rank; curves only of the classes that the program's mixes have.
- *   precedent-calibration 3
+ *   precedent-calibration 4
  *   ranks N
  *   mixes N NUMBER (a number that stands for the mixes: other mixes need another calibration)
  *   data L2 L3 MEMORY (bytes that the classes of these levels touch)
@@ -12,6 +12,7 @@
  *   rank R among M F1 F2 ... (what each class takes among the others of mix M, over what it takes by its curve)
  *   rank R CLASS NS1 NS2 NS4 ... (ns of 1, 2, 4, ... units)
  *   end
+ * A change of what a kernel's unit takes is another number in the first line too: the skeleton would be slower or faster by it.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_CALIBFILE_H
 #define PRECEDENT_SKELGEN_RUNTIME_CALIBFILE_H
@@ -20,7 +21,7 @@
 
 #include "skelgen/runtime/compute.h"
 
-#define CALIBFILE_HEAD "precedent-calibration 3\n"
+#define CALIBFILE_HEAD "precedent-calibration 4\n"
 
 /* n_ranks entries of all. 0, or -1 with a line in why. */
 int calibfile_write(const char *path, const struct calibration *all, int n_ranks, char *why, size_t why_size);

@@ -7,11 +7,13 @@
 
 #define TABLE_WORDS    1024 /* 8 KiB */
 #define NUMBERS        512  /* 4 KiB */
+#define HALF_PAGE      256  /* numbers */
 #define INTEGER_WORDS  8    /* of the table, a unit */
 #define SCALAR_POINTS  8    /* a unit */
 #define BRANCH_FACTOR  6364136223846793005ull
 #define BRANCH_ADD     1442695040888963407ull
 #define VECTOR_DOUBLES 768  /* 3 x 6 KiB */
+#define VECTOR_APART   (VECTOR_DOUBLES + 88) /* two thirds of a page more than a page */
 #define LINE_DOUBLES   8    /* of a cache line: the unit of vectors and streams */
 #define LINE_BYTES     64
 #define STRING_DOUBLES 512  /* a page, the unit of fills and copies: C libraries do shorter ones in ways of their own */
@@ -50,6 +52,11 @@ struct kernel_string {
 struct kernel;
 typedef void (*kernel_fn)(struct kernel *k, int c, uint64_t units);
 
+/*
+ * Processors guess by the last twelve bits of an address whether a load takes what a store before it has not written yet. What
+ * a kernel loads is nowhere just ahead, in these bits, of what it stores: else it is slower, all the time or, by how the guesses
+ * have settled, in one process of twenty and for as long as that runs.
+ */
 struct kernel {
 	uint64_t integer[2], hash, branch, side[2];
 	double scalar, scalar_sum, divide[2], libm;
@@ -61,8 +68,8 @@ struct kernel {
 	uint32_t row;          /* of the chain */
 	uint32_t packed, turn; /* of 16 lines of a stream; lines so far */
 	uint64_t table[TABLE_WORDS], sum[TABLE_WORDS]; /* the first is only read */
-	double number[NUMBERS + 2], sums[NUMBERS], shorts[NUMBERS], sweep[NUMBERS]; /* one point more on either side */
-	double vec[3][VECTOR_DOUBLES + 2 * LINE_DOUBLES];
+	double number[NUMBERS + HALF_PAGE], sums[NUMBERS], shorts[NUMBERS], sweep[NUMBERS]; /* one point more on either side */
+	double vec[3][VECTOR_APART];
 	struct kernel_string string[LEVEL_N]; /* the last, so that what the others use lies as it did */
 };
 

@@ -107,6 +107,30 @@ static void test_numbers_stay_normal(void **unused)
 	kernel_destroy(k);
 }
 
+/* By how many bytes, in the last twelve bits of addresses, a load is ahead of a store that goes along with it. */
+static unsigned ahead(const void *load, const void *store)
+{
+	return (unsigned)((uintptr_t)store - (uintptr_t)load) % 4096;
+}
+
+static void test_no_load_is_taken_for_what_was_stored(void **unused)
+{
+	struct kernel *k = kernel_create(&small, ALL);
+	const double *stored[] = {k->sums, k->shorts, k->sweep};
+
+	(void)unused;
+	for (int i = 0; i < 3; i++) /* three numbers are loaded for one */
+		assert_true(ahead(k->number + 2, stored[i]) > 1024);
+	assert_int_equal(ahead(k->table, k->sum), 0); /* each is loaded before what is stored there */
+	for (int from = 0; from < 2; from++) {
+		const double *in = k->vec[from] + LINE_DOUBLES, *out = k->vec[from ^ 1] + LINE_DOUBLES, *sum = k->vec[2];
+
+		assert_true(ahead(in + LINE_DOUBLES, out) > 1024 && ahead(in + LINE_DOUBLES, sum) > 1024);
+		assert_true(ahead(sum + LINE_DOUBLES, out) > 1024);
+	}
+	kernel_destroy(k);
+}
+
 /* Neither outcome of a branch becomes a habit: the bits that decide are even, and so are their changes. */
 static void test_branches_are_even(void **unused)
 {
@@ -367,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_runs_are_the_same),
 		cmocka_unit_test(test_runs_go_on),
 		cmocka_unit_test(test_numbers_stay_normal),
+		cmocka_unit_test(test_no_load_is_taken_for_what_was_stored),
 		cmocka_unit_test(test_branches_are_even),
 		cmocka_unit_test(test_chain_is_one_round),
 		cmocka_unit_test(test_stride_stays_inside),
