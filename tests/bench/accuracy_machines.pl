@@ -13,7 +13,8 @@
 # The time of a program is that between MPI_Init and MPI_Finalize: launching it takes a second more or less, at random.
 # Results go to a file, a line each, so that the table can be made in pieces: what a sweep that was ended has measured stays,
 # and --fill goes on from there. What fails on one machine is a line as well, and no obstacle to the rest.
-# Programs are named by the first word: the three that do not fit into the cache are ft-large, mg-large and heat-large.
+# Programs are named by the first word: the three that do not fit into the cache are ft-large, mg-large and heat-large, those that
+# run for a minute or two cg-minutes, lammps-minutes and gromacs-minutes.
 # Usage: accuracy_machines.pl [--pairs N] [--fill] [--minutes M] [--seconds S] [--least S] [--ranks N] [--results FILE] [--programs A,B]
 #	[--machines A,B] [--small]
 #	accuracy_machines.pl --table | --document FILE [--results FILE]
@@ -38,7 +39,7 @@ use JSON::PP;
 use List::Util qw(min);
 use Machines qw(machine machine_names home_of machines_end);
 use Pairs qw(prepare pair_begin pair_row of_this_way way_of);
-use Programs qw(program_names program_of slurp);
+use Programs qw(program_names program_of short_name slurp);
 
 my $FAILURES = 2; # of a program on a machine: then it is not tried again
 my %o = (pairs => 5, ranks => 2, results => 'accuracy.jsonl', programs => '', machines => '', seconds => 3, minutes => 1e6);
@@ -141,8 +142,8 @@ sub go_on {
 sub named { my ($list, @of) = @_; my %known = map { $_ => 1 } @of; $known{$_} or die "accuracy_machines: no '$_'; there are @of\n" for split /,/, $list; return split /,/, $list }
 
 sub sweep {
-	my %by = map { s/, .*/-large/r => $_ } program_names();
-	my @names = @by{$o{programs} eq '' ? map { s/, .*/-large/r } program_names() : named($o{programs}, map { s/, .*/-large/r } program_names())};
+	my %by = map { short_name($_) => $_ } program_names();
+	my @names = $o{programs} eq '' ? program_names() : @by{named($o{programs}, sort keys %by)};
 	my @machines = $o{machines} eq '' ? grep { $_ ne 'here' } machine_names() : named($o{machines}, machine_names());
 	my @tasks = tasks(\@names, \@machines);
 	while (my $t = next_task(@tasks)) {

@@ -12,7 +12,7 @@ use File::Temp qw(tempdir);
 use JSON::PP qw(encode_json);
 use Machines qw(machine_names);
 use Pairs qw(of_sides quickest runs_until way_of);
-use Programs qw(program_names program_of slurp spill);
+use Programs qw(program_names program_of short_name slurp spill);
 use Test::More;
 use Testbed qw(run_command top);
 
@@ -139,6 +139,11 @@ subtest 'programs that are not measured everywhere' => sub {
 	ok(scalar @named, 'some are not');
 	is_deeply([grep { !$known{$_} } @named], [], 'on machines that there are');
 	is_deeply(program_of('lammps')->{not_on}, undef, 'others are on all');
+	my %short = map { short_name($_) => $_ } program_names();
+	is(scalar keys %short, scalar(() = program_names()), 'each is chosen by a name of its own');
+	is_deeply([@short{qw(cg ft-large cg-minutes)}], ['cg', 'ft, 4 MiB', 'cg, minutes'], 'without commas');
+	my $r = machines('--programs', 'cg-hours', '--results', "$dir/none");
+	ok($r->{rc} && $r->{err} =~ /no 'cg-hours'; there are .*\bcg cg-minutes\b/, 'others are refused, and those that there are named') or diag $r->{err};
 };
 
 done_testing();

@@ -9,15 +9,16 @@ use Bench qw(build top lammps_melt espresso_si8);
 use Exporter 'import';
 use File::Path qw(make_path);
 
-our @EXPORT_OK = qw(program_names program_of furnish spill slurp owned);
+our @EXPORT_OK = qw(program_names program_of short_name furnish spill slurp owned);
 
 # large: what is run; small: on processors that are emulated, which take 3 to 30 times as long and some seconds to
 # translate MPI before. data: what it works on, and the
 # memory of a rank in large. files: {name => text}, of the directory, the ranks, whether it is the small one, and the name.
 # make: commands that make the rest. leaves: what a run would append to. not_on: machines
 # that it is not measured on.
-# The own programs work in the second-level cache. Of the last three the data do not fit: what they take varies with whatever
-# else the memory of the host serves.
+# The own programs work in the second-level cache. Of three more the data do not fit: what they take varies with whatever
+# else the memory of the host serves. The last ones run for a minute or two.
+my @too_long = qw(network both here qemu valgrind);
 my @programs = (
 	{name => 'bt', large => ['bt', 20, 600], small => ['bt', 20, 240], data => '20^3 points, block tridiagonal; cache'},
 	{name => 'cg', large => ['cg', 400, 10000], small => ['cg', 300, 3000], data => '400^2 points; cache'},
@@ -41,9 +42,17 @@ my @programs = (
 	{name => 'ft, 4 MiB', large => ['ft', 64, 100], small => ['ft', 64, 8], data => '64^3 points; 4 MiB'},
 	{name => 'mg, 16 MiB', large => ['mg', 128, 100], small => ['mg', 64, 15], data => '128^3 points; 16 MiB'},
 	{name => 'heat, 4 MiB', large => ['heat', 700, 25000], small => ['heat', 300, 1500], data => '700^2 points; 4 MiB'},
+	{name => 'cg, minutes', large => ['cg', 400, 250000], small => ['cg', 300, 3000], not_on => \@too_long, data => '400^2 points; cache'},
+	{name => 'lammps, minutes', large => [qw(lmp -in in.lj -log none)], small => [qw(lmp -in in.lj -log none)], files => \&lammps_files,
+		not_on => \@too_long, data => 'as above, 9,000 steps; 35 MB'},
+	{name => 'gromacs, minutes', large => [gromacs_run()], small => [gromacs_run()], files => \&gromacs_files, make => \&gromacs_make,
+		not_on => \@too_long, data => 'as above, 25,000 steps; 30 MB'},
 );
 
 sub program_names { return map { $_->{name} } @programs }
+
+# As it is chosen: "ft-large", "cg-minutes".
+sub short_name { my ($name) = @_; return $name =~ s/, minutes$/-minutes/r =~ s/, .*/-large/r }
 
 sub program_of {
 	my ($name) = @_;
@@ -54,8 +63,8 @@ sub program_of {
 # ---- data ----
 
 sub lammps_files {
-	my ($dir, $ranks, $small) = @_;
-	return {'in.lj' => lammps_melt($small ? 60 : 300)};
+	my ($dir, $ranks, $small, $name) = @_;
+	return {'in.lj' => lammps_melt($small ? 60 : $name =~ /minutes/ ? 9000 : 300)};
 }
 
 sub espresso_files {
@@ -66,8 +75,8 @@ sub espresso_files {
 
 # Nothing in it is tuned by what is measured at run time: the same steps on every machine.
 sub gromacs_files {
-	my ($dir, $ranks, $small) = @_;
-	my $steps = $small ? 200 : 1000;
+	my ($dir, $ranks, $small, $name) = @_;
+	my $steps = $small ? 200 : $name =~ /minutes/ ? 25000 : 1000;
 	return {'topol.top' => <<"TOP", 'run.mdp' => <<"MDP"};
 #include "oplsaa.ff/forcefield.itp"
 #include "oplsaa.ff/spce.itp"
