@@ -14,7 +14,7 @@
 # Results go to a file, a line each, so that the table can be made in pieces: what a sweep that was ended has measured stays,
 # and --fill goes on from there. What fails on one machine is a line as well, and no obstacle to the rest.
 # Programs are named by the first word: the three that do not fit into the cache are ft-large, mg-large and heat-large, those that
-# run for a minute or two cg-minutes, lammps-minutes and gromacs-minutes.
+# run for a minute or two lu-minutes, lammps-minutes and gromacs-minutes.
 # Usage: accuracy_machines.pl [--pairs N] [--fill] [--minutes M] [--seconds S] [--least S] [--ranks N] [--results FILE] [--programs A,B]
 #	[--machines A,B] [--small]
 #	accuracy_machines.pl --table | --document FILE [--results FILE]

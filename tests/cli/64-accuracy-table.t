@@ -141,9 +141,9 @@ subtest 'programs that are not measured everywhere' => sub {
 	is_deeply(program_of('lammps')->{not_on}, undef, 'others are on all');
 	my %short = map { short_name($_) => $_ } program_names();
 	is(scalar keys %short, scalar(() = program_names()), 'each is chosen by a name of its own');
-	is_deeply([@short{qw(cg ft-large cg-minutes)}], ['cg', 'ft, 4 MiB', 'cg, minutes'], 'without commas');
+	is_deeply([@short{qw(cg ft-large lu-minutes)}], ['cg', 'ft, 4 MiB', 'lu, minutes'], 'without commas');
 	my $r = machines('--programs', 'cg-hours', '--results', "$dir/none");
-	ok($r->{rc} && $r->{err} =~ /no 'cg-hours'; there are .*\bcg cg-minutes\b/, 'others are refused, and those that there are named') or diag $r->{err};
+	ok($r->{rc} && $r->{err} =~ /no 'cg-hours'; there are .*\blu lu-minutes\b/, 'others are refused, and those that there are named') or diag $r->{err};
 };
 
 done_testing();

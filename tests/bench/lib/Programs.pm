@@ -42,7 +42,7 @@ my @programs = (
 	{name => 'ft, 4 MiB', large => ['ft', 64, 100], small => ['ft', 64, 8], data => '64^3 points; 4 MiB'},
 	{name => 'mg, 16 MiB', large => ['mg', 128, 100], small => ['mg', 64, 15], data => '128^3 points; 16 MiB'},
 	{name => 'heat, 4 MiB', large => ['heat', 700, 25000], small => ['heat', 300, 1500], data => '700^2 points; 4 MiB'},
-	{name => 'cg, minutes', large => ['cg', 400, 250000], small => ['cg', 300, 3000], not_on => \@too_long, data => '400^2 points; cache'},
+	{name => 'lu, minutes', large => ['lu', 64, 45000], small => ['lu', 64, 600], not_on => \@too_long, data => '64^3 points, a plane at a time; cache'},
 	{name => 'lammps, minutes', large => [qw(lmp -in in.lj -log none)], small => [qw(lmp -in in.lj -log none)], files => \&lammps_files,
 		not_on => \@too_long, data => 'as above, 9,000 steps; 35 MB'},
 	{name => 'gromacs, minutes', large => [gromacs_run()], small => [gromacs_run()], files => \&gromacs_files, make => \&gromacs_make,
@@ -51,7 +51,7 @@ my @programs = (
 
 sub program_names { return map { $_->{name} } @programs }
 
-# As it is chosen: "ft-large", "cg-minutes".
+# As it is chosen: "ft-large", "lu-minutes".
 sub short_name { my ($name) = @_; return $name =~ s/, minutes$/-minutes/r =~ s/, .*/-large/r }
 
 sub program_of {
