@@ -54,8 +54,8 @@ typedef void (*kernel_fn)(struct kernel *k, int c, uint64_t units);
 
 /*
  * Processors guess by the last twelve bits of an address whether a load takes what a store before it has not written yet. What
- * a kernel loads is nowhere just ahead, in these bits, of what it stores: else it is slower, all the time or, by how the guesses
- * have settled, in one process of twenty and for as long as that runs.
+ * a kernel stores is nowhere just ahead, in these bits, of what it loads next: else it is slower, all the time or, by how the
+ * guesses have settled, in one process of twenty and for as long as that runs.
  */
 struct kernel {
 	uint64_t integer[2], hash, branch, side[2];

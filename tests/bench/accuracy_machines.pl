@@ -17,7 +17,7 @@
 # run for a minute or two lu-minutes, lammps-minutes and gromacs-minutes.
 # Usage: accuracy_machines.pl [--pairs N] [--fill] [--minutes M] [--seconds S] [--least S] [--ranks N] [--results FILE] [--programs A,B]
 #	[--machines A,B] [--small]
-#	accuracy_machines.pl --table | --document FILE [--results FILE]
+#	accuracy_machines.pl --table | --document FILE | --prune [--results FILE]
 #	accuracy_machines.pl --list
 #   --pairs N    pairs of each program on each machine, 5; with --fill what the file has counts, and the fewest come first
 #   --minutes M  begin no pair after M minutes
@@ -26,13 +26,14 @@
 #   --machines   of home,cpu,network,both,unequal,here,qemu,valgrind; all but here, which is the home of the last two
 #   --small      the data for emulated processors everywhere, to see that all runs; to a file of its own
 #   --table      the tables of what the file has; --document writes them below the marker line of ACCURACY.md
+#   --prune      leave only those lines in the file that the tables are made of: neither of another way nor before the latest five pairs
 #   --list       the programs and their data
 # Rows that were measured in another way than today's (Pairs.pm says which) count neither for --fill nor for the tables.
 use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
-use AccuracyTable qw(print_tables print_programs document);
+use AccuracyTable qw(counting print_tables print_programs document);
 use Bench qw(build top);
 use Getopt::Long;
 use JSON::PP;
@@ -43,13 +44,26 @@ use Programs qw(program_names program_of short_name slurp);
 
 my $FAILURES = 2; # of a program on a machine: then it is not tried again
 my %o = (pairs => 5, ranks => 2, results => 'accuracy.jsonl', programs => '', machines => '', seconds => 3, minutes => 1e6);
-GetOptions(\%o, 'pairs=i', 'fill', 'minutes=f', 'ranks=i', 'results=s', 'programs=s', 'machines=s', 'seconds=f', 'least=f', 'small', 'table', 'document=s', 'list') && !@ARGV or exit 2;
+GetOptions(\%o, 'pairs=i', 'fill', 'minutes=f', 'ranks=i', 'results=s', 'programs=s', 'machines=s', 'seconds=f', 'least=f', 'small', 'table', 'document=s', 'prune', 'list') && !@ARGV or exit 2;
 chdir top() or die top() . ": $!\n";
 chomp(my $commit = `git rev-parse --short HEAD 2>/dev/null`);
 my $begin = time;
 $| = 1;
 
 sub lines { return map { decode_json($_) } split /\n/, slurp($o{results}) }
+
+# The file is replaced as a whole, by lines as they are in it.
+sub prune {
+	my %text;
+	my @l = map { my $l = decode_json($_); $text{$l} = "$_\n"; $l } split /\n/, slurp($o{results});
+	my @left = counting(@l) or die "no rows of today's way of measuring: $o{results} stays as it is\n";
+	open my $f, '>', "$o{results}.new" or die "$o{results}.new: $!\n";
+	print {$f} @text{@left} or die "$o{results}.new: $!\n";
+	close $f or die "$o{results}.new: $!\n";
+	rename "$o{results}.new", $o{results} or die "$o{results}: $!\n";
+	printf "%d of %d lines are left in %s\n", scalar @left, scalar @l, $o{results};
+	return;
+}
 
 sub note {
 	my ($l) = @_;
@@ -164,6 +178,10 @@ sub ended {
 
 if ($o{list}) {
 	print_programs();
+	exit 0;
+}
+if ($o{prune}) {
+	prune();
 	exit 0;
 }
 if (defined $o{document}) {

@@ -64,6 +64,10 @@ subtest 'the latest five pairs of a program on a machine' => sub {
 	my ($of_new, $of_all) = map { machines('--table', '--results', results('latest', @$_)) } [@new, @others], [@old, @others, @new];
 	is($of_all->{out}, $of_new->{out}, 'earlier ones are not in the tables');
 	like($of_all->{out}, qr/^\| cg, 2 \| 5 \|/m, 'five are');
+	my $r = machines('--prune', '--results', "$dir/latest");
+	like($r->{out}, qr/^8 of 12 lines are left/, 'nor are they in a file that is pruned') or diag $r->{err};
+	is(scalar(() = slurp("$dir/latest") =~ /\n/g), 8, 'which has a line for each of the others');
+	is(machines('--table', '--results', "$dir/latest")->{out}, $of_all->{out}, 'and makes the same tables');
 	my $late = machines('--table', '--results', results('late', @new, $old[0]));
 	like($late->{out}, qr/^\| cg, 2 \| 5 \|.*\+300\.0/m, 'the order of the file tells which are the latest');
 };

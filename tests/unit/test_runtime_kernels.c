@@ -107,7 +107,7 @@ static void test_numbers_stay_normal(void **unused)
 	kernel_destroy(k);
 }
 
-/* By how many bytes, in the last twelve bits of addresses, a load is ahead of a store that goes along with it. */
+/* By how many bytes, in the last twelve bits of addresses, a store is ahead of a load that goes along with it. */
 static unsigned ahead(const void *load, const void *store)
 {
 	return (unsigned)((uintptr_t)store - (uintptr_t)load) % 4096;

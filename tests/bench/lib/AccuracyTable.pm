@@ -11,7 +11,7 @@ use Machines qw(machine machine_names);
 use Pairs qw(of_this_way);
 use Programs qw(program_names program_of slurp);
 
-our @EXPORT_OK = qw(print_tables print_programs document);
+our @EXPORT_OK = qw(counting print_tables print_programs document);
 
 # In the document: what follows is written by the program, what stands before it by hand.
 my $MARKER = '<!-- What follows is written by accuracy_machines.pl --document. -->';
@@ -173,15 +173,18 @@ sub print_machine {
 	return;
 }
 
+# counting(LINES): those that the tables are made of, of today's way and the latest pairs only, in their order.
+sub counting {
+	my %later;
+	return reverse grep { defined $_->{failed} || $later{"$_->{program}, $_->{ranks}, $_->{machine}"}++ < $PAIRS } reverse of_this_way(@_);
+}
+
 # print_tables(LINES): the lines of the results, in order. One with `failed` is no pair: it says why there is none.
 sub print_tables {
 	my (%cell, %failed);
-	for my $l (of_this_way(@_)) {
+	for my $l (counting(@_)) {
 		my $p = "$l->{program}, $l->{ranks}";
 		defined $l->{failed} ? $failed{$l->{machine}}{$p} = $l->{failed} : push @{$cell{$l->{machine}}{$p}}, $l;
-	}
-	for my $l (map { values %$_ } values %cell) {
-		splice @$l, 0, @$l - $PAIRS if @$l > $PAIRS;
 	}
 	print_summary(\%cell);
 	print_intervals(\%cell);
@@ -213,7 +216,8 @@ sub print_programs {
 	table_head('', 'program', 'command', 'emulated', 'data; memory of a rank');
 	for my $p (map { program_of($_) } program_names()) {
 		my ($large, $small) = map { "`@$_`" } @$p{qw(large small)};
-		table_row($p->{name}, $large, $small eq $large ? 'the same, smaller' : $small, $p->{data});
+		my $emulated = !grep { $_ eq 'qemu' } @{$p->{not_on} // []};
+		table_row($p->{name}, $large, !$emulated ? '-' : $small eq $large ? 'the same, smaller' : $small, $p->{data});
 	}
 	return;
 }
