@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From samples in memory to a page: places, and the machine code around them. See sample.h. */
+#include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "spank/tracer/sample.h"
@@ -102,16 +103,26 @@ static struct place *find_places(uint32_t *n)
 	return p;
 }
 
-/* A piece of code; where it cannot be read, it is empty. */
+/*
+ * A piece of code, as much of it as can be read: into a pipe, by the kernel, as the program may have unmapped it meanwhile.
+ * qemu-user has no process_vm_readv().
+ */
 static void read_code(struct trace_code *c, const struct place *p, uintptr_t from, uintptr_t to)
 {
-	struct iovec here, there = {.iov_base = (void *)from, .iov_len = to - from};
-	ssize_t got;
+	size_t len = to - from;
+	ssize_t n = 1;
+	int fd[2];
 
-	*c = (struct trace_code){.module = p->module, .offset = from - p->base, .bytes = malloc(to - from)};
-	here = (struct iovec){.iov_base = c->bytes, .iov_len = to - from};
-	got = c->bytes ? process_vm_readv(getpid(), &here, 1, &there, 1, 0) : 0;
-	c->len = got > 0 ? (uint32_t)got : 0;
+	*c = (struct trace_code){.module = p->module, .offset = from - p->base, .bytes = malloc(len)};
+	if (!c->bytes || pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
+		return;
+	while (n > 0 && c->len < len) {
+		n = write(fd[1], (const void *)(from + c->len), len - c->len < PIPE_BUF ? len - c->len : PIPE_BUF);
+		n = n > 0 ? read(fd[0], c->bytes + c->len, (size_t)n) : 0;
+		c->len += n > 0 ? (uint32_t)n : 0;
+	}
+	close(fd[0]);
+	close(fd[1]);
 }
 
 /* Code around the places of p (in the order of their addresses); bytes that it takes. c NULL: only those. */

@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
 use Cli;
+use JSON::PP;
 use Test::More;
 use Testbed qw(run_command);
 
@@ -23,6 +24,14 @@ sub traced {
 	is($r->{rc}, 0, 'it runs to its end') or diag $r->{err};
 	is(precedent('verify', "$name.ptrace")->{rc}, 0, 'and its trace is sound');
 	return $r;
+}
+
+sub samples_of {
+	my ($name) = @_;
+	my $r = precedent('info', '--mix', '--json', "$name.ptrace");
+	my $samples = 0;
+	$samples += $_->{samples} // 0 for $r->{rc} == 0 ? @{decode_json($r->{out})->{mixes}} : ();
+	return $samples;
 }
 
 # As if a timer had expired, so often, with the stack as it is ahead of a call and with one 8 bytes off.
@@ -75,6 +84,7 @@ SKIP: {
 			my $alone = $name eq 'sp' && run_command('timeout', 120, qw(mpirun --oversubscribe -n), $ranks, program($name), @arguments);
 			my $r = traced($name, $ranks, 'qemu-x86_64', program($name), @arguments);
 			is($r->{out}, $alone->{out}, 'with the result that it has on the processor itself') if $alone;
+			cmp_ok(samples_of($name), '>', 10, 'it was sampled');
 		};
 	}
 }
