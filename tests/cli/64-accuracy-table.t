@@ -10,7 +10,7 @@ use FindBin;
 use lib "$FindBin::Bin/../bench/lib", "$FindBin::Bin/../cluster/lib";
 use File::Temp qw(tempdir);
 use JSON::PP qw(encode_json);
-use Machines qw(machine_names);
+use Machines qw(machine_names why_failed);
 use Pairs qw(of_sides quickest runs_until way_of);
 use Programs qw(program_names program_of short_name slurp spill);
 use Test::More;
@@ -135,6 +135,17 @@ subtest 'the quickest of several runs of a probe' => sub {
 	my $r = machines('--table', '--results', results('luck', row('qemu', 2, 0.3), row('qemu', 2, 5, way => way_of('valgrind')), row('valgrind', 2, 0.2)));
 	is_deeply([(summary($r->{out}, 'qemu-user'))[0, 1]], [1, '30.0'], 'whose rows are apart from those of before');
 	is_deeply([(summary($r->{out}, 'valgrind, no tool'))[0, 1]], [1, '20.0'], 'and from those of others');
+};
+
+# As Slurm and Open MPI report a rank that died; paths are made longer than what is kept of the end.
+subtest 'where a program crashed stays when it says much' => sub {
+	my $path = '/' . 'd' x 200;
+	my $text = join "\n", '[fast1:8540] *** Process received signal ***', '[fast1:8540] Signal: Segmentation fault (11)',
+		"[fast1:8540] [ 0] $path/libc.so.6(+0x3c050)[0x7f61e9f6f050]", '[fast2][[29588,29796],2] recv(18) failed: reset by peer (104)',
+		"[fast1:8540] [ 1] $path/mca_btl_vader.so(+0x5d0c)[0x7f61e9fbdeec]", "[fast1:8541] [ 1] $path/libother.so(+0x1)[0x7f61e9fbdee0]",
+		"[fast1:8540] [10] $path/sp(main+0x2a3)[0x562f724ab2a3]", "srun: error: fast1: $path: Killed", 'srun: error: fast2: tasks 2-3: Killed', '';
+	like(why_failed($text), qr{^crashed in mca_btl_vader\.so\(\+0x5d0c\) < sp\(main\+0x2a3\) / .{200}.*tasks 2-3: Killed$}, 'its frames come first');
+	is(why_failed("no such file\nmpirun detected that\n"), 'no such file', 'who did not crash has no frames');
 };
 
 subtest 'programs that are not measured everywhere' => sub {

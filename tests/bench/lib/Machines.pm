@@ -11,10 +11,11 @@ use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
 use Bench qw(build top);
 use File::Temp qw(tempdir);
+use List::Util qw(min);
 use Testbed;
 use Time::HiRes qw(time);
 
-our @EXPORT_OK = qw(machine machine_names home_of run_on work_dir machines_end);
+our @EXPORT_OK = qw(machine machine_names home_of run_on why_failed work_dir machines_end);
 
 my $LIMIT_S = 300; # of one run
 # What mpirun adds to any failure.
@@ -78,6 +79,16 @@ sub whole {
 	return;
 }
 
+# What a run that failed said, in one line: where its first process crashed if Open MPI's handler told, for that is far from the
+# end, and the last of the rest.
+sub why_failed {
+	my ($text) = @_;
+	my ($process) = $text =~ /^(\[[\w.-]+:\d+\]) \*\*\* Process received signal/m;
+	my @frames = $process ? $text =~ m{^\Q$process\E \[ *[1-9]\d*\] (?:\S*/)?(\S+?)\[0x[0-9a-f]+\]$}mg : ();
+	my $rest = join ' / ', grep { /\S/ && !/$LAUNCHER/ } split /\n/, $text;
+	return (@frames ? 'crashed in ' . join(' < ', @frames[0 .. min(7, $#frames)]) . ' / ' : '') . $rest =~ s/.*(?=.{300})//sr;
+}
+
 # run_on(MACHINE, RANKS, {options}, CMD...): (seconds, output). Options: dir, where it runs; env => {}; native: without the
 # emulation. What takes longer than the limit is ended, and has failed.
 sub run_on {
@@ -102,8 +113,8 @@ sub run_on {
 	my $took = time - $begin;
 	whole();
 	if ($r->{rc} != 0) {
-		my $why = $r->{rc} == 124 ? "takes more than $LIMIT_S s" : join ' / ', grep { /\S/ && !/$LAUNCHER/ } split /\n/, "$r->{out}$r->{err}";
-		die $cmd[0] =~ s{.*/}{}r, " on $name failed ($r->{rc}): ", $why =~ s/.*(?=.{300})//r, "\n";
+		my $why = $r->{rc} == 124 ? "takes more than $LIMIT_S s" : why_failed("$r->{out}$r->{err}");
+		die $cmd[0] =~ s{.*/}{}r, " on $name failed ($r->{rc}): $why\n";
 	}
 	return ($took, $r->{out});
 }
