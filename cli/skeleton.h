@@ -33,6 +33,7 @@ bool skeleton_was_delayed(const struct skeleton_facts *f);
 struct skeleton_wish {
 	double seconds; /* run time wanted; 0: by scale */
 	double scale;   /* traced time over run time; 0: by seconds */
+	bool kernels;   /* computation by kernels of its classes alone */
 	FILE *tree;     /* also print the tree here, or NULL */
 };
 
@@ -51,7 +52,7 @@ int skeleton_compile(const char *dir, const char *log, struct errbuf *err);
  * `why` says why it must be ("": it is compiled). -1 when the interpreter is missing too. */
 int skeleton_prepare(const char *dir, const char *log, char *why, size_t size, struct errbuf *err);
 
-#define SKELETON_KERNELS 16
+#define SKELETON_KERNELS 32
 
 struct skeleton_result {
 	double skel_s, lo_s, hi_s; /* the whole program, as extrapolated, and its 95 % interval */

@@ -184,6 +184,7 @@ static int generate(struct pipeline *p, const char *dir, const struct skeleton_w
 		return -1;
 	opt.report = &report;
 	opt.buffered = &p->buffered;
+	opt.kernels = wish->kernels;
 	if (emit(p, dir, &opt, err) < 0 || hash_file(dir, f->hash, sizeof(f->hash), err) < 0)
 		return -1;
 	f->n_ranks = p->tree.n_ranks;

@@ -13,12 +13,13 @@
 
 static void skeleton_help(void)
 {
-	puts("Usage: precedent skeleton TRACE [-o DIR] [--seconds S | --scale K] [--tree] [--json]\n\n"
+	puts("Usage: precedent skeleton TRACE [-o DIR] [--seconds S | --scale K] [--kernels] [--tree] [--json]\n\n"
 	     "Writes a short MPI program that behaves like the traced one: same calls, peers, message sizes and\n"
 	     "datatypes, the same computation between them, fewer iterations of the loops that all ranks share.\n\n"
 	     "  -o, --output DIR   where to write skel.c, skel.ops, Makefile, report.txt (default: TRACE.skel)\n"
 	     "  --seconds S        run time wanted (default 5)\n"
 	     "  --scale K          instead: K times shorter than the traced run\n"
+	     "  --kernels          computation by kernels of its kinds alone, without loops of the program itself\n"
 	     "  --tree             print the merged program tree too\n"
 	     "  --compile          compile it with mpicc as well\n"
 	     "  --json             facts for machines\n"
@@ -74,6 +75,7 @@ int verb_skeleton(int argc, char **argv)
 	static const struct option opts[] = {{"output", required_argument, NULL, 'o'},
 					     {"seconds", required_argument, NULL, 's'},
 					     {"scale", required_argument, NULL, 'k'},
+					     {"kernels", no_argument, NULL, 'e'},
 					     {"tree", no_argument, NULL, 't'},
 					     {"compile", no_argument, NULL, 'c'},
 					     {"json", no_argument, NULL, 'j'},
@@ -90,6 +92,8 @@ int verb_skeleton(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "o:h", opts, NULL)) != -1) {
 		if (c == 'o')
 			output = optarg;
+		else if (c == 'e')
+			wish.kernels = true;
 		else if (c == 't')
 			wish.tree = stdout;
 		else if (c == 'c')

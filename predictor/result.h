@@ -37,7 +37,7 @@
 
 #define RESULT_MAX_BYTES   65536
 #define RESULT_MAX_TRACES  64
-#define RESULT_MAX_KERNELS 16
+#define RESULT_MAX_KERNELS 32
 #define RESULT_MAX_SECONDS 1e9
 #define RESULT_NAME_SIZE   64 /* a candidate's name with its NUL */
 

@@ -264,7 +264,7 @@ int skel_emit_c(const struct skel_tree *tree, const struct skel_times *times, co
 		err_set(err, "no memory to write the skeleton of %u ranks", tree->n_ranks);
 		goto done;
 	}
-	if (skel_mix_collect(tree, times, &e.mixes, err) != 0 ||
+	if (skel_mix_collect(tree, times, !options->kernels, &e.mixes, err) != 0 ||
 	    gap_orders_collect(tree, times, &e.orders, err) != 0)
 		goto done;
 	emit_data_mixes(e.data, &e.mixes);

@@ -26,6 +26,7 @@ struct skel_emit_options {
 	const char *mpicc;       /* the compiler wrapper; NULL: mpicc */
 	const char *trace_name;  /* for comments; may be NULL */
 	const struct skel_buffered *buffered; /* for the report */
+	bool kernels;            /* computation by kernels of its classes alone: no loops of the program itself */
 	/* Function and line of a call site, into buf, which it returns; NULL: module and offset. */
 	const char *(*site)(void *arg, const struct trace_defs *d, const struct trace_site *site, char *buf, size_t size);
 	void *site_arg;

@@ -3,10 +3,12 @@
  * numbers of gaps and varying calls are not known before. */
 #include "skelgen/emit_data.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
+#include "skelgen/mix_own.h"
 #include "skelgen/runtime/data.h"
 
 struct placed {
@@ -31,6 +33,9 @@ struct emit_data {
 	uint64_t *window; /* loops with windows, one after the other */
 	size_t n_window;
 	uint32_t n_loop;
+	uint64_t *own; /* loops of the program, one after the other */
+	size_t n_own;
+	uint32_t own_loops;
 	bool failed;
 };
 
@@ -54,6 +59,7 @@ void emit_data_destroy(struct emit_data *d)
 	free(d->slot);
 	free(d->mix);
 	free(d->window);
+	free(d->own);
 	free(d);
 }
 
@@ -180,9 +186,55 @@ void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struc
 	placed_add(d, &d->gap, gap, rank, at);
 }
 
+/* Streams are worked on as the rest of the floating point is: of 16 lines those in packed form. */
+static double packed_lines(const struct skel_mixes *m)
+{
+	double share[CLASS_N], both;
+
+	mix_own_as_classes(m, m->mix[0].share, share);
+	both = share[CLASS_VECTOR] + share[CLASS_SCALAR] + share[CLASS_SCALAR_SHORT] + share[CLASS_SCALAR_CHAIN];
+	return both > 0 ? floor(16 * share[CLASS_VECTOR] / both + 0.5) : 8;
+}
+
+/* What its time goes to by classes of work. */
+static void own_as(const struct skel_mixes *m, uint32_t loop, double *as)
+{
+	double share[CLASS_N] = {0}, all[CLASS_N];
+
+	share[CLASS_OWN_0 + loop] = 1;
+	mix_own_as_classes(m, share, all);
+	memcpy(as, all, CLASS_OWN_0 * sizeof *as);
+}
+
+static void own_loops(struct emit_data *d, const struct skel_mixes *m)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_own; i++)
+		n += DATA_OWN + DATA_OWN_WORDS((size_t)m->own[i].len);
+	free(d->own);
+	d->own = calloc(n + 1, sizeof *d->own);
+	d->n_own = 0;
+	d->own_loops = m->n_own;
+	d->failed |= d->own == NULL;
+	for (uint32_t i = 0; d->own != NULL && i < m->n_own; i++) {
+		uint64_t *w = d->own + d->n_own;
+
+		w[0] = m->own[i].needs;
+		w[1] = m->own[i].len;
+		w[2] = m->own[i].n;
+		own_as(m, i, (double *)(w + DATA_OWN_AS));
+		memcpy(w + DATA_OWN, m->own[i].code, m->own[i].len);
+		d->n_own += DATA_OWN + DATA_OWN_WORDS((size_t)m->own[i].len);
+	}
+}
+
 void emit_data_mixes(struct emit_data *d, const struct skel_mixes *m)
 {
+	double packed = packed_lines(m);
 	uint32_t n = m->n_mix;
+
+	own_loops(d, m);
 
 	free(d->mix);
 	d->n_mix = n;
@@ -199,6 +251,7 @@ void emit_data_mixes(struct emit_data *d, const struct skel_mixes *m)
 		w[DATA_MIX_THREADS] = m->mix[i].threads;
 		w[DATA_MIX_VECTOR_BITS] = m->vector_bits;
 		w[DATA_MIX_ROW] = m->row;
+		w[DATA_MIX_PACKED] = packed;
 		memcpy(w + DATA_MIX_BYTES, m->bytes, sizeof m->bytes);
 	}
 }
@@ -262,16 +315,17 @@ void emit_data_windows(struct emit_data *d, uint32_t loop, const struct sampled_
 uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 {
 	static const struct skel_mixes equal = {
-		.n_mix = 1, .mix = {{.share = {[0 ... CLASS_N - 1] = 1.0 / CLASS_N}, .threads = 1}}};
-	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary, mixes, head, windows;
+		.n_mix = 1, .mix = {{.share = {[0 ... CLASS_OWN_0 - 1] = 1.0 / CLASS_OWN_0}, .threads = 1}}};
+	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary, mixes, head, own, windows;
 	uint64_t *w;
 
 	if (d->mix == NULL)
 		emit_data_mixes(d, &equal);
 	mixes = DATA_HEADER + gaps + varies + d->n_array;
 	head = mixes + (size_t)d->n_mix * DATA_MIX;
+	own = d->own_loops > 0 ? 1 + d->n_own : 0;
 	windows = d->n_loop > 0 ? 1 + d->n_window : 0;
-	w = d->failed ? NULL : calloc(head + d->n_pool + windows, sizeof *w);
+	w = d->failed ? NULL : calloc(head + d->n_pool + own + windows, sizeof *w);
 	if (w == NULL)
 		return NULL;
 	w[0] = DATA_MAGIC;
@@ -280,10 +334,15 @@ uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 	w[3] = d->n_gap;
 	w[4] = d->n_vary;
 	w[5] = d->n_array;
-	w[6] = *n_words = head + d->n_pool + windows;
+	w[6] = *n_words = head + d->n_pool + own + windows;
 	w[8] = d->n_mix;
+	if (own > 0) {
+		w[10] = head + d->n_pool;
+		w[w[10]] = d->own_loops;
+		memcpy(w + w[10] + 1, d->own, d->n_own * sizeof *w);
+	}
 	if (windows > 0) {
-		w[9] = head + d->n_pool;
+		w[9] = head + d->n_pool + own;
 		w[w[9]] = d->n_loop;
 		memcpy(w + w[9] + 1, d->window, d->n_window * sizeof *w);
 	}

@@ -123,6 +123,23 @@ static void put_buffered(struct emit *e, const struct skel_buffered *b, struct t
 	}
 }
 
+/* Which computation runs as the program's own instructions. */
+static void put_own(const struct emit *e, struct text *out)
+{
+	const struct skel_mixes *m = &e->mixes;
+
+	for (uint32_t i = 0; i < m->n_own; i++) {
+		const struct skel_own *o = &m->own[i];
+		const char *slash = strrchr(o->module, '/');
+
+		if (i == 0)
+			text_put(out, "\nComputation that runs as the program's own instructions:\n");
+		text_put(out, "  %.1f %% in %s at ", 100 * m->mix[0].share[CLASS_OWN_0 + i], o->is_loop ? "a loop" : "code");
+		text_put_clean(out, slash ? slash + 1 : o->module);
+		text_put(out, "+0x%llx, %u instructions a unit\n", (unsigned long long)o->first, o->n);
+	}
+}
+
 void emit_report(struct emit *e, double confidence, struct text *out)
 {
 	struct passed p;
@@ -144,6 +161,7 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 	if (e->times->polled_ns > 0)
 		text_put(out, "\nUnsuccessful tests that the program makes as part of its work, %.3f s of a rank's time (mean), are computation.\n",
 			 e->times->polled_ns * 1e-9);
+	put_own(e, out);
 	text_put(out, "\nLoops:\n");
 	put_cuts(e, e->tree->root, out);
 	if (skel_plan_shares_gaps(e->plan))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "skelgen/mix_blocks.h"
+#include "skelgen/mix_own.h"
 
 #define TRUST_MIN 1.0    /* samples that the program's mean is worth beside a block's own */
 #define TRUST_MAX 50.0
@@ -275,7 +276,7 @@ static int group(const struct skel_tree *tree, const struct skel_times *times, c
 	return 0;
 }
 
-int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *times, struct skel_mixes *out,
+int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *times, bool own, struct skel_mixes *out,
 		     struct errbuf *err)
 {
 	struct mix_blocks b = {0};
@@ -289,7 +290,7 @@ int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *time
 	out->of_leaf = calloc(tree->n_leaf + 1u, sizeof(*out->of_leaf));
 	if (!out->of_leaf)
 		return err_set(err, "no memory for the mixes of %u calls", tree->n_leaf);
-	if (mix_blocks_collect(tree, &b, err) < 0)
+	if (mix_blocks_collect(tree, own, out, &b, err) < 0)
 		goto out;
 	if (b.n_ranks && group(tree, times, &b, out) < 0) {
 		err_set(err, "no memory for the mixes of %u calls", tree->n_leaf);
@@ -305,6 +306,7 @@ out:
 
 void skel_mix_free(struct skel_mixes *m)
 {
+	mix_own_free(m);
 	free(m->of_leaf);
 	m->of_leaf = NULL;
 	m->n_leaf = 0;

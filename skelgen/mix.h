@@ -9,10 +9,12 @@
 #ifndef PRECEDENT_SKELGEN_MIX_H
 #define PRECEDENT_SKELGEN_MIX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/errbuf.h"
 #include "skelgen/runtime/classes.h"
+#include "skelgen/runtime/own.h"
 #include "skelgen/times.h"
 #include "skelgen/tree.h"
 
@@ -29,6 +31,16 @@ struct skel_mix {
 	uint64_t n_sample;      /* samples that it rests on */
 };
 
+/* A loop of the program that is a kernel, see mix_own.h. */
+struct skel_own {
+	char *module;           /* path */
+	uint64_t first, last;   /* its first and last instruction, offsets there */
+	bool is_loop;           /* not straight code */
+	uint32_t needs, n, len; /* enum own_needs; instructions of a unit; bytes of code */
+	uint8_t *code;
+	double as[CLASS_N];     /* samples of the time that it stands for, by class of work */
+};
+
 struct skel_mixes {
 	uint32_t n_mix;         /* at least 1: mix[0] is the whole program's mean (the default where there are no samples) */
 	struct skel_mix mix[SKEL_MIXES_MAX];
@@ -38,13 +50,15 @@ struct skel_mixes {
 	double row;             /* iterations after which chains of scalar arithmetic end, mean over their time; 0: not known */
 	double vector_bits;     /* of packed floating point, mean over its time; 0: not known */
 	const char *source;     /* a constant: "counters", "samples", "default" */
+	uint32_t n_own;         /* CLASS_OWN_0 is the first of these */
+	struct skel_own own[OWN_MOST];
 };
 
 /* Shares of time of which nothing is known. */
 extern const double skel_mix_default[CLASS_N];
 
-/* 0; also for a trace without samples (n_mix 1, doubt 1). -1 without memory. */
-int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *times, struct skel_mixes *out,
+/* own: loops of the program may be kernels. 0; also for a trace without samples (n_mix 1, doubt 1). -1 without memory. */
+int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *times, bool own, struct skel_mixes *out,
 		     struct errbuf *err);
 void skel_mix_free(struct skel_mixes *m);
 

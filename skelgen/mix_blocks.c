@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "skelgen/mix_model.h"
+#include "skelgen/mix_own.h"
 #include "skelgen/mix_sleep.h"
 #include "skelgen/mix_string.h"
 #include "trace/own_iter.h"
@@ -13,6 +14,9 @@
 #define LENDERS   16 /* ranks whose pages hold the machine code of all */
 #define GROUP_MIN 8 /* samples in a body of one block to be looked at apart from those of other blocks */
 #define NOWHERE   UINT32_MAX
+#define BESIDE    64u  /* bytes between two pieces of straight code that are one, */
+#define LONGEST   4096u /* which may be so long */
+#define OWN_LEAST 0.01 /* of a rank's samples: a loop with less is left to the kernels of its classes */
 
 enum module_kind { MODULE_PROGRAM, MODULE_LIBC, MODULE_BLOCKED, MODULE_LIBM, MODULE_MPI };
 
@@ -22,6 +26,8 @@ struct body {
 	uint64_t first, last;
 	struct mix_body *code; /* NULL: it could not be decoded */
 	struct mix_use use;
+	uint32_t own;          /* number of the loop that is a kernel, or MIX_OWN_NONE */
+	double core;           /* samples of what that does instead of others */
 };
 
 struct sorted {
@@ -50,6 +56,7 @@ struct rank_work {
 	struct mix_hit *hit;
 	uint64_t cache[TSAMPLE_LEVELS];
 	struct mix_body *scratch;
+	struct skel_mixes *mixes; /* that get loops of their own; NULL: none do */
 };
 
 /* ---- modules ---- */
@@ -133,7 +140,7 @@ static int find_bodies(struct rank_work *w)
 		return -1;
 	for (uint32_t i = 0; i < w->s.n_place; i++) {
 		const struct trace_place *p = &w->s.place[i];
-		struct body one = {.module = p->module, .first = p->offset, .last = p->offset};
+		struct body one = {.module = p->module, .first = p->offset, .last = p->offset, .own = MIX_OWN_NONE};
 		bool found = find_body(w, p);
 		uint32_t k;
 
@@ -224,7 +231,7 @@ static int by_body_alone(const void *a, const void *b)
 	return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-static int model(struct rank_work *w, const struct body *b, const struct sorted *g, uint32_t n, struct mix_use *use)
+static int model(struct rank_work *w, const struct body *b, const struct sorted *g, uint32_t n, double *often, struct mix_use *use)
 {
 	enum module_kind kind = w->module_kind[b->module];
 
@@ -248,7 +255,7 @@ static int model(struct rank_work *w, const struct body *b, const struct sorted 
 	default:
 		return -1;
 	}
-	return mix_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, use);
+	return mix_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, often, use);
 }
 
 static int model_bodies(struct rank_work *w)
@@ -258,10 +265,113 @@ static int model_bodies(struct rank_work *w)
 
 		for (n = 1; i + n < w->n_sorted && w->by_body[i + n].body == w->by_body[i].body; n++)
 			;
-		if (model(w, b, &w->by_body[i], n, &b->use) < 0)
+		if (model(w, b, &w->by_body[i], n, NULL, &b->use) < 0)
 			return -1;
+		for (int c = 0; c < CLASS_N; c++)
+			b->core += mix_own_is_core(c) ? n * b->use.share[c] : 0;
 	}
 	return 0;
+}
+
+/* ---- loops of its own ---- */
+
+/* One loop, or pieces of straight code beside each other, which places were met in, by their numbers: [from, end). */
+struct stretch {
+	uint32_t from, end;
+	double core;
+};
+
+static bool is_beside(const struct body *a, const struct body *b)
+{
+	return a->code && b->code && !a->code->is_loop && !b->code->is_loop && a->module == b->module && b->first >= a->first &&
+	       b->first <= a->last + BESIDE && b->last - a->first < LONGEST;
+}
+
+static uint32_t find_stretches(const struct rank_work *w, struct stretch *out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < w->n_body; i++) {
+		struct stretch *last = n ? &out[n - 1] : NULL;
+
+		if (last && is_beside(&w->body[last->from], &w->body[i]) && is_beside(&w->body[i - 1], &w->body[i]))
+			last->end = i + 1;
+		else
+			out[n++] = (struct stretch){.from = i, .end = i + 1};
+		out[n - 1].core += w->body[i].core;
+	}
+	return n;
+}
+
+static int by_core(const void *a, const void *b)
+{
+	const struct stretch *x = a, *y = b;
+
+	return x->core != y->core ? (x->core < y->core ? 1 : -1) : (x->from > y->from) - (x->from < y->from);
+}
+
+/* How often the instructions of a loop are executed, by all of the rank's samples in it. */
+static int how_often(struct rank_work *w, const struct body *b, double *often)
+{
+	struct mix_use use;
+	uint32_t from = 0, n;
+
+	while (&w->body[w->by_body[from].body] != b)
+		from++;
+	for (n = 1; from + n < w->n_sorted && w->by_body[from + n].body == w->by_body[from].body; n++)
+		;
+	return model(w, b, w->by_body + from, n, often, &use);
+}
+
+/* Its number, or that of what another rank has made of it. */
+static int add_own(struct rank_work *w, const struct stretch *s, uint32_t *number)
+{
+	const struct body *b = &w->body[s->from];
+	const char *module = trace_get_rank(w->tree->trace, w->rank)->defs.module[b->module].path;
+	uint64_t last = w->body[s->end - 1].last;
+	double often[MIX_OPS_MAX] = {0};
+
+	*number = mix_own_find(w->mixes, module, b->first, last, b->code->is_loop);
+	if (*number != MIX_OWN_NONE || w->mixes->n_own == OWN_MOST)
+		return 0;
+	if (b->code->is_loop) {
+		if (how_often(w, b, often) < 0)
+			return -1;
+		return mix_own_add(w->mixes, module, b->code, often, number);
+	}
+	if (mix_body_range(&w->s, b->module, b->first, last, w->scratch) < 0)
+		return 0;
+	return mix_own_add(w->mixes, module, w->scratch, often, number);
+}
+
+/* Those with most samples of what their own instructions take. */
+static int choose_own(struct rank_work *w)
+{
+	struct stretch *s = calloc(w->n_body + 1u, sizeof(*s));
+	uint32_t n = s ? find_stretches(w, s) : 0, number;
+	int rv = s ? 0 : -1;
+
+	if (n)
+		qsort(s, n, sizeof(*s), by_core);
+	for (uint32_t i = 0; rv == 0 && i < n && s[i].core > 0 && s[i].core >= OWN_LEAST * w->n_sorted; i++) {
+		rv = add_own(w, &s[i], &number);
+		for (uint32_t k = s[i].from; k < s[i].end; k++)
+			w->body[k].own = number;
+	}
+	free(s);
+	return rv;
+}
+
+/* Samples of a body that has a kernel of its own are that kernel's as far as they are of its instructions. */
+static void give_own(struct rank_work *w, uint32_t own, double n, struct mix_use *use)
+{
+	for (int c = 0; own != MIX_OWN_NONE && c < CLASS_N; c++) {
+		if (!mix_own_is_core(c))
+			continue;
+		w->mixes->own[own].as[c] += n * use->share[c];
+		use->share[CLASS_OWN_0 + own] += use->share[c];
+		use->share[c] = 0;
+	}
 }
 
 static double level_share(const double share[CLASS_N], int level)
@@ -277,8 +387,7 @@ static double level_share(const double share[CLASS_N], int level)
 	}
 }
 
-static void add_group(struct rank_work *w, struct mix_block *b, const struct sorted *g, uint32_t n,
-		      const struct mix_use *use)
+static void add_group(struct rank_work *w, struct mix_block *b, const struct sorted *g, uint32_t n, struct mix_use *use)
 {
 	double known = 0;
 
@@ -298,8 +407,6 @@ static void add_group(struct rank_work *w, struct mix_block *b, const struct sor
 	if (known <= 0)
 		return;
 	b->n += n;
-	for (int c = 0; c < CLASS_N; c++)
-		b->share[c] += n * use->share[c];
 	for (int l = 0; l < MIX_LEVELS; l++) {
 		double part = n * level_share(use->share, l);
 
@@ -310,6 +417,9 @@ static void add_group(struct rank_work *w, struct mix_block *b, const struct sor
 	b->rows += use->row > 0 ? n * use->share[CLASS_SCALAR_CHAIN] / use->row : 0;
 	b->vector += n * use->share[CLASS_VECTOR] * use->vector;
 	b->vectors += use->vector > 0 ? n * use->share[CLASS_VECTOR] : 0;
+	give_own(w, w->body[g->body].own, n, use);
+	for (int c = 0; c < CLASS_N; c++)
+		b->share[c] += n * use->share[c];
 }
 
 static int add_blocks(struct rank_work *w, struct mix_blocks *out)
@@ -323,7 +433,7 @@ static int add_blocks(struct rank_work *w, struct mix_blocks *out)
 		for (n = 1; i + n < w->n_sorted && g[n].body == g->body && g[n].leaf == g->leaf; n++)
 			;
 		use = b->use;
-		if (n >= GROUP_MIN && model(w, b, g, n, &use) < 0)
+		if (n >= GROUP_MIN && model(w, b, g, n, NULL, &use) < 0)
 			return -1;
 		add_group(w, &out->block[g->leaf], g, n, &use);
 	}
@@ -389,10 +499,10 @@ static void work_free(struct rank_work *w)
 	trace_samples_free(&w->s);
 }
 
-static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lenders *lenders, struct mix_blocks *out,
-			struct errbuf *err)
+static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lenders *lenders, struct skel_mixes *mixes,
+			struct mix_blocks *out, struct errbuf *err)
 {
-	struct rank_work w = {.tree = tree, .rank = rank, .lenders = lenders};
+	struct rank_work w = {.tree = tree, .rank = rank, .lenders = lenders, .mixes = mixes};
 	double ns_per_tick = trace_get_rank(tree->trace, rank)->defs.proc.ns_per_tick, *asleep = NULL;
 	struct mix_sleep *sleep = NULL;
 	struct errbuf why;
@@ -409,7 +519,7 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lend
 	}
 	if (walk(&w, out, sleep, err) < 0)
 		goto out;
-	if (sort_samples(&w) < 0 || model_bodies(&w) < 0 || add_blocks(&w, out) < 0) {
+	if (sort_samples(&w) < 0 || model_bodies(&w) < 0 || (w.mixes && choose_own(&w) < 0) || add_blocks(&w, out) < 0) {
 		err_set(err, "no memory for the samples of rank %u", rank);
 		goto out;
 	}
@@ -425,7 +535,7 @@ out:
 	return rv;
 }
 
-int mix_blocks_collect(const struct skel_tree *tree, struct mix_blocks *out, struct errbuf *err)
+int mix_blocks_collect(const struct skel_tree *tree, bool own, struct skel_mixes *mixes, struct mix_blocks *out, struct errbuf *err)
 {
 	struct lenders *lenders = calloc(1, sizeof(*lenders));
 	int rv = -1;
@@ -437,7 +547,7 @@ int mix_blocks_collect(const struct skel_tree *tree, struct mix_blocks *out, str
 		goto out;
 	}
 	for (uint32_t r = 0; r < tree->n_ranks; r++)
-		if (rank_collect(tree, r, lenders, out, err) < 0)
+		if (rank_collect(tree, r, lenders, own ? mixes : NULL, out, err) < 0)
 			goto out;
 	rv = 0;
 out:

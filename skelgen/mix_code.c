@@ -7,9 +7,10 @@
 
 #include <Zydis/Zydis.h>
 
-#define REACH     1024 /* bytes that a loop's end may be away */
+#define REACH     4096 /* bytes that a loop's end may be away */
 #define STRAIGHT  48   /* instructions at most of code without a loop */
 #define ARM_REACH 256  /* bytes from a loop's end to its arms, and of an arm */
+#define TEST      48   /* bytes of a loop's step and test ahead of its body: more is a loop around it */
 #define GROWS     8
 #define SYNC      64   /* bytes before a place where decoding begins */
 
@@ -239,6 +240,7 @@ static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t o
 	*op = (struct mix_op){.offset = offset, .len = in.length, .base = MIX_NO_REG, .index = MIX_NO_REG,
 			      .add_reg = MIX_NO_REG, .copy_of = MIX_NO_REG,
 			      .target = UINT64_MAX};
+	memcpy(op->raw, c->bytes + at, in.length);
 	for (int i = 0; i < in.operand_count; i++) {
 		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER) {
 			uint8_t r = reg_number(o[i].reg.value);
@@ -317,7 +319,7 @@ static bool grow(const ZydisDecoder *d, const struct trace_code *c, uint64_t *he
 	for (uint64_t at = *head; at < *end + ARM_REACH && decode(d, c, at, &op); at += op.len) {
 		if (op.kind != MIX_BRANCH && op.kind != MIX_JUMP)
 			continue;
-		if (at <= *end && op.target < *head && op.target + ARM_REACH >= *head && op.target >= c->offset) {
+		if (at <= *end && op.target < *head && op.target + TEST >= *head && op.target >= c->offset) {
 			*head = op.target;
 			return true;
 		}
@@ -350,9 +352,9 @@ static bool decode_range(const ZydisDecoder *d, const struct trace_code *c, uint
 	return b->n && b->op[b->n - 1].offset == last;
 }
 
-/* From the earliest point from which decoding comes by the place; to the next return or jump. */
-/* Arms lie behind the code that follows the loop: only what is come by from the head and leads to it again is the loop. */
-static void keep_loop(struct mix_body *b)
+/* Arms lie behind the code that follows the loop: only what is come by from the head and leads to it again is the loop. False: nothing
+ * does; what led back is an arm of other code. */
+static bool keep_loop(struct mix_body *b)
 {
 	bool from[MIX_OPS_MAX] = {true}, to[MIX_OPS_MAX] = {true}, more = true;
 	uint32_t n = 0;
@@ -377,8 +379,13 @@ static void keep_loop(struct mix_body *b)
 		if (from[i] && to[i])
 			b->op[n++] = b->op[i];
 	b->n = n;
+	for (uint32_t i = 0; i < n; i++)
+		if ((b->op[i].kind == MIX_BRANCH || b->op[i].kind == MIX_JUMP) && b->op[i].target == b->op[0].offset)
+			return true;
+	return false;
 }
 
+/* From the earliest point from which decoding comes by the place; to the next return or jump. */
 static bool decode_straight(const ZydisDecoder *d, const struct trace_code *c, uint64_t place, struct mix_body *b)
 {
 	uint64_t from = place - c->offset > SYNC ? place - SYNC : c->offset, at = place;
@@ -417,18 +424,38 @@ int mix_body_find(const struct trace_samples *s, uint32_t module, uint64_t offse
 		out->n = 1;
 		return 0;
 	}
-	if (find_whole_loop(&d, c, offset, &head, &end) && decode_range(&d, c, head, end, out)) {
-		keep_loop(out);
+	if (find_whole_loop(&d, c, offset, &head, &end) && decode_range(&d, c, head, end, out) && keep_loop(out)) {
 		out->is_loop = true;
 		return 0;
 	}
 	return decode_straight(&d, c, offset, out) ? 0 : -1;
 }
 
+int mix_body_range(const struct trace_samples *s, uint32_t module, uint64_t first, uint64_t last, struct mix_body *out)
+{
+	const struct trace_code *c = code_of(s, module, first);
+	ZydisDecoder d;
+
+	out->n = 0;
+	out->is_loop = false;
+	if (!c || !ZYAN_SUCCESS(ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+		return -1;
+	for (uint64_t at = first; at <= last && out->n < MIX_OPS_MAX && decode(&d, c, at, &out->op[out->n]); out->n++)
+		at += out->op[out->n].len;
+	return out->n ? 0 : -1;
+}
+
 uint32_t mix_body_at(const struct mix_body *b, uint64_t offset)
 {
-	for (uint32_t i = 0; i < b->n; i++)
-		if (b->op[i].offset == offset)
-			return i;
-	return UINT32_MAX;
+	uint32_t lo = 0, hi = b->n;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (b->op[mid].offset < offset)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < b->n && b->op[lo].offset == offset ? lo : UINT32_MAX;
 }

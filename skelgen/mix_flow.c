@@ -33,6 +33,16 @@ bool mix_flow_leaves(const struct mix_op *op)
 	return op->kind == MIX_BRANCH || op->kind == MIX_JUMP || op->kind == MIX_RETURN;
 }
 
+bool mix_flow_is_own(const struct mix_body *b, uint32_t to, uint32_t from)
+{
+	if (to > 0 && to - 1 != from && b->op[to - 1].kind != MIX_JUMP && b->op[to - 1].kind != MIX_RETURN)
+		return false;
+	for (uint32_t k = 0; k < b->n; k++)
+		if (k != from && mix_flow_leaves(&b->op[k]) && b->op[k].target == b->op[to].offset)
+			return false;
+	return true;
+}
+
 /* The first instruction behind the straight piece that begins at `from`. */
 static uint32_t piece_end(const struct mix_body *b, uint32_t from)
 {

@@ -13,6 +13,8 @@
 
 /* A branch, a jump or a return. */
 bool mix_flow_leaves(const struct mix_op *op);
+/* Does only the branch `from` lead to an instruction? */
+bool mix_flow_is_own(const struct mix_body *b, uint32_t to, uint32_t from);
 
 /*
  * b: a body. cost: cycles of each instruction, above 0. heat: samples of each. often: out, of each instruction, of the most

@@ -459,17 +459,6 @@ static double wrong_share(const struct model *m, uint32_t i)
 	return FOLLOWED * fmin(here, there) / (here + there);
 }
 
-/* Does only the branch `from` lead to an instruction? */
-static bool is_own(const struct mix_body *b, uint32_t to, uint32_t from)
-{
-	if (to > 0 && to - 1 != from && b->op[to - 1].kind != MIX_JUMP && b->op[to - 1].kind != MIX_RETURN)
-		return false;
-	for (uint32_t k = 0; k < b->n; k++)
-		if (k != from && mix_flow_leaves(&b->op[k]) && b->op[k].target == b->op[to].offset)
-			return false;
-	return true;
-}
-
 /* The same by how often one of its ways is executed, where the other is not its own: samples there are of all that come by. */
 static double wrong_by_own(const struct model *m, uint32_t i)
 {
@@ -480,8 +469,8 @@ static double wrong_by_own(const struct model *m, uint32_t i)
 
 	if (share <= 0 || i + 1 == b->n || m->often[i] <= 0)
 		return share;
-	falls = is_own(b, i + 1, i);
-	if (falls == is_own(b, t, i))
+	falls = mix_flow_is_own(b, i + 1, i);
+	if (falls == mix_flow_is_own(b, t, i))
 		return share;
 	part = fmin(1, m->often[falls ? i + 1 : t] / m->often[i]);
 	return FOLLOWED * fmin(part, 1 - part);
@@ -678,7 +667,7 @@ static void find_bytes(const struct model *m, struct mix_use *use)
 }
 
 int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
-	      struct mix_use *use)
+	      double *often, struct mix_use *use)
 {
 	struct model m = {.b = b, .hit = hit, .n = n < HITS_MAX ? n : HITS_MAX, .cache = cache, .blocked = blocked};
 	int rv = -1;
@@ -698,6 +687,8 @@ int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, c
 		combine(&m, use->share);
 		find_bytes(&m, use);
 		use->row = m.row;
+		if (often)
+			memcpy(often, m.often, b->n * sizeof(*often));
 		rv = 0;
 	}
 out:

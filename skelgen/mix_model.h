@@ -41,9 +41,10 @@ struct mix_use {
 	double vector;            /* bytes of packed floating point; 0: there is none */
 };
 
-/* cache: bytes of three levels. blocked: a library that keeps what it works on in the first level. -1 without memory. */
+/* cache: bytes of three levels. blocked: a library that keeps what it works on in the first level. often: of each instruction, of the
+ * most frequent one; NULL: not asked for. -1 without memory. */
 int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
-	      struct mix_use *use);
+	      double *often, struct mix_use *use);
 
 /* The level that holds so many bytes: 0 the first, TSAMPLE_LEVELS memory. */
 uint8_t mix_level(const uint64_t *cache, double bytes);

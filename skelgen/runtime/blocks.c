@@ -30,7 +30,8 @@
 
 static struct {
 	struct compute_mix mix[COMPUTE_MIXES];
-	int n_mix;
+	int n_mix, n_own;
+	struct own_image own[OWN_MOST]; /* loops of the program itself */
 	double worked_on[LEVEL_N]; /* bytes, by the program; 0: not known */
 	struct calibration cal; /* of the traced machine */
 	double kernel_ns[CLASS_N]; /* per unit, this machine, mean over ranks */
@@ -63,15 +64,6 @@ static uint64_t mixes_number(const struct compute_mix *mix, int n)
 	return h % 999999999937ull;
 }
 
-/* Streams are worked on as the rest of the floating point is. */
-static int packed_lines(const struct compute_mix *m)
-{
-	double both = m->share[CLASS_VECTOR] + m->share[CLASS_SCALAR] + m->share[CLASS_SCALAR_SHORT] +
-		      m->share[CLASS_SCALAR_CHAIN];
-
-	return both > 0 ? (int)(16 * m->share[CLASS_VECTOR] / both + 0.5) : 8;
-}
-
 /* The next power of two by ratio; of a program whose rows are not known, the longest. */
 static int chain_row(double row)
 {
@@ -80,6 +72,91 @@ static int chain_row(double row)
 	while (n < KERNEL_ROW_MOST && (row <= 0 || row > n * M_SQRT2))
 		n *= 2;
 	return n;
+}
+
+/* What the mixes say of the kernels. */
+static void mixes_changed(void)
+{
+	blocks.cal.mixes = mixes_number(blocks.mix, blocks.n_mix);
+	blocks.cal.classes = compute_classes(blocks.mix, blocks.n_mix);
+}
+
+/* The program's own loops are left to the kernels of the classes that their time goes to. */
+static void mixes_without_own(void)
+{
+	for (int m = 0; m < blocks.n_mix; m++)
+		for (int i = 0; i < blocks.n_own; i++) {
+			double *share = blocks.mix[m].share, moved = share[CLASS_OWN_0 + i];
+
+			for (int c = 0; c < CLASS_OWN_0; c++)
+				share[c] += moved * blocks.own[i].as[c];
+			share[CLASS_OWN_0 + i] = 0;
+		}
+	mixes_changed();
+}
+
+/* Classes that an own loop's time goes to in part: how many instructions they execute says how many it may. */
+static unsigned own_classes(void)
+{
+	unsigned classes = 0;
+
+	for (int i = 0; i < blocks.n_own; i++)
+		for (int c = 0; c < CLASS_OWN_0; c++)
+			if ((blocks.cal.classes >> (CLASS_OWN_0 + i) & 1) && blocks.own[i].as[c] > 0)
+				classes |= 1u << c | 1u << CLASS_INTEGER_CHAIN;
+	return classes;
+}
+
+/* Where its data are at hand and no value waits for memory, a loop runs faster than in the program. The kernels of its classes, which
+ * are made like loops of programs, say how many instructions a nanosecond there are in such work; where its own are more, the
+ * rest of the time is waiting, which a chain of values stands for. */
+static double part_of_own(int i, const struct curve *curve)
+{
+	double told = 0, own = curve_ns_per_unit(&curve[CLASS_OWN_0 + i]);
+
+	for (int c = 0; c < CLASS_OWN_0; c++)
+		if (blocks.own[i].as[c] > 0 && (blocks.cal.classes >> c & 1))
+			told += blocks.own[i].as[c] * kernel_instructions(compute_kernel(), c) / curve_ns_per_unit(&curve[c]);
+	return fmax(OWN_PART_LEAST, fmin(1, told * own / fmax(1, blocks.own[i].n)));
+}
+
+/* The same on all ranks. */
+static void own_parts_find(const struct curve *curve)
+{
+	for (int i = 0; i < OWN_MOST; i++) {
+		double mine = blocks.cal.classes >> (CLASS_OWN_0 + i) & 1 ? part_of_own(i, curve) : 1;
+
+		PMPI_Allreduce(&mine, &blocks.cal.own_part[i], 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+		blocks.cal.own_part[i] /= skel_size;
+		blocks.cal.own_part[i] = fmin(1, blocks.cal.own_part[i]);
+	}
+}
+
+static void own_parts_take(void)
+{
+	for (int m = 0; m < blocks.n_mix; m++)
+		for (int i = 0; i < OWN_MOST; i++) {
+			double *share = blocks.mix[m].share, waits = share[CLASS_OWN_0 + i] * (1 - blocks.cal.own_part[i]);
+
+			share[CLASS_OWN_0 + i] -= waits;
+			share[CLASS_INTEGER_CHAIN] += waits;
+		}
+}
+
+/* Can the program's own loops run on all nodes? */
+static int own_runs(const char **why)
+{
+	int mine, all;
+
+	blocks.n_own = skel_data_own(blocks.own);
+	if (blocks.cal.classes >> CLASS_OWN_0 >> blocks.n_own)
+		skel_fail("skel.c.data is damaged: it lacks a loop of the program");
+	mine = own_take(blocks.own, blocks.n_own, why) == 0;
+	PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	blocks.cal.classes |= all ? own_classes() : 0;
+	if (mine && !all)
+		*why = "a rank's node lacks instructions of the program's loops";
+	return all;
 }
 
 /* The mixes of skel.c.data; the first one's vectors are the program's. */
@@ -95,14 +172,13 @@ static void mixes_read(void)
 	for (int m = 0; blocks.empty && m < blocks.n_mix; m++)
 		blocks.mix[m] = (struct compute_mix){.share[CLASS_INTEGER] = 1, .threads = 1};
 	blocks.cal.n_mix = blocks.n_mix;
-	blocks.cal.mixes = mixes_number(blocks.mix, blocks.n_mix);
-	blocks.cal.classes = compute_classes(blocks.mix, blocks.n_mix);
+	mixes_changed();
 	/* A mean of widths that the program mixes. */
 	blocks.cal.shape.vector_bits = number[DATA_MIX_VECTOR_BITS] >= 384 ? 512 :
 				       number[DATA_MIX_VECTOR_BITS] >= 192 ? 256 : 128;
 	memcpy(blocks.worked_on, number + DATA_MIX_BYTES, sizeof blocks.worked_on);
 	blocks.cal.shape.row = chain_row(number[DATA_MIX_ROW]);
-	blocks.cal.shape.packed = packed_lines(&blocks.mix[0]);
+	blocks.cal.shape.packed = (int)fmin(16, fmax(0, number[DATA_MIX_PACKED]));
 }
 
 static int ranks_here(void)
@@ -133,16 +209,28 @@ static void shape_choose(const struct caches *c, int ranks)
 	PMPI_Allreduce(mine, blocks.cal.shape.bytes, LEVEL_N, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
 }
 
-static void calibration_read(const char *path)
+/* With the program's own loops, or without where it was made without: then these are left to other kernels here too. */
+static void calibration_read(const char *path, const char *no_own)
 {
 	size_t bytes = sizeof blocks.cal;
 	struct calibration *all = skel_rank == 0 ? skel_alloc((size_t)skel_size, bytes) : NULL;
+	int own = 1;
 	char why[256] = "";
 
 	if (skel_rank == 0) {
 		all[0] = blocks.cal;
-		if (calibfile_read(path, all, skel_size, why, sizeof why) != 0)
-			skel_fail("%s", why);
+		own = calibfile_read(path, all, skel_size, why, sizeof why) == 0;
+	}
+	PMPI_Bcast(&own, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	if (own && no_own != NULL && blocks.cal.classes >> CLASS_OWN_0 != 0)
+		skel_fail("%s: precedent skeleton --kernels makes one without them", no_own);
+	if (!own) {
+		mixes_without_own();
+		if (skel_rank == 0) {
+			all[0] = blocks.cal;
+			if (calibfile_read(path, all, skel_size, why, sizeof why) != 0)
+				skel_fail("%s", why);
+		}
 	}
 	PMPI_Scatter(all, (int)bytes, MPI_BYTE, &blocks.cal, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 	free(all);
@@ -205,6 +293,9 @@ static double calibrate_here(void)
 
 	budget = KERNELS_BUDGET_NS / __builtin_popcount(c->classes);
 	kernels_measure(c->kernel, budget < KERNEL_MOST_NS ? budget : KERNEL_MOST_NS);
+	own_parts_find(c->kernel);
+	own_parts_take();
+	compute_remix(blocks.mix, blocks.n_mix);
 	PMPI_Barrier(MPI_COMM_WORLD);
 	calibrate_among(c, blocks.empty ? 0 : AMONG_BUDGET_NS);
 	budget = MIXES_BUDGET_NS / c->n_mix;
@@ -255,15 +346,22 @@ void skel_blocks_open(const char *calibrate, const char *calibration)
 	int ranks = ranks_here();
 	struct kernel_shape shape;
 	struct caches caches;
+	const char *no_own = NULL;
 	char why[256] = "";
 
 	mixes_read();
+	if (own_runs(&no_own))
+		no_own = NULL;
+	else if (calibration == NULL)
+		mixes_without_own();
 	caches_read("/sys", &caches);
 	blocks.kind = alike_kind("/proc/cpuinfo", &caches, ranks);
-	if (calibration != NULL)
-		calibration_read(calibration);
-	else
+	if (calibration != NULL) {
+		calibration_read(calibration, no_own);
+		own_parts_take();
+	} else {
 		shape_choose(&caches, ranks);
+	}
 	shape = blocks.cal.shape;
 	caches_bound(&caches, ranks, blocks.cal.classes, &shape);
 	if (compute_open(blocks.mix, blocks.n_mix, &shape) != 0)

@@ -4,12 +4,12 @@
  * and what reads it (data.c). 64-bit words in the byte order of the machine:
  *
  *   0 magic  1 version  2 ranks  3 gaps  4 varying calls  5 arrays  6 words in all  7 hash  8 mixes
- *   9 offset of the windows (0: none)
+ *   9 offset of the windows (0: none)  10 offset of the program's own loops (0: none)
  *   then the word offsets of: gap records, rank by rank; records of varying calls, rank by rank; arrays
  *   (an offset of 0: this rank has none); then the mixes.
  *   mix:         share of each class, share of time off the processor, threads, width of vectors in bits, iterations in
- *                a row, bytes worked on in the second-level cache, the last-level cache and memory (doubles; the last five are
- *                the program's)
+ *                a row, of 16 lines those worked on in packed form, bytes worked on in the second-level cache, the last-level
+ *                cache and memory (doubles; the last six are the program's)
  *   gap record:  executions; strata, and in the upper half slots per stratum; mix; period, or 0; strata and slots of
  *                executions 0, period, 2 * period, ... (those that enter the loop around the call); then the gap of each
  *                slot of each stratum (double, ns), and those of the latter. The i-th execution of either kind that runs
@@ -21,6 +21,8 @@
  *                sum of its squares; and per window its first iteration, warm-ups, iterations that count, iterations
  *                that they stand for, segment
  *   array:       length, then 32-bit integers, two to a word
+ *   own loops:   how many; then of each what a processor must have (enum own_needs), bytes of code, instructions of a unit, the share of
+ *                its time of each class before the first of these (doubles), and the code, in whole words
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_DATA_H
 #define PRECEDENT_SKELGEN_RUNTIME_DATA_H
@@ -30,17 +32,22 @@
 #include "skelgen/runtime/classes.h"
 
 #define DATA_MAGIC   0x41544144424b5350ull
-#define DATA_VERSION 9
-#define DATA_HEADER  10
+#define DATA_VERSION 10
+#define DATA_HEADER  11
 #define DATA_GAP     5
-#define DATA_MIX     (CLASS_N + 7)
+#define DATA_MIX     (CLASS_N + 8)
 
 /* Words of a loop's windows, before the windows themselves; and of a window. */
 enum { DATA_LOOP_NUMBER, DATA_LOOP_WINDOWS, DATA_LOOP_TREND, DATA_LOOP_KNOWN, DATA_LOOP_RATE, DATA_LOOP_EXCESS,
        DATA_LOOP_SQUARE, DATA_LOOP };
 #define DATA_WINDOW 5
 
-enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS, DATA_MIX_ROW, DATA_MIX_BYTES };
+enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS, DATA_MIX_ROW, DATA_MIX_PACKED, DATA_MIX_BYTES };
+
+/* Words of one of the program's own loops before its code; words of a code of so many bytes. */
+#define DATA_OWN_AS 3
+#define DATA_OWN    (DATA_OWN_AS + CLASS_OWN_0)
+#define DATA_OWN_WORDS(bytes) (((bytes) + 7) / 8)
 
 /* Stratum of execution `at` of n. */
 static inline uint64_t data_stratum(uint64_t at, uint64_t n, uint32_t n_stratum)

@@ -44,6 +44,8 @@ void kernel_destroy(struct kernel *k);
 void kernel_be_empty(void);
 /* Do that many units of class c, which must be among those of the creation. */
 void kernel_run(struct kernel *k, int c, uint64_t units);
+/* Instructions of a unit, as counted; 0 of those that wait for memory, and of the program's own loops. */
+double kernel_instructions(const struct kernel *k, int c);
 /* Units after which a kernel has touched all of its data. */
 uint64_t kernel_round(const struct kernel *k, int c);
 /* A value that depends on all work done so far. */

@@ -39,7 +39,7 @@ static void look_at_code(const struct trace_samples *s)
 		use = (struct mix_use){0};
 		if (mix_string(b, &hit, 1, cache, true, &use) == 1)
 			check_use(&use);
-		if (mix_model(b, &hit, 1, cache, false, &use) == 0)
+		if (mix_model(b, &hit, 1, cache, false, NULL, &use) == 0)
 			check_use(&use);
 	}
 	free(b);

@@ -16,6 +16,7 @@
 #include "skelgen/runtime/kernel.c"
 #include "skelgen/runtime/kernel_core.c"
 #include "skelgen/runtime/kernel_memory.c"
+#include "skelgen/runtime/kernel_own.c"
 #include "skelgen/runtime/kernel_vector.c"
 
 #define ALL ((1u << CLASS_N) - 1)

@@ -210,7 +210,7 @@ static void classes(const uint8_t *bytes, uint32_t n, void (*step)(uint32_t i, u
 		hit[i] = (struct mix_hit){0, reg[i]};
 	}
 	assert_int_equal(mix_body_find(&s, 0, 0, body), 0);
-	assert_int_equal(mix_model(body, hit, 200, cache, false, use), 0);
+	assert_int_equal(mix_model(body, hit, 200, cache, false, NULL, use), 0);
 }
 
 static uint64_t range;
@@ -342,16 +342,16 @@ static void test_continue(void **state)
 		reg[i][3] = 0x7f0000000000 + 4 * i;
 		hit[i] = (struct mix_hit){place[i % 3], reg[i]};
 	}
-	assert_int_equal(mix_model(b, hit, 90, cache, false, &use), 0);
+	assert_int_equal(mix_model(b, hit, 90, cache, false, NULL, &use), 0);
 	assert_true(use.share[CLASS_BRANCH] > 0.3);
 	often = use.share[CLASS_BRANCH];
 	for (uint64_t i = 0; i < 90; i++)
 		hit[i].offset = place[i % 15 ? i % 2 : 2]; /* seldom near */
-	assert_int_equal(mix_model(b, hit, 90, cache, false, &use), 0);
+	assert_int_equal(mix_model(b, hit, 90, cache, false, NULL, &use), 0);
 	assert_true(use.share[CLASS_BRANCH] > 0.02 && use.share[CLASS_BRANCH] < 0.6 * often);
 	for (uint64_t i = 0; i < 90; i++)
 		hit[i].offset = place[i % 2]; /* never */
-	assert_int_equal(mix_model(b, hit, 90, cache, false, &use), 0);
+	assert_int_equal(mix_model(b, hit, 90, cache, false, NULL, &use), 0);
 	assert_true(use.share[CLASS_BRANCH] < 0.01);
 	free(b);
 }
@@ -381,11 +381,11 @@ static void test_known_late(void **state)
 	}
 	assert_int_equal(mix_body_find(&s, 0, 0, b), 0);
 	assert_int_equal(b->n, 13);
-	assert_int_equal(mix_model(b, hit, 90, cache, false, &late), 0);
+	assert_int_equal(mix_model(b, hit, 90, cache, false, NULL, &late), 0);
 	for (int i = 0; i < 4; i++)
 		loop[16 + 4 * i] = with_itself[i];
 	assert_int_equal(mix_body_find(&s, 0, 0, b), 0);
-	assert_int_equal(mix_model(b, hit, 90, cache, false, &soon), 0);
+	assert_int_equal(mix_model(b, hit, 90, cache, false, NULL, &soon), 0);
 	assert_true(soon.share[CLASS_BRANCH] > 0.3);
 	assert_true(late.share[CLASS_BRANCH] > 1.1 * soon.share[CLASS_BRANCH]);
 	free(b);

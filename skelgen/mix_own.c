@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Loops of the program as kernels: see mix_own.h. */
+#include "skelgen/mix_own.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "skelgen/mix_flow.h"
+#include "skelgen/mix_model.h"
+#include "skelgen/own_code.h"
+
+#define UNIT     500 /* instructions, so that its begin and end are little */
+#define DETOURS  4   /* times as many instructions as the body has, of one iteration */
+
+bool mix_own_is_core(int c)
+{
+	return c == CLASS_INTEGER || c == CLASS_SCALAR || c == CLASS_SCALAR_SHORT || c == CLASS_SCALAR_CHAIN || c == CLASS_VECTOR ||
+	       c == CLASS_DIVIDE || c == CLASS_LIBM;
+}
+
+/* ---- the way through a body ---- */
+
+/* How often of its executions a branch is taken. */
+static double taken_share(const struct mix_body *b, const double *often, uint32_t i)
+{
+	uint32_t t = mix_body_at(b, b->op[i].target);
+
+	if (b->op[i].kind == MIX_JUMP)
+		return 1;
+	if (b->op[i].kind != MIX_BRANCH || t == UINT32_MAX)
+		return 0; /* the loop is left once */
+	if (i + 1 == b->n)
+		return 1;
+	if (often[i] <= 0)
+		return 0;
+	if (mix_flow_is_own(b, i + 1, i))
+		return 1 - fmin(1, often[i + 1] / often[i]);
+	if (mix_flow_is_own(b, t, i))
+		return fmin(1, often[t] / often[i]);
+	return t == 0 ? 1 : 0.5;
+}
+
+/* Where execution goes on after instruction i; 0: a new iteration. */
+static uint32_t next_of(const struct mix_body *b, uint32_t i, double share, double *owed)
+{
+	uint32_t t;
+
+	if (b->op[i].kind == MIX_RETURN)
+		return 0;
+	*owed += share;
+	if (*owed >= 1 - 1e-9) {
+		*owed -= 1;
+		t = mix_body_at(b, b->op[i].target);
+		return t == UINT32_MAX ? 0 : t;
+	}
+	return i + 1 < b->n ? i + 1 : 0;
+}
+
+uint32_t mix_own_path(const struct mix_body *b, const double *often, uint16_t *path)
+{
+	double share[MIX_OPS_MAX], owed[MIX_OPS_MAX];
+	uint32_t n = 0, steps = 0, i = 0;
+
+	for (uint32_t k = 0; k < b->n; k++) {
+		share[k] = b->is_loop ? taken_share(b, often, k) : 0;
+		owed[k] = share[k] / 2;
+	}
+	while (n < MIX_OWN_PATH) {
+		path[n++] = (uint16_t)i;
+		i = next_of(b, i, share[i], &owed[i]);
+		if (i == 0 || ++steps > DETOURS * b->n) {
+			if (n >= UNIT)
+				break;
+			i = steps = 0;
+		}
+	}
+	return n;
+}
+
+/* ---- the loops of a program ---- */
+
+uint32_t mix_own_find(const struct skel_mixes *m, const char *module, uint64_t first, uint64_t last, bool is_loop)
+{
+	for (uint32_t i = 0; i < m->n_own; i++) {
+		const struct skel_own *o = &m->own[i];
+
+		if (o->is_loop == is_loop && !strcmp(o->module, module) &&
+		    (is_loop ? o->first == first && o->last == last : o->first <= last && first <= o->last))
+			return i;
+	}
+	return MIX_OWN_NONE;
+}
+
+/* The register of an address that goes by what was loaded or computed in the loop. */
+static uint8_t follows_of(const struct mix_body *b, const struct mix_op *op)
+{
+	const uint8_t reg[] = {op->index, op->base};
+
+	if (!b->is_loop || !op->bytes || op->relative || mix_motion_of(b, op, NULL).order != MIX_WILD)
+		return OWN_FOLLOWS_NONE;
+	for (int i = 0; i < 2; i++) {
+		struct mix_op use = {.base = reg[i], .index = MIX_NO_REG, .bytes = 8};
+
+		if (reg[i] < MIX_REG_VECTOR && mix_motion_of(b, &use, NULL).order == MIX_WILD)
+			return reg[i];
+	}
+	return OWN_FOLLOWS_NONE;
+}
+
+/* 0, 1: no kernel can be made of it, -1: no memory. */
+static int make(const struct mix_body *b, const double *often, struct skel_own *own)
+{
+	uint16_t *path = malloc(MIX_OWN_PATH * sizeof(*path));
+	struct own_instruction *in = malloc(MIX_OWN_PATH * sizeof(*in));
+	struct buf code = {0};
+	struct own_made made;
+	uint8_t follows[MIX_OPS_MAX];
+	int rv = -1;
+
+	if (path && in) {
+		uint32_t n = mix_own_path(b, often, path);
+
+		for (uint32_t i = 0; i < b->n; i++)
+			follows[i] = follows_of(b, &b->op[i]);
+		for (uint32_t i = 0; i < n; i++)
+			in[i] = (struct own_instruction){b->op[path[i]].raw, b->op[path[i]].len, follows[path[i]]};
+		rv = own_code_make(in, n, &code, &made);
+	}
+	if (rv == 0) {
+		own->code = code.data;
+		own->len = (uint32_t)code.len;
+		own->needs = made.needs;
+		own->n = made.n;
+	} else {
+		buf_free(&code);
+	}
+	free(path);
+	free(in);
+	return rv;
+}
+
+int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body *b, const double *often, uint32_t *number)
+{
+	struct skel_own own = {.first = b->op[0].offset, .last = b->op[b->n - 1].offset, .is_loop = b->is_loop};
+	int rv;
+
+	*number = MIX_OWN_NONE;
+	if (m->n_own == OWN_MOST)
+		return 0;
+	rv = make(b, often, &own);
+	if (rv != 0)
+		return rv < 0 ? -1 : 0;
+	own.module = strdup(module);
+	if (!own.module) {
+		free(own.code);
+		return -1;
+	}
+	*number = m->n_own;
+	m->own[m->n_own++] = own;
+	return 0;
+}
+
+void mix_own_free(struct skel_mixes *m)
+{
+	for (uint32_t i = 0; i < m->n_own; i++) {
+		free(m->own[i].code);
+		free(m->own[i].module);
+	}
+	m->n_own = 0;
+}
+
+void mix_own_as_classes(const struct skel_mixes *m, const double *share, double *out)
+{
+	for (int c = 0; c < CLASS_N; c++)
+		out[c] = c < CLASS_OWN_0 || c > CLASS_OWN_7 ? share[c] : 0;
+	for (uint32_t i = 0; i < m->n_own; i++) {
+		double all = 0, moved = share[CLASS_OWN_0 + i];
+
+		for (int c = 0; c < CLASS_N; c++)
+			all += m->own[i].as[c];
+		for (int c = 0; all > 0 && c < CLASS_N; c++)
+			out[c] += moved * m->own[i].as[c] / all;
+	}
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From instructions of the program to a kernel: see own_code.h. */
+#include "skelgen/own_code.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <Zydis/Zydis.h>
+
+#include "skelgen/runtime/own.h"
+
+#define PLACES_MAX  512   /* operands in memory that are told apart */
+#define SLOT        16u   /* bytes of the least place */
+#define LOADS_END   2560u /* of a page: loads lie before it, */
+#define STACK_END   3072u /* what the program keeps on its stack up to here, stores behind it */
+#define STACK       4     /* number of that register */
+#define LEFT_OUT    16    /* one instruction in so many may be */
+
+enum numbers { DOUBLES, FLOATS, INTEGERS, EITHER };
+
+/* An operand in memory and where it is led to: relative to the data. */
+struct place {
+	ZydisRegister base, index;
+	uint8_t scale, part, size;
+	int64_t disp;
+	uint32_t at;
+};
+
+struct making {
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction in;
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+	struct place place[PLACES_MAX];
+	uint32_t n_place, next[OWN_PARTS];
+	bool floats;        /* most arithmetic is of single precision */
+	uint32_t address;   /* general registers that hold the address of the data */
+	bool failed;
+	uint8_t code[OWN_DATA];
+	uint32_t len;
+	struct own_made made;
+};
+
+/* ---- what may be part of a kernel ---- */
+
+static bool has_end(const char *name, const char *end)
+{
+	size_t n = strlen(name), k = strlen(end);
+
+	return n > k && !strcmp(name + n - k, end);
+}
+
+static enum numbers numbers_of(const ZydisDecodedInstruction *in)
+{
+	const char *name = ZydisMnemonicGetString(in->mnemonic);
+
+	name += *name == 'v';
+	if (!strncmp(name, "cvtsi", 5) || !strncmp(name, "cvtdq", 5))
+		return INTEGERS;
+	if (!strncmp(name, "cvtps", 5) || !strncmp(name, "cvtss", 5) || !strncmp(name, "cvttps", 6) || !strncmp(name, "cvttss", 6))
+		return FLOATS;
+	if (!strncmp(name, "cvt", 3))
+		return DOUBLES;
+	if (!strcmp(name, "movaps") || !strcmp(name, "movups") || !strcmp(name, "xorps") || !strcmp(name, "andps"))
+		return EITHER; /* compilers take the shorter one for doubles too */
+	if (has_end(name, "ps") || has_end(name, "ss"))
+		return FLOATS;
+	if ((has_end(name, "pd") || has_end(name, "sd")) && strcmp(name, "movsd"))
+		return DOUBLES;
+	if (!strcmp(name, "movsd"))
+		return in->opcode_map == ZYDIS_OPCODE_MAP_0F || in->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY ? DOUBLES : INTEGERS;
+	return !strncmp(name, "movq", 4) || !strncmp(name, "movl", 4) || !strncmp(name, "movh", 4) || has_end(name, "f128") ? EITHER :
+															      INTEGERS;
+}
+
+/* Bits of what it needs, or -1: few processors have it. */
+static int needs_of(const ZydisDecodedInstruction *in)
+{
+	switch (in->meta.isa_ext) {
+	case ZYDIS_ISA_EXT_BASE: case ZYDIS_ISA_EXT_LONGMODE: case ZYDIS_ISA_EXT_SSE: case ZYDIS_ISA_EXT_SSE2: case ZYDIS_ISA_EXT_SSE3:
+		return 0;
+	case ZYDIS_ISA_EXT_SSSE3: case ZYDIS_ISA_EXT_SSE4:
+		return OWN_SSE41;
+	case ZYDIS_ISA_EXT_AVX:
+		return OWN_AVX;
+	case ZYDIS_ISA_EXT_AVX2:
+		return OWN_AVX | OWN_AVX2;
+	case ZYDIS_ISA_EXT_FMA:
+		return OWN_AVX | OWN_FMA;
+	case ZYDIS_ISA_EXT_BMI1: case ZYDIS_ISA_EXT_BMI2: case ZYDIS_ISA_EXT_LZCNT:
+		return OWN_BMI;
+	case ZYDIS_ISA_EXT_F16C:
+		return OWN_AVX | OWN_F16C;
+	default:
+		return -1;
+	}
+}
+
+static bool is_harmless(const ZydisDecodedInstruction *in)
+{
+	if (in->attributes & (ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+		return false;
+	switch (in->meta.category) {
+	case ZYDIS_CATEGORY_AVX: case ZYDIS_CATEGORY_AVX2: case ZYDIS_CATEGORY_BINARY: case ZYDIS_CATEGORY_BITBYTE:
+	case ZYDIS_CATEGORY_BLEND: case ZYDIS_CATEGORY_BMI1: case ZYDIS_CATEGORY_BMI2: case ZYDIS_CATEGORY_BROADCAST:
+	case ZYDIS_CATEGORY_CMOV: case ZYDIS_CATEGORY_CONVERT: case ZYDIS_CATEGORY_DATAXFER: case ZYDIS_CATEGORY_LOGICAL:
+	case ZYDIS_CATEGORY_LOGICAL_FP: case ZYDIS_CATEGORY_LZCNT: case ZYDIS_CATEGORY_ROTATE: case ZYDIS_CATEGORY_SETCC:
+	case ZYDIS_CATEGORY_SHIFT: case ZYDIS_CATEGORY_SSE: case ZYDIS_CATEGORY_VFMA:
+		break;
+	case ZYDIS_CATEGORY_MISC:
+		return in->mnemonic == ZYDIS_MNEMONIC_LEA;
+	default:
+		return false;
+	}
+	switch (in->mnemonic) {
+	case ZYDIS_MNEMONIC_DIV: case ZYDIS_MNEMONIC_IDIV:                                  /* by whatever a register holds */
+	case ZYDIS_MNEMONIC_LDMXCSR: case ZYDIS_MNEMONIC_STMXCSR: case ZYDIS_MNEMONIC_VLDMXCSR: case ZYDIS_MNEMONIC_VSTMXCSR:
+	case ZYDIS_MNEMONIC_MOVNTDQ: case ZYDIS_MNEMONIC_MOVNTI: case ZYDIS_MNEMONIC_MOVNTPD: case ZYDIS_MNEMONIC_MOVNTPS:
+	case ZYDIS_MNEMONIC_VMOVNTDQ: case ZYDIS_MNEMONIC_VMOVNTPD: case ZYDIS_MNEMONIC_VMOVNTPS: case ZYDIS_MNEMONIC_VZEROALL:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static bool is_stack(ZydisRegister r)
+{
+	return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r) == ZYDIS_REGISTER_RSP;
+}
+
+static bool is_register_fit(const ZydisDecodedOperand *o)
+{
+	switch (ZydisRegisterGetClass(o->reg.value)) {
+	case ZYDIS_REGCLASS_GPR8: case ZYDIS_REGCLASS_GPR16: case ZYDIS_REGCLASS_GPR32: case ZYDIS_REGCLASS_GPR64:
+		return !(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) || !is_stack(o->reg.value);
+	case ZYDIS_REGCLASS_XMM: case ZYDIS_REGCLASS_YMM:
+		return ZydisRegisterGetId(o->reg.value) < 16;
+	case ZYDIS_REGCLASS_FLAGS:
+		return true;
+	default:
+		return o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+		       (o->reg.value == ZYDIS_REGISTER_MXCSR || o->reg.value == ZYDIS_REGISTER_RIP);
+	}
+}
+
+/* One operand in memory at most, an explicit one that a place can hold. */
+static bool are_operands_fit(const struct making *m)
+{
+	int memory = 0;
+
+	for (int i = 0; i < m->in.operand_count; i++) {
+		const ZydisDecodedOperand *o = &m->op[i];
+
+		if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && !is_register_fit(o))
+			return false;
+		if (o->type == ZYDIS_OPERAND_TYPE_POINTER)
+			return false;
+		if (o->type != ZYDIS_OPERAND_TYPE_MEMORY)
+			continue;
+		if (o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN || memory++ ||
+		    (o->mem.type != ZYDIS_MEMOP_TYPE_MEM && o->mem.type != ZYDIS_MEMOP_TYPE_AGEN) || o->size > 8 * OWN_VECTOR_BYTES)
+			return false;
+	}
+	/* Exchanges with memory lock it; bits of memory may be far away. */
+	return !memory || (m->in.mnemonic != ZYDIS_MNEMONIC_XCHG && m->in.meta.category != ZYDIS_CATEGORY_BITBYTE);
+}
+
+/* ---- places ---- */
+
+static bool is_kept(const struct place *p)
+{
+	return is_stack(p->base) || (p->base == ZYDIS_REGISTER_RBP && p->index == ZYDIS_REGISTER_NONE && p->disp < 0);
+}
+
+/* Loads and stores have their own places but for what is kept on the stack, which is stored to be loaded. */
+static uint8_t part_of(const struct making *m, const ZydisDecodedOperand *o, const struct place *p)
+{
+	static const uint8_t part[] = {[DOUBLES] = OWN_DOUBLES, [FLOATS] = OWN_FLOATS, [INTEGERS] = OWN_INTEGERS};
+	enum numbers n = numbers_of(&m->in);
+
+	if (is_kept(p))
+		return OWN_STACK;
+	if (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+		return OWN_STORES;
+	return part[n == EITHER ? (m->floats ? FLOATS : DOUBLES) : n];
+}
+
+static uint32_t new_place(struct making *m, const struct place *p)
+{
+	uint32_t size = p->size < SLOT ? SLOT : p->size, *next = &m->next[p->part], at;
+
+	if (p->part == OWN_STACK) {
+		at = (uint32_t)((uint64_t)p->disp % (STACK_END - LOADS_END - OWN_VECTOR_BYTES));
+		return OWN_STACK * OWN_PAGE + LOADS_END + (p->size >= SLOT ? at & ~(size - 1) : at);
+	}
+	at = (*next + size - 1) & ~(size - 1);
+	if (at + size > (p->part == OWN_STORES ? OWN_PAGE - STACK_END : LOADS_END))
+		at = 0; /* round again: several have one place */
+	*next = at + size;
+	return p->part * OWN_PAGE + (p->part == OWN_STORES ? STACK_END : 0) + at;
+}
+
+static uint32_t place_at(struct making *m, const ZydisDecodedOperand *o)
+{
+	struct place p = {.base = o->mem.base, .index = o->mem.index, .scale = o->mem.scale,
+			  .disp = o->mem.disp.has_displacement ? o->mem.disp.value : 0,
+			  .size = (uint8_t)(o->size / 8 > 16 ? 32 : o->size / 8 > 8 ? 16 : 8)};
+
+	p.part = part_of(m, o, &p);
+	for (uint32_t i = 0; i < m->n_place; i++) {
+		const struct place *k = &m->place[i];
+
+		if (k->base == p.base && k->index == p.index && k->scale == p.scale && k->disp == p.disp && k->part == p.part &&
+		    k->size >= p.size)
+			return k->at;
+	}
+	p.at = new_place(m, &p);
+	if (m->n_place < PLACES_MAX)
+		m->place[m->n_place++] = p;
+	return p.at;
+}
+
+/* ---- code ---- */
+
+static void put(struct making *m, const void *bytes, uint32_t n)
+{
+	if (m->len + n > sizeof(m->code)) {
+		m->failed = true;
+		return;
+	}
+	memcpy(m->code + m->len, bytes, n);
+	m->len += n;
+}
+
+/* Bytes that end in an address in the data, relative to what follows. */
+static void put_at(struct making *m, const void *bytes, uint32_t n, uint32_t at)
+{
+	int32_t relative = (int32_t)(OWN_DATA + at) - (int32_t)(m->len + n + 4);
+
+	put(m, bytes, n);
+	put(m, &relative, 4);
+}
+
+static void put_request(struct making *m, ZydisEncoderRequest *r)
+{
+	uint8_t bytes[ZYDIS_MAX_INSTRUCTION_LENGTH];
+	ZyanUSize n = sizeof(bytes);
+
+	if (ZYAN_SUCCESS(ZydisEncoderEncodeInstructionAbsolute(r, bytes, &n, m->len))) {
+		put(m, bytes, (uint32_t)n);
+		m->made.n++;
+	} else {
+		m->made.left_out++;
+	}
+}
+
+static void lead(ZydisEncoderOperand *o, uint32_t at, uint16_t size)
+{
+	*o = (ZydisEncoderOperand){.type = ZYDIS_OPERAND_TYPE_MEMORY,
+				   .mem = {.base = ZYDIS_REGISTER_RIP, .displacement = OWN_DATA + at, .size = size}};
+}
+
+/* General registers that the instruction writes. */
+static uint32_t written(const struct making *m)
+{
+	uint32_t bits = 0;
+
+	for (int i = 0; i < m->in.operand_count; i++) {
+		ZydisRegister r = m->op[i].type == ZYDIS_OPERAND_TYPE_REGISTER && (m->op[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) ?
+					  ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, m->op[i].reg.value) :
+					  ZYDIS_REGISTER_NONE;
+
+		if (r >= ZYDIS_REGISTER_RAX && r <= ZYDIS_REGISTER_R15)
+			bits |= 1u << (r - ZYDIS_REGISTER_RAX);
+	}
+	return bits;
+}
+
+/* As a move, which leaves the stack where it is. */
+static void put_push_or_pop(struct making *m)
+{
+	bool push = m->in.mnemonic == ZYDIS_MNEMONIC_PUSH;
+	const ZydisDecodedOperand *o = &m->op[0];
+	ZydisEncoderRequest r = {.machine_mode = ZYDIS_MACHINE_MODE_LONG_64, .mnemonic = ZYDIS_MNEMONIC_MOV, .operand_count = 2};
+	ZydisEncoderOperand reg = {.type = ZYDIS_OPERAND_TYPE_REGISTER, .reg.value = o->reg.value};
+	uint32_t at = OWN_STACK * OWN_PAGE + LOADS_END + SLOT * (uint32_t)(ZydisRegisterGetId(o->reg.value) & 15);
+
+	if (o->type != ZYDIS_OPERAND_TYPE_REGISTER || ZydisRegisterGetClass(o->reg.value) != ZYDIS_REGCLASS_GPR64 || is_stack(o->reg.value)) {
+		m->made.left_out++;
+		return;
+	}
+	r.operands[push ? 1 : 0] = reg;
+	lead(&r.operands[push ? 0 : 1], at, 8);
+	put_request(m, &r);
+	m->address &= ~written(m);
+}
+
+/* Address of a place by way of a register that waits for other data: it becomes nothing, and then the address of the data. */
+static void lead_by(struct making *m, ZydisEncoderOperand *o, uint8_t reg, uint32_t at, uint16_t size)
+{
+	uint8_t high = reg >= 8, low = reg & 7;
+	uint8_t nothing[] = {0x48 | high, 0x83, 0xe0 | low, 0}, plus[] = {(uint8_t)(0x48 | high << 2), 0x03, (uint8_t)(low << 3 | 5)};
+
+	if (!(m->address >> reg & 1)) {
+		put(m, nothing, sizeof(nothing));
+		put_at(m, plus, sizeof(plus), OWN_ADDRESS);
+		m->address |= 1u << reg;
+	}
+	*o = (ZydisEncoderOperand){.type = ZYDIS_OPERAND_TYPE_MEMORY,
+				   .mem = {.base = ZYDIS_REGISTER_RAX + reg, .displacement = at, .size = size}};
+}
+
+static void put_operation(struct making *m, uint8_t follows)
+{
+	ZydisEncoderRequest r;
+
+	if (!ZYAN_SUCCESS(ZydisEncoderDecodedInstructionToEncoderRequest(&m->in, m->op, m->in.operand_count_visible, &r))) {
+		m->made.left_out++;
+		return;
+	}
+	r.prefixes = 0;
+	for (int i = 0; i < m->in.operand_count_visible; i++) {
+		const ZydisDecodedOperand *o = &m->op[i];
+
+		if (o->type != ZYDIS_OPERAND_TYPE_MEMORY)
+			continue;
+		if (o->mem.type == ZYDIS_MEMOP_TYPE_MEM && follows < 16 && follows != STACK)
+			lead_by(m, &r.operands[i], follows, place_at(m, o), (uint16_t)(o->size / 8));
+		else if (o->mem.type == ZYDIS_MEMOP_TYPE_MEM || o->mem.base == ZYDIS_REGISTER_RIP)
+			lead(&r.operands[i], place_at(m, o), (uint16_t)(o->size / 8));
+	}
+	put_request(m, &r);
+	m->address &= ~written(m);
+}
+
+/* A branch of the same condition to what follows. */
+static void put_branch(struct making *m)
+{
+	uint8_t opcode = m->in.opcode, short_one[2] = {0xeb, 0};
+
+	if (m->in.meta.category == ZYDIS_CATEGORY_COND_BR)
+		short_one[0] = opcode >= 0xe0 && opcode <= 0xe3 && m->in.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT ? 0xe3 : 0x70 | (opcode & 15);
+	put(m, short_one, 2);
+	m->made.n++;
+}
+
+static void put_instruction(struct making *m, uint8_t follows)
+{
+	int needs = needs_of(&m->in);
+
+	switch (m->in.meta.category) {
+	case ZYDIS_CATEGORY_COND_BR: case ZYDIS_CATEGORY_UNCOND_BR:
+		put_branch(m);
+		return;
+	case ZYDIS_CATEGORY_PUSH: case ZYDIS_CATEGORY_POP:
+		if (m->in.mnemonic == ZYDIS_MNEMONIC_PUSH || m->in.mnemonic == ZYDIS_MNEMONIC_POP)
+			put_push_or_pop(m);
+		else
+			m->made.left_out++;
+		return;
+	case ZYDIS_CATEGORY_NOP: case ZYDIS_CATEGORY_WIDENOP: case ZYDIS_CATEGORY_PREFETCH: case ZYDIS_CATEGORY_CET:
+	case ZYDIS_CATEGORY_CALL: case ZYDIS_CATEGORY_RET:
+		return; /* not missed */
+	default:
+		break;
+	}
+	m->failed |= m->in.meta.isa_ext == ZYDIS_ISA_EXT_X87;
+	if (needs < 0 || !is_harmless(&m->in) || !are_operands_fit(m)) {
+		m->made.left_out++;
+		return;
+	}
+	m->made.needs |= (uint32_t)needs;
+	put_operation(m, follows);
+}
+
+/* ---- around it ---- */
+
+static void put_registers(struct making *m)
+{
+	uint32_t from = m->floats ? OWN_VECTOR_FLOATS : OWN_VECTOR_DOUBLES;
+
+	for (uint8_t r = 0; r < 16; r++) {
+		uint8_t high = r >= 8, modrm = (uint8_t)((r & 7) << 3 | 5);
+		uint8_t sse[] = {0x44, 0x0f, 0x10, modrm}, avx[] = {0xc5, high ? 0x7c : 0xfc, 0x10, modrm};
+
+		if (m->made.needs & OWN_AVX)
+			put_at(m, avx, sizeof(avx), from + r * OWN_VECTOR_BYTES);
+		else
+			put_at(m, sse + !high, sizeof(sse) - !high, from + r * OWN_VECTOR_BYTES);
+	}
+}
+
+static void put_begin(struct making *m)
+{
+	static const uint8_t save[] = {0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57}, left[] = {0x48, 0x89, 0x3d};
+
+	put(m, save, sizeof(save));
+	put_at(m, left, sizeof(left), OWN_LEFT);
+	for (uint8_t r = 0; r < 16; r++) {
+		uint8_t load[] = {r >= 8 ? 0x4c : 0x48, 0x8b, (uint8_t)((r & 7) << 3 | 5)};
+
+		if (r != STACK)
+			put_at(m, load, sizeof(load), OWN_GENERAL + 8u * r);
+	}
+}
+
+static void put_end(struct making *m, uint32_t head)
+{
+	static const uint8_t count[] = {0x48, 0xff, 0x0d}, again[] = {0x0f, 0x85}, clear[] = {0xc5, 0xf8, 0x77},
+			     restore[] = {0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, 0xc3};
+	int32_t back;
+
+	put_at(m, count, sizeof(count), OWN_LEFT);
+	put(m, again, sizeof(again));
+	back = (int32_t)head - (int32_t)(m->len + 4);
+	put(m, &back, 4);
+	if (m->made.needs & OWN_AVX)
+		put(m, clear, sizeof(clear));
+	put(m, restore, sizeof(restore));
+}
+
+static bool decode(struct making *m, const struct own_instruction *i)
+{
+	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&m->decoder, i->bytes, i->len, &m->in, m->op));
+}
+
+/* What all of it needs, and of which numbers most is: the registers begin accordingly. */
+static bool look(struct making *m, const struct own_instruction *in, uint32_t n)
+{
+	uint32_t count[EITHER + 1] = {0};
+
+	for (uint32_t i = 0; i < n; i++) {
+		int needs;
+
+		if (!decode(m, &in[i]))
+			return false;
+		needs = needs_of(&m->in);
+		m->made.needs |= needs > 0 ? (uint32_t)needs : 0;
+		count[numbers_of(&m->in)]++;
+	}
+	m->floats = count[FLOATS] > count[DOUBLES];
+	return true;
+}
+
+int own_code_make(const struct own_instruction *in, uint32_t n, struct buf *out, struct own_made *made)
+{
+	struct making *m = calloc(1, sizeof(*m));
+	uint32_t head;
+	int rv = 1;
+
+	if (!m)
+		return -1;
+	if (!ZYAN_SUCCESS(ZydisDecoderInit(&m->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) || !look(m, in, n))
+		goto out;
+	put_begin(m);
+	head = m->len;
+	put_registers(m);
+	for (uint32_t i = 0; i < n && decode(m, &in[i]); i++)
+		put_instruction(m, in[i].follows);
+	put_end(m, head);
+	if (m->failed || !m->made.n || m->made.left_out * LEFT_OUT > n)
+		goto out;
+	buf_put(out, m->code, m->len);
+	*made = m->made;
+	rv = out->failed ? -1 : 0;
+out:
+	free(m);
+	return rv;
+}

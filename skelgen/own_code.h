@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Machine code of a loop of the program, made into a kernel (runtime/own.h): the instructions of some iterations, one after
+ * the other as they are executed, each as it is but for its memory operand, which is led to the kernel's own data; where its address
+ * waits for what was computed or loaded before, by way of that register, which becomes the address ahead of it. A branch
+ * goes to what follows it in any case. What could leave the kernel is left out: calls, returns, what moves the stack, what waits,
+ * what talks to the system or the processor, and what ends a program when it meets other numbers, as divisions of integers.
+ * Decoded and encoded by Zydis. Source: algorithms, C.8.
+ */
+#ifndef PRECEDENT_SKELGEN_OWN_CODE_H
+#define PRECEDENT_SKELGEN_OWN_CODE_H
+
+#include <stdint.h>
+
+#include "common/buf.h"
+
+#define OWN_FOLLOWS_NONE 0xff
+
+/* One instruction as it lies in memory. */
+struct own_instruction {
+	const uint8_t *bytes;
+	uint32_t len;         /* that may be read */
+	uint8_t follows;      /* general register of its address that waits for other data; OWN_FOLLOWS_NONE */
+};
+
+/* What was made. */
+struct own_made {
+	uint32_t needs;       /* enum own_needs */
+	uint32_t n;           /* instructions of a unit that are the program's */
+	uint32_t left_out;
+};
+
+/*
+ * Append the code of n instructions to *out. 0; 1: it cannot be a kernel (more than one instruction in sixteen had to be left
+ * out beside calls, or one of the old floating-point unit, which may take long, or the processor would need what few have, or the code is too long); -1: no memory. Nothing is appended
+ * unless 0.
+ */
+int own_code_make(const struct own_instruction *in, uint32_t n, struct buf *out, struct own_made *made);
+
+#endif

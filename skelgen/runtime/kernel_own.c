@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs loops of the program itself: see own.h. */
+#include "skelgen/runtime/own.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "skelgen/runtime/kernel_work.h"
+
+typedef void (*own_fn)(uint64_t units);
+
+struct own {
+	uint8_t *at[OWN_MOST]; /* images; NULL: none */
+	uint64_t units;
+};
+
+static struct {
+	struct own_image image[OWN_MOST];
+	int n;
+} taken;
+
+static uint32_t processor_has(void)
+{
+	uint32_t has = 0;
+
+#if defined(__x86_64__)
+	has |= __builtin_cpu_supports("sse4.1") ? OWN_SSE41 : 0;
+	has |= __builtin_cpu_supports("avx") ? OWN_AVX : 0;
+	has |= __builtin_cpu_supports("avx2") ? OWN_AVX2 : 0;
+	has |= __builtin_cpu_supports("fma") ? OWN_FMA : 0;
+	has |= __builtin_cpu_supports("f16c") ? OWN_F16C : 0;
+	has |= __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt") ? OWN_BMI : 0;
+#endif
+	return has;
+}
+
+/* Numbers between 1 and 2 that differ from each other: sums and products of a few of them are normal numbers too. Whatever may be
+ * taken for doubles, floats or integers is floats, of which two are a normal double as well: others would be slow. */
+static void fill_numbers(uint8_t *data)
+{
+	double *d = (double *)(data + OWN_DOUBLES * OWN_PAGE), *dv = (double *)(data + OWN_VECTOR_DOUBLES);
+	float *f = (float *)(data + OWN_FLOATS * OWN_PAGE);
+	uint32_t x = 2463534242u;
+
+	for (unsigned i = 0; i < OWN_PAGE / sizeof *f; i++) {
+		x ^= x << 13;
+		x ^= x >> 17;
+		x ^= x << 5;
+		f[i] = 1.0f + (float)(x >> 9) / (1u << 23);
+		if (i < OWN_PAGE / sizeof *d)
+			d[i] = 1.0 + (double)x / 4294967296.0;
+	}
+	memcpy(dv, d, 16 * OWN_VECTOR_BYTES);
+	memcpy(data + OWN_VECTOR_FLOATS, f, 16 * OWN_VECTOR_BYTES);
+	memcpy(data + OWN_GENERAL, f, 16 * sizeof(uint64_t));
+	for (int part = OWN_INTEGERS; part < OWN_PARTS; part++)
+		memcpy(data + (unsigned)part * OWN_PAGE, f, OWN_PAGE);
+}
+
+static uint8_t *map_image(const struct own_image *image)
+{
+	uint8_t *p = mmap(NULL, OWN_DATA + OWN_DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	memcpy(p, image->code, image->len);
+	fill_numbers(p + OWN_DATA);
+	*(uint64_t *)(p + OWN_DATA + OWN_ADDRESS) = (uintptr_t)(p + OWN_DATA);
+	if (mprotect(p, OWN_DATA, PROT_READ | PROT_EXEC) != 0) {
+		munmap(p, OWN_DATA + OWN_DATA_BYTES);
+		return NULL;
+	}
+	return p;
+}
+
+struct own *own_create(unsigned classes)
+{
+	struct own *o = calloc(1, sizeof *o);
+
+	for (int i = 0; o != NULL && i < taken.n; i++) {
+		if (!(classes >> (CLASS_OWN_0 + i) & 1))
+			continue;
+		o->at[i] = map_image(&taken.image[i]);
+		if (o->at[i] == NULL) {
+			own_destroy(o);
+			return NULL;
+		}
+	}
+	return o;
+}
+
+void own_destroy(struct own *o)
+{
+	if (o == NULL)
+		return;
+	for (int i = 0; i < OWN_MOST; i++)
+		if (o->at[i] != NULL)
+			munmap(o->at[i], OWN_DATA + OWN_DATA_BYTES);
+	free(o);
+}
+
+int own_take(const struct own_image *image, int n, const char **why)
+{
+	uint32_t has = processor_has();
+	struct own *trial;
+
+	taken.n = 0;
+#if !defined(__x86_64__)
+	if (n > 0) {
+		*why = "the program's loops are of x86-64";
+		return -1;
+	}
+#endif
+	for (int i = 0; i < n; i++)
+		if (image[i].needs & ~has) {
+			*why = "this processor lacks instructions of the program's loops";
+			return -1;
+		}
+	for (int i = 0; i < n && i < OWN_MOST; i++)
+		taken.image[taken.n++] = image[i];
+	trial = n > 0 ? own_create(~0u) : NULL;
+	if (n > 0 && trial == NULL) {
+		taken.n = 0;
+		*why = "code that is written at run time may not be executed here";
+		return -1;
+	}
+	own_destroy(trial);
+	return 0;
+}
+
+void own_run(struct own *o, int c, uint64_t units)
+{
+	int i = c - CLASS_OWN_0;
+
+	if (units == 0)
+		return;
+	o->units += units;
+	if (o->at[i] != NULL)
+		((own_fn)(uintptr_t)o->at[i])(units);
+	else
+		kernel_nothing(units);
+}
+
+uint64_t own_units(const struct own *o)
+{
+	return o->units;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Loops of the program as kernels: the way through a body, what becomes of its instructions, what they do when they run, that
+ * nothing that runs leaves the kernel, whatever the code was.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#if !defined(__x86_64__)
+
+int main(void)
+{
+	print_message("1..0 # SKIP loops of the program are kernels on x86-64 only\n");
+	return 0;
+}
+
+#else
+
+#include "skelgen/mix_own.h"
+#include "skelgen/own_code.h"
+#include "skelgen/runtime/kernel_own.c"
+#include "skip.h"
+
+/* What kernel.c has for the other classes. */
+void kernel_nothing(uint64_t units)
+{
+	(void)units;
+}
+
+#define OFFSET 0x1000u
+#define LONGEST_CODE 4096
+
+/* ---- help ---- */
+
+/* Straight code as it would lie in a traced program. */
+static int body_of(const uint8_t *bytes, size_t n, struct mix_body *b)
+{
+	struct trace_code c = {.offset = OFFSET, .len = (uint32_t)n, .bytes = (uint8_t *)(uintptr_t)bytes};
+	struct trace_samples s = {.n_code = 1, .code = &c};
+
+	return mix_body_range(&s, 0, OFFSET, OFFSET + n - 1, b);
+}
+
+/* Set: every address goes by way of its register. */
+static bool by_register;
+
+static uint8_t follows_at(const struct mix_op *op)
+{
+	return by_register && op->bytes && op->base < MIX_REG_VECTOR ? op->base : OWN_FOLLOWS_NONE;
+}
+
+static int make(const uint8_t *bytes, size_t n, struct buf *out, struct own_made *made)
+{
+	static struct mix_body b;
+	struct own_instruction in[MIX_OPS_MAX];
+
+	assert_int_equal(body_of(bytes, n, &b), 0);
+	for (uint32_t i = 0; i < b.n; i++)
+		in[i] = (struct own_instruction){b.op[i].raw, b.op[i].len, follows_at(&b.op[i])};
+	return own_code_make(in, b.n, out, made);
+}
+
+static struct own *open_own(const struct buf *code, uint32_t needs)
+{
+	struct own_image image = {.needs = needs, .len = (uint32_t)code->len, .code = code->data};
+	const char *why = NULL;
+
+	assert_int_equal(own_take(&image, 1, &why), 0);
+	return own_create(1u << CLASS_OWN_0);
+}
+
+static double number_at(const struct own *o, uint32_t at)
+{
+	double v;
+
+	memcpy(&v, o->at[0] + OWN_DATA + at, sizeof(v));
+	return v;
+}
+
+/* Calls a kernel: not 0 when a register that belongs to the caller, or the stack, is not as before. */
+uint64_t guarded_call(own_fn f, uint64_t units);
+uint64_t guarded_stack;
+
+__asm__(".text\n"
+	"guarded_call:\n"
+	"	push %rbx\n	push %rbp\n	push %r12\n	push %r13\n	push %r14\n	push %r15\n	sub $8, %rsp\n"
+	"	mov %rsp, guarded_stack(%rip)\n"
+	"	mov %rdi, %rax\n	mov %rsi, %rdi\n"
+	"	mov $0x1111, %ebx\n	mov $0x2222, %ebp\n	mov $0x3333, %r12d\n	mov $0x4444, %r13d\n	mov $0x5555, %r14d\n"
+	"	mov $0x6666, %r15d\n"
+	"	call *%rax\n"
+	"	mov $1, %eax\n"
+	"	cmp guarded_stack(%rip), %rsp\n	jne 1f\n	cmp $0x1111, %rbx\n	jne 1f\n	cmp $0x2222, %rbp\n	jne 1f\n"
+	"	cmp $0x3333, %r12\n	jne 1f\n	cmp $0x4444, %r13\n	jne 1f\n	cmp $0x5555, %r14\n	jne 1f\n"
+	"	cmp $0x6666, %r15\n	jne 1f\n"
+	"	xor %eax, %eax\n"
+	"1:	mov guarded_stack(%rip), %rsp\n"
+	"	add $8, %rsp\n	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbp\n	pop %rbx\n	ret\n");
+
+static bool run_guarded(struct own *o, uint64_t units)
+{
+	return guarded_call((own_fn)(uintptr_t)o->at[0], units) == 0;
+}
+
+/* ---- the way through a body ---- */
+
+/* 0 .. 3, a branch at 1 over 2 and back from 3. */
+static void diamond(struct mix_body *b)
+{
+	static const uint8_t kind[] = {MIX_INTEGER, MIX_BRANCH, MIX_SCALAR, MIX_BRANCH};
+
+	memset(b, 0, offsetof(struct mix_body, op) + 4 * sizeof(b->op[0]));
+	b->is_loop = true;
+	b->n = 4;
+	for (uint32_t i = 0; i < 4; i++)
+		b->op[i] = (struct mix_op){.offset = 16 * i, .len = 16, .kind = kind[i], .target = UINT64_MAX};
+	b->op[1].target = 48;
+	b->op[3].target = 0;
+}
+
+/* Every step of a path is one that the code can take. */
+static bool is_way(const struct mix_body *b, const uint16_t *path, uint32_t n)
+{
+	for (uint32_t i = 0; i + 1 < n; i++) {
+		const struct mix_op *op = &b->op[path[i]];
+		uint32_t next = path[i + 1];
+		bool falls = next == path[i] + 1u && op->kind != MIX_JUMP && op->kind != MIX_RETURN,
+		     goes = (op->kind == MIX_BRANCH || op->kind == MIX_JUMP) && op->target == b->op[next].offset;
+
+		if (!falls && !goes && next != 0)
+			return false;
+	}
+	return true;
+}
+
+static void test_path(void **state)
+{
+	static const double share[] = {0, 0.25, 0.5, 0.9, 1};
+	static struct mix_body b;
+	uint16_t path[MIX_OWN_PATH];
+
+	(void)state;
+	diamond(&b);
+	for (size_t k = 0; k < sizeof(share) / sizeof(*share); k++) {
+		const double often[] = {1, 1, share[k], 1};
+		double count[4] = {0};
+		uint32_t n = mix_own_path(&b, often, path);
+
+		assert_in_range(n, 500, 504);
+		assert_true(is_way(&b, path, n));
+		for (uint32_t i = 0; i < n; i++)
+			count[path[i]]++;
+		assert_true(count[1] == count[0] && count[3] == count[0]);
+		assert_true(count[2] >= share[k] * count[0] - 1 && count[2] <= share[k] * count[0] + 1);
+	}
+	/* A loop in it that goes on for ever ends with the iteration; straight code comes again from its begin. */
+	b.op[3].target = 32;
+	assert_in_range(mix_own_path(&b, (double[]){0.01, 0.01, 1, 1}, path), 500, MIX_OWN_PATH);
+	b.is_loop = false;
+	assert_int_equal(mix_own_path(&b, (double[]){0, 0, 0, 0}, path), 500);
+	for (uint32_t i = 0; i < 500; i++)
+		assert_int_equal(path[i], i % 4);
+}
+
+/* ---- what instructions become ---- */
+
+static const uint8_t sum_and_store[] = {
+	0xf2, 0x0f, 0x58, 0x04, 0xc8,                         /* addsd xmm0, [rax+8*rcx] */
+	0xf2, 0x0f, 0x11, 0x47, 0x40,                         /* movsd [rdi+64], xmm0 */
+	0x66, 0x0f, 0x28, 0xc8,                               /* movapd xmm1, xmm0 */
+	0xf2, 0x0f, 0x59, 0x04, 0xc8,                         /* mulsd xmm0, [rax+8*rcx], the same place */
+	0xf2, 0x0f, 0x11, 0x47, 0x48,                         /* movsd [rdi+72], xmm0 */
+};
+
+static void test_instructions_do_what_they_did(void **state)
+{
+	struct own_made made = {0};
+	struct buf code = {0};
+	struct own *o;
+	double x;
+
+	by_register = *state != NULL;
+	assert_int_equal(make(sum_and_store, sizeof(sum_and_store), &code, &made), 0);
+	assert_int_equal(made.n, 5);
+	assert_int_equal(made.left_out, 0);
+	assert_int_equal(made.needs, 0);
+	o = open_own(&code, made.needs);
+	assert_non_null(o);
+	for (uint64_t units = 1; units < 4; units++) { /* each begins with the same registers */
+		assert_true(run_guarded(o, units));
+		x = number_at(o, OWN_VECTOR_DOUBLES) + number_at(o, OWN_DOUBLES * OWN_PAGE);
+		assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) == x);
+		assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072 + 16) == x * number_at(o, OWN_DOUBLES * OWN_PAGE));
+		assert_true(number_at(o, OWN_LEFT) == 0);
+	}
+	own_run(o, CLASS_OWN_0, 17);
+	own_run(o, CLASS_OWN_0, 0);
+	own_run(o, CLASS_OWN_1, 3); /* that has none */
+	assert_int_equal(own_units(o), 20);
+	own_destroy(o);
+	buf_free(&code);
+}
+
+/* push rbx, mov rbx, 7, pop rbx, call, ret, a branch, store and load on the stack, lea rax, [rip+8] */
+static void test_stack_and_calls(void **state)
+{
+	static const uint8_t bytes[] = {0x53, 0x48, 0xc7, 0xc3, 7, 0, 0, 0, 0x5b, 0xe8, 1, 0, 0, 0, 0x75, 0x10, 0x48, 0x89, 0x5c,
+					0x24, 0x10, 0x48, 0x8b, 0x4c, 0x24, 0x10, 0x48, 0x8d, 0x05, 8, 0, 0, 0, 0x48, 0x89, 0x08};
+	struct own_made made = {0};
+	struct buf code = {0};
+	struct own *o;
+	uint64_t begin, end;
+
+	(void)state;
+	assert_int_equal(make(bytes, sizeof(bytes), &code, &made), 0);
+	assert_int_equal(made.left_out, 0);
+	assert_int_equal(made.n, 8); /* all but the call */
+	o = open_own(&code, made.needs);
+	assert_true(run_guarded(o, 1000));
+	memcpy(&begin, o->at[0] + OWN_DATA + OWN_GENERAL + 8 * 3, 8);
+	memcpy(&end, o->at[0] + OWN_DATA + OWN_STORES * OWN_PAGE + 3072, 8);
+	assert_true(begin == end); /* what was pushed came back, by way of the stack */
+	own_destroy(o);
+	buf_free(&code);
+}
+
+static void test_wide_vectors(void **state)
+{
+	/* vaddpd ymm3, ymm2, [rsi]; vmovapd [rdi], ymm3; vfmadd231pd ymm1, ymm2, ymm3 */
+	static const uint8_t bytes[] = {0xc5, 0xed, 0x58, 0x1e, 0xc5, 0xfd, 0x29, 0x1f, 0xc4, 0xe2, 0xed, 0xb8, 0xcb};
+	struct own_made made = {0};
+	struct buf code = {0};
+	struct own *o;
+	const char *why = NULL;
+	struct own_image image;
+
+	(void)state;
+	assert_int_equal(make(bytes, sizeof(bytes), &code, &made), 0);
+	assert_int_equal(made.needs, OWN_AVX | OWN_FMA);
+	image = (struct own_image){.needs = made.needs, .len = (uint32_t)code.len, .code = code.data};
+	if (own_take(&image, 1, &why) < 0) {
+		assert_non_null(strstr(why, "lacks"));
+		buf_free(&code);
+		SKIP("this processor has no AVX or no FMA");
+	}
+	o = open_own(&code, made.needs);
+	assert_true(run_guarded(o, 100));
+	for (uint32_t i = 0; i < 4; i++)
+		assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072 + 8 * i) ==
+			    number_at(o, OWN_VECTOR_DOUBLES + 2 * OWN_VECTOR_BYTES + 8 * i) + number_at(o, OWN_DOUBLES * OWN_PAGE + 8 * i));
+	own_destroy(o);
+	/* Nobody has what no bit stands for. */
+	image.needs = OWN_NEEDS;
+	assert_int_equal(own_take(&image, 1, &why), -1);
+	buf_free(&code);
+}
+
+static void test_refused(void **state)
+{
+	static const struct {
+		uint8_t n, bytes[10];
+	} no[] = {
+		{3, {0x48, 0xf7, 0xf9}},                        /* idiv rcx */
+		{2, {0x0f, 0x05}},                              /* syscall */
+		{2, {0x0f, 0xa2}},                              /* cpuid */
+		{2, {0x0f, 0x0b}},                              /* ud2 */
+		{1, {0xcc}},                                    /* int3 */
+		{1, {0xf4}},                                    /* hlt */
+		{1, {0xfd}},                                    /* std */
+		{3, {0x0f, 0xae, 0x10}},                        /* ldmxcsr [rax] */
+		{4, {0xf0, 0x48, 0x01, 0x08}},                  /* lock add [rax], rcx */
+		{3, {0x48, 0x87, 0x08}},                        /* xchg [rax], rcx */
+		{3, {0xf3, 0x48, 0xab}},                        /* rep stosq */
+		{1, {0xa4}},                                    /* movsb */
+		{4, {0x48, 0x0f, 0xa3, 0x08}},                  /* bt [rax], rcx */
+		{2, {0xd9, 0xfe}},                              /* fsin */
+		{4, {0x48, 0x83, 0xec, 0x20}},                  /* sub rsp, 32 */
+		{3, {0x48, 0x89, 0xc4}},                        /* mov rsp, rax */
+		{1, {0xc9}},                                    /* leave */
+		{6, {0x62, 0xf1, 0x7c, 0x48, 0x58, 0xc1}},      /* vaddps zmm0, zmm0, zmm1 */
+		{4, {0x66, 0x0f, 0xf7, 0xc1}},                  /* maskmovdqu xmm0, xmm1 */
+		{6, {0xc4, 0xe2, 0xf5, 0x92, 0x04, 0xd8}},      /* vgatherdpd ymm0, [rax+8*xmm3], ymm1 */
+		{3, {0x0f, 0x01, 0xf9}},                        /* rdtscp */
+		{2, {0x8e, 0xd8}},                              /* mov ds, eax */
+		{3, {0x0f, 0x6f, 0xc1}},                        /* movq mm0, mm1 */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++) {
+		struct own_made made = {0};
+		struct buf code = {0};
+
+		if (make(no[i].bytes, no[i].n, &code, &made) != 1)
+			fail_msg("refused %zu was made", i);
+		assert_int_equal(code.len, 0);
+		buf_free(&code);
+	}
+}
+
+/* One in sixteen may be missing; more may not. */
+static void test_few_are_left_out(void **state)
+{
+	uint8_t bytes[LONGEST_CODE];
+
+	(void)state;
+	for (int missing = 0; missing < 4; missing++) {
+		struct own_made made = {0};
+		struct buf code = {0};
+		size_t n = 0;
+
+		for (int i = 0; i < 40; i++) {
+			memcpy(bytes + n, i < missing ? "\x0f\xa2" : "\x01\xc8", 2); /* cpuid, add eax, ecx */
+			n += 2;
+		}
+		assert_int_equal(make(bytes, n, &code, &made), missing * 16 > 40);
+		if (code.len) {
+			assert_int_equal(made.left_out, missing);
+			assert_int_equal(made.n, 40 - missing);
+		}
+		buf_free(&code);
+	}
+}
+
+/* ---- whatever the code was ---- */
+
+static uint64_t draw(uint64_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	*x ^= *x << 17;
+	return *x;
+}
+
+/* An instruction at random that may be part of a kernel: its length, or 0. */
+static size_t one(uint64_t *x, uint8_t *bytes)
+{
+	static struct mix_body b;
+	struct own_made made = {0};
+	struct buf code = {0};
+	size_t len = 0;
+
+	for (int i = 0; i < 15; i++)
+		bytes[i] = (uint8_t)draw(x);
+	if (draw(x) & 1) { /* more of those of two bytes, and of vectors */
+		static const uint8_t prefix[] = {0x66, 0xf2, 0xf3, 0x48};
+
+		bytes[0] = prefix[draw(x) & 3];
+		bytes[1] = 0x0f;
+	} else if (draw(x) & 1) {
+		bytes[0] = draw(x) & 1 ? 0xc5 : 0xc4;
+	}
+	if (body_of(bytes, 15, &b) == 0) {
+		struct own_instruction in = {b.op[0].raw, b.op[0].len, follows_at(&b.op[0])};
+
+		if (own_code_make(&in, 1, &code, &made) == 0 && made.n == 1)
+			len = b.op[0].len;
+	}
+	buf_free(&code);
+	return len;
+}
+
+static void test_nothing_leaves_the_kernel(void **state)
+{
+	enum { KERNELS = 1500, BATCH = 50 };
+	uint64_t x = 88172645463325252ull;
+	size_t made_of = 0;
+
+	by_register = *state != NULL;
+	for (int batch = 0; batch < KERNELS / BATCH; batch++) {
+		uint64_t begin = x;
+		pid_t child = fork();
+		int status;
+
+		assert_true(child >= 0);
+		for (int k = 0; k < BATCH; k++) {
+			uint8_t bytes[LONGEST_CODE];
+			struct own_made made = {0};
+			struct buf code = {0};
+			size_t n = 0, len;
+
+			while (n < 600) {
+				len = one(&x, bytes + n);
+				n += len;
+				made_of += len > 0;
+			}
+			if (child == 0) {
+				struct own_image image;
+				const char *why;
+				struct own *o;
+
+				alarm(60);
+				if (make(bytes, n, &code, &made) != 0)
+					_exit(2);
+				image = (struct own_image){.needs = made.needs, .len = (uint32_t)code.len, .code = code.data};
+				if (own_take(&image, 1, &why) == 0) {
+					o = own_create(1u << CLASS_OWN_0);
+					if (o == NULL || !run_guarded(o, 3))
+						_exit(3);
+					own_destroy(o);
+				}
+				buf_free(&code);
+			}
+		}
+		if (child == 0)
+			_exit(0);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		if (status != 0)
+			fail_msg("batch %d, from %llx: status %x", batch, (unsigned long long)begin, (unsigned)status);
+	}
+	assert_true(made_of > 50000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_path),
+		cmocka_unit_test(test_instructions_do_what_they_did),
+		cmocka_unit_test_prestate(test_instructions_do_what_they_did, &by_register),
+		cmocka_unit_test(test_stack_and_calls),
+		cmocka_unit_test(test_wide_vectors),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_few_are_left_out),
+		cmocka_unit_test(test_nothing_leaves_the_kernel),
+		cmocka_unit_test_prestate(test_nothing_leaves_the_kernel, &by_register),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif
