@@ -80,7 +80,7 @@ static int needs_of(const ZydisDecodedInstruction *in)
 	case ZYDIS_ISA_EXT_BASE: case ZYDIS_ISA_EXT_LONGMODE: case ZYDIS_ISA_EXT_SSE: case ZYDIS_ISA_EXT_SSE2: case ZYDIS_ISA_EXT_SSE3:
 		return 0;
 	case ZYDIS_ISA_EXT_SSSE3: case ZYDIS_ISA_EXT_SSE4:
-		return OWN_SSE41;
+		return OWN_SSE4;
 	case ZYDIS_ISA_EXT_AVX:
 		return OWN_AVX;
 	case ZYDIS_ISA_EXT_AVX2:

@@ -25,7 +25,7 @@ static uint32_t processor_has(void)
 	uint32_t has = 0;
 
 #if defined(__x86_64__)
-	has |= __builtin_cpu_supports("sse4.1") ? OWN_SSE41 : 0;
+	has |= __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") ? OWN_SSE4 : 0;
 	has |= __builtin_cpu_supports("avx") ? OWN_AVX : 0;
 	has |= __builtin_cpu_supports("avx2") ? OWN_AVX2 : 0;
 	has |= __builtin_cpu_supports("fma") ? OWN_FMA : 0;

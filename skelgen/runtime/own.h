@@ -32,7 +32,7 @@ enum own_part { OWN_STATE, OWN_DOUBLES, OWN_FLOATS, OWN_INTEGERS, OWN_STORES, OW
 #define OWN_VECTOR_BYTES   32u
 
 /* What a processor must have. */
-enum own_needs { OWN_AVX = 1, OWN_AVX2 = 2, OWN_FMA = 4, OWN_BMI = 8, OWN_SSE41 = 16, OWN_F16C = 32, OWN_NEEDS = 64 };
+enum own_needs { OWN_AVX = 1, OWN_AVX2 = 2, OWN_FMA = 4, OWN_BMI = 8, OWN_SSE4 = 16, OWN_F16C = 32, OWN_NEEDS = 64 };
 
 struct own_image {
 	uint32_t needs;
