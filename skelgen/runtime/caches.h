@@ -19,6 +19,8 @@ struct caches {
 
 /* `root` is "/sys" but in tests. What cannot be read is taken from sysconf, or left 0. */
 void caches_read(const char *root, struct caches *out);
+/* The last-level cache as sysconf tells it: of AMD's processors all of a package's together, of which a core reaches one. */
+uint64_t caches_l3_of(int amd, uint64_t told);
 /* Bytes that the memory limits of the control groups allow this process, at most `most`. */
 uint64_t caches_memory_limit(const char *root, const char *self, uint64_t most);
 /* Sizes for `ranks` ranks that work on this machine at the same time. */

@@ -385,9 +385,25 @@ static int remove_root(void **unused)
 	return system(command);
 }
 
+/* Where /sys says nothing of caches, as in some virtual machines. */
+static void test_last_level_of_a_package(void **unused)
+{
+	struct caches c = {.l1 = 48 << 10, .l2 = 1 << 20, .n_l3 = 1, .memory = 1ull << 35};
+	struct kernel_shape s;
+
+	(void)unused;
+	assert_true(caches_l3_of(0, 260ull << 20) == 260ull << 20);
+	assert_true(caches_l3_of(1, 512ull << 20) == 32ull << 20);
+	assert_true(caches_l3_of(1, 16ull << 20) == 16ull << 20);
+	c.l3 = caches_l3_of(1, 512ull << 20);
+	caches_shape(&c, 2, &s);
+	assert_true(s.bytes[LEVEL_MEM] <= 64ull << 20 && s.bytes[LEVEL_MEM] >= c.l3);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_last_level_of_a_package),
 		cmocka_unit_test(test_work_changes_the_digest),
 		cmocka_unit_test(test_runs_are_the_same),
 		cmocka_unit_test(test_runs_go_on),
