@@ -133,7 +133,7 @@ static void put_own(const struct emit *e, struct text *out)
 		const char *slash = strrchr(o->module, '/');
 
 		if (i == 0)
-			text_put(out, "\nComputation that runs as the program's own instructions:\n");
+			text_put(out, "\nComputation that runs as the program's own instructions, but for what it waits there and for loops with less than 2 %% of a block:\n");
 		text_put(out, "  %.1f %% in %s at ", 100 * m->mix[0].share[CLASS_OWN_0 + i], o->is_loop ? "a loop" : "code");
 		text_put_clean(out, slash ? slash + 1 : o->module);
 		text_put(out, "+0x%llx, %u instructions a unit\n", (unsigned long long)o->first, o->n);
