@@ -153,7 +153,7 @@ static int own_runs(const char **why)
 		skel_fail("skel.c.data is damaged: it lacks a loop of the program");
 	mine = own_take(blocks.own, blocks.n_own, why) == 0;
 	PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-	blocks.cal.classes |= all ? own_classes() : 0;
+	blocks.cal.classes |= own_classes();
 	if (mine && !all)
 		*why = "a rank's node lacks instructions of the program's loops";
 	return all;

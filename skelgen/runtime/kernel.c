@@ -162,7 +162,7 @@ double kernel_instructions(const struct kernel *k, int c)
 	case CLASS_SCALAR_CHAIN:
 		return 10;
 	case CLASS_VECTOR:
-		return k->vector_bits == 128 ? 117 : k->vector_bits == 256 ? 41 : 22;
+		return k->vector_bits == 128 ? 117 : k->vector_bits == 256 ? 41 : 30;
 	case CLASS_DIVIDE:
 		return 13;
 	case CLASS_LIBM:

@@ -1,0 +1,109 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Loops of a program that run as its own instructions, from the trace to other machines: one whose processor lacks
+# instructions of theirs, and one on which code that is written at run time may not be executed. No times are compared.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
+use Cli;
+use Cwd qw(getcwd);
+use JSON::PP;
+use List::Util qw(max);
+use Test::More;
+use Testbed qw(run_command);
+
+chomp(my $machine = qx(uname -m));
+$machine eq 'x86_64' or plan skip_all => 'samples are taken on x86-64 only';
+my @mpirun = (qw(timeout 180 mpirun --oversubscribe --bind-to none --mca btl_vader_single_copy_mechanism none -n 2));
+
+sub skeleton_of {
+	my ($dir, @options) = @_;
+	my $r = precedent('skeleton', 'ep.ptrace', '-o', $dir, '--seconds', '0.3', '--compile', @options);
+	is($r->{rc}, 0, "$dir is made") or diag $r->{err};
+	return;
+}
+
+# Shares of own loops, by the result's kernels.
+sub own_kernels { return scalar(() = slurp($_[0]) =~ /^kernel own/mg) }
+
+sub ran {
+	my ($dir, $result, $env, @arguments) = @_;
+	return run_command(@mpirun, @$env, "$dir/skel", '--result', $result, @arguments);
+}
+
+my $r = precedent('trace', '-q', '-o', 'ep.ptrace', '--', qw(mpirun --oversubscribe --bind-to none -n 2), program('ep'), 22);
+is($r->{rc}, 0, 'a program is traced') or BAIL_OUT($r->{err});
+my $mixes = decode_json(precedent('info', '--mix', '--json', 'ep.ptrace')->{out})->{mixes};
+cmp_ok(max(map { $_->{own} } @$mixes), '>', 0.3, 'much of its time is in loops that can run as such');
+
+skeleton_of('own');
+skeleton_of('kernels', '--kernels');
+like(slurp('own/report.txt'), qr/own instructions.*:\n +\d+\.\d % in (?:a loop|code) at \S+\+0x/, 'the report names them');
+unlike(slurp('kernels/report.txt'), qr/own instructions/, 'and none where kernels were asked for');
+
+subtest 'on the traced machine' => sub {
+	is(ran('own', 'home', [], '--calibrate', 'source')->{rc}, 0, 'it runs');
+	cmp_ok(own_kernels('home'), '>=', 1, 'with loops of the program');
+	like(slurp('source'), qr/^own(?: [\d.e+-]+)+$/m, 'the calibration says how much of them');
+	is(ran('kernels', 'home.kernels', [], '--calibrate', 'source.kernels')->{rc}, 0, 'without them it runs too');
+	is(own_kernels('home.kernels'), 0, 'by kernels alone');
+};
+
+subtest 'on another' => sub {
+	is(ran('own', 'there', [], '--calibration', 'source')->{rc}, 0, 'it runs');
+	is(own_kernels('there'), own_kernels('home'), 'with the same loops');
+	like(ran('kernels', 'mixed', [], '--calibration', 'source')->{err}, qr/^skeleton: .*source is not a calibration of this program/m,
+		'a calibration of the one skeleton is none of the other');
+};
+
+SKIP: {
+	skip 'qemu-user is not installed', 1 if !grep { -x "$_/qemu-x86_64" } split /:/, $ENV{PATH};
+	skip 'sanitizers are not made for emulators', 1 if patience(1) > 1;
+	subtest 'a processor that lacks their instructions' => sub {
+		my @old = (qw(qemu-x86_64 -cpu core2duo));
+		my $r = ran('own', 'old', \@old, '--calibration', 'source');
+		if ($r->{rc} == 0) {
+			pass('none of them needs more than any processor has');
+		} else {
+			like($r->{err}, qr/^skeleton: .*lacks instructions of the program's loops: precedent skeleton --kernels makes one without them$/m,
+				'one line says why, and what to do');
+			ok(!-e 'old', 'no result is left');
+		}
+		is(ran('kernels', 'old.kernels', \@old, '--calibration', 'source.kernels')->{rc}, 0, 'the other skeleton runs there');
+	};
+}
+
+subtest 'where written code may not be executed' => sub {
+	spew('forbid.c', <<'C');
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int mprotect(void *at, size_t bytes, int how)
+{
+	if (how & PROT_EXEC) {
+		errno = EACCES;
+		return -1;
+	}
+	return (int)syscall(SYS_mprotect, at, bytes, how);
+}
+C
+	is(run_command(qw(gcc -shared -fPIC -o forbid.so forbid.c))->{rc}, 0, 'a library that forbids it');
+	my @forbid = ('env', "LD_PRELOAD=@{[getcwd()]}/forbid.so");
+	my $r = ran('own', 'forbidden', \@forbid, '--calibration', 'source');
+	isnt($r->{rc}, 0, 'elsewhere it is refused');
+	like($r->{err}, qr/^skeleton: .*may not be executed here: precedent skeleton --kernels makes one without them$/m, 'in one line');
+	is(ran('own', 'left', \@forbid, '--calibrate', 'source.left')->{rc}, 0, 'on the traced machine they are left to the kernels');
+	is(own_kernels('left'), 0, 'none of the loops runs');
+	$r = ran('own', 'left.there', [], '--calibration', 'source.left');
+	is($r->{rc}, 0, 'such a calibration is good on machines that could run them') or diag $r->{err};
+	is(own_kernels('left.there'), 0, 'where they are left to the kernels as well');
+	is(ran('own', 'left.there', \@forbid, '--calibration', 'source.left')->{rc}, 0, 'and on those that could not');
+};
+
+done_testing;
