@@ -29,9 +29,10 @@ int sigtable_init(struct sigtable *t);
 void sigtable_free(struct sigtable *t);
 /* The symbol, or UINT32_MAX without memory. */
 uint32_t sigtable_intern(struct sigtable *t, uint16_t fn, uint32_t site, const int64_t *val, uint32_t n);
+/* NULL where no signature has values. */
 static inline const int64_t *sigtable_values(const struct sigtable *t, uint32_t sym)
 {
-	return t->pool + t->sig[sym].off;
+	return t->pool ? t->pool + t->sig[sym].off : NULL;
 }
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Pages of samples of any content: decoded, and what can be decoded is the same after encoding it again; the machine code
- * in them goes through the decoder of instructions and the model. */
+ * in them goes through the decoder of instructions and the model, and becomes a kernel where it can. */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "common/buf.h"
 #include "skelgen/mix_code.h"
 #include "skelgen/mix_model.h"
+#include "skelgen/mix_own.h"
 #include "skelgen/mix_string.h"
 #include "trace/samples.h"
 
@@ -23,10 +24,25 @@ static void check_use(const struct mix_use *use)
 		abort();
 }
 
+/* A kernel of its own: within its room, of what nodes may be asked for. */
+static void check_own(const struct mix_body *b, const double *often)
+{
+	static struct skel_mixes m;
+	uint32_t number;
+
+	if (mix_own_add(&m, "fuzz", b, often, &number) < 0)
+		abort();
+	if (number != MIX_OWN_NONE && (m.n_own != 1 || m.own[0].n == 0 || m.own[0].n > MIX_OWN_PATH || m.own[0].len == 0 ||
+				       m.own[0].len > OWN_DATA || m.own[0].needs >= OWN_NEEDS))
+		abort();
+	mix_own_free(&m);
+}
+
 static void look_at_code(const struct trace_samples *s)
 {
 	static const uint64_t cache[TSAMPLE_LEVELS] = {32u << 10, 1u << 20, 32u << 20};
 	struct mix_body *b = malloc(sizeof(*b));
+	double often[MIX_OPS_MAX];
 	struct mix_use use;
 
 	for (uint32_t i = 0; b && i < s->n && i < 16; i++) {
@@ -39,8 +55,10 @@ static void look_at_code(const struct trace_samples *s)
 		use = (struct mix_use){0};
 		if (mix_string(b, &hit, 1, cache, true, &use) == 1)
 			check_use(&use);
-		if (mix_model(b, &hit, 1, cache, false, NULL, &use) == 0)
-			check_use(&use);
+		if (mix_model(b, &hit, 1, cache, false, often, &use) != 0)
+			continue;
+		check_use(&use);
+		check_own(b, often);
 	}
 	free(b);
 }
