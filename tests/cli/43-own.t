@@ -26,7 +26,7 @@ sub skeleton_of {
 	return;
 }
 
-# Shares of own loops, by the result's kernels.
+# How many of the program's loops ran, by the result.
 sub own_kernels { return scalar(() = slurp($_[0]) =~ /^kernel own/mg) }
 
 sub ran {
@@ -34,7 +34,7 @@ sub ran {
 	return run_command(@mpirun, @$env, "$dir/skel", '--result', $result, @arguments);
 }
 
-my $r = precedent('trace', '-q', '-o', 'ep.ptrace', '--', qw(mpirun --oversubscribe --bind-to none -n 2), program('ep'), 22);
+my $r = precedent('trace', '-q', '-o', 'ep.ptrace', '--', qw(mpirun --oversubscribe --bind-to none -n 2), program('ep'), 24);
 is($r->{rc}, 0, 'a program is traced') or BAIL_OUT($r->{err});
 my $mixes = decode_json(precedent('info', '--mix', '--json', 'ep.ptrace')->{out})->{mixes};
 cmp_ok(max(map { $_->{own} } @$mixes), '>', 0.3, 'much of its time is in loops that can run as such');
@@ -76,7 +76,14 @@ SKIP: {
 	};
 }
 
-subtest 'where written code may not be executed' => sub {
+SKIP: {
+	skip 'what sanitizers put first cannot be followed by another library', 1 if patience(1) > 1;
+	subtest 'where written code may not be executed' => \&forbidden;
+}
+
+done_testing;
+
+sub forbidden {
 	spew('forbid.c', <<'C');
 #define _GNU_SOURCE
 #include <errno.h>
@@ -104,6 +111,5 @@ C
 	is($r->{rc}, 0, 'such a calibration is good on machines that could run them') or diag $r->{err};
 	is(own_kernels('left.there'), 0, 'where they are left to the kernels as well');
 	is(ran('own', 'left.there', \@forbid, '--calibration', 'source.left')->{rc}, 0, 'and on those that could not');
-};
-
-done_testing;
+	return;
+}
