@@ -169,7 +169,7 @@ static int predict_in(const char *dir, const char *trace, char *const cmd[], con
 		return cli_fail("%s", err.text);
 	if (facts.interpreted[0])
 		fprintf(stderr, "precedent: the skeleton is interpreted: %s\n", facts.interpreted);
-	struct skeleton_launch how = {.launcher = "mpirun", .n_ranks = facts.n_ranks, .calibrate = !o->calibration,
+	struct skeleton_launch how = {.launcher = "mpirun", .n_ranks = facts.n_ranks, .calibrate = !o->calibration, .for_others = o->keep,
 				      .interpret = facts.interpreted[0] != '\0', .scratch = o->scratch, .log = o->keep ? log : NULL,
 				      .limit_s = 300 + 50 * o->seconds};
 

@@ -183,7 +183,7 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	snprintf(log, sizeof(log), "%s/build.log", skel);
 	if ((p->source ? build(p, i, skel, NULL, &f, err) : facts_read(skel, &f, err)) < 0)
 		return err_prefix(err, "%s", p->trace[i]);
-	struct skeleton_launch how = {.launcher = f.launcher, .n_ranks = f.n_ranks, .calibrate = p->source,
+	struct skeleton_launch how = {.launcher = f.launcher, .n_ranks = f.n_ranks, .calibrate = p->source, .for_others = p->source,
 				      .interpret = f.interpreted[0] != '\0', .scratch = p->conf.scratch_dir, .limit_s = 120 + 50 * p->seconds};
 
 	if (skeleton_run(skel, &how, &r, err) < 0)

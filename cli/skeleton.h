@@ -71,6 +71,7 @@ struct skeleton_launch {
 	const char *launcher;     /* "srun" or "mpirun" */
 	uint32_t n_ranks;
 	bool calibrate;           /* measure this machine and write dir/calibration; else use it */
+	bool for_others;          /* and, by a second run, the one for nodes that cannot run the program's loops */
 	bool interpret;           /* dir/skel.ops by precedent-replay, not dir/skel */
 	const char *scratch;      /* directory for the files of MPI-IO; NULL or "": calls on files are delays */
 	const char *log;          /* NULL: inherited */

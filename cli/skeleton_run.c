@@ -9,6 +9,7 @@
 #include "cli/mpi_tools.h"
 #include "cli/skeleton.h"
 #include "cli/util.h"
+#include "skelgen/calibration.h"
 
 /* What the skeleton's Makefile says: the compiler wrapper ($MPICC wins) and whether it is MPICH's. */
 static void read_makefile(const char *dir, char *mpicc, size_t size, enum mpi_family *family)
@@ -136,21 +137,33 @@ static void arguments(char **argv, size_t n, char *replay, char *skel, char *con
 	argv[n] = NULL;
 }
 
+/* kernels: without loops of the program. */
 static int launch(const struct skeleton_launch *how, const char *dir, const char *skel, const char *cal, const char *result,
-		  struct errbuf *err)
+		  bool kernels, struct errbuf *err)
 {
 	static const char *const env[] = {"OMPI_ALLOW_RUN_AS_ROOT", "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1",
 					  "OMP_NUM_THREADS", "1", NULL};
 	const char *mode = how->calibrate ? "--calibrate" : "--calibration";
 	const char *scratch = how->scratch && *how->scratch ? how->scratch : NULL;
-	char n[16], mpicc[4096], start[4128], *replay = NULL, *argv[16];
-	char *const rest[] = {(char *)mode, (char *)cal, "--result", (char *)result, scratch ? "--scratch" : NULL, (char *)scratch, NULL};
+	char n[16], mpicc[4096], start[4128], *replay = NULL, *argv[16], *rest[8];
+	size_t m = 0;
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	bool srun = !strcmp(how->launcher, "srun");
 	enum mpi_family family;
 	size_t k = 0;
 	int rc;
 
+	rest[m++] = (char *)mode;
+	rest[m++] = (char *)cal;
+	rest[m++] = "--result";
+	rest[m++] = (char *)result;
+	if (kernels)
+		rest[m++] = "--kernels";
+	if (scratch) {
+		rest[m++] = "--scratch";
+		rest[m++] = (char *)scratch;
+	}
+	rest[m] = NULL;
 	read_makefile(dir, mpicc, sizeof(mpicc), &family);
 	mpi_launcher_without(mpicc, family, start, sizeof(start));
 	if (how->interpret && !(replay = cli_installed(mpi_replay(family), err)))
@@ -170,6 +183,28 @@ static int launch(const struct skeleton_launch *how, const char *dir, const char
 	return rc;
 }
 
+static bool runs_own_loops(const struct skeleton_result *r)
+{
+	for (int k = 0; k < r->n_kernel; k++)
+		if (!strncmp(r->kernel[k].name, "own", 3))
+			return true;
+	return false;
+}
+
+/* For nodes that cannot run the program's loops. Where it fails they have no prediction, and that is all. */
+static void calibrate_kernels(const struct skeleton_launch *how, const char *dir, const char *skel, const char *cal, const char *result)
+{
+	struct errbuf err;
+	char *beside = NULL;
+
+	if (asprintf(&beside, "%s%s", cal, skel_calibration_kernels) < 0)
+		return;
+	if (launch(how, dir, skel, beside, result, true, &err) != 0)
+		unlink(beside);
+	unlink(result);
+	free(beside);
+}
+
 int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skeleton_result *out, struct errbuf *err)
 {
 	char *skel = NULL, *cal = NULL, *result = NULL;
@@ -183,7 +218,7 @@ int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skel
 		goto done;
 	}
 	unlink(result);
-	rc = launch(how, dir, skel, cal, result, err);
+	rc = launch(how, dir, skel, cal, result, false, err);
 	out->launched_s = cli_now() - begin;
 	if (rc < 0)
 		goto done;
@@ -194,6 +229,8 @@ int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skel
 	}
 	rv = read_result(result, out, err);
 	unlink(result);
+	if (rv == 0 && how->calibrate && how->for_others && runs_own_loops(out))
+		calibrate_kernels(how, dir, skel, cal, result);
 done:
 	free(skel);
 	free(cal);

@@ -49,8 +49,9 @@ int probes_again(const struct follow_env *env, const char *key, const char *cand
  * its nodes on each candidate where that is more. */
 double probes_allowance(const struct follow_env *env, const struct store_program *p);
 
-/* Target run time of a skeleton: the program's share of ProbeBudget (of its node seconds, spread over n candidates), at
- * least ProbeSeconds, at most PROBES_SECONDS_MAX. */
+/* Target run time of a skeleton: the program's share of ProbeBudget (of its node seconds, spread over n candidates, of which the
+ * traced one runs it twice: once for nodes that cannot run the program's loops), at least ProbeSeconds, at most
+ * PROBES_SECONDS_MAX. */
 double probes_seconds(const struct precedent_conf *conf, double elapsed_s, unsigned n_candidates);
 
 #endif

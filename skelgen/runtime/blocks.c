@@ -38,13 +38,18 @@ static struct {
 	double calibrated_ns;
 	uint64_t kind; /* of processor */
 	const char *calibrate; /* file to write in the end, or NULL */
-	int empty;
+	int empty, kernels;
 } blocks;
 
 void skel_blocks_be_empty(void)
 {
 	blocks.empty = 1;
 	kernel_be_empty();
+}
+
+void skel_blocks_without_own(void)
+{
+	blocks.kernels = 1;
 }
 
 /* FNV-1a over the mixes, so that a calibration is used with these only; small enough for a double. */
@@ -143,14 +148,17 @@ static void own_parts_take(void)
 		}
 }
 
-/* Can the program's own loops run on all nodes? */
+/* Can the program's own loops run on all nodes, and are they to? *why where they are to and cannot. */
 static int own_runs(const char **why)
 {
 	int mine, all;
 
+	*why = NULL;
 	blocks.n_own = skel_data_own(blocks.own);
 	if (blocks.cal.classes >> CLASS_OWN_0 >> blocks.n_own)
 		skel_fail("skel.c.data is damaged: it lacks a loop of the program");
+	if (blocks.kernels || blocks.cal.classes >> CLASS_OWN_0 == 0)
+		return !blocks.kernels;
 	mine = own_take(blocks.own, blocks.n_own, why) == 0;
 	PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
 	blocks.cal.classes |= own_classes();
@@ -209,28 +217,46 @@ static void shape_choose(const struct caches *c, int ranks)
 	PMPI_Allreduce(mine, blocks.cal.shape.bytes, LEVEL_N, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
 }
 
+/* On rank 0, all ranks' of that file into all; -1 and why. On each rank the answer of rank 0. */
+static int calibration_try(const char *path, struct calibration *all, char *why, size_t size)
+{
+	int rv = 0;
+
+	if (skel_rank == 0) {
+		all[0] = blocks.cal; /* what it must be of */
+		rv = calibfile_read(path, all, skel_size, why, size);
+	}
+	PMPI_Bcast(&rv, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	return rv;
+}
+
+/* Where a node cannot run the program's loops, for that reason: by the file that lies beside the other for such nodes. */
+static void calibration_beside(const char *path, const char *no_own, struct calibration *all, char *why, size_t size)
+{
+	char *beside = skel_alloc(strlen(path) + sizeof CALIBFILE_KERNELS, 1);
+
+	sprintf(beside, "%s" CALIBFILE_KERNELS, path);
+	mixes_without_own();
+	if (calibration_try(beside, all, why, size) != 0 && skel_rank == 0)
+		skel_fail("%s, and %s: run the skeleton on the traced machine with --kernels --calibrate %s too", no_own, why, beside);
+	if (skel_rank == 0)
+		fprintf(stderr, "skeleton: %s: kernels stand for them\n", no_own);
+	free(beside);
+}
+
 /* With the program's own loops, or without where it was made without: then these are left to other kernels here too. */
 static void calibration_read(const char *path, const char *no_own)
 {
 	size_t bytes = sizeof blocks.cal;
 	struct calibration *all = skel_rank == 0 ? skel_alloc((size_t)skel_size, bytes) : NULL;
-	int own = 1;
 	char why[256] = "";
 
-	if (skel_rank == 0) {
-		all[0] = blocks.cal;
-		own = calibfile_read(path, all, skel_size, why, sizeof why) == 0;
-	}
-	PMPI_Bcast(&own, 1, MPI_INT, 0, MPI_COMM_WORLD);
-	if (own && no_own != NULL && blocks.cal.classes >> CLASS_OWN_0 != 0)
-		skel_fail("%s: precedent skeleton --kernels makes one without them", no_own);
-	if (!own) {
+	if (calibration_try(path, all, why, sizeof why) != 0) {
 		mixes_without_own();
-		if (skel_rank == 0) {
-			all[0] = blocks.cal;
-			if (calibfile_read(path, all, skel_size, why, sizeof why) != 0)
-				skel_fail("%s", why);
-		}
+		if (calibration_try(path, all, why, sizeof why) != 0 && skel_rank == 0)
+			skel_fail("%s", why);
+	} else if (no_own != NULL) {
+		calibration_beside(path, no_own, all, why, sizeof why);
 	}
 	PMPI_Scatter(all, (int)bytes, MPI_BYTE, &blocks.cal, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 	free(all);
@@ -346,13 +372,11 @@ void skel_blocks_open(const char *calibrate, const char *calibration)
 	int ranks = ranks_here();
 	struct kernel_shape shape;
 	struct caches caches;
-	const char *no_own = NULL;
+	const char *no_own;
 	char why[256] = "";
 
 	mixes_read();
-	if (own_runs(&no_own))
-		no_own = NULL;
-	else if (calibration == NULL)
+	if (!own_runs(&no_own) && (calibration == NULL || blocks.kernels))
 		mixes_without_own();
 	caches_read("/sys", &caches);
 	blocks.kind = alike_kind("/proc/cpuinfo", &caches, ranks);

@@ -22,6 +22,8 @@
 #include "skelgen/runtime/compute.h"
 
 #define CALIBFILE_HEAD "precedent-calibration 5\n"
+/* What the name of the file ends in that lies beside, for nodes that cannot run the program's own loops. */
+#define CALIBFILE_KERNELS ".kernels"
 
 /* n_ranks entries of all. 0, or -1 with a line in why. */
 int calibfile_write(const char *path, const struct calibration *all, int n_ranks, char *why, size_t why_size);

@@ -48,7 +48,7 @@ subtest 'on the traced machine' => sub {
 	is(ran('own', 'home', [], '--calibrate', 'source')->{rc}, 0, 'it runs');
 	cmp_ok(own_kernels('home'), '>=', 1, 'with loops of the program');
 	like(slurp('source'), qr/^own(?: [\d.e+-]+)+$/m, 'the calibration says how much of them');
-	is(ran('kernels', 'home.kernels', [], '--calibrate', 'source.kernels')->{rc}, 0, 'without them it runs too');
+	is(ran('kernels', 'home.kernels', [], '--calibrate', 'other')->{rc}, 0, 'without them it runs too');
 	is(own_kernels('home.kernels'), 0, 'by kernels alone');
 };
 
@@ -59,20 +59,42 @@ subtest 'on another' => sub {
 		'a calibration of the one skeleton is none of the other');
 };
 
+subtest 'a probe of the traced machine' => sub {
+	mkdir '7';
+	rename 'ep.ptrace', '7/ep.ptrace' or die "7/ep.ptrace: $!\n";
+	my $r = precedent(qw(probe --dir 7 --candidate here --source --seconds 0.5));
+	is($r->{rc}, 0, 'it runs') or diag $r->{err};
+	ok(-s '7/skel.0/calibration', 'there is a calibration');
+	like(slurp('7/skel.0/calibration.kernels'), qr/\Aprecedent-calibration .*^end\n\z/ms, '... and one for nodes that cannot run its loops');
+};
+
+# Where they cannot run, for that reason: refused without the calibration for such machines, and run with it.
+sub without_them {
+	my ($env, $reason) = @_;
+	unlink 'source.kernels', 'there';
+	my $r = ran('own', 'there', $env, '--calibration', 'source');
+	isnt($r->{rc}, 0, 'it is refused by the calibration of its own loops alone');
+	like($r->{err}, qr/^skeleton: rank 0: $reason, and cannot read source.kernels: .*: run the skeleton .* with --kernels --calibrate source.kernels too$/m,
+		'one line says why, and what to do');
+	is(scalar(() = $r->{err} =~ /^skeleton: /mg), 1, 'only one');
+	ok(!-e 'there', 'no result is left');
+	is(ran('own', 'here', [], '--kernels', '--calibrate', 'source.kernels')->{rc}, 0, 'that is done');
+	$r = ran('own', 'there', $env, '--calibration', 'source');
+	is($r->{rc}, 0, 'it runs then') or diag $r->{err};
+	like($r->{err}, qr/^skeleton: $reason: kernels stand for them$/m, 'and says how');
+	is(own_kernels('there'), 0, 'without loops of the program');
+	unlink 'there';
+	return;
+}
+
 SKIP: {
 	skip 'qemu-user is not installed', 1 if !grep { -x "$_/qemu-x86_64" } split /:/, $ENV{PATH};
 	skip 'sanitizers are not made for emulators', 1 if patience(1) > 1;
+	my @old = (qw(qemu-x86_64 -cpu core2duo));
+	skip 'no loop of it needs more than any processor has', 1 if ran('own', 'old', \@old, '--calibration', 'source')->{rc} == 0;
 	subtest 'a processor that lacks their instructions' => sub {
-		my @old = (qw(qemu-x86_64 -cpu core2duo));
-		my $r = ran('own', 'old', \@old, '--calibration', 'source');
-		if ($r->{rc} == 0) {
-			pass('none of them needs more than any processor has');
-		} else {
-			like($r->{err}, qr/^skeleton: .*lacks instructions of the program's loops: precedent skeleton --kernels makes one without them$/m,
-				'one line says why, and what to do');
-			ok(!-e 'old', 'no result is left');
-		}
-		is(ran('kernels', 'old.kernels', \@old, '--calibration', 'source.kernels')->{rc}, 0, 'the other skeleton runs there');
+		without_them(\@old, "this processor lacks instructions of the program's loops");
+		is(ran('kernels', 'old', \@old, '--calibration', 'other')->{rc}, 0, 'the skeleton without them runs there by itself');
 	};
 }
 
@@ -102,12 +124,10 @@ int mprotect(void *at, size_t bytes, int how)
 C
 	is(run_command(qw(gcc -shared -fPIC -o forbid.so forbid.c))->{rc}, 0, 'a library that forbids it');
 	my @forbid = ('env', "LD_PRELOAD=@{[getcwd()]}/forbid.so");
-	my $r = ran('own', 'forbidden', \@forbid, '--calibration', 'source');
-	isnt($r->{rc}, 0, 'elsewhere it is refused');
-	like($r->{err}, qr/^skeleton: .*may not be executed here: precedent skeleton --kernels makes one without them$/m, 'in one line');
+	without_them(\@forbid, 'code that is written at run time may not be executed here');
 	is(ran('own', 'left', \@forbid, '--calibrate', 'source.left')->{rc}, 0, 'on the traced machine they are left to the kernels');
 	is(own_kernels('left'), 0, 'none of the loops runs');
-	$r = ran('own', 'left.there', [], '--calibration', 'source.left');
+	my $r = ran('own', 'left.there', [], '--calibration', 'source.left');
 	is($r->{rc}, 0, 'such a calibration is good on machines that could run them') or diag $r->{err};
 	is(own_kernels('left.there'), 0, 'where they are left to the kernels as well');
 	is(ran('own', 'left.there', \@forbid, '--calibration', 'source.left')->{rc}, 0, 'and on those that could not');

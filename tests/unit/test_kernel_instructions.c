@@ -109,5 +109,6 @@ int main(void)
 		cmocka_unit_test(test_units_have_as_many),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
