@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Compile a generated skeleton and run it: see skeleton.h. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,15 +192,19 @@ static bool runs_own_loops(const struct skeleton_result *r)
 	return false;
 }
 
-/* For nodes that cannot run the program's loops. Where it fails they have no prediction, and that is all. */
-static void calibrate_kernels(const struct skeleton_launch *how, const char *dir, const char *skel, const char *cal, const char *result)
+/* For nodes that cannot run the program's loops. Where it fails, or takes much longer than the run that took so many seconds, they have
+ * no prediction, and that is all. */
+static void calibrate_kernels(const struct skeleton_launch *with, double took_s, const char *dir, const char *skel, const char *cal,
+			      const char *result)
 {
+	struct skeleton_launch how = *with;
 	struct errbuf err;
 	char *beside = NULL;
 
 	if (asprintf(&beside, "%s%s", cal, skel_calibration_kernels) < 0)
 		return;
-	if (launch(how, dir, skel, beside, result, true, &err) != 0)
+	how.limit_s = fmin(how.limit_s, 10 + 3 * took_s);
+	if (launch(&how, dir, skel, beside, result, true, &err) != 0)
 		unlink(beside);
 	unlink(result);
 	free(beside);
@@ -230,7 +235,7 @@ int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skel
 	rv = read_result(result, out, err);
 	unlink(result);
 	if (rv == 0 && how->calibrate && how->for_others && runs_own_loops(out))
-		calibrate_kernels(how, dir, skel, cal, result);
+		calibrate_kernels(how, out->launched_s, dir, skel, cal, result);
 done:
 	free(skel);
 	free(cal);

@@ -289,80 +289,6 @@ subtest 'scripts that are not shell scripts' => sub {
 	isnt($r->{rc}, 0, 'so is an empty script');
 };
 
-# ---- the spool ----
-
-subtest 'a spool that is full' => sub {
-	my $text = script('full', 'srun ./ring 300; sleep 1');
-	run_command('dd', 'if=/dev/zero', "of=$spool/fill", 'bs=4k');
-	my ($job) = submit($text);
-	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', 'the job runs');
-	like($testbed->output($job), qr/\Aring: .*\n\z/, 'and prints what it prints');
-	like(finding('spool'), qr/^FAIL .*the file system of \Q$spool\E is full/, 'doctor says so');
-	my $show = wait_program($job, 'failed');
-	is($show->{program}{reason}, "no trace: the file system of $spool is full", 'so does show');
-	unlink "$spool/fill";
-	like(finding('spool'), qr/^ok /, 'when there is room again');
-	is(precedent('retrace', $job)->{rc}, 0, 'the job');
-	my (undef, $said) = submit($text);
-	like($said, qr/it is traced/, 'is traced at its next run');
-};
-
-subtest 'a spool that is full when a run has died' => sub {
-	my ($job) = submit(script('full at the end', 'srun ./dies hang 3000'));
-	ok(wait_until(60, sub { -e $testbed->path("slurm-$job.out") && $testbed->output($job) =~ /^dies: hang/m }), 'it runs') or return;
-	my $node = $testbed->job_info($job)->{BatchHost};
-	run_command('dd', 'if=/dev/zero', "of=$spool/fill", 'bs=4k');
-	run_ok('truncate', '-s', '-32k', "$spool/fill"); # room for words, not for parts
-	$testbed->run('scancel', $job);
-	ok($testbed->wait_job($job, 90), 'the job ends');
-	my ($local, $into) = ("/tmp/precedent-$uid-$job", "$spool/$uid/$job");
-	my $on_node = "$dir/tmp/$node/precedent-$uid-$job";
-	ok(wait_until(30, sub { -e "$into/tracer.err" && $testbed->read("$into/tracer.err") =~ /collect: .*No space left on device/ }),
-		'tracer.err says why');
-	is(scalar(my @parts = glob "$on_node/*.spill"), 2, 'the parts stay on the node');
-	is_deeply([glob "$into/*.spill $into/*.part $into/*.ended"], [], 'and no pieces of them in the spool');
-	unlink "$spool/fill";
-	my $r = $testbed->testbed('node', $node, 'setpriv', '--reuid', $testbed->user, '--regid', $testbed->user, '--init-groups',
-		"$dir/precedent/bin/precedent", 'collect', '--from', $local, '--into', $into, '--last');
-	is($r->{rc}, 0, 'when there is room they are brought by hand') or diag $r->{err};
-	ok(!-e $on_node, '... all of them');
-	my ($trace) = glob "$into/*.partial.ptrace";
-	ok($trace, '... and are a trace') or return;
-	my $info = decode_json(precedent('info', '--json', $trace)->{out});
-	is(scalar @{$info->{per_rank}}, 2, '... of both ranks');
-	like($_->{ended}, qr/signal/, '... which still know how they ended') for @{$info->{per_rank}};
-};
-
-# On the login node and the fast nodes: a read-only mount over it, since files in it are open.
-sub spool_read_only {
-	my ($on) = @_;
-	my @mount = $on ? ('mount', '-n', '--bind', '-o', 'ro', $spool, $spool) : ('umount', '-l', $spool);
-	for my $r ($testbed->run({as => 'root'}, @mount), map { $testbed->testbed('node', $_, @mount) } qw(fast1 fast2)) {
-		die "@mount: $r->{err}" if $r->{rc} != 0;
-	}
-	return;
-}
-
-subtest 'a spool that cannot be written' => sub {
-	spool_read_only(1);
-	my ($job) = submit(script('readonly', 'srun ./ring 400; mpirun -n 2 ./ring 400; sleep 1'));
-	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', 'read-only: the job runs');
-	like($testbed->output($job), qr/\A(?:ring: .*\n){2}\z/, 'and prints what it prints');
-	like(finding('spool'), qr/^FAIL .*\Q$spool\E is mounted read-only/, 'doctor says so');
-	my $show = wait_program($job, 'failed');
-	is($show->{program}{reason}, "no trace: $spool is mounted read-only", 'so does show');
-	spool_read_only(0);
-	chmod 0777, $spool;
-	($job) = submit(script('open to all', 'srun ./ring 500; sleep 1'));
-	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', 'writable by all: the job runs');
-	like(finding('spool'), qr/^FAIL .*that only root can write to .*0777/, 'doctor says what is wrong');
-	chmod 0755, $spool;
-	$show = wait_program($job, 'failed');
-	is($show->{program}{reason}, "no trace: $spool/$uid/$job was not made: is spank_precedent in plugstack.conf on all nodes, and the spool writable there?",
-		'show says what is to be looked at');
-	is_predicted('what was known is known');
-};
-
 # ---- the store ----
 
 my $sql = "$dir/tmp/sql";
@@ -557,7 +483,8 @@ subtest 'a dead daemon' => sub {
 subtest 'a probe whose node goes down' => sub {
 	my ($line) = grep { /key \S+ probe on slow \(job $probe{node}\) failed, try 1 of 3: / } split /\n/, $testbed->log('precedentd');
 	like($line, qr/no result; the job ended NODE_FAIL/, 'is tried again, and the log says why');
-	is(wait_program($lost{node}, 'ready', 150)->{program}{state}, 'ready', 'and done in the end');
+	my $program = wait_program($lost{node}, 'ready', 150)->{program};
+	is($program->{state}, 'ready', 'and done in the end') or diag $program->{reason};
 };
 
 subtest 'a probe that runs out of time' => sub {
@@ -566,6 +493,82 @@ subtest 'a probe that runs out of time' => sub {
 		'is tried again, and the log says why') or diag join "\n", grep { /$probe{timeout}\b/ } split /\n/, $testbed->log('precedentd');
 	my $program = shown($lost{timeout})->{program};
 	isnt($program->{state}, 'failed', 'nothing is given up') or diag $program->{reason};
+	$program = wait_program($lost{timeout}, 'ready', 150)->{program};
+	is($program->{state}, 'ready', 'and done in the end') or diag $program->{reason};
+};
+
+# ---- the spool: last, for probes that are tried again write there ----
+
+subtest 'a spool that is full' => sub {
+	my $text = script('full', 'srun ./ring 300; sleep 1');
+	run_command('dd', 'if=/dev/zero', "of=$spool/fill", 'bs=4k');
+	my ($job) = submit($text);
+	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', 'the job runs');
+	like($testbed->output($job), qr/\Aring: .*\n\z/, 'and prints what it prints');
+	like(finding('spool'), qr/^FAIL .*the file system of \Q$spool\E is full/, 'doctor says so');
+	my $show = wait_program($job, 'failed');
+	is($show->{program}{reason}, "no trace: the file system of $spool is full", 'so does show');
+	unlink "$spool/fill";
+	like(finding('spool'), qr/^ok /, 'when there is room again');
+	is(precedent('retrace', $job)->{rc}, 0, 'the job');
+	my (undef, $said) = submit($text);
+	like($said, qr/it is traced/, 'is traced at its next run');
+};
+
+subtest 'a spool that is full when a run has died' => sub {
+	my ($job) = submit(script('full at the end', 'srun ./dies hang 3000'));
+	ok(wait_until(60, sub { -e $testbed->path("slurm-$job.out") && $testbed->output($job) =~ /^dies: hang/m }), 'it runs') or return;
+	my $node = $testbed->job_info($job)->{BatchHost};
+	run_command('dd', 'if=/dev/zero', "of=$spool/fill", 'bs=4k');
+	run_ok('truncate', '-s', '-32k', "$spool/fill"); # room for words, not for parts
+	$testbed->run('scancel', $job);
+	ok($testbed->wait_job($job, 90), 'the job ends');
+	my ($local, $into) = ("/tmp/precedent-$uid-$job", "$spool/$uid/$job");
+	my $on_node = "$dir/tmp/$node/precedent-$uid-$job";
+	ok(wait_until(30, sub { -e "$into/tracer.err" && $testbed->read("$into/tracer.err") =~ /collect: .*No space left on device/ }),
+		'tracer.err says why');
+	is(scalar(my @parts = glob "$on_node/*.spill"), 2, 'the parts stay on the node');
+	is_deeply([glob "$into/*.spill $into/*.part $into/*.ended"], [], 'and no pieces of them in the spool');
+	unlink "$spool/fill";
+	my $r = $testbed->testbed('node', $node, 'setpriv', '--reuid', $testbed->user, '--regid', $testbed->user, '--init-groups',
+		"$dir/precedent/bin/precedent", 'collect', '--from', $local, '--into', $into, '--last');
+	is($r->{rc}, 0, 'when there is room they are brought by hand') or diag $r->{err};
+	ok(!-e $on_node, '... all of them');
+	my ($trace) = glob "$into/*.partial.ptrace";
+	ok($trace, '... and are a trace') or return;
+	my $info = decode_json(precedent('info', '--json', $trace)->{out});
+	is(scalar @{$info->{per_rank}}, 2, '... of both ranks');
+	like($_->{ended}, qr/signal/, '... which still know how they ended') for @{$info->{per_rank}};
+};
+
+# On the login node and the fast nodes: a read-only mount over it, since files in it are open.
+sub spool_read_only {
+	my ($on) = @_;
+	my @mount = $on ? ('mount', '-n', '--bind', '-o', 'ro', $spool, $spool) : ('umount', '-l', $spool);
+	for my $r ($testbed->run({as => 'root'}, @mount), map { $testbed->testbed('node', $_, @mount) } qw(fast1 fast2)) {
+		die "@mount: $r->{err}" if $r->{rc} != 0;
+	}
+	return;
+}
+
+subtest 'a spool that cannot be written' => sub {
+	spool_read_only(1);
+	my ($job) = submit(script('readonly', 'srun ./ring 400; mpirun -n 2 ./ring 400; sleep 1'));
+	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', 'read-only: the job runs');
+	like($testbed->output($job), qr/\A(?:ring: .*\n){2}\z/, 'and prints what it prints');
+	like(finding('spool'), qr/^FAIL .*\Q$spool\E is mounted read-only/, 'doctor says so');
+	my $show = wait_program($job, 'failed');
+	is($show->{program}{reason}, "no trace: $spool is mounted read-only", 'so does show');
+	spool_read_only(0);
+	chmod 0777, $spool;
+	($job) = submit(script('open to all', 'srun ./ring 500; sleep 1'));
+	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', 'writable by all: the job runs');
+	like(finding('spool'), qr/^FAIL .*that only root can write to .*0777/, 'doctor says what is wrong');
+	chmod 0755, $spool;
+	$show = wait_program($job, 'failed');
+	is($show->{program}{reason}, "no trace: $spool/$uid/$job was not made: is spank_precedent in plugstack.conf on all nodes, and the spool writable there?",
+		'show says what is to be looked at');
+	is_predicted('what was known is known');
 };
 
 done_testing;
