@@ -159,6 +159,7 @@ static int predict_in(const char *dir, const char *trace, char *const cmd[], con
 	struct prediction all = {.facts = &facts, .skeleton = &res, .here = !o->calibration};
 	struct errbuf err;
 	char skel[4096], cal[4200], log[4200];
+	int rc;
 
 	snprintf(skel, sizeof(skel), "%s/skel", dir);
 	snprintf(cal, sizeof(cal), "%s/calibration", skel);
@@ -169,7 +170,7 @@ static int predict_in(const char *dir, const char *trace, char *const cmd[], con
 		return cli_fail("%s", err.text);
 	if (facts.interpreted[0])
 		fprintf(stderr, "precedent: the skeleton is interpreted: %s\n", facts.interpreted);
-	struct skeleton_launch how = {.launcher = "mpirun", .n_ranks = facts.n_ranks, .calibrate = !o->calibration, .for_others = o->keep,
+	struct skeleton_launch how = {.launcher = "mpirun", .n_ranks = facts.n_ranks, .calibrate = !o->calibration,
 				      .interpret = facts.interpreted[0] != '\0', .scratch = o->scratch, .log = o->keep ? log : NULL,
 				      .limit_s = 300 + 50 * o->seconds};
 
@@ -180,7 +181,10 @@ static int predict_in(const char *dir, const char *trace, char *const cmd[], con
 	if (o->partial)
 		predict_partial(dir, trace, cmd, o, &all);
 	weigh(&all);
-	return print(&all, o);
+	rc = print(&all, o);
+	if (o->keep && !o->calibration && res.own)
+		skeleton_calibrate_kernels(skel, &how, res.launched_s);
+	return rc;
 }
 
 static int trace_command(char *const cmd[], const char *file)

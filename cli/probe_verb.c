@@ -38,6 +38,7 @@ struct probe {
 	struct result res;
 	XXH64_hash_t hash;
 	double startup_sum;
+	double own_s[RESULT_MAX_TRACES]; /* that a trace's skeleton with loops of the program itself took; 0: it has none */
 };
 
 static void help(void)
@@ -171,9 +172,17 @@ static int build(struct probe *p, size_t i, const char *skel, const char *log, s
 	return facts_write(skel, f, err);
 }
 
+static struct skeleton_launch launch_of(const struct probe *p, const struct skeleton_facts *f)
+{
+	return (struct skeleton_launch){.launcher = f->launcher, .n_ranks = f->n_ranks, .calibrate = p->source,
+					.interpret = f->interpreted[0] != '\0', .scratch = p->conf.scratch_dir,
+					.limit_s = 120 + 50 * p->seconds};
+}
+
 static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 {
 	struct skeleton_facts f = {0};
+	struct skeleton_launch how;
 	struct skeleton_result r;
 	struct result_trace *t = &p->res.traces[i];
 	char skel[4096], log[4160], trace[4096];
@@ -183,11 +192,10 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	snprintf(log, sizeof(log), "%s/build.log", skel);
 	if ((p->source ? build(p, i, skel, NULL, &f, err) : facts_read(skel, &f, err)) < 0)
 		return err_prefix(err, "%s", p->trace[i]);
-	struct skeleton_launch how = {.launcher = f.launcher, .n_ranks = f.n_ranks, .calibrate = p->source, .for_others = p->source,
-				      .interpret = f.interpreted[0] != '\0', .scratch = p->conf.scratch_dir, .limit_s = 120 + 50 * p->seconds};
-
+	how = launch_of(p, &f);
 	if (skeleton_run(skel, &how, &r, err) < 0)
 		return err_prefix(err, "%s", p->trace[i]);
+	p->own_s[i] = r.own ? r.launched_s : 0;
 	*t = (struct result_trace){.mpi_s = f.mpi_s, .skel_s = r.skel_s, .lo_s = r.lo_s, .hi_s = r.hi_s, .ran_s = r.ran_s,
 				   .events = f.events, .confidence = f.confidence};
 	f.computed_s = fmin(f.computed_s, f.mpi_s);
@@ -296,6 +304,24 @@ static int write_record(struct probe *p, int rv, struct errbuf *err)
 	return rv < 0 ? cli_fail("%s", err->text) : 0;
 }
 
+/* Once the record is there, so that it costs the probe nothing where this job's time ends: what probes on nodes need that cannot run
+ * the program's loops. */
+static void calibrate_for_others(const struct probe *p)
+{
+	for (size_t i = 0; i < p->n_trace; i++) {
+		struct skeleton_facts f = {0};
+		struct skeleton_launch how;
+		struct errbuf err;
+		char skel[4096];
+
+		snprintf(skel, sizeof(skel), "%s/skel.%zu", p->dir, i);
+		if (p->own_s[i] <= 0 || facts_read(skel, &f, &err) < 0)
+			continue;
+		how = launch_of(p, &f);
+		skeleton_calibrate_kernels(skel, &how, p->own_s[i]);
+	}
+}
+
 /* The directory is named after the traced job. */
 static int job_of(const char *dir, uint32_t *job)
 {
@@ -355,6 +381,8 @@ int verb_probe(int argc, char **argv)
 	if (conf_load(NULL, &p.conf, &err) < 0)
 		p.conf = (struct precedent_conf){0};
 	rc = write_record(&p, probe(&p, &err), &err);
+	if (rc == 0 && p.source)
+		calibrate_for_others(&p);
 	conf_free(&p.conf);
 	for (size_t i = 0; i < p.n_trace; i++)
 		free(p.trace[i]);

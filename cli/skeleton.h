@@ -60,6 +60,7 @@ struct skeleton_result {
 	double ran_s, init_s, wall_s;
 	double launched_s;         /* launcher's start to its end */
 	double noise;              /* relative deviation of the same work from time to time */
+	bool own;                  /* loops of the program itself ran */
 	int n_kernel;
 	struct {
 		char name[32];
@@ -71,12 +72,17 @@ struct skeleton_launch {
 	const char *launcher;     /* "srun" or "mpirun" */
 	uint32_t n_ranks;
 	bool calibrate;           /* measure this machine and write dir/calibration; else use it */
-	bool for_others;          /* and, by a second run, the one for nodes that cannot run the program's loops */
 	bool interpret;           /* dir/skel.ops by precedent-replay, not dir/skel */
 	const char *scratch;      /* directory for the files of MPI-IO; NULL or "": calls on files are delays */
 	const char *log;          /* NULL: inherited */
 	double limit_s;
 };
 int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skeleton_result *out, struct errbuf *err);
+/*
+ * After a run that calibrated, was launched for took_s seconds and had loops of the program itself: another one without them, which
+ * leaves the calibration for nodes that cannot run these. Where it fails, or takes far longer, those nodes have no prediction, and
+ * that is all.
+ */
+void skeleton_calibrate_kernels(const char *dir, const struct skeleton_launch *how, double took_s);
 
 #endif

@@ -121,6 +121,7 @@ static int read_result(const char *path, struct skeleton_result *out, struct err
 		} else if (sscanf(line, "kernel %31s %lf", name, &v) == 2 && out->n_kernel < SKELETON_KERNELS) {
 			snprintf(out->kernel[out->n_kernel].name, sizeof(out->kernel[0].name), "%s", name);
 			out->kernel[out->n_kernel++].ns_per_unit = v;
+			out->own |= !strncmp(name, "own_", 4);
 		}
 	}
 	fclose(f);
@@ -138,24 +139,24 @@ static void arguments(char **argv, size_t n, char *replay, char *skel, char *con
 	argv[n] = NULL;
 }
 
-/* kernels: without loops of the program. */
-static int launch(const struct skeleton_launch *how, const char *dir, const char *skel, const char *cal, const char *result,
-		  bool kernels, struct errbuf *err)
+/* kernels: without loops of the program, and with the calibration that is for that. */
+static int launch(const struct skeleton_launch *how, const char *dir, const char *result, bool kernels, struct errbuf *err)
 {
 	static const char *const env[] = {"OMPI_ALLOW_RUN_AS_ROOT", "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1",
 					  "OMP_NUM_THREADS", "1", NULL};
 	const char *mode = how->calibrate ? "--calibrate" : "--calibration";
 	const char *scratch = how->scratch && *how->scratch ? how->scratch : NULL;
-	char n[16], mpicc[4096], start[4128], *replay = NULL, *argv[16], *rest[8];
-	size_t m = 0;
+	char n[16], mpicc[4096], start[4128], skel[4128], cal[4128], *replay = NULL, *argv[16], *rest[8];
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	bool srun = !strcmp(how->launcher, "srun");
 	enum mpi_family family;
-	size_t k = 0;
+	size_t k = 0, m = 0;
 	int rc;
 
+	snprintf(skel, sizeof(skel), "%s/%s", dir, how->interpret ? "skel.ops" : "skel");
+	snprintf(cal, sizeof(cal), "%s/calibration%s", dir, kernels ? skel_calibration_kernels : "");
 	rest[m++] = (char *)mode;
-	rest[m++] = (char *)cal;
+	rest[m++] = cal;
 	rest[m++] = "--result";
 	rest[m++] = (char *)result;
 	if (kernels)
@@ -178,67 +179,48 @@ static int launch(const struct skeleton_launch *how, const char *dir, const char
 		argv[k++] = "--oversubscribe";
 	argv[k++] = "-n";
 	argv[k++] = n;
-	arguments(argv, k, replay, (char *)skel, rest);
+	arguments(argv, k, replay, skel, rest);
 	rc = cli_run(argv, geteuid() == 0 ? env : env + 4, how->log, how->limit_s, err);
 	free(replay);
 	return rc;
 }
 
-static bool runs_own_loops(const struct skeleton_result *r)
+static void result_path(const char *dir, char *out, size_t size)
 {
-	for (int k = 0; k < r->n_kernel; k++)
-		if (!strncmp(r->kernel[k].name, "own", 3))
-			return true;
-	return false;
-}
-
-/* For nodes that cannot run the program's loops. Where it fails, or takes much longer than the run that took so many seconds, they have
- * no prediction, and that is all. */
-static void calibrate_kernels(const struct skeleton_launch *with, double took_s, const char *dir, const char *skel, const char *cal,
-			      const char *result)
-{
-	struct skeleton_launch how = *with;
-	struct errbuf err;
-	char *beside = NULL;
-
-	if (asprintf(&beside, "%s%s", cal, skel_calibration_kernels) < 0)
-		return;
-	how.limit_s = fmin(how.limit_s, 10 + 3 * took_s);
-	if (launch(&how, dir, skel, beside, result, true, &err) != 0)
-		unlink(beside);
-	unlink(result);
-	free(beside);
+	snprintf(out, size, "%s/result.%ld", dir, (long)getpid());
 }
 
 int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skeleton_result *out, struct errbuf *err)
 {
-	char *skel = NULL, *cal = NULL, *result = NULL;
+	char result[4160];
 	double begin = cli_now();
-	int rc, rv = -1;
+	int rc;
 
 	*out = (struct skeleton_result){0};
-	if (asprintf(&skel, how->interpret ? "%s/skel.ops" : "%s/skel", dir) < 0 || asprintf(&cal, "%s/calibration", dir) < 0 ||
-	    asprintf(&result, "%s/result.%ld", dir, (long)getpid()) < 0) {
-		err_set(err, "no memory");
-		goto done;
-	}
+	result_path(dir, result, sizeof(result));
 	unlink(result);
-	rc = launch(how, dir, skel, cal, result, false, err);
+	rc = launch(how, dir, result, false, err);
 	out->launched_s = cli_now() - begin;
 	if (rc < 0)
-		goto done;
-	if (rc) {
-		err_set(err, "the skeleton failed (%s exit %d)%s%s", how->launcher, rc, how->log ? ": see " : "",
-			how->log ? how->log : "");
-		goto done;
-	}
-	rv = read_result(result, out, err);
+		return -1;
+	if (rc)
+		return err_set(err, "the skeleton failed (%s exit %d)%s%s", how->launcher, rc, how->log ? ": see " : "",
+			       how->log ? how->log : "");
+	rc = read_result(result, out, err);
 	unlink(result);
-	if (rv == 0 && how->calibrate && how->for_others && runs_own_loops(out))
-		calibrate_kernels(how, out->launched_s, dir, skel, cal, result);
-done:
-	free(skel);
-	free(cal);
-	free(result);
-	return rv;
+	return rc;
+}
+
+void skeleton_calibrate_kernels(const char *dir, const struct skeleton_launch *how, double took_s)
+{
+	struct skeleton_launch again = *how;
+	char result[4160], cal[4160];
+	struct errbuf err;
+
+	result_path(dir, result, sizeof(result));
+	snprintf(cal, sizeof(cal), "%s/calibration%s", dir, skel_calibration_kernels);
+	again.limit_s = fmin(how->limit_s, 10 + 3 * took_s);
+	if (launch(&again, dir, result, true, &err) != 0)
+		unlink(cal);
+	unlink(result);
 }

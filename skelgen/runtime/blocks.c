@@ -233,9 +233,10 @@ static int calibration_try(const char *path, struct calibration *all, char *why,
 /* Where a node cannot run the program's loops, for that reason: by the file that lies beside the other for such nodes. */
 static void calibration_beside(const char *path, const char *no_own, struct calibration *all, char *why, size_t size)
 {
-	char *beside = skel_alloc(strlen(path) + sizeof CALIBFILE_KERNELS, 1);
+	size_t n = strlen(path) + sizeof CALIBFILE_KERNELS;
+	char *beside = skel_alloc(n, 1);
 
-	sprintf(beside, "%s" CALIBFILE_KERNELS, path);
+	snprintf(beside, n, "%s" CALIBFILE_KERNELS, path);
 	mixes_without_own();
 	if (calibration_try(beside, all, why, size) != 0 && skel_rank == 0)
 		skel_fail("%s, and %s: run the skeleton on the traced machine with --kernels --calibrate %s too", no_own, why, beside);

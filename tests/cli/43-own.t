@@ -10,6 +10,7 @@ use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
 use Cli;
 use Cwd qw(getcwd);
+use File::Path qw(remove_tree);
 use JSON::PP;
 use List::Util qw(max);
 use Test::More;
@@ -59,13 +60,50 @@ subtest 'on another' => sub {
 		'a calibration of the one skeleton is none of the other');
 };
 
+# As mpirun in front of the real one, which then fails for a run by kernels alone.
+sub launcher_that_fails {
+	my ($on) = @_;
+	my ($front) = split /:/, $ENV{PATH};
+	unlink "$front/mpirun";
+	spew("$front/mpirun", <<'SH') if $on;
+#!/bin/sh
+case " $* " in *" --kernels "*) exit 1 ;; esac
+PATH=${PATH#*:} exec mpirun "$@"
+SH
+	chmod 0755, "$front/mpirun" if $on;
+	return;
+}
+
 subtest 'a probe of the traced machine' => sub {
 	mkdir '7';
-	rename 'ep.ptrace', '7/ep.ptrace' or die "7/ep.ptrace: $!\n";
-	my $r = precedent(qw(probe --dir 7 --candidate here --source --seconds 0.5));
-	is($r->{rc}, 0, 'it runs') or diag $r->{err};
+	link 'ep.ptrace', '7/ep.ptrace' or die "7/ep.ptrace: $!\n";
+	my @probe = qw(probe --dir 7 --candidate here --source --seconds 0.5);
+	is(precedent(@probe)->{rc}, 0, 'it runs');
 	ok(-s '7/skel.0/calibration', 'there is a calibration');
 	like(slurp('7/skel.0/calibration.kernels'), qr/\Aprecedent-calibration .*^end\n\z/ms, '... and one for nodes that cannot run its loops');
+	launcher_that_fails(1);
+	unlink '7/probe.here.result';
+	my $r = precedent(@probe);
+	launcher_that_fails(0);
+	is($r->{rc}, 0, 'where that cannot be made it runs') or diag $r->{err};
+	like(slurp('7/probe.here.result'), qr/^status ok\n/m, '... and has its record');
+	ok(!-e '7/skel.0/calibration.kernels', '... and none is left of before');
+	is(scalar(my @more = glob '7/skel.0/result.*'), 0, '... nor any result');
+};
+
+subtest 'a prediction that is kept' => sub {
+	my $r = precedent(qw(predict --keep --seconds 0.3 ep.ptrace));
+	my ($kept) = $r->{err} =~ /^precedent: kept in (\S+)$/m;
+	ok($kept && -s "$kept/skel/calibration.kernels", 'leaves that calibration too') or diag $r->{err};
+	my $there = precedent(qw(predict --keep --seconds 0.3 --calibration), "$kept/skel/calibration", 'ep.ptrace');
+	my ($taken) = $there->{err} =~ /^precedent: kept in (\S+)$/m;
+	is($there->{rc}, 0, 'elsewhere it is used') or diag $there->{err};
+	is(slurp("$taken/skel/calibration.kernels"), slurp("$kept/skel/calibration.kernels"), '... and taken along as it is');
+	spew("$kept/skel/calibration.kernels", substr slurp("$kept/skel/calibration.kernels"), 0, 200);
+	$r = precedent(qw(predict --calibration), "$kept/skel/calibration", 'ep.ptrace');
+	is($r->{rc}, 1, 'one that is cut short');
+	like($r->{err}, qr/\Aprecedent: \S+calibration.kernels: is cut short: [^\n]+\n\z/, '... is refused in one line');
+	remove_tree($kept, $taken);
 };
 
 # Where they cannot run, for that reason: refused without the calibration for such machines, and run with it.
@@ -84,6 +122,14 @@ sub without_them {
 	like($r->{err}, qr/^skeleton: $reason: kernels stand for them$/m, 'and says how');
 	is(own_kernels('there'), 0, 'without loops of the program');
 	unlink 'there';
+	my $whole = slurp('source.kernels');
+	for my $damaged ('', substr($whole, 0, length($whole) / 2), $whole =~ s/^ranks 2$/ranks 3/mr, "\0" x 4096) {
+		spew('source.kernels', $damaged);
+		my $d = ran('own', 'there', $env, '--calibration', 'source');
+		isnt($d->{rc}, 0, 'one that is damaged is refused');
+		is(scalar(() = $d->{err} =~ /^skeleton: rank 0: $reason, and source.kernels .*: run the skeleton/mg), 1, '... in a line') or diag $d->{err};
+	}
+	spew('source.kernels', $whole);
 	return;
 }
 
@@ -125,6 +171,10 @@ C
 	is(run_command(qw(gcc -shared -fPIC -o forbid.so forbid.c))->{rc}, 0, 'a library that forbids it');
 	my @forbid = ('env', "LD_PRELOAD=@{[getcwd()]}/forbid.so");
 	without_them(\@forbid, 'code that is written at run time may not be executed here');
+	my @interpreted = (@forbid, "$ENV{PRECEDENT_LIBDIR}/precedent-replay", 'own/skel.ops');
+	is(run_command(@mpirun, @interpreted, '--calibration', 'source', '--result', 'interpreted')->{rc}, 0, 'so does the interpreter');
+	is(own_kernels('interpreted'), 0, '... without loops of the program');
+	like(run_command("$ENV{PRECEDENT_LIBDIR}/precedent-replay", '--help')->{out}, qr/^  --kernels /m, '... whose help has the option');
 	is(ran('own', 'left', \@forbid, '--calibrate', 'source.left')->{rc}, 0, 'on the traced machine they are left to the kernels');
 	is(own_kernels('left'), 0, 'none of the loops runs');
 	my $r = ran('own', 'left.there', [], '--calibration', 'source.left');

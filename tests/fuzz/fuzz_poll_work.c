@@ -72,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct oracle o;
 	struct syn *s = syn_create(2);
+	const struct trace_proc *p;
 	struct poll_work w;
 	struct errbuf err;
 	struct trace *t;
@@ -86,6 +87,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	t = syn_open(s);
 	syn_destroy(s);
 	if (poll_work_find(t, 0, &w, &err) < 0)
+		abort();
+	p = &trace_get_rank(t, 0)->defs.proc;
+	if ((w.n > 0) != ((double)p->poll_ticks > 0.01 * (double)p->end_ticks))
 		abort();
 	if (w.n)
 		compare(&w, &o);
