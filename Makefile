@@ -93,7 +93,7 @@ BENCH_SRC := $(wildcard tests/bench/bench_*.c tests/bench/make_*.c)
 # The simulation of backfill, a program of several files.
 BACKFILL_SRC := $(filter-out %/main.c,$(wildcard tests/bench/backfill/*.c))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(BENCH_SRC)) $(B)/tests/bench/backfill \
-             $(B)/tests/bench/submit_jobs $(B)/tests/bench/processor_share
+             $(B)/tests/bench/submit_jobs $(B)/tests/bench/processor_share $(B)/tests/bench/core_watch
 # The experiments with models: what needs OpenMP or MPI is for the programs alone.
 MODEL_EXP_SRC := $(filter-out %/main.c %/parallel.c %/halo.c,$(wildcard tests/bench/model/*.c))
 PROG_C    := $(wildcard tests/programs/*.c)
@@ -358,7 +358,7 @@ bench: bootstrap
 	scripts/bench
 
 bench-accuracy: bootstrap
-	$(MAKE) all programs $(addprefix $(B)/tests/bench/,make_partial make_estimate processor_share libmpi_timer.so)
+	$(MAKE) all programs $(addprefix $(B)/tests/bench/,make_partial make_estimate processor_share core_watch libmpi_timer.so)
 	tests/bench/accuracy_machines.pl --fill
 
 bench-model-experiments: bootstrap

@@ -9,10 +9,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../bench/lib", "$FindBin::Bin/../cluster/lib";
 use File::Temp qw(tempdir);
+use IPC::Open2 qw(open2);
 use JSON::PP qw(encode_json);
 use Machines qw(machine_names why_failed);
 use Pairs qw(of_sides quickest runs_until way_of);
 use Programs qw(program_names program_of short_name slurp spill);
+use Steady qw(is_steady steady_speed);
 use Test::More;
 use Testbed qw(run_command top);
 
@@ -135,6 +137,36 @@ subtest 'the quickest of several runs of a probe' => sub {
 	my $r = machines('--table', '--results', results('luck', row('qemu', 2, 0.3), row('qemu', 2, 5, way => way_of('valgrind')), row('valgrind', 2, 0.2)));
 	is_deeply([(summary($r->{out}, 'qemu-user'))[0, 1]], [1, '30.0'], 'whose rows are apart from those of before');
 	is_deeply([(summary($r->{out}, 'valgrind, no tool'))[0, 1]], [1, '20.0'], 'and from those of others');
+};
+
+subtest 'which runs count' => sub {
+	is(steady_speed(7000 => 85, 7600 => 14, 9900 => 1), 7600, 'the speed that a tenth of the looks exceed');
+	is(steady_speed(7000 => 95, 7600 => 5), 7000, '... which is not the greatest');
+	is(steady_speed(), 0, 'none without looks');
+	ok(is_steady(1000, (990) x 80, (900) x 20), 'a fifth of the looks may be slow');
+	ok(!is_steady(1000, (990) x 79, (900) x 21), '... and no more');
+	ok(is_steady(1000, (925) x 9), 'slow is what is more than 8 % off');
+	ok(is_steady(1000), 'without looks a run counts');
+};
+
+subtest 'looks at the cores' => sub {
+	my $tool = ($ENV{PRECEDENT_BUILD} // top() . '/build') . '/tests/bench/core_watch';
+	my $made = run_command('make', '--silent', '-C', top(), 'B=' . $tool =~ s{/tests/bench/core_watch$}{}r, $tool);
+	is($made->{rc}, 0, 'the tool is built') or diag($made->{err});
+	is(run_command($tool, @$_)->{rc}, 2, "'@$_' is no use of it") for [], ['x'], [-1], [0, 123456];
+	my $pid = open2(my $says, my $ask, $tool, 0);
+	$ask->autoflush(1);
+	sleep 1;
+	print {$ask} "\n";
+	my @looks = split ' ', <$says>;
+	SKIP: {
+		skip 'no process of real-time priority can be had here', 2 if !@looks;
+		cmp_ok(scalar @looks, '<=', 41, 'forty in a second at most');
+		is(scalar(grep { !/^[1-9]\d*$/ } @looks), 0, '... all of them speeds');
+	}
+	close $ask;
+	waitpid $pid, 0;
+	is($?, 0, 'it ends with its input');
 };
 
 # As Slurm and Open MPI report a rank that died; paths are made longer than what is kept of the end.

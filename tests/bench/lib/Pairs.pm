@@ -14,6 +14,7 @@ use JSON::PP;
 use List::Util qw(max min sum);
 use Machines qw(home_of machine run_on work_dir);
 use Programs qw(program_of furnish slurp spill owned);
+use Steady qw(steadily unsteady_runs);
 use Testbed;
 
 our @EXPORT_OK = qw(prepare pair_begin pair_row of_this_way of_sides quickest runs_until way_of);
@@ -53,8 +54,10 @@ sub prepare {
 	my $dir = work_dir($home) . '/' . $name =~ s/[^\w-]+/-/gr;
 	my %p = (name => $name, home => $home, ranks => $ranks, dir => $dir, trace => "$dir/trace.ptrace", cal => "$dir/cal",
 		stop => "$dir/stop", leaves => program_of($name)->{leaves}, cmd => [furnish($dir, $name, $ranks, $small)]);
-	unlink $p{trace};
-	run(\%p, $home, {native => 1, env => {LD_PRELOAD => "$dir/libprecedent_trace.so", PRECEDENT_TRACE_FILE => $p{trace}}}, @{$p{cmd}});
+	steadily(sub {
+		unlink $p{trace};
+		run(\%p, $home, {native => 1, env => {LD_PRELOAD => "$dir/libprecedent_trace.so", PRECEDENT_TRACE_FILE => $p{trace}}}, @{$p{cmd}});
+	});
 	-s $p{trace} or die "it left no trace\n";
 	my $part = $PART * skeleton_make(\%p, $most)->{traced_s};
 	$p{seconds} = min($most, max($part, $least // $LEAST_S{$home}));
@@ -142,12 +145,14 @@ sub quickest {
 sub times_at {
 	my ($p, $at) = @_;
 	my $rule = $at eq $p->{home} ? \%HOME_RUNS : \%ELSEWHERE_RUNS;
-	my $once = sub { program($p, $at) };
+	my $once = sub { steadily(sub { program($p, $at) }) };
+	my $unsteady = unsteady_runs();
 	my $before = runs_until($rule, $once);
-	my ($skeleton, $empty) = map { my @how = @$_; quickest($at, 'skel_s', sub { skeleton($p, $at, @how) }) } ['mix'], ['spin', '--empty-loop'];
-	my $partial = quickest($at, 'whole_s', sub { partial($p, $at) });
+	my ($skeleton, $empty) = map { my @how = @$_; quickest($at, 'skel_s', sub { steadily(sub { skeleton($p, $at, @how) }) }) } ['mix'], ['spin', '--empty-loop'];
+	my $partial = quickest($at, 'whole_s', sub { steadily(sub { scalar partial($p, $at) }) });
 	my $after = $before->[0] < $rule->{twice} ? runs_until($rule, $once) : [];
-	return {before => $before, after => $after, program => of_sides($before, $after), skeleton => $skeleton, empty => $empty, partial => $partial};
+	return {before => $before, after => $after, program => of_sides($before, $after), skeleton => $skeleton, empty => $empty, partial => $partial,
+		unsteady => unsteady_runs() - $unsteady};
 }
 
 # Mean of the medians of both sides, so that a drift is in neither.
@@ -201,6 +206,7 @@ sub pair_row {
 		skeleton => $told->{skeleton}{mean}, ratio => $home->{program} * $s1->{skel_s} / $s0->{skel_s}, told => $told,
 		empty => $home->{program} * $there->{empty}{skel_s} / $home->{empty}{skel_s}, kernels => $home->{program} * (@ratio ? sum(@ratio) / @ratio : 1),
 		made_s => $p->{seconds}, clock => $home->{program}, probe => $s1->{took}, launch => median(@{$p->{launched}{$at}}), own => $s0->{skel_s} / $home->{program});
+	$row{unsteady} = $home->{unsteady} + ($same ? 0 : $there->{unsteady});
 	# For who asks later where an error comes from: what the skeleton said of itself at home and there.
 	$row{computes} = $p->{facts}{computed_s} / $p->{facts}{traced_s};
 	($row{at_home}, $row{there}) = map { my $s = $_; +{map { $_ => $s->{$_} + 0 } grep { defined $s->{$_} } qw(skel_s computed_s noise)} } $s0, $s1;
