@@ -14,7 +14,7 @@ use JSON::PP;
 use List::Util qw(max min sum);
 use Machines qw(home_of machine run_on work_dir);
 use Programs qw(program_of furnish slurp spill owned);
-use Steady qw(steadily unsteady_runs);
+use Steady qw(quiet_speed steadily unsteady_runs);
 use Testbed;
 
 our @EXPORT_OK = qw(prepare pair_begin pair_row of_this_way of_sides quickest runs_until way_of);
@@ -38,6 +38,8 @@ my ($PART, %LEAST_S) = (1 / 4, home => 0.4, here => 0.3);
 # one in any case if the first is shorter than that. Where it takes longer than `twice` it runs before them only.
 my %HOME_RUNS = (seconds => 3, most => 5, twice => 1e9);
 my %ELSEWHERE_RUNS = (seconds => 2, most => 3, twice => 4);
+
+my $GROWN = 1.03; # the quiet speed of the cores, when what was measured before is of other cores
 
 # The skeleton's facts; made of SECONDS at home, compiled or only planned.
 sub skeleton_make {
@@ -87,6 +89,7 @@ sub skeleton {
 	}
 	die "the skeleton left no result\n" if !$r{skel_s};
 	$r{took} = $r{wall_s} - $r{init_s};
+	$r{calibration} = slurp("$p->{cal}.$way") if $at eq $p->{home};
 	return \%r;
 }
 
@@ -146,13 +149,17 @@ sub times_at {
 	my ($p, $at) = @_;
 	my $rule = $at eq $p->{home} ? \%HOME_RUNS : \%ELSEWHERE_RUNS;
 	my $once = sub { steadily(sub { program($p, $at) }) };
-	my $unsteady = unsteady_runs();
+	my ($unsteady, $quiet) = (unsteady_runs(), quiet_speed());
 	my $before = runs_until($rule, $once);
 	my ($skeleton, $empty) = map { my @how = @$_; quickest($at, 'skel_s', sub { steadily(sub { skeleton($p, $at, @how) }) }) } ['mix'], ['spin', '--empty-loop'];
+	if ($at eq $p->{home}) { # of the runs that count, which need not be the last
+		spill("$p->{cal}.mix", $skeleton->{calibration});
+		spill("$p->{cal}.spin", $empty->{calibration});
+	}
 	my $partial = quickest($at, 'whole_s', sub { steadily(sub { scalar partial($p, $at) }) });
 	my $after = $before->[0] < $rule->{twice} ? runs_until($rule, $once) : [];
 	return {before => $before, after => $after, program => of_sides($before, $after), skeleton => $skeleton, empty => $empty, partial => $partial,
-		unsteady => unsteady_runs() - $unsteady};
+		quiet => $quiet, unsteady => unsteady_runs() - $unsteady};
 }
 
 # Mean of the medians of both sides, so that a drift is in neither.
@@ -188,8 +195,13 @@ sub told {
 # What is measured at home, for the pairs that follow.
 sub pair_begin {
 	my ($p) = @_;
+	my $t = times_at($p, $p->{home});
+	return $t if !grown($t);
 	return times_at($p, $p->{home});
 }
+
+# Whether the cores have been faster since than they were in the quiet moments known when those times were measured.
+sub grown { return quiet_speed() > $GROWN * $_[0]{quiet} }
 
 # The line of one pair: what each method would have told, and what happened. On the traced machine what the program took before
 # the probes predicts what it takes after them, elsewhere its time at home is the mean of both.
@@ -198,6 +210,7 @@ sub pair_row {
 	my $same = $at eq $p->{home};
 	my $home = $same ? {%$at_home, program => of_sides($at_home->{before})} : $at_home;
 	my $there = $same ? {%$at_home, program => of_sides($at_home->{after})} : times_at($p, $at);
+	die "the cores are faster than they were at home\n" if grown($home);
 	my $told = told($p, $at, $home, $there);
 	my ($s0, $s1, $p0, $p1) = (map({ $_->{skeleton} } $home, $there), map { $_->{partial} } $home, $there);
 	my @ratio = map { $s1->{kernel}{$_} / $s0->{kernel}{$_} } grep { $s1->{kernel}{$_} } keys %{$s0->{kernel}};
