@@ -80,6 +80,8 @@ static int print_json(const struct prediction *p, const struct options *o)
 
 	if (f->interpreted[0])
 		json_object_set_new(j, "interpreted", json_string(f->interpreted));
+	if (p->skeleton->without_own[0])
+		json_object_set_new(j, "without_own", json_string(p->skeleton->without_own));
 	if (p->have_partial)
 		json_object_set_new(j, "partial", json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "predicted_s",
 							    p->partial.whole_s, "lo_s", p->partial.lo_s, "hi_s",

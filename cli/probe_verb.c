@@ -196,6 +196,8 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	if (skeleton_run(skel, &how, &r, err) < 0)
 		return err_prefix(err, "%s", p->trace[i]);
 	p->own_s[i] = r.own ? r.launched_s : 0;
+	if (r.without_own[0])
+		snprintf(p->res.without_own, sizeof(p->res.without_own), "%s", r.without_own);
 	*t = (struct result_trace){.mpi_s = f.mpi_s, .skel_s = r.skel_s, .lo_s = r.lo_s, .hi_s = r.hi_s, .ran_s = r.ran_s,
 				   .events = f.events, .confidence = f.confidence};
 	f.computed_s = fmin(f.computed_s, f.mpi_s);

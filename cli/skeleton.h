@@ -61,6 +61,7 @@ struct skeleton_result {
 	double launched_s;         /* launcher's start to its end */
 	double noise;              /* relative deviation of the same work from time to time */
 	bool own;                  /* loops of the program itself ran */
+	char without_own[301];     /* why they did not, though they do where it was calibrated; "": they do, or it has none */
 	int n_kernel;
 	struct {
 		char name[32];

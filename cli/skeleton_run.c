@@ -118,6 +118,8 @@ static int read_result(const char *path, struct skeleton_result *out, struct err
 			out->wall_s = v;
 		} else if (sscanf(line, "noise %lf", &v) == 1) {
 			out->noise = v;
+		} else if (sscanf(line, "without_own %300[^\n]", out->without_own) == 1) {
+			continue;
 		} else if (sscanf(line, "kernel %31s %lf", name, &v) == 2 && out->n_kernel < SKELETON_KERNELS) {
 			snprintf(out->kernel[out->n_kernel].name, sizeof(out->kernel[0].name), "%s", name);
 			out->kernel[out->n_kernel++].ns_per_unit = v;

@@ -215,7 +215,8 @@ static int parse_class(struct result *r, char *pos)
 
 /* What has been seen of a record so far; every key but trace and kernel comes once. */
 enum seen { SEEN_JOB = 1, SEEN_CANDIDATE = 2, SEEN_STATUS = 4, SEEN_REASON = 8, SEEN_CLASS = 16,
-	    SEEN_STARTUP = 32, SEEN_HASH = 64, SEEN_UNPARTIAL = 128, SEEN_INTERPRETED = 256, SEEN_NOISE = 512 };
+	    SEEN_STARTUP = 32, SEEN_HASH = 64, SEEN_UNPARTIAL = 128, SEEN_INTERPRETED = 256, SEEN_NOISE = 512,
+	    SEEN_WITHOUT_OWN = 1024 };
 
 static int seen_once(unsigned *seen, unsigned bit, const char *key, struct errbuf *errp)
 {
@@ -265,6 +266,9 @@ static int parse_scalar(struct result *r, const char *key, char *val, unsigned *
 	} else if (!strcmp(key, "interpreted")) {
 		bit = SEEN_INTERPRETED;
 		rv = parse_text(val, r->interpreted, sizeof(r->interpreted));
+	} else if (!strcmp(key, "without_own")) {
+		bit = SEEN_WITHOUT_OWN;
+		rv = parse_text(val, r->without_own, sizeof(r->without_own));
 	} else if (!strcmp(key, "hash")) {
 		bit = SEEN_HASH;
 		rv = parse_hex16(val, r->hash_hex);
@@ -426,6 +430,8 @@ int result_format(const struct result *res, struct buf *out, struct errbuf *errp
 		put_fmt(out, "noise %.4g\n", res->noise);
 	if (res->interpreted[0])
 		put_text(out, "interpreted", res->interpreted);
+	if (res->without_own[0])
+		put_text(out, "without_own", res->without_own);
 	if (res->has_hash)
 		put_fmt(out, "hash %s\n", res->hash_hex);
 	put_fmt(out, "end\n");

@@ -38,6 +38,7 @@ static struct {
 	double calibrated_ns;
 	uint64_t kind; /* of processor */
 	const char *calibrate; /* file to write in the end, or NULL */
+	const char *without_own; /* why kernels stand for the program's own loops on this machine; or NULL */
 	int empty, kernels;
 } blocks;
 
@@ -238,6 +239,7 @@ static void calibration_beside(const char *path, const char *no_own, struct cali
 
 	snprintf(beside, n, "%s" CALIBFILE_KERNELS, path);
 	mixes_without_own();
+	blocks.without_own = no_own;
 	if (calibration_try(beside, all, why, size) != 0 && skel_rank == 0)
 		skel_fail("%s, and %s: run the skeleton on the traced machine with --kernels --calibrate %s too", no_own, why, beside);
 	if (skel_rank == 0)
@@ -433,6 +435,8 @@ void skel_blocks_print(FILE *f)
 	for (int c = 0; c < CLASS_N; c++)
 		if (blocks.cal.classes >> c & 1)
 			fprintf(f, "kernel %s %.6f\n", kernel_name(c), blocks.kernel_ns[c]);
+	if (blocks.without_own != NULL)
+		fprintf(f, "without_own %s\n", blocks.without_own);
 	fprintf(f, "calibrated_s %.6f\n", blocks.calibrated_ns * 1e-9);
 	fprintf(f, "digest %.6g\n", compute_digest());
 }

@@ -60,18 +60,15 @@ subtest 'on another' => sub {
 		'a calibration of the one skeleton is none of the other');
 };
 
-# As mpirun in front of the real one, which then fails for a run by kernels alone.
-sub launcher_that_fails {
-	my ($on) = @_;
+# In front of the real mpirun while ONCE goes on; by that line, if it comes so far, with these options.
+sub with_launcher {
+	my ($line, $options, $once) = @_;
 	my ($front) = split /:/, $ENV{PATH};
+	spew("$front/mpirun", "#!/bin/sh\n$line\nPATH=\${PATH#*:} exec mpirun $options \"\$@\"\n");
+	chmod 0755, "$front/mpirun";
+	my $result = $once->();
 	unlink "$front/mpirun";
-	spew("$front/mpirun", <<'SH') if $on;
-#!/bin/sh
-case " $* " in *" --kernels "*) exit 1 ;; esac
-PATH=${PATH#*:} exec mpirun "$@"
-SH
-	chmod 0755, "$front/mpirun" if $on;
-	return;
+	return $result;
 }
 
 subtest 'a probe of the traced machine' => sub {
@@ -81,10 +78,9 @@ subtest 'a probe of the traced machine' => sub {
 	is(precedent(@probe)->{rc}, 0, 'it runs');
 	ok(-s '7/skel.0/calibration', 'there is a calibration');
 	like(slurp('7/skel.0/calibration.kernels'), qr/\Aprecedent-calibration .*^end\n\z/ms, '... and one for nodes that cannot run its loops');
-	launcher_that_fails(1);
+	unlike(slurp('7/probe.here.result'), qr/^without_own/m, '... which its own record does not speak of');
 	unlink '7/probe.here.result';
-	my $r = precedent(@probe);
-	launcher_that_fails(0);
+	my $r = with_launcher('case " $* " in *" --kernels "*) exit 1 ;; esac', '', sub { precedent(@probe) });
 	is($r->{rc}, 0, 'where that cannot be made it runs') or diag $r->{err};
 	like(slurp('7/probe.here.result'), qr/^status ok\n/m, '... and has its record');
 	ok(!-e '7/skel.0/calibration.kernels', '... and none is left of before');
@@ -121,6 +117,7 @@ sub without_them {
 	is($r->{rc}, 0, 'it runs then') or diag $r->{err};
 	like($r->{err}, qr/^skeleton: $reason: kernels stand for them$/m, 'and says how');
 	is(own_kernels('there'), 0, 'without loops of the program');
+	like(slurp('there'), qr/^without_own $reason$/m, 'which its result gives the reason of');
 	unlink 'there';
 	my $whole = slurp('source.kernels');
 	for my $damaged ('', substr($whole, 0, length($whole) / 2), $whole =~ s/^ranks 2$/ranks 3/mr, "\0" x 4096) {
@@ -181,5 +178,9 @@ C
 	is($r->{rc}, 0, 'such a calibration is good on machines that could run them') or diag $r->{err};
 	is(own_kernels('left.there'), 0, 'where they are left to the kernels as well');
 	is(ran('own', 'left.there', \@forbid, '--calibration', 'source.left')->{rc}, 0, 'and on those that could not');
+	is(precedent(qw(probe --dir 7 --candidate here --source --seconds 0.5))->{rc}, 0, 'a probe of the traced machine');
+	$r = with_launcher('', "-x LD_PRELOAD=@{[getcwd()]}/forbid.so", sub { precedent(qw(probe --dir 7 --candidate there --seconds 0.5)) });
+	is($r->{rc}, 0, 'and one of such a node') or diag $r->{err};
+	like(slurp('7/probe.there.result'), qr/^without_own code that is written at run time may not be executed here$/m, 'whose record says so');
 	return;
 }

@@ -187,6 +187,25 @@ static void test_show(void **state)
 	json_decref(reply);
 }
 
+/* What the record of a probe says of loops that did not run there is answered. */
+static void test_probe_without_own(void **state)
+{
+	struct store_probe probe = {.state = PROBE_DONE, .key = KEY_A, .candidate = "old",
+				    .result = "precedent-result 1\njob 5\ncandidate old\nstatus ok\nnode_class 0123456789abcdef Old CPU\n"
+					      "startup_s 0\ntrace 0 mpi_s 1 skel_s 1 lo_s 1 hi_s 1 ran_s 1 events 1 confidence 1\n"
+					      "without_own no AVX2 here\nhash fedcba9876543210\nend\n"};
+	json_t *reply, *record;
+	struct errbuf e;
+
+	(void)state;
+	assert_int_equal(store_probe_put(store, &probe, &e), 0);
+	reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}");
+	record = json_object_get(json_array_get(json_object_get(reply, "probes"), 0), "record");
+	assert_string_equal(json_string_value(json_object_get(record, "without_own")), "no AVX2 here");
+	json_decref(reply);
+	assert_int_equal(store_probe_drop(store, KEY_A, "old", &e), 0);
+}
+
 static double number(const json_t *o, const char *name);
 
 /* Job 3 was submitted when jobs 1 and 2 had ended, with errors of 0 and 20 %. */
@@ -490,7 +509,7 @@ int main(void)
 		T(test_show),	       T(test_evidence),	  T(test_relations), T(test_models),
 		T(test_accuracy),      T(test_retrace),
 		T(test_forget),	       T(test_busy_lists),	  T(test_site),
-		T(test_text),	       T(test_cost),
+		T(test_text),	       T(test_cost),		  T(test_probe_without_own),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

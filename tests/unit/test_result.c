@@ -86,6 +86,25 @@ static void test_failed(void **state)
 	assert_non_null(strstr(e.text, "reason"));
 }
 
+static void test_without_own(void **state)
+{
+	static struct result back; /* what is not given must come out empty by itself */
+	struct buf out = {0};
+	struct errbuf e;
+	struct result r;
+
+	(void)state;
+	assert_int_equal(parse(GOOD_HEAD GOOD_CLASS GOOD_TRACE "without_own no AVX2 here\n" GOOD_TAIL, &r, &e), 0);
+	assert_string_equal(r.without_own, "no AVX2 here");
+	assert_string_equal(r.interpreted, "");
+	assert_int_equal(result_format(&r, &out, &e), 0);
+	assert_int_equal(result_parse((const char *)out.data, out.len, &back, &e), 0);
+	assert_string_equal(back.without_own, "no AVX2 here");
+	buf_free(&out);
+	assert_int_equal(parse(GOOD, &r, &e), 0);
+	assert_string_equal(r.without_own, "");
+}
+
 static void test_every_cut_is_refused(void **state)
 {
 	const char *good = GOOD;
@@ -127,6 +146,8 @@ static const char *const bad[] = {
 	"precedent-result 1\njob 1\ncandidate fast\nstatus okay\n" GOOD_CLASS GOOD_TRACE GOOD_TAIL,
 	"precedent-result 1\njob 1\nstatus ok\n" GOOD_CLASS GOOD_TRACE GOOD_TAIL,
 	GOOD_HEAD GOOD_CLASS "compute 0 traced_s 1 skel_s 1\n" GOOD_TRACE GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "without_own a\nwithout_own b\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "without_own \n" GOOD_TAIL,
 	GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 1 traced_s 1 skel_s 1\n" GOOD_TAIL,
 	GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 0 traced_s 1 skel_s 1\ncompute 0 traced_s 1 skel_s 1\n" GOOD_TAIL,
 	GOOD_HEAD GOOD_CLASS GOOD_TRACE "compute 0 traced_s 10.6 skel_s 1\n" GOOD_TAIL,
@@ -333,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_good),
 		cmocka_unit_test(test_computation),
 		cmocka_unit_test(test_failed),
+		cmocka_unit_test(test_without_own),
 		cmocka_unit_test(test_every_cut_is_refused),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_bad_numbers),
