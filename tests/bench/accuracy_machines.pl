@@ -41,8 +41,10 @@ use List::Util qw(min);
 use Machines qw(machine machine_names home_of machines_end);
 use Pairs qw(prepare pair_begin pair_row of_this_way way_of);
 use Programs qw(program_names program_of short_name slurp);
+use Steady qw(never_steady);
 
-my $FAILURES = 2; # of a program on a machine: then it is not tried again
+my $FAILURES = 2;  # of a program on a machine: then it is not tried again
+my $DISTURBED = 9; # pairs of a program that the cores were not steady for
 my %o = (pairs => 5, ranks => 2, results => 'accuracy.jsonl', programs => '', machines => '', seconds => 3, minutes => 1e6);
 GetOptions(\%o, 'pairs=i', 'fill', 'minutes=f', 'ranks=i', 'results=s', 'programs=s', 'machines=s', 'seconds=f', 'least=f', 'small', 'table', 'document=s', 'prune', 'list') && !@ARGV or exit 2;
 chdir top() or die top() . ": $!\n";
@@ -106,6 +108,7 @@ sub tasks {
 # Machines where a task lacks pairs, and may yet get them.
 sub lacking {
 	my ($t) = @_;
+	return if ($t->{disturbed} // 0) >= $DISTURBED;
 	return grep { $t->{rows}{$_} < $o{pairs} && ($t->{failed}{$_} // 0) < $FAILURES } grep { exists $t->{rows}{$_} } machine_names();
 }
 
@@ -113,15 +116,19 @@ sub lacking {
 sub next_task {
 	my @open = grep { lacking($_) } @_ or return;
 	return $open[0] if !$o{fill};
-	return (sort { $a->[0] <=> $b->[0] || $a->[1] <=> $b->[1] } map { my $t = $open[$_]; [min(@{$t->{rows}}{lacking($t)}), $_, $t] } 0 .. $#open)[0][2];
+	return (sort { $a->[0] <=> $b->[0] || $a->[1] <=> $b->[1] } map { my $t = $open[$_]; [min(@{$t->{rows}}{lacking($t)}) + ($t->{disturbed} // 0), $_, $t] } 0 .. $#open)[0][2];
 }
 
 sub failed {
 	my ($t, $machine, $why) = @_;
 	$why =~ s/\s+\z//;
 	$why =~ s/\s*\n\s*/ \/ /g;
-	$t->{failed}{$machine}++;
 	warn "$t->{name} on $machine: $why\n";
+	if (never_steady($why)) {
+		$t->{disturbed}++;
+		return;
+	}
+	$t->{failed}{$machine}++;
 	note({program => $t->{name}, machine => $machine, ranks => $o{ranks}, failed => $why});
 	return;
 }
@@ -138,7 +145,7 @@ sub go_on {
 	};
 	if (!$at_home) {
 		my $why = $@;
-		failed($t, $_, $why) for @at;
+		failed($t, $_, $why) for never_steady($why) ? $at[0] : @at;
 		return;
 	}
 	for my $machine (@at) {

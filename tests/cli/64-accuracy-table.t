@@ -14,7 +14,7 @@ use JSON::PP qw(encode_json);
 use Machines qw(machine_names why_failed);
 use Pairs qw(of_sides quickest runs_until way_of);
 use Programs qw(program_names program_of short_name slurp spill);
-use Steady qw(is_steady steady_speed);
+use Steady qw(is_steady never_steady steady_speed);
 use Test::More;
 use Testbed qw(run_command top);
 
@@ -147,6 +147,8 @@ subtest 'which runs count' => sub {
 	ok(!is_steady(1000, (990) x 79, (900) x 21), '... and no more');
 	ok(is_steady(1000, (925) x 9), 'slow is what is more than 8 % off');
 	ok(is_steady(1000), 'without looks a run counts');
+	ok(never_steady("the cores were not steady for 150 s\n"), 'a pair that was disturbed');
+	ok(!never_steady("lmp on home failed (1): the cores were not steady"), '... has not failed');
 };
 
 subtest 'looks at the cores' => sub {

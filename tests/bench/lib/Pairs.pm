@@ -210,7 +210,7 @@ sub pair_row {
 	my $same = $at eq $p->{home};
 	my $home = $same ? {%$at_home, program => of_sides($at_home->{before})} : $at_home;
 	my $there = $same ? {%$at_home, program => of_sides($at_home->{after})} : times_at($p, $at);
-	die "the cores are faster than they were at home\n" if grown($home);
+	die "the cores were not steady at home: they are faster now\n" if grown($home);
 	my $told = told($p, $at, $home, $there);
 	my ($s0, $s1, $p0, $p1) = (map({ $_->{skeleton} } $home, $there), map { $_->{partial} } $home, $there);
 	my @ratio = map { $s1->{kernel}{$_} / $s0->{kernel}{$_} } grep { $s1->{kernel}{$_} } keys %{$s0->{kernel}};

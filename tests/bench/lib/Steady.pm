@@ -11,17 +11,19 @@ use IPC::Open2;
 use List::Util qw(sum0);
 use Time::HiRes qw(sleep time);
 
-our @EXPORT_OK = qw(steadily is_steady unsteady_runs steady_speed quiet_speed);
+our @EXPORT_OK = qw(steadily is_steady unsteady_runs steady_speed quiet_speed never_steady);
 
 # A look is slow below SLOW of the speed that a tenth of all looks so far exceed; a run is steady with so many of them at most.
 # Between programs' runs here, launches included, 8 to 19 % are slow when they take 1.44 to 1.48 s, 23 % when 1.55, 60 % when 1.94.
 my ($SLOW, $MOST_SLOW) = (0.92, 0.20);
 my ($FIRST_LOOK_S, $LOOK_S, $WAIT_S) = (20, 1, 20); # the wait for steady cores is before each try
-my ($TRIES, $TRIES_S, $TRIES_LEAST) = (8, 30, 3);     # of one run: so many, or those that begin within so long, but three of long ones
+my $GIVE_UP_S = 150;                                # of a run that never is steady
+my ($LONG_S, $LONG_TRIES) = (5, 3);                 # of a run that takes longer the steadiest of so many counts
 
+my $NOT_STEADY = 'the cores were not steady';
 my ($watch, $ask, $answer, %seen, $unsteady);
 
-# How many runs counted that were not steady.
+# How many runs counted that were not steady, all of them long.
 sub unsteady_runs { return $unsteady // 0 }
 
 # The looks since the last call, as numbers; none without a watch.
@@ -67,25 +69,38 @@ sub begin {
 	return;
 }
 
-# What ONCE returns, in scalar context, of a run with steady cores, or else of the steadiest of some.
+# Until the cores are steady, or so many seconds have passed.
+sub await {
+	my ($until) = (time + $_[0]);
+	return if !$watch;
+	do {
+		looks();
+		sleep $LOOK_S;
+	} while (!is_steady(quiet_speed(), looks()) && time < $until);
+	return;
+}
+
+# What ONCE returns, in scalar context, of a run with steady cores; of a long one that never has these, of the steadiest. It dies
+# where a short one is in vain.
 sub steadily {
 	my ($once) = @_;
 	begin();
-	my ($begin, $least, $best) = (time, 2);
-	for (1 .. $TRIES) {
-		last if time > $begin + $TRIES_S && $_ > $TRIES_LEAST;
-		for (my $until = time + $WAIT_S; $watch && time < $until;) {
-			looks();
-			sleep $LOOK_S;
-			last if is_steady(quiet_speed(), looks());
-		}
+	my ($begin, $least, $long, $best) = (time, 2, 0);
+	do {
+		await($long ? $LOOK_S : $WAIT_S);
+		my $start = time;
 		my $result = $once->();
+		$long++ if time > $start + $LONG_S;
 		my $part = slow_part(quiet_speed(), looks());
 		($least, $best) = ($part, $result) if $part < $least;
 		return $best if $least <= $MOST_SLOW;
-	}
+		die "$NOT_STEADY for $GIVE_UP_S s\n" if !$long && time > $begin + $GIVE_UP_S;
+	} while ($long < $LONG_TRIES);
 	$unsteady++;
 	return $best;
 }
+
+# Whether it was such a run that ended a pair: no failure of what was measured.
+sub never_steady { return $_[0] =~ /^\Q$NOT_STEADY/ }
 
 1;
