@@ -151,7 +151,9 @@ sub go_on {
 	for my $machine (@at) {
 		my $l = eval { pair_row({%$p}, $machine, $at_home) }; # what cannot be stopped on one machine is tried on the next
 		if (!$l) {
-			failed($t, $machine, $@);
+			my $why = $@;
+			failed($t, $machine, $why);
+			last if never_steady($why); # home is measured anew
 			next;
 		}
 		note($l);
