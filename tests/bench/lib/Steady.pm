@@ -18,7 +18,7 @@ our @EXPORT_OK = qw(steadily is_steady unsteady_runs steady_speed quiet_speed ne
 my ($SLOW, $MOST_SLOW) = (0.92, 0.20);
 my ($FIRST_LOOK_S, $LOOK_S, $WAIT_S) = (20, 1, 20); # the wait for steady cores is before each try
 my $GIVE_UP_S = 150;                                # of a run that never is steady
-my ($LONG_S, $LONG_TRIES) = (5, 3);                 # of a run that takes longer the steadiest of so many counts
+my ($LONG_S, $LONG_TRIES) = (8, 3);                 # of a run that takes longer the steadiest of so many counts
 
 my $NOT_STEADY = 'the cores were not steady';
 my ($watch, $ask, $answer, %seen, $unsteady);
