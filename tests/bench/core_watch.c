@@ -7,17 +7,9 @@
  *each line of standard input it writes one: of each instant since the line before, how many passes the
  *slowest core did in a millisecond. Until standard input ends. Root.
  */
-#include <errno.h>
 #include <math.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "tests/bench/cores.h"
 
 #define NS_IN_S	  1000000000ll
 #define PERIOD_NS 25000000ll
@@ -35,22 +27,6 @@
 struct look {
 	float speed[CORES_MAX][INSTANTS]; /* passes in a millisecond, by core and period; 0: none */
 };
-
-static long long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS_IN_S + t.tv_nsec;
-}
-
-static void sleep_until(long long ns)
-{
-	struct timespec t = {.tv_sec = ns / NS_IN_S, .tv_nsec = ns % NS_IN_S};
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
-		;
-}
 
 /* Packed multiplications and additions in enough registers to keep their units busy, and beside them loads
  * and integers. */
@@ -79,33 +55,26 @@ static float look(void)
 	double passes = 0;
 
 	packed(); /* the code comes back to the cache */
-	begin = now_ns();
+	begin = core_now_ns();
 	do {
 		for (int i = 0; i < BATCH; i++)
 			packed();
 		passes += BATCH;
-		now = now_ns();
+		now = core_now_ns();
 	} while (now - begin < LOOK_NS);
 	return (float)(passes * 1e6 / (double)(now - begin));
 }
 
-/* The process of one core, until its parent ends. */
-static _Noreturn void watch(pid_t parent, int core, float *speed)
+/* What the process of one core does; its speeds are at ARG. */
+static void watch(void *arg)
 {
-	struct sched_param priority = {.sched_priority = 2};
-	cpu_set_t set;
+	float *speed = arg;
 
-	CPU_ZERO(&set);
-	CPU_SET(core, &set);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || sched_setaffinity(0, sizeof(set), &set) != 0 ||
-	    mlockall(MCL_CURRENT) != 0 || sched_setscheduler(0, SCHED_FIFO, &priority) != 0)
-		_exit(1);
 	for (;;) {
-		long long period = now_ns() / PERIOD_NS + 1, at = period * PERIOD_NS + AT_NS;
+		long long period = core_now_ns() / PERIOD_NS + 1, at = period * PERIOD_NS + AT_NS;
 
-		sleep_until(at);
-		speed[period % INSTANTS] = now_ns() - at < LATE_NS ? look() : 0;
+		core_sleep_until(at);
+		speed[period % INSTANTS] = core_now_ns() - at < LATE_NS ? look() : 0;
 	}
 }
 
@@ -124,24 +93,14 @@ static void report(const struct look *l, int cores, long long begin, long long e
 	fflush(stdout);
 }
 
-/* -1: TEXT is no core. */
-static int core_of(const char *text)
-{
-	char *end;
-	long n = strtol(text, &end, 10);
-
-	return end > text && !*end && n >= 0 && n < CPU_SETSIZE ? (int)n : -1;
-}
-
 int main(int argc, char **argv)
 {
 	struct look *l = mmap(NULL, sizeof(*l), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	long long since = now_ns() / PERIOD_NS + 1;
+	long long since = core_now_ns() / PERIOD_NS + 1;
 	bool usable = argc > 1 && argc <= CORES_MAX;
-	pid_t self = getpid();
 
 	for (int i = 1; i < argc; ++i)
-		usable = usable && core_of(argv[i]) >= 0;
+		usable = usable && core_number(argv[i], 0, CPU_SETSIZE - 1) >= 0;
 	if (!usable) {
 		fprintf(stderr, "usage: core_watch CORE...\n");
 		return 2;
@@ -150,18 +109,11 @@ int main(int argc, char **argv)
 		perror("core_watch");
 		return 1;
 	}
-	for (int i = 1; i < argc; ++i) {
-		pid_t pid = fork();
-
-		if (pid == 0)
-			watch(self, core_of(argv[i]), l->speed[i - 1]);
-		if (pid < 0) {
-			perror("core_watch");
+	for (int i = 1; i < argc; ++i)
+		if (core_process(core_number(argv[i], 0, CPU_SETSIZE - 1), 2, watch, l->speed[i - 1]) < 0)
 			return 1;
-		}
-	}
 	for (int c; (c = getchar()) != EOF;) {
-		long long period = now_ns() / PERIOD_NS;
+		long long period = core_now_ns() / PERIOD_NS;
 
 		if (c != '\n')
 			continue;
