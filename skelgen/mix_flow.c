@@ -6,16 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE   UINT32_MAX
-#define SPREAD 1 /* samples more, spread as if all were executed equally often */
+#define NONE    UINT32_MAX
+#define ROUNDS  40   /* until the ways of branches that depend on each other are known, at most, */
+#define SETTLED 1e-4 /* or change less than this */
+#define SPREAD  1    /* samples more, spread as if all were executed equally often */
 
 /* Instructions that are executed one after the other, and where they lead. */
 struct piece {
 	uint32_t from, end;
-	uint32_t next[2];   /* falling through, and by the branch; NONE: out of the loop, or to its head */
-	bool again[2];      /* to its head */
+	uint32_t to[2];     /* falling through, and by the branch; NONE: out of the loop */
+	uint32_t next[2];   /* the same within an iteration; NONE: also to its head, */
+	bool again[2];      /* which this tells */
 	double cost, met;
 	double often;
+	double falls;       /* share of its executions that go on by falling through */
 	uint8_t seen;       /* by the search: 1 on the way, 2 done */
 };
 
@@ -23,9 +27,10 @@ struct flow {
 	const struct mix_body *b;
 	struct piece *piece;
 	uint32_t n;
+	uint32_t head;            /* where an iteration begins */
 	uint32_t *order, n_order; /* pieces, each before all that lead to it */
 	uint8_t *reach;           /* n x n: from a piece, within an iteration, itself too */
-	bool nested;              /* a way back that does not lead to the head */
+	bool nested;              /* a way back that does not lead to the head: another loop inside */
 };
 
 bool mix_flow_leaves(const struct mix_op *op)
@@ -68,7 +73,7 @@ static uint32_t piece_at(const struct flow *f, uint64_t offset)
 static void find_pieces(struct flow *f, const double *cost, const uint32_t *heat)
 {
 	for (uint32_t i = 0; i < f->b->n; i = f->piece[f->n++].end) {
-		struct piece p = {.from = i, .end = piece_end(f->b, i), .next = {NONE, NONE}};
+		struct piece p = {.from = i, .end = piece_end(f->b, i), .to = {NONE, NONE}};
 
 		for (uint32_t k = p.from; k < p.end; k++) {
 			p.cost += cost[k];
@@ -81,14 +86,9 @@ static void find_pieces(struct flow *f, const double *cost, const uint32_t *heat
 		const struct mix_op *last = &f->b->op[p->end - 1];
 
 		if (last->kind != MIX_JUMP && last->kind != MIX_RETURN)
-			p->next[0] = piece_at(f, last->offset + last->len);
+			p->to[0] = piece_at(f, last->offset + last->len);
 		if (last->kind == MIX_JUMP || last->kind == MIX_BRANCH)
-			p->next[1] = piece_at(f, last->target);
-		for (int way = 0; way < 2; way++)
-			if (p->next[way] == 0) {
-				p->again[way] = true;
-				p->next[way] = NONE;
-			}
+			p->to[1] = piece_at(f, last->target);
 	}
 }
 
@@ -112,6 +112,34 @@ static void find_order(struct flow *f, uint32_t i)
 	f->order[f->n_order++] = i;
 }
 
+/* Is this a loop without another inside, if its iterations begin there? */
+static bool is_head(struct flow *f, uint32_t head)
+{
+	f->head = head;
+	f->n_order = 0;
+	f->nested = false;
+	for (uint32_t i = 0; i < f->n; i++) {
+		struct piece *p = &f->piece[i];
+
+		p->seen = 0;
+		for (int way = 0; way < 2; way++) {
+			p->again[way] = p->to[way] == head;
+			p->next[way] = p->again[way] ? NONE : p->to[way];
+		}
+	}
+	find_order(f, head);
+	return !f->nested && f->n_order == f->n;
+}
+
+/* Mostly the first piece is; where ways back lead behind the step to the next iteration, as they make it themselves, another. */
+static bool find_head(struct flow *f)
+{
+	for (uint32_t i = 0; i < f->n; i++)
+		if (is_head(f, i))
+			return true;
+	return false;
+}
+
 static void find_reach(struct flow *f)
 {
 	for (uint32_t o = 0; o < f->n_order; o++) {
@@ -125,27 +153,47 @@ static void find_reach(struct flow *f)
 	}
 }
 
-/* Samples over cycles of pieces that are marked; -1: there are none. */
-static double density(const struct flow *f, const uint8_t *mark, uint8_t which)
+static bool stays(const struct piece *p, int way)
+{
+	return p->next[way] != NONE || p->again[way];
+}
+
+/* Behind a branch: the pieces that only the first way leads to (1), and only the second (2), and how often they are executed each
+ * time that it is taken. */
+struct ways {
+	uint8_t *mark;
+	double *rate;
+};
+
+/* Execution enters where rate is above 0 so often, and goes through the rest of the iteration. */
+static void pass_on(const struct flow *f, double *rate)
+{
+	for (uint32_t o = f->n_order; o-- > 0;) {
+		const struct piece *p = &f->piece[f->order[o]];
+		double share[2] = {p->falls, 1 - p->falls};
+
+		for (int way = 0; way < 2; way++)
+			if (p->next[way] != NONE)
+				rate[p->next[way]] += share[way] * rate[f->order[o]];
+	}
+}
+
+/* Samples over cycles of pieces that are marked, each executed so often; -1: there are none. What is never executed is no place where
+ * samples lack. */
+static double density(const struct flow *f, const struct ways *w, uint8_t which)
 {
 	double cost = 0, met = 0, all = 0;
 
 	for (uint32_t k = 0; k < f->n; k++) {
 		all += f->piece[k].cost;
-		if (mark[k] == which) {
-			cost += f->piece[k].cost;
+		if (w->mark[k] == which) {
+			cost += w->rate[k] * f->piece[k].cost;
 			met += f->piece[k].met;
 		}
 	}
 	return cost > 0 ? met / cost + SPREAD / all : -1;
 }
 
-static bool stays(const struct piece *p, int way)
-{
-	return p->next[way] != NONE || p->again[way];
-}
-
-/* Marks what only the first way of a piece's branch leads to (1), and only the second (2). */
 static void mark_ways(const struct flow *f, const struct piece *p, uint8_t *mark)
 {
 	for (uint32_t k = 0; k < f->n; k++) {
@@ -156,30 +204,43 @@ static void mark_ways(const struct flow *f, const struct piece *p, uint8_t *mark
 	}
 }
 
-/* Samples over cycles of what is executed in every iteration: the head at least. */
-static double always(const struct flow *f, uint8_t *mark, uint8_t *some)
+static void find_ways(const struct flow *f, const struct piece *p, struct ways *w)
 {
+	mark_ways(f, p, w->mark);
+	memset(w->rate, 0, f->n * sizeof(*w->rate));
+	for (int way = 0; way < 2; way++)
+		if (p->next[way] != NONE && w->mark[p->next[way]])
+			w->rate[p->next[way]] = 1;
+	pass_on(f, w->rate);
+}
+
+/* Samples over cycles of what is executed in every iteration: the head at least. */
+static double always(const struct flow *f, struct ways *w, uint8_t *some)
+{
+	struct ways all = {some, w->rate};
+
 	memset(some, 0, f->n);
 	for (uint32_t i = 0; i < f->n; i++) {
+		all.rate[i] = 1;
 		if (!stays(&f->piece[i], 0) || !stays(&f->piece[i], 1))
 			continue;
-		mark_ways(f, &f->piece[i], mark);
+		mark_ways(f, &f->piece[i], w->mark);
 		for (uint32_t k = 0; k < f->n; k++)
-			some[k] |= mark[k] != 0;
+			some[k] |= w->mark[k] != 0;
 	}
-	return density(f, some, 0);
+	return density(f, &all, 0);
 }
 
 /* Share of a piece's executions that go on by falling through. */
-static double falls(const struct flow *f, const struct piece *p, double each, uint8_t *mark)
+static double falls(const struct flow *f, const struct piece *p, double each, struct ways *w)
 {
 	double first, second;
 
 	if (!stays(p, 0) || !stays(p, 1))
 		return stays(p, 0); /* loops are left once */
-	mark_ways(f, p, mark);
-	first = density(f, mark, 1);
-	second = density(f, mark, 2);
+	find_ways(f, p, w);
+	first = density(f, w, 1);
+	second = density(f, w, 2);
 	if (first < 0 && second < 0)
 		return 0.5;
 	if (first >= 0 && second >= 0)
@@ -189,20 +250,54 @@ static double falls(const struct flow *f, const struct piece *p, double each, ui
 	return first >= 0 ? fmin(1, first / each) : 1 - fmin(1, second / each);
 }
 
-static void flow_through(struct flow *f, uint8_t *mark)
+/* How often each piece is executed, an iteration. */
+static void find_often(struct flow *f, double *rate)
 {
-	double each = always(f, mark, mark + f->n);
+	memset(rate, 0, f->n * sizeof(*rate));
+	rate[f->head] = 1;
+	pass_on(f, rate);
+	for (uint32_t i = 0; i < f->n; i++)
+		f->piece[i].often = rate[i];
+}
 
-	f->piece[0].often = 1;
-	for (uint32_t o = f->n_order; o-- > 0;) {
-		const struct piece *p = &f->piece[f->order[o]];
-		double share[2] = {falls(f, p, each, mark)};
+/* The ways of all branches anew, those behind a branch before it. Returns by how much one has changed at most. */
+static double find_falls(struct flow *f, double each, struct ways *w)
+{
+	double most = 0;
 
-		share[1] = 1 - share[0];
-		for (int way = 0; way < 2; way++)
-			if (p->next[way] != NONE)
-				f->piece[p->next[way]].often += share[way] * p->often;
+	for (uint32_t o = 0; o < f->n_order; o++) {
+		struct piece *p = &f->piece[f->order[o]];
+		double now = falls(f, p, each, w);
+
+		most = fmax(most, fabs(now - p->falls));
+		p->falls = now;
 	}
+	return most;
+}
+
+/* How often what a branch leads to is executed depends on the branches there, and the reverse: from even ways, round by round. -1:
+ * no memory. */
+static int flow_through(struct flow *f)
+{
+	struct ways w = {malloc(2 * (size_t)f->n), malloc(f->n * sizeof(*w.rate))};
+	double each, change = 1;
+
+	if (!w.mark || !w.rate) {
+		free(w.mark);
+		free(w.rate);
+		return -1;
+	}
+	each = always(f, &w, w.mark + f->n);
+	for (uint32_t i = 0; i < f->n; i++)
+		f->piece[i].falls = stays(&f->piece[i], 0) && stays(&f->piece[i], 1) ? 0.5 : stays(&f->piece[i], 0);
+	find_often(f, w.rate);
+	for (int round = 0; round < ROUNDS && change > SETTLED; round++) {
+		change = find_falls(f, each, &w);
+		find_often(f, w.rate);
+	}
+	free(w.mark);
+	free(w.rate);
+	return 0;
 }
 
 static void as_often_as_met(struct flow *f)
@@ -217,7 +312,7 @@ static void as_often_as_met(struct flow *f)
 
 int mix_flow(const struct mix_body *b, const double *cost, const uint32_t *heat, double *often)
 {
-	struct flow f = {.b = b, .nested = !b->is_loop};
+	struct flow f = {.b = b};
 	double most = 0;
 	int rv = -1;
 
@@ -226,16 +321,15 @@ int mix_flow(const struct mix_body *b, const double *cost, const uint32_t *heat,
 	if (!f.piece || !f.order)
 		goto out;
 	find_pieces(&f, cost, heat);
-	f.reach = calloc((size_t)f.n * (f.n + 2u) + 1u, 1); /* two rows more, to mark pieces */
+	f.reach = calloc((size_t)f.n * f.n + 1u, 1);
 	if (!f.reach)
 		goto out;
-	if (!f.nested && f.n)
-		find_order(&f, 0);
-	if (f.nested || f.n_order < f.n) {
-		as_often_as_met(&f);
-	} else {
+	if (b->is_loop && find_head(&f)) {
 		find_reach(&f);
-		flow_through(&f, f.reach + (size_t)f.n * f.n);
+		if (flow_through(&f) < 0)
+			goto out;
+	} else {
+		as_often_as_met(&f);
 	}
 	for (uint32_t i = 0; i < f.n; i++)
 		most = fmax(most, f.piece[i].often);

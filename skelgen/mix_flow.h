@@ -18,7 +18,7 @@ bool mix_flow_is_own(const struct mix_body *b, uint32_t to, uint32_t from);
 
 /*
  * b: a body. cost: cycles of each instruction, above 0. heat: samples of each. often: out, of each instruction, of the most
- * frequent one. A body that is no loop, or one with another loop inside, is taken as often as it was met: samples over cycles.
+ * frequent one. A body that is no loop, or one with loops inside that do not all pass one place, is taken as often as it was met: samples over cycles.
  * 0, or -1: no memory.
  */
 int mix_flow(const struct mix_body *b, const double *cost, const uint32_t *heat, double *often);

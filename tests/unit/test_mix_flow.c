@@ -131,7 +131,7 @@ static void test_shares(void **state)
 {
 	(void)state;
 	for (int i = 0; i < LOOPS; i++) {
-		draw(0, 1);
+		draw(i % (DEPTH + 1), 1);
 		assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
 		flows();
 		for (uint32_t k = 0; k < w.b.n; k++)
@@ -163,6 +163,58 @@ static void test_no_samples(void **state)
 	}
 }
 
+/* What is behind a branch and never executed is no place where samples lack: an arm with such code in it is executed as often as the rest
+ * of it says. */
+static void test_never_executed(void **state)
+{
+	(void)state;
+	w.b.n = 0;
+	w.b.is_loop = true;
+	for (int i = 0; i < 5; i++)
+		put(MIX_MOVE, 1);
+	put(MIX_BRANCH, 1)->target = 60 * LEN; /* over the arm, */
+	put(MIX_MOVE, 0.5);
+	put(MIX_BRANCH, 0.5)->target = 58 * LEN; /* and over most of it */
+	while (w.b.n < 58)
+		put(MIX_MOVE, 0);
+	put(MIX_MOVE, 0.5);
+	put(MIX_MOVE, 0.5);
+	put(MIX_MOVE, 1);
+	put(MIX_BRANCH, 1)->target = 0;
+	for (uint32_t i = 0; i < w.b.n; i++) {
+		w.cost[i] = 1;
+		w.heat[i] = (uint32_t)(1000 * w.truth[i]);
+	}
+	assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+	for (uint32_t i = 0; i < w.b.n; i++)
+		assert_true(fabs(w.often[i] - w.truth[i]) < 0.01);
+}
+
+/* A way back that makes the step to the next iteration itself, and leads behind it: one loop all the same. */
+static void test_two_steps(void **state)
+{
+	(void)state;
+	w.b.n = 0;
+	w.b.is_loop = true;
+	put(MIX_INTEGER, 0.75); /* the step */
+	for (int i = 0; i < 5; i++)
+		put(MIX_MOVE, 1);
+	put(MIX_BRANCH, 1)->target = 0;
+	for (int i = 0; i < 5; i++)
+		put(MIX_MOVE, 0.25);
+	put(MIX_INTEGER, 0.25); /* the same step */
+	put(MIX_BRANCH, 0.25)->target = LEN;
+	for (uint32_t i = 0; i < w.b.n; i++) {
+		w.cost[i] = 1;
+		/* Twice as many as there should be in the arm: what flows into the begin flows out of it all the same. */
+		w.heat[i] = (uint32_t)(1000 * w.truth[i] * (i > 6 ? 2 : 1));
+	}
+	assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+	assert_true(fabs(w.often[1] - 1) < 1e-9);
+	assert_true(fabs(w.often[0] + w.often[7] - 1) < 1e-6);
+	assert_true(fabs(w.often[7] - 0.4) < 0.01);
+}
+
 /* A loop within: as often as it was met. */
 static void test_loop_within(void **state)
 {
@@ -189,6 +241,8 @@ int main(void)
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_no_samples),
+		cmocka_unit_test(test_never_executed),
+		cmocka_unit_test(test_two_steps),
 		cmocka_unit_test(test_loop_within),
 	};
 
