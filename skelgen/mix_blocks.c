@@ -26,6 +26,7 @@ struct body {
 	uint64_t first, last;
 	struct mix_body *code; /* NULL: it could not be decoded */
 	struct mix_use use;
+	struct mix_course course;
 	uint32_t own;          /* number of the loop that is a kernel, or MIX_OWN_NONE */
 	double core;           /* samples of what that does instead of others */
 };
@@ -231,7 +232,8 @@ static int by_body_alone(const void *a, const void *b)
 	return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-static int model(struct rank_work *w, const struct body *b, const struct sorted *g, uint32_t n, double *often, struct mix_use *use)
+static int model(struct rank_work *w, const struct body *b, const struct sorted *g, uint32_t n, const struct mix_course *known,
+		 struct mix_course *course, struct mix_use *use)
 {
 	enum module_kind kind = w->module_kind[b->module];
 
@@ -255,7 +257,7 @@ static int model(struct rank_work *w, const struct body *b, const struct sorted 
 	default:
 		return -1;
 	}
-	return mix_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, often, use);
+	return mix_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, known, course, use);
 }
 
 static int model_bodies(struct rank_work *w)
@@ -265,7 +267,8 @@ static int model_bodies(struct rank_work *w)
 
 		for (n = 1; i + n < w->n_sorted && w->by_body[i + n].body == w->by_body[i].body; n++)
 			;
-		if (model(w, b, &w->by_body[i], n, NULL, &b->use) < 0)
+		b->course.often = calloc(b->code ? b->code->n : 1, sizeof(*b->course.often));
+		if (!b->course.often || model(w, b, &w->by_body[i], n, NULL, &b->course, &b->use) < 0)
 			return -1;
 		for (int c = 0; c < CLASS_N; c++)
 			b->core += mix_own_is_core(c) ? n * b->use.share[c] : 0;
@@ -310,38 +313,21 @@ static int by_core(const void *a, const void *b)
 	return x->core != y->core ? (x->core < y->core ? 1 : -1) : (x->from > y->from) - (x->from < y->from);
 }
 
-/* How often the instructions of a loop are executed, by all of the rank's samples in it. */
-static int how_often(struct rank_work *w, const struct body *b, double *often)
-{
-	struct mix_use use;
-	uint32_t from = 0, n;
-
-	while (&w->body[w->by_body[from].body] != b)
-		from++;
-	for (n = 1; from + n < w->n_sorted && w->by_body[from + n].body == w->by_body[from].body; n++)
-		;
-	return model(w, b, w->by_body + from, n, often, &use);
-}
-
 /* Its number, or that of what another rank has made of it. */
 static int add_own(struct rank_work *w, const struct stretch *s, uint32_t *number)
 {
 	const struct body *b = &w->body[s->from];
 	const char *module = trace_get_rank(w->tree->trace, w->rank)->defs.module[b->module].path;
 	uint64_t last = w->body[s->end - 1].last;
-	double often[MIX_OPS_MAX] = {0};
 
 	*number = mix_own_find(w->mixes, module, b->first, last, b->code->is_loop);
 	if (*number != MIX_OWN_NONE || w->mixes->n_own == OWN_MOST)
 		return 0;
-	if (b->code->is_loop) {
-		if (how_often(w, b, often) < 0)
-			return -1;
-		return mix_own_add(w->mixes, module, b->code, often, number);
-	}
+	if (b->code->is_loop)
+		return mix_own_add(w->mixes, module, b->code, b->course.often, number);
 	if (mix_body_range(&w->s, b->module, b->first, last, w->scratch) < 0)
 		return 0;
-	return mix_own_add(w->mixes, module, w->scratch, often, number);
+	return mix_own_add(w->mixes, module, w->scratch, NULL, number);
 }
 
 /* Those with most samples of what their own instructions take. */
@@ -433,7 +419,7 @@ static int add_blocks(struct rank_work *w, struct mix_blocks *out)
 		for (n = 1; i + n < w->n_sorted && g[n].body == g->body && g[n].leaf == g->leaf; n++)
 			;
 		use = b->use;
-		if (n >= GROUP_MIN && model(w, b, g, n, NULL, &use) < 0)
+		if (n >= GROUP_MIN && model(w, b, g, n, &b->course, NULL, &use) < 0)
 			return -1;
 		add_group(w, &out->block[g->leaf], g, n, &use);
 	}
@@ -486,8 +472,10 @@ static int work_begin(struct rank_work *w)
 
 static void work_free(struct rank_work *w)
 {
-	for (uint32_t i = 0; w->body && i < w->n_body; i++)
+	for (uint32_t i = 0; w->body && i < w->n_body; i++) {
 		free(w->body[i].code);
+		free(w->body[i].course.often);
+	}
 	free(w->body);
 	free(w->body_of);
 	free(w->module_kind);

@@ -48,6 +48,25 @@ bool mix_flow_is_own(const struct mix_body *b, uint32_t to, uint32_t from)
 	return true;
 }
 
+double mix_flow_taken(const struct mix_body *b, const double *often, uint32_t i)
+{
+	uint32_t t = mix_body_at(b, b->op[i].target);
+
+	if (b->op[i].kind == MIX_JUMP)
+		return 1;
+	if (b->op[i].kind != MIX_BRANCH || t == UINT32_MAX)
+		return 0; /* the loop is left once */
+	if (i + 1 == b->n)
+		return 1;
+	if (often[i] <= 0)
+		return 0;
+	if (mix_flow_is_own(b, i + 1, i))
+		return 1 - fmin(1, often[i + 1] / often[i]);
+	if (mix_flow_is_own(b, t, i))
+		return fmin(1, often[t] / often[i]);
+	return t == 0 ? 1 : 0.5;
+}
+
 /* The first instruction behind the straight piece that begins at `from`. */
 static uint32_t piece_end(const struct mix_body *b, uint32_t from)
 {

@@ -15,6 +15,8 @@
 bool mix_flow_leaves(const struct mix_op *op);
 /* Does only the branch `from` lead to an instruction? */
 bool mix_flow_is_own(const struct mix_body *b, uint32_t to, uint32_t from);
+/* In which share of its executions a branch or jump is taken, by how often instructions are executed. */
+double mix_flow_taken(const struct mix_body *b, const double *often, uint32_t i);
 
 /*
  * b: a body. cost: cycles of each instruction, above 0. heat: samples of each. often: out, of each instruction, of the most

@@ -8,6 +8,7 @@
 
 #include "skelgen/mix_flow.h"
 #include "skelgen/mix_follow.h"
+#include "skelgen/mix_guess.h"
 #include "skelgen/mix_row.h"
 
 #define HITS_MAX  1024  /* samples of a body that are looked at */
@@ -16,9 +17,8 @@
 #define LOWEST    0x10000ull          /* addresses that a program can have: others are what registers held */
 #define HIGHEST   0x800000000000ull   /* before the instruction was ever reached */
 #define STRIDE    128   /* bytes: more is a stride */
-#define WRONG     17    /* cycles of a wrong guess, from when it is known to be one */
-#define FOLLOWED  0.9   /* of the rarer way: the rest is foretold */
-#define ARM       6     /* instructions */
+#define ARM       6     /* instructions of a way in which it is met if it is gone */
+#define LEAST_MET 16    /* samples that say where a loop waits */
 #define SHARP     3     /* how much of the time the longest of several takes that overlap */
 #define LEAST_WAIT 0.5  /* of the waiting that was found, and at most: so that instructions and time agree */
 #define MOST_WAIT 2
@@ -73,8 +73,8 @@ struct model {
 	uint32_t n_all;
 	uint32_t *heat;        /* samples by instruction */
 	double *often;         /* how often it is executed, of the most frequent one */
-	double *known;         /* cycles until its value is there, in an iteration that begins with nothing under way */
-	double units[CLASS_N], memory[CLASS_N], chain[CLASS_N], wrong;
+	double units[CLASS_N], memory[CLASS_N], chain[CLASS_N];
+	double wrong;          /* of the time: what wrong guesses cost */
 	double row, row_waits; /* of a chain: iterations, and what is left of the waiting in one without end */
 	double shorts;         /* of the scalar work: the part in short loops */
 };
@@ -390,21 +390,6 @@ static int find_chain(struct model *m)
 
 /* ---- branches ---- */
 
-/* After a wrong guess nothing is under way: the next one is known when all that leads to it has been done. */
-static void find_known(struct model *m)
-{
-	struct ready reg[MIX_REGS], now;
-
-	memset(reg, 0, sizeof(reg));
-	for (uint32_t i = 0; i < m->b->n; i++) {
-		now = made(m, i, reg);
-		m->known[i] = now.at;
-		for (uint32_t r = 0; r < MIX_REGS; r++)
-			if (m->b->op[i].writes >> r & 1)
-				reg[r] = now;
-	}
-}
-
 /* Is what this branch looks at loaded or mixed in the loop? */
 static bool is_by_data(const struct model *m, uint32_t i)
 {
@@ -443,37 +428,52 @@ static double arm_heat(const struct model *m, uint32_t from, uint32_t stop)
 	return sum;
 }
 
-/* Share of its executions in which a branch goes a way that was not expected, by the samples of both. */
-static double wrong_share(const struct model *m, uint32_t i)
+/* May a branch go either way, and does it? */
+static bool is_wild(const struct model *m, uint32_t i)
 {
-	uint32_t t = mix_body_at(m->b, m->b->op[i].target);
-	double here, there;
+	uint32_t t = m->b->op[i].kind == MIX_BRANCH ? mix_body_at(m->b, m->b->op[i].target) : UINT32_MAX;
 
-	if (t == UINT32_MAX || t == i + 1 || !is_by_data(m, i) ||
-	    mix_row_is_counted(m->b, i, m->n ? m->hit[0].reg : NULL))
-		return 0;
-	here = arm_heat(m, i + 1, t);
-	there = arm_heat(m, t, i);
-	if (here <= 0 || there <= 0)
-		return 0;
-	return FOLLOWED * fmin(here, there) / (here + there);
+	return t != UINT32_MAX && t != i + 1 && is_by_data(m, i) && !mix_row_is_counted(m->b, i, m->n ? m->hit[0].reg : NULL) &&
+	       arm_heat(m, i + 1, t) > 0 && arm_heat(m, t, i) > 0;
 }
 
-/* The same by how often one of its ways is executed, where the other is not its own: samples there are of all that come by. */
-static double wrong_by_own(const struct model *m, uint32_t i)
+/* The loop for mix_retire; whether any branch in it is wild. */
+static bool as_executed(const struct model *m, struct mix_retire *r)
 {
-	const struct mix_body *b = m->b;
-	double share = wrong_share(m, i), part;
-	uint32_t t = mix_body_at(b, b->op[i].target);
-	bool falls;
+	bool any = false;
+	uint8_t cls;
 
-	if (share <= 0 || i + 1 == b->n || m->often[i] <= 0)
-		return share;
-	falls = mix_flow_is_own(b, i + 1, i);
-	if (falls == mix_flow_is_own(b, t, i))
-		return share;
-	part = fmin(1, m->often[falls ? i + 1 : t] / m->often[i]);
-	return FOLLOWED * fmin(part, 1 - part);
+	for (uint32_t i = 0; i < m->b->n; i++) {
+		r->latency[i] = cost_of[m->b->op[i].kind].latency;
+		r->load[i] = load_latency(m, i, &cls);
+		r->each[i] = cost_of[m->b->op[i].kind].each;
+		r->taken[i] = mix_flow_taken(m->b, m->often, i);
+		r->wild[i] = is_wild(m, i);
+		any |= r->wild[i] > 0;
+	}
+	return any;
+}
+
+/* What wrong guesses cost, and how often instructions are executed where there are any. -1: no memory. */
+static int find_wrong(struct model *m)
+{
+	uint32_t n = m->b->n + 1u;
+	double *room = calloc(5u * n, sizeof(*room));
+	struct mix_retire r = {.b = m->b};
+	int rv = room ? 0 : -1;
+
+	if (rv == 0) {
+		r.latency = room;
+		r.load = room + n;
+		r.each = room + 2 * n;
+		r.taken = room + 3 * n;
+		r.wild = room + 4 * n;
+		if (as_executed(m, &r))
+			m->wrong = mix_guess(&r, m->heat, m->often);
+		rv = m->wrong < 0 ? -1 : 0;
+	}
+	free(room);
+	return rv;
 }
 
 /* ---- all together ---- */
@@ -550,7 +550,8 @@ static void combine(const struct model *m, double share[CLASS_N])
 
 	if (most <= 0) {
 		memset(share, 0, CLASS_N * sizeof(*share));
-		share[m->wrong > 0 ? CLASS_BRANCH : CLASS_INTEGER] = 1;
+		share[CLASS_INTEGER] = 1 - m->wrong;
+		share[CLASS_BRANCH] = m->wrong;
 		return;
 	}
 	for (int c = 0; c < CLASS_N; c++) {
@@ -565,33 +566,25 @@ static void combine(const struct model *m, double share[CLASS_N])
 		*(fill(m, waits, half, share) > most ? &scale : &least) = half;
 	}
 	fill(m, waits, least, share);
-	share[CLASS_BRANCH] += m->wrong;
 	sum = total(share);
 	for (int c = 0; c < CLASS_N; c++)
-		share[c] /= sum;
+		share[c] *= (1 - m->wrong) / sum;
+	share[CLASS_BRANCH] += m->wrong;
 }
 
-/* How often instructions are executed; an arm of a branch that is guessed wrong takes the correction too. -1: no memory. */
+/* How often instructions are executed. -1: no memory. */
 static int find_often(struct model *m)
 {
-	const struct mix_body *b = m->b;
-	double *cost = calloc(b->n + 1u, sizeof(*cost));
+	double *cost = calloc(m->b->n + 1u, sizeof(*cost));
 	int rv;
 
 	if (!cost)
 		return -1;
-	for (uint32_t i = 0; i < b->n; i++) {
-		double late = b->is_loop && b->op[i].kind == MIX_BRANCH ? (WRONG + m->known[i]) * wrong_share(m, i) : 0;
-
-		cost[i] += cost_of[b->op[i].kind].each;
-		if (late > 0) {
-			cost[i + 1 < b->n ? i + 1 : i] += late;
-			cost[mix_body_at(b, b->op[i].target)] += late;
-		}
-	}
-	rv = mix_flow(b, cost, m->heat, m->often);
+	for (uint32_t i = 0; i < m->b->n; i++)
+		cost[i] = cost_of[m->b->op[i].kind].each;
+	rv = mix_flow(m->b, cost, m->heat, m->often);
 	free(cost);
-	return rv;
+	return rv == 0 && m->b->is_loop && m->n >= LEAST_MET ? find_wrong(m) : rv;
 }
 
 /* Of the scalar work, what lies in short loops: there are more branches than long loops and integer work would have. By what
@@ -617,26 +610,32 @@ static double short_part(const struct model *m)
 	return fmin(1, fmax(0, more / (in_short - in_long - (integer_in_short - integer_in_long) / per_branch)));
 }
 
-/* -1: no memory. */
-static int weigh(struct model *m)
+/* By what is known of it, or by these samples. -1: no memory. */
+static int find_course(struct model *m, const struct mix_course *known)
 {
+	if (known && known->found) {
+		memcpy(m->often, known->often, m->b->n * sizeof(*m->often));
+		m->wrong = known->wrong;
+		return 0;
+	}
 	for (uint32_t i = 0; i < m->n; i++) {
 		uint32_t p = mix_body_at(m->b, m->hit[i].offset);
 
 		if (p != UINT32_MAX)
 			m->heat[p]++;
 	}
-	find_known(m);
-	if (find_often(m) < 0)
-		return -1;
+	return find_often(m);
+}
+
+/* -1: no memory. */
+static int weigh(struct model *m)
+{
 	for (uint32_t i = 0; i < m->b->n; i++) {
 		const struct mix_op *op = &m->b->op[i];
 
 		m->units[class_of(op)] += m->often[i] * cost_of[op->kind].each;
 		if (touches(op))
 			add_access(m, i);
-		if (m->b->is_loop && op->kind == MIX_BRANCH)
-			m->wrong += m->often[i] * (WRONG + m->known[i]) * wrong_by_own(m, i);
 	}
 	m->shorts = short_part(m);
 	m->row = mix_row(m->b, m->hit, m->n);
@@ -667,7 +666,7 @@ static void find_bytes(const struct model *m, struct mix_use *use)
 }
 
 int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
-	      double *often, struct mix_use *use)
+	      const struct mix_course *known, struct mix_course *course, struct mix_use *use)
 {
 	struct model m = {.b = b, .hit = hit, .n = n < HITS_MAX ? n : HITS_MAX, .cache = cache, .blocked = blocked};
 	int rv = -1;
@@ -675,27 +674,28 @@ int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, c
 	m.access = calloc(b->n + 1u, sizeof(*m.access));
 	m.heat = calloc(b->n + 1u, sizeof(*m.heat));
 	m.often = calloc(b->n + 1u, sizeof(*m.often));
-	m.known = calloc(b->n + 1u, sizeof(*m.known));
 	m.address = calloc(m.n + 1u, sizeof(*m.address));
 	m.sample = calloc(m.n + 1u, sizeof(*m.sample));
 	m.pair = calloc(m.n + 1u, sizeof(*m.pair));
 	m.all = calloc((size_t)m.n * b->n + 1u, sizeof(*m.all));
-	if (!m.access || !m.heat || !m.often || !m.known || !m.address || !m.sample || !m.pair || !m.all)
+	if (!m.access || !m.heat || !m.often || !m.address || !m.sample || !m.pair || !m.all)
 		goto out;
 	find_levels(&m);
-	if (weigh(&m) == 0) {
+	if (find_course(&m, known) == 0 && weigh(&m) == 0) {
 		combine(&m, use->share);
 		find_bytes(&m, use);
 		use->row = m.row;
-		if (often)
-			memcpy(often, m.often, b->n * sizeof(*often));
+		if (course) {
+			memcpy(course->often, m.often, b->n * sizeof(*m.often));
+			course->wrong = m.wrong;
+			course->found = true;
+		}
 		rv = 0;
 	}
 out:
 	free(m.access);
 	free(m.heat);
 	free(m.often);
-	free(m.known);
 	free(m.address);
 	free(m.sample);
 	free(m.pair);

@@ -5,9 +5,8 @@
  *
  * A processor in rough strokes: the time of an iteration is the longest of what the units need (their throughput), what
  * the longest chain of values from one iteration to the next needs (latencies), and what the memory needs; what the latter two
- * take longer than the units is waiting; guesses of branches that go wrong come on top, each from when it is known to be
- * one (branch resolution and refill, as in interval analysis). A loop with branches executes its
- * pieces as often as samples met them. Kernels do other things beside what their class says, and while they wait: that much
+ * take longer than the units is waiting; guesses of branches that go wrong come on top (mix_guess.h). A loop with branches executes its
+ * pieces as often as samples met them (mix_flow.h), or as a processor that guesses wrong would be met there. Kernels do other things beside what their class says, and while they wait: that much
  * is taken off what the others are given, so that the kernels together execute about as many instructions of each kind as
  * the program does in the same time, which is what a processor that weighs them in another way charges. The level that a
  * load or store reaches follows from the range of addresses that the samples found (of n samples in a range, their span
@@ -41,10 +40,17 @@ struct mix_use {
 	double vector;            /* bytes of packed floating point; 0: there is none */
 };
 
-/* cache: bytes of three levels. blocked: a library that keeps what it works on in the first level. often: of each instruction, of the
- * most frequent one; NULL: not asked for. -1 without memory. */
+/* How a body is gone through. */
+struct mix_course {
+	bool found;
+	double *often; /* room for as many as it has instructions: how often each is executed, of the most frequent one */
+	double wrong;  /* share of the time that wrong guesses of branches cost */
+};
+
+/* cache: bytes of three levels. blocked: a library that keeps what it works on in the first level. known: by more samples of that body;
+ * NULL, or not found: by these. course: out; NULL: not asked for. -1 without memory. */
 int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
-	      double *often, struct mix_use *use);
+	      const struct mix_course *known, struct mix_course *course, struct mix_use *use);
 
 /* The level that holds so many bytes: 0 the first, TSAMPLE_LEVELS memory. */
 uint8_t mix_level(const uint64_t *cache, double bytes);

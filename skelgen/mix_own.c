@@ -21,26 +21,6 @@ bool mix_own_is_core(int c)
 
 /* ---- the way through a body ---- */
 
-/* How often of its executions a branch is taken. */
-static double taken_share(const struct mix_body *b, const double *often, uint32_t i)
-{
-	uint32_t t = mix_body_at(b, b->op[i].target);
-
-	if (b->op[i].kind == MIX_JUMP)
-		return 1;
-	if (b->op[i].kind != MIX_BRANCH || t == UINT32_MAX)
-		return 0; /* the loop is left once */
-	if (i + 1 == b->n)
-		return 1;
-	if (often[i] <= 0)
-		return 0;
-	if (mix_flow_is_own(b, i + 1, i))
-		return 1 - fmin(1, often[i + 1] / often[i]);
-	if (mix_flow_is_own(b, t, i))
-		return fmin(1, often[t] / often[i]);
-	return t == 0 ? 1 : 0.5;
-}
-
 /* Where execution goes on after instruction i; 0: a new iteration. */
 static uint32_t next_of(const struct mix_body *b, uint32_t i, double share, double *owed)
 {
@@ -63,7 +43,7 @@ uint32_t mix_own_path(const struct mix_body *b, const double *often, uint16_t *p
 	uint32_t n = 0, steps = 0, i = 0;
 
 	for (uint32_t k = 0; k < b->n; k++) {
-		share[k] = b->is_loop ? taken_share(b, often, k) : 0;
+		share[k] = b->is_loop ? mix_flow_taken(b, often, k) : 0;
 		owed[k] = share[k] / 2;
 	}
 	while (n < MIX_OWN_PATH) {

@@ -43,6 +43,7 @@ static void look_at_code(const struct trace_samples *s)
 	static const uint64_t cache[TSAMPLE_LEVELS] = {32u << 10, 1u << 20, 32u << 20};
 	struct mix_body *b = malloc(sizeof(*b));
 	double often[MIX_OPS_MAX];
+	struct mix_course course = {.often = often};
 	struct mix_use use;
 
 	for (uint32_t i = 0; b && i < s->n && i < 16; i++) {
@@ -55,7 +56,7 @@ static void look_at_code(const struct trace_samples *s)
 		use = (struct mix_use){0};
 		if (mix_string(b, &hit, 1, cache, true, &use) == 1)
 			check_use(&use);
-		if (mix_model(b, &hit, 1, cache, false, often, &use) != 0)
+		if (mix_model(b, &hit, 1, cache, false, NULL, &course, &use) != 0)
 			continue;
 		check_use(&use);
 		check_own(b, often);
