@@ -275,6 +275,9 @@ static int probe(struct probe *p, struct errbuf *err)
  * failure of theirs, and we shall be ended as well. Then there must be no record, and the probe is tried again. */
 #define END_S 1
 
+/* Nor must there be one where the probe failed for want of room in its directory. */
+#define ROOM_B (16 << 20)
+
 /* A record is of the job that wrote it: precedentd tells by that a new one from one that was there before. */
 static void name_job(struct result *res)
 {
@@ -286,6 +289,20 @@ static void name_job(struct result *res)
 		res->job_id = (uint32_t)v;
 }
 
+/* Is there as much room as a skeleton takes? By trying, for a user may have less than the file system. */
+static bool has_room(const struct probe *p)
+{
+	static const char name[] = "room.tmp";
+	int fd = openat(p->dirfd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	bool has = fd >= 0 && posix_fallocate(fd, 0, ROOM_B) == 0;
+
+	if (fd >= 0) {
+		close(fd);
+		unlinkat(p->dirfd, name, 0);
+	}
+	return has;
+}
+
 static int write_record(struct probe *p, int rv, struct errbuf *err)
 {
 	char safe[RESULT_NAME_SIZE], name[RESULT_NAME_SIZE + 16];
@@ -293,6 +310,8 @@ static int write_record(struct probe *p, int rv, struct errbuf *err)
 
 	p->res.ok = rv == 0;
 	if (rv < 0) {
+		if (!has_room(p))
+			return cli_fail("%s; there is no room in %s: no record is left, so that the probe is tried again", err->text, p->dir);
 		sleep(END_S);
 		snprintf(p->res.reason, sizeof(p->res.reason), "%.300s", err->text);
 		p->res.traces_n = 0;

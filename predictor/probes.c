@@ -341,7 +341,8 @@ static int row_conclude(const struct follow_env *env, struct store_program *p, c
 		if (rc < 0)
 			snprintf(row->reason, sizeof(row->reason), "result not usable: %.270s", why.text);
 		else
-			snprintf(row->reason, sizeof(row->reason), "no result; the job ended %s", end_state ? end_state : "unseen");
+			snprintf(row->reason, sizeof(row->reason), "no result; the job ended %s%s%.200s", end_state ? end_state : "unseen",
+				 spool_is_full(env->conf->spool_dir, &why) ? "; " : "", why.text);
 		rv = row_retry(env, row, !job || end_is_worth_a_retry(end_state), end_state, now, errp);
 	}
 	row->result = NULL;
