@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "skelgen/runtime/kernel_work.h"
 
@@ -58,19 +59,48 @@ static void fill_numbers(uint8_t *data)
 		memcpy(data + (unsigned)part * OWN_PAGE, f, OWN_PAGE);
 }
 
-static uint8_t *map_image(const struct own_image *image)
+/* The code in a file without a name, as that of programs is in files: emulators look at every turn whether code that is in none has
+ * changed, for which valgrind takes up to as long as for the code. -1: there can be none. */
+static int code_file(const struct own_image *image)
 {
-	uint8_t *p = mmap(NULL, OWN_DATA + OWN_DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = memfd_create("precedent-loop", MFD_CLOEXEC);
+
+	if (fd >= 0 && (ftruncate(fd, OWN_DATA + OWN_DATA_BYTES) != 0 || pwrite(fd, image->code, image->len, 0) != (ssize_t)image->len)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* fd: of code_file; -1: in memory alone. */
+static uint8_t *map_code(const struct own_image *image, int fd)
+{
+	uint8_t *p = mmap(NULL, OWN_DATA + OWN_DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
 
 	if (p == MAP_FAILED)
 		return NULL;
-	memcpy(p, image->code, image->len);
-	fill_numbers(p + OWN_DATA);
-	*(uint64_t *)(p + OWN_DATA + OWN_ADDRESS) = (uintptr_t)(p + OWN_DATA);
+	if (fd < 0)
+		memcpy(p, image->code, image->len);
 	if (mprotect(p, OWN_DATA, PROT_READ | PROT_EXEC) != 0) {
 		munmap(p, OWN_DATA + OWN_DATA_BYTES);
 		return NULL;
 	}
+	return p;
+}
+
+static uint8_t *map_image(const struct own_image *image)
+{
+	int fd = code_file(image);
+	uint8_t *p = map_code(image, fd);
+
+	if (fd >= 0) {
+		close(fd);
+		p = p != NULL ? p : map_code(image, -1);
+	}
+	if (p == NULL)
+		return NULL;
+	fill_numbers(p + OWN_DATA);
+	*(uint64_t *)(p + OWN_DATA + OWN_ADDRESS) = (uintptr_t)(p + OWN_DATA);
 	return p;
 }
 
