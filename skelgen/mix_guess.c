@@ -10,6 +10,8 @@
 #define BLUR     0.1 /* of the samples: they may lie anywhere */
 #define TRUST    100 /* samples: a processor in rough strokes explains no more of where many lie than it does of so many */
 
+#define FORETOLD 20  /* times as likely as each degree of chance, before any sample: most branches by data mostly go one way */
+
 /* That are tried: how often it is taken, and how much of that is random. */
 static const double rates[] = {0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.98};
 static const double wilds[] = {0, 0.25, 0.5, 0.75, 1};
@@ -45,7 +47,7 @@ static void find_rate(struct search *s, uint32_t branch)
 		for (size_t j = 0; j < WILDS; j++) {
 			s->r->taken[branch] = rates[k];
 			s->r->wild[branch] = wilds[j];
-			is[k][j] = s->weight * likelihood(s);
+			is[k][j] = s->weight * likelihood(s) + (wilds[j] > 0 ? 0 : log(FORETOLD));
 			most = fmax(most, is[k][j]);
 		}
 	for (size_t k = 0; k < RATES; k++)
@@ -60,7 +62,7 @@ static void find_rate(struct search *s, uint32_t branch)
 	s->r->wild[branch] = wild / sum;
 }
 
-/* The wild branches with most samples at them and behind them; the others are left to the rates that they have. */
+/* The branches by data with most samples at them and behind them; the others are left to the rates that they have. */
 static uint32_t choose(const struct mix_retire *r, const uint32_t *heat, uint32_t *branch)
 {
 	uint64_t met[BRANCHES];
@@ -70,7 +72,7 @@ static uint32_t choose(const struct mix_retire *r, const uint32_t *heat, uint32_
 		uint64_t now = heat[i] + (i + 1 < r->b->n ? heat[i + 1] : 0);
 		uint32_t at;
 
-		if (r->wild[i] <= 0)
+		if (!r->by_data[i])
 			continue;
 		for (at = n; at > 0 && met[at - 1] < now; at--)
 			if (at < BRANCHES) {

@@ -10,7 +10,7 @@
 #include "skelgen/mix_retire.h"
 
 /*
- * r: a loop; of branches that are wild to some degree taken and wild are found. heat: samples by instruction. often: out, how
+ * r: a loop; of branches by data taken and wild are found. heat: samples by instruction. often: out, how
  * often each is executed, of the most frequent one. Returns the share of the loop's time that wrong guesses cost, below 1; -1 without
  * memory.
  */

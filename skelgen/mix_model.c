@@ -17,7 +17,6 @@
 #define LOWEST    0x10000ull          /* addresses that a program can have: others are what registers held */
 #define HIGHEST   0x800000000000ull   /* before the instruction was ever reached */
 #define STRIDE    128   /* bytes: more is a stride */
-#define ARM       6     /* instructions of a way in which it is met if it is gone */
 #define LEAST_MET 16    /* samples that say where a loop waits */
 #define SHARP     3     /* how much of the time the longest of several takes that overlap */
 #define LEAST_WAIT 0.5  /* of the waiting that was found, and at most: so that instructions and time agree */
@@ -415,29 +414,15 @@ static bool is_by_data(const struct model *m, uint32_t i)
 	return false;
 }
 
-/* Samples in the first instructions of an arm. */
-static double arm_heat(const struct model *m, uint32_t from, uint32_t stop)
-{
-	double sum = 0;
-
-	for (uint32_t i = from; i < m->b->n && i < from + ARM && i != stop; i++) {
-		sum += m->heat[i];
-		if (m->b->op[i].kind == MIX_BRANCH || m->b->op[i].kind == MIX_JUMP)
-			break;
-	}
-	return sum;
-}
-
-/* May a branch go either way, and does it? */
-static bool is_wild(const struct model *m, uint32_t i)
+/* May a branch go either way? */
+static bool is_open(const struct model *m, uint32_t i)
 {
 	uint32_t t = m->b->op[i].kind == MIX_BRANCH ? mix_body_at(m->b, m->b->op[i].target) : UINT32_MAX;
 
-	return t != UINT32_MAX && t != i + 1 && is_by_data(m, i) && !mix_row_is_counted(m->b, i, m->n ? m->hit[0].reg : NULL) &&
-	       arm_heat(m, i + 1, t) > 0 && arm_heat(m, t, i) > 0;
+	return t != UINT32_MAX && t != i + 1 && is_by_data(m, i) && !mix_row_is_counted(m->b, i, m->n ? m->hit[0].reg : NULL);
 }
 
-/* The loop for mix_retire; whether any branch in it is wild. */
+/* The loop for mix_retire; whether data decide any branch in it. */
 static bool as_executed(const struct model *m, struct mix_retire *r)
 {
 	bool any = false;
@@ -448,8 +433,8 @@ static bool as_executed(const struct model *m, struct mix_retire *r)
 		r->load[i] = load_latency(m, i, &cls);
 		r->each[i] = cost_of[m->b->op[i].kind].each;
 		r->taken[i] = mix_flow_taken(m->b, m->often, i);
-		r->wild[i] = is_wild(m, i);
-		any |= r->wild[i] > 0;
+		r->by_data[i] = is_open(m, i);
+		any |= r->by_data[i];
 	}
 	return any;
 }
@@ -459,8 +444,8 @@ static int find_wrong(struct model *m)
 {
 	uint32_t n = m->b->n + 1u;
 	double *room = calloc(5u * n, sizeof(*room));
-	struct mix_retire r = {.b = m->b};
-	int rv = room ? 0 : -1;
+	struct mix_retire r = {.b = m->b, .by_data = calloc(n, sizeof(*r.by_data))};
+	int rv = room && r.by_data ? 0 : -1;
 
 	if (rv == 0) {
 		r.latency = room;
@@ -473,6 +458,7 @@ static int find_wrong(struct model *m)
 		rv = m->wrong < 0 ? -1 : 0;
 	}
 	free(room);
+	free(r.by_data);
 	return rv;
 }
 

@@ -12,6 +12,7 @@
 #define ENTER      6     /* instructions that come under way in a cycle, */
 #define LEAVE      8     /* that retire, */
 #define WINDOW     256   /* and that can be under way */
+#define RUN        128   /* executions of a branch in which it goes the one way and then the other, where it is foretold */
 #define REFILL     17    /* cycles from when a guess is known to be wrong */
 
 enum unit { UNIT_INTEGER, UNIT_MULTIPLY, UNIT_FLOAT, UNIT_DIVIDE, UNIT_BRANCH, UNITS };
@@ -19,6 +20,7 @@ enum unit { UNIT_INTEGER, UNIT_MULTIPLY, UNIT_FLOAT, UNIT_DIVIDE, UNIT_BRANCH, U
 struct core {
 	double reg[MIX_REGS], unit[UNITS];   /* when they are there, and free */
 	double entered, retired, left[WINDOW];
+	double owed[MIX_OPS_MAX];            /* of a branch: how often it should have been taken, or executions */
 	uint32_t n;
 	uint64_t random;
 };
@@ -81,16 +83,25 @@ static bool guess(struct core *c, double taken)
 	return draw(c) * (yes + no) < yes;
 }
 
-static bool is_taken(const struct mix_retire *r, struct core *c, uint32_t i, double *owed, double known, bool foretold)
+/* Of a branch that data do not decide: as evenly as can be. */
+static bool is_due(double taken, double *owed)
+{
+	bool due;
+
+	*owed += taken;
+	due = *owed >= 1 - 1e-9;
+	*owed -= due;
+	return due;
+}
+
+static bool is_taken(const struct mix_retire *r, struct core *c, uint32_t i, double known, bool foretold)
 {
 	bool taken;
 
-	if (r->wild[i] <= 0) {
-		owed[i] += r->taken[i];
-		taken = owed[i] >= 1 - 1e-9;
-		owed[i] -= taken;
-		return taken;
-	}
+	if (!r->by_data[i])
+		return is_due(r->taken[i], &c->owed[i]);
+	if (r->wild[i] <= 0)
+		return fmod(c->owed[i]++, RUN) < r->taken[i] * RUN;
 	taken = draw(c) < r->taken[i];
 	if (guess(c, r->taken[i]) != taken && draw(c) < r->wild[i] && !foretold)
 		c->entered = fmax(c->entered, known + REFILL);
@@ -98,14 +109,14 @@ static bool is_taken(const struct mix_retire *r, struct core *c, uint32_t i, dou
 }
 
 /* Where execution goes on; 0: a new iteration. */
-static uint32_t next_of(const struct mix_retire *r, struct core *c, uint32_t i, double *owed, double known, bool foretold)
+static uint32_t next_of(const struct mix_retire *r, struct core *c, uint32_t i, double known, bool foretold)
 {
 	const struct mix_op *op = &r->b->op[i];
 	uint32_t t = mix_flow_leaves(op) ? mix_body_at(r->b, op->target) : UINT32_MAX;
 
 	if (op->kind == MIX_RETURN || (op->kind == MIX_JUMP && t == UINT32_MAX))
 		return 0;
-	if (op->kind == MIX_JUMP || (op->kind == MIX_BRANCH && t != UINT32_MAX && is_taken(r, c, i, owed, known, foretold)))
+	if (op->kind == MIX_JUMP || (op->kind == MIX_BRANCH && t != UINT32_MAX && is_taken(r, c, i, known, foretold)))
 		return t;
 	return i + 1 < r->b->n ? i + 1 : 0;
 }
@@ -113,11 +124,10 @@ static uint32_t next_of(const struct mix_retire *r, struct core *c, uint32_t i, 
 double mix_retire(const struct mix_retire *r, bool foretold, double *heat, double *often)
 {
 	struct core c = {.random = 1};
-	double owed[MIX_OPS_MAX];
 	uint32_t i = 0, iterations = 0;
 
 	for (uint32_t k = 0; k < r->b->n; k++) {
-		owed[k] = r->taken[k] / 2;
+		c.owed[k] = r->by_data[k] ? 0 : r->taken[k] / 2;
 		heat[k] = often[k] = 0;
 	}
 	while (iterations < ITERATIONS && c.n < STEPS) {
@@ -125,7 +135,7 @@ double mix_retire(const struct mix_retire *r, bool foretold, double *heat, doubl
 
 		retire(&c, done);
 		often[i]++;
-		i = next_of(r, &c, i, owed, done, foretold);
+		i = next_of(r, &c, i, done, foretold);
 		heat[i] += c.retired - before; /* an interrupt comes when what was waited for is done */
 		iterations += i == 0;
 	}

@@ -18,7 +18,8 @@ struct mix_retire {
 	double *load;    /* where that is loaded, before it, from when the address is known; 0: it is not */
 	double *each;    /* its unit is busy */
 	double *taken;   /* of a branch: the share of its executions in which it is */
-	double *wild;    /* which share of those is not foretold: goes that way at random; 0: it is regular */
+	bool *by_data;   /* of a branch: which way it goes depends on data: for long the one, then the other, or at random */
+	double *wild;    /* of such a branch: how much of what could be guessed wrong is; 0: it goes for long one way */
 };
 
 /*

@@ -18,7 +18,8 @@
 static struct mix_body b;
 static double latency[MIX_OPS_MAX], load[MIX_OPS_MAX], each[MIX_OPS_MAX], taken[MIX_OPS_MAX], wild[MIX_OPS_MAX];
 static double heat[MIX_OPS_MAX], often[MIX_OPS_MAX];
-static const struct mix_retire loop = {&b, latency, load, each, taken, wild};
+static bool by_data[MIX_OPS_MAX];
+static const struct mix_retire loop = {&b, latency, load, each, taken, by_data, wild};
 
 static void begin(void)
 {
@@ -26,6 +27,7 @@ static void begin(void)
 	memset(load, 0, sizeof(load));
 	memset(taken, 0, sizeof(taken));
 	memset(wild, 0, sizeof(wild));
+	memset(by_data, 0, sizeof(by_data));
 	b.is_loop = true;
 }
 
@@ -118,6 +120,7 @@ static uint32_t put_branch(int known, int arm)
 	for (int i = 0; i < known / 4; i++)
 		put(MIX_SCALAR, i ? 20 : 25, 20, 4, 0.5);
 	at = put(MIX_BRANCH, 20, -1, 0, 0.5);
+	by_data[at] = true;
 	for (int i = 0; i < arm; i++)
 		put(MIX_SCALAR, 30, 31, 4, 0.5);
 	b.op[at].target = b.n * LEN;
@@ -188,7 +191,6 @@ static void test_found(void **state)
 			wrong = 1 - cycles / wrong;
 			for (uint32_t k = 0; k < b.n; k++)
 				samples[k] = (uint32_t)(2000 * heat[k] / sum(heat) + 0.5);
-			wild[at] = 1; /* maybe */
 			found = mix_guess(&loop, samples, often);
 			assert_true(fabs(found - wrong) < 0.13);
 			assert_true(fabs(taken[at] - rates[i]) < 0.12);
@@ -212,7 +214,7 @@ static void test_any(void **state)
 
 			put(MIX_SCALAR, 20, 20, 4, 0.5);
 			b.op[at].target = b.n * LEN;
-			wild[at] = 1;
+			by_data[at] = true;
 			taken[at] = 0.5;
 		}
 		close_loop();
