@@ -16,6 +16,7 @@
 #define NOWHERE   UINT32_MAX
 #define BESIDE    64u  /* bytes between two pieces of straight code that are one, */
 #define LONGEST   4096u /* which may be so long */
+#define COURSES   128 /* loops that are known to later ranks */
 #define OWN_LEAST 0.01 /* of a rank's samples: a loop with less is left to the kernels of its classes */
 
 enum module_kind { MODULE_PROGRAM, MODULE_LIBC, MODULE_BLOCKED, MODULE_LIBM, MODULE_MPI };
@@ -41,8 +42,20 @@ struct lenders {
 	bool asked[LENDERS];
 };
 
+/* How loops are gone through whose branches data decide, as the first ranks with samples in them tell. */
+struct courses {
+	struct course_of {
+		char *module;
+		uint64_t first, last;
+		uint32_t n; /* instructions */
+		struct mix_course is;
+	} of[COURSES];
+	uint32_t n;
+};
+
 struct rank_work {
 	struct lenders *lenders;
+	struct courses *courses;
 	const struct skel_tree *tree;
 	uint32_t rank;
 	struct trace_samples s;
@@ -260,6 +273,38 @@ static int model(struct rank_work *w, const struct body *b, const struct sorted 
 	return mix_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, known, course, use);
 }
 
+static const char *module_of(const struct rank_work *w, const struct body *b)
+{
+	return trace_get_rank(w->tree->trace, w->rank)->defs.module[b->module].path;
+}
+
+static const struct mix_course *find_course(const struct rank_work *w, const struct body *b)
+{
+	for (uint32_t i = 0; b->code && i < w->courses->n; i++) {
+		const struct course_of *c = &w->courses->of[i];
+
+		if (c->first == b->first && c->last == b->last && c->n == b->code->n && !strcmp(c->module, module_of(w, b)))
+			return &c->is;
+	}
+	return NULL;
+}
+
+/* For later ranks. -1: no memory. */
+static int keep_course(struct rank_work *w, const struct body *b)
+{
+	struct course_of *c = &w->courses->of[w->courses->n];
+
+	if (!b->course.guessed || w->courses->n == COURSES || find_course(w, b))
+		return 0;
+	*c = (struct course_of){strdup(module_of(w, b)), b->first, b->last, b->code->n, b->course};
+	c->is.often = malloc(b->code->n * sizeof(*c->is.often));
+	w->courses->n++;
+	if (!c->module || !c->is.often)
+		return -1;
+	memcpy(c->is.often, b->course.often, b->code->n * sizeof(*c->is.often));
+	return 0;
+}
+
 static int model_bodies(struct rank_work *w)
 {
 	for (uint32_t i = 0, n; i < w->n_sorted; i += n) {
@@ -268,7 +313,8 @@ static int model_bodies(struct rank_work *w)
 		for (n = 1; i + n < w->n_sorted && w->by_body[i + n].body == w->by_body[i].body; n++)
 			;
 		b->course.often = calloc(b->code ? b->code->n : 1, sizeof(*b->course.often));
-		if (!b->course.often || model(w, b, &w->by_body[i], n, NULL, &b->course, &b->use) < 0)
+		if (!b->course.often || model(w, b, &w->by_body[i], n, find_course(w, b), &b->course, &b->use) < 0 ||
+		    keep_course(w, b) < 0)
 			return -1;
 		for (int c = 0; c < CLASS_N; c++)
 			b->core += mix_own_is_core(c) ? n * b->use.share[c] : 0;
@@ -317,7 +363,7 @@ static int by_core(const void *a, const void *b)
 static int add_own(struct rank_work *w, const struct stretch *s, uint32_t *number)
 {
 	const struct body *b = &w->body[s->from];
-	const char *module = trace_get_rank(w->tree->trace, w->rank)->defs.module[b->module].path;
+	const char *module = module_of(w, b);
 	uint64_t last = w->body[s->end - 1].last;
 
 	*number = mix_own_find(w->mixes, module, b->first, last, b->code->is_loop);
@@ -487,10 +533,10 @@ static void work_free(struct rank_work *w)
 	trace_samples_free(&w->s);
 }
 
-static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lenders *lenders, struct skel_mixes *mixes,
-			struct mix_blocks *out, struct errbuf *err)
+static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lenders *lenders, struct courses *courses,
+			struct skel_mixes *mixes, struct mix_blocks *out, struct errbuf *err)
 {
-	struct rank_work w = {.tree = tree, .rank = rank, .lenders = lenders, .mixes = mixes};
+	struct rank_work w = {.tree = tree, .rank = rank, .lenders = lenders, .courses = courses, .mixes = mixes};
 	double ns_per_tick = trace_get_rank(tree->trace, rank)->defs.proc.ns_per_tick, *asleep = NULL;
 	struct mix_sleep *sleep = NULL;
 	struct errbuf why;
@@ -526,22 +572,28 @@ out:
 int mix_blocks_collect(const struct skel_tree *tree, bool own, struct skel_mixes *mixes, struct mix_blocks *out, struct errbuf *err)
 {
 	struct lenders *lenders = calloc(1, sizeof(*lenders));
+	struct courses *courses = calloc(1, sizeof(*courses));
 	int rv = -1;
 
 	*out = (struct mix_blocks){.n_leaf = tree->n_leaf};
 	out->block = calloc(tree->n_leaf + 2u, sizeof(*out->block));
-	if (!lenders || !out->block) {
+	if (!lenders || !courses || !out->block) {
 		err_set(err, "no memory for the blocks of %u calls", tree->n_leaf);
 		goto out;
 	}
 	for (uint32_t r = 0; r < tree->n_ranks; r++)
-		if (rank_collect(tree, r, lenders, own ? mixes : NULL, out, err) < 0)
+		if (rank_collect(tree, r, lenders, courses, own ? mixes : NULL, out, err) < 0)
 			goto out;
 	rv = 0;
 out:
 	for (uint32_t i = 0; lenders && i < LENDERS; i++)
 		trace_samples_free(&lenders->s[i]);
 	free(lenders);
+	for (uint32_t i = 0; courses && i < courses->n; i++) {
+		free(courses->of[i].module);
+		free(courses->of[i].is.often);
+	}
+	free(courses);
 	if (rv < 0)
 		mix_blocks_free(out);
 	return rv;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BRANCHES 6   /* that are looked for: those met most */
+#define BRANCHES 4   /* that are looked for: those met most */
 #define ROUNDS   2   /* as what one is found to do depends on the others */
 #define BLUR     0.1 /* of the samples: they may lie anywhere */
 #define TRUST    100 /* samples: a processor in rough strokes explains no more of where many lie than it does of so many */

@@ -74,6 +74,7 @@ struct model {
 	double *often;         /* how often it is executed, of the most frequent one */
 	double units[CLASS_N], memory[CLASS_N], chain[CLASS_N];
 	double wrong;          /* of the time: what wrong guesses cost */
+	bool guessed;
 	double row, row_waits; /* of a chain: iterations, and what is left of the waiting in one without end */
 	double shorts;         /* of the scalar work: the part in short loops */
 };
@@ -453,7 +454,8 @@ static int find_wrong(struct model *m)
 		r.each = room + 2 * n;
 		r.taken = room + 3 * n;
 		r.wild = room + 4 * n;
-		if (as_executed(m, &r))
+		m->guessed = as_executed(m, &r);
+		if (m->guessed)
 			m->wrong = mix_guess(&r, m->heat, m->often);
 		rv = m->wrong < 0 ? -1 : 0;
 	}
@@ -674,6 +676,7 @@ int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, c
 		if (course) {
 			memcpy(course->often, m.often, b->n * sizeof(*m.often));
 			course->wrong = m.wrong;
+			course->guessed = m.guessed;
 			course->found = true;
 		}
 		rv = 0;

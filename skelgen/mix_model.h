@@ -43,6 +43,7 @@ struct mix_use {
 /* How a body is gone through. */
 struct mix_course {
 	bool found;
+	bool guessed;  /* data decide branches in it, which way was looked for (mix_guess.h): that takes a while */
 	double *often; /* room for as many as it has instructions: how often each is executed, of the most frequent one */
 	double wrong;  /* share of the time that wrong guesses of branches cost */
 };

@@ -7,12 +7,12 @@
 
 #include "skelgen/mix_flow.h"
 
-#define ITERATIONS 300
-#define STEPS      20000 /* instructions, at most */
+#define ITERATIONS 200
+#define STEPS      10000 /* instructions, at most */
 #define ENTER      6     /* instructions that come under way in a cycle, */
 #define LEAVE      8     /* that retire, */
 #define WINDOW     256   /* and that can be under way */
-#define RUN        128   /* executions of a branch in which it goes the one way and then the other, where it is foretold */
+#define RUN        100   /* executions of a branch in which it goes the one way and then the other, where it is foretold */
 #define REFILL     17    /* cycles from when a guess is known to be wrong */
 
 enum unit { UNIT_INTEGER, UNIT_MULTIPLY, UNIT_FLOAT, UNIT_DIVIDE, UNIT_BRANCH, UNITS };

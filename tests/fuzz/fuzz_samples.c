@@ -38,6 +38,8 @@ static void check_own(const struct mix_body *b, const double *often)
 	mix_own_free(&m);
 }
 
+#define HITS 20 /* as many as a loop must have to be looked at for wrong guesses */
+
 static void look_at_code(const struct trace_samples *s)
 {
 	static const uint64_t cache[TSAMPLE_LEVELS] = {32u << 10, 1u << 20, 32u << 20};
@@ -48,7 +50,7 @@ static void look_at_code(const struct trace_samples *s)
 
 	for (uint32_t i = 0; b && i < s->n && i < 16; i++) {
 		const struct trace_place *p = s->n_place ? &s->place[s->sample[i].place] : NULL;
-		struct mix_hit hit;
+		struct mix_hit hit, many[HITS];
 
 		if (!p || mix_body_find(s, p->module, p->offset, b) < 0)
 			continue;
@@ -60,6 +62,18 @@ static void look_at_code(const struct trace_samples *s)
 			continue;
 		check_use(&use);
 		check_own(b, often);
+		for (uint32_t k = 0; i == 0 && k < HITS; k++) {
+			const struct trace_sample *at = &s->sample[k % s->n];
+
+			many[k] = (struct mix_hit){s->place[at->place].offset, at->reg};
+		}
+		use = (struct mix_use){0};
+		if (i == 0 && mix_model(b, many, HITS, cache, false, NULL, &course, &use) == 0) {
+			check_use(&use);
+			check_own(b, often);
+			if (!(course.wrong >= 0 && course.wrong < 1))
+				abort();
+		}
 	}
 	free(b);
 }
