@@ -6,13 +6,12 @@
  * A processor in rough strokes: the time of an iteration is the longest of what the units need (their throughput), what
  * the longest chain of values from one iteration to the next needs (latencies), and what the memory needs; what the latter two
  * take longer than the units is waiting; guesses of branches that go wrong come on top (mix_guess.h). A loop with branches executes its
- * pieces as often as samples met them (mix_flow.h), or as a processor that guesses wrong would be met there. Kernels do other things beside what their class says, and while they wait: that much
- * is taken off what the others are given, so that the kernels together execute about as many instructions of each kind as
- * the program does in the same time, which is what a processor that weighs them in another way charges. The level that a
- * load or store reaches follows from the range of addresses that the samples found (of n samples in a range, their span
- * is (n - 1) / (n + 1) of it; where addresses repeat, from how often they do); whether in order, in strides or without
- * order, from how the loop moves the address's registers. Whether a branch can be foretold is a guess: it depends on
- * data that the loop loaded or mixed, and both its arms were met.
+ * pieces as often as samples met them (mix_flow.h), or, where data decide its branches, as a processor that guesses wrong would be met
+ * there. Kernels do other things beside what their class says, and while they wait: that much is taken off what the others are
+ * given, so that the kernels together execute about as many instructions of each kind as the program does in the same time, which is
+ * what a processor that weighs them in another way charges. The level that a load or store reaches follows from the range of
+ * addresses that the samples found (of n samples in a range, their span is (n - 1) / (n + 1) of it; where addresses repeat, from how
+ * often they do); whether in order, in strides or without order, from how the loop moves the address's registers.
  * The range of addresses is also how much memory a kernel of the skeleton has to work on to meet the same caches.
  * Source: algorithms, C.8.
  */
