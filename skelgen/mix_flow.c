@@ -67,6 +67,16 @@ double mix_flow_taken(const struct mix_body *b, const double *often, uint32_t i)
 	return t == 0 ? 1 : 0.5;
 }
 
+bool mix_flow_is_due(double share, double *owed)
+{
+	bool due;
+
+	*owed += share;
+	due = *owed >= 1 - 1e-9;
+	*owed -= due;
+	return due;
+}
+
 /* The first instruction behind the straight piece that begins at `from`. */
 static uint32_t piece_end(const struct mix_body *b, uint32_t from)
 {
@@ -180,7 +190,7 @@ static bool stays(const struct piece *p, int way)
 /* Behind a branch: the pieces that only the first way leads to (1), and only the second (2), and how often they are executed each
  * time that it is taken. */
 struct ways {
-	uint8_t *mark;
+	uint8_t *mark; /* of all pieces, twice: the second for always() */
 	double *rate;
 };
 

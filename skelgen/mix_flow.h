@@ -17,6 +17,8 @@ bool mix_flow_leaves(const struct mix_op *op);
 bool mix_flow_is_own(const struct mix_body *b, uint32_t to, uint32_t from);
 /* In which share of its executions a branch or jump is taken, by how often instructions are executed. */
 double mix_flow_taken(const struct mix_body *b, const double *often, uint32_t i);
+/* Is a branch taken this time, if it is in that share of them, as evenly as can be? owed: of it, from share / 2 on. */
+bool mix_flow_is_due(double share, double *owed);
 
 /*
  * b: a body. cost: cycles of each instruction, above 0. heat: samples of each. often: out, of each instruction, of the most

@@ -9,7 +9,6 @@
 #define ROUNDS   2   /* as what one is found to do depends on the others */
 #define BLUR     0.1 /* of the samples: they may lie anywhere */
 #define TRUST    100 /* samples: a processor in rough strokes explains no more of where many lie than it does of so many */
-
 #define FORETOLD 20  /* times as likely as each degree of chance, before any sample: most branches by data mostly go one way */
 
 /* That are tried: how often it is taken, and how much of that is random. */

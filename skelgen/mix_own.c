@@ -2,7 +2,6 @@
 /* Loops of the program as kernels: see mix_own.h. */
 #include "skelgen/mix_own.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,9 +27,7 @@ static uint32_t next_of(const struct mix_body *b, uint32_t i, double share, doub
 
 	if (b->op[i].kind == MIX_RETURN)
 		return 0;
-	*owed += share;
-	if (*owed >= 1 - 1e-9) {
-		*owed -= 1;
+	if (mix_flow_is_due(share, owed)) {
 		t = mix_body_at(b, b->op[i].target);
 		return t == UINT32_MAX ? 0 : t;
 	}

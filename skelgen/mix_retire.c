@@ -83,23 +83,12 @@ static bool guess(struct core *c, double taken)
 	return draw(c) * (yes + no) < yes;
 }
 
-/* Of a branch that data do not decide: as evenly as can be. */
-static bool is_due(double taken, double *owed)
-{
-	bool due;
-
-	*owed += taken;
-	due = *owed >= 1 - 1e-9;
-	*owed -= due;
-	return due;
-}
-
 static bool is_taken(const struct mix_retire *r, struct core *c, uint32_t i, double known, bool foretold)
 {
 	bool taken;
 
 	if (!r->by_data[i])
-		return is_due(r->taken[i], &c->owed[i]);
+		return mix_flow_is_due(r->taken[i], &c->owed[i]);
 	if (r->wild[i] <= 0)
 		return fmod(c->owed[i]++, RUN) < r->taken[i] * RUN;
 	taken = draw(c) < r->taken[i];

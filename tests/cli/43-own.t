@@ -53,6 +53,15 @@ subtest 'on the traced machine' => sub {
 	is(own_kernels('home.kernels'), 0, 'by kernels alone');
 };
 
+# Their code lies in a file without a name, or in memory alone.
+subtest 'where there are no such files' => sub {
+	plan skip_all => 'what sanitizers put first cannot be followed by another library' if patience(1) > 1;
+	spew('nofile.c', "#include <errno.h>\nint memfd_create(const char *name, unsigned flags) { (void)name; (void)flags; errno = ENOSYS; return -1; }\n");
+	is(run_command(qw(gcc -shared -fPIC -o nofile.so nofile.c))->{rc}, 0, 'a library that has none');
+	is(ran('own', 'nofile', ['env', "LD_PRELOAD=@{[getcwd()]}/nofile.so"], '--calibration', 'source')->{rc}, 0, 'it runs');
+	is(own_kernels('nofile'), own_kernels('home'), '... with the same loops');
+};
+
 subtest 'on another' => sub {
 	is(ran('own', 'there', [], '--calibration', 'source')->{rc}, 0, 'it runs');
 	is(own_kernels('there'), own_kernels('home'), 'with the same loops');

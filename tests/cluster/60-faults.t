@@ -511,8 +511,20 @@ subtest 'a spool that is full' => sub {
 	unlink "$spool/fill";
 	like(finding('spool'), qr/^ok /, 'when there is room again');
 	is(precedent('retrace', $job)->{rc}, 0, 'the job');
-	my (undef, $said) = submit($text);
+	my ($again, $said) = submit($text);
 	like($said, qr/it is traced/, 'is traced at its next run');
+	ok(wait_until(30, sub { $testbed->job_info($again)->{JobState} eq 'RUNNING' }), '... which begins');
+	my @nodes = ('scontrol', 'update', 'nodename=fast1,fast2');
+	$testbed->run({as => 'root'}, @nodes, 'state=drain', 'reason=full'); # its probe waits for what follows
+	is($testbed->wait_job($again, 60)->{state}, 'COMPLETED', '... and ends');
+	run_command('dd', 'if=/dev/zero', "of=$spool/fill", 'bs=4k');
+	run_ok('truncate', '-s', '-16k', "$spool/fill"); # room for a record, not for a skeleton
+	$testbed->run({as => 'root'}, @nodes, 'state=resume');
+	my $why = qr/probe on fast \(job \d+\) failed, try 1 of 3: no result; the job ended FAILED; the file system of \Q$spool\E is full$/m;
+	ok(wait_until(90, sub { $testbed->log('precedentd') =~ $why }), 'a probe for which there is no room will be tried again, and the log says why')
+		or diag join "\n", grep { /probe on fast/ } split /\n/, $testbed->log('precedentd');
+	unlink "$spool/fill";
+	is(precedent('forget', $again)->{rc}, 0, '... unless nobody waits for it any more');
 };
 
 subtest 'a spool that is full when a run has died' => sub {

@@ -11,6 +11,8 @@
 #include "skelgen/mix_string.h"
 #include "trace/samples.h"
 
+#define HITS 20 /* more than a loop must have to be looked at for wrong guesses */
+
 static void check_use(const struct mix_use *use)
 {
 	double sum = 0;
@@ -37,8 +39,6 @@ static void check_own(const struct mix_body *b, const double *often)
 		abort();
 	mix_own_free(&m);
 }
-
-#define HITS 20 /* as many as a loop must have to be looked at for wrong guesses */
 
 static void look_at_code(const struct trace_samples *s)
 {

@@ -46,6 +46,12 @@ static struct mix_op *put(uint8_t kind, double often)
 	return op;
 }
 
+static void begin(void)
+{
+	w.b.n = 0;
+	w.b.is_loop = true;
+}
+
 static void put_some(double often)
 {
 	for (uint32_t n = 1 + rng(4); n--;)
@@ -80,8 +86,7 @@ static void put_pieces(double often, int depth)
 /* waits: samples pile up, up to so many times what the cycles say. */
 static void draw(int depth, uint32_t waits)
 {
-	w.b.n = 0;
-	w.b.is_loop = true;
+	begin();
 	put_pieces(1, depth);
 	put(MIX_BRANCH, 1)->target = 0;
 	for (uint32_t i = 0; i < w.b.n; i++)
@@ -163,13 +168,22 @@ static void test_no_samples(void **state)
 	}
 }
 
+/* Each instruction takes a cycle, and is met as long as it is executed; those from `from` on so many times as long. */
+static void met(double longer, uint32_t from)
+{
+	for (uint32_t i = 0; i < w.b.n; i++) {
+		w.cost[i] = 1;
+		w.heat[i] = (uint32_t)(10000 * w.truth[i] * (i < from ? 1 : longer));
+	}
+	assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+}
+
 /* What is behind a branch and never executed is no place where samples lack: an arm with such code in it is executed as often as the rest
  * of it says. */
 static void test_never_executed(void **state)
 {
 	(void)state;
-	w.b.n = 0;
-	w.b.is_loop = true;
+	begin();
 	for (int i = 0; i < 5; i++)
 		put(MIX_MOVE, 1);
 	put(MIX_BRANCH, 1)->target = 60 * LEN; /* over the arm, */
@@ -181,11 +195,7 @@ static void test_never_executed(void **state)
 	put(MIX_MOVE, 0.5);
 	put(MIX_MOVE, 1);
 	put(MIX_BRANCH, 1)->target = 0;
-	for (uint32_t i = 0; i < w.b.n; i++) {
-		w.cost[i] = 1;
-		w.heat[i] = (uint32_t)(1000 * w.truth[i]);
-	}
-	assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+	met(1, 0);
 	for (uint32_t i = 0; i < w.b.n; i++)
 		assert_true(fabs(w.often[i] - w.truth[i]) < 0.01);
 }
@@ -194,8 +204,7 @@ static void test_never_executed(void **state)
 static void test_two_steps(void **state)
 {
 	(void)state;
-	w.b.n = 0;
-	w.b.is_loop = true;
+	begin();
 	put(MIX_INTEGER, 0.75); /* the step */
 	for (int i = 0; i < 5; i++)
 		put(MIX_MOVE, 1);
@@ -204,12 +213,7 @@ static void test_two_steps(void **state)
 		put(MIX_MOVE, 0.25);
 	put(MIX_INTEGER, 0.25); /* the same step */
 	put(MIX_BRANCH, 0.25)->target = LEN;
-	for (uint32_t i = 0; i < w.b.n; i++) {
-		w.cost[i] = 1;
-		/* Twice as many as there should be in the arm: what flows into the begin flows out of it all the same. */
-		w.heat[i] = (uint32_t)(1000 * w.truth[i] * (i > 6 ? 2 : 1));
-	}
-	assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+	met(2, 7); /* too often in the arm: what flows into the begin flows out of it all the same */
 	assert_true(fabs(w.often[1] - 1) < 1e-9);
 	assert_true(fabs(w.often[0] + w.often[7] - 1) < 1e-6);
 	assert_true(fabs(w.often[7] - 0.4) < 0.01);
@@ -219,20 +223,15 @@ static void test_two_steps(void **state)
 static void test_loop_within(void **state)
 {
 	(void)state;
-	w.b.n = 0;
-	w.b.is_loop = true;
+	begin();
 	for (int i = 0; i < 6; i++)
-		put(MIX_MOVE, 1);
+		put(MIX_MOVE, i < 2 ? 0.1 : 1);
 	put(MIX_BRANCH, 1)->target = 2 * LEN;
-	put(MIX_MOVE, 1);
-	put(MIX_BRANCH, 1)->target = 0;
-	for (uint32_t i = 0; i < w.b.n; i++) {
-		w.cost[i] = 1;
-		w.heat[i] = i >= 2 && i <= 6 ? 10000 : 1000;
-	}
-	assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+	put(MIX_MOVE, 0.1);
+	put(MIX_BRANCH, 0.1)->target = 0;
+	met(1, 0);
 	for (uint32_t i = 0; i < w.b.n; i++)
-		assert_true(fabs(w.often[i] - (i >= 2 && i <= 6 ? 1 : 0.1)) < 0.01);
+		assert_true(fabs(w.often[i] - w.truth[i]) < 0.01);
 }
 
 int main(void)
