@@ -311,6 +311,24 @@ static uint64_t find_arms(const ZydisDecoder *d, const struct trace_code *c, uin
 	return last;
 }
 
+/* Is what lies from `from` to the loop's head an arm of the loop, which is placed before it? Then it leads there, and nothing that comes
+ * behind the loop leads to it: that would be the loop around. */
+static bool is_arm_ahead(const ZydisDecoder *d, const struct trace_code *c, uint64_t from, uint64_t head, uint64_t end)
+{
+	uint64_t at = from;
+	struct mix_op op;
+
+	for (; at < head && decode(d, c, at, &op); at += op.len)
+		if (op.kind == MIX_RETURN || op.kind == MIX_JUMP)
+			return false;
+	if (at != head)
+		return false;
+	for (at = end; at < end + REACH && decode(d, c, at, &op); at += op.len)
+		if ((op.kind == MIX_BRANCH || op.kind == MIX_JUMP) && op.target >= from && op.target < head)
+			return false;
+	return true;
+}
+
 /* Loops that overlap are one: compilers copy a loop's test to the end of each arm, and "continue" leads to the head before it ends. */
 static bool grow(const ZydisDecoder *d, const struct trace_code *c, uint64_t *head, uint64_t *end)
 {
@@ -319,7 +337,8 @@ static bool grow(const ZydisDecoder *d, const struct trace_code *c, uint64_t *he
 	for (uint64_t at = *head; at < *end + ARM_REACH && decode(d, c, at, &op); at += op.len) {
 		if (op.kind != MIX_BRANCH && op.kind != MIX_JUMP)
 			continue;
-		if (at <= *end && op.target < *head && op.target + TEST >= *head && op.target >= c->offset) {
+		if (at <= *end && op.target < *head && op.target >= c->offset &&
+		    (op.target + TEST >= *head || (op.target + ARM_REACH >= *head && is_arm_ahead(d, c, op.target, *head, *end)))) {
 			*head = op.target;
 			return true;
 		}

@@ -357,6 +357,39 @@ static void test_continue(void **state)
 	free(b);
 }
 
+/* An arm is placed ahead of the loop's head, and falls into it: one loop wherever in it a sample lies, unless what comes behind leads
+ * there too, as then that is a loop around it. */
+static void test_arm_ahead(void **state)
+{
+	/* mulsd xmm1,xmm0 (14 times); addsd xmm0,xmm3; add $4,rbx; cmp r15,rbx; je out; head: movsd (rbx),xmm0; comisd xmm0,xmm2; jbe arm;
+	 * addsd xmm0,xmm4; add $4,rbx; cmp r15,rbx; jne head; out: ret, or jmp arm */
+	uint8_t loop[96] = {0}, rest[] = {0xf2, 0x0f, 0x58, 0xd8, 0x48, 0x83, 0xc3, 4, 0x4c, 0x39, 0xfb, 0x74, 0x17, 0xf2, 0x0f, 0x10, 0x03,
+					  0x66, 0x0f, 0x2f, 0xd0, 0x76, 0xb1, 0xf2, 0x0f, 0x58, 0xe0, 0x48, 0x83, 0xc3, 4, 0x4c, 0x39, 0xfb,
+					  0x75, 0xe9, 0xc3};
+	static const uint64_t place[] = {0, 24, 60, 69, 77, 79, 90};
+	struct trace_code code = {0, 0, 95, loop};
+	struct trace_samples s = {.n_code = 1, .code = &code};
+	struct mix_body *b = malloc(sizeof(*b));
+
+	(void)state;
+	assert_non_null(b);
+	for (size_t i = 0; i < 14; i++)
+		memcpy(loop + 4 * i, "\xf2\x0f\x59\xc1", 4);
+	memcpy(loop + 56, rest, sizeof(rest));
+	for (size_t i = 0; i < sizeof(place) / sizeof(*place); i++) {
+		assert_int_equal(mix_body_find(&s, 0, place[i], b), 0);
+		assert_true(b->is_loop);
+		assert_int_equal(b->n, 25);
+		assert_int_equal(b->op[0].offset, 0);
+		assert_int_equal(b->op[24].offset, 90);
+	}
+	memcpy(loop + 92, "\xeb\xa2\xc3", 3);
+	assert_int_equal(mix_body_find(&s, 0, 79, b), 0);
+	assert_true(b->is_loop);
+	assert_int_equal(b->op[0].offset, 69);
+	free(b);
+}
+
 /* A wrong guess costs the more the later it is known: what is compared comes of four multiplications, or they are of others. */
 static void test_known_late(void **state)
 {
@@ -493,7 +526,8 @@ int main(void)
 		cmocka_unit_test(test_page),      cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_sleep),     cmocka_unit_test(test_footprint),
 		cmocka_unit_test(test_chase),     cmocka_unit_test(test_stream_and_stride),
-		cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_continue), cmocka_unit_test(test_known_late),
+		cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_continue),
+		cmocka_unit_test(test_arm_ahead), cmocka_unit_test(test_known_late),
 		cmocka_unit_test(test_strings),
 	};
 
