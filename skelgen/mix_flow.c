@@ -31,6 +31,7 @@ struct flow {
 	uint32_t *order, n_order; /* pieces, each before all that lead to it */
 	uint8_t *reach;           /* n x n: from a piece, within an iteration, itself too */
 	bool nested;              /* a way back that does not lead to the head: another loop inside */
+	bool alone;               /* a loop without */
 };
 
 bool mix_flow_leaves(const struct mix_op *op)
@@ -105,8 +106,8 @@ static void find_pieces(struct flow *f, const double *cost, const uint32_t *heat
 		struct piece p = {.from = i, .end = piece_end(f->b, i), .to = {NONE, NONE}};
 
 		for (uint32_t k = p.from; k < p.end; k++) {
-			p.cost += cost[k];
-			p.met += heat[k];
+			p.cost += cost ? cost[k] : 0;
+			p.met += heat ? heat[k] : 0;
 		}
 		f->piece[f->n] = p;
 	}
@@ -187,8 +188,8 @@ static bool stays(const struct piece *p, int way)
 	return p->next[way] != NONE || p->again[way];
 }
 
-/* Behind a branch: the pieces that only the first way leads to (1), and only the second (2), and how often they are executed each
- * time that it is taken. */
+/* Behind a branch: the pieces that only one way leads to (enum mix_way), and how often they are executed each time that it is
+ * taken. */
 struct ways {
 	uint8_t *mark; /* of all pieces, twice: the second for always() */
 	double *rate;
@@ -229,7 +230,7 @@ static void mark_ways(const struct flow *f, const struct piece *p, uint8_t *mark
 		bool first = p->next[0] != NONE && f->reach[(size_t)p->next[0] * f->n + k],
 		     second = p->next[1] != NONE && f->reach[(size_t)p->next[1] * f->n + k];
 
-		mark[k] = first == second ? 0 : first ? 1 : 2;
+		mark[k] = first == second ? MIX_WAY_ANY : first ? MIX_WAY_FALLS : MIX_WAY_TAKEN;
 	}
 }
 
@@ -255,9 +256,9 @@ static double always(const struct flow *f, struct ways *w, uint8_t *some)
 			continue;
 		mark_ways(f, &f->piece[i], w->mark);
 		for (uint32_t k = 0; k < f->n; k++)
-			some[k] |= w->mark[k] != 0;
+			some[k] |= w->mark[k] != MIX_WAY_ANY;
 	}
-	return density(f, &all, 0);
+	return density(f, &all, MIX_WAY_ANY);
 }
 
 /* Share of a piece's executions that go on by falling through. */
@@ -268,8 +269,8 @@ static double falls(const struct flow *f, const struct piece *p, double each, st
 	if (!stays(p, 0) || !stays(p, 1))
 		return stays(p, 0); /* loops are left once */
 	find_ways(f, p, w);
-	first = density(f, w, 1);
-	second = density(f, w, 2);
+	first = density(f, w, MIX_WAY_FALLS);
+	second = density(f, w, MIX_WAY_TAKEN);
 	if (first < 0 && second < 0)
 		return 0.5;
 	if (first >= 0 && second >= 0)
@@ -339,36 +340,67 @@ static void as_often_as_met(struct flow *f)
 		f->piece[i].often = f->piece[i].met / f->piece[i].cost + SPREAD / all;
 }
 
+static void end(struct flow *f)
+{
+	free(f->piece);
+	free(f->order);
+	free(f->reach);
+}
+
+/* -1: no memory; to be ended in any case. */
+static int begin(struct flow *f, const struct mix_body *b, const double *cost, const uint32_t *heat)
+{
+	*f = (struct flow){.b = b, .piece = calloc(b->n + 1u, sizeof(*f->piece)), .order = calloc(b->n + 1u, sizeof(*f->order))};
+	if (!f->piece || !f->order)
+		return -1;
+	find_pieces(f, cost, heat);
+	f->reach = calloc((size_t)f->n * f->n + 1u, 1);
+	if (!f->reach)
+		return -1;
+	f->alone = b->is_loop && find_head(f);
+	if (f->alone)
+		find_reach(f);
+	return 0;
+}
+
 int mix_flow(const struct mix_body *b, const double *cost, const uint32_t *heat, double *often)
 {
-	struct flow f = {.b = b};
+	struct flow f;
 	double most = 0;
-	int rv = -1;
+	int rv = begin(&f, b, cost, heat);
 
-	f.piece = calloc(b->n + 1u, sizeof(*f.piece));
-	f.order = calloc(b->n + 1u, sizeof(*f.order));
-	if (!f.piece || !f.order)
-		goto out;
-	find_pieces(&f, cost, heat);
-	f.reach = calloc((size_t)f.n * f.n + 1u, 1);
-	if (!f.reach)
-		goto out;
-	if (b->is_loop && find_head(&f)) {
-		find_reach(&f);
-		if (flow_through(&f) < 0)
-			goto out;
-	} else {
+	if (rv == 0 && f.alone)
+		rv = flow_through(&f);
+	else if (rv == 0)
 		as_often_as_met(&f);
-	}
-	for (uint32_t i = 0; i < f.n; i++)
+	for (uint32_t i = 0; rv == 0 && i < f.n; i++)
 		most = fmax(most, f.piece[i].often);
-	for (uint32_t i = 0; i < f.n; i++)
+	for (uint32_t i = 0; rv == 0 && i < f.n; i++)
 		for (uint32_t k = f.piece[i].from; k < f.piece[i].end; k++)
 			often[k] = f.piece[i].often / most;
-	rv = 0;
-out:
-	free(f.piece);
-	free(f.order);
-	free(f.reach);
+	end(&f);
+	return rv;
+}
+
+int mix_flow_ways(const struct mix_body *b, uint32_t i, uint8_t *way)
+{
+	struct flow f;
+	uint8_t *mark = NULL;
+	int rv = begin(&f, b, NULL, NULL);
+
+	memset(way, MIX_WAY_ANY, b->n);
+	if (rv == 0 && f.alone) {
+		mark = malloc(f.n);
+		rv = mark ? 0 : -1;
+	}
+	for (uint32_t p = 0; mark && p < f.n; p++) {
+		if (f.piece[p].end != i + 1)
+			continue;
+		mark_ways(&f, &f.piece[p], mark);
+		for (uint32_t k = 0; k < f.n; k++)
+			memset(way + f.piece[k].from, mark[k], f.piece[k].end - f.piece[k].from);
+	}
+	free(mark);
+	end(&f);
 	return rv;
 }

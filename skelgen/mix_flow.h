@@ -27,4 +27,11 @@ bool mix_flow_is_due(double share, double *owed);
  */
 int mix_flow(const struct mix_body *b, const double *cost, const uint32_t *heat, double *often);
 
+/*
+ * Behind branch i of a loop: way: out, of each instruction, whether an iteration comes there only if it falls through, or only if it is taken.
+ * Nothing is known where loops lie inside. 0, or -1: no memory.
+ */
+enum mix_way { MIX_WAY_ANY, MIX_WAY_FALLS, MIX_WAY_TAKEN };
+int mix_flow_ways(const struct mix_body *b, uint32_t i, uint8_t *way);
+
 #endif

@@ -21,6 +21,7 @@ static const double wilds[] = {0, 0.25, 0.5, 0.75, 1};
 struct search {
 	const struct mix_retire *r;
 	const uint32_t *heat;
+	const double *can; /* be wild, at most */
 	double *met, *often, weight; /* of a sample */
 };
 
@@ -44,6 +45,9 @@ static void find_rate(struct search *s, uint32_t branch)
 
 	for (size_t k = 0; k < RATES; k++)
 		for (size_t j = 0; j < WILDS; j++) {
+			is[k][j] = -INFINITY;
+			if (wilds[j] > s->can[branch])
+				continue;
 			s->r->taken[branch] = rates[k];
 			s->r->wild[branch] = wilds[j];
 			is[k][j] = s->weight * likelihood(s) + (wilds[j] > 0 ? 0 : log(FORETOLD));
@@ -87,10 +91,10 @@ static uint32_t choose(const struct mix_retire *r, const uint32_t *heat, uint32_
 	return n;
 }
 
-double mix_guess(const struct mix_retire *r, const uint32_t *heat, double *often)
+double mix_guess(const struct mix_retire *r, const uint32_t *heat, const double *can, double *often)
 {
 	double *met = calloc(r->b->n + 1u, sizeof(*met)), cycles, foretold, most = 0, samples = 0;
-	struct search s = {r, heat, met, often, 0};
+	struct search s = {r, heat, can, met, often, 0};
 	uint32_t branch[BRANCHES], n;
 
 	if (!met)

@@ -10,6 +10,7 @@
 #include "skelgen/mix_follow.h"
 #include "skelgen/mix_guess.h"
 #include "skelgen/mix_row.h"
+#include "skelgen/mix_runs.h"
 
 #define HITS_MAX  1024  /* samples of a body that are looked at */
 #define ROUNDS    8     /* iterations to find the chain of */
@@ -143,20 +144,6 @@ static uint32_t addresses(struct model *m, uint32_t i)
 	return n;
 }
 
-/* A register that goes on evenly, as the loop does, and its step; MIX_NO_REG: there is none. */
-static uint8_t even_register(const struct model *m, int64_t *step)
-{
-	for (uint8_t r = 0; r < TSAMPLE_REGS && r < MIX_REG_VECTOR; r++) {
-		struct mix_op use = {.base = r, .index = MIX_NO_REG, .bytes = 8};
-		struct mix_motion motion = mix_motion_of(m->b, &use, m->n ? m->hit[0].reg : NULL);
-
-		*step = motion.step;
-		if (motion.order == MIX_EVEN && motion.step)
-			return r;
-	}
-	return MIX_NO_REG;
-}
-
 uint8_t mix_level(const uint64_t *cache, double bytes)
 {
 	uint8_t level = L1;
@@ -178,7 +165,7 @@ static bool find_window(struct model *m, uint32_t n, struct access *a, double *w
 {
 	struct mix_followed f;
 	int64_t step;
-	uint8_t reg = even_register(m, &step);
+	uint8_t reg = mix_even_register(m->b, m->n ? m->hit[0].reg : NULL, &step);
 
 	if (reg == MIX_NO_REG)
 		return false;
@@ -444,7 +431,7 @@ static bool as_executed(const struct model *m, struct mix_retire *r)
 static int find_wrong(struct model *m)
 {
 	uint32_t n = m->b->n + 1u;
-	double *room = calloc(5u * n, sizeof(*room));
+	double *room = calloc(6u * n, sizeof(*room)), *most;
 	struct mix_retire r = {.b = m->b, .by_data = calloc(n, sizeof(*r.by_data))};
 	int rv = room && r.by_data ? 0 : -1;
 
@@ -454,10 +441,13 @@ static int find_wrong(struct model *m)
 		r.each = room + 2 * n;
 		r.taken = room + 3 * n;
 		r.wild = room + 4 * n;
+		most = room + 5 * n;
 		m->guessed = as_executed(m, &r);
-		if (m->guessed)
-			m->wrong = mix_guess(&r, m->heat, m->often);
-		rv = m->wrong < 0 ? -1 : 0;
+		if (m->guessed) {
+			rv = mix_runs(m->b, m->hit, m->n, r.by_data, most);
+			m->wrong = rv == 0 ? mix_guess(&r, m->heat, most, m->often) : 0;
+		}
+		rv = m->wrong < 0 ? -1 : rv;
 	}
 	free(room);
 	free(r.by_data);
