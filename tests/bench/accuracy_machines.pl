@@ -16,7 +16,7 @@
 # Programs are named by the first word: the three that do not fit into the cache are ft-large, mg-large and heat-large, those that
 # run for a minute or two lu-minutes, lammps-minutes and gromacs-minutes.
 # Usage: accuracy_machines.pl [--pairs N] [--fill] [--minutes M] [--seconds S] [--least S] [--ranks N] [--results FILE] [--programs A,B]
-#	[--machines A,B] [--small]
+#	[--machines A,B] [--small] [--all-runs]
 #	accuracy_machines.pl --table | --document FILE | --prune [--results FILE]
 #	accuracy_machines.pl --list
 #   --pairs N    pairs of each program on each machine, 5; with --fill what the file has counts, and the fewest come first
@@ -25,6 +25,7 @@
 #   --least S    for S seconds at least, or as long as the program runs
 #   --machines   of home,cpu,network,both,unequal,here,qemu,valgrind; all but here, which is the home of the last two
 #   --small      the data for emulated processors everywhere, to see that all runs; to a file of its own
+#   --all-runs   runs count whether or not the cores are quiet, each at once: for hosts that never are; rows say how many were not
 #   --table      the tables of what the file has; --document writes them below the marker line of ACCURACY.md
 #   --prune      leave only those lines in the file that the tables are made of: neither of another way nor before the latest five pairs
 #   --list       the programs and their data
@@ -41,15 +42,16 @@ use List::Util qw(min);
 use Machines qw(machine machine_names home_of machines_end);
 use Pairs qw(prepare pair_begin pair_row of_this_way way_of);
 use Programs qw(program_names program_of short_name slurp);
-use Steady qw(never_steady);
+use Steady qw(count_all never_steady);
 
 my $FAILURES = 2;  # of a program on a machine: then it is not tried again
 my $DISTURBED = 9; # pairs of a program that the cores were not steady for
 my %o = (pairs => 5, ranks => 2, results => 'accuracy.jsonl', programs => '', machines => '', seconds => 3, minutes => 1e6);
-GetOptions(\%o, 'pairs=i', 'fill', 'minutes=f', 'ranks=i', 'results=s', 'programs=s', 'machines=s', 'seconds=f', 'least=f', 'small', 'table', 'document=s', 'prune', 'list') && !@ARGV or exit 2;
+GetOptions(\%o, 'pairs=i', 'fill', 'minutes=f', 'ranks=i', 'results=s', 'programs=s', 'machines=s', 'seconds=f', 'least=f', 'small', 'all-runs', 'table', 'document=s', 'prune', 'list') && !@ARGV or exit 2;
 chdir top() or die top() . ": $!\n";
 chomp(my $commit = `git rev-parse --short HEAD 2>/dev/null`);
 my $begin = time;
+count_all() if $o{'all-runs'};
 $| = 1;
 
 sub lines { return map { decode_json($_) } split /\n/, slurp($o{results}) }

@@ -14,7 +14,7 @@ use JSON::PP qw(encode_json);
 use Machines qw(machine_names why_failed);
 use Pairs qw(of_sides quickest runs_until way_of);
 use Programs qw(program_names program_of short_name slurp spill);
-use Steady qw(is_steady never_steady steadily steady_speed);
+use Steady qw(count_all is_steady never_steady quiet_speed steadily steady_speed unsteady_runs);
 use Test::More;
 use Testbed qw(run_command top);
 use Time::HiRes qw(time);
@@ -181,7 +181,7 @@ subtest 'runs that are made again' => sub {
 		my ($now, $slow, $n) = (0, 0, 0);
 		no warnings qw(redefine prototype once);
 		local *Steady::begin = sub { };
-		local *Steady::quiet_speed = sub { 1000 };
+		local *Steady::steady_speed = sub { 1000 };
 		local *Steady::looks = sub { ((500) x $slow, (1000) x (100 - $slow)) };
 		local *Steady::time = sub { return $now };
 		my $counts = eval { steadily(sub { my $r = $runs[$n] // $runs[-1]; $now += $r->[0]; $slow = 100 * $r->[1]; return $n++ }) };
@@ -191,6 +191,12 @@ subtest 'runs that are made again' => sub {
 	is($of->([1, 0.9], [1, 0.5], [1, 0.1]), '2 of 3', 'others are made again');
 	is($of->([2, 0.9]), 'none of 76', '... for 150 s');
 	is($of->([30, 0.9], [30, 0.5], [30, 0.7]), '1 of 3', 'of long ones the steadiest of three counts');
+	my $unsteady = unsteady_runs();
+	count_all();
+	is($of->([2, 0.9]), '0 of 1', 'where the host is never quiet every run can count,');
+	is($of->([2, 0.1]), '0 of 1', 'quiet or not,');
+	is(unsteady_runs() - $unsteady, 1, 'and it is told which was not');
+	is(quiet_speed(), 0, 'nor does a pair end when the cores grow faster');
 };
 
 # As Slurm and Open MPI report a rank that died; paths are made longer than what is kept of the end.
