@@ -34,6 +34,7 @@ struct making {
 	struct place place[PLACES_MAX];
 	uint32_t n_place, next[OWN_PARTS];
 	bool floats;        /* most arithmetic is of single precision */
+	bool wide;          /* there are vectors of 256 bits */
 	uint32_t address;   /* general registers that hold the address of the data */
 	bool failed;
 	uint8_t code[OWN_DATA];
@@ -381,7 +382,8 @@ static void put_registers(struct making *m)
 
 	for (uint8_t r = 0; r < 16; r++) {
 		uint8_t high = r >= 8, modrm = (uint8_t)((r & 7) << 3 | 5);
-		uint8_t sse[] = {0x44, 0x0f, 0x10, modrm}, avx[] = {0xc5, high ? 0x7c : 0xfc, 0x10, modrm};
+		/* Where upper halves are not nothing, older instructions wait for what they leave of their destination. */
+		uint8_t sse[] = {0x44, 0x0f, 0x10, modrm}, avx[] = {0xc5, (uint8_t)((high ? 0x78 : 0xf8) | m->wide << 2), 0x10, modrm};
 
 		if (m->made.needs & OWN_AVX)
 			put_at(m, avx, sizeof(avx), from + r * OWN_VECTOR_BYTES);
@@ -437,6 +439,8 @@ static bool look(struct making *m, const struct own_instruction *in, uint32_t n)
 		needs = needs_of(&m->in);
 		m->made.needs |= needs > 0 ? (uint32_t)needs : 0;
 		count[numbers_of(&m->in)]++;
+		for (int k = 0; k < m->in.operand_count; k++)
+			m->wide |= m->op[k].type == ZYDIS_OPERAND_TYPE_REGISTER && ZydisRegisterGetClass(m->op[k].reg.value) == ZYDIS_REGCLASS_YMM;
 	}
 	m->floats = count[FLOATS] > count[DOUBLES];
 	return true;
