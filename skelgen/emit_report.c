@@ -123,6 +123,14 @@ static void put_buffered(struct emit *e, const struct skel_buffered *b, struct t
 	}
 }
 
+static void put_place(struct text *out, const char *module, uint64_t offset)
+{
+	const char *slash = strrchr(module, '/');
+
+	text_put_clean(out, slash ? slash + 1 : module);
+	text_put(out, "+0x%llx", (unsigned long long)offset);
+}
+
 /* Which computation runs as the program's own instructions. */
 static void put_own(const struct emit *e, struct text *out)
 {
@@ -130,13 +138,16 @@ static void put_own(const struct emit *e, struct text *out)
 
 	for (uint32_t i = 0; i < m->n_own; i++) {
 		const struct skel_own *o = &m->own[i];
-		const char *slash = strrchr(o->module, '/');
 
 		if (i == 0)
 			text_put(out, "\nComputation that runs as the program's own instructions, but for what it waits there and for loops with less than 2 %% of a block:\n");
 		text_put(out, "  %.1f %% in %s at ", 100 * m->mix[0].share[CLASS_OWN_0 + i], o->is_loop ? "a loop" : "code");
-		text_put_clean(out, slash ? slash + 1 : o->module);
-		text_put(out, "+0x%llx, %u instructions a unit\n", (unsigned long long)o->first, o->n);
+		put_place(out, o->module, o->first);
+		if (o->callee) {
+			text_put(out, ", with what it calls at ");
+			put_place(out, o->callee, o->callee_first);
+		}
+		text_put(out, ", %u instructions a unit\n", o->n);
 	}
 }
 

@@ -36,6 +36,8 @@ struct skel_own {
 	char *module;           /* path */
 	uint64_t first, last;   /* its first and last instruction, offsets there */
 	bool is_loop;           /* not straight code */
+	char *callee;           /* module of a function that it calls, which is executed in it; NULL: there is none. It lies at: */
+	uint64_t callee_first, callee_last;
 	uint32_t needs, n, len; /* enum own_needs; instructions of a unit; bytes of code */
 	uint8_t *code;
 	double as[CLASS_N];     /* samples of the time that it stands for, by class of work */

@@ -17,6 +17,8 @@
 #define BESIDE    64u  /* bytes between two pieces of straight code that are one, */
 #define LONGEST   4096u /* which may be so long */
 #define COURSES   128 /* loops that are known to later ranks */
+#define CALLS     0.1  /* of its iterations: a call in fewer is none */
+#define CALLER    4    /* samples, or it calls nothing that matters */
 #define OWN_LEAST 0.01 /* of a rank's samples: a loop with less is left to the kernels of its classes */
 
 enum module_kind { MODULE_PROGRAM, MODULE_LIBC, MODULE_BLOCKED, MODULE_LIBM, MODULE_MPI };
@@ -359,36 +361,112 @@ static int by_core(const void *a, const void *b)
 	return x->core != y->core ? (x->core < y->core ? 1 : -1) : (x->from > y->from) - (x->from < y->from);
 }
 
-/* Its number, or that of what another rank has made of it. */
-static int add_own(struct rank_work *w, const struct stretch *s, uint32_t *number)
+/* ---- what they call ---- */
+
+/* The call that a loop makes in most of its iterations, if that is one: its instruction. Or NOWHERE. */
+static uint32_t main_call(const struct body *b)
 {
-	const struct body *b = &w->body[s->from];
+	uint32_t call = NOWHERE;
+	double all = 0;
+
+	for (uint32_t i = 0; b->code->is_loop && i < b->code->n; i++) {
+		if (b->code->op[i].kind != MIX_CALL)
+			continue;
+		all += b->course.often[i];
+		if (call == NOWHERE || b->course.often[i] > b->course.often[call])
+			call = i;
+	}
+	return call != NOWHERE && b->course.often[call] > CALLS && b->course.often[call] > (1 - CALLS) * all ? call : NOWHERE;
+}
+
+/* Is anything called in it, now and then at least? */
+static bool calls(const struct rank_work *w, const struct stretch *s)
+{
+	for (uint32_t k = s->from; k < s->end; k++) {
+		const struct body *b = &w->body[k];
+
+		for (uint32_t i = 0; b->code && i < b->code->n; i++)
+			if (b->code->op[i].kind == MIX_CALL && (!b->code->is_loop || b->course.often[i] > CALLS))
+				return true;
+	}
+	return false;
+}
+
+static bool is_much(const struct rank_work *w, const struct stretch *s)
+{
+	return s->core > 0 && s->core >= OWN_LEAST * w->n_sorted;
+}
+
+/* Nobody says who has called a function. If there is one loop that calls anything, it calls the one of the mathematical library that is met
+ * most. Of n stretches, those with most samples first. False: no loop is known to. */
+static bool find_callee(const struct rank_work *w, const struct stretch *s, uint32_t n, uint32_t *caller, uint32_t *callee)
+{
+	*caller = *callee = NOWHERE;
+	for (uint32_t i = 0; i < n && is_much(w, &s[i]); i++) {
+		const struct body *b = &w->body[s[i].from];
+
+		if (!b->code || s[i].core < CALLER)
+			continue;
+		if (w->module_kind[b->module] == MODULE_LIBM) {
+			if (*callee == NOWHERE && !b->code->is_loop)
+				*callee = i;
+		} else if (calls(w, &s[i])) {
+			if (*caller != NOWHERE || main_call(b) == NOWHERE)
+				return false;
+			*caller = i;
+		}
+	}
+	return *caller != NOWHERE && *callee != NOWHERE;
+}
+
+/* ---- which they are ---- */
+
+/* Its number, or that of what another rank has made of it. callee: that it calls; NULL: nothing that is known. */
+static int add_own(struct rank_work *w, const struct stretch *s, const struct stretch *callee, uint32_t *number)
+{
+	const struct body *b = &w->body[s->from], *c = callee ? &w->body[callee->from] : NULL;
 	const char *module = module_of(w, b);
 	uint64_t last = w->body[s->end - 1].last;
+	struct mix_own_callee is = {.b = w->scratch};
 
 	*number = mix_own_find(w->mixes, module, b->first, last, b->code->is_loop);
 	if (*number != MIX_OWN_NONE || w->mixes->n_own == OWN_MOST)
 		return 0;
+	if (c && mix_body_range(&w->s, c->module, c->first, w->body[callee->end - 1].last, w->scratch) == 0) {
+		is.module = module_of(w, c);
+		is.call = main_call(b);
+	}
 	if (b->code->is_loop)
-		return mix_own_add(w->mixes, module, b->code, b->course.often, number);
+		return mix_own_add(w->mixes, module, b->code, b->course.often, is.module ? &is : NULL, number);
 	if (mix_body_range(&w->s, b->module, b->first, last, w->scratch) < 0)
 		return 0;
-	return mix_own_add(w->mixes, module, w->scratch, NULL, number);
+	return mix_own_add(w->mixes, module, w->scratch, NULL, NULL, number);
 }
 
-/* Those with most samples of what their own instructions take. */
+static void take_own(struct rank_work *w, const struct stretch *s, uint32_t number)
+{
+	for (uint32_t k = s->from; k < s->end; k++)
+		w->body[k].own = number;
+}
+
+/* Those with most samples of what their own instructions take; a loop with what it calls before, so that it is not made without. */
 static int choose_own(struct rank_work *w)
 {
 	struct stretch *s = calloc(w->n_body + 1u, sizeof(*s));
-	uint32_t n = s ? find_stretches(w, s) : 0, number;
+	uint32_t n = s ? find_stretches(w, s) : 0, number, caller, callee;
 	int rv = s ? 0 : -1;
 
 	if (n)
 		qsort(s, n, sizeof(*s), by_core);
-	for (uint32_t i = 0; rv == 0 && i < n && s[i].core > 0 && s[i].core >= OWN_LEAST * w->n_sorted; i++) {
-		rv = add_own(w, &s[i], &number);
-		for (uint32_t k = s[i].from; k < s[i].end; k++)
-			w->body[k].own = number;
+	if (n && find_callee(w, s, n, &caller, &callee)) {
+		rv = add_own(w, &s[caller], &s[callee], &number);
+		if (rv == 0)
+			take_own(w, &s[caller], number);
+	}
+	for (uint32_t i = 0; rv == 0 && i < n && is_much(w, &s[i]); i++) {
+		rv = add_own(w, &s[i], NULL, &number);
+		if (rv == 0)
+			take_own(w, &s[i], number);
 	}
 	free(s);
 	return rv;

@@ -65,6 +65,8 @@ uint32_t mix_own_find(const struct skel_mixes *m, const char *module, uint64_t f
 		if (o->is_loop == is_loop && !strcmp(o->module, module) &&
 		    (is_loop ? o->first == first && o->last == last : o->first <= last && first <= o->last))
 			return i;
+		if (o->callee && !is_loop && !strcmp(o->callee, module) && o->callee_first <= last && first <= o->callee_last)
+			return i;
 	}
 	return MIX_OWN_NONE;
 }
@@ -85,25 +87,42 @@ static uint8_t follows_of(const struct mix_body *b, const struct mix_op *op)
 	return OWN_FOLLOWS_NONE;
 }
 
+/* A function from its begin to where it returns. Returns the instructions so far. */
+static uint32_t put_callee(const struct mix_body *b, struct own_instruction *in, uint32_t n)
+{
+	for (uint32_t i = 0; i < b->n && n < MIX_OWN_PATH && b->op[i].kind != MIX_RETURN; i++)
+		in[n++] = (struct own_instruction){b->op[i].raw, b->op[i].len, OWN_FOLLOWS_NONE};
+	return n;
+}
+
+/* The instructions of a unit, with those of what is called. Returns how many. */
+static uint32_t put_path(const struct mix_body *b, const double *often, const struct mix_own_callee *callee, uint16_t *path,
+			 struct own_instruction *in)
+{
+	uint32_t steps = mix_own_path(b, often, path), n = 0;
+	uint8_t follows[MIX_OPS_MAX];
+
+	for (uint32_t i = 0; i < b->n; i++)
+		follows[i] = follows_of(b, &b->op[i]);
+	for (uint32_t i = 0; i < steps && n < MIX_OWN_PATH; i++) {
+		in[n++] = (struct own_instruction){b->op[path[i]].raw, b->op[path[i]].len, follows[path[i]]};
+		if (callee && path[i] == callee->call)
+			n = put_callee(callee->b, in, n);
+	}
+	return n;
+}
+
 /* 0, 1: no kernel can be made of it, -1: no memory. */
-static int make(const struct mix_body *b, const double *often, struct skel_own *own)
+static int make(const struct mix_body *b, const double *often, const struct mix_own_callee *callee, struct skel_own *own)
 {
 	uint16_t *path = malloc(MIX_OWN_PATH * sizeof(*path));
 	struct own_instruction *in = malloc(MIX_OWN_PATH * sizeof(*in));
 	struct buf code = {0};
 	struct own_made made;
-	uint8_t follows[MIX_OPS_MAX];
 	int rv = -1;
 
-	if (path && in) {
-		uint32_t n = mix_own_path(b, often, path);
-
-		for (uint32_t i = 0; i < b->n; i++)
-			follows[i] = follows_of(b, &b->op[i]);
-		for (uint32_t i = 0; i < n; i++)
-			in[i] = (struct own_instruction){b->op[path[i]].raw, b->op[path[i]].len, follows[path[i]]};
-		rv = own_code_make(in, n, &code, &made);
-	}
+	if (path && in)
+		rv = own_code_make(in, put_path(b, often, callee, path, in), &code, &made);
 	if (rv == 0) {
 		own->code = code.data;
 		own->len = (uint32_t)code.len;
@@ -117,7 +136,8 @@ static int make(const struct mix_body *b, const double *often, struct skel_own *
 	return rv;
 }
 
-int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body *b, const double *often, uint32_t *number)
+int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body *b, const double *often,
+		const struct mix_own_callee *callee, uint32_t *number)
 {
 	struct skel_own own = {.first = b->op[0].offset, .last = b->op[b->n - 1].offset, .is_loop = b->is_loop};
 	int rv;
@@ -125,12 +145,19 @@ int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body 
 	*number = MIX_OWN_NONE;
 	if (m->n_own == OWN_MOST)
 		return 0;
-	rv = make(b, often, &own);
+	rv = make(b, often, callee, &own);
 	if (rv != 0)
 		return rv < 0 ? -1 : 0;
 	own.module = strdup(module);
-	if (!own.module) {
+	if (callee) {
+		own.callee = strdup(callee->module);
+		own.callee_first = callee->b->op[0].offset;
+		own.callee_last = callee->b->op[callee->b->n - 1].offset;
+	}
+	if (!own.module || (callee && !own.callee)) {
 		free(own.code);
+		free(own.module);
+		free(own.callee);
 		return -1;
 	}
 	*number = m->n_own;
@@ -143,6 +170,7 @@ void mix_own_free(struct skel_mixes *m)
 	for (uint32_t i = 0; i < m->n_own; i++) {
 		free(m->own[i].code);
 		free(m->own[i].module);
+		free(m->own[i].callee);
 	}
 	m->n_own = 0;
 }

@@ -2,7 +2,8 @@
 /*
  * The loops in which a program spends most of its computation, made into kernels (own_code.h): what a processor that weighs
  * instructions in another way charges for them is then right by construction. As many as there is room for, those met most
- * by the first ranks that have samples; computation outside of them is left to the kernels of its classes.
+ * by the first ranks that have samples; computation outside of them is left to the kernels of its classes. A function of the mathematical
+ * library that a loop calls is executed in it, where it is called: while one waits the other goes on, and who is called waits for its argument.
  * Source: algorithms, C.8.
  */
 #ifndef PRECEDENT_SKELGEN_MIX_OWN_H
@@ -27,10 +28,20 @@ bool mix_own_is_core(int c);
  */
 uint32_t mix_own_path(const struct mix_body *b, const double *often, uint16_t *path);
 
-/* The number of the loop at first .. last of a module, or of the straight code of which that is a part; or MIX_OWN_NONE. */
+/* A function that a loop calls. */
+struct mix_own_callee {
+	const char *module;
+	const struct mix_body *b; /* straight code */
+	uint32_t call;            /* instruction of the loop */
+};
+
+/* The number of the loop at first .. last of a module, or of the straight code of which that is a part, also of one that is called; or
+ * MIX_OWN_NONE. */
 uint32_t mix_own_find(const struct skel_mixes *m, const char *module, uint64_t first, uint64_t last, bool is_loop);
-/* Make a body a loop of its own: its number, or MIX_OWN_NONE where that cannot be or there is no room; -1: no memory. */
-int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body *b, const double *often, uint32_t *number);
+/* Make a body a loop of its own, with what it calls (NULL: nothing): its number, or MIX_OWN_NONE where that cannot be or there is no room;
+ * -1: no memory. */
+int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body *b, const double *often,
+		const struct mix_own_callee *callee, uint32_t *number);
 void mix_own_free(struct skel_mixes *m);
 
 /* What the time of a mix goes to by classes of work, its own loops counted as these. */

@@ -43,6 +43,7 @@ cmp_ok(max(map { $_->{own} } @$mixes), '>', 0.3, 'much of its time is in loops t
 skeleton_of('own');
 skeleton_of('kernels', '--kernels');
 like(slurp('own/report.txt'), qr/own instructions.*:\n +\d+\.\d % in (?:a loop|code) at \S+\+0x/, 'the report names them');
+like(slurp('own/report.txt'), qr/in a loop at ep\+0x[0-9a-f]+, with what it calls at libm/, 'the loop that calls the logarithm has it in it');
 unlike(slurp('kernels/report.txt'), qr/own instructions/, 'and none where kernels were asked for');
 
 subtest 'on the traced machine' => sub {

@@ -209,6 +209,60 @@ static void test_instructions_do_what_they_did(void **state)
 	buf_free(&code);
 }
 
+/* addsd xmm0, [rax+8*rcx]; call; movsd [rdi+64], xmm0: a loop, in which what it calls is executed: mulsd xmm0, xmm1; ret; nothing after. */
+static void test_callee(void **state)
+{
+	static const uint8_t loop[] = {0xf2, 0x0f, 0x58, 0x04, 0xc8, 0xe8, 1, 0, 0, 0, 0xf2, 0x0f, 0x11, 0x47, 0x40},
+			     function[] = {0xf2, 0x0f, 0x59, 0xc1, 0xc3, 0xf2, 0x0f, 0x58, 0xc0};
+	static const double often[] = {1, 1, 1};
+	static struct skel_mixes m;
+	static struct mix_body b, f;
+	struct mix_own_callee callee = {"libm.so.6", &f, 1};
+	uint32_t number;
+
+	(void)state;
+	assert_int_equal(body_of(function, sizeof(function), &f), 0);
+	for (int called = 0; called < 2; called++) {
+		assert_int_equal(body_of(loop, sizeof(loop), &b), 0);
+		b.is_loop = true;
+		assert_int_equal(mix_own_add(&m, "program", &b, often, called ? &callee : NULL, &number), 0);
+		assert_int_equal(number, 0);
+		struct buf code = {.data = m.own[0].code, .len = m.own[0].len};
+		struct own *o = open_own(&code, m.own[0].needs);
+		double x = number_at(o, OWN_VECTOR_DOUBLES), y = number_at(o, OWN_DOUBLES * OWN_PAGE), by = number_at(o, OWN_VECTOR_DOUBLES + OWN_VECTOR_BYTES);
+
+		for (uint32_t n = 0; n < m.own[0].n; n += called ? 3 : 2)
+			x = called ? (x + y) * by : x + y;
+		assert_true(run_guarded(o, 1));
+		assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) == x);
+		assert_int_equal(mix_own_find(&m, "program", b.op[0].offset, b.op[2].offset, true), 0);
+		assert_int_equal(mix_own_find(&m, "libm.so.6", f.op[1].offset, f.op[1].offset, false), called ? 0 : MIX_OWN_NONE);
+		assert_int_equal(mix_own_find(&m, "libm.so.6", f.op[2].offset + 10, f.op[2].offset + 10, false), MIX_OWN_NONE);
+		assert_int_equal(mix_own_find(&m, "libc.so.6", f.op[1].offset, f.op[1].offset, false), MIX_OWN_NONE);
+		own_destroy(o);
+		mix_own_free(&m);
+	}
+}
+
+/* The upper halves of vector registers begin as nothing unless something uses them: 128 bits, then 256. */
+static void test_upper_halves(void **state)
+{
+	static const uint8_t narrow[] = {0xc5, 0xf1, 0x58, 0xc2}, wide[] = {0xc5, 0xf5, 0x58, 0xc2};
+	struct own_made made = {0};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct buf code = {0};
+
+		assert_int_equal(make(i ? wide : narrow, 4, &code, &made), 0);
+		assert_int_equal(made.needs, OWN_AVX);
+		assert_int_equal(memmem(code.data, code.len, "\xc5\xf8\x10\x05", 4) == NULL, i);
+		assert_int_equal(memmem(code.data, code.len, "\xc5\xfc\x10\x05", 4) != NULL, i);
+		assert_int_equal(memmem(code.data, code.len, "\xc5\x78\x10\x3d", 4) == NULL, i);
+		buf_free(&code);
+	}
+}
+
 /* push rbx, mov rbx, 7, pop rbx, call, ret, a branch, store and load on the stack, lea rax, [rip+8] */
 static void test_stack_and_calls(void **state)
 {
@@ -431,6 +485,8 @@ int main(void)
 		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_instructions_do_what_they_did),
 		cmocka_unit_test_prestate(test_instructions_do_what_they_did, &by_register),
+		cmocka_unit_test(test_callee),
+		cmocka_unit_test(test_upper_halves),
 		cmocka_unit_test(test_stack_and_calls),
 		cmocka_unit_test(test_wide_vectors),
 		cmocka_unit_test(test_refused),
