@@ -21,7 +21,7 @@ static const double wilds[] = {0, 0.25, 0.5, 0.75, 1};
 struct search {
 	const struct mix_retire *r;
 	const uint32_t *heat;
-	const double *can; /* be wild, at most */
+	const double *chance; /* how wild at most */
 	double *met, *often, weight; /* of a sample */
 };
 
@@ -46,7 +46,7 @@ static void find_rate(struct search *s, uint32_t branch)
 	for (size_t k = 0; k < RATES; k++)
 		for (size_t j = 0; j < WILDS; j++) {
 			is[k][j] = -INFINITY;
-			if (wilds[j] > s->can[branch])
+			if (wilds[j] > s->chance[branch])
 				continue;
 			s->r->taken[branch] = rates[k];
 			s->r->wild[branch] = wilds[j];
@@ -91,10 +91,10 @@ static uint32_t choose(const struct mix_retire *r, const uint32_t *heat, uint32_
 	return n;
 }
 
-double mix_guess(const struct mix_retire *r, const uint32_t *heat, const double *can, double *often)
+double mix_guess(const struct mix_retire *r, const uint32_t *heat, const double *chance, double *often)
 {
 	double *met = calloc(r->b->n + 1u, sizeof(*met)), cycles, foretold, most = 0, samples = 0;
-	struct search s = {r, heat, can, met, often, 0};
+	struct search s = {r, heat, chance, met, often, 0};
 	uint32_t branch[BRANCHES], n;
 
 	if (!met)

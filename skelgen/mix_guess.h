@@ -10,9 +10,10 @@
 #include "skelgen/mix_retire.h"
 
 /*
- * r: a loop; of branches by data taken and wild are found. heat: samples by instruction. can: how wild a branch by data can be, at most (mix_runs.h). often: out, how often each is executed, of the most frequent one. Returns the share of the loop's time that wrong guesses cost, below 1; -1 without
- * memory.
+ * r: a loop; of branches by data taken and wild are found. heat: samples by instruction. chance: how wild each of them can be, at most
+ * (mix_runs.h). often: out, how often each is executed, of the most frequent one. Returns the share of the loop's time that wrong
+ * guesses cost, below 1; -1 without memory.
  */
-double mix_guess(const struct mix_retire *r, const uint32_t *heat, const double *can, double *often);
+double mix_guess(const struct mix_retire *r, const uint32_t *heat, const double *chance, double *often);
 
 #endif

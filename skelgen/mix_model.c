@@ -431,7 +431,7 @@ static bool as_executed(const struct model *m, struct mix_retire *r)
 static int find_wrong(struct model *m)
 {
 	uint32_t n = m->b->n + 1u;
-	double *room = calloc(6u * n, sizeof(*room)), *most;
+	double *room = calloc(6u * n, sizeof(*room)), *chance;
 	struct mix_retire r = {.b = m->b, .by_data = calloc(n, sizeof(*r.by_data))};
 	int rv = room && r.by_data ? 0 : -1;
 
@@ -441,11 +441,11 @@ static int find_wrong(struct model *m)
 		r.each = room + 2 * n;
 		r.taken = room + 3 * n;
 		r.wild = room + 4 * n;
-		most = room + 5 * n;
+		chance = room + 5 * n;
 		m->guessed = as_executed(m, &r);
 		if (m->guessed) {
-			rv = mix_runs(m->b, m->hit, m->n, r.by_data, most);
-			m->wrong = rv == 0 ? mix_guess(&r, m->heat, most, m->often) : 0;
+			rv = mix_runs(m->b, m->hit, m->n, r.by_data, chance);
+			m->wrong = rv == 0 ? mix_guess(&r, m->heat, chance, m->often) : 0;
 		}
 		rv = m->wrong < 0 ? -1 : rv;
 	}

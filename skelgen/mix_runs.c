@@ -103,7 +103,7 @@ static void find_turns(const struct mix_body *b, const struct mix_hit *hit, uint
 	}
 }
 
-int mix_runs(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const bool *by_data, double *most)
+int mix_runs(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const bool *by_data, double *chance)
 {
 	struct mix_turn *turn = malloc((n + 1u) * sizeof(*turn));
 	uint8_t *way = malloc(b->n + 1u), reg;
@@ -112,19 +112,19 @@ int mix_runs(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, co
 
 	reg = mix_even_register(b, n ? hit[0].reg : NULL, &step);
 	for (uint32_t i = 0; rv == 0 && i < b->n; i++) {
-		most[i] = 1;
+		chance[i] = 1;
 		if (!by_data[i])
 			continue;
 		rv = mix_flow_ways(b, i, way);
 		if (rv != 0)
 			break;
 		find_turns(b, hit, n, way, turn);
-		most[i] = mix_runs_chance(turn, n);
+		chance[i] = mix_runs_chance(turn, n);
 		if (reg == MIX_NO_REG)
 			continue;
 		for (uint32_t k = 0; k < n; k++)
 			turn[k].where = (int64_t)hit[turn[k].when].reg[reg];
-		most[i] = fmin(most[i], mix_runs_chance(turn, n));
+		chance[i] = fmin(chance[i], mix_runs_chance(turn, n));
 	}
 	free(turn);
 	free(way);

@@ -24,9 +24,9 @@ struct mix_turn {
 double mix_runs_chance(struct mix_turn *turn, uint32_t n);
 
 /*
- * b: a loop. hit: its samples in order of time. by_data: of its instructions, the branches that are asked for. most: out, of each
+ * b: a loop. hit: its samples in order of time. by_data: of its instructions, the branches that are asked for. chance: out, of each
  * of these as mix_runs_chance. 0, or -1: no memory.
  */
-int mix_runs(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const bool *by_data, double *most);
+int mix_runs(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const bool *by_data, double *chance);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How fast cores are while something else runs on them. Cores of a virtual machine share units with threads
- *that nobody here sees: what keeps the units busy takes up to 1.8 times as long, for seconds or minutes, and
- *no account of the kernel tells. core_watch CORE... Forty times a second a process of real-time priority
- *takes each core, all at the same instant, for 0.15 ms (0.6 %) of packed multiplications and additions. For
- *each line of standard input it writes one: of each instant since the line before, how many passes the
- *slowest core did in a millisecond. Until standard input ends. Root.
+ * that nobody here sees: what keeps the units busy takes up to 1.8 times as long, for seconds or minutes, and
+ * no account of the kernel tells. core_watch CORE... Forty times a second a process of real-time priority
+ * takes each core, all at the same instant, for 0.15 ms (0.6 %) of packed multiplications and additions. For
+ * each line of standard input it writes one: of each instant since the line before, how many passes the
+ * slowest core did in a millisecond. Until standard input ends. Root.
  */
 #include <math.h>
 

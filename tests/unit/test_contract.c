@@ -14,19 +14,10 @@
 #include <cmocka.h>
 
 #include "skelgen/contract.h"
+#include "tests/unit/rng.h"
 
 #define MAX_N	 400
 #define ORACLE_N 40
-
-static uint64_t rng_state = 88172645463325252u;
-
-static uint32_t rng(void)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (uint32_t)(rng_state >> 32);
-}
 
 /* Shortest contraction of s[0..n): C[i][j] = min(1 + C[i+1][j], body once + rest) over all loops that start
  * at i. */

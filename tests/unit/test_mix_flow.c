@@ -11,21 +11,12 @@
 #include <cmocka.h>
 
 #include "skelgen/mix_flow.h"
+#include "tests/unit/rng.h"
 
 #define LEN     4
 #define SAMPLES 1e6
 #define LOOPS   300
 #define DEPTH   3
-
-static uint64_t rng_state = 88172645463325252u;
-
-static uint32_t rng(uint32_t below)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (uint32_t)(rng_state >> 32) % below;
-}
 
 /* A loop, how often each instruction of it is executed an iteration, and what is known of it. */
 struct world {
@@ -42,7 +33,7 @@ static struct mix_op *put(uint8_t kind, double often)
 
 	*op = (struct mix_op){.offset = w.b.n * LEN, .len = LEN, .kind = kind, .target = UINT64_MAX};
 	w.truth[w.b.n] = often;
-	w.cost[w.b.n++] = 0.2 + 0.1 * rng(10);
+	w.cost[w.b.n++] = 0.2 + 0.1 * rng_below(10);
 	return op;
 }
 
@@ -54,16 +45,16 @@ static void begin(void)
 
 static void put_some(double often)
 {
-	for (uint32_t n = 1 + rng(4); n--;)
-		put(rng(2) ? MIX_SCALAR : MIX_MOVE, often);
+	for (uint32_t n = 1 + rng_below(4); n--;)
+		put(rng_below(2) ? MIX_SCALAR : MIX_MOVE, often);
 }
 
 /* Straight pieces, skipped ones and pairs of arms; inside of these again, `depth` deep. */
 static void put_pieces(double often, int depth)
 {
-	for (uint32_t n = 1 + rng(3); n--;) {
-		double share = 0.05 + 0.1 * rng(10);
-		bool pair = rng(2);
+	for (uint32_t n = 1 + rng_below(3); n--;) {
+		double share = 0.05 + 0.1 * rng_below(10);
+		bool pair = rng_below(2);
 		struct mix_op *branch, *jump;
 
 		put_some(often);
@@ -90,7 +81,7 @@ static void draw(int depth, uint32_t waits)
 	put_pieces(1, depth);
 	put(MIX_BRANCH, 1)->target = 0;
 	for (uint32_t i = 0; i < w.b.n; i++)
-		w.heat[i] = (uint32_t)(SAMPLES / w.b.n * w.truth[i] * w.cost[i] * (1 + rng(waits)));
+		w.heat[i] = (uint32_t)(SAMPLES / w.b.n * w.truth[i] * w.cost[i] * (1 + rng_below(waits)));
 }
 
 static uint32_t at(uint64_t offset)
@@ -162,7 +153,7 @@ static void test_no_samples(void **state)
 	for (int i = 0; i < LOOPS; i++) {
 		draw(1, 1);
 		memset(w.heat, 0, sizeof(w.heat));
-		w.heat[rng(w.b.n)] = i % 2 ? 1000 : 0;
+		w.heat[rng_below(w.b.n)] = i % 2 ? 1000 : 0;
 		assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
 		flows();
 	}

@@ -9,20 +9,16 @@
 #include <cmocka.h>
 
 #include "skelgen/mix_follow.h"
+#include "tests/unit/rng.h"
 
 #define TABLE  (16u << 20)
 #define PASS   1000000 /* of the counter, in steps of 4 */
 #define PAIRS  400
 #define ROUNDS 200
 
-static uint64_t rng_state = 88172645463325252u;
-
 static double drawn(void)
 {
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (double)(rng_state >> 11) / 0x1p53;
+	return (double)(rng64() >> 11) / 0x1p53;
 }
 
 /* n samples, at any place of any pass; keys that gather in the middle where `middle`. */

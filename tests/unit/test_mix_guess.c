@@ -17,7 +17,7 @@
 
 static struct mix_body b;
 static double latency[MIX_OPS_MAX], load[MIX_OPS_MAX], each[MIX_OPS_MAX], taken[MIX_OPS_MAX], wild[MIX_OPS_MAX];
-static double heat[MIX_OPS_MAX], often[MIX_OPS_MAX], can[MIX_OPS_MAX];
+static double heat[MIX_OPS_MAX], often[MIX_OPS_MAX], chance[MIX_OPS_MAX];
 static bool by_data[MIX_OPS_MAX];
 static const struct mix_retire loop = {&b, latency, load, each, taken, by_data, wild};
 
@@ -30,7 +30,7 @@ static void begin(void)
 	memset(by_data, 0, sizeof(by_data));
 	b.is_loop = true;
 	for (uint32_t i = 0; i < MIX_OPS_MAX; i++)
-		can[i] = 1;
+		chance[i] = 1;
 }
 
 /* Reads and writes a register; `to` less than the number of registers. Returns the number of the instruction. */
@@ -193,13 +193,13 @@ static void test_found(void **state)
 			wrong = 1 - cycles / wrong;
 			for (uint32_t k = 0; k < b.n; k++)
 				samples[k] = (uint32_t)(2000 * heat[k] / sum(heat) + 0.5);
-			found = mix_guess(&loop, samples, can, often);
+			found = mix_guess(&loop, samples, chance, often);
 			assert_true(fabs(found - wrong) < 0.13); /* half a step of what is tried changes it by so much */
 			assert_true(fabs(taken[at] - rates[i]) < 0.12);
 			assert_true(fabs(often[0] - 1) < 1e-9);
 			assert_true(fabs(often[at + 1] - (1 - rates[i])) < 0.15);
-			can[at] = 0.24; /* it goes one way for long, whatever the samples say */
-			assert_true(mix_guess(&loop, samples, can, often) < 0.01);
+			chance[at] = 0.24; /* it goes one way for long, whatever the samples say */
+			assert_true(mix_guess(&loop, samples, chance, often) < 0.01);
 			assert_true(wild[at] <= 0);
 		}
 }
@@ -225,7 +225,7 @@ static void test_any(void **state)
 		close_loop();
 		memset(samples, 0, sizeof(samples));
 		samples[(uint32_t)where % b.n] = where < 20 ? 100000 : 0;
-		wrong = mix_guess(&loop, samples, can, often);
+		wrong = mix_guess(&loop, samples, chance, often);
 		assert_true(wrong >= 0 && wrong < 1);
 		for (uint32_t i = 0; i < b.n; i++)
 			assert_true(often[i] >= 0 && often[i] <= 1 && taken[i] >= 0 && taken[i] <= 1);

@@ -11,29 +11,20 @@
 
 #include "skelgen/mix_flow.h"
 #include "skelgen/mix_runs.h"
+#include "tests/unit/rng.h"
 
 #define LEN  4
 #define MANY 400
 
 static struct mix_turn turn[MANY];
-static uint64_t rng_state = 88172645463325252u;
-
-static uint32_t rng(uint32_t below)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (uint32_t)(rng_state >> 32) % below;
-}
-
 /* Anywhere in the data, of which `percent` lie in each region's first part; or by chance. Of the samples `say` say which. */
 static double chance(uint32_t regions, uint32_t percent, uint32_t say, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++) {
-		uint32_t where = rng(1000000), in_region = where % (1000000 / (regions ? regions : 1));
-		bool taken = regions ? in_region < 10000 / regions * percent : rng(100) < percent;
+		uint32_t where = rng_below(1000000), in_region = where % (1000000 / (regions ? regions : 1));
+		bool taken = regions ? in_region < 10000 / regions * percent : rng_below(100) < percent;
 
-		turn[k] = (struct mix_turn){.where = where, .when = k, .way = rng(100) >= say ? MIX_WAY_ANY : taken ? MIX_WAY_TAKEN : MIX_WAY_FALLS};
+		turn[k] = (struct mix_turn){.where = where, .when = k, .way = rng_below(100) >= say ? MIX_WAY_ANY : taken ? MIX_WAY_TAKEN : MIX_WAY_FALLS};
 	}
 	return mix_runs_chance(turn, n);
 }
@@ -88,7 +79,7 @@ static void test_mostly(void **state)
 	(void)state;
 	for (int again = 0; again < 100; again++) {
 		for (uint32_t k = 0; k < MANY; k++)
-			turn[k] = (struct mix_turn){.where = k, .when = k, .way = rng(100) < (k < MANY / 2 ? 70u : 30u) ? MIX_WAY_TAKEN : MIX_WAY_FALLS};
+			turn[k] = (struct mix_turn){.where = k, .when = k, .way = rng_below(100) < (k < MANY / 2 ? 70u : 30u) ? MIX_WAY_TAKEN : MIX_WAY_FALLS};
 		assert_true(mix_runs_chance(turn, MANY) > 0.5);
 	}
 }
@@ -148,7 +139,7 @@ static void test_loop(void **state)
 	static struct mix_hit hit[MANY];
 	uint32_t at = put_loop();
 	bool by_data[MIX_OPS_MAX] = {false};
-	double most[MIX_OPS_MAX];
+	double wild[MIX_OPS_MAX];
 
 	(void)state;
 	by_data[at] = true;
@@ -156,23 +147,23 @@ static void test_loop(void **state)
 		for (uint32_t k = 0; k < MANY; k++) {
 			bool taken;
 
-			regs[k][3] = 0x100000 + 8 * rng(10000);
-			taken = sorted ? regs[k][3] > 0x100000 + 8 * 3000 : rng(2);
-			hit[k] = (struct mix_hit){LEN * (rng(3) ? at + (taken ? 7 : 1) + rng(5) : 0), regs[k]};
+			regs[k][3] = 0x100000 + 8 * rng_below(10000);
+			taken = sorted ? regs[k][3] > 0x100000 + 8 * 3000 : rng_below(2);
+			hit[k] = (struct mix_hit){LEN * (rng_below(3) ? at + (taken ? 7 : 1) + rng_below(5) : 0), regs[k]};
 		}
-		assert_int_equal(mix_runs(&b, hit, MANY, by_data, most), 0);
+		assert_int_equal(mix_runs(&b, hit, MANY, by_data, wild), 0);
 		if (sorted)
-			assert_true(most[at] < 0.1);
+			assert_true(wild[at] < 0.1);
 		else
-			assert_true(most[at] == 1);
-		assert_true(most[0] == 1);
+			assert_true(wild[at] == 1);
+		assert_true(wild[0] == 1);
 	}
 	for (uint32_t k = 0; k < MANY; k++) { /* by time alone */
-		regs[k][3] = 0x100000 + 8 * rng(10000);
-		hit[k].offset = LEN * (at + (k > 100 ? 7 : 1) + rng(5));
+		regs[k][3] = 0x100000 + 8 * rng_below(10000);
+		hit[k].offset = LEN * (at + (k > 100 ? 7 : 1) + rng_below(5));
 	}
-	assert_int_equal(mix_runs(&b, hit, MANY, by_data, most), 0);
-	assert_true(most[at] < 0.1);
+	assert_int_equal(mix_runs(&b, hit, MANY, by_data, wild), 0);
+	assert_true(wild[at] < 0.1);
 }
 
 int main(void)

@@ -11,18 +11,9 @@
 
 #include "skelgen/repeats.h"
 #include "skelgen/repeats_lyndon.h"
+#include "tests/unit/rng.h"
 
 #define MAX_N 300
-
-static uint64_t rng_state = 88172645463325252u;
-
-static uint32_t rng(void)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (uint32_t)(rng_state >> 32);
-}
 
 static int compare(const void *a, const void *b)
 {

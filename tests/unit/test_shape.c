@@ -11,16 +11,7 @@
 #include <cmocka.h>
 
 #include "skelgen/shape.h"
-
-static uint64_t rng_state = 88172645463325252u;
-
-static uint32_t rng(void)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (uint32_t)(rng_state >> 32);
-}
+#include "tests/unit/rng.h"
 
 static enum count_form check_vec(const uint32_t *value, uint64_t n)
 {

@@ -10,18 +10,9 @@
 #include <cmocka.h>
 
 #include "skelgen/suffix_array.h"
+#include "tests/unit/rng.h"
 
 #define MAX_N 400
-
-static uint64_t rng_state = 88172645463325252u;
-
-static uint32_t rng(void)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (uint32_t)(rng_state >> 32);
-}
 
 static const uint32_t *naive_s;
 static uint32_t naive_n;
