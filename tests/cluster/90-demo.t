@@ -13,7 +13,7 @@ my $build = $ENV{PRECEDENT_BUILD} // 'build';
 my $made = Testbed::run_command('make', '--silent', '-C', Testbed::top(), "B=$build",
 	map { "$build/tests/programs/$_" } qw(heat heatf));
 BAIL_OUT("the programs cannot be built: $made->{err}") if $made->{rc} != 0;
-my $r = Testbed::run_command(Testbed::top() . '/scripts/demo');
+my $r = Testbed::run_command(Testbed::top() . '/scripts/demo', '--short');
 (my $text = $r->{out}) =~ s/\e\[\d*m//g;
 is($r->{rc}, 0, 'the demonstration ends well') or diag($text, $r->{err});
 

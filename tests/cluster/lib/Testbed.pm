@@ -21,6 +21,7 @@ use Exporter qw(import);
 use File::Basename qw(dirname);
 use File::Path qw(make_path);
 use File::Temp;
+use List::Util qw(max);
 use POSIX qw(WEXITSTATUS WIFEXITED WTERMSIG);
 use Time::HiRes qw(sleep time);
 
@@ -46,10 +47,11 @@ sub wait_until {
 	my ($seconds, $code) = @_;
 	my $end = time + $PATIENCE * $seconds;
 	while (1) {
+		my $asked = time;
 		my $value = $code->();
 		return $value if $value;
 		return '' if time >= $end;
-		sleep 0.1;
+		sleep max(0.1, 3 * (time - $asked)); # what is waited for needs the processor too
 	}
 }
 
