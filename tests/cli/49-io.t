@@ -15,6 +15,8 @@ my @mpirun = ('mpirun', '--bind-to', 'none', '--oversubscribe', '-n');
 my $include = "$ENV{PRECEDENT_LIBDIR}/include";
 my $library = "$ENV{PRECEDENT_LIBDIR}/libprecedent_skel.a";
 my $replay = "$ENV{PRECEDENT_LIBDIR}/precedent-replay";
+# The calls count here, not what computes between them, whose kernels take seconds to calibrate (43-kernels.t).
+my @quick = ('--empty-loop', '--result', 'result');
 mkdir $_ or die "$_: $!" for qw(files scratch full);
 
 sub trace_ranks {
@@ -69,7 +71,7 @@ my $moved = bytes('mpiio.ptrace');
 cmp_ok($moved, '>', 6 * 2 * 64 * 1024, 'mpiio: there is something to write');
 for my $how (['compiled', getcwd() . '/mpiio/skel'], ['interpreted', $replay, 'mpiio/skel.ops']) {
 	my ($what, @command) = @$how;
-	trace_ranks('again.ptrace', @command, '--result', 'result', '--scratch', 'scratch');
+	trace_ranks('again.ptrace', @command, @quick, '--scratch', 'scratch');
 	for my $rank (0, 1) {
 		is_deeply(sequence('again.ptrace', $rank), sequence('mpiio.ptrace', $rank), "mpiio, $what: the calls of rank $rank");
 	}
@@ -87,7 +89,7 @@ trace_ranks('calls.ptrace', program('calls_more'), 'files/one', 'full');
 skeleton('calls', 'calls.ptrace', '--seconds', 1000);
 for my $how (['compiled', getcwd() . '/calls/skel'], ['interpreted', $replay, 'calls/skel.ops']) {
 	my ($what, @command) = @$how;
-	trace_ranks('again.ptrace', @command, '--result', 'result', '--scratch', 'scratch');
+	trace_ranks('again.ptrace', @command, @quick, '--scratch', 'scratch');
 	for my $rank (0, 1) {
 		# Hints are not recorded, the file keeps its size, and seeks become absolute.
 		my ($was, $is) = map { [ map { s/^(MPI_File_(?:set_size|seek))\(.*/$1/r }
@@ -103,7 +105,7 @@ like(slurp('calls/report.txt'), qr/^Delays in any case:\n  MPI_File_delete 1\n  
 
 # ---- without the option ----
 
-trace_ranks('again.ptrace', getcwd() . '/mpiio/skel', '--result', 'result');
+trace_ranks('again.ptrace', getcwd() . '/mpiio/skel', @quick);
 is_deeply([ map { @{ sequence('again.ptrace', $_) } } 0, 1 ], [], 'without --scratch there is no call on a file');
 unlike(slurp('result'), qr/^scratch/m, '... nor a word of them');
 is_deeply(left($_), [], "... nor anything in $_") for qw(files scratch);
@@ -116,7 +118,7 @@ spew('far/skel.c.data', slurp('mpiio/skel.c.data'));
 is($source =~ s/, 16384,/ + 123456789012345, 16384,/, 1, 'a skeleton that writes far behind the bound');
 spew('far/skel.c', $source);
 compile('far', 'mpicc', $library);
-trace_ranks('again.ptrace', getcwd() . '/far/skel', '--result', 'result', '--scratch', 'scratch');
+trace_ranks('again.ptrace', getcwd() . '/far/skel', @quick, '--scratch', 'scratch');
 my @offset = sort { $b <=> $a } map { /offset=(\d+)/ ? $1 : () } map { @{ sequence('again.ptrace', $_) } } 0, 1;
 cmp_ok($offset[0], '<', 2 * 256 * 1048576, 'offsets stay within 256 MiB a rank');
 is_deeply([ @{ scratch_line() }[ 1 .. 3 ] ], [ $moved, 0, 0 ], '... and all bytes are written');
@@ -170,7 +172,7 @@ sub falls_back {
 spew('plain', 'untouched');
 for my $how (['compiled', 'mpiio/skel'], ['interpreted', $replay, 'mpiio/skel.ops']) {
 	my ($what, @command) = @$how;
-	my @run = (@mpirun, 2, @command, '--result', 'result', '--scratch');
+	my @run = (@mpirun, 2, @command, @quick, '--scratch');
 	falls_back("$what, no directory", qr/no scratch files in nowhere: No such file or directory: calls on files are delays/,
 		@run, 'nowhere');
 	unlike(slurp('result'), qr/^scratch/m, '... and there are none');

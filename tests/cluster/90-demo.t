@@ -33,16 +33,15 @@ my ($off) = $text =~ /^== --predict=off leaves a job alone\n(.*?)^==/ms;
 unlike($off, qr/sbatch: precedent/, 'with --predict=off nothing is told');
 like($off, qr/time limit 02:00:00, admin comment '(\(null\))?'/, '... and nothing changed');
 
-# On a machine with much noise a prediction may be withheld: the least of those told is the place.
+# On a machine with much noise a prediction may be withheld: then a job stays where it is.
 my $place = $text =~ /^(== no partition named.*?)^== /ms ? $1 : '';
 my %told = reverse +($place =~ /^sbatch: precedent: (.*)/m ? $1 : '') =~ /($time) on (\w+)/g;
 my ($placed) = $place =~ /^job \d+ was placed on: (\w+)$/m;
 SKIP: {
-	skip 'the prediction was too uncertain on both partitions', 2 if !%told && $place =~ /too uncertain/;
+	skip 'the prediction was too uncertain on a partition', 2 if keys %told < 2 && $place =~ /too uncertain/;
 	my ($least) = sort { $told{$a} cmp $told{$b} } keys %told;
 	ok(defined $least, 'in mode place the predictions are told') or diag($text);
 	is($placed, $least, '... and a job without -p leaves the default partition slow for where it ends first') or diag($place);
-	diag("only that on $least was told") if keys %told == 1;
 }
 my @rows = $text =~ /^\d+ +(?:lammps|heat|heatf) .* $time \($time-$time\) +$time +[-+][\d.]+ %/mg;
 cmp_ok(@rows, '>=', 5, 'predicted and actual stand side by side') or diag($text);
