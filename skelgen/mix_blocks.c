@@ -437,10 +437,10 @@ static int add_own(struct rank_work *w, const struct stretch *s, const struct st
 		is.call = main_call(b);
 	}
 	if (b->code->is_loop)
-		return mix_own_add(w->mixes, module, b->code, b->course.often, is.module ? &is : NULL, number);
+		return mix_own_add(w->mixes, module, b->code, b->course.often, false, is.module ? &is : NULL, number);
 	if (mix_body_range(&w->s, b->module, b->first, last, w->scratch) < 0)
 		return 0;
-	return mix_own_add(w->mixes, module, w->scratch, NULL, NULL, number);
+	return mix_own_add(w->mixes, module, w->scratch, NULL, w->module_kind[b->module] == MODULE_LIBM, NULL, number);
 }
 
 static void take_own(struct rank_work *w, const struct stretch *s, uint32_t number)

@@ -91,13 +91,13 @@ static uint8_t follows_of(const struct mix_body *b, const struct mix_op *op)
 static uint32_t put_callee(const struct mix_body *b, struct own_instruction *in, uint32_t n)
 {
 	for (uint32_t i = 0; i < b->n && n < MIX_OWN_PATH && b->op[i].kind != MIX_RETURN; i++)
-		in[n++] = (struct own_instruction){b->op[i].raw, b->op[i].len, OWN_FOLLOWS_NONE};
+		in[n++] = (struct own_instruction){b->op[i].raw, b->op[i].len, OWN_FOLLOWS_NONE, false};
 	return n;
 }
 
 /* The instructions of a unit, with those of what is called. Returns how many. */
-static uint32_t put_path(const struct mix_body *b, const double *often, const struct mix_own_callee *callee, uint16_t *path,
-			 struct own_instruction *in)
+static uint32_t put_path(const struct mix_body *b, const double *often, bool is_function, const struct mix_own_callee *callee,
+			 uint16_t *path, struct own_instruction *in)
 {
 	uint32_t steps = mix_own_path(b, often, path), n = 0;
 	uint8_t follows[MIX_OPS_MAX];
@@ -105,7 +105,7 @@ static uint32_t put_path(const struct mix_body *b, const double *often, const st
 	for (uint32_t i = 0; i < b->n; i++)
 		follows[i] = follows_of(b, &b->op[i]);
 	for (uint32_t i = 0; i < steps && n < MIX_OWN_PATH; i++) {
-		in[n++] = (struct own_instruction){b->op[path[i]].raw, b->op[path[i]].len, follows[path[i]]};
+		in[n++] = (struct own_instruction){b->op[path[i]].raw, b->op[path[i]].len, follows[path[i]], is_function && path[i] == 0};
 		if (callee && path[i] == callee->call)
 			n = put_callee(callee->b, in, n);
 	}
@@ -113,7 +113,7 @@ static uint32_t put_path(const struct mix_body *b, const double *often, const st
 }
 
 /* 0, 1: no kernel can be made of it, -1: no memory. */
-static int make(const struct mix_body *b, const double *often, const struct mix_own_callee *callee, struct skel_own *own)
+static int make(const struct mix_body *b, const double *often, bool is_function, const struct mix_own_callee *callee, struct skel_own *own)
 {
 	uint16_t *path = malloc(MIX_OWN_PATH * sizeof(*path));
 	struct own_instruction *in = malloc(MIX_OWN_PATH * sizeof(*in));
@@ -122,7 +122,7 @@ static int make(const struct mix_body *b, const double *often, const struct mix_
 	int rv = -1;
 
 	if (path && in)
-		rv = own_code_make(in, put_path(b, often, callee, path, in), &code, &made);
+		rv = own_code_make(in, put_path(b, often, is_function, callee, path, in), &code, &made);
 	if (rv == 0) {
 		own->code = code.data;
 		own->len = (uint32_t)code.len;
@@ -136,7 +136,7 @@ static int make(const struct mix_body *b, const double *often, const struct mix_
 	return rv;
 }
 
-int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body *b, const double *often,
+int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body *b, const double *often, bool is_function,
 		const struct mix_own_callee *callee, uint32_t *number)
 {
 	struct skel_own own = {.first = b->op[0].offset, .last = b->op[b->n - 1].offset, .is_loop = b->is_loop};
@@ -145,7 +145,7 @@ int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body 
 	*number = MIX_OWN_NONE;
 	if (m->n_own == OWN_MOST)
 		return 0;
-	rv = make(b, often, callee, &own);
+	rv = make(b, often, is_function, callee, &own);
 	if (rv != 0)
 		return rv < 0 ? -1 : 0;
 	own.module = strdup(module);

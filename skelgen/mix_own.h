@@ -38,9 +38,9 @@ struct mix_own_callee {
 /* The number of the loop at first .. last of a module, or of the straight code of which that is a part, also of one that is called; or
  * MIX_OWN_NONE. */
 uint32_t mix_own_find(const struct skel_mixes *m, const char *module, uint64_t first, uint64_t last, bool is_loop);
-/* Make a body a loop of its own, with what it calls (NULL: nothing): its number, or MIX_OWN_NONE where that cannot be or there is no room;
- * -1: no memory. */
-int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body *b, const double *often,
+/* Make a body a loop of its own. is_function: it is called, with other arguments each time. callee: what it calls; NULL: nothing. number: out,
+ * MIX_OWN_NONE where that cannot be or there is no room. -1: no memory. */
+int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body *b, const double *often, bool is_function,
 		const struct mix_own_callee *callee, uint32_t *number);
 void mix_own_free(struct skel_mixes *m);
 

@@ -15,6 +15,8 @@
 #define LOADS_END   2560u /* of a page: loads lie before it, */
 #define STACK_END   3072u /* what the program keeps on its stack up to here, stores behind it */
 #define STACK       4     /* number of that register */
+#define VECTORS     16
+#define ARGUMENTS   2     /* vector registers that functions of numbers get them in */
 #define LEFT_OUT    16    /* one instruction in so many may be */
 
 enum numbers { DOUBLES, FLOATS, INTEGERS, EITHER };
@@ -376,11 +378,11 @@ static void put_instruction(struct making *m, uint8_t follows)
 
 /* ---- around it ---- */
 
-static void put_registers(struct making *m)
+static void put_registers(struct making *m, uint8_t n)
 {
 	uint32_t from = m->floats ? OWN_VECTOR_FLOATS : OWN_VECTOR_DOUBLES;
 
-	for (uint8_t r = 0; r < 16; r++) {
+	for (uint8_t r = 0; r < n; r++) {
 		uint8_t high = r >= 8, modrm = (uint8_t)((r & 7) << 3 | 5);
 		/* Where upper halves are not nothing, older instructions wait for what they leave of their destination. */
 		uint8_t sse[] = {0x44, 0x0f, 0x10, modrm}, avx[] = {0xc5, (uint8_t)((high ? 0x78 : 0xf8) | m->wide << 2), 0x10, modrm};
@@ -458,9 +460,12 @@ int own_code_make(const struct own_instruction *in, uint32_t n, struct buf *out,
 		goto out;
 	put_begin(m);
 	head = m->len;
-	put_registers(m);
-	for (uint32_t i = 0; i < n && decode(m, &in[i]); i++)
+	put_registers(m, VECTORS);
+	for (uint32_t i = 0; i < n && decode(m, &in[i]); i++) {
+		if (in[i].begins)
+			put_registers(m, ARGUMENTS);
 		put_instruction(m, in[i].follows);
+	}
 	put_end(m, head);
 	if (m->failed || !m->made.n || m->made.left_out * LEFT_OUT > n)
 		goto out;

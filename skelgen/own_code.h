@@ -10,6 +10,7 @@
 #ifndef PRECEDENT_SKELGEN_OWN_CODE_H
 #define PRECEDENT_SKELGEN_OWN_CODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/buf.h"
@@ -21,6 +22,7 @@ struct own_instruction {
 	const uint8_t *bytes;
 	uint32_t len;         /* that may be read */
 	uint8_t follows;      /* general register of its address that waits for other data; OWN_FOLLOWS_NONE */
+	bool begins;          /* with it a function is called again: its arguments do not wait for what the last call returned */
 };
 
 /* What was made. */

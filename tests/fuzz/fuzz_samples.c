@@ -33,7 +33,7 @@ static void check_own(const struct mix_body *b, const double *often)
 	const struct mix_own_callee callee = {"fuzz", b, b->n / 2};
 	uint32_t number;
 
-	if (mix_own_add(&m, "fuzz", b, often, &callee, &number) < 0)
+	if (mix_own_add(&m, "fuzz", b, often, !b->is_loop, &callee, &number) < 0)
 		abort();
 	if (number != MIX_OWN_NONE && (m.n_own != 1 || m.own[0].n == 0 || m.own[0].n > MIX_OWN_PATH || m.own[0].len == 0 ||
 				       m.own[0].len > OWN_DATA || m.own[0].needs >= OWN_NEEDS))

@@ -64,7 +64,7 @@ static int make(const uint8_t *bytes, size_t n, struct buf *out, struct own_made
 
 	assert_int_equal(body_of(bytes, n, &b), 0);
 	for (uint32_t i = 0; i < b.n; i++)
-		in[i] = (struct own_instruction){b.op[i].raw, b.op[i].len, follows_at(&b.op[i])};
+		in[i] = (struct own_instruction){b.op[i].raw, b.op[i].len, follows_at(&b.op[i]), false};
 	return own_code_make(in, b.n, out, made);
 }
 
@@ -225,7 +225,7 @@ static void test_callee(void **state)
 	for (int called = 0; called < 2; called++) {
 		assert_int_equal(body_of(loop, sizeof(loop), &b), 0);
 		b.is_loop = true;
-		assert_int_equal(mix_own_add(&m, "program", &b, often, called ? &callee : NULL, &number), 0);
+		assert_int_equal(mix_own_add(&m, "program", &b, often, false, called ? &callee : NULL, &number), 0);
 		assert_int_equal(number, 0);
 		struct buf code = {.data = m.own[0].code, .len = m.own[0].len};
 		struct own *o = open_own(&code, m.own[0].needs);
@@ -239,6 +239,32 @@ static void test_callee(void **state)
 		assert_int_equal(mix_own_find(&m, "libm.so.6", f.op[1].offset, f.op[1].offset, false), called ? 0 : MIX_OWN_NONE);
 		assert_int_equal(mix_own_find(&m, "libm.so.6", f.op[2].offset + 10, f.op[2].offset + 10, false), MIX_OWN_NONE);
 		assert_int_equal(mix_own_find(&m, "libc.so.6", f.op[1].offset, f.op[1].offset, false), MIX_OWN_NONE);
+		own_destroy(o);
+		mix_own_free(&m);
+	}
+}
+
+/* addsd xmm0, xmm1; movsd [rdi+64], xmm0: each pass adds to what the one before has left, but for a function, which has new arguments. */
+static void test_function(void **state)
+{
+	static const uint8_t code_of[] = {0xf2, 0x0f, 0x58, 0xc1, 0xf2, 0x0f, 0x11, 0x47, 0x40};
+	static struct skel_mixes m;
+	static struct mix_body b;
+	uint32_t number;
+
+	(void)state;
+	assert_int_equal(body_of(code_of, sizeof(code_of), &b), 0);
+	for (int function = 0; function < 2; function++) {
+		assert_int_equal(mix_own_add(&m, "libm.so.6", &b, NULL, function, NULL, &number), 0);
+		struct buf code = {.data = m.own[0].code, .len = m.own[0].len};
+		struct own *o = open_own(&code, m.own[0].needs);
+		double first = number_at(o, OWN_VECTOR_DOUBLES), by = number_at(o, OWN_VECTOR_DOUBLES + OWN_VECTOR_BYTES), x = first;
+
+		assert_true(m.own[0].n > 100);
+		for (uint32_t n = 0; n < m.own[0].n; n += 2)
+			x = (function ? first : x) + by;
+		assert_true(run_guarded(o, 1));
+		assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) == x);
 		own_destroy(o);
 		mix_own_free(&m);
 	}
@@ -412,7 +438,7 @@ static size_t one(uint64_t *x, uint8_t *bytes)
 		bytes[0] = draw(x) & 1 ? 0xc5 : 0xc4;
 	}
 	if (body_of(bytes, 15, &b) == 0) {
-		struct own_instruction in = {b.op[0].raw, b.op[0].len, follows_at(&b.op[0])};
+		struct own_instruction in = {b.op[0].raw, b.op[0].len, follows_at(&b.op[0]), false};
 
 		if (own_code_make(&in, 1, &code, &made) == 0 && made.n == 1)
 			len = b.op[0].len;
@@ -486,6 +512,7 @@ int main(void)
 		cmocka_unit_test(test_instructions_do_what_they_did),
 		cmocka_unit_test_prestate(test_instructions_do_what_they_did, &by_register),
 		cmocka_unit_test(test_callee),
+		cmocka_unit_test(test_function),
 		cmocka_unit_test(test_upper_halves),
 		cmocka_unit_test(test_stack_and_calls),
 		cmocka_unit_test(test_wide_vectors),
