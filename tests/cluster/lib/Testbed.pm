@@ -21,7 +21,7 @@ use Exporter qw(import);
 use File::Basename qw(dirname);
 use File::Path qw(make_path);
 use File::Temp;
-use List::Util qw(max);
+use List::Util qw(max min);
 use POSIX qw(WEXITSTATUS WIFEXITED WTERMSIG);
 use Time::HiRes qw(sleep time);
 
@@ -51,7 +51,7 @@ sub wait_until {
 		my $value = $code->();
 		return $value if $value;
 		return '' if time >= $end;
-		sleep max(0.1, 3 * (time - $asked)); # what is waited for needs the processor too
+		sleep min(1, max(0.1, 3 * (time - $asked))); # what is waited for needs the processor too
 	}
 }
 
