@@ -29,6 +29,7 @@
 #   --table      the tables of what the file has; --document writes them below the marker line of ACCURACY.md
 #   --prune      leave only those lines in the file that the tables are made of: neither of another way nor before the latest five pairs
 #   --list       the programs and their data
+# Rows of another host are made by accuracy_remote.pl.
 # Rows that were measured in another way than today's (Pairs.pm says which) count neither for --fill nor for the tables.
 use strict;
 use warnings;
@@ -39,9 +40,10 @@ use Bench qw(build top);
 use Getopt::Long;
 use JSON::PP;
 use List::Util qw(min);
-use Machines qw(machine machine_names home_of machines_end);
-use Pairs qw(prepare pair_begin pair_row of_this_way way_of);
-use Programs qw(program_names program_of short_name slurp);
+use Machines qw(swept_names home_of machines_end);
+use Pairs qw(prepare pair_begin pair_row of_this_way);
+use Programs qw(named program_names program_of short_name slurp);
+use Rows qw(note_row row_text);
 use Steady qw(count_all never_steady);
 
 my $FAILURES = 2;  # of a program on a machine: then it is not tried again
@@ -69,25 +71,7 @@ sub prune {
 	return;
 }
 
-sub note {
-	my ($l) = @_;
-	open my $f, '>>', $o{results} or die "$o{results}: $!\n";
-	print {$f} JSON::PP->new->canonical->encode({%$l, way => way_of($l->{machine}), commit => $commit}), "\n";
-	close $f or die "$o{results}: $!\n";
-	return;
-}
-
-sub report {
-	my ($pair, $l) = @_;
-	my $percent = sub { my ($s) = @_; return defined $s ? sprintf '%+.1f %%', 100 * ($s / $l->{actual} - 1) : '-' };
-	my $told = $l->{told}{skeleton};
-	printf "%-9s %-9s pair %d: home %.2f, there %.2f s; skeleton %s (%s), empty loop %s, kernels %s, clock %s; probe %.1f s; partial %s; at %d min\n",
-		@$l{qw(program machine)}, $pair, @$l{qw(home actual)}, $percent->($l->{skeleton}),
-		$told->{refused} // sprintf('%.2f to %.2f s', @$told{qw(lo hi)}), map({ $percent->($l->{$_}) } qw(empty kernels clock)), $l->{probe},
-		$l->{unpartial} // sprintf('%s, direct %s, its probe %.1f s', $percent->($l->{partial}), $percent->($l->{direct}), $l->{partial_probe}),
-		(time - $begin) / 60;
-	return;
-}
+sub note { note_row($o{results}, $commit, $_[0]); return }
 
 # ---- what is to do ----
 
@@ -111,7 +95,7 @@ sub tasks {
 sub lacking {
 	my ($t) = @_;
 	return if ($t->{disturbed} // 0) >= $DISTURBED;
-	return grep { $t->{rows}{$_} < $o{pairs} && ($t->{failed}{$_} // 0) < $FAILURES } grep { exists $t->{rows}{$_} } machine_names();
+	return grep { $t->{rows}{$_} < $o{pairs} && ($t->{failed}{$_} // 0) < $FAILURES } grep { exists $t->{rows}{$_} } swept_names();
 }
 
 # The task to go on with: the one with the fewest pairs anywhere, in turns with --fill, one after the other without.
@@ -159,17 +143,15 @@ sub go_on {
 			next;
 		}
 		note($l);
-		report(++$t->{rows}{$machine}, $l);
+		printf "%s; at %d min\n", row_text(++$t->{rows}{$machine}, $l), (time - $begin) / 60;
 	}
 	return;
 }
 
-sub named { my ($list, @of) = @_; my %known = map { $_ => 1 } @of; $known{$_} or die "accuracy_machines: no '$_'; there are @of\n" for split /,/, $list; return split /,/, $list }
-
 sub sweep {
 	my %by = map { short_name($_) => $_ } program_names();
 	my @names = $o{programs} eq '' ? program_names() : @by{named($o{programs}, sort keys %by)};
-	my @machines = $o{machines} eq '' ? grep { $_ ne 'here' } machine_names() : named($o{machines}, machine_names());
+	my @machines = $o{machines} eq '' ? grep { $_ ne 'here' } swept_names() : named($o{machines}, swept_names());
 	my @tasks = tasks(\@names, \@machines);
 	while (my $t = next_task(@tasks)) {
 		last if time - $begin > 60 * $o{minutes};

@@ -2,7 +2,7 @@
 #
 # The machines of the accuracy table, made from this one: nodes of a testbed at full speed, at half the processor, with
 # slow links, both, or of unequal speed; and two processors that weigh instructions in another way, qemu's translator
-# and valgrind's without a tool.
+# and valgrind's without a tool. And one that is another: a bundle of programs goes there and rows come back (Bundle.pm).
 package Machines;
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use List::Util qw(min);
 use Testbed;
 use Time::HiRes qw(time);
 
-our @EXPORT_OK = qw(machine machine_names home_of run_on why_failed work_dir machines_end);
+our @EXPORT_OK = qw(machine machine_names swept_names home_of run_on why_failed work_dir work_in machines_end);
 
 my $LIMIT_S = 300; # of one run
 # What mpirun adds to any failure.
@@ -35,10 +35,14 @@ my %machine = (
 	here     => {text => 'this machine, without emulation', local => []},
 	qemu     => {text => 'qemu-user', local => ['qemu-x86_64'], home => 'here', tries => 2, way => 3},
 	valgrind => {text => 'valgrind, no tool', local => ['valgrind', '-q', '--tool=none'], home => 'here'},
+	host     => {text => 'this host, without a testbed', local => [], home => 'host', bundled => 1},
+	remote   => {text => 'another host', local => [], home => 'host', bundled => 1},
 );
-my @order = qw(home cpu network both unequal here qemu valgrind);
+my @order = qw(home cpu network both unequal here qemu valgrind host remote);
 
 sub machine_names { return @order }
+# Those that one sweep can measure by itself.
+sub swept_names { return grep { !$machine{$_}{bundled} } @order }
 sub machine { return $machine{$_[0]} // die "no machine '$_[0]'\n" }
 sub home_of { return machine($_[0])->{home} // (machine($_[0])->{local} ? 'here' : 'home') }
 
@@ -52,6 +56,9 @@ sub testbed {
 	$testbed = Testbed->attach(name => $name, up => ['--plain', '--slow-cpu', 100, '--slow-mbit', $SLOW_MBIT]);
 	return $testbed;
 }
+
+# From here on what runs on this machine runs in that directory, which stays.
+sub work_in { ($local_dir) = @_; return }
 
 # Where programs, traces and skeletons lie, readable on the nodes.
 sub work_dir {

@@ -32,7 +32,7 @@ my @make_estimate = (build() . '/tests/bench/make_estimate');
 
 # Probes take a part of what a program takes, as they do of jobs: as much as they may, and more would only cost time. Of what
 # is emulated the least is less: it takes up to 30 times as long there.
-my ($PART, %LEAST_S) = (1 / 4, home => 0.4, here => 0.3);
+my ($PART, %LEAST_S) = (1 / 4, home => 0.4, host => 0.4, here => 0.3);
 
 # Runs of the program before the probes, and as many after: until they have taken so many seconds, so many at most, a second
 # one in any case if the first is shorter than that. Where it takes longer than `twice` it runs before them only.

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A root directory with the files that some programs need and nothing else, for a machine where nothing is installed: what runs
+# in it with chroot finds all of it under the names that it has here.
+package Bundle;
+use strict;
+use warnings;
+use Digest::MD5;
+use Exporter 'import';
+use File::Basename qw(dirname);
+use File::Find qw(find);
+use File::Path qw(make_path);
+
+our @EXPORT_OK = qw(bundle_make perl_files);
+
+# Files of the running perl: itself and every module that it has loaded so far.
+sub perl_files { return ($^X, (grep { $_ && m{^/} && -f } values %INC), @DynaLoader::dl_shared_objects) }
+
+# Shared libraries that a file is linked with, the loader among them; none of what is no program.
+sub libraries {
+	my (@files) = @_;
+	return if !@files;
+	open my $ldd, '-|', 'sh', '-c', 'exec ldd "$@" 2>/dev/null', 'ldd', @files or die "ldd: $!\n";
+	my %lib;
+	while (<$ldd>) {
+		$lib{$1} = 1 if m{(?:=> |^\s+)(/\S+) \(0x};
+	}
+	close $ldd; # it fails of what is no program
+	return keys %lib;
+}
+
+sub is_elf {
+	my ($file) = @_;
+	open my $f, '<:raw', $file or return 0;
+	read $f, my $magic, 4;
+	return $magic eq "\x7fELF";
+}
+
+sub digest {
+	my ($file) = @_;
+	open my $f, '<:raw', $file or die "$file: $!\n";
+	return join ' ', -s $file, Digest::MD5->new->addfile($f)->digest;
+}
+
+# What is copied keeps its name; a link becomes what it leads to. Programs and libraries of the same content are one file, for
+# nothing writes to them: COPIES has where it is, by its digest.
+sub put {
+	my ($root, $file, $copies) = @_;
+	my $to = "$root$file";
+	return if -e $to;
+	make_path(dirname($to));
+	my $content = is_elf($file) ? digest($file) : $file;
+	my @copy = defined $copies->{$content} ? ('-l', $copies->{$content}) : ('-pL', $file);
+	system('cp', @copy, $to) == 0 or die "$file cannot be copied\n";
+	$copies->{$content} //= $to;
+	return;
+}
+
+# bundle_make(ROOT, PATH...): files, and directories with all that is in them but what only linkers read, and the libraries of both.
+sub bundle_make {
+	my ($root, @paths) = @_;
+	my (%file, %copies);
+	for my $path (@paths) {
+		-e $path or die "$path: not there\n";
+		$file{$path} = 1 if -f $path;
+		next if !-d $path;
+		find({wanted => sub { $file{$_} = 1 if -f && !/\.l?a$/ }, no_chdir => 1, follow_fast => 1, follow_skip => 2}, $path);
+	}
+	put($root, $_, \%copies) for sort keys %file;
+	put($root, $_, \%copies) for libraries(grep { is_elf($_) } sort keys %file);
+	# /bin, /lib and /lib64 are links here: programs are named by them
+	for my $link (grep { -l } qw(/bin /sbin /lib /lib64)) {
+		make_path("$root/usr$link");
+		next if -l "$root$link";
+		if (-d "$root$link") {
+			system('cp', '-an', "$root$link/.", "$root/usr$link/") == 0 && system('rm', '-r', "$root$link") == 0 or die "$root$link: cannot be moved\n";
+		}
+		symlink "usr$link", "$root$link" or die "$root$link: $!\n";
+	}
+	make_path(map { "$root/$_" } qw(proc sys dev tmp root etc));
+	return;
+}
+
+1;

@@ -1,0 +1,65 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Pairs on another host (accuracy_remote.pl): the root that goes there has all that a program of it needs, and what comes back
+# are rows of the accuracy table.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../bench/lib", "$FindBin::Bin/../cluster/lib";
+use Bundle qw(bundle_make perl_files);
+use File::Temp qw(tempdir);
+use JSON::PP qw(decode_json);
+use Machines qw(home_of machine_names swept_names);
+use Programs qw(slurp spill);
+use Rows qw(note_row row_text);
+use Test::More;
+use Testbed qw(run_command top);
+
+my $dir = tempdir(CLEANUP => 1);
+
+subtest 'a root with what programs need' => sub {
+	my ($root, $data) = ("$dir/root", "$dir/data");
+	mkdir $data or die "$data: $!\n";
+	spill("$data/text", "what it reads\n");
+	spill("$data/script", "use JSON::PP; use File::Temp; print JSON::PP->new->encode([1]);\n"); # perl -e would want a /dev
+	symlink 'text', "$data/link" or die "$data/link: $!\n";
+	bundle_make($root, '/bin/sh', '/usr/bin/cat', '/usr/bin/env', perl_files(), $data);
+	is(slurp("$root$data/link"), "what it reads\n", 'links are what they lead to');
+	ok(!-e "$root/usr/bin/ls", 'and nothing else is there');
+	my $lost = eval { bundle_make("$dir/none", '/usr/bin/cat', "$dir/no-such-file"); 1 };
+	ok(!$lost && $@ =~ /no-such-file: not there/, 'what is not there is named');
+	SKIP: {
+		skip 'only root may change the root', 3 if $> != 0;
+		my $r = run_command('chroot', $root, '/bin/sh', '-c', "cat $data/link");
+		is("$r->{rc} $r->{out}", "0 what it reads\n", 'programs run there') or diag $r->{err};
+		$r = run_command('chroot', $root, '/usr/bin/env', 'LC_ALL=C', $^X, "$data/script");
+		is("$r->{rc} $r->{out}", '0 [1]', 'and perl with its modules') or diag $r->{err};
+		isnt(run_command('chroot', $root, '/usr/bin/ls')->{rc}, 0, 'others do not');
+	}
+};
+
+subtest 'machines that no sweep reaches' => sub {
+	my %swept = map { $_ => 1 } swept_names();
+	is_deeply([grep { !$swept{$_} } machine_names()], ['host', 'remote'], 'this host and another');
+	is(home_of('remote'), 'host', 'the one is the home of the other');
+	my $r = run_command(top() . '/tests/bench/accuracy_machines.pl', '--machines', 'remote', '--results', "$dir/none");
+	ok($r->{rc} && $r->{err} =~ /no 'remote'; there are home /, 'a sweep that is to measure there is refused') or diag $r->{err};
+	$r = run_command(top() . '/tests/bench/accuracy_remote.pl', @$_) and is($r->{rc}, 255, "'@$_': usage") for [], ['pack'], ['measure', 'x'];
+};
+
+subtest 'a row' => sub {
+	my $told = {mean => 11, lo => 9, hi => 13};
+	my $row = {program => 'cg', machine => 'remote', ranks => 2, home => 5, actual => 10, skeleton => 11, empty => 9, kernels => 8, clock => 5,
+		probe => 1, told => {skeleton => $told}, unpartial => 'it has no main loop'};
+	note_row("$dir/rows", 'abc', $row) for 1, 2;
+	my @l = map { decode_json($_) } split /\n/, slurp("$dir/rows");
+	is(scalar @l, 2, 'is a line');
+	is_deeply({%$row, way => 2, commit => 'abc'}, $l[1], 'with the version and the way of measuring');
+	like(row_text(3, $row), qr/^cg +remote +pair 3: home 5\.00, there 10\.00 s; skeleton \+10\.0 % \(9\.00 to 13\.00 s\), empty loop -10\.0 %/, 'and is told');
+	$told->{refused} = 'too uncertain';
+	like(row_text(3, $row), qr/skeleton \+10\.0 % \(too uncertain\)/, 'what would be withheld, with the reason');
+};
+
+done_testing();
