@@ -209,6 +209,31 @@ static void test_instructions_do_what_they_did(void **state)
 	buf_free(&code);
 }
 
+/* psrlq xmm0, 60; addsd xmm0, xmm0; movsd [rdi+64], xmm0: a few bits as a number are one that many processors are slow for. */
+static void test_what_is_too_small_is_nothing(void **state)
+{
+	static const uint8_t bytes[] = {0x66, 0x0f, 0x73, 0xd0, 60, 0xf2, 0x0f, 0x58, 0xc0, 0xf2, 0x0f, 0x11, 0x47, 0x40};
+	struct own_made made = {0};
+	struct buf code = {0};
+	unsigned control = _mm_getcsr();
+	struct own *o;
+
+	(void)state;
+	by_register = false;
+	assert_int_equal(make(bytes, sizeof(bytes), &code, &made), 0);
+	o = open_own(&code, made.needs);
+	assert_true(run_guarded(o, 1));
+	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) > 0); /* as the processor has it */
+	own_run(o, CLASS_OWN_0, 1);
+	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) == 0);
+	_mm_setcsr(control & ~0x3fu); /* what was met is told by these bits */
+	own_run(o, CLASS_OWN_0, 1);
+	assert_int_equal(_mm_getcsr(), control & ~0x3fu);
+	_mm_setcsr(control);
+	own_destroy(o);
+	buf_free(&code);
+}
+
 /* addsd xmm0, [rax+8*rcx]; call; movsd [rdi+64], xmm0: a loop, in which what it calls is executed: mulsd xmm0, xmm1; ret; nothing after. */
 static void test_callee(void **state)
 {
@@ -511,6 +536,7 @@ int main(void)
 		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_instructions_do_what_they_did),
 		cmocka_unit_test_prestate(test_instructions_do_what_they_did, &by_register),
+		cmocka_unit_test(test_what_is_too_small_is_nothing),
 		cmocka_unit_test(test_callee),
 		cmocka_unit_test(test_function),
 		cmocka_unit_test(test_upper_halves),
