@@ -223,6 +223,8 @@ static void own_loops(struct emit_data *d, const struct skel_mixes *m)
 		w[0] = m->own[i].needs;
 		w[1] = m->own[i].len;
 		w[2] = m->own[i].n;
+		w[DATA_OWN_WALK] = m->own[i].n_walk;
+		memcpy(w + DATA_OWN_WALK + 1, m->own[i].walk, m->own[i].n_walk * sizeof(struct own_walk));
 		own_as(m, i, (double *)(w + DATA_OWN_AS));
 		memcpy(w + DATA_OWN, m->own[i].code, m->own[i].len);
 		d->n_own += DATA_OWN + DATA_OWN_WORDS((size_t)m->own[i].len);

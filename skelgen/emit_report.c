@@ -131,6 +131,14 @@ static void put_place(struct text *out, const char *module, uint64_t offset)
 	text_put(out, "+0x%llx", (unsigned long long)offset);
 }
 
+static void put_walks(struct text *out, const struct skel_own *o)
+{
+	for (uint32_t k = 0; k < o->n_walk; k++)
+		text_put(out, "%s%.1f", k == 0 ? ", through " : k + 1 == o->n_walk ? " and " : ", ", (double)o->walk[k].bytes / (1 << 20));
+	if (o->n_walk)
+		text_put(out, " MiB");
+}
+
 /* Which computation runs as the program's own instructions. */
 static void put_own(const struct emit *e, struct text *out)
 {
@@ -140,14 +148,16 @@ static void put_own(const struct emit *e, struct text *out)
 		const struct skel_own *o = &m->own[i];
 
 		if (i == 0)
-			text_put(out, "\nComputation that runs as the program's own instructions, but for what it waits there and for loops with less than 2 %% of a block:\n");
+			text_put(out, "\nComputation that runs as the program's own instructions, but for what it waits there for what is in no order or in memory, and for loops with less than 2 %% of a block:\n");
 		text_put(out, "  %.1f %% in %s at ", 100 * m->mix[0].share[CLASS_OWN_0 + i], o->is_loop ? "a loop" : "code");
 		put_place(out, o->module, o->first);
 		if (o->callee) {
 			text_put(out, ", with what it calls at ");
 			put_place(out, o->callee, o->callee_first);
 		}
-		text_put(out, ", %u instructions a unit\n", o->n);
+		text_put(out, ", %u instructions a unit", o->n);
+		put_walks(out, o);
+		text_put(out, "\n");
 	}
 }
 

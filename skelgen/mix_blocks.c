@@ -299,6 +299,7 @@ static int keep_course(struct rank_work *w, const struct body *b)
 	if (!b->course.guessed || w->courses->n == COURSES || find_course(w, b))
 		return 0;
 	*c = (struct course_of){strdup(module_of(w, b)), b->first, b->last, b->code->n, b->course};
+	c->is.spots = NULL; /* of these samples */
 	c->is.often = malloc(b->code->n * sizeof(*c->is.often));
 	w->courses->n++;
 	if (!c->module || !c->is.often)
@@ -315,7 +316,8 @@ static int model_bodies(struct rank_work *w)
 		for (n = 1; i + n < w->n_sorted && w->by_body[i + n].body == w->by_body[i].body; n++)
 			;
 		b->course.often = calloc(b->code ? b->code->n : 1, sizeof(*b->course.often));
-		if (!b->course.often || model(w, b, &w->by_body[i], n, find_course(w, b), &b->course, &b->use) < 0 ||
+		b->course.spots = calloc(b->code ? b->code->n : 1, sizeof(*b->course.spots));
+		if (!b->course.often || !b->course.spots || model(w, b, &w->by_body[i], n, find_course(w, b), &b->course, &b->use) < 0 ||
 		    keep_course(w, b) < 0)
 			return -1;
 		for (int c = 0; c < CLASS_N; c++)
@@ -437,7 +439,7 @@ static int add_own(struct rank_work *w, const struct stretch *s, const struct st
 		is.call = main_call(b);
 	}
 	if (b->code->is_loop)
-		return mix_own_add(w->mixes, module, b->code, b->course.often, false, is.module ? &is : NULL, number);
+		return mix_own_add(w->mixes, module, b->code, &b->course, false, is.module ? &is : NULL, number);
 	if (mix_body_range(&w->s, b->module, b->first, last, w->scratch) < 0)
 		return 0;
 	return mix_own_add(w->mixes, module, w->scratch, NULL, w->module_kind[b->module] == MODULE_LIBM, NULL, number);
@@ -472,11 +474,11 @@ static int choose_own(struct rank_work *w)
 	return rv;
 }
 
-/* Samples of a body that has a kernel of its own are that kernel's as far as they are of its instructions. */
+/* Samples of a body that has a kernel of its own are that kernel's as far as they are of its instructions, or of what it goes through. */
 static void give_own(struct rank_work *w, uint32_t own, double n, struct mix_use *use)
 {
 	for (int c = 0; own != MIX_OWN_NONE && c < CLASS_N; c++) {
-		if (!mix_own_is_core(c))
+		if (!mix_own_is_part(&w->mixes->own[own], c))
 			continue;
 		w->mixes->own[own].as[c] += n * use->share[c];
 		use->share[CLASS_OWN_0 + own] += use->share[c];
@@ -599,6 +601,7 @@ static void work_free(struct rank_work *w)
 	for (uint32_t i = 0; w->body && i < w->n_body; i++) {
 		free(w->body[i].code);
 		free(w->body[i].course.often);
+		free(w->body[i].course.spots);
 	}
 	free(w->body);
 	free(w->body_of);

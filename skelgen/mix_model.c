@@ -66,6 +66,7 @@ struct model {
 	const uint64_t *cache;
 	bool blocked;
 	struct access *access; /* by instruction */
+	struct mix_spots *spots; /* the same; NULL: not asked for */
 	uint64_t *address;     /* room for those of an instruction, */
 	uint32_t *sample;      /* for the samples that they are of, */
 	struct mix_pair *pair; /* with where the loop was, */
@@ -178,13 +179,29 @@ static bool find_window(struct model *m, uint32_t n, struct access *a, double *w
 	return true;
 }
 
-/* The n addresses of an access, and which are in order to all of those. */
-static void find_access(struct model *m, uint32_t n, struct access *a)
+/* Addresses that are kept of one that goes in order. */
+static void keep_spots(const struct model *m, uint32_t i, uint32_t n)
 {
+	struct mix_spots *s = m->spots ? &m->spots[i] : NULL;
+
+	if (!s)
+		return;
+	*s = (struct mix_spots){.step = m->access[i].motion.step};
+	for (uint32_t k = 0; k < n && s->n < MIX_SPOTS; k++, s->n++) {
+		s->sample[s->n] = m->sample[k];
+		s->address[s->n] = m->address[k];
+	}
+}
+
+/* The n addresses of an access, and which are in order to all of those. */
+static void find_access(struct model *m, uint32_t i, uint32_t n)
+{
+	struct access *a = &m->access[i];
 	bool even = a->motion.order == MIX_EVEN, in_window;
 	double window;
 
 	if (even) {
+		keep_spots(m, i, n);
 		memcpy(m->all + m->n_all, m->address, n * sizeof(*m->all));
 		m->n_all += n;
 	}
@@ -211,7 +228,7 @@ static void find_levels(struct model *m)
 		a->motion = mix_motion_of(m->b, op, m->n ? m->hit[0].reg : NULL);
 		if (op->relative && op->index == MIX_NO_REG)
 			continue;
-		find_access(m, addresses(m, i), a);
+		find_access(m, i, addresses(m, i));
 	}
 	streams = mix_footprint(m->all, m->n_all, true);
 	for (uint32_t i = 0; i < m->b->n; i++) {
@@ -220,6 +237,10 @@ static void find_levels(struct model *m)
 
 		a->reach = a->motion.order == MIX_EVEN && !small ? fmax(a->bytes, streams) : a->bytes;
 		a->level = level_of(m, a->reach);
+		if (m->spots) {
+			m->spots[i].bytes = a->bytes;
+			m->spots[i].n = m->b->is_loop && (a->level == L2 || a->level == L3) ? m->spots[i].n : 0;
+		}
 	}
 }
 
@@ -646,7 +667,8 @@ static void find_bytes(const struct model *m, struct mix_use *use)
 int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
 	      const struct mix_course *known, struct mix_course *course, struct mix_use *use)
 {
-	struct model m = {.b = b, .hit = hit, .n = n < HITS_MAX ? n : HITS_MAX, .cache = cache, .blocked = blocked};
+	struct model m = {.b = b, .hit = hit, .n = n < HITS_MAX ? n : HITS_MAX, .cache = cache, .blocked = blocked,
+			  .spots = course ? course->spots : NULL};
 	int rv = -1;
 
 	m.access = calloc(b->n + 1u, sizeof(*m.access));

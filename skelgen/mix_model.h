@@ -23,6 +23,7 @@
 
 #include "skelgen/mix.h"
 #include "skelgen/mix_code.h"
+#include "skelgen/mix_walk.h"
 #include "skelgen/runtime/classes.h"
 
 /* A sample in the body: where, and its registers (borrowed). */
@@ -43,6 +44,7 @@ struct mix_use {
 struct mix_course {
 	bool found;
 	bool guessed;  /* data decide branches in it, which way was looked for (mix_guess.h): that takes a while */
+	struct mix_spots *spots; /* room for as many as it has instructions: those that go through memory in order; NULL: not asked for */
 	double *often; /* room for as many as it has instructions: how often each is executed, of the most frequent one */
 	double wrong;  /* share of the time that wrong guesses of branches cost */
 };

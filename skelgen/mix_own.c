@@ -2,11 +2,12 @@
 /* Loops of the program as kernels: see mix_own.h. */
 #include "skelgen/mix_own.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "skelgen/mix_flow.h"
-#include "skelgen/mix_model.h"
+#include "skelgen/mix_walk.h"
 #include "skelgen/own_code.h"
 
 #define UNIT     500 /* instructions, so that its begin and end are little */
@@ -16,6 +17,11 @@ bool mix_own_is_core(int c)
 {
 	return c == CLASS_INTEGER || c == CLASS_SCALAR || c == CLASS_SCALAR_SHORT || c == CLASS_SCALAR_CHAIN || c == CLASS_VECTOR ||
 	       c == CLASS_DIVIDE || c == CLASS_LIBM;
+}
+
+bool mix_own_is_part(const struct skel_own *own, int c)
+{
+	return mix_own_is_core(c) || (own->n_walk && (c == CLASS_STREAM_L2 || c == CLASS_STREAM_L3));
 }
 
 /* ---- the way through a body ---- */
@@ -87,25 +93,76 @@ static uint8_t follows_of(const struct mix_body *b, const struct mix_op *op)
 	return OWN_FOLLOWS_NONE;
 }
 
+/* ---- the areas that it goes through ---- */
+
+struct areas {
+	struct mix_walk walk[MIX_OPS_MAX];
+	struct mix_area area[OWN_WALKS];
+	uint32_t n;
+};
+
+/* All in one memory, smaller where there is too little; each begins with a page. */
+static void lay_out(const struct areas *a, const struct own_steps *steps, struct skel_own *own)
+{
+	double bytes = 0, room = OWN_WALKS_MOST, part;
+	uint64_t at = 0;
+
+	for (uint32_t k = 0; k < a->n; k++) {
+		bytes += a->area[k].bytes;
+		room -= 2.0 * OWN_PAGE + a->area[k].span + steps->step[k];
+	}
+	part = bytes > 0 ? fmin(1, fmax(0, room) / bytes) : 0;
+	for (uint32_t k = 0; k < a->n; k++) {
+		struct own_walk *w = &own->walk[k];
+
+		*w = (struct own_walk){at, (uint64_t)(part * a->area[k].bytes), a->area[k].span + steps->step[k]};
+		at = (at + w->bytes + w->span + 2 * OWN_PAGE - 1) / OWN_PAGE * OWN_PAGE;
+	}
+	own->n_walk = a->n;
+}
+
+/* None where they have no room, or nobody knows. */
+static void find_areas(const struct mix_body *b, const struct mix_course *course, struct areas *a)
+{
+	double span = 0;
+
+	memset(a->walk, MIX_NO_WALK, sizeof(a->walk));
+	a->n = course && course->spots ? mix_walk_find(b, course->spots, a->walk, a->area) : 0;
+	for (uint32_t k = 0; k < a->n; k++)
+		span += a->area[k].span + (double)a->area[k].step * MIX_OWN_PATH;
+	if (span < OWN_WALKS_MOST / 2)
+		return;
+	memset(a->walk, MIX_NO_WALK, sizeof(a->walk));
+	a->n = 0;
+}
+
 /* A function from its begin to where it returns. Returns the instructions so far. */
 static uint32_t put_callee(const struct mix_body *b, struct own_instruction *in, uint32_t n)
 {
 	for (uint32_t i = 0; i < b->n && n < MIX_OWN_PATH && b->op[i].kind != MIX_RETURN; i++)
-		in[n++] = (struct own_instruction){b->op[i].raw, b->op[i].len, OWN_FOLLOWS_NONE, false};
+		in[n++] = (struct own_instruction){.bytes = b->op[i].raw, .len = b->op[i].len, .follows = OWN_FOLLOWS_NONE, .walk = OWN_NO_WALK};
 	return n;
 }
 
 /* The instructions of a unit, with those of what is called. Returns how many. */
 static uint32_t put_path(const struct mix_body *b, const double *often, bool is_function, const struct mix_own_callee *callee,
-			 uint16_t *path, struct own_instruction *in)
+			 const struct areas *a, uint16_t *path, struct own_instruction *in, uint32_t *iterations)
 {
 	uint32_t steps = mix_own_path(b, often, path), n = 0;
 	uint8_t follows[MIX_OPS_MAX];
 
+	*iterations = 0;
+
 	for (uint32_t i = 0; i < b->n; i++)
 		follows[i] = follows_of(b, &b->op[i]);
 	for (uint32_t i = 0; i < steps && n < MIX_OWN_PATH; i++) {
-		in[n++] = (struct own_instruction){b->op[path[i]].raw, b->op[path[i]].len, follows[path[i]], is_function && path[i] == 0};
+		const struct mix_op *op = &b->op[path[i]];
+		const struct mix_walk *w = &a->walk[path[i]];
+
+		*iterations += path[i] == 0;
+		in[n++] = (struct own_instruction){.bytes = op->raw, .len = op->len, .follows = follows[path[i]], .walk = w->area,
+						   .ahead = w->area < a->n ? w->at + (*iterations - 1) * a->area[w->area].step : 0,
+						   .begins = is_function && path[i] == 0};
 		if (callee && path[i] == callee->call)
 			n = put_callee(callee->b, in, n);
 	}
@@ -113,17 +170,27 @@ static uint32_t put_path(const struct mix_body *b, const double *often, bool is_
 }
 
 /* 0, 1: no kernel can be made of it, -1: no memory. */
-static int make(const struct mix_body *b, const double *often, bool is_function, const struct mix_own_callee *callee, struct skel_own *own)
+static int make(const struct mix_body *b, const struct mix_course *course, bool is_function, const struct mix_own_callee *callee, struct skel_own *own)
 {
 	uint16_t *path = malloc(MIX_OWN_PATH * sizeof(*path));
 	struct own_instruction *in = malloc(MIX_OWN_PATH * sizeof(*in));
+	struct areas *areas = malloc(sizeof(*areas));
+	struct own_steps steps = {0};
 	struct buf code = {0};
 	struct own_made made;
+	uint32_t n, iterations;
 	int rv = -1;
 
-	if (path && in)
-		rv = own_code_make(in, put_path(b, often, is_function, callee, path, in), &code, &made);
+	if (path && in && areas) {
+		find_areas(b, course, areas);
+		n = put_path(b, course ? course->often : NULL, is_function, callee, areas, path, in, &iterations);
+		steps.n = areas->n;
+		for (uint32_t k = 0; k < steps.n; k++)
+			steps.step[k] = areas->area[k].step * iterations;
+		rv = own_code_make(in, n, &steps, &code, &made);
+	}
 	if (rv == 0) {
+		lay_out(areas, &steps, own);
 		own->code = code.data;
 		own->len = (uint32_t)code.len;
 		own->needs = made.needs;
@@ -131,12 +198,13 @@ static int make(const struct mix_body *b, const double *often, bool is_function,
 	} else {
 		buf_free(&code);
 	}
+	free(areas);
 	free(path);
 	free(in);
 	return rv;
 }
 
-int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body *b, const double *often, bool is_function,
+int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body *b, const struct mix_course *course, bool is_function,
 		const struct mix_own_callee *callee, uint32_t *number)
 {
 	struct skel_own own = {.first = b->op[0].offset, .last = b->op[b->n - 1].offset, .is_loop = b->is_loop};
@@ -145,7 +213,7 @@ int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body 
 	*number = MIX_OWN_NONE;
 	if (m->n_own == OWN_MOST)
 		return 0;
-	rv = make(b, often, is_function, callee, &own);
+	rv = make(b, course, is_function, callee, &own);
 	if (rv != 0)
 		return rv < 0 ? -1 : 0;
 	own.module = strdup(module);

@@ -14,12 +14,15 @@
 
 #include "skelgen/mix.h"
 #include "skelgen/mix_code.h"
+#include "skelgen/mix_model.h"
 
 #define MIX_OWN_PATH 4096 /* instructions of a unit, at most */
 #define MIX_OWN_NONE UINT32_MAX
 
 /* Time of this class is that of instructions, which a loop of its own does instead. */
 bool mix_own_is_core(int c);
+/* ... or that of what it goes through. */
+bool mix_own_is_part(const struct skel_own *own, int c);
 
 /*
  * The instructions of a body in the order in which they are executed, for as many iterations as make a unit: branches are taken
@@ -38,9 +41,9 @@ struct mix_own_callee {
 /* The number of the loop at first .. last of a module, or of the straight code of which that is a part, also of one that is called; or
  * MIX_OWN_NONE. */
 uint32_t mix_own_find(const struct skel_mixes *m, const char *module, uint64_t first, uint64_t last, bool is_loop);
-/* Make a body a loop of its own. is_function: it is called, with other arguments each time. callee: what it calls; NULL: nothing. number: out,
- * MIX_OWN_NONE where that cannot be or there is no room. -1: no memory. */
-int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body *b, const double *often, bool is_function,
+/* Make a body a loop of its own. course: how it is gone through; NULL: straight. is_function: it is called, with other arguments each time.
+ * callee: what it calls; NULL: nothing. number: out, MIX_OWN_NONE where that cannot be or there is no room. -1: no memory. */
+int mix_own_add(struct skel_mixes *m, const char *module, const struct mix_body *b, const struct mix_course *course, bool is_function,
 		const struct mix_own_callee *callee, uint32_t *number);
 void mix_own_free(struct skel_mixes *m);
 

@@ -38,6 +38,8 @@ struct making {
 	bool floats;        /* most arithmetic is of single precision */
 	bool wide;          /* there are vectors of 256 bits */
 	uint32_t address;   /* general registers that hold the address of the data */
+	uint8_t walks[16];  /* areas in which general registers are where the unit begins; OWN_NO_WALK */
+	const struct own_steps *steps;
 	bool failed;
 	uint8_t code[OWN_DATA];
 	uint32_t len;
@@ -279,6 +281,17 @@ static uint32_t written(const struct making *m)
 	return bits;
 }
 
+/* What the instruction writes is no address any more. */
+static void forget_written(struct making *m)
+{
+	uint32_t bits = written(m);
+
+	m->address &= ~bits;
+	for (int r = 0; r < 16; r++)
+		if (bits >> r & 1)
+			m->walks[r] = OWN_NO_WALK;
+}
+
 /* As a move, which leaves the stack where it is. */
 static void put_push_or_pop(struct making *m)
 {
@@ -295,7 +308,7 @@ static void put_push_or_pop(struct making *m)
 	r.operands[push ? 1 : 0] = reg;
 	lead(&r.operands[push ? 0 : 1], at, 8);
 	put_request(m, &r);
-	m->address &= ~written(m);
+	forget_written(m);
 }
 
 /* Address of a place by way of a register that waits for other data: it becomes nothing, and then the address of the data. */
@@ -308,12 +321,61 @@ static void lead_by(struct making *m, ZydisEncoderOperand *o, uint8_t reg, uint3
 		put(m, nothing, sizeof(nothing));
 		put_at(m, plus, sizeof(plus), OWN_ADDRESS);
 		m->address |= 1u << reg;
+		m->walks[reg] = OWN_NO_WALK;
 	}
 	*o = (ZydisEncoderOperand){.type = ZYDIS_OPERAND_TYPE_MEMORY,
 				   .mem = {.base = ZYDIS_REGISTER_RAX + reg, .displacement = at, .size = size}};
 }
 
-static void put_operation(struct making *m, uint8_t follows)
+/* A register of the operand's address that may become another; 16: there is none. */
+static uint8_t register_of(const ZydisDecodedOperand *o)
+{
+	const ZydisRegister r[] = {o->mem.base, o->mem.index};
+
+	for (int i = 0; i < 2; i++)
+		if (r[i] >= ZYDIS_REGISTER_RAX && r[i] <= ZYDIS_REGISTER_R15 && !is_stack(r[i]))
+			return (uint8_t)(r[i] - ZYDIS_REGISTER_RAX);
+	return 16;
+}
+
+/* Does it end the program where its operand is not at a multiple of its size? */
+static bool is_aligned(const ZydisDecodedInstruction *in)
+{
+	switch (in->mnemonic) {
+	case ZYDIS_MNEMONIC_MOVUPS: case ZYDIS_MNEMONIC_MOVUPD: case ZYDIS_MNEMONIC_MOVDQU: case ZYDIS_MNEMONIC_LDDQU:
+		return false;
+	case ZYDIS_MNEMONIC_VMOVAPS: case ZYDIS_MNEMONIC_VMOVAPD: case ZYDIS_MNEMONIC_VMOVDQA: case ZYDIS_MNEMONIC_VMOVNTDQA:
+		return true;
+	default:
+		return in->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
+	}
+}
+
+/* Where the loop is in an area; false: the operand cannot be led there. */
+static bool lead_along(struct making *m, ZydisEncoderOperand *o, const ZydisDecodedOperand *from, const struct own_instruction *in)
+{
+	uint8_t reg = register_of(from);
+	uint32_t ahead = in->ahead, size = from->size / 8;
+	uint8_t at[] = {(uint8_t)(reg >= 8 ? 0x4c : 0x48), 0x8b, (uint8_t)((reg & 7) << 3 | 5)};
+
+	if (in->walk >= m->steps->n || reg == 16 || size == 0)
+		return false;
+	if (size >= 16 && is_aligned(&m->in)) {
+		if (m->steps->step[in->walk] % size)
+			return false;
+		ahead -= ahead % size;
+	}
+	if (m->walks[reg] != in->walk) {
+		put_at(m, at, sizeof(at), OWN_WALK(in->walk));
+		m->walks[reg] = in->walk;
+		m->address &= ~(1u << reg);
+	}
+	*o = (ZydisEncoderOperand){.type = ZYDIS_OPERAND_TYPE_MEMORY,
+				   .mem = {.base = ZYDIS_REGISTER_RAX + reg, .displacement = ahead, .size = (uint16_t)size}};
+	return true;
+}
+
+static void put_operation(struct making *m, const struct own_instruction *in)
 {
 	ZydisEncoderRequest r;
 
@@ -327,13 +389,15 @@ static void put_operation(struct making *m, uint8_t follows)
 
 		if (o->type != ZYDIS_OPERAND_TYPE_MEMORY)
 			continue;
-		if (o->mem.type == ZYDIS_MEMOP_TYPE_MEM && follows < 16 && follows != STACK)
-			lead_by(m, &r.operands[i], follows, place_at(m, o), (uint16_t)(o->size / 8));
+		if (o->mem.type == ZYDIS_MEMOP_TYPE_MEM && lead_along(m, &r.operands[i], o, in))
+			continue;
+		if (o->mem.type == ZYDIS_MEMOP_TYPE_MEM && in->follows < 16 && in->follows != STACK)
+			lead_by(m, &r.operands[i], in->follows, place_at(m, o), (uint16_t)(o->size / 8));
 		else if (o->mem.type == ZYDIS_MEMOP_TYPE_MEM || o->mem.base == ZYDIS_REGISTER_RIP)
 			lead(&r.operands[i], place_at(m, o), (uint16_t)(o->size / 8));
 	}
 	put_request(m, &r);
-	m->address &= ~written(m);
+	forget_written(m);
 }
 
 /* A branch of the same condition to what follows. */
@@ -347,7 +411,7 @@ static void put_branch(struct making *m)
 	m->made.n++;
 }
 
-static void put_instruction(struct making *m, uint8_t follows)
+static void put_instruction(struct making *m, const struct own_instruction *in)
 {
 	int needs = needs_of(&m->in);
 
@@ -373,7 +437,7 @@ static void put_instruction(struct making *m, uint8_t follows)
 		return;
 	}
 	m->made.needs |= (uint32_t)needs;
-	put_operation(m, follows);
+	put_operation(m, in);
 }
 
 /* ---- around it ---- */
@@ -408,12 +472,31 @@ static void put_begin(struct making *m)
 	}
 }
 
+/* Where the next unit begins in each area. rax begins as with the first. */
+static void put_steps(struct making *m)
+{
+	static const uint8_t load[] = {0x48, 0x8b, 0x05}, add[] = {0x48, 0x05}, compare[] = {0x48, 0x3b, 0x05},
+			     begin[] = {0x48, 0x0f, 0x43, 0x05}, store[] = {0x48, 0x89, 0x05};
+
+	for (uint32_t k = 0; k < m->steps->n; k++) {
+		put_at(m, load, sizeof(load), OWN_WALK(k));
+		put(m, add, sizeof(add));
+		put(m, &m->steps->step[k], 4);
+		put_at(m, compare, sizeof(compare), OWN_WALK(k) + OWN_WALK_END);
+		put_at(m, begin, sizeof(begin), OWN_WALK(k) + OWN_WALK_BEGIN);
+		put_at(m, store, sizeof(store), OWN_WALK(k));
+	}
+	if (m->steps->n)
+		put_at(m, load, sizeof(load), OWN_GENERAL);
+}
+
 static void put_end(struct making *m, uint32_t head)
 {
 	static const uint8_t count[] = {0x48, 0xff, 0x0d}, again[] = {0x0f, 0x85}, clear[] = {0xc5, 0xf8, 0x77},
 			     restore[] = {0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, 0xc3};
 	int32_t back;
 
+	put_steps(m);
 	put_at(m, count, sizeof(count), OWN_LEFT);
 	put(m, again, sizeof(again));
 	back = (int32_t)head - (int32_t)(m->len + 4);
@@ -448,7 +531,7 @@ static bool look(struct making *m, const struct own_instruction *in, uint32_t n)
 	return true;
 }
 
-int own_code_make(const struct own_instruction *in, uint32_t n, struct buf *out, struct own_made *made)
+int own_code_make(const struct own_instruction *in, uint32_t n, const struct own_steps *steps, struct buf *out, struct own_made *made)
 {
 	struct making *m = calloc(1, sizeof(*m));
 	uint32_t head;
@@ -456,6 +539,8 @@ int own_code_make(const struct own_instruction *in, uint32_t n, struct buf *out,
 
 	if (!m)
 		return -1;
+	m->steps = steps;
+	memset(m->walks, OWN_NO_WALK, sizeof(m->walks));
 	if (!ZYAN_SUCCESS(ZydisDecoderInit(&m->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) || !look(m, in, n))
 		goto out;
 	put_begin(m);
@@ -464,7 +549,7 @@ int own_code_make(const struct own_instruction *in, uint32_t n, struct buf *out,
 	for (uint32_t i = 0; i < n && decode(m, &in[i]); i++) {
 		if (in[i].begins)
 			put_registers(m, ARGUMENTS);
-		put_instruction(m, in[i].follows);
+		put_instruction(m, &in[i]);
 	}
 	put_end(m, head);
 	if (m->failed || !m->made.n || m->made.left_out * LEFT_OUT > n)

@@ -102,6 +102,12 @@ static void mixes_without_own(void)
 	mixes_changed();
 }
 
+/* Instructions are executed by all, but streams are waited for. */
+static int is_executed(int c)
+{
+	return c < CLASS_STREAM_L2;
+}
+
 /* Classes that an own loop's time goes to in part: how many instructions they execute says how many it may. */
 static unsigned own_classes(void)
 {
@@ -109,7 +115,7 @@ static unsigned own_classes(void)
 
 	for (int i = 0; i < blocks.n_own; i++)
 		for (int c = 0; c < CLASS_OWN_0; c++)
-			if ((blocks.cal.classes >> (CLASS_OWN_0 + i) & 1) && blocks.own[i].as[c] > 0)
+			if ((blocks.cal.classes >> (CLASS_OWN_0 + i) & 1) && is_executed(c) && blocks.own[i].as[c] > 0)
 				classes |= 1u << c | 1u << CLASS_INTEGER_CHAIN;
 	return classes;
 }
@@ -119,11 +125,14 @@ static unsigned own_classes(void)
  * rest of the time is waiting, which a chain of values stands for. */
 static double part_of_own(int i, const struct curve *curve)
 {
-	double told = 0, own = curve_ns_per_unit(&curve[CLASS_OWN_0 + i]);
+	double told = 0, all = 0, own = curve_ns_per_unit(&curve[CLASS_OWN_0 + i]);
 
 	for (int c = 0; c < CLASS_OWN_0; c++)
-		if (blocks.own[i].as[c] > 0 && (blocks.cal.classes >> c & 1))
+		if (is_executed(c) && blocks.own[i].as[c] > 0 && (blocks.cal.classes >> c & 1)) {
 			told += blocks.own[i].as[c] * kernel_instructions(compute_kernel(), c) / curve_ns_per_unit(&curve[c]);
+			all += blocks.own[i].as[c];
+		}
+	told /= all > 0 ? all : 1;
 	return fmax(OWN_PART_LEAST, fmin(1, told * own / fmax(1, blocks.own[i].n)));
 }
 

@@ -102,6 +102,18 @@ const uint64_t *skel_data_windows(uint64_t *n_words)
 	return data.word + off;
 }
 
+/* Areas within the memory that a loop may go through. */
+static int walks_fit(const uint64_t *r)
+{
+	const struct own_walk *walk = (const struct own_walk *)(r + 1);
+
+	for (uint64_t k = 0; k < r[0] && k < OWN_WALKS; k++)
+		if (walk[k].at > OWN_WALKS_MOST || walk[k].bytes > OWN_WALKS_MOST || walk[k].span > OWN_WALKS_MOST ||
+		    walk[k].at + walk[k].bytes + walk[k].span > OWN_WALKS_MOST)
+			return 0;
+	return r[0] <= OWN_WALKS;
+}
+
 int skel_data_own(struct own_image image[OWN_MOST])
 {
 	uint64_t off = data.word[10], n;
@@ -115,11 +127,12 @@ int skel_data_own(struct own_image image[OWN_MOST])
 	for (uint64_t i = 0; i < n; i++) {
 		const uint64_t *r = record(off, DATA_OWN);
 
-		if (r[1] == 0 || r[1] > OWN_DATA)
+		if (r[1] == 0 || r[1] > OWN_DATA || !walks_fit(r + DATA_OWN_WALK))
 			skel_fail("skel.c.data is damaged: loop %llu of the program makes no sense", (unsigned long long)i);
 		record(off, DATA_OWN + DATA_OWN_WORDS(r[1]));
 		image[i] = (struct own_image){.needs = (uint32_t)r[0], .len = (uint32_t)r[1], .code = (const uint8_t *)(r + DATA_OWN),
-					      .as = (const double *)(r + DATA_OWN_AS), .n = (uint32_t)r[2]};
+					      .as = (const double *)(r + DATA_OWN_AS), .n = (uint32_t)r[2],
+					      .n_walk = (uint32_t)r[DATA_OWN_WALK], .walk = (const struct own_walk *)(r + DATA_OWN_WALK + 1)};
 		off += DATA_OWN + DATA_OWN_WORDS(r[1]);
 	}
 	return (int)n;

@@ -32,7 +32,7 @@
 #include "skelgen/runtime/classes.h"
 
 #define DATA_MAGIC   0x41544144424b5350ull
-#define DATA_VERSION 10
+#define DATA_VERSION 11
 #define DATA_HEADER  11
 #define DATA_GAP     5
 #define DATA_MIX     (CLASS_N + 8)
@@ -45,7 +45,8 @@ enum { DATA_LOOP_NUMBER, DATA_LOOP_WINDOWS, DATA_LOOP_TREND, DATA_LOOP_KNOWN, DA
 enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS, DATA_MIX_ROW, DATA_MIX_PACKED, DATA_MIX_BYTES };
 
 /* Words of one of the program's own loops before its code; words of a code of so many bytes. */
-#define DATA_OWN_AS 3
+#define DATA_OWN_WALK 3 /* number of walks, and of each three words, struct own_walk */
+#define DATA_OWN_AS (DATA_OWN_WALK + 1 + 3 * OWN_WALKS)
 #define DATA_OWN    (DATA_OWN_AS + CLASS_OWN_0)
 #define DATA_OWN_WORDS(bytes) (((bytes) + 7) / 8)
 

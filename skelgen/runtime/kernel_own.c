@@ -16,6 +16,7 @@ typedef void (*own_fn)(uint64_t units);
 
 struct own {
 	uint8_t *at[OWN_MOST]; /* images; NULL: none */
+	uint8_t *memory;       /* that they go through; NULL: none does */
 	uint64_t units;
 };
 
@@ -60,6 +61,43 @@ static void fill_numbers(uint8_t *data)
 	memcpy(data + OWN_GENERAL, f, 16 * sizeof(uint64_t));
 	for (int part = OWN_INTEGERS; part < OWN_PARTS; part++)
 		memcpy(data + (unsigned)part * OWN_PAGE, f, OWN_PAGE);
+}
+
+/* Bytes that loops of these classes go through. */
+static size_t memory_of(unsigned classes)
+{
+	uint64_t most = 0;
+
+	for (int i = 0; i < taken.n; i++)
+		for (uint32_t k = 0; (classes >> (CLASS_OWN_0 + i) & 1) && k < taken.image[i].n_walk; k++) {
+			const struct own_walk *w = &taken.image[i].walk[k];
+
+			most = w->at + w->bytes + w->span > most ? w->at + w->bytes + w->span : most;
+		}
+	return (size_t)most;
+}
+
+/* Filled with numbers as the integers' part of an image. */
+static uint8_t *open_memory(size_t bytes, const uint8_t *numbers)
+{
+	void *p;
+
+	if (posix_memalign(&p, OWN_PAGE, bytes) != 0)
+		return NULL;
+	for (size_t at = 0; at < bytes; at += OWN_PAGE)
+		memcpy((uint8_t *)p + at, numbers, bytes - at < OWN_PAGE ? bytes - at : OWN_PAGE);
+	return p;
+}
+
+static void begin_walks(const struct own_image *image, uint8_t *state, uint8_t *memory)
+{
+	for (uint32_t k = 0; k < image->n_walk; k++) {
+		const struct own_walk *w = &image->walk[k];
+		uint64_t *at = (uint64_t *)(state + OWN_WALK(k));
+
+		at[0] = at[OWN_WALK_BEGIN / 8] = (uintptr_t)(memory + w->at);
+		at[OWN_WALK_END / 8] = (uintptr_t)(memory + w->at + w->bytes);
+	}
 }
 
 /* The code in a file without a name, as that of programs is in files: emulators look at every turn whether code that is in none has
@@ -110,15 +148,19 @@ static uint8_t *map_image(const struct own_image *image)
 struct own *own_create(unsigned classes)
 {
 	struct own *o = calloc(1, sizeof *o);
+	size_t memory = memory_of(classes);
 
 	for (int i = 0; o != NULL && i < taken.n; i++) {
 		if (!(classes >> (CLASS_OWN_0 + i) & 1))
 			continue;
 		o->at[i] = map_image(&taken.image[i]);
-		if (o->at[i] == NULL) {
+		if (o->at[i] != NULL && o->memory == NULL && memory > 0)
+			o->memory = open_memory(memory, o->at[i] + OWN_DATA + OWN_INTEGERS * OWN_PAGE);
+		if (o->at[i] == NULL || (o->memory == NULL && memory > 0)) {
 			own_destroy(o);
 			return NULL;
 		}
+		begin_walks(&taken.image[i], o->at[i] + OWN_DATA, o->memory);
 	}
 	return o;
 }
@@ -130,6 +172,7 @@ void own_destroy(struct own *o)
 	for (int i = 0; i < OWN_MOST; i++)
 		if (o->at[i] != NULL)
 			munmap(o->at[i], OWN_DATA + OWN_DATA_BYTES);
+	free(o->memory);
 	free(o);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Loops of the program itself as kernels: its own instructions in their own order, which any processor weighs as it weighs the
- * program. What they do to memory they do to a few pages that belong to the kernel, in the first-level cache: waiting for
- * what lies further away has kernels of its own. The machine code is made for the traced processor's instruction set by own_code.c,
+ * program. What they do to memory they do to a few pages that belong to the kernel, in the first-level cache, but for what goes in order
+ * through what the caches behind it hold: that goes through areas as large, so that it is as far ahead of the work on it as in the
+ * program. Waiting for what is met in no order, or lies in memory, has kernels of its own. The machine code is made for the traced processor's instruction set by own_code.c,
  * lies in skel.c.data and is told apart by class: CLASS_OWN_0 is the first. Shared by what makes it and what runs it.
  *
  * An image is OWN_DATA bytes at most of code, a function of the number of units (System V calling convention), then OWN_DATA_BYTES
@@ -31,6 +32,19 @@ enum own_part { OWN_STATE, OWN_DOUBLES, OWN_FLOATS, OWN_INTEGERS, OWN_STORES, OW
 #define OWN_VECTOR_FLOATS  2048u
 #define OWN_VECTOR_BYTES   32u
 
+/* Areas of memory that a loop goes through, of each where it is, its begin and its end: a unit begins where it is, which is then a unit's
+ * steps ahead, or at the begin again. */
+#define OWN_WALKS      8
+#define OWN_WALK(k)    (3072u + 32u * (k))
+#define OWN_WALK_BEGIN 8u
+#define OWN_WALK_END   16u
+#define OWN_WALKS_MOST (64u << 20) /* bytes of all areas of a loop, in which all loops of a thread go */
+
+struct own_walk {
+	uint64_t at, bytes; /* of the area, in that memory: where units begin */
+	uint64_t span;      /* from where a unit begins on so much is touched */
+};
+
 /* What a processor must have. */
 enum own_needs { OWN_AVX = 1, OWN_AVX2 = 2, OWN_FMA = 4, OWN_BMI = 8, OWN_SSE4 = 16, OWN_F16C = 32, OWN_NEEDS = 64 };
 
@@ -40,6 +54,8 @@ struct own_image {
 	const uint8_t *code;
 	const double *as;    /* share of its time by class of work, those before CLASS_OWN_0 */
 	uint32_t n;          /* instructions of a unit that are the program's */
+	uint32_t n_walk;
+	const struct own_walk *walk;
 };
 
 /* From now on the first n classes of their own do this; the code is borrowed. -1 and why: it cannot run here. */

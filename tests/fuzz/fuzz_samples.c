@@ -27,17 +27,20 @@ static void check_use(const struct mix_use *use)
 }
 
 /* A kernel of its own: within its room, of what nodes may be asked for. */
-static void check_own(const struct mix_body *b, const double *often)
+static void check_own(const struct mix_body *b, const struct mix_course *course)
 {
 	static struct skel_mixes m;
 	const struct mix_own_callee callee = {"fuzz", b, b->n / 2};
 	uint32_t number;
 
-	if (mix_own_add(&m, "fuzz", b, often, !b->is_loop, &callee, &number) < 0)
+	if (mix_own_add(&m, "fuzz", b, course, !b->is_loop, &callee, &number) < 0)
 		abort();
 	if (number != MIX_OWN_NONE && (m.n_own != 1 || m.own[0].n == 0 || m.own[0].n > MIX_OWN_PATH || m.own[0].len == 0 ||
 				       m.own[0].len > OWN_DATA || m.own[0].needs >= OWN_NEEDS))
 		abort();
+	for (uint32_t k = 0; k < m.own[0].n_walk && number != MIX_OWN_NONE; k++)
+		if (m.own[0].walk[k].at + m.own[0].walk[k].bytes + m.own[0].walk[k].span > OWN_WALKS_MOST)
+			abort();
 	mix_own_free(&m);
 }
 
@@ -46,10 +49,11 @@ static void look_at_code(const struct trace_samples *s)
 	static const uint64_t cache[TSAMPLE_LEVELS] = {32u << 10, 1u << 20, 32u << 20};
 	struct mix_body *b = malloc(sizeof(*b));
 	double often[MIX_OPS_MAX];
-	struct mix_course course = {.often = often};
+	struct mix_spots *spots = calloc(MIX_OPS_MAX, sizeof(*spots));
+	struct mix_course course = {.often = often, .spots = spots};
 	struct mix_use use;
 
-	for (uint32_t i = 0; b && i < s->n && i < 16; i++) {
+	for (uint32_t i = 0; b && spots && i < s->n && i < 16; i++) {
 		const struct trace_place *p = s->n_place ? &s->place[s->sample[i].place] : NULL;
 		struct mix_hit hit, many[HITS];
 
@@ -62,7 +66,7 @@ static void look_at_code(const struct trace_samples *s)
 		if (mix_model(b, &hit, 1, cache, false, NULL, &course, &use) != 0)
 			continue;
 		check_use(&use);
-		check_own(b, often);
+		check_own(b, &course);
 		for (uint32_t k = 0; i == 0 && k < HITS; k++) {
 			const struct trace_sample *at = &s->sample[k % s->n];
 
@@ -71,11 +75,12 @@ static void look_at_code(const struct trace_samples *s)
 		use = (struct mix_use){0};
 		if (i == 0 && mix_model(b, many, HITS, cache, false, NULL, &course, &use) == 0) {
 			check_use(&use);
-			check_own(b, often);
+			check_own(b, &course);
 			if (!(course.wrong >= 0 && course.wrong < 1))
 				abort();
 		}
 	}
+	free(spots);
 	free(b);
 }
 

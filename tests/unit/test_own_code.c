@@ -57,20 +57,30 @@ static uint8_t follows_at(const struct mix_op *op)
 	return by_register && op->bytes && op->base < MIX_REG_VECTOR ? op->base : OWN_FOLLOWS_NONE;
 }
 
+/* Bytes that a unit goes on by; 0: nothing goes anywhere. Then each instruction's operand is so far ahead. */
+static uint32_t walks_by, ahead_of[MIX_OPS_MAX];
+
 static int make(const uint8_t *bytes, size_t n, struct buf *out, struct own_made *made)
 {
+	struct own_steps steps = {walks_by > 0, {walks_by}};
 	static struct mix_body b;
 	struct own_instruction in[MIX_OPS_MAX];
 
 	assert_int_equal(body_of(bytes, n, &b), 0);
 	for (uint32_t i = 0; i < b.n; i++)
-		in[i] = (struct own_instruction){b.op[i].raw, b.op[i].len, follows_at(&b.op[i]), false};
-	return own_code_make(in, b.n, out, made);
+		in[i] = (struct own_instruction){.bytes = b.op[i].raw, .len = b.op[i].len, .follows = follows_at(&b.op[i]),
+						 .walk = walks_by ? 0 : OWN_NO_WALK, .ahead = ahead_of[i]};
+	return own_code_make(in, b.n, &steps, out, made);
 }
+
+/* A page and the next one's begin, which code that goes through memory goes through. */
+#define AREA 4096u
+#define SPAN 512u
+static const struct own_walk area = {OWN_PAGE, AREA, SPAN};
 
 static struct own *open_own(const struct buf *code, uint32_t needs)
 {
-	struct own_image image = {.needs = needs, .len = (uint32_t)code->len, .code = code->data};
+	struct own_image image = {.needs = needs, .len = (uint32_t)code->len, .code = code->data, .n_walk = walks_by > 0, .walk = &area};
 	const char *why = NULL;
 
 	assert_int_equal(own_take(&image, 1, &why), 0);
@@ -239,7 +249,8 @@ static void test_callee(void **state)
 {
 	static const uint8_t loop[] = {0xf2, 0x0f, 0x58, 0x04, 0xc8, 0xe8, 1, 0, 0, 0, 0xf2, 0x0f, 0x11, 0x47, 0x40},
 			     function[] = {0xf2, 0x0f, 0x59, 0xc1, 0xc3, 0xf2, 0x0f, 0x58, 0xc0};
-	static const double often[] = {1, 1, 1};
+	double often[] = {1, 1, 1};
+	const struct mix_course course = {.often = often};
 	static struct skel_mixes m;
 	static struct mix_body b, f;
 	struct mix_own_callee callee = {"libm.so.6", &f, 1};
@@ -250,7 +261,7 @@ static void test_callee(void **state)
 	for (int called = 0; called < 2; called++) {
 		assert_int_equal(body_of(loop, sizeof(loop), &b), 0);
 		b.is_loop = true;
-		assert_int_equal(mix_own_add(&m, "program", &b, often, false, called ? &callee : NULL, &number), 0);
+		assert_int_equal(mix_own_add(&m, "program", &b, &course, false, called ? &callee : NULL, &number), 0);
 		assert_int_equal(number, 0);
 		struct buf code = {.data = m.own[0].code, .len = m.own[0].len};
 		struct own *o = open_own(&code, m.own[0].needs);
@@ -335,6 +346,47 @@ static void test_stack_and_calls(void **state)
 	assert_true(begin == end); /* what was pushed came back, by way of the stack */
 	own_destroy(o);
 	buf_free(&code);
+}
+
+/* movsd xmm0, [rax]; addsd xmm0, [rdi+8]; movsd [rdi+8*rcx], xmm0; addsd xmm1, [r12]; movapd [rdi], xmm1: through an area, from unit to
+ * unit by 32 bytes, until its end and from its begin again. */
+static void test_walk(void **state)
+{
+	static const uint8_t bytes[] = {0xf2, 0x0f, 0x10, 0x00, 0xf2, 0x0f, 0x58, 0x47, 0x08, 0xf2, 0x0f, 0x11, 0x04, 0xcf,
+					0xf2, 0x41, 0x0f, 0x58, 0x0c, 0x24, 0x66, 0x0f, 0x29, 0x0f};
+	const uint64_t rounds = AREA / 32;
+	struct own_made made = {0};
+	struct buf code = {0};
+	struct own *o;
+
+	(void)state;
+	walks_by = 32;
+	memcpy(ahead_of, (uint32_t[]){0, 8, 256, 16, 250}, 5 * sizeof(*ahead_of)); /* what must be at a multiple of 16 is at the one before */
+	assert_int_equal(make(bytes, sizeof(bytes), &code, &made), 0);
+	assert_int_equal(made.n, 5);
+	assert_int_equal(made.left_out, 0);
+	o = open_own(&code, made.needs);
+	assert_non_null(o);
+	for (uint64_t unit = 0; unit < 2 * rounds; unit++) {
+		const double *at = (const double *)(o->memory + OWN_PAGE + unit % rounds * 32);
+		double sum = at[0] + at[1], next = number_at(o, OWN_VECTOR_DOUBLES + OWN_VECTOR_BYTES) + at[2];
+
+		assert_true(run_guarded(o, 1));
+		assert_true(at[256 / 8] == sum);
+		assert_true(at[240 / 8] == next);
+	}
+	own_destroy(o);
+	/* Steps of 8 bytes: what must be at a multiple of 16 cannot go along. */
+	walks_by = 8;
+	buf_free(&code);
+	assert_int_equal(make(bytes, sizeof(bytes), &code, &made), 0);
+	o = open_own(&code, made.needs);
+	assert_true(run_guarded(o, 1));
+	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) == number_at(o, OWN_VECTOR_DOUBLES + OWN_VECTOR_BYTES) + ((const double *)(o->memory + OWN_PAGE))[2]);
+	own_destroy(o);
+	buf_free(&code);
+	walks_by = 0;
+	memset(ahead_of, 0, sizeof(ahead_of));
 }
 
 static void test_wide_vectors(void **state)
@@ -463,9 +515,9 @@ static size_t one(uint64_t *x, uint8_t *bytes)
 		bytes[0] = draw(x) & 1 ? 0xc5 : 0xc4;
 	}
 	if (body_of(bytes, 15, &b) == 0) {
-		struct own_instruction in = {b.op[0].raw, b.op[0].len, follows_at(&b.op[0]), false};
+		struct own_instruction in = {.bytes = b.op[0].raw, .len = b.op[0].len, .follows = follows_at(&b.op[0]), .walk = OWN_NO_WALK};
 
-		if (own_code_make(&in, 1, &code, &made) == 0 && made.n == 1)
+		if (own_code_make(&in, 1, &(struct own_steps){0}, &code, &made) == 0 && made.n == 1)
 			len = b.op[0].len;
 	}
 	buf_free(&code);
@@ -485,7 +537,10 @@ static void test_nothing_leaves_the_kernel(void **state)
 	uint64_t x = 88172645463325252ull;
 	size_t made_of = 0;
 
-	by_register = *state != NULL;
+	by_register = *state == &by_register;
+	walks_by = *state == &walks_by ? 40 : 0;
+	for (int i = 0; i < MIX_OPS_MAX; i++)
+		ahead_of[i] = walks_by ? (uint32_t)i * 7 % (SPAN - 64) : 0;
 	for (int batch = 0; batch < KERNELS / BATCH; batch++) {
 		uint64_t begin = x;
 		pid_t child = fork();
@@ -511,7 +566,8 @@ static void test_nothing_leaves_the_kernel(void **state)
 				alarm(60);
 				if (make(bytes, n, &code, &made) != 0)
 					_exit(2);
-				image = (struct own_image){.needs = made.needs, .len = (uint32_t)code.len, .code = code.data};
+				image = (struct own_image){.needs = made.needs, .len = (uint32_t)code.len, .code = code.data,
+							   .n_walk = walks_by > 0, .walk = &area};
 				if (own_take(&image, 1, &why) == 0) {
 					o = own_create(1u << CLASS_OWN_0);
 					if (o == NULL || !run_guarded(o, 3))
@@ -541,11 +597,13 @@ int main(void)
 		cmocka_unit_test(test_function),
 		cmocka_unit_test(test_upper_halves),
 		cmocka_unit_test(test_stack_and_calls),
+		cmocka_unit_test(test_walk),
 		cmocka_unit_test(test_wide_vectors),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_few_are_left_out),
 		cmocka_unit_test(test_nothing_leaves_the_kernel),
 		cmocka_unit_test_prestate(test_nothing_leaves_the_kernel, &by_register),
+		cmocka_unit_test_prestate(test_nothing_leaves_the_kernel, &walks_by),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
