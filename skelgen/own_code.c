@@ -17,6 +17,7 @@
 #define STACK       4     /* number of that register */
 #define VECTORS     16
 #define ARGUMENTS   2     /* vector registers that functions of numbers get them in */
+#define MOVED_MOST  (1 << 24)
 #define LEFT_OUT    16    /* one instruction in so many may be */
 
 enum numbers { DOUBLES, FLOATS, INTEGERS, EITHER };
@@ -38,7 +39,8 @@ struct making {
 	bool floats;        /* most arithmetic is of single precision */
 	bool wide;          /* there are vectors of 256 bits */
 	uint32_t address;   /* general registers that hold the address of the data */
-	uint8_t walks[16];  /* areas in which general registers are where the unit begins; OWN_NO_WALK */
+	uint8_t walks[16];  /* areas in which general registers are: where the unit begins, */
+	int32_t moved[16];  /* and so far ahead; OWN_NO_WALK: in none */
 	const struct own_steps *steps;
 	bool failed;
 	uint8_t code[OWN_DATA];
@@ -246,17 +248,19 @@ static void put_at(struct making *m, const void *bytes, uint32_t n, uint32_t at)
 	put(m, &relative, 4);
 }
 
-static void put_request(struct making *m, ZydisEncoderRequest *r)
+/* False: it is left out. */
+static bool put_request(struct making *m, ZydisEncoderRequest *r)
 {
 	uint8_t bytes[ZYDIS_MAX_INSTRUCTION_LENGTH];
 	ZyanUSize n = sizeof(bytes);
 
-	if (ZYAN_SUCCESS(ZydisEncoderEncodeInstructionAbsolute(r, bytes, &n, m->len))) {
-		put(m, bytes, (uint32_t)n);
-		m->made.n++;
-	} else {
+	if (!ZYAN_SUCCESS(ZydisEncoderEncodeInstructionAbsolute(r, bytes, &n, m->len))) {
 		m->made.left_out++;
+		return false;
 	}
+	put(m, bytes, (uint32_t)n);
+	m->made.n++;
+	return true;
 }
 
 static void lead(ZydisEncoderOperand *o, uint32_t at, uint16_t size)
@@ -281,15 +285,38 @@ static uint32_t written(const struct making *m)
 	return bits;
 }
 
-/* What the instruction writes is no address any more. */
+/* What the instruction adds to all of a general register, which is all that it does; 0: that is not so. */
+static int64_t adds(const struct making *m)
+{
+	const ZydisDecodedOperand *o = m->op;
+
+	if (o[0].type != ZYDIS_OPERAND_TYPE_REGISTER || ZydisRegisterGetClass(o[0].reg.value) != ZYDIS_REGCLASS_GPR64)
+		return 0;
+	switch (m->in.mnemonic) {
+	case ZYDIS_MNEMONIC_ADD:
+		return o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? o[1].imm.value.s : 0;
+	case ZYDIS_MNEMONIC_SUB:
+		return o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? -o[1].imm.value.s : 0;
+	default:
+		return 0;
+	}
+}
+
+/* What the instruction has written is no address any more, but for one that it has moved on. */
 static void forget_written(struct making *m)
 {
 	uint32_t bits = written(m);
+	int64_t by = adds(m);
 
 	m->address &= ~bits;
-	for (int r = 0; r < 16; r++)
-		if (bits >> r & 1)
+	for (int r = 0; r < 16; r++) {
+		if (!(bits >> r & 1) || m->walks[r] == OWN_NO_WALK)
+			continue;
+		if (by == 0 || llabs(by) >= MOVED_MOST || llabs(m->moved[r] + by) >= MOVED_MOST)
 			m->walks[r] = OWN_NO_WALK;
+		else
+			m->moved[r] += (int32_t)by;
+	}
 }
 
 /* As a move, which leaves the stack where it is. */
@@ -368,10 +395,11 @@ static bool lead_along(struct making *m, ZydisEncoderOperand *o, const ZydisDeco
 	if (m->walks[reg] != in->walk) {
 		put_at(m, at, sizeof(at), OWN_WALK(in->walk));
 		m->walks[reg] = in->walk;
+		m->moved[reg] = 0;
 		m->address &= ~(1u << reg);
 	}
 	*o = (ZydisEncoderOperand){.type = ZYDIS_OPERAND_TYPE_MEMORY,
-				   .mem = {.base = ZYDIS_REGISTER_RAX + reg, .displacement = ahead, .size = (uint16_t)size}};
+				   .mem = {.base = ZYDIS_REGISTER_RAX + reg, .displacement = (int64_t)ahead - m->moved[reg], .size = (uint16_t)size}};
 	return true;
 }
 
@@ -396,8 +424,8 @@ static void put_operation(struct making *m, const struct own_instruction *in)
 		else if (o->mem.type == ZYDIS_MEMOP_TYPE_MEM || o->mem.base == ZYDIS_REGISTER_RIP)
 			lead(&r.operands[i], place_at(m, o), (uint16_t)(o->size / 8));
 	}
-	put_request(m, &r);
-	forget_written(m);
+	if (put_request(m, &r))
+		forget_written(m);
 }
 
 /* A branch of the same condition to what follows. */

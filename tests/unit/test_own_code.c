@@ -348,12 +348,14 @@ static void test_stack_and_calls(void **state)
 	buf_free(&code);
 }
 
-/* movsd xmm0, [rax]; addsd xmm0, [rdi+8]; movsd [rdi+8*rcx], xmm0; addsd xmm1, [r12]; movapd [rdi], xmm1: through an area, from unit to
+/* movsd xmm0, [rax]; addsd xmm0, [rdi+8]; movsd [rdi+8*rcx], xmm0; addsd xmm1, [r12]; movapd [rdi], xmm1; add rax, 8; sub rdi, 24;
+ * addsd xmm1, [rax]; add edi, 1; movsd [rdi], xmm1; registers that were moved by known steps lead where others would: through an area, from unit to
  * unit by 32 bytes, until its end and from its begin again. */
 static void test_walk(void **state)
 {
 	static const uint8_t bytes[] = {0xf2, 0x0f, 0x10, 0x00, 0xf2, 0x0f, 0x58, 0x47, 0x08, 0xf2, 0x0f, 0x11, 0x04, 0xcf,
-					0xf2, 0x41, 0x0f, 0x58, 0x0c, 0x24, 0x66, 0x0f, 0x29, 0x0f};
+					0xf2, 0x41, 0x0f, 0x58, 0x0c, 0x24, 0x66, 0x0f, 0x29, 0x0f, 0x48, 0x83, 0xc0, 0x08,
+					0x48, 0x83, 0xef, 0x18, 0xf2, 0x0f, 0x58, 0x08, 0x83, 0xc7, 0x01, 0xf2, 0x0f, 0x11, 0x0f};
 	const uint64_t rounds = AREA / 32;
 	struct own_made made = {0};
 	struct buf code = {0};
@@ -361,19 +363,21 @@ static void test_walk(void **state)
 
 	(void)state;
 	walks_by = 32;
-	memcpy(ahead_of, (uint32_t[]){0, 8, 256, 16, 250}, 5 * sizeof(*ahead_of)); /* what must be at a multiple of 16 is at the one before */
+	memcpy(ahead_of, (uint32_t[]){0, 8, 256, 16, 250, 0, 0, 24, 0, 300}, 10 * sizeof(*ahead_of)); /* what must be at a multiple of 16 is at the one before */
 	assert_int_equal(make(bytes, sizeof(bytes), &code, &made), 0);
-	assert_int_equal(made.n, 5);
+	assert_int_equal(made.n, 10);
 	assert_int_equal(made.left_out, 0);
 	o = open_own(&code, made.needs);
 	assert_non_null(o);
 	for (uint64_t unit = 0; unit < 2 * rounds; unit++) {
 		const double *at = (const double *)(o->memory + OWN_PAGE + unit % rounds * 32);
-		double sum = at[0] + at[1], next = number_at(o, OWN_VECTOR_DOUBLES + OWN_VECTOR_BYTES) + at[2];
+		double sum = at[0] + at[1], next = number_at(o, OWN_VECTOR_DOUBLES + OWN_VECTOR_BYTES) + at[2], last = next + at[3], stored;
 
 		assert_true(run_guarded(o, 1));
 		assert_true(at[256 / 8] == sum);
 		assert_true(at[240 / 8] == next);
+		memcpy(&stored, (const uint8_t *)at + 300, sizeof(stored));
+		assert_true(stored == last);
 	}
 	own_destroy(o);
 	/* Steps of 8 bytes: what must be at a multiple of 16 cannot go along. */
