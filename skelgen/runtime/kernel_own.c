@@ -2,6 +2,7 @@
 /* Runs loops of the program itself: see own.h. */
 #include "skelgen/runtime/own.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,12 +13,21 @@
 
 #include "skelgen/runtime/kernel_work.h"
 
+#define LOOK_UNITS 16384 /* between two looks at the numbers in the memory */
+#define LOOKS      64    /* numbers that are looked at */
+#define LOOK_LESS  8     /* times as seldom, where the last look has found the same */
+#define LARGE      1e100
+
 typedef void (*own_fn)(uint64_t units);
 
 struct own {
 	uint8_t *at[OWN_MOST]; /* images; NULL: none */
 	uint8_t *memory;       /* that they go through; NULL: none does */
-	uint64_t units;
+	const uint8_t *numbers; /* that it is filled with, a page */
+	size_t bytes;
+	uint64_t units, look_at, look_every;
+	int renewed; /* at the last look */
+	uint32_t draw;
 };
 
 static struct {
@@ -77,16 +87,46 @@ static size_t memory_of(unsigned classes)
 	return (size_t)most;
 }
 
+static void fill_memory(struct own *o)
+{
+	for (size_t at = 0; at < o->bytes; at += OWN_PAGE)
+		memcpy(o->memory + at, o->numbers, o->bytes - at < OWN_PAGE ? o->bytes - at : OWN_PAGE);
+}
+
 /* Filled with numbers as the integers' part of an image. */
-static uint8_t *open_memory(size_t bytes, const uint8_t *numbers)
+static int open_memory(struct own *o, size_t bytes, const uint8_t *numbers)
 {
 	void *p;
 
 	if (posix_memalign(&p, OWN_PAGE, bytes) != 0)
-		return NULL;
-	for (size_t at = 0; at < bytes; at += OWN_PAGE)
-		memcpy((uint8_t *)p + at, numbers, bytes - at < OWN_PAGE ? bytes - at : OWN_PAGE);
-	return p;
+		return -1;
+	o->memory = p;
+	o->bytes = bytes;
+	o->numbers = numbers;
+	o->look_at = o->look_every = LOOK_UNITS;
+	o->draw = 2463534242u;
+	fill_memory(o);
+	return 0;
+}
+
+/* What loops store they load again, and some numbers grow at each time until they are infinite, which the program's never are and which
+ * emulated processors take several times as long for: then all begin anew. What is no number to begin with is looked at less often. */
+static void look_at_numbers(struct own *o)
+{
+	int large = 0;
+
+	for (int i = 0; i < LOOKS; i++) {
+		double v;
+
+		o->draw = o->draw * 1664525u + 1013904223u;
+		memcpy(&v, o->memory + o->draw % (o->bytes / sizeof v) * sizeof v, sizeof v);
+		large |= !(fabs(v) < LARGE);
+	}
+	if (large)
+		fill_memory(o);
+	o->look_every = !large ? LOOK_UNITS : o->renewed ? o->look_every * LOOK_LESS : o->look_every;
+	o->renewed = large;
+	o->look_at = o->units + o->look_every;
 }
 
 static void begin_walks(const struct own_image *image, uint8_t *state, uint8_t *memory)
@@ -154,9 +194,7 @@ struct own *own_create(unsigned classes)
 		if (!(classes >> (CLASS_OWN_0 + i) & 1))
 			continue;
 		o->at[i] = map_image(&taken.image[i]);
-		if (o->at[i] != NULL && o->memory == NULL && memory > 0)
-			o->memory = open_memory(memory, o->at[i] + OWN_DATA + OWN_INTEGERS * OWN_PAGE);
-		if (o->at[i] == NULL || (o->memory == NULL && memory > 0)) {
+		if (o->at[i] == NULL || (o->memory == NULL && memory > 0 && open_memory(o, memory, o->at[i] + OWN_DATA + OWN_INTEGERS * OWN_PAGE) != 0)) {
 			own_destroy(o);
 			return NULL;
 		}
@@ -229,6 +267,8 @@ void own_run(struct own *o, int c, uint64_t units)
 	if (units == 0)
 		return;
 	o->units += units;
+	if (o->memory != NULL && o->units >= o->look_at)
+		look_at_numbers(o);
 	if (o->at[i] != NULL)
 		run_image((own_fn)(uintptr_t)o->at[i], units);
 	else

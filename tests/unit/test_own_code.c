@@ -393,6 +393,42 @@ static void test_walk(void **state)
 	memset(ahead_of, 0, sizeof(ahead_of));
 }
 
+static bool any_infinite(const struct own *o)
+{
+	const double *v = (const double *)(o->memory + OWN_PAGE);
+
+	for (uint32_t i = 0; i < AREA / 8; i++)
+		if (v[i] > LARGE)
+			return true;
+	return false;
+}
+
+/* movsd xmm0, [rax]; mulsd xmm0, xmm0; movsd [rax], xmm0: numbers that grow at each time begin anew, the next time later. */
+static void test_numbers_stay_numbers(void **state)
+{
+	static const uint8_t bytes[] = {0xf2, 0x0f, 0x10, 0x00, 0xf2, 0x0f, 0x59, 0xc0, 0xf2, 0x0f, 0x11, 0x00};
+	struct own_made made = {0};
+	struct buf code = {0};
+	struct own *o;
+
+	(void)state;
+	walks_by = 8;
+	assert_int_equal(make(bytes, sizeof(bytes), &code, &made), 0);
+	o = open_own(&code, made.needs);
+	assert_false(any_infinite(o));
+	for (int look = 0; look < 3; look++) { /* the third is later */
+		for (int i = 1; i < (look < 2 ? 1 : LOOK_LESS); i++)
+			own_run(o, CLASS_OWN_0, LOOK_UNITS);
+		own_run(o, CLASS_OWN_0, LOOK_UNITS - 1);
+		assert_true(any_infinite(o));
+		own_run(o, CLASS_OWN_0, 1);
+		assert_false(any_infinite(o));
+	}
+	own_destroy(o);
+	buf_free(&code);
+	walks_by = 0;
+}
+
 static void test_wide_vectors(void **state)
 {
 	/* vaddpd ymm3, ymm2, [rsi]; vmovapd [rdi], ymm3; vfmadd231pd ymm1, ymm2, ymm3 */
@@ -602,6 +638,7 @@ int main(void)
 		cmocka_unit_test(test_upper_halves),
 		cmocka_unit_test(test_stack_and_calls),
 		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_numbers_stay_numbers),
 		cmocka_unit_test(test_wide_vectors),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_few_are_left_out),
