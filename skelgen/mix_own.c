@@ -101,36 +101,23 @@ struct areas {
 	uint32_t n;
 };
 
-/* All in one memory, smaller where there is too little; each begins with a page. */
-static void lay_out(const struct areas *a, const struct own_steps *steps, struct skel_own *own)
+static void keep_walks(const struct areas *a, const struct own_steps *steps, struct skel_own *own)
 {
-	double bytes = 0, room = OWN_WALKS_MOST, part;
-	uint64_t at = 0;
-
-	for (uint32_t k = 0; k < a->n; k++) {
-		bytes += a->area[k].bytes;
-		room -= 2.0 * OWN_PAGE + a->area[k].span + steps->step[k];
-	}
-	part = bytes > 0 ? fmin(1, fmax(0, room) / bytes) : 0;
-	for (uint32_t k = 0; k < a->n; k++) {
-		struct own_walk *w = &own->walk[k];
-
-		*w = (struct own_walk){at, (uint64_t)(part * a->area[k].bytes), a->area[k].span + steps->step[k]};
-		at = (at + w->bytes + w->span + 2 * OWN_PAGE - 1) / OWN_PAGE * OWN_PAGE;
-	}
+	for (uint32_t k = 0; k < a->n; k++)
+		own->walk[k] = (struct own_walk){(uint64_t)fmin(a->area[k].bytes, 0x1p50), a->area[k].span + steps->step[k]};
 	own->n_walk = a->n;
 }
 
-/* None where they have no room, or nobody knows. */
+/* None where nobody knows, or an access is too far ahead of where a unit begins. */
 static void find_areas(const struct mix_body *b, const struct mix_course *course, struct areas *a)
 {
-	double span = 0;
+	bool fit = true;
 
 	memset(a->walk, MIX_NO_WALK, sizeof(a->walk));
 	a->n = course && course->spots ? mix_walk_find(b, course->spots, a->walk, a->area) : 0;
 	for (uint32_t k = 0; k < a->n; k++)
-		span += a->area[k].span + (double)a->area[k].step * MIX_OWN_PATH;
-	if (span < OWN_WALKS_MOST / 2)
+		fit &= a->area[k].span + (double)a->area[k].step * MIX_OWN_PATH < (double)OWN_WALKS_MOST / OWN_WALKS;
+	if (fit)
 		return;
 	memset(a->walk, MIX_NO_WALK, sizeof(a->walk));
 	a->n = 0;
@@ -190,7 +177,7 @@ static int make(const struct mix_body *b, const struct mix_course *course, bool 
 		rv = own_code_make(in, n, &steps, &code, &made);
 	}
 	if (rv == 0) {
-		lay_out(areas, &steps, own);
+		keep_walks(areas, &steps, own);
 		own->code = code.data;
 		own->len = (uint32_t)code.len;
 		own->needs = made.needs;

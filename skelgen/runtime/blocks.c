@@ -379,6 +379,16 @@ static void kernels_report(const struct curve *curve, double share)
 		blocks.kernel_ns[c] /= skel_size;
 }
 
+/* That work at the same time in any mix. */
+static int threads_most(void)
+{
+	int most = 1;
+
+	for (int m = 0; m < blocks.n_mix; m++)
+		most = blocks.mix[m].threads > most ? blocks.mix[m].threads : most;
+	return most;
+}
+
 void skel_blocks_open(const char *calibrate, const char *calibration)
 {
 	double start = skel_clock_ns();
@@ -401,6 +411,7 @@ void skel_blocks_open(const char *calibrate, const char *calibration)
 	}
 	shape = blocks.cal.shape;
 	caches_bound(&caches, ranks, blocks.cal.classes, &shape);
+	own_bound(caches_memory(&caches, ranks) / (uint64_t)threads_most());
 	if (compute_open(blocks.mix, blocks.n_mix, &shape) != 0)
 		skel_fail("no memory or no threads for the compute kernels");
 	if (calibration == NULL) {

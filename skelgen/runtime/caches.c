@@ -209,9 +209,14 @@ void caches_shape_like(const struct caches *c, int ranks, const double want[LEVE
 	}
 }
 
+uint64_t caches_memory(const struct caches *c, int ranks)
+{
+	return c->memory / SHARE / (uint64_t)(ranks > 0 ? ranks : 1);
+}
+
 void caches_bound(const struct caches *c, int ranks, unsigned classes, struct kernel_shape *shape)
 {
-	uint64_t most = c->memory / SHARE / (uint64_t)(ranks > 0 ? ranks : 1);
+	uint64_t most = caches_memory(c, ranks);
 
 	while (kernel_bytes(shape, classes) > most && shape->bytes[LEVEL_MEM] > LEVEL_LEAST)
 		for (int l = 0; l < LEVEL_N; l++)

@@ -27,6 +27,8 @@ uint64_t caches_memory_limit(const char *root, const char *self, uint64_t most);
 void caches_shape(const struct caches *c, int ranks, struct kernel_shape *out);
 /* The sizes that the traced program worked on, where they are known (0: not) and make sense for these levels. */
 void caches_shape_like(const struct caches *c, int ranks, const double want[LEVEL_N], struct kernel_shape *shape);
+/* What each of so many ranks of this machine may use of its memory, bytes. */
+uint64_t caches_memory(const struct caches *c, int ranks);
 /* Make the data of these classes no more than a share of this machine's memory. */
 void caches_bound(const struct caches *c, int ranks, unsigned classes, struct kernel_shape *shape);
 

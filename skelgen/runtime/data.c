@@ -102,14 +102,13 @@ const uint64_t *skel_data_windows(uint64_t *n_words)
 	return data.word + off;
 }
 
-/* Areas within the memory that a loop may go through. */
+/* Areas that a loop may go through. */
 static int walks_fit(const uint64_t *r)
 {
 	const struct own_walk *walk = (const struct own_walk *)(r + 1);
 
 	for (uint64_t k = 0; k < r[0] && k < OWN_WALKS; k++)
-		if (walk[k].at > OWN_WALKS_MOST || walk[k].bytes > OWN_WALKS_MOST || walk[k].span > OWN_WALKS_MOST ||
-		    walk[k].at + walk[k].bytes + walk[k].span > OWN_WALKS_MOST)
+		if (walk[k].bytes > 1ull << 50 || walk[k].span > OWN_WALKS_MOST / OWN_WALKS)
 			return 0;
 	return r[0] <= OWN_WALKS;
 }

@@ -45,8 +45,8 @@ enum { DATA_LOOP_NUMBER, DATA_LOOP_WINDOWS, DATA_LOOP_TREND, DATA_LOOP_KNOWN, DA
 enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS, DATA_MIX_ROW, DATA_MIX_PACKED, DATA_MIX_BYTES };
 
 /* Words of one of the program's own loops before its code; words of a code of so many bytes. */
-#define DATA_OWN_WALK 3 /* number of walks, and of each three words, struct own_walk */
-#define DATA_OWN_AS (DATA_OWN_WALK + 1 + 3 * OWN_WALKS)
+#define DATA_OWN_WALK 3 /* number of walks, and of each two words, struct own_walk */
+#define DATA_OWN_AS (DATA_OWN_WALK + 1 + 2 * OWN_WALKS)
 #define DATA_OWN    (DATA_OWN_AS + CLASS_OWN_0)
 #define DATA_OWN_WORDS(bytes) (((bytes) + 7) / 8)
 

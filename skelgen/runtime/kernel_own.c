@@ -33,7 +33,13 @@ struct own {
 static struct {
 	struct own_image image[OWN_MOST];
 	int n;
+	uint64_t most; /* bytes of the areas of one; 0: not bounded yet */
 } taken;
+
+void own_bound(uint64_t bytes)
+{
+	taken.most = bytes;
+}
 
 static uint32_t processor_has(void)
 {
@@ -73,17 +79,34 @@ static void fill_numbers(uint8_t *data)
 		memcpy(data + (unsigned)part * OWN_PAGE, f, OWN_PAGE);
 }
 
+/* Where the areas of a loop begin, and how large they are. Returns the bytes of all. */
+static uint64_t lay_out(const struct own_image *image, uint64_t begin[OWN_WALKS], uint64_t bytes[OWN_WALKS])
+{
+	double most = taken.most > 0 && taken.most < OWN_WALKS_MOST ? (double)taken.most : OWN_WALKS_MOST, all = 0, part;
+	uint64_t at = 0;
+
+	for (uint32_t k = 0; k < image->n_walk; k++) {
+		all += (double)image->walk[k].bytes;
+		most -= (double)image->walk[k].span + OWN_PAGE;
+	}
+	part = all > most ? fmax(0, most) / all : 1;
+	for (uint32_t k = 0; k < image->n_walk; k++) {
+		begin[k] = at;
+		bytes[k] = (uint64_t)(part * (double)image->walk[k].bytes);
+		at += (bytes[k] + image->walk[k].span + OWN_PAGE - 1) / OWN_PAGE * OWN_PAGE;
+	}
+	return at;
+}
+
 /* Bytes that loops of these classes go through. */
 static size_t memory_of(unsigned classes)
 {
-	uint64_t most = 0;
+	uint64_t begin[OWN_WALKS], bytes[OWN_WALKS], most = 0, all;
 
-	for (int i = 0; i < taken.n; i++)
-		for (uint32_t k = 0; (classes >> (CLASS_OWN_0 + i) & 1) && k < taken.image[i].n_walk; k++) {
-			const struct own_walk *w = &taken.image[i].walk[k];
-
-			most = w->at + w->bytes + w->span > most ? w->at + w->bytes + w->span : most;
-		}
+	for (int i = 0; i < taken.n; i++) {
+		all = classes >> (CLASS_OWN_0 + i) & 1 ? lay_out(&taken.image[i], begin, bytes) : 0;
+		most = all > most ? all : most;
+	}
 	return (size_t)most;
 }
 
@@ -131,12 +154,14 @@ static void look_at_numbers(struct own *o)
 
 static void begin_walks(const struct own_image *image, uint8_t *state, uint8_t *memory)
 {
+	uint64_t begin[OWN_WALKS], bytes[OWN_WALKS];
+
+	lay_out(image, begin, bytes);
 	for (uint32_t k = 0; k < image->n_walk; k++) {
-		const struct own_walk *w = &image->walk[k];
 		uint64_t *at = (uint64_t *)(state + OWN_WALK(k));
 
-		at[0] = at[OWN_WALK_BEGIN / 8] = (uintptr_t)(memory + w->at);
-		at[OWN_WALK_END / 8] = (uintptr_t)(memory + w->at + w->bytes);
+		at[0] = at[OWN_WALK_BEGIN / 8] = (uintptr_t)(memory + begin[k]);
+		at[OWN_WALK_END / 8] = (uintptr_t)(memory + begin[k] + bytes[k]);
 	}
 }
 
@@ -217,6 +242,7 @@ void own_destroy(struct own *o)
 int own_take(const struct own_image *image, int n, const char **why)
 {
 	uint32_t has = processor_has();
+	uint64_t most = taken.most;
 	struct own *trial;
 
 	taken.n = 0;
@@ -233,7 +259,9 @@ int own_take(const struct own_image *image, int n, const char **why)
 		}
 	for (int i = 0; i < n && i < OWN_MOST; i++)
 		taken.image[taken.n++] = image[i];
+	taken.most = 1; /* the trial is of the code */
 	trial = n > 0 ? own_create(~0u) : NULL;
+	taken.most = most;
 	if (n > 0 && trial == NULL) {
 		taken.n = 0;
 		*why = "code that is written at run time may not be executed here";

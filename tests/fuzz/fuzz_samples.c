@@ -39,7 +39,7 @@ static void check_own(const struct mix_body *b, const struct mix_course *course)
 				       m.own[0].len > OWN_DATA || m.own[0].needs >= OWN_NEEDS))
 		abort();
 	for (uint32_t k = 0; k < m.own[0].n_walk && number != MIX_OWN_NONE; k++)
-		if (m.own[0].walk[k].at + m.own[0].walk[k].bytes + m.own[0].walk[k].span > OWN_WALKS_MOST)
+		if (m.own[0].walk[k].span > OWN_WALKS_MOST / OWN_WALKS)
 			abort();
 	mix_own_free(&m);
 }

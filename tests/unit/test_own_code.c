@@ -76,7 +76,7 @@ static int make(const uint8_t *bytes, size_t n, struct buf *out, struct own_made
 /* A page and the next one's begin, which code that goes through memory goes through. */
 #define AREA 4096u
 #define SPAN 512u
-static const struct own_walk area = {OWN_PAGE, AREA, SPAN};
+static const struct own_walk area = {AREA, SPAN};
 
 static struct own *open_own(const struct buf *code, uint32_t needs)
 {
@@ -370,7 +370,7 @@ static void test_walk(void **state)
 	o = open_own(&code, made.needs);
 	assert_non_null(o);
 	for (uint64_t unit = 0; unit < 2 * rounds; unit++) {
-		const double *at = (const double *)(o->memory + OWN_PAGE + unit % rounds * 32);
+		const double *at = (const double *)(o->memory + unit % rounds * 32);
 		double sum = at[0] + at[1], next = number_at(o, OWN_VECTOR_DOUBLES + OWN_VECTOR_BYTES) + at[2], last = next + at[3], stored;
 
 		assert_true(run_guarded(o, 1));
@@ -386,16 +386,37 @@ static void test_walk(void **state)
 	assert_int_equal(make(bytes, sizeof(bytes), &code, &made), 0);
 	o = open_own(&code, made.needs);
 	assert_true(run_guarded(o, 1));
-	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) == number_at(o, OWN_VECTOR_DOUBLES + OWN_VECTOR_BYTES) + ((const double *)(o->memory + OWN_PAGE))[2]);
+	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) == number_at(o, OWN_VECTOR_DOUBLES + OWN_VECTOR_BYTES) + ((const double *)o->memory)[2]);
 	own_destroy(o);
 	buf_free(&code);
 	walks_by = 0;
 	memset(ahead_of, 0, sizeof(ahead_of));
 }
 
+/* Areas have their sizes as far as there is room, and share it in proportion. */
+static void test_areas(void **state)
+{
+	static const struct own_walk walk[] = {{1 << 20, 5000}, {3 << 20, 100}};
+	const struct own_image image = {.n_walk = 2, .walk = walk};
+	uint64_t begin[OWN_WALKS], bytes[OWN_WALKS], all;
+
+	(void)state;
+	all = lay_out(&image, begin, bytes);
+	assert_true(bytes[0] == walk[0].bytes && bytes[1] == walk[1].bytes);
+	for (uint64_t most = 3 << 20; most > 1; most /= 4) {
+		own_bound(most);
+		all = lay_out(&image, begin, bytes);
+		assert_true(all <= most || most < 16384);
+		assert_true(begin[0] + bytes[0] + walk[0].span <= begin[1] && begin[1] + bytes[1] + walk[1].span <= all);
+		assert_true(bytes[1] >= 3 * bytes[0] && bytes[1] <= 3 * bytes[0] + 3);
+		assert_true(most < 65536 || all > most / 2);
+	}
+	own_bound(0);
+}
+
 static bool any_infinite(const struct own *o)
 {
-	const double *v = (const double *)(o->memory + OWN_PAGE);
+	const double *v = (const double *)o->memory;
 
 	for (uint32_t i = 0; i < AREA / 8; i++)
 		if (v[i] > LARGE)
@@ -638,6 +659,7 @@ int main(void)
 		cmocka_unit_test(test_upper_halves),
 		cmocka_unit_test(test_stack_and_calls),
 		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_areas),
 		cmocka_unit_test(test_numbers_stay_numbers),
 		cmocka_unit_test(test_wide_vectors),
 		cmocka_unit_test(test_refused),
