@@ -148,7 +148,7 @@ static void put_own(const struct emit *e, struct text *out)
 		const struct skel_own *o = &m->own[i];
 
 		if (i == 0)
-			text_put(out, "\nComputation that runs as the program's own instructions, but for what it waits there for what is in no order or in memory, and for loops with less than 2 %% of a block:\n");
+			text_put(out, "\nComputation that runs as the program's own instructions, but for its waiting for scattered data and for memory, and for loops with less than 2 %% of a block:\n");
 		text_put(out, "  %.1f %% in %s at ", 100 * m->mix[0].share[CLASS_OWN_0 + i], o->is_loop ? "a loop" : "code");
 		put_place(out, o->module, o->first);
 		if (o->callee) {

@@ -113,13 +113,13 @@ static void find_areas(const struct mix_body *b, const struct mix_course *course
 {
 	bool fit = true;
 
-	memset(a->walk, MIX_NO_WALK, sizeof(a->walk));
+	memset(a->walk, OWN_NO_WALK, sizeof(a->walk));
 	a->n = course && course->spots ? mix_walk_find(b, course->spots, a->walk, a->area) : 0;
 	for (uint32_t k = 0; k < a->n; k++)
 		fit &= a->area[k].span + (double)a->area[k].step * MIX_OWN_PATH < (double)OWN_WALKS_MOST / OWN_WALKS;
 	if (fit)
 		return;
-	memset(a->walk, MIX_NO_WALK, sizeof(a->walk));
+	memset(a->walk, OWN_NO_WALK, sizeof(a->walk));
 	a->n = 0;
 }
 

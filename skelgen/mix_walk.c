@@ -23,7 +23,7 @@ struct finding {
 
 static bool goes(const struct mix_spots *s)
 {
-	return s->n && s->step && llabs(s->step) < STEP_MOST;
+	return s->n && s->step && s->step > -STEP_MOST && s->step < STEP_MOST;
 }
 
 static bool same_registers(const struct mix_op *a, const struct mix_op *b)
@@ -62,13 +62,13 @@ static void find_area(struct finding *f, uint32_t i)
 {
 	int64_t far;
 
-	f->walk[i] = (struct mix_walk){.area = MIX_NO_WALK};
+	f->walk[i] = (struct mix_walk){.area = OWN_NO_WALK};
 	if (!goes(&f->spots[i]))
 		return;
 	for (uint32_t k = 0; k < i; k++)
-		if (f->walk[k].area != MIX_NO_WALK && f->spots[k].step == f->spots[i].step && distance(f, i, k, &far)) {
+		if (f->walk[k].area != OWN_NO_WALK && f->spots[k].step == f->spots[i].step && distance(f, i, k, &far)) {
 			f->from[i] = f->from[k] + far;
-			f->walk[i].area = llabs(f->from[i]) < FAR_MOST ? f->walk[k].area : MIX_NO_WALK;
+			f->walk[i].area = llabs(f->from[i]) < FAR_MOST ? f->walk[k].area : OWN_NO_WALK;
 			return;
 		}
 	if (f->n == OWN_WALKS)
@@ -90,17 +90,18 @@ uint32_t mix_walk_find(const struct mix_body *b, const struct mix_spots *spots, 
 
 	for (uint32_t i = 0; f.from && i < b->n; i++) {
 		find_area(&f, i);
-		if (walk[i].area != MIX_NO_WALK)
+		if (walk[i].area != OWN_NO_WALK)
 			least[walk[i].area] = along(&f, i) < least[walk[i].area] ? along(&f, i) : least[walk[i].area];
 	}
 	for (uint32_t k = 0; k < f.n; k++)
 		area[k] = (struct mix_area){0};
 	for (uint32_t i = 0; f.from && i < b->n; i++) {
-		struct mix_area *a = &area[walk[i].area];
+		struct mix_area *a;
 		int64_t at;
 
-		if (walk[i].area == MIX_NO_WALK)
+		if (walk[i].area == OWN_NO_WALK)
 			continue;
+		a = &area[walk[i].area];
 		/* Where lines begin stays as it was. */
 		at = along(&f, i) - least[walk[i].area] / LINE * LINE + LINE + (int64_t)(f.first[walk[i].area] % LINE);
 		walk[i].at = (uint32_t)at;

@@ -13,8 +13,7 @@
 #include "skelgen/mix_code.h"
 #include "skelgen/runtime/own.h"
 
-#define MIX_SPOTS   16 /* addresses of an access that are kept */
-#define MIX_NO_WALK 0xff
+#define MIX_SPOTS 16 /* addresses of an access that are kept */
 
 /* An access that goes on by `step` bytes an iteration, through so many bytes in all, and where it was at some of the samples (whose
  * numbers ascend). n 0: it does not, or not beyond the first level. */
@@ -27,7 +26,7 @@ struct mix_spots {
 
 /* Of an access: its area, and where it is in an iteration, from the beginning of the area on, in the direction of the walk. */
 struct mix_walk {
-	uint8_t area; /* MIX_NO_WALK */
+	uint8_t area; /* OWN_NO_WALK */
 	uint32_t at;
 };
 

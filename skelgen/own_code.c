@@ -39,8 +39,8 @@ struct making {
 	bool floats;        /* most arithmetic is of single precision */
 	bool wide;          /* there are vectors of 256 bits */
 	uint32_t address;   /* general registers that hold the address of the data */
-	uint8_t walks[16];  /* areas in which general registers are: where the unit begins, */
-	int32_t moved[16];  /* and so far ahead; OWN_NO_WALK: in none */
+	uint8_t walks[16];  /* areas in which general registers are, or OWN_NO_WALK: where the unit begins, */
+	int32_t moved[16];  /* and so far ahead of that */
 	const struct own_steps *steps;
 	bool failed;
 	uint8_t code[OWN_DATA];

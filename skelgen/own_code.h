@@ -18,7 +18,6 @@
 #include "skelgen/runtime/own.h"
 
 #define OWN_FOLLOWS_NONE 0xff
-#define OWN_NO_WALK      0xff
 
 /* One instruction as it lies in memory. */
 struct own_instruction {

@@ -204,7 +204,8 @@ static int own_fits(const struct data_tables *t, uint64_t off, const uint64_t *m
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t bytes;
 
-		if (!lies_inside(t, at, DATA_OWN, 0, 0) || t->word[at] >= OWN_NEEDS || t->word[at + 2] > OWN_DATA)
+		if (!lies_inside(t, at, DATA_OWN, 0, 0) || t->word[at] >= OWN_NEEDS || t->word[at + 2] > OWN_DATA ||
+		    !data_walks_fit(t->word + at + DATA_OWN_WALK))
 			return 0;
 		bytes = t->word[at + 1];
 		for (int c = 0; c < CLASS_OWN_0; c++)

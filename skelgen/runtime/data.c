@@ -102,17 +102,6 @@ const uint64_t *skel_data_windows(uint64_t *n_words)
 	return data.word + off;
 }
 
-/* Areas that a loop may go through. */
-static int walks_fit(const uint64_t *r)
-{
-	const struct own_walk *walk = (const struct own_walk *)(r + 1);
-
-	for (uint64_t k = 0; k < r[0] && k < OWN_WALKS; k++)
-		if (walk[k].bytes > 1ull << 50 || walk[k].span > OWN_WALKS_MOST / OWN_WALKS)
-			return 0;
-	return r[0] <= OWN_WALKS;
-}
-
 int skel_data_own(struct own_image image[OWN_MOST])
 {
 	uint64_t off = data.word[10], n;
@@ -126,7 +115,7 @@ int skel_data_own(struct own_image image[OWN_MOST])
 	for (uint64_t i = 0; i < n; i++) {
 		const uint64_t *r = record(off, DATA_OWN);
 
-		if (r[1] == 0 || r[1] > OWN_DATA || !walks_fit(r + DATA_OWN_WALK))
+		if (r[1] == 0 || r[1] > OWN_DATA || !data_walks_fit(r + DATA_OWN_WALK))
 			skel_fail("skel.c.data is damaged: loop %llu of the program makes no sense", (unsigned long long)i);
 		record(off, DATA_OWN + DATA_OWN_WORDS(r[1]));
 		image[i] = (struct own_image){.needs = (uint32_t)r[0], .len = (uint32_t)r[1], .code = (const uint8_t *)(r + DATA_OWN),

@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "skelgen/runtime/classes.h"
+#include "skelgen/runtime/own.h"
 
 #define DATA_MAGIC   0x41544144424b5350ull
 #define DATA_VERSION 11
@@ -49,6 +50,15 @@ enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS, DATA_
 #define DATA_OWN_AS (DATA_OWN_WALK + 1 + 2 * OWN_WALKS)
 #define DATA_OWN    (DATA_OWN_AS + CLASS_OWN_0)
 #define DATA_OWN_WORDS(bytes) (((bytes) + 7) / 8)
+
+/* r: of DATA_OWN_WALK on. Are these areas that a loop may go through? */
+static inline int data_walks_fit(const uint64_t *r)
+{
+	for (uint64_t k = 0; k < r[0] && k < OWN_WALKS; k++)
+		if (r[1 + 2 * k] > 1ull << 50 || r[2 + 2 * k] > OWN_WALKS_MOST / OWN_WALKS)
+			return 0;
+	return r[0] <= OWN_WALKS;
+}
 
 /* Stratum of execution `at` of n. */
 static inline uint64_t data_stratum(uint64_t at, uint64_t n, uint32_t n_stratum)

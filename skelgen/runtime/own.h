@@ -35,6 +35,7 @@ enum own_part { OWN_STATE, OWN_DOUBLES, OWN_FLOATS, OWN_INTEGERS, OWN_STORES, OW
 /* Areas of memory that a loop goes through, of each where it is, its begin and its end: a unit begins where it is, which is then a unit's
  * steps ahead, or at the begin again. */
 #define OWN_WALKS      8
+#define OWN_NO_WALK    0xff
 #define OWN_WALK(k)    (3072u + 32u * (k))
 #define OWN_WALK_BEGIN 8u
 #define OWN_WALK_END   16u

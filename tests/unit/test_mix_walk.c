@@ -109,14 +109,14 @@ static void test_none(void **state)
 		put(i, (uint8_t)i, 0, 8, 0x7f0000000000 + i * 0x100000000, front, 1);
 	assert_int_equal(mix_walk_find(&body, spots, walk, area), OWN_WALKS);
 	for (uint32_t i = 0; i < ACCESSES; i++)
-		assert_int_equal(walk[i].area, i < OWN_WALKS ? i : MIX_NO_WALK);
+		assert_int_equal(walk[i].area, i < OWN_WALKS ? i : OWN_NO_WALK);
 	spots[0].n = 0;
 	spots[1].step = 0;
 	spots[2].step = 1 << 30;
 	put(4, 3, 1ll << 31, 8, 0x7f0300000000, front, 1);
 	assert_int_equal(mix_walk_find(&body, spots, walk, area), 1);
 	assert_int_equal(walk[3].area, 0);
-	assert_int_equal(walk[4].area, MIX_NO_WALK);
+	assert_int_equal(walk[4].area, OWN_NO_WALK);
 	body.n = 0;
 	assert_int_equal(mix_walk_find(&body, spots, walk, area), 0);
 }

@@ -45,7 +45,7 @@ static uint64_t *data_words(size_t *n)
 	const uint32_t row[] = {0, 1};
 	static uint8_t code[20];
 	const struct skel_mixes mixes = {.n_mix = 1, .mix = {{.share = {[CLASS_INTEGER] = 0.5, [CLASS_OWN_0] = 0.5}, .threads = 1}},
-					 .n_own = 1, .own = {{.len = sizeof code, .code = code, .as = {[CLASS_SCALAR] = 7}}}};
+					 .n_own = 1, .own = {{.len = sizeof code, .code = code, .n_walk = 1, .walk = {{4096, 100}}, .as = {[CLASS_SCALAR] = 7}}}};
 	uint64_t *w;
 
 	for (uint32_t gap = 0; gap < GAPS; gap++) {
@@ -193,6 +193,9 @@ static const struct field {
 	{"what one needs", OWN, 1, {OWN_NEEDS, 1ull << 32, MUCH, ALL}, 4, {0}, 0},
 	{"its code", OWN, 2, {0, 2000, OWN_DATA + 1, 1ull << 32, MUCH, ALL}, 6, {0}, 0},
 	{"its instructions", OWN, 3, {OWN_DATA + 1, MUCH, ALL}, 3, {0}, 0},
+	{"its areas", OWN, 1 + DATA_OWN_WALK, {OWN_WALKS + 1, 1ull << 32, MUCH, ALL}, 4, {0}, 0},
+	{"bytes of an area", OWN, 2 + DATA_OWN_WALK, {(1ull << 50) + 1, MUCH, ALL}, 3, {0}, 0},
+	{"what is touched of it", OWN, 3 + DATA_OWN_WALK, {OWN_WALKS_MOST / OWN_WALKS + 1, MUCH, ALL}, 3, {0}, 0},
 	{"its share of the first class", OWN, 1 + DATA_OWN_AS, {ALL}, 1, {NAN, -1, 1.5, INFINITY}, 4},
 	{"its share of the last class", OWN, DATA_OWN, {ALL}, 1, {NAN, -1, 1.5, INFINITY}, 4},
 	{"loops with windows", WINDOWS, 0, {0, 2, 1ull << 32, MUCH, ALL}, 5, {0}, 0},
