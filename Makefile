@@ -102,7 +102,7 @@ PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
              $(patsubst tests/programs/%.f90,$(B)/tests/programs/%,$(PROG_F)) \
              $(if $(MPICC_mpich),$(addprefix $(B)/tests/programs-mpich/,calls calls_f08 calls_h calls_mod heat heatf poll ring threads))
 
-.PHONY: fuzz all check check-fast check-cluster demo bench bench-accuracy bench-model-experiments install clean bootstrap programs
+.PHONY: fuzz all check check-fast check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install clean bootstrap programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -357,8 +357,10 @@ bench: bootstrap
 	$(MAKE) all programs $(BENCH_BIN)
 	scripts/bench
 
-bench-accuracy: bootstrap
+bench-accuracy-tools: bootstrap
 	$(MAKE) all programs $(addprefix $(B)/tests/bench/,make_partial make_estimate processor_share core_watch libmpi_timer.so)
+
+bench-accuracy: bench-accuracy-tools
 	tests/bench/accuracy_machines.pl --fill
 
 bench-model-experiments: bootstrap

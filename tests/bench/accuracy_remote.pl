@@ -17,7 +17,8 @@ use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
 use Bench qw(build top);
 use Bundle qw(bundle_make perl_files);
-use File::Path qw(make_path remove_tree);
+use File::Path qw(make_path);
+use File::Temp qw(tempdir);
 use Getopt::Long;
 use JSON::PP;
 use Machines qw(work_in);
@@ -27,13 +28,14 @@ use Rows qw(note_row row_text);
 use Steady qw(count_all never_steady);
 use Time::HiRes qw(time);
 
-my $WORK = '/var/tmp/precedent-remote'; # programs, traces and skeletons, here and there
-my $ROWS = '/rows.jsonl';               # there
+my $ROWS = '/rows.jsonl'; # there
+my $work;                 # programs, traces and skeletons, under the same name here and there
 my $HOME = 'host';
 my ($RANKS, $TRIES) = (2, 3);
 my %o = (rounds => 1, results => 'accuracy.jsonl', programs => '', seconds => 3, minutes => 1e6);
 my $verb = shift // '';
 GetOptions(\%o, 'rounds=i', 'results=s', 'programs=s', 'seconds=f', 'minutes=f', 'all-runs') or exit 2;
+sub usage { return slurp("$FindBin::Bin/$FindBin::Script") =~ /^(#\taccuracy_remote.*?)^use /ms ? $1 =~ s/^# ?//gmr : '' }
 my $begin = time;
 $| = 1;
 
@@ -44,7 +46,7 @@ sub programs {
 	return $o{programs} eq '' ? grep { $by{short_name($_)} } program_names() : @by{named($o{programs}, sort keys %by)};
 }
 
-sub state_file { my ($name, $round) = @_; return "$WORK/state/" . short_name($name) . ".$round" }
+sub state_file { my ($name, $round) = @_; return "$work/state/" . short_name($name) . ".$round" }
 
 sub done { my ($round, $row) = @_; printf "%s; at %.1f min\n", row_text($round, $row), (time - $begin) / 60; return }
 
@@ -77,15 +79,17 @@ sub needed {
 	my @mpi = ((grep { -e } map { "/usr/lib/x86_64-linux-gnu/$_" } qw(openmpi/lib/openmpi3 pmix2 hwloc)), '/etc/openmpi', '/usr/share/openmpi');
 	my @system = qw(/etc/passwd /etc/group /etc/nsswitch.conf /etc/ld.so.cache);
 	return (@tools, @built, @programs, @mpi, @system, perl_files(), "$FindBin::Bin/$FindBin::Script", "$FindBin::Bin/lib", top() . '/tests/cluster/lib',
-		'/usr/share/espresso/pseudo/Si.pz-vbc.UPF', $WORK);
+		'/usr/share/espresso/pseudo/Si.pz-vbc.UPF');
 }
 
 my $MEASURE = <<'SH';
 #!/bin/sh
 # Measures the pairs of the bundle that this file came with; as root. See tests/bench/accuracy_remote.pl.
+# Its mounts are its own: nothing of the host is below this directory when it is removed.
+[ -n "$PRECEDENT_OWN_MOUNTS" ] || exec env PRECEDENT_OWN_MOUNTS=1 unshare -m "$0" "$@"
 root=$(dirname "$(readlink -f "$0")")
 mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" || exit 1
-exec chroot "$root" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/root OMPI_MCA_plm=isolated PRECEDENT_BUILD='@BUILD@' '@PERL@' '@SELF@' measure "$@"
+exec chroot "$root" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/root OMPI_MCA_plm=isolated PRECEDENT_BUILD='@BUILD@' PRECEDENT_WORK='@WORK@' '@PERL@' '@SELF@' measure "$@"
 SH
 
 sub pack_all {
@@ -93,9 +97,12 @@ sub pack_all {
 	chdir top() or die top() . ": $!\n";
 	chomp(my $commit = `git rev-parse --short HEAD 2>/dev/null`);
 	count_all() if $o{'all-runs'};
-	remove_tree($WORK);
-	make_path("$WORK/state");
-	work_in($WORK);
+	# What would end it after all has been measured ends it at once.
+	-e or die "$_: not there (make bench-accuracy-tools)\n" for needed();
+	open my $writable, '>>', $file or die "$file: $!\n";
+	$work = tempdir('/var/tmp/precedent-remote.XXXXXX', CLEANUP => 1);
+	make_path("$work/state");
+	work_in($work);
 	my @prepared = grep { defined } map { my $n = $_; eval { prepare($n, $HOME, $RANKS, $o{seconds}, 0) } // do { warn "$n: $@"; undef } } programs();
 	for my $round (1 .. $o{rounds}) {
 		for my $p (@prepared) {
@@ -107,13 +114,11 @@ sub pack_all {
 			spill(state_file($p->{name}, $round), encode_json({p => $q, at_home => $home, commit => $commit, processor => processor()}));
 		}
 	}
-	my $root = "$WORK.root";
-	remove_tree($root);
-	bundle_make($root, needed(@prepared));
-	my %value = (BUILD => build(), PERL => $^X, SELF => "$FindBin::Bin/$FindBin::Script");
+	my $root = tempdir('/var/tmp/precedent-remote.XXXXXX', CLEANUP => 1);
+	bundle_make($root, needed(@prepared), $work);
+	my %value = (BUILD => build(), WORK => $work, PERL => $^X, SELF => "$FindBin::Bin/$FindBin::Script");
 	spill("$root/measure", $MEASURE =~ s/@(\w+)@/$value{$1}/gr);
 	system('tar', 'cJf', $file, '-C', $root, '.') == 0 or die "$file: not written\n";
-	remove_tree($root);
 	printf "%s: %.0f MB\n", $file, (-s $file) / 1e6;
 	return;
 }
@@ -121,7 +126,8 @@ sub pack_all {
 # ---- there ----
 
 sub measure {
-	work_in($WORK);
+	$work = $ENV{PRECEDENT_WORK} // die "accuracy_remote: measure is for the file of that name in a bundle\n";
+	work_in($work);
 	count_all();
 	my %tell = map { $_ => 1 } programs();
 	my $failed = 0;
@@ -150,6 +156,9 @@ if ($verb eq 'pack' && @ARGV == 1) {
 	pack_all($ARGV[0] =~ m{^/} ? $ARGV[0] : "$ENV{PWD}/$ARGV[0]");
 } elsif ($verb eq 'measure' && !@ARGV) {
 	exit measure();
+} elsif ($verb =~ /^(?:-h|--help)$/) {
+	print usage();
 } else {
-	die "accuracy_remote: pack FILE.tar.xz, or measure; see the beginning of $0\n";
+	print STDERR usage();
+	exit 2;
 }

@@ -46,7 +46,13 @@ subtest 'machines that no sweep reaches' => sub {
 	is(home_of('remote'), 'host', 'the one is the home of the other');
 	my $r = run_command(top() . '/tests/bench/accuracy_machines.pl', '--machines', 'remote', '--results', "$dir/none");
 	ok($r->{rc} && $r->{err} =~ /no 'remote'; there are home /, 'a sweep that is to measure there is refused') or diag $r->{err};
-	$r = run_command(top() . '/tests/bench/accuracy_remote.pl', @$_) and is($r->{rc}, 255, "'@$_': usage") for [], ['pack'], ['measure', 'x'];
+	my @remote = top() . '/tests/bench/accuracy_remote.pl';
+	$r = run_command(@remote, @$_) and is($r->{rc}, 2, "'@$_': usage") for [], ['pack'], ['measure', 'x'], ['pack', 'x', '--rows'];
+	$r = run_command(@remote, '--help');
+	ok($r->{rc} == 0 && $r->{out} =~ /pack FILE.*--minutes M/s && $r->{out} !~ /^#|^use/m, 'asked for, it is no error') or diag $r->{out};
+	isnt(run_command(@remote, 'measure')->{rc}, 0, 'outside of a bundle nothing is measured');
+	$r = run_command(@remote, 'pack', "$dir/none/x.tar.xz");
+	ok($r->{rc} && $r->{err} =~ /: not there \(make bench-accuracy-tools\)|x\.tar\.xz: No such file/, 'nor where the bundle cannot be written or made') or diag $r->{err};
 };
 
 subtest 'a row' => sub {
