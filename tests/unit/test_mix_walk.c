@@ -113,10 +113,13 @@ static void test_none(void **state)
 	spots[0].n = 0;
 	spots[1].step = 0;
 	spots[2].step = 1 << 30;
+	spots[5].step = INT64_MIN;
 	put(4, 3, 1ll << 31, 8, 0x7f0300000000, front, 1);
+	body.n = 6;
 	assert_int_equal(mix_walk_find(&body, spots, walk, area), 1);
 	assert_int_equal(walk[3].area, 0);
 	assert_int_equal(walk[4].area, OWN_NO_WALK);
+	assert_int_equal(walk[5].area, OWN_NO_WALK);
 	body.n = 0;
 	assert_int_equal(mix_walk_find(&body, spots, walk, area), 0);
 }
