@@ -11,6 +11,11 @@
 #   make fuzz FUZZ_SECONDS=60   coverage-guided fuzzing of the parsers (needs clang)
 #   make clean
 
+# As many jobs as there are processors, unless the command line says how many.
+ifeq ($(filter -j%,$(MAKEFLAGS))$(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 VERSION  := 0.1.0
 prefix   ?= /usr/local
 libdir   ?= $(prefix)/lib

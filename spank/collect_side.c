@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 
 #define FD_CLOSE_MAX     1024
 #define COLLECT_MEMORY   (4ull << 30)
+#define BEGINNINGS       3    /* of a program that is killed before it begins */
 #define KILLED_MS        1000 /* for a killed process to go; in a file system that does not answer it may take longer */
 
 int collect_name(struct collect *c, const char *local_dir, uid_t uid, uint32_t job_id, struct errbuf *err)
@@ -132,13 +134,17 @@ static int become_user(const struct collect *c, int keep)
 	return fcntl(keep, F_SETFD, 0);
 }
 
-/* end: the pipe that is closed when the program ends; it must survive until then. */
-static void run_program(const struct collect *c, int end)
+/* end: the pipe that is closed when the program ends; it must survive until then. Its number goes there as soon as parent, the
+ * first fork, is gone: whoever looks for slurmstepd's descendants finds it no more. */
+static void run_program(const struct collect *c, int end, pid_t parent)
 {
 	char *const env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 	const char *argv[] = {"precedent", "collect", "--from", c->local, "--into", c->into, "--ended",
 			      c->ended[0] ? c->ended : "ended before MPI_Finalize", c->last ? "--last" : NULL, NULL};
-	if (become_user(c, end) == 0)
+	const pid_t self = getpid();
+	while (getppid() == parent)
+		sched_yield();
+	if (write(end, &self, sizeof(self)) == sizeof(self) && become_user(c, end) == 0)
 		execve(c->program, (char *const *)argv, env);
 	_exit(127);
 }
@@ -160,41 +166,36 @@ static bool await_end(int fd, int64_t timeout_ms)
 	return n != 0;
 }
 
-/* Two forks: the program is not slurmstepd's child. Its number comes through the pipe, which it holds open until it ends. */
-static void start_program(const struct collect *c, int end)
-{
-	ssize_t n;
-	pid_t pid = fork();
-	if (pid == 0)
-		run_program(c, end);
-	n = pid > 0 ? write(end, &pid, sizeof(pid)) : 0;
-	_exit(n != sizeof(pid));
-}
-
 /*
- * A process that is not slurmstepd's child: what is left of a step's processes is killed while we are here, and Slurm may
- * find them by their parents (proctrack/linuxproc). Its end closes the pipe; a file server that does not answer must not
- * keep the job from ending, so the wait is bounded. While the pipe is open its process is there, and nobody else has its
- * number.
+ * Two forks, so that the program is not slurmstepd's child: what is left of a step's processes is killed while we are here,
+ * and Slurm may find them by their parents (proctrack/linuxproc). Its end closes the pipe; a file server that does not answer
+ * must not keep the job from ending, so the wait is bounded. While the pipe is open its process is there, and nobody else has
+ * its number. False: it did not begin, which is also so where that killing met either of the two before they were apart.
  */
-static void run_apart(const struct collect *c)
+static bool run_apart(const struct collect *c)
 {
 	int ends[2], status;
 	pid_t child, pid = 0;
+	bool began;
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return;
+		return false;
 	child = fork();
-	if (child == 0)
-		start_program(c, ends[1]);
+	if (child == 0) {
+		const pid_t self = getpid();
+		if (fork() == 0)
+			run_program(c, ends[1], self);
+		_exit(0);
+	}
 	close(ends[1]);
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	if (child > 0 && read(ends[0], &pid, sizeof(pid)) == sizeof(pid) && pid > 0 &&
-	    !await_end(ends[0], (int64_t)patience_s(c) * 1000)) {
+	began = child > 0 && read(ends[0], &pid, sizeof(pid)) == sizeof(pid) && pid > 0;
+	if (began && !await_end(ends[0], (int64_t)patience_s(c) * 1000)) {
 		kill(pid, SIGKILL);
 		await_end(ends[0], KILLED_MS);
 	}
 	close(ends[0]);
+	return began;
 }
 
 void collect_run(const struct collect *c)
@@ -209,7 +210,7 @@ void collect_run(const struct collect *c)
 	if (fd >= 0)
 		close(fd);
 	/* The batch step also looks after what other nodes have brought and could not put together. */
-	if (left || c->last)
-		run_apart(c);
+	for (int i = 0; (left || c->last) && i < BEGINNINGS && !run_apart(c); i++)
+		;
 	rmdir(c->local); /* stays when something could not be brought away */
 }

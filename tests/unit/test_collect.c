@@ -6,9 +6,31 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
 
+/* As proctrack/linuxproc kills whom it finds below slurmstepd: so many first forks at once. */
+static int n_killed, to_kill;
+
+static pid_t fork_and_kill(void)
+{
+	pid_t pid = fork();
+
+	if (pid > 0 && n_killed < to_kill) {
+		kill(pid, SIGKILL);
+		n_killed++;
+	} else if (pid == 0 && n_killed < to_kill) {
+		for (;;)
+			pause(); /* it is killed before it does anything */
+	}
+	return pid;
+}
+
+#define fork fork_and_kill
 #include "spank/collect_side.c"
+#undef fork
 
 static char top[] = "/tmp/precedent-collect-XXXXXX";
 
@@ -123,6 +145,44 @@ static void test_hanging(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* A collector whose first fork is killed begins all the same; one that is killed each time does not keep the step. */
+static void test_killed(void **state)
+{
+	static const char script[] = "#!/bin/sh\necho $$ >>\"$3/began\"\n";
+	static char dir[] = "/tmp/precedent-collect-XXXXXX";
+	static struct collect c;
+	char began[PATH_MAX + 8];
+	struct errbuf err;
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	c.uid = geteuid();
+	c.gid = getegid();
+	c.last = true;
+	snprintf(c.program, sizeof(c.program), "%s/program", dir);
+	fd = open(c.program, O_WRONLY | O_CREAT, 0700);
+	assert_int_equal(write(fd, script, sizeof(script) - 1), sizeof(script) - 1);
+	close(fd);
+	assert_int_equal(collect_name(&c, dir, c.uid, 7, &err), 0);
+	assert_int_equal(collect_prepare(&c, &err), 0);
+	snprintf(began, sizeof(began), "%s/began", c.local);
+	n_killed = 0;
+	to_kill = BEGINNINGS;
+	collect_run(&c);
+	assert_int_equal(n_killed, BEGINNINGS);
+	assert_int_equal(access(began, F_OK), -1);
+	assert_int_equal(collect_prepare(&c, &err), 0); /* it was empty */
+	n_killed = 0;
+	to_kill = 1;
+	collect_run(&c);
+	to_kill = 0;
+	assert_int_equal(unlink(began), 0);
+	assert_int_equal(rmdir(c.local), 0);
+	assert_int_equal(unlink(c.program), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +190,7 @@ int main(void)
 		cmocka_unit_test(test_made_and_refused),
 		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_hanging),
+		cmocka_unit_test(test_killed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
