@@ -206,7 +206,7 @@ static void find_access(struct model *m, uint32_t i, uint32_t n)
 		m->n_all += n;
 	}
 	in_window = a->motion.order == MIX_WILD && !a->motion.chained && m->b->is_loop && find_window(m, n, a, &window);
-	a->bytes = mix_footprint(m->address, n, even);
+	a->bytes = mix_footprint(m->address, n, LINE, even);
 	if (!in_window)
 		return;
 	a->table = a->bytes;
@@ -230,7 +230,7 @@ static void find_levels(struct model *m)
 			continue;
 		find_access(m, i, addresses(m, i));
 	}
-	streams = mix_footprint(m->all, m->n_all, true);
+	streams = mix_footprint(m->all, m->n_all, LINE, true);
 	for (uint32_t i = 0; i < m->b->n; i++) {
 		struct access *a = &m->access[i];
 		bool small = a->bytes < (double)m->cache[L1] / 2;

@@ -68,7 +68,8 @@ struct mix_motion mix_motion_of(const struct mix_body *b, const struct mix_op *o
 /* A register that goes on evenly, as the loop does, and its step in bytes an iteration; MIX_NO_REG: there is none. */
 uint8_t mix_even_register(const struct mix_body *b, const uint64_t *reg, int64_t *step);
 
-/* Bytes that addresses (which are put in order) come from. in_order: of what goes through memory, not of what jumps about in it. */
-double mix_footprint(uint64_t *address, uint32_t n, bool in_order);
+/* Bytes that addresses (which are put in order) come from. grain: bytes, a power of two, of the pieces that are met as wholes: a line,
+ * or more. in_order: of what goes through memory, not of what jumps about in it. */
+double mix_footprint(uint64_t *address, uint32_t n, uint64_t grain, bool in_order);
 
 #endif

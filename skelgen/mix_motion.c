@@ -6,7 +6,6 @@
 #include "skelgen/mix_model.h"
 
 #define DEPTH     6         /* registers that one follows from another */
-#define LINE      64
 #define FAR       (1ull << 36) /* bytes: never one area */
 #define APART     (1u << 20) /* bytes between two areas of memory at least, */
 #define APART_BY  64        /* and so many times what is usual between two addresses */
@@ -153,7 +152,7 @@ static double median_gap(const uint64_t *a, uint32_t n, uint64_t *room)
 	return (double)room[k / 2];
 }
 
-double mix_footprint(uint64_t *a, uint32_t n, bool in_order)
+double mix_footprint(uint64_t *a, uint32_t n, uint64_t grain, bool in_order)
 {
 	uint64_t *room = malloc((n + 1u) * sizeof(*room));
 	double usual, bytes = 0, pairs = 0;
@@ -161,10 +160,10 @@ double mix_footprint(uint64_t *a, uint32_t n, bool in_order)
 
 	if (!room || n < 2) {
 		free(room);
-		return n ? LINE : 0;
+		return n ? (double)grain : 0;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		a[i] &= ~(uint64_t)(LINE - 1);
+		a[i] &= ~(grain - 1);
 	qsort(a, n, sizeof(*a), by_value);
 	usual = median_gap(a, n, room);
 	free(room);
@@ -179,14 +178,14 @@ double mix_footprint(uint64_t *a, uint32_t n, bool in_order)
 		    ((double)(a[i] - a[i - 1]) > APART && (double)(a[i] - a[i - 1]) > APART_BY * usual)) {
 			double k = i - first, span = (double)(a[i - 1] - a[first]);
 
-			bytes += LINE + (k > 2 ? span * (k + 1) / (k - 1) : span);
+			bytes += (double)grain + (k > 2 ? span * (k + 1) / (k - 1) : span);
 			first = i;
 		}
 	}
-	/* Where lines are met again: as often as chance has it among so many. Not chance alone where a loop goes through them and
+	/* Where grains are met again: as often as chance has it among so many. Not chance alone where a loop goes through them and
 	 * takes as long each time: samples, which come at even times too, then meet it at a few places. */
 	if (pairs >= REPEATS) {
-		double few = (double)n * (n - 1) / 2 / pairs * LINE;
+		double few = (double)n * (n - 1) / 2 / pairs * (double)grain;
 
 		bytes = in_order && few * SPARSE > bytes ? bytes : fmin(bytes, few);
 	}

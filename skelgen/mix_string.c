@@ -10,6 +10,7 @@
 #define REG_TO    7     /* and di */
 #define VECTOR    16    /* bytes of the least vector */
 #define LONG      8192  /* bytes of a piece that a library may do by a repeated instruction: from 2 to 8 KiB on */
+#define PAGE      4096  /* the grain of what is met again: processors interrupt the instruction between pages, most of the time */
 #define TOO_LONG  (1ull << 40)
 /* All of a piece is gone through before any of it is met again, and as much else of the program's in between: caches keep what
  * takes a third of them, with a margin. */
@@ -122,7 +123,7 @@ static double footprint(const struct string *s, const struct mix_hit *hit, uint3
 		if (s->from != MIX_NO_REG)
 			address[k++] = hit[i].reg[s->from];
 	}
-	bytes = mix_footprint(address, k, true);
+	bytes = mix_footprint(address, k, PAGE, true);
 	free(address);
 	return bytes;
 }

@@ -168,29 +168,34 @@ static void test_footprint(void **state)
 	(void)state;
 	for (int i = 0; i < 400; i++)
 		a[i] = 0x7f0000000000 + random_u64(&r) % (64u << 20);
-	bytes = mix_footprint(a, 400, false);
+	bytes = mix_footprint(a, 400, 64, false);
 	assert_true(bytes > 60e6 && bytes < 74e6);
 	for (int i = 0; i < 400; i++) /* two arrays far apart */
 		a[i] = (i & 1 ? 0x7f0000000000 : 0x550000000000) + random_u64(&r) % (1u << 20);
-	bytes = mix_footprint(a, 400, false);
+	bytes = mix_footprint(a, 400, 64, false);
 	assert_true(bytes > 1.8e6 && bytes < 2.5e6);
 	for (int i = 0; i < 400; i++) /* few lines of many megabytes */
 		a[i] = (random_u64(&r) % 64) << 20;
-	bytes = mix_footprint(a, 400, false);
+	bytes = mix_footprint(a, 400, 64, false);
 	assert_true(bytes > 2000 && bytes < 8000);
-	assert_true(mix_footprint(a, 400, true) == bytes);
+	assert_true(mix_footprint(a, 400, 64, true) == bytes);
 	for (int i = 0; i < 400; i++) /* an array that is gone through, met at eighty places of it */
 		a[i] = 0x7f0000000000 + (uint64_t)(i % 80) * 875;
-	assert_true(mix_footprint(a, 400, false) < 10e3);
-	bytes = mix_footprint(a, 400, true);
+	assert_true(mix_footprint(a, 400, 64, false) < 10e3);
+	bytes = mix_footprint(a, 400, 64, true);
 	assert_true(bytes > 68e3 && bytes < 72e3);
+	for (int i = 0; i < 400; i++) /* a copy of 3 MB, met where its pages begin, most of the time */
+		a[i] = 0x7f0000000040 + random_u64(&r) % 750 * 4096 + (i % 4 ? 0 : random_u64(&r) % 4096);
+	assert_true(mix_footprint(a, 400, 64, true) < 1e6);
+	bytes = mix_footprint(a, 400, 4096, true);
+	assert_true(bytes > 2.5e6 && bytes < 3.6e6);
 	/* The heap and the maps are far apart, however few their addresses are. */
 	a[0] = 0x555500001000;
 	a[1] = 0x555500003000;
 	a[2] = 0x7fff00002000;
-	assert_true(mix_footprint(a, 3, false) < 1 << 20);
-	assert_true(mix_footprint(a, 1, false) <= 64);
-	assert_true(mix_footprint(a, 0, false) == 0);
+	assert_true(mix_footprint(a, 3, 64, false) < 1 << 20);
+	assert_true(mix_footprint(a, 1, 64, false) <= 64);
+	assert_true(mix_footprint(a, 0, 64, false) == 0);
 }
 
 /* ---- code ---- */
