@@ -17,6 +17,7 @@
 #define LOOKS      64    /* numbers that are looked at */
 #define LOOK_LESS  8     /* times as seldom, where the last look has found the same */
 #define LARGE      1e100
+#define FACTOR     0.125
 
 typedef void (*own_fn)(uint64_t units);
 
@@ -57,11 +58,12 @@ static uint32_t processor_has(void)
 }
 
 /* Numbers between 1 and 2 that differ from each other: sums and products of a few of them are normal numbers too. Whatever may be
- * taken for doubles, floats or integers is floats, of which two are a normal double as well: others would be slow. */
+ * taken for doubles, floats or integers is floats, of which two are a normal double as well: others would be slow. What is in registers to
+ * begin with, which loops multiply by, is an eighth: what is stored and loaded again would grow without bound. */
 static void fill_numbers(uint8_t *data)
 {
 	double *d = (double *)(data + OWN_DOUBLES * OWN_PAGE), *dv = (double *)(data + OWN_VECTOR_DOUBLES);
-	float *f = (float *)(data + OWN_FLOATS * OWN_PAGE);
+	float *f = (float *)(data + OWN_FLOATS * OWN_PAGE), *fv = (float *)(data + OWN_VECTOR_FLOATS);
 	uint32_t x = 2463534242u;
 
 	for (unsigned i = 0; i < OWN_PAGE / sizeof *f; i++) {
@@ -72,8 +74,11 @@ static void fill_numbers(uint8_t *data)
 		if (i < OWN_PAGE / sizeof *d)
 			d[i] = 1.0 + (double)x / 4294967296.0;
 	}
-	memcpy(dv, d, 16 * OWN_VECTOR_BYTES);
-	memcpy(data + OWN_VECTOR_FLOATS, f, 16 * OWN_VECTOR_BYTES);
+	for (unsigned i = 0; i < 16 * OWN_VECTOR_BYTES / sizeof *f; i++) {
+		fv[i] = f[i] * (float)FACTOR;
+		if (i < 16 * OWN_VECTOR_BYTES / sizeof *d)
+			dv[i] = d[i] * FACTOR;
+	}
 	memcpy(data + OWN_GENERAL, f, 16 * sizeof(uint64_t));
 	for (int part = OWN_INTEGERS; part < OWN_PARTS; part++)
 		memcpy(data + (unsigned)part * OWN_PAGE, f, OWN_PAGE);
