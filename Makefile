@@ -11,8 +11,8 @@
 #   make fuzz FUZZ_SECONDS=60   coverage-guided fuzzing of the parsers (needs clang)
 #   make clean
 
-# As many jobs as there are processors, unless the command line says how many.
-ifeq ($(filter -j%,$(MAKEFLAGS))$(MAKELEVEL),0)
+# As many jobs as there are processors, unless the command line says how many, or has several goals: clean all.
+ifeq ($(filter -j%,$(MAKEFLAGS))$(word 2,$(MAKECMDGOALS))$(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 

@@ -176,6 +176,7 @@ static bool run_apart(const struct collect *c)
 {
 	int ends[2], status;
 	pid_t child, pid = 0;
+	ssize_t n = 0;
 	bool began;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return false;
@@ -189,7 +190,9 @@ static bool run_apart(const struct collect *c)
 	close(ends[1]);
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	began = child > 0 && read(ends[0], &pid, sizeof(pid)) == sizeof(pid) && pid > 0;
+	while (child > 0 && (n = read(ends[0], &pid, sizeof(pid))) < 0 && errno == EINTR)
+		;
+	began = n == sizeof(pid);
 	if (began && !await_end(ends[0], (int64_t)patience_s(c) * 1000)) {
 		kill(pid, SIGKILL);
 		await_end(ends[0], KILLED_MS);

@@ -104,6 +104,30 @@ static bool is_gone(pid_t pid)
 	return n <= 0 || strstr(text, ") Z ");
 }
 
+/* One in a new directory, which is a script. */
+static void collector_make(struct collect *c, char *dir, const char *script)
+{
+	struct errbuf err;
+	int fd;
+
+	assert_non_null(mkdtemp(dir));
+	*c = (struct collect){.uid = geteuid(), .gid = getegid(), .last = true};
+	snprintf(c->into, sizeof(c->into), "%s", dir);
+	snprintf(c->program, sizeof(c->program), "%s/program", dir);
+	fd = open(c->program, O_WRONLY | O_CREAT, 0700);
+	assert_int_equal(write(fd, script, strlen(script)), strlen(script));
+	close(fd);
+	assert_int_equal(collect_name(c, dir, c->uid, 7, &err), 0);
+	assert_int_equal(collect_prepare(c, &err), 0);
+}
+
+static void collector_remove(const struct collect *c, const char *dir)
+{
+	assert_int_equal(rmdir(c->local), 0);
+	assert_int_equal(unlink(c->program), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 /* A collector that hangs: the end of the step is not delayed for longer than was said, and nothing is left running. */
 static void test_hanging(void **state)
 {
@@ -111,23 +135,12 @@ static void test_hanging(void **state)
 	static char dir[] = "/tmp/precedent-collect-XXXXXX";
 	static struct collect c;
 	char pid_file[PATH_MAX + 8], text[32] = "";
-	struct errbuf err;
 	ssize_t n;
 	int fd;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
-	c.uid = geteuid();
-	c.gid = getegid();
-	c.last = true;
+	collector_make(&c, dir, script);
 	c.patience_s = 1;
-	snprintf(c.into, sizeof(c.into), "%s", dir);
-	snprintf(c.program, sizeof(c.program), "%s/program", dir);
-	fd = open(c.program, O_WRONLY | O_CREAT, 0700);
-	assert_int_equal(write(fd, script, sizeof(script) - 1), sizeof(script) - 1);
-	close(fd);
-	assert_int_equal(collect_name(&c, dir, c.uid, 7, &err), 0);
-	assert_int_equal(collect_prepare(&c, &err), 0);
 	collect_run(&c); /* does not return otherwise */
 	snprintf(pid_file, sizeof(pid_file), "%s/pid", c.local);
 	fd = open(pid_file, O_RDONLY);
@@ -140,9 +153,7 @@ static void test_hanging(void **state)
 		usleep(1000);
 	assert_true(is_gone(atoi(text)));
 	assert_int_equal(unlink(pid_file), 0);
-	assert_int_equal(rmdir(c.local), 0);
-	assert_int_equal(unlink(c.program), 0);
-	assert_int_equal(rmdir(dir), 0);
+	collector_remove(&c, dir);
 }
 
 /* A collector whose first fork is killed begins all the same; one that is killed each time does not keep the step. */
@@ -153,19 +164,9 @@ static void test_killed(void **state)
 	static struct collect c;
 	char began[PATH_MAX + 8];
 	struct errbuf err;
-	int fd;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
-	c.uid = geteuid();
-	c.gid = getegid();
-	c.last = true;
-	snprintf(c.program, sizeof(c.program), "%s/program", dir);
-	fd = open(c.program, O_WRONLY | O_CREAT, 0700);
-	assert_int_equal(write(fd, script, sizeof(script) - 1), sizeof(script) - 1);
-	close(fd);
-	assert_int_equal(collect_name(&c, dir, c.uid, 7, &err), 0);
-	assert_int_equal(collect_prepare(&c, &err), 0);
+	collector_make(&c, dir, script);
 	snprintf(began, sizeof(began), "%s/began", c.local);
 	n_killed = 0;
 	to_kill = BEGINNINGS;
@@ -178,9 +179,7 @@ static void test_killed(void **state)
 	collect_run(&c);
 	to_kill = 0;
 	assert_int_equal(unlink(began), 0);
-	assert_int_equal(rmdir(c.local), 0);
-	assert_int_equal(unlink(c.program), 0);
-	assert_int_equal(rmdir(dir), 0);
+	collector_remove(&c, dir);
 }
 
 int main(void)

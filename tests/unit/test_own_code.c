@@ -420,6 +420,22 @@ static void test_areas(void **state)
 	own_bound(0);
 }
 
+/* A loop that goes through memory by one number a unit. */
+static struct own *open_by_numbers(const uint8_t *bytes, size_t n)
+{
+	struct own_made made = {0};
+	struct buf code = {0};
+	struct own *o;
+
+	walks_by = 8;
+	assert_int_equal(make(bytes, n, &code, &made), 0);
+	o = open_own(&code, made.needs);
+	walks_by = 0;
+	buf_free(&code);
+	assert_non_null(o);
+	return o;
+}
+
 static bool any_infinite(const struct own *o)
 {
 	const double *v = (const double *)o->memory;
@@ -435,14 +451,9 @@ static void test_factors_are_small(void **state)
 {
 	static const uint8_t bytes[] = {0xf2, 0x0f, 0x10, 0x00, 0xf2, 0x0f, 0x58, 0xc0, 0xf2, 0x0f, 0x58, 0xc0, 0xf2, 0x0f, 0x59, 0xc1,
 					0xf2, 0x0f, 0x11, 0x00};
-	struct own_made made = {0};
-	struct buf code = {0};
-	struct own *o;
+	struct own *o = open_by_numbers(bytes, sizeof(bytes));
 
 	(void)state;
-	walks_by = 8;
-	assert_int_equal(make(bytes, sizeof(bytes), &code, &made), 0);
-	o = open_own(&code, made.needs);
 	own_run(o, CLASS_OWN_0, LOOK_UNITS - 1);
 	for (uint32_t i = 0; i < AREA / 8; i++) {
 		double v = ((const double *)o->memory)[i];
@@ -450,22 +461,15 @@ static void test_factors_are_small(void **state)
 		assert_true(v > 0 && v <= 2);
 	}
 	own_destroy(o);
-	buf_free(&code);
-	walks_by = 0;
 }
 
 /* movsd xmm0, [rax]; mulsd xmm0, xmm0; movsd [rax], xmm0: numbers that grow at each time begin anew, the next time later. */
 static void test_numbers_stay_numbers(void **state)
 {
 	static const uint8_t bytes[] = {0xf2, 0x0f, 0x10, 0x00, 0xf2, 0x0f, 0x59, 0xc0, 0xf2, 0x0f, 0x11, 0x00};
-	struct own_made made = {0};
-	struct buf code = {0};
-	struct own *o;
+	struct own *o = open_by_numbers(bytes, sizeof(bytes));
 
 	(void)state;
-	walks_by = 8;
-	assert_int_equal(make(bytes, sizeof(bytes), &code, &made), 0);
-	o = open_own(&code, made.needs);
 	assert_false(any_infinite(o));
 	for (int look = 0; look < 3; look++) { /* the third is later */
 		for (int i = 1; i < (look < 2 ? 1 : LOOK_LESS); i++)
@@ -476,8 +480,6 @@ static void test_numbers_stay_numbers(void **state)
 		assert_false(any_infinite(o));
 	}
 	own_destroy(o);
-	buf_free(&code);
-	walks_by = 0;
 }
 
 static void test_wide_vectors(void **state)
