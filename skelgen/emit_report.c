@@ -133,9 +133,9 @@ static void put_place(struct text *out, const char *module, uint64_t offset)
 
 static void put_walks(struct text *out, const struct skel_own *o)
 {
-	for (uint32_t k = 0; k < o->n_walk; k++)
-		text_put(out, "%s%.1f", k == 0 ? ", through " : k + 1 == o->n_walk ? " and " : ", ", (double)o->walk[k].bytes / (1 << 20));
-	if (o->n_walk)
+	for (uint32_t k = 0; k < o->n_through; k++)
+		text_put(out, "%s%.1f", k == 0 ? ", through " : k + 1 == o->n_through ? " and " : ", ", (double)o->walk[k].bytes / (1 << 20));
+	if (o->n_through)
 		text_put(out, " MiB");
 }
 

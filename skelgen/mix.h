@@ -40,7 +40,8 @@ struct skel_own {
 	uint64_t callee_first, callee_last;
 	uint32_t needs, n, len; /* enum own_needs; instructions of a unit; bytes of code */
 	uint8_t *code;
-	uint32_t n_walk;        /* areas of memory that it goes through */
+	uint32_t n_walk;        /* areas of memory that it has, */
+	uint32_t n_through;     /* the first ones of which it goes through */
 	struct own_walk walk[OWN_WALKS];
 	double as[CLASS_N];     /* samples of the time that it stands for, by class of work */
 };

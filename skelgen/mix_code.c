@@ -183,6 +183,10 @@ static void take_step(const ZydisDecodedInstruction *in, const ZydisDecodedOpera
 	if (op->kind == MIX_MOVE && in->operand_count_visible == 2 && o[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 	    dest < MIX_REG_VECTOR && reg_number(o[1].reg.value) < MIX_REG_VECTOR)
 		op->copy_of = reg_number(o[1].reg.value);
+	if (in->mnemonic == ZYDIS_MNEMONIC_MOV && o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o[0].size >= 32) {
+		op->sets = true;
+		op->to = o[1].imm.value.s;
+	}
 	if (in->mnemonic == ZYDIS_MNEMONIC_CDQE && in->operand_count >= 2)
 		op->copy_of = dest;
 	if (in->mnemonic == ZYDIS_MNEMONIC_INC || in->mnemonic == ZYDIS_MNEMONIC_DEC) {
@@ -266,8 +270,10 @@ static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t o
 	if ((in.mnemonic == ZYDIS_MNEMONIC_XOR || vectors) && strstr(ZydisMnemonicGetString(in.mnemonic), "xor") &&
 	    in.operand_count_visible >= 2 && o[in.operand_count_visible - 1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 	    o[in.operand_count_visible - 2].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-	    o[in.operand_count_visible - 1].reg.value == o[in.operand_count_visible - 2].reg.value)
+	    o[in.operand_count_visible - 1].reg.value == o[in.operand_count_visible - 2].reg.value) {
 		op->reads = 0;
+		op->sets = true;
+	}
 	take_step(&in, o, op);
 	take_look(&in, o, op);
 	return true;
@@ -348,6 +354,24 @@ static bool grow(const ZydisDecoder *d, const struct trace_code *c, uint64_t *he
 		}
 	}
 	return false;
+}
+
+/* From the earliest point from which decoding comes by the head. */
+static void find_before(const ZydisDecoder *d, const struct trace_code *c, uint64_t head, struct mix_body *b)
+{
+	struct mix_op op[SYNC];
+	uint64_t from = head - c->offset > SYNC ? head - SYNC : c->offset, at;
+	uint32_t n;
+
+	b->n_before = 0;
+	for (; from < head; from++) {
+		for (n = 0, at = from; at < head && decode(d, c, at, &op[n]); at += op[n++].len)
+			;
+		if (at == head)
+			break;
+	}
+	for (; from < head && n-- > 0 && b->n_before < MIX_BEFORE && op[n].kind != MIX_JUMP && op[n].kind != MIX_RETURN; b->n_before++)
+		b->before[b->n_before] = op[n];
 }
 
 /* The same loop from wherever in it. */
@@ -435,7 +459,7 @@ int mix_body_find(const struct trace_samples *s, uint32_t module, uint64_t offse
 	uint64_t head, end;
 	ZydisDecoder d;
 
-	out->n = 0;
+	out->n = out->n_before = 0;
 	out->is_loop = false;
 	if (!c || !ZYAN_SUCCESS(ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		return -1;
@@ -445,6 +469,7 @@ int mix_body_find(const struct trace_samples *s, uint32_t module, uint64_t offse
 	}
 	if (find_whole_loop(&d, c, offset, &head, &end) && decode_range(&d, c, head, end, out) && keep_loop(out)) {
 		out->is_loop = true;
+		find_before(&d, c, out->op[0].offset, out);
 		return 0;
 	}
 	return decode_straight(&d, c, offset, out) ? 0 : -1;
@@ -455,7 +480,7 @@ int mix_body_range(const struct trace_samples *s, uint32_t module, uint64_t firs
 	const struct trace_code *c = code_of(s, module, first);
 	ZydisDecoder d;
 
-	out->n = 0;
+	out->n = out->n_before = 0;
 	out->is_loop = false;
 	if (!c || !ZYAN_SUCCESS(ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		return -1;

@@ -12,6 +12,7 @@
 #include "trace/samples.h"
 
 #define MIX_OPS_MAX 1000 /* instructions of a body */
+#define MIX_BEFORE  16
 
 /* Registers as bits: 16 general ones, 32 of vectors, the flags. */
 #define MIX_REG_VECTOR 16
@@ -46,6 +47,8 @@ struct mix_op {
 	int64_t add;           /* what it adds to its only destination, when that is all it does */
 	uint8_t add_reg;       /* or the register that it adds; MIX_NO_REG */
 	bool adds;
+	bool sets;             /* its only destination becomes a number, */
+	int64_t to;            /* this one */
 	uint8_t looks;         /* compares, or counts: bytes of the registers that it looks at; 0: it does not */
 	bool against_known;    /* with a number, */
 	int64_t against;       /* this one */
@@ -56,6 +59,8 @@ struct mix_op {
 
 struct mix_body {
 	bool is_loop;
+	uint32_t n_before;
+	struct mix_op before[MIX_BEFORE]; /* what is executed before a loop is entered, as far as it is known, the last one first */
 	uint32_t n;
 	struct mix_op op[MIX_OPS_MAX];
 };

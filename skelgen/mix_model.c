@@ -29,7 +29,7 @@ enum level { L1, L2, L3, MEMORY, LEVELS };
 
 /* Cycles, of a processor of these years: a line in order, an access without order by itself, one that awaits the one
  * before. */
-static const double line_cycles[LEVELS] = {1, 4, 10, 25};
+static const double line_cycles[LEVELS] = {1, 1.3, 3, 9};
 static const double apart_cycles[LEVELS] = {0.5, 2, 5, 30};
 static const double chained_cycles[LEVELS] = {5, 14, 50, 300};
 
@@ -690,6 +690,9 @@ int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, c
 			course->wrong = m.wrong;
 			course->guessed = m.guessed;
 			course->found = true;
+			course->row = m.row;
+			if (m.n)
+				memcpy(course->reg, hit[0].reg, sizeof(course->reg));
 		}
 		rv = 0;
 	}

@@ -47,6 +47,8 @@ struct mix_course {
 	struct mix_spots *spots; /* room for as many as it has instructions: those that go through memory in order; NULL: not asked for */
 	double *often; /* room for as many as it has instructions: how often each is executed, of the most frequent one */
 	double wrong;  /* share of the time that wrong guesses of branches cost */
+	double row;    /* iterations from entering to leaving; 0: not known */
+	uint64_t reg[TSAMPLE_REGS]; /* general registers at one of the samples */
 };
 
 /* cache: bytes of three levels. blocked: a library that keeps what it works on in the first level. known: by more samples of that body;

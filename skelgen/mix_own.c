@@ -21,7 +21,7 @@ bool mix_own_is_core(int c)
 
 bool mix_own_is_part(const struct skel_own *own, int c)
 {
-	return mix_own_is_core(c) || (own->n_walk && (c == CLASS_STREAM_L2 || c == CLASS_STREAM_L3));
+	return mix_own_is_core(c) || (own->n_through && (c == CLASS_STREAM_L2 || c == CLASS_STREAM_L3));
 }
 
 /* ---- the way through a body ---- */
@@ -105,7 +105,7 @@ static void keep_walks(const struct areas *a, const struct own_steps *steps, str
 {
 	for (uint32_t k = 0; k < a->n; k++)
 		own->walk[k] = (struct own_walk){(uint64_t)fmin(a->area[k].bytes, 0x1p50), a->area[k].span + steps->step[k]};
-	own->n_walk = a->n;
+	own->n_walk = own->n_through = a->n;
 }
 
 /* None where nobody knows, or an access is too far ahead of where a unit begins. */
@@ -156,6 +156,42 @@ static uint32_t put_path(const struct mix_body *b, const double *often, bool is_
 	return n;
 }
 
+/* How many instructions each iteration executes, where these are the first ones in their order (arms behind them are not gone); else 0. */
+static uint32_t straight(const struct mix_body *b, const struct own_instruction *in, uint32_t n, uint32_t iterations)
+{
+	uint32_t length = iterations ? n / iterations : 0;
+
+	if (!b->is_loop || length > b->n || length * iterations != n)
+		return 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (in[i].bytes != b->op[i % length].raw)
+			return 0;
+	return length;
+}
+
+/* The first n instructions of a body as the loop that they are. 1: they cannot stay so. */
+static int make_loop(const struct mix_body *b, uint32_t n, const struct mix_course *course, const struct areas *areas,
+		     const struct own_instruction *in, struct buf *code, struct own_made *made, struct skel_own *own)
+{
+	struct mix_body *plain = malloc(sizeof(*plain));
+	struct own_loop loop;
+	int rv = plain ? 1 : -1;
+
+	if (plain) {
+		*plain = *b;
+		plain->n = n;
+	}
+	if (plain && own_loop_plan(plain, areas->walk, areas->area, areas->n, course->reg, course->row, &loop))
+		rv = own_code_loop(in, n, &loop, code, made);
+	if (rv == 0) {
+		memcpy(own->walk, loop.walk, sizeof(own->walk));
+		own->n_walk = loop.n_area;
+		own->n_through = areas->n;
+	}
+	free(plain);
+	return rv;
+}
+
 /* 0, 1: no kernel can be made of it, -1: no memory. */
 static int make(const struct mix_body *b, const struct mix_course *course, bool is_function, const struct mix_own_callee *callee, struct skel_own *own)
 {
@@ -165,7 +201,7 @@ static int make(const struct mix_body *b, const struct mix_course *course, bool 
 	struct own_steps steps = {0};
 	struct buf code = {0};
 	struct own_made made;
-	uint32_t n, iterations;
+	uint32_t n, iterations, length;
 	int rv = -1;
 
 	if (path && in && areas) {
@@ -174,10 +210,14 @@ static int make(const struct mix_body *b, const struct mix_course *course, bool 
 		steps.n = areas->n;
 		for (uint32_t k = 0; k < steps.n; k++)
 			steps.step[k] = areas->area[k].step * iterations;
-		rv = own_code_make(in, n, &steps, &code, &made);
+		length = course && !callee ? straight(b, in, n, iterations) : 0;
+		rv = length ? make_loop(b, length, course, areas, in, &code, &made, own) : 1;
+		if (rv == 1) {
+			rv = own_code_make(in, n, &steps, &code, &made);
+			keep_walks(areas, &steps, own);
+		}
 	}
 	if (rv == 0) {
-		keep_walks(areas, &steps, own);
 		own->code = code.data;
 		own->len = (uint32_t)code.len;
 		own->needs = made.needs;

@@ -65,15 +65,88 @@ static double row_of(double left, double instructions)
 	return left + sqrt(left * left + 2 * left * AHEAD / instructions);
 }
 
+/* A register before instruction k of those before the loop, of which the last is the first, as it was at that sample: what the loop leaves as it
+ * was. False: not known. */
+static bool value_before(const struct mix_body *b, uint32_t k, uint8_t reg, const struct mix_hit *h, int64_t *value)
+{
+	for (uint32_t i = 0; i < k; i++)
+		if (b->before[i].writes >> reg & 1)
+			return false;
+	for (uint32_t i = 0; i < b->n; i++)
+		if (b->op[i].writes >> reg & 1)
+			return false;
+	*value = (int64_t)h->reg[reg];
+	return reg < TSAMPLE_REGS;
+}
+
+/* What the counter begins a row with. False: not known. */
+static bool find_start(const struct mix_body *b, uint8_t counter, const struct mix_hit *h, int64_t *start)
+{
+	uint32_t k = 0;
+	const struct mix_op *op = b->before;
+	int64_t base = 0, index = 0;
+
+	while (k < b->n_before && !(b->before[k].writes >> counter & 1))
+		k++;
+	if (k == b->n_before)
+		return false;
+	op += k;
+	*start = op->to;
+	if (op->sets)
+		return true;
+	if (op->copy_of != MIX_NO_REG)
+		return value_before(b, k, op->copy_of, h, start);
+	if (!op->lea || op->relative || (op->base != MIX_NO_REG && !value_before(b, k, op->base, h, &base)) ||
+	    (op->index != MIX_NO_REG && !value_before(b, k, op->index, h, &index)))
+		return false;
+	*start = (int64_t)((uint64_t)op->disp + (uint64_t)base + (uint64_t)index * (op->scale ? op->scale : 1));
+	return true;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The row in which most of the time goes, by where it begins and ends; 0: these are not known at most samples. */
+static double row_known(const struct mix_body *b, const struct mix_op *op, const struct mix_hit *hit, uint32_t n, uint8_t counter, uint8_t end,
+			double step)
+{
+	double *row = malloc(n * sizeof(*row)), is = 0;
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; row && i < n; i++) {
+		double stop = end == MIX_NO_REG ? (double)op->against : seen(&hit[i], end, op->looks);
+		int64_t start;
+
+		if (!find_start(b, counter, &hit[i], &start))
+			continue;
+		row[used] = ceil((stop - (op->looks == 4 ? (double)(int32_t)start : (double)start)) / step);
+		if (row[used] >= fmax(1, (stop - seen(&hit[i], counter, op->looks)) / step) && row[used] < LONGEST)
+			used++;
+	}
+	if (row && used > n / 2) {
+		qsort(row, used, sizeof(*row), by_size);
+		is = row[used / 2];
+	}
+	free(row);
+	return is;
+}
+
 double mix_row(const struct mix_body *b, const struct mix_hit *hit, uint32_t n)
 {
 	const struct mix_op *op = b->is_loop && b->n ? closing(b) : NULL;
-	double sum = 0, step = 0, least = LONGEST, most = 0;
+	double sum = 0, step = 0, least = LONGEST, most = 0, known;
 	uint8_t counter, end;
 	uint32_t used = 0;
 
 	if (!op || op->load || !op->looks || !n || !find_counter(b, op, hit[0].reg, &counter, &end, &step))
 		return 0;
+	known = row_known(b, op, hit, n, counter, end, step);
+	if (known > 0)
+		return known;
 	for (uint32_t i = 0; i < n; i++) {
 		double stop = end == MIX_NO_REG ? (double)op->against : seen(&hit[i], end, op->looks);
 		double left = (stop - seen(&hit[i], counter, op->looks)) / step;

@@ -15,8 +15,10 @@
 #define LOADS_END   2560u /* of a page: loads lie before it, */
 #define STACK_END   3072u /* what the program keeps on its stack up to here, stores behind it */
 #define STACK       4     /* number of that register */
+#define LINE        64
 #define VECTORS     16
-#define ARGUMENTS   2     /* vector registers that functions of numbers get them in */
+#define ALL         0xffffu /* vector registers, as bits */
+#define ARGUMENTS   3u      /* those that functions of numbers get them in */
 #define MOVED_MOST  (1 << 24)
 #define LEFT_OUT    16    /* one instruction in so many may be */
 
@@ -470,15 +472,17 @@ static void put_instruction(struct making *m, const struct own_instruction *in)
 
 /* ---- around it ---- */
 
-static void put_registers(struct making *m, uint8_t n)
+static void put_registers(struct making *m, uint32_t bits)
 {
 	uint32_t from = m->floats ? OWN_VECTOR_FLOATS : OWN_VECTOR_DOUBLES;
 
-	for (uint8_t r = 0; r < n; r++) {
+	for (uint8_t r = 0; r < VECTORS; r++) {
 		uint8_t high = r >= 8, modrm = (uint8_t)((r & 7) << 3 | 5);
 		/* Where upper halves are not nothing, older instructions wait for what they leave of their destination. */
 		uint8_t sse[] = {0x44, 0x0f, 0x10, modrm}, avx[] = {0xc5, (uint8_t)((high ? 0x78 : 0xf8) | m->wide << 2), 0x10, modrm};
 
+		if (!(bits >> r & 1))
+			continue;
 		if (m->made.needs & OWN_AVX)
 			put_at(m, avx, sizeof(avx), from + r * OWN_VECTOR_BYTES);
 		else
@@ -507,6 +511,8 @@ static void put_steps(struct making *m)
 			     begin[] = {0x48, 0x0f, 0x43, 0x05}, store[] = {0x48, 0x89, 0x05};
 
 	for (uint32_t k = 0; k < m->steps->n; k++) {
+		if (m->steps->step[k] == 0)
+			continue;
 		put_at(m, load, sizeof(load), OWN_WALK(k));
 		put(m, add, sizeof(add));
 		put(m, &m->steps->step[k], 4);
@@ -559,6 +565,14 @@ static bool look(struct making *m, const struct own_instruction *in, uint32_t n)
 	return true;
 }
 
+/* False: the instructions cannot be read. */
+static bool begin(struct making *m, const struct own_instruction *in, uint32_t n, const struct own_steps *steps)
+{
+	m->steps = steps;
+	memset(m->walks, OWN_NO_WALK, sizeof(m->walks));
+	return ZYAN_SUCCESS(ZydisDecoderInit(&m->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) && look(m, in, n);
+}
+
 int own_code_make(const struct own_instruction *in, uint32_t n, const struct own_steps *steps, struct buf *out, struct own_made *made)
 {
 	struct making *m = calloc(1, sizeof(*m));
@@ -567,13 +581,11 @@ int own_code_make(const struct own_instruction *in, uint32_t n, const struct own
 
 	if (!m)
 		return -1;
-	m->steps = steps;
-	memset(m->walks, OWN_NO_WALK, sizeof(m->walks));
-	if (!ZYAN_SUCCESS(ZydisDecoderInit(&m->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) || !look(m, in, n))
+	if (!begin(m, in, n, steps))
 		goto out;
 	put_begin(m);
 	head = m->len;
-	put_registers(m, VECTORS);
+	put_registers(m, ALL);
 	for (uint32_t i = 0; i < n && decode(m, &in[i]); i++) {
 		if (in[i].begins)
 			put_registers(m, ARGUMENTS);
@@ -586,6 +598,168 @@ int own_code_make(const struct own_instruction *in, uint32_t n, const struct own
 	*made = m->made;
 	rv = out->failed ? -1 : 0;
 out:
+	free(m);
+	return rv;
+}
+
+/* ---- loops that stay as they are ---- */
+
+/* A number that takes 32 bits, or more. */
+static void put_number(struct making *m, uint8_t r, int64_t v)
+{
+	uint8_t small[] = {0x48 | r >> 3, 0xc7, 0xc0 | (r & 7)}, large[] = {0x48 | r >> 3, 0xb8 | (r & 7)};
+
+	if (v == (int32_t)v) {
+		put(m, small, sizeof(small));
+		put(m, &(int32_t){(int32_t)v}, 4);
+	} else {
+		put(m, large, sizeof(large));
+		put(m, &v, 8);
+	}
+}
+
+/* lea to, [from + ahead] */
+static void put_ahead(struct making *m, uint8_t to, uint8_t from, int64_t ahead)
+{
+	uint8_t lea[] = {0x48 | to >> 3 << 2 | from >> 3, 0x8d, 0x80 | (to & 7) << 3 | (from & 7), 0x24};
+
+	m->failed |= ahead != (int32_t)ahead;
+	put(m, lea, sizeof(lea) - ((from & 7) != STACK)); /* r12's needs one byte more */
+	put(m, &(int32_t){(int32_t)ahead}, 4);
+}
+
+/* General registers as a unit begins with them; what counts is there before what it is compared with. */
+static void put_loop_registers(struct making *m, const struct own_loop *l)
+{
+	for (uint8_t r = 0; r < OWN_GENERALS; r++) {
+		uint8_t load[] = {r >= 8 ? 0x4c : 0x48, 0x8b, (uint8_t)((r & 7) << 3 | 5)};
+
+		if (l->reg[r].begin == OWN_NUMBER)
+			put_number(m, r, l->reg[r].at);
+		if (l->reg[r].begin != OWN_AREA)
+			continue;
+		put_at(m, load, sizeof(load), OWN_WALK(l->reg[r].of));
+		put_ahead(m, r, r, l->reg[r].at);
+	}
+	for (uint8_t r = 0; r < OWN_GENERALS; r++)
+		if (l->reg[r].begin == OWN_END)
+			put_ahead(m, r, l->reg[r].of, l->reg[r].at);
+}
+
+/* It may be executed with whatever numbers, and nothing that it does is out of the areas. */
+static bool may_stay(struct making *m)
+{
+	switch (m->in.meta.category) {
+	case ZYDIS_CATEGORY_COND_BR: case ZYDIS_CATEGORY_NOP: case ZYDIS_CATEGORY_WIDENOP: case ZYDIS_CATEGORY_PREFETCH: case ZYDIS_CATEGORY_CET:
+		return true;
+	default:
+		break;
+	}
+	for (int i = 0; i < m->in.operand_count_visible; i++) {
+		const ZydisDecodedOperand *o = &m->op[i];
+
+		if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.type == ZYDIS_MEMOP_TYPE_MEM &&
+		    (m->in.address_width != 64 || o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS ||
+		     o->mem.base == ZYDIS_REGISTER_NONE || is_stack(o->mem.base)))
+			return false;
+	}
+	return m->in.meta.isa_ext != ZYDIS_ISA_EXT_X87 && needs_of(&m->in) >= 0 && is_harmless(&m->in) && are_operands_fit(m);
+}
+
+/* What wants its operand at a multiple of its size would end the program where it is at none. */
+static bool stays_aligned(const struct making *m, const struct own_loop *l, uint32_t n)
+{
+	for (int i = 0; i < m->in.operand_count_visible; i++) {
+		const ZydisDecodedOperand *o = &m->op[i];
+
+		if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.type != ZYDIS_MEMOP_TYPE_MEM || o->mem.base == ZYDIS_REGISTER_RIP || o->size < 128 ||
+		    !is_aligned(&m->in))
+			continue;
+		if (l->multiple[n] % (o->size / 8u))
+			return false;
+		for (uint32_t k = 0; k < l->n_area; k++)
+			if (l->step[k] % (o->size / 8u))
+				return false;
+	}
+	return true;
+}
+
+/* As it is; a constant is one of the kernel's, and a branch that is not taken leads to what follows. */
+static void put_as_it_is(struct making *m, const struct own_instruction *in, bool closes)
+{
+	uint32_t at = m->len;
+
+	put(m, in->bytes, m->in.length);
+	m->made.n++;
+	if (m->failed)
+		return;
+	if (m->in.meta.category == ZYDIS_CATEGORY_COND_BR) {
+		if (!closes)
+			memset(m->code + at + m->in.raw.imm[0].offset, 0, m->in.raw.imm[0].size / 8);
+		return;
+	}
+	for (int i = 0; i < m->in.operand_count_visible; i++) {
+		const ZydisDecodedOperand *o = &m->op[i];
+
+		if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.type == ZYDIS_MEMOP_TYPE_MEM && o->mem.base == ZYDIS_REGISTER_RIP) {
+			int32_t relative = (int32_t)(OWN_DATA + place_at(m, o)) - (int32_t)m->len;
+
+			memcpy(m->code + at + m->in.raw.disp.offset, &relative, 4);
+		}
+	}
+}
+
+/* Nothing, in few instructions. */
+static void put_padding(struct making *m, uint32_t n)
+{
+	static const uint8_t nothing[] = {0x66, 0x66, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}, one = 0x90;
+
+	for (; n >= sizeof(nothing); n -= sizeof(nothing))
+		put(m, nothing, sizeof(nothing));
+	for (; n > 0; n--)
+		put(m, &one, 1);
+}
+
+/* Of a line, bytes that are missing to where the loop lies in the program. */
+static uint32_t put_loop(struct making *m, const struct own_instruction *in, uint32_t n, const struct own_loop *l, uint32_t padding)
+{
+	uint32_t head, at;
+
+	m->len = m->made.n = m->n_place = 0;
+	memset(m->next, 0, sizeof(m->next));
+	put_begin(m);
+	put_registers(m, ALL);
+	put_padding(m, padding);
+	head = m->len;
+	put_registers(m, l->restart);
+	put_loop_registers(m, l);
+	at = m->len;
+	for (uint32_t i = 0; i < n; i++) {
+		m->failed |= !decode(m, &in[i]) || !may_stay(m) || !stays_aligned(m, l, i);
+		put_as_it_is(m, &in[i], i == n - 1);
+	}
+	put_end(m, head);
+	return (uint32_t)(l->lies_at - at) % LINE;
+}
+
+int own_code_loop(const struct own_instruction *in, uint32_t n, const struct own_loop *l, struct buf *out, struct own_made *made)
+{
+	struct making *m = calloc(1, sizeof(*m));
+	struct own_steps steps = {.n = l->n_area};
+	int rv = 1;
+
+	if (!m)
+		return -1;
+	memcpy(steps.step, l->step, sizeof(steps.step));
+	if (begin(m, in, n, &steps)) {
+		put_loop(m, in, n, l, put_loop(m, in, n, l, 0));
+		m->made.n *= l->times;
+		if (!m->failed) {
+			buf_put(out, m->code, m->len);
+			*made = m->made;
+			rv = out->failed ? -1 : 0;
+		}
+	}
 	free(m);
 	return rv;
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "skelgen/own_loop.h"
 #include "skelgen/runtime/own.h"
 
 #define OWN_FOLLOWS_NONE 0xff
@@ -47,5 +48,8 @@ struct own_steps {
  * unless 0.
  */
 int own_code_make(const struct own_instruction *in, uint32_t n, const struct own_steps *steps, struct buf *out, struct own_made *made);
+
+/* The n instructions of a loop as they are, with registers as planned; as above. */
+int own_code_loop(const struct own_instruction *in, uint32_t n, const struct own_loop *l, struct buf *out, struct own_made *made);
 
 #endif

@@ -94,7 +94,7 @@ static uint64_t lay_out(const struct own_image *image, uint64_t begin[OWN_WALKS]
 		all += (double)image->walk[k].bytes;
 		most -= (double)image->walk[k].span + OWN_PAGE;
 	}
-	part = all > most ? fmax(0, most) / all : 1;
+	part = all > 0 && all > most ? fmax(0, most) / all : 1;
 	for (uint32_t k = 0; k < image->n_walk; k++) {
 		begin[k] = at;
 		bytes[k] = (uint64_t)(part * (double)image->walk[k].bytes);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Loops of the program itself as kernels: its own instructions in their own order, which any processor weighs as it weighs the
- * program. What they do to memory they do to a few pages that belong to the kernel, in the first-level cache, but for what goes in order
- * through what the caches behind it hold: that goes through areas as large, so that it is as far ahead of the work on it as in the
- * program. Waiting for what is met in no order, or lies in memory, has kernels of its own. The machine code is made for the traced
- * processor's instruction set by own_code.c, lies in skel.c.data and is told apart by class: CLASS_OWN_0 is the first. Shared by what makes it and what runs it.
+ * program; where all of them are executed in each iteration, its own loop (own_loop.h). What they do to memory they do to a few pages that
+ * belong to the kernel, in the first-level cache, but for what goes in order through what the caches behind it hold: that goes through areas
+ * as large, so that it is as far ahead of the work on it as in the program. Waiting for what is met in no order, or lies in memory, has
+ * kernels of its own. The machine code is made for the traced processor's instruction set by own_code.c, lies in skel.c.data and is told
+ * apart by class: CLASS_OWN_0 is the first. Shared by what makes it and what runs it.
  *
  * An image is OWN_DATA bytes at most of code, a function of the number of units (System V calling convention), then OWN_DATA_BYTES
  * of data, which the code reaches relative to itself. Numbers are where the code loads them from, each in its own part; loads
@@ -42,7 +43,7 @@ enum own_part { OWN_STATE, OWN_DOUBLES, OWN_FLOATS, OWN_INTEGERS, OWN_STORES, OW
 #define OWN_WALKS_MOST (64u << 20) /* bytes of all areas of a loop; all loops of a thread go through the same memory */
 
 struct own_walk {
-	uint64_t bytes; /* where units begin */
+	uint64_t bytes; /* where units begin; 0: all in the same place */
 	uint64_t span;  /* from where a unit begins on so much is touched */
 };
 

@@ -50,11 +50,14 @@ my @class = qw(integer integer_chain branch scalar scalar_short scalar_chain vec
                random_l3 random_mem stride_mem);
 my @string = qw(fill_l2 fill_l3 fill_mem copy_l2 copy_l3 copy_mem);
 
-# The class that most of a phase is of.
+# The class that most of a phase is of. What streams out of a cache computes meanwhile, as long as it streams or longer: then it is the class that
+# most of the rest is of, if that is more than a little.
 sub class_of {
     my ($share) = $_[0]{shares};
-    my ($first) = sort { $share->{$b} <=> $share->{$a} } keys %$share;
-    return $first;
+    my ($first, @other) = sort { $share->{$b} <=> $share->{$a} } keys %$share;
+    return $first if $first ne 'vector';
+    my ($stream) = grep { !/^(vector|integer|scalar)$/ } @other;
+    return $stream =~ /^stream_l[23]$/ && $share->{$stream} > 0.05 ? $stream : $first;
 }
 
 # Each phase is mostly of the class of its name. Where others compute as well there are few samples of each, and one that is

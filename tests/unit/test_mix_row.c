@@ -39,19 +39,26 @@ static struct mix_body body;
 static struct mix_hit hit[HITS];
 static uint64_t reg[HITS][TSAMPLE_REGS];
 
-static void decode(const struct way *w)
+/* With this before it, of n bytes. */
+static void decode_behind(const uint8_t *before, size_t n, const struct way *w)
 {
-	uint8_t bytes[64];
+	uint8_t bytes[96];
 	struct trace_code code = {.offset = 0x1000, .bytes = bytes};
 	struct trace_samples s = {.code = &code, .n_code = 1};
 
-	memcpy(bytes, work, sizeof(work));
-	memcpy(bytes + sizeof(work), w->code, w->len);
-	code.len = (uint32_t)(sizeof(work) + w->len + 1);
-	bytes[code.len - 1] = (uint8_t)-(int)code.len; /* to the head */
-	assert_int_equal(mix_body_find(&s, 0, 0x1000, &body), 0);
+	memcpy(bytes, before, n);
+	memcpy(bytes + n, work, sizeof(work));
+	memcpy(bytes + n + sizeof(work), w->code, w->len);
+	code.len = (uint32_t)(n + sizeof(work) + w->len + 1);
+	bytes[code.len - 1] = (uint8_t)-(int)(code.len - n); /* to the head */
+	assert_int_equal(mix_body_find(&s, 0, 0x1000 + n, &body), 0);
 	assert_true(body.is_loop);
 	assert_int_equal(body.op[body.n - 1].kind, MIX_BRANCH);
+}
+
+static void decode(const struct way *w)
+{
+	decode_behind((const uint8_t[]){0x90}, 0, w);
 }
 
 /* Rows of which the first iterations take no time: the others are met alike. What lies above 32 bits is of no account where the
@@ -113,6 +120,44 @@ static void test_not_known(void **state)
 	for (int i = 0; i < HITS; i++)
 		reg[i][AX] = 990;
 	assert_true(mix_row(&body, hit, HITS) == 0);
+}
+
+/* Where the code before a loop says what its counter begins with, few samples will do, wherever they lie. */
+static void test_known(void **state)
+{
+	static const struct {
+		uint8_t bytes[16], n, way;
+		double row; /* 0: not known */
+	} is[] = {
+		{{0xb8, 1, 0, 0, 0, 0x0f, 0x1f, 0x40, 0}, 9, 0, 999},                                  /* mov $1,%eax; nopl */
+		{{0x48, 0x89, 0xd8, 0xf2, 0x0f, 0x10, 0x0e}, 7, 1, 64},                                /* mov %rbx,%rax; movsd (%rsi),%xmm1 */
+		{{0x48, 0x8d, 0x43, 16}, 4, 1, 62},                                                    /* lea 16(%rbx),%rax */
+		{{0x48, 0x8d, 0x44, 0x0b, 16}, 5, 1, 61},                                              /* lea 16(%rbx,%rcx),%rax */
+		{{0x48, 0x89, 0xd8}, 3, 2, 64},                                                        /* mov %rbx,%rax, downwards */
+		{{0x31, 0xd2, 0x48, 0x85, 0xff, 0x74, 0x10}, 7, 4, 77},                                /* xor %edx,%edx; test; je */
+		{{0x48, 0x89, 0xd8, 0xbb, 1, 0, 0, 0}, 8, 1, 0},                                       /* mov %rbx,%rax; mov $1,%ebx */
+		{{0x48, 0x8b, 0x03}, 3, 1, 0},                                                         /* mov (%rbx),%rax */
+		{{0xb8, 1, 0, 0, 0, 0xeb, 0}, 7, 0, 0},                                                /* mov $1,%eax; jmp */
+		{{0x48, 0xc7, 0xc0, 0xb0, 4, 0, 0}, 7, 0, 0},                                          /* mov $1200,%rax: behind the end */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(is) / sizeof(*is); i++) {
+		const struct way *w = &ways[is[i].way];
+
+		decode_behind(is[i].bytes, is[i].n, w);
+		for (int k = 0; k < 4; k++) {
+			memset(reg[k], 0, sizeof(reg[k]));
+			reg[k][w->counter] = (uint64_t)(w->stop - w->step * k);
+			reg[k][BX] = w->step == 8 ? (uint64_t)w->stop - 512 : 64;
+			reg[k][CX] = 8;
+			if (w->end != 0xff)
+				reg[k][w->end] = (uint64_t)w->stop;
+			hit[k] = (struct mix_hit){body.op[0].offset, reg[k]};
+		}
+		if (mix_row(&body, hit, 4) != is[i].row)
+			fail_msg("%zu: %g for %g", i, mix_row(&body, hit, 4), is[i].row);
+	}
 }
 
 static void test_waits(void **state)
@@ -179,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_not_known),
+		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_counted),
 	};
