@@ -39,6 +39,7 @@ struct making {
 	struct place place[PLACES_MAX];
 	uint32_t n_place, next[OWN_PARTS];
 	bool floats;        /* most arithmetic is of single precision */
+	uint32_t masks[2];  /* vector registers that stay what signs are taken away by, and turned by */
 	bool wide;          /* there are vectors of 256 bits */
 	uint32_t address;   /* general registers that hold the address of the data */
 	uint8_t walks[16];  /* areas in which general registers are, or OWN_NO_WALK: where the unit begins, */
@@ -209,8 +210,23 @@ static uint32_t new_place(struct making *m, const struct place *p)
 	return p->part * OWN_PAGE + (p->part == OWN_STORES ? STACK_END : 0) + at;
 }
 
+/* Does it take signs away, or turn them? Its constants are no numbers then. */
+static bool is_by_mask(const ZydisDecodedInstruction *in, bool *sign)
+{
+	const char *name = ZydisMnemonicGetString(in->mnemonic);
+
+	name += *name == 'v';
+	*sign = strncmp(name, "and", 3) != 0 || !strncmp(name, "andn", 4);
+	return !strcmp(name, "andps") || !strcmp(name, "andpd") || !strcmp(name, "andnps") || !strcmp(name, "andnpd") || !strcmp(name, "xorps") ||
+	       !strcmp(name, "xorpd");
+}
+
 static uint32_t place_at(struct making *m, const ZydisDecodedOperand *o)
 {
+	bool sign;
+
+	if (is_by_mask(&m->in, &sign) && !(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+		return OWN_MASK(m->floats, sign);
 	struct place p = {.base = o->mem.base, .index = o->mem.index, .scale = o->mem.scale,
 			  .disp = o->mem.disp.has_displacement ? o->mem.disp.value : 0,
 			  .size = (uint8_t)(o->size / 8 > 16 ? 32 : o->size / 8 > 8 ? 16 : 8)};
@@ -477,6 +493,7 @@ static void put_registers(struct making *m, uint32_t bits)
 	uint32_t from = m->floats ? OWN_VECTOR_FLOATS : OWN_VECTOR_DOUBLES;
 
 	for (uint8_t r = 0; r < VECTORS; r++) {
+		uint32_t at = m->masks[0] >> r & 1 ? OWN_MASK(m->floats, 0) : m->masks[1] >> r & 1 ? OWN_MASK(m->floats, 1) : from + r * OWN_VECTOR_BYTES;
 		uint8_t high = r >= 8, modrm = (uint8_t)((r & 7) << 3 | 5);
 		/* Where upper halves are not nothing, older instructions wait for what they leave of their destination. */
 		uint8_t sse[] = {0x44, 0x0f, 0x10, modrm}, avx[] = {0xc5, (uint8_t)((high ? 0x78 : 0xf8) | m->wide << 2), 0x10, modrm};
@@ -484,9 +501,9 @@ static void put_registers(struct making *m, uint32_t bits)
 		if (!(bits >> r & 1))
 			continue;
 		if (m->made.needs & OWN_AVX)
-			put_at(m, avx, sizeof(avx), from + r * OWN_VECTOR_BYTES);
+			put_at(m, avx, sizeof(avx), at);
 		else
-			put_at(m, sse + !high, sizeof(sse) - !high, from + r * OWN_VECTOR_BYTES);
+			put_at(m, sse + !high, sizeof(sse) - !high, at);
 	}
 }
 
@@ -545,10 +562,30 @@ static bool decode(struct making *m, const struct own_instruction *i)
 	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&m->decoder, i->bytes, i->len, &m->in, m->op));
 }
 
+/* Vector registers, as bits: those that the instruction writes are no masks, others that it takes for one are. */
+static void look_at_masks(struct making *m, uint32_t *written)
+{
+	bool sign, by_mask = is_by_mask(&m->in, &sign);
+
+	for (int k = 0; k < m->in.operand_count; k++) {
+		const ZydisDecodedOperand *o = &m->op[k];
+		ZydisRegisterClass is = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? ZydisRegisterGetClass(o->reg.value) : ZYDIS_REGCLASS_INVALID;
+		uint32_t bit;
+
+		if ((is != ZYDIS_REGCLASS_XMM && is != ZYDIS_REGCLASS_YMM) || ZydisRegisterGetId(o->reg.value) >= VECTORS)
+			continue;
+		bit = 1u << ZydisRegisterGetId(o->reg.value);
+		if (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+			*written |= bit;
+		else if (by_mask)
+			m->masks[sign] |= bit;
+	}
+}
+
 /* What all of it needs, and of which numbers most is: the registers begin accordingly. */
 static bool look(struct making *m, const struct own_instruction *in, uint32_t n)
 {
-	uint32_t count[EITHER + 1] = {0};
+	uint32_t count[EITHER + 1] = {0}, written = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		int needs;
@@ -560,7 +597,10 @@ static bool look(struct making *m, const struct own_instruction *in, uint32_t n)
 		count[numbers_of(&m->in)]++;
 		for (int k = 0; k < m->in.operand_count; k++)
 			m->wide |= m->op[k].type == ZYDIS_OPERAND_TYPE_REGISTER && ZydisRegisterGetClass(m->op[k].reg.value) == ZYDIS_REGCLASS_YMM;
+		look_at_masks(m, &written);
 	}
+	m->masks[0] &= ~written;
+	m->masks[1] &= ~written;
 	m->floats = count[FLOATS] > count[DOUBLES];
 	return true;
 }

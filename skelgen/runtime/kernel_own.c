@@ -17,6 +17,7 @@
 #define LOOKS      64    /* numbers that are looked at */
 #define LOOK_LESS  8     /* times as seldom, where the last look has found the same */
 #define LARGE      1e100
+#define LINE       64
 #define FACTOR     0.125
 
 typedef void (*own_fn)(uint64_t units);
@@ -29,6 +30,7 @@ struct own {
 	uint64_t units, look_at, look_every;
 	int renewed; /* at the last look */
 	uint32_t draw;
+	unsigned before; /* of the processor's flags */
 };
 
 static struct {
@@ -78,6 +80,14 @@ static void fill_numbers(uint8_t *data)
 		fv[i] = f[i] * (float)FACTOR;
 		if (i < 16 * OWN_VECTOR_BYTES / sizeof *d)
 			dv[i] = d[i] * FACTOR;
+	}
+	for (unsigned i = 0; i < OWN_VECTOR_BYTES / sizeof x; i++) {
+		uint32_t *mask = (uint32_t *)(data + OWN_MASKS) + i;
+
+		mask[OWN_MASK(0, 0) / 4 - OWN_MASKS / 4] = i % 2 ? INT32_MAX : UINT32_MAX;
+		mask[OWN_MASK(0, 1) / 4 - OWN_MASKS / 4] = i % 2 ? 1u << 31 : 0;
+		mask[OWN_MASK(1, 0) / 4 - OWN_MASKS / 4] = INT32_MAX;
+		mask[OWN_MASK(1, 1) / 4 - OWN_MASKS / 4] = 1u << 31;
 	}
 	memcpy(data + OWN_GENERAL, f, 16 * sizeof(uint64_t));
 	for (int part = OWN_INTEGERS; part < OWN_PARTS; part++)
@@ -137,23 +147,42 @@ static int open_memory(struct own *o, size_t bytes, const uint8_t *numbers)
 	return 0;
 }
 
-/* What loops store they load again, and some numbers grow at each time until they are infinite, which the program's never are and which
- * emulated processors take several times as long for: then all begin anew. What is no number to begin with is looked at less often. */
-static void look_at_numbers(struct own *o)
+static int is_strange(const uint8_t *at)
 {
-	int large = 0;
+	double v;
+
+	memcpy(&v, at, sizeof v);
+	return !(fabs(v) < LARGE) || fabs(v) < 1 / LARGE;
+}
+
+/* Where a loop is again and again. */
+static int is_strange_place(const struct own_image *image, const uint8_t *memory)
+{
+	uint64_t begin[OWN_WALKS], bytes[OWN_WALKS];
+	int strange = 0;
+
+	lay_out(image, begin, bytes);
+	for (uint32_t k = 0; k < image->n_walk; k++)
+		for (uint64_t at = LINE; image->walk[k].bytes == 0 && at + sizeof(double) <= image->walk[k].span && at < OWN_PAGE; at += sizeof(double))
+			strange |= is_strange(memory + begin[k] + at);
+	return strange;
+}
+
+/* What loops store they load again, and some numbers grow or shrink at each time until they are infinite or nothing, which the program's never
+ * are and which emulated processors take several times as long for: then all begin anew. What is no number to begin with is looked at
+ * less often. */
+static void look_at_numbers(struct own *o, const struct own_image *image)
+{
+	int strange = is_strange_place(image, o->memory);
 
 	for (int i = 0; i < LOOKS; i++) {
-		double v;
-
 		o->draw = o->draw * 1664525u + 1013904223u;
-		memcpy(&v, o->memory + o->draw % (o->bytes / sizeof v) * sizeof v, sizeof v);
-		large |= !(fabs(v) < LARGE);
+		strange |= is_strange(o->memory + o->draw % (o->bytes / sizeof(double)) * sizeof(double));
 	}
-	if (large)
+	if (strange)
 		fill_memory(o);
-	o->look_every = !large ? LOOK_UNITS : o->renewed ? o->look_every * LOOK_LESS : o->look_every;
-	o->renewed = large;
+	o->look_every = !strange ? LOOK_UNITS : o->renewed ? o->look_every * LOOK_LESS : o->look_every;
+	o->renewed = strange;
 	o->look_at = o->units + o->look_every;
 }
 
@@ -215,11 +244,32 @@ static uint8_t *map_image(const struct own_image *image)
 	return p;
 }
 
+#if defined(__x86_64__)
+/* What is too small for a normal number is none, in all that the thread computes: programs' numbers hardly ever are; those that a loop is
+ * led to become it here and there, where differences of them are multiplied or integers are taken for numbers, and some processors take a
+ * hundred times as long for an operation then, others no longer than for any. Not at each run: valgrind takes longer for that than for a unit. */
+static unsigned without_small_numbers(void)
+{
+	enum { DENORMALS_ARE_ZERO = 0x0040, FLUSH_TO_ZERO = 0x8000 };
+	unsigned before = _mm_getcsr();
+
+	_mm_setcsr(before | DENORMALS_ARE_ZERO | FLUSH_TO_ZERO);
+	return before;
+}
+
+static void with_small_numbers(unsigned before) { _mm_setcsr(before); }
+#else
+static unsigned without_small_numbers(void) { return 0; }
+static void with_small_numbers(unsigned before) { (void)before; }
+#endif
+
 struct own *own_create(unsigned classes)
 {
 	struct own *o = calloc(1, sizeof *o);
 	size_t memory = memory_of(classes);
 
+	if (o != NULL)
+		o->before = without_small_numbers();
 	for (int i = 0; o != NULL && i < taken.n; i++) {
 		if (!(classes >> (CLASS_OWN_0 + i) & 1))
 			continue;
@@ -240,6 +290,7 @@ void own_destroy(struct own *o)
 	for (int i = 0; i < OWN_MOST; i++)
 		if (o->at[i] != NULL)
 			munmap(o->at[i], OWN_DATA + OWN_DATA_BYTES);
+	with_small_numbers(o->before);
 	free(o->memory);
 	free(o);
 }
@@ -276,23 +327,6 @@ int own_take(const struct own_image *image, int n, const char **why)
 	return 0;
 }
 
-#if defined(__x86_64__)
-/* What is too small for a normal number is none. Programs' numbers hardly ever are; those that a loop is led to become it here and
- * there, where differences of them are multiplied or integers are taken for numbers, and some processors take a hundred times as
- * long for an operation then, others no longer than for any. */
-static void run_image(own_fn code, uint64_t units)
-{
-	enum { DENORMALS_ARE_ZERO = 0x0040, FLUSH_TO_ZERO = 0x8000 };
-	unsigned before = _mm_getcsr();
-
-	_mm_setcsr(before | DENORMALS_ARE_ZERO | FLUSH_TO_ZERO);
-	code(units);
-	_mm_setcsr(before);
-}
-#else
-static void run_image(own_fn code, uint64_t units) { code(units); }
-#endif
-
 void own_run(struct own *o, int c, uint64_t units)
 {
 	int i = c - CLASS_OWN_0;
@@ -301,9 +335,9 @@ void own_run(struct own *o, int c, uint64_t units)
 		return;
 	o->units += units;
 	if (o->memory != NULL && o->units >= o->look_at)
-		look_at_numbers(o);
+		look_at_numbers(o, &taken.image[i]);
 	if (o->at[i] != NULL)
-		run_image((own_fn)(uintptr_t)o->at[i], units);
+		((own_fn)(uintptr_t)o->at[i])(units);
 	else
 		kernel_nothing(units);
 }

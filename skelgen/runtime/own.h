@@ -32,6 +32,9 @@ enum own_part { OWN_STATE, OWN_DOUBLES, OWN_FLOATS, OWN_INTEGERS, OWN_STORES, OW
 #define OWN_VECTOR_DOUBLES 1024u
 #define OWN_VECTOR_FLOATS  2048u
 #define OWN_VECTOR_BYTES   32u
+/* What numbers are without their signs by, and what signs are by: of doubles, then of floats, a vector each. */
+#define OWN_MASKS          2560u
+#define OWN_MASK(floats, sign) (OWN_MASKS + OWN_VECTOR_BYTES * (2u * (floats) + (sign)))
 
 /* Areas of memory that a loop goes through, of each where it is, its begin and its end: a unit begins where it is, which is then a unit's
  * steps ahead, or at the begin again. */
@@ -66,7 +69,8 @@ int own_take(const struct own_image *image, int n, const char **why);
 /* Areas of a loop are made so much smaller that they are no more than so many bytes: OWN_WALKS_MOST, unless this is less. */
 void own_bound(uint64_t bytes);
 
-/* One thread's loops. */
+/* One thread's loops. From when they are made until they are destroyed numbers that are too small for normal ones are none, for all that the
+ * thread computes. */
 struct own;
 /* Of these classes (bits 1 << class); NULL without memory, or where nothing may be executed that was written. */
 struct own *own_create(unsigned classes);

@@ -232,14 +232,41 @@ static void test_what_is_too_small_is_nothing(void **state)
 	by_register = false;
 	assert_int_equal(make(bytes, sizeof(bytes), &code, &made), 0);
 	o = open_own(&code, made.needs);
-	assert_true(run_guarded(o, 1));
-	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) > 0); /* as the processor has it */
 	own_run(o, CLASS_OWN_0, 1);
 	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) == 0);
-	_mm_setcsr(control & ~0x3fu); /* what was met is told by these bits */
-	own_run(o, CLASS_OWN_0, 1);
-	assert_int_equal(_mm_getcsr(), control & ~0x3fu);
 	_mm_setcsr(control);
+	own_run(o, CLASS_OWN_0, 1);
+	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) > 0); /* as the processor has it */
+	own_destroy(o);
+	o = open_own(&code, made.needs);
+	assert_int_not_equal(_mm_getcsr() & ~0x3fu, control & ~0x3fu); /* what was met is told by these bits */
+	own_destroy(o);
+	assert_int_equal(_mm_getcsr() & ~0x3fu, control & ~0x3fu);
+	buf_free(&code);
+}
+
+/* andpd xmm0, xmm5; xorpd xmm0, xmm6; andpd xmm0, [rsi]; movsd [rdi+64], xmm0: what stays and takes signs away or turns them is no number, and
+ * neither is what lies in memory; addsd xmm6, xmm1 makes it one. */
+static void test_masks(void **state)
+{
+	static const uint8_t bytes[] = {0x66, 0x0f, 0x54, 0xc5, 0x66, 0x0f, 0x57, 0xc6, 0xf2, 0x0f, 0x11, 0x47, 0x40, 0x66, 0x0f, 0x54, 0x06,
+					0xf2, 0x0f, 0x11, 0x47, 0x60, 0xf2, 0x0f, 0x58, 0xf1};
+	struct own_made made = {0};
+	struct buf code = {0};
+	struct own *o;
+
+	(void)state;
+	assert_int_equal(make(bytes, sizeof(bytes) - 4, &code, &made), 0);
+	o = open_own(&code, made.needs);
+	assert_true(run_guarded(o, 1));
+	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) == -number_at(o, OWN_VECTOR_DOUBLES));
+	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072 + 16) == number_at(o, OWN_VECTOR_DOUBLES));
+	own_destroy(o);
+	code.len = 0;
+	assert_int_equal(make(bytes, sizeof(bytes), &code, &made), 0);
+	o = open_own(&code, made.needs);
+	assert_true(run_guarded(o, 1));
+	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) != -number_at(o, OWN_VECTOR_DOUBLES));
 	own_destroy(o);
 	buf_free(&code);
 }
@@ -686,6 +713,7 @@ int main(void)
 		cmocka_unit_test(test_instructions_do_what_they_did),
 		cmocka_unit_test_prestate(test_instructions_do_what_they_did, &by_register),
 		cmocka_unit_test(test_what_is_too_small_is_nothing),
+		cmocka_unit_test(test_masks),
 		cmocka_unit_test(test_callee),
 		cmocka_unit_test(test_function),
 		cmocka_unit_test(test_upper_halves),

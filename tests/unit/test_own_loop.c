@@ -67,7 +67,6 @@ void kernel_nothing(uint64_t units)
 }
 
 #define OFFSET 0x1000u /* of the code in its module */
-#define LINE   64u
 
 enum { AX, CX, DX, BX, SP, BP, SI, DI, R8, R9 };
 
@@ -86,6 +85,8 @@ LOOP(number, "xor %ecx, %ecx\n number_loop: movsd (%rsi,%rcx,8), %xmm0\n movsd %
 LOOP(count, "mov $40, %ebp\n count_loop: movsd (%rsi), %xmm0\n movsd %xmm0, (%rdi)\n add $8, %rsi\n add $8, %rdi\n dec %ebp\n jne count_loop\n");
 LOOP(constant, "mov $0, %eax\n constant_loop: movsd (%rsi,%rax), %xmm0\n addsd 1f(%rip), %xmm0\n ucomisd %xmm0, %xmm0\n jp 1f\n"
 	       "movsd %xmm0, (%rdi,%rax)\n add $8, %rax\n cmp $160, %rax\n jne constant_loop\n 1: ret\n");
+LOOP(shrinks, "mov $40, %ebp\n shrinks_loop: movsd (%rsi), %xmm0\n mulsd %xmm1, %xmm0\n movsd %xmm0, (%rsi)\n add $8, %rsi\n dec %ebp\n"
+	      "jne shrinks_loop\n");
 LOOP(packed, "mov $0, %eax\n packed_loop: movapd (%rsi,%rax), %xmm0\n addpd 0x1000(%rsi,%rax), %xmm0\n movaps %xmm0, (%rdi,%rax)\n"
 	     "add $16, %rax\n cmp %rax, %rbx\n jne packed_loop\n");
 
@@ -353,6 +354,28 @@ static void test_own_places(void **state)
 	close_own(o);
 }
 
+/* What becomes nothing in a place of its own begins anew, before it is executed so often again. */
+static void test_shrinks(void **state)
+{
+	struct planned *p = &planned;
+	const double *at;
+	struct own *o;
+
+	(void)state;
+	planned_of(p, CODE(shrinks));
+	memset(p->walk, OWN_NO_WALK, sizeof(p->walk));
+	assert_true(plan(p, 0, 40));
+	o = open_own(p);
+	at = (const double *)((uint8_t *)at_unit(p, o, 0, 0) + p->loop.reg[SI].at);
+	own_run(o, CLASS_OWN_0, LOOK_UNITS);
+	for (int i = 0; i < 40; i++)
+		assert_true(at[i] == 0);
+	own_run(o, CLASS_OWN_0, 1);
+	for (int i = 0; i < 40; i++)
+		assert_true(at[i] > 1e-4);
+	close_own(o);
+}
+
 /* A constant is one of the kernel's; a branch that is never taken leads nowhere. */
 static void test_constant(void **state)
 {
@@ -558,7 +581,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_index),    cmocka_unit_test(test_pointer),    cmocka_unit_test(test_down),
 		cmocka_unit_test(test_number),   cmocka_unit_test(test_own_places), cmocka_unit_test(test_constant),
-		cmocka_unit_test(test_packed),   cmocka_unit_test(test_refused),    cmocka_unit_test(test_random),
+		cmocka_unit_test(test_shrinks),  cmocka_unit_test(test_packed),     cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_random),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
