@@ -367,7 +367,7 @@ static void test_shrinks(void **state)
 	assert_true(plan(p, 0, 40));
 	o = open_own(p);
 	at = (const double *)((uint8_t *)at_unit(p, o, 0, 0) + p->loop.reg[SI].at);
-	own_run(o, CLASS_OWN_0, LOOK_UNITS);
+	own_run(o, CLASS_OWN_0, LOOK_UNITS - 1);
 	for (int i = 0; i < 40; i++)
 		assert_true(at[i] == 0);
 	own_run(o, CLASS_OWN_0, 1);
