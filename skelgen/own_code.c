@@ -8,6 +8,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include "skelgen/own_fit.h"
 #include "skelgen/runtime/own.h"
 
 #define PLACES_MAX  512   /* operands in memory that are told apart */
@@ -21,8 +22,6 @@
 #define ARGUMENTS   3u      /* those that functions of numbers get them in */
 #define MOVED_MOST  (1 << 24)
 #define LEFT_OUT    16    /* one instruction in so many may be */
-
-enum numbers { DOUBLES, FLOATS, INTEGERS, EITHER };
 
 /* An operand in memory and where it is led to: relative to the data. */
 struct place {
@@ -51,148 +50,24 @@ struct making {
 	struct own_made made;
 };
 
-/* ---- what may be part of a kernel ---- */
-
-static bool has_end(const char *name, const char *end)
-{
-	size_t n = strlen(name), k = strlen(end);
-
-	return n > k && !strcmp(name + n - k, end);
-}
-
-static enum numbers numbers_of(const ZydisDecodedInstruction *in)
-{
-	const char *name = ZydisMnemonicGetString(in->mnemonic);
-
-	name += *name == 'v';
-	if (!strncmp(name, "cvtsi", 5) || !strncmp(name, "cvtdq", 5))
-		return INTEGERS;
-	if (!strncmp(name, "cvtps", 5) || !strncmp(name, "cvtss", 5) || !strncmp(name, "cvttps", 6) || !strncmp(name, "cvttss", 6))
-		return FLOATS;
-	if (!strncmp(name, "cvt", 3))
-		return DOUBLES;
-	if (!strcmp(name, "movaps") || !strcmp(name, "movups") || !strcmp(name, "xorps") || !strcmp(name, "andps"))
-		return EITHER; /* compilers take the shorter one for doubles too */
-	if (has_end(name, "ps") || has_end(name, "ss"))
-		return FLOATS;
-	if ((has_end(name, "pd") || has_end(name, "sd")) && strcmp(name, "movsd"))
-		return DOUBLES;
-	if (!strcmp(name, "movsd"))
-		return in->opcode_map == ZYDIS_OPCODE_MAP_0F || in->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY ? DOUBLES : INTEGERS;
-	return !strncmp(name, "movq", 4) || !strncmp(name, "movl", 4) || !strncmp(name, "movh", 4) || has_end(name, "f128") ? EITHER :
-															      INTEGERS;
-}
-
-/* Bits of what it needs, or -1: few processors have it. */
-static int needs_of(const ZydisDecodedInstruction *in)
-{
-	switch (in->meta.isa_ext) {
-	case ZYDIS_ISA_EXT_BASE: case ZYDIS_ISA_EXT_LONGMODE: case ZYDIS_ISA_EXT_SSE: case ZYDIS_ISA_EXT_SSE2: case ZYDIS_ISA_EXT_SSE3:
-		return 0;
-	case ZYDIS_ISA_EXT_SSSE3: case ZYDIS_ISA_EXT_SSE4:
-		return OWN_SSE4;
-	case ZYDIS_ISA_EXT_AVX:
-		return OWN_AVX;
-	case ZYDIS_ISA_EXT_AVX2:
-		return OWN_AVX | OWN_AVX2;
-	case ZYDIS_ISA_EXT_FMA:
-		return OWN_AVX | OWN_FMA;
-	case ZYDIS_ISA_EXT_BMI1: case ZYDIS_ISA_EXT_BMI2: case ZYDIS_ISA_EXT_LZCNT:
-		return OWN_BMI;
-	case ZYDIS_ISA_EXT_F16C:
-		return OWN_AVX | OWN_F16C;
-	default:
-		return -1;
-	}
-}
-
-static bool is_harmless(const ZydisDecodedInstruction *in)
-{
-	if (in->attributes & (ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
-		return false;
-	switch (in->meta.category) {
-	case ZYDIS_CATEGORY_AVX: case ZYDIS_CATEGORY_AVX2: case ZYDIS_CATEGORY_BINARY: case ZYDIS_CATEGORY_BITBYTE:
-	case ZYDIS_CATEGORY_BLEND: case ZYDIS_CATEGORY_BMI1: case ZYDIS_CATEGORY_BMI2: case ZYDIS_CATEGORY_BROADCAST:
-	case ZYDIS_CATEGORY_CMOV: case ZYDIS_CATEGORY_CONVERT: case ZYDIS_CATEGORY_DATAXFER: case ZYDIS_CATEGORY_LOGICAL:
-	case ZYDIS_CATEGORY_LOGICAL_FP: case ZYDIS_CATEGORY_LZCNT: case ZYDIS_CATEGORY_ROTATE: case ZYDIS_CATEGORY_SETCC:
-	case ZYDIS_CATEGORY_SHIFT: case ZYDIS_CATEGORY_SSE: case ZYDIS_CATEGORY_VFMA:
-		break;
-	case ZYDIS_CATEGORY_MISC:
-		return in->mnemonic == ZYDIS_MNEMONIC_LEA;
-	default:
-		return false;
-	}
-	switch (in->mnemonic) {
-	case ZYDIS_MNEMONIC_DIV: case ZYDIS_MNEMONIC_IDIV:                                  /* by whatever a register holds */
-	case ZYDIS_MNEMONIC_LDMXCSR: case ZYDIS_MNEMONIC_STMXCSR: case ZYDIS_MNEMONIC_VLDMXCSR: case ZYDIS_MNEMONIC_VSTMXCSR:
-	case ZYDIS_MNEMONIC_MOVNTDQ: case ZYDIS_MNEMONIC_MOVNTI: case ZYDIS_MNEMONIC_MOVNTPD: case ZYDIS_MNEMONIC_MOVNTPS:
-	case ZYDIS_MNEMONIC_VMOVNTDQ: case ZYDIS_MNEMONIC_VMOVNTPD: case ZYDIS_MNEMONIC_VMOVNTPS: case ZYDIS_MNEMONIC_VZEROALL:
-		return false;
-	default:
-		return true;
-	}
-}
-
-static bool is_stack(ZydisRegister r)
-{
-	return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r) == ZYDIS_REGISTER_RSP;
-}
-
-static bool is_register_fit(const ZydisDecodedOperand *o)
-{
-	switch (ZydisRegisterGetClass(o->reg.value)) {
-	case ZYDIS_REGCLASS_GPR8: case ZYDIS_REGCLASS_GPR16: case ZYDIS_REGCLASS_GPR32: case ZYDIS_REGCLASS_GPR64:
-		return !(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) || !is_stack(o->reg.value);
-	case ZYDIS_REGCLASS_XMM: case ZYDIS_REGCLASS_YMM:
-		return ZydisRegisterGetId(o->reg.value) < 16;
-	case ZYDIS_REGCLASS_FLAGS:
-		return true;
-	default:
-		return o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
-		       (o->reg.value == ZYDIS_REGISTER_MXCSR || o->reg.value == ZYDIS_REGISTER_RIP);
-	}
-}
-
-/* One operand in memory at most, an explicit one that a place can hold. */
-static bool are_operands_fit(const struct making *m)
-{
-	int memory = 0;
-
-	for (int i = 0; i < m->in.operand_count; i++) {
-		const ZydisDecodedOperand *o = &m->op[i];
-
-		if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && !is_register_fit(o))
-			return false;
-		if (o->type == ZYDIS_OPERAND_TYPE_POINTER)
-			return false;
-		if (o->type != ZYDIS_OPERAND_TYPE_MEMORY)
-			continue;
-		if (o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN || memory++ ||
-		    (o->mem.type != ZYDIS_MEMOP_TYPE_MEM && o->mem.type != ZYDIS_MEMOP_TYPE_AGEN) || o->size > 8 * OWN_VECTOR_BYTES)
-			return false;
-	}
-	/* Exchanges with memory lock it; bits of memory may be far away. */
-	return !memory || (m->in.mnemonic != ZYDIS_MNEMONIC_XCHG && m->in.meta.category != ZYDIS_CATEGORY_BITBYTE);
-}
-
 /* ---- places ---- */
 
 static bool is_kept(const struct place *p)
 {
-	return is_stack(p->base) || (p->base == ZYDIS_REGISTER_RBP && p->index == ZYDIS_REGISTER_NONE && p->disp < 0);
+	return own_fit_is_stack(p->base) || (p->base == ZYDIS_REGISTER_RBP && p->index == ZYDIS_REGISTER_NONE && p->disp < 0);
 }
 
 /* Loads and stores have their own places but for what is kept on the stack, which is stored to be loaded. */
 static uint8_t part_of(const struct making *m, const ZydisDecodedOperand *o, const struct place *p)
 {
-	static const uint8_t part[] = {[DOUBLES] = OWN_DOUBLES, [FLOATS] = OWN_FLOATS, [INTEGERS] = OWN_INTEGERS};
-	enum numbers n = numbers_of(&m->in);
+	static const uint8_t part[] = {[FIT_DOUBLES] = OWN_DOUBLES, [FIT_FLOATS] = OWN_FLOATS, [FIT_INTEGERS] = OWN_INTEGERS};
+	enum own_numbers n = own_fit_numbers(&m->in);
 
 	if (is_kept(p))
 		return OWN_STACK;
 	if (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 		return OWN_STORES;
-	return part[n == EITHER ? (m->floats ? FLOATS : DOUBLES) : n];
+	return part[n == FIT_EITHER ? (m->floats ? FIT_FLOATS : FIT_DOUBLES) : n];
 }
 
 static uint32_t new_place(struct making *m, const struct place *p)
@@ -210,22 +85,11 @@ static uint32_t new_place(struct making *m, const struct place *p)
 	return p->part * OWN_PAGE + (p->part == OWN_STORES ? STACK_END : 0) + at;
 }
 
-/* Does it take signs away, or turn them? Its constants are no numbers then. */
-static bool is_by_mask(const ZydisDecodedInstruction *in, bool *sign)
-{
-	const char *name = ZydisMnemonicGetString(in->mnemonic);
-
-	name += *name == 'v';
-	*sign = strncmp(name, "and", 3) != 0 || !strncmp(name, "andn", 4);
-	return !strcmp(name, "andps") || !strcmp(name, "andpd") || !strcmp(name, "andnps") || !strcmp(name, "andnpd") || !strcmp(name, "xorps") ||
-	       !strcmp(name, "xorpd");
-}
-
 static uint32_t place_at(struct making *m, const ZydisDecodedOperand *o)
 {
 	bool sign;
 
-	if (is_by_mask(&m->in, &sign) && !(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+	if (own_fit_is_by_mask(&m->in, &sign) && !(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 		return OWN_MASK(m->floats, sign);
 	struct place p = {.base = o->mem.base, .index = o->mem.index, .scale = o->mem.scale,
 			  .disp = o->mem.disp.has_displacement ? o->mem.disp.value : 0,
@@ -346,7 +210,7 @@ static void put_push_or_pop(struct making *m)
 	ZydisEncoderOperand reg = {.type = ZYDIS_OPERAND_TYPE_REGISTER, .reg.value = o->reg.value};
 	uint32_t at = OWN_STACK * OWN_PAGE + LOADS_END + SLOT * (uint32_t)(ZydisRegisterGetId(o->reg.value) & 15);
 
-	if (o->type != ZYDIS_OPERAND_TYPE_REGISTER || ZydisRegisterGetClass(o->reg.value) != ZYDIS_REGCLASS_GPR64 || is_stack(o->reg.value)) {
+	if (o->type != ZYDIS_OPERAND_TYPE_REGISTER || ZydisRegisterGetClass(o->reg.value) != ZYDIS_REGCLASS_GPR64 || own_fit_is_stack(o->reg.value)) {
 		m->made.left_out++;
 		return;
 	}
@@ -378,22 +242,9 @@ static uint8_t register_of(const ZydisDecodedOperand *o)
 	const ZydisRegister r[] = {o->mem.base, o->mem.index};
 
 	for (int i = 0; i < 2; i++)
-		if (r[i] >= ZYDIS_REGISTER_RAX && r[i] <= ZYDIS_REGISTER_R15 && !is_stack(r[i]))
+		if (r[i] >= ZYDIS_REGISTER_RAX && r[i] <= ZYDIS_REGISTER_R15 && !own_fit_is_stack(r[i]))
 			return (uint8_t)(r[i] - ZYDIS_REGISTER_RAX);
 	return 16;
-}
-
-/* Does it end the program where its operand is not at a multiple of its size? */
-static bool is_aligned(const ZydisDecodedInstruction *in)
-{
-	switch (in->mnemonic) {
-	case ZYDIS_MNEMONIC_MOVUPS: case ZYDIS_MNEMONIC_MOVUPD: case ZYDIS_MNEMONIC_MOVDQU: case ZYDIS_MNEMONIC_LDDQU:
-		return false;
-	case ZYDIS_MNEMONIC_VMOVAPS: case ZYDIS_MNEMONIC_VMOVAPD: case ZYDIS_MNEMONIC_VMOVDQA: case ZYDIS_MNEMONIC_VMOVNTDQA:
-		return true;
-	default:
-		return in->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
-	}
 }
 
 /* Where the loop is in an area; false: the operand cannot be led there. */
@@ -405,7 +256,7 @@ static bool lead_along(struct making *m, ZydisEncoderOperand *o, const ZydisDeco
 
 	if (in->walk >= m->steps->n || reg == 16 || size == 0)
 		return false;
-	if (size >= 16 && is_aligned(&m->in)) {
+	if (size >= 16 && own_fit_is_aligned(&m->in)) {
 		if (m->steps->step[in->walk] % size)
 			return false;
 		ahead -= ahead % size;
@@ -459,7 +310,7 @@ static void put_branch(struct making *m)
 
 static void put_instruction(struct making *m, const struct own_instruction *in)
 {
-	int needs = needs_of(&m->in);
+	int needs = own_fit_needs(&m->in);
 
 	switch (m->in.meta.category) {
 	case ZYDIS_CATEGORY_COND_BR: case ZYDIS_CATEGORY_UNCOND_BR:
@@ -478,7 +329,7 @@ static void put_instruction(struct making *m, const struct own_instruction *in)
 		break;
 	}
 	m->failed |= m->in.meta.isa_ext == ZYDIS_ISA_EXT_X87;
-	if (needs < 0 || !is_harmless(&m->in) || !are_operands_fit(m)) {
+	if (needs < 0 || !own_fit_is_harmless(&m->in) || !own_fit_operands(&m->in, m->op)) {
 		m->made.left_out++;
 		return;
 	}
@@ -565,7 +416,7 @@ static bool decode(struct making *m, const struct own_instruction *i)
 /* Vector registers, as bits: those that the instruction writes are no masks, others that it takes for one are. */
 static void look_at_masks(struct making *m, uint32_t *written)
 {
-	bool sign, by_mask = is_by_mask(&m->in, &sign);
+	bool sign, by_mask = own_fit_is_by_mask(&m->in, &sign);
 
 	for (int k = 0; k < m->in.operand_count; k++) {
 		const ZydisDecodedOperand *o = &m->op[k];
@@ -585,23 +436,23 @@ static void look_at_masks(struct making *m, uint32_t *written)
 /* What all of it needs, and of which numbers most is: the registers begin accordingly. */
 static bool look(struct making *m, const struct own_instruction *in, uint32_t n)
 {
-	uint32_t count[EITHER + 1] = {0}, written = 0;
+	uint32_t count[FIT_EITHER + 1] = {0}, written = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		int needs;
 
 		if (!decode(m, &in[i]))
 			return false;
-		needs = needs_of(&m->in);
+		needs = own_fit_needs(&m->in);
 		m->made.needs |= needs > 0 ? (uint32_t)needs : 0;
-		count[numbers_of(&m->in)]++;
+		count[own_fit_numbers(&m->in)]++;
 		for (int k = 0; k < m->in.operand_count; k++)
 			m->wide |= m->op[k].type == ZYDIS_OPERAND_TYPE_REGISTER && ZydisRegisterGetClass(m->op[k].reg.value) == ZYDIS_REGCLASS_YMM;
 		look_at_masks(m, &written);
 	}
 	m->masks[0] &= ~written;
 	m->masks[1] &= ~written;
-	m->floats = count[FLOATS] > count[DOUBLES];
+	m->floats = count[FIT_FLOATS] > count[FIT_DOUBLES];
 	return true;
 }
 
@@ -700,10 +551,10 @@ static bool may_stay(struct making *m)
 
 		if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.type == ZYDIS_MEMOP_TYPE_MEM &&
 		    (m->in.address_width != 64 || o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS ||
-		     o->mem.base == ZYDIS_REGISTER_NONE || is_stack(o->mem.base)))
+		     o->mem.base == ZYDIS_REGISTER_NONE || own_fit_is_stack(o->mem.base)))
 			return false;
 	}
-	return m->in.meta.isa_ext != ZYDIS_ISA_EXT_X87 && needs_of(&m->in) >= 0 && is_harmless(&m->in) && are_operands_fit(m);
+	return m->in.meta.isa_ext != ZYDIS_ISA_EXT_X87 && own_fit_needs(&m->in) >= 0 && own_fit_is_harmless(&m->in) && own_fit_operands(&m->in, m->op);
 }
 
 /* What wants its operand at a multiple of its size would end the program where it is at none. */
@@ -713,7 +564,7 @@ static bool stays_aligned(const struct making *m, const struct own_loop *l, uint
 		const ZydisDecodedOperand *o = &m->op[i];
 
 		if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.type != ZYDIS_MEMOP_TYPE_MEM || o->mem.base == ZYDIS_REGISTER_RIP || o->size < 128 ||
-		    !is_aligned(&m->in))
+		    !own_fit_is_aligned(&m->in))
 			continue;
 		if (l->multiple[n] % (o->size / 8u))
 			return false;

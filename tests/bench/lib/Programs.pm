@@ -31,7 +31,7 @@ my @programs = (
 	{name => 'sp', large => ['sp', 24, 3000], small => ['sp', 24, 1200], data => '24^3 points, scalar lines; cache'},
 	{name => 'heat', large => ['heat', 250, 60000], small => ['heat', 250, 10000], data => '250^2 points; cache'},
 	{name => 'lammps', large => [qw(lmp -in in.lj -log none)], small => [qw(lmp -in in.lj -log none)], files => \&lammps_files,
-		data => 'Lennard-Jones melt of 32,000 atoms, 300 steps (emulated: 60); 35 MB'},
+		data => 'Lennard-Jones melt of 32,000 atoms, 300 steps (emulated: 200); 35 MB'},
 	{name => 'espresso', large => [qw(pw.x -in si8.in)], small => [qw(pw.x -in si8.in)], files => \&espresso_files,
 		data => '8 atoms of silicon, 30 Ry, 6x6x6 k points (emulated: 4x4x4); 45 MB'},
 	{name => 'gromacs', large => [gromacs_run()], small => [gromacs_run()], files => \&gromacs_files, make => \&gromacs_make,
@@ -73,7 +73,7 @@ sub program_of {
 
 sub lammps_files {
 	my ($dir, $ranks, $small, $name) = @_;
-	return {'in.lj' => lammps_melt($small ? 60 : $name =~ /minutes/ ? 9000 : 300)};
+	return {'in.lj' => lammps_melt($small ? 200 : $name =~ /minutes/ ? 9000 : 300)};
 }
 
 sub espresso_files {
