@@ -346,6 +346,7 @@ else
 	$(MAKE) check-fast
 	$(MAKE) check-cluster
 endif
+	@echo 'make check: all tests passed'
 
 check-fast: all $(UNIT_BIN) $(PROG_BIN)
 	prove -j2 --timer --exec '' $(UNIT_BIN)

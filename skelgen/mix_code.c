@@ -272,7 +272,7 @@ static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t o
 	    o[in.operand_count_visible - 2].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 	    o[in.operand_count_visible - 1].reg.value == o[in.operand_count_visible - 2].reg.value) {
 		op->reads = 0;
-		op->sets = true;
+		op->sets = o[in.operand_count_visible - 1].size >= 32;
 	}
 	take_step(&in, o, op);
 	take_look(&in, o, op);
@@ -356,21 +356,30 @@ static bool grow(const ZydisDecoder *d, const struct trace_code *c, uint64_t *he
 	return false;
 }
 
-/* From the earliest point from which decoding comes by the head. */
+/* The earliest point before a place from which decoding comes by it; the place itself: there is none. */
+static uint64_t find_begin(const ZydisDecoder *d, const struct trace_code *c, uint64_t place)
+{
+	uint64_t from = place - c->offset > SYNC ? place - SYNC : c->offset, at;
+	struct mix_op op;
+
+	for (; from < place; from++) {
+		for (at = from; at < place && decode(d, c, at, &op); at += op.len)
+			;
+		if (at == place)
+			break;
+	}
+	return from;
+}
+
 static void find_before(const ZydisDecoder *d, const struct trace_code *c, uint64_t head, struct mix_body *b)
 {
 	struct mix_op op[SYNC];
-	uint64_t from = head - c->offset > SYNC ? head - SYNC : c->offset, at;
-	uint32_t n;
+	uint32_t n = 0;
 
 	b->n_before = 0;
-	for (; from < head; from++) {
-		for (n = 0, at = from; at < head && decode(d, c, at, &op[n]); at += op[n++].len)
-			;
-		if (at == head)
-			break;
-	}
-	for (; from < head && n-- > 0 && b->n_before < MIX_BEFORE && op[n].kind != MIX_JUMP && op[n].kind != MIX_RETURN; b->n_before++)
+	for (uint64_t at = find_begin(d, c, head); at < head && decode(d, c, at, &op[n]); at += op[n++].len)
+		;
+	for (; n-- > 0 && b->n_before < MIX_BEFORE && op[n].kind != MIX_JUMP && op[n].kind != MIX_RETURN; b->n_before++)
 		b->before[b->n_before] = op[n];
 }
 
@@ -428,14 +437,12 @@ static bool keep_loop(struct mix_body *b)
 	return false;
 }
 
-/* From the earliest point from which decoding comes by the place; to the next return or jump. */
+/* To the next return or jump. */
 static bool decode_straight(const ZydisDecoder *d, const struct trace_code *c, uint64_t place, struct mix_body *b)
 {
-	uint64_t from = place - c->offset > SYNC ? place - SYNC : c->offset, at = place;
+	uint64_t at = place;
 
-	while (from < place && !decode_range(d, c, from, place, b))
-		from++;
-	if (from == place && !decode_range(d, c, place, place, b))
+	if (!decode_range(d, c, find_begin(d, c, place), place, b))
 		return false;
 	/* What lies before a jump or a return is not on the way here. */
 	for (uint32_t i = b->n - 1; i-- > 0;)

@@ -156,14 +156,9 @@ static uint32_t written(const struct making *m)
 {
 	uint32_t bits = 0;
 
-	for (int i = 0; i < m->in.operand_count; i++) {
-		ZydisRegister r = m->op[i].type == ZYDIS_OPERAND_TYPE_REGISTER && (m->op[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) ?
-					  ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, m->op[i].reg.value) :
-					  ZYDIS_REGISTER_NONE;
-
-		if (r >= ZYDIS_REGISTER_RAX && r <= ZYDIS_REGISTER_R15)
-			bits |= 1u << (r - ZYDIS_REGISTER_RAX);
-	}
+	for (int i = 0; i < m->in.operand_count; i++)
+		if (m->op[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE && own_fit_general(&m->op[i]) != MIX_NO_REG)
+			bits |= 1u << own_fit_general(&m->op[i]);
 	return bits;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "skelgen/mix_code.h"
 #include "skelgen/runtime/own.h"
 
 static bool has_end(const char *name, const char *end)
@@ -88,6 +89,14 @@ bool own_fit_is_harmless(const ZydisDecodedInstruction *in)
 bool own_fit_is_stack(ZydisRegister r)
 {
 	return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r) == ZYDIS_REGISTER_RSP;
+}
+
+uint8_t own_fit_general(const ZydisDecodedOperand *o)
+{
+	ZydisRegister r = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o->reg.value) :
+								    ZYDIS_REGISTER_NONE;
+
+	return r >= ZYDIS_REGISTER_RAX && r <= ZYDIS_REGISTER_R15 ? (uint8_t)(r - ZYDIS_REGISTER_RAX) : MIX_NO_REG;
 }
 
 static bool is_register_fit(const ZydisDecodedOperand *o)

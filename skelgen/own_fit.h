@@ -6,6 +6,7 @@
 #define PRECEDENT_SKELGEN_OWN_FIT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <Zydis/Zydis.h>
 
@@ -23,5 +24,7 @@ bool own_fit_is_aligned(const ZydisDecodedInstruction *in);
 /* Does it take signs away, or turn them? Its constants are no numbers then. */
 bool own_fit_is_by_mask(const ZydisDecodedInstruction *in, bool *sign);
 bool own_fit_is_stack(ZydisRegister r);
+/* The number of the general register that it is, whole or in part; MIX_NO_REG: it is none. */
+uint8_t own_fit_general(const ZydisDecodedOperand *o);
 
 #endif

@@ -9,6 +9,8 @@
 #include <Zydis/Zydis.h>
 
 #include "skelgen/mix_model.h"
+#include "skelgen/mix_row.h"
+#include "skelgen/own_fit.h"
 
 #define UNIT_MOST   4096u /* instructions: a longer row is several units, */
 #define UNIT        1000u /* as is one that nobody knows */
@@ -22,7 +24,8 @@
 
 /* A general register in an iteration. */
 struct moving {
-	bool written, wild; /* in another way than by adding what stays the same */
+	bool written;
+	bool wild;     /* in another way than by adding what stays the same */
 	bool narrow;   /* 32 bits of it are added to */
 	int64_t delta; /* by all of an iteration */
 };
@@ -168,32 +171,20 @@ static bool find_sides(const struct planning *p, struct ending *e, uint8_t x, ui
 	return is_general(e->counter) && p->moving[e->counter].delta && (e->end == MIX_NO_REG || !p->moving[e->end].written);
 }
 
-static uint8_t register_of(const ZydisDecodedOperand *o)
-{
-	ZydisRegister r = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o->reg.value) :
-								    ZYDIS_REGISTER_NONE;
-
-	return r >= ZYDIS_REGISTER_RAX && r <= ZYDIS_REGISTER_R15 ? (uint8_t)(r - ZYDIS_REGISTER_RAX) : MIX_NO_REG;
-}
-
 static bool find_ending(struct planning *p)
 {
 	ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction in;
 	struct ending *e = &p->ending;
-	const struct mix_op *op;
+	const struct mix_op *op = mix_row_closing(p->b);
 
-	for (e->at = p->b->n - 1; e->at > 0 && !(p->b->op[e->at - 1].writes >> MIX_REG_FLAGS & 1); e->at--)
-		;
-	if (e->at-- == 0)
+	if (!op || !op->looks || op->load || !find_condition(&p->b->op[p->b->n - 1], &e->condition) || !decode(op, &in, o))
 		return false;
-	op = &p->b->op[e->at];
-	if (!op->looks || op->load || !find_condition(&p->b->op[p->b->n - 1], &e->condition) || !decode(op, &in, o))
-		return false;
+	e->at = (uint32_t)(op - p->b->op);
 	e->width = op->looks;
 	e->number = op->against;
 	e->carries = in.mnemonic == ZYDIS_MNEMONIC_CMP;
-	return find_sides(p, e, register_of(&o[0]), op->against_known ? MIX_NO_REG : register_of(&o[1]));
+	return find_sides(p, e, own_fit_general(&o[0]), op->against_known ? MIX_NO_REG : own_fit_general(&o[1]));
 }
 
 /* Does it go on, where these are compared? */
@@ -259,6 +250,12 @@ static void find_roles(const struct planning *p, const struct mix_op *op, uint8_
 
 	*leads = swap ? op->index : op->base;
 	*index = swap ? op->base : op->index;
+}
+
+/* Bytes by which an operand goes on with its index. */
+static int64_t scale_of(const struct mix_op *op, uint8_t index)
+{
+	return op->index == index && op->scale ? op->scale : 1;
 }
 
 /* Registers that are multiplied are numbers; then those that lead are addresses. */
@@ -338,10 +335,8 @@ static int64_t reach_of(const struct planning *p, uint32_t i, int64_t *step)
 	at = op->disp + moved_before(p, i, leads);
 	*step = p->moving[leads].delta;
 	if (index != MIX_NO_REG) {
-		int64_t scale = op->index == index && op->scale ? op->scale : 1;
-
-		at += scale * (p->l->reg[index].at + moved_before(p, i, index));
-		*step += scale * p->moving[index].delta;
+		at += scale_of(op, index) * (p->l->reg[index].at + moved_before(p, i, index));
+		*step += scale_of(op, index) * p->moving[index].delta;
 	}
 	return at;
 }
@@ -369,16 +364,11 @@ static bool private_area(struct planning *p, uint8_t reg, uint32_t i)
 {
 	const struct mix_op *op = &p->b->op[i];
 	struct own_register *r = &p->l->reg[reg];
-	uint8_t leads, index;
+	uint64_t is = p->value[op->base] + (uint64_t)op->disp + (op->index == MIX_NO_REG ? 0 : op->scale * p->value[op->index]);
 	int64_t step, at;
-	uint64_t is;
 
 	if (p->l->n_area == OWN_WALKS)
 		return false;
-	find_roles(p, op, &leads, &index);
-	is = p->value[leads] + (uint64_t)op->disp;
-	if (index != MIX_NO_REG)
-		is += (uint64_t)(op->index == index && op->scale ? op->scale : 1) * p->value[index];
 	at = reach_of(p, i, &step);
 	r->of = (uint8_t)p->l->n_area++;
 	r->at = (int64_t)(is % LINE) - at;
@@ -462,7 +452,6 @@ static uint32_t restarted(const struct mix_body *b)
 
 	for (uint32_t i = 0; i < b->n_before; i++)
 		before |= b->before[i].writes;
-
 	for (uint32_t i = 0; i < b->n; i++) {
 		in |= b->op[i].reads & ~out;
 		out |= b->op[i].writes;

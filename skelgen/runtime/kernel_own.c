@@ -17,7 +17,6 @@
 #define LOOKS      64    /* numbers that are looked at */
 #define LOOK_LESS  8     /* times as seldom, where the last look has found the same */
 #define LARGE      1e100
-#define LINE       64
 #define FACTOR     0.125
 
 typedef void (*own_fn)(uint64_t units);
@@ -163,7 +162,7 @@ static int is_strange_place(const struct own_image *image, const uint8_t *memory
 
 	lay_out(image, begin, bytes);
 	for (uint32_t k = 0; k < image->n_walk; k++)
-		for (uint64_t at = LINE; image->walk[k].bytes == 0 && at + sizeof(double) <= image->walk[k].span && at < OWN_PAGE; at += sizeof(double))
+		for (uint64_t at = 0; image->walk[k].bytes == 0 && at + sizeof(double) <= image->walk[k].span && at < OWN_PAGE; at += sizeof(double))
 			strange |= is_strange(memory + begin[k] + at);
 	return strange;
 }

@@ -49,7 +49,8 @@ use Steady qw(count_all never_steady);
 my $FAILURES = 2;  # of a program on a machine: then it is not tried again
 my $DISTURBED = 9; # pairs of a program that the cores were not steady for
 my %o = (pairs => 5, ranks => 2, results => 'accuracy.jsonl', programs => '', machines => '', seconds => 3, minutes => 1e6);
-GetOptions(\%o, 'pairs=i', 'fill', 'minutes=f', 'ranks=i', 'results=s', 'programs=s', 'machines=s', 'seconds=f', 'least=f', 'small', 'all-runs', 'table', 'document=s', 'prune', 'list') && !@ARGV or exit 2;
+GetOptions(\%o, 'pairs=i', 'fill', 'minutes=f', 'ranks=i', 'results=s', 'programs=s', 'machines=s', 'seconds=f', 'least=f', 'small', 'all-runs', 'table', 'document=s', 'prune', 'list', 'help') && !@ARGV or exit 2;
+if ($o{help}) { print slurp("$FindBin::Bin/$FindBin::Script") =~ /^(# Usage.*?)^use /ms ? $1 =~ s/^#[ ]?//gmr : ''; exit 0 }
 chdir top() or die top() . ": $!\n";
 chomp(my $commit = `git rev-parse --short HEAD 2>/dev/null`);
 my $begin = time;

@@ -67,6 +67,7 @@ void kernel_nothing(uint64_t units)
 }
 
 #define OFFSET 0x1000u /* of the code in its module */
+#define LINE   64u
 
 enum { AX, CX, DX, BX, SP, BP, SI, DI, R8, R9 };
 
@@ -85,8 +86,7 @@ LOOP(number, "xor %ecx, %ecx\n number_loop: movsd (%rsi,%rcx,8), %xmm0\n movsd %
 LOOP(count, "mov $40, %ebp\n count_loop: movsd (%rsi), %xmm0\n movsd %xmm0, (%rdi)\n add $8, %rsi\n add $8, %rdi\n dec %ebp\n jne count_loop\n");
 LOOP(constant, "mov $0, %eax\n constant_loop: movsd (%rsi,%rax), %xmm0\n addsd 1f(%rip), %xmm0\n ucomisd %xmm0, %xmm0\n jp 1f\n"
 	       "movsd %xmm0, (%rdi,%rax)\n add $8, %rax\n cmp $160, %rax\n jne constant_loop\n 1: ret\n");
-LOOP(shrinks, "mov $40, %ebp\n shrinks_loop: movsd (%rsi), %xmm0\n mulsd %xmm1, %xmm0\n movsd %xmm0, (%rsi)\n add $8, %rsi\n dec %ebp\n"
-	      "jne shrinks_loop\n");
+LOOP(shrinks, "mov $40, %ebp\n shrinks_loop: movsd (%rsi), %xmm0\n mulsd %xmm1, %xmm0\n movsd %xmm0, (%rsi)\n dec %ebp\n jne shrinks_loop\n");
 LOOP(packed, "mov $0, %eax\n packed_loop: movapd (%rsi,%rax), %xmm0\n addpd 0x1000(%rsi,%rax), %xmm0\n movaps %xmm0, (%rdi,%rax)\n"
 	     "add $16, %rax\n cmp %rax, %rbx\n jne packed_loop\n");
 
@@ -354,7 +354,7 @@ static void test_own_places(void **state)
 	close_own(o);
 }
 
-/* What becomes nothing in a place of its own begins anew, before it is executed so often again. */
+/* What becomes nothing in a place of its own begins anew, before it is executed so often again: also where it is one number in a page. */
 static void test_shrinks(void **state)
 {
 	struct planned *p = &planned;
@@ -368,11 +368,9 @@ static void test_shrinks(void **state)
 	o = open_own(p);
 	at = (const double *)((uint8_t *)at_unit(p, o, 0, 0) + p->loop.reg[SI].at);
 	own_run(o, CLASS_OWN_0, LOOK_UNITS - 1);
-	for (int i = 0; i < 40; i++)
-		assert_true(at[i] == 0);
+	assert_true(*at == 0);
 	own_run(o, CLASS_OWN_0, 1);
-	for (int i = 0; i < 40; i++)
-		assert_true(at[i] > 1e-4);
+	assert_true(*at > 0);
 	close_own(o);
 }
 
