@@ -39,8 +39,8 @@ static void find_main(const struct skel_tree *t, const struct skel_times *times,
 
 /* ---- marks of one rank ---- */
 
-/* When the call before this event returned in the trace, recorder's cost and all. */
-static int traced_time(struct trace_iter *it, uint64_t event, double *ns)
+/* When the call before this event returned in the trace, without the recorder's cost. */
+static int traced_time(struct trace_iter *it, const struct trace_rank *k, uint64_t event, double *ns)
 {
 	struct trace_event ev;
 	uint64_t enter, leave;
@@ -50,7 +50,7 @@ static int traced_time(struct trace_iter *it, uint64_t event, double *ns)
 	if (trace_iter_next(it, &ev, &known) != 1 || !known)
 		return -1;
 	trace_iter_when(it, &enter, &leave);
-	*ns = (double)leave;
+	*ns = fmax(0, (double)leave - (double)event * partial_recorder_ns(k));
 	return 0;
 }
 
@@ -114,13 +114,14 @@ static int traced_gaps(struct trace_iter *it, uint64_t from, uint64_t to, double
 static int rank_times(const struct skel_tree *tree, uint32_t rank, struct partial_plan *p, struct errbuf *err)
 {
 	struct trace_iter *it = trace_iter_create(tree->trace, rank, err);
+	const struct trace_rank *k = trace_get_rank(tree->trace, rank);
 	const uint64_t *event = p->stop.rank[rank].event;
 	int rv = 0;
 
 	if (!it)
 		return -1;
 	for (uint32_t m = 0; m < PARTIAL_MARKS && !rv; m++)
-		if (traced_time(it, event[m], &p->traced_ns[rank][m]) < 0)
+		if (traced_time(it, k, event[m], &p->traced_ns[rank][m]) < 0)
 			rv = err_set(err, "the trace has not kept the times of rank %u at the first iterations", rank);
 	if (!rv && traced_gaps(it, event[0], event[PARTIAL_MARKS - 1], &p->gap_ns[rank]) < 0)
 		p->gap_ns[rank] = 0;
@@ -133,12 +134,10 @@ static int rank_times(const struct skel_tree *tree, uint32_t rank, struct partia
 static int plan_fill(const struct skel_tree *tree, const struct skel_node *loop, struct partial_plan *p, struct errbuf *err)
 {
 	for (uint32_t r = 0; r < tree->n_ranks; r++) {
-		const struct trace_proc *proc = &trace_get_rank(tree->trace, r)->defs.proc;
-
 		if (rank_events(tree, p, loop, r, &p->stop.rank[r], err) < 0 ||
 		    rank_times(tree, r, p, err) < 0)
 			return -1;
-		p->end_ns[r] = (double)proc->end_ticks * proc->ns_per_tick;
+		p->end_ns[r] = trace_get_rank(tree->trace, r)->wall_ns;
 		p->planned_s = fmax(p->planned_s, p->traced_ns[r][PARTIAL_MARKS - 1] * 1e-9);
 		if (p->traced_ns[r][0] >= p->traced_ns[r][PARTIAL_MARKS - 1] ||
 		    p->end_ns[r] < p->traced_ns[r][PARTIAL_MARKS - 1])
@@ -161,7 +160,6 @@ int partial_plan_make(const struct skel_tree *tree, const struct skel_times *tim
 	out->node = best.node->id;
 	out->iterations = best.iterations;
 	out->share = best.ns / all;
-	out->wall_s = times->wall_ns * 1e-9;
 	out->computed_s = fmax(0, times->gap_ns + times->delayed_ns - times->polled_ns) * 1e-9; /* as its marks are measured */
 	if (partial_marks_choose(tree, best.node, seconds, out->at, err) < 0)
 		return -1;
@@ -286,7 +284,7 @@ int partial_estimate_make(const struct partial_plan *p, const struct stop_marks 
 			  struct errbuf *err)
 {
 	const uint32_t last = PARTIAL_MARKS - 1;
-	double R, whole = 0, raw = 0, rest = 0, all = 0, loop, doubt, recorder, half, done;
+	double R, whole = 0, rest = 0, all = 0, loop, doubt, half, done;
 	struct span s;
 
 	if (m->n_ranks != p->stop.n_ranks || m->n_mark != PARTIAL_MARKS)
@@ -304,13 +302,11 @@ int partial_estimate_make(const struct partial_plan *p, const struct stop_marks 
 			whole = t + left;
 			rest = left;
 		}
-		raw = fmax(raw, p->end_ns[r]);
 		all += p->end_ns[r];
 		out->ran_s = fmax(out->ran_s, t * 1e-9);
 		out->startup_s = fmax(out->startup_s, (double)(m->rank[r].before_ns + m->rank[r].init_ns) * 1e-9);
 	}
-	recorder = raw > 0 ? p->wall_s * 1e9 / raw : 1;
-	out->whole_s = whole * recorder * 1e-9;
+	out->whole_s = whole * 1e-9;
 	out->computed_s = fmin(computed(p, m), out->whole_s);
 	/* Batch means; what has been run is known; what lies outside the loop need not scale as the loop does. */
 	done = s.traced / (all * p->share);

@@ -35,12 +35,12 @@ struct partial_change {
 
 struct partial_plan {
 	struct stop_plan stop;
+	/* All times are without what the recorder took. */
 	double (*traced_ns)[PARTIAL_MARKS]; /* of each rank: its marks in the trace, from the return of MPI_Init */
 	double *gap_ns;         /* of each rank: computation between the first and the last mark */
 	double *loop_ns;        /* of each rank: in the main loop behind the last mark */
 	double *end_ns;         /* of each rank: MPI_Finalize, on the same clock */
 	double computed_s;      /* computation of the whole trace, mean over ranks */
-	double wall_s;          /* of the longest rank, the recorder's cost taken out */
 	double share;           /* of the main loop in it */
 	double planned_s;       /* until the stop, in the trace */
 	uint32_t node;          /* the main loop */

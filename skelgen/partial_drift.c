@@ -84,6 +84,7 @@ static int rank_sums(const struct skel_tree *tree, const struct skel_node *loop,
 {
 	struct own_iter *times = own_iter_create(tree->trace, rank, err);
 	struct iteration now = {.number = UINT64_MAX};
+	double recorder_ns = partial_recorder_ns(trace_get_rank(tree->trace, rank));
 	uint64_t number = 0, occ, enter, leave, gap, before = 0;
 	const struct skel_node *leaf;
 	struct skel_iter it = {.index = NULL};
@@ -108,7 +109,7 @@ static int rank_sums(const struct skel_tree *tree, const struct skel_node *loop,
 			now.calls += (double)ev.dur_ns;
 			now.known = now.known && known;
 			if (number >= p->at[PARTIAL_MARKS - 1] && leave > before)
-				*loop_ns += (double)(leave - before);
+				*loop_ns += fmax(0, (double)(leave - before) - recorder_ns);
 		}
 		before = leave > before ? leave : before;
 	}

@@ -5,6 +5,12 @@
 
 #include "skelgen/partial.h"
 
+/* What the recorder took for an event of the traced run, ns. */
+static inline double partial_recorder_ns(const struct trace_rank *k)
+{
+	return k->defs.proc.overhead_ticks * k->defs.proc.ns_per_tick;
+}
+
 /* Iterations of the main loop that had begun before this leaf was given, over all executions of the loop. False: the leaf
  * is not in it. */
 bool partial_iteration_now(const struct skel_iter *it, const struct skel_node *loop, uint64_t *now);

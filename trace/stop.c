@@ -69,7 +69,7 @@ void stop_plan_format(const struct stop_plan *p, struct buf *out)
 
 void stop_marks_format(const struct stop_marks *s, struct buf *out)
 {
-	put(out, "precedent-marks 2\nranks %u marks %u\n", s->n_ranks, s->n_mark);
+	put(out, "precedent-marks 3\nranks %u marks %u\n", s->n_ranks, s->n_mark);
 	for (uint32_t r = 0; r < s->n_ranks; r++) {
 		put(out, "rank %u %llu %llu", r, (unsigned long long)s->rank[r].before_ns,
 		    (unsigned long long)s->rank[r].init_ns);
@@ -211,7 +211,7 @@ int stop_marks_parse(const char *text, size_t len, struct stop_marks *out, struc
 	struct cursor c = {text, text + len, false};
 
 	*out = (struct stop_marks){0};
-	expect(&c, "precedent-marks 2\n");
+	expect(&c, "precedent-marks 3\n");
 	counts(&c, &out->n_ranks, &out->n_mark);
 	expect(&c, "\n");
 	if (c.bad)

@@ -4,13 +4,13 @@
  * A place is a number of events of each rank; what led there is known by a hash over the calls, so that a run which is
  * not the traced one is noticed. Both files are text, and read strictly:
  *
- *	precedent-stop 1                          precedent-marks 2
+ *	precedent-stop 1                          precedent-marks 3
  *	ranks N marks M patience S                ranks N marks M
  *	rank R EVENT:HASH ... (M of them)         rank R BEFORE_NS INIT_NS T_NS:GAP_NS ... (M of them)
  *	end                                       end
  *
- * HASH is of all events before EVENT. The last mark is where the program stops. T_NS counts from the return of MPI_Init;
- * GAP_NS is what of it lay between calls.
+ * HASH is of all events before EVENT. The last mark is where the program stops. T_NS counts from the return of MPI_Init,
+ * without what the recorder itself took, as it measured that there; GAP_NS is what of it lay between calls.
  */
 #ifndef PRECEDENT_TRACE_STOP_H
 #define PRECEDENT_TRACE_STOP_H

@@ -44,7 +44,7 @@ void *mpilib_missing(const char *name);
 	X(Group_free) X(Type_get_envelope) X(Type_get_contents) X(Type_get_name) X(Type_get_extent) \
 	X(Type_size) X(Type_free) X(Op_commutative) X(Query_thread) \
 	X(Get_library_version) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
-	X(Dist_graph_neighbors_count) X(Send) X(Recv) X(Iprobe) X(Gather) X(Bcast) X(Barrier) X(Win_get_attr) \
+	X(Dist_graph_neighbors_count) X(Send) X(Recv) X(Sendrecv) X(Iprobe) X(Gather) X(Bcast) X(Barrier) X(Win_get_attr) \
 	X(Win_get_group) X(File_get_amode) X(File_get_group) X(File_f2c)
 
 /* Handles of C and of Fortran. In MPICH both are integers, and these are macros. */

@@ -377,10 +377,17 @@ uint64_t pages_flush(struct pages *p, uint64_t end)
 	}
 	write_structure(p, m.first + m.n);
 	p->number++;
-	__atomic_store_n(&live->stream_len, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&live->stream_first, m.first + m.n, __ATOMIC_RELEASE);
-	__atomic_store_n(&live->stream_tick, end, __ATOMIC_RELEASE);
+	pages_forget(p, m.first + m.n, end);
 	return m.n;
+}
+
+void pages_forget(struct pages *p, uint64_t first, uint64_t end)
+{
+	struct spill_live *live = p->spill.live;
+
+	__atomic_store_n(&live->stream_len, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->stream_first, first, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->stream_tick, end, __ATOMIC_RELEASE);
 }
 
 int pages_tail(struct pages *p, struct buf *out)

@@ -65,6 +65,8 @@ int pages_begin(struct pages *p, const char *local, const char *id, uint32_t ran
 /* Take the stream apart: its events are from live->stream_first on and end at tick `end`. The stream is empty
  * afterwards. The number of events; fewer than there were when the fold ran out of memory. */
 uint64_t pages_flush(struct pages *p, uint64_t end);
+/* Empty the stream without taking it apart: the next event has number `first`. */
+void pages_forget(struct pages *p, uint64_t first, uint64_t end);
 
 /* ---- at the end ---- */
 /* Pages of histograms and levels, appended to out. */

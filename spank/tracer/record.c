@@ -151,7 +151,7 @@ static void journal_new(void)
 	buf_free(&b);
 }
 
-static double overhead_ticks(void)
+double rec_overhead(void)
 {
 	return rec.overhead_n ? rec.overhead_sum / (double)rec.overhead_n : 0.0;
 }
@@ -159,16 +159,20 @@ static double overhead_ticks(void)
 static void flush(void)
 {
 	struct spill_live *l = rec.live;
-	uint64_t first = l->stream_first, other = !l->clock;
-	uint64_t n = pages_flush(&rec.pages, rec.event_end - rec.start);
+	uint64_t first = l->stream_first, other = !l->clock, n;
 
+	if (rec.watch) {
+		pages_forget(&rec.pages, rec.n_events, rec.event_end - rec.start);
+		return;
+	}
+	n = pages_flush(&rec.pages, rec.event_end - rec.start);
 	if (first + n != rec.n_events || fold_failed(rec.fold)) {
 		rec.n_events = first + n;
 		rec_stop("out of memory");
 	}
 	if (structure_too_large())
 		rec_stop("structure too large");
-	l->overhead_ticks = overhead_ticks();
+	l->overhead_ticks = rec_overhead();
 	l->clock_mono_ns[other] = clock_ns(CLOCK_MONOTONIC);
 	l->clock_ticks[other] = clock_ticks();
 	__atomic_store_n(&l->clock, other, __ATOMIC_RELEASE);
@@ -473,7 +477,7 @@ void rec_facts(struct trace_proc *p)
 	p->end_ticks = (rec.ended ? rec.event_end : rec.last_end) - rec.start;
 	p->polls = rec.live->polls;
 	p->poll_ticks = rec.live->poll_ticks;
-	p->overhead_ticks = overhead_ticks();
+	p->overhead_ticks = rec_overhead();
 	memcpy(p->state_ticks, rec.pages.state, sizeof(p->state_ticks));
 	p->dropped_events = rec.pages.given_up;
 	p->ended = (char *)(rec.ended ? rec.ended : "");

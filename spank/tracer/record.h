@@ -254,7 +254,7 @@ void *rec_scratch(struct rec_thread *t, int slot, size_t size);
  * -1 without memory. */
 int rec_begin(const struct rec_options *o, struct errbuf *err);
 /* Call f after each event with its symbol, the ticks of the gap before it and the tick at which it returned; rec.n_events
- * counts it already. */
+ * counts it already. Nothing else becomes of the events then. */
 void rec_watch(void (*f)(uint32_t sym, uint64_t gap, uint64_t tick));
 /* Tick 0 is now. facts: what is known of the run, in the header of the spill file; may be NULL. */
 void rec_go(const struct spill_header *facts);
@@ -262,6 +262,8 @@ void rec_go(const struct spill_header *facts);
 void rec_stop(const char *why);
 /* Encode what is left; recording is off afterwards. */
 void rec_end(void);
+/* Ticks that the recorder takes for an event, by its own looks; 0 before the first. */
+double rec_overhead(void);
 /* What the recorder knows of the process. */
 void rec_facts(struct trace_proc *p);
 /* Pages of times after rec_end, then those of levels and histograms: how many, and page i appended to out, after

@@ -22,7 +22,7 @@ static struct marks_rank marks[2];
 static void make(struct partial_plan *p, struct stop_marks *m, double speed, double start_s)
 {
 	*p = (struct partial_plan){.stop = {2, PARTIAL_MARKS, 30, stops}, .traced_ns = traced, .gap_ns = gap_ns, .loop_ns = loop_ns, .end_ns = end_ns,
-				   .wall_s = 115, .share = 100 / 115.0, .iterations = 100, .made = {2, 2, 2, 2, 2, 89}, .computed_s = 80};
+				   .share = 100 / 115.0, .iterations = 100, .made = {2, 2, 2, 2, 2, 89}, .computed_s = 80};
 	*m = (struct stop_marks){2, PARTIAL_MARKS, marks};
 	for (uint32_t r = 0; r < 2; r++) {
 		end_ns[r] = 115e9;

@@ -1,45 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Unsuccessful polls: all are counted though few are timed, and the time around them is neither lost nor doubled. On a clock
- * of its own, which shows what the test spends: other load on the machine changes nothing.
- */
+/* Unsuccessful polls: all are counted though few are timed, and the time around them is neither lost nor doubled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 #include <cmocka.h>
 
 #include <string.h>
 
+#include "tests/unit/own_clock.h"
 #include "tests/unit/play.h"
 #include "trace/functions.h"
-
-#define US   1000 /* ticks: the clock is wrong for tests (clock_skew), so that ticks are ns */
-#define LOOK 20	  /* ns that each look at the clock takes */
-
-static uint64_t now = 1000000000; /* ns, of every clock */
-
-int clock_gettime(clockid_t id, struct timespec *t)
-{
-	(void)id;
-	now += LOOK;
-	*t = (struct timespec){.tv_sec = (time_t)(now / 1000000000), .tv_nsec = (long)(now % 1000000000)};
-	return 0;
-}
-
-int nanosleep(const struct timespec *t, struct timespec *left)
-{
-	(void)left;
-	now += (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
-	return 0;
-}
-
-static void spend(uint64_t ticks)
-{
-	now += ticks;
-}
 
 static void poll_for(uint64_t ticks)
 {
@@ -70,7 +42,7 @@ static void begin(void)
 {
 	struct errbuf err;
 
-	clock_skew.on = true;
+	own_clock_begin();
 	assert_int_equal(play_begin(&p, PLAY_LOOP, NULL, NULL, 0, 1, 0, 0, &err), 0);
 	assert_int_equal(rec.tiny_gap, 2 * US);
 	found();

@@ -14,7 +14,7 @@
 
 #define STOP  "precedent-stop 1\nranks 2 marks 2 patience 30\nrank 0 3:00000000000000ff 9:0123456789abcdef\n" \
 	      "rank 1 4:0000000000000001 5:0000000000000002\nend\n"
-#define MARKS "precedent-marks 2\nranks 2 marks 2\nrank 0 5 6 100:90 200:90\nrank 1 7 8 110:0 110:7\nend\n"
+#define MARKS "precedent-marks 3\nranks 2 marks 2\nrank 0 5 6 100:90 200:90\nrank 1 7 8 110:0 110:7\nend\n"
 
 static void test_stop_file(void **state)
 {

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What recording costs a call: known here, where a clock shows what the test spends. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "spank/tracer/cost.h"
+#include "tests/unit/own_clock.h"
+#include "tests/unit/play.h"
+#include "trace/functions.h"
+
+static uint64_t before, after, calls; /* ticks of the recorder around a call; calls so far */
+static uint64_t interrupted;	      /* each so many calls, for 1 ms */
+
+static void work(void)
+{
+	spend(100);
+	if (interrupted && ++calls % interrupted == 0)
+		spend(1000 * US);
+}
+
+static void on_event(uint32_t symbol, uint64_t gap, uint64_t tick)
+{
+	(void)symbol, (void)gap, (void)tick;
+	spend(after);
+}
+
+static void call(void)
+{
+	struct rec_call c;
+
+	assert_true(rec_enter(&c, (uintptr_t)call, 0));
+	spend(before);
+	rec_start(&c);
+	work();
+	assert_true(rec_leave(&c, true));
+	rec_event(&c, FN_MPI_Barrier, 0);
+}
+
+/* Of a program of so many calls. */
+static double cost(uint32_t n)
+{
+	struct errbuf err;
+	struct play p;
+	double ticks;
+
+	own_clock_begin();
+	assert_int_equal(play_begin(&p, PLAY_LOOP, NULL, NULL, 0, 1, 0, 0, &err), 0);
+	rec_watch(on_event);
+	calls = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		call();
+		spend(5 * US);
+	}
+	ticks = cost_of_call(work, call);
+	rec_close();
+	return ticks;
+}
+
+static void test_whole(void **state)
+{
+	(void)state;
+	before = 30, after = 50;
+	assert_true(fabs(cost(1000) - (double)(before + 2 * LOOK + after)) < 1);
+	before = 0, after = 500;
+	assert_true(fabs(cost(1000) - (double)(before + 2 * LOOK + after)) < 1);
+	interrupted = 3000; /* some rounds are, most are not */
+	assert_true(fabs(cost(1000) - (double)(before + 2 * LOOK + after)) < 1);
+	interrupted = 0;
+}
+
+/* Where the program is, its caches are not those of the calls that are compared: by as much the whole is longer. */
+static void test_where_the_program_is(void **state)
+{
+	struct errbuf err;
+	struct play p;
+
+	(void)state;
+	before = 30, after = 50;
+	own_clock_begin();
+	assert_int_equal(play_begin(&p, PLAY_LOOP, NULL, NULL, 0, 1, 0, 0, &err), 0);
+	rec_watch(on_event);
+	after = 2 * (50 + LOOK) - LOOK;
+	for (int i = 0; i < 10000; i++)
+		call();
+	after = 50;
+	assert_true(fabs(cost_of_call(work, call) - 2.0 * (30 + 2 * LOOK + 50)) < 2);
+	rec_close();
+}
+
+static void test_nothing_known(void **state)
+{
+	(void)state;
+	before = 30, after = 50;
+	assert_true(cost(5) == 0); /* no look yet */
+}
+
+/* Events that are watched are not kept, however many. */
+static void test_nothing_kept(void **state)
+{
+	struct errbuf err;
+	struct play p;
+	uint32_t n = 0;
+
+	(void)state;
+	own_clock_begin();
+	assert_int_equal(play_begin(&p, PLAY_CHAOS, NULL, NULL, 0, 1, 0, 0, &err), 0);
+	rec_watch(on_event);
+	while (n < 300000 && play_one(&p))
+		n++;
+	assert_int_equal(n, 300000);
+	assert_int_equal(rec.n_events, n);
+	assert_true(rec.live->stream_first > n / 2); /* so many were thrown away */
+	assert_int_equal(rec.pages.n_kept, 0);
+	assert_int_equal(fold_length(rec.fold), 0);
+	rec_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_where_the_program_is),
+		cmocka_unit_test(test_nothing_known),
+		cmocka_unit_test(test_nothing_kept),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
