@@ -274,7 +274,7 @@ static void add_rank(struct info *o, struct info_rank *ir, const struct trace_ra
 	ir->present = true;
 	ir->wall = k->wall_ns * 1e-9;
 	ir->polls = k->defs.proc.polls;
-	ir->overhead = k->defs.proc.overhead_ticks * k->defs.proc.ns_per_tick * 1e-9 * (double)ir->events;
+	ir->overhead = (double)k->defs.proc.end_ticks * k->defs.proc.ns_per_tick * 1e-9 - ir->wall;
 	ir->polling = (double)k->defs.proc.poll_ticks * k->defs.proc.ns_per_tick * 1e-9;
 	ir->state[TSTATE_WORKING] += ir->compute;
 	ir->state[TSTATE_WAITING] += ir->polling;

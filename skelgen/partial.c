@@ -134,10 +134,13 @@ static int rank_times(const struct skel_tree *tree, uint32_t rank, struct partia
 static int plan_fill(const struct skel_tree *tree, const struct skel_node *loop, struct partial_plan *p, struct errbuf *err)
 {
 	for (uint32_t r = 0; r < tree->n_ranks; r++) {
+		const struct trace_rank *k = trace_get_rank(tree->trace, r);
+
 		if (rank_events(tree, p, loop, r, &p->stop.rank[r], err) < 0 ||
 		    rank_times(tree, r, p, err) < 0)
 			return -1;
-		p->end_ns[r] = trace_get_rank(tree->trace, r)->wall_ns;
+		p->end_ns[r] = (double)k->defs.proc.end_ticks * k->defs.proc.ns_per_tick -
+			       (double)k->events.length * partial_recorder_ns(k);
 		p->planned_s = fmax(p->planned_s, p->traced_ns[r][PARTIAL_MARKS - 1] * 1e-9);
 		if (p->traced_ns[r][0] >= p->traced_ns[r][PARTIAL_MARKS - 1] ||
 		    p->end_ns[r] < p->traced_ns[r][PARTIAL_MARKS - 1])

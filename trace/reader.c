@@ -268,11 +268,26 @@ static void read_end(struct trace *t, uint32_t rank, uint64_t *after_ns)
 	note_damage(t, UINT32_MAX, why);
 }
 
+/*
+ * From MPI_Init to MPI_Finalize without the recorder: neither what each event cost nor what took long once in a while, a page to
+ * be compressed first of all, and is in no state and no unsuccessful test.
+ */
+static double program_ticks(const struct trace_proc *p, uint64_t events)
+{
+	double all = (double)p->end_ticks, known = (double)p->poll_ticks;
+
+	for (int s = 0; s < TSTATE_N; s++)
+		known += (double)p->state_ticks[s];
+	if (p->finalized && known > (double)p->poll_ticks && known < all)
+		all = known;
+	all -= p->overhead_ticks * (double)events;
+	return all > 0 ? all : 0;
+}
+
 static void settle_ranks(struct trace *t)
 {
 	for (uint32_t r = 0; r < t->n_ranks; r++) {
 		struct trace_rank *k = &t->rank[r];
-		double ticks;
 
 		k->present = k->defs.n_comm && k->events.body;
 		if (!k->present) {
@@ -283,9 +298,8 @@ static void settle_ranks(struct trace *t)
 			note_damage(t, UINT32_MAX, why);
 			continue;
 		}
-		ticks = (double)k->defs.proc.end_ticks - k->defs.proc.overhead_ticks * (double)k->events.length;
 		read_end(t, r, &k->defs.proc.after_ns);
-		k->wall_ns = (ticks > 0 ? ticks : 0) * k->defs.proc.ns_per_tick;
+		k->wall_ns = program_ticks(&k->defs.proc, k->events.length) * k->defs.proc.ns_per_tick;
 		if (!k->defs.proc.finalized)
 			t->partial = true;
 	}

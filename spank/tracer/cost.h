@@ -7,8 +7,14 @@
 #ifndef PRECEDENT_SPANK_TRACER_COST_H
 #define PRECEDENT_SPANK_TRACER_COST_H
 
+#include <stdint.h>
+
 /* Ticks of one call; 0 before the recorder's first look. plain and recorded make the same call, which takes no time to speak
  * of; some thousands of the latter become events, so that nothing of the program's may come after. */
 double cost_of_call(void (*plain)(void), void (*recorded)(void));
+
+/* Once a run is recorded and rec_end is through: rec.cost_factor. By events that are recorded nowhere, of the call site of the
+ * last one, MPI_Finalize's; no function of MPI is called. */
+void cost_measure(uintptr_t ra, uintptr_t cfa);
 
 #endif

@@ -153,7 +153,9 @@ static void journal_new(void)
 
 double rec_overhead(void)
 {
-	return rec.overhead_n ? rec.overhead_sum / (double)rec.overhead_n : 0.0;
+	double looks = rec.overhead_n ? rec.overhead_sum / (double)rec.overhead_n : 0.0;
+
+	return rec.cost_factor > 0 ? looks * rec.cost_factor : looks;
 }
 
 static void flush(void)

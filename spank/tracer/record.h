@@ -86,6 +86,7 @@ struct recorder {
 	const char *ended;       /* why recording stopped early; what is there is a trace */
 	double overhead_sum;
 	uint64_t overhead_n;
+	double cost_factor;    /* how many times these looks recording a call takes, see cost.h; 0: not known */
 	bool broken;             /* there will be no trace */
 	void (*watch)(uint32_t sym, uint64_t gap, uint64_t tick); /* see rec_watch */
 	void (*define)(struct trace_defs *d);
@@ -262,7 +263,7 @@ void rec_go(const struct spill_header *facts);
 void rec_stop(const char *why);
 /* Encode what is left; recording is off afterwards. */
 void rec_end(void);
-/* Ticks that the recorder takes for an event, by its own looks; 0 before the first. */
+/* Ticks that the recorder takes for an event, by its own looks or, once cost_factor is known, in all; 0 before the first look. */
 double rec_overhead(void);
 /* What the recorder knows of the process. */
 void rec_facts(struct trace_proc *p);

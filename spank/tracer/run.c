@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "spank/tracer/cost.h"
 #include "spank/tracer/facts.h"
 #include "spank/tracer/handles.h"
 #include "spank/tracer/mpilib.h"
@@ -238,6 +239,7 @@ void run_before_finalize(uint16_t fn, uintptr_t ra, uintptr_t cfa)
 	mark_event(fn, NULL, 0, ra, cfa);
 	sample_end();
 	rec_end();
+	cost_measure(ra, cfa);
 	run.wanted = false;
 	end = gather_trace(&run);
 	if (end == GATHERED_NOT_WRITTEN)

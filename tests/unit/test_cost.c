@@ -120,6 +120,33 @@ static void test_nothing_kept(void **state)
 	rec_close();
 }
 
+/* At the end of a run: the factor, and nothing else is changed. */
+static void test_measured_at_the_end(void **state)
+{
+	struct errbuf err;
+	struct play p;
+	struct recorder was;
+	double looks;
+
+	(void)state;
+	before = 0, after = 0;
+	own_clock_begin();
+	assert_int_equal(play_begin(&p, PLAY_LOOP, NULL, NULL, 0, 1, 0, 0, &err), 0);
+	for (int i = 0; i < 5000; i++)
+		assert_true(play_one(&p));
+	rec_end();
+	looks = rec_overhead();
+	assert_true(fabs(looks - LOOK) < 1);
+	was = rec;
+	cost_measure((uintptr_t)call, 0);
+	assert_true(fabs(rec.cost_factor - 2) < 0.05); /* two looks an event, one of them within what it tells */
+	assert_true(fabs(rec_overhead() - 2 * LOOK) < 2);
+	assert_true(rec.n_events == was.n_events && rec.last_end == was.last_end && rec.live == was.live && rec.stream == was.stream);
+	assert_true(rec.sigs.n == was.sigs.n && rec.sigs.n_pool == was.sigs.n_pool && rec.n_journaled == was.n_journaled);
+	assert_true(!rec.on && !rec.ended && !rec.watch && rec.structure_max == was.structure_max);
+	rec_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +154,7 @@ int main(void)
 		cmocka_unit_test(test_where_the_program_is),
 		cmocka_unit_test(test_nothing_known),
 		cmocka_unit_test(test_nothing_kept),
+		cmocka_unit_test(test_measured_at_the_end),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

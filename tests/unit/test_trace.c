@@ -63,6 +63,9 @@ static void fill_defs(struct trace_defs *d, uint32_t rank)
 	}
 	d->proc = (struct trace_proc){.host = strdup("node1"), .program = strdup("/bin/app"), .ns_per_tick = 0.5,
 				      .end_ticks = 10000000, .overhead_ticks = 2, .finalized = 1};
+	if (rank) /* of the rest, 100,000 ticks, the recorder took all at once */
+		memcpy(d->proc.state_ticks, (uint64_t[]){1000000, 7000000, 500000, 500000}, sizeof(d->proc.state_ticks)),
+			d->proc.poll_ticks = 900000;
 }
 
 static uint32_t symbol(uint32_t rank, uint32_t i)
@@ -177,7 +180,8 @@ static void test_round_trip(void **state)
 	assert_string_equal(k->defs.op[0].name, "MPI_SUM");
 	assert_int_equal(k->defs.site[0].offset[0], 0x1234);
 	assert_int_equal(sig_scalar(&k->defs, 1, TK_COMM, 99), 1);
-	assert_true(k->wall_ns == (10000000 - 2.0 * EVENTS) * 0.5);
+	assert_true(k->wall_ns == (10000000 - 100000 - 2.0 * EVENTS) * 0.5);
+	assert_true(trace_get_rank(t, 0)->wall_ns == (10000000 - 2.0 * EVENTS) * 0.5);
 	assert_null(trace_get_rank(t, RANKS));
 	trace_close(t);
 }
