@@ -19,6 +19,7 @@
 
 #define TAG_HERE   1
 #define TAG_DONE   2
+#define TAG_COST   3
 #define ABORT_CODE 87
 #define PLAN_MAX   (1 << 30)
 #define SPIN       1000
@@ -172,17 +173,22 @@ static void say_goodbye(void)
 		finalize(NULL, 0);
 }
 
+/* A message to itself, which no receive of the program's can take. */
 static char cost_out, cost_in;
 
 static void plain_call(void)
 {
-	mpi.Sendrecv(&cost_out, 1, MPI_BYTE, 0, 0, &cost_in, 1, MPI_BYTE, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+	int me = stop.run->world_rank;
+
+	mpi.Sendrecv(&cost_out, 1, MPI_BYTE, me, TAG_COST, &cost_in, 1, MPI_BYTE, me, TAG_COST, stop.comm, MPI_STATUS_IGNORE);
 }
 
 /* As the program's calls go: by the name that all see. */
 static void recorded_call(void)
 {
-	MPI_Sendrecv(&cost_out, 1, MPI_BYTE, 0, 0, &cost_in, 1, MPI_BYTE, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+	int me = stop.run->world_rank;
+
+	MPI_Sendrecv(&cost_out, 1, MPI_BYTE, me, TAG_COST, &cost_in, 1, MPI_BYTE, me, TAG_COST, stop.comm, MPI_STATUS_IGNORE);
 }
 
 /* ns that are left of ticks; marks do not go backwards. */
@@ -196,16 +202,16 @@ static uint64_t without(uint64_t ticks, double recorder, double ns_per_tick, uin
 static void stop_here(void)
 {
 	uint64_t mono = clock_true_ns(CLOCK_MONOTONIC) - stop.run->start_mono_ns, ticks = clock_ticks() - rec.start;
-	double ns_per_tick = ticks ? (double)mono / (double)ticks : 1, gap_cost = rec_overhead(), cost = cost_of_call(plain_call, recorded_call);
+	double ns_per_tick = ticks ? (double)mono / (double)ticks : 1, cost = cost_of_call(plain_call, recorded_call);
 
 	rec.on = false;
 	stop.marks.before_ns = stop.run->before_ns;
 	stop.marks.init_ns = stop.run->init_ns;
 	for (uint32_t m = 0; m < stop.plan.n_mark; m++) {
-		double n = (double)stop.plan.rank->event[m];
+		double recorder = cost * (double)stop.plan.rank->event[m];
 
-		stop.marks.t_ns[m] = without(stop.tick[m], cost * n, ns_per_tick, m ? stop.marks.t_ns[m - 1] : 0);
-		stop.marks.gap_ns[m] = without(stop.gap[m], gap_cost * n, ns_per_tick, m ? stop.marks.gap_ns[m - 1] : 0);
+		stop.marks.t_ns[m] = without(stop.tick[m], recorder, ns_per_tick, m ? stop.marks.t_ns[m - 1] : 0);
+		stop.marks.gap_ns[m] = without(stop.gap[m], recorder, ns_per_tick, m ? stop.marks.gap_ns[m - 1] : 0);
 	}
 	meet();
 	say_goodbye();
