@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "skelgen/runtime/kernel.h"
+
 #define REG_COUNT 1     /* of the repeated instructions: cx, */
 #define REG_FROM  6     /* si */
 #define REG_TO    7     /* and di */
@@ -12,9 +14,6 @@
 #define LONG      8192  /* bytes of a piece that a library may do by a repeated instruction: from 2 to 8 KiB on */
 #define PAGE      4096  /* the grain of what is met again: processors interrupt the instruction between pages, most of the time */
 #define TOO_LONG  (1ull << 40)
-/* All of a piece is gone through before any of it is met again, and as much else of the program's in between: caches keep what
- * takes a third of them, with a margin. */
-#define ROOM      (8.0 / 3)
 
 /* What is done, and the registers that say where it is and how far it has to go. */
 struct string {
@@ -148,11 +147,11 @@ int mix_string(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, 
 	/* A few samples say little of where it is, but each says how much is to come; the most of n is short by one part of n + 1. */
 	most *= n ? 1 + 1.0 / n : 0;
 	bytes = fmax(bytes, s.kind == MIX_COPY ? 2 * most : most);
-	level = mix_level(cache, bytes * ROOM);
+	level = mix_level(cache, bytes * KERNEL_STRING_ROOM);
 	/* What the first level holds is done as it is in the second. */
 	use->share[cls[s.kind][level ? level - 1 : 0]] = 1;
 	/* In memory as cold as in the program: an array of as much as passes in between. */
 	if (level)
-		use->bytes[level - 1] = level == TSAMPLE_LEVELS ? bytes * ROOM : bytes;
+		use->bytes[level - 1] = level == TSAMPLE_LEVELS ? bytes * KERNEL_STRING_ROOM : bytes;
 	return 1;
 }

@@ -220,6 +220,7 @@ static void shape_choose(const struct caches *c, int ranks)
 
 	caches_shape(c, ranks, &blocks.cal.shape);
 	caches_shape_like(c, ranks, blocks.worked_on, &blocks.cal.shape);
+	caches_shape_strings(c, ranks, blocks.worked_on[LEVEL_MEM], blocks.cal.classes, own_memory(blocks.cal.classes), &blocks.cal.shape);
 	blocks.cal.shape.vector_bits = bits;
 	blocks.cal.shape.packed = packed;
 	blocks.cal.shape.row = row;

@@ -2,6 +2,7 @@
 /* Sizes of caches and memory: see caches.h. */
 #include "skelgen/runtime/caches.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,11 +194,17 @@ void caches_shape(const struct caches *c, int ranks, struct kernel_shape *out)
 		out->bytes[l] = at_least(out->bytes[l] / LEVEL_UNIT * LEVEL_UNIT, LEVEL_LEAST);
 }
 
+/* So that a round over it finds none of it in the last cache. */
+static uint64_t memory_least(uint64_t share)
+{
+	return at_least(share + share / 2, MEM_LEAST);
+}
+
 void caches_shape_like(const struct caches *c, int ranks, const double want[LEVEL_N], struct kernel_shape *shape)
 {
 	uint64_t l1 = c->l1 > 0 ? c->l1 : USUAL_L1, l2 = c->l2 > 0 ? c->l2 : USUAL_L2, share = l3_share(c, ranks);
 	const uint64_t least[LEVEL_N] = {[LEVEL_L2] = 2 * l1, [LEVEL_L3] = l2 + l2 / 2,
-					 [LEVEL_MEM] = at_least(share + share / 2, MEM_LEAST)},
+					 [LEVEL_MEM] = memory_least(share)},
 		       most[LEVEL_N] = {[LEVEL_L2] = l2 * 3 / 4, [LEVEL_L3] = at_least(at_most(share * 3 / 4, L3_MOST), l2 + l2 / 2),
 					[LEVEL_MEM] = memory_most(share)};
 
@@ -207,6 +214,19 @@ void caches_shape_like(const struct caches *c, int ranks, const double want[LEVE
 		shape->bytes[l] = at_most(at_least((uint64_t)want[l], least[l]), most[l]);
 		shape->bytes[l] = at_least(shape->bytes[l] / LEVEL_UNIT * LEVEL_UNIT, LEVEL_LEAST);
 	}
+}
+
+void caches_shape_strings(const struct caches *c, int ranks, double want, unsigned classes, uint64_t passed, struct kernel_shape *shape)
+{
+	double piece = want / KERNEL_STRING_ROOM, bytes;
+	uint64_t least = memory_least(l3_share(c, ranks));
+
+	if (!(want > 0 && want < 1e15) || !kernel_is_strings(classes, LEVEL_MEM))
+		return;
+	bytes = piece + (want - piece) * (1 - fmin(1, (double)passed / piece));
+	bytes = fmax(bytes, passed < least ? (double)(least - passed) : 0);
+	bytes = fmax(bytes, (double)shape->bytes[LEVEL_L3]);
+	shape->bytes[LEVEL_MEM] = at_most(shape->bytes[LEVEL_MEM], at_least((uint64_t)bytes / LEVEL_UNIT * LEVEL_UNIT, LEVEL_LEAST));
 }
 
 uint64_t caches_memory(const struct caches *c, int ranks)

@@ -66,6 +66,20 @@ static int needs(unsigned classes, int level, int chain)
 	return 0;
 }
 
+int kernel_is_strings(unsigned classes, int level)
+{
+	int strings = 0;
+
+	for (int c = 0; c < CLASS_N; c++) {
+		if (!HAS(classes, c) || kernel_level(c) != level)
+			continue;
+		if (!is_string(c))
+			return 0;
+		strings = 1;
+	}
+	return strings;
+}
+
 uint64_t kernel_bytes(const struct kernel_shape *s, unsigned classes)
 {
 	uint64_t sum = sizeof(struct kernel);

@@ -21,6 +21,10 @@ enum kernel_level { LEVEL_L2, LEVEL_L3, LEVEL_MEM, LEVEL_N };
 #define LEVEL_LEAST (2 * LEVEL_UNIT)
 #define LEVEL_MOST  (1ull << 30)
 
+/* A piece of memory that is set or copied is gone through before any of it is met again, and as much else of the program's in between: caches
+ * keep what takes a third of them, with a margin. So many times as large is the array of these classes. */
+#define KERNEL_STRING_ROOM (8.0 / 3)
+
 #define KERNEL_ROW_LEAST 16
 #define KERNEL_ROW_MOST  512
 
@@ -35,7 +39,9 @@ struct kernel_shape {
 struct kernel;
 
 const char *kernel_name(int c);
-/* Bytes that the data of these classes (bits 1 << class) take. */
+/* Are fills and copies all that these classes (bits 1 << class) do at this level? */
+int kernel_is_strings(unsigned classes, int level);
+/* Bytes that the data of these classes take. */
 uint64_t kernel_bytes(const struct kernel_shape *s, unsigned classes);
 /* Allocate and touch what these classes need; NULL without memory. */
 struct kernel *kernel_create(const struct kernel_shape *s, unsigned classes);

@@ -112,8 +112,7 @@ static uint64_t lay_out(const struct own_image *image, uint64_t begin[OWN_WALKS]
 	return at;
 }
 
-/* Bytes that loops of these classes go through. */
-static size_t memory_of(unsigned classes)
+uint64_t own_memory(unsigned classes)
 {
 	uint64_t begin[OWN_WALKS], bytes[OWN_WALKS], most = 0, all;
 
@@ -121,7 +120,7 @@ static size_t memory_of(unsigned classes)
 		all = classes >> (CLASS_OWN_0 + i) & 1 ? lay_out(&taken.image[i], begin, bytes) : 0;
 		most = all > most ? all : most;
 	}
-	return (size_t)most;
+	return most;
 }
 
 static void fill_memory(struct own *o)
@@ -265,7 +264,7 @@ static void with_small_numbers(unsigned before) { (void)before; }
 struct own *own_create(unsigned classes)
 {
 	struct own *o = calloc(1, sizeof *o);
-	size_t memory = memory_of(classes);
+	size_t memory = (size_t)own_memory(classes);
 
 	if (o != NULL)
 		o->before = without_small_numbers();

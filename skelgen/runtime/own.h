@@ -69,10 +69,13 @@ int own_take(const struct own_image *image, int n, const char **why);
 /* Areas of a loop are made so much smaller that they are no more than so many bytes: OWN_WALKS_MOST, unless this is less. */
 void own_bound(uint64_t bytes);
 
+/* Bytes that loops of these classes (bits 1 << class) go through; all of a thread go through the same. */
+uint64_t own_memory(unsigned classes);
+
 /* One thread's loops. From when they are made until they are destroyed numbers that are too small for normal ones are none, for all that the
  * thread computes. */
 struct own;
-/* Of these classes (bits 1 << class); NULL without memory, or where nothing may be executed that was written. */
+/* Of these classes; NULL without memory, or where nothing may be executed that was written. */
 struct own *own_create(unsigned classes);
 void own_destroy(struct own *o);
 /* Class c; one that has no code is an empty loop. */

@@ -84,6 +84,8 @@ static struct own *open_own(const struct buf *code, uint32_t needs)
 	const char *why = NULL;
 
 	assert_int_equal(own_take(&image, 1, &why), 0);
+	assert_true(own_memory(1u << CLASS_OWN_0) == (walks_by > 0 ? AREA + OWN_PAGE : 0));
+	assert_true(own_memory(1u << CLASS_OWN_1 | 1u << CLASS_FILL_MEM) == 0);
 	return own_create(1u << CLASS_OWN_0);
 }
 
