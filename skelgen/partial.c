@@ -252,7 +252,7 @@ static double loop_left(const struct partial_plan *p, const struct stop_marks *m
 	for (uint32_t r = 0; r < m->n_ranks; r++)
 		work = fmax(work, (double)(m->rank[r].gap_ns[last] - m->rank[r].gap_ns[0]));
 	work = fmin(work, took);
-	trust = fmax(partial_change_beyond(&p->work), partial_windows_follow(p, m));
+	trust = partial_work_trust(p, m);
 	left = times * (work * exp(trust * p->work.log) + (took - work) * exp(partial_change_beyond(&p->calls) * p->calls.log));
 	*doubt = times * work * fmin(fabs(exp(p->work.log) - exp(trust * p->work.log)), fabs(exp(p->work.log) - 1) / 2);
 	return left;

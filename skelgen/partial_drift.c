@@ -19,7 +19,9 @@
 #define LEAST_CALLS  0.2  /* and calls */
 #define CHANCE	     2.0  /* times the deviation of a block */
 #define ALIKE	     0.03 /* relative deviation of a window's computation that says nothing */
-#define FOLLOWS	     0.8  /* of the square of the correlation: windows are long here where they were long in the trace */
+/* Of the square of the correlation: windows are long here where they were long in the trace, a little, and for sure. */
+#define FOLLOWS_LEAST 0.6
+#define FOLLOWS	     0.9
 
 /* Mean iteration of each block, ns: computation of the rank that has most of it, calls of the rank that has least. */
 struct blocks {
@@ -211,10 +213,16 @@ double partial_change_beyond(const struct partial_change *c)
 	return d > c->chance && isfinite(d) ? 1 - c->chance * c->chance / (d * d) : 0;
 }
 
-double partial_windows_follow(const struct partial_plan *p, const struct stop_marks *m)
+/* How the windows here follow those of the trace, deviations from the mean of either: the slope, as far as those of the trace differ at all,
+ * and the square of the correlation. */
+struct likeness {
+	double slope, square, differ;
+};
+
+static struct likeness windows_alike(const struct partial_plan *p, const struct stop_marks *m)
 {
 	double x[PARTIAL_BATCHES], y[PARTIAL_BATCHES], sx = 0, sy = 0, xx = 0, xy = 0, yy = 0;
-	const double n = PARTIAL_BATCHES;
+	const double n = PARTIAL_BATCHES, nothing = n * ALIKE * ALIKE;
 
 	for (uint32_t b = 0; b < PARTIAL_BATCHES; b++) {
 		double most = 0;
@@ -224,7 +232,7 @@ double partial_windows_follow(const struct partial_plan *p, const struct stop_ma
 		x[b] = p->window_work_ns[b];
 		y[b] = most / (double)p->made[b];
 		if (!(x[b] > 0) || !(y[b] > 0))
-			return 0;
+			return (struct likeness){0, 0, 0};
 		sx += x[b];
 		sy += y[b];
 	}
@@ -235,5 +243,18 @@ double partial_windows_follow(const struct partial_plan *p, const struct stop_ma
 		xy += dx * dy;
 		yy += dy * dy;
 	}
-	return xy > 0 && xy * xy > FOLLOWS * xx * yy ? fmin(1, xy / (xx + n * ALIKE * ALIKE)) : 0;
+	if (!(xy > 0))
+		return (struct likeness){0, 0, 0};
+	return (struct likeness){fmin(1, xy / (xx + nothing)), xy * xy / (xx * yy), xx / (xx + nothing)};
+}
+
+double partial_work_trust(const struct partial_plan *p, const struct stop_marks *m)
+{
+	const double n = PARTIAL_BATCHES;
+	struct likeness l = windows_alike(p, m);
+	double strange = fmin(1, (1 - l.square) * (n - 1) / (n - 2)), ramp = fmax(0, fmin(1, (l.square - FOLLOWS_LEAST) / (FOLLOWS - FOLLOWS_LEAST)));
+	struct partial_change c = p->work;
+
+	c.chance = fmax(fmin(LEAST_WORK, c.chance), c.chance * sqrt(1 - l.differ * (1 - strange)));
+	return fmax(partial_change_beyond(&c), l.slope * ramp);
 }

@@ -29,7 +29,8 @@ struct partial_change partial_change_of(const double *v, const uint64_t *weight,
 /* Share of a change to be believed, 0 .. 1: what is beyond chance. */
 double partial_change_beyond(const struct partial_change *c);
 
-/* The same by the windows: whether those which compute longer in the trace do so here. */
-double partial_windows_follow(const struct partial_plan *p, const struct stop_marks *m);
+/* The same of computation, by what the windows say of chance: as far as those which compute longer in the trace do so here, iterations
+ * differ in the program itself, and a difference from one block to the next is none of chance. */
+double partial_work_trust(const struct partial_plan *p, const struct stop_marks *m);
 
 #endif

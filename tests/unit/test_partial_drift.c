@@ -264,10 +264,67 @@ static void test_change(void **state)
 	assert_true(believed < 10);
 }
 
+/* ---- what windows say of chance ---- */
+
+/* Of a change by e to the -1 in a trace whose blocks differ by `chance`: what is believed where windows took x there and y here, ns. */
+static double trust_of(const double *x, const double *y, double chance)
+{
+	struct marks_rank one = {.t_ns = {0}};
+	struct stop_marks m = {.n_ranks = 1, .n_mark = PARTIAL_MARKS, .rank = &one};
+	struct partial_plan p = {.work = {-1, chance}};
+
+	for (uint32_t b = 0; b < PARTIAL_BATCHES; b++) {
+		p.window_work_ns[b] = x[b];
+		p.made[b] = 1;
+		one.gap_ns[b + 1] = one.gap_ns[b] + (uint64_t)y[b];
+	}
+	return partial_work_trust(&p, &m);
+}
+
+static void test_windows_trust(void **state)
+{
+	static const double own[PARTIAL_BATCHES] = {22e6, 30e6, 20e6, 31e6, 25e6}, even[PARTIAL_BATCHES] = {25e6, 25e6, 25e6, 25e6, 25e6};
+	const struct partial_change half = {-1, 0.7}, great = {-1, 2};
+	double y[PARTIAL_BATCHES], x[PARTIAL_BATCHES], before = 1, chance, wrong = 0;
+
+	(void)state;
+	/* They follow: then nothing is chance, however much blocks differ. */
+	for (uint32_t b = 0; b < PARTIAL_BATCHES; b++)
+		y[b] = 40 * own[b];
+	assert_true(trust_of(own, y, 0.7) > 0.95 && trust_of(own, y, 5) > 0.95);
+	/* They say nothing, or are long where they were short: what is beyond chance, as ever. */
+	chance = partial_change_beyond(&half);
+	assert_true(fabs(trust_of(even, own, 0.7) - chance) < 1e-9 && fabs(trust_of(own, even, 0.7) - chance) < 1e-9);
+	for (uint32_t b = 0; b < PARTIAL_BATCHES; b++)
+		y[b] = 50e6 - own[b];
+	assert_true(fabs(trust_of(own, y, 0.7) - chance) < 1e-9 && trust_of(own, y, 2) == partial_change_beyond(&great));
+	/* The less they follow, the less is believed; and two runs that are nearly alike are told nearly the same. */
+	for (int k = 0; k <= 400; k++) {
+		double now;
+
+		for (uint32_t b = 0; b < PARTIAL_BATCHES; b++)
+			y[b] = own[b] + k * 0.05e6 * noise(0, (int)b, 9);
+		now = trust_of(own, y, 0.7);
+		assert_true(now >= 0 && now <= 1 && now >= chance - 1e-9 && fabs(now - before) < 0.03);
+		before = k == 0 || now < before ? now : before;
+	}
+	assert_true(before < chance + 0.05);
+	/* Mere noise on either side is seldom taken for the program's. */
+	for (int k = 0; k < 1000; k++) {
+		for (uint32_t b = 0; b < PARTIAL_BATCHES; b++) {
+			x[b] = 25e6 * (1 + 0.3 * noise(1, (int)b, (uint32_t)k + 10));
+			y[b] = 25e6 * (1 + 0.3 * noise(2, (int)b, (uint32_t)k + 10));
+		}
+		wrong += trust_of(x, y, 1.5) > 0.3;
+	}
+	print_message("# of runs whose windows are noise %.1f %% are believed\n", wrong / 10);
+	assert_true(wrong < 120);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_disturbed), cmocka_unit_test(test_own), cmocka_unit_test(test_messages), cmocka_unit_test(test_left_out),
-					   cmocka_unit_test(test_doubt), cmocka_unit_test(test_change)};
+					   cmocka_unit_test(test_doubt), cmocka_unit_test(test_change), cmocka_unit_test(test_windows_trust)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
