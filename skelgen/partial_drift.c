@@ -4,7 +4,8 @@
  * see partial.h. The traced run had its own disturbances, which are no property of the program: what others had of a
  * rank's processor is taken out, of ranks the one counts that computes most, or waits least, and of a difference only
  * what is beyond that from one block of iterations to the next (the mean square of successive differences, which a drift
- * or a phase hardly adds to). The weight is that of shrinking a mean towards zero, as in predictor/estimate.c.
+ * or a phase hardly adds to), as far as the windows of this run do not follow those of the traced one: where they do, iterations differ
+ * in the program itself. The weight is that of shrinking a mean towards zero, as in predictor/estimate.c.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -213,8 +214,8 @@ double partial_change_beyond(const struct partial_change *c)
 	return d > c->chance && isfinite(d) ? 1 - c->chance * c->chance / (d * d) : 0;
 }
 
-/* How the windows here follow those of the trace, deviations from the mean of either: the slope, as far as those of the trace differ at all,
- * and the square of the correlation. */
+/* How the windows here follow those of the trace, deviations from the mean of either: the slope and the square of the correlation; and how much
+ * those of the trace differ at all, 0 .. 1. */
 struct likeness {
 	double slope, square, differ;
 };
