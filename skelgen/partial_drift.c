@@ -253,7 +253,8 @@ double partial_work_trust(const struct partial_plan *p, const struct stop_marks 
 {
 	const double n = PARTIAL_BATCHES;
 	struct likeness l = windows_alike(p, m);
-	double strange = fmin(1, (1 - l.square) * (n - 1) / (n - 2)), ramp = fmax(0, fmin(1, (l.square - FOLLOWS_LEAST) / (FOLLOWS - FOLLOWS_LEAST)));
+	double strange = fmin(1, (1 - l.square) * (n - 1) / (n - 2)); /* of the squares: not the program's */
+	double ramp = fmax(0, fmin(1, (l.square - FOLLOWS_LEAST) / (FOLLOWS - FOLLOWS_LEAST)));
 	struct partial_change c = p->work;
 
 	c.chance = fmax(fmin(LEAST_WORK, c.chance), c.chance * sqrt(1 - l.differ * (1 - strange)));
