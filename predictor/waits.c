@@ -31,6 +31,7 @@ struct check {
 struct waits {
 	struct places places;
 	int64_t generation;
+	int64_t submitted; /* the latest submission looked at */
 	int64_t started;   /* when the latest job began that was noted */
 	int64_t wanted;	   /* when questions were last looked for, ... */
 	uint64_t wanted_hash; /* ... and for which programs */
@@ -112,14 +113,30 @@ static int note_job(struct look *l, const struct cluster_job *job)
 	if (job->het || !job->batch || !job->nodes || comment_parse(job->admin_comment, &c) < 0 || c.act == ACT_PROBE ||
 	    !identity_key_valid(c.key))
 		return 0;
-	if (c.mode == MODE_PLACE)
-		l->w->placing = l->now;
 	shape_of(job, &shape);
 	if (!note_once(l->w, c.key, shape.id, l->now))
 		return 0;
 	if (store_shape_put(l->env->store, &shape, l->errp) < 0)
 		return -1;
 	return store_program_shape(l->env->store, c.key, shape.id, l->errp);
+}
+
+/* Whoever asks for mode place is told that waits are asked from now on, whatever becomes of his job. */
+static void note_wishes(struct look *l)
+{
+	int64_t since = l->w->submitted - 2;
+	struct job_comment c;
+
+	for (size_t i = 0; i < l->snap->n; i++) {
+		const struct cluster_job *job = &l->snap->jobs[i];
+
+		if (job->submit_time < since)
+			continue;
+		if (job->submit_time > l->w->submitted)
+			l->w->submitted = job->submit_time;
+		if (job->admin_comment[0] && comment_parse(job->admin_comment, &c) == 0 && c.mode == MODE_PLACE)
+			l->w->placing = l->now;
+	}
 }
 
 static int note_jobs(struct look *l)
@@ -439,6 +456,7 @@ static int learn(struct look *l)
 	int64_t generation;
 	uint64_t hash;
 
+	note_wishes(l);
 	if (note_jobs(l) < 0)
 		return -1;
 	memset(w->programs, 0, sizeof(w->programs));

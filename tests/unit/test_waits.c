@@ -195,10 +195,27 @@ static void test_nobody_places(void **state)
 	job_submit(7, KEY, MODE_LIMIT);
 	assert_int_equal(poll_after(1), 0);
 	assert_int_equal(o.places.n_waits, 2); /* what would be asked is known */
-	job_submit(8, KEY, MODE_PLACE); /* somebody asks for it himself */
 	w->now += 100;
-	w->jobs[1].start_time = w->now;
+	job_submit(8, KEY, MODE_PLACE); /* somebody asks for it himself */
 	assert_int_equal(poll_after(1), 2);
+}
+
+/* ... also whose job was seen only when it waited, or was cancelled. */
+static void test_wish_of_a_cancelled_job(void **state)
+{
+	struct cluster_job *j;
+
+	(void)state;
+	w->conf.mode = MODE_LIMIT;
+	job_submit(7, KEY, MODE_LIMIT);
+	assert_int_equal(poll_after(1), 0);
+	w->now += 100;
+	j = job_submit(8, KEY, MODE_PLACE);
+	j->nodes = 1; /* a guess: not its shape */
+	j->phase = CLUSTER_ENDED;
+	j->end_state = "CANCELLED";
+	assert_int_equal(poll_after(1), 2);
+	assert_int_equal(o.places.n_shapes, 1);
 }
 
 static void test_bounded(void **state)
@@ -368,8 +385,8 @@ static void test_buckets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		W(test_asks), W(test_nobody_places), W(test_bounded), W(test_keeps_away), W(test_refused),
-		W(test_queue), W(test_doors),	     W(test_store),   W(test_buckets),
+		W(test_asks), W(test_nobody_places), W(test_wish_of_a_cancelled_job), W(test_bounded), W(test_keeps_away),
+		W(test_refused), W(test_queue), W(test_doors), W(test_store), W(test_buckets),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
