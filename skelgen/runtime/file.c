@@ -10,6 +10,7 @@
 
 #include "skelgen/runtime/runtime.h"
 #include "skelgen/runtime/scratch.h"
+#include "skelgen/runtime/scratch_path.h"
 
 #define SPIN_NS 100e3 /* shorter delays, and the end of longer ones, are spent on the processor: a sleep is too coarse */
 
@@ -46,7 +47,7 @@ void skel_files_print(FILE *f)
 
 void skel_files_remove(void)
 {
-	skel_scratch_remove();
+	scratch_paths_remove();
 }
 
 void skel_files_unknown(int n)

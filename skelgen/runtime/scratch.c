@@ -9,8 +9,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,13 +17,12 @@
 
 #include "skelgen/runtime/runtime.h"
 #include "skelgen/runtime/scratch.h"
-#include "skelgen/runtime/scratch_name.h"
+#include "skelgen/runtime/scratch_path.h"
 
 #define RANK_BYTES  ((int64_t)256 << 20)
 #define TOTAL_BYTES ((int64_t)4 << 30)
 #define LEAST_BYTES 4096 /* of a rank in a file */
 #define PROBE_BYTES 65536
-#define PATH_BYTES  1024
 
 struct scratch {
 	MPI_File f;
@@ -54,8 +51,6 @@ static struct {
 	const char *dir;
 	int on;
 	struct scratch *file;
-	char *volatile *path; /* by file, and one more for the directory's: to be removed by this process */
-	pthread_t maker; /* the thread that makes and removes them */
 	int n, n_request;
 	struct flight *flight;
 	int64_t left;
@@ -65,8 +60,6 @@ static struct {
 	int used;         /* and they mean something */
 	int error; /* of MPI or, negative, of the system: the first failure */
 } state;
-
-static const int caught[] = {SIGTERM, SIGINT, SIGHUP, SIGXCPU};
 
 void skel_scratch_set(const char *dir)
 {
@@ -78,104 +71,14 @@ int skel_scratch_is_open(int k)
 	return state.on && state.file[k].open;
 }
 
-/* ---- whatever ends the process, its files go ---- */
-
-void skel_scratch_remove(void)
-{
-	for (int k = 0; state.path != NULL && k <= state.n; k++)
-		if (state.path[k] != NULL)
-			unlink(state.path[k]);
-}
-
-/*
- * In the thread that makes the files, as another, MPI's own, would miss one that is being made. mpirun kills all ranks as soon
- * as one has ended by the signal, which therefore gives the others time to remove theirs.
- */
-static void on_signal(int number)
-{
-	static const struct timespec others = {.tv_nsec = 300000000};
-
-	if (!pthread_equal(pthread_self(), state.maker)) {
-		pthread_kill(state.maker, number);
-		return;
-	}
-	skel_scratch_remove();
-	nanosleep(&others, NULL);
-	signal(number, SIG_DFL);
-	raise(number);
-}
-
-static void signals_catch(void)
-{
-	struct sigaction old, new = {.sa_handler = on_signal};
-
-	state.maker = pthread_self();
-	sigemptyset(&new.sa_mask);
-	for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
-		if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-			sigaction(caught[i], &new, NULL);
-}
-
-static void path_forget(int k)
-{
-	char *p = state.path[k];
-
-	if (p == NULL)
-		return;
-	unlink(p);
-	state.path[k] = NULL;
-	free(p);
-}
-
 /* ---- the directory ---- */
-
-static void path_make(char path[PATH_BYTES], unsigned number)
-{
-	struct timespec now;
-	char host[64] = "";
-
-	gethostname(host, sizeof host - 1);
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (snprintf(path, PATH_BYTES, "%s/" SKEL_SCRATCH_PREFIX "%s.%d.%llx.%u", state.dir, host, (int)getpid(),
-		     (unsigned long long)now.tv_sec * 1000000000ull + (unsigned long long)now.tv_nsec, number) >= PATH_BYTES)
-		path[0] = '\0';
-}
-
-/* Make file k `bytes` long, of a name that is known to be removed before it is there; 0, or errno. */
-static int file_make(int k, char path[PATH_BYTES], unsigned number, int64_t bytes)
-{
-	char *name;
-	int fd, error = 0;
-
-	path_make(path, number);
-	if (path[0] == '\0')
-		return ENAMETOOLONG;
-	name = strdup(path);
-	if (name == NULL)
-		return ENOMEM;
-	state.path[k] = name;
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0) { /* what has that name is not ours */
-		error = errno;
-		state.path[k] = NULL;
-		free(name);
-		return error;
-	}
-	if (ftruncate(fd, bytes) != 0)
-		error = errno;
-	if (close(fd) != 0 && error == 0)
-		error = errno;
-	if (error != 0)
-		path_forget(k);
-	return error;
-}
 
 /* Can something be written there? 0, or errno. */
 static int directory_probe(void)
 {
 	static const char zeros[PROBE_BYTES];
-	char path[PATH_BYTES];
-	int fd, error = file_make(state.n, path, 0, 0);
+	char path[SCRATCH_PATH_BYTES];
+	int fd, error = scratch_path_make(state.n, path, 0, 0);
 	ssize_t n;
 
 	if (error != 0)
@@ -185,7 +88,7 @@ static int directory_probe(void)
 	error = n < 0 ? errno : n < (ssize_t)sizeof zeros ? ENOSPC : 0;
 	if (fd >= 0 && close(fd) != 0 && error == 0)
 		error = errno;
-	path_forget(state.n);
+	scratch_path_forget(state.n);
 	return error;
 }
 
@@ -209,10 +112,9 @@ void skel_scratch_begin(const struct skel_program *p)
 	if (state.dir == NULL || p->n_files == 0)
 		return;
 	state.n = p->n_files;
-	state.path = skel_alloc((size_t)state.n + 1, sizeof *state.path);
-	atexit(skel_scratch_remove);
-	signals_catch();
-	error = directory_see();
+	error = scratch_paths_begin(state.dir, state.n + 1); /* and one for the directory's probe */
+	if (error == 0)
+		error = directory_see();
 	PMPI_Allreduce(&error, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
 	if (most != 0) {
 		if (skel_rank == 0)
@@ -306,21 +208,21 @@ static void view_reset(struct scratch *s)
 }
 
 /* The file's name to all of its processes, once it is there for all of them. 0, or errno of one that does not see it. */
-static int file_agree(int k, char path[PATH_BYTES])
+static int file_agree(int k, char path[SCRATCH_PATH_BYTES])
 {
 	const struct scratch *s = &state.file[k];
 	struct stat st;
 	int error = 0, most;
 
 	if (s->rank == 0)
-		error = file_make(k, path, (unsigned)++state.n_opened, s->bytes);
-	PMPI_Bcast(path, PATH_BYTES, MPI_CHAR, 0, s->comm);
+		error = scratch_path_make(k, path, (unsigned)++state.n_opened, s->bytes);
+	PMPI_Bcast(path, SCRATCH_PATH_BYTES, MPI_CHAR, 0, s->comm);
 	PMPI_Bcast(&error, 1, MPI_INT, 0, s->comm);
 	if (error == 0 && s->rank != 0)
 		error = stat(path, &st) != 0 ? errno : st.st_size == s->bytes ? 0 : ESTALE;
 	PMPI_Allreduce(&error, &most, 1, MPI_INT, MPI_MAX, s->comm);
 	if (most != 0)
-		path_forget(k);
+		scratch_path_forget(k);
 	return most;
 }
 
@@ -328,7 +230,7 @@ int skel_scratch_open(int k, MPI_Comm c, MPI_Comm own)
 {
 	struct scratch *s = &state.file[k];
 	int64_t share = state.left / 2;
-	char path[PATH_BYTES] = "";
+	char path[SCRATCH_PATH_BYTES] = "";
 	int rc, bad, error;
 
 	if (!state.on)
@@ -348,7 +250,7 @@ int skel_scratch_open(int k, MPI_Comm c, MPI_Comm own)
 	bad = rc != MPI_SUCCESS;
 	PMPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_MAX, own);
 	if (bad) { /* where others have it open it cannot be closed, which all of them would have to do */
-		path_forget(k);
+		scratch_path_forget(k);
 		return outcome(rc != MPI_SUCCESS ? rc : MPI_ERR_IO, 0);
 	}
 	PMPI_File_set_errhandler(s->f, MPI_ERRORS_RETURN);
@@ -461,7 +363,7 @@ int skel_scratch_close(int k)
 	rc = MPI_File_close(&s->f);
 	s->open = 0;
 	state.left += s->lent;
-	path_forget(k);
+	scratch_path_forget(k);
 	return outcome(rc, 0);
 }
 
@@ -490,19 +392,15 @@ static void files_close(void)
 
 void skel_scratch_end(void)
 {
-	char *volatile *path = state.path;
-
 	if (state.on) {
 		files_close();
 		failures_say();
 		state.used = 1;
 	}
-	skel_scratch_remove();
+	scratch_paths_end();
 	state.on = 0;
-	state.path = NULL; /* what a signal sees */
 	state.n = 0;
 	free(state.file);
-	free((void *)path);
 	free(state.flight);
 	state.file = NULL;
 	state.flight = NULL;

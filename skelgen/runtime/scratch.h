@@ -37,7 +37,5 @@ int skel_scratch_access(int k, int how, int64_t offset, int64_t count, MPI_Datat
 int skel_scratch_finish(int k);
 /* Wait for the accesses of these request slots. */
 int skel_scratch_wait(int n, const int *slot);
-/* Remove all files of this process. */
-void skel_scratch_remove(void);
 
 #endif
