@@ -127,7 +127,7 @@ my $busy; # a job of somebody else's on both fast nodes, for half an hour
 subtest 'the quickest candidate, while all are idle' => sub {
 	is(placed($script)->{partition}, 'fast', 'in mode limit nothing is placed');
 	$testbed->conf_set(Mode => 'place');
-	my $words = qr/; placed on third: starts (?:at once|in about \d+s), ends (?:at least )?\d+[sm] earlier than on fast; limit will be 00:02:00/;
+	my $words = qr/; placed on third: starts (?:at once|in about \d+s), ends \d+[sm] earlier than on fast; limit will be 00:02:00/;
 	my $p = told_until('third', $words);
 	is($p->{partition}, 'third', 'in mode place it goes where it is quickest');
 	like($p->{said}, $words, 'and the user reads why');
