@@ -151,7 +151,8 @@ subtest 'a candidate that is closed just before the job is submitted' => sub {
 		is(placed_until('third')->{partition}, 'third', 'open, it goes there');
 		scontrol('update', 'PartitionName=third', $close);
 		my $p = placed($script);
-		is($p->{partition}, 'fast', "$close: at once it stays, and is not refused") or diag $p->{said};
+		# On fast the job before may not have ended yet; one that is refused has no partition.
+		like($p->{partition}, qr/^(?:fast|slow)$/, "$close: at once it does not go there, and is not refused") or diag $p->{said};
 		scontrol('update', 'PartitionName=third', $open);
 	}
 	scontrol('update', 'PartitionName=third', 'State=DOWN');
