@@ -93,6 +93,11 @@ static uint8_t follows_of(const struct mix_body *b, const struct mix_op *op)
 	return OWN_FOLLOWS_NONE;
 }
 
+static bool is_elsewhere_each_time(const struct mix_body *b, const struct mix_op *op)
+{
+	return b->is_loop && op->bytes && !op->relative && mix_motion_of(b, op, NULL).order != MIX_STILL;
+}
+
 /* ---- the areas that it goes through ---- */
 
 struct areas {
@@ -137,11 +142,13 @@ static uint32_t put_path(const struct mix_body *b, const double *often, bool is_
 {
 	uint32_t steps = mix_own_path(b, often, path), n = 0;
 	uint8_t follows[MIX_OPS_MAX];
+	bool moves[MIX_OPS_MAX];
 
 	*iterations = 0;
-
-	for (uint32_t i = 0; i < b->n; i++)
+	for (uint32_t i = 0; i < b->n; i++) {
 		follows[i] = follows_of(b, &b->op[i]);
+		moves[i] = is_elsewhere_each_time(b, &b->op[i]);
+	}
 	for (uint32_t i = 0; i < steps && n < MIX_OWN_PATH; i++) {
 		const struct mix_op *op = &b->op[path[i]];
 		const struct mix_walk *w = &a->walk[path[i]];
@@ -149,7 +156,7 @@ static uint32_t put_path(const struct mix_body *b, const double *often, bool is_
 		*iterations += path[i] == 0;
 		in[n++] = (struct own_instruction){.bytes = op->raw, .len = op->len, .follows = follows[path[i]], .walk = w->area,
 						   .ahead = w->area < a->n ? w->at + (*iterations - 1) * a->area[w->area].step : 0,
-						   .begins = is_function && path[i] == 0};
+						   .turn = moves[path[i]] ? *iterations : 0, .begins = is_function && path[i] == 0};
 		if (callee && path[i] == callee->call)
 			n = put_callee(callee->b, in, n);
 	}

@@ -109,6 +109,18 @@ static uint32_t place_at(struct making *m, const ZydisDecodedOperand *o)
 	return p.at;
 }
 
+/* So many lines behind a place, round again at the end of where places of its kind are: what has a place elsewhere in each turn. */
+static uint32_t turned(uint32_t at, uint32_t turn)
+{
+	static const uint32_t begin[OWN_PARTS] = {[OWN_STORES] = STACK_END, [OWN_STACK] = LOADS_END},
+			      end[OWN_PARTS] = {LOADS_END, LOADS_END, LOADS_END, LOADS_END, OWN_PAGE, STACK_END};
+	uint32_t part = at / OWN_PAGE, room = end[part] - begin[part];
+
+	if (part == OWN_STATE)
+		return at;
+	return part * OWN_PAGE + begin[part] + (at % OWN_PAGE - begin[part] + turn % room * LINE) % room;
+}
+
 /* ---- code ---- */
 
 static void put(struct making *m, const void *bytes, uint32_t n)
@@ -284,9 +296,9 @@ static void put_operation(struct making *m, const struct own_instruction *in)
 		if (o->mem.type == ZYDIS_MEMOP_TYPE_MEM && lead_along(m, &r.operands[i], o, in))
 			continue;
 		if (o->mem.type == ZYDIS_MEMOP_TYPE_MEM && in->follows < 16 && in->follows != STACK)
-			lead_by(m, &r.operands[i], in->follows, place_at(m, o), (uint16_t)(o->size / 8));
+			lead_by(m, &r.operands[i], in->follows, turned(place_at(m, o), in->turn), (uint16_t)(o->size / 8));
 		else if (o->mem.type == ZYDIS_MEMOP_TYPE_MEM || o->mem.base == ZYDIS_REGISTER_RIP)
-			lead(&r.operands[i], place_at(m, o), (uint16_t)(o->size / 8));
+			lead(&r.operands[i], turned(place_at(m, o), in->turn), (uint16_t)(o->size / 8));
 	}
 	if (put_request(m, &r))
 		forget_written(m);

@@ -3,7 +3,8 @@
  * Machine code of a loop of the program, made into a kernel (runtime/own.h): the instructions of some iterations, one after
  * the other as they are executed, each as it is but for its memory operand, which is led to the kernel's own data, or to where the loop is
  * in an area that it goes through, by way of a register of its address; where its address
- * waits for what was computed or loaded before, by way of that register, which becomes the address ahead of it. A branch
+ * waits for what was computed or loaded before, by way of that register, which becomes the address ahead of it; where the program's is another
+ * in each iteration, it is here too: a count by what data say is added to what no iteration shortly before has stored. A branch
  * goes to what follows it in any case. What could leave the kernel is left out: calls, returns, what moves the stack, what waits,
  * what talks to the system or the processor, and what ends a program when it meets other numbers, as divisions of integers.
  * Decoded and encoded by Zydis. Source: algorithms, C.8.
@@ -27,6 +28,7 @@ struct own_instruction {
 	uint8_t follows;      /* general register of its address that waits for other data; OWN_FOLLOWS_NONE */
 	uint8_t walk;         /* area that its operand in memory goes through; OWN_NO_WALK: it goes through none */
 	uint32_t ahead;       /* of where the unit begins there, bytes */
+	uint32_t turn;        /* iteration of the unit that it is of, where its operand is elsewhere in each; else 0 */
 	bool begins;          /* with it a function is called again: its arguments do not wait for what the last call returned */
 };
 

@@ -60,6 +60,9 @@ static uint8_t follows_at(const struct mix_op *op)
 /* Bytes that a unit goes on by; 0: nothing goes anywhere. Then each instruction's operand is so far ahead. */
 static uint32_t walks_by, ahead_of[MIX_OPS_MAX];
 
+/* Set: each instruction is of another iteration. */
+static bool turns;
+
 static int make(const uint8_t *bytes, size_t n, struct buf *out, struct own_made *made)
 {
 	struct own_steps steps = {walks_by > 0, {walks_by}};
@@ -69,7 +72,7 @@ static int make(const uint8_t *bytes, size_t n, struct buf *out, struct own_made
 	assert_int_equal(body_of(bytes, n, &b), 0);
 	for (uint32_t i = 0; i < b.n; i++)
 		in[i] = (struct own_instruction){.bytes = b.op[i].raw, .len = b.op[i].len, .follows = follows_at(&b.op[i]),
-						 .walk = walks_by ? 0 : OWN_NO_WALK, .ahead = ahead_of[i]};
+						 .walk = walks_by ? 0 : OWN_NO_WALK, .ahead = ahead_of[i], .turn = turns ? i : 0};
 	return own_code_make(in, b.n, &steps, out, made);
 }
 
@@ -304,6 +307,47 @@ static void test_callee(void **state)
 		assert_int_equal(mix_own_find(&m, "libm.so.6", f.op[1].offset, f.op[1].offset, false), called ? 0 : MIX_OWN_NONE);
 		assert_int_equal(mix_own_find(&m, "libm.so.6", f.op[2].offset + 10, f.op[2].offset + 10, false), MIX_OWN_NONE);
 		assert_int_equal(mix_own_find(&m, "libc.so.6", f.op[1].offset, f.op[1].offset, false), MIX_OWN_NONE);
+		own_destroy(o);
+		mix_own_free(&m);
+	}
+}
+
+/* mov eax, [rdx]; add rdx, 4; sar eax, 12; cdqe; add dword [r12+4*rax], 1: a count by what data say, elsewhere in each iteration, as for all
+ * that is known it is in the program; add dword [r12], 1 is in the same place, and add dword [rdx], 1 goes on with the loop. */
+static void test_counts(void **state)
+{
+	static const uint8_t head[] = {0x8b, 0x02, 0x48, 0x83, 0xc2, 0x04, 0xc1, 0xf8, 0x0c, 0x48, 0x98},
+			     count[][5] = {{0x41, 0x83, 0x04, 0x84, 1}, {0x41, 0x83, 0x04, 0x24, 1}, {0x3e, 0x83, 0x42, 0, 1}};
+	const uint32_t lines = (OWN_PAGE - 3072) / 64;
+	double often[] = {1, 1, 1, 1, 1};
+	const struct mix_course course = {.often = often};
+	static struct skel_mixes m;
+	static struct mix_body b;
+
+	(void)state;
+	for (int k = 0; k < 3; k++) {
+		uint8_t bytes[sizeof(head) + sizeof(count[0])];
+		uint32_t number, before[OWN_PAGE / 4], sum = 0, met = 0;
+		struct own *o;
+
+		memcpy(bytes, head, sizeof(head));
+		memcpy(bytes + sizeof(head), count[k], sizeof(count[k]));
+		assert_int_equal(body_of(bytes, sizeof(bytes), &b), 0);
+		b.is_loop = true;
+		assert_int_equal(mix_own_add(&m, "program", &b, &course, false, NULL, &number), 0);
+		struct buf code = {.data = m.own[0].code, .len = m.own[0].len};
+		o = open_own(&code, m.own[0].needs);
+		memcpy(before, o->at[0] + OWN_DATA + OWN_STORES * OWN_PAGE, sizeof(before));
+		assert_true(run_guarded(o, 1));
+		for (uint32_t i = 0; i < OWN_PAGE / 4; i++) {
+			uint32_t now;
+
+			memcpy(&now, o->at[0] + OWN_DATA + OWN_STORES * OWN_PAGE + 4 * i, sizeof(now));
+			met += now != before[i];
+			sum += now - before[i];
+		}
+		assert_int_equal(sum, m.own[0].n / 5);
+		assert_int_equal(met, k == 1 ? 1 : lines);
 		own_destroy(o);
 		mix_own_free(&m);
 	}
@@ -659,7 +703,8 @@ static void test_nothing_leaves_the_kernel(void **state)
 	uint64_t x = 88172645463325252ull;
 	size_t made_of = 0;
 
-	by_register = *state == &by_register;
+	by_register = *state == &by_register || *state == &turns;
+	turns = *state == &turns;
 	walks_by = *state == &walks_by ? 40 : 0;
 	for (int i = 0; i < MIX_OPS_MAX; i++)
 		ahead_of[i] = walks_by ? (uint32_t)i * 7 % (SPAN - 64) : 0;
@@ -717,6 +762,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_too_small_is_nothing),
 		cmocka_unit_test(test_masks),
 		cmocka_unit_test(test_callee),
+		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_function),
 		cmocka_unit_test(test_upper_halves),
 		cmocka_unit_test(test_stack_and_calls),
@@ -729,6 +775,7 @@ int main(void)
 		cmocka_unit_test(test_few_are_left_out),
 		cmocka_unit_test(test_nothing_leaves_the_kernel),
 		cmocka_unit_test_prestate(test_nothing_leaves_the_kernel, &by_register),
+		cmocka_unit_test_prestate(test_nothing_leaves_the_kernel, &turns),
 		cmocka_unit_test_prestate(test_nothing_leaves_the_kernel, &walks_by),
 	};
 
