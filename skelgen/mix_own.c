@@ -77,13 +77,17 @@ uint32_t mix_own_find(const struct skel_mixes *m, const char *module, uint64_t f
 	return MIX_OWN_NONE;
 }
 
+/* How the operand in memory moves with the loop; without one, and outside of loops, it is still. */
+static enum mix_order order_of(const struct mix_body *b, const struct mix_op *op)
+{
+	return b->is_loop && op->bytes && !op->relative ? (enum mix_order)mix_motion_of(b, op, NULL).order : MIX_STILL;
+}
+
 /* The register of an address that goes by what was loaded or computed in the loop. */
 static uint8_t follows_of(const struct mix_body *b, const struct mix_op *op)
 {
 	const uint8_t reg[] = {op->index, op->base};
 
-	if (!b->is_loop || !op->bytes || op->relative || mix_motion_of(b, op, NULL).order != MIX_WILD)
-		return OWN_FOLLOWS_NONE;
 	for (int i = 0; i < 2; i++) {
 		struct mix_op use = {.base = reg[i], .index = MIX_NO_REG, .bytes = 8};
 
@@ -91,11 +95,6 @@ static uint8_t follows_of(const struct mix_body *b, const struct mix_op *op)
 			return reg[i];
 	}
 	return OWN_FOLLOWS_NONE;
-}
-
-static bool is_elsewhere_each_time(const struct mix_body *b, const struct mix_op *op)
-{
-	return b->is_loop && op->bytes && !op->relative && mix_motion_of(b, op, NULL).order != MIX_STILL;
 }
 
 /* ---- the areas that it goes through ---- */
@@ -146,8 +145,10 @@ static uint32_t put_path(const struct mix_body *b, const double *often, bool is_
 
 	*iterations = 0;
 	for (uint32_t i = 0; i < b->n; i++) {
-		follows[i] = follows_of(b, &b->op[i]);
-		moves[i] = is_elsewhere_each_time(b, &b->op[i]);
+		enum mix_order order = order_of(b, &b->op[i]);
+
+		follows[i] = order == MIX_WILD ? follows_of(b, &b->op[i]) : OWN_FOLLOWS_NONE;
+		moves[i] = order != MIX_STILL;
 	}
 	for (uint32_t i = 0; i < steps && n < MIX_OWN_PATH; i++) {
 		const struct mix_op *op = &b->op[path[i]];

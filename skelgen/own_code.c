@@ -52,6 +52,12 @@ struct making {
 
 /* ---- places ---- */
 
+/* Where those of a part are in its page; none are in the state's. */
+static const struct {
+	uint32_t begin, end;
+} room[OWN_PARTS] = {[OWN_DOUBLES] = {0, LOADS_END}, [OWN_FLOATS] = {0, LOADS_END}, [OWN_INTEGERS] = {0, LOADS_END},
+		     [OWN_STACK] = {LOADS_END, STACK_END}, [OWN_STORES] = {STACK_END, OWN_PAGE}};
+
 static bool is_kept(const struct place *p)
 {
 	return own_fit_is_stack(p->base) || (p->base == ZYDIS_REGISTER_RBP && p->index == ZYDIS_REGISTER_NONE && p->disp < 0);
@@ -79,10 +85,10 @@ static uint32_t new_place(struct making *m, const struct place *p)
 		return OWN_STACK * OWN_PAGE + LOADS_END + (p->size >= SLOT ? at & ~(size - 1) : at);
 	}
 	at = (*next + size - 1) & ~(size - 1);
-	if (at + size > (p->part == OWN_STORES ? OWN_PAGE - STACK_END : LOADS_END))
+	if (room[p->part].begin + at + size > room[p->part].end)
 		at = 0; /* round again: several have one place */
 	*next = at + size;
-	return p->part * OWN_PAGE + (p->part == OWN_STORES ? STACK_END : 0) + at;
+	return p->part * OWN_PAGE + room[p->part].begin + at;
 }
 
 static uint32_t place_at(struct making *m, const ZydisDecodedOperand *o)
@@ -109,16 +115,12 @@ static uint32_t place_at(struct making *m, const ZydisDecodedOperand *o)
 	return p.at;
 }
 
-/* So many lines behind a place, round again at the end of where places of its kind are: what has a place elsewhere in each turn. */
+/* So many lines behind a place, round again at the end of its part: what has a place elsewhere in each turn. Signs are taken by what they are. */
 static uint32_t turned(uint32_t at, uint32_t turn)
 {
-	static const uint32_t begin[OWN_PARTS] = {[OWN_STORES] = STACK_END, [OWN_STACK] = LOADS_END},
-			      end[OWN_PARTS] = {LOADS_END, LOADS_END, LOADS_END, LOADS_END, OWN_PAGE, STACK_END};
-	uint32_t part = at / OWN_PAGE, room = end[part] - begin[part];
+	uint32_t part = at / OWN_PAGE, begin = part * OWN_PAGE + room[part].begin, bytes = room[part].end - room[part].begin;
 
-	if (part == OWN_STATE)
-		return at;
-	return part * OWN_PAGE + begin[part] + (at % OWN_PAGE - begin[part] + turn % room * LINE) % room;
+	return bytes ? begin + (at - begin + turn % bytes * LINE) % bytes : at;
 }
 
 /* ---- code ---- */

@@ -260,20 +260,24 @@ static void test_masks(void **state)
 	struct buf code = {0};
 	struct own *o;
 
-	(void)state;
+	turns = *state != NULL;
+	/* Of the third and the fifth instruction, so many lines further on. */
+	const uint32_t first = OWN_STORES * OWN_PAGE + 3072 + (turns ? 2 * 64 : 0), second = OWN_STORES * OWN_PAGE + 3072 + 16 + (turns ? 4 * 64 : 0);
+
 	assert_int_equal(make(bytes, sizeof(bytes) - 4, &code, &made), 0);
 	o = open_own(&code, made.needs);
 	assert_true(run_guarded(o, 1));
-	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) == -number_at(o, OWN_VECTOR_DOUBLES));
-	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072 + 16) == number_at(o, OWN_VECTOR_DOUBLES));
+	assert_true(number_at(o, first) == -number_at(o, OWN_VECTOR_DOUBLES));
+	assert_true(number_at(o, second) == number_at(o, OWN_VECTOR_DOUBLES));
 	own_destroy(o);
 	code.len = 0;
 	assert_int_equal(make(bytes, sizeof(bytes), &code, &made), 0);
 	o = open_own(&code, made.needs);
 	assert_true(run_guarded(o, 1));
-	assert_true(number_at(o, OWN_STORES * OWN_PAGE + 3072) != -number_at(o, OWN_VECTOR_DOUBLES));
+	assert_true(number_at(o, first) != -number_at(o, OWN_VECTOR_DOUBLES));
 	own_destroy(o);
 	buf_free(&code);
+	turns = false;
 }
 
 /* addsd xmm0, [rax+8*rcx]; call; movsd [rdi+64], xmm0: a loop, in which what it calls is executed: mulsd xmm0, xmm1; ret; nothing after. */
@@ -313,19 +317,21 @@ static void test_callee(void **state)
 }
 
 /* mov eax, [rdx]; add rdx, 4; sar eax, 12; cdqe; add dword [r12+4*rax], 1: a count by what data say, elsewhere in each iteration, as for all
- * that is known it is in the program; add dword [r12], 1 is in the same place, and add dword [rdx], 1 goes on with the loop. */
+ * that is known it is in the program; add dword [r12], 1 is in the same place, add dword [rdx], 1 goes on with the loop, and [rsp+4*rax] lies with
+ * what is kept on the stack. */
 static void test_counts(void **state)
 {
 	static const uint8_t head[] = {0x8b, 0x02, 0x48, 0x83, 0xc2, 0x04, 0xc1, 0xf8, 0x0c, 0x48, 0x98},
-			     count[][5] = {{0x41, 0x83, 0x04, 0x84, 1}, {0x41, 0x83, 0x04, 0x24, 1}, {0x3e, 0x83, 0x42, 0, 1}};
-	const uint32_t lines = (OWN_PAGE - 3072) / 64;
+			     count[][5] = {{0x41, 0x83, 0x04, 0x84, 1}, {0x41, 0x83, 0x04, 0x24, 1}, {0x3e, 0x83, 0x42, 0, 1}, {0x3e, 0x83, 0x04, 0x84, 1}};
+	static const uint32_t part[] = {OWN_STORES, OWN_STORES, OWN_STORES, OWN_STACK},
+			      lines[] = {(OWN_PAGE - 3072) / 64, 1, (OWN_PAGE - 3072) / 64, (3072 - 2560) / 64};
 	double often[] = {1, 1, 1, 1, 1};
 	const struct mix_course course = {.often = often};
 	static struct skel_mixes m;
 	static struct mix_body b;
 
 	(void)state;
-	for (int k = 0; k < 3; k++) {
+	for (int k = 0; k < 4; k++) {
 		uint8_t bytes[sizeof(head) + sizeof(count[0])];
 		uint32_t number, before[OWN_PAGE / 4], sum = 0, met = 0;
 		struct own *o;
@@ -337,17 +343,17 @@ static void test_counts(void **state)
 		assert_int_equal(mix_own_add(&m, "program", &b, &course, false, NULL, &number), 0);
 		struct buf code = {.data = m.own[0].code, .len = m.own[0].len};
 		o = open_own(&code, m.own[0].needs);
-		memcpy(before, o->at[0] + OWN_DATA + OWN_STORES * OWN_PAGE, sizeof(before));
+		memcpy(before, o->at[0] + OWN_DATA + part[k] * OWN_PAGE, sizeof(before));
 		assert_true(run_guarded(o, 1));
 		for (uint32_t i = 0; i < OWN_PAGE / 4; i++) {
 			uint32_t now;
 
-			memcpy(&now, o->at[0] + OWN_DATA + OWN_STORES * OWN_PAGE + 4 * i, sizeof(now));
+			memcpy(&now, o->at[0] + OWN_DATA + part[k] * OWN_PAGE + 4 * i, sizeof(now));
 			met += now != before[i];
 			sum += now - before[i];
 		}
 		assert_int_equal(sum, m.own[0].n / 5);
-		assert_int_equal(met, k == 1 ? 1 : lines);
+		assert_int_equal(met, lines[k]);
 		own_destroy(o);
 		mix_own_free(&m);
 	}
@@ -761,6 +767,7 @@ int main(void)
 		cmocka_unit_test_prestate(test_instructions_do_what_they_did, &by_register),
 		cmocka_unit_test(test_what_is_too_small_is_nothing),
 		cmocka_unit_test(test_masks),
+		cmocka_unit_test_prestate(test_masks, &turns),
 		cmocka_unit_test(test_callee),
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_function),
