@@ -166,7 +166,7 @@ static void set_tables(json_t *root, const struct trace *t, const struct info *o
 
 int info_print_json(const struct trace *t, const struct info *o, const char *path)
 {
-	static const char *const keys[] = {"program", "arguments", "job", "step", "launcher", "mpi", "hosts", "date", TRACE_PREDICTED};
+	static const char *const keys[] = {"program", "arguments", "job", "step", "launcher", "mpi", "hosts", "date", "samples", TRACE_PREDICTED};
 	struct symbolizer *sym = symbolizer_create();
 	json_t *root;
 	int rc = -1;

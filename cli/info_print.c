@@ -435,6 +435,7 @@ static void print_counted(const struct info_view *v)
 static void print_foot(const struct info_view *v)
 {
 	const struct info *o = v->o;
+	const char *samples = trace_job_get(v->t, "samples");
 	double error = clock_error(v->t);
 	char a[32];
 
@@ -442,6 +443,8 @@ static void print_foot(const struct info_view *v)
 	if (o->events)
 		printf("  tracer   %.0f ns a call, %.2f %% of the time\n", 1e9 * o->overhead / (double)o->events,
 		       v->total > 0 ? 100 * o->overhead / v->total : 0);
+	if (samples && !strncmp(samples, "none", 4))
+		printf("  samples  %s\n", samples);
 	if (error >= 0)
 		printf("  clocks   agree within %s\n", info_time(a, sizeof(a), error * 1e-9));
 	print_counted(v);

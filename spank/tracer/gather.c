@@ -117,6 +117,7 @@ static int encode_job(const struct run *r, const char *host, struct buf *out)
 
 	facts_put_job(&b, r);
 	facts_put_command(&b);
+	facts_put(&b, "samples", sample_source());
 	put_hosts(&b, host, r->world_size);
 	rv = b.failed ? -1 : trace_page_encode(&m, b.data, b.len, out);
 	buf_free(&b);

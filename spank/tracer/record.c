@@ -17,7 +17,8 @@
 
 /* Stored to before there is a window, and after. */
 static struct spill_live no_live;
-struct recorder rec = {.live = &no_live};
+static const uint64_t no_samples;
+struct recorder rec = {.live = &no_live, .sample_head = &no_samples};
 struct rec_polls rec_polls;
 __thread struct rec_thread rec_self __attribute__((tls_model("initial-exec")));
 bool clock_is_tsc;
@@ -380,6 +381,10 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 	__atomic_store_n(&live->stream_len, len, __ATOMIC_RELEASE);
 	rec.n_events++;
 	rec.last_end = rec.event_end = c->t1;
+	if (__builtin_expect(__atomic_load_n(rec.sample_head, __ATOMIC_RELAXED) != rec.sample_seen, 0)) {
+		rec.sample_take(c->t0, c->t1);
+		c->slow = 1;
+	}
 	if (__builtin_expect(len >= rec.stream_full, 0) && end_of_event(c, sym, (uint64_t)gap)) {
 		flush();
 		c->slow = 1;
@@ -403,7 +408,7 @@ int rec_begin(const struct rec_options *o, struct errbuf *err)
 	uint64_t ns, ticks, structure = 8 * o->memory;
 
 	rec_polls = (struct rec_polls){0};
-	rec = (struct recorder){.locking = o->locking, .live = &no_live, .define = o->define};
+	rec = (struct recorder){.locking = o->locking, .live = &no_live, .define = o->define, .sample_head = &no_samples};
 	if (structure < STRUCTURE_MIN)
 		structure = STRUCTURE_MIN;
 	rec.structure_max = o->structure ? o->structure : structure;

@@ -89,6 +89,10 @@ struct recorder {
 	double cost_factor;    /* how many times these looks recording a call takes, see cost.h; 0: not known */
 	bool broken;             /* there will be no trace */
 	void (*watch)(uint32_t sym, uint64_t gap, uint64_t tick); /* see rec_watch */
+	/* While *sample_head is not sample_seen, there are samples to take: with the ticks of the call that has ended. */
+	const uint64_t *sample_head;
+	uint64_t sample_seen;
+	void (*sample_take)(uint64_t t0, uint64_t t1);
 	void (*define)(struct trace_defs *d);
 };
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Samples of what the process computes: a timer per thread, a handler that stores program counter and registers.
+ * Samples of the process's computation: program counter and registers of each thread, some hundred times per second of
+ * its processor time.
  *
- * RATIONALE: the timers count time in user mode only. With accounting by ticks, which kernels have unless told otherwise
- * (nohz_full), they expire only where a tick found the thread in user mode, so that their signal never meets a system
- * call: no EINTR that the program would not see without us. Where that does not hold, nothing is sampled.
- * A timer is armed again by its handler, if that is still ours: a program that takes the signal over gets one at most,
- * and one that resets it none, because SIGURG is ignored by default.
- * Threads are found in /proc/self/task now and then, from within the handler; nothing of the thread library is touched.
+ * Two sources, the first that the node offers:
+ *   ring    the kernel writes samples into memory that the tracer shares with it (perf_event_open). No signal, no
+ *           descriptor and no thread of ours exists in the program.
+ *   timer   a timer per thread and signal 32, which the C library keeps for itself (sample_timer.c).
+ * Without either nothing is sampled, and the trace says why.
  *
- * PRECEDENT_TRACE_SAMPLE: samples per second of a thread's time; 0: none.
+ * PRECEDENT_TRACE_SAMPLE: samples per second of a thread's processor time; 0: none.
  */
 #ifndef PRECEDENT_SPANK_TRACER_SAMPLE_H
 #define PRECEDENT_SPANK_TRACER_SAMPLE_H
@@ -18,13 +18,14 @@
 
 #include "common/buf.h"
 
-/* The recorder records: begin with the calling thread. Fails silently: then there are no samples. */
+/* Begins with the calling thread, which is thread 0. Call when recording has begun. */
 void sample_begin(uint32_t rank, uint32_t n_ranks);
-/* No more signals from here on. */
+/* Ends sampling; the samples stay. */
 void sample_end(void);
-/* The content of a page of samples, after sample_end and before site_define; nothing when there are none. */
+/* Appends a page of samples to out; nothing when there are none. Call after sample_end and before site_define. */
 void sample_encode(struct buf *out);
-/* Of the process's memory, then given back. */
+/* The source of the samples ("ring", "timer"), or "none: REASON". Valid from sample_begin to sample_free. */
+const char *sample_source(void);
 void sample_free(void);
 
 #endif

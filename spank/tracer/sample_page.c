@@ -27,10 +27,11 @@ struct place {
 
 void sample_thin(struct sample_kept *kept, uint32_t *n)
 {
-	bool stays[SAMPLE_THREADS] = {false};
-	struct trace_sample gone[SAMPLE_THREADS];
+	static bool stays[SAMPLE_THREADS + 1]; /* not on the stack, which may be the program's small one; one caller at a time */
+	static struct trace_sample gone[SAMPLE_THREADS + 1];
 	uint32_t k = 0;
 
+	memset(stays, 0, sizeof(stays));
 	memset(gone, 0, sizeof(gone));
 	/* From the end: the last one of a thread stays, as nothing after it could stand for it. */
 	for (uint32_t i = *n; i-- > 0;) {
@@ -225,7 +226,7 @@ static void fill_samples(const struct place *p, uint32_t n, struct trace_samples
 void sample_encode(struct buf *out)
 {
 	struct trace_samples s = {.n_thread = sampling.n_thread, .period_ns = sampling.period_ns,
-				  .counters = sampling.counters};
+				  .counters = sampling.counted};
 	struct place *p;
 	uint32_t n;
 

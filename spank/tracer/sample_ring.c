@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Samples by perf_event_open: the kernel interrupts each thread after so much processor time and writes program counter
+ * and registers into a ring of memory. The recorder empties the rings in the first call that it records after a sample,
+ * so that every sample is known to lie in the gap before that call or inside of it.
+ *
+ * RATIONALE: a program can take, block, count or wait for every signal, so there is none. The descriptor of an event is
+ * closed as soon as its ring is mapped, as the mapping keeps the event: a program that closes all descriptors, or counts
+ * them, meets none of ours. A child of fork does not have the mapping.
+ *
+ * Nothing empties a ring while a thread computes for long, and a full ring takes no more samples. So the thread that
+ * makes the calls has several, each of them for gaps that are longer and with a longer period.
+ * Threads are found when rings are emptied. Of those that begin and end between two calls only their processor time is
+ * known: it is taken to go where that of thread 0 went meanwhile.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "spank/tracer/clock.h"
+#include "spank/tracer/record.h"
+#include "spank/tracer/sample_impl.h"
+
+#if defined(__x86_64__)
+
+#include <asm/perf_regs.h>
+
+/*
+ * Pages of samples (a sample takes 160 bytes) and the factor of the period. At 256 samples a second the rings of thread
+ * 0 hold 3.2 s, 51 s and 55 minutes. All of them are less than the 129 pages for each processor that the kernel lets an
+ * ordinary user lock for such rings (kernel.perf_event_mlock_kb), so that nothing is taken from RLIMIT_MEMLOCK.
+ */
+static const struct {
+	uint32_t pages;
+	uint32_t factor;
+} level_of[] = {{32, 1}, {8, 64}, {8, 4096}};
+#define LEVELS       (sizeof(level_of) / sizeof(*level_of))
+#define THREAD_PAGES 8 /* of another thread, which has one ring */
+
+#define OTHERS_LEAST 0.1 /* of thread 0's time, that unknown threads must have: clocks are read one after the other */
+
+struct ring {
+	struct perf_event_mmap_page *page; /* NULL: none */
+	const uint8_t *data;
+	uint64_t size;   /* of data, a power of two */
+	uint64_t cpu_ns; /* the thread's processor time when the event began to count */
+};
+
+static struct ring ring[SAMPLE_THREADS][LEVELS];
+static uint64_t delay_seen_ns[SAMPLE_THREADS]; /* what the kernel had counted, as far as looks have used it up */
+static uint64_t cpu_seen_ns[SAMPLE_THREADS], all_cpu_seen_ns, others_ns; /* of threads, of the process; of SAMPLE_OTHERS */
+static struct clock_pair {
+	uint64_t mono_ns, tick;
+} begun;
+
+/* Where the kernel puts register i of a trace among those that are asked for: by the order of their bits. */
+#define REGS_MASK 0xff00ffull
+static const uint8_t place_of[TSAMPLE_REGS] = {PERF_REG_X86_AX, PERF_REG_X86_CX, PERF_REG_X86_DX, PERF_REG_X86_BX,
+					       PERF_REG_X86_SP, PERF_REG_X86_BP, PERF_REG_X86_SI, PERF_REG_X86_DI,
+					       8, 9, 10, 11, 12, 13, 14, 15};
+
+/* PERF_RECORD_SAMPLE with the fields that ring_open asks for. */
+struct record {
+	struct perf_event_header header;
+	uint64_t pc, mono_ns, cpu_ns, abi, reg[TSAMPLE_REGS];
+};
+
+/* ---- rings ---- */
+
+/* The processor time of a thread of this process. */
+static uint64_t thread_cpu_ns(pid_t id)
+{
+	return clock_true_ns((clockid_t)(~(unsigned)id << 3 | 6u)); /* CPUCLOCK_SCHED, CPUCLOCK_PERTHREAD */
+}
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int ring_open(struct ring *r, pid_t id, uint32_t pages, uint64_t period_ns)
+{
+	struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(a), .config = PERF_COUNT_SW_TASK_CLOCK,
+				    .sample_period = period_ns, .sample_regs_user = REGS_MASK, .exclude_kernel = 1,
+				    .exclude_hv = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
+				    .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_READ | PERF_SAMPLE_REGS_USER};
+	size_t size = pages * page_size();
+	void *p;
+	int fd;
+
+	*r = (struct ring){.cpu_ns = thread_cpu_ns(id)};
+	fd = (int)syscall(SYS_perf_event_open, &a, id, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	p = mmap(NULL, size + page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	syscall(SYS_close, fd);
+	if (p == MAP_FAILED)
+		return -1;
+	r->page = p;
+	r->data = (const uint8_t *)p + page_size();
+	r->size = size;
+	return 0;
+}
+
+static void ring_close(struct ring *r)
+{
+	if (r->page)
+		munmap(r->page, r->size + page_size());
+	r->page = NULL;
+}
+
+static uint64_t ring_head(const struct ring *r)
+{
+	return __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+}
+
+static int thread_open(uint32_t index, pid_t id)
+{
+	uint32_t levels = index ? 1 : LEVELS;
+
+	delay_seen_ns[index] = sample_delay_ns(id);
+	cpu_seen_ns[index] = thread_cpu_ns(id);
+	for (uint32_t i = 0; i < levels; i++)
+		if (ring_open(&ring[index][i], id, index ? THREAD_PAGES : level_of[i].pages,
+			      sampling.period_ns * level_of[i].factor) < 0)
+			return -1;
+	return 0;
+}
+
+static void thread_close(uint32_t index)
+{
+	for (uint32_t i = 0; i < LEVELS; i++)
+		ring_close(&ring[index][i]);
+}
+
+static void thread_begin(uint32_t index, pid_t id)
+{
+	if (thread_open(index, id) < 0)
+		thread_close(index);
+}
+
+/* ---- reading ---- */
+
+/* A walk over the samples of one thread: those of the first ring, then of each next one that reaches further. */
+struct walk {
+	const struct ring *r;
+	uint32_t level;
+	uint64_t at, head;
+	uint64_t until_ns; /* of the last sample that was given */
+};
+
+static bool walk_level(struct walk *w, uint32_t index, uint32_t level)
+{
+	if (level >= LEVELS || !ring[index][level].page)
+		return false;
+	w->level = level;
+	w->r = &ring[index][level];
+	w->at = w->r->page->data_tail;
+	w->head = ring_head(w->r);
+	return true;
+}
+
+static void copy_out(const struct ring *r, uint64_t at, void *to, size_t n)
+{
+	uint64_t from = at & (r->size - 1), first = r->size - from < n ? r->size - from : n;
+
+	memcpy(to, r->data + from, first);
+	memcpy((uint8_t *)to + first, r->data, n - first);
+}
+
+/* Did a ring have no room for another sample? */
+static bool was_full(const struct walk *w)
+{
+	return w->r->size - (w->head - w->r->page->data_tail) < sizeof(struct record);
+}
+
+/* The next sample of thread `index`; false at the end. */
+static bool walk_next(struct walk *w, uint32_t index, struct record *out)
+{
+	for (;;) {
+		if (w->head - w->at < sizeof(out->header)) {
+			if (!was_full(w) || !walk_level(w, index, w->level + 1))
+				return false;
+			continue;
+		}
+		copy_out(w->r, w->at, &out->header, sizeof(out->header));
+		if (out->header.size < sizeof(out->header) || out->header.size > w->head - w->at) {
+			w->at = w->head;
+			continue;
+		}
+		if (out->header.type == PERF_RECORD_SAMPLE && out->header.size == sizeof(*out)) {
+			copy_out(w->r, w->at, out, sizeof(*out));
+			w->at += sizeof(*out);
+			out->cpu_ns += w->r->cpu_ns;
+			if (out->mono_ns > w->until_ns) {
+				w->until_ns = out->mono_ns;
+				return true;
+			}
+			continue;
+		}
+		w->at += out->header.size; /* PERF_RECORD_LOST, or of a thread that had no registers to show */
+	}
+}
+
+/* What all samples of a thread have in common that were found by one call. */
+struct batch {
+	uint64_t t0, t1;         /* ticks of the call */
+	double ticks_per_ns;
+	struct clock_pair now;
+	double delayed_share;    /* of the time off the processor */
+	double others;           /* processor time of unknown threads for each ns of thread 0's */
+	uint64_t counter[TCOUNTER_N];
+	double counted_per_ns;   /* of processor time, a share of `counter` */
+};
+
+static uint64_t tick_of(const struct batch *b, uint64_t mono_ns)
+{
+	return b->now.tick - (uint64_t)(int64_t)((double)(int64_t)(b->now.mono_ns - mono_ns) * b->ticks_per_ns);
+}
+
+/* First round: how long the thread was off the processor, and what part of that it had waited for one. */
+static void batch_measure(struct batch *b, uint32_t index)
+{
+	uint64_t off = 0, delay, first = 0, before_cpu = 0, before_wall = 0;
+	struct walk w = {0};
+	struct record s;
+
+	if (!walk_level(&w, index, 0))
+		return;
+	while (walk_next(&w, index, &s)) {
+		if (!before_wall) {
+			off = sample_off_ns(index, s.cpu_ns, s.mono_ns);
+			first = s.cpu_ns;
+		} else if ((int64_t)(s.mono_ns - before_wall - (s.cpu_ns - before_cpu)) > SAMPLE_LATE_NS) {
+			off += s.mono_ns - before_wall - (s.cpu_ns - before_cpu);
+		}
+		before_wall = s.mono_ns;
+		before_cpu = s.cpu_ns;
+	}
+	b->counted_per_ns = 1.0 / (double)(before_cpu - first + sampling.period_ns);
+	b->delayed_share = 0;
+	if (!off)
+		return;
+	delay = sample_delay_ns(sample_thread_id(index));
+	if (delay == UINT64_MAX || delay <= delay_seen_ns[index])
+		return;
+	delay -= delay_seen_ns[index];
+	delay = delay < off ? delay : off;
+	b->delayed_share = (double)delay / (double)off;
+	delay_seen_ns[index] += delay;
+}
+
+/* Processor time of threads that are not known, as a share of thread 0's, since rings were emptied last. */
+static double find_others(void)
+{
+	uint64_t all = clock_true_ns(CLOCK_PROCESS_CPUTIME_ID), before = all_cpu_seen_ns, known = 0, first = 0;
+
+	for (uint32_t i = 0; i < sampling.n_thread; i++) {
+		uint64_t now = sample_thread_id(i) ? thread_cpu_ns(sample_thread_id(i)) : 0;
+
+		if (now <= cpu_seen_ns[i])
+			continue;
+		known += now - cpu_seen_ns[i];
+		first = i ? first : known;
+		cpu_seen_ns[i] = now;
+	}
+	all_cpu_seen_ns = all;
+	if (!first || !before || all - before < known + (uint64_t)(OTHERS_LEAST * (double)first))
+		return 0;
+	return (double)(all - before - known) / (double)first;
+}
+
+/* As keep(), for the threads that are not known. */
+static bool keep_others(const struct sample_look *of, uint64_t cpu_ns)
+{
+	struct sample_look look = *of;
+
+	others_ns += cpu_ns;
+	look.cpu_ns = others_ns;
+	look.delayed_ns = 0;
+	memset(look.counter, 0, sizeof(look.counter));
+	return sample_keep(SAMPLE_OTHERS, &look);
+}
+
+/* cpu_ns: of the sample's thread since the sample before. */
+static bool keep(const struct batch *b, uint32_t index, const struct record *s, uint64_t cpu_ns)
+{
+	struct sample_look look = {.tick = tick_of(b, s->mono_ns), .cpu_ns = s->cpu_ns, .wall_ns = s->mono_ns, .pc = s->pc};
+	bool thinned = false;
+
+	look.event = rec.n_events - (look.tick <= b->t1);
+	if (look.tick >= b->t0 && look.tick <= b->t1)
+		look.flags = TSAMPLE_IN_MPI;
+	look.tick -= rec.start;
+	look.delayed_ns = (uint64_t)((double)sample_off_ns(index, s->cpu_ns, s->mono_ns) * b->delayed_share);
+	for (int i = 0; i < TSAMPLE_REGS; i++)
+		look.reg[i] = s->reg[place_of[i]];
+	for (int i = 0; index == 0 && i < TCOUNTER_N; i++)
+		look.counter[i] = (uint64_t)((double)b->counter[i] * ((double)cpu_ns * b->counted_per_ns));
+	if (index == 0 && b->others > 0 && !look.flags)
+		thinned = keep_others(&look, (uint64_t)((double)cpu_ns * b->others));
+	return sample_keep(index, &look) || thinned;
+}
+
+static bool empty_thread(struct batch *b, uint32_t index)
+{
+	uint64_t before = 0;
+	struct walk w = {0};
+	struct record s;
+	bool thinned = false;
+
+	if (!ring[index][0].page || ring_head(&ring[index][0]) == ring[index][0].page->data_tail)
+		return false;
+	batch_measure(b, index);
+	walk_level(&w, index, 0);
+	while (walk_next(&w, index, &s)) {
+		thinned |= keep(b, index, &s, before ? s.cpu_ns - before : sampling.period_ns);
+		before = s.cpu_ns;
+	}
+	for (uint32_t i = 0; i < LEVELS; i++)
+		if (ring[index][i].page)
+			__atomic_store_n(&ring[index][i].page->data_tail, ring_head(&ring[index][i]), __ATOMIC_RELEASE);
+	return thinned;
+}
+
+/* Where the recorder looks whether there is a sample. */
+static void watch_head(void)
+{
+	static const uint64_t nothing;
+	const struct perf_event_mmap_page *page = ring[0][0].page;
+
+	rec.sample_head = page ? (const uint64_t *)&page->data_head : &nothing;
+	rec.sample_seen = page ? page->data_tail : 0;
+}
+
+/* Samples are taken at a new period from now on. */
+static void open_again(void)
+{
+	for (uint32_t i = 0; i < sampling.n_thread; i++) {
+		if (!sample_thread_id(i) || !ring[i][0].page)
+			continue;
+		thread_close(i);
+		thread_begin(i, sample_thread_id(i));
+	}
+}
+
+static void ring_empty(uint64_t t0, uint64_t t1)
+{
+	struct batch b = {.t0 = t0, .t1 = t1, .now = {clock_true_ns(CLOCK_MONOTONIC), clock_ticks()}};
+	bool thinned = false;
+
+	b.ticks_per_ns = (double)(b.now.tick - begun.tick) / (double)(b.now.mono_ns - begun.mono_ns);
+	b.others = find_others();
+	counters_take(&sampling.counters, b.counter);
+	for (uint32_t i = 0; i < sampling.n_thread; i++)
+		thinned |= empty_thread(&b, i);
+	if (thinned)
+		open_again();
+	sample_threads_look(&sample_ring, b.now.mono_ns);
+	watch_head();
+}
+
+/* ---- begin and end ---- */
+
+static int ring_begin(struct errbuf *err)
+{
+	char text[16];
+
+	begun = (struct clock_pair){clock_true_ns(CLOCK_MONOTONIC), clock_ticks()};
+	all_cpu_seen_ns = 0; /* from the first time on: until then no thread is known */
+	others_ns = 0;
+	if (thread_open(0, sample_threads_begin()) < 0) {
+		int why = errno;
+
+		thread_close(0);
+		if (sample_read_file("/proc/sys/kernel/perf_event_paranoid", text, sizeof(text)) > 0) {
+			text[strcspn(text, "\n")] = '\0';
+			return err_set(err, "perf_event_open: %s (kernel.perf_event_paranoid is %s)", strerror(why), text);
+		}
+		return err_set(err, "perf_event_open: %s", strerror(why));
+	}
+	rec.sample_take = ring_empty;
+	watch_head();
+	return 0;
+}
+
+static void ring_end(void)
+{
+	uint64_t now = clock_ticks();
+
+	ring_empty(now, now);
+	for (uint32_t i = 0; i < SAMPLE_THREADS; i++)
+		thread_close(i);
+	watch_head();
+}
+
+const struct sample_source sample_ring = {"ring", ring_begin, thread_begin, thread_close, ring_end};
+
+#else
+
+static int ring_begin(struct errbuf *err)
+{
+	return err_set(err, "registers of this processor are not recorded");
+}
+
+const struct sample_source sample_ring = {.name = "ring", .begin = ring_begin};
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Samples by timers, where the kernel forbids perf_event_open to users: a timer for each thread's time in user mode, and
+ * a handler that stores program counter and registers.
+ *
+ * The signal is 32, which the GNU C library keeps for itself (SIGCANCEL): its sigaction and sigwait refuse that number,
+ * and none of its signal sets holds it, so that a program cannot take, block or await it. What is sent to it by anybody
+ * but a timer of ours goes on to the handler that was there. Nothing is sampled where that does not hold:
+ *   - The timers count time in user mode. With accounting by ticks they expire only where a tick found the thread in user
+ *     mode, so that their signal ends no system call early. Kernels that do without ticks (nohz_full) are left alone.
+ *   - The handler runs on the thread's own stack. A thread with an alternate stack for signals may be one whose own stack
+ *     is too small for a handler (Go), or the other way round: it is left alone.
+ * A timer is armed again by its handler alone.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "spank/tracer/clock.h"
+#include "spank/tracer/record.h"
+#include "spank/tracer/sample_impl.h"
+
+#if defined(__x86_64__)
+
+#define SAMPLE_SIGNAL 32
+#define MAGIC         0x50524500 /* in the timers' values, beside the index of the thread */
+
+/* As the kernel has it: the C library does not take signal 32. */
+struct kernel_action {
+	void (*handler)(int no, siginfo_t *info, void *context);
+	unsigned long flags;
+	void (*restorer)(void);
+	unsigned long mask;
+};
+#define RESTORER 0x04000000ul
+
+static struct kernel_action before; /* in place of ours */
+static atomic_bool running;
+static atomic_flag storing = ATOMIC_FLAG_INIT; /* a thread that finds it taken drops its sample */
+static int timer[SAMPLE_THREADS];
+static uint64_t delay_seen_ns[SAMPLE_THREADS];
+
+void sample_restore(void) __attribute__((visibility("hidden")));
+__asm__(".text\n\t.globl sample_restore\n\t.hidden sample_restore\n\t.type sample_restore, @function\n"
+	"sample_restore:\n\tmov $15, %rax\n\tsyscall\n"); /* rt_sigreturn */
+
+static long action(const struct kernel_action *set, struct kernel_action *get)
+{
+	return syscall(SYS_rt_sigaction, SAMPLE_SIGNAL, set, get, sizeof(set->mask));
+}
+
+/* ---- timers ---- */
+
+static void arm(int t)
+{
+	/* A little less than a number of ticks, whatever their length: not to wait for one more. */
+	uint64_t ns = sampling.period_ns - sampling.period_ns / 32;
+	struct itimerspec when = {.it_value = {.tv_sec = (time_t)(ns / 1000000000ull), .tv_nsec = (long)(ns % 1000000000ull)}};
+
+	syscall(SYS_timer_settime, t, 0, &when, NULL);
+}
+
+static void thread_begin(uint32_t index, pid_t id)
+{
+	struct sigevent e = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SAMPLE_SIGNAL,
+			     .sigev_value.sival_int = MAGIC | (int)index};
+	clockid_t user_time = (clockid_t)(~(unsigned)id << 3 | 5u); /* CPUCLOCK_VIRT, CPUCLOCK_PERTHREAD */
+
+	e._sigev_un._tid = id;
+	delay_seen_ns[index] = UINT64_MAX;
+	if (syscall(SYS_timer_create, user_time, &e, &timer[index]) < 0)
+		timer[index] = -1;
+	else
+		arm(timer[index]);
+}
+
+static void thread_end(uint32_t index)
+{
+	if (timer[index] >= 0)
+		syscall(SYS_timer_delete, timer[index]);
+	timer[index] = -1;
+}
+
+/* ---- the handler ---- */
+
+static bool has_alternate_stack(void)
+{
+	stack_t s;
+
+	return syscall(SYS_sigaltstack, NULL, &s) < 0 || !(s.ss_flags & SS_DISABLE);
+}
+
+/* Of the time off the processor, what the thread has waited for one. */
+static uint64_t delayed(uint32_t index, uint64_t off)
+{
+	uint64_t now, seen = delay_seen_ns[index];
+
+	if (!off && seen != UINT64_MAX)
+		return 0;
+	now = sample_delay_ns((pid_t)syscall(SYS_gettid));
+	delay_seen_ns[index] = now;
+	return seen == UINT64_MAX || now == UINT64_MAX || now < seen ? 0 : now - seen;
+}
+
+static void store(uint32_t index, const ucontext_t *u)
+{
+	static const uint8_t reg[TSAMPLE_REGS] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+						  REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+	struct sample_look look = {.event = rec.n_events, .tick = clock_ticks() - rec.start,
+				   .cpu_ns = clock_true_ns(CLOCK_THREAD_CPUTIME_ID),
+				   .wall_ns = clock_true_ns(CLOCK_MONOTONIC),
+				   .pc = (uint64_t)u->uc_mcontext.gregs[REG_RIP]};
+
+	if (rec_self.depth || rec_polls.n >= REC_POLL_INSIDE || (index && rec.live->enter_tick))
+		look.flags = TSAMPLE_IN_MPI;
+	look.delayed_ns = delayed(index, sample_off_ns(index, look.cpu_ns, look.wall_ns));
+	if (index == 0)
+		counters_take(&sampling.counters, look.counter);
+	for (int i = 0; i < TSAMPLE_REGS; i++)
+		look.reg[i] = (uint64_t)u->uc_mcontext.gregs[reg[i]];
+	sample_keep(index, &look);
+	if (index == 0)
+		sample_threads_look(&sample_timer, look.wall_ns);
+}
+
+/* Somebody else's signal: as if there were no handler of ours. */
+static void pass_on(int no, siginfo_t *info, void *context)
+{
+	if (before.handler == (void *)SIG_DFL) {
+		action(&before, NULL);
+		syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), no);
+	} else if (before.handler != (void *)SIG_IGN) {
+		before.handler(no, info, context);
+	}
+}
+
+/* The stack is aligned here, as qemu-user begins handlers with one that is 8 bytes off. */
+__attribute__((force_align_arg_pointer)) static void on_signal(int no, siginfo_t *info, void *context)
+{
+	uint32_t index = (uint32_t)info->si_value.sival_int ^ MAGIC;
+	int err = errno;
+
+	if (info->si_code != SI_TIMER || index >= SAMPLE_THREADS) {
+		pass_on(no, info, context);
+		return;
+	}
+	if (!atomic_load(&running) || has_alternate_stack())
+		return;
+	if (!atomic_flag_test_and_set_explicit(&storing, memory_order_acquire)) {
+		if (rec.on && atomic_load(&running))
+			store(index, context);
+		atomic_flag_clear_explicit(&storing, memory_order_release);
+	}
+	/* One that comes late was held back: the thread blocks even this signal. */
+	if (info->si_overrun == 0 && atomic_load(&running))
+		arm(timer[index]);
+	errno = err;
+}
+
+/* ---- begin and end ---- */
+
+/* Then a timer of time in user mode expires in user mode alone. */
+static bool is_by_ticks(void)
+{
+	char text[16];
+
+	/* "(null)": none */
+	return sample_read_file("/sys/devices/system/cpu/nohz_full", text, sizeof(text)) <= 0 || strchr("\n( ", text[0]);
+}
+
+static int timer_begin(struct errbuf *err)
+{
+	struct kernel_action ours = {.handler = on_signal, .flags = SA_SIGINFO | SA_RESTART | RESTORER,
+				     .restorer = sample_restore, .mask = ~0ul};
+	struct kernel_action now;
+
+	if (!is_by_ticks())
+		return err_set(err, "timers: this kernel does without ticks (nohz_full)");
+	if (has_alternate_stack())
+		return err_set(err, "timers: the program has an alternate stack for signals");
+	if (action(NULL, &now) < 0 || (now.handler != on_signal && (before = now, action(&ours, NULL)) < 0))
+		return err_set(err, "timers: %s", strerror(errno));
+	for (uint32_t i = 0; i < SAMPLE_THREADS; i++)
+		timer[i] = -1;
+	atomic_store(&running, true);
+	thread_begin(0, sample_threads_begin());
+	return 0;
+}
+
+/* The handler stays: a signal that is on its way must not meet the default action, which is to end the process. */
+static void timer_end(void)
+{
+	atomic_store(&running, false);
+	while (atomic_flag_test_and_set_explicit(&storing, memory_order_acquire))
+		; /* a handler of another thread is about to leave */
+	for (uint32_t i = 0; i < SAMPLE_THREADS; i++)
+		thread_end(i);
+	atomic_flag_clear_explicit(&storing, memory_order_release);
+}
+
+const struct sample_source sample_timer = {"timer", timer_begin, thread_begin, thread_end, timer_end};
+
+#else
+
+static int timer_begin(struct errbuf *err)
+{
+	return err_set(err, "timers: registers of this processor are not recorded");
+}
+
+const struct sample_source sample_timer = {.name = "timer", .begin = timer_begin};
+
+#endif
