@@ -209,10 +209,11 @@ endef
 $(foreach m,$(MPIS),$(eval $(call TRACER_RULES,$(m))))
 
 # The loader, which is what is preloaded: an entry for whatever one of the tracers defines. Without tail calls, as
-# dlsym(RTLD_NEXT) must see who asks; depends on the C library alone.
+# dlsym(RTLD_NEXT) must see who asks; without any library, see libc_free.h.
+LOADER_FLAGS := -fno-optimize-sibling-calls -ffreestanding -fno-builtin -fno-stack-protector -U_FORTIFY_SOURCE
 $(B)/obj/spank/loader/%.o: spank/loader/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) -fno-optimize-sibling-calls -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(LOADER_FLAGS) -c -o $@ $<
 $(B)/gen/loader/symbols.S: spank/loader/generate $(TRACERS)
 	@mkdir -p $(@D)
 	$(Q)perl spank/loader/generate --out $@ $(TRACERS)
@@ -220,7 +221,7 @@ $(B)/obj/gen/loader/symbols.o: $(B)/gen/loader/symbols.S
 	@mkdir -p $(@D)
 	$(Q)$(CC) -g -c -o $@ $<
 $(B)/libprecedent_trace.so: $(call obj,$(LOADER_SRC)) $(B)/obj/gen/loader/symbols.o spank/loader/exports.map
-	$(Q)$(CC) -shared $(LDHARD) -Wl,--version-script=spank/loader/exports.map -o $@ $(filter %.o,$^) -ldl
+	$(Q)$(CC) -shared -nostdlib $(LDHARD) -Wl,--version-script=spank/loader/exports.map -o $@ $(filter %.o,$^)
 
 # What a skeleton links: plain C for mpicc, no sanitizer, no product library. Where a short loop begins is worth a third of its time,
 # and must not follow from the functions before it: a kernel has as many instructions in a nanosecond in every build.

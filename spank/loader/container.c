@@ -3,77 +3,69 @@
  * Programs that start containers: inside, this library is not there, and the dynamic loader of every program would
  * complain. So such a program takes it out of its LD_PRELOAD before it starts anything.
  */
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <fcntl.h>
 
-#include "spank/loader/loader.h"
+#include "spank/loader/libc_free.h"
 
 #define PRELOAD "LD_PRELOAD="
+#define OURS    "libprecedent_trace.so"
 
-static const char *base_name(const char *path, size_t len)
-{
-	while (len && path[len - 1] != '/')
-		len--;
-	return path + len;
-}
-
-bool container_starter(const char *program)
+static bool starts_containers(const char *program)
 {
 	/* enroot and udocker are scripts: what they end in is listed */
-	static const char *const name[] = {"apptainer", "singularity", "starter", "starter-suid", "podman", "docker",
-					   "ch-run", "enroot", "enroot-nsenter", "enroot-mount", "enroot-switchroot",
-					   "shifter", "shifterimg", "sarus", "udocker", "crun", "runc", "nerdctl",
-					   "proot", "bwrap"};
+	static const char name[][20] = {"apptainer", "singularity", "starter", "starter-suid", "podman", "docker",
+					"ch-run", "enroot", "enroot-nsenter", "enroot-mount", "enroot-switchroot",
+					"shifter", "shifterimg", "sarus", "udocker", "crun", "runc", "nerdctl",
+					"proot", "bwrap"};
 
 	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++)
-		if (!strcmp(program, name[i]))
+		if (free_equal(program, name[i]))
 			return true;
 	return false;
 }
 
-bool container_strip(char *value, const char *name)
+/* Takes this library (a path, by its last part) out of a value of LD_PRELOAD, in place. */
+static void strip(char *value)
 {
 	char *out = value;
-	bool removed = false;
 
 	for (const char *p = value; *p;) {
-		size_t n = strcspn(p, ": "), sep = p[n] != '\0';
-		const char *base = base_name(p, n);
-		size_t len = (size_t)(p + n - base);
+		size_t n = 0, base = 0;
 
-		if (len == strlen(name) && !memcmp(base, name, len)) {
-			removed = true;
-		} else if (n) {
+		for (; p[n] && p[n] != ':' && p[n] != ' '; n++)
+			if (p[n] == '/')
+				base = n + 1;
+		if (n && !(n - base == sizeof(OURS) - 1 && free_begins(p + base, OURS))) {
 			if (out != value)
 				*out++ = ':';
-			memmove(out, p, n);
-			out += n;
+			for (size_t i = 0; i < n; i++)
+				*out++ = p[i];
 		}
-		p += n + sep;
+		p += n + (p[n] != '\0');
 	}
-	if (removed)
-		*out = '\0';
-	return removed;
+	*out = '\0';
 }
 
-/* The text is changed where the kernel put it: a Go program reads its environment there, not through the C library. */
+/*
+ * The text is changed where the kernel put it: a Go program reads its environment there, not through the C library. musl
+ * calls constructors without arguments.
+ */
 __attribute__((constructor)) static void leave_containers(int argc, char **argv, char **envp)
 {
 	char exe[PATH_MAX];
-	ssize_t n;
+	long n;
 
 	(void)argc;
 	(void)argv;
-	n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	n = free_syscall(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)exe, sizeof(exe) - 1);
 	if (n <= 0)
 		return;
 	exe[n] = '\0';
-	if (!container_starter(base_name(exe, (size_t)n)))
+	if (!starts_containers(free_base_name(exe)))
 		return;
+	if (!gnu_get_libc_version)
+		envp = &environ ? environ : NULL;
 	for (; envp && *envp; envp++)
-		if (!strncmp(*envp, PRELOAD, sizeof(PRELOAD) - 1))
-			container_strip(*envp + sizeof(PRELOAD) - 1, "libprecedent_trace.so");
+		if (free_begins(*envp, PRELOAD))
+			strip(*envp + sizeof(PRELOAD) - 1);
 }

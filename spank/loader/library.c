@@ -5,18 +5,12 @@
  * A library is known by its DT_SONAME, which says what binary interface it has (the file may have any name), and Open MPI
  * by a symbol of its own: Open MPI 1.10 was called libmpi.so.12, as all of MPICH's family are today.
  */
-#include <dlfcn.h>
-#include <link.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "spank/loader/loader.h"
 
 #define MAX_LIBRARIES 16
 
 struct library {
-	char path[512], soname[64];
-	uintptr_t base;
+	const char *path, *soname; /* the dynamic loader's own texts */
 };
 
 struct libraries {
@@ -24,68 +18,176 @@ struct libraries {
 	struct library of[MAX_LIBRARIES];
 };
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
+/* ---- dlsym itself ---- */
 
-	return slash ? slash + 1 : path;
+typedef void *dlsym_function(void *handle, const char *name);
+
+static dlsym_function *real_dlsym;
+
+struct dynamic {
+	uintptr_t strings, symbols, gnu_hash, soname;
+};
+
+/* The GNU C library has put addresses into the table, musl leaves it as it is in the file. */
+static uintptr_t address_of(const struct dl_phdr_info *info, uintptr_t value)
+{
+	return value && value < info->dlpi_addr ? value + info->dlpi_addr : value;
 }
 
-/* DT_SONAME, or the file's name when it has none. */
-static void read_soname(const struct dl_phdr_info *info, char *out, size_t size)
+static struct dynamic read_dynamic(const struct dl_phdr_info *info)
 {
 	const ElfW(Dyn) *d = NULL;
-	uintptr_t strings = 0, at = 0;
+	struct dynamic out = {0};
 
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			d = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
 	for (; d && d->d_tag != DT_NULL; d++) {
 		if (d->d_tag == DT_STRTAB)
-			strings = d->d_un.d_ptr;
+			out.strings = address_of(info, d->d_un.d_ptr);
+		else if (d->d_tag == DT_SYMTAB)
+			out.symbols = address_of(info, d->d_un.d_ptr);
+		else if (d->d_tag == DT_GNU_HASH)
+			out.gnu_hash = address_of(info, d->d_un.d_ptr);
 		else if (d->d_tag == DT_SONAME)
-			at = d->d_un.d_val;
+			out.soname = d->d_un.d_val;
 	}
-	if (strings && strings < info->dlpi_addr) /* some processors leave it as it is in the file */
-		strings += info->dlpi_addr;
-	snprintf(out, size, "%s", strings && at ? (const char *)(strings + at) : base_name(info->dlpi_name));
+	return out;
 }
+
+/* A function that an object defines, by its table of hashes; NULL: it does not, or has no such table. */
+static void *defined_in(const struct dl_phdr_info *info, const char *name)
+{
+	const struct dynamic d = read_dynamic(info);
+	const uint32_t *table = (const uint32_t *)d.gnu_hash, *bucket, *chain;
+	const ElfW(Sym) *symbol = (const void *)d.symbols;
+	uint32_t hash = 5381;
+
+	if (!table || !symbol || !d.strings || !table[0])
+		return NULL;
+	for (const char *c = name; *c; c++)
+		hash = hash * 33 + (unsigned char)*c;
+	bucket = table + 4 + table[2] * (sizeof(uintptr_t) / sizeof(*table)); /* behind the Bloom filter */
+	chain = bucket + table[0];
+	for (uint32_t i = bucket[hash % table[0]]; i >= table[1]; i++) {
+		uint32_t h = chain[i - table[1]];
+
+		if ((h | 1) == (hash | 1) && symbol[i].st_shndx != SHN_UNDEF &&
+		    free_equal((const char *)d.strings + symbol[i].st_name, name))
+			return (void *)(info->dlpi_addr + symbol[i].st_value);
+		if (h & 1)
+			break;
+	}
+	return NULL;
+}
+
+struct seek {
+	uintptr_t address;
+	const char *path; /* of the object that holds the address */
+	dlsym_function *dlsym; /* the next one behind that object */
+};
+
+static bool holds(const struct dl_phdr_info *info, uintptr_t address)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && address - (info->dlpi_addr + p->p_vaddr) < p->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static int seek_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct seek *s = data;
+
+	(void)size;
+	if (s->path)
+		s->dlsym = (dlsym_function *)defined_in(info, "dlsym");
+	else if (holds(info, s->address))
+		s->path = info->dlpi_name ? info->dlpi_name : "";
+	return s->dlsym != NULL;
+}
+
+/* path: of the object that holds an address; "" when none does. */
+static const char *object_path(const void *address)
+{
+	struct seek s = {.address = (uintptr_t)address};
+
+	if (dl_iterate_phdr)
+		dl_iterate_phdr(seek_object, &s);
+	return s.path ? s.path : "";
+}
+
+/*
+ * dlvsym first: this may be called while a sanitizer is being set up, whose dl_iterate_phdr does not work yet. The names
+ * are the oldest versions of dlsym there are; musl has neither versions nor dlvsym.
+ */
+void *loader_real_dlsym(void)
+{
+	static const char version[][16] = {"GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.34"};
+	struct seek s = {.address = (uintptr_t)loader_real_dlsym};
+
+	if (real_dlsym)
+		return (void *)real_dlsym;
+	for (size_t i = 0; dlvsym && !s.dlsym && i < sizeof(version) / sizeof(*version); i++)
+		s.dlsym = (dlsym_function *)dlvsym(RTLD_NEXT, "dlsym", version[i]);
+	if (!s.dlsym && dl_iterate_phdr)
+		dl_iterate_phdr(seek_object, &s);
+	real_dlsym = s.dlsym;
+	return (void *)s.dlsym;
+}
+
+void *loader_symbol(void *handle, const char *name)
+{
+	dlsym_function *f = (dlsym_function *)loader_real_dlsym();
+
+	return f ? f(handle, name) : NULL;
+}
+
+/* ---- MPI libraries ---- */
 
 static int note_library(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct libraries *l = data;
-	struct library *at = &l->of[l->n];
+	struct dynamic d;
 
 	(void)size;
-	if (l->n == MAX_LIBRARIES || !info->dlpi_name || strlen(info->dlpi_name) >= sizeof(at->path) ||
-	    !strstr(base_name(info->dlpi_name), "libmpi"))
+	if (l->n == MAX_LIBRARIES || !info->dlpi_name || !free_find(free_base_name(info->dlpi_name), "libmpi"))
 		return 0;
-	strcpy(at->path, info->dlpi_name);
-	at->base = info->dlpi_addr;
-	read_soname(info, at->soname, sizeof(at->soname));
-	l->n++;
+	d = read_dynamic(info);
+	l->of[l->n++] = (struct library){info->dlpi_name, d.strings && d.soname ? (const char *)(d.strings + d.soname) :
+									       free_base_name(info->dlpi_name)};
 	return 0;
+}
+
+static void find_libraries(struct libraries *l)
+{
+	l->n = 0;
+	if (dl_iterate_phdr)
+		dl_iterate_phdr(note_library, l);
 }
 
 /* Look into every loaded MPI library: one that was dlopen'ed locally is not in the global scope. The list is taken
  * first, because dlopen may not be called while the dynamic loader's list is locked. */
 static void *find_in(const struct library *l, const char *name)
 {
-	void *h = dlopen(l->path, RTLD_LAZY | RTLD_NOLOAD), *found;
+	void *h = dlopen && dlclose ? dlopen(l->path, RTLD_LAZY | RTLD_NOLOAD) : NULL, *found;
 
 	if (!h)
 		return NULL;
-	found = dlsym(h, name);
+	found = loader_symbol(h, name);
 	dlclose(h);
 	return found;
 }
 
 static void *find_in_libraries(const char *name)
 {
-	struct libraries l = {0};
+	struct libraries l;
 	void *found = NULL;
 
-	dl_iterate_phdr(note_library, &l);
+	find_libraries(&l);
 	for (int i = 0; i < l.n && !found; i++)
 		found = find_in(&l.of[i], name);
 	return found;
@@ -93,7 +195,7 @@ static void *find_in_libraries(const char *name)
 
 static void *find(const char *name)
 {
-	void *p = dlsym(RTLD_NEXT, name);
+	void *p = loader_symbol(RTLD_NEXT, name);
 
 	return p ? p : find_in_libraries(name);
 }
@@ -103,7 +205,7 @@ void *library_function(const char *name)
 	char pname[128];
 	void *f = find(name);
 
-	if (!f && snprintf(pname, sizeof(pname), "%s%s", name[0] == 'M' ? "P" : "p", name) < (int)sizeof(pname))
+	if (!f && free_join(pname, sizeof(pname), name[0] == 'M' ? "P" : "p", 1, name))
 		f = find(pname);
 	return f;
 }
@@ -111,24 +213,17 @@ void *library_function(const char *name)
 /* Data may have been moved into the executable (copy relocation, Fortran common), which RTLD_NEXT passes by. */
 void *library_object(const char *name)
 {
-	void *p = dlsym(RTLD_DEFAULT, name);
+	void *p = loader_symbol(RTLD_DEFAULT, name);
 
 	return p ? p : find_in_libraries(name);
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && !strcmp(s + n - m, end);
-}
-
 static enum loader_family family_of(const struct library *l)
 {
-	if (!strcmp(l->soname, "libmpi.so.40"))
+	if (free_equal(l->soname, "libmpi.so.40"))
 		return LOADER_OPENMPI;
 	/* libmpi.so.12 (MPICH, Intel MPI, MVAPICH), libmpich.so.12 (Debian), libmpi_gnu_91.so.12 (Cray) */
-	if (ends_with(l->soname, ".so.12") && !strstr(l->soname, "fort") && !strstr(l->soname, "cxx") &&
+	if (free_ends(l->soname, ".so.12") && !free_find(l->soname, "fort") && !free_find(l->soname, "cxx") &&
 	    !find_in(l, "ompi_mpi_comm_world"))
 		return LOADER_MPICH;
 	return LOADER_NO_MPI;
@@ -136,18 +231,16 @@ static enum loader_family family_of(const struct library *l)
 
 enum loader_family library_family(void)
 {
+	void *init = loader_symbol(RTLD_NEXT, "PMPI_Init"); /* with two of them: whose functions are called */
+	const char *path = init ? object_path(init) : "";
 	enum loader_family first = LOADER_NO_MPI;
-	struct libraries l = {0};
-	void *init = dlsym(RTLD_NEXT, "PMPI_Init"); /* with two of them: whose functions are called */
-	Dl_info where = {0};
+	struct libraries l;
 
-	if (init)
-		dladdr(init, &where);
-	dl_iterate_phdr(note_library, &l);
+	find_libraries(&l);
 	for (int i = 0; i < l.n; i++) {
 		enum loader_family f = family_of(&l.of[i]);
 
-		if (f != LOADER_NO_MPI && where.dli_fname && !strcmp(where.dli_fname, l.of[i].path))
+		if (f != LOADER_NO_MPI && free_equal(path, l.of[i].path))
 			return f;
 		if (first == LOADER_NO_MPI)
 			first = f;
@@ -155,23 +248,34 @@ enum loader_family library_family(void)
 	return first;
 }
 
+/* ---- this loader ---- */
+
+const char *library_own_path(void)
+{
+	return object_path((void *)library_own_path);
+}
+
 static int note_loader(struct dl_phdr_info *info, size_t size, void *data)
 {
 	const char **first = data;
 
 	(void)size;
-	if (info->dlpi_name && !strcmp(base_name(info->dlpi_name), "libprecedent_trace.so")) {
-		*first = info->dlpi_name;
-		return 1;
-	}
-	return 0;
+	if (!info->dlpi_name || !free_equal(free_base_name(info->dlpi_name), "libprecedent_trace.so"))
+		return 0;
+	*first = info->dlpi_name;
+	return 1;
 }
 
 bool library_second_loader(void)
 {
 	const char *first = NULL;
-	Dl_info me;
 
-	dl_iterate_phdr(note_loader, &first);
-	return first && dladdr((void *)library_second_loader, &me) && strcmp(first, me.dli_fname);
+	if (dl_iterate_phdr)
+		dl_iterate_phdr(note_loader, &first);
+	return first && !free_equal(first, library_own_path());
+}
+
+bool library_is_mpi(const void *function)
+{
+	return free_find(free_base_name(object_path(function)), "libmpi") != NULL;
 }

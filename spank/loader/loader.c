@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the entries lead: see loader.h. */
-#include <dlfcn.h>
-#include <errno.h>
-#include <limits.h>
+#include "spank/loader/loader.h"
+
+#include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "spank/loader/host.h"
-#include "spank/loader/loader.h"
 
 enum { UNDECIDED, REAL, TRACED };
 
@@ -31,13 +26,13 @@ static int never(int *flag)
 
 static void *missing(const char *name)
 {
-	static const char *const quiet[] = {"MPI_Initialized", "MPI_Finalized", "mpi_initialized_", "mpi_finalized_",
-					    "mpi_initialized_f08_", "mpi_finalized_f08_"};
+	static const char quiet[][24] = {"MPI_Initialized", "MPI_Finalized", "mpi_initialized_", "mpi_finalized_",
+					 "mpi_initialized_f08_", "mpi_finalized_f08_"};
 
 	for (size_t i = 0; i < sizeof(quiet) / sizeof(*quiet); i++)
-		if (!strcmp(name, quiet[i]))
+		if (free_equal(name, quiet[i]))
 			return (void *)never;
-	dprintf(STDERR_FILENO, "precedent: %s was called, but no MPI library that has it is loaded\n", name);
+	free_say("precedent: ", name, " was called, but no MPI library that has it is loaded\n");
 	return (void *)unavailable;
 }
 
@@ -50,18 +45,18 @@ static const struct loader_host host = {
 
 static bool is_set(const char *name)
 {
-	const char *v = getenv(name);
+	const char *v = getenv ? getenv(name) : NULL;
 
 	return v && *v;
 }
 
 static void *open_beside(const char *loader, const char *file)
 {
-	char path[PATH_MAX + 64];
-	const char *slash = strrchr(loader, '/');
-	int dir = slash ? (int)(slash - loader + 1) : 0;
+	char path[PATH_MAX];
+	size_t dir = (size_t)(free_base_name(loader) - loader);
 
-	if (snprintf(path, sizeof(path), "%.*s%s", dir, loader, file) >= (int)sizeof(path) || access(path, R_OK))
+	if (!free_join(path, sizeof(path), loader, dir, file) ||
+	    free_syscall(SYS_faccessat, AT_FDCWD, (long)path, 4 /* R_OK */, 0) != 0)
 		return NULL;
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
@@ -69,18 +64,25 @@ static void *open_beside(const char *loader, const char *file)
 /* The tracer lies beside the loader: beside the name that it was preloaded by, or else beside the file behind that. */
 static void *open_tracer(enum loader_family family)
 {
-	static const char *const file[LOADER_FAMILIES] = {
+	static const char file[LOADER_FAMILIES][40] = {
 		[LOADER_OPENMPI] = "libprecedent_trace_openmpi.so", [LOADER_MPICH] = "libprecedent_trace_mpich.so"};
+	const char *own = library_own_path();
 	char real[PATH_MAX];
 	void *h = NULL;
-	Dl_info me;
 
-	if (!file[family] || !dladdr((void *)&host, &me) || !me.dli_fname)
+	if (!file[family][0] || !*own)
 		return NULL;
-	h = open_beside(me.dli_fname, file[family]);
-	if (!h && realpath(me.dli_fname, real))
+	h = open_beside(own, file[family]);
+	if (!h && realpath && realpath(own, real))
 		h = open_beside(real, file[family]);
 	return h;
+}
+
+/* The tracers are of the GNU C library. */
+static bool can_trace(void)
+{
+	return gnu_get_libc_version && dlopen && (is_set("PRECEDENT_TRACE_DIR") || is_set("PRECEDENT_TRACE_FILE")) &&
+	       !library_second_loader();
 }
 
 static int decide(void)
@@ -92,10 +94,10 @@ static int decide(void)
 	if (now != UNDECIDED)
 		return now;
 	now = REAL;
-	if ((is_set("PRECEDENT_TRACE_DIR") || is_set("PRECEDENT_TRACE_FILE")) && !library_second_loader())
+	if (can_trace())
 		h = open_tracer(library_family());
 	if (h) {
-		begin = (loader_tracer_begin *)dlsym(h, LOADER_TRACER_BEGIN);
+		begin = (loader_tracer_begin *)loader_symbol(h, LOADER_TRACER_BEGIN);
 		if (begin && !begin(&host)) {
 			atomic_store_explicit(&tracer, h, memory_order_relaxed);
 			now = TRACED;
@@ -108,19 +110,50 @@ static int decide(void)
 void *loader_resolve(uint32_t i)
 {
 	const char *name = loader_names + loader_name_at[i];
+	int *error = __errno_location ? __errno_location() : NULL, err = error ? *error : 0;
 	void *target = NULL, *real;
-	int err = errno;
 
 	real = library_function(name);
 	if (real && decide() == TRACED)
-		target = dlsym(atomic_load_explicit(&tracer, memory_order_relaxed), name);
+		target = loader_symbol(atomic_load_explicit(&tracer, memory_order_relaxed), name);
 	if (!target)
 		target = real;
 	if (target)
 		__atomic_store_n(&loader_slot[i], target, __ATOMIC_RELEASE);
 	else
 		target = missing(name); /* not kept: MPI may be loaded later */
-	dlerror(); /* what was not found is nothing that the program should hear of */
-	errno = err;
+	if (dlerror)
+		dlerror(); /* what was not found is nothing that the program should hear of */
+	if (error)
+		*error = err;
 	return target;
+}
+
+/* The number of an entry by its name, or loader_n. The names are in order. */
+static uint32_t entry_of(const char *name)
+{
+	uint32_t lo = 0, hi = loader_n;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		const char *a = loader_names + loader_name_at[mid], *b = name;
+
+		for (; *a && *a == *b; a++)
+			b++;
+		if (*a == *b)
+			return mid;
+		if ((unsigned char)*a < (unsigned char)*b)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return loader_n;
+}
+
+void *loader_dlsym(void *handle, const char *name)
+{
+	void *real = loader_symbol(handle, name);
+	uint32_t i = real ? entry_of(name) : loader_n;
+
+	return i < loader_n && library_is_mpi(real) ? loader_entry(i) : real;
 }

@@ -68,7 +68,9 @@ sub events {
 # ---- what it is ----
 {
     my ($rc, $out) = run_command("readelf -dW $loader");
-    is_deeply([$out =~ /NEEDED.*\[(.*)\]/g], ['libc.so.6'], 'the loader needs the C library alone');
+    is_deeply([$out =~ /NEEDED.*\[(.*)\]/g], [], 'the loader needs no library');
+    ($rc, $out) = run_command("nm -D --undefined-only $loader");
+    is_deeply([grep { !/^\s+w \w+$/ } split /\n/, $out], [], 'every symbol that it takes may be missing, and has no version');
     ($rc, $out) = run_command("nm -D --defined-only $loader");
     my %has = map { $_ => 1 } $out =~ / (\w+)$/mg;
     for my $library (@here) {
@@ -141,6 +143,21 @@ SKIP: {
     is(result("$env $hello"), "3|hello\n|", 'a program without MPI');
     is(result("$env $static"), "3|hello\n|", 'a static program');
     is_deeply([entries($dir)], [], 'leave nothing');
+}
+# A program of another C library; the tracers are not of that one.
+SKIP: {
+    skip 'no musl here', 3 if (run_command('musl-gcc --version'))[0];
+    my $text = "#include <dlfcn.h>\n#include <stdio.h>\nint main(void)\n{\n\tvoid *h = dlopen(0, RTLD_NOW);\n" .
+        "\tprintf(\"hello %d %d\\n\", dlsym(h, \"puts\") != 0, dlsym(h, \"mpi_none\") != 0);\n\treturn 3;\n}\n";
+    my $dynamic = compile('musl', $text, '', 'musl-gcc');
+    my $static = compile('musl_static', $text, '-static', 'musl-gcc');
+    my $dir = new_dir();
+    my $env = "env LD_PRELOAD=$loader PRECEDENT_TRACE_DIR=$dir";
+    is(result("$env $dynamic"), "3|hello 1 0\n|", 'a program linked with musl');
+    is(result("$env $static"), result($static), 'a static one');
+    copy($dynamic, "$tmp/ch-run") or die $!;
+    chmod 0755, "$tmp/ch-run";
+    is(result("$env $tmp/ch-run"), "3|hello 1 0\n|", 'one that starts containers');
 }
 SKIP: {
     skip 'a setuid program needs another user', 2 if $> || (run_command('setpriv --reuid=65534 --clear-groups true'))[0];
@@ -225,6 +242,32 @@ C
         is("$got$err", '0', "$library: " . ($command eq $early ? 'MPI_Init in a constructor' : 'MPI that is loaded late') . ' runs');
         is(scalar(grep { /^$call\(/ } events((glob "$dir/*.ptrace")[0] // 'none', 1)), $n, "$library: and is traced");
     }
+}
+
+# ---- MPI that is reached by dlopen and dlsym on the handle, as Julia, Python's ctypes and Rust do ----
+for my $library (@here) {
+    my ($so, $world) = $library eq 'openmpi' ? ('libmpi.so.40', 'dlsym(h, "ompi_mpi_comm_world")') : ('libmpich.so.12', '(void *)0x44000000');
+    my $handle = compile("handle_$library", <<"C", '-ldl');
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+	void *h = dlopen("$so", RTLD_NOW | RTLD_LOCAL), *world = $world;
+	int (*init)(void *, void *) = dlsym(h, "MPI_Init"), (*barrier)(void *) = dlsym(h, "MPI_Barrier");
+	int (*finalize)(void) = dlsym(h, "MPI_Finalize");
+	int none = !dlsym(h, "MPI_None") && dlerror() && !dlerror();
+
+	init(NULL, NULL);
+	for (int i = 0; i < 5; i++)
+		barrier(world);
+	printf("%d\\n", none);
+	return finalize();
+}
+C
+    my $dir = new_dir();
+    is(result(mpirun($library, 2, $handle, LD_PRELOAD => $loader, PRECEDENT_TRACE_DIR => $dir)), "0|1\n1\n|",
+       "$library: MPI by dlsym on its handle runs");
+    is(scalar(grep { /^MPI_Barrier/ } events((glob "$dir/*.ptrace")[0] // 'none', 1)), 5, "$library: and is traced");
 }
 
 # ---- a tool that is preloaded behind it still sees the calls; two loaders are one ----

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the loader takes from a C library, and what it has itself instead.
+ *
+ * The loader is preloaded into every process of a traced step: programs of another C library (musl), of an older GNU C
+ * library in a container, and shells. So it is linked with no library and asks for no version of a symbol. Every
+ * function that it takes is weak, and may be missing.
+ */
+#ifndef PRECEDENT_SPANK_LOADER_LIBC_FREE_H
+#define PRECEDENT_SPANK_LOADER_LIBC_FREE_H
+
+#include <dlfcn.h>
+#include <link.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#pragma weak dlopen
+#pragma weak dlclose
+#pragma weak dlerror
+#pragma weak dlvsym
+#pragma weak dl_iterate_phdr
+#pragma weak getenv
+#pragma weak realpath
+#pragma weak __errno_location
+#pragma weak gnu_get_libc_version
+#pragma weak environ
+extern char **environ;
+char *getenv(const char *name);
+char *realpath(const char *path, char *out);
+int *__errno_location(void);
+const char *gnu_get_libc_version(void);
+
+/* A system call of up to four arguments: the result, or minus the error. */
+static inline long free_syscall(long number, long a, long b, long c, long d)
+{
+	long r;
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = d;
+
+	__asm__ volatile("syscall" : "=a"(r) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+#else
+	register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c, x3 __asm__("x3") = d;
+
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+	r = x0;
+#endif
+	return r;
+}
+
+/* memcpy, memmove, memset: the compiler calls them by these names as well; hidden from everybody else. */
+size_t free_length(const char *s);
+bool free_equal(const char *a, const char *b);
+bool free_begins(const char *s, const char *begin);
+bool free_ends(const char *s, const char *end);
+const char *free_find(const char *s, const char *what); /* NULL: not in it */
+const char *free_base_name(const char *path);
+/* a and b in one buffer, ended by a zero byte; false: they do not fit. */
+bool free_join(char *out, size_t size, const char *a, size_t len, const char *b);
+/* To standard error, as it is. */
+void free_say(const char *a, const char *b, const char *c);
+
+#endif
