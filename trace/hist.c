@@ -114,6 +114,38 @@ int hist_table_add(struct hist_table *t, uint32_t symbol, uint16_t fn, uint64_t 
 	return 0;
 }
 
+void hist_join(struct hist *into, const struct hist *h)
+{
+	into->n += h->n;
+	into->sum += h->sum;
+	into->sum_squares += h->sum_squares;
+	for (unsigned b = 0; b < HIST_BINS; b++)
+		into->bin[b] += h->bin[b];
+}
+
+int hist_table_share(struct hist_table *t, const struct sigtable *sigs)
+{
+	struct hist_table all;
+
+	hist_table_init(&all, t->n_fn);
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct hist_entry *from = &t->entry[i];
+		uint16_t fn = sigs->sig[from->symbol].fn;
+		uint32_t e = all.of_fn ? all.of_fn[fn] : 0;
+
+		if (!e && !(e = new_entry(&all, from->symbol, fn, true))) {
+			hist_table_free(&all);
+			return -1;
+		}
+		hist_join(&all.entry[e - 1].gap, &from->gap);
+		hist_join(&all.entry[e - 1].duration, &from->duration);
+	}
+	all.events = t->events;
+	hist_table_free(t);
+	*t = all;
+	return 0;
+}
+
 const struct hist_entry *hist_table_find(const struct hist_table *t, uint32_t symbol, uint16_t fn)
 {
 	uint32_t e = find(t, symbol, fn);

@@ -57,6 +57,8 @@ void hist_table_init(struct hist_table *t, uint32_t n_fn);
 void hist_table_free(struct hist_table *t);
 /* -1 without memory. */
 int hist_table_add(struct hist_table *t, uint32_t symbol, uint16_t fn, uint64_t gap, uint64_t duration);
+/* One entry for each function instead of one for each symbol. -1 without memory: as it was. */
+int hist_table_share(struct hist_table *t, const struct sigtable *sigs);
 /* uv entries; each: uv symbol * 2 + shared, then for gap and duration uv n, f64 sum, f64 sum of squares, uv bins,
  * each uv bin, uv count. */
 void hist_table_encode(const struct hist_table *t, struct buf *out);

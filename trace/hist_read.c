@@ -45,15 +45,6 @@ double hist_quantile(const struct hist *h, double q)
 	return hi;
 }
 
-void hist_join(struct hist *into, const struct hist *h)
-{
-	into->n += h->n;
-	into->sum += h->sum;
-	into->sum_squares += h->sum_squares;
-	for (unsigned b = 0; b < HIST_BINS; b++)
-		into->bin[b] += h->bin[b];
-}
-
 int trace_hist_read(const struct trace *t, uint32_t rank, struct hist_table *out, struct errbuf *err)
 {
 	const struct trace_rank *k = trace_get_rank(t, rank);

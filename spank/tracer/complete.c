@@ -35,7 +35,7 @@ MPI_Status *completion_statuses_c(struct completion *d, MPI_Status *given, bool 
 	d->statuses = given;
 	if (!ignored)
 		return given;
-	d->statuses = rec.n_wild ? rec_scratch(d->self, SCRATCH_STATUSES, (size_t)n * sizeof(*given)) : NULL;
+	d->statuses = rec.n_wild && n > 0 ? rec_scratch(d->self, SCRATCH_STATUSES, (size_t)n * sizeof(*given)) : NULL;
 	return d->statuses ? (MPI_Status *)d->statuses : given;
 }
 
@@ -46,7 +46,7 @@ MPI_Fint *completion_statuses_f(struct completion *d, MPI_Fint *given, bool igno
 	d->statuses = given;
 	if (!ignored)
 		return given;
-	d->statuses = rec.n_wild ? rec_scratch(d->self, SCRATCH_STATUSES, size) : NULL;
+	d->statuses = rec.n_wild && n > 0 ? rec_scratch(d->self, SCRATCH_STATUSES, size) : NULL;
 	return d->statuses ? (MPI_Fint *)d->statuses : given;
 }
 

@@ -41,13 +41,13 @@ static inline void completion_begin(struct completion *d, struct rec_call *c, in
 	d->requests = requests;
 	d->fortran = fortran;
 	d->statuses = NULL;
-	d->n = n;
+	d->n = requests ? n : 0; /* the library will refuse NULL */
 	d->n_done = 0;
-	if (n == 1 && !fortran) {
+	if (d->n == 1 && !fortran) {
 		d->key = d->few;
 		d->few[0] = MPILIB_BITS(*(MPI_Request *)requests);
 	} else {
-		completion_copy(d, c, n, requests, fortran);
+		completion_copy(d, c, d->n, requests, fortran);
 	}
 }
 

@@ -85,13 +85,14 @@ static void record_aside(void)
 
 void cost_measure(uintptr_t ra, uintptr_t cfa)
 {
-	struct recorder keep = rec;
+	static struct recorder keep; /* not on the stack, which may be small */
 	uint32_t n = rec.sigs.n;
 	uint64_t n_pool = rec.sigs.n_pool;
 	double looks = rec_overhead();
 
 	if (rec.locking || !(looks > 0))
 		return;
+	keep = rec;
 	aside.ra = ra;
 	aside.cfa = cfa;
 	rec.live = &aside.live;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "spank/tracer/clock.h"
+#include "spank/tracer/quiet.h"
 #include "trace/ends.h"
 #include "trace/page.h"
 
@@ -61,6 +62,7 @@ __attribute__((destructor)) static void tell_end(void)
 	uint64_t room = TRACE_TRAILER + (uint64_t)TRACE_END_BYTES * ends.n_ranks, packed, after_ns;
 	int fd, err = errno;
 	struct stat st;
+	struct quiet q;
 	uint8_t b[TRACE_END_BYTES];
 
 	if (!ends.from_ns || ends.pid != getpid() || ends.file.size < room)
@@ -73,8 +75,10 @@ __attribute__((destructor)) static void tell_end(void)
 		b[i] = (uint8_t)(packed >> 8 * i);
 	fd = open(ends.file.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd >= 0) {
+		quiet_begin(&q);
 		if (!fstat(fd, &st) && is_file(&st))
 			(void)!pwrite(fd, b, sizeof(b), (off_t)(ends.file.size - room + (uint64_t)TRACE_END_BYTES * ends.rank));
+		quiet_end(&q);
 		close(fd);
 	}
 	errno = err;

@@ -10,7 +10,7 @@
 #include "spank/tracer/mpilib.h"
 #include "trace/words.h"
 
-#define COMMAND_MAX 4096 /* a longer command line is not kept */
+#define COMMAND_MAX 4096 /* bytes; a longer command line is not kept */
 
 void facts_put(struct buf *b, const char *key, const char *value)
 {
@@ -42,7 +42,7 @@ static void put_environment(struct buf *b)
 	static const char *const prefix[] = {"OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "LD_LIBRARY_PATH="};
 	struct buf words = {0};
 
-	for (char **e = environ; *e && words.len < COMMAND_MAX; e++)
+	for (char **e = environ; e && *e && words.len < COMMAND_MAX; e++)
 		for (size_t i = 0; i < sizeof(prefix) / sizeof(*prefix); i++)
 			if (!strncmp(*e, prefix[i], strlen(prefix[i])))
 				buf_put(&words, *e, strlen(*e) + 1);
@@ -51,48 +51,46 @@ static void put_environment(struct buf *b)
 	buf_free(&words);
 }
 
-void facts_put_command(struct buf *b)
+/* The command line: words, each ended by a zero byte, at most COMMAND_MAX. Returns the length, 0 where it is unknown. */
+static size_t read_command(char args[COMMAND_MAX + 1])
 {
-	char args[COMMAND_MAX], path[PATH_MAX];
 	FILE *f = fopen("/proc/self/cmdline", "re");
 	size_t len;
-	ssize_t n;
 
 	if (!f)
-		return;
-	len = fread(args, 1, sizeof(args), f);
+		return 0;
+	len = fread(args, 1, COMMAND_MAX, f);
 	fclose(f);
-	if (!len || len == sizeof(args) || args[len - 1])
+	args[len] = '\0';
+	return len;
+}
+
+void facts_put_command(struct buf *b)
+{
+	static char text[COMMAND_MAX + 1]; /* not on the stack, which may be small */
+	size_t len = read_command(text);
+	ssize_t n;
+
+	if (!len || len == COMMAND_MAX || text[len - 1])
 		return;
-	put_words(b, "command", args, len);
-	if (getcwd(path, sizeof(path)))
-		put_words(b, "directory", path, strlen(path) + 1);
-	n = readlink("/proc/self/fd/0", path, sizeof(path) - 1);
-	path[n > 0 ? n : 0] = '\0';
-	if (path[0] == '/')
-		put_words(b, "input", path, strlen(path) + 1);
+	put_words(b, "command", text, len);
+	if (getcwd(text, sizeof(text)))
+		put_words(b, "directory", text, strlen(text) + 1);
+	n = readlink("/proc/self/fd/0", text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	if (text[0] == '/')
+		put_words(b, "input", text, strlen(text) + 1);
 	put_environment(b);
 	if (getenv("PRECEDENT_PARTIAL"))
 		facts_put(b, "partial", getenv("PRECEDENT_PARTIAL"));
 }
 
-static void put_program(struct buf *b)
+static void put_program(struct buf *b, const struct run *r)
 {
-	char path[PATH_MAX], args[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	FILE *f = fopen("/proc/self/cmdline", "re");
-	size_t len, first;
+	static char args[COMMAND_MAX + 1];
+	size_t len = read_command(args), first = strlen(args) + 1;
 
-	if (n > 0) {
-		path[n] = '\0';
-		facts_put(b, "program", path);
-	}
-	if (!f)
-		return;
-	len = fread(args, 1, sizeof(args) - 1, f);
-	fclose(f);
-	args[len] = '\0';
-	first = strlen(args) + 1;
+	facts_put(b, "program", r->program);
 	if (first >= len)
 		return;
 	for (size_t i = first; i + 1 < len; i++)
@@ -109,7 +107,7 @@ void facts_put_job(struct buf *b, const struct run *r)
 	struct tm tm;
 	int len = 0;
 
-	put_program(b);
+	put_program(b, r);
 	facts_put(b, "job", getenv("SLURM_JOB_ID"));
 	facts_put(b, "step", getenv("SLURM_STEP_ID"));
 	facts_put(b, "launcher", space && strncmp(space, "slurm.", 6) ? "mpirun" :

@@ -22,7 +22,7 @@
 #include "trace/page.h"
 #include "trace/writer.h"
 
-#define HOST_BYTES       64
+#define HOST_BYTES       sizeof(((struct run *)0)->host)
 #define CLOCK_PATIENCE_S 600
 #define PART_ROUNDS      3 /* fewer, and some replies are still under way */
 
@@ -31,11 +31,10 @@ enum { TAG_CLOCK = 1, TAG_TURN, TAG_LENGTH, TAG_PAGES };
 
 /* ---- this rank's pages ---- */
 
-static void fill_proc(const struct run *r, struct trace_proc *p, char *host, char *program,
-		      const struct offset_pair *clock)
+static void fill_proc(const struct run *r, struct trace_proc *p, const struct offset_pair *clock)
 {
-	p->host = host;
-	p->program = program;
+	p->host = (char *)r->host;
+	p->program = (char *)r->program;
 	p->pid = (uint32_t)getpid();
 	p->ns_per_tick = r->ns_per_tick;
 	p->start_real_ns = r->start_real_ns;
@@ -48,20 +47,20 @@ static void fill_proc(const struct run *r, struct trace_proc *p, char *host, cha
 	rec_facts(p);
 }
 
-/* Definitions, structure and samples as pages. -1 without memory. */
-static int encode_head(const struct run *r, char *host, char *program, const struct offset_pair *clock, struct buf *out)
+/* Definitions, structure and samples (their content, or empty) as pages. -1 without memory. */
+static int encode_head(const struct run *r, const struct offset_pair *clock, const struct buf *samples, struct buf *out)
 {
 	struct trace_page m = {.rank = (uint32_t)r->world_rank};
 	struct trace_defs d = {0};
-	struct buf raw = {0}, samples = {0};
+	struct buf raw = {0};
 	int rv = -1;
 
-	sample_encode(&samples);
+	buf_reset(out);
 	handles_define(&d);
 	site_define(&d);
 	passthrough_define(&d);
 	d.sigs = rec.sigs;
-	fill_proc(r, &d.proc, host, program, clock);
+	fill_proc(r, &d.proc, clock);
 	trace_defs_encode(&d, &raw);
 	free(d.counted);
 	m.type = TPAGE_DEFS;
@@ -72,12 +71,28 @@ static int encode_head(const struct run *r, char *host, char *program, const str
 	if (fold_encode(rec.fold, &raw) < 0 || trace_page_encode(&m, raw.data, raw.len, out) < 0)
 		goto out;
 	m.type = TPAGE_SAMPLES;
-	if (samples.len && !samples.failed && trace_page_encode(&m, samples.data, samples.len, out) < 0)
+	if (samples->len && !samples->failed && trace_page_encode(&m, samples->data, samples->len, out) < 0)
 		goto out;
 	rv = 0;
 out:
-	buf_free(&samples);
 	buf_free(&raw);
+	return rv;
+}
+
+/* The same, as much of it as the limit of files' sizes admits: times are given up first, then samples. */
+static int encode_to_fit(const struct run *r, const struct offset_pair *clock, struct buf *out)
+{
+	struct buf samples = {0};
+	int rv;
+
+	sample_encode(&samples);
+	rv = encode_head(r, clock, &samples, out);
+	if (rv == 0 && out->len + rec_bytes() > r->file_share) {
+		if (out->len > r->file_share || !rec_fit(r->file_share - out->len))
+			samples.len = 0;
+		rv = encode_head(r, clock, &samples, out);
+	}
+	buf_free(&samples);
 	return rv;
 }
 
@@ -115,8 +130,7 @@ static int encode_job(const struct run *r, const char *host, struct buf *out)
 	struct buf b = {0};
 	int rv;
 
-	facts_put_job(&b, r);
-	facts_put_command(&b);
+	buf_put(&b, r->facts.data, r->facts.len);
 	facts_put(&b, "samples", sample_source());
 	put_hosts(&b, host, r->world_size);
 	rv = b.failed ? -1 : trace_page_encode(&m, b.data, b.len, out);
@@ -246,7 +260,8 @@ static void write_file(const struct run *r, MPI_Comm c, const char *hosts, struc
 	struct errbuf err = {""};
 	struct gather_report report;
 	struct trace_writer *w;
-	char text[600], path[PATH_MAX + 64] = "";
+	static char path[PATH_MAX + 64]; /* not on the stack, which may be small */
+	char text[600];
 	int rv;
 
 	if (broken)
@@ -295,11 +310,11 @@ static void measure_ticks(struct run *r)
 
 enum gathered gather_trace(struct run *r)
 {
-	char host[HOST_BYTES] = "", program[PATH_MAX] = "", *hosts = NULL;
+	char *hosts = NULL;
 	struct offset_pair clock = {0};
 	struct buf head = {0};
 	MPI_Comm c = MPI_COMM_NULL;
-	struct ends_file file = {0};
+	static struct ends_file file;
 	bool broken;
 
 	measure_ticks(r);
@@ -311,15 +326,12 @@ enum gathered gather_trace(struct run *r)
 		return GATHERED_NOTHING; /* somebody has nothing: nor has anybody else */
 	}
 	mpi.Comm_set_errhandler(c, MPI_ERRORS_RETURN);
-	launch_host(host, sizeof(host));
-	if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
-		program[0] = '\0';
-	mpi.Gather(host, HOST_BYTES, MPI_BYTE, hosts, HOST_BYTES, MPI_BYTE, 0, c);
+	mpi.Gather(r->host, HOST_BYTES, MPI_BYTE, hosts, HOST_BYTES, MPI_BYTE, 0, c);
 	if (r->world_rank == 0)
 		send_clocks(r, c, hosts);
 	else
 		receive_clock(c, &clock);
-	broken = rec.broken || encode_head(r, host, program, &clock, &head) < 0;
+	broken = rec.broken || encode_to_fit(r, &clock, &head) < 0;
 	if (r->world_rank == 0)
 		write_file(r, c, hosts, &head, broken, &file);
 	else

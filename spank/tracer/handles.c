@@ -189,8 +189,7 @@ void comm_bind(MPI_Comm c, int64_t index)
 
 int64_t comm_take(MPI_Comm c)
 {
-	int slow = 0;
-	int64_t index = rec_comm(c, &slow);
+	int64_t index = rec_known(&handles.comm, HANDLE_KEY(c));
 
 	hmap_take(&handles.comm, HANDLE_KEY(c));
 	return index;

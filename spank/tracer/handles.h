@@ -68,6 +68,14 @@ int64_t op_define(MPI_Op op);
 
 /* Handles are pointers (Open MPI) or small integers (MPICH): keys are never 0. */
 #define HANDLE_KEY(h) (MPILIB_BITS(h) + 1)
+/* The index of a handle that has been seen, else TRACE_NULL: nothing is asked of the library. */
+static inline int64_t rec_known(const struct hmap *map, uint64_t key)
+{
+	int32_t i = hmap_get(map, key);
+
+	return i >= 0 ? i : TRACE_NULL;
+}
+
 /* A communicator with processes outside of this MPI_COMM_WORLD: looked at once, and TRACE_NULL in the trace. */
 #define HANDLE_FOREIGN (-2)
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the launcher says of this process, and the markers in the trace's directory: see run.h. */
+/*
+ * What the launcher says of this process, and the markers in the trace's directory: see run.h. One thread at a time is in
+ * MPI_Init or MPI_Finalize, whose stack may be small: long buffers are static.
+ */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -86,7 +89,8 @@ static bool hydra_control(const char *args, size_t len, char *out, size_t size)
 /* The environment of Hydra names the rank, not the run: that is asked of the proxy that is our ancestor. */
 static void read_hydra(char *id, size_t size)
 {
-	char args[4096], name[128];
+	static char args[4096];
+	char name[128];
 	long pid = getppid();
 	const char *job = getenv("SLURM_JOB_ID");
 
@@ -174,7 +178,7 @@ static int marker_path(const struct run *r, const char *what, char *path, size_t
 /* Add a record to a marker. Ranks of a node have one kernel between them, so appending is safe on any file system. */
 static void mark(const struct run *r, const char *what, const char *record, struct timespec *when)
 {
-	char path[PATH_MAX + 512];
+	static char path[PATH_MAX + 512];
 	struct stat st;
 	int fd;
 
@@ -216,7 +220,7 @@ void launch_mark(struct run *r)
 
 bool launch_root_present(const struct run *r)
 {
-	char path[PATH_MAX + 512];
+	static char path[PATH_MAX + 512];
 
 	return marker_path(r, "root", path, sizeof(path)) == 0 && access(path, F_OK) == 0;
 }
@@ -224,7 +228,8 @@ bool launch_root_present(const struct run *r)
 /* Call f(path, rest of the name) for each marker of this run. */
 static void each_marker(const struct run *r, void (*f)(const char *path, const char *rest, void *arg), void *arg)
 {
-	char prefix[256], path[PATH_MAX + 512];
+	static char path[PATH_MAX + 512];
+	char prefix[256];
 	struct dirent *e;
 	DIR *d = opendir(r->dir);
 	size_t n;
@@ -327,7 +332,8 @@ int64_t launch_count(const struct run *r, int32_t *leader)
 
 int64_t launch_here(const struct run *r, bool *lowest)
 {
-	char name[200], path[PATH_MAX + 512];
+	static char path[PATH_MAX + 512];
+	char name[200];
 	struct presence p = {.r = r};
 	int64_t n = 0;
 
@@ -373,14 +379,15 @@ static char *read_decision(const struct run *r, const char *path)
 
 char *launch_decision(const struct run *r)
 {
-	char path[PATH_MAX + 512];
+	static char path[PATH_MAX + 512];
 
 	return marker_path(r, "decision", path, sizeof(path)) < 0 ? NULL : read_decision(r, path);
 }
 
 char *launch_decide(const struct run *r, const char *text)
 {
-	char path[PATH_MAX + 512], own[PATH_MAX + 512], name[32];
+	static char path[PATH_MAX + 512], own[PATH_MAX + 512];
+	char name[32];
 	char *made = NULL;
 	int fd;
 
@@ -440,7 +447,7 @@ int launch_trace_path(const struct run *r, char *path, size_t size)
 
 void launch_report(const struct run *r, const char *text)
 {
-	char path[PATH_MAX + 32];
+	static char path[PATH_MAX + 32];
 	int fd;
 
 	if (r->file[0]) {

@@ -104,8 +104,7 @@ int64_t win_define(MPI_Win h, int64_t comm)
 
 int64_t win_take(MPI_Win w)
 {
-	int slow = 0;
-	int64_t index = rec_win(w, &slow);
+	int64_t index = rec_known(&handles.win, HANDLE_KEY(w));
 
 	hmap_take(&handles.win, HANDLE_KEY(w));
 	return index;
@@ -200,8 +199,7 @@ int64_t file_define(MPI_File h, int64_t comm, const char *name, int64_t len)
 
 int64_t file_take(MPI_File f)
 {
-	int slow = 0;
-	int64_t index = rec_file(f, &slow);
+	int64_t index = rec_known(&handles.file, HANDLE_KEY(f));
 
 	hmap_take(&handles.file, HANDLE_KEY(f));
 	return index;

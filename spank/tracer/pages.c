@@ -390,6 +390,16 @@ void pages_forget(struct pages *p, uint64_t first, uint64_t end)
 	__atomic_store_n(&live->stream_tick, end, __ATOMIC_RELEASE);
 }
 
+bool pages_thin(struct pages *p)
+{
+	if (!p->n_kept)
+		return p->hist.n_own && hist_table_share(&p->hist, p->sigs) == 0;
+	for (uint32_t i = p->n_kept > 1; i < p->n_kept; i += 2)
+		give_up_kept(p, &p->kept[i]);
+	remove_left(p);
+	return true;
+}
+
 int pages_tail(struct pages *p, struct buf *out)
 {
 	struct trace_page h = {.type = TPAGE_HIST, .rank = p->rank, .n = p->given_up}, l = {.type = TPAGE_LEVELS, .rank = p->rank};

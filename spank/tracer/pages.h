@@ -69,6 +69,8 @@ uint64_t pages_flush(struct pages *p, uint64_t end);
 void pages_forget(struct pages *p, uint64_t first, uint64_t end);
 
 /* ---- at the end ---- */
+/* Gives up every second of the kept pages, then the last one, then histograms of single calls. False: there is no more. */
+bool pages_thin(struct pages *p);
 /* Pages of histograms and levels, appended to out. */
 int pages_tail(struct pages *p, struct buf *out);
 /* The memory, and the spill file with it. */

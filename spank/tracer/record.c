@@ -465,6 +465,13 @@ void rec_go(const struct spill_header *facts)
 	rec.on = true;
 }
 
+static void encode_tail(void)
+{
+	buf_reset(&tail);
+	if (pages_tail(&rec.pages, &tail) < 0)
+		buf_free(&tail);
+}
+
 void rec_end(void)
 {
 	rec.on = false;
@@ -473,9 +480,23 @@ void rec_end(void)
 		return;
 	if (rec.live->stream_len)
 		flush();
-	buf_reset(&tail);
-	if (pages_tail(&rec.pages, &tail) < 0)
-		buf_free(&tail);
+	encode_tail();
+}
+
+uint64_t rec_bytes(void)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < rec_n_pages(); i++)
+		sum += rec_page_size(i);
+	return sum;
+}
+
+bool rec_fit(uint64_t bytes)
+{
+	while (rec_bytes() > bytes && pages_thin(&rec.pages))
+		encode_tail();
+	return rec_bytes() <= bytes;
 }
 
 void rec_facts(struct trace_proc *p)

@@ -12,7 +12,8 @@
  *	rec_event(&c, FN_MPI_X, n);                           or rec_poll(&c)
  *
  * Between rec_leave that returns true and rec_event or rec_poll the recorder is locked when the program may call
- * MPI from several threads at once. A call inside a call (attribute callbacks, operations) is not seen.
+ * MPI from several threads at once. A call inside a call (attribute callbacks, operations) is not seen. A call may be left
+ * without a return (jumped.c).
  *
  * Programs poll tens of millions of times, and reading the clock twice costs more than all else: once polls follow
  * each other closely, one in ten, then in a hundred, is timed and the others are counted. Time between two readings that neither can
@@ -41,7 +42,9 @@
 
 /* Small: a library that is opened late gets little of the memory that initial-exec takes. */
 struct rec_thread {
-	int depth;                     /* inside an MPI call */
+	int depth;                     /* inside an MPI call, */
+	uintptr_t outer_cfa;           /* which was made here */
+	uintptr_t nested_ra, nested_cfa; /* a call that is known to come from inside another */
 	int64_t *v;                    /* parameters of the call being recorded */
 	uint32_t cap;
 	uintptr_t stack_lo, stack_hi;  /* 0: not asked yet */
@@ -123,6 +126,8 @@ extern __thread struct rec_thread rec_self __attribute__((tls_model("initial-exe
 void rec_lock(void);
 void rec_unlock(void);
 void rec_thread_begin(struct rec_thread *t);
+/* The thread is inside a call, it seems. True: that call was left by a jump, and this one is the program's. */
+bool rec_jumped(struct rec_thread *t, uintptr_t ra, uintptr_t cfa);
 
 static inline bool rec_enter(struct rec_call *c, uintptr_t ra, uintptr_t cfa)
 {
@@ -131,11 +136,12 @@ static inline bool rec_enter(struct rec_call *c, uintptr_t ra, uintptr_t cfa)
 	if (!rec.on)
 		return false;
 	t = &rec_self;
-	if (t->depth || rec_polls.n >= REC_POLL_INSIDE)
+	if (__builtin_expect(t->depth || rec_polls.n >= REC_POLL_INSIDE, 0) && !rec_jumped(t, ra, cfa))
 		return false;
 	if (__builtin_expect(!t->v, 0))
 		rec_thread_begin(t);
 	t->depth = 1;
+	t->outer_cfa = cfa;
 	c->self = t;
 	c->ra = ra;
 	c->cfa = cfa;
@@ -267,6 +273,10 @@ void rec_go(const struct spill_header *facts);
 void rec_stop(const char *why);
 /* Encode what is left; recording is off afterwards. */
 void rec_end(void);
+/* After rec_end: the bytes of all pages; and give times up until there are so many bytes at most. False: that is not
+ * enough. */
+uint64_t rec_bytes(void);
+bool rec_fit(uint64_t bytes);
 /* Ticks that the recorder takes for an event, by its own looks or, once cost_factor is known, in all; 0 before the first look. */
 double rec_overhead(void);
 /* What the recorder knows of the process. */

@@ -5,21 +5,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "spank/tracer/cost.h"
 #include "spank/tracer/facts.h"
 #include "spank/tracer/handles.h"
+#include "spank/tracer/memory.h"
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/offsets.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/place.h"
+#include "spank/tracer/quiet.h"
 #include "spank/tracer/run.h"
 #include "spank/tracer/sample.h"
 #include "spank/tracer/stop.h"
 
 #define MEMORY_DEFAULT (64ull << 20)
+#define STRUCTURE_DEFAULT (512ull << 20) /* of rec_options */
+#define SPARE_LEAST    (4ull << 20) /* bytes; the recorder's buffers alone take 2 MiB */
 
 struct run run;
 
@@ -41,13 +46,17 @@ static uint64_t env_bytes(const char *name, uint64_t missing)
 	return v ? v : missing;
 }
 
-/* Of the times in memory and in the file: the smaller bound holds for both. */
-static uint64_t times_limit(void)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-	uint64_t memory = env_bytes("PRECEDENT_TRACE_MEMORY", MEMORY_DEFAULT);
-	uint64_t file = env_bytes("PRECEDENT_TRACE_FILE_MAX", memory);
+	return a < b ? a : b;
+}
 
-	return file < memory ? file : memory;
+/* Of the times in memory and in the file: the smaller bound holds for both. */
+static uint64_t times_limit(uint64_t spare)
+{
+	uint64_t memory = env_bytes("PRECEDENT_TRACE_MEMORY", least(MEMORY_DEFAULT, spare / 4));
+
+	return least(memory, env_bytes("PRECEDENT_TRACE_FILE_MAX", memory));
 }
 
 /* A directory that only this user can write to. What ends a step removes that of the job when it is empty: ranks that a batch
@@ -64,7 +73,7 @@ static bool is_private_dir(const char *dir)
 static const char *local_dir(const struct run *r)
 {
 	const char *dir = getenv("PRECEDENT_TRACE_LOCAL");
-	char text[PATH_MAX + 64];
+	static char text[PATH_MAX + 64];
 
 	if (!dir || !*dir || !r->id[0] || stop_wanted())
 		return NULL;
@@ -112,11 +121,8 @@ static uint64_t init_ticks; /* MPI_Init was called */
 /* MPICH's Fortran MPI_Init calls MPI_Init of C: the outermost call is the program's. */
 static int init_depth;
 
-void run_before_init(void)
+static void prepare(void)
 {
-	init_depth++;
-	if (run.init_mono_ns)
-		return;
 	launch_read(&run);
 	clock_skew_read(run.rank);
 	run.init_mono_ns = clock_ns(CLOCK_MONOTONIC);
@@ -128,6 +134,18 @@ void run_before_init(void)
 	clock_is_tsc = clock_has_tsc();
 	init_ticks = clock_ticks();
 	run.init_mono_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+void run_before_init(void)
+{
+	struct quiet q;
+
+	init_depth++;
+	if (run.init_mono_ns)
+		return;
+	quiet_begin(&q);
+	prepare();
+	quiet_end(&q);
 }
 
 /* The event of MPI_Init or MPI_Finalize: at this moment, without a duration. */
@@ -153,15 +171,23 @@ static void define(struct trace_defs *d)
 	site_define(d);
 }
 
+/* Times take a quarter of the memory that is to spare, definitions and structure the rest. */
 static int begin(void)
 {
+	const uint64_t spare = memory_spare(), structure = spare - spare / 4;
 	struct rec_options o = {.rank = (uint32_t)run.world_rank, .n_ranks = (uint32_t)run.world_size,
-				.locking = run.thread_level == MPI_THREAD_MULTIPLE, .memory = times_limit(),
-				.structure = env_bytes("PRECEDENT_TRACE_STRUCTURE", 0), .local = local_dir(&run),
+				.locking = run.thread_level == MPI_THREAD_MULTIPLE, .memory = times_limit(spare),
+				.structure = env_bytes("PRECEDENT_TRACE_STRUCTURE", structure < STRUCTURE_DEFAULT ? structure : 0),
+				.local = local_dir(&run),
 				.id = run.id, .define = define};
 	struct errbuf err = {""};
-	int rv = rec_begin(&o, &err);
+	int rv;
 
+	if (spare < SPARE_LEAST) {
+		launch_report(&run, "no trace: the process has too little memory to spare");
+		return -1;
+	}
+	rv = rec_begin(&o, &err);
 	if (rv == 0)
 		passthrough_protect(&rec.pages.spill);
 	if (err.text[0])
@@ -169,12 +195,19 @@ static int begin(void)
 	return rv;
 }
 
+/* What will be told of the process. */
+static void learn_facts(struct run *r)
+{
+	ssize_t n = readlink("/proc/self/exe", r->program, sizeof(r->program) - 1);
+
+	r->program[n > 0 ? n : 0] = '\0';
+	launch_host(r->host, sizeof(r->host));
+	facts_put_job(&r->facts, r);
+}
+
 /* What a reader of the spill file must know. */
 static void describe(struct spill_header *h)
 {
-	struct buf facts = {0};
-	ssize_t n;
-
 	h->world_size = (uint32_t)run.world_size;
 	h->thread_level = (uint32_t)run.thread_level;
 	h->start_real_ns = run.start_real_ns;
@@ -182,29 +215,25 @@ static void describe(struct spill_header *h)
 	h->init_mono_ns = run.init_mono_ns;
 	h->init_ns = run.init_ns;
 	h->before_ns = run.before_ns;
-	gethostname(h->host, sizeof(h->host) - 1);
-	n = readlink("/proc/self/exe", h->program, sizeof(h->program) - 1);
-	h->program[n > 0 ? n : 0] = '\0';
-	facts_put_job(&facts, &run);
-	if (!facts.failed && facts.len < sizeof(h->facts))
-		memcpy(h->facts, facts.data, facts.len);
-	buf_free(&facts);
+	snprintf(h->host, sizeof(h->host), "%s", run.host);
+	snprintf(h->program, sizeof(h->program), "%.511s", run.program);
+	if (!run.facts.failed && run.facts.len < sizeof(h->facts))
+		memcpy(h->facts, run.facts.data, run.facts.len);
 }
 
-void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_t ra, uintptr_t cfa)
+/* Everything is made ready; false: nothing will be recorded. The other ranks must still be told then, if run.wanted. */
+static bool ready(void)
 {
-	struct spill_header facts = {0};
+	static struct spill_header header; /* not on the stack, which may be small */
 
-	if (--init_depth > 0 || !ok || !run.wanted || run.start_mono_ns)
-		return;
 	run.init_ns = clock_ns(CLOCK_MONOTONIC) - run.init_mono_ns;
 	run.wanted = false;
 	if (mpilib_load() < 0 || mpi.Comm_rank(mpi.world, &run.world_rank) != MPI_SUCCESS ||
 	    mpi.Comm_size(mpi.world, &run.world_size) != MPI_SUCCESS ||
 	    mpi.Query_thread(&run.thread_level) != MPI_SUCCESS)
-		return;
+		return false;
 	if (begin() < 0 || handles_begin() < 0 || pthread_atfork(NULL, NULL, child_inert))
-		rec.broken = true; /* the others must still be told */
+		rec.broken = true;
 	run.wanted = true;
 	if (stop_wanted())
 		stop_begin(&run);
@@ -214,30 +243,60 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 		rec_thread_begin(&rec_self); /* slow: not in the program's time */
 	place_begin();
 	run.start_real_ns = clock_ns(CLOCK_REALTIME);
-	if (!rec.broken)
-		describe(&facts);
-	run.start_real_ns = facts.start_real_ns = clock_ns(CLOCK_REALTIME);
+	learn_facts(&run);
+	describe(&header);
+	if (run.world_rank == 0)
+		facts_put_command(&run.facts);
+	run.start_real_ns = header.start_real_ns = clock_ns(CLOCK_REALTIME);
 	run.start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	run.start_mono_ns = clock_ns(CLOCK_MONOTONIC);
 	clock_moment_read(&run.start);
 	if (rec.broken)
+		return false;
+	rec_go(&header);
+	return true;
+}
+
+void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_t ra, uintptr_t cfa)
+{
+	struct quiet q;
+	bool on;
+
+	if (--init_depth > 0 || !ok || !run.wanted || run.start_mono_ns)
 		return;
-	rec_go(&facts);
+	quiet_begin(&q);
+	on = ready();
+	quiet_end(&q);
+	if (!on)
+		return;
 	if (!stop_wanted())
 		sample_begin((uint32_t)run.world_rank, (uint32_t)run.world_size);
 	mark_event(fn, v, n, ra, cfa);
 }
 
+/* The limit of files' sizes, of which each rank has a part in the trace; UINT64_MAX: none. */
+static uint64_t file_share(int world_size)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return r.rlim_cur / (uint64_t)world_size;
+}
+
 void run_before_finalize(uint16_t fn, uintptr_t ra, uintptr_t cfa)
 {
 	enum gathered end;
+	struct quiet q;
 
 	if (!run.wanted || !run.start_mono_ns)
 		return;
+	quiet_begin(&q);
 	if (stop_wanted())
 		stop_missed();
 	mark_event(fn, NULL, 0, ra, cfa);
 	sample_end();
+	run.file_share = file_share(run.world_size);
 	rec_end();
 	cost_measure(ra, cfa);
 	run.wanted = false;
@@ -247,6 +306,8 @@ void run_before_finalize(uint16_t fn, uintptr_t ra, uintptr_t cfa)
 	else
 		rec_close();
 	sample_free();
+	buf_free(&run.facts);
 	if (end != GATHERED_NOTHING)
 		gather_part();
+	quiet_end(&q);
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "common/buf.h"
 #include "common/errbuf.h"
 #include "spank/tracer/clock.h"
 
@@ -31,6 +32,10 @@ struct run {
 	struct timespec marked;  /* when this rank left its marker, on the clock of the file system */
 	int thread_level;
 	int world_rank, world_size;
+	/* As they were in MPI_Init: the program may change its environment and directory, or delete its file. */
+	char host[64], program[PATH_MAX];
+	uint64_t file_share;     /* bytes of the trace, of this rank, at most; known in MPI_Finalize */
+	struct buf facts;        /* lines key=value; rank 0: with the command */
 };
 extern struct run run;
 

@@ -30,6 +30,7 @@ struct module {
 	uintptr_t lo, hi, base;
 	uint64_t hash;     /* of build id, or of the name */
 	uint8_t libc, mpi; /* the C library or loader; the MPI library or a part of it */
+	uint8_t binding;   /* or what hands the program's calls on to it: Fortran, C++ */
 	uint8_t exe;
 };
 static struct module *module;
@@ -153,6 +154,7 @@ static int add_module(struct seek *s)
 	s->m.libc = !strncmp(base, "libc.", 5) || !strncmp(base, "libc-", 5) || !strncmp(base, "libpthread", 10) ||
 		    !strncmp(base, "ld-linux", 8);
 	s->m.mpi = is_mpi_library(base);
+	s->m.binding = !strncmp(base, "libmpi", 6);
 	s->m.hash = hash_text(s->build_id[0] ? s->build_id : base);
 	d[n_module].path = strdup(s->path);
 	d[n_module].build_id = strdup(s->build_id);
@@ -190,6 +192,23 @@ int site_module(uintptr_t pc, uintptr_t *base, uintptr_t *lo, uintptr_t *hi)
 	*lo = module[i].lo;
 	*hi = module[i].hi;
 	return i;
+}
+
+int site_is_library(uintptr_t pc)
+{
+	int i = find_module(pc);
+
+	return i >= 0 && (module[i].mpi || module[i].binding);
+}
+
+int site_tracer(uintptr_t *lo, uintptr_t *hi)
+{
+	struct seek s = {.pc = (uintptr_t)site_tracer};
+
+	dl_iterate_phdr(seek_module, &s);
+	*lo = s.m.lo;
+	*hi = s.m.hi;
+	return s.found;
 }
 
 /* ---- stacks ---- */

@@ -69,6 +69,11 @@ static inline uint32_t site_of(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, 
 /* The innermost return address of a site, in this process. */
 uintptr_t site_address(uint32_t site);
 
+/* Does the MPI library, a part of it or a binding to it hold this address? */
+int site_is_library(uintptr_t pc);
+/* Where the tracer's own code lies; 0: that is not known. */
+int site_tracer(uintptr_t *lo, uintptr_t *hi);
+
 /* Index of the loaded module that holds pc, and where that lies: its base, and its code from lo to hi. -1: none does. */
 int site_module(uintptr_t pc, uintptr_t *base, uintptr_t *lo, uintptr_t *hi);
 

@@ -5,13 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "spank/tracer/quiet.h"
 #include "spank/tracer/spill.h"
 
 #define PAGE        4096u
@@ -19,6 +22,11 @@
 #define SPARE       4096u /* of the stream, beyond what fills it */
 #define ENTRIES_MIN 8192u
 #define ENTRIES_MAX 32768u
+#define FD_LEAST    900 /* out of the way of programs that count on low numbers, within what select() can do */
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
 
 static uint64_t page_up(uint64_t n)
 {
@@ -44,11 +52,78 @@ static void lay_out(struct spill *s, struct spill_header *h, uint32_t stream_cap
 	h->window = h->stream_at + page_up(h->stream_cap);
 }
 
+/* Room that these have promised stays: others copy on write and may be full by then, which a mapping learns by SIGBUS. */
+static bool keeps_room(int fd)
+{
+	struct statfs f;
+
+	if (fstatfs(fd, &f) < 0)
+		return false;
+	return f.f_type == EXT4_SUPER_MAGIC || f.f_type == XFS_SUPER_MAGIC || f.f_type == TMPFS_MAGIC ||
+	       f.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+/* Is the descriptor still the file's? */
+static bool is_open(const struct spill *s)
+{
+	struct stat st;
+
+	return s->fd >= 0 && fstat(s->fd, &st) == 0 && st.st_dev == s->device && st.st_ino == s->inode;
+}
+
+/* Says to whom collects spill files that this process lives. */
+static void lock_file(int fd)
+{
+	struct flock alive = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	fcntl(fd, F_SETLK, &alive);
+}
+
+/* Again, after the program has closed it. */
+static bool reopen(struct spill *s)
+{
+	s->fd = open(s->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (!is_open(s)) {
+		if (s->fd >= 0)
+			close(s->fd);
+		s->fd = -1;
+		return false;
+	}
+	lock_file(s->fd);
+	return true;
+}
+
+static void close_file(struct spill *s)
+{
+	if (is_open(s))
+		close(s->fd);
+	s->fd = -1;
+}
+
+/* Closes it, and takes its name away. */
+static void delete_file(struct spill *s)
+{
+	close_file(s);
+	unlink(s->path);
+	s->inode = 0;
+}
+
+/* As high a number as there is. */
+static void move_up(struct spill *s)
+{
+	int fd = fcntl(s->fd, F_DUPFD_CLOEXEC, FD_LEAST);
+
+	if (fd < 0)
+		return;
+	close(s->fd);
+	s->fd = fd;
+}
+
 /* The file with room for the window, or -1. */
 static int create_file(struct spill *s, const char *dir, const char *id, uint32_t rank, struct errbuf *err)
 {
-	struct flock alive = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	int rv;
+	struct stat st;
+	int rv = 0;
 
 	if (snprintf(s->path, sizeof(s->path), "%s/%s.r%u" SPILL_SUFFIX, dir, id, rank) >= (int)sizeof(s->path))
 		return err_set(err, "%s: the path is too long", dir);
@@ -56,16 +131,20 @@ static int create_file(struct spill *s, const char *dir, const char *id, uint32_
 	s->fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->fd < 0)
 		return err_set(err, "%s: cannot create: %s", s->path, strerror(errno));
-	fcntl(s->fd, F_SETLK, &alive); /* says to whom collects spill files that this process lives */
-	rv = posix_fallocate(s->fd, 0, (off_t)s->window);
-	if (rv) {
-		err_set(err, "%s: no room for %llu bytes: %s", s->path, (unsigned long long)s->window, strerror(rv));
-		unlink(s->path);
-		close(s->fd);
-		s->fd = -1;
-		return -1;
+	move_up(s);
+	if (fstat(s->fd, &st) == 0) {
+		s->device = st.st_dev;
+		s->inode = st.st_ino;
 	}
-	return 0;
+	lock_file(s->fd);
+	if (!keeps_room(s->fd))
+		err_set(err, "%s: its file system may run full under a mapping", s->path);
+	else if ((rv = posix_fallocate(s->fd, 0, (off_t)s->window)))
+		err_set(err, "%s: no room for %llu bytes: %s", s->path, (unsigned long long)s->window, strerror(rv));
+	else
+		return 0;
+	delete_file(s);
+	return -1;
 }
 
 static int map_window(struct spill *s, struct errbuf *err)
@@ -75,9 +154,7 @@ static int map_window(struct spill *s, struct errbuf *err)
 
 	if (p == MAP_FAILED && s->fd >= 0) {
 		err_set(err, "%s: cannot map: %s", s->path, strerror(errno));
-		unlink(s->path);
-		close(s->fd);
-		s->fd = -1;
+		delete_file(s);
 		p = mmap(NULL, s->window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	}
 	if (p == MAP_FAILED)
@@ -88,8 +165,9 @@ static int map_window(struct spill *s, struct errbuf *err)
 
 int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, uint32_t stream_cap, struct errbuf *err)
 {
-	struct spill_header h = {.magic = SPILL_MAGIC, .version = SPILL_VERSION, .rank = rank};
+	static struct spill_header h; /* not on the stack, which may be small */
 
+	h = (struct spill_header){.magic = SPILL_MAGIC, .version = SPILL_VERSION, .rank = rank};
 	*s = (struct spill){.fd = -1};
 	lay_out(s, &h, stream_cap);
 	s->window = s->end = h.window;
@@ -221,7 +299,7 @@ static void give_room(struct spill *s, uint64_t at, uint64_t len)
 	s->hole[i] = (struct spill_extent){.at = at, .len = len};
 }
 
-static int write_at(struct spill *s, const uint8_t *p, size_t n, uint64_t at)
+static int write_all(const struct spill *s, const uint8_t *p, size_t n, uint64_t at)
 {
 	while (n) {
 		ssize_t k = pwrite(s->fd, p, n, (off_t)at);
@@ -235,6 +313,19 @@ static int write_at(struct spill *s, const uint8_t *p, size_t n, uint64_t at)
 		at += (uint64_t)k;
 	}
 	return 0;
+}
+
+static int write_at(struct spill *s, const uint8_t *p, size_t n, uint64_t at)
+{
+	struct quiet q;
+	int rv;
+
+	if (!is_open(s) && !reopen(s))
+		return -1;
+	quiet_begin(&q);
+	rv = write_all(s, p, n, at);
+	quiet_end(&q);
+	return rv;
 }
 
 /* ---- pages ---- */
@@ -283,7 +374,7 @@ int32_t spill_put(struct spill *s, const struct trace_page *m, uint64_t epoch, c
 	return -1;
 }
 
-int spill_get(const struct spill *s, int32_t i, struct buf *out)
+int spill_get(struct spill *s, int32_t i, struct buf *out)
 {
 	const struct spill_entry *e = &s->entry[i];
 	size_t got = 0;
@@ -292,7 +383,7 @@ int spill_get(const struct spill *s, int32_t i, struct buf *out)
 		buf_put(out, s->memory[i].data, s->memory[i].len);
 		return out->failed ? -1 : 0;
 	}
-	if (s->fd < 0 || buf_reserve(out, e->len) < 0)
+	if ((!is_open(s) && !reopen(s)) || buf_reserve(out, e->len) < 0)
 		return -1;
 	while (got < e->len) {
 		ssize_t k = pread(s->fd, out->data + out->len + got, e->len - got, (off_t)(e->offset + got));
@@ -375,8 +466,7 @@ static void let_go(struct spill *s)
 	leave_counters(s);
 	if (s->map)
 		munmap(s->map, s->window);
-	if (s->fd >= 0)
-		close(s->fd);
+	close_file(s);
 	for (uint32_t i = 0; s->memory && i < s->n_used; i++)
 		buf_free(&s->memory[i]);
 	free(s->memory);
@@ -389,7 +479,7 @@ void spill_remove(struct spill *s)
 {
 	if (!s->map)
 		return; /* never opened */
-	if (s->fd >= 0)
+	if (s->inode)
 		unlink(s->path);
 	let_go(s);
 }
@@ -401,8 +491,6 @@ void spill_forget(struct spill *s)
 		return;
 	leave_counters(s);
 	munmap(s->map, s->window);
-	if (s->fd >= 0)
-		close(s->fd);
+	close_file(s);
 	s->map = NULL;
-	s->fd = -1;
 }

@@ -21,7 +21,8 @@ struct spill_extent {
 };
 
 struct spill {
-	int fd;                  /* -1: memory */
+	int fd;                  /* -1: memory. The program may have closed it, and opened another file under its number */
+	uint64_t device, inode;  /* of the file */
 	bool file_failed;        /* nothing more is written to it */
 	char path[PATH_MAX];
 	uint8_t *map;            /* the window */
@@ -39,7 +40,8 @@ struct spill {
 	uint64_t *counter;       /* of the process, that lie in the file; NULL: none */
 };
 
-/* dir NULL: memory. A file that cannot be made is reported in err and memory is taken: -1 only without that. */
+/* dir NULL: memory. A file that cannot be made is reported in err and memory is taken: -1 only without that. The file
+ * is made only where a mapping of it can never raise SIGBUS: on file systems that keep the room they promise. */
 int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, uint32_t stream_cap, struct errbuf *err);
 /* The header's facts are complete: from here on the file can be salvaged. */
 void spill_start(struct spill *s);
@@ -50,7 +52,7 @@ void spill_counters(struct spill *s, uint64_t *counter, uint32_t n, const char *
 /* Keep an encoded page: the entry, or -1 without room. m: type, first, n. must: in memory if not in the file. */
 int32_t spill_put(struct spill *s, const struct trace_page *m, uint64_t epoch, const struct buf *page, bool must);
 /* Append a page to out. */
-int spill_get(const struct spill *s, int32_t entry, struct buf *out);
+int spill_get(struct spill *s, int32_t entry, struct buf *out);
 void spill_drop(struct spill *s, int32_t entry);
 /* Append to the journal; -1 when it is not in the file. */
 int spill_journal(struct spill *s, const void *data, size_t len);

@@ -27,7 +27,8 @@
 /* Written by the thread that records, under the recorder's lock. */
 static struct {
 	const struct run *run;
-	const char *dir;
+	char dir[PATH_MAX]; /* as it was when it was asked for first: the program may change its environment */
+	bool asked;
 	struct stop_plan plan;
 	struct marks_rank marks;
 	uint32_t next;
@@ -39,16 +40,19 @@ static struct {
 
 bool stop_wanted(void)
 {
-	const char *dir = getenv("PRECEDENT_STOP_AT");
+	const char *dir = stop.asked ? NULL : getenv("PRECEDENT_STOP_AT");
 
-	return dir && *dir == '/' && strlen(dir) < PATH_MAX - 64;
+	stop.asked = true;
+	if (dir && *dir == '/' && strlen(dir) < PATH_MAX - 64)
+		snprintf(stop.dir, sizeof(stop.dir), "%s", dir);
+	return stop.dir[0] != '\0';
 }
 
 /* The first reason stays. Ends the program on all ranks. */
 static void refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 static void refuse(const char *fmt, ...)
 {
-	char path[PATH_MAX];
+	static char path[PATH_MAX + 64];
 	va_list ap;
 	int fd;
 
@@ -67,7 +71,8 @@ static void refuse(const char *fmt, ...)
 
 static char *read_plan(size_t *len)
 {
-	char path[PATH_MAX], *text = NULL;
+	static char path[PATH_MAX + 64];
+	char *text = NULL;
 	struct stat st;
 	ssize_t n;
 	int fd;
@@ -113,7 +118,7 @@ static int await(int from, int tag, uint64_t until, int *source)
 
 static void write_marks(const struct stop_marks *all)
 {
-	char path[PATH_MAX], tmp[PATH_MAX];
+	static char path[PATH_MAX + 64], tmp[PATH_MAX + 64];
 	struct buf b = {0};
 	size_t done = 0;
 	ssize_t n = 1;
@@ -269,7 +274,6 @@ void stop_begin(const struct run *r)
 	size_t len;
 
 	stop.run = r;
-	stop.dir = getenv("PRECEDENT_STOP_AT");
 	if (rec.broken)
 		refuse("rank %d has no memory", r->world_rank);
 	text = read_plan(&len);

@@ -64,14 +64,14 @@ static inline int64_t wrap_disp(const struct rec_call *c, int64_t disp)
 
 static inline int64_t wrap_last(const int *a, int64_t n)
 {
-	return n > 0 ? a[n - 1] : 0;
+	return a && n > 0 ? a[n - 1] : 0;
 }
 
 static inline int64_t wrap_sum(const int *a, int64_t n)
 {
 	int64_t s = 0;
 
-	for (int64_t i = 0; i < n; i++)
+	for (int64_t i = 0; a && i < n; i++)
 		s += a[i];
 	return s;
 }
@@ -132,7 +132,8 @@ static inline int64_t wrap_degree(MPI_Comm c, int64_t ci, bool want_in)
 	return want_in ? in : out;
 }
 
-/* ---- arrays: append the length and the elements; the values may move ---- */
+/* ---- arrays: append the length and the elements; the values may move ----
+ * A library may take NULL for an array of which it needs no element. */
 
 static inline int64_t *wrap_array(struct rec_call *c, uint32_t *n, int64_t *len)
 {
@@ -153,7 +154,7 @@ static inline int64_t *wrap_ints(struct rec_call *c, uint32_t *n, const int *a, 
 	int64_t *v = wrap_array(c, n, &len);
 
 	for (int64_t i = 0; i < len; i++)
-		v[(*n)++] = truth ? a[i] != 0 : a[i];
+		v[(*n)++] = !a ? 0 : truth ? a[i] != 0 : a[i];
 	return v;
 }
 
@@ -162,7 +163,7 @@ static inline int64_t *wrap_counts(struct rec_call *c, uint32_t *n, const MPI_Co
 	int64_t *v = wrap_array(c, n, &len);
 
 	for (int64_t i = 0; i < len; i++)
-		v[(*n)++] = a[i];
+		v[(*n)++] = a ? a[i] : 0;
 	return v;
 }
 
@@ -171,7 +172,7 @@ static inline int64_t *wrap_types(struct rec_call *c, uint32_t *n, const MPI_Dat
 	int64_t *v = wrap_array(c, n, &len);
 
 	for (int64_t i = 0; i < len; i++)
-		v[(*n)++] = rec_type(a[i], &c->slow);
+		v[(*n)++] = a ? rec_type(a[i], &c->slow) : TRACE_NULL;
 	return v;
 }
 
@@ -180,7 +181,7 @@ static inline int64_t *wrap_types_f(struct rec_call *c, uint32_t *n, const MPI_F
 	int64_t *v = wrap_array(c, n, &len);
 
 	for (int64_t i = 0; i < len; i++)
-		v[(*n)++] = rec_type(mpi.Type_f2c(a[i]), &c->slow);
+		v[(*n)++] = a ? rec_type(mpi.Type_f2c(a[i]), &c->slow) : TRACE_NULL;
 	return v;
 }
 

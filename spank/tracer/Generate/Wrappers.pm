@@ -33,6 +33,9 @@ sub value {
 my %HANDLE = (MPI_Comm => 'Comm', MPI_Datatype => 'Type', MPI_Op => 'Op', MPI_Win => 'Win', MPI_File => 'File',
 	      MPI_Group => 'Group');
 
+my %NULL_HANDLE = (MPI_Comm => 'MPI_COMM_NULL', MPI_Datatype => 'MPI_DATATYPE_NULL', MPI_Op => 'MPI_OP_NULL',
+		   MPI_Win => 'MPI_WIN_NULL', MPI_File => 'MPI_FILE_NULL');
+
 # A C handle.
 sub handle {
 	my ($name) = @_;
@@ -180,24 +183,24 @@ sub values_code {
 	return @code;
 }
 
-# A handle that the call frees is looked up before; afterwards it is forgotten.
+# A handle that the call frees is looked up before; afterwards it is forgotten. The library may refuse the call yet: the
+# argument may be NULL, and nothing is asked of a handle that is not known.
 sub frees_code {
 	my $name = $R->{frees} or return ([], [], []);
 	my $base = arg($name)->{base};
 	my ($p) = grep { $_->{expr}[0] eq $name } @{$R->{params}};
 	my $pre = "pre_$p->{name}";
+	my $guarded = sub { return ("int64_t $pre = TRACE_NULL;", "if ($name) {", (map { "\t$_" } 'wrap_lock();', @_, 'wrap_unlock();'), '}') };
 	$p->{pre} = 1;
-	if ($base =~ /^MPI_(Comm|Win|File)$/) {
-		my $what = lc $1;
-		return (["$base old = " . handle($name) . ';', "int64_t $pre;", 'wrap_lock();', "$pre = ${what}_take(old);",
-			 'wrap_unlock();'], ["${what}_put_back(old, $pre);"], ["${what}_release($pre);"]);
-	} elsif ($base eq 'MPI_Datatype' || $base eq 'MPI_Op') {
-		my $what = $base eq 'MPI_Op' ? 'op' : 'type';
-		return (["$base old = " . handle($name) . ';', "int64_t $pre;", 'wrap_lock();', "$pre = rec_$what(old, &c.slow);",
-			 'wrap_unlock();'], [], ["hmap_take(&handles.$what, HANDLE_KEY(old));"]);
+	if ($base =~ /^MPI_(Request|Message)$/) {
+		return ([$guarded->("$pre = request_find(" . request_key($name) . ', ' . request_place($name) . ');')], [],
+			["request_drop($pre);"]);
 	}
-	return (["int64_t $pre;", 'wrap_lock();', "$pre = request_find(" . request_key($name) . ', ' . request_place($name) . ');',
-		 'wrap_unlock();'], [], ["request_drop($pre);"]);
+	my ($what, @kept) = $base =~ /^MPI_(Comm|Win|File)$/ ? (lc $1, 1) : ($base eq 'MPI_Op' ? 'op' : 'type');
+	my @pre = ("$base old = $name ? " . handle($name) . ' : ' . $NULL_HANDLE{$base} . ';',
+		   $guarded->("$pre = " . (@kept ? "${what}_take(old);" : "rec_known(&handles.$what, HANDLE_KEY(old));")));
+	return @kept ? (\@pre, ["${what}_put_back(old, $pre);"], ["${what}_release($pre);"]) :
+		(\@pre, [], ["hmap_take(&handles.$what, HANDLE_KEY(old));"]);
 }
 
 # A status of our own where a wildcard's answer would be ignored.
@@ -229,7 +232,7 @@ sub wait_code {
 	}
 	my $key = "MPILIB_BITS(" . ($len ? "$array\[0]" : "*$array") . ')';
 	my %late = (
-		if => join(' && ', $count eq '1' ? () : "$count == 1", "(!($ignored) || !rec.n_wild)"),
+		if => join(' && ', $array, $count eq '1' ? () : "$count == 1", "(!($ignored) || !rec.n_wild)"),
 		key => $key,
 		found => "completion_late(&d, &c, key, $array, $ignored ? NULL : $status);",
 	);
@@ -366,7 +369,7 @@ sub body_of_call {
 	push @body, @$pre, $R->{polls} ? 'rec_start_poll(&c);' : 'rec_start(&c);', ($F ? '' : 'rc = ') . "real($pass);";
 	if ($R->{polls}) {
 		my $found = $R->{polls} =~ /count/ ? "*$R->{polls} > 0" : "*$R->{polls} != 0";
-		push @body, "if (rec_leave_poll(&c, $ok, $found))", "\t$return;";
+		push @body, "if (rec_leave_poll(&c, $ok, $ok && $found))", "\t$return;";
 		if (!$F) {
 			my ($own) = map { /^if \((.*)\)$/ ? "!($1)" : () } @$pre;
 			$POLL = {if => $late ? $late->{if} : $own, key => $late ? $late->{key} : 0, found => $found};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The control groups of this process, version 1 or 2. */
+#ifndef PRECEDENT_SPANK_TRACER_CGROUP_H
+#define PRECEDENT_SPANK_TRACER_CGROUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cgroup {
+	bool old;        /* version 1 */
+	char dir[4300];  /* of the group at hand, in /sys/fs/cgroup */
+	size_t root;     /* the length of dir in the topmost group */
+};
+
+/* The process's own group for a controller ("cpu", "memory"). Returns false if it is not known. */
+bool cgroup_find(const char *controller, struct cgroup *c);
+/* The group above. Returns false in the topmost one. */
+bool cgroup_up(struct cgroup *c);
+/* The start of the group's file, with a zero byte at its end. Returns false if it cannot be read. */
+bool cgroup_read(const struct cgroup *c, const char *file, char *text, size_t size);
+
+#endif
