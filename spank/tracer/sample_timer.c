@@ -8,8 +8,8 @@
  * but a timer of ours goes on to the handler that was there. Nothing is sampled where that does not hold:
  *   - The timers count time in user mode. With accounting by ticks they expire only where a tick found the thread in user
  *     mode, so that their signal ends no system call early. Kernels that do without ticks (nohz_full) are left alone.
- *   - The handler runs on the thread's own stack. A thread with an alternate stack for signals may be one whose own stack
- *     is too small for a handler (Go), or the other way round: it is left alone.
+ *   - The handler runs on the thread's own stack, as an alternate one may be too small for it. A thread with an alternate
+ *     stack of common size may be one whose own stack is too small (Go): it is left alone.
  * A timer is armed again by its handler alone.
  */
 #include <errno.h>
@@ -28,6 +28,7 @@
 #if defined(__x86_64__)
 
 #define SAMPLE_SIGNAL 32
+#define STACK_LEAST   (64u << 10) /* bytes of an alternate stack that a crash handler has (UCX); runtimes have 8 to 32 KiB */
 #define MAGIC         0x50524500 /* in the timers' values, beside the index of the thread */
 
 /* As the kernel has it: the C library does not take signal 32. */
@@ -88,11 +89,11 @@ static void thread_end(uint32_t index)
 
 /* ---- the handler ---- */
 
-static bool has_alternate_stack(void)
+static bool has_small_stack(void)
 {
 	stack_t s;
 
-	return syscall(SYS_sigaltstack, NULL, &s) < 0 || !(s.ss_flags & SS_DISABLE);
+	return syscall(SYS_sigaltstack, NULL, &s) < 0 || (!(s.ss_flags & SS_DISABLE) && s.ss_size < STACK_LEAST);
 }
 
 /* Of the time off the processor, what the thread has waited for one. */
@@ -149,7 +150,7 @@ __attribute__((force_align_arg_pointer)) static void on_signal(int no, siginfo_t
 		pass_on(no, info, context);
 		return;
 	}
-	if (!atomic_load(&running) || has_alternate_stack())
+	if (!atomic_load(&running) || has_small_stack())
 		return;
 	if (!atomic_flag_test_and_set_explicit(&storing, memory_order_acquire)) {
 		if (rec.on && atomic_load(&running))
@@ -181,8 +182,8 @@ static int timer_begin(struct errbuf *err)
 
 	if (!is_by_ticks())
 		return err_set(err, "timers: this kernel does without ticks (nohz_full)");
-	if (has_alternate_stack())
-		return err_set(err, "timers: the program has an alternate stack for signals");
+	if (has_small_stack())
+		return err_set(err, "timers: the program has a small alternate stack for signals");
 	if (action(NULL, &now) < 0 || (now.handler != on_signal && (before = now, action(&ours, NULL)) < 0))
 		return err_set(err, "timers: %s", strerror(errno));
 	for (uint32_t i = 0; i < SAMPLE_THREADS; i++)

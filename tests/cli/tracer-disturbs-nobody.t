@@ -1,0 +1,316 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Programs that a tracer could harm: each ends and prints as it does without the tracer, with both MPI libraries and both sources of
+# samples, and its trace has every call (tests/programs/quirks.c).
+use strict;
+use warnings;
+
+use Cwd qw(getcwd);
+use File::Copy qw(copy);
+use FindBin;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
+use Cli;
+use JSON::PP;
+use Test::More;
+use Testbed qw(run_command build_dir top);
+
+grep { -x "$_/mpirun" } split /:/, $ENV{PATH} or plan skip_all => 'no mpirun here';
+my $build = build_dir();
+my $loader = "$build/libprecedent_trace.so";
+my $here = getcwd();
+my $work = "$here/files";
+mkdir $work or die "$work: $!\n";
+
+my %mpi = (
+	openmpi => {cc => 'mpicc.openmpi', cxx => 'mpicxx.openmpi', run => [qw(mpirun --oversubscribe --bind-to none)],
+		set => sub { map { ('-x', $_) } @_ }},
+	mpich => {cc => 'mpicc.mpich', cxx => 'mpicxx.mpich', run => ['mpirun.mpich'],
+		set => sub { map { ('-genv', split /=/, $_, 2) } @_ }},
+);
+my @library = grep { -e "$build/libprecedent_trace_$_.so" && run_command($mpi{$_}{cc}, '--version')->{rc} == 0 } sort keys %mpi;
+
+my $n_dir = 0;
+# Runs a command of MPI on n ranks, traced when `set` is a list of further variables: {rc, out, err, trace}.
+sub run_ranks {
+	my ($library, $n, $set, @command) = @_;
+	my $m = $mpi{$library};
+	my $dir = "$here/traces" . ++$n_dir;
+	mkdir $dir or die "$dir: $!\n";
+	my @set = $set ? $m->{set}->("LD_PRELOAD=$loader", "PRECEDENT_TRACE_DIR=$dir", "PRECEDENT_TRACE_LOCAL=$here/local", @$set) : ();
+	my $r = run_command('timeout', patience(100), @{$m->{run}}, '-n', $n, @set, @command);
+	$r->{out} = join '', map { "$_\n" } sort split /\n/, $r->{out}; # ranks print in any order
+	($r->{trace}) = glob "$dir/*.ptrace";
+	$r->{said} = -e "$dir/tracer.err" ? slurp("$dir/tracer.err") : '';
+	return $r;
+}
+
+# The calls of a function in a trace, on all ranks.
+sub calls {
+	my ($trace, $function) = @_;
+	my $r = $trace ? precedent('info', '--json', '--all', $trace) : {rc => 1};
+	return $r->{rc} ? -1 : (map { $_->{calls} } grep { $_->{name} eq $function } @{decode_json($r->{out})->{functions}})[0] // 0;
+}
+
+sub source { # of the samples
+	my ($trace) = @_;
+	my $r = $trace ? precedent('info', '--json', $trace) : {rc => 1};
+	return $r->{rc} ? '' : decode_json($r->{out})->{samples} // '';
+}
+
+# Traced as without, and every call in the trace.
+sub is_undisturbed {
+	my ($library, $n, $expect, @command) = @_;
+	my %option = ref $expect ? %$expect : (calls => $expect);
+	my $plain = run_ranks($library, $n, undef, @command);
+	my $traced = run_ranks($library, $n, $option{set} // [], @{$option{before} // []}, @command);
+	is($traced->{rc}, $plain->{rc}, 'the same exit status');
+	is($traced->{out}, $plain->{out}, 'the same output');
+	is($traced->{err}, $plain->{err}, 'the same messages') if !$option{speaks};
+	if ($option{calls}) {
+		is(calls($traced->{trace}, 'MPI_Allreduce'), $option{calls}, 'every call is in the trace') or diag($traced->{said});
+		is(precedent('verify', $traced->{trace} // 'none')->{rc}, 0, 'and the trace is sound');
+	}
+	return ($traced, $plain);
+}
+
+my @mode = (
+	['every', 100], ['urgent', 100], ['signalfd', 100], ['sigwait', 100], ['altstack', 100], ['timers', 100], ['protect', 100],
+	['possessions', 100], ['files', 100], ['fsize', 100, 65536], ['environ', 100], ['children', 100], ['chdir', 100], ['atexit', 100],
+	['jump', 100], ['callback', 100], ['coroutines', 100],
+);
+# MPICH over UCX crashes on stacks that it has not met, without the tracer too.
+my %not_with = (mpich => qr/^coroutines$/, openmpi => qr/^$/);
+for my $library (@library) {
+	my $quirks = $library eq 'mpich' ? "$build/tests/programs-mpich/quirks" : program('quirks');
+	for my $of (@mode) {
+		my ($mode, $calls, @argument) = @$of;
+		next if $mode =~ $not_with{$library};
+		subtest "$library: $mode" => sub {
+			# mpirun names processes when one ends with another status than 0
+			is_undisturbed($library, 2, {calls => $calls, speaks => $mode eq 'atexit'}, $quirks, $mode, @argument);
+		};
+	}
+	# Where the kernel forbids perf_event_open timers take the samples.
+	for my $mode (qw(every urgent signalfd sigwait altstack timers protect possessions coroutines)) {
+		next if $mode =~ $not_with{$library};
+		subtest "$library: $mode, sampled by timers" => sub {
+			my ($traced) = is_undisturbed($library, 2, {calls => 100, before => [program('without_perf')]}, $quirks, $mode);
+			is(source($traced->{trace}), 'timer', 'there were timers');
+		};
+	}
+	# No call is in the trace that cannot be written; nothing is lost by that.
+	subtest "$library: fsize, without any room" => sub {
+		is_undisturbed($library, 2, {calls => 0}, $quirks, 'fsize', 0);
+	};
+	subtest "$library: all descriptors closed, and used again" => sub {
+		# MPI itself cannot go on then, which MPICH says with numbers of processes
+		my ($plain, $traced) = map { run_ranks($library, 1, $_, $quirks, 'close', $work) } undef, [];
+		is($traced->{rc}, $plain->{rc}, 'the same exit status');
+		is($traced->{out}, $plain->{out}, 'the same output') if $library eq 'openmpi';
+		like($traced->{out}, qr/files that were touched 0$/m, 'no file of the program is written to') if $library eq 'openmpi';
+	};
+	subtest "$library: an executable that deletes itself" => sub {
+		my @same = map { copy($quirks, "$here/deleted.$_") or die $!; chmod 0755, "$here/deleted.$_"; "$here/deleted.$_" } 1, 2;
+		my $plain = run_ranks($library, 1, undef, $same[0], 'deleted');
+		my $traced = run_ranks($library, 1, [], $same[1], 'deleted');
+		is("$traced->{rc}$traced->{out}$traced->{err}", "$plain->{rc}$plain->{out}$plain->{err}", 'the same');
+		like(decode_json(precedent('info', '--json', $traced->{trace})->{out})->{program}, qr{/deleted\.2$}, 'the trace has its name');
+	};
+	# The stack: what the tracer needs of it beyond what MPI does.
+	subtest "$library: a stack of 64 KiB" => sub {
+		my ($traced, $plain) = is_undisturbed($library, 2, {calls => 100, speaks => 1}, $quirks, 'stack', 65536);
+		my ($before, $after) = map { $_->{err} =~ /^stack (\d+)/m } $plain, $traced;
+		cmp_ok($after - $before, '<', 8192, 'of which the tracer takes little');
+	};
+	subtest "$library: little memory" => sub {
+		my ($traced, $plain) = (run_ranks($library, 1, [], $quirks, 'memory'), run_ranks($library, 1, undef, $quirks, 'memory'));
+		plan skip_all => 'the program itself does not go on' if $plain->{rc};
+		is("$traced->{rc}$traced->{out}", "$plain->{rc}$plain->{out}", 'the same');
+	};
+}
+
+# ---- exceptions, sanitizers, other languages ----
+spew('throws.cc', <<'C');
+#include <mpi.h>
+#include <cstdio>
+#include <stdexcept>
+
+static void leave(MPI_Comm *, int *, ...)
+{
+	throw std::runtime_error("mpi");
+}
+
+static __attribute__((noinline)) void deep(int n)
+{
+	volatile char pad[400];
+	int one = 1, sum;
+
+	pad[n] = 1;
+	if (n)
+		deep(n - 1);
+	else
+		for (int i = 0; i < 10; i++)
+			MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	pad[0] = 2;
+}
+
+int main(int argc, char **argv)
+{
+	int size, caught = 0;
+	MPI_Errhandler handler;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	MPI_Comm_create_errhandler(leave, &handler);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+	for (int k = 0; k < 5; k++) {
+		try {
+			MPI_Send(&size, 1, MPI_INT, size + 5, 0, MPI_COMM_WORLD);
+		} catch (std::exception &) {
+			caught++;
+		}
+		deep(k);
+	}
+	printf("caught %d\n", caught);
+	MPI_Finalize();
+}
+C
+spew('clean.c', <<'C');
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	int one = 1, sum, *p = malloc(100 * sizeof(int));
+
+	MPI_Init(&argc, &argv);
+	for (int i = 0; i < 50; i++)
+		MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	p[argc] = sum;
+	printf("%d\n", p[argc]);
+	free(p);
+	MPI_Finalize();
+	return 0;
+}
+C
+for my $library (@library) {
+	my $m = $mpi{$library};
+	subtest "$library: C++ exceptions out of an error handler" => sub {
+		my $r = run_command($m->{cxx}, '-O1', '-o', "throws_$library", 'throws.cc');
+		is($r->{rc}, 0, 'the program is built') or diag $r->{err};
+		is_undisturbed($library, 2, 100, "$here/throws_$library");
+	};
+	for my $sanitizer (qw(address undefined thread leak)) {
+		my $built = run_command($m->{cc}, '-g', "-fsanitize=$sanitizer", '-o', "$sanitizer\_$library", 'clean.c');
+		subtest "$library: -fsanitize=$sanitizer" => sub {
+			plan skip_all => "no -fsanitize=$sanitizer here" if $built->{rc};
+			local $ENV{ASAN_OPTIONS} = 'detect_leaks=0'; # of MPI's own
+			local $ENV{LSAN_OPTIONS} = 'exitcode=0:report_objects=0';
+			# As precedent trace and the SPANK plugin set it.
+			my @set = $sanitizer eq 'address' ? ('ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0') : ();
+			plan skip_all => 'MPI itself does not run with it' if run_ranks($library, 1, undef, "$here/$sanitizer\_$library")->{rc};
+			my ($traced, $plain) = is_undisturbed($library, 1, {calls => 50, set => \@set, speaks => scalar($sanitizer =~ /leak|thread/)},
+				"$here/$sanitizer\_$library");
+			is(leaks($traced->{err}), leaks($plain->{err}), 'no leak more') if $sanitizer eq 'leak';
+			unlike($traced->{err}, qr/libprecedent/, 'nothing is reported of the tracer');
+		};
+	}
+}
+
+sub leaks { return scalar(() = $_[0] =~ /^(?:Direct|Indirect) leak/mg) }
+
+# Its runtime takes every signal, and has goroutines on small stacks.
+SKIP: {
+	skip 'no gccgo here', 1 if run_command('gccgo', '--version')->{rc} || !grep { $_ eq 'openmpi' } @library;
+	spew('mpi.c', <<'C');
+#include <mpi.h>
+void begin(void) { MPI_Init(0, 0); }
+int sum(int v) { int s; MPI_Allreduce(&v, &s, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); return s; }
+void end(void) { MPI_Finalize(); }
+C
+	spew('main.go', <<'GO');
+package main
+
+import "runtime"
+
+//extern begin
+func begin()
+
+//extern sum
+func sum(v int32) int32
+
+//extern end
+func end()
+
+func fill(c chan int) {
+	x := 1
+	for i := 0; i < 20000000; i++ {
+		x = x*3 + i
+	}
+	c <- x
+}
+
+func main() {
+	runtime.LockOSThread()
+	begin()
+	c := make(chan int)
+	for i := 0; i < 50; i++ {
+		if i < 8 {
+			go fill(c)
+		}
+		if sum(1) != 2 {
+			println("wrong sum")
+		}
+	}
+	for i := 0; i < 8; i++ {
+		<-c
+	}
+	runtime.GC()
+	println("done")
+	end()
+}
+GO
+	my $made = run_command('mpicc.openmpi', '-O1', '-c', 'mpi.c');
+	$made = run_command('gccgo', '-o', 'go', 'main.go', 'mpi.o', split ' ', run_command('mpicc.openmpi', '--showme:link')->{out}) if !$made->{rc};
+	skip 'gccgo does not link with MPI here', 2 if $made->{rc};
+	subtest 'a Go program' => sub { is_undisturbed('openmpi', 2, 100, "$here/go") };
+	subtest 'a Go program, where perf_event_open is forbidden' => sub {
+		is_undisturbed('openmpi', 2, {calls => 100, before => [program('without_perf')]}, "$here/go");
+	};
+}
+
+# ---- a debugger, another user's rights ----
+for my $library (@library) {
+	my $quirks = $library eq 'mpich' ? "$build/tests/programs-mpich/quirks" : program('quirks');
+	subtest "$library: under gdb" => sub {
+		plan skip_all => 'no gdb here' if run_command('gdb', '--version')->{rc};
+		my ($plain, $traced) = map { run_ranks($library, 1, $_, qw(gdb -batch -quiet -ex run -ex bt --args), $quirks, 'environ') } undef, [];
+		s/^\[(?:New )?Thread.*\n//mg, s/process \d+// for $plain->{out}, $traced->{out};
+		is("$traced->{rc}$traced->{out}$traced->{err}", "$plain->{rc}$plain->{out}$plain->{err}", 'as without the tracer');
+		like($traced->{out}, qr/exited normally/, 'to its end');
+		is(calls($traced->{trace}, 'MPI_Allreduce'), 50, 'and traced');
+	};
+	subtest "$library: setuid" => sub {
+		my $copy = "$here/setuid_$library";
+		copy($quirks, $copy) or die $!;
+		chmod 04755, $copy or die $!;
+		plan skip_all => 'needs another user' if $> || run_command(qw(setpriv --reuid=65534 --clear-groups true))->{rc};
+		chmod 0755, $_ for $here, "$here/..";
+		my ($plain, $traced) = map {
+			run_command('timeout', 60, qw(setpriv --reuid=65534 --clear-groups env HOME=/tmp), @$_, $copy, 'callback')
+		} [], ["LD_PRELOAD=$loader", "PRECEDENT_TRACE_DIR=$work"];
+		is("$traced->{rc}$traced->{out}$traced->{err}", "$plain->{rc}$plain->{out}$plain->{err}", 'as without');
+	};
+}
+
+# ---- without any sampling a prediction is still made, and says that ----
+subtest 'without samples' => sub {
+	local $ENV{PRECEDENT_TRACE_SAMPLE} = 0;
+	my $r = precedent('predict', '--json', '--seconds', 1, '--', qw(mpirun --oversubscribe -n 2), program('heat'), 512, 200, 10);
+	is($r->{rc}, 0, 'a prediction is made') or diag $r->{err};
+	my $p = eval { decode_json($r->{out} =~ s/\A[^{]*//r) } // {};
+	cmp_ok($p->{predicted_s} // 0, '>', 0, 'it says how long');
+};
+
+done_testing;
