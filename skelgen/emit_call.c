@@ -209,12 +209,17 @@ static bool value_others(const struct leaf_ctx *c, const struct leaf_rank *r, co
 	return true;
 }
 
+static bool is_neighbourhood(const struct leaf_ctx *c)
+{
+	return strstr(trace_fn[c->leaf->fn].name, "eighbor") != NULL;
+}
+
 /* How many blocks of $c or $C the buffer has. */
 static void put_blocks(struct leaf_ctx *c, struct text *out)
 {
 	int64_t id;
 
-	if (strstr(trace_fn[c->leaf->fn].name, "eighbor") != NULL) {
+	if (is_neighbourhood(c)) {
 		text_put(out, "skel_neighbours(");
 		emit_comm(c, "comm", out);
 		text_put(out, ")");
@@ -323,24 +328,43 @@ static bool array_types(const struct leaf_ctx *c, const struct leaf_rank *r, con
 	return true;
 }
 
-/* The expressions of an array parameter; an array of the file is put there once. */
+static bool is_null(const struct leaf_array *a)
+{
+	return strcmp(text_get(&a->expr), "NULL") == 0;
+}
+
+/* One element that no call reads. */
+static bool array_unread(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k, const void *arg,
+			 const int64_t **v, uint32_t *n)
+{
+	(void)c;
+	(void)r;
+	(void)k;
+	*v = arg;
+	*n = 1;
+	return true;
+}
+
+/* The expressions of an array parameter; an array of the file is put there once. MPI libraries refuse NULL even where no
+ * process has a neighbour. */
 static const struct leaf_array *array_of_call(struct leaf_ctx *c, const char *name)
 {
+	static const int64_t no_count = 0, no_type = TRACE_NULL;
+	bool types = strstr(name, "types") != NULL;
 	int i = 0;
 
 	while (i < LEAF_ARRAYS - 1 && c->array[i].name != NULL && strcmp(c->array[i].name, name) != 0)
 		i++;
 	if (c->array[i].name == NULL) {
 		c->array[i].name = name;
-		emit_array(c, strstr(name, "types") != NULL ? array_types : array_named, name, &c->array[i].expr,
-			   &c->array[i].length);
+		emit_array(c, types ? array_types : array_named, name, &c->array[i].expr, &c->array[i].length);
+		if (is_null(&c->array[i]) && is_neighbourhood(c)) {
+			text_reset(&c->array[i].expr);
+			text_reset(&c->array[i].length);
+			emit_array(c, array_unread, types ? &no_type : &no_count, &c->array[i].expr, &c->array[i].length);
+		}
 	}
 	return &c->array[i];
-}
-
-static bool is_null(const struct leaf_array *a)
-{
-	return strcmp(text_get(&a->expr), "NULL") == 0;
 }
 
 static void put_counts(struct leaf_ctx *c, const char *name, struct text *out)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Message buffers by slot, and the small arrays that collectives with a count per peer need. A slot's memory grows
- * to the largest message it has held and stays; all of it together is bounded by half of the machine's memory.
+ * Message buffers by slot, and the small arrays that collectives with a count per peer need. A slot has memory of its own
+ * even for messages of no bytes, because MPI libraries refuse two buffers at one address. All memory together is bounded by
+ * half of the machine's memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,13 @@
 
 #include "skelgen/runtime/runtime.h"
 
-#define MAX_SLOTS   65536 /* more requests than that share memory */
 #define SPAN_CACHE  64
 #define PLACES      64
-#define BUFFER_STEP 4096
+#define LINE        64        /* bytes of a cache line: alignment of long messages */
+#define SHORT_LINE  16        /* alignment of short messages, as malloc() aligns: a program's lie as close */
+#define PAGE        4096      /* messages from here on are long and take whole pages */
+#define CHUNK       (1 << 20) /* short messages share memory of this size, because a page for each costs a page fault */
+#define BLOCKING    2         /* slots below this belong to blocking calls */
 
 struct span {
 	MPI_Datatype type;
@@ -34,11 +38,19 @@ struct place {
 	void *at; /* NULL: nothing here */
 };
 
+struct slot {
+	char *at;
+	size_t size;
+};
+
 static struct {
-	void **mem;
-	size_t *size;
-	struct place place[PLACES];
+	struct slot *slot;
 	int n_slot;
+	struct place place[PLACES];
+	void **kept; /* memory that lives until the end: chunks, and memory of requests' slots */
+	int n_kept, cap_kept;
+	char *chunk;       /* rest of the present chunk */
+	size_t chunk_left;
 	size_t total, limit;
 	struct span span[SPAN_CACHE];
 	struct memo *memo;
@@ -73,38 +85,93 @@ static void slots_grow(int slot)
 
 	while (n <= slot)
 		n *= 2;
-	state.mem = realloc(state.mem, (size_t)n * sizeof *state.mem);
-	state.size = realloc(state.size, (size_t)n * sizeof *state.size);
-	if (state.mem == NULL || state.size == NULL)
+	state.slot = realloc(state.slot, (size_t)n * sizeof *state.slot);
+	if (state.slot == NULL)
 		skel_fail("no memory for %d message buffers", n);
-	memset(state.mem + state.n_slot, 0, (size_t)(n - state.n_slot) * sizeof *state.mem);
-	memset(state.size + state.n_slot, 0, (size_t)(n - state.n_slot) * sizeof *state.size);
+	memset(state.slot + state.n_slot, 0, (size_t)(n - state.n_slot) * sizeof *state.slot);
 	state.n_slot = n;
+}
+
+/* Zeroed here, because the kernel backs unwritten pages with one page of zeros: reads of a long message would be too fast. */
+static void *memory_new(size_t size)
+{
+	void *p;
+
+	if (state.limit == 0)
+		state.limit = memory_limit();
+	state.total += size;
+	if (state.total > state.limit)
+		skel_fail("message buffers need more than half of this machine's memory (%zu bytes)", state.limit);
+	if (posix_memalign(&p, LINE, size) != 0)
+		skel_fail("no memory for a message buffer of %zu bytes", size);
+	memset(p, 0, size);
+	return p;
+}
+
+static void *memory_kept(size_t size)
+{
+	if (state.n_kept == state.cap_kept) {
+		state.cap_kept = state.cap_kept > 0 ? 2 * state.cap_kept : 16;
+		state.kept = realloc(state.kept, (size_t)state.cap_kept * sizeof *state.kept);
+		if (state.kept == NULL)
+			skel_fail("no memory for %d message buffers", state.cap_kept);
+	}
+	return state.kept[state.n_kept++] = memory_new(size);
+}
+
+static char *short_new(size_t size)
+{
+	char *at;
+
+	if (size > state.chunk_left) {
+		state.chunk = memory_kept(CHUNK);
+		state.chunk_left = CHUNK;
+	}
+	at = state.chunk;
+	state.chunk += size;
+	state.chunk_left -= size;
+	return at;
+}
+
+static size_t rounded(size_t size, size_t unit)
+{
+	return size > SIZE_MAX / 2 ? size : (size + unit - 1) / unit * unit;
+}
+
+/* The old memory is kept: a request that the program has freed may still use it. The new memory is twice as long, so that
+ * a slot never keeps more than it uses. */
+static void request_grow(struct slot *s, size_t need)
+{
+	size_t size = need > 2 * s->size ? need : 2 * s->size;
+
+	s->size = rounded(size > 0 ? size : 1, size < PAGE ? SHORT_LINE : PAGE);
+	s->at = s->size < PAGE ? short_new(s->size) : memory_kept(s->size);
+}
+
+static void blocking_grow(struct slot *s, size_t need)
+{
+	free(s->at);
+	state.total -= s->size;
+	s->size = rounded(need + need / 8 + 1, PAGE);
+	s->at = memory_new(s->size);
 }
 
 static char *slot_memory(int slot, size_t need)
 {
-	if (slot >= MAX_SLOTS)
-		slot = 2 + slot % (MAX_SLOTS - 2);
+	struct slot *s;
+
 	if (slot >= state.n_slot)
 		slots_grow(slot);
-	if (need > state.size[slot]) {
-		size_t size = (need + need / 8 + BUFFER_STEP) / BUFFER_STEP * BUFFER_STEP;
-
-		if (state.limit == 0)
-			state.limit = memory_limit();
-		state.total += size - state.size[slot];
-		if (size < need || state.total > state.limit)
-			skel_fail("message buffers need more than half of this machine's memory (%zu bytes)",
-				  state.limit);
+	s = &state.slot[slot];
+	if (need <= s->size && s->at != NULL)
+		return s->at;
+	if (s->at != NULL)
 		memset(state.place, 0, sizeof state.place);
-		free(state.mem[slot]);
-		if (posix_memalign(&state.mem[slot], 64, size) != 0)
-			skel_fail("no memory for a message buffer of %zu bytes", size);
-		memset(state.mem[slot], 0, size);
-		state.size[slot] = size;
-	}
-	return state.mem[slot];
+	if (slot < BLOCKING)
+		blocking_grow(s, need);
+	else
+		request_grow(s, need);
+	return s->at;
 }
 
 /* Bytes below and above the pointer that count elements touch. */
@@ -281,12 +348,14 @@ const MPI_Datatype *skel_types(const int *index, int n)
 
 void skel_buffers_close(void)
 {
-	for (int i = 0; i < state.n_slot; i++)
-		free(state.mem[i]);
+	for (int i = 0; i < BLOCKING && i < state.n_slot; i++)
+		free(state.slot[i].at);
+	for (int i = 0; i < state.n_kept; i++)
+		free(state.kept[i]);
 	for (int i = 0; i < state.cap_memo; i++)
 		free(state.memo[i].value);
-	free(state.mem);
-	free(state.size);
+	free(state.kept);
+	free(state.slot);
 	free(state.memo);
 	memset(&state, 0, sizeof state);
 }

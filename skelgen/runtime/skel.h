@@ -159,8 +159,8 @@ static inline int skel_tag(int64_t v)
 }
 
 /* ---- buffers ---- */
-/* Room for count elements; the same memory for the same slot while it is large enough. Slots: 0 to send, 1 to
- * receive, SKEL_SLOT(q) and SKEL_SLOT(q) + 1 for request q. */
+/* Room for count elements; the same memory for the same slot while it is large enough. A count of 0 too gives memory that
+ * belongs to this slot alone. Slots: 0 to send, 1 to receive, SKEL_SLOT(q) and SKEL_SLOT(q) + 1 for request q. */
 #define SKEL_SLOT(q) (2 + 2 * (q))
 void *skel_buf(int slot, int64_t count, MPI_Datatype t);
 /* The same for blocks of several counts of one type, or of several types. */
