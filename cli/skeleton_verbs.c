@@ -9,6 +9,8 @@
 #include "cli/skeleton.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
+#include "skelgen/match.h"
+#include "skelgen/rooms.h"
 #include "skelgen/tree.h"
 
 static void skeleton_help(void)
@@ -30,7 +32,10 @@ static void verify_help(void)
 {
 	puts("Usage: precedent verify TRACE [--json]\n\n"
 	     "Builds the skeleton's tree, expands it for every rank, and compares with the trace call by call.\n"
-	     "Exit status 0 when they are the same, 1 when not (or when the trace cannot be read).\n\n"
+	     "Compares the length of every message with the room of its receive. Calls of several threads are\n"
+	     "recorded as they return, and messages may be matched in another order: one line says so.\n"
+	     "Exit status 0 when tree and trace are the same, 1 when not, when a receive of one thread is too\n"
+	     "short for its message, or when the trace cannot be read.\n\n"
 	     "  --json      the same for machines\n"
 	     "  -h, --help  this text");
 }
@@ -124,14 +129,73 @@ int verb_skeleton(int argc, char **argv)
 	return rc;
 }
 
+/* "rank 1, event 37: MPI_Mrecv at app+0x190e has room for 993 bytes and gets a message of 2995 ..." */
+static void describe_short(const struct trace *t, const struct trace_message *m, char *text, size_t size)
+{
+	char call[256];
+
+	skel_call_describe(&trace_get_rank(t, m->dst)->defs, m->recv_sym, call, sizeof(call));
+	snprintf(text, size, "rank %u, event %llu: %s has room for %llu bytes and gets a message of %llu from rank %u, event %llu (tag %d)",
+		 m->dst, (unsigned long long)m->post_event, call, (unsigned long long)m->room, (unsigned long long)m->bytes, m->src,
+		 (unsigned long long)m->send_event, m->tag);
+}
+
+static void print_verified(const char *path, const struct skel_tree *tree, const struct skel_verify_report *rep,
+			   const struct skel_rooms *rooms, const char *first)
+{
+	char n[32], k[32];
+
+	printf("%s: lossless: %s calls of %u ranks are exactly what the tree of %llu calls expands to\n", path,
+	       cli_thousands(n, sizeof(n), rep->events), rep->ranks, (unsigned long long)skel_tree_length(tree));
+	if (rooms->n_short)
+		printf("%s: %s: threads returned in another order than their messages were matched (receives like this: %s); the skeleton "
+		       "makes room\n", path, first, cli_thousands(k, sizeof(k), rooms->n_short));
+}
+
+static void print_verified_json(const struct skel_tree *tree, const struct skel_verify_report *rep, const struct skel_rooms *rooms,
+				const char *first)
+{
+	json_t *j = json_pack("{s:s, s:i, s:I, s:I, s:I}", "trace", "lossless", "ranks", (int)rep->ranks, "events",
+			      (json_int_t)rep->events, "length", (json_int_t)skel_tree_length(tree), "short_receives",
+			      (json_int_t)rooms->n_short);
+
+	if (rooms->n_short)
+		json_object_set_new(j, "short_receive", json_string(first));
+	json_dumpf(j, stdout, 0);
+	putchar('\n');
+	json_decref(j);
+}
+
+/* The tree is the trace: the sizes of its messages, too? */
+static int verify_rooms(const char *path, const struct skel_tree *tree, const struct skel_verify_report *rep, bool json)
+{
+	struct skel_rooms rooms;
+	struct errbuf err;
+	char first[512] = "";
+	int rc = 0;
+
+	if (skel_rooms_find(tree->trace, &rooms, &err) < 0)
+		return cli_fail("%s: %s", path, err.text);
+	if (rooms.n_short)
+		describe_short(tree->trace, &rooms.first, first, sizeof(first));
+	if (rooms.n_short && !skel_rank_has_threads(tree->trace, rooms.first.dst) &&
+	    !skel_rank_has_threads(tree->trace, rooms.first.src))
+		rc = cli_fail("%s: the trace contradicts itself: %s", path, first);
+	else if (json)
+		print_verified_json(tree, rep, &rooms, first);
+	else
+		print_verified(path, tree, rep, &rooms, first);
+	skel_rooms_free(&rooms);
+	return rc;
+}
+
 static int verify(const char *path, bool json)
 {
 	struct skel_verify_report rep = {0};
 	struct skel_tree tree;
 	struct errbuf err;
 	struct trace *t = trace_open(path, &err);
-	char n[32];
-	int rc = 0;
+	int rc;
 
 	if (!t)
 		return cli_fail("%s", err.text);
@@ -141,12 +205,8 @@ static int verify(const char *path, bool json)
 	}
 	if (skel_verify(&tree, &rep, &err) < 0)
 		rc = cli_fail("%s: the skeleton is not the trace: %s", path, err.text);
-	else if (json)
-		printf("{\"trace\": \"lossless\", \"ranks\": %u, \"events\": %llu, \"length\": %llu}\n", rep.ranks,
-		       (unsigned long long)rep.events, (unsigned long long)skel_tree_length(&tree));
 	else
-		printf("%s: lossless: %s calls of %u ranks are exactly what the tree of %llu calls expands to\n", path,
-		       cli_thousands(n, sizeof(n), rep.events), rep.ranks, (unsigned long long)skel_tree_length(&tree));
+		rc = verify_rooms(path, &tree, &rep, json);
 	skel_tree_free(&tree);
 	trace_close(t);
 	return rc;

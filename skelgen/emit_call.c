@@ -40,13 +40,37 @@ struct count_arg {
 	const char *count, *type;
 };
 
+static const struct count_arg sent = {"count", "type"}, received = {"rcount", "rtype"};
+
+/* Is this count of this call what a message is received with? */
+static bool is_room(const struct leaf_ctx *c, const struct count_arg *a)
+{
+	uint8_t cls = trace_fn[c->leaf->fn].cls;
+
+	return a == &sent ? cls == TC_RECV || cls == TC_IRECV : cls == TC_SENDRECV || cls == TC_ISEND;
+}
+
+/* The recorded count; more where threads make the call's message another one (rooms.h). */
+static int64_t count_of(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k,
+			const struct count_arg *a)
+{
+	int64_t count = call_named(r->d, k->sym, a->count, 0), type = call_named(r->d, k->sym, a->type, TRACE_NULL);
+	uint64_t least = is_room(c, a) ? skel_room(&c->e->plan->rooms, r->rank, k->sym) : 0, size, n;
+
+	if (least == 0 || type < 0 || type >= r->d->n_type || r->d->type[type].size <= 0)
+		return count;
+	size = (uint64_t)r->d->type[type].size;
+	n = (least + size - 1) / size;
+	return n > (uint64_t)count && n <= INT32_MAX ? (int64_t)n : count;
+}
+
 static bool value_count(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k,
 			const void *arg, int64_t *out)
 {
 	const struct count_arg *a = arg;
 	int64_t t;
 
-	*out = call_named(r->d, k->sym, a->count, 0);
+	*out = count_of(c, r, k, a);
 	return value_type(c, r, k, a->type, &t);
 }
 
@@ -238,7 +262,7 @@ static bool value_recorded_count(const struct leaf_ctx *c, const struct leaf_ran
 	int64_t t;
 
 	(void)c;
-	*out = value_type(c, r, k, a->type, &t) ? call_named(r->d, k->sym, a->count, 0) : 0;
+	*out = value_type(c, r, k, a->type, &t) ? count_of(c, r, k, a) : 0;
 	return true;
 }
 
@@ -436,8 +460,6 @@ static void put_buffer_w(struct leaf_ctx *c, bool receive, const char *name, con
 }
 
 /* ---- templates ---- */
-
-static const struct count_arg sent = {"count", "type"}, received = {"rcount", "rtype"};
 
 static void put_buffer_part(struct leaf_ctx *c, char part, struct text *out)
 {

@@ -150,6 +150,13 @@ static int fits(const struct net_message *receive, const struct net_message *m, 
 		       (long long)m->bytes, m->from, (long long)m->tag, (long long)receive->bytes, m->to);
 }
 
+/* The receive has its message: the item says which one. */
+static void receive_done(struct net *n, uint32_t i, const struct net_message *m)
+{
+	n->item[i].done = true;
+	n->item[i].m = *m;
+}
+
 /* The message has been received: its item goes, unless its sender still looks at it. */
 static void message_received(struct net *n, uint32_t i)
 {
@@ -175,7 +182,7 @@ uint32_t net_send(struct net *n, const struct net_message *m, struct errbuf *err
 			if (fits(&n->item[p].m, m, err) != 0)
 				return NET_NONE;
 			list_remove(n, l, before, p);
-			n->item[p].done = true;
+			receive_done(n, p, m);
 			message_received(n, i);
 			return i;
 		}
@@ -196,12 +203,23 @@ uint32_t net_receive(struct net *n, const struct net_message *m, struct errbuf *
 			if (fits(m, &n->item[p].m, err) != 0)
 				return NET_NONE;
 			list_remove(n, l, before, p);
+			receive_done(n, i, &n->item[p].m);
 			message_received(n, p);
-			n->item[i].done = true;
 			return i;
 		}
 	list_append(n, &n->posted[m->to], i);
 	return i;
+}
+
+int net_room(struct net *n, uint32_t request, int64_t bytes, struct errbuf *err)
+{
+	struct item *it = &n->item[request];
+	struct net_message receive = {.bytes = bytes};
+
+	if (it->done)
+		return fits(&receive, &it->m, err);
+	it->m.bytes = bytes;
+	return 0;
 }
 
 bool net_probe(const struct net *n, const struct net_message *m)

@@ -51,6 +51,8 @@ void net_destroy(struct net *n);
 uint32_t net_send(struct net *n, const struct net_message *m, struct errbuf *err);
 uint32_t net_receive(struct net *n, const struct net_message *m, struct errbuf *err);
 uint32_t net_collective(struct net *n, const struct net_collective *c, struct errbuf *err);
+/* Set the room of a receive that a matched probe began, in bytes. Returns 0, or -1 if its message is longer (err says so). */
+int net_room(struct net *n, uint32_t request, int64_t bytes, struct errbuf *err);
 /* Is there a message that a receive like m would get? */
 bool net_probe(const struct net *n, const struct net_message *m);
 

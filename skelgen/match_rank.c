@@ -16,6 +16,7 @@ int sim_rank_open(struct sim *s, uint32_t rank)
 	const struct trace_defs *d = skel_defs(s->tree, rank);
 
 	r->rank = rank;
+	r->matching = NET_NONE;
 	r->sequence = calloc(d->n_comm + 1u, sizeof *r->sequence);
 	r->place = calloc(d->n_comm + 1u, sizeof *r->place);
 	r->win = calloc(s->globals.n_win + 1u, sizeof *r->win);
@@ -150,6 +151,12 @@ static bool has_halves(const struct trace_fn_info *f)
 	return dst && src;
 }
 
+/* Does one count stand for what is sent and what is received? */
+static bool replaces(uint16_t fn)
+{
+	return strstr(trace_fn[fn].name, "_replace") != NULL;
+}
+
 static int64_t bytes_of(const struct trace_defs *d, uint32_t sym, uint32_t nth)
 {
 	int64_t count = call_scalar(d, sym, TK_COUNT, nth, -1), type = call_scalar(d, sym, TK_TYPE, nth, -1);
@@ -161,6 +168,15 @@ static int64_t bytes_of(const struct trace_defs *d, uint32_t sym, uint32_t nth)
 	if (count < 0 || type < 0 || type >= d->n_type)
 		return 0;
 	return count * d->type[type].size * call_named(d, sym, "partitions", 1);
+}
+
+/* Bytes that the skeleton's receive has room for; nth: of its counts. */
+static int64_t room_of(const struct sim *s, const struct sim_rank *r, uint32_t nth)
+{
+	int64_t own = bytes_of(skel_defs(s->tree, r->rank), r->sym, nth);
+	uint64_t least = replaces(r->leaf->fn) ? 0 : skel_room(&s->plan->rooms, r->rank, r->sym);
+
+	return least > (uint64_t)own && least <= INT64_MAX ? (int64_t)least : own;
 }
 
 /* Communicator of the call, checked; NULL with err filled. */
@@ -210,7 +226,7 @@ static int message_of(struct sim *s, struct sim_rank *r, bool send, struct net_m
 		got = skel_call_match(&s->wild, r->leaf, r->index, r->occ, d, r->sym);
 		peer = got.source;
 		m->tag = got.tag;
-		m->bytes = trace_fn[r->leaf->fn].cls == TC_PROBE ? INT64_MAX : bytes_of(d, r->sym, both);
+		m->bytes = trace_fn[r->leaf->fn].cls == TC_PROBE ? INT64_MAX : room_of(s, r, both);
 	}
 	if (peer == TRACE_PROC_NULL)
 		return 0;
@@ -293,8 +309,13 @@ static int take_message(struct sim *s, struct sim_rank *r, int64_t from, int64_t
 		return sim_fail_here(s, r);
 	request = q->request;
 	q->request = NET_NONE;
+	if (request == NET_NONE && !q->no_proc && odd(s, r, "holds no message and is received", from) != 0)
+		return -1;
+	q->no_proc = false;
 	if (request == NET_NONE)
-		return 0; /* of MPI_PROC_NULL */
+		return 0;
+	if (net_room(s->net, request, room_of(s, r, 0), s->err) != 0)
+		return sim_fail_here(s, r);
 	return to == TRACE_NULL ? sim_pend(s, r, request) : slot_fill(s, r, to, request);
 }
 
@@ -308,20 +329,31 @@ static int receive(struct sim *s, struct sim_rank *r, bool block)
 	return block ? blocking_half(s, r, false) : nonblocking(s, r, false);
 }
 
+/* The probe takes its message out of the channel, and waits for it. */
+static int matched_probe(struct sim *s, struct sim_rank *r, int64_t slot, bool no_proc)
+{
+	struct sim_slot *q;
+
+	r->matching = no_proc ? NET_NONE : net_receive(s->net, &r->probe, s->err);
+	if (!no_proc)
+		return slot_fill(s, r, slot, r->matching);
+	q = slot_at(s, r, slot);
+	if (q == NULL)
+		return sim_fail_here(s, r);
+	q->no_proc = true;
+	return 0;
+}
+
 static int probe(struct sim *s, struct sim_rank *r)
 {
-	const struct trace_defs *d = skel_defs(s->tree, r->rank);
-	int64_t slot = call_scalar(d, r->sym, TK_NEWREQ, 0, TRACE_NULL);
+	int64_t slot = call_scalar(skel_defs(s->tree, r->rank), r->sym, TK_NEWREQ, 0, TRACE_NULL);
 	int there = message_of(s, r, false, &r->probe);
 
-	if (there <= 0)
-		return there < 0 ? sim_fail_here(s, r) : 0;
-	if (slot != TRACE_NULL) { /* matched: the message is taken out now */
-		uint32_t q = net_receive(s->net, &r->probe, s->err);
-
-		return slot_fill(s, r, slot, q);
-	}
-	r->probing = true;
+	if (there < 0)
+		return sim_fail_here(s, r);
+	if (slot != TRACE_NULL)
+		return matched_probe(s, r, slot, there == 0);
+	r->probing = there > 0;
 	return 0;
 }
 
@@ -586,6 +618,9 @@ static bool call_complete(struct sim *s, struct sim_rank *r)
 			return false;
 		r->probing = false;
 	}
+	if (r->matching != NET_NONE && !net_done(s->net, r->matching))
+		return false;
+	r->matching = NET_NONE;
 	while (r->n_pending > 0) {
 		uint32_t q = r->pending[r->n_pending - 1];
 

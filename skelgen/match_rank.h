@@ -15,6 +15,7 @@ struct sim_slot {
 	bool is_send;
 	uint32_t collective; /* symbol of a persistent collective, or SKEL_NOTHING */
 	bool incomplete;     /* a generalized request that the program has not yet completed */
+	bool no_proc;        /* a matched probe of MPI_PROC_NULL */
 };
 
 struct sim_rank {
@@ -29,6 +30,7 @@ struct sim_rank {
 	uint32_t n_pending, cap_pending;
 	bool probing;
 	struct net_message probe;
+	uint32_t matching;     /* the matched probe waits until this receive has its message; NET_NONE: none does */
 	struct sim_slot *slot;
 	uint32_t n_slot;
 	/* by local communicator: collectives made, and own place + 1 (0: not yet looked up) */

@@ -359,6 +359,7 @@ void skel_plan_free(struct skel_plan *p)
 	free(p->meets);
 	free(p->cut);
 	skel_series_free(&p->series);
+	skel_rooms_free(&p->rooms);
 	memset(p, 0, sizeof *p);
 }
 
@@ -391,11 +392,25 @@ static struct skel_cut *cut_to_blame(const struct skel_tree *tree, const struct 
 	return blamed;
 }
 
+/* One thread records its calls in the order in which they are made: there a receive that is too short is an error. */
+static int rooms_of_threads(const struct trace *t, struct skel_rooms *rooms, struct errbuf *err)
+{
+	bool any = false;
+
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		any |= skel_rank_has_threads(t, r);
+	return any ? skel_rooms_find(t, rooms, err) : 0;
+}
+
 int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
 		      struct skel_plan *out, struct skel_match_report *report, struct errbuf *err)
 {
 	if (skel_plan(tree, times, budget, out, err) != 0)
 		return -1;
+	if (rooms_of_threads(tree->trace, &out->rooms, err) != 0) {
+		skel_plan_free(out);
+		return -1;
+	}
 	while (skel_match(tree, out, report, err) != 0) {
 		struct skel_cut *c = report->no_memory ? NULL : cut_to_blame(tree, times, out, report->node);
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "common/errbuf.h"
+#include "skelgen/rooms.h"
 #include "skelgen/series_collect.h"
 #include "skelgen/times.h"
 #include "skelgen/tree.h"
@@ -46,6 +47,7 @@ struct skel_plan {
 	double gap_share;           /* of every gap longer than gap_least_ns so much runs (gap_share.h); 1: all */
 	double gap_least_ns;
 	uint8_t *meets;             /* by node id, what skel_match found of calls: enum skel_meets */
+	struct skel_rooms rooms;    /* of receives, where threads return in another order than messages match */
 	double full_s, predicted_s; /* run time of the program, and of the skeleton */
 };
 

@@ -19,9 +19,12 @@ struct trace_message {
 	uint64_t post_event;           /* the call that posted the receive: recv_event where that blocked */
 	uint64_t send_ns, recv_ns;     /* entry of the send, return of the completion, as trace_iter_when gives them */
 	uint64_t bytes;                /* of the send's count and datatype */
+	uint64_t room;                 /* of the receive's count and datatype; UINT64_MAX: not known */
 	int32_t tag;
 	uint32_t comm;                 /* index in the definitions of src */
 	uint32_t send_sym, recv_sym;   /* signatures of send_event and post_event */
+	uint32_t room_sym;             /* signature with the receive's count: recv_sym, or of the call that made the request */
+	uint32_t channel;              /* number of its communicator, sender, receiver and tag: the same in every pass */
 	bool timed;                    /* both times are known; else an unknown one is that of the last event before it */
 };
 

@@ -23,7 +23,7 @@ struct msg_send {
 
 struct msg_recv {
 	uint64_t order, post_event, recv_event, recv_ns;
-	uint32_t post_sym, made_by;
+	uint32_t post_sym, made_by, room_sym;
 	uint32_t channel;
 	uint32_t next;      /* on its channel, or in the free list */
 	uint32_t next_out;
@@ -203,7 +203,7 @@ static uint32_t post(struct msg_match *m, struct msg_rank *k, const struct msg_a
 	if (i == MSG_NONE)
 		return MSG_NONE;
 	m->recv[i] = (struct msg_recv){.order = k->posted++, .post_event = at->event, .post_sym = at->sym,
-				       .made_by = made_by, .channel = op->recv, .next = MSG_NONE,
+				       .made_by = made_by, .room_sym = made_by, .channel = op->recv, .next = MSG_NONE,
 				       .next_out = MSG_NONE, .next_wild = MSG_NONE, .wild = op->wild, .lost = op->lost};
 	if (op->wild) {
 		while (*end != MSG_NONE)
@@ -239,6 +239,7 @@ static void report(struct msg_match *m, uint32_t i)
 		.src = c->src, .dst = c->dst, .send_event = r->from.event, .recv_event = r->recv_event,
 		.post_event = r->post_event, .send_ns = r->from.ns, .recv_ns = r->recv_ns, .bytes = made->bytes,
 		.tag = c->tag, .comm = made->comm, .send_sym = r->from.sym, .recv_sym = r->post_sym,
+		.room = m->rank[c->dst].op[r->room_sym].room, .room_sym = r->room_sym, .channel = r->channel,
 		.timed = r->from.timed && r->timed};
 
 	m->report.matched++;
@@ -376,8 +377,8 @@ static bool receive_at_once(struct msg_match *m, struct msg_rank *k, const struc
 	if (i == MSG_NONE)
 		return true;
 	m->recv[i] = (struct msg_recv){.order = k->posted++, .post_event = at->event, .recv_event = at->event,
-				       .recv_ns = at->leave_ns, .post_sym = at->sym, .channel = op->recv,
-				       .timed = at->timed};
+				       .recv_ns = at->leave_ns, .post_sym = at->sym, .room_sym = at->sym,
+				       .channel = op->recv, .timed = at->timed};
 	take_send(m, c, &m->recv[i].from);
 	report(m, i);
 	recv_free(m, i);
@@ -508,7 +509,7 @@ static void matched_receive(struct msg_match *m, struct msg_rank *k, const struc
 	if (i != MSG_NONE) {
 		*s = (struct msg_slot){.recv = MSG_NONE};
 		m->recv[i].post_event = at->event;
-		m->recv[i].post_sym = at->sym;
+		m->recv[i].post_sym = m->recv[i].room_sym = at->sym;
 	}
 	if (op->action == MSG_IMRECV)
 		slot_set(m, k, op->slot, SLOT_RECV, i, at->sym);

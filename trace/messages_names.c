@@ -194,8 +194,8 @@ uint32_t msg_channel_of(struct msg_names *n, uint32_t rank, uint32_t comm, int64
 
 /* The parameters that matter, as they come. */
 struct fields {
-	int64_t comm, dst, src, asrc, tag[2], atag, count, type, newreq, req;
-	int n_tag;
+	int64_t comm, dst, src, asrc, tag[2], atag, count[2], type[2], newreq, req;
+	int n_tag, n_count, n_type;
 	bool has_src, has_dst, has_newreq, has_req;
 	const int64_t *reqs, *done, *asrcs, *atags;
 	uint32_t n_reqs, n_done, n_asrcs, n_atags;
@@ -205,8 +205,8 @@ static void read_fields(const struct trace_defs *d, uint32_t sym, struct fields 
 {
 	struct sig_walk w;
 
-	*f = (struct fields){.comm = TRACE_NULL, .asrc = TRACE_NULL, .atag = TRACE_NULL, .type = TRACE_NULL,
-			     .count = -1, .newreq = TRACE_NULL, .req = TRACE_NULL};
+	*f = (struct fields){.comm = TRACE_NULL, .asrc = TRACE_NULL, .atag = TRACE_NULL, .newreq = TRACE_NULL,
+			     .req = TRACE_NULL};
 	sig_walk_begin(&w, d, sym);
 	while (sig_walk_next(&w)) {
 		switch (w.kind) {
@@ -220,12 +220,12 @@ static void read_fields(const struct trace_defs *d, uint32_t sym, struct fields 
 				f->tag[f->n_tag++] = *w.val;
 			break;
 		case TK_COUNT:
-			if (f->count < 0)
-				f->count = *w.val;
+			if (f->n_count < 2)
+				f->count[f->n_count++] = *w.val;
 			break;
 		case TK_TYPE:
-			if (f->type == TRACE_NULL)
-				f->type = *w.val;
+			if (f->n_type < 2)
+				f->type[f->n_type++] = *w.val;
 			break;
 		case TK_NEWREQ: f->newreq = *w.val; f->has_newreq = true; break;
 		case TK_REQ: f->req = *w.val; f->has_req = true; break;
@@ -238,13 +238,19 @@ static void read_fields(const struct trace_defs *d, uint32_t sym, struct fields 
 	}
 }
 
+/* Bytes of the nth count and datatype; `unknown` where one of them is not recorded. */
+static uint64_t bytes_of(const struct trace_defs *d, const struct fields *f, int nth, uint64_t unknown)
+{
+	if (nth >= f->n_count || nth >= f->n_type || f->type[nth] < 0 || f->type[nth] >= (int64_t)d->n_type)
+		return unknown;
+	return f->count[nth] > 0 && d->type[f->type[nth]].size > 0
+		       ? (uint64_t)f->count[nth] * (uint64_t)d->type[f->type[nth]].size : 0;
+}
+
 static void decode_send(struct msg_names *n, uint32_t rank, const struct fields *f, struct msg_op *op, bool *failed)
 {
-	const struct trace_defs *d = &trace_get_rank(n->t, rank)->defs;
-
 	op->send = msg_channel_of(n, rank, op->comm, f->dst, f->tag[0], true, failed);
-	if (f->count > 0 && f->type >= 0 && f->type < (int64_t)d->n_type && d->type[f->type].size > 0)
-		op->bytes = (uint64_t)f->count * (uint64_t)d->type[f->type].size;
+	op->bytes = bytes_of(&trace_get_rank(n->t, rank)->defs, f, 0, 0);
 }
 
 /* `known`: the call itself says what a wildcard received. */
@@ -273,6 +279,12 @@ static bool ends_with(const char *s, const char *end)
 	size_t n = strlen(s), k = strlen(end);
 
 	return n >= k && !strcmp(s + n - k, end);
+}
+
+/* Its count is of one partition. */
+static bool is_partitioned(const struct trace_fn_info *fn)
+{
+	return !strcmp(fn->name, "MPI_Precv_init");
 }
 
 static uint8_t action_of(const struct trace_fn_info *fn, const struct fields *f)
@@ -311,6 +323,7 @@ static void decode(struct msg_names *n, uint32_t rank, uint32_t sym, struct msg_
 	op->from = MSG_NONE;
 	op->comm = f.comm >= 0 ? (uint32_t)f.comm : MSG_NONE;
 	op->action = action_of(&trace_fn[d->sigs.sig[sym].fn], &f);
+	op->room = is_partitioned(&trace_fn[d->sigs.sig[sym].fn]) ? UINT64_MAX : bytes_of(d, &f, f.n_count > 1, UINT64_MAX);
 	switch (op->action) {
 	case MSG_SEND:
 	case MSG_SEND_INIT:

@@ -40,7 +40,8 @@ struct msg_op {
 	bool lost;            /* ... and the trace does not say it */
 	uint32_t comm;        /* index in the rank's definitions */
 	uint32_t send, recv;  /* channels */
-	uint64_t bytes;
+	uint64_t bytes;       /* sent */
+	uint64_t room;        /* to receive; UINT64_MAX: not known */
 	int64_t src, tag;     /* of the receive as given: src a rank of the communicator */
 	uint32_t from;        /* src in the world, MSG_NONE where any will do */
 	int64_t slot, message;
