@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/command_end.h"
 #include "cli/partial.h"
 #include "cli/skeleton.h"
 #include "cli/trace_run.h"
@@ -20,6 +21,7 @@
 #include "common/duration.h"
 #include "predictor/estimate.h"
 #include "skelgen/calibration.h"
+#include "trace/reader.h"
 
 struct options {
 	double seconds;
@@ -192,15 +194,21 @@ static int predict_in(const char *dir, const char *trace, char *const cmd[], con
 static int trace_command(char *const cmd[], const char *file)
 {
 	struct errbuf err;
+	char ended[512];
+	struct trace *t;
 	int rc = trace_run(cmd, file, NULL, &err);
+	enum command_left left;
 
 	if (rc < 0)
 		return cli_fail("%s", err.text);
-	if (rc)
-		return cli_fail("%s failed with exit status %d: nothing to predict", cmd[0], rc);
-	if (access(file, R_OK) < 0)
-		return cli_fail("no trace: %s did not reach MPI_Finalize, or is not an MPI program", cmd[0]);
-	return 0;
+	t = trace_open(file, &err);
+	left = !t ? LEFT_NOTHING : trace_is_partial(t) ? LEFT_PARTIAL : LEFT_WHOLE;
+	trace_close(t);
+	if (rc == 0 && left == LEFT_WHOLE)
+		return 0;
+	command_how_ended(cmd, rc, left, ended, sizeof(ended));
+	return cli_fail("nothing to predict: %s%s", ended,
+			left == LEFT_WHOLE ? "; if its run counts, use 'precedent trace' and 'precedent predict TRACE'" : "");
 }
 
 static int predict(const char *trace, char *const cmd[], const struct options *o)

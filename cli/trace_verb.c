@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/command_end.h"
 #include "cli/trace_run.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
@@ -32,20 +33,11 @@ static void help(void)
 	     "partial trace of everything until then.");
 }
 
-/* The last word of the command that names an executable file: mpirun -n 2 ./app -x 3 -> app. */
 static char *default_output(char *const cmd[])
 {
-	const char *name = cmd[0];
+	const char *name = command_program(cmd);
 	char *out;
 
-	for (int i = 0; cmd[i]; i++) {
-		struct stat st;
-
-		if (stat(cmd[i], &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111)) {
-			name = cmd[i];
-			break;
-		}
-	}
 	if (strrchr(name, '/'))
 		name = strrchr(name, '/') + 1;
 	return asprintf(&out, "%s.ptrace", name) < 0 ? NULL : out;
@@ -91,8 +83,8 @@ static char *numbered(const char *path, int k)
 
 static const char *how_ended(int rc, char *text, size_t size)
 {
-	if (rc > 128 && rc < 128 + 65)
-		snprintf(text, size, "exit code %d (%s)", rc, strsignal(rc - 128));
+	if (command_is_signal(rc))
+		snprintf(text, size, "exit code %d (%s)", rc, strsignal(command_is_signal(rc)));
 	else if (rc)
 		snprintf(text, size, "exit code %d", rc);
 	else
@@ -195,12 +187,14 @@ out:
 	return rv;
 }
 
-static int describe(const char *file, struct errbuf *err)
+/* rc: the exit status of cmd, which left the file. */
+static int describe(const char *file, char *const cmd[], int rc, struct errbuf *err)
 {
 	struct trace *t = trace_open(file, err);
 	uint64_t events = 0;
 	double wall = 0;
-	char n[32], w[32], size[32];
+	char n[32], w[32], size[32], ended[512];
+	bool partial;
 
 	if (!t)
 		return -1;
@@ -209,10 +203,12 @@ static int describe(const char *file, struct errbuf *err)
 		if (trace_get_rank(t, r)->wall_ns > wall)
 			wall = trace_get_rank(t, r)->wall_ns;
 	}
-	fprintf(stderr, "precedent: %s: %s%u ranks, %s events, %s, %s\n", file,
-		trace_is_partial(t) ? "PARTIAL, the program did not reach MPI_Finalize: " : "", trace_n_ranks(t),
-		cli_thousands(n, sizeof(n), events), cli_seconds(w, sizeof(w), wall * 1e-9),
+	partial = trace_is_partial(t);
+	command_how_ended(cmd, rc, partial ? LEFT_PARTIAL : LEFT_WHOLE, ended, sizeof(ended));
+	fprintf(stderr, "precedent: %s: %s%s%s%u ranks, %s events, %s, %s", file, partial ? "PARTIAL, " : "", partial ? ended : "",
+		partial ? ": " : "", trace_n_ranks(t), cli_thousands(n, sizeof(n), events), cli_seconds(w, sizeof(w), wall * 1e-9),
 		cli_bytes(size, sizeof(size), (double)trace_file_size(t)));
+	fprintf(stderr, !partial && rc ? "; %s\n" : "\n", ended);
 	trace_close(t);
 	return 0;
 }
@@ -226,13 +222,13 @@ static int run(char *const cmd[], const char *file, bool quiet)
 	if (rc < 0)
 		return cli_fail("%s", err.text);
 	if (stat(file, &st) < 0) {
-		int said = cli_fail("no trace: %s %s", cmd[0],
-				    rc ? "failed before MPI_Finalize"
-				       : "did not reach MPI_Finalize, is not an MPI program, or uses another MPI "
-					 "library (see precedent doctor)");
-		return rc ? rc : said;
+		char ended[512];
+
+		command_how_ended(cmd, rc, LEFT_NOTHING, ended, sizeof(ended));
+		cli_fail("no trace: %s", ended);
+		return rc ? rc : 1;
 	}
-	if (!quiet && describe(file, &err) < 0)
+	if (!quiet && describe(file, cmd, rc, &err) < 0)
 		return cli_fail("%s", err.text);
 	return rc;
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A traced command: which of its words is the program, and how it ended. */
+#ifndef PRECEDENT_CLI_COMMAND_END_H
+#define PRECEDENT_CLI_COMMAND_END_H
+
+#include <stddef.h>
+
+/* The first word that names an executable file and no launcher: mpirun -n 2 ./app -x 3 -> ./app. Without one, the launcher, and
+ * without that, cmd[0]. */
+const char *command_program(char *const cmd[]);
+
+/* The trace that the command left. */
+enum command_left { LEFT_NOTHING, LEFT_PARTIAL, LEFT_WHOLE };
+
+/* Does the exit status stand for a signal, as shells and Open MPI's launcher give it: 128 and its number? */
+int command_is_signal(int rc);
+
+/* How the program ended, by the exit status of the command (128 and the number of a signal that killed it) and the trace:
+ * "./app ended by itself with exit status 1 before MPI_Finalize (its messages are above)". */
+void command_how_ended(char *const cmd[], int rc, enum command_left left, char *text, size_t size);
+
+#endif
