@@ -281,5 +281,7 @@ int verb_predict(int argc, char **argv)
 		return cli_usage("predict", "--seconds wants a number of seconds");
 	if (cmd ? optind != argc || !*cmd : optind + 1 != argc)
 		return cli_usage("predict", "name one trace, or a command after --");
+	if (o.json)
+		cli_keep_stdout();
 	return predict(cmd ? NULL : argv[optind], cmd, &o);
 }

@@ -82,6 +82,13 @@ static int fd_hear(int fd)
 	return n == (ssize_t)sizeof(number) ? number : 0;
 }
 
+static bool stdout_kept;
+
+void cli_keep_stdout(void)
+{
+	stdout_kept = true;
+}
+
 /* In the child: becomes argv, or says through `report` why it cannot. */
 static void child(char *const argv[], const char *const env[], const char *log, bool own_group, int report)
 {
@@ -95,6 +102,8 @@ static void child(char *const argv[], const char *const env[], const char *log, 
 		fd = open("/dev/null", O_RDONLY);
 		if (fd >= 0)
 			dup2(fd, STDIN_FILENO);
+	} else if (stdout_kept && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+		_exit(126);
 	}
 	for (int i = 0; env && env[i]; i += 2)
 		setenv(env[i], env[i + 1], 1);

@@ -120,6 +120,10 @@ int verb_skeleton(int argc, char **argv)
 		wish.seconds = 5;
 	if (output ? !(dir = strdup(output)) : asprintf(&dir, "%s.skel", argv[optind]) < 0)
 		return cli_fail("no memory");
+	if (json)
+		cli_keep_stdout();
+	if (json && wish.tree)
+		wish.tree = stderr;
 	if (skeleton_generate(argv[optind], dir, &wish, &facts, &err) < 0 ||
 	    (compile && skeleton_compile(dir, NULL, &err) < 0))
 		cli_fail("%s", err.text);

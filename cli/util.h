@@ -57,6 +57,9 @@ void cli_remove_dir(const char *path);
  * NAME, VALUE to set. */
 int cli_run(char *const argv[], const char *const env[], const char *log, double limit_s, struct errbuf *err);
 
+/* From now on commands that cli_run runs write to standard error what they write to standard output, which is for JSON. */
+void cli_keep_stdout(void);
+
 extern volatile sig_atomic_t cli_child; /* the process that cli_run waits for, else 0: for signal handlers */
 
 double cli_now(void); /* monotonic seconds */
