@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cli/info_print.h"
+#include "cli/info_stopped.h"
 #include "cli/symbolize.h"
 #include "cli/util.h"
 
@@ -182,6 +183,8 @@ int info_print_json(const struct trace *t, const struct info *o, const char *pat
 		for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 			if (trace_job_get(t, keys[i]))
 				json_object_set_new(root, keys[i], json_string(trace_job_get(t, keys[i])));
+		if (trace_is_partial(t))
+			json_object_set_new(root, "stopped", info_stopped_json(t, sym));
 		rc = json_dumpf(root, stdout, JSON_INDENT(2));
 	}
 	putchar('\n');

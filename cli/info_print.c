@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/info_print.h"
+#include "cli/info_stopped.h"
 #include "cli/symbolize.h"
 #include "cli/term.h"
 #include "cli/util.h"
@@ -102,12 +103,16 @@ static void print_partial(const struct trace *t, const struct info *o)
 	warn("PARTIAL", text);
 }
 
-static void print_warnings(const struct trace *t, const struct info *o, bool all)
+static void print_warnings(const struct info_view *v)
 {
+	const struct trace *t = v->t;
+	const struct info *o = v->o;
 	char n[32], text[600];
 	uint32_t damage = trace_n_damage(t);
 
 	print_partial(t, o);
+	if (trace_is_partial(t))
+		info_print_stopped(v);
 	if (trace_predicted(t))
 		warn("PREDICTED", trace_predicted(t));
 	if (o->n_present < o->n_ranks) {
@@ -124,9 +129,9 @@ static void print_warnings(const struct trace *t, const struct info *o, bool all
 			 cli_thousands(n, sizeof(n), o->untimed));
 		warn("times", text);
 	}
-	for (uint32_t i = 0; i < damage && (all || i < DAMAGE_LINES); i++)
+	for (uint32_t i = 0; i < damage && (v->all || i < DAMAGE_LINES); i++)
 		warn("damage", trace_damage(t, i));
-	if (!all && damage > DAMAGE_LINES) {
+	if (!v->all && damage > DAMAGE_LINES) {
 		snprintf(text, sizeof(text), "and %u more: --check", damage - DAMAGE_LINES);
 		warn("damage", text);
 	}
@@ -168,7 +173,7 @@ static void print_head(const struct info_view *v, const char *path)
 		snprintf(text, sizeof(text), "on %u nodes", hosts);
 	printf("  %s%s%s%s%s%s%s\n", term_on(TERM_FAINT), text, mpi ? ", " : "", mpi ? mpi : "", date ? ", " : "",
 	       date ? date : "", term_off());
-	print_warnings(t, o, v->all);
+	print_warnings(v);
 }
 
 /* ---- the answer in a line or two ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* report.txt: what the skeleton stands for, what was cut, and what it does not reproduce. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,8 @@ double emit_confidence(struct emit *e)
 		share *= 0.5; /* its time is in the compute blocks, and nobody knows how much it is */
 	if (e->times->events > 0)
 		share *= 1 - 0.5 * (double)e->times->untimed / (double)e->times->events;
+	if (e->mixes.n_mix && e->mixes.mix[0].doubt >= 1 && all > 0) /* nothing was sampled: kernels stand for any computation */
+		share *= 1 - fmin(1, e->times->gap_ns / all);
 	return share < 0 ? 0 : share;
 }
 

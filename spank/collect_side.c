@@ -64,17 +64,22 @@ int collect_prepare(const struct collect *c, struct errbuf *err)
 	return 0;
 }
 
-void collect_task_ended(struct collect *c, int status)
+void collect_task_ended(struct collect *c, int rank, int status)
 {
+	char who[24] = "";
+
 	if (c->ended[0])
 		return;
+	if (rank >= 0)
+		snprintf(who, sizeof(who), "rank %d: ", rank);
 	if (WIFSIGNALED(status))
-		snprintf(c->ended, sizeof(c->ended), "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+		snprintf(c->ended, sizeof(c->ended), "%skilled by signal %d (%s)", who, WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
 	else if (WIFEXITED(status) && WEXITSTATUS(status) > 128 && WEXITSTATUS(status) < 128 + SIGRTMIN)
-		snprintf(c->ended, sizeof(c->ended), "exit code %d (%s)", WEXITSTATUS(status),
+		snprintf(c->ended, sizeof(c->ended), "%sexit code %d (%s)", who, WEXITSTATUS(status),
 			 strsignal(WEXITSTATUS(status) - 128));
 	else if (WIFEXITED(status) && WEXITSTATUS(status))
-		snprintf(c->ended, sizeof(c->ended), "exit code %d", WEXITSTATUS(status));
+		snprintf(c->ended, sizeof(c->ended), "%sexit code %d", who, WEXITSTATUS(status));
 }
 
 /* Is anything in the directory? */

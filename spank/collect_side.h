@@ -36,8 +36,8 @@ int collect_name(struct collect *c, const char *local_dir, uid_t uid, uint32_t j
 /* As the user: make the directory, ours alone. -1: it is somebody else's, or cannot be made. */
 int collect_prepare(const struct collect *c, struct errbuf *err);
 
-/* A task ended with this wait status. */
-void collect_task_ended(struct collect *c, int status);
+/* A task ended with this wait status. rank: its number in the step, -1: it is no rank. */
+void collect_task_ended(struct collect *c, int rank, int status);
 
 /* As root, when the step has ended on this node. Removes the directory when it is empty. Returns within patience_s; what
  * runs then is killed, and what it has not brought stays in the directory. */

@@ -326,8 +326,14 @@ void task_side_task(spank_t sp)
 void task_side_task_ended(spank_t sp)
 {
 	int status;
-	if (context.enabled && spank_get_item(sp, S_TASK_EXIT_STATUS, &status) == ESPANK_SUCCESS)
-		collect_task_ended(&context.collect, status);
+	uint32_t task;
+	if (!context.enabled || spank_get_item(sp, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS)
+		return;
+	/* a task of the batch step is the script */
+	if (context.kind != STEP_TASKS || spank_get_item(sp, S_TASK_GLOBAL_ID, &task) != ESPANK_SUCCESS || task > INT_MAX)
+		collect_task_ended(&context.collect, -1, status);
+	else
+		collect_task_ended(&context.collect, (int)task, status);
 }
 
 void task_side_step_ended(void)

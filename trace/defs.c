@@ -345,6 +345,16 @@ uint32_t trace_fn_by_name(const char *name)
 	return fn;
 }
 
+uint64_t trace_fn_hash(void)
+{
+	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
+
+	for (uint32_t fn = 0; fn < TRACE_FN_N; fn++)
+		for (const char *c = trace_fn[fn].name; *c; c++)
+			h = (h ^ (uint8_t)*c) * 0x100000001b3ull;
+	return h;
+}
+
 static int decode_fn_names(struct rdbuf *in, uint32_t *fn, uint32_t *n, struct errbuf *err)
 {
 	uint64_t count = rdbuf_uv(in);
@@ -476,6 +486,24 @@ static double get_double(struct rdbuf *in)
 	return v;
 }
 
+/* The name of the function, "": in none; then the rest. */
+static void encode_in_call(const struct trace_in_call *c, struct buf *b)
+{
+	if (!c->inside) {
+		buf_put_str(b, "");
+		return;
+	}
+	buf_put_str(b, trace_fn[c->fn].name);
+	buf_put_uv(b, (uint64_t)(uint32_t)(c->site + 1));
+	buf_put_sv(b, c->comm);
+	buf_put_sv(b, c->win);
+	buf_put_sv(b, c->dst);
+	buf_put_sv(b, c->src);
+	buf_put_sv(b, c->tag);
+	buf_put_uv(b, c->requests);
+	buf_put_uv(b, c->ticks);
+}
+
 void trace_defs_encode_proc(const struct trace_defs *d, struct buf *b)
 {
 	const struct trace_proc *p = &d->proc;
@@ -514,6 +542,30 @@ void trace_defs_encode_proc(const struct trace_defs *d, struct buf *b)
 	buf_put_uv(b, p->throttled_ns);
 	buf_put_uv(b, p->host_processors);
 	buf_put_str(b, p->network ? p->network : "");
+	encode_in_call(&p->in_call, b);
+}
+
+static int decode_in_call(struct rdbuf *in, const struct trace_defs *d, struct trace_in_call *c)
+{
+	char *name = rdbuf_str(in, MAX_NAME);
+
+	c->fn = name ? trace_fn_by_name(name) : TRACE_FN_N;
+	free(name);
+	if (in->failed || c->fn == TRACE_FN_N)
+		return in->failed ? -1 : 0;
+	c->inside = true;
+	c->site = (uint32_t)(rdbuf_uv(in) - 1);
+	c->comm = rdbuf_sv(in);
+	c->win = rdbuf_sv(in);
+	c->dst = rdbuf_sv(in);
+	c->src = rdbuf_sv(in);
+	c->tag = rdbuf_sv(in);
+	c->requests = rdbuf_uv(in);
+	c->ticks = rdbuf_uv(in);
+	if ((c->site != UINT32_MAX && c->site >= d->n_site) || c->comm >= (int64_t)d->n_comm || c->win >= (int64_t)d->n_win ||
+	    c->ticks > UINT64_MAX / 4)
+		return -1;
+	return in->failed ? -1 : 0;
 }
 
 static int decode_clock(struct rdbuf *in, struct trace_clock_fix *c)
@@ -572,6 +624,8 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 		p->host_processors = (uint32_t)rdbuf_uv(in);
 		p->network = rdbuf_str(in, MAX_NAME);
 	}
+	if (!in->failed && rdbuf_left(in) && decode_in_call(in, d, &p->in_call) < 0) /* and these here */
+		return -1;
 	return in->failed ? -1 : 0;
 }
 

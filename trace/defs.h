@@ -6,10 +6,12 @@
 #ifndef PRECEDENT_TRACE_DEFS_H
 #define PRECEDENT_TRACE_DEFS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/buf.h"
 #include "common/errbuf.h"
+#include "trace/event.h"
 #include "trace/sigtable.h"
 
 /* A sorted or unsorted list of world ranks, kept in group order. */
@@ -106,6 +108,20 @@ struct trace_clock_fix {
 	double error_ns[2];  /* half of the shortest round trip: bound of the error, the residual */
 };
 
+#define TRACE_IN_CALL_NONE INT64_MIN /* the call has no such parameter */
+
+/* The MPI call that a rank was in when it ended. Ranks are those of the communicator or window, as in signatures. */
+struct trace_in_call {
+	bool inside;       /* false: it was in none */
+	uint32_t fn;
+	uint32_t site;     /* UINT32_MAX: not known */
+	int64_t comm, win; /* TRACE_NULL: none, or not known */
+	int64_t dst, src;  /* the rank that it sends to, or its root; the rank that it receives from; or TRACE_IN_CALL_NONE */
+	int64_t tag;       /* of the receive where it has two; or TRACE_IN_CALL_NONE */
+	uint64_t requests; /* that it waits for, 0: none */
+	uint64_t ticks;    /* that it had taken */
+};
+
 /* Facts of the process. Ticks are the recorder's clock; ns = ticks * ns_per_tick. */
 struct trace_proc {
 	char *host, *program;
@@ -129,6 +145,7 @@ struct trace_proc {
 	uint64_t processor_set;      /* a hash of which they are */
 	uint64_t throttled_ns;       /* of its control groups by their limits of processor time, between start and end */
 	uint32_t host_processors;    /* of its host, 0: unknown */
+	struct trace_in_call in_call;
 	char *network;               /* switches from the top down to its host's, by points; "" or NULL: unknown */
 };
 
@@ -170,5 +187,7 @@ int64_t sig_scalar(const struct trace_defs *d, uint32_t sym, uint8_t kind, int64
 
 /* Number of a function of MPI by its name, or TRACE_FN_N. */
 uint32_t trace_fn_by_name(const char *name);
+/* A hash of the names of all functions in the order of their numbers. */
+uint64_t trace_fn_hash(void);
 
 #endif

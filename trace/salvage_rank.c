@@ -21,6 +21,7 @@
 #include "trace/hist.h"
 #include "trace/levels.h"
 #include "trace/page.h"
+#include "trace/salvage_call.h"
 #include "trace/salvage_rank.h"
 #include "trace/times.h"
 
@@ -66,6 +67,7 @@ static int check_header(struct spill_header *h, uint64_t size, struct errbuf *er
 	    !fits(h->live_at, sizeof(struct spill_live), h->window) ||
 	    h->n_counter > SPILL_COUNTERS_MAX || !fits(h->counter_at, h->n_counter * sizeof(uint64_t), h->window) ||
 	    h->names_len > SPILL_NAMES_MAX || !fits(h->name_at, h->names_len, h->window) ||
+	    h->n_module > SPILL_MODULES_MAX || !fits(h->module_at, h->n_module * sizeof(struct spill_module), h->window) ||
 	    !fits(h->entry_at, h->n_entry * sizeof(struct spill_entry), h->window) ||
 	    !fits(h->journal_at, h->journal_cap, h->window) || !fits(h->stream_at, h->stream_cap, h->window))
 		return err_set(err, "is malformed");
@@ -184,9 +186,7 @@ struct whole {
 	uint64_t epoch, given_up_before;
 	struct buf hist;           /* the page, encoded */
 	struct levels levels;
-	/* the call that did not return */
-	uint32_t in_symbol;
-	uint64_t in_tick, end_tick;
+	uint64_t in_tick, end_tick; /* in_tick: the call that did not return was entered, 0: none */
 	struct buf symbols, times, idle; /* of the stream */
 	struct buf page, out;
 	char ended[320];
@@ -576,55 +576,50 @@ static void read_stream(struct whole *w, struct trace_page *m)
 
 /* ---- the call that did not return ---- */
 
-static void find_in_call(struct whole *w, uint64_t end_tick)
+/* When it was entered; 0: there is none. Of several threads that call at once nobody knows which call is whose. */
+static uint64_t entered(const struct whole *w, uint64_t end_tick)
 {
 	const struct spill_live *live = w->s->live;
 	uint64_t at = live->enter_tick - w->s->header.start_ticks;
-	uint32_t best = NO_SYMBOL;
 
-	w->in_symbol = NO_SYMBOL;
-	w->in_tick = 0;
-	if (!live->enter_tick || at < end_tick || at > UINT64_MAX / 4 || w->s->header.thread_level >= THREADS)
-		return;
-	for (uint32_t i = 0; i < w->defs.n_site; i++)
-		if (journal_address(&w->journal, i) == live->enter_address && w->last_symbol[i] &&
-		    (best == NO_SYMBOL || w->last_symbol[i] - 1 > best))
-			best = w->last_symbol[i] - 1;
-	for (uint32_t k = w->defs.sigs.n; k > 0 && best == NO_SYMBOL; k--)
-		if (journal_address(&w->journal, w->defs.sigs.sig[k - 1].site) == live->enter_address)
-			best = k - 1;
-	w->in_symbol = best;
-	w->in_tick = at;
+	return live->enter_tick && at >= end_tick && at <= UINT64_MAX / 4 && w->s->header.thread_level < THREADS ? at : 0;
 }
 
-static void say_in_call(struct whole *w, const char *call, uint64_t dur)
+/* A symbol that is the same call, if possible the last one made there; NO_SYMBOL: none was made like it. */
+static uint32_t symbol_of(const struct whole *w, const struct trace_in_call *call)
 {
-	size_t len = strlen(w->ended);
+	uint32_t last = call->site < w->defs.n_site ? w->last_symbol[call->site] : 0;
 
-	snprintf(w->ended + len, sizeof(w->ended) - len, "%sin %s for %.3f s", len ? ", " : "", call,
-		 (double)dur * w->proc.ns_per_tick * 1e-9);
+	if (last && salvage_call_is(&w->defs, last - 1, call))
+		return last - 1;
+	for (uint32_t k = w->defs.sigs.n; k > 0; k--)
+		if (w->defs.sigs.sig[k - 1].site == call->site && salvage_call_is(&w->defs, k - 1, call))
+			return k - 1;
+	return NO_SYMBOL;
 }
 
-/* It becomes the last event, as long as it is known to have lasted. */
+/* It becomes the last event, as long as it is known to have lasted, where it was made before. */
 static void add_in_call(struct whole *w, struct trace_page *m, uint64_t death_real_ns)
 {
+	struct trace_in_call *call = &w->proc.in_call;
 	double ns = w->proc.ns_per_tick, lived;
-	uint64_t dur = 0, gap;
+	uint64_t gap;
+	uint32_t symbol;
 
-	find_in_call(w, m->t1);
+	w->in_tick = entered(w, m->t1);
+	if (!w->in_tick || !salvage_call_read(w->s, &w->defs, &w->journal, call))
+		return;
 	lived = death_real_ns > w->proc.start_real_ns ? (double)(death_real_ns - w->proc.start_real_ns) / ns : 0;
 	if (lived > (double)w->in_tick && lived < 1e18)
-		dur = (uint64_t)lived - w->in_tick;
-	if (w->in_symbol == NO_SYMBOL && w->in_tick)
-		say_in_call(w, "an MPI call that it had not made before", dur);
-	if (w->in_symbol == NO_SYMBOL || m->first + m->n != w->events || !push(w, w->in_symbol))
+		call->ticks = (uint64_t)lived - w->in_tick;
+	symbol = symbol_of(w, call);
+	if (symbol == NO_SYMBOL || m->first + m->n != w->events || !push(w, symbol))
 		return;
 	gap = w->in_tick - m->t1;
-	trace_times_put(&w->times, gap, dur);
-	buf_put_uv(&w->symbols, w->in_symbol);
-	m->t1 += gap + dur;
+	trace_times_put(&w->times, gap, call->ticks);
+	buf_put_uv(&w->symbols, symbol);
+	m->t1 += gap + call->ticks;
 	m->n++;
-	say_in_call(w, trace_fn[w->defs.sigs.sig[w->in_symbol].fn].name, dur);
 }
 
 /* ---- pages out ---- */
@@ -705,7 +700,7 @@ static int put_together(struct whole *w, struct errbuf *err)
 int salvage_rank_write(const struct salvage_rank *s, struct trace_writer *out, const char *ended, uint64_t death_real_ns,
 		       uint64_t *events, struct errbuf *err)
 {
-	struct whole w = {.s = s, .in_symbol = NO_SYMBOL};
+	struct whole w = {.s = s};
 	struct trace_page m = {.type = TPAGE_TIMES};
 	uint64_t n_kept = 0;
 	bool covered = false;

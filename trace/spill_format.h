@@ -10,6 +10,7 @@
  * first and then switched on, off first and then its room is used again. So after a kill between any two stores
  * every call that was recorded is there exactly once.
  * The counters are those of the functions that are only counted: the process counts in the file itself.
+ * The modules are those of MPI_Init: a call that has not returned may come from where no call came before.
  * Integers are those of the machine that wrote them.
  */
 #ifndef PRECEDENT_TRACE_SPILL_FORMAT_H
@@ -20,7 +21,7 @@
 #include "trace/event.h"
 
 #define SPILL_MAGIC    "PRECSPL1"
-#define SPILL_VERSION  2
+#define SPILL_VERSION  3
 #define SPILL_SUFFIX   ".spill"
 #define SPILL_FACTS    3072
 #define SPILL_STREAM_MAX  (512u << 10)
@@ -28,6 +29,8 @@
 #define SPILL_ENTRIES_MAX 65536u
 #define SPILL_COUNTERS_MAX 1024u
 #define SPILL_NAMES_MAX   (24u << 10)
+#define SPILL_OBJECTS_MAX 256u  /* communicators, and windows, whose handles are told */
+#define SPILL_MODULES_MAX 128u
 
 /* Page types beside enum trace_page_type. first and n of their headers: */
 enum spill_page_type {
@@ -52,6 +55,10 @@ struct spill_header {
 	uint64_t live_at, entry_at, journal_at, stream_at, window;
 	uint64_t counter_at, name_at;   /* n_counter numbers; their names, each ended by a zero byte */
 	uint32_t n_counter, names_len;
+	uint64_t module_at;             /* n_module of struct spill_module */
+	uint32_t n_module;
+	int32_t any_source, proc_null, any_tag; /* as this MPI library has them */
+	uint64_t functions;             /* trace_fn_hash() of the tracer: what numbers of functions mean */
 	uint32_t journal_cap, stream_cap;
 	uint64_t start_ticks, start_real_ns, start_mono_ns; /* MPI_Init returned */
 	uint64_t init_ticks, init_mono_ns;                  /* it was called */
@@ -69,7 +76,9 @@ struct spill_live {
 	uint64_t enter_tick;      /* the call that has not returned, 0: none */
 	uint64_t enter_address;   /* its return address */
 	uint64_t polls, poll_ticks;
-	uint64_t reserved[3];
+	/* Of that call, as the program passed it: SPILL_CALL; the handle of its communicator or window, 0: none; the rank that
+	 * it sends to, its root, or how many requests it waits for (low 32 bits), and the rank that it receives from (high). */
+	uint64_t enter_call, enter_object, enter_peers;
 	uint64_t stream_first;    /* index of the first event in the stream */
 	uint64_t stream_tick;     /* end of the event before it, since the start */
 	uint64_t journal_first, journal_len; /* bytes */
@@ -77,6 +86,19 @@ struct spill_live {
 	uint64_t clock_ticks[2], clock_mono_ns[2];
 	double overhead_ticks;
 	char ended[96];           /* why recording stopped, "" while it goes on */
+	/* The last handle of each communicator and window, by the numbers of their definitions; 0: none. */
+	uint64_t comm[SPILL_OBJECTS_MAX], win[SPILL_OBJECTS_MAX];
+};
+
+/* A call: its function (enum trace_fn) + 1 and its tag, that of the receive where it has two. */
+#define SPILL_CALL(fn, tag)  ((uint64_t)((fn) + 1) << 48 | (uint32_t)(tag))
+#define SPILL_CALL_FN(call)  ((uint32_t)((call) >> 48) - 1)
+#define SPILL_CALL_TAG(call) ((int32_t)(uint32_t)(call))
+
+/* Code in the process, from lo to hi. */
+struct spill_module {
+	uint64_t base, lo, hi;
+	char path[232];
 };
 
 /* A record of the stream: uv symbol + 1, uv gap, uv duration; or 0, uv ticks in unsuccessful tests, uv ticks of the

@@ -74,7 +74,7 @@ static void record_aside(void)
 
 	if (!rec_enter(&c, aside.ra, aside.cfa))
 		return;
-	rec_start(&c);
+	rec_start(&c, (struct rec_inside){0});
 	nothing();
 	if (!rec_leave(&c, true))
 		return;

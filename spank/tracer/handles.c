@@ -6,6 +6,7 @@
 
 #include "spank/tracer/handles.h"
 #include "spank/tracer/mpilib.h"
+#include "spank/tracer/record.h"
 #include "trace/event.h"
 
 struct handles handles;
@@ -55,6 +56,13 @@ out:
 static int group_eq(const struct trace_group *a, const struct trace_group *b)
 {
 	return a->n == b->n && (!a->n || !memcmp(a->rank, b->rank, a->n * sizeof(*a->rank)));
+}
+
+/* The handle of a communicator, for whoever reads the spill file. */
+static void tell_comm(MPI_Comm c, int64_t index)
+{
+	if (index >= 0 && index < SPILL_OBJECTS_MAX)
+		rec.live->comm[index] = HANDLE_KEY(c);
 }
 
 /* Index of a communicator with these members and the lowest free ordinal. Takes the groups. */
@@ -126,6 +134,7 @@ int64_t comm_define(MPI_Comm c)
 	index = comm_intern(inter ? TCOMM_INTER : TCOMM_INTRA, &members, &remote, &info);
 	if (index >= 0)
 		hmap_put(&handles.comm, HANDLE_KEY(c), (int32_t)index);
+	tell_comm(c, index);
 	return index;
 foreign:
 	group_clear(&members);
@@ -185,6 +194,7 @@ void comm_bind(MPI_Comm c, int64_t index)
 {
 	if (index >= 0)
 		hmap_put(&handles.comm, HANDLE_KEY(c), (int32_t)index);
+	tell_comm(c, index);
 }
 
 int64_t comm_take(MPI_Comm c)

@@ -5,6 +5,7 @@
 
 #include "spank/loader/host.h"
 #include "spank/tracer/mpilib.h"
+#include "trace/spill_format.h"
 
 struct mpilib mpi;
 
@@ -96,6 +97,13 @@ int mpilib_load(void)
 	load_fortran();
 	mpi.f08_base = first_index();
 	return mpi.world && mpi.self ? 0 : -1;
+}
+
+void mpilib_tell_constants(struct spill_header *h)
+{
+	h->any_source = MPI_ANY_SOURCE;
+	h->proc_null = MPI_PROC_NULL;
+	h->any_tag = MPI_ANY_TAG;
 }
 
 const char *mpilib_op_name(MPI_Op op)

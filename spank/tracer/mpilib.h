@@ -84,6 +84,10 @@ extern struct mpilib mpi;
 /* Fill `mpi`; -1 when a function is missing. Call after MPI_Init. */
 int mpilib_load(void);
 
+/* The constants that callers pass for ranks and tags, for whoever reads the spill file. */
+struct spill_header;
+void mpilib_tell_constants(struct spill_header *h);
+
 /* A predefined operation's name, or NULL. */
 const char *mpilib_op_name(MPI_Op op);
 

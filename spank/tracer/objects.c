@@ -114,6 +114,8 @@ void win_put_back(MPI_Win w, int64_t index)
 {
 	if (index >= 0)
 		hmap_put(&handles.win, HANDLE_KEY(w), (int32_t)index);
+	if (index >= 0 && index < SPILL_OBJECTS_MAX)
+		rec.live->win[index] = HANDLE_KEY(w);
 }
 
 void win_release(int64_t index)

@@ -456,6 +456,7 @@ void rec_go(const struct spill_header *facts)
 		memcpy(h->facts, facts->facts, sizeof(h->facts));
 	}
 	h->pid = (uint32_t)getpid();
+	h->functions = trace_fn_hash();
 	h->start_mono_ns = rec.live->clock_mono_ns[0] = clock_ns(CLOCK_MONOTONIC);
 	rec.start = rec.last_end = rec.event_end = clock_ticks();
 	h->start_ticks = rec.live->clock_ticks[0] = rec.start;

@@ -5,7 +5,7 @@
  *	struct rec_call c;
  *	if (!rec_enter(&c, RETURN_ADDRESS, CFA)) return real(...);
  *	... look at what the call will overwrite ...
- *	rec_start(&c);                                        or rec_start_poll(&c)
+ *	rec_start(&c, what it passes);                        or rec_start_poll
  *	rc = real(...);
  *	if (!rec_leave(&c, rc == MPI_SUCCESS)) return rc;     failed, or not to be recorded
  *	... put the parameters into c.self->v, n of them ...
@@ -149,12 +149,23 @@ static inline bool rec_enter(struct rec_call *c, uintptr_t ra, uintptr_t cfa)
 	return true;
 }
 
-static inline void rec_start(struct rec_call *c)
+/* What the program passes to a call, for whoever finds that it did not return: see struct spill_live. */
+struct rec_inside {
+	uint64_t call, object, peers;
+};
+#define REC_PEERS(dst, src) ((uint64_t)(uint32_t)(dst) | (uint64_t)(uint32_t)(src) << 32)
+
+static inline void rec_start(struct rec_call *c, struct rec_inside in)
 {
+	struct spill_live *live = rec.live;
+
 	rec_polls.max = 0;
 	c->t0 = clock_ticks();
-	rec.live->enter_address = c->ra;
-	rec.live->enter_tick = c->t0;
+	live->enter_address = c->ra;
+	live->enter_call = in.call;
+	live->enter_object = in.object;
+	live->enter_peers = in.peers;
+	__atomic_store_n(&live->enter_tick, c->t0, __ATOMIC_RELEASE);
 }
 
 /*
@@ -187,16 +198,19 @@ static inline void rec_enter_late(struct rec_call *c, uintptr_t ra, uintptr_t cf
 }
 
 /* rec_start for a call that may test something and find nothing; t0 stays 0 where the clock is not read. */
-static inline void rec_start_poll(struct rec_call *c)
+static inline void rec_start_poll(struct rec_call *c, struct rec_inside in)
 {
 	if (!rec_poll_untimed()) {
-		rec_start(c);
+		rec_start(c, in);
 		return;
 	}
 	c->t0 = 0;
 	c->polls_max = rec_polls.max;
 	rec_polls.max = 0;
 	rec.live->enter_address = c->ra;
+	rec.live->enter_call = in.call;
+	rec.live->enter_object = in.object;
+	rec.live->enter_peers = in.peers;
 	rec.live->enter_tick = rec.last_end;
 }
 

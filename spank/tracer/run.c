@@ -155,7 +155,7 @@ static void mark_event(uint16_t fn, const int64_t *v, uint32_t n, uintptr_t ra, 
 
 	if (!rec_enter(&c, ra, cfa))
 		return;
-	rec_start(&c);
+	rec_start(&c, (struct rec_inside){SPILL_CALL(fn, 0), 0, 0});
 	if (!rec_leave(&c, true))
 		return;
 	c.t1 = c.t0;
@@ -188,8 +188,11 @@ static int begin(void)
 		return -1;
 	}
 	rv = rec_begin(&o, &err);
-	if (rv == 0)
+	if (rv == 0) {
 		passthrough_protect(&rec.pages.spill);
+		site_tell_modules(&rec.pages.spill);
+		mpilib_tell_constants(rec.pages.spill.header);
+	}
 	if (err.text[0])
 		launch_report(&run, err.text);
 	return rv;

@@ -11,6 +11,7 @@
 
 #include "spank/tracer/hmap.h"
 #include "spank/tracer/site.h"
+#include "spank/tracer/spill.h"
 
 /* main is followed by the C library's start and by _start: these are taken off again. */
 #define UNWIND_FRAMES (TRACE_SITE_MAX_FRAMES + 4)
@@ -192,6 +193,40 @@ int site_module(uintptr_t pc, uintptr_t *base, uintptr_t *lo, uintptr_t *hi)
 	*lo = module[i].lo;
 	*hi = module[i].hi;
 	return i;
+}
+
+static int tell_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct spill_module m = {.base = info->dlpi_addr, .lo = UINT64_MAX}, *to;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uint64_t at = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
+			continue;
+		m.lo = at < m.lo ? at : m.lo;
+		m.hi = at + ph->p_memsz > m.hi ? at + ph->p_memsz : m.hi;
+	}
+	if (m.hi <= m.lo || !info->dlpi_name || strlen(info->dlpi_name) >= sizeof(m.path))
+		return 0;
+	if (info->dlpi_name[0]) {
+		strcpy(m.path, info->dlpi_name);
+	} else {
+		ssize_t n = readlink("/proc/self/exe", m.path, sizeof(m.path) - 1);
+
+		m.path[n > 0 ? n : 0] = '\0';
+	}
+	to = spill_module_new(data);
+	if (to)
+		*to = m;
+	return to == NULL;
+}
+
+void site_tell_modules(struct spill *s)
+{
+	dl_iterate_phdr(tell_module, s);
 }
 
 int site_is_library(uintptr_t pc)

@@ -77,6 +77,10 @@ int site_tracer(uintptr_t *lo, uintptr_t *hi);
 /* Index of the loaded module that holds pc, and where that lies: its base, and its code from lo to hi. -1: none does. */
 int site_module(uintptr_t pc, uintptr_t *base, uintptr_t *lo, uintptr_t *hi);
 
+/* All modules of the process, for whoever reads the spill file. */
+struct spill;
+void site_tell_modules(struct spill *s);
+
 /* Put modules and sites into the definitions (borrowed until the tracer ends). */
 void site_define(struct trace_defs *d);
 

@@ -46,7 +46,8 @@ static void lay_out(struct spill *s, struct spill_header *h, uint32_t stream_cap
 	h->live_at = page_up(sizeof(*h));
 	h->counter_at = h->live_at + page_up(sizeof(*s->live));
 	h->name_at = h->counter_at + page_up(SPILL_COUNTERS_MAX * sizeof(*s->counter));
-	h->entry_at = h->name_at + page_up(SPILL_NAMES_MAX);
+	h->module_at = h->name_at + page_up(SPILL_NAMES_MAX);
+	h->entry_at = h->module_at + page_up(SPILL_MODULES_MAX * sizeof(struct spill_module));
 	h->journal_at = h->entry_at + page_up(s->n_entry * sizeof(*s->entry));
 	h->stream_at = h->journal_at + JOURNAL_CAP;
 	h->window = h->stream_at + page_up(h->stream_cap);
@@ -242,6 +243,15 @@ static void leave_counters(struct spill *s)
 	if (s->counter)
 		counters_move(s->counter, s->header->n_counter, -1, 0);
 	s->counter = NULL;
+}
+
+struct spill_module *spill_module_new(struct spill *s)
+{
+	struct spill_header *h = s->header;
+
+	if (!spill_protects(s) || h->n_module == SPILL_MODULES_MAX)
+		return NULL;
+	return (struct spill_module *)(s->map + h->module_at) + h->n_module++;
 }
 
 /* ---- room in the file ---- */

@@ -49,6 +49,8 @@ void spill_start(struct spill *s);
  * begin at a page, fill pages of their own, and stay where they are; when the file is left they are memory again.
  * Before spill_start. Nothing happens without a file, or where they do not fit. */
 void spill_counters(struct spill *s, uint64_t *counter, uint32_t n, const char *names);
+/* Where a module may be told: before spill_start. NULL: there is no more room, or no file. */
+struct spill_module *spill_module_new(struct spill *s);
 /* Keep an encoded page: the entry, or -1 without room. m: type, first, n. must: in memory if not in the file. */
 int32_t spill_put(struct spill *s, const struct trace_page *m, uint64_t epoch, const struct buf *page, bool must);
 /* Append a page to out. */

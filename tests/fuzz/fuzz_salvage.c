@@ -34,7 +34,7 @@ static void put_header(uint8_t *p, size_t size)
 	h->world_size = 1 + h->world_size % 64;
 	h->n_entry = 16;
 	h->live_at = (sizeof(*h) + 63) & ~63ull;
-	h->entry_at = h->live_at + 512;
+	h->entry_at = h->live_at + ((sizeof(struct spill_live) + 63) & ~63ull);
 	h->journal_at = h->entry_at + 16 * sizeof(struct spill_entry);
 	h->journal_at = (h->journal_at + 63) & ~63ull;
 	h->journal_cap = 1024;
@@ -44,7 +44,10 @@ static void put_header(uint8_t *p, size_t size)
 	h->n_counter %= 33;
 	h->name_at = h->counter_at + 256;
 	h->names_len %= 257;
-	h->window = h->name_at + 256;
+	h->module_at = h->name_at + 256;
+	h->n_module %= 3;
+	h->window = h->module_at + 2 * sizeof(struct spill_module);
+	h->functions = trace_fn_hash();
 	memset(h->id, 0, sizeof(h->id));
 	memcpy(h->id, "fuzz", 4);
 	(void)size;
@@ -88,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct salvage_report r;
 	struct errbuf err;
 	char path[128], out[128];
-	size_t least = sizeof(struct spill_header) + 8192, len = size > least ? size : least;
+	size_t least = sizeof(struct spill_header) + sizeof(struct spill_live) + 8192, len = size > least ? size : least;
 	uint8_t *p = calloc(1, len);
 	int fd;
 

@@ -79,7 +79,7 @@ static void poll_once(uintptr_t ra)
 
 	if (!rec_enter(&c, ra, 0))
 		return;
-	rec_start_poll(&c);
+	rec_start_poll(&c, (struct rec_inside){0});
 	rec_leave_poll(&c, true, false);
 }
 
@@ -96,7 +96,7 @@ bool play_one(struct play *p)
 			poll_once(ra);
 	if (!rec_enter(&c, ra, 0))
 		return false;
-	rec_start(&c);
+	rec_start(&c, (struct rec_inside){0});
 	if (!rec_leave(&c, true))
 		return false;
 	memcpy(c.self->v, v, n * sizeof(*v));

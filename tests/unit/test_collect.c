@@ -80,12 +80,12 @@ static void test_ended(void **state)
 	static struct collect c;
 
 	(void)state;
-	collect_task_ended(&c, 0);
+	collect_task_ended(&c, 0, 0);
 	assert_string_equal(c.ended, "");
-	collect_task_ended(&c, 9);
-	assert_string_equal(c.ended, "killed by signal 9 (Killed)");
-	collect_task_ended(&c, 3 << 8); /* the first one is told */
-	assert_string_equal(c.ended, "killed by signal 9 (Killed)");
+	collect_task_ended(&c, 3, 9);
+	assert_string_equal(c.ended, "rank 3: killed by signal 9 (Killed)");
+	collect_task_ended(&c, 1, 3 << 8); /* the first one is told */
+	assert_string_equal(c.ended, "rank 3: killed by signal 9 (Killed)");
 }
 
 /* Gone, or waiting for whoever has inherited it to ask. */

@@ -38,7 +38,7 @@ static void call(void)
 
 	assert_true(rec_enter(&c, (uintptr_t)call, 0));
 	spend(before);
-	rec_start(&c);
+	rec_start(&c, (struct rec_inside){0});
 	work();
 	assert_true(rec_leave(&c, true));
 	rec_event(&c, FN_MPI_Barrier, 0);

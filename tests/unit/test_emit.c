@@ -107,7 +107,7 @@ static char *emitted(struct syn *s)
 
 	if (emit_to(s, dir, &confidence, &err) != 0)
 		fail_msg("%s", err.text);
-	assert_true(confidence > 0.999 && confidence <= 1);
+	assert_true(confidence >= 0 && confidence < 0.999); /* without samples nobody knows what is computed */
 	assert_int_equal(entries(dir, false), 5);
 	return slurp("skel.c");
 }
@@ -182,7 +182,7 @@ static void test_report(void **arg)
 
 	(void)arg;
 	has(report, "loop of 200 iterations");
-	has(report, "confidence 1.000");
+	has(report, "confidence 0.");
 	free(c);
 	free(report);
 }

@@ -23,6 +23,7 @@
 
 #include "play.h"
 #include "skip.h"
+#include "trace/functions.h"
 #include "trace/salvage.h"
 
 static char dir[64];
@@ -242,8 +243,77 @@ static int receives_for_ever(struct play *p)
 	play_until(p, 1000);
 	if (!rec_enter(&c, rec.live->enter_address, 0)) /* event 999 is a receive: again */
 		return 4;
-	rec_start(&c);
+	rec.live->comm[0] = 77;
+	/* 999 % 7 is 5: from rank 0 with tag 5 */
+	rec_start(&c, (struct rec_inside){SPILL_CALL(FN_MPI_Recv, 5), 77, REC_PEERS(0, 0)});
 	return 0;
+}
+
+/* The same call site, but a call that was not made before: it is told, but is no event. */
+static int receives_otherwise(struct play *p)
+{
+	struct rec_call c;
+
+	play_until(p, 1000);
+	if (!rec_enter(&c, rec.live->enter_address, 0))
+		return 4;
+	rec_start(&c, (struct rec_inside){SPILL_CALL(FN_MPI_Recv, -7), 78, REC_PEERS(0, -9)});
+	return 0;
+}
+
+/* From an address in a module that no call came from before. */
+static int waits_elsewhere(struct play *p)
+{
+	struct spill_module *m = (struct spill_module *)(rec.pages.spill.map + rec.pages.spill.header->module_at);
+	struct rec_call c;
+
+	play_until(p, 1000);
+	m[0] = (struct spill_module){.base = 0x5000, .lo = 0x6000, .hi = 0x7000, .path = "/lib/other.so"};
+	if (!rec_enter(&c, 0x6123, 0))
+		return 4;
+	rec_start(&c, (struct rec_inside){SPILL_CALL(FN_MPI_Waitall, 0), 0, REC_PEERS(3, 0)});
+	return 0;
+}
+
+static void has_constants(struct spill *s)
+{
+	s->header->any_source = -9;
+	s->header->proc_null = -2;
+	s->header->any_tag = -7;
+	s->header->n_module = 1;
+}
+
+static void test_calls_that_are_new(void **state)
+{
+	const struct trace_in_call *call;
+	const struct trace_rank *k;
+	struct salvage_report r;
+	struct trace *t;
+
+	(void)state;
+	play_opened = has_constants;
+	in_child("run.1", 0, 1, receives_otherwise);
+	t = open_salvaged("run.1", "", &r);
+	k = trace_get_rank(t, 0);
+	call = &k->defs.proc.in_call;
+	assert_int_equal(k->events.length, 1000);
+	assert_true(call->inside && call->fn == FN_MPI_Recv && call->site < k->defs.n_site);
+	assert_int_equal(call->src, TRACE_ANY_SOURCE);
+	assert_int_equal(call->tag, TRACE_ANY_TAG);
+	assert_true(call->dst == TRACE_IN_CALL_NONE);
+	assert_int_equal(call->comm, TRACE_NULL); /* a handle that was not told */
+	trace_close(t);
+
+	in_child("run.1", 0, 1, waits_elsewhere);
+	t = open_salvaged("run.1", "", &r);
+	k = trace_get_rank(t, 0);
+	call = &k->defs.proc.in_call;
+	assert_true(call->inside && call->fn == FN_MPI_Waitall && call->requests == 3);
+	assert_int_equal(call->site, k->defs.n_site - 1);
+	assert_string_equal(k->defs.module[k->defs.site[call->site].module[0]].path, "/lib/other.so");
+	assert_int_equal(k->defs.site[call->site].offset[0], 0x1123);
+	trace_close(t);
+	play_opened = NULL;
 }
 
 static void test_call_that_did_not_return(void **state)
@@ -264,7 +334,12 @@ static void test_call_that_did_not_return(void **state)
 	t = open_salvaged("run.1", "time limit", &r);
 	k = trace_get_rank(t, 0);
 	assert_int_equal(k->events.length, 1001);
-	assert_non_null(strstr(k->defs.proc.ended, "time limit, in MPI_Recv for 81"));
+	assert_string_equal(k->defs.proc.ended, "time limit");
+	assert_true(k->defs.proc.in_call.inside && k->defs.proc.in_call.fn == FN_MPI_Recv);
+	assert_int_equal(k->defs.proc.in_call.src, 0);
+	assert_int_equal(k->defs.proc.in_call.tag, 5);
+	assert_int_equal(k->defs.proc.in_call.comm, 0);
+	assert_true((double)k->defs.proc.in_call.ticks * k->defs.proc.ns_per_tick > 810e9);
 	assert_true(k->wall_ns > 810e9 && k->wall_ns < 820e9);
 	assert_string_equal(trace_job_get(t, "hosts"), "node1");
 	assert_string_equal(trace_job_get(t, "program"), "/bin/played");
@@ -555,6 +630,7 @@ int main(void)
 		cmocka_unit_test(test_kill_chaos),
 		cmocka_unit_test(test_long_run),
 		cmocka_unit_test(test_call_that_did_not_return),
+		cmocka_unit_test(test_calls_that_are_new),
 		cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_counters_of_a_whole_run),
 		cmocka_unit_test(test_missing_ranks),

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "trace/functions.h"
 #include "trace/view/assets.h"
 #include "trace/view/json.h"
 #include "trace/view/pack.h"
@@ -44,11 +45,24 @@ static void put_job(struct json *j, const struct page *p)
 	json_close(j, '}');
 }
 
+/* "killed by signal 9 (Killed); in MPI_Recv for 2.1 s" */
+static const char *how_ended(const struct trace_proc *p, char *text, size_t size)
+{
+	const struct trace_in_call *c = &p->in_call;
+
+	if (!c->inside)
+		return p->ended;
+	snprintf(text, size, "%s%sin %s for %.3f s", p->ended, *p->ended ? "; " : "", trace_fn[c->fn].name,
+		 (double)c->ticks * p->ns_per_tick * 1e-9);
+	return text;
+}
+
 /* What the reader has to know of this trace before he believes it. */
 static void put_state_of_trace(struct json *j, const struct page *p)
 {
 	const struct trace *t = p->v->in->trace;
 	uint32_t missing = 0;
+	char text[512];
 
 	json_bool(j, "partial", trace_is_partial(t));
 	json_bool(j, "imported", trace_is_imported(t));
@@ -61,11 +75,11 @@ static void put_state_of_trace(struct json *j, const struct page *p)
 		const struct trace_rank *k = trace_get_rank(t, r);
 
 		missing += !k->present;
-		if (!k->present || !k->defs.proc.ended || !*k->defs.proc.ended)
+		if (!k->present || !k->defs.proc.ended || (!*k->defs.proc.ended && !k->defs.proc.in_call.inside))
 			continue;
 		json_open(j, NULL, '[');
 		json_uint(j, NULL, r);
-		json_str(j, NULL, k->defs.proc.ended);
+		json_str(j, NULL, how_ended(&k->defs.proc, text, sizeof(text)));
 		json_close(j, ']');
 	}
 	json_close(j, ']');

@@ -39,6 +39,7 @@ my %NULL_HANDLE = (MPI_Comm => 'MPI_COMM_NULL', MPI_Datatype => 'MPI_DATATYPE_NU
 # A C handle.
 sub handle {
 	my ($name) = @_;
+	return $ARG{$name}{converted} if $ARG{$name}{converted};
 	my $h = $HANDLE{arg($name)->{base}} or die "rule $R->{name}: $name is no handle\n";
 	return $F ? "mpi.${h}_f2c(*$name)" : value($name);
 }
@@ -213,6 +214,35 @@ sub status_code {
 	return ('MPI_Status own;', "if ($wild && $status == MPI_STATUS_IGNORE)", "\t$status = &own;");
 }
 
+# What the call is passed, for whoever finds that it did not return (rec_start): the statements before it, and the value. Nothing is read
+# through a pointer that the library may refuse.
+sub inside_code {
+	my @p = @{$R->{params}};
+	my ($object) = grep { $_->{kind} eq 'COMM' } @p;
+	($object) = grep { $_->{kind} eq 'WIN' } @p if !$object;
+	my ($dst) = grep { $_->{kind} =~ /^(?:DST|ROOT)$/ } @p;
+	my ($src) = grep { $_->{kind} eq 'SRC' } @p;
+	my ($tag) = reverse grep { $_->{kind} eq 'TAG' } @p;
+	my ($reqs) = grep { $R->{class} eq 'WAIT' && $_->{kind} eq 'REQS' } @p;
+	my ($key, @before) = (0);
+	if ($object) {
+		my $name = $object->{expr}[0];
+		my $a = arg($name);
+		if ($object->{pre}) {
+			$key = 'HANDLE_KEY(old)';
+		} elsif ($F) {
+			push @before, "const $a->{base} at_$name = " . handle($name) . ';';
+			$a->{converted} = "at_$name";
+			$key = "HANDLE_KEY(at_$name)";
+		} elsif (!$a->{pointer}) {
+			$key = "HANDLE_KEY($name)";
+		}
+	}
+	my $scalar = sub { my ($p) = @_; my $a = $p ? arg($p->{expr}[0]) : undef; return $a && ($F || !$a->{pointer}) ? value($p->{expr}[0]) : 0 };
+	my $first = $reqs ? ($reqs->{expr}[1] ? value($reqs->{expr}[1]) : 1) : $scalar->($dst);
+	return (\@before, "(struct rec_inside){SPILL_CALL(FN_$R->{name}, " . $scalar->($tag) . "), $key, REC_PEERS($first, " . $scalar->($src) . ')}');
+}
+
 sub wait_code {
 	my ($reqs, $done, $asrcs, $atags) = @{$R->{params}};
 	my ($array, $len) = @{$reqs->{expr}};
@@ -254,7 +284,7 @@ sub declare_args {
 	%ARG = ();
 	my (@decl, @len);
 	my @names = @{$R->{args}};
-	/^(n|v|c|d|ci|rc|real|own|old|ierr|own_ierr|pre_\w+)$/ and
+	/^(n|v|c|d|ci|rc|real|own|old|ierr|own_ierr|(?:pre|at)_\w+)$/ and
 		die "rule $R->{name}: call argument '$_' something else, the wrappers use it\n" for @names;
 	@names == @{$proto->{params}} or die "rule $R->{name}: mpi.h has " . @{$proto->{params}} . " arguments\n";
 	for my $i (0 .. $#names) {
@@ -304,8 +334,9 @@ sub init_or_finalize {
 # A call that may not return: recorded before it is passed on.
 sub body_of_first {
 	my ($pass) = @_;
+	my ($before, $inside) = inside_code();
 	my @values = values_code();
-	return ('if (rec_enter(&c, RETURN_ADDRESS, CALLER_CFA)) {', "\trec_start(&c);", "\tif (rec_leave(&c, true)) {",
+	return ('if (rec_enter(&c, RETURN_ADDRESS, CALLER_CFA)) {', (map { "\t$_" } @$before), "\trec_start(&c, $inside);", "\tif (rec_leave(&c, true)) {",
 		"\t\tuint32_t n = 0;", "\t\tint64_t *v = c.self->v;", '', (map { "\t\t$_" } @values),
 		"\t\tc.t1 = c.t0;", "\t\trec_event(&c, FN_$R->{name}, n);", "\t}", '}', $F ? "real($pass);" : "return real($pass);");
 }
@@ -347,6 +378,7 @@ sub body_of_call {
 	my @values;
 	$_->{pre} = 0 for @{$R->{params}};
 	my ($pre, $undo, $after) = frees_code();
+	my ($before, $inside) = inside_code();
 	my $late;
 	if ($R->{class} eq 'WAIT') {
 		(my ($p, $v), $late) = wait_code();
@@ -359,6 +391,7 @@ sub body_of_call {
 	my $ok = !$F ? 'rc == MPI_SUCCESS' : $R->{silent} ? 'true' : '*ierr == MPI_SUCCESS';
 	my $return = $F ? 'return' : 'return rc';
 	s/RETURN/$return/ for @values;
+	unshift @$pre, @$before;
 	my @body;
 	if ($F) {
 		push @body, 'if (!rec_enter(&c, RETURN_ADDRESS, CALLER_CFA)) {', "\treal($pass);", "\treturn;", '}';
@@ -366,7 +399,7 @@ sub body_of_call {
 	} else {
 		push @body, 'if (!rec_enter(&c, RETURN_ADDRESS, CALLER_CFA))', "\treturn real($pass);";
 	}
-	push @body, @$pre, $R->{polls} ? 'rec_start_poll(&c);' : 'rec_start(&c);', ($F ? '' : 'rc = ') . "real($pass);";
+	push @body, @$pre, ($R->{polls} ? 'rec_start_poll' : 'rec_start') . "(&c, $inside);", ($F ? '' : 'rc = ') . "real($pass);";
 	if ($R->{polls}) {
 		my $found = $R->{polls} =~ /count/ ? "*$R->{polls} > 0" : "*$R->{polls} != 0";
 		push @body, "if (rec_leave_poll(&c, $ok, $ok && $found))", "\t$return;";
