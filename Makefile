@@ -182,6 +182,7 @@ $(B)/libprecedent_model_load.a: $(call obj,predictor/model/api/load/load.c)
 # cannot bring.
 TRACER_SHARED := common/buf.o common/errbuf.o trace/fold.o trace/sigtable.o trace/page.o trace/defs.o trace/defs_journal.o \
                  trace/ends.o trace/hist.o trace/levels.o trace/samples.o trace/stop.o trace/times.o trace/words.o trace/writer.o
+# Wrappers have no canary: every call of a program goes through one, and they copy nothing into arrays on the stack.
 define TRACER_RULES
 TRACER_CC_$(1) := $(CC) $(BASE) -O2 -fno-omit-frame-pointer -I$(B)/tracer-$(1)/tracer \
   $(filter -I% -D%,$(shell $(MPICC_$(1)) -show 2>/dev/null))
@@ -198,7 +199,7 @@ $(B)/obj/tracer-$(1)/functions.o: $(B)/gen/trace/functions.c
 	$$(Q)$$(TRACER_CC_$(1)) -c -o $$@ $$<
 $(B)/obj/tracer-$(1)/wrappers.o: $(B)/tracer-$(1)/tracer/wrappers.c
 	@mkdir -p $$(@D)
-	$$(Q)$$(TRACER_CC_$(1)) -Ispank/tracer -c -o $$@ $$<
+	$$(Q)$$(TRACER_CC_$(1)) -fno-stack-protector -Ispank/tracer -c -o $$@ $$<
 $(B)/obj/tracer-$(1)/passthrough.o: $(B)/tracer-$(1)/tracer/passthrough.S
 	@mkdir -p $$(@D)
 	$$(Q)$(CC) -g -c -o $$@ $$<

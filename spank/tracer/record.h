@@ -155,7 +155,7 @@ struct rec_inside {
 };
 #define REC_PEERS(dst, src) ((uint64_t)(uint32_t)(dst) | (uint64_t)(uint32_t)(src) << 32)
 
-static inline void rec_start(struct rec_call *c, struct rec_inside in)
+__attribute__((always_inline)) static inline void rec_start(struct rec_call *c, struct rec_inside in)
 {
 	struct spill_live *live = rec.live;
 

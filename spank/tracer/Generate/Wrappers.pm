@@ -427,26 +427,30 @@ sub wrapper {
 	my $decl = join(', ', @$args) || 'void';
 	my $pass = join ', ', @$names;
 	my $head = $F ? "EXPORT void $symbol($decl);\nEXPORT void $symbol($decl)" : "EXPORT int $symbol($decl)";
-	my $real = 'static ' . ($F ? 'void' : 'int') . " (*real)($decl);";
 	if ($R->{class} =~ /^(INIT|FINALIZE)$/) {
+		my $real = 'static ' . ($F ? 'void' : 'int') . " (*real)($decl);";
 		return join("\n", $head, '{', "\t$real", init_or_finalize($symbol, $decl, $pass, $lang), '}', '');
 	}
 	local $POLL;
 	my @body = ('struct rec_call c;');
 	push @body, $F ? "MPI_Fint own_ierr;" : "int rc;" unless $R->{first} || $F && $R->{silent};
-	push @body, '', 'if (__builtin_expect(!real, 0))', "\treal = (__typeof__(real))wrap_resolve(\"$symbol\");";
-	push @body, $R->{first} ? body_of_first($pass) : body_of_call($pass);
+	push @body, '', $R->{first} ? body_of_first($pass) : body_of_call($pass);
+	s/\breal\b/real_$symbol/g for @body;
+	my @find = find_real($symbol, $decl, $pass);
 	if ($POLL) {
-		s/\breal\b/real_$symbol/g, s/\bRETURN_ADDRESS\b/ra/g, s/\bCALLER_CFA\b/cfa/g for @body;
+		s/\bRETURN_ADDRESS\b/ra/g, s/\bCALLER_CFA\b/cfa/g for @body;
 		my $rest = "static __attribute__((noinline)) int ${symbol}_rest($decl, uintptr_t ra, uintptr_t cfa, bool made, int was, uint64_t key __attribute__((unused)))";
-		@body = grep { !/^if \(__builtin_expect\(!real_|wrap_resolve/ } @body;
-		return join("\n", "static int find_$symbol($decl);", "static int (*real_$symbol)($decl) = find_$symbol;", '',
-			"static int find_$symbol($decl)", '{', "\treal_$symbol = (__typeof__(real_$symbol))wrap_resolve(\"$symbol\");",
-			"\treturn real_$symbol($pass);", '}', '', $rest, '{', (map { length $_ ? "\t$_" : '' } @body), '}', '',
-			poll_first($symbol, $args, $head, $pass, $POLL), '');
+		return join("\n", @find, $rest, '{', (map { length $_ ? "\t$_" : '' } @body), '}', '', poll_first($symbol, $args, $head, $pass, $POLL), '');
 	}
-	unshift @body, $real;
-	return join("\n", $head, '{', (map { length $_ ? "\t$_" : '' } @body), '}', '');
+	return join("\n", @find, $head, '{', (map { length $_ ? "\t$_" : '' } @body), '}', '');
+}
+
+# real_SYMBOL, which is looked for at the first call.
+sub find_real {
+	my ($symbol, $decl, $pass) = @_;
+	my ($type, $return) = $F ? ('void', '') : ('int', 'return ');
+	return ("static $type find_$symbol($decl);", "static $type (*real_$symbol)($decl) = find_$symbol;", '', "static $type find_$symbol($decl)", '{',
+		"\treal_$symbol = (__typeof__(real_$symbol))wrap_resolve(\"$symbol\");", "\t${return}real_$symbol($pass);", '}', '');
 }
 
 # Every form of a function: [language, symbol, choice buffers are descriptors].
