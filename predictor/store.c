@@ -81,6 +81,8 @@ static const char *const queries[Q_N] = {
 		   " end_state = 'TIMEOUT' FROM runs WHERE (?1 < 0 OR uid = ?1) AND (?2 IS NULL OR key = ?2)"
 		   " AND submit_time >= ?3 AND pred_s > 0 AND elapsed_s > 0 AND candidate = pred_candidate"
 		   " AND end_state IN ('COMPLETED', 'TIMEOUT') ORDER BY candidate",
+    [Q_TRIAL_PUT] = "INSERT OR REPLACE INTO trials VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+    [Q_TRIAL_GET] = "SELECT * FROM trials WHERE name = ?1",
 };
 
 /* ---- faults ---- */

@@ -173,6 +173,7 @@ static int shares_forget(struct store *s, const char *key, struct errbuf *err)
 		"DELETE FROM families WHERE (family, kin) IN (SELECT family, kin FROM runs WHERE key = ?1)",
 		"DELETE FROM models WHERE kin IN (SELECT kin FROM runs WHERE key = ?1)",
 		"DELETE FROM drifts WHERE key = ?1",
+		"DELETE FROM trials WHERE key = ?1 AND name IN (SELECT coalesce(kin, key) FROM runs WHERE key = ?1)",
 	};
 
 	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {

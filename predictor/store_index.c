@@ -139,6 +139,7 @@ static const struct {
     {STORE_INDEX_PROGRAM, "key, NULL FROM programs"},
     {STORE_INDEX_FAMILY, "family, kin FROM families"},
     {STORE_INDEX_MODEL, "kin, NULL FROM models"},
+    {STORE_INDEX_TRIAL, "name, NULL FROM trials WHERE guard > 0"},
 };
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))
 

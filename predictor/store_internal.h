@@ -57,6 +57,8 @@ enum store_query {
 	Q_RUN_GET_LAST,
 	Q_RUN_PAST,
 	Q_ACCURACY,
+	Q_TRIAL_PUT,
+	Q_TRIAL_GET,
 	Q_N,
 };
 
@@ -94,7 +96,7 @@ void store_bind_text(sqlite3_stmt *st, int column, const char *text); /* borrowe
 
 /* ---- store_index.c: of readers (store_index_check in store.h), and what writers owe them ---- */
 
-enum store_index_kind { STORE_INDEX_PROGRAM = 1, STORE_INDEX_FAMILY, STORE_INDEX_MODEL };
+enum store_index_kind { STORE_INDEX_PROGRAM = 1, STORE_INDEX_FAMILY, STORE_INDEX_MODEL, STORE_INDEX_TRIAL };
 /* Is it certain that the store has no such row? kin NULL but for a family. */
 bool store_index_lacks(const struct store *s, enum store_index_kind kind, const char *key, const char *kin);
 /* Before the commit that makes the row visible, under its lock: within a transaction that has written already. */

@@ -114,6 +114,22 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	  " programs INT NOT NULL, PRIMARY KEY(key, candidate, kind)) WITHOUT ROWID;"
 	  "CREATE TRIGGER evidence_goes AFTER DELETE ON estimates BEGIN DELETE FROM evidence WHERE key = old.key"
 	  " AND candidate = old.candidate; END;",
+    /*
+     * 5 -> 6. Traced runs against untraced ones. A program whose traced run failed under version 5 is guarded too. An index that
+     * version 5 built does not know the names of such programs.
+     */
+    [5] = "CREATE TABLE trials(name BLOB PRIMARY KEY, key BLOB NOT NULL, uid INT NOT NULL, guard INT NOT NULL,"
+	  " traced_job INT NOT NULL, end_state TEXT NOT NULL, elapsed_s REAL NOT NULL, memory INT NOT NULL, array_task INT NOT NULL,"
+	  " control_job INT NOT NULL, control_state TEXT NOT NULL, updated INT NOT NULL, pair INT NOT NULL, pair_traced INT NOT NULL,"
+	  " pair_untraced INT NOT NULL, pair_at INT NOT NULL) WITHOUT ROWID;"
+	  "CREATE INDEX trials_odd ON trials(uid, pair_at) WHERE pair > 2;"
+	  "INSERT OR IGNORE INTO trials SELECT coalesce(r.kin, r.key), r.key, r.uid, 1, r.jobid, r.end_state, r.elapsed_s, 0,"
+	  " CASE WHEN r.array_job > 0 THEN r.array_task ELSE 4294967295 END, 0, '', r.end_time, 0, 0, 0, 0"
+	  " FROM programs p JOIN runs r ON r.key = p.key AND r.jobid = p.source_job WHERE p.state = 4 AND r.uid = p.uid AND r.act = 1"
+	  " AND r.end_state IN ('FAILED', 'TIMEOUT', 'OUT_OF_MEMORY') ORDER BY p.updated DESC;"
+	  "UPDATE programs SET reason = replace(reason, 'the next run is traced again', 'the next run goes without the tracer')"
+	  " WHERE key IN (SELECT key FROM trials);"
+	  "DELETE FROM meta WHERE name = 'index';",
 };
 
 static int read_number(struct store *s, const char *sql, int *out, struct errbuf *err)

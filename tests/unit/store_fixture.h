@@ -79,7 +79,7 @@ static void ok(int rv)
 		fail_msg("%s", err.text);
 }
 
-static struct store_program program(const char *key, enum program_state state, int64_t updated)
+__attribute__((unused)) static struct store_program program(const char *key, enum program_state state, int64_t updated)
 {
 	struct store_program p = {.uid = 1000,
 				  .state = state,

@@ -13,6 +13,7 @@
 
 #include "predictor/index_file.h"
 #include "predictor/store_keep.h"
+#include "predictor/store_trials.h"
 #include "tests/unit/store_fixture.h"
 
 static char index_path[128];
@@ -68,6 +69,16 @@ static void put_model(struct store *s, unsigned n)
 	ok(store_model_put(s, &m, &err));
 }
 
+/* A program that is kept from being traced, or was; readers ask for the former alone. */
+static void put_trial(struct store *s, unsigned n, enum trial_guard guard)
+{
+	struct store_trial t = {.guard = guard, .end_state = "FAILED", .updated = NOW};
+
+	key_of(n, t.name);
+	key_of(n, t.key);
+	ok(store_trial_put(s, &t, &err));
+}
+
 /* What there is of number n: a bit for each kind. */
 static unsigned found(struct store *s, unsigned n)
 {
@@ -75,7 +86,8 @@ static unsigned found(struct store *s, unsigned n)
 	static struct store_family f[STORE_ESTIMATES_MAX];
 	static struct store_model m[STORE_ESTIMATES_MAX];
 	char key[IDENTITY_KEY_LEN + 1], kin[IDENTITY_KEY_LEN + 1];
-	int a, b, c;
+	struct store_trial t;
+	int a, b, c, d;
 
 	key_of(n, key);
 	key_of(n / 2, kin);
@@ -85,7 +97,9 @@ static unsigned found(struct store *s, unsigned n)
 	ok(a);
 	ok(b);
 	ok(c);
-	return (a > 0) | (b > 0) << 1 | (c > 0) << 2;
+	d = store_trial_withholds(s, key, key, &t, &err);
+	ok(d);
+	return (a > 0) | (b > 0) << 1 | (c > 0) << 2 | (d > 0) << 3;
 }
 
 static bool heeded(struct store *s)
@@ -111,7 +125,7 @@ static void write_something(struct store *s)
 	char key[IDENTITY_KEY_LEN + 1];
 
 	key_of(n, key);
-	switch (random_next() % 8) {
+	switch (random_next() % 10) {
 	case 0:
 	case 1:
 		put_program(s, n);
@@ -128,10 +142,15 @@ static void write_something(struct store *s)
 	case 5:
 		ok(store_heartbeat_set(s, NOW + (int64_t)(random_next() % 1000), &err));
 		break;
+	case 7:
+	case 8:
+		put_trial(s, n, random_next() % 4 ? TRIAL_DOUBT : TRIAL_FREE);
+		break;
 	case 6: /* a part that is undone within what lasts */
 		ok(store_begin(s, &err));
 		put_program(s, n);
 		put_model(s, n);
+		put_trial(s, n, TRIAL_DOUBT);
 		store_rollback(s);
 		break;
 	default:
@@ -177,7 +196,7 @@ static void test_oracle(void **state)
 		}
 	}
 	assert_true(counted > 100);	 /* otherwise this says nothing */
-	assert_int_equal(seen, 0xff); /* all eight cases */
+	assert_int_equal(seen, 0xffff); /* all sixteen cases */
 	store_close(one);
 	store_close(other);
 	store_close(heeding);

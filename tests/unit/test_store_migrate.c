@@ -9,8 +9,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "predictor/array.h"
 #include "predictor/combine.h"
 #include "predictor/store_keep.h"
+#include "predictor/store_trials.h"
 #include "tests/unit/store_fixture.h"
 
 static const char version_1[] =
@@ -107,6 +109,27 @@ static const char step_2[] =
 	" used INT NOT NULL, asked INT NOT NULL, answer INT NOT NULL, wait_s REAL NOT NULL, cost_ms REAL NOT NULL,"
 	" reason TEXT NOT NULL, PRIMARY KEY(shape, candidate, limit_min)) WITHOUT ROWID;"
 	"PRAGMA user_version = 2;";
+
+/* What made version 4 of it, and version 5. */
+static const char step_4[] =
+	"ALTER TABLE runs ADD COLUMN weighed TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE runs ADD COLUMN array_task INT NOT NULL DEFAULT 0;"
+	"DROP TABLE families;"
+	"CREATE TABLE families(family BLOB NOT NULL, kin BLOB NOT NULL, candidate TEXT NOT NULL, mean_s REAL NOT NULL,"
+	" lo_s REAL NOT NULL, hi_s REAL NOT NULL, runs INT NOT NULL, programs INT NOT NULL, ranges TEXT NOT NULL,"
+	" reason TEXT NOT NULL, scale REAL NOT NULL, updated INT NOT NULL, PRIMARY KEY(family, kin, candidate)) WITHOUT ROWID;"
+	"CREATE TABLE models(kin BLOB NOT NULL, candidate TEXT NOT NULL, law TEXT NOT NULL, runs INT NOT NULL,"
+	" points INT NOT NULL, reason TEXT NOT NULL, scale REAL NOT NULL, updated INT NOT NULL, PRIMARY KEY(kin, candidate));"
+	"CREATE INDEX runs_kin ON runs(kin, submit_time) WHERE kin IS NOT NULL;"
+	"PRAGMA user_version = 4;";
+
+static const char step_5[] =
+	"CREATE TABLE evidence(key BLOB NOT NULL, candidate TEXT NOT NULL, kind INT NOT NULL, mean_s REAL NOT NULL,"
+	" lo_s REAL NOT NULL, hi_s REAL NOT NULL, runs INT NOT NULL, weight REAL NOT NULL, error REAL NOT NULL,"
+	" programs INT NOT NULL, PRIMARY KEY(key, candidate, kind)) WITHOUT ROWID;"
+	"CREATE TRIGGER evidence_goes AFTER DELETE ON estimates BEGIN DELETE FROM evidence WHERE key = old.key"
+	" AND candidate = old.candidate; END;"
+	"PRAGMA user_version = 5;";
 
 static void sql(const char *text)
 {
@@ -348,16 +371,7 @@ static void test_from_4(void **state)
 	sql(version_1);
 	sql(rows_1);
 	sql(step_2);
-	sql("ALTER TABLE runs ADD COLUMN weighed TEXT NOT NULL DEFAULT '';"
-	    "ALTER TABLE runs ADD COLUMN array_task INT NOT NULL DEFAULT 0;"
-	    "DROP TABLE families;"
-	    "CREATE TABLE families(family BLOB NOT NULL, kin BLOB NOT NULL, candidate TEXT NOT NULL, mean_s REAL NOT NULL,"
-	    " lo_s REAL NOT NULL, hi_s REAL NOT NULL, runs INT NOT NULL, programs INT NOT NULL, ranges TEXT NOT NULL,"
-	    " reason TEXT NOT NULL, scale REAL NOT NULL, updated INT NOT NULL, PRIMARY KEY(family, kin, candidate)) WITHOUT ROWID;"
-	    "CREATE TABLE models(kin BLOB NOT NULL, candidate TEXT NOT NULL, law TEXT NOT NULL, runs INT NOT NULL,"
-	    " points INT NOT NULL, reason TEXT NOT NULL, scale REAL NOT NULL, updated INT NOT NULL, PRIMARY KEY(kin, candidate));"
-	    "CREATE INDEX runs_kin ON runs(kin, submit_time) WHERE kin IS NOT NULL;"
-	    "PRAGMA user_version = 4;");
+	sql(step_4);
 	s = must_open(STORE_WRITE);
 	check_all(s);
 	assert_int_equal(store_evidence_get(s, KEY1, "fast", back, COMBINE_PARTS, &err), 0);
@@ -372,6 +386,85 @@ static void test_from_4(void **state)
 	assert_int_equal(store_program_forget(s, KEY1, &err), 1);
 	assert_int_equal(store_evidence_get(s, KEY1, "slow:big", back, COMBINE_PARTS, &err), 0);
 	store_close(s);
+}
+
+/* A program of version 5 with its last traced run, jobs 31 and on: its number in the key, and how the run ended. */
+static void program_5(unsigned number, enum program_state program, enum job_act act, const char *end_state, const char *more)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "INSERT INTO programs VALUES(x'%032x', " F1 ", 1000, %d, 'traced job %u ended %s; the next run is traced again', 'app', %u,"
+		 " 'fast', 0, 0, 0, 2, 4, 1, 2, 3, 0);"
+		 "INSERT INTO runs(jobid, submit_time, uid, key, family, name, act, mode, partition, candidate, pred_candidate, pred_s, lo_s,"
+		 " hi_s, user_limit_min, limit_min, nodes, tasks, start_time, end_time, elapsed_s, end_state, extensions) VALUES(%u, 7, 1000,"
+		 " x'%032x', " F1 ", 'app', %d, 1, 'fast', 'fast', '', 0, 0, 0, 60, 60, 2, 4, 8, 9, 1.5, '%s', 0);"
+		 "UPDATE runs SET %s WHERE jobid = %u;",
+		 number, program, 30 + number, end_state, 30 + number, 30 + number, number, act, end_state, more, 30 + number);
+	sql(text);
+}
+
+static int trial_5(struct store *s, unsigned number, struct store_trial *t)
+{
+	char name[IDENTITY_KEY_LEN + 1];
+
+	snprintf(name, sizeof(name), "%032x", number);
+	return store_trial_get(s, name, t, &err);
+}
+
+/* Version 5: after the update too, a program whose traced run failed is not traced. The index of version 5 does not hide that. */
+static void test_from_5(void **state)
+{
+	struct store_program p;
+	struct store_trial t;
+	struct store *s, *r;
+	char name[128];
+
+	(void)state;
+	sql(version_1);
+	sql(rows_1);
+	sql(step_2);
+	sql(step_4);
+	sql(step_5);
+	program_5(1, PROGRAM_FAILED, ACT_TRACE, "FAILED", "array_task = 5");
+	program_5(2, PROGRAM_FAILED, ACT_TRACE, "TIMEOUT", "kin = " F1 ", array_job = 31, array_task = 5");
+	program_5(3, PROGRAM_FAILED, ACT_TRACE, "CANCELLED", "mode = 1");
+	program_5(4, PROGRAM_FAILED, ACT_OBSERVE, "FAILED", "mode = 1");
+	program_5(5, PROGRAM_READY, ACT_TRACE, "FAILED", "mode = 1");
+	program_5(6, PROGRAM_FAILED, ACT_TRACE, "OUT_OF_MEMORY", "uid = 1001");
+	sql("INSERT INTO meta VALUES('index', '00000000000000ab')"); /* of an index that knows no such names */
+	s = must_open(STORE_WRITE);
+	check_programs(s);
+	check_runs(s);
+	ok(store_check(s, &err));
+	assert_int_equal(trial_5(s, 1, &t), 1);
+	assert_string_equal(t.key, "00000000000000000000000000000001");
+	assert_int_equal(t.uid, 1000);
+	assert_int_equal(t.guard, TRIAL_DOUBT);
+	assert_int_equal(t.traced_job, 31);
+	assert_string_equal(t.end_state, "FAILED");
+	assert_true(t.elapsed_s == 1.5 && t.memory == 0 && t.updated == 9);
+	assert_int_equal(t.array_task, ARRAY_NO_INDEX);
+	assert_int_equal(t.control_job, 0);
+	assert_int_equal(t.pair, TRIAL_NO_PAIR);
+	assert_int_equal(store_trial_get(s, FAMILY, &t, &err), 1); /* by its kin */
+	assert_string_equal(t.key, "00000000000000000000000000000002");
+	assert_int_equal(t.array_task, 5);
+	for (unsigned i = 2; i <= 6; i++)
+		assert_int_equal(trial_5(s, i, &t), 0);
+	assert_int_equal(store_program_get(s, "00000000000000000000000000000001", &p, &err), 1);
+	assert_string_equal(p.reason, "traced job 31 ended FAILED; the next run goes without the tracer");
+	assert_int_equal(store_program_get(s, "00000000000000000000000000000003", &p, &err), 1);
+	assert_string_equal(p.reason, "traced job 33 ended CANCELLED; the next run is traced again");
+	assert_int_equal(store_meta_get(s, "index", name, sizeof(name), &err), 0);
+	assert_int_equal(store_index_renew(s, &err), 1);
+	r = must_open(STORE_READ);
+	assert_int_equal(store_index_check(r, &err), 1);
+	assert_int_equal(store_trial_withholds(r, FAMILY, KEY1, &t, &err), 1);
+	store_close(r);
+	store_close(s);
+	snprintf(name, sizeof(name), "%s" STORE_INDEX_SUFFIX, path);
+	unlink(name);
 }
 
 static void test_from_1_empty(void **state)
@@ -553,7 +646,7 @@ static void test_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_from_1), T(test_from_2), T(test_from_3), T(test_from_4), T(test_from_1_empty),
+		T(test_from_1), T(test_from_2), T(test_from_3), T(test_from_4), T(test_from_5), T(test_from_1_empty),
 		T(test_same_as_new),
 		T(test_later_is_refused), T(test_killed),
 	};
