@@ -315,24 +315,38 @@ static int predict(struct deciding *d, bool named)
 }
 
 /*
- * Mark for tracing; an unknown key not when it was marked a moment ago and precedentd has had no time to see
- * it. For a known one precedentd has said when. Not while precedentd is silent: nobody would look at the
- * traces, and the spool would fill.
+ * May this run be traced? Returns 1, 0 with d->untraced, or -1. Not while precedentd is silent: nobody would look at the traces,
+ * and the spool would fill. Not if the key was marked a moment ago, so that a fault of the tracer costs one run. A mark from
+ * before `since` was for an earlier run: then precedentd said that the key may be marked.
  */
-static int trace(struct deciding *d, bool known)
+static int may_trace(struct deciding *d, int64_t since)
 {
-	const char *key = d->out->id.key;
-	int alive = d->conf->n_candidates ? daemon_alive(d) : 0;
+	const struct decide_source *src = d->src;
+	const char *key = d->out->id.key, *name = store_trial_name(d->comment.kin, key);
+	int alive = d->conf->n_candidates ? daemon_alive(d) : 0, guarded;
 
-	d->out->act = ACT_OBSERVE;
-	if (alive <= 0)
+	if (alive <= 0) {
+		d->untraced = UNTRACED_SILENT;
 		return alive;
-	if (!known && !is_test(d->in) && d->src->trace_ok &&
-	    !d->src->trace_ok(d->src->arg, key, d->in->now)) {
-		decide_say(d->out,
-		    "precedent: the first run of this job is being traced, no prediction yet" OPT_OUT);
+	}
+	if (src->stopped) {
+		d->untraced = UNTRACED_STOPPED;
 		return 0;
 	}
+	guarded = src->trial ? src->trial(src->arg, name, key, &d->trial, d->err) : 0;
+	if (guarded) {
+		d->untraced = UNTRACED_GUARDED;
+		return guarded < 0 ? -1 : 0;
+	}
+	if (!is_test(d->in) && src->trace_ok && !src->trace_ok(src->arg, key, since, d->in->now)) {
+		d->untraced = UNTRACED_MARKED;
+		return 0;
+	}
+	return 1;
+}
+
+static int trace(struct deciding *d)
+{
 	d->out->act = ACT_TRACE;
 	d->out->trace = true;
 	decide_say(d->out, d->n_options ? "precedent: this run is traced again, since the program does not run as it did"
@@ -340,6 +354,12 @@ static int trace(struct deciding *d, bool known)
 	decide_say_unmodelled(d);
 	decide_say_opt_out(d->out);
 	return 0;
+}
+
+/* May the known program be traced again, by precedentd's word? Returns 1, 0 (with d->untraced if the trace is due), or -1. */
+static int trace_is_due(struct deciding *d, const struct store_program *p)
+{
+	return p->retrace_at && d->in->now >= p->retrace_at ? may_trace(d, p->retrace_at) : 0;
 }
 
 /* Nothing is known of it but that it is met; where its own runs have been refused, nobody else's count. */
@@ -355,16 +375,13 @@ static int others_know(struct deciding *d, bool named, const struct store_progra
 
 static int wait_for_estimates(struct deciding *d, bool named, const struct store_program *p)
 {
-	bool again = p->retrace_at && d->in->now >= p->retrace_at;
-	int rv;
+	int rv = others_know(d, named, p);
 
-	d->out->act = ACT_OBSERVE;
-	if (again)
-		return trace(d, true);
-	rv = others_know(d, named, p);
 	if (rv)
 		return rv < 0 ? -1 : 0;
-	if (p->state == PROGRAM_NEW || p->state == PROGRAM_TRACED || p->state == PROGRAM_BUILDING)
+	if (d->untraced != UNTRACED_NOT && d->untraced != UNTRACED_SILENT)
+		decide_say_untraced(d);
+	else if (p->state == PROGRAM_NEW || p->state == PROGRAM_TRACED || p->state == PROGRAM_BUILDING)
 		decide_say(d->out, "precedent: the first run of this job (%u) is %s, no prediction yet" OPT_OUT,
 		    p->source_job, p->state == PROGRAM_BUILDING ? "being probed" : "being traced");
 	return 0;
@@ -396,17 +413,14 @@ static int decide_unknown(struct deciding *d, bool named)
 {
 	int rv = decide_others(d, true);
 
-	if (rv < 0)
-		return -1;
-	return rv ? predict(d, named) : trace(d, false);
-}
-
-/* There are estimates, but the last runs were not as they say, or there is no trace and may be one now. */
-static int trace_is_due(struct deciding *d, const struct store_program *p)
-{
-	if (!p->retrace_at || d->in->now < p->retrace_at || !d->conf->n_candidates)
-		return 0;
-	return daemon_alive(d);
+	if (rv)
+		return rv < 0 ? -1 : predict(d, named);
+	d->out->act = ACT_OBSERVE;
+	rv = may_trace(d, 0);
+	if (rv > 0)
+		return trace(d);
+	decide_say_untraced(d);
+	return rv;
 }
 
 static int decide_batch(struct deciding *d, bool named)
@@ -427,9 +441,10 @@ static int decide_batch(struct deciding *d, bool named)
 	}
 	d->shape = known->program.shape;
 	find_options(d, known);
-	rv = d->n_options ? trace_is_due(d, &known->program) : 0;
+	d->out->act = ACT_OBSERVE;
+	rv = trace_is_due(d, &known->program);
 	if (rv)
-		return rv < 0 ? -1 : trace(d, true);
+		return rv < 0 ? -1 : trace(d);
 	if (d->n_options)
 		return predict(d, named);
 	return wait_for_estimates(d, named, &known->program);
@@ -541,14 +556,14 @@ static unsigned memo_slot(const char *key)
 	return h % (DECIDE_MEMO_SLOTS / MEMO_WAYS) * MEMO_WAYS;
 }
 
-bool decide_memo_mark(struct decide_memo *memo, const char *key, int64_t now)
+bool decide_memo_mark(struct decide_memo *memo, const char *key, int64_t since, int64_t now)
 {
 	unsigned first = memo_slot(key), oldest = first;
 
 	for (unsigned i = first; i < first + MEMO_WAYS; i++) {
 		if (!strcmp(memo->slot[i].key, key)) {
 			/* A clock that was set back does not silence it for good. */
-			if (now - memo->slot[i].when < DECIDE_MEMO_S && now >= memo->slot[i].when)
+			if (now - memo->slot[i].when < DECIDE_MEMO_S && now >= memo->slot[i].when && memo->slot[i].when >= since)
 				return false;
 			oldest = i;
 			break;

@@ -19,6 +19,7 @@
 #include "common/identity.h"
 #include "predictor/places.h"
 #include "predictor/store.h"
+#include "predictor/store_trials.h"
 
 #define DECIDE_MESSAGE_MAX 512
 #define DECIDE_OPTION_VAR  "_SLURM_SPANK_OPTION_precedent_predict"
@@ -53,8 +54,8 @@ struct decide_input {
 };
 
 /*
- * Room for one decision under way, kept from one to the next: slurmctld has a new thread for each submission, and each page of its
- * stack that is touched costs a page fault.
+ * Room for one decision under way, kept from one to the next: slurmctld has a new thread for each submission, and each page of
+ * its stack that is touched costs a page fault.
  */
 struct decide_room;
 struct decide_room *decide_room_create(void); /* NULL: out of memory */
@@ -69,8 +70,11 @@ struct decide_source {
 	int (*lookup)(void *arg, const char *key, struct store_lookup *out, struct errbuf *err);
 	int (*partition)(void *arg, const char *name, struct store_partition *out, struct errbuf *err);
 	int (*heartbeat)(void *arg, int64_t *when, struct errbuf *err);
-	/* May this unknown key be marked for tracing now? NULL: yes. It remembers that it said yes. */
-	bool (*trace_ok)(void *arg, const char *key, int64_t now);
+	/* May this key be marked for tracing now? Marks before `since` do not count. NULL: yes. It remembers that it said yes. */
+	bool (*trace_ok)(void *arg, const char *key, int64_t since, int64_t now);
+	/* Is this key of a program kept from being traced (store_trial_withholds)? 1, 0, -1 fault. NULL: no. */
+	int (*trial)(void *arg, const char *name, const char *key, struct store_trial *out, struct errbuf *err);
+	bool stopped; /* nothing is traced on this cluster until an administrator resumes it */
 	/*
 	 * Has a partition been changed since the doors in places were looked at? A job that was sent through one that is closed by
 	 * now would be refused because of us, so nothing is placed until they have been looked at again. NULL: no.
@@ -119,8 +123,8 @@ struct decide_memo {
 		int64_t when;
 	} slot[DECIDE_MEMO_SLOTS];
 };
-/* True when the key was not marked within DECIDE_MEMO_S; it is marked then. */
-bool decide_memo_mark(struct decide_memo *memo, const char *key, int64_t now);
+/* Marks the key. Returns false if it was marked at `since` or later, within DECIDE_MEMO_S: then the old mark stays. */
+bool decide_memo_mark(struct decide_memo *memo, const char *key, int64_t since, int64_t now);
 
 /*
  * Node seconds sent to each candidate's partition, by second: an answer of the scheduler does not hold what was submitted

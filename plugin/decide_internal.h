@@ -21,6 +21,15 @@ struct option {
 	const char *barred; /* why the job may not be sent there, as in struct job_comment's at; NULL: it may, or was not weighed */
 };
 
+/* Why a run that could be traced is not. */
+enum untraced {
+	UNTRACED_NOT,
+	UNTRACED_SILENT,  /* no probes or no daemon, which would look at its trace */
+	UNTRACED_STOPPED, /* tracing is stopped on this cluster */
+	UNTRACED_GUARDED, /* see trial */
+	UNTRACED_MARKED,  /* another run of it was marked a moment ago */
+};
+
 struct deciding {
 	const struct decide_input *in;
 	const struct precedent_conf *conf;
@@ -47,6 +56,7 @@ struct deciding {
 	bool weighed; /* the candidates were compared, whether or not it moves */
 	uint32_t unseen; /* an index that the array asks for and that has not run; ARRAY_NO_INDEX: none is known */
 	bool by_others;		 /* the options are from its kin: they are in others */
+	enum untraced untraced;
 	struct errbuf unmodelled; /* why the model over inputs does not know, where there is one; "" */
 	const struct option *instead_of; /* of a placed job: where it would have run, or the second choice; NULL: none */
 	/* What was read. Not zeroed from here on. */
@@ -56,6 +66,7 @@ struct deciding {
 		struct store_model models[STORE_ESTIMATES_MAX];
 	} rows;
 	struct store_array_run runs[STORE_ARRAY_RUNS];
+	struct store_trial trial; /* of UNTRACED_GUARDED */
 };
 
 struct decide_room {
@@ -112,6 +123,8 @@ void decide_say_limit(struct deciding *d);
 void decide_say_weighed(struct deciding *d);
 /* "; its model over inputs does not know: input 4 is 900, too far from the 100 to 300 that ran" */
 void decide_say_unmodelled(struct deciding *d);
+/* "precedent: not traced: job 123 of this program ended FAILED while it was traced; this run is without the tracer" */
+void decide_say_untraced(struct deciding *d);
 /* The end of every message; an overlong one gives way to it. */
 void decide_say_opt_out(struct decision *out);
 

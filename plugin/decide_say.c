@@ -62,6 +62,24 @@ void decide_say_unmodelled(struct deciding *d)
 		decide_say(d->out, "; its model over inputs does not know: %.200s", d->unmodelled.text);
 }
 
+void decide_say_untraced(struct deciding *d)
+{
+	const struct store_trial *t = &d->trial;
+
+	if (d->untraced == UNTRACED_MARKED)
+		decide_say(d->out, "precedent: the first run of this job is being traced, no prediction yet");
+	if (d->untraced == UNTRACED_GUARDED)
+		decide_say(d->out, "precedent: not traced: job %u of this program ended %s while it was traced", t->traced_job,
+			   strcmp(t->end_state, "UNKNOWN") ? t->end_state : "unseen");
+	if (d->untraced == UNTRACED_GUARDED && t->guard == TRIAL_SUSPECT)
+		decide_say(d->out, ", job %u without the tracer completed; precedent retrace %u traces it again", t->control_job,
+			   t->traced_job);
+	else if (d->untraced == UNTRACED_GUARDED)
+		decide_say(d->out, "; this run is without the tracer");
+	if (d->out->message[0])
+		decide_say_opt_out(d->out);
+}
+
 void decide_say_predictions(struct deciding *d)
 {
 	const struct option *first = d->primary ? d->primary : &d->options[0];

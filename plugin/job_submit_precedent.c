@@ -43,6 +43,7 @@ static struct plugin_context {
 	time_t checked;
 	/* Read once per check: they change slowly. */
 	int64_t heartbeat;
+	struct store_tracing tracing;
 	struct places places; /* a copy of the store's, of that generation */
 	int64_t places_generation;
 	int64_t doors_seen; /* slurmctld's time of these partitions, or earlier */
@@ -165,8 +166,8 @@ static void check_store(void)
 	if (!ctx.store)
 		return;
 	/* A store that opens may still be damaged: it is in order again only when it answers. */
-	if (store_heartbeat_get(ctx.store, &ctx.heartbeat, &err) < 0 || store_index_check(ctx.store, &err) < 0 ||
-	    check_places(&err) < 0) {
+	if (store_heartbeat_get(ctx.store, &ctx.heartbeat, &err) < 0 || store_tracing_get(ctx.store, &ctx.tracing, &err) < 0 ||
+	    store_index_check(ctx.store, &err) < 0 || check_places(&err) < 0) {
 		report(&ctx.store_gate, err.text);
 		drop_store();
 	} else {
@@ -243,10 +244,16 @@ static bool source_doors_old(void *arg)
 	return &last_part_update && last_part_update >= ctx.doors_seen;
 }
 
-static bool source_trace_ok(void *arg, const char *key, int64_t now)
+static bool source_trace_ok(void *arg, const char *key, int64_t since, int64_t now)
 {
 	(void)arg;
-	return decide_memo_mark(&ctx.memo, key, now);
+	return decide_memo_mark(&ctx.memo, key, since, now);
+}
+
+static int source_trial(void *arg, const char *name, const char *key, struct store_trial *out, struct errbuf *err)
+{
+	(void)arg;
+	return store_trial_withholds(ctx.store, name, key, out, err);
 }
 
 /* Guarded by context_lock too, for its room. */
@@ -258,6 +265,7 @@ static struct decide_source source = {
     .partition = source_partition,
     .heartbeat = source_heartbeat,
     .trace_ok = source_trace_ok,
+    .trial = source_trial,
     .doors_old = source_doors_old,
     .places = &ctx.places,
     .load = &ctx.load,
@@ -436,6 +444,7 @@ static int decide_locked(const struct decide_input *in, struct decision *out)
 		return -1;
 	if (!source.room)
 		source.room = decide_room_create();
+	source.stopped = ctx.tracing.state == TRACING_STOPPED;
 	if (decide(in, &ctx.conf, &source, out, &err) == 0) {
 		recovered(&ctx.decide_gate, "store answers again");
 		return 0;

@@ -229,12 +229,17 @@ static int bench_heartbeat(void *arg, int64_t *when, struct errbuf *err)
 	return 0;
 }
 
-static bool bench_trace_ok(void *arg, const char *key, int64_t now)
+static bool bench_trace_ok(void *arg, const char *key, int64_t since, int64_t now)
 {
 	static struct decide_memo memo;
 
 	(void)arg;
-	return decide_memo_mark(&memo, key, now);
+	return decide_memo_mark(&memo, key, since, now);
+}
+
+static int bench_trial(void *arg, const char *name, const char *key, struct store_trial *out, struct errbuf *err)
+{
+	return store_trial_withholds(arg, name, key, out, err);
 }
 
 static int bench_family(void *arg, const char *family, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
@@ -277,6 +282,7 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 				    .partition = bench_partition,
 				    .heartbeat = bench_heartbeat,
 				    .trace_ok = bench_trace_ok,
+				    .trial = bench_trial,
 				    .family = bench_family,
 				    .model = bench_model,
 				    .places = places,

@@ -72,10 +72,10 @@ static inline int world_heartbeat(void *arg, int64_t *when, struct errbuf *err)
 	return w.heartbeat_rv;
 }
 
-static inline bool world_trace_ok(void *arg, const char *key, int64_t now)
+static inline bool world_trace_ok(void *arg, const char *key, int64_t since, int64_t now)
 {
 	(void)arg;
-	return decide_memo_mark(&w.memo, key, now);
+	return decide_memo_mark(&w.memo, key, since, now);
 }
 
 static struct decide_source source;

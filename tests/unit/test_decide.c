@@ -231,8 +231,6 @@ static void test_states(void **state)
 	assert_false(run().trace);
 	w.known.program.retrace_at = NOW;
 	assert_true(run().trace);
-	assert_true(run().trace);   /* until precedentd has seen the first of them: marks do not count against
-				       its word */
 	w.known.program.uid = 4711; /* a damaged store is not believed */
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
@@ -496,15 +494,18 @@ static void test_memo(void **state)
 	/* far more keys than slots: bounded, and the latest are still known */
 	for (unsigned i = 0; i < 3 * DECIDE_MEMO_SLOTS; i++) {
 		snprintf(key, sizeof(key), "%08x%024x", i * 2654435761u, i);
-		assert_true(decide_memo_mark(&memo, key, NOW + i / 16));
-		assert_false(decide_memo_mark(&memo, key, NOW + i / 16));
+		assert_true(decide_memo_mark(&memo, key, 0, NOW + i / 16));
+		assert_false(decide_memo_mark(&memo, key, 0, NOW + i / 16));
 	}
 	for (unsigned i = 3 * DECIDE_MEMO_SLOTS - 512; i < 3 * DECIDE_MEMO_SLOTS; i++) {
 		snprintf(key, sizeof(key), "%08x%024x", i * 2654435761u, i);
-		again += decide_memo_mark(&memo, key, NOW + i / 16);
+		again += decide_memo_mark(&memo, key, 0, NOW + i / 16);
 	}
 	assert_true(again < 16);
-	assert_true(decide_memo_mark(&memo, key, NOW - 10 * H)); /* the clock was set back */
+	assert_true(decide_memo_mark(&memo, key, 0, NOW - 10 * H)); /* the clock was set back */
+	assert_false(decide_memo_mark(&memo, key, NOW - 10 * H, NOW - 10 * H + 9));
+	assert_true(decide_memo_mark(&memo, key, NOW - 10 * H + 1, NOW - 10 * H + 9)); /* that mark was for an earlier run */
+	assert_false(decide_memo_mark(&memo, key, NOW - 10 * H + 1, NOW - 10 * H + 9));
 }
 
 int main(void)

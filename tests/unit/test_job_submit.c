@@ -22,6 +22,7 @@
 #include "common/duration.h"
 #include "predictor/places.h"
 #include "predictor/store.h"
+#include "predictor/store_trials.h"
 
 #define SCRIPT "#!/bin/bash\n#SBATCH -N 2\nsrun ./heat 100\n"
 
@@ -225,6 +226,52 @@ static void test_first(void **state)
 	assert_non_null(strstr(d.admin_comment, "act=observe"));
 	x_free((void **)&msg);
 	free_job(&d);
+}
+
+/* Submits a job that is not traced. says: a part of its message, NULL: there is none; *c: its comment. */
+static void submit_untraced(const char *says, struct job_comment *c)
+{
+	job_desc_msg_t d;
+	char *msg = NULL;
+
+	new_job(&d);
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	assert_int_equal(d.env_size, 2);
+	assert_int_equal(comment_parse(d.admin_comment, c), 0);
+	assert_int_equal(c->act, ACT_OBSERVE);
+	if (says ? !msg || !strstr(msg, says) : msg != NULL)
+		fail_msg("%s", msg ? msg : "nothing is said");
+	x_free((void **)&msg);
+	free_job(&d);
+}
+
+/* While tracing is stopped, and of a program that failed while it was traced: with and without the index. */
+static void test_untraced(void **state)
+{
+	struct store_tracing t = {TRACING_STOPPED, 1};
+	struct store_trial trial = {.uid = 1000, .guard = TRIAL_DOUBT, .traced_job = 123, .end_state = "FAILED", .updated = 1};
+	struct store *s = writer();
+	struct job_comment c;
+
+	(void)state;
+	assert_int_equal(store_index_renew(s, &err), 1);
+	ok(store_tracing_set(s, &t, &err));
+	reload();
+	submit_untraced(NULL, &c);
+	t.state = TRACING_SUSPECTED;
+	ok(store_tracing_set(s, &t, &err));
+	strcpy(trial.name, c.kin);
+	strcpy(trial.key, c.key);
+	ok(store_trial_put(s, &trial, &err));
+	reload();
+	submit_untraced("precedent: not traced: job 123 of this program ended FAILED while it was traced", &c);
+	ok(store_trial_lift(s, trial.name, 2, &err));
+	ok(store_meta_drop(s, "index", &err));
+	trial.guard = TRIAL_SUSPECT;
+	ok(store_trial_put(s, &trial, &err));
+	reload();
+	submit_untraced("without the tracer completed", &c);
+	store_close(s);
 }
 
 /* With the index beside the store: what is learned while the plugin runs is known at once, and one that is cut short under its
@@ -731,7 +778,7 @@ static bool load(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    T(test_symbols), T(test_first),	     T(test_known),  T(test_index), T(test_place), T(test_place_asks), T(test_place_changed),
+	    T(test_symbols), T(test_first),	     T(test_untraced), T(test_known),  T(test_index), T(test_place), T(test_place_asks), T(test_place_changed),
 	    T(test_off),     T(test_inherited_mark), T(test_probe),  T(test_interactive),
 	    T(test_faults),  T(test_notices),	     T(test_modify),
 	};

@@ -296,10 +296,11 @@ static int alive(void *arg, int64_t *when, struct errbuf *err)
 	return 0;
 }
 
-static bool trace_ok(void *arg, const char *key, int64_t now)
+static bool trace_ok(void *arg, const char *key, int64_t since, int64_t now)
 {
 	(void)arg;
 	(void)key;
+	(void)since;
 	(void)now;
 	marks++;
 	return true;
