@@ -186,26 +186,30 @@ static int trace_again(const struct follow_env *env, struct store_program *p, co
 	return store_program_put(env->store, p, errp);
 }
 
-/* Without a trace there are the program's past runs alone, and of these from now on only the latest. */
+/* Without a trace that counts there are the program's past runs alone, and of these from now on only the latest. */
 static int program_act(const struct follow_env *env, const struct store_run *run, struct store_program *p, struct drift *d,
 		       int64_t now, struct errbuf *errp)
 {
 	bool traced = p->state == PROGRAM_READY && env->conf->n_candidates;
 	struct follow_estimates est;
-	int rc = traced && d->stage == DRIFT_REPROBED ? probe_again(env, p, run->candidate, now, errp) : 0;
+	int rc = traced && d->stage == DRIFT_REPROBED ? probe_again(env, p, run->candidate, now, errp) : 0, may = 0;
 
 	if (rc < 0 || rc == 2)
 		return rc < 0 ? -1 : 0;
-	if (traced && !rc)
-		d->stage = DRIFT_RETRACED;
+	if (traced && !rc) {
+		may = follow_may_trace(env, run, errp);
+		if (may < 0)
+			return -1;
+		d->stage = may ? DRIFT_RETRACED : DRIFT_REPROBED;
+	}
 	if (store_drift_put(env->store, p->key, run->candidate, d, errp) < 0 ||
 	    follow_calibrate(env, p, run->candidate, now, &est, errp) < 0)
 		return -1;
 	follow_say(env, LOG_LEVEL_WARN, "job %u: key %.8s: the last runs on %s were not as predicted: %s", run->jobid, p->key,
-		   run->candidate, !traced ? "what ran before counts no more"
-				   : rc	   ? "the probe is made again"
-					   : "the next run is traced again");
-	return traced && !rc ? trace_again(env, p, run->candidate, now, errp) : 0;
+		   run->candidate, may	? "the next run is traced again"
+				   : rc ? "the probe is made again"
+					: "what ran before counts no more");
+	return may ? trace_again(env, p, run->candidate, now, errp) : 0;
 }
 
 int follow_drift(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)

@@ -17,6 +17,7 @@
 #include "predictor/seen.h"
 #include "predictor/shorten.h"
 #include "predictor/spool.h"
+#include "predictor/trial.h"
 
 void follow_say(const struct follow_env *env, enum log_level level, const char *fmt, ...)
 {
@@ -203,6 +204,13 @@ static bool trace_is_spoiled(const struct cluster_job *job, const struct store_r
 	return job->restarts || job->suspended_s >= 1;
 }
 
+static const char *next_run(const struct store_run *run)
+{
+	struct trial_run ended = {.end_state = run->end_state, .elapsed_s = run->elapsed_s};
+
+	return trial_may_be_tracer(&ended) ? "the next run goes without the tracer" : "the next run is traced again";
+}
+
 /* A traced job has ended. Returns 1 when its trace may still show up, else 0 or -1. */
 static int traced_end(const struct follow_env *env, const struct cluster_job *job, const struct store_run *run,
 		      int64_t now, struct errbuf *errp)
@@ -211,8 +219,8 @@ static int traced_end(const struct follow_env *env, const struct cluster_job *jo
 	struct leavings left = {0};
 
 	if (strcmp(job->end_state, "COMPLETED")) {
-		snprintf(reason, sizeof(reason), "traced job %u ended %.20s; the next run is traced again", run->jobid,
-			 job->end_state);
+		/* The time allows tracing, follow_trial decides. */
+		snprintf(reason, sizeof(reason), "traced job %u ended %.20s; %s", run->jobid, job->end_state, next_run(run));
 		return program_untraced(env, run, now, reason, now, errp);
 	}
 	if (job->het)
@@ -306,6 +314,8 @@ static int run_end(const struct follow_env *env, const struct cluster_job *job, 
 		store_rollback(env->store);
 		return 1;
 	}
+	if (follow_trial(env, run, job->memory, now, errp) < 0)
+		goto fail;
 	if (follow_drift(env, run, now, errp) < 0 || follow_drift_kin(env, run, now, errp) < 0 || recalibrate(env, run, now, errp) < 0)
 		goto fail;
 	if (estimate_run_worth(run->end_state, run->restarts) != WORTH_NOTHING &&
@@ -502,12 +512,24 @@ static int job_follow(const struct follow_env *env, const struct cluster_job *jo
 
 /* ---- runs that slurmctld no longer knows ---- */
 
+/* The end of a traced run was not seen. A trace in the spool says that the program came to MPI_Finalize. */
+static int traced_lost(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	struct leavings left = {0};
+	char reason[STORE_REASON_MAX];
+
+	leavings_look(env, run, &left);
+	snprintf(reason, sizeof(reason), "traced job ended while precedentd was not running; %s",
+		 left.n_traces ? "the next run is traced again" : next_run(run));
+	if (program_untraced(env, run, now, reason, now, errp) < 0)
+		return -1;
+	return left.n_traces ? 0 : follow_trial(env, run, 0, now, errp);
+}
+
 static int run_lost(const struct follow_env *env, const struct cluster_snapshot *snap, struct store_run *r, int64_t now,
 		    struct errbuf *errp)
 {
 	bool requeued = cluster_job_find(snap, r->jobid) != NULL;
-	const char *reason = requeued ? "traced job was requeued; its next run is traced"
-				      : "traced job ended while precedentd was not running; the next run is traced again";
 
 	r->end_time = now;
 	snprintf(r->end_state, sizeof(r->end_state), "%s", requeued ? "REQUEUED" : "UNKNOWN");
@@ -515,7 +537,7 @@ static int run_lost(const struct follow_env *env, const struct cluster_snapshot 
 		return -1;
 	follow_say(env, LOG_LEVEL_WARN, "job %u: %s, key %.8s", r->jobid,
 		   requeued ? "was requeued" : "is gone, its end was not seen", r->key);
-	return r->act == ACT_TRACE && !requeued ? program_untraced(env, r, now, reason, now, errp) : 0;
+	return r->act == ACT_TRACE && !requeued ? traced_lost(env, r, now, errp) : 0;
 }
 
 /* Only names of open runs are read, but for those that are lost: in a long queue most are still there. */

@@ -65,6 +65,17 @@ int follow_drift(const struct follow_env *env, const struct store_run *run, int6
  * from the runs since then alone. */
 int follow_drift_kin(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
 
+/*
+ * A run has ended. If the tracer may have ended a traced run, its program is guarded until an untraced run decides. Pairs of both
+ * count for and against the tracer (predictor/trial.h). memory: as in struct cluster_job; 0 for a run whose end was not seen.
+ */
+int follow_trial(const struct follow_env *env, const struct store_run *run, uint64_t memory, int64_t now, struct errbuf *errp);
+/* Judges all pairs: tracing may become suspected, no longer suspected, or stopped. A change is said once and kept in the
+ * store. */
+int follow_tracing(const struct follow_env *env, int64_t now, struct errbuf *errp);
+/* May the next run of this run's key be traced? Returns 1, 0 or -1. */
+int follow_may_trace(const struct follow_env *env, const struct store_run *run, struct errbuf *errp);
+
 /* What the kin of a run that ended says of members that have not run yet, afresh. */
 int follow_family(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
 /* And the model over inputs of its kin (predictor/law.h). */

@@ -211,7 +211,8 @@ static void index_renew(struct daemon *d)
 		log_gate_clear(&d->index_gate);
 }
 
-static int look_store(struct daemon *d, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
+static int look_store(struct daemon *d, const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now,
+		      struct errbuf *errp)
 {
 	if (slurm_side_partitions(d->store, errp) < 0)
 		return -1;
@@ -219,7 +220,7 @@ static int look_store(struct daemon *d, const struct cluster_snapshot *snap, int
 		d->pruned = now;
 		if (d->pruning.done)
 			d->pruning = (struct store_pruning){0};
-		if (store_forgotten_prune(d->store, now - FORGOTTEN_KEEP_S, errp) < 0)
+		if (store_forgotten_prune(d->store, now - FORGOTTEN_KEEP_S, errp) < 0 || follow_tracing(env, now, errp) < 0)
 			return -1;
 		if (conf.retention_s)
 			sweep_start(conf.spool_dir, now - (int64_t)conf.retention_s, snap);
@@ -292,7 +293,7 @@ static bool look_once(struct daemon *d, size_t *jobs)
 	d->failures = 0;
 	*jobs = snap->n;
 	/* The heartbeat says that limits are raised in time, so it comes after a look, and only then. */
-	if (follow_poll(&env, snap, now, &why) < 0 || (env.store && look_store(d, snap, now, &why) < 0) ||
+	if (follow_poll(&env, snap, now, &why) < 0 || (env.store && look_store(d, &env, snap, now, &why) < 0) ||
 	    waits_poll(d->waits, &env, slurm_side_waits(), snap, now, &why) < 0) {
 		store_dropped(d, why.text);
 		return false;

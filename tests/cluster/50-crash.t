@@ -32,12 +32,13 @@ wait_until(60, sub { return ($testbed->submit({as => $testbed->other_user}, "#!/
 
 # ---- helpers ----
 
-my $n_script = 0;
+my $word = 'a';
 
-# Each program has an argument of its own, so that each job is another one to Precedent and is traced.
+# Each job has a word of its own, so that it is another program to Precedent. With another number alone it would not be traced after a
+# traced run that failed.
 sub submit_script {
 	my ($body, @options) = @_;
-	$body =~ s/(dies \w+ \d+)/"$1 " . ++$n_script/e;
+	$body =~ s/(dies \w+ \d+)/"$1 " . $word++/e;
 	return $testbed->submit("#!/bin/sh\n$body\n", @options);
 }
 

@@ -232,9 +232,9 @@ subtest 'programs that end badly, or are no MPI programs' => sub {
 	my $none = qr/^no trace: the program never called MPI_Init or MPI_Finalize, or is not an MPI program$/;
 	my @cases = (
 		# name, script, state of the job, its output, reason
-		['crash', 'srun ./crash', 'FAILED', qr/crash: dies with 10?$/m, qr/^traced job \d+ ended FAILED; the next run is traced again$/],
+		['crash', 'srun ./crash', 'FAILED', qr/crash: dies with 10?$/m, qr/^traced job \d+ ended FAILED; the next run goes without the tracer$/],
 		['crash unnoticed', "srun ./crash\ntrue", 'COMPLETED', qr/crash: dies with/, $cut],
-		['abort', 'srun ./abort', 'FAILED', qr/abort: gives up/, qr/^traced job \d+ ended FAILED; the next run is traced again$/],
+		['abort', 'srun ./abort', 'FAILED', qr/abort: gives up/, qr/^traced job \d+ ended FAILED; the next run goes without the tracer$/],
 		['abort of mpirun', "mpirun -n 2 ./abort\ntrue", 'COMPLETED', qr/abort: gives up/, $cut],
 		['no finalize', "srun ./nofinalize\ntrue", 'COMPLETED', qr/nofinalize: sum 1$/m, $cut],
 		['no init', 'srun ./noinit', 'COMPLETED', qr/\A(?:noinit: MPI [\d.]+, initialized 0\n){2}\z/, $none],
@@ -263,7 +263,8 @@ subtest 'programs that end badly, or are no MPI programs' => sub {
 		my $words = precedent('explain', $job{$name})->{out};
 		like($words, qr/^Trace: +there is no prediction for this job: \Q$show->{program}{reason}\E\.$/m, '... to the user');
 	}
-	like(held(script('crash', 'srun ./crash'))->{said}, qr/it is traced/, 'after a crash the next run is traced');
+	like(held(script('crash', 'srun ./crash'))->{said}, qr/not traced: job $job{crash} of this program ended FAILED while it was traced/,
+		'after a crash the next run goes without the tracer');
 	is(held(script('no_MPI', 'srun hostname'))->{said}, '', 'a job without MPI is left alone from then on');
 };
 

@@ -14,6 +14,7 @@
 #include "predictor/drift.h"
 #include "predictor/probes.h"
 #include "predictor/store_keep.h"
+#include "predictor/store_trials.h"
 #include "follow_world.h"
 #include "normal.h"
 
@@ -283,6 +284,37 @@ static void test_probed_in_vain(void **state)
 	assert_int_equal(w->n_submitted, 2);
 }
 
+/* The same while the program may not be traced: it goes by its latest runs, and is traced once it may be. */
+static void test_may_not_be_traced(void **state)
+{
+	struct store_tracing stopped = {TRACING_STOPPED, 1};
+	struct store_trial t = {.name = KEY, .key = KEY, .uid = getuid(), .guard = TRIAL_SUSPECT, .end_state = "FAILED"};
+	struct store_probe p;
+	struct errbuf e;
+
+	(void)state;
+	program_ready();
+	p = probe("fast");
+	p.not_before = w->now + 100 * DRIFT_REST_S;
+	assert_int_equal(store_probe_put(w->store, &p, &e), 0);
+	for (unsigned round = 0; round < 2; round++) {
+		if (round == 0)
+			assert_int_equal(store_trial_put(w->store, &t, &e), 0);
+		else
+			assert_int_equal(store_tracing_set(w->store, &stopped, &e), 0);
+		for (unsigned i = 0; i < 5; i++)
+			predicted_run(round ? 400 : 160);
+		assert_state(PROGRAM_READY, "");
+		assert_int_equal(drift_of("fast").stage, DRIFT_REPROBED);
+		assert_int_equal(store_trial_lift(w->store, KEY, w->now, &e), 0);
+		w->now += DRIFT_REST_S;
+	}
+	assert_true(store_tracing_resume(w->store, w->now, &e) >= 0);
+	for (unsigned i = 0; i < 5 && program().state == PROGRAM_READY; i++)
+		predicted_run(1000);
+	assert_state(PROGRAM_NEW, "the next run is traced again");
+}
+
 /* Without a trace there is nothing to probe: the history begins anew. */
 static void test_history_alone(void **state)
 {
@@ -476,6 +508,7 @@ int main(void)
 		T(test_drift),
 		T(test_traced_again),
 		T(test_probed_in_vain),
+		T(test_may_not_be_traced),
 		T(test_history_alone), T(test_array_alike), T(test_array_index_matters), T(test_array_longer),
 					   T(test_array_shorter),
 		cmocka_unit_test(test_marked_again),
