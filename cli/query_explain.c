@@ -85,7 +85,15 @@ static void explain_headline(const json_t *job)
 		printf("Nothing was predicted for job %.0f (%s).\n", jnum(job, "job"), jstr(job, "name"));
 }
 
-static void explain_trace(const json_t *p, double now)
+/* Nothing is traced now, or not this program. */
+static bool is_withheld(const json_t *answer)
+{
+	const json_t *trial = json_object_get(answer, "trial");
+
+	return json_object_get(answer, "tracing_stopped") || (trial && strcmp(jstr(trial, "guard"), "free"));
+}
+
+static void explain_trace(const json_t *answer, const json_t *p, double now)
 {
 	char span[32], mpi[32], when[32];
 
@@ -95,7 +103,7 @@ static void explain_trace(const json_t *p, double now)
 	}
 	if (!strcmp(jstr(p, "state"), "failed")) {
 		printf("Trace:     there is no prediction for this job: %s.\n", jstr(p, "reason"));
-		if (jnum(p, "retrace_at") > 0)
+		if (jnum(p, "retrace_at") > 0 && !is_withheld(answer))
 			printf("           It may be traced again from %s on; precedent retrace does it at once.\n",
 			       time_text(jnum(p, "retrace_at"), when, sizeof(when)));
 		return;
@@ -116,6 +124,28 @@ static void explain_trace(const json_t *p, double now)
 		printf("           It is %s; predictions come when the probes have run.\n", jstr(p, "state"));
 	else if (*jstr(p, "reason"))
 		printf("           Remark: %s.\n", jstr(p, "reason"));
+}
+
+/* What came of a traced run that failed, and whether tracing is stopped altogether. */
+static void explain_tracing(const json_t *answer)
+{
+	const json_t *trial = json_object_get(answer, "trial");
+	const char *guard = jstr(trial, "guard"), *state = jstr(trial, "state");
+	bool suspect = !strcmp(guard, "suspect");
+	char when[32];
+
+	if (trial) {
+		printf("Tracing:   job %.0f ended %s while it was traced", jnum(trial, "job"), strcmp(state, "UNKNOWN") ? state : "unseen");
+		if (suspect || !strcmp(guard, "free"))
+			printf(",\n           job %.0f without the tracer ended %s", jnum(trial, "untraced_job"), jstr(trial, "untraced_state"));
+	}
+	if (suspect)
+		printf(":\n           the program is not traced again by itself; precedent retrace %.0f has it traced.\n", jnum(trial, "job"));
+	else if (trial)
+		printf(":\n           %s.\n", strcmp(guard, "free") ? "the next run goes without the tracer" : "the tracer is not suspected");
+	if (json_object_get(answer, "tracing_stopped"))
+		printf("%s stopped on the whole cluster since %s: traced jobs failed more often.\n", trial ? "          " : "Tracing:  ",
+		       time_text(jnum(answer, "tracing_stopped"), when, sizeof(when)));
 }
 
 static double skeleton_seconds(const json_t *probe)
@@ -445,7 +475,8 @@ int query_print_explain(json_t *answer)
 	const json_t *job = json_object_get(answer, "job"), *program = json_object_get(answer, "program");
 
 	explain_headline(job);
-	explain_trace(program, jnum(answer, "now"));
+	explain_trace(answer, program, jnum(answer, "now"));
+	explain_tracing(answer);
 	if (program)
 		explain_skeletons(answer, jstr(program, "source_candidate"));
 	explain_history(answer);

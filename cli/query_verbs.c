@@ -49,9 +49,9 @@ static int options_parse(int argc, char **argv, const char *takes, const char *h
 		if (c == 'n' && cli_number(optarg, 1, 500, &o->max) < 0)
 			return cli_usage(argv[0], "-n takes a number from 1 to 500, not '%s'", optarg);
 	}
-	if (wants_job && optind == argc && !o->from)
+	if (wants_job && optind == argc && !o->from && !o->all)
 		return cli_usage(argv[0], "which job?");
-	if (wants_job && !o->from) {
+	if (wants_job && !o->from && !o->all) {
 		if (cli_number(argv[optind], 1, UINT32_MAX, &job) < 0)
 			return cli_usage(argv[0], "'%s' is not a job id", argv[optind]);
 		o->job = (uint32_t)job;
@@ -198,19 +198,33 @@ int verb_explain(int argc, char **argv)
 
 /* ---- retrace and forget ---- */
 
-static int change(int argc, char **argv, const char *help, const char *done)
+/* Ask for tracing to be resumed everywhere. */
+static json_t *ask_all(void)
+{
+	json_t *request = query_request("retrace"), *answer;
+
+	json_object_set_new(request, "all", json_true());
+	answer = query_ask(request);
+	json_decref(request);
+	return answer;
+}
+
+static int change(int argc, char **argv, const char *takes, const char *help, const char *done)
 {
 	struct query_options o;
 	json_t *answer;
-	int rc = options_parse(argc, argv, "j", help, true, &o);
+	int rc = options_parse(argc, argv, takes, help, true, &o);
 
 	if (rc >= 0)
 		return rc;
-	answer = ask_job(argv[0], o.job);
+	answer = o.all ? ask_all() : ask_job(argv[0], o.job);
 	if (!answer)
 		return 1;
 	if (o.json)
 		rc = query_print_json(answer);
+	else if (o.all)
+		rc = printf("tracing goes on; %.0f program%s had been kept from it\n", jnum(answer, "programs"),
+			    jnum(answer, "programs") == 1 ? "" : "s") < 0;
 	else
 		rc = printf("job %u (%s): %s\n", o.job, jstr(answer, "name"), done) < 0;
 	json_decref(answer);
@@ -219,13 +233,16 @@ static int change(int argc, char **argv, const char *help, const char *done)
 
 int verb_retrace(int argc, char **argv)
 {
-	static const char help[] = "Usage: precedent retrace JOB [--json]\n\n"
+	static const char help[] = "Usage: precedent retrace JOB [--json]\n"
+				   "       precedent retrace --all [--json]\n\n"
 				   "The next submission of this job is traced again, and probed again, for example after the\n"
 				   "machine or a library has changed. Until then nothing is predicted for it.\n\n"
+				   "  -a, --all   tracing goes on where it was stopped, on the whole cluster and for each program\n"
+				   "              whose traced run failed (root and SlurmUser)\n"
 				   "      --json  for machines\n"
 				   "  -h, --help  this text\n";
 
-	return change(argc, argv, help, "its next submission is traced again");
+	return change(argc, argv, "ja", help, "its next submission is traced again");
 }
 
 int verb_forget(int argc, char **argv)
@@ -236,5 +253,5 @@ int verb_forget(int argc, char **argv)
 				   "      --json  for machines\n"
 				   "  -h, --help  this text\n";
 
-	return change(argc, argv, help, "forgotten, with its other runs");
+	return change(argc, argv, "j", help, "forgotten, with its other runs");
 }

@@ -8,6 +8,7 @@
  *   accuracy  {"days": n, "mine": bool, "points": n}  {"all": row, "candidates": [row...], "families": [...], "users": [...]}
  *   cost      {"days": n, "mine": bool}               {"total": row, "rows": [row...]}
  *   retrace   {"job": id}, forget {"job": id}         {"job": id, "key": ..., "name": ..., "dropped": bool}
+ *   retrace   {"all": true}                           {"programs": n}
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -21,11 +22,13 @@
 #include "predictor/answer_cost.h"
 #include "predictor/answer_evidence.h"
 #include "predictor/answer_text.h"
+#include "predictor/answer_tracing.h"
 #include "predictor/answer_weighed.h"
 #include "predictor/cluster.h"
 #include "predictor/combine.h"
 #include "predictor/query.h"
 #include "predictor/spool.h"
+#include "predictor/store_trials.h"
 
 #define JOBS_MAX    500
 #define HISTORY_MAX 20
@@ -305,7 +308,8 @@ static json_t *answer_show(const struct answer_env *env, json_t *request, struct
 	json_object_set_new(reply, "now", json_integer(env->now));
 	json_object_set_new(reply, "past_errors", errors);
 	json_object_set_new(reply, "baselines", baselines);
-	if (show_program(env, &r, reply, errp) < 0 || answer_family(env, &r, reply, errp) < 0) {
+	if (show_program(env, &r, reply, errp) < 0 || answer_family(env, &r, reply, errp) < 0 ||
+	    answer_tracing(env, &r, reply, errp) < 0) {
 		json_decref(reply);
 		return NULL;
 	}
@@ -314,26 +318,33 @@ static json_t *answer_show(const struct answer_env *env, json_t *request, struct
 
 /* ---- retrace and forget ---- */
 
+/* Estimates and probes go: the plugin predicts as long as there is an estimate. */
+static int program_renew(const struct answer_env *env, struct store_program *p, struct errbuf *errp)
+{
+	p->state = PROGRAM_NEW;
+	p->reason[0] = '\0';
+	p->retrace_at = env->now;
+	p->updated = env->now;
+	return store_program_forget(env->store, p->key, errp) < 0 ? -1 : store_program_put(env->store, p, errp);
+}
+
 static int program_retrace(const struct answer_env *env, const struct store_run *r, struct errbuf *errp)
 {
+	struct store_tracing tracing;
 	struct store_program p;
-	int rc = store_program_get(env->store, r->key, &p, errp);
+	int known = store_program_get(env->store, r->key, &p, errp);
 
-	if (rc < 0)
+	if (known < 0 || store_tracing_get(env->store, &tracing, errp) < 0)
 		return -1;
-	if (!rc)
-		return 0; /* unknown programs are traced anyway */
-	if (p.state == PROGRAM_BUILDING)
+	if (tracing.state == TRACING_STOPPED)
+		return err_set(errp, "tracing is stopped on this cluster; nothing was changed (precedentd(8), TRACED JOBS THAT FAIL)");
+	if (known && p.state == PROGRAM_BUILDING)
 		return err_set(errp, "job %u is being probed just now; see precedent show %u", p.source_job, r->jobid);
-	p.state = PROGRAM_NEW;
-	p.reason[0] = '\0';
-	p.retrace_at = env->now;
-	p.updated = env->now;
 	if (store_begin(env->store, errp) < 0)
 		return -1;
-	/* Estimates and probes go: the plugin predicts as long as there is an estimate. */
-	if (store_program_forget(env->store, p.key, errp) < 0 || store_program_put(env->store, &p, errp) < 0 ||
-	    store_commit(env->store, errp) < 0) {
+	/* Unknown programs are traced anyway, unless a guard keeps them from it. */
+	if (store_trial_lift(env->store, store_trial_name(r->kin, r->key), env->now, errp) < 0 ||
+	    (known && program_renew(env, &p, errp) < 0) || store_commit(env->store, errp) < 0) {
 		store_rollback(env->store);
 		return -1;
 	}
@@ -372,6 +383,8 @@ static json_t *request_answer(const struct answer_env *env, json_t *request, str
 		return answer_accuracy(env, request, errp);
 	if (!strcmp(verb, "cost"))
 		return answer_cost(env, request, errp);
+	if (!strcmp(verb, "retrace") && json_is_true(json_object_get(request, "all")))
+		return answer_resume(env, errp);
 	if (!strcmp(verb, "retrace") || !strcmp(verb, "forget"))
 		return answer_change(env, request, verb[0] == 'f', errp);
 	err_set(errp, "unknown request \"%.20s\": is precedentd (version " PRECEDENT_VERSION ") older than this command?",

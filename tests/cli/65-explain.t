@@ -85,6 +85,34 @@ subtest 'jobs that differ in numbers only, and drift' => sub {
 		'of all with other numbers');
 };
 
+subtest 'a traced run that failed' => sub {
+	unlike(words('explain'), qr/^Tracing:/m, 'nothing where there was none');
+	my %trial = (job => 4294967295, state => 'FAILED');
+	my $program = {%{ decode_json($saved)->{program} }, state => 'failed', reason => 'traced job 4294967295 ended FAILED', retrace_at => 1700000000};
+	my $explained = sub {
+		my (%more) = @_;
+		return words('explain', sub { $_[0]{program} = $program; $_[0]{trial} = {%trial, %more} });
+	};
+	for my $guard (qw(doubt key)) {
+		my $out = $explained->(guard => $guard);
+		like($out, qr/^Tracing: +job 4294967295 ended FAILED while it was traced:\n +the next run goes without the tracer\.$/m, "$guard: what comes next");
+		unlike($out, qr/may be traced again/, '... and nothing else');
+	}
+	my %untraced = (untraced_job => 4294967294, untraced_state => 'COMPLETED');
+	like($explained->(guard => 'suspect', %untraced),
+		qr/ while it was traced,\n +job 4294967294 without the tracer ended COMPLETED:\n +the program is not traced again by itself; precedent retrace 4294967295 has it traced\.$/m,
+		'suspect: why, and the way out');
+	my $out = $explained->(guard => 'free', %untraced, untraced_state => 'FAILED');
+	like($out, qr/ while it was traced,\n +job 4294967294 without the tracer ended FAILED:\n +the tracer is not suspected\.$/m, 'free: why it is traced again');
+	like($out, qr/^ +It may be traced again from/m, '... and from when on');
+	like($explained->(guard => 'doubt', state => 'UNKNOWN'), qr/ended unseen while it was traced/, 'an end that nobody saw');
+	$out = words('explain', sub { $_[0]{program} = $program; $_[0]{tracing_stopped} = 1700000000 });
+	like($out, qr/^Tracing: +stopped on the whole cluster since 2023-11-1\d \d\d:\d\d.*: traced jobs failed more often\.$/m, 'tracing is stopped');
+	unlike($out, qr/may be traced again/, '... and nothing is traced');
+	like(words('explain', sub { $_[0]{trial} = {%trial, guard => 'doubt'}; $_[0]{tracing_stopped} = 1700000000 }),
+		qr/^Tracing: .*\n.*\n +stopped on the whole cluster/m, 'both');
+};
+
 subtest 'a model over inputs' => sub {
 	my $out = words('explain', sub { $_[0]{job}{predicted}{kind} = 'model'; $_[0]{inputs} = [4, 2, 1, 0, 1000.5, 7]; $_[0]{models} = [
 		{candidate => 'fast', seconds => 100, lo_s => 95, hi_s => 106, runs => 12, inputs => 6, law => '0.1 s * n1', error => 0.013, scale => 1,

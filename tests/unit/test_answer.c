@@ -17,6 +17,7 @@
 #include "predictor/answer_text.h"
 #include "predictor/site.h"
 #include "predictor/store_keep.h"
+#include "predictor/store_trials.h"
 
 #define KEY_A "0123456789abcdef0123456789abcdef"
 #define KEY_B "1123456789abcdef0123456789abcdef"
@@ -385,6 +386,120 @@ static void test_retrace(void **state)
 	assert_error(1000, false, "{\"precedent\": 1, \"verb\": \"retrace\", \"job\": 1}", "being probed");
 }
 
+static void trial_put(const char *key, enum trial_guard guard, const char *end_state)
+{
+	struct store_trial t = {.uid = 1000, .guard = guard, .traced_job = 1, .control_job = 2, .control_state = "COMPLETED",
+				.pair = TRIAL_TRACED_FAILED, .pair_at = NOW};
+	struct errbuf e;
+
+	strcpy(t.name, KEY_A);
+	strcpy(t.key, key);
+	strcpy(t.end_state, end_state);
+	assert_int_equal(store_trial_put(store, &t, &e), 0);
+}
+
+static bool is_guarded(const char *key)
+{
+	struct store_trial t;
+	struct errbuf e;
+
+	return store_trial_withholds(store, KEY_A, key, &t, &e) == 1;
+}
+
+#define SHOW	    "{\"precedent\": 1, \"verb\": \"show\", \"job\": 3}"
+#define RETRACE	    "{\"precedent\": 1, \"verb\": \"retrace\", \"job\": 3}"
+#define RETRACE_ALL "{\"precedent\": 1, \"verb\": \"retrace\", \"all\": true}"
+
+/* Why a program is not traced: for its owner's own runs, and for runs with other numbers where these are kept from it too. */
+static void test_show_trial(void **state)
+{
+	static const struct {
+		enum trial_guard guard;
+		const char *key, *end_state, *says; /* NULL: nothing */
+		bool control;
+	} cases[] = {
+		{TRIAL_DOUBT, KEY_A, "FAILED", "doubt", false},	     {TRIAL_DOUBT, KEY_B, "FAILED", "doubt", false},
+		{TRIAL_DOUBT_KEY, KEY_A, "FAILED", "key", false},    {TRIAL_DOUBT_KEY, KEY_B, "FAILED", NULL, false},
+		{TRIAL_SUSPECT, KEY_B, "TIMEOUT", "suspect", true},  {TRIAL_FREE, KEY_A, "FAILED", "free", true},
+		{TRIAL_FREE, KEY_A, "COMPLETED", NULL, false},	     {TRIAL_FREE, KEY_A, "", NULL, false},
+	};
+	struct store_tracing stopped = {TRACING_STOPPED, NOW + 7};
+	struct errbuf e;
+	json_t *reply, *trial;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		trial_put(cases[i].key, cases[i].guard, cases[i].end_state);
+		reply = ask(1000, false, SHOW);
+		trial = json_object_get(reply, "trial");
+		assert_int_equal(trial != NULL, cases[i].says != NULL);
+		assert_null(json_object_get(reply, "tracing_stopped"));
+		if (trial) {
+			assert_string_equal(json_string_value(json_object_get(trial, "guard")), cases[i].says);
+			assert_string_equal(json_string_value(json_object_get(trial, "state")), cases[i].end_state);
+			assert_true(number(trial, "job") == 1);
+			assert_int_equal(json_object_get(trial, "untraced_job") != NULL, cases[i].control);
+			assert_int_equal(json_object_get(trial, "untraced_state") != NULL, cases[i].control);
+		}
+		json_decref(reply);
+	}
+	assert_int_equal(store_tracing_set(store, &stopped, &e), 0);
+	reply = ask(1000, false, SHOW);
+	assert_true(json_integer_value(json_object_get(reply, "tracing_stopped")) == NOW + 7);
+	json_decref(reply);
+}
+
+static void test_retrace_guarded(void **state)
+{
+	struct store_program p;
+	struct errbuf e;
+
+	(void)state;
+	trial_put(KEY_A, TRIAL_SUSPECT, "FAILED");
+	json_decref(ask(1000, false, RETRACE));
+	assert_false(is_guarded(KEY_A));
+	assert_int_equal(store_program_get(store, KEY_A, &p, &e), 1);
+	assert_int_equal(p.state, PROGRAM_NEW);
+	/* a program with other numbers, which is not known itself */
+	assert_int_equal(store_program_forget(store, KEY_A, &e), 1);
+	trial_put(KEY_B, TRIAL_SUSPECT, "FAILED");
+	assert_true(is_guarded(KEY_A));
+	json_decref(ask(1000, false, RETRACE));
+	assert_false(is_guarded(KEY_A));
+	assert_int_equal(store_program_get(store, KEY_A, &p, &e), 0);
+}
+
+/* While tracing is stopped nobody loses predictions for a trace that does not come; root resumes it. */
+static void test_retrace_all(void **state)
+{
+	struct store_tracing t = {TRACING_STOPPED, NOW};
+	struct store_trial_tally n;
+	struct store_lookup l;
+	struct errbuf e;
+	json_t *reply;
+
+	(void)state;
+	trial_put(KEY_A, TRIAL_SUSPECT, "FAILED");
+	assert_int_equal(store_tracing_set(store, &t, &e), 0);
+	assert_error(1000, false, RETRACE, "tracing is stopped on this cluster; nothing was changed");
+	assert_int_equal(store_lookup(store, KEY_A, &l, &e), 1);
+	assert_int_equal(l.program.state, PROGRAM_READY);
+	assert_int_equal(l.n_estimates, 1);
+	assert_true(is_guarded(KEY_A));
+	assert_error(1000, false, RETRACE_ALL, "only root and SlurmUser");
+	assert_int_equal(store_tracing_get(store, &t, &e), 0);
+	assert_int_equal(t.state, TRACING_STOPPED);
+	reply = ask(0, true, RETRACE_ALL);
+	assert_true(number(reply, "programs") == 1);
+	json_decref(reply);
+	assert_int_equal(store_tracing_get(store, &t, &e), 0);
+	assert_true(t.state == TRACING_ON && t.since == NOW + 100);
+	assert_false(is_guarded(KEY_A));
+	assert_int_equal(store_trial_count(store, 0, &n, &e), 0);
+	assert_int_equal(n.traced_failed, 0);
+	json_decref(ask(1000, false, RETRACE));
+}
+
 static void test_forget(void **state)
 {
 	struct store_program p;
@@ -507,7 +622,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_nonsense),      T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist),
 		T(test_show),	       T(test_evidence),	  T(test_relations), T(test_models),
-		T(test_accuracy),      T(test_retrace),
+		T(test_accuracy),      T(test_retrace), T(test_show_trial), T(test_retrace_guarded), T(test_retrace_all),
 		T(test_forget),	       T(test_busy_lists),	  T(test_site),
 		T(test_text),	       T(test_cost),		  T(test_probe_without_own),
 	};
