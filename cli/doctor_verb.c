@@ -13,10 +13,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/doctor_preempt.h"
 #include "cli/doctor_slurm.h"
+#include "cli/doctor_tracing.h"
 #include "cli/mpi_tools.h"
 #include "cli/node_class.h"
 #include "cli/plugin_version.h"
@@ -297,6 +299,15 @@ static void check_spool(struct doctor *d)
 	find(d, OK, "spool", "%s", dir);
 }
 
+/* Are there jobs that failed because they were traced? */
+static void check_tracing(struct doctor *d, struct store *s)
+{
+	static const enum verdict verdicts[] = {[TRACING_FINE] = OK, [TRACING_DOUBT] = WARN, [TRACING_BROKEN] = FAIL};
+	char text[1000];
+
+	find(d, verdicts[tracing_report(s, time(NULL), text, sizeof(text))], "tracing", "%s", text);
+}
+
 static void check_store(struct doctor *d)
 {
 	struct store *s = NULL;
@@ -310,10 +321,12 @@ static void check_store(struct doctor *d)
 		find(d, store_last_fault() == STORE_MISSING ? WARN : FAIL, "store", "%s", err.text);
 		return;
 	}
-	if (store_check(s, &err) < 0)
+	if (store_check(s, &err) < 0) {
 		find(d, FAIL, "store", "%s", err.text);
-	else
+	} else {
 		find(d, OK, "store", "%s is sound", d->conf.store_file);
+		check_tracing(d, s);
+	}
 	store_close(s);
 }
 

@@ -180,6 +180,18 @@ static void errors_put(struct buf *out, const struct metrics_stored *stored)
 
 /* ---- the store ---- */
 
+static void tracing_put(struct buf *out, const struct metrics_stored *stored)
+{
+	_Static_assert(TRIAL_WINDOW_S == 90 * 86400, "the help text says so");
+	one(out, "tracing_suspected", "gauge", "Whether tracing is suspected of making jobs fail, or stopped for it.",
+	    stored->tracing != TRACING_ON);
+	one(out, "tracing_stopped", "gauge", "Whether tracing is stopped until an administrator resumes it.",
+	    stored->tracing == TRACING_STOPPED);
+	head(out, "tracing_pairs", "gauge", "Programs with a traced and an untraced run in the last 90 days, by which of both failed.");
+	for (int i = TRIAL_BOTH_COMPLETED; i < TRIAL_PAIRS; i++)
+		labelled(out, "tracing_pairs", "state", trial_pair_name((enum trial_pair)i), (double)stored->pairs[i]);
+}
+
 static void stored_put(struct buf *out, const struct metrics_stored *stored)
 {
 	one(out, "heartbeat_timestamp_seconds", "gauge", "What the plugin goes by: the heartbeat in the store, since the epoch; 0: none.",
@@ -191,6 +203,7 @@ static void stored_put(struct buf *out, const struct metrics_stored *stored)
 	for (int i = 0; i <= PROBE_FAILED; i++)
 		labelled(out, "probes", "state", probe_state_name((enum probe_state)i), (double)stored->probes[i]);
 	one(out, "probe_node_seconds", "gauge", "Node seconds that probes took, within the time of Retention.", stored->probe_node_s);
+	tracing_put(out, stored);
 	one(out, "estimates", "gauge", "Predictions at hand.", (double)stored->counts.estimates);
 	one(out, "runs", "gauge", "Runs in the store.", (double)stored->counts.runs);
 	one(out, "runs_open", "gauge", "Runs in the store that have not ended.", (double)stored->counts.runs_open);

@@ -10,6 +10,7 @@
 #include "predictor/accuracy.h"
 #include "predictor/follow.h"
 #include "predictor/store.h"
+#include "predictor/store_trials.h"
 
 #define METRICS_DAYS 7 /* that errors are of */
 
@@ -30,6 +31,8 @@ struct metrics_stored {
 	uint64_t probes[PROBE_FAILED + 1];
 	double probe_node_s;
 	int64_t heartbeat;
+	enum tracing_state tracing;
+	uint64_t pairs[TRIAL_PAIRS]; /* within TRIAL_WINDOW_S */
 	/* of the last METRICS_DAYS days: */
 	struct accuracy_row row;
 	unsigned n_candidates;

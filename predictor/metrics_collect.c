@@ -24,6 +24,18 @@ static int cost_add(const struct store_cost *c, void *arg)
 	return 0;
 }
 
+static int tracing_read(struct store *s, int64_t now, struct metrics_stored *out, struct errbuf *errp)
+{
+	struct store_trial_tally n;
+	struct store_tracing t;
+
+	if (store_tracing_get(s, &t, errp) < 0 || store_trial_count(s, now - TRIAL_WINDOW_S, &n, errp) < 0)
+		return -1;
+	out->tracing = t.state;
+	memcpy(out->pairs, n.pairs, sizeof(out->pairs));
+	return 0;
+}
+
 /* The rows of all runs and of each candidate of the configuration. */
 static int rows_fill(const struct accuracy_set *set, const struct precedent_conf *conf, struct metrics_stored *out,
 		     struct errbuf *errp)
@@ -63,7 +75,7 @@ int metrics_collect(struct store *s, const struct precedent_conf *conf, int64_t 
 	memset(out, 0, sizeof(*out));
 	if (store_counts(s, &out->counts, errp) < 0 || store_heartbeat_get(s, &out->heartbeat, errp) < 0 ||
 	    store_probes_each(s, NULL, 0, probe_count, out, errp) < 0 ||
-	    store_costs_each(s, STORE_ALL_USERS, 0, cost_add, out, errp) < 0 ||
+	    store_costs_each(s, STORE_ALL_USERS, 0, cost_add, out, errp) < 0 || tracing_read(s, now, out, errp) < 0 ||
 	    accuracy_read(s, STORE_ALL_USERS, now - METRICS_DAYS * 86400, &set, errp) < 0)
 		goto out;
 	rv = rows_fill(&set, conf, out, errp);

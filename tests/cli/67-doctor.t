@@ -8,8 +8,10 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use Cli;
+use Cwd qw(getcwd);
 use JSON::PP qw(decode_json);
 use Test::More;
+use Testbed qw(run_command top build_dir);
 
 mkdir 'bin';
 $ENV{PATH} = "bin:$ENV{PATH}";
@@ -85,5 +87,34 @@ is_found(slurm('limits', {conf => "Mode=limit\nMinLimit=00:01:00\n"}), 'warn',
 	qr/^MinLimit is 1 min, and limits are raised 80 s before they end: .*: set MinLimit=00:02:00$/, 'limits that are raised at once');
 is(slurm('limits', {conf => "Mode=limit\nMinLimit=00:02:00\n"})->[0], undef, 'none such');
 is(slurm('limits', {conf => "MinLimit=00:01:00\n"})->[0], undef, 'no limits are set');
+
+# tracing(STATE, ROWS...): what is said of a store with such pairs of runs; a row: uid, pair (3: the traced run alone failed), days ago.
+my $make = build_dir() . '/tests/bench/make_history';
+run_command('make', '--silent', '-C', top(), "B=$ENV{PRECEDENT_BUILD}", "$ENV{PRECEDENT_BUILD}/tests/bench/make_history") if !-x $make;
+
+sub tracing {
+	my ($state, @rows) = @_;
+	my $n = 0;
+	my $sql = "DELETE FROM trials; INSERT OR REPLACE INTO meta VALUES('tracing', '$state 1700000000');";
+	for my $row (@rows) {
+		my ($uid, $pair, $days) = @$row;
+		$n++;
+		$sql .= sprintf "INSERT INTO trials VALUES(x'%032x', x'%032x', %d, 0, 0, '', 0, 0, 0, 0, '', 0, %d, %d, %d, %d);", $n, $n, $uid, $pair,
+			1000 + $n, 2000 + $n, time - 86400 * ($days // 0) - $n;
+	}
+	is(run_command('sqlite3', 'state/precedent.db', $sql)->{rc}, 0, 'a store');
+	return finding('', {conf => 'StateDir=' . getcwd() . "/state\n"}, '', 'tracing');
+}
+
+mkdir 'state';
+is(run_command($make, 'state/precedent.db', 10, 2)->{rc}, 0, 'a store is made');
+is_found(tracing('on'), 'ok', qr/^of 0 programs that ran with the tracer and without, 0 failed with it alone and 0 without it alone$/, 'nothing ran');
+is_found(tracing('on', [0, 1], [0, 2], [0, 3], [0, 4], [0, 4]), 'ok', qr/^of 5 programs .*, 1 failed with it alone and 2 without it alone$/, 'nothing is suspected');
+is_found(tracing('suspected', [0, 3], [4_000_000_000, 3], [0, 4], [0, 3, 91]), 'warn',
+	qr/^suspected of making jobs fail: of 3 programs .*, 2 failed with it alone and 1 without it alone; compare jobs 1001 and 2001 \(root\), 1002 and 2002 \(uid 4000000000\)$/,
+	'suspected: which jobs to look at');
+is_found(tracing('stopped', map { [0, 3] } 1 .. 9), 'FAIL',
+	qr/^stopped since 2023-11-1\d \d\d:\d\d: of 9 programs .*; compare jobs 1001 and 2001 \(root\), .* 1008 and 2008 \(root\), \.\.\.; precedent retrace --all resumes tracing$/,
+	'stopped: so much, and the way out');
 
 done_testing;

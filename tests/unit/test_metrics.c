@@ -297,6 +297,50 @@ static void test_stored(void **state)
 	store_close(s);
 }
 
+/* Whether tracing makes jobs fail, without the names of programs and users. */
+static void test_tracing(void **state)
+{
+	static const enum tracing_state states[] = {TRACING_ON, TRACING_SUSPECTED, TRACING_STOPPED};
+	static struct precedent_conf conf;
+	struct store *s = must_open(STORE_WRITE | STORE_WAIT);
+	static struct metrics_stored stored;
+	struct metrics_live live = {0};
+	char *text, line[64];
+
+	(void)state;
+	for (unsigned i = 0; i < 10; i++) { /* 1, 2, 3 and 4 of the four kinds; no user counts for more than that here */
+		static const enum trial_pair pairs[] = {1, 2, 2, 3, 3, 3, 4, 4, 4, 4};
+		struct store_trial t = {.uid = 4711, .pair = pairs[i], .pair_at = NOW - TRIAL_WINDOW_S};
+
+		snprintf(t.name, sizeof(t.name), "%032x", i);
+		strcpy(t.key, KEY1);
+		ok(store_trial_put(s, &t, &err));
+	}
+	for (int i = 0; i < 3; i++) {
+		struct store_tracing t = {states[i], NOW};
+
+		ok(store_tracing_set(s, &t, &err));
+		ok(metrics_collect(s, &conf, NOW, &stored, &err));
+		text = text_of(&live, &stored);
+		assert_checked(text);
+		snprintf(line, sizeof(line), "precedent_tracing_suspected %d", i > 0);
+		assert_line(text, line);
+		snprintf(line, sizeof(line), "precedent_tracing_stopped %d", i > 1);
+		assert_line(text, line);
+		assert_line(text, "precedent_tracing_pairs{state=\"both_completed\"} 1");
+		assert_line(text, "precedent_tracing_pairs{state=\"both_failed\"} 2");
+		assert_line(text, "precedent_tracing_pairs{state=\"traced_failed\"} 3");
+		assert_line(text, "precedent_tracing_pairs{state=\"untraced_failed\"} 4");
+		assert_null(strstr(text, "4711"));
+		free(text);
+	}
+	ok(metrics_collect(s, &conf, NOW + 1, &stored, &err)); /* too old */
+	text = text_of(&live, &stored);
+	assert_line(text, "precedent_tracing_pairs{state=\"traced_failed\"} 0");
+	free(text);
+	store_close(s);
+}
+
 /* ---- requests ---- */
 
 static int judged(const char *request)
@@ -363,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_checker),
 		cmocka_unit_test(test_live),
 		cmocka_unit_test_setup_teardown(test_stored, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tracing, setup, teardown),
 		cmocka_unit_test(test_requests),
 		cmocka_unit_test(test_reply),
 	};
