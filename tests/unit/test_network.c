@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "spank/tracer/cgroup.c"
 #include "spank/tracer/place.c"
 
 static void test_network(void **state)

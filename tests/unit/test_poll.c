@@ -18,7 +18,7 @@ static void poll_for(uint64_t ticks)
 	struct rec_call c;
 
 	assert_true(rec_enter(&c, (uintptr_t)poll_for, 0));
-	rec_start_poll(&c);
+	rec_start_poll(&c, (struct rec_inside){0});
 	spend(ticks);
 	assert_true(rec_leave_poll(&c, true, false));
 }
@@ -29,7 +29,7 @@ static void found(void)
 	struct rec_call c;
 
 	assert_true(rec_enter(&c, (uintptr_t)found, 0));
-	rec_start_poll(&c);
+	rec_start_poll(&c, (struct rec_inside){0});
 	assert_false(rec_leave_poll(&c, true, true));
 	assert_true(rec_leave(&c, true));
 	rec_event(&c, FN_MPI_Barrier, 0);
