@@ -94,7 +94,7 @@ struct decide_source {
 struct decision {
 	enum job_act act; /* ACT_NONE: leave the job alone, completely */
 	enum precedent_mode mode;
-	bool trace; /* put PRECEDENT_TRACE=1 into the environment */
+	bool trace; /* mark the environment: INJECT_MARK */
 	bool set_limit; /* not at submission: it is in the comment as the wish, for precedentd */
 	uint32_t limit_min;
 	bool set_partition;

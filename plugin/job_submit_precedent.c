@@ -13,12 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/inject.h"
 #include "common/log.h"
 #include "plugin/decide.h"
 #include "plugin/slurm_compat.h"
 
 #define EXPORT	       __attribute__((visibility("default")))
-#define TRACE_VARIABLE "PRECEDENT_TRACE="
+#define TRACE_VARIABLE INJECT_MARK "="
 #define CHECK_S	       1
 
 EXPORT const char plugin_name[] = "Precedent: predicts walltimes";

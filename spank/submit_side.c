@@ -252,10 +252,11 @@ static void strip_variable(const char *name, int (*strip)(const char *, char *, 
 /* A job submitted from within a traced job is a job of its own. */
 static void forget_outer_job(void)
 {
-	unsetenv("PRECEDENT_TRACE");
+	unsetenv(INJECT_MARK);
 	unsetenv("PRECEDENT_TRACE_DIR");
 	unsetenv("PRECEDENT_TRACE_LOCAL");
 	strip_variable("LD_PRELOAD", inject_preload_strip);
+	strip_variable(INJECT_ASAN, inject_asan_strip);
 	strip_variable(INJECT_ENV_LIST, inject_env_list_strip);
 	strip_variable(INJECT_ENV_LIST_INTERNAL, inject_env_list_strip);
 }

@@ -41,11 +41,11 @@ void task_side_option(const char *value)
 	context.off = value && mode_parse(value, &mode) == 0 && mode == MODE_OFF;
 }
 
-/* What PRECEDENT_TRACE says: '1' marked, '0' marked but refused by the batch step, '-' nothing. */
+/* What the mark says: '1' marked, '0' marked but refused by the batch step, '-' nothing. */
 static char mark_of(spank_t sp)
 {
 	char value[4];
-	if (spank_getenv(sp, "PRECEDENT_TRACE", value, sizeof(value)) != ESPANK_SUCCESS || value[0] == '\0' || value[1] != '\0')
+	if (spank_getenv(sp, INJECT_MARK, value, sizeof(value)) != ESPANK_SUCCESS || value[0] == '\0' || value[1] != '\0')
 		return '-';
 	return value[0] == '1' || value[0] == '0' ? value[0] : '-';
 }
@@ -253,19 +253,40 @@ static bool user_objects(spank_t sp)
 /* mpirun hands the tracer to its processes; the shell and what else it starts get nothing. */
 static int prepare_mpirun(spank_t sp, const char *dir, const char *local, struct errbuf *err)
 {
-	static char list[INJECT_VALUE_MAX], preload[INJECT_VALUE_MAX], value[2 * INJECT_VALUE_MAX];
+	static char list[INJECT_VALUE_MAX], preload[INJECT_VALUE_MAX], asan[INJECT_VALUE_MAX], value[3 * INJECT_VALUE_MAX];
 	bool too_long = false;
 	const char *name = INJECT_ENV_LIST, *old = job_env(sp, name, list, sizeof(list), &too_long);
-	const char *user = job_env(sp, "LD_PRELOAD", preload, sizeof(preload), &too_long);
+	const struct inject_user user = {job_env(sp, "LD_PRELOAD", preload, sizeof(preload), &too_long),
+					 job_env(sp, INJECT_ASAN, asan, sizeof(asan), &too_long)};
+	const struct inject_tracer tracer = {context.lib, dir, local};
 	if (!old && !too_long) {
 		name = INJECT_ENV_LIST_INTERNAL;
 		old = job_env(sp, name, list, sizeof(list), &too_long);
 	}
 	if (user_objects(sp))
 		return err_set(err, "mpirun: the script or mca-params.conf sets LD_PRELOAD or mca_base_env_list itself");
-	if (too_long || inject_env_list(old, user, context.lib, dir, local, value, sizeof(value)) < 0)
-		return err_set(err, "mpirun: LD_PRELOAD or %s is too long", name);
+	if (too_long || inject_env_list(old, &user, &tracer, value, sizeof(value)) < 0)
+		return err_set(err, "mpirun: LD_PRELOAD, " INJECT_ASAN " or %s is too long, or has a ';' in it", name);
 	spank_setenv(sp, name, value, 1);
+	return 0;
+}
+
+static long job_number(spank_t sp, const char *name, long missing)
+{
+	char text[32], *end;
+	bool too_long = false;
+	const char *value = job_env(sp, name, text, sizeof(text), &too_long);
+	long n = value ? strtol(value, &end, 10) : missing;
+	return value && (end == value || *end) ? missing : n;
+}
+
+/* Should the tracer have a fault, one job of the user fails, not a whole array, and not the same job again. */
+static int check_once(spank_t sp, struct errbuf *err)
+{
+	if (job_number(sp, "SLURM_RESTART_COUNT", 0) > 0)
+		return err_set(err, "the job was queued again: it runs without the tracer now");
+	if (job_number(sp, "SLURM_ARRAY_TASK_ID", 0) != job_number(sp, "SLURM_ARRAY_TASK_MIN", 0))
+		return err_set(err, "of an array the first task alone is traced");
 	return 0;
 }
 
@@ -273,8 +294,8 @@ static int prepare_mpirun(spank_t sp, const char *dir, const char *local, struct
 static void prepare_batch(spank_t sp, const char *dir, const char *local)
 {
 	struct errbuf err;
-	if (check_nodes(sp, &err) < 0) {
-		spank_setenv(sp, "PRECEDENT_TRACE", "0", 1);
+	if (check_once(sp, &err) < 0 || check_nodes(sp, &err) < 0) {
+		spank_setenv(sp, INJECT_MARK, "0", 1);
 		slurm_debug("precedent: not traced: %s", err.text);
 		inject_spool_note(dir, err.text);
 	} else if (prepare_mpirun(sp, dir, local, &err) < 0) {
@@ -285,14 +306,15 @@ static void prepare_batch(spank_t sp, const char *dir, const char *local)
 
 static void prepare_task(spank_t sp, const char *dir, const char *local)
 {
-	char preload[INJECT_VALUE_MAX], value[INJECT_VALUE_MAX];
+	char old[INJECT_VALUE_MAX], preload[INJECT_VALUE_MAX], asan[INJECT_VALUE_MAX];
 	bool too_long = false;
-	const char *user = job_env(sp, "LD_PRELOAD", preload, sizeof(preload), &too_long);
-	if (too_long || inject_preload(user, context.lib, value, sizeof(value)) < 0) {
-		slurm_debug("precedent: step not traced: LD_PRELOAD is too long");
+	if (inject_preload(job_env(sp, "LD_PRELOAD", old, sizeof(old), &too_long), context.lib, preload, sizeof(preload)) < 0 ||
+	    inject_asan(job_env(sp, INJECT_ASAN, old, sizeof(old), &too_long), asan, sizeof(asan)) < 0 || too_long) {
+		slurm_debug("precedent: step not traced: LD_PRELOAD or " INJECT_ASAN " is too long");
 		return;
 	}
-	spank_setenv(sp, "LD_PRELOAD", value, 1);
+	spank_setenv(sp, "LD_PRELOAD", preload, 1);
+	spank_setenv(sp, INJECT_ASAN, asan, 1);
 	spank_setenv(sp, "PRECEDENT_TRACE_DIR", dir, 1);
 	if (local)
 		spank_setenv(sp, "PRECEDENT_TRACE_LOCAL", local, 1);

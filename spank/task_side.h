@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The plugin in slurmstepd: brings the tracer into the MPI processes of jobs that job_submit has marked
- * (PRECEDENT_TRACE=1), and leaves every other job alone at the cost of one look at its environment.
+ * (INJECT_MARK), and leaves every other job alone at the cost of one look at its environment.
  */
 #ifndef PRECEDENT_SPANK_TASK_SIDE_H
 #define PRECEDENT_SPANK_TASK_SIDE_H

@@ -20,7 +20,7 @@ my $tracer = "$plugin/libprecedent_trace.so";
 my $user_library = "$plugin/libuser.so";
 my (undef, undef, $uid) = getpwnam $testbed->user;
 my $slurm_gid = getgrnam 'slurm';
-my @marked = ('--export=ALL,PRECEDENT_TRACE=1');
+my @marked = ('--export=ALL,SLURM_PRECEDENT_TRACE=1');
 
 END { $testbed->testbed('down') if $testbed }
 
@@ -171,7 +171,7 @@ subtest 'a node that nobody knows: none of the job is traced' => sub {
 	my ($job, $state, $out) = job("$both$environment$mpirun$srun", @marked);
 	is($state, 'COMPLETED', 'the job runs');
 	is_deeply((loaded($job))[0], {}, 'without the tracer on either node');
-	is($out =~ /^(PRECEDENT_TRACE=.*)$/m && $1, 'PRECEDENT_TRACE=0', 'the steps know');
+	is($out =~ /^(SLURM_PRECEDENT_TRACE=.*)$/m && $1, 'SLURM_PRECEDENT_TRACE=0', 'the steps know');
 	like(run_ok('cat', "$spool/$uid/$job/untraced.txt"), qr/^node fast\d has not said that it has the tracer/, 'a note says why');
 	ok(-e "$spool/nodes/fast1" && -e "$spool/nodes/fast2", 'both nodes have said by now that they have it');
 };
@@ -245,7 +245,7 @@ subtest 'the user\'s own preload' => sub {
 
 subtest 'left alone' => sub {
 	for my $case (['--predict=off', @marked, '--predict=off'], ['a job that is not marked'],
-		['another value of the mark', '--export=ALL,PRECEDENT_TRACE=yes'])
+		['another value of the mark', '--export=ALL,SLURM_PRECEDENT_TRACE=yes'])
 	{
 		my ($what, @arguments) = @$case;
 		my ($job, $state, $out) = job("$both$environment$mpirun$srun", @arguments);
@@ -255,7 +255,7 @@ subtest 'left alone' => sub {
 	}
 	my ($job) = job("#!/bin/bash\nsbatch -W -o inner.out inner.sh\nsrun true\n", @marked, '-n1', '--oversubscribe')
 	    if $testbed->write('inner.sh', "#!/bin/sh\n#SBATCH -p slow\nenv\nsrun $program\n", 0755);
-	unlike($testbed->read('inner.out'), qr/^PRECEDENT_TRACE|libprecedent_trace/m, 'a job submitted inside a traced job');
+	unlike($testbed->read('inner.out'), qr/^(?:SLURM_)?PRECEDENT_TRACE|libprecedent_trace/m, 'a job submitted inside a traced job');
 	is_deeply([grep { /ring/ } glob "$spool/$uid/$job/*"], [], 'does not write into its directory');
 };
 

@@ -454,7 +454,7 @@ subtest 'an unknown key in precedent.conf' => sub {
 	is(scalar @said, 1, '... slurmctld logs it once') or diag join "\n", @said;
 	like($said[0], $why, '... with file and line');
 
-	my ($job) = submit(script('unconfigured', 'srun ./ring 200'), '--export=ALL,PRECEDENT_TRACE=1');
+	my ($job) = submit(script('unconfigured', 'srun ./ring 200'), '--export=ALL,SLURM_PRECEDENT_TRACE=1');
 	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', 'a marked job runs untraced on nodes with that configuration');
 	like($testbed->output($job), qr/\Aring: .*\n\z/, '... and prints what it prints');
 

@@ -19,6 +19,7 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
+#include "common/inject.h"
 #include "common/duration.h"
 #include "predictor/places.h"
 #include "predictor/store.h"
@@ -213,7 +214,7 @@ static void test_first(void **state)
 	assert_non_null(strstr(msg, "precedent: first run of this job: it is traced"));
 	assert_int_equal(d.env_size, 3);
 	assert_string_equal(d.environment[1], "PATH=/bin");
-	assert_string_equal(d.environment[2], "PRECEDENT_TRACE=1");
+	assert_string_equal(d.environment[2], INJECT_MARK "=1");
 	assert_null(d.environment[3]);
 	assert_int_equal(d.time_limit, 120);
 	assert_non_null(strstr(d.admin_comment, "precedent:1 act=trace mode=limit key="));
@@ -552,7 +553,7 @@ static void test_off(void **state)
 
 static void test_inherited_mark(void **state)
 {
-	static const char *const env[] = {"PRECEDENT_TRACE=1", "A=b"};
+	static const char *const env[] = {INJECT_MARK "=1", "A=b"};
 	char key[IDENTITY_KEY_LEN + 1], *msg = NULL;
 	job_desc_msg_t d;
 
@@ -563,7 +564,7 @@ static void test_inherited_mark(void **state)
 	set_env(&d, env, 2);
 	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
 	assert_int_equal(d.env_size, 2);
-	assert_string_equal(d.environment[0], "PRECEDENT_TRACE=0");
+	assert_string_equal(d.environment[0], INJECT_MARK "=0");
 	x_free((void **)&msg);
 	free_job(&d);
 	/* an unknown job with a mark gets it once, not twice */
@@ -573,7 +574,7 @@ static void test_inherited_mark(void **state)
 	set_env(&d, env, 2);
 	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
 	assert_int_equal(d.env_size, 2);
-	assert_string_equal(d.environment[0], "PRECEDENT_TRACE=1");
+	assert_string_equal(d.environment[0], INJECT_MARK "=1");
 	x_free((void **)&msg);
 	free_job(&d);
 }
