@@ -131,6 +131,8 @@ static int refuse_processes(const struct trace_defs *d, uint32_t sym, struct err
 /* Before anything is built: what no skeleton can repeat. */
 static int repeatable(const struct trace *t, struct errbuf *err)
 {
+	if (trace_job_get(t, "spawned"))
+		return err_set(err, "its processes were started by another program (MPI_Comm_spawn): trace that program's run instead");
 	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
 		const struct trace_defs *d = &trace_get_rank(t, r)->defs;
 

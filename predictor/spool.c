@@ -80,7 +80,8 @@ static bool ends_in(const char *name, const char *end)
 
 bool spool_is_trace(const char *name)
 {
-	if (strlen(name) >= SPOOL_NAME_SIZE || name[0] == '.' || !ends_in(name, ".ptrace") || ends_in(name, ".partial.ptrace"))
+	if (strlen(name) >= SPOOL_NAME_SIZE || name[0] == '.' || !ends_in(name, ".ptrace") ||
+	    ends_in(name, ".partial.ptrace") || ends_in(name, ".spawned.ptrace"))
 		return false;
 	for (const char *p = name; *p; p++)
 		if (*p <= 0x20 || *p > 0x7e)

@@ -122,4 +122,6 @@ void facts_put_job(struct buf *b, const struct run *r)
 	if (gmtime_r(&start_s, &tm) && strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm))
 		facts_put(b, "date", date);
 	facts_put(b, "run", r->id);
+	if (r->spawned)
+		facts_put(b, "spawned", "yes");
 }

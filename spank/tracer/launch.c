@@ -425,18 +425,18 @@ void launch_unmark(const struct run *r)
 
 int launch_trace_path(const struct run *r, char *path, size_t size)
 {
-	const char *slash = strrchr(r->file, '/'), *dot = strrchr(r->file, '.');
+	const char *slash = strrchr(r->file, '/'), *dot = strrchr(r->file, '.'), *spawned = r->spawned ? ".spawned" : "";
 	int stem = dot && (!slash || dot > slash + 1) ? (int)(dot - r->file) : (int)strlen(r->file);
 
 	for (int k = 1; k < MAX_NAMES; k++) {
 		int n;
 
 		if (!r->file[0])
-			n = snprintf(path, size, "%s/%s.%d.ptrace", r->dir, r->id, k);
+			n = snprintf(path, size, "%s/%s.%d%s.ptrace", r->dir, r->id, k, spawned);
 		else if (k == 1)
-			n = snprintf(path, size, "%s", r->file);
+			n = snprintf(path, size, "%.*s%s%s", stem, r->file, spawned, r->file + stem);
 		else
-			n = snprintf(path, size, "%.*s.%d%s", stem, r->file, k, r->file + stem);
+			n = snprintf(path, size, "%.*s%s.%d%s", stem, r->file, spawned, k, r->file + stem);
 		if (n < 0 || (size_t)n >= size)
 			return -1;
 		if (access(path, F_OK))

@@ -39,7 +39,7 @@ void *mpilib_missing(const char *name);
 
 /* What the recorder itself calls, always by the PMPI name. */
 #define MPILIB_FUNCTIONS(X) \
-	X(Abort) X(Comm_rank) X(Comm_size) X(Comm_remote_size) X(Comm_group) X(Comm_remote_group) X(Comm_test_inter) \
+	X(Abort) X(Comm_rank) X(Comm_size) X(Comm_remote_size) X(Comm_group) X(Comm_remote_group) X(Comm_test_inter) X(Comm_get_parent) \
 	X(Comm_dup) X(Comm_free) X(Comm_set_errhandler) X(Group_size) X(Group_translate_ranks) \
 	X(Group_free) X(Type_get_envelope) X(Type_get_contents) X(Type_get_name) X(Type_get_extent) \
 	X(Type_size) X(Type_free) X(Op_commutative) X(Query_thread) \

@@ -228,6 +228,7 @@ static void describe(struct spill_header *h)
 static bool ready(void)
 {
 	static struct spill_header header; /* not on the stack, which may be small */
+	MPI_Comm parent = MPI_COMM_NULL;
 
 	run.init_ns = clock_ns(CLOCK_MONOTONIC) - run.init_mono_ns;
 	run.wanted = false;
@@ -235,6 +236,7 @@ static bool ready(void)
 	    mpi.Comm_size(mpi.world, &run.world_size) != MPI_SUCCESS ||
 	    mpi.Query_thread(&run.thread_level) != MPI_SUCCESS)
 		return false;
+	run.spawned = mpi.Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
 	if (begin() < 0 || handles_begin() < 0 || pthread_atfork(NULL, NULL, child_inert))
 		rec.broken = true;
 	run.wanted = true;

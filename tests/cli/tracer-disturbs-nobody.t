@@ -207,10 +207,8 @@ for my $library (@library) {
 			plan skip_all => "no -fsanitize=$sanitizer here" if $built->{rc};
 			local $ENV{ASAN_OPTIONS} = 'detect_leaks=0'; # of MPI's own
 			local $ENV{LSAN_OPTIONS} = 'exitcode=0:report_objects=0';
-			# As precedent trace and the SPANK plugin set it.
-			my @set = $sanitizer eq 'address' ? ('ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0') : ();
 			plan skip_all => 'MPI itself does not run with it' if run_ranks($library, 1, undef, "$here/$sanitizer\_$library")->{rc};
-			my ($traced, $plain) = is_undisturbed($library, 1, {calls => 50, set => \@set, speaks => scalar($sanitizer =~ /leak|thread/)},
+			my ($traced, $plain) = is_undisturbed($library, 1, {calls => 50, speaks => scalar($sanitizer =~ /leak|thread/)},
 				"$here/$sanitizer\_$library");
 			is(leaks($traced->{err}), leaks($plain->{err}), 'no leak more') if $sanitizer eq 'leak';
 			unlike($traced->{err}, qr/libprecedent/, 'nothing is reported of the tracer');
@@ -302,6 +300,17 @@ for my $library (@library) {
 		is("$traced->{rc}$traced->{out}$traced->{err}", "$plain->{rc}$plain->{out}$plain->{err}", 'as without');
 	};
 }
+
+# ---- the run is the one that was started, whichever of its processes ends last ----
+subtest 'processes that a program starts' => sub {
+	my @run = (qw(mpirun --oversubscribe -n 2), program('calls_dyn'), 'spawn');
+	plan skip_all => 'this MPI library cannot start processes here' if run_command(@run)->{rc};
+	is(precedent('trace', '-q', '-o', 'dyn.ptrace', '--', @run)->{rc}, 0, 'it is traced');
+	is(calls("$here/dyn.ptrace", 'MPI_Comm_spawn'), 2, 'the trace is that of the program');
+	is(calls("$here/dyn.spawned.ptrace", 'MPI_Comm_get_parent'), 1, 'that of a process that it starts has another name');
+	like(precedent('skeleton', 'dyn.spawned.ptrace', '-o', 'dyn')->{err}, qr/started by another program .MPI_Comm_spawn.: trace that/,
+		'no skeleton is made of it');
+};
 
 # ---- without any sampling a prediction is still made, and says that ----
 subtest 'without samples' => sub {

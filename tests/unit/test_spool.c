@@ -22,6 +22,7 @@ static void test_names(void **state)
 	} CASES[] = {
 		{"12.0.1.ptrace", true},  {"a.ptrace", true},         {".ptrace", false},
 		{"ptrace", false},        {".a.ptrace", false},       {"12.0.1.partial.ptrace", false},
+		{"12.0.1.spawned.ptrace", false},
 		{"a.ptrace.tmp", false},  {"a.ptrace.tmp.7", false},  {"a\n.ptrace", false},
 		{"a.spill", false},       {"partial.ptrace", true},   {"", false},
 	};
