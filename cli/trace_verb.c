@@ -19,7 +19,6 @@
 #include "cli/trace_run.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
-#include "common/inject.h"
 #include "trace/reader.h"
 #include "trace/salvage.h"
 
@@ -155,7 +154,6 @@ static void outlive_command(void)
 int trace_run(char *const cmd[], const char *file, const char *log, struct errbuf *err)
 {
 	char *lib = cli_installed("libprecedent_trace.so", err), *path = absolute(file), *preload = NULL, *markers = NULL;
-	char asan[INJECT_VALUE_MAX];
 	const char *old = getenv("LD_PRELOAD");
 	int rv = -1;
 
@@ -166,10 +164,6 @@ int trace_run(char *const cmd[], const char *file, const char *log, struct errbu
 		err_set(err, "no memory");
 		goto out;
 	}
-	if (inject_asan(getenv(INJECT_ASAN), asan, sizeof(asan)) < 0) {
-		err_set(err, INJECT_ASAN " is too long");
-		goto out;
-	}
 	if (unlink(path) < 0 && errno != ENOENT) {
 		err_set(err, "%s: cannot be replaced: %s", file, strerror(errno));
 		goto out;
@@ -178,7 +172,7 @@ int trace_run(char *const cmd[], const char *file, const char *log, struct errbu
 	if (!markers)
 		goto out;
 	const char *const env[] = {"LD_PRELOAD", preload, "PRECEDENT_TRACE_FILE", path, "PRECEDENT_TRACE_DIR", markers,
-				   "PRECEDENT_TRACE_LOCAL", markers, INJECT_ASAN, asan, NULL};
+				   "PRECEDENT_TRACE_LOCAL", markers, NULL};
 
 	outlive_command();
 	rv = cli_run(cmd, env, log, 0, err);

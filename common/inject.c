@@ -62,48 +62,6 @@ int inject_preload(const char *user, const char *lib, char *out, size_t cap)
 	return t.full ? -1 : 0;
 }
 
-#define ASAN_OURS "verify_asan_link_order=0"
-
-/* Without what ends it for us. */
-static size_t asan_users(const char *value, size_t len)
-{
-	const size_t n = sizeof(ASAN_OURS) - 1;
-	if (len < n || memcmp(value + len - n, ASAN_OURS, n) != 0)
-		return len;
-	len -= n;
-	return len && value[len - 1] == ':' ? len - 1 : len;
-}
-
-/* The last setting of an option wins. */
-static void add_asan(struct text *t, const char *user, size_t len)
-{
-	len = asan_users(user, len);
-	if (len) {
-		text_add(t, user, len);
-		text_add(t, ":", 1);
-	}
-	text_add_str(t, ASAN_OURS);
-}
-
-int inject_asan(const char *user, char *out, size_t cap)
-{
-	struct text t = {.out = out, .cap = cap};
-	if (!user)
-		user = "";
-	add_asan(&t, user, strlen(user));
-	return t.full ? -1 : 0;
-}
-
-int inject_asan_strip(const char *value, char *out, size_t cap)
-{
-	struct text t = {.out = out, .cap = cap};
-	if (!cap)
-		return -1;
-	out[0] = '\0';
-	text_add(&t, value, asan_users(value, strlen(value)));
-	return t.full ? -1 : 0;
-}
-
 static bool entry_is(const char *entry, size_t len, const char *name)
 {
 	size_t n = strlen(name);
@@ -115,37 +73,22 @@ static bool is_ours(const char *entry, size_t len)
 	return entry_is(entry, len, "PRECEDENT_TRACE_DIR") || entry_is(entry, len, "PRECEDENT_TRACE_LOCAL");
 }
 
-/* A value, not ended by a zero byte. */
-struct span {
-	const char *p;
-	size_t len;
-};
-
-static struct span span_of(const char *s)
-{
-	return (struct span){s ? s : "", s ? strlen(s) : 0};
-}
-
-/* The value of an entry; `other` where it has none. */
-static struct span entry_value(const char *entry, size_t len, const char *name, struct span other)
-{
-	size_t n = strlen(name) + 1;
-	return len > n ? (struct span){entry + n, len - n} : other;
-}
-
-int inject_env_list(const char *list, const struct inject_user *user, const struct inject_tracer *tracer, char *out, size_t cap)
+int inject_env_list(const char *list, const char *preload, const char *lib, const char *dir, const char *local, char *out,
+		    size_t cap)
 {
 	struct text t = {.out = out, .cap = cap};
-	struct span preload = span_of(user->preload), asan = span_of(user->asan);
+	const char *user = preload ? preload : "";
+	size_t user_len = strlen(user);
 	if (!cap)
 		return -1;
 	out[0] = '\0';
 	for (const char *p = list ? list : ""; *p;) {
 		size_t n = strcspn(p, ";");
 		if (entry_is(p, n, "LD_PRELOAD")) {
-			preload = entry_value(p, n, "LD_PRELOAD", preload);
-		} else if (entry_is(p, n, INJECT_ASAN)) {
-			asan = entry_value(p, n, INJECT_ASAN, asan);
+			if (n > sizeof("LD_PRELOAD=") - 1) {
+				user = p + sizeof("LD_PRELOAD=") - 1;
+				user_len = n - (sizeof("LD_PRELOAD=") - 1);
+			}
 		} else if (n && !is_ours(p, n)) {
 			text_add(&t, p, n);
 			text_add(&t, ";", 1);
@@ -153,16 +96,14 @@ int inject_env_list(const char *list, const struct inject_user *user, const stru
 		p += n + (p[n] == ';');
 	}
 	text_add_str(&t, "LD_PRELOAD=");
-	add_preload(&t, preload.p, preload.len, tracer->lib);
-	text_add_str(&t, ";" INJECT_ASAN "=");
-	add_asan(&t, asan.p, asan.len);
+	add_preload(&t, user, user_len, lib);
 	text_add_str(&t, ";PRECEDENT_TRACE_DIR=");
-	text_add_str(&t, tracer->dir);
-	if (tracer->local) {
+	text_add_str(&t, dir);
+	if (local) {
 		text_add_str(&t, ";PRECEDENT_TRACE_LOCAL=");
-		text_add_str(&t, tracer->local);
+		text_add_str(&t, local);
 	}
-	return t.full || memchr(preload.p, ';', preload.len) || memchr(asan.p, ';', asan.len) ? -1 : 0;
+	return t.full || memchr(user, ';', user_len) ? -1 : 0;
 }
 
 /* Is this component of LD_PRELOAD our tracer, wherever it is installed? */
@@ -200,43 +141,30 @@ int inject_preload_strip(const char *value, char *out, size_t cap)
 	return t.full ? -1 : 0;
 }
 
-/* An entry without what is the tracer's in its value; nothing when there was nothing else. */
-static void add_stripped_entry(struct text *t, const char *p, size_t n)
-{
-	const size_t before = t->len;
-	size_t name = 0;
-	if (before)
-		text_add(t, ";", 1);
-	if (entry_is(p, n, "LD_PRELOAD"))
-		name = sizeof("LD_PRELOAD=") - 1;
-	else if (entry_is(p, n, INJECT_ASAN))
-		name = sizeof(INJECT_ASAN "=") - 1;
-	if (!name || n <= name) {
-		text_add(t, p, n);
-		return;
-	}
-	size_t at = t->len + name;
-	text_add(t, p, name);
-	if (p[0] == 'L')
-		add_stripped_preload(t, p + name, n - name);
-	else
-		text_add(t, p + name, asan_users(p + name, n - name));
-	if (!t->full && t->len == at) {
-		t->len = before;
-		t->out[before] = '\0';
-	}
-}
-
 int inject_env_list_strip(const char *list, char *out, size_t cap)
 {
+	const size_t name_len = sizeof("LD_PRELOAD=") - 1;
 	struct text t = {.out = out, .cap = cap};
 	if (!cap)
 		return -1;
 	out[0] = '\0';
 	for (const char *p = list; *p;) {
-		size_t n = strcspn(p, ";");
-		if (n && !is_ours(p, n))
-			add_stripped_entry(&t, p, n);
+		size_t n = strcspn(p, ";"), before = t.len;
+		if (n && !is_ours(p, n)) {
+			if (before)
+				text_add(&t, ";", 1);
+			if (entry_is(p, n, "LD_PRELOAD") && n > name_len) {
+				size_t at = t.len;
+				text_add(&t, p, name_len);
+				add_stripped_preload(&t, p + name_len, n - name_len);
+				if (!t.full && t.len == at + name_len) { /* there was nothing but the tracer */
+					t.len = before;
+					out[before] = '\0';
+				}
+			} else {
+				text_add(&t, p, n);
+			}
+		}
 		p += n + (p[n] == ';');
 	}
 	return t.full ? -1 : 0;

@@ -29,35 +29,19 @@
 int inject_preload(const char *user, const char *lib, char *out, size_t cap);
 
 /*
- * The value of ASAN_OPTIONS for a traced process: user's (may be NULL), and that the sanitizer's library need not come
- * first among those loaded. A program that is built with it refuses to start otherwise. -1: does not fit.
+ * A list of VAR=VALUE entries separated by ';' with LD_PRELOAD, PRECEDENT_TRACE_DIR and PRECEDENT_TRACE_LOCAL (unless
+ * `local` is NULL) set for the tracer: entries of these names in `list` are replaced, the user's preload among them is
+ * kept behind ours, as is `preload` (the LD_PRELOAD of the environment) when the list has none. list and preload may be
+ * NULL. -1: does not fit.
  */
-#define INJECT_ASAN "ASAN_OPTIONS"
-int inject_asan(const char *user, char *out, size_t cap);
-
-/* What the environment of a process has already; NULL: nothing. */
-struct inject_user {
-	const char *preload, *asan; /* LD_PRELOAD, ASAN_OPTIONS */
-};
-
-/* What the tracer is told. */
-struct inject_tracer {
-	const char *lib, *dir, *local; /* local may be NULL */
-};
-
-/*
- * A list of VAR=VALUE entries separated by ';' with LD_PRELOAD, ASAN_OPTIONS, PRECEDENT_TRACE_DIR and
- * PRECEDENT_TRACE_LOCAL set for the tracer: entries of these names in `list` are replaced, the user's values among them
- * are kept as inject_preload and inject_asan do, or else those of `user`. list may be NULL. -1: does not fit.
- */
-int inject_env_list(const char *list, const struct inject_user *user, const struct inject_tracer *t, char *out, size_t cap);
+int inject_env_list(const char *list, const char *preload, const char *lib, const char *dir, const char *local, char *out,
+		    size_t cap);
 
 /*
  * The same values without the tracer: a job that is submitted from within a traced job inherits its environment, and must
  * not write into that job's directory. "" when nothing else was there. -1: does not fit.
  */
 int inject_preload_strip(const char *value, char *out, size_t cap);
-int inject_asan_strip(const char *value, char *out, size_t cap);
 int inject_env_list_strip(const char *list, char *out, size_t cap);
 
 /* Is this command (argv[0] of a step) a daemon that starts MPI processes on behalf of mpirun? */

@@ -256,7 +256,6 @@ static void forget_outer_job(void)
 	unsetenv("PRECEDENT_TRACE_DIR");
 	unsetenv("PRECEDENT_TRACE_LOCAL");
 	strip_variable("LD_PRELOAD", inject_preload_strip);
-	strip_variable(INJECT_ASAN, inject_asan_strip);
 	strip_variable(INJECT_ENV_LIST, inject_env_list_strip);
 	strip_variable(INJECT_ENV_LIST_INTERNAL, inject_env_list_strip);
 }

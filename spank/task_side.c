@@ -253,20 +253,18 @@ static bool user_objects(spank_t sp)
 /* mpirun hands the tracer to its processes; the shell and what else it starts get nothing. */
 static int prepare_mpirun(spank_t sp, const char *dir, const char *local, struct errbuf *err)
 {
-	static char list[INJECT_VALUE_MAX], preload[INJECT_VALUE_MAX], asan[INJECT_VALUE_MAX], value[3 * INJECT_VALUE_MAX];
+	static char list[INJECT_VALUE_MAX], preload[INJECT_VALUE_MAX], value[2 * INJECT_VALUE_MAX];
 	bool too_long = false;
 	const char *name = INJECT_ENV_LIST, *old = job_env(sp, name, list, sizeof(list), &too_long);
-	const struct inject_user user = {job_env(sp, "LD_PRELOAD", preload, sizeof(preload), &too_long),
-					 job_env(sp, INJECT_ASAN, asan, sizeof(asan), &too_long)};
-	const struct inject_tracer tracer = {context.lib, dir, local};
+	const char *user = job_env(sp, "LD_PRELOAD", preload, sizeof(preload), &too_long);
 	if (!old && !too_long) {
 		name = INJECT_ENV_LIST_INTERNAL;
 		old = job_env(sp, name, list, sizeof(list), &too_long);
 	}
 	if (user_objects(sp))
 		return err_set(err, "mpirun: the script or mca-params.conf sets LD_PRELOAD or mca_base_env_list itself");
-	if (too_long || inject_env_list(old, &user, &tracer, value, sizeof(value)) < 0)
-		return err_set(err, "mpirun: LD_PRELOAD, " INJECT_ASAN " or %s is too long, or has a ';' in it", name);
+	if (too_long || inject_env_list(old, user, context.lib, dir, local, value, sizeof(value)) < 0)
+		return err_set(err, "mpirun: LD_PRELOAD or %s is too long, or has a ';' in it", name);
 	spank_setenv(sp, name, value, 1);
 	return 0;
 }
@@ -306,15 +304,14 @@ static void prepare_batch(spank_t sp, const char *dir, const char *local)
 
 static void prepare_task(spank_t sp, const char *dir, const char *local)
 {
-	char old[INJECT_VALUE_MAX], preload[INJECT_VALUE_MAX], asan[INJECT_VALUE_MAX];
+	char preload[INJECT_VALUE_MAX], value[INJECT_VALUE_MAX];
 	bool too_long = false;
-	if (inject_preload(job_env(sp, "LD_PRELOAD", old, sizeof(old), &too_long), context.lib, preload, sizeof(preload)) < 0 ||
-	    inject_asan(job_env(sp, INJECT_ASAN, old, sizeof(old), &too_long), asan, sizeof(asan)) < 0 || too_long) {
-		slurm_debug("precedent: step not traced: LD_PRELOAD or " INJECT_ASAN " is too long");
+	const char *user = job_env(sp, "LD_PRELOAD", preload, sizeof(preload), &too_long);
+	if (too_long || inject_preload(user, context.lib, value, sizeof(value)) < 0) {
+		slurm_debug("precedent: step not traced: LD_PRELOAD is too long");
 		return;
 	}
-	spank_setenv(sp, "LD_PRELOAD", preload, 1);
-	spank_setenv(sp, INJECT_ASAN, asan, 1);
+	spank_setenv(sp, "LD_PRELOAD", value, 1);
 	spank_setenv(sp, "PRECEDENT_TRACE_DIR", dir, 1);
 	if (local)
 		spank_setenv(sp, "PRECEDENT_TRACE_LOCAL", local, 1);

@@ -150,6 +150,19 @@ static uint32_t entry_of(const char *name)
 	return loader_n;
 }
 
+/*
+ * AddressSanitizer's library asks for defaults of its options, before ASAN_OPTIONS counts. With this loader it is not the
+ * first of the program's libraries, and would end the program for that.
+ */
+__attribute__((visibility("default"))) const char *__asan_default_options(void)
+{
+	static const char ours[] = "verify_asan_link_order=0:";
+	static char both[1024];
+	const char *(*next)(void) = (const char *(*)(void))loader_symbol(RTLD_NEXT, "__asan_default_options");
+
+	return next && free_join(both, sizeof(both), ours, sizeof(ours) - 1, next()) ? both : ours;
+}
+
 void *loader_dlsym(void *handle, const char *name)
 {
 	void *real = loader_symbol(handle, name);

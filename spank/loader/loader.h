@@ -29,6 +29,8 @@ void *loader_entry(uint32_t i);
 void *loader_resolve(uint32_t i);
 /* The answer to dlsym for a name that begins like one of MPI's, of a library's handle. */
 void *loader_dlsym(void *handle, const char *name);
+/* Called by AddressSanitizer's library where there is one. */
+const char *__asan_default_options(void);
 
 /* ---- library.c ---- */
 enum loader_family { LOADER_NO_MPI, LOADER_OPENMPI, LOADER_MPICH };

@@ -203,6 +203,33 @@ subtest 'srun and mpirun, two nodes' => sub {
 	is_deeply([sort keys %$count], ['fast1 bash', 'fast1 ring', 'fast2 bash', 'fast2 ring'], 'a shell that srun starts, too');
 };
 
+# Steps get the mark and the tracer whatever they are told to inherit; how many of the ranks did.
+subtest 'every form of --export' => sub {
+	for my $form ('--export=NONE', '--export=HOME,PATH', '--export=NIL') {
+		my ($job, $state) = job("${both}srun -n4 $form $program\n", @marked);
+		is($state, 'COMPLETED', "srun $form runs");
+		is_deeply((loaded($job))[0], {'fast1 ring' => 2, 'fast2 ring' => 2}, 'traced on both nodes');
+	}
+	# As job_submit marks it, whose mark no option of sbatch takes away.
+	my ($job) = job("#!/bin/bash\n#SBATCH -N2 -n4 -p fast --export=SLURM_PRECEDENT_TRACE\n$srun", '--export=SLURM_PRECEDENT_TRACE=1');
+	is_deeply((loaded($job))[0], {'fast1 ring' => 2, 'fast2 ring' => 2}, 'a job without an environment of its own is traced');
+};
+
+subtest 'one job at most' => sub {
+	my ($array) = $testbed->submit("$both$srun", @marked, '--array=2-4');
+	wait_until(60, sub { $testbed->run('squeue', '-h', '-j', $array)->{out} eq '' }) or die "array $array does not end\n";
+	my @job = map { $testbed->run('scontrol', 'show', 'job', "${array}_$_")->{out} =~ /^JobId=(\d+)/ } 2 .. 4;
+	is_deeply([map { scalar keys %{(loaded($_))[0]} } @job], [2, 0, 0], 'of an array the first task is traced');
+	like(run_ok('cat', "$spool/$uid/$job[1]/untraced.txt"), qr/^of an array the first task alone is traced$/, 'a note says why the others are not');
+	my ($job) = $testbed->submit("${both}srun -n4 $program\ntest \"\$SLURM_RESTART_COUNT\" || sleep 60\n", @marked, '--requeue');
+	ok(wait_until(60, sub { keys %{(loaded($job))[0]} == 2 }), 'a job is traced');
+	unlink glob "$spool/$uid/$job/*ring*";
+	$testbed->run({as => 'root'}, 'scontrol', 'requeue', $job);
+	$testbed->run({as => 'root'}, 'scontrol', 'update', "JobId=$job", 'StartTime=now');
+	is($testbed->wait_job($job, 180)->{state}, 'COMPLETED', 'queued again, it runs to its end');
+	is_deeply((loaded($job))[0], {}, 'without the tracer');
+};
+
 subtest 'spool' => sub {
 	my ($job) = job("$both$srun", @marked,);
 	for my $case ([$uid, 'of the user', '42750'], ["$uid/$job", 'of the job', '42770']) {

@@ -37,7 +37,7 @@ static void command_line(const char *text)
 	sbatch_args_read(argv, n, odd, &args);
 	if (args.n_args > n)
 		abort();
-	if (inject_env_list(line, &(struct inject_user){text, line}, &(struct inject_tracer){"/l/libprecedent_trace.so", "/s/1/2", "/l"}, out, sizeof(out)) == 0 && strlen(out) >= sizeof(out))
+	if (inject_env_list(line, text, "/l/libprecedent_trace.so", "/s/1/2", "/l", out, sizeof(out)) == 0 && strlen(out) >= sizeof(out))
 		abort();
 	if (inject_env_list_strip(text, out, sizeof(out)) == 0 && strstr(out, ";PRECEDENT_TRACE_DIR="))
 		abort();

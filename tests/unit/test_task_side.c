@@ -45,62 +45,29 @@ static void test_preload(void **state)
 	assert_int_equal(inject_preload("/x.so", LIB, out, 1), -1);
 }
 
-#define ASAN_VALUE "verify_asan_link_order=0"
-#define ASAN       "ASAN_OPTIONS=" ASAN_VALUE
-static const struct inject_user NOBODY;
-static const struct inject_tracer TRACER = {LIB, "/s/1/2", NULL};
-
-static void test_asan(void **state)
-{
-	static const struct {
-		const char *user, *value, *stripped;
-	} CASES[] = {
-		{NULL, ASAN_VALUE, ""},
-		{"", ASAN_VALUE, ""},
-		{"detect_leaks=0", "detect_leaks=0:" ASAN_VALUE, "detect_leaks=0"},
-		{"verify_asan_link_order=1", "verify_asan_link_order=1:" ASAN_VALUE, "verify_asan_link_order=1"},
-		{"a=b:" ASAN_VALUE, "a=b:" ASAN_VALUE, "a=b"},
-	};
-	char out[256], again[256];
-	(void)state;
-	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
-		assert_int_equal(inject_asan(CASES[i].user, out, sizeof(out)), 0);
-		assert_string_equal(out, CASES[i].value);
-		assert_int_equal(inject_asan_strip(out, again, sizeof(again)), 0);
-		assert_string_equal(again, CASES[i].stripped);
-	}
-	assert_int_equal(inject_asan("a=b", out, sizeof("a=b:" ASAN_VALUE) - 1), -1);
-	assert_int_equal(inject_asan_strip("a=b", out, 3), -1);
-	assert_int_equal(inject_env_list("ASAN_OPTIONS=c=d;A=1", &(struct inject_user){NULL, "a=b"}, &TRACER, out, sizeof(out)), 0);
-	assert_string_equal(out, "A=1;LD_PRELOAD=" LIB ";ASAN_OPTIONS=c=d:" ASAN_VALUE ";PRECEDENT_TRACE_DIR=/s/1/2");
-	assert_int_equal(inject_env_list(NULL, &(struct inject_user){NULL, "a=b"}, &TRACER, out, sizeof(out)), 0);
-	assert_string_equal(out, "LD_PRELOAD=" LIB ";ASAN_OPTIONS=a=b:" ASAN_VALUE ";PRECEDENT_TRACE_DIR=/s/1/2");
-	assert_int_equal(inject_env_list(NULL, &(struct inject_user){NULL, "a=b;c"}, &TRACER, out, sizeof(out)), -1);
-}
-
 static void test_env_list(void **state)
 {
 	static const struct {
 		const char *list, *preload, *value;
 	} CASES[] = {
-		{NULL, NULL, "LD_PRELOAD=" LIB ";" ASAN ";PRECEDENT_TRACE_DIR=/s/1/2"},
-		{"", "", "LD_PRELOAD=" LIB ";" ASAN ";PRECEDENT_TRACE_DIR=/s/1/2"},
-		{NULL, "/x.so", "LD_PRELOAD=" LIB ":/x.so;" ASAN ";PRECEDENT_TRACE_DIR=/s/1/2"},
-		{"A=1;B;;C=x y", NULL, "A=1;B;C=x y;LD_PRELOAD=" LIB ";" ASAN ";PRECEDENT_TRACE_DIR=/s/1/2"},
-		{"LD_PRELOAD=/l.so;A=1", "/x.so", "A=1;LD_PRELOAD=" LIB ":/l.so;" ASAN ";PRECEDENT_TRACE_DIR=/s/1/2"},
-		{"LD_PRELOAD", "/x.so", "LD_PRELOAD=" LIB ":/x.so;" ASAN ";PRECEDENT_TRACE_DIR=/s/1/2"},
-		{"PRECEDENT_TRACE_DIR=/s/1/1;LD_PRELOAD=" LIB, NULL, "LD_PRELOAD=" LIB ";" ASAN ";PRECEDENT_TRACE_DIR=/s/1/2"},
-		{"LD_PRELOADER=1", NULL, "LD_PRELOADER=1;LD_PRELOAD=" LIB ";" ASAN ";PRECEDENT_TRACE_DIR=/s/1/2"},
+		{NULL, NULL, "LD_PRELOAD=" LIB ";PRECEDENT_TRACE_DIR=/s/1/2"},
+		{"", "", "LD_PRELOAD=" LIB ";PRECEDENT_TRACE_DIR=/s/1/2"},
+		{NULL, "/x.so", "LD_PRELOAD=" LIB ":/x.so;PRECEDENT_TRACE_DIR=/s/1/2"},
+		{"A=1;B;;C=x y", NULL, "A=1;B;C=x y;LD_PRELOAD=" LIB ";PRECEDENT_TRACE_DIR=/s/1/2"},
+		{"LD_PRELOAD=/l.so;A=1", "/x.so", "A=1;LD_PRELOAD=" LIB ":/l.so;PRECEDENT_TRACE_DIR=/s/1/2"},
+		{"LD_PRELOAD", "/x.so", "LD_PRELOAD=" LIB ":/x.so;PRECEDENT_TRACE_DIR=/s/1/2"},
+		{"PRECEDENT_TRACE_DIR=/s/1/1;LD_PRELOAD=" LIB, NULL, "LD_PRELOAD=" LIB ";PRECEDENT_TRACE_DIR=/s/1/2"},
+		{"LD_PRELOADER=1", NULL, "LD_PRELOADER=1;LD_PRELOAD=" LIB ";PRECEDENT_TRACE_DIR=/s/1/2"},
 	};
 	char out[256];
 	(void)state;
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
-		assert_int_equal(inject_env_list(CASES[i].list, &(struct inject_user){CASES[i].preload, NULL}, &TRACER, out, sizeof(out)), 0);
+		assert_int_equal(inject_env_list(CASES[i].list, CASES[i].preload, LIB, "/s/1/2", NULL, out, sizeof(out)), 0);
 		assert_string_equal(out, CASES[i].value);
 	}
-	assert_int_equal(inject_env_list("A=1", &NOBODY, &TRACER, out, 40), -1);
-	assert_int_equal(inject_env_list("A=1", &NOBODY, &TRACER, out, 0), -1);
-	assert_int_equal(inject_env_list(NULL, &(struct inject_user){"/a;b.so", NULL}, &TRACER, out, sizeof(out)), -1);
+	assert_int_equal(inject_env_list("A=1", NULL, LIB, "/s/1/2", NULL, out, 40), -1);
+	assert_int_equal(inject_env_list("A=1", NULL, LIB, "/s/1/2", NULL, out, 0), -1);
+	assert_int_equal(inject_env_list(NULL, "/a;b.so", LIB, "/s/1/2", NULL, out, sizeof(out)), -1);
 }
 
 static void test_strip(void **state)
@@ -117,8 +84,6 @@ static void test_strip(void **state)
 		{"A=1;LD_PRELOAD=" LIB ":/x.so;PRECEDENT_TRACE_DIR=/s/1/2;B=2", NULL, "A=1;LD_PRELOAD=/x.so;B=2"},
 		{"A=1;LD_PRELOAD=" LIB ";B=2", NULL, "A=1;B=2"},
 		{"LD_PRELOAD;A", NULL, "LD_PRELOAD;A"},
-		{"A=1;" ASAN ";B=2", NULL, "A=1;B=2"},
-		{"ASAN_OPTIONS=a=b:" ASAN_VALUE, NULL, "ASAN_OPTIONS=a=b"},
 	};
 	char out[256];
 	(void)state;
@@ -132,9 +97,9 @@ static void test_strip(void **state)
 	}
 	/* What is put in comes out again. */
 	char in[256];
-	assert_int_equal(inject_env_list("A=1", &(struct inject_user){"/x.so", "a=b"}, &TRACER, in, sizeof(in)), 0);
+	assert_int_equal(inject_env_list("A=1", "/x.so", LIB, "/s/1/2", NULL, in, sizeof(in)), 0);
 	assert_int_equal(inject_env_list_strip(in, out, sizeof(out)), 0);
-	assert_string_equal(out, "A=1;LD_PRELOAD=/x.so;ASAN_OPTIONS=a=b");
+	assert_string_equal(out, "A=1;LD_PRELOAD=/x.so");
 	assert_int_equal(inject_env_list_strip("A=1;B=2", out, 5), -1);
 	assert_int_equal(inject_preload_strip("/x.so", out, 0), -1);
 }
@@ -396,7 +361,7 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_preload),	 cmocka_unit_test(test_asan), cmocka_unit_test(test_env_list),      cmocka_unit_test(test_strip),
+		cmocka_unit_test(test_preload),	 cmocka_unit_test(test_env_list),      cmocka_unit_test(test_strip),
 		cmocka_unit_test(test_launch_daemons), cmocka_unit_test(test_scripts_with_own_preload),
 		cmocka_unit_test(test_library),	 cmocka_unit_test(test_spool_job),     cmocka_unit_test(test_hostile_spool),
 		cmocka_unit_test(test_spool_as_root), cmocka_unit_test(test_note),  cmocka_unit_test(test_nodes),
