@@ -193,19 +193,21 @@ static int predict_in(const char *dir, const char *trace, char *const cmd[], con
 
 static int trace_command(char *const cmd[], const char *file)
 {
-	struct errbuf err;
+	struct errbuf said, err;
 	char ended[512];
 	struct trace *t;
-	int rc = trace_run(cmd, file, NULL, &err);
+	int rc = trace_run(cmd, file, NULL, &said);
 	enum command_left left;
 
 	if (rc < 0)
-		return cli_fail("%s", err.text);
+		return cli_fail("%s", said.text);
 	t = trace_open(file, &err);
 	left = !t ? LEFT_NOTHING : trace_is_partial(t) ? LEFT_PARTIAL : LEFT_WHOLE;
 	trace_close(t);
 	if (rc == 0 && left == LEFT_WHOLE)
 		return 0;
+	if (left == LEFT_NOTHING && said.text[0])
+		return cli_fail("nothing to predict: %s", said.text);
 	command_how_ended(cmd, rc, left, ended, sizeof(ended));
 	return cli_fail("nothing to predict: %s%s", ended,
 			left == LEFT_WHOLE ? "; if its run counts, use 'precedent trace' and 'precedent predict TRACE'" : "");

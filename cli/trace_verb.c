@@ -133,6 +133,21 @@ static void salvage(const char *dir, const char *path, int rc)
 	free(run);
 }
 
+/* What the first rank that had a word has said: "RUN: word" is a line of tracer.err. */
+static void read_word(const char *dir, struct errbuf *err)
+{
+	char path[PATH_MAX], line[sizeof(err->text)], *word;
+	FILE *f = NULL;
+
+	err->text[0] = '\0';
+	if (snprintf(path, sizeof(path), "%s/tracer.err", dir) < (int)sizeof(path))
+		f = fopen(path, "re");
+	if (f && fgets(line, sizeof(line), f) && (word = strstr(line, ": ")))
+		err_set(err, "%.*s", (int)strcspn(word + 2, "\n"), word + 2);
+	if (f)
+		fclose(f);
+}
+
 /* Ctrl-C reaches the command by itself; what is sent to us alone is passed on: either way we stay to see its end. */
 static void pass_on(int signal)
 {
@@ -176,8 +191,10 @@ int trace_run(char *const cmd[], const char *file, const char *log, struct errbu
 
 	outlive_command();
 	rv = cli_run(cmd, env, log, 0, err);
-	if (rv >= 0)
+	if (rv >= 0) {
 		salvage(markers, path, rv);
+		read_word(markers, err);
+	}
 	cli_remove_dir(markers);
 out:
 	free(markers);
@@ -225,9 +242,14 @@ static int run(char *const cmd[], const char *file, bool quiet)
 		char ended[512];
 
 		command_how_ended(cmd, rc, LEFT_NOTHING, ended, sizeof(ended));
-		cli_fail("no trace: %s", ended);
+		if (err.text[0])
+			cli_fail("%s", err.text);
+		else
+			cli_fail("no trace: %s", ended);
 		return rc ? rc : 1;
 	}
+	if (err.text[0])
+		cli_fail("%s", err.text);
 	if (!quiet && describe(file, cmd, rc, &err) < 0)
 		return cli_fail("%s", err.text);
 	return rc;

@@ -181,7 +181,7 @@ static bool untraced_reason(const struct follow_env *env, const struct store_run
 		snprintf(reason, size, "no trace: the job could not be traced: %.150s/%u/%u/untraced.txt says why", spool,
 			 run->uid, run->jobid);
 	else if (l->signs & SPOOL_COMPLAINED)
-		snprintf(reason, size, "no trace: it could not be written: %.150s/%u/%u/tracer.err says why", spool,
+		snprintf(reason, size, "no trace: the tracer gave up: %.150s/%u/%u/tracer.err says why", spool,
 			 run->uid, run->jobid);
 	else if (l->signs & SPOOL_BEGUN)
 		snprintf(reason, size, "no trace: the program called MPI_Init but never MPI_Finalize");

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#define LOADER_HOST_VERSION 1
+#define LOADER_HOST_VERSION 2
 #define LOADER_TRACER_BEGIN "precedent_tracer_begin"
 
 struct loader_host {
@@ -21,6 +21,9 @@ struct loader_host {
 	void *(*object)(const char *name);
 	/* What to call in place of a function that no library has: it returns an error. */
 	void *(*missing)(const char *name);
+	/* The path of a library whose calls of MPI lead past the loader into the MPI library, or NULL: one that was opened
+	 * with RTLD_DEEPBIND sees its own dependencies before what was preloaded. */
+	const char *(*passing)(void);
 };
 
 /* Of a tracer: use this host. -1 when it cannot; then the program runs without a tracer. */

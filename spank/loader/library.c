@@ -26,6 +26,10 @@ static dlsym_function *real_dlsym;
 
 struct dynamic {
 	uintptr_t strings, symbols, gnu_hash, soname;
+	struct relocations {
+		const ElfW(Rela) *of;
+		size_t bytes;
+	} functions, data;
 };
 
 /* The GNU C library has put addresses into the table, musl leaves it as it is in the file. */
@@ -51,6 +55,14 @@ static struct dynamic read_dynamic(const struct dl_phdr_info *info)
 			out.gnu_hash = address_of(info, d->d_un.d_ptr);
 		else if (d->d_tag == DT_SONAME)
 			out.soname = d->d_un.d_val;
+		else if (d->d_tag == DT_JMPREL)
+			out.functions.of = (const void *)address_of(info, d->d_un.d_ptr);
+		else if (d->d_tag == DT_PLTRELSZ)
+			out.functions.bytes = d->d_un.d_val;
+		else if (d->d_tag == DT_RELA)
+			out.data.of = (const void *)address_of(info, d->d_un.d_ptr);
+		else if (d->d_tag == DT_RELASZ)
+			out.data.bytes = d->d_un.d_val;
 	}
 	return out;
 }
@@ -278,4 +290,50 @@ bool library_second_loader(void)
 bool library_is_mpi(const void *function)
 {
 	return free_find(free_base_name(object_path(function)), "libmpi") != NULL;
+}
+
+/* ---- calls that do not come to this loader ---- */
+
+#ifdef __x86_64__
+#define IS_CALL(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT)
+#else
+#define IS_CALL(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT)
+#endif
+
+/* Does one of them lead a function of MPI that this loader has an entry for into the MPI library itself? */
+static bool any_passes(const struct dl_phdr_info *info, const struct dynamic *d, const struct relocations *r)
+{
+	const ElfW(Sym) *symbol = (const void *)d->symbols;
+
+	for (size_t i = 0; r->of && i < r->bytes / sizeof(*r->of); i++) {
+		const ElfW(Sym) *s = &symbol[ELF64_R_SYM(r->of[i].r_info)];
+		const char *name = (const char *)d->strings + s->st_name;
+		void *const *slot = (void *const *)(info->dlpi_addr + r->of[i].r_offset);
+
+		if (IS_CALL(ELF64_R_TYPE(r->of[i].r_info)) && s->st_shndx == SHN_UNDEF && loader_has(name) && library_is_mpi(*slot))
+			return true;
+	}
+	return false;
+}
+
+static int note_passing(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const struct dynamic d = read_dynamic(info);
+	const char **path = data;
+
+	(void)size;
+	if (!info->dlpi_name || free_find(free_base_name(info->dlpi_name), "libmpi") || !d.strings || !d.symbols ||
+	    (!any_passes(info, &d, &d.functions) && !any_passes(info, &d, &d.data)))
+		return 0;
+	*path = info->dlpi_name;
+	return 1;
+}
+
+const char *library_passing(void)
+{
+	const char *path = NULL;
+
+	if (dl_iterate_phdr)
+		dl_iterate_phdr(note_passing, &path);
+	return path;
 }

@@ -41,6 +41,7 @@ static const struct loader_host host = {
 	.function = library_function,
 	.object = library_object,
 	.missing = missing,
+	.passing = library_passing,
 };
 
 static bool is_set(const char *name)
@@ -148,6 +149,11 @@ static uint32_t entry_of(const char *name)
 			hi = mid;
 	}
 	return loader_n;
+}
+
+bool loader_has(const char *name)
+{
+	return entry_of(name) < loader_n;
 }
 
 /*

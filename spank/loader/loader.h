@@ -27,6 +27,8 @@ void *loader_entry(uint32_t i);
 
 /* Where entry i leads; called by the entries of symbols.S until it is known. Never NULL. */
 void *loader_resolve(uint32_t i);
+/* Is there an entry of this name? */
+bool loader_has(const char *name);
 /* The answer to dlsym for a name that begins like one of MPI's, of a library's handle. */
 void *loader_dlsym(void *handle, const char *name);
 /* Called by AddressSanitizer's library where there is one. */
@@ -47,6 +49,8 @@ const char *library_own_path(void);
 bool library_second_loader(void);
 /* Does a function lie in an MPI library? */
 bool library_is_mpi(const void *function);
+/* See host.h. */
+const char *library_passing(void);
 /* The C library's dlsym, or the next one behind this loader; NULL: there is none. */
 void *loader_real_dlsym(void);
 /* What it says of a name; asked in the name of this loader. */

@@ -45,9 +45,9 @@ static void send_token(int to, int tag)
 	mpi.Send(NULL, 0, MPI_BYTE, to, tag, mpi.world);
 }
 
-static int await_token(int from, int a, int b, bool (*on)(const struct run *r), const struct run *r)
+static int await_token(int from, int a, int b, int patience_s, bool (*on)(const struct run *r), const struct run *r)
 {
-	int tag = agree_await(mpi.world, from, a, b, PATIENCE_S, on, r);
+	int tag = agree_await(mpi.world, from, a, b, patience_s, on, r);
 
 	if (tag >= 0)
 		mpi.Recv(NULL, 0, MPI_BYTE, from, tag, mpi.world, MPI_STATUS_IGNORE);
@@ -67,7 +67,8 @@ static void refuse(const struct run *r, const int32_t *present, int64_t n)
 	else
 		snprintf(text, sizeof(text), "no trace: the tracer is present in %lld of %d ranks only", (long long)n,
 			 r->world_size);
-	launch_report(r, text);
+	if (n < r->world_size)
+		launch_report(r, text);
 	launch_unmark(r);
 }
 
@@ -78,7 +79,7 @@ static bool agree_root(const struct run *r, bool able)
 	bool all = n == r->world_size && able;
 
 	if (!all) {
-		refuse(r, present, able ? n : 0);
+		refuse(r, present, n);
 		free(present);
 		return false;
 	}
@@ -86,7 +87,7 @@ static bool agree_root(const struct run *r, bool able)
 	for (int i = 1; i < r->world_size; i++)
 		send_token(i, TAG_GO);
 	for (int i = 1; i < r->world_size; i++)
-		all = all && await_token(i, TAG_READY, TAG_READY, NULL, r) == TAG_READY;
+		all = all && await_token(i, TAG_READY, TAG_READY, PATIENCE_S, NULL, r) == TAG_READY;
 	launch_unmark(r); /* not earlier: the others look for the first marker when they arrive */
 	for (int i = 1; i < r->world_size; i++)
 		send_token(i, all ? TAG_COMMIT : TAG_CANCEL);
@@ -105,10 +106,11 @@ bool agree(const struct run *r, bool able)
 		return agree_root(r, able);
 	if (!launch_root_present(r)) {
 		launch_unmark(r);
+		await_token(0, TAG_NO_GO, TAG_NO_GO, 0, NULL, r); /* sent before the marker went */
 		return false;
 	}
-	if (await_token(0, TAG_GO, TAG_NO_GO, launch_root_present, r) != TAG_GO)
+	if (await_token(0, TAG_GO, TAG_NO_GO, PATIENCE_S, launch_root_present, r) != TAG_GO)
 		return false;
 	send_token(0, TAG_READY);
-	return await_token(0, TAG_COMMIT, TAG_CANCEL, NULL, r) == TAG_COMMIT;
+	return await_token(0, TAG_COMMIT, TAG_CANCEL, PATIENCE_S, NULL, r) == TAG_COMMIT;
 }

@@ -14,7 +14,7 @@
 /* Empty messages on MPI_COMM_WORLD: where a program left a receive open, nothing can be overwritten. */
 enum { TAG_GO = 32700, TAG_NO_GO, TAG_READY, TAG_COMMIT, TAG_CANCEL, TAG_PING, TAG_PONG };
 
-/* True on all ranks, or on none. A rank 0 that is not able (no memory) says no. */
+/* True on all ranks, or on none. A rank 0 that is not able says no, and has said why. */
 bool agree(const struct run *r, bool able);
 
 /* Wait until a message with tag a or b is there; the tag, or -1 when the patience of that many seconds ends or `on`

@@ -308,6 +308,19 @@ static void measure_ticks(struct run *r)
 			   (uint64_t)(int64_t)((double)(int64_t)(r->start_ticks - r->start.real_tick) * r->ns_per_tick);
 }
 
+/* A trace without some of the calls would be taken for the whole. Rank 0 looks in its own process and speaks for all. */
+static bool every_call_seen(const struct run *r)
+{
+	const char *path = mpilib_passing();
+	static char text[PATH_MAX + 128]; /* not on the stack, which may be small */
+
+	if (!path)
+		return true;
+	snprintf(text, sizeof(text), "no trace: MPI calls of %s cannot be recorded, as it was opened with RTLD_DEEPBIND", path);
+	launch_report(r, text);
+	return false;
+}
+
 enum gathered gather_trace(struct run *r)
 {
 	char *hosts = NULL;
@@ -318,8 +331,11 @@ enum gathered gather_trace(struct run *r)
 	bool broken;
 
 	measure_ticks(r);
-	if (r->world_rank == 0)
+	if (r->world_rank == 0 && every_call_seen(r)) {
 		hosts = calloc((size_t)r->world_size, HOST_BYTES);
+		if (!hosts)
+			launch_report(r, "no trace: no memory");
+	}
 	if (!agree(r, r->world_rank || hosts) || mpi.Comm_dup(mpi.world, &c) != MPI_SUCCESS) {
 		offsets_free();
 		free(hosts);

@@ -147,7 +147,8 @@ void launch_read(struct run *r)
 			slash[slash == r->dir] = '\0';
 		else
 			snprintf(r->dir, sizeof(r->dir), ".");
-		if (dir && *dir == '/' && strlen(dir) < sizeof(r->dir) - 600)
+		r->aloud = !dir || *dir != '/' || strlen(dir) >= sizeof(r->dir) - 600;
+		if (!r->aloud)
 			snprintf(r->dir, sizeof(r->dir), "%s", dir);
 	} else if (dir && *dir && strlen(dir) < sizeof(r->dir) - 600) {
 		snprintf(r->dir, sizeof(r->dir), "%s", dir);
@@ -450,7 +451,7 @@ void launch_report(const struct run *r, const char *text)
 	static char path[PATH_MAX + 32];
 	int fd;
 
-	if (r->file[0]) {
+	if (r->aloud) {
 		dprintf(STDERR_FILENO, "precedent: %s\n", text);
 		return;
 	}

@@ -36,6 +36,11 @@ void *mpilib_missing(const char *name)
 	return host->missing(name);
 }
 
+const char *mpilib_passing(void)
+{
+	return host->passing();
+}
+
 /* What Fortran programs pass for constants that are addresses. Open MPI: the address of an object. MPICH's mpif.h and mpi:
  * of a variable in a common block, which its first Fortran call puts into a variable of the library. */
 static void load_fortran(void)

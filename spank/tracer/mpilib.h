@@ -32,6 +32,8 @@ void *mpilib_object(const char *name);
 void *mpilib_function(const char *name);
 /* What to call where there is none: it returns an error. */
 void *mpilib_missing(const char *name);
+/* The path of a library whose calls the tracer does not see, or NULL. */
+const char *mpilib_passing(void);
 
 /* A handle as a number: MPICH's are ints, half of them negative. */
 #define MPILIB_BITS(handle) \

@@ -32,6 +32,7 @@ struct run {
 	struct timespec marked;  /* when this rank left its marker, on the clock of the file system */
 	int thread_level;
 	int world_rank, world_size;
+	bool aloud;              /* what there is to say goes to standard error: no directory was given */
 	bool spawned;            /* by MPI_Comm_spawn of another program, whose trace is the one of the run */
 	/* As they were in MPI_Init: the program may change its environment and directory, or delete its file. */
 	char host[64], program[PATH_MAX];

@@ -194,8 +194,49 @@ int main(int argc, char **argv)
 	return 0;
 }
 C
+spew('plug.c', <<'C');
+#include <mpi.h>
+int plug_sum(void)
+{
+	int one = 1, sum = 0;
+
+	for (int i = 0; i < 10; i++)
+		MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	return sum;
+}
+C
+spew('deep.c', <<'C');
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	int mode = argc > 2 ? RTLD_NOW | RTLD_DEEPBIND : RTLD_NOW;
+	void *plug = dlopen(argv[1], mode);
+	int (*sum)(void) = plug ? (int (*)(void))dlsym(plug, "plug_sum") : NULL;
+
+	MPI_Init(&argc, &argv);
+	printf("%d\n", sum ? sum() : -1);
+	MPI_Finalize();
+	return 0;
+}
+C
 for my $library (@library) {
 	my $m = $mpi{$library};
+	subtest "$library: a library of the program, opened late" => sub {
+		my @built = map { run_command($m->{cc}, '-fPIC', '-o', @$_)->{rc} } ["plug_$library.so", '-shared', 'plug.c'],
+			["deep_$library", 'deep.c'];
+		is("@built", '0 0', 'the program is built');
+		is_undisturbed($library, 2, 20, "$here/deep_$library", "$here/plug_$library.so");
+		# Its calls go past whatever is preloaded.
+		my ($traced) = is_undisturbed($library, 2, 0, "$here/deep_$library", "$here/plug_$library.so", 'deep');
+		is($traced->{trace}, undef, 'with RTLD_DEEPBIND there is no trace, which would lack its calls');
+		like($traced->{said}, qr/: no trace: MPI calls of \S*plug_\S+ cannot be recorded, as it was opened with RTLD_DEEPBIND$/, 'and a reason');
+		my $r = precedent('trace', '-o', 'deep.ptrace', '--', @{$m->{run}}, '-n', 2, "$here/deep_$library", "$here/plug_$library.so", 'deep');
+		is(scalar(my @line = $r->{err} =~ /^precedent: no trace: MPI calls of .*/mg), 1, 'which precedent trace says');
+		is(scalar(@line = $r->{err} =~ /^precedent: /mg), 1, 'and nothing else');
+	};
 	subtest "$library: C++ exceptions out of an error handler" => sub {
 		my $r = run_command($m->{cxx}, '-O1', '-o', "throws_$library", 'throws.cc');
 		is($r->{rc}, 0, 'the program is built') or diag $r->{err};

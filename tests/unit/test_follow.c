@@ -132,7 +132,7 @@ static void test_signs_of_an_attempt(void **state)
 		const char *file, *reason;
 	} cases[] = {
 		{".present.1.slurm.pmix.1.0.root", "called MPI_Init but never MPI_Finalize"},
-		{"tracer.err", "could not be written: "},
+		{"tracer.err", "the tracer gave up: "},
 		{"untraced.txt", "could not be traced: "},
 	};
 
