@@ -131,6 +131,9 @@ static void read_launcher(struct run *r)
 	sanitise(id, r->id, sizeof(r->id));
 }
 
+/* Of DMTCP's library (checkpoints), which is preloaded into programs. */
+__attribute__((weak)) int dmtcp_is_enabled(void);
+
 void launch_read(struct run *r)
 {
 	const char *dir = getenv("PRECEDENT_TRACE_DIR"), *file = getenv("PRECEDENT_TRACE_FILE");
@@ -156,7 +159,10 @@ void launch_read(struct run *r)
 		return;
 	}
 	read_launcher(r);
-	r->wanted = true;
+	if (!dmtcp_is_enabled || !dmtcp_is_enabled())
+		r->wanted = true;
+	else if (r->rank <= 0)
+		launch_report(r, "no trace: the program runs under DMTCP, which may stop it and go on with it another day");
 }
 
 int launch_host(char *host, size_t size)

@@ -342,6 +342,16 @@ for my $library (@library) {
 	};
 }
 
+# ---- what a checkpoint of a process would have to restore is not there ----
+subtest 'a program under DMTCP' => sub {
+	spew('dmtcp.c', 'int dmtcp_is_enabled(void) { return 1; }'); # as its library, which is preloaded into programs
+	is(run_command('cc', '-shared', '-fPIC', '-o', 'libdmtcp.so', 'dmtcp.c')->{rc}, 0, 'a library like that of DMTCP');
+	my $r = run_ranks($library[0], 2, ["LD_PRELOAD=$loader:$here/libdmtcp.so"], $library[0] eq 'mpich' ? "$build/tests/programs-mpich/ring" : program('ring'));
+	is($r->{rc}, 0, 'the program runs') or diag $r->{err};
+	is($r->{trace}, undef, 'without a trace');
+	is(scalar(() = $r->{said} =~ /: no trace: the program runs under DMTCP/g), 1, 'one rank says why');
+};
+
 # ---- the run is the one that was started, whichever of its processes ends last ----
 subtest 'processes that a program starts' => sub {
 	my @run = (qw(mpirun --oversubscribe -n 2), program('calls_dyn'), 'spawn');
