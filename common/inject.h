@@ -20,7 +20,7 @@
 
 #define INJECT_ENV_LIST          "OMPI_MCA_mca_base_env_list"
 #define INJECT_ENV_LIST_INTERNAL "OMPI_MCA_mca_base_env_list_internal"
-/* Marks a job: "1" traced, "0" not after all. Steps get variables that begin so, whatever their --export says. */
+/* Marks a job: "1" traced, "0" not after all. Steps get variables that begin with SLURM_ under any --export. */
 #define INJECT_MARK              "SLURM_PRECEDENT_TRACE"
 #define INJECT_LIBRARY_NAME      "libprecedent_trace.so"
 #define INJECT_VALUE_MAX         8192 /* longest environment value that is handled */

@@ -21,8 +21,8 @@ struct loader_host {
 	void *(*object)(const char *name);
 	/* What to call in place of a function that no library has: it returns an error. */
 	void *(*missing)(const char *name);
-	/* The path of a library whose calls of MPI lead past the loader into the MPI library, or NULL: one that was opened
-	 * with RTLD_DEEPBIND sees its own dependencies before what was preloaded. */
+	/* The path of a library whose calls of MPI lead past the loader into the MPI library, or NULL. A library that was
+	 * opened with RTLD_DEEPBIND sees its own dependencies before all that was preloaded. */
 	const char *(*passing)(void);
 };
 
