@@ -165,4 +165,62 @@ for my $library (qw(openmpi mpich)) {
 	};
 }
 
+# Fortran has no NULL: handles that are null, and values that no message has.
+spew('refused.f90', <<'F');
+program refused
+  use mpi
+  implicit none
+  integer :: e, r, rs(2), st(MPI_STATUS_SIZE), sts(MPI_STATUS_SIZE, 2), n, t
+  integer :: answer(20), idx, idxs(2), one
+  logical :: flag
+
+  call MPI_Init(e)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, e)
+  r = MPI_REQUEST_NULL
+  rs = MPI_REQUEST_NULL
+  answer = -1
+  one = 1
+  call MPI_Wait(r, st, answer(1))
+  call MPI_Waitall(2, rs, sts, answer(2))
+  call MPI_Waitany(2, rs, idx, st, answer(3))
+  call MPI_Testall(2, rs, flag, sts, answer(4))
+  call MPI_Waitsome(2, rs, n, idxs, sts, answer(5))
+  call MPI_Testsome(2, rs, n, idxs, sts, answer(6))
+  call MPI_Request_free(r, answer(7))
+  call MPI_Start(r, answer(8))
+  call MPI_Startall(2, rs, answer(9))
+  t = MPI_DATATYPE_NULL
+  call MPI_Type_free(t, answer(10))
+  t = MPI_COMM_NULL
+  call MPI_Comm_free(t, answer(11))
+  t = MPI_OP_NULL
+  call MPI_Op_free(t, answer(12))
+  t = MPI_GROUP_NULL
+  call MPI_Group_free(t, answer(13))
+  call MPI_Send(one, -1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, answer(14))
+  call MPI_Send(one, 1, MPI_INTEGER, 77, 0, MPI_COMM_WORLD, answer(15))
+  call MPI_Send(one, 1, MPI_INTEGER, 0, -5, MPI_COMM_WORLD, answer(16))
+  call MPI_Send(one, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD, answer(17))
+  call MPI_Send(one, 1, MPI_INTEGER, 0, 0, MPI_COMM_NULL, answer(18))
+  do n = 1, 18
+    call MPI_Error_class(answer(n), answer(n), e)
+  end do
+  print *, answer
+  call MPI_Finalize(e)
+end program
+F
+for my $library (qw(openmpi mpich)) {
+	my $fc = "mpifort.$library";
+	-e "$build/libprecedent_trace_$library.so" && run_command($fc, '--version')->{rc} == 0 or next;
+	subtest "$library: Fortran" => sub {
+		my $r = run_command($fc, '-w', '-fallow-argument-mismatch', '-o', "refused_$library", 'refused.f90');
+		is($r->{rc}, 0, 'the program is built') or diag $r->{err};
+		my $plain = run_command("./refused_$library");
+		my $traced = precedent('trace', '-o', "refused_$library.ptrace", '--', "./refused_$library");
+		is($plain->{rc}, 0, 'it runs');
+		cmp_ok(scalar(grep { $_ > 0 } split ' ', $plain->{out}), '>', 6, 'the library refuses many calls');
+		is("$traced->{rc} $traced->{out}", "$plain->{rc} $plain->{out}", 'and answers as without the tracer');
+	};
+}
+
 done_testing;
