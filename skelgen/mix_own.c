@@ -3,6 +3,7 @@
 #include "skelgen/mix_own.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,12 +182,13 @@ static uint32_t straight(const struct mix_body *b, const struct own_instruction 
 static int make_loop(const struct mix_body *b, uint32_t n, const struct mix_course *course, const struct areas *areas,
 		     const struct own_instruction *in, struct buf *code, struct own_made *made, struct skel_own *own)
 {
-	struct mix_body *plain = malloc(sizeof(*plain));
+	const size_t size = offsetof(struct mix_body, op) + n * sizeof(b->op[0]); /* a body has room for no more than it needs */
+	struct mix_body *plain = malloc(size);
 	struct own_loop loop;
 	int rv = plain ? 1 : -1;
 
 	if (plain) {
-		*plain = *b;
+		memcpy(plain, b, size);
 		plain->n = n;
 	}
 	if (plain && own_loop_plan(plain, areas->walk, areas->area, areas->n, course->reg, course->row, &loop))
