@@ -12,10 +12,13 @@
 #include "trace/fold.h"
 
 #define ABSORB_TRIES 8
-#define FOLD_TRIES   16
+#define FOLD_TRIES   8 /* with 4 to 16 of them streams fold alike; each costs a miss of the cache in one that does not fold */
 #define PREV_SLOTS   65536u /* where an item was last seen on the stack; power of two */
 #define STACK_CAP    (1u << 20)
 #define POWERS       1024u      /* powers of the prefix hash's base that are held */
+#define BLOCK        4096u      /* symbols after which the fold looks whether it is worth looking for windows */
+#define POOR         (BLOCK / 4) /* items that a block adds where it is not: a file of them is hardly smaller than of symbols */
+#define PAUSE_MAX    15u        /* blocks without looking, for each with: most of the cost is gone, and a loop is found in time */
 #define NONE         UINT32_MAX
 
 struct entry {
@@ -41,6 +44,10 @@ struct fold {
 	struct buf done;
 	uint64_t n_done;
 	uint64_t length, hash;
+	/* Streams that do not fold, as of random places in windows, would cost most: at each symbol every try misses the cache.
+	 * So after a poor block no windows are looked for in some blocks, after the next poor one in twice as many. */
+	uint64_t items_before; /* at the start of the block */
+	uint32_t pause, pause_left;
 	bool failed;
 	uint64_t power[POWERS];
 };
@@ -362,6 +369,22 @@ static int make_room(struct fold *f)
 	return 0;
 }
 
+/* After each block: are windows worth looking for? */
+static __attribute__((noinline)) void judge(struct fold *f)
+{
+	uint64_t now = fold_items(f);
+
+	if (f->pause_left) {
+		f->pause_left--;
+	} else if (now > f->items_before + POOR) {
+		f->pause = 2 * f->pause + 1 < PAUSE_MAX ? 2 * f->pause + 1 : PAUSE_MAX;
+		f->pause_left = f->pause;
+	} else {
+		f->pause = 0;
+	}
+	f->items_before = now;
+}
+
 void fold_push(struct fold *f, uint32_t sym)
 {
 	if (f->failed || (f->n >= f->cap && make_room(f) < 0)) {
@@ -371,8 +394,10 @@ void fold_push(struct fold *f, uint32_t sym)
 	f->length++;
 	f->hash = trace_hash_step(f->hash, sym);
 	put_top(f, (struct fold_item){.key = sym, .count = 1});
-	while (join(f) || absorb(f) || fold_window(f))
+	while (join(f) || absorb(f) || (!f->pause_left && fold_window(f)))
 		;
+	if (f->length % BLOCK == 0)
+		judge(f);
 }
 
 /* A body as it was, with the index that it had. */

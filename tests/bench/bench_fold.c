@@ -41,9 +41,19 @@ static uint32_t random4(uint64_t i)
 	return (uint32_t)(i >> 60) & 3;
 }
 
+/* Of a program that goes to random places, where a fold finds nothing. */
+static uint32_t random2048(uint64_t i)
+{
+	i *= 0x9e3779b97f4a7c15ull;
+	i ^= i >> 29;
+	i *= 0xbf58476d1ce4e5b9ull;
+	return (uint32_t)(i >> 53);
+}
+
 int main(void)
 {
 	run("nested loops", 100000000, loopy);
 	run("random, 4 letters", 10000000, random4);
+	run("random, 2048 letters", 10000000, random2048);
 	return 0;
 }

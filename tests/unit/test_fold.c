@@ -239,12 +239,33 @@ static void test_malformed(void **state)
 	fold_destroy(f);
 }
 
+/* In text that does not fold windows are looked for now and then: what folds afterwards is found in time. */
+static void test_loops_after_random_text(void **state)
+{
+	struct text t = {0};
+	uint64_t items;
+
+	(void)state;
+	for (int i = 0; i < 300000; i++)
+		put(&t, rnd(2048));
+	items = round_trip(&t, 2048);
+	for (uint32_t i = 0; i < 1000000; i++)
+		put(&t, i % 700);
+	assert_in_range(round_trip(&t, 2048), items, items + 16 * 4096);
+	for (int i = 0; i < 3; i++) /* as long as a pause, and longer */
+		for (uint32_t k = 0; k < 100000; k++)
+			put(&t, 2048 + k);
+	assert_in_range(round_trip(&t, 110000), items + 100000, items + 100000 + 3 * 16 * 4096);
+	free(t.sym);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_empty_and_small), cmocka_unit_test(test_loops_fold),
 		cmocka_unit_test(test_random_programs), cmocka_unit_test(test_random_text),
 		cmocka_unit_test(test_flush), cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_loops_after_random_text),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
