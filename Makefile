@@ -106,7 +106,7 @@ PROG_F    := $(wildcard tests/programs/*.f90)
 PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
              $(patsubst tests/programs/%.f90,$(B)/tests/programs/%,$(PROG_F)) \
              $(if $(MPICC_mpich),$(addprefix $(B)/tests/programs-mpich/,calls calls_f08 calls_h calls_mod endings heat heatf \
-               mprobe_threads poll quirks ring stuck threads zero_counts))
+               mprobe_threads poll onesided quirks ring stuck threads zero_counts))
 
 .PHONY: fuzz all check check-fast check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install clean bootstrap programs
 .DELETE_ON_ERROR:

@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What tracing costs: an 8-byte message one way, begin and end, LAMMPS, multigrid in the cache (whose calls come every few
-# microseconds) and hpcc (which polls 34 million times), and the size of the trace; interleaved pairs.
+# microseconds), one-sided calls with nothing between them, and hpcc (which polls 34 million times), and the size of the trace;
+# interleaved pairs.
 use strict;
 use warnings;
 use FindBin;
@@ -38,6 +39,14 @@ my @mg = (build() . '/tests/programs/mg', 32, 8000);
 my $m = pairs($pairs, sub { wall(sub { mpirun(2, @mg) }) }, sub { wall(sub { traced("$dir/m.ptrace", 2, @mg) }) });
 printf "multigrid, mg 32 8000        untraced %.3f s    traced %.3f s    ratio %.3f +- %.3f, trace of %d KiB\n", @$m{qw(a b ratio spread)},
     (-s "$dir/m.ptrace") / 1024;
+
+my $calls = 4e6;
+for my $pattern (qw(halo table)) {
+	my @one = (build() . '/tests/programs/onesided', $pattern, $calls);
+	my $o = pairs($pairs, sub { wall(sub { mpirun(2, @one) }) }, sub { wall(sub { traced("$dir/o.ptrace", 2, @one) }) });
+	printf "one-sided, %-5s 4 M calls   untraced %.3f s    traced %.3f s    added %+.0f ns per call, trace of %d KiB\n", $pattern,
+	    @$o{qw(a b)}, 1e9 * $o->{diff} / $calls, (-s "$dir/o.ptrace") / 1024;
+}
 
 my $lu = build() . '/tests/programs/lu';
 traced("$dir/lu.ptrace", 2, $lu);

@@ -68,7 +68,7 @@ sub is_undisturbed {
 	is($traced->{out}, $plain->{out}, 'the same output');
 	is($traced->{err}, $plain->{err}, 'the same messages') if !$option{speaks};
 	if ($option{calls}) {
-		is(calls($traced->{trace}, 'MPI_Allreduce'), $option{calls}, 'every call is in the trace') or diag($traced->{said});
+		is(calls($traced->{trace}, $option{of} // 'MPI_Allreduce'), $option{calls}, 'every call is in the trace') or diag($traced->{said});
 		is(precedent('verify', $traced->{trace} // 'none')->{rc}, 0, 'and the trace is sound');
 	}
 	return ($traced, $plain);
@@ -97,6 +97,14 @@ for my $library (@library) {
 		subtest "$library: $mode, sampled by timers" => sub {
 			my ($traced) = is_undisturbed($library, 2, {calls => 100, before => [program('without_perf')]}, $quirks, $mode);
 			is(source($traced->{trace}), 'timer', 'there were timers');
+		};
+	}
+	# Calls at ever new places, and their order: a call site keeps so many places, and the trace is whole all the same.
+	for my $of (['halo', 'Put', 32_000], ['walk', 'Put', 35_568], ['table', 'Accumulate', 40_000], ['locks', 'Get', 13_334]) {
+		my ($pattern, $function, $calls) = @$of;
+		my $onesided = $library eq 'mpich' ? "$build/tests/programs-mpich/onesided" : program('onesided');
+		subtest "$library: one-sided, $pattern" => sub {
+			is_undisturbed($library, 2, {calls => $calls, of => "MPI_$function"}, $onesided, $pattern, 20_000);
 		};
 	}
 	# No call is in the trace that cannot be written; nothing is lost by that.
@@ -271,7 +279,10 @@ C
 	spew('main.go', <<'GO');
 package main
 
-import "runtime"
+import (
+	"os"
+	"runtime"
+)
 
 //extern begin
 func begin()
@@ -306,7 +317,7 @@ func main() {
 		<-c
 	}
 	runtime.GC()
-	println("done")
+	os.Stderr.WriteString("done\n") // at once: ranks share it
 	end()
 }
 GO
