@@ -51,7 +51,7 @@ void slurm_side_init(void)
 
 static int slurm_error(struct errbuf *errp, const char *what)
 {
-	int code = slurm_get_errno();
+	int code = errno;
 
 	return err_set(errp, "%s: %s", what, code ? slurm_strerror(code) : "unknown error");
 }
@@ -277,7 +277,7 @@ int slurm_side_jobs(const struct cluster_snapshot **snap, struct errbuf *errp)
 	int rv;
 
 	if (slurm_load_jobs(jobs_seen, &fresh, SHOW_ALL) != SLURM_SUCCESS) {
-		if (slurm_get_errno() != SLURM_NO_CHANGE_IN_DATA)
+		if (errno != SLURM_NO_CHANGE_IN_DATA)
 			return slurm_error(errp, "slurmctld gives no jobs");
 		snapshot.taken = now;
 		*snap = &snapshot;
@@ -441,7 +441,7 @@ static int op_arm(void *arg, uint32_t job_id, uint32_t before_s, struct errbuf *
 	t.trig_type = TRIGGER_TYPE_TIME;
 	t.offset = trigger_offset(before_s);
 	t.program = program;
-	if (slurm_set_trigger(&t) != SLURM_SUCCESS && slurm_get_errno() != ESLURM_TRIGGER_DUP)
+	if (slurm_set_trigger(&t) != SLURM_SUCCESS && errno != ESLURM_TRIGGER_DUP)
 		return slurm_error(errp, "slurmctld");
 	return 0;
 }

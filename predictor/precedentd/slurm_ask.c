@@ -104,9 +104,9 @@ int slurm_side_partitions(struct store *store, struct errbuf *errp)
 	int rv;
 
 	if (slurm_load_partitions(partitions_seen, &msg, SHOW_ALL) != SLURM_SUCCESS) {
-		if (slurm_get_errno() == SLURM_NO_CHANGE_IN_DATA)
+		if (errno == SLURM_NO_CHANGE_IN_DATA)
 			return 0;
-		return err_set(errp, "slurmctld gives no partitions: %s", slurm_strerror(slurm_get_errno()));
+		return err_set(errp, "slurmctld gives no partitions: %s", slurm_strerror(errno));
 	}
 	rv = partitions_keep(store, msg, errp);
 	if (!rv)
@@ -158,7 +158,7 @@ static int ask_will_run(void *arg, const struct cluster_submission *sub, int64_t
 	d.group_id = pw.pw_gid;
 	d.alloc_node = host;
 	if (slurm_job_will_run2(&d, &answer) != SLURM_SUCCESS || !answer) {
-		code = slurm_get_errno();
+		code = errno;
 		err_set(errp, "%s", slurm_strerror(code));
 		return is_silence(code) ? -1 : 0;
 	}
