@@ -6,7 +6,7 @@
 #   make demo            a real cluster, a real job twice, the prediction beside what happened
 #   make bench           the figures of the documentation
 #   make bench-accuracy  predictions on machines that skeletons have never seen: hours, on an idle machine; can be ended, and goes on
-#   make bench-model-experiments   the experiments with models of MODEL.md: minutes; can be ended, and goes on
+#   make bench-model-experiments   the experiments of doc/evaluation/models.md: minutes; can be ended, and goes on
 #   make install DESTDIR= prefix=/usr/local
 #   make fuzz FUZZ_SECONDS=60   coverage-guided fuzzing of the parsers (needs clang)
 #   make clean

@@ -15,7 +15,7 @@ use Testbed qw(run_command top build_dir);
 
 my $top = top();
 my %man = map { m{/([^/]+)\z} ? ($1 => slurp($_)) : () } glob "$top/man/*.[1-8]";
-my %document = map { m{/([^/]+)\z} ? ($1 => slurp($_)) : () } glob "$top/*.md";
+my %document = map { m{/([^/]+)\z} ? ($1 => slurp($_)) : () } glob "$top/*.md $top/doc/*/*.md";
 my @sources = grep { !/_page|svg/ } glob "$top/{cli,common,expert,plugin,predictor,predictor/*,predictor/model/*,skelgen,skelgen/*,spank,spank/*,trace,trace/*}/*.c";
 
 # ---- options ----

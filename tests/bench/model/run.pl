@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The experiments of MODEL.md. What has a result is not run again, so that a run that was ended goes on; prints the tables.
+# The experiments of doc/evaluation/models.md. An experiment that has a result is not run again: a run that was stopped goes on. Prints every prediction.
 use strict;
 use warnings;
 use FindBin;
@@ -22,7 +22,7 @@ my ($only, $again, $as_json, $help, $network, $write, $rounds, $traces);
 sub usage {
 	print {$_[0] ? *STDERR : *STDOUT} <<"TEXT";
 usage: run.pl [--only NAME,...] [--again] [--network] [--rounds N] [--dir DIR] [--json | --write FILE]
-Runs the experiments with models and prints their tables.
+Runs the experiments with models and prints every prediction.
   --only NAME,...  only these: @names
   --again          also those that have a result
   --network        the exchange of halos also over the slow network of a testbed (as root)
@@ -30,7 +30,7 @@ Runs the experiments with models and prints their tables.
   --traces DIR     keep the traces of own programs there, as RANKS-SIZE-ROUND
   --dir DIR        where results are kept ($dir)
   --json           the results as JSON instead of tables
-  --write FILE     put the tables into FILE (MODEL.md) instead
+  --write FILE     put summaries into FILE (doc/evaluation/models.md) instead
 TEXT
 	exit $_[0];
 }

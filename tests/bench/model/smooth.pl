@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# How smoothly the time of a program of MODEL.md goes with its size: what a law in the size is off by at least, whatever it is learnt from.
+# How smoothly the time of a program of doc/evaluation/models.md depends on its size: the least error of any smooth function of the size.
 #
 #   smooth.pl [--program lu] [--ranks 2,4,8] [--from 60] [--to 76] [--rounds 3] [--json]
 #

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Results of the experiments with models, as the tables of MODEL.md.
+# Tables of the experiments with models: every prediction for the terminal, summaries for doc/evaluation/models.md.
 package ModelTables;
 use strict;
 use warnings;
+use Bench qw(median);
 use Exporter 'import';
 
 our @EXPORT_OK = qw(tables tables_write);
@@ -65,7 +66,7 @@ sub own {
 	my ($r) = @_;
 	return table(['asked', 'ranks', 'learnt on', 'calls', 'sequence', 'values', 'predicted', 'interval', 'happened', 'error', 'noise', 'its skeleton', 'normal form'],
 		map { my $a = $_;
-			[$a->{size}, $a->{ranks} . ($a->{crowded} ? ' (crowded)' : ''), $a->{learnt}, $a->{calls} // '',
+			[$a->{size}, $a->{ranks} . ($a->{crowded} ? ' (oversubscribed)' : ''), $a->{learnt}, $a->{calls} // '',
 			$a->{refused} ? "refused: $a->{refused}" : "$a->{exact_ranks} of $a->{ranks} ranks",
 			$a->{refused} ? '' : "$a->{wrong} of $a->{values} others, $a->{unknown} not predicted",
 			$a->{refused} ? '' : seconds($a->{wall_s}), $a->{refused} ? '' : seconds($a->{low_s}) . ' to ' . seconds($a->{high_s}), seconds($a->{actual_s}),
@@ -75,14 +76,83 @@ sub own {
 		. "\n$r->{fitted}\n";
 }
 
+# ---- summaries ----
+
+sub lag_summary {
+	my ($r) = @_;
+	return table(['', 'learnt from', 'median error', 'largest error'],
+		['model of the algorithm', "$r->{runs} runs, every step", sprintf('%.1e', $r->{model_median}), sprintf('%.1e', $r->{model_worst})],
+		['the same model, up to 10 times the steps', '', '', sprintf('%.1e', $r->{far_worst})],
+		['direct approximation', "$r->{direct_runs} runs, inputs and result", sprintf('%.1e', $r->{direct_median}), sprintf('%.1e', $r->{direct_worst})]);
+}
+
+sub brusselator_summary {
+	my ($r) = @_;
+	return table(['K', 'predicted, one core', 'measured', 'measured, two cores', 'advice', 'of the normal form', 'faster'],
+		map { my $size = $_;
+			[$size->{k}, (map { seconds($size->{$_}) } qw(model_s one_s two_s)), (map { $size->{$_} ? 'two' : 'one' } qw(advice form_advice faster))] } @{$r->{sizes}});
+}
+
+sub plate_summary {
+	my ($r) = @_;
+	my @rows = (['model with inner variables', $r->{runs}, 'model_errors'], ['the same fit of total times', $r->{totals}, 'totals_errors'],
+		['normal form of total times', $r->{totals}, 'form_errors'], ['normal form of total times', $r->{runs}, 'form_few_errors'], ['noise of one run', '', 'noise']);
+	return table(['', 'runs learnt from', 'median error', 'largest error'],
+		map { [$_->[0], $_->[1], percent($r->{$_->[2]}{median}), percent($r->{$_->[2]}{worst})] } @rows);
+}
+
+sub halo_summary {
+	my ($r) = @_;
+	my $spread = sub { sprintf '%+.1f %% (%+.1f, %+.1f)', map { 100 * ($_ - 1) } @_ };
+	return table(['messages through', 'block', 'exchange every', 'change of time (quartiles)', 'noise (quartiles)', 'error / discretisation error'],
+		map { [$_->{through}, "$_->{columns} x $_->{rows}", $_->{every}, $spread->(@$_{qw(ratio ratio_low ratio_high)}),
+			$spread->(@$_{qw(noise noise_low noise_high)}), percent($_->{error} / $_->{discretisation})] } @{$r->{sizes}});
+}
+
+my @own_head = ('program', 'predicted', 'exact', 'values not predicted', 'median error', 'largest', 'noise', 'within interval', 'skeleton',
+	'normal form', 'load');
+
+# Median of the absolute errors of one kind of prediction, of the runs that have one.
+sub median_error {
+	my ($key, @asked) = @_;
+	my @error = map { abs($_->{$key} / $_->{actual_s} - 1) } grep { defined $_->{$key} } @asked;
+	return @error ? percent(median(@error)) : 'none';
+}
+
+# One row: the predictions of a program.
+sub own_summary {
+	my ($name, $r) = @_;
+	my @asked = @{$r->{asked}};
+	my @told = grep { !$_->{refused} } @asked;
+	my @exact = grep { $_->{exact_ranks} == $_->{ranks} && !$_->{wrong} } @told;
+	my @kept = grep { $_->{low_s} <= $_->{actual_s} && $_->{actual_s} <= $_->{high_s} } @told;
+	my @noise = map { $_->{noise} // () } @asked;
+	my ($unknown, $largest) = (0, 0);
+	for (@told) {
+		my $error = abs($_->{wall_s} / $_->{actual_s} - 1);
+		$unknown += $_->{unknown};
+		$largest = $error if $error > $largest;
+	}
+	return [$name, @told . '/' . @asked, @exact . '/' . @told, $unknown, median_error('wall_s', @told), percent($largest), @noise ? percent(median(@noise)) : '',
+		@kept . '/' . @told, median_error('skeleton_s', @asked), median_error('form_s', @asked), sprintf('%.1f', $r->{load})];
+}
+
+# The rows of the programs that have a result, and those of the others as they are in the text.
+sub own_rows {
+	my ($text, $result, @names) = @_;
+	my %row = map { /^\| (\w+) \|/ ? ($1 => "$_\n") : () } split /\n/, $text;
+	$row{$_->[0]} = '| ' . join(' | ', @$_) . " |\n" for map { own_summary($_, $result->{$_}) } grep { $result->{$_} } @names;
+	return table(\@own_head) . join '', map { $row{$_} // () } @names;
+}
+
+my @own = qw(heat lu cg ft mg sp bt is ep);
 my @parts = (
-	['lag', 'First-order lag by Euler\'s method', \&lag],
-	['brusselator', 'Going parallel: the Brusselator', \&brusselator],
-	['plate', 'Plate under a moving load', \&plate],
-	['halo', 'Halos: extrapolation instead of exchange', \&halo],
-	['network', 'Halos over 100 Mbit/s', \&halo],
-	['heat', 'Own: heat', \&own], ['lu', 'Own: lu', \&own], ['cg', 'Own: cg', \&own],
-	(map { [$_, "Own: $_", \&own] } qw(ft mg sp bt is ep)),
+	['lag', 'First-order lag by Euler\'s method', \&lag, \&lag_summary],
+	['brusselator', 'Going parallel: the Brusselator', \&brusselator, \&brusselator_summary],
+	['plate', 'Plate under a moving load', \&plate, \&plate_summary],
+	['halo', 'Halos: extrapolation instead of exchange', \&halo, \&halo_summary],
+	['network', 'Halos over 100 Mbit/s', \&halo, \&halo_summary],
+	(map { [$_, "Own: $_", \&own] } @own),
 );
 
 sub part {
@@ -90,21 +160,29 @@ sub part {
 	return $part->[2]->($r) . "\n" . note($r);
 }
 
-# tables({name => result}): text.
+# tables({name => result}): text, every prediction.
 sub tables {
 	my ($result) = @_;
 	return join "\n", map { "## $_->[1]\n\n" . part($_, $result->{$_->[0]}) } grep { $result->{$_->[0]} } @parts;
 }
 
-# tables_write(FILE, {name => result}): into the file, where it has the lines "<!-- NAME -->" and "<!-- end -->".
+# Replaces the text between the lines "<!-- NAME -->" and "<!-- end -->" by what $of makes of it; dies if there is no such place.
+sub place {
+	my ($file, $text, $name, $of) = @_;
+	$text =~ /^<!-- \Q$name\E -->\n(.*?)^<!-- end -->$/ms or die "$file has no place for $name: no line '<!-- $name -->' before a line '<!-- end -->'\n";
+	return substr($text, 0, $-[1]) . "\n" . $of->($1) . "\n" . substr($text, $+[1]);
+}
+
+# tables_write(FILE, {name => result}): the summaries into the places of a document. Without a result a summary stays as it is.
 sub tables_write {
 	my ($file, $result) = @_;
 	open my $f, '<', $file or die "$file: $!\n";
 	my $text = do { local $/; <$f> };
-	for my $part (grep { $result->{$_->[0]} } @parts) {
-		my $table = part($part, $result->{$part->[0]});
-		$text =~ s/(<!-- $part->[0] -->\n).*?(<!-- end -->)/$1\n$table\n$2/s or die "$file has no place for $part->[0]\n";
+	for my $part (grep { $_->[3] && $result->{$_->[0]} } @parts) {
+		my $r = $result->{$part->[0]};
+		$text = place($file, $text, $part->[0], sub { $part->[3]->($r) . sprintf "\nLoad average at the start: %.1f.\n", $r->{load} });
 	}
+	$text = place($file, $text, 'own', sub { own_rows($_[0], $result, @own) }) if grep { $result->{$_} } @own;
 	open $f, '>', "$file.new" or die "$file.new: $!\n";
 	print $f $text;
 	close $f or die "$file.new: $!\n";
