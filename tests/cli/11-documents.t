@@ -15,7 +15,7 @@ use Testbed qw(run_command top build_dir);
 
 my $top = top();
 my %man = map { m{/([^/]+)\z} ? ($1 => slurp($_)) : () } glob "$top/man/*.[1-8]";
-my %document = map { m{/([^/]+)\z} ? ($1 => slurp($_)) : () } glob "$top/*.md $top/doc/*/*.md";
+my %document = map { m{\A\Q$top\E/(.+)\z} ? ($1 => slurp($_)) : () } glob "$top/{,doc/,doc/*/}*.md";
 my @sources = grep { !/_page|svg/ } glob "$top/{cli,common,expert,plugin,predictor,predictor/*,predictor/model/*,skelgen,skelgen/*,spank,spank/*,trace,trace/*}/*.c";
 
 # ---- options ----
@@ -136,7 +136,8 @@ subtest 'pages, files and targets' => sub {
 	}
 	for my $name (sort keys %document) {
 		my @link = $document{$name} =~ /\]\((?!https?:|#)([^)#]+)/g;
-		is_deeply([grep { !-e "$top/$_" } @link], [], "$name: links");
+		my ($folder) = "$top/$name" =~ m{\A(.*)/};
+		is_deeply([grep { !-e "$folder/$_" } @link], [], "$name: links");
 		my @file = grep { !m{\Abuild/} } $document{$name} =~ m{`([a-z]+/[\w./-]+)`}g;
 		my @gone = grep { !-e "$top/$_" && !-e "$top/$_.c" && !-e "$top/$_.t" } @file;
 		is_deeply(\@gone, [], "$name: files");
