@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What better time limits are worth: the same jobs under the same scheduler, planned by requests, by the user's last two
- * runs, by Precedent's predictions with their measured errors, by the truth. See BENEFIT.md.
+ * runs, by Precedent's predictions with their measured errors, by the truth. See doc/evaluation/benefit.md.
  *
  *   backfill [OPTIONS]          workloads of the model, every combination, mean of the seeds with 95 % intervals
  *   backfill --swf FILE         a trace in Standard Workload Format
