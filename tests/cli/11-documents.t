@@ -205,7 +205,7 @@ subtest 'examples' => sub {
 	my ($examples) = $man{'precedent.1'} =~ /^\.SH EXAMPLES\n(.*?)^\.SH /ms;
 	$examples =~ s/\\-/-/g;
 	examples_run('precedent.1', 'heat', $examples);
-	my ($looking) = $document{'README.md'} =~ /^## Looking at a run\n(.*?)^## /ms;
+	my ($looking) = $document{'README.md'} =~ /^## Look at a run\n(.*?)^## /ms;
 	examples_run('README.md', 'app', $looking);
 };
 
