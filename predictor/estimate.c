@@ -16,7 +16,7 @@
 #define NOISE_SEEN    2.0 /* degrees of freedom of what a probe measures */
 #define NOISE_STUDENT 3.5
 #define NOISE_MOST    0.2
-#define HOME_CHANCE   0.5 /* partial execution at home was off by as much as a logarithm, and right elsewhere: ACCURACY.md */
+#define HOME_CHANCE   0.5 /* logarithm: a smaller error of a partial execution at home is chance (doc/evaluation/accuracy.md) */
 #define MIN_SIGMA	0.01
 #define MIX_DOUBT	0.35 /* of the best known mix: two of its kernels may have that much of each other's work */
 #define PAST_PRIOR	2.0  /* programs that the interval of a probe counts as, beside those that have run since */

@@ -26,7 +26,7 @@
 #   --machines   of home,cpu,network,both,unequal,here,qemu,valgrind; all but here, which is the home of the last two
 #   --small      the data for emulated processors everywhere, to see that all runs; to a file of its own
 #   --all-runs   runs count whether or not the cores are quiet, each at once: for hosts that never are; rows say how many were not
-#   --table      the tables of what the file has; --document writes them below the marker line of ACCURACY.md
+#   --table      all tables of the file, program by program; --document writes the short ones between the marker lines of doc/evaluation/accuracy.md
 #   --prune      leave only those lines in the file that the tables are made of: neither of another way nor before the latest five pairs
 #   --list       the programs and their data
 # Rows of another host are made by accuracy_remote.pl.

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The tables of ACCURACY.md, made of a results file (accuracy_machines.pl --table, --document), against figures computed here;
+# Tables of a results file (accuracy_machines.pl --table, and --document for doc/evaluation/accuracy.md), against figures computed here;
 # and how often a program is run for one time.
 use strict;
 use warnings;
@@ -20,7 +20,12 @@ use Testbed qw(run_command top);
 use Time::HiRes qw(time);
 
 my $dir = tempdir(CLEANUP => 1);
-my $marker = '<!-- What follows is written by accuracy_machines.pl --document. -->';
+
+# A place for a table in a document, with what stands there.
+sub place {
+	my ($table, $what) = @_;
+	return "<!-- table $table ranks: written by accuracy_machines.pl --document -->\n$what<!-- end of the table -->\n";
+}
 
 # A row whose skeleton errs by so much, of the present way unless another is given.
 sub row {
@@ -91,24 +96,51 @@ subtest 'ranks are apart' => sub {
 };
 
 subtest 'into the document' => sub {
-	my $rows = results('rows', row('cpu', 2, 0.05), {%{row('qemu', 2, 0)}, failed => 'it took too long'});
-	my $tables = machines('--table', '--results', $rows)->{out};
-	my $text = "# By hand\n\n| a | table |\n\n";
-	spill("$dir/doc.md", "$text$marker\n\nwhat was there\n");
-	for my $time (1, 2) {
-		is(machines('--document', "$dir/doc.md", '--results', $rows)->{rc}, 0, "written, time $time");
-		is(slurp("$dir/doc.md"), "$text$marker\n$tables", 'what is above stays, what is below is the table');
+	my $told = {skeleton => {mean => 10, lo => 9, hi => 11}, both => {mean => 10, lo => 0, hi => 11, refused => 'too uncertain'}};
+	my @of_lu = (program => 'lu', partial => 10.1, partial_probe => 1);
+	my $rows = results('rows', row('home', 2, 0.01), row('cpu', 2, 0.03), row('cpu', 2, -0.5, told => $told), row('cpu', 2, 0.04), row('cpu', 2, 0.07, @of_lu),
+		row('cpu', 4, 0.2), row('qemu', 2, 0.3), {%{row('network', 2, 0)}, failed => 'it took too long'});
+	my %table = (
+		'methods, 2' => ['| the traced nodes again | 1 | 1.0, 1.0 | - | - | - | - |', '| processor at 50 % | 2 | 5.0, 7.0 | 1.0, 1.0 | 10.0, 10.0 | 20.0, 20.0 | 50.0, 50.0 |'],
+		'methods, 4' => ['| processor at 50 % | 1 | 20.0, 20.0 | - | 10.0, 10.0 | 20.0, 20.0 | 50.0, 50.0 |'],
+		'pairs, 2' => ['| the traced nodes again | 1 | 1.0, 1.0 | 1 | 1 | 1 of 1 | 20.0 | 0 | 1 of 1 | 20.0 | 0 |',
+			'| processor at 50 % | 4 | 5.5, 50.0 | 2 | 3 | 4 of 4 | 20.0 | 0 | 3 of 3 | 20.0 | 1 |'],
+		'programs, 2' => ['| cg | +1.0 | +3.0 |', '| lu | - | +7.0 |']);
+	my $document = sub { my ($what) = @_; return join "\nBy hand.\n\n", '# Title', map { place($_, $what->($_)) } sort keys %table };
+	spill("$dir/doc.md", $document->(sub { "what was there\n" }) . "\nThe end.\n");
+	is(machines('--document', "$dir/doc.md", '--results', $rows)->{rc}, 0, 'written');
+	my $written = slurp("$dir/doc.md");
+	for my $name (sort keys %table) {
+		my ($text) = $written =~ /^\Q<!-- table $name ranks\E.*?\n\n(.*?)\n\n<!-- end/ms;
+		my (undef, undef, @line) = split /\n/, $text // '';
+		is_deeply(\@line, $table{$name}, "$name: real machines, with figures computed here");
 	}
+	my @by_hand = grep { !/^\||^$/ } split /\n/, $written;
+	is_deeply(\@by_hand, [grep { !/^$/ } split /\n/, $document->(sub { '' }) . "\nThe end.\n"], 'the rest stays, and nothing is left of what was there');
+	is(machines('--document', "$dir/doc.md", '--results', $rows)->{rc}, 0, 'written again');
+	is(slurp("$dir/doc.md"), $written, 'the same');
 	my $old = results('old', row('cpu', 2, 0, way => 1));
-	isnt(machines('--document', "$dir/doc.md", '--results', $old)->{rc}, 0, 'no rows of the present way: refused');
-	is(slurp("$dir/doc.md"), "$text$marker\n$tables", 'and nothing is lost');
-	spill("$dir/other.md", $text);
-	my $r = machines('--document', "$dir/other.md", '--results', $rows);
-	isnt($r->{rc}, 0, 'no marker: refused');
-	like($r->{err}, qr/other\.md: no line '\Q$marker\E'/, 'and told so');
-	is(slurp("$dir/other.md"), $text, 'and the file stays');
-	my @place = slurp(top() . '/ACCURACY.md') =~ /^(\Q$marker\E)$/mg;
-	is(scalar @place, 1, 'ACCURACY.md has one place for them');
+	my %wrong = (
+		'no rows of the present way' => [$written, $old, qr/no rows of today's way/],
+		'no place' => ["# By hand\n", $rows, qr/no place for tables/],
+		'a place without an end' => [place('pairs, 2', '') . place('pairs, 2', '') =~ s/<!-- end.*\n\z//r, $rows, qr/2 begin, 1 are whole/],
+		'an unknown table' => [place('errors, 2', ''), $rows, qr/no table 'errors'; there are methods, pairs, programs/]);
+	for my $what (sort keys %wrong) {
+		my ($text, $of, $why) = @{$wrong{$what}};
+		spill("$dir/wrong.md", $text);
+		my $r = machines('--document', "$dir/wrong.md", '--results', $of);
+		isnt($r->{rc}, 0, "$what: refused");
+		like($r->{err}, $why, 'and told so');
+		is(slurp("$dir/wrong.md"), $text, 'and the file stays');
+	}
+};
+
+subtest 'the document' => sub {
+	my $path = top() . '/doc/evaluation/accuracy.md';
+	my $text = slurp($path);
+	spill("$dir/accuracy.md", $text);
+	is(machines('--document', "$dir/accuracy.md", '--results', top() . '/tests/bench/accuracy.jsonl')->{rc}, 0, 'it has places for tables');
+	is(slurp("$dir/accuracy.md"), $text, 'which are those of the results');
 };
 
 subtest 'how often a program runs' => sub {

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The tables of ACCURACY.md, of the lines that accuracy_machines.pl has left. Lines of another way of measuring than today's do
-# not count. Runs on different numbers of ranks are apart everywhere.
+# Tables of the lines that accuracy_machines.pl has left: all of them (--table), and the short ones of doc/evaluation/accuracy.md
+# (--document). Lines of another way of measuring than today's do not count. Runs on different numbers of ranks are apart everywhere.
 package AccuracyTable;
 use strict;
 use warnings;
 use Bench qw(median);
 use Exporter 'import';
-use Machines qw(machine machine_names);
+use Machines qw(home_of machine machine_names);
 use Pairs qw(of_this_way);
 use Programs qw(program_names program_of slurp);
 
 our @EXPORT_OK = qw(counting print_tables print_programs document);
 
-# In the document: what follows is written by the program, what stands before it by hand.
-my $MARKER = '<!-- What follows is written by accuracy_machines.pl --document. -->';
+# A table of the document: its name and number of ranks stand in the line before it. The program replaces the lines up to the end.
+my $BEGIN = qr/^<!-- table (\w+), (\d+) ranks: written by accuracy_machines\.pl --document -->\n/m;
+my $END   = "<!-- end of the table -->\n";
 
 my $LARGE = 0.10; # errors above it are named
 my $PAIRS = 5;    # of a program on a machine so many count, the latest: earlier ones are of earlier versions
@@ -192,20 +193,79 @@ sub print_tables {
 	return;
 }
 
-# document(PATH, LINES): the tables into a document, in place of what stands below its marker. It is replaced as a whole.
-sub document {
-	my ($path, @l) = @_;
-	my ($text, $tables) = (slurp($path), '');
-	my $at = index $text, "$MARKER\n";
-	die "$path: no line '$MARKER', below which the tables go\n" if $at < 0;
-	of_this_way(@l) or die "no rows of today's way of measuring: $path stays as it is\n";
-	open my $to, '>', \$tables or die "memory: $!\n";
+# ---- the document ----
+
+# Real machines only; --table has the emulated ones too.
+my @REAL = qw(home cpu network both unequal host remote);
+
+# [machine, lines] of each real machine that has lines.
+sub real_machines {
+	my (@l) = @_;
+	return grep { @$_ > 1 } map { my $m = $_; [$m, grep { $_->{machine} eq $m } @l] } @REAL;
+}
+
+# Errors of programs, by method. On the traced machine there is one: the program against itself.
+sub document_methods {
+	my (@l) = @_;
+	table_head('', 'machine', 'programs', 'skeleton', 'partial execution', 'empty loop', 'kernels', 'clock');
+	for (real_machines(@l)) {
+		my ($m, @at) = @$_;
+		my %programs = map { $_->{program} => 1 } @at;
+		my $again = home_of($m) eq $m;
+		table_row(machine($m)->{text}, scalar keys %programs, map { my @e = $again && $_ ne 'skeleton' ? () : of_programs($_, @at); @e ? join ', ', magnitudes(@e) : '-' } qw(skeleton partial empty kernels clock));
+	}
+	return;
+}
+
+# Errors of single pairs, and intervals.
+sub document_pairs {
+	my (@l) = @_;
+	table_head('', 'machine', 'pairs', 'error', 'within 5 %', 'within 10 %', map { ("$_ held", '+- %', 'withheld') } 'skeleton:', 'with partial execution:');
+	for (real_machines(@l)) {
+		my ($m, @at) = @$_;
+		my @e = map { abs } errors('skeleton', @at);
+		table_row(machine($m)->{text}, scalar @at, join(', ', magnitudes(@e)), map({ my $most = $_; scalar grep { $_ <= $most } @e } 0.05, 0.10), map { interval($_, @at) } qw(skeleton both));
+	}
+	return;
+}
+
+# Skeletons: the median of the pairs of each program on each machine.
+sub document_programs {
+	my (@l) = @_;
+	my @at = real_machines(@l);
+	table_head('', 'program', map { machine($_->[0])->{text} } @at);
+	for my $p (grep { my $name = $_; grep { $_->{program} eq $name } @l } program_names()) {
+		table_row($p, map { my (undef, @of) = @$_; in_percent(scalar median(errors('skeleton', grep { $_->{program} eq $p } @of)), '%+.1f') =~ s/\A[+-](?=0\.0\z)//r } @at);
+	}
+	return;
+}
+
+my %DOCUMENT = (methods => \&document_methods, pairs => \&document_pairs, programs => \&document_programs);
+
+# The table of that name as text, between empty lines.
+sub table_text {
+	my ($path, $name, $ranks, @l) = @_;
+	my $print = $DOCUMENT{$name} // die "$path: no table '$name'; there are " . join(', ', sort keys %DOCUMENT) . "\n";
+	my $text = '';
+	open my $to, '>', \$text or die "memory: $!\n";
 	my $before = select $to;
-	print_tables(@l);
+	$print->(grep { $_->{ranks} == $ranks } @l);
 	select $before;
 	close $to or die "memory: $!\n";
+	return "$text\n";
+}
+
+# document(PATH, LINES): writes the tables that PATH asks for between their marker lines. The file is replaced as a whole.
+sub document {
+	my ($path, @l) = @_;
+	my $text = slurp($path);
+	of_this_way(@l) or die "no rows of today's way of measuring: $path stays as it is\n";
+	my @pairs = grep { !defined $_->{failed} } counting(@l);
+	my $begun = () = $text =~ /^<!-- table /mg;
+	my $written = $text =~ s/($BEGIN).*?^(\Q$END\E)/$1 . table_text($path, $2, $3, @pairs) . $4/gmse;
+	$begun && $written == $begun or die "$path: no place for tables, or one without an end ($begun begin, " . ($written || 0) . " are whole)\n";
 	open my $f, '>', "$path.new" or die "$path.new: $!\n";
-	print {$f} substr($text, 0, $at), "$MARKER\n", $tables or die "$path.new: $!\n";
+	print {$f} $text or die "$path.new: $!\n";
 	close $f or die "$path.new: $!\n";
 	rename "$path.new", $path or die "$path: $!\n";
 	return;

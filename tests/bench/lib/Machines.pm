@@ -30,13 +30,13 @@ my %machine = (
 	home     => {text => 'the traced nodes again', nodes => 'fast'},
 	cpu      => {text => 'processor at 50 %', nodes => 'fast', half => [0, 1], way => 4},
 	network  => {text => 'network at 100 Mbit/s', nodes => 'slow'},
-	both     => {text => 'both', nodes => 'slow', half => [0, 1], way => 4},
+	both     => {text => 'processor at 50 %, 100 Mbit/s', nodes => 'slow', half => [0, 1], way => 4},
 	unequal  => {text => 'one node at 50 %', nodes => 'fast', half => [1], way => 4},
 	here     => {text => 'this machine, without emulation', local => []},
 	qemu     => {text => 'qemu-user', local => ['qemu-x86_64'], home => 'here', tries => 2, way => 3},
 	valgrind => {text => 'valgrind, no tool', local => ['valgrind', '-q', '--tool=none'], home => 'here'},
-	host     => {text => 'this host, without a testbed', local => [], home => 'host', bundled => 1},
-	remote   => {text => 'another host', local => [], home => 'host', bundled => 1},
+	host     => {text => 'the traced host again', local => [], home => 'host', bundled => 1},
+	remote   => {text => 'another host type', local => [], home => 'host', bundled => 1},
 );
 my @order = qw(home cpu network both unequal here qemu valgrind host remote);
 
