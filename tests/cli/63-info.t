@@ -117,8 +117,6 @@ subtest 'master and workers' => sub {
 	my $mw = traced('mw.ptrace', 3, program('master_worker'));
 	my $j = json_of($mw);
 	is_deeply([grep { $_->{from} && $_->{to} } @{ $j->{pairs} }], [], 'workers do not talk to each other');
-	my ($loop) = sort { $b->{seconds} <=> $a->{seconds} } @{ $j->{loops_of}{loops} };
-	cmp_ok($loop->{iterations}, '>', 50, 'the loop over tasks, whoever they came from') if $loop;
 };
 
 subtest 'polls' => sub {
