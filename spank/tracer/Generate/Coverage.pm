@@ -8,15 +8,15 @@ use Exporter 'import';
 our @EXPORT_OK = qw(coverage_text);
 
 my %REASON = (
-	query => 'asks, and talks to nobody',
+	query => 'asks for a value and does not communicate',
 	object => 'makes, changes or frees an object that no recorded call needs',
-	attribute => 'attributes, names and hints',
+	attribute => 'handles attributes, names or hints',
 	convert => 'converts handles, addresses or statuses',
 	callback => 'registers or calls functions of the program',
 	data => 'moves data within the process',
-	tools => 'the interface for tools',
+	tools => 'belongs to the interface for tools',
 	environment => 'begins or asks about the environment outside of MPI_Init and MPI_Finalize',
-	sentinel => 'a predefined callback',
+	sentinel => 'is a predefined callback',
 );
 
 sub recorded {
@@ -45,28 +45,67 @@ sub coverage_text {
 '\\" t
 .\\" SPDX-License-Identifier: GPL-2.0-or-later
 .\\" Generated from conf/trace.rules by spank/tracer/generate --coverage: change that instead.
-.TH PRECEDENT-COVERAGE 7 2026-11-21 "Precedent 0.1.0" "Precedent"
+.TH PRECEDENT-COVERAGE 7 2026-11-28 "Precedent 0.1.0" "Precedent"
 .SH NAME
 precedent-coverage \\- which MPI calls Precedent's tracer records
 .SH DESCRIPTION
-Every function of MPI-3.1, of MPI-2 and MPI-1 as far as libraries still have them, and of MPI-4 where a library has
-it, in C and from Fortran (mpif.h, use mpi, use mpi_f08): $n functions are recorded, $counted are counted by name.
-The tables give for each the class of its event and the parameters that are kept, with \\(-> behind what is known only when the
-call has returned; or the reason why it is only counted.
-A function that a library has and that is not listed is counted too.
-A large-count form of MPI-4 (MPI_X_c) is recorded or counted as MPI_X is; those that make a datatype or an operation are counted.
+Find a function in the tables below.
+The second column is the class of the event if the calls of the function are recorded, or the word counted.
+The third column depends on the second one:
+.TP
+recorded
+The parameters that the trace keeps.
+\\(-> stands behind a parameter that is known only when the call has returned.
+.TP
+counted
+The reason why the trace has only the number of calls.
 .PP
-Counted, because the function
+For instance, calls of MPI_Recv are recorded with the class recv:
+.PP
+.nf
+    MPI_Recv   recv   comm, src, tag, count, type, asrc\\(->, atag\\(->
+.fi
+.PP
+The tables have $n functions that are recorded, and $counted that are counted by name:
+.IP \\(bu 3
+every function of MPI-3.1;
+.IP \\(bu 3
+functions of MPI-1 and MPI-2 that libraries still have;
+.IP \\(bu 3
+functions of MPI-4 that a library has.
+.PP
+Programs in C and in Fortran (mpif.h, use mpi, use mpi_f08) are covered.
+A function of the library that is not listed is counted too.
+.PP
+A large-count form of MPI-4 (MPI_X_c) is treated like MPI_X.
+A large-count form that makes a datatype or an operation is counted.
+.SS Reasons
+The calls of a function are counted if the function
 END
 	my %used = map { $_->{counted} => 1 } grep { $_->{counted} } @row;
 	$t .= ".TP\n.B $_\n$REASON{$_}\n" for sort keys %used;
 	$t .= <<'END';
-.PP
-In a skeleton (see
-.BR precedent (1)),
-by class: calls of file and io are delays as long as they took, after the meeting of a collective one; a program with calls of dyn that
-make a communicator has no skeleton; local calls cost what was recorded between the others, except those on requests; calls of all other
-classes are repeated.
+.SS Calls in a skeleton
+The class says what a skeleton, see
+.BR precedent (1),
+does at a call:
+.TP
+.BR file ", " io
+A delay as long as the call took.
+The delay of a collective call begins when its ranks have met.
+A skeleton with scratch files
+.RB ( --scratch )
+makes these calls.
+.TP
+.B dyn
+A program that makes a communicator by such a call has no skeleton.
+.TP
+.B local
+The skeleton makes local calls on requests.
+The time of any other local call is part of the time between calls.
+.TP
+any other class
+The skeleton repeats the call.
 END
 	my (@chapter, %in);
 	for (@row) {
