@@ -173,11 +173,16 @@ static void timers(void)
 	sigaction(SIGRTMIN, &a, NULL);
 	timer_create(CLOCK_PROCESS_CPUTIME_ID, &e, &t);
 	timer_settime(t, 0, &ten_ms, NULL);
-	compute(1);
+	for (int s = 0; s < 30; s++) { /* on a busy machine a second has little processor time */
+		compute(1);
+		few = got[SIGRTMIN] < 5;
+		for (int i = 0; i < 3; i++)
+			few += got[no[i]] < 5;
+		if (!few)
+			break;
+	}
 	exchange(calls);
-	for (int i = 0; i < 3; i++)
-		few += got[no[i]] < 5;
-	say("timers that do not run", few + (got[SIGRTMIN] < 5));
+	say("timers that do not run", few);
 	say("other signals", all_got() - got[SIGALRM] - got[SIGVTALRM] - got[SIGPROF] - got[SIGRTMIN]);
 	for (int i = 0; i < 3; i++)
 		setitimer(which[i], &(struct itimerval){0}, NULL);
