@@ -58,7 +58,7 @@ REPLAYS  = $(B)/precedent-replay $(if $(MPICC_mpich),$(B)/precedent-replay-mpich
 TRACERS  = $(patsubst %,$(B)/libprecedent_trace_%.so,$(MPIS))
 
 # sources, by what they become
-LIB_SRC    := $(wildcard common/*.c trace/*.c trace/*/*.c skelgen/*.c expert/*.c predictor/*.c predictor/model/*.c predictor/model/api/*.c predictor/inputs/*.c) \
+LIB_SRC    := $(wildcard common/*.c trace/*/*.c skelgen/*.c expert/*.c predictor/*.c predictor/model/*.c predictor/model/api/*.c predictor/inputs/*.c) \
               $(wildcard plugin/decide*.c) \
               skelgen/replay/tables.c skelgen/replay/check.c skelgen/replay/check_data.c
 CLI_SRC    := $(wildcard cli/*.c)
@@ -180,8 +180,8 @@ $(B)/libprecedent_model_load.a: $(call obj,predictor/model/api/load/load.c)
 # Tracers, one per MPI library, of the same sources: TRACER_RULES(openmpi). They never depend on libmpi, carry their own
 # zstd, hidden, and their own copies of what they share with the rest: never with a sanitizer, which a preloaded library
 # cannot bring.
-TRACER_SHARED := common/buf.o common/errbuf.o trace/fold.o trace/sigtable.o trace/page.o trace/defs.o trace/defs_journal.o \
-                 trace/ends.o trace/hist.o trace/levels.o trace/samples.o trace/stop.o trace/times.o trace/words.o trace/writer.o
+TRACER_SHARED := common/buf.o common/errbuf.o $(patsubst %,trace/format/%.o,defs defs_journal ends fold hist levels page \
+                   samples sigtable stop times words writer)
 # Wrappers have no canary: every call of a program goes through one, and they copy nothing into arrays on the stack.
 define TRACER_RULES
 TRACER_CC_$(1) := $(CC) $(BASE) -O2 -fno-omit-frame-pointer -I$(B)/tracer-$(1)/tracer \

@@ -21,7 +21,7 @@
 
 #include "cli/util.h"
 #include "cli/verbs.h"
-#include "trace/salvage.h"
+#include "trace/salvage/salvage.h"
 
 #define SUFFIX    ".spill"
 #define COMPLAINT "tracer.err"

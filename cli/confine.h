@@ -11,7 +11,7 @@
 #define CONFINE_DIRECTORY   "PRECEDENT_CONFINE_DIRECTORY"
 #define CONFINE_INPUT       "PRECEDENT_CONFINE_INPUT"
 #define CONFINE_PRELOAD     "PRECEDENT_CONFINE_PRELOAD"
-#define CONFINE_ENVIRONMENT "PRECEDENT_CONFINE_ENVIRONMENT" /* words (trace/words.h) */
+#define CONFINE_ENVIRONMENT "PRECEDENT_CONFINE_ENVIRONMENT" /* words (trace/format/words.h) */
 #define CONFINE_LIMIT       "PRECEDENT_CONFINE_LIMIT"
 
 /* What a program may write a private copy of: its directory, HOME, and where temporary files go. */

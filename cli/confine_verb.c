@@ -13,8 +13,8 @@
 #include "cli/confine.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
-#include "trace/stop.h"
-#include "trace/words.h"
+#include "trace/format/stop.h"
+#include "trace/format/words.h"
 
 extern char **environ;
 

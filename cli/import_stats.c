@@ -6,7 +6,7 @@
 
 #include "cli/import_stats.h"
 #include "cli/util.h"
-#include "trace/tiles.h"
+#include "trace/tiles/tiles.h"
 
 #define ROWS 20
 

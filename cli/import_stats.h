@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 /* On standard output; without `all` the first processors only. The exit code. */
 int import_stats_print(const struct trace *t, const char *path, bool all);

@@ -10,7 +10,7 @@
 #include "cli/import_stats.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
-#include "trace/columns14.h"
+#include "trace/tiles/columns14.h"
 
 static void help(void)
 {

@@ -6,7 +6,7 @@
 #include "cli/info_collect.h"
 #include "cli/util.h"
 #include "skelgen/callinfo.h"
-#include "trace/hist.h"
+#include "trace/read/hist_read.h"
 
 #define SLOTS_MAX (1 << 20) /* persistent requests of a rank that are followed */
 

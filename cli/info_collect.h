@@ -9,7 +9,7 @@
 #include "cli/info_pairs.h"
 #include "skelgen/loops.h"
 #include "trace/functions.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct info_sum {
 	uint64_t calls;

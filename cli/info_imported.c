@@ -8,7 +8,7 @@
 #include "cli/info_print.h"
 #include "cli/term.h"
 #include "cli/util.h"
-#include "trace/tiles.h"
+#include "trace/tiles/tiles.h"
 
 #define SPARK_CELLS 48
 #define BAR_CELLS   30

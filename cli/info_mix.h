@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 int info_print_mix(const struct trace *t, const char *path, bool all, bool json);
 

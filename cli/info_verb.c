@@ -10,7 +10,7 @@
 #include "cli/info_print.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
-#include "trace/check.h"
+#include "trace/timeline/check.h"
 
 enum what { SHOW_TEXT, SHOW_ALL, SHOW_JSON, SHOW_CHECK };
 

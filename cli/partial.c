@@ -15,7 +15,7 @@
 #include "cli/skeleton.h"
 #include "cli/util.h"
 #include "common/sandbox.h"
-#include "trace/words.h"
+#include "trace/format/words.h"
 
 #define MARKS_MAX  (256ull << 20)
 #define LAUNCH_MAX 16

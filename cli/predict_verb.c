@@ -21,7 +21,7 @@
 #include "common/duration.h"
 #include "predictor/estimate.h"
 #include "skelgen/calibration.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct options {
 	double seconds;

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "trace/defs.h"
+#include "trace/format/defs.h"
 
 struct symbolizer;
 

@@ -19,8 +19,8 @@
 #include "cli/trace_run.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
-#include "trace/reader.h"
-#include "trace/salvage.h"
+#include "trace/read/reader.h"
+#include "trace/salvage/salvage.h"
 
 static void help(void)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "expert/check.h"
-#include "trace/event.h"
+#include "trace/format/event.h"
 
 static const struct {
 	const char *name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The simple events of a trace, for the rules: calls of all ranks in order of time, on one time line (trace/clock.h), each
+ * The simple events of a trace, for the rules: calls of all ranks in order of time, on one time line (trace/clock/clock.h), each
  * as the structures of expert/builtin.c. What a call without blocking began is told at its own place with the call that
  * completed it: a rank is read ahead until that is known. Memory is that of the requests under way.
  */
@@ -8,7 +8,7 @@
 #define PRECEDENT_EXPERT_INPUT_H
 
 #include "expert/engine.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct trace_clock;
 

@@ -4,8 +4,8 @@
 #define PRECEDENT_EXPERT_INPUT_IMPL_H
 
 #include "expert/input.h"
-#include "trace/clock.h"
-#include "trace/messages_names.h"
+#include "trace/clock/clock.h"
+#include "trace/messages/messages_names.h"
 
 enum input_kind {
 	IK_OTHER, IK_COLL, IK_NEIGHBOURS, IK_FILE_COLL, IK_FILE, IK_PROBE, IK_WINDOW,

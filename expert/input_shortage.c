@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "expert/input_impl.h"
-#include "trace/samples.h"
+#include "trace/read/samples_read.h"
 
 #define SHORT_PART 4 /* of the time before a call, at least one part of so many without a processor */
 

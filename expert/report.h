@@ -9,7 +9,7 @@
 
 #include "expert/engine.h"
 #include "expert/marks.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 /* A function and where it was called from. */
 struct report_call {

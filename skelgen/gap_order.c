@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/own_iter.h"
+#include "trace/cpu_time/own_iter.h"
 
 #define MOST_VALUES (8u << 20) /* of all ranks and calls: what the skeleton then carries is 64 MiB */
 

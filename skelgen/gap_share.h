@@ -13,7 +13,7 @@
 #include "skelgen/tree.h"
 
 #define GAP_LONG_NS 200e6 /* shorter gaps run whole, of longer ones at least as much: two periods of a processor quota */
-/* The same where most of the time is unsuccessful tests that are work (trace/poll_work.h): thousands of gaps of some
+/* The same where most of the time is unsuccessful tests that are work (trace/cpu_time/poll_work.h): thousands of gaps of some
  * milliseconds, alike, in loops that cannot be cut because ranks need not go through them equally often. Much shorter pieces would leave the
  * processor idle between them, in waits of a tenth of a millisecond, and a quota would not stop them as it stops the program. */
 #define GAP_POLLED_NS 500e3

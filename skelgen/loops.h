@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/errbuf.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #define LOOPS_NONE  UINT32_MAX
 #define LOOPS_MAX   2000 /* that are kept: those that took most time, with all around them */

@@ -9,7 +9,8 @@
 #include "skelgen/mix_own.h"
 #include "skelgen/mix_sleep.h"
 #include "skelgen/mix_string.h"
-#include "trace/own_iter.h"
+#include "trace/cpu_time/own_iter.h"
+#include "trace/read/samples_read.h"
 
 #define LENDERS   16 /* ranks whose pages hold the machine code of all */
 #define GROUP_MIN 8 /* samples in a body of one block to be looked at apart from those of other blocks */

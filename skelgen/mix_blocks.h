@@ -11,7 +11,7 @@
 #include "skelgen/mix.h"
 #include "skelgen/runtime/classes.h"
 #include "skelgen/tree.h"
-#include "trace/samples.h"
+#include "trace/format/samples.h"
 
 struct mix_block {
 	double n;              /* samples of its computation, on all threads */

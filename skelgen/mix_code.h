@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/samples.h"
+#include "trace/format/samples.h"
 
 #define MIX_OPS_MAX 1000 /* instructions of a body */
 #define MIX_BEFORE  16

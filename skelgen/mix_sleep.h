@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/samples.h"
+#include "trace/format/samples.h"
 
 struct mix_sleep;
 

@@ -10,7 +10,7 @@
 
 #include "common/errbuf.h"
 #include "skelgen/tree.h"
-#include "trace/defs.h"
+#include "trace/format/defs.h"
 
 /* A set of keys, sorted. */
 struct key_set {

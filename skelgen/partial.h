@@ -19,7 +19,7 @@
 
 #include "skelgen/times.h"
 #include "skelgen/tree.h"
-#include "trace/stop.h"
+#include "trace/format/stop.h"
 
 #define PARTIAL_BATCHES    5  /* of iterations between the marks */
 #define PARTIAL_MARKS      (PARTIAL_BATCHES + 1)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "skelgen/partial_impl.h"
-#include "trace/own_iter.h"
+#include "trace/cpu_time/own_iter.h"
 
 #define BLOCKS_REST  64	/* at most, behind the windows */
 #define BLOCKS	     (PARTIAL_BATCHES + BLOCKS_REST)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/errbuf.h"
-#include "trace/messages.h"
+#include "trace/messages/messages.h"
 
 struct skel_rooms {
 	uint32_t n_ranks;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/own_iter.h"
+#include "trace/cpu_time/own_iter.h"
 
 #define AROUND       3     /* loops around a call that have series, at most */
 #define LEAST_TURNS  8     /* a loop of fewer iterations has no series */

@@ -8,9 +8,9 @@
 
 #include "skelgen/arena.h"
 #include "skelgen/times_quantile.h"
+#include "trace/cpu_time/own_iter.h"
 #include "trace/functions.h"
-#include "trace/hist.h"
-#include "trace/own_iter.h"
+#include "trace/read/hist_read.h"
 
 #define AGREE       0.02 /* strata within 2 % of their mean are one */
 #define LEAST_DRAWN 64   /* executions of which the distribution is kept */

@@ -50,7 +50,7 @@ struct skel_times {
 	double gap_ns;                /* of all calls but MPI_Init, mean over ranks: computation */
 	double polled_ns;             /* of these gaps, in unsuccessful tests that are work, the ranks' clocks: mean over ranks */
 	/* Of these gaps, what a rank was ready and others had its processor. It is in no other figure here but the wall
-	 * times: gaps and calls are the rank's own (trace/own_iter.h). */
+	 * times: gaps and calls are the rank's own (trace/cpu_time/own_iter.h). */
 	double delayed_ns, delayed_most_ns; /* mean over ranks, and of the rank that lost most */
 	uint64_t events, untimed;
 	struct arena *arena;          /* owns the quantiles */

@@ -8,7 +8,7 @@
 #define PRECEDENT_SKELGEN_TIMES_QUANTILE_H
 
 #include "skelgen/times.h"
-#include "trace/hist.h"
+#include "trace/format/hist.h"
 
 struct gap_draw {
 	float *gap;           /* of the present stratum */

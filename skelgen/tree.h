@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "common/errbuf.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct arena;
 

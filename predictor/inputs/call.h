@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "common/errbuf.h"
-#include "trace/defs.h"
+#include "trace/format/defs.h"
 
 #define CALL_VALUES  32
 #define CALL_MISSING INT64_MIN /* MPI does not look at it, or there is none */

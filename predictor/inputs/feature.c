@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "predictor/inputs/feature.h"
-#include "trace/event.h"
+#include "trace/format/event.h"
 
 /* ---- the list ---- */
 

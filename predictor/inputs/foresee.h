@@ -8,7 +8,7 @@
 
 #include "predictor/inputs/build.h"
 #include "predictor/model/interpret.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #define FORESEE_CROWDED	   2 /* times as many ranks for a processor as in the runs: still not a guess */
 #define FORESEE_RANKS_MAX  65536

@@ -15,7 +15,7 @@
 #include "predictor/inputs/pattern_objects.h"
 #include "predictor/model/map.h"
 #include "skelgen/arena.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #define PATTERN_PARAMS	 24
 #define PATTERN_VALUES	 (1u << 16) /* of a call */

@@ -11,8 +11,8 @@
 
 #include "predictor/inputs/call.h"
 #include "skelgen/arena.h"
-#include "trace/defs.h"
-#include "trace/event.h"
+#include "trace/format/defs.h"
+#include "trace/format/event.h"
 
 enum pattern_object { POBJ_TYPE, POBJ_WIN, POBJ_FILE, POBJ_N };
 

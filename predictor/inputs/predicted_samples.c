@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/inputs/predicted_samples.h"
+#include "trace/read/samples_read.h"
 
 #define FAR 10 /* in powers of e: a block that one has and the other has not */
 

@@ -7,7 +7,7 @@
 #define PRECEDENT_PREDICTOR_INPUTS_PREDICTED_SAMPLES_H
 
 #include "predictor/inputs/pattern.h"
-#include "trace/samples.h"
+#include "trace/format/samples.h"
 
 struct predicted_sample {
 	uint32_t pattern;

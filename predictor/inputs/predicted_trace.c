@@ -9,9 +9,9 @@
 #include "predictor/inputs/predicted_samples.h"
 #include "predictor/inputs/predicted_types.h"
 #include "predictor/inputs/predicted_trace.h"
+#include "trace/format/levels.h"
+#include "trace/format/writer.h"
 #include "trace/functions.h"
-#include "trace/levels.h"
-#include "trace/writer.h"
 
 #define PAGE_EVENTS 65536u
 #define LEVEL_SHIFT 14u /* as the tracer's */

@@ -11,11 +11,11 @@
 
 #include "predictor/inputs/call.h"
 #include "predictor/inputs/feature.h"
-#include "trace/run_own.h"
+#include "trace/cpu_time/run_own.h"
 #include "predictor/model/map.h"
 #include "skelgen/arena.h"
 #include "skelgen/merge.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #define RUNS_MIN	3
 #define RUNS_MAX	256

@@ -2,7 +2,7 @@
 /*
  * Time that a thread's work takes, without what it was ready and others had its processor: another program, or other ranks
  * where there are more of them than processors. What the program computed is known without that as well, see
- * trace/own_iter.h. For the first thread of a rank.
+ * trace/cpu_time/own_iter.h. For the first thread of a rank.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_OWN_CLOCK_H
 #define PRECEDENT_SKELGEN_RUNTIME_OWN_CLOCK_H

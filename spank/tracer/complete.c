@@ -6,7 +6,7 @@
 #include "spank/tracer/complete.h"
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/requests.h"
-#include "trace/event.h"
+#include "trace/format/event.h"
 
 /* Scratch memory of a call: 0 the keys and slots, 1 the statuses. */
 enum { SCRATCH_KEYS, SCRATCH_STATUSES };

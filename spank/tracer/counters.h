@@ -10,7 +10,7 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 
-#include "trace/samples.h"
+#include "trace/format/samples.h"
 
 /* How the processor's counter i is read: rdpmc, or what a test puts in its place. */
 typedef uint64_t counters_reader(uint32_t i);

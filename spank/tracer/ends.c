@@ -11,8 +11,8 @@
 
 #include "spank/tracer/clock.h"
 #include "spank/tracer/quiet.h"
-#include "trace/ends.h"
-#include "trace/page.h"
+#include "trace/format/ends.h"
+#include "trace/format/page.h"
 
 #define LEAST_NS 100000000ull /* shorter is not worth opening a file for */
 

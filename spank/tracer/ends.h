@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * After MPI_Finalize: a process that goes on for a while notes in the trace, which is complete, how long it did
- * (trace/ends.h). One that ends soon costs nothing, one that is killed or calls _exit notes nothing.
+ * (trace/format/ends.h). One that ends soon costs nothing, one that is killed or calls _exit notes nothing.
  */
 #ifndef PRECEDENT_SPANK_TRACER_ENDS_H
 #define PRECEDENT_SPANK_TRACER_ENDS_H

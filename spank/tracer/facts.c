@@ -8,7 +8,7 @@
 
 #include "spank/tracer/facts.h"
 #include "spank/tracer/mpilib.h"
-#include "trace/words.h"
+#include "trace/format/words.h"
 
 #define COMMAND_MAX 4096 /* bytes; a longer command line is not kept */
 

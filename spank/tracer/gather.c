@@ -19,8 +19,8 @@
 #include "spank/tracer/place.h"
 #include "spank/tracer/run.h"
 #include "spank/tracer/sample.h"
-#include "trace/page.h"
-#include "trace/writer.h"
+#include "trace/format/page.h"
+#include "trace/format/writer.h"
 
 #define HOST_BYTES       sizeof(((struct run *)0)->host)
 #define CLOCK_PATIENCE_S 600

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/errbuf.h"
-#include "trace/writer.h"
+#include "trace/format/writer.h"
 
 #define GATHER_MESSAGE (1u << 20)  /* bytes; a page that is longer is a message of its own */
 #define GATHER_AHEAD   16          /* ranks that are asked before it is their turn */

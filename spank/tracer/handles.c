@@ -7,7 +7,7 @@
 #include "spank/tracer/handles.h"
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/record.h"
-#include "trace/event.h"
+#include "trace/format/event.h"
 
 struct handles handles;
 

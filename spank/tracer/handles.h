@@ -12,8 +12,8 @@
 
 #include "spank/tracer/hmap.h"
 #include "spank/tracer/mpilib.h"
-#include "trace/defs.h"
-#include "trace/event.h"
+#include "trace/format/defs.h"
+#include "trace/format/event.h"
 
 /* What a wrapper must know of a communicator. */
 struct comm_info {

@@ -5,7 +5,7 @@
 
 #include "spank/loader/host.h"
 #include "spank/tracer/mpilib.h"
-#include "trace/spill_format.h"
+#include "trace/format/spill_format.h"
 
 struct mpilib mpi;
 

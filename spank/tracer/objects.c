@@ -9,7 +9,7 @@
 #include "spank/tracer/handles.h"
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/record.h"
-#include "trace/event.h"
+#include "trace/format/event.h"
 
 #define NAME_MAX_BYTES 4095
 #define SITE_DISPS     1024 /* displacements that a call site may have before the others are just "another" */

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "spank/tracer/run.h"
-#include "trace/defs.h"
+#include "trace/format/defs.h"
 
 /* At one moment: the tick of the other rank half way through the round trip that rank 0 measured. */
 struct offset_at {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "spank/tracer/pages.h"
+#include "trace/format/times.h"
 #include "trace/functions.h"
-#include "trace/times.h"
 
 #define RAW_MAX     (256u << 10)
 #define RAW_ALL     (64u << 20) /* a page of every rank fits this */

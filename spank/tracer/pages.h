@@ -14,10 +14,10 @@
 #include <stdint.h>
 
 #include "spank/tracer/spill.h"
-#include "trace/fold.h"
-#include "trace/hist.h"
-#include "trace/levels.h"
-#include "trace/sigtable.h"
+#include "trace/format/fold.h"
+#include "trace/format/hist.h"
+#include "trace/format/levels.h"
+#include "trace/format/sigtable.h"
 
 struct page_kept {
 	uint64_t number;          /* of the flush that made it */

@@ -7,7 +7,7 @@
 #include "spank/tracer/run.h"
 #include "spank/tracer/spill.h"
 #include "spank/tracer/wrap.h"
-#include "trace/defs.h"
+#include "trace/format/defs.h"
 
 extern uint64_t passthrough_count[];
 extern void *passthrough_target[];

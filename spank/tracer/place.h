@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "trace/defs.h"
+#include "trace/format/defs.h"
 
 #define PLACE_NETWORK 256 /* bytes of the names of switches */
 

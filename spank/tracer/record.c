@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "spank/tracer/record.h"
+#include "trace/format/defs_journal.h"
 #include "trace/functions.h"
-#include "trace/defs_journal.h"
 
 #define SPARE_VALUES  64u
 #define STRUCTURE_MIN (512ull << 20) /* signatures and structure may take this much, or eight times the times */

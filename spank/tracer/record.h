@@ -34,9 +34,9 @@
 #include "spank/tracer/clock.h"
 #include "spank/tracer/pages.h"
 #include "spank/tracer/site.h"
-#include "trace/event.h"
-#include "trace/fold.h"
-#include "trace/sigtable.h"
+#include "trace/format/event.h"
+#include "trace/format/fold.h"
+#include "trace/format/sigtable.h"
 
 #define REC_VALUES 192 /* at first */
 

@@ -6,7 +6,7 @@
 #include "spank/tracer/handles.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/requests.h"
-#include "trace/event.h"
+#include "trace/format/event.h"
 
 #define NIL (-1)
 #define FIRST_SLOTS 64u

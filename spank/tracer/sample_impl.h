@@ -9,7 +9,7 @@
 
 #include "common/errbuf.h"
 #include "spank/tracer/counters.h"
-#include "trace/samples.h"
+#include "trace/format/samples.h"
 
 #define SAMPLE_THREADS 64
 #define SAMPLE_OTHERS  SAMPLE_THREADS /* index of all threads together that came and went before they were found */

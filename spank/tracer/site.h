@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "trace/defs.h"
+#include "trace/format/defs.h"
 
 #define SITE_SLOTS 8192u /* power of two */
 #define SITE_MORE  8192u /* entries of chains */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a rank keeps what it records: a spill file (trace/spill_format.h), so that it survives the process, or
+ * Where a rank keeps what it records: a spill file (trace/format/spill_format.h), so that it survives the process, or
  * memory where there is no room for one. After a failed write no more goes to the file: what is there stays, what
  * comes is kept in memory, and only a run that ends well has it.
  */
@@ -13,8 +13,8 @@
 
 #include "common/buf.h"
 #include "common/errbuf.h"
-#include "trace/page.h"
-#include "trace/spill_format.h"
+#include "trace/format/page.h"
+#include "trace/format/spill_format.h"
 
 struct spill_extent {
 	uint64_t at, len;

@@ -15,7 +15,7 @@
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/stop.h"
-#include "trace/stop.h"
+#include "trace/format/stop.h"
 
 #define TAG_HERE   1
 #define TAG_DONE   2

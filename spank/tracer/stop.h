@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tracer's other use: stop the program on all ranks at the same place, known from an earlier trace, and tell when
- * it came by there (trace/stop.h). PRECEDENT_STOP_AT names a directory with the stop file; marks are put there. Nothing
+ * it came by there (trace/format/stop.h). PRECEDENT_STOP_AT names a directory with the stop file; marks are put there. Nothing
  * is traced then.
  *
  * All ranks meet before any ends, on a communicator of their own, so that those that have arrived go on serving the

@@ -8,7 +8,7 @@
 
 #include "spank/tracer/handles.h"
 #include "spank/tracer/mpilib.h"
-#include "trace/event.h"
+#include "trace/format/event.h"
 
 static uint32_t cap_type;
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "trace/fold.h"
+#include "trace/format/fold.h"
 
 static double now(void)
 {

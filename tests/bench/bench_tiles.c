@@ -21,10 +21,10 @@
 #include <unistd.h>
 
 #include "tests/bench/columns14_generate.h"
-#include "trace/columns14.h"
-#include "trace/columns14_ahead.h"
-#include "trace/columns14_match.h"
-#include "trace/tiles.h"
+#include "trace/tiles/columns14.h"
+#include "trace/tiles/columns14_ahead.h"
+#include "trace/tiles/columns14_match.h"
+#include "trace/tiles/tiles.h"
 
 #define RUNS    3
 #define WINDOWS 400

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "trace/timeline.h"
+#include "trace/timeline/timeline.h"
 
 #define WINDOWS 500
 #define STEPS   2000

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/defs.h"
-#include "trace/fold.h"
+#include "trace/format/defs.h"
+#include "trace/format/fold.h"
+#include "trace/format/levels.h"
+#include "trace/format/page.h"
+#include "trace/format/writer.h"
 #include "trace/functions.h"
-#include "trace/levels.h"
-#include "trace/page.h"
-#include "trace/writer.h"
 
 #define PER_HOST 16
 #define PAGE_MAX (256u << 10)

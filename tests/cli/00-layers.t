@@ -7,24 +7,33 @@ use File::Find;
 
 my %may = (
     'common'          => ['common'],
-    'trace'           => ['trace', 'common'],
-    'trace/export'    => ['trace/export', 'trace', 'common'],
-    'trace/view'      => ['trace/view', 'trace', 'common'],
-    'skelgen'         => ['skelgen', 'skelgen/replay', 'skelgen/runtime', 'trace', 'common'],
+    # rooms of a folder, the lowest first; `trace` is what is generated: trace/functions.h
+    'trace/format'    => ['trace/format', 'trace', 'common'],
+    'trace/read'      => ['trace/read', 'trace/format', 'trace', 'common'],
+    'trace/messages'  => ['trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
+    'trace/clock'     => ['trace/clock', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
+    'trace/cpu_time'  => ['trace/cpu_time', 'trace/read', 'trace/format', 'trace', 'common'],
+    'trace/salvage'   => ['trace/salvage', 'trace/format', 'trace', 'common'],
+    'trace/tiles'     => ['trace/tiles', 'trace/read', 'trace/format', 'trace', 'common'],
+    'trace/timeline'  => ['trace/timeline', 'trace/tiles', 'trace/clock', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
+    'trace/export'    => ['trace/export', 'trace/timeline', 'trace/clock', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
+    'trace/view'      => ['trace/view', 'trace/timeline', 'trace/read', 'trace/format', 'trace', 'common'],
+    'skelgen'         => ['skelgen', 'skelgen/replay', 'skelgen/runtime', 'trace/cpu_time', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
     'skelgen/replay'  => ['skelgen/replay', 'skelgen/runtime'],
     'skelgen/runtime' => ['skelgen/runtime'],
-    'expert'          => ['expert', 'trace', 'common'],
+    'expert'          => ['expert', 'trace/clock', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
     'spank'           => ['spank', 'common'],
     'spank/loader'    => ['spank/loader'],
-    'spank/tracer'    => ['spank/tracer', 'spank/loader', 'trace', 'common'],
-    'predictor'       => ['predictor', 'skelgen', 'trace', 'common'],
-    'predictor/model' => ['predictor/model', 'trace', 'common'],
-    'predictor/model/api' => ['predictor/model/api', 'predictor/model', 'trace', 'common'],
+    'spank/tracer'    => ['spank/tracer', 'spank/loader', 'trace/format', 'trace', 'common'],
+    'predictor'       => ['predictor', 'skelgen', 'common'],
+    'predictor/model' => ['predictor/model', 'common'],
+    'predictor/model/api' => ['predictor/model/api', 'predictor/model', 'common'],
     'predictor/model/api/load' => ['predictor/model/api'],
-    'predictor/inputs' => ['predictor/inputs', 'predictor/model', 'skelgen', 'trace', 'common'],
+    'predictor/inputs' => ['predictor/inputs', 'predictor/model', 'skelgen', 'trace/cpu_time', 'trace/read', 'trace/format', 'trace', 'common'],
     'predictor/precedentd' => ['predictor/precedentd', 'predictor', 'common'],
     'plugin'          => ['plugin', 'predictor', 'common'],
-    'cli'             => ['cli', 'expert', 'predictor', 'predictor/inputs', 'predictor/model', 'plugin', 'skelgen', 'trace/export', 'trace/view', 'trace', 'common'],
+    'cli'             => ['cli', 'expert', 'predictor', 'predictor/inputs', 'predictor/model', 'plugin', 'skelgen',
+                          (map { "trace/$_" } qw(view export timeline tiles salvage cpu_time clock messages read format)), 'trace', 'common'],
 );
 
 sub slurp { open my $f, '<', $_[0] or die "$_[0]: $!"; local $/; return scalar <$f> }
@@ -44,11 +53,30 @@ for my $dir (sort keys %may) {
         }
     }
 }
+# An arrow that runs back up would close a ring of those that are allowed.
+my (%state, @ring);
+sub down {
+    my ($dir) = @_;
+    return if ($state{$dir} // '') eq 'done';
+    if ($state{$dir}) {
+        push @ring, $dir;
+        return;
+    }
+    $state{$dir} = 'under way';
+    down($_) for grep { $_ ne $dir } @{ $may{$dir} // [] };
+    $state{$dir} = 'done';
+}
+down($_) for sort keys %may;
+my (%top, %nameless);
+$top{(split m{/})[0]} = 1 for keys %may;
+find(sub { $nameless{$File::Find::dir} = 1 if /\.[ch]$/ && !$may{$File::Find::dir} }, sort keys %top);
 for my $file (glob 'conf/*.rules') {
     my $lines = slurp($file) =~ tr/\n//;
     push @long, "$file: $lines lines" if $lines > 800;
 }
 cmp_ok($files, '>', 50, 'the sources are found');
+is_deeply([sort keys %nameless], [], 'every folder with sources has its place');
+is_deeply(\@ring, [], 'no two folders may use each other');
 is_deeply(\@upward, [], 'no folder includes what stands above it');
 is_deeply(\@long, [], 'no file is longer than 800 lines');
 

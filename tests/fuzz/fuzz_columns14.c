@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "trace/columns14.h"
-#include "trace/tiles.h"
+#include "trace/tiles/columns14.h"
+#include "trace/tiles/tiles.h"
 
 #define RANKS_MAX 2048u
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "trace/poll_work.h"
+#include "trace/cpu_time/poll_work.h"
 
 #include "tests/unit/synthetic.c"
 

@@ -6,12 +6,12 @@
 #include "tests/fuzz/packed.h"
 #include "predictor/inputs/pattern.h"
 #include "skelgen/loops.h"
-#include "trace/check.h"
-#include "trace/clock.h"
-#include "trace/hist.h"
-#include "trace/messages.h"
-#include "trace/tiles_write.h"
-#include "trace/timeline.h"
+#include "trace/clock/clock.h"
+#include "trace/messages/messages.h"
+#include "trace/read/hist_read.h"
+#include "trace/tiles/tiles_write.h"
+#include "trace/timeline/check.h"
+#include "trace/timeline/timeline.h"
 
 #define EVENTS_MAX 5000 /* of a rank that are looked at: a few bytes can fold any number */
 #define RANKS_MAX  64

@@ -14,10 +14,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "trace/page.h"
-#include "trace/reader.h"
-#include "trace/salvage.h"
-#include "trace/spill_format.h"
+#include "trace/format/page.h"
+#include "trace/format/spill_format.h"
+#include "trace/read/reader.h"
+#include "trace/salvage/salvage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

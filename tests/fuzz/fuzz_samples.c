@@ -9,7 +9,7 @@
 #include "skelgen/mix_model.h"
 #include "skelgen/mix_own.h"
 #include "skelgen/mix_string.h"
-#include "trace/samples.h"
+#include "trace/format/samples.h"
 
 #define HITS 20 /* more than a loop must have to be looked at for wrong guesses */
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/stop.h"
-#include "trace/words.h"
+#include "trace/format/stop.h"
+#include "trace/format/words.h"
 
 static void plan(const char *text, size_t n)
 {

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "trace/tiles.h"
-#include "trace/tiles_page.h"
-#include "trace/writer.h"
+#include "trace/format/writer.h"
+#include "trace/tiles/tiles.h"
+#include "trace/tiles/tiles_page.h"
 
 #define RANKS 12u
 

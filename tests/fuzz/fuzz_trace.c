@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/defs.h"
-#include "trace/ends.h"
-#include "trace/fold.h"
-#include "trace/page.h"
+#include "trace/format/defs.h"
+#include "trace/format/ends.h"
+#include "trace/format/fold.h"
+#include "trace/format/page.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

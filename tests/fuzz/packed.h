@@ -19,8 +19,8 @@
 #include <xxhash.h>
 
 #include "tests/unit/synthetic.c"
-#include "trace/ends.h"
-#include "trace/reader.h"
+#include "trace/format/ends.h"
+#include "trace/read/reader.h"
 
 enum { PACKED, PACKED_NO_TRAILER, PACKED_WRONG_INDEX, FILE_BYTES, MODES };
 

@@ -6,8 +6,8 @@
 
 #include "play.h"
 #include "spank/tracer/site.h"
+#include "trace/format/writer.h"
 #include "trace/functions.h"
-#include "trace/writer.h"
 
 #define MAX_VALUES 8
 

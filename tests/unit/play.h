@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "spank/tracer/record.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 enum play_program {
 	PLAY_LOOP,   /* six messages and a barrier, again and again */

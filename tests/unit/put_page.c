@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "put_page.h"
-#include "trace/page.h"
+#include "trace/format/page.h"
 
 void put_page(struct trace_writer *w, uint32_t type, uint32_t rank, uint32_t first, uint32_t n, struct buf *raw)
 {

@@ -4,7 +4,7 @@
 #define PRECEDENT_TESTS_PUT_PAGE_H
 
 #include "common/buf.h"
-#include "trace/writer.h"
+#include "trace/format/writer.h"
 
 /* Write a page with these contents, and empty them. Ends the test program when that fails. */
 void put_page(struct trace_writer *w, uint32_t type, uint32_t rank, uint32_t first, uint32_t n, struct buf *raw);

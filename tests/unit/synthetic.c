@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "synthetic.h"
-#include "trace/ends.h"
+#include "trace/format/ends.h"
+#include "trace/format/levels.h"
+#include "trace/format/page.h"
+#include "trace/format/samples.h"
+#include "trace/format/writer.h"
 #include "trace/functions.h"
-#include "trace/levels.h"
-#include "trace/page.h"
-#include "trace/samples.h"
-#include "trace/writer.h"
 
 #define MAX_VALUES 8192
 #define GRAPH_MOST 16 /* neighbours */

@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-#include "trace/reader.h"
-#include "trace/samples.h"
+#include "trace/format/samples.h"
+#include "trace/read/reader.h"
 
 /* Parameters by kind; a function takes those that its row in trace.rules has. */
 struct syn_args {

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "synthetic.h"
-#include "trace/clock.h"
-#include "trace/messages.h"
+#include "trace/clock/clock.h"
+#include "trace/messages/messages.h"
 
 #define N_MAX   16
 #define LATENCY 2000

@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "tests/bench/columns14_generate.h"
-#include "trace/columns14.h"
-#include "trace/columns14_match.h"
-#include "trace/tiles.h"
+#include "trace/tiles/columns14.h"
+#include "trace/tiles/columns14_match.h"
+#include "trace/tiles/tiles.h"
 
 static char dir[] = "/tmp/precedent-test-XXXXXX";
 static char text_path[64], trace_path[64];

@@ -16,13 +16,13 @@
 #include <cmocka.h>
 
 #include "put_page.h"
-#include "trace/check.h"
+#include "trace/format/hist.h"
+#include "trace/format/levels.h"
+#include "trace/format/page.h"
+#include "trace/format/writer.h"
 #include "trace/functions.h"
-#include "trace/hist.h"
-#include "trace/levels.h"
-#include "trace/page.h"
-#include "trace/tiles_write.h"
-#include "trace/writer.h"
+#include "trace/tiles/tiles_write.h"
+#include "trace/timeline/check.h"
 
 #define RANKS  2
 #define EVENTS 40

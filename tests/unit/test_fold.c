@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "trace/event.h"
-#include "trace/fold.h"
+#include "trace/format/event.h"
+#include "trace/format/fold.h"
 
 static uint64_t rng = 88172645463325252ull;
 

@@ -17,8 +17,8 @@
 
 #include "spank/tracer/gather_root.c"
 #include "synthetic.h"
-#include "trace/page.h"
-#include "trace/reader.h"
+#include "trace/format/page.h"
+#include "trace/read/reader.h"
 
 /* A simulated rank: definitions and structure, then pages of times, as send_pages of the tracer. */
 struct crowd {

@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "play.h"
+#include "trace/format/levels.h"
 #include "trace/functions.h"
-#include "trace/hist.h"
-#include "trace/levels.h"
+#include "trace/read/hist_read.h"
 
 #define MEMORY_SLACK (512 << 10) /* bytes that more events may take */
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "trace/levels.h"
+#include "trace/format/levels.h"
 
 /* Every tick that was added is in exactly one step, however often the steps joined. */
 static void test_ticks_are_kept(void **state)

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "synthetic.h"
-#include "trace/messages.h"
+#include "trace/messages/messages.h"
 
 #define MAX_LIST 4096
 #define MAX_REQ  8

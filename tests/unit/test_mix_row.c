@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "skelgen/mix_row.h"
-#include "trace/samples.h"
+#include "trace/format/samples.h"
 
 #define HITS 400
 

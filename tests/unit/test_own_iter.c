@@ -10,7 +10,7 @@
 
 #include "skelgen/times.h"
 #include "synthetic.h"
-#include "trace/own_iter.h"
+#include "trace/cpu_time/own_iter.h"
 
 #define STEPS  4000
 #define STRIDE 25 /* steps between two samples */

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "predictor/inputs/pattern_objects.h"
-#include "trace/event.h"
+#include "trace/format/event.h"
 
 #define NUMBERS 64
 

@@ -12,7 +12,7 @@
 #include "skelgen/plan.h"
 #include "skelgen/times.h"
 #include "synthetic.h"
-#include "trace/poll_work.h"
+#include "trace/cpu_time/poll_work.h"
 
 #define ROUNDS	 1000
 #define POLLS_NS 4000000

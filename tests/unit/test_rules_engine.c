@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/rules_rig.h"
-#include "trace/event.h"
+#include "trace/format/event.h"
 
 #define LINE(g, text)                                        \
 	do {                                                 \

@@ -24,7 +24,7 @@
 #include "play.h"
 #include "skip.h"
 #include "trace/functions.h"
-#include "trace/salvage.h"
+#include "trace/salvage/salvage.h"
 
 static char dir[64];
 static volatile uint64_t *done; /* events that the child's recorder has returned from */

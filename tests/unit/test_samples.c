@@ -16,7 +16,7 @@
 #include "skelgen/mix_string.h"
 #include "spank/tracer/counters.c"
 #include "spank/tracer/sample_impl.h"
-#include "trace/samples.h"
+#include "trace/format/samples.h"
 
 static const uint64_t cache[TSAMPLE_LEVELS] = {32u << 10, 1u << 20, 32u << 20};
 

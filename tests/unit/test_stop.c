@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "tests/unit/synthetic.h"
-#include "trace/stop.h"
-#include "trace/words.h"
+#include "trace/format/stop.h"
+#include "trace/format/words.h"
 
 #define STOP  "precedent-stop 1\nranks 2 marks 2 patience 30\nrank 0 3:00000000000000ff 9:0123456789abcdef\n" \
 	      "rank 1 4:0000000000000001 5:0000000000000002\nend\n"

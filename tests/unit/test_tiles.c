@@ -12,10 +12,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "trace/tiles.h"
-#include "trace/tiles_page.h"
-#include "trace/tiles_read.h"
-#include "trace/tiles_write.h"
+#include "trace/tiles/tiles.h"
+#include "trace/tiles/tiles_page.h"
+#include "trace/tiles/tiles_read.h"
+#include "trace/tiles/tiles_write.h"
 
 static char dir[] = "/tmp/precedent-test-XXXXXX";
 static char path[64];

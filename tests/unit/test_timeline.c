@@ -13,7 +13,7 @@
 
 #include "synthetic.h"
 #include "trace/functions.h"
-#include "trace/timeline.h"
+#include "trace/timeline/timeline.h"
 
 #define EPOCH 1000000000ull
 

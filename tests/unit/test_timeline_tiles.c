@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "synthetic.h"
-#include "trace/tiles_write.h"
-#include "trace/timeline.h"
+#include "trace/tiles/tiles_write.h"
+#include "trace/timeline/timeline.h"
 
 #define RANKS   37
 #define FIRST   100

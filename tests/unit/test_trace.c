@@ -15,11 +15,11 @@
 #include <cmocka.h>
 
 #include "put_page.h"
-#include "trace/ends.h"
+#include "trace/format/ends.h"
+#include "trace/format/page.h"
+#include "trace/format/writer.h"
 #include "trace/functions.h"
-#include "trace/page.h"
-#include "trace/reader.h"
-#include "trace/writer.h"
+#include "trace/read/reader.h"
 
 #define RANKS  3
 #define EVENTS 1000

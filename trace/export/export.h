@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "common/errbuf.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct export_options {
 	uint32_t r0, r1;       /* ranks, r1 exclusive */

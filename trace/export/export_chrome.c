@@ -9,7 +9,7 @@
 
 #include "trace/export/export_impl.h"
 #include "trace/functions.h"
-#include "trace/messages.h"
+#include "trace/messages/messages.h"
 
 #define JSON_VALUES_MAX 64 /* of an array parameter; longer ones are cut, and say so */
 

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 #include "common/buf.h"
-#include "trace/clock.h"
+#include "trace/clock/clock.h"
 #include "trace/export/export.h"
-#include "trace/timeline.h"
+#include "trace/timeline/timeline.h"
 
 struct export {
 	const struct trace *t;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "trace/export/export_otf2_writer.h"
-#include "trace/messages.h"
+#include "trace/messages/messages.h"
 
 #define LIST_MAX (512ull << 20) /* bytes of all lists: some 60,000,000 messages */
 

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "trace/hist.h"
+#include "trace/read/hist_read.h"
 #include "trace/view/pack.h"
 
 struct sum {

@@ -13,8 +13,8 @@
 
 #include "common/buf.h"
 #include "common/errbuf.h"
-#include "trace/reader.h"
-#include "trace/timeline.h"
+#include "trace/read/reader.h"
+#include "trace/timeline/timeline.h"
 
 /* A loop of one rank, in the order in which the program comes to them, outer before inner. Borrowed. */
 struct view_loop {

@@ -4,8 +4,8 @@
 #define PRECEDENT_TRACE_VIEW_WORDS_H
 
 #include "common/buf.h"
-#include "trace/defs.h"
-#include "trace/event.h"
+#include "trace/format/defs.h"
+#include "trace/format/event.h"
 
 /* Appended to out, without a NUL. Peers are ranks of the world. */
 void view_words(const struct trace_defs *d, uint32_t sym, struct buf *out);

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "trace/clock.h"
+#include "trace/clock/clock.h"
 
 static void print_list(const char *name, const double *v, unsigned n)
 {

@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Definitions of a rank, encoded. One function per kind of definition; decode_* mirrors encode_*.
+ * Functions are named by strings, so that a file outlives the order of rows in conf/trace.rules.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/format/defs.h"
+#include "trace/format/defs_journal.h"
+#include "trace/format/event.h"
+#include "trace/functions.h"
+
+#define MAX_NAME   4096
+#define MAX_VALUES (1u << 24)
+
+void trace_defs_free(struct trace_defs *d)
+{
+	for (uint32_t i = 0; i < d->n_comm; i++) {
+		free(d->comm[i].members.rank);
+		free(d->comm[i].remote.rank);
+	}
+	for (uint32_t i = 0; i < d->n_type; i++) {
+		free(d->type[i].name);
+		free(d->type[i].integer);
+		free(d->type[i].addr);
+		free(d->type[i].sub);
+	}
+	for (uint32_t i = 0; i < d->n_op; i++)
+		free(d->op[i].name);
+	for (uint32_t i = 0; i < d->n_module; i++) {
+		free(d->module[i].path);
+		free(d->module[i].build_id);
+	}
+	for (uint32_t i = 0; i < d->n_counted; i++)
+		free(d->counted[i].name);
+	for (uint32_t i = 0; i < d->n_file; i++)
+		free(d->file[i].name);
+	free(d->win);
+	free(d->file);
+	free(d->proc.ended);
+	free(d->proc.network);
+	free(d->comm);
+	free(d->type);
+	free(d->op);
+	free(d->module);
+	free(d->site);
+	free(d->counted);
+	free(d->proc.host);
+	free(d->proc.program);
+	sigtable_free(&d->sigs);
+	*d = (struct trace_defs){0};
+}
+
+/* ---- groups: runs of equally spaced ranks ---- */
+
+static void encode_group(const struct trace_group *g, struct buf *b)
+{
+	buf_put_uv(b, g->n);
+	for (uint32_t i = 0; i < g->n;) {
+		int64_t stride = i + 1 < g->n ? (int64_t)g->rank[i + 1] - g->rank[i] : 1;
+		uint32_t n = 1;
+
+		while (i + n < g->n && (int64_t)g->rank[i + n] - g->rank[i + n - 1] == stride)
+			n++;
+		buf_put_uv(b, g->rank[i]);
+		buf_put_sv(b, stride);
+		buf_put_uv(b, n);
+		i += n;
+	}
+}
+
+static int decode_group(struct rdbuf *in, uint32_t n_ranks, struct trace_group *g)
+{
+	uint64_t n = rdbuf_uv(in);
+
+	if (in->failed || n > n_ranks)
+		return -1;
+	g->rank = calloc(n ? n : 1, sizeof(*g->rank));
+	if (!g->rank)
+		return -1;
+	while (g->n < n) {
+		uint64_t first = rdbuf_uv(in), run;
+		int64_t stride = rdbuf_sv(in);
+
+		run = rdbuf_uv(in);
+		if (in->failed || !run || run > n - g->n || first >= n_ranks || stride > (int64_t)n_ranks ||
+		    stride < -(int64_t)n_ranks)
+			return -1;
+		for (uint64_t k = 0; k < run; k++) {
+			int64_t r = (int64_t)first + (int64_t)k * stride;
+
+			if (r < 0 || r >= (int64_t)n_ranks)
+				return -1;
+			g->rank[g->n++] = (uint32_t)r;
+		}
+	}
+	return 0;
+}
+
+/* ---- communicators, datatypes, operations ---- */
+
+static void encode_comm(const struct trace_comm *c, struct buf *b)
+{
+	buf_put_u8(b, c->kind);
+	buf_put_uv(b, c->ordinal);
+	encode_group(&c->members, b);
+	encode_group(&c->remote, b);
+}
+
+/* Array of n elements, n bounded by what the input can hold (each takes a byte at least). */
+static void *decode_array(struct rdbuf *in, uint32_t *n, size_t size)
+{
+	uint64_t v = rdbuf_uv(in);
+	void *p;
+
+	*n = 0;
+	if (in->failed || v > rdbuf_left(in) || v > MAX_VALUES) {
+		in->failed = true;
+		return NULL;
+	}
+	p = calloc(v ? v : 1, size);
+	if (!p)
+		in->failed = true;
+	else
+		*n = (uint32_t)v;
+	return p;
+}
+
+static int decode_comms(struct rdbuf *in, uint32_t n_ranks, struct trace_defs *d)
+{
+	d->comm = decode_array(in, &d->n_comm, sizeof(*d->comm));
+	for (uint32_t i = 0; !in->failed && i < d->n_comm; i++) {
+		struct trace_comm *c = &d->comm[i];
+
+		c->kind = rdbuf_u8(in);
+		c->ordinal = (uint32_t)rdbuf_uv(in);
+		if (c->kind > TCOMM_INTER || decode_group(in, n_ranks, &c->members) < 0 ||
+		    decode_group(in, n_ranks, &c->remote) < 0)
+			return -1;
+	}
+	return in->failed ? -1 : 0;
+}
+
+static void encode_type(const struct trace_type *t, struct buf *b)
+{
+	buf_put_str(b, t->name);
+	buf_put_uv(b, (uint64_t)t->combiner);
+	buf_put_uv(b, t->n_int);
+	for (uint32_t k = 0; k < t->n_int; k++)
+		buf_put_sv(b, t->integer[k]);
+	buf_put_uv(b, t->n_addr);
+	for (uint32_t k = 0; k < t->n_addr; k++)
+		buf_put_sv(b, t->addr[k]);
+	buf_put_uv(b, t->n_sub);
+	for (uint32_t k = 0; k < t->n_sub; k++)
+		buf_put_uv(b, t->sub[k]);
+	buf_put_sv(b, t->size);
+	buf_put_sv(b, t->lb);
+	buf_put_sv(b, t->extent);
+}
+
+static int decode_types(struct rdbuf *in, struct trace_defs *d)
+{
+	d->type = decode_array(in, &d->n_type, sizeof(*d->type));
+	for (uint32_t i = 0; !in->failed && i < d->n_type; i++) {
+		struct trace_type *t = &d->type[i];
+		uint64_t comb;
+
+		t->name = rdbuf_str(in, MAX_NAME);
+		comb = rdbuf_uv(in);
+		t->integer = decode_array(in, &t->n_int, sizeof(*t->integer));
+		for (uint32_t k = 0; k < t->n_int; k++)
+			t->integer[k] = rdbuf_sv(in);
+		t->addr = decode_array(in, &t->n_addr, sizeof(*t->addr));
+		for (uint32_t k = 0; k < t->n_addr; k++)
+			t->addr[k] = rdbuf_sv(in);
+		t->sub = decode_array(in, &t->n_sub, sizeof(*t->sub));
+		for (uint32_t k = 0; k < t->n_sub; k++) {
+			uint64_t s = rdbuf_uv(in);
+
+			if (s >= i)
+				return -1;
+			t->sub[k] = (uint32_t)s;
+		}
+		t->size = rdbuf_sv(in);
+		t->lb = rdbuf_sv(in);
+		t->extent = rdbuf_sv(in);
+		if (comb >= TCOMB_N || t->size < 0)
+			return -1;
+		t->combiner = (int32_t)comb;
+		if (t->name && !*t->name) {
+			free(t->name);
+			t->name = NULL;
+		}
+	}
+	return in->failed ? -1 : 0;
+}
+
+static void encode_op(const struct trace_op *o, struct buf *b)
+{
+	buf_put_str(b, o->name);
+	buf_put_u8(b, o->commutes);
+}
+
+static int decode_ops(struct rdbuf *in, struct trace_defs *d)
+{
+	d->op = decode_array(in, &d->n_op, sizeof(*d->op));
+	for (uint32_t i = 0; !in->failed && i < d->n_op; i++) {
+		d->op[i].name = rdbuf_str(in, MAX_NAME);
+		d->op[i].commutes = rdbuf_u8(in);
+	}
+	return in->failed ? -1 : 0;
+}
+
+/* ---- windows and files ---- */
+
+static void encode_win(const struct trace_win *w, struct buf *b)
+{
+	buf_put_u8(b, w->kind);
+	buf_put_uv(b, w->comm);
+	buf_put_uv(b, w->ordinal);
+	buf_put_uv(b, w->size);
+	buf_put_uv(b, w->disp_unit);
+}
+
+static void encode_file(const struct trace_file *f, struct buf *b)
+{
+	buf_put_uv(b, f->comm);
+	buf_put_uv(b, f->ordinal);
+	buf_put_uv(b, (uint64_t)f->amode);
+	buf_put_str(b, f->name);
+}
+
+static int decode_windows(struct rdbuf *in, struct trace_defs *d)
+{
+	d->win = decode_array(in, &d->n_win, sizeof(*d->win));
+	for (uint32_t i = 0; !in->failed && i < d->n_win; i++) {
+		struct trace_win *w = &d->win[i];
+
+		w->kind = rdbuf_u8(in);
+		w->comm = (uint32_t)rdbuf_uv(in);
+		w->ordinal = (uint32_t)rdbuf_uv(in);
+		w->size = rdbuf_uv(in);
+		w->disp_unit = (uint32_t)rdbuf_uv(in);
+		if (w->kind > TWIN_DYNAMIC || w->comm >= d->n_comm)
+			return -1;
+	}
+	d->file = decode_array(in, &d->n_file, sizeof(*d->file));
+	for (uint32_t i = 0; !in->failed && i < d->n_file; i++) {
+		struct trace_file *f = &d->file[i];
+
+		f->comm = (uint32_t)rdbuf_uv(in);
+		f->ordinal = (uint32_t)rdbuf_uv(in);
+		f->amode = (int32_t)(rdbuf_uv(in) & 0xffff);
+		f->name = rdbuf_str(in, MAX_NAME);
+		if (f->comm >= d->n_comm)
+			return -1;
+	}
+	return in->failed ? -1 : 0;
+}
+
+/* ---- call sites ---- */
+
+static void encode_module(const struct trace_module *m, struct buf *b)
+{
+	buf_put_str(b, m->path);
+	buf_put_str(b, m->build_id);
+}
+
+static void encode_site(const struct trace_site *s, struct buf *b)
+{
+	buf_put_u64(b, s->hash);
+	buf_put_u8(b, s->n_frame);
+	for (int k = 0; k < s->n_frame; k++) {
+		buf_put_uv(b, s->module[k]);
+		buf_put_uv(b, s->offset[k]);
+	}
+}
+
+static int decode_sites(struct rdbuf *in, struct trace_defs *d)
+{
+	d->module = decode_array(in, &d->n_module, sizeof(*d->module));
+	for (uint32_t i = 0; !in->failed && i < d->n_module; i++) {
+		d->module[i].path = rdbuf_str(in, MAX_NAME);
+		d->module[i].build_id = rdbuf_str(in, MAX_NAME);
+	}
+	if (in->failed)
+		return -1;
+	d->site = decode_array(in, &d->n_site, sizeof(*d->site));
+	for (uint32_t i = 0; !in->failed && i < d->n_site; i++) {
+		struct trace_site *s = &d->site[i];
+
+		s->hash = rdbuf_u64(in);
+		s->n_frame = rdbuf_u8(in);
+		if (s->n_frame > TRACE_SITE_MAX_FRAMES)
+			return -1;
+		for (int k = 0; k < s->n_frame; k++) {
+			uint64_t m = rdbuf_uv(in);
+
+			if (m >= d->n_module)
+				return -1;
+			s->module[k] = (uint32_t)m;
+			s->offset[k] = rdbuf_uv(in);
+		}
+	}
+	return in->failed ? -1 : 0;
+}
+
+/* ---- signatures ---- */
+
+static void encode_sig(const struct trace_sig *s, const int64_t *val, uint32_t fn, struct buf *b)
+{
+	buf_put_uv(b, fn);
+	buf_put_uv(b, s->site);
+	buf_put_uv(b, s->n);
+	for (uint32_t k = 0; k < s->n; k++)
+		buf_put_sv(b, val[k]);
+}
+
+static void encode_sigs(const struct trace_defs *d, struct buf *b)
+{
+	uint32_t index[TRACE_FN_N], n = 0;
+
+	memset(index, 0xff, sizeof(index));
+	for (uint32_t i = 0; i < d->sigs.n; i++)
+		if (index[d->sigs.sig[i].fn] == UINT32_MAX)
+			index[d->sigs.sig[i].fn] = n++;
+	buf_put_uv(b, n);
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t fn = 0; fn < TRACE_FN_N; fn++)
+			if (index[fn] == k)
+				buf_put_str(b, trace_fn[fn].name);
+	buf_put_uv(b, d->sigs.n);
+	for (uint32_t i = 0; i < d->sigs.n; i++)
+		encode_sig(&d->sigs.sig[i], sigtable_values(&d->sigs, i), index[d->sigs.sig[i].fn], b);
+}
+
+uint32_t trace_fn_by_name(const char *name)
+{
+	uint32_t fn = 0;
+
+	while (fn < TRACE_FN_N && strcmp(trace_fn[fn].name, name))
+		fn++;
+	return fn;
+}
+
+uint64_t trace_fn_hash(void)
+{
+	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
+
+	for (uint32_t fn = 0; fn < TRACE_FN_N; fn++)
+		for (const char *c = trace_fn[fn].name; *c; c++)
+			h = (h ^ (uint8_t)*c) * 0x100000001b3ull;
+	return h;
+}
+
+static int decode_fn_names(struct rdbuf *in, uint32_t *fn, uint32_t *n, struct errbuf *err)
+{
+	uint64_t count = rdbuf_uv(in);
+
+	if (in->failed || count > TRACE_FN_N)
+		return err_set(err, "malformed list of functions");
+	for (*n = 0; *n < count; ++*n) {
+		char *name = rdbuf_str(in, MAX_NAME);
+		uint32_t k;
+
+		if (!name)
+			return err_set(err, "malformed list of functions");
+		k = trace_fn_by_name(name);
+		if (k == TRACE_FN_N) {
+			err_set(err, "function %.60s is not known to this version", name);
+			free(name);
+			return -1;
+		}
+		free(name);
+		fn[*n] = k;
+	}
+	return 0;
+}
+
+/* Do the values have the shape that the function's row demands, and stay inside the definitions? */
+static bool value_ok(const struct trace_defs *d, uint8_t kind, int64_t v)
+{
+	switch (kind) {
+	case TK_COMM:
+	case TK_NEWCOMM:
+		return v >= TRACE_NULL && v < (int64_t)d->n_comm;
+	case TK_TYPE:
+	case TK_NEWTYPE:
+	case TK_TYPES:
+		return v >= TRACE_NULL && v < (int64_t)d->n_type;
+	case TK_OP:
+		return v >= TRACE_NULL && v < (int64_t)d->n_op;
+	case TK_WIN:
+	case TK_NEWWIN:
+		return v >= TRACE_NULL && v < (int64_t)d->n_win;
+	case TK_FILE:
+	case TK_NEWFILE:
+		return v >= TRACE_NULL && v < (int64_t)d->n_file;
+	case TK_NEWREQ:
+	case TK_REQ:
+	case TK_REQS:
+	case TK_DONE:
+		return v >= TRACE_NULL && v < INT32_MAX;
+	default:
+		return true;
+	}
+}
+
+static bool values_ok(const struct trace_defs *d, const struct trace_fn_info *fn, const int64_t *val, uint32_t n)
+{
+	uint32_t pos = 0;
+
+	for (int i = 0; i < fn->n_param; i++) {
+		uint8_t kind = fn->param[i].kind;
+		uint64_t len = 1;
+
+		if (trace_kind_is_array(kind)) {
+			if (pos >= n || val[pos] < 0 || val[pos] > MAX_VALUES)
+				return false;
+			len = (uint64_t)val[pos++];
+		}
+		if (len > n - pos)
+			return false;
+		for (uint64_t k = 0; k < len; k++)
+			if (!value_ok(d, kind, val[pos + k]))
+				return false;
+		pos += (uint32_t)len;
+	}
+	return pos == n;
+}
+
+static int decode_sigs(struct rdbuf *in, struct trace_defs *d, struct errbuf *err)
+{
+	uint32_t fn[TRACE_FN_N], n_fn = 0;
+	uint64_t n;
+	int64_t *val = NULL;
+	int rv = -1;
+
+	if (sigtable_init(&d->sigs) < 0)
+		return err_set(err, "no memory");
+	if (decode_fn_names(in, fn, &n_fn, err) < 0)
+		return -1;
+	n = rdbuf_uv(in);
+	err_set(err, "malformed signatures");
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t f = rdbuf_uv(in), site = rdbuf_uv(in), len = rdbuf_uv(in);
+		int64_t *p;
+
+		if (in->failed || f >= n_fn || site >= d->n_site || len > rdbuf_left(in))
+			goto out;
+		p = realloc(val, (len + 1) * sizeof(*val));
+		if (!p)
+			goto out;
+		val = p;
+		for (uint64_t k = 0; k < len; k++)
+			val[k] = rdbuf_sv(in);
+		if (in->failed || !values_ok(d, &trace_fn[fn[f]], val, (uint32_t)len))
+			goto out;
+		if (sigtable_intern(&d->sigs, (uint16_t)fn[f], (uint32_t)site, val, (uint32_t)len) != i)
+			goto out;
+	}
+	rv = in->failed ? -1 : 0;
+out:
+	free(val);
+	return rv;
+}
+
+/* ---- the process ---- */
+
+static void put_double(struct buf *b, double v)
+{
+	uint64_t u;
+
+	memcpy(&u, &v, sizeof(u));
+	buf_put_u64(b, u);
+}
+
+static double get_double(struct rdbuf *in)
+{
+	uint64_t u = rdbuf_u64(in);
+	double v;
+
+	memcpy(&v, &u, sizeof(v));
+	return v;
+}
+
+/* The name of the function, "": in none; then the rest. */
+static void encode_in_call(const struct trace_in_call *c, struct buf *b)
+{
+	if (!c->inside) {
+		buf_put_str(b, "");
+		return;
+	}
+	buf_put_str(b, trace_fn[c->fn].name);
+	buf_put_uv(b, (uint64_t)(uint32_t)(c->site + 1));
+	buf_put_sv(b, c->comm);
+	buf_put_sv(b, c->win);
+	buf_put_sv(b, c->dst);
+	buf_put_sv(b, c->src);
+	buf_put_sv(b, c->tag);
+	buf_put_uv(b, c->requests);
+	buf_put_uv(b, c->ticks);
+}
+
+void trace_defs_encode_proc(const struct trace_defs *d, struct buf *b)
+{
+	const struct trace_proc *p = &d->proc;
+
+	buf_put_str(b, p->host);
+	buf_put_str(b, p->program);
+	buf_put_uv(b, p->pid);
+	put_double(b, p->ns_per_tick);
+	buf_put_uv(b, p->start_real_ns);
+	buf_put_uv(b, p->end_ticks);
+	buf_put_uv(b, p->init_ns);
+	buf_put_uv(b, p->before_ns);
+	buf_put_uv(b, p->cpu_ns);
+	buf_put_uv(b, p->polls);
+	buf_put_uv(b, p->poll_ticks);
+	put_double(b, p->overhead_ticks);
+	buf_put_u8(b, p->thread_level);
+	buf_put_u8(b, p->finalized);
+	for (int s = 0; s < 4; s++)
+		buf_put_uv(b, p->state_ticks[s]);
+	buf_put_uv(b, p->dropped_events);
+	buf_put_str(b, p->ended ? p->ended : "");
+	buf_put_u8(b, p->clock.n);
+	for (int i = 0; i < p->clock.n; i++) {
+		buf_put_uv(b, p->clock.tick[i]);
+		put_double(b, p->clock.offset_ns[i]);
+		put_double(b, p->clock.error_ns[i]);
+	}
+	buf_put_uv(b, d->n_counted);
+	for (uint32_t i = 0; i < d->n_counted; i++) {
+		buf_put_str(b, d->counted[i].name);
+		buf_put_uv(b, d->counted[i].calls);
+	}
+	buf_put_uv(b, p->processors);
+	buf_put_u64(b, p->processor_set);
+	buf_put_uv(b, p->throttled_ns);
+	buf_put_uv(b, p->host_processors);
+	buf_put_str(b, p->network ? p->network : "");
+	encode_in_call(&p->in_call, b);
+}
+
+static int decode_in_call(struct rdbuf *in, const struct trace_defs *d, struct trace_in_call *c)
+{
+	char *name = rdbuf_str(in, MAX_NAME);
+
+	c->fn = name ? trace_fn_by_name(name) : TRACE_FN_N;
+	free(name);
+	if (in->failed || c->fn == TRACE_FN_N)
+		return in->failed ? -1 : 0;
+	c->inside = true;
+	c->site = (uint32_t)(rdbuf_uv(in) - 1);
+	c->comm = rdbuf_sv(in);
+	c->win = rdbuf_sv(in);
+	c->dst = rdbuf_sv(in);
+	c->src = rdbuf_sv(in);
+	c->tag = rdbuf_sv(in);
+	c->requests = rdbuf_uv(in);
+	c->ticks = rdbuf_uv(in);
+	if ((c->site != UINT32_MAX && c->site >= d->n_site) || c->comm >= (int64_t)d->n_comm || c->win >= (int64_t)d->n_win ||
+	    c->ticks > UINT64_MAX / 4)
+		return -1;
+	return in->failed ? -1 : 0;
+}
+
+static int decode_clock(struct rdbuf *in, struct trace_clock_fix *c)
+{
+	c->n = rdbuf_u8(in);
+	if (c->n > 2)
+		return -1;
+	for (int i = 0; i < c->n; i++) {
+		c->tick[i] = rdbuf_uv(in);
+		c->offset_ns[i] = get_double(in);
+		c->error_ns[i] = get_double(in);
+		if (!(c->offset_ns[i] > -1e19 && c->offset_ns[i] < 1e19) || !(c->error_ns[i] >= 0 && c->error_ns[i] < 1e19))
+			return -1;
+	}
+	return 0;
+}
+
+static int decode_proc(struct rdbuf *in, struct trace_defs *d)
+{
+	struct trace_proc *p = &d->proc;
+
+	p->host = rdbuf_str(in, MAX_NAME);
+	p->program = rdbuf_str(in, MAX_NAME);
+	p->pid = (uint32_t)rdbuf_uv(in);
+	p->ns_per_tick = get_double(in);
+	p->start_real_ns = rdbuf_uv(in);
+	p->end_ticks = rdbuf_uv(in);
+	p->init_ns = rdbuf_uv(in);
+	p->before_ns = rdbuf_uv(in);
+	p->cpu_ns = rdbuf_uv(in);
+	p->polls = rdbuf_uv(in);
+	p->poll_ticks = rdbuf_uv(in);
+	p->overhead_ticks = get_double(in);
+	p->thread_level = rdbuf_u8(in);
+	p->finalized = rdbuf_u8(in);
+	for (int s = 0; s < 4; s++)
+		p->state_ticks[s] = rdbuf_uv(in);
+	p->dropped_events = rdbuf_uv(in);
+	p->ended = rdbuf_str(in, MAX_NAME);
+	if (decode_clock(in, &p->clock) < 0)
+		return -1;
+	if (!(p->ns_per_tick > 1e-6 && p->ns_per_tick < 1e6) ||
+	    !(p->overhead_ticks >= 0 && p->overhead_ticks < 1e9))
+		return -1;
+	d->counted = decode_array(in, &d->n_counted, sizeof(*d->counted));
+	for (uint32_t i = 0; !in->failed && i < d->n_counted; i++) {
+		d->counted[i].name = rdbuf_str(in, MAX_NAME);
+		d->counted[i].calls = rdbuf_uv(in);
+	}
+	if (!in->failed && rdbuf_left(in)) { /* older traces end here */
+		p->processors = (uint32_t)rdbuf_uv(in);
+		p->processor_set = rdbuf_u64(in);
+		p->throttled_ns = rdbuf_uv(in);
+	}
+	if (!in->failed && rdbuf_left(in)) { /* and these here */
+		p->host_processors = (uint32_t)rdbuf_uv(in);
+		p->network = rdbuf_str(in, MAX_NAME);
+	}
+	if (!in->failed && rdbuf_left(in) && decode_in_call(in, d, &p->in_call) < 0) /* and these here */
+		return -1;
+	return in->failed ? -1 : 0;
+}
+
+uint32_t trace_defs_count(const struct trace_defs *d, enum trace_def_kind kind)
+{
+	switch (kind) {
+	case TDEF_COMM: return d->n_comm;
+	case TDEF_TYPE: return d->n_type;
+	case TDEF_OP: return d->n_op;
+	case TDEF_WIN: return d->n_win;
+	case TDEF_FILE: return d->n_file;
+	case TDEF_MODULE: return d->n_module;
+	case TDEF_SITE: return d->n_site;
+	case TDEF_SIG: return d->sigs.n;
+	default: return 0;
+	}
+}
+
+void trace_defs_encode_one(const struct trace_defs *d, enum trace_def_kind kind, uint32_t i, uint32_t fn, struct buf *b)
+{
+	switch (kind) {
+	case TDEF_COMM: encode_comm(&d->comm[i], b); break;
+	case TDEF_TYPE: encode_type(&d->type[i], b); break;
+	case TDEF_OP: encode_op(&d->op[i], b); break;
+	case TDEF_WIN: encode_win(&d->win[i], b); break;
+	case TDEF_FILE: encode_file(&d->file[i], b); break;
+	case TDEF_MODULE: encode_module(&d->module[i], b); break;
+	case TDEF_SITE: encode_site(&d->site[i], b); break;
+	case TDEF_SIG: encode_sig(&d->sigs.sig[i], sigtable_values(&d->sigs, i), fn, b); break;
+	default: break;
+	}
+}
+
+void trace_defs_encode(const struct trace_defs *d, struct buf *out)
+{
+	for (enum trace_def_kind kind = 0; kind < TDEF_FN; kind++) {
+		uint32_t n = trace_defs_count(d, kind);
+
+		buf_put_uv(out, n);
+		for (uint32_t i = 0; i < n; i++)
+			trace_defs_encode_one(d, kind, i, 0, out);
+	}
+	encode_sigs(d, out);
+	trace_defs_encode_proc(d, out);
+}
+
+int trace_defs_decode(struct rdbuf *in, uint32_t n_ranks, struct trace_defs *out, struct errbuf *err)
+{
+	*out = (struct trace_defs){0};
+	if (decode_comms(in, n_ranks, out) < 0)
+		err_set(err, "malformed communicators");
+	else if (decode_types(in, out) < 0)
+		err_set(err, "malformed datatypes");
+	else if (decode_ops(in, out) < 0)
+		err_set(err, "malformed operations");
+	else if (decode_windows(in, out) < 0)
+		err_set(err, "malformed windows or files");
+	else if (decode_sites(in, out) < 0)
+		err_set(err, "malformed call sites");
+	else if (decode_sigs(in, out, err) < 0)
+		;
+	else if (decode_proc(in, out) < 0)
+		err_set(err, "malformed process facts");
+	else
+		return 0;
+	trace_defs_free(out);
+	return -1;
+}
+
+/* ---- walking a signature ---- */
+
+void sig_walk_begin(struct sig_walk *w, const struct trace_defs *d, uint32_t sym)
+{
+	*w = (struct sig_walk){.d = d, .sym = sym};
+}
+
+int sig_walk_next(struct sig_walk *w)
+{
+	const struct trace_sig *s = &w->d->sigs.sig[w->sym];
+	const struct trace_fn_info *fn = &trace_fn[s->fn];
+
+	if (w->i >= fn->n_param)
+		return 0;
+	w->kind = fn->param[w->i].kind;
+	w->name = fn->param[w->i].name;
+	w->i++;
+	w->val = w->d->sigs.pool + s->off + w->pos;
+	w->n = 1;
+	if (trace_kind_is_array(w->kind)) {
+		w->n = (uint32_t)w->val[0];
+		w->val++;
+		w->pos++;
+	}
+	w->pos += w->n;
+	return 1;
+}
+
+int64_t sig_scalar(const struct trace_defs *d, uint32_t sym, uint8_t kind, int64_t missing)
+{
+	struct sig_walk w;
+
+	for (sig_walk_begin(&w, d, sym); sig_walk_next(&w);)
+		if (w.kind == kind)
+			return w.val[0];
+	return missing;
+}

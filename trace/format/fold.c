@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Online folder. A stack of items (key, count); bodies of loops are interned, so that two loops are equal when
+ * their keys and counts are. After each push the top is reduced: absorbed by a loop just below it, or folded
+ * with an equal window before it. Windows are compared by prefix hashes first and always verified item by item.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/format/event.h"
+#include "trace/format/fold.h"
+
+#define ABSORB_TRIES 8
+#define FOLD_TRIES   8 /* with 4 to 16 of them streams fold alike; each costs a miss of the cache in one that does not fold */
+#define PREV_SLOTS   65536u /* where an item was last seen on the stack; power of two */
+#define STACK_CAP    (1u << 20)
+#define POWERS       1024u      /* powers of the prefix hash's base that are held */
+#define BLOCK        4096u      /* symbols after which the fold looks whether it is worth looking for windows */
+#define POOR         (BLOCK / 4) /* items that a block adds where it is not: a file of them is hardly smaller than of symbols */
+#define PAUSE_MAX    15u        /* blocks without looking, for each with: most of the cost is gone, and a loop is found in time */
+#define NONE         UINT32_MAX
+
+struct entry {
+	struct fold_item it;
+	uint64_t prefix; /* hash of the items below and this one */
+	uint32_t prev;   /* stack position of the item in the same slot before, or NONE */
+	uint32_t loop;   /* nearest stack position <= this that holds a body, or NONE */
+};
+
+struct fold {
+	struct entry *st;
+	uint32_t n, cap;
+	uint32_t prev[PREV_SLOTS];
+	/* bodies, interned */
+	struct fold_item *item;
+	uint64_t n_item, cap_item;
+	uint64_t *body; /* offsets, n_body + 1 */
+	uint8_t *depth;
+	uint32_t n_body, cap_body;
+	uint32_t *slot; /* body + 1 */
+	uint32_t n_slot;
+	/* what was flushed from the bottom of a full stack */
+	struct buf done;
+	uint64_t n_done;
+	uint64_t length, hash;
+	/* Streams that do not fold, as of random places in windows, would cost most: at each symbol every try misses the cache.
+	 * So after a poor block no windows are looked for in some blocks, after the next poor one in twice as many. */
+	uint64_t items_before; /* at the start of the block */
+	uint32_t pause, pause_left;
+	bool failed;
+	uint64_t power[POWERS];
+};
+
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ull;
+	x ^= x >> 32;
+	return x;
+}
+
+static uint64_t item_hash(const struct fold_item *it)
+{
+	return mix(((uint64_t)it->key << 20) ^ it->count * 0x9e3779b97f4a7c15ull);
+}
+
+static bool item_eq(const struct fold_item *a, const struct fold_item *b)
+{
+	return a->key == b->key && a->count == b->count;
+}
+
+#define PREFIX_BASE 0x9e3779b97f4a7c15ull
+
+static uint64_t prefix_at(const struct fold *f, uint32_t n)
+{
+	return n ? f->st[n - 1].prefix : 0;
+}
+
+static uint64_t power(const struct fold *f, unsigned e)
+{
+	uint64_t r = 1, b = PREFIX_BASE;
+
+	if (e < POWERS)
+		return f->power[e];
+
+	for (; e; e >>= 1, b *= b)
+		if (e & 1)
+			r *= b;
+	return r;
+}
+
+static uint64_t window(const struct fold *f, uint32_t from, uint32_t to, uint64_t pw)
+{
+	return prefix_at(f, to) - prefix_at(f, from) * pw;
+}
+
+struct fold *fold_create(void)
+{
+	struct fold *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	memset(f->prev, 0xff, sizeof(f->prev));
+	f->power[0] = 1;
+	for (unsigned i = 1; i < POWERS; i++)
+		f->power[i] = f->power[i - 1] * PREFIX_BASE;
+	f->n_slot = 1024;
+	f->slot = calloc(f->n_slot, sizeof(*f->slot));
+	f->cap_body = 256;
+	f->body = calloc(f->cap_body + 1, sizeof(*f->body));
+	f->depth = calloc(f->cap_body, 1);
+	f->cap = 4096;
+	f->st = malloc(f->cap * sizeof(*f->st));
+	if (!f->slot || !f->body || !f->depth || !f->st) {
+		fold_destroy(f);
+		return NULL;
+	}
+	return f;
+}
+
+void fold_destroy(struct fold *f)
+{
+	if (!f)
+		return;
+	free(f->st);
+	free(f->item);
+	free(f->body);
+	free(f->depth);
+	free(f->slot);
+	buf_free(&f->done);
+	free(f);
+}
+
+static uint32_t body_len(const struct fold *f, uint32_t b)
+{
+	return (uint32_t)(f->body[b + 1] - f->body[b]);
+}
+
+static uint64_t items_hash(const struct fold_item *it, uint32_t n)
+{
+	uint64_t h = n;
+
+	for (uint32_t i = 0; i < n; i++)
+		h = h * PREFIX_BASE + item_hash(&it[i]);
+	return mix(h);
+}
+
+static int grow_bodies(struct fold *f, uint32_t n)
+{
+	if (f->n_body == f->cap_body) {
+		uint32_t cap = f->cap_body * 2;
+		uint64_t *body = realloc(f->body, (cap + 1ull) * sizeof(*body));
+		uint8_t *depth;
+
+		if (!body)
+			return -1;
+		f->body = body;
+		depth = realloc(f->depth, cap);
+		if (!depth)
+			return -1;
+		f->depth = depth;
+		f->cap_body = cap;
+	}
+	if (f->n_item + n > f->cap_item) {
+		uint64_t cap = f->cap_item ? f->cap_item * 2 : 1024;
+		struct fold_item *item;
+
+		while (cap < f->n_item + n)
+			cap *= 2;
+		item = realloc(f->item, cap * sizeof(*item));
+		if (!item)
+			return -1;
+		f->item = item;
+		f->cap_item = cap;
+	}
+	if (f->n_body >= f->n_slot / 2) {
+		uint32_t n_slot = f->n_slot * 2;
+		uint32_t *slot = calloc(n_slot, sizeof(*slot));
+
+		if (!slot)
+			return -1;
+		for (uint32_t b = 0; b < f->n_body; b++) {
+			uint32_t i = (uint32_t)items_hash(f->item + f->body[b], body_len(f, b)) & (n_slot - 1);
+
+			while (slot[i])
+				i = (i + 1) & (n_slot - 1);
+			slot[i] = b + 1;
+		}
+		free(f->slot);
+		f->slot = slot;
+		f->n_slot = n_slot;
+	}
+	return 0;
+}
+
+/* Index of the body that equals the top n items of the stack, or NONE (no memory, too deep). */
+static uint32_t intern_body(struct fold *f, uint32_t from, uint32_t n)
+{
+	uint64_t h = n;
+	uint8_t depth = 0;
+	uint32_t i;
+
+	for (uint32_t k = 0; k < n; k++) {
+		const struct fold_item *it = &f->st[from + k].it;
+
+		h = h * PREFIX_BASE + item_hash(it);
+		if ((it->key & FOLD_BODY) && f->depth[it->key & ~FOLD_BODY] > depth)
+			depth = f->depth[it->key & ~FOLD_BODY];
+	}
+	if (depth + 1 >= FOLD_MAX_DEPTH - 2 || grow_bodies(f, n) < 0)
+		return NONE;
+	for (i = (uint32_t)mix(h) & (f->n_slot - 1); f->slot[i]; i = (i + 1) & (f->n_slot - 1)) {
+		uint32_t b = f->slot[i] - 1, k = 0;
+
+		if (body_len(f, b) != n)
+			continue;
+		while (k < n && item_eq(&f->item[f->body[b] + k], &f->st[from + k].it))
+			k++;
+		if (k == n)
+			return b;
+	}
+	for (uint32_t k = 0; k < n; k++)
+		f->item[f->n_item++] = f->st[from + k].it;
+	f->depth[f->n_body] = (uint8_t)(depth + 1);
+	f->slot[i] = ++f->n_body;
+	f->body[f->n_body] = f->n_item;
+	return f->n_body - 1;
+}
+
+static uint32_t prev_slot(const struct fold_item *it)
+{
+	return (uint32_t)(item_hash(it) >> 40) & (PREV_SLOTS - 1);
+}
+
+/* Take the top off, keeping the chains of previous positions. */
+static void drop_top(struct fold *f)
+{
+	struct entry *e = &f->st[--f->n];
+
+	f->prev[prev_slot(&e->it)] = e->prev;
+}
+
+static void put_top(struct fold *f, struct fold_item it)
+{
+	struct entry *e = &f->st[f->n];
+	uint32_t s = prev_slot(&it);
+
+	e->it = it;
+	e->prefix = prefix_at(f, f->n) * PREFIX_BASE + item_hash(&it);
+	e->prev = f->prev[s];
+	e->loop = (it.key & FOLD_BODY) ? f->n : f->n ? f->st[f->n - 1].loop : NONE;
+	f->prev[s] = f->n++;
+}
+
+/* A loop at position j whose body equals everything above it takes it in. */
+static bool absorb(struct fold *f)
+{
+	uint32_t j = f->n > 1 ? f->st[f->n - 2].loop : NONE;
+
+	for (int t = 0; t < ABSORB_TRIES && j != NONE; t++) {
+		struct fold_item loop = f->st[j].it;
+		uint32_t b = loop.key & ~FOLD_BODY, p = f->n - 1 - j, k = 0;
+
+		if (body_len(f, b) == p) {
+			const struct fold_item *body = f->item + f->body[b];
+
+			while (k < p && item_eq(&body[p - 1 - k], &f->st[f->n - 1 - k].it))
+				k++;
+			if (k == p) {
+				while (f->n > j)
+					drop_top(f);
+				loop.count++;
+				put_top(f, loop);
+				return true;
+			}
+		}
+		j = j ? f->st[j - 1].loop : NONE;
+	}
+	return false;
+}
+
+/* The last p items equal the p before them: both become a loop of two. */
+static bool fold_window(struct fold *f)
+{
+	uint32_t top = f->n - 1, j = f->st[top].prev;
+
+	for (int t = 0; t < FOLD_TRIES && j != NONE; t++, j = f->st[j].prev) {
+		uint32_t p = top - j, k = 0, b;
+		uint64_t pw;
+
+		if (p > j + 1)
+			break;
+		if (!item_eq(&f->st[j].it, &f->st[top].it))
+			continue;
+		pw = power(f, p);
+		if (window(f, f->n - p, f->n, pw) != window(f, f->n - 2 * p, f->n - p, pw))
+			continue;
+		while (k < p && item_eq(&f->st[top - k].it, &f->st[j - k].it))
+			k++;
+		if (k < p)
+			continue;
+		b = intern_body(f, f->n - p, p);
+		if (b == NONE)
+			return false;
+		for (k = 0; k < 2 * p; k++)
+			drop_top(f);
+		put_top(f, (struct fold_item){.key = FOLD_BODY | b, .count = 2});
+		return true;
+	}
+	return false;
+}
+
+/* Equal neighbours at the top are one item with the sum of their counts. */
+static bool join(struct fold *f)
+{
+	struct fold_item a, b;
+
+	if (f->n < 2 || f->st[f->n - 1].it.key != f->st[f->n - 2].it.key)
+		return false;
+	a = f->st[f->n - 1].it;
+	b = f->st[f->n - 2].it;
+	drop_top(f);
+	drop_top(f);
+	b.count += a.count;
+	put_top(f, b);
+	return true;
+}
+
+static void encode_item(struct buf *b, const struct fold_item *it)
+{
+	/* Most items run once: the low bit says whether a count follows. */
+	uint64_t key = (uint64_t)(it->key & ~FOLD_BODY) << 1 | (it->key & FOLD_BODY ? 1 : 0);
+
+	buf_put_uv(b, key << 1 | (it->count != 1));
+	if (it->count != 1)
+		buf_put_uv(b, it->count);
+}
+
+/* The stack is full: its lower half is final. */
+static void flush_half(struct fold *f)
+{
+	uint32_t half = f->n / 2, n = f->n;
+
+	for (uint32_t i = 0; i < half; i++)
+		encode_item(&f->done, &f->st[i].it);
+	f->n_done += half;
+	f->failed |= f->done.failed;
+	memset(f->prev, 0xff, sizeof(f->prev));
+	f->n = 0;
+	for (uint32_t i = half; i < n; i++)
+		put_top(f, f->st[i].it);
+}
+
+/* The stack has reached its capacity. */
+static int make_room(struct fold *f)
+{
+	struct entry *st;
+
+	if (f->cap >= STACK_CAP) {
+		flush_half(f);
+		return f->failed ? -1 : 0;
+	}
+	st = realloc(f->st, f->cap * 2ull * sizeof(*st));
+	if (!st)
+		return -1;
+	f->st = st;
+	f->cap *= 2;
+	return 0;
+}
+
+/* After each block: are windows worth looking for? */
+static __attribute__((noinline)) void judge(struct fold *f)
+{
+	uint64_t now = fold_items(f);
+
+	if (f->pause_left) {
+		f->pause_left--;
+	} else if (now > f->items_before + POOR) {
+		f->pause = 2 * f->pause + 1 < PAUSE_MAX ? 2 * f->pause + 1 : PAUSE_MAX;
+		f->pause_left = f->pause;
+	} else {
+		f->pause = 0;
+	}
+	f->items_before = now;
+}
+
+void fold_push(struct fold *f, uint32_t sym)
+{
+	if (f->failed || (f->n >= f->cap && make_room(f) < 0)) {
+		f->failed = true;
+		return;
+	}
+	f->length++;
+	f->hash = trace_hash_step(f->hash, sym);
+	put_top(f, (struct fold_item){.key = sym, .count = 1});
+	while (join(f) || absorb(f) || (!f->pause_left && fold_window(f)))
+		;
+	if (f->length % BLOCK == 0)
+		judge(f);
+}
+
+/* A body as it was, with the index that it had. */
+static int load_body(struct fold *f, const struct fold_item *item, uint32_t n)
+{
+	uint8_t depth = 0;
+	uint32_t i;
+
+	if (grow_bodies(f, n) < 0)
+		return -1;
+	for (uint32_t k = 0; k < n; k++) {
+		if ((item[k].key & FOLD_BODY) && f->depth[item[k].key & ~FOLD_BODY] > depth)
+			depth = f->depth[item[k].key & ~FOLD_BODY];
+		f->item[f->n_item++] = item[k];
+	}
+	f->depth[f->n_body] = (uint8_t)(depth + 1);
+	i = (uint32_t)items_hash(item, n) & (f->n_slot - 1);
+	while (f->slot[i])
+		i = (i + 1) & (f->n_slot - 1);
+	f->slot[i] = ++f->n_body;
+	f->body[f->n_body] = f->n_item;
+	return 0;
+}
+
+struct fold *fold_load(const struct folded *from)
+{
+	struct fold *f = fold_create();
+
+	for (uint32_t b = 0; f && b < from->n_body; b++) {
+		uint64_t n = from->body[b + 1] - from->body[b];
+
+		if (n > UINT32_MAX || load_body(f, from->item + from->body[b], (uint32_t)n) < 0)
+			goto fail;
+	}
+	for (uint64_t i = from->top; f && i < from->n_item; i++) {
+		if (f->n >= f->cap && make_room(f) < 0)
+			goto fail;
+		put_top(f, from->item[i]);
+	}
+	if (f) {
+		f->length = from->length;
+		f->hash = from->hash;
+	}
+	return f;
+fail:
+	fold_destroy(f);
+	return NULL;
+}
+
+uint64_t fold_length(const struct fold *f)
+{
+	return f->length;
+}
+
+uint64_t fold_hash(const struct fold *f)
+{
+	return f->hash;
+}
+
+uint64_t fold_items(const struct fold *f)
+{
+	return f->n + f->n_item + f->n_done;
+}
+
+int fold_failed(const struct fold *f)
+{
+	return f->failed;
+}
+
+int fold_encode(struct fold *f, struct buf *out)
+{
+	buf_put_u64(out, f->length);
+	buf_put_u64(out, f->hash);
+	buf_put_uv(out, f->n_body);
+	for (uint32_t b = 0; b < f->n_body; b++) {
+		buf_put_uv(out, body_len(f, b));
+		for (uint64_t i = f->body[b]; i < f->body[b + 1]; i++)
+			encode_item(out, &f->item[i]);
+	}
+	buf_put_uv(out, f->n_done + f->n);
+	buf_put(out, f->done.data, f->done.len);
+	for (uint32_t i = 0; i < f->n; i++)
+		encode_item(out, &f->st[i].it);
+	/* One that failed for want of room still holds what was pushed before. */
+	return f->done.failed || out->failed ? -1 : 0;
+}

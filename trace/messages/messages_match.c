@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Matching. On a channel (communicator, sender, receiver, tag) the sends in order meet the receives in the order in
+ * which they were posted: MPI's rule for receives without wildcards. A wildcard receive joins its channel when it
+ * completes, at the place where it was posted; until then no later receive that it might have come before is paired.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/messages/messages_match.h"
+
+#define MAX_SLOTS (1u << 26)
+#define OUT_MAX   (1u << 16) /* completed receives of a rank that wait: more are a damaged trace's */
+
+enum slot_kind { SLOT_FREE, SLOT_RECV, SLOT_MESSAGE, SLOT_SEND_INIT, SLOT_RECV_INIT };
+
+struct msg_send {
+	uint64_t event, ns;
+	uint32_t sym, made_by; /* made_by: the signature with count, type and communicator */
+	uint32_t next;
+	bool timed;
+};
+
+struct msg_recv {
+	uint64_t order, post_event, recv_event, recv_ns;
+	uint32_t post_sym, made_by, room_sym;
+	uint32_t channel;
+	uint32_t next;      /* on its channel, or in the free list */
+	uint32_t next_out;
+	uint32_t next_wild;
+	bool wild, lost, done, freed, cancelled, paired, timed;
+	struct msg_send from; /* when paired */
+};
+
+/* ---- pools ---- */
+
+static void *grow(void *p, uint32_t n, uint32_t *cap, size_t size)
+{
+	uint32_t want = *cap ? 2 * *cap : 256;
+
+	if (n < *cap)
+		return p;
+	p = want < MSG_NONE / 4 ? realloc(p, want * size) : NULL;
+	if (p)
+		*cap = want;
+	return p;
+}
+
+static uint32_t send_new(struct msg_match *m)
+{
+	uint32_t i = m->free_send;
+	struct msg_send *p;
+
+	if (i != MSG_NONE) {
+		m->free_send = m->send[i].next;
+		return i;
+	}
+	p = grow(m->send, m->n_send, &m->cap_send, sizeof(*p));
+	if (!p) {
+		m->no_memory = true;
+		return MSG_NONE;
+	}
+	m->send = p;
+	return m->n_send++;
+}
+
+static uint32_t recv_new(struct msg_match *m)
+{
+	uint32_t i = m->free_recv;
+	struct msg_recv *p;
+
+	if (i != MSG_NONE) {
+		m->free_recv = m->recv[i].next;
+		return i;
+	}
+	p = grow(m->recv, m->n_recv, &m->cap_recv, sizeof(*p));
+	if (!p) {
+		m->no_memory = true;
+		return MSG_NONE;
+	}
+	m->recv = p;
+	return m->n_recv++;
+}
+
+static void recv_free(struct msg_match *m, uint32_t i)
+{
+	m->recv[i].next = m->free_recv;
+	m->free_recv = i;
+}
+
+void msg_match_free(struct msg_match *m)
+{
+	for (uint32_t r = 0; m->rank && r < m->names.n_ranks; r++) {
+		free((void *)m->rank[r].op);
+		free(m->rank[r].slot);
+	}
+	free(m->rank);
+	free(m->send);
+	free(m->recv);
+	msg_names_free(&m->names);
+}
+
+/* ---- sends ---- */
+
+static bool put_send(struct msg_match *m, uint32_t channel, const struct msg_at *at, uint32_t made_by)
+{
+	struct msg_channel *c;
+	const struct msg_rank *to;
+	uint32_t i;
+
+	if (channel == MSG_NONE)
+		return false;
+	c = &m->names.channel[channel];
+	to = &m->rank[c->dst];
+	if (!to->present || (to->ended && !to->n_out && c->r_head == MSG_NONE)) {
+		m->report.unmatched_sends++;
+		return false;
+	}
+	i = send_new(m);
+	if (i == MSG_NONE)
+		return false;
+	m->send[i] = (struct msg_send){.event = at->event, .ns = at->enter_ns, .sym = at->sym, .made_by = made_by,
+				       .next = MSG_NONE, .timed = at->timed};
+	if (c->s_head == MSG_NONE)
+		c->s_head = i;
+	else
+		m->send[c->s_tail].next = i;
+	c->s_tail = i;
+	return true;
+}
+
+static void take_send(struct msg_match *m, struct msg_channel *c, struct msg_send *out)
+{
+	uint32_t i = c->s_head;
+
+	*out = m->send[i];
+	c->s_head = out->next;
+	m->send[i].next = m->free_send;
+	m->free_send = i;
+}
+
+/* ---- receives ---- */
+
+/* Onto its channel, by the order of posting: nearly always at the end. */
+static void join_channel(struct msg_match *m, uint32_t i)
+{
+	struct msg_recv *r = &m->recv[i];
+	struct msg_channel *c = &m->names.channel[r->channel];
+	uint32_t *at = &c->r_head;
+
+	r->next = MSG_NONE;
+	if (c->r_head == MSG_NONE) {
+		c->r_head = c->r_tail = i;
+		return;
+	}
+	if (m->recv[c->r_tail].order < r->order) {
+		m->recv[c->r_tail].next = i;
+		c->r_tail = i;
+		return;
+	}
+	while (m->recv[*at].order < r->order)
+		at = &m->recv[*at].next;
+	r->next = *at;
+	*at = i;
+}
+
+static void leave_channel(struct msg_match *m, uint32_t i)
+{
+	struct msg_channel *c = &m->names.channel[m->recv[i].channel];
+	uint32_t *at = &c->r_head, before = MSG_NONE;
+
+	while (*at != MSG_NONE && *at != i) {
+		before = *at;
+		at = &m->recv[*at].next;
+	}
+	if (*at == MSG_NONE)
+		return;
+	*at = m->recv[i].next;
+	if (c->r_tail == i)
+		c->r_tail = before;
+}
+
+static void leave_wild(struct msg_match *m, struct msg_rank *k, uint32_t i)
+{
+	uint32_t *at = &k->wild;
+
+	while (*at != MSG_NONE && *at != i)
+		at = &m->recv[*at].next_wild;
+	if (*at == i)
+		*at = m->recv[i].next_wild;
+	m->recv[i].wild = false;
+}
+
+/* A receive is posted. MSG_NONE when nothing can come (MPI_PROC_NULL), or without memory. */
+static uint32_t post(struct msg_match *m, struct msg_rank *k, const struct msg_at *at, uint32_t made_by)
+{
+	const struct msg_op *op = &k->op[made_by];
+	uint32_t i, *end = &k->wild;
+
+	if (op->recv == MSG_NONE && !op->wild && !op->lost)
+		return MSG_NONE;
+	i = recv_new(m);
+	if (i == MSG_NONE)
+		return MSG_NONE;
+	m->recv[i] = (struct msg_recv){.order = k->posted++, .post_event = at->event, .post_sym = at->sym,
+				       .made_by = made_by, .room_sym = made_by, .channel = op->recv, .next = MSG_NONE,
+				       .next_out = MSG_NONE, .next_wild = MSG_NONE, .wild = op->wild, .lost = op->lost};
+	if (op->wild) {
+		while (*end != MSG_NONE)
+			end = &m->recv[*end].next_wild;
+		*end = i;
+	} else if (!op->lost) {
+		join_channel(m, i);
+	}
+	return i;
+}
+
+/* Nobody will tell how it ended. */
+static void abandon(struct msg_match *m, struct msg_rank *k, uint32_t i)
+{
+	struct msg_recv *r = &m->recv[i];
+
+	if (r->paired || r->wild || r->lost) {
+		if (r->wild)
+			leave_wild(m, k, i);
+		m->report.incomplete++;
+		recv_free(m, i);
+		return;
+	}
+	r->freed = true; /* it still takes its message out of the channel */
+}
+
+static void report(struct msg_match *m, uint32_t i)
+{
+	const struct msg_recv *r = &m->recv[i];
+	const struct msg_channel *c = &m->names.channel[r->channel];
+	const struct msg_op *made = &m->rank[c->src].op[r->from.made_by];
+	const struct trace_message msg = {
+		.src = c->src, .dst = c->dst, .send_event = r->from.event, .recv_event = r->recv_event,
+		.post_event = r->post_event, .send_ns = r->from.ns, .recv_ns = r->recv_ns, .bytes = made->bytes,
+		.tag = c->tag, .comm = made->comm, .send_sym = r->from.sym, .recv_sym = r->post_sym,
+		.room = m->rank[c->dst].op[r->room_sym].room, .room_sym = r->room_sym, .channel = r->channel,
+		.timed = r->from.timed && r->timed};
+
+	m->report.matched++;
+	m->report.untimed += !msg.timed;
+	if (!m->stopped && m->f && m->f(&msg, m->arg))
+		m->stopped = true;
+}
+
+/* A receive posted before this one took an earlier message, perhaps of the same channel: which one it was, is not
+ * known yet. */
+static uint32_t wild_before(const struct msg_match *m, const struct msg_rank *k, const struct msg_recv *r)
+{
+	const struct msg_op *mine = &k->op[r->made_by];
+
+	for (uint32_t w = k->wild; w != MSG_NONE && m->recv[w].order < r->order; w = m->recv[w].next_wild) {
+		const struct msg_op *op = &k->op[m->recv[w].made_by];
+		const struct msg_channel *c = &m->names.channel[r->channel];
+
+		if (op->comm == mine->comm && (op->tag == TRACE_ANY_TAG || op->tag == c->tag) &&
+		    (op->src == TRACE_ANY_SOURCE || op->from == c->src))
+			return w;
+	}
+	return MSG_NONE;
+}
+
+static void drop_out(struct msg_match *m, struct msg_rank *k)
+{
+	uint32_t i = k->out;
+
+	k->out = m->recv[i].next_out;
+	k->n_out--;
+	recv_free(m, i);
+}
+
+/* Pair the receives of the channel up to this one. */
+static bool pair_until(struct msg_match *m, uint32_t i)
+{
+	struct msg_channel *c = &m->names.channel[m->recv[i].channel];
+
+	while (!m->recv[i].paired && c->s_head != MSG_NONE && c->r_head != MSG_NONE) {
+		uint32_t head = c->r_head;
+		struct msg_recv *r = &m->recv[head];
+
+		c->r_head = r->next;
+		take_send(m, c, &r->from);
+		r->paired = true;
+		if (r->freed) {
+			m->report.incomplete++;
+			recv_free(m, head);
+		}
+	}
+	return m->recv[i].paired;
+}
+
+void msg_give_up(struct msg_match *m, uint32_t rank)
+{
+	struct msg_rank *k = &m->rank[rank];
+	uint32_t i = k->out;
+
+	if (i == MSG_NONE)
+		return;
+	if (!m->recv[i].lost && !m->recv[i].paired)
+		leave_channel(m, i);
+	m->report.unmatched_receives++;
+	drop_out(m, k);
+}
+
+enum msg_wait msg_flush(struct msg_match *m, uint32_t rank, uint32_t *channel)
+{
+	struct msg_rank *k = &m->rank[rank];
+
+	while (k->out != MSG_NONE && !m->stopped) {
+		uint32_t i = k->out, before;
+		const struct msg_channel *c;
+
+		if (m->recv[i].lost) {
+			msg_give_up(m, rank);
+			continue;
+		}
+		if (!m->recv[i].paired) {
+			before = k->wild != MSG_NONE ? wild_before(m, k, &m->recv[i]) : MSG_NONE;
+			if (before != MSG_NONE && k->n_out < OUT_MAX && !k->ended)
+				return MSG_GOES_ON;
+			c = &m->names.channel[m->recv[i].channel];
+			if (!pair_until(m, i)) {
+				*channel = m->recv[i].channel;
+				if (!m->rank[c->src].present || (m->rank[c->src].ended)) {
+					msg_give_up(m, rank);
+					continue;
+				}
+				if (c->src != rank)
+					return MSG_WAITS;
+				if (k->n_out < OUT_MAX)
+					return MSG_FOR_ITSELF;
+				msg_give_up(m, rank);
+				continue;
+			}
+		}
+		report(m, i);
+		drop_out(m, k);
+	}
+	return MSG_GOES_ON;
+}
+
+static void complete(struct msg_match *m, struct msg_rank *k, uint32_t i, const struct msg_at *at)
+{
+	struct msg_recv *r = &m->recv[i];
+
+	r->done = true;
+	r->recv_event = at->event;
+	r->recv_ns = at->leave_ns;
+	r->timed = at->timed;
+	r->next_out = MSG_NONE;
+	if (k->out == MSG_NONE)
+		k->out = i;
+	else
+		m->recv[k->out_tail].next_out = i;
+	k->out_tail = i;
+	k->n_out++;
+}
+
+/* The usual case without queues: the send is there, and nothing waits. */
+static bool receive_at_once(struct msg_match *m, struct msg_rank *k, const struct msg_at *at)
+{
+	const struct msg_op *op = &k->op[at->sym];
+	struct msg_channel *c;
+	uint32_t i;
+
+	if (op->recv == MSG_NONE)
+		return !op->lost;
+	c = &m->names.channel[op->recv];
+	if (c->s_head == MSG_NONE || c->r_head != MSG_NONE || k->out != MSG_NONE || k->wild != MSG_NONE)
+		return false;
+	i = recv_new(m);
+	if (i == MSG_NONE)
+		return true;
+	m->recv[i] = (struct msg_recv){.order = k->posted++, .post_event = at->event, .recv_event = at->event,
+				       .recv_ns = at->leave_ns, .post_sym = at->sym, .room_sym = at->sym,
+				       .channel = op->recv, .timed = at->timed};
+	take_send(m, c, &m->recv[i].from);
+	report(m, i);
+	recv_free(m, i);
+	return true;
+}
+
+static void receive(struct msg_match *m, struct msg_rank *k, const struct msg_at *at)
+{
+	uint32_t i;
+
+	if (receive_at_once(m, k, at))
+		return;
+	i = post(m, k, at, at->sym);
+	if (i != MSG_NONE)
+		complete(m, k, i, at);
+}
+
+/* ---- slots ---- */
+
+static struct msg_slot *slot_of(struct msg_rank *k, int64_t s)
+{
+	return s >= 0 && s < (int64_t)k->n_slot ? &k->slot[s] : NULL;
+}
+
+static void slot_clear(struct msg_match *m, struct msg_rank *k, struct msg_slot *s)
+{
+	if (s->recv != MSG_NONE)
+		abandon(m, k, s->recv);
+	*s = (struct msg_slot){.recv = MSG_NONE};
+}
+
+static void slot_set(struct msg_match *m, struct msg_rank *k, int64_t slot, uint8_t kind, uint32_t recv, uint32_t sym)
+{
+	if (slot < 0 || slot >= MAX_SLOTS)
+		return;
+	if (slot >= (int64_t)k->n_slot) {
+		uint32_t n = k->n_slot ? k->n_slot : 16;
+		struct msg_slot *p;
+
+		if (kind == SLOT_FREE)
+			return;
+		while (n <= slot)
+			n *= 2;
+		p = realloc(k->slot, n * sizeof(*p));
+		if (!p) {
+			m->no_memory = true;
+			return;
+		}
+		for (uint32_t i = k->n_slot; i < n; i++)
+			p[i] = (struct msg_slot){.recv = MSG_NONE};
+		k->slot = p;
+		k->n_slot = n;
+	}
+	slot_clear(m, k, &k->slot[slot]);
+	k->slot[slot] = (struct msg_slot){.kind = kind, .recv = recv, .sym = sym};
+}
+
+/* What a wildcard received is known now. */
+static void resolve(struct msg_match *m, struct msg_rank *k, uint32_t rank, uint32_t i, int64_t src, int64_t tag)
+{
+	const struct msg_op *op = &k->op[m->recv[i].made_by];
+
+	leave_wild(m, k, i);
+	src = op->src == TRACE_ANY_SOURCE ? src : op->src;
+	tag = op->tag == TRACE_ANY_TAG ? tag : op->tag;
+	m->recv[i].channel = msg_channel_of(&m->names, rank, op->comm, src, tag, false, &m->no_memory);
+	if (m->recv[i].channel == MSG_NONE)
+		m->recv[i].lost = true;
+	else
+		join_channel(m, i);
+}
+
+static void finish_request(struct msg_match *m, uint32_t rank, const struct msg_op *op, uint32_t at_done,
+			   const struct msg_at *at)
+{
+	struct msg_rank *k = &m->rank[rank];
+	struct msg_slot *s = slot_of(k, op->done[at_done]);
+	uint32_t i = s ? s->recv : MSG_NONE;
+
+	if (!s)
+		return;
+	s->recv = MSG_NONE;
+	if (s->kind != SLOT_SEND_INIT && s->kind != SLOT_RECV_INIT)
+		s->kind = SLOT_FREE;
+	if (i == MSG_NONE)
+		return;
+	if (m->recv[i].wild) {
+		int64_t src = op->asrc ? op->asrc[at_done] : TRACE_NULL;
+		int64_t tag = op->atag ? op->atag[at_done] : TRACE_NULL;
+
+		resolve(m, k, rank, i, src, tag);
+		if (m->recv[i].lost && (m->recv[i].cancelled || src == TRACE_PROC_NULL)) {
+			recv_free(m, i);
+			return;
+		}
+	} else if (m->recv[i].cancelled && !m->recv[i].paired) {
+		leave_channel(m, i);
+		recv_free(m, i);
+		return;
+	}
+	complete(m, k, i, at);
+}
+
+static bool start_request(struct msg_match *m, uint32_t rank, int64_t slot, const struct msg_at *at, uint32_t *channel)
+{
+	struct msg_rank *k = &m->rank[rank];
+	struct msg_slot *s = slot_of(k, slot);
+
+	if (!s)
+		return false;
+	if (s->kind == SLOT_SEND_INIT) {
+		*channel = k->op[s->sym].send;
+		return put_send(m, *channel, at, s->sym);
+	}
+	if (s->kind == SLOT_RECV_INIT) {
+		if (s->recv != MSG_NONE)
+			abandon(m, k, s->recv);
+		s->recv = post(m, k, at, s->sym);
+	}
+	return false;
+}
+
+static void matched_receive(struct msg_match *m, struct msg_rank *k, const struct msg_op *op, const struct msg_at *at)
+{
+	struct msg_slot *s = slot_of(k, op->message);
+	uint32_t i = s && s->kind == SLOT_MESSAGE ? s->recv : MSG_NONE;
+
+	if (i != MSG_NONE) {
+		*s = (struct msg_slot){.recv = MSG_NONE};
+		m->recv[i].post_event = at->event;
+		m->recv[i].post_sym = m->recv[i].room_sym = at->sym;
+	}
+	if (op->action == MSG_IMRECV)
+		slot_set(m, k, op->slot, SLOT_RECV, i, at->sym);
+	else if (i != MSG_NONE)
+		complete(m, k, i, at);
+}
+
+/* ---- events ---- */
+
+uint32_t msg_sends_of(const struct msg_op *op)
+{
+	return op->action == MSG_START && op->done ? op->n_done : 1;
+}
+
+static void on_slot(struct msg_match *m, struct msg_rank *k, const struct msg_op *op, const struct msg_at *at)
+{
+	struct msg_slot *s = slot_of(k, op->message);
+
+	switch (op->action) {
+	case MSG_IRECV:
+		slot_set(m, k, op->slot, SLOT_RECV, post(m, k, at, at->sym), at->sym);
+		break;
+	case MSG_MPROBE:
+		slot_set(m, k, op->slot, SLOT_MESSAGE, post(m, k, at, at->sym), at->sym);
+		break;
+	case MSG_SEND_INIT:
+		slot_set(m, k, op->slot, SLOT_SEND_INIT, MSG_NONE, at->sym);
+		break;
+	case MSG_RECV_INIT:
+		slot_set(m, k, op->slot, SLOT_RECV_INIT, MSG_NONE, at->sym);
+		break;
+	case MSG_MRECV:
+	case MSG_IMRECV:
+		matched_receive(m, k, op, at);
+		break;
+	case MSG_FREE:
+		if (s)
+			slot_clear(m, k, s);
+		break;
+	case MSG_CANCEL:
+		if (s && s->recv != MSG_NONE)
+			m->recv[s->recv].cancelled = true;
+		break;
+	case MSG_OTHER:
+		slot_set(m, k, op->slot, SLOT_FREE, MSG_NONE, at->sym);
+		break;
+	default:
+		break;
+	}
+}
+
+void msg_event(struct msg_match *m, uint32_t rank, const struct msg_at *at, uint32_t *sent, uint32_t *n_sent)
+{
+	struct msg_rank *k = &m->rank[rank];
+	const struct msg_op *op = &k->op[at->sym];
+
+	*n_sent = 0;
+	switch (op->action) {
+	case MSG_NOTHING:
+	case MSG_COLL:
+		break;
+	case MSG_SEND:
+	case MSG_SENDRECV:
+		if (put_send(m, op->send, at, at->sym))
+			sent[(*n_sent)++] = op->send;
+		if (op->action == MSG_SENDRECV)
+			receive(m, k, at);
+		else if (op->slot >= 0)
+			slot_set(m, k, op->slot, SLOT_FREE, MSG_NONE, at->sym);
+		break;
+	case MSG_RECV:
+		receive(m, k, at);
+		break;
+	case MSG_DONE:
+		for (uint32_t i = 0; i < op->n_done; i++)
+			finish_request(m, rank, op, i, at);
+		break;
+	case MSG_START:
+		if (!op->done && start_request(m, rank, op->message, at, &sent[*n_sent]))
+			++*n_sent;
+		for (uint32_t i = 0; op->done && i < op->n_done; i++)
+			if (start_request(m, rank, op->done[i], at, &sent[*n_sent]))
+				++*n_sent;
+		break;
+	default:
+		on_slot(m, k, op, at);
+	}
+}
+
+/* ---- the end ---- */
+
+void msg_end(struct msg_match *m, uint32_t rank)
+{
+	struct msg_rank *k = &m->rank[rank];
+
+	for (uint32_t i = 0; i < k->n_slot; i++)
+		slot_clear(m, k, &k->slot[i]);
+	while (k->wild != MSG_NONE)
+		abandon(m, k, k->wild);
+	k->ended = true;
+}
+
+void msg_count_rest(struct msg_match *m)
+{
+	for (uint32_t i = 0; i < m->names.n_channel; i++) {
+		struct msg_channel *c = &m->names.channel[i];
+
+		/* posted receives whose completion was not seen take what was sent; the others had no effect */
+		for (; c->s_head != MSG_NONE; c->s_head = m->send[c->s_head].next) {
+			if (c->r_head == MSG_NONE) {
+				m->report.unmatched_sends++;
+				continue;
+			}
+			m->report.incomplete++;
+			c->r_head = m->recv[c->r_head].next;
+		}
+	}
+}

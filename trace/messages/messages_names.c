@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names over all ranks for the matching of messages: communicators by content, channels, and decoded signatures. */
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "trace/functions.h"
+#include "trace/messages/messages_coll.h"
+
+/* ---- communicators ---- */
+
+struct known_comm {
+	uint64_t hash;
+	uint32_t rank, index, number;
+};
+
+static uint64_t group_hash(const struct trace_group *g)
+{
+	return XXH3_64bits(g->rank, g->n * sizeof(*g->rank)) ^ g->n;
+}
+
+/* The same from both sides of an intercommunicator. */
+static uint64_t comm_hash(const struct trace_comm *c)
+{
+	return (group_hash(&c->members) + (c->kind == TCOMM_INTER ? group_hash(&c->remote) : 0)) * 31 + c->ordinal * 2u +
+	       c->kind;
+}
+
+static bool group_same(const struct trace_group *a, const struct trace_group *b)
+{
+	return a->n == b->n && (!a->n || !memcmp(a->rank, b->rank, a->n * sizeof(*a->rank)));
+}
+
+static bool comm_same(const struct trace_comm *a, const struct trace_comm *b)
+{
+	if (a->kind != b->kind || a->ordinal != b->ordinal)
+		return false;
+	if (a->kind == TCOMM_INTRA)
+		return group_same(&a->members, &b->members);
+	return (group_same(&a->members, &b->members) && group_same(&a->remote, &b->remote)) ||
+	       (group_same(&a->members, &b->remote) && group_same(&a->remote, &b->members));
+}
+
+static int name_comms(struct msg_names *n)
+{
+	uint64_t total = 0;
+	size_t size = 64;
+	struct known_comm *table;
+
+	for (uint32_t r = 0; r < n->n_ranks; r++)
+		total += trace_get_rank(n->t, r)->defs.n_comm;
+	while (size < 2 * total)
+		size *= 2;
+	table = calloc(size, sizeof(*table)); /* number + 1; 0: free */
+	if (!table)
+		return -1;
+	for (uint32_t r = 0; r < n->n_ranks; r++) {
+		const struct trace_defs *d = &trace_get_rank(n->t, r)->defs;
+
+		n->comm[r] = malloc((d->n_comm + 1ull) * sizeof(*n->comm[r]));
+		if (!n->comm[r]) {
+			free(table);
+			return -1;
+		}
+		for (uint32_t i = 0; i < d->n_comm; i++) {
+			uint64_t h = comm_hash(&d->comm[i]);
+			struct known_comm *k = &table[h & (size - 1)];
+
+			while (k->number && (k->hash != h ||
+					     !comm_same(&trace_get_rank(n->t, k->rank)->defs.comm[k->index], &d->comm[i])))
+				k = k + 1 < table + size ? k + 1 : table;
+			if (!k->number)
+				*k = (struct known_comm){.hash = h, .rank = r, .index = i, .number = ++n->n_comm};
+			n->comm[r][i] = k->number - 1;
+		}
+	}
+	free(table);
+	return 0;
+}
+
+int msg_names_build(struct msg_names *n, const struct trace *t)
+{
+	*n = (struct msg_names){.t = t, .n_ranks = trace_n_ranks(t), .n_slot = 1024};
+	n->comm = calloc(n->n_ranks + 1ull, sizeof(*n->comm));
+	n->slot = calloc(n->n_slot, sizeof(*n->slot));
+	return n->comm && n->slot ? name_comms(n) : -1;
+}
+
+void msg_names_free(struct msg_names *n)
+{
+	for (uint32_t r = 0; n->comm && r < n->n_ranks; r++)
+		free(n->comm[r]);
+	free(n->comm);
+	free(n->channel);
+	free(n->slot);
+	*n = (struct msg_names){0};
+}
+
+/* ---- channels ---- */
+
+static uint32_t channel_hash(uint32_t comm, uint32_t src, uint32_t dst, int32_t tag)
+{
+	uint64_t h = ((uint64_t)src << 32 | dst) * 0x9e3779b97f4a7c15ull;
+
+	h = (h ^ (h >> 29) ^ ((uint64_t)comm << 32 | (uint32_t)tag)) * 0xbf58476d1ce4e5b9ull;
+	return (uint32_t)(h >> 32);
+}
+
+static void channel_insert(struct msg_names *n, uint32_t i)
+{
+	const struct msg_channel *c = &n->channel[i];
+	uint32_t at = channel_hash(c->comm, c->src, c->dst, c->tag) & (n->n_slot - 1);
+
+	while (n->slot[at])
+		at = (at + 1) & (n->n_slot - 1);
+	n->slot[at] = i + 1;
+}
+
+static int channel_room(struct msg_names *n)
+{
+	if (n->n_channel == n->cap_channel) {
+		uint32_t cap = n->cap_channel ? 2 * n->cap_channel : 256;
+		struct msg_channel *c = cap < MSG_NONE / 4 ? realloc(n->channel, cap * sizeof(*c)) : NULL;
+
+		if (!c)
+			return -1;
+		n->channel = c;
+		n->cap_channel = cap;
+	}
+	if (2 * (n->n_channel + 1) > n->n_slot) {
+		uint32_t *s = calloc(2ull * n->n_slot, sizeof(*s));
+
+		if (!s)
+			return -1;
+		free(n->slot);
+		n->slot = s;
+		n->n_slot *= 2;
+		for (uint32_t i = 0; i < n->n_channel; i++)
+			channel_insert(n, i);
+	}
+	return 0;
+}
+
+static uint32_t channel_find(struct msg_names *n, const struct msg_channel *key, bool *failed)
+{
+	uint32_t at = channel_hash(key->comm, key->src, key->dst, key->tag) & (n->n_slot - 1);
+
+	for (; n->slot[at]; at = (at + 1) & (n->n_slot - 1)) {
+		const struct msg_channel *c = &n->channel[n->slot[at] - 1];
+
+		if (c->comm == key->comm && c->src == key->src && c->dst == key->dst && c->tag == key->tag)
+			return n->slot[at] - 1;
+	}
+	if (channel_room(n) < 0) {
+		*failed = true;
+		return MSG_NONE;
+	}
+	n->channel[n->n_channel] = *key;
+	channel_insert(n, n->n_channel);
+	return n->n_channel++;
+}
+
+/* Of a peer in a communicator: with an intercommunicator, the peers are the others. MSG_NONE: no such. */
+static uint32_t world_rank(const struct trace_rank *k, uint32_t comm, int64_t peer)
+{
+	const struct trace_comm *c;
+	const struct trace_group *g;
+
+	if (comm >= k->defs.n_comm)
+		return MSG_NONE;
+	c = &k->defs.comm[comm];
+	g = c->kind == TCOMM_INTER ? &c->remote : &c->members;
+	return peer < (int64_t)g->n ? g->rank[peer] : MSG_NONE;
+}
+
+uint32_t msg_channel_of(struct msg_names *n, uint32_t rank, uint32_t comm, int64_t peer, int64_t tag, bool sends,
+			bool *failed)
+{
+	uint32_t peer_rank = peer < 0 ? MSG_NONE : world_rank(trace_get_rank(n->t, rank), comm, peer);
+	struct msg_channel key = {.s_head = MSG_NONE, .s_tail = MSG_NONE, .r_head = MSG_NONE, .r_tail = MSG_NONE};
+
+	if (peer_rank >= n->n_ranks || tag < 0 || tag > INT32_MAX)
+		return MSG_NONE;
+	key.comm = n->comm[rank][comm];
+	key.src = sends ? rank : peer_rank;
+	key.dst = sends ? peer_rank : rank;
+	key.tag = (int32_t)tag;
+	return channel_find(n, &key, failed);
+}
+
+/* ---- signatures ---- */
+
+/* The parameters that matter, as they come. */
+struct fields {
+	int64_t comm, dst, src, asrc, tag[2], atag, count[2], type[2], newreq, req;
+	int n_tag, n_count, n_type;
+	bool has_src, has_dst, has_newreq, has_req;
+	const int64_t *reqs, *done, *asrcs, *atags;
+	uint32_t n_reqs, n_done, n_asrcs, n_atags;
+};
+
+static void read_fields(const struct trace_defs *d, uint32_t sym, struct fields *f)
+{
+	struct sig_walk w;
+
+	*f = (struct fields){.comm = TRACE_NULL, .asrc = TRACE_NULL, .atag = TRACE_NULL, .newreq = TRACE_NULL,
+			     .req = TRACE_NULL};
+	sig_walk_begin(&w, d, sym);
+	while (sig_walk_next(&w)) {
+		switch (w.kind) {
+		case TK_COMM: f->comm = *w.val; break;
+		case TK_DST: f->dst = *w.val; f->has_dst = true; break;
+		case TK_SRC: f->src = *w.val; f->has_src = true; break;
+		case TK_ASRC: f->asrc = *w.val; break;
+		case TK_ATAG: f->atag = *w.val; break;
+		case TK_TAG:
+			if (f->n_tag < 2)
+				f->tag[f->n_tag++] = *w.val;
+			break;
+		case TK_COUNT:
+			if (f->n_count < 2)
+				f->count[f->n_count++] = *w.val;
+			break;
+		case TK_TYPE:
+			if (f->n_type < 2)
+				f->type[f->n_type++] = *w.val;
+			break;
+		case TK_NEWREQ: f->newreq = *w.val; f->has_newreq = true; break;
+		case TK_REQ: f->req = *w.val; f->has_req = true; break;
+		case TK_REQS: f->reqs = w.val; f->n_reqs = w.n; break;
+		case TK_DONE: f->done = w.val; f->n_done = w.n; break;
+		case TK_ASRCS: f->asrcs = w.val; f->n_asrcs = w.n; break;
+		case TK_ATAGS: f->atags = w.val; f->n_atags = w.n; break;
+		default: break;
+		}
+	}
+}
+
+/* Bytes of the nth count and datatype; `unknown` where one of them is not recorded. */
+static uint64_t bytes_of(const struct trace_defs *d, const struct fields *f, int nth, uint64_t unknown)
+{
+	if (nth >= f->n_count || nth >= f->n_type || f->type[nth] < 0 || f->type[nth] >= (int64_t)d->n_type)
+		return unknown;
+	return f->count[nth] > 0 && d->type[f->type[nth]].size > 0
+		       ? (uint64_t)f->count[nth] * (uint64_t)d->type[f->type[nth]].size : 0;
+}
+
+static void decode_send(struct msg_names *n, uint32_t rank, const struct fields *f, struct msg_op *op, bool *failed)
+{
+	op->send = msg_channel_of(n, rank, op->comm, f->dst, f->tag[0], true, failed);
+	op->bytes = bytes_of(&trace_get_rank(n->t, rank)->defs, f, 0, 0);
+}
+
+/* `known`: the call itself says what a wildcard received. */
+static void decode_receive(struct msg_names *n, uint32_t rank, const struct fields *f, int64_t tag, bool known,
+			   struct msg_op *op, bool *failed)
+{
+	int64_t src = f->src;
+
+	op->src = src;
+	op->tag = tag;
+	op->wild = src != TRACE_PROC_NULL && (src == TRACE_ANY_SOURCE || tag == TRACE_ANY_TAG);
+	if (op->wild && known) {
+		src = src == TRACE_ANY_SOURCE ? f->asrc : src;
+		tag = tag == TRACE_ANY_TAG ? f->atag : tag;
+		op->wild = false;
+		op->lost = src == TRACE_NULL || (tag < 0 && src != TRACE_PROC_NULL);
+	}
+	if (op->wild && src >= 0)
+		op->from = world_rank(trace_get_rank(n->t, rank), op->comm, src);
+	if (!op->wild && !op->lost)
+		op->recv = msg_channel_of(n, rank, op->comm, src, tag, false, failed);
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+
+	return n >= k && !strcmp(s + n - k, end);
+}
+
+/* Its count is of one partition. */
+static bool is_partitioned(const struct trace_fn_info *fn)
+{
+	return !strcmp(fn->name, "MPI_Precv_init");
+}
+
+static uint8_t action_of(const struct trace_fn_info *fn, const struct fields *f)
+{
+	switch (fn->cls) {
+	case TC_SEND: return f->has_dst ? MSG_SEND : MSG_NOTHING;
+	case TC_RECV: return f->has_src ? MSG_RECV : f->has_req ? MSG_MRECV : MSG_NOTHING;
+	case TC_SENDRECV: return f->has_src && f->has_dst && !f->has_newreq ? MSG_SENDRECV : MSG_NOTHING;
+	case TC_ISEND: return !f->has_dst ? MSG_OTHER : ends_with(fn->name, "_init") ? MSG_SEND_INIT : MSG_SEND;
+	case TC_IRECV:
+		if (!f->has_src)
+			return f->has_req ? MSG_IMRECV : MSG_OTHER;
+		return ends_with(fn->name, "_init") ? MSG_RECV_INIT : MSG_IRECV;
+	case TC_START: return MSG_START;
+	case TC_WAIT: return MSG_DONE;
+	case TC_COLL: return MSG_COLL;
+	case TC_PROBE: return f->has_newreq ? MSG_MPROBE : MSG_NOTHING;
+	case TC_LOCAL:
+		if (f->has_req && !strcmp(fn->name, "MPI_Request_free"))
+			return MSG_FREE;
+		if (f->has_req && !strcmp(fn->name, "MPI_Cancel"))
+			return MSG_CANCEL;
+		break;
+	default: break;
+	}
+	return f->has_newreq ? MSG_OTHER : MSG_NOTHING;
+}
+
+static void decode(struct msg_names *n, uint32_t rank, uint32_t sym, struct msg_op *op, bool *failed)
+{
+	const struct trace_defs *d = &trace_get_rank(n->t, rank)->defs;
+	struct fields f;
+
+	read_fields(d, sym, &f);
+	*op = (struct msg_op){.send = MSG_NONE, .recv = MSG_NONE, .slot = f.newreq, .message = f.req};
+	op->from = MSG_NONE;
+	op->comm = f.comm >= 0 ? (uint32_t)f.comm : MSG_NONE;
+	op->action = action_of(&trace_fn[d->sigs.sig[sym].fn], &f);
+	op->room = is_partitioned(&trace_fn[d->sigs.sig[sym].fn]) ? UINT64_MAX : bytes_of(d, &f, f.n_count > 1, UINT64_MAX);
+	switch (op->action) {
+	case MSG_SEND:
+	case MSG_SEND_INIT:
+		decode_send(n, rank, &f, op, failed);
+		break;
+	case MSG_SENDRECV:
+		decode_send(n, rank, &f, op, failed);
+		decode_receive(n, rank, &f, f.tag[f.n_tag > 1], true, op, failed);
+		break;
+	case MSG_RECV:
+	case MSG_MPROBE:
+		decode_receive(n, rank, &f, f.tag[0], true, op, failed);
+		break;
+	case MSG_IRECV:
+	case MSG_RECV_INIT:
+		decode_receive(n, rank, &f, f.tag[0], false, op, failed);
+		break;
+	case MSG_START:
+		op->done = f.reqs ? f.reqs : NULL;
+		op->n_done = f.n_reqs;
+		break;
+	case MSG_DONE:
+		op->done = f.done;
+		op->n_done = f.n_done;
+		op->asrc = f.n_asrcs == f.n_done ? f.asrcs : NULL;
+		op->atag = f.n_atags == f.n_done ? f.atags : NULL;
+		break;
+	case MSG_COLL:
+		op->action = MSG_NOTHING;
+		coll_decode(trace_get_rank(n->t, rank), rank, sym, op);
+		break;
+	default:
+		break;
+	}
+}
+
+struct msg_op *msg_decode_rank(struct msg_names *n, uint32_t rank)
+{
+	const struct trace_defs *d = &trace_get_rank(n->t, rank)->defs;
+	struct msg_op *op = malloc((d->sigs.n + 1ull) * sizeof(*op));
+	bool failed = false;
+
+	for (uint32_t s = 0; op && s < d->sigs.n && !failed; s++)
+		decode(n, rank, s, &op[s], &failed);
+	if (failed) {
+		free(op);
+		return NULL;
+	}
+	return op;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the reader share: see reader.h. */
+#ifndef PRECEDENT_TRACE_READER_IMPL_H
+#define PRECEDENT_TRACE_READER_IMPL_H
+
+#include "trace/read/reader.h"
+
+#define TRACE_MAX_DAMAGE 64
+#define TRACE_MAX_JOB_KEYS 256
+
+struct trace {
+	const uint8_t *map;
+	uint64_t size;
+	uint32_t n_ranks;
+	bool partial;
+	bool scanned; /* without an index */
+	bool ends;    /* room for ends.h, behind the index */
+	struct trace_page *page;
+	uint32_t n_page, cap_page;
+	uint32_t *times;       /* pages of times, by rank and first event */
+	uint32_t *times_begin; /* of each rank in `times`; n_ranks + 1 */
+	struct trace_rank *rank;
+	char *job; /* text of the job page: key\0value\0 ... */
+	char *key[TRACE_MAX_JOB_KEYS], *value[TRACE_MAX_JOB_KEYS];
+	uint32_t n_key;
+	char *damage[TRACE_MAX_DAMAGE];
+	uint32_t n_damage;
+};
+
+/* Decompress page p, whose header goes to *hdr; NULL with the reason in err. */
+uint8_t *trace_page_data(const struct trace *t, const struct trace_page *p, struct trace_page *hdr,
+			 struct errbuf *err);
+/* "page 12 (times of rank 3) at byte 4096" */
+void trace_page_text(const struct trace *t, uint32_t page, char *buf, size_t size);
+/* Fill t->times. -1 without memory. */
+int trace_times_index(struct trace *t);
+
+#endif
