@@ -58,7 +58,7 @@ REPLAYS  = $(B)/precedent-replay $(if $(MPICC_mpich),$(B)/precedent-replay-mpich
 TRACERS  = $(patsubst %,$(B)/libprecedent_trace_%.so,$(MPIS))
 
 # sources, by what they become
-LIB_SRC    := $(wildcard common/*.c trace/*/*.c skelgen/*.c expert/*.c predictor/*.c predictor/model/*.c predictor/model/api/*.c predictor/inputs/*.c) \
+LIB_SRC    := $(wildcard common/*.c trace/*/*.c skelgen/*.c expert/*/*.c predictor/*.c predictor/model/*.c predictor/model/api/*.c predictor/inputs/*.c) \
               $(wildcard plugin/decide*.c) \
               skelgen/replay/tables.c skelgen/replay/check.c skelgen/replay/check_data.c
 CLI_SRC    := $(wildcard cli/*.c)

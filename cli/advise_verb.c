@@ -10,10 +10,10 @@
 #include "cli/symbolize.h"
 #include "cli/util.h"
 #include "cli/verbs.h"
-#include "expert/input.h"
-#include "expert/pipe.h"
-#include "expert/replay.h"
-#include "expert/report.h"
+#include "expert/engine/pipe.h"
+#include "expert/events/input.h"
+#include "expert/replay/replay.h"
+#include "expert/report/report.h"
 #include "trace/functions.h"
 
 #define LEAST_SHARE 0.001 /* problems of less are named only */

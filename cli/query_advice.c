@@ -11,9 +11,9 @@
 #include "cli/query_advice.h"
 #include "cli/query_print.h"
 #include "cli/util.h"
-#include "expert/input.h"
-#include "expert/pipe.h"
-#include "expert/report.h"
+#include "expert/engine/pipe.h"
+#include "expert/events/input.h"
+#include "expert/report/report.h"
 
 #define MOST_BYTES  (16u << 20)
 #define MOST_CALLS  2000000u

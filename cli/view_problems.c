@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cli/view_problems.h"
-#include "expert/input.h"
-#include "expert/pipe.h"
-#include "expert/report.h"
+#include "expert/engine/pipe.h"
+#include "expert/events/input.h"
+#include "expert/report/report.h"
 
 #define MARKS_KEPT  2000u /* of a problem: the longest */
 #define SHOWN_SHARE 0.001

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "expert/input_impl.h"
-#include "expert/pipe.h"
-#include "expert/replay.h"
-#include "expert/report.h"
+#include "expert/engine/pipe.h"
+#include "expert/events/input_impl.h"
+#include "expert/replay/replay.h"
+#include "expert/report/report.h"
 
 struct moment {
 	double s, cpu_s;

@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "expert/pipe.h"
-#include "expert/tournament.h"
+#include "expert/engine/pipe.h"
+#include "expert/engine/tournament.h"
 
 struct stream {
 	uint64_t now_ns, seed;
@@ -63,7 +63,7 @@ static inline int tell(struct bench *b, const struct rules_struct *t, const stru
 	return b->pipe ? pipe_event(b->pipe, t->id, e, v, err) : engine_event(b->engine, t->id, e, v, err);
 }
 
-/* Parameters of the simple events in the order of their declaration: see expert/builtin.c. */
+/* Parameters of the simple events in the order of their declaration: see expert/lang/builtin.c. */
 static int give(struct bench *b, uint32_t r, struct errbuf *err)
 {
 	struct stream *s = &b->stream[r];

@@ -5,8 +5,8 @@
  * A second way through the trace tells the same as the first, and so does one with a clock of its own.
  */
 #include "tests/fuzz/packed.h"
-#include "expert/input_impl.h"
-#include "expert/replay.h"
+#include "expert/events/input_impl.h"
+#include "expert/replay/replay.h"
 
 #define EVENTS_MAX 3000 /* of all ranks: a few bytes can fold any number */
 #define RANKS_MAX  16

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expert/pipe.h"
+#include "expert/engine/pipe.h"
 
 #define EVENTS 300
 

@@ -3,7 +3,7 @@
 #ifndef PRECEDENT_TESTS_UNIT_RULES_EVENTS_H
 #define PRECEDENT_TESTS_UNIT_RULES_EVENTS_H
 
-#include "expert/engine.h"
+#include "expert/engine/engine.h"
 
 #define SEND "function_call_send_operation"
 #define RECV "function_call_receive_operation"

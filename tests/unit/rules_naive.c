@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expert/entry.h"
+#include "expert/compile/entry.h"
 
 #define MAX_OF_TYPE 64 /* patterns */
 

@@ -7,7 +7,7 @@
 #ifndef PRECEDENT_TESTS_UNIT_RULES_NAIVE_H
 #define PRECEDENT_TESTS_UNIT_RULES_NAIVE_H
 
-#include "expert/engine.h"
+#include "expert/engine/engine.h"
 
 struct naive;
 

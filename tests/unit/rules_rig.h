@@ -3,7 +3,7 @@
 #ifndef PRECEDENT_TESTS_UNIT_RULES_RIG_H
 #define PRECEDENT_TESTS_UNIT_RULES_RIG_H
 
-#include "expert/engine.h"
+#include "expert/engine/engine.h"
 
 struct rig {
 	struct rules *rules;

@@ -3,9 +3,9 @@
 #ifndef PRECEDENT_TESTS_UNIT_RULES_TRACE_H
 #define PRECEDENT_TESTS_UNIT_RULES_TRACE_H
 
-#include "expert/input.h"
-#include "expert/replay.h"
-#include "expert/report.h"
+#include "expert/events/input.h"
+#include "expert/replay/replay.h"
+#include "expert/report/report.h"
 #include "tests/unit/synthetic.h"
 
 struct run {

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "expert/channel.h"
+#include "expert/engine/channel.h"
 
 #define SLOW_EVERY 4096 /* records: then it is slow, so that the other one waits, and sleeps */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "expert/marks.h"
+#include "expert/report/marks.h"
 
 #define RANKS  5
 #define EVENTS 700

@@ -11,8 +11,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "expert/code.h"
-#include "expert/entry.h"
+#include "expert/compile/code.h"
+#include "expert/compile/entry.h"
+#include "expert/engine/code_run.h"
 
 #define N_PATTERN 2
 #define N_SLOT    6 /* three integers, a double, two booleans */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "expert/pipe.h"
+#include "expert/engine/pipe.h"
 #include "tests/unit/rules_events.h"
 #include "tests/unit/rules_naive.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "expert/rules.h"
+#include "expert/lang/rules.h"
 
 static struct rules *load(const char *text, struct errbuf *err)
 {

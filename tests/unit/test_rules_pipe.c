@@ -11,8 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "expert/input.h"
-#include "expert/pipe.h"
+#include "expert/engine/pipe.h"
+#include "expert/events/input.h"
 #include "tests/unit/rules_events.h"
 #include "tests/unit/synthetic.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "expert/tournament.h"
+#include "expert/engine/tournament.h"
 
 #define STREAMS 130
 

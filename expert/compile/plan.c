@@ -1,0 +1,706 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Conditions to filters, indexes and code: see plan.h. */
+#include "expert/compile/entry.h"
+#include "expert/compile/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* After RULES_MAX_DEPTH of them an `and` is no longer split: each level of nesting adds one more at most. */
+#define MAX_CONJUNCTS (2 * RULES_MAX_DEPTH + 8)
+#define PLAN_MAX_MEMORY (256u << 20)
+
+enum kind { CJ_EQUAL, CJ_WILD, CJ_OTHER };
+
+/* A condition between two `and`s. */
+struct conjunct {
+	const struct expr *e;
+	const struct expr *a, *b;  /* of an equality; of a wildcard one, a is the side that may be any */
+	int64_t any;
+	uint32_t vars, vars_a, vars_b; /* bits of patterns */
+	enum kind kind;
+};
+
+struct planner {
+	struct plan *p;
+	struct conjunct cj[MAX_CONJUNCTS];
+	uint32_t n_cj;
+	struct plan_rule *rule;
+};
+
+static uint32_t vars_of(const struct expr *e)
+{
+	uint32_t v = e->kind == EX_FIELD ? 1u << e->pattern : 0;
+
+	if (e->a)
+		v |= vars_of(e->a);
+	if (e->b)
+		v |= vars_of(e->b);
+	if (e->where)
+		v |= vars_of(e->where);
+	for (uint8_t i = 0; i < e->n_arg; i++)
+		v |= vars_of(e->arg[i]);
+	return v;
+}
+
+static bool same(const struct expr *a, const struct expr *b)
+{
+	return a->kind == EX_FIELD && b->kind == EX_FIELD && a->pattern == b->pattern && a->slot == b->slot;
+}
+
+static bool is_equality(const struct expr *e)
+{
+	return e->kind == EX_EQ && e->a->type != RT_DOUBLE;
+}
+
+/* x == y between patterns */
+static bool as_equal(struct conjunct *c, const struct expr *e)
+{
+	if (!is_equality(e))
+		return false;
+	c->a = e->a;
+	c->b = e->b;
+	c->vars_a = vars_of(e->a);
+	c->vars_b = vars_of(e->b);
+	return c->vars_a && c->vars_b && !(c->vars_a & c->vars_b);
+}
+
+/* x == y or x == ANY, in any order; x a parameter */
+static bool as_wild(struct conjunct *c, const struct expr *e)
+{
+	for (int i = 0; e->kind == EX_OR && i < 4; i++) {
+		const struct expr *eq = i & 1 ? e->b : e->a, *any = i & 1 ? e->a : e->b, *x, *k;
+
+		if (!is_equality(any) || !as_equal(c, eq))
+			continue;
+		x = i & 2 ? any->b : any->a;
+		k = i & 2 ? any->a : any->b;
+		if (k->kind == EX_NEGATE && k->a->kind == EX_INT)
+			c->any = -k->a->v.integer;
+		else if (k->kind == EX_INT || k->kind == EX_STRING || k->kind == EX_BOOLEAN)
+			c->any = k->v.integer;
+		else
+			continue;
+		if (same(x, c->b)) {
+			const struct expr *swap = c->a;
+			uint32_t vars = c->vars_a;
+
+			c->a = c->b;
+			c->b = swap;
+			c->vars_a = c->vars_b;
+			c->vars_b = vars;
+		}
+		if (same(x, c->a))
+			return true;
+	}
+	return false;
+}
+
+static void split(struct planner *k, const struct expr *e)
+{
+	struct conjunct *c;
+
+	if (e->kind == EX_AND && k->n_cj < RULES_MAX_DEPTH) {
+		split(k, e->a);
+		split(k, e->b);
+		return;
+	}
+	c = &k->cj[k->n_cj++];
+	*c = (struct conjunct){.e = e, .vars = vars_of(e)};
+	c->kind = as_equal(c, e) ? CJ_EQUAL : as_wild(c, e) ? CJ_WILD : CJ_OTHER;
+	c->e = e;
+}
+
+static void *room(struct planner *k, size_t n, size_t size)
+{
+	return memory_alloc(&k->p->mem, (n ? n : 1) * size);
+}
+
+/* The conjunction of those of `set`; nothing when it is empty. */
+static int compile_all(struct planner *k, struct code *code, const bool *set)
+{
+	const struct expr *all = NULL;
+
+	for (uint32_t i = 0; i < k->n_cj; i++) {
+		struct expr *and;
+
+		if (!set[i])
+			continue;
+		if (!all) {
+			all = k->cj[i].e;
+			continue;
+		}
+		and = room(k, 1, sizeof(*and));
+		if (!and)
+			return -1;
+		*and = (struct expr){.kind = EX_AND, .type = RT_BOOLEAN, .a = (struct expr *)all, .b = (struct expr *)k->cj[i].e};
+		all = and;
+	}
+	return all ? code_compile(code, all, &k->p->mem) : 0;
+}
+
+static int make_value(struct planner *k, struct plan_value *v, const struct expr *e)
+{
+	if (e->kind == EX_FIELD) {
+		*v = (struct plan_value){.field = true, .pattern = e->pattern, .slot = e->slot};
+		return 0;
+	}
+	*v = (struct plan_value){0};
+	return code_compile(&v->code, e, &k->p->mem);
+}
+
+/* ---- one look-up ---- */
+
+/* Which sides of a conjunct are here (only pattern p) and there (only what is known)? 1: a here, 2: b here, 0: neither. */
+static int side_here(const struct conjunct *c, uint32_t p, uint32_t known)
+{
+	if (c->kind == CJ_OTHER)
+		return 0;
+	if (c->vars_a == 1u << p && !(c->vars_b & ~known))
+		return 1;
+	if (c->vars_b == 1u << p && !(c->vars_a & ~known))
+		return 2;
+	return 0;
+}
+
+/* The slots of a key whose parts are all parameters. */
+static void set_slots(struct plan_index *x)
+{
+	uint32_t n = 0;
+
+	x->plain = true;
+	for (uint32_t i = 0; i < x->n_key; i++) {
+		x->plain &= x->key[i].field;
+		x->slot[n++] = x->key[i].slot;
+	}
+	for (uint32_t i = 0; i < x->n_wild; i++) {
+		x->plain &= x->wild[i].here.field;
+		x->slot[n++] = x->wild[i].here.slot;
+	}
+	x->quick = x->plain && x->n_wild <= 1;
+}
+
+/* An index of the pattern by these conjuncts, made when there is none yet. */
+static int find_index(struct planner *k, struct plan_pattern *p, const uint32_t *key, uint32_t n_key, const uint32_t *wild,
+		      uint32_t n_wild, uint32_t known)
+{
+	struct plan_index *x, *grown;
+
+	for (uint32_t i = 0; i < p->n_index; i++) {
+		x = &p->index[i];
+		if (x->n_key == n_key && x->n_wild == n_wild && !memcmp(x->conjuncts, key, n_key * sizeof(*key)) &&
+		    !memcmp(x->conjuncts + n_key, wild, n_wild * sizeof(*wild)))
+			return (int)i;
+	}
+	grown = room(k, p->n_index + 1, sizeof(*x));
+	if (!grown)
+		return -1;
+	if (p->n_index)
+		memcpy(grown, p->index, p->n_index * sizeof(*x));
+	p->index = grown;
+	x = &grown[p->n_index];
+	x->n_key = n_key;
+	x->n_wild = n_wild;
+	x->n_link = 1;
+	x->number = x->seed = k->p->n_index++;
+	x->first_link = p->n_link * (uint32_t)LINK_VALUES;
+	memcpy(x->conjuncts, key, n_key * sizeof(*key));
+	memcpy(x->conjuncts + n_key, wild, n_wild * sizeof(*wild));
+	for (uint32_t i = 0; i < n_key; i++) {
+		const struct conjunct *c = &k->cj[key[i]];
+
+		if (make_value(k, &x->key[i], side_here(c, p->pattern, known) == 1 ? c->a : c->b) < 0)
+			return -1;
+	}
+	for (uint32_t i = 0; i < n_wild; i++) {
+		const struct conjunct *c = &k->cj[wild[i]];
+
+		x->wild[i].stored = side_here(c, p->pattern, known) == 1;
+		x->wild[i].any = c->any;
+		if (!x->wild[i].stored)
+			x->n_link *= 2;
+		if (make_value(k, &x->wild[i].here, x->wild[i].stored ? c->a : c->b) < 0)
+			return -1;
+	}
+	p->n_link += x->n_link;
+	set_slots(x);
+	return (int)p->n_index++;
+}
+
+static int make_step(struct planner *k, struct plan_step *s, uint8_t pattern, uint32_t known, bool *used)
+{
+	struct plan_pattern *p = &k->rule->pattern[pattern];
+	uint32_t key[PLAN_MAX_KEYS], wild[PLAN_MAX_WILDS], n_key = 0, n_wild = 0;
+	bool now[MAX_CONJUNCTS] = {false};
+
+	s->pattern = pattern;
+	s->index = -1;
+	for (uint32_t i = 0; i < k->n_cj; i++) {
+		const struct conjunct *c = &k->cj[i];
+		int here = used[i] ? 0 : side_here(c, pattern, known);
+
+		if (here && c->kind == CJ_EQUAL && n_key < PLAN_MAX_KEYS) {
+			if (make_value(k, &s->key[n_key], here == 1 ? c->b : c->a) < 0)
+				return -1;
+			key[n_key++] = i;
+			used[i] = true;
+		} else if (here && c->kind == CJ_WILD && n_wild < PLAN_MAX_WILDS) {
+			if (make_value(k, &s->wild[n_wild], here == 1 ? c->b : c->a) < 0)
+				return -1;
+			wild[n_wild++] = i;
+			used[i] = true;
+		} else if (!used[i] && !(c->vars & ~(known | 1u << pattern))) {
+			now[i] = used[i] = true;
+		}
+	}
+	if (n_key + n_wild) {
+		s->index = find_index(k, p, key, n_key, wild, n_wild, known);
+		if (s->index < 0)
+			return -1;
+		s->quick = p->index[s->index].plain && !n_wild && n_key <= PLAN_QUICK_KEYS;
+		for (uint32_t i = 0; i < n_key; i++)
+			s->quick &= s->key[i].field;
+	} else {
+		p->scanned = true;
+	}
+	return compile_all(k, &s->rest, now);
+}
+
+/* The pattern of which most is known. */
+static uint8_t next_pattern(const struct planner *k, uint32_t known)
+{
+	uint32_t n = k->rule->src->n_pattern, best = 0;
+	uint8_t found = 0;
+
+	for (uint8_t p = 0; p < n; p++) {
+		uint32_t score = 1;
+
+		if (known & 1u << p)
+			continue;
+		for (uint32_t i = 0; i < k->n_cj; i++)
+			score += side_here(&k->cj[i], p, known) ? (k->cj[i].kind == CJ_EQUAL ? 2 : 1) : 0;
+		if (score > best) {
+			best = score;
+			found = p;
+		}
+	}
+	return found;
+}
+
+static int make_steps(struct planner *k, struct plan_pattern *p)
+{
+	uint32_t n = k->rule->src->n_pattern, known = 1u << p->pattern;
+	bool used[MAX_CONJUNCTS];
+
+	p->step = room(k, n, sizeof(*p->step));
+	if (!p->step)
+		return -1;
+	for (uint32_t i = 0; i < k->n_cj; i++)
+		used[i] = !(k->cj[i].vars & (k->cj[i].vars - 1)); /* filters */
+	for (uint32_t i = 0; i + 1 < n; i++) {
+		uint8_t next = next_pattern(k, known);
+
+		if (make_step(k, &p->step[i], next, known, used) < 0)
+			return -1;
+		known |= 1u << next;
+	}
+	return 0;
+}
+
+/* ---- a rule ---- */
+
+/* Tests as long as conditions are simple, so that the order of what is asked remains. */
+static int make_filter(struct planner *k, struct plan_pattern *p)
+{
+	bool set[MAX_CONJUNCTS] = {false};
+	struct plan_test *test = room(k, k->n_cj, sizeof(*test));
+	int simple = 1;
+
+	if (!test)
+		return -1;
+	p->test = test;
+	for (uint32_t i = 0; i < k->n_cj; i++) {
+		if (k->cj[i].vars != 1u << p->pattern && (k->cj[i].vars || p->pattern))
+			continue;
+		simple = simple ? plan_as_test(&test[p->n_test], k->cj[i].e, &k->p->mem) : 0;
+		if (simple < 0)
+			return -1;
+		p->n_test += (uint32_t)simple;
+		set[i] = !simple;
+	}
+	return compile_all(k, &p->filter, set);
+}
+
+/* Of a group: the key is in `by`. */
+static int make_group(struct planner *k, struct plan_pattern *p, const struct rules_pattern *src)
+{
+	struct plan_index *x = room(k, 1, sizeof(*x));
+
+	if (!x || code_compile(&p->all, src->all, &k->p->mem) < 0)
+		return -1;
+	x->n_key = src->n_by;
+	x->n_link = 1;
+	x->number = x->seed = k->p->n_index++;
+	x->first_link = p->n_link++ * (uint32_t)LINK_VALUES;
+	for (uint32_t i = 0; i < src->n_by; i++)
+		if (make_value(k, &x->key[i], src->by[i]) < 0)
+			return -1;
+	set_slots(x);
+	p->index = x;
+	p->n_index = 1;
+	return 0;
+}
+
+static int make_pattern(struct planner *k, uint32_t rule, uint8_t i)
+{
+	struct plan_pattern *p = &k->rule->pattern[i];
+	const struct rules_pattern *src = &k->rule->src->pattern[i];
+
+	p->rule = rule;
+	p->type = src->type;
+	p->pattern = i;
+	p->waits = src->waits;
+	p->shared = src->shared;
+	p->is_state = k->p->rules->type[src->type]->category == SC_STATE;
+	p->keeps = k->rule->src->n_pattern > 1 || src->all;
+	p->passes = k->p->rules->type[src->type]->category == SC_EVENT && !src->waits && !src->all;
+	p->number = k->p->n_pattern++;
+	p->owner = k->rule;
+	if (p->waits)
+		k->rule->used[k->rule->n_used++] = i;
+	if (make_filter(k, p) < 0)
+		return -1;
+	return src->uses ? code_compile(&p->uses, src->uses, &k->p->mem) : 0;
+}
+
+/* The parameter that the i-th value of the action takes over from the pattern, and the one after it, do they lie side by
+ * side here and there? */
+static bool two_copies(const struct plan_action *a, uint32_t i, uint8_t pattern)
+{
+	const struct plan_value *v = &a->value[i];
+
+	return i + 1 < a->src->n_set && v[1].field && v[1].pattern == pattern && v[1].slot == v->slot + 1 &&
+	       a->src->set[i + 1].slot == a->src->set[i].slot + 1;
+}
+
+/* What it takes over from that pattern. */
+static void make_copies(struct plan_action *a, uint8_t pattern, struct plan_copy **at)
+{
+	struct plan_copies *c = &a->copies[a->n_copies];
+
+	*c = (struct plan_copies){.pattern = pattern};
+	for (int two = 1; two >= 0; two--)
+		for (uint32_t i = 0; i < a->src->n_set; i++) {
+			bool both;
+
+			if (!a->value[i].field || a->value[i].pattern != pattern)
+				continue;
+			both = two_copies(a, i, pattern);
+			if (both == two) {
+				*(*at)++ = (struct plan_copy){.from = a->value[i].slot, .to = a->src->set[i].slot};
+				c->n_two += (uint8_t)two;
+				c->n_one += (uint8_t)!two;
+			}
+			i += both;
+		}
+	a->n_copy += 2u * c->n_two + c->n_one;
+	a->n_copies += c->n_two || c->n_one;
+}
+
+/* Values of the action; those that are only taken over in the order of patterns. */
+static int make_values(struct planner *k, struct plan_action *a)
+{
+	struct plan_copy *at;
+
+	a->value = room(k, a->src->n_set, sizeof(*a->value));
+	a->copies = room(k, k->rule->n_pattern + 1ull, sizeof(*a->copies));
+	a->copy = at = room(k, a->src->n_set, sizeof(*a->copy));
+	a->compute = room(k, a->src->n_set, sizeof(*a->compute));
+	if (!a->value || !a->copies || !a->copy || !a->compute)
+		return -1;
+	for (uint32_t i = 0; i < a->src->n_set; i++) {
+		const struct plan_value *v = &a->value[i];
+
+		if (make_value(k, &a->value[i], a->src->set[i].value) < 0)
+			return -1;
+		if (!v->field)
+			a->compute[a->n_compute++] = i;
+	}
+	for (uint8_t p = 0; p < k->rule->n_pattern; p++)
+		make_copies(a, p, &at);
+	return 0;
+}
+
+static int make_actions(struct planner *k)
+{
+	const struct rules_rule *src = k->rule->src;
+
+	k->rule->n_pattern = src->n_pattern;
+	k->rule->n_action = src->n_action;
+	k->rule->group = src->pattern[0].all;
+	k->rule->action = room(k, src->n_action, sizeof(*k->rule->action));
+	if (!k->rule->action)
+		return -1;
+	for (uint32_t i = 0; i < src->n_action; i++) {
+		struct plan_action *a = &k->rule->action[i];
+
+		a->src = &src->action[i];
+		a->kind = a->src->kind;
+		a->pattern = a->src->pattern;
+		a->type = a->src->type;
+		if (a->src->kind == AK_ASSERT) {
+			a->tells = k->p->rules->type[a->type]->category == SC_OBSERVATION;
+			a->n_param = k->p->rules->type[a->type]->n_param;
+		}
+		if (make_values(k, a) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Do the two patterns ask for each other by the same conditions, and by nothing else? */
+static void find_pair(struct plan_rule *u)
+{
+	struct plan_pattern *p = u->pattern, *q = &u->pattern[1];
+
+	if (u->src->n_pattern != 2 || p->scanned || q->scanned || p->n_index != 1 || q->n_index != 1 ||
+	    p->index->n_key != q->index->n_key || p->index->n_wild != q->index->n_wild ||
+	    memcmp(p->index->conjuncts, q->index->conjuncts, sizeof(p->index->conjuncts)))
+		return;
+	p->pair = q->pair = true;
+	p->partner = q;
+	q->partner = p;
+	p->spills = q->spills = p->waits && q->waits && !p->shared && !q->shared && !p->step->rest.ins && !q->step->rest.ins;
+	q->index->seed = p->index->seed;
+}
+
+static int make_rule(struct plan *p, uint32_t i)
+{
+	struct planner k = {.p = p, .rule = &p->rule[i]};
+	const struct rules_rule *src = p->rules->rule[i];
+
+	k.rule->src = src;
+	if (p->in_half && !p->in_half[i])
+		return 0;
+	k.rule->pattern = room(&k, src->n_pattern, sizeof(*k.rule->pattern));
+	if (!k.rule->pattern)
+		return -1;
+	if (src->where)
+		split(&k, src->where);
+	for (uint8_t n = 0; n < src->n_pattern; n++)
+		if (make_pattern(&k, i, n) < 0)
+			return -1;
+	if (src->pattern[0].all)
+		return make_group(&k, &k.rule->pattern[0], &src->pattern[0]) < 0 ? -1 : make_actions(&k);
+	for (uint8_t n = 0; n < src->n_pattern; n++)
+		if (make_steps(&k, &k.rule->pattern[n]) < 0)
+			return -1;
+	for (uint8_t n = 0; n < src->n_pattern; n++)
+		k.rule->pattern[n].n_link += k.rule->pattern[n].scanned;
+	find_pair(k.rule);
+	return make_actions(&k);
+}
+
+/* ---- all ---- */
+
+static void mark_modified(struct plan *p)
+{
+	bool modified[RULES_MAX_STRUCTS] = {false};
+
+	for (uint32_t i = 0; i < p->rules->n_rule; i++) {
+		const struct rules_rule *u = p->rules->rule[i];
+
+		for (uint32_t a = 0; a < u->n_action; a++)
+			if (u->action[a].kind == AK_MODIFY)
+				modified[u->pattern[u->action[a].pattern].type] = true;
+	}
+	for (uint32_t i = 0; i < p->rules->n_rule; i++)
+		for (uint32_t n = 0; n < p->rule[i].n_pattern; n++)
+			p->rule[i].once |= modified[p->rules->rule[i]->pattern[n].type];
+}
+
+/* States that stand in one pattern whenever they stand in the other, and are asked for by the same parameters there. */
+static bool alike(const struct plan_pattern *a, const struct plan_pattern *b)
+{
+	if (!a->is_state || a->pair || b->pair || a->scanned || b->scanned || a->n_test + b->n_test || a->filter.ins || b->filter.ins ||
+	    a->n_index != b->n_index || !a->n_index)
+		return false;
+	for (uint32_t i = 0; i < a->n_index; i++) {
+		const struct plan_index *x = &a->index[i], *y = &b->index[i];
+
+		if (!x->plain || !y->plain || x->n_wild || y->n_wild || x->n_key != y->n_key ||
+		    memcmp(x->slot, y->slot, x->n_key * sizeof(*x->slot)))
+			return false;
+	}
+	return true;
+}
+
+/* q's place among the links of its type: that of an earlier pattern which is alike, or one of its own. */
+static void place_links(struct plan_type *y, struct plan_pattern *q)
+{
+	for (uint32_t i = 0; i < y->n_pattern; i++) {
+		const struct plan_pattern *p = y->pattern[i];
+
+		if (p->alias || !alike(p, q))
+			continue;
+		q->alias = true;
+		q->number = p->number;
+		q->first_link = p->first_link;
+		q->last_link = p->last_link;
+		for (uint32_t n = 0; n < q->n_index; n++) {
+			q->index[n].number = p->index[n].number;
+			q->index[n].seed = p->index[n].seed;
+		}
+		return;
+	}
+	q->first_link = y->n_slot + y->n_link * (uint32_t)LINK_VALUES;
+	y->n_link += q->n_link;
+	q->last_link = y->n_slot + (y->n_link - 1) * (uint32_t)LINK_VALUES;
+}
+
+static void set_size(struct plan_type *y)
+{
+	size_t n = sizeof(struct entry) + y->n_slot * sizeof(union rules_value) + y->n_link * sizeof(struct link) +
+		   y->n_use * sizeof(union rules_value);
+
+	y->n_line = (uint32_t)((n + ENTRY_LINE - 1) / ENTRY_LINE);
+}
+
+static int make_types(struct plan *p)
+{
+	uint32_t *count = calloc(p->rules->n_type + 1ull, sizeof(*count));
+	int rv = count ? 0 : -1;
+
+	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)
+		for (uint32_t n = 0; n < p->rule[i].n_pattern; n++)
+			count[p->rule[i].pattern[n].type]++;
+	for (uint32_t t = 0; rv == 0 && t < p->rules->n_type; t++) {
+		struct plan_type *y = &p->type[t];
+
+		y->src = p->rules->type[t];
+		y->n_slot = rules_n_slot(y->src);
+		y->is_event = y->src->category == SC_EVENT;
+		y->pattern = memory_alloc(&p->mem, (count[t] + 1) * sizeof(*y->pattern));
+		rv = y->pattern ? 0 : -1;
+	}
+	/* What comes is taken for the last of several alike: so the older one is the first of them. */
+	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)
+		for (uint32_t n = p->rule[i].n_pattern; n-- > 0;) {
+			struct plan_pattern *q = &p->rule[i].pattern[n];
+			struct plan_type *y = &p->type[q->type];
+
+			q->of_type = y->n_pattern;
+			q->use = y->n_use;
+			y->n_use += q->uses.ins != NULL;
+			q->index_number = q->n_index ? q->index->number : 0;
+			place_links(y, q);
+			y->pattern[y->n_pattern++] = q;
+			if (!y->looks_first && q->n_index == 1 && q->index->plain && (q->pair || !q->step))
+				y->looks_first = q;
+		}
+	free(count);
+	for (uint32_t t = 0; rv == 0 && t < p->rules->n_type; t++) {
+		struct plan_type *y = &p->type[t];
+
+		for (uint32_t i = 0; i < y->n_pattern; i++) /* uses are behind all links */
+			y->pattern[i]->use += y->n_slot + y->n_link * (uint32_t)LINK_VALUES;
+		for (uint32_t i = 0; i < y->n_pattern; i++)
+			for (uint32_t n = 0; n < y->pattern[i]->n_index; n++)
+				y->pattern[i]->index[n].begin = PLAN_KEY_BEGIN(y->pattern[i]->index[n].seed, 0);
+		set_size(y);
+		rv = plan_share_tests(p, &p->type[t]);
+	}
+	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)
+		for (uint32_t n = 0; n < p->rule[i].n_action; n++) {
+			struct plan_action *a = &p->rule[i].action[n];
+
+			a->ignored = a->src->kind == AK_ASSERT && !p->type[a->type].n_pattern;
+		}
+	return rv;
+}
+
+/* What rules of the other half look at. */
+static void mark_relayed(struct plan *p)
+{
+	const struct rules *r = p->rules;
+
+	for (uint32_t i = 0; i < r->n_rule; i++)
+		for (uint32_t n = 0; !p->in_half[i] && n < r->rule[i]->n_pattern; n++)
+			p->type[r->rule[i]->pattern[n].type].relayed = true;
+	for (uint32_t i = 0; i < r->n_rule; i++)
+		for (uint32_t n = 0; n < p->rule[i].n_action; n++)
+			p->rule[i].action[n].relayed = p->type[p->rule[i].action[n].type].relayed;
+}
+
+struct plan *plan_create_half(const struct rules *r, const bool *in_half, bool first, struct errbuf *err)
+{
+	struct plan *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		err_set(err, "no memory");
+		return NULL;
+	}
+	p->rules = r;
+	p->in_half = in_half;
+	memory_init(&p->mem, PLAN_MAX_MEMORY);
+	p->rule = memory_alloc(&p->mem, (r->n_rule + 1) * sizeof(*p->rule));
+	p->type = memory_alloc(&p->mem, (r->n_type + 1) * sizeof(*p->type));
+	for (uint32_t i = 0; p->rule && p->type && i < r->n_rule; i++)
+		if (make_rule(p, i) < 0)
+			p->mem.failed = true;
+	if (!p->rule || !p->type || p->mem.failed || make_types(p) < 0) {
+		err_set(err, "the rules need more than %u MiB of memory", PLAN_MAX_MEMORY >> 20);
+		plan_destroy(p);
+		return NULL;
+	}
+	mark_modified(p);
+	if (first)
+		mark_relayed(p);
+	p->in_half = NULL;
+	return p;
+}
+
+/* A simple event goes from the first half to the second as it is: it has room for its places there. */
+static void join_halves(struct plan *a, struct plan *b)
+{
+	for (uint32_t t = 0; t < a->rules->n_type; t++) {
+		struct plan_type *x = &a->type[t], *y = &b->type[t];
+
+		if (!x->n_pattern && !(x->relayed && x->src->builtin))
+			continue;
+		y->given = true;
+		x->n_link = y->n_link = x->n_link > y->n_link ? x->n_link : y->n_link; /* rules of one half only look at it */
+		x->n_line = y->n_line = x->n_line > y->n_line ? x->n_line : y->n_line;
+	}
+}
+
+struct plan *plan_create(const struct rules *r, struct errbuf *err)
+{
+	struct plan *p = plan_create_half(r, NULL, false, err);
+	bool half[RULES_MAX_RULES];
+	struct errbuf none;
+
+	if (!p || !plan_split(r, half))
+		return p;
+	p->first = plan_create_half(r, half, true, &none);
+	for (uint32_t i = 0; i < r->n_rule; i++)
+		half[i] = !half[i];
+	p->second = p->first ? plan_create_half(r, half, false, &none) : NULL;
+	if (p->second) {
+		join_halves(p->first, p->second);
+	} else {
+		plan_destroy(p->first);
+		p->first = NULL;
+	}
+	return p;
+}
+
+void plan_destroy(struct plan *p)
+{
+	if (!p)
+		return;
+	plan_destroy(p->first);
+	plan_destroy(p->second);
+	memory_free(&p->mem);
+	free(p);
+}

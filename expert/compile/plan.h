@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How the rules of a base are run. A condition is split at its `and`s: what asks one pattern only is its filter; equalities
+ * between patterns become keys of indexes, `x == y or x == ANY` a part of a key that may be left out; the rest is code
+ * that is run for each combination. Whichever pattern is filled last, the others are looked up in the order in which most
+ * of them is known. A plan is read-only: engines share it.
+ */
+#ifndef PRECEDENT_EXPERT_PLAN_H
+#define PRECEDENT_EXPERT_PLAN_H
+
+#include "expert/compile/code.h"
+
+#define PLAN_MAX_KEYS  8
+#define PLAN_QUICK_KEYS 4 /* that a queue has in itself */
+#define PLAN_MAX_WILDS 3 /* 2^3 ways to leave parts of a key out */
+#define PLAN_MAX_PARTS (PLAN_MAX_KEYS + PLAN_MAX_WILDS)
+#define PLAN_MAX_TESTS 20 /* of each kind that patterns share: 60 bits */
+#define PLAN_MAX_EITHER 4 /* of two tests each: the other 4 */
+
+/* A comparison of a parameter with a parameter or a constant: it holds when the bit of how they stand is in `holds`. */
+enum { TEST_LESS = 1, TEST_EQUAL = 2, TEST_MORE = 4 };
+
+struct plan_test {
+	uint16_t slot, other;
+	uint8_t holds;
+	bool constant;
+	int64_t k;
+	const struct plan_test *either; /* this one or that one; NULL: this one */
+};
+
+/* The same for many at once: a parameter in a range, or less than another one, or equal to it; or just not. */
+enum { SHARED_RANGE, SHARED_LESS, SHARED_EQUAL, N_SHARED };
+
+struct plan_shared {
+	uint16_t slot, other;
+	int64_t least;        /* of a range */
+	uint64_t width;       /* its last is least + width */
+};
+
+/* A parameter that a new structure takes over as it is. */
+struct plan_copy {
+	uint16_t from, to;
+};
+
+/* Those of one pattern: first two side by side at a time, then one. */
+struct plan_copies {
+	uint8_t pattern, n_two, n_one;
+};
+
+/* One side of an equality: a parameter, or code. */
+struct plan_value {
+	bool field;
+	uint8_t pattern;
+	uint16_t slot;
+	struct code code;
+};
+
+/* A part of a key that need not be equal where one side, here or there, is `any`. */
+struct plan_wild {
+	int64_t any;
+	bool stored;          /* the stored side may be any; else the one that asks */
+	struct plan_value here;
+};
+
+/* What the hash of a key begins with: `out`: the wild parts that are left out. */
+#define PLAN_KEY_BEGIN(seed, out) (((uint64_t)(seed) << PLAN_MAX_WILDS | (out)) * 0xd1342543de82ef95ull)
+
+/* What each event asks for stands in front. */
+struct plan_index {
+	uint32_t n_key, n_wild;
+	uint32_t number;      /* over all */
+	uint32_t seed;        /* of hashes: that of the other pattern's where they have the same key */
+	uint64_t begin;       /* ... of a key of which nothing is left out: PLAN_KEY_BEGIN() */
+	uint32_t n_link;      /* queues that an entry can be in */
+	uint32_t first_link;  /* in values behind the pattern's first */
+	bool quick;           /* plain, and one wild part at most */
+	bool plain;           /* parts of the key are parameters */
+	uint16_t slot[PLAN_MAX_PARTS]; /* ... these */
+	struct plan_wild wild[PLAN_MAX_WILDS];
+	struct plan_value key[PLAN_MAX_KEYS];
+	uint32_t conjuncts[PLAN_MAX_PARTS];
+};
+
+/* One more pattern of a combination, looked up. */
+struct plan_step {
+	uint8_t pattern;
+	int index;                       /* of the pattern; -1: all that wait */
+	bool quick;                      /* by parameters alone, of which both sides have a few */
+	struct code rest;                /* what can be asked now */
+	struct plan_value key[PLAN_MAX_KEYS], wild[PLAN_MAX_WILDS]; /* what is asked for, of patterns that are known */
+};
+
+struct plan_pattern {
+	const struct plan_rule *owner;
+	uint32_t rule, type;
+	uint8_t pattern;                 /* of the rule */
+	bool waits, shared, is_state, keeps; /* keeps: is put into queues at all */
+	bool passes;                     /* an event of one cycle: is put into queues when somebody asks for it */
+	bool pair;                       /* of two that ask for each other by one key */
+	bool spills;                     /* ... and belong to each other alone then: what waits in it can wait in a file */
+	bool plain_pair;                 /* ... and nothing else is to be asked of it */
+	const struct plan_pattern *partner; /* ... the other one */
+	uint32_t index_number;           /* ... and of its one index */
+	uint32_t number;                 /* over all */
+	uint32_t of_type;                /* number among those of its type */
+	uint32_t use;                    /* of shared(N): what is left of it, as a place among the values */
+	uint32_t first_link, last_link;  /* as entry_link() has it */
+	uint32_t n_link;
+	bool alias;                      /* its queues are those of an earlier pattern of the type that is alike */
+	bool scanned;                    /* some rule looks through all that wait: their queue is the last link */
+	const struct plan_test *test;    /* the first conditions of the filter; `filter` is the rest */
+	uint32_t n_test;
+	uint32_t n_shared;               /* the first of these, which are tests of its type */
+	struct code filter, uses, all;
+	struct plan_index *index;
+	uint32_t n_index;
+	struct plan_step *step;          /* n_pattern - 1, when this one is filled last */
+};
+
+struct plan_action {
+	const struct rules_action *src;
+	uint8_t kind, pattern;           /* as there */
+	struct plan_value *value;        /* of each set */
+	struct plan_copies *copies;      /* those of them that are parameters, by pattern, ... */
+	struct plan_copy *copy;          /* ... and these one after the other */
+	uint32_t *compute;               /* those that are not */
+	uint32_t n_copies, n_copy, n_compute; /* n_copy: of parameters */
+	uint32_t type, n_param;          /* of the structure, when one is asserted */
+	bool tells, ignored;             /* it is an observation; no rule looks at it */
+	bool relayed;                    /* rules of the other half look at it */
+};
+
+struct plan_rule {
+	const struct rules_rule *src;
+	struct plan_pattern *pattern;
+	struct plan_action *action;
+	uint32_t n_pattern, n_action;
+	uint32_t n_used;                 /* patterns whose members belong to what it makes */
+	uint8_t used[RULES_MAX_PATTERNS];
+	bool group;                      /* its one pattern is a group */
+	bool once;                       /* per cycle and combination: a state of it is modified */
+};
+
+struct plan_type {
+	const struct rules_struct *src;
+	uint32_t n_slot, n_link, n_pattern;
+	uint32_t n_use;                  /* patterns of it that are shared(N) */
+	uint32_t n_line;                 /* of the cache: size of an entry */
+	bool is_event;
+	bool relayed;                    /* rules of the second half look at it, and this is the first */
+	bool given;                      /* the first half gives them to the second, and this is that one */
+	struct plan_pattern **pattern;   /* in the order of rules */
+	uint64_t *need;                  /* [pattern]: which tests must hold */
+	struct plan_shared *test[N_SHARED]; /* of all patterns, each once */
+	uint32_t n_test[N_SHARED];
+	uint8_t shift[N_SHARED + 1];     /* bits of the tests before those of a kind; the last: before `either` */
+	uint64_t (*stops)[256];          /* [byte of tests that fail]: patterns that need any of them */
+	uint32_t n_stops;
+	uint64_t all;                    /* patterns */
+	bool many;                       /* of them: there are no such bytes */
+	bool tests;                      /* there are any */
+	uint64_t not;                    /* of those it is the contrary that is asked */
+	uint64_t either[PLAN_MAX_EITHER]; /* any of these tests */
+	uint32_t n_either;
+	const struct plan_pattern *looks_first; /* the first one that looks for a queue by plain parameters; NULL: none */
+};
+
+struct plan {
+	const struct rules *rules;
+	struct memory mem;
+	struct plan_rule *rule;
+	struct plan_type *type;
+	uint32_t n_index, n_pattern;
+	const bool *in_half;             /* [rule], where it has but half of the rules; others have no patterns and actions */
+	struct plan *first, *second;     /* the same in two halves, see plan_split.c; NULL: cannot be */
+};
+
+/* A half: these rules; for `first`, those of the other half look at what it makes. NULL with the reason. */
+struct plan *plan_create_half(const struct rules *r, const bool *in_half, bool first, struct errbuf *err);
+
+/* ---- plan_split.c ---- */
+/* [rule]: which ones may run before the others. False: none, or all. */
+bool plan_split(const struct rules *r, bool *first);
+
+/* ---- plan_tests.c ---- */
+/* A comparison of a parameter, a parameter that is true or not, or one of two such. 1: e is; 0; -1 without memory. */
+int plan_as_test(struct plan_test *t, const struct expr *e, struct memory *m);
+/* Patterns of a type ask the same again and again: each test is made once for all of them. -1 without memory. */
+int plan_share_tests(struct plan *p, struct plan_type *y);
+
+/* rules must outlive it. NULL with the reason. */
+struct plan *plan_create(const struct rules *r, struct errbuf *err);
+void plan_destroy(struct plan *p);
+
+#endif
