@@ -61,7 +61,7 @@ TRACERS  = $(patsubst %,$(B)/libprecedent_trace_%.so,$(MPIS))
 LIB_SRC    := $(wildcard common/*.c trace/*/*.c skelgen/*.c expert/*/*.c predictor/*.c predictor/model/*.c predictor/model/api/*.c predictor/inputs/*.c) \
               $(wildcard plugin/decide*.c) \
               skelgen/replay/tables.c skelgen/replay/check.c skelgen/replay/check_data.c
-CLI_SRC    := $(wildcard cli/*.c)
+CLI_SRC    := $(wildcard cli/*.c cli/*/*.c)
 DAEMON_SRC := $(wildcard predictor/precedentd/*.c)
 PLUGIN_SRC := $(wildcard plugin/job_submit_precedent.c)
 SPANK_SRC  := $(wildcard spank/*.c)
@@ -132,7 +132,7 @@ $(B)/obj/%.o: %.c | $(GEN)
 
 # The pages' files are inside the program.
 $(B)/obj/trace/view/assets.o: $(wildcard trace/view/*.html trace/view/*.css trace/view/*.js)
-$(B)/obj/cli/accuracy_page.o: cli/accuracy.css
+$(B)/obj/cli/accuracy/accuracy_page.o: cli/accuracy/accuracy.css
 
 $(B)/locale/%/LC_MESSAGES/precedent.mo: po/%.po
 	@mkdir -p $(@D)

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/util.h"
-#include "cli/verbs.h"
+#include "cli/ui/util.h"
+#include "cli/ui/verbs.h"
 
 static const struct {
 	const char *name;

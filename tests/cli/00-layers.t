@@ -39,9 +39,17 @@ my %may = (
     'predictor/inputs' => ['predictor/inputs', 'predictor/model', 'skelgen', 'trace/cpu_time', 'trace/read', 'trace/format', 'trace', 'common'],
     'predictor/precedentd' => ['predictor/precedentd', 'predictor', 'common'],
     'plugin'          => ['plugin', 'predictor', 'common'],
-    'cli'             => ['cli', (map { "expert/$_" } qw(replay report events engine compile lang)),
-                          'predictor', 'predictor/inputs', 'predictor/model', 'plugin', 'skelgen',
-                          (map { "trace/$_" } qw(view export timeline tiles salvage cpu_time clock messages read format)), 'trace', 'common'],
+    'cli/ui'          => ['cli/ui', 'trace/format', 'common'],
+    'cli/trace'       => ['cli/trace', 'cli/ui', 'skelgen',
+                          (map { "trace/$_" } qw(export timeline tiles salvage clock messages read format)), 'trace', 'common'],
+    'cli/view'        => ['cli/view', 'cli/ui', (map { "expert/$_" } qw(replay report events engine compile lang)), 'skelgen',
+                          (map { "trace/$_" } qw(view timeline read format)), 'trace', 'common'],
+    'cli/skeleton'    => ['cli/skeleton', 'cli/trace', 'cli/ui', 'predictor', 'skelgen', 'trace/read', 'trace/format', 'trace', 'common'],
+    'cli/model'       => ['cli/model', 'cli/ui', 'predictor/inputs', 'predictor/model', 'common'],
+    'cli/jobs'        => ['cli/jobs', 'cli/ui', (map { "expert/$_" } qw(report events engine compile lang)), 'predictor', 'common'],
+    'cli/accuracy'    => ['cli/accuracy', 'cli/jobs', 'cli/ui', 'common'],
+    'cli/admin'       => ['cli/admin', 'cli/ui', 'predictor', 'skelgen', 'common'],
+    'cli'             => ['cli/ui'],
 );
 
 sub slurp { open my $f, '<', $_[0] or die "$_[0]: $!"; local $/; return scalar <$f> }

@@ -16,7 +16,7 @@ use Testbed qw(run_command top build_dir);
 my $top = top();
 my %man = map { m{/([^/]+)\z} ? ($1 => slurp($_)) : () } glob "$top/man/*.[1-8]";
 my %document = map { m{\A\Q$top\E/(.+)\z} ? ($1 => slurp($_)) : () } glob "$top/{,doc/,doc/*/}*.md";
-my @sources = grep { !/_page|svg/ } glob "$top/{cli,common,expert/*,plugin,predictor,predictor/*,predictor/model/*,skelgen,skelgen/*,spank,spank/*,trace/*}/*.c";
+my @sources = grep { !/_page|svg/ } glob "$top/{cli,cli/*,common,expert/*,plugin,predictor,predictor/*,predictor/model/*,skelgen,skelgen/*,spank,spank/*,trace/*}/*.c";
 
 # ---- options ----
 
@@ -71,7 +71,7 @@ subtest 'options of the verbs, in their help and in precedent.1' => sub {
 
 subtest 'options that the sources take' => sub {
 	my $seen = 0;
-	for my $file (glob "$top/cli/*.c") {
+	for my $file (glob "$top/cli/{,*/}*.c") {
 		my $source = slurp($file);
 		my %verb = map { $_ => 1 } $source =~ /Usage: precedent ([a-z]+)/g;
 		my @of = grep { $verb{$_} } sort keys %help;

@@ -37,7 +37,7 @@ while ($rules =~ /^\s*(?:name|description|advice)\s*=\s*"((?:[^"\\]|\\.)*)"/gms)
 	$wanted{$1 =~ s/[ \t]*\n\s*/ /gr} = 1;
 }
 cmp_ok(scalar keys %wanted, '>', 30, 'the rules have texts');
-for my $file (glob "$top/cli/*.c") {
+for my $file (glob "$top/cli/{,*/}*.c") {
 	my $source = slurp($file);
 	$from_c{join '', $1 =~ /"((?:[^"\\]|\\.)*)"/g} = 1 while $source =~ /\b_\(((?:\s*"(?:[^"\\]|\\.)*")+)\s*\)/g;
 }

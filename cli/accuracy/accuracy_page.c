@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * precedent accuracy --html: one page without scripts that loads nothing, so that it can be mailed, kept and printed. All
+ * text of the store is escaped (svg_text), and the page's policy lets nothing run in any case.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "cli/accuracy/accuracy.h"
+#include "cli/accuracy/accuracy_plots.h"
+#include "cli/jobs/query_print.h"
+#include "cli/ui/svg.h"
+#include "cli/ui/util.h"
+
+/* The style sheet, as it is in this directory; the assembler reads it from the top of the source tree. */
+extern const char accuracy_css[] __attribute__((visibility("hidden")));
+__asm__(".pushsection .rodata\n.hidden accuracy_css\n.global accuracy_css\naccuracy_css:\n.incbin \"cli/accuracy/accuracy.css\"\n.byte 0\n.popsection\n");
+
+static const char *plural(double n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* ---- head ---- */
+
+static const char *date_text(double when, char *out, size_t size)
+{
+	char whole[32];
+
+	snprintf(out, size, "%.10s", time_text(when, whole, sizeof(whole)));
+	return out;
+}
+
+static int head_put(FILE *out, const json_t *answer)
+{
+	unsigned char seed[16];
+	char nonce[33], first[16], last[16], now[32];
+	const json_t *all = json_object_get(answer, "all");
+
+	if (getrandom(seed, sizeof(seed), 0) != sizeof(seed))
+		return cli_fail("no random numbers: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof(seed); i++)
+		snprintf(nonce + 2 * i, 3, "%02x", seed[i]);
+	fprintf(out,
+		"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'nonce-%s'; img-src data:; "
+		"base-uri 'none'; form-action 'none'\">\n"
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		"<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
+		"<title>How good the predictions were - Precedent</title>\n<link rel=\"icon\" href=\"data:,\">\n"
+		"<style nonce=\"%s\">\n%s</style>\n</head>\n<body>\n<main>\n<h1>How good the predictions of walltimes were</h1>\n",
+		nonce, nonce, accuracy_css);
+	fprintf(out, "<p class=\"dim\">%.0f predicted run%s%s, submitted %s to %s: %.0f user%s, %.0f famil%s of jobs, %.0f partition%s. As of %s.</p>\n",
+		jnum(all, "n"), plural(jnum(all, "n")), json_is_true(json_object_get(answer, "cut")) ? " (the latest of more)" : "",
+		date_text(jnum(answer, "first"), first, sizeof(first)), date_text(jnum(answer, "last"), last, sizeof(last)),
+		jnum(answer, "users_n"), plural(jnum(answer, "users_n")), jnum(answer, "families_n"),
+		jnum(answer, "families_n") == 1 ? "y" : "ies", jnum(answer, "candidates_n"), plural(jnum(answer, "candidates_n")),
+		time_text(jnum(answer, "now"), now, sizeof(now)));
+	return 0;
+}
+
+/* ---- the figures that matter ---- */
+
+static void tile(FILE *out, const char *what, const char *class, const char *value, const char *more)
+{
+	fprintf(out, "<div><dt>%s</dt><dd%s%s%s>%s</dd><dd>", what, *class ? " class=\"" : "", class, *class ? "\"" : "", value);
+	for (; *more; more++) { /* a number stays with its sign */
+		if (!strncmp(more, " %", 2))
+			fputs("&nbsp;", out);
+		else
+			putc(*more, out);
+	}
+	fputs("</dd></div>\n", out);
+}
+
+static void tiles_put(FILE *out, const json_t *all)
+{
+	const json_t *base = json_object_get(all, "baselines");
+	double n = jnum(all, "n");
+	char a[32], b[32], more[160];
+
+	fputs("<dl class=\"tiles\">\n", out);
+	snprintf(more, sizeof(more), "the user's last two runs: %s; requests: %s",
+		 accuracy_percent(jnum(json_object_get(base, "last_two_user"), "median_error"), a, sizeof(a)),
+		 accuracy_percent(jnum(json_object_get(base, "request"), "median_error"), b, sizeof(b)));
+	tile(out, "Median error", "", accuracy_percent(jnum(all, "median_error"), a, sizeof(a)), more);
+	snprintf(more, sizeof(more), "the worst: %s, job %.0f", accuracy_percent(jnum(all, "worst_error"), b, sizeof(b)),
+		 jnum(all, "worst_job"));
+	tile(out, "Nine in ten within", "", accuracy_percent(jnum(all, "p90_error"), a, sizeof(a)), more);
+	snprintf(more, sizeof(more), "%.0f ran longer than its upper bound, %.0f shorter than its lower", jnum(all, "under"),
+		 jnum(all, "below"));
+	tile(out, "Inside the interval", "", accuracy_percent(jnum(all, "inside") / n, a, sizeof(a)), more);
+	snprintf(a, sizeof(a), "%.0f", jnum(all, "cut_short"));
+	snprintf(more, sizeof(more), "of %.0f with a limit set; %.0f limit%s raised in time, %.0f time%s", jnum(all, "limits"),
+		 jnum(all, "extended"), plural(jnum(all, "extended")), jnum(all, "extensions"), plural(jnum(all, "extensions")));
+	tile(out, "Ended below their request", jnum(all, "cut_short") > 0 ? "bad" : "good", a, more);
+	if (jnum(all, "requested_node_h") > 0) {
+		snprintf(a, sizeof(a), "%.2f &rarr; %.2f", jnum(all, "requested_of_used"), jnum(all, "limit_of_used"));
+		tile(out, "Reserved for each hour used", "", a, "as requested &rarr; with the limits set; 1 is perfect");
+		snprintf(more, sizeof(more), "of %s that were asked for; %s were used",
+			 accuracy_hours(jnum(all, "requested_node_h"), a, sizeof(a)),
+			 accuracy_hours(jnum(all, "used_node_h"), b, sizeof(b)));
+		tile(out, "Reserved node-hours freed", "", accuracy_hours(jnum(all, "freed_node_h"), a, sizeof(a)), more);
+	}
+	fputs("</dl>\n", out);
+}
+
+/* ---- tables ---- */
+
+static void table_begin(FILE *out, const char *title, const char *caption, const char *const *headings)
+{
+	fprintf(out, "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">\n<table>\n<caption><b>%s</b>%s</caption>\n<thead><tr>", title, title,
+		caption);
+	for (; *headings; headings++)
+		fprintf(out, "<th scope=\"col\">%s</th>", *headings);
+	fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+static void table_end(FILE *out)
+{
+	fputs("</tbody>\n</table>\n</div>\n", out);
+}
+
+static void percent_cell(FILE *out, bool known, double share)
+{
+	char text[16];
+
+	fprintf(out, "<td>%s</td>", known ? accuracy_percent(share, text, sizeof(text)) : "&ndash;");
+}
+
+static void predictor_row(FILE *out, const char *name, const char *what, const json_t *e, double n, double precedent_median)
+{
+	bool known = n > 0;
+
+	fprintf(out, "<tr><th scope=\"row\">%s<small>%s</small></th>", name, what);
+	percent_cell(out, known, jnum(e, "median_error"));
+	percent_cell(out, known, jnum(e, "p90_error"));
+	percent_cell(out, known, jnum(e, "worst_error"));
+	percent_cell(out, known, jnum(e, "bias"));
+	percent_cell(out, known, known ? jnum(e, "too_short") / n : 0);
+	if (known)
+		fprintf(out, "<td>%.2f</td>", jnum(e, "said_of_used"));
+	else
+		fputs("<td>&ndash;</td>", out);
+	fprintf(out, "<td>%.0f</td>", n);
+	percent_cell(out, known, precedent_median);
+	fputs("</tr>\n", out);
+}
+
+static void predictors_put(FILE *out, const json_t *all)
+{
+	static const char *const headings[] = {"Predictor", "Median", "90&nbsp;%", "Worst", "Bias", "Too short", "Times used", "Runs",
+					       "Precedent, same runs", NULL};
+
+	table_begin(out, "Beside simpler predictors", "Errors of completed runs. What the others would have said is computed from what had ended before each submission.",
+		    headings);
+	predictor_row(out, "Precedent", "what sbatch told the user", all, jnum(all, "completed"), jnum(all, "median_error"));
+	for (const struct accuracy_label *l = accuracy_labels; l->key; l++) {
+		const json_t *e = json_object_get(json_object_get(all, "baselines"), l->key);
+
+		predictor_row(out, l->name, l->what, e, jnum(e, "n"), jnum(e, "precedent_median_error"));
+	}
+	table_end(out);
+}
+
+static void group_row(FILE *out, const json_t *row)
+{
+	const json_t *base = json_object_get(row, "baselines"), *user = json_object_get(base, "last_two_user"),
+		     *request = json_object_get(base, "request");
+	bool known = jnum(row, "completed") > 0, asked = jnum(row, "requested_node_h") > 0;
+	char name[64];
+
+	fputs("<tr><th scope=\"row\"><bdi>", out);
+	if (json_object_get(row, "family"))
+		svg_text(out, jstr(row, "name"));
+	else
+		svg_text(out, accuracy_group_name(row, name, sizeof(name)));
+	fputs("</bdi>", out);
+	if (json_object_get(row, "family")) {
+		fputs("<small>", out);
+		svg_text(out, accuracy_user_name(jnum(row, "uid"), name, sizeof(name)));
+		snprintf(name, sizeof(name), ", family %.8s", jstr(row, "family"));
+		svg_text(out, name);
+		fputs("</small>", out);
+	}
+	fprintf(out, "</th><td>%.0f</td>", jnum(row, "n"));
+	percent_cell(out, known, jnum(row, "median_error"));
+	percent_cell(out, known, jnum(row, "p90_error"));
+	percent_cell(out, known, jnum(row, "worst_error"));
+	fprintf(out, "<td>%.0f</td><td>%.0f</td>", jnum(row, "under"), jnum(row, "extended"));
+	percent_cell(out, jnum(user, "n") > 0, jnum(user, "median_error"));
+	percent_cell(out, jnum(request, "n") > 0, jnum(request, "median_error"));
+	if (asked)
+		fprintf(out, "<td>%.2f</td><td>%.2f</td><td>%s</td>", jnum(row, "requested_of_used"), jnum(row, "limit_of_used"),
+			accuracy_hours(jnum(row, "freed_node_h"), name, sizeof(name)));
+	else
+		fputs("<td>&ndash;</td><td>&ndash;</td><td>&ndash;</td>", out);
+	fputs("</tr>\n", out);
+}
+
+static void groups_put(FILE *out, const json_t *answer, const char *rows, const char *count, const char *title, const char *what)
+{
+	const char *headings[] = {what, "Runs", "Median", "90&nbsp;%", "Worst", "Above", "Raised", "Last two of user", "Request",
+				  "Asked / used", "Set / used", "Freed node-h", NULL};
+	const json_t *list = json_object_get(answer, rows), *row;
+	char caption[64] = "";
+	size_t i;
+
+	if (jnum(answer, count) > (double)json_array_size(list))
+		snprintf(caption, sizeof(caption), "The %zu with most runs, of %.0f.", json_array_size(list), jnum(answer, count));
+	table_begin(out, title, caption, headings);
+	json_array_foreach(list, i, row) group_row(out, row);
+	table_end(out);
+}
+
+/* ---- the page ---- */
+
+static void foot_put(FILE *out)
+{
+	fputs("</main>\n<footer>\n<p>Runs that were predicted, ran on the partition that they were predicted for, and completed or were ended by "
+	      "a time limit. Errors are |predicted &minus; actual| / actual of the completed ones. Above: ran longer than the upper bound of the "
+	      "predicted interval. Raised: the limit was raised while the job ran. Reservation freed: nodes times the requested time less the "
+	      "limit in the end; how much waiting that saved depends on what else was in the queue, and is not known from these runs.</p>\n"
+	      "<p>Made by precedent accuracy, version " PRECEDENT_VERSION ".</p>\n</footer>\n</body>\n</html>\n",
+	      out);
+}
+
+static int page_put(FILE *out, const json_t *answer)
+{
+	const json_t *all = json_object_get(answer, "all");
+
+	if (head_put(out, answer))
+		return 1;
+	if (jnum(all, "n") <= 0) {
+		fputs("<p class=\"lead\">No predicted job has completed yet.</p>\n", out);
+		foot_put(out);
+		return 0;
+	}
+	tiles_put(out, all);
+	fputs("<div class=\"plots\">\n", out);
+	accuracy_plot_scatter(out, answer);
+	accuracy_plot_distribution(out, answer);
+	accuracy_plot_time(out, answer);
+	accuracy_plot_reserved(out, answer);
+	fputs("</div>\n", out);
+	predictors_put(out, all);
+	groups_put(out, answer, "candidates", "candidates_n", "By partition", "Partition");
+	groups_put(out, answer, "users", "users_n", "By user", "User");
+	groups_put(out, answer, "families", "families_n", "By family of jobs", "Job");
+	foot_put(out);
+	return 0;
+}
+
+int accuracy_page_write(const json_t *answer, const char *path)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out;
+	int rc;
+
+	if (!json_object_get(answer, "points"))
+		return cli_fail("this answer has no single runs, which the plots need; is precedentd older than this command?");
+	out = open_memstream(&text, &len);
+	if (!out)
+		return cli_fail("no memory");
+	rc = page_put(out, answer);
+	if (fclose(out) != 0 && !rc)
+		rc = cli_fail("no memory");
+	if (!rc)
+		rc = cli_write_file(path, text, len);
+	free(text);
+	return rc;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * precedent accuracy: how good the predictions have been, on one screen, beside what simpler predictors would have said of
+ * the same runs. What the answer holds is said in predictor/answer_accuracy.c; the page of --html is in accuracy_page.c.
+ */
+#include <getopt.h>
+#include <math.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/accuracy/accuracy.h"
+#include "cli/jobs/query.h"
+#include "cli/jobs/query_print.h"
+#include "cli/ui/util.h"
+#include "cli/ui/verbs.h"
+
+#define ROWS_DEFAULT 8 /* of partitions, without --by: one screen */
+#define POINTS	     2500
+
+/* ---- words ---- */
+
+const char *accuracy_percent(double share, char *out, size_t size)
+{
+	if (share > 99.99)
+		snprintf(out, size, "%.0fx", share);
+	else
+		snprintf(out, size, "%.*f %%", share < 0.9995 ? 1 : 0, 100 * share);
+	return out;
+}
+
+const char *accuracy_hours(double hours, char *out, size_t size)
+{
+	if (hours >= 999.5)
+		return cli_thousands(out, size, (uint64_t)(hours + 0.5));
+	snprintf(out, size, "%.*f", hours >= 99.95 ? 0 : hours >= 9.995 ? 1 : 2, hours);
+	return out;
+}
+
+const char *accuracy_user_name(double uid, char *out, size_t size)
+{
+	struct passwd *pw = getpwuid((uid_t)uid);
+
+	if (pw)
+		snprintf(out, size, "%.*s", (int)size - 1, pw->pw_name);
+	else
+		snprintf(out, size, "%.0f", uid);
+	return out;
+}
+
+const char *accuracy_group_name(const json_t *row, char *out, size_t size)
+{
+	if (json_object_get(row, "family"))
+		snprintf(out, size, "%.*s (%.8s)", (int)size - 16, jstr(row, "name"), jstr(row, "family"));
+	else if (json_object_get(row, "candidate"))
+		snprintf(out, size, "%.*s", (int)size - 1, jstr(row, "candidate"));
+	else
+		accuracy_user_name(jnum(row, "uid"), out, size);
+	return out;
+}
+
+const struct accuracy_label accuracy_labels[] = {
+	{"last_two_job", "same job", "mean of the last two runs of the same job"},
+	{"last_two_user", "same user", "mean of the user's last two runs"},
+	{"request", "request", "what the user asked for"},
+	{"perfect", "perfect", "if every time had been known"},
+	{NULL, NULL, NULL},
+};
+
+static const char *plural(double n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* ---- the first screen ---- */
+
+static void predictor_line(const char *name, const json_t *e, const char *what)
+{
+	char median[16], p90[16], worst[16], short_[16];
+	double n = jnum(e, "n");
+
+	if (n <= 0) {
+		printf("%-10s %9s %9s %9s %10s %6s %6s  %s\n", name, "-", "-", "-", "-", "-", "0", what);
+		return;
+	}
+	printf("%-10s %9s %9s %9s %10s %6.2f %6.0f  %s\n", name, accuracy_percent(jnum(e, "median_error"), median, sizeof(median)),
+	       accuracy_percent(jnum(e, "p90_error"), p90, sizeof(p90)),
+	       accuracy_percent(jnum(e, "worst_error"), worst, sizeof(worst)),
+	       accuracy_percent(jnum(e, "too_short") / n, short_, sizeof(short_)), jnum(e, "said_of_used"), n, what);
+}
+
+static void predictors_print(json_t *all)
+{
+	json_t *own = json_copy(all);
+
+	json_object_set_new(own, "n", json_integer((json_int_t)jnum(all, "completed")));
+	printf("\n%-10s %9s %9s %9s %10s %6s %6s\n", "", "MEDIAN", "90 %", "WORST", "TOO SHORT", "TIMES", "RUNS");
+	predictor_line("precedent", own, "");
+	for (const struct accuracy_label *l = accuracy_labels; l->key; l++)
+		predictor_line(l->name, json_object_get(json_object_get(all, "baselines"), l->key), l->what);
+	json_decref(own);
+}
+
+static void outcome_print(const json_t *all)
+{
+	double n = jnum(all, "n");
+	char kept[16], h[4][24];
+
+	printf("\nInterval   %.0f of %.0f run%s ended inside it (%s); %.0f ran longer than its upper bound\n", jnum(all, "inside"),
+	       n, plural(n), accuracy_percent(jnum(all, "inside") / n, kept, sizeof(kept)), jnum(all, "under"));
+	printf("Limits     set for %.0f run%s, raised for %.0f (%.0f time%s); %.0f ended by a limit below what was asked for\n",
+	       jnum(all, "limits"), plural(jnum(all, "limits")), jnum(all, "extended"), jnum(all, "extensions"),
+	       plural(jnum(all, "extensions")), jnum(all, "cut_short"));
+	if (jnum(all, "requested_node_h") > 0)
+		printf("Reserved   %.2f times what was used as it was asked for, %.2f times with the limits set:\n"
+		       "           %s node-hours of reservation freed (%s asked for, %s set, %s used)\n",
+		       jnum(all, "requested_of_used"), jnum(all, "limit_of_used"),
+		       accuracy_hours(jnum(all, "freed_node_h"), h[0], sizeof(h[0])),
+		       accuracy_hours(jnum(all, "requested_node_h"), h[1], sizeof(h[1])),
+		       accuracy_hours(jnum(all, "limit_node_h"), h[2], sizeof(h[2])),
+		       accuracy_hours(jnum(all, "used_node_h"), h[3], sizeof(h[3])));
+}
+
+/* ---- tables ---- */
+
+static const struct {
+	const char *by, *rows, *count, *heading;
+} groupings[] = {
+	{"partition", "candidates", "candidates_n", "PARTITION"},
+	{"family", "families", "families_n", "FAMILY"},
+	{"user", "users", "users_n", "USER"},
+};
+
+static void group_line(const json_t *row)
+{
+	const json_t *base = json_object_get(row, "baselines");
+	char name[40], text[4][16] = {"-", "-", "-", "-"}, request[16] = "-", same[16] = "-";
+
+	if (jnum(row, "completed") > 0) {
+		accuracy_percent(jnum(row, "median_error"), text[0], sizeof(text[0]));
+		accuracy_percent(jnum(row, "p90_error"), text[1], sizeof(text[1]));
+		accuracy_percent(jnum(row, "worst_error"), text[2], sizeof(text[2]));
+	}
+	if (jnum(json_object_get(base, "request"), "n") > 0)
+		accuracy_percent(jnum(json_object_get(base, "request"), "median_error"), request, sizeof(request));
+	if (jnum(json_object_get(base, "last_two_user"), "n") > 0)
+		accuracy_percent(jnum(json_object_get(base, "last_two_user"), "median_error"), same, sizeof(same));
+	printf("%-24.24s %6.0f %8s %8s %8s %6.0f %6.0f %7.2f %6.2f %8s %8s\n", accuracy_group_name(row, name, sizeof(name)),
+	       jnum(row, "n"), text[0], text[1], text[2], jnum(row, "under"), jnum(row, "extended"),
+	       jnum(row, "requested_of_used"), jnum(row, "limit_of_used"), same, request);
+}
+
+static void groups_print(const json_t *answer, int which, size_t max)
+{
+	const json_t *rows = json_object_get(answer, groupings[which].rows), *row;
+	double n = jnum(answer, groupings[which].count);
+	size_t i;
+
+	printf("\n%-24s %6s %8s %8s %8s %6s %6s %7s %6s %8s %8s\n", groupings[which].heading, "RUNS", "MEDIAN", "90 %", "WORST",
+	       "ABOVE", "RAISED", "ASKED", "SET", "USER", "REQUEST");
+	json_array_foreach(rows, i, row)
+	{
+		if (i == max)
+			break;
+		group_line(row);
+	}
+	if (n > (double)i)
+		printf("... and %.0f more\n", n - (double)i);
+}
+
+static void accuracy_print(json_t *answer, int by)
+{
+	json_t *all = json_object_get(answer, "all");
+	double n = jnum(all, "n"), days = jnum(answer, "days");
+	char since[32];
+
+	if (n <= 0) {
+		puts("no predicted job has completed yet");
+		return;
+	}
+	time_text(jnum(answer, "first"), since, sizeof(since));
+	since[strcspn(since, " ")] = '\0';
+	printf("%.0f predicted run%s%s%s since %s: %.0f famil%s of jobs, %.0f user%s\n", n, plural(n),
+	       json_is_true(json_object_get(answer, "everybody")) ? "" : " of yours",
+	       json_is_true(json_object_get(answer, "cut")) ? ", the latest of more," : "", since, jnum(answer, "families_n"),
+	       jnum(answer, "families_n") == 1 ? "y" : "ies", jnum(answer, "users_n"), plural(jnum(answer, "users_n")));
+	if (days > 0)
+		printf("(submitted in the last %.0f day%s)\n", days, plural(days));
+	if (by >= 0) {
+		groups_print(answer, by, SIZE_MAX);
+		return;
+	}
+	predictors_print(all);
+	outcome_print(all);
+	groups_print(answer, 0, ROWS_DEFAULT);
+}
+
+/* ---- the verb ---- */
+
+struct options {
+	bool json, mine, cost;
+	int by;
+	long days;
+	const char *html, *from;
+};
+
+static int grouping_parse(const char *text)
+{
+	for (int i = 0; i < (int)(sizeof(groupings) / sizeof(groupings[0])); i++)
+		if (!strcmp(text, groupings[i].by))
+			return i;
+	return -1;
+}
+
+/* -1: go on; else the exit code. */
+static int options_parse(int argc, char **argv, const char *help, struct options *o)
+{
+	static const struct option known[] = {
+		{"json", no_argument, NULL, 'j'},	{"mine", no_argument, NULL, 'm'}, {"days", required_argument, NULL, 'd'},
+		{"by", required_argument, NULL, 'b'},	{"cost", no_argument, NULL, 'c'},	{"html", required_argument, NULL, 'o'},
+		{"from", required_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'}, {0}};
+	int c;
+
+	*o = (struct options){.by = -1};
+	while ((c = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+		if (c == 'h') {
+			fputs(help, stdout);
+			return 0;
+		}
+		if (c == '?')
+			return cli_bad_option(argv[0], "h", argv);
+		o->json |= c == 'j';
+		o->mine |= c == 'm';
+		o->cost |= c == 'c';
+		if (c == 'o')
+			o->html = optarg;
+		if (c == 'f')
+			o->from = optarg;
+		if (c == 'b' && (o->by = grouping_parse(optarg)) < 0)
+			return cli_usage(argv[0], "--by takes user, family or partition, not '%s'", optarg);
+		if (c == 'd' && cli_number(optarg, 1, 36500, &o->days) < 0)
+			return cli_usage(argv[0], "--days takes a number of days, not '%s'", optarg);
+	}
+	if (optind < argc)
+		return cli_usage(argv[0], "unexpected argument '%s'", argv[optind]);
+	if (o->cost && (o->html || o->by >= 0))
+		return cli_usage(argv[0], "--cost goes with --days, --mine, --json and --from alone");
+	if (o->json && o->html)
+		return cli_usage(argv[0], "--json or --html, not both");
+	if (o->from && (o->mine || o->days))
+		return cli_usage(argv[0], "--days and --mine are for precedentd, not for a saved answer");
+	return -1;
+}
+
+static json_t *answer_ask(const struct options *o)
+{
+	json_t *request = query_request("accuracy"), *answer;
+
+	json_object_set_new(request, "days", json_integer(o->days));
+	json_object_set_new(request, "mine", json_boolean(o->mine));
+	if (o->json || o->html)
+		json_object_set_new(request, "points", json_integer(POINTS));
+	answer = query_ask(request);
+	json_decref(request);
+	return answer;
+}
+
+int verb_accuracy(int argc, char **argv)
+{
+	static const char help[] =
+		"Usage: precedent accuracy [--days N] [--mine] [--by user|family|partition] [--json | --html FILE]\n"
+		"       precedent accuracy --cost [--days N] [--mine] [--json]\n\n"
+		"How good the predictions were of jobs that ended, beside what simpler predictors would have said\n"
+		"of the same jobs when they were submitted.\n\n"
+		"MEDIAN, 90 % and WORST are of |predicted - actual| / actual. TOO SHORT: ran longer than predicted.\n"
+		"TIMES: what was predicted over what was used. ABOVE: ran longer than the interval's upper bound.\n"
+		"RAISED: their limit was raised. ASKED and SET: the requested time and the limit, over what was\n"
+		"used. USER and REQUEST: the median error of the user's last two runs, and of the request.\n\n"
+		"      --by WHAT    one line for each user, family of jobs or partition\n"
+		"      --days N     only jobs submitted in the last N days\n"
+		"      --mine       only your own (root and SlurmUser see all)\n"
+		"      --cost       what probes cost and what shorter limits freed, by user and partition\n"
+		"      --html FILE  a page with plots, which needs nothing else (- is standard output)\n"
+		"      --json       all of it, for machines\n"
+		"      --from FILE  what --json printed once, instead of asking precedentd\n"
+		"  -h, --help       this text\n";
+	struct options o;
+	json_t *answer;
+	int rc = options_parse(argc, argv, help, &o);
+
+	if (rc >= 0)
+		return rc;
+	if (o.cost)
+		return accuracy_cost(o.days, o.mine, o.json, o.from);
+	answer = o.from ? query_load(o.from, "accuracy", "all") : answer_ask(&o);
+	if (!answer)
+		return 1;
+	rc = 0;
+	if (o.json)
+		rc = query_print_json(answer);
+	else if (o.html)
+		rc = accuracy_page_write(answer, o.html);
+	else
+		accuracy_print(answer, o.by);
+	json_decref(answer);
+	return rc;
+}

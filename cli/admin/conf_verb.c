@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* precedent conf --check: is the configuration right, and what does it say. */
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/ui/util.h"
+#include "cli/ui/verbs.h"
+#include "common/conf.h"
+
+static void help(void)
+{
+	puts("Usage: precedent conf --check [FILE] [--json]\n\n"
+	     "Reads the configuration (FILE, else $PRECEDENT_CONF, else " CONF_DEFAULT_FILE "),\n"
+	     "says what is wrong with it, or prints what it means.\n\n"
+	     "  --check     read and judge\n"
+	     "  --json      the values for machines\n"
+	     "  -h, --help  this text");
+}
+
+static int print_json(const struct precedent_conf *c)
+{
+	json_t *cand = json_array(), *costs = json_object(), *root;
+
+	for (size_t i = 0; i < c->n_candidates; i++)
+		json_array_append_new(cand, json_string(c->candidates[i].name));
+	for (size_t i = 0; i < c->n_costs; i++)
+		json_object_set_new(costs, c->costs[i].candidate, json_real(c->costs[i].per_node_hour));
+	root = json_pack("{s:s?, s:s, s:o, s:f, s:I, s:f, s:f, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:i, s:s, s:s, s:o}", "file", c->file, "mode",
+			 mode_name(c->mode), "candidates", cand, "margin", c->margin, "min_limit_min",
+			 (json_int_t)c->min_limit_min, "probe_budget", c->probe_budget, "probe_seconds",
+			 c->probe_seconds, "spool_dir", c->spool_dir, "local_dir", c->local_dir, "scratch_dir", c->scratch_dir, "state_dir", c->state_dir, "install_dir",
+			 c->install_dir, "retention_s", (json_int_t)c->retention_s, "poll_interval_s",
+			 (json_int_t)c->poll_interval_s, "heartbeat_timeout_s", (json_int_t)c->heartbeat_timeout_s,
+			 "listen_host", c->listen_host, "listen_port", (int)c->listen_port, "partial_execution",
+			 partial_name(c->partial), "policy", policy_name(c->policy), "costs", costs);
+	json_object_set_new(root, "metrics_file", json_string(c->metrics_file));
+	json_object_set_new(root, "metrics_host", json_string(c->metrics_host));
+	json_object_set_new(root, "metrics_port", json_integer(c->metrics_port)); /* 0: nobody listens */
+	if (!root || json_dumpf(root, stdout, JSON_INDENT(2)) < 0)
+		return cli_fail("cannot write the JSON");
+	putchar('\n');
+	json_decref(root);
+	return 0;
+}
+
+static int print_text(const struct precedent_conf *c)
+{
+	printf("%s: good\n", c->file ? c->file : "no configuration file: these are the defaults");
+	printf("  mode          %s\n", mode_name(c->mode));
+	for (size_t i = 0; i < c->n_partition_modes; i++)
+		printf("  mode on %-5s %s\n", c->partition_modes[i].partition, mode_name(c->partition_modes[i].mode));
+	printf("  candidates   ");
+	for (size_t i = 0; i < c->n_candidates; i++)
+		printf(" %s", c->candidates[i].name);
+	printf("%s\n", c->n_candidates ? "" : " none: only the partition that a job ran on is predicted");
+	printf("  policy        %s\n", policy_name(c->policy));
+	for (size_t i = 0; i < c->n_costs; i++)
+		printf("  cost on %-5s %g a node hour\n", c->costs[i].candidate, c->costs[i].per_node_hour);
+	printf("  limit         upper bound + %.0f %%, at least %u min\n", c->margin * 100, c->min_limit_min);
+	printf("  probes        %.1f %% of the job's node seconds, %.0f s of skeleton\n", c->probe_budget * 100,
+	       c->probe_seconds);
+	printf("  partial       %s\n", partial_name(c->partial));
+	for (size_t i = 0; i < c->n_partials; i++)
+		printf("  partial on %-2s %s\n", c->partials[i].candidate, partial_name(c->partials[i].partial));
+	printf("  spool         %s%s\n", c->spool_dir, access(c->spool_dir, F_OK) < 0 ? "  (missing)" : "");
+	if (*c->scratch_dir)
+		printf("  scratch       %s%s\n", c->scratch_dir, access(c->scratch_dir, W_OK) < 0 ? "  (no files can be made there)" : "");
+	printf("  state         %s\n", c->state_dir);
+	printf("  daemon        %s:%u, every %u s\n", c->listen_host, c->listen_port, c->poll_interval_s);
+	if (*c->metrics_file)
+		printf("  metrics       %s\n", c->metrics_file);
+	if (c->metrics_port)
+		printf("  metrics on    %s:%u\n", c->metrics_host, c->metrics_port);
+	return 0;
+}
+
+int verb_conf(int argc, char **argv)
+{
+	static const struct option opts[] = {{"check", no_argument, NULL, 'c'},
+					     {"json", no_argument, NULL, 'j'},
+					     {"help", no_argument, NULL, 'h'},
+					     {0}};
+	struct precedent_conf conf = {0};
+	bool check = false, json = false;
+	struct errbuf err;
+	int c, rc;
+
+	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
+		if (c == 'c')
+			check = true;
+		else if (c == 'j')
+			json = true;
+		else if (c == 'h')
+			return help(), 0;
+		else
+			return cli_bad_option("conf", "h", argv);
+	}
+	if (!check)
+		return cli_usage("conf", "say what to do: --check");
+	if (argc - optind > 1)
+		return cli_usage("conf", "one file at a time");
+	if (conf_load(optind < argc ? argv[optind] : NULL, &conf, &err) < 0)
+		return cli_fail("%s", err.text);
+	rc = json ? print_json(&conf) : print_text(&conf);
+	conf_free(&conf);
+	return rc;
+}

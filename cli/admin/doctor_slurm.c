@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What slurm.conf must say for Precedent to be right: see doctor_slurm.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/admin/doctor_slurm.h"
+
+/* slurmctld saves jobs and triggers apart, and does not start when it finds a trigger whose job is gone (precedentd(8)). */
+#define AGE_LEAST_S 60
+/* Looks of precedentd while an ended job is still there: one may fail, and one may wait for a busy slurmctld. */
+#define AGE_LOOKS 3
+/* An update of precedentd, a restart of its host; also Slurm's default. */
+#define AGE_GOOD_S 300
+/* Of MaxJobCount, from which a burst of submissions may reach it. */
+#define COUNT_FULL 0.9
+
+static bool number(const char *text, unsigned long *out)
+{
+	char *end;
+
+	*out = strtoul(text, &end, 10);
+	return end != text;
+}
+
+enum slurm_verdict slurm_judge_age(const struct slurm_facts *f, char *out, size_t size)
+{
+	unsigned long age, least = (unsigned long)AGE_LOOKS * f->poll_interval_s;
+
+	least = least > AGE_LEAST_S ? least : AGE_LEAST_S;
+	if (!number(f->min_job_age, &age)) {
+		snprintf(out, size, "MinJobAge is not known: it must be %lu or more, %d is good", least, AGE_GOOD_S);
+		return SLURM_DOUBT;
+	}
+	if (!age) {
+		snprintf(out, size, "MinJobAge=0: jobs that have ended are never dropped, and MaxJobCount is reached: set %d", AGE_GOOD_S);
+		return SLURM_DOUBT;
+	}
+	if (age < least) {
+		snprintf(out, size, "MinJobAge=%lu, PollInterval %u s: jobs are gone before precedentd has seen their end, and learns nothing "
+				    "of them: set MinJobAge=%d, at least %lu", age, f->poll_interval_s, AGE_GOOD_S, least);
+		return SLURM_BROKEN;
+	}
+	if (age < AGE_GOOD_S) {
+		snprintf(out, size, "MinJobAge=%lu: jobs that end while precedentd is restarted for longer are not learned from: set %d", age,
+			 AGE_GOOD_S);
+		return SLURM_DOUBT;
+	}
+	snprintf(out, size, "MinJobAge=%lu, PollInterval %u s: every job's end is seen", age, f->poll_interval_s);
+	return SLURM_FINE;
+}
+
+enum slurm_verdict slurm_judge_count(const struct slurm_facts *f, char *out, size_t size)
+{
+	unsigned long most;
+
+	if (!number(f->max_job_count, &most) || !most) {
+		snprintf(out, size, "MaxJobCount is not known");
+		return SLURM_DOUBT;
+	}
+	if (f->jobs < 0) {
+		snprintf(out, size, "MaxJobCount=%lu, and how many jobs there are is not known", most);
+		return SLURM_DOUBT;
+	}
+	if ((double)f->jobs < COUNT_FULL * (double)most) {
+		snprintf(out, size, "%ld jobs, MaxJobCount=%lu", f->jobs, most);
+		return SLURM_FINE;
+	}
+	snprintf(out, size, "%ld jobs, MaxJobCount=%lu: beyond it probes are refused as any job is, and triggers, without which no limit is "
+			    "set: raise it (and restart slurmctld)", f->jobs, most);
+	return SLURM_DOUBT;
+}
+
+enum slurm_verdict slurm_judge_scheduler(const struct slurm_facts *f, char *out, size_t size)
+{
+	if (!strstr(f->scheduler, "builtin")) {
+		snprintf(out, size, "SchedulerType=%s", *f->scheduler ? f->scheduler : "(not known)");
+		return SLURM_FINE;
+	}
+	snprintf(out, size, "SchedulerType=%s starts jobs in their order: shorter limits start nothing earlier%s", f->scheduler,
+		 f->limits ? ": set sched/backfill" : "");
+	return f->limits ? SLURM_DOUBT : SLURM_FINE;
+}

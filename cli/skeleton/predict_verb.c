@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * precedent predict: build the skeleton of a trace, run it on this machine, print how long the whole program takes
+ * here. Given a command instead, trace it first and put the prediction beside what really happened. No Slurm needed.
+ */
+#include <getopt.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/skeleton/partial.h"
+#include "cli/skeleton/skeleton.h"
+#include "cli/trace/trace_run.h"
+#include "cli/ui/command_end.h"
+#include "cli/ui/util.h"
+#include "cli/ui/verbs.h"
+#include "common/duration.h"
+#include "predictor/estimate.h"
+#include "skelgen/calibration.h"
+#include "trace/read/reader.h"
+
+struct options {
+	double seconds;
+	bool json, keep, partial;
+	const char *calibration, *scratch;
+};
+
+static void help(void)
+{
+	puts("Usage: precedent predict TRACE [--calibration FILE] [options]\n"
+	     "       precedent predict [options] -- CMD...\n\n"
+	     "Runs the skeleton of TRACE here and prints how long the whole program takes on this machine.\n"
+	     "With CMD (usually mpirun -n N PROGRAM): runs and traces it first, and compares.\n\n"
+	     "  --seconds S         run time of the skeleton (default 5)\n"
+	     "  --calibration FILE  the traced machine's, written by an earlier skeleton run there; without it\n"
+	     "                      this machine is taken to be the traced one\n"
+	     "  --scratch DIR       make the calls on files (MPI-IO) on files of its own in DIR; without it\n"
+	     "                      they are delays as long as in the trace\n"
+	     "  --partial           also run the program itself, in a sandbox, until enough of its main loop is\n"
+	     "                      done; the prediction is then made of both\n"
+	     "  --keep              keep the skeleton's directory and say where it is\n"
+	     "  --json              for machines\n"
+	     "  -h, --help          this text");
+}
+
+/* The whole program, by all that was run for it. */
+struct prediction {
+	const struct skeleton_facts *facts;
+	const struct skeleton_result *skeleton;
+	struct partial_estimate partial;
+	bool have_partial, here;
+	struct estimate both;
+	struct errbuf why; /* there is no partial execution, though asked for */
+};
+
+static void weigh(struct prediction *p)
+{
+	const struct skeleton_result *r = p->skeleton;
+	const struct partial_estimate *e = &p->partial;
+	double half = fmax(estimate_noise_rel(r->noise), ESTIMATE_MIN_REL) * r->skel_s; /* from run to run */
+	struct estimate a = {r->skel_s, fmax(0, r->skel_s - hypot(half, r->skel_s - r->lo_s)),
+			     r->skel_s + hypot(half, r->hi_s - r->skel_s), ESTIMATE_SKELETON, 0};
+	struct estimate b = {e->whole_s, e->lo_s, e->hi_s, ESTIMATE_PARTIAL, 0};
+
+	if (p->have_partial)
+		estimate_weigh(&a, &b, &p->both);
+	else
+		p->both = a;
+}
+
+static int print_json(const struct prediction *p, const struct options *o)
+{
+	const struct skeleton_facts *f = p->facts;
+	json_t *j = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:I, s:I, s:b}", "predicted_s", p->both.mean_s, "lo_s",
+			      p->both.lo_s, "hi_s", p->both.hi_s, "traced_s", f->mpi_s, "delayed_s", f->delayed_s,
+			      "skeleton_s", p->skeleton->ran_s, "confidence", f->confidence, "ranks", (int)f->n_ranks, "events",
+			      (json_int_t)f->events, "length", (json_int_t)f->length, "same_machine", (int)p->here);
+
+	if (f->interpreted[0])
+		json_object_set_new(j, "interpreted", json_string(f->interpreted));
+	if (p->skeleton->without_own[0])
+		json_object_set_new(j, "without_own", json_string(p->skeleton->without_own));
+	if (p->have_partial)
+		json_object_set_new(j, "partial", json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "predicted_s",
+							    p->partial.whole_s, "lo_s", p->partial.lo_s, "hi_s",
+							    p->partial.hi_s, "ran_s", p->partial.ran_s, "startup_s",
+							    p->partial.startup_s, "ratio", p->partial.ratio, "computed_s",
+							    p->partial.computed_s));
+	else if (o->partial)
+		json_object_set_new(j, "partial", json_pack("{s:s}", "refused", p->why.text));
+	if (o->partial)
+		json_object_set_new(j, "skeleton_predicted_s", json_real(p->skeleton->skel_s));
+	json_dumpf(j, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(j);
+	return 0;
+}
+
+static int print(const struct prediction *all, const struct options *o)
+{
+	const struct skeleton_facts *f = all->facts;
+	const struct skeleton_result *r = all->skeleton;
+	const struct estimate *e = &all->both;
+	char p[32], lo[32], hi[32], a[32], n[32], ran[32];
+	double error = f->mpi_s > 0 ? (e->mean_s / f->mpi_s - 1) * 100 : 0;
+
+	if (o->json)
+		return print_json(all, o);
+	if (e->mean_s >= 60)
+		printf("predicted  %s (%s-%s)\n", duration_format(p, sizeof(p), e->mean_s),
+		       duration_format(lo, sizeof(lo), e->lo_s), duration_format(hi, sizeof(hi), e->hi_s));
+	else
+		printf("predicted  %s (%s-%s)\n", cli_seconds(p, sizeof(p), e->mean_s), cli_seconds(lo, sizeof(lo), e->lo_s),
+		       cli_seconds(hi, sizeof(hi), e->hi_s));
+	if (all->here)
+		printf("traced     %s: the prediction is %+.1f %% off\n", cli_seconds(a, sizeof(a), f->mpi_s), error);
+	else
+		printf("traced     %s, on the machine of the calibration\n", cli_seconds(a, sizeof(a), f->mpi_s));
+	if (skeleton_was_delayed(f))
+		printf("           (others had a rank's processor for %s of it: in the prediction as far as they have it now)\n",
+		       cli_seconds(a, sizeof(a), f->delayed_s));
+	printf("skeleton   ran %s, %s calls of %u ranks in %llu lines, confidence %.0f %%\n",
+	       cli_seconds(ran, sizeof(ran), r->ran_s), cli_thousands(n, sizeof(n), f->events), f->n_ranks,
+	       (unsigned long long)f->length, f->confidence * 100);
+	if (o->partial)
+		printf("           by itself: %s\n", cli_seconds(a, sizeof(a), r->skel_s));
+	if (all->have_partial)
+		printf("program    ran %s in a sandbox, %.3f times as long as in the trace\n           by itself: %s\n",
+		       cli_seconds(ran, sizeof(ran), all->partial.ran_s), all->partial.ratio,
+		       cli_seconds(a, sizeof(a), all->partial.whole_s));
+	puts("from MPI_Init to MPI_Finalize; starting the program comes on top");
+	return 0;
+}
+
+/* The program itself, after the skeleton; without it there still is the skeleton's prediction. */
+static void predict_partial(const char *dir, const char *trace, char *const cmd[], const struct options *o,
+			    struct prediction *p)
+{
+	char apart[4096], log[4096];
+	struct partial_wish wish = {.seconds = o->seconds, .command = cmd, .dir = apart, .log = log, .limit_s = 60};
+
+	snprintf(apart, sizeof(apart), "%s/partial", dir);
+	snprintf(log, sizeof(log), "%s/partial.log", dir);
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "running the program itself, about %.0f s of its main loop\n", o->seconds);
+	if (mkdir(apart, 0700) < 0)
+		err_set(&p->why, "%s cannot be made", apart);
+	else
+		p->have_partial = partial_predict(trace, &wish, &p->partial, &p->why) == 0;
+	if (!p->have_partial && !o->json)
+		fprintf(stderr, "precedent: %s\n", p->why.text);
+}
+
+static int predict_in(const char *dir, const char *trace, char *const cmd[], const struct options *o)
+{
+	struct skeleton_wish wish = {.seconds = o->seconds};
+	struct skeleton_facts facts;
+	struct skeleton_result res;
+	struct prediction all = {.facts = &facts, .skeleton = &res, .here = !o->calibration};
+	struct errbuf err;
+	char skel[4096], cal[4200], log[4200];
+	int rc;
+
+	snprintf(skel, sizeof(skel), "%s/skel", dir);
+	snprintf(cal, sizeof(cal), "%s/calibration", skel);
+	snprintf(log, sizeof(log), "%s/log", skel);
+	if (skeleton_generate(trace, skel, &wish, &facts, &err) < 0 ||
+	    (o->calibration && skel_calibration_copy(o->calibration, cal, facts.n_ranks, &err) < 0) ||
+	    skeleton_prepare(skel, NULL, facts.interpreted, sizeof(facts.interpreted), &err) < 0)
+		return cli_fail("%s", err.text);
+	if (facts.interpreted[0])
+		fprintf(stderr, "precedent: the skeleton is interpreted: %s\n", facts.interpreted);
+	struct skeleton_launch how = {.launcher = "mpirun", .n_ranks = facts.n_ranks, .calibrate = !o->calibration,
+				      .interpret = facts.interpreted[0] != '\0', .scratch = o->scratch, .log = o->keep ? log : NULL,
+				      .limit_s = 300 + 50 * o->seconds};
+
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "running the skeleton, about %.0f s\n", facts.planned_s);
+	if (skeleton_run(skel, &how, &res, &err) < 0)
+		return cli_fail("%s", err.text);
+	if (o->partial)
+		predict_partial(dir, trace, cmd, o, &all);
+	weigh(&all);
+	rc = print(&all, o);
+	if (o->keep && !o->calibration && res.own)
+		skeleton_calibrate_kernels(skel, &how, res.launched_s);
+	return rc;
+}
+
+static int trace_command(char *const cmd[], const char *file)
+{
+	struct errbuf said, err;
+	char ended[512];
+	struct trace *t;
+	int rc = trace_run(cmd, file, NULL, &said);
+	enum command_left left;
+
+	if (rc < 0)
+		return cli_fail("%s", said.text);
+	t = trace_open(file, &err);
+	left = !t ? LEFT_NOTHING : trace_is_partial(t) ? LEFT_PARTIAL : LEFT_WHOLE;
+	trace_close(t);
+	if (rc == 0 && left == LEFT_WHOLE)
+		return 0;
+	if (left == LEFT_NOTHING && said.text[0])
+		return cli_fail("nothing to predict: %s", said.text);
+	command_how_ended(cmd, rc, left, ended, sizeof(ended));
+	return cli_fail("nothing to predict: %s%s", ended,
+			left == LEFT_WHOLE ? "; if its run counts, use 'precedent trace' and 'precedent predict TRACE'" : "");
+}
+
+static int predict(const char *trace, char *const cmd[], const struct options *o)
+{
+	struct errbuf err;
+	char *dir = cli_temp_dir(&err), file[4096];
+	int rc = 0;
+
+	if (!dir)
+		return cli_fail("%s", err.text);
+	if (!trace) {
+		snprintf(file, sizeof(file), "%s/run.ptrace", dir);
+		trace = file;
+		rc = trace_command(cmd, file);
+	}
+	if (!rc)
+		rc = predict_in(dir, trace, cmd, o);
+	if (o->keep)
+		fprintf(stderr, "precedent: kept in %s\n", dir);
+	else
+		cli_remove_dir(dir);
+	free(dir);
+	return rc;
+}
+
+/* What follows "--" is the command; returns where it begins and shortens argc to what stands before. */
+static char **split_command(int *argc, char **argv)
+{
+	for (int i = 1; i < *argc; i++)
+		if (!strcmp(argv[i], "--")) {
+			*argc = i;
+			return argv + i + 1;
+		}
+	return NULL;
+}
+
+int verb_predict(int argc, char **argv)
+{
+	static const struct option opts[] = {{"seconds", required_argument, NULL, 's'},
+					     {"calibration", required_argument, NULL, 'c'},
+					     {"scratch", required_argument, NULL, 'S'},
+					     {"keep", no_argument, NULL, 'k'},
+					     {"partial", no_argument, NULL, 'p'},
+					     {"json", no_argument, NULL, 'j'},
+					     {"help", no_argument, NULL, 'h'},
+					     {0}};
+	char **cmd = split_command(&argc, argv), *end = "";
+	struct options o = {.seconds = 5};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
+		if (c == 's')
+			o.seconds = strtod(optarg, &end);
+		else if (c == 'c')
+			o.calibration = optarg;
+		else if (c == 'S')
+			o.scratch = optarg;
+		else if (c == 'k')
+			o.keep = true;
+		else if (c == 'p')
+			o.partial = true;
+		else if (c == 'j')
+			o.json = true;
+		else if (c == 'h')
+			return help(), 0;
+		else
+			return cli_bad_option("predict", "h", argv);
+	}
+	if (*end || !(o.seconds > 0 && o.seconds < 1e6))
+		return cli_usage("predict", "--seconds wants a number of seconds");
+	if (cmd ? optind != argc || !*cmd : optind + 1 != argc)
+		return cli_usage("predict", "name one trace, or a command after --");
+	if (o.json)
+		cli_keep_stdout();
+	return predict(cmd ? NULL : argv[optind], cmd, &o);
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * precedent probe: what precedentd submits, as the job's user. In the spool directory of a traced job it builds
+ * the skeletons (on the source candidate) and runs them here; it leaves one result record. All that a user wrote
+ * is read here, with the user's own rights.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "cli/skeleton/partial.h"
+#include "cli/skeleton/skeleton.h"
+#include "cli/ui/node_class.h"
+#include "cli/ui/util.h"
+#include "cli/ui/verbs.h"
+#include "common/conf.h"
+#include "predictor/result.h"
+#include "predictor/spool.h"
+
+struct probe {
+	const char *dir, *candidate;
+	bool source;
+	enum conf_partial partial; /* PARTIAL_OFF: where the job asked for it */
+	double seconds;
+	struct precedent_conf conf; /* zeroed where it cannot be read */
+	int dirfd;
+	char **trace; /* names, sorted */
+	size_t n_trace;
+	struct result res;
+	XXH64_hash_t hash;
+	double startup_sum;
+	double own_s[RESULT_MAX_TRACES]; /* that a trace's skeleton with loops of the program itself took; 0: it has none */
+};
+
+static void help(void)
+{
+	puts("Usage: precedent probe --dir DIR --candidate NAME [--source] [--partial=on|never] [--seconds S]\n\n"
+	     "Run by probe jobs of precedentd, inside a job: builds the skeletons of the traces in DIR\n"
+	     "(--source), runs them here, and writes DIR/probe.NAME.result. Not meant to be typed.");
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_traces(struct probe *p, struct errbuf *err)
+{
+	DIR *d = fdopendir(dup(p->dirfd));
+	struct dirent *e;
+
+	if (!d)
+		return err_set(err, "%s: %s", p->dir, strerror(errno));
+	while ((e = readdir(d)) && p->n_trace < RESULT_MAX_TRACES) {
+		char **t;
+
+		if (!spool_is_trace(e->d_name))
+			continue;
+		t = realloc(p->trace, (p->n_trace + 1) * sizeof(*t));
+		if (!t || !(t[p->n_trace] = strdup(e->d_name))) {
+			p->trace = t ? t : p->trace;
+			closedir(d);
+			return err_set(err, "no memory");
+		}
+		p->trace = t;
+		p->n_trace++;
+	}
+	closedir(d);
+	if (!p->n_trace)
+		return err_set(err, "%s: there is no trace", p->dir);
+	qsort(p->trace, p->n_trace, sizeof(*p->trace), by_name);
+	return 0;
+}
+
+/* What generation found out must outlive the source probe: the probes elsewhere need it too. */
+static int facts_write(const char *skel, const struct skeleton_facts *f, struct errbuf *err)
+{
+	char path[4200], tmp[4260];
+	FILE *o;
+
+	snprintf(path, sizeof(path), "%s/facts", skel);
+	snprintf(tmp, sizeof(tmp), "%s.tmp", path);
+	o = fopen(tmp, "we");
+	if (!o)
+		return err_set(err, "%s: %s", tmp, strerror(errno));
+	fprintf(o, "ranks %u\nevents %llu\nlength %llu\nmpi_s %.9g\nplanned_s %.9g\nconfidence %.6f\nlauncher %s\nhash %s\ninterpreted %s\ncomputed_s %.9g\n",
+		f->n_ranks, (unsigned long long)f->events, (unsigned long long)f->length, f->mpi_s, f->planned_s,
+		f->confidence, f->launcher, f->hash, f->interpreted[0] ? f->interpreted : "-", f->computed_s);
+	if (fflush(o) || ferror(o) || fclose(o) || rename(tmp, path) < 0)
+		return err_set(err, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+static int facts_read(const char *skel, struct skeleton_facts *f, struct errbuf *err)
+{
+	unsigned long long events, length;
+	char path[4200];
+	FILE *in;
+	int n;
+
+	snprintf(path, sizeof(path), "%s/facts", skel);
+	in = fopen(path, "re");
+	if (!in)
+		return err_set(err, "%s: %s: the source probe has not built the skeleton", path, strerror(errno));
+	n = fscanf(in, "ranks %u events %llu length %llu mpi_s %lf planned_s %lf confidence %lf launcher %15s hash %16s "
+		   "interpreted %300[^\n]",
+		   &f->n_ranks, &events, &length, &f->mpi_s, &f->planned_s, &f->confidence, f->launcher, f->hash,
+		   f->interpreted);
+	if (n == 9 && fscanf(in, " computed_s %lf", &f->computed_s) != 1)
+		f->computed_s = 0; /* written by an earlier version */
+	fclose(in);
+	if (n != 9)
+		return err_set(err, "%s: malformed", path);
+	f->events = events;
+	f->length = length;
+	if (!strcmp(f->interpreted, "-"))
+		f->interpreted[0] = '\0';
+	return 0;
+}
+
+/* The program itself beside the skeleton: each then gets half of the time. */
+static bool runs_partial(const struct probe *p, const char *trace)
+{
+	return p->partial == PARTIAL_ON || (p->partial == PARTIAL_OFF && partial_asked(trace));
+}
+
+static void probe_partial(struct probe *p, size_t i, const char *trace, double computed_s)
+{
+	struct result_partial *r = &p->res.traces[i].partial;
+	struct partial_estimate e;
+	char dir[4096], log[4160];
+	struct partial_wish wish = {.seconds = p->seconds / (double)p->n_trace / 2, .dir = dir, .log = log, .limit_s = 60};
+	struct errbuf err;
+
+	snprintf(dir, sizeof(dir), "%s/partial.%zu.%s", p->dir, i, p->res.candidate);
+	snprintf(log, sizeof(log), "%s.log", dir);
+	cli_remove_dir(dir);
+	if (mkdir(dir, 0700) < 0)
+		err_set(&err, "%s: %s", dir, strerror(errno));
+	else if (partial_predict(trace, &wish, &e, &err) == 0) {
+		*r = (struct result_partial){true, e.whole_s, e.lo_s, e.hi_s, e.ran_s,
+					     {computed_s > 0 && e.computed_s > 0, computed_s, e.computed_s}};
+		cli_remove_dir(dir);
+		return;
+	}
+	cli_remove_dir(dir);
+	if (!p->res.unpartial[0])
+		snprintf(p->res.unpartial, sizeof(p->res.unpartial), "%.300s", err.text);
+}
+
+static int build(struct probe *p, size_t i, const char *skel, const char *log, struct skeleton_facts *f,
+		 struct errbuf *err)
+{
+	struct skeleton_wish wish = {.seconds = p->seconds / (double)p->n_trace};
+	char trace[4096];
+
+	snprintf(trace, sizeof(trace), "%s/%s", p->dir, p->trace[i]);
+	if (runs_partial(p, trace))
+		wish.seconds /= 2;
+	if (skeleton_generate(trace, skel, &wish, f, err) < 0 ||
+	    skeleton_prepare(skel, log, f->interpreted, sizeof(f->interpreted), err) < 0)
+		return -1;
+	return facts_write(skel, f, err);
+}
+
+static struct skeleton_launch launch_of(const struct probe *p, const struct skeleton_facts *f)
+{
+	return (struct skeleton_launch){.launcher = f->launcher, .n_ranks = f->n_ranks, .calibrate = p->source,
+					.interpret = f->interpreted[0] != '\0', .scratch = p->conf.scratch_dir,
+					.limit_s = 120 + 50 * p->seconds};
+}
+
+static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
+{
+	struct skeleton_facts f = {0};
+	struct skeleton_launch how;
+	struct skeleton_result r;
+	struct result_trace *t = &p->res.traces[i];
+	char skel[4096], log[4160], trace[4096];
+
+	snprintf(trace, sizeof(trace), "%s/%s", p->dir, p->trace[i]);
+	snprintf(skel, sizeof(skel), "%s/skel.%zu", p->dir, i);
+	snprintf(log, sizeof(log), "%s/build.log", skel);
+	if ((p->source ? build(p, i, skel, NULL, &f, err) : facts_read(skel, &f, err)) < 0)
+		return err_prefix(err, "%s", p->trace[i]);
+	how = launch_of(p, &f);
+	if (skeleton_run(skel, &how, &r, err) < 0)
+		return err_prefix(err, "%s", p->trace[i]);
+	p->own_s[i] = r.own ? r.launched_s : 0;
+	if (r.without_own[0])
+		snprintf(p->res.without_own, sizeof(p->res.without_own), "%s", r.without_own);
+	*t = (struct result_trace){.mpi_s = f.mpi_s, .skel_s = r.skel_s, .lo_s = r.lo_s, .hi_s = r.hi_s, .ran_s = r.ran_s,
+				   .events = f.events, .confidence = f.confidence};
+	f.computed_s = fmin(f.computed_s, f.mpi_s);
+	t->compute = (struct result_compute){f.computed_s > 0 && r.computed_s > 0, f.computed_s, fmin(r.computed_s, r.skel_s)};
+	p->res.traces_n = (unsigned)i + 1;
+	if (runs_partial(p, trace))
+		probe_partial(p, i, trace, f.computed_s);
+	snprintf(p->res.interpreted, sizeof(p->res.interpreted), "%s", f.interpreted);
+	p->res.has_noise = true;
+	p->res.noise = r.noise > p->res.noise ? r.noise < 10 ? r.noise : 10 : p->res.noise;
+	/* What the launcher and MPI take around the program; the skeleton's own calibration is in wall_s too. */
+	p->startup_sum += r.launched_s - r.wall_s + r.init_s;
+	p->hash = XXH3_64bits_withSeed(f.hash, strlen(f.hash), p->hash);
+	if (i == 0)
+		for (int k = 0; k < r.n_kernel && k < RESULT_MAX_KERNELS; k++) {
+			snprintf(p->res.kernels[k].name, sizeof(p->res.kernels[k].name), "%s", r.kernel[k].name);
+			p->res.kernels[k].ns_per_unit = r.kernel[k].ns_per_unit;
+			p->res.kernels_n = (unsigned)k + 1;
+		}
+	return 0;
+}
+
+/* Traces and skeletons of this user that nobody has touched for the time of Retention go. Only this user's own job
+ * may remove them, and a probe is one. */
+static void sweep(const struct probe *p)
+{
+	int parent = openat(p->dirfd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = parent >= 0 ? fdopendir(parent) : NULL;
+	struct dirent *e;
+
+	if (!d) {
+		if (parent >= 0)
+			close(parent);
+		return;
+	}
+	if (p->conf.retention_s)
+		while ((e = readdir(d))) {
+			char path[4096];
+			struct stat st;
+
+			if (e->d_name[strspn(e->d_name, "0123456789")] || strtoul(e->d_name, NULL, 10) == p->res.job_id ||
+			    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) ||
+			    st.st_uid != geteuid() || time(NULL) - st.st_mtime < (time_t)p->conf.retention_s)
+				continue;
+			snprintf(path, sizeof(path), "%s/../%s", p->dir, e->d_name);
+			cli_remove_dir(path);
+		}
+	closedir(d);
+}
+
+static int probe(struct probe *p, struct errbuf *err)
+{
+	struct node_class nc;
+
+	if (node_class_here(&nc, err) == 0) {
+		p->res.has_class = true;
+		snprintf(p->res.class_hex, sizeof(p->res.class_hex), "%s", nc.hex);
+		snprintf(p->res.class_text, sizeof(p->res.class_text), "%s", nc.text);
+	}
+	if (p->source)
+		sweep(p);
+	if (list_traces(p, err) < 0)
+		return -1;
+	for (size_t i = 0; i < p->n_trace; i++)
+		if (probe_trace(p, i, err) < 0)
+			return -1;
+	p->res.has_startup = true;
+	p->res.startup_s = p->startup_sum > 0 ? p->startup_sum / (double)p->n_trace : 0;
+	p->res.has_hash = true;
+	snprintf(p->res.hash_hex, sizeof(p->res.hash_hex), "%016llx", (unsigned long long)p->hash);
+	return 0;
+}
+
+/* Whoever ends this job (its time is up, its node is wanted) ends the compiler or the skeleton first, maybe: that is no
+ * failure of theirs, and we shall be ended as well. Then there must be no record, and the probe is tried again. */
+#define END_S 1
+
+/* Nor must there be one where the probe failed for want of room in its directory. */
+#define ROOM_B (16 << 20)
+
+/* A record is of the job that wrote it: precedentd tells by that a new one from one that was there before. */
+static void name_job(struct result *res)
+{
+	const char *id = getenv("SLURM_JOB_ID");
+	char *end = NULL;
+	unsigned long v = id ? strtoul(id, &end, 10) : 0;
+
+	if (v && !*end && v <= UINT32_MAX)
+		res->job_id = (uint32_t)v;
+}
+
+/* Is there as much room as a skeleton takes? By trying, for a user may have less than the file system. */
+static bool has_room(const struct probe *p)
+{
+	static const char name[] = "room.tmp";
+	int fd = openat(p->dirfd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	bool has = fd >= 0 && posix_fallocate(fd, 0, ROOM_B) == 0;
+
+	if (fd >= 0) {
+		close(fd);
+		unlinkat(p->dirfd, name, 0);
+	}
+	return has;
+}
+
+static int write_record(struct probe *p, int rv, struct errbuf *err)
+{
+	char safe[RESULT_NAME_SIZE], name[RESULT_NAME_SIZE + 16];
+	struct errbuf why;
+
+	p->res.ok = rv == 0;
+	if (rv < 0) {
+		if (!has_room(p))
+			return cli_fail("%s; there is no room in %s: no record is left, so that the probe is tried again", err->text, p->dir);
+		sleep(END_S);
+		snprintf(p->res.reason, sizeof(p->res.reason), "%.300s", err->text);
+		p->res.traces_n = 0;
+		p->res.kernels_n = 0;
+	}
+	name_job(&p->res);
+	result_candidate_name(p->candidate, safe, sizeof(safe));
+	snprintf(name, sizeof(name), "probe.%s.result", safe);
+	if (result_write(p->dirfd, name, &p->res, &why) < 0)
+		return cli_fail("%s", why.text);
+	return rv < 0 ? cli_fail("%s", err->text) : 0;
+}
+
+/* Once the record is there, so that it costs the probe nothing where this job's time ends: what probes on nodes need that cannot run
+ * the program's loops. */
+static void calibrate_for_others(const struct probe *p)
+{
+	for (size_t i = 0; i < p->n_trace; i++) {
+		struct skeleton_facts f = {0};
+		struct skeleton_launch how;
+		struct errbuf err;
+		char skel[4096];
+
+		snprintf(skel, sizeof(skel), "%s/skel.%zu", p->dir, i);
+		if (p->own_s[i] <= 0 || facts_read(skel, &f, &err) < 0)
+			continue;
+		how = launch_of(p, &f);
+		skeleton_calibrate_kernels(skel, &how, p->own_s[i]);
+	}
+}
+
+/* The directory is named after the traced job. */
+static int job_of(const char *dir, uint32_t *job)
+{
+	const char *base = strrchr(dir, '/');
+	unsigned long v;
+	char *end;
+
+	base = base ? base + 1 : dir;
+	v = strtoul(base, &end, 10);
+	if (end == base || *end || v > UINT32_MAX)
+		return -1;
+	*job = (uint32_t)v;
+	return 0;
+}
+
+int verb_probe(int argc, char **argv)
+{
+	static const struct option opts[] = {{"dir", required_argument, NULL, 'd'},
+					     {"candidate", required_argument, NULL, 'c'},
+					     {"source", no_argument, NULL, 's'},
+					     {"partial", required_argument, NULL, 'p'},
+					     {"seconds", required_argument, NULL, 'S'},
+					     {"help", no_argument, NULL, 'h'},
+					     {0}};
+	struct probe p = {.seconds = 5, .partial = PARTIAL_OFF};
+	struct errbuf err;
+	char *end = "";
+	int c, rc;
+
+	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
+		if (c == 'd')
+			p.dir = optarg;
+		else if (c == 'c')
+			p.candidate = optarg;
+		else if (c == 's')
+			p.source = true;
+		else if (c == 'p' && (!strcmp(optarg, "on") || !strcmp(optarg, "never")))
+			p.partial = !strcmp(optarg, "on") ? PARTIAL_ON : PARTIAL_NEVER;
+		else if (c == 'S')
+			p.seconds = strtod(optarg, &end);
+		else if (c == 'h')
+			return help(), 0;
+		else
+			return cli_bad_option("probe", "h", argv);
+	}
+	if (!p.dir || !p.candidate || optind != argc || *end || !(p.seconds > 0 && p.seconds < 1e6))
+		return cli_usage("probe", "--dir, --candidate and a sensible --seconds are wanted");
+	if (strlen(p.candidate) >= RESULT_NAME_SIZE)
+		return cli_usage("probe", "the candidate's name is too long");
+	if (job_of(p.dir, &p.res.job_id) < 0)
+		return cli_usage("probe", "%s is not the spool directory of a job", p.dir);
+	p.dirfd = open(p.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p.dirfd < 0)
+		return cli_fail("%s: %s", p.dir, strerror(errno));
+	result_candidate_name(p.candidate, p.res.candidate, sizeof(p.res.candidate));
+	/* A node without it goes without what it says. */
+	if (conf_load(NULL, &p.conf, &err) < 0)
+		p.conf = (struct precedent_conf){0};
+	rc = write_record(&p, probe(&p, &err), &err);
+	if (rc == 0 && p.source)
+		calibrate_for_others(&p);
+	conf_free(&p.conf);
+	for (size_t i = 0; i < p.n_trace; i++)
+		free(p.trace[i]);
+	free(p.trace);
+	close(p.dirfd);
+	return rc;
+}

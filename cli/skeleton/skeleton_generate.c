@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From a trace file to a skeleton's directory: see skeleton.h. The work is skelgen's; here are order and messages. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "cli/skeleton/skeleton.h"
+#include "cli/ui/mpi_tools.h"
+#include "cli/ui/symbolize.h"
+#include "cli/ui/util.h"
+#include "skelgen/emit_c.h"
+#include "skelgen/match.h"
+#include "skelgen/plan.h"
+#include "skelgen/times.h"
+#include "skelgen/tree.h"
+#include "trace/functions.h"
+
+/* Everything between the trace and the program; zeroed, then filled step by step. */
+struct pipeline {
+	struct trace *trace;
+	struct skel_tree tree;
+	struct skel_times times;
+	struct skel_plan plan;
+	struct skel_match_report match;
+	struct skel_buffered buffered;
+	bool have_tree, have_times, have_plan;
+};
+
+static void pipeline_free(struct pipeline *p)
+{
+	if (p->have_plan)
+		skel_plan_free(&p->plan);
+	if (p->have_times)
+		skel_times_free(&p->times);
+	if (p->have_tree)
+		skel_tree_free(&p->tree);
+	trace_close(p->trace);
+}
+
+static int make_dir(const char *dir, struct errbuf *err)
+{
+	if (mkdir(dir, 0750) < 0 && errno != EEXIST)
+		return err_set(err, "%s: cannot create: %s", dir, strerror(errno));
+	return 0;
+}
+
+static int hash_file(const char *dir, char *hex, size_t size, struct errbuf *err)
+{
+	char path[4200];
+	struct stat st;
+	void *p;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/skel.c", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size == 0) {
+		if (fd >= 0)
+			close(fd);
+		return err_set(err, "%s: was not written", path);
+	}
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (p == MAP_FAILED)
+		return err_set(err, "%s: %s", path, strerror(errno));
+	snprintf(hex, size, "%016llx", (unsigned long long)XXH3_64bits(p, (size_t)st.st_size));
+	munmap(p, (size_t)st.st_size);
+	return 0;
+}
+
+static int understand(struct pipeline *p, const struct skeleton_wish *wish, struct errbuf *err)
+{
+	struct skel_budget budget = {.seconds = wish->seconds, .scale = wish->scale};
+
+	/* The tree is proved against the trace inside; a tree that is not the trace does not come back. */
+	if (skel_tree_build(p->trace, &p->tree, err) < 0)
+		return -1;
+	p->have_tree = true;
+	if (wish->tree)
+		skel_tree_print(&p->tree, wish->tree);
+	if (skel_times_collect(&p->tree, &p->times, err) < 0)
+		return -1;
+	p->have_times = true;
+	if (skel_plan_matched(&p->tree, &p->times, &budget, &p->plan, &p->match, err) < 0)
+		return -1;
+	p->have_plan = true;
+	return skel_match_buffered(&p->tree, &p->plan, &p->buffered, err);
+}
+
+bool skeleton_was_delayed(const struct skeleton_facts *f)
+{
+	return f->delayed_s > SKEL_DELAYED_LEAST * f->mpi_s;
+}
+
+int skeleton_trace_check(const struct trace *t, struct errbuf *err)
+{
+	if (!trace_is_partial(t))
+		return 0;
+	return err_set(err, "the trace is partial (the run did not end in MPI_Finalize, or the file is damaged%s%s): no "
+			    "skeleton can be built from it", trace_n_damage(t) ? ": " : "",
+		       trace_n_damage(t) ? trace_damage(t, 0) : "");
+}
+
+/* Does the call make a communicator with processes that the run did not begin with? */
+static bool adds_processes(uint16_t fn)
+{
+	for (uint32_t i = 0; trace_fn[fn].cls == TC_DYN && i < trace_fn[fn].n_param; i++)
+		if (trace_fn[fn].param[i].kind == TK_NEWCOMM)
+			return true;
+	return false;
+}
+
+static int refuse_processes(const struct trace_defs *d, uint32_t sym, struct errbuf *err)
+{
+	const struct trace_sig *sig = &d->sigs.sig[sym];
+	struct symbolizer *s = symbolizer_create();
+	char site[256] = "?";
+
+	if (sig->site < d->n_site)
+		symbolizer_site(s, d, &d->site[sig->site], site, sizeof(site));
+	symbolizer_destroy(s);
+	return err_set(err, "%s at %s: programs that start processes while they run cannot be predicted by a skeleton",
+		       trace_fn[sig->fn].name, site);
+}
+
+/* Before anything is built: what no skeleton can repeat. */
+static int repeatable(const struct trace *t, struct errbuf *err)
+{
+	if (trace_job_get(t, "spawned"))
+		return err_set(err, "its processes were started by another program (MPI_Comm_spawn): trace that program's run instead");
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
+		const struct trace_defs *d = &trace_get_rank(t, r)->defs;
+
+		for (uint32_t i = 0; i < d->sigs.n; i++)
+			if (adds_processes(d->sigs.sig[i].fn))
+				return refuse_processes(d, i, err);
+	}
+	return 0;
+}
+
+static const char *site_name(void *arg, const struct trace_defs *d, const struct trace_site *site, char *buf, size_t size)
+{
+	return symbolizer_site(arg, d, site, buf, size);
+}
+
+/* The Makefile names the places of the runtime, where it is installed. */
+static int emit(struct pipeline *p, const char *dir, struct skel_emit_options *opt, struct errbuf *err)
+{
+	struct errbuf unused;
+	enum mpi_family family = mpi_family_of_library(trace_job_get(p->trace, "mpi"));
+	char *include = cli_include_dir(&unused), *lib = cli_installed(mpi_runtime(family), &unused);
+	int rv;
+
+	opt->mpicc = mpi_compiler(family);
+	opt->runtime = mpi_runtime(family);
+	if (!opt->mpicc || !lib) /* said when it is compiled */
+		opt->mpicc = family == MPI_MPICH ? "mpicc.mpich" : "mpicc";
+	if (lib)
+		*strrchr(lib, '/') = '\0';
+	opt->include_dir = include;
+	opt->lib_dir = lib;
+	opt->site = site_name;
+	opt->site_arg = symbolizer_create();
+	rv = skel_emit_c(&p->tree, &p->times, &p->plan, dir, opt, err);
+	symbolizer_destroy(opt->site_arg);
+	free(include);
+	free(lib);
+	return rv;
+}
+
+static int generate(struct pipeline *p, const char *dir, const struct skeleton_wish *wish,
+		    struct skeleton_facts *f, struct errbuf *err)
+{
+	const char *launcher = trace_job_get(p->trace, "launcher");
+	struct skel_emit_options opt = {0};
+	struct skel_emit_report report = {0};
+
+	if (skeleton_trace_check(p->trace, err) < 0 || repeatable(p->trace, err) < 0)
+		return -1;
+	if (understand(p, wish, err) < 0 || make_dir(dir, err) < 0)
+		return -1;
+	opt.report = &report;
+	opt.buffered = &p->buffered;
+	opt.kernels = wish->kernels;
+	if (emit(p, dir, &opt, err) < 0 || hash_file(dir, f->hash, sizeof(f->hash), err) < 0)
+		return -1;
+	f->n_ranks = p->tree.n_ranks;
+	f->events = p->times.events;
+	f->length = skel_tree_length(&p->tree);
+	f->mpi_s = p->times.wall_ns * 1e-9;
+	f->computed_s = (p->times.gap_ns + p->times.delayed_ns) * 1e-9; /* a part of mpi_s, as the clock went */
+	f->delayed_s = p->times.delayed_most_ns * 1e-9;
+	f->planned_s = p->plan.predicted_s;
+	f->confidence = report.confidence;
+	f->buffered = p->buffered.n;
+	snprintf(f->launcher, sizeof(f->launcher), "%s", launcher && !strcmp(launcher, "srun") ? "srun" : "mpirun");
+	return 0;
+}
+
+int skeleton_generate(const char *trace, const char *dir, const struct skeleton_wish *wish,
+		      struct skeleton_facts *facts, struct errbuf *err)
+{
+	struct pipeline p = {0};
+	int rv = -1;
+
+	*facts = (struct skeleton_facts){0};
+	p.trace = trace_open(trace, err);
+	if (p.trace) {
+		rv = generate(&p, dir, wish, facts, err);
+		if (rv < 0)
+			err_prefix(err, "%s", trace);
+	}
+	pipeline_free(&p);
+	return rv;
+}

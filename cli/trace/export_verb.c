@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* precedent export: a trace for other programs. Files are written beside their final names and renamed. */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/ui/symbolize.h"
+#include "cli/ui/util.h"
+#include "cli/ui/verbs.h"
+#include "trace/export/export.h"
+
+static const struct format {
+	const char *name, *suffix;
+	int (*to_file)(const struct trace *t, FILE *out, const struct export_options *o, struct export_report *report,
+		       struct errbuf *err); /* NULL: to a directory */
+} formats[] = {
+	{"otf2", ".otf2", NULL},
+	{"chrome", ".json", export_chrome},
+	{"csv", ".csv", export_csv},
+};
+
+#define N_FORMATS (sizeof(formats) / sizeof(*formats))
+
+struct wish {
+	const char *trace, *output;
+	const struct format *format;
+	uint32_t r0, r1;
+	double from_s, to_s;
+};
+
+static void help(void)
+{
+	puts("Usage: precedent export TRACE --format otf2|chrome|csv [-o OUT] [--ranks A-B] [--from S] [--to S]\n\n"
+	     "Writes a trace in a form that other programs read.\n\n"
+	     "  --format otf2       a directory with an OTF2 archive, for Vampir, ViTE, Scalasca ...\n"
+	     "  --format chrome     JSON, for chrome://tracing and https://ui.perfetto.dev\n"
+	     "  --format csv        a table with one row per call\n"
+	     "  -o, --output OUT    file or directory (default: the trace's name with another ending, here); - is\n"
+	     "                      standard output\n"
+	     "  --ranks A-B         only these ranks (or one: A)\n"
+	     "  --from S, --to S    only calls that overlap these seconds of the run\n"
+	     "  -h, --help          this text");
+}
+
+/* ---- what the exporters ask for ---- */
+
+static double started;
+
+static void progress(void *arg, double done, double total)
+{
+	(void)arg;
+	if (cli_now() - started > 1)
+		cli_progress("exporting", done, total);
+}
+
+static const char *site_name(void *arg, const struct trace_defs *d, const struct trace_site *s, char *buf, size_t size)
+{
+	return symbolizer_site(arg, d, s, buf, size);
+}
+
+/* ---- files ---- */
+
+/* heat.ptrace -> heat.json, in the current directory. To be freed. */
+static char *default_output(const struct wish *w)
+{
+	const char *base = strrchr(w->trace, '/');
+	size_t n;
+	char *s;
+
+	base = base ? base + 1 : w->trace;
+	n = strlen(base);
+	if (n > 7 && !strcmp(base + n - 7, ".ptrace"))
+		n -= 7;
+	return asprintf(&s, "%.*s%s", (int)n, base, w->format->suffix) < 0 ? NULL : s;
+}
+
+static int write_file(const struct trace *t, const struct wish *w, const char *path, const struct export_options *o,
+		      struct export_report *report, struct errbuf *err)
+{
+	char *temp = NULL;
+	FILE *f;
+	int rv;
+
+	if (!strcmp(path, "-"))
+		return w->format->to_file(t, stdout, o, report, err);
+	if (asprintf(&temp, "%s.tmp.%ld", path, (long)getpid()) < 0)
+		return err_set(err, "no memory");
+	f = fopen(temp, "wx");
+	if (!f) {
+		rv = err_set(err, "%s: cannot create: %s", path, strerror(errno));
+		free(temp);
+		return rv;
+	}
+	rv = w->format->to_file(t, f, o, report, err);
+	if (fclose(f) && rv == 0)
+		rv = err_set(err, "%s: cannot write: %s", path, strerror(errno));
+	if (rv == 0 && rename(temp, path) < 0)
+		rv = err_set(err, "%s: cannot rename: %s", path, strerror(errno));
+	if (rv < 0)
+		unlink(temp);
+	free(temp);
+	return rv;
+}
+
+static void say(const char *path, const struct export_report *r, bool imported)
+{
+	char a[32], b[32], c[32];
+
+	printf("%s: %s %s", path, cli_thousands(a, sizeof(a), r->events), imported ? "spans" : "calls");
+	if (r->messages)
+		printf(", %s messages", cli_thousands(b, sizeof(b), r->messages));
+	if (r->untimed)
+		printf("; times of %s calls are not known", cli_thousands(c, sizeof(c), r->untimed));
+	if (r->posted_sizes)
+		printf("; %s receives have the size of their buffer", cli_thousands(c, sizeof(c), r->posted_sizes));
+	putchar('\n');
+}
+
+static int export_trace(const struct trace *t, const struct wish *w, const char *path)
+{
+	struct export_options o = {.r0 = w->r0, .r1 = w->r1 < trace_n_ranks(t) ? w->r1 : trace_n_ranks(t),
+				   .t0_ns = (uint64_t)(w->from_s * 1e9),
+				   .t1_ns = w->to_s < 1e9 ? (uint64_t)(w->to_s * 1e9) : UINT64_MAX,
+				   .site = site_name, .site_arg = symbolizer_create(), .progress = progress};
+	struct export_report report;
+	struct errbuf err = {{0}};
+	int rv;
+
+	started = cli_now();
+	rv = w->r0 >= trace_n_ranks(t) ? err_set(&err, "there is no rank %u: the trace has ranks 0 to %u", w->r0,
+						 trace_n_ranks(t) - 1) :
+	     w->format->to_file ? write_file(t, w, path, &o, &report, &err) :
+				  export_otf2(t, path, &o, &report, &err);
+	cli_progress("", 1, 1);
+	symbolizer_destroy(o.site_arg);
+	if (rv < 0)
+		return cli_fail("%s: %s", w->trace, err.text);
+	if (strcmp(path, "-"))
+		say(path, &report, trace_is_imported(t));
+	return 0;
+}
+
+static int run(const struct wish *w)
+{
+	char *path = w->output ? strdup(w->output) : default_output(w);
+	struct errbuf err;
+	struct trace *t;
+	int rc;
+
+	if (!path)
+		return cli_fail("no memory");
+	t = trace_open(w->trace, &err);
+	if (t) {
+		rc = export_trace(t, w, path);
+		trace_close(t);
+	} else {
+		rc = cli_fail("%s", err.text);
+	}
+	free(path);
+	return rc;
+}
+
+/* ---- arguments ---- */
+
+static const struct format *find_format(const char *name)
+{
+	for (size_t i = 0; i < N_FORMATS; i++)
+		if (!strcmp(name, formats[i].name))
+			return &formats[i];
+	return NULL;
+}
+
+/* Without --format, the ending of the output says it. */
+static const struct format *format_of(const char *output)
+{
+	size_t n = output ? strlen(output) : 0;
+
+	for (size_t i = 0; i < N_FORMATS; i++) {
+		size_t k = strlen(formats[i].suffix);
+
+		if (n > k && !strcmp(output + n - k, formats[i].suffix))
+			return &formats[i];
+	}
+	return NULL;
+}
+
+static int parse_ranks(const char *text, struct wish *w)
+{
+	unsigned long a, b;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -1;
+	a = b = strtoul(text, &end, 10);
+	if (*end == '-') {
+		text = end + 1;
+		if (*text < '0' || *text > '9')
+			return -1;
+		b = strtoul(text, &end, 10);
+	}
+	if (*end || a > b || b >= INT32_MAX)
+		return -1;
+	w->r0 = (uint32_t)a;
+	w->r1 = (uint32_t)b + 1;
+	return 0;
+}
+
+static int parse_seconds(const char *text, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return end != text && !*end && *out >= 0 && *out < 1e9 ? 0 : -1;
+}
+
+static int check(const struct wish *w, int left)
+{
+	if (left != 1)
+		return cli_usage("export", left ? "one trace at a time" : "no trace named");
+	if (!w->format)
+		return cli_usage("export", "say --format otf2, chrome or csv");
+	if (w->from_s >= w->to_s)
+		return cli_usage("export", "--from %g is not before --to %g", w->from_s, w->to_s);
+	if (!w->format->to_file && w->output && !strcmp(w->output, "-"))
+		return cli_usage("export", "an OTF2 archive is a directory: name it with -o");
+	return 0;
+}
+
+int verb_export(int argc, char **argv)
+{
+	static const struct option opts[] = {{"format", required_argument, NULL, 'f'},
+					     {"output", required_argument, NULL, 'o'},
+					     {"ranks", required_argument, NULL, 'r'},
+					     {"from", required_argument, NULL, 'a'},
+					     {"to", required_argument, NULL, 'b'},
+					     {"help", no_argument, NULL, 'h'},
+					     {0}};
+	struct wish w = {.r1 = UINT32_MAX, .to_s = HUGE_VAL};
+	int c, rc;
+
+	while ((c = getopt_long(argc, argv, "o:h", opts, NULL)) != -1) {
+		if (c == 'h')
+			return help(), 0;
+		if (c == 'f') {
+			w.format = find_format(optarg);
+			if (!w.format)
+				return cli_usage("export", "there is no format '%s'", optarg);
+		} else if (c == 'o') {
+			w.output = optarg;
+		} else if (c == 'r') {
+			if (parse_ranks(optarg, &w) < 0)
+				return cli_usage("export", "--ranks wants A-B or A, not '%s'", optarg);
+		} else if (c == 'a' || c == 'b') {
+			if (parse_seconds(optarg, c == 'a' ? &w.from_s : &w.to_s) < 0)
+				return cli_usage("export", "--%s wants seconds, not '%s'", c == 'a' ? "from" : "to",
+						 optarg);
+		} else {
+			return cli_bad_option("export", "o:h", argv);
+		}
+	}
+	if (!w.format)
+		w.format = format_of(w.output);
+	rc = check(&w, argc - optind);
+	w.trace = argv[optind];
+	return rc ? rc : run(&w);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Call sites to function and line through libdwfl: see symbolize.h. */
+#include <elfutils/libdwfl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/ui/symbolize.h"
+
+#define MAX_MODULES 64
+
+struct module {
+	char *path;
+	Dwfl_Module *mod; /* NULL: cannot be asked */
+	Dwarf_Addr bias;
+};
+
+struct symbolizer {
+	Dwfl *dwfl;
+	struct module module[MAX_MODULES];
+	int n;
+};
+
+static char *debuginfo_path;
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+	.debuginfo_path = &debuginfo_path,
+};
+
+struct symbolizer *symbolizer_create(void)
+{
+	struct symbolizer *s = calloc(1, sizeof(*s));
+
+	/* Never ask a debuginfod server: a look at a trace must not wait for the network. */
+	unsetenv("DEBUGINFOD_URLS");
+	if (s && !(s->dwfl = dwfl_begin(&callbacks))) {
+		free(s);
+		s = NULL;
+	}
+	return s;
+}
+
+void symbolizer_destroy(struct symbolizer *s)
+{
+	if (!s)
+		return;
+	for (int i = 0; i < s->n; i++)
+		free(s->module[i].path);
+	dwfl_end(s->dwfl);
+	free(s);
+}
+
+static int same_build(Dwfl_Module *mod, const char *hex)
+{
+	const unsigned char *bits;
+	GElf_Addr vaddr;
+	int n = dwfl_module_build_id(mod, &bits, &vaddr);
+
+	if (!hex || !*hex || n <= 0)
+		return 1;
+	if (strlen(hex) != (size_t)n * 2)
+		return 0;
+	for (int i = 0; i < n; i++) {
+		char t[3];
+
+		snprintf(t, sizeof(t), "%02x", bits[i]);
+		if (strncmp(t, hex + 2 * i, 2))
+			return 0;
+	}
+	return 1;
+}
+
+static struct module *find_module(struct symbolizer *s, const struct trace_module *m)
+{
+	struct module *k;
+
+	for (int i = 0; i < s->n; i++)
+		if (!strcmp(s->module[i].path, m->path))
+			return &s->module[i];
+	if (s->n == MAX_MODULES || !m->path)
+		return NULL;
+	k = &s->module[s->n];
+	*k = (struct module){.path = strdup(m->path)};
+	if (!k->path)
+		return NULL;
+	s->n++;
+	if (access(m->path, R_OK) < 0)
+		return k;
+	dwfl_report_begin_add(s->dwfl);
+	k->mod = dwfl_report_offline(s->dwfl, m->path, m->path, -1);
+	dwfl_report_end(s->dwfl, NULL, NULL);
+	if (k->mod && !same_build(k->mod, m->build_id))
+		k->mod = NULL;
+	if (k->mod) {
+		Dwarf_Addr start;
+
+		dwfl_module_info(k->mod, NULL, &start, NULL, NULL, NULL, NULL, NULL);
+		k->bias = start;
+		/* Offsets of the trace count from the load address, as do ours once the first page's address is off. */
+		dwfl_module_getsymtab(k->mod);
+	}
+	return k;
+}
+
+static const char *basename_of(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "?";
+}
+
+/* LAMMPS_NS::CommBrick::forward_comm of _ZN9LAMMPS_NS9CommBrick12forward_commEi: names without their arguments, also of
+ * constructors (C1) and destructors (D1); what is more involved (templates, operators) stays as it is. */
+static const char *readable(const char *name, char *buf, size_t size)
+{
+	const char *p = name, *last = NULL;
+	bool nested;
+	int last_n = 0;
+	size_t k = 0;
+
+	if (!name || strncmp(name, "_Z", 2))
+		return name;
+	p += 2;
+	nested = *p == 'N';
+	p += nested;
+	p += nested && *p == 'K'; /* const */
+	do {
+		char *end;
+		unsigned long n = strtoul(p, &end, 10);
+
+		if (end == p || n == 0 || n > strlen(end) || k + n + 3 > size)
+			return name;
+		k += (size_t)snprintf(buf + k, size - k, "%s%.*s", k ? "::" : "", (int)n, end);
+		p = end + n;
+		last = end;
+		last_n = (int)n;
+	} while (nested && *p >= '0' && *p <= '9');
+	if (nested && (*p == 'C' || *p == 'D') && p[1] >= '0' && p[1] <= '3' && p[2] == 'E') {
+		if (k + (size_t)last_n + 4 > size)
+			return name;
+		snprintf(buf + k, size - k, "::%s%.*s", *p == 'D' ? "~" : "", last_n, last);
+		p += 2;
+	}
+	return nested && *p != 'E' ? name : buf;
+}
+
+const char *symbolizer_site(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site, char *buf,
+			    size_t size)
+{
+	return symbolizer_frame(s, d, site, 0, buf, size);
+}
+
+const char *symbolizer_frame(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site,
+			     uint32_t frame, char *buf, size_t size)
+{
+	const struct trace_module *m;
+	struct module *k;
+	const char *name = NULL;
+	char plain[256];
+	Dwfl_Line *line;
+	Dwarf_Addr at;
+
+	if (frame >= site->n_frame || site->module[frame] >= d->n_module) {
+		snprintf(buf, size, "?");
+		return buf;
+	}
+	m = &d->module[site->module[frame]];
+	k = s ? find_module(s, m) : NULL;
+	if (!k || !k->mod) {
+		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[frame]);
+		return buf;
+	}
+	at = k->bias + site->offset[frame] - 1; /* the call, not what it returns to */
+	name = readable(dwfl_module_addrname(k->mod, at), plain, sizeof(plain));
+	line = dwfl_module_getsrc(k->mod, at);
+	if (line) {
+		int lineno = 0;
+		const char *src = dwfl_lineinfo(line, NULL, &lineno, NULL, NULL, NULL);
+
+		snprintf(buf, size, "%s (%s:%d)", name ? name : "?", basename_of(src), lineno);
+	} else if (name) {
+		snprintf(buf, size, "%s (%s)", name, basename_of(m->path));
+	} else {
+		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[frame]);
+	}
+	return buf;
+}
