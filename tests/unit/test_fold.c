@@ -252,6 +252,16 @@ static void test_loops_after_random_text(void **state)
 	for (uint32_t i = 0; i < 1000000; i++)
 		put(&t, i % 700);
 	assert_in_range(round_trip(&t, 2048), items, items + 16 * 4096);
+	uint32_t pattern[2000]; /* long to find: each letter stands in many places of it */
+
+	for (int i = 0; i < 2000; i++)
+		pattern[i] = rnd(4);
+	struct text p = {0};
+
+	for (int i = 0; i < 400000; i++)
+		put(&p, pattern[i % 2000]);
+	assert_in_range(round_trip(&p, 4), 1, 3 * 4096);
+	free(p.sym);
 	for (int i = 0; i < 3; i++) /* as long as a pause, and longer */
 		for (uint32_t k = 0; k < 100000; k++)
 			put(&t, 2048 + k);

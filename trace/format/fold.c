@@ -12,12 +12,13 @@
 #include "trace/format/fold.h"
 
 #define ABSORB_TRIES 8
-#define FOLD_TRIES   8 /* with 4 to 16 of them streams fold alike; each costs a miss of the cache in one that does not fold */
+#define FOLD_TRIES   16
 #define PREV_SLOTS   65536u /* where an item was last seen on the stack; power of two */
 #define STACK_CAP    (1u << 20)
 #define POWERS       1024u      /* powers of the prefix hash's base that are held */
 #define BLOCK        4096u      /* symbols after which the fold looks whether it is worth looking for windows */
 #define POOR         (BLOCK / 4) /* items that a block adds where it is not: a file of them is hardly smaller than of symbols */
+#define PAUSE_SHARE  8u         /* a pause is at most this part of the stream: a loop that is found late adds no more to the file */
 #define PAUSE_MAX    15u        /* blocks without looking, for each with: most of the cost is gone, and a loop is found in time */
 #define NONE         UINT32_MAX
 
@@ -378,6 +379,8 @@ static __attribute__((noinline)) void judge(struct fold *f)
 		f->pause_left--;
 	} else if (now > f->items_before + POOR) {
 		f->pause = 2 * f->pause + 1 < PAUSE_MAX ? 2 * f->pause + 1 : PAUSE_MAX;
+		if (f->pause > f->length / BLOCK / PAUSE_SHARE)
+			f->pause = (uint32_t)(f->length / BLOCK / PAUSE_SHARE);
 		f->pause_left = f->pause;
 	} else {
 		f->pause = 0;
