@@ -12,7 +12,7 @@ struct code_frame {
 	struct entry *const *bound;     /* [pattern] */
 	struct entry *const *member;    /* of the group, of which bound[0] is the last that came */
 	uint32_t n_member;
-	const union rules_value *inner; /* inside of a function over the group: what those in it gave */
+	const union rules_value *inner; /* in a function over the group: values of its members */
 	struct strings *text;
 	uint64_t *zero_divisions;
 	bool failed;                    /* no memory for a string */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The simple events of a trace, for the rules: calls of all ranks in order of time, on one time line (trace/clock/clock.h), each
- * as the structures of expert/lang/builtin.c. What a call without blocking began is told at its own place with the call that
- * completed it: a rank is read ahead until that is known. Memory is that of the requests under way.
+ * The simple events of a trace, for the rules: calls of all ranks in order of time, on one time line (trace/clock/clock.h).
+ * Each event is a structure of expert/lang/builtin.c. The event of a nonblocking call stands where the call began and names
+ * the call that completed it. To find that call, the rank is read ahead. Memory: the requests under way.
  */
 #ifndef PRECEDENT_EXPERT_INPUT_H
 #define PRECEDENT_EXPERT_INPUT_H

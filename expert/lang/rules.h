@@ -29,8 +29,8 @@ struct rules {
 
 /* NULL with the reason. */
 struct rules *rules_load(const char *path, struct errbuf *err);
-/* The same with the texts of problems as translate gives them (expert/lang/translate.h); what it returns must stay. NULL: as
- * they are. */
+/* The same, with the texts of problems translated (expert/lang/translate.h). translate: returns a text that stays valid; NULL:
+ * no translation. */
 struct rules *rules_load_in_words(const char *path, const char *(*translate)(const char *text), struct errbuf *err);
 /* The same of text; name stands for the file in messages. Includes are looked up from the current directory. */
 struct rules *rules_load_text(const char *name, const char *text, size_t len, struct errbuf *err);
