@@ -58,7 +58,9 @@ REPLAYS  = $(B)/precedent-replay $(if $(MPICC_mpich),$(B)/precedent-replay-mpich
 TRACERS  = $(patsubst %,$(B)/libprecedent_trace_%.so,$(MPIS))
 
 # sources, by what they become
-LIB_SRC    := $(wildcard common/*.c trace/*/*.c skelgen/*.c expert/*/*.c predictor/*.c predictor/model/*.c predictor/model/api/*.c predictor/inputs/*.c) \
+LIB_SRC    := $(wildcard common/*.c trace/*/*.c expert/*/*.c model/*/*.c) \
+              $(filter-out skelgen/runtime/% skelgen/replay/%,$(wildcard skelgen/*.c skelgen/*/*.c)) \
+              $(filter-out predictor/precedentd/%,$(wildcard predictor/*/*.c)) \
               $(wildcard plugin/decide*.c) \
               skelgen/replay/tables.c skelgen/replay/check.c skelgen/replay/check_data.c
 CLI_SRC    := $(wildcard cli/*.c cli/*/*.c)
@@ -139,7 +141,7 @@ $(B)/locale/%/LC_MESSAGES/precedent.mo: po/%.po
 	$(Q)msgfmt --check-format -o $@ $<
 
 # Models give the same bits interpreted and compiled.
-$(B)/obj/predictor/model/%.o: CFLAGS += -ffp-contract=off
+$(B)/obj/model/%.o: CFLAGS += -ffp-contract=off
 $(B)/obj/expert/%.o: CFLAGS += -O3
 
 $(B)/libprecedent.a: $(LIB_OBJ)
@@ -163,17 +165,17 @@ $(B)/spank_precedent.so: $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a spank/expo
 
 # What programs predict themselves with. The shared object shows its own functions only, and stays once it is loaded, as it
 # has threads; the archive is one object, so that nothing of ours meets a name of the program's.
-MODEL_API_OBJ := $(call obj,$(wildcard predictor/model/api/*.c))
-$(B)/libprecedent_model.so.0: $(MODEL_API_OBJ) $(B)/libprecedent.a predictor/model/api/exports.map
+MODEL_API_OBJ := $(call obj,$(wildcard model/api/*.c))
+$(B)/libprecedent_model.so.0: $(MODEL_API_OBJ) $(B)/libprecedent.a model/api/exports.map
 	$(Q)$(CC) -shared $(SAN) $(LDHARD) $(if $(SAN),,-Wl,-z,defs) -Wl,-z,nodelete -Wl,-soname,$(@F) -Wl,--exclude-libs,ALL \
-	  -Wl,--version-script=predictor/model/api/exports.map -o $@ $(MODEL_API_OBJ) $(B)/libprecedent.a $(LIBS_MODEL)
+	  -Wl,--version-script=model/api/exports.map -o $@ $(MODEL_API_OBJ) $(B)/libprecedent.a $(LIBS_MODEL)
 $(B)/libprecedent_model.so: $(B)/libprecedent_model.so.0
 	$(Q)ln -sf $(<F) $@
 $(B)/libprecedent_model.a: $(MODEL_API_OBJ) $(B)/libprecedent.a
 	@rm -f $@
 	$(Q)$(LD) -r -o $(B)/obj/libprecedent_model.o $^ && objcopy --localize-hidden $(B)/obj/libprecedent_model.o && \
 	  ar rcs $@ $(B)/obj/libprecedent_model.o
-$(B)/libprecedent_model_load.a: $(call obj,predictor/model/api/load/load.c)
+$(B)/libprecedent_model_load.a: $(call obj,model/api/load/load.c)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
@@ -392,10 +394,10 @@ install: all
 	ln -sf libprecedent_model.so.0 $(DESTDIR)$(libdir)/libprecedent_model.so
 	install -m 644 $(B)/libprecedent_model.a $(B)/libprecedent_model_load.a $(DESTDIR)$(libdir)/
 	for f in precedent_model.h precedent_model_load.h precedent_model.f90; do \
-	  install -m 644 predictor/model/api/$$f $(DESTDIR)$(includedir)/; done
+	  install -m 644 model/api/$$f $(DESTDIR)$(includedir)/; done
 	for f in precedent_model precedent_model_load; do \
 	  sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|; s|@version@|$(VERSION)|' \
-	    predictor/model/api/$$f.pc.in > $(DESTDIR)$(libdir)/pkgconfig/$$f.pc; done
+	    model/api/$$f.pc.in > $(DESTDIR)$(libdir)/pkgconfig/$$f.pc; done
 	for f in examples/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/examples/; done
 	for f in conf/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/; done
 	for l in $(patsubst po/%.po,%,$(wildcard po/*.po)); do \

@@ -3,7 +3,7 @@
  * Who is this job? The exact key says "the same job again"; the family key says "the same program with other
  * numbers". Both are 128-bit XXH3 over length-prefixed fields, written as 32 lower-case hex digits, and hold
  * the user id: nobody's predictions depend on what another user did. The index of a job array is part of
- * neither (predictor/array.h). The script is normalised only to be hashed: the shebang stays; #SBATCH lines, comments, blank
+ * neither (predictor/estimate/array.h). The script is normalised only to be hashed: the shebang stays; #SBATCH lines, comments, blank
  * lines and trailing blanks go, except inside here-documents and strings that span lines. Time is linear in
  * the script and bounded: a script above IDENTITY_NORMALISE_MAX, or one that is not for a POSIX-like shell,
  * is hashed as it is (less its #SBATCH head).

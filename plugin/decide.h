@@ -17,9 +17,9 @@
 #include "common/duration.h"
 #include "common/errbuf.h"
 #include "common/identity.h"
-#include "predictor/places.h"
-#include "predictor/store.h"
-#include "predictor/store_trials.h"
+#include "predictor/cluster/places.h"
+#include "predictor/store/store.h"
+#include "predictor/store/trials.h"
 
 #define DECIDE_MESSAGE_MAX 512
 #define DECIDE_OPTION_VAR  "_SLURM_SPANK_OPTION_precedent_predict"

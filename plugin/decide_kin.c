@@ -2,14 +2,14 @@
 /*
  * A program that is not known, of which others that differ in numbers only are. When these all took about as long, with
  * numbers about where its own are, theirs is the prediction and it is not traced; a thousand seeds are not a thousand programs.
- * Where the numbers matter, the model over them says what its own do (predictor/law.h), as far as it knows.
+ * Where the numbers matter, the model over them says what its own do (predictor/estimate/scaling_model.h), as far as it knows.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "plugin/decide_internal.h"
-#include "predictor/kin.h"
-#include "predictor/law_row.h"
+#include "predictor/estimate/param_family.h"
+#include "predictor/learn/scaling_row.h"
 
 static struct store_estimate *estimate_add(struct store_lookup *known, const char *candidate)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the text and the page of precedent accuracy share. Rows and answers are those of predictor/answer_accuracy.c. */
+/* What the text and the page of precedent accuracy share. Rows and answers are those of predictor/query/answer_accuracy.c. */
 #ifndef PRECEDENT_CLI_ACCURACY_H
 #define PRECEDENT_CLI_ACCURACY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The plots of the page of precedent accuracy, each a <figure>. Answers are those of predictor/answer_accuracy.c. */
+/* The plots of the page of precedent accuracy, each a <figure>. Answers are those of predictor/query/answer_accuracy.c. */
 #ifndef PRECEDENT_CLI_ACCURACY_PLOTS_H
 #define PRECEDENT_CLI_ACCURACY_PLOTS_H
 

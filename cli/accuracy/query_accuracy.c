@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * precedent accuracy: how good the predictions have been, on one screen, beside what simpler predictors would have said of
- * the same runs. What the answer holds is said in predictor/answer_accuracy.c; the page of --html is in accuracy_page.c.
+ * the same runs. What the answer holds is said in predictor/query/answer_accuracy.c; the page of --html is in accuracy_page.c.
  */
 #include <getopt.h>
 #include <math.h>

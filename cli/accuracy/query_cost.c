@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* precedent accuracy --cost: what probes cost, and what shorter limits freed. What it holds is said in predictor/answer_cost.c. */
+/* precedent accuracy --cost: what probes cost, and what shorter limits freed. What it holds is said in predictor/query/answer_cost.c. */
 #include <stdbool.h>
 #include <stdio.h>
 

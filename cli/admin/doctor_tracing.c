@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "cli/admin/doctor_tracing.h"
-#include "predictor/store_trials.h"
+#include "predictor/store/trials.h"
 
 #define NAMED_MAX 8 /* programs, the latest: enough to find what they have in common */
 

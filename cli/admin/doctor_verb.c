@@ -28,11 +28,11 @@
 #include "common/duration.h"
 #include "common/inject.h"
 #include "common/sandbox.h"
-#include "predictor/extend.h"
-#include "predictor/query.h"
-#include "predictor/spool.h"
-#include "predictor/store.h"
-#include "skelgen/scratch_left.h"
+#include "predictor/limits/raise.h"
+#include "predictor/query/query.h"
+#include "predictor/spool/spool.h"
+#include "predictor/store/store.h"
+#include "cli/admin/scratch_left.h"
 
 #define SCRATCH_OLD_S 86400 /* no probe runs as long */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The candidates between which a job's place was chosen, as a table in words; from predictor/answer_weighed.h. */
+/* The candidates between which a job's place was chosen, as a table in words; from predictor/query/answer_weighed.h. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

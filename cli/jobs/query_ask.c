@@ -10,8 +10,8 @@
 #include "cli/jobs/query_print.h"
 #include "cli/ui/util.h"
 #include "common/conf.h"
-#include "predictor/query.h"
-#include "predictor/site.h"
+#include "predictor/query/query.h"
+#include "predictor/cluster/slurm_conf.h"
 
 json_t *query_request(const char *verb)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What precedentd knows of one job, in words: where its prediction and its limit came from. The fields are those of the
- * answer to "show" in predictor/answer.c; what is missing there is not said here.
+ * answer to "show" in predictor/query/answer.c; what is missing there is not said here.
  */
 #include <math.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What precedentd knows of one job, as a list of facts. The fields are those of the answer to "show" in predictor/answer.c;
+ * What precedentd knows of one job, as a list of facts. The fields are those of the answer to "show" in predictor/query/answer.c;
  * what is missing there is not said here. Words for the same are in query_explain.c.
  */
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The verbs that ask precedentd about jobs: jobs, show, explain, retrace, forget. Here are the options, the question and the
- * table of jobs; what the answers hold is said in predictor/answer.c, and explain's words are in query_explain.c.
+ * table of jobs; what the answers hold is said in predictor/query/answer.c, and explain's words are in query_explain.c.
  */
 #include <getopt.h>
 #include <stdio.h>

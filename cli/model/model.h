@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "predictor/inputs/foresee.h"
-#include "predictor/inputs/runs.h"
+#include "model/inputs/foresee.h"
+#include "model/inputs/runs.h"
 
 struct model_given {
 	const char *name, *text;

@@ -8,7 +8,7 @@
 
 #include "cli/model/model.h"
 #include "cli/ui/util.h"
-#include "predictor/model/file.h"
+#include "model/induce/file.h"
 
 #define NOT_ALONE 0.9 /* of its time a run had its processors, or less: others did */
 

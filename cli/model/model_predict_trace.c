@@ -7,7 +7,7 @@
 #include "cli/model/model.h"
 #include "cli/ui/util.h"
 #include "common/buf.h"
-#include "predictor/inputs/predicted_trace.h"
+#include "model/inputs/predicted_trace.h"
 
 static const char *base_name(const char *path)
 {

@@ -9,9 +9,9 @@
 #include "cli/model/model.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
-#include "predictor/model/compile.h"
-#include "predictor/model/file.h"
-#include "predictor/model/text.h"
+#include "model/induce/compile.h"
+#include "model/induce/file.h"
+#include "model/induce/text.h"
 
 #define SHARED 0.1 /* of a run's time that others had its processors: worth saying */
 

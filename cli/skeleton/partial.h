@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "common/errbuf.h"
-#include "skelgen/partial.h"
+#include "skelgen/partial/partial.h"
 
 struct partial_wish {
 	double seconds;        /* of the iterations that are run */

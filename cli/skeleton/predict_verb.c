@@ -19,8 +19,8 @@
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
 #include "common/duration.h"
-#include "predictor/estimate.h"
-#include "skelgen/calibration.h"
+#include "predictor/estimate/estimate.h"
+#include "cli/skeleton/calibration.h"
 #include "trace/read/reader.h"
 
 struct options {

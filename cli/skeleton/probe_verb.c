@@ -23,8 +23,8 @@
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
 #include "common/conf.h"
-#include "predictor/result.h"
-#include "predictor/spool.h"
+#include "predictor/spool/result.h"
+#include "predictor/spool/spool.h"
 
 struct probe {
 	const char *dir, *candidate;

@@ -14,11 +14,11 @@
 #include "cli/ui/mpi_tools.h"
 #include "cli/ui/symbolize.h"
 #include "cli/ui/util.h"
-#include "skelgen/emit_c.h"
-#include "skelgen/match.h"
-#include "skelgen/plan.h"
-#include "skelgen/times.h"
-#include "skelgen/tree.h"
+#include "skelgen/emit/skeleton.h"
+#include "skelgen/simulate/mpi_sim.h"
+#include "skelgen/plan/plan.h"
+#include "skelgen/timing/times.h"
+#include "skelgen/tree/tree.h"
 #include "trace/functions.h"
 
 /* Everything between the trace and the program; zeroed, then filled step by step. */

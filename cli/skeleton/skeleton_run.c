@@ -10,7 +10,7 @@
 #include "cli/skeleton/skeleton.h"
 #include "cli/ui/mpi_tools.h"
 #include "cli/ui/util.h"
-#include "skelgen/calibration.h"
+#include "cli/skeleton/calibration.h"
 
 /* What the skeleton's Makefile says: the compiler wrapper ($MPICC wins) and whether it is MPICH's. */
 static void read_makefile(const char *dir, char *mpicc, size_t size, enum mpi_family *family)

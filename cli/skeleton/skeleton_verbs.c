@@ -9,9 +9,9 @@
 #include "cli/skeleton/skeleton.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
-#include "skelgen/match.h"
-#include "skelgen/rooms.h"
-#include "skelgen/tree.h"
+#include "skelgen/simulate/mpi_sim.h"
+#include "skelgen/tree/rooms.h"
+#include "skelgen/tree/tree.h"
 
 static void skeleton_help(void)
 {

@@ -5,7 +5,7 @@
 
 #include "cli/trace/info_collect.h"
 #include "cli/ui/util.h"
-#include "skelgen/callinfo.h"
+#include "skelgen/tree/callinfo.h"
 #include "trace/read/hist_read.h"
 
 #define SLOTS_MAX (1 << 20) /* persistent requests of a rank that are followed */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "cli/trace/info_pairs.h"
-#include "skelgen/loops.h"
+#include "skelgen/merge/loops.h"
 #include "trace/functions.h"
 #include "trace/read/reader.h"
 

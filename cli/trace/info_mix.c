@@ -11,10 +11,10 @@
 #include "cli/ui/symbolize.h"
 #include "cli/ui/term.h"
 #include "cli/ui/util.h"
-#include "skelgen/mix.h"
-#include "skelgen/mix_own.h"
-#include "skelgen/times.h"
-#include "skelgen/tree.h"
+#include "skelgen/profile/compute_profile.h"
+#include "skelgen/profile/native_select.h"
+#include "skelgen/timing/times.h"
+#include "skelgen/tree/tree.h"
 #include "trace/functions.h"
 
 #define TOP_BLOCKS  12

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/view/view_loops.h"
-#include "skelgen/loops.h"
+#include "skelgen/merge/loops.h"
 #include "trace/functions.h"
 
 #define LOOPS_SHOWN    400

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The loops of a rank (skelgen/loops.h) in the terms of the page (trace/view/view.h). */
+/* The loops of a rank (skelgen/merge/loops.h) in the terms of the page (trace/view/view.h). */
 #ifndef PRECEDENT_CLI_VIEW_LOOPS_H
 #define PRECEDENT_CLI_VIEW_LOOPS_H
 

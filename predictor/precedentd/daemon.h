@@ -5,8 +5,8 @@
 
 #include "common/buf.h"
 #include "common/conf.h"
-#include "predictor/cluster.h"
-#include "predictor/waits.h"
+#include "predictor/cluster/cluster.h"
+#include "predictor/follow/start_forecast.h"
 
 /* ---- slurm.c and slurm_ask.c: the only files that talk to Slurm ---- */
 

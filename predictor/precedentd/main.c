@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * precedentd: options, signals and the loop. Each look loads the jobs from slurmctld, raises limits that are near, follows
- * jobs, probes and estimates (predictor/follow.c), and says "alive" in the store. Neither a dead slurmctld nor a broken store
+ * jobs, probes and estimates (predictor/follow/follow.c), and says "alive" in the store. Neither a dead slurmctld nor a broken store
  * ends it: it says so once and goes on trying.
  */
 #include <errno.h>
@@ -19,15 +19,15 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "predictor/extend.h"
-#include "predictor/follow.h"
-#include "predictor/pace.h"
+#include "predictor/limits/raise.h"
+#include "predictor/follow/follow.h"
+#include "predictor/follow/poll_interval.h"
 #include "predictor/precedentd/daemon.h"
-#include "predictor/query.h"
-#include "predictor/seen.h"
-#include "predictor/shorten.h"
-#include "predictor/site.h"
-#include "predictor/store_keep.h"
+#include "predictor/query/query.h"
+#include "predictor/follow/poll_cache.h"
+#include "predictor/limits/lower.h"
+#include "predictor/cluster/slurm_conf.h"
+#include "predictor/store/keep.h"
 
 #define BACKOFF_MAX_S	 60
 #define PRUNE_INTERVAL_S 3600

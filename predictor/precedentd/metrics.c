@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "predictor/metrics.h"
-#include "predictor/metrics_http.h"
+#include "predictor/metrics/metrics.h"
+#include "predictor/metrics/http.h"
 #include "predictor/precedentd/daemon.h"
-#include "predictor/query.h"
+#include "predictor/query/query.h"
 
 #define CLIENTS_MAX 16
 #define CLIENT_MS   5000

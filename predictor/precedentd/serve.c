@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "predictor/answer.h"
+#include "predictor/query/answer.h"
 #include "predictor/precedentd/daemon.h"
-#include "predictor/query.h"
+#include "predictor/query/query.h"
 
 #define CLIENTS_MAX 64
 

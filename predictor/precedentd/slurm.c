@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/duration.h"
-#include "predictor/extend.h"
+#include "predictor/limits/raise.h"
 #include "predictor/precedentd/daemon.h"
 
 #define LOWEST_NICE (NICE_OFFSET + 0x7ffffffdu) /* the most that sbatch --nice takes */

@@ -11,7 +11,7 @@
 
 #include "common/log.h"
 #include "predictor/precedentd/daemon.h"
-#include "predictor/spool.h"
+#include "predictor/spool/spool.h"
 
 struct sweep_task {
 	char *spool_dir;

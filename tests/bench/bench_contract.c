@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "skelgen/contract.h"
-#include "skelgen/suffix_array.h"
+#include "skelgen/contract/contract.h"
+#include "skelgen/contract/suffix_array.h"
 
 #define WINDOW	64u
 #define SHORT_N 200u

@@ -11,8 +11,8 @@
 #include <time.h>
 
 #define PRECEDENT_MODEL_LINK
-#include "predictor/model/api/precedent_model.h"
-#include "predictor/model/api/ticks.h"
+#include "model/api/precedent_model.h"
+#include "model/api/ticks.h"
 
 #define TURNS_MAX 1001
 #define KINDS	  6

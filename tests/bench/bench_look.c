@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "common/identity.h"
-#include "predictor/follow.h"
-#include "predictor/seen.h"
-#include "predictor/waits.h"
+#include "predictor/follow/follow.h"
+#include "predictor/follow/poll_cache.h"
+#include "predictor/follow/start_forecast.h"
 
 #define LOOKS 25
 #define POLL_S 10

@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "skelgen/arena.h"
-#include "skelgen/tree.h"
+#include "common/arena.h"
+#include "skelgen/tree/tree.h"
 #include "tests/unit/synthetic.h"
 
 #define MOST_RUNS 3

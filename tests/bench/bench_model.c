@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "predictor/model/compile.h"
-#include "predictor/model/journal.h"
-#include "predictor/model/learn.h"
+#include "model/induce/compile.h"
+#include "model/induce/journal.h"
+#include "model/induce/learn.h"
 
 #define TURNS_MAX 101
 

@@ -14,9 +14,9 @@
 
 #include "common/comment.h"
 #include "common/duration.h"
-#include "predictor/answer.h"
-#include "predictor/follow.h"
-#include "predictor/store_keep.h"
+#include "predictor/query/answer.h"
+#include "predictor/follow/follow.h"
+#include "predictor/store/keep.h"
 
 #define USERS	  500
 #define YEAR_S	  (365 * 86400)

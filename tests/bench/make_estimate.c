@@ -2,7 +2,7 @@
 /*
  * What precedentd would tell, of two probes' records: the predictor's own estimate, for programs that measure how right it is.
  *	make_estimate SOURCE TARGET ELAPSED_S
- * SOURCE and TARGET: result records (predictor/result.h); ELAPSED_S: what the job took where it was traced. One line of JSON: by
+ * SOURCE and TARGET: result records (predictor/spool/result.h); ELAPSED_S: what the job took where it was traced. One line of JSON: by
  * the skeleton alone, by partial execution alone and by both, of each {"mean", "lo", "hi"} in seconds; {"refused"} with the
  * reason too where it would not be told.
  */
@@ -12,7 +12,7 @@
 
 #include <jansson.h>
 
-#include "predictor/estimate.h"
+#include "predictor/estimate/estimate.h"
 
 static int record_read(const char *path, struct result *r)
 {

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "common/duration.h"
-#include "predictor/answer.h"
-#include "predictor/store.h"
+#include "predictor/query/answer.h"
+#include "predictor/store/store.h"
 
 #define END	 1750000000
 #define USERS	 9

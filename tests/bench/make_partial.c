@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "skelgen/partial.h"
+#include "skelgen/partial/partial.h"
 
 static int fail(const char *why)
 {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "predictor/index_file.h"
+#include "predictor/store/index_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

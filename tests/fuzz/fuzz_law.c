@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/law.h"
+#include "predictor/estimate/scaling_model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/metrics_http.h"
+#include "predictor/metrics/http.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

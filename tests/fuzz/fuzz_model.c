@@ -11,10 +11,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "predictor/model/compile.h"
-#include "predictor/model/file.h"
-#include "predictor/model/interpret.h"
-#include "predictor/model/text.h"
+#include "model/induce/compile.h"
+#include "model/induce/file.h"
+#include "model/induce/interpret.h"
+#include "model/induce/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -4,7 +4,7 @@
  * is added with the right hash. What is accepted as a model of runs is asked for every rank, where it ends within bounds;
  * words of rules are written back the same.
  *   clang -g -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. -IGENERATED tests/fuzz/fuzz_model_runs.c \
- *     $(find predictor/model -maxdepth 1 -name "*.c") predictor/inputs/{foresee,feature,rule,rule_guard,rule_text,learn_doubts}.c skelgen/arena.c \
+ *     $(find predictor/model -maxdepth 1 -name "*.c") predictor/inputs/{foresee,feature,rule,rule_guard,rule_text,learn_doubts}.c common/arena.c \
  *     common/buf.c common/errbuf.c -lgsl -lgslcblas -lxxhash -lm -ldl -o fuzz_model_runs
  */
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "predictor/inputs/foresee.h"
-#include "predictor/model/file.h"
+#include "model/inputs/foresee.h"
+#include "model/induce/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

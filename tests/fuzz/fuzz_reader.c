@@ -4,8 +4,8 @@
  * into inputs at the start, beside simulated programs.
  */
 #include "tests/fuzz/packed.h"
-#include "predictor/inputs/pattern.h"
-#include "skelgen/loops.h"
+#include "model/inputs/pattern.h"
+#include "skelgen/merge/loops.h"
 #include "trace/clock/clock.h"
 #include "trace/messages/messages.h"
 #include "trace/read/hist_read.h"

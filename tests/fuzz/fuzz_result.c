@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fuzz target of the result record parser. Whatever is accepted must be written and read back the same.
- *   clang -g -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. tests/fuzz/fuzz_result.c predictor/result.c \
+ *   clang -g -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. tests/fuzz/fuzz_result.c predictor/spool/result.c \
  *     common/buf.c common/errbuf.c -lm -o fuzz_result && ./fuzz_result -max_len=4096
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/result.h"
+#include "predictor/spool/result.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

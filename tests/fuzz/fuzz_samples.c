@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "common/buf.h"
-#include "skelgen/mix_code.h"
-#include "skelgen/mix_model.h"
-#include "skelgen/mix_own.h"
-#include "skelgen/mix_string.h"
+#include "skelgen/profile/loop_disasm.h"
+#include "skelgen/profile/cost_model.h"
+#include "skelgen/profile/native_select.h"
+#include "skelgen/profile/memset_copy.h"
 #include "trace/format/samples.h"
 
 #define HITS 20 /* more than a loop must have to be looked at for wrong guesses */

@@ -13,11 +13,11 @@
 #include <cmocka.h>
 
 #include "common/duration.h"
-#include "predictor/extend.h"
-#include "predictor/probes.h"
-#include "predictor/shorten.h"
-#include "predictor/spool.h"
-#include "predictor/seen.h"
+#include "predictor/limits/raise.h"
+#include "predictor/probe/probes.h"
+#include "predictor/limits/lower.h"
+#include "predictor/spool/spool.h"
+#include "predictor/follow/poll_cache.h"
 #include "follow_world.h"
 
 struct world *w;

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "predictor/follow.h"
-#include "predictor/store.h"
+#include "predictor/follow/follow.h"
+#include "predictor/store/store.h"
 
 #define KEY    "0123456789abcdef0123456789abcdef"
 #define FAMILY "fedcba9876543210fedcba9876543210"

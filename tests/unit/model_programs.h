@@ -6,8 +6,8 @@
 #ifndef PRECEDENT_TESTS_UNIT_MODEL_PROGRAMS_H
 #define PRECEDENT_TESTS_UNIT_MODEL_PROGRAMS_H
 
-#include "predictor/model/interpret.h"
-#include "predictor/model/journal.h"
+#include "model/induce/interpret.h"
+#include "model/induce/journal.h"
 
 #define TAPE_VARS 8
 

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/model/api/session.h"
+#include "model/api/session.h"
 
 #define N(a)	(sizeof(a) / sizeof((a)[0]))
 #define PATIENT 120.0

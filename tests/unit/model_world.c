@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "common/buf.h"
-#include "predictor/model/file.h"
+#include "model/induce/file.h"
 #include "tests/unit/model_world.h"
 
 int world_learn(struct world *w, uint32_t dims, struct trace *const *trace, const double *k, const double *i, uint32_t n)

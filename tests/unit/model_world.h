@@ -3,7 +3,7 @@
 #ifndef PRECEDENT_TESTS_MODEL_WORLD_H
 #define PRECEDENT_TESTS_MODEL_WORLD_H
 
-#include "predictor/inputs/foresee.h"
+#include "model/inputs/foresee.h"
 #include "tests/unit/synthetic.h"
 
 #define WORLD_RUNS 18

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "common/duration.h"
-#include "predictor/accuracy.h"
+#include "predictor/accuracy/accuracy.h"
 #include "tests/unit/store_fixture.h"
 
 static struct accuracy_sample sample(double elapsed, double said, double request, double limit)

@@ -13,11 +13,11 @@
 #include <cmocka.h>
 
 #include "common/duration.h"
-#include "predictor/answer.h"
-#include "predictor/answer_text.h"
-#include "predictor/site.h"
-#include "predictor/store_keep.h"
-#include "predictor/store_trials.h"
+#include "predictor/query/answer.h"
+#include "predictor/query/answer_text.h"
+#include "predictor/cluster/slurm_conf.h"
+#include "predictor/store/keep.h"
+#include "predictor/store/trials.h"
 
 #define KEY_A "0123456789abcdef0123456789abcdef"
 #define KEY_B "1123456789abcdef0123456789abcdef"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Job arrays: what the index does to how long a task takes, and what is said before the next submission, which has one limit. */
 #include "plugin/decide_internal.h"
-#include "predictor/array.h"
-#include "predictor/follow.h"
+#include "predictor/estimate/array.h"
+#include "predictor/follow/follow.h"
 #include "tests/unit/store_fixture.h"
 
 static struct array_view judged(const struct array_run *runs, size_t n)

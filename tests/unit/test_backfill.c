@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "predictor/extend.h"
+#include "predictor/limits/raise.h"
 #include "tests/bench/backfill/measure.h"
 #include "tests/bench/backfill/predict.h"
 #include "tests/bench/backfill/random.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "predictor/baseline.h"
+#include "predictor/accuracy/baseline.h"
 
 #define A {1, 1}
 #define B {2, 2}

@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "predictor/combine.h"
-#include "predictor/law_runs.h"
+#include "predictor/estimate/combine.h"
+#include "predictor/learn/scaling_runs.h"
 #include "follow_world.h"
 #include "laws.h"
 #include "normal.h"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "skelgen/contract.h"
+#include "skelgen/contract/contract.h"
 #include "tests/unit/rng.h"
 
 #define MAX_N	 400

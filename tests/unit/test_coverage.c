@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "predictor/coverage.h"
+#include "predictor/estimate/interval_calibration.h"
 #include "normal.h"
 
 /* Noise with a deviation of about one; the median is what is predicted. */

@@ -11,10 +11,10 @@
 
 #include "common/duration.h"
 #include "plugin/decide.h"
-#include "predictor/drift.h"
-#include "predictor/probes.h"
-#include "predictor/store_keep.h"
-#include "predictor/store_trials.h"
+#include "predictor/estimate/drift.h"
+#include "predictor/probe/probes.h"
+#include "predictor/store/keep.h"
+#include "predictor/store/trials.h"
 #include "follow_world.h"
 #include "normal.h"
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "predictor/drift_kin.h"
-#include "predictor/law_row.h"
+#include "predictor/learn/drift_family.h"
+#include "predictor/learn/scaling_row.h"
 #include "follow_world.h"
 #include "laws.h"
 #include "normal.h"

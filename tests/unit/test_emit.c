@@ -13,11 +13,11 @@
 
 #include <cmocka.h>
 
-#include "skelgen/emit_c.h"
-#include "skelgen/emit_data.h"
+#include "skelgen/emit/skeleton.h"
+#include "skelgen/emit/data.h"
 #include "skelgen/runtime/data.h"
-#include "skelgen/emit_text.h"
-#include "skelgen/match.h"
+#include "skelgen/emit/text.h"
+#include "skelgen/simulate/mpi_sim.h"
 #include "synthetic.h"
 
 static char dir[64];

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "predictor/estimate.h"
+#include "predictor/estimate/estimate.h"
 #include "tests/unit/normal.h"
 
 static struct result record(const char *candidate, double skel_s, double rel, double startup_s)

@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "common/duration.h"
-#include "predictor/extend.h"
-#include "predictor/probes.h"
-#include "predictor/spool.h"
+#include "predictor/limits/raise.h"
+#include "predictor/probe/probes.h"
+#include "predictor/spool/spool.h"
 #include "follow_world.h"
 
 /* ---- limits ---- */

@@ -15,9 +15,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "skelgen/emit_c.h"
-#include "skelgen/gap_order.h"
-#include "skelgen/match.h"
+#include "skelgen/emit/skeleton.h"
+#include "skelgen/timing/gap_rank_order.h"
+#include "skelgen/simulate/mpi_sim.h"
 #include "skelgen/runtime/data.h"
 #include "synthetic.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "predictor/probes.h"
+#include "predictor/probe/probes.h"
 #include "follow_world.h"
 #include "normal.h"
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/estimate.h"
+#include "predictor/estimate/estimate.h"
 #include "tests/unit/normal.h"
 
 #define DRAWS 4000

@@ -21,9 +21,9 @@
 
 #include "common/inject.h"
 #include "common/duration.h"
-#include "predictor/places.h"
-#include "predictor/store.h"
-#include "predictor/store_trials.h"
+#include "predictor/cluster/places.h"
+#include "predictor/store/store.h"
+#include "predictor/store/trials.h"
 
 #define SCRIPT "#!/bin/bash\n#SBATCH -N 2\nsrun ./heat 100\n"
 

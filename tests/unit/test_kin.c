@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "plugin/decide.h"
-#include "predictor/kin.h"
+#include "predictor/estimate/param_family.h"
 #include "follow_world.h"
 #include "normal.h"
 

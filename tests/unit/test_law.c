@@ -17,8 +17,8 @@
 
 #include "common/log.h"
 #include "plugin/decide_internal.h"
-#include "predictor/law.h"
-#include "predictor/law_row.h"
+#include "predictor/estimate/scaling_model.h"
+#include "predictor/learn/scaling_row.h"
 #include "follow_world.h"
 #include "laws.h"
 #include "normal.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "skelgen/loops.h"
+#include "skelgen/merge/loops.h"
 #include "synthetic.h"
 
 #define MAX_LOOPS 40

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "skelgen/match.h"
-#include "skelgen/plan.h"
-#include "skelgen/times.h"
+#include "skelgen/simulate/mpi_sim.h"
+#include "skelgen/plan/plan.h"
+#include "skelgen/timing/times.h"
 #include "synthetic.h"
 
 struct fixture {

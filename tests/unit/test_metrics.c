@@ -13,9 +13,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "predictor/metrics.h"
-#include "predictor/metrics_http.h"
-#include "predictor/store_keep.h"
+#include "predictor/metrics/metrics.h"
+#include "predictor/metrics/http.h"
+#include "predictor/store/keep.h"
 #include "tests/unit/store_fixture.h"
 
 /* ---- the checker ---- */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "skelgen/mix_flow.h"
+#include "skelgen/profile/branch_frequency.h"
 #include "tests/unit/rng.h"
 
 #define LEN     4

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "skelgen/mix_follow.h"
+#include "skelgen/profile/sliding_window.h"
 #include "tests/unit/rng.h"
 
 #define TABLE  (16u << 20)

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "skelgen/mix_flow.h"
-#include "skelgen/mix_guess.h"
+#include "skelgen/profile/branch_frequency.h"
+#include "skelgen/profile/mispredict.h"
 
 #define LEN 4
 

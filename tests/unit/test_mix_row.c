@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "skelgen/mix_row.h"
+#include "skelgen/profile/trip_count.h"
 #include "trace/format/samples.h"
 
 #define HITS 400

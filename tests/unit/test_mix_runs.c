@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "skelgen/mix_flow.h"
-#include "skelgen/mix_runs.h"
+#include "skelgen/profile/branch_frequency.h"
+#include "skelgen/profile/branch_runs.h"
 #include "tests/unit/rng.h"
 
 #define LEN  4

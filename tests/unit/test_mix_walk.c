@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "skelgen/mix_walk.h"
+#include "skelgen/profile/stream_areas.h"
 #include "tests/unit/rng.h"
 
 #define ACCESSES 12

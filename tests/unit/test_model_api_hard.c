@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "predictor/model/api/place.h"
+#include "model/api/place.h"
 #include "tests/unit/model_subject.h"
 #include "tests/unit/skip.h"
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "model_programs.h"
-#include "predictor/model/learn.h"
+#include "model/induce/learn.h"
 #include "tests/unit/synthetic.h"
 
 #define AUTOMATA 16

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "predictor/model/interpret.h"
-#include "predictor/model/learn.h"
+#include "model/induce/interpret.h"
+#include "model/induce/learn.h"
 #include "tests/bench/model/brusselator.h"
 #include "tests/bench/model/lag.h"
 #include "tests/bench/model/normal_form.h"

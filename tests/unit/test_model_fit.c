@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "predictor/model/fit.h"
-#include "predictor/model/interpret.h"
-#include "predictor/model/rational.h"
-#include "predictor/model/value.h"
+#include "model/induce/fit.h"
+#include "model/induce/interpret.h"
+#include "model/induce/rational.h"
+#include "model/induce/value.h"
 
 #define ROWS 240
 

@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "model_programs.h"
-#include "predictor/model/fit.h"
-#include "predictor/model/learn.h"
-#include "predictor/model/text.h"
-#include "predictor/model/value.h"
+#include "model/induce/fit.h"
+#include "model/induce/learn.h"
+#include "model/induce/text.h"
+#include "model/induce/value.h"
 
 #define IN 4
 #define N(a) (sizeof(a) / sizeof((a)[0]))

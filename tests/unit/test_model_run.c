@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "model_programs.h"
-#include "predictor/model/compile.h"
-#include "predictor/model/file.h"
-#include "predictor/model/learn.h"
+#include "model/induce/compile.h"
+#include "model/induce/file.h"
+#include "model/induce/learn.h"
 
 #define IN 4
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/model/compile.h"
+#include "model/induce/compile.h"
 #include "tests/unit/model_world.h"
 
 /* A program of K and I, rank by rank. */

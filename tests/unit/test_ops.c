@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "skelgen/emit_data.h"
-#include "skelgen/emit_ops.h"
+#include "skelgen/emit/data.h"
+#include "skelgen/emit/ops.h"
 #include "skelgen/replay/ops.h"
 
 static const char head[] =

@@ -24,8 +24,8 @@ int main(void)
 
 #else
 
-#include "skelgen/mix_own.h"
-#include "skelgen/own_code.h"
+#include "skelgen/profile/native_select.h"
+#include "skelgen/profile/native_rewrite.h"
 #include "skelgen/runtime/kernel_own.c"
 #include "skip.h"
 

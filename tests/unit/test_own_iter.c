@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "skelgen/times.h"
+#include "skelgen/timing/times.h"
 #include "synthetic.h"
 #include "trace/cpu_time/own_iter.h"
 

@@ -57,8 +57,8 @@ static void fenced_free(void *p)
 #undef free
 #undef posix_memalign
 
-#include "skelgen/mix_own.h"
-#include "skelgen/own_code.h"
+#include "skelgen/profile/native_select.h"
+#include "skelgen/profile/native_rewrite.h"
 
 /* What kernel.c has for the other classes. */
 void kernel_nothing(uint64_t units)

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "common/duration.h"
-#include "predictor/extend.h"
-#include "predictor/pace.h"
+#include "predictor/limits/raise.h"
+#include "predictor/follow/poll_interval.h"
 
 static void test_bounds(void **state)
 {

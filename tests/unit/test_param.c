@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "skelgen/param.h"
+#include "skelgen/tree/param.h"
 
 #define MAX_P 256
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "common/conf.h"
-#include "predictor/estimate.h"
-#include "skelgen/partial.h"
+#include "predictor/estimate/estimate.h"
+#include "skelgen/partial/partial.h"
 
 static struct stop_rank stops[2];
 static double traced[2][PARTIAL_MARKS], gap_ns[2], loop_ns[2], end_ns[2];

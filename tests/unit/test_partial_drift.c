@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "skelgen/partial_impl.h"
+#include "skelgen/partial/impl.h"
 #include "tests/unit/synthetic.h"
 
 #define N     400

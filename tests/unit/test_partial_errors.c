@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "follow_world.h"
-#include "predictor/past_errors.h"
+#include "predictor/learn/past_errors.h"
 
 static struct result record(const char *candidate, double skel_s, double partial_s)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "skelgen/partial.h"
+#include "skelgen/partial/partial.h"
 #include "tests/unit/synthetic.h"
 
 #define N    20000

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/inputs/pattern_objects.h"
+#include "model/inputs/pattern_objects.h"
 #include "trace/format/event.h"
 
 #define NUMBERS 64

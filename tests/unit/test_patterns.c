@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "predictor/inputs/pattern.h"
-#include "predictor/inputs/predicted_comms.h"
+#include "model/inputs/pattern.h"
+#include "model/inputs/predicted_comms.h"
 #include "tests/unit/synthetic.h"
 #include "trace/functions.h"
 

@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "skelgen/match.h"
-#include "skelgen/plan.h"
-#include "skelgen/scaled.h"
-#include "skelgen/times.h"
+#include "skelgen/simulate/mpi_sim.h"
+#include "skelgen/plan/plan.h"
+#include "skelgen/plan/plan_walk.h"
+#include "skelgen/timing/times.h"
 #include "synthetic.h"
 #include "trace/functions.h"
 

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "skelgen/gap_share.h"
-#include "skelgen/plan.h"
-#include "skelgen/times.h"
+#include "skelgen/plan/gap_sampling.h"
+#include "skelgen/plan/plan.h"
+#include "skelgen/timing/times.h"
 #include "synthetic.h"
 #include "trace/cpu_time/poll_work.h"
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "follow_world.h"
-#include "predictor/probes.h"
-#include "predictor/store_keep.h"
+#include "predictor/probe/probes.h"
+#include "predictor/store/keep.h"
 
 #define OTHER_CLASS "fedcba9876543210"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "predictor/query.h"
+#include "predictor/query/query.h"
 
 static uid_t sealer_uid; /* who the plain credentials say sealed them */
 

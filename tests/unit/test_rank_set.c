@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "skelgen/tree.h"
+#include "skelgen/tree/tree.h"
 
 #define MAX_RANK 300
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "skelgen/repeats.h"
-#include "skelgen/repeats_lyndon.h"
+#include "skelgen/contract/repeats.h"
+#include "skelgen/contract/lyndon.h"
 #include "tests/unit/rng.h"
 
 #define MAX_N 300

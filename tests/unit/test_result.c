@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "predictor/result.h"
+#include "predictor/spool/result.h"
 
 #define GOOD_HEAD "precedent-result 1\njob 42\ncandidate fast\nstatus ok\n"
 #define GOOD_CLASS "node_class 0123456789abcdef 2 x Example CPU\nstartup_s 0.25\n"

@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "skelgen/match.h"
-#include "skelgen/plan.h"
-#include "skelgen/rooms.h"
-#include "skelgen/times.h"
+#include "skelgen/simulate/mpi_sim.h"
+#include "skelgen/plan/plan.h"
+#include "skelgen/tree/rooms.h"
+#include "skelgen/timing/times.h"
 #include "synthetic.h"
 
 enum { MULTIPLE = 3 };

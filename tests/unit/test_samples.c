@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "common/buf.h"
-#include "skelgen/mix_code.h"
-#include "skelgen/mix_model.h"
-#include "skelgen/mix_sleep.h"
-#include "skelgen/mix_string.h"
+#include "skelgen/profile/loop_disasm.h"
+#include "skelgen/profile/cost_model.h"
+#include "skelgen/profile/off_cpu.h"
+#include "skelgen/profile/memset_copy.h"
 #include "spank/tracer/counters.c"
 #include "spank/tracer/sample_impl.h"
 #include "trace/format/samples.h"

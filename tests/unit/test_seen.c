@@ -13,7 +13,7 @@
 #include <sqlite3.h>
 
 #include "follow_world.h"
-#include "predictor/seen.h"
+#include "predictor/follow/poll_cache.h"
 
 /* ---- what it says ---- */
 

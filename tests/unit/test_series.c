@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "skelgen/series.h"
+#include "skelgen/timing/series.h"
 #include "tests/unit/normal.h"
 
 #define N     1000

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "skelgen/emit_data.h"
-#include "skelgen/plan.h"
+#include "skelgen/emit/data.h"
+#include "skelgen/plan/plan.h"
 #include "skelgen/runtime/data.h"
 #include "synthetic.h"
 

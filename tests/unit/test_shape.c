@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "skelgen/shape.h"
+#include "skelgen/contract/shape.h"
 #include "tests/unit/rng.h"
 
 static enum count_form check_vec(const uint32_t *value, uint64_t n)

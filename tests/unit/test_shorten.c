@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "common/duration.h"
-#include "predictor/extend.h"
-#include "predictor/shorten.h"
+#include "predictor/limits/raise.h"
+#include "predictor/limits/lower.h"
 #include "follow_world.h"
 
 /* Submitted with an hour, of which ten minutes are wished for. */

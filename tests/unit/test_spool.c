@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "predictor/spool.h"
+#include "predictor/spool/spool.h"
 
 static void test_names(void **state)
 {

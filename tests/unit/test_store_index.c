@@ -11,9 +11,9 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "predictor/index_file.h"
-#include "predictor/store_keep.h"
-#include "predictor/store_trials.h"
+#include "predictor/store/index_file.h"
+#include "predictor/store/keep.h"
+#include "predictor/store/trials.h"
 #include "tests/unit/store_fixture.h"
 
 static char index_path[128];

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sqlite3.h>
 
-#include "predictor/store_keep.h"
+#include "predictor/store/keep.h"
 #include "tests/unit/store_fixture.h"
 
 #define A "aaaaaaaaaaaaaaaa"

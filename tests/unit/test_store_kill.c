@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "predictor/store_keep.h"
+#include "predictor/store/keep.h"
 #include "tests/unit/store_fixture.h"
 
 #define ROUNDS	   100

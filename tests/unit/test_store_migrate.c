@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "predictor/array.h"
-#include "predictor/combine.h"
-#include "predictor/store_keep.h"
-#include "predictor/store_trials.h"
+#include "predictor/estimate/array.h"
+#include "predictor/estimate/combine.h"
+#include "predictor/store/keep.h"
+#include "predictor/store/trials.h"
 #include "tests/unit/store_fixture.h"
 
 static const char version_1[] =

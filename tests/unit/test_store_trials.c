@@ -3,9 +3,9 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "predictor/array.h"
-#include "predictor/store_keep.h"
-#include "predictor/store_trials.h"
+#include "predictor/estimate/array.h"
+#include "predictor/store/keep.h"
+#include "predictor/store/trials.h"
 #include "tests/unit/store_fixture.h"
 
 static struct store_trial trial(unsigned n, uint32_t uid, enum trial_guard guard, enum trial_pair pair, int64_t pair_at)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "skelgen/suffix_array.h"
+#include "skelgen/contract/suffix_array.h"
 #include "tests/unit/rng.h"
 
 #define MAX_N 400

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "play.h"
-#include "skelgen/arena.h"
-#include "skelgen/times_quantile.h"
+#include "common/arena.h"
+#include "skelgen/timing/times_quantile.h"
 #include "synthetic.h"
 #include "trace/functions.h"
 

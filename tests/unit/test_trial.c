@@ -11,8 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "predictor/array.h"
-#include "predictor/trial.h"
+#include "predictor/estimate/array.h"
+#include "predictor/estimate/trial.h"
 
 static struct trial_run ended(const char *state, double elapsed_s)
 {

@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "predictor/seen.h"
-#include "predictor/store_trials.h"
+#include "predictor/follow/poll_cache.h"
+#include "predictor/store/trials.h"
 #include "follow_world.h"
 
 static struct errbuf err;

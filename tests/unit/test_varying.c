@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "skelgen/scaled.h"
-#include "skelgen/tree.h"
+#include "skelgen/plan/plan_walk.h"
+#include "skelgen/tree/tree.h"
 #include "synthetic.h"
 
 #define RANKS 4

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "common/duration.h"
-#include "predictor/waits.h"
+#include "predictor/follow/start_forecast.h"
 #include "tests/unit/follow_world.h"
 
 #define OTHER "00112233445566778899aabbccddeeff"

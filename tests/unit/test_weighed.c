@@ -3,7 +3,7 @@
  * told whose job stays because nobody has asked yet how long it would wait elsewhere. */
 #include <jansson.h>
 
-#include "predictor/answer_weighed.h"
+#include "predictor/query/answer_weighed.h"
 #include "tests/unit/decide_world.h"
 
 #define ASKED "; not moved: how long such jobs would wait is asked from now on"

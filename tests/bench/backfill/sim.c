@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/duration.h"
-#include "predictor/extend.h"
+#include "predictor/limits/raise.h"
 #include "tests/bench/backfill/sim_state.h"
 
 /* In the order in which they happen at one moment: a job that ends at its limit has ended by itself, and the daemon comes

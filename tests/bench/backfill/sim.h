@@ -2,7 +2,7 @@
 /*
  * Discrete-event simulation of one machine of equal nodes under a batch scheduler that plans on time limits, as Slurm
  * does: first come first served with EASY or with conservative backfill. A job that reaches its limit is killed, by us
- * when the limit was below what its user asked for; limits are raised by the product's own rule (predictor/extend.h) at
+ * when the limit was below what its user asked for; limits are raised by the product's own rule (predictor/limits/raise.h) at
  * the polls of the daemon. What must always hold is checked while it runs, and ends the run with an error.
  */
 #ifndef PRECEDENT_TESTS_BENCH_BACKFILL_SIM_H

@@ -2,8 +2,8 @@
 /* The Brusselator and the decision to go parallel: see brusselator.h. */
 #include <stdlib.h>
 
-#include "predictor/model/interpret.h"
-#include "predictor/model/learn.h"
+#include "model/induce/interpret.h"
+#include "model/induce/learn.h"
 #include "tests/bench/model/brusselator.h"
 #include "tests/bench/model/lab.h"
 #include "tests/bench/model/normal_form.h"

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/model/fit.h"
+#include "model/induce/fit.h"
 
 #define WIND_X	  0.05 /* cells in a step */
 #define WIND_Y	  0.1

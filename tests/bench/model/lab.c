@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "predictor/model/value.h"
+#include "model/induce/value.h"
 #include "tests/bench/model/lab.h"
 
 static double clock_s(clockid_t id)

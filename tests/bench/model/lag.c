@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "predictor/model/compile.h"
-#include "predictor/model/fit.h"
-#include "predictor/model/learn.h"
-#include "predictor/model/value.h"
+#include "model/induce/compile.h"
+#include "model/induce/fit.h"
+#include "model/induce/learn.h"
+#include "model/induce/value.h"
 #include "tests/bench/model/lab.h"
 #include "tests/bench/model/lag.h"
 

@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-#include "predictor/model/journal.h"
-#include "predictor/model/model.h"
+#include "model/induce/journal.h"
+#include "model/induce/model.h"
 
 /* y0, u, time constant in steps (whole), number of steps. */
 enum { LAG_Y0, LAG_U, LAG_T, LAG_STEPS, LAG_INPUTS };

@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-#include "predictor/model/journal.h"
-#include "predictor/model/model.h"
+#include "model/induce/journal.h"
+#include "model/induce/model.h"
 
 /* Grid, time steps, length and width of the body, cells that it moves in a step. All whole. */
 enum { PLATE_N, PLATE_STEPS, PLATE_LENGTH, PLATE_WIDTH, PLATE_SPEED, PLATE_INPUTS };

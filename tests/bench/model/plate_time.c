@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/model/interpret.h"
-#include "predictor/model/learn.h"
+#include "model/induce/interpret.h"
+#include "model/induce/learn.h"
 #include "tests/bench/model/lab.h"
 #include "tests/bench/model/normal_form.h"
 #include "tests/bench/model/plate.h"

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Models as C in a shared object. What is written does the same operations in the same order as the interpreter, so that
+ * results are the same bit for bit. The shared object is code: it is for the process of the user who made it, in a
+ * directory that nobody else can write to, and never for a daemon.
+ * Four functions, as in paper 000: place (bytes of state), initialise, call, de-initialise.
+ */
+#ifndef PRECEDENT_MODEL_INDUCE_COMPILE_H
+#define PRECEDENT_MODEL_INDUCE_COMPILE_H
+
+#include <stdio.h>
+
+#include "model/induce/interpret.h"
+
+#define MODEL_PROGRAM_ABI 1
+
+/* The C source; -1 when the stream fails. */
+int model_emit_c(const struct model *m, FILE *out, struct errbuf *err);
+
+/* DIR/model.c and DIR/model.so, made by the compiler `cc` (NULL: "cc"), written beside and renamed. DIR has to be there. */
+int model_compile(const struct model *m, const char *dir, const char *cc, struct errbuf *err);
+
+struct model_program;
+/* DIR/model.so, which must have been made for this model, and belong to this user alone. NULL with the reason. */
+struct model_program *model_program_load(const struct model *m, const char *dir, struct errbuf *err);
+void model_program_unload(struct model_program *p);
+/* As model_interpret. Several threads may call it. */
+int model_program_run(const struct model_program *p, const double *input, uint64_t seed, const struct model_limits *limits,
+		      const struct model_sink *sink, struct model_result *out, struct errbuf *err);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The journal as walks over nodes: one walk per run in the program; where a procedure was taken out, one walk per call
+ * in its own flow, and a calling node in its place, one for each way of calling it.
+ * Source: paper 000, analysis for procedures: a subgraph whose entering and leaving arcs carry pairwise equal values of
+ * the variables that it does not modify.
+ */
+#ifndef PRECEDENT_MODEL_INDUCE_FLOW_H
+#define PRECEDENT_MODEL_INDUCE_FLOW_H
+
+#include "model/induce/journal.h"
+
+/* Rows of the run at which the node was entered and left: they differ for calling nodes. */
+struct flow_step {
+	uint32_t node, row, row_out;
+};
+struct flow_walk {
+	uint32_t run;
+	uint32_t caller; /* node of the calling flow */
+	size_t first, n; /* steps */
+};
+struct flow_node {
+	uint32_t point, callee; /* one of them is MODEL_NONE, both are for node 0: the beginning */
+};
+struct flow {
+	uint32_t n_nodes, n_walks, walks_cap;
+	size_t n_steps, steps_cap;
+	struct flow_node *node;
+	struct flow_step *step;
+	struct flow_walk *walk;
+};
+
+/* All runs but `without` (UINT32_MAX: all). Node 1, 2... in the order in which their points are first passed. */
+int flow_from_journal(struct flow *f, const struct journal *j, uint32_t without, struct errbuf *err);
+/* Take the smallest procedure out of the flow: 1 with it in callee, 0 when there is none, -1 without memory. `id` is
+ * what its calling nodes call. */
+int flow_extract(struct flow *f, const struct journal *j, uint32_t id, struct flow *callee, struct errbuf *err);
+void flow_free(struct flow *f);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The object-event model: graphs of control points with rules on their arcs. Graph 0 is the program, the others are
+ * procedures: a calling node runs the graph of its callee, with its own calendar of events and its own counters, and
+ * takes its variables back. A model does not change once it was made: what runs it keeps the state.
+ *
+ * One step at a node: its counters go up by one; the first choice whose atom holds gives the arc (or two choices
+ * that have to hold both), else the negative arc
+ * is taken, or one by chance; the time and data rules of the arc are applied; the counters that the arc initialises
+ * become zero; the node at its end becomes active: within the event for a main arc, in a next event for an information
+ * arc, which closes a cycle.
+ * Source: paper 000 (object-event models); the gap of exits that depend on inputs is closed by MODEL_ATOM_ABOVE.
+ */
+#ifndef PRECEDENT_MODEL_INDUCE_MODEL_H
+#define PRECEDENT_MODEL_INDUCE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/errbuf.h"
+
+#define MODEL_MAX_GRAPHS   256
+#define MODEL_MAX_DEPTH	   16	 /* procedures within procedures */
+#define MODEL_MAX_POINTS   4096
+#define MODEL_MAX_NODES	   16384 /* of a graph */
+#define MODEL_MAX_ARCS	   65536
+#define MODEL_MAX_FEATURES 65536
+#define MODEL_MAX_COUNTERS 65536
+#define MODEL_MAX_CHOICES  4096	 /* of a node */
+#define MODEL_MAX_STAGES   64
+#define MODEL_MAX_TERMS	   256	 /* of a stage */
+#define MODEL_MAX_NAMES	   256	 /* inputs; variables */
+#define MODEL_REACH_MAX	   9	 /* inputs beyond whose range a model of runs says something: the first ones */
+#define MODEL_MAX_STEPS	   (1ull << 53) /* counters are exact as doubles */
+#define MODEL_NONE	   UINT32_MAX
+#define MODEL_END	   UINT32_MAX /* as the node that an arc leads to */
+
+/* S counts only; the others predict time, data, or both, on their arcs. */
+enum model_class { MODEL_S, MODEL_PT, MODEL_PD, MODEL_PTD, MODEL_CLASSES };
+
+/* What rules look at. a and b from MODEL_MOD on are features that stand before it, but for the divisor of MOD. */
+enum model_feature_op {
+	MODEL_INPUT,  /* input a */
+	MODEL_VAR,    /* variable a */
+	MODEL_COUNT,  /* counter a of the graph */
+	MODEL_FROM,   /* node from which this one was reached */
+	MODEL_CALLER, /* node that called this graph; 0 in the program */
+	MODEL_MOD,    /* a mod b, b a number >= 2 */
+	MODEL_MODF,   /* a mod b */
+	MODEL_LOG2,   /* least k with 2^k >= a; 0 below 1 */
+	MODEL_RING,   /* (a + 1) mod b */
+	MODEL_RING_BACK, /* (a - 1) mod b */
+	MODEL_DIVF,   /* whole part of a / b */
+	MODEL_INVERSE, /* 1 / a; 0 where a is 0 */
+	MODEL_SIGN,    /* 1 where a is above 0, else 0 */
+	MODEL_FEATURE_OPS
+};
+struct model_feature {
+	uint8_t op;
+	uint32_t a, b;
+};
+
+/* Sum of coefficients times products of up to three operands: features, or results of earlier stages. The value of a
+ * function is that of its last stage; of none, 0. */
+#define MODEL_STAGE 0x80000000u
+struct model_term {
+	double coef;
+	uint32_t n_x, x[3];
+};
+struct model_stage {
+	uint32_t n_terms;
+	struct model_term *term;
+};
+struct model_fn {
+	uint32_t n_stages;
+	struct model_stage *stage;
+};
+
+enum model_atom_kind {
+	MODEL_ATOM_RANGE, /* a <= x <= b; infinite bounds are allowed */
+	MODEL_ATOM_ARITH, /* x = a + i b, i < n (n = 0: without end), b > 0 */
+	MODEL_ATOM_GEOM,  /* x = a b^i, i < n (n = 0: without end), a > 0, b > 1 */
+	MODEL_ATOM_ABOVE, /* x >= fn */
+	MODEL_ATOM_BELOW, /* x < fn */
+	MODEL_ATOM_KINDS
+};
+struct model_atom {
+	uint8_t kind;
+	uint32_t x; /* feature */
+	double a, b;
+	uint64_t n;
+	struct model_fn fn;
+};
+struct model_choice {
+	struct model_atom atom;
+	uint32_t arc;
+	bool both; /* the next one, which is for the same arc, has to hold as well */
+};
+
+struct model_data {
+	uint32_t var;
+	double error; /* root mean square of what it missed by, held out */
+	struct model_fn fn;
+};
+struct model_arc {
+	uint32_t to;  /* node of the graph, or MODEL_END */
+	bool info;    /* closes a cycle: the node becomes active in a next event */
+	uint64_t seen;
+	uint32_t n_resets, *reset; /* counters that are initialised */
+	struct model_fn time;	   /* seconds; below zero counts as zero */
+	double time_error_s;	   /* as for data */
+	uint32_t n_data;
+	struct model_data *data; /* variables that are not named stay as they are */
+};
+
+enum model_rest { MODEL_NEGATIVE, MODEL_RANDOM, MODEL_UNKNOWN, MODEL_RESTS };
+struct model_node {
+	uint32_t point;	 /* MODEL_NONE for the beginning of a graph and for calling nodes */
+	uint32_t callee; /* graph, or MODEL_NONE */
+	uint8_t class;
+	uint32_t n_arcs;
+	struct model_arc *arc;
+	uint32_t n_choices;
+	struct model_choice *choice;
+	uint8_t rest;	   /* when no choice holds */
+	uint32_t negative; /* MODEL_NEGATIVE: the arc */
+	double *weight;	   /* MODEL_RANDOM: of each arc, with a sum above 0 */
+	char *reason;	   /* MODEL_UNKNOWN: why it is not known */
+	uint32_t first_counter, n_counters; /* that count it: set by model_check */
+};
+
+/* Node 0 is the beginning: it has no control point, and its arcs lead to the first one. */
+struct model_graph {
+	uint32_t n_nodes, n_counters, n_features;
+	struct model_node *node;
+	uint32_t *counter; /* node that it counts, rising: a node may have several, which differ in the arcs that reset them */
+	struct model_feature *feature;
+};
+
+enum model_input_kind { MODEL_INPUT_VARIED, MODEL_INPUT_CONSTANT, MODEL_INPUT_TIED, MODEL_INPUT_KINDS };
+struct model_input {
+	char *name;
+	uint8_t kind;
+	double lo, hi;	   /* as it was in the journals */
+	uint32_t tied_to;  /* MODEL_INPUT_TIED: always was scale * that one + shift */
+	double scale, shift;
+};
+struct model_var {
+	char *name;
+	bool known;
+	char *reason; /* why not */
+};
+
+/* Leave one run out: learnt from the others, compared with it. */
+struct model_confidence {
+	uint32_t n_runs;    /* 0: not done */
+	uint32_t n_exact;   /* runs whose sequence was predicted exactly */
+	uint32_t n_refused; /* runs that were refused, with a reason */
+	double prefix;	    /* mean share of rows before the first difference */
+	double time_error;  /* mean of |predicted / actual - 1| over the runs that were predicted; of models of runs: see run_times.h */
+	/* Of models of runs, by input: beyond what the runs had the logarithm of what the time is missed by grows so many times as fast as the
+	 * input's. */
+	uint32_t n_reach;
+	double reach[MODEL_REACH_MAX];
+};
+
+/* Where traced runs ran. */
+struct model_place {
+	bool known;
+	uint32_t processors; /* of every run, 0: not the same */
+	double crowd;	     /* ranks for a processor, in the run where it was worst */
+};
+
+struct model {
+	uint32_t n_points, n_inputs, n_vars, n_graphs;
+	char **point;
+	struct model_input *input;
+	struct model_var *var;
+	struct model_graph *graph;
+	uint32_t n_runs;  /* of the journals */
+	uint64_t n_rows;
+	bool random;	  /* some node goes by chance */
+	uint32_t n_unknown; /* nodes that do not know where to go */
+	struct model_confidence confidence;
+	struct model_place place;
+	struct model_block *block; /* owns everything */
+};
+
+/* Made piece by piece by the reader and by induction: memory that model_destroy gives back; NULL when there is none. */
+struct model *model_create(void);
+void *model_alloc(struct model *m, size_t n, size_t size); /* zeroed */
+char *model_strdup(struct model *m, const char *s);
+/* A copy of its own; -1 without memory. */
+int model_fn_copy(struct model *m, const struct model_fn *from, struct model_fn *to);
+void model_destroy(struct model *m);
+
+/* Whether every index, bound and number is what it should be; sets random and n_unknown. Every function below, and
+ * everything that runs, prints or writes a model, asks for a model that was checked. */
+int model_check(struct model *m, struct errbuf *err);
+
+/* Whether the model may be asked about these inputs: -1 when one differs that never varied, or when two went together
+ * in the journals and do not here. */
+int model_inputs_check(const struct model *m, const double *input, struct errbuf *err);
+/* Index of the input, or -1. */
+int32_t model_input_find(const struct model *m, const char *name);
+
+/* Whether b of the feature is a feature. */
+bool model_feature_is_pair(uint8_t op);
+/* "S", "Pt", "Pd", "Ptd". */
+const char *model_class_name(uint8_t class);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lists of conditions, of which the shortest is taken, and what they leave: see rules.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/induce/rules.h"
+
+#define CHANCE_MIN   8 /* passages of the second most frequent arc that show chance */
+#define ONLY_MOST    4 /* arcs of which lists are made that speak of no other */
+#define UNKNOWN_BITS 1000.0 /* of a rest of which nothing is known */
+
+/* A list that is being made: a program may be described by several, and the shortest one is taken. */
+struct list {
+	struct rules_atom atom[MODEL_MAX_CHOICES];
+	bool both[MODEL_MAX_CHOICES]; /* with the next one */
+	uint32_t n;
+	bool plain; /* every atom holds for all that was left of its arc */
+	bool steps; /* there is a progression */
+	double bits;
+	struct model_node rest; /* what it says of the rest */
+};
+
+static int put(const struct rules_search *s, struct list *l, const struct rules_atom *a)
+{
+	if (l->n == MODEL_MAX_CHOICES)
+		return -1;
+	l->both[l->n] = false;
+	l->steps |= a->atom.kind == MODEL_ATOM_ARITH || a->atom.kind == MODEL_ATOM_GEOM;
+	l->atom[l->n++] = *a;
+	l->bits += a->bits + log2(s->t->n_arcs);
+	return 0;
+}
+
+/* The atom with its feature; then whether it holds on a row is computed as it was in the search. */
+static int take(struct rules_search *s, struct rules_atom *a, struct model_choice *out)
+{
+	uint32_t x = s->t->feature[a->col];
+
+	if (a->mod)
+		x = rules_feature(s->f, MODEL_MOD, x, a->mod);
+	else if (a->by != MODEL_NONE)
+		x = rules_feature(s->f, MODEL_MODF, x, s->t->feature[a->by]);
+	if (x == MODEL_NONE)
+		return -1;
+	a->atom.x = x;
+	/* One from the library belongs to another node. */
+	if (a->atom.fn.n_stages && model_fn_copy(s->m, &a->atom.fn, &a->atom.fn) < 0)
+		return -1;
+	*out = (struct model_choice){.atom = a->atom, .arc = a->label};
+	return 0;
+}
+
+/* also: the other one that has to hold, or NULL. */
+static void cover(struct rules_search *s, const struct rules_atom *a, const struct rules_atom *also)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		uint32_t row = s->row[i];
+
+		if (s->t->label[row] == a->label && rules_covers(s->t, a, row) && (!also || rules_covers(s->t, also, row)))
+			s->count[a->label]--;
+		else
+			s->row[kept++] = row;
+	}
+	s->n = kept;
+}
+
+static uint32_t labels_left(const struct rules_search *s, uint32_t *most, size_t *second)
+{
+	uint32_t n = 0;
+
+	*most = 0;
+	*second = 0;
+	for (uint32_t l = 0; l < s->t->n_arcs; l++) {
+		n += s->count[l] > 0;
+		if (s->count[l] > s->count[*most])
+			*most = l;
+	}
+	for (uint32_t l = 0; l < s->t->n_arcs; l++)
+		if (l != *most && s->count[l] > *second)
+			*second = s->count[l];
+	return n;
+}
+
+/* What no rule decides: by chance where that was seen often enough, else it is not known. */
+static int residual(struct rules_search *s, size_t second, struct list *l, struct errbuf *err)
+{
+	struct model *m = s->m;
+	struct model_node *node = &l->rest;
+	struct rules_atom a;
+	char text[256];
+	int rc = l->n < MODEL_MAX_CHOICES ? thresholds_approximate(s, &a, err) : 0;
+
+	l->plain = false;
+	if (rc < 0)
+		return -1;
+	/* A threshold that is nearly right does not save saying the way of each passage: a list without one goes before. */
+	for (uint32_t k = 0; k < s->t->n_arcs; k++)
+		l->bits += s->count[k] ? (double)s->count[k] * log2((double)s->n / (double)s->count[k]) : 0;
+	if (rc == 1) {
+		put(s, l, &a);
+		node->rest = MODEL_NEGATIVE;
+		for (uint32_t k = 0; k < s->t->n_arcs; k++)
+			if (s->count[k] && k != a.label)
+				node->negative = k;
+		return 0;
+	}
+	if (second >= CHANCE_MIN) {
+		node->rest = MODEL_RANDOM;
+		node->weight = model_alloc(m, node->n_arcs, sizeof(*node->weight));
+		for (uint32_t k = 0; node->weight && k < node->n_arcs; k++)
+			node->weight[k] = (double)s->count[k];
+		return node->weight ? 0 : err_set(err, "no memory for a rule");
+	}
+	snprintf(text, sizeof(text),
+		 "%zu of its %zu passages in %u runs went another way than the rest, and no input, counter or variable tells "
+		 "them apart; journal more runs, with other inputs",
+		 second, s->n, s->n_runs);
+	l->bits += UNKNOWN_BITS;
+	node->rest = MODEL_UNKNOWN;
+	node->reason = model_strdup(m, text);
+	return node->reason ? 0 : err_set(err, "no memory for a rule");
+}
+
+/* Two conditions, where they say more than one: 1, 0 when there are none, -1. */
+static int take_pair(struct rules_search *s, struct list *l, struct errbuf *err)
+{
+	struct rules_atom pair[2];
+	int rc = l->n + 2 <= MODEL_MAX_CHOICES ? conjunctions_search(s, pair, err) : 0;
+
+	if (rc != 1 || (s->found && s->best.gain >= pair[1].gain))
+		return rc < 0 ? -1 : 0;
+	cover(s, &pair[0], &pair[1]);
+	put(s, l, &pair[0]);
+	put(s, l, &pair[1]);
+	l->both[l->n - 2] = true;
+	return 1;
+}
+
+static int list_learn(struct rules_search *s, double *value, bool pairs, struct list *l, struct errbuf *err)
+{
+	for (;;) {
+		uint32_t most;
+		size_t second, before = s->n;
+		bool complete;
+
+		if (labels_left(s, &most, &second) <= 1) {
+			l->rest.rest = MODEL_NEGATIVE;
+			l->rest.negative = most;
+			return 0;
+		}
+		if (rules_best(s, value, err) < 0)
+			return -1;
+		complete = s->found && s->best.covered == s->count[s->best.label];
+		l->plain &= complete;
+		if (pairs && !complete) {
+			int rc = take_pair(s, l, err);
+
+			if (rc == 1)
+				continue;
+			if (rc < 0)
+				return -1;
+		}
+		if (!s->found || l->n == MODEL_MAX_CHOICES)
+			return residual(s, second, l, err);
+		cover(s, &s->best, NULL);
+		if (s->n == before)
+			return residual(s, second, l, err);
+		put(s, l, &s->best);
+	}
+}
+
+/* From all rows, into l, which is emptied first. */
+static void list_begin(struct rules_search *s, const struct model_node *node, struct list *l)
+{
+	memset(s->count, 0, s->t->n_arcs * sizeof(*s->count));
+	s->n = s->t->n_rows;
+	for (size_t i = 0; i < s->n; i++) {
+		s->row[i] = (uint32_t)i;
+		s->count[s->t->label[i]]++;
+	}
+	l->n = 0;
+	l->bits = 0;
+	l->plain = true;
+	l->steps = false;
+	l->rest = *node;
+}
+
+/*
+ * The shortest of several lists. Taking what says most first is not always the way to it: what a few values have in common by
+ * chance (a progression, often) goes before what the program asks, and then takes the rows away that would show that. So
+ * where some rule holds for a part of its arc only, the list is made again without progressions, and with conjunctions, of
+ * whatever arc, and of one arc only, all others being the rest.
+ */
+static int shortest_learn(struct rules_search *s, double *value, const struct model_node *node, struct list **best, struct list **l,
+			  struct errbuf *err)
+{
+	uint32_t ways = 3 + (s->t->n_arcs < ONLY_MOST ? s->t->n_arcs : ONLY_MOST);
+	bool steps = false;
+
+	for (uint32_t k = 0; k < ways; k++) {
+		if (k == 1 && !steps)
+			continue;
+		s->no_steps = k > 0;
+		s->only = k < 3 ? MODEL_NONE : k - 3;
+		list_begin(s, node, *l);
+		if (list_learn(s, value, k > 1, *l, err) < 0)
+			return -1;
+		steps = (*l)->steps;
+		if (!k || (*l)->bits < (*best)->bits - RULES_MARGIN_BITS) {
+			struct list *t = *best;
+
+			*best = *l;
+			*l = t;
+		}
+		if (!k && ((*best)->plain || s->repeat))
+			break;
+	}
+	return 0;
+}
+
+static int list_take(struct rules_search *s, struct list *l, struct model_node *node, struct errbuf *err)
+{
+	*node = l->rest;
+	node->n_choices = l->n;
+	node->choice = l->n ? model_alloc(s->m, l->n, sizeof(*node->choice)) : NULL;
+	if (l->n && !node->choice)
+		return err_set(err, "no memory for the rules of a node");
+	for (uint32_t i = 0; i < l->n; i++) {
+		if (take(s, &l->atom[i], &node->choice[i]) < 0)
+			return err_set(err, "no memory for a rule");
+		node->choice[i].both = l->both[i];
+	}
+	return 0;
+}
+
+int rules_learn(struct rules_table *t, struct rules_features *f, const struct rules_library *lib, bool repeat,
+		struct model *m, struct model_node *node, struct errbuf *err)
+{
+	struct rules_search s = {.t = t, .f = f, .m = m, .lib = lib, .repeat = repeat, .only = MODEL_NONE};
+	struct list *best = NULL, *list = NULL;
+	double *value = NULL;
+	int rc = -1;
+
+	node->rest = MODEL_NEGATIVE;
+	node->n_choices = 0;
+	node->choice = NULL;
+	if (t->n_arcs == 1)
+		return 0;
+	best = malloc(sizeof(*best));
+	list = malloc(sizeof(*list));
+	value = malloc((t->n_rows + 1) * sizeof(*value));
+	s.row = malloc((t->n_rows + 1) * sizeof(*s.row));
+	s.count = calloc(t->n_arcs, sizeof(*s.count));
+	s.scratch = rules_scratch();
+	if (!s.row || !s.count || !s.scratch || !value || !best || !list)
+		err_set(err, "no memory for %zu rows of a node", t->n_rows);
+	else if (shortest_learn(&s, value, node, &best, &list, err) == 0)
+		rc = list_take(&s, best, node, err);
+	free(best);
+	free(list);
+	free(value);
+	free(s.row);
+	free(s.count);
+	free(s.scratch);
+	map_free(&s.values);
+	return rc;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The merged tree beside the events of every rank: what each call of it was, and proof that the tree says it all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/inputs/runs.h"
+
+#define NO_CALL UINT32_MAX
+
+struct symbol {
+	struct runs_symbol is;
+	int64_t value[CALL_VALUES];
+};
+
+struct pass {
+	struct runs *r;
+	uint32_t at; /* point */
+	const struct trace_rank *rank;
+	struct symbol *symbol;
+	const struct runs_symbol *before; /* of the last event, where that is looked at */
+	bool expanded, steps;		  /* steps: the second time, for how values go with counters */
+	uint32_t depth;			  /* loops that are open */
+	uint64_t counter[RUNS_DEPTH], count[RUNS_DEPTH];
+	struct trace_iter *it;
+	struct run_own own; /* the first time */
+	uint32_t last;	    /* leaf of the last call; NO_CALL before the first */
+	double begin_ns;    /* before the first */
+	uint64_t n;
+	struct errbuf *err;
+};
+
+static void number_nodes(struct runs *r, struct merge_node *n)
+{
+	if (n->kind == SKEL_LEAF) {
+		n->origin = r->n_leaf++;
+		return;
+	}
+	if (n->kind == SKEL_LOOP)
+		n->origin = r->n_loop++;
+	for (uint32_t i = 0; i < n->n_child; i++)
+		number_nodes(r, n->child[i]);
+}
+
+static int name_leaf(struct runs *r, struct runs_leaf *l, const struct call_view *c)
+{
+	char *name = arena_alloc(r->arena, strlen(c->name) + 1, 1);
+
+	l->value_name = arena_alloc(r->arena, c->n, sizeof(*l->value_name));
+	if (!name || !l->value_name)
+		return -1;
+	memcpy(name, c->name, strlen(c->name));
+	l->name = name;
+	l->n_value = c->n;
+	for (uint32_t i = 0; i < c->n; i++)
+		memcpy(l->value_name[i], c->value[i].name, sizeof(l->value_name[i]));
+	return 0;
+}
+
+static struct runs_way *add_way(struct runs *r, uint32_t from, uint32_t to)
+{
+	uint32_t *first = &r->way_behind[from];
+	struct runs_way *w;
+
+	if (r->n_ways == r->ways_cap) {
+		uint32_t cap = r->ways_cap ? 2 * r->ways_cap : 64;
+
+		w = realloc(r->way, cap * sizeof(*w));
+		if (!w)
+			return NULL;
+		r->way = w;
+		r->ways_cap = cap;
+	}
+	w = &r->way[r->n_ways];
+	*w = (struct runs_way){from, to, arena_alloc(r->arena, r->n_points, sizeof(*w->seen)), *first};
+	if (!w->seen)
+		return NULL;
+	*first = r->n_ways++;
+	return w;
+}
+
+/* Counts the way to a call; *sum is where its time is to be added, which stays where it is. */
+static int note_way(struct pass *p, uint32_t to, bool timed, double **sum)
+{
+	struct runs_between *s;
+	struct runs_way *w;
+	uint32_t from = p->last, i;
+
+	*sum = &p->begin_ns;
+	p->last = to;
+	if (from == NO_CALL)
+		return 0;
+	i = runs_way_find(p->r, from, to);
+	w = i == RUNS_NO_WAY ? add_way(p->r, from, to) : &p->r->way[i];
+	if (!w)
+		return err_set(p->err, "no memory");
+	s = &w->seen[p->at];
+	s->n++;
+	s->timed += timed;
+	*sum = &s->ns;
+	return 0;
+}
+
+/* Of a call whose times are known. */
+static void note_times(struct pass *p, struct runs_seen *s, const struct trace_event *ev, double *gap_ns)
+{
+	uint64_t enter, leave, begin = trace_iter_gap_begin(p->it);
+
+	trace_iter_when(p->it, &enter, &leave);
+	s->timed++;
+	s->usual_ns = run_own_usual(s->usual_ns, (double)ev->gap_ns);
+	run_own_add(&p->own, (double)begin, (double)enter, (double)ev->gap_ns, s->usual_ns, gap_ns);
+	run_own_add(&p->own, (double)enter, (double)leave, (double)ev->dur_ns, 0, &s->dur_ns);
+}
+
+static int note_call(struct pass *p, struct runs_leaf *l, const struct trace_event *ev, bool timed)
+{
+	struct runs_seen *s = &l->seen[p->at];
+	const struct symbol *sym = &p->symbol[ev->sym];
+	struct call_view c;
+	double *gap_ns;
+
+	if (!l->name) {
+		call_view(&p->rank->defs, ev->sym, &c);
+		if (name_leaf(p->r, l, &c) < 0)
+			return err_set(p->err, "no memory");
+	}
+	if (!s->value) {
+		s->value = arena_alloc(p->r->arena, l->n_value, sizeof(*s->value));
+		if (!s->value)
+			return err_set(p->err, "no memory");
+		memcpy(s->value, sym->value, l->n_value * sizeof(*s->value));
+	}
+	for (uint32_t i = 0; i < l->n_value; i++)
+		if (s->value[i] != sym->value[i])
+			s->varies |= 1u << i;
+	s->n++;
+	if (note_way(p, (uint32_t)(l - p->r->leaf), timed, &gap_ns) < 0)
+		return -1;
+	if (timed)
+		note_times(p, s, ev, gap_ns);
+	return 0;
+}
+
+static int steps_create(struct pass *p, struct runs_leaf *l)
+{
+	struct runs_seen *s = &l->seen[p->at];
+
+	l->depth = p->depth < RUNS_DEPTH ? p->depth : RUNS_DEPTH;
+	s->step = arena_alloc(p->r->arena, l->n_value, sizeof(*s->step));
+	if (!s->step)
+		return err_set(p->err, "no memory");
+	for (uint32_t i = 0; i < l->n_value; i++)
+		for (uint32_t d = 0; d < RUNS_DEPTH; d++)
+			s->step[i][d] = (struct runs_step){.first = CALL_MISSING, .second = CALL_MISSING,
+							   .others = CALL_MISSING, .last = CALL_MISSING};
+	return 0;
+}
+
+static int note_steps(struct pass *p, struct runs_leaf *l, const struct trace_event *ev)
+{
+	struct runs_seen *s = &l->seen[p->at];
+
+	if (!l->varies)
+		return 0;
+	if (!s->step && steps_create(p, l) < 0)
+		return -1;
+	for (uint32_t i = 0; i < l->n_value; i++)
+		for (uint32_t d = 0; l->varies >> i & 1 && d < l->depth; d++)
+			runs_step_note(&s->step[i][d], p->counter[d], p->count[d], p->symbol[ev->sym].value[i]);
+	return 0;
+}
+
+static int differs(const struct pass *p)
+{
+	const struct runs_point *at = &p->r->point[p->at];
+
+	return err_set(p->err, "%s, rank %u: call %llu is not where the merged structure has it", p->r->run[at->run].path,
+		       at->rank, (unsigned long long)p->n);
+}
+
+static int walk(struct pass *p, const struct merge_node *n)
+{
+	uint32_t group = p->r->point[p->at].group;
+	uint64_t count = n->kind == SKEL_LOOP ? runs_count(n, group) : 1;
+	struct trace_event ev;
+	bool timed;
+
+	if (!merge_has_group(n, group))
+		return 0;
+	if (n->kind == SKEL_LEAF) {
+		if (!trace_iter_next(p->it, &ev, &timed) || runs_event_key(&p->symbol[ev.sym].is, p->before) != n->key)
+			return differs(p);
+		p->before = p->expanded ? &p->symbol[ev.sym].is : NULL;
+		p->n++;
+		return p->steps ? note_steps(p, &p->r->leaf[n->origin], &ev) : note_call(p, &p->r->leaf[n->origin], &ev, timed);
+	}
+	p->depth += n->kind == SKEL_LOOP;
+	for (uint64_t i = 0; i < count; i++) {
+		if (n->kind == SKEL_LOOP && p->depth <= RUNS_DEPTH) {
+			p->counter[p->depth - 1] = i;
+			p->count[p->depth - 1] = count;
+		}
+		for (uint32_t k = 0; k < n->n_child; k++)
+			if (walk(p, n->child[k]) < 0)
+				return -1;
+	}
+	p->depth -= n->kind == SKEL_LOOP;
+	return 0;
+}
+
+static int see_point(struct runs *r, uint32_t at, bool steps, struct errbuf *err)
+{
+	const struct runs_point *point = &r->point[at];
+	const struct trace *t = r->run[point->run].trace;
+	struct pass p = {.r = r, .at = at, .rank = trace_get_rank(t, point->rank), .last = NO_CALL, .err = err};
+	struct call_view c;
+	int rc = -1;
+
+	p.expanded = runs_expands(p.rank);
+	p.steps = steps;
+	p.symbol = calloc(p.rank->defs.sigs.n + 1u, sizeof(*p.symbol));
+	for (uint32_t s = 0; p.symbol && s < p.rank->defs.sigs.n; s++) {
+		call_view(&p.rank->defs, s, &c);
+		p.symbol[s].is = runs_symbol(r, &c);
+		for (uint32_t i = 0; i < c.n; i++)
+			p.symbol[s].value[i] = c.value[i].v;
+	}
+	p.it = p.symbol ? trace_iter_create(t, point->rank, err) : NULL;
+	if (!p.symbol)
+		err_set(err, "no memory");
+	if (!p.it || (!steps && run_own_begin(&p.own, t, point->rank, err) < 0))
+		goto out;
+	rc = walk(&p, r->merge.root);
+	if (rc == 0 && p.n != p.rank->events.length)
+		rc = differs(&p);
+out:
+	run_own_end(&p.own);
+	r->run[point->run].lost_ns += steps ? 0 : p.own.lost_ns;
+	trace_iter_destroy(p.it);
+	free(p.symbol);
+	return rc;
+}
+
+/* Does a value vary in any rank that makes a call of this one's? Then this one has to be looked at too. */
+static bool find_varying(struct runs *r, uint32_t at)
+{
+	bool any = false;
+
+	for (uint32_t k = 0; k < r->n_leaf; k++) {
+		struct runs_leaf *l = &r->leaf[k];
+
+		for (uint32_t i = 0; at == 0 && i < r->n_points; i++)
+			l->varies |= l->seen[i].varies;
+		any |= l->varies && l->seen[at].value;
+	}
+	return any;
+}
+
+/* Values that there never were go. */
+static void drop_missing(const struct runs *r, struct runs_leaf *l)
+{
+	uint32_t k = 0;
+
+	for (uint32_t v = 0; v < l->n_value; v++) {
+		bool there = false;
+
+		for (uint32_t i = 0; i < r->n_points; i++)
+			there |= l->seen[i].value && (l->seen[i].value[v] != CALL_MISSING || l->seen[i].varies >> v & 1);
+		if (!there)
+			continue;
+		for (uint32_t i = 0; i < r->n_points && k != v; i++) {
+			struct runs_seen *s = &l->seen[i];
+
+			if (!s->value)
+				continue;
+			s->value[k] = s->value[v];
+			if (s->step)
+				memcpy(s->step[k], s->step[v], sizeof(s->step[k]));
+			s->varies = (s->varies & ~(1u << k)) | (s->varies >> v & 1) << k;
+		}
+		memmove(l->value_name[k], l->value_name[v], sizeof(l->value_name[k]));
+		k++;
+	}
+	l->n_value = k;
+}
+
+int runs_see(struct runs *r, struct errbuf *err)
+{
+	number_nodes(r, r->merge.root);
+	r->leaf = calloc(r->n_leaf + 1u, sizeof(*r->leaf));
+	r->way_behind = malloc((r->n_leaf + 1u) * sizeof(*r->way_behind));
+	if (!r->leaf || !r->way_behind)
+		return err_set(err, "no memory for %u calls", r->n_leaf);
+	for (uint32_t i = 0; i < r->n_leaf; i++)
+		r->way_behind[i] = RUNS_NO_WAY;
+	for (uint32_t i = 0; i < r->n_leaf; i++) {
+		r->leaf[i].seen = arena_alloc(r->arena, r->n_points, sizeof(*r->leaf[i].seen));
+		if (!r->leaf[i].seen)
+			return err_set(err, "no memory for %u calls in %u ranks", r->n_leaf, r->n_points);
+	}
+	for (uint32_t i = 0; i < r->n_points; i++)
+		if (see_point(r, i, false, err) < 0)
+			return -1;
+	for (uint32_t i = 0; i < r->n_points; i++)
+		if (find_varying(r, i) && see_point(r, i, true, err) < 0)
+			return -1;
+	for (uint32_t i = 0; i < r->n_leaf; i++)
+		drop_missing(r, &r->leaf[i]);
+	return 0;
+}

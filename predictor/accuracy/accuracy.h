@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Predicted against actual: which runs count, and what is said of a set of them. Never the mean error alone: median, nine in
+ * ten and worst; how many were predicted too short; extensions; how much of what was requested was used, before and after;
+ * and beside each the same of simpler predictors (baseline.h) on the same runs.
+ *
+ * A run counts when it was predicted, ran on the candidate that it was predicted for, and completed or was ended by its
+ * limit. Errors are of those that completed: of one that was ended nobody knows how long it would have run.
+ */
+#ifndef PRECEDENT_PREDICTOR_ACCURACY_ACCURACY_H
+#define PRECEDENT_PREDICTOR_ACCURACY_ACCURACY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "predictor/store/store.h"
+
+enum accuracy_predictor {
+	ACCURACY_PRECEDENT,
+	ACCURACY_REQUEST,  /* what the user asked for, or the partition gives */
+	ACCURACY_USER_TWO, /* mean of the user's last two runs, at most the request */
+	ACCURACY_KEY_TWO,  /* mean of the last two runs of the same job, at most the request */
+	ACCURACY_PERFECT,
+	ACCURACY_PREDICTORS
+};
+const char *accuracy_predictor_name(enum accuracy_predictor p); /* precedent, request, last_two_user, last_two_job, perfect */
+
+struct accuracy_sample {
+	uint32_t jobid, uid, nodes, extensions;
+	unsigned candidate; /* index into accuracy_set.candidates */
+	char family[IDENTITY_KEY_LEN + 1];
+	char name[64]; /* of the job, cut */
+	int64_t submit_time, end_time;
+	double elapsed_s, lo_s, hi_s;
+	double said_s[ACCURACY_PREDICTORS]; /* 0: that one knew nothing */
+	double limit_s;			    /* what we set, in the end; 0: left alone */
+	bool completed;			    /* else ended by its limit */
+};
+
+#define ACCURACY_CANDIDATES_MAX 256
+
+struct accuracy_set {
+	struct accuracy_sample *list; /* latest submission first */
+	size_t n, cap;
+	bool cut; /* there are more than were read */
+	unsigned n_candidates;
+	char candidates[ACCURACY_CANDIDATES_MAX][CONF_CANDIDATE_MAX];
+};
+
+/* The predicted runs of a user (or STORE_ALL_USERS) that were submitted since then. Freed by accuracy_free, also after -1. */
+int accuracy_read(struct store *s, uint32_t uid, int64_t since, struct accuracy_set *set, struct errbuf *errp);
+void accuracy_free(struct accuracy_set *set); /* zeroed and freed sets are legal */
+
+/* Does this run count? And what of it is judged (said_s: Precedent's, the request, the perfect one; candidate 0). */
+bool accuracy_run_counts(const struct store_run *r);
+void accuracy_sample_of(const struct store_run *r, struct accuracy_sample *s);
+
+struct accuracy_errors {
+	size_t n;		   /* completed runs of which it said something */
+	double median, p90, worst; /* of |predicted - actual| / actual */
+	double bias;		   /* median of (predicted - actual) / actual */
+	size_t too_short;	   /* ran longer than it said */
+	double said_of_used;	   /* sum of what it said / sum of what was used */
+	double precedent_median;   /* Precedent's own median over the same runs */
+	uint32_t worst_job;
+};
+
+struct accuracy_row {
+	size_t n; /* runs that count */
+	struct accuracy_errors of[ACCURACY_PREDICTORS];
+	size_t under, below, inside; /* above, below, within the interval; n = under + below + inside + unknown, which is of ended ones */
+	size_t limits;		     /* set by Precedent */
+	size_t extended, extensions; /* runs, times */
+	size_t timed_out, cut_short; /* by their limit; of those with a limit below what their user asked for */
+	/* Over the runs of which the request is known: */
+	double used_s, requested_s, set_s; /* set: the request where the limit was left alone */
+	double used_node_h, requested_node_h, set_node_h;
+};
+
+/* -1: no memory. The samples may be in any order. */
+int accuracy_row_make(const struct accuracy_sample *const *samples, size_t n, struct accuracy_row *row, struct errbuf *errp);
+
+/* |error| of one predictor over the completed samples, ascending; *out is to be freed. Returns how many, -1: no memory. */
+int64_t accuracy_errors_sorted(const struct accuracy_sample *const *samples, size_t n, enum accuracy_predictor p, double **out,
+			       struct errbuf *errp);
+/* Of n ascending numbers: the q-quantile (0 .. 1), linear between neighbours; 0 of none. */
+double accuracy_quantile(const double *sorted, size_t n, double q);
+
+#endif

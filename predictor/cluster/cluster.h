@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The cluster as precedentd sees it: jobs as plain data, and the few things that it does to them as function pointers, so
+ * that following, probing and extending are tested without Slurm. The real one is precedentd/slurm.c.
+ */
+#ifndef PRECEDENT_PREDICTOR_CLUSTER_CLUSTER_H
+#define PRECEDENT_PREDICTOR_CLUSTER_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/errbuf.h"
+#include "predictor/store/store.h"
+
+enum cluster_phase {
+	CLUSTER_PENDING,
+	CLUSTER_RUNNING,
+	CLUSTER_SUSPENDED,
+	CLUSTER_ENDED,
+};
+
+/* Strings are never NULL, and live as long as the snapshot. */
+struct cluster_job {
+	uint32_t job_id, uid, gid;
+	bool het, batch, exclusive;
+	bool barred; /* of a pending job: its limit is more than its partition, QOS or account allows */
+	bool queued; /* of a pending job: waits for nodes or its turn alone; start_time is then when it may start, 0: not known */
+	enum cluster_phase phase;
+	const char *end_state; /* COMPLETED, FAILED, TIMEOUT, ... once it has ended */
+	int64_t submit_time, start_time, end_time; /* end_time of a running job: when its limit ends it */
+	double elapsed_s;			   /* without the time it was suspended */
+	double suspended_s;
+	uint32_t restarts;  /* how often it was queued again */
+	uint32_t array_job; /* the array's job id; 0: not of an array */
+	uint32_t array_task; /* its index; 0 as long as it is not known */
+	uint32_t limit_min, time_min_min;	   /* DURATION_UNSET, DURATION_UNLIMITED */
+	uint32_t nodes, tasks;
+	uint32_t tasks_per_node, cpus_per_task; /* 0: not asked for */
+	uint64_t memory;			/* as Slurm codes it: per node, or per CPU with the top bit; 0: default */
+	const char *name, *partition, *features, *admin_comment, *account, *qos;
+};
+
+struct cluster_snapshot {
+	const struct cluster_job *jobs; /* by job id */
+	size_t n;
+	int64_t taken; /* when it was true */
+};
+const struct cluster_job *cluster_job_find(const struct cluster_snapshot *snap, uint32_t job_id);
+
+/* A batch job to be submitted as uid. */
+struct cluster_submission {
+	uid_t uid;
+	gid_t gid;
+	const char *name, *script, *work_dir, *std_out, *admin_comment;
+	const char *partition, *features, *account, *qos; /* "" = none */
+	uint32_t nodes, tasks, tasks_per_node, cpus_per_task;
+	uint64_t memory;
+	bool exclusive;
+	uint32_t limit_min;
+};
+
+/* What must be known of a traced job to submit its probes, also after slurmctld has forgotten it. */
+struct cluster_layout {
+	uint32_t gid, tasks_per_node, cpus_per_task;
+	uint64_t memory;
+	bool exclusive;
+	char account[CONF_NAME_MAX], qos[CONF_NAME_MAX];
+};
+
+/* arg is the implementation's. All return 0 or -1 with the reason. */
+struct cluster_ops {
+	void *arg;
+	/* *job_id: the new job's. */
+	int (*submit)(void *arg, const struct cluster_submission *sub, uint32_t *job_id, struct errbuf *errp);
+	/* comment: the job's admin_comment from then on, in the same step; NULL: it stays. */
+	int (*set_limit)(void *arg, uint32_t job_id, uint32_t limit_min, const char *comment, struct errbuf *errp);
+	int (*cancel)(void *arg, uint32_t job_id, struct errbuf *errp);
+	/* Have slurmctld itself raise the limit before_s seconds before the job's end, should the daemon be dead then. */
+	int (*arm)(void *arg, uint32_t job_id, uint32_t before_s, struct errbuf *errp);
+	/* The jobs of which slurmctld has that, ascending; *ids is the caller's to free. */
+	int (*armed)(void *arg, uint32_t before_s, uint32_t **ids, size_t *n, struct errbuf *errp);
+	double (*clock_ms)(void *arg); /* grows steadily */
+};
+
+/* Kept in the store under the program's key until its probes are done. get: 1 found, 0 none. */
+int cluster_layout_put(struct store *s, const char *key, const struct cluster_layout *layout, struct errbuf *errp);
+int cluster_layout_get(struct store *s, const char *key, struct cluster_layout *layout, struct errbuf *errp);
+int cluster_layout_drop(struct store *s, const char *key, struct errbuf *errp);
+
+/* The candidate on which a job of this partition and constraint runs: a configured one, else the partition itself. */
+void cluster_candidate_name(const struct precedent_conf *conf, const char *partition, const char *features, char *out,
+			    size_t size);
+
+#endif

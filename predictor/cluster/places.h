@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What must be known of the cluster to choose a job's partition: whom the partitions let in, of which shapes jobs are,
+ * and how long a job of a shape would wait on a candidate. precedentd learns it (waits.c) and keeps it in the store
+ * (store_places.c); the job_submit plugin holds it in memory, a few hundred rows, and asks nobody.
+ *
+ * Whatever is in doubt is a no: a list that is not understood, an account that the job does not name, an answer that is
+ * old.
+ */
+#ifndef PRECEDENT_PREDICTOR_CLUSTER_PLACES_H
+#define PRECEDENT_PREDICTOR_CLUSTER_PLACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/conf.h"
+#include "common/errbuf.h"
+
+#define PLACES_FRESH_S	      300  /* a wait that was asked for longer ago is not known (any more) */
+#define PLACES_WAITS_MAX      256  /* questions that are kept up to date */
+#define PLACES_ACCESS_FRESH_S 7200 /* the same for whether a user is in the groups of a partition */
+#define PLACES_REASON_MAX     160
+
+struct store;
+
+/* A partition's door. Lists are comma separated, "" when there is none, and belong to this struct. */
+struct place_partition {
+	char name[CONF_NAME_MAX];
+	bool open;	 /* up, and not hidden, for root only, for reservations or for certain login nodes only */
+	bool restricted; /* AllowGroups: see place_access */
+	uint32_t min_nodes, max_nodes; /* per job; max_nodes is never above what the partition has */
+	uint32_t total_nodes;
+	char *allow_groups, *allow_accounts, *deny_accounts, *allow_qos, *deny_qos;
+	bool is_default;
+	uint32_t default_min, max_min; /* as in struct store_partition */
+};
+
+/* A user who is in a group that a restricted partition lets in. */
+struct place_access {
+	uint32_t uid;
+	char partition[CONF_NAME_MAX];
+	int64_t checked;
+};
+
+/* What jobs ask of a candidate, but for the time limit. */
+struct place_shape {
+	int64_t id; /* of all that follows but `used`; never 0 */
+	uint32_t nodes, tasks, tasks_per_node, cpus_per_task; /* the last two 0: not asked for */
+	uint64_t memory; /* as Slurm codes it: per node, or per CPU with the top bit; 0: default */
+	bool exclusive;
+	char account[CONF_NAME_MAX], qos[CONF_NAME_MAX]; /* "": none */
+	int64_t used;					 /* last submission */
+};
+
+enum place_answer {
+	PLACE_UNASKED,
+	PLACE_KNOWN,	/* would start wait_s after `asked` */
+	PLACE_AT_LEAST, /* not before that: jobs that come first have no start time yet */
+	PLACE_REFUSED,	/* the scheduler says that it cannot run there: reason */
+};
+
+struct place_wait {
+	int64_t shape;
+	char candidate[CONF_CANDIDATE_MAX];
+	uint32_t limit_min; /* from places_bucket */
+	uint32_t uid;	    /* for whom the scheduler is asked: the last user of the shape who may go there */
+	int64_t used, asked;
+	enum place_answer answer;
+	double wait_s;
+	double cost_ms; /* what the last question took */
+	char reason[PLACES_REASON_MAX];
+};
+
+/* Everything; the arrays belong to it. Zeroed is empty. Shapes by id, waits by shape, candidate and limit. */
+struct places {
+	size_t n_partitions, n_access, n_shapes, n_waits;
+	struct place_partition *partitions;
+	struct place_access *access;
+	struct place_shape *shapes;
+	struct place_wait *waits;
+};
+
+void places_free(struct places *p); /* of a zeroed or freed struct is legal; it is zeroed */
+void place_partition_clear(struct place_partition *p);
+
+const struct place_partition *places_partition(const struct places *p, const char *name);
+const struct place_shape *places_shape(const struct places *p, int64_t id);
+int64_t place_shape_id(const struct place_shape *shape);
+
+/* Who asks, and how much. "" or NULL: not said. */
+struct place_asker {
+	uint32_t uid;
+	const char *account, *qos;
+	uint32_t nodes;
+};
+/* May this user's job of that size go to the partition? When not, *why (may be NULL) is a few words, static. */
+bool places_may_use(const struct places *p, const char *partition, const struct place_asker *who, int64_t now,
+		    const char **why);
+
+/* The limit that a job of this predicted upper bound gets, before the user's own is looked at. */
+uint32_t places_limit_min(const struct precedent_conf *conf, double hi_s);
+/* Limits are asked for in steps: the next one up. DURATION_UNLIMITED stays what it is. */
+uint32_t places_bucket(uint32_t limit_min);
+/*
+ * The wait of a job of that shape and limit on the candidate from `now` on: PLACE_KNOWN, PLACE_AT_LEAST or
+ * PLACE_REFUSED with *out the row and *wait_s, or PLACE_UNASKED when there is no answer, or none within fresh_s.
+ */
+enum place_answer places_wait(const struct places *p, int64_t shape, const char *candidate, uint32_t limit_min,
+			      int64_t now, int64_t fresh_s, double *wait_s, const struct place_wait **out);
+
+/* ---- in the store (store_places.c) ---- */
+
+/* It grows with each change of what follows. 0: nothing there yet. */
+int store_places_generation(struct store *s, int64_t *generation, struct errbuf *err);
+/*
+ * slurmctld's own time of the look at its partitions that they are known from; 0: never. A change at that second or later is
+ * not in them.
+ */
+int store_doors_seen_set(struct store *s, int64_t seen, struct errbuf *err);
+int store_doors_seen(struct store *s, int64_t *seen, struct errbuf *err);
+/* Read all of it in one snapshot, the waits of the latest used first max_waits of them (0: all). *out is freed first. */
+int store_places_load(struct store *s, size_t max_waits, struct places *out, struct errbuf *err);
+/* Replace the partitions; does nothing when they are the same already. */
+int store_places_put(struct store *s, const struct place_partition *p, size_t n, struct errbuf *err);
+/* Note (or take back) that a user is in one of the partition's groups. */
+int store_access_put(struct store *s, uint32_t uid, const char *partition, bool in, int64_t now, struct errbuf *err);
+/* Insert, or note its use. */
+int store_shape_put(struct store *s, const struct place_shape *shape, struct errbuf *err);
+/* Which shape the jobs of a program have; does nothing when it is known or there is no such program. */
+int store_program_shape(struct store *s, const char *key, int64_t shape, struct errbuf *err);
+/* A question that is to be asked from now on: insert, or note use and user. The answer that is there stays. */
+int store_wait_want(struct store *s, const struct place_wait *w, struct errbuf *err);
+/* An answer. */
+int store_wait_put(struct store *s, const struct place_wait *w, struct errbuf *err);
+/* Drop what was not used (and memberships that were not checked) since `before`. */
+int store_places_prune(struct store *s, int64_t before, struct errbuf *err);
+
+#endif

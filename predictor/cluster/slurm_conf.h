@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The two things of slurm.conf that the query protocol needs on both sides, without a round trip to slurmctld: who
+ * SlurmUser is, and where munged listens (AuthInfo=socket=...). Include lines are not followed: what is not found keeps its
+ * default.
+ */
+#ifndef PRECEDENT_PREDICTOR_CLUSTER_SLURM_CONF_H
+#define PRECEDENT_PREDICTOR_CLUSTER_SLURM_CONF_H
+
+#include <sys/types.h>
+
+struct site {
+	char slurm_user[64];	/* default "root", as in Slurm; "slurm" when there is no slurm.conf */
+	char munge_socket[256]; /* "" = munge's own default */
+	uid_t slurm_uid;	/* -1: that account does not exist here */
+};
+
+/* $SLURM_CONF, else the usual places. Always fills *site. */
+void site_load(struct site *site);
+/* The same from one file (NULL: none); for tests. */
+void site_load_file(const char *path, struct site *site);
+
+#endif

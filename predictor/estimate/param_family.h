@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Programs that differ in nothing but numbers (a kin, common/identity.h): where all that ran took about as long, the numbers
+ * are seeds or names of outputs, and one that has not run will take as long too. Said only of numbers about where those of
+ * earlier runs were: each within their range, widened by its width on either side; a number that was always the same must be
+ * the same. Pure.
+ */
+#ifndef PRECEDENT_PREDICTOR_ESTIMATE_PARAM_FAMILY_H
+#define PRECEDENT_PREDICTOR_ESTIMATE_PARAM_FAMILY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "predictor/estimate/estimate.h"
+
+#define KIN_RUNS_MIN	 3
+#define KIN_PROGRAMS_MIN 2
+#define KIN_SPREAD_MAX	 1.25 /* the slowest program takes at most so many times as long as the quickest */
+#define KIN_LOOK	 64   /* the latest runs that are looked at */
+#define KIN_RANGES_MAX	 256
+
+/* Borrowed: a run's program, its numbers as identity_vars_format writes them, and how long it took. */
+struct kin_run {
+	const char *key, *vars;
+	double actual_s;
+	bool at_least; /* ended before its end */
+};
+
+/* The latest first, at most KIN_LOOK are used. *programs: how many programs have run to their end. Refuses with the reason. */
+int kin_estimate(const struct kin_run *runs, size_t n, struct estimate *out, unsigned *programs, struct errbuf *why);
+/* "1000:1000,1:4": least and greatest of each number over the runs that ended. "" when they have not equally many. */
+void kin_ranges(const struct kin_run *runs, size_t n, char *out, size_t size);
+/* Are these numbers such as those? Never where there are none: then nothing tells programs apart. */
+bool kin_covers(const char *ranges, const double *vars, unsigned n_vars);
+
+#endif

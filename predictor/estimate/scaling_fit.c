@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fitting a law to past runs: see law.h. Shapes grow term by term: the best few of each size are extended by every term of a
+ * pool (forward selection with a beam). The error of one left out follows from its residual and its leverage in closed form.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/estimate/scaling_model.h"
+
+#define SAME_REL   1e-8
+#define TIE_REL	   1e-6
+#define RUNS_EACH  8	/* of the same inputs, the latest */
+#define TRY_MAX	   5	/* inputs of which terms are made: those that explain most alone */
+#define POOL_MAX   288
+#define BEAM	   16
+#define COEFS_MAX  LAW_TERMS_MAX
+#define LEVER_MAX  0.999 /* a run that alone decides a coefficient cannot be left out */
+#define NOISE	   0.02	 /* smaller errors do not tell shapes apart */
+#define EVIDENCE   12.0	 /* nor do more runs than this: no shape is the truth */
+#define COEF_PRICE 0.5	 /* weight of a shape relative to one with a coefficient less */
+#define KEEP	   0.01	 /* of the best weight */
+#define OUTLIER	   6.0	 /* robust deviations; at most one input in OUTLIER_OF is left out */
+#define OUTLIER_OF 6
+#define SUSPECTS   3
+#define POWER_MAX  6.0
+
+struct point {
+	double x[LAW_VARS_MAX], y;
+	const char *vars;
+	double times[RUNS_EACH];
+	unsigned n;
+	bool out;
+};
+
+struct fit {
+	unsigned n_vars, n;	    /* n: points */
+	struct point p[LAW_POINTS_MAX];
+	unsigned n_try, try[TRY_MAX];
+	unsigned n_pool;
+	struct law_term pool[POOL_MAX];
+	double col[POOL_MAX][LAW_POINTS_MAX]; /* by pool term and point: value / y */
+};
+
+/* A shape under way. */
+struct trial {
+	unsigned n, term[COEFS_MAX];
+	double coef[COEFS_MAX], error;
+};
+
+/* ---- runs ---- */
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *v, unsigned n)
+{
+	qsort(v, n, sizeof(*v), compare);
+	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+static int points_gather(const struct kin_run *runs, size_t n, struct fit *f, unsigned *used, struct errbuf *why)
+{
+	for (size_t i = 0; i < n && i < LAW_LOOK; i++) {
+		unsigned at = 0, n_vars;
+
+		if (!isfinite(runs[i].actual_s) || runs[i].actual_s <= 0)
+			return err_set(why, "a past run took %g s", runs[i].actual_s);
+		if (runs[i].at_least)
+			continue;
+		while (at < f->n && strcmp(f->p[at].vars, runs[i].vars))
+			at++;
+		if (at == LAW_POINTS_MAX || (at < f->n && f->p[at].n == RUNS_EACH))
+			continue;
+		if (at == f->n) {
+			n_vars = law_vars_read(runs[i].vars, f->p[at].x);
+			if (!n_vars || (f->n_vars && n_vars != f->n_vars))
+				continue;
+			f->n_vars = n_vars;
+			f->p[f->n++].vars = runs[i].vars;
+		}
+		f->p[at].times[f->p[at].n++] = runs[i].actual_s;
+		(*used)++;
+	}
+	for (unsigned i = 0; i < f->n; i++)
+		f->p[i].y = median(f->p[i].times, f->p[i].n);
+	return 0;
+}
+
+/* Ranges of the inputs, and which always were in proportion. Returns how many vary, each in its own way. */
+static unsigned inputs_look(const struct fit *f, struct law *l, bool *varies)
+{
+	unsigned n = 0;
+
+	for (unsigned j = 0; j < f->n_vars; j++) {
+		l->lo[j] = INFINITY;
+		l->hi[j] = -INFINITY;
+		for (unsigned i = 0; i < f->n; i++) {
+			l->lo[j] = fmin(l->lo[j], f->p[i].x[j]);
+			l->hi[j] = fmax(l->hi[j], f->p[i].x[j]);
+		}
+		varies[j] = l->hi[j] - l->lo[j] > SAME_REL * fmax(fabs(l->lo[j]), fabs(l->hi[j]));
+		for (unsigned k = 0; k < j && varies[j] && l->n_ties < LAW_TIES_MAX; k++) {
+			double ratio = varies[k] && f->p[0].x[k] != 0 ? f->p[0].x[j] / f->p[0].x[k] : NAN;
+			bool tied = isfinite(ratio);
+
+			for (unsigned i = 0; i < f->n && tied; i++)
+				tied = fabs(f->p[i].x[j] - ratio * f->p[i].x[k]) <= TIE_REL * fabs(f->p[i].x[j]);
+			if (tied) {
+				l->ties[l->n_ties++] = (struct law_tie){j, k, ratio};
+				varies[j] = false;
+			}
+		}
+		n += varies[j];
+	}
+	return n;
+}
+
+/* ---- least squares ---- */
+
+/*
+ * Columns by point, at most COEFS_MAX of them; target NULL: all ones. Fills coef; returns the root mean square of what is
+ * missed of points when they are left out, INFINITY where that cannot be said (Cholesky on columns of length one).
+ */
+static double solve(const struct fit *f, const double *const *col, unsigned p, const double *target, double *coef)
+{
+	double a[COEFS_MAX][COEFS_MAX], b[COEFS_MAX] = {0}, norm[COEFS_MAX], sq = 0;
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < p; k++) {
+		norm[k] = 0;
+		for (unsigned i = 0; i < f->n; i++)
+			norm[k] += f->p[i].out ? 0 : col[k][i] * col[k][i];
+		norm[k] = sqrt(norm[k]);
+		if (!(norm[k] > 0) || !isfinite(norm[k]))
+			return INFINITY;
+	}
+	for (unsigned k = 0; k < p; k++)
+		for (unsigned m = 0; m <= k; m++) {
+			double sum = 0;
+
+			for (unsigned i = 0; i < f->n; i++)
+				sum += f->p[i].out ? 0 : col[k][i] / norm[k] * (col[m][i] / norm[m]);
+			for (unsigned j = 0; j < m; j++)
+				sum -= a[k][j] * a[m][j];
+			if (m == k && sum < 1e-10)
+				return INFINITY;
+			a[k][m] = m == k ? sqrt(sum) : sum / a[m][m];
+		}
+	for (unsigned k = 0; k < p; k++) {
+		for (unsigned i = 0; i < f->n; i++)
+			b[k] += f->p[i].out ? 0 : col[k][i] / norm[k] * (target ? target[i] : 1);
+		for (unsigned j = 0; j < k; j++)
+			b[k] -= a[k][j] * b[j];
+		b[k] /= a[k][k];
+	}
+	for (unsigned k = p; k-- > 0;) {
+		coef[k] = b[k];
+		for (unsigned j = k + 1; j < p; j++)
+			coef[k] -= a[j][k] * coef[j];
+		coef[k] /= a[k][k];
+	}
+	for (unsigned i = 0; i < f->n; i++) {
+		double z[COEFS_MAX], lever = 0, at = 0;
+
+		if (f->p[i].out)
+			continue;
+		for (unsigned k = 0; k < p; k++) {
+			at += coef[k] * (col[k][i] / norm[k]);
+			z[k] = col[k][i] / norm[k];
+			for (unsigned j = 0; j < k; j++)
+				z[k] -= a[k][j] * z[j];
+			z[k] /= a[k][k];
+			lever += z[k] * z[k];
+		}
+		if (lever > LEVER_MAX)
+			return INFINITY;
+		sq += pow((at - (target ? target[i] : 1)) / (1 - lever), 2);
+		n++;
+	}
+	for (unsigned k = 0; k < p; k++)
+		coef[k] /= norm[k];
+	return n > p ? sqrt(sq / n) : INFINITY;
+}
+
+static void trial_fit(const struct fit *f, struct trial *t)
+{
+	const double *col[COEFS_MAX];
+
+	for (unsigned k = 0; k < t->n; k++)
+		col[k] = f->col[t->term[k]];
+	t->error = solve(f, col, t->n, NULL, t->coef);
+	for (unsigned k = 0; k < t->n; k++)
+		if (!(t->coef[k] > 0))
+			t->error = INFINITY; /* parts of a run take time */
+}
+
+/* ---- terms ---- */
+
+static void pool_add(struct fit *f, const struct law_term *t)
+{
+	double *col = f->col[f->n_pool];
+
+	if (f->n_pool == POOL_MAX)
+		return;
+	for (unsigned i = 0; i < f->n; i++) {
+		double v = 1;
+
+		for (unsigned k = 0; k < t->n; k++) {
+			double x = f->p[i].x[t->f[k].var], p = t->f[k].power;
+
+			if ((p != floor(p) && x < 0) || (p < 0 && x == 0) || (t->f[k].log && x < 1))
+				return;
+			v *= pow(x, p) * (t->f[k].log ? log2(x) : 1);
+		}
+		col[i] = v / f->p[i].y;
+		if (!isfinite(col[i]) || v < 0)
+			return;
+	}
+	f->pool[f->n_pool++] = *t;
+}
+
+static void pool_single(struct fit *f, unsigned var)
+{
+	static const struct {
+		double power;
+		unsigned log;
+	} forms[] = {{1, 0}, {2, 0}, {3, 0}, {0.5, 0}, {1.5, 0}, {-1, 0}, {-0.5, 0}, {0, 1}, {1, 1}, {2, 1}, {-1, 1}};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		pool_add(f, &(struct law_term){1, 1, {{var, forms[i].power, forms[i].log}}});
+}
+
+static void pool_pair(struct fit *f, unsigned a, unsigned b)
+{
+	static const double powers[][2] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {3, 1}, {1, 3}, {1, -1}, {-1, 1}, {2, -1}, {-1, 2},
+					   {3, -1}, {-1, 3}, {1, 0.5}, {0.5, 1}};
+
+	for (size_t i = 0; i < sizeof(powers) / sizeof(powers[0]); i++)
+		pool_add(f, &(struct law_term){1, 2, {{a, powers[i][0], 0}, {b, powers[i][1], 0}}});
+}
+
+static void pool_triple(struct fit *f, unsigned a, unsigned b, unsigned c)
+{
+	static const double powers[][3] = {{1, 1, 1}, {-1, 1, 1}, {1, -1, 1}, {1, 1, -1}, {-1, 2, 1}, {-1, 1, 2},
+					   {2, -1, 1}, {1, -1, 2}, {2, 1, -1}, {1, 2, -1}};
+
+	for (size_t i = 0; i < sizeof(powers) / sizeof(powers[0]); i++)
+		pool_add(f, &(struct law_term){1, 3, {{a, powers[i][0], 0}, {b, powers[i][1], 0}, {c, powers[i][2], 0}}});
+}
+
+/* How well an input explains alone. */
+static double alone(struct fit *f, unsigned var)
+{
+	double best = INFINITY;
+
+	f->n_pool = 0;
+	pool_add(f, &(struct law_term){.c = 1});
+	pool_single(f, var);
+	for (unsigned i = 1; i < f->n_pool; i++) {
+		struct trial with = {2, {0, i}, {0}, 0}, without = {1, {i}, {0}, 0};
+
+		trial_fit(f, &with);
+		trial_fit(f, &without);
+		best = fmin(best, fmin(with.error, without.error));
+	}
+	return best;
+}
+
+static void pool_make(struct fit *f, const bool *varies)
+{
+	double error[LAW_VARS_MAX];
+	unsigned n;
+
+	for (unsigned j = 0; j < f->n_vars; j++) {
+		if (!varies[j])
+			continue;
+		error[j] = alone(f, j);
+		n = f->n_try < TRY_MAX ? f->n_try++ : TRY_MAX;
+		for (; n && error[f->try[n - 1]] > error[j]; n--)
+			if (n < TRY_MAX)
+				f->try[n] = f->try[n - 1];
+		if (n < TRY_MAX)
+			f->try[n] = j;
+	}
+	n = f->n_try;
+	f->n_pool = 0;
+	pool_add(f, &(struct law_term){.c = 1});
+	for (unsigned a = 0; a < n; a++)
+		pool_single(f, f->try[a]);
+	for (unsigned a = 0; a < n; a++)
+		for (unsigned b = a + 1; b < n; b++)
+			pool_pair(f, f->try[a], f->try[b]);
+	for (unsigned a = 0; a < n; a++)
+		for (unsigned b = a + 1; b < n; b++)
+			for (unsigned c = b + 1; c < n; c++)
+				pool_triple(f, f->try[a], f->try[b], f->try[c]);
+}
+
+/* ---- shapes ---- */
+
+struct found {
+	unsigned n, points;
+	struct law_shape s[LAW_SHAPES_MAX]; /* weight: logarithm; the greatest first */
+};
+
+static double weight_of(double error, unsigned coefs, unsigned points)
+{
+	return -fmin(points, EVIDENCE) / 2 * log(error * error + NOISE * NOISE) + coefs * log(COEF_PRICE);
+}
+
+static void found_add(struct found *f, const struct law_shape *s)
+{
+	unsigned at = f->n < LAW_SHAPES_MAX ? f->n++ : LAW_SHAPES_MAX;
+
+	for (; at && f->s[at - 1].weight < s->weight; at--)
+		if (at < LAW_SHAPES_MAX)
+			f->s[at] = f->s[at - 1];
+	if (at < LAW_SHAPES_MAX)
+		f->s[at] = *s;
+}
+
+static void found_trial(struct found *out, const struct fit *f, const struct trial *t)
+{
+	struct law_shape s = {.weight = weight_of(t->error, t->n, out->points), .error = t->error, .n = t->n};
+
+	for (unsigned k = 0; k < t->n; k++) {
+		s.t[k] = f->pool[t->term[k]];
+		s.t[k].c = t->coef[k];
+	}
+	found_add(out, &s);
+}
+
+static bool trial_same(const struct trial *a, const struct trial *b)
+{
+	unsigned hit = 0;
+
+	for (unsigned i = 0; i < a->n; i++)
+		for (unsigned j = 0; j < b->n; j++)
+			hit += a->term[i] == b->term[j];
+	return a->n == b->n && hit == a->n;
+}
+
+static unsigned beam_add(struct trial *beam, unsigned n, const struct trial *t)
+{
+	unsigned at;
+
+	for (unsigned i = 0; i < n; i++)
+		if (trial_same(&beam[i], t))
+			return n;
+	at = n < BEAM ? n++ : BEAM;
+	for (; at && beam[at - 1].error > t->error; at--)
+		if (at < BEAM)
+			beam[at] = beam[at - 1];
+	if (at < BEAM)
+		beam[at] = *t;
+	return n;
+}
+
+static void sums_try(const struct fit *f, struct found *out)
+{
+	unsigned most = out->points <= 4 ? 2 : out->points < 8 ? 3 : COEFS_MAX, n_from = 1, n_to;
+	struct trial from[BEAM] = {{0}}, to[BEAM];
+
+	for (unsigned size = 1; size <= most && n_from; size++) {
+		n_to = 0;
+		for (unsigned b = 0; b < n_from; b++)
+			for (unsigned k = 0; k < f->n_pool; k++) {
+				struct trial t = from[b];
+
+				t.term[t.n++] = k;
+				trial_fit(f, &t);
+				if (isfinite(t.error))
+					n_to = beam_add(to, n_to, &t);
+			}
+		for (unsigned b = 0; b < n_to; b++)
+			found_trial(out, f, &to[b]);
+		/* what the first term leaves over may have the wrong sign alone: single terms always go on */
+		memcpy(from, to, n_to * sizeof(*to));
+		n_from = n_to;
+	}
+}
+
+/* c * prod x_i^a_i over the first m inputs that are tried: linear in logarithms. */
+static void powers_try(const struct fit *f, unsigned m, unsigned first, struct found *out)
+{
+	double cols[COEFS_MAX][LAW_POINTS_MAX], target[LAW_POINTS_MAX], coef[COEFS_MAX];
+	const double *col[COEFS_MAX];
+	struct law_shape s = {.n = 1};
+
+	if (out->points < m + 2 || m + 1 > COEFS_MAX)
+		return;
+	for (unsigned i = 0; i < f->n; i++) {
+		cols[0][i] = 1;
+		target[i] = log(f->p[i].y);
+		for (unsigned k = 0; k < m; k++) {
+			if (!(f->p[i].x[f->try[first + k]] > 0))
+				return;
+			cols[k + 1][i] = log(f->p[i].x[f->try[first + k]]);
+		}
+	}
+	for (unsigned k = 0; k <= m; k++)
+		col[k] = cols[k];
+	s.error = solve(f, col, m + 1, target, coef);
+	s.t[0] = (struct law_term){.c = exp(coef[0]), .n = m};
+	for (unsigned k = 0; k < m; k++) {
+		s.t[0].f[k] = (struct law_factor){f->try[first + k], coef[k + 1], 0};
+		if (!(fabs(coef[k + 1]) <= POWER_MAX))
+			return;
+	}
+	if (!isfinite(s.error) || !isfinite(s.t[0].c) || !(s.t[0].c > 0))
+		return;
+	s.weight = weight_of(s.error, m + 1, out->points);
+	found_add(out, &s);
+}
+
+static void shapes_find(const struct fit *f, struct found *out)
+{
+	out->n = out->points = 0;
+	for (unsigned i = 0; i < f->n; i++)
+		out->points += !f->p[i].out;
+	sums_try(f, out);
+	for (unsigned k = 0; k < f->n_try; k++)
+		powers_try(f, 1, k, out);
+	for (unsigned m = 2; m <= f->n_try && m <= LAW_FACTORS_MAX; m++)
+		powers_try(f, m, 0, out);
+}
+
+/* ---- what a shape says ---- */
+
+static double term_at(const struct law_term *t, const double *vars)
+{
+	double v = t->c;
+
+	for (unsigned i = 0; i < t->n; i++) {
+		double x = vars[t->f[i].var], p = t->f[i].power;
+
+		if (p != 0)
+			v *= p == 1 ? x : p == 2 ? x * x : p == -1 ? 1 / x : pow(x, p);
+		if (t->f[i].log)
+			v *= log2(x);
+	}
+	return v;
+}
+
+double law_shape_at(const struct law_shape *s, const double *vars)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < s->n; i++)
+		sum += term_at(&s->t[i], vars);
+	return sum;
+}
+
+/* ---- outliers ---- */
+
+/* The points that the best shape misses by most. */
+static unsigned suspects(const struct fit *f, const struct law_shape *s, unsigned list[SUSPECTS])
+{
+	double off[SUSPECTS], o;
+	unsigned n = 0, at;
+
+	for (unsigned i = 0; i < f->n; i++) {
+		if (f->p[i].out)
+			continue;
+		o = fabs(log(fmax(law_shape_at(s, f->p[i].x), 1e-300) / f->p[i].y));
+		at = n < SUSPECTS ? n++ : SUSPECTS;
+		for (; at && off[at - 1] < o; at--)
+			if (at < SUSPECTS) {
+				off[at] = off[at - 1];
+				list[at] = list[at - 1];
+			}
+		if (at < SUSPECTS) {
+			off[at] = o;
+			list[at] = i;
+		}
+	}
+	return n;
+}
+
+/* Is the point as far off as that from what the others say, and are they at one? */
+static bool stands_apart(const struct fit *f, const struct found *others, unsigned point)
+{
+	double off[LAW_POINTS_MAX], spread;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < f->n; i++)
+		if (!f->p[i].out)
+			off[n++] = fabs(law_shape_at(&others->s[0], f->p[i].x) / f->p[i].y - 1);
+	spread = fmax(fmax(1.4826 * median(off, n), others->s[0].error), NOISE);
+	return fabs(law_shape_at(&others->s[0], f->p[point].x) / f->p[point].y - 1) > OUTLIER * spread;
+}
+
+/* A node that hung or a cold file system must not bend the shape: the one without which the others agree best is left out,
+ * where it is far from what they say. */
+static bool outlier_drop(struct fit *f, struct found *found)
+{
+	unsigned list[SUSPECTS], n = suspects(f, &found->s[0], list), worst = 0;
+	struct found without, best = {0};
+
+	for (unsigned i = 0; i < n; i++) {
+		f->p[list[i]].out = true;
+		shapes_find(f, &without);
+		f->p[list[i]].out = false;
+		if (without.n && (!best.n || without.s[0].error < best.s[0].error)) {
+			best = without;
+			worst = list[i];
+		}
+	}
+	if (!best.n || !(best.s[0].error < found->s[0].error / 2))
+		return false;
+	f->p[worst].out = true;
+	if (stands_apart(f, &best, worst)) {
+		*found = best;
+		return true;
+	}
+	f->p[worst].out = false;
+	return false;
+}
+
+/* ---- all together ---- */
+
+static void weights_set(const struct found *found, struct law *l)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < found->n; i++) {
+		double w = exp(found->s[i].weight - found->s[0].weight);
+
+		if (w < KEEP)
+			break;
+		l->s[l->n_shapes] = found->s[i];
+		l->s[l->n_shapes++].weight = w;
+		sum += w;
+	}
+	for (unsigned i = 0; i < l->n_shapes; i++)
+		l->s[i].weight /= sum;
+}
+
+/* Runs that were ended beyond what the law says, with fewer than ESTIMATE_OUTVOTED whole ones after them. */
+static int bounds_check(const struct kin_run *runs, size_t n, const struct law *l, struct errbuf *why)
+{
+	double vars[LAW_VARS_MAX];
+	unsigned newer = 0;
+	struct estimate e;
+
+	for (size_t i = 0; i < n && newer < ESTIMATE_OUTVOTED; i++) {
+		if (!runs[i].at_least)
+			newer++;
+		else if (law_vars_read(runs[i].vars, vars) == l->n_vars && law_say(l, vars, l->n_vars, &e, NULL) == 0 &&
+			 runs[i].actual_s > e.hi_s)
+			return err_set(why, "a run was ended after %.0f s, beyond the %.0f s that the model gives it", runs[i].actual_s,
+				       e.hi_s);
+	}
+	return 0;
+}
+
+static int fit_all(struct fit *f, const struct kin_run *runs, size_t n, struct law *l, struct errbuf *why)
+{
+	bool varies[LAW_VARS_MAX] = {false};
+	struct found found = {0};
+	unsigned need;
+
+	if (points_gather(runs, n, f, &l->runs, why) < 0)
+		return -1;
+	l->points = f->n;
+	l->n_vars = f->n_vars;
+	need = f->n ? inputs_look(f, l, varies) + 2 : 0;
+	if (f->n < LAW_POINTS_MIN)
+		return err_set(why, "runs of %u different inputs: %d are needed", f->n, LAW_POINTS_MIN);
+	if (f->n < need)
+		return err_set(why, "%u inputs vary and %u combinations have run: %u are needed", need - 2, f->n, need);
+	pool_make(f, varies);
+	shapes_find(f, &found);
+	for (unsigned left = f->n / OUTLIER_OF; left && found.n && found.s[0].error > NOISE && outlier_drop(f, &found); left--)
+		;
+	if (!found.n || !(found.s[0].error <= LAW_ERROR_MAX))
+		return err_set(why, "how long it takes does not follow from its numbers: inputs that were left out were missed by %.0f %%",
+			       found.n ? 100 * found.s[0].error : 100);
+	weights_set(&found, l);
+	return bounds_check(runs, n, l, why);
+}
+
+int law_fit(const struct kin_run *runs, size_t n, struct law *out, struct errbuf *why)
+{
+	struct fit *f = calloc(1, sizeof(*f));
+	int rv;
+
+	memset(out, 0, sizeof(*out));
+	if (!f)
+		return err_set(why, "no memory for a model over inputs");
+	rv = fit_all(f, runs, n < LAW_LOOK ? n : LAW_LOOK, out, why);
+	free(f);
+	if (rv < 0)
+		*out = (struct law){.runs = out->runs, .points = out->points};
+	return rv;
+}

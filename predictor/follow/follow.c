@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The state machine of followed jobs, see follow.h. A job is followed when its admin_comment says so. Everything known of
+ * it is in the store, so each look starts from there, but for jobs that are as an earlier look has left them (seen.h).
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/duration.h"
+#include "predictor/limits/raise.h"
+#include "predictor/estimate/param_family.h"
+#include "predictor/estimate/scaling_model.h"
+#include "predictor/probe/probes.h"
+#include "predictor/follow/poll_cache.h"
+#include "predictor/limits/lower.h"
+#include "predictor/spool/spool.h"
+#include "predictor/estimate/trial.h"
+
+void follow_say(const struct follow_env *env, enum log_level level, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	if (!env->say)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	env->say(level, line);
+}
+
+/* ---- programs ---- */
+
+static void program_fill(struct store_program *p, const struct store_run *run, int64_t now)
+{
+	memset(p, 0, sizeof(*p));
+	memcpy(p->key, run->key, sizeof(p->key));
+	memcpy(p->family, run->family, sizeof(p->family));
+	p->uid = run->uid;
+	p->created = now;
+	snprintf(p->name, sizeof(p->name), "%s", run->name);
+}
+
+/* A job marked for tracing was seen: its program is known from now on, so that the plugin does not mark the next one. */
+static int program_meet(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	struct store_program p;
+	int rc = store_program_get(env->store, run->key, &p, errp);
+
+	if (rc < 0)
+		return -1;
+	if (!rc)
+		program_fill(&p, run, now);
+	else if (p.uid != run->uid || (p.state != PROGRAM_NEW && p.state != PROGRAM_FAILED))
+		return 0;
+	p.state = PROGRAM_NEW;
+	p.reason[0] = '\0';
+	p.source_job = run->jobid;
+	p.retrace_at = 0;
+	p.updated = now;
+	follow_say(env, LOG_LEVEL_INFO, "job %u: first run of key %.8s (uid %u, %s) is to be traced", run->jobid,
+		   run->key, run->uid, run->name);
+	return store_program_put(env->store, &p, errp);
+}
+
+/* The traced job left nothing to predict from. */
+static int program_untraced(const struct follow_env *env, const struct store_run *run, int64_t retrace_at,
+			    const char *reason, int64_t now, struct errbuf *errp)
+{
+	struct store_program p;
+	int rc = store_program_get(env->store, run->key, &p, errp);
+
+	if (rc < 0)
+		return -1;
+	if (!rc)
+		program_fill(&p, run, now);
+	else if (p.state != PROGRAM_NEW)
+		return 0; /* another run of it has done better */
+	p.state = PROGRAM_FAILED;
+	p.source_job = run->jobid;
+	p.retrace_at = retrace_at;
+	p.updated = now;
+	snprintf(p.reason, sizeof(p.reason), "%s", reason);
+	follow_say(env, LOG_LEVEL_WARN, "job %u: key %.8s: %s", run->jobid, run->key, reason);
+	return store_program_put(env->store, &p, errp);
+}
+
+static int layout_keep(const struct follow_env *env, const struct cluster_job *job, const char *key,
+		       struct errbuf *errp)
+{
+	struct cluster_layout l = {.gid = job->gid, .tasks_per_node = job->tasks_per_node,
+				   .cpus_per_task = job->cpus_per_task, .memory = job->memory,
+				   .exclusive = job->exclusive};
+
+	snprintf(l.account, sizeof(l.account), "%s", job->account);
+	snprintf(l.qos, sizeof(l.qos), "%s", job->qos);
+	return cluster_layout_put(env->store, key, &l, errp);
+}
+
+/* The traced job ended well and left traces: its program gets its probes. */
+static int program_traced(const struct follow_env *env, const struct cluster_job *job, const struct store_run *run,
+			  unsigned n_traces, int64_t now, struct errbuf *errp)
+{
+	struct store_program p;
+	int rc = store_program_get(env->store, run->key, &p, errp);
+
+	if (rc < 0)
+		return -1;
+	if (!rc)
+		program_fill(&p, run, now);
+	else if (p.uid != run->uid || (p.state != PROGRAM_NEW && p.state != PROGRAM_FAILED))
+		return 0; /* an earlier run of the same key was traced already */
+	else if (store_program_forget(env->store, run->key, errp) < 0)
+		return -1; /* what an earlier trace of this key gave is history */
+	p.state = PROGRAM_TRACED;
+	p.reason[0] = '\0';
+	p.source_job = run->jobid;
+	p.source_elapsed_s = run->elapsed_s;
+	p.n_traces = n_traces;
+	p.mpi_s = 0;
+	p.nodes = run->nodes;
+	p.tasks = run->tasks;
+	p.retrace_at = 0;
+	p.updated = now;
+	snprintf(p.source_candidate, sizeof(p.source_candidate), "%s", run->candidate);
+	follow_say(env, LOG_LEVEL_INFO, "job %u: traced on %s in %.0f s, %u trace%s, key %.8s", run->jobid,
+		   run->candidate, run->elapsed_s, n_traces, n_traces == 1 ? "" : "s", run->key);
+	if (layout_keep(env, job, run->key, errp) < 0 || store_program_put(env->store, &p, errp) < 0)
+		return -1;
+	if (!env->conf->n_candidates) {
+		follow_say(env, LOG_LEVEL_WARN, "job %u: not probed: no Candidates in %s", run->jobid,
+			   env->conf->file ? env->conf->file : CONF_DEFAULT_FILE);
+		return 0;
+	}
+	return probes_begin(env, &p, now, errp);
+}
+
+/* ---- the end of a job ---- */
+
+/* What a traced job left in the spool. */
+struct leavings {
+	enum spool_gap gap;
+	unsigned n_traces, signs;
+	struct errbuf why; /* of the gap */
+};
+
+static void leavings_look(const struct follow_env *env, const struct store_run *run, struct leavings *l)
+{
+	int dirfd = spool_job_open(env->conf->spool_dir, run->uid, run->jobid, &l->gap, &l->why), n;
+
+	if (dirfd < 0)
+		return;
+	n = spool_traces(dirfd, run->uid, NULL, 0, &l->why);
+	l->n_traces = n > 0 ? (unsigned)n : 0;
+	l->signs = spool_signs(dirfd, run->uid);
+	close(dirfd);
+}
+
+/* Why there is no trace. Returns whether another run may do better. */
+static bool untraced_reason(const struct follow_env *env, const struct store_run *run, const struct leavings *l,
+			    char *reason, size_t size)
+{
+	const char *spool = env->conf->spool_dir;
+	struct errbuf full;
+
+	if (l->gap != SPOOL_NO_ROOT && l->gap != SPOOL_UNSAFE && !(l->signs & (SPOOL_BEGUN | SPOOL_REFUSED)) &&
+	    spool_is_full(spool, &full))
+		snprintf(reason, size, "no trace: %.270s", full.text);
+	else if (l->gap == SPOOL_NO_USER)
+		snprintf(reason, size, "no trace: %.100s/%u was not made: is spank_precedent in plugstack.conf on the "
+				       "nodes, and the spool on a shared file system?", spool, run->uid);
+	else if (l->gap == SPOOL_NO_JOB)
+		snprintf(reason, size, "no trace: %.100s/%u/%u was not made: is spank_precedent in plugstack.conf on "
+				       "all nodes, and the spool writable there?", spool, run->uid, run->jobid);
+	else if (l->gap != SPOOL_THERE)
+		snprintf(reason, size, "no trace: %.280s", l->why.text);
+	else if (l->signs & SPOOL_REFUSED)
+		snprintf(reason, size, "no trace: the job could not be traced: %.150s/%u/%u/untraced.txt says why", spool,
+			 run->uid, run->jobid);
+	else if (l->signs & SPOOL_COMPLAINED)
+		snprintf(reason, size, "no trace: the tracer gave up: %.150s/%u/%u/tracer.err says why", spool,
+			 run->uid, run->jobid);
+	else if (l->signs & SPOOL_BEGUN)
+		snprintf(reason, size, "no trace: the program called MPI_Init but never MPI_Finalize");
+	else {
+		snprintf(reason, size, "no trace: the program never called MPI_Init or MPI_Finalize, or is not an MPI "
+				       "program");
+		return false;
+	}
+	return true;
+}
+
+/* Its gaps hold the time that it was suspended; its directory what every one of its runs has left. */
+static bool trace_is_spoiled(const struct cluster_job *job, const struct store_run *run, char *reason, size_t size)
+{
+	if (job->restarts)
+		snprintf(reason, size, "traced job %u was queued again while it ran; the next run is traced again", run->jobid);
+	else if (job->suspended_s >= 1)
+		snprintf(reason, size, "traced job %u was suspended for %.0f s; the next run is traced again", run->jobid,
+			 job->suspended_s);
+	return job->restarts || job->suspended_s >= 1;
+}
+
+static const char *next_run(const struct store_run *run)
+{
+	struct trial_run ended = {.end_state = run->end_state, .elapsed_s = run->elapsed_s};
+
+	return trial_may_be_tracer(&ended) ? "the next run goes without the tracer" : "the next run is traced again";
+}
+
+/* A traced job has ended. Returns 1 when its trace may still show up, else 0 or -1. */
+static int traced_end(const struct follow_env *env, const struct cluster_job *job, const struct store_run *run,
+		      int64_t now, struct errbuf *errp)
+{
+	char reason[STORE_REASON_MAX];
+	struct leavings left = {0};
+
+	if (strcmp(job->end_state, "COMPLETED")) {
+		/* The time allows tracing, follow_trial decides. */
+		snprintf(reason, sizeof(reason), "traced job %u ended %.20s; %s", run->jobid, job->end_state, next_run(run));
+		return program_untraced(env, run, now, reason, now, errp);
+	}
+	if (job->het)
+		return program_untraced(env, run, 0, "heterogeneous jobs are not probed", now, errp);
+	if (trace_is_spoiled(job, run, reason, sizeof(reason)))
+		return program_untraced(env, run, now, reason, now, errp);
+	leavings_look(env, run, &left);
+	if (left.n_traces)
+		return program_traced(env, job, run, left.n_traces, now, errp);
+	if (now < job->end_time + FOLLOW_TRACE_GRACE_S)
+		return 1;
+	if (untraced_reason(env, run, &left, reason, sizeof(reason)))
+		return program_untraced(env, run, now + PROBES_RETRACE_S, reason, now, errp);
+	return program_untraced(env, run, 0, reason, now, errp);
+}
+
+static void say_accuracy(const struct follow_env *env, const struct store_run *r)
+{
+	if (r->pred_s > 0 && r->elapsed_s > 0 && !strcmp(r->candidate, r->pred_candidate))
+		follow_say(env, LOG_LEVEL_INFO, "job %u: %s on %s after %.0f s, predicted %.0f s (%+.1f %%), key %.8s",
+			   r->jobid, r->end_state, r->candidate, r->elapsed_s, r->pred_s,
+			   100 * (r->pred_s - r->elapsed_s) / r->elapsed_s, r->key);
+	else
+		follow_say(env, LOG_LEVEL_INFO, "job %u: %s on %s after %.0f s, key %.8s", r->jobid, r->end_state,
+			   r->candidate, r->elapsed_s, r->key);
+}
+
+static void reason_remark(struct store_program *p, const char *remark)
+{
+	char *old = strstr(p->reason, STORE_REMARK);
+	size_t len;
+
+	if (p->state != PROGRAM_FAILED) {
+		snprintf(p->reason, sizeof(p->reason), "%.300s", remark);
+		return;
+	}
+	if (old)
+		*old = '\0';
+	len = strlen(p->reason);
+	if (*remark)
+		snprintf(p->reason + len, sizeof(p->reason) - len, STORE_REMARK "%s", remark);
+}
+
+/* A run says something of those to come, also of a program that has no trace: then its past runs are all there is. */
+static int recalibrate(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	struct store_program p;
+	int rc = store_program_get(env->store, run->key, &p, errp);
+	struct follow_estimates est;
+
+	if (rc <= 0 || p.uid != run->uid || (p.state != PROGRAM_READY && p.state != PROGRAM_FAILED) ||
+	    estimate_run_worth(run->end_state, run->restarts) == WORTH_NOTHING)
+		return rc < 0 ? -1 : 0;
+	if (follow_calibrate(env, &p, run->candidate, now, &est, errp) < 0)
+		return -1;
+	if (est.refused.text[0])
+		follow_say(env, LOG_LEVEL_INFO, "job %u: key %.8s: %s", run->jobid, run->key, est.refused.text);
+	reason_remark(&p, est.refused.text); /* later runs may settle it */
+	p.updated = now;
+	return store_program_put(env->store, &p, errp);
+}
+
+static void count_end(const struct follow_env *env, const struct store_run *r)
+{
+	if (!env->counts)
+		return;
+	env->counts->ended++;
+	env->counts->cut_short += r->limit_min != DURATION_UNSET && r->limit_min < r->user_limit_min &&
+				  r->user_limit_min != DURATION_UNSET && !strcmp(r->end_state, "TIMEOUT");
+}
+
+/* 1: not yet. */
+static int run_end(const struct follow_env *env, const struct cluster_job *job, struct store_run *run, int64_t now,
+		   struct errbuf *errp)
+{
+	int rc = 0;
+
+	run->end_time = job->end_time ? job->end_time : now;
+	run->elapsed_s = job->elapsed_s;
+	run->suspended_s = job->suspended_s;
+	snprintf(run->end_state, sizeof(run->end_state), "%s", job->end_state);
+	if (store_begin(env->store, errp) < 0)
+		return -1;
+	if (store_run_put(env->store, run, errp) < 0)
+		goto fail;
+	if (run->act == ACT_TRACE)
+		rc = traced_end(env, job, run, now, errp);
+	if (rc < 0)
+		goto fail;
+	if (rc == 1) { /* look again later, as if the job had not ended */
+		store_rollback(env->store);
+		return 1;
+	}
+	if (follow_trial(env, run, job->memory, now, errp) < 0)
+		goto fail;
+	if (follow_drift(env, run, now, errp) < 0 || follow_drift_kin(env, run, now, errp) < 0 || recalibrate(env, run, now, errp) < 0)
+		goto fail;
+	if (estimate_run_worth(run->end_state, run->restarts) != WORTH_NOTHING &&
+	    (follow_family(env, run, now, errp) < 0 || follow_law(env, run, now, errp) < 0 || follow_kin_renew(env, run, now, errp) < 0))
+		goto fail;
+	if (store_commit(env->store, errp) < 0)
+		return -1;
+	count_end(env, run);
+	say_accuracy(env, run);
+	return 0;
+fail:
+	store_rollback(env->store);
+	return -1;
+}
+
+/* ---- runs ---- */
+
+static void run_fill(struct store_run *r, const struct cluster_job *job, const struct job_comment *c)
+{
+	memset(r, 0, sizeof(*r));
+	r->jobid = job->job_id;
+	r->submit_time = job->submit_time;
+	r->uid = job->uid;
+	memcpy(r->key, c->key, sizeof(r->key));
+	memcpy(r->family, c->family, sizeof(r->family));
+	snprintf(r->name, sizeof(r->name), "%s", job->name);
+	r->act = c->act;
+	r->mode = c->mode;
+	snprintf(r->pred_candidate, sizeof(r->pred_candidate), "%s", c->candidate);
+	r->pred_s = c->pred_s;
+	r->lo_s = c->lo_s;
+	r->hi_s = c->hi_s;
+	r->user_limit_min = c->user_limit_min;
+	r->limit_min = DURATION_UNSET; /* until it is set */
+	memcpy(r->kin, c->kin, sizeof(r->kin));
+	memcpy(r->vars, c->vars, sizeof(r->vars));
+	memcpy(r->weighed, c->at, sizeof(r->weighed));
+	r->array_job = job->array_job;
+	r->pred_kind = -1;
+	r->pred_scale = 1;
+}
+
+/* Set by shorten_poll; raised by extend_poll, by slurmctld's trigger, or by an operator. */
+static bool limit_refresh(struct store_run *r, const struct cluster_job *job, const struct job_comment *c)
+{
+	bool is_new = r->limit_min == DURATION_UNSET;
+
+	if (c->limit_min == DURATION_UNSET || job->limit_min == DURATION_UNSET || (!is_new && job->limit_min <= r->limit_min))
+		return false;
+	r->limit_min = job->limit_min;
+	r->extensions += !is_new;
+	return true;
+}
+
+/* Bring the row up to what the job is now; true when it differs from what is stored. */
+static bool run_refresh(const struct follow_env *env, struct store_run *r, const struct cluster_job *job,
+			const struct job_comment *c)
+{
+	bool changed = false, started = job->phase != CLUSTER_PENDING && job->start_time;
+	char candidate[CONF_CANDIDATE_MAX] = "";
+
+	if (strncmp(r->partition, job->partition, sizeof(r->partition) - 1)) {
+		snprintf(r->partition, sizeof(r->partition), "%s", job->partition);
+		changed = true;
+	}
+	if (started)
+		cluster_candidate_name(env->conf, job->partition, job->features, candidate, sizeof(candidate));
+	if (started && (r->start_time != job->start_time || strcmp(r->candidate, candidate))) {
+		r->start_time = job->start_time;
+		snprintf(r->candidate, sizeof(r->candidate), "%s", candidate);
+		changed = true;
+	}
+	changed |= limit_refresh(r, job, c);
+	if (r->nodes != job->nodes || r->tasks != job->tasks || r->restarts != job->restarts || r->array_task != job->array_task) {
+		r->nodes = job->nodes;
+		r->tasks = job->tasks;
+		r->restarts = job->restarts;
+		r->array_task = job->array_task;
+		changed = true;
+	}
+	return changed;
+}
+
+static int model_trace_back(const struct follow_env *env, struct store_run *run, struct errbuf *errp)
+{
+	struct store_model *models = calloc(STORE_ESTIMATES_MAX, sizeof(*models));
+	int n = models ? store_model_lookup(env->store, run->kin, models, STORE_ESTIMATES_MAX, errp) : err_set(errp, "no memory");
+
+	for (int i = 0; i < n; i++) {
+		if (strcmp(models[i].candidate, run->pred_candidate) || !models[i].law[0])
+			continue;
+		run->pred_kind = ESTIMATE_MODEL;
+		run->pred_scale = models[i].scale;
+	}
+	free(models);
+	return n < 0 ? -1 : 0;
+}
+
+/* As the plugin does: by runs that are alike where there are such with numbers like these, else by the model. */
+static int kin_trace_back(const struct follow_env *env, struct store_run *run, struct errbuf *errp)
+{
+	struct store_family kin[STORE_ESTIMATES_MAX];
+	double vars[LAW_VARS_MAX];
+	unsigned n_vars = law_vars_read(run->vars, vars);
+	int n;
+
+	if (!run->kin[0] || !run->family[0])
+		return 0;
+	n = store_family_lookup(env->store, run->family, run->kin, kin, STORE_ESTIMATES_MAX, errp);
+	for (int i = 0; i < n; i++) {
+		if (strcmp(kin[i].candidate, run->pred_candidate) || !(kin[i].e.mean_s > 0) ||
+		    !kin_covers(kin[i].ranges, vars, n_vars))
+			continue;
+		run->pred_kind = ESTIMATE_FAMILY;
+		run->pred_scale = kin[i].scale;
+		return 0;
+	}
+	return n < 0 ? -1 : model_trace_back(env, run, errp);
+}
+
+/* Which evidence its prediction came from, and how its interval was scaled. */
+static int prediction_trace_back(const struct follow_env *env, struct store_run *run, struct errbuf *errp)
+{
+	struct store_lookup found;
+	int rc = store_lookup(env->store, run->key, &found, errp);
+
+	if (!rc)
+		return kin_trace_back(env, run, errp);
+	for (unsigned i = 0; rc == 1 && i < found.n_estimates; i++) {
+		if (strcmp(found.estimates[i].candidate, run->pred_candidate))
+			continue;
+		run->pred_kind = (int)found.estimates[i].e.kind;
+		run->pred_scale = found.estimates[i].scale;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+/* A job that Precedent has not seen before. */
+static int run_meet(const struct follow_env *env, struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	if (run->act == ACT_TRACE && program_meet(env, run, now, errp) < 0)
+		return -1;
+	if (run->pred_s > 0 && prediction_trace_back(env, run, errp) < 0)
+		return -1;
+	return 0;
+}
+
+/* A run is new, or has changed; limited: its limit is set now and was not; raised: how often since the last look. */
+static void count_run(const struct follow_env *env, const struct store_run *r, bool is_new, bool limited, uint32_t raised)
+{
+	struct follow_counts *c = env->counts;
+
+	if (!c)
+		return;
+	c->raised += raised;
+	c->met[r->act] += is_new;
+	c->told += is_new && r->pred_s > 0;
+	c->limited += limited;
+}
+
+/* 1: it has to be looked at again even if nothing of it changes. */
+static int job_follow(const struct follow_env *env, const struct cluster_job *job, const struct job_comment *c,
+		      int64_t now, struct errbuf *errp)
+{
+	struct store_run run;
+	bool changed, known, limited;
+	uint32_t raised;
+	int rc = store_run_get(env->store, job->job_id, &run, errp);
+
+	if (rc < 0)
+		return -1;
+	known = rc && run.submit_time == job->submit_time;
+	if (known && run.end_state[0])
+		return 0;
+	if (!known && job->phase == CLUSTER_ENDED) {
+		rc = store_key_forgotten(env->store, c->key, job->submit_time, errp);
+		if (rc)
+			return rc < 0 ? -1 : 0;
+	}
+	if (!known)
+		run_fill(&run, job, c);
+	raised = run.extensions;
+	limited = run.limit_min != DURATION_UNSET;
+	changed = run_refresh(env, &run, job, c) || !known;
+	if (!known && run_meet(env, &run, now, errp) < 0)
+		return -1;
+	if (job->phase == CLUSTER_ENDED && !changed)
+		return run_end(env, job, &run, now, errp);
+	if (changed && store_run_put(env->store, &run, errp) < 0)
+		return -1;
+	count_run(env, &run, !known, !limited && run.limit_min != DURATION_UNSET, run.extensions - raised);
+	return job->phase == CLUSTER_ENDED ? run_end(env, job, &run, now, errp) : 0;
+}
+
+/* ---- runs that slurmctld no longer knows ---- */
+
+/* The end of a traced run was not seen. A trace in the spool says that the program came to MPI_Finalize. */
+static int traced_lost(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	struct leavings left = {0};
+	char reason[STORE_REASON_MAX];
+
+	leavings_look(env, run, &left);
+	snprintf(reason, sizeof(reason), "traced job ended while precedentd was not running; %s",
+		 left.n_traces ? "the next run is traced again" : next_run(run));
+	if (program_untraced(env, run, now, reason, now, errp) < 0)
+		return -1;
+	return left.n_traces ? 0 : follow_trial(env, run, 0, now, errp);
+}
+
+static int run_lost(const struct follow_env *env, const struct cluster_snapshot *snap, struct store_run *r, int64_t now,
+		    struct errbuf *errp)
+{
+	bool requeued = cluster_job_find(snap, r->jobid) != NULL;
+
+	r->end_time = now;
+	snprintf(r->end_state, sizeof(r->end_state), "%s", requeued ? "REQUEUED" : "UNKNOWN");
+	if (store_run_put(env->store, r, errp) < 0)
+		return -1;
+	follow_say(env, LOG_LEVEL_WARN, "job %u: %s, key %.8s", r->jobid,
+		   requeued ? "was requeued" : "is gone, its end was not seen", r->key);
+	return r->act == ACT_TRACE && !requeued ? traced_lost(env, r, now, errp) : 0;
+}
+
+/* Only names of open runs are read, but for those that are lost: in a long queue most are still there. */
+static int lost_settle(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now,
+		       struct errbuf *errp)
+{
+	struct store_run_id *read = NULL;
+	const struct store_run_id *open;
+	struct store_run run;
+	size_t n;
+	int rv = 0;
+
+	open = seen_gone(env->seen, &n);
+	if (!open) {
+		rv = store_busy_runs(env->store, &read, &n, errp);
+		open = read;
+	}
+
+	for (size_t i = 0; i < n && rv >= 0; i++) {
+		const struct cluster_job *job = cluster_job_find(snap, open[i].jobid);
+
+		if (job && job->submit_time == open[i].submit_time)
+			continue;
+		rv = store_run_of(env->store, &open[i], &run, errp);
+		if (rv == 1 && !run.end_state[0])
+			rv = run_lost(env, snap, &run, now, errp);
+	}
+	free(read);
+	return rv < 0 ? -1 : 0;
+}
+
+static bool is_followed(const struct cluster_job *job, struct job_comment *c)
+{
+	return job->admin_comment[0] && comment_parse(job->admin_comment, c) == 0 &&
+	       (c->act == ACT_TRACE || c->act == ACT_PREDICT || c->act == ACT_OBSERVE) && identity_key_valid(c->key);
+}
+
+/* What a look finds out of many jobs is written together: each transaction waits for the disk. */
+#define JOBS_A_TRANSACTION 512
+
+static int jobs_follow(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
+{
+	unsigned written = 0;
+
+	for (size_t i = 0; i < snap->n; i++) {
+		const struct cluster_job *job = &snap->jobs[i];
+		struct job_comment c;
+		int rc;
+
+		if (seen_settled(env->seen, job))
+			continue;
+		if (!is_followed(job, &c)) {
+			seen_note(env->seen, job, true);
+			continue;
+		}
+		if (written == 0 && store_begin(env->store, errp) < 0)
+			return -1;
+		rc = job_follow(env, job, &c, now, errp);
+		if (rc < 0) {
+			store_rollback(env->store);
+			return err_prefix(errp, "job %u", job->job_id);
+		}
+		seen_note(env->seen, job, rc == 0);
+		if (++written == JOBS_A_TRANSACTION) {
+			if (store_commit(env->store, errp) < 0)
+				return -1;
+			written = 0;
+		}
+	}
+	return written ? store_commit(env->store, errp) : 0;
+}
+
+int follow_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
+{
+	extend_poll(env, snap, now);
+	shorten_poll(env, snap, now);
+	if (!env->store) {
+		seen_forget(env->seen);
+		return 0;
+	}
+	if (seen_begin(env->seen, env->store, snap, errp) < 0 || jobs_follow(env, snap, now, errp) < 0 ||
+	    lost_settle(env, snap, now, errp) < 0) {
+		seen_forget(env->seen);
+		return -1;
+	}
+	seen_end(env->seen);
+	return probes_poll(env, snap, now, errp);
+}

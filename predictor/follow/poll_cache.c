@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the last look has settled: see seen.h. Two lists in the order of job ids, that of the last look and that of this one,
+ * are walked side by side. Of what a job is there is a hash alone: of everything that following it depends on.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "predictor/follow/poll_cache.h"
+
+struct entry {
+	struct store_run_id id;
+	uint64_t facts;
+	bool settled;
+};
+
+struct list {
+	struct entry *list;
+	size_t n, cap;
+};
+
+struct seen {
+	bool valid; /* last holds every job of a good look, and nobody else has written since */
+	bool lost;  /* no memory for this look's list */
+	int64_t version;
+	struct list last, now;
+	size_t at;		   /* the first of last that no job has come to yet */
+	struct store_run_id *gone; /* as much room as last has */
+	size_t n_gone;
+	uint64_t facts; /* of the job that seen_settled said no of */
+};
+
+struct seen *seen_create(void)
+{
+	return calloc(1, sizeof(struct seen));
+}
+
+void seen_destroy(struct seen *s)
+{
+	if (!s)
+		return;
+	free(s->last.list);
+	free(s->now.list);
+	free(s->gone);
+	free(s);
+}
+
+void seen_forget(struct seen *s)
+{
+	if (!s)
+		return;
+	s->valid = false;
+	s->last.n = 0;
+}
+
+static int list_reserve(struct list *l, size_t n)
+{
+	struct entry *p = n > l->cap ? realloc(l->list, n * sizeof(*p)) : l->list;
+
+	l->n = 0;
+	if (n <= l->cap)
+		return 0;
+	if (!p)
+		return -1;
+	l->list = p;
+	l->cap = n;
+	return 0;
+}
+
+int seen_begin(struct seen *s, struct store *store, const struct cluster_snapshot *snap, struct errbuf *errp)
+{
+	int64_t version;
+
+	if (!s)
+		return 0;
+	if (store_data_version(store, &version, errp) < 0)
+		return -1;
+	if (version != s->version)
+		seen_forget(s);
+	s->version = version;
+	free(s->gone);
+	s->gone = s->valid && s->last.n ? malloc(s->last.n * sizeof(*s->gone)) : NULL;
+	if (s->last.n && !s->gone)
+		seen_forget(s);
+	s->n_gone = s->at = 0;
+	s->lost = list_reserve(&s->now, snap->n) < 0;
+	return 0;
+}
+
+/* ---- what a job is ---- */
+
+static uint64_t hash_text(uint64_t seed, const char *text)
+{
+	return XXH3_64bits_withSeed(text, strlen(text), seed);
+}
+
+static uint64_t facts_of(const struct cluster_job *job)
+{
+	bool ended = job->phase == CLUSTER_ENDED;
+	/* Until it has ended the times are those of a clock, or of a plan. */
+	const int64_t numbers[] = {
+		job->submit_time,
+		job->phase,
+		job->phase == CLUSTER_PENDING ? 0 : job->start_time,
+		ended ? job->end_time : 0,
+		job->uid,
+		job->het,
+		job->restarts,
+		job->array_job,
+		job->array_task,
+		job->limit_min,
+		job->nodes,
+		job->tasks,
+	};
+	uint64_t h = XXH3_64bits(numbers, sizeof(numbers));
+
+	h = hash_text(h, job->admin_comment);
+	h = hash_text(h, job->partition);
+	h = hash_text(h, job->features);
+	return ended ? hash_text(h, job->end_state) : h;
+}
+
+/* ---- the walk ---- */
+
+static void go_by(struct seen *s)
+{
+	s->gone[s->n_gone++] = s->last.list[s->at++].id;
+}
+
+/* The entry of the last look; NULL: it had none. */
+static const struct entry *last_of(struct seen *s, const struct cluster_job *job)
+{
+	while (s->at < s->last.n && s->last.list[s->at].id.jobid < job->job_id)
+		go_by(s);
+	if (s->at == s->last.n || s->last.list[s->at].id.jobid != job->job_id)
+		return NULL;
+	if (s->last.list[s->at].id.submit_time == job->submit_time)
+		return &s->last.list[s->at++];
+	go_by(s); /* queued again */
+	return NULL;
+}
+
+bool seen_settled(struct seen *s, const struct cluster_job *job)
+{
+	const struct entry *old;
+
+	if (!s)
+		return false;
+	s->facts = facts_of(job);
+	old = last_of(s, job);
+	if (!old || !old->settled || old->facts != s->facts)
+		return false;
+	seen_note(s, job, true);
+	return true;
+}
+
+void seen_note(struct seen *s, const struct cluster_job *job, bool settled)
+{
+	if (!s || s->lost)
+		return;
+	s->now.list[s->now.n++] = (struct entry){{job->job_id, job->submit_time}, s->facts, settled};
+}
+
+const struct store_run_id *seen_gone(struct seen *s, size_t *n)
+{
+	static const struct store_run_id none;
+
+	*n = 0;
+	if (!s || !s->valid)
+		return NULL;
+	while (s->at < s->last.n)
+		go_by(s);
+	*n = s->n_gone;
+	return s->n_gone ? s->gone : &none;
+}
+
+void seen_end(struct seen *s)
+{
+	struct list old;
+
+	if (!s)
+		return;
+	old = s->last;
+	s->last = s->now;
+	s->now = old;
+	s->valid = !s->lost;
+	if (s->lost)
+		s->last.n = 0;
+}

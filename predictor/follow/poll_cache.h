@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the last look has settled: jobs that are as they were then, of which the store holds all there is to know, need not be
+ * looked up in it again, and of open runs only those can be lost whose jobs are no longer there. With 10,000 jobs in the queue
+ * of which few change, a look costs what these few do. Without a memory (NULL) every look asks the store about every job.
+ */
+#ifndef PRECEDENT_PREDICTOR_FOLLOW_POLL_CACHE_H
+#define PRECEDENT_PREDICTOR_FOLLOW_POLL_CACHE_H
+
+#include "predictor/cluster/cluster.h"
+
+struct seen;
+
+struct seen *seen_create(void); /* NULL: no memory */
+void seen_destroy(struct seen *s);
+
+/* Everything is to be looked at again: another configuration, another connection to the store, a look that failed. */
+void seen_forget(struct seen *s);
+
+/* A look begins, outside any transaction. Forgets everything when somebody else has written to the store. -1: fault. */
+int seen_begin(struct seen *s, struct store *store, const struct cluster_snapshot *snap, struct errbuf *errp);
+/* For each job of the snapshot, in its order: is it as it was, and settled? If so there is nothing more to do for it. */
+bool seen_settled(struct seen *s, const struct cluster_job *job);
+/* Else this, once it was looked at: settled is whether it needs no further look until it changes. */
+void seen_note(struct seen *s, const struct cluster_job *job, bool settled);
+/* After the last job: those that an earlier look saw and this one did not, *n of them; borrowed until seen_end. NULL: all runs
+ * that are open in the store have to be looked at. */
+const struct store_run_id *seen_gone(struct seen *s, size_t *n);
+/* The look was a good one. */
+void seen_end(struct seen *s);
+
+#endif

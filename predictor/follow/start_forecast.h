@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How long jobs would wait: precedentd notes the shapes of the jobs that it sees, and asks the scheduler when a job of
+ * such a shape would start on each candidate that programs in use have an estimate for. A few questions with each look,
+ * the oldest answer first, never more than so much time; and none at all where nobody lets jobs be placed.
+ *
+ * slurmctld's answer knows the jobs that run, not those that wait. What waits for the same nodes and asks for no more
+ * comes first, so its own expected start is the least that a new job waits.
+ */
+#ifndef PRECEDENT_PREDICTOR_FOLLOW_START_FORECAST_H
+#define PRECEDENT_PREDICTOR_FOLLOW_START_FORECAST_H
+
+#include "predictor/follow/follow.h"
+#include "predictor/cluster/places.h"
+
+#define WAITS_A_LOOK	  8	    /* questions */
+#define WAITS_BUDGET_MS	  250	    /* of one look, after which no further question is asked */
+#define WAITS_SLOW_MS	  500	    /* a question that takes longer has us keep away for a while ... */
+#define WAITS_PAUSE_S	  60	    /* ... this long at first, twice as long each time after, ... */
+#define WAITS_PAUSE_MAX_S 960	    /* ... at most this */
+#define WAITS_PROGRAMS	  128	    /* whose questions are asked: the latest in use */
+#define WAITS_USED_S	  (14 * 86400)
+#define WAITS_WANT_S	  300	    /* between two looks at which questions there are, when no program has changed */
+#define WAITS_UNSEEN_S	  60	    /* a job that was submitted later has no start time as yet */
+#define WAITS_GROUPS_S	  900	    /* between two looks at whether a user is in a group */
+
+struct waits_ops {
+	void *arg;
+	/* When would such a job start? 1 *start, 0 not at all (the reason in errp), -1 could not be asked. */
+	int (*will_run)(void *arg, const struct cluster_submission *sub, int64_t *start, struct errbuf *errp);
+	/* Is the user in one of these groups (comma separated)? 1, 0, or -1: cannot be told. */
+	int (*in_groups)(void *arg, uint32_t uid, const char *groups);
+	double (*clock_ms)(void *arg); /* grows steadily */
+};
+
+struct waits;
+
+struct waits *waits_create(void); /* NULL: no memory */
+void waits_destroy(struct waits *w);
+/* With each look, after follow_poll. 0, or -1 with the reason when the store failed. */
+int waits_poll(struct waits *w, const struct follow_env *env, const struct waits_ops *ops,
+	       const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
+
+#endif

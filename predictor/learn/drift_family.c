@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Have all members of a kin ceased to run as their model over inputs says (a new library, other nodes)? See follow_drift_kin in
+ * follow.h. The latest runs are held against the law of what ran before them, so that inputs that were told nothing, or what
+ * their own probes say, speak as well. Only what lies where those ran: beyond it a law that errs is no change.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/learn/drift_family.h"
+#include "predictor/estimate/interval_calibration.h"
+#include "predictor/follow/follow.h"
+#include "predictor/learn/scaling_runs.h"
+#include "predictor/learn/past_accuracy.h"
+
+#define NEAR 0.1 /* widths beyond the range of what ran before that still count as within it */
+
+/* A change of one program alone is its own drift. */
+static bool is_of_several(const struct kin_run *runs, const struct drift_run *judged, const size_t *which, size_t n)
+{
+	int first = -1;
+
+	for (size_t i = 0; i < n; i++) {
+		if (judged[i].actual_s >= judged[i].lo_s && judged[i].actual_s <= judged[i].hi_s)
+			continue;
+		if (first < 0)
+			first = (int)which[i];
+		else if (strcmp(runs[first].vars, runs[which[i]].vars))
+			return true;
+	}
+	return false;
+}
+
+bool drift_kin_judge(struct drift *d, const struct kin_run *runs, const int64_t *submitted, size_t n, double scale, int64_t now)
+{
+	size_t which[DRIFT_LOOK], count = 0, recent = n < DRIFT_LOOK ? n : DRIFT_LOOK;
+	struct drift_run judged[DRIFT_LOOK];
+	struct drift after = *d;
+	struct errbuf why;
+	struct law law;
+
+	if (n < recent + LAW_POINTS_MIN || law_fit(runs + recent, n - recent, &law, &why) < 0)
+		return false;
+	for (size_t i = 0; i < recent; i++) {
+		double vars[LAW_VARS_MAX];
+		struct law_far far;
+		unsigned n_vars = law_vars_read(runs[i].vars, vars);
+		struct estimate e;
+
+		if (n_vars != law.n_vars || law_distance(&law, vars, &far, NULL) < 0 || far.above > NEAR || far.below > NEAR ||
+		    law_say(&law, vars, n_vars, &e, NULL) < 0)
+			continue;
+		coverage_apply(&e, scale);
+		which[count] = i;
+		judged[count++] = (struct drift_run){submitted[i], runs[i].actual_s, e.lo_s, e.hi_s, runs[i].at_least};
+	}
+	if (!is_of_several(runs, judged, which, count) || drift_judge(&after, judged, count, now) == DRIFT_REST)
+		return false;
+	after.stage = DRIFT_NONE; /* of a kin nothing is made again: its programs see to that themselves */
+	*d = after;
+	return true;
+}
+
+/* It ended as it was told: nothing speaks for a change. */
+static bool is_within(const struct store_run *run)
+{
+	return run->hi_s > 0 && !strcmp(run->candidate, run->pred_candidate) && run->elapsed_s >= run->lo_s && run->elapsed_s <= run->hi_s;
+}
+
+int follow_drift_kin(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	struct law_runs_of of = {run->kin, run->candidate, false, NULL, 0};
+	struct law_runs *past = NULL;
+	struct worth *worth = NULL;
+	struct drift d;
+	int rv = -1;
+
+	if (!run->kin[0] || !run->vars[0] || run->array_job || is_within(run) ||
+	    estimate_run_worth(run->end_state, run->restarts) == WORTH_NOTHING)
+		return 0;
+	past = malloc(sizeof(*past));
+	if (!past)
+		return err_set(errp, "no memory for past runs");
+	if (store_drift_get(env->store, run->kin, run->candidate, &d, errp) < 0)
+		goto out;
+	of.since = d.since;
+	if (law_runs_read(env->store, &of, past, errp) < 0)
+		goto out;
+	rv = 0;
+	if (past->n < DRIFT_LOOK + LAW_POINTS_MIN)
+		goto out;
+	worth = worth_gather(env->store, run->uid, run->family, NULL, run->candidate, errp);
+	rv = worth ? 0 : -1;
+	if (!worth || !drift_kin_judge(&d, past->runs, past->submitted, past->n, worth_scale(worth, ESTIMATE_MODEL), now))
+		goto out;
+	rv = store_drift_put(env->store, run->kin, run->candidate, &d, errp);
+	follow_say(env, LOG_LEVEL_WARN, "job %u: the last runs on %s that differ in numbers from key %.8s were not as their model said: what "
+		   "ran before counts no more for it", run->jobid, run->candidate, run->key);
+out:
+	worth_free(worth);
+	free(past);
+	return rv;
+}

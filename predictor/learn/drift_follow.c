@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the daemon does when a program ceases to run as predicted: see follow_drift in follow.h; the rules are in drift.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/estimate/array.h"
+#include "predictor/probe/probes.h"
+
+#define RUNS_MAX 16
+
+/* ---- the latest runs ---- */
+
+/*
+ * The runs of the program on the candidate that were told an interval, and up to DRIFT_LOOK after one that were told nothing:
+ * a run that was far off may have withheld the prediction, and is then judged by the last one that there was. The latest first.
+ */
+static int runs_gather(const struct follow_env *env, const struct store_run *run, struct drift_run runs[RUNS_MAX],
+		       struct errbuf *errp)
+{
+	struct store_past_filter f = {.candidate = run->candidate, .key = run->key};
+	struct store_past past[RUNS_MAX];
+	int n = store_past_read(env->store, &f, past, RUNS_MAX, errp), kept = RUNS_MAX, untold = DRIFT_LOOK + 1;
+	double lo = 0, hi = 0;
+
+	for (int i = n - 1; i >= 0; i--) {
+		if (past[i].array_job)
+			continue;
+		untold++;
+		if (past[i].pred_s > 0) {
+			lo = past[i].lo_s;
+			hi = past[i].hi_s;
+			untold = 0;
+		}
+		if (untold <= DRIFT_LOOK)
+			runs[--kept] = (struct drift_run){past[i].submit_time, past[i].actual_s, lo, hi, past[i].worth == WORTH_BOUND};
+	}
+	if (n < 0)
+		return -1;
+	memmove(runs, runs + kept, (size_t)(RUNS_MAX - kept) * sizeof(*runs));
+	return RUNS_MAX - kept;
+}
+
+/* ---- the latest arrays ---- */
+
+/*
+ * An array is one submission with one interval, which is to hold for its longest task, and counts as one run: that of the longest
+ * of its tasks. Indexes that had not run before are left out: what they take is no change.
+ */
+#define ARRAYS DRIFT_LOOK
+#define TASKS  64 /* of an array, the latest */
+
+struct array_past {
+	int n;
+	struct store_past task[TASKS]; /* all of one array; n 0: there is none */
+};
+
+static int array_read(const struct follow_env *env, struct store_past_filter *f, struct array_past *out, struct errbuf *errp)
+{
+	int n = store_past_read(env->store, f, out->task, TASKS, errp), kept = 0;
+
+	for (int i = 0; i < n; i++)
+		if (out->task[i].array_job && out->task[i].array_job == out->task[0].array_job)
+			out->task[kept++] = out->task[i];
+	out->n = kept;
+	if (n > 0)
+		f->before = out->task[0].submit_time;
+	return n < 0 ? -1 : 0;
+}
+
+static bool has_index(const struct array_run *runs, int n, uint32_t index)
+{
+	for (int i = 0; i < n; i++)
+		if (runs[i].index == index && !runs[i].at_least)
+			return true;
+	return false;
+}
+
+/* False when nothing can be said of that array. `earlier` ran before all that are looked at. */
+static bool array_longest(const struct array_past *a, const struct array_run *earlier, int n, const struct array_view *view, double lo,
+			  double hi, struct drift_run *out)
+{
+	bool longest_ran = false;
+
+	*out = (struct drift_run){a->task[0].submit_time, 0, lo, hi, 0};
+	for (int i = 0; i < a->n; i++) {
+		const struct store_past *t = &a->task[i];
+
+		if (!has_index(earlier, n, t->array_task))
+			continue;
+		longest_ran |= t->array_task == view->longest && t->worth != WORTH_BOUND;
+		if (t->actual_s <= out->actual_s)
+			continue;
+		out->actual_s = t->actual_s;
+		out->at_least = t->worth == WORTH_BOUND;
+	}
+	/* Where the index matters the others are shorter than what was told by right. */
+	return out->actual_s > hi || (out->actual_s > 0 && view->word == ARRAY_ALIKE) || (view->word == ARRAY_LONGEST && longest_ran);
+}
+
+/* Tasks of arrays alone. */
+static int earlier_read(const struct follow_env *env, const struct store_past_filter *f, struct array_run *out, struct errbuf *errp)
+{
+	struct store_past *past = calloc(ARRAY_LOOK, sizeof(*past));
+	int n = past ? store_past_read(env->store, f, past, ARRAY_LOOK, errp) : err_set(errp, "no memory for past runs"), kept = 0;
+
+	for (int i = 0; i < n; i++)
+		if (past[i].array_job)
+			out[kept++] = (struct array_run){past[i].array_task, past[i].actual_s, past[i].worth == WORTH_BOUND};
+	free(past);
+	return n < 0 ? -1 : kept;
+}
+
+/* As runs_gather, of arrays: one that was told nothing is judged by what the one before was told. */
+static int arrays_gather(const struct follow_env *env, const struct store_run *run, struct drift_run runs[ARRAYS], struct errbuf *errp)
+{
+	struct store_past_filter f = {.candidate = run->candidate, .key = run->key};
+	struct array_run earlier[ARRAY_LOOK];
+	struct array_past *arrays = calloc(ARRAYS, sizeof(*arrays));
+	struct array_view view;
+	double lo = 0, hi = 0;
+	int n = -1, kept = ARRAYS, count = 0;
+
+	if (!arrays)
+		return err_set(errp, "no memory for past arrays");
+	for (; count < ARRAYS; count++) {
+		if (array_read(env, &f, &arrays[count], errp) < 0)
+			goto out;
+		if (!arrays[count].n)
+			break;
+	}
+	n = earlier_read(env, &f, earlier, errp);
+	if (n < 0)
+		goto out;
+	array_judge(earlier, (size_t)n, &view);
+	for (int i = count - 1; i >= 0; i--) {
+		if (arrays[i].task[0].told) {
+			lo = arrays[i].task[0].lo_s;
+			hi = arrays[i].task[0].hi_s;
+		}
+		if (hi > 0 && array_longest(&arrays[i], earlier, n, &view, lo, hi, &runs[kept - 1]))
+			kept--;
+	}
+	memmove(runs, runs + kept, (size_t)(ARRAYS - kept) * sizeof(*runs));
+	n = ARRAYS - kept;
+out:
+	free(arrays);
+	return n;
+}
+
+/* Most tasks end as they should, and need not be looked at with all that ran before. */
+static bool is_within(const struct store_run *run)
+{
+	return run->array_job && run->hi_s > 0 && !strcmp(run->candidate, run->pred_candidate) && run->elapsed_s >= run->lo_s &&
+	       run->elapsed_s <= run->hi_s;
+}
+
+/* ---- what is done ---- */
+
+/* 1 the probe is made again, 2 others are in the queue, or it is itself: not now, 0 it cannot be made again, -1 fault. */
+static int probe_again(const struct follow_env *env, const struct store_program *p, const char *candidate, int64_t now,
+		       struct errbuf *errp)
+{
+	struct store_probe row = {0};
+	int rc = probes_again(env, p->key, candidate, "the last runs were not as predicted", now, errp);
+
+	if (rc)
+		return rc;
+	rc = store_probe_get(env->store, p->key, candidate, &row, errp);
+	if (rc <= 0)
+		return rc;
+	free((void *)(uintptr_t)row.result);
+	if (row.state == PROBE_WAITING || row.state == PROBE_SUBMITTED)
+		return 2;
+	return row.state == PROBE_DONE && row.not_before <= now && conf_candidate_find(env->conf, candidate) ? 2 : 0;
+}
+
+static int trace_again(const struct follow_env *env, struct store_program *p, const char *candidate, int64_t now,
+		       struct errbuf *errp)
+{
+	p->state = PROGRAM_NEW;
+	p->retrace_at = now;
+	p->updated = now;
+	snprintf(p->reason, sizeof(p->reason), "the last runs on %.60s were not as predicted: the next run is traced again",
+		 candidate);
+	return store_program_put(env->store, p, errp);
+}
+
+/* Without a trace that counts there are the program's past runs alone, and of these from now on only the latest. */
+static int program_act(const struct follow_env *env, const struct store_run *run, struct store_program *p, struct drift *d,
+		       int64_t now, struct errbuf *errp)
+{
+	bool traced = p->state == PROGRAM_READY && env->conf->n_candidates;
+	struct follow_estimates est;
+	int rc = traced && d->stage == DRIFT_REPROBED ? probe_again(env, p, run->candidate, now, errp) : 0, may = 0;
+
+	if (rc < 0 || rc == 2)
+		return rc < 0 ? -1 : 0;
+	if (traced && !rc) {
+		may = follow_may_trace(env, run, errp);
+		if (may < 0)
+			return -1;
+		d->stage = may ? DRIFT_RETRACED : DRIFT_REPROBED;
+	}
+	if (store_drift_put(env->store, p->key, run->candidate, d, errp) < 0 ||
+	    follow_calibrate(env, p, run->candidate, now, &est, errp) < 0)
+		return -1;
+	follow_say(env, LOG_LEVEL_WARN, "job %u: key %.8s: the last runs on %s were not as predicted: %s", run->jobid, p->key,
+		   run->candidate, may	? "the next run is traced again"
+				   : rc ? "the probe is made again"
+					: "what ran before counts no more");
+	return may ? trace_again(env, p, run->candidate, now, errp) : 0;
+}
+
+int follow_drift(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	struct drift_run runs[RUNS_MAX];
+	struct store_program p;
+	struct drift d;
+	int n, rc;
+
+	if (estimate_run_worth(run->end_state, run->restarts) == WORTH_NOTHING || is_within(run))
+		return 0;
+	rc = store_program_get(env->store, run->key, &p, errp);
+	if (rc <= 0 || p.uid != run->uid || (p.state != PROGRAM_READY && p.state != PROGRAM_FAILED))
+		return rc < 0 ? -1 : 0;
+	n = run->array_job ? arrays_gather(env, run, runs, errp) : runs_gather(env, run, runs, errp);
+	if (n < 0 || store_drift_get(env->store, run->key, run->candidate, &d, errp) < 0)
+		return -1;
+	return drift_judge(&d, runs, (size_t)n, now) == DRIFT_REST ? 0 : program_act(env, run, &p, &d, now, errp);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the runs of a kin say of a member that has not run yet, anew after each of them: see follow_family in follow.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/follow/follow.h"
+#include "predictor/estimate/param_family.h"
+#include "predictor/learn/past_accuracy.h"
+
+/* Runs as kin.h wants them; those whose numbers are not kept are left out. */
+static size_t runs_of(const struct store_past *past, int n, struct kin_run runs[KIN_LOOK])
+{
+	size_t count = 0;
+
+	for (int i = 0; i < n; i++)
+		if (past[i].vars[0])
+			runs[count++] = (struct kin_run){past[i].key, past[i].vars, past[i].actual_s, past[i].worth == WORTH_BOUND};
+	return count;
+}
+
+int follow_family(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	struct store_past_filter f = {.candidate = run->candidate, .family = run->family, .kin = run->kin};
+	struct store_family row = {.updated = now, .scale = 1};
+	struct store_past *past;
+	struct worth *worth = NULL;
+	struct kin_run runs[KIN_LOOK];
+	struct errbuf why = {""};
+	struct drift drift;
+	int n, rv = -1;
+
+	if (!run->kin[0] || !run->vars[0] || !run->family[0])
+		return 0;
+	if (store_drift_get(env->store, run->kin, run->candidate, &drift, errp) < 0)
+		return -1;
+	f.since = drift.since;
+	past = calloc(KIN_LOOK, sizeof(*past));
+	if (!past)
+		return err_set(errp, "no memory for past runs");
+	n = store_past_read(env->store, &f, past, KIN_LOOK, errp);
+	if (n < 0)
+		goto out;
+	memcpy(row.family, run->family, sizeof(row.family));
+	memcpy(row.kin, run->kin, sizeof(row.kin));
+	snprintf(row.candidate, sizeof(row.candidate), "%s", run->candidate);
+	if (kin_estimate(runs, runs_of(past, n, runs), &row.e, &row.programs, &why) == 0) {
+		worth = worth_gather(env->store, run->uid, run->family, NULL, run->candidate, errp);
+		if (!worth)
+			goto out;
+		worth_apply(worth, &row.e, &row.scale);
+		estimate_check(&row.e, &why);
+	}
+	if (why.text[0]) {
+		memset(&row.e, 0, sizeof(row.e));
+		snprintf(row.reason, sizeof(row.reason), "%.300s", why.text);
+	}
+	kin_ranges(runs, runs_of(past, n, runs), row.ranges, sizeof(row.ranges));
+	/* of most programs there is but one, and nothing to be kept */
+	rv = row.programs >= KIN_PROGRAMS_MIN || drift.since ? store_family_put(env->store, &row, errp) : 0;
+out:
+	worth_free(worth);
+	free(past);
+	return rv;
+}

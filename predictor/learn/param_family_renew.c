@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Estimates of other members of a kin, in which the model over inputs has a part, after one of them has run: see follow_kin_renew in
+ * follow.h. A few at a time, the oldest first, so that a run that ends costs no more in a large kin than in a small one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/follow/follow.h"
+#include "predictor/estimate/scaling_model.h"
+
+#define RENEW_MAX 2
+
+struct stale {
+	char key[IDENTITY_KEY_LEN + 1];
+	int64_t updated;
+};
+
+static bool has(const struct store_past *past, int n, const char *key)
+{
+	for (int i = 0; i < n; i++)
+		if (!strcmp(past[i].key, key))
+			return true;
+	return false;
+}
+
+/* When the estimate was made that the model has a part in; 0: there is none. */
+static int64_t updated_of(const struct store_lookup *known, const char *candidate)
+{
+	for (unsigned i = 0; i < known->n_estimates; i++) {
+		const struct store_estimate *e = &known->estimates[i];
+
+		if (!strcmp(e->candidate, candidate) && (e->e.kind == ESTIMATE_JOINT || e->e.kind == ESTIMATE_MODEL))
+			return e->updated;
+	}
+	return 0;
+}
+
+static void stale_add(struct stale *list, unsigned *n, const char *key, int64_t updated)
+{
+	unsigned at = *n < RENEW_MAX ? (*n)++ : RENEW_MAX;
+
+	for (; at && list[at - 1].updated > updated; at--)
+		if (at < RENEW_MAX)
+			list[at] = list[at - 1];
+	if (at < RENEW_MAX) {
+		memcpy(list[at].key, key, sizeof(list[at].key));
+		list[at].updated = updated;
+	}
+}
+
+static int stale_find(const struct follow_env *env, const struct store_run *run, const struct store_past *past, int n, int64_t now,
+		      struct stale *list, unsigned *found, struct errbuf *errp)
+{
+	unsigned looked = 0;
+
+	for (int i = 0; i < n && looked < LAW_POINTS_MAX; i++) {
+		struct store_lookup known;
+		int64_t updated;
+		int rc;
+
+		if (!strcmp(past[i].key, run->key) || has(past, i, past[i].key))
+			continue;
+		looked++;
+		rc = store_lookup(env->store, past[i].key, &known, errp);
+		if (rc < 0)
+			return -1;
+		updated = rc ? updated_of(&known, run->candidate) : 0;
+		if (updated && updated < now)
+			stale_add(list, found, past[i].key, updated);
+	}
+	return 0;
+}
+
+int follow_kin_renew(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	struct store_past *past = NULL;
+	struct stale list[RENEW_MAX];
+	unsigned found = 0;
+	int n = 0, rv = -1;
+
+	if (!run->kin[0] || !run->vars[0] || run->array_job)
+		return 0;
+	past = calloc(LAW_LOOK, sizeof(*past));
+	if (!past)
+		return err_set(errp, "no memory for past runs");
+	/* also of programs that ran elsewhere and have probes here */
+	for (size_t c = 0; c < env->conf->n_candidates && n < LAW_LOOK; c++) {
+		struct store_past_filter f = {.candidate = env->conf->candidates[c].name, .kin = run->kin};
+		int more = store_past_read(env->store, &f, past + n, (size_t)(LAW_LOOK - n), errp);
+
+		if (more < 0)
+			goto out;
+		n += more;
+	}
+	if (stale_find(env, run, past, n, now, list, &found, errp) < 0)
+		goto out;
+	for (unsigned i = 0; i < found; i++) {
+		struct follow_estimates est;
+		struct store_program p;
+		int rc = store_program_get(env->store, list[i].key, &p, errp);
+
+		if (rc < 0 || (rc && p.uid == run->uid && follow_calibrate(env, &p, run->candidate, now, &est, errp) < 0))
+			goto out;
+	}
+	rv = 0;
+out:
+	free(past);
+	return rv;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One probe job as it is submitted, and what it may cost: see probes.h. The job script holds nothing that a user chose: paths
+ * of the configuration, numbers, and the candidate's safe name.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/probe/job.h"
+
+double probes_seconds(const struct precedent_conf *conf, double elapsed_s, unsigned n_candidates)
+{
+	double s = elapsed_s * conf->probe_budget / (n_candidates + 1);
+
+	if (s < conf->probe_seconds)
+		s = conf->probe_seconds;
+	return s < PROBES_SECONDS_MAX || conf->probe_seconds > PROBES_SECONDS_MAX ? s : PROBES_SECONDS_MAX;
+}
+
+/* 'path' for the shell, quotes in it and all. */
+static int shell_quote(const char *s, char *out, size_t size)
+{
+	size_t n = 0;
+
+	if (size < 3)
+		return -1;
+	out[n++] = '\'';
+	for (; *s; s++) {
+		const char *put = *s == '\'' ? "'\\''" : NULL;
+		size_t len = put ? 4 : 1;
+
+		if (n + len + 2 > size)
+			return -1;
+		memcpy(out + n, put ? put : s, len);
+		n += len;
+	}
+	out[n++] = '\'';
+	out[n] = '\0';
+	return 0;
+}
+
+/* On the traced candidate also where it is on for any other: the two are compared. Where it is forbidden there, it is of no
+ * use elsewhere. */
+static enum conf_partial partial_for(const struct precedent_conf *conf, const char *candidate, const char *source)
+{
+	enum conf_partial p = conf_partial_for(conf, candidate);
+	bool same = !strcmp(candidate, source);
+
+	if (!same && conf_partial_for(conf, source) == PARTIAL_NEVER)
+		return PARTIAL_NEVER;
+	for (size_t i = 0; same && p == PARTIAL_OFF && i < conf->n_candidates; i++)
+		if (conf_partial_for(conf, conf->candidates[i].name) == PARTIAL_ON)
+			p = PARTIAL_ON;
+	return p;
+}
+
+static int script_format(const struct follow_env *env, const char *dir, const char *safe, bool source,
+			 enum conf_partial partial, double seconds, char *out, size_t size)
+{
+	char program[1024], binary[1100], quoted[1200];
+	int n;
+
+	n = snprintf(program, sizeof(program), "%s/bin/precedent", env->conf->install_dir);
+	if (n < 0 || (size_t)n >= sizeof(program) || shell_quote(program, binary, sizeof(binary)) < 0 ||
+	    shell_quote(dir, quoted, sizeof(quoted)) < 0)
+		return -1;
+	n = snprintf(out, size, "#!/bin/sh\nexec %s probe --dir %s --candidate %s%s%s%s --seconds %.2f\n", binary, quoted,
+		     safe, source ? " --source" : "", partial == PARTIAL_OFF ? "" : " --partial=",
+		     partial == PARTIAL_OFF ? "" : partial_name(partial), seconds);
+	return n < 0 || (size_t)n >= size ? -1 : 0;
+}
+
+/* Building, starting, and a candidate that is ten times slower, but never more than the partition allows. */
+static uint32_t probe_limit_min(const struct follow_env *env, const char *partition, uint32_t n_traces, double seconds)
+{
+	unsigned traces = n_traces < 1 ? 1 : n_traces > 8 ? 8 : n_traces;
+	uint32_t limit_min = (uint32_t)((240 + 10 * seconds * traces) / 60) + 1;
+	struct store_partition part;
+
+	if (store_partition_get(env->store, partition, &part, NULL) == 1 && part.max_min < limit_min)
+		limit_min = part.max_min;
+	return limit_min;
+}
+
+unsigned probes_candidates(const struct follow_env *env, const struct store_program *p)
+{
+	unsigned n = (unsigned)env->conf->n_candidates;
+
+	return conf_candidate_find(env->conf, p->source_candidate) ? n : n + 1;
+}
+
+/* Texts that a submission points to. */
+struct submission_text {
+	char dir[1024], out[1200], script[4096], comment[COMMENT_TEXT_MAX], safe[RESULT_NAME_SIZE];
+};
+
+static int submission_text(const struct follow_env *env, const struct store_program *p, const struct store_probe *row,
+			   double seconds, struct submission_text *t, struct errbuf *errp)
+{
+	const char *candidate = row->candidate;
+	bool source = !strcmp(candidate, p->source_candidate) && !row->kept; /* builds the skeletons, once */
+	struct job_comment c;
+	int n;
+
+	result_candidate_name(candidate, t->safe, sizeof(t->safe));
+	n = snprintf(t->dir, sizeof(t->dir), "%s/%u/%u", env->conf->spool_dir, p->uid, p->source_job);
+	if (n < 0 || (size_t)n >= sizeof(t->dir))
+		return err_set(errp, "SpoolDir is too long");
+	snprintf(t->out, sizeof(t->out), "%s/probe.%s.log", t->dir, t->safe);
+	if (script_format(env, t->dir, t->safe, source, partial_for(env->conf, candidate, p->source_candidate), seconds, t->script,
+			  sizeof(t->script)) < 0)
+		return err_set(errp, "SpoolDir or InstallDir is too long");
+	comment_init(&c);
+	c.act = ACT_PROBE;
+	memcpy(c.key, p->key, sizeof(c.key));
+	snprintf(c.candidate, sizeof(c.candidate), "%s", t->safe);
+	if (comment_format(&c, t->comment, sizeof(t->comment)) < 0)
+		return err_set(errp, "the admin comment does not fit");
+	return 0;
+}
+
+int probe_submit(const struct follow_env *env, const struct store_program *p,
+		 const struct cluster_layout *layout, struct store_probe *row, struct errbuf *errp)
+{
+	const struct conf_candidate *cand = conf_candidate_find(env->conf, row->candidate);
+	double seconds = probes_seconds(env->conf, p->source_elapsed_s, probes_candidates(env, p));
+	const char *account = env->conf->probe_account, *qos = env->conf->probe_qos;
+	struct submission_text t;
+	struct cluster_submission sub = {
+		.uid = p->uid, .gid = layout->gid, .name = "precedent-probe", .script = t.script, .work_dir = t.dir,
+		.std_out = t.out, .admin_comment = t.comment,
+		.partition = cand ? cand->partition : row->candidate, .features = cand ? cand->constraint : "",
+		.account = account && *account ? account : layout->account, .qos = qos && *qos ? qos : layout->qos,
+		.nodes = p->nodes, .tasks = p->tasks, .tasks_per_node = layout->tasks_per_node,
+		.cpus_per_task = layout->cpus_per_task, .memory = layout->memory, .exclusive = layout->exclusive,
+	};
+
+	if (submission_text(env, p, row, seconds, &t, errp) < 0)
+		return -1;
+	sub.limit_min = probe_limit_min(env, sub.partition, p->n_traces, seconds);
+	return env->ops->submit(env->ops->arg, &sub, &row->jobid, errp);
+}
+
+double probes_allowance(const struct follow_env *env, const struct store_program *p)
+{
+	double budget = env->conf->probe_budget * p->source_elapsed_s * p->nodes;
+	double least = probes_candidates(env, p) * (double)p->nodes * (env->conf->probe_seconds + PROBES_LEAST_S);
+
+	return budget > least ? budget : least;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the probes share: rows, submission, and what becomes of a row. See probes.h. */
+#ifndef PRECEDENT_PREDICTOR_PROBE_JOB_H
+#define PRECEDENT_PREDICTOR_PROBE_JOB_H
+
+#include "predictor/probe/probes.h"
+
+/* Submit the row's next try; row->jobid is the job. */
+int probe_submit(const struct follow_env *env, const struct store_program *p, const struct cluster_layout *layout,
+		 struct store_probe *row, struct errbuf *errp);
+
+/* On how many candidates the program is probed. */
+unsigned probes_candidates(const struct follow_env *env, const struct store_program *p);
+
+/* Write the row, changed now. */
+int probe_row_put(const struct follow_env *env, struct store_probe *row, int64_t now, struct errbuf *errp);
+
+/* The program's estimates again, after a probe was made again. */
+int probe_refresh(const struct follow_env *env, struct store_program *p, int64_t now, struct errbuf *errp);
+
+/*
+ * Cancel what nobody waits for any more: jobs of ours in the queue that no row knows. What they have cost by then is
+ * accounted for.
+ */
+int probe_orphans(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
+
+/* Have programs probed again whose candidates' node class has gone, or of whose candidates nothing was heard for long. */
+int probe_renew(const struct follow_env *env, int64_t now, struct errbuf *errp);
+
+#endif

@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The state machine of build-and-probe jobs, see probes.h. A row of the probes table goes
+ *   waiting -> submitted -> done | failed, or back to waiting (with a later not_before) when a try was in vain.
+ * A row that has a record goes from done to waiting again when the probe is to be made again, and keeps the record until there
+ * is a new one. Rows that nobody waits for any more are dropped, their jobs cancelled.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/probe/job.h"
+#include "predictor/spool/spool.h"
+#include "predictor/store/keep.h"
+
+/* The probes of one program: at most one per candidate that ever was configured. */
+#define ROWS_MAX 64
+
+struct rows {
+	struct store_probe row[ROWS_MAX];
+	size_t n;
+};
+
+static int rows_add(const struct store_probe *p, void *arg)
+{
+	struct rows *r = arg;
+
+	r->row[r->n] = *p;
+	r->row[r->n++].result = NULL; /* borrowed from the store: gone after this call */
+	return r->n == ROWS_MAX;
+}
+
+static struct rows *rows_load(struct store *s, const char *key, struct errbuf *errp)
+{
+	struct rows *r = calloc(1, sizeof(*r));
+
+	if (!r) {
+		err_set(errp, "no memory for the probes");
+		return NULL;
+	}
+	if (store_probes_each(s, key, 0, rows_add, r, errp) < 0) {
+		free(r);
+		return NULL;
+	}
+	return r;
+}
+
+int probe_row_put(const struct follow_env *env, struct store_probe *row, int64_t now, struct errbuf *errp)
+{
+	row->updated = now;
+	return store_probe_put(env->store, row, errp);
+}
+
+static int row_create(const struct follow_env *env, const char *key, const char *candidate, int64_t now,
+		      struct errbuf *errp)
+{
+	struct store_probe row = {.state = PROBE_WAITING};
+
+	snprintf(row.key, sizeof(row.key), "%s", key);
+	snprintf(row.candidate, sizeof(row.candidate), "%s", candidate);
+	return probe_row_put(env, &row, now, errp);
+}
+
+int probes_begin(const struct follow_env *env, struct store_program *p, int64_t now, struct errbuf *errp)
+{
+	int kin = store_busy_family(env->store, p, errp);
+
+	if (kin < 0)
+		return -1;
+	if (kin >= PROBES_FAMILY_MAX) { /* probes_poll comes back to it */
+		if (p->reason[0])
+			return 0;
+		snprintf(p->reason, sizeof(p->reason), "waits until others of its family have been probed");
+		return store_program_put(env->store, p, errp);
+	}
+	if (row_create(env, p->key, p->source_candidate, now, errp) < 0)
+		return -1;
+	p->state = PROGRAM_BUILDING;
+	p->reason[0] = '\0';
+	p->updated = now;
+	return store_program_put(env->store, p, errp);
+}
+
+/* How many tries, by what ended the last: one that had to make room for others has not failed. */
+static unsigned tries_max(const char *end_state)
+{
+	return end_state && !strcmp(end_state, "PREEMPTED") ? PROBES_PREEMPTED_MAX : PROBES_TRIES_MAX;
+}
+
+static int64_t back_off_s(uint32_t tries)
+{
+	uint32_t doubled = tries > 1 ? tries - 1 : 0;
+	int64_t s = (int64_t)PROBES_BACKOFF_S << (doubled < 16 ? doubled : 16);
+
+	return s < PROBES_BACKOFF_MAX_S ? s : PROBES_BACKOFF_MAX_S;
+}
+
+/* No more tries. A probe that was to be made again leaves things as they were. */
+static int row_give_up(const struct follow_env *env, struct store_probe *row, int64_t now, struct errbuf *errp)
+{
+	follow_say(env, LOG_LEVEL_WARN, "key %.8s: probe on %s (job %u) given up: %s", row->key, row->candidate, row->jobid,
+		   row->reason);
+	row->state = row->kept ? PROBE_DONE : PROBE_FAILED;
+	if (row->kept) {
+		row->result = NULL;
+		row->not_before = now + PROBES_AGAIN_S;
+	}
+	return probe_row_put(env, row, now, errp);
+}
+
+/* A try came to nothing: again later, or given up. */
+static int row_retry(const struct follow_env *env, struct store_probe *row, bool again, const char *end_state, int64_t now,
+		     struct errbuf *errp)
+{
+	if (!again || row->tries >= tries_max(end_state))
+		return row_give_up(env, row, now, errp);
+	row->state = PROBE_WAITING;
+	row->not_before = now + back_off_s(row->tries);
+	follow_say(env, LOG_LEVEL_WARN, "key %.8s: probe on %s (job %u) failed, try %u of %u: %s", row->key, row->candidate,
+		   row->jobid, row->tries, tries_max(end_state), row->reason);
+	return probe_row_put(env, row, now, errp);
+}
+
+/* Nobody waits for it any more. Its job, if there is one in the queue, is cancelled as an orphan. */
+static int row_drop(const struct follow_env *env, const struct store_probe *row, const char *why, struct errbuf *errp)
+{
+	follow_say(env, LOG_LEVEL_INFO, "key %.8s: probe on %s (job %u) is not needed any more: %s", row->key, row->candidate,
+		   row->jobid, why);
+	return store_probe_drop(env->store, row->key, row->candidate, errp);
+}
+
+/* ---- submitting ---- */
+
+/* Our probe job for this row may be in the queue already: the daemon died between submitting and noting it. */
+static const struct cluster_job *probe_adopt(const struct cluster_snapshot *snap, const struct store_probe *row)
+{
+	char safe[RESULT_NAME_SIZE];
+
+	result_candidate_name(row->candidate, safe, sizeof(safe));
+	for (size_t i = 0; i < snap->n; i++) {
+		const struct cluster_job *j = &snap->jobs[i];
+		struct job_comment c;
+
+		if (j->phase != CLUSTER_ENDED && j->job_id > row->jobid && comment_parse(j->admin_comment, &c) == 0 &&
+		    c.act == ACT_PROBE && !strcmp(c.key, row->key) && !strcmp(c.candidate, safe))
+			return j;
+	}
+	return NULL;
+}
+
+static double spent_node_s(const struct rows *r)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		sum += r->row[i].cost_node_s;
+	return sum;
+}
+
+/* May this try still be made? 1, 0 with the reason, -1. */
+static int within_budget(const struct follow_env *env, const struct store_program *p, struct errbuf *why, struct errbuf *errp)
+{
+	double allowed = probes_allowance(env, p), spent;
+	double next = p->nodes * probes_seconds(env->conf, p->source_elapsed_s, probes_candidates(env, p));
+	struct rows *r = rows_load(env->store, p->key, errp);
+
+	if (!r)
+		return -1;
+	spent = spent_node_s(r);
+	free(r);
+	if (spent + next <= allowed)
+		return 1;
+	err_set(why, "the job's ProbeBudget is spent: %.0f of %.0f node seconds", spent, allowed);
+	return 0;
+}
+
+static int row_submitted(const struct follow_env *env, struct store_probe *row, int64_t now, struct errbuf *errp)
+{
+	row->state = PROBE_SUBMITTED;
+	row->submitted = now;
+	row->reason[0] = '\0';
+	return probe_row_put(env, row, now, errp);
+}
+
+/* The next try goes to the queue. */
+static int row_try(const struct follow_env *env, const struct store_program *p, struct store_probe *row, int64_t now,
+		   struct errbuf *errp)
+{
+	struct cluster_layout layout;
+	struct errbuf why = {""};
+	int rc = within_budget(env, p, &why, errp);
+
+	if (rc < 0)
+		return -1;
+	if (!rc) {
+		snprintf(row->reason, sizeof(row->reason), "%.300s", why.text);
+		return row_give_up(env, row, now, errp);
+	}
+	rc = cluster_layout_get(env->store, row->key, &layout, errp);
+	if (rc < 0)
+		return -1;
+	if (!rc)
+		err_set(&why, "the layout of the traced job is not known any more");
+	row->tries++;
+	if (!rc || probe_submit(env, p, &layout, row, &why) < 0) {
+		snprintf(row->reason, sizeof(row->reason), "cannot be submitted: %.250s", why.text);
+		return row_retry(env, row, rc, NULL, now, errp);
+	}
+	follow_say(env, LOG_LEVEL_INFO, "job %u: probe on %s submitted for job %u, key %.8s, uid %u", row->jobid, row->candidate,
+		   p->source_job, row->key, p->uid);
+	return row_submitted(env, row, now, errp);
+}
+
+static int row_submit(const struct follow_env *env, const struct cluster_snapshot *snap, struct store_probe *row,
+		      int64_t now, struct errbuf *errp)
+{
+	const struct cluster_job *there = probe_adopt(snap, row);
+	struct store_program p;
+	int rc;
+
+	if (there) {
+		row->tries++;
+		row->jobid = there->job_id;
+		follow_say(env, LOG_LEVEL_INFO, "job %u: probe on %s found in the queue, key %.8s", row->jobid, row->candidate,
+			   row->key);
+		return row_submitted(env, row, now, errp);
+	}
+	rc = store_busy_submitted(env->store, errp);
+	if (rc < 0 || rc >= PROBES_OPEN_MAX)
+		return rc < 0 ? -1 : 0;
+	rc = store_program_get(env->store, row->key, &p, errp);
+	if (rc < 0)
+		return -1;
+	return rc ? row_try(env, &p, row, now, errp) : row_drop(env, row, "the program was forgotten", errp);
+}
+
+/* ---- collecting ---- */
+
+/* The record's own text, from the parsed form: what is stored has passed the parser. 1 good, 0 none, -1 refused. */
+static int record_load(const struct follow_env *env, const struct store_program *p, const char *candidate,
+		       struct result *res, struct buf *text, struct errbuf *why)
+{
+	char safe[RESULT_NAME_SIZE], name[RESULT_NAME_SIZE + 16];
+	int rc, dirfd = spool_job_open(env->conf->spool_dir, p->uid, p->source_job, NULL, why);
+
+	if (dirfd < 0)
+		return -1;
+	result_candidate_name(candidate, safe, sizeof(safe));
+	snprintf(name, sizeof(name), "probe.%s.result", safe);
+	rc = result_read(dirfd, name, p->uid, res, why);
+	close(dirfd);
+	if (rc <= 0)
+		return rc;
+	if (strcmp(res->candidate, safe))
+		return err_set(why, "%s is for candidate %s", name, res->candidate);
+	if (result_format(res, text, why) < 0)
+		return -1;
+	buf_put_u8(text, '\0');
+	return text->failed ? err_set(why, "no memory for the record") : 1;
+}
+
+/* What the end of a probe job without a usable record means. */
+static bool end_is_worth_a_retry(const char *state)
+{
+	return strcmp(state, "CANCELLED") && strcmp(state, "DEADLINE");
+}
+
+/* What the try has cost, for the program's budget and for the books. One whose end nobody saw counts as it was planned. */
+static int try_account(const struct follow_env *env, const struct store_program *p, const struct cluster_job *job,
+		       struct store_probe *row, int64_t now, struct errbuf *errp)
+{
+	double cost = job ? job->nodes * job->elapsed_s
+			  : p->nodes * probes_seconds(env->conf, p->source_elapsed_s, probes_candidates(env, p));
+
+	row->cost_node_s += cost;
+	return cost > 0 ? store_cost_add(env->store, now, p->uid, row->candidate, cost, errp) : 0;
+}
+
+/* Before the record of the traced class gives way to one of another: ratios refer to it. */
+static int base_keep(const struct follow_env *env, const struct store_program *p, const struct store_probe *row,
+		     struct errbuf *errp)
+{
+	struct store_probe old;
+	int rc;
+
+	if (!row->kept || strcmp(row->candidate, p->source_candidate))
+		return 0;
+	rc = store_probe_get(env->store, row->key, row->candidate, &old, errp);
+	if (rc == 1 && old.result)
+		rc = store_base_put(env->store, row->key, old.result, errp);
+	if (rc >= 0)
+		free((void *)(uintptr_t)old.result);
+	return rc < 0 ? -1 : 0;
+}
+
+static int row_done(const struct follow_env *env, struct store_program *p, const struct cluster_job *job,
+		    struct store_probe *row, const struct result *res, int64_t now, struct errbuf *errp)
+{
+	bool again = row->kept;
+
+	if (base_keep(env, p, row, errp) < 0)
+		return -1;
+	row->state = PROBE_DONE;
+	row->not_before = 0;
+	row->reason[0] = '\0';
+	snprintf(row->class_hex, sizeof(row->class_hex), "%s", res->has_class ? res->class_hex : "");
+	follow_say(env, LOG_LEVEL_INFO, "job %u: probe on %s done%s in %.0f s, key %.8s", row->jobid, row->candidate,
+		   again ? " again" : "", job ? job->elapsed_s : 0.0, row->key);
+	if (probe_row_put(env, row, now, errp) < 0)
+		return -1;
+	return again ? probe_refresh(env, p, now, errp) : 0;
+}
+
+/* Is the record this try's? Earlier versions name the traced job in it. */
+static bool record_is_of(const struct result *res, const struct store_program *p, const struct store_probe *row)
+{
+	return res->job_id == row->jobid || (!row->kept && res->job_id == p->source_job);
+}
+
+static int row_conclude(const struct follow_env *env, struct store_program *p, const struct cluster_job *job,
+			struct store_probe *row, struct result *res, int64_t now, struct errbuf *errp)
+{
+	const char *end_state = job ? job->end_state : NULL;
+	struct errbuf why = {""};
+	struct buf text = {0};
+	int rc = record_load(env, p, row->candidate, res, &text, &why), rv;
+
+	if (rc == 1 && record_is_of(res, p, row)) {
+		row->result = (const char *)text.data;
+		if (res->has_class &&
+		    store_class_seen(env->store, row->candidate, res->class_hex, res->class_text, now, errp) < 0)
+			rv = -1;
+		else if (res->ok)
+			rv = row_done(env, p, job, row, res, now, errp);
+		else {
+			snprintf(row->reason, sizeof(row->reason), "%.300s", res->reason);
+			rv = row_give_up(env, row, now, errp);
+		}
+	} else {
+		if (rc < 0)
+			snprintf(row->reason, sizeof(row->reason), "result not usable: %.270s", why.text);
+		else
+			snprintf(row->reason, sizeof(row->reason), "no result; the job ended %s%s%.200s", end_state ? end_state : "unseen",
+				 spool_is_full(env->conf->spool_dir, &why) ? "; " : "", why.text);
+		rv = row_retry(env, row, !job || end_is_worth_a_retry(end_state), end_state, now, errp);
+	}
+	row->result = NULL;
+	buf_free(&text);
+	return rv;
+}
+
+static int row_collect(const struct follow_env *env, const struct cluster_job *job, struct store_probe *row,
+		       int64_t now, struct errbuf *errp)
+{
+	struct result *res = calloc(1, sizeof(*res));
+	struct store_program p;
+	int rv = -1, rc;
+
+	if (!res)
+		return err_set(errp, "no memory for a record");
+	if (store_begin(env->store, errp) < 0)
+		goto out;
+	rc = store_program_get(env->store, row->key, &p, errp);
+	if (rc == 0)
+		rv = row_drop(env, row, "the program was forgotten", errp);
+	else if (rc == 1 && try_account(env, &p, job, row, now, errp) == 0)
+		rv = row_conclude(env, &p, job, row, res, now, errp);
+	if (rv == 0)
+		rv = store_commit(env->store, errp);
+	if (rv < 0)
+		store_rollback(env->store);
+out:
+	free(res);
+	return rv;
+}
+
+/* Its job is cancelled as an orphan: nobody waits for it any more. */
+static int row_pending_too_long(const struct follow_env *env, struct store_probe *row, int64_t now,
+				struct errbuf *errp)
+{
+	snprintf(row->reason, sizeof(row->reason), "waited %d days in the queue", PROBES_PENDING_MAX_S / 86400);
+	return row_give_up(env, row, now, errp);
+}
+
+/* ---- programs ---- */
+
+static int others_create(const struct follow_env *env, const struct store_program *p, int64_t now, struct errbuf *errp)
+{
+	for (size_t i = 0; i < env->conf->n_candidates; i++) {
+		const char *name = env->conf->candidates[i].name;
+		struct store_probe have = {0};
+		int rc;
+
+		if (!strcmp(name, p->source_candidate))
+			continue;
+		rc = store_probe_get(env->store, p->key, name, &have, errp);
+		free((void *)(uintptr_t)have.result);
+		if (rc < 0 || (!rc && row_create(env, p->key, name, now, errp) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+static const struct store_probe *row_find(const struct rows *r, const char *candidate)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (!strcmp(r->row[i].candidate, candidate))
+			return &r->row[i];
+	return NULL;
+}
+
+static int program_fail(const struct follow_env *env, struct store_program *p, const char *reason, int64_t now,
+			struct errbuf *errp)
+{
+	p->state = PROGRAM_FAILED;
+	p->retrace_at = now + PROBES_RETRACE_S;
+	p->updated = now;
+	snprintf(p->reason, sizeof(p->reason), "%s", reason);
+	follow_say(env, LOG_LEVEL_WARN, "key %.8s: job %u will not be predicted: %s", p->key, p->source_job, p->reason);
+	if (cluster_layout_drop(env->store, p->key, errp) < 0)
+		return -1;
+	return store_program_put(env->store, p, errp);
+}
+
+/* All probes of a program have come to an end. */
+static int program_conclude(const struct follow_env *env, struct store_program *p, const struct rows *r, int64_t now,
+			    struct errbuf *errp)
+{
+	struct follow_estimates est;
+
+	p->reason[0] = '\0';
+	for (size_t i = 0; i < r->n; i++)
+		if (r->row[i].state == PROBE_FAILED && !p->reason[0])
+			snprintf(p->reason, sizeof(p->reason), "nothing for %.60s: %.200s", r->row[i].candidate,
+				 r->row[i].reason);
+	if (follow_calibrate(env, p, NULL, now, &est, errp) < 0)
+		return -1;
+	if (!est.n)
+		return program_fail(env, p, est.refused.text[0] ? est.refused.text : "no estimate", now, errp);
+	if (est.refused.text[0] && !p->reason[0])
+		snprintf(p->reason, sizeof(p->reason), "%.300s", est.refused.text);
+	p->state = PROGRAM_READY;
+	p->mpi_s = est.source_mpi_s;
+	p->updated = now;
+	follow_say(env, LOG_LEVEL_INFO, "key %.8s: ready, %u candidate%s predicted from job %u%s%s", p->key, est.n,
+		   est.n == 1 ? "" : "s", p->source_job, p->reason[0] ? "; " : "", p->reason);
+	/* The layout stays: the probes may have to be made again. */
+	return store_program_put(env->store, p, errp) < 0 ? -1 : follow_law_probed(env, p, now, errp);
+}
+
+static int program_advance(const struct follow_env *env, struct store_program *p, int64_t now, struct errbuf *errp)
+{
+	struct rows *r = rows_load(env->store, p->key, errp);
+	const struct store_probe *source;
+	char reason[STORE_REASON_MAX];
+	size_t before, open = 0;
+	int rv = -1;
+
+	if (!r)
+		return -1;
+	source = row_find(r, p->source_candidate);
+	if (!source || source->state == PROBE_FAILED) {
+		snprintf(reason, sizeof(reason), "probe on %.60s: %.230s", p->source_candidate,
+			 source ? source->reason : "lost");
+		rv = program_fail(env, p, reason, now, errp);
+		goto out;
+	}
+	if (source->state != PROBE_DONE) {
+		rv = 0;
+		goto out;
+	}
+	before = r->n;
+	if (others_create(env, p, now, errp) < 0)
+		goto out;
+	free(r);
+	r = rows_load(env->store, p->key, errp);
+	if (!r)
+		return -1;
+	for (size_t i = 0; i < r->n; i++)
+		open += r->row[i].state == PROBE_WAITING || r->row[i].state == PROBE_SUBMITTED;
+	rv = open || r->n < before ? 0 : program_conclude(env, p, r, now, errp);
+out:
+	free(r);
+	return rv;
+}
+
+/* Programs under construction: conclude those whose probes are done, begin those that waited for a candidate. */
+static int programs_poll(const struct follow_env *env, int64_t now, struct errbuf *errp)
+{
+	struct store_pair *list;
+	struct store_program p;
+	size_t n;
+	int rv = 0, rc;
+
+	if (store_busy_programs(env->store, &list, &n, errp) < 0)
+		return -1;
+	for (size_t i = 0; i < n && !rv; i++) {
+		rc = store_program_get(env->store, list[i].key, &p, errp);
+		if (rc < 0)
+			rv = -1;
+		if (rc == 1 && p.state == PROGRAM_TRACED && env->conf->n_candidates)
+			rv = probes_begin(env, &p, now, errp);
+		else if (rc == 1 && p.state == PROGRAM_BUILDING)
+			rv = program_advance(env, &p, now, errp);
+	}
+	free(list);
+	return rv;
+}
+
+/* A candidate that was taken out of the configuration; the source of ratios stays wherever it was. 1 dropped, 0, -1. */
+static int row_moot(const struct follow_env *env, const struct store_probe *row, int64_t now, struct errbuf *errp)
+{
+	struct store_program p;
+	struct store_probe back = *row;
+	int rc;
+
+	if (conf_candidate_find(env->conf, row->candidate))
+		return 0;
+	rc = store_program_get(env->store, row->key, &p, errp);
+	if (rc < 0 || (rc && !strcmp(p.source_candidate, row->candidate)))
+		return rc < 0 ? -1 : 0;
+	if (!row->kept)
+		return row_drop(env, row, rc ? "no such candidate any more" : "the program was forgotten", errp) < 0 ? -1 : 1;
+	back.state = PROBE_DONE; /* as it was */
+	return probe_row_put(env, &back, now, errp) < 0 ? -1 : 1;
+}
+
+static int row_poll(const struct follow_env *env, const struct cluster_snapshot *snap, struct store_probe *row,
+		    int64_t now, struct errbuf *errp)
+{
+	const struct cluster_job *job;
+	int rc = row_moot(env, row, now, errp);
+
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	if (row->state == PROBE_WAITING)
+		return row->not_before > now ? 0 : row_submit(env, snap, row, now, errp);
+	job = cluster_job_find(snap, row->jobid);
+	if (!job) /* an older snapshot does not know it yet */
+		return snap->taken <= row->submitted + 1 ? 0 : row_collect(env, NULL, row, now, errp);
+	if (job->phase == CLUSTER_ENDED)
+		return row_collect(env, job, row, now, errp);
+	if (job->phase == CLUSTER_PENDING && now - row->submitted > PROBES_PENDING_MAX_S)
+		return row_pending_too_long(env, row, now, errp);
+	return 0;
+}
+
+static int rows_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now,
+		     struct errbuf *errp)
+{
+	struct store_pair *list;
+	struct store_probe row;
+	size_t n;
+	int rv = 0, rc;
+
+	if (store_busy_probes(env->store, &list, &n, errp) < 0)
+		return -1;
+	for (size_t i = 0; i < n && !rv; i++) {
+		rc = store_probe_get(env->store, list[i].key, list[i].candidate, &row, errp);
+		if (rc == 1) {
+			free((void *)(uintptr_t)row.result);
+			row.result = NULL;
+			rc = row_poll(env, snap, &row, now, errp);
+		}
+		if (rc < 0)
+			rv = -1;
+	}
+	free(list);
+	return rv;
+}
+
+int probes_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
+{
+	if (probe_renew(env, now, errp) < 0)
+		return -1;
+	/* Twice, so that a source probe's result leads to the other probes in the same look. */
+	for (int pass = 0; pass < 2; pass++)
+		if (rows_poll(env, snap, now, errp) < 0 || programs_poll(env, now, errp) < 0)
+			return -1;
+	return probe_orphans(env, snap, now, errp);
+}

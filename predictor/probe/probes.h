@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Build-and-probe jobs: first the source probe where the traced job ran, then, once that is good, one for each other
+ * candidate. Their state is in the store, so a restarted daemon goes on where it was and nothing is submitted twice.
+ *
+ * A key has one set of probes, however many of its jobs run; of a family of one user and one shape, PROBES_FAMILY_MAX
+ * programs are probed at a time, the others wait. What all tries of a program may cost is its allowance. Jobs of ours that no
+ * row knows (the program was forgotten or is traced again, the candidate is none any more) are cancelled.
+ *
+ * A probe is made again when the node class of its candidate has gone (store_keep.h): programs that run nowadays first, few
+ * at a time; until then their estimates have a wider interval. So that a class that changed is noticed where nothing new is
+ * probed, a program is probed again on each candidate that nothing was heard of for PROBES_NEWS_S.
+ */
+#ifndef PRECEDENT_PREDICTOR_PROBE_PROBES_H
+#define PRECEDENT_PREDICTOR_PROBE_PROBES_H
+
+#include "predictor/follow/follow.h"
+
+#define PROBES_TRIES_MAX     3
+#define PROBES_PREEMPTED_MAX 10		 /* tries, where the last had to make room for other jobs */
+#define PROBES_BACKOFF_S     60		 /* before the second try; doubled before each further one */
+#define PROBES_BACKOFF_MAX_S 14400
+#define PROBES_PENDING_MAX_S (3 * 86400) /* a probe that waits longer is cancelled and given up */
+#define PROBES_SECONDS_MAX   60.0
+#define PROBES_LEAST_S	     60.0  /* beside ProbeSeconds, what a probe may take of its nodes whatever the budget */
+#define PROBES_RETRACE_S     86400 /* after a source probe was given up, the key may be traced again */
+#define PROBES_OPEN_MAX	     64	   /* in the queue at once */
+#define PROBES_FAMILY_MAX    2
+#define PROBES_AGAIN_MAX     4	   /* being made again at once */
+#define PROBES_AGAIN_RUNS    200   /* the latest runs whose programs are looked at */
+#define PROBES_AGAIN_LOOK_S  60
+#define PROBES_AGAIN_S	     (7 * 86400) /* after one that could not be made again */
+#define PROBES_NEWS_S	     (7 * 86400)
+
+/* The program (state PROGRAM_TRACED, in the store) gets its source probe and becomes PROGRAM_BUILDING. */
+int probes_begin(const struct follow_env *env, struct store_program *p, int64_t now, struct errbuf *errp);
+
+/* Collect what has ended, submit what is due, conclude programs whose probes are all done. */
+int probes_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
+
+/*
+ * Have the probe of a program that is ready made again on one candidate, for `why`; estimates stay until it is done. 1 it will
+ * be, 0 not: there is none that is done, it was tried in vain lately, or enough of them are under way.
+ */
+int probes_again(const struct follow_env *env, const char *key, const char *candidate, const char *why, int64_t now,
+		 struct errbuf *errp);
+
+/* Node seconds that all tries of a program's probes may cost: ProbeBudget of the traced job, or a minute and ProbeSeconds of
+ * its nodes on each candidate where that is more. */
+double probes_allowance(const struct follow_env *env, const struct store_program *p);
+
+/* Target run time of a skeleton: the program's share of ProbeBudget (of its node seconds, spread over n candidates, of which the
+ * traced one runs it twice: once for nodes that cannot run the program's loops), at least ProbeSeconds, at most
+ * PROBES_SECONDS_MAX. */
+double probes_seconds(const struct precedent_conf *conf, double elapsed_s, unsigned n_candidates);
+
+#endif

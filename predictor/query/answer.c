@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Answers to the commands, see answer.h.
+ *   jobs      {"max": n, "all": bool}                 {"jobs": [run...]}
+ *   show      {"job": id}                             {"job": run, "program": ..., "estimates": [...], "probes": [...],
+ *                                                      "traces": [...], "history": [run...], "rules": {...},
+ *                                                      "past_errors": {...}, "baselines": {...}, "now": time}
+ *   accuracy  {"days": n, "mine": bool, "points": n}  {"all": row, "candidates": [row...], "families": [...], "users": [...]}
+ *   cost      {"days": n, "mine": bool}               {"total": row, "rows": [row...]}
+ *   retrace   {"job": id}, forget {"job": id}         {"job": id, "key": ..., "name": ..., "dropped": bool}
+ *   retrace   {"all": true}                           {"programs": n}
+ */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/duration.h"
+#include "predictor/query/answer.h"
+#include "predictor/query/answer_accuracy.h"
+#include "predictor/query/answer_family.h"
+#include "predictor/query/answer_cost.h"
+#include "predictor/query/answer_evidence.h"
+#include "predictor/query/answer_text.h"
+#include "predictor/query/answer_tracing.h"
+#include "predictor/query/answer_weighed.h"
+#include "predictor/cluster/cluster.h"
+#include "predictor/estimate/combine.h"
+#include "predictor/query/query.h"
+#include "predictor/spool/spool.h"
+#include "predictor/store/trials.h"
+
+#define JOBS_MAX    500
+#define HISTORY_MAX 20
+#define TRACES_MAX  64
+
+static json_t *fault(const char *text)
+{
+	return json_pack("{s:s}", "error", text);
+}
+
+static json_t *minutes_json(uint32_t minutes)
+{
+	if (minutes == DURATION_UNSET)
+		return json_null();
+	return minutes == DURATION_UNLIMITED ? json_string("UNLIMITED") : json_integer(minutes);
+}
+
+static json_t *prediction_json(const struct store_run *r)
+{
+	json_t *o = json_pack("{s:o, s:f, s:f, s:f}", "candidate", answer_text(r->pred_candidate), "seconds", r->pred_s, "lo_s",
+			      r->lo_s, "hi_s", r->hi_s);
+
+	if (o && r->pred_kind >= 0 && r->pred_kind < ESTIMATE_KINDS)
+		json_object_set_new(o, "kind", json_string(estimate_kind_name((enum estimate_kind)r->pred_kind)));
+	if (o && r->pred_scale > 0)
+		json_object_set_new(o, "scale", json_real(r->pred_scale));
+	return o;
+}
+
+static json_t *run_json(const struct store_run *r)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "job", json_integer(r->jobid));
+	json_object_set_new(o, "name", answer_text(r->name));
+	json_object_set_new(o, "uid", json_integer(r->uid));
+	json_object_set_new(o, "key", json_string(r->key));
+	json_object_set_new(o, "family", json_string(r->family));
+	json_object_set_new(o, "act", json_string(act_name(r->act)));
+	json_object_set_new(o, "mode", json_string(mode_name(r->mode)));
+	json_object_set_new(o, "partition", answer_text(r->partition));
+	json_object_set_new(o, "candidate", answer_text(r->candidate));
+	json_object_set_new(o, "nodes", json_integer(r->nodes));
+	json_object_set_new(o, "tasks", json_integer(r->tasks));
+	json_object_set_new(o, "user_limit_min", minutes_json(r->user_limit_min));
+	json_object_set_new(o, "limit_min", minutes_json(r->limit_min));
+	json_object_set_new(o, "submit", json_integer(r->submit_time));
+	json_object_set_new(o, "start", json_integer(r->start_time));
+	json_object_set_new(o, "end", json_integer(r->end_time));
+	json_object_set_new(o, "elapsed_s", json_real(r->elapsed_s));
+	json_object_set_new(o, "state", json_string(r->end_state));
+	json_object_set_new(o, "extensions", json_integer(r->extensions));
+	json_object_set_new(o, "suspended_s", json_real(r->suspended_s));
+	json_object_set_new(o, "restarts", json_integer(r->restarts));
+	if (r->array_job)
+		json_object_update_new(o, json_pack("{s:I, s:I}", "array_job", (json_int_t)r->array_job, "array_task",
+						    (json_int_t)r->array_task));
+	if (r->pred_s > 0)
+		json_object_set_new(o, "predicted", prediction_json(r));
+	if (r->weighed[0])
+		json_object_set_new(o, "weighed", answer_weighed(r->weighed));
+	return o;
+}
+
+static json_t *program_json(const struct store_program *p)
+{
+	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:f, s:I, s:f, s:I, s:I, s:I, s:I, s:I}", "key", p->key, "state",
+			 program_state_name(p->state), "reason", answer_text(p->reason), "name", answer_text(p->name), "source_job",
+			 (json_int_t)p->source_job, "source_candidate", answer_text(p->source_candidate),
+			 "source_elapsed_s", p->source_elapsed_s, "traces", (json_int_t)p->n_traces, "mpi_s", p->mpi_s,
+			 "nodes", (json_int_t)p->nodes, "tasks", (json_int_t)p->tasks, "created",
+			 (json_int_t)p->created, "updated", (json_int_t)p->updated, "retrace_at",
+			 (json_int_t)p->retrace_at);
+}
+
+/* What the estimate was made of. */
+static json_t *evidence_json(struct store *s, const char *key, const char *candidate)
+{
+	struct combine_part part[COMBINE_PARTS];
+	int n = store_evidence_get(s, key, candidate, part, COMBINE_PARTS, NULL);
+	json_t *list = json_array();
+
+	for (int i = 0; i < n; i++) {
+		const struct estimate *e = &part[i].e;
+		json_t *o = json_pack("{s:s, s:f, s:f, s:f, s:I, s:f}", "kind", estimate_kind_name(e->kind), "seconds", e->mean_s, "lo_s",
+				      e->lo_s, "hi_s", e->hi_s, "runs", (json_int_t)e->n, "weight", part[i].weight);
+
+		if (o && part[i].programs)
+			json_object_update_new(o, json_pack("{s:f, s:I}", "past_error", part[i].error, "programs",
+							    (json_int_t)part[i].programs));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *estimate_json(struct store *s, const char *key, const struct store_estimate *e)
+{
+	return json_pack("{s:o, s:f, s:f, s:f, s:s, s:I, s:s, s:I, s:b, s:f, s:o}", "candidate", answer_text(e->candidate), "seconds",
+			 e->e.mean_s, "lo_s", e->e.lo_s, "hi_s", e->e.hi_s, "kind", estimate_kind_name(e->e.kind), "runs",
+			 (json_int_t)e->e.n, "node_class", e->node_class, "updated", (json_int_t)e->updated, "stale",
+			 e->stale, "scale", e->scale > 0 ? e->scale : 1.0, "evidence", evidence_json(s, key, e->candidate));
+}
+
+/* ---- jobs ---- */
+
+struct run_list {
+	const struct answer_env *env;
+	json_t *array;
+};
+
+static int run_add(const struct store_run *r, void *arg)
+{
+	struct run_list *l = arg;
+	struct store_program p;
+	json_t *o = run_json(r);
+
+	if (!r->end_state[0] || r->pred_s <= 0)
+		if (store_program_get(l->env->store, r->key, &p, NULL) == 1)
+			json_object_set_new(o, "program",
+					    json_pack("{s:s, s:o}", "state", program_state_name(p.state), "reason",
+						      answer_text(p.reason)));
+	json_array_append_new(l->array, o);
+	return 0;
+}
+
+static json_t *answer_jobs(const struct answer_env *env, json_t *request, struct errbuf *errp)
+{
+	json_int_t max = json_integer_value(json_object_get(request, "max"));
+	struct store_run_filter f = {.uid = env->uid, .max = max > 0 && max < JOBS_MAX ? (unsigned)max : JOBS_MAX};
+	struct run_list l = {env, json_array()};
+
+	if (env->admin && json_is_true(json_object_get(request, "all")))
+		f.uid = STORE_ALL_USERS;
+	if (store_runs_each(env->store, &f, run_add, &l, errp) < 0) {
+		json_decref(l.array);
+		return NULL;
+	}
+	return json_pack("{s:i, s:o}", "precedent", 1, "jobs", l.array);
+}
+
+/* ---- one job ---- */
+
+/* The run that the request names, if the asking user may see it. 0, or -1 with the reason. */
+static int run_of_request(const struct answer_env *env, json_t *request, struct store_run *r, struct errbuf *errp)
+{
+	json_int_t job = json_integer_value(json_object_get(request, "job"));
+	int rc;
+
+	if (job <= 0 || job > UINT32_MAX)
+		return err_set(errp, "no job was named");
+	rc = store_run_get(env->store, (uint32_t)job, r, errp);
+	if (rc < 0)
+		return -1;
+	if (!rc || (!env->admin && r->uid != env->uid))
+		return err_set(errp, "job %u is not known to Precedent%s", (unsigned)job,
+			       env->admin ? "" : ", or not yours");
+	return 0;
+}
+
+static json_t *record_json(const char *text)
+{
+	struct result *r = malloc(sizeof(*r));
+	json_t *o = NULL, *traces, *kernels;
+
+	if (!r || result_parse(text, strlen(text), r, NULL) < 0)
+		goto out;
+	traces = json_array();
+	kernels = json_object();
+	for (unsigned i = 0; i < r->traces_n; i++) {
+		const struct result_trace *t = &r->traces[i];
+
+		json_array_append_new(traces, json_pack("{s:f, s:f, s:f, s:f, s:f, s:I, s:f}", "mpi_s", t->mpi_s, "skel_s",
+							t->skel_s, "lo_s", t->lo_s, "hi_s", t->hi_s, "ran_s", t->ran_s,
+							"events", (json_int_t)t->events, "confidence", t->confidence));
+		if (t->compute.present)
+			json_object_set_new(json_array_get(traces, i), "compute",
+					    json_pack("{s:f, s:f}", "traced_s", t->compute.traced_s, "skel_s", t->compute.skel_s));
+		if (t->partial.present)
+			json_object_set_new(json_array_get(traces, i), "partial",
+					    json_pack("{s:f, s:f, s:f, s:f}", "whole_s", t->partial.whole_s, "lo_s", t->partial.lo_s,
+						      "hi_s", t->partial.hi_s, "ran_s", t->partial.ran_s));
+	}
+	for (unsigned i = 0; i < r->kernels_n; i++)
+		json_object_set_new(kernels, r->kernels[i].name, json_real(r->kernels[i].ns_per_unit));
+	o = json_pack("{s:b, s:s, s:s, s:s, s:f, s:s, s:s, s:o, s:o}", "ok", r->ok, "reason", r->reason, "node_class",
+		      r->class_hex, "node", r->class_text, "startup_s", r->startup_s, "hash", r->hash_hex,
+		      "interpreted", r->interpreted, "traces", traces, "kernels", kernels);
+	if (o && r->unpartial[0])
+		json_object_set_new(o, "unpartial", json_string(r->unpartial));
+	if (o && r->without_own[0])
+		json_object_set_new(o, "without_own", json_string(r->without_own));
+out:
+	free(r);
+	return o ? o : json_null();
+}
+
+static int probe_add(const struct store_probe *p, void *arg)
+{
+	json_t *o = json_pack("{s:o, s:I, s:s, s:I, s:o, s:I, s:f}", "candidate", answer_text(p->candidate), "job",
+			      (json_int_t)p->jobid, "state", probe_state_name(p->state), "tries", (json_int_t)p->tries,
+			      "reason", answer_text(p->reason), "not_before", (json_int_t)p->not_before, "cost_node_s",
+			      p->cost_node_s);
+
+	json_object_set_new(o, "record", p->result ? record_json(p->result) : json_null());
+	json_array_append_new(arg, o);
+	return 0;
+}
+
+static int history_add(const struct store_run *r, void *arg)
+{
+	json_array_append_new(arg, run_json(r));
+	return 0;
+}
+
+static json_t *traces_json(const struct answer_env *env, uint32_t uid, uint32_t job)
+{
+	char(*names)[SPOOL_NAME_SIZE] = calloc(TRACES_MAX, SPOOL_NAME_SIZE);
+	int dirfd = names ? spool_job_open(env->conf->spool_dir, uid, job, NULL, NULL) : -1, n = 0;
+	json_t *list = json_array();
+
+	if (dirfd >= 0) {
+		n = spool_traces(dirfd, uid, names, TRACES_MAX, NULL);
+		close(dirfd);
+	}
+	for (int i = 0; i < n && i < TRACES_MAX; i++)
+		json_array_append_new(list, json_string(names[i]));
+	free(names);
+	return list;
+}
+
+static int show_program(const struct answer_env *env, const struct store_run *r, json_t *reply, struct errbuf *errp)
+{
+	struct store_run_filter f = {.uid = r->uid, .key = r->key, .finished = true, .max = HISTORY_MAX};
+	json_t *estimates = json_array(), *probes = json_array(), *history = json_array();
+	struct store_run source = {0};
+	struct store_lookup found;
+	int rc;
+
+	json_object_set_new(reply, "estimates", estimates);
+	json_object_set_new(reply, "probes", probes);
+	json_object_set_new(reply, "history", history);
+	rc = store_lookup(env->store, r->key, &found, errp);
+	if (rc < 0 || store_runs_each(env->store, &f, history_add, history, errp) < 0)
+		return -1;
+	if (!rc)
+		return 0;
+	json_object_set_new(reply, "program", program_json(&found.program));
+	for (unsigned i = 0; i < found.n_estimates; i++)
+		json_array_append_new(estimates, estimate_json(env->store, r->key, &found.estimates[i]));
+	if (store_probes_each(env->store, r->key, 0, probe_add, probes, errp) < 0 ||
+	    store_run_get(env->store, found.program.source_job, &source, errp) < 0)
+		return -1;
+	if (!strcmp(source.key, r->key) && source.uid == r->uid)
+		json_object_set_new(json_object_get(reply, "program"), "source_ended", json_integer(source.end_time));
+	json_object_set_new(reply, "spool",
+			    json_sprintf("%s/%u/%u", env->conf->spool_dir, found.program.uid, found.program.source_job));
+	json_object_set_new(reply, "traces", traces_json(env, found.program.uid, found.program.source_job));
+	return 0;
+}
+
+static json_t *answer_show(const struct answer_env *env, json_t *request, struct errbuf *errp)
+{
+	struct store_run r;
+	json_t *reply, *errors = NULL, *baselines = NULL;
+
+	if (run_of_request(env, request, &r, errp) < 0)
+		return NULL;
+	errors = answer_past_errors(env, &r, errp);
+	baselines = errors ? answer_baselines(env, &r, errp) : NULL;
+	if (!baselines) {
+		json_decref(errors);
+		return NULL;
+	}
+	reply = json_pack("{s:i, s:o, s:{s:f, s:I, s:f, s:f}}", "precedent", 1, "job", run_json(&r), "rules", "margin",
+			  env->conf->margin, "min_limit_min", (json_int_t)env->conf->min_limit_min, "probe_budget",
+			  env->conf->probe_budget, "probe_seconds", env->conf->probe_seconds);
+	json_object_set_new(reply, "now", json_integer(env->now));
+	json_object_set_new(reply, "past_errors", errors);
+	json_object_set_new(reply, "baselines", baselines);
+	if (show_program(env, &r, reply, errp) < 0 || answer_family(env, &r, reply, errp) < 0 ||
+	    answer_tracing(env, &r, reply, errp) < 0) {
+		json_decref(reply);
+		return NULL;
+	}
+	return reply;
+}
+
+/* ---- retrace and forget ---- */
+
+/* Estimates and probes go: the plugin predicts as long as there is an estimate. */
+static int program_renew(const struct answer_env *env, struct store_program *p, struct errbuf *errp)
+{
+	p->state = PROGRAM_NEW;
+	p->reason[0] = '\0';
+	p->retrace_at = env->now;
+	p->updated = env->now;
+	return store_program_forget(env->store, p->key, errp) < 0 ? -1 : store_program_put(env->store, p, errp);
+}
+
+static int program_retrace(const struct answer_env *env, const struct store_run *r, struct errbuf *errp)
+{
+	struct store_tracing tracing;
+	struct store_program p;
+	int known = store_program_get(env->store, r->key, &p, errp);
+
+	if (known < 0 || store_tracing_get(env->store, &tracing, errp) < 0)
+		return -1;
+	if (tracing.state == TRACING_STOPPED)
+		return err_set(errp, "tracing is stopped on this cluster; nothing was changed (precedentd(8), TRACED JOBS THAT FAIL)");
+	if (known && p.state == PROGRAM_BUILDING)
+		return err_set(errp, "job %u is being probed just now; see precedent show %u", p.source_job, r->jobid);
+	if (store_begin(env->store, errp) < 0)
+		return -1;
+	/* Unknown programs are traced anyway, unless a guard keeps them from it. */
+	if (store_trial_lift(env->store, store_trial_name(r->kin, r->key), env->now, errp) < 0 ||
+	    (known && program_renew(env, &p, errp) < 0) || store_commit(env->store, errp) < 0) {
+		store_rollback(env->store);
+		return -1;
+	}
+	return 0;
+}
+
+static json_t *answer_change(const struct answer_env *env, json_t *request, bool forget, struct errbuf *errp)
+{
+	struct store_run r;
+	int rc;
+
+	if (run_of_request(env, request, &r, errp) < 0)
+		return NULL;
+	rc = forget ? store_key_forget(env->store, r.key, r.uid, env->now, errp) : program_retrace(env, &r, errp);
+	if (rc < 0)
+		return NULL;
+	return json_pack("{s:i, s:I, s:s, s:o, s:I}", "precedent", 1, "job", (json_int_t)r.jobid, "key", r.key, "name",
+			 answer_text(r.name), "dropped", (json_int_t)rc);
+}
+
+/* ---- requests ---- */
+
+static json_t *request_answer(const struct answer_env *env, json_t *request, struct errbuf *errp)
+{
+	const char *verb = json_string_value(json_object_get(request, "verb"));
+
+	if (json_integer_value(json_object_get(request, "precedent")) != 1 || !verb) {
+		err_set(errp, "not a request that this precedentd (version " PRECEDENT_VERSION ") understands");
+		return NULL;
+	}
+	if (!strcmp(verb, "jobs"))
+		return answer_jobs(env, request, errp);
+	if (!strcmp(verb, "show"))
+		return answer_show(env, request, errp);
+	if (!strcmp(verb, "accuracy"))
+		return answer_accuracy(env, request, errp);
+	if (!strcmp(verb, "cost"))
+		return answer_cost(env, request, errp);
+	if (!strcmp(verb, "retrace") && json_is_true(json_object_get(request, "all")))
+		return answer_resume(env, errp);
+	if (!strcmp(verb, "retrace") || !strcmp(verb, "forget"))
+		return answer_change(env, request, verb[0] == 'f', errp);
+	err_set(errp, "unknown request \"%.20s\": is precedentd (version " PRECEDENT_VERSION ") older than this command?",
+		verb);
+	return NULL;
+}
+
+char *answer_make(const struct answer_env *env, const char *request, size_t len)
+{
+	json_t *asked = json_loadb(request, len, JSON_REJECT_DUPLICATES, NULL), *reply;
+	struct errbuf why = {""};
+	char *text;
+
+	reply = json_is_object(asked) ? request_answer(env, asked, &why) : NULL;
+	if (!reply)
+		reply = fault(json_is_object(asked) ? why.text : "the request is not a JSON object");
+	text = json_dumps(reply, JSON_COMPACT | JSON_REAL_PRECISION(10));
+	if (text && strlen(text) > QUERY_MAX_PAYLOAD) {
+		free(text);
+		json_decref(reply);
+		reply = fault("the answer is too long; ask for less");
+		text = json_dumps(reply, JSON_COMPACT | JSON_REAL_PRECISION(10));
+	}
+	json_decref(reply);
+	json_decref(asked);
+	return text;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What precedentd asks the store at every look: the few rows that are under way among millions that are not. The conditions
+ * repeat those of the partial indexes programs_busy and probes_busy word for word, so that SQLite reads only these. And what
+ * `precedent forget` asks for.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "predictor/store/internal.h"
+
+/* Read the keys first: the callback of the caller may then write. */
+static int pairs_read(struct store *s, const char *sql, struct store_pair **out, size_t *n, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, sql, err);
+	struct store_pair *list = NULL, *more;
+	size_t cap = 0;
+	int rc;
+
+	*out = NULL;
+	*n = 0;
+	if (!st)
+		return -1;
+	while ((rc = store_step(s, st, "cannot read what is under way", err)) == 1) {
+		if (*n == cap) {
+			cap = cap ? 2 * cap : 64;
+			more = realloc(list, cap * sizeof(*list));
+			if (!more) {
+				rc = err_set(err, "no memory for what is under way");
+				break;
+			}
+			list = more;
+		}
+		store_column_key(st, 0, list[*n].key);
+		store_column_text(st, 1, list[*n].candidate, sizeof(list[*n].candidate));
+		++*n;
+	}
+	sqlite3_finalize(st);
+	if (rc < 0) {
+		free(list);
+		*n = 0;
+		return -1;
+	}
+	*out = list;
+	return 0;
+}
+
+int store_busy_probes(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err)
+{
+	return pairs_read(s, "SELECT key, candidate FROM probes WHERE state < 2 ORDER BY updated, key, candidate", out, n,
+			  err);
+}
+
+int store_busy_programs(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err)
+{
+	_Static_assert(PROGRAM_TRACED == 1 && PROGRAM_BUILDING == 2, "states in the query below");
+	return pairs_read(s, "SELECT key, '' FROM programs WHERE state < 3 AND state IN (1, 2) ORDER BY updated, key",
+			  out, n, err);
+}
+
+int store_busy_runs(struct store *s, struct store_run_id **out, size_t *n, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "SELECT jobid, submit_time FROM runs WHERE end_state = ''", err);
+	struct store_run_id *list = NULL, *more;
+	size_t cap = 0;
+	int rc;
+
+	*out = NULL;
+	*n = 0;
+	if (!st)
+		return -1;
+	while ((rc = store_step(s, st, "cannot read open runs", err)) == 1) {
+		if (*n == cap) {
+			cap = cap ? 2 * cap : 256;
+			more = realloc(list, cap * sizeof(*list));
+			if (!more) {
+				rc = err_set(err, "no memory for the open runs");
+				break;
+			}
+			list = more;
+		}
+		list[*n].jobid = (uint32_t)sqlite3_column_int64(st, 0);
+		list[(*n)++].submit_time = sqlite3_column_int64(st, 1);
+	}
+	sqlite3_finalize(st);
+	if (rc < 0) {
+		free(list);
+		*n = 0;
+		return -1;
+	}
+	*out = list;
+	return 0;
+}
+
+static int count_of(struct store *s, sqlite3_stmt *st, struct errbuf *err)
+{
+	int n = st ? store_step(s, st, "cannot count what is under way", err) : -1;
+
+	if (n == 1)
+		n = sqlite3_column_int(st, 0);
+	sqlite3_finalize(st);
+	return n;
+}
+
+int store_busy_submitted(struct store *s, struct errbuf *err)
+{
+	_Static_assert(PROBE_SUBMITTED == 1 && PROBE_WAITING == 0, "states in the queries here");
+	return count_of(s, store_prepare(s, "SELECT count(*) FROM probes WHERE state < 2 AND state = 1", err), err);
+}
+
+int store_busy_again(struct store *s, struct errbuf *err)
+{
+	return count_of(s, store_prepare(s, "SELECT count(*) FROM probes WHERE state < 2 AND result IS NOT NULL", err), err);
+}
+
+int store_busy_family(struct store *s, const struct store_program *p, struct errbuf *err)
+{
+	sqlite3_stmt *st;
+
+	if (!p->family[0])
+		return 0;
+	st = store_prepare(s,
+			   "SELECT count(*) FROM programs WHERE state < 3 AND state = 2 AND family = ?1 AND uid = ?2"
+			   " AND nodes = ?3 AND tasks = ?4",
+			   err);
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, p->family) < 0) {
+		sqlite3_finalize(st);
+		return store_fault_set(STORE_FAILED, err, "%s: '%.40s' is not a key of 32 hex digits", s->path, p->family);
+	}
+	sqlite3_bind_int64(st, 2, p->uid);
+	sqlite3_bind_int64(st, 3, p->nodes);
+	sqlite3_bind_int64(st, 4, p->tasks);
+	return count_of(s, st, err);
+}
+
+int store_meta_drop(struct store *s, const char *name, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "DELETE FROM meta WHERE name = ?1", err);
+	int rv;
+
+	if (!st)
+		return -1;
+	store_bind_text(st, 1, name);
+	rv = store_run_stmt(s, st, "cannot drop a value", err);
+	sqlite3_finalize(st);
+	return rv < 0 ? -1 : 0;
+}
+
+static int runs_forget(struct store *s, const char *key, uint32_t uid, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "DELETE FROM runs WHERE key = ?1 AND uid = ?2", err);
+	int n;
+
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, key) < 0) {
+		sqlite3_finalize(st);
+		return store_fault_set(STORE_FAILED, err, "%s: '%.40s' is not a key of 32 hex digits", s->path, key);
+	}
+	sqlite3_bind_int64(st, 2, uid);
+	n = store_run_stmt(s, st, "cannot drop runs", err);
+	sqlite3_finalize(st);
+	return n;
+}
+
+/* What its runs had a part in: the next run makes it anew. */
+static int shares_forget(struct store *s, const char *key, struct errbuf *err)
+{
+	static const char *const statements[] = {
+		"DELETE FROM families WHERE (family, kin) IN (SELECT family, kin FROM runs WHERE key = ?1)",
+		"DELETE FROM models WHERE kin IN (SELECT kin FROM runs WHERE key = ?1)",
+		"DELETE FROM drifts WHERE key = ?1",
+		"DELETE FROM trials WHERE key = ?1 AND name IN (SELECT coalesce(kin, key) FROM runs WHERE key = ?1)",
+	};
+
+	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
+		sqlite3_stmt *st = store_prepare(s, statements[i], err);
+		int n;
+
+		if (!st)
+			return -1;
+		n = store_bind_key(st, 1, key) < 0 ? -1 : store_run_stmt(s, st, "cannot drop what runs had a part in", err);
+		sqlite3_finalize(st);
+		if (n < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int store_key_forgotten(struct store *s, const char *key, int64_t submit_time, struct errbuf *err)
+{
+	char name[64], when[32];
+	int rc;
+
+	snprintf(name, sizeof(name), STORE_META_FORGOTTEN "%s", key);
+	rc = store_meta_get(s, name, when, sizeof(when), err);
+	return rc == 1 ? strtoll(when, NULL, 10) >= submit_time : rc;
+}
+
+int store_forgotten_prune(struct store *s, int64_t before, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "DELETE FROM meta WHERE name >= '" STORE_META_FORGOTTEN "' AND name < 'forgotten/'"
+				      " AND CAST(value AS INTEGER) < ?1", err);
+	int rv;
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, before);
+	rv = store_run_stmt(s, st, "cannot drop old values", err);
+	sqlite3_finalize(st);
+	return rv;
+}
+
+int store_key_forget(struct store *s, const char *key, uint32_t uid, int64_t now, struct errbuf *err)
+{
+	char layout[64], forgotten[64], when[32];
+	struct store_program p;
+	int known, runs;
+
+	if (store_begin(s, err) < 0)
+		return -1;
+	known = store_program_get(s, key, &p, err);
+	runs = known < 0 || shares_forget(s, key, err) < 0 ? -1 : runs_forget(s, key, uid, err);
+	snprintf(layout, sizeof(layout), STORE_META_LAYOUT "%s", key);
+	snprintf(forgotten, sizeof(forgotten), STORE_META_FORGOTTEN "%s", key);
+	snprintf(when, sizeof(when), "%" PRId64, now);
+	if (runs < 0 || (known && p.uid == uid && store_program_forget(s, key, err) < 0) ||
+	    store_meta_drop(s, layout, err) < 0 || store_meta_set(s, forgotten, when, err) < 0 ||
+	    store_commit(s, err) < 0) {
+		store_rollback(s);
+		return -1;
+	}
+	return runs + (known && p.uid == uid);
+}

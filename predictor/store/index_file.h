@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A file that says of a name "not in the store" or "ask the store": a Bloom filter in blocks of 64 bytes, so that a look reads one
+ * of them (F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, 2007). Names are only ever added.
+ * It is read with pread and never mapped: somebody who cuts it short under a reader's hands does not end that reader by SIGBUS.
+ * A reader may keep a copy, which counts for as long as the file's generation is the one that it was read at.
+ *
+ * Integers are little-endian.
+ *   0    8  "PRECIDX2"
+ *   8    8  id: a random number; the store says which file is its own (store_index.c)
+ *   16   8  number of blocks, 1 to INDEX_BLOCKS_MAX
+ *   24   8  hash of the machine's boot: nothing here is synced, so that a file outlives no crash of the machine
+ *   32  24  0
+ *   56   8  XXH3 of the 56 bytes before
+ *   64   8  beat: the last heartbeat that was written to the store by somebody who knows this file
+ *   72   8  XXH3 of these 8 bytes, seed: id
+ *   80   8  generation: another with each change of the blocks, from before the change to what was added
+ *   88   8  XXH3 of these 8 bytes, seed: id
+ *   96  32  0
+ *   128 64  each block: 60 bytes of bits and 4 bytes of XXH3 of them, seed: id + number of the block
+ * The file is exactly that long. Whatever is not so counts as "ask the store".
+ */
+#ifndef PRECEDENT_PREDICTOR_STORE_INDEX_FILE_H
+#define PRECEDENT_PREDICTOR_STORE_INDEX_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/errbuf.h"
+
+#define INDEX_BLOCK	 64
+#define INDEX_HEADER	 128
+#define INDEX_BLOCKS_MAX (1u << 26)
+#define INDEX_MEMORY_MAX (8u << 20) /* bytes of blocks that a reader keeps: two million programs have room in them */
+#define INDEX_FILL_MAX	 0.4 /* share of bits set; above it one look in 150 or more is in vain */
+
+/* ---- in memory, to be published as a whole ---- */
+
+struct index_build;
+/* Room for so many names. NULL: out of memory, or too many. */
+struct index_build *index_build_create(size_t names);
+void index_build_destroy(struct index_build *b); /* NULL is legal */
+void index_build_add(struct index_build *b, unsigned kind, const char *name, size_t len);
+/* Write it as `path` (beside and renamed; mode and owner as given, the owner where we may). *id: of the new file. */
+int index_build_publish(struct index_build *b, const char *path, int64_t beat, mode_t mode, uid_t uid, gid_t gid, uint64_t *id,
+			struct errbuf *err);
+
+/* ---- the file ---- */
+
+struct index_file;
+/*
+ * Open for reading, or for adding. Refuses what is no regular file of `owner` or root that nobody else may write, is of another
+ * boot, or is not whole.
+ */
+int index_file_open(const char *path, uid_t owner, bool add, struct index_file **out, struct errbuf *err);
+void index_file_close(struct index_file *f); /* NULL is legal */
+uint64_t index_file_id(const struct index_file *f);
+/* For a reader, now and then: have a copy of the blocks as they are. Reads them only when they have changed since the last one. */
+void index_file_remember(struct index_file *f);
+/* Before looks that belong together: these may be answered from the copy if it is still what is in the file, with which they see
+ * whatever was added before this. At most one system call. */
+void index_file_look(struct index_file *f);
+/* False: the name was never added before the last index_file_look. No system call, or one; what cannot be read holds everything. */
+bool index_file_may_hold(const struct index_file *f, unsigned kind, const char *name, size_t len);
+/* One writer at a time: the store's write lock. A damaged block is made to hold everything. -1: it may lack the name now; who kept a
+ * copy is made to look at the file where that can be done. */
+int index_file_add(struct index_file *f, unsigned kind, const char *name, size_t len);
+/* From now on it holds everything. */
+int index_file_fill(struct index_file *f);
+int index_file_beat_set(struct index_file *f, int64_t beat);
+/* False: there is none that can be read. */
+bool index_file_beat(const struct index_file *f, int64_t *beat);
+/* Share of bits that are set, by its first blocks, of damaged ones all; 1 where it cannot be read. */
+double index_file_fullness(const struct index_file *f);
+
+#endif

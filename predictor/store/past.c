@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Past runs as evidence: of a program, of a kin, of a family, of a user, the latest first; and the tables of what they say of
+ * programs that do not run as they did (what they say of kins is in store_kin.c). Looks are bounded: at most WINDOW runs are read
+ * for each one that is asked for, whatever they are.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/store/internal.h"
+
+#define WINDOW 2
+
+static int bad_key(struct store *s, struct errbuf *err)
+{
+	return store_fault_set(STORE_FAILED, err, "%s: not a key of 32 hex digits", s->path);
+}
+
+/* The index of what is asked for decides which runs are the latest; the rest is looked at in these alone. */
+static const char past_sql[] =
+	"SELECT jobid, submit_time, key, vars, elapsed_s, end_state, restarts, pred_candidate, pred_s, lo_s, hi_s, pred_kind,"
+	" pred_scale, hi_s > 0 AND candidate = pred_candidate, EXISTS(SELECT 1 FROM drifts d WHERE d.key IN (r.key, r.kin)"
+	" AND d.candidate = r.candidate AND r.submit_time BETWEEN d.since AND d.acted), array_job, array_task FROM"
+	" (SELECT * FROM runs WHERE %s AND (?7 = 0 OR submit_time < ?7) ORDER BY submit_time DESC, jobid DESC LIMIT ?5) r"
+	" WHERE candidate = ?1 AND elapsed_s > 0 AND submit_time >= ?2%s";
+
+static void past_read(sqlite3_stmt *st, struct store_past *p)
+{
+	char end_state[24];
+
+	p->jobid = (uint32_t)sqlite3_column_int64(st, 0);
+	p->submit_time = sqlite3_column_int64(st, 1);
+	store_column_key(st, 2, p->key);
+	store_column_text(st, 3, p->vars, sizeof(p->vars));
+	p->actual_s = sqlite3_column_double(st, 4);
+	store_column_text(st, 5, end_state, sizeof(end_state));
+	p->worth = estimate_run_worth(end_state, (unsigned)sqlite3_column_int64(st, 6));
+	p->told = sqlite3_column_int(st, 13) != 0;
+	p->lo_s = sqlite3_column_double(st, 9);
+	p->hi_s = sqlite3_column_double(st, 10);
+	p->pred_kind = sqlite3_column_int(st, 11);
+	p->pred_scale = sqlite3_column_double(st, 12);
+	p->drifted = sqlite3_column_int(st, 14) != 0;
+	p->array_job = (uint32_t)sqlite3_column_int64(st, 15);
+	p->array_task = (uint32_t)sqlite3_column_int64(st, 16);
+	p->pred_s = p->told && !p->array_job ? sqlite3_column_double(st, 8) : 0;
+}
+
+int store_past_read(struct store *s, const struct store_past_filter *f, struct store_past *out, size_t max, struct errbuf *err)
+{
+	const char *by = f->key ? "key = ?3" : f->family ? "family = ?3" : f->kin ? "kin = ?3" : "uid = ?4";
+	const char *key = f->key ? f->key : f->family ? f->family : f->kin, *kin = f->family ? f->kin : NULL;
+	const char *also = kin ? kin : f->except;
+	char sql[1024];
+	sqlite3_stmt *st;
+	int n = 0, rv = 0;
+
+	snprintf(sql, sizeof(sql), past_sql, by, kin ? " AND kin = ?6" : f->except ? " AND family IS NOT ?6" : "");
+	st = store_prepare(s, sql, err);
+	if (!st)
+		return -1;
+	store_bind_text(st, 1, f->candidate);
+	sqlite3_bind_int64(st, 2, f->since);
+	sqlite3_bind_int64(st, 4, f->uid);
+	sqlite3_bind_int64(st, 5, WINDOW * (int64_t)max);
+	sqlite3_bind_int64(st, 7, f->before);
+	if ((key && store_bind_key(st, 3, key) < 0) || (also && store_bind_key(st, 6, also) < 0)) {
+		sqlite3_finalize(st);
+		return bad_key(s, err);
+	}
+	while ((size_t)n < max && (rv = store_step(s, st, "cannot read past runs", err)) == 1) {
+		past_read(st, &out[n]);
+		n += out[n].worth != WORTH_NOTHING;
+	}
+	sqlite3_finalize(st);
+	return rv < 0 ? -1 : n;
+}
+
+int store_array_runs(struct store *s, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_stmt(s, Q_ARRAY_RUNS, err);
+	size_t n = 0, read = 0;
+	int rv = 0;
+
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, key) < 0)
+		return bad_key(s, err);
+	sqlite3_bind_int64(st, 2, (int64_t)max);
+	for (; (rv = store_step(s, st, "cannot read runs of an array", err)) == 1 && read < max; read++) {
+		enum estimate_worth worth;
+		char end_state[24];
+
+		if (!sqlite3_column_int(st, 5))
+			continue;
+		store_column_text(st, 0, out[n].candidate, sizeof(out[n].candidate));
+		store_column_text(st, 3, end_state, sizeof(end_state));
+		worth = estimate_run_worth(end_state, (unsigned)sqlite3_column_int64(st, 4));
+		out[n].run = (struct array_run){(uint32_t)sqlite3_column_int64(st, 1), sqlite3_column_double(st, 2),
+						worth == WORTH_BOUND};
+		n += worth != WORTH_NOTHING;
+	}
+	sqlite3_reset(st);
+	*all = read < max;
+	return rv < 0 ? -1 : (int)n;
+}
+
+/* ---- drifts ---- */
+
+int store_drift_put(struct store *s, const char *key, const char *candidate, const struct drift *d, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "INSERT OR REPLACE INTO drifts VALUES(?1, ?2, ?3, ?4, ?5)", err);
+	int rv;
+
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, key) < 0) {
+		sqlite3_finalize(st);
+		return bad_key(s, err);
+	}
+	store_bind_text(st, 2, candidate);
+	sqlite3_bind_int(st, 3, (int)d->stage);
+	sqlite3_bind_int64(st, 4, d->since);
+	sqlite3_bind_int64(st, 5, d->acted);
+	rv = store_run_stmt(s, st, "cannot write a drift", err);
+	sqlite3_finalize(st);
+	return rv < 0 ? -1 : 0;
+}
+
+int store_drift_get(struct store *s, const char *key, const char *candidate, struct drift *out, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "SELECT stage, since, acted FROM drifts WHERE key = ?1 AND candidate = ?2", err);
+	int rv;
+
+	*out = (struct drift){DRIFT_NONE, 0, 0};
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, key) < 0) {
+		sqlite3_finalize(st);
+		return bad_key(s, err);
+	}
+	store_bind_text(st, 2, candidate);
+	rv = store_step(s, st, "cannot read a drift", err);
+	if (rv == 1) {
+		int stage = sqlite3_column_int(st, 0);
+
+		out->stage = stage < 0 || stage > DRIFT_RETRACED ? DRIFT_NONE : (enum drift_stage)stage;
+		out->since = sqlite3_column_int64(st, 1);
+		out->acted = sqlite3_column_int64(st, 2);
+	}
+	sqlite3_finalize(st);
+	return rv;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Collects records, then lays them out. Offsets are kept per record and turned into tables at the end, because the
+ * numbers of gaps and varying calls are not known before. */
+#include "skelgen/emit/data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "skelgen/profile/native_select.h"
+#include "skelgen/runtime/data.h"
+
+struct placed {
+	uint32_t number, rank;
+	uint64_t at; /* in the pool */
+};
+
+struct placed_list {
+	struct placed *p;
+	size_t n, cap;
+};
+
+struct emit_data {
+	uint32_t n_ranks, n_gap, n_vary, n_array;
+	uint64_t *pool;
+	size_t n_pool, cap_pool;
+	struct placed_list gap, vary, array;
+	uint32_t *slot; /* arrays by hash, number + 1 */
+	uint32_t n_slot;
+	double *mix; /* DATA_MIX numbers each */
+	uint32_t n_mix;
+	uint64_t *window; /* loops with windows, one after the other */
+	size_t n_window;
+	uint32_t n_loop;
+	uint64_t *own; /* loops of the program, one after the other */
+	size_t n_own;
+	uint32_t own_loops;
+	bool failed;
+};
+
+struct emit_data *emit_data_create(uint32_t n_ranks)
+{
+	struct emit_data *d = calloc(1, sizeof *d);
+
+	if (d != NULL)
+		d->n_ranks = n_ranks;
+	return d;
+}
+
+void emit_data_destroy(struct emit_data *d)
+{
+	if (d == NULL)
+		return;
+	free(d->pool);
+	free(d->gap.p);
+	free(d->vary.p);
+	free(d->array.p);
+	free(d->slot);
+	free(d->mix);
+	free(d->window);
+	free(d->own);
+	free(d);
+}
+
+uint32_t emit_data_new_gap(struct emit_data *d)
+{
+	return d->n_gap++;
+}
+
+uint32_t emit_data_new_vary(struct emit_data *d)
+{
+	return d->n_vary++;
+}
+
+/* Room for n words, or NULL. */
+static uint64_t *pool_take(struct emit_data *d, size_t n)
+{
+	uint64_t *at;
+
+	if (d->failed)
+		return NULL;
+	if (d->n_pool + n > d->cap_pool) {
+		size_t cap = d->cap_pool > 0 ? d->cap_pool : 1024;
+		uint64_t *p;
+
+		while (cap < d->n_pool + n)
+			cap *= 2;
+		p = realloc(d->pool, cap * sizeof *p);
+		if (p == NULL) {
+			d->failed = true;
+			return NULL;
+		}
+		d->pool = p;
+		d->cap_pool = cap;
+	}
+	at = d->pool + d->n_pool;
+	memset(at, 0, n * sizeof *at);
+	d->n_pool += n;
+	return at;
+}
+
+static void placed_add(struct emit_data *d, struct placed_list *l, uint32_t number, uint32_t rank, uint64_t at)
+{
+	if (l->n == l->cap) {
+		size_t cap = l->cap > 0 ? 2 * l->cap : 64;
+		struct placed *p = realloc(l->p, cap * sizeof *p);
+
+		if (p == NULL) {
+			d->failed = true;
+			return;
+		}
+		l->p = p;
+		l->cap = cap;
+	}
+	l->p[l->n++] = (struct placed){number, rank, at};
+}
+
+static size_t array_words(uint32_t n)
+{
+	return 1 + ((size_t)n + 1) / 2;
+}
+
+static int slots_grow(struct emit_data *d)
+{
+	uint32_t n = d->n_slot > 0 ? 2 * d->n_slot : 64;
+	uint32_t *slot = calloc(n, sizeof *slot);
+
+	if (slot == NULL)
+		return -1;
+	for (uint32_t i = 0; i < d->n_array; i++) {
+		const uint64_t *w = d->pool + d->array.p[i].at;
+		uint32_t s = (uint32_t)XXH3_64bits(w, array_words((uint32_t)w[0]) * sizeof *w) & (n - 1);
+
+		while (slot[s] != 0)
+			s = (s + 1) & (n - 1);
+		slot[s] = i + 1;
+	}
+	free(d->slot);
+	d->slot = slot;
+	d->n_slot = n;
+	return 0;
+}
+
+uint32_t emit_data_array(struct emit_data *d, const int64_t *v, uint32_t n)
+{
+	size_t words = array_words(n), at = d->n_pool;
+	uint64_t *w;
+	uint32_t s;
+
+	if (2 * (d->n_array + 1) > d->n_slot && slots_grow(d) != 0)
+		d->failed = true;
+	w = pool_take(d, words);
+	if (w == NULL || d->failed)
+		return 0;
+	w[0] = n;
+	for (uint32_t i = 0; i < n; i++)
+		((int32_t *)(w + 1))[i] = (int32_t)v[i];
+	for (s = (uint32_t)XXH3_64bits(w, words * sizeof *w) & (d->n_slot - 1); d->slot[s] != 0;
+	     s = (s + 1) & (d->n_slot - 1)) {
+		const uint64_t *there = d->pool + d->array.p[d->slot[s] - 1].at;
+
+		if (there[0] == n && memcmp(there, w, words * sizeof *w) == 0) {
+			d->n_pool = at;
+			return d->slot[s] - 1;
+		}
+	}
+	d->slot[s] = d->n_array + 1;
+	placed_add(d, &d->array, d->n_array, 0, at);
+	return d->n_array++;
+}
+
+void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struct emit_gap_values *v)
+{
+	size_t at = d->n_pool, n = (size_t)v->n_stratum * v->n_slot, n_entry = (size_t)v->entry_stratum * v->entry_slot;
+	uint64_t *w = pool_take(d, DATA_GAP + n + n_entry);
+
+	if (w == NULL)
+		return;
+	w[0] = v->n_occ;
+	w[1] = v->n_stratum | (uint64_t)v->n_slot << 32;
+	w[2] = v->mix;
+	w[3] = v->period;
+	w[4] = v->entry_stratum | (uint64_t)v->entry_slot << 32;
+	memcpy(w + DATA_GAP, v->ns, (n + n_entry) * sizeof *v->ns);
+	placed_add(d, &d->gap, gap, rank, at);
+}
+
+/* Streams are worked on as the rest of the floating point is: of 16 lines those in packed form. */
+static double packed_lines(const struct skel_mixes *m)
+{
+	double share[CLASS_N], both;
+
+	mix_own_as_classes(m, m->mix[0].share, share);
+	both = share[CLASS_VECTOR] + share[CLASS_SCALAR] + share[CLASS_SCALAR_SHORT] + share[CLASS_SCALAR_CHAIN];
+	return both > 0 ? floor(16 * share[CLASS_VECTOR] / both + 0.5) : 8;
+}
+
+/* What its time goes to by classes of work. */
+static void own_as(const struct skel_mixes *m, uint32_t loop, double *as)
+{
+	double share[CLASS_N] = {0}, all[CLASS_N];
+
+	share[CLASS_OWN_0 + loop] = 1;
+	mix_own_as_classes(m, share, all);
+	memcpy(as, all, CLASS_OWN_0 * sizeof *as);
+}
+
+static void own_loops(struct emit_data *d, const struct skel_mixes *m)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_own; i++)
+		n += DATA_OWN + DATA_OWN_WORDS((size_t)m->own[i].len);
+	free(d->own);
+	d->own = calloc(n + 1, sizeof *d->own);
+	d->n_own = 0;
+	d->own_loops = m->n_own;
+	d->failed |= d->own == NULL;
+	for (uint32_t i = 0; d->own != NULL && i < m->n_own; i++) {
+		uint64_t *w = d->own + d->n_own;
+
+		w[0] = m->own[i].needs;
+		w[1] = m->own[i].len;
+		w[2] = m->own[i].n;
+		w[DATA_OWN_WALK] = m->own[i].n_walk;
+		memcpy(w + DATA_OWN_WALK + 1, m->own[i].walk, m->own[i].n_walk * sizeof(struct own_walk));
+		own_as(m, i, (double *)(w + DATA_OWN_AS));
+		memcpy(w + DATA_OWN, m->own[i].code, m->own[i].len);
+		d->n_own += DATA_OWN + DATA_OWN_WORDS((size_t)m->own[i].len);
+	}
+}
+
+void emit_data_mixes(struct emit_data *d, const struct skel_mixes *m)
+{
+	double packed = packed_lines(m);
+	uint32_t n = m->n_mix;
+
+	own_loops(d, m);
+
+	free(d->mix);
+	d->n_mix = n;
+	d->mix = calloc((size_t)n * DATA_MIX + 1, sizeof *d->mix);
+	if (d->mix == NULL) {
+		d->failed = true;
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		double *w = d->mix + (size_t)i * DATA_MIX;
+
+		memcpy(w, m->mix[i].share, sizeof m->mix[i].share);
+		w[DATA_MIX_OFF_CPU] = m->mix[i].off_cpu;
+		w[DATA_MIX_THREADS] = m->mix[i].threads;
+		w[DATA_MIX_VECTOR_BITS] = m->vector_bits;
+		w[DATA_MIX_ROW] = m->row;
+		w[DATA_MIX_PACKED] = packed;
+		memcpy(w + DATA_MIX_BYTES, m->bytes, sizeof m->bytes);
+	}
+}
+
+void emit_data_vary(struct emit_data *d, uint32_t vary, uint32_t rank, const uint64_t *run_end,
+		    const uint32_t *run_row, uint32_t n_run, const int64_t *rows, uint32_t n_row, uint32_t n_col)
+{
+	size_t at = d->n_pool;
+	uint64_t *w = pool_take(d, 3 + 2 * (size_t)n_run + (size_t)n_row * n_col);
+
+	if (w == NULL)
+		return;
+	w[0] = n_run;
+	w[1] = n_col;
+	w[2] = n_row;
+	for (uint32_t i = 0; i < n_run; i++) {
+		w[3 + 2 * (size_t)i] = run_end[i];
+		w[4 + 2 * (size_t)i] = run_row[i];
+	}
+	memcpy(w + 3 + 2 * (size_t)n_run, rows, (size_t)n_row * n_col * sizeof *rows);
+	placed_add(d, &d->vary, vary, rank, at);
+}
+
+static uint64_t as_word(double v)
+{
+	uint64_t w;
+
+	memcpy(&w, &v, sizeof w);
+	return w;
+}
+
+void emit_data_windows(struct emit_data *d, uint32_t loop, const struct sampled_plan *p)
+{
+	size_t words = DATA_LOOP + (size_t)p->n * DATA_WINDOW;
+	uint64_t *w = realloc(d->window, (d->n_window + words) * sizeof *w);
+
+	if (w == NULL) {
+		d->failed = true;
+		return;
+	}
+	d->window = w;
+	w += d->n_window;
+	d->n_window += words;
+	d->n_loop++;
+	w[DATA_LOOP_NUMBER] = loop;
+	w[DATA_LOOP_WINDOWS] = (uint64_t)p->n;
+	w[DATA_LOOP_TREND] = p->trend != 0;
+	w[DATA_LOOP_KNOWN] = p->spikes.known;
+	w[DATA_LOOP_RATE] = as_word(p->spikes.rate);
+	w[DATA_LOOP_EXCESS] = as_word(p->spikes.excess);
+	w[DATA_LOOP_SQUARE] = as_word(p->spikes.square);
+	for (int i = 0; i < p->n; i++) {
+		const struct sampled_window *s = &p->w[i];
+
+		memcpy(w + DATA_LOOP + i * DATA_WINDOW,
+		       (uint64_t[DATA_WINDOW]){s->first, s->warm, s->run, s->stands, s->segment},
+		       DATA_WINDOW * sizeof *w);
+	}
+}
+
+uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
+{
+	static const struct skel_mixes equal = {
+		.n_mix = 1, .mix = {{.share = {[0 ... CLASS_OWN_0 - 1] = 1.0 / CLASS_OWN_0}, .threads = 1}}};
+	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary, mixes, head, own, windows;
+	uint64_t *w;
+
+	if (d->mix == NULL)
+		emit_data_mixes(d, &equal);
+	mixes = DATA_HEADER + gaps + varies + d->n_array;
+	head = mixes + (size_t)d->n_mix * DATA_MIX;
+	own = d->own_loops > 0 ? 1 + d->n_own : 0;
+	windows = d->n_loop > 0 ? 1 + d->n_window : 0;
+	w = d->failed ? NULL : calloc(head + d->n_pool + own + windows, sizeof *w);
+	if (w == NULL)
+		return NULL;
+	w[0] = DATA_MAGIC;
+	w[1] = DATA_VERSION;
+	w[2] = d->n_ranks;
+	w[3] = d->n_gap;
+	w[4] = d->n_vary;
+	w[5] = d->n_array;
+	w[6] = *n_words = head + d->n_pool + own + windows;
+	w[8] = d->n_mix;
+	if (own > 0) {
+		w[10] = head + d->n_pool;
+		w[w[10]] = d->own_loops;
+		memcpy(w + w[10] + 1, d->own, d->n_own * sizeof *w);
+	}
+	if (windows > 0) {
+		w[9] = head + d->n_pool + own;
+		w[w[9]] = d->n_loop;
+		memcpy(w + w[9] + 1, d->window, d->n_window * sizeof *w);
+	}
+	for (size_t i = 0; i < d->gap.n; i++)
+		w[DATA_HEADER + (size_t)d->gap.p[i].rank * d->n_gap + d->gap.p[i].number] = head + d->gap.p[i].at;
+	for (size_t i = 0; i < d->vary.n; i++)
+		w[DATA_HEADER + gaps + (size_t)d->vary.p[i].rank * d->n_vary + d->vary.p[i].number] =
+			head + d->vary.p[i].at;
+	for (size_t i = 0; i < d->array.n; i++)
+		w[DATA_HEADER + gaps + varies + i] = head + d->array.p[i].at;
+	memcpy(w + mixes, d->mix, (size_t)d->n_mix * DATA_MIX * sizeof *d->mix);
+	if (d->n_pool > 0)
+		memcpy(w + head, d->pool, d->n_pool * sizeof *w);
+	w[7] = XXH3_64bits(w, *n_words * sizeof *w);
+	return w;
+}

@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Values as C expressions: see emit_expr.h. */
+#include "skelgen/emit/expr.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "skelgen/tree/param.h"
+
+#define MAX_FILE_ARRAY 4096 /* longer arrays go into skel.c.data */
+#define MAX_CONDITION  4    /* intervals of a rank set in one condition */
+
+/* ---- the leaf's cases ---- */
+
+/* Without resolved wildcards the cases are the variants of the tree. */
+static int cases_from_variants(struct leaf_ctx *c, uint32_t index, struct leaf_rank *r)
+{
+	const struct skel_leaf_rank *lr = &c->leaf->by_rank[index];
+
+	r->n_case = lr->n_variant - lr->optional;
+	r->n_run = lr->n_run;
+	r->kase = calloc(lr->n_variant, sizeof *r->kase);
+	r->run_case = calloc(lr->n_run, sizeof *r->run_case);
+	r->run_end = calloc(lr->n_run, sizeof *r->run_end);
+	if (r->kase == NULL || r->run_case == NULL || r->run_end == NULL)
+		return -1;
+	for (uint32_t v = 0; v < r->n_case; v++) {
+		struct call_match m = skel_call_match(NULL, c->leaf, index, 0, r->d, lr->variant[v]);
+
+		r->kase[v] = (struct leaf_case){lr->variant[v], m.source, m.tag};
+	}
+	/* nobody asks at executions that are left out */
+	for (uint32_t i = 0; i < lr->n_run; i++)
+		r->run_case[i] = lr->run_variant[i] < r->n_case ? lr->run_variant[i] : 0;
+	memcpy(r->run_end, lr->run_end, lr->n_run * sizeof *r->run_end);
+	return 0;
+}
+
+static uint32_t case_number(struct leaf_rank *r, struct leaf_case k)
+{
+	for (uint32_t i = 0; i < r->n_case; i++)
+		if (r->kase[i].sym == k.sym && r->kase[i].source == k.source && r->kase[i].tag == k.tag)
+			return i;
+	r->kase[r->n_case] = k;
+	return r->n_case++;
+}
+
+/* Runs of the variants and of what wildcards got, cut at both their ends. */
+static int cases_from_wildcards(struct leaf_ctx *c, uint32_t index, struct leaf_rank *r)
+{
+	const struct skel_leaf_rank *lr = &c->leaf->by_rank[index];
+	const struct wildcard_runs *w = &c->e->wild.leaf[c->leaf->leaf_id][index];
+	uint32_t most = lr->n_run + w->n + 1, vi = 0, wi = 0;
+	uint64_t at = 0;
+
+	r->kase = calloc(most, sizeof *r->kase);
+	r->run_case = calloc(most, sizeof *r->run_case);
+	r->run_end = calloc(most, sizeof *r->run_end);
+	if (r->kase == NULL || r->run_case == NULL || r->run_end == NULL)
+		return -1;
+	while (at < lr->n_occ && vi < lr->n_run) {
+		uint32_t sym = lr->variant[lr->run_variant[vi]], k;
+		struct call_match m = {0, 0};
+		uint64_t end = lr->run_end[vi];
+
+		if (sym != SKEL_NOTHING)
+			m = skel_call_match(&c->e->wild, c->leaf, index, at, r->d, sym);
+		while (wi < w->n && w->run[wi].end <= at)
+			wi++;
+		if (wi < w->n && w->run[wi].end < end)
+			end = w->run[wi].end;
+		if (sym != SKEL_NOTHING)
+			k = case_number(r, (struct leaf_case){sym, m.source, m.tag});
+		else
+			k = r->n_run > 0 ? r->run_case[r->n_run - 1] : 0;
+		if (r->n_run > 0 && r->run_case[r->n_run - 1] == k)
+			r->n_run--;
+		r->run_case[r->n_run] = k;
+		r->run_end[r->n_run++] = end;
+		at = end;
+		if (at >= lr->run_end[vi])
+			vi++;
+	}
+	return 0;
+}
+
+int leaf_ctx_open(struct leaf_ctx *c, struct emit *e, const struct skel_node *leaf)
+{
+	bool wild = e->wild.leaf != NULL && e->wild.leaf[leaf->leaf_id] != NULL;
+	uint32_t index = 0;
+
+	memset(c, 0, sizeof *c);
+	c->e = e;
+	c->leaf = leaf;
+	c->n_rank = rank_set_count(&leaf->ranks);
+	c->rank = calloc(c->n_rank + 1u, sizeof *c->rank);
+	if (c->rank == NULL)
+		return -1;
+	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), index++) {
+		struct leaf_rank *lr = &c->rank[index];
+
+		lr->rank = r;
+		lr->d = skel_defs(e->tree, r);
+		if ((wild ? cases_from_wildcards(c, index, lr) : cases_from_variants(c, index, lr)) != 0) {
+			leaf_ctx_close(c);
+			return -1;
+		}
+		c->n_case += lr->n_case;
+	}
+	return 0;
+}
+
+void leaf_ctx_close(struct leaf_ctx *c)
+{
+	for (uint32_t i = 0; c->rank != NULL && i < c->n_rank; i++) {
+		free(c->rank[i].kase);
+		free(c->rank[i].run_case);
+		free(c->rank[i].run_end);
+	}
+	for (uint32_t i = 0; i < c->n_col; i++)
+		free(c->col[i]);
+	for (int i = 0; i < LEAF_ARRAYS; i++) {
+		text_free(&c->array[i].expr);
+		text_free(&c->array[i].length);
+	}
+	for (uint32_t i = 0; c->e != NULL && i < c->e->n_made; i++)
+		free(c->e->made[i]);
+	if (c->e != NULL) {
+		free(c->e->made);
+		c->e->made = NULL;
+		c->e->n_made = 0;
+	}
+	free(c->col);
+	free(c->rank);
+	memset(c, 0, sizeof *c);
+}
+
+int64_t *leaf_ctx_values(const struct leaf_ctx *c, uint32_t n)
+{
+	struct emit *e = c->e;
+	int64_t *v = calloc(n + 1u, sizeof *v), **p = realloc(e->made, (e->n_made + 1) * sizeof *p);
+
+	if (p != NULL)
+		e->made = p;
+	if (v == NULL || p == NULL) {
+		e->no_memory = true;
+		free(v);
+		return NULL;
+	}
+	e->made[e->n_made++] = v;
+	return v;
+}
+
+uint32_t leaf_ctx_store(struct leaf_ctx *c)
+{
+	uint32_t vary = emit_data_new_vary(c->e->data), base = 0;
+
+	for (uint32_t i = 0; i < c->n_rank; i++) {
+		struct leaf_rank *r = &c->rank[i];
+		int64_t *rows = calloc((size_t)r->n_case * c->n_col + 1, sizeof *rows);
+
+		if (rows == NULL) {
+			c->e->no_memory = true;
+			return vary;
+		}
+		for (uint32_t k = 0; k < r->n_case; k++)
+			for (uint32_t j = 0; j < c->n_col; j++)
+				rows[(size_t)k * c->n_col + j] = c->col[j][base + k];
+		emit_data_vary(c->e->data, vary, r->rank, r->run_end, r->run_case, r->n_run, rows, r->n_case, c->n_col);
+		base += r->n_case;
+		free(rows);
+	}
+	return vary;
+}
+
+/* The number of a column with these values (n_case of them, owned from now on). */
+static uint32_t column(struct leaf_ctx *c, int64_t *value)
+{
+	int64_t **p;
+
+	for (uint32_t j = 0; j < c->n_col; j++)
+		if (memcmp(c->col[j], value, c->n_case * sizeof *value) == 0) {
+			free(value);
+			return j;
+		}
+	p = realloc(c->col, (c->n_col + 1) * sizeof *p);
+	if (p == NULL) {
+		free(value);
+		c->e->no_memory = true;
+		return 0;
+	}
+	c->col = p;
+	c->col[c->n_col] = value;
+	return c->n_col++;
+}
+
+/* ---- functions of the rank ---- */
+
+static void put_constant(int64_t v, enum value_style style, struct text *out)
+{
+	if ((style == VALUE_PEER || style == VALUE_ROOT) && v == TRACE_PROC_NULL)
+		text_put(out, "MPI_PROC_NULL");
+	else if (style == VALUE_PEER && v == TRACE_ANY_SOURCE)
+		text_put(out, "MPI_ANY_SOURCE");
+	else if (style == VALUE_TAG && v == TRACE_ANY_TAG)
+		text_put(out, "MPI_ANY_TAG");
+	else if (style == VALUE_ROOT && v == TRACE_ROOT)
+		text_put(out, "MPI_ROOT");
+	else
+		text_put(out, "%lld", (long long)v);
+}
+
+static void put_grid(const struct emit *e, const struct rank_fn *f, struct text *out)
+{
+	uint32_t p = e->tree->n_ranks;
+
+	if (f->c == 0 && f->a >= (int64_t)p && f->b < 0)
+		text_put(out, "rank >= %lld ? rank - %lld : MPI_PROC_NULL", (long long)-f->b, (long long)-f->b);
+	else if (f->c == 0 && f->a >= (int64_t)p)
+		text_put(out, "rank + %lld < size ? rank + %lld : MPI_PROC_NULL", (long long)f->b, (long long)f->b);
+	else
+		text_put(out, "skel_grid(%lld, %lld, %lld)", (long long)f->a, (long long)f->b, (long long)f->c);
+}
+
+/* Append the function; false when it has no expression. */
+static bool put_function(const struct emit *e, const struct rank_fn *f, enum value_style style, struct text *out)
+{
+	long long a = f->a, b = f->b, c = f->c, d = f->d;
+
+	switch (f->form) {
+	case RF_CONST:
+		put_constant(a, style, out);
+		return true;
+	case RF_OFFSET:
+		if (a == 0)
+			text_put(out, "rank");
+		else
+			text_put(out, "rank %c %lld", a < 0 ? '-' : '+', a < 0 ? -a : a);
+		return true;
+	case RF_MODULO:
+		a = ((a % e->tree->n_ranks) + e->tree->n_ranks) % e->tree->n_ranks;
+		if (2 * a > e->tree->n_ranks)
+			text_put(out, "(rank + size - %lld) %% size", (long long)e->tree->n_ranks - a);
+		else
+			text_put(out, "(rank + %lld) %% size", a);
+		return true;
+	case RF_XOR:
+		text_put(out, "rank ^ %lld", a);
+		return true;
+	case RF_AFFINE:
+		if (a == -1)
+			text_put(out, "%lld - rank", b);
+		else
+			text_put(out, "%lld * rank %c %lld", a, b < 0 ? '-' : '+', b < 0 ? -b : b);
+		return true;
+	case RF_GRID:
+		if (style != VALUE_PEER)
+			return false;
+		put_grid(e, f, out);
+		return true;
+	case RF_TORUS:
+		text_put(out, "skel_torus(%lld, %lld, %lld)", a, b, c);
+		return true;
+	case RF_DIGITS:
+		if (a <= 0)
+			return false;
+		text_put(out, "%lld * (rank / %lld) + %lld * (rank %% %lld) + %lld", b, a, c, a, d);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Fit the values of these world ranks: 0 and the function, or -1. */
+static int fit(const struct emit *e, const uint32_t *rank, const int64_t *value, uint32_t n, struct rank_fn *f)
+{
+	uint32_t *places = malloc((n + 1u) * sizeof *places);
+	struct rank_points p = {n, rank, places, value};
+	int rv;
+
+	if (places == NULL)
+		return -1;
+	for (uint32_t i = 0; i < n; i++)
+		places[i] = e->tree->n_ranks;
+	rv = n > 0 ? rank_fn_fit_form(&p, RB_WORLD, f) : -1;
+	free(places);
+	return rv;
+}
+
+/* ---- values of a leaf ---- */
+
+bool value_is_constant(const struct leaf_ctx *c, value_fn fn, const void *arg, int64_t missing, int64_t *value)
+{
+	bool any = false;
+	int64_t v;
+
+	*value = missing;
+	for (uint32_t i = 0; i < c->n_rank; i++)
+		for (uint32_t k = 0; k < c->rank[i].n_case; k++) {
+			if (!fn(c, &c->rank[i], &c->rank[i].kase[k], arg, &v))
+				continue;
+			if (any && v != *value)
+				return false;
+			*value = v;
+			any = true;
+		}
+	return true;
+}
+
+/* One value per rank that looks at it: the number of such ranks, or -1 when the value varies on some rank. */
+static int64_t values_by_rank(const struct leaf_ctx *c, value_fn fn, const void *arg, uint32_t *rank, int64_t *value)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->n_rank; i++) {
+		bool seen = false;
+
+		for (uint32_t k = 0; k < c->rank[i].n_case; k++) {
+			int64_t v;
+
+			if (!fn(c, &c->rank[i], &c->rank[i].kase[k], arg, &v))
+				continue;
+			if (seen && v != value[n])
+				return -1;
+			value[n] = v;
+			seen = true;
+		}
+		if (seen)
+			rank[n++] = c->rank[i].rank;
+	}
+	return n;
+}
+
+static void put_column(struct leaf_ctx *c, value_fn fn, const void *arg, enum value_style style, struct text *out)
+{
+	int64_t *value = calloc(c->n_case + 1u, sizeof *value);
+	uint32_t at = 0;
+
+	if (value == NULL) {
+		c->e->no_memory = true;
+		return;
+	}
+	for (uint32_t i = 0; i < c->n_rank; i++)
+		for (uint32_t k = 0; k < c->rank[i].n_case; k++, at++)
+			if (!fn(c, &c->rank[i], &c->rank[i].kase[k], arg, &value[at]))
+				value[at] = 0;
+	at = column(c, value);
+	switch (style) {
+	case VALUE_PEER:
+		text_put(out, "skel_peer(v[%u])", at);
+		break;
+	case VALUE_TAG:
+		text_put(out, "skel_tag(v[%u])", at);
+		break;
+	case VALUE_ROOT:
+		text_put(out, "skel_root(v[%u])", at);
+		break;
+	case VALUE_LONG:
+		text_put(out, "v[%u]", at);
+		break;
+	default:
+		text_put(out, "(int)v[%u]", at);
+		break;
+	}
+}
+
+/* "rank + a where that is a rank, else MPI_PROC_NULL": how one writes it for a chain of ranks. */
+static bool put_chain(const struct emit *e, const uint32_t *rank, const int64_t *value, uint32_t n, struct text *out)
+{
+	int64_t a = 0, p = e->tree->n_ranks;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (value[i] != TRACE_PROC_NULL)
+			a = value[i] - rank[i];
+	if (a == 0)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t peer = rank[i] + a;
+
+		if (value[i] != (peer >= 0 && peer < p ? peer : TRACE_PROC_NULL))
+			return false;
+	}
+	if (a < 0)
+		text_put(out, "rank >= %lld ? rank - %lld : MPI_PROC_NULL", (long long)-a, (long long)-a);
+	else
+		text_put(out, "rank + %lld < size ? rank + %lld : MPI_PROC_NULL", (long long)a, (long long)a);
+	return true;
+}
+
+static bool has_null(const int64_t *value, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (value[i] == TRACE_PROC_NULL)
+			return true;
+	return false;
+}
+
+/* Different values beyond the range in which C computes with rank. */
+static bool is_wide(const int64_t *value, uint32_t n)
+{
+	bool wide = false, differ = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		wide |= value[i] > INT32_MAX || value[i] < INT32_MIN;
+		differ |= value[i] != value[0];
+	}
+	return wide && differ;
+}
+
+void emit_value(struct leaf_ctx *c, value_fn fn, const void *arg, enum value_style style, struct text *out)
+{
+	uint32_t *rank = malloc((c->n_rank + 1u) * sizeof *rank);
+	int64_t *value = malloc((c->n_rank + 1u) * sizeof *value), n;
+	struct rank_fn f;
+
+	if (rank == NULL || value == NULL) {
+		c->e->no_memory = true;
+		goto done;
+	}
+	n = values_by_rank(c, fn, arg, rank, value);
+	if (n == 0)
+		put_constant(style == VALUE_PEER ? TRACE_PROC_NULL : 0, style, out);
+	else if (n > 1 && style == VALUE_PEER && has_null(value, (uint32_t)n) &&
+		 put_chain(c->e, rank, value, (uint32_t)n, out))
+		goto done;
+	else if (n < 0 || (style == VALUE_LONG && is_wide(value, (uint32_t)n)) ||
+		 fit(c->e, rank, value, (uint32_t)n, &f) != 0 || !put_function(c->e, &f, style, out))
+		put_column(c, fn, arg, style, out);
+done:
+	free(rank);
+	free(value);
+}
+
+bool array_is_constant(const struct leaf_ctx *c, array_fn fn, const void *arg, const int64_t **v, uint32_t *n)
+{
+	bool any = false;
+	const int64_t *w;
+	uint32_t m;
+
+	*v = NULL;
+	*n = 0;
+	for (uint32_t i = 0; i < c->n_rank; i++)
+		for (uint32_t k = 0; k < c->rank[i].n_case; k++) {
+			if (!fn(c, &c->rank[i], &c->rank[i].kase[k], arg, &w, &m))
+				continue;
+			if (any && (m != *n || (m > 0 && memcmp(w, *v, m * sizeof *w) != 0)))
+				return false;
+			*v = w;
+			*n = m;
+			any = true;
+		}
+	return true;
+}
+
+/* The array of a case as its number in skel.c.data. */
+struct array_of {
+	array_fn fn;
+	const void *arg;
+};
+
+static bool array_number(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k,
+			 const void *arg, int64_t *out)
+{
+	const struct array_of *a = arg;
+	const int64_t *v;
+	uint32_t n;
+
+	if (!a->fn(c, r, k, a->arg, &v, &n))
+		return false;
+	*out = emit_data_array(c->e->data, v, n);
+	return true;
+}
+
+/* Number of the file-scope array with these values. */
+static uint32_t file_array(struct emit *e, const int64_t *v, uint32_t n)
+{
+	uint64_t hash = XXH3_64bits(v, n * sizeof *v);
+	struct named_array *p;
+	char name[32];
+
+	for (uint32_t i = 0; i < e->n_named; i++)
+		if (e->named[i].hash == hash && e->named[i].n == n)
+			return e->named[i].id;
+	p = realloc(e->named, (e->n_named + 1) * sizeof *p);
+	if (p == NULL) {
+		e->no_memory = true;
+		return 0;
+	}
+	e->named = p;
+	e->named[e->n_named++] = (struct named_array){hash, n, e->n_array};
+	snprintf(name, sizeof name, "array%u", e->n_array);
+	text_put_ints(&e->decl, name, v, n);
+	return e->n_array++;
+}
+
+int emit_where(struct leaf_ctx *c, value_fn fn, const void *arg, struct text *out)
+{
+	uint32_t *rank = malloc((c->n_rank + 1u) * sizeof *rank), n_on = 0;
+	int64_t *value = malloc((c->n_rank + 1u) * sizeof *value), n = -1;
+	struct rank_set set = {.n = 0};
+
+	if (rank != NULL && value != NULL)
+		n = values_by_rank(c, fn, arg, rank, value);
+	for (int64_t i = 0; i < n; i++)
+		if (value[i] != 0)
+			rank[n_on++] = rank[i];
+	if (n < 0 || n_on == 0 || rank_set_from_ranks(&set, rank, n_on) != 0)
+		n = -1;
+	else
+		emit_rank_set(c->e, &set, out);
+	rank_set_free(&set);
+	free(rank);
+	free(value);
+	return n < 0 ? -1 : 0;
+}
+
+void emit_array(struct leaf_ctx *c, array_fn fn, const void *arg, struct text *out, struct text *length)
+{
+	struct array_of a = {fn, arg};
+	struct text number = {.len = 0};
+	const int64_t *v;
+	uint32_t n;
+
+	if (array_is_constant(c, fn, arg, &v, &n) && n <= MAX_FILE_ARRAY) {
+		if (n == 0)
+			text_put(out, "NULL");
+		else
+			text_put(out, "array%u", file_array(c->e, v, n));
+		if (length != NULL)
+			text_put(length, "%u", n);
+		return;
+	}
+	put_column(c, array_number, &a, VALUE_INT, &number);
+	text_put(out, "skel_array(%s)", text_get(&number));
+	if (length != NULL)
+		text_put(length, "skel_length(%s)", text_get(&number));
+	text_free(&number);
+}
+
+/* ---- loops and rank sets ---- */
+
+void emit_rank_value(struct emit *e, const struct rank_set *set, const int64_t *value, struct text *out)
+{
+	uint32_t n = rank_set_count(set), i = 0;
+	uint32_t *rank = malloc((n + 1u) * sizeof *rank);
+	int64_t *all = calloc(e->tree->n_ranks + 1u, sizeof *all);
+	struct rank_fn f;
+
+	if (rank == NULL || all == NULL) {
+		e->no_memory = true;
+		goto done;
+	}
+	for (uint32_t r = rank_set_first(set); r != UINT32_MAX; r = rank_set_next(set, r), i++) {
+		rank[i] = r;
+		all[r] = value[i];
+	}
+	if (fit(e, rank, value, n, &f) == 0 && put_function(e, &f, VALUE_INT, out))
+		goto done;
+	text_put(out, "array%u[rank]", file_array(e, all, e->tree->n_ranks));
+done:
+	free(rank);
+	free(all);
+}
+
+static void put_interval(const struct emit *e, const struct rank_interval *iv, struct text *out)
+{
+	uint32_t last = e->tree->n_ranks - 1, stride = iv->stride > 0 ? iv->stride : 1;
+	const char *and = "";
+
+	if (iv->first == iv->last) {
+		text_put(out, "rank == %u", iv->first);
+		return;
+	}
+	if (stride > 1) {
+		text_put(out, "rank %% %u == %u", stride, iv->first % stride);
+		and = " && ";
+	}
+	if (iv->first >= stride) {
+		text_put(out, "%srank >= %u", and, iv->first);
+		and = " && ";
+	}
+	if (iv->last + stride <= last)
+		text_put(out, "%srank <= %u", and, iv->last);
+	else if (*and == '\0')
+		text_put(out, "rank >= %u", iv->first);
+}
+
+static bool has_and(const struct emit *e, const struct rank_interval *iv)
+{
+	uint32_t stride = iv->stride > 0 ? iv->stride : 1;
+	int parts = (stride > 1) + (iv->first >= stride) + (iv->last + stride <= e->tree->n_ranks - 1);
+
+	return iv->first != iv->last && parts > 1;
+}
+
+/* The one rank that is not in the set, or UINT32_MAX. */
+static uint32_t only_absent(const struct emit *e, const struct rank_set *set)
+{
+	if (rank_set_count(set) + 1 != e->tree->n_ranks)
+		return UINT32_MAX;
+	for (uint32_t r = 0; r < e->tree->n_ranks; r++)
+		if (!rank_set_has(set, r))
+			return r;
+	return UINT32_MAX;
+}
+
+void emit_rank_set(struct emit *e, const struct rank_set *set, struct text *out)
+{
+	uint32_t absent = only_absent(e, set), id;
+
+	if (absent != UINT32_MAX && e->tree->n_ranks > 2) {
+		text_put(out, "rank != %u", absent);
+		return;
+	}
+	if (set->n <= MAX_CONDITION) {
+		for (uint32_t i = 0; i < set->n; i++) {
+			bool braces = set->n > 1 && has_and(e, &set->iv[i]);
+
+			text_put(out, "%s%s", i > 0 ? " || " : "", braces ? "(" : "");
+			put_interval(e, &set->iv[i], out);
+			text_put(out, "%s", braces ? ")" : "");
+		}
+		return;
+	}
+	id = e->n_array++;
+	text_put(&e->decl, "/* which ranks: '1' at their places */\nstatic const char ranks%u[] = \"", id);
+	for (uint32_t r = 0; r < e->tree->n_ranks; r++)
+		text_put(&e->decl, "%c%s", rank_set_has(set, r) ? '1' : '0',
+			 r % 100 == 99 && r + 1 < e->tree->n_ranks ? "\"\n\t\"" : "");
+	text_put(&e->decl, "\";\n");
+	text_put(out, "ranks%u[rank] == '1'", id);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lines of report.txt on how a loop is sampled, and what of its iteration times decided it. */
+#ifndef PRECEDENT_SKELGEN_EMIT_SERIES_REPORT_H
+#define PRECEDENT_SKELGEN_EMIT_SERIES_REPORT_H
+
+#include "skelgen/emit/text.h"
+#include "skelgen/plan/plan.h"
+
+/* Nothing for a loop that runs whole. */
+void series_report(const struct skel_plan *plan, uint32_t node, struct text *out);
+
+#endif

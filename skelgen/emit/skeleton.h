@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Writes a planned skeleton as C: skel.c (the program), skel.c.data (values that no expression gives, linked in),
+ * skel.ops (both, for machines without a compiler), Makefile, report.txt. It links with libprecedent_skel.a and MPI, nothing else.
+ */
+#ifndef PRECEDENT_SKELGEN_EMIT_SKELETON_H
+#define PRECEDENT_SKELGEN_EMIT_SKELETON_H
+
+#include "common/errbuf.h"
+#include "skelgen/simulate/mpi_sim.h"
+#include "skelgen/plan/plan.h"
+#include "skelgen/timing/times.h"
+#include "skelgen/tree/tree.h"
+
+struct skel_emit_report {
+	uint32_t calls;          /* in the source */
+	double confidence;       /* share of the traced time that the skeleton reproduces, 0 .. 1 */
+};
+
+/* All may be NULL. */
+struct skel_emit_options {
+	struct skel_emit_report *report; /* filled on success */
+	const char *include_dir; /* holds skelgen/runtime/skel.h; NULL: the Makefile's user says */
+	const char *lib_dir;     /* holds the runtime */
+	const char *runtime;     /* libprecedent_skel.a (NULL), or the file for another MPI library */
+	const char *mpicc;       /* the compiler wrapper; NULL: mpicc */
+	const char *trace_name;  /* for comments; may be NULL */
+	const struct skel_buffered *buffered; /* for the report */
+	bool kernels;            /* computation by kernels of its classes alone: no loops of the program itself */
+	/* Function and line of a call site, into buf, which it returns; NULL: module and offset. */
+	const char *(*site)(void *arg, const struct trace_defs *d, const struct trace_site *site, char *buf, size_t size);
+	void *site_arg;
+};
+
+/* Create dir if need be and write the files, each beside its name first: on failure no file of an earlier skeleton
+ * has been touched and none of this one is left. */
+int skel_emit_c(const struct skel_tree *tree, const struct skel_times *times, const struct skel_plan *plan,
+		const char *dir, const struct skel_emit_options *options, struct errbuf *err);
+
+#endif

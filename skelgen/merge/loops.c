@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Loops for people: see loops.h. The contracted tree of the rank is walked once beside its events; every loop collects
+ * its iterations. Where each execution does the same, the place of an iteration is arithmetic; inside a loop whose
+ * iterations differ it is kept.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "skelgen/merge/loops.h"
+#include "skelgen/merge/normalise.h"
+#include "skelgen/merge/rank_groups.h"
+#include "skelgen/merge/irregular_loops.h"
+
+/* Where iterations begin and end, for loops inside of which not every turn is the same; else all zero. */
+struct loops_place {
+	bool kept;
+	uint32_t (*range)[2]; /* of each iteration */
+	uint64_t cap_range;
+	uint64_t *turn;       /* first iteration of each execution */
+	uint64_t cap_turn;
+	uint32_t curve_count[LOOPS_CURVE]; /* timed iterations of each point, while the loop is measured */
+};
+
+struct form {
+	struct contract_tree tree;
+	struct segment_notes *notes;
+	struct shape_map map;
+	bool exact;        /* symbols are signatures, not shapes */
+	uint32_t *slot;    /* of each node: number of the loop, or LOOPS_NONE */
+	uint32_t *sample;  /* of each shape: a signature that has it */
+	uint32_t n_loop;   /* of the tree */
+};
+
+struct walk {
+	struct trace_iter *events;
+	const struct form *form;
+	struct loop *loop;         /* NULL: only ns[] is wanted */
+	struct loops_place *place;
+	double *ns;                /* by loop */
+	uint64_t event, untimed;
+	double now_ns, mpi_ns;     /* of the events so far */
+	struct errbuf *err;
+};
+
+/* ---- the tree ---- */
+
+static uint32_t *shapes_of(const struct folded *f, const struct shape_map *m)
+{
+	uint32_t *shape = malloc((f->length + 1) * sizeof(*shape)), sym;
+	struct folded_iter it;
+
+	if (!shape)
+		return NULL;
+	folded_begin(&it, f);
+	for (uint64_t i = 0; i < f->length && folded_next(&it, &sym); i++)
+		shape[i] = m->of_sym[sym];
+	return shape;
+}
+
+static int sample_shapes(struct form *f)
+{
+	f->sample = calloc(f->map.n_shape + 1u, sizeof(*f->sample));
+	if (!f->sample)
+		return -1;
+	for (uint32_t s = f->map.n_sym; s-- > 0;)
+		f->sample[f->map.of_sym[s]] = s;
+	return 0;
+}
+
+static int contract_rank(const struct trace_rank *k, struct form *f, struct errbuf *err)
+{
+	uint64_t preferred = 0;
+	uint32_t *shape;
+	int rv;
+
+	f->exact = k->events.length > RANK_GROUPS_EXPAND_MAX;
+	if (f->exact)
+		return rank_tree_of_folded(&k->events, &f->tree, err);
+	if (shape_map_build(&k->defs, SKEL_SHAPE, NULL, &f->map, err) < 0)
+		return -1;
+	shape = shapes_of(&k->events, &f->map);
+	if (!shape || sample_shapes(f) < 0) {
+		free(shape);
+		return err_set(err, "no memory for %llu events", (unsigned long long)k->events.length);
+	}
+	rv = contract_symbols(shape, k->events.length, NULL, &f->tree, err);
+	free(shape);
+	if (rv == 0)
+		rv = segments_fold(k, &f->map, &f->tree, &f->notes, &preferred, err);
+	return rv;
+}
+
+static void form_free(struct form *f)
+{
+	contract_tree_free(&f->tree);
+	segment_notes_free(f->notes);
+	shape_map_free(&f->map);
+	free(f->slot);
+	free(f->sample);
+}
+
+static const struct segment_note *note_of(const struct form *f, uint32_t node)
+{
+	return f->notes ? &f->notes->note[node] : NULL;
+}
+
+/* Number the loops in the order of the program. */
+static void number_loops(struct form *f, uint32_t first, uint32_t n)
+{
+	for (uint32_t i = first; i < first + n; i++) {
+		uint32_t c = f->tree.child[i];
+		const struct contract_node *node = &f->tree.node[c];
+
+		f->slot[c] = LOOPS_NONE;
+		if (node->kind == CONTRACT_LEAF)
+			continue;
+		f->slot[c] = f->n_loop++;
+		number_loops(f, node->first, node->n_children);
+	}
+}
+
+/* ---- the walk ---- */
+
+static int keep_range(struct loops_place *p, uint64_t k, uint64_t first, uint64_t end)
+{
+	if (k == p->cap_range) {
+		uint64_t cap = p->cap_range ? p->cap_range * 2 : 16;
+		void *r = realloc(p->range, cap * sizeof(*p->range));
+
+		if (!r)
+			return -1;
+		p->range = r;
+		p->cap_range = cap;
+	}
+	p->range[k][0] = (uint32_t)first;
+	p->range[k][1] = (uint32_t)end;
+	return 0;
+}
+
+static int keep_turn(struct loops_place *p, uint64_t e, uint64_t first)
+{
+	if (e == p->cap_turn) {
+		uint64_t cap = p->cap_turn ? p->cap_turn * 2 : 16;
+		uint64_t *turn = realloc(p->turn, cap * sizeof(*turn));
+
+		if (!turn)
+			return -1;
+		p->turn = turn;
+		p->cap_turn = cap;
+	}
+	p->turn[e] = first;
+	return 0;
+}
+
+/* Add an iteration's time to the curve: sums at first (NAN: none yet), points are paired when they run out. */
+static void curve_add(struct loop *l, uint64_t k, double ns, bool known, uint32_t *count)
+{
+	uint64_t at = k / l->curve_step;
+
+	if (at == LOOPS_CURVE) {
+		for (uint32_t i = 0; i < LOOPS_CURVE / 2; i++) {
+			l->curve[i] = l->curve[2 * i] + l->curve[2 * i + 1];
+			count[i] = count[2 * i] + count[2 * i + 1];
+		}
+		for (uint32_t i = LOOPS_CURVE / 2; i < LOOPS_CURVE; i++) {
+			l->curve[i] = 0;
+			count[i] = 0;
+		}
+		l->curve_step *= 2;
+		at /= 2;
+	}
+	l->n_curve = (uint32_t)at + 1;
+	l->curve[at] += known ? ns : 0;
+	count[at] += known;
+}
+
+static void time_iteration(struct loop *l, double ns)
+{
+	double d = ns - l->mean_ns;
+
+	if (!l->timed || ns < l->min_ns)
+		l->min_ns = ns;
+	if (!l->timed || ns > l->max_ns) {
+		l->max_ns = ns;
+		l->slowest = l->iterations;
+	}
+	l->timed++;
+	l->mean_ns += d / (double)l->timed;
+	l->sd_ns += d * (ns - l->mean_ns); /* sum of squares until the end */
+}
+
+struct mark {
+	uint64_t event, untimed;
+	double ns, mpi_ns;
+};
+
+static struct mark mark_now(const struct walk *w)
+{
+	return (struct mark){w->event, w->untimed, w->now_ns, w->mpi_ns};
+}
+
+static int end_iteration(struct walk *w, uint32_t slot, const struct mark *from)
+{
+	struct loop *l = &w->loop[slot];
+	uint64_t n = w->event - from->event;
+	double ns = w->now_ns - from->ns;
+	bool known = w->untimed == from->untimed;
+
+	if (!l->iterations || n < l->events_min)
+		l->events_min = n;
+	if (n > l->events_max)
+		l->events_max = n;
+	l->ns += ns;
+	l->mpi_ns += w->mpi_ns - from->mpi_ns;
+	curve_add(l, l->iterations, ns, known, w->place[slot].curve_count);
+	if (known)
+		time_iteration(l, ns);
+	if (w->place[slot].kept && keep_range(&w->place[slot], l->iterations, from->event, w->event) < 0)
+		return err_set(w->err, "no memory for the iterations of a loop");
+	l->iterations++;
+	return 0;
+}
+
+static int walk_leaf(struct walk *w, uint32_t node)
+{
+	struct trace_event ev;
+	uint32_t want = w->form->tree.node[node].symbol;
+	bool known;
+
+	if (!trace_iter_next(w->events, &ev, &known) || (w->form->exact ? ev.sym : w->form->map.of_sym[ev.sym]) != want)
+		return err_set(w->err, "the contracted tree does not expand to the events");
+	w->event++;
+	w->untimed += !known;
+	w->now_ns += (double)ev.gap_ns + (double)ev.dur_ns;
+	w->mpi_ns += (double)ev.dur_ns;
+	return 0;
+}
+
+static int walk_node(struct walk *w, uint32_t node, uint32_t kind);
+
+/* Turns of a loop; slot LOOPS_NONE: it is not kept. */
+static int walk_turns(struct walk *w, uint32_t node, uint32_t kind, uint64_t turns, uint32_t slot)
+{
+	const struct form *f = w->form;
+	const struct contract_node *n = &f->tree.node[node];
+	const struct segment_note *note = note_of(f, node);
+	int rv = 0;
+
+	for (uint64_t k = 0; rv == 0 && k < turns; k++) {
+		uint32_t inner = note && note->region ? f->notes->region[note->region - 1].kind[k] : kind;
+		struct mark from = mark_now(w);
+
+		for (uint32_t i = 0; rv == 0 && i < n->n_children; i++)
+			rv = walk_node(w, f->tree.child[n->first + i], inner);
+		if (rv == 0 && slot != LOOPS_NONE)
+			rv = end_iteration(w, slot, &from);
+	}
+	return rv;
+}
+
+static int walk_loop(struct walk *w, uint32_t node, uint32_t kind)
+{
+	const struct segment_note *note = note_of(w->form, node);
+	uint64_t turns = note && note->counts ? note->counts[kind] : w->form->tree.node[node].count;
+	uint32_t slot = w->form->slot[node];
+	double from_ns = w->now_ns;
+	struct loop *l;
+	int rv;
+
+	if (!turns)
+		return 0;
+	if (!w->loop) {
+		rv = walk_turns(w, node, kind, turns, LOOPS_NONE);
+		w->ns[slot] += w->now_ns - from_ns;
+		return rv;
+	}
+	if (slot == LOOPS_NONE)
+		return walk_turns(w, node, kind, turns, slot);
+	l = &w->loop[slot];
+	if (!l->executions) {
+		l->first_event = w->event;
+		l->t0_ns = w->now_ns;
+		l->turns_min = turns;
+	}
+	if (w->place[slot].kept && keep_turn(&w->place[slot], l->executions, l->iterations) < 0)
+		return err_set(w->err, "no memory for the executions of a loop");
+	l->executions++;
+	l->turns_min = turns < l->turns_min ? turns : l->turns_min;
+	l->turns_max = turns > l->turns_max ? turns : l->turns_max;
+	rv = walk_turns(w, node, kind, turns, slot);
+	l->end_event = w->event;
+	l->t1_ns = w->now_ns;
+	return rv;
+}
+
+static int walk_node(struct walk *w, uint32_t node, uint32_t kind)
+{
+	const struct segment_note *note = note_of(w->form, node);
+
+	if (note && !segment_note_has(note, kind))
+		return 0;
+	if (w->form->tree.node[node].kind == CONTRACT_LEAF)
+		return walk_leaf(w, node);
+	return walk_loop(w, node, kind);
+}
+
+static int walk_all(struct walk *w, const struct trace *t, uint32_t rank)
+{
+	const struct contract_tree *tree = &w->form->tree;
+	struct trace_event ev;
+	int rv = 0;
+
+	w->events = trace_iter_create(t, rank, w->err);
+	if (!w->events)
+		return -1;
+	for (uint32_t i = 0; rv == 0 && i < tree->n_top; i++)
+		rv = walk_node(w, tree->child[tree->top_first + i], 0);
+	if (rv == 0 && trace_iter_next(w->events, &ev, NULL))
+		rv = err_set(w->err, "the contracted tree expands to less than the events");
+	trace_iter_destroy(w->events);
+	return rv;
+}
+
+/* ---- which loops are kept ---- */
+
+struct weight {
+	double ns;
+	uint32_t loop;
+};
+
+static int heavier(const void *a, const void *b)
+{
+	const struct weight *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return (x->loop > y->loop) - (x->loop < y->loop); /* the outer one comes before what is inside */
+}
+
+/* Take LOOPS_MAX of too many loops: a loop takes no less time than those inside it, so whole paths stay. */
+static int leave_out(const struct trace *t, uint32_t rank, struct form *f, struct errbuf *err)
+{
+	struct walk w = {.form = f, .err = err};
+	struct weight *order = malloc(f->n_loop * sizeof(*order));
+	uint32_t *number = malloc(f->n_loop * sizeof(*number)), n = 0;
+	int rv = -1;
+
+	w.ns = calloc(f->n_loop, sizeof(*w.ns));
+	if (!w.ns || !order || !number) {
+		err_set(err, "no memory for %u loops", f->n_loop);
+		goto out;
+	}
+	if (walk_all(&w, t, rank) < 0)
+		goto out;
+	for (uint32_t i = 0; i < f->n_loop; i++) {
+		order[i] = (struct weight){w.ns[i], i};
+		number[i] = LOOPS_NONE;
+	}
+	qsort(order, f->n_loop, sizeof(*order), heavier);
+	for (uint32_t i = 0; i < LOOPS_MAX; i++)
+		number[order[i].loop] = 0;
+	for (uint32_t i = 0; i < f->n_loop; i++)
+		if (number[i] == 0)
+			number[i] = n++;
+	for (uint32_t i = 0; i < f->tree.n_node; i++)
+		if (f->slot[i] != LOOPS_NONE)
+			f->slot[i] = number[f->slot[i]];
+	rv = 0;
+out:
+	free(w.ns);
+	free(order);
+	free(number);
+	return rv;
+}
+
+/* ---- names and places ---- */
+
+static uint32_t site_of_leaf(const struct form *f, const struct trace_defs *d, uint32_t node, uint32_t *sym)
+{
+	uint32_t s = f->tree.node[node].symbol;
+
+	*sym = f->exact ? s : f->sample[s];
+	return d->sigs.sig[*sym].site;
+}
+
+/* Is frame k of a call site among those of another? Frame 0 is the call itself. */
+static bool called_through(const struct trace_site *s, uint32_t k, const struct trace_site *other)
+{
+	for (uint32_t i = 1; i < other->n_frame; i++)
+		if (other->offset[i] == s->offset[k] && other->module[i] == s->module[k])
+			return true;
+	return false;
+}
+
+/* Narrow l->frame down: frames from it on (outwards) are those through which every call of the loop came. */
+static void join_sites(const struct form *f, const struct trace_defs *d, uint32_t first, uint32_t n, struct loop *l)
+{
+	for (uint32_t i = first; i < first + n; i++) {
+		uint32_t c = f->tree.child[i], sym, site;
+
+		if (f->tree.node[c].kind == CONTRACT_LOOP) {
+			join_sites(f, d, f->tree.node[c].first, f->tree.node[c].n_children, l);
+			continue;
+		}
+		site = site_of_leaf(f, d, c, &sym);
+		l->n_call++;
+		if (l->n_call == 1) {
+			l->sym = sym;
+			l->site = site;
+			l->frame = 1;
+		}
+		while (site != l->site && l->frame < d->site[l->site].n_frame &&
+		       !called_through(&d->site[l->site], l->frame, &d->site[site]))
+			l->frame++;
+	}
+}
+
+/* Fill in what the tree says of the kept loops below. */
+static void describe(const struct form *f, const struct trace_defs *d, uint32_t first, uint32_t n, uint32_t parent,
+		     bool varies, struct loops *out)
+{
+	for (uint32_t i = first; i < first + n; i++) {
+		uint32_t c = f->tree.child[i], slot = f->slot[c];
+		const struct contract_node *node = &f->tree.node[c];
+		const struct segment_note *note = note_of(f, c);
+		bool inside = varies || (note && note->region);
+		struct loop *l;
+
+		if (node->kind == CONTRACT_LEAF || slot == LOOPS_NONE)
+			continue;
+		l = &out->loop[slot];
+		*l = (struct loop){.parent = parent, .curve_step = 1};
+		l->depth = parent == LOOPS_NONE ? 0 : out->loop[parent].depth + 1;
+		join_sites(f, d, node->first, node->n_children, l);
+		l->frame--; /* the innermost frame that is common is where the loop's function was called */
+		out->place[slot].kept = inside;
+		describe(f, d, node->first, node->n_children, slot, inside, out);
+	}
+}
+
+static void finish(struct loops *out, const struct walk *w)
+{
+	double inside = 0;
+
+	out->events = w->event;
+	out->untimed = w->untimed;
+	out->ns = w->now_ns;
+	for (uint32_t i = 0; i < out->n; i++) {
+		struct loop *l = &out->loop[i];
+
+		l->share = out->ns > 0 ? l->ns / out->ns : 0;
+		l->sd_ns = l->timed > 1 ? sqrt(l->sd_ns / (double)(l->timed - 1)) : 0;
+		for (uint32_t k = 0; k < l->n_curve; k++)
+			l->curve[k] = out->place[i].curve_count[k]
+					      ? l->curve[k] / out->place[i].curve_count[k]
+					      : (double)NAN;
+		if (l->parent == LOOPS_NONE)
+			inside += l->share;
+	}
+	out->share = inside;
+}
+
+int loops_build(const struct trace *t, uint32_t rank, struct loops *out, struct errbuf *err)
+{
+	const struct trace_rank *k = trace_get_rank(t, rank);
+	struct form f = {0};
+	struct walk w = {.form = &f, .err = err};
+	int rv = -1;
+
+	*out = (struct loops){.rank = rank};
+	if (!k || !k->present)
+		return err_set(err, "rank %u is not in the trace", rank);
+	if (contract_rank(k, &f, err) < 0)
+		goto out;
+	f.slot = malloc((f.tree.n_node + 1u) * sizeof(*f.slot));
+	if (!f.slot) {
+		err_set(err, "no memory");
+		goto out;
+	}
+	number_loops(&f, f.tree.top_first, f.tree.n_top);
+	if (f.n_loop > LOOPS_MAX && leave_out(t, rank, &f, err) < 0)
+		goto out;
+	out->n = f.n_loop < LOOPS_MAX ? f.n_loop : LOOPS_MAX;
+	out->n_left_out = f.n_loop - out->n;
+	out->loop = calloc(out->n + 1u, sizeof(*out->loop));
+	out->place = calloc(out->n + 1u, sizeof(*out->place));
+	if (!out->loop || !out->place) {
+		err_set(err, "no memory for %u loops", out->n);
+		goto out;
+	}
+	describe(&f, &k->defs, f.tree.top_first, f.tree.n_top, LOOPS_NONE, false, out);
+	w.loop = out->loop;
+	w.place = out->place;
+	rv = walk_all(&w, t, rank);
+	if (rv == 0)
+		finish(out, &w);
+out:
+	form_free(&f);
+	if (rv < 0)
+		loops_free(out);
+	return rv;
+}
+
+void loops_free(struct loops *l)
+{
+	for (uint32_t i = 0; l->place && i < l->n; i++) {
+		free(l->place[i].range);
+		free(l->place[i].turn);
+	}
+	free(l->place);
+	free(l->loop);
+	*l = (struct loops){0};
+}
+
+/* ---- iterations ---- */
+
+static uint64_t iteration_first(const struct loops *l, uint32_t loop, uint64_t k)
+{
+	const struct loop *x = &l->loop[loop];
+	uint64_t in = k % x->turns_max * x->events_max, up;
+
+	if (l->place[loop].kept)
+		return l->place[loop].range[k][0];
+	if (x->parent == LOOPS_NONE)
+		return x->first_event + in;
+	up = iteration_first(l, x->parent, k / x->turns_max);
+	return up + (x->first_event - l->loop[x->parent].first_event) + in;
+}
+
+void loops_iteration(const struct loops *l, uint32_t loop, uint64_t k, uint64_t *first, uint64_t *end)
+{
+	*first = iteration_first(l, loop, k);
+	*end = l->place[loop].kept ? l->place[loop].range[k][1] : *first + l->loop[loop].events_max;
+}
+
+void loops_execution(const struct loops *l, uint32_t loop, uint64_t e, uint64_t *first, uint64_t *end)
+{
+	const struct loop *x = &l->loop[loop];
+	const struct loops_place *p = &l->place[loop];
+
+	*first = p->kept ? p->turn[e] : e * x->turns_max;
+	*end = p->kept ? (e + 1 < x->executions ? p->turn[e + 1] : x->iterations) : *first + x->turns_max;
+}
+
+/* The iteration of a loop that event is in; false when it is in none. */
+static bool iteration_at(const struct loops *l, uint32_t loop, uint64_t event, uint64_t *k)
+{
+	const struct loop *x = &l->loop[loop];
+	uint64_t lo = 0, hi = x->iterations, first, end;
+
+	if (event < x->first_event || event >= x->end_event)
+		return false;
+	while (hi - lo > 1) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (iteration_first(l, loop, mid) <= event)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	loops_iteration(l, loop, lo, &first, &end);
+	*k = lo;
+	return event >= first && event < end;
+}
+
+uint32_t loops_at(const struct loops *l, uint64_t event, uint64_t *iteration)
+{
+	uint32_t in = LOOPS_NONE;
+
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->loop[i].parent == in && iteration_at(l, i, event, iteration))
+			in = i;
+	return in;
+}
+
+int loops_times(const struct loops *l, const struct trace *t, uint32_t loop,
+		int (*f)(uint64_t k, double t0_ns, double t1_ns, bool known, void *arg), void *arg,
+		struct errbuf *err)
+{
+	struct trace_iter *it = trace_iter_create(t, l->rank, err);
+	uint64_t k = 0, first, end, unknown = 0;
+	struct trace_event ev;
+	double now = 0, from = 0;
+	bool known;
+	int rv = 0;
+
+	if (!it)
+		return -1;
+	loops_iteration(l, loop, 0, &first, &end);
+	for (uint64_t i = 0; rv == 0 && trace_iter_next(it, &ev, &known); i++) {
+		if (i == first) {
+			from = now;
+			unknown = 0;
+		}
+		now += (double)ev.gap_ns + (double)ev.dur_ns;
+		unknown += !known;
+		if (i + 1 < end)
+			continue;
+		rv = f(k, from, now, !unknown, arg) != 0;
+		if (++k == l->loop[loop].iterations)
+			break;
+		loops_iteration(l, loop, k, &first, &end);
+	}
+	trace_iter_destroy(it);
+	return rv;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How the iterations of the main loop behind the windows of a partial execution differ from those in them, by the trace:
+ * see partial.h. The traced run had its own disturbances, which are no property of the program: what others had of a
+ * rank's processor is taken out, of ranks the one counts that computes most, or waits least, and of a difference only
+ * what is beyond that from one block of iterations to the next (the mean square of successive differences, which a drift
+ * or a phase hardly adds to), as far as the windows of this run do not follow those of the traced one: where they do, iterations differ
+ * in the program itself. The weight is that of shrinking a mean towards zero, as in predictor/estimate/estimate.c.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "skelgen/partial/impl.h"
+#include "trace/cpu_time/own_iter.h"
+
+#define BLOCKS_REST  64	/* at most, behind the windows */
+#define BLOCKS	     (PARTIAL_BATCHES + BLOCKS_REST)
+#define LEAST_WORK   0.05 /* by so much computation differs by chance in any case, as a logarithm */
+#define LEAST_CALLS  0.2  /* and calls */
+#define CHANCE	     2.0  /* times the deviation of a block */
+#define ALIKE	     0.03 /* relative deviation of a window's computation that says nothing */
+/* Of the square of the correlation: windows are long here where they were long in the trace, a little, and for sure. */
+#define FOLLOWS_LEAST 0.6
+#define FOLLOWS	     0.9
+
+/* Mean iteration of each block, ns: computation of the rank that has most of it, calls of the rank that has least. */
+struct blocks {
+	uint32_t n;
+	double work[BLOCKS], calls[BLOCKS];
+	uint64_t iterations[BLOCKS]; /* of which times are known; 0: of none */
+};
+
+/* One rank's. */
+struct rank_blocks {
+	double work[BLOCKS], calls[BLOCKS];
+	uint64_t iterations[BLOCKS];
+	uint64_t made[PARTIAL_BATCHES + 1]; /* of each window, and behind them: also those without known times */
+};
+
+static uint32_t blocks_count(const struct partial_plan *p)
+{
+	uint64_t window = (p->at[PARTIAL_MARKS - 1] - p->at[0]) / PARTIAL_BATCHES, rest = p->iterations - p->at[PARTIAL_MARKS - 1];
+	uint64_t n = window ? rest / window : rest;
+
+	return PARTIAL_BATCHES + (uint32_t)(!rest ? 0 : n < 1 ? 1 : n < BLOCKS_REST ? n : BLOCKS_REST);
+}
+
+/* iteration >= p->at[0] */
+static uint32_t block_of(const struct partial_plan *p, uint32_t n, uint64_t iteration)
+{
+	uint64_t behind = p->at[PARTIAL_MARKS - 1];
+	uint32_t b = 0;
+
+	if (iteration >= behind)
+		return PARTIAL_BATCHES + (uint32_t)((unsigned __int128)(iteration - behind) * (n - PARTIAL_BATCHES) / (p->iterations - behind));
+	while (iteration >= p->at[b + 1])
+		b++;
+	return b;
+}
+
+/* One iteration, while it lasts. */
+struct iteration {
+	uint64_t number;
+	double work, calls;
+	bool known;
+};
+
+static void iteration_add(const struct partial_plan *p, uint32_t n, const struct iteration *i, struct rank_blocks *k)
+{
+	uint32_t b;
+
+	if (i->number < p->at[0] || i->number >= p->iterations)
+		return;
+	b = block_of(p, n, i->number);
+	k->made[b < PARTIAL_BATCHES ? b : PARTIAL_BATCHES]++;
+	if (!i->known)
+		return;
+	k->work[b] += i->work;
+	k->calls[b] += i->calls;
+	k->iterations[b]++;
+}
+
+/* Sums of one rank; *loop_ns: what its clock went in the main loop behind the last mark. */
+static int rank_sums(const struct skel_tree *tree, const struct skel_node *loop, uint32_t rank, const struct partial_plan *p, uint32_t n,
+		     struct rank_blocks *k, double *loop_ns, struct errbuf *err)
+{
+	struct own_iter *times = own_iter_create(tree->trace, rank, err);
+	struct iteration now = {.number = UINT64_MAX};
+	double recorder_ns = partial_recorder_ns(trace_get_rank(tree->trace, rank));
+	uint64_t number = 0, occ, enter, leave, gap, before = 0;
+	const struct skel_node *leaf;
+	struct skel_iter it = {.index = NULL};
+	struct trace_event ev;
+	uint32_t index;
+	bool known;
+
+	memset(k, 0, sizeof(*k));
+	*loop_ns = 0;
+	if (!times || skel_iter_begin(&it, tree, rank) < 0) {
+		own_iter_destroy(times);
+		return err_set(err, "no memory to look for the iterations of rank %u", rank);
+	}
+	while (skel_iter_next(&it, &leaf, &occ, &index) && own_iter_next(times, &ev, &known) == 1) {
+		own_iter_when(times, &enter, &leave, &gap);
+		if (partial_iteration_now(&it, loop, &number)) {
+			if (number != now.number) {
+				iteration_add(p, n, &now, k);
+				now = (struct iteration){.number = number, .known = true};
+			}
+			now.work += (double)ev.gap_ns;
+			now.calls += (double)ev.dur_ns;
+			now.known = now.known && known;
+			if (number >= p->at[PARTIAL_MARKS - 1] && leave > before)
+				*loop_ns += fmax(0, (double)(leave - before) - recorder_ns);
+		}
+		before = leave > before ? leave : before;
+	}
+	iteration_add(p, n, &now, k);
+	skel_iter_end(&it);
+	own_iter_destroy(times);
+	return 0;
+}
+
+static void blocks_join(struct blocks *b, const struct rank_blocks *k)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		double n = (double)k->iterations[i];
+
+		if (!k->iterations[i])
+			continue;
+		b->work[i] = fmax(b->work[i], k->work[i] / n);
+		b->calls[i] = b->iterations[i] ? fmin(b->calls[i], k->calls[i] / n) : k->calls[i] / n;
+		b->iterations[i] = k->iterations[i] > b->iterations[i] ? k->iterations[i] : b->iterations[i];
+	}
+}
+
+struct partial_change partial_change_of(const double *v, const uint64_t *weight, uint32_t n, double least)
+{
+	double sum[2] = {0, 0}, of[2] = {0, 0}, sq = 0;
+	uint32_t pairs = 0, last = n;
+
+	for (uint32_t b = 0; b < n; b++) {
+		int rest = b >= PARTIAL_BATCHES;
+
+		if (!weight[b])
+			continue;
+		sum[rest] += v[b] * (double)weight[b];
+		of[rest] += (double)weight[b];
+		if (!(v[b] > 0))
+			continue;
+		if (last < n) {
+			sq += pow(log(v[b] / v[last]), 2);
+			pairs++;
+		}
+		last = b;
+	}
+	if (!(sum[0] > 0) || !(sum[1] > 0) || !pairs)
+		return (struct partial_change){0, 0};
+	return (struct partial_change){log(sum[1] / of[1] / (sum[0] / of[0])), hypot(least, CHANCE * sqrt(sq / 2 / pairs))};
+}
+
+/* Some iterations make other calls than others: with other parameters, or as many as it comes. */
+static bool calls_vary(const struct skel_node *n)
+{
+	if (n->kind == SKEL_LEAF)
+		return n->varies;
+	if (n->kind == SKEL_LOOP && n->turns)
+		return true;
+	for (uint32_t i = 0; i < n->n_child; i++)
+		if (calls_vary(n->child[i]))
+			return true;
+	return false;
+}
+
+static bool loop_varies(const struct skel_node *loop)
+{
+	for (uint32_t i = 0; i < loop->n_child; i++)
+		if (calls_vary(loop->child[i]))
+			return true;
+	return false;
+}
+
+int partial_drift_collect(const struct skel_tree *tree, const struct skel_node *loop, struct partial_plan *p, struct errbuf *err)
+{
+	struct blocks *all = calloc(1, sizeof(*all));
+	struct rank_blocks *one = malloc(sizeof(*one));
+	int rv = all && one ? 0 : err_set(err, "no memory for the iterations' times");
+
+	if (!rv)
+		all->n = blocks_count(p);
+	for (uint32_t r = 0; r < tree->n_ranks && !rv; r++) {
+		rv = rank_sums(tree, loop, r, p, all->n, one, &p->loop_ns[r], err);
+		if (!rv)
+			blocks_join(all, one);
+		for (uint32_t b = 0; b <= PARTIAL_BATCHES && !rv; b++)
+			p->made[b] = one->made[b] > p->made[b] ? one->made[b] : p->made[b];
+	}
+	if (!rv) {
+		memcpy(p->window_work_ns, all->work, sizeof(p->window_work_ns));
+		p->work = partial_change_of(all->work, all->iterations, all->n, LEAST_WORK);
+		if (loop_varies(loop))
+			p->calls = partial_change_of(all->calls, all->iterations, all->n, LEAST_CALLS);
+	}
+	free(all);
+	free(one);
+	return rv;
+}
+
+double partial_change_beyond(const struct partial_change *c)
+{
+	double d = fabs(c->log);
+
+	return d > c->chance && isfinite(d) ? 1 - c->chance * c->chance / (d * d) : 0;
+}
+
+/* How the windows here follow those of the trace, deviations from the mean of either: the slope and the square of the correlation; and how much
+ * those of the trace differ at all, 0 .. 1. */
+struct likeness {
+	double slope, square, differ;
+};
+
+static struct likeness windows_alike(const struct partial_plan *p, const struct stop_marks *m)
+{
+	double x[PARTIAL_BATCHES], y[PARTIAL_BATCHES], sx = 0, sy = 0, xx = 0, xy = 0, yy = 0;
+	const double n = PARTIAL_BATCHES, nothing = n * ALIKE * ALIKE;
+
+	for (uint32_t b = 0; b < PARTIAL_BATCHES; b++) {
+		double most = 0;
+
+		for (uint32_t r = 0; r < m->n_ranks; r++)
+			most = fmax(most, (double)(m->rank[r].gap_ns[b + 1] - m->rank[r].gap_ns[b]));
+		x[b] = p->window_work_ns[b];
+		y[b] = most / (double)p->made[b];
+		if (!(x[b] > 0) || !(y[b] > 0))
+			return (struct likeness){0, 0, 0};
+		sx += x[b];
+		sy += y[b];
+	}
+	for (uint32_t b = 0; b < PARTIAL_BATCHES; b++) {
+		double dx = x[b] * n / sx - 1, dy = y[b] * n / sy - 1;
+
+		xx += dx * dx;
+		xy += dx * dy;
+		yy += dy * dy;
+	}
+	if (!(xy > 0))
+		return (struct likeness){0, 0, 0};
+	return (struct likeness){fmin(1, xy / (xx + nothing)), xy * xy / (xx * yy), xx / (xx + nothing)};
+}
+
+double partial_work_trust(const struct partial_plan *p, const struct stop_marks *m)
+{
+	const double n = PARTIAL_BATCHES;
+	struct likeness l = windows_alike(p, m);
+	double strange = fmin(1, (1 - l.square) * (n - 1) / (n - 2)); /* of the squares: not the program's */
+	double ramp = fmax(0, fmin(1, (l.square - FOLLOWS_LEAST) / (FOLLOWS - FOLLOWS_LEAST)));
+	struct partial_change c = p->work;
+
+	c.chance = fmax(fmin(LEAST_WORK, c.chance), c.chance * sqrt(1 - l.differ * (1 - strange)));
+	return fmax(partial_change_beyond(&c), l.slope * ramp);
+}

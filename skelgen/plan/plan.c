@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Plans cuts from the top of the tree down, by bisection on the fraction of time that shall be left. */
+#include "skelgen/plan/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "skelgen/plan/gap_sampling.h"
+#include "skelgen/simulate/mpi_sim.h"
+
+#define BISECTIONS 50
+#define FAR_AWAY   1.5   /* from the budget: then fewer iterations will do */
+#define NEGLIGIBLE 0.005 /* of the budget: a loop that takes less is left whole */
+#define ROOM       1.1   /* over what the fewest iterations of all loops take, where the budget cannot be met, */
+#define UNEVEN     1.5     /* and iterations stand for so unlike numbers of them (see unevenness) */
+
+struct planner {
+	const struct skel_tree *tree;
+	const struct skel_times *times;
+	struct skel_plan *plan;
+	double budget_ns;
+	uint64_t min_iterations;
+	double precision; /* 0: as many iterations as the budget has room for */
+};
+
+/* ---- loops whose iterations vary ---- */
+
+/* All ranks make the same ones. */
+double skel_plan_kept(const struct skel_node *loop, const struct skel_cut *c)
+{
+	const struct skel_turns *t;
+	uint64_t begin = 0;
+	double made = 0, run = 0;
+
+	if (!c->varies)
+		return (double)c->run / (double)c->total;
+	t = &loop->turns[0];
+	for (uint32_t i = 0; i < t->n_run; i++) {
+		double visits = (double)(t->run_end[i] - begin);
+
+		made += visits * (double)t->run_turns[i];
+		run += visits * (double)sampled_turns(c->total, c->run, t->run_turns[i]);
+		begin = t->run_end[i];
+	}
+	return made > 0 ? run / made : 1;
+}
+
+/* Iterations that an execution makes which makes any, in the mean. */
+static double mean_turns(const struct skel_node *loop, const struct skel_cut *c)
+{
+	const struct skel_turns *t = loop->turns;
+	uint64_t begin = 0;
+	double made = 0, visits = 0;
+
+	for (uint32_t i = 0; c->varies && i < t->n_run; i++) {
+		made += (double)(t->run_end[i] - begin) * (double)t->run_turns[i];
+		visits += t->run_turns[i] > 0 ? (double)(t->run_end[i] - begin) : 0;
+		begin = t->run_end[i];
+	}
+	return visits > 0 ? made / visits : (double)c->total;
+}
+
+static bool turns_alike(const struct skel_node *loop)
+{
+	const struct skel_turns *t = loop->turns;
+	uint32_t n = rank_set_count(&loop->ranks);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (t[i].n_run == 0 || t[i].n_run != t[0].n_run ||
+		    memcmp(t[i].run_end, t[0].run_end, t[0].n_run * sizeof *t[0].run_end) != 0 ||
+		    memcmp(t[i].run_turns, t[0].run_turns, t[0].n_run * sizeof *t[0].run_turns) != 0)
+			return false;
+	return true;
+}
+
+/* ---- cuts ---- */
+
+static bool can_cut(const struct planner *p, const struct skel_node *loop)
+{
+	const struct skel_cut *c = &p->plan->cut[loop->id];
+
+	return !c->refused && !c->uneven && loop->count.form == RF_CONST &&
+	       rank_set_count(&loop->ranks) == p->tree->n_ranks && c->total > p->min_iterations + 1 &&
+	       mean_turns(loop, c) > (double)(p->min_iterations + 1);
+}
+
+/* Iterations to run, warm-up included, for a fraction f of the loop's time. */
+static uint64_t iterations_for(const struct planner *p, uint64_t total, double f)
+{
+	double want = ceil(f * (double)total);
+	uint64_t least = p->min_iterations + 1;
+
+	if (want >= (double)total)
+		return total;
+	return want < (double)least ? least : (uint64_t)want;
+}
+
+static double plan_node(struct planner *p, const struct skel_node *n, double f);
+
+static double plan_children(struct planner *p, const struct skel_node *n, double f)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n->n_child; i++)
+		sum += plan_node(p, n->child[i], f);
+	return sum;
+}
+
+/* Set the cuts inside n so that about f of its time is left, and return the time that will be. */
+static double plan_node(struct planner *p, const struct skel_node *n, double f)
+{
+	struct skel_cut *c = &p->plan->cut[n->id];
+	double kept, all = p->times->node_ns[n->id];
+
+	if (n->kind == SKEL_LEAF)
+		return all;
+	if (n->kind == SKEL_SEQ)
+		return plan_children(p, n, f);
+	c->run = c->total;
+	if (all < NEGLIGIBLE * p->budget_ns)
+		return plan_children(p, n, 1.0);
+	if (!can_cut(p, n))
+		return plan_children(p, n, f);
+	c->run = iterations_for(p, c->total, f);
+	kept = skel_plan_kept(n, c);
+	if (!(kept < 1))
+		c->run = c->total;
+	/* What the least number of iterations leaves too much, loops inside must give. */
+	return kept * plan_children(p, n, kept > 1.1 * f ? f / kept : 1.0);
+}
+
+static void count_init(const struct skel_node *n, struct skel_plan *plan)
+{
+	if (n->kind == SKEL_LOOP) {
+		bool constant = n->count.form == RF_CONST && n->count.a > 0;
+
+		plan->cut[n->id].total = plan->cut[n->id].run = constant ? (uint64_t)n->count.a : 0;
+		plan->cut[n->id].varies = n->turns != NULL;
+		plan->cut[n->id].uneven = n->turns != NULL && !turns_alike(n);
+	}
+	for (uint32_t i = 0; n->kind != SKEL_LEAF && i < n->n_child; i++)
+		count_init(n->child[i], plan);
+}
+
+/* The largest fraction of time whose plan meets the budget. The time that is left. */
+static double plan_by_bisection(struct planner *p)
+{
+	const struct skel_node *root = p->tree->root;
+	double lo = 0, hi = 1;
+
+	if (p->times->node_ns[root->id] <= p->budget_ns)
+		return plan_node(p, root, 1);
+	for (int i = 0; i < BISECTIONS; i++) {
+		double f = (lo + hi) / 2;
+
+		if (plan_node(p, root, f) > p->budget_ns)
+			hi = f;
+		else
+			lo = f;
+	}
+	return plan_node(p, root, lo > 0 ? lo : hi);
+}
+
+/* ---- windows ---- */
+
+/* Where fewer iterations are precise enough, up to half of them are saved. */
+static void precision_apply(const struct planner *p)
+{
+	for (uint32_t i = 0; i < p->plan->series.n; i++) {
+		const struct skel_loop_series *l = &p->plan->series.loop[i];
+		struct skel_cut *c = &p->plan->cut[l->node];
+		uint64_t wanted = series_wanted(&l->stats, c->total, p->precision) + 1;
+
+		wanted = wanted > c->run / 2 ? wanted : c->run / 2;
+		wanted = wanted > p->min_iterations + 1 ? wanted : p->min_iterations + 1;
+		if (c->run != c->total && wanted < c->run)
+			c->run = wanted;
+	}
+}
+
+/* Lay the windows of what is cut; they may take a few iterations less than `run`. */
+static void windows_lay(struct skel_plan *plan, const struct skel_node *n)
+{
+	const struct skel_loop_series *l = skel_series_of(&plan->series, n->id);
+	struct skel_cut *c = &plan->cut[n->id];
+	struct sampled_plan *w = plan->windows[n->id];
+
+	for (uint32_t i = 0; n->kind != SKEL_LEAF && i < n->n_child; i++)
+		windows_lay(plan, n->child[i]);
+	c->windows = NULL;
+	if (n->kind != SKEL_LOOP || c->run == c->total || c->consecutive || c->varies || w == NULL)
+		return;
+	series_windows(l != NULL ? &l->stats : NULL, c->total, l != NULL && l->placed ? l->visits : 2, c->run, w);
+	if (w->n == 0 || sampled_run(w) >= c->total)
+		return;
+	if (l != NULL)
+		w->spikes = l->spikes;
+	c->windows = w;
+	c->run = sampled_run(w);
+}
+
+double skel_plan_expected(const struct skel_plan *plan, uint32_t node)
+{
+	const struct skel_loop_series *l = skel_series_of(&plan->series, node);
+
+	return l != NULL && plan->cut[node].windows != NULL ? series_expected(&l->stats, plan->cut[node].windows) : 0;
+}
+
+/* Time that the cuts leave of a node. */
+static double time_left(const struct skel_plan *plan, const struct skel_times *times, const struct skel_node *n)
+{
+	const struct skel_cut *c = &plan->cut[n->id];
+	double sum = 0;
+
+	if (n->kind == SKEL_LEAF)
+		return times->node_ns[n->id];
+	for (uint32_t i = 0; i < n->n_child; i++)
+		sum += time_left(plan, times, n->child[i]);
+	return n->kind == SKEL_LOOP && c->run != c->total ? sum * skel_plan_kept(n, c) : sum;
+}
+
+/* Loops first, then long gaps: a share of each runs where loops alone leave too much. The time that is left. */
+static double plan_within(struct planner *p)
+{
+	double whole = plan_by_bisection(p), left = whole;
+
+	p->plan->gap_share = 1;
+	p->plan->gap_least_ns = GAP_LONG_NS;
+	if (left > FAR_AWAY * p->budget_ns)
+		left -= gap_share_choose(p->tree, p->times, whole - p->budget_ns, p->plan);
+	if (left > FAR_AWAY * p->budget_ns && p->times->polled_ns > GAP_POLLED * left) {
+		p->plan->gap_least_ns = GAP_POLLED_NS;
+		left = whole - gap_share_choose(p->tree, p->times, whole - p->budget_ns, p->plan);
+	}
+	return left;
+}
+
+/* Of calls and the gaps before them. */
+struct evenness {
+	double all, run; /* their time, and what of it runs */
+	double square;   /* what runs, times the square of how many times its own time it stands for: by so much
+			  * the told time varies if things are held up by chance */
+};
+
+static void evenness_of(const struct planner *p, const struct skel_node *n, double kept, struct evenness *e)
+{
+	const struct skel_cut *c = &p->plan->cut[n->id];
+	double ns = p->times->node_ns[n->id];
+
+	if (n->kind == SKEL_LEAF) {
+		e->all += ns;
+		e->run += ns * kept;
+		e->square += ns / kept;
+		return;
+	}
+	if (n->kind == SKEL_LOOP && c->run != c->total)
+		kept *= skel_plan_kept(n, c);
+	for (uint32_t i = 0; i < n->n_child; i++)
+		evenness_of(p, n->child[i], kept, e);
+}
+
+/* How many times what it varies by would be if every iteration stood for equally many (Cauchy and Schwarz: 1 at least). */
+static double unevenness(const struct planner *p)
+{
+	struct evenness e = {0, 0, 0};
+
+	evenness_of(p, p->tree->root, 1, &e);
+	return e.all > 0 ? e.run * e.square / (e.all * e.all) : 1;
+}
+
+/* Where the fewest iterations of all loops are over the budget, the last of them save little and cost much: of a short loop
+ * inside a cut one some iterations stand for hundreds, and whatever holds up one of these counts as often. A little more
+ * time evens out for how many each stands. The time that is left. */
+static double plan_even(struct planner *p, double left)
+{
+	double budget = p->budget_ns, most = FAR_AWAY * budget;
+
+	if (left <= budget || p->plan->gap_share < 1 || unevenness(p) <= UNEVEN)
+		return left;
+	p->budget_ns = left < most ? fmin(ROOM * left, most) : ROOM * left;
+	left = plan_by_bisection(p);
+	p->budget_ns = budget;
+	return left;
+}
+
+void skel_plan_again(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
+		     struct skel_plan *plan)
+{
+	double all = times->node_ns[tree->root->id], left;
+	struct planner p = {.tree = tree, .times = times, .plan = plan, .budget_ns = all,
+			    .min_iterations = budget->min_iterations > 0 ? budget->min_iterations : SKEL_MIN_ITERATIONS};
+
+	if (!(budget->scale > 1))
+		p.precision = budget->precision > 0 ? budget->precision : SKEL_PRECISION;
+
+	if (budget->seconds > 0)
+		p.budget_ns = fmin(p.budget_ns, budget->seconds * 1e9);
+	if (budget->scale > 1)
+		p.budget_ns = fmin(p.budget_ns, all / budget->scale);
+	left = plan_within(&p);
+	while (left > FAR_AWAY * p.budget_ns && budget->min_iterations == 0 &&
+	       p.min_iterations > SKEL_FEWEST_ITERATIONS) {
+		p.min_iterations /= 2;
+		left = plan_within(&p);
+	}
+	left = plan_even(&p, left);
+	if (p.precision > 0)
+		precision_apply(&p);
+	windows_lay(plan, tree->root);
+	left = time_left(plan, times, tree->root) - gap_share_saved(tree, times, plan);
+	plan->n_cut = 0;
+	for (uint32_t i = 0; i < plan->n_node; i++)
+		plan->n_cut += plan->cut[i].run != plan->cut[i].total;
+	plan->full_s = times->wall_ns * 1e-9;
+	plan->predicted_s = all > 0 ? plan->full_s * left / all : plan->full_s;
+}
+
+/* Room for the windows of every loop that might be cut. */
+static int windows_alloc(const struct skel_tree *tree, const struct skel_node *n, struct skel_plan *plan)
+{
+	if (n->kind == SKEL_LOOP && n->count.form == RF_CONST && n->count.a > SKEL_FEWEST_ITERATIONS &&
+	    rank_set_count(&n->ranks) == tree->n_ranks &&
+	    (plan->windows[n->id] = calloc(1, sizeof **plan->windows)) == NULL)
+		return -1;
+	for (uint32_t i = 0; n->kind != SKEL_LEAF && i < n->n_child; i++)
+		if (windows_alloc(tree, n->child[i], plan) != 0)
+			return -1;
+	return 0;
+}
+
+int skel_plan(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
+	      struct skel_plan *out, struct errbuf *err)
+{
+	memset(out, 0, sizeof *out);
+	out->cut = calloc(tree->n_node + 1u, sizeof *out->cut);
+	out->windows = calloc(tree->n_node + 1u, sizeof *out->windows);
+	out->meets = calloc(tree->n_node + 1u, sizeof *out->meets);
+	out->n_node = tree->n_node;
+	if (out->cut == NULL || out->windows == NULL || out->meets == NULL || windows_alloc(tree, tree->root, out) != 0) {
+		err_set(err, "no memory to plan %u nodes", tree->n_node);
+		goto fail;
+	}
+	if (skel_series_collect(tree, times, &out->series, err) != 0)
+		goto fail;
+	count_init(tree->root, out);
+	skel_plan_again(tree, times, budget, out);
+	return 0;
+fail:
+	skel_plan_free(out);
+	return -1;
+}
+
+void skel_plan_free(struct skel_plan *p)
+{
+	for (uint32_t i = 0; p->windows != NULL && i < p->n_node; i++)
+		free(p->windows[i]);
+	free(p->windows);
+	free(p->meets);
+	free(p->cut);
+	skel_series_free(&p->series);
+	skel_rooms_free(&p->rooms);
+	memset(p, 0, sizeof *p);
+}
+
+static const struct skel_node *node_by_id(const struct skel_node *n, uint32_t id)
+{
+	const struct skel_node *found = n->id == id ? n : NULL;
+
+	for (uint32_t i = 0; found == NULL && n->kind != SKEL_LEAF && i < n->n_child; i++)
+		found = node_by_id(n->child[i], id);
+	return found;
+}
+
+/* The cut to give up: the outermost one around the node at fault, else the one that takes most time. */
+static struct skel_cut *cut_to_blame(const struct skel_tree *tree, const struct skel_times *times,
+				     struct skel_plan *plan, uint32_t node_id)
+{
+	const struct skel_node *n = node_id != UINT32_MAX ? node_by_id(tree->root, node_id) : NULL;
+	struct skel_cut *blamed = NULL;
+	double most = -1;
+
+	for (; n != NULL; n = n->parent)
+		if (plan->cut[n->id].run != plan->cut[n->id].total)
+			blamed = &plan->cut[n->id];
+	for (uint32_t i = 0; blamed == NULL && i < plan->n_node; i++)
+		if (plan->cut[i].run != plan->cut[i].total && times->node_ns[i] > most)
+			most = times->node_ns[i];
+	for (uint32_t i = 0; blamed == NULL && i < plan->n_node; i++)
+		if (plan->cut[i].run != plan->cut[i].total && times->node_ns[i] == most)
+			blamed = &plan->cut[i];
+	return blamed;
+}
+
+/* One thread records its calls in the order in which they are made: there a receive that is too short is an error. */
+static int rooms_of_threads(const struct trace *t, struct skel_rooms *rooms, struct errbuf *err)
+{
+	bool any = false;
+
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		any |= skel_rank_has_threads(t, r);
+	return any ? skel_rooms_find(t, rooms, err) : 0;
+}
+
+int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
+		      struct skel_plan *out, struct skel_match_report *report, struct errbuf *err)
+{
+	if (skel_plan(tree, times, budget, out, err) != 0)
+		return -1;
+	if (rooms_of_threads(tree->trace, &out->rooms, err) != 0) {
+		skel_plan_free(out);
+		return -1;
+	}
+	while (skel_match(tree, out, report, err) != 0) {
+		struct skel_cut *c = report->no_memory ? NULL : cut_to_blame(tree, times, out, report->node);
+
+		if (c == NULL) {
+			skel_plan_free(out);
+			return -1;
+		}
+		/* Iterations that hand something to the next one match when they are consecutive. */
+		if (!c->consecutive && !c->varies)
+			c->consecutive = true;
+		else
+			c->refused = true;
+		skel_plan_again(tree, times, budget, out);
+	}
+	return 0;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How a loop moves its addresses, and how much memory they cover: see mix_model.h. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "skelgen/profile/cost_model.h"
+
+#define DEPTH     6         /* registers that one follows from another */
+#define FAR       (1ull << 36) /* bytes: never one area */
+#define APART     (1u << 20) /* bytes between two areas of memory at least, */
+#define APART_BY  64        /* and so many times what is usual between two addresses */
+#define REPEATS   4         /* addresses met twice, to tell from them how many there are */
+#define SPARSE    16        /* times as much as these tell lies between what is met in order: then most of that is not met */
+
+/* The stack moves little; what lies relative to the program counter does not move. */
+static bool is_fixed(uint8_t r)
+{
+	return r == MIX_NO_REG || r == 4;
+}
+
+static struct mix_motion wild(bool chained)
+{
+	return (struct mix_motion){.order = MIX_WILD, .chained = chained};
+}
+
+/* Does the register's next value come from its present one, by way of loads? */
+static bool is_chained(const struct mix_body *b, uint64_t from, uint8_t reg, int depth)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct mix_op *op = &b->op[i];
+
+		if (!(op->writes >> reg & 1))
+			continue;
+		if (op->reads >> (from & 63) & 1)
+			return true;
+		for (uint8_t r = 0; depth > 0 && r < MIX_REG_VECTOR; r++)
+			if (r != reg && (op->reads >> r & 1) && is_chained(b, from, r, depth - 1))
+				return true;
+	}
+	return false;
+}
+
+static struct mix_motion reg_motion(const struct mix_body *b, uint8_t reg, const uint64_t *value, int depth);
+
+static struct mix_motion sum(struct mix_motion a, struct mix_motion b, int64_t scale)
+{
+	if (a.order == MIX_WILD || b.order == MIX_WILD)
+		return wild(a.chained || b.chained);
+	a.step += b.step * scale;
+	a.order = a.order > b.order ? a.order : b.order;
+	return a;
+}
+
+/* A register with one writer that is no step. */
+static struct mix_motion follow(const struct mix_body *b, const struct mix_op *w, uint8_t reg, const uint64_t *value,
+				int depth)
+{
+	if (w->load || depth == 0)
+		return wild(w->load && is_chained(b, reg, reg, 2));
+	if (w->copy_of != MIX_NO_REG)
+		return w->copy_of == reg ? (struct mix_motion){0} : reg_motion(b, w->copy_of, value, depth - 1);
+	if (w->lea)
+		return w->base == reg || w->index == reg ? wild(false)
+			: sum(w->base == MIX_NO_REG ? (struct mix_motion){0} : reg_motion(b, w->base, value, depth - 1),
+			      w->index == MIX_NO_REG ? (struct mix_motion){0} : reg_motion(b, w->index, value, depth - 1),
+			      w->scale);
+	return wild(is_chained(b, reg, reg, 2));
+}
+
+static struct mix_motion reg_motion(const struct mix_body *b, uint8_t reg, const uint64_t *value, int depth)
+{
+	struct mix_motion m = {.order = MIX_STILL};
+	const struct mix_op *other = NULL;
+	bool loads = false;
+
+	if (is_fixed(reg))
+		return m;
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct mix_op *op = &b->op[i];
+
+		if (!(op->writes >> reg & 1))
+			continue;
+		if (op->adds && !op->load) {
+			m.order = MIX_EVEN;
+			if (op->add_reg == MIX_NO_REG)
+				m.step += op->add;
+			else if (depth > 0 && reg_motion(b, op->add_reg, value, depth - 1).order == MIX_STILL)
+				m.step += value ? (int64_t)value[op->add_reg] : 0;
+			else
+				return wild(false);
+			continue;
+		}
+		loads |= op->load;
+		if (other || m.order == MIX_EVEN)
+			return wild(loads && is_chained(b, reg, reg, 2));
+		other = op;
+	}
+	if (other && m.order == MIX_EVEN)
+		return wild(loads && is_chained(b, reg, reg, 2));
+	return other ? follow(b, other, reg, value, depth) : m;
+}
+
+struct mix_motion mix_motion_of(const struct mix_body *b, const struct mix_op *op, const uint64_t *value)
+{
+	struct mix_motion base = {0}, index = {0};
+
+	if (op->relative && op->index == MIX_NO_REG)
+		return base;
+	/* Without a loop nothing is known but what the instruction is. */
+	if (!b->is_loop)
+		return is_fixed(op->base) || op->base == 5 ? base
+			: op->bytes >= 16 ? (struct mix_motion){.order = MIX_EVEN, .step = op->bytes} : wild(false);
+	if (op->base != MIX_NO_REG && op->base < MIX_REG_VECTOR)
+		base = reg_motion(b, op->base, value, DEPTH);
+	if (op->index != MIX_NO_REG)
+		index = op->index < MIX_REG_VECTOR ? reg_motion(b, op->index, value, DEPTH) : wild(false);
+	return sum(base, index, op->scale ? op->scale : 1);
+}
+
+uint8_t mix_even_register(const struct mix_body *b, const uint64_t *value, int64_t *step)
+{
+	for (uint8_t r = 0; r < TSAMPLE_REGS && r < MIX_REG_VECTOR; r++) {
+		struct mix_op use = {.base = r, .index = MIX_NO_REG, .bytes = 8};
+		struct mix_motion motion = mix_motion_of(b, &use, value);
+
+		*step = motion.step;
+		if (motion.order == MIX_EVEN && motion.step)
+			return r;
+	}
+	return MIX_NO_REG;
+}
+
+/* ---- footprints ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double median_gap(const uint64_t *a, uint32_t n, uint64_t *room)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (a[i] != a[i - 1])
+			room[k++] = a[i] - a[i - 1];
+	if (!k)
+		return 0;
+	qsort(room, k, sizeof(*room), by_value);
+	return (double)room[k / 2];
+}
+
+double mix_footprint(uint64_t *a, uint32_t n, uint64_t grain, bool in_order)
+{
+	uint64_t *room = malloc((n + 1u) * sizeof(*room));
+	double usual, bytes = 0, pairs = 0;
+	uint32_t first = 0, same = 1;
+
+	if (!room || n < 2) {
+		free(room);
+		return n ? (double)grain : 0;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		a[i] &= ~(grain - 1);
+	qsort(a, n, sizeof(*a), by_value);
+	usual = median_gap(a, n, room);
+	free(room);
+	for (uint32_t i = 1; i <= n; i++) {
+		if (i < n && a[i] == a[i - 1])
+			same++;
+		else {
+			pairs += (double)same * (same - 1) / 2;
+			same = 1;
+		}
+		if (i == n || a[i] - a[i - 1] > FAR ||
+		    ((double)(a[i] - a[i - 1]) > APART && (double)(a[i] - a[i - 1]) > APART_BY * usual)) {
+			double k = i - first, span = (double)(a[i - 1] - a[first]);
+
+			bytes += (double)grain + (k > 2 ? span * (k + 1) / (k - 1) : span);
+			first = i;
+		}
+	}
+	/* Where grains are met again: as often as chance has it among so many. Not chance alone where a loop goes through them and
+	 * takes as long each time: samples, which come at even times too, then meet it at a few places. */
+	if (pairs >= REPEATS) {
+		double few = (double)n * (n - 1) / 2 / pairs * (double)grain;
+
+		bytes = in_order && few * SPARSE > bytes ? bytes : fmin(bytes, few);
+	}
+	return bytes;
+}

@@ -1,0 +1,688 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From a rank's samples to its blocks: see mix_blocks.h. */
+#include "skelgen/profile/blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "skelgen/profile/cost_model.h"
+#include "skelgen/profile/native_select.h"
+#include "skelgen/profile/off_cpu.h"
+#include "skelgen/profile/memset_copy.h"
+#include "trace/cpu_time/own_iter.h"
+#include "trace/read/samples_read.h"
+
+#define LENDERS   16 /* ranks whose pages hold the machine code of all */
+#define GROUP_MIN 8 /* samples in a body of one block to be looked at apart from those of other blocks */
+#define NOWHERE   UINT32_MAX
+#define BESIDE    64u  /* bytes between two pieces of straight code that are one, */
+#define LONGEST   4096u /* which may be so long */
+#define COURSES   128 /* loops that are known to later ranks */
+#define CALLS     0.1  /* of its iterations: a call in fewer is none */
+#define CALLER    4    /* samples, or it calls nothing that matters */
+#define OWN_LEAST 0.01 /* of a rank's samples: a loop with less is left to the kernels of its classes */
+
+enum module_kind { MODULE_PROGRAM, MODULE_LIBC, MODULE_BLOCKED, MODULE_LIBM, MODULE_MPI };
+
+/* A loop or piece of code that was met, with what its time goes to over all of the rank's samples in it. */
+struct body {
+	uint32_t module;
+	uint64_t first, last;
+	struct mix_body *code; /* NULL: it could not be decoded */
+	struct mix_use use;
+	struct mix_course course;
+	uint32_t own;          /* number of the loop that is a kernel, or MIX_OWN_NONE */
+	double core;           /* samples of what that does instead of others */
+};
+
+struct sorted {
+	uint32_t leaf, body, sample;
+};
+
+/* Samples of the first ranks, for their code, as far as others have asked for them. */
+struct lenders {
+	struct trace_samples s[LENDERS];
+	bool asked[LENDERS];
+};
+
+/* How loops are gone through whose branches data decide, as the first ranks with samples in them tell. */
+struct courses {
+	struct course_of {
+		char *module;
+		uint64_t first, last;
+		uint32_t n; /* instructions */
+		struct mix_course is;
+	} of[COURSES];
+	uint32_t n;
+};
+
+struct rank_work {
+	struct lenders *lenders;
+	struct courses *courses;
+	const struct skel_tree *tree;
+	uint32_t rank;
+	struct trace_samples s;
+	uint8_t *module_kind;
+	uint32_t *leaf;       /* of each sample; NOWHERE: not in a block */
+	uint32_t *body_of;    /* by place */
+	struct body *body;
+	uint32_t n_body;
+	struct sorted *sorted; /* by leaf and body */
+	struct sorted *by_body;
+	uint32_t n_sorted;
+	struct mix_hit *hit;
+	uint64_t cache[TSAMPLE_LEVELS];
+	struct mix_body *scratch;
+	struct skel_mixes *mixes; /* that get loops of their own; NULL: none do */
+};
+
+/* ---- modules ---- */
+
+static bool begins_with_one_of(const char *name, const char *const *list)
+{
+	for (; *list; list++)
+		if (!strncmp(name, *list, strlen(*list)))
+			return true;
+	return false;
+}
+
+static enum module_kind kind_of_module(const char *path)
+{
+	static const char *const mpi[] = {"libmpi", "libmpich", "mca_", "libopen-pal", "libopen-rte", "libpmix", "libpmi",
+					  "libevent", "libuc", "libfabric", "libpsm", "libibverbs", "libmlx", "libefa",
+					  "libprecedent_trace", "libhwloc", "libgomp", "libomp.", "libiomp", NULL};
+	static const char *const libm[] = {"libm.", "libm-", "libmvec", "libimf", "libsvml", "libamdlibm", "libalm.", NULL};
+	static const char *const libc[] = {"libc.", "libc-", "ld-musl", NULL};
+	static const char *const blocked[] = {"libopenblas", "libblis", "libmkl", "libatlas", "libflexiblas", NULL};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	if (begins_with_one_of(name, mpi))
+		return MODULE_MPI;
+	if (begins_with_one_of(name, libm))
+		return MODULE_LIBM;
+	if (begins_with_one_of(name, libc))
+		return MODULE_LIBC;
+	return begins_with_one_of(name, blocked) ? MODULE_BLOCKED : MODULE_PROGRAM;
+}
+
+/* ---- bodies ---- */
+
+static struct mix_body *keep(const struct mix_body *b)
+{
+	size_t size = offsetof(struct mix_body, op) + b->n * sizeof(b->op[0]);
+	struct mix_body *copy = malloc(size);
+
+	if (copy)
+		memcpy(copy, b, size);
+	return copy;
+}
+
+/* A module of this rank as another rank numbers it. */
+static uint32_t module_at(const struct rank_work *w, uint32_t module, uint32_t rank)
+{
+	const struct trace_module *here = &trace_get_rank(w->tree->trace, w->rank)->defs.module[module];
+	const struct trace_defs *d = &trace_get_rank(w->tree->trace, rank)->defs;
+
+	for (uint32_t i = 0; i < d->n_module; i++)
+		if (!strcmp(d->module[i].path, here->path) && !strcmp(d->module[i].build_id, here->build_id))
+			return i;
+	return NOWHERE;
+}
+
+/* With this rank's own code, or that of a rank that has it for others. */
+static bool find_body(struct rank_work *w, const struct trace_place *p)
+{
+	uint32_t lender = w->rank % LENDERS, module;
+	struct errbuf why;
+
+	if (mix_body_find(&w->s, p->module, p->offset, w->scratch) == 0)
+		return true;
+	if (lender == w->rank)
+		return false;
+	if (!w->lenders->asked[lender]) {
+		w->lenders->asked[lender] = true;
+		trace_samples_read(w->tree->trace, lender, &w->lenders->s[lender], &why);
+	}
+	module = module_at(w, p->module, lender);
+	return module != NOWHERE && mix_body_find(&w->lenders->s[lender], module, p->offset, w->scratch) == 0;
+}
+
+/* Places of the same loop are one body; one that cannot be decoded is a body of its own. */
+static int find_bodies(struct rank_work *w)
+{
+	w->body = calloc(w->s.n_place + 1u, sizeof(*w->body));
+	w->body_of = calloc(w->s.n_place + 1u, sizeof(*w->body_of));
+	w->scratch = malloc(sizeof(*w->scratch));
+	if (!w->body || !w->body_of || !w->scratch)
+		return -1;
+	for (uint32_t i = 0; i < w->s.n_place; i++) {
+		const struct trace_place *p = &w->s.place[i];
+		struct body one = {.module = p->module, .first = p->offset, .last = p->offset, .own = MIX_OWN_NONE};
+		bool found = find_body(w, p);
+		uint32_t k;
+
+		if (found) {
+			one.first = w->scratch->op[0].offset;
+			one.last = w->scratch->op[w->scratch->n - 1].offset;
+		}
+		for (k = w->n_body; k-- > 0;) /* the neighbours come first: places are in order */
+			if (w->body[k].module == one.module && w->body[k].first == one.first && w->body[k].last == one.last)
+				break;
+		if (k == NOWHERE) {
+			k = w->n_body++;
+			one.code = found ? keep(w->scratch) : NULL;
+			w->body[k] = one;
+		}
+		w->body_of[i] = k;
+	}
+	return 0;
+}
+
+/* ---- which block a sample lies in ---- */
+
+/* Samples of the gap before this event; those inside of it are none of a block. */
+static uint32_t place_samples(struct rank_work *w, uint32_t next, uint64_t event, uint32_t leaf)
+{
+	while (next < w->s.n && w->s.sample[next].event < event)
+		next++;
+	for (; next < w->s.n && w->s.sample[next].event == event; next++) {
+		const struct trace_sample *s = &w->s.sample[next];
+
+		if (!(s->flags & (TSAMPLE_IN_MPI | TSAMPLE_BORDER)) &&
+		    w->module_kind[w->s.place[s->place].module] != MODULE_MPI)
+			w->leaf[next] = leaf;
+	}
+	return next;
+}
+
+static int walk(struct rank_work *w, struct mix_blocks *out, struct mix_sleep *sleep, struct errbuf *err)
+{
+	struct own_iter *events = own_iter_with_polls(w->tree->trace, w->rank, err);
+	const struct skel_node *leaf;
+	struct trace_event ev;
+	struct skel_iter it;
+	uint64_t occ, n = 0, enter, leave, gap;
+	uint32_t index, next = 0;
+	bool known;
+
+	if (!events)
+		return -1;
+	if (skel_iter_begin(&it, w->tree, w->rank) != 0) {
+		own_iter_destroy(events);
+		return err_set(err, "no memory to expand rank %u", w->rank);
+	}
+	while (skel_iter_next(&it, &leaf, &occ, &index) && own_iter_next(events, &ev, &known) == 1) {
+		next = place_samples(w, next, n++, leaf->leaf_id);
+		if (!known)
+			continue;
+		own_iter_when(events, &enter, &leave, &gap);
+		out->block[leaf->leaf_id].wall_ns += (double)ev.gap_ns;
+		out->block[out->n_leaf].wall_ns += (double)ev.dur_ns;
+		mix_sleep_add(sleep, leaf->leaf_id, (double)enter - (double)gap, (double)enter);
+		mix_sleep_add(sleep, out->n_leaf, (double)enter, (double)leave);
+	}
+	skel_iter_end(&it);
+	own_iter_destroy(events);
+	return 0;
+}
+
+/* ---- what they say ---- */
+
+static int by_leaf_and_body(const void *a, const void *b)
+{
+	const struct sorted *x = a, *y = b;
+
+	if (x->leaf != y->leaf)
+		return x->leaf < y->leaf ? -1 : 1;
+	if (x->body != y->body)
+		return x->body < y->body ? -1 : 1;
+	return (x->sample > y->sample) - (x->sample < y->sample);
+}
+
+static int by_body_alone(const void *a, const void *b)
+{
+	const struct sorted *x = a, *y = b;
+
+	if (x->body != y->body)
+		return x->body < y->body ? -1 : 1;
+	return (x->sample > y->sample) - (x->sample < y->sample);
+}
+
+static int model(struct rank_work *w, const struct body *b, const struct sorted *g, uint32_t n, const struct mix_course *known,
+		 struct mix_course *course, struct mix_use *use)
+{
+	enum module_kind kind = w->module_kind[b->module];
+
+	memset(use, 0, sizeof(*use));
+	if (kind == MODULE_LIBM) {
+		use->share[CLASS_LIBM] = 1;
+		return 0;
+	}
+	if (!b->code)
+		return 0; /* says nothing */
+	for (uint32_t i = 0; i < n; i++) {
+		const struct trace_sample *s = &w->s.sample[g[i].sample];
+
+		w->hit[i] = (struct mix_hit){w->s.place[s->place].offset, s->reg};
+	}
+	switch (mix_string(b->code, w->hit, n, w->cache, kind == MODULE_LIBC, use)) {
+	case 0:
+		break;
+	case 1:
+		return 0;
+	default:
+		return -1;
+	}
+	return mix_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, known, course, use);
+}
+
+static const char *module_of(const struct rank_work *w, const struct body *b)
+{
+	return trace_get_rank(w->tree->trace, w->rank)->defs.module[b->module].path;
+}
+
+static const struct mix_course *find_course(const struct rank_work *w, const struct body *b)
+{
+	for (uint32_t i = 0; b->code && i < w->courses->n; i++) {
+		const struct course_of *c = &w->courses->of[i];
+
+		if (c->first == b->first && c->last == b->last && c->n == b->code->n && !strcmp(c->module, module_of(w, b)))
+			return &c->is;
+	}
+	return NULL;
+}
+
+/* For later ranks. -1: no memory. */
+static int keep_course(struct rank_work *w, const struct body *b)
+{
+	struct course_of *c = &w->courses->of[w->courses->n];
+
+	if (!b->course.guessed || w->courses->n == COURSES || find_course(w, b))
+		return 0;
+	*c = (struct course_of){strdup(module_of(w, b)), b->first, b->last, b->code->n, b->course};
+	c->is.spots = NULL; /* of these samples */
+	c->is.often = malloc(b->code->n * sizeof(*c->is.often));
+	w->courses->n++;
+	if (!c->module || !c->is.often)
+		return -1;
+	memcpy(c->is.often, b->course.often, b->code->n * sizeof(*c->is.often));
+	return 0;
+}
+
+static int model_bodies(struct rank_work *w)
+{
+	for (uint32_t i = 0, n; i < w->n_sorted; i += n) {
+		struct body *b = &w->body[w->by_body[i].body];
+
+		for (n = 1; i + n < w->n_sorted && w->by_body[i + n].body == w->by_body[i].body; n++)
+			;
+		b->course.often = calloc(b->code ? b->code->n : 1, sizeof(*b->course.often));
+		b->course.spots = calloc(b->code ? b->code->n : 1, sizeof(*b->course.spots));
+		if (!b->course.often || !b->course.spots || model(w, b, &w->by_body[i], n, find_course(w, b), &b->course, &b->use) < 0 ||
+		    keep_course(w, b) < 0)
+			return -1;
+		for (int c = 0; c < CLASS_N; c++)
+			b->core += mix_own_is_core(c) ? n * b->use.share[c] : 0;
+	}
+	return 0;
+}
+
+/* ---- loops of its own ---- */
+
+/* One loop, or pieces of straight code beside each other, which places were met in, by their numbers: [from, end). */
+struct stretch {
+	uint32_t from, end;
+	double core;
+};
+
+static bool is_beside(const struct body *a, const struct body *b)
+{
+	return a->code && b->code && !a->code->is_loop && !b->code->is_loop && a->module == b->module && b->first >= a->first &&
+	       b->first <= a->last + BESIDE && b->last - a->first < LONGEST;
+}
+
+static uint32_t find_stretches(const struct rank_work *w, struct stretch *out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < w->n_body; i++) {
+		struct stretch *last = n ? &out[n - 1] : NULL;
+
+		if (last && is_beside(&w->body[last->from], &w->body[i]) && is_beside(&w->body[i - 1], &w->body[i]))
+			last->end = i + 1;
+		else
+			out[n++] = (struct stretch){.from = i, .end = i + 1};
+		out[n - 1].core += w->body[i].core;
+	}
+	return n;
+}
+
+static int by_core(const void *a, const void *b)
+{
+	const struct stretch *x = a, *y = b;
+
+	return x->core != y->core ? (x->core < y->core ? 1 : -1) : (x->from > y->from) - (x->from < y->from);
+}
+
+/* ---- what they call ---- */
+
+/* The call that a loop makes in most of its iterations, if that is one: its instruction. Or NOWHERE. */
+static uint32_t main_call(const struct body *b)
+{
+	uint32_t call = NOWHERE;
+	double all = 0;
+
+	for (uint32_t i = 0; b->code->is_loop && i < b->code->n; i++) {
+		if (b->code->op[i].kind != MIX_CALL)
+			continue;
+		all += b->course.often[i];
+		if (call == NOWHERE || b->course.often[i] > b->course.often[call])
+			call = i;
+	}
+	return call != NOWHERE && b->course.often[call] > CALLS && b->course.often[call] > (1 - CALLS) * all ? call : NOWHERE;
+}
+
+/* Is anything called in it, now and then at least? */
+static bool calls(const struct rank_work *w, const struct stretch *s)
+{
+	for (uint32_t k = s->from; k < s->end; k++) {
+		const struct body *b = &w->body[k];
+
+		for (uint32_t i = 0; b->code && i < b->code->n; i++)
+			if (b->code->op[i].kind == MIX_CALL && (!b->code->is_loop || b->course.often[i] > CALLS))
+				return true;
+	}
+	return false;
+}
+
+static bool is_much(const struct rank_work *w, const struct stretch *s)
+{
+	return s->core > 0 && s->core >= OWN_LEAST * w->n_sorted;
+}
+
+/* Nobody says who has called a function. If there is one loop that calls anything, it calls the one of the mathematical library that is met
+ * most. Of n stretches, those with most samples first. False: no loop is known to. */
+static bool find_callee(const struct rank_work *w, const struct stretch *s, uint32_t n, uint32_t *caller, uint32_t *callee)
+{
+	*caller = *callee = NOWHERE;
+	for (uint32_t i = 0; i < n && is_much(w, &s[i]); i++) {
+		const struct body *b = &w->body[s[i].from];
+
+		if (!b->code || s[i].core < CALLER)
+			continue;
+		if (w->module_kind[b->module] == MODULE_LIBM) {
+			if (*callee == NOWHERE && !b->code->is_loop)
+				*callee = i;
+		} else if (calls(w, &s[i])) {
+			if (*caller != NOWHERE || main_call(b) == NOWHERE)
+				return false;
+			*caller = i;
+		}
+	}
+	return *caller != NOWHERE && *callee != NOWHERE;
+}
+
+/* ---- which they are ---- */
+
+/* Its number, or that of what another rank has made of it. callee: that it calls; NULL: nothing that is known. */
+static int add_own(struct rank_work *w, const struct stretch *s, const struct stretch *callee, uint32_t *number)
+{
+	const struct body *b = &w->body[s->from], *c = callee ? &w->body[callee->from] : NULL;
+	const char *module = module_of(w, b);
+	uint64_t last = w->body[s->end - 1].last;
+	struct mix_own_callee is = {.b = w->scratch};
+
+	*number = mix_own_find(w->mixes, module, b->first, last, b->code->is_loop);
+	if (*number != MIX_OWN_NONE || w->mixes->n_own == OWN_MOST)
+		return 0;
+	if (c && mix_body_range(&w->s, c->module, c->first, w->body[callee->end - 1].last, w->scratch) == 0) {
+		is.module = module_of(w, c);
+		is.call = main_call(b);
+	}
+	if (b->code->is_loop)
+		return mix_own_add(w->mixes, module, b->code, &b->course, false, is.module ? &is : NULL, number);
+	if (mix_body_range(&w->s, b->module, b->first, last, w->scratch) < 0)
+		return 0;
+	return mix_own_add(w->mixes, module, w->scratch, NULL, w->module_kind[b->module] == MODULE_LIBM, NULL, number);
+}
+
+static void take_own(struct rank_work *w, const struct stretch *s, uint32_t number)
+{
+	for (uint32_t k = s->from; k < s->end; k++)
+		w->body[k].own = number;
+}
+
+/* Those with most samples of what their own instructions take; a loop with what it calls before, so that it is not made without. */
+static int choose_own(struct rank_work *w)
+{
+	struct stretch *s = calloc(w->n_body + 1u, sizeof(*s));
+	uint32_t n = s ? find_stretches(w, s) : 0, number, caller, callee;
+	int rv = s ? 0 : -1;
+
+	if (n)
+		qsort(s, n, sizeof(*s), by_core);
+	if (n && find_callee(w, s, n, &caller, &callee)) {
+		rv = add_own(w, &s[caller], &s[callee], &number);
+		if (rv == 0)
+			take_own(w, &s[caller], number);
+	}
+	for (uint32_t i = 0; rv == 0 && i < n && is_much(w, &s[i]); i++) {
+		rv = add_own(w, &s[i], NULL, &number);
+		if (rv == 0)
+			take_own(w, &s[i], number);
+	}
+	free(s);
+	return rv;
+}
+
+/* Samples of a body that has a kernel of its own are that kernel's as far as they are of its instructions, or of what it goes through. */
+static void give_own(struct rank_work *w, uint32_t own, double n, struct mix_use *use)
+{
+	for (int c = 0; own != MIX_OWN_NONE && c < CLASS_N; c++) {
+		if (!mix_own_is_part(&w->mixes->own[own], c))
+			continue;
+		w->mixes->own[own].as[c] += n * use->share[c];
+		use->share[CLASS_OWN_0 + own] += use->share[c];
+		use->share[c] = 0;
+	}
+}
+
+static double level_share(const double share[CLASS_N], int level)
+{
+	switch (level) {
+	case MIX_LEVEL_L2:
+		return share[CLASS_STREAM_L2] + share[CLASS_RANDOM_L2] + share[CLASS_FILL_L2] + share[CLASS_COPY_L2];
+	case MIX_LEVEL_L3:
+		return share[CLASS_STREAM_L3] + share[CLASS_RANDOM_L3] + share[CLASS_FILL_L3] + share[CLASS_COPY_L3];
+	default:
+		return share[CLASS_STREAM_MEM] + share[CLASS_RANDOM_MEM] + share[CLASS_STRIDE_MEM] +
+		       share[CLASS_FILL_MEM] + share[CLASS_COPY_MEM];
+	}
+}
+
+static void add_group(struct rank_work *w, struct mix_block *b, const struct sorted *g, uint32_t n, struct mix_use *use)
+{
+	double known = 0;
+
+	for (int c = 0; c < CLASS_N; c++)
+		known += use->share[c];
+	for (uint32_t i = 0; i < n; i++) {
+		const struct trace_sample *s = &w->s.sample[g[i].sample];
+
+		b->busy_ns += (double)s->cpu_ns;
+		if (!s->thread) {
+			b->first++;
+			b->first_ns += (double)s->cpu_ns;
+			for (int c = 0; c < TCOUNTER_N; c++)
+				b->counter[c] += (double)s->counter[c];
+		}
+	}
+	if (known <= 0)
+		return;
+	b->n += n;
+	for (int l = 0; l < MIX_LEVELS; l++) {
+		double part = n * level_share(use->share, l);
+
+		b->bytes[l] += use->bytes[l] > 0 ? part * use->bytes[l] : 0;
+		b->level[l] += use->bytes[l] > 0 ? part : 0;
+	}
+	b->chain += n * use->share[CLASS_SCALAR_CHAIN];
+	b->rows += use->row > 0 ? n * use->share[CLASS_SCALAR_CHAIN] / use->row : 0;
+	b->vector += n * use->share[CLASS_VECTOR] * use->vector;
+	b->vectors += use->vector > 0 ? n * use->share[CLASS_VECTOR] : 0;
+	give_own(w, w->body[g->body].own, n, use);
+	for (int c = 0; c < CLASS_N; c++)
+		b->share[c] += n * use->share[c];
+}
+
+static int add_blocks(struct rank_work *w, struct mix_blocks *out)
+{
+	struct mix_use use;
+
+	for (uint32_t i = 0, n; i < w->n_sorted; i += n) {
+		const struct sorted *g = &w->sorted[i];
+		const struct body *b = &w->body[g->body];
+
+		for (n = 1; i + n < w->n_sorted && g[n].body == g->body && g[n].leaf == g->leaf; n++)
+			;
+		use = b->use;
+		if (n >= GROUP_MIN && model(w, b, g, n, &b->course, NULL, &use) < 0)
+			return -1;
+		add_group(w, &out->block[g->leaf], g, n, &use);
+	}
+	return 0;
+}
+
+static int sort_samples(struct rank_work *w)
+{
+	w->sorted = calloc(w->s.n + 1u, sizeof(*w->sorted));
+	w->by_body = calloc(w->s.n + 1u, sizeof(*w->by_body));
+	w->hit = calloc(w->s.n + 1u, sizeof(*w->hit));
+	if (!w->sorted || !w->by_body || !w->hit)
+		return -1;
+	for (uint32_t i = 0; i < w->s.n; i++)
+		if (w->leaf[i] != NOWHERE)
+			w->sorted[w->n_sorted++] = (struct sorted){w->leaf[i], w->body_of[w->s.sample[i].place], i};
+	memcpy(w->by_body, w->sorted, w->n_sorted * sizeof(*w->sorted));
+	if (w->n_sorted) {
+		qsort(w->sorted, w->n_sorted, sizeof(*w->sorted), by_leaf_and_body);
+		qsort(w->by_body, w->n_sorted, sizeof(*w->by_body), by_body_alone);
+	}
+	return 0;
+}
+
+/* ---- a rank ---- */
+
+static void choose_caches(struct rank_work *w)
+{
+	static const uint64_t usual[TSAMPLE_LEVELS] = {32u << 10, 1u << 20, 32u << 20};
+
+	for (int i = 0; i < TSAMPLE_LEVELS; i++)
+		w->cache[i] = w->s.cache[i] ? w->s.cache[i] : usual[i];
+}
+
+static int work_begin(struct rank_work *w)
+{
+	const struct trace_defs *d = &trace_get_rank(w->tree->trace, w->rank)->defs;
+
+	choose_caches(w);
+	w->module_kind = malloc(d->n_module + 1u);
+	w->leaf = malloc((w->s.n + 1u) * sizeof(*w->leaf));
+	if (!w->module_kind || !w->leaf)
+		return -1;
+	for (uint32_t i = 0; i < d->n_module; i++)
+		w->module_kind[i] = (uint8_t)kind_of_module(d->module[i].path);
+	for (uint32_t i = 0; i < w->s.n; i++)
+		w->leaf[i] = NOWHERE;
+	return find_bodies(w);
+}
+
+static void work_free(struct rank_work *w)
+{
+	for (uint32_t i = 0; w->body && i < w->n_body; i++) {
+		free(w->body[i].code);
+		free(w->body[i].course.often);
+		free(w->body[i].course.spots);
+	}
+	free(w->body);
+	free(w->body_of);
+	free(w->module_kind);
+	free(w->leaf);
+	free(w->sorted);
+	free(w->by_body);
+	free(w->hit);
+	free(w->scratch);
+	trace_samples_free(&w->s);
+}
+
+static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lenders *lenders, struct courses *courses,
+			struct skel_mixes *mixes, struct mix_blocks *out, struct errbuf *err)
+{
+	struct rank_work w = {.tree = tree, .rank = rank, .lenders = lenders, .courses = courses, .mixes = mixes};
+	double ns_per_tick = trace_get_rank(tree->trace, rank)->defs.proc.ns_per_tick, *asleep = NULL;
+	struct mix_sleep *sleep = NULL;
+	struct errbuf why;
+	int rv = -1;
+
+	/* Damaged, they are like samples that were not taken. */
+	if (trace_samples_read(tree->trace, rank, &w.s, &why) <= 0)
+		return 0;
+	asleep = calloc(out->n_leaf + 2u, sizeof(*asleep));
+	sleep = mix_sleep_create(&w.s, ns_per_tick, out->n_leaf);
+	if (!sleep || !asleep || work_begin(&w) < 0) {
+		err_set(err, "no memory for the samples of rank %u", rank);
+		goto out;
+	}
+	if (walk(&w, out, sleep, err) < 0)
+		goto out;
+	if (sort_samples(&w) < 0 || model_bodies(&w) < 0 || (w.mixes && choose_own(&w) < 0) || add_blocks(&w, out) < 0) {
+		err_set(err, "no memory for the samples of rank %u", rank);
+		goto out;
+	}
+	mix_sleep_share(sleep, asleep);
+	for (uint32_t i = 0; i <= out->n_leaf; i++)
+		out->block[i].asleep_ns += asleep[i];
+	out->counters = out->n_ranks++ ? out->counters & w.s.counters : w.s.counters;
+	rv = 0;
+out:
+	free(asleep);
+	mix_sleep_destroy(sleep);
+	work_free(&w);
+	return rv;
+}
+
+int mix_blocks_collect(const struct skel_tree *tree, bool own, struct skel_mixes *mixes, struct mix_blocks *out, struct errbuf *err)
+{
+	struct lenders *lenders = calloc(1, sizeof(*lenders));
+	struct courses *courses = calloc(1, sizeof(*courses));
+	int rv = -1;
+
+	*out = (struct mix_blocks){.n_leaf = tree->n_leaf};
+	out->block = calloc(tree->n_leaf + 2u, sizeof(*out->block));
+	if (!lenders || !courses || !out->block) {
+		err_set(err, "no memory for the blocks of %u calls", tree->n_leaf);
+		goto out;
+	}
+	for (uint32_t r = 0; r < tree->n_ranks; r++)
+		if (rank_collect(tree, r, lenders, courses, own ? mixes : NULL, out, err) < 0)
+			goto out;
+	rv = 0;
+out:
+	for (uint32_t i = 0; lenders && i < LENDERS; i++)
+		trace_samples_free(&lenders->s[i]);
+	free(lenders);
+	for (uint32_t i = 0; courses && i < courses->n; i++) {
+		free(courses->of[i].module);
+		free(courses->of[i].is.often);
+	}
+	free(courses);
+	if (rv < 0)
+		mix_blocks_free(out);
+	return rv;
+}
+
+void mix_blocks_free(struct mix_blocks *b)
+{
+	free(b->block);
+	*b = (struct mix_blocks){0};
+}

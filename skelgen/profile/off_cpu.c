@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See mix_sleep.h. */
+#include "skelgen/profile/off_cpu.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define PIECES_MAX (1u << 20)
+#define PIECE_NS   100000.0 /* shorter ones are not where anybody slept */
+#define SHARE_MIN  0.01     /* of the sleep, that a piece could hold at least */
+#define ROUNDS     12
+
+struct interval {
+	double t0, t1, asleep;
+	uint32_t piece, n_piece; /* its pieces */
+};
+
+struct piece {
+	uint32_t block;
+	double ns;
+};
+
+struct mix_sleep {
+	uint32_t n, at, n_block, n_piece, cap;
+	struct interval *interval;
+	struct piece *piece;
+	double *wall;
+};
+
+struct mix_sleep *mix_sleep_create(const struct trace_samples *s, double ns_per_tick, uint32_t n_block)
+{
+	struct mix_sleep *m = calloc(1, sizeof(*m));
+	double before = 0;
+
+	if (!m)
+		return NULL;
+	m->n_block = n_block;
+	m->interval = calloc(s->n + 1u, sizeof(*m->interval));
+	m->wall = calloc(n_block + 1u, sizeof(*m->wall));
+	if (!m->interval || !m->wall) {
+		mix_sleep_destroy(m);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < s->n; i++) {
+		double t = (double)s->sample[i].tick * ns_per_tick;
+
+		if (s->sample[i].thread)
+			continue;
+		if (s->sample[i].asleep_ns)
+			m->interval[m->n++] = (struct interval){before, t, (double)s->sample[i].asleep_ns, 0, 0};
+		before = t;
+	}
+	return m;
+}
+
+static void add_piece(struct mix_sleep *m, struct interval *v, uint32_t k, double ns)
+{
+	uint32_t cap = m->cap ? 2 * m->cap : 1024;
+	void *p;
+
+	if (m->n_piece == m->cap) {
+		if (m->cap >= PIECES_MAX || !(p = realloc(m->piece, cap * sizeof(*m->piece))))
+			return;
+		m->piece = p;
+		m->cap = cap;
+	}
+	if (!v->n_piece)
+		v->piece = m->n_piece;
+	/* One interval after the other: its pieces lie together. */
+	v->n_piece++;
+	m->piece[m->n_piece++] = (struct piece){k, ns};
+}
+
+void mix_sleep_add(struct mix_sleep *m, uint32_t k, double t0, double t1)
+{
+	if (t1 <= t0 || k > m->n_block)
+		return;
+	m->wall[k] += t1 - t0;
+	while (m->at < m->n && m->interval[m->at].t1 <= t0)
+		m->at++;
+	for (uint32_t i = m->at; i < m->n && m->interval[i].t0 < t1; i++) {
+		struct interval *v = &m->interval[i];
+		double ns = fmin(t1, v->t1) - fmax(t0, v->t0);
+
+		if (ns >= PIECE_NS && ns >= SHARE_MIN * v->asleep)
+			add_piece(m, v, k, ns);
+	}
+}
+
+/* One interval's sleep among its pieces by how much of each block is sleep, no piece more than its length. */
+static void share_interval(const struct mix_sleep *m, const struct interval *v, const double *part, double *asleep)
+{
+	double weight = 0;
+
+	for (uint32_t i = 0; i < v->n_piece; i++)
+		weight += m->piece[v->piece + i].ns * part[m->piece[v->piece + i].block];
+	for (uint32_t i = 0; weight > 0 && i < v->n_piece; i++) {
+		const struct piece *p = &m->piece[v->piece + i];
+
+		asleep[p->block] += fmin(p->ns, v->asleep * p->ns * part[p->block] / weight);
+	}
+}
+
+void mix_sleep_share(const struct mix_sleep *m, double *asleep_ns)
+{
+	double *part = malloc((m->n_block + 1u) * sizeof(*part)), *sum = calloc(m->n_block + 1u, sizeof(*sum));
+
+	for (uint32_t k = 0; part && k <= m->n_block; k++)
+		part[k] = 1;
+	for (int round = 0; part && sum && round < ROUNDS; round++) {
+		for (uint32_t k = 0; k <= m->n_block; k++)
+			sum[k] = 0;
+		for (uint32_t i = 0; i < m->n; i++)
+			share_interval(m, &m->interval[i], part, sum);
+		for (uint32_t k = 0; k <= m->n_block; k++)
+			part[k] = m->wall[k] > 0 ? fmin(1, sum[k] / m->wall[k]) : 0;
+	}
+	for (uint32_t k = 0; part && sum && k <= m->n_block; k++)
+		asleep_ns[k] += fmin(sum[k], m->wall[k]);
+	free(part);
+	free(sum);
+}
+
+void mix_sleep_destroy(struct mix_sleep *m)
+{
+	if (!m)
+		return;
+	free(m->interval);
+	free(m->piece);
+	free(m->wall);
+	free(m);
+}

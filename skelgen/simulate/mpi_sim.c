@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs the ranks in turn until all have ended, or none can go on. */
+#include "skelgen/simulate/mpi_sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "skelgen/simulate/rank.h"
+
+#define QUANTUM 256 /* calls of one rank in a row: keeps the queues short */
+#define MOST_LET_GO 4096 /* sends: by then every place is known */
+
+void skel_call_describe(const struct trace_defs *d, uint32_t sym, char *text, size_t size)
+{
+	const struct trace_sig *sig = &d->sigs.sig[sym];
+	const char *name = trace_fn[sig->fn].name, *path, *base;
+	const struct trace_site *site;
+
+	if (sig->site >= d->n_site || d->site[sig->site].n_frame == 0 ||
+	    d->site[sig->site].module[0] >= d->n_module) {
+		snprintf(text, size, "%s", name);
+		return;
+	}
+	site = &d->site[sig->site];
+	path = d->module[site->module[0]].path;
+	base = strrchr(path, '/');
+	snprintf(text, size, "%s at %s+0x%llx", name, base != NULL ? base + 1 : path,
+		 (unsigned long long)site->offset[0]);
+}
+
+/* Nobody can go on: say what the first rank waits for, and how many wait. */
+static int fail_deadlock(struct sim *s)
+{
+	char text[256];
+	uint32_t waiting = 0;
+	const struct sim_rank *first = NULL;
+
+	for (uint32_t i = 0; i < s->tree->n_ranks; i++)
+		if (!s->rank[i].finished) {
+			first = first != NULL ? first : &s->rank[i];
+			waiting++;
+		}
+	if (first == NULL)
+		return 0;
+	s->report->node = first->leaf->id;
+	skel_call_describe(skel_defs(s->tree, first->rank), first->sym, text, sizeof text);
+	return err_set(s->err, "the skeleton would wait for ever: rank %u in %s (execution %llu), with %u more ranks",
+		       first->rank, text, (unsigned long long)first->occ, waiting - 1);
+}
+
+static int check_unreceived(struct sim *s)
+{
+	struct net_message m;
+
+	s->report->unreceived = net_unreceived(s->net, &m);
+	if (s->report->unreceived == 0 || s->plan->n_cut == 0)
+		return 0;
+	s->report->node = m.node;
+	return err_set(s->err, "%llu messages would not be received, the first from rank %u to rank %u (tag %lld)",
+		       (unsigned long long)s->report->unreceived, m.from, m.to, (long long)m.tag);
+}
+
+static void buffered_note(struct skel_buffered *b, const struct skel_tree *tree, uint32_t node)
+{
+	uint32_t leaf = 0;
+
+	while (leaf < tree->n_leaf && tree->leaf[leaf]->id != node)
+		leaf++;
+	for (uint32_t i = 0; i < b->n; i++)
+		if (b->leaf[i] == leaf)
+			return;
+	if (leaf == tree->n_leaf || b->n == SKEL_BUFFERED_MAX)
+		b->more = true;
+	else
+		b->leaf[b->n++] = leaf;
+}
+
+/* Let one send go for which a rank waits; false when there is none. */
+static bool let_go(struct sim *s, struct skel_buffered *b)
+{
+	struct net_message m;
+
+	for (uint32_t i = 0; i < s->tree->n_ranks; i++)
+		for (uint32_t k = 0; !s->rank[i].finished && k < s->rank[i].n_pending; k++)
+			if (net_let_go(s->net, s->rank[i].pending[k], &m)) {
+				buffered_note(b, s->tree, m.node);
+				return true;
+			}
+	return false;
+}
+
+/* Nobody can go on: let a send go that would, and so on; true when the ranks go on. */
+static bool go_on(struct sim *s, uint32_t *times)
+{
+	if (s->buffered == NULL)
+		return false;
+	if (++*times > MOST_LET_GO) {
+		s->buffered->more = true;
+		return false;
+	}
+	return let_go(s, s->buffered);
+}
+
+static int run_all(struct sim *s)
+{
+	bool going = true, progress = true;
+	uint32_t times = 0;
+
+	while (going && (progress || go_on(s, &times))) {
+		going = progress = false;
+		for (uint32_t i = 0; i < s->tree->n_ranks; i++) {
+			int64_t made = sim_rank_run(s, &s->rank[i], QUANTUM);
+
+			if (made < 0)
+				return -1;
+			progress |= made > 0;
+			going |= !s->rank[i].finished;
+		}
+	}
+	if (s->buffered != NULL)
+		return 0; /* what else there is to say was said with buffered sends */
+	return going ? fail_deadlock(s) : check_unreceived(s);
+}
+
+static int simulate(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_match_report *report,
+		    struct skel_buffered *buffered, struct errbuf *err)
+{
+	struct sim s = {.tree = tree, .plan = plan, .report = report, .buffered = buffered, .err = err};
+	int rv = -1;
+
+	memset(report, 0, sizeof *report);
+	report->node = UINT32_MAX;
+	if (buffered == NULL && plan->meets != NULL)
+		memset(plan->meets, SKEL_MEETS_UNKNOWN, plan->n_node);
+	s.no_memory = true; /* until all is there */
+	if (skel_globals_build(tree, &s.globals, err) != 0 || skel_wildcards_resolve(tree, &s.wild, err) != 0)
+		goto done;
+	s.net = net_create(tree->n_ranks, s.globals.n_comm + s.globals.n_win + s.globals.n_file);
+	s.rank = calloc(tree->n_ranks + 1u, sizeof *s.rank);
+	if (s.net == NULL || s.rank == NULL)
+		goto no_memory;
+	for (uint32_t r = 0; r < tree->n_ranks; r++)
+		if (sim_rank_open(&s, r) != 0)
+			goto no_memory;
+	s.no_memory = false;
+	rv = run_all(&s);
+	goto done;
+no_memory:
+	err_set(err, "no memory to simulate %u ranks", tree->n_ranks);
+done:
+	report->no_memory = rv != 0 && (s.no_memory || (s.net != NULL && net_no_memory(s.net)));
+	for (uint32_t r = 0; s.rank != NULL && r < tree->n_ranks; r++)
+		sim_rank_close(&s.rank[r]);
+	free(s.rank);
+	net_destroy(s.net);
+	skel_wildcards_free(&s.wild);
+	skel_globals_free(&s.globals);
+	return rv;
+}
+
+int skel_match(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_match_report *report,
+	       struct errbuf *err)
+{
+	return simulate(tree, plan, report, NULL, err);
+}
+
+int skel_match_buffered(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_buffered *out,
+			struct errbuf *err)
+{
+	struct skel_match_report report;
+
+	memset(out, 0, sizeof *out);
+	if (simulate(tree, plan, &report, out, err) == 0)
+		return 0;
+	return report.no_memory ? -1 : 0;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Looks at a few executions of every stratum: see gap_order.h. */
+#include "skelgen/timing/gap_rank_order.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/cpu_time/own_iter.h"
+
+#define MOST_VALUES (8u << 20) /* of all ranks and calls: what the skeleton then carries is 64 MiB */
+
+/* Where each leaf is on the rank that is being read. */
+struct order_cursor {
+	uint64_t want;      /* next execution to look at */
+	uint32_t s, j;
+	bool done;
+};
+
+uint64_t gap_order_execution(uint64_t n, uint32_t n_stratum, uint32_t s, uint32_t j)
+{
+	/* Executions of stratum s are those with occ * n_stratum / n == s. One of each eighth, drawn, lest a program that
+	 * does something every so many iterations is always met at the same of them. */
+	unsigned __int128 begin = ((unsigned __int128)s * n + n_stratum - 1) / n_stratum;
+	unsigned __int128 length = ((unsigned __int128)(s + 1) * n + n_stratum - 1) / n_stratum - begin;
+	uint64_t from = (uint64_t)(begin + length * j / SKEL_QUANTILES);
+	uint64_t to = (uint64_t)(begin + length * (j + 1) / SKEL_QUANTILES);
+	uint64_t x = (s * (uint64_t)SKEL_QUANTILES + j + 1) * 0x9e3779b97f4a7c15ull;
+
+	x = (x ^ (x >> 31)) * 0xbf58476d1ce4e5b9ull;
+	return to > from ? from + (x >> 33) % (to - from) : from;
+}
+
+void gap_order_slots(const float *gap, uint32_t slot[SKEL_QUANTILES])
+{
+	bool known = gap != NULL;
+
+	for (uint32_t j = 0; known && j < SKEL_QUANTILES; j++)
+		known = !isnan(gap[j]);
+	for (uint32_t j = 0; j < SKEL_QUANTILES; j++) {
+		slot[j] = (3 * j + 3) % SKEL_QUANTILES;
+		if (!known)
+			continue;
+		slot[j] = 0;
+		for (uint32_t i = 0; i < SKEL_QUANTILES; i++)
+			slot[j] += gap[i] < gap[j] || (gap[i] == gap[j] && i < j);
+	}
+}
+
+/* The distribution number i of a leaf on a rank: of the executions that go on in the loop, of those that enter it. */
+static const struct skel_leaf_time *part_of(const struct skel_leaf_time *t, uint32_t i)
+{
+	const struct skel_leaf_time *part = i % 2 == 0 ? t : t->entry;
+
+	return part != NULL && part->n_quantile > 1 ? part : NULL;
+}
+
+static uint64_t values_wanted(const struct skel_tree *tree, const struct skel_times *times)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < 2 * tree->n_leaf; i++) {
+		uint32_t n = rank_set_count(&tree->leaf[i / 2]->ranks);
+
+		for (uint32_t k = 0; k < n; k++) {
+			const struct skel_leaf_time *t = part_of(&times->leaf[i / 2][k], i);
+
+			sum += t != NULL ? t->n_stratum * SKEL_QUANTILES : 0;
+		}
+	}
+	return sum;
+}
+
+static int tables_make(const struct skel_tree *tree, const struct skel_times *times, struct gap_orders *o)
+{
+	o->at = calloc(2 * tree->n_leaf + 1u, sizeof *o->at);
+	if (o->at == NULL)
+		return -1;
+	o->n_leaf = tree->n_leaf;
+	for (uint32_t i = 0; i < 2 * tree->n_leaf; i++) {
+		uint32_t n = rank_set_count(&tree->leaf[i / 2]->ranks);
+
+		o->at[i] = calloc(n + 1u, sizeof *o->at[i]);
+		if (o->at[i] == NULL)
+			return -1;
+		for (uint32_t k = 0; k < n; k++) {
+			const struct skel_leaf_time *t = part_of(&times->leaf[i / 2][k], i);
+
+			if (t == NULL)
+				continue;
+			o->at[i][k] = malloc(t->n_stratum * sizeof *o->at[i][k]);
+			if (o->at[i][k] == NULL)
+				return -1;
+			for (uint32_t v = 0; v < t->n_stratum * SKEL_QUANTILES; v++)
+				o->at[i][k][v / SKEL_QUANTILES][v % SKEL_QUANTILES] = NAN;
+		}
+	}
+	return 0;
+}
+
+/* An execution was met: note its gap in all slots that look at it or would have looked at one before. */
+static void cursor_meet(struct order_cursor *c, const struct skel_leaf_time *t, float (*row)[SKEL_QUANTILES],
+			uint64_t occ, float gap_ns)
+{
+	while (!c->done && c->want <= occ) {
+		row[c->s][c->j] = gap_ns;
+		if (++c->j == SKEL_QUANTILES) {
+			c->j = 0;
+			c->s++;
+		}
+		c->done = c->s >= t->n_stratum;
+		if (!c->done)
+			c->want = gap_order_execution(t->n, t->n_stratum, c->s, c->j);
+	}
+}
+
+static int rank_look(const struct skel_tree *tree, const struct skel_times *times, uint32_t rank,
+		     struct order_cursor *cursor, struct gap_orders *o, struct errbuf *err)
+{
+	struct own_iter *events = NULL;
+	const struct skel_node *leaf;
+	struct trace_event ev;
+	struct skel_iter it;
+	bool known, any = false;
+	uint64_t occ;
+	uint32_t index;
+
+	for (uint32_t i = 0; i < 2 * tree->n_leaf; i++) {
+		const struct skel_leaf_time *t;
+
+		index = rank_set_index(&tree->leaf[i / 2]->ranks, rank);
+		cursor[i] = (struct order_cursor){.done = index == UINT32_MAX || o->at[i][index] == NULL};
+		if (cursor[i].done)
+			continue;
+		any = true;
+		t = part_of(&times->leaf[i / 2][index], i);
+		cursor[i].want = gap_order_execution(t->n, t->n_stratum, 0, 0);
+	}
+	if (!any)
+		return 0;
+	events = own_iter_with_polls(tree->trace, rank, err);
+	if (events == NULL)
+		return -1;
+	if (skel_iter_begin(&it, tree, rank) != 0) {
+		own_iter_destroy(events);
+		return err_set(err, "no memory to expand rank %u", rank);
+	}
+	while (skel_iter_next(&it, &leaf, &occ, &index) && own_iter_next(events, &ev, &known) == 1) {
+		const struct skel_leaf_time *t = &times->leaf[leaf->leaf_id][index];
+		uint32_t i = 2 * leaf->leaf_id + skel_enters(t, occ);
+
+		if (!cursor[i].done)
+			cursor_meet(&cursor[i], part_of(t, i), o->at[i][index], occ, known ? (float)ev.gap_ns : NAN);
+	}
+	skel_iter_end(&it);
+	own_iter_destroy(events);
+	return 0;
+}
+
+int gap_orders_collect(const struct skel_tree *tree, const struct skel_times *times, struct gap_orders *out,
+		       struct errbuf *err)
+{
+	uint64_t wanted = values_wanted(tree, times);
+	struct order_cursor *cursor;
+
+	*out = (struct gap_orders){.tree = tree};
+	if (wanted == 0 || wanted > MOST_VALUES)
+		return 0;
+	cursor = calloc(2 * tree->n_leaf + 1u, sizeof *cursor);
+	if (cursor == NULL || tables_make(tree, times, out) != 0) {
+		err_set(err, "no memory for the order of the gaps of %u calls", tree->n_leaf);
+		goto fail;
+	}
+	for (uint32_t r = 0; r < tree->n_ranks; r++)
+		if (rank_look(tree, times, r, cursor, out, err) != 0)
+			goto fail;
+	free(cursor);
+	return 0;
+fail:
+	free(cursor);
+	gap_orders_free(out);
+	return -1;
+}
+
+void gap_orders_free(struct gap_orders *o)
+{
+	for (uint32_t i = 0; o->at != NULL && i < 2 * o->n_leaf; i++) {
+		uint32_t n = rank_set_count(&o->tree->leaf[i / 2]->ranks);
+
+		for (uint32_t k = 0; o->at[i] != NULL && k < n; k++)
+			free(o->at[i][k]);
+		free(o->at[i]);
+	}
+	free(o->at);
+	*o = (struct gap_orders){.n_leaf = 0};
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Series of iteration times from a trace: see series_collect.h. */
+#include "skelgen/timing/series_collect.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/cpu_time/own_iter.h"
+
+#define AROUND       3     /* loops around a call that have series, at most */
+#define LEAST_TURNS  8     /* a loop of fewer iterations has no series */
+#define LEAST_KNOWN  0.5   /* of the elements */
+#define LEAST_MISSED 0.3   /* of the spikes' excess, and */
+#define LEAST_EFFECT 0.005 /* of the loop's time: else spikes need no term of their own */
+
+/* What is gathered of a loop. */
+struct gathered {
+	double *x;     /* by element: time of its iterations, mean over the ranks */
+	float *gap[SKEL_SERIES_RANKS]; /* by rank: of it, computation that the skeleton repeats in every iteration */
+	uint8_t *bad;  /* by element: some time is not known */
+	uint64_t n, group, iterations;
+};
+
+/* Loops around a leaf for the rank at hand: element = execution / inner / group. */
+struct around {
+	uint32_t n;
+	struct {
+		uint32_t series;
+		uint64_t inner;
+	} loop[AROUND];
+	bool regular; /* it runs in every iteration */
+};
+
+struct collect {
+	const struct skel_tree *tree;
+	struct skel_series *out;
+	struct gathered g[SKEL_SERIES_LOOPS];
+	struct around *around; /* by leaf */
+	uint32_t n_ranks;      /* read */
+};
+
+/* ---- which loops ---- */
+
+static bool common_and_constant(const struct skel_tree *tree, const struct skel_node *n)
+{
+	return n->kind != SKEL_LOOP || (n->count.form == RF_CONST && n->count.a > 0 &&
+					rank_set_count(&n->ranks) == tree->n_ranks);
+}
+
+static bool qualifies(const struct skel_tree *tree, const struct skel_times *times, const struct skel_node *loop,
+		      uint64_t *visits)
+{
+	*visits = 1;
+	if (loop->kind != SKEL_LOOP || !common_and_constant(tree, loop) || loop->turns || loop->count.a < LEAST_TURNS ||
+	    times->node_ns[loop->id] < SKEL_SERIES_SHARE * times->node_ns[tree->root->id])
+		return false;
+	for (const struct skel_node *p = loop->parent; p != NULL; p = p->parent) {
+		if (!common_and_constant(tree, p))
+			return false;
+		if (p->kind == SKEL_LOOP && *visits > UINT64_MAX / 2 / (uint64_t)p->count.a)
+			return false;
+		*visits *= p->kind == SKEL_LOOP ? (uint64_t)p->count.a : 1;
+	}
+	return *visits <= UINT64_MAX / 2 / (uint64_t)loop->count.a;
+}
+
+/* The longest SKEL_SERIES_LOOPS; outer ones come before inner ones and win when alike. */
+static void choose(struct collect *c, const struct skel_times *times, const struct skel_node *n)
+{
+	struct skel_series *s = c->out;
+	uint64_t visits;
+
+	if (qualifies(c->tree, times, n, &visits)) {
+		uint32_t k = s->n;
+
+		if (s->n == SKEL_SERIES_LOOPS) {
+			k = 0;
+			for (uint32_t i = 1; i < s->n; i++)
+				k = times->node_ns[s->loop[i].node] < times->node_ns[s->loop[k].node] ? i : k;
+		}
+		if (s->n < SKEL_SERIES_LOOPS || times->node_ns[n->id] > times->node_ns[s->loop[k].node])
+			s->loop[k] = (struct skel_loop_series){n->id, (uint64_t)n->count.a, visits, true, {0}, {0}};
+		s->n += s->n < SKEL_SERIES_LOOPS;
+	}
+	for (uint32_t i = 0; n->kind != SKEL_LEAF && i < n->n_child; i++)
+		choose(c, times, n->child[i]);
+}
+
+static int gathered_open(struct collect *c)
+{
+	c->around = calloc(c->tree->n_leaf + 1u, sizeof *c->around);
+	if (c->around == NULL)
+		return -1;
+	for (uint32_t i = 0; i < c->out->n; i++) {
+		struct gathered *g = &c->g[i];
+
+		g->iterations = c->out->loop[i].total * c->out->loop[i].visits;
+		g->group = (g->iterations + SKEL_SERIES_MOST - 1) / SKEL_SERIES_MOST;
+		g->n = (g->iterations + g->group - 1) / g->group;
+		g->x = calloc(g->n, sizeof *g->x);
+		g->bad = calloc(g->n, 1);
+		if (g->x == NULL || g->bad == NULL)
+			return -1;
+		for (uint32_t r = 0; r < c->n_ranks && g->group == 1; r++)
+			if ((g->gap[r] = calloc(g->n, sizeof **g->gap)) == NULL)
+				return -1;
+	}
+	return 0;
+}
+
+static void gathered_close(struct collect *c)
+{
+	for (uint32_t i = 0; i < SKEL_SERIES_LOOPS; i++) {
+		free(c->g[i].x);
+		free(c->g[i].bad);
+		for (uint32_t r = 0; r < SKEL_SERIES_RANKS; r++)
+			free(c->g[i].gap[r]);
+	}
+	free(c->around);
+}
+
+/* ---- the pass ---- */
+
+static void around_find(struct collect *c, uint32_t rank)
+{
+	for (uint32_t i = 0; i < c->tree->n_leaf; i++) {
+		const struct skel_node *leaf = c->tree->leaf[i];
+		uint32_t index = rank_set_index(&leaf->ranks, rank);
+		struct around *a = &c->around[i];
+		uint64_t inner = 1;
+
+		a->n = 0;
+		if (index == UINT32_MAX)
+			continue;
+		a->regular = !leaf->by_rank[index].optional;
+		for (const struct skel_node *p = leaf->parent; p != NULL; p = p->parent) {
+			if (p->kind != SKEL_LOOP)
+				continue;
+			for (uint32_t k = 0; k < c->out->n; k++)
+				if (c->out->loop[k].node == p->id && a->n < AROUND) {
+					a->loop[a->n].series = k;
+					a->loop[a->n++].inner = inner;
+				}
+			inner *= skel_loop_count(c->tree, p, rank, rank_set_index(&p->ranks, rank));
+			inner = inner > 0 ? inner : 1;
+		}
+	}
+}
+
+static void event_add(struct collect *c, const struct skel_node *leaf, uint64_t occ, uint32_t r,
+		      const struct trace_event *ev, bool known)
+{
+	const struct around *a = &c->around[leaf->leaf_id];
+
+	for (uint32_t k = 0; k < a->n; k++) {
+		struct gathered *g = &c->g[a->loop[k].series];
+		uint64_t at = occ / a->loop[k].inner / g->group;
+
+		if (at >= g->n)
+			continue;
+		if (!known) {
+			g->bad[at] = 1;
+			continue;
+		}
+		g->x[at] += (double)(ev->gap_ns + ev->dur_ns);
+		if (g->gap[r] != NULL && a->regular)
+			g->gap[r][at] += (float)ev->gap_ns;
+	}
+}
+
+static int rank_read(struct collect *c, uint32_t r, uint32_t rank, struct errbuf *err)
+{
+	struct own_iter *events = own_iter_with_polls(c->tree->trace, rank, err);
+	const struct skel_node *leaf;
+	struct trace_event ev;
+	struct skel_iter it;
+	uint32_t index;
+	uint64_t occ;
+	bool known;
+
+	if (events == NULL)
+		return -1;
+	if (skel_iter_begin(&it, c->tree, rank) != 0) {
+		own_iter_destroy(events);
+		return err_set(err, "no memory to expand rank %u", rank);
+	}
+	around_find(c, rank);
+	while (skel_iter_next(&it, &leaf, &occ, &index) && own_iter_next(events, &ev, &known) == 1)
+		event_add(c, leaf, occ, r, &ev, known);
+	skel_iter_end(&it);
+	own_iter_destroy(events);
+	return 0;
+}
+
+/* ---- what it tells ---- */
+
+/* Sums to means per iteration, elements with unknown times left out. The first iteration stands for itself in any
+ * skeleton, so it is no spike. */
+static void settle(struct collect *c, uint32_t i)
+{
+	struct gathered *g = &c->g[i];
+	uint64_t n = 0;
+
+	for (uint64_t k = 0; k < g->n; k++) {
+		uint64_t held = k + 1 < g->n ? g->group : g->iterations - k * g->group;
+
+		if (g->bad[k])
+			continue;
+		g->x[n] = g->x[k] / (double)held / c->n_ranks;
+		for (uint32_t r = 0; r < c->n_ranks && g->gap[r] != NULL; r++)
+			g->gap[r][n] = g->gap[r][k];
+		n++;
+	}
+	c->out->loop[i].placed = n == g->n;
+	g->n = (double)n < LEAST_KNOWN * (double)g->n ? 0 : n;
+	if (g->n > 1 && g->group == 1)
+		g->x[0] = g->x[1];
+}
+
+static int by_value(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Excess of one rank's computation in the iterations that are spikes. -1 without memory. */
+static double excess_of(const float *gap, const struct series_stats *s)
+{
+	float *sorted = malloc(s->n * sizeof *sorted);
+	double sum = 0, usual;
+
+	if (sorted == NULL)
+		return -1;
+	memcpy(sorted, gap, s->n * sizeof *sorted);
+	qsort(sorted, s->n, sizeof *sorted, by_value);
+	usual = sorted[s->n / 2];
+	for (uint64_t i = 0; i < s->n; i++)
+		sum += s->spike_over[i] > 0 ? fmax(0, gap[i] - usual) : 0;
+	free(sorted);
+	return sum;
+}
+
+/* A block that is replayed by its mean makes its rank as much longer as its own spikes did, but not the others wait
+ * for spikes that met another rank each time: the rest is missed. */
+static int missed_spikes(struct collect *c, uint32_t i, struct errbuf *err)
+{
+	struct skel_loop_series *l = &c->out->loop[i];
+	const struct series_stats *s = &l->stats;
+	double all = 0, most = 0, missed;
+
+	if (s->n_spike == 0 || c->g[i].group > 1 || l->visits > 1)
+		return 0;
+	for (uint64_t k = 0; k < s->n; k++)
+		all += s->spike_over[k];
+	for (uint32_t r = 0; r < c->n_ranks; r++) {
+		double e = excess_of(c->g[i].gap[r], s);
+
+		if (e < 0)
+			return err_set(err, "no memory for the spikes of a loop");
+		most = fmax(most, e);
+	}
+	missed = all > most ? (all - most) / all : 0;
+	if (missed < LEAST_MISSED || missed * all < LEAST_EFFECT * s->mean * (double)s->n)
+		return 0;
+	l->spikes = (struct sampled_spikes){s->n, (double)s->n_spike / (double)s->n, missed * s->spike_excess,
+					    missed * missed * s->spike_square};
+	return 0;
+}
+
+int skel_series_collect(const struct skel_tree *tree, const struct skel_times *times, struct skel_series *out,
+			struct errbuf *err)
+{
+	struct collect *c = calloc(1, sizeof *c);
+	int rv = -1;
+
+	memset(out, 0, sizeof *out);
+	if (c == NULL)
+		return err_set(err, "no memory for series of iteration times");
+	c->tree = tree;
+	c->out = out;
+	c->n_ranks = tree->n_ranks < SKEL_SERIES_RANKS ? tree->n_ranks : SKEL_SERIES_RANKS;
+	choose(c, times, tree->root);
+	if (gathered_open(c) != 0) {
+		err_set(err, "no memory for series of iteration times");
+		goto done;
+	}
+	for (uint32_t r = 0; out->n > 0 && r < c->n_ranks; r++)
+		if (rank_read(c, r, (uint32_t)((uint64_t)r * tree->n_ranks / c->n_ranks), err) != 0)
+			goto done;
+	for (uint32_t i = 0; i < out->n; i++) {
+		settle(c, i);
+		if (series_analyse(c->g[i].x, c->g[i].n, c->g[i].group, &out->loop[i].stats) != 0) {
+			err_set(err, "no memory to analyse a loop of %llu iterations",
+				(unsigned long long)out->loop[i].total);
+			goto done;
+		}
+		if (missed_spikes(c, i, err) != 0)
+			goto done;
+	}
+	rv = 0;
+done:
+	gathered_close(c);
+	free(c);
+	if (rv != 0)
+		skel_series_free(out);
+	return rv;
+}
+
+void skel_series_free(struct skel_series *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		series_stats_free(&s->loop[i].stats);
+	memset(s, 0, sizeof *s);
+}
+
+const struct skel_loop_series *skel_series_of(const struct skel_series *s, uint32_t node)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->loop[i].node == node)
+			return &s->loop[i];
+	return NULL;
+}

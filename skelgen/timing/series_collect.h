@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Iteration times of the loops that a skeleton might cut, from the trace: what all ranks run, equally often, and what
+ * takes a share of the time. One more pass over the times of a few ranks, spread over all.
+ */
+#ifndef PRECEDENT_SKELGEN_TIMING_SERIES_COLLECT_H
+#define PRECEDENT_SKELGEN_TIMING_SERIES_COLLECT_H
+
+#include "common/errbuf.h"
+#include "skelgen/timing/series.h"
+#include "skelgen/timing/times.h"
+#include "skelgen/tree/tree.h"
+
+#define SKEL_SERIES_LOOPS 32      /* the longest ones */
+#define SKEL_SERIES_RANKS 8       /* that are read */
+#define SKEL_SERIES_MOST  65536   /* elements; of longer loops these are means of as many iterations as it takes */
+#define SKEL_SERIES_SHARE 0.005   /* of the program's time, below which a loop has none */
+
+struct skel_loop_series {
+	uint32_t node;
+	uint64_t total, visits;   /* iterations of a visit; visits by the whole program */
+	bool placed;              /* elements are where they were: none was left out */
+	struct series_stats stats;
+	/* Of the spikes, what compute blocks that are replayed by their means do not give. */
+	struct sampled_spikes spikes;
+};
+
+struct skel_series {
+	uint32_t n;
+	struct skel_loop_series loop[SKEL_SERIES_LOOPS];
+};
+
+/* 0, also when no loop qualifies. */
+int skel_series_collect(const struct skel_tree *tree, const struct skel_times *times, struct skel_series *out,
+			struct errbuf *err);
+void skel_series_free(struct skel_series *s);
+/* Of a loop, or NULL. */
+const struct skel_loop_series *skel_series_of(const struct skel_series *s, uint32_t node);
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Attributes the times of every event to its leaf, in one pass per rank. */
+#include "skelgen/timing/times.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/arena.h"
+#include "skelgen/timing/times_quantile.h"
+#include "trace/cpu_time/own_iter.h"
+#include "trace/functions.h"
+#include "trace/read/hist_read.h"
+
+#define AGREE       0.02 /* strata within 2 % of their mean are one */
+#define LEAST_DRAWN 64   /* executions of which the distribution is kept */
+#define LEAST_SHARE 1e-5 /* of a rank's time, in gaps of which it is kept */
+#define LEAST_ENTRY 1e-4 /* of a rank's time, by which entering a loop differs from going on in it, */
+#define SURE        3    /* and standard errors */
+
+/* Timed events by stratum, their gaps, and the distribution of these. */
+struct stratum_counts {
+	uint64_t timed;
+	double gap_ns, square_ns2;
+	uint32_t n[SKEL_STRATA];
+	double sum_ns[SKEL_STRATA];
+	struct gap_draw draw;
+};
+
+/* Iterations of the loop whose first call the leaf is on this rank; 0: it is not. */
+static uint64_t period_of(const struct skel_tree *tree, const struct skel_node *leaf, uint32_t rank)
+{
+	const struct skel_node *loop = leaf->parent;
+	uint64_t count;
+
+	if (loop == NULL || loop->kind != SKEL_LOOP)
+		return 0;
+	for (uint32_t i = 0; loop->child[i] != leaf; i++)
+		if (rank_set_index(&loop->child[i]->ranks, rank) != UINT32_MAX)
+			return 0;
+	count = skel_loop_count(tree, loop, rank, rank_set_index(&loop->ranks, rank));
+	return count > 1 ? count : 0;
+}
+
+static int tables_alloc(const struct skel_tree *tree, struct skel_times *t)
+{
+	t->n_leaf = tree->n_leaf;
+	t->n_node = tree->n_node;
+	t->n_ranks = tree->n_ranks;
+	t->leaf = calloc(tree->n_leaf + 1u, sizeof *t->leaf);
+	t->node_ns = calloc(tree->n_node + 1u, sizeof *t->node_ns);
+	t->rank_wall_ns = calloc(tree->n_ranks + 1u, sizeof *t->rank_wall_ns);
+	t->arena = arena_create();
+	if (t->leaf == NULL || t->node_ns == NULL || t->rank_wall_ns == NULL || t->arena == NULL)
+		return -1;
+	for (uint32_t i = 0; i < tree->n_leaf; i++) {
+		uint32_t n = rank_set_count(&tree->leaf[i]->ranks);
+
+		t->leaf[i] = calloc(n > 0 ? n : 1, sizeof **t->leaf);
+		if (t->leaf[i] == NULL)
+			return -1;
+		for (uint32_t k = 0, r = rank_set_first(&tree->leaf[i]->ranks); k < n;
+		     k++, r = rank_set_next(&tree->leaf[i]->ranks, r)) {
+			struct skel_leaf_time *lt = &t->leaf[i][k];
+
+			lt->n = tree->leaf[i]->by_rank[k].n_occ;
+			lt->made = skel_leaf_made(&tree->leaf[i]->by_rank[k]);
+			lt->n_quantile = 1;
+			lt->period = period_of(tree, tree->leaf[i], r);
+			if (lt->period == 0)
+				continue;
+			lt->entry = arena_alloc(t->arena, 1, sizeof *lt->entry);
+			if (lt->entry == NULL)
+				return -1;
+			*lt->entry = (struct skel_leaf_time){.n = lt->n, .n_quantile = 1};
+		}
+	}
+	return 0;
+}
+
+static uint32_t stratum_of(uint64_t occ, uint64_t n)
+{
+	if (n <= SKEL_STRATA || occ >= n)
+		return occ < SKEL_STRATA ? (uint32_t)occ : SKEL_STRATA - 1;
+	return (uint32_t)((unsigned __int128)occ * SKEL_STRATA / n);
+}
+
+static void event_add(struct skel_leaf_time *lt, struct stratum_counts *c, uint64_t occ, double gap_ns, double dur_ns)
+{
+	uint32_t s = stratum_of(occ, lt->n);
+
+	lt->timed++;
+	lt->dur_ns += dur_ns;
+	c->timed++;
+	c->gap_ns += gap_ns;
+	c->square_ns2 += gap_ns * gap_ns;
+	c->sum_ns[s] += gap_ns;
+	c->n[s]++;
+}
+
+/* Do entries differ from the others by enough to be kept apart? */
+static bool entries_differ(const struct stratum_counts *c, const struct stratum_counts *entry, double wall_ns)
+{
+	double others, differ, error;
+
+	if (c->timed == 0 || entry->timed == 0)
+		return false;
+	others = c->gap_ns / (double)c->timed;
+	differ = fabs(entry->gap_ns - others * (double)entry->timed);
+	error = sqrt(fmax(0, c->square_ns2 / (double)c->timed - others * others) * (double)entry->timed);
+	return differ > LEAST_ENTRY * wall_ns && differ > SURE * error;
+}
+
+/* All are one, with the distribution of those of which there are more. */
+static void entries_join(struct stratum_counts *c, struct stratum_counts *entry)
+{
+	if (entry->timed > c->timed) {
+		struct gap_draw d = c->draw;
+
+		c->draw = entry->draw;
+		entry->draw = d;
+	}
+	c->timed += entry->timed;
+	c->gap_ns += entry->gap_ns;
+	for (int s = 0; s < SKEL_STRATA; s++) {
+		c->n[s] += entry->n[s];
+		c->sum_ns[s] += entry->sum_ns[s];
+	}
+}
+
+/* Sums to means; strata without a timed event take the mean of all. */
+static void strata_close(struct skel_leaf_time *lt, const struct stratum_counts *c)
+{
+	double mean, least, most;
+
+	lt->n_stratum = 1;
+	if (c->timed == 0) {
+		lt->stratum_ns[0] = 0;
+		return;
+	}
+	mean = c->gap_ns / (double)c->timed;
+	least = most = mean;
+	lt->n_stratum = lt->n < SKEL_STRATA ? (uint32_t)lt->n : SKEL_STRATA;
+	for (uint32_t s = 0; s < lt->n_stratum; s++) {
+		lt->stratum_ns[s] = c->n[s] > 0 ? c->sum_ns[s] / c->n[s] : mean;
+		least = fmin(least, lt->stratum_ns[s]);
+		most = fmax(most, lt->stratum_ns[s]);
+	}
+	if (most - least <= AGREE * mean) {
+		lt->n_stratum = 1;
+		lt->stratum_ns[0] = mean;
+	}
+}
+
+/* Sums over those that are timed become sums over all that make the call. */
+static void sums_close(struct skel_leaf_time *lt, const struct stratum_counts *c)
+{
+	lt->gap_ns = c->timed > 0 ? c->gap_ns / (double)c->timed * (double)lt->made : 0;
+	lt->dur_ns = lt->timed > 0 ? lt->dur_ns / (double)lt->timed * (double)lt->made : 0;
+}
+
+static int draw_add(struct skel_leaf_time *lt, struct stratum_counts *c, uint64_t occ, double gap_ns)
+{
+	return lt->n < LEAST_DRAWN ? 0 : gap_draw_add(&c->draw, stratum_of(occ, lt->n), gap_ns);
+}
+
+/* The distributions where the gaps take a share of the rank's time: since shares add up to 1, only so many of its calls
+ * can have them. */
+static int draw_close(const struct skel_tree *tree, const struct skel_node *leaf, uint32_t rank, struct arena *arena,
+		      struct skel_leaf_time *lt, struct stratum_counts *c, const struct hist_table *given_up)
+{
+	double bytes = SKEL_STRATA * sizeof *lt->quantile_ns * (double)tree->n_ranks;
+	double least = fmax(LEAST_SHARE, bytes / SKEL_QUANTILES_BYTES);
+
+	if (lt->made < LEAST_DRAWN || !(lt->gap_ns > least * trace_get_rank(tree->trace, rank)->wall_ns)) {
+		gap_draw_free(&c->draw);
+		return 0;
+	}
+	return gap_draw_close(&c->draw, given_up, leaf->fn, arena, lt);
+}
+
+/* c: the executions that go on in their loop, and those that enter it. */
+static int leaf_close(const struct skel_tree *tree, const struct skel_node *leaf, uint32_t rank, struct arena *arena,
+		      struct skel_leaf_time *lt, struct stratum_counts c[2], const struct hist_table *given_up)
+{
+	struct skel_leaf_time *entry = lt->entry;
+
+	if (entry == NULL || !entries_differ(&c[0], &c[1], trace_get_rank(tree->trace, rank)->wall_ns)) {
+		if (entry != NULL) {
+			lt->timed += entry->timed;
+			lt->dur_ns += entry->dur_ns;
+			entries_join(&c[0], &c[1]);
+			gap_draw_free(&c[1].draw);
+			lt->entry = NULL;
+			lt->period = 0;
+		}
+		strata_close(lt, &c[0]);
+		sums_close(lt, &c[0]);
+		return draw_close(tree, leaf, rank, arena, lt, &c[0], given_up);
+	}
+	lt->made -= entry->made;
+	for (int i = 0; i < 2; i++) {
+		struct skel_leaf_time *t = i == 0 ? lt : entry;
+
+		strata_close(t, &c[i]);
+		sums_close(t, &c[i]);
+		if (draw_close(tree, leaf, rank, arena, t, &c[i], given_up) != 0)
+			return -1;
+	}
+	lt->made += entry->made;
+	lt->timed += entry->timed;
+	lt->gap_ns += entry->gap_ns;
+	lt->dur_ns += entry->dur_ns;
+	return 0;
+}
+
+static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel_times *t,
+			struct stratum_counts *counts, struct errbuf *err)
+{
+	struct own_iter *events = own_iter_with_polls(tree->trace, rank, err);
+	struct hist_table given_up;
+	struct errbuf why;
+	double gap, dur;
+	const struct skel_node *leaf;
+	struct skel_leaf_time *lt;
+	struct stratum_counts *c;
+	struct trace_event ev;
+	struct skel_iter it;
+	bool known;
+	uint64_t occ, before = t->events, untimed = t->untimed;
+	double delayed = 0, polled = 0;
+	uint32_t index;
+	int rv = -1;
+
+	if (events == NULL)
+		return -1;
+	/* Times that were given up one by one count with their mean. Damaged, they are like times that are missing. */
+	if (trace_hist_read(tree->trace, rank, &given_up, &why) < 0)
+		hist_table_init(&given_up, 0);
+	if (skel_iter_begin(&it, tree, rank) != 0) {
+		hist_table_free(&given_up);
+		own_iter_destroy(events);
+		return err_set(err, "no memory to expand rank %u", rank);
+	}
+	while (skel_iter_next(&it, &leaf, &occ, &index)) {
+		if (own_iter_next(events, &ev, &known) != 1) {
+			err_set(err, "rank %u: the trace ends before its skeleton", rank);
+			goto done;
+		}
+		t->events++;
+		lt = &t->leaf[leaf->leaf_id][index];
+		c = &counts[2 * leaf->leaf_id];
+		if (skel_enters(lt, occ)) {
+			lt = lt->entry;
+			lt->made++;
+			c++;
+		}
+		if (known) {
+			if (trace_fn[leaf->fn].cls != TC_INIT) {
+				delayed += own_iter_delayed(events);
+				polled += own_iter_polled(events);
+			}
+			event_add(lt, c, occ, (double)ev.gap_ns, (double)ev.dur_ns);
+			if (draw_add(lt, c, occ, (double)ev.gap_ns) != 0) {
+				err_set(err, "no memory for the times of rank %u", rank);
+				goto done;
+			}
+		} else if (trace_hist_means(tree->trace, rank, &given_up, ev.sym, &gap, &dur)) {
+			event_add(lt, c, occ, gap, dur);
+			c->draw.given_up++;
+			c->draw.symbol = ev.sym;
+		} else {
+			t->untimed++;
+		}
+	}
+	if (own_iter_next(events, &ev, &known) != 0) {
+		err_set(err, "rank %u: the trace goes on where its skeleton ends", rank);
+		goto done;
+	}
+	/* Some of the times stand for the rest; without any, the rank would compute nothing. */
+	if (t->events > before && t->untimed - untimed == t->events - before) {
+		err_set(err, "rank %u: none of its times can be read: the trace is damaged", rank);
+		goto done;
+	}
+	for (uint32_t i = 0; i < tree->n_leaf; i++)
+		if ((index = rank_set_index(&tree->leaf[i]->ranks, rank)) != UINT32_MAX &&
+		    leaf_close(tree, tree->leaf[i], rank, t->arena, &t->leaf[i][index], &counts[2 * i], &given_up) != 0) {
+			err_set(err, "no memory for the times of rank %u", rank);
+			goto done;
+		}
+	t->delayed_ns += delayed / tree->n_ranks;
+	t->polled_ns += polled / tree->n_ranks;
+	t->delayed_most_ns = fmax(t->delayed_most_ns, delayed);
+	rv = 0;
+done:
+	skel_iter_end(&it);
+	own_iter_destroy(events);
+	hist_table_free(&given_up);
+	return rv;
+}
+
+static double node_sum(const struct skel_node *n, struct skel_times *t)
+{
+	double sum = 0;
+
+	if (n->kind == SKEL_LEAF) {
+		uint32_t count = rank_set_count(&n->ranks);
+
+		for (uint32_t k = 0; k < count; k++) {
+			sum += t->leaf[n->leaf_id][k].gap_ns + t->leaf[n->leaf_id][k].dur_ns;
+			if (trace_fn[n->fn].cls != TC_INIT)
+				t->gap_ns += t->leaf[n->leaf_id][k].gap_ns / t->n_ranks;
+		}
+		sum /= t->n_ranks;
+	} else {
+		for (uint32_t i = 0; i < n->n_child; i++)
+			sum += node_sum(n->child[i], t);
+	}
+	t->node_ns[n->id] = sum;
+	return sum;
+}
+
+int skel_times_collect(const struct skel_tree *tree, struct skel_times *out, struct errbuf *err)
+{
+	struct stratum_counts *counts = calloc(2 * (tree->n_leaf + 1u), sizeof *counts);
+	int rv = -1;
+
+	memset(out, 0, sizeof *out);
+	if (counts == NULL || tables_alloc(tree, out) != 0) {
+		err_set(err, "no memory for the times of %u calls on %u ranks", tree->n_leaf, tree->n_ranks);
+		goto done;
+	}
+	for (uint32_t r = 0; r < tree->n_ranks; r++) {
+		for (uint32_t i = 0; i < 2 * tree->n_leaf; i++)
+			counts[i] = (struct stratum_counts){.draw = counts[i].draw};
+		if (rank_collect(tree, r, out, counts, err) != 0)
+			goto done;
+		out->rank_wall_ns[r] = trace_get_rank(tree->trace, r)->wall_ns;
+		out->wall_ns = fmax(out->wall_ns, out->rank_wall_ns[r]);
+	}
+	node_sum(tree->root, out);
+	rv = 0;
+done:
+	for (uint32_t i = 0; counts != NULL && i < 2 * tree->n_leaf; i++)
+		gap_draw_free(&counts[i].draw);
+	free(counts);
+	if (rv != 0)
+		skel_times_free(out);
+	return rv;
+}
+
+void skel_times_free(struct skel_times *t)
+{
+	for (uint32_t i = 0; t->leaf != NULL && i < t->n_leaf; i++)
+		free(t->leaf[i]);
+	arena_destroy(t->arena);
+	free(t->leaf);
+	free(t->node_ns);
+	free(t->rank_wall_ns);
+	memset(t, 0, sizeof *t);
+}
