@@ -23,6 +23,23 @@ static uint64_t greatest_count(const struct count_vec *v)
 	return most;
 }
 
+void segment_notes_free(struct segment_notes *n)
+{
+	if (!n)
+		return;
+	for (uint32_t i = 0; i < n->n_note; i++) {
+		free(n->note[i].kinds);
+		free(n->note[i].counts);
+	}
+	for (uint32_t i = 0; i < n->n_region; i++)
+		free(n->region[i].kind);
+	for (uint32_t i = 0; i < n->n_vec; i++)
+		count_vec_free(&n->vec[i]);
+	free(n->vec);
+	free(n->note);
+	free(n);
+}
+
 /* Do all calls stay below SLOTS_MAX executions? */
 static bool is_short(const struct contract_tree *t, uint32_t first, uint32_t n, uint64_t times)
 {

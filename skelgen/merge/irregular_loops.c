@@ -25,23 +25,6 @@
 #define MERGE_WORK_MAX  20e6 /* cells of the alignments of all kinds */
 #define SLOTS_FACTOR    4  /* executions left out may make the loops this much longer */
 
-void segment_notes_free(struct segment_notes *n)
-{
-	if (!n)
-		return;
-	for (uint32_t i = 0; i < n->n_note; i++) {
-		free(n->note[i].kinds);
-		free(n->note[i].counts);
-	}
-	for (uint32_t i = 0; i < n->n_region; i++)
-		free(n->region[i].kind);
-	for (uint32_t i = 0; i < n->n_vec; i++)
-		count_vec_free(&n->vec[i]);
-	free(n->vec);
-	free(n->note);
-	free(n);
-}
-
 static void cut_free(struct cut *c)
 {
 	free(c->token);

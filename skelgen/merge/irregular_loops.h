@@ -12,40 +12,7 @@
 #include <stdint.h>
 
 #include "common/errbuf.h"
-#include "skelgen/contract/contract.h"
-#include "skelgen/contract/shape.h"
-
-#define SEGMENT_KINDS_MAX   256
-#define SEGMENT_REGIONS_MAX 4
-
-/* About a node of the tree: in which kinds of iterations of its region it is executed, and how often. */
-struct segment_note {
-	uint64_t *kinds;  /* bit set; NULL: always */
-	uint64_t *counts; /* loop: iterations by kind, up to its count; NULL: always the count */
-	uint32_t region;  /* of the loop that is region - 1 itself, else 0 */
-	uint32_t vec;     /* of a loop whose executions make vec[vec - 1] iterations, one after the other, else 0 */
-};
-
-struct segment_region {
-	uint16_t *kind; /* of each iteration */
-	uint64_t n, n_event;
-};
-
-struct segment_notes {
-	struct segment_note *note; /* by node */
-	uint32_t n_note;
-	struct segment_region region[SEGMENT_REGIONS_MAX];
-	uint32_t n_region;
-	struct count_vec *vec; /* of loops outside of regions whose shapes were folded */
-	uint32_t n_vec;
-};
-
-static inline bool segment_note_has(const struct segment_note *n, uint32_t kind)
-{
-	return !n->kinds || (n->kinds[kind / 64] >> (kind % 64) & 1);
-}
-
-void segment_notes_free(struct segment_notes *n);
+#include "skelgen/contract/loop_count_notes.h"
 
 struct trace_rank;
 struct shape_map;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "skelgen/tree/tree.h"
+#include "skelgen/merge/verify.h"
 #include "trace/functions.h"
 
 #define HASH_ABOVE 100000000ull

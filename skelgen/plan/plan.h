@@ -70,12 +70,6 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 		     struct skel_plan *plan);
 void skel_plan_free(struct skel_plan *p);
 
-struct skel_match_report;
-/* Plan, and give up the cuts that do not match until the rest does. -1 when even the whole program does not, with
- * the reason. */
-int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
-		      struct skel_plan *out, struct skel_match_report *report, struct errbuf *err);
-
 /* Relative half-width at 95 % that the traced run lets expect of a cut loop; 0: nothing is known. */
 double skel_plan_expected(const struct skel_plan *plan, uint32_t node);
 

@@ -143,10 +143,6 @@ struct skel_tree {
 	struct arena *arena;       /* owns every node and array */
 };
 
-/* Contract every rank, merge, fit. -1 when the trace is unusable (partial, damaged structure) or memory ends. */
-int skel_tree_build(const struct trace *t, struct skel_tree *out, struct errbuf *err);
-/* The same; with_optional false: without SKEL_NOTHING and loops that vary, whatever length that costs. */
-int skel_tree_build_with(const struct trace *t, bool with_optional, struct skel_tree *out, struct errbuf *err);
 void skel_tree_free(struct skel_tree *tree);
 
 /* Place and number of places of a rank in the basis of a function: of the communicator `comm` of that rank for
@@ -190,16 +186,5 @@ int skel_iter_begin(struct skel_iter *it, const struct skel_tree *tree, uint32_t
  * SKEL_NOTHING are passed over. */
 int skel_iter_next(struct skel_iter *it, const struct skel_node **leaf, uint64_t *occ, uint32_t *index);
 void skel_iter_end(struct skel_iter *it);
-
-/* Losslessness: expand for every rank and compare with the trace, symbol by symbol, and fitted parameters with
- * the recorded values. 0, or -1 naming the first difference (rank, event, expected, got). */
-struct skel_verify_report {
-	uint64_t events;   /* compared, over all ranks */
-	uint32_t ranks;
-};
-int skel_verify(const struct skel_tree *tree, struct skel_verify_report *rep, struct errbuf *err);
-/* The same by the polynomial hash of each rank's stream, without expanding loops: skel_verify does this itself for
- * more than 10^8 events. rep may be NULL in both. */
-int skel_verify_by_hash(const struct skel_tree *tree, struct skel_verify_report *rep, struct errbuf *err);
 
 #endif

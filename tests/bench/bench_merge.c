@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "common/arena.h"
+#include "skelgen/merge/build.h"
+#include "skelgen/merge/verify.h"
 #include "skelgen/tree/tree.h"
 #include "tests/unit/synthetic.h"
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "skelgen/partial/partial.h"
+#include "skelgen/merge/build.h"
 
 static int fail(const char *why)
 {

@@ -68,7 +68,7 @@ my %may = (
     'cli/view'        => ['cli/view', 'cli/ui', (map { "expert/$_" } qw(replay report events engine compile lang)), 'skelgen/merge',
                           (map { "trace/$_" } qw(view timeline read format)), 'trace', 'common'],
     'cli/skeleton'    => ['cli/skeleton', 'cli/trace', 'cli/ui', 'predictor/estimate', 'predictor/spool',
-                          (map { "skelgen/$_" } qw(emit partial simulate plan timing tree runtime)), 'trace/read', 'trace/format', 'trace', 'common'],
+                          (map { "skelgen/$_" } qw(emit partial simulate plan timing merge tree runtime)), 'trace/read', 'trace/format', 'trace', 'common'],
     'cli/model'       => ['cli/model', 'cli/ui', 'model/inputs', 'model/induce', 'common'],
     'cli/jobs'        => ['cli/jobs', 'cli/ui', (map { "expert/$_" } qw(report events engine compile lang)), 'predictor/query', 'predictor/cluster', 'common'],
     'cli/accuracy'    => ['cli/accuracy', 'cli/jobs', 'cli/ui', 'common'],
@@ -89,10 +89,6 @@ my @not_mended = (
     'predictor/limits/lower.h includes predictor/follow/follow.h',
     'predictor/limits/raise.h includes predictor/follow/follow.h',
     'predictor/probe/probes.h includes predictor/follow/follow.h',
-    'skelgen/contract/loop_count_notes.h includes skelgen/merge/irregular_loops.h',
-    'skelgen/plan/plan.c includes skelgen/simulate/mpi_sim.h',
-    'skelgen/tree/tree.c includes skelgen/merge/merge.h',
-    'skelgen/tree/tree.c includes skelgen/merge/call_params.h',
 );
 
 sub slurp { open my $f, '<', $_[0] or die "$_[0]: $!"; local $/; return scalar <$f> }

@@ -15,9 +15,11 @@
 
 #include "skelgen/emit/skeleton.h"
 #include "skelgen/emit/data.h"
+#include "skelgen/merge/build.h"
 #include "skelgen/runtime/data.h"
 #include "skelgen/emit/text.h"
 #include "skelgen/simulate/mpi_sim.h"
+#include "skelgen/simulate/plan_matched.h"
 #include "synthetic.h"
 
 static char dir[64];

@@ -16,6 +16,8 @@
 #include <cmocka.h>
 
 #include "skelgen/emit/skeleton.h"
+#include "skelgen/merge/build.h"
+#include "skelgen/simulate/plan_matched.h"
 #include "skelgen/timing/gap_rank_order.h"
 #include "skelgen/simulate/mpi_sim.h"
 #include "skelgen/runtime/data.h"

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "skelgen/timing/times.h"
+#include "skelgen/merge/build.h"
 #include "synthetic.h"
 #include "trace/cpu_time/own_iter.h"
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "skelgen/partial/partial.h"
+#include "skelgen/merge/build.h"
 #include "tests/unit/synthetic.h"
 
 #define N    20000

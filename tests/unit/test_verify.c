@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "skelgen/tree/tree.h"
+#include "skelgen/merge/build.h"
+#include "skelgen/merge/verify.h"
 #include "synthetic.h"
 #include "trace/functions.h"
 

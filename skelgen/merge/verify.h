@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Proof that a merged tree is the trace that it was made from. */
+#ifndef PRECEDENT_SKELGEN_MERGE_VERIFY_H
+#define PRECEDENT_SKELGEN_MERGE_VERIFY_H
+
+#include "skelgen/tree/tree.h"
+
+/* Losslessness: expand for every rank and compare with the trace, symbol by symbol, and fitted parameters with
+ * the recorded values. 0, or -1 naming the first difference (rank, event, expected, got). */
+struct skel_verify_report {
+	uint64_t events;   /* compared, over all ranks */
+	uint32_t ranks;
+};
+int skel_verify(const struct skel_tree *tree, struct skel_verify_report *rep, struct errbuf *err);
+/* The same by the polynomial hash of each rank's stream, without expanding loops: skel_verify does this itself for
+ * more than 10^8 events. rep may be NULL in both. */
+int skel_verify_by_hash(const struct skel_tree *tree, struct skel_verify_report *rep, struct errbuf *err);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Plans whose cuts are given up until the rest matches: see plan_matched.h. */
+#include "skelgen/simulate/plan_matched.h"
+
+static const struct skel_node *node_by_id(const struct skel_node *n, uint32_t id)
+{
+	const struct skel_node *found = n->id == id ? n : NULL;
+
+	for (uint32_t i = 0; found == NULL && n->kind != SKEL_LEAF && i < n->n_child; i++)
+		found = node_by_id(n->child[i], id);
+	return found;
+}
+
+/* The cut to give up: the outermost one around the node at fault, else the one that takes most time. */
+static struct skel_cut *cut_to_blame(const struct skel_tree *tree, const struct skel_times *times,
+				     struct skel_plan *plan, uint32_t node_id)
+{
+	const struct skel_node *n = node_id != UINT32_MAX ? node_by_id(tree->root, node_id) : NULL;
+	struct skel_cut *blamed = NULL;
+	double most = -1;
+
+	for (; n != NULL; n = n->parent)
+		if (plan->cut[n->id].run != plan->cut[n->id].total)
+			blamed = &plan->cut[n->id];
+	for (uint32_t i = 0; blamed == NULL && i < plan->n_node; i++)
+		if (plan->cut[i].run != plan->cut[i].total && times->node_ns[i] > most)
+			most = times->node_ns[i];
+	for (uint32_t i = 0; blamed == NULL && i < plan->n_node; i++)
+		if (plan->cut[i].run != plan->cut[i].total && times->node_ns[i] == most)
+			blamed = &plan->cut[i];
+	return blamed;
+}
+
+/* One thread records its calls in the order in which they are made: there a receive that is too short is an error. */
+static int rooms_of_threads(const struct trace *t, struct skel_rooms *rooms, struct errbuf *err)
+{
+	bool any = false;
+
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		any |= skel_rank_has_threads(t, r);
+	return any ? skel_rooms_find(t, rooms, err) : 0;
+}
+
+int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
+		      struct skel_plan *out, struct skel_match_report *report, struct errbuf *err)
+{
+	if (skel_plan(tree, times, budget, out, err) != 0)
+		return -1;
+	if (rooms_of_threads(tree->trace, &out->rooms, err) != 0) {
+		skel_plan_free(out);
+		return -1;
+	}
+	while (skel_match(tree, out, report, err) != 0) {
+		struct skel_cut *c = report->no_memory ? NULL : cut_to_blame(tree, times, out, report->node);
+
+		if (c == NULL) {
+			skel_plan_free(out);
+			return -1;
+		}
+		/* Iterations that hand something to the next one match when they are consecutive. */
+		if (!c->consecutive && !c->varies)
+			c->consecutive = true;
+		else
+			c->refused = true;
+		skel_plan_again(tree, times, budget, out);
+	}
+	return 0;
+}
