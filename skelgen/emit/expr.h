@@ -24,7 +24,6 @@ struct emit {
 	const struct skel_times *times;
 	const struct skel_plan *plan;
 	struct skel_mixes mixes; /* what the gaps consist of */
-	struct gap_orders orders; /* in which they vary */
 	const struct skel_emit_options *opt;
 	struct skel_globals globals;
 	struct skel_wildcards wild;

@@ -100,10 +100,10 @@ static uint32_t values_fill(const struct emit *e, const struct skel_node *leaf, 
 	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
 	uint32_t i = 2 * leaf->leaf_id, n;
 
-	n = part_fill(t, e->orders.at != NULL ? e->orders.at[i][index] : NULL, &v->part[0], v->ns);
+	n = part_fill(t, e->times->orders.at != NULL ? e->times->orders.at[i][index] : NULL, &v->part[0], v->ns);
 	v->part[1] = (struct gap_part){0};
 	if (t->entry != NULL)
-		n += part_fill(t->entry, e->orders.at != NULL ? e->orders.at[i + 1][index] : NULL, &v->part[1], v->ns + n);
+		n += part_fill(t->entry, e->times->orders.at != NULL ? e->times->orders.at[i + 1][index] : NULL, &v->part[1], v->ns + n);
 	return n;
 }
 
@@ -191,7 +191,7 @@ void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int 
 		most = fmax(most, m);
 		sum += m;
 		strata |= t[i].n_stratum > 1;
-		spread |= t[i].n_quantile > 1 && e->orders.at != NULL;
+		spread |= t[i].n_quantile > 1 && e->times->orders.at != NULL;
 		entered |= t[i].entry != NULL;
 	}
 	if (n == 0 || most < LEAST_NS)

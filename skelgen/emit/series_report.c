@@ -57,7 +57,7 @@ static void put_spikes(const struct skel_loop_series *l, struct text *out)
 
 void series_report(const struct skel_plan *plan, uint32_t node, struct text *out)
 {
-	const struct skel_loop_series *l = skel_series_of(&plan->series, node);
+	const struct skel_loop_series *l = skel_series_of(plan->series, node);
 	const struct skel_cut *c = &plan->cut[node];
 	double expected = skel_plan_expected(plan, node);
 

@@ -264,8 +264,7 @@ int skel_emit_c(const struct skel_tree *tree, const struct skel_times *times, co
 		err_set(err, "no memory to write the skeleton of %u ranks", tree->n_ranks);
 		goto done;
 	}
-	if (skel_mix_collect(tree, times, !options->kernels, &e.mixes, err) != 0 ||
-	    gap_orders_collect(tree, times, &e.orders, err) != 0)
+	if (skel_mix_collect(tree, times, !options->kernels, &e.mixes, err) != 0)
 		goto done;
 	emit_data_mixes(e.data, &e.mixes);
 	rv = compose(&e, dir, &confidence, err);
@@ -274,7 +273,6 @@ int skel_emit_c(const struct skel_tree *tree, const struct skel_times *times, co
 done:
 	emit_data_destroy(e.data);
 	skel_mix_free(&e.mixes);
-	gap_orders_free(&e.orders);
 	free(e.type_used);
 	free(e.named);
 	free(e.wait_kind);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "skelgen/partial/impl.h"
-#include "trace/cpu_time/own_iter.h"
+#include "skelgen/timing/timed_walk.h"
 
 #define BLOCKS_REST  64	/* at most, behind the windows */
 #define BLOCKS	     (PARTIAL_BATCHES + BLOCKS_REST)
@@ -85,41 +85,34 @@ static void iteration_add(const struct partial_plan *p, uint32_t n, const struct
 static int rank_sums(const struct skel_tree *tree, const struct skel_node *loop, uint32_t rank, const struct partial_plan *p, uint32_t n,
 		     struct rank_blocks *k, double *loop_ns, struct errbuf *err)
 {
-	struct own_iter *times = own_iter_create(tree->trace, rank, err);
 	struct iteration now = {.number = UINT64_MAX};
 	double recorder_ns = partial_recorder_ns(trace_get_rank(tree->trace, rank));
-	uint64_t number = 0, occ, enter, leave, gap, before = 0;
-	const struct skel_node *leaf;
-	struct skel_iter it = {.index = NULL};
-	struct trace_event ev;
-	uint32_t index;
-	bool known;
+	uint64_t number = 0, enter, leave, gap, before = 0;
+	struct timed_walk w;
+	int rv;
 
 	memset(k, 0, sizeof(*k));
 	*loop_ns = 0;
-	if (!times || skel_iter_begin(&it, tree, rank) < 0) {
-		own_iter_destroy(times);
-		return err_set(err, "no memory to look for the iterations of rank %u", rank);
-	}
-	while (skel_iter_next(&it, &leaf, &occ, &index) && own_iter_next(times, &ev, &known) == 1) {
-		own_iter_when(times, &enter, &leave, &gap);
-		if (partial_iteration_now(&it, loop, &number)) {
+	if (timed_walk_begin(&w, tree, rank, false, err) < 0)
+		return -1;
+	while ((rv = timed_walk_next(&w, err)) == 1) {
+		own_iter_when(w.times, &enter, &leave, &gap);
+		if (partial_iteration_now(&w.tree, loop, &number)) {
 			if (number != now.number) {
 				iteration_add(p, n, &now, k);
 				now = (struct iteration){.number = number, .known = true};
 			}
-			now.work += (double)ev.gap_ns;
-			now.calls += (double)ev.dur_ns;
-			now.known = now.known && known;
+			now.work += (double)w.ev.gap_ns;
+			now.calls += (double)w.ev.dur_ns;
+			now.known = now.known && w.known;
 			if (number >= p->at[PARTIAL_MARKS - 1] && leave > before)
 				*loop_ns += fmax(0, (double)(leave - before) - recorder_ns);
 		}
 		before = leave > before ? leave : before;
 	}
 	iteration_add(p, n, &now, k);
-	skel_iter_end(&it);
-	own_iter_destroy(times);
-	return 0;
+	timed_walk_end(&w);
+	return rv;
 }
 
 static void blocks_join(struct blocks *b, const struct rank_blocks *k)

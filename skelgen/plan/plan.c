@@ -166,8 +166,8 @@ static double plan_by_bisection(struct planner *p)
 /* Where fewer iterations are precise enough, up to half of them are saved. */
 static void precision_apply(const struct planner *p)
 {
-	for (uint32_t i = 0; i < p->plan->series.n; i++) {
-		const struct skel_loop_series *l = &p->plan->series.loop[i];
+	for (uint32_t i = 0; i < p->plan->series->n; i++) {
+		const struct skel_loop_series *l = &p->plan->series->loop[i];
 		struct skel_cut *c = &p->plan->cut[l->node];
 		uint64_t wanted = series_wanted(&l->stats, c->total, p->precision) + 1;
 
@@ -181,7 +181,7 @@ static void precision_apply(const struct planner *p)
 /* Lay the windows of what is cut; they may take a few iterations less than `run`. */
 static void windows_lay(struct skel_plan *plan, const struct skel_node *n)
 {
-	const struct skel_loop_series *l = skel_series_of(&plan->series, n->id);
+	const struct skel_loop_series *l = skel_series_of(plan->series, n->id);
 	struct skel_cut *c = &plan->cut[n->id];
 	struct sampled_plan *w = plan->windows[n->id];
 
@@ -201,7 +201,7 @@ static void windows_lay(struct skel_plan *plan, const struct skel_node *n)
 
 double skel_plan_expected(const struct skel_plan *plan, uint32_t node)
 {
-	const struct skel_loop_series *l = skel_series_of(&plan->series, node);
+	const struct skel_loop_series *l = skel_series_of(plan->series, node);
 
 	return l != NULL && plan->cut[node].windows != NULL ? series_expected(&l->stats, plan->cut[node].windows) : 0;
 }
@@ -340,8 +340,7 @@ int skel_plan(const struct skel_tree *tree, const struct skel_times *times, cons
 		err_set(err, "no memory to plan %u nodes", tree->n_node);
 		goto fail;
 	}
-	if (skel_series_collect(tree, times, &out->series, err) != 0)
-		goto fail;
+	out->series = &times->series;
 	count_init(tree->root, out);
 	skel_plan_again(tree, times, budget, out);
 	return 0;
@@ -357,7 +356,6 @@ void skel_plan_free(struct skel_plan *p)
 	free(p->windows);
 	free(p->meets);
 	free(p->cut);
-	skel_series_free(&p->series);
 	skel_rooms_free(&p->rooms);
 	memset(p, 0, sizeof *p);
 }

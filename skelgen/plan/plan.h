@@ -12,7 +12,6 @@
 
 #include "common/errbuf.h"
 #include "skelgen/tree/rooms.h"
-#include "skelgen/timing/series_collect.h"
 #include "skelgen/timing/times.h"
 #include "skelgen/tree/tree.h"
 
@@ -43,7 +42,7 @@ struct skel_plan {
 	uint32_t n_node, n_cut;
 	struct skel_cut *cut;
 	struct sampled_plan **windows; /* by node id, of loops that may be cut; else NULL */
-	struct skel_series series;
+	const struct skel_series *series; /* of the times that were planned with */
 	double gap_share;           /* of every gap longer than gap_least_ns so much runs (gap_share.h); 1: all */
 	double gap_least_ns;
 	uint8_t *meets;             /* by node id, what skel_match found of calls: enum skel_meets */

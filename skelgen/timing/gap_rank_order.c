@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/cpu_time/own_iter.h"
+#include "skelgen/timing/times.h"
 
 #define MOST_VALUES (8u << 20) /* of all ranks and calls: what the skeleton then carries is 64 MiB */
 
@@ -15,6 +15,13 @@ struct order_cursor {
 	uint64_t want;      /* next execution to look at */
 	uint32_t s, j;
 	bool done;
+};
+
+struct order_reader {
+	const struct skel_tree *tree;
+	const struct skel_times *times;
+	struct gap_orders *out;
+	struct order_cursor *cursor; /* by 2 * leaf_id, as out->at */
 };
 
 uint64_t gap_order_execution(uint64_t n, uint32_t n_stratum, uint32_t s, uint32_t j)
@@ -114,72 +121,62 @@ static void cursor_meet(struct order_cursor *c, const struct skel_leaf_time *t, 
 	}
 }
 
-static int rank_look(const struct skel_tree *tree, const struct skel_times *times, uint32_t rank,
-		     struct order_cursor *cursor, struct gap_orders *o, struct errbuf *err)
+int order_reader_begin(void *arg, uint32_t rank, struct errbuf *err)
 {
-	struct own_iter *events = NULL;
-	const struct skel_node *leaf;
-	struct trace_event ev;
-	struct skel_iter it;
-	bool known, any = false;
-	uint64_t occ;
-	uint32_t index;
+	struct order_reader *x = arg;
+	int wanted = 0;
 
-	for (uint32_t i = 0; i < 2 * tree->n_leaf; i++) {
+	(void)err;
+	for (uint32_t i = 0; x->out->at != NULL && i < 2 * x->tree->n_leaf; i++) {
+		uint32_t index = rank_set_index(&x->tree->leaf[i / 2]->ranks, rank);
 		const struct skel_leaf_time *t;
 
-		index = rank_set_index(&tree->leaf[i / 2]->ranks, rank);
-		cursor[i] = (struct order_cursor){.done = index == UINT32_MAX || o->at[i][index] == NULL};
-		if (cursor[i].done)
+		x->cursor[i] = (struct order_cursor){.done = index == UINT32_MAX || x->out->at[i][index] == NULL};
+		if (x->cursor[i].done)
 			continue;
-		any = true;
-		t = part_of(&times->leaf[i / 2][index], i);
-		cursor[i].want = gap_order_execution(t->n, t->n_stratum, 0, 0);
+		wanted = 1;
+		t = part_of(&x->times->leaf[i / 2][index], i);
+		x->cursor[i].want = gap_order_execution(t->n, t->n_stratum, 0, 0);
 	}
-	if (!any)
-		return 0;
-	events = own_iter_with_polls(tree->trace, rank, err);
-	if (events == NULL)
-		return -1;
-	if (skel_iter_begin(&it, tree, rank) != 0) {
-		own_iter_destroy(events);
-		return err_set(err, "no memory to expand rank %u", rank);
-	}
-	while (skel_iter_next(&it, &leaf, &occ, &index) && own_iter_next(events, &ev, &known) == 1) {
-		const struct skel_leaf_time *t = &times->leaf[leaf->leaf_id][index];
-		uint32_t i = 2 * leaf->leaf_id + skel_enters(t, occ);
-
-		if (!cursor[i].done)
-			cursor_meet(&cursor[i], part_of(t, i), o->at[i][index], occ, known ? (float)ev.gap_ns : NAN);
-	}
-	skel_iter_end(&it);
-	own_iter_destroy(events);
-	return 0;
+	return wanted;
 }
 
-int gap_orders_collect(const struct skel_tree *tree, const struct skel_times *times, struct gap_orders *out,
-		       struct errbuf *err)
+void order_reader_call(void *arg, const struct timed_walk *w)
 {
+	struct order_reader *x = arg;
+	const struct skel_leaf_time *t = &x->times->leaf[w->leaf->leaf_id][w->index];
+	uint32_t i = 2 * w->leaf->leaf_id + skel_enters(t, w->occ);
+
+	if (!x->cursor[i].done)
+		cursor_meet(&x->cursor[i], part_of(t, i), x->out->at[i][w->index], w->occ, w->known ? (float)w->ev.gap_ns : NAN);
+}
+
+struct order_reader *order_reader_create(const struct skel_tree *tree, const struct skel_times *times, struct gap_orders *out,
+					 struct errbuf *err)
+{
+	struct order_reader *x = calloc(1, sizeof *x);
 	uint64_t wanted = values_wanted(tree, times);
-	struct order_cursor *cursor;
 
 	*out = (struct gap_orders){.tree = tree};
+	if (x == NULL)
+		goto no_memory;
+	*x = (struct order_reader){.tree = tree, .times = times, .out = out};
 	if (wanted == 0 || wanted > MOST_VALUES)
-		return 0;
-	cursor = calloc(2 * tree->n_leaf + 1u, sizeof *cursor);
-	if (cursor == NULL || tables_make(tree, times, out) != 0) {
-		err_set(err, "no memory for the order of the gaps of %u calls", tree->n_leaf);
-		goto fail;
-	}
-	for (uint32_t r = 0; r < tree->n_ranks; r++)
-		if (rank_look(tree, times, r, cursor, out, err) != 0)
-			goto fail;
-	free(cursor);
-	return 0;
-fail:
-	free(cursor);
-	gap_orders_free(out);
-	return -1;
+		return x;
+	x->cursor = calloc(2 * tree->n_leaf + 1u, sizeof *x->cursor);
+	if (x->cursor != NULL && tables_make(tree, times, out) == 0)
+		return x;
+no_memory:
+	order_reader_destroy(x);
+	err_set(err, "no memory for the order of the gaps of %u calls", tree->n_leaf);
+	return NULL;
+}
+
+void order_reader_destroy(struct order_reader *x)
+{
+	if (x != NULL)
+		free(x->cursor);
+	free(x);
 }
 
 void gap_orders_free(struct gap_orders *o)

@@ -14,8 +14,10 @@
 #include <stdint.h>
 
 #include "common/errbuf.h"
-#include "skelgen/timing/times.h"
+#include "skelgen/timing/timed_walk.h"
 #include "skelgen/tree/tree.h"
+
+#define SKEL_QUANTILES 8 /* equal shares of the gaps of a stratum */
 
 /* By 2 * leaf_id, and one more for what enters its loop, then by index of the rank in the leaf's set: n_stratum rows of
  * gaps at the executions looked at; NULL where there are no quantiles on this rank. Gaps whose time is not known are NAN. */
@@ -25,9 +27,17 @@ struct gap_orders {
 	const struct skel_tree *tree;
 };
 
-/* 0; also where there is nothing to look at, or so much that means must do. -1 with the reason. */
-int gap_orders_collect(const struct skel_tree *tree, const struct skel_times *times, struct gap_orders *out,
-		       struct errbuf *err);
+struct skel_times;
+struct order_reader;
+
+/* out->at stays NULL where there is nothing to look at, or so much that means must do. NULL with the reason. */
+struct order_reader *order_reader_create(const struct skel_tree *tree, const struct skel_times *times, struct gap_orders *out,
+					 struct errbuf *err);
+/* struct timed_reader */
+int order_reader_begin(void *reader, uint32_t rank, struct errbuf *err);
+void order_reader_call(void *reader, const struct timed_walk *w);
+void order_reader_destroy(struct order_reader *x);
+
 void gap_orders_free(struct gap_orders *o);
 /* Execution looked at for slot j of stratum s, of n executions in n_stratum strata. */
 uint64_t gap_order_execution(uint64_t n, uint32_t n_stratum, uint32_t s, uint32_t j);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/cpu_time/own_iter.h"
+#include "skelgen/timing/times.h"
 
 #define AROUND       3     /* loops around a call that have series, at most */
 #define LEAST_TURNS  8     /* a loop of fewer iterations has no series */
@@ -32,12 +32,13 @@ struct around {
 	bool regular; /* it runs in every iteration */
 };
 
-struct collect {
+struct series_reader {
 	const struct skel_tree *tree;
 	struct skel_series *out;
 	struct gathered g[SKEL_SERIES_LOOPS];
 	struct around *around; /* by leaf */
-	uint32_t n_ranks;      /* read */
+	uint32_t n_ranks;      /* that are read, */
+	uint32_t next;         /* of them, the next one */
 };
 
 /* ---- which loops ---- */
@@ -66,7 +67,7 @@ static bool qualifies(const struct skel_tree *tree, const struct skel_times *tim
 }
 
 /* The longest SKEL_SERIES_LOOPS; outer ones come before inner ones and win when alike. */
-static void choose(struct collect *c, const struct skel_times *times, const struct skel_node *n)
+static void choose(struct series_reader *c, const struct skel_times *times, const struct skel_node *n)
 {
 	struct skel_series *s = c->out;
 	uint64_t visits;
@@ -87,7 +88,7 @@ static void choose(struct collect *c, const struct skel_times *times, const stru
 		choose(c, times, n->child[i]);
 }
 
-static int gathered_open(struct collect *c)
+static int gathered_open(struct series_reader *c)
 {
 	c->around = calloc(c->tree->n_leaf + 1u, sizeof *c->around);
 	if (c->around == NULL)
@@ -109,7 +110,7 @@ static int gathered_open(struct collect *c)
 	return 0;
 }
 
-static void gathered_close(struct collect *c)
+static void gathered_close(struct series_reader *c)
 {
 	for (uint32_t i = 0; i < SKEL_SERIES_LOOPS; i++) {
 		free(c->g[i].x);
@@ -122,7 +123,7 @@ static void gathered_close(struct collect *c)
 
 /* ---- the pass ---- */
 
-static void around_find(struct collect *c, uint32_t rank)
+static void around_find(struct series_reader *c, uint32_t rank)
 {
 	for (uint32_t i = 0; i < c->tree->n_leaf; i++) {
 		const struct skel_node *leaf = c->tree->leaf[i];
@@ -148,7 +149,7 @@ static void around_find(struct collect *c, uint32_t rank)
 	}
 }
 
-static void event_add(struct collect *c, const struct skel_node *leaf, uint64_t occ, uint32_t r,
+static void event_add(struct series_reader *c, const struct skel_node *leaf, uint64_t occ, uint32_t r,
 		      const struct trace_event *ev, bool known)
 {
 	const struct around *a = &c->around[leaf->leaf_id];
@@ -169,35 +170,31 @@ static void event_add(struct collect *c, const struct skel_node *leaf, uint64_t 
 	}
 }
 
-static int rank_read(struct collect *c, uint32_t r, uint32_t rank, struct errbuf *err)
+int series_reader_begin(void *arg, uint32_t rank, struct errbuf *err)
 {
-	struct own_iter *events = own_iter_with_polls(c->tree->trace, rank, err);
-	const struct skel_node *leaf;
-	struct trace_event ev;
-	struct skel_iter it;
-	uint32_t index;
-	uint64_t occ;
-	bool known;
+	struct series_reader *c = arg;
 
-	if (events == NULL)
-		return -1;
-	if (skel_iter_begin(&it, c->tree, rank) != 0) {
-		own_iter_destroy(events);
-		return err_set(err, "no memory to expand rank %u", rank);
-	}
+	(void)err;
+	/* Of n ranks in equal distances, is this one? */
+	if (c->out->n == 0 || c->next == c->n_ranks || rank != (uint32_t)((uint64_t)c->next * c->tree->n_ranks / c->n_ranks))
+		return 0;
+	c->next++;
 	around_find(c, rank);
-	while (skel_iter_next(&it, &leaf, &occ, &index) && own_iter_next(events, &ev, &known) == 1)
-		event_add(c, leaf, occ, r, &ev, known);
-	skel_iter_end(&it);
-	own_iter_destroy(events);
-	return 0;
+	return 1;
+}
+
+void series_reader_call(void *arg, const struct timed_walk *w)
+{
+	struct series_reader *c = arg;
+
+	event_add(c, w->leaf, w->occ, c->next - 1, &w->ev, w->known);
 }
 
 /* ---- what it tells ---- */
 
 /* Sums to means per iteration, elements with unknown times left out. The first iteration stands for itself in any
  * skeleton, so it is no spike. */
-static void settle(struct collect *c, uint32_t i)
+static void settle(struct series_reader *c, uint32_t i)
 {
 	struct gathered *g = &c->g[i];
 	uint64_t n = 0;
@@ -244,7 +241,7 @@ static double excess_of(const float *gap, const struct series_stats *s)
 
 /* A block that is replayed by its mean makes its rank as much longer as its own spikes did, but not the others wait
  * for spikes that met another rank each time: the rest is missed. */
-static int missed_spikes(struct collect *c, uint32_t i, struct errbuf *err)
+static int missed_spikes(struct series_reader *c, uint32_t i, struct errbuf *err)
 {
 	struct skel_loop_series *l = &c->out->loop[i];
 	const struct series_stats *s = &l->stats;
@@ -269,43 +266,45 @@ static int missed_spikes(struct collect *c, uint32_t i, struct errbuf *err)
 	return 0;
 }
 
-int skel_series_collect(const struct skel_tree *tree, const struct skel_times *times, struct skel_series *out,
-			struct errbuf *err)
+struct series_reader *series_reader_create(const struct skel_tree *tree, const struct skel_times *times, struct skel_series *out,
+					   struct errbuf *err)
 {
-	struct collect *c = calloc(1, sizeof *c);
-	int rv = -1;
+	struct series_reader *c = calloc(1, sizeof *c);
 
 	memset(out, 0, sizeof *out);
 	if (c == NULL)
-		return err_set(err, "no memory for series of iteration times");
+		goto no_memory;
 	c->tree = tree;
 	c->out = out;
 	c->n_ranks = tree->n_ranks < SKEL_SERIES_RANKS ? tree->n_ranks : SKEL_SERIES_RANKS;
 	choose(c, times, tree->root);
-	if (gathered_open(c) != 0) {
-		err_set(err, "no memory for series of iteration times");
-		goto done;
-	}
-	for (uint32_t r = 0; out->n > 0 && r < c->n_ranks; r++)
-		if (rank_read(c, r, (uint32_t)((uint64_t)r * tree->n_ranks / c->n_ranks), err) != 0)
-			goto done;
+	if (gathered_open(c) == 0)
+		return c;
+no_memory:
+	series_reader_destroy(c);
+	err_set(err, "no memory for series of iteration times");
+	return NULL;
+}
+
+int series_reader_close(struct series_reader *c, struct errbuf *err)
+{
+	struct skel_series *out = c->out;
+
 	for (uint32_t i = 0; i < out->n; i++) {
 		settle(c, i);
-		if (series_analyse(c->g[i].x, c->g[i].n, c->g[i].group, &out->loop[i].stats) != 0) {
-			err_set(err, "no memory to analyse a loop of %llu iterations",
-				(unsigned long long)out->loop[i].total);
-			goto done;
-		}
+		if (series_analyse(c->g[i].x, c->g[i].n, c->g[i].group, &out->loop[i].stats) != 0)
+			return err_set(err, "no memory to analyse a loop of %llu iterations", (unsigned long long)out->loop[i].total);
 		if (missed_spikes(c, i, err) != 0)
-			goto done;
+			return -1;
 	}
-	rv = 0;
-done:
-	gathered_close(c);
+	return 0;
+}
+
+void series_reader_destroy(struct series_reader *c)
+{
+	if (c != NULL)
+		gathered_close(c);
 	free(c);
-	if (rv != 0)
-		skel_series_free(out);
-	return rv;
 }
 
 void skel_series_free(struct skel_series *s)

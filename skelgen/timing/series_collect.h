@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Iteration times of the loops that a skeleton might cut, from the trace: what all ranks run, equally often, and what
- * takes a share of the time. One more pass over the times of a few ranks, spread over all.
+ * takes a share of the time. Read of a few ranks, spread over all.
  */
 #ifndef PRECEDENT_SKELGEN_TIMING_SERIES_COLLECT_H
 #define PRECEDENT_SKELGEN_TIMING_SERIES_COLLECT_H
 
 #include "common/errbuf.h"
 #include "skelgen/timing/series.h"
-#include "skelgen/timing/times.h"
+#include "skelgen/timing/timed_walk.h"
 #include "skelgen/tree/tree.h"
 
 #define SKEL_SERIES_LOOPS 32      /* the longest ones */
@@ -30,9 +30,19 @@ struct skel_series {
 	struct skel_loop_series loop[SKEL_SERIES_LOOPS];
 };
 
-/* 0, also when no loop qualifies. */
-int skel_series_collect(const struct skel_tree *tree, const struct skel_times *times, struct skel_series *out,
-			struct errbuf *err);
+struct skel_times;
+struct series_reader;
+
+/* Chooses the loops; none qualifies: out->n is 0. NULL with the reason. */
+struct series_reader *series_reader_create(const struct skel_tree *tree, const struct skel_times *times, struct skel_series *out,
+					   struct errbuf *err);
+/* struct timed_reader */
+int series_reader_begin(void *reader, uint32_t rank, struct errbuf *err);
+void series_reader_call(void *reader, const struct timed_walk *w);
+/* All ranks were read: fill `out`. Returns 0, or -1 with the reason. */
+int series_reader_close(struct series_reader *c, struct errbuf *err);
+void series_reader_destroy(struct series_reader *c);
+
 void skel_series_free(struct skel_series *s);
 /* Of a loop, or NULL. */
 const struct skel_loop_series *skel_series_of(const struct skel_series *s, uint32_t node);

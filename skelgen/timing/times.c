@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/arena.h"
+#include "skelgen/timing/timed_walk.h"
 #include "skelgen/timing/times_quantile.h"
-#include "trace/cpu_time/own_iter.h"
 #include "trace/functions.h"
 #include "trace/read/hist_read.h"
 
@@ -214,88 +214,85 @@ static int leaf_close(const struct skel_tree *tree, const struct skel_node *leaf
 	return 0;
 }
 
-static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel_times *t,
-			struct stratum_counts *counts, struct errbuf *err)
-{
-	struct own_iter *events = own_iter_with_polls(tree->trace, rank, err);
-	struct hist_table given_up;
-	struct errbuf why;
-	double gap, dur;
-	const struct skel_node *leaf;
-	struct skel_leaf_time *lt;
-	struct stratum_counts *c;
-	struct trace_event ev;
-	struct skel_iter it;
-	bool known;
-	uint64_t occ, before = t->events, untimed = t->untimed;
-	double delayed = 0, polled = 0;
-	uint32_t index;
-	int rv = -1;
+/* What is added up over the calls of a rank. */
+struct rank_sums {
+	struct stratum_counts *counts; /* by 2 * leaf_id, and one more for what enters its loop */
+	struct hist_table given_up;    /* times that were given up one by one */
+	uint64_t events, untimed;
+	double delayed, polled;
+};
 
-	if (events == NULL)
+static int call_add(const struct skel_tree *tree, struct skel_times *t, const struct timed_walk *w, struct rank_sums *s)
+{
+	struct skel_leaf_time *lt = &t->leaf[w->leaf->leaf_id][w->index];
+	struct stratum_counts *c = &s->counts[2 * w->leaf->leaf_id];
+	double gap, dur;
+
+	s->events++;
+	if (skel_enters(lt, w->occ)) {
+		lt = lt->entry;
+		lt->made++;
+		c++;
+	}
+	if (w->known) {
+		if (trace_fn[w->leaf->fn].cls != TC_INIT) {
+			s->delayed += own_iter_delayed(w->times);
+			s->polled += own_iter_polled(w->times);
+		}
+		event_add(lt, c, w->occ, (double)w->ev.gap_ns, (double)w->ev.dur_ns);
+		return draw_add(lt, c, w->occ, (double)w->ev.gap_ns);
+	}
+	if (trace_hist_means(tree->trace, w->tree.rank, &s->given_up, w->ev.sym, &gap, &dur)) {
+		event_add(lt, c, w->occ, gap, dur);
+		c->draw.given_up++;
+		c->draw.symbol = w->ev.sym;
+	} else {
+		s->untimed++;
+	}
+	return 0;
+}
+
+static int rank_read(const struct skel_tree *tree, uint32_t rank, struct skel_times *t, struct rank_sums *s, struct errbuf *err)
+{
+	struct timed_walk w;
+	int rv;
+
+	if (timed_walk_begin(&w, tree, rank, true, err) != 0)
 		return -1;
-	/* Times that were given up one by one count with their mean. Damaged, they are like times that are missing. */
-	if (trace_hist_read(tree->trace, rank, &given_up, &why) < 0)
-		hist_table_init(&given_up, 0);
-	if (skel_iter_begin(&it, tree, rank) != 0) {
-		hist_table_free(&given_up);
-		own_iter_destroy(events);
-		return err_set(err, "no memory to expand rank %u", rank);
-	}
-	while (skel_iter_next(&it, &leaf, &occ, &index)) {
-		if (own_iter_next(events, &ev, &known) != 1) {
-			err_set(err, "rank %u: the trace ends before its skeleton", rank);
-			goto done;
+	while ((rv = timed_walk_next(&w, err)) == 1)
+		if (call_add(tree, t, &w, s) != 0) {
+			rv = err_set(err, "no memory for the times of rank %u", rank);
+			break;
 		}
-		t->events++;
-		lt = &t->leaf[leaf->leaf_id][index];
-		c = &counts[2 * leaf->leaf_id];
-		if (skel_enters(lt, occ)) {
-			lt = lt->entry;
-			lt->made++;
-			c++;
-		}
-		if (known) {
-			if (trace_fn[leaf->fn].cls != TC_INIT) {
-				delayed += own_iter_delayed(events);
-				polled += own_iter_polled(events);
-			}
-			event_add(lt, c, occ, (double)ev.gap_ns, (double)ev.dur_ns);
-			if (draw_add(lt, c, occ, (double)ev.gap_ns) != 0) {
-				err_set(err, "no memory for the times of rank %u", rank);
-				goto done;
-			}
-		} else if (trace_hist_means(tree->trace, rank, &given_up, ev.sym, &gap, &dur)) {
-			event_add(lt, c, occ, gap, dur);
-			c->draw.given_up++;
-			c->draw.symbol = ev.sym;
-		} else {
-			t->untimed++;
-		}
-	}
-	if (own_iter_next(events, &ev, &known) != 0) {
-		err_set(err, "rank %u: the trace goes on where its skeleton ends", rank);
-		goto done;
-	}
+	timed_walk_end(&w);
 	/* Some of the times stand for the rest; without any, the rank would compute nothing. */
-	if (t->events > before && t->untimed - untimed == t->events - before) {
-		err_set(err, "rank %u: none of its times can be read: the trace is damaged", rank);
-		goto done;
-	}
-	for (uint32_t i = 0; i < tree->n_leaf; i++)
+	if (rv == 0 && s->events > 0 && s->untimed == s->events)
+		rv = err_set(err, "rank %u: none of its times can be read: the trace is damaged", rank);
+	return rv;
+}
+
+static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel_times *t, struct stratum_counts *counts,
+			struct errbuf *err)
+{
+	struct rank_sums s = {.counts = counts};
+	struct errbuf why;
+	uint32_t index;
+	int rv;
+
+	/* Times that were given up one by one count with their mean. Damaged, they are like times that are missing. */
+	if (trace_hist_read(tree->trace, rank, &s.given_up, &why) < 0)
+		hist_table_init(&s.given_up, 0);
+	rv = rank_read(tree, rank, t, &s, err);
+	for (uint32_t i = 0; rv == 0 && i < tree->n_leaf; i++)
 		if ((index = rank_set_index(&tree->leaf[i]->ranks, rank)) != UINT32_MAX &&
-		    leaf_close(tree, tree->leaf[i], rank, t->arena, &t->leaf[i][index], &counts[2 * i], &given_up) != 0) {
-			err_set(err, "no memory for the times of rank %u", rank);
-			goto done;
-		}
-	t->delayed_ns += delayed / tree->n_ranks;
-	t->polled_ns += polled / tree->n_ranks;
-	t->delayed_most_ns = fmax(t->delayed_most_ns, delayed);
-	rv = 0;
-done:
-	skel_iter_end(&it);
-	own_iter_destroy(events);
-	hist_table_free(&given_up);
+		    leaf_close(tree, tree->leaf[i], rank, t->arena, &t->leaf[i][index], &counts[2 * i], &s.given_up) != 0)
+			rv = err_set(err, "no memory for the times of rank %u", rank);
+	hist_table_free(&s.given_up);
+	t->events += s.events;
+	t->untimed += s.untimed;
+	t->delayed_ns += s.delayed / tree->n_ranks;
+	t->polled_ns += s.polled / tree->n_ranks;
+	t->delayed_most_ns = fmax(t->delayed_most_ns, s.delayed);
 	return rv;
 }
 
@@ -320,6 +317,27 @@ static double node_sum(const struct skel_node *n, struct skel_times *t)
 	return sum;
 }
 
+/* What can only be gathered when the sums are known, in one more walk. */
+static int details_read(const struct skel_tree *tree, struct skel_times *t, struct errbuf *err)
+{
+	struct series_reader *series = series_reader_create(tree, t, &t->series, err);
+	struct order_reader *order = series != NULL ? order_reader_create(tree, t, &t->orders, err) : NULL;
+	int rv = -1;
+
+	if (order != NULL) {
+		const struct timed_reader readers[] = {
+			{series, series_reader_begin, series_reader_call},
+			{order, order_reader_begin, order_reader_call},
+		};
+
+		rv = timed_walk_all(tree, readers, 2, err);
+		rv = rv == 0 ? series_reader_close(series, err) : rv;
+	}
+	order_reader_destroy(order);
+	series_reader_destroy(series);
+	return rv;
+}
+
 int skel_times_collect(const struct skel_tree *tree, struct skel_times *out, struct errbuf *err)
 {
 	struct stratum_counts *counts = calloc(2 * (tree->n_leaf + 1u), sizeof *counts);
@@ -339,7 +357,7 @@ int skel_times_collect(const struct skel_tree *tree, struct skel_times *out, str
 		out->wall_ns = fmax(out->wall_ns, out->rank_wall_ns[r]);
 	}
 	node_sum(tree->root, out);
-	rv = 0;
+	rv = details_read(tree, out, err);
 done:
 	for (uint32_t i = 0; counts != NULL && i < 2 * tree->n_leaf; i++)
 		gap_draw_free(&counts[i].draw);
@@ -353,6 +371,8 @@ void skel_times_free(struct skel_times *t)
 {
 	for (uint32_t i = 0; t->leaf != NULL && i < t->n_leaf; i++)
 		free(t->leaf[i]);
+	skel_series_free(&t->series);
+	gap_orders_free(&t->orders);
 	arena_destroy(t->arena);
 	free(t->leaf);
 	free(t->node_ns);

@@ -10,10 +10,11 @@
 #include <stdint.h>
 
 #include "common/errbuf.h"
+#include "skelgen/timing/gap_rank_order.h"
+#include "skelgen/timing/series_collect.h"
 #include "skelgen/tree/tree.h"
 
 #define SKEL_STRATA    16
-#define SKEL_QUANTILES 8
 #define SKEL_DELAYED_LEAST 0.01 /* of the traced time: from here on what others took is worth saying */
 #define SKEL_QUANTILES_BYTES (256u << 20) /* that quantiles take at most, of all ranks and calls */
 
@@ -53,6 +54,8 @@ struct skel_times {
 	 * times: gaps and calls are the rank's own (trace/cpu_time/own_iter.h). */
 	double delayed_ns, delayed_most_ns; /* mean over ranks, and of the rank that lost most */
 	uint64_t events, untimed;
+	struct skel_series series;    /* iteration times of the longest loops */
+	struct gap_orders orders;     /* of gaps over the executions of a call */
 	struct arena *arena;          /* owns the quantiles */
 };
 

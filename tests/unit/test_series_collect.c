@@ -82,8 +82,8 @@ static void test_phase_is_found(void **state)
 
 	(void)state;
 	set_up(&f, looping(1.5, NO_SPIKES), (struct skel_budget){.scale = 10});
-	assert_int_equal(f.plan.series.n, 1);
-	l = &f.plan.series.loop[0];
+	assert_int_equal(f.plan.series->n, 1);
+	l = &f.plan.series->loop[0];
 	assert_int_equal(l->total, N);
 	assert_int_equal(l->visits, 1);
 	assert_true(l->placed);
@@ -106,7 +106,7 @@ static void test_windows_follow(void **state)
 
 	(void)state;
 	set_up(&f, looping(1.5, NO_SPIKES), (struct skel_budget){.scale = 10});
-	c = &f.plan.cut[f.plan.series.loop[0].node];
+	c = &f.plan.cut[f.plan.series->loop[0].node];
 	assert_non_null(c->windows);
 	assert_int_equal(c->run, sampled_run(c->windows));
 	assert_true(c->run <= N / 10 && c->run > N / 12);
@@ -121,8 +121,8 @@ static void test_windows_follow(void **state)
 	}
 	assert_true(fabs(sum - N) < 1e-6);
 	assert_true(fabs(time - (700 + 1.5 * 300)) < 0.01 * 1150);
-	assert_true(skel_plan_expected(&f.plan, f.plan.series.loop[0].node) > 0);
-	assert_true(skel_plan_expected(&f.plan, f.plan.series.loop[0].node) < 0.01);
+	assert_true(skel_plan_expected(&f.plan, f.plan.series->loop[0].node) > 0);
+	assert_true(skel_plan_expected(&f.plan, f.plan.series->loop[0].node) < 0.01);
 	tear_down(&f);
 }
 
@@ -134,12 +134,12 @@ static void test_spikes_that_are_missed(void **state)
 
 	(void)state;
 	set_up(&f, looping(1, ON_RANK_0), (struct skel_budget){.scale = 10});
-	l = &f.plan.series.loop[0];
+	l = &f.plan.series->loop[0];
 	assert_int_equal(l->stats.n_spike, 10);
 	assert_int_equal(l->spikes.known, 0);
 	tear_down(&f);
 	set_up(&f, looping(1, ON_EITHER), (struct skel_budget){.scale = 10});
-	l = &f.plan.series.loop[0];
+	l = &f.plan.series->loop[0];
 	assert_int_equal(l->stats.n_spike, 10);
 	assert_int_equal(l->spikes.known, N);
 	assert_true(fabs(l->spikes.rate - 0.01) < 1e-9);
@@ -184,8 +184,8 @@ static void test_inner_loops(void **state)
 		}
 	syn_end(s);
 	set_up(&f, s, (struct skel_budget){.scale = 200});
-	for (uint32_t i = 0; i < f.plan.series.n; i++)
-		inner = f.plan.series.loop[i].total == 50 ? &f.plan.series.loop[i] : inner;
+	for (uint32_t i = 0; i < f.plan.series->n; i++)
+		inner = f.plan.series->loop[i].total == 50 ? &f.plan.series->loop[i] : inner;
 	assert_non_null(inner);
 	assert_int_equal(inner->visits, 40);
 	assert_int_equal(inner->stats.n, 2000);
