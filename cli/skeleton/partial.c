@@ -15,7 +15,7 @@
 #include "cli/ui/mpi_tools.h"
 #include "cli/ui/util.h"
 #include "common/sandbox.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "trace/format/words.h"
 
 #define MARKS_MAX  (256ull << 20)

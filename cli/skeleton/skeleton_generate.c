@@ -14,36 +14,8 @@
 #include "cli/ui/mpi_tools.h"
 #include "cli/ui/symbolize.h"
 #include "cli/ui/util.h"
-#include "skelgen/emit/skeleton.h"
-#include "skelgen/merge/build.h"
-#include "skelgen/simulate/mpi_sim.h"
-#include "skelgen/plan/plan.h"
-#include "skelgen/simulate/plan_matched.h"
-#include "skelgen/timing/times.h"
-#include "skelgen/tree/tree.h"
+#include "skelgen/pipeline.h"
 #include "trace/functions.h"
-
-/* Everything between the trace and the program; zeroed, then filled step by step. */
-struct pipeline {
-	struct trace *trace;
-	struct skel_tree tree;
-	struct skel_times times;
-	struct skel_plan plan;
-	struct skel_match_report match;
-	struct skel_buffered buffered;
-	bool have_tree, have_times, have_plan;
-};
-
-static void pipeline_free(struct pipeline *p)
-{
-	if (p->have_plan)
-		skel_plan_free(&p->plan);
-	if (p->have_times)
-		skel_times_free(&p->times);
-	if (p->have_tree)
-		skel_tree_free(&p->tree);
-	trace_close(p->trace);
-}
 
 static int make_dir(const char *dir, struct errbuf *err)
 {
@@ -73,25 +45,6 @@ static int hash_file(const char *dir, char *hex, size_t size, struct errbuf *err
 	snprintf(hex, size, "%016llx", (unsigned long long)XXH3_64bits(p, (size_t)st.st_size));
 	munmap(p, (size_t)st.st_size);
 	return 0;
-}
-
-static int understand(struct pipeline *p, const struct skeleton_wish *wish, struct errbuf *err)
-{
-	struct skel_budget budget = {.seconds = wish->seconds, .scale = wish->scale};
-
-	/* The tree is proved against the trace inside; a tree that is not the trace does not come back. */
-	if (skel_tree_build(p->trace, &p->tree, err) < 0)
-		return -1;
-	p->have_tree = true;
-	if (wish->tree)
-		skel_tree_print(&p->tree, wish->tree);
-	if (skel_times_collect(&p->tree, &p->times, err) < 0)
-		return -1;
-	p->have_times = true;
-	if (skel_plan_matched(&p->tree, &p->times, &budget, &p->plan, &p->match, err) < 0)
-		return -1;
-	p->have_plan = true;
-	return skel_match_buffered(&p->tree, &p->plan, &p->buffered, err);
 }
 
 bool skeleton_was_delayed(const struct skeleton_facts *f)
@@ -151,10 +104,10 @@ static const char *site_name(void *arg, const struct trace_defs *d, const struct
 }
 
 /* The Makefile names the places of the runtime, where it is installed. */
-static int emit(struct pipeline *p, const char *dir, struct skel_emit_options *opt, struct errbuf *err)
+static int emit(struct skel_stages *p, const char *dir, struct skel_emit_options *opt, struct errbuf *err)
 {
 	struct errbuf unused;
-	enum mpi_family family = mpi_family_of_library(trace_job_get(p->trace, "mpi"));
+	enum mpi_family family = mpi_family_of_library(trace_job_get(p->tree.trace, "mpi"));
 	char *include = cli_include_dir(&unused), *lib = cli_installed(mpi_runtime(family), &unused);
 	int rv;
 
@@ -168,28 +121,26 @@ static int emit(struct pipeline *p, const char *dir, struct skel_emit_options *o
 	opt->lib_dir = lib;
 	opt->site = site_name;
 	opt->site_arg = symbolizer_create();
-	rv = skel_emit_c(&p->tree, &p->times, &p->plan, dir, opt, err);
+	rv = skel_write(p, dir, opt, err);
 	symbolizer_destroy(opt->site_arg);
 	free(include);
 	free(lib);
 	return rv;
 }
 
-static int generate(struct pipeline *p, const char *dir, const struct skeleton_wish *wish,
+static int generate(const struct trace *t, struct skel_stages *p, const char *dir, const struct skeleton_wish *wish,
 		    struct skeleton_facts *f, struct errbuf *err)
 {
-	const char *launcher = trace_job_get(p->trace, "launcher");
-	struct skel_emit_options opt = {0};
+	const struct skel_budget budget = {.seconds = wish->seconds, .scale = wish->scale};
+	const char *launcher = trace_job_get(t, "launcher");
 	struct skel_emit_report report = {0};
+	struct skel_emit_options opt = {.report = &report};
 
-	if (skeleton_trace_check(p->trace, err) < 0 || repeatable(p->trace, err) < 0)
+	if (skeleton_trace_check(t, err) < 0 || repeatable(t, err) < 0 || skel_understand(t, &budget, wish->kernels, p, err) < 0)
 		return -1;
-	if (understand(p, wish, err) < 0 || make_dir(dir, err) < 0)
-		return -1;
-	opt.report = &report;
-	opt.buffered = &p->buffered;
-	opt.kernels = wish->kernels;
-	if (emit(p, dir, &opt, err) < 0 || hash_file(dir, f->hash, sizeof(f->hash), err) < 0)
+	if (wish->tree)
+		skel_tree_print(&p->tree, wish->tree);
+	if (make_dir(dir, err) < 0 || emit(p, dir, &opt, err) < 0 || hash_file(dir, f->hash, sizeof(f->hash), err) < 0)
 		return -1;
 	f->n_ranks = p->tree.n_ranks;
 	f->events = p->times.events;
@@ -207,16 +158,17 @@ static int generate(struct pipeline *p, const char *dir, const struct skeleton_w
 int skeleton_generate(const char *trace, const char *dir, const struct skeleton_wish *wish,
 		      struct skeleton_facts *facts, struct errbuf *err)
 {
-	struct pipeline p = {0};
-	int rv = -1;
+	struct trace *t = trace_open(trace, err);
+	struct skel_stages p = {0};
+	int rv;
 
 	*facts = (struct skeleton_facts){0};
-	p.trace = trace_open(trace, err);
-	if (p.trace) {
-		rv = generate(&p, dir, wish, facts, err);
-		if (rv < 0)
-			err_prefix(err, "%s", trace);
-	}
-	pipeline_free(&p);
+	if (!t)
+		return -1;
+	rv = generate(t, &p, dir, wish, facts, err);
+	if (rv < 0)
+		err_prefix(err, "%s", trace);
+	skel_stages_free(&p);
+	trace_close(t);
 	return rv;
 }

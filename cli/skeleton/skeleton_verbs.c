@@ -9,7 +9,7 @@
 #include "cli/skeleton/skeleton.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "skelgen/merge/verify.h"
 #include "skelgen/simulate/mpi_sim.h"
 #include "skelgen/tree/rooms.h"

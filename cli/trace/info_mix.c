@@ -11,7 +11,7 @@
 #include "cli/ui/symbolize.h"
 #include "cli/ui/term.h"
 #include "cli/ui/util.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "skelgen/profile/compute_profile.h"
 #include "skelgen/profile/native_select.h"
 #include "skelgen/timing/times.h"

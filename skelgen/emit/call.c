@@ -31,7 +31,7 @@ static bool value_type(const struct leaf_ctx *c, const struct leaf_rank *r, cons
 
 	if (t < 0 || t >= r->d->n_type)
 		return false;
-	*out = c->e->globals.type[r->rank][t];
+	*out = c->e->tree->globals->type[r->rank][t];
 	return true;
 }
 
@@ -112,7 +112,7 @@ void emit_datatype(struct leaf_ctx *c, const char *name, struct text *out)
 			text_put(out, "MPI_BYTE");
 			return;
 		}
-		const char *known = type_c_name(skel_global_type(c->e->tree, &c->e->globals, (uint32_t)id));
+		const char *known = type_c_name(skel_global_type(c->e->tree, c->e->tree->globals, (uint32_t)id));
 
 		use_type(c->e, id);
 		if (known != NULL)
@@ -343,7 +343,7 @@ static bool array_types(const struct leaf_ctx *c, const struct leaf_rank *r, con
 	for (uint32_t i = 0; i < *n; i++) {
 		bool known = w[i] >= 0 && w[i] < r->d->n_type;
 
-		made[i] = known ? (int64_t)c->e->globals.type[r->rank][w[i]] : TRACE_NULL;
+		made[i] = known ? (int64_t)c->e->tree->globals->type[r->rank][w[i]] : TRACE_NULL;
 		if (known)
 			use_type(c->e, made[i]);
 	}

@@ -51,7 +51,7 @@ static uint32_t case_number(struct leaf_rank *r, struct leaf_case k)
 static int cases_from_wildcards(struct leaf_ctx *c, uint32_t index, struct leaf_rank *r)
 {
 	const struct skel_leaf_rank *lr = &c->leaf->by_rank[index];
-	const struct wildcard_runs *w = &c->e->wild.leaf[c->leaf->leaf_id][index];
+	const struct wildcard_runs *w = &c->e->tree->wildcards->leaf[c->leaf->leaf_id][index];
 	uint32_t most = lr->n_run + w->n + 1, vi = 0, wi = 0;
 	uint64_t at = 0;
 
@@ -66,7 +66,7 @@ static int cases_from_wildcards(struct leaf_ctx *c, uint32_t index, struct leaf_
 		uint64_t end = lr->run_end[vi];
 
 		if (sym != SKEL_NOTHING)
-			m = skel_call_match(&c->e->wild, c->leaf, index, at, r->d, sym);
+			m = skel_call_match(c->e->tree->wildcards, c->leaf, index, at, r->d, sym);
 		while (wi < w->n && w->run[wi].end <= at)
 			wi++;
 		if (wi < w->n && w->run[wi].end < end)
@@ -88,7 +88,7 @@ static int cases_from_wildcards(struct leaf_ctx *c, uint32_t index, struct leaf_
 
 int leaf_ctx_open(struct leaf_ctx *c, struct emit *e, const struct skel_node *leaf)
 {
-	bool wild = e->wild.leaf != NULL && e->wild.leaf[leaf->leaf_id] != NULL;
+	bool wild = e->tree->wildcards->leaf != NULL && e->tree->wildcards->leaf[leaf->leaf_id] != NULL;
 	uint32_t index = 0;
 
 	memset(c, 0, sizeof *c);

@@ -23,10 +23,9 @@ struct emit {
 	const struct skel_tree *tree;
 	const struct skel_times *times;
 	const struct skel_plan *plan;
-	struct skel_mixes mixes; /* what the gaps consist of */
+	const struct skel_mixes *profile;     /* what the gaps consist of */
+	const struct skel_buffered *buffered; /* sends that rely on buffers; may be NULL */
 	const struct skel_emit_options *opt;
-	struct skel_globals globals;
-	struct skel_wildcards wild;
 	struct emit_data *data;
 	struct text decl;    /* file-scope arrays */
 	struct text body;    /* statements of run() */

@@ -20,7 +20,7 @@ static double mean_ns(const struct skel_leaf_time *t, bool with_call)
 
 static uint32_t gap_mix(const struct emit *e, const struct skel_node *leaf)
 {
-	return e->mixes.of_leaf != NULL ? e->mixes.of_leaf[leaf->leaf_id] : 0;
+	return e->profile->of_leaf != NULL ? e->profile->of_leaf[leaf->leaf_id] : 0;
 }
 
 bool gap_needs_position(const struct emit *e, const struct skel_node *leaf)

@@ -66,7 +66,7 @@ double emit_confidence(struct emit *e)
 		share *= 0.5; /* its time is in the compute blocks, and nobody knows how much it is */
 	if (e->times->events > 0)
 		share *= 1 - 0.5 * (double)e->times->untimed / (double)e->times->events;
-	if (e->mixes.n_mix && e->mixes.mix[0].doubt >= 1 && all > 0) /* nothing was sampled: kernels stand for any computation */
+	if (e->profile->n_mix && e->profile->mix[0].doubt >= 1 && all > 0) /* nothing was sampled: kernels stand for any computation */
 		share *= 1 - fmin(1, e->times->gap_ns / all);
 	return share < 0 ? 0 : share;
 }
@@ -153,7 +153,7 @@ static void put_walks(struct text *out, const struct skel_own *o)
 /* Which computation runs as the program's own instructions. */
 static void put_own(const struct emit *e, struct text *out)
 {
-	const struct skel_mixes *m = &e->mixes;
+	const struct skel_mixes *m = e->profile;
 
 	for (uint32_t i = 0; i < m->n_own; i++) {
 		const struct skel_own *o = &m->own[i];
@@ -201,15 +201,15 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 			 e->plan->gap_least_ns * 1e-9, 100 * e->plan->gap_share, e->plan->gap_least_ns * 1e-9);
 	else if (e->plan->n_cut == 0)
 		text_put(out, "  none is cut: the skeleton runs as long as the program\n");
-	if (e->wild.open > 0)
+	if (e->tree->wildcards->open > 0)
 		text_put(out, "\n%llu receives keep MPI_ANY_SOURCE or MPI_ANY_TAG: the trace does not say what they got\n",
-			 (unsigned long long)e->wild.open);
+			 (unsigned long long)e->tree->wildcards->open);
 	if (e->times->untimed > 0)
 		text_put(out, "\n%llu calls have no times (damaged pages): they count as the mean of the others\n",
 			 (unsigned long long)e->times->untimed);
 	if (e->io_leaves > 0)
 		emit_io_report(e, out);
-	put_buffered(e, e->opt->buffered, out);
+	put_buffered(e, e->buffered, out);
 	put_rooms(&e->plan->rooms, out);
 	if (e->notes.len > 0)
 		text_put(out, "\nNot reproduced:\n%s", text_get(&e->notes));

@@ -80,7 +80,7 @@ static void put_program(struct emit *e, double confidence, uint64_t data_hash, s
 	text_put_clean(out, program != NULL ? program : "?");
 	text_put(out, "\",\n\t.n_ranks = %u,\n\t.n_loops = %u,\n\t.n_requests = %lld,\n", e->tree->n_ranks, e->n_loop,
 		 (long long)e->max_slot + 1);
-	text_put(out, "\t.n_comms = %u,\n\t.n_types = %u,\n", n_comm, e->globals.n_type);
+	text_put(out, "\t.n_comms = %u,\n\t.n_types = %u,\n", n_comm, e->tree->globals->n_type);
 	if (n_win > 0)
 		text_put(out, "\t.n_wins = %u,\n\t.rma_bytes = %lld,\n", n_win, (long long)e->rma_bytes);
 	if (n_file > 0)
@@ -247,39 +247,31 @@ done:
 	return rv;
 }
 
-int skel_emit_c(const struct skel_tree *tree, const struct skel_times *times, const struct skel_plan *plan,
-		const char *dir, const struct skel_emit_options *options, struct errbuf *err)
+int skel_emit_c(const struct skel_planned *in, const char *dir, const struct skel_emit_options *options, struct errbuf *err)
 {
-	struct emit e = {.tree = tree, .times = times, .plan = plan, .opt = options, .max_slot = -1};
+	const struct skel_tree *tree = in->tree;
+	struct emit e = {.tree = tree, .times = in->times, .plan = in->plan, .profile = in->profile, .buffered = in->buffered,
+			 .opt = options, .max_slot = -1};
 	double confidence = 0;
 	int rv = -1;
 
-	if (skel_globals_build(tree, &e.globals, err) != 0)
-		return -1;
-	if (skel_wildcards_resolve(tree, &e.wild, err) != 0)
-		goto done;
 	e.data = emit_data_create(tree->n_ranks);
-	e.type_used = calloc(e.globals.n_type + 1u, sizeof *e.type_used);
+	e.type_used = calloc(tree->globals->n_type + 1u, sizeof *e.type_used);
 	if (e.data == NULL || e.type_used == NULL) {
 		err_set(err, "no memory to write the skeleton of %u ranks", tree->n_ranks);
 		goto done;
 	}
-	if (skel_mix_collect(tree, times, !options->kernels, &e.mixes, err) != 0)
-		goto done;
-	emit_data_mixes(e.data, &e.mixes);
+	emit_data_mixes(e.data, e.profile);
 	rv = compose(&e, dir, &confidence, err);
 	if (rv == 0 && options->report != NULL)
 		*options->report = (struct skel_emit_report){tree->n_leaf, confidence};
 done:
 	emit_data_destroy(e.data);
-	skel_mix_free(&e.mixes);
 	free(e.type_used);
 	free(e.named);
 	free(e.wait_kind);
 	text_free(&e.decl);
 	text_free(&e.body);
 	text_free(&e.notes);
-	skel_wildcards_free(&e.wild);
-	skel_globals_free(&e.globals);
 	return rv;
 }

@@ -7,10 +7,20 @@
 #define PRECEDENT_SKELGEN_EMIT_SKELETON_H
 
 #include "common/errbuf.h"
-#include "skelgen/simulate/mpi_sim.h"
 #include "skelgen/plan/plan.h"
+#include "skelgen/profile/compute_profile.h"
+#include "skelgen/simulate/mpi_sim.h"
 #include "skelgen/timing/times.h"
 #include "skelgen/tree/tree.h"
+
+/* What the stages before have found; borrowed. */
+struct skel_planned {
+	const struct skel_tree *tree; /* resolved */
+	const struct skel_times *times;
+	const struct skel_mixes *profile;
+	const struct skel_plan *plan;
+	const struct skel_buffered *buffered; /* sends that rely on buffers, for the report; may be NULL */
+};
 
 struct skel_emit_report {
 	uint32_t calls;          /* in the source */
@@ -25,8 +35,6 @@ struct skel_emit_options {
 	const char *runtime;     /* libprecedent_skel.a (NULL), or the file for another MPI library */
 	const char *mpicc;       /* the compiler wrapper; NULL: mpicc */
 	const char *trace_name;  /* for comments; may be NULL */
-	const struct skel_buffered *buffered; /* for the report */
-	bool kernels;            /* computation by kernels of its classes alone: no loops of the program itself */
 	/* Function and line of a call site, into buf, which it returns; NULL: module and offset. */
 	const char *(*site)(void *arg, const struct trace_defs *d, const struct trace_site *site, char *buf, size_t size);
 	void *site_arg;
@@ -34,7 +42,6 @@ struct skel_emit_options {
 
 /* Create dir if need be and write the files, each beside its name first: on failure no file of an earlier skeleton
  * has been touched and none of this one is left. */
-int skel_emit_c(const struct skel_tree *tree, const struct skel_times *times, const struct skel_plan *plan,
-		const char *dir, const struct skel_emit_options *options, struct errbuf *err);
+int skel_emit_c(const struct skel_planned *in, const char *dir, const struct skel_emit_options *options, struct errbuf *err);
 
 #endif

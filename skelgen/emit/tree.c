@@ -174,7 +174,7 @@ done:
 static bool needs_position(const struct emit *e, const struct skel_node *n)
 {
 	if (n->kind == SKEL_LEAF) {
-		bool wild = e->wild.leaf != NULL && e->wild.leaf[n->leaf_id] != NULL;
+		bool wild = e->tree->wildcards->leaf != NULL && e->tree->wildcards->leaf[n->leaf_id] != NULL;
 
 		return n->varies || wild || gap_needs_position(e, n);
 	}

@@ -242,8 +242,8 @@ static void put_constructor(struct type_writer *w)
 /* A derived type needs the types that it is made of. */
 static void mark(struct emit *e, uint32_t id, bool *mark_of)
 {
-	const struct skel_global_def *def = &e->globals.type_def[id];
-	const struct trace_type *t = skel_global_type(e->tree, &e->globals, id);
+	const struct skel_global_def *def = &e->tree->globals->type_def[id];
+	const struct trace_type *t = skel_global_type(e->tree, e->tree->globals, id);
 
 	if (mark_of[id])
 		return;
@@ -251,14 +251,14 @@ static void mark(struct emit *e, uint32_t id, bool *mark_of)
 	if (!contents_fit(t) || is_far(t))
 		return;
 	for (uint32_t i = 0; i < t->n_sub; i++)
-		mark(e, e->globals.type[def->rank][t->sub[i]], mark_of);
+		mark(e, e->tree->globals->type[def->rank][t->sub[i]], mark_of);
 }
 
 static void emit_type(struct emit *e, uint32_t id, struct text *out)
 {
-	const struct skel_global_def *def = &e->globals.type_def[id];
-	struct type_writer w = {e, skel_defs(e->tree, def->rank), e->globals.type[def->rank],
-				skel_global_type(e->tree, &e->globals, id), id, out};
+	const struct skel_global_def *def = &e->tree->globals->type_def[id];
+	struct type_writer w = {e, skel_defs(e->tree, def->rank), e->tree->globals->type[def->rank],
+				skel_global_type(e->tree, e->tree->globals, id), id, out};
 	const char *name = type_c_name(w.t);
 
 	if (name != NULL) {
@@ -275,31 +275,31 @@ static void emit_type(struct emit *e, uint32_t id, struct text *out)
 /* Those that a type is made of come earlier on every rank, but not by global number: emit in depth. */
 static void emit_in_order(struct emit *e, uint32_t id, bool *done, struct text *out)
 {
-	const struct skel_global_def *def = &e->globals.type_def[id];
-	const struct trace_type *t = skel_global_type(e->tree, &e->globals, id);
+	const struct skel_global_def *def = &e->tree->globals->type_def[id];
+	const struct trace_type *t = skel_global_type(e->tree, e->tree->globals, id);
 
 	if (done[id])
 		return;
 	done[id] = true;
 	if (contents_fit(t) && !is_far(t))
 		for (uint32_t i = 0; i < t->n_sub; i++)
-			emit_in_order(e, e->globals.type[def->rank][t->sub[i]], done, out);
+			emit_in_order(e, e->tree->globals->type[def->rank][t->sub[i]], done, out);
 	emit_type(e, id, out);
 }
 
 void emit_types(struct emit *e, struct text *out)
 {
-	bool *needed = calloc(e->globals.n_type + 1u, sizeof *needed);
-	bool *done = calloc(e->globals.n_type + 1u, sizeof *done);
+	bool *needed = calloc(e->tree->globals->n_type + 1u, sizeof *needed);
+	bool *done = calloc(e->tree->globals->n_type + 1u, sizeof *done);
 
 	if (needed == NULL || done == NULL) {
 		e->no_memory = true;
 		goto out;
 	}
-	for (uint32_t i = 0; i < e->globals.n_type; i++)
+	for (uint32_t i = 0; i < e->tree->globals->n_type; i++)
 		if (e->type_used[i])
 			mark(e, i, needed);
-	for (uint32_t i = 0; i < e->globals.n_type; i++)
+	for (uint32_t i = 0; i < e->tree->globals->n_type; i++)
 		if (needed[i])
 			emit_in_order(e, i, done, out);
 out:

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The merged tree of a trace: see build.h. */
+/* Contraction and merging, as stages: see build.h. */
 #include "skelgen/merge/build.h"
 
-#include "skelgen/merge/alphabet.h"
 #include "skelgen/merge/convert.h"
 #include "skelgen/merge/merge.h"
-#include "skelgen/merge/verify.h"
 
 static int check_usable(const struct trace *t, struct errbuf *err)
 {
@@ -20,39 +18,30 @@ static int check_usable(const struct trace *t, struct errbuf *err)
 	return 0;
 }
 
-int skel_tree_build_with(const struct trace *t, bool with_optional, struct skel_tree *out, struct errbuf *err)
+int skel_contract(const struct trace *t, bool with_optional, struct grouping *out, struct errbuf *err)
 {
-	struct grouping best = {0};
+	*out = (struct grouping){.arena = NULL};
+	return check_usable(t, err) < 0 ? -1 : grouping_choose(t, with_optional, out, err);
+}
+
+int skel_merge(const struct trace *t, struct grouping *from, struct skel_tree *out, struct errbuf *err)
+{
 	struct merge m = {0};
 	int rv = -1;
 
-	*out = (struct skel_tree){.trace = t, .n_ranks = trace_n_ranks(t)};
-	if (check_usable(t, err) < 0 || grouping_choose(t, with_optional, &best, err) < 0)
-		goto out;
-	out->alphabet = (uint8_t)best.groups.alphabet;
-	if (merge_groups(&m, t, &best.groups, err) < 0)
-		goto out;
-	/* The tree keeps the arena: the variant runs are in it. */
-	out->arena = best.arena;
-	if (merge_to_tree(out, &m, err) < 0)
-		goto out;
-	if (skel_verify(out, NULL, err) < 0) {
-		err_prefix(err, "the merged tree is not the trace");
-		goto out;
+	*out = (struct skel_tree){.trace = t, .n_ranks = trace_n_ranks(t), .alphabet = (uint8_t)from->groups.alphabet};
+	if (merge_groups(&m, t, &from->groups, err) == 0) {
+		/* The tree keeps the arena: the variant runs are in it. */
+		out->arena = from->arena;
+		rv = merge_to_tree(out, &m, err);
 	}
-	rv = 0;
-out:
 	merge_free(&m);
-	if (best.arena)
-		rank_groups_free(&best.groups);
-	if (rv < 0) {
-		arena_destroy(best.arena);
-		*out = (struct skel_tree){0};
-	}
+	if (!out->arena)
+		grouping_free(from);
+	else
+		rank_groups_free(&from->groups);
+	*from = (struct grouping){.arena = NULL};
+	if (rv < 0)
+		skel_tree_free(out);
 	return rv;
-}
-
-int skel_tree_build(const struct trace *t, struct skel_tree *out, struct errbuf *err)
-{
-	return skel_tree_build_with(t, true, out, err);
 }

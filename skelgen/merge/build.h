@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * From a trace to the merged tree of all ranks: an alphabet is chosen, each rank is contracted, ranks are grouped, the
- * groups merged, parameters fitted, and the tree is proved to be the trace.
- */
+/* The first two stages of the pipeline: each rank is contracted to loops, then ranks are merged to one tree. */
 #ifndef PRECEDENT_SKELGEN_MERGE_BUILD_H
 #define PRECEDENT_SKELGEN_MERGE_BUILD_H
 
+#include "skelgen/merge/alphabet.h"
 #include "skelgen/tree/tree.h"
 
-/* Contract every rank, merge, fit. -1 when the trace is unusable (partial, damaged structure) or memory ends. */
-int skel_tree_build(const struct trace *t, struct skel_tree *out, struct errbuf *err);
-/* The same; with_optional false: without SKEL_NOTHING and loops that vary, whatever length that costs. */
-int skel_tree_build_with(const struct trace *t, bool with_optional, struct skel_tree *out, struct errbuf *err);
+/*
+ * Contracts each rank, and groups ranks that do the same. with_optional: loops may leave out calls in some iterations
+ * (SKEL_NOTHING); without, loops that vary stay long. Returns 0, or -1 with the reason: the trace is partial or damaged,
+ * or there is no memory. Free `out` with grouping_free(), after -1 too.
+ */
+int skel_contract(const struct trace *t, bool with_optional, struct grouping *out, struct errbuf *err);
+
+/* Merges the groups and fits parameters as functions of the rank. Uses up `from`. Returns 0, or -1 with the reason. The
+ * caller frees the tree after 0. */
+int skel_merge(const struct trace *t, struct grouping *from, struct skel_tree *out, struct errbuf *err);
 
 #endif

@@ -134,9 +134,7 @@ static int simulate(const struct skel_tree *tree, const struct skel_plan *plan, 
 	if (buffered == NULL && plan->meets != NULL)
 		memset(plan->meets, SKEL_MEETS_UNKNOWN, plan->n_node);
 	s.no_memory = true; /* until all is there */
-	if (skel_globals_build(tree, &s.globals, err) != 0 || skel_wildcards_resolve(tree, &s.wild, err) != 0)
-		goto done;
-	s.net = net_create(tree->n_ranks, s.globals.n_comm + s.globals.n_win + s.globals.n_file);
+	s.net = net_create(tree->n_ranks, tree->globals->n_comm + tree->globals->n_win + tree->globals->n_file);
 	s.rank = calloc(tree->n_ranks + 1u, sizeof *s.rank);
 	if (s.net == NULL || s.rank == NULL)
 		goto no_memory;
@@ -154,8 +152,6 @@ done:
 		sim_rank_close(&s.rank[r]);
 	free(s.rank);
 	net_destroy(s.net);
-	skel_wildcards_free(&s.wild);
-	skel_globals_free(&s.globals);
 	return rv;
 }
 

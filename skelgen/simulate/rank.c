@@ -19,11 +19,11 @@ int sim_rank_open(struct sim *s, uint32_t rank)
 	r->matching = NET_NONE;
 	r->sequence = calloc(d->n_comm + 1u, sizeof *r->sequence);
 	r->place = calloc(d->n_comm + 1u, sizeof *r->place);
-	r->win = calloc(s->globals.n_win + 1u, sizeof *r->win);
-	r->file_sequence = calloc(s->globals.n_file + 1u, sizeof *r->file_sequence);
+	r->win = calloc(s->tree->globals->n_win + 1u, sizeof *r->win);
+	r->file_sequence = calloc(s->tree->globals->n_file + 1u, sizeof *r->file_sequence);
 	if (r->sequence == NULL || r->place == NULL || r->win == NULL || r->file_sequence == NULL)
 		return -1;
-	for (uint32_t i = 0; i < s->globals.n_win; i++)
+	for (uint32_t i = 0; i < s->tree->globals->n_win; i++)
 		r->win[i].started = r->win[i].posted = SKEL_NOTHING;
 	scaled_begin(&r->it, s->tree, s->plan, rank);
 	return 0;
@@ -213,7 +213,7 @@ static int message_of(struct sim *s, struct sim_rank *r, bool send, struct net_m
 		return -1;
 	others = c->kind == TCOMM_INTER ? &c->remote : &c->members;
 	memset(m, 0, sizeof *m);
-	m->comm = s->globals.comm[r->rank][local];
+	m->comm = s->tree->globals->comm[r->rank][local];
 	m->node = r->leaf->id;
 	if (send) {
 		peer = call_scalar(d, r->sym, TK_DST, 0, TRACE_PROC_NULL);
@@ -223,7 +223,7 @@ static int message_of(struct sim *s, struct sim_rank *r, bool send, struct net_m
 		m->forced = s->buffered != NULL && !m->sync && !name_has(r, "bsend", "Bsend");
 		m->sync |= m->forced;
 	} else {
-		got = skel_call_match(&s->wild, r->leaf, r->index, r->occ, d, r->sym);
+		got = skel_call_match(s->tree->wildcards, r->leaf, r->index, r->occ, d, r->sym);
 		peer = got.source;
 		m->tag = got.tag;
 		m->bytes = trace_fn[r->leaf->fn].cls == TC_PROBE ? INT64_MAX : room_of(s, r, both);
@@ -457,7 +457,7 @@ static uint32_t join(struct sim *s, struct sim_rank *r, uint32_t sym)
 
 	if (c == NULL)
 		return NET_NONE;
-	n = (struct net_collective){.comm = s->globals.comm[r->rank][local], .rank = r->rank,
+	n = (struct net_collective){.comm = s->tree->globals->comm[r->rank][local], .rank = r->rank,
 				    .members = c->members.n + c->remote.n, .sequence = r->sequence[local]++,
 				    .name = name, .root = -1, .bytes = -1, .node = r->leaf->id,
 				    .pattern = pattern_of(name, c->kind == TCOMM_INTER)};

@@ -43,8 +43,6 @@ struct sim_rank {
 struct sim {
 	const struct skel_tree *tree;
 	const struct skel_plan *plan;
-	struct skel_globals globals;
-	struct skel_wildcards wild;
 	struct net *net;
 	struct sim_rank *rank;
 	struct skel_match_report *report;

@@ -26,8 +26,8 @@ static bool win_of(struct sim *s, struct sim_rank *r, uint8_t kind, struct of_wi
 
 	if (local < 0 || local >= d->n_win)
 		return false;
-	global = s->globals.win[r->rank][local];
-	*w = (struct of_win){&d->win[local], &d->comm[d->win[local].comm], s->globals.n_comm + global, &r->win[global]};
+	global = s->tree->globals->win[r->rank][local];
+	*w = (struct of_win){&d->win[local], &d->comm[d->win[local].comm], s->tree->globals->n_comm + global, &r->win[global]};
 	return true;
 }
 
@@ -161,7 +161,7 @@ int sim_win_call(struct sim *s, struct sim_rank *r)
 
 int sim_win_end(struct sim *s, const struct sim_rank *r)
 {
-	for (uint32_t i = 0; i < s->globals.n_win; i++) {
+	for (uint32_t i = 0; i < s->tree->globals->n_win; i++) {
 		const struct sim_win *w = &r->win[i];
 
 		if (w->locks == 0 && w->started == SKEL_NOTHING && w->posted == SKEL_NOTHING)
@@ -183,7 +183,7 @@ int sim_file_call(struct sim *s, struct sim_rank *r)
 
 	if (local < 0 || local >= d->n_file || !call_file_waits(trace_fn[r->leaf->fn].name))
 		return 0;
-	global = s->globals.file[r->rank][local];
-	return join_at(s, r, s->globals.n_comm + s->globals.n_win + global, &r->file_sequence[global],
+	global = s->tree->globals->file[r->rank][local];
+	return join_at(s, r, s->tree->globals->n_comm + s->tree->globals->n_win + global, &r->file_sequence[global],
 		       d->comm[d->file[local].comm].members.n, true);
 }

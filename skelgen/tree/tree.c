@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "common/arena.h"
+#include "skelgen/tree/callinfo.h"
 #include "skelgen/tree/param.h"
+#include "skelgen/tree/wildcard.h"
 
 /* ---- evaluation ---- */
 
@@ -180,8 +182,25 @@ void skel_iter_end(struct skel_iter *it)
 	it->depth = -1;
 }
 
+int skel_tree_resolve(struct skel_tree *tree, struct errbuf *err)
+{
+	tree->globals = calloc(1, sizeof(*tree->globals));
+	tree->wildcards = calloc(1, sizeof(*tree->wildcards));
+	if (!tree->globals || !tree->wildcards)
+		return err_set(err, "no memory for the communicators of %u ranks", tree->n_ranks);
+	if (skel_globals_build(tree, tree->globals, err) < 0)
+		return -1;
+	return skel_wildcards_resolve(tree, tree->wildcards, err);
+}
+
 void skel_tree_free(struct skel_tree *tree)
 {
+	if (tree->globals)
+		skel_globals_free(tree->globals);
+	if (tree->wildcards)
+		skel_wildcards_free(tree->wildcards);
+	free(tree->globals);
+	free(tree->wildcards);
 	arena_destroy(tree->arena);
 	*tree = (struct skel_tree){0};
 }

@@ -141,8 +141,14 @@ struct skel_tree {
 	uint8_t alphabet;          /* enum skel_alphabet: the one that described the run best */
 	bool optional;             /* some leaf has SKEL_NOTHING */
 	struct arena *arena;       /* owns every node and array */
+	/* What the calls mean over all ranks; NULL before skel_tree_resolve. */
+	struct skel_globals *globals;     /* callinfo.h */
+	struct skel_wildcards *wildcards; /* wildcard.h */
 };
 
+/* Number communicators, datatypes, windows and files over all ranks, and find what wildcard receives got. Returns 0, or -1
+ * with the reason. */
+int skel_tree_resolve(struct skel_tree *tree, struct errbuf *err);
 void skel_tree_free(struct skel_tree *tree);
 
 /* Place and number of places of a rank in the basis of a function: of the communicator `comm` of that rank for

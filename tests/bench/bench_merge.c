@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/arena.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "skelgen/merge/verify.h"
 #include "skelgen/tree/tree.h"
 #include "tests/unit/synthetic.h"

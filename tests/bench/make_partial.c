@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "skelgen/partial/partial.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 
 static int fail(const char *why)
 {

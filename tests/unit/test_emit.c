@@ -15,7 +15,7 @@
 
 #include "skelgen/emit/skeleton.h"
 #include "skelgen/emit/data.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "skelgen/runtime/data.h"
 #include "skelgen/emit/text.h"
 #include "skelgen/simulate/mpi_sim.h"
@@ -81,22 +81,16 @@ static int emit_to(struct syn *s, const char *to, double *confidence, struct err
 	struct skel_emit_report report = {0};
 	struct skel_emit_options opt = {.report = &report, .include_dir = "/inc", .lib_dir = "/lib", .trace_name = "x */ y"};
 	struct skel_budget budget = {.scale = 5};
-	struct skel_match_report match;
 	struct trace *t = syn_open(s);
-	struct skel_tree tree;
-	struct skel_times times;
-	struct skel_plan plan;
+	struct skel_stages p = {0};
 	int rv;
 
-	if (skel_tree_build(t, &tree, err) != 0 || skel_times_collect(&tree, &times, err) != 0 ||
-	    skel_plan_matched(&tree, &times, &budget, &plan, &match, err) != 0)
+	if (skel_understand(t, &budget, false, &p, err) != 0)
 		fail_msg("%s", err->text);
-	rv = skel_emit_c(&tree, &times, &plan, to, &opt, err);
+	rv = skel_write(&p, to, &opt, err);
 	if (confidence != NULL)
 		*confidence = report.confidence;
-	skel_plan_free(&plan);
-	skel_times_free(&times);
-	skel_tree_free(&tree);
+	skel_stages_free(&p);
 	trace_close(t);
 	syn_destroy(s);
 	return rv;

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "skelgen/emit/skeleton.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "skelgen/simulate/plan_matched.h"
 #include "skelgen/timing/gap_rank_order.h"
 #include "skelgen/simulate/mpi_sim.h"
@@ -216,28 +216,23 @@ static uint64_t *emitted_data(struct syn *s, double scale)
 {
 	struct skel_emit_options opt = {.include_dir = "/inc", .lib_dir = "/lib", .trace_name = "x"};
 	struct skel_budget budget = {.scale = scale};
-	struct skel_match_report match;
 	struct trace *t = syn_open(s);
 	struct errbuf err;
-	struct skel_tree tree;
-	struct skel_times times;
-	struct skel_plan plan;
+	struct skel_stages p = {0};
 	char path[100];
 	uint64_t *w = calloc(1, 1 << 20);
 	FILE *f;
 
-	if (skel_tree_build(t, &tree, &err) != 0 || skel_times_collect(&tree, &times, &err) != 0 ||
-	    skel_plan_matched(&tree, &times, &budget, &plan, &match, &err) != 0 ||
-	    skel_emit_c(&tree, &times, &plan, dir, &opt, &err) != 0)
+	if (skel_understand(t, &budget, false, &p, &err) != 0 || skel_write(&p, dir, &opt, &err) != 0)
 		fail_msg("%s", err.text);
-	for (uint32_t i = 0; i < plan.n_node; i++) {
-		if (plan.cut[i].total != 4000)
+	for (uint32_t i = 0; i < p.plan.n_node; i++) {
+		if (p.plan.cut[i].total != 4000)
 			continue;
-		sampled.total = plan.cut[i].total;
-		sampled.run = plan.cut[i].run;
+		sampled.total = p.plan.cut[i].total;
+		sampled.run = p.plan.cut[i].run;
 		for (uint64_t j = 0; j < sampled.run; j++) {
-			sampled.at[j] = skel_sampled_iteration(&plan.cut[i], j);
-			sampled.weight[j] = skel_sampled_weight(&plan.cut[i], j);
+			sampled.at[j] = skel_sampled_iteration(&p.plan.cut[i], j);
+			sampled.weight[j] = skel_sampled_weight(&p.plan.cut[i], j);
 		}
 	}
 	snprintf(path, sizeof path, "%s/skel.c.data", dir);
@@ -245,9 +240,7 @@ static uint64_t *emitted_data(struct syn *s, double scale)
 	assert_non_null(f);
 	assert_true(fread(w, 1, 1 << 20, f) > 0);
 	fclose(f);
-	skel_plan_free(&plan);
-	skel_times_free(&times);
-	skel_tree_free(&tree);
+	skel_stages_free(&p);
 	trace_close(t);
 	syn_destroy(s);
 	return w;

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "skelgen/simulate/mpi_sim.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "skelgen/plan/plan.h"
 #include "skelgen/simulate/plan_matched.h"
 #include "skelgen/timing/times.h"

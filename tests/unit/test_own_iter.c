@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "skelgen/timing/times.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "synthetic.h"
 #include "trace/cpu_time/own_iter.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "skelgen/partial/impl.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "tests/unit/synthetic.h"
 
 #define N     400

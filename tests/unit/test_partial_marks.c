@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "skelgen/partial/partial.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "tests/unit/synthetic.h"
 
 #define N    20000

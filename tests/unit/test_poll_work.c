@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "skelgen/plan/gap_sampling.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "skelgen/plan/plan.h"
 #include "skelgen/timing/times.h"
 #include "synthetic.h"

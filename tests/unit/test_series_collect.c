@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "skelgen/emit/data.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "skelgen/plan/plan.h"
 #include "skelgen/runtime/data.h"
 #include "synthetic.h"

@@ -12,7 +12,7 @@
 
 #include "play.h"
 #include "common/arena.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "skelgen/timing/times_quantile.h"
 #include "synthetic.h"
 #include "trace/functions.h"

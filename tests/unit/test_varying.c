@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "skelgen/plan/plan_walk.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "skelgen/merge/verify.h"
 #include "skelgen/tree/tree.h"
 #include "synthetic.h"

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "skelgen/tree/tree.h"
-#include "skelgen/merge/build.h"
+#include "skelgen/pipeline.h"
 #include "skelgen/merge/verify.h"
 #include "synthetic.h"
 #include "trace/functions.h"
