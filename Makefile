@@ -355,7 +355,7 @@ endif
 
 check-fast: all $(UNIT_BIN) $(PROG_BIN)
 	prove -j2 --timer --exec '' $(UNIT_BIN)
-	scripts/prove-again -j3 --timer $(TESTS_CLI)
+	prove -j3 --timer $(TESTS_CLI)
 
 check-cluster: all $(PROG_BIN)
 	scripts/run-cluster-tests $(TESTS_CLUSTER)

@@ -167,6 +167,13 @@ out:
 	return rc;
 }
 
+static enum repeats_engine chosen = REPEATS_LYNDON;
+
+void repeats_choose(enum repeats_engine engine)
+{
+	chosen = engine == REPEATS_DEFAULT ? REPEATS_LYNDON : engine;
+}
+
 int repeats_find(const uint32_t *s, uint32_t n, enum repeats_engine engine, struct repeat_list *out,
 		 struct errbuf *err)
 {
@@ -176,7 +183,7 @@ int repeats_find(const uint32_t *s, uint32_t n, enum repeats_engine engine, stru
 			       REPEATS_MAX_SYMBOLS);
 	if (n < 2)
 		return 0;
-	if (engine == REPEATS_SUFFIX_ARRAY)
+	if ((engine == REPEATS_DEFAULT ? chosen : engine) == REPEATS_SUFFIX_ARRAY)
 		return anchors_find(s, n, out, err);
 	return repeats_lyndon_find(s, n, REPEATS_LYNDON_BUDGET(n), out, err);
 }

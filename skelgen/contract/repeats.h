@@ -17,9 +17,14 @@
 #define REPEATS_MAX_SYMBOLS 0x7ffffffeu
 
 enum repeats_engine {
+	REPEATS_DEFAULT, /* what repeats_choose() has set: REPEATS_LYNDON at first */
 	REPEATS_LYNDON,
 	REPEATS_SUFFIX_ARRAY,
+	REPEATS_ENGINES,
 };
+
+/* The engine for the whole process from now on. Call before other threads run. */
+void repeats_choose(enum repeats_engine engine);
 
 struct repeat {
 	uint32_t start;

@@ -163,7 +163,7 @@ static int folder_mark(struct folder *f, struct errbuf *err)
 	f->run_at = calloc((size_t)f->n + 1, sizeof(*f->run_at));
 	if (!f->taken || !f->run_at)
 		return err_set(err, "shape: out of memory for %u items", f->n);
-	if (repeats_find(f->item, f->n, REPEATS_LYNDON, &f->runs, err))
+	if (repeats_find(f->item, f->n, REPEATS_DEFAULT, &f->runs, err))
 		return -1;
 	if (f->runs.n)
 		qsort(f->runs.item, f->runs.n, sizeof(*f->runs.item), by_period);

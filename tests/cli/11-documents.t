@@ -16,7 +16,7 @@ use Testbed qw(run_command top build_dir);
 my $top = top();
 my %man = map { m{/([^/]+)\z} ? ($1 => slurp($_)) : () } glob "$top/man/*.[1-8]";
 my %document = map { m{\A\Q$top\E/(.+)\z} ? ($1 => slurp($_)) : () } glob "$top/{,doc/,doc/*/}*.md";
-my @sources = grep { !/_page|svg/ } glob "$top/{cli,cli/*,common,expert/*,plugin,predictor,predictor/*,predictor/model/*,skelgen,skelgen/*,spank,spank/*,trace/*}/*.c";
+my @sources = grep { !/_page|svg/ } glob "$top/{cli,cli/*,common,expert/*,plugin,predictor,predictor/*,model/*,skelgen,skelgen/*,spank,spank/*,trace/*}/*.c";
 
 # ---- options ----
 
