@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The linear correction and both directions of the map: see clock.h. Offsets that were measured twice are interpolated;
- * ranks without any take those of a rank on the same host, whose clock is theirs; the rest has the clocks of day.
+ * The linear clock correction and the two directions of the mapping: see clock.h. Two measured offsets of a rank
+ * are interpolated. A rank without a measured offset takes the clock of a measured rank on its host. A rank on a
+ * host without any measured offset is placed by the host's clock of day.
  */
 #include "trace/clock/clock_impl.h"
 
@@ -10,7 +11,7 @@
 #include <string.h>
 
 #define OFFSET_MAX 0x1p61 /* ns: seventy years */
-#define DRIFT_MAX  0.01   /* more is no clock's */
+#define DRIFT_MAX  0.01   /* larger drifts are measurement errors */
 #define LOCAL_MAX  (1ull << 62)
 
 /* ---- the map ---- */
@@ -71,7 +72,7 @@ uint64_t trace_clock_local(const struct trace_clock *c, uint32_t rank, uint64_t 
 	double guess = (double)t_ns - (double)k->shift;
 	uint64_t lo = 0, hi, step = 1;
 
-	/* Gallop from where it must be about, then bisect: T(lo) <= t_ns < T(hi). */
+	/* Gallop from an estimate to an interval with T(lo) <= t_ns < T(hi), then bisect. */
 	if (trace_clock_ns(c, rank, 0) > t_ns)
 		return 0;
 	hi = guess > 0 && guess < (double)LOCAL_MAX ? (uint64_t)guess : 0;
@@ -111,7 +112,7 @@ static bool fix_ok(const struct trace_proc *p)
 	return true;
 }
 
-/* From what was measured: rank 0's time = local + shift + drift * (local - anchor). */
+/* Linear correction from measured offsets: rank 0's time = local + shift + drift * (local - anchor). */
 static void from_fix(const struct trace_proc *p, struct clock_rank *k)
 {
 	const struct trace_clock_fix *f = &p->clock;
@@ -131,7 +132,7 @@ static void from_fix(const struct trace_proc *p, struct clock_rank *k)
 	}
 }
 
-/* The start of rank 0 on the clock of day of the others. */
+/* The start of rank 0 in ns, read on the other ranks' clocks of day. */
 static uint64_t start_of_root(const struct trace *t)
 {
 	const struct trace_rank *k = trace_get_rank(t, 0);
@@ -151,10 +152,10 @@ static uint64_t start_of_root(const struct trace *t)
 
 struct host {
 	const char *name;
-	uint32_t rank; /* one whose clock was measured */
+	uint32_t rank; /* a rank with a measured offset */
 };
 
-static int by_name(const void *a, const void *b)
+static int by_host_name(const void *a, const void *b)
 {
 	const struct host *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
@@ -192,7 +193,7 @@ static void correct_rank(struct trace_clock *c, const struct trace *t, uint32_t 
 		c->rank[r].shift = (int64_t)(p->start_real_ns - root_ns);
 		return;
 	}
-	/* Its own local time is that of the measured rank of its host, later by the difference of their starts. */
+	/* Local time of this rank = local time of the measured rank on its host + difference of the two starts. */
 	from_fix(&trace_get_rank(t, host[lo].rank)->defs.proc, &c->rank[r]);
 	ahead = (int64_t)(p->start_real_ns - trace_get_rank(t, host[lo].rank)->defs.proc.start_real_ns);
 	c->rank[r].shift += ahead + llround(c->rank[r].drift * (double)ahead);
@@ -232,7 +233,7 @@ struct trace_clock *trace_clock_create(const struct trace *t, struct errbuf *err
 		host[n_host++] = (struct host){host_name(k), r};
 		bound_error(c, &k->defs.proc.clock);
 	}
-	qsort(host, n_host, sizeof(*host), by_name);
+	qsort(host, n_host, sizeof(*host), by_host_name);
 	for (uint32_t r = 0; r < n; r++) {
 		struct clock_rank *k = &c->rank[r];
 		int64_t start;

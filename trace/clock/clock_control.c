@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The controlled logical clock (Rabenseifner 1997; Becker, Rabenseifner, Wolf and Linford 2013). Forward: a receive
- * that is earlier than its send, or a return from a collective that is earlier than the entry of one whose data it has,
- * is put behind it; what follows keeps its distance and falls back slowly. Backward: the jump is spread over what came
- * before, as far as no send overtakes its receive and no entry such a return. Kept are the jumps alone.
+ * The controlled logical clock (Rabenseifner 1997; Becker, Rabenseifner, Wolf and Linford 2009, cited in clock.h).
+ * Forward pass: a receive before its send is moved behind the send. A return from a collective is moved behind the
+ * entries of the ranks whose data it returns. Later events keep their distance, and the shift decays slowly.
+ * Backward pass: each jump is spread over earlier events by a ramp. The ramp moves no send behind its receive and
+ * no entry behind such a return. Only the jumps are stored.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 #include "trace/clock/clock_impl.h"
 #include "trace/messages/messages.h"
 
-#define LATENCY_NS 100 /* put between a send and its receive where their order had to be restored */
+/* ns between a send and its receive after their order was restored */
+#define LATENCY_NS 100
 #define MAX_ROUNDS 6
 
 struct control {
@@ -28,7 +30,7 @@ static uint64_t corrected(const struct clock_rank *k, uint64_t linear)
 
 /* ---- forward ---- */
 
-/* From linear time t on, the shift is `add` at least. */
+/* Raise the shift to at least `add` from linear time t on. Returns 0 on success, -1 if memory runs out. */
 static int put_jump(struct clock_rank *k, uint64_t t, uint64_t add)
 {
 	uint32_t at = k->n_jump, slow = CLOCK_AMORTISE + k->n_jump / CLOCK_DENSE;
@@ -54,7 +56,7 @@ static int put_jump(struct clock_rank *k, uint64_t t, uint64_t add)
 		k->jump[at] = (struct clock_jump){.t = t, .begin = t, .add = add, .slow = slow};
 		k->n_jump++;
 	}
-	for (uint32_t i = at + 1; i < k->n_jump; i++) { /* what follows is not lower than the decay */
+	for (uint32_t i = at + 1; i < k->n_jump; i++) { /* later jumps must not lie below the decay of this one */
 		uint64_t left = clock_left(&k->jump[i - 1], k->jump[i].t);
 
 		if (k->jump[i].add >= left)
@@ -72,7 +74,7 @@ static struct trace_moment moment(void *arg, uint32_t rank, uint64_t local_ns)
 	return (struct trace_moment){.linear = t, .corrected = corrected(k, t)};
 }
 
-static void look_at(struct control *x, uint64_t before, uint64_t after, uint64_t *n, uint64_t *n_reversed)
+static void count_reversal(struct control *x, uint64_t before, uint64_t after, uint64_t *n, uint64_t *n_reversed)
 {
 	++*n;
 	if (after >= before)
@@ -82,7 +84,7 @@ static void look_at(struct control *x, uint64_t before, uint64_t after, uint64_t
 		x->report.worst_ns = (double)(before - after);
 }
 
-/* The rank cannot have returned then before that other moment. */
+/* Move `after` behind `before`, which must precede it. Returns true if memory runs out. */
 static int put_behind(struct control *x, uint32_t rank, const struct trace_moment *before,
 		      const struct trace_moment *after)
 {
@@ -94,7 +96,7 @@ static int put_behind(struct control *x, uint32_t rank, const struct trace_momen
 	return x->no_memory;
 }
 
-static int forward(const struct trace_message *m, void *arg)
+static int forward_message(const struct trace_message *m, void *arg)
 {
 	struct control *x = arg;
 	struct trace_moment sent, received;
@@ -104,7 +106,7 @@ static int forward(const struct trace_message *m, void *arg)
 	sent = moment(x, m->src, m->send_ns);
 	received = moment(x, m->dst, m->recv_ns);
 	if (x->first)
-		look_at(x, sent.linear, received.linear, &x->report.messages, &x->report.reversed);
+		count_reversal(x, sent.linear, received.linear, &x->report.messages, &x->report.reversed);
 	return put_behind(x, m->dst, &sent, &received);
 }
 
@@ -114,13 +116,13 @@ static int forward_return(void *arg, uint32_t rank, uint64_t leave_ns, struct tr
 	struct trace_moment left = moment(x, rank, leave_ns);
 
 	if (x->first)
-		look_at(x, latest.linear, left.linear, &x->report.returns, &x->report.returns_reversed);
+		count_reversal(x, latest.linear, left.linear, &x->report.returns, &x->report.returns_reversed);
 	return put_behind(x, rank, &latest, &left);
 }
 
 /* ---- backward ---- */
 
-/* As long as the jump asks for, but not into the one before. */
+/* Give each jump the ramp length that its rise asks for. A ramp does not reach into the jump before. */
 static void plan_ramps(struct clock_rank *k)
 {
 	for (uint32_t i = 0; i < k->n_jump; i++) {
@@ -131,7 +133,8 @@ static void plan_ramps(struct clock_rank *k)
 	}
 }
 
-/* A send, or an entry, within a ramp: the ramp begins later where it would overtake what came after it. */
+/* If the send (or entry) lies within a ramp and the ramp moves it behind its receive (or return), the ramp starts
+ * later. */
 static void hold_back(struct control *x, struct clock_rank *from, uint64_t sent, uint64_t received)
 {
 	uint64_t after, rise, ramp, slack;
@@ -152,7 +155,7 @@ static void hold_back(struct control *x, struct clock_rank *from, uint64_t sent,
 	after = corrected(from, sent);
 	if (after <= received)
 		return;
-	/* How much of the shift is the ramp's, and how much of that may stay. */
+	/* ramp: part of the shift at the send that comes from the ramp. slack: the part that may stay. */
 	rise = clock_rise(from, lo);
 	ramp = (uint64_t)((double)(sent - j->begin) / (double)(j->t - j->begin) * (double)rise);
 	slack = ramp > after - received ? ramp - (after - received) : 0;
@@ -165,7 +168,7 @@ static void hold_back(struct control *x, struct clock_rank *from, uint64_t sent,
 	x->reversed++;
 }
 
-static int backward(const struct trace_message *m, void *arg)
+static int backward_message(const struct trace_message *m, void *arg)
 {
 	struct control *x = arg;
 	struct clock_rank *from = &x->c->rank[m->src];
@@ -186,8 +189,8 @@ static void backward_entry(void *arg, uint32_t rank, uint64_t enter_ns, uint64_t
 
 /* ---- both ---- */
 
-static int pass(struct control *x, const struct trace *t, int (*f)(const struct trace_message *m, void *arg),
-		const struct trace_orders *orders, struct errbuf *err)
+static int run_pass(struct control *x, const struct trace *t, int (*f)(const struct trace_message *m, void *arg),
+		    const struct trace_orders *orders, struct errbuf *err)
 {
 	x->reversed = 0;
 	if (trace_messages_ordered(t, f, orders, x, NULL, err) < 0)
@@ -195,7 +198,7 @@ static int pass(struct control *x, const struct trace *t, int (*f)(const struct 
 	return x->no_memory ? err_set(err, "no memory for the corrections of the clocks") : 0;
 }
 
-static int count(const struct trace_message *m, void *arg)
+static int count_message(const struct trace_message *m, void *arg)
 {
 	struct control *x = arg;
 
@@ -230,19 +233,19 @@ static int smooth(struct control *x, const struct trace *t, struct errbuf *err)
 	for (uint32_t r = 0; r < x->c->n_ranks; r++)
 		plan_ramps(&x->c->rank[r]);
 	for (int i = 0; i < MAX_ROUNDS; i++) {
-		if (pass(x, t, backward, &backwards, err) < 0)
+		if (run_pass(x, t, backward_message, &backwards, err) < 0)
 			return -1;
 		if (!x->reversed)
 			return 0;
 	}
-	if (pass(x, t, count, &counting, err) < 0)
+	if (run_pass(x, t, count_message, &counting, err) < 0)
 		return -1;
 	if (!x->reversed)
 		return 0;
-	for (uint32_t r = 0; r < x->c->n_ranks; r++) /* without ramps the order held */
+	for (uint32_t r = 0; r < x->c->n_ranks; r++) /* without ramps no order is violated */
 		for (uint32_t i = 0; i < x->c->rank[r].n_jump; i++)
 			x->c->rank[r].jump[i].begin = x->c->rank[r].jump[i].t;
-	return pass(x, t, count, &counting, err);
+	return run_pass(x, t, count_message, &counting, err);
 }
 
 int trace_clock_control(struct trace_clock *c, const struct trace *t, struct trace_clock_report *report,
@@ -251,7 +254,7 @@ int trace_clock_control(struct trace_clock *c, const struct trace *t, struct tra
 	struct control x = {.c = c, .first = true, .report = {.error_ns = c->error_ns}};
 
 	for (int i = 0; i < MAX_ROUNDS; i++) {
-		if (pass(&x, t, forward, &forwards, err) < 0)
+		if (run_pass(&x, t, forward_message, &forwards, err) < 0)
 			return -1;
 		x.first = false;
 		if (!x.reversed)
