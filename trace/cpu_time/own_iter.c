@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads ahead to the end of the window between two samples: only then is known which of its events were delayed. Where
- * nothing was delayed each event is given at once.
+ * Events with delay taken out. A sample tells the delay of the window that it ends, so the iterator reads ahead to
+ * that sample. Events of windows without delay are given at once.
  */
 #include "trace/cpu_time/own_iter.h"
 
@@ -11,14 +11,17 @@
 #include "trace/cpu_time/poll_work.h"
 #include "trace/cpu_time/run_own.h"
 
-#define AHEAD 16384u /* events of one window; of a longer one the delay is shared by time */
+/* events that are read ahead; in a longer window each part gets delay in proportion to its time */
+#define AHEAD 16384u
 
 struct ahead {
 	struct trace_event ev;
 	bool known;
 	uint64_t enter_ns, leave_ns;
-	uint64_t polled_ns;    /* tests that are work: in the event's gap */
-	double gap_ns, dur_ns; /* own, once they are final */
+	/* unsuccessful tests before this call that are work; part of the gap */
+	uint64_t polled_ns;
+	/* without delay, once they are final */
+	double gap_ns, dur_ns;
 };
 
 struct own_iter {
@@ -26,8 +29,9 @@ struct own_iter {
 	struct poll_work polls;
 	struct run_own own;
 	double *usual_ns; /* by symbol */
-	struct ahead *ahead; /* a ring of AHEAD */
-	uint64_t read, final, given; /* events: given <= final <= read < given + AHEAD, so that the last one given is still there */
+	struct ahead *ahead; /* ring of AHEAD events */
+	/* event counts: given <= final <= read < given + AHEAD, so the event given last stays in the ring */
+	uint64_t read, final, given;
 	bool ended;
 };
 
@@ -65,7 +69,7 @@ struct own_iter *own_iter_with_polls(const struct trace *t, uint32_t rank, struc
 	return it;
 }
 
-/* The first event whose times are not final. */
+/* The index of the first event whose times are not final. */
 static uint64_t pending(const struct own_iter *it)
 {
 	const double *sum = it->own.n ? it->own.piece[0].sum : NULL;

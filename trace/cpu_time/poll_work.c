@@ -7,19 +7,23 @@
 
 #include "trace/functions.h"
 
-#define LEAST_SHARE 0.01  /* of a rank's time in unsuccessful tests: below it they are waiting, whatever they are */
-#define WORK_SHARE  0.1   /* of that time between two collective calls, in tests that nothing came after: then all are work */
-#define AT_ONCE	    65536 /* bytes that a send hands over without the receiver, where that takes time at all */
+/* below this share of the rank's time, unsuccessful tests count as waiting */
+#define LEAST_SHARE 0.01
+/* tests that were followed by no message count as work above this share of the unsuccessful tests between two
+ * collectives */
+#define WORK_SHARE  0.1
+/* bytes; a smaller non-blocking send completes without its receiver (eager) */
+#define AT_ONCE	    65536
 #define SLOTS_MAX   (1 << 20)
 
-/* What a request slot holds, by its last call that filled one: does completing it wait for another rank? */
+/* For each request slot: does completing the request wait for another rank? */
 struct slots {
-	bool *alone; /* a send of a few bytes: it does not */
+	bool *alone; /* true: a small send, which completes by itself */
 	uint32_t n;
 };
 
-/* Bytes of a call with one count and one type; UINT64_MAX: not known. */
-static uint64_t bytes_of(const struct trace_defs *d, uint32_t sym)
+/* Bytes of a call with one count and one datatype. UINT64_MAX: not known. */
+static uint64_t call_bytes(const struct trace_defs *d, uint32_t sym)
 {
 	int64_t type = sig_scalar(d, sym, TK_TYPE, TRACE_NULL), count = sig_scalar(d, sym, TK_COUNT, -1);
 
@@ -52,11 +56,11 @@ static int slot_fill(struct slots *s, const struct trace_defs *d, uint32_t sym)
 		s->alone = alone;
 		s->n = n;
 	}
-	s->alone[slot] = fn->cls == TC_ISEND && !is_synchronous(fn->name) && bytes_of(d, sym) <= AT_ONCE;
+	s->alone[slot] = fn->cls == TC_ISEND && !is_synchronous(fn->name) && call_bytes(d, sym) <= AT_ONCE;
 	return 0;
 }
 
-/* Slots that the call has completed. */
+/* The request slots that the call has completed. *n: how many. */
 static const int64_t *done_of(const struct trace_defs *d, uint32_t sym, uint32_t *n)
 {
 	const int64_t *one = NULL;
@@ -76,7 +80,7 @@ static const int64_t *done_of(const struct trace_defs *d, uint32_t sym, uint32_t
 	return one;
 }
 
-/* Has a call got what unsuccessful tests before it may have waited for? */
+/* Did the call receive or complete something that the unsuccessful tests before it may have waited for? */
 static bool has_come(const struct slots *s, const struct trace_defs *d, uint32_t sym)
 {
 	const struct trace_fn_info *fn = &trace_fn[d->sigs.sig[sym].fn];
@@ -94,13 +98,13 @@ static bool has_come(const struct slots *s, const struct trace_defs *d, uint32_t
 	return false;
 }
 
-/* Calls that end a stretch: ranks meet, and go on with something else. */
+/* A collective call ends a stretch of calls whose tests are of one kind. */
 static bool is_collective(uint8_t cls)
 {
 	return cls == TC_COLL || cls == TC_COMM || cls == TC_WIN || cls == TC_FILE || cls == TC_INIT || cls == TC_FINALIZE;
 }
 
-/* Events up to `until` are of that kind. */
+/* Mark events before `until` as work or as waiting. Returns 0 on success, -1 if memory runs out. */
 static int kind_add(struct poll_work *w, uint64_t until, bool work)
 {
 	if (w->n && (w->n - 1) % 2 == work) {
@@ -122,7 +126,7 @@ static int kind_add(struct poll_work *w, uint64_t until, bool work)
 	return 0;
 }
 
-static int scan(struct trace_iter *it, const struct trace_defs *d, struct slots *s, struct poll_work *out)
+static int classify_polls(struct trace_iter *it, const struct trace_defs *d, struct slots *s, struct poll_work *out)
 {
 	uint64_t n = 0, came_ns = 0, vain_ns = 0;
 	struct trace_event ev;
@@ -137,7 +141,7 @@ static int scan(struct trace_iter *it, const struct trace_defs *d, struct slots 
 			return -1;
 		if (!is_collective(trace_fn[d->sigs.sig[ev.sym].fn].cls))
 			continue;
-		/* Where there are none it does not matter: the kind stays. */
+		/* A stretch without unsuccessful tests extends neither kind. */
 		if (came_ns + vain_ns &&
 		    kind_add(out, n, (double)vain_ns > WORK_SHARE * ((double)came_ns + (double)vain_ns)) < 0)
 			return -1;
@@ -160,7 +164,7 @@ int poll_work_find(const struct trace *t, uint32_t rank, struct poll_work *out, 
 	it = trace_iter_create(t, rank, err);
 	if (!it)
 		return -1;
-	rv = scan(it, &k->defs, &slots, out);
+	rv = classify_polls(it, &k->defs, &slots, out);
 	trace_iter_destroy(it);
 	free(slots.alone);
 	if (rv < 0) {

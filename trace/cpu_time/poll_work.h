@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unsuccessful tests that are part of a program's work. Most wait for a message, and take as long as it does: whoever repeats
- * the run waits anew. But a program may also look whether anything has come between two pieces of its work, and go on in any
- * case; then it makes as many tests as it has pieces, whatever comes, and over a network each of them takes longer than the
- * piece (RandomAccess of HPCC: 17 million tests, four fifths of its time). Where that is done, such tests end without that what
- * was tested for has come: the next call is another one, or completes a send that nobody had to wait for.
- * Tests before a message that did come may be of either kind. They are taken for what the others between the same two
- * collective calls are.
+ * Finds unsuccessful tests that are part of a program's work. Most unsuccessful tests wait for a message. A
+ * repetition of the run waits anew, so these tests are no work. But a program may also poll once after each piece
+ * of its work and go on in any case. Then the number of tests depends on the work, not on the messages. Over a
+ * network each test may take longer than its piece of work. An example is RandomAccess of HPCC: 17 million tests
+ * take four fifths of its time.
+ *
+ * Polling of the second kind ends without a message: the next call is no successful test or completes a small send.
+ * Unsuccessful tests before a successful one may be of either kind. All unsuccessful tests between two collective
+ * calls are taken for one kind, by their total times.
  */
 #ifndef PRECEDENT_TRACE_POLL_WORK_H
 #define PRECEDENT_TRACE_POLL_WORK_H
@@ -15,16 +17,18 @@
 
 #include "trace/read/reader.h"
 
-/* Of one rank; all 0: none of its tests are work. */
+/* The tests of one rank. All 0: no tests are work. */
 struct poll_work {
-	uint64_t *until; /* events up to until[i], exclusive, are of a kind: of waiting for even i, of work for odd i; ascending */
+	/* ascending; events before until[i] (and not before until[i - 1]) wait for even i and work for odd i */
+	uint64_t *until;
 	uint32_t n, cap;
-	uint32_t at;     /* where poll_work_is looks */
+	uint32_t at;     /* search position of poll_work_is */
 };
 
-/* Reads the rank's times once, where its unsuccessful tests take enough of them to matter. -1 with the reason. */
+/* Classify the unsuccessful tests of a rank in one pass over its times. Ranks with few unsuccessful tests are not
+ * read. Returns 0 on success, -1 on error (err says why). */
 int poll_work_find(const struct trace *t, uint32_t rank, struct poll_work *out, struct errbuf *err);
-/* Are the unsuccessful tests before that event work? Events are asked for in ascending order. */
+/* Do the unsuccessful tests before this event count as work? Calls must come in ascending order of events. */
 bool poll_work_is(struct poll_work *w, uint64_t event);
 void poll_work_free(struct poll_work *w);
 

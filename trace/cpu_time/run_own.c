@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Times without those of others, and processors for ranks: see run_own.h. */
+/* Times without delay by other processes, and processors of ranks: see run_own.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +16,14 @@ static double above(const struct run_own_piece *p)
 	return p->ns - p->usual;
 }
 
-static int by_length(const void *a, const void *b)
+static int by_excess(const void *a, const void *b)
 {
 	double x = above(a), y = above(b);
 
 	return x > y ? -1 : x < y;
 }
 
-/* Cut what is above the usual to one length, and return how much of cut_ns is left then. */
+/* Shorten the times above the usual down to one level. Returns the part of cut_ns that could not be cut. */
 static double cut_longest(struct run_own_piece *piece, uint32_t n, double cut_ns)
 {
 	double sum = 0, level = 0;
@@ -31,8 +31,8 @@ static double cut_longest(struct run_own_piece *piece, uint32_t n, double cut_ns
 
 	if (!(cut_ns > 0))
 		return 0;
-	qsort(piece, n, sizeof(*piece), by_length);
-	/* The first k down to the length of the next one, or less. */
+	qsort(piece, n, sizeof(*piece), by_excess);
+	/* Water level: cut the k longest pieces to one level, until the next piece lies below the level. */
 	while (k < n && level <= (k < n ? above(&piece[k]) : 0)) {
 		sum += above(&piece[k++]);
 		level = (sum - cut_ns) / k;
@@ -58,8 +58,8 @@ double run_own_usual(double usual_ns, double ns)
 	return ns > usual_ns ? fmin(ns, usual_ns * 1.05) : fmax(ns, usual_ns / 1.05);
 }
 
-/* `share` of what is left of the window's delay belongs to the pieces. */
-static void flush(struct run_own *o, double share)
+/* Take `share` of the window's remaining delay out of the pending pieces. */
+static void settle_pieces(struct run_own *o, double share)
 {
 	double cut = o->left_ns * share;
 
@@ -79,7 +79,7 @@ static double window_end(const struct run_own *o)
 	return o->at < o->s.n ? (double)o->s.sample[o->at].tick * o->ns_per_tick : INFINITY;
 }
 
-/* To the next sample of the thread that makes the calls. */
+/* Go to the next sample of the thread that makes MPI calls. */
 static void next_window(struct run_own *o)
 {
 	o->begin_ns = o->at < o->s.n ? window_end(o) : o->begin_ns;
@@ -110,11 +110,11 @@ void run_own_settle(struct run_own *o, double until_ns)
 {
 	double end = window_end(o);
 
-	flush(o, end > o->begin_ns ? fmin(1, (until_ns - o->begin_ns) / (end - o->begin_ns)) : 1);
+	settle_pieces(o, end > o->begin_ns ? fmin(1, (until_ns - o->begin_ns) / (end - o->begin_ns)) : 1);
 	o->begin_ns = until_ns;
 }
 
-static void put(struct run_own *o, double until_ns, double ns, double usual_ns, double *sum)
+static void add_piece(struct run_own *o, double until_ns, double ns, double usual_ns, double *sum)
 {
 	if (!(o->left_ns > 0)) {
 		*sum += ns;
@@ -133,19 +133,19 @@ void run_own_add(struct run_own *o, double from_ns, double to_ns, double ns, dou
 		double end = window_end(o), share = span > 0 ? (end - at) / span : 0;
 
 		if (share > 0) {
-			put(o, end, ns * share, usual_ns * share, sum);
+			add_piece(o, end, ns * share, usual_ns * share, sum);
 			at = end;
 		}
-		flush(o, 1);
+		settle_pieces(o, 1);
 		next_window(o);
 	}
 	span = span > 0 ? (to_ns - at) / span : 1;
-	put(o, to_ns, ns * span, usual_ns * span, sum);
+	add_piece(o, to_ns, ns * span, usual_ns * span, sum);
 }
 
 void run_own_end(struct run_own *o)
 {
-	flush(o, 1);
+	settle_pieces(o, 1);
 	trace_samples_free(&o->s);
 	free(o->piece);
 	*o = (struct run_own){.lost_ns = o->lost_ns};
@@ -167,7 +167,8 @@ static int by_host(const void *a, const void *b)
 	return host ? host : x->set < y->set ? -1 : x->set > y->set;
 }
 
-/* Ranks of one host, by what they are bound to. false: that is not known. Sets that overlap count as apart, up to the host's. */
+/* Fill in the processors of one host's ranks from their affinity masks. Overlapping masks count as disjoint, up
+ * to the number of processors of the host. Returns false if a mask is not known. */
 static bool place_host(const struct seat *seat, uint32_t n, struct run_place *out)
 {
 	uint64_t processors = 0;
@@ -218,7 +219,7 @@ double run_place_wall(double crowd, uint32_t ranks, double longest_s, double sum
 	return crowd > 1 ? fmax(longest_s, crowd * sum_s / ranks) : longest_s;
 }
 
-/* Of one rank, from MPI_Init to MPI_Finalize. */
+/* Own time of one rank between MPI_Init and MPI_Finalize, ns. */
 static int own_of(const struct trace *t, uint32_t rank, double *ns, struct errbuf *err)
 {
 	const struct trace_rank *k = trace_get_rank(t, rank);
@@ -248,7 +249,7 @@ static int own_of(const struct trace *t, uint32_t rank, double *ns, struct errbu
 	rc = 0;
 out:
 	run_own_end(&o);
-	/* The first and the last call are MPI_Init and MPI_Finalize, which are outside. */
+	/* The first and the last call are MPI_Init and MPI_Finalize, which do not count. */
 	*ns = fmax(0, left - begin - end);
 	trace_iter_destroy(it);
 	free(usual);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What of a rank's times it had its processor for, or slept of its own accord: without what it was ready and others had the
- * processor, be they ranks of the same run, where there are more of them than processors, or other programs. Samples say how
- * long that was between two of them, not where. What is taken away first is what computation took beyond the usual, and all
- * of calls, the longest first down to one length: whoever loses the processor loses it for much longer than a short block
- * lasts, and who waits lets others have it. Then the usual computation.
+ * The own times of a rank: the times in which the rank had its processor or slept by itself. Delay is the time in
+ * which the rank was ready to run while its processor served other processes. These may be ranks of the same run,
+ * if there are more ranks than processors, or other programs.
+ *
+ * Samples tell the delay between two samples, but not where in that window the delay occurred. Delay is first taken
+ * out of all calls and of the part of each computation that exceeds its usual time. The longest times are cut
+ * first, down to one level. A lost time slice is much longer than a short computation, and a waiting rank yields
+ * its processor. If delay remains, it is taken out of the usual computation.
  */
 #ifndef PRECEDENT_TRACE_RUN_OWN_H
 #define PRECEDENT_TRACE_RUN_OWN_H
@@ -12,46 +15,51 @@
 #include "trace/format/samples.h"
 #include "trace/read/reader.h"
 
-/* A time, or the part of it between two samples. */
+/* A time, or the part of a time between two samples. */
 struct run_own_piece {
-	double ns, usual, *sum; /* usual: not more than ns */
+	double ns, usual, *sum; /* usual <= ns */
 };
 struct run_own {
 	struct trace_samples s;
 	double ns_per_tick;
-	uint32_t at;	 /* the sample that ends the window */
-	double begin_ns; /* of the window, as the rank's clock went */
-	double left_ns;	 /* of the window's delay, not cut yet */
+	uint32_t at;	 /* index of the sample that ends the window */
+	double begin_ns; /* start of the window by the rank's clock */
+	double left_ns;	 /* delay of the window that is not cut yet */
 	uint32_t n, cap;
 	struct run_own_piece *piece;
-	double lost_ns; /* cut in all */
+	double lost_ns; /* total delay that was cut */
 };
 
-/* -1 without memory. A rank without samples, or with unreadable ones, had its processor always. */
+/* Start reading a rank. A rank whose samples are missing or unreadable has no delay. Returns 0 on success, -1 if
+ * memory runs out. */
 int run_own_begin(struct run_own *o, const struct trace *t, uint32_t rank, struct errbuf *err);
-/* A time of ns that lies between these moments of the rank's clock is to be added to *sum, which has to stay where it is until
- * the end; in order. usual_ns: of computation here; 0 of calls. */
+/* Add a time of ns, which lies between from_ns and to_ns of the rank's clock. Its own part is added to *sum,
+ * which must stay valid until run_own_end. Times come in order. usual_ns: usual time of this computation; 0 for
+ * calls. */
 void run_own_add(struct run_own *o, double from_ns, double to_ns, double ns, double usual_ns, double *sum);
-/* What is usual after another time of ns: near the median, 0 before the first. */
+/* Update the estimate of a usual time by one more time. It stays near the median. usual_ns is 0 before the first
+ * time. */
 double run_own_usual(double usual_ns, double ns);
-/* All times until this moment of the rank's clock are final, with their part of the window's delay. */
+/* Make all times before until_ns of the rank's clock final. They take their part of the window's delay. */
 void run_own_settle(struct run_own *o, double until_ns);
-/* Adds what is left, and frees. */
+/* Make all times final, and free. */
 void run_own_end(struct run_own *o);
 
-/* Cut pieces until together they are cut_ns shorter, or nothing is left. */
+/* Shorten the pieces by cut_ns together, as far as their lengths allow. */
 void run_own_cut(struct run_own_piece *piece, uint32_t n, double cut_ns);
 
-/* Processors that a run's ranks may use, and how many ranks there are for one of them where it is worst. */
+/* Processors that the ranks of a run may use, and the largest number of ranks per processor. */
 struct run_place {
 	uint32_t processors; /* 0: not known */
 	double crowd;
 };
-/* -1 without memory. */
+/* Returns 0 on success, -1 if memory runs out. */
 int run_place_find(const struct trace *t, struct run_place *out);
-/* Seconds of a run whose ranks have a processor of their own for sum_s together, the longest for longest_s. */
+/* Predict the wall time of a run in seconds. sum_s: own time of all ranks together. longest_s: own time of the
+ * longest rank. */
 double run_place_wall(double crowd, uint32_t ranks, double longest_s, double sum_s);
-/* A traced run's by that: what it takes when no other program has its processors. -1 with the reason. */
+/* The predicted wall time of a traced run if no other program uses its processors. Returns 0 on success, -1 on
+ * error (err says why). */
 int run_own_wall(const struct trace *t, double *wall_s, struct errbuf *err);
 
 #endif
