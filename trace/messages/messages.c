@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One pass over all ranks: the rank that is furthest behind in time goes on, unless it has completed a receive whose
- * send has not been seen: then it waits for the sender. So every message is reported after all that happened before
- * it was sent, and few are in flight. Traces that contradict themselves (lost calls, damage, threads that overtake each
- * other) go on a little without the send, and then do without it.
+ * One pass over all ranks. The rank that is furthest behind in time goes on. A rank waits for the sender if it has
+ * completed a receive whose send has not been read. So a message is reported after all earlier events, and few
+ * messages are in flight. A trace can contradict itself by lost calls, damage or threads that overtake each other.
+ * Then a rank reads on without the send for a while, and finally gives the receive up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,23 +12,23 @@
 
 #define TURN_MIN 8
 #define TURN_MAX 4096
-#define ALL_TURNS (1u << 16) /* calls of all ranks in one round: bounds the sends in flight */
-#define PATIENCE 64          /* calls that a rank may go on without a send, where everybody waits */
+#define ALL_TURNS (1u << 16) /* calls of all ranks in one round; bounds the sends in flight */
+#define PATIENCE 64          /* calls that a rank may read on without the send while all ranks wait */
 
 struct runner {
 	struct trace_iter *it;
-	double base, mean;     /* ns: start on the clock of day, of a call */
+	double base, mean;     /* start on the clock of day, mean time per call, ns */
 	double now;
-	uint32_t waits;        /* channel, or MSG_NONE */
-	uint32_t patience;     /* calls left without the send */
-	bool tried;            /* patience was given for the receive it waits for */
+	uint32_t waits;        /* channel whose send the rank waits for, or MSG_NONE */
+	uint32_t patience;     /* calls that the rank may still read without the send */
+	bool tried;            /* patience was given for the current receive */
 };
 
 struct walk {
 	struct msg_match m;
 	struct coll coll;
 	struct runner *run;
-	uint32_t *heap, n_heap; /* ranks that can go on, the furthest behind first */
+	uint32_t *heap, n_heap; /* ranks that can go on; the furthest behind first */
 	uint32_t *sent, cap_sent;
 	uint32_t turn;
 };
@@ -44,7 +44,7 @@ static void heap_push(struct walk *w, uint32_t r)
 	w->heap[i] = r;
 }
 
-/* Put r where the top is, and let it sink. */
+/* Put r at the top and let it sink to its place. */
 static void heap_sink(struct walk *w, uint32_t r)
 {
 	uint32_t i = 0, k;
@@ -70,7 +70,7 @@ static uint32_t heap_pop(struct walk *w)
 
 /* ---- ranks ---- */
 
-static void wake(struct walk *w, uint32_t r)
+static void wake_rank(struct walk *w, uint32_t r)
 {
 	w->run[r].waits = MSG_NONE;
 	w->run[r].tried = false;
@@ -78,13 +78,13 @@ static void wake(struct walk *w, uint32_t r)
 	heap_push(w, r);
 }
 
-/* A message set out: its receiver may wait for it. */
+/* A message was sent: wake its receiver if it waits for this channel. */
 static void arrived(struct walk *w, uint32_t channel)
 {
 	uint32_t to = w->m.names.channel[channel].dst;
 
 	if (w->run[to].waits == channel)
-		wake(w, to);
+		wake_rank(w, to);
 }
 
 static void wake_member(void *walk, uint32_t r)
@@ -101,7 +101,7 @@ static void rank_ends(struct walk *w, uint32_t r)
 	w->run[r].it = NULL;
 	for (uint32_t i = 0; i < w->m.names.n_ranks; i++)
 		if (w->run[i].waits != MSG_NONE && w->m.names.channel[w->run[i].waits].src == r)
-			wake(w, i);
+			wake_rank(w, i);
 }
 
 static int sent_room(struct walk *w, uint32_t n)
@@ -120,7 +120,7 @@ static int sent_room(struct walk *w, uint32_t n)
 	return 0;
 }
 
-/* The rank is in a collective and waits for others. */
+/* Does the rank wait for other ranks in a collective? */
 static bool sleeps(const struct walk *w, uint32_t r)
 {
 	return w->coll.orders && w->coll.rank[r].sleeps;
@@ -131,8 +131,8 @@ static bool stopped(const struct walk *w)
 	return w->m.stopped || w->m.no_memory || w->coll.stopped || w->coll.no_memory;
 }
 
-/* One event of the rank; false at its end. */
-static bool step(struct walk *w, uint32_t r)
+/* Read one event of the rank. Returns false if the rank has no more events. */
+static bool read_event(struct walk *w, uint32_t r)
 {
 	struct runner *k = &w->run[r];
 	struct trace_event ev;
@@ -156,7 +156,7 @@ static bool step(struct walk *w, uint32_t r)
 	return true;
 }
 
-/* Report what can be; true when the rank must wait. */
+/* Report the completed receives. Returns true if the rank must wait for a send. */
 static bool must_wait(struct walk *w, uint32_t r)
 {
 	struct runner *k = &w->run[r];
@@ -177,7 +177,7 @@ static bool must_wait(struct walk *w, uint32_t r)
 	return true;
 }
 
-/* A turn of the rank: until it waits, or another one is behind. */
+/* Read events of the rank until it must wait or another rank is behind. */
 static void take_turn(struct walk *w, uint32_t r)
 {
 	struct runner *k = &w->run[r];
@@ -191,16 +191,16 @@ static void take_turn(struct walk *w, uint32_t r)
 			heap_push(w, r);
 			return;
 		}
-		if (!step(w, r))
+		if (!read_event(w, r))
 			rank_ends(w, r);
 		if (sleeps(w, r))
 			return;
 	}
 }
 
-/* Everybody waits: the one that is furthest behind goes on without the send, for a while or for good, or without the
- * others of its collective. */
-static bool force(struct walk *w)
+/* All ranks wait: let the rank that is furthest behind go on. It reads on without the send for a while, gives the
+ * receive up, or leaves its collective without the others. Returns false if no rank waits. */
+static bool force_rank(struct walk *w)
 {
 	uint32_t r = MSG_NONE;
 
@@ -213,9 +213,9 @@ static bool force(struct walk *w)
 		coll_give_up(&w->coll, r);
 	} else if (w->run[r].tried || !w->run[r].it) {
 		msg_give_up(&w->m, r);
-		wake(w, r);
+		wake_rank(w, r);
 	} else {
-		wake(w, r);
+		wake_rank(w, r);
 		w->run[r].tried = true;
 		w->run[r].patience = PATIENCE;
 	}
@@ -272,7 +272,7 @@ int trace_messages_ordered(const struct trace *t, int (*f)(const struct trace_me
 	do {
 		while (w.n_heap && !stopped(&w))
 			take_turn(&w, heap_pop(&w));
-	} while (!stopped(&w) && force(&w));
+	} while (!stopped(&w) && force_rank(&w));
 	if (w.m.no_memory || w.coll.no_memory) {
 		err_set(err, "no memory for the messages in flight");
 		goto out;

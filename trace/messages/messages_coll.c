@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The order that collectives impose: see messages_coll.h. */
+/* The order that collectives impose on entries and returns: see messages_coll.h. */
 #include "trace/messages/messages_coll.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "trace/functions.h"
 
-/* A member's part in a collective under way. */
+/* The part of one rank in a collective that is in progress. */
 struct coll_part {
 	uint64_t enter_ns, leave_ns;
 	uint32_t rank;
@@ -15,16 +15,16 @@ struct coll_part {
 };
 
 struct coll_inst {
-	struct coll_part *part; /* as they came; of a scan, by rank in the communicator */
+	struct coll_part *part; /* in the order of entry; for a scan, by rank in the communicator */
 	uint32_t n_part, cap_part;
 	uint32_t entered, missing;
-	uint32_t next;            /* of a scan: the first place that is not passed */
-	uint32_t root;            /* its part, or MSG_NONE */
-	struct trace_moment upto; /* of a scan: latest entry before `next` */
+	uint32_t next;            /* for a scan: the first place whose predecessors are not all in */
+	uint32_t root;            /* index of the root's part, or MSG_NONE */
+	struct trace_moment upto; /* for a scan: latest entry of the places before `next` */
 	int64_t root_rank;
 	uint16_t fn;
 	uint8_t order;
-	bool loose;               /* nobody waits in it */
+	bool loose;               /* the collective imposes no order */
 };
 
 /* ---- memory ---- */
@@ -84,7 +84,7 @@ static int ring_grow(struct coll_comm *m)
 	return 0;
 }
 
-/* A new one behind the others; the room of one that is over is used again. */
+/* Append a collective. Memory of finished collectives is reused. Returns NULL if memory runs out. */
 static struct coll_inst *inst_new(struct coll_comm *m, const struct msg_op *op)
 {
 	struct coll_inst *s;
@@ -118,7 +118,7 @@ static int part_room(struct coll_inst *s, uint32_t n)
 	return 0;
 }
 
-/* Where the rank's part is, and n_part includes it; NULL without memory. */
+/* The rank's part; n_part is raised to include it. Returns NULL if memory runs out. */
 static struct coll_part *part_new(struct coll_inst *s, const struct msg_op *op)
 {
 	uint32_t i = s->order == COLL_SCAN ? op->place : s->n_part;
@@ -138,7 +138,7 @@ static struct coll_part *part_new(struct coll_inst *s, const struct msg_op *op)
 
 static const struct trace_moment nobody;
 
-static void later(struct trace_moment *max, const struct trace_moment *t)
+static void raise_moment(struct trace_moment *max, const struct trace_moment *t)
 {
 	max->linear = t->linear > max->linear ? t->linear : max->linear;
 	max->corrected = t->corrected > max->corrected ? t->corrected : max->corrected;
@@ -149,12 +149,12 @@ static void add_entry(struct coll *c, const struct coll_part *p, struct trace_mo
 	if (p->in && p->timed && p->gives) {
 		struct trace_moment t = c->orders->at(c->arg, p->rank, p->enter_ns);
 
-		later(max, &t);
+		raise_moment(max, &t);
 	}
 }
 
-/* The part may return: not before `latest`, which is 0 where nobody gave anything. */
-static void let_go(struct coll *c, struct coll_part *p, const struct trace_moment *latest)
+/* Report the return of a part that waited for `latest`. A `latest` of 0 means that no rank gave data. */
+static void let_part_go(struct coll *c, struct coll_part *p, const struct trace_moment *latest)
 {
 	if (!p->in || !p->waits)
 		return;
@@ -172,19 +172,19 @@ static void let_go(struct coll *c, struct coll_part *p, const struct trace_momen
 static void let_all_go(struct coll *c, struct coll_inst *s, const struct trace_moment *latest)
 {
 	for (uint32_t i = 0; i < s->n_part; i++)
-		let_go(c, &s->part[i], latest);
+		let_part_go(c, &s->part[i], latest);
 }
 
-/* Ranks from `next` on whose predecessors are all in; `over`: nobody else comes. */
+/* Let the places of a scan return whose predecessors are all in. over: no other rank enters any more. */
 static void let_scan_go(struct coll *c, struct coll_inst *s, bool over)
 {
 	for (; s->next < s->n_part && (over || s->part[s->next].in); s->next++) {
-		let_go(c, &s->part[s->next], &s->upto);
+		let_part_go(c, &s->part[s->next], &s->upto);
 		add_entry(c, &s->part[s->next], &s->upto);
 	}
 }
 
-/* All that will come are in. */
+/* All ranks that will enter have entered: let the remaining parts return. */
 static void let_rest_go(struct coll *c, struct coll_inst *s)
 {
 	struct trace_moment latest = nobody;
@@ -200,7 +200,7 @@ static void let_rest_go(struct coll *c, struct coll_inst *s)
 	}
 }
 
-/* The other way round: no entry after the first return that waited for it. */
+/* Report for each entry the earliest return that waited for it. */
 static void hold_entries(struct coll *c, const struct coll_inst *s)
 {
 	uint64_t first = UINT64_MAX;
@@ -251,7 +251,7 @@ static void contradict(struct coll *c, struct coll_comm *m)
 	}
 }
 
-/* Does its own return wait for others? */
+/* Does the call's return wait for other ranks? */
 static bool takes_from_others(const struct msg_op *op)
 {
 	return op->takes && (op->order != COLL_TO_ROOT || op->is_root) && (op->order != COLL_FROM_ROOT || !op->is_root);
@@ -281,7 +281,7 @@ static void enter_inst(struct coll *c, struct coll_inst *s, uint32_t rank, const
 		if (op->is_root)
 			let_all_go(c, s, &root);
 		else
-			let_go(c, p, &root);
+			let_part_go(c, p, &root);
 	}
 }
 
@@ -292,7 +292,7 @@ bool coll_enter(struct coll *c, uint32_t rank, const struct msg_op *op, const st
 	uint64_t k = c->rank[rank].passed[op->comm]++;
 	struct coll_inst *s;
 
-	if (k < m->base || k > m->base + m->n) /* two names of the same communicator */
+	if (k < m->base || k > m->base + m->n) /* the communicator has two names: no order is known */
 		return false;
 	s = k < m->base + m->n ? inst_at(m, (uint32_t)(k - m->base)) : inst_new(m, op);
 	if (!s) {
@@ -334,10 +334,10 @@ void coll_end(struct coll *c, uint32_t rank)
 
 /* ---- signatures ---- */
 
-/* What of a signature says how much is exchanged; [1]: the second parameter of that kind. */
+/* The parameters that tell how much data is exchanged. Index 1: the second parameter of that kind. */
 struct amounts {
 	int64_t count[2], type[2];
-	const int64_t *counts;  /* the last array of counts and of types */
+	const int64_t *counts;  /* the last arrays of counts and of datatypes */
 	const int64_t *types;
 	uint32_t n_count, n_type, n_counts, n_types;
 };
@@ -364,24 +364,24 @@ static void read_amounts(const struct trace_defs *d, uint32_t sym, struct amount
 	}
 }
 
-static bool some(const struct trace_defs *d, int64_t count, int64_t type)
+static bool is_some_data(const struct trace_defs *d, int64_t count, int64_t type)
 {
 	return count > 0 && type >= 0 && type < (int64_t)d->n_type && d->type[type].size > 0;
 }
 
-/* Something comes from every one. */
+/* Does each rank give some data? */
 static bool some_of_each(const struct trace_defs *d, const struct amounts *a, bool typed)
 {
 	for (uint32_t i = 0; i < a->n_counts; i++)
-		if (!some(d, a->counts[i], !typed ? a->type[a->n_type - 1] : i < a->n_types ? a->types[i] : TRACE_NULL))
+		if (!is_some_data(d, a->counts[i], !typed ? a->type[a->n_type - 1] : i < a->n_types ? a->types[i] : TRACE_NULL))
 			return false;
 	return a->n_counts > 0;
 }
 
 static void order_of(const struct trace_defs *d, const struct amounts *a, struct msg_op *op)
 {
-	bool first = some(d, a->count[0], a->type[0]), second = some(d, a->count[1], a->type[1]);
-	bool own = op->place < a->n_counts && a->n_type && some(d, a->counts[op->place], a->type[a->n_type - 1]);
+	bool first = is_some_data(d, a->count[0], a->type[0]), second = is_some_data(d, a->count[1], a->type[1]);
+	bool own = op->place < a->n_counts && a->n_type && is_some_data(d, a->counts[op->place], a->type[a->n_type - 1]);
 
 	switch (op->fn) {
 	case FN_MPI_Barrier: op->order = COLL_ALL; op->gives = op->takes = true; break;
@@ -398,7 +398,7 @@ static void order_of(const struct trace_defs *d, const struct amounts *a, struct
 	case FN_MPI_Scatterv:
 		op->order = COLL_FROM_ROOT;
 		op->gives = true;
-		op->takes = some(d, a->count[0], a->type[1]);
+		op->takes = is_some_data(d, a->count[0], a->type[1]);
 		break;
 	case FN_MPI_Gather:
 	case FN_MPI_Gatherv:

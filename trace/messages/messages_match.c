@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Matching. On a channel (communicator, sender, receiver, tag) the sends in order meet the receives in the order in
- * which they were posted: MPI's rule for receives without wildcards. A wildcard receive joins its channel when it
- * completes, at the place where it was posted; until then no later receive that it might have come before is paired.
+ * Matching of sends and receives. A channel is a communicator, sender, receiver and tag. On a channel, sends meet
+ * receives in the order in which each were posted: MPI's rule for receives without wildcards. A wildcard receive
+ * joins its channel when it completes, at the place where it was posted. Until then, later receives that its
+ * message could have matched are not paired.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +11,13 @@
 #include "trace/messages/messages_match.h"
 
 #define MAX_SLOTS (1u << 26)
-#define OUT_MAX   (1u << 16) /* completed receives of a rank that wait: more are a damaged trace's */
+#define OUT_MAX   (1u << 16) /* completed receives of a rank that wait; more occur in damaged traces only */
 
 enum slot_kind { SLOT_FREE, SLOT_RECV, SLOT_MESSAGE, SLOT_SEND_INIT, SLOT_RECV_INIT };
 
 struct msg_send {
 	uint64_t event, ns;
-	uint32_t sym, made_by; /* made_by: the signature with count, type and communicator */
+	uint32_t sym, made_by; /* made_by: the signature with count, datatype and communicator */
 	uint32_t next;
 	bool timed;
 };
@@ -25,16 +26,16 @@ struct msg_recv {
 	uint64_t order, post_event, recv_event, recv_ns;
 	uint32_t post_sym, made_by, room_sym;
 	uint32_t channel;
-	uint32_t next;      /* on its channel, or in the free list */
+	uint32_t next;      /* next receive of its channel, or of the free list */
 	uint32_t next_out;
 	uint32_t next_wild;
 	bool wild, lost, done, freed, cancelled, paired, timed;
-	struct msg_send from; /* when paired */
+	struct msg_send from; /* the matching send, if paired */
 };
 
 /* ---- pools ---- */
 
-static void *grow(void *p, uint32_t n, uint32_t *cap, size_t size)
+static void *grow_pool(void *p, uint32_t n, uint32_t *cap, size_t size)
 {
 	uint32_t want = *cap ? 2 * *cap : 256;
 
@@ -55,7 +56,7 @@ static uint32_t send_new(struct msg_match *m)
 		m->free_send = m->send[i].next;
 		return i;
 	}
-	p = grow(m->send, m->n_send, &m->cap_send, sizeof(*p));
+	p = grow_pool(m->send, m->n_send, &m->cap_send, sizeof(*p));
 	if (!p) {
 		m->no_memory = true;
 		return MSG_NONE;
@@ -73,7 +74,7 @@ static uint32_t recv_new(struct msg_match *m)
 		m->free_recv = m->recv[i].next;
 		return i;
 	}
-	p = grow(m->recv, m->n_recv, &m->cap_recv, sizeof(*p));
+	p = grow_pool(m->recv, m->n_recv, &m->cap_recv, sizeof(*p));
 	if (!p) {
 		m->no_memory = true;
 		return MSG_NONE;
@@ -141,7 +142,7 @@ static void take_send(struct msg_match *m, struct msg_channel *c, struct msg_sen
 
 /* ---- receives ---- */
 
-/* Onto its channel, by the order of posting: nearly always at the end. */
+/* Insert the receive into its channel by order of posting; it is nearly always the last. */
 static void join_channel(struct msg_match *m, uint32_t i)
 {
 	struct msg_recv *r = &m->recv[i];
@@ -191,7 +192,7 @@ static void leave_wild(struct msg_match *m, struct msg_rank *k, uint32_t i)
 	m->recv[i].wild = false;
 }
 
-/* A receive is posted. MSG_NONE when nothing can come (MPI_PROC_NULL), or without memory. */
+/* Post a receive. Returns MSG_NONE if no message can come (MPI_PROC_NULL) or if memory runs out. */
 static uint32_t post(struct msg_match *m, struct msg_rank *k, const struct msg_at *at, uint32_t made_by)
 {
 	const struct msg_op *op = &k->op[made_by];
@@ -215,7 +216,7 @@ static uint32_t post(struct msg_match *m, struct msg_rank *k, const struct msg_a
 	return i;
 }
 
-/* Nobody will tell how it ended. */
+/* The completion of receive i will not be recorded. */
 static void abandon(struct msg_match *m, struct msg_rank *k, uint32_t i)
 {
 	struct msg_recv *r = &m->recv[i];
@@ -227,10 +228,10 @@ static void abandon(struct msg_match *m, struct msg_rank *k, uint32_t i)
 		recv_free(m, i);
 		return;
 	}
-	r->freed = true; /* it still takes its message out of the channel */
+	r->freed = true; /* the receive still takes its message from the channel */
 }
 
-static void report(struct msg_match *m, uint32_t i)
+static void report_message(struct msg_match *m, uint32_t i)
 {
 	const struct msg_recv *r = &m->recv[i];
 	const struct msg_channel *c = &m->names.channel[r->channel];
@@ -248,8 +249,8 @@ static void report(struct msg_match *m, uint32_t i)
 		m->stopped = true;
 }
 
-/* A receive posted before this one took an earlier message, perhaps of the same channel: which one it was, is not
- * known yet. */
+/* Find an earlier posted wildcard receive that may have taken a message of r's channel. Its source is not known
+ * yet. Returns MSG_NONE if there is none. */
 static uint32_t wild_before(const struct msg_match *m, const struct msg_rank *k, const struct msg_recv *r)
 {
 	const struct msg_op *mine = &k->op[r->made_by];
@@ -274,7 +275,7 @@ static void drop_out(struct msg_match *m, struct msg_rank *k)
 	recv_free(m, i);
 }
 
-/* Pair the receives of the channel up to this one. */
+/* Pair the receives of the channel up to receive i. Returns true if receive i is paired. */
 static bool pair_until(struct msg_match *m, uint32_t i)
 {
 	struct msg_channel *c = &m->names.channel[m->recv[i].channel];
@@ -338,13 +339,13 @@ enum msg_wait msg_flush(struct msg_match *m, uint32_t rank, uint32_t *channel)
 				continue;
 			}
 		}
-		report(m, i);
+		report_message(m, i);
 		drop_out(m, k);
 	}
 	return MSG_GOES_ON;
 }
 
-static void complete(struct msg_match *m, struct msg_rank *k, uint32_t i, const struct msg_at *at)
+static void complete_receive(struct msg_match *m, struct msg_rank *k, uint32_t i, const struct msg_at *at)
 {
 	struct msg_recv *r = &m->recv[i];
 
@@ -361,7 +362,7 @@ static void complete(struct msg_match *m, struct msg_rank *k, uint32_t i, const 
 	k->n_out++;
 }
 
-/* The usual case without queues: the send is there, and nothing waits. */
+/* Fast path without queues: the send is in the channel and no earlier receive waits. */
 static bool receive_at_once(struct msg_match *m, struct msg_rank *k, const struct msg_at *at)
 {
 	const struct msg_op *op = &k->op[at->sym];
@@ -380,12 +381,12 @@ static bool receive_at_once(struct msg_match *m, struct msg_rank *k, const struc
 				       .recv_ns = at->leave_ns, .post_sym = at->sym, .room_sym = at->sym,
 				       .channel = op->recv, .timed = at->timed};
 	take_send(m, c, &m->recv[i].from);
-	report(m, i);
+	report_message(m, i);
 	recv_free(m, i);
 	return true;
 }
 
-static void receive(struct msg_match *m, struct msg_rank *k, const struct msg_at *at)
+static void post_and_complete(struct msg_match *m, struct msg_rank *k, const struct msg_at *at)
 {
 	uint32_t i;
 
@@ -393,7 +394,7 @@ static void receive(struct msg_match *m, struct msg_rank *k, const struct msg_at
 		return;
 	i = post(m, k, at, at->sym);
 	if (i != MSG_NONE)
-		complete(m, k, i, at);
+		complete_receive(m, k, i, at);
 }
 
 /* ---- slots ---- */
@@ -436,7 +437,7 @@ static void slot_set(struct msg_match *m, struct msg_rank *k, int64_t slot, uint
 	k->slot[slot] = (struct msg_slot){.kind = kind, .recv = recv, .sym = sym};
 }
 
-/* What a wildcard received is known now. */
+/* The source and tag of a wildcard receive have become known. */
 static void resolve(struct msg_match *m, struct msg_rank *k, uint32_t rank, uint32_t i, int64_t src, int64_t tag)
 {
 	const struct msg_op *op = &k->op[m->recv[i].made_by];
@@ -479,7 +480,7 @@ static void finish_request(struct msg_match *m, uint32_t rank, const struct msg_
 		recv_free(m, i);
 		return;
 	}
-	complete(m, k, i, at);
+	complete_receive(m, k, i, at);
 }
 
 static bool start_request(struct msg_match *m, uint32_t rank, int64_t slot, const struct msg_at *at, uint32_t *channel)
@@ -514,7 +515,7 @@ static void matched_receive(struct msg_match *m, struct msg_rank *k, const struc
 	if (op->action == MSG_IMRECV)
 		slot_set(m, k, op->slot, SLOT_RECV, i, at->sym);
 	else if (i != MSG_NONE)
-		complete(m, k, i, at);
+		complete_receive(m, k, i, at);
 }
 
 /* ---- events ---- */
@@ -576,12 +577,12 @@ void msg_event(struct msg_match *m, uint32_t rank, const struct msg_at *at, uint
 		if (put_send(m, op->send, at, at->sym))
 			sent[(*n_sent)++] = op->send;
 		if (op->action == MSG_SENDRECV)
-			receive(m, k, at);
+			post_and_complete(m, k, at);
 		else if (op->slot >= 0)
 			slot_set(m, k, op->slot, SLOT_FREE, MSG_NONE, at->sym);
 		break;
 	case MSG_RECV:
-		receive(m, k, at);
+		post_and_complete(m, k, at);
 		break;
 	case MSG_DONE:
 		for (uint32_t i = 0; i < op->n_done; i++)
@@ -617,7 +618,7 @@ void msg_count_rest(struct msg_match *m)
 	for (uint32_t i = 0; i < m->names.n_channel; i++) {
 		struct msg_channel *c = &m->names.channel[i];
 
-		/* posted receives whose completion was not seen take what was sent; the others had no effect */
+		/* Posted receives whose completion was not recorded take the remaining messages. */
 		for (; c->s_head != MSG_NONE; c->s_head = m->send[c->s_head].next) {
 			if (c->r_head == MSG_NONE) {
 				m->report.unmatched_sends++;

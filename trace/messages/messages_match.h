@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The queues of messages in flight: sends that wait for a receive, receives that wait for their send, and, per
- * receiver, completed receives that are to be reported in order.
+ * The queues of messages in flight: sends that wait for a receive, and receives that wait for a send. Each receiver
+ * has a queue of completed receives, which are reported in order.
  */
 #ifndef PRECEDENT_TRACE_MESSAGES_MATCH_H
 #define PRECEDENT_TRACE_MESSAGES_MATCH_H
 
 #include "trace/messages/messages_names.h"
 
-/* An event as the matching sees it. */
+/* An event with its times, for the matching. */
 struct msg_at {
 	uint64_t event, enter_ns, leave_ns;
 	uint32_t sym;
@@ -17,22 +17,22 @@ struct msg_at {
 
 struct msg_slot {
 	uint8_t kind;  /* enum in messages_match.c */
-	uint32_t recv; /* receive under way, or MSG_NONE */
-	uint32_t sym;  /* of the call that made a persistent request */
+	uint32_t recv; /* pending receive, or MSG_NONE */
+	uint32_t sym;  /* signature of the call that created a persistent request */
 };
 
 struct msg_rank {
 	const struct msg_op *op;
 	struct msg_slot *slot;
 	uint32_t n_slot;
-	uint64_t posted;           /* receives so far: their order */
+	uint64_t posted;           /* receives posted so far; gives their order */
 	uint32_t wild;             /* receives whose channel is not known yet, oldest first */
 	uint32_t out, out_tail;    /* completed receives that have not been reported */
 	uint32_t n_out;
-	bool present, ended;       /* all its events were seen */
+	bool present, ended;       /* all its events were read */
 };
 
-/* Why a receiver's reports cannot go on. */
+/* After a report: the rank reads on, waits for another rank's send, or must read on to its own send. */
 enum msg_wait { MSG_GOES_ON, MSG_WAITS, MSG_FOR_ITSELF };
 
 struct msg_match {
@@ -48,18 +48,18 @@ struct msg_match {
 	bool no_memory, stopped;
 };
 
-/* Do what the event does to messages. The channel that a message was sent on, or MSG_NONE, is put into sent[0..n): the
- * caller's room holds all (1, or the number of requests started). */
+/* Apply an event to the queues. The channels of messages that the event sends are written to sent[0..*n_sent).
+ * The caller provides room for msg_sends_of(op) channels. */
 void msg_event(struct msg_match *m, uint32_t rank, const struct msg_at *at, uint32_t *sent, uint32_t *n_sent);
-/* How many messages the event may send. */
+/* The largest number of messages that a call can send. */
 uint32_t msg_sends_of(const struct msg_op *op);
-/* Report what can be reported; MSG_WAITS: for a send on *channel. */
+/* Report completed receives in order. Returns MSG_WAITS if the next receive waits for a send on *channel. */
 enum msg_wait msg_flush(struct msg_match *m, uint32_t rank, uint32_t *channel);
-/* Give up the receive that the reports wait for. */
+/* Give up the receive that the reports wait for; it is counted as unmatched. */
 void msg_give_up(struct msg_match *m, uint32_t rank);
-/* The rank's events have ended: requests that are under way will not be completed. */
+/* The events of the rank have ended: its pending requests will not be completed. */
 void msg_end(struct msg_match *m, uint32_t rank);
-/* What is left in the channels at the end of all. */
+/* Count the sends and receives that are left in the channels after the last event. */
 void msg_count_rest(struct msg_match *m);
 void msg_match_free(struct msg_match *m);
 

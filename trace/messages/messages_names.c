@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names over all ranks for the matching of messages: communicators by content, channels, and decoded signatures. */
+/* Names that are valid on all ranks, for the matching of messages: communicators by content, channels, and
+ * decoded signatures. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ static uint64_t group_hash(const struct trace_group *g)
 	return XXH3_64bits(g->rank, g->n * sizeof(*g->rank)) ^ g->n;
 }
 
-/* The same from both sides of an intercommunicator. */
+/* The hash is the same from both sides of an intercommunicator. */
 static uint64_t comm_hash(const struct trace_comm *c)
 {
 	return (group_hash(&c->members) + (c->kind == TCOMM_INTER ? group_hash(&c->remote) : 0)) * 31 + c->ordinal * 2u +
@@ -162,7 +163,8 @@ static uint32_t channel_find(struct msg_names *n, const struct msg_channel *key,
 	return n->n_channel++;
 }
 
-/* Of a peer in a communicator: with an intercommunicator, the peers are the others. MSG_NONE: no such. */
+/* World rank of a peer in a communicator; in an intercommunicator, of a peer in the remote group. MSG_NONE: no
+ * such peer. */
 static uint32_t world_rank(const struct trace_rank *k, uint32_t comm, int64_t peer)
 {
 	const struct trace_comm *c;
@@ -192,7 +194,7 @@ uint32_t msg_channel_of(struct msg_names *n, uint32_t rank, uint32_t comm, int64
 
 /* ---- signatures ---- */
 
-/* The parameters that matter, as they come. */
+/* The parameters of a call that matter for messages. */
 struct fields {
 	int64_t comm, dst, src, asrc, tag[2], atag, count[2], type[2], newreq, req;
 	int n_tag, n_count, n_type;
@@ -238,8 +240,8 @@ static void read_fields(const struct trace_defs *d, uint32_t sym, struct fields 
 	}
 }
 
-/* Bytes of the nth count and datatype; `unknown` where one of them is not recorded. */
-static uint64_t bytes_of(const struct trace_defs *d, const struct fields *f, int nth, uint64_t unknown)
+/* Bytes of the n-th count and datatype. Returns `unknown` if one of them is not recorded. */
+static uint64_t param_bytes(const struct trace_defs *d, const struct fields *f, int nth, uint64_t unknown)
 {
 	if (nth >= f->n_count || nth >= f->n_type || f->type[nth] < 0 || f->type[nth] >= (int64_t)d->n_type)
 		return unknown;
@@ -250,10 +252,10 @@ static uint64_t bytes_of(const struct trace_defs *d, const struct fields *f, int
 static void decode_send(struct msg_names *n, uint32_t rank, const struct fields *f, struct msg_op *op, bool *failed)
 {
 	op->send = msg_channel_of(n, rank, op->comm, f->dst, f->tag[0], true, failed);
-	op->bytes = bytes_of(&trace_get_rank(n->t, rank)->defs, f, 0, 0);
+	op->bytes = param_bytes(&trace_get_rank(n->t, rank)->defs, f, 0, 0);
 }
 
-/* `known`: the call itself says what a wildcard received. */
+/* known: the call itself records the source and tag of a wildcard. */
 static void decode_receive(struct msg_names *n, uint32_t rank, const struct fields *f, int64_t tag, bool known,
 			   struct msg_op *op, bool *failed)
 {
@@ -281,7 +283,7 @@ static bool ends_with(const char *s, const char *end)
 	return n >= k && !strcmp(s + n - k, end);
 }
 
-/* Its count is of one partition. */
+/* Partitioned calls have a count per partition. */
 static bool is_partitioned(const struct trace_fn_info *fn)
 {
 	return !strcmp(fn->name, "MPI_Precv_init");
@@ -313,7 +315,7 @@ static uint8_t action_of(const struct trace_fn_info *fn, const struct fields *f)
 	return f->has_newreq ? MSG_OTHER : MSG_NOTHING;
 }
 
-static void decode(struct msg_names *n, uint32_t rank, uint32_t sym, struct msg_op *op, bool *failed)
+static void decode_signature(struct msg_names *n, uint32_t rank, uint32_t sym, struct msg_op *op, bool *failed)
 {
 	const struct trace_defs *d = &trace_get_rank(n->t, rank)->defs;
 	struct fields f;
@@ -323,7 +325,7 @@ static void decode(struct msg_names *n, uint32_t rank, uint32_t sym, struct msg_
 	op->from = MSG_NONE;
 	op->comm = f.comm >= 0 ? (uint32_t)f.comm : MSG_NONE;
 	op->action = action_of(&trace_fn[d->sigs.sig[sym].fn], &f);
-	op->room = is_partitioned(&trace_fn[d->sigs.sig[sym].fn]) ? UINT64_MAX : bytes_of(d, &f, f.n_count > 1, UINT64_MAX);
+	op->room = is_partitioned(&trace_fn[d->sigs.sig[sym].fn]) ? UINT64_MAX : param_bytes(d, &f, f.n_count > 1, UINT64_MAX);
 	switch (op->action) {
 	case MSG_SEND:
 	case MSG_SEND_INIT:
@@ -367,7 +369,7 @@ struct msg_op *msg_decode_rank(struct msg_names *n, uint32_t rank)
 	bool failed = false;
 
 	for (uint32_t s = 0; op && s < d->sigs.n && !failed; s++)
-		decode(n, rank, s, &op[s], &failed);
+		decode_signature(n, rank, s, &op[s], &failed);
 	if (failed) {
 		free(op);
 		return NULL;
