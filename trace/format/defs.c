@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Definitions of a rank, encoded. One function per kind of definition; decode_* mirrors encode_*.
- * Functions are named by strings, so that a file outlives the order of rows in conf/trace.rules.
+ * Encoding and decoding of a rank's definitions: one function per kind; decode_* mirrors encode_*. Functions are
+ * stored by name, so a file stays readable if the order of rows in conf/trace.rules changes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +108,7 @@ static void encode_comm(const struct trace_comm *c, struct buf *b)
 	encode_group(&c->remote, b);
 }
 
-/* Array of n elements, n bounded by what the input can hold (each takes a byte at least). */
+/* Allocate an array of n elements. Each element takes at least one byte of input, which bounds n. */
 static void *decode_array(struct rdbuf *in, uint32_t *n, size_t size)
 {
 	uint64_t v = rdbuf_uv(in);
@@ -379,7 +379,7 @@ static int decode_fn_names(struct rdbuf *in, uint32_t *fn, uint32_t *n, struct e
 	return 0;
 }
 
-/* Do the values have the shape that the function's row demands, and stay inside the definitions? */
+/* Does each value have the form that its kind demands, and refer to an existing definition? */
 static bool value_ok(const struct trace_defs *d, uint8_t kind, int64_t v)
 {
 	switch (kind) {
@@ -486,7 +486,7 @@ static double get_double(struct rdbuf *in)
 	return v;
 }
 
-/* The name of the function, "": in none; then the rest. */
+/* An empty function name means that the process was in no call; otherwise the parameters follow. */
 static void encode_in_call(const struct trace_in_call *c, struct buf *b)
 {
 	if (!c->inside) {
@@ -615,16 +615,16 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 		d->counted[i].name = rdbuf_str(in, MAX_NAME);
 		d->counted[i].calls = rdbuf_uv(in);
 	}
-	if (!in->failed && rdbuf_left(in)) { /* older traces end here */
+	if (!in->failed && rdbuf_left(in)) { /* traces of older versions end here */
 		p->processors = (uint32_t)rdbuf_uv(in);
 		p->processor_set = rdbuf_u64(in);
 		p->throttled_ns = rdbuf_uv(in);
 	}
-	if (!in->failed && rdbuf_left(in)) { /* and these here */
+	if (!in->failed && rdbuf_left(in)) { /* and here */
 		p->host_processors = (uint32_t)rdbuf_uv(in);
 		p->network = rdbuf_str(in, MAX_NAME);
 	}
-	if (!in->failed && rdbuf_left(in) && decode_in_call(in, d, &p->in_call) < 0) /* and these here */
+	if (!in->failed && rdbuf_left(in) && decode_in_call(in, d, &p->in_call) < 0) /* and here */
 		return -1;
 	return in->failed ? -1 : 0;
 }

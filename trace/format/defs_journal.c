@@ -27,7 +27,7 @@ static void put_record(enum trace_def_kind kind, const struct buf *one, struct b
 	out->failed |= one->failed;
 }
 
-/* The function's number in the list of names, which it joins when it is new. */
+/* The function's number in the list of names. A new function is appended to the list. */
 static uint32_t function_number(struct journal *j, uint16_t fn, struct buf *one, struct buf *out)
 {
 	if (!j->fn[fn]) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long each process went on after MPI_Finalize. The file is complete by then: it leaves room for one number of each
- * rank between its index and its trailer, which the rank fills in when it ends. 0: not told, or not worth telling.
+ * The time of each process after MPI_Finalize. The trace file is complete before that time is known. So the file has
+ * room for one number per rank between index and trailer. The rank fills in its number when it ends. 0: not known, or
+ * too short to matter.
  */
 #ifndef PRECEDENT_TRACE_ENDS_H
 #define PRECEDENT_TRACE_ENDS_H
@@ -9,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TRACE_END_BYTES 8 /* of each rank */
+#define TRACE_END_BYTES 8 /* per rank */
 
-/* Microseconds in 48 bits, and 16 bits that show that this rank wrote it. */
+/* Pack microseconds into 48 bits and a check of the rank into 16 bits. */
 uint64_t trace_end_pack(uint32_t rank, uint64_t after_ns);
-/* false: no rank has written that, and *after_ns is 0. */
+/* Returns false, with *after_ns = 0, if the rank has written no number. */
 bool trace_end_unpack(uint32_t rank, uint64_t packed, uint64_t *after_ns);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The event model. An event of a rank is a symbol (its signature: function, call site and parameters, interned
- * per rank) and two times (gap since the previous call returned, duration of the call).
+ * The event model. An event of a rank is a symbol and two times. The symbol is the number of the event's signature:
+ * function, call site and parameters, interned per rank. The times are the gap since the return of the previous
+ * call and the duration of the call.
  *
- * A signature's parameters are a flat list of int64 values whose meaning is given by the function's row in
- * conf/trace.rules: a scalar takes one value, an array takes its length and then its values.
- * Ranks in parameters are ranks in the communicator of the call. Names are local to the rank: communicators,
- * datatypes and operations are indexes into the rank's definitions, requests are slots (the lowest free slot at
- * creation, so that a loop which creates and completes its requests repeats the same names).
+ * A signature's parameters are a flat list of int64 values. The function's row in conf/trace.rules gives the
+ * meaning of each value. A scalar takes one value; an array takes its length and then its values. Ranks in
+ * parameters are relative to the call's communicator. Communicators, datatypes and operations are indexes into the
+ * rank's definitions. A request is a slot: the lowest free one at its creation. So a loop that creates and
+ * completes requests repeats the same slots.
  */
 #ifndef PRECEDENT_TRACE_EVENT_H
 #define PRECEDENT_TRACE_EVENT_H
@@ -22,22 +23,22 @@
 #define TRACE_NULL       (-1) /* no communicator, datatype, request, ... */
 #define TRACE_UNDEFINED  (-4)
 
-/* Constants of MPI as the trace numbers them. */
+/* Constants of MPI, as numbered in traces. */
 enum trace_lock { TLOCK_EXCLUSIVE = 1, TLOCK_SHARED = 2 };
 enum trace_split { TSPLIT_SHARED = 0, TSPLIT_OTHER = 1 };
 enum trace_assert {
 	TASSERT_NOCHECK = 1, TASSERT_NOSTORE = 2, TASSERT_NOPUT = 4, TASSERT_NOPRECEDE = 8, TASSERT_NOSUCCEED = 16
 };
 
-/* What a parameter is. Array kinds are those from TK_COUNTS on. */
+/* Kinds of parameters. Kinds from TK_COUNTS on are arrays. */
 enum trace_kind {
 	TK_COMM,    /* communicator: index of trace_comm */
 	TK_NEWCOMM, /* communicator that the call created (out) */
 	TK_DST,     /* destination rank, or TRACE_PROC_NULL */
-	TK_SRC,     /* source rank as given: may be TRACE_ANY_SOURCE */
-	TK_ASRC,    /* actual source where the source was a wildcard (out), else TRACE_NULL */
-	TK_TAG,     /* tag as given: may be TRACE_ANY_TAG */
-	TK_ATAG,    /* actual tag where the tag was a wildcard (out), else TRACE_NULL */
+	TK_SRC,     /* source rank; may be TRACE_ANY_SOURCE */
+	TK_ASRC,    /* actual source of a wildcard (out), else TRACE_NULL */
+	TK_TAG,     /* tag; may be TRACE_ANY_TAG */
+	TK_ATAG,    /* actual tag of a wildcard (out), else TRACE_NULL */
 	TK_COUNT,   /* element count */
 	TK_TYPE,    /* datatype: index of trace_type */
 	TK_NEWTYPE, /* datatype that the call created (out) */
@@ -50,11 +51,12 @@ enum trace_kind {
 	TK_NEWWIN,  /* window that the call created (out) */
 	TK_FILE,    /* file: index of trace_file */
 	TK_NEWFILE, /* file that the call opened (out) */
-	TK_DISP,    /* displacement in a window, offset in a file; TRACE_UNDEFINED where a call site had too many */
+	/* displacement in a window or offset in a file; TRACE_UNDEFINED if a call site has too many different ones */
+	TK_DISP,
 	TK_INT,     /* any other integer */
 	TK_COUNTS,  /* per-peer element counts */
 	TK_TYPES,   /* per-peer datatypes */
-	TK_REQS,    /* request slots given, TRACE_NULL for null requests */
+	TK_REQS,    /* request slots; TRACE_NULL for null requests */
 	TK_DONE,    /* request slots that the call completed (out), in order of index */
 	TK_ASRCS,   /* actual sources of completed wildcard receives (out), parallel to TK_DONE */
 	TK_ATAGS,   /* actual tags of completed wildcard receives (out), parallel to TK_DONE */
@@ -67,13 +69,13 @@ static inline int trace_kind_is_array(enum trace_kind k)
 	return k >= TK_COUNTS;
 }
 
-/* What a call does, for time splits, timelines and skeletons. */
+/* Classes of calls, for time by state, timelines and skeletons. */
 enum trace_class {
 	TC_SEND,       /* blocking send, also the send half of sendrecv */
 	TC_RECV,       /* blocking receive */
 	TC_SENDRECV,   /* both */
 	TC_ISEND,      /* starts a nonblocking send, or creates a persistent one */
-	TC_IRECV,      /* the same for receives */
+	TC_IRECV,      /* starts a nonblocking receive, or creates a persistent one */
 	TC_START,      /* starts persistent requests */
 	TC_WAIT,       /* completes requests: wait and successful test of any form */
 	TC_PROBE,      /* probe, successful iprobe, and matched probes */
@@ -88,11 +90,12 @@ enum trace_class {
 	TC_SYNC,       /* one-sided synchronisation: fence, post, start, complete, wait, lock, unlock, flush */
 	TC_FILE,       /* opens, closes or sets up a file (collective) */
 	TC_IO,         /* reads or writes a file */
-	TC_DYN,        /* dynamic processes: spawn, connect, accept, join: no skeleton can repeat them */
+	TC_DYN,        /* dynamic processes: spawn, connect, accept, join; no skeleton repeats them */
 	TC_N
 };
 
-/* What a rank does during a call: paper 002, rule 6; between calls it works. */
+/* State of a rank during a call; between calls the rank is working. States are those of Orlov (2017), cited in
+ * trace/tiles/tiles.h. */
 enum trace_state { TSTATE_WAITING, TSTATE_WORKING, TSTATE_SENDING, TSTATE_RECEIVING, TSTATE_N };
 
 static inline enum trace_state trace_class_state(enum trace_class c)
@@ -124,7 +127,7 @@ struct trace_fn_info {
 /* Generated from conf/trace.rules into trace/functions.{h,c}:
  *   enum trace_fn { FN_MPI_Send, ..., TRACE_FN_N };
  *   extern const struct trace_fn_info trace_fn[TRACE_FN_N];
- * The order may change between versions: files name functions by their strings. */
+ * The order may change between versions, so trace files name functions by their strings. */
 
 /* One recorded call. */
 struct trace_event {
@@ -133,7 +136,7 @@ struct trace_event {
 	uint64_t dur_ns;  /* inside the call */
 };
 
-/* Stream hash: polynomial over symbol + 1, modulo 2^61 - 1, so that loops hash by geometric sums. */
+/* Hash of a symbol sequence: polynomial over symbol + 1, modulo 2^61 - 1. Loops hash by geometric sums. */
 #define TRACE_HASH_MOD  ((1ull << 61) - 1)
 #define TRACE_HASH_BASE 0x1b873593cc9e2d51ull
 

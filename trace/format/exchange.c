@@ -88,20 +88,21 @@ int exchange_decode(const uint8_t *raw, size_t len, uint32_t n_ranks, struct exc
 struct list {
 	struct exchange *m;
 	uint32_t n, cap;
-	uint64_t t; /* of a carry list: its border */
+	uint64_t t; /* border (of a carry list) */
 };
 
 struct exchange_writer {
 	exchange_sink *sink;
 	void *arg;
 	uint32_t per_page, waiting_max;
-	uint64_t t0;      /* of the page that is filled */
-	uint64_t last_t1; /* of the latest message in it */
+	uint64_t t0;      /* start time of the page that is being filled */
+	uint64_t last_t1; /* return time of its latest message */
 	struct list own, far; /* far: the long list */
 	struct list *border;  /* carry lists that wait for messages, oldest first */
 	uint32_t n_border, cap_border;
-	uint32_t waiting;     /* messages in them */
-	uint64_t closed;      /* the latest border whose list was written already */
+	uint32_t waiting;     /* messages in all carry lists */
+	/* latest border whose list is written; messages that cross it from now on go to the long list */
+	uint64_t closed;
 	struct buf raw;
 };
 
@@ -163,7 +164,7 @@ static int write_list(struct exchange_writer *w, struct list *l, enum exchange_l
 	return w->sink(w->arg, &head, &w->raw, err);
 }
 
-/* The oldest carry list; whatever crosses that border from now on is in the long list. */
+/* Write the oldest carry list. Messages that arrive later and cross its border go to the long list. */
 static int write_border(struct exchange_writer *w, struct errbuf *err)
 {
 	struct list l = w->border[0];
@@ -181,7 +182,7 @@ static int write_border(struct exchange_writer *w, struct errbuf *err)
 	return rv;
 }
 
-/* Close the page at mark t, later than all its messages. */
+/* Close the page at time t, which lies behind all its messages. */
 static int close_page(struct exchange_writer *w, uint64_t t, struct errbuf *err)
 {
 	if (write_list(w, &w->own, EXCHANGE_OWN, w->t0, t, err) < 0)
@@ -197,7 +198,7 @@ static int close_page(struct exchange_writer *w, uint64_t t, struct errbuf *err)
 	}
 	w->border[w->n_border++] = (struct list){.t = t};
 	w->t0 = t;
-	/* Lists without messages cost little, but not nothing. */
+	/* A list without messages is small, but it also counts against the limit. */
 	return w->n_border > w->waiting_max ? write_border(w, err) : 0;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Online folder. A stack of items (key, count); bodies of loops are interned, so that two loops are equal when
- * their keys and counts are. After each push the top is reduced: absorbed by a loop just below it, or folded
- * with an equal window before it. Windows are compared by prefix hashes first and always verified item by item.
+ * Online folding of symbols into loops. A stack holds items (key, count). Bodies of loops are interned: two loops
+ * are equal if their keys and counts are. Each push reduces the top of the stack: the top is absorbed by a loop
+ * just below it or folded with an equal window before it. Prefix hashes preselect windows, and every fold is
+ * verified item by item.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,47 +14,52 @@
 
 #define ABSORB_TRIES 8
 #define FOLD_TRIES   16
-#define PREV_SLOTS   65536u /* where an item was last seen on the stack; power of two */
+/* hash table of the last stack position of an item; power of two */
+#define PREV_SLOTS   65536u
 #define STACK_CAP    (1u << 20)
-#define POWERS       1024u      /* powers of the prefix hash's base that are held */
-#define BLOCK        4096u      /* symbols after which the fold looks whether it is worth looking for windows */
-#define POOR         (BLOCK / 4) /* items that a block adds where it is not: a file of them is hardly smaller than of symbols */
-#define PAUSE_SHARE  8u         /* a pause is at most this part of the stream: a loop that is found late adds no more to the file */
-#define PAUSE_MAX    15u        /* blocks without looking, for each with: most of the cost is gone, and a loop is found in time */
+#define POWERS       1024u      /* stored powers of the prefix hash's base */
+/* symbols after which fold_push decides whether to search for windows in the next block */
+#define BLOCK        4096u
+/* items that a poor block adds; such a block is hardly smaller folded than unfolded */
+#define POOR         (BLOCK / 4)
+/* a pause is at most this part of the stream, so a loop that is found late adds little to the file */
+#define PAUSE_SHARE  8u
+/* longest pause in blocks: it saves most of the cost, and a loop is still found in time */
+#define PAUSE_MAX    15u
 #define NONE         UINT32_MAX
 
 struct entry {
 	struct fold_item it;
-	uint64_t prefix; /* hash of the items below and this one */
-	uint32_t prev;   /* stack position of the item in the same slot before, or NONE */
-	uint32_t loop;   /* nearest stack position <= this that holds a body, or NONE */
+	uint64_t prefix; /* hash of this item and all items below */
+	uint32_t prev;   /* previous stack position with the same slot, or NONE */
+	uint32_t loop;   /* nearest stack position at or below this one that holds a loop, or NONE */
 };
 
 struct fold {
 	struct entry *st;
 	uint32_t n, cap;
 	uint32_t prev[PREV_SLOTS];
-	/* bodies, interned */
+	/* interned bodies */
 	struct fold_item *item;
 	uint64_t n_item, cap_item;
-	uint64_t *body; /* offsets, n_body + 1 */
+	uint64_t *body; /* n_body + 1 offsets into item */
 	uint8_t *depth;
 	uint32_t n_body, cap_body;
-	uint32_t *slot; /* body + 1 */
+	uint32_t *slot; /* hash table: body + 1 */
 	uint32_t n_slot;
-	/* what was flushed from the bottom of a full stack */
+	/* encoded items that were flushed from the bottom of a full stack */
 	struct buf done;
 	uint64_t n_done;
 	uint64_t length, hash;
-	/* Streams that do not fold, as of random places in windows, would cost most: at each symbol every try misses the cache.
-	 * So after a poor block no windows are looked for in some blocks, after the next poor one in twice as many. */
-	uint64_t items_before; /* at the start of the block */
+	/* Streams that do not fold, such as random places in windows, cost most: each search misses the cache.
+	 * After a poor block, the search pauses for some blocks. The pause doubles with each further poor block. */
+	uint64_t items_before; /* items at the start of the block */
 	uint32_t pause, pause_left;
 	bool failed;
 	uint64_t power[POWERS];
 };
 
-static uint64_t mix(uint64_t x)
+static uint64_t mix_bits(uint64_t x)
 {
 	x ^= x >> 32;
 	x *= 0xd6e8feb86659fd93ull;
@@ -63,7 +69,7 @@ static uint64_t mix(uint64_t x)
 
 static uint64_t item_hash(const struct fold_item *it)
 {
-	return mix(((uint64_t)it->key << 20) ^ it->count * 0x9e3779b97f4a7c15ull);
+	return mix_bits(((uint64_t)it->key << 20) ^ it->count * 0x9e3779b97f4a7c15ull);
 }
 
 static bool item_eq(const struct fold_item *a, const struct fold_item *b)
@@ -91,7 +97,7 @@ static uint64_t power(const struct fold *f, unsigned e)
 	return r;
 }
 
-static uint64_t window(const struct fold *f, uint32_t from, uint32_t to, uint64_t pw)
+static uint64_t window_hash(const struct fold *f, uint32_t from, uint32_t to, uint64_t pw)
 {
 	return prefix_at(f, to) - prefix_at(f, from) * pw;
 }
@@ -144,7 +150,7 @@ static uint64_t items_hash(const struct fold_item *it, uint32_t n)
 
 	for (uint32_t i = 0; i < n; i++)
 		h = h * PREFIX_BASE + item_hash(&it[i]);
-	return mix(h);
+	return mix_bits(h);
 }
 
 static int grow_bodies(struct fold *f, uint32_t n)
@@ -195,7 +201,8 @@ static int grow_bodies(struct fold *f, uint32_t n)
 	return 0;
 }
 
-/* Index of the body that equals the top n items of the stack, or NONE (no memory, too deep). */
+/* Index of the body that equals the items on the stack from `from` on. Returns NONE if memory runs out or the
+ * loops nest too deep. */
 static uint32_t intern_body(struct fold *f, uint32_t from, uint32_t n)
 {
 	uint64_t h = n;
@@ -211,7 +218,7 @@ static uint32_t intern_body(struct fold *f, uint32_t from, uint32_t n)
 	}
 	if (depth + 1 >= FOLD_MAX_DEPTH - 2 || grow_bodies(f, n) < 0)
 		return NONE;
-	for (i = (uint32_t)mix(h) & (f->n_slot - 1); f->slot[i]; i = (i + 1) & (f->n_slot - 1)) {
+	for (i = (uint32_t)mix_bits(h) & (f->n_slot - 1); f->slot[i]; i = (i + 1) & (f->n_slot - 1)) {
 		uint32_t b = f->slot[i] - 1, k = 0;
 
 		if (body_len(f, b) != n)
@@ -234,7 +241,7 @@ static uint32_t prev_slot(const struct fold_item *it)
 	return (uint32_t)(item_hash(it) >> 40) & (PREV_SLOTS - 1);
 }
 
-/* Take the top off, keeping the chains of previous positions. */
+/* Remove the top item and restore the chain of previous positions. */
 static void drop_top(struct fold *f)
 {
 	struct entry *e = &f->st[--f->n];
@@ -254,7 +261,7 @@ static void put_top(struct fold *f, struct fold_item it)
 	f->prev[s] = f->n++;
 }
 
-/* A loop at position j whose body equals everything above it takes it in. */
+/* If the items above a loop at position j equal its body, count one more repetition. */
 static bool absorb(struct fold *f)
 {
 	uint32_t j = f->n > 1 ? f->st[f->n - 2].loop : NONE;
@@ -281,7 +288,7 @@ static bool absorb(struct fold *f)
 	return false;
 }
 
-/* The last p items equal the p before them: both become a loop of two. */
+/* If the last p items equal the p items before them, both become a loop with count 2. */
 static bool fold_window(struct fold *f)
 {
 	uint32_t top = f->n - 1, j = f->st[top].prev;
@@ -295,7 +302,7 @@ static bool fold_window(struct fold *f)
 		if (!item_eq(&f->st[j].it, &f->st[top].it))
 			continue;
 		pw = power(f, p);
-		if (window(f, f->n - p, f->n, pw) != window(f, f->n - 2 * p, f->n - p, pw))
+		if (window_hash(f, f->n - p, f->n, pw) != window_hash(f, f->n - 2 * p, f->n - p, pw))
 			continue;
 		while (k < p && item_eq(&f->st[top - k].it, &f->st[j - k].it))
 			k++;
@@ -312,8 +319,8 @@ static bool fold_window(struct fold *f)
 	return false;
 }
 
-/* Equal neighbours at the top are one item with the sum of their counts. */
-static bool join(struct fold *f)
+/* Equal neighbours at the top become one item with the sum of their counts. */
+static bool join_equal(struct fold *f)
 {
 	struct fold_item a, b;
 
@@ -330,7 +337,7 @@ static bool join(struct fold *f)
 
 static void encode_item(struct buf *b, const struct fold_item *it)
 {
-	/* Most items run once: the low bit says whether a count follows. */
+	/* Most counts are 1, so the low bit tells whether a count follows. */
 	uint64_t key = (uint64_t)(it->key & ~FOLD_BODY) << 1 | (it->key & FOLD_BODY ? 1 : 0);
 
 	buf_put_uv(b, key << 1 | (it->count != 1));
@@ -338,7 +345,7 @@ static void encode_item(struct buf *b, const struct fold_item *it)
 		buf_put_uv(b, it->count);
 }
 
-/* The stack is full: its lower half is final. */
+/* The stack is full: encode its lower half, which can then no longer be folded. */
 static void flush_half(struct fold *f)
 {
 	uint32_t half = f->n / 2, n = f->n;
@@ -353,8 +360,8 @@ static void flush_half(struct fold *f)
 		put_top(f, f->st[i].it);
 }
 
-/* The stack has reached its capacity. */
-static int make_room(struct fold *f)
+/* Make room for one more item. Returns 0 on success, -1 on error. */
+static int grow_stack(struct fold *f)
 {
 	struct entry *st;
 
@@ -370,8 +377,8 @@ static int make_room(struct fold *f)
 	return 0;
 }
 
-/* After each block: are windows worth looking for? */
-static __attribute__((noinline)) void judge(struct fold *f)
+/* After each block, decide whether the next blocks are searched for windows. */
+static __attribute__((noinline)) void judge_block(struct fold *f)
 {
 	uint64_t now = fold_items(f);
 
@@ -390,20 +397,20 @@ static __attribute__((noinline)) void judge(struct fold *f)
 
 void fold_push(struct fold *f, uint32_t sym)
 {
-	if (f->failed || (f->n >= f->cap && make_room(f) < 0)) {
+	if (f->failed || (f->n >= f->cap && grow_stack(f) < 0)) {
 		f->failed = true;
 		return;
 	}
 	f->length++;
 	f->hash = trace_hash_step(f->hash, sym);
 	put_top(f, (struct fold_item){.key = sym, .count = 1});
-	while (join(f) || absorb(f) || (!f->pause_left && fold_window(f)))
+	while (join_equal(f) || absorb(f) || (!f->pause_left && fold_window(f)))
 		;
 	if (f->length % BLOCK == 0)
-		judge(f);
+		judge_block(f);
 }
 
-/* A body as it was, with the index that it had. */
+/* Restore a body under the index that it had. */
 static int load_body(struct fold *f, const struct fold_item *item, uint32_t n)
 {
 	uint8_t depth = 0;
@@ -436,7 +443,7 @@ struct fold *fold_load(const struct folded *from)
 			goto fail;
 	}
 	for (uint64_t i = from->top; f && i < from->n_item; i++) {
-		if (f->n >= f->cap && make_room(f) < 0)
+		if (f->n >= f->cap && grow_stack(f) < 0)
 			goto fail;
 		put_top(f, from->item[i]);
 	}
@@ -484,6 +491,6 @@ int fold_encode(struct fold *f, struct buf *out)
 	buf_put(out, f->done.data, f->done.len);
 	for (uint32_t i = 0; i < f->n; i++)
 		encode_item(out, &f->st[i].it);
-	/* One that failed for want of room still holds what was pushed before. */
+	/* A failed fold still holds the symbols that were pushed before the failure. */
 	return f->done.failed || out->failed ? -1 : 0;
 }

@@ -7,8 +7,8 @@
 
 struct limits {
 	uint32_t n_symbols;
-	uint8_t *depth;    /* of each body */
-	uint64_t *length;  /* symbols of one pass through each body */
+	uint8_t *depth;    /* nesting depth of each body */
+	uint64_t *length;  /* symbols in one pass through each body */
 };
 
 static int decode_item(struct rdbuf *in, const struct limits *lim, uint32_t n_body, struct fold_item *it,
@@ -41,7 +41,7 @@ static int decode_items(struct rdbuf *in, struct limits *lim, struct folded *f, 
 {
 	struct fold_item *item;
 
-	/* An item takes at least one byte: so the allocation is bounded by the input. */
+	/* An item takes at least one byte of input, which bounds the allocation. */
 	if (in->failed || n > rdbuf_left(in))
 		return -1;
 	item = realloc(f->item, (f->n_item + n + 1) * sizeof(*item));
@@ -61,7 +61,8 @@ static uint64_t item_length(const struct folded *f, uint64_t i)
 	return f->item[i].count * (key & FOLD_BODY ? f->body_length[key & ~FOLD_BODY] : 1);
 }
 
-/* What folded_seek bisects: sums before every FOLDED_MARK-th item. Sums over bodies that nothing uses may wrap. */
+/* Symbol counts before every FOLDED_MARK-th item, for the bisection in folded_seek. Counts of unused bodies may
+ * wrap. */
 static int mark_items(struct folded *f)
 {
 	uint64_t sum = 0;
@@ -78,7 +79,7 @@ static int mark_items(struct folded *f)
 	return 0;
 }
 
-static int decode(struct rdbuf *in, struct limits *lim, struct folded *f)
+static int decode_folded(struct rdbuf *in, struct limits *lim, struct folded *f)
 {
 	uint64_t n, sum = 0;
 	uint8_t depth = 0;
@@ -117,7 +118,7 @@ int folded_decode(struct rdbuf *in, uint32_t n_symbols, struct folded *out, stru
 	int rv;
 
 	*out = (struct folded){0};
-	rv = decode(in, &lim, out);
+	rv = decode_folded(in, &lim, out);
 	free(lim.depth);
 	free(lim.length);
 	if (rv < 0) {
@@ -185,7 +186,7 @@ int folded_next(struct folded_iter *it, uint32_t *sym)
 	return 0;
 }
 
-/* Symbols of all items before item i. */
+/* Number of symbols in all items before item i. */
 static uint64_t length_before(const struct folded *f, uint64_t i)
 {
 	uint64_t at = i / FOLDED_MARK * FOLDED_MARK, sum = f->mark[i / FOLDED_MARK];
@@ -195,11 +196,13 @@ static uint64_t length_before(const struct folded *f, uint64_t i)
 	return sum;
 }
 
-/* The item of [begin, end) that holds symbol *offset of that sequence; *offset becomes the symbol within it. */
+/* The item in [begin, end) that holds symbol number *offset of that sequence. *offset becomes the number within
+ * the item. */
 static uint64_t find_item(const struct folded *f, uint64_t begin, uint64_t end, uint64_t *offset)
 {
 	uint64_t base = length_before(f, begin), at = begin;
-	uint64_t lo = begin / FOLDED_MARK, hi = (end - 1) / FOLDED_MARK; /* lo holds, hi + 1 does not */
+	/* invariant: mark lo is at or before the symbol, mark hi + 1 is behind it */
+	uint64_t lo = begin / FOLDED_MARK, hi = (end - 1) / FOLDED_MARK;
 
 	while (lo < hi) {
 		uint64_t mid = lo + (hi - lo + 1) / 2;

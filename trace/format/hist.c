@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Histograms of times: see hist.h. What only readers need is in hist_stats.c. */
+/* Histograms of times: see hist.h. Functions that only readers need are in hist_stats.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ unsigned hist_bin(uint64_t v)
 	return 1 + 4 * e + (unsigned)((e >= 2 ? v >> (e - 2) : v << (2 - e)) & 3);
 }
 
-static void put(struct hist *h, uint64_t v)
+static void add_time(struct hist *h, uint64_t v)
 {
 	h->n++;
 	h->sum += (double)v;
@@ -69,7 +69,7 @@ static int grow_symbols(struct hist_table *t, uint32_t symbol)
 	return 0;
 }
 
-/* Number + 1 of a new entry for the symbol, 0 without memory. */
+/* Add an entry for the symbol. Returns its number + 1, or 0 if memory runs out. */
 static uint32_t new_entry(struct hist_table *t, uint32_t symbol, uint16_t fn, bool shared)
 {
 	if (grow_entries(t) < 0)
@@ -90,7 +90,7 @@ static uint32_t new_entry(struct hist_table *t, uint32_t symbol, uint16_t fn, bo
 	return t->n;
 }
 
-static uint32_t find(const struct hist_table *t, uint32_t symbol, uint16_t fn)
+static uint32_t find_entry(const struct hist_table *t, uint32_t symbol, uint16_t fn)
 {
 	uint32_t e = symbol < t->cap_symbol ? t->of_symbol[symbol] : 0;
 
@@ -108,8 +108,8 @@ int hist_table_add(struct hist_table *t, uint32_t symbol, uint16_t fn, uint64_t 
 		if (!e && !(e = new_entry(t, symbol, fn, shared)))
 			return -1;
 	}
-	put(&t->entry[e - 1].gap, gap);
-	put(&t->entry[e - 1].duration, duration);
+	add_time(&t->entry[e - 1].gap, gap);
+	add_time(&t->entry[e - 1].duration, duration);
 	t->events++;
 	return 0;
 }
@@ -148,7 +148,7 @@ int hist_table_share(struct hist_table *t, const struct sigtable *sigs)
 
 const struct hist_entry *hist_table_find(const struct hist_table *t, uint32_t symbol, uint16_t fn)
 {
-	uint32_t e = find(t, symbol, fn);
+	uint32_t e = find_entry(t, symbol, fn);
 
 	return e ? &t->entry[e - 1] : NULL;
 }
@@ -172,7 +172,7 @@ static double get_double(struct rdbuf *in)
 	return v;
 }
 
-static void encode(const struct hist *h, struct buf *out)
+static void encode_hist(const struct hist *h, struct buf *out)
 {
 	unsigned bins = 0;
 
@@ -195,12 +195,12 @@ void hist_table_encode(const struct hist_table *t, struct buf *out)
 	buf_put_uv(out, t->n);
 	for (uint32_t i = 0; i < t->n; i++) {
 		buf_put_uv(out, (uint64_t)t->entry[i].symbol << 1 | t->entry[i].shared);
-		encode(&t->entry[i].gap, out);
-		encode(&t->entry[i].duration, out);
+		encode_hist(&t->entry[i].gap, out);
+		encode_hist(&t->entry[i].duration, out);
 	}
 }
 
-static int decode(struct rdbuf *in, struct hist *h)
+static int decode_hist(struct rdbuf *in, struct hist *h)
 {
 	uint64_t bins, sum = 0;
 
@@ -228,7 +228,7 @@ int hist_table_decode(struct rdbuf *in, const struct sigtable *sigs, uint32_t n_
 	uint64_t n = rdbuf_uv(in);
 
 	hist_table_init(t, n_fn);
-	/* An entry takes 37 bytes at least, and there are no more than these: the allocation is bounded. */
+	/* An entry takes at least 37 bytes of input, which bounds the allocation. */
 	if (in->failed || n > rdbuf_left(in) / 37 || n > HIST_SYMBOLS + n_fn)
 		goto bad;
 	for (uint64_t i = 0; i < n; i++) {
@@ -242,7 +242,7 @@ int hist_table_decode(struct rdbuf *in, const struct sigtable *sigs, uint32_t n_
 		if (key & 1 ? t->of_fn && t->of_fn[fn] : symbol < t->cap_symbol && t->of_symbol[symbol])
 			goto bad;
 		e = new_entry(t, (uint32_t)symbol, fn, key & 1);
-		if (!e || decode(in, &t->entry[e - 1].gap) < 0 || decode(in, &t->entry[e - 1].duration) < 0 ||
+		if (!e || decode_hist(in, &t->entry[e - 1].gap) < 0 || decode_hist(in, &t->entry[e - 1].duration) < 0 ||
 		    t->entry[e - 1].gap.n != t->entry[e - 1].duration.n ||
 		    __builtin_add_overflow(t->events, t->entry[e - 1].gap.n, &t->events))
 			goto bad;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bounds, mean, deviation and quantiles of a histogram: see hist.h. Apart from hist.c, as a tracer links no libm. */
+/* Bounds, mean, deviation and quantiles of a histogram: see hist.h. They need libm, which the tracer does not
+ * link. */
 #include <math.h>
 
 #include "trace/format/hist.h"

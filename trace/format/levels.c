@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Time line of a rank in adaptive steps: see levels.h. */
+/* A rank's time line in equal steps of adaptive width: see levels.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ void levels_free(struct levels *l)
 	*l = (struct levels){0};
 }
 
-/* Neighbours join. */
+/* Double the width of a step: each two neighbours become one. */
 static void coarsen(struct levels *l)
 {
 	uint32_t half = (l->n + 1) / 2;

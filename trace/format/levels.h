@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A rank's time line in at most 4096 equal steps: ticks in each state per step. The recorder fills it while it
- * runs, without knowing how long the run will be: when the steps are used up, neighbours join and the width
- * doubles. Written as one LEVELS page per rank; time outside every step, or that no state claims, is not known.
+ * A rank's time line in at most 4096 equal steps: ticks in each state per step. The recorder fills the steps
+ * without knowing how long the run will be. When all steps are in use, neighbours are joined and the width of a
+ * step doubles. A rank has one LEVELS page. Time that no state claims is not known.
  */
 #ifndef PRECEDENT_TRACE_LEVELS_H
 #define PRECEDENT_TRACE_LEVELS_H
@@ -14,7 +14,7 @@
 #include "trace/format/event.h"
 
 #define LEVELS_STEPS 4096u
-/* As written: this many steps, and one more for each so many calls. */
+/* Number of steps to write: LEVELS_LEAST, and one more per LEVELS_CALLS calls. */
 #define LEVELS_LEAST 64u
 #define LEVELS_CALLS 16u
 
@@ -29,12 +29,12 @@ static inline uint64_t levels_width(const struct levels *l)
 	return 1ull << l->shift;
 }
 
-/* Steps of 1 << shift ticks to begin with. -1 without memory. */
+/* Start with steps of 1 << shift ticks. Returns 0 on success, -1 if memory runs out. */
 int levels_init(struct levels *l, unsigned shift);
 void levels_free(struct levels *l);
-/* levels_add for what is not within one step in use. */
+/* levels_add for an interval that does not lie within one step in use. */
 void levels_add_steps(struct levels *l, uint64_t t0, uint64_t t1, enum trace_state state);
-/* [t0, t1) was spent in that state; an interval beyond 2^62 ticks is ignored. */
+/* The rank spent [t0, t1) in this state. Intervals beyond 2^62 ticks are ignored. */
 static inline void levels_add(struct levels *l, uint64_t t0, uint64_t t1, enum trace_state state)
 {
 	uint64_t step = t0 >> l->shift;
@@ -44,11 +44,11 @@ static inline void levels_add(struct levels *l, uint64_t t0, uint64_t t1, enum t
 	else
 		levels_add_steps(l, t0, t1, state);
 }
-/* At most so many steps: neighbours join until it fits. A run of few calls needs no more steps than calls. */
+/* Join neighbours until at most n_steps are in use. */
 void levels_limit(struct levels *l, uint64_t n_steps);
-/* uv ticks per step, uv steps, per step uv ticks in each state. */
+/* Encoding: uv ticks per step, uv number of steps, then per step uv ticks in each state. */
 void levels_encode(const struct levels *l, struct buf *out);
-/* -1 on bad input, l freed. */
+/* Decode. Returns 0 on success; -1 on bad input, with *l freed. */
 int levels_decode(struct rdbuf *in, struct levels *l, struct errbuf *err);
 
 #endif

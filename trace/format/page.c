@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pages of a trace file: compression, checksums: see page.h. */
+/* Pages of a trace file, with compression and checksums: see page.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -10,11 +10,11 @@
 #include "trace/format/page.h"
 
 #define LEVEL_KEPT    3
-#define LEVEL_PASSING 1 /* half the time, a fifth more bytes */
-/* zstd reaches at most about 1:16000 on constant input; more is a bomb. */
+#define LEVEL_PASSING 1 /* half the time of level 3, a fifth more bytes */
+/* zstd reaches about 1:16000 on constant input. A larger ratio means a decompression bomb. */
 #define RATIO_MAX 20000u
 
-static int encode(const struct trace_page *m, const void *raw, size_t raw_len, int level, struct buf *out)
+static int encode_page(const struct trace_page *m, const void *raw, size_t raw_len, int level, struct buf *out)
 {
 	size_t at = out->len, bound = ZSTD_compressBound(raw_len), n;
 	struct buf hdr = {0};
@@ -50,12 +50,12 @@ static int encode(const struct trace_page *m, const void *raw, size_t raw_len, i
 
 int trace_page_encode(const struct trace_page *m, const void *raw, size_t raw_len, struct buf *out)
 {
-	return encode(m, raw, raw_len, LEVEL_KEPT, out);
+	return encode_page(m, raw, raw_len, LEVEL_KEPT, out);
 }
 
 int trace_page_encode_passing(const struct trace_page *m, const void *raw, size_t raw_len, struct buf *out)
 {
-	return encode(m, raw, raw_len, LEVEL_PASSING, out);
+	return encode_page(m, raw, raw_len, LEVEL_PASSING, out);
 }
 
 int trace_page_header(const uint8_t *hdr, struct trace_page *out)
@@ -75,7 +75,7 @@ int trace_page_header(const uint8_t *hdr, struct trace_page *out)
 	out->t1 = rdbuf_u64(&r);
 	for (int s = 0; s < TSTATE_N; s++)
 		out->state[s] = rdbuf_u64(&r);
-	rdbuf_u64(&r); /* of the payload: checked when it is read */
+	rdbuf_u64(&r); /* of the payload; checked when the payload is read */
 	out->hash = rdbuf_u64(&r);
 	if (out->hash != XXH3_64bits(hdr, TRACE_PAGE_HEADER - 8))
 		return -1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The trace file, byte for byte (see also precedent-trace.5): a file header, pages, an index page, room for ends.h, a trailer.
- * All integers are little endian. Every page has its own checksum, so that a damaged page is named and the rest
- * is still read; without a valid trailer the pages are found by scanning for their magic.
+ * The trace file, byte for byte (see also precedent-trace.5): file header, pages, index page, room for ends.h,
+ * trailer. All integers are little endian. Every page has its own checksum, so a damaged page is named and the
+ * other pages are still read. If the trailer is damaged, pages are found by scanning for their magic number.
  */
 #ifndef PRECEDENT_TRACE_PAGE_H
 #define PRECEDENT_TRACE_PAGE_H
@@ -26,42 +26,46 @@
 #define TRACE_MAX_RANKS     (1u << 20)
 
 enum trace_page_type {
-	TPAGE_JOB = 1,    /* key = value lines of the whole run, from rank 0 */
+	TPAGE_JOB = 1,    /* facts of the whole run, from rank 0: lines key = value */
 	TPAGE_DEFS = 2,   /* trace_defs of a rank */
 	TPAGE_STRUCT = 3, /* folded symbols of a rank */
 	TPAGE_TIMES = 4,  /* (gap, duration) in ticks of n events of a rank, from event `first` on */
-	TPAGE_INDEX = 5,  /* where every other page is */
-	TPAGE_HIST = 6,   /* histograms of a rank's times that were not kept one by one */
-	TPAGE_LEVELS = 7, /* a rank's time line in steps: ticks in each state per step */
-	TPAGE_TILE = 8,   /* summary of a tile of ranks x time marks: imported traces */
-	TPAGE_PYRAMID = 9,  /* counts of states per ranks x 64, 1024, ... marks: imported traces */
+	TPAGE_INDEX = 5,  /* position of every other page */
+	TPAGE_HIST = 6,   /* histograms of a rank's times that were not kept */
+	TPAGE_LEVELS = 7, /* a rank's time line in steps: ticks in each state */
+	TPAGE_TILE = 8,   /* totals of a tile of ranks x time marks (imported traces) */
+	TPAGE_PYRAMID = 9,  /* counts of states per rank and 64, 1024, ... marks (imported traces) */
 	TPAGE_EXCHANGE = 10, /* messages, by time */
-	TPAGE_STATES = 11, /* content of a tile: imported traces */
-	TPAGE_SAMPLES = 12 /* of what a rank computed: samples.h */
+	TPAGE_STATES = 11, /* states of a tile (imported traces) */
+	TPAGE_SAMPLES = 12 /* samples of a rank's computation: samples.h */
 };
 
 
 struct trace_page {
 	uint32_t type, rank;
 	uint64_t first, n;    /* events covered (TIMES), else 0 */
-	uint64_t t0, t1;      /* ticks from the rank's start: entry of the first event's gap, end of the last */
-	uint64_t state[TSTATE_N]; /* the page's summary (TIMES): ticks in each state */
+	/* from the rank's start: begin of the first event's gap, end of the last event */
+	uint64_t t0, t1;
+	uint64_t state[TSTATE_N]; /* TIMES: ticks in each state */
 	uint32_t raw_len, comp_len;
-	uint64_t offset;      /* of the page header in the file (reading) */
-	uint64_t hash;        /* of the page header, which holds that of the payload (reading) */
+	uint64_t offset;      /* offset of the page header in the file (when read) */
+	/* hash of the page header, which contains the hash of the payload (when read) */
+	uint64_t hash;
 };
 
-/* Compress raw and append header and payload to out. -1 when out failed or the compressor did. */
+/* Compress raw, and append header and payload to out. Returns 0 on success, -1 if memory or compression failed. */
 int trace_page_encode(const struct trace_page *meta, const void *raw, size_t raw_len, struct buf *out);
-/* The same, quicker and a little larger: for pages that no finished trace has, and where calls come densely. */
+/* Like trace_page_encode, but faster and a little larger. Used for pages that are not part of a finished trace,
+ * and if calls come densely. */
 int trace_page_encode_passing(const struct trace_page *meta, const void *raw, size_t raw_len, struct buf *out);
-/* Parse and check a page header of TRACE_PAGE_HEADER bytes. -1 when it is none (or damaged). */
+/* Parse and check a page header of TRACE_PAGE_HEADER bytes. Returns 0 on success; -1 if it is damaged or no
+ * header. */
 int trace_page_header(const uint8_t *hdr, struct trace_page *out);
-/* Check and decompress the payload that follows the header; *raw is malloced, raw_len bytes. */
+/* Check and decompress the payload behind the header. *raw is malloced and has p->raw_len bytes. */
 int trace_page_payload(const struct trace_page *p, const uint8_t *hdr, const uint8_t *comp, uint8_t **raw,
 		       struct errbuf *err);
 
-/* Times of events: appended as they happen, two varints each. */
+/* Append the times of an event as two varints. */
 static inline void trace_times_put(struct buf *b, uint64_t gap_ticks, uint64_t dur_ticks)
 {
 	buf_put_uv(b, gap_ticks);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page of samples, byte for byte: see samples.h and precedent-trace.5. */
+/* Encoding of the page of samples: see samples.h and precedent-trace.5. */
 #include "trace/format/samples.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #define SAMPLES_VERSION 1
 
-/* Registers of samples in the same place are much alike: each is the difference from the one before. */
+/* Registers are stored as differences from the sample before at the same place, since these are often small. */
 static void put_registers(const struct trace_sample *s, const struct trace_sample *before, struct buf *out)
 {
 	for (int i = 0; i < TSAMPLE_REGS; i++)
@@ -50,7 +50,7 @@ static void put_code(const struct trace_samples *s, struct buf *out)
 
 void trace_samples_encode(const struct trace_samples *s, struct buf *out)
 {
-	uint32_t *last = calloc(s->n_place + 1u, sizeof(*last)); /* sample + 1 at each place */
+	uint32_t *last = calloc(s->n_place + 1u, sizeof(*last)); /* last sample + 1 at each place */
 
 	if (!last) {
 		out->failed = true;
@@ -137,7 +137,8 @@ static int get_sample(struct rdbuf *r, struct trace_samples *all, uint32_t i, ui
 	return 0;
 }
 
-/* Header: how many there are of everything. Each takes at least a byte or two: a short page holds no large tables. */
+/* Read the header, which holds the sizes of all tables. Each element takes at least a byte, so a short page holds
+ * no large tables. */
 static int get_head(struct rdbuf *r, struct trace_samples *s, struct errbuf *err)
 {
 	uint8_t version = rdbuf_u8(r);

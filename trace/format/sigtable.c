@@ -81,7 +81,7 @@ static int grow_pool(struct sigtable *t, uint32_t n)
 	return 0;
 }
 
-static uint32_t add(struct sigtable *t, uint64_t h, uint32_t slot, const struct trace_sig *key, const int64_t *val)
+static uint32_t add_signature(struct sigtable *t, uint64_t h, uint32_t slot, const struct trace_sig *key, const int64_t *val)
 {
 	if (t->n >= UINT32_MAX / 4 || (t->n == t->cap && grow_sigs(t) < 0))
 		return UINT32_MAX;
@@ -116,5 +116,5 @@ uint32_t sigtable_intern(struct sigtable *t, uint16_t fn, uint32_t site, const i
 		    (!n || !memcmp(t->pool + g->off, val, n * sizeof(*val))))
 			return s;
 	}
-	return add(t, h, i, &key, val);
+	return add_signature(t, h, i, &key, val);
 }

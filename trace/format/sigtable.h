@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Interning of call signatures: (function, call site, parameter values) -> symbol, in order of first use.
- * The recorder's hot path: one hash and one comparison when the signature is known.
+ * Interning of call signatures: (function, call site, parameter values) -> symbol, numbered in order of first use.
+ * Lookups are the recorder's hot path: one hash and one comparison for a known signature.
  */
 #ifndef PRECEDENT_TRACE_SIGTABLE_H
 #define PRECEDENT_TRACE_SIGTABLE_H
@@ -11,7 +11,7 @@
 struct trace_sig {
 	uint16_t fn;     /* enum trace_fn */
 	uint32_t site;   /* index of trace_site */
-	uint32_t n;      /* values */
+	uint32_t n;      /* number of values */
 	uint64_t off;    /* first value in the pool */
 };
 
@@ -20,16 +20,16 @@ struct sigtable {
 	uint32_t n, cap;
 	int64_t *pool;
 	uint64_t n_pool, cap_pool;
-	uint32_t *slot;  /* open addressing, symbol + 1 */
-	uint64_t *hash;  /* of each symbol */
+	uint32_t *slot;  /* hash table with open addressing: symbol + 1 */
+	uint64_t *hash;  /* hash of each symbol */
 	uint32_t n_slot; /* power of two */
 };
 
 int sigtable_init(struct sigtable *t);
 void sigtable_free(struct sigtable *t);
-/* The symbol, or UINT32_MAX without memory. */
+/* Returns the symbol, or UINT32_MAX if memory runs out. */
 uint32_t sigtable_intern(struct sigtable *t, uint16_t fn, uint32_t site, const int64_t *val, uint32_t n);
-/* NULL where no signature has values. */
+/* NULL if no signature has values. */
 static inline const int64_t *sigtable_values(const struct sigtable *t, uint32_t sym)
 {
 	return t->pool ? t->pool + t->sig[sym].off : NULL;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The spill file of a rank: what it has recorded, in a form that survives its death at any instant.
+ * The spill file of a rank: its recorded calls and definitions, readable after the rank dies at any moment.
  *
- *	window: header | live | counters | directory | journal | stream   shared mapping, allocated on disk beforehand
- *	pages, anywhere behind it, written with write(2)             as in a trace file, and two types of their own
+ *	window: header | live | counters | directory | journal | stream   shared mapping, allocated on disk
  *
- * The stream holds the calls since the last page, the journal the definitions since the last journal page; a
- * length is stored after the bytes that it covers. The directory names the pages that count: an entry is filled
- * first and then switched on, off first and then its room is used again. So after a kill between any two stores
- * every call that was recorded is there exactly once.
- * The counters are those of the functions that are only counted: the process counts in the file itself.
- * The modules are those of MPI_Init: a call that has not returned may come from where no call came before.
- * Integers are those of the machine that wrote them.
+ *	pages, anywhere behind the window, written by write(2)     as in a trace file, and two more types
+ *
+ * The stream holds the calls since the last page; the journal holds the definitions since the last journal page.
+ * A length is stored after the bytes that it covers. The directory names the valid pages. An entry is filled before
+ * it is switched on, and switched off before its room is reused. So after a kill between any two stores, every
+ * recorded call is in the file exactly once.
+ *
+ * Functions that are only counted have their counters in the file. The modules are those loaded at MPI_Init: a call
+ * that has not returned may come from a call site without a definition. Integers are in the byte order of the
+ * machine.
  */
 #ifndef PRECEDENT_TRACE_SPILL_FORMAT_H
 #define PRECEDENT_TRACE_SPILL_FORMAT_H
@@ -29,23 +31,25 @@
 #define SPILL_ENTRIES_MAX 65536u
 #define SPILL_COUNTERS_MAX 1024u
 #define SPILL_NAMES_MAX   (24u << 10)
-#define SPILL_OBJECTS_MAX 256u  /* communicators, and windows, whose handles are told */
+/* largest number of communicators, and of windows, whose handles are stored */
+#define SPILL_OBJECTS_MAX 256u
 #define SPILL_MODULES_MAX 128u
 
-/* Page types beside enum trace_page_type. first and n of their headers: */
+/* Page types in addition to enum trace_page_type, with the meaning of first and n in their headers: */
 enum spill_page_type {
-	SPAGE_JOURNAL = 64, /* bytes of the journal */
+	SPAGE_JOURNAL = 64, /* part of the journal, in bytes */
 	SPAGE_SYMBOLS = 65  /* uv symbol for each of n events, from `first` on */
 };
-/* TPAGE_STRUCT covers the events before n. TPAGE_HIST holds the times of n events that were given up, `state` of the
- * page header their ticks in each state, and all of them were before event `first`; TPAGE_LEVELS their time line. */
+/* TPAGE_STRUCT covers the first n events. TPAGE_HIST holds the times of n events whose times were not kept, all
+ * before event `first`. Its page header has their ticks in each state. TPAGE_LEVELS holds their time line. */
 
 struct spill_entry {
-	uint64_t on;       /* 1: counts */
+	uint64_t on;       /* 1: the entry is valid */
 	uint64_t offset;   /* of the page header in the file */
 	uint64_t first, n;
-	uint32_t type, len; /* header and payload */
-	uint64_t epoch;    /* HIST, LEVELS: the number of this version. Others: 0, or the version that holds their times */
+	uint32_t type, len; /* len: of header and payload */
+	/* HIST, LEVELS: number of this version; other pages: 0, or the version that holds their times */
+	uint64_t epoch;
 };
 
 struct spill_header {
@@ -55,53 +59,57 @@ struct spill_header {
 	uint64_t live_at, entry_at, journal_at, stream_at, window;
 	uint64_t counter_at, name_at;   /* n_counter numbers; their names, each ended by a zero byte */
 	uint32_t n_counter, names_len;
-	uint64_t module_at;             /* n_module of struct spill_module */
+	uint64_t module_at;             /* n_module entries of struct spill_module */
 	uint32_t n_module;
-	int32_t any_source, proc_null, any_tag; /* as this MPI library has them */
-	uint64_t functions;             /* trace_fn_hash() of the tracer: what numbers of functions mean */
+	int32_t any_source, proc_null, any_tag; /* values of this MPI library */
+	/* trace_fn_hash() of the tracer; shows whether numbers of functions mean the same */
+	uint64_t functions;
 	uint32_t journal_cap, stream_cap;
-	uint64_t start_ticks, start_real_ns, start_mono_ns; /* MPI_Init returned */
-	uint64_t init_ticks, init_mono_ns;                  /* it was called */
+	uint64_t start_ticks, start_real_ns, start_mono_ns; /* at the return of MPI_Init */
+	uint64_t init_ticks, init_mono_ns;                  /* at the call of MPI_Init */
 	uint64_t init_ns, before_ns;
 	char id[192];
 	char host[64];
 	char program[512];
 	char facts[SPILL_FACTS]; /* lines key=value */
-	uint64_t hash;           /* of the bytes before: written last */
+	uint64_t hash;           /* of the bytes before; written last */
 };
 
 struct spill_live {
-	/* what the recorder touches at every call, in one cache line */
-	uint64_t stream_len;      /* bytes of whole records */
-	uint64_t enter_tick;      /* the call that has not returned, 0: none */
-	uint64_t enter_address;   /* its return address */
+	/* written at every call, in one cache line */
+	uint64_t stream_len;      /* bytes of complete records */
+	uint64_t enter_tick;      /* entry of the call that has not returned; 0: none */
+	uint64_t enter_address;   /* return address of that call */
 	uint64_t polls, poll_ticks;
-	/* Of that call, as the program passed it: SPILL_CALL; the handle of its communicator or window, 0: none; the rank that
-	 * it sends to, its root, or how many requests it waits for (low 32 bits), and the rank that it receives from (high). */
+	/* The call that has not returned, as the program passed its parameters:
+	 *
+	 * enter_call: SPILL_CALL.
+	 * enter_object: handle of the communicator or window; 0: none.
+	 * enter_peers: destination, root or number of requests in the low 32 bits; source in the high 32 bits. */
 	uint64_t enter_call, enter_object, enter_peers;
 	uint64_t stream_first;    /* index of the first event in the stream */
-	uint64_t stream_tick;     /* end of the event before it, since the start */
+	uint64_t stream_tick;     /* end of the event before it, in ticks since the start */
 	uint64_t journal_first, journal_len; /* bytes */
-	uint64_t clock;           /* which of these is whole */
+	uint64_t clock;           /* index of the valid one of the two clock records */
 	uint64_t clock_ticks[2], clock_mono_ns[2];
 	double overhead_ticks;
-	char ended[96];           /* why recording stopped, "" while it goes on */
-	/* The last handle of each communicator and window, by the numbers of their definitions; 0: none. */
+	char ended[96];           /* why recording stopped; "" while recording goes on */
+	/* Last handle of each communicator and window, by number of the definition; 0: none. */
 	uint64_t comm[SPILL_OBJECTS_MAX], win[SPILL_OBJECTS_MAX];
 };
 
-/* A call: its function (enum trace_fn) + 1 and its tag, that of the receive where it has two. */
+/* A call: function (enum trace_fn) + 1, and its tag. A call with two tags gives the receive's. */
 #define SPILL_CALL(fn, tag)  ((uint64_t)((fn) + 1) << 48 | (uint32_t)(tag))
 #define SPILL_CALL_FN(call)  ((uint32_t)((call) >> 48) - 1)
 #define SPILL_CALL_TAG(call) ((int32_t)(uint32_t)(call))
 
-/* Code in the process, from lo to hi. */
+/* Executable code mapped from lo to hi. */
 struct spill_module {
 	uint64_t base, lo, hi;
 	char path[232];
 };
 
-/* A record of the stream: uv symbol + 1, uv gap, uv duration; or 0, uv ticks in unsuccessful tests, uv ticks of the
- * recorder's own, both since the last call and before the next one's gap. */
+/* A record of the stream is uv symbol + 1, uv gap, uv duration. Or it is 0, uv ticks in unsuccessful tests, uv
+ * ticks of the recorder itself; both lie between the last call and the next call's gap. */
 
 #endif

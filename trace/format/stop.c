@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The files of a program that is stopped at a known place: see stop.h. */
+/* The stop file and the marks file: see stop.h. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 #define RANKS_MAX (1u << 22)
 
-/* Colours and keys of MPI_Comm_split are compared with each other and mean nothing else: programs make them of the names of
- * their nodes. What comes of them shows in the calls on the communicator; here, whether there will be one. */
+/* Colours and keys of MPI_Comm_split may depend on node names. Later calls on the communicator show which ranks
+ * belong to it. Only the sign of a colour is hashed: it tells whether there is a communicator. */
 static bool is_colour(enum trace_fn fn, uint8_t kind)
 {
 	return fn == FN_MPI_Comm_split && kind == TK_INT;
@@ -29,7 +29,7 @@ uint64_t stop_key(const struct trace_defs *d, uint32_t sym)
 	sig_walk_begin(&w, d, sym);
 	while (sig_walk_next(&w)) {
 		switch (w.kind) {
-		case TK_ASRC: case TK_ATAG: case TK_ASRCS: case TK_ATAGS: /* what came first */
+		case TK_ASRC: case TK_ATAG: case TK_ASRCS: case TK_ATAGS: /* depends on the order of arrival */
 		case TK_DONE: case TK_REQ: case TK_REQS: case TK_NEWREQ: case TK_DISP:
 			continue;
 		}
@@ -41,8 +41,8 @@ uint64_t stop_key(const struct trace_defs *d, uint32_t sym)
 
 /* ---- writing ---- */
 
-static void put(struct buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct buf *out, const char *fmt, ...)
+static void append_format(struct buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void append_format(struct buf *out, const char *fmt, ...)
 {
 	char text[160];
 	va_list ap;
@@ -56,29 +56,29 @@ static void put(struct buf *out, const char *fmt, ...)
 
 void stop_plan_format(const struct stop_plan *p, struct buf *out)
 {
-	put(out, "precedent-stop 1\nranks %u marks %u patience %u\n", p->n_ranks, p->n_mark, p->patience_s);
+	append_format(out, "precedent-stop 1\nranks %u marks %u patience %u\n", p->n_ranks, p->n_mark, p->patience_s);
 	for (uint32_t r = 0; r < p->n_ranks; r++) {
-		put(out, "rank %u", r);
+		append_format(out, "rank %u", r);
 		for (uint32_t m = 0; m < p->n_mark; m++)
-			put(out, " %llu:%016llx", (unsigned long long)p->rank[r].event[m],
-			    (unsigned long long)p->rank[r].hash[m]);
-		put(out, "\n");
+			append_format(out, " %llu:%016llx", (unsigned long long)p->rank[r].event[m],
+				      (unsigned long long)p->rank[r].hash[m]);
+		append_format(out, "\n");
 	}
-	put(out, "end\n");
+	append_format(out, "end\n");
 }
 
 void stop_marks_format(const struct stop_marks *s, struct buf *out)
 {
-	put(out, "precedent-marks 3\nranks %u marks %u\n", s->n_ranks, s->n_mark);
+	append_format(out, "precedent-marks 3\nranks %u marks %u\n", s->n_ranks, s->n_mark);
 	for (uint32_t r = 0; r < s->n_ranks; r++) {
-		put(out, "rank %u %llu %llu", r, (unsigned long long)s->rank[r].before_ns,
-		    (unsigned long long)s->rank[r].init_ns);
+		append_format(out, "rank %u %llu %llu", r, (unsigned long long)s->rank[r].before_ns,
+			      (unsigned long long)s->rank[r].init_ns);
 		for (uint32_t m = 0; m < s->n_mark; m++)
-			put(out, " %llu:%llu", (unsigned long long)s->rank[r].t_ns[m],
-			    (unsigned long long)s->rank[r].gap_ns[m]);
-		put(out, "\n");
+			append_format(out, " %llu:%llu", (unsigned long long)s->rank[r].t_ns[m],
+				      (unsigned long long)s->rank[r].gap_ns[m]);
+		append_format(out, "\n");
 	}
-	put(out, "end\n");
+	append_format(out, "end\n");
 }
 
 /* ---- reading ---- */
@@ -88,7 +88,7 @@ struct cursor {
 	bool bad;
 };
 
-static void expect(struct cursor *c, const char *text)
+static void expect_text(struct cursor *c, const char *text)
 {
 	size_t n = strlen(text);
 
@@ -98,8 +98,8 @@ static void expect(struct cursor *c, const char *text)
 		c->p += n;
 }
 
-/* A number of base 10 or 16, without sign or superfluous digits. */
-static uint64_t number(struct cursor *c, unsigned base, uint64_t max)
+/* Read an unsigned number of base 10 or 16 without leading zeros. */
+static uint64_t read_number(struct cursor *c, unsigned base, uint64_t max)
 {
 	const char *begin = c->p;
 	uint64_t v = 0;
@@ -129,14 +129,14 @@ static void skip_line(struct cursor *c)
 		c->bad = true;
 }
 
-/* "ranks N marks M" */
-static void counts(struct cursor *c, uint32_t *n_ranks, uint32_t *n_mark)
+/* Read "ranks N marks M". */
+static void read_counts(struct cursor *c, uint32_t *n_ranks, uint32_t *n_mark)
 {
-	expect(c, "ranks ");
-	*n_ranks = (uint32_t)number(c, 10, RANKS_MAX);
-	expect(c, " marks ");
-	*n_mark = (uint32_t)number(c, 10, STOP_MARKS_MAX);
-	/* every rank has a line of six bytes at least: no memory for what cannot be there */
+	expect_text(c, "ranks ");
+	*n_ranks = (uint32_t)read_number(c, 10, RANKS_MAX);
+	expect_text(c, " marks ");
+	*n_mark = (uint32_t)read_number(c, 10, STOP_MARKS_MAX);
+	/* A rank's line takes at least six bytes, which bounds the allocation. */
 	if (!*n_ranks || !*n_mark || *n_ranks > (size_t)(c->end - c->p) / 6)
 		c->bad = true;
 }
@@ -144,18 +144,18 @@ static void counts(struct cursor *c, uint32_t *n_ranks, uint32_t *n_mark)
 static void plan_rank(struct cursor *c, struct stop_rank *r, uint32_t n_mark)
 {
 	for (uint32_t m = 0; m < n_mark && !c->bad; m++) {
-		expect(c, " ");
-		r->event[m] = number(c, 10, INT64_MAX);
-		expect(c, ":");
-		r->hash[m] = number(c, 16, UINT64_MAX);
+		expect_text(c, " ");
+		r->event[m] = read_number(c, 10, INT64_MAX);
+		expect_text(c, ":");
+		r->hash[m] = read_number(c, 16, UINT64_MAX);
 		if (!r->event[m] || (m && r->event[m] <= r->event[m - 1]))
 			c->bad = true;
 	}
 }
 
-static int finish(struct cursor *c, const char *what, struct errbuf *err)
+static int check_parsed(struct cursor *c, const char *what, struct errbuf *err)
 {
-	expect(c, "end\n");
+	expect_text(c, "end\n");
 	return c->bad || c->p != c->end ? err_set(err, "the %s file is malformed", what) : 0;
 }
 
@@ -164,27 +164,27 @@ int stop_plan_parse(const char *text, size_t len, uint32_t only, struct stop_pla
 	struct cursor c = {text, text + len, false};
 
 	*out = (struct stop_plan){0};
-	expect(&c, "precedent-stop 1\n");
-	counts(&c, &out->n_ranks, &out->n_mark);
-	expect(&c, " patience ");
-	out->patience_s = (uint32_t)number(&c, 10, 86400);
-	expect(&c, "\n");
+	expect_text(&c, "precedent-stop 1\n");
+	read_counts(&c, &out->n_ranks, &out->n_mark);
+	expect_text(&c, " patience ");
+	out->patience_s = (uint32_t)read_number(&c, 10, 86400);
+	expect_text(&c, "\n");
 	if (c.bad || (only != UINT32_MAX && only >= out->n_ranks))
 		return err_set(err, "the stop file is malformed, or for fewer ranks");
 	out->rank = calloc(only == UINT32_MAX ? out->n_ranks : 1, sizeof(*out->rank));
 	if (!out->rank)
 		return err_set(err, "no memory for the stop file");
 	for (uint32_t r = 0; r < out->n_ranks && !c.bad; r++) {
-		expect(&c, "rank ");
-		if (number(&c, 10, RANKS_MAX) != r)
+		expect_text(&c, "rank ");
+		if (read_number(&c, 10, RANKS_MAX) != r)
 			c.bad = true;
 		if (only == UINT32_MAX || only == r)
 			plan_rank(&c, &out->rank[only == UINT32_MAX ? r : 0], out->n_mark);
 		else
 			skip_line(&c);
-		expect(&c, "\n");
+		expect_text(&c, "\n");
 	}
-	if (finish(&c, "stop", err) == 0)
+	if (check_parsed(&c, "stop", err) == 0)
 		return 0;
 	stop_plan_free(out);
 	return -1;
@@ -192,15 +192,15 @@ int stop_plan_parse(const char *text, size_t len, uint32_t only, struct stop_pla
 
 static void marks_rank(struct cursor *c, struct marks_rank *r, uint32_t n_mark)
 {
-	expect(c, " ");
-	r->before_ns = number(c, 10, INT64_MAX);
-	expect(c, " ");
-	r->init_ns = number(c, 10, INT64_MAX);
+	expect_text(c, " ");
+	r->before_ns = read_number(c, 10, INT64_MAX);
+	expect_text(c, " ");
+	r->init_ns = read_number(c, 10, INT64_MAX);
 	for (uint32_t m = 0; m < n_mark && !c->bad; m++) {
-		expect(c, " ");
-		r->t_ns[m] = number(c, 10, INT64_MAX);
-		expect(c, ":");
-		r->gap_ns[m] = number(c, 10, INT64_MAX);
+		expect_text(c, " ");
+		r->t_ns[m] = read_number(c, 10, INT64_MAX);
+		expect_text(c, ":");
+		r->gap_ns[m] = read_number(c, 10, INT64_MAX);
 		if (m && (r->t_ns[m] < r->t_ns[m - 1] || r->gap_ns[m] < r->gap_ns[m - 1]))
 			c->bad = true;
 	}
@@ -211,22 +211,22 @@ int stop_marks_parse(const char *text, size_t len, struct stop_marks *out, struc
 	struct cursor c = {text, text + len, false};
 
 	*out = (struct stop_marks){0};
-	expect(&c, "precedent-marks 3\n");
-	counts(&c, &out->n_ranks, &out->n_mark);
-	expect(&c, "\n");
+	expect_text(&c, "precedent-marks 3\n");
+	read_counts(&c, &out->n_ranks, &out->n_mark);
+	expect_text(&c, "\n");
 	if (c.bad)
 		return err_set(err, "the marks file is malformed");
 	out->rank = calloc(out->n_ranks, sizeof(*out->rank));
 	if (!out->rank)
 		return err_set(err, "no memory for the marks");
 	for (uint32_t r = 0; r < out->n_ranks && !c.bad; r++) {
-		expect(&c, "rank ");
-		if (number(&c, 10, RANKS_MAX) != r)
+		expect_text(&c, "rank ");
+		if (read_number(&c, 10, RANKS_MAX) != r)
 			c.bad = true;
 		marks_rank(&c, &out->rank[r], out->n_mark);
-		expect(&c, "\n");
+		expect_text(&c, "\n");
 	}
-	if (finish(&c, "marks", err) == 0)
+	if (check_parsed(&c, "marks", err) == 0)
 		return 0;
 	stop_marks_free(out);
 	return -1;

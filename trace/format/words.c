@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Words in a line: see words.h. */
+/* Words in a line of text: see words.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ static int digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* One word from *p on, to *to. 0, or -1 where it is malformed. */
+/* Decode one word from *p to *to and advance both. Returns 0 on success, -1 if the word is malformed. */
 static int parse_word(const char **p, char **to)
 {
 	if ((*p)[0] == '%' && ((*p)[1] == ' ' || !(*p)[1])) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Words in one line of text that can be told apart again, whatever is in them: separated by a space, with %XX for every
- * byte but letters, digits and _ - . / : = + , @. An empty word is a single %.
+ * Words in one line of text, with any content. Words are separated by a space. Letters, digits and _ - . / : = + ,
+ * @ stand for themselves; any other byte is %XX. An empty word is a single %.
  */
 #ifndef PRECEDENT_TRACE_WORDS_H
 #define PRECEDENT_TRACE_WORDS_H
@@ -10,9 +10,10 @@
 
 #include "common/buf.h"
 
-/* n bytes, each word with its NUL. */
+/* Append the words. words has n bytes, each word ends with a NUL. */
 void words_put(struct buf *out, const char *words, size_t n);
-/* A NULL-ended list in one piece of memory, to be freed; NULL: malformed, without a word, or no memory. */
+/* Returns a NULL-terminated list in one piece of memory, which the caller frees. Returns NULL if text is
+ * malformed or empty, or memory runs out. */
 char **words_parse(const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writing of trace files: see writer.h; the layout is in page.h. */
+/* Writing of trace files: see writer.h. The layout is in page.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ struct trace_writer *trace_writer_create(const char *path, uint32_t n_ranks, str
 	return w;
 }
 
-/* One index entry per page: type, rank, offset, first, n, t0, t1, ticks in each state, hash of the header. */
+/* An index entry has type, rank, offset, first, n, t0, t1, ticks in each state and the hash of the page header. */
 static int index_page(struct trace_writer *w, const struct trace_page *p, uint64_t offset)
 {
 	buf_put_uv(&w->index, p->type);
