@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds a rank's histograms in a trace: see hist_read.h. */
+/* Reads a rank's histograms from a trace: see hist_read.h. */
 #include <stdlib.h>
 
 #include "trace/functions.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reader of trace files. The file is mapped; the index is taken from the trailer, or found again by scanning
- * for pages when the trailer or the index is damaged.
+ * Reader of trace files. The file is mapped. The trailer tells where the index is. If trailer or index are damaged,
+ * the file is scanned for pages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -156,7 +156,7 @@ static int scan_pages(struct trace *t)
 		}
 		p.offset = pos;
 		if (p.type == TPAGE_INDEX)
-			break; /* what follows was appended: pages of another trace, perhaps */
+			break; /* appended bytes follow, perhaps pages of another trace */
 		if (add_page(t, &p) < 0)
 			return -1;
 		pos += TRACE_PAGE_HEADER;
@@ -220,7 +220,7 @@ static int load_struct(struct trace *t, const uint8_t *raw, uint32_t len, uint32
 	return folded_decode(&r, k->defs.sigs.n, &k->events, err);
 }
 
-/* Definitions come before structure, whatever their order in the file. */
+/* Load the pages of one type. Definitions are loaded before structure, in any order in the file. */
 static void load_pages(struct trace *t, uint32_t type)
 {
 	for (uint32_t i = 0; i < t->n_page; i++) {
@@ -243,7 +243,7 @@ static void load_pages(struct trace *t, uint32_t type)
 		if (t->page[i].rank >= t->n_ranks)
 			rv = err_set(&why, "no such rank");
 		else if (type == TPAGE_STRUCT && !t->rank[t->page[i].rank].defs.n_comm)
-			; /* means nothing without its definitions, whose damage is noted */
+			; /* without definitions, whose damage is noted, structure cannot be read */
 		else if (type == TPAGE_DEFS)
 			rv = load_defs(t, raw, hdr.raw_len, t->page[i].rank, &why);
 		else
@@ -269,8 +269,8 @@ static void read_end(struct trace *t, uint32_t rank, uint64_t *after_ns)
 }
 
 /*
- * From MPI_Init to MPI_Finalize without the recorder: neither what each event cost nor what took long once in a while, a page to
- * be compressed first of all, and is in no state and no unsuccessful test.
+ * Ticks between MPI_Init and MPI_Finalize without the recorder's cost. That cost is a cost per event and rare long
+ * pauses, mainly the compression of pages. The pauses count neither to a state nor to unsuccessful tests.
  */
 static double program_ticks(const struct trace_proc *p, uint64_t events)
 {
@@ -357,8 +357,8 @@ static int read_file_header(struct trace *t, const char *path, struct errbuf *er
 	return 0;
 }
 
-/* Of a traced run only: each rank of it takes two pages, so the file bounds the table. Of a run that died most ranks may be
- * missing: so some are allowed in any case. */
+/* Each rank of a traced run has two pages, so the file size bounds the number of ranks. If a run died, most ranks
+ * may be missing: a minimum is always allowed. */
 static int make_ranks(struct trace *t, const char *path, struct errbuf *err)
 {
 	if (t->n_ranks > RANKS_FREE && t->n_ranks - RANKS_FREE > t->size / 4)
@@ -440,7 +440,7 @@ uint32_t trace_n_ranks(const struct trace *t)
 
 const struct trace_rank *trace_get_rank(const struct trace *t, uint32_t rank)
 {
-	static const struct trace_rank absent; /* every rank of an imported trace */
+	static const struct trace_rank absent; /* imported traces have only absent ranks */
 
 	return rank < t->n_ranks ? t->rank ? &t->rank[rank] : &absent : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the reader share: see reader.h. */
+/* Internals that the files of the reader share: see reader.h. */
 #ifndef PRECEDENT_TRACE_READER_IMPL_H
 #define PRECEDENT_TRACE_READER_IMPL_H
 
@@ -13,12 +13,12 @@ struct trace {
 	uint64_t size;
 	uint32_t n_ranks;
 	bool partial;
-	bool scanned; /* without an index */
-	bool ends;    /* room for ends.h, behind the index */
+	bool scanned; /* the file has no readable index */
+	bool ends;    /* there is room for ends.h behind the index */
 	struct trace_page *page;
 	uint32_t n_page, cap_page;
-	uint32_t *times;       /* pages of times, by rank and first event */
-	uint32_t *times_begin; /* of each rank in `times`; n_ranks + 1 */
+	uint32_t *times;       /* page numbers of pages of times, ordered by rank and first event */
+	uint32_t *times_begin; /* start of each rank in `times`; n_ranks + 1 entries */
 	struct trace_rank *rank;
 	char *job; /* text of the job page: key\0value\0 ... */
 	char *key[TRACE_MAX_JOB_KEYS], *value[TRACE_MAX_JOB_KEYS];
@@ -27,12 +27,12 @@ struct trace {
 	uint32_t n_damage;
 };
 
-/* Decompress page p, whose header goes to *hdr; NULL with the reason in err. */
+/* Decompress page p and copy its header to *hdr. Returns NULL on error (err says why). */
 uint8_t *trace_page_data(const struct trace *t, const struct trace_page *p, struct trace_page *hdr,
 			 struct errbuf *err);
-/* "page 12 (times of rank 3) at byte 4096" */
+/* Write "page 12 (times of rank 3) at byte 4096" to buf. */
 void trace_page_text(const struct trace *t, uint32_t page, char *buf, size_t size);
-/* Fill t->times. -1 without memory. */
+/* Fill t->times. Returns 0 on success, -1 if memory runs out. */
 int trace_times_index(struct trace *t);
 
 #endif

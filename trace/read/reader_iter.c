@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events of a rank with their times, in order or from anywhere: see reader.h. An iterator holds one page of times;
- * the page of an event, or of an instant, is found by bisection.
+ * Iterator over a rank's events with their times, from any event or time: see reader.h. An iterator holds one page
+ * of times. Pages are found by bisection.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +21,18 @@ struct trace_iter {
 	uint32_t held;          /* index into list of the page in raw; n_list: none */
 	uint8_t *raw;
 	uint32_t raw_len;
-	struct times_at {       /* the rest of it: times of `event` come next */
+	struct times_at {       /* position in the page; the times of `event` come next */
 		struct rdbuf times, idle;
-		uint64_t i, next_idle; /* events of the page: next, and the one that the next of `idle` comes before */
+		/* number in the page of the next event, and of the event that the next entry of `idle` lies before */
+		uint64_t i, next_idle;
 	} at;
-	uint64_t times_end;     /* first event that `times` does not cover; <= event: none */
-	uint64_t unknown_end;   /* events before this one have no times, when times_end <= event */
-	uint64_t tick;          /* end of the last event of known times */
-	uint64_t begin, enter, leave; /* of the event given last, ticks: of its gap, of itself */
-	uint64_t poll;          /* ticks in vain before it */
+	/* first event that `times` does not cover; <= event: no page is loaded */
+	uint64_t times_end;
+	/* if times_end <= event: events before this one have no times */
+	uint64_t unknown_end;
+	uint64_t tick;          /* end of the last event with known times */
+	uint64_t begin, enter, leave; /* event given last: begin of gap, entry, return, in ticks */
+	uint64_t poll;          /* ticks in unsuccessful tests before it */
 	double overhead, ns_per_tick;
 };
 
@@ -78,7 +81,7 @@ const uint32_t *trace_times_pages(const struct trace *t, uint32_t rank, uint32_t
 
 /* ---- iterators ---- */
 
-/* Whatever a file says: within what can be added up. */
+/* Convert ticks to ns. Values from damaged files are clamped so that sums do not overflow. */
 static uint64_t to_ns(const struct trace_iter *it, double ticks)
 {
 	double ns = ticks * it->ns_per_tick;
@@ -119,7 +122,7 @@ struct trace_iter *trace_iter_create(const struct trace *t, uint32_t rank, struc
 	return it;
 }
 
-/* The last page that begins at or before the event; n_list when there is none. */
+/* The last page that begins at or before the event; n_list if there is none. */
 static uint32_t find_page(const struct trace_iter *it, uint64_t event)
 {
 	uint32_t lo = 0, hi = it->n_list;
@@ -135,7 +138,7 @@ static uint32_t find_page(const struct trace_iter *it, uint64_t event)
 	return lo ? lo - 1 : it->n_list;
 }
 
-/* Have page i of the list in memory, from its beginning. -1: it is damaged. */
+/* Load page i of the list from its beginning. Returns 0 on success, -1 if the page is damaged. */
 static int hold_page(struct trace_iter *it, uint32_t i)
 {
 	struct trace_page hdr;
@@ -159,7 +162,7 @@ static int hold_page(struct trace_iter *it, uint32_t i)
 	return 0;
 }
 
-/* As rdbuf_uv, where a whole one is known to be within the buffer. */
+/* Like rdbuf_uv, without a bounds check: the caller knows that a whole number is in the buffer. */
 static inline uint64_t quick_uv(struct rdbuf *r)
 {
 	const uint8_t *p = r->data + r->pos;
@@ -177,7 +180,7 @@ static inline uint64_t quick_uv(struct rdbuf *r)
 	return v;
 }
 
-/* Before the next event lies what no gap contains: unsuccessful tests, and the recorder's own. */
+/* Read the entry of times that belong to no gap: unsuccessful tests and the recorder's own time. */
 static void pass_idle(struct trace_iter *it)
 {
 	struct rdbuf *in = &it->at.idle;
@@ -195,7 +198,8 @@ static void pass_idle(struct trace_iter *it)
 		it->at.next_idle = it->at.i + more;
 }
 
-/* The next event's times, gap and duration in ticks; false when the page holds fewer than it says. */
+/* Read gap and duration of the next event, in ticks. Returns false if the page is too short or a time is out of
+ * range. */
 static bool next_times(struct trace_iter *it, uint64_t *gap, uint64_t *dur)
 {
 	it->poll = 0;
@@ -210,14 +214,14 @@ static bool next_times(struct trace_iter *it, uint64_t *gap, uint64_t *dur)
 		*dur = rdbuf_uv(&it->at.times);
 	}
 	if (it->at.times.failed || it->tick > TICKS_MAX || *gap > TICKS_MAX - it->tick || *dur > TICKS_MAX - it->tick - *gap)
-		return false; /* time does not run backwards, whatever a file says */
+		return false; /* times out of range would make time run backwards */
 	it->begin = it->tick;
 	it->enter = it->tick + *gap;
 	it->leave = it->tick = it->enter + *dur;
 	return true;
 }
 
-/* The page that covers the next event; without one, how far there is none. */
+/* Load the page that covers the next event. If there is none, set unknown_end to the next event with a page. */
 static void load_times(struct trace_iter *it)
 {
 	uint32_t i = find_page(it, it->event);
@@ -312,7 +316,7 @@ void trace_iter_seek(struct trace_iter *it, uint64_t event)
 	go_to(it, event);
 }
 
-/* The first page, from i on, of which an event returns at or after local_ns. */
+/* The first page with an event that returns at or after local_ns. */
 static uint32_t find_page_ns(const struct trace_iter *it, uint64_t local_ns)
 {
 	uint32_t lo = 0, hi = it->n_list;
@@ -328,7 +332,7 @@ static uint32_t find_page_ns(const struct trace_iter *it, uint64_t local_ns)
 	return lo;
 }
 
-/* The first tick at or after an instant, as to_ns tells them. */
+/* The first tick that to_ns maps to ns or later. */
 static uint64_t to_ticks(const struct trace_iter *it, uint64_t ns)
 {
 	double about = (double)ns / it->ns_per_tick;
@@ -352,7 +356,7 @@ int trace_iter_seek_ns(struct trace_iter *it, uint64_t local_ns)
 			break;
 		if (it->held == i && it->event >= p->first && it->event < it->times_end &&
 		    it->tick < least)
-			from = it->event - p->first; /* it stands before the instant, in this page */
+			from = it->event - p->first; /* the iterator is in this page already, before local_ns */
 		else if (hold_page(it, i) < 0)
 			continue;
 		for (uint64_t k = from; k < p->n && p->first + k < it->k->events.length; k++) {
@@ -362,7 +366,7 @@ int trace_iter_seek_ns(struct trace_iter *it, uint64_t local_ns)
 				break;
 			if (it->leave < least)
 				continue;
-			it->at = before; /* this one is to come */
+			it->at = before; /* step back: this event is given next */
 			it->tick = it->begin = it->enter = it->leave = tick;
 			it->times_end = it->unknown_end = page_end(p);
 			go_to(it, p->first + k);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds a rank's samples in a trace: apart from their encoding, which the tracer uses too. */
+/* Reads a rank's samples from a trace. Their encoding is in trace/format/samples.c, which the tracer also links. */
 #include <stdlib.h>
 
 #include "trace/read/samples_read.h"
