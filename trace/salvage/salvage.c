@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Partial traces of runs that died: see salvage.h. One rank's file at a time is in salvage_rank.c. */
+/* Partial traces of runs that died: see salvage.h. One rank's spill file is read in salvage_rank.c. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ struct names {
 
 /* ---- the files ---- */
 
-/* <id>.r<rank>.spill */
+/* Parse a file name <id>.r<rank>.spill. */
 static bool parse_name(const char *file, struct name *out)
 {
 	size_t len = strlen(file), tail = strlen(SPILL_SUFFIX), i;
@@ -83,8 +83,8 @@ static int add_name(struct names *l, const char *dir, const char *file, const st
 	return 0;
 }
 
-/* Spill files in dir, of one run (id) or of all (NULL), in order. */
-static int list(const char *dir, const char *id, struct names *out, struct errbuf *err)
+/* List the spill files of run `id`, or of all runs if id is NULL, in order of run and rank. */
+static int list_spill_files(const char *dir, const char *id, struct names *out, struct errbuf *err)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
@@ -107,7 +107,7 @@ static int list(const char *dir, const char *id, struct names *out, struct errbu
 	return rv;
 }
 
-/* A file of that run and rank. */
+/* Open a spill file and check that it belongs to that run and rank. */
 static int open_named(const struct name *n, struct salvage_rank *s, struct errbuf *err)
 {
 	if (salvage_rank_open(s, n->path, err) < 0)
@@ -124,7 +124,7 @@ int salvage_find(const char *dir, struct salvage_run **run, struct errbuf *err)
 	int n = 0;
 
 	*run = NULL;
-	if (list(dir, NULL, &l, err) < 0)
+	if (list_spill_files(dir, NULL, &l, err) < 0)
 		return -1;
 	*run = calloc(l.n ? l.n : 1, sizeof(**run));
 	for (size_t i = 0; *run && i < l.n; i++) {
@@ -157,9 +157,9 @@ static void put_line(struct buf *b, const char *key, const char *value)
 }
 
 struct summary {
-	uint32_t world_size, n_ranks; /* n_ranks: files that can be read */
-	uint64_t death_real_ns;       /* the run was last known to live */
-	struct buf facts, hosts;      /* of the lowest rank; names, each once, with commas */
+	uint32_t world_size, n_ranks; /* n_ranks: readable files */
+	uint64_t death_real_ns;       /* last time at which the run is known to have lived */
+	struct buf facts, hosts;      /* facts of the lowest rank; host names without repetition, joined by commas */
 	uint32_t n_hosts;
 };
 
@@ -184,7 +184,7 @@ static void add_host(struct summary *m, const char *host)
 	m->n_hosts++;
 }
 
-static void look_at(const struct names *l, struct summary *m)
+static void add_rank_facts(const struct names *l, struct summary *m)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct salvage_rank s;
@@ -233,8 +233,9 @@ static int write_job(const struct summary *m, const char *ended, struct trace_wr
 
 /* ---- writing ---- */
 
-/* How the tasks of this rank's node ended, where the collector has left it beside the file; else what is known of all. */
-static const char *how_ended(const char *path, const char *ended, char *text, size_t size)
+/* How the tasks on this rank's node ended, from the collector's file beside the spill file. Without that file:
+ * `ended`. */
+static const char *node_end(const char *path, const char *ended, char *text, size_t size)
 {
 	char beside[PATH_MAX];
 	ssize_t n = -1;
@@ -279,7 +280,7 @@ static int write_ranks(const struct names *l, const struct summary *m, const cha
 		if (open_named(&l->v[i], &s, &why) < 0)
 			continue;
 		if (s.header.world_size == m->world_size &&
-		    salvage_rank_write(&s, w, how_ended(l->v[i].path, ended, own, sizeof(own)), m->death_real_ns, &events, &why) == 0) {
+		    salvage_rank_write(&s, w, node_end(l->v[i].path, ended, own, sizeof(own)), m->death_real_ns, &events, &why) == 0) {
 			r->n_found++;
 			r->events += events;
 		}
@@ -297,9 +298,9 @@ int salvage_write(const char *dir, const char *id, const char *out_dir, const ch
 	struct names l;
 	int rv = -1;
 
-	if (list(dir, id, &l, err) < 0)
+	if (list_spill_files(dir, id, &l, err) < 0)
 		return -1;
-	look_at(&l, &m);
+	add_rank_facts(&l, &m);
 	r.n_ranks = m.world_size;
 	if (!m.n_ranks) {
 		err_set(err, "%s: no spill file of %s can be read", dir, id);
@@ -316,7 +317,8 @@ int salvage_write(const char *dir, const char *id, const char *out_dir, const ch
 		goto out;
 	}
 	rv = trace_writer_close(w, true, err);
-	/* Of an incomplete run the parts stay: when the others come, it is written again with all of them. */
+	/* Keep the spill files of an incomplete run. If more files arrive, the trace is written again from all of
+	 * them. */
 	if (rv == 0 && (out_file || r.n_found == r.n_ranks))
 		remove_parts(&l);
 	if (rv == 0 && report)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Makes one partial trace of what the ranks of a run that died have left: each rank's spill file (spank/tracer/spill),
- * which survives a kill at any instant up to the last recorded call. Spill files are user data: every length is
- * checked, a damaged tail is cut off.
+ * Makes one partial trace from the spill files of a run that died. A spill file (spank/tracer/spill) holds all
+ * calls up to the kill. Spill files are user data: every length is checked, and a damaged tail is cut off.
  */
 #ifndef PRECEDENT_TRACE_SALVAGE_H
 #define PRECEDENT_TRACE_SALVAGE_H
@@ -11,30 +10,32 @@
 
 #include "common/errbuf.h"
 
-/* A collector may say beside each spill file how the tasks of its node ended: <file>.ended, a line of text. */
+/* Suffix of a line of text beside a spill file, in which a collector says how the tasks of the node ended. */
 #define SALVAGE_ENDED ".ended"
 
 struct salvage_run {
-	char id[192];          /* of the run, the same on all ranks */
-	uint32_t world_size;   /* 0 when no file knows it */
-	uint32_t n_found;      /* spill files of it */
+	char id[192];          /* id of the run, the same on all ranks */
+	uint32_t world_size;   /* 0 if no file tells it */
+	uint32_t n_found;      /* number of its spill files */
 };
 
 struct salvage_report {
 	uint32_t n_ranks, n_found;
-	uint64_t events;       /* over all ranks */
-	char path[4096];       /* the trace that was written */
+	uint64_t events;       /* events of all ranks */
+	char path[4096];       /* path of the trace */
 };
 
-/* Runs that have spill files in dir: *run is malloced. The number, or -1. */
+/* Find the runs with spill files in dir. *run is malloced. Returns their number, or -1 on error (err says why). */
 int salvage_find(const char *dir, struct salvage_run **run, struct errbuf *err);
 
-/* A spill file's time of modification tells until when the run is known to have lived: who collects the files when the
- * processes end touches them (futimens), so that a call that never returned has its length.
+/* Write a partial trace from the spill files of run `id` in dir to out_file, or to <out_dir>/<id>.partial.ptrace.
+ * An older trace is replaced. `ended` tells readers how the run ended ("killed by signal 9", "time limit").
  *
- * Write out_file, or <out_dir>/<id>.partial.ptrace in place of an older one, from the spill files of run `id` in dir,
- * marked partial; `ended` says why for people ("killed by signal 9", "time limit"). Afterwards removes the spill files,
- * but those of a run of which some are still missing: when they come, it can be written again. */
+ * If all spill files of the run were there, they are removed. Otherwise they are kept, so that a later call can
+ * use them together with the others.
+ *
+ * The modification time of a spill file is taken as the last time at which the run lived. A collector touches the
+ * files (futimens) when the processes end. So a call that never returned gets its duration. */
 int salvage_write(const char *dir, const char *id, const char *out_dir, const char *out_file, const char *ended,
 		  struct salvage_report *report, struct errbuf *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See salvage_call.h. The file is user data: every number is checked before it is used. */
+/* The call that did not return: see salvage_call.h. The spill file is user data, so every number is checked. */
 #include "trace/salvage/salvage_call.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* ---- parameters ---- */
 
-static bool has(uint32_t fn, enum trace_kind kind)
+static bool has_param(uint32_t fn, enum trace_kind kind)
 {
 	for (uint32_t i = 0; i < trace_fn[fn].n_param; i++)
 		if (trace_fn[fn].param[i].kind == kind)
@@ -16,7 +16,8 @@ static bool has(uint32_t fn, enum trace_kind kind)
 	return false;
 }
 
-/* The value of the last parameter of a kind, as the receive of a call that sends too comes last; TRACE_NULL: it has none. */
+/* The last parameter of this kind, or TRACE_NULL. If a call sends and receives, the receive's parameters come
+ * last. */
 static int64_t last_value(const struct trace_defs *d, uint32_t symbol, uint8_t kind)
 {
 	int64_t value = TRACE_NULL;
@@ -31,11 +32,11 @@ static int64_t last_value(const struct trace_defs *d, uint32_t symbol, uint8_t k
 
 bool salvage_call_is(const struct trace_defs *d, uint32_t symbol, const struct trace_in_call *c)
 {
-	uint8_t dst = has(c->fn, TK_DST) ? TK_DST : TK_ROOT;
+	uint8_t dst = has_param(c->fn, TK_DST) ? TK_DST : TK_ROOT;
 
-	return d->sigs.sig[symbol].fn == c->fn && (!has(c->fn, dst) || last_value(d, symbol, dst) == c->dst) &&
-	       (!has(c->fn, TK_SRC) || last_value(d, symbol, TK_SRC) == c->src) &&
-	       (!has(c->fn, TK_TAG) || last_value(d, symbol, TK_TAG) == c->tag) &&
+	return d->sigs.sig[symbol].fn == c->fn && (!has_param(c->fn, dst) || last_value(d, symbol, dst) == c->dst) &&
+	       (!has_param(c->fn, TK_SRC) || last_value(d, symbol, TK_SRC) == c->src) &&
+	       (!has_param(c->fn, TK_TAG) || last_value(d, symbol, TK_TAG) == c->tag) &&
 	       (c->comm < 0 || last_value(d, symbol, TK_COMM) == c->comm) &&
 	       (c->win < 0 || last_value(d, symbol, TK_WIN) == c->win);
 }
@@ -45,12 +46,13 @@ static int64_t rank_of(const struct spill_header *h, int32_t r)
 	return r >= 0 ? r : r == h->any_source ? TRACE_ANY_SOURCE : r == h->proc_null ? TRACE_PROC_NULL : TRACE_ROOT;
 }
 
-/* The number of a handle; TRACE_NULL: it is not among those that the file tells. */
-static int64_t number_of(const uint64_t *handle, uint32_t n, uint64_t object)
+/* Index of a handle in the file's list, or TRACE_NULL. */
+static int64_t handle_index(const uint64_t *handle, uint32_t n, uint64_t object)
 {
 	if (!object)
 		return TRACE_NULL;
-	for (uint32_t i = n < SPILL_OBJECTS_MAX ? n : SPILL_OBJECTS_MAX; i-- > 0;) /* a handle that is used again: the last */
+	/* backwards, since a handle may have been reused */
+	for (uint32_t i = n < SPILL_OBJECTS_MAX ? n : SPILL_OBJECTS_MAX; i-- > 0;)
 		if (handle[i] == object)
 			return i;
 	return TRACE_NULL;
@@ -58,7 +60,7 @@ static int64_t number_of(const uint64_t *handle, uint32_t n, uint64_t object)
 
 /* ---- the call site ---- */
 
-static void append(struct journal_reader *j, enum trace_def_kind kind, const struct trace_defs *d)
+static void append_defs(struct journal_reader *j, enum trace_def_kind kind, const struct trace_defs *d)
 {
 	trace_defs_encode_one(d, kind, 0, 0, &j->part[kind]);
 	j->n[kind]++;
@@ -75,8 +77,8 @@ static const struct spill_module *module_at(const struct salvage_rank *s, uint64
 	return NULL;
 }
 
-/* A new site of one frame, in a module that is known or new. UINT32_MAX: the address lies nowhere. */
-static uint32_t add_site(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *j, uint64_t address)
+/* Add a call site of one frame, and its module if it is new. Returns UINT32_MAX if no module contains the address. */
+static uint32_t add_one_frame_site(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *j, uint64_t address)
 {
 	const struct spill_module *m = module_at(s, address);
 	struct trace_module module = {.build_id = ""};
@@ -90,12 +92,12 @@ static uint32_t add_site(const struct salvage_rank *s, const struct trace_defs *
 		k++;
 	if (k == defs->n_module) {
 		module.path = (char *)m->path;
-		append(j, TDEF_MODULE, &one);
+		append_defs(j, TDEF_MODULE, &one);
 	}
 	site.module[0] = k;
 	site.offset[0] = address - m->base;
 	site.hash = site.offset[0] + 1;
-	append(j, TDEF_SITE, &one);
+	append_defs(j, TDEF_SITE, &one);
 	return defs->n_site;
 }
 
@@ -106,7 +108,7 @@ static uint32_t find_site(const struct salvage_rank *s, const struct trace_defs 
 	for (uint32_t i = defs->n_site; i-- > 0;)
 		if (journal_address(j, i) == address)
 			return i;
-	return add_site(s, defs, j, address);
+	return add_one_frame_site(s, defs, j, address);
 }
 
 /* ---- the call ---- */
@@ -127,16 +129,16 @@ bool salvage_call_read(const struct salvage_rank *s, const struct trace_defs *de
 	out->fn = fn;
 	if (trace_fn[fn].cls == TC_WAIT)
 		out->requests = (int32_t)low > 0 ? low : 0;
-	else if (has(fn, TK_DST) || has(fn, TK_ROOT))
+	else if (has_param(fn, TK_DST) || has_param(fn, TK_ROOT))
 		out->dst = rank_of(h, (int32_t)low);
-	if (has(fn, TK_SRC))
+	if (has_param(fn, TK_SRC))
 		out->src = rank_of(h, high);
-	if (has(fn, TK_TAG))
+	if (has_param(fn, TK_TAG))
 		out->tag = tag == h->any_tag ? TRACE_ANY_TAG : tag;
-	if (has(fn, TK_COMM))
-		out->comm = number_of(live->comm, defs->n_comm, live->enter_object);
-	else if (has(fn, TK_WIN))
-		out->win = number_of(live->win, defs->n_win, live->enter_object);
+	if (has_param(fn, TK_COMM))
+		out->comm = handle_index(live->comm, defs->n_comm, live->enter_object);
+	else if (has_param(fn, TK_WIN))
+		out->win = handle_index(live->win, defs->n_win, live->enter_object);
 	out->site = find_site(s, defs, j);
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The MPI call that a rank was in when it died, from its spill file. */
+/* The MPI call in which a rank was when it died, from its spill file. */
 #ifndef PRECEDENT_TRACE_SALVAGE_CALL_H
 #define PRECEDENT_TRACE_SALVAGE_CALL_H
 
@@ -8,13 +8,13 @@
 #include "trace/salvage/salvage_rank.h"
 
 /*
- * What the call was passed. out->ticks stays 0. A call site that the journal does not have is added to it, with its
- * module, from the modules that the file tells; out->site then lies behind those of defs.
- * Returns false if the file does not say which call it was.
+ * Read function, site and parameters of the call; out->ticks stays 0. If the journal lacks the call site, the site
+ * and its module are added to the journal. The modules come from the spill file. out->site then lies behind the
+ * sites of defs. Returns false if the file does not tell the call.
  */
 bool salvage_call_read(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *journal,
 		       struct trace_in_call *out);
-/* Does a signature have these parameters? */
+/* Does the signature have the parameters of this call? */
 bool salvage_call_is(const struct trace_defs *defs, uint32_t symbol, const struct trace_in_call *call);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a rank recorded before it died, put together from its spill file: definitions from the journal, structure
- * from the last folded form and the symbols that follow it, times from the pages that were kept. Everything in the
- * file is user data; what does not fit together ends the rank's trace at the last call that does.
+ * The trace of one rank, from its spill file. Definitions come from the journal. Structure comes from the last
+ * folded form and the symbols behind it. Times come from the pages in the file. The file is user data: the trace
+ * ends before the first inconsistent part.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +26,9 @@
 #include "trace/salvage/salvage_rank.h"
 
 #define WINDOW_MAX   (32u << 20)
-#define THREADS      3u /* MPI_THREAD_MULTIPLE, in every MPI library that we know */
+#define THREADS      3u /* MPI_THREAD_MULTIPLE in all known MPI libraries */
 #define NO_SYMBOL    UINT32_MAX
-#define NAME_LIMIT   256 /* of a function */
+#define NAME_LIMIT   256 /* length of a function's name */
 
 /* ---- the file ---- */
 
@@ -50,7 +50,7 @@ static int read_at(int fd, void *to, size_t n, uint64_t at)
 	return 0;
 }
 
-static bool fits(uint64_t at, uint64_t len, uint64_t window)
+static bool within_window(uint64_t at, uint64_t len, uint64_t window)
 {
 	return at % 64 == 0 && at >= sizeof(struct spill_header) && at <= window && len <= window - at;
 }
@@ -64,12 +64,12 @@ static int check_header(struct spill_header *h, uint64_t size, struct errbuf *er
 	if (h->hash != XXH3_64bits(h, offsetof(struct spill_header, hash)))
 		return err_set(err, "its run had not begun");
 	if (h->window > size || h->window > WINDOW_MAX || h->n_entry > SPILL_ENTRIES_MAX ||
-	    !fits(h->live_at, sizeof(struct spill_live), h->window) ||
-	    h->n_counter > SPILL_COUNTERS_MAX || !fits(h->counter_at, h->n_counter * sizeof(uint64_t), h->window) ||
-	    h->names_len > SPILL_NAMES_MAX || !fits(h->name_at, h->names_len, h->window) ||
-	    h->n_module > SPILL_MODULES_MAX || !fits(h->module_at, h->n_module * sizeof(struct spill_module), h->window) ||
-	    !fits(h->entry_at, h->n_entry * sizeof(struct spill_entry), h->window) ||
-	    !fits(h->journal_at, h->journal_cap, h->window) || !fits(h->stream_at, h->stream_cap, h->window))
+	    !within_window(h->live_at, sizeof(struct spill_live), h->window) ||
+	    h->n_counter > SPILL_COUNTERS_MAX || !within_window(h->counter_at, h->n_counter * sizeof(uint64_t), h->window) ||
+	    h->names_len > SPILL_NAMES_MAX || !within_window(h->name_at, h->names_len, h->window) ||
+	    h->n_module > SPILL_MODULES_MAX || !within_window(h->module_at, h->n_module * sizeof(struct spill_module), h->window) ||
+	    !within_window(h->entry_at, h->n_entry * sizeof(struct spill_entry), h->window) ||
+	    !within_window(h->journal_at, h->journal_cap, h->window) || !within_window(h->stream_at, h->stream_cap, h->window))
 		return err_set(err, "is malformed");
 	if (!h->world_size || h->world_size > TRACE_MAX_RANKS || h->rank >= h->world_size)
 		return err_set(err, "claims rank %u of %u", h->rank, h->world_size);
@@ -122,7 +122,7 @@ void salvage_rank_close(struct salvage_rank *s)
 
 /* ---- its pages ---- */
 
-/* Numbers of the entries of one type that count, by first event. */
+/* The valid directory entries of one type, in order of their first event. */
 struct list {
 	uint32_t *e, n;
 };
@@ -152,9 +152,9 @@ static int find_pages(const struct salvage_rank *s, uint32_t type, struct list *
 	return 0;
 }
 
-/* A page with its header, checked; -1: damaged. The contents are malloced. */
-static int load(const struct salvage_rank *s, const struct spill_entry *e, struct trace_page *m, struct buf *page,
-		struct buf *raw)
+/* Load a page and check it; *raw gets its malloced contents. Returns 0 on success, -1 if the page is damaged. */
+static int load_page(const struct salvage_rank *s, const struct spill_entry *e, struct trace_page *m, struct buf *page,
+		     struct buf *raw)
 {
 	struct errbuf err;
 
@@ -175,19 +175,19 @@ static int load(const struct salvage_rank *s, const struct spill_entry *e, struc
 struct whole {
 	const struct salvage_rank *s;
 	struct trace_proc proc;
-	struct trace_counted *counted; /* names are the file's */
+	struct trace_counted *counted; /* names point into the file */
 	uint32_t n_counted;
 	struct journal_reader journal;
 	struct trace_defs defs;
 	struct fold *fold;
 	uint64_t events;
-	uint32_t *last_symbol;     /* of each call site, + 1 */
-	/* what was given up */
+	uint32_t *last_symbol;     /* last symbol + 1 of each call site */
+	/* times that were not kept */
 	uint64_t epoch, given_up_before;
-	struct buf hist;           /* the page, encoded */
+	struct buf hist;           /* the encoded page */
 	struct levels levels;
-	uint64_t in_tick, end_tick; /* in_tick: the call that did not return was entered, 0: none */
-	struct buf symbols, times, idle; /* of the stream */
+	uint64_t in_tick, end_tick; /* in_tick: entry of the call that did not return; 0: none */
+	struct buf symbols, times, idle; /* contents of the stream */
 	struct buf page, out;
 	char ended[320];
 };
@@ -223,7 +223,7 @@ static void read_journal(struct whole *w)
 		struct trace_page m;
 		struct buf raw = {0};
 
-		if (e->first == have && load(w->s, e, &m, &w->page, &raw) == 0 && m.raw_len == m.n) {
+		if (e->first == have && load_page(w->s, e, &m, &w->page, &raw) == 0 && m.raw_len == m.n) {
 			buf_put(&all, raw.data, raw.len);
 			have += raw.len;
 		}
@@ -266,7 +266,7 @@ static void fill_proc(struct whole *w)
 	w->proc.ended = w->ended;
 }
 
-/* Functions that were only counted. */
+/* Read the counters of functions that were only counted. */
 static int read_counters(struct whole *w)
 {
 	const struct spill_header *h = &w->s->header;
@@ -295,7 +295,7 @@ static void encode_defs(const struct whole *w, struct buf *out)
 	journal_encode(&w->journal, &own, out);
 }
 
-/* Decoding checks everything that the journal said. */
+/* Decode the definitions, which checks the journal. */
 static int make_defs(struct whole *w, struct errbuf *err)
 {
 	struct buf b = {0};
@@ -328,20 +328,20 @@ static enum trace_state state_of(const struct whole *w, uint64_t symbol)
 
 /* ---- structure ---- */
 
-/* The longest folded form that is whole. */
+/* Load the longest folded form that is undamaged. */
 static void load_structure(struct whole *w)
 {
 	struct list l;
 
 	if (find_pages(w->s, TPAGE_STRUCT, &l) < 0)
 		return;
-	for (uint32_t i = l.n; i > 0 && !w->fold; i--) { /* all have first == 0: by n */
+	for (uint32_t i = l.n; i > 0 && !w->fold; i--) { /* all have first == 0, so they are ordered by n */
 		struct trace_page m;
 		struct buf raw = {0};
 		struct folded f = {0};
 		struct errbuf err;
 
-		if (load(w->s, &w->s->entry[l.e[i - 1]], &m, &w->page, &raw) == 0) {
+		if (load_page(w->s, &w->s->entry[l.e[i - 1]], &m, &w->page, &raw) == 0) {
 			struct rdbuf in = {.data = raw.data, .len = raw.len};
 
 			if (folded_decode(&in, w->defs.sigs.n, &f, &err) == 0 && f.length == m.n)
@@ -356,8 +356,8 @@ static void load_structure(struct whole *w)
 	w->events = w->fold ? fold_length(w->fold) : 0;
 }
 
-/* The next event's symbol; false when it is none. */
-static bool push(struct whole *w, uint64_t symbol)
+/* Append an event's symbol. Returns false if the symbol is not defined. */
+static bool push_symbol(struct whole *w, uint64_t symbol)
 {
 	if (symbol >= w->defs.sigs.n)
 		return false;
@@ -382,16 +382,16 @@ static void push_symbols(struct whole *w)
 		struct rdbuf in;
 
 		if (e->first > w->events)
-			break; /* a hole: nothing behind it can be placed */
+			break; /* a gap: later symbols have no known position */
 		if (e->first < w->events)
 			continue;
-		if (load(w->s, e, &m, &w->page, &raw) < 0)
+		if (load_page(w->s, e, &m, &w->page, &raw) < 0)
 			continue;
 		in = (struct rdbuf){.data = raw.data, .len = raw.len};
 		for (uint64_t k = 0; k < e->n; k++) {
 			uint64_t symbol = rdbuf_uv(&in);
 
-			if (in.failed || !push(w, symbol))
+			if (in.failed || !push_symbol(w, symbol))
 				break;
 		}
 		buf_free(&raw);
@@ -401,8 +401,8 @@ static void push_symbols(struct whole *w)
 
 /* ---- times ---- */
 
-/* An event's times on the time line; the end of the event. */
-static uint64_t lay(struct whole *w, uint64_t sum[TSTATE_N], uint64_t at, const struct times_one *t, enum trace_state s)
+/* Add an event's times to the time line and to the sums. Returns the end of the event. */
+static uint64_t lay_event(struct whole *w, uint64_t sum[TSTATE_N], uint64_t at, const struct times_one *t, enum trace_state s)
 {
 	levels_add(&w->levels, at, at + t->poll, TSTATE_WAITING);
 	at += t->poll + t->own;
@@ -429,7 +429,7 @@ static void load_given_up(struct whole *w)
 		if (!best || w->s->entry[l.e[i]].epoch > best->epoch)
 			best = &w->s->entry[l.e[i]];
 	free(l.e);
-	if (best && load(w->s, best, &m, &w->page, &raw) == 0) {
+	if (best && load_page(w->s, best, &m, &w->page, &raw) == 0) {
 		struct rdbuf in = {.data = raw.data, .len = raw.len};
 		struct hist_table t;
 
@@ -445,7 +445,7 @@ static void load_given_up(struct whole *w)
 	if (!w->epoch || find_pages(w->s, TPAGE_LEVELS, &l) < 0)
 		return;
 	for (uint32_t i = 0; i < l.n && !w->levels.step; i++) {
-		if (w->s->entry[l.e[i]].epoch == w->epoch && load(w->s, &w->s->entry[l.e[i]], &m, &w->page, &raw) == 0) {
+		if (w->s->entry[l.e[i]].epoch == w->epoch && load_page(w->s, &w->s->entry[l.e[i]], &m, &w->page, &raw) == 0) {
 			struct rdbuf in = {.data = raw.data, .len = raw.len};
 
 			levels_decode(&in, &w->levels, &err);
@@ -455,7 +455,7 @@ static void load_given_up(struct whole *w)
 	free(l.e);
 }
 
-/* The time line of a kept page, call by call when its symbols are there, else from its summary. */
+/* Add a page of times to the time line: call by call if the symbols are known, otherwise from the page's summary. */
 static void lay_page(struct whole *w, const struct trace_page *m, const struct buf *times, const struct list *symbols)
 {
 	uint64_t sum[TSTATE_N] = {0}, at = m->t0;
@@ -475,14 +475,14 @@ static void lay_page(struct whole *w, const struct trace_page *m, const struct b
 	if (lo < symbols->n && w->s->entry[symbols->e[lo]].first == m->first) {
 		struct trace_page sm;
 
-		if (load(w->s, &w->s->entry[symbols->e[lo]], &sm, &page, &raw) == 0 && sm.n == m->n &&
+		if (load_page(w->s, &w->s->entry[symbols->e[lo]], &sm, &page, &raw) == 0 && sm.n == m->n &&
 		    times_begin(&walk, times->data, times->len, m->n) == 0) {
 			struct rdbuf in = {.data = raw.data, .len = raw.len};
 
 			while (times_next(&walk, &t)) {
 				uint64_t symbol = rdbuf_uv(&in);
 
-				at = lay(w, sum, at, &t, symbol < w->defs.sigs.n ? state_of(w, symbol) : TSTATE_WAITING);
+				at = lay_event(w, sum, at, &t, symbol < w->defs.sigs.n ? state_of(w, symbol) : TSTATE_WAITING);
 			}
 		}
 	}
@@ -496,7 +496,7 @@ static void lay_page(struct whole *w, const struct trace_page *m, const struct b
 	}
 }
 
-/* The kept pages of times to out; whether one of them begins with event `from`. */
+/* Write the kept pages of times. *covered: one of them begins with event `from`. */
 static int write_times(struct whole *w, struct trace_writer *out, uint64_t from, bool *covered, uint64_t *n_kept,
 		       struct errbuf *err)
 {
@@ -516,7 +516,7 @@ static int write_times(struct whole *w, struct trace_writer *out, uint64_t from,
 		if ((e->epoch && e->epoch <= w->epoch) || e->first < end || e->n > w->events || !e->n ||
 		    e->first > w->events - e->n)
 			continue;
-		if (load(w->s, e, &m, &w->page, &raw) < 0)
+		if (load_page(w->s, e, &m, &w->page, &raw) < 0)
 			continue;
 		if (m.t1 < m.t0) {
 			buf_free(&raw);
@@ -540,7 +540,7 @@ static int write_times(struct whole *w, struct trace_writer *out, uint64_t from,
 
 /* ---- the stream ---- */
 
-/* Symbols of the stream's events that no page has; all of it as a page's contents. */
+/* Read the stream: append symbols that are in no page, and make a page's contents from all of its events. */
 static void read_stream(struct whole *w, struct trace_page *m)
 {
 	const struct spill_live *live = w->s->live;
@@ -564,7 +564,7 @@ static void read_stream(struct whole *w, struct trace_page *m)
 			last_idle = m->n;
 			continue;
 		}
-		if (tag > w->defs.sigs.n || (m->first + m->n == w->events && !push(w, tag - 1)))
+		if (tag > w->defs.sigs.n || (m->first + m->n == w->events && !push_symbol(w, tag - 1)))
 			break;
 		buf_put_uv(&w->symbols, tag - 1);
 		trace_times_put(&w->times, a, b);
@@ -576,8 +576,8 @@ static void read_stream(struct whole *w, struct trace_page *m)
 
 /* ---- the call that did not return ---- */
 
-/* When it was entered; 0: there is none. Of several threads that call at once nobody knows which call is whose. */
-static uint64_t entered(const struct whole *w, uint64_t end_tick)
+/* Entry of the call that did not return; 0: none. If several threads may call MPI, the entry is not known. */
+static uint64_t open_call_entry(const struct whole *w, uint64_t end_tick)
 {
 	const struct spill_live *live = w->s->live;
 	uint64_t at = live->enter_tick - w->s->header.start_ticks;
@@ -585,8 +585,9 @@ static uint64_t entered(const struct whole *w, uint64_t end_tick)
 	return live->enter_tick && at >= end_tick && at <= UINT64_MAX / 4 && w->s->header.thread_level < THREADS ? at : 0;
 }
 
-/* A symbol that is the same call, if possible the last one made there; NO_SYMBOL: none was made like it. */
-static uint32_t symbol_of(const struct whole *w, const struct trace_in_call *call)
+/* Find a symbol for the call, preferably the last one of its call site. Returns NO_SYMBOL if there was no such
+ * call before. */
+static uint32_t symbol_of_call(const struct whole *w, const struct trace_in_call *call)
 {
 	uint32_t last = call->site < w->defs.n_site ? w->last_symbol[call->site] : 0;
 
@@ -598,7 +599,8 @@ static uint32_t symbol_of(const struct whole *w, const struct trace_in_call *cal
 	return NO_SYMBOL;
 }
 
-/* It becomes the last event, as long as it is known to have lasted, where it was made before. */
+/* Append the call as the last event if there was such a call before. Its duration lasts until the run was last
+ * known to live. */
 static void add_in_call(struct whole *w, struct trace_page *m, uint64_t death_real_ns)
 {
 	struct trace_in_call *call = &w->proc.in_call;
@@ -606,14 +608,14 @@ static void add_in_call(struct whole *w, struct trace_page *m, uint64_t death_re
 	uint64_t gap;
 	uint32_t symbol;
 
-	w->in_tick = entered(w, m->t1);
+	w->in_tick = open_call_entry(w, m->t1);
 	if (!w->in_tick || !salvage_call_read(w->s, &w->defs, &w->journal, call))
 		return;
 	lived = death_real_ns > w->proc.start_real_ns ? (double)(death_real_ns - w->proc.start_real_ns) / ns : 0;
 	if (lived > (double)w->in_tick && lived < 1e18)
 		call->ticks = (uint64_t)lived - w->in_tick;
-	symbol = symbol_of(w, call);
-	if (symbol == NO_SYMBOL || m->first + m->n != w->events || !push(w, symbol))
+	symbol = symbol_of_call(w, call);
+	if (symbol == NO_SYMBOL || m->first + m->n != w->events || !push_symbol(w, symbol))
 		return;
 	gap = w->in_tick - m->t1;
 	trace_times_put(&w->times, gap, call->ticks);
@@ -624,7 +626,7 @@ static void add_in_call(struct whole *w, struct trace_page *m, uint64_t death_re
 
 /* ---- pages out ---- */
 
-static int put(struct whole *w, struct trace_writer *out, struct trace_page *m, const struct buf *raw, struct errbuf *err)
+static int write_page(struct whole *w, struct trace_writer *out, struct trace_page *m, const struct buf *raw, struct errbuf *err)
 {
 	m->rank = w->s->header.rank;
 	buf_reset(&w->out);
@@ -640,18 +642,18 @@ static int write_defs(struct whole *w, struct trace_writer *out, struct errbuf *
 	int rv;
 
 	encode_defs(w, &raw);
-	rv = put(w, out, &m, &raw, err);
+	rv = write_page(w, out, &m, &raw, err);
 	if (rv == 0) {
 		buf_reset(&raw);
 		m.type = TPAGE_STRUCT;
-		rv = fold_encode(w->fold, &raw) < 0 ? err_set(err, "no memory") : put(w, out, &m, &raw, err);
+		rv = fold_encode(w->fold, &raw) < 0 ? err_set(err, "no memory") : write_page(w, out, &m, &raw, err);
 	}
 	if (rv == 0) {
 		buf_reset(&raw);
 		m.type = TPAGE_LEVELS;
 		levels_limit(&w->levels, LEVELS_LEAST + w->events / LEVELS_CALLS);
 		levels_encode(&w->levels, &raw);
-		rv = put(w, out, &m, &raw, err);
+		rv = write_page(w, out, &m, &raw, err);
 	}
 	if (rv == 0 && w->hist.len)
 		rv = trace_writer_pages(out, w->hist.data, w->hist.len, err);
@@ -659,7 +661,7 @@ static int write_defs(struct whole *w, struct trace_writer *out, struct errbuf *
 	return rv;
 }
 
-/* Times of the stream and of the call that did not return. */
+/* Write the times of the stream and of the call that did not return. */
 static int write_stream(struct whole *w, struct trace_writer *out, struct trace_page *m, uint64_t *n_kept,
 			struct errbuf *err)
 {
@@ -673,17 +675,17 @@ static int write_stream(struct whole *w, struct trace_writer *out, struct trace_
 	    times_begin(&walk, w->times.data, w->times.len, m->n) < 0)
 		return err_set(err, "no memory");
 	while (times_next(&walk, &t))
-		at = lay(w, m->state, at, &t, state_of(w, rdbuf_uv(&in)));
+		at = lay_event(w, m->state, at, &t, state_of(w, rdbuf_uv(&in)));
 	for (int s = 0; s < TSTATE_N; s++)
 		w->proc.state_ticks[s] += m->state[s];
 	*n_kept += m->n;
 	if (m->t1 > w->end_tick)
 		w->end_tick = m->t1;
-	return put(w, out, m, &w->times, err);
+	return write_page(w, out, m, &w->times, err);
 }
 
-/* Everything but the pages of kept times. */
-static int put_together(struct whole *w, struct errbuf *err)
+/* Build everything except the pages of kept times. */
+static int build_rank(struct whole *w, struct errbuf *err)
 {
 	if (make_defs(w, err) < 0)
 		return -1;
@@ -708,13 +710,13 @@ int salvage_rank_write(const struct salvage_rank *s, struct trace_writer *out, c
 
 	snprintf(w.ended, sizeof(w.ended), "%.*s%s%.160s", (int)strnlen(s->live->ended, sizeof(s->live->ended)),
 		 s->live->ended, s->live->ended[0] && *ended ? ", " : "", ended);
-	if (put_together(&w, err) < 0)
+	if (build_rank(&w, err) < 0)
 		goto out;
 	read_stream(&w, &m);
 	if (write_times(&w, out, m.first, &covered, &n_kept, err) < 0)
 		goto out;
 	if (covered || (m.n && m.first < w.given_up_before)) {
-		/* all of the stream is accounted for: only the call that did not return is new */
+		/* All of the stream is in other pages; only the call that did not return is new. */
 		m = (struct trace_page){.type = TPAGE_TIMES, .first = m.first + m.n, .t0 = m.t1, .t1 = m.t1};
 		buf_reset(&w.symbols);
 		buf_reset(&w.times);

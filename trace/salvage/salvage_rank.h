@@ -12,17 +12,18 @@
 struct salvage_rank {
 	int fd;
 	uint64_t size;
-	uint64_t seen_real_ns;   /* the file was last touched */
+	uint64_t seen_real_ns;   /* modification time of the file */
 	struct spill_header header;
 	uint8_t *window;
 	const struct spill_live *live;
 	const struct spill_entry *entry;
 };
 
-/* -1: not a spill file, or one whose run had not begun. */
+/* Returns 0 on success; -1 if the file is no spill file or its run had not begun (err says why). */
 int salvage_rank_open(struct salvage_rank *s, const char *path, struct errbuf *err);
-/* Pages of definitions, structure, times, levels and histograms. death_real_ns: when the run was last known to live.
- * -1: nothing of it can be used (w is as before), or the writer failed. */
+/* Write pages of definitions, structure, times, levels and histograms. death_real_ns: last time at which the run
+ * is known to have lived. Returns 0 on success. Returns -1 if the file is unusable (w is then unchanged) or the
+ * writer failed (err says why). */
 int salvage_rank_write(const struct salvage_rank *s, struct trace_writer *w, const char *ended, uint64_t death_real_ns,
 		       uint64_t *events, struct errbuf *err);
 void salvage_rank_close(struct salvage_rank *s);
