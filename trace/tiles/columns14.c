@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parser of the 14-column text: see columns14.h. Lines in the plain form (one blank between numbers, no signs) take the
- * fast way; any other line is read again number by number, which also finds the words for what is wrong with it.
+ * Parser of the 14-column text: see columns14.h. A line in plain form has one blank between numbers and no signs;
+ * it takes the fast path. Any other line is parsed number by number, which also gives exact error messages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +29,9 @@ struct columns14 {
 	uint64_t size, done;
 	const struct columns14_codes *codes;
 	char *buf;
-	size_t at, end; /* whole lines that are not read yet */
-	size_t held;    /* bytes in buf: behind `end` begins a line that is cut off */
+	size_t at, end; /* complete lines that are not parsed yet */
+	/* bytes in buf; an incomplete line may stand behind `end` */
+	size_t held;
 	bool eof;
 	uint64_t line;
 	struct columns14_tally tally;
@@ -142,8 +143,8 @@ static inline const char *digits(const char *p, int64_t *out)
 	return p == start || p - start > 18 ? NULL : p;
 }
 
-/* Four parameters, usually "0 0 0 0 ". */
-static inline const char *parameters(const char *p, int64_t *v)
+/* Parse four parameters, usually "0 0 0 0 ". */
+static inline const char *parse_parameters(const char *p, int64_t *v)
 {
 	if (!memcmp(p, "0 0 0 0 ", 8)) {
 		v[0] = v[1] = v[2] = v[3] = 0;
@@ -157,7 +158,8 @@ static inline const char *parameters(const char *p, int64_t *v)
 	return p;
 }
 
-/* A line in the plain form: its end, or NULL. Never reads behind the newline that ends the buffer, but for 8 bytes. */
+/* Parse a line in plain form. Returns its end, or NULL. Reads at most 8 bytes behind the newline that ends the
+ * buffer. */
 static inline const char *fast_line(const char *p, struct fields *f)
 {
 	for (int i = 0; i < 3; i++, p++) {
@@ -165,13 +167,13 @@ static inline const char *fast_line(const char *p, struct fields *f)
 		if (!p || *p != ' ')
 			return NULL;
 	}
-	p = parameters(p, f->v + 3);
+	p = parse_parameters(p, f->v + 3);
 	if (!p)
 		return NULL;
 	p = digits(p, &f->v[7]);
 	if (!p || *p++ != ' ')
 		return NULL;
-	p = parameters(p, f->v + 8);
+	p = parse_parameters(p, f->v + 8);
 	if (!p)
 		return NULL;
 	p = digits(p, &f->v[12]);
@@ -181,7 +183,7 @@ static inline const char *fast_line(const char *p, struct fields *f)
 	return p && *p == '\n' ? p : NULL;
 }
 
-static int wrong(const struct columns14 *c, struct errbuf *err, int column, const char *text, int len, const char *what)
+static int column_error(const struct columns14 *c, struct errbuf *err, int column, const char *text, int len, const char *what)
 {
 	char shown[25];
 	int n = len < 24 ? len : 24;
@@ -201,20 +203,20 @@ static int slow_number(const struct columns14 *c, const char *p, int len, int co
 
 	for (int i = minus; i < len; i++) {
 		if (p[i] == '.' && i > minus && strspn(p + i + 1, "0123456789") == (size_t)(len - i - 1))
-			return wrong(c, err, column, p, len, "not a whole number: scale the values (awk) and import again");
+			return column_error(c, err, column, p, len, "not a whole number: scale the values (awk) and import again");
 		if (p[i] < '0' || p[i] > '9')
-			return wrong(c, err, column, p, len, "not a whole number");
+			return column_error(c, err, column, p, len, "not a whole number");
 		v = v * 10 + (uint64_t)(p[i] - '0');
 	}
 	if (len == minus || len - minus > 18)
-		return wrong(c, err, column, p, len, len == minus ? "not a whole number" : "longer than 18 digits");
+		return column_error(c, err, column, p, len, len == minus ? "not a whole number" : "longer than 18 digits");
 	if (minus && !parameter && v)
-		return wrong(c, err, column, p, len, "below zero");
+		return column_error(c, err, column, p, len, "below zero");
 	*out = minus ? -(int64_t)v : (int64_t)v;
 	return 0;
 }
 
-/* Any line: 1 read, 0 blank, -1. */
+/* Parse any line. Returns 1 if it was read, 0 if it is blank, -1 on error (err says why). */
 static int slow_line(const struct columns14 *c, const char *p, const char *end, struct fields *f, struct errbuf *err)
 {
 	int n = 0;
@@ -313,7 +315,7 @@ static inline int take_record(struct columns14 *c, struct columns14_batch *b, co
 
 /* ---- the file ---- */
 
-/* More whole lines into the buffer. 1, 0 at the end of the file, -1. */
+/* Read more complete lines into the buffer. Returns 1, 0 at the end of the file, -1 on error (err says why). */
 static int refill(struct columns14 *c, struct errbuf *err)
 {
 	ssize_t n;
@@ -339,7 +341,7 @@ static int refill(struct columns14 *c, struct errbuf *err)
 		if (!n) {
 			c->eof = true;
 			if (c->held)
-				c->buf[c->held++] = '\n'; /* the last line may lack it */
+				c->buf[c->held++] = '\n'; /* the last line may lack a newline */
 		}
 		last = c->held ? memrchr(c->buf, '\n', c->held) : NULL;
 		c->end = last ? (size_t)(last - c->buf) + 1 : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parsing ahead: see columns14_ahead.h. A ring of slots; the thread fills, the caller empties in the same order. */
+/* Parsing ahead: see columns14_ahead.h. The thread fills a ring of slots, and the caller empties them in order. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -11,10 +11,11 @@ struct columns14_ahead {
 	struct columns14 *c;
 	struct columns14_slot slot[SLOTS];
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t changed;
-	uint64_t filled, emptied; /* slots ever; filled - emptied of them wait */
-	bool held;                /* the oldest of them is the caller's */
+	/* slots filled and emptied so far; the difference is the number of waiting slots */
+	uint64_t filled, emptied;
+	bool held;                /* the caller uses the oldest waiting slot */
 	bool quit;
 };
 
@@ -44,7 +45,7 @@ static void *parser(void *arg)
 	return NULL;
 }
 
-static void drop(struct columns14_ahead *a)
+static void drop_slot(struct columns14_ahead *a)
 {
 	for (uint32_t i = 0; i < SLOTS; i++)
 		columns14_batch_free(&a->slot[i].batch);
@@ -67,7 +68,7 @@ struct columns14_ahead *columns14_ahead_start(struct columns14 *c)
 		whole = columns14_batch_init(&a->slot[i].batch) == 0;
 	if (whole && pthread_create(&a->thread, NULL, parser, a) == 0)
 		return a;
-	drop(a);
+	drop_slot(a);
 	return NULL;
 }
 
@@ -84,7 +85,7 @@ const struct columns14_slot *columns14_ahead_next(struct columns14_ahead *a, con
 	while (a->filled == a->emptied)
 		pthread_cond_wait(&a->changed, &a->lock);
 	s = &a->slot[a->emptied % SLOTS];
-	a->held = s->more > 0; /* the last one stays */
+	a->held = s->more > 0; /* the last slot is not given back */
 	pthread_mutex_unlock(&a->lock);
 	*last = s;
 	return s->more > 0 ? s : NULL;
@@ -99,5 +100,5 @@ void columns14_ahead_stop(struct columns14_ahead *a)
 	pthread_cond_signal(&a->changed);
 	pthread_mutex_unlock(&a->lock);
 	pthread_join(a->thread, NULL);
-	drop(a);
+	drop_slot(a);
 }

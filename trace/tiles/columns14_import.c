@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the 14-column text to a trace file: see columns14.h. Tiles want to know processors and marks before the first cell:
- * the last line gives the marks, the beginning of the file a number of processors. Where a later line names a greater one,
- * the whole file is looked through and the import begins again.
+ * Converts the 14-column text to a trace file: see columns14.h. The number of processors and marks must be known
+ * before the first tile. The last line gives the marks, and the first records give the processors. If a later
+ * record has a greater processor number, the whole file is read once and the import starts again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +23,10 @@ struct import {
 	struct columns14_batch batch;
 	struct tiles_extent x;
 	struct columns14_report report;
-	bool look; /* through all of it first: x was wrong */
+	bool look; /* read the whole file first: the first guess was wrong */
 };
 
-/* Read everything, to know it, or to find what is wrong with it. */
+/* Read the whole file to get its extent, or to report its first error. */
 static int look_through(struct import *i, struct errbuf *err)
 {
 	int more;
@@ -116,7 +116,7 @@ static int put_job(struct import *i, const char *path, struct errbuf *err)
 	return rv;
 }
 
-static int finish(struct import *i, const char *path, struct errbuf *err)
+static int finish_tiles(struct import *i, const char *path, struct errbuf *err)
 {
 	struct exchange m;
 
@@ -131,7 +131,7 @@ static int finish(struct import *i, const char *path, struct errbuf *err)
 	return put_job(i, path, err);
 }
 
-static void drop(struct import *i)
+static void drop_import(struct import *i)
 {
 	columns14_ahead_stop(i->ahead);
 	i->ahead = NULL;
@@ -143,14 +143,14 @@ static void drop(struct import *i)
 	i->match = NULL;
 }
 
-/* All records into the tiles: 0, 1 when there is more than was thought, -1. */
+/* Write all records to the tiles. Returns 0, 1 if the extent was too small, -1 on error (err says why). */
 static int put_records(struct import *i, struct errbuf *err)
 {
 	const struct columns14_slot *s, *last;
 
 	while ((s = columns14_ahead_next(i->ahead, &last))) {
 		if (s->tally.n_ranks > i->x.n_ranks || s->tally.last > i->x.last)
-			return 1; /* or the last line's time lies before: then looking through says where */
+			return 1; /* or the last line has an earlier time, which look_through reports */
 		if (tiles_writer_put(i->tiles, s->batch.change, s->batch.n_change, err) < 0 ||
 		    put_messages(i, &s->batch, err) < 0)
 			return -1;
@@ -178,7 +178,7 @@ static int attempt(struct import *i, const char *path, struct errbuf *err)
 	if (!i->ahead)
 		return err_set(err, "no memory");
 	rv = put_records(i, err);
-	return rv ? rv : finish(i, path, err);
+	return rv ? rv : finish_tiles(i, path, err);
 }
 
 int columns14_import(const char *path, const char *out, const struct columns14_options *o,
@@ -196,7 +196,7 @@ int columns14_import(const char *path, const char *out, const struct columns14_o
 	}
 	do {
 		i.look = rv == 1;
-		drop(&i);
+		drop_import(&i);
 		rv = find_extent(&i, err) < 0 ? -1 : attempt(&i, path, err);
 	} while (rv == 1);
 	if (rv == 0) {
@@ -208,7 +208,7 @@ int columns14_import(const char *path, const char *out, const struct columns14_o
 		err_prefix(err, "%s", path);
 	}
 out:
-	drop(&i);
+	drop_import(&i);
 	columns14_batch_free(&i.batch);
 	columns14_close(i.in);
 	return rv;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sends and arrivals to exchanges: see columns14_match.h. Buckets are queues in order of sending. */
+/* Joins sends and arrivals: see columns14_match.h. A bucket is a queue in order of sending. */
 #include <stdlib.h>
 
 #include "trace/tiles/columns14_match.h"
@@ -11,8 +11,8 @@ struct flight {
 	uint64_t t, amount;
 	uint32_t src, dst;
 	int32_t tag;
-	uint32_t next;             /* in its bucket, or in the free list */
-	uint32_t older, younger;   /* of all in flight */
+	uint32_t next;             /* next in its bucket, or in the free list */
+	uint32_t older, younger;   /* neighbours in the list of all messages in flight */
 };
 
 struct queue {
@@ -46,14 +46,14 @@ void match_destroy(struct match *m)
 	free(m);
 }
 
-static struct queue *bucket(struct match *m, uint32_t src, uint32_t dst, int32_t tag)
+static struct queue *bucket_of(struct match *m, uint32_t src, uint32_t dst, int32_t tag)
 {
 	uint64_t h = ((uint64_t)src << 32 | dst) * 0x9e3779b97f4a7c15ull + (uint32_t)tag * 0xc2b2ae3d27d4eb4full;
 
 	return &m->bucket[(h ^ h >> 29) * 0x9e3779b97f4a7c15ull >> (64 - 15)];
 }
 
-static int grow(struct match *m)
+static int grow_nodes(struct match *m)
 {
 	uint32_t cap = m->cap ? m->cap * 2 : 1024;
 	struct flight *f = realloc(m->f, cap * sizeof(*f));
@@ -69,13 +69,13 @@ static int grow(struct match *m)
 	return 0;
 }
 
-static int send(struct match *m, const struct columns14_message *half)
+static int add_send(struct match *m, const struct columns14_message *half)
 {
-	struct queue *q = bucket(m, half->rank, half->peer, half->tag);
+	struct queue *q = bucket_of(m, half->rank, half->peer, half->tag);
 	struct flight *f;
 	uint32_t i;
 
-	if (m->free_list == NONE && grow(m) < 0)
+	if (m->free_list == NONE && grow_nodes(m) < 0)
 		return -1;
 	i = m->free_list;
 	f = &m->f[i];
@@ -96,8 +96,8 @@ static int send(struct match *m, const struct columns14_message *half)
 	return 0;
 }
 
-/* Take i, which is behind `before` in its bucket, out. */
-static void take(struct match *m, struct queue *q, uint32_t before, uint32_t i)
+/* Take message i out of its bucket; `before` precedes it there. */
+static void unlink_message(struct match *m, struct queue *q, uint32_t before, uint32_t i)
 {
 	struct flight *f = &m->f[i];
 
@@ -132,15 +132,15 @@ int match_add(struct match *m, const struct columns14_message *half, struct exch
 	uint32_t before = NONE;
 
 	if (!half->arrival)
-		return send(m, half);
-	q = bucket(m, half->peer, half->rank, half->tag);
+		return add_send(m, half);
+	q = bucket_of(m, half->peer, half->rank, half->tag);
 	for (uint32_t i = q->head; i != NONE; before = i, i = m->f[i].next) {
 		const struct flight *f = &m->f[i];
 
 		if (f->src != half->peer || f->dst != half->rank || f->tag != half->tag)
 			continue;
 		*out = exchange_of(f, half->t, true);
-		take(m, q, before, i);
+		unlink_message(m, q, before, i);
 		return 1;
 	}
 	m->unsent++;
@@ -156,11 +156,11 @@ int match_give_up(struct match *m, struct exchange *out)
 	if (i == NONE)
 		return 0;
 	f = &m->f[i];
-	q = bucket(m, f->src, f->dst, f->tag);
+	q = bucket_of(m, f->src, f->dst, f->tag);
 	for (uint32_t k = q->head; k != i; k = m->f[k].next)
 		before = k;
 	*out = exchange_of(f, f->t, false);
-	take(m, q, before, i);
+	unlink_message(m, q, before, i);
 	return 1;
 }
 

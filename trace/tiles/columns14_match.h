@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Joins sends and arrivals of a 14-column trace into exchanges: an arrival takes the oldest message in flight with its
- * sender, receiver and tag. Bounded: of more than MATCH_OPEN_MAX messages in flight the oldest count as never received.
+ * Joins sends and arrivals of a 14-column trace to messages. An arrival takes the oldest message in flight with its
+ * sender, receiver and tag. At most MATCH_OPEN_MAX messages are in flight; older ones count as never received.
  */
 #ifndef PRECEDENT_TRACE_COLUMNS14_MATCH_H
 #define PRECEDENT_TRACE_COLUMNS14_MATCH_H
@@ -15,13 +15,15 @@
 
 struct match;
 
-struct match *match_create(void); /* NULL: no memory */
+struct match *match_create(void); /* NULL if memory runs out */
 void match_destroy(struct match *m);
-/* Half of an exchange, in order of time: 1 and the exchange that is complete now, or 0; -1: no memory. */
+/* Add a send or an arrival, in order of time. Returns 1 and the completed message, 0 if none is complete, -1 if
+ * memory runs out. */
 int match_add(struct match *m, const struct columns14_message *half, struct exchange *out);
-/* A message in flight, the oldest first: 1, or 0 when there is none. At the end of the trace, and while match_full. */
+/* Take the oldest message in flight. Returns 1, or 0 if there is none. Called at the end of the trace and while
+ * match_full is true. */
 int match_give_up(struct match *m, struct exchange *out);
 int match_full(const struct match *m);
-uint64_t match_unsent(const struct match *m); /* arrivals that no send was found for */
+uint64_t match_unsent(const struct match *m); /* number of arrivals without a send */
 
 #endif

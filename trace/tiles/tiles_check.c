@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Is a page of the tiled store whole? See tiles_page_check in tiles_page.h. */
+/* Checks one page of the tiled store: see tiles_page_check in tiles_page.h. */
 #include <stdlib.h>
 
 #include "trace/tiles/tiles_page.h"

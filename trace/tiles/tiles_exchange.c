@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages of a window, from the pages of its time. A message that crosses borders is in several carry lists; it is
- * reported from the first of those that the window reads.
+ * Messages of a window, from the pages of its time. A message that crosses several borders is in several carry
+ * lists. It is reported from the first of these lists that the window reads.
  */
 #include <stdlib.h>
 
@@ -49,13 +49,14 @@ int tiles_index_exchanges(struct tiles *t, struct errbuf *err)
 
 struct message_window {
 	uint64_t t0, t1;
-	uint64_t since; /* of carry lists: those sent earlier were in the list before */
+	uint64_t since; /* of a carry list: messages sent before this time are in the list before */
 	int (*f)(const struct exchange *m, void *arg);
 	void *arg;
 };
 
-/* Those of a page that are in flight in the window. 0, or non-zero to stop; *read: it was no damaged page. */
-static int report(struct tiles *t, const struct message_window *w, uint32_t page, bool *read)
+/* Report the messages of a page that are in flight in the window. Returns 0, or non-zero to stop. *read: the page
+ * was not damaged. */
+static int report_page(struct tiles *t, const struct message_window *w, uint32_t page, bool *read)
 {
 	struct exchange *m = NULL;
 	struct errbuf why;
@@ -79,7 +80,7 @@ static const struct trace_page *page_at(const struct tiles *t, int list, uint32_
 	return trace_page_at(t->t, t->exchange[list].page[i]);
 }
 
-/* How many pages of a list begin before mark t: bisection. */
+/* Number of pages of a list that begin before this mark, by bisection. */
 static uint32_t begin_before(const struct tiles *t, int list, uint64_t mark)
 {
 	uint32_t a = 0, b = t->exchange[list].n;
@@ -95,7 +96,7 @@ static uint32_t begin_before(const struct tiles *t, int list, uint64_t mark)
 	return a;
 }
 
-/* From the last border at or before the window to the first one at or behind its end. */
+/* Report the carry lists from the last border at or before the window to the first border at or behind its end. */
 static int report_carried(struct tiles *t, struct message_window *w)
 {
 	const struct exchange_index *x = &t->exchange[EXCHANGE_CARRIED];
@@ -104,7 +105,7 @@ static int report_carried(struct tiles *t, struct message_window *w)
 	for (i -= i > 0; i < x->n; i++) {
 		uint64_t border = page_at(t, EXCHANGE_CARRIED, i)->t0;
 		bool read;
-		int rv = report(t, w, x->page[i], &read);
+		int rv = report_page(t, w, x->page[i], &read);
 
 		if (rv)
 			return rv;
@@ -132,12 +133,12 @@ int tiles_exchanges(struct tiles *t, uint64_t t0, uint64_t t1, int (*f)(const st
 	i = begin_before(t, EXCHANGE_OWN, t0 + 1);
 	for (i -= i > 0; !rv && i < x->n && page_at(t, EXCHANGE_OWN, i)->t0 < t1; i++)
 		if (page_at(t, EXCHANGE_OWN, i)->t1 > t0)
-			rv = report(t, &w, x->page[i], &read);
+			rv = report_page(t, &w, x->page[i], &read);
 	if (!rv)
 		rv = report_carried(t, &w);
 	x = &t->exchange[EXCHANGE_LONG];
 	for (i = 0; !rv && i < x->n && page_at(t, EXCHANGE_LONG, i)->t0 < t1; i++)
 		if (page_at(t, EXCHANGE_LONG, i)->t1 >= t0)
-			rv = report(t, &w, x->page[i], &read);
+			rv = report_page(t, &w, x->page[i], &read);
 	return rv ? 1 : 0;
 }

@@ -22,7 +22,7 @@ static inline uint8_t *put_run(uint8_t *p, uint64_t cells, unsigned int state)
 	return p;
 }
 
-/* The planes behind the carried cell: all bits move up by one. */
+/* Write the bit planes with the carried cell in front: all bits move up by one. */
 static void put_dense(const uint64_t *row, uint64_t n, uint8_t carry, struct buf *out)
 {
 	uint64_t lo = carry & 1, hi = carry >> 1 & 1, words = (n + 63) / 64;
@@ -44,7 +44,7 @@ static void put_dense(const uint64_t *row, uint64_t n, uint8_t carry, struct buf
 	}
 }
 
-/* Counts of 64 marks: by state, and how often each was entered (bits of d). */
+/* Count 64 marks by state, and the entries into each state (bits of d). */
 static inline void count_word(uint64_t lo, uint64_t hi, uint64_t valid, uint64_t d, struct tile_totals *t,
 			      uint8_t step[TSTATE_N - 1])
 {
@@ -71,7 +71,7 @@ static inline void count_word(uint64_t lo, uint64_t hi, uint64_t valid, uint64_t
 void tile_row_encode(const uint64_t *row, uint64_t n, uint8_t carry, struct tile_totals *totals,
 		     uint8_t *const steps[TSTATE_N - 1], struct buf *scratch, struct buf *out)
 {
-	uint64_t shift = carry != TILES_NO_CARRY; /* the carried cell is one more at the front */
+	uint64_t shift = carry != TILES_NO_CARRY; /* the carried cell adds one cell at the front */
 	uint64_t cells = n + shift, dense = dense_bytes(cells), start = 0, words = (n + 63) / 64;
 	unsigned int state = shift ? carry : (unsigned int)((row[0] & 1) | (row[1] & 1) << 1);
 	uint64_t plo = state & 1, phi = state >> 1;
@@ -82,7 +82,7 @@ void tile_row_encode(const uint64_t *row, uint64_t n, uint8_t carry, struct tile
 	if (buf_reserve(scratch, dense + 32) < 0)
 		return;
 	p = scratch->data;
-	limit = p + dense; /* beyond it the dense form is shorter anyway */
+	limit = p + dense; /* beyond this size the dense form is shorter */
 	for (uint64_t w = 0; w < words; w++) {
 		uint64_t valid = n - w * 64 >= 64 ? ~0ull : (1ull << (n - w * 64)) - 1;
 		uint64_t lo = row[2 * w] & valid, hi = row[2 * w + 1] & valid;
@@ -235,7 +235,7 @@ void tile_summary_encode(const uint8_t *carry, const struct tile_totals *totals,
 			put_width(out, totals[p].spans[s], width);
 }
 
-/* Every processor is in one state at each of the tile's own marks. */
+/* Check that the counts of each processor's states add up to the tile's own marks. */
 static int check_marks(const uint8_t *planes, uint32_t n, uint32_t width, uint64_t n_marks, uint32_t p)
 {
 	uint64_t sum = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is inside the pages of the tiled store: rows of states, summaries, planes of counts. Shared by writer and reader;
- * the bytes are specified in precedent-trace.5. In memory a row is two bit planes: for every 64 marks one word of low
- * bits and one of high bits, so that a state is masked, counted and compared 64 marks at a time.
+ * Contents of the pages of the tiled store: rows of states, summaries, planes of counts. Writer and reader share
+ * this code; the bytes are specified in precedent-trace.5. In memory a row is two bit planes. 64 marks have one
+ * word of low bits and one word of high bits, so states are handled 64 marks at a time.
  */
 #ifndef PRECEDENT_TRACE_TILES_PAGE_H
 #define PRECEDENT_TRACE_TILES_PAGE_H
@@ -16,7 +16,8 @@
 
 #define TILES_NO_CARRY 0xff
 
-/* Processor p1 - 1 is the last one of a tile, in a page's header field `first` (pyramid: with the level above). */
+/* The end of a tile's range of processors, from a page's header field `first`. Pyramid pages also store their
+ * level there. */
 static inline uint32_t tile_page_p1(const struct trace_page *p)
 {
 	return (uint32_t)p->first;
@@ -25,13 +26,13 @@ static inline uint32_t tile_page_level(const struct trace_page *p)
 {
 	return (uint32_t)(p->first >> 32);
 }
-/* Does it begin at the last mark of the tile before? n is its own marks, without that one. */
+/* Does the tile begin at the last mark of the tile before? n counts the tile's own marks, without that one. */
 static inline bool tile_page_carries(const struct trace_page *p)
 {
 	return p->n == p->t1 - p->t0;
 }
 
-/* Set the cells [a, b) of a row of zeros. */
+/* Set the cells [a, b) of a row that was all zeros. */
 static inline void tile_row_fill(uint64_t *row, uint64_t a, uint64_t b, uint8_t state)
 {
 	uint64_t lo = state & 1 ? ~0ull : 0, hi = state & 2 ? ~0ull : 0;
@@ -57,43 +58,45 @@ static inline void tile_row_fill(uint64_t *row, uint64_t a, uint64_t b, uint8_t 
 }
 
 /*
- * Append n cells to `out` as a row of a tile's content, behind the carried cell (or TILES_NO_CARRY). Adds to the totals;
- * steps[state - 1][k]: marks of step k in states 1 to 3, at most 64.
+ * Append n cells to `out` as a row of a tile's content, behind the carried cell (or TILES_NO_CARRY). Adds to the
+ * totals. steps[state - 1][k]: marks of step k in states 1 to 3, at most 64.
  */
 void tile_row_encode(const uint64_t *row, uint64_t n, uint8_t carry, struct tile_totals *totals,
 		     uint8_t *const steps[TSTATE_N - 1], struct buf *scratch, struct buf *out);
 
-/* A row in a page, found by walking over those before it. */
+/* A row in a page, found by stepping over the rows before it. */
 struct tile_row {
 	const uint8_t *data;
 	uint32_t len;
 	bool dense;
 };
-/* Next row of a content page; a row that cannot be is marked in r->failed. */
+/* Next row of a content page. Sets r->failed if the row is malformed. */
 struct tile_row tile_row_next(struct rdbuf *r);
 
-/* Runs of a row of `cells` cells. */
+/* Iterator over the runs of a row of `cells` cells. */
 struct tile_runs {
 	struct rdbuf in;
 	bool dense;
-	uint64_t cells, at; /* at: where the next run starts */
+	uint64_t cells, at; /* at: start of the next run */
 };
 void tile_runs_begin(struct tile_runs *it, const struct tile_row *row, uint64_t cells);
-/* 1 and a run of len cells from `start`; 0 at the end; -1 malformed (fewer or more cells than there are). */
+/* Returns 1 and a run of len cells from `start`, 0 at the end, -1 if the row is malformed (too few or too many
+ * cells). */
 int tile_runs_next(struct tile_runs *it, uint64_t *start, uint64_t *len, uint8_t *state);
 
-/* Summary page: carried states (carry == NULL: first tile), then totals of n processors. */
+/* Encode a summary page: carried states (carry == NULL: first tile), then the totals of n processors. */
 void tile_summary_encode(const uint8_t *carry, const struct tile_totals *totals, uint32_t n, struct buf *out);
-/* Adds to totals[0 .. r1 - r0) what it says of processors [r0, r1) of its n. carry may be NULL. */
+/* Add the totals of processors [r0, r1) to totals[0 .. r1 - r0). carry may be NULL. Returns 0 on success, -1 on
+ * error (err says why). */
 int tile_summary_decode(const uint8_t *raw, size_t len, uint32_t n, bool carries, uint64_t n_marks, uint32_t r0,
 			uint32_t r1, struct tile_totals *totals, uint8_t *carry, struct errbuf *err);
 
 /* Bytes per count of a pyramid level. */
 uint32_t tile_count_width(uint32_t level);
 
-/* Can these be the header fields of a summary, content or pyramid page? */
+/* Are the header fields of a summary, content or pyramid page valid? */
 bool tiles_page_makes_sense(const struct trace_page *p, uint32_t n_ranks);
-/* Decode a page of any of the four types: 0, or -1 with what is wrong in it. */
+/* Decode a page of any of the four types. Returns 0, or -1 on error (err says what is wrong). */
 int tiles_page_check(const struct trace_page *p, const uint8_t *raw, size_t len, uint32_t n_ranks, struct errbuf *err);
 
 #endif

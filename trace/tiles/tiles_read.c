@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reader of the tiled store: the index of tiles and pyramid pages, totals, counts and spans. See tiles.h; exchanges are in
- * tiles_exchange.c. Nothing that a page says is believed: tiles that overlap others or leave the matrix are left out.
+ * Reader of the tiled store: the index of tiles and pyramid pages, totals, counts and spans. See tiles.h; messages
+ * are in tiles_exchange.c. Pages are user data: tiles that overlap others or exceed the matrix are left out.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "trace/tiles/tiles_page.h"
 #include "trace/tiles/tiles_read.h"
 
-#define GATHER_BYTES (16ull << 20) /* rows that a call of tiles_spans holds */
+#define GATHER_BYTES (16ull << 20) /* memory for rows in a call of tiles_spans */
 
 /* ---- damage ---- */
 
@@ -55,7 +55,7 @@ uint64_t tiles_pages_read(const struct tiles *t, uint32_t type)
 	return type < TILES_PAGE_TYPES ? t->pages_read[type] : 0;
 }
 
-/* NULL and a note when it is damaged. */
+/* Returns the page's contents; NULL, and a note of the damage, if the page is damaged. */
 uint8_t *tiles_page(struct tiles *t, uint32_t page, uint32_t *len)
 {
 	struct errbuf why;
@@ -69,7 +69,7 @@ uint8_t *tiles_page(struct tiles *t, uint32_t page, uint32_t *len)
 
 /* ---- the index ---- */
 
-/* By level, first processor, first mark; of one place the summary comes before the content. */
+/* Order by level, first processor, first mark; the summary comes before the content of the same tile. */
 static int by_place(const void *va, const void *vb)
 {
 	const struct tile_ref *a = va, *b = vb;
@@ -100,8 +100,8 @@ static struct tile_ref ref_of(const struct trace_page *p, uint32_t page)
 	return r;
 }
 
-/* Join summary and content; leave out what overlaps what is there. */
-static void settle(struct tiles *t, struct tile_list *l)
+/* Join summary and content of each tile, and leave out tiles that overlap earlier ones. */
+static void join_tiles(struct tiles *t, struct tile_list *l)
 {
 	uint32_t n = 0;
 
@@ -159,8 +159,8 @@ static int index_pages(struct tiles *t, struct errbuf *err)
 		else
 			tiles_note(t, i, "says something impossible about itself");
 	}
-	settle(t, &t->tile);
-	settle(t, &t->pyramid);
+	join_tiles(t, &t->tile);
+	join_tiles(t, &t->pyramid);
 	return t->tile.n ? 0 : err_set(err, "no tile of states makes sense");
 }
 
@@ -254,7 +254,7 @@ uint64_t tiles_level_steps(const struct tiles *t, uint32_t level)
 	return (t->last - t->first) / tiles_level_step(level) + 1;
 }
 
-/* First entry at or behind (level, processor, mark): bisection. */
+/* First entry at or behind (level, processor, mark), by bisection. */
 static uint32_t lower_bound(const struct tile_list *l, uint32_t level, uint32_t p0, uint64_t t1)
 {
 	uint32_t a = 0, b = l->n;
@@ -271,11 +271,11 @@ static uint32_t lower_bound(const struct tile_list *l, uint32_t level, uint32_t 
 	return a;
 }
 
-/* The entries of the group of processors that r is in, or of the next one behind r, that overlap the marks [t0, t1).
- * false: there is none from r on. */
+/* Find the entries that overlap the marks [t0, t1) in the group of processors that contains r, or in the next
+ * group. Returns false if there is none from r on. */
 static bool find_group(const struct tile_list *l, uint32_t level, uint32_t r, uint64_t t0, uint64_t t1, struct tile_group *g)
 {
-	uint32_t i = lower_bound(l, level, r + 1, 0); /* behind all that begin at r or before */
+	uint32_t i = lower_bound(l, level, r + 1, 0); /* behind all entries that begin at r or before */
 
 	if (!i || l->ref[i - 1].level != level || l->ref[i - 1].p1 <= r) {
 		if (i == l->n || l->ref[i].level != level)
@@ -439,9 +439,9 @@ struct span_window {
 	uint64_t t0, t1;
 	int (*f)(const struct tile_span *s, void *arg);
 	void *arg;
-	struct buf data;           /* rows, one after the other */
+	struct buf data;           /* rows, one behind the other */
 	struct gathered_row *row;  /* [(rank - a) * tiles + tile] */
-	struct tile_span span;     /* grows while the state stays */
+	struct tile_span span;     /* grows while the state does not change */
 };
 
 static int flush_span(struct span_window *w)
@@ -452,8 +452,8 @@ static int flush_span(struct span_window *w)
 	return s.t1 > s.t0 ? w->f(&s, w->arg) : 0;
 }
 
-/* Copy the rows of processors [a, b) from the tiles of a group: one tile in memory at a time. */
-static int gather(struct tiles *t, struct span_window *w, const struct tile_group *g, uint32_t a, uint32_t b)
+/* Copy the rows of processors [a, b) from the tiles of a group. One tile at a time is in memory. */
+static int gather_rows(struct tiles *t, struct span_window *w, const struct tile_group *g, uint32_t a, uint32_t b)
 {
 	uint32_t n_tiles = g->end - g->begin;
 
@@ -485,7 +485,8 @@ static int gather(struct tiles *t, struct span_window *w, const struct tile_grou
 	return 0;
 }
 
-/* Runs of one row of one tile, behind what is known already. The carried cell fills in for a tile that is damaged. */
+/* Report the runs of one row of one tile that lie behind the known ones. If a tile is damaged, the state carried
+ * into the next tile is used. */
 static int emit_row(struct tiles *t, struct span_window *w, const struct tile_ref *e, const struct gathered_row *g,
 		    uint32_t rank)
 {
@@ -536,7 +537,7 @@ static int emit_ranks(struct tiles *t, struct span_window *w, const struct tile_
 	return 0;
 }
 
-/* Processors [a, b) of a group, as many at a time as memory allows. */
+/* Report processors [a, b) of a group, as many at a time as memory allows. */
 static int emit_group(struct tiles *t, struct span_window *w, const struct tile_group *g, uint32_t a, uint32_t b,
 		      struct errbuf *err)
 {
@@ -555,7 +556,7 @@ static int emit_group(struct tiles *t, struct span_window *w, const struct tile_
 		return err_set(err, "no memory for %u rows of states", batch);
 	for (uint32_t p = a; p < b; p += batch) {
 		uint32_t q = b - p < batch ? b : p + batch;
-		int rv = gather(t, w, g, p, q) < 0 ? err_set(err, "no memory for rows of states")
+		int rv = gather_rows(t, w, g, p, q) < 0 ? err_set(err, "no memory for rows of states")
 						   : emit_ranks(t, w, g, p, q);
 
 		if (rv) {

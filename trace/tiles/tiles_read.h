@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the tiled store's reader share: its index. */
+/* Index of the tiled store, which the files of its reader share. */
 #ifndef PRECEDENT_TRACE_TILES_READ_H
 #define PRECEDENT_TRACE_TILES_READ_H
 
@@ -10,26 +10,27 @@
 #define TILES_PAGE_TYPES 16
 #define TILES_MARK_NS    1e6
 
-/* A tile (summary, content: page numbers) or a page of the pyramid (summary: its number). */
+/* A tile, with the page numbers of its summary and content; or a page of the pyramid, with its number in
+ * `summary`. */
 struct tile_ref {
 	uint32_t level, p0, p1;
 	uint32_t summary, content;
 	uint64_t t0, t1, n; /* as in the page header */
-	uint64_t own;       /* its first own mark */
+	uint64_t own;       /* first mark that is not shared with the tile before */
 };
 
-/* Sorted by level, p0, t0; no two overlap. */
+/* Sorted by level, p0, t0, without overlap. */
 struct tile_list {
 	struct tile_ref *ref;
 	uint32_t n;
 };
 
-/* Entries [begin, end) of a list, of processors [p0, p1). */
+/* Entries [begin, end) of a list, for processors [p0, p1). */
 struct tile_group {
 	uint32_t p0, p1, begin, end;
 };
 
-/* Pages of a kind of list, sorted by t0. */
+/* Pages of one kind of message list, sorted by t0. */
 struct exchange_index {
 	uint32_t *page;
 	uint32_t n;
@@ -42,7 +43,7 @@ struct tiles {
 	double mark_ns;
 	struct tile_list tile, pyramid;
 	struct exchange_index exchange[EXCHANGE_LISTS];
-	uint8_t *noted; /* a bit per page: its damage was named */
+	uint8_t *noted; /* a bit per page: its damage was noted */
 	char *damage[TILES_DAMAGE_MAX];
 	uint32_t n_damage;
 	uint64_t pages_read[TILES_PAGE_TYPES];

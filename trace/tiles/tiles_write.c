@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writer of the tiled store: see tiles_write.h. The caller's thread fills a strip of bit planes; a full strip goes to the
- * encoder thread, which makes rows, summaries and the pyramid of it while the next one is filled.
+ * Writer of the tiled store: see tiles_write.h. The caller's thread fills a strip of bit planes. A full strip goes
+ * to the encoder thread, which writes its rows, summaries and pyramid while the next strip is filled.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,16 +10,16 @@
 #include "trace/tiles/tiles_page.h"
 #include "trace/tiles/tiles_write.h"
 
-#define STRIP_BYTES (16ull << 20) /* of a strip; there are two */
-#define LEVEL_BYTES (2ull << 20)  /* of the steps of a level that are held */
+#define STRIP_BYTES (16ull << 20) /* size of a strip; there are two */
+#define LEVEL_BYTES (2ull << 20)  /* memory for the pending steps of a level */
 
 struct strip {
-	uint64_t first, n; /* its own marks */
-	uint8_t *carry;    /* states at the mark before; not of the first strip */
+	uint64_t first, n; /* marks of the strip */
+	uint8_t *carry;    /* states at the mark before; none for the first strip */
 	uint64_t *plane;   /* row by row */
 };
 
-/* Levels from the second on, filled step by step. */
+/* A level of the pyramid from the second on, filled step by step. */
 struct level {
 	uint64_t base;    /* step of the first column */
 	uint32_t cap;
@@ -33,15 +33,15 @@ struct tiles_writer {
 	uint32_t tile_ranks, n_levels;
 	uint64_t row_words;
 
-	/* the caller's thread */
+	/* used by the caller's thread */
 	struct strip strip[2];
 	unsigned int filling;
 	uint8_t *state;
-	uint32_t *since; /* from the strip's first mark */
+	uint32_t *since; /* start of the current state, from the strip's first mark */
 	struct exchange_writer *exchanges;
 	struct buf exchange_page;
 
-	/* the encoder's thread */
+	/* used by the encoder's thread */
 	struct level level[TILES_LEVELS_MAX];
 	struct tile_totals *totals;
 	uint8_t *steps;
@@ -49,9 +49,9 @@ struct tiles_writer {
 
 	pthread_t thread;
 	bool running;
-	pthread_mutex_t lock; /* guards what follows, and `out` */
+	pthread_mutex_t lock; /* guards the members below, and `out` */
 	pthread_cond_t changed;
-	struct strip *job;    /* to be encoded */
+	struct strip *job;    /* strip to be encoded */
 	bool quit, failed;
 	struct errbuf err;
 };
@@ -97,7 +97,7 @@ static int encode_page(const struct trace_page *head, const struct buf *raw, str
 	return 0;
 }
 
-/* Both threads write: what is to stay together is one call. */
+/* Write pages in one call, so that they stay together: both threads write. */
 static int write_pages(struct tiles_writer *w, struct buf *pages, struct errbuf *err)
 {
 	int rv;
@@ -118,7 +118,7 @@ static void put_counts(struct buf *out, const uint32_t *v, uint64_t n, uint32_t 
 			out->data[out->len++] = (uint8_t)(v[i] >> (8 * b));
 }
 
-/* Write n steps of a level, a page per group of processors. */
+/* Write n steps of a level, one page per group of processors. */
 static int write_steps(struct tiles_writer *w, uint32_t l, uint32_t n, struct errbuf *err)
 {
 	struct level *v = &w->level[l];
@@ -146,7 +146,7 @@ static int write_steps(struct tiles_writer *w, uint32_t l, uint32_t n, struct er
 	return 0;
 }
 
-/* Make room in a level for the steps [i0, i1]; i0 may have been begun by the strip before. */
+/* Make room in a level for the steps [i0, i1]. Step i0 may hold counts from the strip before. */
 static int advance_level(struct tiles_writer *w, uint32_t l, uint64_t i0, uint64_t i1, struct errbuf *err)
 {
 	struct level *v = &w->level[l];
@@ -166,7 +166,7 @@ static int advance_level(struct tiles_writer *w, uint32_t l, uint64_t i0, uint64
 	return 0;
 }
 
-/* Add the steps of a row to the levels above: steps[k * stride + s] is step g0 + s. */
+/* Add the first-level steps of a row to the higher levels. steps[k * stride + s] is step g0 + s. */
 static void add_to_levels(struct tiles_writer *w, uint32_t rank, const uint8_t *steps, uint64_t stride, uint64_t g0,
 			  uint64_t n)
 {
@@ -174,7 +174,7 @@ static void add_to_levels(struct tiles_writer *w, uint32_t rank, const uint8_t *
 		uint64_t g = g0 + s;
 		uint32_t sum[TSTATE_N - 1] = {0};
 
-		end = min_u64(n, s + 16 - g % 16); /* to the end of a step of the second level */
+		end = min_u64(n, s + 16 - g % 16); /* up to the end of a step of the second level */
 		for (uint32_t k = 0; k < TSTATE_N - 1; k++)
 			for (uint64_t i = s; i < end; i++)
 				sum[k] += steps[k * stride + i];
@@ -187,7 +187,7 @@ static void add_to_levels(struct tiles_writer *w, uint32_t rank, const uint8_t *
 	}
 }
 
-/* The tile of processors [p0, p1): summary, content, first level of the pyramid. */
+/* Write the tile of processors [p0, p1): summary, content, first level of the pyramid. */
 static int write_tile(struct tiles_writer *w, const struct strip *s, uint32_t p0, uint32_t p1, struct errbuf *err)
 {
 	bool carries = s->first > w->x.first;
@@ -265,7 +265,7 @@ static void *encoder(void *arg)
 	return NULL;
 }
 
-/* Wait until the encoder is idle; hand it a strip (or NULL). */
+/* Wait until the encoder is idle, then hand it a strip or NULL. */
 static int hand_over(struct tiles_writer *w, struct strip *s, struct errbuf *err)
 {
 	int rv = 0;
@@ -291,7 +291,7 @@ static int sink(void *arg, const struct trace_page *head, const struct buf *raw,
 	return encode_page(head, raw, &w->exchange_page, err) < 0 ? -1 : write_pages(w, &w->exchange_page, err);
 }
 
-static int allocate(struct tiles_writer *w)
+static int allocate_strips(struct tiles_writer *w)
 {
 	uint64_t n = w->x.n_ranks, steps = (w->tile_marks + 63) / 64;
 
@@ -351,7 +351,7 @@ struct tiles_writer *tiles_writer_create(struct trace_writer *out, const struct 
 		w->tile_marks = w->tile_marks / 2 <= 64 ? 64 : w->tile_marks / 2 / 64 * 64;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
-	if (allocate(w) < 0 || pthread_create(&w->thread, NULL, encoder, w)) {
+	if (allocate_strips(w) < 0 || pthread_create(&w->thread, NULL, encoder, w)) {
 		err_set(err, "no memory for tiles of %u processors x %llu marks", w->tile_ranks,
 			(unsigned long long)w->tile_marks);
 		tiles_writer_destroy(w);
@@ -362,7 +362,7 @@ struct tiles_writer *tiles_writer_create(struct trace_writer *out, const struct 
 	return w;
 }
 
-/* The strip is full: states go on to its end, and are carried into the next one. */
+/* The strip is full: fill up the current states, and carry them into the next strip. */
 static int next_strip(struct tiles_writer *w, struct errbuf *err)
 {
 	struct strip *s = &w->strip[w->filling];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes the tiled store of a state matrix that comes as changes in order of time. Held in memory: two strips of tiles
- * (all processors x the marks of a tile; one is filled while a thread encodes and writes the other) and some steps of
- * each level of the pyramid.
+ * Writes the tiled store of a state matrix from state changes in order of time. Memory holds two strips of tiles:
+ * all processors x the marks of a tile. One strip is filled while a thread encodes and writes the other. Memory
+ * also holds some steps of each level of the pyramid.
  */
 #ifndef PRECEDENT_TRACE_TILES_WRITE_H
 #define PRECEDENT_TRACE_TILES_WRITE_H
@@ -24,19 +24,20 @@ struct tiles_extent {
 struct tile_change {
 	uint64_t t;
 	uint32_t rank;
-	uint8_t state; /* from mark t on */
+	uint8_t state; /* state from mark t on */
 };
 
 struct tiles_writer;
 
-/* out is borrowed: its pages come from here until tiles_writer_finish. NULL with the reason. */
+/* out is borrowed: until tiles_writer_finish, only this writer writes its pages. Returns NULL on error (err says
+ * why). */
 struct tiles_writer *tiles_writer_create(struct trace_writer *out, const struct tiles_extent *extent, struct errbuf *err);
-/* Changes in order of t, first <= t <= last. Of several at one mark the last one holds. Before its first change a
- * processor waits. -1 with the reason, of an earlier write too. */
+/* Add changes in order of t, first <= t <= last. Of several changes at one mark the last one counts. A processor
+ * waits before its first change. Returns 0; -1 on error (err says why), also if an earlier write failed. */
 int tiles_writer_put(struct tiles_writer *w, const struct tile_change *c, uint32_t n, struct errbuf *err);
-/* See exchange_writer_add. */
+/* Add a message: see exchange_writer_add. */
 int tiles_writer_exchange(struct tiles_writer *w, const struct exchange *m, struct errbuf *err);
-/* The rest. The caller then writes its own pages and closes `out`. */
+/* Write the remaining pages. The caller then writes its own pages and closes `out`. */
 int tiles_writer_finish(struct tiles_writer *w, struct errbuf *err);
 void tiles_writer_destroy(struct tiles_writer *w); /* at any time */
 
