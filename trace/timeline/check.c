@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every page of a trace, read once: see check.h. */
+/* Reads every page of a trace once: see check.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +22,19 @@ struct check {
 	struct trace_check_report report;
 };
 
-/* Where a page lies, to see what lies between. */
+/* Position of a page in the file, to find gaps between pages. */
 struct extent {
 	uint64_t begin, end; /* end 0: not known */
 	uint32_t page;       /* UINT32_MAX: the index */
 };
 
-static void tell(struct check *c, const char *line)
+static void tell_damage(struct check *c, const char *line)
 {
 	c->report.damaged++;
 	c->f(line, c->arg);
 }
 
-/* Opening has told of this page. */
+/* Was the page's damage reported when the trace was opened? */
 static bool is_told(const struct trace *t, uint32_t page)
 {
 	char begin[32];
@@ -54,7 +54,7 @@ static int check_times(const struct trace_page *p, const struct rdbuf *r, struct
 	struct times_one one;
 	uint64_t n = 0;
 
-	/* Two bytes an event at least: n is bounded by the page. */
+	/* An event takes at least two bytes, so the page size bounds n. */
 	if (times_begin(&w, r->data, r->len, p->n) < 0)
 		return err_set(why, "has fewer times than it says");
 	while (times_next(&w, &one))
@@ -117,7 +117,7 @@ static void check_page(struct check *c, uint32_t i)
 		return;
 	trace_page_text(c->t, i, line, sizeof(line));
 	snprintf(line + strlen(line), sizeof(line) - strlen(line), ": %s", why.text);
-	tell(c, line);
+	tell_damage(c, line);
 }
 
 /* ---- what lies between ---- */
@@ -129,7 +129,7 @@ static int by_begin(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* The end of the page at a place, 0 when its header cannot be read. */
+/* The end of the page that begins there; 0 if its header cannot be read. */
 static uint64_t page_end(const struct trace *t, uint64_t begin)
 {
 	struct trace_page p;
@@ -139,7 +139,7 @@ static uint64_t page_end(const struct trace *t, uint64_t begin)
 	return begin + TRACE_PAGE_HEADER + p.comp_len;
 }
 
-/* Pages follow one another from the header to the trailer. */
+/* Check that pages follow one another without gaps from the header to the trailer. */
 static int check_room(struct check *c)
 {
 	const struct trace *t = c->t;
@@ -155,7 +155,7 @@ static int check_room(struct check *c)
 		e[i] = (struct extent){t->page[i].offset, page_end(t, t->page[i].offset), i};
 	e[t->n_page].begin = rdbuf_u64(&tail);
 	e[t->n_page].end = page_end(t, e[t->n_page].begin);
-	n = t->n_page + !t->scanned; /* a lost index is told of already */
+	n = t->n_page + !t->scanned; /* a lost index was reported already */
 	qsort(e, n, sizeof(*e), by_begin);
 	for (uint32_t i = 0; i < n; i++) {
 		if (at && e[i].begin != at) {
@@ -163,13 +163,13 @@ static int check_room(struct check *c)
 				 (unsigned long long)(e[i].begin > at ? e[i].begin - at : at - e[i].begin),
 				 (unsigned long long)(e[i].begin > at ? at : e[i].begin),
 				 e[i].begin > at ? "belong to no page" : "belong to two pages");
-			tell(c, line);
+			tell_damage(c, line);
 		}
 		at = e[i].end;
 	}
 	if (!t->scanned && at && at != t->size - TRACE_TRAILER - ends) {
 		snprintf(line, sizeof(line), "the index does not end where the trailer begins");
-		tell(c, line);
+		tell_damage(c, line);
 	}
 	free(e);
 	return 0;
@@ -182,7 +182,7 @@ int trace_check(const struct trace *t, void (*f)(const char *line, void *arg), v
 	int rv = 0;
 
 	for (uint32_t i = 0; i < trace_n_damage(t); i++)
-		tell(&c, trace_damage(t, i));
+		tell_damage(&c, trace_damage(t, i));
 	for (uint32_t i = 0; i < trace_n_pages(t); i++)
 		check_page(&c, i);
 	c.report.pages = t->n_page + !t->scanned;

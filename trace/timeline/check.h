@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads every page of a trace: opening one reads definitions and structure, times only when they are wanted. Finds every
- * changed, missing or appended byte: what no page accounts for is damage too.
+ * Checks every byte of a trace. Opening a trace reads definitions and structure; this check also reads times. It
+ * finds every changed, missing or appended byte: bytes outside of pages are damage too.
  */
 #ifndef PRECEDENT_TRACE_CHECK_H
 #define PRECEDENT_TRACE_CHECK_H
@@ -12,13 +12,14 @@
 #include "trace/read/reader.h"
 
 struct trace_check_report {
-	uint32_t pages;   /* in the file, the index included */
-	uint32_t damaged; /* lines given to f */
-	uint64_t bytes;   /* of all contents, decompressed */
+	uint32_t pages;   /* pages in the file, including the index */
+	uint32_t damaged; /* number of lines given to f */
+	uint64_t bytes;   /* bytes of all contents, decompressed */
 };
 
-/* Calls f with one line for each damage, those found on opening first ("page 12 (times of rank 3) at byte 4096: bad
- * checksum"). report may be NULL. 0 sound, 1 damaged, -1 without memory. */
+/* Call f with one line per damage. Damage found by trace_open comes first ("page 12 (times of rank 3) at byte
+ * 4096: bad checksum"). report may be NULL. Returns 0 if the trace is undamaged, 1 if it is damaged, -1 if memory
+ * runs out. */
 int trace_check(const struct trace *t, void (*f)(const char *line, void *arg), void *arg,
 		struct trace_check_report *report, struct errbuf *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ranks x time: opening, totals, and the iterators that windows share. See timeline.h. */
+/* Time lines of ranks: opening, totals, and shared iterators. See timeline.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,7 +135,7 @@ enum trace_state timeline_state(const struct trace_defs *d, uint32_t sym)
 	return trace_class_state(trace_fn[d->sigs.sig[sym].fn].cls);
 }
 
-/* A trace whose writer summed nothing up. */
+/* Count the states from events: the trace has no totals. */
 static void count_states(const struct timeline *tl, uint32_t rank, double seconds[TSTATE_N])
 {
 	const struct trace_defs *d = &trace_get_rank(tl->t, rank)->defs;

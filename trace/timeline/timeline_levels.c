@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shares of the states per step of a window: from the rank's LEVELS page where its steps are fine enough, else from
- * its pages of times; a page that lies within one step is taken by its summary. See timeline.h.
+ * Shares of states per step of a window. The rank's LEVELS page is used if its steps are fine enough. Otherwise the
+ * pages of times are read. If a page lies within one step, its summary suffices. See timeline.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static bool fine_enough(const struct timeline *tl, uint32_t rank, const struct t
 	return (double)tl->levels_width[rank] * ns_per_tick <= (double)(row->t1 - row->t0) / row->n;
 }
 
-/* 1: done; 0: there are no levels that are fine enough. */
+/* Returns 1 if the row is complete, 0 if there are no levels that are fine enough. */
 static int from_levels(struct timeline *tl, uint32_t rank, struct timeline_row *row)
 {
 	uint32_t page = tl->levels_page[rank], len;
@@ -87,7 +87,7 @@ static int from_levels(struct timeline *tl, uint32_t rank, struct timeline_row *
 
 /* ---- from pages of times ---- */
 
-/* The page, from a to b, lies within one step of the row and has a summary: it was added. */
+/* If the page, from a to b, lies within one step of the row and has a summary, add the summary and return true. */
 static bool add_summary(struct timeline_row *row, const struct trace_page *p, uint64_t a, uint64_t b)
 {
 	double step = (double)(row->t1 - row->t0) / row->n, ticks = (double)p->t1 - (double)p->t0, sum = 0;
@@ -105,7 +105,7 @@ static bool add_summary(struct timeline_row *row, const struct trace_page *p, ui
 
 struct part {
 	struct timeline_row *row;
-	uint64_t a, b; /* of the page, within the row */
+	uint64_t a, b; /* borders of the page, cut to the row */
 };
 
 static int add_span(const struct timeline_span *s, void *arg)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages of windows. Matching delivers them in no order of time, so they are sorted into intervals that halve and
- * halve again: each message is kept with the smallest interval that holds all of it, in exchange pages (exchange.h) of
- * an unlinked temporary file. A window reads the pages of the intervals that it touches, one interval per level more
- * than its own: what is long, and what straddles a border. See timeline.h.
+ * Messages of windows. Matching reports messages in no order of time. They are sorted into a binary tree of
+ * intervals: the whole run, its halves, their halves and so on. A message belongs to the smallest interval that
+ * contains it. Messages are stored as exchange pages (exchange.h) in an unlinked temporary file. A query reads the
+ * pages of all intervals that overlap its window. See timeline.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,11 +16,11 @@
 #include "trace/timeline/timeline_impl.h"
 
 #define BUFFERED_MAX (24u << 20) /* bytes of messages that wait for their page */
-#define PER_LEAF     4096        /* messages that one interval should hold */
+#define PER_LEAF     4096        /* aim for the number of messages in one interval */
 #define LEVELS_MAX   12
 
 struct block {
-	uint64_t offset, t0, t1; /* of the page; of the messages in it */
+	uint64_t offset, t0, t1; /* position of the page; times of its messages */
 };
 
 struct node {
@@ -34,16 +34,16 @@ struct timeline_spool {
 	int fd;
 	uint64_t size;
 	uint32_t n_ranks;
-	unsigned levels;   /* 1 << (levels - 1) intervals at the finest */
-	unsigned shift;    /* which are 1 << shift ns wide */
+	unsigned levels;   /* there are 1 << (levels - 1) intervals at the finest level */
+	unsigned shift;    /* width of the finest intervals: 1 << shift ns */
 	uint32_t n_node, per_page;
-	struct node *node; /* the whole run, its halves, their halves ... */
+	struct node *node; /* the intervals: whole run, its halves, their halves ... */
 	struct buf raw, page;
 };
 
 /* ---- where a message goes ---- */
 
-static void shape(struct timeline_spool *s, uint64_t end_ns, uint64_t n_messages)
+static void shape_tree(struct timeline_spool *s, uint64_t end_ns, uint64_t n_messages)
 {
 	uint32_t leaves;
 
@@ -57,7 +57,7 @@ static void shape(struct timeline_spool *s, uint64_t end_ns, uint64_t n_messages
 	s->per_page = BUFFERED_MAX / sizeof(struct exchange) / s->n_node;
 }
 
-/* The finest interval that an instant is in. */
+/* Index of the finest interval that contains t. */
 static uint64_t leaf_of(const struct timeline_spool *s, uint64_t t)
 {
 	uint64_t last = (1ull << (s->levels - 1)) - 1;
@@ -137,7 +137,7 @@ static int write_node(struct timeline_spool *s, struct node *k, struct errbuf *e
 	return write_all(s, s->page.data, s->page.len, err);
 }
 
-static int add(struct timeline_spool *s, const struct exchange *m, struct errbuf *err)
+static int add_message(struct timeline_spool *s, const struct exchange *m, struct errbuf *err)
 {
 	struct node *k = node_of(s, m->t0, m->t1);
 
@@ -212,7 +212,7 @@ struct fill {
 	struct errbuf *err;
 };
 
-static int take(const struct trace_message *m, void *arg)
+static int take_message(const struct trace_message *m, void *arg)
 {
 	struct fill *f = arg;
 	struct exchange x = {.src = m->src, .dst = m->dst, .bytes = m->bytes, .tag = m->tag, .received = true};
@@ -221,7 +221,7 @@ static int take(const struct trace_message *m, void *arg)
 	x.t1 = timeline_of_local(f->tl, m->dst, m->recv_ns);
 	if (x.t1 < x.t0)
 		x.t1 = x.t0;
-	return add(f->s, &x, f->err) < 0;
+	return add_message(f->s, &x, f->err) < 0;
 }
 
 static uint64_t count_sends(const struct timeline *tl)
@@ -229,16 +229,17 @@ static uint64_t count_sends(const struct timeline *tl)
 	uint64_t n = 0;
 
 	for (uint32_t r = 0; r < tl->n_ranks; r++)
-		n += trace_get_rank(tl->t, r)->events.length / 3; /* about: a send, a receive, a wait */
+		/* estimate: a send, a receive and a wait per message */
+		n += trace_get_rank(tl->t, r)->events.length / 3;
 	return n;
 }
 
-static int fill(struct timeline *tl, struct timeline_spool *s, struct errbuf *err)
+static int fill_spool(struct timeline *tl, struct timeline_spool *s, struct errbuf *err)
 {
 	struct trace_messages_report report;
 	struct fill f = {tl, s, err};
 
-	if (trace_messages(tl->t, take, &f, &report, err))
+	if (trace_messages(tl->t, take_message, &f, &report, err))
 		return -1;
 	for (uint32_t i = 0; i < s->n_node; i++) {
 		if (write_node(s, &s->node[i], err) < 0)
@@ -273,7 +274,7 @@ static struct timeline_spool *spool_create(struct timeline *tl, struct errbuf *e
 		err_set(err, "no memory for messages");
 		return NULL;
 	}
-	shape(s, tl->end_ns, count_sends(tl));
+	shape_tree(s, tl->end_ns, count_sends(tl));
 	s->n_ranks = tl->n_ranks;
 	s->node = calloc(s->n_node, sizeof(*s->node));
 	s->fd = open_file();
@@ -281,7 +282,7 @@ static struct timeline_spool *spool_create(struct timeline *tl, struct errbuf *e
 		err_set(err, "no memory for messages");
 	else if (s->fd < 0)
 		err_set(err, "no temporary file for messages: %s; set TMPDIR", strerror(errno));
-	else if (fill(tl, s, err) == 0)
+	else if (fill_spool(tl, s, err) == 0)
 		return s;
 	timeline_spool_destroy(s);
 	return NULL;

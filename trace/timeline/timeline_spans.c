@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Single calls, and the work between them, of a window of a traced run: see timeline.h. */
+/* Calls, and work between calls, in a window of a traced run: see timeline.h. */
 #include "trace/timeline/timeline_impl.h"
 
 struct spans {
@@ -9,13 +9,13 @@ struct spans {
 	void *arg;
 };
 
-/* A call without duration is in the window of its instant. */
+/* A call without duration is in the window if its time is. */
 static bool in_window(const struct spans *w, uint64_t a, uint64_t b)
 {
 	return a < w->t1 && (b > w->t0 || (a == b && a == w->t0));
 }
 
-static int give(struct spans *w, uint64_t a, uint64_t b, enum trace_state state, uint32_t sym, uint64_t event)
+static int report_span(struct spans *w, uint64_t a, uint64_t b, enum trace_state state, uint32_t sym, uint64_t event)
 {
 	if (!in_window(w, a, b))
 		return 0;
@@ -51,9 +51,9 @@ int timeline_rank_spans(struct timeline *tl, uint32_t rank, uint64_t t0, uint64_
 		if (begin >= t1)
 			break;
 		if (begin < enter)
-			rv = give(&w, begin, enter, TSTATE_WORKING, UINT32_MAX, TIMELINE_NO_EVENT);
+			rv = report_span(&w, begin, enter, TSTATE_WORKING, UINT32_MAX, TIMELINE_NO_EVENT);
 		if (rv == 0)
-			rv = give(&w, enter, leave, timeline_state(d, ev.sym), ev.sym, event);
+			rv = report_span(&w, enter, leave, timeline_state(d, ev.sym), ev.sym, event);
 	}
 	timeline_iter_done(tl, rank);
 	return rv;

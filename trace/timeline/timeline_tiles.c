@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The time line of an imported trace, from its tiles (tiles.h). One mark is worth tiles_mark_ns. See timeline.h. */
+/* The time line of an imported trace, from its tiles (tiles.h). A mark lasts tiles_mark_ns. See timeline.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "trace/tiles/tiles.h"
 #include "trace/timeline/timeline_impl.h"
 
-#define COUNTS_MAX (1u << 20) /* steps of the pyramid that are held at a time */
+#define COUNTS_MAX (1u << 20) /* steps of the pyramid in memory at a time */
 
 struct timeline_tiles {
 	struct tiles *t;
@@ -22,7 +22,7 @@ static uint64_t ns_of(const struct timeline_tiles *k, uint64_t mark)
 	return ns < 0x1p62 ? (uint64_t)ns : 1ull << 62;
 }
 
-/* The mark that an instant is in; up: the first mark at or after it. */
+/* The mark that contains this time; up: the first mark at or after this time. */
 static uint64_t mark_of(const struct timeline_tiles *k, uint64_t ns, bool up)
 {
 	double marks = (double)ns / k->mark_ns;
@@ -114,11 +114,11 @@ int timeline_tiles_spans(struct timeline_tiles *k, uint32_t r0, uint32_t r1, uin
 
 struct rows {
 	struct timeline_row *row;
-	uint32_t r0, next; /* next: rank whose row was not given yet */
+	uint32_t r0, next; /* next: first rank whose row is not complete */
 	float (*share)[TSTATE_N];
 };
 
-/* Ranks come in order: those before this one are complete. */
+/* Complete the rows before this rank: ranks come in order. */
 static void rows_until(struct rows *o, uint32_t rank)
 {
 	for (; o->next < rank; o->next++) {
@@ -136,7 +136,7 @@ static int add_span(const struct timeline_span *s, void *arg)
 	return 0;
 }
 
-/* Ranks [a, b) from steps of a level of the pyramid. */
+/* Add steps of a pyramid level for ranks [a, b). */
 static int add_counts(struct timeline_tiles *k, uint32_t level, uint32_t a, uint32_t b, uint64_t s0, uint64_t s1,
 		      struct rows *o, struct errbuf *err)
 {
