@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the exporters share: the walk over calls and spans, text, call sites. See export_impl.h. */
+/* Code that the exporters share: the walk over calls and spans, text, call sites. See export_impl.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,8 @@ void export_progress(struct export *x, double calls)
 {
 	x->done += calls;
 	if (x->o->progress)
-		x->o->progress(x->o->progress_arg, x->done, x->total * 1.0001 + 1); /* export_end ends it */
+		/* kept below 100 %: export_end reports the end */
+		x->o->progress(x->o->progress_arg, x->done, x->total * 1.0001 + 1);
 }
 
 /* ---- calls ---- */
@@ -51,8 +52,8 @@ static bool in_window(const struct export_options *o, const struct export_call *
 	return c->t0 < o->t1_ns && (c->t1 > o->t0_ns || c->t0 == o->t0_ns);
 }
 
-/* Fill in the call that the iterator gave last; *last is the latest instant that was given. */
-static void place(const struct export *x, const struct trace_iter *it, struct export_call *c, uint64_t *last)
+/* Fill in the call that the iterator gave last. *last: latest time so far; times never go back. */
+static void place_call(const struct export *x, const struct trace_iter *it, struct export_call *c, uint64_t *last)
 {
 	uint64_t enter, leave;
 
@@ -70,8 +71,8 @@ static void place(const struct export *x, const struct trace_iter *it, struct ex
 	}
 }
 
-static int walk(struct export *x, struct trace_iter *it, uint32_t rank,
-		int (*f)(const struct export_call *c, void *arg, struct errbuf *err), void *arg, struct errbuf *err)
+static int walk_calls(struct export *x, struct trace_iter *it, uint32_t rank,
+		      int (*f)(const struct export_call *c, void *arg, struct errbuf *err), void *arg, struct errbuf *err)
 {
 	struct export_call c = {.rank = rank};
 	struct trace_event ev;
@@ -80,7 +81,7 @@ static int walk(struct export *x, struct trace_iter *it, uint32_t rank,
 
 	while ((!x->window || trace_iter_skip_unknown(it)) && trace_iter_next(it, &ev, &c.known)) {
 		c.sym = ev.sym;
-		place(x, it, &c, &last);
+		place_call(x, it, &c, &last);
 		if (++n == PROGRESS_CALLS) {
 			export_progress(x, n);
 			n = 0;
@@ -111,7 +112,7 @@ int export_calls(struct export *x, uint32_t rank, int (*f)(const struct export_c
 		return -1;
 	if (x->window)
 		trace_iter_seek_ns(it, trace_clock_local(x->clock, rank, x->o->t0_ns));
-	rv = walk(x, it, rank, f, arg, err);
+	rv = walk_calls(x, it, rank, f, arg, err);
 	trace_iter_destroy(it);
 	return rv;
 }

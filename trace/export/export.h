@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Traces for other programs: CSV for tables, Chrome trace events for browsers (chrome://tracing, Perfetto), OTF2 for
- * Vampir, ViTE, Scalasca and the like. Everything streams: memory is that of one rank's definitions and one page.
- * Times are those of timeline.h, under the logical clock: no message arrives before it was sent.
+ * Traces for other programs: CSV for spreadsheets, Chrome trace events for browsers (chrome://tracing, Perfetto),
+ * OTF2 for Vampir, ViTE, Scalasca and others. Exports stream: memory holds one rank's definitions and one page.
+ * Times are those of timeline.h with the logical clock, so no message arrives before it was sent.
  */
 #ifndef PRECEDENT_TRACE_EXPORT_EXPORT_H
 #define PRECEDENT_TRACE_EXPORT_EXPORT_H
@@ -15,23 +15,26 @@
 
 struct export_options {
 	uint32_t r0, r1;       /* ranks, r1 exclusive */
-	uint64_t t0_ns, t1_ns; /* calls that overlap this; 0 and UINT64_MAX: all, also those whose times are not known */
-	/* Name of a call site; NULL: module+offset. Returns buf. */
+	/* only calls that overlap [t0_ns, t1_ns); 0 and UINT64_MAX: all calls, including those without known times */
+	uint64_t t0_ns, t1_ns;
+	/* Name of a call site, written to buf. If NULL, sites are named module+offset. Returns buf. */
 	const char *(*site)(void *arg, const struct trace_defs *d, const struct trace_site *s, char *buf, size_t size);
 	void *site_arg;
-	/* Now and then; may be NULL. */
+	/* Called from time to time; may be NULL. */
 	void (*progress)(void *arg, double done, double total);
 	void *progress_arg;
 };
 
 struct export_report {
-	uint64_t events;   /* calls, or spans of imported traces, that were written */
-	uint64_t untimed;  /* calls without known times: rows without times in CSV, left out elsewhere */
+	uint64_t events;   /* calls (imported traces: spans) that were written */
+	uint64_t untimed;  /* calls without known times: in CSV rows without times, otherwise left out */
 	uint64_t messages; /* Chrome: arrows; OTF2: sends */
-	uint64_t posted_sizes; /* OTF2: receives written with the size of their buffer: too many had shorter messages */
+	/* OTF2: receives written with the size of their buffer, because too many messages were shorter than that */
+	uint64_t posted_sizes;
 };
 
-/* One row per call: rank,event,start_s,duration_s,state,function,site,parameters. Imported traces: per span. */
+/* One row per call: rank,event,start_s,duration_s,state,function,site,parameters. Imported traces: one row per
+ * span. */
 int export_csv(const struct trace *t, FILE *out, const struct export_options *o, struct export_report *report,
 	       struct errbuf *err);
 
@@ -39,7 +42,7 @@ int export_csv(const struct trace *t, FILE *out, const struct export_options *o,
 int export_chrome(const struct trace *t, FILE *out, const struct export_options *o, struct export_report *report,
 		  struct errbuf *err);
 
-/* An archive: dir/traces.otf2 and what belongs to it. dir is created, and must be new or empty. */
+/* Write an archive: dir/traces.otf2 and its other files. dir must be new or empty; it is created. */
 int export_otf2(const struct trace *t, const char *dir, const struct export_options *o, struct export_report *report,
 		struct errbuf *err);
 

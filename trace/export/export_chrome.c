@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Chrome trace events (JSON): processes are hosts, threads are ranks, calls are complete events, messages are flows
- * from the call that sent to the call that received. See export.h.
+ * Chrome trace events (JSON). Processes are hosts, threads are ranks, calls are complete events. Messages are flows
+ * from the sending call to the receiving call. See export.h.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,14 +11,14 @@
 #include "trace/functions.h"
 #include "trace/messages/messages.h"
 
-#define JSON_VALUES_MAX 64 /* of an array parameter; longer ones are cut, and say so */
+#define JSON_VALUES_MAX 64 /* values of an array parameter; longer arrays are cut, with a note */
 
 struct chrome {
 	struct export x;
 	struct export_text text;
 	const struct trace_defs *d;
 	struct export_memo memo;
-	uint32_t *host; /* process of each rank, from 1 on */
+	uint32_t *host; /* process number of each rank, from 1 on */
 	char (*place)[48]; /* ,"pid":1,"tid":0 of each rank */
 	bool first;
 	uint64_t flow;
@@ -104,8 +104,8 @@ static char *common_part(struct chrome *c, uint32_t sym)
 
 /* ---- events ---- */
 
-/* The comma before the next event. */
-static void next(struct chrome *c)
+/* Write the comma before the next event. */
+static void next_event(struct chrome *c)
 {
 	export_put(&c->text, c->first ? "\n" : ",\n");
 	c->first = false;
@@ -132,7 +132,7 @@ static int put_call(const struct export_call *e, void *arg, struct errbuf *err)
 	}
 	if (!*common && !(*common = common_part(c, e->sym)))
 		return err_set(err, "no memory");
-	next(c);
+	next_event(c);
 	export_put(&c->text, *common);
 	put_when(c, e->rank, e->t0, e->t1);
 	return export_flush(&c->text, false, err);
@@ -142,7 +142,7 @@ static int put_span(const struct timeline_span *s, void *arg, struct errbuf *err
 {
 	struct chrome *c = arg;
 
-	next(c);
+	next_event(c);
 	export_put(&c->text, "{\"ph\":\"X\",\"name\":\"");
 	export_put(&c->text, export_state(s->state));
 	export_put(&c->text, "\",\"cat\":\"state\"");
@@ -152,7 +152,7 @@ static int put_span(const struct timeline_span *s, void *arg, struct errbuf *err
 
 static void put_flow(struct chrome *c, const char *phase, uint32_t rank, uint64_t t)
 {
-	next(c);
+	next_event(c);
 	export_put(&c->text, phase);
 	export_put_number(&c->text, c->flow);
 	export_put(&c->text, c->place[rank]);
@@ -160,7 +160,7 @@ static void put_flow(struct chrome *c, const char *phase, uint32_t rank, uint64_
 	export_put_time(&c->text, t, 3);
 }
 
-/* An end lies just inside the call that received, so that viewers know which one is meant. */
+/* The end of a flow lies just inside the receiving call, so that viewers attach it to this call. */
 static int put_message(const struct trace_message *m, void *arg)
 {
 	struct chrome *c = ((void **)arg)[0];
@@ -208,7 +208,7 @@ static int by_name(const void *a, const void *b)
 	return c ? c : x->rank < y->rank ? -1 : 1;
 }
 
-/* Number the hosts in the order of their names. */
+/* Number the hosts by name. */
 static int number_hosts(struct chrome *c, struct errbuf *err)
 {
 	uint32_t n = trace_n_ranks(c->x.t), host = 0;
@@ -239,19 +239,19 @@ static int put_names(struct chrome *c, struct errbuf *err)
 
 	for (uint32_t r = c->x.o->r0; r < c->x.o->r1; r++) {
 		if (r == c->x.o->r0 || c->host[r] != c->host[r - 1]) {
-			next(c);
+			next_event(c);
 			export_put(&c->text, "{\"ph\":\"M\",\"name\":\"process_name\"");
 			export_put(&c->text, c->place[r]);
 			export_put(&c->text, ",\"args\":{\"name\":");
 			put_string(&c->text.b, host_name(c->x.t, r));
 			export_put(&c->text, "}}");
 		}
-		next(c);
+		next_event(c);
 		export_put(&c->text, "{\"ph\":\"M\",\"name\":\"thread_name\"");
 		export_put(&c->text, c->place[r]);
 		snprintf(name, sizeof(name), ",\"args\":{\"name\":\"rank %u\"}}", r);
 		export_put(&c->text, name);
-		next(c);
+		next_event(c);
 		export_put(&c->text, "{\"ph\":\"M\",\"name\":\"thread_sort_index\"");
 		export_put(&c->text, c->place[r]);
 		snprintf(name, sizeof(name), ",\"args\":{\"sort_index\":%u}}", r);

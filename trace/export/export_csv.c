@@ -14,7 +14,7 @@ struct csv {
 	struct export_memo memo;
 };
 
-/* A field in quotes; those inside are doubled. */
+/* Write a field in quotes; quotes inside are doubled. */
 static void put_quoted(struct buf *b, const char *s)
 {
 	buf_put(b, "\"", 1);
@@ -60,7 +60,7 @@ static void put_params(struct buf *b, const struct trace_defs *d, uint32_t sym)
 	}
 }
 
-/* What all calls of a signature have in common, from the state on. */
+/* The part of a row that all calls of a signature share: from the state on. */
 static char *common_part(struct csv *c, uint32_t sym)
 {
 	const struct trace_fn_info *fn = &trace_fn[c->d->sigs.sig[sym].fn];

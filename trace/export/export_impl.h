@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the exporters share: see export.h. */
+/* Internals that the exporters share: see export.h. */
 #ifndef PRECEDENT_TRACE_EXPORT_EXPORT_IMPL_H
 #define PRECEDENT_TRACE_EXPORT_EXPORT_IMPL_H
 
@@ -15,8 +15,8 @@ struct export {
 	const struct export_options *o;
 	struct export_report *report;
 	struct trace_clock *clock; /* NULL for imported traces */
-	bool window;               /* not the whole run */
-	double done, total;        /* calls of all ranks, for the progress */
+	bool window;               /* only a part of the run is exported */
+	double done, total;        /* calls of all ranks, for progress */
 };
 
 /* A call on the time line of all ranks. */
@@ -24,7 +24,7 @@ struct export_call {
 	uint32_t rank, sym;
 	uint64_t event;
 	uint64_t t0, t1;
-	bool known; /* its times */
+	bool known; /* its times are known */
 };
 
 int export_begin(struct export *x, const struct trace *t, const struct export_options *o, struct export_report *report,
@@ -32,10 +32,10 @@ int export_begin(struct export *x, const struct trace *t, const struct export_op
 void export_end(struct export *x);
 void export_progress(struct export *x, double calls);
 
-/* Calls of a rank, in order, times never going back. f returns -1 to end with its error. */
+/* Call f for the calls of a rank in order; times never go back. f returns -1 to end the walk with its error. */
 int export_calls(struct export *x, uint32_t rank, int (*f)(const struct export_call *c, void *arg, struct errbuf *err),
 		 void *arg, struct errbuf *err);
-/* Spans of an imported trace. */
+/* Call f for the spans of an imported trace. */
 int export_spans(struct export *x, int (*f)(const struct timeline_span *s, void *arg, struct errbuf *err), void *arg,
 		 struct errbuf *err);
 
@@ -52,10 +52,10 @@ void export_put(struct export_text *x, const char *s);
 void export_put_number(struct export_text *x, uint64_t v);
 /* Nanoseconds as a decimal number of units of 10^digits ns. */
 void export_put_time(struct export_text *x, uint64_t ns, int digits);
-/* -1 when the file does not take it. */
+/* Returns 0 on success, -1 if the file cannot be written (err says why). */
 int export_flush(struct export_text *x, bool all, struct errbuf *err);
 
-/* Made once per signature of a rank and then repeated. */
+/* Text that is made once per signature of a rank. */
 struct export_memo {
 	char **text;
 	uint32_t n;

@@ -16,7 +16,7 @@ int otf2_check(OTF2_ErrorCode rc, const char *what, struct errbuf *err)
 	return rc == OTF2_SUCCESS ? 0 : err_set(err, "OTF2: %s: %s", what, OTF2_Error_GetDescription(rc));
 }
 
-/* The library would print; what went wrong is returned. */
+/* Keeps the library from printing: errors are returned. */
 static OTF2_ErrorCode silent(void *arg, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
 			     const char *format, va_list ap)
 {
@@ -74,7 +74,7 @@ static int write_events(struct otf2 *o, struct errbuf *err)
 	return otf2_check(OTF2_Archive_CloseEvtFiles(o->archive), "event files", err);
 }
 
-/* Every location has a file of its own definitions; ours are global. */
+/* Every location needs a file of local definitions; all our definitions are global. */
 static int write_local_definitions(struct otf2 *o, struct errbuf *err)
 {
 	if (otf2_check(OTF2_Archive_OpenDefFiles(o->archive), "definition files", err) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the OTF2 exporter share: see export.h. Locations are ranks; regions are functions. */
+/* Internals that the files of the OTF2 exporter share: see export.h. Locations are ranks; regions are functions. */
 #ifndef PRECEDENT_TRACE_EXPORT_EXPORT_OTF2_H
 #define PRECEDENT_TRACE_EXPORT_EXPORT_OTF2_H
 
@@ -8,23 +8,24 @@
 #include "trace/export/export_impl.h"
 #include "trace/functions.h"
 
-/* A communicator of all ranks that have it, and its number in OTF2. */
+/* A communicator, once for all its ranks, with its number in OTF2. */
 struct otf2_comm {
 	bool inter, self;
 	uint32_t ordinal;
-	struct trace_group a, b; /* b: the other side of an intercommunicator. Members are borrowed from the trace. */
-	uint32_t group;         /* number of its group; the other side's is the next one */
+	/* b: remote group of an intercommunicator. Members are borrowed from the trace. */
+	struct trace_group a, b;
+	uint32_t group;         /* number of its group; the remote group has the next number */
 	uint64_t hash;
 };
 
-/* Ranks of the world that synchronise on a window. */
+/* Ranks of MPI_COMM_WORLD that synchronise on a window. */
 struct otf2_ranks {
 	struct trace_group g;
 	uint32_t number;
 };
 
 struct otf2_win {
-	uint32_t comm, ordinal; /* comm: OTF2's number */
+	uint32_t comm, ordinal; /* comm: number in OTF2 */
 };
 
 struct otf2_strings {
@@ -39,7 +40,7 @@ struct otf2 {
 	uint32_t n_comm, cap_comm;
 	uint32_t *comm_slot;   /* hash table: comm + 1 */
 	uint32_t n_comm_slot;  /* a power of 2 */
-	uint32_t n_group;      /* numbers given; 0 are the locations */
+	uint32_t n_group;      /* number of groups; group 0 holds the locations */
 	struct otf2_ranks *ranks;
 	uint32_t n_ranks, cap_ranks;
 	struct otf2_win *win;
@@ -51,27 +52,28 @@ struct otf2 {
 		uint32_t string;
 	} *site;               /* names of call sites, by their hash */
 	uint32_t n_site, cap_site;
-	uint16_t region[TRACE_FN_N]; /* of each function: number + 1, in order of appearance, or 0 */
-	uint16_t fn[TRACE_FN_N];     /* of each region */
+	uint16_t region[TRACE_FN_N]; /* region + 1 of each function, numbered by first use; 0: not used */
+	uint16_t fn[TRACE_FN_N];     /* function of each region */
 	uint16_t n_region;
-	uint64_t *n_events;    /* of each location */
+	uint64_t *n_events;    /* events of each location */
 	uint64_t end;          /* latest time that was written */
 };
 
-/* A rank's communicators as OTF2's, malloced; NULL without memory. */
+/* A rank's communicators as numbers in OTF2, malloced. Returns NULL if memory runs out. */
 uint32_t *otf2_comms(struct otf2 *o, uint32_t rank, struct errbuf *err);
-/* String number of a call site; strings are written with the definitions. OTF2_UNDEFINED_STRING without memory. */
+/* String number of a call site. Strings are written with the definitions. Returns OTF2_UNDEFINED_STRING if memory
+ * runs out. */
 uint32_t otf2_site(struct otf2 *o, const struct trace_defs *d, uint32_t sym);
-/* A window that ranks share, hint: where it might be in the list. UINT32_MAX without memory. */
+/* Number of a window that ranks share. hint: likely position in the list. Returns UINT32_MAX if memory runs out. */
 uint32_t otf2_window(struct otf2 *o, uint32_t hint, uint32_t comm, uint32_t ordinal);
-/* A group of ranks of the world. OTF2_UNDEFINED_GROUP without memory. */
+/* A group of world ranks. Returns OTF2_UNDEFINED_GROUP if memory runs out. */
 uint32_t otf2_group(struct otf2 *o, const uint32_t *rank, uint32_t n);
 /* The region of a function. */
 uint32_t otf2_region(struct otf2 *o, uint32_t fn);
 int otf2_write_definitions(struct otf2 *o, struct errbuf *err);
 void otf2_definitions_free(struct otf2 *o);
 
-/* All events of a rank. */
+/* Write all events of a rank. */
 int otf2_write_rank(struct otf2 *o, uint32_t rank, struct errbuf *err);
 
 int otf2_check(OTF2_ErrorCode rc, const char *what, struct errbuf *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Definitions of an OTF2 archive: communicators that ranks share, the system tree, regions, strings. See export.h. */
+/* Definitions of an OTF2 archive: shared communicators, the system tree, regions, strings. See export.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static bool same_group(const struct trace_group *a, const struct trace_group *b)
 	return a->n == b->n && (!a->n || !memcmp(a->rank, b->rank, a->n * sizeof(*a->rank)));
 }
 
-/* Both sides of an intercommunicator see the same one. */
+/* The result is the same from both sides of an intercommunicator. */
 static struct otf2_comm comm_of(const struct trace_comm *c, bool self)
 {
 	struct otf2_comm g = {.inter = c->kind == TCOMM_INTER, .self = self, .ordinal = c->ordinal, .a = c->members,
@@ -68,7 +68,7 @@ static int grow_comms(struct otf2 *o)
 	return 0;
 }
 
-/* The number of a communicator, a new one when no rank had it yet. UINT32_MAX without memory. */
+/* Number of a communicator, which is added if it is new. Returns UINT32_MAX if memory runs out. */
 static uint32_t intern_comm(struct otf2 *o, const struct otf2_comm *c)
 {
 	uint32_t k;
@@ -106,7 +106,7 @@ uint32_t *otf2_comms(struct otf2 *o, uint32_t rank, struct errbuf *err)
 
 /* ---- windows and groups ---- */
 
-static void *room(void *p, uint32_t n, uint32_t *cap, size_t size)
+static void *grow_array(void *p, uint32_t n, uint32_t *cap, size_t size)
 {
 	uint32_t want = *cap ? 2 * *cap : 16;
 
@@ -127,7 +127,7 @@ uint32_t otf2_window(struct otf2 *o, uint32_t hint, uint32_t comm, uint32_t ordi
 	for (uint32_t i = 0; i < o->n_win; i++)
 		if (o->win[i].comm == comm && o->win[i].ordinal == ordinal)
 			return i;
-	p = room(o->win, o->n_win, &o->cap_win, sizeof(*p));
+	p = grow_array(o->win, o->n_win, &o->cap_win, sizeof(*p));
 	if (!p)
 		return UINT32_MAX;
 	o->win = p;
@@ -143,7 +143,7 @@ uint32_t otf2_group(struct otf2 *o, const uint32_t *rank, uint32_t n)
 	for (uint32_t i = o->n_ranks; i--;)
 		if (same_group(&o->ranks[i].g, &g))
 			return o->ranks[i].number;
-	p = room(o->ranks, o->n_ranks, &o->cap_ranks, sizeof(*p));
+	p = grow_array(o->ranks, o->n_ranks, &o->cap_ranks, sizeof(*p));
 	if (!p)
 		return OTF2_UNDEFINED_GROUP;
 	o->ranks = p;
@@ -234,39 +234,39 @@ void otf2_definitions_free(struct otf2 *o)
 struct defs {
 	struct otf2 *o;
 	OTF2_GlobalDefWriter *w;
-	OTF2_ErrorCode rc; /* of the first definition that failed */
+	OTF2_ErrorCode rc; /* result of the first definition that failed */
 };
 
-static void keep(struct defs *d, OTF2_ErrorCode rc)
+static void keep_error(struct defs *d, OTF2_ErrorCode rc)
 {
 	if (d->rc == OTF2_SUCCESS)
 		d->rc = rc;
 }
 
-/* A string that is defined at once. */
-static uint32_t string(struct defs *d, const char *s)
+/* Define a string and return its number. */
+static uint32_t define_string(struct defs *d, const char *s)
 {
 	uint32_t k = add_string(d->o, s);
 
 	if (k == OTF2_UNDEFINED_STRING)
-		keep(d, OTF2_ERROR_MEM_ALLOC_FAILED);
+		keep_error(d, OTF2_ERROR_MEM_ALLOC_FAILED);
 	else
-		keep(d, OTF2_GlobalDefWriter_WriteString(d->w, k, d->o->strings.text[k]));
+		keep_error(d, OTF2_GlobalDefWriter_WriteString(d->w, k, d->o->strings.text[k]));
 	return k;
 }
 
 static void write_tree(struct defs *d)
 {
 	const struct trace *t = d->o->x.t;
-	uint32_t machine = string(d, "machine"), node = string(d, "node"), nodes = 0, n = trace_n_ranks(t);
+	uint32_t machine = define_string(d, "machine"), node = define_string(d, "node"), nodes = 0, n = trace_n_ranks(t);
 	const char **host = calloc(n + 1u, sizeof(*host));
 	char name[64];
 
-	keep(d, host ? OTF2_GlobalDefWriter_WriteSystemTreeNode(d->w, 0, string(d, trace_job_get(t, "job") ? "cluster" :
+	keep_error(d, host ? OTF2_GlobalDefWriter_WriteSystemTreeNode(d->w, 0, define_string(d, trace_job_get(t, "job") ? "cluster" :
 					"run"), machine, OTF2_UNDEFINED_SYSTEM_TREE_NODE) : OTF2_ERROR_MEM_ALLOC_FAILED);
 	for (uint32_t r = 0; host && r < n; r++) {
 		const char *h = trace_get_rank(t, r)->present ? trace_get_rank(t, r)->defs.proc.host : NULL;
-		uint32_t k = nodes; /* ranks of a host mostly stand side by side: the latest host first */
+		uint32_t k = nodes; /* ranks of a host are mostly adjacent: try the latest host first */
 
 		h = h ? h : "?";
 		while (k && strcmp(host[k - 1], h))
@@ -274,13 +274,13 @@ static void write_tree(struct defs *d)
 		if (!k) {
 			host[nodes++] = h;
 			k = nodes;
-			keep(d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->w, k, string(d, h), node, 0));
+			keep_error(d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->w, k, define_string(d, h), node, 0));
 		}
 		snprintf(name, sizeof(name), "MPI Rank %u", r);
-		keep(d, OTF2_GlobalDefWriter_WriteLocationGroup(d->w, r, string(d, name), OTF2_LOCATION_GROUP_TYPE_PROCESS, k,
+		keep_error(d, OTF2_GlobalDefWriter_WriteLocationGroup(d->w, r, define_string(d, name), OTF2_LOCATION_GROUP_TYPE_PROCESS, k,
 								OTF2_UNDEFINED_LOCATION_GROUP));
 		snprintf(name, sizeof(name), "Master thread:%u", r);
-		keep(d, OTF2_GlobalDefWriter_WriteLocation(d->w, r, string(d, name), OTF2_LOCATION_TYPE_CPU_THREAD,
+		keep_error(d, OTF2_GlobalDefWriter_WriteLocation(d->w, r, define_string(d, name), OTF2_LOCATION_TYPE_CPU_THREAD,
 							   d->o->n_events[r], r));
 	}
 	free(host);
@@ -305,19 +305,19 @@ static OTF2_RegionRole role_of(const struct trace_fn_info *fn)
 
 static void write_regions(struct defs *d)
 {
-	uint32_t none = string(d, "");
+	uint32_t none = define_string(d, "");
 
 	for (uint32_t i = 0; i < d->o->n_region; i++) {
 		const struct trace_fn_info *fn = &trace_fn[d->o->fn[i]];
-		uint32_t name = string(d, fn->name);
+		uint32_t name = define_string(d, fn->name);
 
-		keep(d, OTF2_GlobalDefWriter_WriteRegion(d->w, i, name, name, none, role_of(fn), OTF2_PARADIGM_MPI,
+		keep_error(d, OTF2_GlobalDefWriter_WriteRegion(d->w, i, name, name, none, role_of(fn), OTF2_PARADIGM_MPI,
 							 OTF2_REGION_FLAG_NONE, none, 0, 0));
 	}
 }
 
-/* Events name ranks by their place among the locations, whatever the communicator: readers that do not look at groups
- * (ViTE) then draw messages to the right rank, and those that do, see the flag. */
+/* Events name ranks by their location, in every communicator. Readers that ignore groups (ViTE) then draw
+ * messages to the right rank. Other readers see the flag. */
 static void write_group(struct defs *d, uint32_t group, OTF2_GroupType type, uint32_t name, const struct trace_group *g)
 {
 	uint64_t *member = malloc((g->n + 1ull) * sizeof(*member));
@@ -325,14 +325,14 @@ static void write_group(struct defs *d, uint32_t group, OTF2_GroupType type, uin
 
 	for (uint32_t i = 0; member && i < g->n; i++)
 		member[i] = g->rank[i];
-	keep(d, member ? OTF2_GlobalDefWriter_WriteGroup(d->w, group, name, type, OTF2_PARADIGM_MPI, flag, g->n, member) : OTF2_ERROR_MEM_ALLOC_FAILED);
+	keep_error(d, member ? OTF2_GlobalDefWriter_WriteGroup(d->w, group, name, type, OTF2_PARADIGM_MPI, flag, g->n, member) : OTF2_ERROR_MEM_ALLOC_FAILED);
 	free(member);
 }
 
-/* Group 0 holds the locations by rank; members of the others are places in it. */
+/* Group 0 holds the locations by rank; other groups refer to positions in group 0. */
 static void write_comms(struct defs *d)
 {
-	uint32_t none = string(d, ""), n = trace_n_ranks(d->o->x.t);
+	uint32_t none = define_string(d, ""), n = trace_n_ranks(d->o->x.t);
 	struct trace_group all = {.n = n, .rank = malloc(n * sizeof(*all.rank))};
 	bool world = true;
 	char name[48];
@@ -340,7 +340,7 @@ static void write_comms(struct defs *d)
 	for (uint32_t i = 0; all.rank && i < n; i++)
 		all.rank[i] = i;
 	if (!all.rank)
-		keep(d, OTF2_ERROR_MEM_ALLOC_FAILED);
+		keep_error(d, OTF2_ERROR_MEM_ALLOC_FAILED);
 	else
 		write_group(d, 0, OTF2_GROUP_TYPE_COMM_LOCATIONS, none, &all);
 	for (uint32_t i = 0; i < d->o->n_comm && d->rc == OTF2_SUCCESS; i++) {
@@ -351,14 +351,14 @@ static void write_comms(struct defs *d)
 		if (c->self || (world && !c->inter && c->a.n == n))
 			snprintf(name, sizeof(name), "MPI_COMM_%s", c->self ? "SELF" : "WORLD");
 		world &= c->self || c->inter || c->a.n != n;
-		text = string(d, name);
+		text = define_string(d, name);
 		write_group(d, c->group, c->self ? OTF2_GROUP_TYPE_COMM_SELF : OTF2_GROUP_TYPE_COMM_GROUP, text, &c->a);
 		if (c->inter) {
 			write_group(d, c->group + 1, OTF2_GROUP_TYPE_COMM_GROUP, text, &c->b);
-			keep(d, OTF2_GlobalDefWriter_WriteInterComm(d->w, i, text, c->group, c->group + 1, OTF2_UNDEFINED_COMM,
+			keep_error(d, OTF2_GlobalDefWriter_WriteInterComm(d->w, i, text, c->group, c->group + 1, OTF2_UNDEFINED_COMM,
 								    OTF2_COMM_FLAG_NONE));
 		} else {
-			keep(d, OTF2_GlobalDefWriter_WriteComm(d->w, i, text, c->group, OTF2_UNDEFINED_COMM,
+			keep_error(d, OTF2_GlobalDefWriter_WriteComm(d->w, i, text, c->group, OTF2_UNDEFINED_COMM,
 							       OTF2_COMM_FLAG_NONE));
 		}
 	}
@@ -371,11 +371,11 @@ static void write_windows(struct defs *d)
 
 	for (uint32_t i = 0; i < d->o->n_ranks; i++) {
 		snprintf(name, sizeof(name), "ranks %u", i);
-		write_group(d, d->o->ranks[i].number, OTF2_GROUP_TYPE_COMM_GROUP, string(d, name), &d->o->ranks[i].g);
+		write_group(d, d->o->ranks[i].number, OTF2_GROUP_TYPE_COMM_GROUP, define_string(d, name), &d->o->ranks[i].g);
 	}
 	for (uint32_t i = 0; i < d->o->n_win; i++) {
 		snprintf(name, sizeof(name), "window %u", i);
-		keep(d, OTF2_GlobalDefWriter_WriteRmaWin(d->w, i, string(d, name), d->o->win[i].comm,
+		keep_error(d, OTF2_GlobalDefWriter_WriteRmaWin(d->w, i, define_string(d, name), d->o->win[i].comm,
 							 OTF2_RMA_WIN_FLAG_CREATE_DESTROY_EVENTS));
 	}
 }
@@ -396,12 +396,12 @@ int otf2_write_definitions(struct otf2 *o, struct errbuf *err)
 
 	if (!d.w)
 		return err_set(err, "OTF2: no writer for the definitions");
-	keep(&d, OTF2_GlobalDefWriter_WriteClockProperties(d.w, 1000000000, 0, o->end + 1, first_start(o->x.t)));
+	keep_error(&d, OTF2_GlobalDefWriter_WriteClockProperties(d.w, 1000000000, 0, o->end + 1, first_start(o->x.t)));
 	for (uint32_t i = 0, n = o->strings.n; i < n; i++)
-		keep(&d, OTF2_GlobalDefWriter_WriteString(d.w, i, o->strings.text[i]));
-	keep(&d, OTF2_GlobalDefWriter_WriteParadigm(d.w, OTF2_PARADIGM_MPI, string(&d, "MPI"), OTF2_PARADIGM_CLASS_PROCESS));
-	keep(&d, OTF2_GlobalDefWriter_WriteAttribute(d.w, OTF2_SITE_ATTRIBUTE, string(&d, "call site"),
-						     string(&d, "where MPI was called"), OTF2_TYPE_STRING));
+		keep_error(&d, OTF2_GlobalDefWriter_WriteString(d.w, i, o->strings.text[i]));
+	keep_error(&d, OTF2_GlobalDefWriter_WriteParadigm(d.w, OTF2_PARADIGM_MPI, define_string(&d, "MPI"), OTF2_PARADIGM_CLASS_PROCESS));
+	keep_error(&d, OTF2_GlobalDefWriter_WriteAttribute(d.w, OTF2_SITE_ATTRIBUTE, define_string(&d, "call site"),
+						     define_string(&d, "where MPI was called"), OTF2_TYPE_STRING));
 	write_tree(&d);
 	write_regions(&d);
 	write_comms(&d);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A rank's events as OTF2's: enter and leave of every call with its call site, sends, receives, requests, collectives
- * and one-sided communication in between. Requests are followed by their slots (event.h). See export.h.
+ * A rank's events in OTF2: enter and leave of every call with its call site, and between them sends, receives,
+ * requests, collectives and one-sided communication. Requests are identified by their slots (event.h). See
+ * export.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ struct otf2_slot {
 	struct otf2_message m;
 	uint32_t sym;      /* SLOT_COLL: the call */
 	uint64_t id;
-	uint64_t event;    /* SLOT_RECV: the call that began it */
+	uint64_t event;    /* SLOT_RECV: the call that posted it */
 };
 
 /* ---- parameters ---- */
@@ -62,7 +63,7 @@ static struct otf2_message send_of(const struct otf2_writer *w, uint32_t sym)
 				otf2_nth_bytes(w->d, sym, 0)};
 }
 
-/* n: which count and datatype (sendrecv has those of the send first, sendrecv_replace only one). */
+/* n: number of the count and datatype. sendrecv has the send's first; sendrecv_replace has only one. */
 static struct otf2_message receive_of(const struct otf2_writer *w, uint32_t sym, int n)
 {
 	struct otf2_message m = {sig_scalar(w->d, sym, TK_COMM, 0), sig_scalar(w->d, sym, TK_SRC, TRACE_PROC_NULL),
@@ -91,8 +92,8 @@ static void put_send(struct otf2_writer *w, const struct otf2_message *m, uint64
 					       (uint32_t)m->tag, m->bytes));
 }
 
-/* The call `posted` had room for m->bytes. */
-static uint64_t size_of(struct otf2_writer *w, const struct otf2_message *m, uint64_t posted)
+/* Size of a message whose receive, posted by call `posted`, has room for m->bytes. */
+static uint64_t message_size(struct otf2_writer *w, const struct otf2_message *m, uint64_t posted)
 {
 	uint32_t src = m->comm == TRACE_SELF ? w->rank : otf2_world_rank(w, m->comm, m->peer);
 
@@ -103,10 +104,10 @@ static void put_receive(struct otf2_writer *w, const struct otf2_message *m, uin
 {
 	if (is_message(w, m))
 		otf2_keep(w, OTF2_EvtWriter_MpiRecv(w->w, NULL, t, otf2_world_rank(w, m->comm, m->peer), w->comm[m->comm],
-					       (uint32_t)m->tag, size_of(w, m, posted)));
+					       (uint32_t)m->tag, message_size(w, m, posted)));
 }
 
-/* The slot, or NULL when there is none of that number. */
+/* The slot with this number. Returns NULL if there is none and `make` is false. */
 static struct otf2_slot *slot_at(struct otf2_writer *w, int64_t i, bool make)
 {
 	if (i < 0 || i >= SLOTS_MAX)
@@ -131,8 +132,8 @@ static struct otf2_slot *slot_at(struct otf2_writer *w, int64_t i, bool make)
 	return &w->slot[i];
 }
 
-/* The request begins; nothing is written for messages to nobody, and when it is not known when. */
-static void start(struct otf2_writer *w, struct otf2_slot *s, const struct export_call *c)
+/* Write the start of a request. Nothing is written without a peer or without a known time. */
+static void start_request(struct otf2_writer *w, struct otf2_slot *s, const struct export_call *c)
 {
 	uint64_t t = c->t0;
 
@@ -155,11 +156,11 @@ static void start(struct otf2_writer *w, struct otf2_slot *s, const struct expor
 
 /* ---- collectives ---- */
 
-/* What goes in and out of a rank: nothing, its own part, the parts of all, those at the root only. */
+/* Data that a rank gives or takes: nothing, its own part, the parts of all ranks, or these at the root only. */
 enum part { NONE, PART, ALL, ROOT_ALL };
 
 static const struct collective {
-	const char *name; /* without MPI_ and the I of nonblocking ones */
+	const char *name; /* without MPI_ and the I of nonblocking functions */
 	uint8_t op, sent, received;
 } collective[] = {
 	{"Barrier", OTF2_COLLECTIVE_OP_BARRIER, NONE, NONE},
@@ -194,7 +195,7 @@ static const struct collective *find_collective(const char *name)
 	return NULL;
 }
 
-/* Sum of the nth array of counts times the datatype; false when the call has none. */
+/* Sum of the n-th array of counts times the datatype. Returns false if the call has no such array. */
 static bool counts_bytes(const struct otf2_writer *w, uint32_t sym, int n, uint64_t *bytes)
 {
 	int64_t type = otf2_nth(w->d, sym, TK_TYPE, n, sig_scalar(w->d, sym, TK_TYPE, TRACE_NULL));
@@ -218,7 +219,7 @@ static uint64_t part_bytes(const struct otf2_writer *w, uint32_t sym, enum part 
 		return 0;
 	if (part == PART)
 		return one;
-	/* Of a call with one array of counts, that array: gatherv's receive, scatterv's send. */
+	/* gatherv's receive and scatterv's send have the only array of counts. */
 	if (counts_bytes(w, sym, n, &sum) || counts_bytes(w, sym, 0, &sum))
 		return sum;
 	return one * members;
@@ -230,7 +231,7 @@ struct collective_end {
 	uint64_t sent, received;
 };
 
-/* false: the call names no communicator. */
+/* Returns false if the call has no communicator. */
 static bool collective_of(const struct otf2_writer *w, uint32_t sym, struct collective_end *e)
 {
 	const struct trace_fn_info *fn = &trace_fn[w->d->sigs.sig[sym].fn];
@@ -263,7 +264,7 @@ static bool collective_of(const struct otf2_writer *w, uint32_t sym, struct coll
 
 /* ---- completion ---- */
 
-static void complete(struct otf2_writer *w, struct otf2_slot *s, uint64_t t, int64_t source, int64_t tag)
+static void complete_request(struct otf2_writer *w, struct otf2_slot *s, uint64_t t, int64_t source, int64_t tag)
 {
 	struct collective_end e;
 	struct otf2_message m = s->m;
@@ -278,13 +279,13 @@ static void complete(struct otf2_writer *w, struct otf2_slot *s, uint64_t t, int
 		otf2_keep(w, OTF2_EvtWriter_MpiIsendComplete(w->w, NULL, t, s->id));
 	else if (s->active && s->kind == SLOT_RECV && is_message(w, &m))
 		otf2_keep(w, OTF2_EvtWriter_MpiIrecv(w->w, NULL, t, otf2_world_rank(w, m.comm, m.peer), w->comm[m.comm],
-						(uint32_t)m.tag, size_of(w, &m, s->event), s->id));
-	else if (s->active && s->kind == SLOT_RECV) /* cancelled */
+						(uint32_t)m.tag, message_size(w, &m, s->event), s->id));
+	else if (s->active && s->kind == SLOT_RECV) /* was cancelled */
 		otf2_keep(w, OTF2_EvtWriter_MpiRequestCancelled(w->w, NULL, t, s->id));
 	else if (s->active && s->kind == SLOT_COLL && collective_of(w, s->sym, &e))
 		otf2_keep(w, OTF2_EvtWriter_NonBlockingCollectiveComplete(w->w, NULL, t, e.op, e.comm, e.root, e.sent, e.received,
 								     s->id));
-	else if (s->kind == SLOT_RECV && is_message(w, &m)) /* begun where times are not known */
+	else if (s->kind == SLOT_RECV && is_message(w, &m)) /* was posted at an unknown time */
 		put_receive(w, &m, s->event, t);
 	s->active = false;
 	if (!s->persistent)
@@ -309,7 +310,7 @@ static void complete_all(struct otf2_writer *w, uint32_t sym, uint64_t t, bool k
 		if (!s || s->kind == SLOT_NONE)
 			continue;
 		if (known) {
-			complete(w, s, t, i < sources.n ? sources.val[i] : TRACE_NULL, i < tags.n ? tags.val[i] : TRACE_NULL);
+			complete_request(w, s, t, i < sources.n ? sources.val[i] : TRACE_NULL, i < tags.n ? tags.val[i] : TRACE_NULL);
 		} else {
 			s->active = false;
 			s->kind = s->persistent ? s->kind : SLOT_NONE;
@@ -319,7 +320,7 @@ static void complete_all(struct otf2_writer *w, uint32_t sym, uint64_t t, bool k
 
 /* ---- calls ---- */
 
-/* The call makes a request, or names a message that was probed. */
+/* The call creates a request or a matched-probe message. */
 static void new_request(struct otf2_writer *w, const struct export_call *c, const struct trace_fn_info *fn, uint8_t kind)
 {
 	struct otf2_slot *s = slot_at(w, sig_scalar(w->d, c->sym, TK_NEWREQ, TRACE_NULL), true), *probed;
@@ -341,16 +342,16 @@ static void new_request(struct otf2_writer *w, const struct export_call *c, cons
 		}
 	}
 	if (!s->persistent && kind != SLOT_MESSAGE)
-		start(w, s, c);
+		start_request(w, s, c);
 }
 
-/* A one-sided operation, perhaps with a request. */
+/* The call starts a one-sided operation, which may have a request. */
 static void new_operation(struct otf2_writer *w, const struct export_call *c, const struct trace_fn_info *fn)
 {
 	uint64_t id = otf2_rma_call(w, c);
 	struct otf2_slot *s;
 
-	if (fn->name[4] != 'R') /* MPI_Rput and the like */
+	if (fn->name[4] != 'R') /* not MPI_Rput or another function with a request */
 		return;
 	s = slot_at(w, sig_scalar(w->d, c->sym, TK_NEWREQ, TRACE_NULL), true);
 	if (s)
@@ -366,7 +367,7 @@ static void start_all(struct otf2_writer *w, const struct export_call *c)
 			struct otf2_slot *s = slot_at(w, k.val[i], false);
 
 			if (s && s->kind != SLOT_NONE)
-				start(w, s, c);
+				start_request(w, s, c);
 		}
 }
 
@@ -434,7 +435,8 @@ static int put_call(const struct export_call *c, void *arg, struct errbuf *err)
 		if (w->site[c->sym] == OTF2_UNDEFINED_STRING)
 			w->site[c->sym] = otf2_site(w->o, w->d, c->sym);
 		otf2_keep(w, OTF2_AttributeList_AddStringRef(w->attributes, OTF2_SITE_ATTRIBUTE, w->site[c->sym]));
-		otf2_keep(w, OTF2_EvtWriter_Enter(w->w, w->attributes, c->t0, region)); /* empties the list */
+		/* empties the attribute list */
+		otf2_keep(w, OTF2_EvtWriter_Enter(w->w, w->attributes, c->t0, region));
 	} else {
 		w->o->x.report->events--;
 	}

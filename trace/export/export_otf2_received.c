@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long the messages were that a rank received: a receive only says how long its buffer is, so where the message
- * was shorter, the size is that of its send. Kept per receiver, in the order in which receives were complete, as
- * variable-length numbers: calls since the one before, calls since the posting one, sender, tag, bytes.
+ * Sizes of received messages. A receive only tells the size of its buffer. If the message was shorter, its size is
+ * that of the send. Such sizes are stored per receiver in order of completion, as variable-length numbers: calls
+ * since the entry before, calls since the posting call, sender, tag, bytes.
  */
 #include <stdlib.h>
 
 #include "trace/export/export_otf2_writer.h"
 #include "trace/messages/messages.h"
 
-#define LIST_MAX (512ull << 20) /* bytes of all lists: some 60,000,000 messages */
+#define LIST_MAX (512ull << 20) /* bytes of all lists: about 60,000,000 messages */
 
 struct otf2_lists {
 	struct buf *of;     /* [rank] */
-	uint64_t *last;     /* [rank]: the call of its last entry */
+	uint64_t *last;     /* [rank]: receiving call of the last entry */
 	uint64_t bytes;
 	uint32_t n_ranks;
 	bool no_memory;
@@ -24,7 +24,7 @@ struct collect {
 	struct otf2_lists *l;
 };
 
-/* What the posting call had room for; false: it does not say. */
+/* Size of the posted buffer. Returns false if it is not known. */
 static bool posted_bytes(const struct trace_defs *d, uint32_t sym, uint64_t *bytes)
 {
 	uint8_t cls = trace_fn[d->sigs.sig[sym].fn].cls;
@@ -35,7 +35,7 @@ static bool posted_bytes(const struct trace_defs *d, uint32_t sym, uint64_t *byt
 	return true;
 }
 
-static int take(const struct trace_message *m, void *arg)
+static int note_short_message(const struct trace_message *m, void *arg)
 {
 	struct collect *x = arg;
 	struct otf2_lists *l = x->l;
@@ -75,7 +75,7 @@ int otf2_received_collect(struct otf2 *o, struct errbuf *err)
 	}
 	if (!l || !l->of || !l->last)
 		return err_set(err, "no memory");
-	if (trace_messages(o->x.t, take, &x, NULL, err) < 0)
+	if (trace_messages(o->x.t, note_short_message, &x, NULL, err) < 0)
 		return -1;
 	return l->no_memory ? err_set(err, "no memory for the sizes of messages") : 0;
 }
@@ -127,7 +127,7 @@ void otf2_received_at(struct otf2_writer *w, uint64_t event)
 		s.bytes = rdbuf_uv(&w->received);
 		w->received_event = w->next_event;
 		next_entry(w);
-		if (w->received_event < event) /* outside the window */
+		if (w->received_event < event) /* before the window */
 			continue;
 		if (w->n_size == w->cap_size) {
 			uint32_t cap = w->cap_size ? 2 * w->cap_size : 64;
@@ -147,13 +147,13 @@ void otf2_received_at(struct otf2_writer *w, uint64_t event)
 uint64_t otf2_received_size(struct otf2_writer *w, uint64_t post_event, uint32_t src, int64_t tag, uint64_t posted)
 {
 	for (uint32_t i = 0; i < w->n_size; i++) {
-		uint32_t k = (w->at_size + i) % w->n_size; /* mostly in order */
+		uint32_t k = (w->at_size + i) % w->n_size; /* receives are mostly in order */
 		struct otf2_size *s = &w->size[k];
 
 		if (s->post_event == post_event && s->src == src && s->tag == tag) {
 			uint64_t bytes = s->bytes;
 
-			s->src = UINT32_MAX; /* taken */
+			s->src = UINT32_MAX; /* used */
 			w->at_size = k + 1;
 			return bytes;
 		}

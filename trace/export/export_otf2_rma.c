@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One-sided communication as OTF2's events: windows, puts, gets and atomic operations with what completes them,
- * locks, and synchronisation with all or with a group. Each operation has one end: complete here when its request or a
- * local flush says so, or MPI_Win_complete; at its target after a fence, an unlock or a flush.
+ * One-sided communication in OTF2: windows, puts, gets, atomic operations and their completion, locks, and
+ * synchronisation with all ranks or a group. Each operation ends once. It is complete locally at its request, a
+ * local flush or MPI_Win_complete. It is complete at the target after a fence, an unlock or a flush.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +52,8 @@ static uint64_t operation_new(struct otf2_writer *w, uint32_t win, int64_t targe
 	return id;
 }
 
-/* Operations on the window, to one target or (-1) to all, are complete; remote: there too. */
-static void complete(struct otf2_writer *w, uint32_t win, int64_t target, bool remote, uint64_t t)
+/* Operations on the window to one target, or (-1) to all targets, are complete. remote: also at the target. */
+static void complete_operations(struct otf2_writer *w, uint32_t win, int64_t target, bool remote, uint64_t t)
 {
 	uint32_t n = 0;
 
@@ -86,7 +86,7 @@ void otf2_rma_done(struct otf2_writer *w, uint64_t id, uint64_t t)
 static const struct atomic {
 	uint16_t fn;
 	uint8_t type;
-	int received; /* which count and datatype come back; -1: none, -2: one element each way */
+	int received; /* number of the received count and datatype; -1: none, -2: one element each way */
 } atomics[] = {
 	{FN_MPI_Accumulate, OTF2_RMA_ATOMIC_TYPE_ACCUMULATE, -1},
 	{FN_MPI_Raccumulate, OTF2_RMA_ATOMIC_TYPE_ACCUMULATE, -1},
@@ -138,7 +138,7 @@ static void put_window(struct otf2_writer *w, const struct export_call *c, uint1
 		return;
 	otf2_keep(w, OTF2_EvtWriter_RmaCollectiveBegin(w->w, NULL, c->t0));
 	if (fn == FN_MPI_Win_free) {
-		complete(w, win, -1, true, c->t0);
+		complete_operations(w, win, -1, true, c->t0);
 		otf2_keep(w, OTF2_EvtWriter_RmaWinDestroy(w->w, NULL, c->t1, number));
 		collective_end(w, c->t1, number, allocates ? OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE :
 			       OTF2_COLLECTIVE_OP_DESTROY_HANDLE, OTF2_RMA_SYNC_LEVEL_PROCESS);
@@ -152,7 +152,7 @@ static void put_window(struct otf2_writer *w, const struct export_call *c, uint1
 /* ---- synchronisation ---- */
 
 /* The ranks that the call names, as a group of the archive. */
-static uint32_t group_of(struct otf2_writer *w, uint32_t sym, uint32_t win)
+static uint32_t named_group(struct otf2_writer *w, uint32_t sym, uint32_t win)
 {
 	uint32_t group = OTF2_UNDEFINED_GROUP, *rank;
 	struct sig_walk k;
@@ -187,20 +187,20 @@ static void put_sync(struct otf2_writer *w, const struct export_call *c, uint16_
 	switch (fn) {
 	case FN_MPI_Win_fence:
 		otf2_keep(w, OTF2_EvtWriter_RmaCollectiveBegin(w->w, NULL, c->t0));
-		complete(w, win, -1, true, c->t1);
+		complete_operations(w, win, -1, true, c->t1);
 		collective_end(w, c->t1, e->number, OTF2_COLLECTIVE_OP_BARRIER,
 			       OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY);
 		break;
 	case FN_MPI_Win_post:
-		e->post = group_of(w, c->sym, win);
+		e->post = named_group(w, c->sym, win);
 		group_sync(w, c->t0, win, e->post, OTF2_RMA_SYNC_LEVEL_NONE);
 		break;
 	case FN_MPI_Win_start:
-		e->start = group_of(w, c->sym, win);
+		e->start = named_group(w, c->sym, win);
 		group_sync(w, c->t0, win, e->start, OTF2_RMA_SYNC_LEVEL_NONE);
 		break;
 	case FN_MPI_Win_complete:
-		complete(w, win, -1, false, c->t1);
+		complete_operations(w, win, -1, false, c->t1);
 		group_sync(w, c->t1, win, e->start, OTF2_RMA_SYNC_LEVEL_MEMORY);
 		e->start = OTF2_UNDEFINED_GROUP;
 		break;
@@ -223,7 +223,7 @@ static void put_sync(struct otf2_writer *w, const struct export_call *c, uint16_
 			break;
 		/* fall through */
 	case FN_MPI_Win_unlock_all:
-		complete(w, win, target, true, c->t1);
+		complete_operations(w, win, target, true, c->t1);
 		otf2_keep(w, OTF2_EvtWriter_RmaReleaseLock(w->w, NULL, c->t1, e->number, remote, 0));
 		break;
 	case FN_MPI_Win_flush:
@@ -233,7 +233,7 @@ static void put_sync(struct otf2_writer *w, const struct export_call *c, uint16_
 		/* fall through */
 	case FN_MPI_Win_flush_all:
 	case FN_MPI_Win_flush_local_all:
-		complete(w, win, target, fn == FN_MPI_Win_flush || fn == FN_MPI_Win_flush_all, c->t1);
+		complete_operations(w, win, target, fn == FN_MPI_Win_flush || fn == FN_MPI_Win_flush_all, c->t1);
 		break;
 	case FN_MPI_Win_sync:
 		otf2_keep(w, OTF2_EvtWriter_RmaSync(w->w, NULL, c->t1, e->number,
