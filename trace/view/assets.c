@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The page's files, as they are in this directory, inside the program: no path is looked up when it runs. The assembler
- * reads them from the top of the source tree, where the compiler runs.
+ * The page's files, embedded in the program, so that no path is looked up at run time. The assembler reads them
+ * from the top of the source tree, where the compiler runs.
  */
 #include "trace/view/assets.h"
 

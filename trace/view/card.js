@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is under the pointer, and the card that tells it. */
+/* Finds the object under the pointer and shows a card with its data. */
 
 class Card {
 	constructor(box, timeline) {
@@ -7,7 +7,7 @@ class Card {
 		this.tl = timeline;
 	}
 
-	/* What lies at (x, y) of the plot. */
+	/* The object at (x, y) of the plot. */
 	find(x, y) {
 		const tl = this.tl, vp = tl.vp, py = y * tl.dpr;
 		const row = tl.drawn && tl.drawn.rows.find((r) => py >= r.y && py < r.y + r.h + 4);
@@ -32,7 +32,7 @@ class Card {
 		return best;
 	}
 
-	/* The span there, or the nearest within two pixels, or the work between two spans. */
+	/* The span at this point, the nearest span within two pixels, or the work between two spans. */
 	findSpan(hit) {
 		const tl = this.tl, vp = tl.vp, slack = 2 * vp.span / vp.w;
 		if (!tl.drawn.detail || !tl.drawn.detail.tiles || hit.row.k > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The packs of the page (trace/view/pack.h): bytes to arrays, decoded when they are first looked at. */
+/* Decodes the packs of the page (trace/view/pack.h) to arrays at their first use. */
 
 const STATES = ["waiting", "working", "sending", "receiving"];
 const WAITING = 0, WORKING = 1, SENDING = 2, RECEIVING = 3;
@@ -72,13 +72,13 @@ function decodeSpans(bytes, t0, t1) {
 	return {t0, t1, ranks, total};
 }
 
-/* Shares of states in equal steps, as running sums: any stretch of time costs two look-ups. */
+/* Shares of states in equal steps, as running sums: an interval of time costs two look-ups. */
 class Levels {
 	constructor(bytes, ranks, steps, t0, t1, firstRank = 0) {
 		Object.assign(this, {bytes, ranks, steps, t0, t1, firstRank});
 		this.rows = new Map();
 	}
-	/* Running sums of 2^k ranks together, from rank group * 2^k on: (steps + 1) x 4, of whole steps. */
+	/* Running sums over 2^k ranks from rank group * 2^k on: (steps + 1) x 4 values, in whole steps. */
 	row(k, group) {
 		const key = group * 32 + k, old = this.rows.get(key);
 		if (old)
@@ -101,7 +101,7 @@ class Levels {
 	}
 }
 
-/* Single calls inside the page: columns of equal time from the start on. */
+/* Single calls in the page: columns of equal duration from the start of the run on. */
 class EmbeddedSpans {
 	constructor() {
 		this.text = packText("pack-columns");
@@ -125,8 +125,8 @@ class EmbeddedSpans {
 		}
 		return t;
 	}
-	/* Tiles of the window; null where the page does not go that far, or when more are to be decoded than one frame has
-	 * time for: then waiting says so. */
+	/* Tiles of the window. A tile is null if the page does not reach that far, or if its decoding must wait for the next
+	 * frame; in that case `waiting` is set. */
 	window(t0, t1) {
 		this.waiting = false;
 		if (!this.n || Math.min(t1, meta.end) > this.end)
@@ -144,7 +144,7 @@ class EmbeddedSpans {
 	}
 }
 
-/* What the server that sent the page has: fetched once, kept, drawn when it is there. */
+/* Data of the server: fetched once, kept, and drawn when it has arrived. */
 class ServerTiles {
 	constructor(onload) {
 		this.tile = new Map();
@@ -173,7 +173,7 @@ class ServerTiles {
 		});
 		return null;
 	}
-	/* Power-of-two parts of the run that cover the window with two or three tiles. */
+	/* Parts of the run of power-of-two length; two or three of them cover the window. */
 	parts(t0, t1) {
 		const z = Math.max(0, Math.min(40, Math.floor(Math.log2(meta.end / Math.max(1, t1 - t0)))));
 		const width = meta.end / 2 ** z, out = [];
@@ -221,7 +221,7 @@ class Messages {
 		}
 		Object.assign(this, {src, dst, a, b, size, tag, n: src.length});
 	}
-	/* First message that was sent at t or later. */
+	/* The first message sent at t or later. */
 	find(t) {
 		let lo = 0, hi = this.n;
 		while (lo < hi) {
@@ -233,7 +233,7 @@ class Messages {
 		}
 		return lo;
 	}
-	/* Indexes of those that overlap the window, or null when there are more than max to look at. */
+	/* Indexes of the messages that overlap the window; null if more than max messages would have to be searched. */
 	window(t0, t1, max) {
 		const from = this.find(t0 - this.longest), to = this.find(t1), out = [];
 		if (to - from > max)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One dictionary for the signatures of all ranks: the same function, call site and words have one number. Words beyond
- * WORDS_MAX bytes are left out, then calls of one place share a number: the page stays bounded for any number of ranks.
+ * One dictionary for the signatures of all ranks. Signatures with the same function, call site and parameter text
+ * share a number. When texts exceed WORDS_MAX bytes, they are left out, and calls from one place share a number. So
+ * the page stays bounded for any number of ranks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 
 #define WORDS_MAX (2u << 20)
 
-/* Hash to number + 1; open addressing, grown at half full. */
+/* Hash table with open addressing: hash -> number + 1. It grows when half full. */
 struct table {
 	uint64_t *key;
 	uint32_t *val;
@@ -63,15 +64,15 @@ struct build {
 	struct buf words;
 };
 
-static void *grow(void *p, uint32_t n, size_t size)
+static void *grow_when_full(void *p, uint32_t n, size_t size)
 {
-	/* doubled whenever n is a power of two */
+	/* the size doubles whenever n is a power of two */
 	return n & (n - 1) ? p : realloc(p, (n ? (size_t)n * 2 : 1) * size);
 }
 
-static int add_site(struct view *v, const struct trace_defs *d, const struct trace_site *site)
+static int number_site(struct view *v, const struct trace_defs *d, const struct trace_site *site)
 {
-	char **list = grow(v->site_name, v->n_site, sizeof(*list)), name[512] = "";
+	char **list = grow_when_full(v->site_name, v->n_site, sizeof(*list)), name[512] = "";
 
 	if (!list)
 		return -1;
@@ -84,7 +85,7 @@ static int add_site(struct view *v, const struct trace_defs *d, const struct tra
 
 static int add_place(struct view *v, uint16_t fn, uint32_t site)
 {
-	struct view_place *list = grow(v->place, v->n_place, sizeof(*list));
+	struct view_place *list = grow_when_full(v->place, v->n_place, sizeof(*list));
 
 	if (!list)
 		return -1;
@@ -95,7 +96,7 @@ static int add_place(struct view *v, uint16_t fn, uint32_t site)
 	return 0;
 }
 
-/* The place of a signature, or UINT32_MAX without memory. */
+/* The place of a signature. Returns UINT32_MAX if memory runs out. */
 static uint32_t find_place(struct build *b, const struct trace_defs *d, const struct trace_sig *sig)
 {
 	struct view *v = b->v;
@@ -106,7 +107,7 @@ static uint32_t find_place(struct build *b, const struct trace_defs *d, const st
 		return UINT32_MAX;
 	slot = table_slot(&b->sites, d->site[sig->site].hash);
 	if (!*slot) {
-		if (add_site(v, d, &d->site[sig->site]) < 0)
+		if (number_site(v, d, &d->site[sig->site]) < 0)
 			return UINT32_MAX;
 		*slot = v->n_site;
 		b->sites.n++;
@@ -127,7 +128,7 @@ static uint32_t find_place(struct build *b, const struct trace_defs *d, const st
 static int add_sig(struct build *b, uint32_t place)
 {
 	struct view *v = b->v;
-	uint32_t *list = grow(v->sig_place, v->n_sig, sizeof(*list));
+	uint32_t *list = grow_when_full(v->sig_place, v->n_sig, sizeof(*list));
 
 	if (!list)
 		return -1;
@@ -138,7 +139,7 @@ static int add_sig(struct build *b, uint32_t place)
 	return v->sig_words.failed ? -1 : 0;
 }
 
-static int add_rank(struct build *b, uint32_t r)
+static int number_signatures(struct build *b, uint32_t r)
 {
 	const struct trace_defs *d = &trace_get_rank(b->v->in->trace, r)->defs;
 	uint32_t *kind = calloc(d->sigs.n + 1, sizeof(*kind));
@@ -176,7 +177,7 @@ int view_dict_build(struct view *v, struct errbuf *err)
 		return err_set(err, "no memory");
 	for (uint32_t r = 0; r < v->n_ranks && rv == 0; r++)
 		if (trace_get_rank(v->in->trace, r)->present)
-			rv = add_rank(&b, r);
+			rv = number_signatures(&b, r);
 	table_free(&b.sites);
 	table_free(&b.places);
 	table_free(&b.sigs);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages as packs: of one window for the server; for the page those of the beginning of the run, as many as the budget
- * allows, and sums over all of them per pair of ranks. Pairs that become too many are joined to blocks of ranks.
+ * Messages as packs. The server gets the messages of one window. The page gets the first messages of the run, as
+ * many as its budget allows, and sums over all messages per pair of ranks. If there are too many pairs, ranks are
+ * joined to blocks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static struct pair *find_pair(struct pair *list, uint32_t size, uint64_t key)
 	return &list[i];
 }
 
-/* Into a table of that size; coarser: blocks of twice as many ranks. */
+/* Move the pairs to a table of that size. coarser: blocks get twice as many ranks. */
 static int rehash(struct pairs *p, uint32_t size, bool coarser)
 {
 	struct pair *list = calloc(size, sizeof(*list));
@@ -90,7 +91,7 @@ static int by_sent(const void *a, const void *b)
 	return (x->t0_ns > y->t0_ns) - (x->t0_ns < y->t0_ns);
 }
 
-/* Twice as many as there may be: keep the earlier half. */
+/* There are twice as many messages as allowed: keep the earlier half. */
 static void drop_later(struct collect *c)
 {
 	qsort(c->m, c->n, sizeof(*c->m), by_sent);
@@ -100,7 +101,7 @@ static void drop_later(struct collect *c)
 		c->n--;
 }
 
-static int add_message(const struct timeline_message *m, void *arg)
+static int keep_message(const struct timeline_message *m, void *arg)
 {
 	struct collect *c = arg;
 
@@ -149,7 +150,7 @@ int view_exchange_build(struct view *v, uint64_t budget, struct view_exchange *x
 
 	*x = (struct view_exchange){0};
 	view_progress(v, "messages", 0, 1);
-	rv = timeline_messages(v->in->timeline, 0, UINT64_MAX, add_message, &c, err);
+	rv = timeline_messages(v->in->timeline, 0, UINT64_MAX, keep_message, &c, err);
 	if (rv >= 0 && c.failed)
 		rv = err_set(err, "no memory");
 	if (rv >= 0 && c.n > c.max)

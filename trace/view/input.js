@@ -47,7 +47,7 @@ class Input {
 		this.scrollbar(document.getElementById("thumb"));
 	}
 
-	/* Where the pointer is: in CSS pixels of the canvas and of the plot. */
+	/* Position of the pointer in CSS pixels of the canvas and of the plot. */
 	at(e) {
 		const box = this.tl.canvas.getBoundingClientRect(), px = e.clientX - box.left, py = e.clientY - box.top;
 		return {px, py, x: px - this.tl.left, y: py - this.tl.top};
@@ -71,7 +71,7 @@ class Input {
 		this.remember();
 		this.animate(t0, t1);
 	}
-	/* A jump that the eye can follow. */
+	/* An animated jump that the eye can follow. */
 	animate(t0, t1) {
 		const vp = this.vp, from = [vp.t0, vp.t1], begin = performance.now(), ms = this.ui.still ? 0 : 220;
 		const id = this.flight = {};
@@ -226,7 +226,7 @@ class Input {
 			this.ui.card.hide();
 		tl.redraw(false);
 	}
-	/* The view has changed under the pointer. */
+	/* The view has changed, so another object may be under the pointer. */
 	viewed() {
 		if (!this.pointer || this.drag || (!this.tl.hover && this.ui.card.box.hidden))
 			return;
@@ -254,7 +254,7 @@ class Input {
 		const t = this.vp.t(p.x), half = this.vp.span / 8;
 		return this.go(t - half, t + half);
 	}
-	/* That stretch, with a margin on both sides. */
+	/* Show this interval, with a margin on both sides. */
 	around(a, b) {
 		const margin = Math.max(1, (b - a) * 0.1);
 		this.go(a - margin, b + margin);

@@ -7,7 +7,8 @@
 
 #include "trace/view/json.h"
 
-/* The character at s and its length: U+FFFD and 1 where the bytes are not UTF-8 (overlong forms and surrogates are not). */
+/* The character at s and its length in bytes. Bytes that are not UTF-8, overlong forms and surrogates give U+FFFD
+ * and length 1. */
 static uint32_t utf8_at(const uint8_t *s, int *len)
 {
 	static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
@@ -34,7 +35,8 @@ static void put_text(struct buf *out, const char *s)
 	buf_put(out, s, strlen(s));
 }
 
-/* One character inside a JSON string. Everything that means something to HTML or ends a line is a number. */
+/* Write a character inside a JSON string. Characters that have a meaning in HTML or end a line are written as
+ * numbers. */
 static void put_json_char(struct buf *out, const uint8_t *s, uint32_t c, int len)
 {
 	char t[16];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * JSON that may stand inside a page: names in traces are user data, so nothing that could end a script or be taken for
- * markup is written as it is, and bytes that are not UTF-8 become U+FFFD. Commas are put where they belong.
+ * JSON for use inside an HTML page. Names in traces are user data. Characters that could end a script or start
+ * markup are written as numbers, and bytes that are not UTF-8 become U+FFFD. Commas are written automatically.
  */
 #ifndef PRECEDENT_TRACE_VIEW_JSON_H
 #define PRECEDENT_TRACE_VIEW_JSON_H
@@ -13,7 +13,7 @@
 
 struct json {
 	struct buf *out;
-	bool first; /* nothing yet in the object or array that is open */
+	bool first; /* the open object or array is empty so far */
 };
 
 static inline struct json json_begin(struct buf *out)
@@ -21,17 +21,17 @@ static inline struct json json_begin(struct buf *out)
 	return (struct json){out, true};
 }
 
-/* key NULL inside an array. NULL strings are written as "". */
+/* key: NULL inside an array. NULL strings are written as "". */
 void json_open(struct json *j, const char *key, char bracket); /* '{' or '[' */
 void json_close(struct json *j, char bracket);                 /* '}' or ']' */
 void json_str(struct json *j, const char *key, const char *s);
 void json_uint(struct json *j, const char *key, uint64_t v);
-void json_num(struct json *j, const char *key, double v); /* null when it is not finite */
+void json_num(struct json *j, const char *key, double v); /* null if not finite */
 void json_bool(struct json *j, const char *key, bool v);
 
-/* Text between tags and in attributes, escaped for HTML. */
+/* Append text, escaped for use between tags and in attributes. */
 void html_text(struct buf *out, const char *s);
-/* n bytes as base64. */
+/* Append n bytes as base64. */
 void base64_put(struct buf *out, const uint8_t *p, size_t n);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the iterations of loops lie on the time line: the marks of all loops are numbers of events, which one pass over
- * the spans of that rank turns into times. An iteration begins where the call before it ended.
+ * Positions of loop iterations on the time line. The marks of a loop are numbers of events. One pass over the spans
+ * of the loop's rank converts them to times. An iteration begins at the end of the call before it.
  */
 #include <stdlib.h>
 
 #include "trace/view/pack.h"
 
 struct wish {
-	uint64_t event; /* number of calls before the instant */
+	uint64_t event; /* number of calls before this time */
 	uint64_t *ns;
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Puts the page together: header, notes, time line, panels; and what they ask of each other. */
+/* Builds the page: header, notes, time line and panels; connects them. */
 
 const meta = JSON.parse(packText("meta"));
 
-/* Depth of loops from their parents, and where they lie. */
+/* Nesting depth and positions of loops. */
 function prepare() {
 	meta.loops.forEach((l) => {
 		l.depth = l.parent === undefined ? 0 : meta.loops[l.parent].depth + 1;
@@ -12,7 +12,7 @@ function prepare() {
 	meta.problems.forEach(decodeProblem);
 }
 
-/* Marks as columns; most: the latest end so far, by which those of a window are found though they overlap. */
+/* Marks as columns. most: the latest end so far, which finds the marks of a window even if marks overlap. */
 function decodeProblem(p) {
 	const n = p.n = p.marks.length / 6, column = (k) => Float64Array.from({length: n}, (_, i) => p.marks[6 * i + k]);
 	[p.rank_of, p.first, p.last, p.a, p.b, p.lost] = [0, 1, 2, 3, 4, 5].map(column);
@@ -47,7 +47,7 @@ class Page {
 		this.tl.frame();
 	}
 
-	/* ---- what is told once ---- */
+	/* ---- text that does not change ---- */
 
 	header() {
 		const j = meta.job, name = meta.path.replace(/^.*\//, "");
@@ -70,7 +70,7 @@ class Page {
 			return el("span", {}, c, STATES[s], el("b", {}, percent(sum[s] / total)));
 		}));
 	}
-	/* What one must know before one believes the picture. */
+	/* Warnings about the trace. */
 	notes() {
 		const badges = document.getElementById("badges"), box = document.getElementById("notes"), lines = [];
 		const badge = (text, title) => badges.append(el("span", {class: "badge", title}, text));
@@ -96,7 +96,7 @@ class Page {
 				list.length ? el("ul", {}, ...list.map((d) => el("li", {}, d))) : null));
 	}
 
-	/* ---- what changes ---- */
+	/* ---- text that changes ---- */
 
 	viewed() {
 		const vp = this.tl.vp, d = this.tl.detail, res = vp.span / 1000;
@@ -131,7 +131,7 @@ class Page {
 			el("code", {}, `precedent view ${name} --serve`)];
 	}
 
-	/* ---- what buttons, keys and panels ask for ---- */
+	/* ---- actions of buttons, keys and panels ---- */
 
 	buttons() {
 		const on = (id, f) => {
@@ -220,7 +220,7 @@ class Page {
 		if (this.panels.current === "loops")
 			this.panels.refresh();
 	}
-	/* The iteration after or before the one in the middle. */
+	/* Go to the iteration after or before the middle one. */
 	nextIteration(step) {
 		const l = meta.loops[this.tl.loop], vp = this.tl.vp;
 		if (!l || !l.marks)
@@ -242,7 +242,7 @@ class Page {
 			this.panels.refresh();
 		this.tl.redraw(false);
 	}
-	/* Chosen, and where most time was lost. */
+	/* Choose a problem and show its longest loss. */
 	showProblem(p) {
 		this.chooseProblem(meta.problems.indexOf(p));
 		if (p.rank !== undefined)
@@ -256,7 +256,7 @@ class Page {
 		this.showRank(p.rank_of[mark]);
 		this.input.go(...this.wide(p.a[mark], p.b[mark]));
 	}
-	/* With what came before and after. */
+	/* Show it with some time before and after. */
 	wide(a, b) {
 		return [a - 2 * (b - a), b + (b - a)];
 	}
@@ -275,7 +275,7 @@ class Page {
 			from = null;
 		});
 	}
-	/* #t=0.5-0.75&r=0-15&loop=0&tab=loops&theme=dark: a place that can be linked to. */
+	/* #t=0.5-0.75&r=0-15&loop=0&tab=loops&theme=dark: the link to a view. */
 	fromHash() {
 		const p = new URLSearchParams(location.hash.slice(1)), pair = (s) => (s || "").split("-").map(Number);
 		const [t0, t1] = pair(p.get("t")), [r0, r1] = pair(p.get("r"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is looked at: the window of time and of ranks; and numbers in words. */
+/* The visible window of time and ranks; text of numbers. */
 
 const MIN_WINDOW_NS = 20, MAX_RANK_PX = 84, MIN_ROW_PX = 3;
 
@@ -67,7 +67,7 @@ class Viewport {
 	}
 }
 
-/* ---- numbers in words ---- */
+/* ---- text of numbers ---- */
 
 const UNITS = [["s", 1e9], ["ms", 1e6], ["\u00b5s", 1e3], ["ns", 1]];
 
@@ -75,7 +75,7 @@ function unitOf(ns) {
 	return UNITS.find((u) => Math.abs(ns) >= u[1]) || UNITS[3];
 }
 
-/* A duration with about three digits that mean something. */
+/* A duration with about three significant digits. */
 function duration(ns) {
 	if (!isFinite(ns))
 		return "not known";
@@ -93,7 +93,7 @@ function clock(ns) {
 	return h ? `${h}:${two(m)}:${two(s % 60)} h` : `${m}:${two(s % 60)} min`;
 }
 
-/* An instant, as exactly as the resolution asks for. */
+/* A time, as exact as the resolution. */
 function instant(ns, resolution) {
 	const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(Math.max(1, resolution) / 1e9))));
 	return `${(ns / 1e9).toFixed(digits)} s`;
@@ -123,7 +123,7 @@ function percent(share) {
 	return share < 0.001 ? "< 0.1 %" : `${(share * 100).toFixed(1)} %`;
 }
 
-/* Ticks of the time axis: every `step`, written as offset from `base` in `unit`. */
+/* Ticks of the time axis: one every `step`, shown as offset from `base` in `unit`. */
 function ticks(t0, t1, width) {
 	const rough = (t1 - t0) / Math.max(2, width / 110);
 	let step;
@@ -160,7 +160,7 @@ function hostOf(rank) {
 	return name;
 }
 
-/* ---- small ways to make elements: text only, never markup ---- */
+/* ---- helpers that make elements from text, never from markup ---- */
 
 function el(tag, props, ...children) {
 	const e = document.createElement(tag);

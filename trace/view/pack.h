@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The binary packs of the page (view.js reads them; uv and sv are those of common/buf.h, times are ns):
+ * The binary packs of the page, which data.js reads. uv and sv are those of common/buf.h; times are in ns.
  *
- * levels    rank by rank, step by step, four bytes: waiting, working, sending, receiving in 1/255 of the step; what they
- *           lack of 255 is not known.
- * spans     of a window that begins at t0. Per rank that has any: uv rank, uv n, uv number of the first call + 1 (0: not
- *           known), uv length of what follows, sv begin of the first span - t0, and per span uv kind, uv time since the
- *           span before (work), uv duration. Kinds: 0 not known, 1 to 4 the states (imported traces), from 5 on calls: entry
- *           kind - 5 of "sigs".
- * messages  per message uv src, uv dst, sv sent since the one before was sent (the first: since t0), sv received since
- *           sent, uv bytes, sv tag.
- * marks     loop by loop, mark by mark: uv begin since the end of the one before (the first: since 0), uv duration.
- * ranks     rank by rank, per function of "fns": uv calls, uv ns in them.
- * pairs     per pair that exchanged messages: uv src, uv dst (in blocks of 2^shift ranks), uv messages, uv bytes.
+ * levels: rank by rank, step by step, four bytes: the shares of waiting, working, sending and receiving in 1/255. The
+ * rest up to 255 is unknown time.
+ *
+ * spans: the spans of a window that begins at t0. Each rank with spans has uv rank, uv n, uv number of the first call
+ * + 1 (0: not known), uv length of the rest, sv begin of the first span - t0. Each span has uv kind, uv time since the
+ * span before (work), uv duration. Kind 0 is unknown time. Kinds 1 to 4 are the states (imported traces). Kinds from 5
+ * on are calls: entry kind - 5 of "sigs".
+ *
+ * messages: each message has uv src, uv dst, sv sent - sent of the message before (the first: - t0), sv received -
+ * sent, uv bytes, sv tag.
+ *
+ * marks: loop by loop, mark by mark: uv begin - end of the mark before (the first: - 0), uv duration.
+ *
+ * ranks: rank by rank, for each function of "fns": uv calls, uv ns in these calls.
+ *
+ * pairs: each pair with messages has uv src, uv dst (in blocks of 2^shift ranks), uv messages, uv bytes.
  */
 #ifndef PRECEDENT_TRACE_VIEW_PACK_H
 #define PRECEDENT_TRACE_VIEW_PACK_H
@@ -24,12 +29,12 @@
 #define VIEW_KIND_STATE   1
 #define VIEW_KIND_CALL    5
 
-/* A (function, call site): what people call a place in the program. */
+/* A place in the program: function and call site. */
 struct view_place {
 	uint16_t fn;           /* enum trace_fn */
 	uint32_t site;         /* index in the dictionary's sites */
 	uint64_t calls;
-	double ns, max_ns;     /* of all ranks, and of the rank that spent most there */
+	double ns, max_ns;     /* total of all ranks; largest total of one rank */
 	uint32_t max_rank;
 };
 
@@ -42,54 +47,54 @@ struct view {
 	const struct view_input *in;
 	uint32_t n_ranks;
 	uint64_t end_ns;
-	/* the dictionary */
-	uint32_t **kind;         /* of each rank's symbols */
+	/* dictionary */
+	uint32_t **kind;         /* number of each rank's symbols */
 	struct view_place *place;
 	uint32_t n_place, n_site, n_sig, n_fn;
 	uint32_t *sig_place;     /* of each entry of sigs */
 	char **site_name;
-	uint32_t fn_id[TRACE_FN_N]; /* index in "fns" + 1, or 0 when it is not called */
+	uint32_t fn_id[TRACE_FN_N]; /* index in "fns" + 1; 0: not called */
 	struct buf sig_words;    /* texts of the sigs, each with a NUL */
-	/* what each rank did: n_ranks x n_fn */
+	/* totals per rank and function: n_ranks x n_fn */
 	uint64_t *fn_calls;
 	double *fn_ns;
 	struct view_rank_stat *rank;
 	uint64_t events, untimed;
 };
 
-/* dict.c: numbers for all signatures of all ranks. */
+/* dict.c: numbers the signatures of all ranks. */
 int view_dict_build(struct view *v, struct errbuf *err);
 void view_dict_free(struct view *v);
 
-/* stats.c: calls from the structure, times from the pages of times, one pass. */
+/* stats.c: calls from the structure, times from the pages of times, in one pass. */
 int view_stats_build(struct view *v, struct errbuf *err);
 void view_stats_put_ranks(const struct view *v, struct buf *out);
 
-/* spans.c: all calls of the run until the budget is used up, in columns of equal time. */
+/* spans.c: all calls from the start of the run until the budget is used up, in columns of equal duration. */
 struct view_columns {
 	uint32_t n;              /* columns of width_ns each, from 0 on */
 	double width_ns;
-	uint64_t end_ns;         /* to which they go: the run's end when everything is in them */
+	uint64_t end_ns;         /* end of the last column; the end of the run if all calls fit */
 	uint64_t n_span;
-	struct buf *column;      /* span packs; n of them */
+	struct buf *column;      /* n packs of spans */
 };
 int view_columns_build(struct view *v, uint64_t budget, struct view_columns *c, struct errbuf *err);
 void view_columns_free(struct view_columns *c);
 
-/* exchange.c: messages until the budget is used up, and who sent how much to whom. */
+/* exchange.c: messages until the budget is used up, and totals per pair of ranks. */
 struct view_exchange {
 	uint64_t n, bytes;       /* all messages */
-	uint64_t n_kept, end_ns; /* those in the pack: all that were sent before end_ns */
-	uint32_t shift;          /* of the pairs */
+	uint64_t n_kept, end_ns; /* the pack has all messages sent before end_ns */
+	uint32_t shift;          /* of the pairs: blocks of 2^shift ranks */
 	struct buf messages, pairs;
 };
 int view_exchange_build(struct view *v, uint64_t budget, struct view_exchange *x, struct errbuf *err);
 void view_exchange_free(struct view_exchange *x);
 
-/* loops.c: the loops' marks on the time line. */
+/* loops.c: the marks of loops on the time line. */
 int view_marks_build(struct view *v, struct buf *out, struct errbuf *err);
 
-/* Steps of the whole run that the page has of each rank. */
+/* Steps of the whole run that the page has for each rank. */
 uint32_t view_steps(const struct view *v);
 
 static inline void view_progress(const struct view *v, const char *what, double done, double total)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes the page: the template with its marks filled in. Everything that comes from the trace is either JSON whose
- * strings cannot end a script (json.h), HTML text that is escaped, or base64. A nonce of this page alone lets its own
- * script and style run and nothing else.
+ * Writes the page: the template with its marks filled in. Trace data is written as JSON whose strings cannot end a
+ * script (json.h), as escaped HTML text or as base64. A nonce that is new for each page allows the page's own
+ * script and style and nothing else.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "trace/view/json.h"
 #include "trace/view/pack.h"
 
-#define MESSAGES_OF_BUDGET 4 /* one part in four */
+#define MESSAGES_OF_BUDGET 4 /* messages get one part in four */
 
 struct page {
 	struct view *v;
@@ -26,7 +26,7 @@ struct page {
 	struct buf levels, marks, ranks;
 };
 
-static void put(struct buf *out, const char *s)
+static void append_string(struct buf *out, const char *s)
 {
 	buf_put(out, s, strlen(s));
 }
@@ -46,7 +46,7 @@ static void put_job(struct json *j, const struct page *p)
 }
 
 /* "killed by signal 9 (Killed); in MPI_Recv for 2.1 s" */
-static const char *how_ended(const struct trace_proc *p, char *text, size_t size)
+static const char *end_text(const struct trace_proc *p, char *text, size_t size)
 {
 	const struct trace_in_call *c = &p->in_call;
 
@@ -57,7 +57,7 @@ static const char *how_ended(const struct trace_proc *p, char *text, size_t size
 	return text;
 }
 
-/* What the reader has to know of this trace before he believes it. */
+/* Warnings that the reader needs before using this trace. */
 static void put_state_of_trace(struct json *j, const struct page *p)
 {
 	const struct trace *t = p->v->in->trace;
@@ -79,7 +79,7 @@ static void put_state_of_trace(struct json *j, const struct page *p)
 			continue;
 		json_open(j, NULL, '[');
 		json_uint(j, NULL, r);
-		json_str(j, NULL, how_ended(&k->defs.proc, text, sizeof(text)));
+		json_str(j, NULL, end_text(&k->defs.proc, text, sizeof(text)));
 		json_close(j, ']');
 	}
 	json_close(j, ']');
@@ -87,14 +87,14 @@ static void put_state_of_trace(struct json *j, const struct page *p)
 	json_uint(j, "untimed", p->v->untimed);
 }
 
-/* Hosts once, and whose they are. */
+/* Host names, and the ranks of each host. */
 static void put_hosts(struct json *j, const struct page *p)
 {
 	const struct trace *t = p->v->in->trace;
 	const char *last = NULL;
 	uint32_t n = 0;
 
-	json_open(j, "hosts", '['); /* runs of ranks: first rank, host */
+	json_open(j, "hosts", '['); /* ranges of ranks: first rank, host */
 	for (uint32_t r = 0; r < p->v->n_ranks; r++) {
 		const char *host = trace_get_rank(t, r)->defs.proc.host;
 
@@ -133,7 +133,7 @@ static void put_places(struct json *j, const struct page *p)
 	for (uint32_t i = 0; i < v->n_site; i++)
 		json_str(j, NULL, v->site_name[i]);
 	json_close(j, ']');
-	json_open(j, "places", '['); /* function, site, calls, ns, most of a rank, which */
+	json_open(j, "places", '['); /* function, site, calls, ns, largest ns of one rank, that rank */
 	for (uint32_t i = 0; i < v->n_place; i++) {
 		json_open(j, NULL, '[');
 		json_uint(j, NULL, v->fn_id[v->place[i].fn] - 1);
@@ -245,7 +245,7 @@ static void put_problems(struct json *j, const struct page *p)
 	json_close(j, ']');
 }
 
-/* Columns: characters of each in the text that put_columns writes. */
+/* Sizes of the columns in characters of the text that put_columns writes. */
 static void put_detail(struct json *j, const struct page *p)
 {
 	json_open(j, "columns", '{');
@@ -295,11 +295,11 @@ static void put_meta(struct page *p)
 
 static void put_pack(struct page *p, const char *id, const struct buf *pack)
 {
-	put(p->out, "<script type=\"application/octet-stream\" id=\"");
-	put(p->out, id);
-	put(p->out, "\">");
+	append_string(p->out, "<script type=\"application/octet-stream\" id=\"");
+	append_string(p->out, id);
+	append_string(p->out, "\">");
 	base64_put(p->out, pack->data, pack->len);
-	put(p->out, "</script>\n");
+	append_string(p->out, "</script>\n");
 }
 
 static void put_packs(struct page *p)
@@ -309,10 +309,10 @@ static void put_packs(struct page *p)
 	put_pack(p, "pack-marks", &p->marks);
 	put_pack(p, "pack-pairs", &p->exchange.pairs);
 	put_pack(p, "pack-messages", &p->exchange.messages);
-	put(p->out, "<script type=\"application/octet-stream\" id=\"pack-columns\">");
+	append_string(p->out, "<script type=\"application/octet-stream\" id=\"pack-columns\">");
 	for (uint32_t i = 0; i < p->columns.n; i++)
 		base64_put(p->out, p->columns.column[i].data, p->columns.column[i].len);
-	put(p->out, "</script>\n");
+	append_string(p->out, "</script>\n");
 }
 
 static void put_title(struct page *p)
@@ -322,26 +322,26 @@ static void put_title(struct page *p)
 	html_text(p->out, slash ? slash + 1 : p->v->in->path);
 }
 
-static void fill(struct page *p, const char *name, size_t len)
+static void fill_mark(struct page *p, const char *name, size_t len)
 {
 	if (len == 5 && !memcmp(name, "nonce", len))
-		put(p->out, p->nonce);
+		append_string(p->out, p->nonce);
 	else if (len == 7 && !memcmp(name, "connect", len))
-		put(p->out, p->v->in->served ? "'self'" : "'none'");
+		append_string(p->out, p->v->in->served ? "'self'" : "'none'");
 	else if (len == 5 && !memcmp(name, "title", len))
 		put_title(p);
 	else if (len == 5 && !memcmp(name, "style", len))
-		put(p->out, view_asset_view_css);
+		append_string(p->out, view_asset_view_css);
 	else if (len == 4 && !memcmp(name, "meta", len))
 		put_meta(p);
 	else if (len == 5 && !memcmp(name, "packs", len))
 		put_packs(p);
 	else if (len == 6 && !memcmp(name, "script", len))
 		for (int i = 0; view_scripts[i]; i++)
-			put(p->out, view_scripts[i]);
+			append_string(p->out, view_scripts[i]);
 }
 
-/* {{name}} in the template is replaced. */
+/* Replace each {{name}} in the template. */
 static void write_page(struct page *p)
 {
 	const char *s = view_asset_page_html, *open;
@@ -352,10 +352,10 @@ static void write_page(struct page *p)
 		if (!close)
 			break;
 		buf_put(p->out, s, (size_t)(open - s));
-		fill(p, open + 2, (size_t)(close - open - 2));
+		fill_mark(p, open + 2, (size_t)(close - open - 2));
 		s = close + 2;
 	}
-	put(p->out, s);
+	append_string(p->out, s);
 }
 
 static int make_nonce(char out[33], struct errbuf *err)
@@ -369,8 +369,8 @@ static int make_nonce(char out[33], struct errbuf *err)
 	return 0;
 }
 
-/* Bytes of packs with single calls and messages that the page has room for. A server gives the rest when it is asked. */
-static uint64_t room(const struct page *p)
+/* Bytes left for packs with single calls and messages. A server delivers the rest on request. */
+static uint64_t call_budget(const struct page *p)
 {
 	uint64_t packs = p->v->in->budget / 4 * 3, used = p->levels.len + p->ranks.len + p->marks.len;
 
@@ -381,8 +381,8 @@ static uint64_t room(const struct page *p)
 	return p->v->in->served ? packs / 8 : packs;
 }
 
-/* Messages first, up to a part of the room; single calls take all that is left. */
-static int build(struct page *p, struct errbuf *err)
+/* Build the packs: messages first, up to their part of the room; single calls take the rest. */
+static int build_packs(struct page *p, struct errbuf *err)
 {
 	struct view *v = p->v;
 	uint64_t budget;
@@ -395,7 +395,7 @@ static int build(struct page *p, struct errbuf *err)
 	view_stats_put_ranks(v, &p->ranks);
 	if (view_marks_build(v, &p->marks, err) < 0)
 		return -1;
-	budget = room(p);
+	budget = call_budget(p);
 	if (view_exchange_build(v, budget / MESSAGES_OF_BUDGET, &p->exchange, err) < 0)
 		return -1;
 	budget -= p->exchange.messages.len < budget ? p->exchange.messages.len : budget;
@@ -408,7 +408,7 @@ static int build(struct page *p, struct errbuf *err)
 int view_page(struct view *v, struct buf *out, struct errbuf *err)
 {
 	struct page p = {.v = v, .out = out};
-	int rv = build(&p, err);
+	int rv = build_packs(&p, err);
 
 	if (rv == 0)
 		write_page(&p);

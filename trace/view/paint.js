@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows of pixels. A row is first a list of shares, four states for every column of pixels, from levels or from single
- * spans; then these are painted: stacked where the row is high enough to show shares, mixed where it is not.
+ * Rows of pixels. A row is first a list of shares, from levels or single spans: four states for every column of pixels.
+ * Then the shares are painted. In a high row they are stacked; in a low row their colours are mixed.
  */
 
 const STACK_PX = 6;               /* lower rows are mixed */
 const ORDER = [WORKING, SENDING, RECEIVING, WAITING]; /* from the bottom up */
 
-/* "#rrggbb" to the three numbers. */
+/* "#rrggbb" to three numbers. */
 function rgb(text) {
 	const v = parseInt(text.trim().slice(1), 16);
 	return [v >> 16 & 255, v >> 8 & 255, v & 255];
@@ -39,7 +39,7 @@ class Painter {
 		this.back = pixel(this.rowRgb);
 		this.bg = pixel(rgb(this.css.bg));
 	}
-	/* Is this pixel of the state's pattern? Working is solid, waiting hatched, sending lined, receiving dotted. */
+	/* Does the state's pattern set this pixel? Working is solid, waiting hatched, sending lined, receiving dotted. */
 	patterned(state, x, y) {
 		switch (state) {
 		case WAITING: return (x + y) % 6 < 1;
@@ -95,7 +95,7 @@ class Painter {
 	}
 }
 
-/* Where the edges of the columns of pixels lie in steps of the levels; the same for all rows. */
+/* Edges of the columns of pixels, in steps of the levels; the same for all rows. */
 function levelEdges(levels, t0, t1, w) {
 	const index = new Int32Array(w + 1), part = new Float32Array(w + 1);
 	const step = (levels.t1 - levels.t0) / levels.steps;

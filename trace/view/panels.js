@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Below the time line: states, functions, call sites, ranks, messages, loops, problems, the trace itself. */
+/* Panels below the time line: states, functions, call sites, ranks, messages, loops, problems, the trace itself. */
 
 const ROWS_MAX = 400; /* of a table */
 
@@ -72,7 +72,7 @@ class Panels {
 	colour(state) {
 		return `var(--${STATES[state]})`;
 	}
-	/* columns: [title, "n" for numbers, value of a row, cell of a row]; sorted by the first click downwards. */
+	/* columns: [title, "n" for numbers, value of a row, cell of a row]. The first click on a title sorts downwards. */
 	table(name, columns, rows, click, chosen) {
 		const sort = this.sortBy[name] || {};
 		if (sort.by !== undefined) {
@@ -137,7 +137,7 @@ class Panels {
 			el("td", {}, this.bar([[sum[s] / total, this.colour(s)]], 120))));
 		return el("div", {}, el("h2", {}, "States, all ranks"), el("table", {}, el("tbody", {}, ...rows)));
 	}
-	/* How the chosen function's time is spread over the ranks. */
+	/* Distribution of the chosen function's time over the ranks. */
 	perRank() {
 		const w = 320, h = 90, n = meta.fns.length, c = el("canvas", {width: w, height: h, title: "One column a rank"});
 		const per = Math.max(1, Math.ceil(meta.ranks / w)), cols = Math.ceil(meta.ranks / per), v = new Float64Array(cols);
@@ -217,7 +217,7 @@ class Panels {
 					["messages", "n", (r) => r.n, (r) => count(r.n)], ["bytes", "n", (r) => r.bytes, (r) => bytesText(r.bytes)],
 					["mean", "n", (r) => r.bytes / r.n, (r) => bytesText(r.bytes / r.n)]], top)))];
 	}
-	/* Pairs of blocks of 2^shift ranks, so that a cell is a pixel at least. */
+	/* Pairs of blocks of 2^shift ranks; shift is chosen so that a cell has at least one pixel. */
 	joinPairs() {
 		let shift = meta.messages.shift;
 		while (meta.ranks / 2 ** shift > 512)
@@ -232,7 +232,7 @@ class Panels {
 		}
 		return {shift, cells, list: [...sum.values()], sum};
 	}
-	/* Even steps of brightness (viridis), away from the background: most stands out in light and in dark. */
+	/* Even steps of brightness (viridis), away from the background, so that the largest value stands out in light and dark. */
 	heat(v) {
 		const stops = [[253, 231, 37], [122, 209, 81], [34, 168, 132], [42, 120, 142], [65, 68, 135], [68, 1, 84]];
 		if (this.ui.tl.painter.dark)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * With #selftest the page looks at itself: it zooms, pans, chooses a loop and points at a call, counts the pixels that it
- * painted, and leaves what it saw as JSON in an element, for the tests and for measuring.
+ * With #selftest the page tests itself. It zooms, pans, chooses a loop, points at a call and counts the painted pixels.
+ * The result is JSON in an element, for tests and measurements.
  */
 class SelfTest {
 	constructor(page) {
@@ -62,13 +62,13 @@ class SelfTest {
 		this.tl.frame();
 		return performance.now() - begin;
 	}
-	/* Until everything is decoded. */
+	/* Wait until everything is decoded. */
 	settle() {
 		do
 			this.paint();
 		while (this.tl.columns.waiting);
 	}
-	/* Share of each state in the pixels of the rows, as far as they are known. */
+	/* Share of each state in the known pixels of the rows. */
 	painted() {
 		const rows = this.tl.drawn.rows, w = this.tl.image.width, n = [0, 0, 0, 0];
 		const colours = Array.from(this.tl.painter.solid);
@@ -84,7 +84,7 @@ class SelfTest {
 		const sum = n.reduce((a, b) => a + b, 0);
 		return {shares: n.map((v) => v / Math.max(1, sum)), known: sum / Math.max(1, sum + other), rows: rows.length};
 	}
-	/* Zoom in by tenths at a third of the window, move, and out again: times of all frames. */
+	/* Zoom in by tenths at a third of the window, move, and zoom out again. Returns the times of all frames. */
 	zoomAndPan() {
 		const ms = [];
 		while (this.vp.span > Math.max(2000, meta.end * 1e-7) && ms.length < 300) {
@@ -103,7 +103,7 @@ class SelfTest {
 		ms.sort((a, b) => a - b);
 		this.out.frames = {n: ms.length, median: ms[ms.length >> 1], p95: ms[Math.floor(ms.length * 0.95)], worst: ms[ms.length - 1]};
 	}
-	/* A call that can be pointed at: the longest of the first tile. */
+	/* A call to point at: the longest of the first tile. */
 	singles() {
 		const tile = this.tl.columns.n ? this.tl.columns.get(0) : null;
 		if (!tile)
@@ -143,7 +143,7 @@ class SelfTest {
 		this.out.iteration = {t0: this.vp.t0, t1: this.vp.t1, a: l.a[Math.min(1, l.marks - 1)], b: l.b[Math.min(1, l.marks - 1)]};
 		this.page.chooseLoop(-1, false);
 	}
-	/* The first problem by a click on its row, the longest loss by a click on its mark; what the card says; the lane. */
+	/* Choose the first problem by a click on its row, and its longest loss by a click on its mark. Returns card and lane. */
 	problems() {
 		if (!meta.problems.length)
 			return;
@@ -179,7 +179,7 @@ class SelfTest {
 		this.out.title = document.getElementById("title").textContent;
 		this.out.markup = document.querySelectorAll("#title *, .badge *, #sheet script, img, iframe").length;
 	}
-	/* As a user does it: through events. */
+	/* Act like a user, by events. */
 	clicks() {
 		const before = this.vp.span, box = this.tl.canvas.getBoundingClientRect();
 		const at = {clientX: box.left + this.tl.left + this.vp.w / 2, clientY: box.top + this.tl.top + 20, bubbles: true, cancelable: true};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Single calls as packs: of one window for the server, and for the page as columns of equal time from the start on. The
- * columns are filled rank by rank in one pass; when they grow past the budget, the latest are given up, so that memory
- * is bounded by the budget and every rank's calls go to the same instant.
+ * Single calls as packs. The server gets one window. The page gets columns of equal duration from the start of the
+ * run on. The columns are filled rank by rank in one pass. When they exceed the budget, the last columns are
+ * dropped. So the budget bounds memory, and all ranks have calls up to the same time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 #define SPANS_PER_COLUMN 32768
 #define COLUMNS_MAX      4096
 
-/* The spans of one rank in one window, until they are written. */
+/* The spans of one rank in one window, before they are written. */
 struct run {
 	struct buf spans;
 	uint64_t n, first, prev;
-	uint64_t begin, end;  /* of the window */
-	uint64_t known_to;    /* what is known of the rank goes to here */
-	bool any;             /* something is known within the window */
+	uint64_t begin, end;  /* window */
+	uint64_t known_to;    /* time up to which the rank's spans are known */
+	bool any;             /* some span is known within the window */
 };
 
 static uint32_t kind_of(const struct view *v, const struct timeline_span *s)
@@ -28,7 +28,7 @@ static uint32_t kind_of(const struct view *v, const struct timeline_span *s)
 	return VIEW_KIND_STATE + s->state;
 }
 
-/* Working between calls is what lies between spans; where nothing is known, a span says so. */
+/* Work between calls is not written: readers take time between spans for work. Unknown time is written as a span. */
 static bool is_work(const struct view *v, const struct timeline_span *s)
 {
 	return s->sym == UINT32_MAX && s->state == TSTATE_WORKING && !trace_is_imported(v->in->trace);
@@ -73,7 +73,7 @@ static void run_add(struct run *u, const struct view *v, const struct timeline_s
 	run_put(u, kind_of(v, s), s->t0_ns, s->t1_ns);
 }
 
-/* Write the rank's spans; without any, that it worked all the time. */
+/* Write the rank's spans. A rank without spans worked all the time. */
 static void run_flush(struct run *u, uint32_t rank, struct buf *out)
 {
 	if (u->any && u->known_to < u->end)
@@ -140,7 +140,7 @@ struct fill {
 	struct view_columns *c;
 	struct run run;
 	uint64_t bytes;
-	uint32_t at;       /* column that the run is in */
+	uint32_t at;       /* current column of the run */
 };
 
 static uint64_t column_begin(const struct view_columns *c, uint32_t i)
@@ -156,7 +156,7 @@ static void begin_column(struct fill *f, uint32_t at, uint64_t known_to)
 	run_begin(&f->run, column_begin(f->c, at), column_begin(f->c, at + 1), known_to);
 }
 
-/* A column takes every span that overlaps it. */
+/* Add a span to each column that it overlaps. */
 static int add_to_columns(const struct timeline_span *s, void *arg)
 {
 	struct fill *f = arg;
@@ -174,7 +174,7 @@ static int add_to_columns(const struct timeline_span *s, void *arg)
 	return c->column[f->at].failed;
 }
 
-/* Give up the last columns so that all ranks will fit, as far as the first ones tell. */
+/* Drop the last columns, so that all ranks are expected to fit by the size of the ranks so far. */
 static void shrink(struct fill *f, uint32_t done, uint64_t budget)
 {
 	struct view_columns *c = f->c;
@@ -235,7 +235,7 @@ int view_columns_build(struct view *v, uint64_t budget, struct view_columns *c, 
 	}
 	buf_free(&f.run.spans);
 	c->end_ns = column_begin(c, c->n);
-	if (rv == 0 && f.bytes > budget + budget / 4) { /* one column of many ranks is too much already */
+	if (rv == 0 && f.bytes > budget + budget / 4) { /* even one column of all ranks exceeds the budget */
 		view_columns_free(c);
 		*c = (struct view_columns){0};
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each rank spent in each function and at each place: calls from the folded structure, which is exact whatever
- * became of the times; times from the pages that have them, and from the histograms of those that were given up.
+ * Totals of each rank per function and place. Calls come from the folded structure, which is exact even if times
+ * were not kept. Times come from the pages of times, and from the histograms of times that were not kept.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,8 @@ struct sum {
 	double ns;
 };
 
-/* Calls of each symbol. Bodies refer backwards only: from the top down, each body's multiplicity is known in time. */
+/* Count the calls of each symbol. Bodies refer to earlier bodies only. From the last body down, the multiplicity
+ * of each body is known before it is used. */
 static int count_calls(const struct folded *f, struct sum *sum)
 {
 	uint64_t *times = calloc((size_t)f->n_body + 1, sizeof(*times));
@@ -61,7 +62,7 @@ static int sum_times(struct view *v, uint32_t r, struct sum *sum, struct errbuf 
 	return 0;
 }
 
-/* Times that were given up one by one; a damaged page of them is like times that are not known. */
+/* Add the times in histograms. If their page is damaged, these times count as unknown. */
 static void add_histograms(struct view *v, uint32_t r, const struct trace_rank *k, struct sum *sum)
 {
 	struct hist_table h;
@@ -99,7 +100,7 @@ static void fold_rank(struct view *v, uint32_t r, const struct trace_defs *d, co
 		place_ns[v->sig_place[v->kind[r][s] - VIEW_KIND_CALL]] = 0;
 }
 
-static int add_rank(struct view *v, uint32_t r, double *place_ns, struct errbuf *err)
+static int add_rank_totals(struct view *v, uint32_t r, double *place_ns, struct errbuf *err)
 {
 	const struct trace_rank *k = trace_get_rank(v->in->trace, r);
 	struct sum *sum = calloc((size_t)k->defs.sigs.n + 1, sizeof(*sum));
@@ -133,7 +134,7 @@ int view_stats_build(struct view *v, struct errbuf *err)
 	for (uint32_t r = 0; r < v->n_ranks && rv == 0; r++) {
 		view_progress(v, "reading the trace", r, v->n_ranks);
 		if (trace_get_rank(v->in->trace, r)->present)
-			rv = add_rank(v, r, place_ns, err);
+			rv = add_rank_totals(v, r, place_ns, err);
 	}
 	free(place_ns);
 	return rv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The time line: overview, loops, axis, rows of ranks, messages. Rows are painted as pixels when the view has changed;
- * what lies above them is drawn anew with every frame.
+ * The time line: overview, loops, axis, rows of ranks, messages. Rows are painted as pixels when the view has
+ * changed. Everything above the rows is drawn in every frame.
  */
 
 const OVERVIEW_PX = 30, AXIS_PX = 24, LOOP_PX = 17, LOOP_ROWS = 4, SCROLL_PX = 13, LABEL_PX = 18;
@@ -55,7 +55,7 @@ class Timeline {
 		this.dirty = true;
 	}
 
-	/* Rows that are seen: first rank, number of ranks, y and height in device pixels. */
+	/* Visible rows: first rank, number of ranks, y and height in device pixels. */
 	rows() {
 		const vp = this.vp, k = vp.k, out = [], bottom = Math.round(vp.h * this.dpr);
 		const px = vp.rankPx * this.dpr, rowPx = px * 2 ** k, gap = rowPx >= 24 ? 4 : rowPx >= 12 ? 2 : rowPx >= 8 ? 1 : 0;
@@ -71,9 +71,9 @@ class Timeline {
 		return out;
 	}
 
-	/* ---- what the picture is made of ---- */
+	/* ---- data of the picture ---- */
 
-	/* Spans or finer levels for this window, or null: then the levels of the page have to do. */
+	/* Spans or finer levels for this window; null if only the levels of the page are available. */
 	findDetail(rows) {
 		const vp = this.vp, perPixel = vp.span / (vp.w * this.dpr), step = meta.end / Math.max(1, meta.steps);
 		this.detail = {kind: "levels", step};
@@ -104,13 +104,13 @@ class Timeline {
 		return null;
 	}
 
-	/* Spans of the whole run, about. */
+	/* Estimated number of spans of the whole run. */
 	allSpans() {
 		const c = meta.columns;
 		return meta.events || (c.end ? c.spans * meta.end / c.end : meta.ranks * 1e5);
 	}
 
-	/* Ranks asked of the server: blocks that do not change with every step of scrolling. */
+	/* Ranks to ask the server for, in blocks that do not change with every step of scrolling. */
 	block(r0, r1) {
 		let n = 64;
 		while (n < r1 - r0)
@@ -144,7 +144,7 @@ class Timeline {
 			this.redraw(true);
 	}
 
-	/* Columns of pixels that these levels cover, so that two tiles side by side do not overlap. */
+	/* Columns of pixels that these levels cover; columns of adjacent tiles do not overlap. */
 	edgesWithin(levels, w) {
 		return levelEdges(levels, this.vp.t0, this.vp.t1, w);
 	}
@@ -162,7 +162,7 @@ class Timeline {
 			this.fillGaps(row, w);
 	}
 
-	/* Where calls were not kept one by one, levels tell what is known. */
+	/* If single calls were not kept, levels tell the known states. */
 	fillGaps(row, w) {
 		const spans = this.shares, levels = this.shares = new Float32Array(w * 4);
 		this.addLevels(this.base, levelEdges(this.base, this.vp.t0, this.vp.t1, w), row);
@@ -229,7 +229,7 @@ class Timeline {
 		c.restore();
 	}
 
-	/* ---- the run as a whole ---- */
+	/* ---- the whole run ---- */
 
 	overviewImage() {
 		const w = Math.round(this.vp.w * this.dpr), h = Math.round(OVERVIEW_PX * this.dpr);
@@ -296,7 +296,7 @@ class Timeline {
 
 	drawRanks() {
 		const c = this.ctx, css = this.painter.css, rows = this.drawn.rows;
-		/* Where rows are lower than their labels, every second, fourth, eighth ... has one: the same ones wherever the view is. */
+		/* If rows are lower than labels, every 2nd, 4th, 8th ... row has a label. Labelled rows do not depend on the view. */
 		const every = 2 ** Math.max(0, Math.ceil(Math.log2(LABEL_PX / (this.vp.rankPx * 2 ** this.vp.k))));
 		const label = (row) => {
 			const y = Math.max(this.top + 7, this.top + (row.y + row.h / 2) / this.dpr);
@@ -393,7 +393,7 @@ class Timeline {
 		c.restore();
 	}
 
-	/* Iterations one by one where they are wide enough, runs of them where they are not. */
+	/* Draw wide iterations one by one, and narrow iterations in groups. */
 	drawLoop(l, index) {
 		const vp = this.vp, y = this.loopTop + l.depth * LOOP_PX, [from, to] = this.marks(l);
 		const on = index === this.loop;
@@ -429,7 +429,7 @@ class Timeline {
 			c.fillText(text.split(" ")[0], this.left + Math.max(0, a) + 5, y + LOOP_PX / 2);
 	}
 
-	/* The selected loop's iterations over the rows. */
+	/* Draw the selected loop's iterations over the rows. */
 	drawIterations() {
 		const l = meta.loops[this.loop], c = this.ctx, vp = this.vp;
 		if (!l)
@@ -454,14 +454,14 @@ class Timeline {
 
 	/* ---- problems ---- */
 
-	/* Which problem's marks are seen: the chosen one's, or those of all. */
+	/* Visible problem marks: of the chosen problem, or of all problems. */
 	*seenProblems() {
 		for (let i = 0; i < meta.problems.length; i++)
 			if (this.problem < 0 || this.problem === i)
 				yield meta.problems[i];
 	}
 
-	/* A lane: how high a column is filled says how much of its time was lost by the rank that loses most. */
+	/* A lane. The height of a column is the largest share of time that a rank loses in it. */
 	drawProblems() {
 		const c = this.ctx, css = this.painter.css, vp = this.vp, y = this.problemTop;
 		if (!this.problemRows)
@@ -483,7 +483,7 @@ class Timeline {
 		}
 	}
 
-	/* The same where it is felt: at the foot of the rank that waits. */
+	/* The same loss at the foot of the waiting rank's row. */
 	drawWaits() {
 		const c = this.ctx, vp = this.vp;
 		if (!this.problemRows)
@@ -498,7 +498,7 @@ class Timeline {
 			}
 	}
 
-	/* The longest mark at that moment, of a rank or of all: {problem, mark} or null. */
+	/* The longest mark at this time, of one rank or of all ranks: {problem, mark} or null. */
 	problemAt(t, rank, slack) {
 		let best = null;
 		meta.problems.forEach((p, problem) => {
@@ -514,7 +514,7 @@ class Timeline {
 
 	/* ---- messages ---- */
 
-	/* Lists of messages and indexes of those in the window, or null: too many, or not here. */
+	/* Lists of messages and the indexes of the messages in the window; null if there are too many or none are loaded. */
 	visibleMessages() {
 		const vp = this.vp;
 		this.arrowState = "none";
@@ -591,7 +591,7 @@ class Timeline {
 		c.fill();
 	}
 
-	/* ---- what the pointer is over ---- */
+	/* ---- the object under the pointer ---- */
 
 	drawHover() {
 		const c = this.ctx, css = this.painter.css, h = this.hover;
@@ -628,7 +628,7 @@ class Timeline {
 	}
 }
 
-/* Black or white, whichever can be read on that colour. */
+/* Black or white, whichever is readable on this colour. */
 function inkOn(c) {
 	const lin = c.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
 	return 0.2126 * lin[0] + 0.7152 * lin[1] + 0.0722 * lin[2] > 0.18 ? "#111111" : "#ffffff";

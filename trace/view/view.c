@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What page and server share: the dictionary, the statistics, levels. See view.h. */
+/* Code that page and server share: dictionary, statistics, levels. See view.h. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,14 +40,14 @@ void view_destroy(struct view *v)
 
 uint32_t view_steps(const struct view *v)
 {
-	uint32_t n = v->untimed ? STEPS_MAX / 2 : STEPS_MAX; /* levels that the recorder kept are half as fine, or finer */
+	uint32_t n = v->untimed ? STEPS_MAX / 2 : STEPS_MAX; /* recorded levels have half as many steps or more */
 
 	while (n > STEPS_MIN && (uint64_t)n * v->n_ranks > CELLS_MAX)
 		n /= 2;
 	return n;
 }
 
-/* Shares as bytes: the sum is that of the exact shares, rounded, as far as bytes allow. */
+/* Write shares as bytes. Their sum is the rounded sum of the exact shares, as far as bytes allow. */
 static void put_cell(const float share[TSTATE_N], struct buf *out)
 {
 	double sum = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A call's parameters in words: see words.h. */
+/* Text of a call's parameters: see words.h. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -8,14 +8,14 @@
 
 #include "trace/view/words.h"
 
-#define LIST_MAX 8 /* values of an array that are written */
+#define LIST_MAX 8 /* values of an array that are printed */
 
 struct words {
 	const struct trace_defs *d;
-	const struct trace_comm *comm; /* of the call, or NULL */
+	const struct trace_comm *comm; /* communicator of the call, or NULL */
 	struct buf *out;
 	bool begun;
-	int64_t count; /* a count that waits for its datatype */
+	int64_t count; /* a count whose datatype comes next */
 	bool counted;
 };
 
@@ -45,7 +45,7 @@ static const char *bytes_text(char *t, size_t size, double v)
 	return t;
 }
 
-/* Rank of the world that is rank r of the call's communicator, or r. */
+/* World rank of rank r in the call's communicator; r if it is not known. */
 static int64_t world_rank(const struct words *w, int64_t r)
 {
 	const struct trace_group *g;
@@ -124,7 +124,7 @@ static void put_scalar(struct words *w, const struct sig_walk *p)
 	int64_t v = p->val[0];
 
 	switch (p->kind) {
-	case TK_COMM: /* comes last */
+	case TK_COMM: /* printed last */
 		return;
 	case TK_DST:
 		return put_peer(w, "to", v);
