@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Text put together piece by piece: see append.h. */
+/* Text that is built piece by piece: see append.h. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

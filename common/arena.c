@@ -17,7 +17,7 @@ struct chunk {
 };
 
 struct arena {
-	struct chunk *chunk; /* the first one is being filled */
+	struct chunk *chunk; /* the first chunk is being filled */
 	size_t next_size, bytes;
 };
 

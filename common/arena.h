@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory that is freed all at once: a merged tree is thousands of small arrays with one life. Blocks come zeroed.
+ * Memory that is freed all at once, for data of many small arrays with one lifetime, such as a merged tree. Blocks
+ * are zeroed.
  */
 #ifndef PRECEDENT_COMMON_ARENA_H
 #define PRECEDENT_COMMON_ARENA_H
@@ -9,9 +10,10 @@
 
 struct arena;
 
-struct arena *arena_create(void); /* NULL without memory */
+struct arena *arena_create(void); /* NULL if memory runs out */
 void arena_destroy(struct arena *a); /* NULL is legal */
-/* n elements of `size` bytes, zeroed, aligned for any type; never NULL for n == 0, NULL without memory. */
+/* Allocate n elements of `size` bytes, zeroed and aligned for any type. Returns NULL only if memory runs out,
+ * also for n == 0. */
 void *arena_alloc(struct arena *a, size_t n, size_t size);
 size_t arena_bytes(const struct arena *a);
 

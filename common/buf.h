@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A growing byte buffer and a bounded reader, with the variable-length integers of the trace format.
- * A writer that runs out of memory sets `failed` and ignores later writes; a reader that runs past its end
- * sets `failed` and returns zeros: callers check once, at the end.
+ * A growing byte buffer and a bounded reader, with the variable-length integers of the trace format. If a writer
+ * runs out of memory, it sets `failed` and ignores later writes. If a reader runs past its end, it sets `failed`
+ * and returns zeros. So callers check `failed` once, at the end.
  */
 #ifndef PRECEDENT_COMMON_BUF_H
 #define PRECEDENT_COMMON_BUF_H
@@ -19,7 +19,7 @@ struct buf {
 
 void buf_free(struct buf *b);
 void buf_reset(struct buf *b); /* keeps the memory */
-/* Make room for n more bytes; -1 with `failed` set when there is no memory. */
+/* Make room for n more bytes. Returns 0; -1 with `failed` set if memory runs out. */
 int buf_reserve(struct buf *b, size_t n);
 void buf_put(struct buf *b, const void *p, size_t n);
 void buf_put_u8(struct buf *b, uint8_t v);
@@ -40,9 +40,9 @@ uint32_t rdbuf_u32(struct rdbuf *r);
 uint64_t rdbuf_u64(struct rdbuf *r);
 uint64_t rdbuf_uv(struct rdbuf *r);
 int64_t rdbuf_sv(struct rdbuf *r);
-/* Borrow n bytes, or NULL with `failed` set. */
+/* Borrow n bytes. Returns NULL with `failed` set if there are fewer. */
 const void *rdbuf_bytes(struct rdbuf *r, size_t n);
-/* A string of at most max bytes, copied with a NUL, to be freed by the caller; NULL with `failed` set. */
+/* Copy a string of at most max bytes; the caller frees it. Returns NULL with `failed` set on error. */
 char *rdbuf_str(struct rdbuf *r, size_t max);
 static inline size_t rdbuf_left(const struct rdbuf *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The admin_comment that Precedent writes: see comment.h. */
+/* The part of admin_comment that Precedent writes: see comment.h. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ int comment_format(const struct job_comment *c, char *buf, size_t size)
 		buf[whole] = '\0';
 		len = whole;
 	}
-	/* The first to go where there is no room: it is for people. */
+	/* This field is only for readers, so it is the first one left out if the text gets too long. */
 	if (c->at[0] && len + strlen(c->at) + 5 < size)
 		append_field(buf, size, &len, " at=", c->at);
 	return (int)len;
@@ -154,7 +154,7 @@ static int parse_act(const char *v, enum job_act *act)
 	return -1;
 }
 
-/* A field that this version does not know is passed over: a later one may add some. */
+/* Fields that this version does not know are skipped: later versions may add some. */
 static int parse_field(const char *name, const char *v, struct job_comment *c)
 {
 	if (!strcmp(name, "act"))
@@ -190,7 +190,8 @@ static int parse_field(const char *name, const char *v, struct job_comment *c)
 }
 
 /*
- * The last occurrence that stands at the start or behind " | ": ours is appended, earlier text is not ours.
+ * Find the last occurrence at the start of the text or behind " | ". Our part is appended; the text before is
+ * foreign.
  */
 static const char *find_start(const char *text)
 {
@@ -261,13 +262,13 @@ int comment_set_limit(const char *text, uint32_t limit_min, char *buf, size_t si
 
 	if (!p)
 		return -1;
-	p += strlen(COMMENT_START) - 1; /* the space before the first field is the field's */
+	p += strlen(COMMENT_START) - 1; /* the space before the first field belongs to the field */
 	append_span(buf, size, &len, text, (size_t)(p - text));
 	while (*p) {
 		size_t gap = strspn(p, " "), n = gap + strcspn(p + gap, " \n");
 
 		if (n == gap)
-			n += p[gap] != '\0'; /* a line's end */
+			n += p[gap] != '\0'; /* the end of a line */
 		ours = ours && p[gap] != '|' && p[gap] != '\n';
 		if (ours && is_field(p + gap, "limit="))
 			append_minutes(buf, size, &len, " limit=", limit_min);

@@ -41,8 +41,8 @@ int mode_parse(const char *text, enum precedent_mode *mode)
 }
 
 /*
- * A name for Slurm (partition, account): printable, no blanks, none of the characters that mean something in
- * lists.
+ * Copy a name for Slurm (partition, account). It must be printable, without blanks and without characters that
+ * separate lists.
  */
 static int copy_name(char *out, size_t size, const char *text, size_t len, const char *what,
 		     struct errbuf *err)
@@ -334,7 +334,7 @@ static int set_listen_port(struct precedent_conf *c, const char *v, struct errbu
 	return rv;
 }
 
-static int replace(char **field, const char *v, struct errbuf *err)
+static int replace_string(char **field, const char *v, struct errbuf *err)
 {
 	char *copy = strdup(v);
 
@@ -357,7 +357,7 @@ static int set_dir(char **field, const char *v, struct errbuf *err)
 	while (n > 1 && v[n - 1] == '/')
 		n--;
 	snprintf(tmp, sizeof(tmp), "%.*s", (int)n, v);
-	return replace(field, tmp, err);
+	return replace_string(field, tmp, err);
 }
 
 static int set_spool_dir(struct precedent_conf *c, const char *v, struct errbuf *err)
@@ -372,12 +372,12 @@ static int set_state_dir(struct precedent_conf *c, const char *v, struct errbuf 
 
 static int set_local_dir(struct precedent_conf *c, const char *v, struct errbuf *err)
 {
-	return *v ? set_dir(&c->local_dir, v, err) : replace(&c->local_dir, "", err);
+	return *v ? set_dir(&c->local_dir, v, err) : replace_string(&c->local_dir, "", err);
 }
 
 static int set_scratch_dir(struct precedent_conf *c, const char *v, struct errbuf *err)
 {
-	return *v ? set_dir(&c->scratch_dir, v, err) : replace(&c->scratch_dir, "", err);
+	return *v ? set_dir(&c->scratch_dir, v, err) : replace_string(&c->scratch_dir, "", err);
 }
 
 static int set_install_dir(struct precedent_conf *c, const char *v, struct errbuf *err)
@@ -391,7 +391,7 @@ static int set_optional_name(char **field, const char *v, const char *what, stru
 
 	if (*v && copy_name(name, sizeof(name), v, strlen(v), what, err) < 0)
 		return -1;
-	return replace(field, v, err);
+	return replace_string(field, v, err);
 }
 
 static int set_probe_account(struct precedent_conf *c, const char *v, struct errbuf *err)
@@ -410,7 +410,7 @@ static int set_listen_host(struct precedent_conf *c, const char *v, struct errbu
 
 	if (copy_name(name, sizeof(name), v, strlen(v), "host", err) < 0)
 		return -1;
-	return replace(&c->listen_host, v, err);
+	return replace_string(&c->listen_host, v, err);
 }
 
 static int set_metrics_file(struct precedent_conf *c, const char *v, struct errbuf *err)
@@ -418,13 +418,13 @@ static int set_metrics_file(struct precedent_conf *c, const char *v, struct errb
 	size_t n = strlen(v);
 
 	if (!*v)
-		return replace(&c->metrics_file, "", err);
+		return replace_string(&c->metrics_file, "", err);
 	if (n < 6 || strcmp(v + n - 5, ".prom") || v[n - 6] == '/')
 		return err_set(err, "'%.200s' does not end in .prom: the node exporter reads no other files", v);
 	return set_dir(&c->metrics_file, v, err);
 }
 
-/* Metrics name nobody, but say how busy the machine is: they are for this machine alone. */
+/* Metrics tell how busy the cluster is, so they are served on a loopback address only. */
 static bool is_loopback(const char *host)
 {
 	unsigned char a[sizeof(struct in6_addr)];
@@ -455,7 +455,7 @@ static int set_metrics_listen(struct precedent_conf *c, const char *v, struct er
 		n = snprintf(host, sizeof(host), "127.0.0.1");
 	if (n < 0 || (size_t)n >= sizeof(host) || !is_loopback(host))
 		return err_set(err, "'%.60s' is not an address of this machine alone: write 127.0.0.1:PORT or [::1]:PORT", v);
-	if (parse_uint(colon + 1, 1, 65535, &port, err) < 0 || replace(&c->metrics_host, host, err) < 0)
+	if (parse_uint(colon + 1, 1, 65535, &port, err) < 0 || replace_string(&c->metrics_host, host, err) < 0)
 		return -1;
 	c->metrics_port = (uint16_t)port;
 	return 0;
@@ -504,20 +504,20 @@ static int set_defaults(struct precedent_conf *c, struct errbuf *err)
 	    .heartbeat_timeout_s = 120,
 	    .listen_port = 6833,
 	};
-	if (replace(&c->probe_account, "", err) < 0 || replace(&c->probe_qos, "", err) < 0 ||
-	    replace(&c->spool_dir, "/var/spool/precedent", err) < 0 ||
-	    replace(&c->local_dir, "/tmp", err) < 0 || replace(&c->scratch_dir, "", err) < 0 ||
-	    replace(&c->state_dir, "/var/lib/precedent", err) < 0 ||
-	    replace(&c->listen_host, "localhost", err) < 0 || replace(&c->metrics_file, "", err) < 0 ||
-	    replace(&c->metrics_host, "127.0.0.1", err) < 0 ||
-	    replace(&c->install_dir, PRECEDENT_PREFIX, err) < 0)
+	if (replace_string(&c->probe_account, "", err) < 0 || replace_string(&c->probe_qos, "", err) < 0 ||
+	    replace_string(&c->spool_dir, "/var/spool/precedent", err) < 0 ||
+	    replace_string(&c->local_dir, "/tmp", err) < 0 || replace_string(&c->scratch_dir, "", err) < 0 ||
+	    replace_string(&c->state_dir, "/var/lib/precedent", err) < 0 ||
+	    replace_string(&c->listen_host, "localhost", err) < 0 || replace_string(&c->metrics_file, "", err) < 0 ||
+	    replace_string(&c->metrics_host, "127.0.0.1", err) < 0 ||
+	    replace_string(&c->install_dir, PRECEDENT_PREFIX, err) < 0)
 		return -1;
 	return 0;
 }
 
 /*
- * Cut the comment and the blanks around; returns the text within. A '#' inside a value needs a blank before
- * to count.
+ * Remove the comment and the blanks around the text, and return the text. A '#' inside a value starts a comment
+ * only behind a blank.
  */
 static char *trim_line(char *line)
 {
@@ -606,7 +606,7 @@ out:
 	return rv;
 }
 
-static int finish(struct precedent_conf *c, struct errbuf *err)
+static int check_consistency(struct precedent_conf *c, struct errbuf *err)
 {
 	if (c->heartbeat_timeout_s < 2 * c->poll_interval_s)
 		return err_set(err, "%s: HeartbeatTimeout (%u s) must be at least twice PollInterval (%u s)",
@@ -639,9 +639,9 @@ int conf_load(const char *path, struct precedent_conf *conf, struct errbuf *err)
 		err_set(err, "%s: cannot open: %s", name, strerror(errno));
 		goto fail;
 	}
-	if (f && (replace(&conf->file, name, err) < 0 || read_lines(conf, f, name, err) < 0))
+	if (f && (replace_string(&conf->file, name, err) < 0 || read_lines(conf, f, name, err) < 0))
 		goto fail;
-	if (finish(conf, err) < 0)
+	if (check_consistency(conf, err) < 0)
 		goto fail;
 	if (f)
 		fclose(f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * precedent.conf: one key=value per line, '#' comments, keys without regard to case. Defaults come first; an
- * unknown key, a key given twice or a bad value is an error that names file and line and says what to do. The
- * keys are documented in conf/precedent.conf and precedent.conf(5).
+ * precedent.conf: one key=value per line, '#' comments, case-insensitive keys. Defaults are set first. An unknown
+ * key, a repeated key or a bad value is an error, which names file and line and says what to do. The keys are
+ * documented in conf/precedent.conf and precedent.conf(5).
  */
 #ifndef PRECEDENT_COMMON_CONF_H
 #define PRECEDENT_COMMON_CONF_H
@@ -16,21 +16,21 @@
 #define CONF_DEFAULT_FILE   "/etc/precedent/precedent.conf"
 #define CONF_CANDIDATES_MAX 16
 #define CONF_PARTITIONS_MAX 128
-#define CONF_NAME_MAX	    64	/* partition, account, QOS, with the NUL */
-#define CONF_CANDIDATE_MAX  160 /* "partition:constraint", with the NUL */
+#define CONF_NAME_MAX	    64	/* partition, account or QOS, including the NUL */
+#define CONF_CANDIDATE_MAX  160 /* "partition:constraint", including the NUL */
 
-/* Ordered: each mode does what the one before does, and more. */
+/* In order: each mode does the same as the mode before, and more. */
 enum precedent_mode {
-	MODE_OFF,     /* per job only: the job is left alone, completely */
-	MODE_OBSERVE, /* trace, predict, tell */
-	MODE_LIMIT,   /* and set the time limit */
-	MODE_PLACE,   /* and choose the partition */
+	MODE_OFF,     /* per job only: the job is not touched */
+	MODE_OBSERVE, /* trace, predict, report */
+	MODE_LIMIT,   /* also set the time limit */
+	MODE_PLACE,   /* also choose the partition */
 };
 
 struct conf_candidate {
 	char name[CONF_CANDIDATE_MAX]; /* as configured: "slow" or "slow:bigmem" */
 	char partition[CONF_NAME_MAX];
-	char constraint[CONF_CANDIDATE_MAX]; /* "" when there is none */
+	char constraint[CONF_CANDIDATE_MAX]; /* "" = none */
 };
 
 struct conf_partition_mode {
@@ -41,7 +41,7 @@ struct conf_partition_mode {
 /* Whether probes may run the program itself (partial execution). */
 enum conf_partial {
 	PARTIAL_NEVER,
-	PARTIAL_OFF, /* unless the job asks for it */
+	PARTIAL_OFF, /* only if the job asks for it */
 	PARTIAL_ON,
 };
 
@@ -50,11 +50,12 @@ struct conf_candidate_partial {
 	enum conf_partial partial;
 };
 
-/* Which candidate is the best one. */
+/* The criterion for the best candidate. */
 enum place_policy {
-	POLICY_EARLIEST, /* where the job ends first: least wait and run */
-	POLICY_FASTEST,	 /* least run */
-	POLICY_CHEAPEST, /* least node-hours, weighed by Cost.<candidate>; of equals the earliest */
+	POLICY_EARLIEST, /* earliest end: least wait plus run time */
+	POLICY_FASTEST,	 /* least run time */
+	/* least node hours, weighted by Cost.<candidate>; among equals the earliest */
+	POLICY_CHEAPEST,
 };
 
 struct conf_cost {
@@ -63,7 +64,7 @@ struct conf_cost {
 };
 
 struct precedent_conf {
-	char *file; /* the file that was read; NULL when there was none and these are the defaults */
+	char *file; /* the file that was read; NULL: no file, only defaults */
 	enum precedent_mode mode;
 	size_t n_partition_modes;
 	struct conf_partition_mode partition_modes[CONF_PARTITIONS_MAX];
@@ -75,58 +76,60 @@ struct precedent_conf {
 	enum place_policy policy;
 	size_t n_costs;
 	struct conf_cost costs[CONF_CANDIDATES_MAX];
-	double margin;		/* 0.15: the limit is the upper bound times 1.15 */
+	double margin;		/* 0.15: the limit is the upper bound of the prediction times 1.15 */
 	uint32_t min_limit_min; /* the limit is never set below this many minutes */
-	double probe_budget;	/* 0.01: share of the job's node seconds that its probes may cost */
+	/* 0.01: largest share of the job's node seconds that its probes may cost */
+	double probe_budget;
 	double probe_seconds;	/* target run time of a skeleton */
 	char *probe_account;	/* "" = the job's own */
 	char *probe_qos;	/* "" = the job's own */
 	char *spool_dir;
-	char *local_dir;  /* of every node; "" = nothing is kept of runs that die */
-	char *scratch_dir; /* of all nodes: where probes put the files of MPI-IO; "" = calls on files are delays */
+	char *local_dir;  /* on every node; "" = runs that die leave no trace */
+	/* shared directory where probes put files of MPI-IO; "" = probes replace calls on files by delays */
+	char *scratch_dir;
 	char *state_dir;
 	char *store_file; /* state_dir/precedent.db */
 	uint64_t retention_s;
 	uint32_t poll_interval_s;
 	uint32_t heartbeat_timeout_s;
 	uint16_t listen_port;
-	char *listen_host; /* where clients find precedentd */
+	char *listen_host; /* address at which clients find precedentd */
 	char *install_dir; /* prefix */
-	char *metrics_file; /* "" = none is written */
+	char *metrics_file; /* "" = no file is written */
 	char *metrics_host; /* a loopback address */
-	uint16_t metrics_port; /* 0 = nobody listens */
+	uint16_t metrics_port; /* 0 = no server */
 };
 
 /*
- * Read a configuration. path NULL: $PRECEDENT_CONF, else CONF_DEFAULT_FILE; that default file may be missing
- * (defaults, conf->file NULL), a file named by path or by $PRECEDENT_CONF may not. -1 with err filled and
- * conf freed. Call conf_free in the end.
+ * Read a configuration. If path is NULL, $PRECEDENT_CONF or else CONF_DEFAULT_FILE is read. Only the default file
+ * may be missing; then conf has defaults and conf->file is NULL. Returns 0 on success; -1 on error (err says why),
+ * with conf freed. The caller frees conf with conf_free.
  */
 int conf_load(const char *path, struct precedent_conf *conf, struct errbuf *err);
-/* The file that conf_load(path) would read; never NULL. */
+/* The file that conf_load(path) reads; never NULL. */
 const char *conf_path(const char *path);
-void conf_free(struct precedent_conf *conf); /* conf_free of a zeroed or freed struct is legal */
+void conf_free(struct precedent_conf *conf); /* a zeroed or freed struct is allowed */
 
-/* The mode for a partition: PartitionMode.<name>, else Mode. partition may be NULL. */
+/* The mode of a partition: PartitionMode.<name> or else Mode. partition may be NULL. */
 enum precedent_mode conf_mode_for(const struct precedent_conf *conf, const char *partition);
-/* PartialExecution.<candidate>, else of its partition, else PartialExecution. */
+/* The first of these keys that is set: PartialExecution.<candidate>, .<its partition>, PartialExecution. */
 enum conf_partial conf_partial_for(const struct precedent_conf *conf, const char *candidate);
 const char *partial_name(enum conf_partial partial); /* "never", "off", "on" */
-/* Cost.<candidate>, else of its partition, else 1: what a node hour there counts. */
+/* Weight of a node hour: Cost.<candidate>, or Cost.<its partition>, or 1. */
 double conf_cost_for(const struct precedent_conf *conf, const char *candidate);
 const char *policy_name(enum place_policy policy); /* "earliest", "fastest", "cheapest" */
-/* Is there a partition where jobs are placed without asking for it? */
+/* Is there a partition with mode "place"? */
 bool conf_places(const struct precedent_conf *conf);
 /* The candidate with this name, or NULL. */
 const struct conf_candidate *conf_candidate_find(const struct precedent_conf *conf, const char *name);
 /*
- * The candidate on which a job runs: partition and features ("" or NULL: none asked). A candidate with the
- * same constraint is preferred to one without; NULL when there is none.
+ * The candidate on which a job runs, by its partition and features ("" or NULL: none). A candidate with the same
+ * constraint is preferred to one without a constraint. Returns NULL if there is none.
  */
 const struct conf_candidate *conf_candidate_match(const struct precedent_conf *conf, const char *partition,
 						  const char *features);
 
 const char *mode_name(enum precedent_mode mode);	     /* "off", "observe", "limit", "place" */
-int mode_parse(const char *text, enum precedent_mode *mode); /* -1: none of the four */
+int mode_parse(const char *text, enum precedent_mode *mode); /* 0, or -1 if text is no mode */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Time spans as Slurm reads and writes them: see duration.h. */
+/* Time spans in Slurm's formats: see duration.h. */
 #include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
@@ -11,9 +11,9 @@
 #include "common/append.h"
 #include "common/duration.h"
 
-#define FIELD_DIGITS_MAX 9 /* keeps every product below 2^63 */
+#define FIELD_DIGITS_MAX 9 /* keeps products below 2^63 */
 
-/* Decimal digits, 1 to FIELD_DIGITS_MAX of them; moves *text behind them. */
+/* Read 1 to FIELD_DIGITS_MAX decimal digits, and move *text behind them. */
 static int take_number(const char **text, uint64_t *value)
 {
 	const char *p = *text;
@@ -31,7 +31,7 @@ static int take_number(const char **text, uint64_t *value)
 	return 0;
 }
 
-/* Numbers separated by ':'; returns how many (1 to 3), or -1. Must reach the end of the text. */
+/* Read numbers separated by ':' up to the end of the text. Returns how many (1 to 3), or -1. */
 static int take_fields(const char *text, uint64_t field[3])
 {
 	int n = 0;
@@ -194,7 +194,7 @@ int duration_parse_share(const char *text, double max, double *share, struct err
 	char *end = NULL;
 	double v = 0;
 
-	/* strtod also takes "nan", "inf" and hexadecimal: a share starts with a digit or a point. */
+	/* strtod also accepts "nan", "inf" and hexadecimal numbers; a share starts with a digit or a point. */
 	if (isdigit((unsigned char)*start) || *start == '.')
 		v = strtod(start, &end);
 	if (!end || end == start || start[strcspn(start, "xX")])

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writing to a file descriptor until all of it is there. */
+/* Complete writes to a file descriptor. */
 #ifndef PRECEDENT_COMMON_FD_H
 #define PRECEDENT_COMMON_FD_H
 
 #include <stddef.h>
 
-/* len bytes, through interruptions. 0; -1 with errno, when some of it may have been written. */
+/* Write len bytes; interrupted calls are repeated. Returns 0; -1 with errno set, after which part of the data may
+ * be written. */
 int fd_write_all(int fd, const void *data, size_t len);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which files a job names, and a hash over them. Runs as the user inside sbatch: it must be quick, must never fail the
- * submission, and must give the same answer for the same job however the first run has changed the directory.
+ * Finds the files that a job names, and hashes them. This runs as the user inside sbatch. It must be quick and must
+ * never fail the submission. The same job must give the same result, however its first run has changed the
+ * directory.
  */
 #include "common/fingerprint.h"
 
@@ -16,7 +17,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#define XXH_INLINE_ALL /* sbatch need not load another library */
+#define XXH_INLINE_ALL /* sbatch then loads no further library */
 #include <xxhash.h>
 
 #include "common/script_words.h"
@@ -24,28 +25,28 @@
 #define NOTE_BYTES_MAX   65536
 #define PROGRAM_HEADERS_MAX 128
 #define PATH_LOOKUPS_MAX 512
-#define WORDS_SLOTS	 1024 /* a power of two */
+#define WORDS_SLOTS	 1024 /* power of two */
 
 struct path_list {
 	char **paths;
 	size_t n, cap;
 };
 
-/* A word that was looked at, with the directory that it is relative to; 0: none. */
+/* A word that was looked up, with its directory; 0: none. */
 struct known_word {
 	uint64_t hash;
-	bool searched; /* in PATH */
+	bool searched; /* was searched in PATH */
 };
 
 struct collector {
 	const struct fingerprint_job *job;
 	struct path_list outputs;
-	struct path_list files; /* in order of their first naming; no two alike */
+	struct path_list files; /* in order of their first occurrence, without duplicates */
 	size_t lookups;
 	size_t n_words;
 	struct known_word words[WORDS_SLOTS];
 	struct timespec start;
-	XXH3_state_t *hash, *like; /* like: without size and content of bulk */
+	XXH3_state_t *hash, *like; /* like: without size and content of bulk data files */
 	bool in_bulk;
 	uint64_t bytes_read, bulk_bytes;
 	size_t n_hashed, n_data;
@@ -53,7 +54,8 @@ struct collector {
 	bool no_memory;
 };
 
-/* Sorted. Builtins and tools of every system, and the launchers: what MPI a node has is part of its class. */
+/* Sorted. Shell builtins, tools that every system has, and MPI launchers. The MPI library belongs to the node
+ * class. */
 static const char *const COMMON_TOOLS[] = {
 	".", ":", "[", "[[", "alias", "awk", "basename", "bash", "bc", "bg", "break", "builtin", "bunzip2", "bzip2", "case",
 	"cat", "cd", "chgrp", "chmod", "chown", "clear", "command", "continue", "cp", "csh", "cut", "dash", "date", "dd",
@@ -81,9 +83,9 @@ static const char *const OUTPUT_OPTIONS[] = {
 	"-o", "-output", "-output-filename",
 };
 
-/* Every argument is written, moved away or removed. */
+/* Commands that write, move or remove all their arguments. */
 static const char *const WRITES_ALL[] = {"mkdir", "mktemp", "mv", "rm", "rmdir", "tee", "touch", "truncate", "unlink"};
-/* The last argument is written. */
+/* Commands that write their last argument. */
 static const char *const WRITES_LAST[] = {"cp", "install", "ln", "rsync", "scp"};
 
 static const char *const NOT_INPUT_DIRS[] = {"/dev/", "/proc/", "/run/", "/sys/", "/tmp/", "/var/tmp/"};
@@ -122,7 +124,7 @@ static bool has_path(const struct path_list *list, const char *path)
 	return false;
 }
 
-/* Takes the path over. */
+/* Add a path to a list, which takes ownership of it. */
 static void add_path(struct collector *c, struct path_list *list, char *path)
 {
 	if (!path || list->n >= FINGERPRINT_FILES_MAX || has_path(list, path)) {
@@ -166,7 +168,8 @@ static void add_output(struct collector *c, const char *dir, const char *name)
 		add_path(c, &c->outputs, path_normal(dir, name));
 }
 
-/* cp SOURCE... DIR writes DIR/basename of each SOURCE, DIR or not DIR. */
+/* cp SOURCE... DIR writes DIR/basename of each SOURCE. DIR may not exist yet, so this is assumed for any last
+ * argument. */
 static void add_copied(struct collector *c, const char *dir, const char *to, const char *from)
 {
 	char name[PATH_MAX];
@@ -175,7 +178,7 @@ static void add_copied(struct collector *c, const char *dir, const char *to, con
 		add_output(c, dir, name);
 }
 
-/* words[0..n) are one simple command. */
+/* Add the outputs of one simple command, words[0..n). */
 static void command_outputs(struct collector *c, char *const *dirs, const struct script_word *words, size_t n)
 {
 	const char *head = NULL;
@@ -246,7 +249,7 @@ static bool is_not_input(const struct collector *c, const char *path)
 	return has_path(&c->outputs, path);
 }
 
-/* True when the name is that of a file, counted or not. */
+/* Add a file. Returns true if the name is that of a file, whether or not the file counts. */
 static bool add_file(struct collector *c, const char *dir, const char *name)
 {
 	char *path = path_normal(dir, name);
@@ -259,7 +262,7 @@ static bool add_file(struct collector *c, const char *dir, const char *name)
 	return true;
 }
 
-/* Whether it was searched for. */
+/* Add a command. Returns true if PATH was searched. */
 static bool add_command(struct collector *c, const char *name)
 {
 	const char *path = c->job->lookup ? c->job->lookup("PATH") : NULL;
@@ -284,7 +287,8 @@ static bool add_command(struct collector *c, const char *name)
 	return true;
 }
 
-/* Scripts say the same words again and again, and each costs a stat for every directory of PATH. NULL: too many words. */
+/* The entry of a word. Scripts repeat words, and each search costs a stat per directory of PATH. Returns NULL if
+ * there are too many words. */
 static struct known_word *word_slot(struct collector *c, const char *dir, const char *word, bool *again)
 {
 	uint64_t hash = XXH3_64bits_withSeed(word, strlen(word), XXH3_64bits(dir, strlen(dir))) | 1;
@@ -310,7 +314,7 @@ static void add_word(struct collector *c, const char *dir, const char *word)
 		return;
 	known = word_slot(c, dir, word, &again);
 	if (again) {
-		c->lookups += known->searched; /* the bound is on what the script says, not on what it costs */
+		c->lookups += known->searched; /* repeated words count too, so the bound depends on the script only */
 		return;
 	}
 	if (word[0] != '-' && add_file(c, dir, word))
@@ -356,14 +360,14 @@ static bool read_at(int fd, void *buf, size_t len, uint64_t at)
 	return true;
 }
 
-/* The build id among the notes of one segment. */
+/* Find the build id among the notes of one segment. */
 static size_t notes_build_id(int fd, uint64_t at, uint64_t len, uint8_t *id, size_t cap)
 {
 	uint64_t stop = at + len;
 	if (len > NOTE_BYTES_MAX || stop < at)
 		return 0;
 	while (at + sizeof(Elf64_Nhdr) <= stop) {
-		Elf64_Nhdr note; /* the same in both classes */
+		Elf64_Nhdr note; /* the same layout in both ELF classes */
 		char name[4];
 		if (!read_at(fd, &note, sizeof(note), at))
 			return 0;
@@ -441,7 +445,7 @@ static void hash_size(struct collector *c, uint64_t size)
 	hash_piece(c, 's', le, sizeof(le));
 }
 
-/* len bytes from `at`; a file that shrinks meanwhile counts as far as it goes. */
+/* Hash len bytes from `at`. If the file shrinks meanwhile, the bytes that are left count. */
 static void hash_range(struct collector *c, int fd, uint64_t at, uint64_t len)
 {
 	if (c->bytes_read + len > FINGERPRINT_TOTAL_MAX)
@@ -475,7 +479,7 @@ static void hash_file(struct collector *c, const char *path)
 	uint8_t id[64];
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0) { /* named, there, and not for us to read: it is part of the job all the same */
+	if (fd < 0) { /* the file exists but is unreadable: its name still counts */
 		if (stat(path, &st) == 0) {
 			hash_size(c, (uint64_t)st.st_size);
 			c->n_hashed++;
@@ -515,7 +519,7 @@ static int hash_files(struct collector *c, struct errbuf *err)
 	return 0;
 }
 
-static int collect(struct collector *c, struct script_words *w, struct errbuf *err)
+static int collect_words(struct collector *c, struct script_words *w, struct errbuf *err)
 {
 	const struct fingerprint_job *job = c->job;
 	const struct script_context ctx = {.work_dir = job->work_dir, .submit_dir = job->submit_dir, .args = job->args,
@@ -557,7 +561,7 @@ int fingerprint_job(const struct fingerprint_job *job, char out[FINGERPRINT_LEN]
 	struct script_words words = {0};
 	int rc = -1;
 	clock_gettime(CLOCK_MONOTONIC, &c.start);
-	if (collect(&c, &words, err) < 0 || hash_files(&c, err) < 0)
+	if (collect_words(&c, &words, err) < 0 || hash_files(&c, err) < 0)
 		goto done;
 	if (!c.n_data)
 		hash_piece(&c, 'd', job->work_dir, strlen(job->work_dir));

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The fingerprint of a job: a hash of the files that its script and arguments name, as they are at submission. Programs
- * count by their build id, other files by size and content; names, times and owners do not count, so a copy of the same
- * job elsewhere is the same job. What the job itself writes is left out where the script shows it: targets of
- * redirections and of -o/--output/-log, of cp, mv, tee, rm and the like, #SBATCH --output, everything named only behind
- * the last mpirun or srun, everything below /tmp, /dev, /proc, /sys and /run. Where no data file is named, the work
- * directory joins in: the input then lies there under names that only the program knows.
- * Files above twice FINGERPRINT_SAMPLE count by their size, first and last bytes. Common tools (ls, grep, mpirun, ...)
- * do not count: an update of the system would make every job a new one.
+ * The fingerprint of a job: a hash of the files that its script and arguments name, at submission. Programs count
+ * by build id, other files by size and content. Names, times and owners do not count, so a copy of a job elsewhere
+ * has the same fingerprint.
+ *
+ * Files that the job writes are left out, as far as the script shows them:
+ * - targets of redirections, of -o/--output/-log, and of #SBATCH --output;
+ *
+ * - targets of cp, mv, tee, rm and similar commands;
+ *
+ * - files that are named only behind the last mpirun or srun;
+ *
+ * - files below /tmp, /dev, /proc, /sys and /run.
+ *
+ * If no data file is named, the work directory counts: the program may find its input there by itself.
+ *
+ * Files above twice FINGERPRINT_SAMPLE count by size, first and last bytes. Common tools (ls, grep, mpirun, ...) do
+ * not count, since otherwise an update of the system would make every job a new one.
  */
 #ifndef PRECEDENT_COMMON_FINGERPRINT_H
 #define PRECEDENT_COMMON_FINGERPRINT_H
@@ -17,35 +26,38 @@
 
 #include "common/errbuf.h"
 
-#define FINGERPRINT_SAMPLE    (1024 * 1024)      /* bytes of a file read at its start, and at its end */
-#define FINGERPRINT_TOTAL_MAX (64 * 1024 * 1024) /* beyond, files count by size alone */
-#define FINGERPRINT_TIME_NS   200000000          /* beyond, there is no fingerprint */
+#define FINGERPRINT_SAMPLE    (1024 * 1024)      /* bytes that are read at the start and at the end of a file */
+#define FINGERPRINT_TOTAL_MAX (64 * 1024 * 1024) /* beyond this total, files count by size alone */
+#define FINGERPRINT_TIME_NS   200000000          /* beyond this time, there is no fingerprint */
 #define FINGERPRINT_FILES_MAX 1024
-#define FINGERPRINT_BULK      (64 * 1024)        /* data files from here on are bulk: how much there is may say how long it takes */
-#define FINGERPRINT_LEN       112                /* with the NUL */
+/* data files from this size on are bulk data, whose total size may predict run time */
+#define FINGERPRINT_BULK      (64 * 1024)
+#define FINGERPRINT_LEN       112                /* including the NUL */
 
 struct fingerprint_job {
-	const char *script; /* text; NULL where there is none (srun, salloc): then the arguments are the command */
+	/* text; NULL: no script (srun, salloc), and the arguments are the command */
+	const char *script;
 	size_t script_len;
 	char *const *args;
 	size_t n_args;
 	const char *work_dir;   /* absolute */
-	const char *submit_dir; /* absolute; NULL: as work_dir */
+	const char *submit_dir; /* absolute; NULL: the same as work_dir */
 	const char *input;      /* sbatch --input, or NULL */
 	const char *output, *error; /* sbatch --output and --error, or NULL */
-	const char *(*lookup)(const char *name); /* environment of the submission; NULL: none (then PATH is empty) */
+	/* environment of the submission; NULL: none, and PATH is empty */
+	const char *(*lookup)(const char *name);
 };
 
 /*
- * Write the fingerprint to out: "v1:<32 hex>:<files>", and where there are bulk data files ":<32 hex>:<bytes>" behind it: a hash
- * of everything else and of how many they are, and how many bytes they have together. Returns the number of files in it; -1 with err filled when it took too long or there was
- * no memory: a fingerprint is whole or absent, never of a part of the files that chance chose.
+ * Write the fingerprint to out: "v1:<32 hex>:<files>". With bulk data files ":<32 hex>:<bytes>" follows: a hash of
+ * all other files and of the number of bulk files, and the bulk files' total size. Returns the number of files.
+ * Returns -1 if time or memory ran out (err says why): a fingerprint covers all files or is absent.
  */
 int fingerprint_job(const struct fingerprint_job *job, char out[FINGERPRINT_LEN], struct errbuf *err);
 
 /*
- * Build id of an ELF file open at fd: its length (at most cap), 0 when there is none or the file is not ELF of this
- * machine's byte order. Reads a bounded number of bytes.
+ * Write the build id of an ELF file, open at fd, to id. Reads a bounded number of bytes. Returns its length (at
+ * most cap), or 0 if there is none or the file is no ELF file of this byte order.
  */
 size_t fingerprint_build_id(int fd, uint8_t *id, size_t cap);
 

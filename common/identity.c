@@ -1,39 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Exact and family key of a job: see identity.h. Fields go into two XXH3 states with their lengths, so that
- * no two different jobs give the same bytes. The family state sees the same text with every numeric token
- * replaced by one mark.
+ * Exact key and family key of a job: see identity.h. Fields are hashed with their lengths, so different jobs never
+ * give the same bytes. The family hash sees the same text with a mark in place of every number.
  */
 #include <ctype.h>
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#define XXH_INLINE_ALL /* runs within every submission */
+#define XXH_INLINE_ALL /* runs in every submission */
 #include <xxhash.h>
 
 #include "common/identity.h"
 
 #define NUMBER_MARK "\001#"
-#define NUMBER_DIGITS                                                                                        \
-	40 /* longer digit runs (hashes, dates run together) are cut for the value, not for the key */
+/* longer digit runs (hashes, joined dates) are cut in their value, not in the key */
+#define NUMBER_DIGITS 40
 #define HEREDOCS_MAX 8
 #define HEREDOC_WORD 64
 
 #define SCRIPTS_KEPT 4
-#define SCRIPT_MAX   8192 /* bytes of a script that is kept */
+#define SCRIPT_MAX   8192 /* bytes of a script that are kept */
 
-/* What went into a state, to go into another one. */
+/* The bytes that were hashed into one state, kept to hash them into another state. */
 struct stream {
 	size_t n;
-	bool over; /* it did not fit */
-	char bytes[2 * SCRIPT_MAX + 64]; /* a digit becomes NUMBER_MARK */
+	bool over; /* there were too many bytes */
+	char bytes[2 * SCRIPT_MAX + 64]; /* a number's digits are replaced by NUMBER_MARK */
 };
 
-/* What goes into a state in many small pieces is gathered first. */
+/* Gathers small pieces for a hash state. */
 struct feed {
 	XXH3_state_t state;
-	struct stream *keep; /* NULL; else it goes there, and into no state */
+	struct stream *keep; /* if not NULL, bytes are kept there and not hashed */
 	size_t n;
 	char pending[1024];
 };
@@ -43,12 +42,12 @@ struct hasher {
 	struct identity *id;
 };
 
-/* A script and what it came to. */
+/* A script with the result of its normalisation. */
 struct script {
-	size_t len; /* 0: none */
+	size_t len; /* 0: no script */
 	char text[SCRIPT_MAX];
 	struct stream exact, family;
-	struct identity numbers; /* its vars alone */
+	struct identity numbers; /* only its vars are used */
 };
 
 struct identity_room {
@@ -81,7 +80,7 @@ static void feed_flush(struct feed *f)
 	f->n = 0;
 }
 
-/* More than there is room for. */
+/* Pass on bytes that do not fit into the buffer. */
 static __attribute__((noinline)) void feed_pass(struct feed *f, const void *p, size_t n)
 {
 	feed_flush(f);
@@ -132,7 +131,7 @@ static void hash_number(struct hasher *h, uint64_t n)
 }
 
 /*
- * May a number start at text[i]? Not inside a word ("lib64", "a1b"), but behind a short option ("-n100").
+ * May a number start at text[i]? Yes behind a short option ("-n100"), not inside a word ("lib64", "a1b").
  */
 static bool number_may_start(const char *text, size_t i)
 {
@@ -153,7 +152,7 @@ static size_t digits_at(const char *text, size_t i, size_t len)
 	return n;
 }
 
-/* Length of the number at text[i], a digit: integer, decimal, with exponent. */
+/* Length of the number that starts with the digit text[i]: integer, decimal or with exponent. */
 static size_t number_length(const char *text, size_t i, size_t len)
 {
 	size_t n = digits_at(text, i, len), m;
@@ -172,7 +171,8 @@ static size_t number_length(const char *text, size_t i, size_t len)
 	return n;
 }
 
-/* The same as strtod, which takes longer: both numbers are exact, and one division rounds once. */
+/* Parse a short number to the same value as strtod, but faster: both integers are exact, and one division rounds
+ * once. */
 static bool short_number(const char *text, size_t n, double *out)
 {
 	static const double scale[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -210,7 +210,7 @@ static void keep_variable(struct identity *id, const char *text, size_t n)
 	id->vars[id->n_vars++] = strtod(number, NULL);
 }
 
-/* text into the family state with its numbers taken out. */
+/* Hash text into the family state without its numbers. */
 static void hash_family_text(struct hasher *h, const char *text, size_t len, bool variables)
 {
 	size_t done = 0, i = 0;
@@ -247,18 +247,18 @@ static void hash_text(struct hasher *h, const char *text, size_t len, bool varia
 
 /* ---- the script ---- */
 
-/* What the lines so far left open. */
+/* State of the shell's syntax at the start of a line. */
 struct shell {
 	char quote;		      /* 0, '\'', '"', '`'; '$' for $'...' */
 	bool continued;		      /* the last line ended in a backslash */
-	unsigned n_heredocs, heredoc; /* found on a line; the one whose body is being read */
+	unsigned n_heredocs, heredoc; /* here-documents that started on a line; index of the one being read */
 	struct {
 		char word[HEREDOC_WORD];
 		size_t len;
-		bool tabs; /* <<- : leading tabs before the end word do not count */
+		bool tabs; /* <<- : leading tabs before the end word are ignored */
 	} heredocs[HEREDOCS_MAX];
-	unsigned subst; /* "$( within a string, not closed on this line yet */
-	bool lost;	/* not understood: keep everything from here on */
+	unsigned subst; /* open "$( inside a string */
+	bool lost;	/* syntax not understood: no further lines are normalised */
 };
 
 static bool is_word_end(char c)
@@ -266,7 +266,7 @@ static bool is_word_end(char c)
 	return !c || isspace((unsigned char)c) || strchr(";&|<>()", c);
 }
 
-/* Behind "<<": note the word that ends the here-document. Returns the bytes taken. */
+/* Behind "<<": store the end word of the here-document. Returns the number of bytes read. */
 static size_t heredoc_open(struct shell *sh, const char *text, size_t len)
 {
 	size_t i = 0, n = 0;
@@ -296,7 +296,7 @@ static size_t heredoc_open(struct shell *sh, const char *text, size_t len)
 	return i;
 }
 
-/* Is this line the end of the here-document that is open? */
+/* Does this line end the open here-document? */
 static bool heredoc_ends(const struct shell *sh, const char *line, size_t len)
 {
 	while (sh->heredocs[sh->heredoc].tabs && len && *line == '\t') {
@@ -306,7 +306,7 @@ static bool heredoc_ends(const struct shell *sh, const char *line, size_t len)
 	return len == sh->heredocs[sh->heredoc].len && !memcmp(line, sh->heredocs[sh->heredoc].word, len);
 }
 
-/* Inside a string: returns the index behind the byte at i (two for an escaped one). */
+/* Inside a string: returns the index behind the byte at i, or behind two bytes if that byte is an escape. */
 static size_t scan_quoted(struct shell *sh, const char *line, size_t i, size_t len)
 {
 	char close = sh->quote == '$' ? '\'' : sh->quote;
@@ -321,7 +321,7 @@ static size_t scan_quoted(struct shell *sh, const char *line, size_t i, size_t l
 	else if (line[i] == ')' && sh->subst)
 		sh->subst--;
 	else if (sh->quote == '"' && line[i] == '<' && next == '<')
-		sh->lost = true; /* a here-document within a string */
+		sh->lost = true; /* a here-document inside a string */
 	return i + 1;
 }
 
@@ -332,7 +332,7 @@ static void open_quote(struct shell *sh, const char *line, size_t i)
 		sh->quote = '$';
 }
 
-/* Does a word start at line[i], so that '#' there starts a comment? */
+/* Does a word start at line[i]? Then a '#' there starts a comment. */
 static bool word_starts(const struct shell *sh, const char *line, size_t i)
 {
 	if (!i)
@@ -340,15 +340,15 @@ static bool word_starts(const struct shell *sh, const char *line, size_t i)
 	return isspace((unsigned char)line[i - 1]) || strchr(";&|", line[i - 1]);
 }
 
-/* Bytes of code that mean something to it; the rest is passed over. */
+/* Bytes with a meaning in code; other bytes are skipped. */
 static const bool scan_code_stops[256] = {
 	['#'] = true, ['\''] = true, ['"'] = true, ['`'] = true, ['\\'] = true, [')'] = true, ['<'] = true,
 };
 
 /*
- * Follow quotes and here-documents over one line of code. Returns where a comment starts that may go, or len.
- * A comment behind a string on the same line stays, and so does all behind a substitution that spans lines
- * within a string: nested quotes may deceive us, and a comment that is kept only costs another trace.
+ * Follow quotes and here-documents through one line of code. Returns the start of a comment that can be removed, or
+ * len. A comment behind a string on the same line stays. After a substitution that spans lines inside a string,
+ * everything stays. Nested quotes can be misread, and a comment too many only costs one more trace.
  */
 static size_t scan_code(struct shell *sh, const char *line, size_t len)
 {
@@ -426,7 +426,7 @@ static void normalise_line(struct hasher *h, struct shell *sh, const char *line,
 		return;
 	}
 	keep = scan_code(sh, line, len);
-	/* A string that goes on over the line's end keeps its blanks. */
+	/* blanks at the end of a line inside a string matter */
 	if (!sh->quote)
 		keep = trimmed(line, keep);
 	if (keep || joined)
@@ -440,7 +440,7 @@ static size_t line_length(const char *text, size_t left)
 	return nl ? (size_t)(nl - text) : left;
 }
 
-/* sh, bash, dash, ksh, zsh: their quotes and here-documents are what scan_code knows. */
+/* Is this the shebang of sh, bash, dash, ksh or zsh, whose syntax scan_code knows? */
 static bool is_posix_shell(const char *line, size_t len)
 {
 	static const char *const shells[] = {"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"};
@@ -466,7 +466,8 @@ static bool is_posix_shell(const char *line, size_t len)
 	return false;
 }
 
-/* As Slurm reads a script: #SBATCH lines count until the first line that is neither comment nor blank. */
+/* Is this line in the head of the script? Slurm reads #SBATCH lines up to the first line that is neither comment
+ * nor blank. */
 static bool is_head_line(const char *line, size_t len, bool *sbatch)
 {
 	size_t i = 0;
@@ -477,7 +478,7 @@ static bool is_head_line(const char *line, size_t len, bool *sbatch)
 	return i == len || line[i] == '#';
 }
 
-/* The next line of *text; *left counts what follows. */
+/* The next line of *text; *left: bytes behind it. */
 static const char *next_line(const char **text, size_t *left, size_t *len)
 {
 	const char *line = *text;
@@ -500,7 +501,7 @@ static void hash_shell_script(struct hasher *h, const char *text, size_t left)
 	}
 }
 
-/* Not for a shell that we follow, or too long: less its #SBATCH head it goes in as it is. */
+/* Hash a script for another shell or a long script: unchanged but for its #SBATCH head. */
 static void hash_other_script(struct hasher *h, const char *text, size_t left)
 {
 	while (left) {
@@ -517,7 +518,7 @@ static void hash_other_script(struct hasher *h, const char *text, size_t left)
 		left = rest_len;
 	}
 	if (left > IDENTITY_NORMALISE_MAX)
-		hash_both(h, text, left); /* without a look at its numbers */
+		hash_both(h, text, left); /* without a search for numbers */
 	else
 		hash_text(h, text, left, true);
 }
@@ -529,7 +530,7 @@ static void hash_script(struct hasher *h, const char *text, size_t left)
 	const char *line;
 
 	if (left >= 2 && text[0] == '#' && text[1] == '!') {
-		/* The shebang is a comment to the shell, and decides what the rest means. */
+		/* The shebang determines the meaning of the script, so it is kept. */
 		line = next_line(&text, &left, &n);
 		emit_line(h, line, trimmed(line, n));
 		shell = shell && is_posix_shell(line, n);
@@ -563,7 +564,7 @@ static void keep_start(struct feed *f, struct stream *to)
 	f->n = 0;
 }
 
-/* NULL: it came to more than is kept. */
+/* Returns NULL if the script gave too many bytes to keep. */
 static const struct script *script_keep(struct identity_room *room, const char *text, size_t len)
 {
 	struct script *s = &room->scripts[room->oldest];
@@ -627,26 +628,26 @@ static void hash_layout(struct feed *f, const struct identity_layout *l)
 	hash_length(f, l->cpus_min);
 }
 
-/* All of them are there. */
+/* Are the n bytes lower-case hex digits? */
 static inline bool is_hex(const char *s, size_t n)
 {
 	bool other = false;
 
-	/* To the end in any case: with a known n that is a few steps of many bytes. */
+	/* Without an early exit, the compiler vectorises the loop. */
 	for (size_t i = 0; i < n; i++)
 		other |= !is_digit(s[i]) & ((unsigned char)(s[i] - 'a') > 5);
 	return !other;
 }
 
-/* The parts of a fingerprint: len of what is the same for the same job alone; like, 32 hex digits, and bytes, "" and 0 where there
- * are no bulk data files. */
+/* Parts of a fingerprint. len: length of the part without bulk data. like: 32 hex digits, bytes: size of bulk
+ * data; "" and 0 without bulk data files. */
 struct printed {
 	size_t len;
 	const char *like;
 	double bytes;
 };
 
-#define PRINT_FILES_AT 36 /* behind "v1:<32 hex>:" */
+#define PRINT_FILES_AT 36 /* length of "v1:<32 hex>:" */
 
 static bool fingerprint_read(const char *f, struct printed *out)
 {
@@ -689,7 +690,7 @@ static void keep_own(struct identity *id, const struct identity_layout *l, doubl
 	id->n_vars = IDENTITY_OWN_VARS;
 }
 
-/* The family has no layout yet, and goes on. fingerprint NULL: none. */
+/* Write the kin from the family state, which has no layout yet and is used further. fingerprint may be NULL. */
 static void write_kin(struct hasher *h, const char *fingerprint, const struct printed *p)
 {
 	struct feed *f = &h->kin;
@@ -705,7 +706,7 @@ static void write_kin(struct hasher *h, const char *fingerprint, const struct pr
 	write_key(h->id->kin, f);
 }
 
-static void compute(struct identity_room *room, struct hasher *h, const struct identity_input *in, struct identity *out)
+static void compute_identity(struct identity_room *room, struct hasher *h, const struct identity_input *in, struct identity *out)
 {
 	static const char version[] = "precedent-identity-1";
 	const char *dir = in->work_dir ? in->work_dir : "";
@@ -724,9 +725,10 @@ static void compute(struct identity_room *room, struct hasher *h, const struct i
 	for (size_t i = 0; i < in->n_args; i++)
 		hash_text(h, in->args[i], strlen(in->args[i]), true);
 	hash_script_kept(room, h, in->script ? in->script : "");
-	hash_number(h, 0); /* the script's lines end here */
+	hash_number(h, 0); /* marks the end of the script's lines */
 	if (print) {
-		/* It covers the input files, which a family may change: exact key only. */
+		/* The fingerprint covers input files, which may differ within a family: it counts in the exact
+		 * key only. */
 		feed_add(&h->exact, print, p.len);
 		feed_add(&h->exact, "", 1);
 	} else {
@@ -742,7 +744,7 @@ void identity_compute(const struct identity_input *in, struct identity *out)
 {
 	struct hasher h;
 
-	compute(NULL, &h, in, out);
+	compute_identity(NULL, &h, in, out);
 }
 
 struct identity_room *identity_room_create(void)
@@ -765,7 +767,7 @@ void identity_room_destroy(struct identity_room *room)
 void identity_compute_within(struct identity_room *room, const struct identity_input *in, struct identity *out)
 {
 	if (room)
-		compute(room, &room->h, in, out);
+		compute_identity(room, &room->h, in, out);
 	else
 		identity_compute(in, out);
 }

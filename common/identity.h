@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who is this job? The exact key says "the same job again"; the family key says "the same program with other
- * numbers". Both are 128-bit XXH3 over length-prefixed fields, written as 32 lower-case hex digits, and hold
- * the user id: nobody's predictions depend on what another user did. The index of a job array is part of
- * neither (predictor/estimate/array.h). The script is normalised only to be hashed: the shebang stays; #SBATCH lines, comments, blank
- * lines and trailing blanks go, except inside here-documents and strings that span lines. Time is linear in
- * the script and bounded: a script above IDENTITY_NORMALISE_MAX, or one that is not for a POSIX-like shell,
- * is hashed as it is (less its #SBATCH head).
+ * The identity of a job. The exact key identifies repetitions of the same job. The family key identifies jobs with
+ * the same program and other numbers. Both are 128-bit XXH3 hashes over length-prefixed fields, written as 32
+ * lower-case hex digits. Both include the user id, so predictions never depend on other users' jobs. The index of a
+ * job array counts in neither key (predictor/estimate/array.h).
+ *
+ * Scripts are normalised before hashing: #SBATCH lines, comments, blank lines and trailing blanks are removed. The
+ * shebang, here-documents and strings that span lines are kept. Time is linear in the script and bounded. A script
+ * above IDENTITY_NORMALISE_MAX, or for another shell, is hashed unchanged but for its #SBATCH head.
  */
 #ifndef PRECEDENT_COMMON_IDENTITY_H
 #define PRECEDENT_COMMON_IDENTITY_H
@@ -17,11 +18,11 @@
 
 #define IDENTITY_KEY_LEN	 32
 #define IDENTITY_VARS_MAX	 64
-#define IDENTITY_OWN_VARS	 4 /* of the vars, those that are no numbers of script and arguments */
+#define IDENTITY_OWN_VARS	 4 /* number of vars that do not come from script and arguments */
 #define IDENTITY_NORMALISE_MAX	 (64 * 1024)
 #define IDENTITY_FINGERPRINT_VAR "PRECEDENT_FINGERPRINT"
 
-/* As submitted; 0 where the user said nothing. */
+/* As submitted; 0: not given. */
 struct identity_layout {
 	uint32_t nodes_min, nodes_max;
 	uint32_t tasks;
@@ -33,23 +34,23 @@ struct identity_layout {
 struct identity_input {
 	uint32_t uid;
 	const char *script; /* NUL-terminated */
-	char *const *args;  /* of the script, without its name */
+	char *const *args;  /* arguments of the script, without its name */
 	size_t n_args;
-	const char *fingerprint; /* as in common/fingerprint.h, or NULL; anything malformed counts as NULL */
-	const char *work_dir;	 /* joins the key when there is no fingerprint */
+	const char *fingerprint; /* as in common/fingerprint.h, or NULL; malformed ones are ignored */
+	const char *work_dir;	 /* counts if there is no fingerprint */
 	struct identity_layout layout;
 };
 
 struct identity {
 	char key[IDENTITY_KEY_LEN + 1];
 	char family[IDENTITY_KEY_LEN + 1];
-	/* The same program and input files, of any layout: its members differ in nothing but that, numbers in script and
-	 * arguments, and bulk data files. */
+	/* A kin: jobs with the same program and input files. They may differ in layout, in numbers in script and
+	 * arguments, and in bulk data files. */
 	char kin[IDENTITY_KEY_LEN + 1];
 	/*
-	 * What tells them apart, the first IDENTITY_VARS_MAX: how many ranks, nodes and CPUs per rank were asked for (what was
-	 * not said is one of each, a rank per node), the bytes in bulk data files, then the numbers taken out of arguments and
-	 * script, in order.
+	 * The numbers by which members of the kin differ; the first IDENTITY_VARS_MAX are stored. First come ranks,
+	 * nodes and CPUs per rank as requested (defaults: one, and one rank per node) and the bytes of bulk data
+	 * files. Then come the numbers from arguments and script, in order.
 	 */
 	unsigned n_vars;
 	double vars[IDENTITY_VARS_MAX];
@@ -57,20 +58,19 @@ struct identity {
 
 void identity_compute(const struct identity_input *in, struct identity *out);
 /*
- * The same, for one that computes many: with its room in memory that is touched again and again instead of on the stack, and with
- * what the last scripts came to. A burst of submissions is mostly one script with other arguments, whose lines are then not looked at
- * again. Not locked. NULL is legal: no room.
+ * Working memory for many calls. It replaces memory on the stack and remembers the last scripts. Submissions in a
+ * burst mostly share a script, which is then normalised only once. Not locked. NULL is allowed.
  */
 struct identity_room;
-struct identity_room *identity_room_create(void); /* NULL: out of memory */
+struct identity_room *identity_room_create(void); /* NULL if memory runs out */
 void identity_room_destroy(struct identity_room *room); /* NULL is legal */
 void identity_compute_within(struct identity_room *room, const struct identity_input *in, struct identity *out);
-/* These numbers as text, "4,1,1,0,1000,0.5,3"; "" when there are more than are kept, or too many for size. Two programs of a kin
- * have as many. */
+/* Write the vars as text, "4,1,1,0,1000,0.5,3". Writes "" if there are more than IDENTITY_VARS_MAX, or if they do
+ * not fit. All members of a kin have the same number of vars. */
 void identity_vars_format(const struct identity *id, char *out, size_t size);
-/* 32 lower-case hex digits and nothing else? */
+/* Is the key 32 lower-case hex digits? */
 bool identity_key_valid(const char *key);
-/* Of the form in common/fingerprint.h? */
+/* Has the text the form of common/fingerprint.h? */
 bool identity_fingerprint_valid(const char *fingerprint);
 
 #endif

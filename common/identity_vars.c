@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The numbers of an identity as text: see identity.h. */
+/* The vars of an identity as text: see identity.h. */
 #include <stdio.h>
 
 #include "common/identity.h"
 
-/* As "%.9g" writes it; most are whole or have few decimals, and this runs at every submission. */
+/* Write v as "%.9g". Most values are whole or have few decimals, and the fast path serves them in every
+ * submission. */
 static int format_var(char *out, size_t size, double v)
 {
 	char digits[12];
@@ -13,7 +14,7 @@ static int format_var(char *out, size_t size, double v)
 
 	if (!(v >= 0 && v < 1e9) || (v == 0 && __builtin_signbit(v)))
 		return snprintf(out, size, "%.9g", v);
-	/* The double that is nearest to left / scale is v: these are its digits, and nine at most. */
+	/* If the double nearest to left / scale is v, these digits are exact. At most nine digits. */
 	while (left = (unsigned)(v * scale + 0.5), (double)left / scale != v) {
 		scale *= 10;
 		if (++decimals > 6 || v * scale >= 1e9 - 1 || v < 1e-3)

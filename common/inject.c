@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Environment values and spool directories of traced jobs. */
+/* Environment values and spool directories of traced jobs: see inject.h. */
 #include "common/inject.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static void text_add_str(struct text *t, const char *s)
 	text_add(t, s, strlen(s));
 }
 
-/* ld.so separates by blanks and colons. */
+/* ld.so separates entries by blanks and colons. */
 static void add_preload(struct text *t, const char *user, size_t user_len, const char *lib)
 {
 	size_t lib_len = strlen(lib);
@@ -106,7 +106,7 @@ int inject_env_list(const char *list, const char *preload, const char *lib, cons
 	return t.full || memchr(user, ';', user_len) ? -1 : 0;
 }
 
-/* Is this component of LD_PRELOAD our tracer, wherever it is installed? */
+/* Is this entry of LD_PRELOAD the tracer, in any directory? */
 static bool is_tracer(const char *name, size_t len)
 {
 	const size_t n = sizeof(INJECT_LIBRARY_NAME) - 1;
@@ -157,7 +157,7 @@ int inject_env_list_strip(const char *list, char *out, size_t cap)
 				size_t at = t.len;
 				text_add(&t, p, name_len);
 				add_stripped_preload(&t, p + name_len, n - name_len);
-				if (!t.full && t.len == at + name_len) { /* there was nothing but the tracer */
+				if (!t.full && t.len == at + name_len) { /* there was no other entry */
 					t.len = before;
 					out[before] = '\0';
 				}
@@ -172,7 +172,8 @@ int inject_env_list_strip(const char *list, char *out, size_t cap)
 
 bool inject_is_launch_daemon(const char *argv0)
 {
-	/* Hydra's proxies are absent: they hand on nothing but their own environment, so they are preloaded like tasks. */
+	/* Hydra's proxies are not in the list: they pass on their own environment, so they are preloaded like
+	 * tasks. */
 	static const char *const DAEMONS[] = {"orted", "prted"};
 	const char *slash = argv0 ? strrchr(argv0, '/') : NULL, *name = slash ? slash + 1 : argv0;
 	for (size_t i = 0; name && i < sizeof(DAEMONS) / sizeof(DAEMONS[0]); i++)
@@ -266,7 +267,7 @@ int inject_spool_user(const char *spool, uid_t uid, struct errbuf *err)
 		err_set(err, "spool %s/%s: %s", spool, name, strerror(errno));
 		goto done;
 	}
-	/* Ours: just made, by this node or by another one that has not handed it over yet. */
+	/* The directory may be new, made by this node or by another node that has not changed the owner yet. */
 	if (st.st_uid != uid && st.st_uid != geteuid()) {
 		err_set(err, "spool %s/%s: belongs to uid %u; remove it", spool, name, (unsigned)st.st_uid);
 		goto done;
@@ -306,8 +307,8 @@ int inject_spool_job(const char *spool, uid_t uid, uint32_t job_id, char *dir, s
 		err_set(err, "spool %s: belongs to uid %u", user, (unsigned)st.st_uid);
 		goto done;
 	}
-	/* The set-group-id bit comes from the parent; a later chmod by a user outside the group would clear it. The group, that
-	 * of SlurmUser, may write, so that precedentd can remove what runs that died have left. */
+	/* The set-group-id bit comes from the parent. A chmod by a user outside the group would clear it. The
+	 * group of SlurmUser may write, so that precedentd can remove the files of runs that died. */
 	mode_t mask = umask(0007);
 	int made = mkdirat(user_fd, name, 0770);
 	int why = errno;

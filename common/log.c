@@ -64,8 +64,7 @@ static void write_stderr(enum log_level level, const char *text)
 	if (n > 0 && (size_t)n >= sizeof(line))
 		n = sizeof(line) - 1;
 	/*
-	 * One write per line, so that lines of several threads do not mix. Nobody is left to tell if it
-	 * fails.
+	 * One write per line, so that lines of several threads do not mix. A failure cannot be reported.
 	 */
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;

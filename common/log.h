@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Log of a program that runs for long: to stderr with time stamps, or to the system log. Only programs call
- * it; libraries fill an errbuf. One line per message; a newline in a message becomes a blank.
+ * Log of a daemon, to stderr with time stamps or to the system log. Only programs log; libraries fill an errbuf. A
+ * message is one line: newlines become blanks.
  */
 #ifndef PRECEDENT_COMMON_LOG_H
 #define PRECEDENT_COMMON_LOG_H
@@ -18,11 +18,11 @@ enum log_level {
 
 enum log_target {
 	LOG_TARGET_STDERR,	 /* with a time stamp */
-	LOG_TARGET_STDERR_PLAIN, /* with systemd's <N> priority, no time stamp: for services */
+	LOG_TARGET_STDERR_PLAIN, /* with systemd's <N> priority and without a time stamp, for services */
 	LOG_TARGET_SYSLOG,
 };
 
-/* ident is borrowed and must live on. Before the first call: stderr, LOG_LEVEL_INFO. */
+/* ident is borrowed. Before the first call the log goes to stderr, with LOG_LEVEL_INFO. */
 void log_open(const char *ident, enum log_target target, enum log_level max);
 void log_set_level(enum log_level max);
 void log_close(void);
@@ -34,8 +34,8 @@ void log_msg(enum log_level level, const char *fmt, ...) __attribute__((format(p
 #define log_debug(...) log_msg(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 /*
- * Say a thing once while it lasts: true when `text` differs from the last one said through this gate, or when
- * it was said more than every_s ago (0: never again). Not locked: one gate per thread, or under the caller's
+ * Suppresses repeated messages. log_gate_open returns true if `text` differs from the last message of this gate, or
+ * if that message is older than every_s (0: never repeated). Not locked: one gate per thread, or under the caller's
  * lock.
  */
 struct log_gate {
@@ -43,6 +43,6 @@ struct log_gate {
 	time_t said;
 };
 bool log_gate_pass(struct log_gate *gate, const char *text, time_t now, long every_s);
-void log_gate_clear(struct log_gate *gate); /* the fault is over */
+void log_gate_clear(struct log_gate *gate); /* the fault is over: the next message passes */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The nodes' own word on whether they have the tracer. */
+/* Files in which nodes tell whether they have the tracer: see nodes.h. */
 #include "common/nodes.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ bool nodes_name_valid(const char *node)
 	return n > 0 && n <= NODE_NAME_MAX && node[n] == '\0' && node[0] != '.';
 }
 
-/* The file's text without its newline; false when there is none. */
+/* Read the file's text without its newline. Returns false if there is none. */
 static bool read_mark(int dir_fd, const char *node, char *text, size_t cap)
 {
 	struct stat st;
@@ -45,7 +45,7 @@ static int write_mark(int dir_fd, const char *node, const char *lib)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	unlinkat(dir_fd, temporary, 0); /* left by a crash */
+	unlinkat(dir_fd, temporary, 0); /* left from a crash */
 	int fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -1;
@@ -78,7 +78,8 @@ int nodes_mark(const char *spool, const char *node, const char *lib, struct errb
 	}
 	bool made = mkdirat(spool_fd, NODES_DIR, 0755) == 0;
 	dir_fd = openat(spool_fd, NODES_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir_fd < 0 || (made && fchmod(dir_fd, 0755) != 0) || !owned_alone(dir_fd)) { /* whatever the umask */
+	/* independent of the umask */
+	if (dir_fd < 0 || (made && fchmod(dir_fd, 0755) != 0) || !owned_alone(dir_fd)) {
 		err_set(err, "spool %s/%s: not a directory of root's alone", spool, NODES_DIR);
 		goto done;
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which nodes have the tracer. A job is traced on all of its nodes or on none: a rank without the tracer would be missing
- * when the others gather the trace. Every node says what it has in spool/nodes/NAME, a file of root's that holds the name
- * of the tracer; slurmd writes it when it starts, every step of a marked job renews it. The batch step looks once, before
- * anything of the job runs.
+ * Tells which nodes have the tracer. A job is traced on all of its nodes or on none: the gathering of a trace waits
+ * for all ranks. Each node has a file spool/nodes/NAME, owned by root, with the tracer's name. slurmd writes the file
+ * at its start, and every step of a marked job renews the file. The batch step checks all files once, before the job
+ * runs.
  */
 #ifndef PRECEDENT_COMMON_NODES_H
 #define PRECEDENT_COMMON_NODES_H
@@ -12,16 +12,16 @@
 
 #include "common/errbuf.h"
 
-/* Letters, digits, '.', '_' and '-', at most 200, not starting with '.': the name of a file and of a node. */
+/* A name of a node and its file: letters, digits, '.', '_' and '-', at most 200, without '.' at the start. */
 bool nodes_name_valid(const char *node);
 
 /*
- * As root: say that this node has (lib) or has not (NULL) the tracer. spool must belong to root or to us and be writable
- * by its owner alone. Writes only what changes. -1 with err filled.
+ * As root: write that this node has the tracer `lib`, or no tracer (NULL). Only changes are written. spool must
+ * belong to root or to the caller, and only its owner may write. Returns 0 on success, -1 on error (err says why).
  */
 int nodes_mark(const char *spool, const char *node, const char *lib, struct errbuf *err);
 
-/* Has this node said that it has the tracer `lib`? 0 yes, -1 no, with err filled. */
+/* Has this node the tracer `lib`, by its file? Returns 0 if it has, -1 if not (err says why). */
 int nodes_check(const char *spool, const char *node, const char *lib, struct errbuf *err);
 
 #endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The processes of a sandbox, see sandbox.h. Outermost the supervisor (the caller), below it
- *   the maker   makes or joins the namespaces, and waits;
- *   the init    first process of the new process namespace, stays until all others there have ended; with it they die;
- *   the program behind the filter.
- * A sandbox that is joined has no init of its own. Each dies with the one above it.
+ * The processes of a sandbox: see sandbox.h. The outermost is the supervisor, which is the caller. Below it are:
+ *
+ * - the maker, which makes or joins the namespaces, and waits;
+ * - the init, the first process of the process namespace. It stays until all other processes there have ended. If
+ *   it dies, they die;
+ * - the program behind the filter.
+ *
+ * A process that joins a sandbox has no init of its own. Each process dies with its parent.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,26 +32,27 @@
 
 #include "common/sandbox_impl.h"
 
-#define LINGER_S   10 /* the init waits for those that have joined */
-#define LAST_S     5  /* until what was killed is gone */
+#define LINGER_S   10 /* the init waits this long for processes that have joined */
+#define LAST_S     5  /* time for killed processes to end */
 
 struct inner {
 	const struct sandbox *s;
 	char *const *argv;
-	int control;   /* to the supervisor: the number of the listener, then its leave to go on */
-	int errors;    /* text of what went wrong, and it ends */
+	/* to the supervisor: sends the number of the listener, and receives the permission to go on */
+	int control;
+	int errors;    /* sends the text of an error, then closes */
 	int log;
 };
 
-static void fail(const struct inner *in, const struct errbuf *err) __attribute__((noreturn));
-static void fail(const struct inner *in, const struct errbuf *err)
+static void fail_inside(const struct inner *in, const struct errbuf *err) __attribute__((noreturn));
+static void fail_inside(const struct inner *in, const struct errbuf *err)
 {
 	ssize_t n = write(in->errors, err->text, strlen(err->text));
 
 	_exit(n < 0 ? 126 : 127);
 }
 
-/* After what changes credentials: that clears it. */
+/* Must follow any change of credentials, which clears the setting. */
 static void die_with_parent(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -69,7 +73,7 @@ static int status_of(int status)
 
 /* ---- the program ---- */
 
-/* A regular file from its beginning: the run that is repeated here has read it. */
+/* Open the input from its beginning: the original run has read it. */
 static void set_input(const char *path)
 {
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
@@ -103,19 +107,19 @@ static void become_program(const struct inner *in)
 	setrlimit(RLIMIT_CORE, &none);
 	listener = sandbox_filter(in->s->network, &err);
 	if (listener < 0)
-		fail(in, &err);
-	/* The number is enough: the supervisor takes it from here, and learns by the way who we are. */
+		fail_inside(in, &err);
+	/* The supervisor fetches the listener by its number. It also learns the sender's process id. */
 	if (write(in->control, &listener, sizeof(listener)) != sizeof(listener) || read(in->control, &leave, 1) != 1)
 		_exit(126);
 	syscall(__NR_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
 	execvp(in->argv[0], in->argv);
 	err_set(&err, "%s: %s", in->argv[0], strerror(errno));
-	fail(in, &err);
+	fail_inside(in, &err);
 }
 
 /* ---- the init ---- */
 
-static bool alone(void)
+static bool alone_in_proc(void)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *e;
@@ -139,11 +143,11 @@ static void be_init(const struct inner *in)
 
 	die_with_parent();
 	if (sandbox_mount_proc(&err) < 0)
-		fail(in, &err);
+		fail_inside(in, &err);
 	program = fork();
 	if (program < 0) {
 		err_set(&err, "cannot fork: %s", strerror(errno));
-		fail(in, &err);
+		fail_inside(in, &err);
 	}
 	if (!program)
 		become_program(in);
@@ -154,7 +158,7 @@ static void be_init(const struct inner *in)
 		if (p == program)
 			of_program = status;
 	} while (p != program && (p >= 0 || errno == EINTR));
-	for (end = now_s() + LINGER_S; in->s->join && !alone() && now_s() < end;) {
+	for (end = now_s() + LINGER_S; in->s->join && !alone_in_proc() && now_s() < end;) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
 		nanosleep(&nap, NULL);
@@ -224,7 +228,8 @@ static void node_file(const struct sandbox *s, char *path, size_t size)
 	snprintf(path, size, "%s/node.%s", s->shared[0], s->join);
 }
 
-/* Tell the others of this node where the sandbox is. The maker's name for its child holds outside too. */
+/* Tell the other processes of this node the position of the sandbox. The maker's process id for its child is
+ * valid outside too. */
 static int tell_node(const struct sandbox *s, pid_t init, struct errbuf *err)
 {
 	char path[PATH_MAX], tmp[PATH_MAX + 8];
@@ -238,7 +243,7 @@ static int tell_node(const struct sandbox *s, pid_t init, struct errbuf *err)
 	return 0;
 }
 
-/* Enter the sandbox that the first process of this node has made. */
+/* Join the sandbox that the first process of this node has made. */
 static int join_node(const struct sandbox *s, struct errbuf *err)
 {
 	struct timespec nap = {.tv_nsec = 20000000};
@@ -277,19 +282,19 @@ static void be_maker(const struct inner *in)
 
 	die_with_parent();
 	if ((joins ? join_node(in->s, &err) : make_namespaces(in->s, &err)) < 0)
-		fail(in, &err);
+		fail_inside(in, &err);
 	die_with_parent();
 	child = fork();
 	if (child < 0) {
 		err_set(&err, "cannot fork: %s", strerror(errno));
-		fail(in, &err);
+		fail_inside(in, &err);
 	}
 	if (!child && joins)
 		become_program(in);
 	if (!child)
 		be_init(in);
 	if (in->s->join && in->s->first && tell_node(in->s, child, &err) < 0)
-		fail(in, &err);
+		fail_inside(in, &err);
 	close(in->errors);
 	close(in->control);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -299,7 +304,7 @@ static void be_maker(const struct inner *in)
 
 /* ---- the supervisor ---- */
 
-/* The listener, from the process that has it; -1 when it never came so far. */
+/* Fetch the listener from its process. Returns -1 if that process failed before. */
 static int take_listener(int control)
 {
 	union {
@@ -326,7 +331,7 @@ static int take_listener(int control)
 	return fd >= 0 && write(control, "", 1) == 1 ? fd : -1;
 }
 
-/* 0 when there was no complaint before the program began. */
+/* Returns 0 if no error came before the program began; -1 otherwise (err says why). */
 static int hear_errors(int fd, struct errbuf *err)
 {
 	size_t n = 0;
@@ -345,7 +350,7 @@ static void end_program(pid_t maker, int listener)
 	kill(maker, SIGKILL);
 	while (waitpid(maker, NULL, 0) < 0 && errno == EINTR)
 		;
-	poll(&p, 1, LAST_S * 1000); /* until nobody has the filter any more */
+	poll(&p, 1, LAST_S * 1000); /* until no process has the filter any more */
 }
 
 static int supervise(struct sandbox_watch *w, pid_t maker, double begin, struct errbuf *err)
@@ -369,7 +374,7 @@ static int supervise(struct sandbox_watch *w, pid_t maker, double begin, struct 
 			return err_set(err, "stopped: %s", w->stopped);
 		}
 		if (p[0].revents & (POLLHUP | POLLERR))
-			p[0].fd = -1; /* nobody is left to ask */
+			p[0].fd = -1; /* no process is left that could ask */
 		if (waitpid(maker, &status, WNOHANG) == maker)
 			break;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The filter on system calls: what reaches beyond namespaces and read-only mounts is refused; what can be told from the
- * memory behind a pointer only (paths to write, addresses to connect to) is asked of the supervisor. See sandbox.h.
+ * The filter on system calls. Calls that reach beyond namespaces and read-only mounts are refused. Calls with paths
+ * or addresses in memory are decided by the supervisor. See sandbox.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@
 #define CODE_MAX 512
 #define NEW_NAMESPACES                                                                                        \
 	(CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
-#define FAST_OPEN 0x20000000u /* MSG_FASTOPEN: sending that connects */
+#define FAST_OPEN 0x20000000u /* MSG_FASTOPEN: sendto that connects */
 
 struct code {
 	struct sock_filter at[CODE_MAX];
@@ -42,7 +42,7 @@ struct code {
 	bool full;
 };
 
-static void put(struct code *c, uint16_t op, uint32_t k, uint8_t yes, uint8_t no)
+static void put_instruction(struct code *c, uint16_t op, uint32_t k, uint8_t yes, uint8_t no)
 {
 	if (c->n == CODE_MAX)
 		c->full = true;
@@ -50,45 +50,46 @@ static void put(struct code *c, uint16_t op, uint32_t k, uint8_t yes, uint8_t no
 		c->at[c->n++] = (struct sock_filter){op, yes, no, k};
 }
 
-static void load(struct code *c, size_t offset)
+static void load_word(struct code *c, size_t offset)
 {
-	put(c, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+	put_instruction(c, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-static void give(struct code *c, uint32_t what)
+static void put_verdict(struct code *c, uint32_t what)
 {
-	put(c, BPF_RET | BPF_K, what, 0, 0);
+	put_instruction(c, BPF_RET | BPF_K, what, 0, 0);
 }
 
-#define ARG(i) (offsetof(struct seccomp_data, args) + 8 * (i)) /* low half: all these machines are little-endian */
+/* low half: all supported machines are little-endian */
+#define ARG(i) (offsetof(struct seccomp_data, args) + 8 * (i))
 #define NR     offsetof(struct seccomp_data, nr)
 #define REFUSE (SECCOMP_RET_ERRNO | EPERM)
 #define ASK    SECCOMP_RET_USER_NOTIF
 
-/* For this call, whatever its arguments. */
-static void always(struct code *c, long nr, uint32_t what)
+/* Apply `what` to this call with any arguments. */
+static void put_rule(struct code *c, long nr, uint32_t what)
 {
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 1);
-	give(c, what);
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 1);
+	put_verdict(c, what);
 }
 
-/* For this call where argument i has any of the bits. */
+/* Apply `what` to this call if argument i has any of the bits. */
 static void when_bits(struct code *c, long nr, unsigned i, uint32_t bits, uint32_t what)
 {
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 4);
-	load(c, ARG(i));
-	put(c, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
-	give(c, what);
-	load(c, NR);
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 4);
+	load_word(c, ARG(i));
+	put_instruction(c, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
+	put_verdict(c, what);
+	load_word(c, NR);
 }
 
 static void when_equal(struct code *c, long nr, unsigned i, uint32_t value, uint32_t what)
 {
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 4);
-	load(c, ARG(i));
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
-	give(c, what);
-	load(c, NR);
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 4);
+	load_word(c, ARG(i));
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+	put_verdict(c, what);
+	load_word(c, NR);
 }
 
 static const long refused[] = {
@@ -101,7 +102,7 @@ static const long refused[] = {
 	__NR_pidfd_getfd, __NR_pidfd_send_signal,
 };
 
-/* What writes by a path. */
+/* Calls that write by a path. */
 static const long writes[] = {
 	__NR_mkdirat, __NR_unlinkat, __NR_symlinkat, __NR_linkat, __NR_renameat2, __NR_mknodat, __NR_truncate,
 #ifdef __NR_renameat
@@ -117,7 +118,7 @@ static void write_calls(struct code *c)
 	const uint32_t opens = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 
 	for (size_t i = 0; i < sizeof(writes) / sizeof(*writes); i++)
-		always(c, writes[i], ASK);
+		put_rule(c, writes[i], ASK);
 	when_bits(c, __NR_openat, 2, opens, ASK);
 #ifdef __NR_open
 	when_bits(c, __NR_open, 1, opens, ASK);
@@ -126,61 +127,61 @@ static void write_calls(struct code *c)
 
 static void network_calls(struct code *c, bool network)
 {
-	always(c, __NR_connect, ASK);
+	put_rule(c, __NR_connect, ASK);
 	if (network)
-		always(c, __NR_listen, ASK);
+		put_rule(c, __NR_listen, ASK);
 	when_bits(c, __NR_sendto, 3, FAST_OPEN, REFUSE);
 	when_bits(c, __NR_sendmsg, 2, FAST_OPEN, REFUSE);
 	when_bits(c, __NR_sendmmsg, 3, FAST_OPEN, REFUSE);
-	always(c, __NR_sendmsg, ASK);
-	always(c, __NR_sendmmsg, ASK);
-	/* sendto without an address is send: the common case, and harmless */
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, __NR_sendto, 0, 6);
-	load(c, ARG(4));
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2);
-	load(c, ARG(4) + 4);
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
-	give(c, ASK);
-	give(c, SECCOMP_RET_ALLOW);
-	/* sockets: of a file name, of the internet, and what asks the kernel for interfaces */
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 0, 12);
-	load(c, ARG(0));
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 9, 0);
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 8, 0);
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
-	give(c, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-	load(c, ARG(1));
-	put(c, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0);
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, SOCK_DGRAM, 1, 0);
-	give(c, REFUSE);
-	give(c, SECCOMP_RET_ALLOW);
+	put_rule(c, __NR_sendmsg, ASK);
+	put_rule(c, __NR_sendmmsg, ASK);
+	/* sendto without an address is send, the common and harmless case */
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, __NR_sendto, 0, 6);
+	load_word(c, ARG(4));
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2);
+	load_word(c, ARG(4) + 4);
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+	put_verdict(c, ASK);
+	put_verdict(c, SECCOMP_RET_ALLOW);
+	/* sockets: file names, internet, and netlink for interfaces */
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 0, 12);
+	load_word(c, ARG(0));
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 9, 0);
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 8, 0);
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
+	put_verdict(c, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	load_word(c, ARG(1));
+	put_instruction(c, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0);
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, SOCK_DGRAM, 1, 0);
+	put_verdict(c, REFUSE);
+	put_verdict(c, SECCOMP_RET_ALLOW);
 }
 
-static void build(struct code *c, bool network)
+static void put_rules(struct code *c, bool network)
 {
-	load(c, offsetof(struct seccomp_data, arch));
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, FILTER_ARCH, 1, 0);
-	give(c, SECCOMP_RET_KILL_PROCESS);
-	load(c, NR);
+	load_word(c, offsetof(struct seccomp_data, arch));
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, FILTER_ARCH, 1, 0);
+	put_verdict(c, SECCOMP_RET_KILL_PROCESS);
+	load_word(c, NR);
 #ifdef FILTER_X32
-	put(c, BPF_JMP | BPF_JGE | BPF_K, FILTER_X32, 0, 1);
-	give(c, SECCOMP_RET_KILL_PROCESS);
+	put_instruction(c, BPF_JMP | BPF_JGE | BPF_K, FILTER_X32, 0, 1);
+	put_verdict(c, SECCOMP_RET_KILL_PROCESS);
 #endif
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
-		always(c, refused[i], REFUSE);
-	/* Their arguments lie in memory, where they may change: programs do without them. */
-	always(c, __NR_clone3, SECCOMP_RET_ERRNO | ENOSYS);
-	always(c, __NR_openat2, SECCOMP_RET_ERRNO | ENOSYS);
-	always(c, __NR_io_uring_setup, SECCOMP_RET_ERRNO | ENOSYS);
+		put_rule(c, refused[i], REFUSE);
+	/* Their arguments lie in memory, where they may change. Programs work without these calls. */
+	put_rule(c, __NR_clone3, SECCOMP_RET_ERRNO | ENOSYS);
+	put_rule(c, __NR_openat2, SECCOMP_RET_ERRNO | ENOSYS);
+	put_rule(c, __NR_io_uring_setup, SECCOMP_RET_ERRNO | ENOSYS);
 	when_bits(c, __NR_clone, 0, NEW_NAMESPACES, REFUSE);
 	when_equal(c, __NR_ioctl, 1, TIOCSTI, REFUSE);
 	when_equal(c, __NR_ioctl, 1, TIOCLINUX, REFUSE);
 	when_equal(c, __NR_ioctl, 1, TIOCSETD, REFUSE);
 	write_calls(c);
 	network_calls(c, network);
-	give(c, SECCOMP_RET_ALLOW);
+	put_verdict(c, SECCOMP_RET_ALLOW);
 }
 
 static int drop_capabilities(void)
@@ -200,7 +201,7 @@ int sandbox_filter(bool network, struct errbuf *err)
 	struct sock_fprog prog;
 	int fd;
 
-	build(&c, network);
+	put_rules(&c, network);
 	prog = (struct sock_fprog){(unsigned short)c.n, c.at};
 	if (c.full)
 		return err_set(err, "the filter on system calls is too long");

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a program in the sandbox sees of the file systems: all of them read-only, private copies laid over what it may
- * write, a /dev of harmless devices and those of the MPI network, a /proc of its own processes. See sandbox.h.
+ * The file systems that a program in the sandbox sees. All are read-only, with private copies over writable
+ * directories. /dev has harmless devices and the devices of the MPI network; /proc shows the sandbox's processes.
+ * See sandbox.h.
  *
- * Paths of users go to mount(2) as descriptors (/proc/self/fd/N): no character in them means anything there.
+ * Paths of users are passed to mount(2) as descriptors (/proc/self/fd/N), so no character in them has a special
+ * meaning.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +63,7 @@ static bool is_below(const char *path, const char *dir)
 	return !strncmp(path, dir, n) && path[n] == '/' && path[n + 1];
 }
 
-/* \040 and the like, in place. */
+/* Decode \040 and similar escapes in place. */
 static void unescape(char *s)
 {
 	char *to = s;
@@ -121,7 +123,7 @@ struct stage {
 	unsigned n;
 	struct {
 		char path[PATH_MAX];
-		dev_t dev; /* of the overlay */
+		dev_t dev; /* device of the overlay */
 	} done[SANDBOX_DIRS_MAX];
 };
 
@@ -137,7 +139,7 @@ static int stage_begin(struct stage *st, const char *where, uint64_t memory, str
 	return 0;
 }
 
-/* Lies it in a directory that has been copied, and not on a mount below it? */
+/* Is the path in a copied directory, and not on a mount below it? */
 static bool is_copied(const struct stage *st, const char *path)
 {
 	struct stat now;
@@ -212,7 +214,7 @@ static int overlay_all(struct stage *st, const struct sandbox *s, struct errbuf 
 
 static const char *const devices[] = {
 	"null", "zero", "full", "random", "urandom", "tty",
-	/* of networks and accelerators that MPI libraries use */
+	/* devices of networks and accelerators that MPI libraries use */
 	"infiniband", "hfi1*", "ipath*", "psm*", "cxi*", "kgni*", "knem", "xpmem", "uverbs*", "ucm*", "nvidia*", "kfd", "dri",
 	"gdrdrv",
 };
@@ -292,7 +294,7 @@ int sandbox_mount(const struct sandbox *s, struct errbuf *err)
 	    overlay_all(&st, s, err) < 0 || devices_mount(err) < 0)
 		return -1;
 	close(st.fd);
-	/* the copies hold on to it */
+	/* the copies keep it alive */
 	if (umount2(st.where, MNT_DETACH) < 0)
 		return err_set(err, "%s: %s", st.where, strerror(errno));
 	if (set_readonly("/", true, true, err) < 0 || set_readonly("/dev/shm", false, false, err) < 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The supervisor of a sandbox answers what the filter asks. Writing: the read-only mounts decide; here it is only seen
- * that a program tries where outside it could have, and then it is ended. Connecting: the supervisor does it itself with
- * the address that it has read, so that nobody can change it after it was looked at.
+ * The supervisor of a sandbox, which answers the filter's questions. Writing: the read-only mounts prevent it. The
+ * supervisor only notices an attempt to write a file that the program could have written outside, and ends the
+ * program. Connecting: the supervisor connects with the address that it has read, so the address cannot change
+ * after the check.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -27,7 +28,7 @@
 
 #include "common/sandbox_impl.h"
 
-#define PORT_WAIT_MS 5000 /* for a listener of another node to be told */
+#define PORT_WAIT_MS 5000 /* time for a listener of another node to be announced */
 
 struct question {
 	struct sandbox_watch *w;
@@ -37,8 +38,8 @@ struct question {
 	int nr;
 };
 
-static void stop(struct question *q, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void stop(struct question *q, const char *fmt, ...)
+static void stop_program(struct question *q, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void stop_program(struct question *q, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -47,7 +48,7 @@ static void stop(struct question *q, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void refuse(struct question *q, int error)
+static void refuse_call(struct question *q, int error)
 {
 	q->out.error = -error;
 	q->out.flags = 0;
@@ -55,7 +56,7 @@ static void refuse(struct question *q, int error)
 
 /* ---- the program's memory and descriptors ---- */
 
-/* Does the process that asked still wait? Else its number may be another's by now. */
+/* Does the asking process still wait? Otherwise its process id may belong to another process now. */
 static bool still_asks(const struct question *q)
 {
 	return ioctl(q->w->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &q->in.id) == 0;
@@ -76,7 +77,7 @@ static ssize_t read_memory(const struct question *q, uint64_t at, void *to, size
 	return still_asks(q) ? got : -1;
 }
 
-/* A path is shorter than a page, and may end at the end of one. */
+/* A path is shorter than a page, and may end at the end of a page. */
 static int read_path(const struct question *q, uint64_t at, char *to)
 {
 	size_t n = 0;
@@ -122,8 +123,9 @@ static int take_fd(const struct question *q, int fd)
 
 /* ---- writing ---- */
 
-/* The path as seen from the root that it shares with us, without links; parent: of the directory that it is in. */
-static int absolute(const struct question *q, int dirfd, const char *path, char *out, bool *exists)
+/* Make an absolute path without links, from the root that the process shares with the supervisor. If the file
+ * does not exist, its directory counts. */
+static int absolute_path(const struct question *q, int dirfd, const char *path, char *out, bool *exists)
 {
 	char base[PATH_MAX] = "", link[64], full[2 * PATH_MAX], *slash;
 	ssize_t n = 0;
@@ -151,7 +153,7 @@ static int absolute(const struct question *q, int dirfd, const char *path, char 
 	return realpath(slash == full ? "/" : full, out) ? 0 : -1;
 }
 
-/* Read-only inside, but not outside? */
+/* Is the file read-only inside, but writable outside? */
 static bool is_protected(const struct question *q, const char *path)
 {
 	char inside[PATH_MAX + 64];
@@ -172,8 +174,8 @@ static void look_at_write(struct question *q, int dirfd, uint64_t at, enum deed 
 	struct stat st;
 
 	q->out.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	if (read_path(q, at, path) < 0 || absolute(q, dirfd, path, full, &exists) < 0)
-		return; /* the kernel will find out */
+	if (read_path(q, at, path) < 0 || absolute_path(q, dirfd, path, full, &exists) < 0)
+		return; /* the kernel will return the error */
 	if (exists ? deed == CREATE || (deed == OPEN && !(flags & (O_WRONLY | O_RDWR | O_TRUNC))) :
 		     deed == REMOVE || (deed == OPEN && !(flags & O_CREAT)))
 		return;
@@ -185,12 +187,12 @@ static void look_at_write(struct question *q, int dirfd, uint64_t at, enum deed 
 		slash[slash == full] = '\0';
 	}
 	if (is_protected(q, full))
-		stop(q, "it tries to write %.300s", path);
+		stop_program(q, "it tries to write %.300s", path);
 }
 
 /* ---- the network ---- */
 
-/* Append "ADDRESS PORT" for a listening socket: each address of this node where it listens on all. */
+/* Append "ADDRESS PORT" for a listening socket. If it listens on all addresses, append each address of this node. */
 static void note_listener(struct question *q, int fd)
 {
 	struct sockaddr_storage ss;
@@ -215,14 +217,14 @@ static void note_listener(struct question *q, int fd)
 		address = a->ifa_addr->sa_family == AF_INET ? (void *)&((struct sockaddr_in *)(void *)a->ifa_addr)->sin_addr
 							    : (void *)&((struct sockaddr_in6 *)(void *)a->ifa_addr)->sin6_addr;
 		inet_ntop(a->ifa_addr->sa_family, address, text, sizeof(text));
-		/* the port is at the same place in both */
+		/* the port is at the same offset in both structures */
 		dprintf(out, "%s %u\n", text, ntohs(((struct sockaddr_in *)(void *)&ss)->sin_port));
 	}
 	freeifaddrs(all);
 	close(out);
 }
 
-/* Is this line in a file of listeners of this run, of whatever node? */
+/* Is this line in a file of listeners of this run, from any node? */
 static bool in_ports(const struct question *q, const char *wanted)
 {
 	const char *dir = q->w->s->shared[0];
@@ -267,16 +269,16 @@ static bool may_connect(const struct question *q, const char *address, unsigned 
 	return false;
 }
 
-/* A socket that a file of the sandbox's own names, or what it shares. */
+/* Decide on a socket with a name in the sandbox's or a shared directory. */
 static void look_at_unix(struct question *q, const struct sockaddr_un *un, size_t len)
 {
 	char path[sizeof(un->sun_path) + 1] = "", inside[PATH_MAX + 64];
 	struct statvfs vfs;
 
 	if (len <= offsetof(struct sockaddr_un, sun_path) || !un->sun_path[0]) {
-		/* without a name in the file system: other programs' are in the network of the node only */
+		/* no name in the file system: in the node's network, the socket may belong to another program */
 		if (q->w->s->network)
-			refuse(q, ECONNREFUSED);
+			refuse_call(q, ECONNREFUSED);
 		else
 			q->out.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 		return;
@@ -284,9 +286,9 @@ static void look_at_unix(struct question *q, const struct sockaddr_un *un, size_
 	memcpy(path, un->sun_path, len - offsetof(struct sockaddr_un, sun_path));
 	snprintf(inside, sizeof(inside), "/proc/%u/%s/%s", q->in.pid, path[0] == '/' ? "root" : "cwd", path);
 	if (statvfs(inside, &vfs) < 0)
-		refuse(q, errno);
+		refuse_call(q, errno);
 	else if (vfs.f_flag & ST_RDONLY)
-		refuse(q, ECONNREFUSED);
+		refuse_call(q, ECONNREFUSED);
 	else
 		q->out.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 }
@@ -307,12 +309,12 @@ static void look_at_connect(struct question *q)
 	unsigned port;
 
 	if (len < sizeof(sa_family_t) || read_memory(q, (uint64_t)q->arg[1], &ss, len) != (ssize_t)len)
-		return refuse(q, EFAULT);
+		return refuse_call(q, EFAULT);
 	if (ss.ss_family == AF_UNIX)
 		return look_at_unix(q, (struct sockaddr_un *)&ss, len);
 	fd = take_fd(q, (int)q->arg[0]);
 	if (fd < 0)
-		return refuse(q, EBADF);
+		return refuse_call(q, EBADF);
 	getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n);
 	if (ss.ss_family == AF_INET)
 		inet_ntop(AF_INET, &((struct sockaddr_in *)&ss)->sin_addr, address, sizeof(address));
@@ -322,35 +324,36 @@ static void look_at_connect(struct question *q)
 	if (ss.ss_family == AF_UNSPEC || ss.ss_family == AF_NETLINK)
 		connect_for(q, fd, &ss, len);
 	else if (!address[0] || type != SOCK_STREAM)
-		refuse(q, ENETUNREACH); /* asking for names, mostly */
+		refuse_call(q, ENETUNREACH); /* mostly name lookups */
 	else if (q->w->s->network ? may_connect(q, address, port) : !strncmp(address, "127.", 4) || !strcmp(address, "::1"))
 		connect_for(q, fd, &ss, len);
 	else
-		stop(q, "it tries to connect to %s port %u", address, port);
+		stop_program(q, "it tries to connect to %s port %u", address, port);
 	close(fd);
 }
 
-/* A datagram to a socket of a file: UCX wakes its own processes so. Without an address: to where it is connected. */
+/* Decide on a datagram to a named socket: UCX wakes its own processes so. Without an address, it goes to the
+ * connected peer. */
 static void look_at_unix_send(struct question *q)
 {
 	struct sockaddr_un un = {0};
 	struct msghdr m = {.msg_name = (void *)(uintptr_t)q->arg[4], .msg_namelen = (socklen_t)q->arg[5]};
 
 	if (q->nr == __NR_sendmmsg)
-		return refuse(q, EPERM);
+		return refuse_call(q, EPERM);
 	if (q->nr == __NR_sendmsg && read_memory(q, (uint64_t)q->arg[1], &m, sizeof(m)) != sizeof(m))
-		return refuse(q, EFAULT);
+		return refuse_call(q, EFAULT);
 	if (m.msg_namelen > sizeof(un))
-		return refuse(q, EINVAL);
+		return refuse_call(q, EINVAL);
 	if (!m.msg_name)
 		q->out.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	else if (read_memory(q, (uint64_t)(uintptr_t)m.msg_name, &un, m.msg_namelen) != (ssize_t)m.msg_namelen)
-		refuse(q, EFAULT);
+		refuse_call(q, EFAULT);
 	else
 		look_at_unix(q, &un, m.msg_namelen);
 }
 
-/* Of streams nothing can go elsewhere: an address in the message means something to datagrams alone. */
+/* Decide on a message with an address. For streams the address has no meaning. */
 static void look_at_send(struct question *q)
 {
 	int fd = take_fd(q, (int)q->arg[0]), type = 0, domain = 0;
@@ -358,18 +361,18 @@ static void look_at_send(struct question *q)
 	struct sockaddr_storage ss;
 
 	if (fd < 0)
-		return refuse(q, EBADF);
+		return refuse_call(q, EBADF);
 	getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n);
 	n = sizeof(domain);
 	getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n);
 	n = sizeof(ss);
-	/* a pair of sockets is connected, and stays with the address that it has */
+	/* a socket pair is connected and keeps its address */
 	if (type == SOCK_STREAM || domain == AF_NETLINK || (domain == AF_UNIX && !getpeername(fd, (struct sockaddr *)&ss, &n)))
 		q->out.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	else if (domain == AF_UNIX)
 		look_at_unix_send(q);
 	else
-		refuse(q, EPERM);
+		refuse_call(q, EPERM);
 	close(fd);
 }
 
@@ -378,7 +381,7 @@ static void look_at_listen(struct question *q)
 	int fd = take_fd(q, (int)q->arg[0]);
 
 	if (fd < 0)
-		return refuse(q, EBADF);
+		return refuse_call(q, EBADF);
 	q->out.error = listen(fd, (int)q->arg[1]) < 0 ? -errno : 0;
 	if (!q->out.error)
 		note_listener(q, fd);
@@ -387,7 +390,7 @@ static void look_at_listen(struct question *q)
 
 /* ---- all questions ---- */
 
-static void answer(struct question *q)
+static void decide_call(struct question *q)
 {
 	const int64_t *a = q->arg;
 
@@ -413,7 +416,7 @@ static void answer(struct question *q)
 	case __NR_symlink: case __NR_link: return look_at_write(q, AT_FDCWD, (uint64_t)a[1], CREATE, 0);
 	case __NR_rename: return look_at_write(q, AT_FDCWD, (uint64_t)a[1], OPEN, O_CREAT | O_WRONLY);
 #endif
-	default: return refuse(q, EPERM);
+	default: return refuse_call(q, EPERM);
 	}
 }
 
@@ -427,8 +430,8 @@ bool sandbox_watch_one(struct sandbox_watch *w)
 	for (int i = 0; i < 6; i++)
 		q.arg[i] = (int64_t)q.in.data.args[i];
 	q.out.id = q.in.id;
-	answer(&q);
-	if (!still_asks(&q)) { /* what was seen may be another's */
+	decide_call(&q);
+	if (!still_asks(&q)) { /* the answer may belong to another process */
 		w->stopped[0] = '\0';
 		return true;
 	}

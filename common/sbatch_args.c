@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reader of sbatch command lines; the tables are those of sbatch(1) of Slurm 20.11 to 24.05. */
+/* Parser of sbatch command lines, by the options in sbatch(1) of Slurm 20.11 to 24.05. */
 #include "common/sbatch_args.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ enum has_arg { ARG_NONE, ARG_REQUIRED, ARG_UNKNOWN };
 
 #define DIRECTIVE_WORDS_MAX 4096
 
-/* Options whose value only comes behind '='. */
+/* Options whose value must follow '='. */
 static const char *const LONG_OPTIONAL[] = {
 	"exclusive", "get-user-env", "nice", "no-kill", "propagate", "oversubscribe", "share", "requeue", "no-requeue",
 };
@@ -51,7 +51,7 @@ static bool table_find(const char *const *table, size_t n, const char *name, siz
 
 #define TABLE(t) (t), sizeof(t) / sizeof((t)[0])
 
-/* Which option `name` (or an abbreviation of it) is; *full its whole name. */
+/* The option that `name` is or abbreviates; *full: its whole name. */
 static enum has_arg long_option(const char *name, size_t len, const char **full)
 {
 	const char *required = NULL, *none = NULL, *optional = NULL;
@@ -82,7 +82,7 @@ static void take_value(struct sbatch_args *args, const char *name, char letter, 
 		args->wrap = value;
 }
 
-/* At argv[i], which starts with "--". Returns the number of words used. */
+/* Read argv[i], which starts with "--". Returns the number of words read. */
 static size_t read_long(char *const *argv, size_t n, size_t i, bool (*is_script)(const char *), struct sbatch_args *args)
 {
 	const char *word = argv[i] + 2, *eq = strchr(word, '='), *full;
@@ -101,7 +101,7 @@ static size_t read_long(char *const *argv, size_t n, size_t i, bool (*is_script)
 	return 1;
 }
 
-/* At argv[i], which starts with one '-'. Returns the number of words used. */
+/* Read argv[i], which starts with one '-'. Returns the number of words read. */
 static size_t read_short(char *const *argv, size_t n, size_t i, struct sbatch_args *args)
 {
 	for (const char *p = argv[i] + 1; *p; p++) {
@@ -143,7 +143,8 @@ void sbatch_args_read(char *const *argv, size_t n, bool (*is_script)(const char 
 	}
 }
 
-/* Split one #SBATCH line into words, in place at *dst; quotes hold blanks together, an unquoted '#' ends it. */
+/* Split one #SBATCH line into words, which are stored at *dst. Quotes protect blanks; an unquoted '#' ends the
+ * line. */
 static size_t split_line(const char *p, const char *end, char **dst, char **words, size_t room)
 {
 	size_t n = 0;
@@ -181,7 +182,7 @@ char **sbatch_directives(const char *text, size_t len, size_t *n_words)
 			break;
 		head += line_len;
 	}
-	/* A word takes at most its own bytes and a NUL, which the blank or the tag before it pays for. */
+	/* A word takes at most its own bytes and a NUL, for which the blank or tag before it makes room. */
 	char **words = malloc((DIRECTIVE_WORDS_MAX + 1) * sizeof(*words) + head + 1), *dst;
 	if (!words)
 		return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reader of shell words. It is not a parser: `case`, `for` and function bodies are read as the commands they hold, in the
- * order of the text. Memory is bounded by the limits in the header, time is linear in the text.
+ * Reader of shell words. It does not parse compound commands: `case`, `for` and function bodies are read as plain
+ * commands, in the order of the text. The limits in the header bound memory; time is linear in the text.
  */
 #include "common/script_words.h"
 
@@ -40,11 +40,11 @@ struct reader {
 	bool next_is_delim;    /* after << */
 	bool delim_strip_tabs; /* after <<- */
 	bool head_is_cd, head_declares;
-	/* the word that is being read */
+	/* the current word */
 	char word[SCRIPT_WORD_LEN_MAX];
 	size_t len;
 	bool in_word, opaque, quoted;
-	bool failed; /* no memory */
+	bool failed; /* memory ran out */
 };
 
 char *path_normal(const char *dir, const char *name)
@@ -115,10 +115,10 @@ static void variable_set(struct reader *r, const char *name, size_t name_len, co
 		v->name[name_len] = '\0';
 	}
 	free(v->value);
-	v->value = value ? strdup(value) : NULL; /* NULL: set in the script, to what cannot be known */
+	v->value = value ? strdup(value) : NULL; /* NULL: set in the script to an unknown value */
 }
 
-/* The value of $name, or NULL when it cannot be known here. */
+/* The value of $name, or NULL if it is not known before the job runs. */
 static const char *variable_get(const struct reader *r, const char *name, size_t len)
 {
 	char key[64];
@@ -137,7 +137,7 @@ static const char *variable_get(const struct reader *r, const char *name, size_t
 		return r->ctx->submit_dir ? r->ctx->submit_dir : r->ctx->work_dir;
 	if (strcmp(key, "PWD") == 0)
 		return r->out->dirs[r->dir];
-	/* The job's own SLURM_* are not those of the submitting shell. */
+	/* The job's SLURM_* differ from the SLURM_* of the submitting shell. */
 	if (strncmp(key, "SLURM", 5) == 0 || !r->ctx->lookup)
 		return NULL;
 	return r->ctx->lookup(key);
@@ -155,7 +155,7 @@ static void word_expand(struct reader *r, const char *name, size_t len)
 		word_char(r, *value++);
 }
 
-/* At '$'. Leaves p behind the expansion; "$(" only marks the word, its inside is read as commands. */
+/* Read an expansion at '$' and move p behind it. "$(" only marks the word; its contents are read as commands. */
 static void read_dollar(struct reader *r)
 {
 	const char *p = r->p + 1;
@@ -273,7 +273,7 @@ static void word_add(struct reader *r, uint8_t flags)
 	out->words[out->n++] = (struct script_word){.text = text, .command = r->command, .dir = r->dir, .flags = flags};
 }
 
-/* Words in front of which a command's name still comes. */
+/* Words that come before a command's name. */
 static bool is_prefix(const char *s)
 {
 	static const char *const PREFIX[] = {"!", "do", "elif", "else", "exec", "if", "then", "time", "until", "while", "{"};
@@ -326,7 +326,7 @@ static void word_end(struct reader *r)
 	r->in_word = r->opaque = r->quoted = false;
 }
 
-/* Behind the newline of a command with here-documents: skip their bodies. */
+/* At the newline behind a command with here-documents: skip their bodies. */
 static void skip_heredocs(struct reader *r)
 {
 	for (size_t i = 0; i < r->n_heredocs; i++) {
@@ -345,7 +345,7 @@ static void skip_heredocs(struct reader *r)
 	r->n_heredocs = 0;
 }
 
-/* At '<' or '>' (a leading '&' of "&>" is eaten already). */
+/* Read a redirection at '<' or '>'; the '&' of "&>" was read already. */
 static void read_redirection(struct reader *r)
 {
 	bool writes = *r->p == '>', digits = r->in_word && !r->quoted && !r->opaque;
