@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What to do with a submitted job: see decide.h. The order is: whose mode counts, who the job is, what is
- * known of it, where it may run, which limit follows, what to tell. Every step that lacks something ends in
- * "leave it as it was".
+ * Decides about a submitted job: see decide.h. The steps are: mode, identity of the job, known estimates,
+ * partitions, limit, message. If a step lacks data, the job is left unchanged.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 
 /* ---- mode ---- */
 
-/* Slurm puts SPANK_ in front of what plugins set, in some of its contexts. */
+/* In some contexts, Slurm puts SPANK_ before the names of variables that plugins set. */
 static const char *env_value(const struct decide_input *in, const char *name)
 {
 	size_t n = strlen(name);
@@ -28,7 +27,7 @@ static const char *env_value(const struct decide_input *in, const char *name)
 	return NULL;
 }
 
-/* Split the user's list; what does not fit makes the job one that is only observed. */
+/* Split the user's list of partitions. If the list is too long, the job is only observed. */
 static int split_partitions(struct deciding *d)
 {
 	const char *p = d->in->partition ? d->in->partition : "";
@@ -67,7 +66,7 @@ static int find_partitions(struct deciding *d, bool *named)
 	return rv < 0 ? -1 : 0;
 }
 
-/* The user's for this job, else the most careful one of the partitions. */
+/* The user's mode for this job, or else the most careful mode of its partitions. */
 static enum precedent_mode find_mode(struct deciding *d)
 {
 	const char *option = env_value(d->in, DECIDE_OPTION_VAR);
@@ -95,7 +94,7 @@ static int option_before(const struct option *a, const struct option *b)
 	return a->e->e.mean_s < b->e->e.mean_s;
 }
 
-/* Estimates that are fit to be told, quickest first. */
+/* Collect the usable estimates, shortest run time first. */
 static void find_options(struct deciding *d, const struct store_lookup *known)
 {
 	for (unsigned i = 0; i < known->n_estimates; i++) {
@@ -207,8 +206,8 @@ int decide_find_cap(struct deciding *d)
 }
 
 /*
- * Does every partition where the job may run let it have as long as it may take? One that does not keeps it waiting: shortened
- * it would start there, and could not be given what its user asked for.
+ * Does every partition where the job may run allow cap_min minutes? A job above a partition's maximum stays pending
+ * there. With a shorter limit the job would start there, and its limit could not be raised to the user's limit.
  */
 static int cap_fits(struct deciding *d)
 {
@@ -223,7 +222,8 @@ static int cap_fits(struct deciding *d)
 	return 1;
 }
 
-/* The limit that precedentd is to set once slurmctld has the trigger that takes it back. Here the job's limit stays as it is. */
+/* Decide the limit that precedentd sets later. Before that, precedentd creates the trigger in slurmctld that restores
+ * the user's limit. At submission the job's limit stays. */
 static int wish_limit(struct deciding *d)
 {
 	uint32_t want;
@@ -243,10 +243,10 @@ static int wish_limit(struct deciding *d)
 }
 
 /*
- * Where the job stays: the prediction is for the slowest of its partitions, and a limit needs to know them
- * all.
+ * The job is not moved. The prediction is for its slowest partition. A limit needs estimates for all of its
+ * partitions.
  */
-static void stay(struct deciding *d)
+static void keep_partitions(struct deciding *d)
 {
 	bool all = d->n_partitions > 0;
 
@@ -270,7 +270,7 @@ static bool is_test(const struct decide_input *in)
 	return in->submit_line && strstr(in->submit_line, "--test-only");
 }
 
-/* Where it goes for certain it is counted, as one of many that are submitted at once. */
+/* If the job goes to one partition for certain, count it in the load of jobs submitted at the same time. */
 static void count_load(struct deciding *d)
 {
 	const struct conf_candidate *c = d->primary ? d->primary->candidate : NULL;
@@ -280,7 +280,7 @@ static void count_load(struct deciding *d)
 		decide_load_add(d->src->load, d->conf, c->partition, d->primary->e->e.mean_s * shape->nodes, d->in->now);
 }
 
-static int predict(struct deciding *d, bool named)
+static int predict_run(struct deciding *d, bool named)
 {
 	int alive = d->out->mode >= MODE_LIMIT ? daemon_alive(d) : 0, rv = alive < 0 ? -1 : decide_array(d);
 
@@ -291,11 +291,11 @@ static int predict(struct deciding *d, bool named)
 	if (alive && d->out->mode == MODE_PLACE && !is_test(d->in) && decide_place(d, named) < 0)
 		return -1;
 	if (!d->placed)
-		stay(d);
+		keep_partitions(d);
 	if (decide_find_cap(d) < 0)
 		return -1;
 	d->comment.user_limit_min = d->cap_min;
-	/* Without the daemon nobody would set it. */
+	/* Without the daemon, no process would set the limit. */
 	if (alive && wish_limit(d) < 0)
 		return -1;
 	d->out->act = d->primary ? ACT_PREDICT : ACT_OBSERVE;
@@ -315,9 +315,9 @@ static int predict(struct deciding *d, bool named)
 }
 
 /*
- * May this run be traced? Returns 1, 0 with d->untraced, or -1. Not while precedentd is silent: nobody would look at the traces,
- * and the spool would fill. Not if the key was marked a moment ago, so that a fault of the tracer costs one run. A mark from
- * before `since` was for an earlier run: then precedentd said that the key may be marked.
+ * May this run be traced? If precedentd is silent, no: its traces would fill the spool unread. If the key was
+ * marked a moment ago, no: a fault of the tracer then costs one run only. A mark from before `since` does not
+ * count: precedentd has allowed the key again. Returns 1, 0 with d->untraced, or -1 on error.
  */
 static int may_trace(struct deciding *d, int64_t since)
 {
@@ -356,13 +356,15 @@ static int trace(struct deciding *d)
 	return 0;
 }
 
-/* May the known program be traced again, by precedentd's word? Returns 1, 0 (with d->untraced if the trace is due), or -1. */
+/* May a known program be traced again, by precedentd's word? Returns 1, 0 (with d->untraced if the trace is due),
+ * or -1 on error. */
 static int trace_is_due(struct deciding *d, const struct store_program *p)
 {
 	return p->retrace_at && d->in->now >= p->retrace_at ? may_trace(d, p->retrace_at) : 0;
 }
 
-/* Nothing is known of it but that it is met; where its own runs have been refused, nobody else's count. */
+/* The program has no estimates of its own: ask its kin. If the program's own runs have been refused, its kin does
+ * not count. */
 static int others_know(struct deciding *d, bool named, const struct store_program *p)
 {
 	bool refused = p->state == PROGRAM_FAILED ? strstr(p->reason, STORE_REMARK) != NULL : p->reason[0] != '\0';
@@ -370,7 +372,7 @@ static int others_know(struct deciding *d, bool named, const struct store_progra
 
 	if (rv <= 0)
 		return rv;
-	return predict(d, named) < 0 ? -1 : 1;
+	return predict_run(d, named) < 0 ? -1 : 1;
 }
 
 static int wait_for_estimates(struct deciding *d, bool named, const struct store_program *p)
@@ -408,13 +410,14 @@ static void identify(struct deciding *d)
 		memcpy(d->comment.kin, d->out->id.kin, sizeof(d->comment.kin));
 }
 
-/* Predicted from its kin where that says something of where it will run; else it is its program's first run. */
+/* An unknown program. If its kin predicts a run where the job will run, that is the prediction. Otherwise this is
+ * the program's first run. */
 static int decide_unknown(struct deciding *d, bool named)
 {
 	int rv = decide_others(d, true);
 
 	if (rv)
-		return rv < 0 ? -1 : predict(d, named);
+		return rv < 0 ? -1 : predict_run(d, named);
 	d->out->act = ACT_OBSERVE;
 	rv = may_trace(d, 0);
 	if (rv > 0)
@@ -436,7 +439,7 @@ static int decide_batch(struct deciding *d, bool named)
 	if (rv == 0)
 		return decide_unknown(d, named);
 	if (known->program.uid != d->in->uid) {
-		d->out->act = ACT_OBSERVE; /* the key holds the uid: this is damage, not a precedent */
+		d->out->act = ACT_OBSERVE; /* the key includes the uid, so another owner means damage */
 		return 0;
 	}
 	d->shape = known->program.shape;
@@ -446,7 +449,7 @@ static int decide_batch(struct deciding *d, bool named)
 	if (rv)
 		return rv < 0 ? -1 : trace(d);
 	if (d->n_options)
-		return predict(d, named);
+		return predict_run(d, named);
 	return wait_for_estimates(d, named, &known->program);
 }
 
@@ -480,7 +483,7 @@ static int decide_within(struct deciding *d)
 		return 0;
 	}
 	if (d->in->het || !d->in->script) {
-		/* Nothing identifies them well enough: only their times are kept. */
+		/* The job is not identified well enough, so only its run time is recorded. */
 		d->out->act = ACT_OBSERVE;
 		d->out->mode = MODE_OBSERVE;
 		d->comment.user_limit_min = d->in->time_limit_min;
@@ -505,7 +508,7 @@ struct decide_room *decide_room_create(void)
 
 	if (!room)
 		return NULL;
-	room->identity = identity_room_create(); /* it does without */
+	room->identity = identity_room_create(); /* decide works without it */
 	return room;
 }
 
@@ -550,7 +553,7 @@ static unsigned memo_slot(const char *key)
 {
 	unsigned h = 0;
 
-	/* The key is a hash already. */
+	/* The key is already a hash. */
 	for (int i = 0; i < 4 && key[i]; i++)
 		h = h << 4 | (unsigned)(key[i] <= '9' ? key[i] - '0' : key[i] - 'a' + 10);
 	return h % (DECIDE_MEMO_SLOTS / MEMO_WAYS) * MEMO_WAYS;
@@ -562,7 +565,7 @@ bool decide_memo_mark(struct decide_memo *memo, const char *key, int64_t since, 
 
 	for (unsigned i = first; i < first + MEMO_WAYS; i++) {
 		if (!strcmp(memo->slot[i].key, key)) {
-			/* A clock that was set back does not silence it for good. */
+			/* If the clock was set back, a mark from the future does not count. */
 			if (now - memo->slot[i].when < DECIDE_MEMO_S && now >= memo->slot[i].when && memo->slot[i].when >= since)
 				return false;
 			oldest = i;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The indexes that an array asks for against those that have run: what is known of a program says little of an index that has
- * not run where the index matters, and is then withheld; elsewhere the user reads that one is taken to be like the others.
+ * Compares the indexes that an array asks for with the indexes that have run. If run time depends on the index,
+ * nothing is predicted for an index that has not run. Otherwise the message says that this index is expected to
+ * behave like the others.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static bool has_run(const struct store_array_run *runs, size_t n, uint32_t index
 	return false;
 }
 
-static bool number(const char **p, uint32_t *out)
+static bool parse_index(const char **p, uint32_t *out)
 {
 	char *end;
 	unsigned long v;
@@ -32,37 +33,37 @@ static bool number(const char **p, uint32_t *out)
 	return v < ARRAY_NO_INDEX;
 }
 
-/* "4", "0-31" or "0-31:4". */
-static bool range(const char **p, uint32_t *from, uint32_t *to, uint32_t *step)
+/* Parse "4", "0-31" or "0-31:4". */
+static bool parse_range(const char **p, uint32_t *from, uint32_t *to, uint32_t *step)
 {
 	*step = 1;
-	if (!number(p, from))
+	if (!parse_index(p, from))
 		return false;
 	*to = *from;
 	if (**p != '-')
 		return true;
 	++*p;
-	if (!number(p, to))
+	if (!parse_index(p, to))
 		return false;
 	if (**p != ':')
 		return true;
 	++*p;
-	return number(p, step) && *step > 0;
+	return parse_index(p, step) && *step > 0;
 }
 
-/* Of a range at most n + 1 indexes are looked at: the last of them has not run then. */
+/* Of each range, at most n + 1 indexes are checked: then at least one of them has not run. */
 enum array_asked decide_array_asked(const char *inx, const struct store_array_run *runs, size_t n, uint32_t *unseen)
 {
 	const char *p = inx ? inx : "";
 	uint32_t from, to, step;
 
-	while (range(&p, &from, &to, &step)) {
+	while (parse_range(&p, &from, &to, &step)) {
 		for (uint64_t i = from; i <= to; i += step) {
 			*unseen = (uint32_t)i;
 			if (!has_run(runs, n, *unseen))
 				return ASKED_UNSEEN;
 		}
-		/* %N: how many at a time */
+		/* %N: number of concurrent tasks */
 		if (!*p || *p == '%')
 			return ASKED_SEEN;
 		if (*p++ != ',')
@@ -77,7 +78,7 @@ bool decide_array_span(const char *inx, uint32_t *first, uint32_t *last)
 
 	*first = ARRAY_NO_INDEX;
 	*last = 0;
-	while (range(&inx, &from, &to, &step) && from <= to) {
+	while (parse_range(&inx, &from, &to, &step) && from <= to) {
 		to -= (to - from) % step;
 		*first = from < *first ? from : *first;
 		*last = to > *last ? to : *last;
@@ -91,8 +92,8 @@ bool decide_array_span(const char *inx, uint32_t *first, uint32_t *last)
 
 /* ---- what the index does ---- */
 
-/* On any candidate; *view is what was seen there. */
-static bool matters(const struct store_array_run *runs, size_t n, struct array_view *view, const char **candidate)
+/* Does the run time depend on the index, on any candidate? *view: the runs seen there. */
+static bool depends_on_index(const struct store_array_run *runs, size_t n, struct array_view *view, const char **candidate)
 {
 	for (size_t first = 0; first < n; first++) {
 		struct array_run there[ARRAY_LOOK];
@@ -101,7 +102,7 @@ static bool matters(const struct store_array_run *runs, size_t n, struct array_v
 		for (size_t i = 0; i < n && m < ARRAY_LOOK; i++) {
 			if (strcmp(runs[i].candidate, runs[first].candidate))
 				continue;
-			if (i < first) /* that candidate was looked at */
+			if (i < first) /* this candidate was checked already */
 				break;
 			there[m++] = runs[i].run;
 		}
@@ -124,17 +125,17 @@ int decide_array(struct deciding *d)
 	bool all;
 	int n;
 
-	if (d->by_others) /* which took the indexes in */
+	if (d->by_others) /* the model includes the index */
 		return 0;
 	if (!d->in->array_inx || !*d->in->array_inx || !d->src->array_runs)
 		return 0;
 	n = d->src->array_runs(d->src->arg, d->out->id.key, runs, STORE_ARRAY_RUNS, &all, d->err);
 	if (n < 0)
 		return -1;
-	/* Which indexes the older ones of very many runs had is not known here. */
+	/* There are more runs than were read, so the indexes of older runs are not known. */
 	if (!all || decide_array_asked(d->in->array_inx, runs, (size_t)n, &unseen) != ASKED_UNSEEN)
 		return 0;
-	if (!matters(runs, (size_t)n, &view, &candidate)) {
+	if (!depends_on_index(runs, (size_t)n, &view, &candidate)) {
 		d->unseen = unseen;
 		return 0;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of decide() share and nobody else may see: one decision under way. decide.c goes through the steps,
- * decide_place.c chooses the partition, decide_say.c tells the user.
+ * Internals that the files of decide() share: one decision in progress. decide.c has the steps, decide_place.c
+ * chooses the partition, decide_say.c writes the message.
  */
 #ifndef PRECEDENT_PLUGIN_DECIDE_INTERNAL_H
 #define PRECEDENT_PLUGIN_DECIDE_INTERNAL_H
@@ -11,23 +11,25 @@
 #define OPT_OUT	       "; --predict=off to opt out"
 #define PARTITIONS_MAX 32
 
-/* One estimate that may be used, with the candidate that it is for. */
+/* A usable estimate, with its candidate. */
 struct option {
 	const struct store_estimate *e;
-	const struct conf_candidate *candidate; /* NULL: a partition that is no candidate (any more) */
-	/* The wait there; PLACE_UNASKED where it was not looked at. */
+	const struct conf_candidate *candidate; /* NULL: the partition is no candidate (any more) */
+	/* the wait there; PLACE_UNASKED: not looked up */
 	enum place_answer answer;
 	double wait_s;
-	const char *barred; /* why the job may not be sent there, as in struct job_comment's at; NULL: it may, or was not weighed */
+	/* why the job may not be sent there, in the words of struct job_comment's `at`; NULL: it may, or was not
+	 * compared */
+	const char *barred;
 };
 
-/* Why a run that could be traced is not. */
+/* Why a run is not traced although it could be. */
 enum untraced {
 	UNTRACED_NOT,
-	UNTRACED_SILENT,  /* no probes or no daemon, which would look at its trace */
+	UNTRACED_SILENT,  /* no probes or no daemon that would read its trace */
 	UNTRACED_STOPPED, /* tracing is stopped on this cluster */
-	UNTRACED_GUARDED, /* see trial */
-	UNTRACED_MARKED,  /* another run of it was marked a moment ago */
+	UNTRACED_GUARDED, /* withheld after a trial: see trial */
+	UNTRACED_MARKED,  /* another run of the program was marked a moment ago */
 };
 
 struct deciding {
@@ -38,35 +40,36 @@ struct deciding {
 	struct decision *out;
 	struct errbuf *err;
 	struct job_comment comment;
-	bool mode_given; /* by the user, for this job */
-	int64_t shape;	 /* of the program's last job; 0: not known */
+	bool mode_given; /* given by the user for this job */
+	int64_t shape;	 /* shape of the program's last job; 0: not known */
 	/*
-	 * Partitions where the job may run as it was submitted: the user's, else the default when it is
-	 * known.
+	 * Partitions where the job may run as submitted: the user's, or else the default partition if it is known.
 	 */
 	unsigned n_partitions;
 	char partitions[PARTITIONS_MAX][CONF_NAME_MAX];
 	unsigned n_options;
 	struct option options[STORE_ESTIMATES_MAX];
-	const struct option *primary; /* what the prediction is for; NULL: nowhere where the job will run */
-	double limit_hi_s;	      /* upper bound that a limit must cover; 0: not known */
-	uint32_t cap_min;	      /* what the limit may be at most */
+	const struct option *primary; /* option of the prediction; NULL: none where the job will run */
+	double limit_hi_s;	      /* upper bound of run time that a limit must cover; 0: not known */
+	uint32_t cap_min;	      /* largest limit of the job in minutes */
 	bool placed;
-	bool waits_unknown; /* it stays because slurmctld has not been asked yet about jobs like it */
-	bool weighed; /* the candidates were compared, whether or not it moves */
-	uint32_t unseen; /* an index that the array asks for and that has not run; ARRAY_NO_INDEX: none is known */
-	bool by_others;		 /* the options are from its kin: they are in others */
+	bool waits_unknown; /* the job stays, since the scheduler has not been asked about its shape yet */
+	bool weighed; /* the candidates were compared, whether or not the job moves */
+	/* an index of the array that has not run; ARRAY_NO_INDEX: none is known */
+	uint32_t unseen;
+	bool by_others;		 /* the options come from its kin and are in others */
 	enum untraced untraced;
-	struct errbuf unmodelled; /* why the model over inputs does not know, where there is one; "" */
-	const struct option *instead_of; /* of a placed job: where it would have run, or the second choice; NULL: none */
-	/* What was read. Not zeroed from here on. */
+	struct errbuf unmodelled; /* why the model over inputs has no prediction; "" */
+	/* of a placed job: where it would have run otherwise, or the second choice; NULL: none */
+	const struct option *instead_of;
+	/* Results of look-ups, which are not zeroed. */
 	struct store_lookup known, others;
 	union {
 		struct store_family kin[STORE_ESTIMATES_MAX];
 		struct store_model models[STORE_ESTIMATES_MAX];
 	} rows;
 	struct store_array_run runs[STORE_ARRAY_RUNS];
-	struct store_trial trial; /* of UNTRACED_GUARDED */
+	struct store_trial trial; /* for UNTRACED_GUARDED */
 };
 
 struct decide_room {
@@ -76,56 +79,60 @@ struct decide_room {
 
 /* ---- decide.c ---- */
 
-/* Options from runs of its kin (alike: not by the model alone) in place of those that there are. 1, 0 when these say nothing of
- * where it will run: then there are none, -1 fault. */
+/* Replace the options by options from the kin. alike: without the model over inputs. Returns 1; 0, without
+ * options, if the kin has no estimate where the job will run; -1 on error. */
 int decide_others(struct deciding *d, bool alike);
-/* The estimate for a partition as the job asks for it; NULL: none. */
+/* The estimate for a partition with the job's features. NULL: none. */
 struct option *decide_option_for(struct deciding *d, const char *partition);
-/* What the job would get on this partition when the user gives no limit, and the most; DURATION_UNSET: not known. */
+/* *cap: the job's limit on this partition if the user gives none; *max: the largest limit. DURATION_UNSET: not
+ * known. */
 int decide_partition_cap(struct deciding *d, const char *name, uint32_t *cap, uint32_t *max);
-/* cap_min: the user's limit, else the least that the partitions give where the job is to run; unknown when one of them is. */
+/* Set cap_min: the user's limit, or else the least default of the partitions where the job may run. Unknown if
+ * one of these is unknown. */
 int decide_find_cap(struct deciding *d);
 uint32_t decide_limit_wanted(const struct deciding *d, double hi_s);
 
 /* ---- decide_kin.c ---- */
 
-/* Of a program that says nothing itself: fills known->estimates from its kin, alike: not by the model over inputs alone. 1, 0
- * when there is nothing to be said, -1 fault. */
+/* Fill known->estimates from the kin of a program without estimates of its own. alike: without the model over
+ * inputs. Returns 1, 0 if the kin has none, -1 on error. */
 int decide_kin(struct deciding *d, bool alike, struct store_lookup *known);
 
 /* ---- decide_array.c ---- */
 
 enum array_asked { ASKED_SEEN, ASKED_UNSEEN, ASKED_UNREADABLE };
-/* Slurm's list of indexes ("0-31:4,40%2") against whole runs; *unseen: of ASKED_UNSEEN the first that has none. */
+/* Compare Slurm's list of indexes ("0-31:4,40%2") with the runs. *unseen: for ASKED_UNSEEN, the first index
+ * without a run. */
 enum array_asked decide_array_asked(const char *inx, const struct store_array_run *runs, size_t n, uint32_t *unseen);
-/* Least and greatest index that it asks for; false where it is not understood. */
+/* Least and greatest index of the list. Returns false if the list cannot be parsed. */
 bool decide_array_span(const char *inx, uint32_t *first, uint32_t *last);
-/* 1: nothing is to be said of this array, and the user has been told why; 0: go on, with d->unseen; -1: fault. */
+/* Returns 1 if this array gets no prediction, which the message explains; 0 to go on, with d->unseen; -1 on error. */
 int decide_array(struct deciding *d);
 
 /* ---- decide_place.c ---- */
 
 /*
- * Choose among the candidates when the job may be sent elsewhere: fills out->partition, primary and limit_hi_s, or leaves
- * the job where it is. -1: fault.
+ * Choose among the candidates if the job may be sent elsewhere. Fills out->partition, primary and limit_hi_s, or
+ * leaves the job where it is. Returns 0, or -1 on error.
  */
 int decide_place(struct deciding *d, bool named);
 
 /* ---- decide_say.c ---- */
 
 void decide_say(struct decision *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow" */
+/* Write "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow". */
 void decide_say_predictions(struct deciding *d);
-/* "; placed on slow: starts at once, ends 14m earlier than on fast" */
+/* Write "; placed on slow: starts at once, ends 14m earlier than on fast". */
 void decide_say_place(struct deciding *d);
 void decide_say_limit(struct deciding *d);
-/* The candidates as they were, for the comment. */
+/* Write the compared candidates into the comment. */
 void decide_say_weighed(struct deciding *d);
-/* "; its model over inputs does not know: input 4 is 900, too far from the 100 to 300 that ran" */
+/* Write "; its model over inputs does not know: input 4 is 900, too far from the 100 to 300 that ran". */
 void decide_say_unmodelled(struct deciding *d);
-/* "precedent: not traced: job 123 of this program ended FAILED while it was traced; this run is without the tracer" */
+/* Write "precedent: not traced: job 123 of this program ended FAILED while it was traced; this run is without the
+ * tracer". */
 void decide_say_untraced(struct deciding *d);
-/* The end of every message; an overlong one gives way to it. */
+/* Write the end of every message. A message that is too long is cut before it. */
 void decide_say_opt_out(struct decision *out);
 
 #endif

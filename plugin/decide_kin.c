@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A program that is not known, of which others that differ in numbers only are. When these all took about as long, with
- * numbers about where its own are, theirs is the prediction and it is not traced; a thousand seeds are not a thousand programs.
- * Where the numbers matter, the model over them says what its own do (predictor/estimate/scaling_model.h), as far as it knows.
+ * Predicts an unknown program from its kin: programs that differ in numbers only. If all of them took about as
+ * long, with numbers near its own, their estimate is the prediction, and the program is not traced. So a program
+ * run with a thousand seeds is traced once. If run time depends on the numbers, the model over them predicts
+ * (predictor/estimate/scaling_model.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +44,8 @@ static int find_alike(struct deciding *d, struct store_lookup *known)
 
 #define INDEXES 3
 
-/* The limit of an array is that of all its tasks: the longest of the first, the last and the one in the middle, which in sums of
- * powers is one of these. */
+/* The limit of an array must fit all its tasks. The first, the middle and the last index are predicted, and the
+ * longest counts: sums of powers have their maximum at one of these. */
 static int say_array(const struct store_model *m, struct identity *id, const char *array, struct estimate *out, double *scale,
 		     struct errbuf *why)
 {
@@ -67,7 +68,7 @@ static int say_array(const struct store_model *m, struct identity *id, const cha
 	return 0;
 }
 
-static bool is_there(const struct store_lookup *known, const char *candidate)
+static bool is_known_candidate(const struct store_lookup *known, const char *candidate)
 {
 	for (unsigned i = 0; i < known->n_estimates; i++)
 		if (!strcmp(known->estimates[i].candidate, candidate))
@@ -75,7 +76,7 @@ static bool is_there(const struct store_lookup *known, const char *candidate)
 	return false;
 }
 
-/* Is it about where the job will run? */
+/* Is the estimate for a place where the job will run? */
 static bool is_here(const struct deciding *d, const char *candidate)
 {
 	for (unsigned i = 0; i < d->n_partitions; i++) {
@@ -101,7 +102,7 @@ static int find_modelled(struct deciding *d, struct store_lookup *known)
 		double scale;
 		int rv;
 
-		if (is_there(known, models[i].candidate) || known->n_estimates == STORE_ESTIMATES_MAX)
+		if (is_known_candidate(known, models[i].candidate) || known->n_estimates == STORE_ESTIMATES_MAX)
 			continue;
 		rv = is_array ? say_array(&models[i], id, d->in->array_inx, &said, &scale, &why)
 				      : law_row_say(&models[i], id->vars, id->n_vars, &said, &scale, &why);
@@ -121,7 +122,7 @@ static int find_modelled(struct deciding *d, struct store_lookup *known)
 int decide_kin(struct deciding *d, bool alike, struct store_lookup *known)
 {
 	known->n_estimates = 0;
-	if (d->out->id.n_vars == IDENTITY_VARS_MAX) /* perhaps not all */
+	if (d->out->id.n_vars == IDENTITY_VARS_MAX) /* there may be more numbers than are stored */
 		return 0;
 	if ((alike && find_alike(d, known) < 0) || find_modelled(d, known) < 0)
 		return -1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which candidate a job goes to. A candidate is out unless its partition lets this user's job of this size in and the
- * scheduler itself has lately said when such a job would start there: that is the proof that it can run there at all. A job
- * leaves the place where it would have gone by itself only for one that is better by the admin's policy, and stays when
- * that cannot be told.
+ * Chooses the candidate to which a job goes. A candidate is possible if its partition admits this user's job of
+ * this size, and if the scheduler has lately told when such a job would start there. The scheduler's answer proves
+ * that the job can run there. A job is moved only to a candidate that is better by the administrator's policy. If
+ * this is not known, the job stays.
  */
 #include <stdio.h>
 #include <string.h>
@@ -57,17 +57,17 @@ double decide_load_since(const struct decide_load *load, const struct precedent_
 
 /* ---- who may go where ---- */
 
-static bool given(const char *text)
+static bool is_named(const char *text)
 {
 	return text && *text;
 }
 
 static bool named_otherwise(const char *asked, const char *had)
 {
-	return given(asked) && strcasecmp(asked, had) != 0;
+	return is_named(asked) && strcasecmp(asked, had) != 0;
 }
 
-/* The shape that the scheduler was asked about, when this job has it too. */
+/* The shape that the scheduler was asked about, if the job has the same shape. */
 static const struct place_shape *find_shape(const struct deciding *d)
 {
 	const struct decide_input *in = d->in;
@@ -88,7 +88,7 @@ static bool in_partitions(const struct deciding *d, const char *name)
 	return false;
 }
 
-/* The limit that the job would have there. */
+/* The limit that the job would have on the candidate. */
 static uint32_t limit_there(const struct deciding *d, const struct option *o, uint32_t cap)
 {
 	uint32_t want = decide_limit_wanted(d, o->e->e.hi_s), user = d->in->time_limit_min;
@@ -98,7 +98,7 @@ static uint32_t limit_there(const struct deciding *d, const struct option *o, ui
 	return user < want ? user : want;
 }
 
-/* Where it starts after what was sent there since: as if that were spread over all the nodes. */
+/* The wait for the candidate: the scheduler's answer, plus the work sent there since, spread over all nodes. */
 static void find_wait(struct deciding *d, struct option *o, uint32_t limit_min)
 {
 	const struct place_partition *door = places_partition(d->src->places, o->candidate->partition);
@@ -115,8 +115,8 @@ static void find_wait(struct deciding *d, struct option *o, uint32_t limit_min)
 }
 
 /*
- * Can it have there what it has where it is (cap_min, of the job as it was submitted)? It is started with its user's own limit,
- * and must be able to reach it whatever becomes of us.
+ * May the job run as long there as where it was submitted (cap_min)? The job starts with its user's own limit, and
+ * must be able to reach it without Precedent.
  */
 static bool can_last(const struct deciding *d, uint32_t cap, uint32_t max)
 {
@@ -125,9 +125,9 @@ static bool can_last(const struct deciding *d, uint32_t cap, uint32_t max)
 	return d->in->time_limit_min == DURATION_UNSET ? cap >= d->cap_min : max >= d->cap_min;
 }
 
-/* Why not, in a word; NULL: nothing is in the way but what the scheduler says. */
-static const char *barred(const struct deciding *d, const struct option *o, const struct place_shape *shape, bool named,
-			  uint32_t cap, uint32_t max)
+/* Why the job may not be sent there, in one word. NULL: only the scheduler's answer counts. */
+static const char *why_barred(const struct deciding *d, const struct option *o, const struct place_shape *shape, bool named,
+			      uint32_t cap, uint32_t max)
 {
 	const struct conf_candidate *c = o->candidate;
 	const char *features = d->in->features ? d->in->features : "";
@@ -135,7 +135,7 @@ static const char *barred(const struct deciding *d, const struct option *o, cons
 
 	if (named && !in_partitions(d, c->partition))
 		return "unnamed";
-	/* The user's own features stand: a candidate without them may have no such nodes. */
+	/* The user's features stay: other candidates may lack nodes with these features. */
 	if (features[0] && strcmp(features, c->constraint))
 		return "features";
 	if (!d->mode_given && conf_mode_for(d->conf, c->partition) < MODE_PLACE)
@@ -147,7 +147,7 @@ static const char *barred(const struct deciding *d, const struct option *o, cons
 	return can_last(d, cap, max) ? NULL : "limit";
 }
 
-/* 1 the job may be sent there, 0 not, -1 fault. Looks its wait up in any case. */
+/* May the job be sent there? Returns 1, 0, or -1 on error. Fills in the wait in any case. */
 static int may_place(struct deciding *d, struct option *o, const struct place_shape *shape, bool named)
 {
 	const struct conf_candidate *c = o->candidate;
@@ -158,23 +158,23 @@ static int may_place(struct deciding *d, struct option *o, const struct place_sh
 	if (decide_partition_cap(d, c->partition, &cap, &max) < 0)
 		return -1;
 	find_wait(d, o, limit_there(d, o, cap));
-	o->barred = barred(d, o, shape, named, cap, max);
+	o->barred = why_barred(d, o, shape, named, cap, max);
 	return !o->barred && o->answer == PLACE_KNOWN;
 }
 
 /* ---- which is better ---- */
 
-static double end_s(const struct option *o)
+static double expected_end_s(const struct option *o)
 {
 	return o->answer == PLACE_REFUSED ? 1e12 : o->wait_s + o->e->e.mean_s;
 }
 
-static double cost(const struct deciding *d, const struct option *o)
+static double node_hour_cost(const struct deciding *d, const struct option *o)
 {
 	return o->e->e.mean_s * conf_cost_for(d->conf, o->e->candidate);
 }
 
-static bool better(const struct deciding *d, const struct option *a, const struct option *b)
+static bool is_better(const struct deciding *d, const struct option *a, const struct option *b)
 {
 	double x, y;
 
@@ -182,20 +182,20 @@ static bool better(const struct deciding *d, const struct option *a, const struc
 	case POLICY_FASTEST:
 		return a->e->e.mean_s < b->e->e.mean_s;
 	case POLICY_CHEAPEST:
-		x = cost(d, a);
-		y = cost(d, b);
+		x = node_hour_cost(d, a);
+		y = node_hour_cost(d, b);
 		if (x < y * (1 - 1e-9) || y < x * (1 - 1e-9))
 			return x < y;
-		/* Of equals the earliest, when that can be told. */
-		return b->answer != PLACE_UNASKED && end_s(a) < end_s(b);
+		/* Among equal costs the earliest end counts, if it is known. */
+		return b->answer != PLACE_UNASKED && expected_end_s(a) < expected_end_s(b);
 	default:
-		return end_s(a) < end_s(b);
+		return expected_end_s(a) < expected_end_s(b);
 	}
 }
 
 /*
- * Where it would run anyway there is a candidate of which nothing is known, or whose wait would have to be: nothing says
- * that another is better.
+ * Does a partition that the job may already use have no estimate or no known wait? Then no other candidate can be
+ * shown to be better, and the job stays.
  */
 static bool unknown_here(struct deciding *d)
 {
@@ -211,9 +211,9 @@ static bool unknown_here(struct deciding *d)
 	return false;
 }
 
-/* The best that it may be sent to; *second is the next one. */
-static int choose(struct deciding *d, const struct place_shape *shape, bool named, const struct option **best,
-		  const struct option **second)
+/* Find the best candidate and the second best. Returns 0, or -1 on error. */
+static int choose_candidate(struct deciding *d, const struct place_shape *shape, bool named, const struct option **best,
+			    const struct option **second)
 {
 	*best = *second = NULL;
 	for (unsigned i = 0; i < d->n_options; i++) {
@@ -224,10 +224,10 @@ static int choose(struct deciding *d, const struct place_shape *shape, bool name
 			return -1;
 		if (!rv)
 			continue;
-		if (!*best || better(d, o, *best)) {
+		if (!*best || is_better(d, o, *best)) {
 			*second = *best;
 			*best = o;
-		} else if (!*second || better(d, o, *second)) {
+		} else if (!*second || is_better(d, o, *second)) {
 			*second = o;
 		}
 	}
@@ -240,11 +240,11 @@ static bool may_move(const struct deciding *d, bool named)
 
 	if (in->pinned || (named && d->n_partitions < 2))
 		return false;
-	/* How long it waits is known of a job that starts as soon as it can, and of one, not of many. */
+	/* Waits are known for single jobs that can start at once, not for arrays or delayed jobs. */
 	return d->conf->policy != POLICY_EARLIEST || (!in->later && !in->array);
 }
 
-/* No such job has been seen yet, or none of late that was to be placed. */
+/* Has the scheduler not been asked lately about jobs of this shape? */
 static bool is_unasked(const struct deciding *d)
 {
 	for (unsigned i = 0; i < d->n_options; i++)
@@ -262,7 +262,7 @@ int decide_place(struct deciding *d, bool named)
 	d->waits_unknown = may && d->n_options > 1 && !(d->src->places && places_shape(d->src->places, d->shape));
 	if (!shape)
 		return 0;
-	if (decide_find_cap(d) < 0 || choose(d, shape, named, &best, &d->instead_of) < 0)
+	if (decide_find_cap(d) < 0 || choose_candidate(d, shape, named, &best, &d->instead_of) < 0)
 		return -1;
 	d->weighed = true;
 	d->waits_unknown = d->n_options > 1 && is_unasked(d);
@@ -270,13 +270,13 @@ int decide_place(struct deciding *d, bool named)
 		return 0;
 	if (!named && d->n_partitions)
 		home = decide_option_for(d, d->partitions[0]);
-	if (home && (home == best || !better(d, best, home)))
+	if (home && (home == best || !is_better(d, best, home)))
 		return 0;
 	if (home)
 		d->instead_of = home;
 	d->placed = d->out->set_partition = true;
 	snprintf(d->out->partition, sizeof(d->out->partition), "%s", best->candidate->partition);
-	if (best->candidate->constraint[0] && !given(d->in->features)) {
+	if (best->candidate->constraint[0] && !is_named(d->in->features)) {
 		d->out->set_features = true;
 		snprintf(d->out->features, sizeof(d->out->features), "%s", best->candidate->constraint);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What decide() tells the user: one line, which ends with the way out. */
+/* Writes decide()'s message to the user: one line, which ends with the way to opt out. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "common/append.h"
 #include "plugin/decide_internal.h"
 
-#define OTHERS_MAX 4 /* candidates named in the message besides the first */
+#define OTHERS_MAX 4 /* candidates in the message besides the first */
 
 void decide_say(struct decision *out, const char *fmt, ...)
 {
@@ -19,7 +19,7 @@ void decide_say(struct decision *out, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The same without a format. */
+/* Append text without a format. */
 static void say_text(struct decision *out, const char *text)
 {
 	size_t len = strlen(out->message);
@@ -101,7 +101,7 @@ void decide_say_predictions(struct deciding *d)
 		decide_say(d->out, "; index %u has not run yet: taken to be like those that have", d->unseen);
 }
 
-/* The limit will not do for what is predicted, or only just. */
+/* Write that the limit is too short, or hardly enough, for the prediction. */
 static void say_too_little(struct deciding *d, const char *asked, bool given)
 {
 	const struct estimate *e = d->primary ? &d->primary->e->e : NULL;
@@ -131,8 +131,8 @@ void decide_say_limit(struct deciding *d)
 
 #define SPAN_MAX 32
 
-/* About how long: two units at most. */
-static const char *span(char *buf, double seconds)
+/* Write an approximate duration of at most two units. */
+static const char *rough_span(char *buf, double seconds)
 {
 	unsigned long s = seconds > 0 ? (unsigned long)(seconds + 0.5) : 0, m = (s + 30) / 60;
 
@@ -161,7 +161,7 @@ static void say_start(struct deciding *d)
 	if (d->primary->wait_s < 1)
 		decide_say(d->out, ", starts at once");
 	else
-		decide_say(d->out, ", starts in about %s", span(wait, d->primary->wait_s));
+		decide_say(d->out, ", starts in about %s", rough_span(wait, d->primary->wait_s));
 }
 
 static void say_gain(struct deciding *d, const struct option *other)
@@ -172,7 +172,7 @@ static void say_gain(struct deciding *d, const struct option *other)
 	switch (d->conf->policy) {
 	case POLICY_FASTEST:
 		s = other->e->e.mean_s - d->primary->e->e.mean_s;
-		decide_say(d->out, ", runs %s less than on %s", span(gain, s), other->e->candidate);
+		decide_say(d->out, ", runs %s less than on %s", rough_span(gain, s), other->e->candidate);
 		break;
 	case POLICY_CHEAPEST:
 		decide_say(d->out, ", costs less than on %s", other->e->candidate);
@@ -184,7 +184,7 @@ static void say_gain(struct deciding *d, const struct option *other)
 		}
 		s = end_s(other) - end_s(d->primary);
 		decide_say(d->out, ", ends %s%s earlier than on %s", other->answer == PLACE_AT_LEAST ? "at least " : "",
-			   span(gain, s), other->e->candidate);
+			   rough_span(gain, s), other->e->candidate);
 	}
 }
 
@@ -205,7 +205,7 @@ void decide_say_place(struct deciding *d)
 		d->out->message[at] = ':';
 }
 
-/* NULL where the wait alone says all. */
+/* NULL if the wait tells enough. */
 static const char *weighed_why(const struct option *o)
 {
 	if (!o->candidate)

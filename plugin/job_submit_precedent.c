@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Slurm's job_submit plugin: translates the job descriptor for decide() and writes its answer back. Runs
- * inside slurmctld under its locks: it never blocks, never forks, never calls back, and whatever is wrong
- * lets the job through unchanged. Configuration and store are looked at again at most once a second, so that
- * neither needs a restart of slurmctld.
+ * Slurm's job_submit plugin: converts the job descriptor for decide(), and writes the decision back. It runs inside
+ * slurmctld under its locks: it never blocks, never forks and never calls back. Any fault lets the job through
+ * unchanged. Configuration and store are checked for changes at most once a second, so slurmctld need not restart.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -26,7 +25,7 @@ EXPORT const char plugin_name[] = "Precedent: predicts walltimes";
 EXPORT const char plugin_type[] = "job_submit/precedent";
 EXPORT const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
-/* What a file looked like when it was last read. */
+/* Identity of a file when it was last read. */
 struct file_mark {
 	dev_t dev;
 	ino_t ino;
@@ -34,7 +33,7 @@ struct file_mark {
 	struct timespec mtime;
 };
 
-/* Guarded by context_lock: from Slurm 23.02 on submissions may come at once. */
+/* Guarded by context_lock: from Slurm 23.02 on, submissions may be concurrent. */
 static pthread_mutex_t context_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct plugin_context {
 	bool configured;
@@ -42,12 +41,12 @@ static struct plugin_context {
 	struct file_mark conf_mark, store_mark;
 	struct store *store;
 	time_t checked;
-	/* Read once per check: they change slowly. */
+	/* Read once per check, since they change slowly. */
 	int64_t heartbeat;
 	struct store_tracing tracing;
-	struct places places; /* a copy of the store's, of that generation */
+	struct places places; /* copy of the store's table of this generation */
 	int64_t places_generation;
-	int64_t doors_seen; /* slurmctld's time of these partitions, or earlier */
+	int64_t doors_seen; /* last_part_update of these partitions, or earlier */
 	struct decide_memo memo;
 	struct decide_load load;
 	struct log_gate conf_gate, store_gate, decide_gate;
@@ -55,7 +54,7 @@ static struct plugin_context {
 
 /* ---- faults ---- */
 
-static void report(struct log_gate *gate, const char *text)
+static void log_once(struct log_gate *gate, const char *text)
 {
 	if (log_gate_pass(gate, text, time(NULL), 0))
 		slurm_error("job_submit/precedent: %s", text);
@@ -101,7 +100,7 @@ static void drop_store(void)
 	ctx.places_generation = ctx.doors_seen = 0;
 }
 
-/* A configuration with an error keeps the last one that was sound in force. */
+/* If the configuration has an error, the last valid one stays in force. */
 static void check_conf(void)
 {
 	struct precedent_conf fresh;
@@ -112,14 +111,14 @@ static void check_conf(void)
 	if (ctx.configured && same_mark(&mark, &ctx.conf_mark))
 		return;
 	if (conf_load(NULL, &fresh, &err) < 0) {
-		report(&ctx.conf_gate, err.text);
+		log_once(&ctx.conf_gate, err.text);
 		return;
 	}
 	recovered(&ctx.conf_gate, "configuration is sound again");
 	if (ctx.configured && strcmp(ctx.conf.store_file, fresh.store_file))
 		drop_store();
 	conf_free(&ctx.conf);
-	memset(&ctx.load, 0, sizeof(ctx.load)); /* kept by the place of a candidate in the list */
+	memset(&ctx.load, 0, sizeof(ctx.load)); /* load is indexed by the position of a candidate in the list */
 	ctx.conf = fresh;
 	ctx.conf_mark = mark;
 	ctx.configured = true;
@@ -130,20 +129,21 @@ static void open_store(const struct file_mark *mark)
 	struct errbuf err = {""};
 
 	if (store_open(ctx.conf.store_file, STORE_READ, &ctx.store, &err) < 0) {
-		/* Before precedentd ran for the first time there is none: that is no fault. */
+		/* Before precedentd has run once, there is no store. This is no fault. */
 		if (store_last_fault() != STORE_MISSING)
-			report(&ctx.store_gate, err.text);
+			log_once(&ctx.store_gate, err.text);
 		return;
 	}
 	ctx.store_mark = *mark;
 }
 
-/* Some hundred rows, read again when precedentd has changed one: well below a millisecond, once in PollInterval. */
+/* The table has some hundred rows and is read after precedentd changes it: below a millisecond, once per
+ * PollInterval. */
 static int check_places(struct errbuf *err)
 {
 	int64_t generation;
 
-	/* First: what is read after it is of that time or later. */
+	/* Read this time first, so that the data read next are at least as recent. */
 	if (store_doors_seen(ctx.store, &ctx.doors_seen, err) < 0)
 		return -1;
 	if (store_places_generation(ctx.store, &generation, err) < 0)
@@ -166,10 +166,10 @@ static void check_store(void)
 		open_store(&mark);
 	if (!ctx.store)
 		return;
-	/* A store that opens may still be damaged: it is in order again only when it answers. */
+	/* A damaged store can still be opened, so it counts as working only when it answers. */
 	if (store_heartbeat_get(ctx.store, &ctx.heartbeat, &err) < 0 || store_tracing_get(ctx.store, &ctx.tracing, &err) < 0 ||
 	    store_index_check(ctx.store, &err) < 0 || check_places(&err) < 0) {
-		report(&ctx.store_gate, err.text);
+		log_once(&ctx.store_gate, err.text);
 		drop_store();
 	} else {
 		recovered(&ctx.store_gate, "store is readable again");
@@ -238,7 +238,7 @@ static int source_heartbeat(void *arg, int64_t *when, struct errbuf *err)
 	return 0;
 }
 
-/* Has slurmctld changed a partition since it was looked at? Then one that is known as open may be closed by now. */
+/* Has slurmctld changed a partition since the table was read? Then an open partition may be closed now. */
 static bool source_doors_old(void *arg)
 {
 	(void)arg;
@@ -257,7 +257,7 @@ static int source_trial(void *arg, const char *name, const char *key, struct sto
 	return store_trial_withholds(ctx.store, name, key, out, err);
 }
 
-/* Guarded by context_lock too, for its room. */
+/* Guarded by context_lock too, because of its room. */
 static struct decide_source source = {
     .lookup = source_lookup,
     .family = source_family,
@@ -291,7 +291,7 @@ static uint32_t minutes(uint32_t v)
 	return v == INFINITE ? DURATION_UNLIMITED : v;
 }
 
-static bool given(const char *text)
+static bool text_given(const char *text)
 {
 	return text && *text;
 }
@@ -301,18 +301,18 @@ static bool given16(uint16_t v)
 	return v && v != NO_VAL16 && v != INFINITE16;
 }
 
-/* What neither the key nor the shape of a job holds, but decides where it can run. */
+/* Does the job ask for resources that are in neither key nor shape, but decide where it can run? */
 static bool asks_more(const job_desc_msg_t *d)
 {
-	return given(d->tres_per_job) || given(d->tres_per_node) || given(d->tres_per_socket) || given(d->tres_per_task) ||
-	       given(d->cpus_per_tres) || given(d->mem_per_tres) || given(d->licenses) || given(d->burst_buffer) ||
-	       given(d->cluster_features) || given(d->network) || given16(d->core_spec) || given16(d->boards_per_node) ||
+	return text_given(d->tres_per_job) || text_given(d->tres_per_node) || text_given(d->tres_per_socket) || text_given(d->tres_per_task) ||
+	       text_given(d->cpus_per_tres) || text_given(d->mem_per_tres) || text_given(d->licenses) || text_given(d->burst_buffer) ||
+	       text_given(d->cluster_features) || text_given(d->network) || given16(d->core_spec) || given16(d->boards_per_node) ||
 	       given16(d->sockets_per_node) || given16(d->threads_per_core) || number32(d->pn_min_tmp_disk) != 0;
 }
 
 static bool starts_later(const job_desc_msg_t *d, time_t now)
 {
-	return d->begin_time > now || given(d->dependency) || d->priority == 0;
+	return d->begin_time > now || text_given(d->dependency) || d->priority == 0;
 }
 
 static void read_place(const job_desc_msg_t *d, time_t now, struct decide_input *in)
@@ -324,8 +324,8 @@ static void read_place(const job_desc_msg_t *d, time_t now, struct decide_input 
 	in->more = asks_more(d);
 	in->later = starts_later(d, now);
 	in->array_inx = d->array_inx;
-	in->array = given(d->array_inx) && strpbrk(d->array_inx, ",-") != NULL;
-	in->pinned = given(d->req_nodes) || given(d->exc_nodes) || given(d->reservation) || given(d->clusters);
+	in->array = text_given(d->array_inx) && strpbrk(d->array_inx, ",-") != NULL;
+	in->pinned = text_given(d->req_nodes) || text_given(d->exc_nodes) || text_given(d->reservation) || text_given(d->clusters);
 }
 
 static void read_descriptor(const job_desc_msg_t *desc, uint32_t submit_uid, time_t now,
@@ -337,7 +337,7 @@ static void read_descriptor(const job_desc_msg_t *desc, uint32_t submit_uid, tim
 	    .uid = desc->user_id == NO_VAL ? submit_uid : desc->user_id,
 	    .privileged = submit_uid == 0 || submit_uid == geteuid(),
 	    .script = desc->script,
-	    .args = args ? desc->argv + 1 : NULL, /* the first is the script's name */
+	    .args = args ? desc->argv + 1 : NULL, /* argv[0] is the script's name */
 	    .n_args = args ? desc->argc - 1 : 0,
 	    .spank_env = desc->spank_job_env,
 	    .n_spank_env = desc->spank_job_env ? number32(desc->spank_job_env_size) : 0,
@@ -380,7 +380,7 @@ static void append_string(char **field, const char *separator, const char *text)
 {
 	char *joined = NULL;
 
-	if (!given(*field)) {
+	if (!text_given(*field)) {
 		replace_string(field, text);
 		return;
 	}
@@ -391,8 +391,8 @@ static void append_string(char **field, const char *separator, const char *text)
 }
 
 /*
- * Mark the environment for tracing. A mark that the job inherited from a traced one that submitted it is
- * taken back when this one is not to be traced.
+ * Mark the environment for tracing. If the job must not be traced, a mark inherited from a traced outer job is
+ * removed.
  */
 static void mark_environment(job_desc_msg_t *desc, bool trace)
 {
@@ -435,7 +435,7 @@ static void write_descriptor(job_desc_msg_t *desc, const struct decision *d, cha
 
 /* ---- entry points ---- */
 
-/* 0 with a decision, -1 when the job is to pass unchanged. */
+/* Returns 0 with a decision, or -1 if the job must pass unchanged. */
 static int decide_locked(const struct decide_input *in, struct decision *out)
 {
 	struct errbuf err = {""};
@@ -450,9 +450,9 @@ static int decide_locked(const struct decide_input *in, struct decision *out)
 		recovered(&ctx.decide_gate, "store answers again");
 		return 0;
 	}
-	report(&ctx.decide_gate, err.text);
+	log_once(&ctx.decide_gate, err.text);
 	/*
-	 * Locked comes and goes; after anything else a fresh connection is the better try, at the next check.
+	 * A lock is temporary. After any other fault, the next check opens a new connection.
 	 */
 	if (store_last_fault() != STORE_LOCKED)
 		drop_store();
@@ -476,7 +476,7 @@ EXPORT int job_submit(job_desc_msg_t *desc, uint32_t submit_uid, char **err_msg)
 	return SLURM_SUCCESS;
 }
 
-/* Changes that users and operators make later are theirs alone. */
+/* Later changes by users and operators are not touched. */
 EXPORT COMPAT_JOB_MODIFY(desc, job, uid)
 {
 	(void)desc;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All that depends on Slurm's version, and the few functions of slurmctld that the public headers do not
- * declare: they are in libslurmfull, which every slurmctld has loaded. Nowhere else is there an #if about
- * Slurm.
+ * Everything that depends on Slurm's version. Also declares the functions of slurmctld that public headers do not
+ * declare; they are in libslurmfull, which every slurmctld loads. No other file has an #if about Slurm.
  */
 #ifndef PRECEDENT_PLUGIN_SLURM_COMPAT_H
 #define PRECEDENT_PLUGIN_SLURM_COMPAT_H
@@ -13,10 +12,10 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
-/* slurmctld's record of a job: passed by, never looked into. */
+/* slurmctld's record of a job; only passed on. */
 typedef struct job_record job_record_t;
 
-/* Slurm's allocator: what goes into a descriptor or an err_msg must come from it. */
+/* Slurm's allocator, required for strings in a descriptor or an err_msg. */
 extern char *slurm_xstrdup(const char *text);
 extern void slurm_xfree(void **item);
 extern void *slurm_xrecalloc(void **item, size_t count, size_t size, bool clear, bool may_fail,
@@ -26,8 +25,8 @@ extern void slurm_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)
 extern int slurm_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * When slurmctld last changed a partition, in whole seconds: state, lists of who may enter, limits, nodes. It holds the partitions'
- * lock while it calls job_submit. NULL where a slurmctld does not have it.
+ * Time of slurmctld's last change of a partition in whole seconds: state, access lists, limits, nodes. slurmctld
+ * holds the partitions' lock while it calls job_submit. NULL if this slurmctld lacks the variable.
  */
 extern time_t last_part_update __attribute__((weak));
 
