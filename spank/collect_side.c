@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bringing partial traces to the spool: see collect_side.h. */
+/* Moves partial traces to the spool: see collect_side.h. */
 #include "spank/collect_side.h"
 
 #include <dirent.h>
@@ -19,8 +19,9 @@
 
 #define FD_CLOSE_MAX     1024
 #define COLLECT_MEMORY   (4ull << 30)
-#define BEGINNINGS       3    /* of a program that is killed before it begins */
-#define KILLED_MS        1000 /* for a killed process to go; in a file system that does not answer it may take longer */
+#define BEGINNINGS       3    /* starts of a program that is killed before it begins */
+/* time for a killed process to end; may take longer if its file system does not answer */
+#define KILLED_MS        1000
 
 int collect_name(struct collect *c, const char *local_dir, uid_t uid, uint32_t job_id, struct errbuf *err)
 {
@@ -36,7 +37,8 @@ int collect_name(struct collect *c, const char *local_dir, uid_t uid, uint32_t j
 	return 0;
 }
 
-/* The directory, if it is the user's own: in a directory like /tmp anybody may have made one of that name. */
+/* Open the directory if it belongs to the user. In a directory like /tmp, any user may have made one with this
+ * name. */
 static int open_local(const struct collect *c, struct errbuf *err)
 {
 	struct stat st;
@@ -82,7 +84,7 @@ void collect_task_ended(struct collect *c, int rank, int status)
 		snprintf(c->ended, sizeof(c->ended), "%sexit code %d", who, WEXITSTATUS(status));
 }
 
-/* Is anything in the directory? */
+/* Has the directory any entry? */
 static bool something_left(int fd)
 {
 	struct dirent *e;
@@ -105,7 +107,7 @@ static unsigned patience_s(const struct collect *c)
 	return c->patience_s ? c->patience_s : COLLECT_PATIENCE_S;
 }
 
-/* In the child: become the user, for good, with nothing of slurmstepd's left. */
+/* In the child: become the user for good, without open files of slurmstepd. */
 static int become_user(const struct collect *c, int keep)
 {
 	const rlim_t most_s = patience_s(c);
@@ -139,9 +141,9 @@ static int become_user(const struct collect *c, int keep)
 	return fcntl(keep, F_SETFD, 0);
 }
 
-/* end: the pipe that is closed when the program ends; it must survive until then. Its number goes there as soon as parent, the
- * first fork, is gone: whoever looks for slurmstepd's descendants finds it no more. */
-static void run_program(const struct collect *c, int end, pid_t parent)
+/* end: a pipe that stays open until the program ends. The program's process id is written to it when `parent`,
+ * the first fork, has ended. From then on the program is no descendant of slurmstepd. */
+static void exec_collector(const struct collect *c, int end, pid_t parent)
 {
 	char *const env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 	const char *argv[] = {"precedent", "collect", "--from", c->local, "--into", c->into, "--ended",
@@ -154,7 +156,7 @@ static void run_program(const struct collect *c, int end, pid_t parent)
 	_exit(127);
 }
 
-/* Wait until the pipe is closed at its other end. False: it is not, when so much time has passed. */
+/* Wait until the other end of the pipe is closed. Returns false after timeout_ms. */
 static bool await_end(int fd, int64_t timeout_ms)
 {
 	struct pollfd end = {.fd = fd};
@@ -172,10 +174,12 @@ static bool await_end(int fd, int64_t timeout_ms)
 }
 
 /*
- * Two forks, so that the program is not slurmstepd's child: what is left of a step's processes is killed while we are here,
- * and Slurm may find them by their parents (proctrack/linuxproc). Its end closes the pipe; a file server that does not answer
- * must not keep the job from ending, so the wait is bounded. While the pipe is open its process is there, and nobody else has
- * its number. False: it did not begin, which is also so where that killing met either of the two before they were apart.
+ * Run the program after two forks, so that it is no child of slurmstepd. Slurm kills the remaining processes of a
+ * step at this time, and may find them by their parents (proctrack/linuxproc).
+ *
+ * The pipe closes when the program ends. The wait is bounded, because a file server that does not answer must not
+ * keep the job from ending. While the pipe is open, the process exists, so its id is not reused. Returns false if
+ * the program did not begin; Slurm may have killed it between the two forks.
  */
 static bool run_apart(const struct collect *c)
 {
@@ -189,7 +193,7 @@ static bool run_apart(const struct collect *c)
 	if (child == 0) {
 		const pid_t self = getpid();
 		if (fork() == 0)
-			run_program(c, ends[1], self);
+			exec_collector(c, ends[1], self);
 		_exit(0);
 	}
 	close(ends[1]);
@@ -217,8 +221,8 @@ void collect_run(const struct collect *c)
 	left = fd >= 0 && something_left(fd);
 	if (fd >= 0)
 		close(fd);
-	/* The batch step also looks after what other nodes have brought and could not put together. */
+	/* The batch step also collects files that other nodes have moved but could not join. */
 	for (int i = 0; (left || c->last) && i < BEGINNINGS && !run_apart(c); i++)
 		;
-	rmdir(c->local); /* stays when something could not be brought away */
+	rmdir(c->local); /* fails if a file could not be moved */
 }

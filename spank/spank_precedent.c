@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spank_precedent.so: entry points only. What happens at submission is in submit_side.c, what happens on the nodes in
- * task_side.c. Nothing here returns non-zero, but for a wrong value of --predict where the user typed it.
+ * spank_precedent.so: entry points only. The submit side is in submit_side.c, the nodes' side in task_side.c. All
+ * functions return 0, except for a wrong value of --predict where the user typed it.
  */
 #include <slurm/spank.h>
 

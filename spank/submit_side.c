@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the batch script from sbatch's own command line, for SPANK does not tell, and fingerprints what it names. Anything
- * that goes wrong leaves the job without a fingerprint and is said at --verbose only.
+ * Finds the batch script from sbatch's command line, since SPANK does not tell it, and computes the fingerprint.
+ * After an error the job has no fingerprint; messages appear with --verbose only.
  */
 #include "spank/submit_side.h"
 
@@ -28,9 +28,9 @@ static struct plugin_context {
 	bool mode_given;
 } context;
 
-/* What is read for one submission. */
+/* Data read for one submission. */
 struct submission {
-	char *command_line; /* words, each with its NUL */
+	char *command_line; /* words, each with a NUL */
 	char **argv;        /* into command_line */
 	size_t argc;
 	char *script;
@@ -56,7 +56,8 @@ static const char *lookup_env(const char *name)
 	return getenv(name);
 }
 
-/* At most max bytes of an open file from its start; NULL when it cannot be read. NUL-terminated. */
+/* Read at most max bytes of an open file from its start. The result is NUL-terminated. Returns NULL if the file
+ * cannot be read. */
 static char *read_whole(int fd, size_t max, bool seekable, size_t *len)
 {
 	size_t cap = 65536, n = 0;
@@ -111,7 +112,7 @@ static int read_command_line(struct submission *s)
 	return 0;
 }
 
-/* As sbatch looks for it: the current directory, then PATH. -1 when there is none. */
+/* Open the script as sbatch finds it: in the current directory, then in PATH. Returns -1 if there is none. */
 static int open_script(const char *name)
 {
 	struct stat st;
@@ -143,7 +144,8 @@ static bool word_is_script(const char *word)
 	return yes;
 }
 
-/* The script's text: a file, --wrap, or standard input when that is a file (sbatch has read it, but not away). */
+/* Read the script's text: from a file, from --wrap, or from standard input if that is a file. sbatch has read
+ * such a file, but it can be read again. */
 static int read_script(struct submission *s)
 {
 	struct stat st;
@@ -162,7 +164,7 @@ static int read_script(struct submission *s)
 	return s->script ? 0 : -1;
 }
 
-/* The command line again over the script's own lines: what is said there wins. */
+/* Read the script's #SBATCH lines, then the command line again, which overrides them. */
 static int read_directives(struct submission *s)
 {
 	size_t n = 0;
@@ -182,7 +184,7 @@ static int read_directives(struct submission *s)
 	return 0;
 }
 
-/* Fills in what a batch job says; -1 when it cannot be known. */
+/* Fill in the data of a batch job. Returns 0, or -1 if they cannot be found. */
 static int read_batch(struct submission *s, struct fingerprint_job *job)
 {
 	sbatch_args_read(s->argv + 1, s->argc - 1, word_is_script, &s->args);
@@ -249,7 +251,7 @@ static void strip_variable(const char *name, int (*strip)(const char *, char *, 
 		unsetenv(name);
 }
 
-/* A job submitted from within a traced job is a job of its own. */
+/* A job submitted from within a traced job must not inherit its tracer. */
 static void forget_outer_job(void)
 {
 	unsetenv(INJECT_MARK);
@@ -262,7 +264,7 @@ static void forget_outer_job(void)
 
 void submit_side_options_done(spank_t sp)
 {
-	/* srun inside a job starts a step: nothing is submitted. */
+	/* srun inside a job starts a step, not a job. */
 	if (spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID"))
 		return;
 	forget_outer_job();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Root's part trusts nothing that the user can set: uid and job id come from slurmstepd, directories from the
- * configuration. The user's environment only decides whether anything is done at all. Messages go to slurmstepd's log at
- * debug level, never to the job's output.
+ * The part that runs as root trusts no data that the user can set: uid and job id come from slurmstepd, directories
+ * from the configuration. The user's environment only decides whether the tracer is used. Messages go to
+ * slurmstepd's log at debug level, never to the job's output.
  */
 #include "spank/task_side.h"
 
@@ -27,7 +27,7 @@ enum step_kind { STEP_TASKS, STEP_BATCH, STEP_DAEMON, STEP_OTHER };
 
 static struct plugin_context {
 	bool off;     /* --predict=off */
-	bool enabled; /* this step gets the tracer */
+	bool enabled; /* the tracer is used in this step */
 	enum step_kind kind;
 	char lib[PATH_MAX];
 	char spool[PATH_MAX];
@@ -41,7 +41,7 @@ void task_side_option(const char *value)
 	context.off = value && mode_parse(value, &mode) == 0 && mode == MODE_OFF;
 }
 
-/* What the mark says: '1' marked, '0' marked but refused by the batch step, '-' nothing. */
+/* The mark: '1' marked, '0' refused by the batch step, '-' none. */
 static char mark_of(spank_t sp)
 {
 	char value[4];
@@ -50,7 +50,7 @@ static char mark_of(spank_t sp)
 	return value[0] == '1' || value[0] == '0' ? value[0] : '-';
 }
 
-/* The steps that the tracer goes into; a daemon of mpirun is started by srun, but is no MPI process. */
+/* The kind of a step. A daemon of mpirun is started by srun, but is no MPI process. */
 static enum step_kind step_kind(spank_t sp)
 {
 	uint32_t step = NO_VAL;
@@ -76,7 +76,7 @@ static const char *argument(int ac, char **av, const char *name)
 	return NULL;
 }
 
-/* Partial traces are kept where the configuration says; a plugstack line without one keeps none. */
+/* Partial traces are kept in the configured directory; a plugstack line without conf keeps none. */
 static int name_collect(const struct precedent_conf *conf, struct errbuf *err)
 {
 	struct collect *c = &context.collect;
@@ -87,8 +87,8 @@ static int name_collect(const struct precedent_conf *conf, struct errbuf *err)
 	return n < 0 || (size_t)n >= sizeof(context.local_dir) ? err_set(err, "LocalDir: name too long") : 0;
 }
 
-/* collect_wait=SECONDS of the plugstack line; 0: as ever. */
-static unsigned patience(int ac, char **av)
+/* collect_wait=SECONDS of the plugstack line; 0: the default. */
+static unsigned collect_patience(int ac, char **av)
 {
 	const char *text = argument(ac, av, "collect_wait");
 	char *end;
@@ -97,7 +97,7 @@ static unsigned patience(int ac, char **av)
 	return text && *text && !*end && s >= 1 && s <= 3600 ? (unsigned)s : 0;
 }
 
-/* Where the tracer and the spool are: precedent.conf, and what the plugstack line says instead. */
+/* Paths of tracer and spool: from precedent.conf, overridden by the plugstack line. */
 static int read_config(int ac, char **av, struct errbuf *err)
 {
 	const char *file = argument(ac, av, "conf"), *lib = argument(ac, av, "lib"), *spool = argument(ac, av, "spool");
@@ -107,7 +107,7 @@ static int read_config(int ac, char **av, struct errbuf *err)
 		conf = calloc(1, sizeof(*conf));
 		if (!conf)
 			return err_set(err, "no memory");
-		/* Named always: $PRECEDENT_CONF must not lead root anywhere. */
+		/* The file is always named: root must not follow $PRECEDENT_CONF. */
 		if (conf_load(file ? file : CONF_DEFAULT_FILE, conf, err) < 0) {
 			free(conf);
 			return -1;
@@ -127,13 +127,13 @@ static int read_config(int ac, char **av, struct errbuf *err)
 	return rc;
 }
 
-/* Nodes are known here by their short host names. SLURMD_NODENAME is no help: it comes from the user's environment. */
+/* Nodes are known by their short host names. SLURMD_NODENAME comes from the user's environment, so it is not used. */
 static void cut_domain(char *name)
 {
 	name[strcspn(name, ".")] = '\0';
 }
 
-/* Says for this node whether it has the tracer. Returns 0 when it has and could say so. */
+/* Write whether this node has the tracer. Returns 0 if it has, and if this could be written. */
 static int mark_node(struct errbuf *err)
 {
 	char node[256] = "";
@@ -150,11 +150,11 @@ void task_side_slurmd(int ac, char **av)
 {
 	struct errbuf err;
 	int status;
-	/* A file server that does not answer must not keep slurmd from starting: a grandchild does it. */
+	/* A grandchild does the work: a file server that does not answer must not keep slurmd from starting. */
 	pid_t child = fork();
 	if (child == 0) {
 		if (fork() == 0) {
-			for (int fd = 3; fd < FD_CLOSE_MAX; fd++) /* slurmd's sockets must not outlive it */
+			for (int fd = 3; fd < FD_CLOSE_MAX; fd++) /* slurmd's sockets must not stay open in it */
 				close(fd);
 			if (read_config(ac, av, &err) == 0)
 				mark_node(&err);
@@ -165,7 +165,7 @@ void task_side_slurmd(int ac, char **av)
 		;
 }
 
-/* What the end of the step needs to know, while everything can still be asked. */
+/* Store the data that the end of the step needs, while SPANK still provides them. */
 static void plan_collect(spank_t sp, uid_t uid, uint32_t job_id)
 {
 	struct collect *c = &context.collect;
@@ -198,14 +198,14 @@ void task_side_step(spank_t sp, int ac, char **av)
 	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS)
 		return;
 	plan_collect(sp, uid, job_id);
-	context.collect.patience_s = patience(ac, av);
+	context.collect.patience_s = collect_patience(ac, av);
 	if (inject_spool_user(context.spool, uid, &err) < 0)
 		slurm_debug("precedent: not traced: %s", err.text);
 	else
 		context.enabled = true;
 }
 
-/* A variable of the job, or NULL. *too_long when there is one that does not fit. */
+/* A variable of the job, or NULL. *too_long: the variable does not fit. */
 static const char *job_env(spank_t sp, const char *name, char *buf, size_t cap, bool *too_long)
 {
 	spank_err_t rc = spank_getenv(sp, name, buf, (int)cap);
@@ -214,7 +214,7 @@ static const char *job_env(spank_t sp, const char *name, char *buf, size_t cap, 
 	return rc == ESPANK_SUCCESS ? buf : NULL;
 }
 
-/* All nodes of the job have the tracer? */
+/* Do all nodes of the job have the tracer? */
 static int check_nodes(spank_t sp, struct errbuf *err)
 {
 	static char list[64 * 1024];
@@ -223,7 +223,7 @@ static int check_nodes(spank_t sp, struct errbuf *err)
 	char *node;
 	if (!job_env(sp, "SLURM_JOB_NODELIST", list, sizeof(list), &too_long))
 		return err_set(err, "SLURM_JOB_NODELIST is missing or too long");
-	__auto_type nodes = slurm_hostlist_create(list); /* a pointer, whose type has changed among versions */
+	__auto_type nodes = slurm_hostlist_create(list); /* a pointer whose type depends on Slurm's version */
 	if (!nodes)
 		return err_set(err, "SLURM_JOB_NODELIST cannot be read");
 	while (rc == 0 && (node = slurm_hostlist_shift(nodes))) {
@@ -235,7 +235,7 @@ static int check_nodes(spank_t sp, struct errbuf *err)
 	return rc;
 }
 
-/* Does the script, or the user's Open MPI configuration, set what mpirun would be told by us? */
+/* Does the script or the user's Open MPI configuration set the variables that mpirun would get? */
 static bool user_objects(spank_t sp)
 {
 	char home[PATH_MAX], file[PATH_MAX];
@@ -250,7 +250,8 @@ static bool user_objects(spank_t sp)
 	return n > 0 && (size_t)n < sizeof(file) && inject_script_objects(file);
 }
 
-/* mpirun hands the tracer to its processes; the shell and what else it starts get nothing. */
+/* Set the variables by which mpirun gives the tracer to its processes. The shell and its other programs do not
+ * get the tracer. */
 static int prepare_mpirun(spank_t sp, const char *dir, const char *local, struct errbuf *err)
 {
 	static char list[INJECT_VALUE_MAX], preload[INJECT_VALUE_MAX], value[2 * INJECT_VALUE_MAX];
@@ -278,7 +279,7 @@ static long job_number(spank_t sp, const char *name, long missing)
 	return value && (end == value || *end) ? missing : n;
 }
 
-/* Should the tracer have a fault, one job of the user fails, not a whole array, and not the same job again. */
+/* If the tracer has a fault, one job of the user fails, not a whole array and not the same job again. */
 static int check_once(spank_t sp, struct errbuf *err)
 {
 	if (job_number(sp, "SLURM_RESTART_COUNT", 0) > 0)
@@ -288,7 +289,7 @@ static int check_once(spank_t sp, struct errbuf *err)
 	return 0;
 }
 
-/* The batch step comes before every other: it decides for the job whether it is traced at all. */
+/* The batch step runs before all other steps: it decides for the job whether it is traced. */
 static void prepare_batch(spank_t sp, const char *dir, const char *local)
 {
 	struct errbuf err;
@@ -348,7 +349,7 @@ void task_side_task_ended(spank_t sp)
 	uint32_t task;
 	if (!context.enabled || spank_get_item(sp, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS)
 		return;
-	/* a task of the batch step is the script */
+	/* A task of the batch step is the script. */
 	if (context.kind != STEP_TASKS || spank_get_item(sp, S_TASK_GLOBAL_ID, &task) != ESPANK_SUCCESS || task > INT_MAX)
 		collect_task_ended(&context.collect, -1, status);
 	else
