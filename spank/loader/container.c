@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs that start containers: inside, this library is not there, and the dynamic loader of every program would
- * complain. So such a program takes it out of its LD_PRELOAD before it starts anything.
+ * Programs that start containers. This library does not exist inside a container, so the dynamic loader of every
+ * program there would print an error. A program that starts containers therefore removes the library from its
+ * LD_PRELOAD first.
  */
 #include <fcntl.h>
 
@@ -12,7 +13,7 @@
 
 static bool starts_containers(const char *program)
 {
-	/* enroot and udocker are scripts: what they end in is listed */
+	/* enroot and udocker are scripts: the programs that they end in are listed */
 	static const char name[][20] = {"apptainer", "singularity", "starter", "starter-suid", "podman", "docker",
 					"ch-run", "enroot", "enroot-nsenter", "enroot-mount", "enroot-switchroot",
 					"shifter", "shifterimg", "sarus", "udocker", "crun", "runc", "nerdctl",
@@ -24,8 +25,8 @@ static bool starts_containers(const char *program)
 	return false;
 }
 
-/* Takes this library (a path, by its last part) out of a value of LD_PRELOAD, in place. */
-static void strip(char *value)
+/* Remove this library, by its file name, from a value of LD_PRELOAD, in place. */
+static void strip_preload(char *value)
 {
 	char *out = value;
 
@@ -47,8 +48,8 @@ static void strip(char *value)
 }
 
 /*
- * The text is changed where the kernel put it: a Go program reads its environment there, not through the C library. musl
- * calls constructors without arguments.
+ * The text is changed where the kernel put it, since a Go program reads its environment there. musl calls
+ * constructors without arguments.
  */
 __attribute__((constructor)) static void leave_containers(int argc, char **argv, char **envp)
 {
@@ -67,5 +68,5 @@ __attribute__((constructor)) static void leave_containers(int argc, char **argv,
 		envp = &environ ? environ : NULL;
 	for (; envp && *envp; envp++)
 		if (free_begins(*envp, PRELOAD))
-			strip(*envp + sizeof(PRELOAD) - 1);
+			strip_preload(*envp + sizeof(PRELOAD) - 1);
 }

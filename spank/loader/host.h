@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The contract between the loader (libprecedent_trace.so, which is preloaded) and the tracers beside it, one per MPI
- * library. A tracer is opened with RTLD_LOCAL: it cannot see what lies behind the loader in the order of symbols, so
- * the loader looks for it.
+ * The contract between the loader (libprecedent_trace.so, which is preloaded) and the tracers beside it, one per
+ * MPI library. A tracer is opened with RTLD_LOCAL. It cannot see the libraries behind the loader in symbol order,
+ * so the loader looks up symbols for it.
  */
 #ifndef PRECEDENT_SPANK_LOADER_HOST_H
 #define PRECEDENT_SPANK_LOADER_HOST_H
@@ -14,19 +14,20 @@
 
 struct loader_host {
 	uint32_t version;
-	/* The next definition of a function after the loader's, under its name or with a P before it; NULL when no
-	 * library has it. Another tool that was preloaded behind the loader is found before the MPI library. */
+	/* The next definition of a function behind the loader's, under its name or with a P before it. NULL if no
+	 * library has it. A definition in another preloaded tool comes before the MPI library's. */
 	void *(*function)(const char *name);
-	/* A data symbol wherever it is used from (a copy in the executable first), or NULL. */
+	/* The address of a data symbol as the program uses it: a copy in the executable comes first. NULL if
+	 * there is none. */
 	void *(*object)(const char *name);
-	/* What to call in place of a function that no library has: it returns an error. */
+	/* A replacement for a function that no library has. The replacement returns an error. */
 	void *(*missing)(const char *name);
-	/* The path of a library whose calls of MPI lead past the loader into the MPI library, or NULL. A library that was
-	 * opened with RTLD_DEEPBIND sees its own dependencies before all that was preloaded. */
+	/* The path of a library whose MPI calls bypass the loader, or NULL. A library that was opened with
+	 * RTLD_DEEPBIND searches its own dependencies before preloaded libraries. */
 	const char *(*passing)(void);
 };
 
-/* Of a tracer: use this host. -1 when it cannot; then the program runs without a tracer. */
+/* Of a tracer: use this host. Returns 0; -1 if the tracer cannot, and then the program runs without a tracer. */
 typedef int loader_tracer_begin(const struct loader_host *host);
 
 #endif

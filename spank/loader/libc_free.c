@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Strings and memory without a C library: see libc_free.h. */
+/* Strings and memory functions without a C library: see libc_free.h. */
 #include "spank/loader/libc_free.h"
 
 void *memcpy(void *to, const void *from, size_t n);
@@ -9,7 +9,8 @@ void *memset(void *to, int c, size_t n);
 void *memcpy(void *to, const void *from, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		((volatile char *)to)[i] = ((const char *)from)[i]; /* volatile: not made a call of memcpy again */
+		/* volatile: keeps the compiler from calling memcpy */
+		((volatile char *)to)[i] = ((const char *)from)[i];
 	return to;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the loader takes from a C library, and what it has itself instead.
+ * Functions that the loader takes from a C library, and functions of its own.
  *
- * The loader is preloaded into every process of a traced step: programs of another C library (musl), of an older GNU C
- * library in a container, and shells. So it is linked with no library and asks for no version of a symbol. Every
- * function that it takes is weak, and may be missing.
+ * The loader is preloaded into every process of a traced step: also into shells, programs of another C library
+ * (musl), and programs of an older GNU C library in a container. So it is linked with no library and needs no
+ * symbol versions. Every C library function that it uses is weak and may be missing.
  */
 #ifndef PRECEDENT_SPANK_LOADER_LIBC_FREE_H
 #define PRECEDENT_SPANK_LOADER_LIBC_FREE_H
@@ -33,7 +33,7 @@ char *realpath(const char *path, char *out);
 int *__errno_location(void);
 const char *gnu_get_libc_version(void);
 
-/* A system call of up to four arguments: the result, or minus the error. */
+/* A system call of up to four arguments. Returns the result, or the negative error number. */
 static inline long free_syscall(long number, long a, long b, long c, long d)
 {
 	long r;
@@ -50,16 +50,16 @@ static inline long free_syscall(long number, long a, long b, long c, long d)
 	return r;
 }
 
-/* memcpy, memmove, memset: the compiler calls them by these names as well; hidden from everybody else. */
+/* memcpy, memmove and memset under the names that the compiler calls; hidden from other libraries. */
 size_t free_length(const char *s);
 bool free_equal(const char *a, const char *b);
 bool free_begins(const char *s, const char *begin);
 bool free_ends(const char *s, const char *end);
-const char *free_find(const char *s, const char *what); /* NULL: not in it */
+const char *free_find(const char *s, const char *what); /* NULL if not found */
 const char *free_base_name(const char *path);
-/* a and b in one buffer, ended by a zero byte; false: they do not fit. */
+/* Join a and b in one buffer with a NUL. Returns false if they do not fit. */
 bool free_join(char *out, size_t size, const char *a, size_t len, const char *b);
-/* To standard error, as it is. */
+/* Write the texts to standard error. */
 void free_say(const char *a, const char *b, const char *c);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The MPI library of this process: see loader.h. Built without tail calls: dlsym(RTLD_NEXT) asks who called it.
+ * Finds the MPI library of this process: see loader.h. Built without tail calls, since dlsym(RTLD_NEXT) depends on
+ * its caller's address.
  *
- * A library is known by its DT_SONAME, which says what binary interface it has (the file may have any name), and Open MPI
- * by a symbol of its own: Open MPI 1.10 was called libmpi.so.12, as all of MPICH's family are today.
+ * A library is recognised by its DT_SONAME, which tells its binary interface; its file may have any name. Open MPI
+ * is recognised by a symbol of its own: Open MPI 1.10 was called libmpi.so.12, as MPICH's family is today.
  */
 #include "spank/loader/loader.h"
 
 #define MAX_LIBRARIES 16
 
 struct library {
-	const char *path, *soname; /* the dynamic loader's own texts */
+	const char *path, *soname; /* owned by the dynamic loader */
 };
 
 struct libraries {
@@ -32,7 +33,7 @@ struct dynamic {
 	} functions, data;
 };
 
-/* The GNU C library has put addresses into the table, musl leaves it as it is in the file. */
+/* The GNU C library stores addresses in the table; musl leaves the file's offsets. */
 static uintptr_t address_of(const struct dl_phdr_info *info, uintptr_t value)
 {
 	return value && value < info->dlpi_addr ? value + info->dlpi_addr : value;
@@ -67,7 +68,7 @@ static struct dynamic read_dynamic(const struct dl_phdr_info *info)
 	return out;
 }
 
-/* A function that an object defines, by its table of hashes; NULL: it does not, or has no such table. */
+/* Find a function in an object's hash table. Returns NULL if it is not defined or there is no such table. */
 static void *defined_in(const struct dl_phdr_info *info, const char *name)
 {
 	const struct dynamic d = read_dynamic(info);
@@ -95,11 +96,11 @@ static void *defined_in(const struct dl_phdr_info *info, const char *name)
 
 struct seek {
 	uintptr_t address;
-	const char *path; /* of the object that holds the address */
-	dlsym_function *dlsym; /* the next one behind that object */
+	const char *path; /* path of the object that holds the address */
+	dlsym_function *dlsym; /* the next dlsym behind that object */
 };
 
-static bool holds(const struct dl_phdr_info *info, uintptr_t address)
+static bool holds_address(const struct dl_phdr_info *info, uintptr_t address)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -117,12 +118,12 @@ static int seek_object(struct dl_phdr_info *info, size_t size, void *data)
 	(void)size;
 	if (s->path)
 		s->dlsym = (dlsym_function *)defined_in(info, "dlsym");
-	else if (holds(info, s->address))
+	else if (holds_address(info, s->address))
 		s->path = info->dlpi_name ? info->dlpi_name : "";
 	return s->dlsym != NULL;
 }
 
-/* path: of the object that holds an address; "" when none does. */
+/* The path of the object that holds an address; "" if there is none. */
 static const char *object_path(const void *address)
 {
 	struct seek s = {.address = (uintptr_t)address};
@@ -133,8 +134,8 @@ static const char *object_path(const void *address)
 }
 
 /*
- * dlvsym first: this may be called while a sanitizer is being set up, whose dl_iterate_phdr does not work yet. The names
- * are the oldest versions of dlsym there are; musl has neither versions nor dlvsym.
+ * dlvsym comes first: a sanitizer may be starting, and dl_iterate_phdr does not work then. The versions are the
+ * oldest of dlsym. musl has neither versions nor dlvsym.
  */
 void *loader_real_dlsym(void)
 {
@@ -181,8 +182,8 @@ static void find_libraries(struct libraries *l)
 		dl_iterate_phdr(note_library, l);
 }
 
-/* Look into every loaded MPI library: one that was dlopen'ed locally is not in the global scope. The list is taken
- * first, because dlopen may not be called while the dynamic loader's list is locked. */
+/* Search every loaded MPI library, since a library opened with RTLD_LOCAL is not in the global scope. The list is
+ * copied first: dlopen must not be called while the dynamic loader's list is locked. */
 static void *find_in(const struct library *l, const char *name)
 {
 	void *h = dlopen && dlclose ? dlopen(l->path, RTLD_LAZY | RTLD_NOLOAD) : NULL, *found;
@@ -205,7 +206,7 @@ static void *find_in_libraries(const char *name)
 	return found;
 }
 
-static void *find(const char *name)
+static void *find_function(const char *name)
 {
 	void *p = loader_symbol(RTLD_NEXT, name);
 
@@ -215,14 +216,14 @@ static void *find(const char *name)
 void *library_function(const char *name)
 {
 	char pname[128];
-	void *f = find(name);
+	void *f = find_function(name);
 
 	if (!f && free_join(pname, sizeof(pname), name[0] == 'M' ? "P" : "p", 1, name))
-		f = find(pname);
+		f = find_function(pname);
 	return f;
 }
 
-/* Data may have been moved into the executable (copy relocation, Fortran common), which RTLD_NEXT passes by. */
+/* Data may have been moved into the executable (copy relocation, Fortran common), which RTLD_NEXT skips. */
 void *library_object(const char *name)
 {
 	void *p = loader_symbol(RTLD_DEFAULT, name);
@@ -234,7 +235,7 @@ static enum loader_family family_of(const struct library *l)
 {
 	if (free_equal(l->soname, "libmpi.so.40"))
 		return LOADER_OPENMPI;
-	/* libmpi.so.12 (MPICH, Intel MPI, MVAPICH), libmpich.so.12 (Debian), libmpi_gnu_91.so.12 (Cray) */
+	/* Names: libmpi.so.12 (MPICH, Intel MPI, MVAPICH), libmpich.so.12 (Debian), libmpi_gnu_91.so.12 (Cray). */
 	if (free_ends(l->soname, ".so.12") && !free_find(l->soname, "fort") && !free_find(l->soname, "cxx") &&
 	    !find_in(l, "ompi_mpi_comm_world"))
 		return LOADER_MPICH;
@@ -243,7 +244,8 @@ static enum loader_family family_of(const struct library *l)
 
 enum loader_family library_family(void)
 {
-	void *init = loader_symbol(RTLD_NEXT, "PMPI_Init"); /* with two of them: whose functions are called */
+	/* if two are loaded: the one whose functions are called */
+	void *init = loader_symbol(RTLD_NEXT, "PMPI_Init");
 	const char *path = init ? object_path(init) : "";
 	enum loader_family first = LOADER_NO_MPI;
 	struct libraries l;
@@ -300,7 +302,7 @@ bool library_is_mpi(const void *function)
 #define IS_CALL(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT)
 #endif
 
-/* Does one of them lead a function of MPI that this loader has an entry for into the MPI library itself? */
+/* Does a relocation bind an MPI function that the loader has an entry for to the MPI library itself? */
 static bool any_passes(const struct dl_phdr_info *info, const struct dynamic *d, const struct relocations *r)
 {
 	const ElfW(Sym) *symbol = (const void *)d->symbols;

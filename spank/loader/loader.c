@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the entries lead: see loader.h. */
+/* Targets of the entries: see loader.h. */
 #include "spank/loader/loader.h"
 
 #include <fcntl.h>
@@ -10,15 +10,15 @@
 enum { UNDECIDED, REAL, TRACED };
 
 static atomic_int decided;
-static _Atomic(void *) tracer; /* set before `decided` says so */
+static _Atomic(void *) tracer; /* is set before `decided` */
 
 static int unavailable(void)
 {
-	return 16; /* MPI_ERR_OTHER, or any other error */
+	return 16; /* MPI_ERR_OTHER, or another error */
 }
 
-/* MPI_Initialized and MPI_Finalized without MPI: in C and Fortran the first argument is the flag. */
-static int never(int *flag)
+/* MPI_Initialized and MPI_Finalized without MPI. The flag is the first argument in C and in Fortran. */
+static int never_initialized(int *flag)
 {
 	*flag = 0;
 	return 0;
@@ -31,7 +31,7 @@ static void *missing(const char *name)
 
 	for (size_t i = 0; i < sizeof(quiet) / sizeof(*quiet); i++)
 		if (free_equal(name, quiet[i]))
-			return (void *)never;
+			return (void *)never_initialized;
 	free_say("precedent: ", name, " was called, but no MPI library that has it is loaded\n");
 	return (void *)unavailable;
 }
@@ -44,7 +44,7 @@ static const struct loader_host host = {
 	.passing = library_passing,
 };
 
-static bool is_set(const char *name)
+static bool env_is_set(const char *name)
 {
 	const char *v = getenv ? getenv(name) : NULL;
 
@@ -62,7 +62,8 @@ static void *open_beside(const char *loader, const char *file)
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* The tracer lies beside the loader: beside the name that it was preloaded by, or else beside the file behind that. */
+/* Open the tracer beside the loader: in the directory of the preloaded name, or else in the directory of the file
+ * that it links to. */
 static void *open_tracer(enum loader_family family)
 {
 	static const char file[LOADER_FAMILIES][40] = {
@@ -79,10 +80,10 @@ static void *open_tracer(enum loader_family family)
 	return h;
 }
 
-/* The tracers are of the GNU C library. */
+/* The tracers need the GNU C library. */
 static bool can_trace(void)
 {
-	return gnu_get_libc_version && dlopen && (is_set("PRECEDENT_TRACE_DIR") || is_set("PRECEDENT_TRACE_FILE")) &&
+	return gnu_get_libc_version && dlopen && (env_is_set("PRECEDENT_TRACE_DIR") || env_is_set("PRECEDENT_TRACE_FILE")) &&
 	       !library_second_loader();
 }
 
@@ -122,15 +123,15 @@ void *loader_resolve(uint32_t i)
 	if (target)
 		__atomic_store_n(&loader_slot[i], target, __ATOMIC_RELEASE);
 	else
-		target = missing(name); /* not kept: MPI may be loaded later */
+		target = missing(name); /* not stored: MPI may be loaded later */
 	if (dlerror)
-		dlerror(); /* what was not found is nothing that the program should hear of */
+		dlerror(); /* clears the error, so that the program does not see it */
 	if (error)
 		*error = err;
 	return target;
 }
 
-/* The number of an entry by its name, or loader_n. The names are in order. */
+/* Number of an entry by its name, by bisection; loader_n if there is none. */
 static uint32_t entry_of(const char *name)
 {
 	uint32_t lo = 0, hi = loader_n;
@@ -157,8 +158,8 @@ bool loader_has(const char *name)
 }
 
 /*
- * AddressSanitizer's library asks for defaults of its options, before ASAN_OPTIONS counts. With this loader it is not the
- * first of the program's libraries, and would end the program for that.
+ * AddressSanitizer's library asks for default options, before ASAN_OPTIONS counts. It ends a program in which it is
+ * not the first library. The loader comes before it, so this check is turned off.
  */
 __attribute__((visibility("default"))) const char *__asan_default_options(void)
 {
