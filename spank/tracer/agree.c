@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The agreement of all ranks in MPI_Finalize: see agree.h. */
+/* The agreement of all ranks in MPI_Finalize to write a trace: see agree.h. */
 #include "spank/tracer/agree.h"
 
 #include <sched.h>
@@ -11,7 +11,8 @@
 
 #define PATIENCE_S 600
 #define SPIN       1000
-#define LOOK_EVERY 500 /* naps: looking at a file costs more than at a message */
+/* short sleeps between looks at the markers: reading a file costs more than probing for a message */
+#define LOOK_EVERY 500
 
 int agree_await(MPI_Comm c, int from, int a, int b, int patience_s, bool (*on)(const struct run *r), const struct run *r)
 {
@@ -35,7 +36,7 @@ int agree_await(MPI_Comm c, int from, int a, int b, int patience_s, bool (*on)(c
 		nanosleep(&nap, NULL);
 		if (on && k % LOOK_EVERY == 0 && !on(r)) {
 			still = false;
-			k = 0; /* what was sent before is there: look once more */
+			k = 0; /* a message sent before may have arrived: probe once more */
 		}
 	}
 }
@@ -54,8 +55,9 @@ static int await_token(int from, int a, int b, int patience_s, bool (*on)(const 
 	return tag;
 }
 
-/* Not all have the tracer: those that have it are told; those that do not know their rank see the markers go. */
-static void refuse(const struct run *r, const int32_t *present, int64_t n)
+/* Some ranks have no tracer. Tell the ranks that have one. Ranks that do not know their number see that the
+ * markers are removed. */
+static void refuse_trace(const struct run *r, const int32_t *present, int64_t n)
 {
 	char text[160];
 
@@ -79,7 +81,7 @@ static bool agree_root(const struct run *r, bool able)
 	bool all = n == r->world_size && able;
 
 	if (!all) {
-		refuse(r, present, n);
+		refuse_trace(r, present, n);
 		free(present);
 		return false;
 	}
@@ -88,7 +90,7 @@ static bool agree_root(const struct run *r, bool able)
 		send_token(i, TAG_GO);
 	for (int i = 1; i < r->world_size; i++)
 		all = all && await_token(i, TAG_READY, TAG_READY, PATIENCE_S, NULL, r) == TAG_READY;
-	launch_unmark(r); /* not earlier: the others look for the first marker when they arrive */
+	launch_unmark(r); /* the other ranks look for the first marker when they arrive, so it must stay until here */
 	for (int i = 1; i < r->world_size; i++)
 		send_token(i, all ? TAG_COMMIT : TAG_CANCEL);
 	if (!all)
@@ -106,7 +108,7 @@ bool agree(const struct run *r, bool able)
 		return agree_root(r, able);
 	if (!launch_root_present(r)) {
 		launch_unmark(r);
-		await_token(0, TAG_NO_GO, TAG_NO_GO, 0, NULL, r); /* sent before the marker went */
+		await_token(0, TAG_NO_GO, TAG_NO_GO, 0, NULL, r); /* it was sent before the marker was removed */
 		return false;
 	}
 	if (await_token(0, TAG_GO, TAG_NO_GO, PATIENCE_S, launch_root_present, r) != TAG_GO)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All ranks gather, or none. In MPI_Finalize rank 0 decides by the markers (launch_count), tells every rank that has
- * the tracer, and waits until all have answered; only then is anything collective done.
+ * All ranks write a trace together, or none does. In MPI_Finalize, rank 0 decides by the markers (launch_count). It
+ * tells every rank that has the tracer, and waits for all answers. Only then do collective operations start.
  */
 #ifndef PRECEDENT_SPANK_TRACER_AGREE_H
 #define PRECEDENT_SPANK_TRACER_AGREE_H
@@ -11,14 +11,14 @@
 
 #include "spank/tracer/run.h"
 
-/* Empty messages on MPI_COMM_WORLD: where a program left a receive open, nothing can be overwritten. */
+/* Tags of empty messages on MPI_COMM_WORLD. If a program left a receive open, they overwrite nothing. */
 enum { TAG_GO = 32700, TAG_NO_GO, TAG_READY, TAG_COMMIT, TAG_CANCEL, TAG_PING, TAG_PONG };
 
-/* True on all ranks, or on none. A rank 0 that is not able says no, and has said why. */
+/* Returns the same on all ranks. able: this rank can write its trace; if rank 0 cannot, it has reported why. */
 bool agree(const struct run *r, bool able);
 
-/* Wait until a message with tag a or b is there; the tag, or -1 when the patience of that many seconds ends or `on`
- * (NULL: always) says no. */
+/* Wait for a message with tag a or b. Returns the tag; -1 after patience_s seconds or if `on` returns false. on
+ * == NULL: always true. */
 int agree_await(MPI_Comm c, int from, int a, int b, int patience_s, bool (*on)(const struct run *r), const struct run *r);
 
 #endif

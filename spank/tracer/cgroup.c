@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See cgroup.h. */
+/* Control groups of this process: see cgroup.h. */
 #include "spank/tracer/cgroup.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ static bool read_file(const char *path, char *text, size_t size)
 	return n > 0;
 }
 
-/* Is name one of the words of a list with commas? */
+/* Is the name a word of the comma-separated list? */
 static bool is_in(const char *list, size_t len, const char *name)
 {
 	size_t n = strlen(name);
@@ -31,7 +31,7 @@ static bool is_in(const char *list, size_t len, const char *name)
 
 bool cgroup_find(const char *controller, struct cgroup *c)
 {
-	static char text[8192]; /* not on the stack, which may be small */
+	static char text[8192]; /* static, since the stack may be small */
 	const char *found = NULL;
 	char *save;
 	int n;
@@ -39,7 +39,7 @@ bool cgroup_find(const char *controller, struct cgroup *c)
 	c->old = false;
 	if (!read_file("/proc/self/cgroup", text, sizeof(text)))
 		return false;
-	/* Lines "0::PATH" of version 2, "NUMBER:CONTROLLERS:PATH" of version 1, which goes first. */
+	/* Lines: "0::PATH" for version 2, "NUMBER:CONTROLLERS:PATH" for version 1. Version 1 is preferred. */
 	for (char *line = strtok_r(text, "\n", &save); line && !c->old; line = strtok_r(NULL, "\n", &save)) {
 		const char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
 
@@ -72,7 +72,7 @@ bool cgroup_up(struct cgroup *c)
 
 bool cgroup_read(const struct cgroup *c, const char *file, char *text, size_t size)
 {
-	static char path[sizeof(c->dir) + 64]; /* not on the stack, which may be small */
+	static char path[sizeof(c->dir) + 64]; /* static, since the stack may be small */
 
 	return snprintf(path, sizeof(path), "%s/%s", c->dir, file) < (int)sizeof(path) && read_file(path, text, size);
 }

@@ -8,15 +8,15 @@
 
 struct cgroup {
 	bool old;        /* version 1 */
-	char dir[4300];  /* of the group at hand, in /sys/fs/cgroup */
-	size_t root;     /* the length of dir in the topmost group */
+	char dir[4300];  /* current group, in /sys/fs/cgroup */
+	size_t root;     /* length of dir in the topmost group */
 };
 
-/* The process's own group for a controller ("cpu", "memory"). Returns false if it is not known. */
+/* Find the process's own group for a controller ("cpu", "memory"). Returns false if it is not known. */
 bool cgroup_find(const char *controller, struct cgroup *c);
-/* The group above. Returns false in the topmost one. */
+/* Go to the parent group. Returns false in the topmost group. */
 bool cgroup_up(struct cgroup *c);
-/* The start of the group's file, with a zero byte at its end. Returns false if it cannot be read. */
+/* Read the start of a file of the group, with a NUL at its end. Returns false if it cannot be read. */
 bool cgroup_read(const struct cgroup *c, const char *file, char *text, size_t size);
 
 #endif

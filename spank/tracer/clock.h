@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The recorder's clock in ticks: the time-stamp counter where it is constant and never stops, else nanoseconds of
- * CLOCK_MONOTONIC.
+ * The recorder's clock in ticks. It is the time-stamp counter if that is constant and never stops, otherwise
+ * CLOCK_MONOTONIC in nanoseconds.
  */
 #ifndef PRECEDENT_SPANK_TRACER_CLOCK_H
 #define PRECEDENT_SPANK_TRACER_CLOCK_H
@@ -16,12 +16,12 @@
 
 extern bool clock_is_tsc;
 
-/* A wrong clock for tests (clock_skew_read): as if the process ran on a node of its own. Ticks are ns then. */
+/* A wrong clock for tests (clock_skew_read): the process appears to run on another node. Ticks are then ns. */
 struct clock_skew {
 	bool on;
 	int64_t offset_ns;
 	double drift;
-	uint64_t since_ns; /* CLOCK_MONOTONIC, from when on it drifts */
+	uint64_t since_ns; /* CLOCK_MONOTONIC at the start of the drift */
 };
 extern struct clock_skew clock_skew;
 
@@ -40,13 +40,13 @@ static inline uint64_t clock_ns(clockid_t id)
 	return __builtin_expect(clock_skew.on, 0) ? clock_skewed_ns(id) : clock_true_ns(id);
 }
 
-/* What several clocks show at one instant each, read between two close looks at the ticks. */
+/* Readings of several clocks, each together with the ticks at the same time. */
 struct clock_moment {
 	uint64_t real_ns, real_tick, mono_ns, mono_tick;
 };
 void clock_moment_read(struct clock_moment *m);
 
-/* PRECEDENT_TEST_SKEW=rank:offset_us:ppm[,rank:offset_us:ppm]... for this rank of the launcher. */
+/* Set the clock error for this rank from PRECEDENT_TEST_SKEW=rank:offset_us:ppm[,rank:offset_us:ppm]... */
 void clock_skew_read(int rank);
 
 static inline uint64_t clock_ticks(void)
@@ -58,7 +58,7 @@ static inline uint64_t clock_ticks(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Invariant time-stamp counter: CPUID 0x80000007, EDX bit 8. */
+/* Is the time-stamp counter invariant? CPUID 0x80000007, EDX bit 8. */
 static inline bool clock_has_tsc(void)
 {
 	if (clock_skew.on)

@@ -8,7 +8,7 @@
 #include "spank/tracer/requests.h"
 #include "trace/format/event.h"
 
-/* Scratch memory of a call: 0 the keys and slots, 1 the statuses. */
+/* Scratch memory of a call: slot 0 for keys and slots, slot 1 for statuses. */
 enum { SCRATCH_KEYS, SCRATCH_STATUSES };
 
 void completion_copy(struct completion *d, struct rec_call *c, int n, const void *requests, bool fortran)
@@ -50,7 +50,7 @@ MPI_Fint *completion_statuses_f(struct completion *d, MPI_Fint *given, bool igno
 	return d->statuses ? (MPI_Fint *)d->statuses : given;
 }
 
-static const void *place_of(const struct completion *d, int i)
+static const void *place_of_request(const struct completion *d, int i)
 {
 	return d->fortran ? (const void *)((const MPI_Fint *)d->requests + i) :
 			    (const void *)((const MPI_Request *)d->requests + i);
@@ -60,11 +60,11 @@ static void find_slots(struct completion *d)
 {
 	request_list();
 	for (int i = 0; i < d->n; i++)
-		d->slot[i] = d->n == 1 ? request_find(d->key[i], place_of(d, i)) :
-					 request_find_next(d->key[i], place_of(d, i));
+		d->slot[i] = d->n == 1 ? request_find(d->key[i], place_of_request(d, i)) :
+					 request_find_next(d->key[i], place_of_request(d, i));
 }
 
-static void status_of(const struct completion *d, int k, int64_t *src, int64_t *tag)
+static void status_at(const struct completion *d, int k, int64_t *src, int64_t *tag)
 {
 	if (d->fortran) {
 		const MPI_Fint *s = (const MPI_Fint *)d->statuses + (size_t)k * (size_t)MPILIB_F_STATUS_SIZE;
@@ -87,7 +87,7 @@ static void status_of(const struct completion *d, int k, int64_t *src, int64_t *
 
 struct done {
 	int at;  /* index into the list */
-	int nth; /* of its status */
+	int nth; /* index of its status */
 };
 
 static int by_index(const void *a, const void *b)
@@ -97,7 +97,7 @@ static int by_index(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Put the completed ones of `list` (in order of index); they are released. */
+/* Append the completed requests of `list`, in order of index, and release them. */
 static void put_done(struct completion *d, uint32_t *n, struct done *list, uint32_t n_list)
 {
 	int64_t *v = d->self->v + *n;
@@ -123,7 +123,7 @@ static void put_done(struct completion *d, uint32_t *n, struct done *list, uint3
 		if ((flags & REQ_WILD) && d->statuses) {
 			int64_t a, b;
 
-			status_of(d, list[k].nth, &a, &b);
+			status_at(d, list[k].nth, &a, &b);
 			src[k] = flags & REQ_WILD_SRC ? a : TRACE_NULL;
 			tag[k] = flags & REQ_WILD_TAG ? b : TRACE_NULL;
 		}
@@ -147,7 +147,7 @@ void completion_put(struct completion *d, uint32_t *n, const int *index, int n_i
 		rec_stop("out of memory");
 		return;
 	}
-	/* the slots lie behind the keys when there are many */
+	/* For many requests, the slots lie behind the keys. */
 	d->slot = d->n > COMPLETE_SHORT ? (int64_t *)d->key + d->n : d->few_slot;
 	find_slots(d);
 	v += *n;

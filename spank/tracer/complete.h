@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What Wait*, Test* and their kin completed. The program's list of requests is copied before the call, which
- * overwrites it; slots are looked up only when something was completed. Where wildcard receives are under way and
- * the program ignores the statuses, statuses of our own are given to the call instead.
+ * Completed requests of Wait*, Test* and similar calls. The program's list of requests is copied before the call,
+ * which overwrites it. Slots are looked up only if a request was completed. If wildcard receives are pending and
+ * the program ignores the statuses, the tracer passes its own statuses to the call.
  */
 #ifndef PRECEDENT_SPANK_TRACER_COMPLETE_H
 #define PRECEDENT_SPANK_TRACER_COMPLETE_H
@@ -18,18 +18,18 @@
 
 struct completion {
 	struct rec_thread *self;
-	const void *requests;   /* the program's: MPI_Request or MPI_Fint */
-	const void *statuses;   /* MPI_Status or MPI_Fint, NULL when ignored */
+	const void *requests;   /* the program's MPI_Request or MPI_Fint */
+	const void *statuses;   /* MPI_Status or MPI_Fint; NULL: ignored */
 	bool fortran;
 	int n;
-	uint64_t *key;          /* n keys; NULL without memory */
+	uint64_t *key;          /* n keys; NULL: memory ran out */
 	uint64_t few[COMPLETE_SHORT];
 	int64_t *slot;          /* n slots, after the call */
 	int64_t few_slot[COMPLETE_SHORT];
 	uint32_t n_done;
 };
 
-/* Before the call. */
+/* Copy the requests, before the call. */
 void completion_copy(struct completion *d, struct rec_call *c, int n, const void *requests, bool fortran);
 MPI_Status *completion_statuses_c(struct completion *d, MPI_Status *given, bool ignored, int n);
 MPI_Fint *completion_statuses_f(struct completion *d, MPI_Fint *given, bool ignored, int n);
@@ -41,7 +41,7 @@ static inline void completion_begin(struct completion *d, struct rec_call *c, in
 	d->requests = requests;
 	d->fortran = fortran;
 	d->statuses = NULL;
-	d->n = requests ? n : 0; /* the library will refuse NULL */
+	d->n = requests ? n : 0; /* the library rejects NULL */
 	d->n_done = 0;
 	if (d->n == 1 && !fortran) {
 		d->key = d->few;
@@ -51,7 +51,7 @@ static inline void completion_begin(struct completion *d, struct rec_call *c, in
 	}
 }
 
-/* Of one request, after a call that was not expected to complete it; statuses: NULL when ignored. */
+/* For one request, after a call that was not expected to complete it. statuses: NULL if ignored. */
 static inline void completion_late(struct completion *d, struct rec_call *c, uint64_t key, const void *requests,
 				   const void *statuses)
 {
@@ -60,10 +60,12 @@ static inline void completion_late(struct completion *d, struct rec_call *c, uin
 }
 
 /*
- * After the call: append to the values from position *n on the requests given, those completed, and the actual
- * sources and tags of completed wildcard receives; d->n_done says how many. `index` lists what was completed in
- * any order (NULL: all that were active); `base` is what the first index is called; at the k-th index lies the
- * k-th status.
+ * After the call: append values from position *n on. These are the requests given, the requests completed, and the
+ * actual sources and tags of completed wildcard receives. Sets d->n_done, the number of completed requests.
+ *
+ * index: the completed requests in any order; NULL: all active ones. The k-th index belongs to the k-th status.
+ *
+ * base: number of the first index.
  */
 void completion_put(struct completion *d, uint32_t *n, const int *index, int n_index, int base);
 

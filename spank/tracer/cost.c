@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What recording costs a call of the program: see cost.h. */
+/* Cost of recording a call: see cost.h. */
 #include <stdlib.h>
 
 #include "spank/tracer/cost.h"
@@ -8,9 +8,11 @@
 
 #define CALLS  256
 #define ROUNDS 9
-#define MOST   8 /* times the looks: 1.6 to 3 are met, more is a disturbed measurement */
+/* largest plausible ratio to the recorder's own measurement; usual are 1.6 to 3, more means a disturbed
+ * measurement */
+#define MOST   8
 
-/* Of one call, by many. */
+/* Ticks of one call, as the mean of many. */
 static double ticks_of(void (*call)(void))
 {
 	uint64_t begin = clock_ticks();
@@ -20,7 +22,7 @@ static double ticks_of(void (*call)(void))
 	return (double)(clock_ticks() - begin) / CALLS;
 }
 
-static int by_value(const void *a, const void *b)
+static int by_ticks(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -32,8 +34,8 @@ double cost_of_call(void (*plain)(void), void (*recorded)(void))
 	double whole[ROUNDS], looks = rec_overhead(), sum, n, part, times;
 
 	if (rec.locking)
-		return looks; /* this thread may have the lock */
-	ticks_of(plain); /* the first are not like the others */
+		return looks; /* this thread may hold the lock */
+	ticks_of(plain); /* warm-up: the first calls are slower */
 	ticks_of(recorded);
 	sum = rec.overhead_sum;
 	n = (double)rec.overhead_n;
@@ -41,7 +43,7 @@ double cost_of_call(void (*plain)(void), void (*recorded)(void))
 		whole[i] = -ticks_of(plain);
 		whole[i] += ticks_of(recorded);
 	}
-	qsort(whole, ROUNDS, sizeof(*whole), by_value);
+	qsort(whole, ROUNDS, sizeof(*whole), by_ticks);
 	n = (double)rec.overhead_n - n;
 	part = n > 0 ? (rec.overhead_sum - sum) / n : 0;
 	times = part > 0 ? whole[ROUNDS / 2] / part : 1;
@@ -53,21 +55,21 @@ double cost_of_call(void (*plain)(void), void (*recorded)(void))
 static struct {
 	uintptr_t ra, cfa;
 	struct spill_live live;
-	uint8_t stream[512]; /* one event's */
+	uint8_t stream[512]; /* room for one event */
 } aside;
 
-static void forget(uint32_t sym, uint64_t gap, uint64_t tick)
+static void drop_event(uint32_t sym, uint64_t gap, uint64_t tick)
 {
 	(void)sym, (void)gap, (void)tick;
 	rec.live->stream_len = 0;
 }
 
-static void nothing(void)
+static void no_call(void)
 {
 	__asm__ volatile("" ::: "memory");
 }
 
-/* With as many parameters as a message has. */
+/* Record a call with as many parameters as a message has. */
 static void record_aside(void)
 {
 	struct rec_call c;
@@ -75,7 +77,7 @@ static void record_aside(void)
 	if (!rec_enter(&c, aside.ra, aside.cfa))
 		return;
 	rec_start(&c, (struct rec_inside){0});
-	nothing();
+	no_call();
 	if (!rec_leave(&c, true))
 		return;
 	for (int i = 0; i < 7; i++)
@@ -85,7 +87,7 @@ static void record_aside(void)
 
 void cost_measure(uintptr_t ra, uintptr_t cfa)
 {
-	static struct recorder keep; /* not on the stack, which may be small */
+	static struct recorder keep; /* static, since the stack may be small */
 	uint32_t n = rec.sigs.n;
 	uint64_t n_pool = rec.sigs.n_pool;
 	double looks = rec_overhead();
@@ -97,14 +99,14 @@ void cost_measure(uintptr_t ra, uintptr_t cfa)
 	aside.cfa = cfa;
 	rec.live = &aside.live;
 	rec.stream = aside.stream;
-	rec_watch(forget);
+	rec_watch(drop_event);
 	rec.structure_max = UINT64_MAX;
 	rec.n_journaled = UINT32_MAX; /* the event's symbol is in no file */
 	rec.ended = NULL;
 	rec.on = true;
-	keep.cost_factor = cost_of_call(nothing, record_aside) / looks;
+	keep.cost_factor = cost_of_call(no_call, record_aside) / looks;
 	rec_polls.max = 0;
-	keep.sigs = rec.sigs; /* they may have moved */
+	keep.sigs = rec.sigs; /* the table may have been reallocated */
 	keep.sigs.n = n;
 	keep.sigs.n_pool = n_pool;
 	rec = keep;

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What recording costs a call of the program. The recorder's own looks (rec_overhead) are where the program is, with its caches
- * as they are, but tell a part: neither what comes before a call nor what the clock takes. How many times that the whole is,
- * calls that are recorded and the same past the recorder tell, one after the other.
+ * Cost of recording a call. rec_overhead measures in the program's own environment, with its caches. But it misses
+ * the code before the first and after the last clock reading, and the clock readings. So recorded calls and
+ * unrecorded calls are timed in turns at one place. Their difference gives the factor between the full cost and
+ * rec_overhead.
  */
 #ifndef PRECEDENT_SPANK_TRACER_COST_H
 #define PRECEDENT_SPANK_TRACER_COST_H
 
 #include <stdint.h>
 
-/* Ticks of one call; 0 before the recorder's first look. plain and recorded make the same call, which takes no time to speak
- * of; some thousands of the latter become events, so that nothing of the program's may come after. */
+/* Full cost of recording one call in ticks; 0 before the first measurement. plain and recorded make the same MPI
+ * call, which takes almost no time. Some thousands of the recorded calls become events, so the program must not
+ * continue afterwards. */
 double cost_of_call(void (*plain)(void), void (*recorded)(void));
 
-/* Once a run is recorded and rec_end is through: rec.cost_factor. By events that are recorded nowhere, of the call site of the
- * last one, MPI_Finalize's; no function of MPI is called. */
+/* Set rec.cost_factor, after the end of a run and rec_end. The events that it records go into no file. Their call
+ * site is that of the last call, MPI_Finalize. No MPI function is called. */
 void cost_measure(uintptr_t ra, uintptr_t cfa);
 
 #endif

@@ -44,8 +44,8 @@ static struct perf_event_mmap_page *open_one(uint64_t event)
 	return NULL;
 }
 
-/* The kernel's part and the processor's, of the same moment: linux/perf_event.h. */
-static bool value_of(const struct counters *c, const volatile struct perf_event_mmap_page *p, uint64_t *value)
+/* Value = the kernel's part + the processor's part, read at the same time: see linux/perf_event.h. */
+static bool counter_value(const struct counters *c, const volatile struct perf_event_mmap_page *p, uint64_t *value)
 {
 	for (int i = 0; i < TRIES; i++) {
 		uint32_t seq = p->lock, index, width;
@@ -56,7 +56,7 @@ static bool value_of(const struct counters *c, const volatile struct perf_event_
 		count = (uint64_t)p->offset;
 		width = p->pmc_width;
 		if (!index || !p->cap_user_rdpmc || !width || width > 64)
-			return false; /* not on the processor at the moment */
+			return false; /* the event is not on the processor now */
 		count += (uint64_t)((int64_t)(c->read(index - 1) << (64 - width)) >> (64 - width));
 		__asm__ __volatile__("" ::: "memory");
 		if (p->lock == seq) {
@@ -73,7 +73,7 @@ void counters_take(struct counters *c, uint64_t *out)
 	for (int i = 0; i < TCOUNTER_N; i++) {
 		uint64_t now;
 
-		if (!(c->have & (1u << i)) || !value_of(c, c->page[i], &now))
+		if (!(c->have & (1u << i)) || !counter_value(c, c->page[i], &now))
 			continue;
 		if (c->last[i] && now > c->last[i])
 			out[i] = now - c->last[i];

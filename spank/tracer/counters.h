@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hardware counters of the thread that opened them, read without system calls. Only what the kernel lets everybody read:
- * each event is opened, its page mapped, and its descriptor closed again, so that the program's descriptors stay as they
- * were. A node without counters (most virtual machines) has none, and that is all.
+ * Hardware counters of the thread that opened them, read without system calls. Only counters that any user may read
+ * are used. Each event is opened and mapped, and its descriptor is closed again, so the program's descriptors do
+ * not change. Most virtual machines have no counters.
  */
 #ifndef PRECEDENT_SPANK_TRACER_COUNTERS_H
 #define PRECEDENT_SPANK_TRACER_COUNTERS_H
@@ -12,7 +12,7 @@
 
 #include "trace/format/samples.h"
 
-/* How the processor's counter i is read: rdpmc, or what a test puts in its place. */
+/* Reads the processor's counter i: rdpmc, or a replacement in tests. */
 typedef uint64_t counters_reader(uint32_t i);
 
 struct counters {
@@ -24,7 +24,7 @@ struct counters {
 
 void counters_open(struct counters *c);
 void counters_close(struct counters *c);
-/* What each has counted since it was asked before; 0 where it cannot be told. Safe in a handler. */
+/* Counts since the previous call; 0 for unknown ones. Safe in a signal handler. */
 void counters_take(struct counters *c, uint64_t *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How long a process goes on after MPI_Finalize: see ends.h. */
+/* The time of a process after MPI_Finalize: see ends.h. */
 #include "spank/tracer/ends.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@
 #include "trace/format/ends.h"
 #include "trace/format/page.h"
 
-#define LEAST_NS 100000000ull /* shorter is not worth opening a file for */
+#define LEAST_NS 100000000ull /* shorter times are not written */
 
 static struct {
 	struct ends_file file;
 	uint32_t rank, n_ranks;
-	pid_t pid; /* a child of fork has a copy of all this: it is not the process that was traced */
+	pid_t pid; /* the process that was traced; a child of fork has another id */
 	uint64_t from_ns;
 } ends;
 
@@ -56,7 +56,7 @@ void ends_finalized(void)
 		ends.from_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* The last that a process does, after what it registered with atexit. The file may have been moved or replaced by then. */
+/* Runs last in a process, after its atexit functions. The file may have been moved or replaced by then. */
 __attribute__((destructor)) static void tell_end(void)
 {
 	uint64_t room = TRACE_TRAILER + (uint64_t)TRACE_END_BYTES * ends.n_ranks, packed, after_ns;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * After MPI_Finalize: a process that goes on for a while notes in the trace, which is complete, how long it did
- * (trace/format/ends.h). One that ends soon costs nothing, one that is killed or calls _exit notes nothing.
+ * After MPI_Finalize the trace is complete. A process that runs on notes its further run time in the trace when it
+ * ends (trace/format/ends.h). A short time is not noted. Neither does a process note it that is killed or calls
+ * _exit.
  */
 #ifndef PRECEDENT_SPANK_TRACER_ENDS_H
 #define PRECEDENT_SPANK_TRACER_ENDS_H
@@ -9,16 +10,16 @@
 #include <limits.h>
 #include <stdint.h>
 
-/* The file that was written, the same on all ranks; passed among them as it is. */
+/* Identity of the trace file, the same on all ranks; sent among them as bytes. */
 struct ends_file {
 	uint64_t written, inode, size;
 	char path[PATH_MAX + 64];
 };
 
-/* Of the complete file: it is written. */
+/* Read the identity of the complete file. */
 void ends_file_of(const char *path, struct ends_file *f);
 void ends_begin(const struct ends_file *f, uint32_t rank, uint32_t n_ranks);
-/* MPI_Finalize has returned. */
+/* Call when MPI_Finalize has returned. */
 void ends_finalized(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include "spank/tracer/mpilib.h"
 #include "trace/format/words.h"
 
-#define COMMAND_MAX 4096 /* bytes; a longer command line is not kept */
+#define COMMAND_MAX 4096 /* longer command lines are not stored */
 
 void facts_put(struct buf *b, const char *key, const char *value)
 {
@@ -36,7 +36,7 @@ static void put_words(struct buf *b, const char *key, const char *words, size_t 
 	buf_free(&text);
 }
 
-/* What of the environment decides how fast a program runs, and what a batch script sets. */
+/* Environment variables that influence a program's speed or that a batch script sets. */
 static void put_environment(struct buf *b)
 {
 	static const char *const prefix[] = {"OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "LD_LIBRARY_PATH="};
@@ -51,7 +51,7 @@ static void put_environment(struct buf *b)
 	buf_free(&words);
 }
 
-/* The command line: words, each ended by a zero byte, at most COMMAND_MAX. Returns the length, 0 where it is unknown. */
+/* Read the command line: words, each with a NUL, at most COMMAND_MAX bytes. Returns the length; 0: not known. */
 static size_t read_command(char args[COMMAND_MAX + 1])
 {
 	FILE *f = fopen("/proc/self/cmdline", "re");
@@ -67,7 +67,7 @@ static size_t read_command(char args[COMMAND_MAX + 1])
 
 void facts_put_command(struct buf *b)
 {
-	static char text[COMMAND_MAX + 1]; /* not on the stack, which may be small */
+	static char text[COMMAND_MAX + 1]; /* static, since the stack may be small */
 	size_t len = read_command(text);
 	ssize_t n;
 
@@ -85,7 +85,7 @@ void facts_put_command(struct buf *b)
 		facts_put(b, "partial", getenv("PRECEDENT_PARTIAL"));
 }
 
-static void put_program(struct buf *b, const struct run *r)
+static void put_program_facts(struct buf *b, const struct run *r)
 {
 	static char args[COMMAND_MAX + 1];
 	size_t len = read_command(args), first = strlen(args) + 1;
@@ -107,7 +107,7 @@ void facts_put_job(struct buf *b, const struct run *r)
 	struct tm tm;
 	int len = 0;
 
-	put_program(b, r);
+	put_program_facts(b, r);
 	facts_put(b, "job", getenv("SLURM_JOB_ID"));
 	facts_put(b, "step", getenv("SLURM_STEP_ID"));
 	facts_put(b, "launcher", space && strncmp(space, "slurm.", 6) ? "mpirun" :

@@ -6,12 +6,12 @@
 #include "common/buf.h"
 #include "spank/tracer/run.h"
 
-/* Nothing when value is NULL or empty. */
+/* Writes nothing if value is NULL or empty. */
 void facts_put(struct buf *b, const char *key, const char *value);
-/* All that is needed to run the same again: command, directory, input, environment (of it, what decides how fast), each as
- * words (trace/format/words.h). Nothing when the command line is too long to be kept. */
+/* Write the data to repeat the run: command, directory, input, and the environment variables that influence its
+ * speed, each as words (trace/format/words.h). Writes nothing if the command line is too long. */
 void facts_put_command(struct buf *b);
-/* What this process knows by itself: program, arguments, job, step, launcher, mpi, ranks, date, run. */
+/* Write the facts that this process knows alone: program, arguments, job, step, launcher, mpi, ranks, date, run. */
 void facts_put_job(struct buf *b, const struct run *r);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One trace file from all ranks, inside MPI_Finalize: they agree (agree.h), measure their clocks (offsets.h), and send
- * their pages to rank 0, which writes them as they come (gather_root.h).
+ * Writes one trace file from all ranks, in MPI_Finalize. The ranks agree (agree.h), measure their clocks
+ * (offsets.h) and send their pages to rank 0, which writes them at once (gather_root.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +24,9 @@
 
 #define HOST_BYTES       sizeof(((struct run *)0)->host)
 #define CLOCK_PATIENCE_S 600
-#define PART_ROUNDS      3 /* fewer, and some replies are still under way */
+#define PART_ROUNDS      3 /* with fewer rounds, replies are still in transit */
 
-/* on our own communicator, beside TAG_PING and TAG_PONG */
+/* tags on a communicator of the tracer, besides TAG_PING and TAG_PONG */
 enum { TAG_CLOCK = 1, TAG_TURN, TAG_LENGTH, TAG_PAGES };
 
 /* ---- this rank's pages ---- */
@@ -47,7 +47,7 @@ static void fill_proc(const struct run *r, struct trace_proc *p, const struct of
 	rec_facts(p);
 }
 
-/* Definitions, structure and samples (their content, or empty) as pages. -1 without memory. */
+/* Encode definitions, structure and samples (may be empty) as pages. Returns 0, or -1 if memory runs out. */
 static int encode_head(const struct run *r, const struct offset_pair *clock, const struct buf *samples, struct buf *out)
 {
 	struct trace_page m = {.rank = (uint32_t)r->world_rank};
@@ -79,7 +79,7 @@ out:
 	return rv;
 }
 
-/* The same, as much of it as the limit of files' sizes admits: times are given up first, then samples. */
+/* Like encode_head, within the limit of file sizes: first times are dropped, then samples. */
 static int encode_to_fit(const struct run *r, const struct offset_pair *clock, struct buf *out)
 {
 	struct buf samples = {0};
@@ -107,7 +107,7 @@ static void put_hosts(struct buf *b, const char *host, int n)
 	for (int i = 0; i < n; i++) {
 		int k = i;
 
-		/* ranks of a node are neighbours, or the hosts come round: look at the nearest first */
+		/* ranks of a node are neighbours, or hosts repeat in a cycle: search backwards */
 		while (k > 0 && strcmp(host + (size_t)(k - 1) * HOST_BYTES, host + (size_t)i * HOST_BYTES))
 			k--;
 		if (k)
@@ -140,7 +140,7 @@ static int encode_job(const struct run *r, const char *host, struct buf *out)
 
 /* ---- another rank ---- */
 
-/* The next message of this rank: pages from *next on until it is long enough. */
+/* Build the next message of this rank: pages from *next on until the message is long enough. */
 static void next_message(struct buf *head, uint32_t *next, struct buf *msg)
 {
 	buf_reset(msg);
@@ -173,7 +173,7 @@ static int send_pages(MPI_Comm c, struct buf *head, bool broken)
 	return rv == MPI_SUCCESS ? 0 : -1;
 }
 
-/* Answer pings if this rank is asked to, until rank 0 says what it measured. */
+/* Answer pings if rank 0 sends them, until rank 0 sends its measurement. */
 static void receive_clock(MPI_Comm c, struct offset_pair *clock)
 {
 	*clock = (struct offset_pair){0};
@@ -233,8 +233,8 @@ static int write_own(struct trace_writer *w, struct buf *job, struct buf *head, 
 	return 0;
 }
 
-static struct trace_writer *open_file(const struct run *r, const char *hosts, struct buf *head, char *path, size_t size,
-				      struct errbuf *err)
+static struct trace_writer *open_trace(const struct run *r, const char *hosts, struct buf *head, char *path, size_t size,
+				       struct errbuf *err)
 {
 	struct trace_writer *w = NULL;
 	struct buf job = {0};
@@ -253,20 +253,20 @@ static struct trace_writer *open_file(const struct run *r, const char *hosts, st
 	return w;
 }
 
-/* A rank that ran out of memory is missing, the others are there. */
-static void write_file(const struct run *r, MPI_Comm c, const char *hosts, struct buf *head, bool broken, struct ends_file *file)
+/* Write the trace. A rank that ran out of memory is left out. */
+static void write_trace(const struct run *r, MPI_Comm c, const char *hosts, struct buf *head, bool broken, struct ends_file *file)
 {
 	const struct gather_link link = {.turn = link_turn, .length = link_length, .pages = link_pages, .arg = &c};
 	struct errbuf err = {""};
 	struct gather_report report;
 	struct trace_writer *w;
-	static char path[PATH_MAX + 64]; /* not on the stack, which may be small */
+	static char path[PATH_MAX + 64]; /* static, since the stack may be small */
 	char text[600];
 	int rv;
 
 	if (broken)
 		head->len = 0;
-	w = open_file(r, hosts, head, path, sizeof(path), &err);
+	w = open_trace(r, hosts, head, path, sizeof(path), &err);
 	rv = gather_root(&link, (uint32_t)r->world_size, &w, &report, &err);
 	if (broken) {
 		report.n_missing++;
@@ -294,7 +294,7 @@ static void write_file(const struct run *r, MPI_Comm c, const char *hosts, struc
 
 /* ---- all ---- */
 
-/* How long a tick is, and when tick 0 was on the clock of day, to the accuracy of these clocks. */
+/* Measure the length of a tick and the time of tick 0 on the clock of day. */
 static void measure_ticks(struct run *r)
 {
 	struct clock_moment now;
@@ -308,11 +308,12 @@ static void measure_ticks(struct run *r)
 			   (uint64_t)(int64_t)((double)(int64_t)(r->start_ticks - r->start.real_tick) * r->ns_per_tick);
 }
 
-/* A trace without some of the calls would be taken for the whole. Rank 0 looks in its own process and speaks for all. */
+/* A trace without some calls would look complete, so it is not written. Rank 0 checks its own process for all
+ * ranks. */
 static bool every_call_seen(const struct run *r)
 {
 	const char *path = mpilib_passing();
-	static char text[PATH_MAX + 128]; /* not on the stack, which may be small */
+	static char text[PATH_MAX + 128]; /* static, since the stack may be small */
 
 	if (!path)
 		return true;
@@ -339,7 +340,7 @@ enum gathered gather_trace(struct run *r)
 	if (!agree(r, r->world_rank || hosts) || mpi.Comm_dup(mpi.world, &c) != MPI_SUCCESS) {
 		offsets_free();
 		free(hosts);
-		return GATHERED_NOTHING; /* somebody has nothing: nor has anybody else */
+		return GATHERED_NOTHING; /* a rank has no trace, so no rank gathers */
 	}
 	mpi.Comm_set_errhandler(c, MPI_ERRORS_RETURN);
 	mpi.Gather(r->host, HOST_BYTES, MPI_BYTE, hosts, HOST_BYTES, MPI_BYTE, 0, c);
@@ -349,10 +350,10 @@ enum gathered gather_trace(struct run *r)
 		receive_clock(c, &clock);
 	broken = rec.broken || encode_to_fit(r, &clock, &head) < 0;
 	if (r->world_rank == 0)
-		write_file(r, c, hosts, &head, broken, &file);
+		write_trace(r, c, hosts, &head, broken, &file);
 	else
 		send_pages(c, &head, broken);
-	/* Nobody lets go of what it has before the file is there. */
+	/* All ranks keep their data until the file is written. */
 	mpi.Bcast(&file, (int)sizeof(file), MPI_BYTE, 0, c);
 	free(hosts);
 	buf_free(&head);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rank 0's side of gathering: see gather_root.h. */
+/* Gathering of pages by rank 0: see gather_root.h. */
 #include "spank/tracer/gather_root.h"
 
 #include <stdlib.h>

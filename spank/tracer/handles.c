@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Communicators and operations by content: see handles.h. Datatypes are in types.c, windows and files in
- * objects.c. */
+/* Communicators and operations, identified by content: see handles.h. Datatypes are in types.c; windows and files
+ * are in objects.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void group_clear(struct trace_group *g)
 	*g = (struct trace_group){0};
 }
 
-/* Members as ranks of MPI_COMM_WORLD; -1 when one of them is not in it. Frees the MPI group. */
+/* Members as ranks of MPI_COMM_WORLD. Returns -1 if a member is not in it. Frees the MPI group. */
 static int group_members(MPI_Group from, struct trace_group *out)
 {
 	int n = 0, rv = -1, *mine = NULL, *theirs = NULL;
@@ -58,14 +58,14 @@ static int group_eq(const struct trace_group *a, const struct trace_group *b)
 	return a->n == b->n && (!a->n || !memcmp(a->rank, b->rank, a->n * sizeof(*a->rank)));
 }
 
-/* The handle of a communicator, for whoever reads the spill file. */
+/* Store the handle of a communicator for readers of the spill file. */
 static void tell_comm(MPI_Comm c, int64_t index)
 {
 	if (index >= 0 && index < SPILL_OBJECTS_MAX)
 		rec.live->comm[index] = HANDLE_KEY(c);
 }
 
-/* Index of a communicator with these members and the lowest free ordinal. Takes the groups. */
+/* Index of a communicator with these members and the lowest free ordinal. Takes ownership of the groups. */
 static int64_t comm_intern(uint8_t kind, struct trace_group *members, struct trace_group *remote,
 			   const struct comm_info *info)
 {
@@ -78,7 +78,7 @@ static int64_t comm_intern(uint8_t kind, struct trace_group *members, struct tra
 
 		if (c->kind != kind || !group_eq(&c->members, members) || !group_eq(&c->remote, remote))
 			continue;
-		if (!handles.info[i].live) { /* in order of ordinal, so this is the lowest */
+		if (!handles.info[i].live) { /* entries are in order of ordinal, so this is the lowest free one */
 			group_clear(members);
 			group_clear(remote);
 			handles.info[i].live = 1;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Communicators, datatypes, operations, windows and files of the program, named by indexes into the rank's
- * definitions.
- * A handle that was not seen being created is looked at when it is first used. All under the recorder's lock.
+ * Communicators, datatypes, operations, windows and files of the program, as indexes into the rank's definitions. A
+ * handle whose creation was not seen is examined at its first use. All functions need the recorder's lock.
  */
 #ifndef PRECEDENT_SPANK_TRACER_HANDLES_H
 #define PRECEDENT_SPANK_TRACER_HANDLES_H
@@ -15,10 +14,10 @@
 #include "trace/format/defs.h"
 #include "trace/format/event.h"
 
-/* What a wrapper must know of a communicator. */
+/* Facts of a communicator that wrappers need. */
 struct comm_info {
 	int32_t rank, size; /* own rank and members of the own group */
-	int32_t peers;      /* members of the other group of an intercommunicator, else size */
+	int32_t peers;      /* size of the remote group of an intercommunicator; else size */
 	int8_t inter, live;
 };
 
@@ -34,41 +33,42 @@ struct handles {
 };
 extern struct handles handles;
 
-/* Defines MPI_COMM_WORLD and MPI_COMM_SELF; -1 without memory. */
+/* Define MPI_COMM_WORLD and MPI_COMM_SELF. Returns 0, or -1 if memory runs out. */
 int handles_begin(void);
 void handles_define(struct trace_defs *d); /* borrowed */
 
-int64_t comm_define(MPI_Comm c);              /* first use: index, or TRACE_NULL */
+int64_t comm_define(MPI_Comm c);              /* at first use; returns the index or TRACE_NULL */
 int64_t comm_define_like(int64_t like);       /* a duplicate whose handle is not known yet */
-void comm_bind(MPI_Comm c, int64_t index);    /* now it is */
-int64_t comm_take(MPI_Comm c);                /* about to be freed */
+void comm_bind(MPI_Comm c, int64_t index);    /* sets the handle of such a duplicate */
+int64_t comm_take(MPI_Comm c);                /* call before the handle is freed */
 void comm_put_back(MPI_Comm c, int64_t index);
-void comm_release(int64_t index);             /* was freed */
-/* Neighbours of this rank in a communicator with a topology. */
+void comm_release(int64_t index);             /* call after the handle was freed */
+/* Numbers of neighbours of this rank in a communicator with a topology. */
 void comm_degrees(MPI_Comm c, int64_t index, int *in, int *out);
 
-int64_t comm_of_group(MPI_Group g);           /* one with these members, new if need be; frees the group */
+/* a communicator with these members, existing or new; frees the group */
+int64_t comm_of_group(MPI_Group g);
 
-/* The communicator they were made of, or TRACE_NULL when that was not seen. */
+/* comm: the communicator of the window or file; TRACE_NULL if not known. */
 int64_t win_define(MPI_Win w, int64_t comm);
-int64_t file_define(MPI_File f, int64_t comm, const char *name, int64_t len); /* len -1: up to a zero byte */
-int64_t win_take(MPI_Win w);                  /* about to be freed, as for communicators */
+int64_t file_define(MPI_File f, int64_t comm, const char *name, int64_t len); /* len -1: name ends with a NUL */
+int64_t win_take(MPI_Win w);                  /* call before the handle is freed, as for communicators */
 int64_t file_take(MPI_File f);
 void win_put_back(MPI_Win w, int64_t index);
 void file_put_back(MPI_File f, int64_t index);
 void win_release(int64_t index);
 void file_release(int64_t index);
-/* The displacement, or TRACE_UNDEFINED where the call site has had too many. */
+/* The displacement; TRACE_UNDEFINED if the call site has too many different ones. */
 int64_t disp_of_site(uint32_t site, int64_t disp);
-/* The n members of a group as ranks in the window's group; `given` is scratch. */
+/* The n members of a group as ranks in the window's group. `given` is scratch memory. */
 int win_group_ranks(MPI_Group g, MPI_Win w, int n, int *given, int *rank);
 
 int64_t type_define(MPI_Datatype t);
 int64_t op_define(MPI_Op op);
 
-/* Handles are pointers (Open MPI) or small integers (MPICH): keys are never 0. */
+/* Handles are pointers (Open MPI) or small integers (MPICH); keys are never 0. */
 #define HANDLE_KEY(h) (MPILIB_BITS(h) + 1)
-/* The index of a handle that has been seen, else TRACE_NULL: nothing is asked of the library. */
+/* Index of a handle that was seen before, or TRACE_NULL; does not call the library. */
 static inline int64_t rec_known(const struct hmap *map, uint64_t key)
 {
 	int32_t i = hmap_get(map, key);
@@ -76,7 +76,7 @@ static inline int64_t rec_known(const struct hmap *map, uint64_t key)
 	return i >= 0 ? i : TRACE_NULL;
 }
 
-/* A communicator with processes outside of this MPI_COMM_WORLD: looked at once, and TRACE_NULL in the trace. */
+/* Index of a communicator with processes outside of this MPI_COMM_WORLD: examined once, TRACE_NULL in the trace. */
 #define HANDLE_FOREIGN (-2)
 
 static inline int64_t rec_comm(MPI_Comm c, int *slow)

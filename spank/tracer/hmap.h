@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Map from a handle (or any nonzero 64-bit key) to a small index: open addressing, linear probing, removal by
- * shifting back, so that probes stay short however often handles come and go.
+ * Map from a handle, or any nonzero 64-bit key, to a small index. Open addressing with linear probing. Removal
+ * shifts entries back, so probes stay short when handles come and go.
  */
 #ifndef PRECEDENT_SPANK_TRACER_HMAP_H
 #define PRECEDENT_SPANK_TRACER_HMAP_H
@@ -60,7 +60,7 @@ static inline int hmap_grow(struct hmap *m)
 	return 0;
 }
 
-/* Set or replace; -1 without memory. */
+/* Set or replace. Returns 0, or -1 if memory runs out. */
 static inline int hmap_put(struct hmap *m, uint64_t key, int32_t val)
 {
 	uint32_t i;
@@ -75,7 +75,7 @@ static inline int hmap_put(struct hmap *m, uint64_t key, int32_t val)
 	return 0;
 }
 
-/* Remove; the value it had, or HMAP_NONE. */
+/* Remove. Returns the old value, or HMAP_NONE. */
 static inline int32_t hmap_take(struct hmap *m, uint64_t key)
 {
 	uint32_t i, j, mask = m->cap - 1;

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls that a program leaves without a return: by longjmp or a C++ exception out of an error handler, a reduction or
- * another function of its own that the MPI library calls. The wrapper of such a call never learns it, so that the next
- * call seems to come from inside of it. Here the stack says whether it does.
+ * Calls that a program leaves without a return: by longjmp or a C++ exception out of an error handler, a reduction
+ * or another callback. The wrapper of such a call does not notice, so the next call seems to come from inside it.
+ * The stack shows whether it does.
  */
 #include <unwind.h>
 
 #include "spank/tracer/record.h"
 #include "spank/tracer/site.h"
 
-#define KNOWN 64u /* power of two: return addresses in the MPI library, which calls its own functions */
+/* power of two; cache of return addresses in the MPI library, which calls its own functions */
+#define KNOWN 64u
 
-static uintptr_t library_ra[KNOWN]; /* single words: threads may race */
+static uintptr_t library_ra[KNOWN]; /* single words, so racing threads do no harm */
 
 struct walk {
-	uintptr_t lo, hi; /* the tracer's code */
-	uintptr_t ra;     /* of the call that was made now: its own wrapper is passed by */
-	uintptr_t cfa;    /* of the last frame */
+	uintptr_t lo, hi; /* code of the tracer */
+	uintptr_t ra;     /* return address of the current call, whose own wrapper is skipped */
+	uintptr_t cfa;    /* CFA of the last frame */
 	bool started, inside;
 };
 
@@ -45,15 +46,15 @@ static bool is_in_library(uintptr_t ra)
 	return yes;
 }
 
-/* Is a wrapper of the tracer among the frames that the call was made from? */
+/* Is a wrapper of the tracer among the frames of the caller? */
 static bool comes_from_inside(const struct rec_thread *t, uintptr_t ra)
 {
 	struct walk w = {.ra = ra};
 
 	if (!site_tracer(&w.lo, &w.hi))
-		return true; /* nobody knows: as if it did */
+		return true; /* not known: treated as inside */
 	_Unwind_Backtrace(look_at_frame, &w);
-	/* A walk that ended below the call in question has not seen its frame. */
+	/* If the walk ended below the frame of the outer call, the answer is not known. */
 	return w.inside || !w.started || w.cfa < t->outer_cfa;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the launcher says of this process, and the markers in the trace's directory: see run.h. One thread at a time is in
- * MPI_Init or MPI_Finalize, whose stack may be small: long buffers are static.
+ * Facts from the launcher, and markers in the trace's directory: see run.h. Only one thread at a time is in
+ * MPI_Init or MPI_Finalize. Its stack may be small, so long buffers are static.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -18,7 +18,7 @@
 #include "spank/tracer/run.h"
 
 #define MAX_NAMES    10000
-#define RECORD       8         /* of a rank in its node's marker: its number and a line feed */
+#define RECORD       8         /* bytes per rank in its node's marker: number and line feed */
 #define DECISION_MAX (1 << 24)
 
 static int env_int(const char *name)
@@ -42,7 +42,7 @@ static void sanitise(const char *in, char *out, size_t size)
 	out[n] = '\0';
 }
 
-/* Text of a file of /proc, zero bytes as they are; its length. */
+/* Read a file of /proc as bytes. Returns its length. */
 static size_t read_proc(long pid, const char *what, char *text, size_t size)
 {
 	char path[64];
@@ -69,7 +69,8 @@ static long parent_of(long pid)
 	return p && sscanf(p, ") %*c %ld", &parent) == 1 ? parent : 0;
 }
 
-/* Where the proxies of a run report to, as their command line says: the same on every node, and this mpiexec's own. */
+/* Find the address to which the proxies of a run connect, in their command line. It is the same on every node and
+ * unique to this mpiexec. */
 static bool hydra_control(const char *args, size_t len, char *out, size_t size)
 {
 	const char *host = "", *port = NULL;
@@ -86,7 +87,7 @@ static bool hydra_control(const char *args, size_t len, char *out, size_t size)
 	return port && snprintf(out, size, "hydra.%s%s%s", host, *host ? "." : "", port) < (int)size;
 }
 
-/* The environment of Hydra names the rank, not the run: that is asked of the proxy that is our ancestor. */
+/* Hydra's environment has the rank but not the run, which is read from the proxy among the process's ancestors. */
 static void read_hydra(char *id, size_t size)
 {
 	static char args[4096];
@@ -111,7 +112,8 @@ static void read_launcher(struct run *r)
 
 	r->rank = -1;
 	if (MPILIB_MPICH && getenv("PMI_RANK") && getenv("MPI_LOCALRANKID")) {
-		/* First: what starts the proxies may be srun, whose variables are then not those of the ranks. */
+		/* Hydra comes first: srun may start its proxies, and then srun's variables are not those of the
+		 * ranks. */
 		read_hydra(id, sizeof(id));
 		r->rank = env_int("PMI_RANK");
 	} else if (space && !strncmp(space, "slurm.pmix.", 11)) {
@@ -131,7 +133,7 @@ static void read_launcher(struct run *r)
 	sanitise(id, r->id, sizeof(r->id));
 }
 
-/* Of DMTCP's library (checkpoints), which is preloaded into programs. */
+/* A function of DMTCP's library (checkpointing), which is preloaded. */
 __attribute__((weak)) int dmtcp_is_enabled(void);
 
 void launch_read(struct run *r)
@@ -170,7 +172,7 @@ int launch_host(char *host, size_t size)
 	if (gethostname(host, size - 1))
 		return -1;
 	host[size - 1] = '\0';
-	if (clock_skew.on) /* for tests: a clock of its own is a node of its own */
+	if (clock_skew.on) /* for tests: a clock of its own means a node of its own */
 		snprintf(host + strnlen(host, size / 2), size / 2, "-skewed%d", run.rank);
 	return 0;
 }
@@ -182,8 +184,8 @@ static int marker_path(const struct run *r, const char *what, char *path, size_t
 	return snprintf(path, size, "%s/.present.%s.%s", r->dir, r->id, what) < (int)size ? 0 : -1;
 }
 
-/* Add a record to a marker. Ranks of a node have one kernel between them, so appending is safe on any file system. */
-static void mark(const struct run *r, const char *what, const char *record, struct timespec *when)
+/* Add a record to a marker. All ranks of a node share a kernel, so appending is safe on any file system. */
+static void append_record(const struct run *r, const char *what, const char *record, struct timespec *when)
 {
 	static char path[PATH_MAX + 512];
 	struct stat st;
@@ -201,7 +203,7 @@ static void mark(const struct run *r, const char *what, const char *record, stru
 	close(fd);
 }
 
-/* The marker of this node, or rather of what one process of the launcher has started on it. */
+/* Name of the marker for the processes that one process of the launcher started on this node. */
 static int own_marker(char *name, size_t size)
 {
 	char host[128] = "", clean[128];
@@ -220,9 +222,9 @@ void launch_mark(struct run *r)
 	if (own_marker(name, sizeof(name)) < 0)
 		return;
 	if (r->rank == 0)
-		mark(r, "root", "1", NULL);
+		append_record(r, "root", "1", NULL);
 	snprintf(record, sizeof(record), "%*d\n", RECORD - 1, r->rank);
-	mark(r, name, record, &r->marked);
+	append_record(r, name, record, &r->marked);
 }
 
 bool launch_root_present(const struct run *r)
@@ -253,17 +255,18 @@ static void each_marker(const struct run *r, void (*f)(const char *path, const c
 
 struct presence {
 	const struct run *r;
-	int32_t *leader;       /* of each rank: its node's index in seen, then the lowest rank there; -1: not present */
+	/* per rank: first its node's index in seen, then the lowest rank of that node; -1: not present */
+	int32_t *leader;
 	struct node_seen {
 		char name[200];
-		int32_t least; /* rank */
+		int32_t least; /* lowest rank */
 	} *seen;
 	int32_t n_seen;
 	int64_t known, unknown;
-	bool failed;           /* a rank twice, or no memory */
+	bool failed;           /* a rank occurred twice, or memory ran out */
 };
 
-/* The node's index, or -1 without memory. */
+/* Index of the node, or -1 if memory runs out. */
 static int32_t node_index(struct presence *p, const char *name, size_t len)
 {
 	struct node_seen *h;
@@ -284,7 +287,7 @@ static int32_t node_index(struct presence *p, const char *name, size_t len)
 	return p->n_seen++;
 }
 
-static void add_rank(struct presence *p, const char *record, int32_t node)
+static void add_present_rank(struct presence *p, const char *record, int32_t node)
 {
 	char *end;
 	long rank = strtol(record, &end, 10);
@@ -317,7 +320,7 @@ static void add_marker(const char *path, const char *rest, void *arg)
 	node = node_index(p, rest, strlen(rest));
 	if (node >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid())
 		while (read(fd, record, RECORD) == RECORD)
-			add_rank(p, record, node);
+			add_present_rank(p, record, node);
 	close(fd);
 }
 
@@ -362,7 +365,7 @@ out:
 
 /* ---- one decision for all ---- */
 
-/* The decision, if there is one of this run: it is not older than our own marker, on the same file server's clock. */
+/* Read the decision of this run. A decision of another run is older than our marker, by the file server's clock. */
 static char *read_decision(const struct run *r, const char *path)
 {
 	char *text = NULL;
@@ -406,7 +409,7 @@ char *launch_decide(const struct run *r, const char *text)
 		return NULL;
 	if (write(fd, text, strlen(text)) == (ssize_t)strlen(text)) {
 		close(fd);
-		/* whether by us or by another: the file system has one answer for all */
+		/* Whoever came first: link() fails for all others. */
 		if (!link(own, path) || errno == EEXIST)
 			made = read_decision(r, path);
 	} else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See memory.h. */
+/* The recorder's share of memory: see memory.h. */
 #include "spank/tracer/memory.h"
 
 #include <stdio.h>
@@ -9,14 +9,15 @@
 
 #include "spank/tracer/cgroup.h"
 
-#define PART 16 /* of what a process has: programs are not fitted to their limits more closely than this */
+/* the recorder takes 1/PART: programs do not fit their limits more closely */
+#define PART 16
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Processes of the launcher on this node, as far as it says. */
+/* Number of the launcher's processes on this node, if the launcher tells it. */
 static uint64_t local_processes(void)
 {
 	static const char *const name[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE",
@@ -32,10 +33,10 @@ static uint64_t local_processes(void)
 	return 1;
 }
 
-/* The lowest limit of the groups that the process is in. */
+/* The lowest limit of all control groups of the process. */
 static uint64_t group_limit(void)
 {
-	static struct cgroup c; /* not on the stack, which may be small */
+	static struct cgroup c; /* static, since the stack may be small */
 	uint64_t limit = UINT64_MAX;
 	char text[64], *end;
 
@@ -53,7 +54,7 @@ static uint64_t group_limit(void)
 	return limit;
 }
 
-/* What is left to RLIMIT_AS or RLIMIT_DATA. */
+/* Bytes left up to RLIMIT_AS or RLIMIT_DATA. */
 static uint64_t left_of(int resource)
 {
 	unsigned long pages = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reaching the MPI library by name: see mpilib.h. */
+/* Access to the MPI library by name: see mpilib.h. */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -41,8 +41,9 @@ const char *mpilib_passing(void)
 	return host->passing();
 }
 
-/* What Fortran programs pass for constants that are addresses. Open MPI: the address of an object. MPICH's mpif.h and mpi:
- * of a variable in a common block, which its first Fortran call puts into a variable of the library. */
+/* Find the addresses that Fortran programs pass as constants. In Open MPI these are objects. In MPICH's mpif.h
+ * and mpi, these are variables in a common block. Its first Fortran call stores their addresses in variables of
+ * the library. */
 static void load_fortran(void)
 {
 	static void *none, *object[3];
@@ -68,7 +69,7 @@ static void load_fortran(void)
 	}
 }
 
-/* 1, but for a fault of MPICH 4.0 (its issue 6270). */
+/* 1; differs because of a fault in MPICH 4.0 (its issue 6270). */
 static int first_index(void)
 {
 	char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The MPI library underneath: the one file for what differs between libraries, and the one way to reach it.
+ * The MPI library below the tracer. This is the only file with differences between MPI libraries, and the only
+ * access to the library.
  *
- * There is one tracer per MPI library, of the same sources. None needs its libmpi (MPI may be dlopen'ed, and locally):
- * nothing here refers to a symbol of it; functions and the objects behind Open MPI's handle macros are found by name
- * at first use, with the loader's eyes (spank/loader/host.h).
+ * The same sources are built once per MPI library. No tracer is linked to libmpi, since MPI may be loaded by
+ * dlopen, even locally. Functions, and the objects behind Open MPI's handle macros, are found by name at first use,
+ * through the loader (spank/loader/host.h).
  */
 #ifndef PRECEDENT_SPANK_TRACER_MPILIB_H
 #define PRECEDENT_SPANK_TRACER_MPILIB_H
@@ -13,13 +14,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Open MPI's MPI_COMM_WORLD, MPI_INT ... are addresses of objects in the library: look them up instead. */
+/* In Open MPI, MPI_COMM_WORLD, MPI_INT ... are addresses of objects in the library. They are looked up by name
+ * here. */
 #ifdef OMPI_PREDEFINED_GLOBAL
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global) ((type)mpilib_object(#global))
 #endif
 
-/* MPICH or one of its descendants: integer handles, Fortran that calls the C functions, launched by Hydra. */
+/* MPICH or a descendant: integer handles, Fortran that calls the C functions, launched by Hydra. */
 #ifdef MPICH_VERSION
 #define MPILIB_MPICH 1
 #else
@@ -28,18 +30,18 @@
 
 /* Address of a data symbol of the library, or NULL. */
 void *mpilib_object(const char *name);
-/* A function by name, as the next definition after ours: "MPI_Send", else "PMPI_Send"; NULL when there is none. */
+/* The next definition of a function behind the tracer's: "MPI_Send", or else "PMPI_Send". NULL if there is none. */
 void *mpilib_function(const char *name);
-/* What to call where there is none: it returns an error. */
+/* A replacement for a missing function, which returns an error. */
 void *mpilib_missing(const char *name);
-/* The path of a library whose calls the tracer does not see, or NULL. */
+/* The path of a library whose calls bypass the tracer, or NULL. */
 const char *mpilib_passing(void);
 
-/* A handle as a number: MPICH's are ints, half of them negative. */
+/* A handle as a number. MPICH's handles are ints, half of them negative. */
 #define MPILIB_BITS(handle) \
 	(sizeof(handle) == sizeof(int) ? (uint64_t)(uint32_t)(uintptr_t)(handle) : (uint64_t)(uintptr_t)(handle))
 
-/* What the recorder itself calls, always by the PMPI name. */
+/* Functions that the recorder calls, always by their PMPI names. */
 #define MPILIB_FUNCTIONS(X) \
 	X(Abort) X(Comm_rank) X(Comm_size) X(Comm_remote_size) X(Comm_group) X(Comm_remote_group) X(Comm_test_inter) X(Comm_get_parent) \
 	X(Comm_dup) X(Comm_free) X(Comm_set_errhandler) X(Group_size) X(Group_translate_ranks) \
@@ -49,7 +51,7 @@ const char *mpilib_passing(void);
 	X(Dist_graph_neighbors_count) X(Send) X(Recv) X(Sendrecv) X(Iprobe) X(Gather) X(Bcast) X(Barrier) X(Win_get_attr) \
 	X(Win_get_group) X(File_get_amode) X(File_get_group) X(File_f2c)
 
-/* Handles of C and of Fortran. In MPICH both are integers, and these are macros. */
+/* Conversions between handles of C and Fortran. In MPICH both are integers, and these are macros. */
 #define MPILIB_CONVERSIONS(X) \
 	X(Comm_f2c) X(Type_f2c) X(Op_f2c) X(Group_f2c) X(Win_f2c) X(Request_f2c) X(Request_c2f)
 #ifdef MPICH_VERSION
@@ -76,24 +78,24 @@ struct mpilib {
 	MPI_Comm world, self;
 	uint64_t request_null;        /* as keys of requests.h */
 	int f_request_null;
-	/* where the address is that Fortran programs pass; NULL there when there is no Fortran */
+	/* Pointers to the addresses that Fortran programs pass; NULL without Fortran. */
 	void **f_in_place, **f_status_ignore, **f_statuses_ignore;
-	int f08_base;                 /* what mpi_f08 calls the first of several requests */
-	void *f08_in_place, *f08_status_ignore, *f08_statuses_ignore; /* where mpi_f08 has its own */
+	int f08_base;                 /* number of the first of several requests in mpi_f08 */
+	void *f08_in_place, *f08_status_ignore, *f08_statuses_ignore; /* addresses in mpi_f08 */
 };
 extern struct mpilib mpi;
 
-/* Fill `mpi`; -1 when a function is missing. Call after MPI_Init. */
+/* Fill `mpi` after MPI_Init. Returns 0, or -1 if a function is missing. */
 int mpilib_load(void);
 
-/* The constants that callers pass for ranks and tags, for whoever reads the spill file. */
+/* Store the constants for ranks and tags for readers of the spill file. */
 struct spill_header;
 void mpilib_tell_constants(struct spill_header *h);
 
-/* A predefined operation's name, or NULL. */
+/* Name of a predefined operation, or NULL. */
 const char *mpilib_op_name(MPI_Op op);
 
-/* ints in a Fortran status, and where the source and the tag are */
+/* Size of a Fortran status in ints, and positions of source and tag. */
 #ifdef OPEN_MPI
 #define MPILIB_F_STATUS_SIZE ((int)(sizeof(MPI_Status) / sizeof(MPI_Fint)))
 #define MPILIB_F_SOURCE 0

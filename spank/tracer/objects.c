@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Windows and files of the program, named by indexes into the rank's definitions like communicators: see handles.h.
- * What a definition says of a window is asked of the library, so that it does not matter how it was made.
+ * Windows and files of the program, as indexes into the rank's definitions: see handles.h. The facts of a window
+ * are read from the library, so it does not matter how the window was created.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +12,18 @@
 #include "trace/format/event.h"
 
 #define NAME_MAX_BYTES 4095
-#define SITE_DISPS     1024 /* displacements that a call site may have before the others are just "another" */
+/* different displacements that are stored per call site; further ones become TRACE_UNDEFINED */
+#define SITE_DISPS     1024
 
 static uint8_t *win_live, *file_live;
 
-/* Room for one element more in an array of definitions and in the array that says which of them live. */
-static int grow(void **def, size_t size, uint8_t **live, uint32_t n)
+/* Make room for one more element in the definitions and in the array of live flags. */
+static int grow_definitions(void **def, size_t size, uint8_t **live, uint32_t n)
 {
 	uint8_t *l;
 	void *p;
 
-	if (n & (n - 1)) /* full at powers of two only */
+	if (n & (n - 1)) /* the array is full only at powers of two */
 		return 0;
 	p = realloc(*def, (n ? 2 * (size_t)n : 1) * size);
 	if (!p)
@@ -58,7 +59,7 @@ static int64_t win_intern(const struct trace_win *w)
 	for (uint32_t i = 0; i < handles.n_win; i++)
 		if (win_live[i] && handles.win_def[i].comm == w->comm && handles.win_def[i].ordinal == want.ordinal) {
 			want.ordinal++;
-			i = UINT32_MAX; /* from the beginning */
+			i = UINT32_MAX; /* search from the start */
 		}
 	for (uint32_t i = 0; i < handles.n_win; i++) {
 		const struct trace_win *d = &handles.win_def[i];
@@ -69,7 +70,7 @@ static int64_t win_intern(const struct trace_win *w)
 			return i;
 		}
 	}
-	if (grow(&def, sizeof(*handles.win_def), &win_live, handles.n_win) < 0)
+	if (grow_definitions(&def, sizeof(*handles.win_def), &win_live, handles.n_win) < 0)
 		return TRACE_NULL;
 	handles.win_def = def;
 	handles.win_def[handles.n_win] = want;
@@ -144,7 +145,7 @@ static int32_t file_mode(MPI_File f)
 	return m;
 }
 
-/* Takes the name. */
+/* Takes ownership of the name. */
 static int64_t file_intern(struct trace_file *f)
 {
 	void *def = handles.file_def;
@@ -152,7 +153,7 @@ static int64_t file_intern(struct trace_file *f)
 	for (uint32_t i = 0; i < handles.n_file; i++)
 		if (file_live[i] && handles.file_def[i].comm == f->comm && handles.file_def[i].ordinal == f->ordinal) {
 			f->ordinal++;
-			i = UINT32_MAX; /* from the beginning */
+			i = UINT32_MAX; /* search from the start */
 		}
 	for (uint32_t i = 0; i < handles.n_file; i++) {
 		const struct trace_file *d = &handles.file_def[i];
@@ -164,7 +165,7 @@ static int64_t file_intern(struct trace_file *f)
 			return i;
 		}
 	}
-	if (grow(&def, sizeof(*handles.file_def), &file_live, handles.n_file) < 0) {
+	if (grow_definitions(&def, sizeof(*handles.file_def), &file_live, handles.n_file) < 0) {
 		free(f->name);
 		return TRACE_NULL;
 	}
@@ -187,7 +188,7 @@ int64_t file_define(MPI_File h, int64_t comm, const char *name, int64_t len)
 	if (comm < 0)
 		return TRACE_NULL;
 	len = len < 0 ? (int64_t)strnlen(name, NAME_MAX_BYTES) : len;
-	while (len > 0 && name[len - 1] == ' ') /* Fortran's padding */
+	while (len > 0 && name[len - 1] == ' ') /* Fortran pads with blanks */
 		len--;
 	f.comm = (uint32_t)comm;
 	f.amode = file_mode(h);
@@ -221,7 +222,7 @@ void file_release(int64_t index)
 
 /* ---- displacements ---- */
 
-/* A program that writes at ever new places would make every call a signature of its own: a call site keeps its
+/* A program that always writes to new offsets would give each call its own signature. So a call site keeps its
  * first displacements, and TRACE_UNDEFINED stands for all others. */
 int64_t disp_of_site(uint32_t site, int64_t disp)
 {

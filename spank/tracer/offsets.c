@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Measuring the clocks of other nodes: see offsets.h. */
+/* Measures the clock offsets of other nodes: see offsets.h. */
 #include "spank/tracer/offsets.h"
 
 #include <sched.h>
@@ -16,7 +16,7 @@
 #define PATIENCE_S  20
 #define DECIDE_NS   2000000000ull
 
-/* Rank 0's, by rank: after MPI_Init and in MPI_Finalize. */
+/* On rank 0, by rank: measured after MPI_Init and in MPI_Finalize. */
 static struct offset_at *measured[2];
 
 /* ---- ping-pong ---- */
@@ -85,7 +85,7 @@ out:
 	buf_free(&text);
 }
 
-/* The decision: rank 0's, or after a while our own. */
+/* Wait for rank 0's decision. After a timeout, this rank decides. */
 static char *await_decision(const struct run *r)
 {
 	uint64_t end = clock_true_ns(CLOCK_MONOTONIC) + DECIDE_NS;
@@ -188,14 +188,14 @@ void offsets_free(void)
 void offsets_fix(const struct run *r, const struct offset_pair *p, struct trace_clock_fix *fix)
 {
 	*fix = (struct trace_clock_fix){0};
-	if (r->world_rank == 0) { /* it is the measure */
+	if (r->world_rank == 0) { /* its clock is the reference */
 		fix->n = 1;
 		return;
 	}
 	for (uint64_t m = 0; m < p->n && m < 2; m++) {
 		int64_t tick = (int64_t)(p->tick[m] - r->start_ticks);
 
-		/* what was measured shortly before the start counts as measured at the start */
+		/* An offset measured shortly before the start counts as measured at the start. */
 		fix->tick[m] = tick > 0 ? (uint64_t)tick : 0;
 		fix->offset_ns[m] = p->root_ns[m] - (double)tick * r->ns_per_tick;
 		fix->error_ns[m] = p->error_ns[m];

@@ -8,12 +8,12 @@
 #include "trace/functions.h"
 
 #define RAW_MAX     (256u << 10)
-#define RAW_ALL     (64u << 20) /* a page of every rank fits this */
+#define RAW_ALL     (64u << 20) /* total size of one raw page of every rank */
 #define RAW_MIN     4096u
-#define LEAVE_MAX   4u     /* pages given up per flush */
+#define LEAVE_MAX   4u     /* pages that are dropped per flush */
 #define LOOSE_MAX   512u   /* pages of symbols before structure is written */
 #define LOOSE_BYTES (1u << 20)
-#define FIRST_SHIFT 14u    /* width of the time line's steps at first */
+#define FIRST_SHIFT 14u    /* initial step of the time line: 1 << FIRST_SHIFT ticks */
 
 int pages_begin(struct pages *p, const char *local, const char *id, uint32_t rank, uint32_t n_ranks, uint64_t bytes_max,
 		struct fold *fold, const struct sigtable *sigs, struct errbuf *err)
@@ -65,8 +65,8 @@ static inline void put_uv(struct buf *b, uint64_t v)
 	b->len = (size_t)(p - b->data);
 }
 
-/* An event's times on the time line; at is the end of the one before, the new end is returned. */
-static uint64_t lay(struct levels *l, uint64_t sum[TSTATE_N], uint64_t at, const struct times_one *t, enum trace_state s)
+/* Add an event's times to the time line. at: end of the event before. Returns the event's end. */
+static uint64_t lay_event_times(struct levels *l, uint64_t sum[TSTATE_N], uint64_t at, const struct times_one *t, enum trace_state s)
 {
 	if (t->poll)
 		levels_add(l, at, at + t->poll, TSTATE_WAITING);
@@ -80,7 +80,7 @@ static uint64_t lay(struct levels *l, uint64_t sum[TSTATE_N], uint64_t at, const
 	return at + t->duration;
 }
 
-/* Into symbols, times and idle; how many events. */
+/* Split the stream into symbols, times and idle times. Returns the number of events. */
 static uint64_t take_apart(struct pages *p, uint64_t sum[TSTATE_N])
 {
 	const struct spill_live *live = p->spill.live;
@@ -111,7 +111,7 @@ static uint64_t take_apart(struct pages *p, uint64_t sum[TSTATE_N])
 		put_uv(&p->symbols, tag - 1);
 		put_uv(&p->times, t.gap);
 		put_uv(&p->times, t.duration);
-		at = lay(&p->levels, sum, at, &t, state_of(p, (uint32_t)(tag - 1)));
+		at = lay_event_times(&p->levels, sum, at, &t, state_of(p, (uint32_t)(tag - 1)));
 		t = (struct times_one){0};
 		n++;
 	}
@@ -141,15 +141,15 @@ static int give_up(struct pages *p, const struct buf *times, const struct buf *s
 
 		if (in.failed || symbol >= p->sigs->n)
 			return -1;
-		at = lay(&p->given_up_levels, p->given_up_state, at, &t, state_of(p, (uint32_t)symbol));
+		at = lay_event_times(&p->given_up_levels, p->given_up_state, at, &t, state_of(p, (uint32_t)symbol));
 		if (hist_table_add(&p->hist, (uint32_t)symbol, p->sigs->sig[symbol].fn, t.gap, t.duration) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* The contents of a page of the spill: in raw, borrowed until the next time. */
-static int load(struct pages *p, int32_t entry, struct buf *raw)
+/* Decode a page of the spill. The result is in p->raw, valid until the next call. */
+static int load_spilled(struct pages *p, int32_t entry, struct buf *raw)
 {
 	struct trace_page m;
 	struct errbuf err;
@@ -167,7 +167,7 @@ static void give_up_kept(struct pages *p, struct page_kept *k)
 {
 	struct buf times, symbols = {0};
 
-	if (load(p, k->times, &times) == 0 && load(p, k->symbols, &symbols) == 0)
+	if (load_spilled(p, k->times, &times) == 0 && load_spilled(p, k->symbols, &symbols) == 0)
 		give_up(p, &times, &symbols, k->n, k->t0);
 	else
 		p->given_up += k->n;
@@ -182,7 +182,7 @@ static bool too_many(const struct pages *p)
 	return p->n_kept > 2 && (p->bytes > p->bytes_max || p->n_kept > p->spill.n_entry / 4);
 }
 
-/* Give up a few pages while there are too many; the rest of them next time. */
+/* Drop a few pages if there are too many; further ones are dropped in the next calls. */
 static bool thin_out(struct pages *p)
 {
 	unsigned n = 0;
@@ -219,14 +219,15 @@ static int put_page(struct pages *p, struct trace_page *m, uint64_t epoch, const
 	return spill_put(&p->spill, m, epoch, &p->page, must);
 }
 
-static void replace(struct pages *p, int32_t *entry, int32_t by)
+static void replace_page(struct pages *p, int32_t *entry, int32_t by)
 {
 	if (*entry >= 0)
 		spill_drop(&p->spill, *entry);
 	*entry = by;
 }
 
-/* A version of what was given up: it counts once HIST is in the file, and LEVELS of the same number with it. */
+/* Write a version of the dropped times. It is valid once its HIST page is in the file together with the LEVELS
+ * page of the same number. */
 static void write_given_up(struct pages *p, uint64_t events)
 {
 	struct trace_page h = {.type = TPAGE_HIST, .first = events, .n = p->given_up}, l = {.type = TPAGE_LEVELS};
@@ -245,11 +246,11 @@ static void write_given_up(struct pages *p, uint64_t events)
 	hist = put_page(p, &h, p->epoch + 1, &p->raw, false);
 	if (hist < 0)
 		return;
-	replace(p, &p->hist_entry, hist);
-	replace(p, &p->levels_entry, levels);
+	replace_page(p, &p->hist_entry, hist);
+	replace_page(p, &p->levels_entry, levels);
 }
 
-/* Symbols whose times are gone are needed in the file until structure covers them. */
+/* Symbols of dropped times stay in the file until structure covers them. */
 static void loosen(struct pages *p, int32_t entry)
 {
 	const struct spill_entry *e = entry < 0 ? NULL : &p->spill.entry[entry];
@@ -265,7 +266,7 @@ static void loosen(struct pages *p, int32_t entry)
 		int32_t *l = realloc(p->loose, cap * sizeof(*l));
 
 		if (!l)
-			return; /* its room is lost */
+			return; /* only this entry's room is lost */
 		p->loose = l;
 		p->cap_loose = cap;
 	}
@@ -273,7 +274,7 @@ static void loosen(struct pages *p, int32_t entry)
 	p->loose_bytes += e->len;
 }
 
-/* Take away what left: its times are in the histograms now. */
+/* Remove the dropped pages from the file: their times are in histograms. */
 static void remove_left(struct pages *p)
 {
 	uint32_t to = 0;
@@ -292,7 +293,7 @@ static void remove_left(struct pages *p)
 	p->n_kept = to;
 }
 
-/* Structure up to here in one page, instead of its symbols one by one: when these outgrow it. */
+/* When pages of symbols get larger than the structure, write the structure up to here in one page instead. */
 static void write_structure(struct pages *p, uint64_t events)
 {
 	struct trace_page m = {.type = TPAGE_STRUCT, .n = events};
@@ -309,7 +310,7 @@ static void write_structure(struct pages *p, uint64_t events)
 		buf_free(&p->raw);
 	if (e < 0)
 		return;
-	replace(p, &p->struct_entry, e);
+	replace_page(p, &p->struct_entry, e);
 	p->struct_events = events;
 	p->struct_bytes = p->spill.entry[e].len;
 	for (uint32_t i = 0; i < p->n_loose; i++)
@@ -332,8 +333,8 @@ static struct page_kept *new_kept(struct pages *p)
 	return &p->kept[p->n_kept];
 }
 
-/* The page of times, kept. -1: there is no room, its times are given up. */
-static int keep(struct pages *p, struct trace_page *m, int32_t symbols)
+/* Keep a page of times. Returns 0; -1 if there is no room, and its times go to histograms. */
+static int keep_page(struct pages *p, struct trace_page *m, int32_t symbols)
 {
 	struct page_kept *k = new_kept(p);
 
@@ -364,7 +365,7 @@ uint64_t pages_flush(struct pages *p, uint64_t end)
 	memcpy(m.state, sum, sizeof(m.state));
 	if (m.n && (wanted || spill_protects(&p->spill)))
 		symbols = put_page(p, &m, 0, &p->symbols, wanted);
-	if (m.n && (!wanted || keep(p, &m, symbols) < 0)) {
+	if (m.n && (!wanted || keep_page(p, &m, symbols) < 0)) {
 		give_up(p, &p->times, &p->symbols, m.n, m.t0);
 		gave_up = true;
 		loosen(p, symbols);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Functions that are counted and passed on; the stubs are in the generated passthrough.S. */
+/* Functions that are only counted; their stubs are in the generated passthrough.S. */
 #include <stdlib.h>
 #include <string.h>
 

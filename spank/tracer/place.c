@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See place.h. A few small files are read once at either end of a run. */
+/* Processors, limits and network position of a process: see place.h. A few small files are read once at the start
+ * and once at the end of a run. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,19 +16,19 @@
 #define MAX_PERIOD_US 1000000
 
 /*
- * How long control groups were stopped. Kernels since 6.18 tell less time than tasks stood still (measured: 1.04 s of 1.50 s):
- * periods that a limit cut short, with what was left of each, are the other bound.
+ * Throttled time of control groups. Kernels since 6.18 report less than the time for which tasks stood still
+ * (measured: 1.04 s of 1.50 s). A second bound is the number of throttled periods times the rest of a period.
  */
 struct stops {
-	uint64_t told_ns; /* over all processors, as the kernel says */
+	uint64_t told_ns; /* sum over all processors, as the kernel reports it */
 	uint64_t rest_ns;
 };
 
-/* As they were in MPI_Init. */
+/* Values at MPI_Init. */
 static struct stops stops_at_begin;
 static char network_at_begin[PLACE_NETWORK];
 
-/* Of a limit on processor time: what of a period is left when it is used up by all processors at once. */
+/* For a limit of processor time: the rest of a period after all processors have used the limit up together. */
 static uint64_t rest_ns(const struct cgroup *c, uint32_t processors)
 {
 	unsigned long long quota_us = 0, period_us = 0, used_us;
@@ -42,10 +43,10 @@ static uint64_t rest_ns(const struct cgroup *c, uint32_t processors)
 	return used_us < period_us && period_us <= MAX_PERIOD_US ? (period_us - used_us) * 1000 : 0;
 }
 
-/* In all, of our group and those above it. */
+/* Total of the process's group and its parents. */
 static struct stops stops_now(uint32_t processors)
 {
-	static struct cgroup c; /* not on the stack, which may be small */
+	static struct cgroup c; /* static, since the stack may be small */
 	struct stops sum = {0};
 	char stat[1024], *value;
 	const char *key;
@@ -64,7 +65,7 @@ static struct stops stops_now(uint32_t processors)
 	return sum;
 }
 
-/* Names, and lists of them as Slurm writes them. */
+/* May the character be part of a switch name, or of Slurm's lists of names? */
 static bool is_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("_-[],", c));

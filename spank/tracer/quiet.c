@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See quiet.h. The kernel sends both signals to the thread that writes, so that blocking them there is enough. */
+/* Protection from signals: see quiet.h. The kernel sends both signals to the writing thread, so blocking them
+ * there is sufficient. */
 #include "spank/tracer/quiet.h"
 
 #include <errno.h>

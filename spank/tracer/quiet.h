@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Work of the tracer's own in which the kernel must not signal the program: a file that reaches the program's limit
- * (RLIMIT_FSIZE) raises SIGXFSZ, a message to a closed pipe SIGPIPE, and both end a process by default.
+ * Protects the program from signals that the tracer's own writes would raise. A file that reaches the program's limit
+ * (RLIMIT_FSIZE) raises SIGXFSZ; a message to a closed pipe raises SIGPIPE. Both end a process by default.
  *
  *	quiet_begin(&q);
- *	... write; EFBIG and EPIPE are errors like others ...
+ *	... write; EFBIG and EPIPE are ordinary errors ...
  *	quiet_end(&q);
  */
 #ifndef PRECEDENT_SPANK_TRACER_QUIET_H
@@ -13,8 +13,8 @@
 #include <signal.h>
 
 struct quiet {
-	sigset_t mask;    /* the thread's own */
-	sigset_t pending; /* what the program has waiting for it already, and keeps */
+	sigset_t mask;    /* the thread's mask */
+	sigset_t pending; /* signals that already wait for the program, and stay */
 };
 
 void quiet_begin(struct quiet *q);

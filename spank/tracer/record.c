@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The recorder's hot path and its pages of times: see record.h. */
+/* The recorder's hot path and pages: see record.h. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include "trace/functions.h"
 
 #define SPARE_VALUES  64u
-#define STRUCTURE_MIN (512ull << 20) /* signatures and structure may take this much, or eight times the times */
+#define STRUCTURE_MIN (512ull << 20) /* limit for signatures and structure, or eight times the limit of times */
 #define SAMPLE_MASK   63u    /* the recorder's own cost is measured at every 64th event */
 
-/* Stored to before there is a window, and after. */
+/* Used before and after there is a window in the spill file. */
 static struct spill_live no_live;
 static const uint64_t no_samples;
 struct recorder rec = {.live = &no_live, .sample_head = &no_samples};
@@ -23,7 +23,7 @@ struct rec_polls rec_polls;
 __thread struct rec_thread rec_self __attribute__((tls_model("initial-exec")));
 bool clock_is_tsc;
 
-/* Guards `rec` and everything that is recorded, when rec.locking. */
+/* Guards `rec` and all recorded data if rec.locking is set. */
 static int lock_word;
 
 void rec_lock(void)
@@ -110,8 +110,8 @@ void *rec_scratch(struct rec_thread *t, int slot, size_t size)
 
 /* ---- once in a while ---- */
 
-static struct journal journal; /* under the recorder's lock */
-static struct buf tail;        /* pages of levels and histograms, at the end */
+static struct journal journal; /* guarded by the recorder's lock */
+static struct buf tail;        /* final pages of levels and histograms */
 
 void rec_stop(const char *why)
 {
@@ -123,7 +123,7 @@ void rec_stop(const char *why)
 	snprintf(rec.live->ended, sizeof(rec.live->ended), "%s", why);
 }
 
-/* A program whose calls never repeat would fill the memory: what is recorded until then is kept. */
+/* Calls that never repeat would fill the memory, so recording stops; earlier calls are kept. */
 static bool structure_too_large(void)
 {
 	uint64_t bytes = rec.sigs.n_pool * sizeof(*rec.sigs.pool) + rec.sigs.n * (sizeof(*rec.sigs.sig) + 16ull) +
@@ -132,7 +132,7 @@ static bool structure_too_large(void)
 	return bytes > rec.structure_max;
 }
 
-/* Definitions go to the file before the first call that needs them. */
+/* Definitions go to the file before the first call that refers to them. */
 static void journal_new(void)
 {
 	struct trace_defs d = {0};
@@ -159,7 +159,7 @@ double rec_overhead(void)
 	return rec.cost_factor > 0 ? looks * rec.cost_factor : looks;
 }
 
-static void flush(void)
+static void flush_stream(void)
 {
 	struct spill_live *l = rec.live;
 	uint64_t first = l->stream_first, other = !l->clock, n;
@@ -183,10 +183,11 @@ static void flush(void)
 
 /* ---- polls ---- */
 
-#define STREAK_MIN   8u /* polls in close succession before any goes untimed */
-#define UNTIMED_MAX 100u /* then, for each timed, as many as were timed in a row, up to this, and up to 7 more */
+#define STREAK_MIN   8u /* successive polls before the first untimed poll */
+/* after each timed poll, as many untimed polls as were timed in a row, up to this number, plus 0 to 7 */
+#define UNTIMED_MAX 100u
 
-/* Those that were only counted go into the number that survives the process. Returns how many. */
+/* Add the polls that were only counted to the number in the spill file. Returns how many. */
 static uint64_t count_polls(void)
 {
 	uint32_t n = rec_polls.n % REC_POLL_INSIDE;
@@ -230,11 +231,13 @@ void rec_poll_timed(struct rec_call *c)
 	gap = c->t0 - rec.last_end;
 	if ((int64_t)gap > (int64_t)rec.tiny_gap) {
 		rec.held_gap += gap;
-		if (rec.poll_streak) /* what comes before the first poll says nothing of what lies between them */
+		/* time before the first poll of a streak tells nothing about time between polls */
+		if (rec.poll_streak)
 			rec.long_gap += gap;
 		rec.poll_streak = 0;
 	}
-	/* One that was interrupted moves the mean a little; where each of them gives its processor to others, it gets there. */
+	/* An interrupted poll moves the mean by little. If each poll yields the processor to others, the mean
+	 * follows. */
 	rec.poll_mean = rec.poll_mean ? (15 * rec.poll_mean + usual) / 16 : usual;
 	rec.long_poll += took - usual;
 	rec.live->poll_ticks += took;
@@ -246,7 +249,7 @@ void rec_poll_timed(struct rec_call *c)
 
 /* ---- events ---- */
 
-/* The same encoding as buf_put_uv, into room that is known to be there. */
+/* The encoding of buf_put_uv, without a check for room. */
 static inline uint8_t *put_uv(uint8_t *p, uint64_t v)
 {
 	while (v >= 0x80) {
@@ -261,13 +264,13 @@ static void sample_overhead(const struct rec_call *c)
 {
 	uint64_t d = clock_ticks() - c->t1;
 
-	if (d < rec.tiny_gap / 2 * 3) { /* a longer one was an interruption */
+	if (d < rec.tiny_gap / 2 * 3) { /* a longer one was interrupted */
 		rec.overhead_sum += (double)d;
 		rec.overhead_n++;
 	}
 }
 
-/* Symbols by what was recorded next at the same call site, under the recorder's lock. */
+/* For each symbol, the symbol recorded next at the same call site. Guarded by the recorder's lock. */
 static struct {
 	uint32_t *next;
 	uint32_t n;
@@ -280,16 +283,16 @@ static __attribute__((noinline)) void after_set(uint32_t sym, uint32_t next)
 		uint32_t *p = realloc(after.next, n * sizeof(*p));
 
 		if (!p)
-			return; /* only slower */
+			return; /* works without it, but slower */
 		for (uint32_t i = after.n; i < n; i++)
-			p[i] = i; /* the same call again */
+			p[i] = i; /* initially, the same call again */
 		after.next = p;
 		after.n = n;
 	}
 	after.next[sym] = next;
 }
 
-/* Two values at a time, without a branch for each: a message has five to seven. */
+/* Compares two values at a time with one branch, since a message has five to seven values. */
 static inline bool same_values(const int64_t *a, const int64_t *b, uint32_t n)
 {
 	typedef int64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
@@ -308,8 +311,8 @@ static inline bool is_call(uint32_t sym, const struct rec_call *c, uint16_t fn, 
 	       same_values(&rec.sigs.pool[g->off], c->self->v, n);
 }
 
-/* The call's symbol. What came last time after the call recorded here before comes again, most often: calls of one site go
- * round through the same few parameters. */
+/* Symbol of the call. The prediction is the symbol that followed last time at this call site, since call sites
+ * cycle through the same few parameters. */
 static inline uint32_t symbol_of(struct rec_call *c, uint16_t fn, uint32_t n)
 {
 	struct site_cached *at = c->at;
@@ -327,7 +330,7 @@ static inline uint32_t symbol_of(struct rec_call *c, uint16_t fn, uint32_t n)
 	return sym;
 }
 
-/* Time since the last recorded call that no gap and no call contains. */
+/* Write the time since the last recorded call that belongs to no gap and no call. */
 static uint8_t *put_idle(uint8_t *p, const struct rec_call *c, uint64_t gap)
 {
 	int64_t all = (int64_t)(c->t0 - rec.event_end) - (int64_t)gap, own = (int64_t)rec.own_ticks;
@@ -341,7 +344,7 @@ static uint8_t *put_idle(uint8_t *p, const struct rec_call *c, uint64_t gap)
 	return put_uv(p, (uint64_t)own);
 }
 
-/* Is the stream really full? */
+/* End of an event on the slow path: the stream may be full. */
 static __attribute__((noinline)) bool end_of_event(const struct rec_call *c, uint32_t sym, uint64_t gap)
 {
 	if (rec.watch)
@@ -358,7 +361,7 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 	uint32_t sym;
 
 	if (__builtin_expect(!rec.on, 0))
-		goto out; /* it stopped while the parameters were put together */
+		goto out; /* recording stopped while the parameters were collected */
 	sym = symbol_of(c, fn, n);
 	if (__builtin_expect(sym >= rec.n_journaled, 0)) {
 		if (sym == UINT32_MAX) {
@@ -374,7 +377,7 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 	rec_polls.max = 0;
 	gap = (int64_t)(c->t0 - rec.last_end);
 	dur = (int64_t)(c->t1 - c->t0);
-	/* Threads overlap, and counters of two processors may differ by a little. */
+	/* Calls of several threads overlap, and time-stamp counters of two processors may differ slightly. */
 	gap = (gap > 0 ? gap : 0) + (int64_t)rec.held_gap;
 	dur = dur > 0 ? dur : 0;
 	rec.held_gap = 0;
@@ -392,7 +395,7 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 		c->slow = 1;
 	}
 	if (__builtin_expect(len >= rec.stream_full, 0) && end_of_event(c, sym, (uint64_t)gap)) {
-		flush();
+		flush_stream();
 		c->slow = 1;
 	}
 	if (__builtin_expect(c->slow, 0)) {
@@ -442,7 +445,7 @@ int rec_begin(const struct rec_options *o, struct errbuf *err)
 void rec_watch(void (*f)(uint32_t sym, uint64_t gap, uint64_t tick))
 {
 	rec.watch = f;
-	rec.stream_full = 0; /* every event looks whether there is more to do */
+	rec.stream_full = 0; /* makes every event take the slow path */
 }
 
 void rec_go(const struct spill_header *facts)
@@ -486,7 +489,7 @@ void rec_end(void)
 	if (rec.broken || !rec.fold)
 		return;
 	if (rec.live->stream_len)
-		flush();
+		flush_stream();
 	encode_tail();
 }
 
@@ -541,7 +544,7 @@ int rec_page_take(uint32_t i, struct buf *out)
 	if (spill_get(&rec.pages.spill, rec.pages.kept[i].times, out) < 0) {
 		if (out->failed)
 			return -1;
-		out->len = len; /* cannot be read back: the trace is without these times */
+		out->len = len; /* the page cannot be read back: the trace lacks these times */
 	}
 	buf_free(&rec.pages.spill.memory[rec.pages.kept[i].times]);
 	return 0;

@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The recorder of one process: what a wrapper does before and after the real call.
+ * The recorder of one process. A wrapper calls it before and after the real function:
  *
  *	struct rec_call c;
  *	if (!rec_enter(&c, RETURN_ADDRESS, CFA)) return real(...);
- *	... look at what the call will overwrite ...
- *	rec_start(&c, what it passes);                        or rec_start_poll
+ *
+ *	... read the values that the call will overwrite ...
+ *	rec_start(&c, parameters);                            or rec_start_poll
  *	rc = real(...);
+ *
  *	if (!rec_leave(&c, rc == MPI_SUCCESS)) return rc;     failed, or not to be recorded
  *	... put the parameters into c.self->v, n of them ...
+ *
  *	rec_event(&c, FN_MPI_X, n);                           or rec_poll(&c)
  *
- * Between rec_leave that returns true and rec_event or rec_poll the recorder is locked when the program may call
- * MPI from several threads at once. A call inside a call (attribute callbacks, operations) is not seen. A call may be left
- * without a return (jumped.c).
+ * If the program may call MPI from several threads, the recorder is locked from a rec_leave that returns true to
+ * rec_event or rec_poll. A call inside a call (attribute callbacks, operations) is not seen. A call may be left without
+ * a return (jumped.c).
  *
- * Programs poll tens of millions of times, and reading the clock twice costs more than all else: once polls follow
- * each other closely, one in ten, then in a hundred, is timed and the others are counted. Time between two readings that neither can
- * explain is shared between computation and polls as it was among those timed.
+ * Programs poll tens of millions of times, and most of the cost would be two clock readings per poll. So if polls follow
+ * each other closely, one in ten and later one in a hundred is timed; the others are counted. Time between two readings
+ * that is too long for both is divided between computation and polls like the timed ones.
  *
- * RATIONALE: a recorded call is a few bytes appended to a stream that lies in the spill file's window, committed by
- * storing its length: from then on it survives the process. All else (folding, compressing, the time line) is done
- * once per page of the stream (pages.h).
+ * RATIONALE: a recorded call is a few bytes at the end of a stream in the spill file's window. It is committed when the
+ * stream's length is stored, and then survives the process. All other work (folding, compressing, the time line) is
+ * done once per page of the stream (pages.h).
  */
 #ifndef PRECEDENT_SPANK_TRACER_RECORD_H
 #define PRECEDENT_SPANK_TRACER_RECORD_H
@@ -38,17 +41,17 @@
 #include "trace/format/fold.h"
 #include "trace/format/sigtable.h"
 
-#define REC_VALUES 192 /* at first */
+#define REC_VALUES 192 /* initial size */
 
-/* Small: a library that is opened late gets little of the memory that initial-exec takes. */
+/* Small: a library that is loaded late gets little static TLS (initial-exec). */
 struct rec_thread {
-	int depth;                     /* inside an MPI call, */
-	uintptr_t outer_cfa;           /* which was made here */
-	uintptr_t nested_ra, nested_cfa; /* a call that is known to come from inside another */
-	int64_t *v;                    /* parameters of the call being recorded */
+	int depth;                     /* > 0: inside an MPI call */
+	uintptr_t outer_cfa;           /* CFA of that call */
+	uintptr_t nested_ra, nested_cfa; /* a call that is known to come from inside another one */
+	int64_t *v;                    /* parameters of the current call */
 	uint32_t cap;
-	uintptr_t stack_lo, stack_hi;  /* 0: not asked yet */
-	void *scratch[2];              /* statuses and request handles of long lists */
+	uintptr_t stack_lo, stack_hi;  /* stack bounds; 0: not known yet */
+	void *scratch[2];              /* memory for statuses and request handles of long lists */
 	size_t scratch_cap[2];
 };
 
@@ -56,43 +59,45 @@ struct rec_call {
 	struct rec_thread *self;
 	uintptr_t ra, cfa;
 	uint64_t t0, t1;
-	uint32_t polls_max; /* as it was, of an untimed poll */
+	uint32_t polls_max; /* rec_polls.max before an untimed poll */
 	uint32_t site;
 	struct site_cached *at;
-	int slow; /* something long was done for this event: its time is not the program's */
+	int slow; /* the tracer did slow work for this event, which does not count as the program's time */
 };
 
 struct recorder {
 	bool on;
 	bool locking;
-	uint32_t n_wild;       /* live requests that are wildcard receives */
+	uint32_t n_wild;       /* pending wildcard receives */
 	uint64_t last_end;     /* tick when the last call returned */
 	uint64_t held_gap;     /* gaps between unsuccessful polls that count as computation */
 	uint64_t start;        /* tick 0 */
-	uint64_t tiny_gap;     /* 2 us in ticks, about */
-	/* unsuccessful polls in close succession: of most only the number is taken */
-	uint32_t poll_streak;  /* timed ones, without anything else between them */
-	uint64_t poll_mean;    /* ticks of one of them */
-	uint64_t long_gap, long_poll; /* ticks of gaps between polls that were not tiny, and of polls beyond the mean, of those timed */
-	/* the stream of calls */
+	uint64_t tiny_gap;     /* about 2 us in ticks */
+	/* Unsuccessful polls in close succession; most of these are only counted. */
+	uint32_t poll_streak;  /* timed polls without another call between them */
+	uint64_t poll_mean;    /* mean ticks of a poll */
+	/* of timed polls: ticks of gaps that were not tiny, and ticks of polls beyond the mean */
+	uint64_t long_gap, long_poll;
+	/* The stream of calls. */
 	struct spill_live *live; /* never NULL */
 	uint8_t *stream;
-	uint32_t stream_full;    /* bytes at which it is taken apart */
-	uint32_t n_journaled;    /* signatures whose definitions are in the journal */
+	uint32_t stream_full;    /* size in bytes at which the stream is split */
+	uint32_t n_journaled;    /* number of signatures in the journal */
 	uint64_t event_end;      /* tick when the last recorded call returned */
-	uint64_t own_ticks;      /* of the recorder's own since then */
+	uint64_t own_ticks;      /* ticks of the recorder itself since then */
 	uint64_t n_events;
 	struct sigtable sigs;
-	struct fold *fold;       /* of the events before live->stream_first; of all after rec_end */
+	/* fold of the events before live->stream_first; after rec_end, of all events */
+	struct fold *fold;
 	struct pages pages;
 	uint64_t structure_max;  /* bytes */
-	const char *ended;       /* why recording stopped early; what is there is a trace */
+	const char *ended;       /* why recording stopped early; the trace up to there is kept */
 	double overhead_sum;
 	uint64_t overhead_n;
-	double cost_factor;    /* how many times these looks recording a call takes, see cost.h; 0: not known */
+	double cost_factor;    /* full cost of recording a call / rec_overhead's, see cost.h; 0: not known */
 	bool broken;             /* there will be no trace */
 	void (*watch)(uint32_t sym, uint64_t gap, uint64_t tick); /* see rec_watch */
-	/* While *sample_head is not sample_seen, there are samples to take: with the ticks of the call that has ended. */
+	/* If *sample_head differs from sample_seen, there are samples to read. */
 	const uint64_t *sample_head;
 	uint64_t sample_seen;
 	void (*sample_take)(uint64_t t0, uint64_t t1);
@@ -102,17 +107,19 @@ struct recorder {
 struct rec_options {
 	uint32_t rank, n_ranks;
 	bool locking;
-	uint64_t memory;         /* bytes of encoded times */
-	uint64_t structure;      /* bytes of definitions and structure; 0: the default */
-	const char *local;       /* directory for the spill file, or NULL */
-	const char *id;          /* of the run */
-	void (*define)(struct trace_defs *d); /* all definitions but signatures, borrowed */
+	uint64_t memory;         /* limit of encoded times in bytes */
+	uint64_t structure;      /* limit of definitions and structure in bytes; 0: the default */
+	const char *local;       /* directory of the spill file, or NULL */
+	const char *id;          /* id of the run */
+	void (*define)(struct trace_defs *d); /* fills in all definitions but signatures; borrowed */
 };
 
-/* Unsuccessful polls that were only counted; apart from the rest, for the path of few instructions. */
+/* Unsuccessful polls that were only counted. Apart from struct recorder, so that the fast path has few
+ * instructions. */
 struct rec_polls {
-	uint32_t n;   /* those not yet in live->polls; REC_POLL_INSIDE more inside one */
-	uint32_t max; /* while n is less, they are only counted; 0 inside of any other call */
+	/* polls that are not yet in live->polls; inside a poll, REC_POLL_INSIDE more */
+	uint32_t n;
+	uint32_t max; /* polls are only counted while n < max; 0 inside any other call */
 };
 #define REC_POLL_INSIDE (1u << 30)
 
@@ -126,7 +133,8 @@ extern __thread struct rec_thread rec_self __attribute__((tls_model("initial-exe
 void rec_lock(void);
 void rec_unlock(void);
 void rec_thread_begin(struct rec_thread *t);
-/* The thread is inside a call, it seems. True: that call was left by a jump, and this one is the program's. */
+/* The thread seems to be inside a call. Returns true if that call was left by a jump, so that this call is the
+ * program's. */
 bool rec_jumped(struct rec_thread *t, uintptr_t ra, uintptr_t cfa);
 
 static inline bool rec_enter(struct rec_call *c, uintptr_t ra, uintptr_t cfa)
@@ -149,7 +157,7 @@ static inline bool rec_enter(struct rec_call *c, uintptr_t ra, uintptr_t cfa)
 	return true;
 }
 
-/* What the program passes to a call, for whoever finds that it did not return: see struct spill_live. */
+/* A call's parameters as passed, for readers of the spill file if it does not return: see struct spill_live. */
 struct rec_inside {
 	uint64_t call, object, peers;
 };
@@ -169,19 +177,19 @@ __attribute__((always_inline)) static inline void rec_start(struct rec_call *c, 
 }
 
 /*
- * Shall this poll be made without anything but counting it when it finds nothing?
+ * Can this poll be made without recording more than its number, if it is unsuccessful?
  *
  *	if (!rec_poll_untimed()) ... as any other call
- *	... remember the arguments, if they are not those of the last time ...
+ *	... remember the arguments if they differ from the last ones ...
  *	rec_polls.n += REC_POLL_INSIDE;
  *	rc = real(...);
- *	if (nothing was found) { rec_polls.n -= REC_POLL_INSIDE - 1; return rc; }
- *	rec_enter_late(...) makes up for rec_enter and rec_start
+ *	if (unsuccessful) { rec_polls.n -= REC_POLL_INSIDE - 1; return rc; }
+ *	rec_enter_late(...) does the work of rec_enter and rec_start
  *
- * RATIONALE: a program that polls between accesses to memory that miss every cache has as many of them under way as fit
- * between the instructions, loads and stores of its polls, and stores wait in line behind its own. So one comparison
- * says whether a poll is only counted, arguments are compared with those remembered, not saved, and nothing lives in a
- * register across the call.
+ * RATIONALE: a program may poll between memory accesses that all miss the cache. The number of outstanding misses is
+ * limited by the instructions, loads and stores between them, and the tracer's stores wait behind the program's. So a
+ * single comparison decides whether a poll is only counted. Arguments are compared with the remembered ones instead of
+ * saved, and no register is live across the call.
  */
 static inline bool rec_poll_untimed(void)
 {
@@ -197,7 +205,7 @@ static inline void rec_enter_late(struct rec_call *c, uintptr_t ra, uintptr_t cf
 	*c = (struct rec_call){.self = &rec_self, .ra = ra, .cfa = cfa};
 }
 
-/* rec_start for a call that may test something and find nothing; t0 stays 0 where the clock is not read. */
+/* rec_start for a call that may be an unsuccessful test. t0 is 0 if the clock is not read. */
 static inline void rec_start_poll(struct rec_call *c, struct rec_inside in)
 {
 	if (!rec_poll_untimed()) {
@@ -214,7 +222,7 @@ static inline void rec_start_poll(struct rec_call *c, struct rec_inside in)
 	rec.live->enter_tick = rec.last_end;
 }
 
-/* True: put the parameters together and call rec_event or rec_poll. */
+/* Returns true if the caller must collect the parameters and call rec_event or rec_poll. */
 static inline bool rec_leave(struct rec_call *c, bool success)
 {
 	c->t1 = clock_ticks();
@@ -233,12 +241,12 @@ static inline bool rec_leave(struct rec_call *c, bool success)
 	return true;
 }
 
-/* What came before c while polls were only counted: shared out between polls and computation; c->t0 is set. */
+/* Divide the time before c, in which polls were only counted, between polls and computation. c->t0 is set. */
 void rec_poll_settle(struct rec_call *c);
-/* A poll whose times were taken. */
+/* Account for a timed poll. */
 void rec_poll_timed(struct rec_call *c);
 
-/* A call that tested something and found nothing: only counted. */
+/* An unsuccessful test: only counted. */
 static inline void rec_poll(struct rec_call *c)
 {
 	if (c->t0) {
@@ -251,7 +259,7 @@ static inline void rec_poll(struct rec_call *c)
 		rec_unlock();
 }
 
-/* The shortcut for a poll that need not look at its call site. */
+/* Fast path of rec_leave for a poll that does not need its call site. */
 static inline bool rec_leave_poll(struct rec_call *c, bool success, bool found)
 {
 	if (found || !success)
@@ -270,41 +278,42 @@ static inline bool rec_leave_poll(struct rec_call *c, bool success, bool found)
 
 void rec_event(struct rec_call *c, uint16_t fn, uint32_t n);
 
-/* Room for n further values after the first `used`; the values may move. Always leaves 64 to spare. */
+/* Make room for n more values behind the first `used`; the values may move. Always leaves 64 to spare. */
 int64_t *rec_room(struct rec_thread *t, uint32_t used, uint64_t n);
-/* Memory of at least that size that lasts until the call ends, or NULL. Slot 0 or 1. */
+/* Scratch memory of at least this size until the call ends, or NULL. slot: 0 or 1. */
 void *rec_scratch(struct rec_thread *t, int slot, size_t size);
 
-/* Make everything ready, before MPI_Init's time ends. err says why there is no spill file although asked for.
- * -1 without memory. */
+/* Prepare recording before MPI_Init returns. If there is no spill file although one was asked for, err says why.
+ * Returns 0, or -1 if memory runs out. */
 int rec_begin(const struct rec_options *o, struct errbuf *err);
-/* Call f after each event with its symbol, the ticks of the gap before it and the tick at which it returned; rec.n_events
- * counts it already. Nothing else becomes of the events then. */
+/* Call f after each event with its symbol, the gap before it in ticks, and the tick at which it returned.
+ * rec.n_events already includes the event. Events are not recorded then. */
 void rec_watch(void (*f)(uint32_t sym, uint64_t gap, uint64_t tick));
-/* Tick 0 is now. facts: what is known of the run, in the header of the spill file; may be NULL. */
+/* Start recording: tick 0 is now. facts: facts of the run for the header of the spill file; may be NULL. */
 void rec_go(const struct spill_header *facts);
-/* Record no more; what was recorded stays. why: a constant. */
+/* Stop recording, and keep the events so far. why: a string constant. */
 void rec_stop(const char *why);
-/* Encode what is left; recording is off afterwards. */
+/* Encode the rest and turn recording off. */
 void rec_end(void);
-/* After rec_end: the bytes of all pages; and give times up until there are so many bytes at most. False: that is not
- * enough. */
+/* After rec_end. rec_bytes: size of all pages. rec_fit: drop times until the size is at most `bytes`; returns
+ * false if that is not enough. */
 uint64_t rec_bytes(void);
 bool rec_fit(uint64_t bytes);
-/* Ticks that the recorder takes for an event, by its own looks or, once cost_factor is known, in all; 0 before the first look. */
+/* Ticks that recording an event takes: by the recorder's own measurement, and in full once cost_factor is known.
+ * 0 before the first measurement. */
 double rec_overhead(void);
-/* What the recorder knows of the process. */
+/* Fill in the recorder's facts of the process. */
 void rec_facts(struct trace_proc *p);
-/* Pages of times after rec_end, then those of levels and histograms: how many, and page i appended to out, after
- * which the recorder holds it no more. */
+/* After rec_end: pages of times, then of levels and histograms. rec_n_pages: their number. rec_page_take: append
+ * page i to out; the recorder then frees it. */
 uint32_t rec_n_pages(void);
 size_t rec_page_size(uint32_t i);
 int rec_page_take(uint32_t i, struct buf *out);
-/* All pages are where they belong, or nobody wants them: the spill file is taken away. */
+/* All pages are written, or no trace is wanted: remove the spill file. */
 void rec_close(void);
-/* The trace could not be written: the spill file stays. why: a constant. */
+/* The trace could not be written: keep the spill file. why: a string constant. */
 void rec_keep(const char *why);
-/* In a child of fork: record nothing, leave the parent's file alone. */
+/* In a child of fork: record nothing, and do not touch the parent's file. */
 void rec_forget(void);
 
 #endif

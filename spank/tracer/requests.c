@@ -11,13 +11,13 @@
 #define NIL (-1)
 #define FIRST_SLOTS 64u
 
-/* In two hash tables at once: 0 by key and place, 1 by key; each bucket is a list, oldest first. */
+/* A slot is in two hash tables: 0 by key and place, 1 by key. Each bucket is a list, oldest slot first. */
 struct slot {
 	uint64_t key;
 	const void *place;
 	unsigned flags;
 	int used;
-	uint32_t taken; /* list that it was given for last */
+	uint32_t taken; /* number of the last list that contained it */
 	int32_t next[2], prev[2];
 	const void *newcomm;
 	int64_t newcomm_index;
@@ -31,8 +31,8 @@ struct bucket {
 static struct slot *slot;
 static struct bucket *table[2];
 static uint32_t cap;      /* slots and buckets, power of two */
-static uint32_t free_from; /* no slot below is free */
-static uint32_t list = 1;    /* number of the current list; slots with that number are taken */
+static uint32_t free_from; /* all slots below are in use */
+static uint32_t list = 1;    /* number of the current list; slots with this number are used */
 
 static uint32_t bucket_of(int which, uint64_t key, const void *place)
 {
@@ -70,7 +70,7 @@ static void link_out(int which, int32_t i)
 		slot[s->next[which]].prev[which] = s->prev[which];
 }
 
-static int grow(void)
+static int grow_tables(void)
 {
 	uint32_t n = cap ? cap * 2 : FIRST_SLOTS;
 	struct slot *p = realloc(slot, n * sizeof(*p));
@@ -89,12 +89,12 @@ static int grow(void)
 	for (int w = 0; w < 2; w++) {
 		free(table[w]);
 		table[w] = t[w];
-		memset(t[w], 0xff, n * sizeof(**t)); /* NIL */
+		memset(t[w], 0xff, n * sizeof(**t)); /* all NIL */
 	}
 	memset(slot + cap, 0, (n - cap) * sizeof(*slot));
 	n -= cap;
 	cap += n;
-	/* Slots are linked in by number, not by age: with equal keys and places that is as good a guess. */
+	/* Slots are linked by number, not by age. For slots with equal key and place, either order may be wrong. */
 	for (uint32_t i = 0; i < cap - n; i++)
 		if (slot[i].used) {
 			link_in(0, (int32_t)i);
@@ -112,7 +112,7 @@ int64_t request_new(uint64_t key, const void *place, unsigned flags)
 		return TRACE_NULL;
 	while (i < cap && slot[i].used)
 		i++;
-	if (i == cap && grow() < 0)
+	if (i == cap && grow_tables() < 0)
 		return TRACE_NULL;
 	free_from = i + 1;
 	s = &slot[i];
@@ -124,7 +124,7 @@ int64_t request_new(uint64_t key, const void *place, unsigned flags)
 	return i;
 }
 
-/* By key and place, then by key; with `fresh` only slots that the current list was not given yet. */
+/* Find a slot by key and place, or else by key. fresh: skip slots that the current list already contains. */
 static int64_t find_key(uint64_t key, const void *place, int fresh)
 {
 	int32_t i;
@@ -138,7 +138,7 @@ static int64_t find_key(uint64_t key, const void *place, int fresh)
 	return TRACE_NULL;
 }
 
-static int64_t find(uint64_t key, const void *place, int fresh)
+static int64_t find_slot(uint64_t key, const void *place, int fresh)
 {
 	int64_t i;
 
@@ -147,7 +147,7 @@ static int64_t find(uint64_t key, const void *place, int fresh)
 	i = find_key(key, place, fresh);
 	if (i != TRACE_NULL || (key & KEY_MESSAGE))
 		return i;
-	/* Created in the other language, and converted by the program. */
+	/* The request was created in C and converted by the program. */
 	if (key & KEY_FORTRAN)
 		return find_key(key_c(mpi.Request_f2c((MPI_Fint)(uint32_t)key)), NULL, fresh);
 	return TRACE_NULL;
@@ -155,7 +155,7 @@ static int64_t find(uint64_t key, const void *place, int fresh)
 
 int64_t request_find(uint64_t key, const void *place)
 {
-	return find(key, place, 0);
+	return find_slot(key, place, 0);
 }
 
 void request_list(void)
@@ -166,7 +166,7 @@ void request_list(void)
 
 int64_t request_find_next(uint64_t key, const void *place)
 {
-	int64_t i = find(key, place, 1);
+	int64_t i = find_slot(key, place, 1);
 
 	if (i >= 0)
 		slot[i].taken = list;

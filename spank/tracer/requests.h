@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Request slots: the names of requests in the trace. A request takes the lowest free slot when it is created and
- * gives it back when it is completed (persistent ones: when freed), so that a loop repeats the same names.
+ * Request slots: numbers of requests in the trace. A request takes the lowest free slot at its creation, and
+ * releases the slot at its completion (a persistent request: when freed). So a loop repeats the same numbers.
  *
- * Handles do not identify requests: Open MPI gives one and the same handle to all sends that were complete at
- * once. So a request is looked up by handle and place first (the address of the program's variable), then by
- * handle alone, oldest first. Keys are C handles, or Fortran integers with KEY_FORTRAN. Messages of matched
- * probes take slots too (KEY_MESSAGE). All under the recorder's lock.
+ * Handles do not identify requests: in Open MPI, all sends that completed at once share a handle. So a request is
+ * looked up by handle and place (address of the program's variable), or else by handle alone, oldest first. Keys
+ * are C handles, or Fortran integers with KEY_FORTRAN. Matched-probe messages also take slots (KEY_MESSAGE). All
+ * functions need the recorder's lock.
  */
 #ifndef PRECEDENT_SPANK_TRACER_REQUESTS_H
 #define PRECEDENT_SPANK_TRACER_REQUESTS_H
@@ -52,20 +52,20 @@ static inline int key_is_null(uint64_t key)
 	return key == mpi.request_null || key == key_f(mpi.f_request_null);
 }
 
-/* The new request's slot, or TRACE_NULL without memory. */
+/* Slot of a new request; TRACE_NULL if memory runs out. */
 int64_t request_new(uint64_t key, const void *place, unsigned flags);
-/* Slot of a request, or TRACE_NULL when it is null or was created by a function that is only counted. */
+/* Slot of a request. TRACE_NULL if it is null, or if a function that is only counted created it. */
 int64_t request_find(uint64_t key, const void *place);
-/* The same for the requests of one list: between two request_list calls no slot is given twice. */
+/* Like request_find, for the requests of one list: between two calls of request_list, no slot is found twice. */
 void request_list(void);
 int64_t request_find_next(uint64_t key, const void *place);
 unsigned request_flags(int64_t slot);
-/* A communicator that becomes known when the request completes: where the program wants its handle. */
+/* Note the variable that receives a communicator's handle; the handle is known when the request completes. */
 void request_bind_comm(int64_t slot, const void *newcomm, int fortran, int64_t index);
 void request_start(int64_t slot);
-/* Completed: a persistent request becomes inactive, any other gives its slot back. */
+/* A persistent request becomes inactive; any other request releases its slot. */
 void request_complete(int64_t slot);
-/* Freed by MPI_Request_free. */
+/* Call for MPI_Request_free. */
 void request_drop(int64_t slot);
 
 #endif

@@ -23,12 +23,12 @@
 #include "spank/tracer/stop.h"
 
 #define MEMORY_DEFAULT (64ull << 20)
-#define STRUCTURE_DEFAULT (512ull << 20) /* of rec_options */
+#define STRUCTURE_DEFAULT (512ull << 20) /* default of rec_options.structure */
 #define SPARE_LEAST    (4ull << 20) /* bytes; the recorder's buffers alone take 2 MiB */
 
 struct run run;
 
-/* A number of bytes, with K, M or G; unset or 0: the default. */
+/* Read a number of bytes with a suffix K, M or G. Unset or 0: the default. */
 static uint64_t env_bytes(const char *name, uint64_t missing)
 {
 	const char *s = getenv(name);
@@ -51,7 +51,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Of the times in memory and in the file: the smaller bound holds for both. */
+/* Limit of the times in memory and in the file: the smaller one holds for both. */
 static uint64_t times_limit(uint64_t spare)
 {
 	uint64_t memory = env_bytes("PRECEDENT_TRACE_MEMORY", least(MEMORY_DEFAULT, spare / 4));
@@ -59,8 +59,8 @@ static uint64_t times_limit(uint64_t spare)
 	return least(memory, env_bytes("PRECEDENT_TRACE_FILE_MAX", memory));
 }
 
-/* A directory that only this user can write to. What ends a step removes that of the job when it is empty: ranks that a batch
- * script starts later make it again, and the end of the job removes it. */
+/* Make a directory that only this user can write to. The end of a step removes the job's directory if it is
+ * empty. Ranks that a batch script starts later make it again, and the end of the job removes it. */
 static bool is_private_dir(const char *dir)
 {
 	struct stat st;
@@ -69,7 +69,7 @@ static bool is_private_dir(const char *dir)
 	       st.st_uid == geteuid() && !(st.st_mode & 022);
 }
 
-/* Where the spill file may lie. */
+/* Directory of the spill file. */
 static const char *local_dir(const struct run *r)
 {
 	const char *dir = getenv("PRECEDENT_TRACE_LOCAL");
@@ -84,14 +84,14 @@ static const char *local_dir(const struct run *r)
 	return NULL;
 }
 
-/* A child of fork records nothing: its parent's trace is not its own. */
+/* A child of fork records nothing: the trace belongs to its parent. */
 static void child_inert(void)
 {
 	rec_forget();
 	run.wanted = false;
 }
 
-/* Since this process was started, in ns (to a clock tick's precision); 0 when it cannot be told. */
+/* Time since the start of the process in ns, to a clock tick's precision; 0: not known. */
 static uint64_t process_age_ns(void)
 {
 	char text[1024], *p;
@@ -116,12 +116,12 @@ static uint64_t process_age_ns(void)
 	return now > begun ? now - begun : 0;
 }
 
-static uint64_t init_ticks; /* MPI_Init was called */
+static uint64_t init_ticks; /* ticks when MPI_Init was called */
 
-/* MPICH's Fortran MPI_Init calls MPI_Init of C: the outermost call is the program's. */
+/* MPICH's Fortran MPI_Init calls MPI_Init of C. The outermost call is the program's. */
 static int init_depth;
 
-static void prepare(void)
+static void prepare_run(void)
 {
 	launch_read(&run);
 	clock_skew_read(run.rank);
@@ -144,11 +144,11 @@ void run_before_init(void)
 	if (run.init_mono_ns)
 		return;
 	quiet_begin(&q);
-	prepare();
+	prepare_run();
 	quiet_end(&q);
 }
 
-/* The event of MPI_Init or MPI_Finalize: at this moment, without a duration. */
+/* Record MPI_Init or MPI_Finalize as an event of this moment, without a duration. */
 static void mark_event(uint16_t fn, const int64_t *v, uint32_t n, uintptr_t ra, uintptr_t cfa)
 {
 	struct rec_call c;
@@ -165,21 +165,21 @@ static void mark_event(uint16_t fn, const int64_t *v, uint32_t n, uintptr_t ra, 
 	rec_event(&c, fn, n);
 }
 
-static void define(struct trace_defs *d)
+static void define_all(struct trace_defs *d)
 {
 	handles_define(d);
 	site_define(d);
 }
 
-/* Times take a quarter of the memory that is to spare, definitions and structure the rest. */
-static int begin(void)
+/* Times get a quarter of the spare memory, definitions and structure the rest. */
+static int begin_recording(void)
 {
 	const uint64_t spare = memory_spare(), structure = spare - spare / 4;
 	struct rec_options o = {.rank = (uint32_t)run.world_rank, .n_ranks = (uint32_t)run.world_size,
 				.locking = run.thread_level == MPI_THREAD_MULTIPLE, .memory = times_limit(spare),
 				.structure = env_bytes("PRECEDENT_TRACE_STRUCTURE", structure < STRUCTURE_DEFAULT ? structure : 0),
 				.local = local_dir(&run),
-				.id = run.id, .define = define};
+				.id = run.id, .define = define_all};
 	struct errbuf err = {""};
 	int rv;
 
@@ -198,7 +198,7 @@ static int begin(void)
 	return rv;
 }
 
-/* What will be told of the process. */
+/* Collect the facts of the process. */
 static void learn_facts(struct run *r)
 {
 	ssize_t n = readlink("/proc/self/exe", r->program, sizeof(r->program) - 1);
@@ -208,8 +208,8 @@ static void learn_facts(struct run *r)
 	facts_put_job(&r->facts, r);
 }
 
-/* What a reader of the spill file must know. */
-static void describe(struct spill_header *h)
+/* Fill in the facts that a reader of the spill file needs. */
+static void fill_header(struct spill_header *h)
 {
 	h->world_size = (uint32_t)run.world_size;
 	h->thread_level = (uint32_t)run.thread_level;
@@ -224,10 +224,11 @@ static void describe(struct spill_header *h)
 		memcpy(h->facts, run.facts.data, run.facts.len);
 }
 
-/* Everything is made ready; false: nothing will be recorded. The other ranks must still be told then, if run.wanted. */
-static bool ready(void)
+/* Prepare recording. Returns false if nothing will be recorded. If run.wanted is set, the other ranks must still
+ * be told. */
+static bool make_ready(void)
 {
-	static struct spill_header header; /* not on the stack, which may be small */
+	static struct spill_header header; /* static, since the stack may be small */
 	MPI_Comm parent = MPI_COMM_NULL;
 
 	run.init_ns = clock_ns(CLOCK_MONOTONIC) - run.init_mono_ns;
@@ -237,7 +238,7 @@ static bool ready(void)
 	    mpi.Query_thread(&run.thread_level) != MPI_SUCCESS)
 		return false;
 	run.spawned = mpi.Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
-	if (begin() < 0 || handles_begin() < 0 || pthread_atfork(NULL, NULL, child_inert))
+	if (begin_recording() < 0 || handles_begin() < 0 || pthread_atfork(NULL, NULL, child_inert))
 		rec.broken = true;
 	run.wanted = true;
 	if (stop_wanted())
@@ -245,11 +246,11 @@ static bool ready(void)
 	else
 		offsets_begin(&run);
 	if (!rec_self.v)
-		rec_thread_begin(&rec_self); /* slow: not in the program's time */
+		rec_thread_begin(&rec_self); /* slow, so it is done before the program's time starts */
 	place_begin();
 	run.start_real_ns = clock_ns(CLOCK_REALTIME);
 	learn_facts(&run);
-	describe(&header);
+	fill_header(&header);
 	if (run.world_rank == 0)
 		facts_put_command(&run.facts);
 	run.start_real_ns = header.start_real_ns = clock_ns(CLOCK_REALTIME);
@@ -270,7 +271,7 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 	if (--init_depth > 0 || !ok || !run.wanted || run.start_mono_ns)
 		return;
 	quiet_begin(&q);
-	on = ready();
+	on = make_ready();
 	quiet_end(&q);
 	if (!on)
 		return;
@@ -279,7 +280,7 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 	mark_event(fn, v, n, ra, cfa);
 }
 
-/* The limit of files' sizes, of which each rank has a part in the trace; UINT64_MAX: none. */
+/* Each rank's part of the limit on file sizes; UINT64_MAX: no limit. */
 static uint64_t file_share(int world_size)
 {
 	struct rlimit r;

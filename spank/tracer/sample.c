@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The samples that are kept, and the choice of their source: see sample.h. */
+/* Storage of samples, and choice of their source: see sample.h. */
 #include "spank/tracer/sample.h"
 
 #include <stdio.h>
@@ -13,15 +13,15 @@
 
 #define HZ_DEFAULT 256
 #define HZ_MAX     1000
-#define ALL_RANKS  (1u << 18) /* samples of a run, about: a rank of many has fewer, */
-#define RANK_LEAST 256        /* but so many, */
-#define RANK_MOST  4096       /* and no more than that */
+#define ALL_RANKS  (1u << 18) /* samples of a run; many ranks get fewer each, */
+#define RANK_LEAST 256        /* at least this many, */
+#define RANK_MOST  4096       /* and at most this many */
 
 struct sample_state sampling;
 
-static const struct sample_source *source; /* NULL: nothing is sampled */
+static const struct sample_source *source; /* NULL: sampling is off */
 
-/* The last kept look at each thread. */
+/* The last stored look at each thread. */
 static struct {
 	uint64_t cpu_ns, wall_ns;
 } last[SAMPLE_THREADS + 1];
@@ -61,7 +61,7 @@ bool sample_keep(uint32_t index, const struct sample_look *look)
 	return thinned;
 }
 
-/* The begin or the end of recording, seen by thread 0. */
+/* Store a look of thread 0 at the begin or end of recording. */
 static void keep_border(void)
 {
 	struct sample_look look = {.event = rec.n_events, .tick = clock_ticks() - rec.start, .flags = TSAMPLE_BORDER,
@@ -93,8 +93,8 @@ static uint32_t room_of(uint32_t n_ranks)
 	return n < RANK_LEAST ? RANK_LEAST : n > RANK_MOST ? RANK_MOST : n;
 }
 
-/* The first source that this node offers; NULL: none, sampling.none says why. */
-static const struct sample_source *choose(void)
+/* The first source that works on this node. NULL: none; sampling.none says why. */
+static const struct sample_source *choose_source(void)
 {
 	struct errbuf ring = {""}, timer = {""};
 
@@ -129,7 +129,7 @@ void sample_begin(uint32_t rank, uint32_t n_ranks)
 	counters_open(&sampling.counters);
 	sampling.counted = sampling.counters.have;
 	keep_border();
-	source = choose();
+	source = choose_source();
 	if (!source) {
 		counters_close(&sampling.counters);
 		munmap(sampling.kept, room * sizeof(*sampling.kept));
@@ -155,7 +155,7 @@ void sample_end(void)
 	source->end();
 	keep_border();
 	counters_close(&sampling.counters);
-	/* Threads were looked at one after the other. */
+	/* Threads were looked at one after the other, so samples are sorted by time. */
 	qsort(sampling.kept, sampling.n, sizeof(*sampling.kept), by_tick);
 	for (uint32_t i = 0; i < sampling.n; i++) {
 		struct trace_sample *s = &sampling.kept[i].s;

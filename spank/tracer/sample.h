@@ -3,11 +3,11 @@
  * Samples of the process's computation: program counter and registers of each thread, some hundred times per second of
  * its processor time.
  *
- * Two sources, the first that the node offers:
- *   ring    the kernel writes samples into memory that the tracer shares with it (perf_event_open). No signal, no
- *           descriptor and no thread of ours exists in the program.
- *   timer   a timer per thread and signal 32, which the C library keeps for itself (sample_timer.c).
- * Without either nothing is sampled, and the trace says why.
+ * There are two sources. The first one that works on the node is used:
+ *   ring    the kernel writes samples into memory that it shares with the tracer (perf_event_open). The program gets no
+ *           signal, no descriptor and no thread.
+ *   timer   a timer per thread and signal 32, which the C library reserves for itself (sample_timer.c).
+ * If neither works, there are no samples, and the trace says why.
  *
  * PRECEDENT_TRACE_SAMPLE: samples per second of a thread's processor time; 0: none.
  */
@@ -18,11 +18,11 @@
 
 #include "common/buf.h"
 
-/* Begins with the calling thread, which is thread 0. Call when recording has begun. */
+/* Begin with the calling thread, which is thread 0. Call when recording has begun. */
 void sample_begin(uint32_t rank, uint32_t n_ranks);
-/* Ends sampling; the samples stay. */
+/* End sampling; the samples stay. */
 void sample_end(void);
-/* Appends a page of samples to out; nothing when there are none. Call after sample_end and before site_define. */
+/* Append a page of samples to out, if there are samples. Call after sample_end and before site_define. */
 void sample_encode(struct buf *out);
 /* The source of the samples ("ring", "timer"), or "none: REASON". Valid from sample_begin to sample_free. */
 const char *sample_source(void);

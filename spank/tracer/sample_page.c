@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From samples in memory to a page: places, and the machine code around them. See sample.h. */
+/* Writes samples to a page: places, and the machine code around them. See sample.h. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -13,27 +13,27 @@
 #include "spank/tracer/site.h"
 
 #define CODE_AROUND 1024        /* bytes before and after a program counter */
-#define CODE_BYTES  (256u << 10) /* of a rank, */
-#define CODE_RANKS  16          /* of the first ones; the others run the same programs, as a rule, */
-#define CODE_OTHERS (4u << 10)  /* and keep only their hottest places */
+#define CODE_BYTES  (256u << 10) /* bytes of code per rank */
+#define CODE_RANKS  16          /* for the first ranks; the others mostly run the same program, */
+#define CODE_OTHERS (4u << 10)  /* and keep the code of their hottest places only */
 
 /* A program counter with the number of its samples. */
 struct place {
 	uint64_t pc;
-	uint32_t n, index; /* in the page */
+	uint32_t n, index; /* index: in the page */
 	uint32_t module;
 	uintptr_t base, lo, hi;
 };
 
 void sample_thin(struct sample_kept *kept, uint32_t *n)
 {
-	static bool stays[SAMPLE_THREADS + 1]; /* not on the stack, which may be the program's small one; one caller at a time */
+	static bool stays[SAMPLE_THREADS + 1]; /* static, since the program's stack may be small; not thread-safe */
 	static struct trace_sample gone[SAMPLE_THREADS + 1];
 	uint32_t k = 0;
 
 	memset(stays, 0, sizeof(stays));
 	memset(gone, 0, sizeof(gone));
-	/* From the end: the last one of a thread stays, as nothing after it could stand for it. */
+	/* Backwards: the last sample of a thread stays, since no later sample could cover its time. */
 	for (uint32_t i = *n; i-- > 0;) {
 		struct trace_sample *s = &kept[i].s;
 
@@ -75,7 +75,7 @@ static int by_heat(const void *a, const void *b)
 	return x->n != y->n ? (x->n < y->n) - (x->n > y->n) : by_pc(a, b);
 }
 
-/* Distinct program counters in order, those in modules only; NULL without memory. */
+/* The distinct program counters inside modules, in order. Returns NULL if memory runs out. */
 static struct place *find_places(uint32_t *n)
 {
 	struct place *p = calloc(sampling.n + 1u, sizeof(*p));
@@ -105,8 +105,8 @@ static struct place *find_places(uint32_t *n)
 }
 
 /*
- * A piece of code, as much of it as can be read: into a pipe, by the kernel, as the program may have unmapped it meanwhile.
- * qemu-user has no process_vm_readv().
+ * Read a piece of code as far as it is mapped. The kernel copies it into a pipe, since the program may have
+ * unmapped it. (qemu-user has no process_vm_readv.)
  */
 static void read_code(struct trace_code *c, const struct place *p, uintptr_t from, uintptr_t to)
 {
@@ -126,7 +126,8 @@ static void read_code(struct trace_code *c, const struct place *p, uintptr_t fro
 	close(fd[1]);
 }
 
-/* Code around the places of p (in the order of their addresses); bytes that it takes. c NULL: only those. */
+/* Collect the code around the places of p, in order of address. Returns its size. c == NULL: only compute the
+ * size. */
 static uint64_t gather_code(const struct place *p, uint32_t n, struct trace_code *c, uint32_t *n_code)
 {
 	uint64_t bytes = 0;
@@ -157,7 +158,7 @@ static int by_module(const void *a, const void *b)
 				      : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* The code of as many places as there is room for, the hottest first. */
+/* Collect the code of as many places as there is room for, the hottest first. */
 static void choose_code(const struct place *place, uint32_t n, uint32_t rank, struct trace_samples *s)
 {
 	uint64_t room = rank < CODE_RANKS ? CODE_BYTES : CODE_OTHERS;
@@ -179,7 +180,7 @@ static void choose_code(const struct place *place, uint32_t n, uint32_t rank, st
 	free(p);
 }
 
-/* "32K" of a cache of the first processor that holds data. */
+/* Sizes ("32K") of the caches of the first processor that hold data. */
 static void read_caches(uint64_t *size)
 {
 	for (int i = 0; i < 8; i++) {
@@ -214,7 +215,7 @@ static void fill_samples(const struct place *p, uint32_t n, struct trace_samples
 		struct place key = {.pc = k->pc}, *found = NULL;
 
 		if (!(k->s.flags & TSAMPLE_BORDER) && !(found = bsearch(&key, p, n, sizeof(*p), by_pc)))
-			continue; /* code that the program made itself */
+			continue; /* code generated at run time */
 		s->sample[s->n] = k->s;
 		s->sample[s->n++].place = found ? found->index : 0;
 	}

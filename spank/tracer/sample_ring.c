@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Samples by perf_event_open: the kernel interrupts each thread after so much processor time and writes program counter
- * and registers into a ring of memory. The recorder empties the rings in the first call that it records after a sample,
- * so that every sample is known to lie in the gap before that call or inside of it.
+ * Samples by perf_event_open. After a period of processor time, the kernel interrupts the thread and writes its program
+ * counter and registers into a ring in memory. The recorder empties the rings in the first call that it records after a
+ * sample. So every sample lies in the gap before that call or inside the call.
  *
- * RATIONALE: a program can take, block, count or wait for every signal, so there is none. The descriptor of an event is
- * closed as soon as its ring is mapped, as the mapping keeps the event: a program that closes all descriptors, or counts
- * them, meets none of ours. A child of fork does not have the mapping.
+ * RATIONALE: a program can handle, block, count or wait for any signal, so no signal is used. The descriptor of an event
+ * is closed as soon as its ring is mapped, and the mapping keeps the event. So a program that closes or counts all
+ * descriptors finds none of the tracer. A child of fork does not have the mapping.
  *
- * Nothing empties a ring while a thread computes for long, and a full ring takes no more samples. So the thread that
- * makes the calls has several, each of them for gaps that are longer and with a longer period.
- * Threads are found when rings are emptied. Of those that begin and end between two calls only their processor time is
- * known: it is taken to go where that of thread 0 went meanwhile.
+ * While a thread computes for long, no call empties its ring, and a full ring takes no more samples. So the thread that
+ * makes the calls has several rings, with longer periods for longer gaps. Threads are found when rings are emptied. If a
+ * thread begins and ends between two calls, only its processor time is known. It is assigned to the places of thread 0
+ * at that time.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -30,34 +30,36 @@
 #include <asm/perf_regs.h>
 
 /*
- * Pages of samples (a sample takes 160 bytes) and the factor of the period. At 256 samples a second the rings of thread
- * 0 hold 3.2 s, 51 s and 55 minutes. All of them are less than the 129 pages for each processor that the kernel lets an
- * ordinary user lock for such rings (kernel.perf_event_mlock_kb), so that nothing is taken from RLIMIT_MEMLOCK.
+ * Pages for samples of 160 bytes, and factor of the period. At 256 samples per second, the rings of thread 0 hold
+ * 3.2 s, 51 s and 55 minutes. All rings together have less than 129 pages. Any user may lock 129 pages per
+ * processor for such rings (kernel.perf_event_mlock_kb), so RLIMIT_MEMLOCK is not touched.
  */
 static const struct {
 	uint32_t pages;
 	uint32_t factor;
 } level_of[] = {{32, 1}, {8, 64}, {8, 4096}};
 #define LEVELS       (sizeof(level_of) / sizeof(*level_of))
-#define THREAD_PAGES 8 /* of another thread, which has one ring */
+#define THREAD_PAGES 8 /* pages of any other thread, which has one ring */
 
-#define OTHERS_LEAST 0.1 /* of thread 0's time, that unknown threads must have: clocks are read one after the other */
+/* least share of thread 0's time for unknown threads, since clocks are read one after the other */
+#define OTHERS_LEAST 0.1
 
 struct ring {
-	struct perf_event_mmap_page *page; /* NULL: none */
+	struct perf_event_mmap_page *page; /* NULL: no ring */
 	const uint8_t *data;
-	uint64_t size;   /* of data, a power of two */
-	uint64_t cpu_ns; /* the thread's processor time when the event began to count */
+	uint64_t size;   /* bytes of data, a power of two */
+	uint64_t cpu_ns; /* processor time of the thread at the start of the event */
 };
 
 static struct ring ring[SAMPLE_THREADS][LEVELS];
-static uint64_t delay_seen_ns[SAMPLE_THREADS]; /* what the kernel had counted, as far as looks have used it up */
-static uint64_t cpu_seen_ns[SAMPLE_THREADS], all_cpu_seen_ns, others_ns; /* of threads, of the process; of SAMPLE_OTHERS */
+static uint64_t delay_seen_ns[SAMPLE_THREADS]; /* the kernel's count, as far as looks have used it */
+/* seen so far: of each thread, of the process; not yet used: of SAMPLE_OTHERS */
+static uint64_t cpu_seen_ns[SAMPLE_THREADS], all_cpu_seen_ns, others_ns;
 static struct clock_pair {
 	uint64_t mono_ns, tick;
 } begun;
 
-/* Where the kernel puts register i of a trace among those that are asked for: by the order of their bits. */
+/* Position of a trace's register i among the registers that the kernel stores, by the order of their bits. */
 #define REGS_MASK 0xff00ffull
 static const uint8_t place_of[TSAMPLE_REGS] = {PERF_REG_X86_AX, PERF_REG_X86_CX, PERF_REG_X86_DX, PERF_REG_X86_BX,
 					       PERF_REG_X86_SP, PERF_REG_X86_BP, PERF_REG_X86_SI, PERF_REG_X86_DI,
@@ -71,7 +73,7 @@ struct record {
 
 /* ---- rings ---- */
 
-/* The processor time of a thread of this process. */
+/* Processor time of a thread of this process. */
 static uint64_t thread_cpu_ns(pid_t id)
 {
 	return clock_true_ns((clockid_t)(~(unsigned)id << 3 | 6u)); /* CPUCLOCK_SCHED, CPUCLOCK_PERTHREAD */
@@ -145,12 +147,12 @@ static void thread_begin(uint32_t index, pid_t id)
 
 /* ---- reading ---- */
 
-/* A walk over the samples of one thread: those of the first ring, then of each next one that reaches further. */
+/* A walk over the samples of one thread: the first ring, then the part of each next ring that reaches further. */
 struct walk {
 	const struct ring *r;
 	uint32_t level;
 	uint64_t at, head;
-	uint64_t until_ns; /* of the last sample that was given */
+	uint64_t until_ns; /* time of the last sample given */
 };
 
 static bool walk_level(struct walk *w, uint32_t index, uint32_t level)
@@ -172,13 +174,13 @@ static void copy_out(const struct ring *r, uint64_t at, void *to, size_t n)
 	memcpy((uint8_t *)to + first, r->data, n - first);
 }
 
-/* Did a ring have no room for another sample? */
+/* Had a ring no room for another sample? */
 static bool was_full(const struct walk *w)
 {
 	return w->r->size - (w->head - w->r->page->data_tail) < sizeof(struct record);
 }
 
-/* The next sample of thread `index`; false at the end. */
+/* The next sample of thread `index`. Returns false at the end. */
 static bool walk_next(struct walk *w, uint32_t index, struct record *out)
 {
 	for (;;) {
@@ -202,19 +204,19 @@ static bool walk_next(struct walk *w, uint32_t index, struct record *out)
 			}
 			continue;
 		}
-		w->at += out->header.size; /* PERF_RECORD_LOST, or of a thread that had no registers to show */
+		w->at += out->header.size; /* PERF_RECORD_LOST, or a sample without registers */
 	}
 }
 
-/* What all samples of a thread have in common that were found by one call. */
+/* Common data of a thread's samples that were read in one call. */
 struct batch {
 	uint64_t t0, t1;         /* ticks of the call */
 	double ticks_per_ns;
 	struct clock_pair now;
-	double delayed_share;    /* of the time off the processor */
-	double others;           /* processor time of unknown threads for each ns of thread 0's */
+	double delayed_share;    /* share of the time off the processor */
+	double others;           /* processor time of unknown threads per ns of thread 0's */
 	uint64_t counter[TCOUNTER_N];
-	double counted_per_ns;   /* of processor time, a share of `counter` */
+	double counted_per_ns;   /* share of `counter` per ns of processor time */
 };
 
 static uint64_t tick_of(const struct batch *b, uint64_t mono_ns)
@@ -222,7 +224,7 @@ static uint64_t tick_of(const struct batch *b, uint64_t mono_ns)
 	return b->now.tick - (uint64_t)(int64_t)((double)(int64_t)(b->now.mono_ns - mono_ns) * b->ticks_per_ns);
 }
 
-/* First round: how long the thread was off the processor, and what part of that it had waited for one. */
+/* First pass: time off the processor, and the part in which the thread waited for a processor. */
 static void batch_measure(struct batch *b, uint32_t index)
 {
 	uint64_t off = 0, delay, first = 0, before_cpu = 0, before_wall = 0;
@@ -254,7 +256,7 @@ static void batch_measure(struct batch *b, uint32_t index)
 	delay_seen_ns[index] += delay;
 }
 
-/* Processor time of threads that are not known, as a share of thread 0's, since rings were emptied last. */
+/* Processor time of unknown threads since the rings were last emptied, as a share of thread 0's. */
 static double find_others(void)
 {
 	uint64_t all = clock_true_ns(CLOCK_PROCESS_CPUTIME_ID), before = all_cpu_seen_ns, known = 0, first = 0;
@@ -274,7 +276,7 @@ static double find_others(void)
 	return (double)(all - before - known) / (double)first;
 }
 
-/* As keep(), for the threads that are not known. */
+/* Store a sample for the unknown threads. */
 static bool keep_others(const struct sample_look *of, uint64_t cpu_ns)
 {
 	struct sample_look look = *of;
@@ -286,8 +288,8 @@ static bool keep_others(const struct sample_look *of, uint64_t cpu_ns)
 	return sample_keep(SAMPLE_OTHERS, &look);
 }
 
-/* cpu_ns: of the sample's thread since the sample before. */
-static bool keep(const struct batch *b, uint32_t index, const struct record *s, uint64_t cpu_ns)
+/* Store a sample. cpu_ns: processor time of the thread since the sample before. */
+static bool keep_sample(const struct batch *b, uint32_t index, const struct record *s, uint64_t cpu_ns)
 {
 	struct sample_look look = {.tick = tick_of(b, s->mono_ns), .cpu_ns = s->cpu_ns, .wall_ns = s->mono_ns, .pc = s->pc};
 	bool thinned = false;
@@ -318,7 +320,7 @@ static bool empty_thread(struct batch *b, uint32_t index)
 	batch_measure(b, index);
 	walk_level(&w, index, 0);
 	while (walk_next(&w, index, &s)) {
-		thinned |= keep(b, index, &s, before ? s.cpu_ns - before : sampling.period_ns);
+		thinned |= keep_sample(b, index, &s, before ? s.cpu_ns - before : sampling.period_ns);
 		before = s.cpu_ns;
 	}
 	for (uint32_t i = 0; i < LEVELS; i++)
@@ -327,7 +329,7 @@ static bool empty_thread(struct batch *b, uint32_t index)
 	return thinned;
 }
 
-/* Where the recorder looks whether there is a sample. */
+/* Set the address where the recorder looks for new samples. */
 static void watch_head(void)
 {
 	static const uint64_t nothing;
@@ -337,7 +339,7 @@ static void watch_head(void)
 	rec.sample_seen = page ? page->data_tail : 0;
 }
 
-/* Samples are taken at a new period from now on. */
+/* Open the rings again with the new period. */
 static void open_again(void)
 {
 	for (uint32_t i = 0; i < sampling.n_thread; i++) {
@@ -371,7 +373,7 @@ static int ring_begin(struct errbuf *err)
 	char text[16];
 
 	begun = (struct clock_pair){clock_true_ns(CLOCK_MONOTONIC), clock_ticks()};
-	all_cpu_seen_ns = 0; /* from the first time on: until then no thread is known */
+	all_cpu_seen_ns = 0; /* set at the first look: until then, no thread is known */
 	others_ns = 0;
 	if (thread_open(0, sample_threads_begin()) < 0) {
 		int why = errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The threads of the process as /proc shows them: see sample_impl.h. Nothing of the thread library is touched. */
+/* The threads of the process, from /proc: see sample_impl.h. The thread library is not used. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -7,10 +7,10 @@
 
 #include "spank/tracer/sample_impl.h"
 
-#define LOOK_NS 100000000 /* between two looks for new threads: a look costs some 20 us */
+#define LOOK_NS 100000000 /* interval between looks for new threads; a look costs about 20 us */
 
 struct thread {
-	pid_t id; /* 0: has ended */
+	pid_t id; /* 0: the thread has ended */
 	bool seen;
 };
 static struct thread thread[SAMPLE_THREADS];
@@ -73,7 +73,7 @@ uint64_t sample_delay_ns(pid_t id)
 	*put_text(put_number(put_text(path, "/proc/self/task/"), (uint64_t)id), "/schedstat") = '\0';
 	if (sample_read_file(path, text, sizeof(text)) <= 0)
 		return UINT64_MAX;
-	parse_number(&p); /* on the processor */
+	parse_number(&p); /* running time */
 	return parse_number(&p);
 }
 
@@ -101,7 +101,7 @@ static void thread_seen(const struct sample_source *source, pid_t id)
 			return;
 		}
 	for (i = 1; i < sampling.n_thread && thread[i].id; i++)
-		; /* the place of one that has ended */
+		; /* reuse the entry of a thread that has ended */
 	if (i == SAMPLE_THREADS)
 		return;
 	thread[i] = (struct thread){.id = id, .seen = true};
@@ -110,7 +110,7 @@ static void thread_seen(const struct sample_source *source, pid_t id)
 	source->thread_begin(i, id);
 }
 
-/* The kernel's struct linux_dirent64 has its length at 16 and the name at 19. */
+/* In the kernel's struct linux_dirent64, the length is at 16 and the name at 19. */
 static void read_entries(const struct sample_source *source, const char *entries, long n)
 {
 	for (long at = 0; at + 19 < n;) {
@@ -128,7 +128,7 @@ static void read_entries(const struct sample_source *source, const char *entries
 
 void sample_threads_look(const struct sample_source *source, uint64_t now_ns)
 {
-	static char entries[4096]; /* not on the stack, which may be the program's small one; one caller at a time */
+	static char entries[4096]; /* static, since the program's stack may be small; not thread-safe */
 	long fd, n;
 
 	if (now_ns - looked_ns < LOOK_NS)

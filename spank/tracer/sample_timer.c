@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Samples by timers, where the kernel forbids perf_event_open to users: a timer for each thread's time in user mode, and
- * a handler that stores program counter and registers.
+ * Samples by timers, for nodes whose kernel forbids perf_event_open to users. Each thread has a timer of its time in user
+ * mode; a signal handler stores program counter and registers.
  *
- * The signal is 32, which the GNU C library keeps for itself (SIGCANCEL): its sigaction and sigwait refuse that number,
- * and none of its signal sets holds it, so that a program cannot take, block or await it. What is sent to it by anybody
- * but a timer of ours goes on to the handler that was there. Nothing is sampled where that does not hold:
- *   - The timers count time in user mode. With accounting by ticks they expire only where a tick found the thread in user
- *     mode, so that their signal ends no system call early. Kernels that do without ticks (nohz_full) are left alone.
- *   - The handler runs on the thread's own stack, as an alternate one may be too small for it. A thread with an alternate
- *     stack of common size may be one whose own stack is too small (Go): it is left alone.
- * A timer is armed again by its handler alone.
+ * The signal is 32, which the GNU C library reserves for itself (SIGCANCEL). Its sigaction and sigwait reject this
+ * number, and no signal set contains it. So a program cannot handle, block or await the signal. A signal 32 that does not
+ * come from the tracer's timers is passed on to the handler that was there. Sampling is off in these cases:
+ *
+ * - Kernels without scheduler ticks (nohz_full). With ticks, a timer expires only when a tick finds the thread in user
+ *   mode, so that its signal never interrupts a system call.
+ *
+ * - Threads with an alternate stack of common size. The handler runs on the thread's own stack, since an alternate stack
+ *   may be too small. In runtimes such as Go, the thread's own stack may be too small.
+ *
+ * Only the handler restarts a timer.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,10 +31,11 @@
 #if defined(__x86_64__)
 
 #define SAMPLE_SIGNAL 32
-#define STACK_LEAST   (64u << 10) /* bytes of an alternate stack that a crash handler has (UCX); runtimes have 8 to 32 KiB */
-#define MAGIC         0x50524500 /* in the timers' values, beside the index of the thread */
+/* bytes; crash handlers (UCX) have larger alternate stacks, runtimes have 8 to 32 KiB */
+#define STACK_LEAST   (64u << 10)
+#define MAGIC         0x50524500 /* in the timers' values, besides the index of the thread */
 
-/* As the kernel has it: the C library does not take signal 32. */
+/* The kernel's structure, since the C library rejects signal 32. */
 struct kernel_action {
 	void (*handler)(int no, siginfo_t *info, void *context);
 	unsigned long flags;
@@ -40,9 +44,9 @@ struct kernel_action {
 };
 #define RESTORER 0x04000000ul
 
-static struct kernel_action before; /* in place of ours */
+static struct kernel_action before; /* the handler before */
 static atomic_bool running;
-static atomic_flag storing = ATOMIC_FLAG_INIT; /* a thread that finds it taken drops its sample */
+static atomic_flag storing = ATOMIC_FLAG_INIT; /* a thread that finds it set drops its sample */
 static int timer[SAMPLE_THREADS];
 static uint64_t delay_seen_ns[SAMPLE_THREADS];
 
@@ -57,9 +61,9 @@ static long action(const struct kernel_action *set, struct kernel_action *get)
 
 /* ---- timers ---- */
 
-static void arm(int t)
+static void arm_timer(int t)
 {
-	/* A little less than a number of ticks, whatever their length: not to wait for one more. */
+	/* A little less than a whole number of scheduler ticks, to avoid waiting for one more. */
 	uint64_t ns = sampling.period_ns - sampling.period_ns / 32;
 	struct itimerspec when = {.it_value = {.tv_sec = (time_t)(ns / 1000000000ull), .tv_nsec = (long)(ns % 1000000000ull)}};
 
@@ -77,7 +81,7 @@ static void thread_begin(uint32_t index, pid_t id)
 	if (syscall(SYS_timer_create, user_time, &e, &timer[index]) < 0)
 		timer[index] = -1;
 	else
-		arm(timer[index]);
+		arm_timer(timer[index]);
 }
 
 static void thread_end(uint32_t index)
@@ -96,8 +100,8 @@ static bool has_small_stack(void)
 	return syscall(SYS_sigaltstack, NULL, &s) < 0 || (!(s.ss_flags & SS_DISABLE) && s.ss_size < STACK_LEAST);
 }
 
-/* Of the time off the processor, what the thread has waited for one. */
-static uint64_t delayed(uint32_t index, uint64_t off)
+/* The part of the time off the processor in which the thread waited for a processor. */
+static uint64_t delay_part_ns(uint32_t index, uint64_t off)
 {
 	uint64_t now, seen = delay_seen_ns[index];
 
@@ -119,7 +123,7 @@ static void store(uint32_t index, const ucontext_t *u)
 
 	if (rec_self.depth || rec_polls.n >= REC_POLL_INSIDE || (index && rec.live->enter_tick))
 		look.flags = TSAMPLE_IN_MPI;
-	look.delayed_ns = delayed(index, sample_off_ns(index, look.cpu_ns, look.wall_ns));
+	look.delayed_ns = delay_part_ns(index, sample_off_ns(index, look.cpu_ns, look.wall_ns));
 	if (index == 0)
 		counters_take(&sampling.counters, look.counter);
 	for (int i = 0; i < TSAMPLE_REGS; i++)
@@ -129,8 +133,8 @@ static void store(uint32_t index, const ucontext_t *u)
 		sample_threads_look(&sample_timer, look.wall_ns);
 }
 
-/* Somebody else's signal: as if there were no handler of ours. */
-static void pass_on(int no, siginfo_t *info, void *context)
+/* A foreign signal: call the handler that was there before. */
+static void pass_signal_on(int no, siginfo_t *info, void *context)
 {
 	if (before.handler == (void *)SIG_DFL) {
 		action(&before, NULL);
@@ -140,14 +144,14 @@ static void pass_on(int no, siginfo_t *info, void *context)
 	}
 }
 
-/* The stack is aligned here, as qemu-user begins handlers with one that is 8 bytes off. */
+/* The stack is aligned here, since qemu-user starts handlers with a stack that is off by 8 bytes. */
 __attribute__((force_align_arg_pointer)) static void on_signal(int no, siginfo_t *info, void *context)
 {
 	uint32_t index = (uint32_t)info->si_value.sival_int ^ MAGIC;
 	int err = errno;
 
 	if (info->si_code != SI_TIMER || index >= SAMPLE_THREADS) {
-		pass_on(no, info, context);
+		pass_signal_on(no, info, context);
 		return;
 	}
 	if (!atomic_load(&running) || has_small_stack())
@@ -157,20 +161,20 @@ __attribute__((force_align_arg_pointer)) static void on_signal(int no, siginfo_t
 			store(index, context);
 		atomic_flag_clear_explicit(&storing, memory_order_release);
 	}
-	/* One that comes late was held back: the thread blocks even this signal. */
+	/* A late signal was blocked: the thread blocks even this signal, so its timer is not armed again. */
 	if (info->si_overrun == 0 && atomic_load(&running))
-		arm(timer[index]);
+		arm_timer(timer[index]);
 	errno = err;
 }
 
 /* ---- begin and end ---- */
 
-/* Then a timer of time in user mode expires in user mode alone. */
+/* Does the kernel account time by ticks? Then a timer of user time expires in user mode only. */
 static bool is_by_ticks(void)
 {
 	char text[16];
 
-	/* "(null)": none */
+	/* "(null)": no such processors */
 	return sample_read_file("/sys/devices/system/cpu/nohz_full", text, sizeof(text)) <= 0 || strchr("\n( ", text[0]);
 }
 
@@ -193,12 +197,12 @@ static int timer_begin(struct errbuf *err)
 	return 0;
 }
 
-/* The handler stays: a signal that is on its way must not meet the default action, which is to end the process. */
+/* The handler stays: a signal in transit would otherwise end the process. */
 static void timer_end(void)
 {
 	atomic_store(&running, false);
 	while (atomic_flag_test_and_set_explicit(&storing, memory_order_acquire))
-		; /* a handler of another thread is about to leave */
+		; /* wait for a handler of another thread to leave */
 	for (uint32_t i = 0; i < SAMPLE_THREADS; i++)
 		thread_end(i);
 	atomic_flag_clear_explicit(&storing, memory_order_release);

@@ -13,32 +13,32 @@
 #include "spank/tracer/site.h"
 #include "spank/tracer/spill.h"
 
-/* main is followed by the C library's start and by _start: these are taken off again. */
+/* Frames behind main are removed: the C library's start and _start. */
 #define UNWIND_FRAMES (TRACE_SITE_MAX_FRAMES + 4)
 
 struct site_cached site_cache[SITE_SLOTS];
 
-/* All statics here are used under the recorder's lock. */
+/* All statics of this file are guarded by the recorder's lock. */
 static struct site_cached more[SITE_MORE];
 static uint32_t n_more;
 static struct trace_site *site;
-static uintptr_t (*site_ra)[TRACE_SITE_MAX_FRAMES]; /* the same stacks as addresses */
-static uint8_t *site_hidden;                        /* calls of the MPI library itself */
+static uintptr_t (*site_ra)[TRACE_SITE_MAX_FRAMES]; /* addresses of the same stacks */
+static uint8_t *site_hidden;                        /* the site is in the MPI library itself */
 static uint32_t n_site, cap_site;
 static struct hmap by_stack;
 
 struct module {
 	uintptr_t lo, hi, base;
-	uint64_t hash;     /* of build id, or of the name */
-	uint8_t libc, mpi; /* the C library or loader; the MPI library or a part of it */
-	uint8_t binding;   /* or what hands the program's calls on to it: Fortran, C++ */
+	uint64_t hash;     /* hash of build id or name */
+	uint8_t libc, mpi; /* C library or dynamic loader; MPI library or a part of it */
+	uint8_t binding;   /* a binding that passes on the program's calls: Fortran, C++ */
 	uint8_t exe;
 };
 static struct module *module;
 static struct trace_module *module_def;
 static uint32_t n_module;
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * 0x9fb21c651e98df25ull;
 	return h ^ (h >> 29);
@@ -121,7 +121,7 @@ static int seek_module(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-/* Calls that come from these are the library's own business. (libmpi_cxx passes the program's calls on.) */
+/* Are calls from this library internal to MPI? (libmpi_cxx passes on the program's calls.) */
 static int is_mpi_library(const char *base)
 {
 	static const char *const prefix[] = {"libmpi.so", "libmpi_mpifh", "libmpi_usempi", "libmpich.so",
@@ -165,7 +165,7 @@ static int add_module(struct seek *s)
 	return (int)n_module++;
 }
 
-/* Index of the module that holds pc, or -1. */
+/* Index of the module that contains pc, or -1. */
 static int find_module(uintptr_t pc)
 {
 	struct seek s = {.pc = pc};
@@ -174,7 +174,7 @@ static int find_module(uintptr_t pc)
 		if (pc >= module[i].lo && pc < module[i].hi)
 			return (int)i;
 	dl_iterate_phdr(seek_module, &s);
-	if (!s.found) { /* generated code: a module of its own, without offsets that mean anything */
+	if (!s.found) { /* generated code: a module of its own, whose offsets have no meaning */
 		s.m = (struct module){.lo = pc, .hi = pc + 1, .base = pc};
 		snprintf(s.path, sizeof(s.path), "[anonymous]");
 	}
@@ -249,11 +249,11 @@ int site_tracer(uintptr_t *lo, uintptr_t *hi)
 /* ---- stacks ---- */
 
 struct walk {
-	uintptr_t ra, lo, hi;    /* start at this return address; stack bounds */
+	uintptr_t ra, lo, hi;    /* first return address; stack bounds */
 	uint32_t n;
 	int started;
 	uintptr_t pc[UNWIND_FRAMES];
-	const uintptr_t *place[UNWIND_FRAMES]; /* where the address lies, or NULL when it cannot be told */
+	const uintptr_t *place[UNWIND_FRAMES]; /* address of each return address on the stack; NULL: not known */
 };
 
 static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *ctx, void *data)
@@ -281,14 +281,14 @@ static int frame_is(const struct walk *w, uint32_t i, int libc)
 	return m >= 0 && (libc ? module[m].libc : module[m].exe);
 }
 
-/* Take off what lies below main (the C library's start and the executable's _start), or below a thread's first
+/* Remove the frames below main (the C library's start and the executable's _start), or below a thread's first
  * function. */
 static void strip_start(struct walk *w)
 {
 	uint32_t n = w->n;
 
 	if (n == UNWIND_FRAMES)
-		return; /* the end was not reached */
+		return; /* the walk did not reach the end */
 	if (n > 2 && frame_is(w, n - 1, 0) && frame_is(w, n - 2, 1))
 		n--;
 	while (n > 1 && frame_is(w, n - 1, 1))
@@ -301,7 +301,7 @@ static uint64_t stack_hash(const struct walk *w)
 	uint64_t h = 0;
 
 	for (uint32_t i = 0; i < w->n; i++)
-		h = mix(h, w->pc[i]);
+		h = mix_hash(h, w->pc[i]);
 	return h | 1;
 }
 
@@ -346,14 +346,14 @@ static uint32_t intern_stack(const struct walk *w)
 		site_ra[n_site][i] = w->pc[i];
 		s->module[i] = (uint32_t)m;
 		s->offset[i] = w->pc[i] - module[m].base;
-		s->hash = mix(mix(s->hash, module[m].hash), s->offset[i]);
+		s->hash = mix_hash(mix_hash(s->hash, module[m].hash), s->offset[i]);
 	}
 	site_hidden[n_site] = module[s->module[0]].mpi;
 	hmap_put(&by_stack, key, (int32_t)n_site);
 	return n_site++;
 }
 
-/* The one that is found comes first from then on: calls from one place come in a row. */
+/* Find the entry, and move it to the front: calls from one place come in a row. */
 struct site_cached *site_behind(struct site_cached *slot, uintptr_t ra, uintptr_t cfa, uintptr_t stack_hi)
 {
 	for (uint32_t *link = &slot->next; *link != 0; link = &more[*link - 1].next) {
@@ -370,7 +370,7 @@ struct site_cached *site_behind(struct site_cached *slot, uintptr_t ra, uintptr_
 	return NULL;
 }
 
-/* A free entry behind a slot that is taken; the slot itself when there is none, or the chain is long. */
+/* A free entry in the chain behind a slot. Returns the slot itself if there is none or the chain is long. */
 static struct site_cached *entry_for(struct site_cached *slot)
 {
 	struct site_cached *c = &more[n_more];
@@ -396,7 +396,7 @@ uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t st
 
 	if (cfa > stack_lo && cfa <= stack_hi)
 		_Unwind_Backtrace(walk_frame, &w);
-	if (!w.n) { /* no unwind information, or a stack that is not the thread's own */
+	if (!w.n) { /* no unwind information, or the stack is not the thread's own */
 		w.pc[0] = ra;
 		w.n = 1;
 	}
@@ -408,7 +408,7 @@ uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t st
 		return s;
 	for (uint32_t i = 1; i < w.n; i++)
 		if (!w.place[i])
-			return site_hidden[s] ? SITE_NONE : s; /* cannot be verified later: not cached */
+			return site_hidden[s] ? SITE_NONE : s; /* not cached, since it cannot be verified later */
 	c = entry_for(&site_cache[(h >> 40) & (SITE_SLOTS - 1)]);
 	c->n = 0;
 	c->last_sym = UINT32_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Several clocks at one instant, and a wrong clock for tests: see clock.h. */
+/* Readings of several clocks at one time, and a wrong clock for tests: see clock.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ uint64_t clock_skewed_ns(clockid_t id)
 	return now + (uint64_t)clock_skew.offset_ns + (uint64_t)(int64_t)(clock_skew.drift * (double)(mono - clock_skew.since_ns));
 }
 
-/* The closest of a few tries: an interruption between two looks would shift the one against the other. */
+/* The closest of a few readings, since an interruption between two readings would shift them. */
 static void read_together(clockid_t id, uint64_t *ns, uint64_t *tick)
 {
 	uint64_t best = UINT64_MAX;

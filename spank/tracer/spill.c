@@ -19,10 +19,11 @@
 
 #define PAGE        4096u
 #define JOURNAL_CAP (64u << 10)
-#define SPARE       4096u /* of the stream, beyond what fills it */
+#define SPARE       4096u /* bytes of the stream beyond the size at which it is split */
 #define ENTRIES_MIN 8192u
 #define ENTRIES_MAX 32768u
-#define FD_LEAST    900 /* out of the way of programs that count on low numbers, within what select() can do */
+/* high, since programs rely on low numbers; low enough for select() */
+#define FD_LEAST    900
 
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
@@ -35,7 +36,7 @@ static uint64_t page_up(uint64_t n)
 
 /* ---- the window ---- */
 
-static void lay_out(struct spill *s, struct spill_header *h, uint32_t stream_cap)
+static void lay_out_window(struct spill *s, struct spill_header *h, uint32_t stream_cap)
 {
 	uint32_t n = stream_cap ? (256u << 10) / stream_cap * ENTRIES_MIN : ENTRIES_MAX;
 
@@ -53,7 +54,8 @@ static void lay_out(struct spill *s, struct spill_header *h, uint32_t stream_cap
 	h->window = h->stream_at + page_up(h->stream_cap);
 }
 
-/* Room that these have promised stays: others copy on write and may be full by then, which a mapping learns by SIGBUS. */
+/* Does this file system guarantee allocated room? Others copy on write and may be full later, which raises SIGBUS
+ * in a mapping. */
 static bool keeps_room(int fd)
 {
 	struct statfs f;
@@ -64,7 +66,7 @@ static bool keeps_room(int fd)
 	       f.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
-/* Is the descriptor still the file's? */
+/* Does the descriptor still belong to the file? */
 static bool is_open(const struct spill *s)
 {
 	struct stat st;
@@ -72,7 +74,7 @@ static bool is_open(const struct spill *s)
 	return s->fd >= 0 && fstat(s->fd, &st) == 0 && st.st_dev == s->device && st.st_ino == s->inode;
 }
 
-/* Says to whom collects spill files that this process lives. */
+/* The lock tells collectors of spill files that this process lives. */
 static void lock_file(int fd)
 {
 	struct flock alive = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -80,8 +82,8 @@ static void lock_file(int fd)
 	fcntl(fd, F_SETLK, &alive);
 }
 
-/* Again, after the program has closed it. */
-static bool reopen(struct spill *s)
+/* Reopen the file after the program has closed its descriptor. */
+static bool reopen_file(struct spill *s)
 {
 	s->fd = open(s->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (!is_open(s)) {
@@ -101,7 +103,7 @@ static void close_file(struct spill *s)
 	s->fd = -1;
 }
 
-/* Closes it, and takes its name away. */
+/* Close the file and remove its name. */
 static void delete_file(struct spill *s)
 {
 	close_file(s);
@@ -109,7 +111,7 @@ static void delete_file(struct spill *s)
 	s->inode = 0;
 }
 
-/* As high a number as there is. */
+/* Move the descriptor to a number as high as possible. */
 static void move_up(struct spill *s)
 {
 	int fd = fcntl(s->fd, F_DUPFD_CLOEXEC, FD_LEAST);
@@ -120,7 +122,7 @@ static void move_up(struct spill *s)
 	s->fd = fd;
 }
 
-/* The file with room for the window, or -1. */
+/* Create the file with room for the window. Returns the descriptor, or -1. */
 static int create_file(struct spill *s, const char *dir, const char *id, uint32_t rank, struct errbuf *err)
 {
 	struct stat st;
@@ -128,7 +130,7 @@ static int create_file(struct spill *s, const char *dir, const char *id, uint32_
 
 	if (snprintf(s->path, sizeof(s->path), "%s/%s.r%u" SPILL_SUFFIX, dir, id, rank) >= (int)sizeof(s->path))
 		return err_set(err, "%s: the path is too long", dir);
-	unlink(s->path); /* of an earlier run of this name */
+	unlink(s->path); /* from an earlier run with this name */
 	s->fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->fd < 0)
 		return err_set(err, "%s: cannot create: %s", s->path, strerror(errno));
@@ -166,11 +168,11 @@ static int map_window(struct spill *s, struct errbuf *err)
 
 int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, uint32_t stream_cap, struct errbuf *err)
 {
-	static struct spill_header h; /* not on the stack, which may be small */
+	static struct spill_header h; /* static, since the stack may be small */
 
 	h = (struct spill_header){.magic = SPILL_MAGIC, .version = SPILL_VERSION, .rank = rank};
 	*s = (struct spill){.fd = -1};
-	lay_out(s, &h, stream_cap);
+	lay_out_window(s, &h, stream_cap);
 	s->window = s->end = h.window;
 	snprintf(h.id, sizeof(h.id), "%s", id);
 	s->memory = calloc(s->n_entry, sizeof(*s->memory));
@@ -204,7 +206,8 @@ static size_t counters_size(uint32_t n)
 	return page_up(n * sizeof(uint64_t));
 }
 
-/* Other pages take the place of the counters', with the same contents. Of use in a child of fork: no heap. */
+/* Replace the pages of the counters by other pages with the same contents. Works in a child of fork: needs no
+ * heap. */
 static int counters_move(uint64_t *counter, uint32_t n, int fd, uint64_t at)
 {
 	size_t size = counters_size(n);
@@ -237,7 +240,7 @@ void spill_counters(struct spill *s, uint64_t *counter, uint32_t n, const char *
 	h->names_len = (uint32_t)len;
 }
 
-/* Back to memory; where that fails they stay in the file. */
+/* Move the counters back to memory; on failure they stay in the file. */
 static void leave_counters(struct spill *s)
 {
 	if (s->counter)
@@ -275,7 +278,7 @@ static uint64_t take_room(struct spill *s, uint64_t len)
 	return at;
 }
 
-/* Holes are in order and never touch each other or the end. Without memory the room is lost, no more. */
+/* Holes are in order and touch neither each other nor the end. If memory runs out, the room is lost, nothing else. */
 static void give_room(struct spill *s, uint64_t at, uint64_t len)
 {
 	struct spill_extent *h;
@@ -330,7 +333,7 @@ static int write_at(struct spill *s, const uint8_t *p, size_t n, uint64_t at)
 	struct quiet q;
 	int rv;
 
-	if (!is_open(s) && !reopen(s))
+	if (!is_open(s) && !reopen_file(s))
 		return -1;
 	quiet_begin(&q);
 	rv = write_all(s, p, n, at);
@@ -393,7 +396,7 @@ int spill_get(struct spill *s, int32_t i, struct buf *out)
 		buf_put(out, s->memory[i].data, s->memory[i].len);
 		return out->failed ? -1 : 0;
 	}
-	if ((!is_open(s) && !reopen(s)) || buf_reserve(out, e->len) < 0)
+	if ((!is_open(s) && !reopen_file(s)) || buf_reserve(out, e->len) < 0)
 		return -1;
 	while (got < e->len) {
 		ssize_t k = pread(s->fd, out->data + out->len + got, e->len - got, (off_t)(e->offset + got));
@@ -423,7 +426,7 @@ void spill_drop(struct spill *s, int32_t i)
 
 /* ---- the journal ---- */
 
-/* A page of the journal's bytes at its present end. */
+/* Write a page of bytes to the end of the journal. */
 static int journal_page(struct spill *s, const void *data, size_t len)
 {
 	struct trace_page m = {.type = SPAGE_JOURNAL, .rank = s->header->rank, .n = len,
@@ -471,7 +474,7 @@ int spill_journal(struct spill *s, const void *data, size_t len)
 
 /* ---- the end ---- */
 
-static void let_go(struct spill *s)
+static void give_up_file(struct spill *s)
 {
 	leave_counters(s);
 	if (s->map)
@@ -491,10 +494,10 @@ void spill_remove(struct spill *s)
 		return; /* never opened */
 	if (s->inode)
 		unlink(s->path);
-	let_go(s);
+	give_up_file(s);
 }
 
-/* Only what is shared: memory of the heap is the child's own copy, and this is no place to free it. */
+/* Only shared resources are released: heap memory is the child's own copy, and must not be freed here. */
 void spill_forget(struct spill *s)
 {
 	if (!s->map)

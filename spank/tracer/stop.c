@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stop at a place that is known: see stop.h. */
+/* Stops the program at a known place: see stop.h. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,16 +24,16 @@
 #define PLAN_MAX   (1 << 30)
 #define SPIN       1000
 
-/* Written by the thread that records, under the recorder's lock. */
+/* Written by the recording thread under the recorder's lock. */
 static struct {
 	const struct run *run;
-	char dir[PATH_MAX]; /* as it was when it was asked for first: the program may change its environment */
+	char dir[PATH_MAX]; /* value at the first call: the program may change its environment */
 	bool asked;
 	struct stop_plan plan;
 	struct marks_rank marks;
 	uint32_t next;
 	uint64_t tick[STOP_MARKS_MAX], gap[STOP_MARKS_MAX], gaps, hash;
-	uint64_t *key; /* of each symbol */
+	uint64_t *key; /* key of each symbol */
 	uint32_t n_key, cap_key;
 	MPI_Comm comm;
 } stop;
@@ -48,9 +48,9 @@ bool stop_wanted(void)
 	return stop.dir[0] != '\0';
 }
 
-/* The first reason stays. Ends the program on all ranks. */
-static void refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
-static void refuse(const char *fmt, ...)
+/* End the program on all ranks. The first reason is kept. */
+static void refuse_run(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+static void refuse_run(const char *fmt, ...)
 {
 	static char path[PATH_MAX + 64];
 	va_list ap;
@@ -92,8 +92,8 @@ static char *read_plan(size_t *len)
 
 /* ---- the end ---- */
 
-/* Await a message while MPI makes progress, without taking the processor from ranks that still compute. */
-static int await(int from, int tag, uint64_t until, int *source)
+/* Wait for a message while MPI makes progress, without taking the processor from ranks that still compute. */
+static int await_token_from(int from, int tag, uint64_t until, int *source)
 {
 	struct timespec nap = {.tv_nsec = 50000};
 	MPI_Status status;
@@ -129,15 +129,15 @@ static void write_marks(const struct stop_marks *all)
 	stop_marks_format(all, &b);
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
 	if (b.failed || fd < 0)
-		refuse("rank 0 cannot write %s: %s", tmp, strerror(fd < 0 ? errno : ENOMEM));
+		refuse_run("rank 0 cannot write %s: %s", tmp, strerror(fd < 0 ? errno : ENOMEM));
 	for (; n > 0 && done < b.len; done += n > 0 ? (size_t)n : 0)
 		n = write(fd, b.data + done, b.len - done);
 	if (done < b.len || fsync(fd) < 0 || close(fd) < 0 || rename(tmp, path) < 0)
-		refuse("rank 0 cannot write %s: %s", path, strerror(errno));
+		refuse_run("rank 0 cannot write %s: %s", path, strerror(errno));
 }
 
-/* Rank 0 takes everybody's marks, writes them, and lets all go. */
-static void meet(void)
+/* Rank 0 collects all marks, writes them and releases all ranks. */
+static void meet_and_stop(void)
 {
 	uint64_t until = clock_true_ns(CLOCK_MONOTONIC) + stop.plan.patience_s * 1000000000ull;
 	struct stop_marks all = {.n_ranks = stop.plan.n_ranks, .n_mark = stop.plan.n_mark};
@@ -145,17 +145,17 @@ static void meet(void)
 
 	if (stop.run->world_rank) {
 		mpi.Send(&stop.marks, (int)sizeof(stop.marks), MPI_BYTE, 0, TAG_HERE, stop.comm);
-		if (await(0, TAG_DONE, until + 5000000000ull, &from) < 0)
-			refuse("ranks did not all come to the place where they were to stop");
+		if (await_token_from(0, TAG_DONE, until + 5000000000ull, &from) < 0)
+			refuse_run("ranks did not all come to the place where they were to stop");
 		return;
 	}
 	all.rank = calloc((size_t)n, sizeof(*all.rank));
 	if (!all.rank)
-		refuse("rank 0 has no memory for the marks");
+		refuse_run("rank 0 has no memory for the marks");
 	all.rank[0] = stop.marks;
 	for (int i = 1; i < n; i++) {
-		if (await(MPI_ANY_SOURCE, TAG_HERE, until, &from) < 0)
-			refuse("%d of %d ranks did not come to the place where they were to stop", n - i, n);
+		if (await_token_from(MPI_ANY_SOURCE, TAG_HERE, until, &from) < 0)
+			refuse_run("%d of %d ranks did not come to the place where they were to stop", n - i, n);
 		mpi.Recv(&all.rank[from], (int)sizeof(all.rank[from]), MPI_BYTE, from, TAG_HERE, stop.comm,
 			 MPI_STATUS_IGNORE);
 	}
@@ -164,7 +164,7 @@ static void meet(void)
 		mpi.Send(NULL, 0, MPI_BYTE, i, TAG_DONE, stop.comm);
 }
 
-/* A launcher that speaks PMIx takes a process that has said goodbye and exits with 0 for one that ended well. */
+/* To a launcher that speaks PMIx, a process that has finalized and exits with 0 has ended well. */
 static void say_goodbye(void)
 {
 	void *pmix = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
@@ -178,7 +178,7 @@ static void say_goodbye(void)
 		finalize(NULL, 0);
 }
 
-/* A message to itself, which no receive of the program's can take. */
+/* A message to itself, in memory that no receive of the program uses. */
 static char cost_out, cost_in;
 
 static void plain_call(void)
@@ -188,7 +188,7 @@ static void plain_call(void)
 	mpi.Sendrecv(&cost_out, 1, MPI_BYTE, me, TAG_COST, &cost_in, 1, MPI_BYTE, me, TAG_COST, stop.comm, MPI_STATUS_IGNORE);
 }
 
-/* As the program's calls go: by the name that all see. */
+/* Calls by the public name, like the program. */
 static void recorded_call(void)
 {
 	int me = stop.run->world_rank;
@@ -196,8 +196,8 @@ static void recorded_call(void)
 	MPI_Sendrecv(&cost_out, 1, MPI_BYTE, me, TAG_COST, &cost_in, 1, MPI_BYTE, me, TAG_COST, stop.comm, MPI_STATUS_IGNORE);
 }
 
-/* ns that are left of ticks; marks do not go backwards. */
-static uint64_t without(uint64_t ticks, double recorder, double ns_per_tick, uint64_t least)
+/* Ticks without the recorder's cost, in ns; at least `least`, so that marks do not go backwards. */
+static uint64_t ticks_without_recorder(uint64_t ticks, double recorder, double ns_per_tick, uint64_t least)
 {
 	double ns = ((double)ticks - recorder) * ns_per_tick;
 
@@ -215,17 +215,17 @@ static void stop_here(void)
 	for (uint32_t m = 0; m < stop.plan.n_mark; m++) {
 		double recorder = cost * (double)stop.plan.rank->event[m];
 
-		stop.marks.t_ns[m] = without(stop.tick[m], recorder, ns_per_tick, m ? stop.marks.t_ns[m - 1] : 0);
-		stop.marks.gap_ns[m] = without(stop.gap[m], recorder, ns_per_tick, m ? stop.marks.gap_ns[m - 1] : 0);
+		stop.marks.t_ns[m] = ticks_without_recorder(stop.tick[m], recorder, ns_per_tick, m ? stop.marks.t_ns[m - 1] : 0);
+		stop.marks.gap_ns[m] = ticks_without_recorder(stop.gap[m], recorder, ns_per_tick, m ? stop.marks.gap_ns[m - 1] : 0);
 	}
-	meet();
+	meet_and_stop();
 	say_goodbye();
 	_exit(0);
 }
 
 /* ---- while the program runs ---- */
 
-static uint64_t key_of(uint32_t sym)
+static uint64_t key_of_symbol(uint32_t sym)
 {
 	struct trace_defs d = {0};
 	uint64_t *more;
@@ -236,7 +236,7 @@ static uint64_t key_of(uint32_t sym)
 		stop.cap_key = 2 * sym + 64;
 		more = realloc(stop.key, stop.cap_key * sizeof(*more));
 		if (!more)
-			refuse("rank %d has no memory", stop.run->world_rank);
+			refuse_run("rank %d has no memory", stop.run->world_rank);
 		stop.key = more;
 	}
 	rec.define(&d);
@@ -253,14 +253,14 @@ static void on_event(uint32_t sym, uint64_t gap, uint64_t tick)
 	const struct stop_rank *at = stop.plan.rank;
 
 	if (stop.next == stop.plan.n_mark)
-		return; /* those of cost_of_call */
-	stop.hash = stop_hash_step(stop.hash, key_of(sym));
+		return; /* events of cost_of_call */
+	stop.hash = stop_hash_step(stop.hash, key_of_symbol(sym));
 	stop.gaps += gap;
 	if (rec.n_events < at->event[stop.next])
 		return;
 	if (stop.hash != at->hash[stop.next])
-		refuse("the run is not like the traced one: up to event %llu rank %d has made other calls",
-		       (unsigned long long)rec.n_events, stop.run->world_rank);
+		refuse_run("the run is not like the traced one: up to event %llu rank %d has made other calls",
+			   (unsigned long long)rec.n_events, stop.run->world_rank);
 	stop.gap[stop.next] = stop.gaps;
 	stop.tick[stop.next++] = tick - rec.start;
 	if (stop.next == stop.plan.n_mark)
@@ -275,22 +275,22 @@ void stop_begin(const struct run *r)
 
 	stop.run = r;
 	if (rec.broken)
-		refuse("rank %d has no memory", r->world_rank);
+		refuse_run("rank %d has no memory", r->world_rank);
 	text = read_plan(&len);
 	if (!text)
-		refuse("rank %d cannot read %s/" STOP_FILE_NAME, r->world_rank, stop.dir);
+		refuse_run("rank %d cannot read %s/" STOP_FILE_NAME, r->world_rank, stop.dir);
 	if (stop_plan_parse(text, len, (uint32_t)r->world_rank, &stop.plan, &err) < 0)
-		refuse("rank %d: %s", r->world_rank, err.text);
+		refuse_run("rank %d: %s", r->world_rank, err.text);
 	free(text);
 	if (stop.plan.n_ranks != (uint32_t)r->world_size)
-		refuse("the run has %d ranks, the traced one had %u", r->world_size, stop.plan.n_ranks);
+		refuse_run("the run has %d ranks, the traced one had %u", r->world_size, stop.plan.n_ranks);
 	if (mpi.Comm_dup(mpi.world, &stop.comm) != MPI_SUCCESS)
-		refuse("rank %d cannot duplicate MPI_COMM_WORLD", r->world_rank);
+		refuse_run("rank %d cannot duplicate MPI_COMM_WORLD", r->world_rank);
 	rec_watch(on_event);
 }
 
 void stop_missed(void)
 {
-	refuse("the run is not like the traced one: rank %d has ended after %llu events", stop.run->world_rank,
-	       (unsigned long long)rec.n_events);
+	refuse_run("the run is not like the traced one: rank %d has ended after %llu events", stop.run->world_rank,
+		   (unsigned long long)rec.n_events);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datatypes by content: two handles whose constructors and arguments are equal, down to predefined types, are one
+ * Datatypes by content. Handles whose constructors and arguments are equal, down to predefined types, are one
  * datatype of the trace.
  */
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static int type_eq(const struct trace_type *a, const struct trace_type *b)
 	       words_eq(a->sub, b->sub, a->n_sub, sizeof(*a->sub));
 }
 
-/* Index by content -> chain: the hash map holds the first index of a hash, next_same the others. */
+/* Index by content: the hash map holds the first index of a hash, next_same the others. */
 static struct hmap by_content;
 static int32_t *next_same;
 
@@ -77,7 +77,7 @@ static uint64_t type_hash(const struct trace_type *t)
 	return (h ^ (h >> 31)) | 1;
 }
 
-/* Takes *t. */
+/* Takes ownership of *t. */
 static int64_t type_intern(struct trace_type *t)
 {
 	uint64_t h = type_hash(t);
@@ -112,7 +112,7 @@ fail:
 
 static int64_t type_read(MPI_Datatype h);
 
-/* The constructor's arguments; the types among them become earlier definitions. */
+/* Read the constructor's arguments. Types among them are defined first. */
 static int read_contents(MPI_Datatype h, int n_int, int n_addr, int n_sub, struct trace_type *t)
 {
 	int *ints = malloc(((size_t)n_int + 1) * sizeof(*ints)), rv = -1;
@@ -140,7 +140,7 @@ static int read_contents(MPI_Datatype h, int n_int, int n_addr, int n_sub, struc
 
 		mpi.Type_get_envelope(subs[i], &a, &b, &c, &comb);
 		if (combiner_of(comb) != TCOMB_NAMED && combiner_of(comb) != TCOMB_F90)
-			mpi.Type_free(&subs[i]); /* a new handle that the library gave us */
+			mpi.Type_free(&subs[i]); /* a new handle from the library */
 		if (s < 0)
 			rv = -1;
 		else
@@ -176,7 +176,7 @@ static int64_t type_read(MPI_Datatype h)
 	}
 	mpi.Type_size(h, &size);
 	mpi.Type_get_extent(h, &lb, &extent);
-	t.size = size > 0 ? size : 0; /* MPI_UNDEFINED when it is more than an int holds */
+	t.size = size > 0 ? size : 0; /* MPI_UNDEFINED if the size exceeds an int */
 	t.lb = lb;
 	t.extent = extent;
 	return type_intern(&t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the generated wrappers are made of: values in the trace's terms, arrays, conditions of conf/trace.rules.
+ * Building blocks of the generated wrappers: values in the trace's terms, arrays, conditions of conf/trace.rules.
  */
 #ifndef PRECEDENT_SPANK_TRACER_WRAP_H
 #define PRECEDENT_SPANK_TRACER_WRAP_H
@@ -16,7 +16,7 @@
 
 _Static_assert(sizeof(MPI_Fint) == sizeof(int), "Fortran integers are recorded as C ints");
 
-/* The real function; never NULL: without one, a function that returns an error. */
+/* The real function. If there is none, a function that returns an error; never NULL. */
 void *wrap_resolve(const char *name);
 
 static inline int64_t wrap_rank(int r)
@@ -39,7 +39,7 @@ static inline int64_t wrap_int(int v)
 	return v == MPI_UNDEFINED ? TRACE_UNDEFINED : v;
 }
 
-/* Constants whose numbers differ between MPI libraries. */
+/* Constants with different numbers in MPI libraries. */
 static inline int64_t wrap_lock_type(int t)
 {
 	return t == MPI_LOCK_EXCLUSIVE ? TLOCK_EXCLUSIVE : TLOCK_SHARED;
@@ -100,7 +100,7 @@ static inline bool wrap_in_place_f(const void *buf)
 	return buf && buf == *mpi.f_in_place;
 }
 
-/* The choice buffers of MPICH's mpi_f08 are descriptors, whose first member is the address. */
+/* Choice buffers of MPICH's mpi_f08 are descriptors whose first member is the address. */
 static inline bool wrap_in_place_f08ts(const void *descriptor)
 {
 	return mpi.f08_in_place && *(void *const *)descriptor == mpi.f08_in_place;
@@ -133,7 +133,7 @@ static inline int64_t wrap_degree(MPI_Comm c, int64_t ci, bool want_in)
 }
 
 /* ---- arrays: append the length and the elements; the values may move ----
- * A library may take NULL for an array of which it needs no element. */
+ * A library may accept NULL for an array without elements that it reads. */
 
 static inline int64_t *wrap_array(struct rec_call *c, uint32_t *n, int64_t *len)
 {
@@ -185,7 +185,7 @@ static inline int64_t *wrap_types_f(struct rec_call *c, uint32_t *n, const MPI_F
 	return v;
 }
 
-/* The members of a group, as ranks in the group of the window. */
+/* The members of a group, as ranks in the window's group. */
 static inline int64_t *wrap_group(struct rec_call *c, uint32_t *n, MPI_Group g, MPI_Win w)
 {
 	int size = 0, *rank = NULL;
@@ -203,7 +203,7 @@ static inline int64_t *wrap_group(struct rec_call *c, uint32_t *n, MPI_Group g, 
 	return v;
 }
 
-/* Requests that MPI_Startall starts. */
+/* The requests that MPI_Startall starts. */
 static inline int64_t *wrap_starts(struct rec_call *c, uint32_t *n, const void *a, int64_t len, bool fortran)
 {
 	int64_t *v = wrap_array(c, n, &len);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The manual page of what the tracer records and what it counts, by chapter, from the rules.
+# The manual page of recorded and counted functions by chapter, from the rules.
 package Generate::Coverage;
 use strict;
 use warnings;

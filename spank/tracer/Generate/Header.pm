@@ -8,7 +8,7 @@ use Exporter 'import';
 use Generate::Rules qw(split_list);
 our @EXPORT_OK = qw(find_header read_header);
 
-# The mpi.h that a compiler wrapper uses; undef when there is none.
+# The mpi.h of a compiler wrapper; undef if there is none.
 sub find_header {
 	my ($mpicc) = @_;
 	my $dirs = `$mpicc --showme:incdirs 2>/dev/null` || '';
@@ -19,7 +19,7 @@ sub find_header {
 	return;
 }
 
-# mpi.h and the files beside it that it includes (MPICH declares most of its functions in mpi_proto.h).
+# mpi.h and the files beside it that mpi.h includes (MPICH declares most functions in mpi_proto.h).
 sub read_text {
 	my ($file, $seen) = @_;
 	return '' if $seen->{$file}++;
@@ -33,7 +33,8 @@ sub read_text {
 	return $t . $rest;
 }
 
-# {mpich => is it MPICH or a descendant, fn => {name => {ret, variadic, params => [[type, suffix], ...]}}}
+# Returns {mpich => true for MPICH and descendants, fn => {name => {ret, variadic, params => [[type, suffix],
+# ...]}}}
 sub read_header {
 	my ($file) = @_;
 	my $t = read_text($file, {});

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Counted functions: the assembly that counts a call and jumps on, touching no argument.
+# Counted functions: assembly that counts a call and jumps to the real function, without touching an argument.
 package Generate::Passthrough;
 use strict;
 use warnings;
 use Exporter 'import';
 our @EXPORT_OK = qw(passthrough_text);
 
-# The symbols of a function that are counted: C, mpif.h and mpi, mpi_f08, and the overloads for C pointers. MPICH's Fortran
-# calls the C function by its interposable name, where it is counted; but for mpi_f08 without a choice buffer.
+# The counted symbols of a function: C, mpif.h and mpi, mpi_f08, and the overloads for C pointers. MPICH's Fortran
+# calls the C function by its interposable name, so the C symbol counts its calls. An mpi_f08 function without a
+# choice buffer is the exception.
 sub symbols {
 	my ($name, $h) = @_;
 	my $low = lc $name;
@@ -20,7 +21,7 @@ sub symbols {
 	return @s;
 }
 
-# The text of passthrough.S for the functions named.
+# The text of passthrough.S for these functions.
 sub passthrough_text {
 	my ($h, @name) = @_;
 	my $text = <<'END';
@@ -163,7 +164,7 @@ END
 	my $room = 4096 * int((8 * $n + 4095) / 4096);
 	$text .= <<"END";
 
-/* pages of their own: spill_counters lets them lie in the spill file */
+/* pages of their own, which spill_counters can move into the spill file */
 	.bss
 	.balign 4096
 	.globl passthrough_count

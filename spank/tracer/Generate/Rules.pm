@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The tracing rules: reads conf/trace.rules, whose language is described at its beginning.
+# Reads the tracing rules of conf/trace.rules, which describes their language at its beginning.
 package Generate::Rules;
 use strict;
 use warnings;
@@ -60,7 +60,7 @@ sub parse_rule {
 	}
 }
 
-# The text of a file, with that of those which it includes; they lie beside it, and include none.
+# The text of a file with its included files. Included files lie beside the file and include no others.
 sub read_text {
 	my ($file, $from) = @_;
 	open my $f, '<', $file or die $from ? "$from: cannot include $file: $!\n" : "$file: $!\n";

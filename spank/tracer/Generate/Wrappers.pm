@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The wrappers MPI_X, mpi_x_ and the mpi_f08 form of a recorded function: C text from its rule and its prototype.
+# The wrappers of a recorded function: C text of MPI_X, mpi_x_ and the mpi_f08 form, from its rule and its
+# prototype.
 package Generate::Wrappers;
 use strict;
 use warnings;
@@ -8,10 +9,11 @@ use Exporter 'import';
 use Generate::Rules qw(split_list);
 our @EXPORT_OK = qw(wrappers_text);
 
-# The context of one wrapper: rule, arguments, is it Fortran, are its choice buffers descriptors (MPICH's mpi_f08).
+# The context of a wrapper: rule, arguments, whether it is Fortran, whether its choice buffers are descriptors
+# (MPICH's mpi_f08).
 our ($R, %ARG, $F, $F08, $TS, $POLL);
 
-# Constants that the trace numbers in its own way.
+# Constants with numbers of the trace's own.
 my %NUMBERED = (LOCK => 'wrap_lock_type', ASSERT => 'wrap_assert', SPLIT => 'wrap_split_type');
 
 # Arguments of type void * that are no choice buffers in Fortran.
@@ -23,7 +25,7 @@ sub arg {
 	return $ARG{$name};
 }
 
-# The value of a scalar argument: dereferenced where it is passed by address.
+# The value of a scalar argument, dereferenced if it is passed by address.
 sub value {
 	my ($name) = @_;
 	my $a = arg($name);
@@ -51,7 +53,7 @@ sub request_key {
 	return $key . ($F ? '_f(' : '_c(') . value($name) . ')';
 }
 
-# Where the program keeps a request: NULL when it passed a copy.
+# The address of the program's request variable; NULL if the program passed a copy.
 sub request_place {
 	my ($name) = @_;
 	return $F || arg($name)->{pointer} ? $name : 'NULL';
@@ -92,7 +94,7 @@ sub length_of {
 	die "rule $R->{name}: no length '$e'\n";
 }
 
-# What a wildcard receive of this rule is created with.
+# Flags of a request that a wildcard receive of this rule creates.
 sub request_flags {
 	my $f = $R->{persistent} ? 'REQ_PERSISTENT' : 'REQ_ACTIVE';
 	my ($src) = grep { $_->{kind} eq 'SRC' } @{$R->{params}};
@@ -184,8 +186,8 @@ sub values_code {
 	return @code;
 }
 
-# A handle that the call frees is looked up before; afterwards it is forgotten. The library may refuse the call yet: the
-# argument may be NULL, and nothing is asked of a handle that is not known.
+# A handle that the call frees is looked up before the call and removed after it. The library may still reject the
+# call: the argument may be NULL, and an unknown handle is not examined.
 sub frees_code {
 	my $name = $R->{frees} or return ([], [], []);
 	my $base = arg($name)->{base};
@@ -204,7 +206,7 @@ sub frees_code {
 		(\@pre, [], ["hmap_take(&handles.$what, HANDLE_KEY(old));"]);
 }
 
-# A status of our own where a wildcard's answer would be ignored.
+# Pass a status of the tracer if the program would ignore a wildcard's source and tag.
 sub status_code {
 	my ($p) = grep { $_->{kind} eq 'ASRC' } @{$R->{params}} or return;
 	my ($t) = grep { $_->{kind} eq 'ATAG' } @{$R->{params}};
@@ -214,8 +216,8 @@ sub status_code {
 	return ('MPI_Status own;', "if ($wild && $status == MPI_STATUS_IGNORE)", "\t$status = &own;");
 }
 
-# What the call is passed, for whoever finds that it did not return (rec_start): the statements before it, and the value. Nothing is read
-# through a pointer that the library may refuse.
+# The parameters as passed to the call, for readers of the spill file if it does not return (rec_start):
+# statements before the call, and the value. Pointers that the library may reject are not dereferenced.
 sub inside_code {
 	my @p = @{$R->{params}};
 	my ($object) = grep { $_->{kind} eq 'COMM' } @p;
@@ -331,7 +333,7 @@ sub init_or_finalize {
 	return (@own, '', @body);
 }
 
-# A call that may not return: recorded before it is passed on.
+# A call that may not return is recorded before the real call.
 sub body_of_first {
 	my ($pass) = @_;
 	my ($before, $inside) = inside_code();
@@ -341,8 +343,9 @@ sub body_of_first {
 		"\t\tc.t1 = c.t0;", "\t\trec_event(&c, FN_$R->{name}, n);", "\t}", '}', $F ? "real($pass);" : "return real($pass);");
 }
 
-# The body of a test or probe in C where another function (poll_first) may have made the call already: `made` says so, `was`
-# is what it returned and `key` the request as it was. What is declared for the call stands before both ways.
+# The body of a test or probe in C. Another function (poll_first) may have made the call already: then `made` is
+# set, `was` is its result, and `key` is the request before it. Declarations for the call come first, since both
+# paths use them.
 sub poll_rest {
 	my ($late, $pre, @ordinary) = @_;
 	my @before = $late ? grep { /^struct completion/ } @$pre : @$pre;
@@ -351,8 +354,8 @@ sub poll_rest {
 		(map { "\t$_" } grep { !$before{$_} } @ordinary), '}');
 }
 
-# The function of few instructions in front of it, for one that finds nothing while polls are only counted, and where its
-# arguments are remembered (see rec_poll_untimed).
+# The short function before that body. It handles an unsuccessful test while polls are only counted, and remembers
+# the arguments (see rec_poll_untimed).
 sub poll_first {
 	my ($symbol, $decl, $head, $pass, $poll) = @_;
 	my @names = split /, /, $pass;
@@ -445,7 +448,7 @@ sub wrapper {
 	return join("\n", @find, $head, '{', (map { length $_ ? "\t$_" : '' } @body), '}', '');
 }
 
-# real_SYMBOL, which is looked for at the first call.
+# The pointer real_SYMBOL, which is resolved at the first call.
 sub find_real {
 	my ($symbol, $decl, $pass) = @_;
 	my ($type, $return) = $F ? ('void', '') : ('int', 'return ');
@@ -453,7 +456,7 @@ sub find_real {
 		"\treal_$symbol = (__typeof__(real_$symbol))wrap_resolve(\"$symbol\");", "\t${return}real_$symbol($pass);", '}', '');
 }
 
-# Every form of a function: [language, symbol, choice buffers are descriptors].
+# All forms of a function: [language, symbol, choice buffers are descriptors].
 sub forms {
 	my ($rule, $name, $h) = @_;
 	my $p = $h->{fn}{$name};
@@ -471,7 +474,8 @@ sub forms {
 	return @form;
 }
 
-# The text of wrappers.c and a hash of the functions that are in it. A large-count form (MPI_X_c) is recorded by the rule of MPI_X.
+# The text of wrappers.c, and a hash of its functions. A large-count form (MPI_X_c) is recorded by the rule of
+# MPI_X.
 sub wrappers_text {
 	my ($h, @rule) = @_;
 	my %wrapped;
