@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What bt and sp share: a grid of n x n x n points with COMPONENTS values each, split over j and k among a grid of
- * ranks; faces exchanged with the four neighbours; and sweeps along a direction as a pipeline of ranks, in which a
- * rank hands the end of its lines to the next one, some planes at a time.
+ * Shared part of bt and sp. A grid of n x n x n points with COMPONENTS values each is split over j and k among a
+ * grid of ranks. Faces are exchanged with the four neighbours. Sweeps along a direction form a pipeline: a rank
+ * hands the end of its lines to the next rank, some planes at a time.
  */
 #ifndef PRECEDENT_TESTS_ADI_H
 #define PRECEDENT_TESTS_ADI_H
@@ -14,14 +14,14 @@
 #include <string.h>
 
 #define COMPONENTS 5
-#define CHUNK      8 /* lines of a plane that are handed over together: n of them at a time */
+#define CHUNK      8 /* lines of a plane that are handed over together, n at a time */
 
 struct adi {
-	int n, nj, nk;             /* points along i, own ones along j and k */
+	int n, nj, nk;             /* points along i; own points along j and k */
 	int prev[3], next[3];      /* neighbours along i (none), j, k */
 	double *u, *rhs;           /* (nk + 2) x (nj + 2) x n x COMPONENTS */
 	double *out[4], *in[4];    /* faces */
-	double *carry;             /* what a sweep hands over: for a chunk of lines */
+	double *carry;             /* data that a sweep hands over for a chunk of lines */
 	int carried;               /* doubles per line */
 };
 
@@ -80,7 +80,7 @@ static void adi_free(struct adi *a)
 	free(a->carry);
 }
 
-/* The neighbours' outermost planes of u, all four at once. */
+/* Exchange the neighbours' outermost planes of u, all four at once. */
 static void adi_faces(struct adi *a)
 {
 	int to[4] = {a->prev[1], a->next[1], a->prev[2], a->next[2]};
@@ -143,8 +143,8 @@ static void adi_add(struct adi *a)
 		}
 }
 
-/* One line: its first point, the distance of its points, how many; `carry` comes from the rank before (NULL: the
- * line begins here) and goes to the next. */
+/* Solve one line of n points from `first` on, `stride` apart. carry: data from the rank before, replaced by data for
+ * the next rank; NULL: the line begins here. */
 typedef void (*adi_line)(double *first, size_t stride, int n, double *carry, int begins);
 
 static void sweep_lines(struct adi *a, int dim, adi_line line, int backward, int outer0, int outer1, int begins)
@@ -200,7 +200,7 @@ static double adi_norm(struct adi *a)
 	return sqrt(total);
 }
 
-/* The program: a time step is faces, right-hand side, three solves of which each is two sweeps, and the update. */
+/* The program. A time step is faces, right-hand side, three solves of two sweeps each, and the update. */
 static int adi_main(int argc, char **argv, const char *name, int n, int iterations, int carried, adi_line forward, adi_line backward)
 {
 	struct adi a = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Ranks sleep in turn, each turn one of them while the others wait for it in MPI_Allreduce. The run takes TURNS times MS
- * milliseconds, of which no rank sleeps more than its own turns.
+ * Ranks sleep in turn. In each turn one rank sleeps, and the others wait for it in MPI_Allreduce. The run takes
+ * TURNS times MS milliseconds. A rank sleeps in its own turns only.
  * Usage: alternate [MS=1000] [TURNS=4]. Rank 0 prints one line.
  */
 #include <errno.h>

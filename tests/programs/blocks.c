@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks of the same computation, of about 20 ms on the processor, between barriers, and an account of them: how much processor
- * time they took, whoever else had the processor meanwhile, and how much time.
+ * Blocks of the same computation, of about 20 ms processor time, between barriers. The program prints the processor
+ * time and the wall time of the blocks.
  *
  *   blocks N
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bt: alternating directions with block tridiagonal solves, in the pattern of the BT kernel: like sp, but each point
- * costs products and eliminations of 5 x 5 blocks, and a line hands a block and a vector on.
+ * bt: alternating directions with block tridiagonal solves, in the pattern of the BT kernel. Unlike in sp, each
+ * point costs products and eliminations of 5 x 5 blocks, and a line hands on a block and a vector.
  * Usage: bt [N=32] [ITERATIONS=20]. Rank 0 prints one line with a checksum.
  */
 #include "adi.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * calls: every family of calls that the tracer records, once or a few times, on two ranks, in an order that does
- * not depend on timing. calls_h, calls_mod and calls_f08 make the same calls from Fortran.
- * Usage: calls [full]; `full` adds what has no counterpart there. Each rank prints a checksum of what it received.
+ * calls: every family of calls that the tracer records, once or a few times, on two ranks. The order does not depend
+ * on timing. calls_h, calls_mod and calls_f08 make the same calls from Fortran.
+ * Usage: calls [full]; `full` adds calls without a Fortran counterpart. Each rank prints a checksum of the data
+ * received.
  */
 #include <mpi.h>
 #include <stdio.h>

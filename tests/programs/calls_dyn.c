@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * calls_dyn: dynamic processes, on two ranks: children by spawn and spawn_multiple, connect and accept, join.
- * Usage: calls_dyn [spawn|join]; without an argument neither, connect and accept only. Each child sends a number back;
- * rank 0 prints what came.
+ * calls_dyn: dynamic processes on two ranks: children by spawn and spawn_multiple, connect and accept, join.
+ * Usage: calls_dyn [spawn|join]; without an argument, connect and accept only. Each child sends a number back, and
+ * rank 0 prints it.
  */
 #include <arpa/inet.h>
 #include <mpi.h>
@@ -15,7 +15,7 @@
 static int rank;
 static long sum;
 
-/* What a child does: sum over both sides, so that nobody leaves before. */
+/* A child sums over both sides, so that no side leaves early. */
 static int child(MPI_Comm parent)
 {
 	MPI_Comm both;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * calls_more: the calls that calls.c does not make: windows, files, the rest of collectives, datatypes and requests,
- * on two ranks, in an order that does not depend on timing. calls_more_h, calls_more_mod and calls_more_f08 make the
- * same calls from Fortran. Usage: calls_more FILE [full]; the file is written and removed; `full` adds calls that not
- * every binding has.
+ * calls_more: calls that calls.c does not make: windows, files, the remaining collectives, datatypes and requests,
+ * on two ranks, in an order that does not depend on timing. calls_more_h, calls_more_mod and calls_more_f08 make
+ * the same calls from Fortran. Usage: calls_more FILE [full]; FILE is written and removed; `full` adds calls that
+ * some bindings lack.
  */
 #include <mpi.h>
 #include <stdio.h>
 
-/* Removed in MPI-3, but in the libraries. */
+/* Removed in MPI-3, but still in the libraries. */
 #undef MPI_Type_struct
 #undef MPI_Type_hvector
 #undef MPI_Type_hindexed
@@ -173,7 +173,7 @@ static void by_pointer(MPI_File f, MPI_Offset mine)
 	take(in, 5);
 }
 
-/* What a rank reads at the shared pointer depends on who comes first. */
+/* The data that a rank reads at the shared pointer depend on the order of arrival. */
 static void by_shared_pointer(MPI_File f)
 {
 	MPI_Request q;
@@ -258,7 +258,8 @@ static void neighbours(MPI_Comm w)
 	MPI_Comm c;
 	MPI_Datatype type = MPI_INT;
 	MPI_Aint zero = 0;
-	int one = 1, none = 0, two = 2, *weights = rank < 2 ? MPI_UNWEIGHTED : &one; /* the compiler follows it else */
+	/* otherwise the compiler follows the pointer */
+	int one = 1, none = 0, two = 2, *weights = rank < 2 ? MPI_UNWEIGHTED : &one;
 
 	MPI_Dist_graph_create(w, 1, &rank, &one, &peer, weights, MPI_INFO_NULL, 0, &c);
 	MPI_Neighbor_allgatherv(out, 2, MPI_INT, in, &two, &none, MPI_INT, c);

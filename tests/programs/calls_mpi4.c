@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * calls_mpi4: what MPI-4 added, on two ranks: partitioned messages, persistent collectives, combined nonblocking
- * calls, large counts. Exits with 77 where the MPI library has none of it.
+ * calls_mpi4: new calls of MPI-4 on two ranks: partitioned messages, persistent collectives, combined nonblocking
+ * calls, large counts. Exits with 77 if the MPI library has none of them.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the conformance programs share: they do something with MPI, check what came of it, and say which calls they made,
- * so that tests/cli/35-conformance.t can compare results traced and untraced, and the trace with what was done.
- * Lines (of every rank, each in one piece): "did RANK MPI_Name N", "wrong RANK what".
+ * Shared part of the conformance programs. They use MPI, check the results, and print the calls that they made.
+ * tests/cli/35-conformance.t compares the results of traced and untraced runs, and the trace with the calls. Lines,
+ * printed by each rank in one piece: "did RANK MPI_Name N", "wrong RANK what".
  */
 #ifndef PRECEDENT_TESTS_PROGRAMS_CONFORM_H
 #define PRECEDENT_TESTS_PROGRAMS_CONFORM_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * conform_callbacks: functions of the program that MPI calls: operations, attribute copies and deletions, error handlers,
- * generalized requests. What they call themselves is inside of another call and is not an event of its own.
+ * conform_callbacks: functions of the program that MPI calls: operations, attribute copies and deletions, error
+ * handlers, generalized requests. Their own MPI calls are inside another call, and so are no events.
  */
 #include "conform.h"
 

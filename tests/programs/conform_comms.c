@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * conform_comms: intercommunicators (MPI_ROOT and MPI_PROC_NULL as roots), handles that are freed and given out again,
- * MPI_COMM_NULL for those outside, communicators of one's own, Cartesian grids.
+ * conform_comms: intercommunicators (MPI_ROOT and MPI_PROC_NULL as roots), handles that are freed and reused,
+ * MPI_COMM_NULL for outsiders, communicators of a single rank, Cartesian grids.
  */
 #include "conform.h"
 

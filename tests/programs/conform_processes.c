@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * conform_processes: fork, exec, and threads under MPI_THREAD_MULTIPLE. A child is no rank: it makes no call and leaves
- * no trace; what it prints and returns is its own. Each thread talks on a communicator of its own.
+ * conform_processes: fork, exec, and threads under MPI_THREAD_MULTIPLE. A child is no rank: it makes no call and
+ * leaves no trace, and its output and exit status are its own. Each thread uses a communicator of its own.
  */
 #include <pthread.h>
 #include <stdlib.h>

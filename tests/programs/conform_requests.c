@@ -34,7 +34,7 @@ static void persistent_end(void)
 	DO(MPI_Request_free(&persistent[1]));
 }
 
-/* Everybody but rank 0 sends; rank 0 receives from anybody in every way there is. */
+/* All ranks but rank 0 send; rank 0 receives from any source in every way. */
 static void receive_anything(int way)
 {
 	MPI_Message m;
@@ -139,7 +139,7 @@ static void cancelled_and_freed(void)
 	MPI_Request r;
 	MPI_Status st;
 
-	DO(MPI_Irecv(&v, 1, MPI_INT, MPI_ANY_SOURCE, 999, MPI_COMM_WORLD, &r)); /* nobody sends that */
+	DO(MPI_Irecv(&v, 1, MPI_INT, MPI_ANY_SOURCE, 999, MPI_COMM_WORLD, &r)); /* no rank sends this message */
 	DO(MPI_Cancel(&r));
 	DO(MPI_Wait(&r, &st));
 	MPI_Test_cancelled(&st, &flag);
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 		persistent_round(i);
 	DO(MPI_Barrier(MPI_COMM_WORLD));
 	wildcards();
-	DO(MPI_Barrier(MPI_COMM_WORLD)); /* nothing else for those who take anything */
+	DO(MPI_Barrier(MPI_COMM_WORLD)); /* no other message for the wildcard receives */
 	for (int way = 0; way < 5; way++) {
 		complete_some(way);
 		DO(MPI_Barrier(MPI_COMM_WORLD));

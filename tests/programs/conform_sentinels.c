@@ -87,7 +87,7 @@ static void bottom_and_null(void)
 	DO(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
 }
 
-/* The compiler knows MPI_UNWEIGHTED as an address without a size, and the argument as an array. */
+/* The compiler sees MPI_UNWEIGHTED as an address without a size, and the argument as an array. */
 #pragma GCC diagnostic ignored "-Wstringop-overread"
 
 static void neighbours(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dies HOW STEPS: every rank exchanges STEPS messages with its neighbours, then the last rank ends badly while the others
- * wait for it. HOW: kill, segv, term (a signal), abort (MPI_Abort), oom (memory without end), hang (for ever),
- * exit (without MPI_Finalize), or none: ends well.
+ * dies HOW STEPS: every rank exchanges STEPS messages with its neighbours. Then the last rank dies while the others
+ * wait for it. HOW: kill, segv, term (a signal), abort (MPI_Abort), oom (unlimited memory), hang (endless), exit
+ * (without MPI_Finalize), or none (a normal end).
  */
 #include <mpi.h>
 #include <signal.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * endings WHERE [STATUS=1] [LINES=0]: every rank prints LINES lines to standard output, and ends. WHERE: before MPI_Init, after
- * it (init), or after MPI_Finalize (end). STATUS: its exit status; segv or kill: it is killed by that signal.
+ * endings WHERE [STATUS=1] [LINES=0]: every rank prints LINES lines to standard output and ends. WHERE: before
+ * MPI_Init (before), after MPI_Init (init), or after MPI_Finalize (end). STATUS: exit status; segv or kill: death
+ * by that signal.
  */
 #include <mpi.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ep: pairs of normal deviates by rejection, counted in rings, in the pattern of the EP kernel: computation without
- * messages, three reductions at the end.
+ * ep: pairs of normal deviates by rejection, counted in rings, in the pattern of the EP kernel. Computation without
+ * messages, and three reductions at the end.
  * Usage: ep [MILLIONS_OF_PAIRS=64]. Rank 0 prints one line with the sums.
  */
 #include <math.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define RINGS 10
-#define BLOCK 65536 /* pairs of one seed */
+#define BLOCK 65536 /* pairs per seed */
 
 static double uniform(uint64_t *seed)
 {

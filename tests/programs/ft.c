@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ft: a three-dimensional Fourier transform of n x n x n points, in the pattern of the FT kernel: each rank has whole
- * planes, transforms along two directions, and the data are turned round by Alltoall for the third; each iteration
- * multiplies by factors of time and reduces a checksum.
+ * ft: a three-dimensional Fourier transform of n x n x n points, in the pattern of the FT kernel. Each rank has
+ * whole planes and transforms along two directions. Alltoall transposes the data for the third direction. Each
+ * iteration multiplies by factors of time and reduces a checksum.
  * Usage: ft [N=64] [ITERATIONS=20], N a power of two and a multiple of the ranks. Rank 0 prints one line.
  */
 #include <complex.h>
@@ -19,7 +19,7 @@ struct ft {
 	point *line, *root;
 };
 
-/* In place, n a power of two. */
+/* Transform in place; n is a power of two. */
 static void fft(const struct ft *f, point *x, int sign)
 {
 	int n = f->n;
@@ -47,7 +47,7 @@ static void fft(const struct ft *f, point *x, int sign)
 			}
 }
 
-/* Along the two directions that a rank has whole. */
+/* Transform along the two directions that are local to the rank. */
 static void fft_planes(const struct ft *f, point *u, int sign)
 {
 	int n = f->n;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A loop with one branch that goes by random data: guesses WAY SHARE PASSES [sorted]. WAY: skips (a long piece is done or skipped, as for
- * pairs of atoms that are near enough), forks (a short and a long piece), counts (integers); SHARE of the data goes into the first piece.
- * sorted: the same data in order, so that every guess is right, and all that is done is the same. Rank 0 prints nanoseconds per iteration.
+ * A loop with one branch that depends on random data: guesses WAY SHARE PASSES [sorted]. WAY is skips (a long piece
+ * is done or skipped, as for pairs of atoms within a cutoff), forks (a short and a long piece), or counts
+ * (integers). SHARE of the data goes to the first piece. sorted: the same data in order, so that every prediction
+ * is right and the work is the same. Rank 0 prints nanoseconds per iteration.
  */
 #include <math.h>
 #include <mpi.h>
@@ -11,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N     (1 << 20) /* more than a processor remembers the ways of */
-#define KINDS 256       /* of data: all are in the first-level cache */
-#define CALLS 20        /* so many blocks of computation */
+#define N     (1 << 20) /* more branches than a predictor remembers */
+#define KINDS 256       /* different data values, which fit into the first-level cache */
+#define CALLS 20        /* number of blocks of computation */
 
-/* A branch must stay one. */
+/* Keeps the compiler from removing a branch. */
 #define KEEP(x) __asm__ volatile("" : "+r"(x))
 #define HERE    __asm__ volatile("" ::: "memory")
 

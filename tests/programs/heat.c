@@ -41,7 +41,7 @@ static void halo_isend(struct heat *h)
 	MPI_Waitall(4, req, MPI_STATUSES_IGNORE);
 }
 
-/* One step; returns the sum of squared changes when asked, else 0. */
+/* One step. Returns the sum of squared changes if `measure` is set, else 0. */
 static double step(struct heat *h, int measure)
 {
 	int n = h->n;
@@ -84,7 +84,7 @@ static int heat_create(struct heat *h, int n)
 	h->next = calloc((size_t)(h->rows + 2) * (size_t)n, sizeof(double));
 	if (!h->now || !h->next)
 		return -1;
-	for (int i = 1; i <= h->rows; i++) /* hot edges on the left, a warm spot in the middle */
+	for (int i = 1; i <= h->rows; i++) /* hot left edge, warm spot in the middle */
 		for (int j = 0; j < n; j++) {
 			double x = (double)j / n - 0.5, y = (double)(h->first + i - 1) / n - 0.5;
 			h->now[(size_t)i * n + j] = j == 0 ? 100.0 : 50.0 * exp(-20.0 * (x * x + y * y));

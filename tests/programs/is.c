@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * is: ranks of integer keys by buckets, in the pattern of the IS kernel: in each iteration the sizes of buckets by
- * Allreduce, how many keys go where by Alltoall, the keys by Alltoallv, then counting in memory without order.
+ * is: ranks of integer keys by buckets, in the pattern of the IS kernel. Each iteration reduces the bucket sizes by
+ * Allreduce, exchanges the number of keys per rank by Alltoall and the keys by Alltoallv, then counts keys with
+ * random memory access.
  * Usage: is [THOUSANDS_OF_KEYS=4096] [ITERATIONS=20]. Rank 0 prints one line with a checksum.
  */
 #include <mpi.h>
@@ -14,14 +15,14 @@
 #define KEY_BITS 22
 
 struct is {
-	int n, size, rank;       /* own keys */
-	int *key, *sorted, *got; /* got: room for all that may come */
+	int n, size, rank;       /* number of own keys */
+	int *key, *sorted, *got; /* got: room for all keys that may arrive */
 	int room;
-	int *count;              /* by key of our range */
+	int *count;              /* count per key of the own range */
 	int *send_count, *send_at, *recv_count, *recv_at, *owner;
 };
 
-/* Which rank takes which bucket: as many keys for each as it goes. */
+/* Assign buckets to ranks, with about the same number of keys each. */
 static void share_out(struct is *s, const int *total)
 {
 	int64_t all = 0, seen = 0;
@@ -118,7 +119,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < s.n; i++) {
 		uint64_t key = 0;
 
-		for (int k = 0; k < 4; k++) { /* the mean of four: keys gather in the middle */
+		for (int k = 0; k < 4; k++) { /* mean of four, so that keys gather in the middle */
 			seed = seed * 6364136223846793005u + 1442695040888963407u;
 			key += seed >> (64 - KEY_BITS);
 		}

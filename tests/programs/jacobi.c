@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Jacobi's iterations for the Dirichlet problem of Laplace's equation on ROWS rows of N points, split into strips of rows:
- * the experiment of paper 001 (section 4), before and after its advice.
+ * Jacobi iterations for the Dirichlet problem of Laplace's equation on ROWS rows of N points, split into strips of
+ * rows. It is the program of an experiment with A. V. Dergunov's Performance Expert, before and after the advice.
  *
  *   jacobi compute-first|send-first|send-test|compute-only|send-only [N=1024] [ITERATIONS=200] [ROWS=N]
  *
- * compute-first: compute the strip, send its edges, receive those of the neighbours. send-first: send the edges of the last
- * iteration, compute the points inside, receive the edges of the neighbours, compute the own edges. send-test: the same with
- * receives that do not block, and MPI_Testall after each row, so that long messages move meanwhile. All
- * have the same results, bit by bit. The other two do half of that, to say what could be won at best. Rank 0 prints seconds and a checksum.
+ * compute-first: compute the strip, send its edges, receive the neighbours' edges.
+ *
+ * send-first: send the edges of the last iteration, compute the inner points, receive the neighbours' edges, compute
+ * the own edges.
+ *
+ * send-test: like send-first, with nonblocking receives and MPI_Testall after each row, so that long messages progress.
+ *
+ * These three have the same results bit by bit. compute-only and send-only do half of the work each, which bounds the
+ * gain. Rank 0 prints seconds and a checksum.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -17,7 +22,7 @@
 #include <string.h>
 
 struct strip {
-	int n, rows;         /* points of a row, halo and boundary too; own rows */
+	int n, rows;         /* points per row including halo and boundary; own rows */
 	int up, down;        /* neighbours, or MPI_PROC_NULL */
 	double *now, *next;  /* (rows + 2) x n */
 };
@@ -117,7 +122,7 @@ static void send_only(struct strip *s)
 	MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
 }
 
-/* 1 on the upper boundary, 0 on the others and inside. */
+/* Boundary values: 1 on the upper boundary, 0 elsewhere. */
 static int create(struct strip *s, int points, int rows, int rank, int size)
 {
 	size_t bytes;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 struct lu {
-	int n, ni, nj;               /* planes, own points in either direction */
+	int n, ni, nj;               /* planes; own points in either direction */
 	int north, south, west, east;
 	double *u;                   /* n planes of (ni + 2) x (nj + 2) */
 	double *edge;                /* column to send or receive */

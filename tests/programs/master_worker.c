@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * master_worker: rank 0 hands out TASKS pieces of work to whoever is free (MPI_ANY_SOURCE, MPI_ANY_TAG).
- * Usage: master_worker [TASKS=200] [WORK=2000]. Rank 0 prints one line with a checksum, the same for any
- * order of answers. Needs two ranks.
+ * master_worker: rank 0 hands out TASKS tasks to idle ranks (MPI_ANY_SOURCE, MPI_ANY_TAG).
+ * Usage: master_worker [TASKS=200] [WORK=2000]. Rank 0 prints one line with a checksum, which does not depend on
+ * the order of answers. Needs two ranks.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mg: V-cycles of multigrid for a three-dimensional Poisson equation, in the pattern of the MG kernel: ranks split the
- * grid of n x n x n points along one or two directions; every smoothing, restriction and interpolation at every level
- * is preceded by an exchange of faces, whose sizes shrink by four from level to level; a norm by Allreduce per cycle.
+ * mg: V-cycles of multigrid for a three-dimensional Poisson equation, in the pattern of the MG kernel. Ranks split
+ * the grid of n x n x n points along one or two directions. Faces are exchanged before every smoothing, restriction
+ * and interpolation; their size shrinks by four from level to level. Each cycle reduces a norm by Allreduce.
  * Usage: mg [N=64] [CYCLES=20], N a power of two. Rank 0 prints one line with the norm.
  */
 #include <math.h>
@@ -29,7 +29,7 @@ static size_t at(const struct level *l, int i, int j, int k)
 	return ((size_t)(k + 1) * (size_t)(l->nj + 2) + (size_t)(j + 1)) * (size_t)(l->n + 2) + (size_t)(i + 1);
 }
 
-/* Planes of constant j (dim 1) or k (dim 2) with the neighbour on either side. */
+/* Exchange planes of constant j (dim 1) or k (dim 2) with both neighbours. */
 static void faces(struct mg *m, const struct level *l, double *v, int dim)
 {
 	int to[2] = {dim == 1 ? m->left : m->down, dim == 1 ? m->right : m->up};
@@ -91,7 +91,8 @@ static void restrict_to(const struct level *fine, struct level *coarse)
 
 				for (int c = 0; c < 8; c++)
 					s += fine->r[at(fine, 2 * i + (c & 1), 2 * j + (c >> 1 & 1), 2 * k + (c >> 2))];
-				coarse->f[at(coarse, i, j, k)] = s / 4.0; /* half, since the interpolation is constant by pieces */
+				/* half, since the interpolation is piecewise constant */
+				coarse->f[at(coarse, i, j, k)] = s / 4.0;
 				coarse->u[at(coarse, i, j, k)] = 0;
 			}
 }

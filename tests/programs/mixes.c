@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Phases of computation of which each is of one known class, between barriers, for as many seconds each as the first
- * argument says (0.2; of the processor where they compute, so that samples are as many on a busy machine): which of them, by
- * name, further arguments say (all). Rank 0 prints the phases in order, one a line.
- * A phase named NAME is of class NAME; "sleep" sleeps, "threads" computes in two threads.
+ * Phases of computation of one known class each, between barriers. The first argument is the length of a phase in
+ * seconds (0.2). For phases that compute it is processor time, so that a busy machine gives the same number of
+ * samples. Further arguments name the phases (default: all). Rank 0 prints the phases in order, one per line. A
+ * phase named NAME is of class NAME; "sleep" sleeps, "threads" computes in two threads.
  */
 #include <math.h>
 #include <mpi.h>
@@ -58,7 +58,7 @@ static void read_caches(void)
 	}
 }
 
-/* Between a level and the next: not near either. */
+/* A working set between a cache level and the next, far from both sizes. */
 static size_t size_in(int level)
 {
 	return level == 3 ? 4 * cache[2] : (size_t)sqrt((double)cache[level - 1] * (double)cache[level]) & ~(size_t)4095;
@@ -78,7 +78,7 @@ static NOINLINE void integer_chain(void)
 	sink = h;
 }
 
-/* Nothing waits for the iteration before but the sums. */
+/* Only the sums depend on the previous iteration. */
 static NOINLINE void integer(void)
 {
 	static uint32_t word[1024], other[1024];
@@ -96,7 +96,7 @@ static NOINLINE void integer(void)
 
 static uint8_t coin[8192] __attribute__((aligned(8)));
 
-/* No predictor learns them by heart. */
+/* Random branches that no predictor can learn. */
 static NOINLINE void toss(void)
 {
 	static uint64_t r = 88172645463325252ull;
@@ -136,7 +136,7 @@ static NOINLINE void scalar_chain(void)
 	fsink = x > 1e9 ? 0 : x;
 }
 
-/* A plane of points, each made of its neighbours. */
+/* A plane of points, each computed from its neighbours. */
 static NOINLINE void scalar(void)
 {
 	static double a[34 * 34], b[34 * 34];
@@ -215,9 +215,9 @@ static NOINLINE void triad(size_t bytes)
 			a[i] = b[i] + s * c[i];
 }
 
-static size_t chain_of; /* bytes that the chain in big covers */
+static size_t chain_of; /* bytes of big that the chain covers */
 
-/* One cycle through all lines (Sattolo). */
+/* Link all cache lines in one cycle (Sattolo). */
 static void link_chain(size_t bytes)
 {
 	size_t n = bytes / 64, *next = (size_t *)big;
@@ -254,7 +254,7 @@ static NOINLINE void chase(size_t bytes)
 
 static NOINLINE void stride(size_t bytes)
 {
-	size_t n = bytes / sizeof(double), step = 72; /* nine lines */
+	size_t n = bytes / sizeof(double), step = 72; /* nine cache lines */
 	double s = 0;
 
 	for (size_t first = 0; first < 4; first++)
@@ -270,7 +270,7 @@ static NOINLINE void fill(size_t bytes)
 	chain_of = 0;
 }
 
-#define PIECE (32u << 10) /* much longer, and C libraries copy past the caches */
+#define PIECE (32u << 10) /* C libraries copy longer pieces past the caches */
 
 static NOINLINE void copy(size_t bytes)
 {
@@ -334,7 +334,7 @@ static int is_wanted(const char *name)
 	return n_name <= 0;
 }
 
-/* The block before the MPI_Allreduce here, called from a line of its own, is the phase. */
+/* The phase is the block before this MPI_Allreduce, which is called from a line of its own. */
 static NOINLINE void run(const char *name, void (*f)(void))
 {
 	clockid_t clock = f == nap || f == threads ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
@@ -342,7 +342,7 @@ static NOINLINE void run(const char *name, void (*f)(void))
 
 	if (!is_wanted(name))
 		return;
-	f(); /* made ready first, which is another block */
+	f(); /* warm-up, which is another block */
 	MPI_Barrier(MPI_COMM_WORLD);
 	begin = time_of(clock);
 	do

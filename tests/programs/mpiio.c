@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mpiio: steps of computation, each followed by a checkpoint in a file of its own: a collective write, an individual
- * and a nonblocking one, and a read of what was written. Usage: mpiio DIRECTORY [KIB [STEPS]]; the files are removed.
+ * mpiio: steps of computation, each followed by a checkpoint in a new file: a collective write, an individual and a
+ * nonblocking write, and a read. Usage: mpiio DIRECTORY [KIB [STEPS]]; the files are removed.
  */
 #include <mpi.h>
 #include <stdio.h>

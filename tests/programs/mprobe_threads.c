@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mprobe_threads: several threads of a rank take messages of one sender and tag, each of another size
- * (MPI_THREAD_MULTIPLE). Which thread takes which message is chance, and so is the order in which their calls return.
+ * mprobe_threads: several threads of a rank receive messages of one sender and tag, each of another size
+ * (MPI_THREAD_MULTIPLE). The assignment of messages to threads and the order of the calls' returns are random.
  * Usage: mprobe_threads [MODE=mprobe] [MESSAGES=400] [THREADS=3]; even ranks send to the next rank.
  *
  *   mprobe   MPI_Mprobe and MPI_Mrecv in every thread of the receiver
  *   improbe  MPI_Improbe and MPI_Imrecv, several messages open at once
- *   senders  the threads are the sender's; the receiver has one, with MPI_Probe and MPI_Recv
+ *   senders  threads in the sender; the receiver has one thread, with MPI_Probe and MPI_Recv
  *   both     threads on both sides, MPI_Mprobe and MPI_Mrecv
  *   recv     MPI_Recv in every thread, with room for the longest message
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Short naps and polls between short computations, 20,000 of each kind (or as many as the argument says), none of which
- * a handler of somebody else's signal may end early. Prints how many were, and how many descriptors the process has more
- * at the end than after MPI_Init.
+ * Short sleeps and polls between short computations: 20,000 of each kind, or as many as the argument says. No
+ * signal handler may end them early. Prints how many were ended early, and how many more descriptors the process
+ * has at the end than after MPI_Init.
  */
 #define _GNU_SOURCE
 #include <errno.h>

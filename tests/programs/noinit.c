@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* noinit: linked with MPI, but never calls MPI_Init: only what is allowed without it. */
+/* noinit: linked with MPI, but never calls MPI_Init; makes only calls that are allowed without it. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An MPI program that takes as long as it is told and hardly any processor: fifths of seconds, in each of which it waits (as for a
- * disk), computes a little, passes a message around the ring and, now and then, sums up. Many of them fill a cluster of nodes
- * that share two processors.
+ * An MPI program with a given run time that uses hardly any processor time. In each fifth of a second it waits (as
+ * for a disk), computes a little, passes a message around the ring and sometimes sums up. Many such programs fill a
+ * cluster of nodes that share two processors.
  *
  *   paced FIFTHS
  */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ping: what a link and a core are worth between the first two ranks.
+ * ping: measures the link and a core of the first two ranks.
  *
- * Rank 0 prints one line per figure: the hosts, the latency of an 8-byte message one way, the
- * bandwidth of a 1 MiB message, how fast the slower rank computes, and the larger share of a core
- * that a rank got meanwhile (a CPU quota bounds it, whatever else runs).  Options: ping [SECONDS per figure,
- * default 0.3].
+ * Rank 0 prints one line per figure: the hosts, the one-way latency of an 8-byte message, the bandwidth of a 1 MiB
+ * message, and the speed of the slower rank. It also prints the larger share of a core that a rank got meanwhile,
+ * which a CPU quota bounds. Options: ping [SECONDS per figure, default 0.3].
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -28,7 +27,7 @@ static void exchange(int rank, char *buffer, int bytes, int rounds)
 	}
 }
 
-/* Seconds of one message one way, over batches until budget_s is spent; rank 0 decides. */
+/* Seconds of a one-way message, over batches until budget_s is used up. Rank 0 decides. */
 static double ping_measure(int rank, char *buffer, int bytes, int batch, double budget_s)
 {
 	long messages = 0;
@@ -53,7 +52,7 @@ static double cpu_s(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Mflop/s of this rank while every rank computes, and the share of a core that it got. */
+/* Mflop/s of this rank while every rank computes, and its share of a core. */
 static double compute_measure(double budget_s, double *share)
 {
 	enum { STEPS = 20000 };

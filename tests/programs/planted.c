@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The ten problems of paper 001, planted: see planted.h. */
+/* The ten problems of A. V. Dergunov's Performance Expert, planted: see planted.h. */
 #include "planted.h"
 
 static void late_send(struct world *w, int rep)
@@ -49,7 +49,7 @@ static void late_send_wildcard(struct world *w, int rep)
 	}
 }
 
-/* Half of the delay is used: the receive is posted, and waited for later. */
+/* Half of the delay is used for work: the receive is posted first and waited for later. */
 static void late_send_nonblocking(struct world *w, int rep)
 {
 	MPI_Request r;
@@ -157,7 +157,7 @@ static void late_send_mprobe(struct world *w, int rep)
 	}
 }
 
-/* Whether this rank is one that waits, and is there before the others have sent, late. */
+/* Does this rank wait, and is it in time before the others send late? */
 static int waits_early(struct world *w, int rep)
 {
 	if (!in_pair(w))
@@ -172,7 +172,7 @@ static int waits_early(struct world *w, int rep)
 	return 0;
 }
 
-/* Asks again and again, each in its way, instead of waiting. */
+/* Test repeatedly by the given function instead of waiting. */
 static void late_send_tested(struct world *w, int rep, int (*test)(MPI_Request *r, int *there))
 {
 	MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -359,7 +359,7 @@ static void reduce_scatter(struct world *w, int rep)
 
 /* ---- collectives with a root, which is rank 0 ---- */
 
-/* The root comes early, all others late. */
+/* The root comes early, all others come late. */
 static void root_is_early(struct world *w, int rep)
 {
 	(w->rank ? late : early)(w, rep);
@@ -467,7 +467,8 @@ static void window_clear(struct world *w)
 	MPI_Win_free(&w->win);
 }
 
-/* One has the part of rank 0 from the moment on, the other one asks a little later and gets it when that one is done. */
+/* The holder has rank 0's part from the moment on. The asker asks a little later, and gets the part when the
+ * holder is done. */
 static void lock_as(struct world *w, int rep, int holder_type, int asker_type)
 {
 	int asker = w->n - 1, holder = asker - 1;
@@ -498,7 +499,7 @@ static void lock_shared(struct world *w, int rep)
 	lock_as(w, rep, MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED);
 }
 
-/* Pairs: the even rank's part is exposed to the odd one. */
+/* Pairs: the even rank's part is exposed to the odd rank. */
 static void pair_prepare(struct world *w)
 {
 	int other = peer(w);
@@ -571,7 +572,7 @@ static void late_exposure_star(struct world *w, int rep)
 	bool last = w->rank == w->n - 1;
 
 	(last ? late : early)(w, rep);
-	mark(w, rep, w->rank ? 'c' : 'v'); /* whom a busy machine holds up may be the last one instead */
+	mark(w, rep, w->rank ? 'c' : 'v'); /* a busy machine may delay another rank, which is then the last one */
 	if (w->rank) {
 		MPI_Win_post(w->others, 0, w->win);
 		at(w, rep, 2);

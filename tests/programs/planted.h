@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rig of programs with a performance problem of a known kind, form and size, or the same without one (--clean).
+ * Frame of programs with a performance problem of a known kind, form and size, or without the problem (--clean).
  *
  *   PROGRAM KIND:FORM [--ms DELAY] [--reps N] [--clean] [--busy]     PROGRAM --list
  *
- * Every repetition has a moment of its own, which the clock of the machine says: nothing but what is planted holds ranks
- * together or keeps them apart. A rank that is late sleeps, or works (--busy), for the delay, and the others stand in MPI
- * meanwhile. After MPI_Finalize every rank says when it came to the call that counts, and in which part, one line each:
+ * Every repetition begins at a fixed time of the machine's clock, so only the planted problem makes ranks wait. A late
+ * rank sleeps or works (--busy) for the delay, and the others wait in MPI. After MPI_Finalize every rank prints when it
+ * came to the call of interest, and its part in the problem, in one line:
  *   planted RANK GROUP v:NS c:NS -:NS ...    per repetition: v waits for c of the same group, - has no part
- * or w:NS-NS, what the rank loses by itself, so that the time lost is known without a trace. --list: kind, form and name of the problem, by tabs.
+ *   ... w:NS-NS                              the rank loses this time by itself
+ * So the lost time is known without a trace. --list: kind, form and name of the problem, separated by tabs.
  */
 #ifndef PRECEDENT_TESTS_PROGRAMS_PLANTED_H
 #define PRECEDENT_TESTS_PROGRAMS_PLANTED_H
@@ -26,8 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SMALL   256          /* ints: goes without a handshake */
-#define LARGE   (1 << 18)    /* ints: does not */
+#define SMALL   256          /* ints: eager, without a handshake */
+#define LARGE   (1 << 18)    /* ints: with a handshake (rendezvous) */
 #define MAX_RANKS 256
 #define LEAD_NS 50000000ll   /* from the start to the first repetition */
 #define SPIN_NS 200000ll     /* the end of a sleep, for its exactness */
@@ -65,7 +66,7 @@ static void until(const struct world *w, int64_t ns)
 		;
 }
 
-/* ---- the ranks, all of this machine, meet without MPI, so that it is no wait of theirs ---- */
+/* ---- the ranks, all on this machine, meet without MPI, so that MPI records no wait ---- */
 
 static struct meeting {
 	atomic_int opened, came;
@@ -78,7 +79,7 @@ static void fail(const char *what)
 	MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Shared by the children of one process: of its id and the time of its start. */
+/* A file that the children of one process share, named by that process's id and start time. */
 static void meeting_open(const struct world *w)
 {
 	char name[64], stat[1024] = "";
@@ -106,7 +107,7 @@ static void meeting_open(const struct world *w)
 		shm_unlink(name);
 }
 
-/* Until all have come `times` times; when the last one did. */
+/* Wait until all ranks have come `times` times. Returns when the last one came. */
 static int64_t meet(const struct world *w, int times)
 {
 	int64_t ns = now_ns(), most = atomic_load(&meeting->latest_ns);
@@ -122,7 +123,7 @@ static int64_t meet(const struct world *w, int times)
 	return atomic_load(&meeting->latest_ns);
 }
 
-/* A moment of the repetition, in delays since it began. */
+/* Wait for a moment of the repetition, in delays since its start. */
 static inline void at(const struct world *w, int rep, double delays)
 {
 	until(w, w->t0_ns + rep * (3 * w->delay_ns) + (int64_t)(delays * (double)w->delay_ns));
@@ -144,19 +145,19 @@ static inline void mark(struct world *w, int rep, char role)
 	w->stamp_ns[rep] = now_ns();
 }
 
-/* What this rank loses by itself, from here ... */
+/* Start of a time that this rank loses by itself. */
 static inline void lose_from(struct world *w, int rep)
 {
 	mark(w, rep, 'w');
 }
 
-/* ... to here. */
+/* End of that time. */
 static inline void lose_to(struct world *w, int rep)
 {
 	w->end_ns[rep] = now_ns();
 }
 
-/* How long this thread was ready to run and had no processor, as the kernel counts it; -1: it does not say. */
+/* The kernel's count of the time in which this thread was ready to run without a processor; -1: not known. */
 static inline int64_t ready_ns(void)
 {
 	unsigned long long ran, ready;
@@ -306,7 +307,7 @@ static inline int planted_main(const struct form *forms, int n_form, int argc, c
 		fprintf(stderr, "usage: KIND:FORM [--ms DELAY] [--reps N] [--clean] [--busy] | --list\n");
 		return 2;
 	}
-	allocate(&w); /* before MPI_Init: what this takes keeps no one waiting */
+	allocate(&w); /* before MPI_Init, so that no rank waits for it */
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(w.comm, &w.rank);
 	MPI_Comm_size(w.comm, &w.n);

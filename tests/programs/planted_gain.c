@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs with one problem, and the same with what `precedent advise` says done about it (--fixed): how much shorter the run
- * really is. Unlike those of planted.h, ranks go on as soon as they can: what is won in a repetition is won in the end.
- * A rank that computes sleeps, so that ranks may share processors.
+ * Programs with one problem, and the same programs with the advice of `precedent advise` applied (--fixed). They
+ * show how much shorter the run gets. Unlike in planted.h, ranks go on as soon as they can, so a gain in a
+ * repetition remains at the end. Computation is replaced by sleep, so that ranks may share processors.
  *
  *   planted_gain KIND:FORM [--ms WORK] [--reps N] [--fixed]     planted_gain --list
  *
- * After MPI_Finalize every rank says `span RANK BEGIN_NS END_NS`, by the clock of the machine.
+ * After MPI_Finalize every rank prints `span RANK BEGIN_NS END_NS`, by the clock of the machine.
  */
 #include "planted.h"
 
@@ -17,7 +17,7 @@ static void compute(const struct world *w, double times)
 	until(w, now_ns() + (int64_t)(times * (double)w->delay_ns));
 }
 
-/* One computes three times as long as the others, or all the mean of it. */
+/* One rank computes three times as long as the others, or all compute for the mean time. */
 static void unequal(const struct world *w, bool longer)
 {
 	compute(w, fixed ? 1 + 2.0 / w->n : longer ? 3 : 1);
@@ -132,7 +132,7 @@ static void put(struct world *w, int target)
 	MPI_Put(w->out, SMALL, MPI_INT, target, 0, SMALL, MPI_INT, w->win);
 }
 
-/* Who has the lock computes with it, or when it was given back. */
+/* The lock's holder computes with the lock, or (fixed) after its release. */
 static void lock(struct world *w, int rep)
 {
 	int asker = w->n - 1, holder = asker - 1;
@@ -152,7 +152,7 @@ static void lock(struct world *w, int rep)
 	MPI_Barrier(w->comm);
 }
 
-/* The owner computes before it exposes its part, or then. */
+/* The owner computes before it exposes its part, or (fixed) after it. */
 static void exposure_start(struct world *w, int rep)
 {
 	(void)rep;
@@ -172,7 +172,7 @@ static void exposure_start(struct world *w, int rep)
 	MPI_Barrier(w->comm);
 }
 
-/* Who accesses computes before it completes the epoch, or then. */
+/* The accessing rank computes before it completes the epoch, or (fixed) after it. */
 static void exposure_end(struct world *w, int rep)
 {
 	(void)rep;

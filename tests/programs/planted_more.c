@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Problems beyond the ten of paper 001, planted: see planted.h. */
+/* Problems beyond the ten of planted.c, planted: see planted.h. */
 #define _GNU_SOURCE /* sched_getcpu */
 #include <sched.h>
 
 #include "planted.h"
 
 #define MANY 2000 /* small messages, */
-#define INTS 1    /* each of so many ints */
+#define INTS 1    /* with this many ints each */
 
 static MPI_Comm ring;
 static MPI_File file;
 
 /* ---- waits ---- */
 
-/* The others of a scan need what rank 0 has. */
+/* The other ranks of a scan need rank 0's data. */
 static void scan_late(struct world *w, int rep)
 {
 	(w->rank ? early : late)(w, rep);
@@ -48,7 +48,7 @@ static void ring_clear(struct world *w)
 	MPI_Comm_free(&ring);
 }
 
-/* Only the neighbours of the late one wait. */
+/* Only the neighbours of the late rank wait. */
 static void neighbours(struct world *w, int rep)
 {
 	int distance = (w->rank - rep % w->n + w->n) % w->n;
@@ -86,7 +86,8 @@ static void open_file(struct world *w, int rep)
 
 /* ---- how messages are sent ---- */
 
-/* Rank 0 takes the late message of rank 1 first, that of rank 2 has come; there is work to do after each of them. */
+/* Rank 0 first receives the late message of rank 1, while that of rank 2 has arrived. There is work to do after
+ * each message. */
 static void wrong_order(struct world *w, int rep)
 {
 	if (w->rank == 0) {
@@ -112,7 +113,7 @@ static int shorter(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* What n sends take, but for the time in which one of them did not go on: then it counts as the median. */
+/* Time of n sends. A send that was interrupted counts as the median. */
 static int64_t sending_ns(int64_t *took, int n)
 {
 	int64_t sum = 0, median;
@@ -124,7 +125,7 @@ static int64_t sending_ns(int64_t *took, int n)
 	return sum;
 }
 
-/* Each is waited for, so that what the tracer takes of it counts little. Clean: all at once. */
+/* Each message is waited for, so that the tracer's cost counts little. Clean: all at once. */
 static void small_messages(struct world *w, int rep)
 {
 	static int64_t took[MANY];
@@ -149,8 +150,8 @@ static void small_messages(struct world *w, int rep)
 }
 
 /*
- * The receive is posted when the send comes, but its rank works until a delay later: the sender stands still. Clean: it waits
- * at once.
+ * The receive is posted when the send comes, but its rank computes for a delay: the sender waits. Clean: the
+ * receiver waits at once.
  */
 static void receiver_computes(struct world *w, int rep)
 {
@@ -171,7 +172,7 @@ static void receiver_computes(struct world *w, int rep)
 	}
 }
 
-/* The same, but the sender works. */
+/* The same, but the sender computes. */
 static void sender_computes(struct world *w, int rep)
 {
 	MPI_Request r;
@@ -191,7 +192,7 @@ static void sender_computes(struct world *w, int rep)
 	}
 }
 
-/* Both ranks of a pair exchange; the even one works longer meanwhile. */
+/* Both ranks of a pair exchange; the even one computes longer meanwhile. */
 static void halo(struct world *w, int rep)
 {
 	MPI_Request r[2];
@@ -206,7 +207,8 @@ static void halo(struct world *w, int rep)
 	MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
 }
 
-/* Rank 0 waits for two sends at once, one to each of two ranks that work, the second one longer. Clean: they wait at once. */
+/* Rank 0 waits for two sends at once, to two ranks that compute; the second one computes longer. Clean: the
+ * receivers wait at once. */
 static void receivers_compute(struct world *w, int rep)
 {
 	MPI_Request r[2];
@@ -226,7 +228,7 @@ static void receivers_compute(struct world *w, int rep)
 	}
 }
 
-/* The same, but they come late to their receives. */
+/* The same, but the ranks come late to their receives. */
 static void late_receives(struct world *w, int rep)
 {
 	MPI_Request r[2];
@@ -266,7 +268,7 @@ static void polling(struct world *w, int rep)
 
 /* ---- why ranks wait ---- */
 
-/* Each begins when the one before it is done, each works as long. */
+/* Each rank begins when the rank before is done; all work equally long. */
 static void wavefront(struct world *w, int rep)
 {
 	early(w, rep);
@@ -306,7 +308,7 @@ static int64_t processor_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* All ranks on the processor of rank 0: what they do not get of it is lost. */
+/* All ranks share the processor of rank 0. The time without the processor is lost. */
 static void share_processor(struct world *w)
 {
 	cpu_set_t set;
@@ -320,7 +322,7 @@ static void share_processor(struct world *w)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Two processors for four ranks, whose bindings do not say so: one for each of two ranks, both for each of the others. */
+/* Two processors for four ranks. The bindings hide it: two ranks have one processor each, the other two have both. */
 static void share_two(struct world *w)
 {
 	cpu_set_t set;
@@ -340,7 +342,7 @@ static void share_two(struct world *w)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* What the kernel counts from one repetition to the next is lost, also what is so on the way to the barrier and in it. */
+/* The kernel's count from one repetition to the next is lost time, including the barrier and the way to it. */
 static void work(struct world *w, int rep)
 {
 	static int64_t before;
@@ -389,7 +391,8 @@ static const struct form forms[] = {
 
 int main(int argc, char **argv)
 {
-	/* Where the kernel copies a message between processes the receiver needs no sender: it would not stand still. */
+	/* If the kernel copies messages between processes, the receiver does not need the sender, and would not
+	 * wait. */
 	setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
 	return planted_main(forms, (int)(sizeof(forms) / sizeof(*forms)), argc, argv);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Problems of nodes, files and of what lies outside of MPI, planted: see planted.h. Nodes of their own for some ranks, and
- * limits on processor time, are made by the program itself, before MPI_Init. It says so where it may not: --list leaves these
- * forms out then.
+ * Planted problems of nodes, files and the time outside of MPI: see planted.h. The program itself makes separate
+ * nodes for some ranks and limits on processor time, before MPI_Init. If this is not permitted, it says so, and
+ * --list leaves these forms out.
  */
 #define _GNU_SOURCE /* unshare, sched_setaffinity */
 #include <sched.h>
@@ -12,8 +12,8 @@
 #include "planted.h"
 
 #define OUTSIDE_NS 1500000000ll /* before MPI_Init, and after MPI_Finalize */
-#define PERIOD_US  10000        /* of the limit, */
-#define QUOTA_US   2000         /* and how much of it there is */
+#define PERIOD_US  10000        /* period of the limit, */
+#define QUOTA_US   2000         /* and its quota */
 #define BLOCK      (1 << 16)    /* bytes written at a time */
 #define CGROUPS    "/sys/fs/cgroup"
 
@@ -27,7 +27,7 @@ static struct {
 
 /* ---- before MPI_Init ---- */
 
-/* Of the launcher; -1: it does not say. */
+/* The launcher's rank; -1: not known. */
 static int early_rank(void)
 {
 	static const char *const name[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
@@ -56,7 +56,7 @@ static bool write_in(const char *dir, const char *name, const char *text)
 	return write_text(path, text);
 }
 
-/* Odd ranks are on a node of another name. */
+/* Give odd ranks a node with another name. */
 static bool other_node(void)
 {
 	return early_rank() % 2 == 0 || (unshare(CLONE_NEWUTS) == 0 && sethostname("slow", 4) == 0);
@@ -72,7 +72,7 @@ static void leave_group(void)
 	own.group[0] = '\0';
 }
 
-/* A control group of its own, which has a fifth of a processor, and that before others: only the limit keeps it waiting. */
+/* Make a control group with a fifth of a processor and a high weight, so that only the limit delays it. */
 static bool limited(void)
 {
 	char pid[16], text[64];
@@ -112,7 +112,7 @@ static bool wait_outside(void)
 	return true;
 }
 
-/* Whether this process may do that: tried by a child. */
+/* Is this permitted? A child process tries. */
 static bool may(bool (*prepare)(void))
 {
 	int status = 1;
@@ -129,7 +129,7 @@ static bool may(bool (*prepare)(void))
 
 /* ---- the forms ---- */
 
-/* Odd ranks compute longer, all of them, in every repetition. */
+/* Odd ranks compute longer in every repetition. */
 static void slow_node(struct world *w, int rep)
 {
 	bool slow = w->rank % 2;
@@ -148,8 +148,8 @@ static int64_t processor_ns(void)
 }
 
 /*
- * A quarter of a delay of processor time, which takes longer: what it does not get is lost, and what the end of the wait for
- * the next repetition does not, where nothing of the limit is left. The kernel counts both.
+ * Use a quarter of a delay of processor time, which takes longer by the limit. The time without the processor is
+ * lost, and so is such time at the end of the wait for the next repetition. The kernel counts both.
  */
 static void throttled(struct world *w, int rep)
 {
@@ -187,7 +187,7 @@ static void close_own(struct world *w)
 	MPI_File_close(&own.file);
 }
 
-/* Rank 0 writes for the delay, the others wait for it. */
+/* Rank 0 writes for the delay, and the others wait for it. */
 static void one_writes(struct world *w, int rep)
 {
 	int64_t end;
@@ -228,7 +228,7 @@ static const struct form forms[] = {
 	{"before-init", "sleep", "time before MPI_Init", outside, NULL, NULL},
 	{"after-finalize", "sleep", "time after MPI_Finalize", nothing, NULL, NULL},
 };
-/* What is done before MPI_Init; planted only, but for nodes, which are there in the clean program, too. */
+/* Actions before MPI_Init, for planted forms only. Nodes also exist in the clean program. */
 static bool (*const before[])(void) = {other_node, limited, NULL, wait_outside, NULL};
 #define N_FORM ((int)(sizeof(forms) / sizeof(*forms)))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * poll: exactly POLLS unsuccessful tests and probes of every kind, then the message that they waited for.
+ * poll: exactly POLLS unsuccessful tests and probes of every kind, then the message for which they waited.
  * Usage: poll [POLLS=1000]. Prints one line.
  */
 #include <mpi.h>

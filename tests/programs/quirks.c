@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs that do what a tracer could stumble over. Each mode makes 50 calls of MPI_Allreduce from one place and prints
- * what it noticed, which is the same whether it is traced or not. Usage: quirks MODE [ARGUMENT]
+ * Programs that could disturb a tracer or be disturbed by it. Each mode makes 50 calls of MPI_Allreduce from one
+ * place and prints its observations, which must not depend on tracing. Usage: quirks MODE [ARGUMENT]
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +69,7 @@ static long all_got(void)
 	return n;
 }
 
-/* Takes every signal that it can. */
+/* Handle every possible signal. */
 static void every(void)
 {
 	struct sigaction a = {.sa_handler = count};
@@ -89,7 +89,7 @@ static void every(void)
 	compute(0.2);
 }
 
-/* PETSc ends when it meets a signal that it does not expect. */
+/* PETSc ends at a signal that it does not expect. */
 static void unexpected(int no)
 {
 	(void)no;
@@ -154,7 +154,7 @@ static void alternate_stack(void)
 	say("bytes overwritten", bad);
 }
 
-/* All interval timers of its own. */
+/* Use all interval timers. */
 static void timers(void)
 {
 	static const int which[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}, no[] = {SIGALRM, SIGVTALRM, SIGPROF};
@@ -173,7 +173,7 @@ static void timers(void)
 	sigaction(SIGRTMIN, &a, NULL);
 	timer_create(CLOCK_PROCESS_CPUTIME_ID, &e, &t);
 	timer_settime(t, 0, &ten_ms, NULL);
-	for (int s = 0; s < 30; s++) { /* on a busy machine a second has little processor time */
+	for (int s = 0; s < 30; s++) { /* on a busy machine, a second has little processor time */
 		compute(1);
 		few = got[SIGRTMIN] < 5;
 		for (int i = 0; i < 3; i++)
@@ -189,7 +189,7 @@ static void timers(void)
 	timer_delete(t);
 }
 
-/* As a virtual machine with barriers of pages does: it protects one and goes on behind the fault. */
+/* Like a virtual machine with page barriers: protects a page and continues after the fault. */
 static unsigned char *page;
 static long faults;
 
@@ -217,7 +217,7 @@ static void protect(void)
 	say("faults", faults);
 }
 
-/* ---- limits and what a process has ---- */
+/* ---- limits and resources of a process ---- */
 
 static int descriptors(void)
 {
@@ -228,7 +228,7 @@ static int descriptors(void)
 	return n;
 }
 
-/* Opens a file under every number that it can, after closing them all. */
+/* Close all descriptors, then open a file under every number. */
 static void close_all(void)
 {
 	char name[64], text[32];
@@ -242,7 +242,7 @@ static void close_all(void)
 		fd[i] = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
 		bad += write(fd[i], "mine\n", 5) != 5;
 	}
-	for (int i = 0; i < 200000; i++) { /* as many calls that differ as fill a page of the trace */
+	for (int i = 0; i < 200000; i++) { /* enough different calls to fill a page of the trace */
 		int one = i, sum = 0;
 
 		MPI_Sendrecv(&one, 1, MPI_INT, 0, (i * 7919) % 1021, &sum, 1, MPI_INT, 0, (i * 7919) % 1021, MPI_COMM_SELF,
@@ -255,7 +255,7 @@ static void close_all(void)
 		unlink(name);
 	}
 	say("files that were touched", bad);
-	_exit(0); /* without descriptors MPI itself does not end */
+	_exit(0); /* without descriptors, MPI itself does not end */
 }
 
 static int threads(void)
@@ -295,7 +295,7 @@ static void limit(int resource, long more)
 	setrlimit(resource, &r);
 }
 
-/* As much as is left, and then a few calls. */
+/* Allocate all remaining memory, and then make a few calls. */
 static void no_memory(void)
 {
 	size_t chunk = 1 << 20;
@@ -393,7 +393,7 @@ static void *on_thread(void *unused)
 	return NULL;
 }
 
-/* All of MPI on a thread with a stack of so many bytes, and how many of them are used. */
+/* All of MPI on a thread with a stack of this size. Prints how many bytes are used. */
 static void small_stack(void)
 {
 	size_t bytes = (size_t)atol(argument), used;
@@ -442,7 +442,7 @@ static void jump(void)
 	MPI_Errhandler_free(&handler);
 }
 
-/* A reduction of its own that asks MPI: these calls are none of the program's. */
+/* A reduction of the program that calls MPI: these calls are not the program's. */
 static void add(void *in, void *inout, int *n, MPI_Datatype *type)
 {
 	int bytes;
@@ -468,7 +468,7 @@ static void callback(void)
 	MPI_Op_free(&op);
 }
 
-/* A stack of its own that makes calls in turn with the thread's. */
+/* A second stack, which makes calls in turn with the thread's own stack. */
 static ucontext_t outside, inside;
 
 static void coroutine(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ring: a token of BYTES goes round all ranks ROUNDS times, or one each round every SIZE successive ranks.
+ * ring: a token of BYTES bytes goes round all ranks ROUNDS times. With SIZE, one token per round goes round each
+ * group of SIZE successive ranks.
  * Usage: ring [ROUNDS=100] [BYTES=8] [SIZE=all]. Rank 0 prints one line with a checksum.
  */
 #include <mpi.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rma: a halo exchange by one-sided communication, in loops with computation between: with fences, with post and start
- * between neighbours, and with locks and flushes. The window of each rank is as long as its part of the grid, which
- * differs, and the exchanged line moves through it. Usage: rma [CELLS [STEPS]]
+ * rma: a halo exchange by one-sided communication, in loops with computation between: with fences, with post and
+ * start between neighbours, and with locks and flushes. The window's size depends on the rank's part of the grid,
+ * and the exchanged line moves through it. Usage: rma [CELLS [STEPS]]
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void by_fence(void)
 	MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
 }
 
-/* Those next to this rank; the ends have one neighbour. */
+/* The neighbours of this rank; the end ranks have one neighbour. */
 static MPI_Group neighbours(void)
 {
 	MPI_Group all, some;

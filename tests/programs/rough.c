@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rough: what a tracer must survive. Calls that fail, a child by fork that ends like a program does, a program by
- * exec, MPI called from a callback, requests copied about, more outstanding sends than fingers, and a program that resets
- * the signals that it knows nothing of.
+ * rough: a tracer must survive this. Calls that fail, a child by fork that ends normally, a program by exec, MPI
+ * called from a callback, copied requests, many outstanding sends, and a program that resets unknown signals.
  * Rank 0 prints one line.
  */
 #include <mpi.h>
@@ -38,7 +37,7 @@ static int other_program(void)
 	return 127;
 }
 
-/* As programs do that want a clean start; then long enough for a signal that was on its way. */
+/* Reset all signals for a clean start, then run long enough for a pending signal. */
 static void reset_signals(void)
 {
 	clock_t begun;
@@ -55,7 +54,7 @@ static void add(void *a, void *b, int *n, MPI_Datatype *t)
 	int size;
 
 	MPI_Type_size(*t, &size);
-	MPI_Barrier(MPI_COMM_SELF); /* inside a call: not an event of the program */
+	MPI_Barrier(MPI_COMM_SELF); /* inside a call, so no event */
 	for (int i = 0; i < *n && size == sizeof(int); i++)
 		((int *)b)[i] += ((int *)a)[i];
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sizes: messages shorter than the buffers that receive them, in all the ways of receiving, among ranks that have other
+ * sizes: messages that are shorter than their receive buffers, in all ways of receiving, among ranks with other
  * numbers in their communicator. Prints the bytes that each rank received. Usage: sizes [ROUNDS]
  */
 #include <mpi.h>
@@ -45,7 +45,8 @@ static void one_by_one(int round)
 	MPI_Mrecv(in[0], ROOM, MPI_DOUBLE, &m, &st);
 	got(&st, 1);
 	MPI_Wait(&q, MPI_STATUS_IGNORE);
-	MPI_Sendrecv(out, ROOM, MPI_DOUBLE, right, 5, in[0], ROOM, MPI_DOUBLE, left, 5, comm, &st); /* fills it */
+	/* fills the buffer */
+	MPI_Sendrecv(out, ROOM, MPI_DOUBLE, right, 5, in[0], ROOM, MPI_DOUBLE, left, 5, comm, &st);
 	got(&st, 1);
 }
 
@@ -74,7 +75,7 @@ int main(int argc, char **argv)
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &me);
-	MPI_Comm_split(MPI_COMM_WORLD, 0, -me, &comm); /* the other way round */
+	MPI_Comm_split(MPI_COMM_WORLD, 0, -me, &comm); /* in reverse order */
 	MPI_Comm_rank(comm, &rank);
 	MPI_Comm_size(comm, &size);
 	left = (rank + size - 1) % size;

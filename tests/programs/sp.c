@@ -6,7 +6,7 @@
  */
 #include "adi.h"
 
-/* Recurrences over the last two points: two per component are carried. */
+/* Recurrences over the last two points: two values per component are carried. */
 static void forward(double *p, size_t stride, int n, double *carry, int begins)
 {
 	double a[COMPONENTS] = {0}, b[COMPONENTS] = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Four ranks that wait for each other for ever, each in another call, until rank 0 is killed: nobody made these calls
- * before. Usage: stuck [SECONDS=1]
+ * Four ranks wait for each other for ever, each in another call that was not made before, until rank 0 is killed.
+ * Usage: stuck [SECONDS=1]
  */
 #include <mpi.h>
 #include <signal.h>

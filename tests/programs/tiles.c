@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tiles: a grid in strips of columns, whose borders go as derived datatypes through messages, through windows in every way
- * that these are kept in order, and into files; all sizes come from the arguments. Usage: tiles N STEPS; files are made in
- * the work directory, and are removed.
+ * tiles: a grid in strips of columns. The borders are sent as derived datatypes: by messages, by windows with every
+ * kind of synchronisation, and through files. All sizes come from the arguments. Usage: tiles N STEPS; the files
+ * are made in the work directory and removed.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -25,8 +25,8 @@ static void compute(void)
 }
 
 /*
- * The column of a tile, spread so that the next one follows it at once; the tile without its border; its place in the file,
- * where each has room for the whole grid.
+ * Types: the column of a tile, spread so that the next column follows it at once; the tile without its border; the
+ * tile's place in the file, which has room for the whole grid per rank.
  */
 static void make_types(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Time steps that differ: an inner loop that grows by one iteration in each, one whose iterations are random, a
- * reduction in every tenth step, and a message between pairs of ranks in some; or a few steps of a solver that takes
- * hundreds of iterations, each time another number. Usage: varying [steps [growing|random|steps|solver|all]].
+ * Different time steps: an inner loop that grows by one iteration per step, an inner loop with a random number of
+ * iterations, a reduction in every tenth step, and messages between pairs of ranks in some steps. Or a few steps of
+ * a solver with hundreds of iterations, each with another number. Usage: varying [steps
+ * [growing|random|steps|solver|all]].
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -25,7 +26,7 @@ static void shift(int rank, int size, int count, int tag)
 		     (rank + size - 1) % size, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* What only some steps do. */
+/* Calls of some steps only. */
 static void extra(int rank, int size)
 {
 	double send = 1, receive;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs a command in which perf_event_open is forbidden, as it is in containers and where kernel.perf_event_paranoid is 3.
+ * Runs a command without permission for perf_event_open, as in containers or with kernel.perf_event_paranoid = 3.
  * Usage: without_perf COMMAND...
  */
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * zero_counts: every collective operation that has two buffers, with nothing in them: counts of 0, a datatype of no bytes,
- * no neighbours. Blocking, nonblocking with all requests open at once, and persistent where MPI has that (MPI-4).
+ * zero_counts: every collective operation with two buffers, without data: counts of 0, a datatype of no bytes, no
+ * neighbours. Blocking, nonblocking with all requests open at once, and persistent (MPI-4).
  * Usage: zero_counts [ROUNDS=3]
  */
 #include <mpi.h>
@@ -106,11 +106,11 @@ static void persistent(MPI_Comm c)
 }
 #endif
 
-/* A ring of processes, and one where nobody has a neighbour. */
+/* A ring of processes, and a topology without neighbours. */
 static void topologies(void)
 {
 	int ring[1] = {size}, wraps[1] = {1};
-	int *volatile no_weights = (int *)MPI_UNWEIGHTED; /* compilers take it for a pointer to nothing */
+	int *volatile no_weights = (int *)MPI_UNWEIGHTED; /* compilers take it for a pointer to an empty object */
 	MPI_Comm c;
 
 	MPI_Cart_create(MPI_COMM_WORLD, 1, ring, wraps, 0, &c);
