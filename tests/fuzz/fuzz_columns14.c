@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzzes the import of 14-column text: whatever is accepted becomes a trace whose totals count every mark of every
- * processor once, and whose spans say the same. An error names the file.
+ * Fuzzes the import of 14-column text. An accepted text becomes a trace. Its totals must count every mark of every
+ * processor once, and its spans must give the same totals. An error must name the file.
  */
 #include <stdio.h>
 #include <stdlib.h>

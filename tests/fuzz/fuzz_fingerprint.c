@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzz target of what sbatch's plugin reads: command line, script, and an ELF file. The input is the script; its first
- * line, split at blanks, is also a command line. The same script must give the same fingerprint, and a longer file never
- * runs past its end.
+ * Fuzzes the inputs of sbatch's plugin: command line, script, and an ELF file. The input is the script; its first
+ * line, split at blanks, is also a command line. The same script must give the same fingerprint. A file is never
+ * read beyond its end.
+ *
  *   clang -g -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. tests/fuzz/fuzz_fingerprint.c common/fingerprint.c \
  *     common/script_words.c common/sbatch_args.c common/inject.c common/errbuf.c -lxxhash -o fuzz_fingerprint
  *   ./fuzz_fingerprint -max_len=8192

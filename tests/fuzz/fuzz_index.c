@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzzes the index of the store: a sound file with bytes overwritten, cut or made longer as the input says (3 bytes each: where,
- * where, what; the first byte: how long it is then), or the input itself. What is opened answers, and holds whatever was added;
- * so does a copy of it.
+ * Fuzzes the index of the store. The input either changes a valid file or is itself the file. A change is a new
+ * length (first byte) and overwritten bytes (3 bytes each: two of position, one value). An index that opens must
+ * answer, and must hold all entries that are added. A copy of the index must do the same.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -43,7 +43,7 @@ static void file_make(const char *path, const uint8_t *data, size_t size)
 	close(fd);
 }
 
-/* A reader with a copy. */
+/* Open the index with a copy. */
 static struct index_file *copying(const char *path)
 {
 	struct index_file *f;

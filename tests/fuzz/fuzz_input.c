@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzzes the way from a trace to the events of the rules, and through the installed knowledge base (conf/problems.rules, from
- * the top of the source tree) to causes and gains: see packed.h for its inputs.
- * A second way through the trace tells the same as the first, and so does one with a clock of its own.
+ * Fuzzes the conversion of a trace to the events of the rules. The installed knowledge base (conf/problems.rules,
+ * from the top of the source tree) then finds causes and gains. See packed.h for the inputs. A second conversion
+ * must give the same events, and so must a conversion with a clock of its own.
  */
 #include "tests/fuzz/packed.h"
 #include "expert/events/input_impl.h"
 #include "expert/replay/replay.h"
 
-#define EVENTS_MAX 3000 /* of all ranks: a few bytes can fold any number */
+#define EVENTS_MAX 3000 /* of all ranks; a few bytes can fold any number of events */
 #define RANKS_MAX  16
 
 static struct rules *rules;
@@ -43,7 +43,7 @@ static void seed_windows(const char *dir)
 			syn_call(s, r, "MPI_Irecv", 9, SYN(.src = from, .count = 9, .req = 1));
 			syn_call(s, r, "MPI_Waitall", 10, SYN(.reqs = slots, .n_reqs = 2));
 			syn_call(s, r, "MPI_File_write_all", 11, SYN(.file = 0, .count = 3));
-			syn_window(s, r, r ? 700000 : 0); /* it lacks its processor */
+			syn_window(s, r, r ? 700000 : 0); /* rank r lacks its processor */
 		}
 	}
 	syn_end(s);

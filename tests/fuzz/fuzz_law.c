@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzzes the text of a model over inputs: what is accepted can be written and is accepted again, and what it says of any numbers
- * is an estimate that makes sense, or nothing. The first bytes are the numbers.
+ * Fuzzes the text of a model over inputs. An accepted text can be written, and is accepted again. Its estimate for
+ * any numbers is a valid estimate or none. The first bytes are the numbers.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (again[0] && law_parse(again, &back, NULL) < 0)
 			abort();
 		law_words(&l, words, sizeof(words));
-		for (unsigned i = 0; i < l.n_vars && n < 4; i++) /* within its ranges */
+		for (unsigned i = 0; i < l.n_vars && n < 4; i++) /* numbers within the ranges */
 			vars[i] = l.lo[i] + (l.hi[i] - l.lo[i]) * n / 3;
 		if (law_say(&l, vars, l.n_vars, &e, NULL) == 0 && estimate_check(&e, NULL) < 0)
 			abort();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzzes requests to the port of the metrics: whatever comes in pieces is judged as when it comes at once, and what was
- * judged stays so. */
+/* Fuzzes requests to the port of the metrics. A request in pieces must get the same result as in one piece, and a
+ * result must not change by further bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static int judge(const uint8_t *data, size_t size)
 	struct buf in = {0}, out = {0}, body = {0};
 	int rc;
 
-	buf_put(&in, data, size); /* a buffer of just that size: what lies behind is found */
+	buf_put(&in, data, size); /* a buffer of exactly this size, so that reads behind it are found */
 	rc = metrics_http_request(&in);
 	if (rc && rc != 200 && rc != 400 && rc != 404 && rc != 405 && rc != 431)
 		__builtin_trap();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzz target of model files and of the interpreter. The input is the text in front of the last line, which is added with
- * the right hash, so that what is behind the hash is reached. What is accepted is written back the same, printed, and
- * interpreted within bounds.
+ * Fuzzes model files and the interpreter. The input is the text before the last line, which is added with the right
+ * hash. An accepted model must be written back the same, printed, and interpreted within bounds.
+ *
  *   clang -g -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. tests/fuzz/fuzz_model.c $(ls predictor/model/*.c) \
  *     common/buf.c common/errbuf.c -lgsl -lgslcblas -lxxhash -lm -ldl -o fuzz_model
  */

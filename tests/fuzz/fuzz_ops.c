@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The check of skel.ops: whatever it lets pass has operands, arrays and records where the interpreter will look. The
- * checksums of the file and of its values are put right first, or nothing would get beyond them. */
+/* Fuzzes the check of skel.ops. If the check passes, the interpreter must find operands, arrays and records. The
+ * checksums of the file and of its values are corrected first, so that inputs get beyond them. */
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -19,7 +19,7 @@ static uint64_t sum_of(const uint64_t *w, uint64_t n)
 	return sum;
 }
 
-/* The records of the values. */
+/* Read the records of the values. */
 static uint64_t use_data(const uint64_t *d)
 {
 	const uint64_t *gap = d + DATA_HEADER, *vary = gap + d[2] * d[3], *array = vary + d[2] * d[4], *w = d + d[9] + 1;
@@ -46,7 +46,7 @@ static uint64_t use_data(const uint64_t *d)
 	return sum;
 }
 
-/* Touch all that a run may. */
+/* Read everything that a run may read. */
 static uint64_t use(const struct ops_file *f)
 {
 	uint64_t sum = strlen(f->name) + use_data(f->data);
@@ -68,7 +68,7 @@ static uint64_t use(const struct ops_file *f)
 	return sum;
 }
 
-/* Where the sections say that the values are, if they say what can be. */
+/* Correct the checksum of the values at the position in the section table, if that position is valid. */
 static void data_seal(uint64_t *word, uint64_t n)
 {
 	uint64_t at = OPS_HEAD;

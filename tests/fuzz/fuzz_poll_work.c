@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzzes what tells unsuccessful tests that are work from those that wait, by programs of the fuzzer's making: three bytes are
- * a call, its slot and bytes, and the time in tests before it. The oracle knows which calls wait because it made them.
+ * Fuzzes the classification of unsuccessful tests as work or as waiting, with generated programs.
+ * Three bytes are a call, its slot and size, and the time in tests before it. The oracle generated the calls, so it
+ * knows which of them wait.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,17 +14,18 @@
 
 #define SLOTS	  8
 #define CALLS_MAX 2000
-#define FEW	  100    /* doubles that a send hands over at once */
-#define MANY	  100000 /* and that it does not */
+#define FEW	  100    /* doubles that a send hands over at once (eager) */
+#define MANY	  100000 /* doubles that it does not */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What the oracle knows: of each event the stretch that it is in, of each stretch the tests that something came after, and others. */
+/* The oracle: the stretch of each event; for each stretch, the time in tests before a completed call, and in
+ * other tests. */
 struct oracle {
 	uint32_t stretch[CALLS_MAX + 2];
 	double came[CALLS_MAX + 2], vain[CALLS_MAX + 2];
 	uint32_t n, at;
-	bool waits[SLOTS]; /* completing that slot waits for another rank */
+	bool waits[SLOTS]; /* completing this slot waits for another rank */
 };
 
 static void add(struct oracle *o, double poll_ns, bool came, bool ends)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzzes the whole reader of trace files: see packed.h for its inputs. Files *.ptrace in the corpus directory are unpacked
- * into inputs at the start, beside simulated programs.
+ * Fuzzes the reader of trace files: see packed.h for the inputs. Files *.ptrace in the corpus directory are
+ * unpacked into inputs at the start, besides simulated programs.
  */
 #include "tests/fuzz/packed.h"
 #include "model/inputs/pattern.h"
@@ -13,7 +13,7 @@
 #include "trace/timeline/check.h"
 #include "trace/timeline/timeline.h"
 
-#define EVENTS_MAX 5000 /* of a rank that are looked at: a few bytes can fold any number */
+#define EVENTS_MAX 5000 /* events of a rank that are read; a few bytes can fold any number of events */
 #define RANKS_MAX  64
 
 /* An imported trace: states of a few processors, tiles of a few bytes, messages. */
@@ -199,7 +199,7 @@ static void read_trace(const struct trace *t)
 		const struct trace_rank *k = trace_get_rank(t, r);
 		uint64_t after_ns;
 
-		/* what is believed of an end is what a process would have noted, or nothing */
+		/* A valid end is one that a process could have written. */
 		if (!trace_end_unpack(r, trace_end_pack(r, k->defs.proc.after_ns), &after_ns) || after_ns != k->defs.proc.after_ns)
 			__builtin_trap();
 		if (!k->present)

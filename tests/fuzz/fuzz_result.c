@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzz target of the result record parser. Whatever is accepted must be written and read back the same.
- *   clang -g -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. tests/fuzz/fuzz_result.c predictor/spool/result.c \
+ * Fuzzes the parser of result records. An accepted record must be written and read back the same.
+ *
+ *   clang -g -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. tests/fuzz/fuzz_result.c
+ * predictor/spool/result.c \
  *     common/buf.c common/errbuf.c -lm -o fuzz_result && ./fuzz_result -max_len=4096
  */
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzzes the rule languages and their engine. The input is a file of rules; what is accepted is run on events that are
- * drawn from it, once with much room and twice with little, of which once events are looked at later than they come: it ends
- * by itself, and the same way both times. With much room they run in threads, too. Errors name the place.
+ * Fuzzes the rule languages and their engine. The input is a file of rules. Accepted rules run on events that are
+ * generated from them: once with much memory, and twice with little. In one run, events are read later than they
+ * come. Every run must end by itself, with the same result. With much memory the rules also run in threads. Errors
+ * must name the place.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct plan *p;
 
 	if (size >= 8 && memmem(data, size, "include", 7))
-		return 0; /* files are none of its business */
+		return 0; /* including files is not tested here */
 	r = rules_load_text("fuzz", (const char *)data, size, &err);
 	if (!r) {
 		if (strncmp(err.text, "fuzz:", 5))

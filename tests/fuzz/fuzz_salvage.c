@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzzes salvage: a spill file of the fuzzer's making. Checksums would keep it out, so the header's magic, version
- * and hash are set here, and of every page that the directory names those of its header and payload.
+ * Fuzzes salvage with a generated spill file. The header's magic, version and hash are set here, and so are the
+ * hashes of every page that the directory names. Otherwise the checksums would reject all inputs.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char dir[64];
 
-/* Small windows: the header, then what the input says, at places that the fuzzer need not find. */
+/* A small window: the header, then the input, at positions that the fuzzer need not find. */
 static void put_header(uint8_t *p, size_t size)
 {
 	struct spill_header *h = (void *)p;
@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd;
 
 	if (!dir[0]) {
-		/* in memory: what is written is synced */
+		/* In memory: the output is synced. */
 		snprintf(dir, sizeof(dir), "%s/fuzz_salvage.XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
 		if (!mkdtemp(dir))
 			abort();
@@ -118,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct trace_event ev;
 
 		if (!t)
-			__builtin_trap(); /* what it writes can be read */
+			__builtin_trap(); /* the written trace must be readable */
 		it = trace_iter_create(t, 0, &err);
 		for (int i = 0; it && i < 10000 && trace_iter_next(it, &ev, NULL); i++)
 			;

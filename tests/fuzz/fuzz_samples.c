@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pages of samples of any content: decoded, and what can be decoded is the same after encoding it again; the machine code
- * in them goes through the decoder of instructions and the model, and becomes a kernel where it can. */
+/* Fuzzes pages of samples. A page that can be decoded must be the same after encoding. Its machine code goes
+ * through the instruction decoder and the model, and becomes a kernel if possible. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #include "skelgen/profile/memset_copy.h"
 #include "trace/format/samples.h"
 
-#define HITS 20 /* more than a loop must have to be looked at for wrong guesses */
+#define HITS 20 /* more hits than the analysis of branch mispredictions needs */
 
 static void check_use(const struct mix_use *use)
 {
@@ -26,7 +26,7 @@ static void check_use(const struct mix_use *use)
 		abort();
 }
 
-/* A kernel of its own: within its room, of what nodes may be asked for. */
+/* Check a kernel from the program's code: it stays within its room and uses only permitted instructions. */
 static void check_own(const struct mix_body *b, const struct mix_course *course)
 {
 	static struct skel_mixes m;

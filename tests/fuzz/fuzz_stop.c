@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stop files, marks and words, by the first byte; what is accepted can be written, and is accepted again. */
+/* Fuzzes stop files, marks and words, by the first byte. An accepted input can be written, and is accepted again. */
 #include <stdlib.h>
 #include <string.h>
 

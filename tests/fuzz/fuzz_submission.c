@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzzes what slurmctld's plugin and the daemon read of a submission: the script (its identity), the fingerprint and
- * the admin comment, and the indexes of an array. The same input must give the same key; a comment that is understood must survive
- * being written; an index that is said not to have run must be none of those that have.
+ * Fuzzes the data that slurmctld's plugin and the daemon read from a submission: the script (identity), the
+ * fingerprint, the admin comment and the indexes of an array. The same input must give the same key. A parsed
+ * comment must survive writing. An index reported as not run must be none of the indexes that have run.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ static void identity(char *text)
 		room = identity_room_create();
 	identity_compute(&in, &a);
 	identity_compute(&in, &b);
-	for (int i = 0; i < 2; i++) { /* the second one from what is kept */
+	for (int i = 0; i < 2; i++) { /* the second time from the memory of scripts */
 		identity_compute_within(room, &in, &kept);
 		if (strcmp(a.key, kept.key) || strcmp(a.family, kept.family) || strcmp(a.kin, kept.kin) || a.n_vars != kept.n_vars ||
 		    memcmp(a.vars, kept.vars, a.n_vars * sizeof(a.vars[0])))

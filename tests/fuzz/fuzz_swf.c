@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzz target of the reader of the Standard Workload Format. Whatever is accepted must make a workload that can be
- * simulated, or be refused, and be written and read back the same.
+ * Fuzzes the reader of the Standard Workload Format. An accepted workload can be simulated or is rejected, and is
+ * written and read back the same.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzzes the pages of imported traces and their index. Checksums would keep a fuzzer out, so the input is a list of pages
- * (8 bytes of small header fields, u8 length, payload) that a sound trace file is made of; every query must then stay
- * within the matrix, whatever the pages say.
+ * Fuzzes the pages of imported traces and their index. The input is a list of pages (8 bytes of small header
+ * fields, u8 length, payload), from which a valid trace file is made, since checksums would reject other inputs.
+ * Every query must then stay within the matrix.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static void query(struct tiles *t)
 	}
 }
 
-/* Small numbers, and sometimes huge ones. */
+/* A small number, sometimes a huge one. */
 static uint64_t field(uint8_t v)
 {
 	return v < 250 ? v : v == 250 ? UINT64_MAX : v == 251 ? 1ull << 32 : v == 252 ? 1ull << 40 : 1ull << 20;

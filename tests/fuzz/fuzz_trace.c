@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzzes what a trace file's pages hold: definitions and folded structure. Checksums would keep a fuzzer out, so
- * it starts behind them: first byte 0 definitions, 1 structure, 2 the ends of processes, else the page header.
+ * Fuzzes the contents of a trace file's pages: definitions and folded structure. Checksums are left out. The first
+ * byte selects: 0 definitions, 1 structure, 2 ends of processes, else the page header.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -54,7 +54,7 @@ static void ends(struct rdbuf *in)
 	for (uint32_t rank = 0; rdbuf_left(in) >= TRACE_END_BYTES; rank++) {
 		uint64_t packed = rdbuf_u64(in), most = ((1ull << 48) - 1) * 1000, ns = packed < most ? packed : most, after_ns, again;
 
-		/* a number is taken for the one of its rank only when that could have written it; what one writes is taken */
+		/* A number is accepted for a rank if and only if the rank could have written it. */
 		if (trace_end_unpack(rank, packed, &after_ns) ? trace_end_pack(rank, after_ns) != packed : after_ns != 0)
 			__builtin_trap();
 		if (!trace_end_unpack(rank, trace_end_pack(rank, packed), &again) || again != ns / 1000 * 1000)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inputs of fuzzers that are traces. Compression and checksums would keep a fuzzer out, so an input is what they protect: a
- * list of pages with their headers' fields and contents, which is packed into a sound file here; or, when the first byte says
- * so, the bytes of a file, of which every checksum is put right. Whole traces become inputs at the start.
+ * Inputs of fuzzers for traces. Compression and checksums would reject most inputs. So an input is a list of pages,
+ * with header fields and contents, from which a valid file is made. If the first byte says so, the input is the
+ * bytes of a file, whose checksums are corrected. Whole traces become inputs at the start.
  */
 #ifndef PRECEDENT_TESTS_FUZZ_PACKED_H
 #define PRECEDENT_TESTS_FUZZ_PACKED_H
@@ -43,7 +43,7 @@ static void put_header(struct buf *out, uint32_t n_ranks)
 	buf_put_u64(out, XXH3_64bits(out->data, out->len));
 }
 
-/* A page of the input: type, rank, first, n, t0, t1 and four sums, uv each; uv length, and the content. */
+/* Read a page of the input: type, rank, first, n, t0, t1 and four sums as uv; uv length, and the content. */
 static int get_page(struct rdbuf *in, struct trace_page *p, const void **raw, size_t *len)
 {
 	*p = (struct trace_page){.type = rdbuf_u8(in), .rank = (uint32_t)rdbuf_uv(in)};
@@ -55,7 +55,7 @@ static int get_page(struct rdbuf *in, struct trace_page *p, const void **raw, si
 		p->state[s] = rdbuf_uv(in);
 	*len = rdbuf_uv(in);
 	if (*len > rdbuf_left(in))
-		*len = rdbuf_left(in); /* the mutator changes lengths: what is there counts */
+		*len = rdbuf_left(in); /* the mutator changes lengths: the remaining bytes count */
 	*raw = rdbuf_bytes(in, *len);
 	return in->failed ? -1 : 0;
 }
@@ -74,8 +74,8 @@ static void put_entry(struct buf *index, const struct trace_page *p, uint64_t of
 	buf_put_u64(index, p->hash);
 }
 
-/* What the ranks noted when they ended: their number, uv, which need not be that of the ranks; of each a nanosecond number, uv,
- * that it notes well when even, else the bytes that it leaves. */
+/* Read the ends of processes: their number (uv), which may differ from the number of ranks. Each has a time in ns
+ * (uv). If the time is even, it is written correctly; otherwise its bytes are written as they are. */
 static void get_ends(struct rdbuf *in, struct buf *ends)
 {
 	uint64_t n = rdbuf_uv(in) % 300;
@@ -133,7 +133,7 @@ static void pack(struct rdbuf *in, int mode, struct buf *out)
 	buf_free(&ends);
 }
 
-/* Put right every checksum that stands where one belongs. */
+/* Correct every checksum at its position. */
 static void set_hash(uint8_t *at, const uint8_t *from, size_t n)
 {
 	uint64_t h = XXH3_64bits(from, n);
@@ -226,7 +226,7 @@ static void seed_of(const char *dir, const char *name, struct trace *t)
 	trace_close(t);
 }
 
-/* The file itself, ends and all. */
+/* Use the bytes of the file as an input, including the ends. */
 static void seed_bytes(const char *dir, const char *name, struct syn *s)
 {
 	char path[] = "/tmp/precedent-fuzz-XXXXXX";
@@ -275,7 +275,7 @@ static void seed_files(const char *dir)
 		closedir(d);
 }
 
-/* The trace that the input says; NULL: it is none. */
+/* The trace of an input; NULL if the input is none. */
 static struct trace *packed_open(const uint8_t *data, size_t size)
 {
 	struct rdbuf in = {.data = data, .len = size};
