@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The world that decide() sees in the tests of its rules: a configuration, a store, partitions and waits, all in memory. */
+/* The data of decide() in the tests of its rules, all in memory: a configuration, a store, partitions and waits. */
 #ifndef PRECEDENT_TESTS_UNIT_DECIDE_WORLD_H
 #define PRECEDENT_TESTS_UNIT_DECIDE_WORLD_H
 
@@ -17,7 +17,7 @@
 #define H      3600
 #define SCRIPT "#!/bin/bash\n#SBATCH -N 2\nsrun ./heat 100\n"
 
-/* The world that decide() sees. */
+/* The data of decide(). */
 static struct world {
 	struct precedent_conf conf;
 	struct decide_input in;
@@ -27,10 +27,10 @@ static struct world {
 	int heartbeat_rv;
 	struct store_partition parts[3];
 	unsigned n_parts;
-	int partition_rv; /* -1: fault */
+	int partition_rv; /* -1: error */
 	struct decide_memo memo;
 	unsigned lookups;
-	/* what is known for placing: a door per partition, waits of two hours' jobs on fast and slow */
+	/* Data for placement: access to each partition, waits of two-hour jobs on fast and slow. */
 	struct place_partition doors[3];
 	struct place_shape shape;
 	struct place_wait waits[3];
@@ -88,7 +88,7 @@ static inline void add_estimate(const char *candidate, double mean, double lo, d
 	snprintf(e->candidate, sizeof(e->candidate), "%s", candidate);
 }
 
-/* How long a job would wait on fast and slow, as the scheduler said ten seconds ago; below 0: not asked. */
+/* The waits of a job on fast and slow, by the scheduler's answer ten seconds ago; below 0: not asked. */
 static inline void set_waits(double fast_s, double slow_s)
 {
 	const double s[] = {fast_s, slow_s};
@@ -122,7 +122,7 @@ static inline void set_doors(void)
 	set_waits(0, 0);
 }
 
-/* A known job on a cluster in mode limit, two candidates, a living daemon; asks for two hours on fast. */
+/* A known job in mode limit, with two candidates and a running daemon; asks for two hours on fast. */
 static inline int setup(void **state)
 {
 	(void)state;

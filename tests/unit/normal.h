@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Random numbers for tests, the same in every run: splitmix64, and normal deviates of it. */
+/* Random numbers for tests, the same in every run: splitmix64, and normal deviates from it. */
 #ifndef PRECEDENT_TESTS_NORMAL_H
 #define PRECEDENT_TESTS_NORMAL_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A clock for a test, which shows what it spends: other load on the machine changes nothing. Ticks of the recorder are ns then.
- * It takes the place of the C library's in the whole program, so that it is in no library of tests but included, once.
+ * A clock for tests, which shows the time that the test spends, independent of other load. The recorder's ticks are
+ * ns then. It replaces the C library's clock in the whole program. So it is included once, and is in no library of
+ * tests.
  */
 #ifndef PRECEDENT_TESTS_OWN_CLOCK_H
 #define PRECEDENT_TESTS_OWN_CLOCK_H
@@ -12,11 +13,11 @@
 #include "spank/tracer/clock.h"
 
 #define US   1000 /* ticks */
-#define LOOK 40	  /* ticks that each look of the recorder at the clock takes */
+#define LOOK 40	  /* ticks per reading of the clock by the recorder */
 
 static uint64_t own_clock = 1000000000; /* ns, of every clock */
 
-/* A wrong clock (clock_skew) asks twice. */
+/* A wrong clock (clock_skew) reads twice. */
 int clock_gettime(clockid_t id, struct timespec *t)
 {
 	(void)id;
@@ -32,10 +33,10 @@ int nanosleep(const struct timespec *t, struct timespec *left)
 	return 0;
 }
 
-/* Before the recorder begins. */
+/* Call before the recorder begins. */
 static void own_clock_begin(void)
 {
-	clock_skew.on = true; /* by nothing: ticks are those of clock_gettime */
+	clock_skew.on = true; /* offset 0: ticks are those of clock_gettime */
 }
 
 static void spend(uint64_t ticks)

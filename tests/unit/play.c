@@ -24,7 +24,7 @@ static void define(struct trace_defs *d)
 	site_define(d);
 }
 
-/* Event i: function, values, and which call site (an address in this function). */
+/* Function and values of event i, and its call site (an address in this function). */
 static uint32_t event(enum play_program program, uint64_t i, uint16_t *fn, int64_t *v, uintptr_t *ra)
 {
 	uint64_t k = i % 7;
@@ -61,7 +61,7 @@ int play_begin(struct play *p, enum play_program program, const char *local, con
 	init_ticks = clock_ticks();
 	*p = (struct play){.program = program};
 	err->text[0] = '\0';
-	memset(site_cache, 0, sizeof(site_cache)); /* of a recording before */
+	memset(site_cache, 0, sizeof(site_cache)); /* from an earlier recording */
 	if (rec_begin(&o, err) < 0)
 		return -1;
 	if (play_opened)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pages by hand: see put_page.h. */
+/* Pages made by hand: see put_page.h. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #include "common/buf.h"
 #include "trace/format/writer.h"
 
-/* Write a page with these contents, and empty them. Ends the test program when that fails. */
+/* Write a page with these contents, and empty them. Ends the test program on failure. */
 void put_page(struct trace_writer *w, uint32_t type, uint32_t rank, uint32_t first, uint32_t n, struct buf *raw);
 
 #endif

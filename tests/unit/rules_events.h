@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Random events for rules, and all that rules find, as numbers. */
+/* Random events for rules, and everything that rules find, as numbers. */
 #ifndef PRECEDENT_TESTS_UNIT_RULES_EVENTS_H
 #define PRECEDENT_TESTS_UNIT_RULES_EVENTS_H
 
@@ -14,7 +14,7 @@ struct rules_events {
 	uint64_t now;
 };
 
-/* The next one, of three ranks: half of them messages, the others of any kind. Its type. */
+/* Make the next event, of three ranks: half of them messages, the others of any kind. Returns its type. */
 uint32_t rules_event(struct rules_events *d, struct engine_simple *s, union rules_value *v);
 
 struct rules_log {
@@ -22,8 +22,8 @@ struct rules_log {
 	uint64_t count;
 };
 
-/* engine_options.found, with arg a log: for each finding its rule, whether it is untimed, its values that are no strings,
- * and its simple events. */
+/* A callback for engine_options.found, with arg a log. Each finding has its rule, whether it is untimed, its
+ * values except strings, and its simple events. */
 int rules_log_found(void *arg, struct engine *e, const struct engine_finding *f, struct errbuf *err);
 
 #endif

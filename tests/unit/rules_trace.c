@@ -17,13 +17,13 @@ static uint64_t now_us[16]; /* of each rank */
 void call_at(struct syn *s, uint32_t rank, const char *fn, uint64_t site, uint64_t begin, uint64_t end, struct syn_args *a)
 {
 	assert_true(begin >= now_us[rank] && end >= begin);
-	a->gap_ns = begin > now_us[rank] ? (begin - now_us[rank]) * 1000 : 1; /* 0 would be the default */
+	a->gap_ns = begin > now_us[rank] ? (begin - now_us[rank]) * 1000 : 1; /* 0 would mean the default */
 	a->dur_ns = end > begin ? (end - begin) * 1000 : 1;
 	now_us[rank] = end;
 	syn_call(s, rank, fn, site, a);
 }
 
-/* Some place that depends on the rank. */
+/* A call site that depends on the rank. */
 void call(struct syn *s, uint32_t rank, const char *fn, uint64_t begin, uint64_t end, struct syn_args *a)
 {
 	call_at(s, rank, fn, rank * 100 + begin % 7, begin, end, a);
@@ -58,7 +58,7 @@ static void read_and_replay(struct run *u, uint32_t threads)
 	assert_true(u->replay.complete);
 }
 
-/* With threads it is the same. */
+/* With threads, the result is the same. */
 static void expect_same(const struct run *u, const struct run *v)
 {
 	assert_int_equal(v->report.n_problem, u->report.n_problem);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A test that cannot run here ends and says why; cmocka's own skip() is printed as "not ok", which prove takes for a failure. */
+/* Ends a test that cannot run here, with the reason. cmocka's skip() prints "not ok", which prove counts as a
+ * failure. */
 #ifndef PRECEDENT_TESTS_UNIT_SKIP_H
 #define PRECEDENT_TESTS_UNIT_SKIP_H
 

@@ -191,7 +191,7 @@ static int64_t scalar(uint8_t kind, const struct syn_args *a)
 	}
 }
 
-/* Sources and tags of completed requests, none of which had a wildcard. */
+/* Sources and tags of completed requests without wildcards. */
 #define MAX_REQS 16
 static const int64_t no_wildcard[MAX_REQS] = {
 	[0 ... MAX_REQS - 1] = TRACE_NULL,
@@ -382,7 +382,7 @@ static void write_rank(struct syn *s, uint32_t rank, struct trace_writer *w)
 	buf_free(&out);
 }
 
-/* As the processes did it, when they ended. */
+/* Fill in the ends of processes. */
 static void put_ends(const struct syn *s, const char *path)
 {
 	struct buf b = {0};
@@ -709,9 +709,9 @@ struct syn *syn_graph(uint32_t n_ranks, uint32_t degree, uint32_t iterations, ui
 
 struct statement {
 	uint8_t kind; /* 0 send, 1 receive, 2 allreduce, 3 loop */
-	uint8_t drop; /* in quarters: how many ranks leave it out; 0 none */
-	uint8_t vary; /* counts change over the iterations */
-	uint8_t by_rank; /* iterations depend on the rank */
+	uint8_t drop; /* ranks that omit it, in quarters; 0: none */
+	uint8_t vary; /* counts change between iterations */
+	uint8_t by_rank; /* the number of iterations depends on the rank */
 	uint32_t site, count, n_child, child[4];
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Text put together piece by piece: the same as snprintf says, also where it does not fit. */
+/* Text built piece by piece: the same as from snprintf, also if it does not fit. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #define GUARD 0x5a
 
-/* Everything in one buffer of every size, beside what snprintf makes of the same. */
+/* Append everything to buffers of every size, and compare with snprintf. */
 static void test_as_snprintf(void **state)
 {
 	static const uint64_t numbers[] = {0, 7, 10, 99, 100, UINT32_MAX, UINT64_MAX};

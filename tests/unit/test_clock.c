@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One time line for all ranks: simulated programs in true time, seen by clocks with offsets and drift, as traces; the
- * true times are the oracle.
+ * One time line for all ranks. Programs are simulated in true time, and clocks with offset and drift record them as
+ * traces. The true times are the oracle.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,17 +18,17 @@
 
 #define N_MAX   16
 #define LATENCY 2000
-#define N_COMM  3 /* all; those of even rank; all, in the other order */
+#define N_COMM  3 /* all ranks; ranks with even number; all ranks in reverse order */
 
-/* A rank's clock: what it shows since its start, at true time t. */
+/* A rank's clock: local time since its start, at true time t. */
 struct skew {
-	double start, drift; /* true ns at its start, gain per ns */
+	double start, drift; /* true ns at its start; gain per ns */
 };
 
-/* A collective as it was: the oracle for its order. */
+/* A collective as it was executed: the oracle for its order. */
 struct done {
 	const struct call_kind *kind;
-	uint32_t n, rank[N_MAX], root; /* root: place */
+	uint32_t n, rank[N_MAX], root; /* root: index in rank */
 	uint64_t enter[N_MAX], leave[N_MAX];
 };
 
@@ -38,9 +38,9 @@ struct sim {
 	struct skew skew[N_MAX];
 	double now[N_MAX];    /* true time */
 	uint64_t local[N_MAX]; /* end of the last event, as recorded */
-	uint64_t dur_ns;       /* of the last call */
+	uint64_t dur_ns;       /* duration of the last call */
 	uint64_t seed;
-	double sent[N_MAX][N_MAX][64]; /* messages under way, in order */
+	double sent[N_MAX][N_MAX][64]; /* messages in flight, in order */
 	uint32_t head[N_MAX][N_MAX], n_way[N_MAX][N_MAX];
 	uint32_t comm[N_COMM][N_MAX]; /* index in the rank's definitions */
 	struct done *done;
@@ -89,7 +89,7 @@ static const struct call_kind {
 
 #define N_KINDS (sizeof(kinds) / sizeof(*kinds))
 
-/* Does the return of place i wait for the entry of place j? */
+/* Must the return at place i wait for the entry at place j? */
 static bool waits_for(const struct done *d, uint32_t i, uint32_t j)
 {
 	switch (d->kind->order) {
@@ -116,7 +116,7 @@ static void make_comms(struct sim *m)
 	m->done = calloc(20000, sizeof(*m->done));
 }
 
-/* count 0: nothing is exchanged, and nobody waits; -1: other calls in its place. */
+/* count 0: no data and no waiting; -1: other calls in its place. */
 static void collective(struct sim *m, const struct call_kind *kind, int64_t count)
 {
 	static const int64_t ones[N_MAX] = {[0 ... N_MAX - 1] = 1};
@@ -159,7 +159,7 @@ static uint64_t reversed_returns(const struct sim *m, const struct trace_clock *
 	return n;
 }
 
-/* How many returns wait for another rank. */
+/* The number of returns that wait for another rank. */
 static uint64_t waiting_returns(const struct sim *m)
 {
 	uint64_t n = 0;
@@ -177,7 +177,7 @@ static uint64_t waiting_returns(const struct sim *m)
 
 /* ---- programs ---- */
 
-/* Messages, and, where coll_every is not 0, about every so many steps a collective in between. */
+/* Simulate messages, and a collective about every coll_every steps (0: none). */
 static struct sim *simulate_mixed(uint32_t n, uint64_t seed, const struct skew *skew, uint32_t steps,
 				  uint32_t coll_every, int64_t count)
 {
@@ -231,7 +231,7 @@ static void sim_free(struct sim *m)
 	free(m);
 }
 
-/* Rank r's clock was compared with rank 0's when both showed about `at`, with an error of at most `error`. */
+/* Compare rank r's clock with rank 0's at about time t, with an error of at most `error`. */
 static void measure(struct sim *m, uint32_t r, int i, double t, double error)
 {
 	struct trace_proc *p = &m->s->rank[r].defs.proc;
@@ -251,7 +251,7 @@ static void start_clocks(struct sim *m, double wrong_ns)
 			1700000000000000000ull + (uint64_t)(int64_t)(m->skew[r].start + (r ? wrong_ns * r : 0));
 }
 
-/* Largest difference of the corrected from the true time, seen by rank 0's clock, over ranks and times. */
+/* Largest difference between corrected time and true time by rank 0's clock, over ranks and times. */
 static double worst_error(const struct sim *m, const struct trace_clock *c)
 {
 	double worst = 0, zero = (double)trace_clock_ns(c, 0, 0);
@@ -281,7 +281,7 @@ static void test_measured(void **state)
 	(void)state;
 	for (uint32_t r = 0; r < 4; r++)
 		end = m->now[r] > end ? m->now[r] : end;
-	start_clocks(m, 5e6); /* clocks of day are far off */
+	start_clocks(m, 5e6); /* the clocks of day differ much */
 	for (uint32_t r = 0; r < 4; r++) {
 		measure(m, r, 0, 1e6, r ? 700 : 0);
 		measure(m, r, 1, end, r ? 300 : 0);
@@ -319,7 +319,8 @@ static void test_one_moment(void **state)
 	sim_free(m);
 }
 
-/* Nothing measured: the clock of day. A rank beside a measured one: its clock. Rank 0 lost: still one time line. */
+/* Without measured offsets, the clock of day counts. A rank on the host of a measured rank takes its clock.
+ * Without rank 0, there is still one time line. */
 static void test_inherited(void **state)
 {
 	const struct skew steady[4] = {{1000, 0}, {0, 0}, {55555, 0}, {777, 0}};
@@ -335,7 +336,7 @@ static void test_inherited(void **state)
 	assert_true(worst_error(m, c) <= 2);
 	trace_clock_destroy(c);
 	trace_close(t);
-	/* ranks 2 and 3 share a host whose clock of day is wrong; rank 2 was measured */
+	/* Ranks 2 and 3 share a host whose clock of day is wrong; rank 2 was measured. */
 	for (uint32_t r = 2; r < 4; r++) {
 		struct trace_proc *p = &m->s->rank[r].defs.proc;
 
@@ -507,7 +508,7 @@ static void test_collectives(void **state)
 	}
 }
 
-/* Every kind of collective restores the order, without any other. */
+/* Every kind of collective alone restores the order. */
 static void test_each_collective(void **state)
 {
 	static const struct skew steady[4] = {{0, 0}, {500, 0}, {900, 0}, {100, 0}};
@@ -535,7 +536,7 @@ static void test_each_collective(void **state)
 	}
 }
 
-/* Collectives without data order nothing: the map is that of the messages alone. */
+/* Collectives without data impose no order: the map is the same as from the messages alone. */
 static void test_no_data(void **state)
 {
 	static const struct skew steady[4] = {{0, 0}, {500, 0}, {900, 0}, {100, 0}};
@@ -568,7 +569,8 @@ static void test_no_data(void **state)
 	sim_free(m);
 }
 
-/* Ranks that end early, and members that make different calls: what is left is still in order, and nobody waits. */
+/* Ranks that end early, and members that make different calls: the rest is still in order, and no rank waits for
+ * ever. */
 static void test_broken_collectives(void **state)
 {
 	static const struct skew steady[5] = {{0, 0}, {500, 0}, {900, 0}, {100, 0}, {50, 0}};
@@ -607,7 +609,7 @@ static void test_broken_collectives(void **state)
 	}
 }
 
-/* Sound clocks are left alone. */
+/* Correct clocks are not changed. */
 static void test_untouched(void **state)
 {
 	const struct skew steady[4] = {{0, 0}, {500, 0}, {900, 0}, {100, 0}};

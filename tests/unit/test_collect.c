@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The directory of a node where ranks keep what they record: only one that is the user's own and closed is taken. */
+/* The directory of a node in which ranks record: it is used only if it belongs to the user and is private. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* As proctrack/linuxproc kills whom it finds below slurmstepd: so many first forks at once. */
+/* Kills first forks like proctrack/linuxproc, which kills descendants of slurmstepd: to_kill of them at once. */
 static int n_killed, to_kill;
 
 static pid_t fork_and_kill(void)
@@ -23,7 +23,7 @@ static pid_t fork_and_kill(void)
 		n_killed++;
 	} else if (pid == 0 && n_killed < to_kill) {
 		for (;;)
-			pause(); /* it is killed before it does anything */
+			pause(); /* waits to be killed */
 	}
 	return pid;
 }
@@ -63,14 +63,14 @@ static void test_made_and_refused(void **state)
 	assert_int_equal(st.st_mode & 07777, 0700);
 	assert_int_equal(collect_prepare(&c, &err), 0); /* a second task of the job */
 	assert_int_equal(chmod(c.local, 0755), 0);
-	assert_int_equal(collect_prepare(&c, &err), -1); /* others may look */
+	assert_int_equal(collect_prepare(&c, &err), -1); /* others can read it */
 	assert_int_equal(chmod(c.local, 0700), 0);
 	c.uid = geteuid() + 1;
-	assert_int_equal(collect_prepare(&c, &err), -1); /* somebody else made it first */
+	assert_int_equal(collect_prepare(&c, &err), -1); /* another user made it first */
 	c.uid = geteuid();
 	assert_int_equal(rmdir(c.local), 0);
 	assert_int_equal(symlink("/tmp", c.local), 0);
-	assert_int_equal(collect_prepare(&c, &err), -1); /* leads elsewhere */
+	assert_int_equal(collect_prepare(&c, &err), -1); /* a link */
 	assert_int_equal(unlink(c.local), 0);
 	assert_int_equal(rmdir(top), 0);
 }
@@ -84,11 +84,11 @@ static void test_ended(void **state)
 	assert_string_equal(c.ended, "");
 	collect_task_ended(&c, 3, 9);
 	assert_string_equal(c.ended, "rank 3: killed by signal 9 (Killed)");
-	collect_task_ended(&c, 1, 3 << 8); /* the first one is told */
+	collect_task_ended(&c, 1, 3 << 8); /* the first failure is reported */
 	assert_string_equal(c.ended, "rank 3: killed by signal 9 (Killed)");
 }
 
-/* Gone, or waiting for whoever has inherited it to ask. */
+/* Has the process ended? It may still be a zombie of the process that inherited it. */
 static bool is_gone(pid_t pid)
 {
 	char path[64], text[512] = "";
@@ -104,7 +104,7 @@ static bool is_gone(pid_t pid)
 	return n <= 0 || strstr(text, ") Z ");
 }
 
-/* One in a new directory, which is a script. */
+/* Make a collector in a new directory: a script. */
 static void collector_make(struct collect *c, char *dir, const char *script)
 {
 	struct errbuf err;
@@ -128,7 +128,7 @@ static void collector_remove(const struct collect *c, const char *dir)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-/* A collector that hangs: the end of the step is not delayed for longer than was said, and nothing is left running. */
+/* A collector that hangs: the end of the step waits no longer than configured, and no process is left. */
 static void test_hanging(void **state)
 {
 	static const char script[] = "#!/bin/sh\necho $$ >\"$3/pid\"\nkill -STOP $$\n";
@@ -141,14 +141,14 @@ static void test_hanging(void **state)
 	(void)state;
 	collector_make(&c, dir, script);
 	c.patience_s = 1;
-	collect_run(&c); /* does not return otherwise */
+	collect_run(&c); /* would not return otherwise */
 	snprintf(pid_file, sizeof(pid_file), "%s/pid", c.local);
 	fd = open(pid_file, O_RDONLY);
 	assert_true(fd >= 0);
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	assert_true(n > 1);
-	/* its files are closed a moment before it is gone */
+	/* The files of a process are closed a moment before it has ended. */
 	for (int i = 0; i < 5000 && !is_gone(atoi(text)); i++)
 		usleep(1000);
 	assert_true(is_gone(atoi(text)));
@@ -156,7 +156,7 @@ static void test_hanging(void **state)
 	collector_remove(&c, dir);
 }
 
-/* A collector whose first fork is killed begins all the same; one that is killed each time does not keep the step. */
+/* A collector whose first fork is killed still begins. If every fork is killed, the step still ends. */
 static void test_killed(void **state)
 {
 	static const char script[] = "#!/bin/sh\necho $$ >>\"$3/began\"\n";

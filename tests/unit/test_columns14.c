@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Import of the 14-column text: generated traces against a plain second reading of the same text, every malformed line
- * with its number and its remedy, and the forms of lines that are accepted.
+ * Import of the 14-column text: generated traces against a simple second parser, every malformed line with its
+ * number and remedy, and all accepted forms of lines.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ struct plain {
 	uint8_t *seen;
 };
 
-/* One processor at a time, one cell at a time; messages by looking through all of them. */
+/* Read one processor and one cell at a time; search all messages for each. */
 static void read_plain(struct plain *p, uint32_t n_ranks, uint64_t marks)
 {
 	FILE *f = fopen(text_path, "r");
@@ -91,7 +91,7 @@ static int see_span(const struct tile_span *s, void *arg)
 
 	for (uint64_t t = s->t0; t < s->t1; t++) {
 		assert_int_equal(p->state[s->rank * p->n + t - p->first], s->state);
-		p->state[s->rank * p->n + t - p->first] = 0xff; /* seen */
+		p->state[s->rank * p->n + t - p->first] = 0xff; /* checked */
 	}
 	return 0;
 }
@@ -173,10 +173,11 @@ static void test_lines_that_are_accepted(void **state)
 	static const char *const text[] = {
 		"5 0 1 " Z "0 " Z "0 0\n8 1 3 " Z "0 " Z "0 0\n9 0 0 " Z "0 " Z "0 0\n",
 		"5 0 1 " Z "0 " Z "0 0\r\n8 1 3 " Z "0 " Z "0 0\r\n9 0 0 " Z "0 " Z "0 0\r\n",
-		"\n\n5  0\t1 " Z "0 " Z "0  0 \n   \n 8 1 3 " Z "0 " Z "0 0\n9 0 0 " Z "0 " Z "0 0", /* no last newline */
+		/* without a final newline */
+		"\n\n5  0\t1 " Z "0 " Z "0  0 \n   \n 8 1 3 " Z "0 " Z "0 0\n9 0 0 " Z "0 " Z "0 0",
 		"5 0 9 " Z "0 " Z "0 0\n8 1 3 -1 0 -3 0 0 " Z "0 0\n9 0 0 " Z "200 " Z "77 1\n\n\n",
 		"5 0 2 1 0 0 0 0 " Z "0 0\n5 0 1 " Z "0 " Z "0 0\n7 0 4 " Z "0 " Z "0 0\n8 1 3 " Z "0 " Z "0 0\n9 0 0 " Z "0 "
-		Z "0 0\n", /* the last of a mark holds; 4 goes on */
+		Z "0 0\n", /* the last command of a mark counts; 4 keeps the state */
 	};
 
 	(void)state;
@@ -255,7 +256,7 @@ static void test_processors_that_come_late(void **state)
 	struct trace *t;
 
 	(void)state;
-	for (int i = 0; i < 100000; i++) /* behind the first records that are looked at */
+	for (int i = 0; i < 100000; i++) /* behind the first records, which give the number of processors */
 		fprintf(f, "%d %d %d " Z "0 " Z "0 0\n", i, i < 90000 ? i % 3 : 41, i % 4 == 2 ? 1 : i % 4);
 	fclose(f);
 	assert_int_equal(import(&r, &err), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The admin_comment: what is written is read back, what is not ours is left alone. */
+/* The admin_comment: a written comment can be read, and foreign text stays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,7 +78,7 @@ static void test_round_trip(void **state)
 	    comment_parse("precedent:1 act=trace mode=observe user_limit=- limit=- new=1", &back), 0);
 	assert_int_equal(back.act, ACT_TRACE);
 	assert_int_equal(back.user_limit_min, DURATION_UNSET);
-	/* less than a second is not nothing */
+	/* less than a second is not rounded to 0 */
 	c.pred_s = 0.2;
 	comment_format(&c, text, sizeof(text));
 	assert_int_equal(comment_parse(text, &back), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* precedent.conf: defaults, every key, and one clear line for everything that is wrong. */
+/* precedent.conf: defaults, every key, and one clear line for every error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -154,7 +154,7 @@ static void test_candidates_match(void **state)
 	assert_null(conf_candidate_find(&c, "slow:other"));
 	conf_free(&c);
 	assert_int_equal(load("Candidates=slow:big\n", &c, &err), 0);
-	/* A job that asks for nothing may land on other nodes of the partition. */
+	/* A job without features may run on other nodes of the partition. */
 	assert_null(conf_candidate_match(&c, "slow", NULL));
 	conf_free(&c);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What recording costs a call: known here, where a clock shows what the test spends. */
+/* Cost of recording a call. It is known here, since the clock shows the time that the test spends. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,9 +13,9 @@
 #include "tests/unit/play.h"
 #include "trace/functions.h"
 
-static uint64_t before, after, calls; /* ticks of the recorder around a call; calls so far */
-static uint64_t interrupted;	      /* each so many calls, for 1 ms */
-static bool disturbed;		      /* while calls are compared */
+static uint64_t before, after, calls; /* ticks that the recorder spends around a call; calls so far */
+static uint64_t interrupted;	      /* after this many calls, an interruption of 1 ms */
+static bool disturbed;		      /* during the comparison of calls */
 
 static void work(void)
 {
@@ -44,7 +44,7 @@ static void call(void)
 	rec_event(&c, FN_MPI_Barrier, 0);
 }
 
-/* Of a program of so many calls. */
+/* The cost of a call, in a program of n calls. */
 static double cost(uint32_t n, bool disturb)
 {
 	struct errbuf err;
@@ -73,12 +73,12 @@ static void test_whole(void **state)
 	assert_true(fabs(cost(1000, false) - (double)(before + 2 * LOOK + after)) < 1);
 	before = 0, after = 500;
 	assert_true(fabs(cost(1000, false) - (double)(before + 2 * LOOK + after)) < 1);
-	interrupted = 3000; /* some rounds are, most are not */
+	interrupted = 3000; /* some rounds are interrupted, most are not */
 	assert_true(fabs(cost(1000, false) - (double)(before + 2 * LOOK + after)) < 1);
 	interrupted = 0;
 }
 
-/* Where the program is, its caches are not those of the calls that are compared: by as much the whole is longer. */
+/* The program's caches differ from the caches of the compared calls. The full cost is longer by the same factor. */
 static void test_where_the_program_is(void **state)
 {
 	struct errbuf err;
@@ -97,7 +97,7 @@ static void test_where_the_program_is(void **state)
 	rec_close();
 }
 
-/* What cannot be is not told: then the looks stand. */
+/* An impossible factor is not used: the recorder's own measurement counts. */
 static void test_disturbed(void **state)
 {
 	(void)state;
@@ -109,10 +109,10 @@ static void test_nothing_known(void **state)
 {
 	(void)state;
 	before = 30, after = 50;
-	assert_true(cost(5, false) == 0); /* no look yet */
+	assert_true(cost(5, false) == 0); /* no measurement yet */
 }
 
-/* Events that are watched are not kept, however many. */
+/* Watched events are not kept. */
 static void test_nothing_kept(void **state)
 {
 	struct errbuf err;
@@ -127,13 +127,13 @@ static void test_nothing_kept(void **state)
 		n++;
 	assert_int_equal(n, 300000);
 	assert_int_equal(rec.n_events, n);
-	assert_true(rec.live->stream_first > n / 2); /* so many were thrown away */
+	assert_true(rec.live->stream_first > n / 2); /* many events were dropped */
 	assert_int_equal(rec.pages.n_kept, 0);
 	assert_int_equal(fold_length(rec.fold), 0);
 	rec_close();
 }
 
-/* At the end of a run: the factor, and nothing else is changed. */
+/* At the end of a run only the factor changes. */
 static void test_measured_at_the_end(void **state)
 {
 	struct errbuf err;
@@ -152,7 +152,8 @@ static void test_measured_at_the_end(void **state)
 	assert_true(fabs(looks - LOOK) < 1);
 	was = rec;
 	cost_measure((uintptr_t)call, 0);
-	assert_true(fabs(rec.cost_factor - 2) < 0.05); /* two looks an event, one of them within what it tells */
+	/* two clock readings per event, one of which the recorder measures */
+	assert_true(fabs(rec.cost_factor - 2) < 0.05);
 	assert_true(fabs(rec_overhead() - 2 * LOOK) < 2);
 	assert_true(rec.n_events == was.n_events && rec.last_end == was.last_end && rec.live == was.live && rec.stream == was.stream);
 	assert_true(rec.sigs.n == was.sigs.n && rec.sigs.n_pool == was.sigs.n_pool && rec.n_journaled == was.n_journaled);

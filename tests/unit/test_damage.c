@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Traces with pages of every type, a traced and an imported one, damaged in every way that one can think of: every bit
- * flipped, every length cut off, bytes put in, taken out and appended, pages swapped, doubled, and taken from the trace
- * of another run. Each is refused or told of, the page is named, and what was not touched is read.
+ * Traces with pages of every type, one traced and one imported, with every kind of damage. Every bit is flipped,
+ * and the file is cut at every length. Bytes are changed, inserted and appended. Pages are swapped, doubled, and
+ * taken from another run. Each damage must be reported with its page, and all other data must be read.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@
 struct sample {
 	uint8_t *data;
 	size_t len;
-	struct trace_page page[PAGES_MAX]; /* with their offsets; the index is the last */
+	struct trace_page page[PAGES_MAX]; /* with their offsets; the index comes last */
 	uint32_t n_page;
 	uint64_t seed;
 	bool imported;
@@ -188,7 +188,7 @@ static struct trace *open_bytes(const uint8_t *p, size_t n, struct errbuf *err)
 	return trace_open(path, err);
 }
 
-/* All events of a rank, with the right symbols and times. Wrong ones are never given. */
+/* Are all events of a rank there with the right symbols and times? Wrong events are never allowed. */
 static bool rank_is_whole(const struct trace *t, uint32_t rank, uint64_t seed)
 {
 	struct errbuf err;
@@ -211,7 +211,8 @@ static bool rank_is_whole(const struct trace *t, uint32_t rank, uint64_t seed)
 	return i == EVENTS && timed == EVENTS;
 }
 
-/* Refused with a reason (-1), or told of: the number of whole ranks (0 when imported). Neither is a failure. */
+/* Returns -1 if the file is rejected with a reason; otherwise the number of undamaged ranks (0 if imported).
+ * Damage must be reported. */
 static int look(const struct sample *s, const uint8_t *p, size_t n, struct told *told, const char *what, size_t at)
 {
 	struct errbuf err = {{0}};
@@ -231,7 +232,7 @@ static int look(const struct sample *s, const uint8_t *p, size_t n, struct told 
 	return whole;
 }
 
-/* The page that a byte lies in; n_page for header and trailer. */
+/* The page that contains a byte; n_page for header and trailer. */
 static uint32_t page_of(const struct sample *s, size_t at)
 {
 	for (uint32_t i = 0; i < s->n_page; i++)
@@ -293,7 +294,7 @@ static void flip(struct sample *s, size_t i, int bit)
 	}
 	if (s->imported)
 		return;
-	/* Only what lies on the page is lost: a rank, or some of its times. */
+	/* Only the data of this page are lost: a rank, or some of its times. */
 	assert_int_equal(whole, RANKS - (page < s->n_page && holds_events(type)));
 	if (page + 1 < s->n_page)
 		assert_int_equal(told.n, 1 + (type == TPAGE_DEFS || type == TPAGE_STRUCT));
@@ -318,7 +319,7 @@ static void test_every_length(void **state)
 	for (size_t n = 0; n < s->len; n++) {
 		int whole = look(s, s->data, n, &told, "cut off", n);
 
-		assert_true(whole >= most || whole == -1); /* the longer, the more */
+		assert_true(whole >= most || whole == -1); /* the longer the file, the more ranks */
 		most = whole > most ? whole : most;
 	}
 	assert_int_equal(most, s->imported ? 0 : RANKS);
@@ -326,7 +327,7 @@ static void test_every_length(void **state)
 		memset(s->data + s->len, (int)more, more);
 		assert_int_equal(look(s, s->data, s->len + more, &told, "appended", more), most);
 	}
-	/* a whole trace behind another */
+	/* a complete trace behind another one */
 	memcpy(s->data + s->len, other->data, other->len);
 	assert_int_equal(look(s, s->data, s->len + other->len, &told, "a trace appended", 0), most);
 }
@@ -356,7 +357,7 @@ static size_t put_bytes(uint8_t *to, size_t at, const struct sample *s, uint32_t
 	return at + n;
 }
 
-/* A file of the pages of samples in another order, with header and trailer of the first. */
+/* Make a file of the samples' pages in another order, with header and trailer of the first. */
 static size_t rearrange(uint8_t *to, const struct sample *s, const struct sample *const from[], const uint32_t page[],
 			uint32_t n)
 {
@@ -384,7 +385,7 @@ static void test_pages_moved(void **state)
 		for (uint32_t k = 0; k < n; k++) {
 			if (i == k)
 				continue;
-			order[i] = k; /* once too often, and another is missing */
+			order[i] = k; /* one page is doubled, another is missing */
 			look(s, p, rearrange(p, s, from, order, n), &told, "a page twice", i);
 			order[k] = i;
 			look(s, p, rearrange(p, s, from, order, n), &told, "pages swapped", i);
@@ -401,7 +402,7 @@ static void test_pages_moved(void **state)
 	free(p);
 }
 
-/* The other run's pages look alike: the same kinds, ranks and events, and some of the same length. */
+/* The other run's pages look alike: the same kinds, ranks and events, some of the same length. */
 static void test_foreign_pages(void **state)
 {
 	const struct sample *s = *state, *other = s + 1, *from[PAGES_MAX];
@@ -417,7 +418,7 @@ static void test_foreign_pages(void **state)
 	for (uint32_t i = 0; i < s->n_page; i++) {
 		const struct trace_page *a = &s->page[i], *b = &other->page[i];
 
-		/* the same bytes are no damage */
+		/* identical bytes are no damage */
 		if (a->comp_len == b->comp_len &&
 		    !memcmp(s->data + a->offset, other->data + b->offset, TRACE_PAGE_HEADER + a->comp_len))
 			continue;

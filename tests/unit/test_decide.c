@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rules of decide() but for placement (test_place.c): modes, limits, messages, and what leaves a job alone. */
+/* The rules of decide() without placement (test_place.c): modes, limits, messages, and jobs that are left alone. */
 #include "tests/unit/decide_world.h"
 
 static void test_limit(void **state)
@@ -41,7 +41,8 @@ static void test_never_above(void **state)
 	assert_int_equal(run().limit_min, 4);
 	w.in.time_limit_min = 1440;
 	assert_int_equal(run().limit_min, 4);
-	w.in.time_limit_min = 1441; /* more than the partition gives: it waits there, and is not let in by us */
+	/* above the partition's limit: the job waits there, and must not start because of Precedent */
+	w.in.time_limit_min = 1441;
 	assert_false(run().set_limit);
 	w.in.time_limit_min = DURATION_UNLIMITED;
 	assert_false(run().set_limit);
@@ -63,7 +64,7 @@ static void test_asked_less(void **state)
 			    "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; you asked "
 			    "00:02:00, less than predicted: it may need 00:04:00; --predict=off to opt out");
 	assert_false(d.set_limit);
-	w.known.estimates[1].e.hi_s = 300; /* and where only the upper bound does not fit */
+	w.known.estimates[1].e.hi_s = 300; /* also if only the upper bound does not fit */
 	w.in.time_limit_min = 4;
 	assert_non_null(strstr(run().message, "; you asked 00:04:00, less than the upper bound: it may need 00:06:00; "));
 	w.in.time_limit_min = 5;
@@ -81,7 +82,7 @@ static void test_limit_bounds(void **state)
 	assert_false(run().set_limit);
 	w.in.time_min_min = DURATION_UNSET;
 	w.conf.min_limit_min = 1;
-	w.in.warn_time_s = 600; /* --signal=USR1@600 must not come before the job is done */
+	w.in.warn_time_s = 600; /* with --signal=USR1@600, the signal must not come before the predicted end */
 	assert_int_equal(run().limit_min, 14);
 }
 
@@ -99,9 +100,9 @@ static void test_partition_limit(void **state)
 	d = run();
 	assert_int_equal(comment_of(&d).user_limit_min, 600);
 	assert_int_equal(d.limit_min, 10);
-	w.parts[1].max_min = 8; /* less than what we would set */
+	w.parts[1].max_min = 8; /* less than the wanted limit */
 	assert_false(run().set_limit);
-	w.n_parts = 1; /* nothing known of slow: it could be raised by us */
+	w.n_parts = 1; /* slow is not known: its limit may be lower */
 	d = run();
 	assert_false(d.set_limit);
 	assert_int_equal(comment_of(&d).user_limit_min, DURATION_UNSET);
@@ -123,7 +124,7 @@ static void test_modes(void **state)
 	w.conf.n_partition_modes = 1;
 	w.conf.partition_modes[0] = (struct conf_partition_mode){"fast", MODE_LIMIT};
 	assert_true(run().set_limit);
-	w.in.partition = "fast,slow"; /* the more careful of both */
+	w.in.partition = "fast,slow"; /* the more careful mode of both */
 	assert_false(run().set_limit);
 	w.in.spank_env = env;
 	w.in.n_spank_env = 1;
@@ -167,7 +168,7 @@ static void test_first_run(void **state)
 			    "precedent: first run of this job: it is traced, predictions from the next "
 			    "submission on; --predict=off to opt out");
 	assert_int_equal(comment_of(&d).user_limit_min, 120);
-	/* not again before precedentd has seen it; another job is another matter */
+	/* Not marked again before precedentd has seen the key. Another job is independent. */
 	w.in.now += DECIDE_MEMO_S - 1;
 	w.heartbeat = w.in.now;
 	d = run();
@@ -192,15 +193,15 @@ static void test_first_run_not_marked(void **state)
 	w.in.submit_line = "sbatch --test-only job.sh";
 	assert_true(run().trace);
 	w.in.submit_line = "sbatch job.sh";
-	assert_true(run().trace); /* the trial did not use the mark up */
+	assert_true(run().trace); /* the trial did not set the mark */
 	w.in.uid = 1003;
-	w.heartbeat = NOW - 1000; /* nobody would look at the trace */
+	w.heartbeat = NOW - 1000; /* no daemon would read the trace */
 	d = run();
 	assert_false(d.trace);
 	assert_string_equal(d.message, "");
 	w.heartbeat = NOW;
 	assert_true(run().trace);
-	w.conf.n_candidates = 0; /* nothing to probe on: nothing to trace for */
+	w.conf.n_candidates = 0; /* no candidate to probe: no tracing */
 	w.in.uid = 1002;
 	d = run();
 	assert_false(d.trace);
@@ -231,7 +232,7 @@ static void test_states(void **state)
 	assert_false(run().trace);
 	w.known.program.retrace_at = NOW;
 	assert_true(run().trace);
-	w.known.program.uid = 4711; /* a damaged store is not believed */
+	w.known.program.uid = 4711; /* data of a damaged store are not used */
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_false(d.trace);
@@ -242,7 +243,7 @@ static void test_estimates_refused(void **state)
 	struct decision d;
 
 	(void)state;
-	w.known.estimates[1].e.hi_s = 2000; /* fast: too wide */
+	w.known.estimates[1].e.hi_s = 2000; /* fast: too uncertain */
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_false(d.set_limit);
@@ -279,11 +280,11 @@ static void test_several_partitions(void **state)
 	(void)state;
 	w.in.partition = "fast,slow";
 	d = run();
-	/* it may run on either: the slower one decides */
+	/* The job may run on either partition: the slower one decides. */
 	assert_string_equal(comment_of(&d).candidate, "slow");
 	assert_int_equal(d.limit_min, 10); /* 480 s * 1.15 = 552 s */
 	assert_false(d.set_partition);
-	w.in.partition = "fast,gpu"; /* nothing known of gpu: no limit could be right */
+	w.in.partition = "fast,gpu"; /* gpu has no estimate: no limit is safe */
 	d = run();
 	assert_false(d.set_limit);
 	assert_int_equal(d.act, ACT_PREDICT);
@@ -300,7 +301,7 @@ static void test_default_partition(void **state)
 	d = run();
 	assert_string_equal(comment_of(&d).candidate, "fast");
 	assert_int_equal(d.limit_min, 4);
-	w.n_parts = 0; /* precedentd has not said which is the default */
+	w.n_parts = 0; /* precedentd has not told the default partition yet */
 	d = run();
 	assert_false(d.set_limit);
 	assert_int_equal(d.act, ACT_OBSERVE);
@@ -369,7 +370,7 @@ static void test_own_probes(void **state)
 	(void)state;
 	w.in.admin_comment = "precedent:1 act=probe mode=observe cand=fast";
 	d = run();
-	assert_int_equal(d.act, ACT_PREDICT); /* anybody can write that */
+	assert_int_equal(d.act, ACT_PREDICT); /* any user can write such a comment */
 	w.in.privileged = true;
 	d = run();
 	untouched(&d);
@@ -402,7 +403,7 @@ static void test_faults(void **state)
 	assert_int_equal(decide(&w.in, &w.conf, &source, &d, &err), -1);
 	untouched(&d);
 	setup(NULL);
-	source.heartbeat = NULL; /* no way to tell whether the daemon lives */
+	source.heartbeat = NULL; /* unknown whether the daemon runs */
 	assert_int_equal(decide(&w.in, &w.conf, &source, &d, &err), -1);
 	untouched(&d);
 }
@@ -423,7 +424,7 @@ static void test_overlong(void **state)
 	w.in.partition = name;
 	d = run();
 	assert_false(d.set_limit);
-	/* many long candidates: the message ends as every message does */
+	/* With many long candidates, the message still has its usual end. */
 	w.in.partition = "fast";
 	for (int i = 0; i < 12; i++) {
 		name[0] = (char)('a' + i);
@@ -491,7 +492,7 @@ static void test_memo(void **state)
 	unsigned again = 0;
 
 	(void)state;
-	/* far more keys than slots: bounded, and the latest are still known */
+	/* Far more keys than slots: the table is bounded, and the latest keys are still there. */
 	for (unsigned i = 0; i < 3 * DECIDE_MEMO_SLOTS; i++) {
 		snprintf(key, sizeof(key), "%08x%024x", i * 2654435761u, i);
 		assert_true(decide_memo_mark(&memo, key, 0, NOW + i / 16));
@@ -504,7 +505,8 @@ static void test_memo(void **state)
 	assert_true(again < 16);
 	assert_true(decide_memo_mark(&memo, key, 0, NOW - 10 * H)); /* the clock was set back */
 	assert_false(decide_memo_mark(&memo, key, NOW - 10 * H, NOW - 10 * H + 9));
-	assert_true(decide_memo_mark(&memo, key, NOW - 10 * H + 1, NOW - 10 * H + 9)); /* that mark was for an earlier run */
+	/* that mark was for an earlier run */
+	assert_true(decide_memo_mark(&memo, key, NOW - 10 * H + 1, NOW - 10 * H + 9));
 	assert_false(decide_memo_mark(&memo, key, NOW - 10 * H + 1, NOW - 10 * H + 9));
 }
 

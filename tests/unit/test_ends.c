@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a process does with the trace when it ends after MPI_Finalize: its own number is filled in, once, by the process that was
- * traced, in the file that was written and in no other one. The tracer has no sanitizer, its code here has.
+ * The end of a process after MPI_Finalize. The traced process fills in its own number once, in the file that was
+ * written and in no other file. The tracer is built without sanitizers; its code is also compiled into this test.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 static char dir[] = "/tmp/precedent-test-XXXXXX";
 static char path[64], other[64];
 
-/* What becomes of a process after MPI_Finalize. */
+/* How a process behaves after MPI_Finalize. */
 enum way { EXITS, BY_UNDERSCORE, NEVER_FINALIZED, IN_A_CHILD };
 
 static void write_trace(void)
@@ -33,7 +33,7 @@ static void write_trace(void)
 	syn_destroy(s);
 }
 
-/* Of a file; the caller frees them. */
+/* Bytes of a file; the caller frees them. */
 static uint8_t *bytes_of(const char *name, size_t *n)
 {
 	FILE *f = fopen(name, "rb");
@@ -58,7 +58,7 @@ static void put_bytes(const char *name, const void *b, size_t n)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* The copy that fork makes ends as well, and first. */
+/* The copy made by fork also ends, and first. */
 static void child_ends(void)
 {
 	pid_t pid = fork();
@@ -69,7 +69,7 @@ static void child_ends(void)
 		abort();
 }
 
-/* A process of that rank, after_ns past MPI_Finalize; returns its exit status. */
+/* Run a process of that rank, after_ns past MPI_Finalize. Returns its exit status. */
 static int process_ends(const struct ends_file *f, uint32_t rank, uint64_t after_ns, enum way way)
 {
 	pid_t pid = fork();
@@ -81,7 +81,7 @@ static int process_ends(const struct ends_file *f, uint32_t rank, uint64_t after
 		if (way != NEVER_FINALIZED) {
 			ends_finalized();
 			ends.from_ns -= after_ns;
-			ends_finalized(); /* counts from the first */
+			ends_finalized(); /* the first call counts */
 		}
 		if (way == IN_A_CHILD)
 			child_ends();
@@ -122,7 +122,7 @@ static void test_told(void **state)
 	trace_close(t);
 }
 
-/* The file as it was: nothing is told. */
+/* The file must be unchanged. */
 static void assert_untold(const struct ends_file *f, enum way way, uint64_t after_ns, const char *name)
 {
 	size_t n, m;
@@ -148,7 +148,7 @@ static void test_not_told(void **state)
 	assert_untold(&f, IN_A_CHILD, 2500000000, path);
 }
 
-/* How long it takes to end is not in the test's hands: it is told when that is long enough, else not. */
+/* The test cannot control how long the end takes: the time is noted if it is long enough. */
 static void test_soon(void **state)
 {
 	struct errbuf err = {{0}};
@@ -167,7 +167,7 @@ static void test_soon(void **state)
 	trace_close(t);
 }
 
-/* Another file is there in the meantime, of the same length even; a link to the file; one that has grown; a pipe; nothing. */
+/* The file was replaced: another file of the same length, a link to the file, a longer file, a pipe, no file. */
 static void test_other_file(void **state)
 {
 	struct ends_file f;
@@ -201,7 +201,7 @@ static void test_other_file(void **state)
 		assert_untold(&f, EXITS, 2500000000, path);
 		assert_int_equal(chown(path, 0, 0), 0);
 	}
-	/* It was the other files' fault. */
+	/* The original file still works. */
 	assert_int_equal(process_ends(&f, 1, 2500000000, EXITS), 0);
 	free(b);
 	b = bytes_of(path, &n);
@@ -209,7 +209,7 @@ static void test_other_file(void **state)
 	free(b);
 }
 
-/* A file too short for what would be written, and a path that does not fit. */
+/* A file that is too short for the write, and a path that is too long. */
 static void test_no_room(void **state)
 {
 	char longer[sizeof(((struct ends_file *)0)->path) + 2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fingerprints over a real directory: what must change them, what must not, and that the job's own output does not.
- * The directory is made here or at home: what lies below /tmp is never an input.
+ * Fingerprints of a real directory: changes that count, changes that do not count, and the job's own output, which
+ * does not count. The directory is made here or in the home directory, since files below /tmp are never inputs.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -136,7 +136,7 @@ static void test_content_counts(void **state)
 	assert_string_equal(of(SCRIPT), first);
 }
 
-/* The directory as the first run leaves it must give the fingerprint that it gave before. */
+/* After the first run, the directory must give the same fingerprint. */
 static void test_own_output_does_not_count(void **state)
 {
 	static const char *const SCRIPTS[] = {
@@ -201,7 +201,7 @@ static void write_bulk(const char *name, size_t n, char fill)
 	free(data);
 }
 
-/* Of large data files it says how much there is beside a hash of all that is not of their size and content. */
+/* With bulk data files, the fingerprint has their size, and a hash of everything else. */
 static void test_bulk(void **state)
 {
 	static const char SCRIPT[] = "mpirun ./app in.dat big.dat more.dat\n";
@@ -209,7 +209,7 @@ static void test_bulk(void **state)
 	(void)state;
 	write_bulk("big.dat", FINGERPRINT_BULK - 1, 'a');
 	snprintf(fp[0], FINGERPRINT_LEN, "%s", of(SCRIPT));
-	assert_string_equal(fp[0] + 35, ":2"); /* not yet */
+	assert_string_equal(fp[0] + 35, ":2"); /* still below the limit */
 	write_bulk("big.dat", FINGERPRINT_BULK, 'a');
 	snprintf(fp[0], FINGERPRINT_LEN, "%s", of(SCRIPT));
 	assert_memory_equal(fp[0] + 35, ":2:", 3);
@@ -219,7 +219,7 @@ static void test_bulk(void **state)
 	assert_memory_not_equal(fp[1], fp[0], 35);
 	assert_memory_equal(fp[1] + 35, fp[0] + 35, 35);
 	assert_string_equal(fp[1] + 70, ":196608");
-	/* small files count by their content, and so does how many large ones there are */
+	/* Small files count by content; the number of bulk files counts. */
 	write_text("in.dat", "3 2 1\n");
 	assert_memory_not_equal(of(SCRIPT) + 38, fp[1] + 38, 32);
 	write_text("in.dat", "1 2 3\n");
@@ -248,7 +248,7 @@ static void test_programs_by_build_id(void **state)
 	}
 	copy_file(self, "app");
 	const char *first = of("mpirun ./app in.dat\n");
-	/* Bytes behind the end are not part of the program. */
+	/* Bytes behind the end of the program do not count. */
 	snprintf(bin, sizeof(bin), "%s/app", dir);
 	fd = open(bin, O_WRONLY | O_APPEND);
 	assert_int_equal(write(fd, "tail", 4), 4);
@@ -357,7 +357,7 @@ static void test_large_files(void **state)
 	data[size - 1] = 0;
 	write_bytes("large", data, size - 1, 0644);
 	assert_string_not_equal(of("app large\n"), first);
-	for (int i = 0; i < 40; i++) { /* more than is read in all */
+	for (int i = 0; i < 40; i++) { /* more than the total limit */
 		char name[32];
 		snprintf(name, sizeof(name), "large%d", i);
 		write_bytes(name, data, FINGERPRINT_SAMPLE * 2, 0644);
@@ -368,7 +368,7 @@ static void test_large_files(void **state)
 	char out[FINGERPRINT_LEN];
 	const struct fingerprint_job job = {.script = script, .script_len = strlen(script), .work_dir = dir};
 	int n = fingerprint_job(&job, out, &err);
-	if (n < 0) /* a slow machine: said, and bounded */
+	if (n < 0) /* slow machine: reported and bounded */
 		assert_non_null(strstr(err.text, "longer than 200 ms"));
 	else
 		assert_int_equal(n, 40);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The online folder: whatever is pushed comes back, loops become small, malformed input is refused. */
+/* The online folder: pushed symbols are read back, loops are small, malformed input is rejected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static void put(struct text *t, uint32_t s)
 	t->sym[t->n++] = s;
 }
 
-/* From anywhere the rest is the same as read from the beginning. */
+/* From any position, the rest is the same as read from the start. */
 static void check_seek(const struct text *t, const struct folded *d)
 {
 	struct folded_iter it;
@@ -129,7 +129,7 @@ static void test_loops_fold(void **state)
 	for (int i = 0; i < 100000; i++)
 		put(&t, i % 10 == 9);
 	assert_in_range(round_trip(&t, 2), 1, 12);
-	t.n = 0; /* a long body */
+	t.n = 0; /* long body */
 	for (int i = 0; i < 200; i++)
 		for (uint32_t k = 0; k < 500; k++)
 			put(&t, k);
@@ -185,7 +185,7 @@ static void test_random_text(void **state)
 	free(t.sym);
 }
 
-/* More than the stack holds: the flushed part must come back too. */
+/* More items than the stack holds: the flushed part must be read back too. */
 static void test_flush(void **state)
 {
 	struct text t = {0};
@@ -216,7 +216,7 @@ static void test_malformed(void **state)
 	}
 	struct rdbuf few = {.data = b.data, .len = b.len};
 	assert_int_equal(folded_decode(&few, 6, &d, &err), -1); /* a symbol out of range */
-	for (size_t i = 0; i < b.len; i++) { /* every byte changed: refused or a well-formed other structure */
+	for (size_t i = 0; i < b.len; i++) { /* every byte changed: rejected, or another valid structure */
 		for (int bit = 0; bit < 8; bit++) {
 			struct rdbuf r = {.data = b.data, .len = b.len};
 
@@ -239,7 +239,7 @@ static void test_malformed(void **state)
 	fold_destroy(f);
 }
 
-/* In text that does not fold windows are looked for now and then: what folds afterwards is found in time. */
+/* In text that does not fold, windows are searched from time to time, so later loops are found soon. */
 static void test_loops_after_random_text(void **state)
 {
 	struct text t = {0};
@@ -252,7 +252,7 @@ static void test_loops_after_random_text(void **state)
 	for (uint32_t i = 0; i < 1000000; i++)
 		put(&t, i % 700);
 	assert_in_range(round_trip(&t, 2048), items, items + 16 * 4096);
-	uint32_t pattern[2000]; /* long to find: each letter stands in many places of it */
+	uint32_t pattern[2000]; /* hard to find: each letter occurs in many places */
 
 	for (int i = 0; i < 2000; i++)
 		pattern[i] = rnd(4);

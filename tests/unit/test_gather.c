@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rank 0's side of gathering, with 4,096 simulated ranks: the file is whole, the memory does not grow with what the ranks
- * have, and a rank without memory costs its own pages only.
+ * Gathering by rank 0, with 4,096 simulated ranks. The file is complete, memory does not grow with the ranks' data,
+ * and a rank without memory costs only its own pages.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,17 +20,17 @@
 #include "trace/format/page.h"
 #include "trace/read/reader.h"
 
-/* A simulated rank: definitions and structure, then pages of times, as send_pages of the tracer. */
+/* Simulated ranks: definitions and structure, then pages of times, as send_pages of the tracer sends them. */
 struct crowd {
 	struct buf defs, structure, times;
 	uint64_t n_events, ticks;
-	uint32_t n_ranks, pages;   /* pages of times each */
+	uint32_t n_ranks, pages;   /* pages of times per rank */
 	uint32_t broken, dead;     /* ranks; 0: none */
-	uint32_t asked, at, next;  /* ranks asked so far, the one that sends, its next message */
+	uint32_t asked, at, next;  /* ranks asked so far; the sending rank; its next message */
 	uint32_t worst_ahead;
 	struct buf msg;
 	uint64_t bytes;
-	bool wrong;                /* asked or read out of turn */
+	bool wrong;                /* asked or read out of order */
 };
 
 static void crowd_init(struct crowd *c, uint32_t n_ranks, uint32_t pages, uint32_t iterations)
@@ -43,7 +43,7 @@ static void crowd_init(struct crowd *c, uint32_t n_ranks, uint32_t pages, uint32
 	*c = (struct crowd){.n_ranks = n_ranks, .pages = pages, .n_events = r->n, .asked = 1};
 	trace_defs_encode(&r->defs, &c->defs);
 	assert_int_equal(fold_encode(r->fold, &c->structure), 0);
-	for (uint64_t i = 0; i < r->n; i++) { /* not to be compressed to nothing */
+	for (uint64_t i = 0; i < r->n; i++) { /* keeps the data from being compressed to almost nothing */
 		uint64_t gap = syn_random(&seed) % 30000, dur = syn_random(&seed) % 30000;
 
 		trace_times_put(&c->times, gap, dur);
@@ -71,7 +71,7 @@ static void put_page(struct crowd *c, uint32_t rank, uint32_t type, const struct
 	assert_int_equal(trace_page_encode(&m, raw->data, raw->len, &c->msg), 0);
 }
 
-/* The rank's next message, which is empty at the end. */
+/* The rank's next message; empty at the end. */
 static void make_message(struct crowd *c, uint32_t rank)
 {
 	buf_reset(&c->msg);
@@ -131,7 +131,7 @@ static void file_name(char *path, size_t size)
 	close(fd);
 }
 
-/* Rank 0 has what every rank has; the trace, opened. */
+/* Rank 0 has the data of every rank. Returns the trace, opened. */
 static struct trace *gather(struct crowd *c, struct gather_report *report, bool partial)
 {
 	const struct gather_link link = {.turn = crowd_turn, .length = crowd_length, .pages = crowd_pages, .arg = c};
@@ -166,7 +166,7 @@ static long peak_kib(void)
 	return u.ru_maxrss;
 }
 
-/* Gathering alone, the file thrown away. */
+/* Gather only, and discard the file. */
 static uint64_t gather_away(uint32_t n_ranks, uint32_t pages, uint32_t iterations)
 {
 	struct crowd c;
@@ -199,7 +199,7 @@ static void test_memory(void **state)
 	little = gather_away(4096, 1, 10);
 	before = peak_kib();
 	clock_gettime(CLOCK_MONOTONIC, &t0);
-	much = gather_away(4096, 1, 6000); /* 64 KiB of times each */
+	much = gather_away(4096, 1, 6000); /* 64 KiB of times per rank */
 	clock_gettime(CLOCK_MONOTONIC, &t1);
 	after = peak_kib();
 	printf("# 4096 ranks: %.0f MiB in %.2f s (with making them), %ld KiB more memory than for %.0f MiB\n",
@@ -209,7 +209,7 @@ static void test_memory(void **state)
 #ifndef __SANITIZE_ADDRESS__
 	assert_true(after - before < 8 << 10);
 #endif
-	/* many messages of one rank are no more than one */
+	/* Many messages of a rank need no more memory than one. */
 	before = peak_kib();
 	assert_true(gather_away(2, 2000, 6000) > much / 4);
 #ifndef __SANITIZE_ADDRESS__
@@ -265,7 +265,8 @@ static void test_failures(void **state)
 
 	(void)state;
 	crowd_init(&c, 40, 1, 50);
-	assert_int_equal(gather_root(&link, 40, &w, &report, &err), 0); /* no file: everybody is received all the same */
+	/* no file: all data are received all the same */
+	assert_int_equal(gather_root(&link, 40, &w, &report, &err), 0);
 	assert_null(w);
 	assert_true(c.bytes > 0 && c.asked == 40);
 	crowd_free(&c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Histograms of times: bins, sums, what decoding refuses; and a capped recording beside what was played. */
+/* Histograms of times: bins, sums, rejected encodings. And a recording with a memory limit, compared with the
+ * played events. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,15 +18,15 @@
 #include "trace/functions.h"
 #include "trace/read/hist_read.h"
 
-#define MEMORY_SLACK (512 << 10) /* bytes that more events may take */
+#define MEMORY_SLACK (512 << 10) /* bytes that more events may need */
 
 #ifdef __SANITIZE_ADDRESS__
-size_t __sanitizer_get_current_allocated_bytes(void); /* its header is not always there */
+size_t __sanitizer_get_current_allocated_bytes(void); /* its header is not always installed */
 #else
 #include <malloc.h>
 #endif
 
-/* Bytes of the heap that are in use: what was freed does not count, in either build. */
+/* Bytes of the heap in use. Freed memory does not count, in either build. */
 static size_t heap_bytes(void)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -90,7 +91,7 @@ static void test_quantiles(void **state)
 	hist_table_free(&t);
 }
 
-/* More symbols than have room: the others share by function, and no event is lost. */
+/* More symbols than histograms: the others share by function, and no event is lost. */
 static void fill(struct hist_table *t, struct sigtable *sigs, uint32_t n_symbols)
 {
 	sigtable_init(sigs);
@@ -131,7 +132,7 @@ static void test_shared(void **state)
 		assert_memory_equal(&back.entry[i].gap, &t.entry[i].gap, sizeof(t.entry[i].gap));
 	assert_ptr_equal(hist_table_find(&back, 4999, 3), hist_table_find(&back, 4995, 3));
 	hist_table_free(&back);
-	sigs.n = 100; /* as if the definitions had fewer symbols */
+	sigs.n = 100; /* fewer symbols than the encoding refers to */
 	in = (struct rdbuf){.data = b.data, .len = b.len};
 	assert_int_equal(hist_table_decode(&in, &sigs, 4, &back, &err), -1);
 	assert_null(back.entry);
@@ -155,7 +156,7 @@ static void test_refused(void **state)
 		in = (struct rdbuf){.data = b.data, .len = len};
 		assert_int_equal(hist_table_decode(&in, &sigs, 4, &back, &err), -1);
 	}
-	for (int i = 0; i < 20000; i++) { /* flipped bits: no crash, sums that fit */
+	for (int i = 0; i < 20000; i++) { /* flipped bits: no crash, consistent sums */
 		size_t at = draw() % b.len;
 		uint8_t was = b.data[at];
 
@@ -179,7 +180,7 @@ struct totals {
 	double gap, duration;    /* ticks */
 	uint64_t state[TSTATE_N], end_ticks, levels[TSTATE_N];
 	long file;
-	size_t memory; /* most that recording took at a time */
+	size_t memory; /* largest memory during recording */
 };
 
 static void add_levels(const struct trace *t, struct totals *sum)
@@ -275,7 +276,8 @@ static void check_totals(const struct totals *s)
 		calls += k == TSTATE_WORKING ? 0 : (double)s->state[k];
 	}
 	assert_true(states <= (double)s->end_ticks);
-	assert_true(states > 0.01 * (double)s->end_ticks); /* these calls take nothing: the rest is the recorder's own */
+	/* these calls take no time: the rest is the recorder's own */
+	assert_true(states > 0.01 * (double)s->end_ticks);
 	assert_true(fabs(calls - s->duration) <= 1e-6 * calls + 2.0 * (double)s->events);
 }
 
@@ -301,10 +303,10 @@ static void test_capped(void **state)
 			assert_true(s.file < file + (512 << 10));
 			assert_true(s.memory > 0 && s.memory < memory + MEMORY_SLACK);
 		}
-		/* how many fit depends on how much their times vary: about half */
+		/* The number of kept events depends on the variation of times: about half. */
 		assert_true(s.dropped > 500000 && s.dropped < 2000000);
 	}
-	assert_int_equal(rmdir(dir), 0); /* the spill files are gone */
+	assert_int_equal(rmdir(dir), 0); /* the spill files are removed */
 }
 
 static void test_not_capped(void **state)
@@ -317,7 +319,7 @@ static void test_not_capped(void **state)
 	check_totals(&s);
 }
 
-/* Calls that never repeat: at the limit recording stops, and what is there is a trace that says so. */
+/* Calls that never repeat: recording stops at the limit, and the trace up to there says so. */
 static void test_structure_too_large(void **state)
 {
 	struct errbuf err = {""};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which submissions are the same job, which are the same family, and which are neither. */
+/* Submissions that are the same job, the same family, or neither. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,7 +86,7 @@ static void test_normalise_different(void **state)
 	    {SH "srun ./a\n", SH "srun ./b\n"},
 	    {SH "srun ./a\n", "#!/bin/sh\nsrun ./a\n"},
 	    {SH "srun ./a 1\n", SH "srun ./a 2\n"},
-	    /* here-documents and strings are data: nothing in them is a comment */
+	    /* In here-documents and strings, '#' starts no comment. */
 	    {SH "cat <<E\n# x\nE\n", SH "cat <<E\n# y\nE\n"},
 	    {SH "cat <<E\n\nE\n", SH "cat <<E\nE\n"},
 	    {SH "cat <<E\na \nE\n", SH "cat <<E\na\nE\n"},
@@ -138,7 +138,7 @@ static void test_what_counts(void **state)
 	b = a;
 	b.layout = (struct identity_layout){.nodes_min = 2, .nodes_max = 2, .tasks_per_node = 4};
 	assert_string_not_equal(x.key, of(&b).key);
-	/* arguments; their boundaries count */
+	/* The boundaries of arguments count. */
 	b = a;
 	b.args = args1;
 	b.n_args = 2;
@@ -158,13 +158,13 @@ static void test_fingerprint(void **state)
 	struct identity_input a = base(SH "srun ./a\n"), b = a;
 
 	(void)state;
-	/* with one, the work directory is nothing; another one is another job of the same family */
+	/* With a fingerprint, the work directory does not count: it gives another job of the same family. */
 	b.work_dir = "/home/u/b";
 	assert_string_equal(of(&a).key, of(&b).key);
 	b.fingerprint = FP2;
 	assert_string_not_equal(of(&a).key, of(&b).key);
 	assert_string_equal(of(&a).family, of(&b).family);
-	/* without one, or with nonsense, the work directory joins in */
+	/* Without a valid fingerprint, the work directory counts. */
 	a.fingerprint = NULL;
 	b.fingerprint = NULL;
 	assert_string_not_equal(of(&a).key, of(&b).key);
@@ -186,7 +186,7 @@ static void test_fingerprint(void **state)
 	assert_false(identity_fingerprint_valid("v1:00112233445566778899aabbccddeeff:1234567890"));
 }
 
-/* Bulk data: another job, the same kin, and how much there is is a number. */
+/* Other bulk data give another job of the same kin; their size is a number. */
 static void test_bulk(void **state)
 {
 	static const char like[] = FP1 ":aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:1000000", less[] = FP2 ":aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:500000";
@@ -206,7 +206,7 @@ static void test_bulk(void **state)
 	b = of(&in);
 	in.fingerprint = other;
 	c = of(&in);
-	assert_string_equal(a.key, plain.key); /* it says nothing more of which job it is */
+	assert_string_equal(a.key, plain.key); /* adds nothing to the job's identity */
 	assert_string_not_equal(a.key, b.key);
 	assert_string_equal(a.kin, b.kin);
 	assert_string_not_equal(a.kin, c.kin);
@@ -248,12 +248,12 @@ static void has_layout(struct identity_layout layout, double ranks, double nodes
 	id = of(&in);
 	assert_int_equal(id.n_vars, IDENTITY_OWN_VARS + 1);
 	assert_true(id.vars[0] == ranks && id.vars[1] == nodes && id.vars[2] == threads && id.vars[3] == 0 && id.vars[4] == 7);
-	/* members of a kin differ in it, those of a family do not */
+	/* Members of a kin have the same input files; members of a family may not. */
 	assert_string_equal(id.kin, plain.kin);
 	assert_string_not_equal(id.family, plain.family);
 }
 
-/* How many ranks, nodes and CPUs per rank are numbers as well. */
+/* Ranks, nodes and CPUs per rank are numbers too. */
 static void test_layout(void **state)
 {
 	(void)state;
@@ -278,7 +278,7 @@ static void test_many_numbers(void **state)
 
 static void test_known_values(void **state)
 {
-	/* Keys are in stores: they must not change between versions or machines. */
+	/* Keys are stored: they must not change between versions or machines. */
 	struct identity id = of_script(SH "#SBATCH -N 2\nsrun ./a 100 # go\n");
 
 	(void)state;
@@ -314,7 +314,7 @@ static void test_odd_scripts(void **state)
 }
 
 /*
- * 4 MiB, and the longest that is normalised: read once, within bounds (address sanitizer), same result twice.
+ * 4 MiB, and the longest script that is normalised: read within bounds (address sanitizer), same result twice.
  */
 static void test_large(void **state)
 {
@@ -339,7 +339,7 @@ static void test_large(void **state)
 	free(b);
 }
 
-/* ---- with what the last scripts came to ---- */
+/* ---- with the results of earlier scripts ---- */
 
 static void same_within(struct identity_room *room, const struct identity_input *in)
 {
@@ -356,7 +356,7 @@ static void same_within(struct identity_room *room, const struct identity_input 
 
 #define SCRIPTS 12
 
-/* Of many lengths, around what is kept and what is gathered; some differ in the last byte alone, one has more numbers than fit. */
+/* Scripts of many lengths around the limits. Some differ in the last byte only; one has too many numbers. */
 static char *script_make(unsigned n)
 {
 	static const size_t lengths[SCRIPTS] = {0, 1, 30, 30, 900, 1100, 8000, 8191, 8192, 8193, 20000, 400};
@@ -392,9 +392,9 @@ static void test_within_room(void **state)
 		in.fingerprint = round % 5 ? FP1 : NULL;
 		in.layout.tasks = round % 7;
 		same_within(room, &in);
-		if (round % 4 == 0) /* others would be in between */
+		if (round % 4 == 0) /* otherwise other scripts come between */
 			same_within(room, &in);
-		if (round % 100 == 0) { /* at the same address, of the same length */
+		if (round % 100 == 0) { /* the same address and length */
 			char *s = scripts[4];
 
 			s[500] = (char)('a' + x % 26);

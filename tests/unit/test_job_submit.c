@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The job_submit plugin as it is built, loaded as slurmctld loads it, with Slurm's own allocator from
- * libslurm: what it changes in a descriptor, and that any fault leaves the descriptor byte for byte as it
- * was.
+ * The job_submit plugin as built, loaded as by slurmctld, with Slurm's allocator from libslurm. Checks its changes
+ * to a descriptor, and that any fault leaves the descriptor unchanged byte for byte.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -40,9 +39,9 @@ static void (*x_init)(job_desc_msg_t *);
 
 static struct errbuf err;
 
-/* slurmctld's, which the plugin finds in the program that loads it. */
+/* slurmctld's variable, which the plugin finds in the loading program. */
 __attribute__((visibility("default"))) time_t last_part_update;
-#define DOORS_SEEN 1000 /* slurmctld's time of the look at its partitions */
+#define DOORS_SEEN 1000 /* last_part_update when the partitions were read */
 
 static void ok(int rv)
 {
@@ -74,7 +73,7 @@ static void new_job(job_desc_msg_t *d)
 	static const char *const env[] = {"HOME=/home/u", "PATH=/bin"};
 
 	x_init(d);
-	d->het_job_offset = NO_VAL; /* slurmctld says so before it calls the plugin */
+	d->het_job_offset = NO_VAL; /* slurmctld sets this before it calls the plugin */
 	d->user_id = 1000;
 	d->script = x_strdup(SCRIPT);
 	d->argc = 2;
@@ -103,7 +102,7 @@ static void free_job(job_desc_msg_t *d)
 	x_free((void **)&d->admin_comment);
 }
 
-/* The plugin looks at its files once a second: load it anew for each state of them. */
+/* The plugin checks its files once a second, so it is loaded anew for each state of the files. */
 static void reload(void)
 {
 	p_fini();
@@ -176,7 +175,7 @@ static void key_of(const job_desc_msg_t *d, char key[IDENTITY_KEY_LEN + 1])
 	memcpy(key, c.key, sizeof(c.key));
 }
 
-/* Submit once as unknown, and teach the store the job. */
+/* Submit an unknown job, then add it to the store. */
 static void learn(char key[IDENTITY_KEY_LEN + 1])
 {
 	job_desc_msg_t d;
@@ -197,7 +196,7 @@ static void test_symbols(void **state)
 	assert_string_equal((const char *)dlsym(plugin, "plugin_type"), "job_submit/precedent");
 	assert_non_null(dlsym(plugin, "plugin_name"));
 	assert_int_equal(*(const uint32_t *)dlsym(plugin, "plugin_version"), SLURM_VERSION_NUMBER);
-	/* nothing else leaks into slurmctld */
+	/* No other symbol reaches slurmctld. */
 	assert_null(dlsym(plugin, "store_open"));
 	assert_null(dlsym(plugin, "decide"));
 	assert_null(dlsym(plugin, "err_set"));
@@ -229,7 +228,7 @@ static void test_first(void **state)
 	free_job(&d);
 }
 
-/* Submits a job that is not traced. says: a part of its message, NULL: there is none; *c: its comment. */
+/* Submit a job that is not traced. says: a part of its message; NULL: no message. *c: its comment. */
 static void submit_untraced(const char *says, struct job_comment *c)
 {
 	job_desc_msg_t d;
@@ -246,7 +245,7 @@ static void submit_untraced(const char *says, struct job_comment *c)
 	free_job(&d);
 }
 
-/* While tracing is stopped, and of a program that failed while it was traced: with and without the index. */
+/* Tracing is stopped, or the program failed while it was traced; with and without the index. */
 static void test_untraced(void **state)
 {
 	struct store_tracing t = {TRACING_STOPPED, 1};
@@ -275,8 +274,8 @@ static void test_untraced(void **state)
 	store_close(s);
 }
 
-/* With the index beside the store: what is learned while the plugin runs is known at once, and one that is cut short under its
- * hands does no harm. */
+/* With the index beside the store: data learned while the plugin runs are used at once, and an index that is cut
+ * short does no harm. */
 static void test_index(void **state)
 {
 	char key[IDENTITY_KEY_LEN + 1], index[128];
@@ -303,7 +302,7 @@ static void test_index(void **state)
 		x_free((void **)&msg);
 		free_job(&d);
 		assert_int_equal(round == 0 ? truncate(index, 0) : round == 1 ? unlink(index) : 0, 0);
-		if (round) /* it looks again */
+		if (round) /* the plugin checks its files */
 			reload();
 	}
 }
@@ -318,7 +317,7 @@ static void test_known(void **state)
 	new_job(&d);
 	d.admin_comment = x_strdup("by ops");
 	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
-	assert_int_equal(d.time_limit, 120); /* precedentd sets it */
+	assert_int_equal(d.time_limit, 120); /* precedentd sets the limit */
 	assert_non_null(strstr(d.admin_comment, " user_limit=120 wish=4 limit=- "));
 	assert_string_equal(d.partition, "fast");
 	assert_non_null(strstr(d.admin_comment, "by ops | precedent:1 act=predict mode=limit"));
@@ -328,7 +327,7 @@ static void test_known(void **state)
 	free_job(&d);
 }
 
-/* Both partitions start a job of two nodes and 1000 MiB at once. */
+/* Both partitions could start a job of two nodes and 1000 MiB at once. */
 static void make_waits(const char *key)
 {
 	static const char *const candidates[] = {"fast", "slow"};
@@ -448,7 +447,7 @@ static void its_memory(job_desc_msg_t *d)
 	d->pn_min_memory = 1000;
 }
 
-/* What a job that names no partition asks for besides, and whether it is placed all the same. */
+/* Other requests of a job that names no partition, and whether the job is placed. */
 static void test_place_asks(void **state)
 {
 	static const struct {
@@ -496,7 +495,7 @@ static void test_place(void **state)
 	free_job(&d);
 }
 
-/* A partition that is changed after the look may be closed by now: at once, not when the plugin looks at its files again. */
+/* A partition that changed after the look may be closed: this counts at once, not at the plugin's next check. */
 static void test_place_changed(void **state)
 {
 	static const struct {
@@ -515,7 +514,7 @@ static void test_place_changed(void **state)
 		x_free((void **)&d.partition);
 		assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
 		assert_int_equal(d.partition != NULL, times[i].placed);
-		/* it is predicted all the same */
+		/* The job is still predicted. */
 		assert_non_null(strstr(d.admin_comment, " act=predict "));
 		assert_int_equal(strstr(d.admin_comment, "/changed") == NULL, times[i].placed);
 		x_free((void **)&msg);
@@ -524,7 +523,7 @@ static void test_place_changed(void **state)
 	last_part_update = 0;
 }
 
-/* All that the plugin may write, before and after. */
+/* Everything that the plugin may write, before and after. */
 static void assert_unchanged(job_desc_msg_t *d, uint32_t uid)
 {
 	job_desc_msg_t before = *d;
@@ -567,7 +566,7 @@ static void test_inherited_mark(void **state)
 	assert_string_equal(d.environment[0], INJECT_MARK "=0");
 	x_free((void **)&msg);
 	free_job(&d);
-	/* an unknown job with a mark gets it once, not twice */
+	/* An unknown job that already has a mark gets no second mark. */
 	new_job(&d);
 	d.min_nodes = 3;
 	free_env(&d);
@@ -605,7 +604,7 @@ static void test_interactive(void **state)
 	assert_non_null(strstr(d.admin_comment, "act=observe"));
 	x_free((void **)&d.admin_comment);
 	assert_int_equal(p_submit(NULL, 1000, &msg), SLURM_SUCCESS);
-	/* a descriptor with counts and no arrays, which only a broken client sends */
+	/* A descriptor with counts but no arrays, which only a broken client sends. */
 	x_init(&d);
 	d.het_job_offset = NO_VAL;
 	d.script = x_strdup(SCRIPT);
@@ -629,7 +628,7 @@ static void break_junk(void)
 	char wal[128];
 	FILE *f;
 
-	/* As long as the log is there SQLite mends the file from it. */
+	/* As long as the log exists, SQLite repairs the file from it. */
 	snprintf(wal, sizeof(wal), "%s-wal", db);
 	assert_int_equal(unlink(wal), 0);
 	f = fopen(db, "w");
@@ -678,7 +677,7 @@ static void test_faults(void **state)
 	}
 }
 
-/* What the limit is to be. Submit until the plugin has looked at its files again: at most two of its seconds. */
+/* The job's limit. Submits until the plugin has checked its files: at most two of its seconds. */
 static uint32_t limit_within_check(uint32_t want)
 {
 	time_t end = time(NULL) + 5;
@@ -710,7 +709,7 @@ static void test_notices(void **state)
 	assert_int_equal(limit_within_check(120), 120);
 	write_conf("limit");
 	assert_int_equal(limit_within_check(4), 4);
-	break_conf(); /* one with an error: the last sound one stays */
+	break_conf(); /* an error: the last valid configuration stays */
 	assert_int_equal(limit_within_check(120), 4);
 	write_conf("limit");
 	snprintf(moved, sizeof(moved), "%s.old", db);

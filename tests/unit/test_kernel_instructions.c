@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How many instructions a unit of each kernel is said to have, against those that it executes: a child runs units one
- * instruction at a time. The program's own loops get no more instructions in a nanosecond than these numbers allow.
+ * The declared number of instructions per unit of each kernel, against executed instructions: a child runs units in
+ * single steps. The program's own loops may execute no more instructions per nanosecond than these numbers allow.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #include "skelgen/runtime/kernel_own.c"
 #include "skelgen/runtime/kernel_vector.c"
 
-#define UNITS 48 /* half of what the vector kernel does until it begins anew */
+#define UNITS 48 /* half of the vector kernel's cycle */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_UNDEFINED__) || !defined(__OPTIMIZE__)
 #define AS_BUILT 0
@@ -29,7 +29,7 @@
 #define AS_BUILT 1
 #endif
 
-/* Steps of the child until it ends; -1 where none can be followed. */
+/* Single steps of the child until it ends; -1 if it cannot be traced. */
 static long steps_until_exit(pid_t child)
 {
 	long n = 0;
@@ -57,7 +57,7 @@ static long steps_of(struct kernel *k, int c, uint64_t units)
 
 	assert_true(child >= 0);
 	if (child == 0) {
-		kernel_run(k, c, 1); /* what is bound at the first call */
+		kernel_run(k, c, 1); /* binds functions at the first call */
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
 			_exit(1);
 		raise(SIGSTOP);
@@ -67,7 +67,7 @@ static long steps_of(struct kernel *k, int c, uint64_t units)
 	return steps_until_exit(child);
 }
 
-/* Without what a call of any number of units takes. */
+/* Instructions without the constant part of a call. */
 static double instructions(struct kernel *k, int c)
 {
 	long few = steps_of(k, c, UNITS), many = steps_of(k, c, 2 * UNITS);
@@ -82,7 +82,7 @@ static void test_units_have_as_many(void **unused)
 
 	(void)unused;
 	if (!AS_BUILT)
-		skip(); /* sanitizers, or no optimiser: other instructions */
+		skip(); /* sanitizers, or no optimisation: other instructions */
 	for (int c = 0; c < CLASS_OWN_0; c++)
 		all |= 1u << c;
 	for (int w = 0; w < 3; w++) {

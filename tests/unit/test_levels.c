@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Levels: steps that adapt to the length of the run, and what decoding refuses. */
+/* Levels: steps that adapt to the length of the run, and rejected encodings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "trace/format/levels.h"
 
-/* Every tick that was added is in exactly one step, however often the steps joined. */
+/* Every tick is in exactly one step after any number of joins. */
 static void test_ticks_are_kept(void **state)
 {
 	uint64_t total[TSTATE_N] = {0}, t = 0, seed = 1;
@@ -44,7 +44,7 @@ static void test_ticks_are_kept(void **state)
 
 		for (int s = 0; s < TSTATE_N; s++)
 			sum += l.step[i][s];
-		assert_int_equal(sum, levels_width(&l)); /* the time line had no holes */
+		assert_int_equal(sum, levels_width(&l)); /* the time line has no gaps */
 	}
 	levels_free(&l);
 }

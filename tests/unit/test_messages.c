@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which send reached which receive. The oracle is a small MPI: messages and posted receives in two lists per rank,
- * searched from the front, as a library does it; random programs run on it, and what it delivered is compared.
+ * The send of each receive. The oracle is a small MPI with two lists per rank, messages and posted receives, that
+ * are searched from the front as in a library. Random programs run on it, and its deliveries are compared.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ struct posted {
 struct world {
 	struct syn *s;
 	uint32_t n;
-	struct sent *queue[16]; /* unexpected, by receiver */
+	struct sent *queue[16]; /* unexpected messages, by receiver */
 	uint32_t n_queue[16];
 	struct posted req[16][MAX_REQ];
 	uint64_t order;
@@ -56,7 +56,7 @@ static struct world *world_new(uint32_t n, uint64_t seed)
 		w->queue[r] = calloc(MAX_LIST, sizeof(**w->queue));
 		for (uint32_t i = 0; i < n; i++)
 			member[i] = n - 1 - i;
-		syn_comm(w->s, r, member, n); /* communicator 2: ranks the other way round */
+		syn_comm(w->s, r, member, n); /* communicator 2: ranks in reverse order */
 		w->s->rank[r].defs.comm[2].ordinal = 2;
 	}
 	syn_begin(w->s);
@@ -99,7 +99,7 @@ static void expect(struct world *w, uint32_t dst, const struct sent *m, uint64_t
 		.bytes = (uint64_t)m->count * 8, .tag = (int32_t)m->tag};
 }
 
-/* A message sets out: the oldest posted receive that matches takes it. */
+/* A message arrives: the oldest matching posted receive takes it. */
 static void deliver(struct world *w, uint32_t dst, const struct sent *m)
 {
 	struct posted *best = NULL;
@@ -196,7 +196,7 @@ static void do_post(struct world *w, uint32_t r)
 	w->req[r][slot] = p;
 }
 
-/* A blocking receive, where something is there for it and for nobody else. */
+/* A blocking receive for which a message is there that no other receive matches. */
 static void do_recv(struct world *w, uint32_t r)
 {
 	int64_t comm, src, tag, asrc;
@@ -289,7 +289,7 @@ static void random_program(struct world *w, uint32_t steps)
 		default: do_wait(w, r); break;
 		}
 	}
-	/* What a wildcard took and nobody completed, the trace cannot say. */
+	/* If a wildcard receive was never completed, the trace does not tell its message. */
 	for (uint32_t r = 0; r < w->n; r++)
 		for (int i = 0; i < MAX_REQ; i++)
 			while (w->req[r][i].used && w->req[r][i].has && free_slot(w, r) >= 0)
@@ -438,7 +438,7 @@ static void test_persistent(void **state)
 	assert_int_equal(all_matched(s), 20);
 }
 
-/* Both sides of an intercommunicator name each other's ranks. */
+/* Each side of an intercommunicator names ranks of the other side. */
 static void test_intercommunicator(void **state)
 {
 	struct syn *s = syn_create(5);
@@ -466,7 +466,7 @@ static void test_intercommunicator(void **state)
 	assert_int_equal(all_matched(s), 3);
 }
 
-/* Sends and receives that the trace lacks: everything else is still matched, and nothing hangs. */
+/* The trace lacks sends and receives: all others are still matched, and nothing hangs. */
 static void test_contradictions(void **state)
 {
 	struct syn *s = syn_create(3);
@@ -476,7 +476,7 @@ static void test_contradictions(void **state)
 
 	(void)state;
 	syn_begin(s);
-	for (int i = 0; i < 50; i++) { /* a ping-pong of which both sides lack calls, other tags beside it */
+	for (int i = 0; i < 50; i++) { /* a ping-pong in which both sides lack calls, with other tags besides */
 		if (i != 20)
 			syn_call(s, 0, "MPI_Send", 3, SYN(.dst = 1, .tag = i, .count = 1));
 		syn_call(s, 0, "MPI_Recv", 4, SYN(.src = 1, .tag = i, .count = 1));

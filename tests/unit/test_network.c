@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The switches over a host, from what Slurm tells a task: see spank/tracer/place.h. */
+/* The switches above a host, by Slurm's variables: see spank/tracer/place.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,16 +13,16 @@
 static void test_network(void **state)
 {
 	static const struct {
-		const char *addr, *pattern, *host, *want; /* NULL: refused */
+		const char *addr, *pattern, *host, *want; /* NULL: rejected */
 	} table[] = {
 		{"s2.s0.tux3", "switch.switch.node", "tux3", "s2.s0"},
 		{"leaf-7.n1", "switch.node", "n1", "leaf-7"},
 		{"s2.s0.tux3", "switch.switch.node", "tux3.example.org", "s2.s0"},
 		{"s[0-1].s2.tux3", "switch.switch.node", "tux3", "s[0-1].s2"},
-		{"tux3", "node", "tux3", NULL},                    /* no switches are known */
-		{"s2.s0.tux3", "switch.node", "tux3", NULL},       /* levels */
+		{"tux3", "node", "tux3", NULL},                    /* no switches */
+		{"s2.s0.tux3", "switch.node", "tux3", NULL},       /* wrong number of levels */
 		{"s2.tux3", "switch.switch.node", "tux3", NULL},
-		{"s2.s0.tux3", "switch.switch.node", "tux4", NULL}, /* another host's */
+		{"s2.s0.tux3", "switch.switch.node", "tux4", NULL}, /* another host */
 		{"s2.s0.tux3", "switch.switch.node", "tux", NULL},
 		{"s2.s0.tux3", "switch.switch.node", "", NULL},
 		{"s2.s0.tux3", "switch.switch.node", NULL, NULL},
@@ -37,7 +37,7 @@ static void test_network(void **state)
 		{"s 2.tux3", "switch.node", "tux3", NULL},
 		{"s\n2.tux3", "switch.node", "tux3", NULL},
 		{"<b>.tux3", "switch.node", "tux3", NULL},
-		{"0123456789abcde.n", "switch.node", "n", "0123456789abcde"}, /* 16 with its end */
+		{"0123456789abcde.n", "switch.node", "n", "0123456789abcde"}, /* 16 bytes including the NUL */
 		{"0123456789abcdef.n", "switch.node", "n", NULL},
 	};
 

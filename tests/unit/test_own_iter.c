@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A run whose rank lost its processor now and then, against the same run that had it always. */
+/* A run whose rank lost its processor from time to time, against the same run with the processor all the time. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #define STEPS  4000
 #define STRIDE 25 /* steps between two samples */
-#define LONG   60000 /* events of one window, more than are read ahead */
+#define LONG   60000 /* events of a window, more than are read ahead */
 
 struct run {
 	struct trace *t;
@@ -30,7 +30,8 @@ static struct trace *opened(struct syn *s)
 	return t;
 }
 
-/* Two computations a step, of about 100 and 300 us; every third step or so loses one to six slices of 4 ms, in either. */
+/* Two computations per step, of about 100 and 300 us. About every third step loses one to six slices of 4 ms, in
+ * either computation. */
 static struct run run_make(int busy, int samples)
 {
 	struct syn *s = syn_create(1);
@@ -67,7 +68,7 @@ static void times_make(struct trace *t, struct skel_tree *tree, struct skel_time
 		fail_msg("%s", err.text);
 }
 
-/* What a skeleton computes before each call is what it computes of the undisturbed run, stratum by stratum. */
+/* A skeleton's computation before each call is that of the undisturbed run, stratum by stratum. */
 static void test_as_if_alone(void **state)
 {
 	struct run alone = run_make(0, 1), busy = run_make(1, 1);
@@ -102,7 +103,7 @@ static void test_as_if_alone(void **state)
 	trace_close(busy.t);
 }
 
-/* Without samples nobody knows, and nothing is taken out. */
+/* Without samples the delay is not known, and no time is taken out. */
 static void test_without_samples(void **state)
 {
 	struct run busy = run_make(1, 0);
@@ -117,8 +118,8 @@ static void test_without_samples(void **state)
 	trace_close(busy.t);
 }
 
-/* Against the trace: the same events in the same order, none longer, and together shorter by what was lost, whatever number of
- * them lies between two samples. */
+/* Against the trace: the same events in the same order. No event is longer, and all together are shorter by the
+ * lost time, for any number of events between two samples. */
 static void compare(struct trace *t, double lost_ns)
 {
 	struct errbuf err;
@@ -160,7 +161,7 @@ static void test_events(void **state)
 
 	(void)state;
 	compare(busy.t, (double)busy.lost_ns);
-	/* One window that is longer than what is read ahead, with damaged pages of times in it. */
+	/* A window that is longer than the events read ahead, with damaged pages of times. */
 	s->page_events = 500;
 	syn_begin(s);
 	for (int i = 0; i < LONG; i++)
@@ -168,13 +169,13 @@ static void test_events(void **state)
 	syn_end(s);
 	syn_delayed(s, 0, LONG * 10000ull);
 	compare(opened(s), LONG * 10000.0);
-	/* More than there was of time: all of it, and no more. */
+	/* More delay than time: all the time is taken out, and no more. */
 	s = syn_create(1);
 	syn_begin(s);
 	syn_end(s);
 	syn_delayed(s, 0, 1000000);
 	compare(opened(s), 3000);
-	/* Damaged: the events of a page without times lie between others. */
+	/* Damage: events without times lie between others. */
 	s = syn_create(1);
 	s->page_events = 300;
 	s->drop_every = 3;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where decide() sends a job: policies, waits, doors of partitions, and who stays. */
+/* Placement by decide(): policies, waits, access to partitions, and jobs that stay. */
 #include "tests/unit/decide_world.h"
 
 static struct decision place_run(void)
@@ -34,9 +34,9 @@ static void test_place(void **state)
 	struct decision d = place_run();
 
 	(void)state;
-	assert_false(d.set_partition); /* it is on the best one already */
+	assert_false(d.set_partition); /* already on the best partition */
 	assert_int_equal(d.limit_min, 4);
-	/* the wait counts */
+	/* The wait counts. */
 	set_waits(2 * H, 0);
 	d = run();
 	assert_string_equal(d.partition, "slow");
@@ -49,9 +49,9 @@ static void test_place(void **state)
 	set_waits(300, 20);
 	d = run();
 	assert_non_null(strstr(d.message, "; placed on slow: starts in about 20s, ends 12s earlier than on fast;"));
-	set_waits(268, 0); /* equals: it stays */
+	set_waits(268, 0); /* equal: the job stays */
 	stays();
-	w.in.partition = "gpu,slow"; /* only among those named */
+	w.in.partition = "gpu,slow"; /* only among the named partitions */
 	goes_to("slow");
 	w.in.partition = "gpu,other";
 	stays();
@@ -66,12 +66,12 @@ static void test_place_waits(void **state)
 {
 	(void)state;
 	place_run();
-	set_waits(2 * H, -1); /* never where the wait is not known */
+	set_waits(2 * H, -1); /* never to a partition without a known wait */
 	stays();
-	set_waits(-1, 0); /* nor away from where it is not */
+	set_waits(-1, 0); /* nor away from one without a known wait */
 	stays();
 	set_waits(2 * H, 0);
-	w.waits[1].asked = NOW - PLACES_FRESH_S - 1; /* an old answer is none */
+	w.waits[1].asked = NOW - PLACES_FRESH_S - 1; /* an old answer does not count */
 	stays();
 	w.waits[1].asked = NOW - PLACES_FRESH_S;
 	goes_to("slow");
@@ -80,24 +80,24 @@ static void test_place_waits(void **state)
 	w.waits[1].answer = PLACE_REFUSED;
 	stays();
 	set_waits(2 * H, 0);
-	w.waits[0].answer = PLACE_AT_LEAST; /* there it is enough to know the least */
+	w.waits[0].answer = PLACE_AT_LEAST; /* as the start, a lower bound is sufficient */
 	assert_non_null(strstr(run().message, "ends at least 1h56m earlier than on fast"));
 	w.waits[0].answer = PLACE_REFUSED;
 	assert_non_null(strstr(run().message, "; placed on slow: starts at once, cannot start on fast;"));
 	set_waits(2 * H, 0);
-	w.waits[1].limit_min = 30; /* of jobs of another limit */
+	w.waits[1].limit_min = 30; /* known for jobs of another limit */
 	stays();
 	set_waits(2 * H, 0);
 	w.known.program.shape = 0;
 	stays();
-	w.known.program.shape = 4711; /* one that was dropped */
+	w.known.program.shape = 4711; /* an unknown shape */
 	stays();
 	w.known.program.shape = w.shape.id;
 	source.places = NULL;
 	stays();
 }
 
-/* Who is let in, and what is another job than the scheduler was asked about. */
+/* Access of users, and jobs that differ from the shape that the scheduler was asked about. */
 static void test_place_doors(void **state)
 {
 	struct place_access member = {1000, "slow", NOW - 100};
@@ -127,7 +127,7 @@ static void test_place_doors(void **state)
 	w.doors[1].min_nodes = 2;
 	goes_to("slow");
 	w.doors[1].allow_accounts = "physics,chem";
-	stays(); /* it names no account, and has not the default one's name */
+	stays(); /* the job names no account, and its user has another default account */
 	w.in.account = "phys";
 	strcpy(w.shape.account, "phys");
 	stays();
@@ -145,11 +145,11 @@ static void test_place_doors(void **state)
 	stays();
 	w.doors[1].deny_qos = "";
 	goes_to("slow");
-	w.places.n_partitions = 1; /* a door that is not known */
+	w.places.n_partitions = 1; /* a partition without known access */
 	stays();
 }
 
-/* It must be able to last there as long as it may where it is. */
+/* The job must be allowed to run as long as in its own partition. */
 static void test_place_keeps_the_limit(void **state)
 {
 	(void)state;
@@ -168,7 +168,7 @@ static void test_place_keeps_the_limit(void **state)
 	w.in.partition = "fast,slow";
 	goes_to("slow");
 	w.in.partition = NULL;
-	w.parts[0].default_min = DURATION_UNSET; /* it has no default: its maximum, a day */
+	w.parts[0].default_min = DURATION_UNSET; /* without a default, its maximum counts: a day */
 	stays();
 }
 
@@ -199,7 +199,7 @@ static void test_place_other_shape(void **state)
 	w.in.later = false;
 	w.in.array = true;
 	stays();
-	w.conf.policy = POLICY_FASTEST; /* which no wait decides */
+	w.conf.policy = POLICY_FASTEST; /* waits do not count */
 	w.in.partition = "slow,fast";
 	goes_to("fast");
 }
@@ -218,7 +218,7 @@ static void test_place_policy(void **state)
 	d = run();
 	assert_string_equal(d.partition, "fast");
 	assert_non_null(strstr(d.message, "; placed on fast: starts in about 2h, runs 4m less than on slow; limit"));
-	set_waits(-1, 0); /* no proof that it can run there */
+	set_waits(-1, 0); /* no proof that the job can run there */
 	stays();
 	set_waits(2 * H, -1);
 	goes_to("fast");
@@ -241,7 +241,7 @@ static void test_place_policy(void **state)
 	stays();
 }
 
-/* What was sent there since the scheduler was asked counts as well: not all go where one would start at once. */
+/* Jobs sent since the scheduler's answer count too, so that not all go where one would start at once. */
 static void test_place_burst(void **state)
 {
 	unsigned there = 0;
@@ -253,10 +253,10 @@ static void test_place_burst(void **state)
 	set_waits(1000, 0);
 	for (int i = 0; i < 20; i++)
 		there += run().set_partition;
-	/* each takes half the nodes of slow for 460 s: 230 s more for the next one; on fast 96 s more */
+	/* Each job takes half the nodes of slow for 460 s, so the next one waits 230 s more; on fast 96 s more. */
 	assert_int_equal(there, 8);
 	set_waits(1000, 0);
-	w.waits[0].asked = w.waits[1].asked = NOW + 1; /* asked anew: the answer holds them */
+	w.waits[0].asked = w.waits[1].asked = NOW + 1; /* asked again: the answer includes them */
 	w.waits[0].wait_s = 1000;
 	w.waits[1].wait_s = 0;
 	w.in.now = NOW + 1;
@@ -306,21 +306,21 @@ static void test_place_not(void **state)
 	stays();
 	w.in.script = SCRIPT;
 	goes_to("slow");
-	/* a partition that the admin keeps out of it, unless the user asks */
+	/* A partition that the administrator excludes, unless the user asks for it. */
 	w.conf.n_partition_modes = 1;
 	w.conf.partition_modes[0] = (struct conf_partition_mode){"slow", MODE_OBSERVE};
 	stays();
 	w.in.spank_env = env;
 	w.in.n_spank_env = 1;
 	goes_to("slow");
-	/* one that could never start the job */
+	/* a partition that could never start the job */
 	w.parts[1].max_min = 9;
 	stays();
-	w.n_parts = 1; /* or of which that is not known */
+	w.n_parts = 1; /* or whose limit is not known */
 	stays();
 }
 
-/* A candidate whose prediction is withheld may be the best one: the job is not sent away from it. */
+/* A candidate without a published prediction may be the best one: the job is not moved away from it. */
 static void test_place_unknown(void **state)
 {
 	struct decision d;
@@ -330,10 +330,10 @@ static void test_place_unknown(void **state)
 	set_waits(2 * H, 0);
 	w.known.n_estimates = 1; /* of slow; the default is fast */
 	stays();
-	w.known.estimates[1].e.hi_s = 1000; /* too uncertain to be told */
+	w.known.estimates[1].e.hi_s = 1000; /* too uncertain to be published */
 	w.known.n_estimates = 2;
 	stays();
-	/* where the default is no candidate, nothing is ever known of it: the candidates are what the admin wants */
+	/* A default partition that is no candidate never has estimates: the administrator wants the candidates. */
 	w.conf.candidates[0] = w.conf.candidates[1];
 	w.conf.n_candidates = 1;
 	d = run();
@@ -357,7 +357,7 @@ static void test_place_constraint(void **state)
 	assert_string_equal(d.partition, "slow");
 	assert_true(d.set_features);
 	assert_string_equal(d.features, "big");
-	w.in.features = "ssd"; /* the user's own features stand, and no candidate is known to have them */
+	w.in.features = "ssd"; /* the user's features stay, and no candidate is known to have them */
 	stays();
 	w.in.features = "big";
 	d = run();

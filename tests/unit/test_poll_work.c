@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unsuccessful tests of programs that wait in them, and of programs that make them between pieces of their work. */
+/* Unsuccessful tests of programs that wait in them, and of programs that test between pieces of work. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,12 +17,13 @@
 
 #define ROUNDS	 1000
 #define POLLS_NS 4000000
-#define RECEIVE	 0 /* slots */
+#define RECEIVE	 0 /* request slots */
 #define SEND	 1
 
 static const int64_t receive_slot[] = {RECEIVE}, send_slot[] = {SEND};
 
-/* A round: a message comes after so long in tests, and one goes out after so long, by an MPI_Test of the one before. */
+/* A round: a message arrives after before_receive in tests, and a message is sent after before_send, tested by
+ * MPI_Test of the one before. */
 static void rounds(struct syn *s, uint32_t rank, uint64_t site, uint64_t before_receive, uint64_t before_send, int64_t count)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -67,16 +68,17 @@ static void unmake(struct made *m)
 	trace_close(m->t);
 }
 
-/* What is not the gaps' own 1000 ns a call. */
+/* Time beyond the gaps' 1000 ns per call. */
 static double polled(const struct made *m)
 {
-	double calls = (double)(m->times.events - 2 * m->times.n_ranks) / m->times.n_ranks; /* without the first and the last */
+	/* without the first and the last call */
+	double calls = (double)(m->times.events - 2 * m->times.n_ranks) / m->times.n_ranks;
 
 	assert_true(fabs(m->times.gap_ns - m->times.polled_ns - 1000 * calls) < 2000);
 	return m->times.polled_ns;
 }
 
-/* Phases of both kinds in one run, between barriers: only the second one's tests are computation, all of them. */
+/* Phases of both kinds in one run, between barriers: all tests of the second phase are computation, and no others. */
 static void test_both_kinds(void **state)
 {
 	struct syn *s = syn_create(2);
@@ -122,7 +124,7 @@ static void test_sends_that_wait(void **state)
 	unmake(&m);
 }
 
-/* A program that tests in vain now and then computes, and one that never does has no such time. */
+/* A program that rarely has an unsuccessful test before its work, and a program that has none, have no such time. */
 static void test_hardly_any(void **state)
 {
 	(void)state;
@@ -139,7 +141,7 @@ static void test_hardly_any(void **state)
 	}
 }
 
-/* Such a program's skeleton need not run as long as it: a part of each of its gaps does. */
+/* The skeleton of such a program is shorter, by a share of each gap. */
 static void test_share(void **state)
 {
 	struct syn *s = syn_create(2);
@@ -148,7 +150,7 @@ static void test_share(void **state)
 	struct made m;
 
 	(void)state;
-	/* Ranks that go through it differently often, so that no loop can be cut. */
+	/* Ranks repeat it differently often, so that no loop can be shortened. */
 	syn_begin(s);
 	for (uint32_t r = 0; r < 2; r++)
 		for (int i = 0; i < ROUNDS + 100 * (int)r; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is left of a process that is killed at any instant: a child plays calls into the recorder and counts those
- * that it has done, the trace that is made of its spill file must begin with exactly these.
+ * The recording of a process that is killed at any moment. A child plays calls into the recorder and counts them.
+ * The trace made from its spill file must begin with exactly these calls.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@
 #include "trace/salvage/salvage.h"
 
 static char dir[64];
-static volatile uint64_t *done; /* events that the child's recorder has returned from */
+static volatile uint64_t *done; /* events that the child's recorder has completed */
 
 static int setup(void **state)
 {
@@ -43,7 +43,7 @@ static int teardown(void **state)
 	return rmdir(dir);
 }
 
-/* A child that plays as it is told and ends: with 0, or as body says. */
+/* A child that plays by `body` and exits with 0 or with its result. */
 static void in_child(const char *id, uint32_t rank, uint32_t n_ranks, int (*body)(struct play *p))
 {
 	struct errbuf err;
@@ -116,7 +116,7 @@ static void end_child(pid_t pid)
 	assert_true(WIFSIGNALED(status));
 }
 
-/* The trace holds exactly the first events of the program, `least` of them at least; how many. */
+/* The trace has exactly the first events of the program, from `least` to `most` of them. Returns how many. */
 static uint64_t check_prefix(const char *path, enum play_program program, uint64_t least, uint64_t most)
 {
 	struct errbuf err = {""};
@@ -187,7 +187,7 @@ static void kill_often(enum play_program program, uint64_t memory, int times)
 		nap.tv_nsec = (long)((seed >> 33) % (i % 10 ? 3000000 : 60000000));
 		nanosleep(&nap, NULL);
 		end_child(pid);
-		/* one may have been committed without having been counted, one more been entered */
+		/* One event may be committed without being counted, and one more may be entered. */
 		salvage(program, *done, *done + 2);
 	}
 }
@@ -195,7 +195,7 @@ static void kill_often(enum play_program program, uint64_t memory, int times)
 static void test_kill_loop(void **state)
 {
 	(void)state;
-	kill_often(PLAY_LOOP, 64 << 10, 120); /* times are given up all the time */
+	kill_often(PLAY_LOOP, 64 << 10, 120); /* times are dropped all the time */
 	kill_often(PLAY_LOOP, 0, 30);
 }
 
@@ -219,7 +219,7 @@ static void test_kill_chaos(void **state)
 
 /* ---- what is in a partial trace ---- */
 
-/* Far enough that structure has replaced symbols and most times are in histograms. */
+/* A run that is long enough for structure to replace symbols and for histograms to hold most times. */
 static void test_long_run(void **state)
 {
 	const uint64_t n = 2000000;
@@ -232,7 +232,7 @@ static void test_long_run(void **state)
 	end_child(pid);
 	snprintf(path, sizeof(path), "%s/run.1.r0.spill", dir);
 	assert_int_equal(stat(path, &st), 0);
-	assert_true(st.st_size < 2 << 20); /* window and 64 KiB of times, whatever the number of events */
+	assert_true(st.st_size < 2 << 20); /* window and 64 KiB of times, independent of the number of events */
 	assert_int_equal(salvage(PLAY_LOOP, n, n), n);
 }
 
@@ -241,7 +241,7 @@ static int receives_for_ever(struct play *p)
 	struct rec_call c;
 
 	play_until(p, 1000);
-	if (!rec_enter(&c, rec.live->enter_address, 0)) /* event 999 is a receive: again */
+	if (!rec_enter(&c, rec.live->enter_address, 0)) /* event 999 is a receive: the same call site again */
 		return 4;
 	rec.live->comm[0] = 77;
 	/* 999 % 7 is 5: from rank 0 with tag 5 */
@@ -249,7 +249,7 @@ static int receives_for_ever(struct play *p)
 	return 0;
 }
 
-/* The same call site, but a call that was not made before: it is told, but is no event. */
+/* The same call site, but a new call: it is reported, but is no event. */
 static int receives_otherwise(struct play *p)
 {
 	struct rec_call c;
@@ -261,7 +261,7 @@ static int receives_otherwise(struct play *p)
 	return 0;
 }
 
-/* From an address in a module that no call came from before. */
+/* A call from an address in a module without call sites so far. */
 static int waits_elsewhere(struct play *p)
 {
 	struct spill_module *m = (struct spill_module *)(rec.pages.spill.map + rec.pages.spill.header->module_at);
@@ -301,7 +301,7 @@ static void test_calls_that_are_new(void **state)
 	assert_int_equal(call->src, TRACE_ANY_SOURCE);
 	assert_int_equal(call->tag, TRACE_ANY_TAG);
 	assert_true(call->dst == TRACE_IN_CALL_NONE);
-	assert_int_equal(call->comm, TRACE_NULL); /* a handle that was not told */
+	assert_int_equal(call->comm, TRACE_NULL); /* a handle that is not stored */
 	trace_close(t);
 
 	in_child("run.1", 0, 1, waits_elsewhere);
@@ -355,7 +355,7 @@ static void count_in_file(struct spill *s)
 	spill_counters(s, counter, 4, "MPI_Get_count\0MPI_Pack\0MPI_Wtime\0MPI_Wtick");
 }
 
-/* Some before the file is there, some in a child of fork, which are its own, the others until the end. */
+/* Count calls before there is a file, in a child of fork (which are its own), and until the end. */
 static int counts(struct play *p)
 {
 	int status;
@@ -418,7 +418,7 @@ static bool maps_spill_file(void)
 	return found;
 }
 
-/* A run that ends well: the counters are memory again, and the file is not held. */
+/* A run that ends well: the counters are back in memory, and the file is not held. */
 static void test_counters_of_a_whole_run(void **state)
 {
 	struct errbuf err;
@@ -442,7 +442,7 @@ static void test_counters_of_a_whole_run(void **state)
 	unlink(path);
 }
 
-/* A rank without a file is missing, whatever the number of ranks. */
+/* A rank without a file is missing, for any number of ranks. */
 static int ten_calls(struct play *p)
 {
 	play_until(p, 10);
@@ -470,7 +470,7 @@ static void test_missing_ranks(void **state)
 	assert_false(trace_get_rank(t, 0)->present);
 	assert_int_equal(trace_get_rank(t, 1234)->events.length, 10);
 	trace_close(t);
-	/* the others may still come: the part is kept */
+	/* The others may still come, so the file is kept. */
 	assert_int_equal(salvage_find(dir, &run, &err), 1);
 	free(run);
 	snprintf(path, sizeof(path), "%s/job.7.r1234.spill", dir);
@@ -479,7 +479,7 @@ static void test_missing_ranks(void **state)
 
 /* ---- faults ---- */
 
-/* The disk fills up: what was written before is there, and the process goes on. */
+/* The disk is full: earlier data are kept, and the process goes on. */
 static void test_disk_full(void **state)
 {
 	char mnt[80], path[128];
@@ -509,7 +509,7 @@ static void test_disk_full(void **state)
 	assert_true(n < 400000);
 }
 
-/* No room even for the window: memory, and the run's trace is whole. */
+/* No room for the window: memory is used, and the run's trace is complete. */
 static void test_no_room(void **state)
 {
 	char mnt[80], path[128];
@@ -540,7 +540,7 @@ static void test_no_room(void **state)
 	unlink(path);
 }
 
-/* Whatever bytes change, the result is a trace or an error. */
+/* With any bytes changed, the result is a trace or an error. */
 static void test_damaged(void **state)
 {
 	char path[128], *keep, *bad;
@@ -568,7 +568,7 @@ static void test_damaged(void **state)
 		memcpy(bad, keep, len);
 		for (int k = 0; k < 1 + i % 20; k++) {
 			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-			/* most of the file is empty directory: aim at what is used, too */
+			/* Most of the file is the empty directory, so half of the changes hit used parts. */
 			bad[(seed >> 20) % (i & 1 ? len : 16384)] ^= (char)(1 << (seed >> 61));
 		}
 		if (i % 5 == 0)
@@ -594,7 +594,7 @@ static void test_damaged(void **state)
 	assert_true(traces > 30);
 }
 
-/* The child of a fork leaves the parent's recording alone. */
+/* A child of fork leaves the parent's recording alone. */
 static int forks(struct play *p)
 {
 	int status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Samples: the page, thinning, counters by a false processor, and the pieces of the model by known answers. */
+/* Samples: the page, thinning, counters with a simulated processor, and parts of the cost model with known
+ * answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,17 +64,17 @@ static void test_page(void **state)
 	assert_int_equal(back.place[1].offset, UINT64_MAX);
 	assert_memory_equal(back.code[0].bytes, "abc", 3);
 	trace_samples_free(&back);
-	/* cut anywhere, it is refused */
+	/* Cut anywhere, the page is rejected. */
 	for (size_t n = 0; n < b.len; n++)
 		assert_int_equal(trace_samples_decode(b.data, n, &back, &err), -1);
-	/* any bit turned, it is refused or read, and never more than that */
+	/* With any bit flipped, the page is rejected or read within bounds. */
 	for (size_t i = 0; i < 8 * b.len; i++) {
 		b.data[i / 8] ^= (uint8_t)(1u << i % 8);
 		if (trace_samples_decode(b.data, b.len, &back, &err) == 0)
 			trace_samples_free(&back);
 		b.data[i / 8] ^= (uint8_t)(1u << i % 8);
 	}
-	/* a place that is not there */
+	/* A place that does not exist. */
 	sample[2].place = 0;
 	s.n_place = 1;
 	sample[1].place = 0;
@@ -104,22 +105,22 @@ static void test_counters(void **state)
 	page.cap_user_rdpmc = 1;
 	c.page[TCOUNTER_CYCLES] = &page;
 	false_value = 500;
-	counters_take(&c, out); /* the first: from when on */
+	counters_take(&c, out); /* the first call: the start */
 	assert_int_equal(out[TCOUNTER_CYCLES], 0);
 	false_value = 750;
 	counters_take(&c, out);
 	assert_int_equal(out[TCOUNTER_CYCLES], 250);
 	assert_int_equal(out[TCOUNTER_INSTRUCTIONS], 0);
-	/* the processor's counter is negative when the kernel sets it to overflow */
+	/* The processor's counter is negative if the kernel sets it to overflow. */
 	page.offset = 1ll << 40;
 	false_value = (1ull << 48) - 100;
 	counters_take(&c, out);
 	assert_int_equal(out[TCOUNTER_CYCLES], (1ull << 40) - 100 - 1750);
-	/* not on the processor: nothing, and what comes later is whole */
+	/* Not on the processor: no count; a later count is complete. */
 	page.index = 0;
 	counters_take(&c, out);
 	assert_int_equal(out[TCOUNTER_CYCLES], 0);
-	/* the kernel is at it all the time */
+	/* The kernel updates the page all the time. */
 	counters_open(&c);
 	counters_close(&c);
 	assert_int_equal(c.have, 0);
@@ -135,7 +136,7 @@ static void test_sleep(void **state)
 	struct mix_sleep *m;
 
 	(void)state;
-	/* 5 ms of work, 5 ms of sleep, in turn; a sample in the middle of each work */
+	/* 5 ms of work and 5 ms of sleep in turn, with a sample in the middle of each work. */
 	for (int i = 1; i <= 40; i++)
 		sample[i] = (struct trace_sample){.tick = (uint64_t)(10000000 * i - 7500000), .asleep_ns = i > 1 ? 5000000 : 0};
 	m = mix_sleep_create(&s, 1.0, 2);
@@ -144,7 +145,7 @@ static void test_sleep(void **state)
 		mix_sleep_add(m, 0, 1e7 * i, 1e7 * i + 5e6);
 		mix_sleep_add(m, 1, 1e7 * i + 5e6, 1e7 * i + 1e7);
 	}
-	/* Another that works 50 ms between two samples of which none slept: says nothing. */
+	/* Another thread works 50 ms between two samples without sleep, which tells nothing. */
 	mix_sleep_add(m, 0, 4e8, 4.5e8);
 	mix_sleep_share(m, asleep);
 	assert_true(asleep[1] > 0.75 * 39 * 5e6);
@@ -174,22 +175,22 @@ static void test_footprint(void **state)
 		a[i] = (i & 1 ? 0x7f0000000000 : 0x550000000000) + random_u64(&r) % (1u << 20);
 	bytes = mix_footprint(a, 400, 64, false);
 	assert_true(bytes > 1.8e6 && bytes < 2.5e6);
-	for (int i = 0; i < 400; i++) /* few lines of many megabytes */
+	for (int i = 0; i < 400; i++) /* a few lines spread over megabytes */
 		a[i] = (random_u64(&r) % 64) << 20;
 	bytes = mix_footprint(a, 400, 64, false);
 	assert_true(bytes > 2000 && bytes < 8000);
 	assert_true(mix_footprint(a, 400, 64, true) == bytes);
-	for (int i = 0; i < 400; i++) /* an array that is gone through, met at eighty places of it */
+	for (int i = 0; i < 400; i++) /* an array that is read in order, sampled at eighty places */
 		a[i] = 0x7f0000000000 + (uint64_t)(i % 80) * 875;
 	assert_true(mix_footprint(a, 400, 64, false) < 10e3);
 	bytes = mix_footprint(a, 400, 64, true);
 	assert_true(bytes > 68e3 && bytes < 72e3);
-	for (int i = 0; i < 400; i++) /* a copy of 3 MB, met where its pages begin, most of the time */
+	for (int i = 0; i < 400; i++) /* a copy of 3 MB, mostly sampled at page boundaries */
 		a[i] = 0x7f0000000040 + random_u64(&r) % 750 * 4096 + (i % 4 ? 0 : random_u64(&r) % 4096);
 	assert_true(mix_footprint(a, 400, 64, true) < 1e6);
 	bytes = mix_footprint(a, 400, 4096, true);
 	assert_true(bytes > 2.5e6 && bytes < 3.6e6);
-	/* The heap and the maps are far apart, however few their addresses are. */
+	/* Heap and mappings are far apart, however few addresses there are. */
 	a[0] = 0x555500001000;
 	a[1] = 0x555500003000;
 	a[2] = 0x7fff00002000;
@@ -200,7 +201,7 @@ static void test_footprint(void **state)
 
 /* ---- code ---- */
 
-/* The classes of a loop of machine code of n bytes, with samples at its begin whose registers step(i, reg) sets. */
+/* Classes of a loop of machine code of n bytes. Its samples are at its start, with registers set by step(i, reg). */
 static void classes(const uint8_t *bytes, uint32_t n, void (*step)(uint32_t i, uint64_t *reg), struct mix_use *use,
 		    struct mix_body *body)
 {
@@ -247,7 +248,7 @@ static void test_chase(void **state)
 		assert_int_equal(b->n, 3);
 		assert_true(use.share[at[i].cls] > 0.9);
 		for (int l = 0; l < MIX_LEVELS; l++)
-			/* Of few lines many are met twice, and their number is known from that alone. */
+			/* With few lines, many are sampled twice, which alone gives their number. */
 			assert_true(l == i ? fabs(use.bytes[l] / (double)range - 1) < (l == MIX_LEVEL_L2 ? 0.5 : 0.05) : use.bytes[l] == 0);
 	}
 	free(b);
@@ -283,7 +284,7 @@ static void nothing(uint32_t i, uint64_t *reg)
 static void test_arithmetic(void **state)
 {
 	static const uint8_t scalar[] = {0xf2, 0x0f, 0x59, 0xc1, 0xf2, 0x0f, 0x58, 0xc2, 0xff, 0xc9, 0x75, 0xf4};
-	/* the same of what was loaded, into another register: nothing waits for the iteration before */
+	/* The same from loaded values, into another register: iterations are independent. */
 	static const uint8_t apart[] = {0xf2, 0x0f, 0x10, 0x00, 0xf2, 0x0f, 0x59, 0xc1, 0xf2, 0x0f, 0x58, 0xc2, 0xff, 0xc9, 0x75, 0xf0};
 	static const uint8_t vector[] = {0x66, 0x0f, 0x59, 0xc1, 0x66, 0x0f, 0x58, 0xc2, 0xff, 0xc9, 0x75, 0xf4};
 	static const uint8_t wide[] = {0xc5, 0xfd, 0x59, 0xc1, 0xc5, 0xfd, 0x58, 0xc2, 0xff, 0xc9, 0x75, 0xf4};
@@ -299,10 +300,11 @@ static void test_arithmetic(void **state)
 	assert_non_null(b);
 	classes(scalar, sizeof(scalar), nothing, &use, b);
 	assert_true(use.share[CLASS_SCALAR_CHAIN] > 0.7);
-	assert_true(use.share[CLASS_SCALAR] + use.share[CLASS_SCALAR_SHORT] < 0.1); /* which it does while it waits */
+	assert_true(use.share[CLASS_SCALAR] + use.share[CLASS_SCALAR_SHORT] < 0.1); /* hidden by latency */
 	assert_true(use.vector == 0);
 	classes(apart, sizeof(apart), nothing, &use, b);
-	assert_true(use.share[CLASS_SCALAR_SHORT] > 0.5 && use.share[CLASS_SCALAR_CHAIN] < 0.01); /* a branch for two */
+	/* two values per branch */
+	assert_true(use.share[CLASS_SCALAR_SHORT] > 0.5 && use.share[CLASS_SCALAR_CHAIN] < 0.01);
 	classes(vector, sizeof(vector), nothing, &use, b);
 	assert_true(use.share[CLASS_VECTOR] > 0.05 && use.share[CLASS_SCALAR_CHAIN] > 0.7);
 	assert_true(use.vector == 16);
@@ -318,14 +320,14 @@ static void test_arithmetic(void **state)
 	free(b);
 }
 
-/* for (...) { if (far) continue; work } is one loop wherever in it a sample lies, though two branches lead to its head; that branch
- * is guessed wrong if both its ways are met. */
+/* `for (...) { if (far) continue; work }` is one loop for samples at any of its places, though two branches lead
+ * to its head. The branch is mispredicted if both its ways are sampled. */
 static void test_continue(void **state)
 {
 	/* add $4,rbx; cmp r15,rbx; je out; movsd (rbx),xmm0; comisd xmm0,xmm2; jbe head; mulsd xmm1,xmm0; addsd xmm0,xmm3; jmp head; ret */
 	static const uint8_t loop[] = {0x48, 0x83, 0xc3, 4, 0x4c, 0x39, 0xfb, 0x74, 0x14, 0xf2, 0x0f, 0x10, 0x03, 0x66, 0x0f, 0x2f,
 				       0xd0, 0x76, 0xed, 0xf2, 0x0f, 0x59, 0xc1, 0xf2, 0x0f, 0x58, 0xd8, 0xeb, 0xe3, 0xc3};
-	static const uint64_t place[] = {0, 9, 19}, met[] = {4, 17, 23} /* behind what was waited for */,
+	static const uint64_t place[] = {0, 9, 19}, met[] = {4, 17, 23} /* places after long latencies */,
 			      way[] = {0, 4, 7, 9, 13, 17};
 	struct trace_code code = {0, 0, sizeof(loop), (uint8_t *)loop};
 	struct trace_samples s = {.n_code = 1, .code = &code};
@@ -352,7 +354,7 @@ static void test_continue(void **state)
 	assert_true(use.share[CLASS_BRANCH] > 0.5);
 	often = use.share[CLASS_BRANCH];
 	for (uint64_t i = 0; i < 90; i++)
-		hit[i].offset = i % 15 ? way[i % 6] : met[2]; /* seldom near */
+		hit[i].offset = i % 15 ? way[i % 6] : met[2]; /* rarely near */
 	assert_int_equal(mix_model(b, hit, 90, cache, false, NULL, NULL, &use), 0);
 	assert_true(use.share[CLASS_BRANCH] < 0.3 * often);
 	for (uint64_t i = 0; i < 90; i++)
@@ -362,8 +364,8 @@ static void test_continue(void **state)
 	free(b);
 }
 
-/* An arm is placed ahead of the loop's head, and falls into it: one loop wherever in it a sample lies, unless what comes behind leads
- * there too, as then that is a loop around it. */
+/* An arm of the loop is placed before the loop's head and falls into it. It is one loop for samples at any place.
+ * If code behind also leads there, that is an outer loop. */
 static void test_arm_ahead(void **state)
 {
 	/* mulsd xmm1,xmm0 (14 times); addsd xmm0,xmm3; add $4,rbx; cmp r15,rbx; je out; head: movsd (rbx),xmm0; comisd xmm0,xmm2; jbe arm;
@@ -395,7 +397,8 @@ static void test_arm_ahead(void **state)
 	free(b);
 }
 
-/* A wrong guess costs the more the later it is known: what is compared comes of four multiplications, or they are of others. */
+/* A misprediction costs more the later it is detected: the compared value depends on four multiplications, or
+ * they are independent. */
 static void test_known_late(void **state)
 {
 	/* add $4,rbx; cmp r15,rbx; je out; movsd (rbx),xmm0; four of mulsd; comisd xmm0,xmm2; jbe head; mulsd xmm1,xmm0; addsd xmm0,xmm3;
@@ -434,9 +437,9 @@ static void test_known_late(void **state)
 
 #define STRING_HITS 200
 
-/* What mix_string makes of code that is at random places of a piece of `length` bytes, wherever the piece lies in `area`, and every
- * `again`-th time (0: never) where it was the time before. The registers are those of rep; dx is the end, for loops. -1: it is not
- * that. */
+/* The class that mix_string gives to code at random places of a piece of `length` bytes. The piece lies anywhere
+ * in `area`, and every `again`-th time at the previous place (0: never). Registers are those of rep; for loops dx
+ * is the end. -1: not recognised. */
 static int string_class(const uint8_t *bytes, uint32_t n, uint64_t length, uint64_t area, bool libc, uint32_t width, uint32_t again,
 			struct mix_use *use)
 {
@@ -485,7 +488,7 @@ static void test_strings(void **state)
 	/* movups (rsi), xmm0; movaps xmm0, (rdi); add 16 to both; cmp rdx, rdi; jb */
 	static const uint8_t copy_loop[] = {0x0f, 0x10, 0x06, 0x0f, 0x29, 0x07, 0x48, 0x83, 0xc6, 0x10,
 					    0x48, 0x83, 0xc7, 0x10, 0x48, 0x39, 0xd7, 0x72, 0xed};
-	/* the same with an addition of what was loaded */
+	/* The same with an addition of the loaded value. */
 	static const uint8_t sum_loop[] = {0x0f, 0x10, 0x06, 0x0f, 0x58, 0xc1, 0x0f, 0x29, 0x07, 0x48, 0x83, 0xc6, 0x10,
 					   0x48, 0x83, 0xc7, 0x10, 0x48, 0x39, 0xd7, 0x72, 0xea};
 	const uint64_t k = 1 << 10, m = 1 << 20;
@@ -493,14 +496,14 @@ static void test_strings(void **state)
 
 #define CLASS_OF(code, length, area, libc, width) string_class(code, sizeof(code), length, area, libc, width, 0, &use)
 	(void)state;
-	/* By level, and with bytes that are about the area's: both areas' of a copy. */
+	/* By cache level, with the size of the area; for a copy, of both areas. */
 	assert_int_equal(CLASS_OF(stosb, 4 * k, 8 * k, false, 1), CLASS_FILL_L2);
 	assert_true(use.bytes[MIX_LEVEL_L2] == 0);
 	assert_int_equal(CLASS_OF(stosb, 128 * k, 256 * k, false, 1), CLASS_FILL_L2);
 	assert_true(use.bytes[MIX_LEVEL_L2] > 200e3 && use.bytes[MIX_LEVEL_L2] < 300e3);
 	assert_int_equal(CLASS_OF(stosb, 8 * m, 8 * m, true, 1), CLASS_FILL_L3);
 	assert_true(use.bytes[MIX_LEVEL_L3] > 8e6 && use.bytes[MIX_LEVEL_L3] < 9e6);
-	/* Half of a cache is not there any more when the next piece begins. */
+	/* Half of a cache is evicted when the next piece begins. */
 	assert_int_equal(CLASS_OF(stosb, 16 * m, 16 * m, true, 1), CLASS_FILL_MEM);
 	assert_true(use.bytes[MIX_LEVEL_MEM] > 42e6 && use.bytes[MIX_LEVEL_MEM] < 48e6);
 	assert_int_equal(CLASS_OF(stosq, 64 * m, 64 * m, false, 8), CLASS_FILL_MEM);
@@ -508,18 +511,18 @@ static void test_strings(void **state)
 	assert_int_equal(CLASS_OF(movsb, 64 * k, 4 * m, true, 1), CLASS_COPY_L3);
 	assert_true(use.bytes[MIX_LEVEL_L3] > 8e6 && use.bytes[MIX_LEVEL_L3] < 9e6);
 	assert_int_equal(CLASS_OF(movsq, 64 * k, 64 * m, false, 8), CLASS_COPY_MEM);
-	/* Loops over vectors are that in the C library alone, and when pieces are long. */
+	/* Loops over vectors are recognised only in the C library and for long pieces. */
 	assert_int_equal(CLASS_OF(fill_loop, 64 * k, 4 * m, true, 1), CLASS_FILL_L3);
 	assert_int_equal(CLASS_OF(copy_loop, 64 * k, 256 * m, true, 1), CLASS_COPY_MEM);
 	assert_int_equal(CLASS_OF(fill_loop, 64 * k, 4 * m, false, 1), -1);
 	assert_int_equal(CLASS_OF(copy_loop, 1 * k, 4 * m, true, 1), -1);
 	assert_int_equal(CLASS_OF(sum_loop, 64 * k, 4 * m, true, 1), -1);
-	/* One byte alone, a search, and a move of a vector's part are none. */
+	/* A single byte, a search, and a partial vector move are not recognised. */
 	assert_int_equal(CLASS_OF(once, 64 * k, 4 * m, true, 1), -1);
 	assert_int_equal(CLASS_OF(scasb, 64 * k, 4 * m, true, 1), -1);
 	assert_int_equal(CLASS_OF(movsd, 64 * k, 4 * m, true, 1), -1);
 #undef CLASS_OF
-	/* Who loses the processor at a sample is met there again. */
+	/* A rank that loses the processor at a sample is sampled there again. */
 	assert_int_equal(string_class(movsq, sizeof(movsq), 64 * k, 64 * m, false, 8, 20, &use), CLASS_COPY_MEM);
 	assert_true(use.bytes[MIX_LEVEL_MEM] > 300e6);
 	assert_int_equal(string_class(stosb, sizeof(stosb), 64 * m, 64 * m, false, 1, 20, &use), CLASS_FILL_MEM);

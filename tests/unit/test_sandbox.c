@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sandbox. This program runs itself inside with the name of a deed; outside it is looked whether anything has changed,
- * byte for byte, and what the sandbox says. A node that gives no namespaces skips all of it.
+ * The sandbox. This program runs itself inside with the name of an action. Outside, the test checks that no file
+ * has changed by a byte, and the sandbox's answer. Without namespaces, all tests are skipped.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -148,7 +148,7 @@ static int deed_unix(char **a)
 	return connect(fd, (struct sockaddr *)&un, sizeof(un)) < 0 ? 0 : 1;
 }
 
-/* Its own listener, and a pair with a message: as MPI does. */
+/* Its own listener, and a socket pair with a message, as MPI uses them. */
 static int deed_own(char **a)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -328,7 +328,7 @@ static void test_network(void **state)
 	assert_int_equal(run("connect", port, NULL), 0);
 	assert_int_equal(run("datagram", port, NULL), 0);
 	assert_int_equal(run("own", NULL, NULL), 0);
-	/* with the node's network, too, only what is its own */
+	/* With the node's network, only its own sockets are reachable. */
 	assert_int_equal(run_in(&s, "connect", port, NULL), -1);
 	assert_non_null(strstr(why.text, "it tries to connect to 127.0.0.1"));
 	assert_int_equal(run_in(&s, "datagram", port, NULL), 0);
@@ -336,7 +336,7 @@ static void test_network(void **state)
 	s.servers = (char[64]){0};
 	snprintf((char *)s.servers, 64, "10.1.2.3:4 127.0.0.1:%s", port);
 	assert_int_equal(accept(fd, NULL, NULL), -1);
-	assert_int_equal(run_in(&s, "connect", port, NULL), 1); /* this one it was told of */
+	assert_int_equal(run_in(&s, "connect", port, NULL), 1); /* this server was named */
 	assert_true(accept(fd, NULL, NULL) >= 0);
 	assert_int_equal(recv(udp, &c, 1, 0), -1);
 	close(fd);
@@ -408,7 +408,7 @@ static void test_ends(void **state)
 	assert_int_equal(run("signal", NULL, NULL), 128 + SIGTERM);
 	assert_int_equal(run_in(&s, "sleep", NULL, NULL), -1);
 	assert_non_null(strstr(why.text, "did not end"));
-	s.limit_s = 60; /* on a busy machine a sandbox may take longer to make than the other was to run */
+	s.limit_s = 60; /* on a busy machine, making a sandbox may take longer than the other one's run */
 	assert_int_equal(sandbox_run(&s, none, &why), -1);
 	assert_non_null(strstr(why.text, "/nonexistent/program"));
 	s.shared[0] = "/nonexistent";
@@ -416,7 +416,7 @@ static void test_ends(void **state)
 	assert_int_equal(sandbox_run(&s, none, &why), -1);
 }
 
-/* The second joins what the first has made: it sees its files. */
+/* The second process joins the sandbox of the first, and sees its files. */
 static void test_join(void **state)
 {
 	struct sandbox s = {.join = "node", .first = true, .network = true};
@@ -504,7 +504,7 @@ int main(int argc, char **argv)
 	struct errbuf err;
 
 	if (argc > 1)
-		_exit(do_deed(argv)); /* a leak checker would want to trace */
+		_exit(do_deed(argv)); /* a leak checker would use ptrace */
 	if (readlink("/proc/self/exe", self, sizeof(self) - 16) < 0)
 		return 1;
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Words of shell scripts and of sbatch command lines: tables of what a shell or sbatch would make of them. */
+/* Words of shell scripts and of sbatch command lines: tables of the results of a shell or sbatch. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +19,8 @@ static const char *lookup(const char *name)
 	return strcmp(name, "DATA") == 0 ? "/data" : NULL;
 }
 
-/* "word word >output ?opaque =assignment !head", commands separated by " | ", a directory other than the first as @dir. */
+/* "word word >output ?opaque =assignment !head"; commands are separated by " | "; a directory other than the
+ * first is @dir. */
 static char *described(const char *script, size_t len)
 {
 	static char *const args[] = {"first", "second"};

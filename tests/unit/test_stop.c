@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stop files, marks and words in a line: what is written is read again, everything else is refused. */
+/* Stop files, marks and words in a line: written text is read back, any other text is rejected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static void test_marks_file(void **state)
 	buf_free(&b);
 }
 
-/* On other nodes a program may split by other colours, and is the same. */
+/* On other nodes a program may use other colours, and still be the same. */
 static void test_keys(void **state)
 {
 	struct syn *s = syn_create(1);

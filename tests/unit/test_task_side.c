@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the task side puts into the environment, and the spool directories, also where somebody was there before. */
+/* The environment that the task side sets, and the spool directories, also if other files were there before. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -95,7 +95,7 @@ static void test_strip(void **state)
 			assert_string_equal(out, CASES[i].preload);
 		}
 	}
-	/* What is put in comes out again. */
+	/* Removing the entries gives the original values. */
 	char in[256];
 	assert_int_equal(inject_env_list("A=1", "/x.so", LIB, "/s/1/2", NULL, in, sizeof(in)), 0);
 	assert_int_equal(inject_env_list_strip(in, out, sizeof(out)), 0);
@@ -203,12 +203,12 @@ static void test_spool_job(void **state)
 	umask(mask);
 	assert_string_equal(dir, below(job));
 	assert_dir(dir, uid, gid, 02770);
-	/* Again, and with a mode that somebody has changed. */
+	/* Again, with a changed mode. */
 	assert_int_equal(chmod(below(name), 0777), 0);
 	assert_int_equal(inject_spool_user(spool, uid, &err), 0);
 	assert_dir(below(name), uid, gid, 02750);
 	assert_int_equal(inject_spool_job(spool, uid, 17, dir, sizeof(dir), &err), 0);
-	/* A file or a link where the job's directory should be. */
+	/* A file or a link in place of the job's directory. */
 	assert_int_equal(rmdir(dir), 0);
 	write_file(dir, "x", 0600);
 	assert_int_equal(inject_spool_job(spool, uid, 17, dir, sizeof(dir), &err), -1);
@@ -231,11 +231,11 @@ static void test_hostile_spool(void **state)
 	write_file(below("file"), "x", 0644);
 	assert_int_equal(inject_spool_user(below("file"), STRANGER, &err), -1);
 	unlink(below("file"));
-	/* A spool that others may write into. */
+	/* A spool that other users may write to. */
 	assert_int_equal(chmod(spool, 01777), 0);
 	assert_int_equal(inject_spool_user(spool, STRANGER, &err), -1);
 	assert_int_equal(chmod(spool, 0755), 0);
-	/* A link where the user's directory should be: neither followed nor changed. */
+	/* A link in place of the user's directory: neither followed nor changed. */
 	assert_int_equal(mkdir(victim, 0700), 0);
 	assert_int_equal(symlink(victim, place), 0);
 	assert_int_equal(stat(victim, &before), 0);
@@ -266,11 +266,11 @@ static void test_spool_as_root(void **state)
 	assert_dir(place, STRANGER, 777, 02750);
 	assert_int_equal(inject_spool_user(spool, STRANGER, &err), 0);
 	assert_int_equal(rmdir(place), 0);
-	/* Made by another node, not yet handed over. */
+	/* Made by another node, with the owner not changed yet. */
 	assert_int_equal(mkdir(place, 0700), 0);
 	assert_int_equal(inject_spool_user(spool, STRANGER, &err), 0);
 	assert_dir(place, STRANGER, 777, 02750);
-	/* Somebody else's. */
+	/* Another user's. */
 	assert_int_equal(chown(place, STRANGER + 1, 1), 0);
 	assert_int_equal(inject_spool_user(spool, STRANGER, &err), -1);
 	assert_non_null(strstr(err.text, "4243"));
@@ -327,7 +327,7 @@ static void test_nodes(void **state)
 	assert_int_equal(nodes_mark(spool, "n1", NULL, &err), 0);
 	assert_int_equal(nodes_mark(spool, "n1", NULL, &err), 0);
 	assert_int_equal(nodes_check(spool, "n1", LIB, &err), -1);
-	/* A file without its end, a link, a directory that others may write. */
+	/* A file without its end, a link, a directory that other users may write to. */
 	write_file(mark, LIB, 0644);
 	assert_int_equal(nodes_check(spool, "n1", LIB, &err), -1);
 	unlink(mark);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tiled store against a full matrix and a list of messages held in memory: the seven rules of paper 002, each by its
- * number, random shapes and windows, and damage.
+ * The tiled store against a full matrix and a list of messages in memory: the seven rules of tiles.h by their
+ * numbers, random shapes and windows, and damage.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static uint64_t rnd(uint64_t n)
 	return seed % n;
 }
 
-/* What the store is compared with. */
+/* The oracle. */
 struct world {
 	uint32_t n_ranks;
 	uint64_t first, n; /* marks */
@@ -65,13 +65,14 @@ static void fill_messages(struct world *w, uint32_t n)
 			m->t1 += rnd(i % 97 ? 40 : w->n);
 		if (m->t1 >= w->first + w->n)
 			m->t1 = w->first + w->n - 1;
-		m->tag += (int32_t)i << 4; /* one of a kind */
+		m->tag += (int32_t)i << 4; /* makes each message unique */
 	}
 	w->n_m = n;
 	qsort(w->m, n, sizeof(*w->m), by_arrival);
 }
 
-/* A matrix where about one cell in `every` differs from the one before, its tiles, and the file opened. */
+/* Make a matrix in which about one cell in `every` differs from the one before, write its tiles, and open the
+ * file. */
 static void build(struct world *w, uint32_t n_ranks, uint64_t first, uint64_t n, uint32_t every, uint64_t tile_bytes,
 		  uint32_t n_messages)
 {
@@ -95,7 +96,7 @@ static void build(struct world *w, uint32_t n_ranks, uint64_t first, uint64_t n,
 			if (rnd(every))
 				continue;
 			*s = (uint8_t)rnd(4);
-			if (!rnd(5)) { /* said twice at one mark: the last one holds */
+			if (!rnd(5)) { /* two changes at one mark: the last one counts */
 				struct tile_change wrong = {.t = first + k, .rank = r, .state = (uint8_t)rnd(4)};
 
 				assert_int_equal(tiles_writer_put(tw, &wrong, 1, &err), 0);
@@ -187,7 +188,8 @@ static int see_span(const struct tile_span *s, void *arg)
 	assert_true(s->t0 < s->t1 && s->t0 >= v->t0 && s->t1 <= v->t1);
 	if (v->n && s->rank == v->last.rank) {
 		assert_int_equal(s->t0, v->last.t1);
-		assert_int_not_equal(s->state, v->last.state); /* whole spans, over the borders of tiles too */
+		/* spans are complete, also over the borders of tiles */
+		assert_int_not_equal(s->state, v->last.state);
 	} else {
 		assert_int_equal(s->t0, v->t0);
 		assert_true(!v->n || s->rank == v->last.rank + 1);
@@ -372,7 +374,7 @@ static void test_rule_2_least_and_greatest(void **state)
 		const struct tile_ref *e = &w.tiles->tile.ref[i];
 		const struct trace_page *p = trace_page_at(w.t, e->content);
 
-		/* the index alone says which processors and marks */
+		/* The index alone tells processors and marks. */
 		assert_int_equal(p->rank, e->p0);
 		assert_int_equal(p->first, e->p1);
 		for (uint32_t r = e->p0; r < e->p1; r++)
@@ -426,7 +428,7 @@ static void test_rule_4_summary_and_content(void **state)
 		const struct tile_ref *e = &w.tiles->tile.ref[i];
 
 		assert_int_not_equal(e->summary, TILES_NO_PAGE);
-		assert_int_equal(e->content, e->summary + 1); /* right behind */
+		assert_int_equal(e->content, e->summary + 1); /* directly behind */
 	}
 	drop(&w);
 }
@@ -463,7 +465,8 @@ static void test_rule_5_states_of_each_mark(void **state)
 				while (tile_runs_next(&it, &start, &n, &s) > 0) {
 					assert_int_equal(start, next);
 					for (next = start; next < start + n; next++)
-						assert_int_equal(s, at(&w, p, e->t0 + next)); /* the mark shared, too */
+						/* also the shared mark */
+						assert_int_equal(s, at(&w, p, e->t0 + next));
 				}
 				assert_int_equal(next, cells);
 			}
@@ -472,7 +475,7 @@ static void test_rule_5_states_of_each_mark(void **state)
 		}
 		drop(&w);
 	}
-	assert_true(dense && runs); /* both forms were seen */
+	assert_true(dense && runs); /* both forms occurred */
 }
 
 static void test_rule_6_states(void **state)
@@ -630,12 +633,12 @@ static void test_damaged_content_is_named_and_the_rest_read(void **state)
 	assert_int_equal(tiles_n_damage(w.tiles), 0); /* totals did not need it */
 	v = (struct spans_seen){.w = &w};
 	assert_int_equal(tiles_spans(w.tiles, 0, w.n_ranks, 0, w.n, count_cells, &v, &err), 0);
-	/* all but its own marks, and the last of those is carried by the next tile */
+	/* All but the tile's own marks; the last one of those is carried by the next tile. */
 	assert_int_equal(v.cells, w.n_ranks * w.n - (hit.p1 - hit.p0) * (hit.n - 1));
 	assert_int_equal(tiles_n_damage(w.tiles), 1);
 	assert_non_null(strstr(tiles_damage(w.tiles, 0), "(content of processors"));
 	tiles_spans(w.tiles, 0, w.n_ranks, 0, w.n, count_cells, &v, &err);
-	assert_int_equal(tiles_n_damage(w.tiles), 1); /* said once */
+	assert_int_equal(tiles_n_damage(w.tiles), 1); /* reported once */
 	drop(&w);
 }
 
@@ -671,7 +674,7 @@ static void test_any_flipped_byte(void **state)
 		assert_int_equal(tiles_spans(tiles, 0, 9, 0, 300, count_cells, &v, &err), 0);
 		assert_int_equal(tiles_exchanges(tiles, 0, 300, see_message, &m, &err), 0);
 		assert_true(tiles_n_damage(tiles) + trace_n_damage(t) > 0);
-		assert_true(v.cells > 0); /* something is left */
+		assert_true(v.cells > 0); /* some cells are left */
 		tiles_close(tiles);
 		trace_close(t);
 		free(c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The time line against an oracle that knows every call of the synthetic run: totals, levels, spans and messages of
- * random windows are what a walk over all calls gives; what was dropped is unknown, not invented.
+ * The time line against an oracle that knows every call of the synthetic run. Totals, levels, spans and messages of
+ * random windows must be those of a walk over all calls. Dropped times must be unknown.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #define EPOCH 1000000000ull
 
 struct call {
-	uint64_t begin, enter, leave; /* of all ranks' time */
+	uint64_t begin, enter, leave; /* on the common time line */
 	uint32_t sym;
 	uint8_t state;
 	bool known;
@@ -37,7 +37,7 @@ static uint64_t random_below(uint64_t n)
 	return syn_random(&seed) % n;
 }
 
-/* A run of calls of every state, with some that take no time. Ranks start at different instants. */
+/* A run with calls of every state, some without duration. Ranks start at different times. */
 static struct syn *random_run(uint32_t n_ranks, uint32_t calls)
 {
 	static const char *const fn[] = {"MPI_Send", "MPI_Recv", "MPI_Barrier", "MPI_Allreduce", "MPI_Type_commit"};
@@ -104,7 +104,7 @@ struct check {
 	const struct oracle *o;
 	uint64_t t0, t1;
 	uint32_t rank, r1;
-	uint64_t call; /* next one to be compared */
+	uint64_t call; /* next call to be compared */
 	bool work;     /* its gap was given */
 	uint64_t spans, stop_after;
 };
@@ -114,7 +114,7 @@ static bool overlaps(const struct check *c, uint64_t a, uint64_t b)
 	return a < c->t1 && (b > c->t0 || (a == b && a == c->t0));
 }
 
-/* The next span that the oracle expects; false when there is none. */
+/* The next span that the oracle expects. Returns false if there is none. */
 static bool expected(struct check *c, struct timeline_span *s)
 {
 	for (; c->rank < c->r1; c->rank++, c->call = 0) {
@@ -202,7 +202,7 @@ static void oracle_add(double (*share)[TSTATE_N], uint64_t t0, uint64_t t1, uint
 	}
 }
 
-/* With `blur`, a step may have lost to its neighbours what `blur` of its width holds. */
+/* With `blur`, a step may have lost `blur` of its width to its neighbours. */
 static void check_levels(const struct oracle *o, struct timeline *tl, uint64_t t0, uint64_t t1, uint32_t n, double blur)
 {
 	uint32_t ranks = o->s->n_ranks;
@@ -288,7 +288,7 @@ static int compare(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct timeline_message));
 }
 
-/* What [t0, t1) must give, in the order of compare. */
+/* The messages of [t0, t1), in the order of compare. */
 static struct list naive_window(const struct list *all, uint64_t t0, uint64_t t1)
 {
 	struct list l = {0};
@@ -299,7 +299,7 @@ static struct list naive_window(const struct list *all, uint64_t t0, uint64_t t1
 	return l;
 }
 
-/* Windows are what a filter of all messages gives. */
+/* A window must have the messages that a filter of all messages gives. */
 static void check_messages(struct timeline *tl, const struct list *all)
 {
 	uint64_t end = timeline_end_ns(tl);
@@ -379,7 +379,7 @@ static void test_dropped_pages(void **state)
 	run(s);
 	s = random_run(3, 500);
 	s->page_events = 17;
-	s->drop_every = 1; /* nothing is known */
+	s->drop_every = 1; /* no times are known */
 	run(s);
 }
 
@@ -391,8 +391,8 @@ static void test_programs(void **state)
 	run(syn_master_worker(4, 200, 7));
 }
 
-/* Coarse windows come from LEVELS pages: the same totals, blurred by at most one of their steps; also of what was
- * dropped one by one. */
+/* Coarse windows come from LEVELS pages: the same totals, blurred by at most one of their steps. Also for dropped
+ * times. */
 static void test_level_pages(void **state)
 {
 	struct syn *s = random_run(5, 4000);
@@ -420,7 +420,7 @@ static void test_level_pages(void **state)
 	oracle_free(o);
 }
 
-/* A ring in lockstep: every message is known in advance. */
+/* A ring in lockstep, whose messages are known in advance. */
 static void test_messages(void **state)
 {
 	const uint32_t n = 5, steps = 4000;
@@ -434,7 +434,7 @@ static void test_messages(void **state)
 	for (uint32_t i = 0; i < steps; i++) {
 		uint64_t sent[8], received = 0;
 
-		for (uint32_t r = 0; r < n; r++) { /* all send, some late */
+		for (uint32_t r = 0; r < n; r++) { /* all send, some of them late */
 			uint64_t gap = i % 500 == 7 && r == 2 ? 3000000 : 900;
 
 			sent[r] = s->rank[r].ticks + gap;
@@ -442,7 +442,7 @@ static void test_messages(void **state)
 							   .dur_ns = 100));
 			received = s->rank[r].ticks > received ? s->rank[r].ticks : received;
 		}
-		for (uint32_t r = 0; r < n; r++) { /* all receive: not before the last one has sent */
+		for (uint32_t r = 0; r < n; r++) { /* all receive, after the last one has sent */
 			uint32_t from = (r + n - 1) % n;
 			uint64_t dur = received + 500 - s->rank[r].ticks - 10;
 			struct timeline_message m;
@@ -481,7 +481,7 @@ static void test_bad_windows(void **state)
 	assert_int_equal(timeline_levels(tl, 0, 4, 10, 10, 1, share, &err), -1);
 	assert_int_equal(timeline_levels(tl, 0, 4, 0, 10, 0, share, &err), -1);
 	assert_int_equal(timeline_levels(tl, 5, 4, 0, 10, 1, share, &err), -1);
-	assert_int_equal(timeline_levels(tl, 0, 400, 0, 10, 1, share, &err), 0); /* ranks that are there */
+	assert_int_equal(timeline_levels(tl, 0, 400, 0, 10, 1, share, &err), 0); /* existing ranks only */
 	timeline_destroy(tl);
 	timeline_destroy(NULL);
 	trace_close(t);

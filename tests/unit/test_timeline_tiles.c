@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The time line of an imported trace against the matrix of states that it was made of: totals, shares per step, spans
- * and messages of random windows, in nanoseconds.
+ * The time line of an imported trace against the matrix of states that it was made from: totals, shares per step,
+ * spans and messages of random windows, in nanoseconds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,11 +135,11 @@ static void test_totals(void **state)
 }
 
 struct seen {
-	uint64_t t0, t1, end; /* the window; where the rank's last span ended */
+	uint64_t t0, t1, end; /* window; end of the rank's last span */
 	uint32_t rank;
 };
 
-/* Spans of a rank follow each other and hold what the matrix says. */
+/* Spans of a rank follow each other and have the states of the matrix. */
 static int check_span(const struct timeline_span *s, void *arg)
 {
 	struct seen *v = arg;
@@ -212,10 +212,10 @@ static void test_levels(void **state)
 
 		check_levels(t0, t0 + len, 1 + (uint32_t)(len / MARK_NS / 60), 0);
 	}
-	check_levels(0, END_NS, 10, 0.15); /* steps of 900 marks from those of 64 */
+	check_levels(0, END_NS, 10, 0.15); /* steps of 900 marks, computed from steps of 64 */
 	check_levels(0, END_NS, 3, 0.05);
 	check_levels(END_NS / 3, END_NS / 2, 2, 0.2);
-	check_levels(0, END_NS, 9000 / 64, 1); /* as fine as the pyramid: it only must not fail */
+	check_levels(0, END_NS, 9000 / 64, 1); /* as fine as the pyramid: only must not fail */
 }
 
 struct found {

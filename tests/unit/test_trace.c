@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Trace files: what is written is read, every damaged byte is noticed and named, the rest is still read, and nothing
- * that a file says is believed.
+ * Trace files: written data are read back, every damaged byte is reported with its page, the other pages are still
+ * read, and values from a file are checked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ static void fill_defs(struct trace_defs *d, uint32_t rank)
 	}
 	d->proc = (struct trace_proc){.host = strdup("node1"), .program = strdup("/bin/app"), .ns_per_tick = 0.5,
 				      .end_ticks = 10000000, .overhead_ticks = 2, .finalized = 1};
-	if (rank) { /* of the rest, 100,000 ticks, the recorder took all at once */
+	if (rank) { /* the recorder took 100,000 ticks of the rest at once */
 		memcpy(d->proc.state_ticks, (uint64_t[]){1000000, 7000000, 500000, 500000}, sizeof(d->proc.state_ticks));
 		d->proc.poll_ticks = 900000;
 	}
@@ -128,7 +128,7 @@ static int teardown(void **state)
 	return rmdir(dir);
 }
 
-/* Events of a rank that come back with the right symbol; *timed of them with the right times. */
+/* Number of events of a rank with the right symbol; *timed: with the right times too. */
 static uint32_t count_good(const struct trace *t, uint32_t rank, uint32_t *timed)
 {
 	struct errbuf err;
@@ -145,7 +145,7 @@ static uint32_t count_good(const struct trace *t, uint32_t rank, uint32_t *timed
 			fail_msg("event %u of rank %u is %u", i, rank, ev.sym);
 		if (!known)
 			continue;
-		/* ticks are half a nanosecond; the recorder's two ticks go off every gap but the first */
+		/* A tick is half a nanosecond. The recorder's two ticks are taken from every gap but the first. */
 		assert_int_equal(ev.gap_ns, (100 + i - (i ? 2 : 0)) / 2);
 		assert_int_equal(ev.dur_ns, (10 + rank) / 2);
 		++*timed;
@@ -238,7 +238,7 @@ static void put_file(const char *to, const uint8_t *p, size_t n)
 	close(fd);
 }
 
-/* A trace with one byte changed is refused, or says that it is damaged. What is read is right. */
+/* A trace with one byte changed is rejected or reports damage. All data that are read are right. */
 static void test_every_byte(void **state)
 {
 	char other[80];
@@ -273,7 +273,7 @@ static void test_every_byte(void **state)
 	free(p);
 }
 
-/* Cut off anywhere: whole ranks before the cut are read. */
+/* Cut off anywhere: ranks before the cut are read. */
 static void test_truncated(void **state)
 {
 	char other[80];
@@ -307,7 +307,7 @@ static void test_truncated(void **state)
 	free(p);
 }
 
-/* Each rank fills in its own number; another one's, or half of one, is not taken for it. */
+/* Each rank fills in its own number. Another rank's number, or half of one, is not accepted. */
 static void test_ends(void **state)
 {
 	struct errbuf err = {{0}};
@@ -375,7 +375,7 @@ static void test_newer_and_appended(void **state)
 	free(p);
 }
 
-/* The file is there whole or not at all; nothing is left beside it. */
+/* The file exists complete or not at all, without other files beside it. */
 static void test_writer_is_atomic(void **state)
 {
 	struct errbuf err = {{0}};
@@ -390,7 +390,7 @@ static void test_writer_is_atomic(void **state)
 	assert_int_equal(stat(other, &st), -1);
 	trace_writer_abort(w);
 	assert_int_equal(stat(other, &st), -1);
-	assert_int_equal(rmdir(dir), -1); /* only the trace itself is in it */
+	assert_int_equal(rmdir(dir), -1); /* only the trace is left */
 	assert_null(trace_writer_create("/nonexistent/x", 1, &err));
 	assert_non_null(strstr(err.text, "/nonexistent/x"));
 	w = trace_writer_create(other, 1, &err);

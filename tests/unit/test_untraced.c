@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs that could be traced and are not: after a traced run that failed, while tracing is stopped, and beside another traced
- * run. */
+/* Runs that could be traced but are not: after a traced run that failed, while tracing is stopped, and at the
+ * same time as another traced run. */
 #include "tests/unit/decide_world.h"
 
 static struct {
 	struct store_trial row;
 	int rv;
 	unsigned asked;
-	char name[IDENTITY_KEY_LEN + 1], key[IDENTITY_KEY_LEN + 1]; /* that were asked for */
+	char name[IDENTITY_KEY_LEN + 1], key[IDENTITY_KEY_LEN + 1]; /* keys that were looked up */
 } guard;
 
 static int world_trial(void *arg, const char *name, const char *key, struct store_trial *out, struct errbuf *err)
@@ -22,7 +22,7 @@ static int world_trial(void *arg, const char *name, const char *key, struct stor
 	return guard.rv;
 }
 
-/* A program that is not known, of which job 123 failed while it was traced. */
+/* An unknown program, of which job 123 failed while it was traced. */
 static int guarded_setup(void **state)
 {
 	setup(state);
@@ -34,7 +34,7 @@ static int guarded_setup(void **state)
 	return 0;
 }
 
-/* Known, without a prediction, and to be traced from now on. */
+/* A known program without a prediction, due to be traced. */
 static void known_and_due(enum program_state state)
 {
 	w.lookup_rv = 1;
@@ -61,18 +61,18 @@ static void test_after_failure(void **state)
 
 	(void)state;
 	assert_untraced(&d, DOUBT);
-	assert_string_equal(guard.name, d.id.kin); /* all numbers of the program */
+	assert_string_equal(guard.name, d.id.kin); /* has all numbers of the program */
 	assert_string_equal(guard.key, d.id.key);
 	guard.row.guard = TRIAL_DOUBT_KEY;
 	d = run();
 	assert_untraced(&d, DOUBT);
 	strcpy(guard.row.end_state, "UNKNOWN");
 	assert_non_null(strstr(run().message, "job 123 of this program ended unseen while it was traced"));
-	guard.rv = 0; /* no mark was used up */
+	guard.rv = 0; /* no mark was set */
 	assert_true(run().trace);
 }
 
-/* A program with more numbers than are kept has no kin in its comment: its runs are found by their key. */
+/* A program with too many numbers has no kin in its comment: its runs are found by their key. */
 static void test_many_numbers(void **state)
 {
 	static char script[1024] = "#!/bin/bash\nsrun ./heat";
@@ -111,14 +111,14 @@ static void test_known(void **state)
 	known_and_due(PROGRAM_NEW);
 	d = run();
 	assert_untraced(&d, DOUBT);
-	w.known.program.retrace_at = NOW + 1; /* it would not be traced anyway */
+	w.known.program.retrace_at = NOW + 1; /* not due for tracing anyway */
 	assert_non_null(strstr(run().message, "is being traced"));
 	w.known.program.retrace_at = NOW;
 	guard.rv = 0;
 	assert_true(run().trace);
 }
 
-/* What is known of it is told all the same. */
+/* The prediction is made all the same. */
 static void test_predicted(void **state)
 {
 	struct decision d;
@@ -147,7 +147,7 @@ static int kin_lookup(void *arg, const char *family, const char *kin, struct sto
 	return 1;
 }
 
-/* Runs with other numbers of a known program that has no prediction of its own. */
+/* Runs of a known program with other numbers, and without a prediction of their own. */
 static void test_predicted_by_others(void **state)
 {
 	struct decision d = run();
@@ -189,7 +189,7 @@ static void test_silent_daemon(void **state)
 	assert_int_equal(guard.asked, 0);
 }
 
-/* Jobs go as they would without Precedent, but are followed. */
+/* Jobs run as without Precedent, but are followed. */
 static void test_stopped(void **state)
 {
 	struct decision d;
@@ -209,26 +209,26 @@ static void test_stopped(void **state)
 	setup(state);
 	source.stopped = true;
 	w.known.program.retrace_at = NOW;
-	assert_int_equal(run().act, ACT_PREDICT); /* what is known is told */
+	assert_int_equal(run().act, ACT_PREDICT); /* known predictions are made */
 	w.lookup_rv = 0;
 	assert_false(run().trace);
 	source.stopped = false;
-	assert_true(run().trace); /* no mark was used up */
+	assert_true(run().trace); /* no mark was set */
 }
 
-/* A burst of submissions of a program that is to be traced: a fault of the tracer costs one of them. */
+/* A burst of submissions of a program that is due for tracing: a fault of the tracer costs one of them. */
 static void test_one_of_a_burst(void **state)
 {
 	struct decision d;
 
 	(void)state;
 	guard.rv = 0;
-	w.in.now = NOW - 5; /* the first run, which ended */
+	w.in.now = NOW - 5; /* the first run, which has ended */
 	w.heartbeat = NOW - 5;
 	assert_true(run().trace);
 	known_and_due(PROGRAM_FAILED);
 	w.in.now = NOW;
-	assert_true(run().trace); /* precedentd has said so since */
+	assert_true(run().trace); /* precedentd has allowed it again */
 	d = run();
 	assert_untraced(&d, "precedent: the first run of this job is being traced, no prediction yet; --predict=off to opt out");
 	setup(state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page's writers: text that cannot leave its place; base64; what is in a page, and what not. */
+/* Writers of the page: text that cannot leave its place, base64, and contents of a page. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "trace/view/json.h"
 #include "trace/view/view.h"
 
-/* What is in the buffer, as a string; the buffer is emptied. */
+/* Contents of the buffer as a string; the buffer is emptied. */
 static const char *text(struct buf *b)
 {
 	static char t[4096];
@@ -35,7 +35,7 @@ static void json_strings(void **state)
 		{"</script>", "\"\\u003c/script\\u003e\""}, {"<!--", "\"\\u003c!--\""}, {"&'", "\"\\u0026\\u0027\""},
 		{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
 		{"\xe2\x80\xa8\xe2\x80\xa9", "\"\\u2028\\u2029\""},
-		/* no UTF-8: lone bytes, overlong, surrogate, beyond Unicode, cut off */
+		/* Not UTF-8: single bytes, overlong, surrogate, beyond Unicode, cut off. */
 		{"\xff", "\"\\ufffd\""}, {"\xc0\xaf", "\"\\ufffd\\ufffd\""}, {"\xe0\x80\x80", "\"\\ufffd\\ufffd\\ufffd\""},
 		{"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""}, {"\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
 		{"a\xe2\x82", "\"a\\ufffd\\ufffd\""},
@@ -107,7 +107,7 @@ static bool has(const struct buf *page, const char *s)
 	return memmem(page->data, page->len, s, strlen(s)) != NULL;
 }
 
-/* A ring's page, to be freed. */
+/* The page of a ring; the caller frees it. */
 static struct buf page_of(struct view_input in, uint32_t ranks, uint32_t iterations)
 {
 	struct syn *s = syn_ring(ranks, iterations);
@@ -157,7 +157,7 @@ static void page_problems(void **state)
 	buf_free(&page);
 }
 
-/* A number of the facts. */
+/* A number from the facts. */
 static double fact(const struct buf *page, const char *object, const char *key)
 {
 	const char *at = memmem(page->data, page->len, object, strlen(object));
@@ -168,7 +168,7 @@ static double fact(const struct buf *page, const char *object, const char *key)
 	return strtod(at + strlen(key), NULL);
 }
 
-/* The page keeps to its budget, and says where single calls end. */
+/* The page keeps to its budget, and tells where single calls end. */
 static void page_budget(void **state)
 {
 	struct buf all = page_of((struct view_input){.budget = 16000000}, 8, 40000);
