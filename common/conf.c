@@ -454,7 +454,7 @@ static int set_metrics_listen(struct precedent_conf *c, const char *v, struct er
 	if (!strcmp(host, "localhost"))
 		n = snprintf(host, sizeof(host), "127.0.0.1");
 	if (n < 0 || (size_t)n >= sizeof(host) || !is_loopback(host))
-		return err_set(err, "'%.60s' is not an address of this machine alone: write 127.0.0.1:PORT or [::1]:PORT", v);
+		return err_set(err, "'%.60s' is not a loopback address: write 127.0.0.1:PORT or [::1]:PORT", v);
 	if (parse_uint(colon + 1, 1, 65535, &port, err) < 0 || replace_string(&c->metrics_host, host, err) < 0)
 		return -1;
 	c->metrics_port = (uint16_t)port;

@@ -455,5 +455,5 @@ int sandbox_check(struct errbuf *err)
 		return err_set(err, "%s: %s", dir, strerror(errno));
 	rv = sandbox_run(&s, nothing, err);
 	rmdir(dir);
-	return rv < 0 ? -1 : rv ? err_set(err, "nothing can be run in the sandbox: exit status %d", rv) : 0;
+	return rv < 0 ? -1 : rv ? err_set(err, "a test program failed in the sandbox: exit status %d", rv) : 0;
 }

@@ -52,7 +52,7 @@ static int say_array(const struct store_model *m, struct identity *id, const cha
 	uint32_t first, last;
 
 	if (id->n_vars == IDENTITY_VARS_MAX || !decide_array_span(array, &first, &last))
-		return err_set(why, "its array indexes are not understood");
+		return err_set(why, "its array indexes cannot be parsed");
 	for (unsigned i = 0; i < INDEXES; i++) {
 		struct estimate e;
 		double by;

@@ -164,7 +164,7 @@ void launch_read(struct run *r)
 	if (!dmtcp_is_enabled || !dmtcp_is_enabled())
 		r->wanted = true;
 	else if (r->rank <= 0)
-		launch_report(r, "no trace: the program runs under DMTCP, which may stop it and go on with it another day");
+		launch_report(r, "no trace: the program runs under DMTCP, which may checkpoint and restart it");
 }
 
 int launch_host(char *host, size_t size)

@@ -185,7 +185,7 @@ static int timer_begin(struct errbuf *err)
 	struct kernel_action now;
 
 	if (!is_by_ticks())
-		return err_set(err, "timers: this kernel does without ticks (nohz_full)");
+		return err_set(err, "timers: this kernel runs without scheduler ticks (nohz_full)");
 	if (has_small_stack())
 		return err_set(err, "timers: the program has a small alternate stack for signals");
 	if (action(NULL, &now) < 0 || (now.handler != on_signal && (before = now, action(&ours, NULL)) < 0))

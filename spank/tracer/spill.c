@@ -141,7 +141,7 @@ static int create_file(struct spill *s, const char *dir, const char *id, uint32_
 	}
 	lock_file(s->fd);
 	if (!keeps_room(s->fd))
-		err_set(err, "%s: its file system may run full under a mapping", s->path);
+		err_set(err, "%s: its file system does not guarantee room for a mapping", s->path);
 	else if ((rv = posix_fallocate(s->fd, 0, (off_t)s->window)))
 		err_set(err, "%s: no room for %llu bytes: %s", s->path, (unsigned long long)s->window, strerror(rv));
 	else

@@ -46,7 +46,7 @@ static int make_dir(const char *dir, struct errbuf *err)
 	while ((e = readdir(d)))
 		n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
 	closedir(d);
-	return n ? err_set(err, "%s: is not empty; an OTF2 archive wants a new directory", dir) : 0;
+	return n ? err_set(err, "%s: is not empty; an OTF2 archive needs a new or empty directory", dir) : 0;
 }
 
 static int open_archive(struct otf2 *o, const char *dir, struct errbuf *err)

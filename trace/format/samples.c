@@ -93,7 +93,7 @@ static int get_code(struct rdbuf *r, struct trace_samples *s, struct errbuf *err
 		c->offset = rdbuf_uv(r);
 		len = rdbuf_uv(r);
 		if (len > left || c->offset + len < c->offset)
-			return err_set(err, "samples: piece %u of code has no sound length", i);
+			return err_set(err, "samples: piece %u of code has an invalid length", i);
 		if (i && (c->module < c[-1].module ||
 			  (c->module == c[-1].module && c->offset < c[-1].offset + c[-1].len)))
 			return err_set(err, "samples: piece %u of code is out of order", i);
@@ -123,7 +123,7 @@ static int get_sample(struct rdbuf *r, struct trace_samples *all, uint32_t i, ui
 		if (all->counters & (1u << k))
 			s->counter[k] = rdbuf_uv(r);
 	if (thread >= all->n_thread || (i && (s->event < s[-1].event || s->tick < s[-1].tick)))
-		return err_set(err, "samples: sample %u is not sound", i);
+		return err_set(err, "samples: sample %u is malformed", i);
 	s->thread = (uint32_t)thread;
 	if (s->flags & TSAMPLE_BORDER)
 		return 0;
@@ -185,7 +185,7 @@ int trace_samples_decode(const uint8_t *raw, size_t len, struct trace_samples *o
 		if (get_sample(&r, out, i, last, err) < 0)
 			goto out;
 	if (r.failed || r.pos != len) {
-		err_set(err, "samples: the page has no sound length");
+		err_set(err, "samples: the page has an invalid length");
 		goto out;
 	}
 	rv = 0;

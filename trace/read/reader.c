@@ -204,7 +204,7 @@ static int load_defs(struct trace *t, const uint8_t *raw, uint32_t len, uint32_t
 	struct trace_rank *k = &t->rank[rank];
 
 	if (k->defs.n_site || k->defs.n_comm)
-		return err_set(err, "a second one");
+		return err_set(err, "the rank has a second page of this type");
 	if (trace_defs_decode(&r, t->n_ranks, &k->defs, err) < 0)
 		return -1;
 	return 0;
@@ -216,7 +216,7 @@ static int load_struct(struct trace *t, const uint8_t *raw, uint32_t len, uint32
 	struct trace_rank *k = &t->rank[rank];
 
 	if (k->events.body)
-		return err_set(err, "a second one");
+		return err_set(err, "the rank has a second page of this type");
 	return folded_decode(&r, k->defs.sigs.n, &k->events, err);
 }
 

@@ -83,10 +83,10 @@ int tiles_page_check(const struct trace_page *p, const uint8_t *raw, size_t len,
 		if (p->rank >= EXCHANGE_LISTS || p->t0 > p->t1 || exchange_decode(raw, len, n_ranks, &m, &n, err) < 0)
 			return err_set(err, "malformed list of messages");
 		free(m);
-		return n == p->n ? 0 : err_set(err, "has other messages than it says");
+		return n == p->n ? 0 : err_set(err, "has another number of messages than its header says");
 	}
 	if (!tiles_page_makes_sense(p, n_ranks))
-		return err_set(err, "says something impossible about itself");
+		return err_set(err, "has contradictory header fields");
 	if (p->type == TPAGE_TILE)
 		return check_summary(p, raw, len, err);
 	return p->type == TPAGE_STATES ? check_content(p, raw, len, err) : check_pyramid(p, raw, len, err);

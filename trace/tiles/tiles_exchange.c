@@ -28,7 +28,7 @@ int tiles_index_exchanges(struct tiles *t, struct errbuf *err)
 		if (p->type == TPAGE_EXCHANGE && p->rank < EXCHANGE_LISTS && p->t0 <= p->t1)
 			n[p->rank]++;
 		else if (p->type == TPAGE_EXCHANGE)
-			tiles_note(t, i, "says something impossible about itself");
+			tiles_note(t, i, "has contradictory header fields");
 	}
 	for (int k = 0; k < EXCHANGE_LISTS; k++) {
 		struct exchange_index *x = &t->exchange[k];

@@ -157,11 +157,11 @@ static int index_pages(struct tiles *t, struct errbuf *err)
 		if (tiles_page_makes_sense(p, t->n_ranks))
 			l->ref[l->n++] = ref_of(p, i);
 		else
-			tiles_note(t, i, "says something impossible about itself");
+			tiles_note(t, i, "has contradictory header fields");
 	}
 	join_tiles(t, &t->tile);
 	join_tiles(t, &t->pyramid);
-	return t->tile.n ? 0 : err_set(err, "no tile of states makes sense");
+	return t->tile.n ? 0 : err_set(err, "no tile of states has valid header fields");
 }
 
 static int find_extent(struct tiles *t, struct errbuf *err)

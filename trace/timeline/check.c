@@ -56,7 +56,7 @@ static int check_times(const struct trace_page *p, const struct rdbuf *r, struct
 
 	/* An event takes at least two bytes, so the page size bounds n. */
 	if (times_begin(&w, r->data, r->len, p->n) < 0)
-		return err_set(why, "has fewer times than it says");
+		return err_set(why, "has fewer times than its header says");
 	while (times_next(&w, &one))
 		n++;
 	if (n < p->n || w.idle.failed || rdbuf_left(&w.idle))
@@ -71,7 +71,7 @@ static int check_content(const struct trace *t, const struct trace_page *p, stru
 	struct trace_samples samples;
 
 	if (p->type == TPAGE_INDEX || p->type < TPAGE_JOB)
-		return err_set(why, "is of no type that belongs here");
+		return err_set(why, "has an unknown type");
 	if (p->type >= TPAGE_TILE && p->type <= TPAGE_STATES)
 		return tiles_page_check(p, r->data, r->len, t->n_ranks, why);
 	if (p->rank >= t->n_ranks && p->type != TPAGE_JOB)
