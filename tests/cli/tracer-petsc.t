@@ -15,7 +15,7 @@ use Testbed qw(run_command);
 
 my ($examples) = reverse sort glob '/usr/share/petsc/*/share/petsc/examples/src';
 my $flags = run_command('pkg-config', '--cflags', '--libs', 'petsc');
-plan skip_all => 'PETSc or its tutorials are not here (Debian: petsc-dev, libpetsc3.18-dev-examples)' if !$examples || $flags->{rc} != 0;
+plan skip_all => 'PETSc or its tutorials are not here (Debian: petsc-dev, libpetsc*-dev-examples)' if !$examples || $flags->{rc} != 0;
 
 # [tutorial, ranks, arguments]: solvers of linear and nonlinear equations and of ODEs, grids, vectors, optimisation; C and Fortran.
 my @tutorials = (
