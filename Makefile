@@ -2,6 +2,7 @@
 #
 #   make                 build everything into build/
 #   make check           every test, on a cluster that it boots itself (installs what is missing)
+#   make unit            the unit tests alone
 #   make check SANITIZE=1   unit and command-line tests under address and undefined sanitizers
 #   make demo            a real cluster, a real job twice, the prediction beside what happened
 #   make bench           the figures of the documentation
@@ -110,7 +111,7 @@ PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
              $(if $(MPICC_mpich),$(addprefix $(B)/tests/programs-mpich/,calls calls_f08 calls_h calls_mod endings heat heatf \
                mprobe_threads poll onesided quirks ring stuck threads zero_counts))
 
-.PHONY: fuzz all check check-fast check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install clean bootstrap programs
+.PHONY: fuzz all unit check check-fast check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install clean bootstrap programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -353,8 +354,11 @@ else
 endif
 	@echo 'make check: all tests passed'
 
-check-fast: all $(UNIT_BIN) $(PROG_BIN)
+unit: all $(UNIT_BIN)
 	prove -j2 --timer --exec '' $(UNIT_BIN)
+
+check-fast: all $(UNIT_BIN) $(PROG_BIN)
+	$(MAKE) unit
 	prove -j3 --timer $(TESTS_CLI)
 
 check-cluster: all $(PROG_BIN)
