@@ -11,7 +11,6 @@
 #include "cli/jobs/query_print.h"
 #include "cli/ui/language.h"
 #include "cli/ui/util.h"
-#include "expert/engine/pipe.h"
 #include "expert/events/input.h"
 #include "expert/report/report.h"
 
@@ -79,7 +78,7 @@ static bool look_at(const char *path, const char *rules_path)
 {
 	struct errbuf err;
 	struct report report = {0};
-	struct engine_options o = {.found = report_found, .arg = &report, .threads = pipe_threads(), .ahead_from = ENGINE_AHEAD};
+	struct engine_options o = {.found = report_found, .arg = &report, .ahead_from = ENGINE_AHEAD};
 	struct input_report in;
 	struct trace *t = trace_open(path, &err);
 	struct rules *rules = NULL;

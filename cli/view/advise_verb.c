@@ -10,7 +10,6 @@
 #include "cli/ui/symbolize.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
-#include "expert/engine/pipe.h"
 #include "expert/events/input.h"
 #include "expert/replay/replay.h"
 #include "expert/report/report.h"
@@ -511,7 +510,7 @@ static int advise(const char *path, const char *rules_path, bool json)
 {
 	struct errbuf err = {""};
 	struct report report = {0};
-	struct engine_options o = {.found = report_found, .arg = &report, .threads = pipe_threads(), .ahead_from = ENGINE_AHEAD};
+	struct engine_options o = {.found = report_found, .arg = &report, .ahead_from = ENGINE_AHEAD};
 	struct input_report in;
 	struct input_clock clock = {0};
 	struct replay_report replay = {0};

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/view/view_problems.h"
-#include "expert/engine/pipe.h"
 #include "expert/events/input.h"
 #include "expert/report/report.h"
 
@@ -200,7 +199,7 @@ int view_problems_build(const struct trace *t, const char *rules_path, struct sy
 			void (*progress)(double share), struct view_problems *out, struct errbuf *err)
 {
 	struct gathering g = {.report.t = t};
-	struct engine_options o = {.found = found, .arg = &g, .threads = pipe_threads(), .ahead_from = ENGINE_AHEAD};
+	struct engine_options o = {.found = found, .arg = &g, .ahead_from = ENGINE_AHEAD};
 	struct input_report in;
 	struct rules *rules;
 	struct plan *plan;

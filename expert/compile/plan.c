@@ -480,8 +480,6 @@ static int make_rule(struct plan *p, uint32_t i)
 	const struct rules_rule *src = p->rules->rule[i];
 
 	k.rule->src = src;
-	if (p->in_half && !p->in_half[i])
-		return 0;
 	k.rule->pattern = room(&k, src->n_pattern, sizeof(*k.rule->pattern));
 	if (!k.rule->pattern)
 		return -1;
@@ -619,20 +617,7 @@ static int make_types(struct plan *p)
 	return rv;
 }
 
-/* What rules of the other half look at. */
-static void mark_relayed(struct plan *p)
-{
-	const struct rules *r = p->rules;
-
-	for (uint32_t i = 0; i < r->n_rule; i++)
-		for (uint32_t n = 0; !p->in_half[i] && n < r->rule[i]->n_pattern; n++)
-			p->type[r->rule[i]->pattern[n].type].relayed = true;
-	for (uint32_t i = 0; i < r->n_rule; i++)
-		for (uint32_t n = 0; n < p->rule[i].n_action; n++)
-			p->rule[i].action[n].relayed = p->type[p->rule[i].action[n].type].relayed;
-}
-
-struct plan *plan_create_half(const struct rules *r, const bool *in_half, bool first, struct errbuf *err)
+struct plan *plan_create(const struct rules *r, struct errbuf *err)
 {
 	struct plan *p = calloc(1, sizeof(*p));
 
@@ -641,7 +626,6 @@ struct plan *plan_create_half(const struct rules *r, const bool *in_half, bool f
 		return NULL;
 	}
 	p->rules = r;
-	p->in_half = in_half;
 	memory_init(&p->mem, PLAN_MAX_MEMORY);
 	p->rule = memory_alloc(&p->mem, (r->n_rule + 1) * sizeof(*p->rule));
 	p->type = memory_alloc(&p->mem, (r->n_type + 1) * sizeof(*p->type));
@@ -654,44 +638,6 @@ struct plan *plan_create_half(const struct rules *r, const bool *in_half, bool f
 		return NULL;
 	}
 	mark_modified(p);
-	if (first)
-		mark_relayed(p);
-	p->in_half = NULL;
-	return p;
-}
-
-/* A simple event goes from the first half to the second as it is: it has room for its places there. */
-static void join_halves(struct plan *a, struct plan *b)
-{
-	for (uint32_t t = 0; t < a->rules->n_type; t++) {
-		struct plan_type *x = &a->type[t], *y = &b->type[t];
-
-		if (!x->n_pattern && !(x->relayed && x->src->builtin))
-			continue;
-		y->given = true;
-		x->n_link = y->n_link = x->n_link > y->n_link ? x->n_link : y->n_link; /* rules of one half only look at it */
-		x->n_line = y->n_line = x->n_line > y->n_line ? x->n_line : y->n_line;
-	}
-}
-
-struct plan *plan_create(const struct rules *r, struct errbuf *err)
-{
-	struct plan *p = plan_create_half(r, NULL, false, err);
-	bool half[RULES_MAX_RULES];
-	struct errbuf none;
-
-	if (!p || !plan_split(r, half))
-		return p;
-	p->first = plan_create_half(r, half, true, &none);
-	for (uint32_t i = 0; i < r->n_rule; i++)
-		half[i] = !half[i];
-	p->second = p->first ? plan_create_half(r, half, false, &none) : NULL;
-	if (p->second) {
-		join_halves(p->first, p->second);
-	} else {
-		plan_destroy(p->first);
-		p->first = NULL;
-	}
 	return p;
 }
 
@@ -699,8 +645,6 @@ void plan_destroy(struct plan *p)
 {
 	if (!p)
 		return;
-	plan_destroy(p->first);
-	plan_destroy(p->second);
 	memory_free(&p->mem);
 	free(p);
 }

@@ -127,7 +127,6 @@ struct plan_action {
 	uint32_t n_copies, n_copy, n_compute; /* n_copy: of parameters */
 	uint32_t type, n_param;          /* of the structure, when one is asserted */
 	bool tells, ignored;             /* it is an observation; no rule looks at it */
-	bool relayed;                    /* rules of the other half look at it */
 };
 
 struct plan_rule {
@@ -147,8 +146,6 @@ struct plan_type {
 	uint32_t n_use;                  /* patterns of it that are shared(N) */
 	uint32_t n_line;                 /* of the cache: size of an entry */
 	bool is_event;
-	bool relayed;                    /* rules of the second half look at it, and this is the first */
-	bool given;                      /* the first half gives them to the second, and this is that one */
 	struct plan_pattern **pattern;   /* in the order of rules */
 	uint64_t *need;                  /* [pattern]: which tests must hold */
 	struct plan_shared *test[N_SHARED]; /* of all patterns, each once */
@@ -171,16 +168,7 @@ struct plan {
 	struct plan_rule *rule;
 	struct plan_type *type;
 	uint32_t n_index, n_pattern;
-	const bool *in_half;             /* [rule], where it has but half of the rules; others have no patterns and actions */
-	struct plan *first, *second;     /* the same in two halves, see plan_split.c; NULL: cannot be */
 };
-
-/* A half: these rules; for `first`, those of the other half look at what it makes. NULL with the reason. */
-struct plan *plan_create_half(const struct rules *r, const bool *in_half, bool first, struct errbuf *err);
-
-/* ---- plan_split.c ---- */
-/* [rule]: which ones may run before the others. False: none, or all. */
-bool plan_split(const struct rules *r, bool *first);
 
 /* ---- plan_tests.c ---- */
 /* A comparison of a parameter, a parameter that is true or not, or one of two such. 1: e is; 0; -1 without memory. */

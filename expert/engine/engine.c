@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expert/engine/channel.h"
 #include "expert/engine/spill.h"
 
 #define WAITING_MAX (4ull << 20)
@@ -27,7 +26,7 @@ struct engine *engine_create(const struct plan *p, const struct engine_options *
 	struct engine *e = calloc(1, sizeof(*e));
 
 	if (e)
-		e->p = e->whole = p;
+		e->p = p;
 	if (!e || copy_strings(&e->text, &p->rules->text) < 0 || queues_init(&e->q, p) < 0 || ages_init(&e->ages) < 0 ||
 	    !(e->pool = calloc(p->rules->n_type + 1ull, sizeof(*e->pool)))) {
 		err_set(err, "no memory for the rules");
@@ -74,7 +73,6 @@ void engine_destroy(struct engine *e)
 		return;
 	if (e->pool && e->q.all)
 		free_members(e);
-	engine_destroy(e->before);
 	entry_pools_free(e);
 	queues_free(&e->q);
 	ages_free(&e->ages);
@@ -82,7 +80,6 @@ void engine_destroy(struct engine *e)
 	strings_free(&e->text);
 	free(e->fired);
 	free(e->group);
-	free(e->back);
 	free(e);
 }
 
@@ -91,14 +88,9 @@ const struct rules *engine_rules(const struct engine *e)
 	return e->p->rules;
 }
 
-uint32_t engine_threads(const struct engine *e)
-{
-	return e->o.threads;
-}
-
 bool engine_wants(const struct engine *e, uint32_t type)
 {
-	return e->whole->type[type].n_pattern || e->whole->type[type].relayed;
+	return e->p->type[type].n_pattern;
 }
 
 uint32_t engine_string(struct engine *e, const char *text)
@@ -386,9 +378,8 @@ static inline struct entry *next_of_agenda(struct engine *e)
 	return x;
 }
 
-/* x, which is the next event or what is on the agenda first, and all that follows. event: x, where it is one that the other
- * half of the rules may look at. */
-static __attribute__((noinline)) int run_cycle(struct engine *e, struct entry *x, const struct entry *event)
+/* x, which is the next event, and all that follows. */
+static __attribute__((noinline)) int run_cycle(struct engine *e, struct entry *x)
 {
 	int rv;
 
@@ -402,37 +393,20 @@ static __attribute__((noinline)) int run_cycle(struct engine *e, struct entry *x
 		} else {
 			entry_release(e, x); /* its queues keep it */
 		}
-		if (rv == 0 && x == event && t->relayed)
-			rv = relay_event(e, x);
 		if (rv < 0 || !e->agenda)
 			break;
 	}
-	if (event && e->out_cycle)
-		relay_cycle(e, rv < 0);
 	end_cycle(e);
 	return rv;
-}
-
-int engine_cycle(struct engine *e)
-{
-	if (e->agenda)
-		return run_cycle(e, next_of_agenda(e), NULL);
-	end_cycle(e);
-	return 0;
 }
 
 /* x is the next event. */
 static inline int look_at(struct engine *e, struct entry *x)
 {
-	int rv;
-
 	e->report.events++;
 	if (e->now_ns < (uint64_t)x->v[RA_START].i)
 		e->now_ns = (uint64_t)x->v[RA_START].i;
-	if (!e->out)
-		return run_cycle(e, x, NULL);
-	rv = run_cycle(e, x, x);
-	return rv < 0 ? rv : channel_pass_on(e->out, e->err);
+	return run_cycle(e, x);
 }
 
 /* Most have about sixteen: what is behind the last eight of them lies in them, too. */
@@ -510,9 +484,9 @@ bool engine_dropped(const struct engine *e, char *text, size_t size)
 			most = i;
 	if (!e->pool[most].dropped)
 		return false;
-	t = &e->whole->type[most];
+	t = &e->p->type[most];
 	for (uint32_t i = 0; i < t->n_pattern; i++) {
-		const struct rules_rule *u = e->whole->rule[t->pattern[i]->rule].src;
+		const struct rules_rule *u = e->p->rule[t->pattern[i]->rule].src;
 
 		pos = &u->pos;
 		if (!t->pattern[i]->keeps)

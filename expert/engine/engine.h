@@ -48,7 +48,6 @@ struct engine_options {
 	uint64_t age_max_ns;   /* of the trace's time: what has waited longer goes to the file, where it can; 0: 10 minutes */
 	uint32_t firings_max;  /* rules that fire in one cycle; 0: 1 million */
 	uint64_t ahead_from;   /* so many that wait, that an event may be looked at a little later, see ahead.c; 0: at once */
-	uint32_t threads;      /* more than 1: whoever feeds it with a whole trace may give it threads of its own, see pipe.h */
 	/* An observation; non-zero stops with -1 and the error that it sets. NULL: they are counted only. */
 	int (*found)(void *arg, struct engine *e, const struct engine_finding *f, struct errbuf *err);
 	void *arg;
@@ -67,7 +66,6 @@ struct engine_report {
 struct engine *engine_create(const struct plan *p, const struct engine_options *o, struct errbuf *err);
 void engine_destroy(struct engine *e);
 const struct rules *engine_rules(const struct engine *e);
-uint32_t engine_threads(const struct engine *e);
 /* Whether any rule looks at events of that type. */
 bool engine_wants(const struct engine *e, uint32_t type);
 /* The number of that string in this engine; UINT32_MAX without memory. */

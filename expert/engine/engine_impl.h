@@ -3,7 +3,6 @@
 #ifndef PRECEDENT_EXPERT_ENGINE_IMPL_H
 #define PRECEDENT_EXPERT_ENGINE_IMPL_H
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "expert/compile/entry.h"
@@ -98,8 +97,7 @@ struct fired {
 };
 
 struct engine {
-	const struct plan *p;        /* all rules, or the half that runs here */
-	const struct plan *whole;
+	const struct plan *p;
 	struct engine_options o;
 	struct strings text;
 	struct queues q;
@@ -121,11 +119,6 @@ struct engine {
 	uint32_t n_fired, cap_fired;
 	struct ahead ahead;
 	struct key key;              /* that is looked for: a rule that fires makes none, what follows from it waits on the agenda */
-	struct channel *out;         /* to the other half of the rules, see relay.c; NULL: all rules are here */
-	size_t out_at;               /* where this cycle begins there, ... */
-	bool out_cycle;              /* ... if it has something for it */
-	struct entry *_Atomic *back; /* [type]: what the second half has let go, for the first, which makes them; a list */
-	struct engine *before;       /* the first half, when it has ended: either has structures in the other's memory */
 	struct engine_report report;
 	struct errbuf *err;          /* of the call */
 	struct entry *bound[RULES_MAX_PATTERNS];
@@ -148,7 +141,7 @@ static inline struct entry *entry_create(struct engine *e, uint32_t type)
 		return NULL;
 	x = pool->free;
 	pool->free = x->also;
-	if ((e->ahead.n || e->back) && pool->free) /* the one after the next, until it is wanted, where it may be far */
+	if (e->ahead.n && pool->free) /* the one after the next, until it is wanted, where it may be far */
 		for (size_t at = 0; at < 5 * ENTRY_LINE; at += ENTRY_LINE)
 			__builtin_prefetch((char *)pool->free->also + at, 1);
 	*x = (struct entry){.type = (uint16_t)type, .refs = 1};
@@ -200,8 +193,6 @@ static inline void entry_free(struct engine *e, struct entry *x)
 void entry_bury_all(struct engine *e);
 int entry_add_members(struct engine *e, struct entry *x, struct entry *const *member, uint32_t n);
 void entry_pools_free(struct engine *e);
-/* The other half may have those that are free, if it has taken what it was given before. */
-void entry_give_back(struct engine *e);
 
 /* ---- ages.c ---- */
 int ages_init(struct ages *a);
@@ -318,25 +309,10 @@ void ahead_push(struct engine *e, struct entry *x);
 /* The first of it, which is not empty. */
 struct entry *ahead_pop(struct engine *e);
 
-/* ---- relay.c, the first half of the rules ---- */
-/* What the action makes of these is for the other half, which makes it. Nobody else has one of them at the end of the cycle. */
-int relay_members(struct engine *e, const struct plan_rule *u, const struct plan_action *a, struct entry *const *m, uint32_t n);
-/* x, an event, is. */
-int relay_event(struct engine *e, struct entry *x);
-/* The cycle, of which the other half gets something, is over. */
-void relay_cycle(struct engine *e, bool failed);
-
-/* ---- engine.c ---- */
-/* Do what is on the agenda and what follows from it, to the end of the cycle. */
-int engine_cycle(struct engine *e);
-
 /* ---- fire.c ---- */
 /* e->bound is a combination (or e->group a group) that fits. */
 int engine_fire(struct engine *e, const struct plan_rule *u);
-/* What the action of that rule makes of these is on the agenda. In e->bound is what the rule has bound. */
-int engine_assert(struct engine *e, const struct plan_rule *u, const struct plan_action *a, struct entry *const *m, uint32_t n);
 /* x no longer waits for anything. */
 void engine_forget(struct engine *e, struct entry *x);
-void engine_queue(struct engine *e, struct entry *x);
 
 #endif

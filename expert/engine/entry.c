@@ -14,11 +14,6 @@ int entry_pool_refill(struct engine *e, uint32_t type)
 	size_t size = t->n_line * (size_t)ENTRY_LINE, n = SLAB_BYTES / size ? SLAB_BYTES / size : 1;
 	char *slab;
 
-	if (e->back && e->back[type]) {
-		pool->free = atomic_exchange(&e->back[type], NULL);
-		if (pool->free) /* nobody else has been faster */
-			return 0;
-	}
 	if (e->n_slab == e->cap_slab) {
 		uint32_t cap = e->cap_slab ? 2 * e->cap_slab : 16;
 		void **s = realloc(e->slab, cap * sizeof(*s));
@@ -68,15 +63,6 @@ void entry_bury_all(struct engine *e)
 		x->also = e->pool[x->type].free;
 		e->pool[x->type].free = x;
 	}
-}
-
-void entry_give_back(struct engine *e)
-{
-	for (uint32_t i = 0; i < e->p->rules->n_type; i++)
-		if (e->p->type[i].given && e->pool[i].free && !e->back[i]) {
-			e->back[i] = e->pool[i].free;
-			e->pool[i].free = NULL;
-		}
 }
 
 /* Those that are not too deep themselves: what states are made of must not grow without an end. */

@@ -5,7 +5,7 @@
 
 #include "expert/engine/engine_impl.h"
 
-void engine_queue(struct engine *e, struct entry *x)
+static void put_on_agenda(struct engine *e, struct entry *x)
 {
 	x->queued = true;
 	x->also = NULL;
@@ -117,15 +117,16 @@ static inline bool fill(struct engine *e, const struct plan_action *a, struct en
 	return untimed;
 }
 
-static inline __attribute__((always_inline)) int assert_of(struct engine *e, const struct plan_rule *u, const struct plan_action *a,
-							   struct entry *const *m, uint32_t n)
+static int assert_entry(struct engine *e, const struct plan_rule *u, const struct plan_action *a)
 {
+	uint32_t n;
+	struct entry *const *m = members(e, u, &n);
 	struct entry *x = entry_create(e, a->type);
 
 	if (!x)
 		return -1;
 	x->untimed = fill(e, a, m, n, x->v);
-	engine_queue(e, x);
+	put_on_agenda(e, x);
 	if (text_failed(e, u) < 0)
 		return -1;
 	if (n == 2 && m[0]->depth + 1 < ENTRY_DEPTH && m[1]->depth + 1 < ENTRY_DEPTH) {
@@ -133,19 +134,6 @@ static inline __attribute__((always_inline)) int assert_of(struct engine *e, con
 		return 0;
 	}
 	return entry_add_members(e, x, m, n);
-}
-
-int engine_assert(struct engine *e, const struct plan_rule *u, const struct plan_action *a, struct entry *const *m, uint32_t n)
-{
-	return assert_of(e, u, a, m, n);
-}
-
-static int assert_entry(struct engine *e, const struct plan_rule *u, const struct plan_action *a)
-{
-	uint32_t n;
-	struct entry *const *m = members(e, u, &n);
-
-	return a->relayed ? relay_members(e, u, a, m, n) : assert_of(e, u, a, m, n);
 }
 
 static void retract(struct engine *e, struct entry *x)
@@ -171,7 +159,7 @@ static int modify(struct engine *e, const struct plan_rule *u, const struct plan
 		return 0;
 	if (!x->queued) {
 		x->refs++; /* the agenda's; it stays in its queues, where nobody takes it, until it is presented again */
-		engine_queue(e, x);
+		put_on_agenda(e, x);
 	}
 	for (uint32_t i = 0; i < a->src->n_set; i++)
 		x->v[a->src->set[i].slot] = v[i];
@@ -189,7 +177,7 @@ static int act(struct engine *e, const struct plan_rule *u, const struct plan_ac
 	default:
 		if (a->tells)
 			return tell(e, u, a);
-		return a->ignored && !a->relayed ? 0 : assert_entry(e, u, a);
+		return a->ignored ? 0 : assert_entry(e, u, a);
 	}
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expert/engine/pipe.h"
 #include "expert/engine/tournament.h"
 #include "expert/events/input_impl.h"
 
@@ -159,8 +158,6 @@ static inline int tell(struct input *in, const struct pending *p)
 {
 	if (in->told)
 		return in->told(in->arg, in, p, in->err);
-	if (in->pipe)
-		return pipe_event(in->pipe, p->type, &p->s, p->v, in->err);
 	return engine_event(in->e, p->type, &p->s, p->v, in->err);
 }
 
@@ -261,10 +258,9 @@ static int walk(struct input *with, void (*progress)(double share))
 		err_set(err, "no memory");
 		goto out;
 	}
-	in.pipe = !in.told && engine_threads(in.e) > 1 ? pipe_create(in.e) : NULL;
 	rv = merge(&in, &tree, progress);
-	if (pipe_close(in.pipe, err) < 0 || (rv == 0 && engine_finish(in.e, err) < 0))
-		rv = -1;
+	if (rv == 0)
+		rv = engine_finish(in.e, err);
 	if (rv == 0)
 		sum_up(&in);
 out:

@@ -153,7 +153,6 @@ struct input_types {
 struct input {
 	const struct trace *t;
 	struct engine *e;
-	struct pipe *pipe;        /* NULL, or e in a thread of its own */
 	struct input_clock *clock;
 	struct msg_names names;
 	struct input_types type;

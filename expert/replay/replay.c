@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expert/engine/channel.h"
 #include "expert/replay/replay_impl.h"
 
 #define MAX_NODES  (1u << 20)
@@ -455,9 +454,10 @@ static int on_neighbour(struct replay *p, uint32_t rank, const struct pending *x
 	return replay_part_add(p, rank, x, replay_node_of(p, a, (uint64_t)x->v[3].i, 2), !gives, gives ? RN_NOTHING : RN_FIRST);
 }
 
-static int on_event(struct replay *p, const struct pending *x, struct errbuf *err)
+static int on_event(void *arg, const struct input *in, const struct pending *x, struct errbuf *err)
 {
-	const struct input_types *t = &p->type;
+	const struct input_types *t = &in->type;
+	struct replay *p = arg;
 	uint32_t rank = x->s.rank;
 	int rv = 0;
 
@@ -477,47 +477,6 @@ static int on_event(struct replay *p, const struct pending *x, struct errbuf *er
 	else
 		rv = window_told(p, t, rank, x);
 	return rv < 0 ? err_set(err, "no memory for the replay") : 0;
-}
-
-/* ---- a thread of its own ---- */
-
-/* An event on its way: the beginning of a struct pending, up to the last value that it has. */
-struct record {
-	uint64_t size;
-	char begin[];
-};
-
-static int look_at(void *arg, const char *data, size_t used, struct errbuf *err)
-{
-	for (size_t at = 0; at < used;) {
-		const struct record *r = (const struct record *)(data + at);
-		struct pending x;
-
-		memcpy(&x, r->begin, r->size);
-		if (on_event(arg, &x, err) < 0)
-			return -1;
-		at += sizeof(*r) + r->size;
-	}
-	return 0;
-}
-
-static int told(void *arg, const struct input *in, const struct pending *x, struct errbuf *err)
-{
-	size_t size = offsetof(struct pending, v) + input_values(in, x->type) * sizeof(*x->v);
-	struct replay *p = arg;
-	struct record *r;
-
-	if (!p->typed)
-		p->type = in->type;
-	p->typed = true;
-	if (!p->feed)
-		return on_event(p, x, err);
-	r = channel_room(p->feed, sizeof(*r) + size);
-	if (!r)
-		return err_set(err, "no memory for the replay");
-	r->size = size;
-	memcpy(r->begin, x, size);
-	return channel_pass_on(p->feed, err);
 }
 
 /* ---- all ---- */
@@ -652,18 +611,9 @@ int replay_run(const struct trace *t, struct input_clock *clock, struct engine *
 		goto out;
 	}
 	choose_cases(&p, rank_seconds * 1e9);
-	if (engine_threads(e) > 1)
-		p.feed = channel_create(&(struct channel_use){.full = CHANNEL_BYTES, .threads = 2, .eat = look_at, .arg = &p});
-	rv = input_watch(t, clock, e, told, &p, progress, err);
-	if (channel_close(p.feed, err) < 0 || rv < 0) {
-		rv = -1;
-		goto out;
-	}
-	rv = -1;
-	if (close_run(&p) < 0)
-		err_set(err, "no memory for the replay");
-	else
-		rv = 0;
+	rv = input_watch(t, clock, e, on_event, &p, progress, err);
+	if (rv == 0 && close_run(&p) < 0)
+		rv = err_set(err, "no memory for the replay");
 out:
 	close_all(&p);
 	return rv;

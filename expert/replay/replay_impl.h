@@ -96,9 +96,6 @@ struct replay {
 	uint64_t waits[2];                  /* problems that are waits, [1]: for a rank that computes; a bit for each */
 	bool removes;                       /* a remedy is RR_REMOVE */
 	struct replay_windows *windows;
-	struct channel *feed;               /* to the thread that replays; NULL: it is the one that reads */
-	struct input_types type;
-	bool typed;                         /* these are known */
 	bool incomplete;
 	struct replay_report *out;
 };

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `precedent advise` spends on a call of a trace, step by step: clocks (every message matched), calls read and told in
- * order of time, the rules over them, the replay. Time and processor time, of all threads, in ns a call.
+ * The time that `precedent advise` needs for a call of a trace, step by step: clocks (all messages matched), rules, replay.
+ * Time and processor time, in ns a call.
  *
- *   bench_advise TRACE [RULES [THREADS]]      RULES: conf/problems.rules; THREADS: as advise; TRACE: of make_trace, say
+ *   bench_advise TRACE [RULES]      RULES: conf/problems.rules; TRACE: of make_trace, say
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "expert/engine/pipe.h"
 #include "expert/events/input_impl.h"
 #include "expert/replay/replay.h"
 #include "expert/report/report.h"
@@ -54,10 +53,10 @@ static uint64_t count_calls(const struct trace *t)
 }
 
 /* As advise does, with other passes of its own kinds in between. */
-static int bench(const struct trace *t, struct plan *plan, uint32_t threads, struct errbuf *err)
+static int bench(const struct trace *t, struct plan *plan, struct errbuf *err)
 {
 	struct report report = {.t = t};
-	struct engine_options o = {.found = report_found, .arg = &report, .threads = threads, .ahead_from = ENGINE_AHEAD};
+	struct engine_options o = {.found = report_found, .arg = &report, .ahead_from = ENGINE_AHEAD};
 	struct engine *e = engine_create(plan, &o, err);
 	struct input_clock clock = {0};
 	struct replay_report replay;
@@ -71,7 +70,7 @@ static int bench(const struct trace *t, struct plan *plan, uint32_t threads, str
 	clock.line = trace_clock_create(t, err);
 	if (!clock.line || trace_clock_control(clock.line, t, NULL, err) < 0)
 		goto out;
-	printf("%u ranks, %llu calls, %u threads\n", trace_n_ranks(t), (unsigned long long)calls, engine_threads(e));
+	printf("%u ranks, %llu calls\n", trace_n_ranks(t), (unsigned long long)calls);
 	row("clocks", since, calls);
 	since = now();
 	if (input_run(t, &clock, e, NULL, &in, err) < 0)
@@ -101,11 +100,10 @@ int main(int argc, char **argv)
 	struct rules *r = rules_load(argc > 2 ? argv[2] : "conf/problems.rules", &err);
 	struct plan *p = r ? plan_create(r, &err) : NULL;
 	struct trace *t = p && argc > 1 ? trace_open(argv[1], &err) : NULL;
-	uint32_t threads = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : pipe_threads();
-	int rc = !t || bench(t, p, threads, &err) < 0;
+	int rc = !t || bench(t, p, &err) < 0;
 
 	if (argc < 2)
-		fputs("Usage: bench_advise TRACE [RULES [THREADS]]\n", stderr);
+		fputs("Usage: bench_advise TRACE [RULES]\n", stderr);
 	else if (rc)
 		fprintf(stderr, "bench_advise: %s\n", err.text);
 	trace_close(t);

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Speed of the rules: events of a made-up program (exchange with a neighbour, now and then a collective), merged in order
- * of time over all ranks, through the rules of a file.
- *   bench_rules [RULES [RANKS [EVENTS [THREADS]]]]      without: conf/problems.rules, 64 and 4,096 ranks, 1 thread and 2
- * With one thread processor time counts, on a machine that may be busy; with more it is time, and the processor time of the
- * thread that makes and merges events (with two, it also runs the first half of the rules) and of the others is told. Whoever
- * waits for the other one looks for it again and again for some microseconds (channel.h): that is told as well, so that on an
- * idle machine both take the time of the longer one. Last, two processes with all rules at the same time: what two processors
- * of this machine can do more than one.
+ * Speed of the rules. A made-up program exchanges messages with a neighbour and calls a collective now and then. Its events
+ * are merged in the order of time over all ranks, and the rules of a file process them.
+ *
+ *   bench_rules [RULES [RANKS [EVENTS]]]      without: conf/problems.rules, 64 and 4,096 ranks
+ *
+ * Times are processor time, since the machine may be busy.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "expert/engine/pipe.h"
+#include "expert/engine/engine.h"
 #include "expert/engine/tournament.h"
 
 struct stream {
@@ -29,7 +25,6 @@ struct stream {
 
 struct bench {
 	struct engine *engine;
-	struct pipe *pipe; /* NULL: one thread */
 	uint32_t ranks;
 	const struct rules_struct *send, *recv, *coll[3];
 	struct stream *stream;
@@ -38,11 +33,11 @@ struct bench {
 	bool dry; /* events are made and merged, and that is all */
 };
 
-static double seconds(clockid_t clock)
+static double processor_seconds(void)
 {
 	struct timespec t;
 
-	clock_gettime(clock, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -55,12 +50,6 @@ static uint32_t draw(struct stream *s)
 static void set(union rules_value *v, const struct rules_struct *t, const char *name, int64_t value)
 {
 	v[rules_slot(t, name) - RA_N].i = value;
-}
-
-static inline int tell(struct bench *b, const struct rules_struct *t, const struct engine_simple *e, const union rules_value *v,
-		       struct errbuf *err)
-{
-	return b->pipe ? pipe_event(b->pipe, t->id, e, v, err) : engine_event(b->engine, t->id, e, v, err);
 }
 
 /* Parameters of the simple events in the order of their declaration: see expert/lang/builtin.c. */
@@ -89,18 +78,18 @@ static int give(struct bench *b, uint32_t r, struct errbuf *err)
 		const int64_t values[] = {0, s->instance[k]++, b->ranks, 0, r == 0, 1, 8, begin, end, 0, e.site};
 
 		memcpy(v, values, sizeof(values));
-		return tell(b, b->coll[k], &e, v, err);
+		return engine_event(b->engine, b->coll[k]->id, &e, v, err);
 	}
 	if (phase % 2 == 0) {
 		const int64_t values[] = {r, s->to, phase, 0, 1024, 1, begin, end, 0, 0, begin, begin, s->step, 1, 0, 0, e.site};
 
 		memcpy(v, values, sizeof(values));
-		return tell(b, b->send, &e, v, err);
+		return engine_event(b->engine, b->send->id, &e, v, err);
 	}
 	const int64_t values[] = {s->from, r, phase - 1, 0, 1024, 0, 0, 1, begin, end, s->step, 1, s->received++, 0, 0, 0, e.site};
 
 	memcpy(v, values, sizeof(values));
-	return tell(b, b->recv, &e, v, err);
+	return engine_event(b->engine, b->recv->id, &e, v, err);
 }
 
 /* Rules that remember something of each rank begin with its first call. */
@@ -116,7 +105,7 @@ static void begin(struct bench *b)
 		set(v, t, "size", b->ranks);
 		set(v, t, "ranks_on_host", b->ranks);
 		set(v, t, "hosts", 1);
-		if (tell(b, t, &e, v, &err) < 0) {
+		if (engine_event(b->engine, t->id, &e, v, &err) < 0) {
 			fprintf(stderr, "%s\n", err.text);
 			exit(1);
 		}
@@ -160,14 +149,13 @@ static void merge_all(struct bench *b, uint64_t events)
 	}
 }
 
-static void bench(const struct plan *p, uint32_t ranks, uint64_t events, uint32_t threads)
+static void bench(const struct plan *p, uint32_t ranks, uint64_t events)
 {
-	clockid_t clock = threads > 1 ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
 	struct bench b = {.ranks = ranks, .stream = calloc(ranks, sizeof(*b.stream))};
-	struct engine_options o = {.found = found, .arg = &b, .ahead_from = ENGINE_AHEAD, .threads = threads};
+	struct engine_options o = {.found = found, .arg = &b, .ahead_from = ENGINE_AHEAD};
 	struct engine_report report;
 	struct errbuf err;
-	double since, took, dry, own, all;
+	double since, took, dry;
 
 	b.engine = engine_create(p, &o, &err);
 	if (!b.engine || !b.stream || tournament_init(&b.tree, ranks) < 0)
@@ -178,7 +166,6 @@ static void bench(const struct plan *p, uint32_t ranks, uint64_t events, uint32_
 	b.coll[1] = rules_find(p->rules, "function_call_many_to_many_operation");
 	b.coll[2] = rules_find(p->rules, "function_call_one_to_many_operation");
 	check_layout(&b);
-	b.pipe = threads > 1 ? pipe_create(b.engine) : NULL;
 	begin(&b);
 	for (uint32_t r = 0; r < ranks; r++) {
 		b.stream[r].seed = r + 1;
@@ -189,49 +176,23 @@ static void bench(const struct plan *p, uint32_t ranks, uint64_t events, uint32_
 	}
 	tournament_start(&b.tree);
 	merge_all(&b, events / 10);
-	own = seconds(CLOCK_THREAD_CPUTIME_ID);
-	all = seconds(CLOCK_PROCESS_CPUTIME_ID);
-	since = seconds(clock);
+	since = processor_seconds();
 	merge_all(&b, events);
-	if (pipe_close(b.pipe, &err) < 0 || engine_finish(b.engine, &err) < 0)
+	if (engine_finish(b.engine, &err) < 0)
 		exit(1);
-	took = seconds(clock) - since;
-	own = seconds(CLOCK_THREAD_CPUTIME_ID) - own;
-	all = seconds(CLOCK_PROCESS_CPUTIME_ID) - all;
+	took = processor_seconds() - since;
 	b.dry = true;
-	since = seconds(CLOCK_THREAD_CPUTIME_ID);
+	since = processor_seconds();
 	merge_all(&b, events);
-	dry = seconds(CLOCK_THREAD_CPUTIME_ID) - since;
+	dry = processor_seconds() - since;
 	engine_report(b.engine, &report);
-	printf("%5u ranks, %u thread%s  %6.2f M events/s  %.0f ns an event, %.0f of them to make and merge them; %llu findings, %llu waiting"
-	       " at most, %.2f combinations an event\n", ranks, threads, threads > 1 ? "s" : "", (double)events / took * 1e-6, took / (double)events * 1e9,
+	printf("%5u ranks  %6.2f M events/s  %.0f ns an event, %.0f of them to make and merge them; %llu findings, %llu waiting"
+	       " at most, %.2f combinations an event\n", ranks, (double)events / took * 1e-6, took / (double)events * 1e9,
 	       dry / (double)events * 1e9, (unsigned long long)report.observations, (unsigned long long)report.waiting_most,
 	       (double)report.combinations / (double)report.events);
-	if (threads > 1)
-		printf("                        of processor time, %.0f ns an event in this thread, %.0f in the other%s\n", own / (double)events * 1e9,
-		       (all - own) / (double)events * 1e9, threads > 2 ? "s" : "");
 	tournament_free(&b.tree);
 	engine_destroy(b.engine);
 	free(b.stream);
-}
-
-static void two_processes(const struct plan *p, uint32_t ranks, uint64_t events)
-{
-	printf("two processes at the same time, each:\n");
-	fflush(stdout);
-	for (int i = 0; i < 2; i++) {
-		pid_t pid = fork();
-
-		if (pid == 0) {
-			bench(p, ranks, events, 1);
-			fflush(stdout);
-			_exit(0);
-		}
-		if (pid < 0)
-			perror("bench_rules: fork");
-	}
-	while (wait(NULL) > 0)
-		;
 }
 
 int main(int argc, char **argv)
@@ -240,21 +201,16 @@ int main(int argc, char **argv)
 	struct rules *r = rules_load(argc > 1 ? argv[1] : "conf/problems.rules", &err);
 	struct plan *p = r ? plan_create(r, &err) : NULL;
 	uint64_t events = argc > 3 ? strtoull(argv[3], NULL, 10) : 10000000;
-	uint32_t threads = argc > 4 ? (uint32_t)atoi(argv[4]) : 1;
 
 	if (!p) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
 	if (argc > 2) {
-		bench(p, (uint32_t)strtoul(argv[2], NULL, 10), events, threads);
+		bench(p, (uint32_t)strtoul(argv[2], NULL, 10), events);
 	} else {
-		for (threads = 1; threads <= 2; threads++) {
-			bench(p, 64, events, threads);
-			bench(p, 4096, events, threads);
-		}
-		two_processes(p, 64, events);
-		two_processes(p, 4096, events);
+		bench(p, 64, events);
+		bench(p, 4096, events);
 	}
 	plan_destroy(p);
 	rules_free(r);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "expert/engine/pipe.h"
+#include "expert/engine/engine.h"
 #include "tests/unit/rules_events.h"
 #include "tests/unit/rules_naive.h"
 
@@ -59,37 +59,6 @@ static const char zoo[] =
     "  assert seen(a = a.tag, b = b.tag, c = 7) retract a;"
     "defrule \"\" struct e type echo struct f type echo where e.k == f.n and e.n >= f.k assert told(t = e.@start_time, x = 0.5);";
 
-/* The same events through threads find the same. */
-static void compare_threads(const struct plan *p, const struct engine_options *options, uint32_t seed, uint32_t events,
-			    const struct rules_log *want)
-{
-	struct engine_options o = *options;
-	struct rules_log log = {NULL};
-	struct rules_events draw = {.rules = p->rules, .seed = seed};
-	struct errbuf err;
-	struct engine *e;
-	struct pipe *through;
-
-	o.arg = &log;
-	o.threads = 2 + seed % 2;
-	e = engine_create(p, &o, &err);
-	through = pipe_create(e);
-	assert_non_null(through);
-	for (uint32_t k = 0; k < events; k++) {
-		union rules_value v[RULES_MAX_PARAMS];
-		struct engine_simple s;
-		uint32_t type = rules_event(&draw, &s, v);
-
-		if (pipe_event(through, type, &s, v, &err) < 0)
-			fail_msg("seed %u, event %u: %s", seed, k, err.text);
-	}
-	assert_int_equal(pipe_close(through, &err), 0);
-	if (log.count != want->count || (log.count && memcmp(log.n, want->n, log.count * sizeof(*log.n))))
-		fail_msg("seed %u: through %u threads the rules find something else", seed, o.threads);
-	engine_destroy(e);
-	free(log.n);
-}
-
 /* waiting_max: as many wait in memory, the others in a file. 0: all in memory; but for what is older than age_max_ns */
 static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint32_t events, uint64_t waiting_max, uint64_t age_max_ns)
 {
@@ -126,7 +95,6 @@ static void compare(const struct rules *r, uint32_t first, uint32_t seeds, uint3
 					 i, k, (unsigned long long)log.count, (unsigned long long)count, (unsigned long long)at);
 			}
 		}
-		compare_threads(p, &o, i, events, &log);
 		engine_report(e, &report);
 		assert_int_equal(report.dropped, 0);
 		assert_true(!waiting_max || report.waiting <= waiting_max);
@@ -207,9 +175,8 @@ static void test_spilled(void **state)
 	rules_free(r);
 }
 
-/* Two threads that share the rules: what the first has put together waits in the second, is held by what follows from it, or is
- * gone at once; events that only the second looks at wait there, and in a file. */
-static void test_divided(void **state)
+/* A composite event waits for others, is a member of another composite event, or goes at once. */
+static void test_composites(void **state)
 {
 	static const char text[] =
 	    "defstruct observation seen \"\" param a, b, c type int;"
@@ -230,13 +197,11 @@ static void test_divided(void **state)
 	    "defrule \"\" struct p type two assert seen(a = p.tag, b = p.who, c = 4);"
 	    "defrule \"\" struct p type lock assert seen(a = p.t, b = 0, c = 5);";
 	struct errbuf err;
-	struct rules *r = rules_load_text("divided", text, strlen(text), &err);
-	bool first[RULES_MAX_RULES];
+	struct rules *r = rules_load_text("composites", text, strlen(text), &err);
 
 	(void)state;
 	if (!r)
 		fail_msg("%s", err.text);
-	assert_true(plan_split(r, first) && first[0] && first[1] && !first[4]);
 	compare(r, 1, 40, 600, 0, 0);
 	compare(r, 100, 10, 3000, 0, 0);
 	compare(r, 200, 40, 600, 0, 300);
@@ -250,7 +215,7 @@ int main(void)
 	    cmocka_unit_test(test_zoo),
 	    cmocka_unit_test(test_papers),
 	    cmocka_unit_test(test_spilled),
-	    cmocka_unit_test(test_divided),
+	    cmocka_unit_test(test_composites),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
