@@ -309,12 +309,38 @@ static int make_steps(struct planner *k, struct plan_pattern *p)
 
 /* ---- a rule ---- */
 
+/* A comparison of a parameter, or a parameter that is true or not. */
+static bool as_test(struct plan_test *t, const struct expr *e)
+{
+	static const uint8_t holds[] = {[EX_EQ - EX_EQ] = TEST_EQUAL, [EX_NE - EX_EQ] = TEST_LESS | TEST_MORE,
+					[EX_LT - EX_EQ] = TEST_LESS, [EX_LE - EX_EQ] = TEST_LESS | TEST_EQUAL,
+					[EX_GT - EX_EQ] = TEST_MORE, [EX_GE - EX_EQ] = TEST_MORE | TEST_EQUAL};
+	const struct expr *f = e->kind == EX_NOT ? e->a : e;
+
+	*t = (struct plan_test){.constant = true};
+	if (f->kind == EX_FIELD) {
+		t->slot = f->slot;
+		t->holds = e->kind == EX_NOT ? TEST_EQUAL : TEST_LESS | TEST_MORE;
+		return true;
+	}
+	if (e->kind < EX_EQ || e->kind > EX_GE || e->a->kind != EX_FIELD || e->a->type == RT_DOUBLE)
+		return false;
+	t->slot = e->a->slot;
+	t->holds = holds[e->kind - EX_EQ];
+	t->constant = e->b->kind == EX_INT || e->b->kind == EX_STRING || e->b->kind == EX_BOOLEAN;
+	if (t->constant)
+		t->k = e->b->v.integer;
+	else
+		t->other = e->b->slot;
+	return t->constant || e->b->kind == EX_FIELD;
+}
+
 /* Tests as long as conditions are simple, so that the order of what is asked remains. */
 static int make_filter(struct planner *k, struct plan_pattern *p)
 {
 	bool set[MAX_CONJUNCTS] = {false};
 	struct plan_test *test = room(k, k->n_cj, sizeof(*test));
-	int simple = 1;
+	bool simple = true;
 
 	if (!test)
 		return -1;
@@ -322,10 +348,8 @@ static int make_filter(struct planner *k, struct plan_pattern *p)
 	for (uint32_t i = 0; i < k->n_cj; i++) {
 		if (k->cj[i].vars != 1u << p->pattern && (k->cj[i].vars || p->pattern))
 			continue;
-		simple = simple ? plan_as_test(&test[p->n_test], k->cj[i].e, &k->p->mem) : 0;
-		if (simple < 0)
-			return -1;
-		p->n_test += (uint32_t)simple;
+		simple = simple && as_test(&test[p->n_test], k->cj[i].e);
+		p->n_test += simple;
 		set[i] = !simple;
 	}
 	return compile_all(k, &p->filter, set);
@@ -606,7 +630,6 @@ static int make_types(struct plan *p)
 			for (uint32_t n = 0; n < y->pattern[i]->n_index; n++)
 				y->pattern[i]->index[n].begin = PLAN_KEY_BEGIN(y->pattern[i]->index[n].seed, 0);
 		set_size(y);
-		rv = plan_share_tests(p, &p->type[t]);
 	}
 	for (uint32_t i = 0; rv == 0 && i < p->rules->n_rule; i++)
 		for (uint32_t n = 0; n < p->rule[i].n_action; n++) {

@@ -14,8 +14,6 @@
 #define PLAN_QUICK_KEYS 4 /* that a queue has in itself */
 #define PLAN_MAX_WILDS 3 /* 2^3 ways to leave parts of a key out */
 #define PLAN_MAX_PARTS (PLAN_MAX_KEYS + PLAN_MAX_WILDS)
-#define PLAN_MAX_TESTS 20 /* of each kind that patterns share: 60 bits */
-#define PLAN_MAX_EITHER 4 /* of two tests each: the other 4 */
 
 /* A comparison of a parameter with a parameter or a constant: it holds when the bit of how they stand is in `holds`. */
 enum { TEST_LESS = 1, TEST_EQUAL = 2, TEST_MORE = 4 };
@@ -25,16 +23,6 @@ struct plan_test {
 	uint8_t holds;
 	bool constant;
 	int64_t k;
-	const struct plan_test *either; /* this one or that one; NULL: this one */
-};
-
-/* The same for many at once: a parameter in a range, or less than another one, or equal to it; or just not. */
-enum { SHARED_RANGE, SHARED_LESS, SHARED_EQUAL, N_SHARED };
-
-struct plan_shared {
-	uint16_t slot, other;
-	int64_t least;        /* of a range */
-	uint64_t width;       /* its last is least + width */
 };
 
 /* A parameter that a new structure takes over as it is. */
@@ -98,7 +86,6 @@ struct plan_pattern {
 	bool passes;                     /* an event of one cycle: is put into queues when somebody asks for it */
 	bool pair;                       /* of two that ask for each other by one key */
 	bool spills;                     /* ... and belong to each other alone then: what waits in it can wait in a file */
-	bool plain_pair;                 /* ... and nothing else is to be asked of it */
 	const struct plan_pattern *partner; /* ... the other one */
 	uint32_t index_number;           /* ... and of its one index */
 	uint32_t number;                 /* over all */
@@ -110,7 +97,6 @@ struct plan_pattern {
 	bool scanned;                    /* some rule looks through all that wait: their queue is the last link */
 	const struct plan_test *test;    /* the first conditions of the filter; `filter` is the rest */
 	uint32_t n_test;
-	uint32_t n_shared;               /* the first of these, which are tests of its type */
 	struct code filter, uses, all;
 	struct plan_index *index;
 	uint32_t n_index;
@@ -147,18 +133,6 @@ struct plan_type {
 	uint32_t n_line;                 /* of the cache: size of an entry */
 	bool is_event;
 	struct plan_pattern **pattern;   /* in the order of rules */
-	uint64_t *need;                  /* [pattern]: which tests must hold */
-	struct plan_shared *test[N_SHARED]; /* of all patterns, each once */
-	uint32_t n_test[N_SHARED];
-	uint8_t shift[N_SHARED + 1];     /* bits of the tests before those of a kind; the last: before `either` */
-	uint64_t (*stops)[256];          /* [byte of tests that fail]: patterns that need any of them */
-	uint32_t n_stops;
-	uint64_t all;                    /* patterns */
-	bool many;                       /* of them: there are no such bytes */
-	bool tests;                      /* there are any */
-	uint64_t not;                    /* of those it is the contrary that is asked */
-	uint64_t either[PLAN_MAX_EITHER]; /* any of these tests */
-	uint32_t n_either;
 	const struct plan_pattern *looks_first; /* the first one that looks for a queue by plain parameters; NULL: none */
 };
 
@@ -169,12 +143,6 @@ struct plan {
 	struct plan_type *type;
 	uint32_t n_index, n_pattern;
 };
-
-/* ---- plan_tests.c ---- */
-/* A comparison of a parameter, a parameter that is true or not, or one of two such. 1: e is; 0; -1 without memory. */
-int plan_as_test(struct plan_test *t, const struct expr *e, struct memory *m);
-/* Patterns of a type ask the same again and again: each test is made once for all of them. -1 without memory. */
-int plan_share_tests(struct plan *p, struct plan_type *y);
 
 /* rules must outlive it. NULL with the reason. */
 struct plan *plan_create(const struct rules *r, struct errbuf *err);

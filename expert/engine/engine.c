@@ -148,53 +148,23 @@ static int join_group(struct engine *e, const struct plan_pattern *p, struct ent
 
 static inline bool test_holds(const struct plan_test *t, const union rules_value *v)
 {
-	for (; t; t = t->either) {
-		int64_t a = v[t->slot].i, b = *(t->constant ? &t->k : &v[t->other].i);
+	int64_t a = v[t->slot].i, b = t->constant ? t->k : v[t->other].i;
 
-		if (t->holds >> ((a > b) - (a < b) + 1) & 1)
-			return true;
-	}
-	return false;
+	return t->holds >> ((a > b) - (a < b) + 1) & 1;
 }
 
-/* Which tests of the type hold: without a branch, for what comes next is not to be foreseen. The last of a kind is made
- * first: the number of a test is that of its bit. */
-static inline uint64_t tests_of(const struct plan_type *t, const union rules_value *v)
+static inline bool tests_hold(const struct plan_pattern *p, const union rules_value *v)
 {
-	uint64_t range = 0, less = 0, equal = 0, holds;
-	const struct plan_shared *first = t->test[SHARED_RANGE];
-
-	for (const struct plan_shared *s = first + t->n_test[SHARED_RANGE]; s-- > first;)
-		range = 2 * range + ((uint64_t)v[s->slot].i - (uint64_t)s->least <= s->width);
-	first = t->test[SHARED_LESS];
-	for (const struct plan_shared *s = first + t->n_test[SHARED_LESS]; s-- > first;)
-		less = 2 * less + (v[s->slot].i < v[s->other].i);
-	first = t->test[SHARED_EQUAL];
-	for (const struct plan_shared *s = first + t->n_test[SHARED_EQUAL]; s-- > first;)
-		equal = 2 * equal + (v[s->slot].i == v[s->other].i);
-	holds = (range | less << t->shift[SHARED_LESS] | equal << t->shift[SHARED_EQUAL]) ^ t->not;
-	for (uint32_t i = 0; i < t->n_either; i++)
-		holds |= (uint64_t)((holds & t->either[i]) != 0) << (t->shift[N_SHARED] + i);
-	return holds;
-}
-
-/* Those that are not of the type hold. */
-static inline bool own_tests_hold(const struct plan_pattern *p, const union rules_value *v)
-{
-	for (uint32_t i = p->n_shared; i < p->n_test; i++)
+	for (uint32_t i = 0; i < p->n_test; i++)
 		if (!test_holds(&p->test[i], v))
 			return false;
 	return true;
 }
 
-/* x, for which the tests of its type hold, stands before a pattern. 1: it has been put into its queues; 0: it does not wait there; -1: error. */
-static inline __attribute__((always_inline)) int present(struct engine *e, const struct plan_pattern *p, struct entry *x)
+/* x stands before a pattern. 1: it has been put into its queues; 0: it does not wait there; -1: error. */
+static inline int present(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
-	if (p->waits && x->consumed)
-		return 0;
-	if (p->plain_pair)
-		return engine_join_pair(e, p, x);
-	if (!own_tests_hold(p, x->v))
+	if ((p->waits && x->consumed) || !tests_hold(p, x->v))
 		return 0;
 	e->bound[p->pattern] = x;
 	e->frame.bound = e->bound;
@@ -220,40 +190,20 @@ static inline __attribute__((always_inline)) int present(struct engine *e, const
 	return p->alias || queues_insert(e, p, x) == 0 ? 1 : -1;
 }
 
-/* Patterns of which no test fails, where they are not too many for a number. */
-static inline uint64_t patterns_left(const struct plan_type *t, uint64_t fails)
+/* x is in the working memory from now on. */
+static int activate(struct engine *e, struct entry *x)
 {
-	uint64_t left = t->all;
+	const struct plan_type *t = &e->p->type[x->type];
 
-	for (uint32_t i = 0; i < t->n_stops; i++)
-		left &= ~t->stops[i][fails >> 8 * i & 0xff];
-	return left;
-}
-
-static __attribute__((noinline)) int activate_of_many(struct engine *e, const struct plan_type *t, struct entry *x, uint64_t fails)
-{
-	for (uint32_t i = 0; i < t->n_pattern; i++)
-		if (!(t->need[i] & fails) && present(e, t->pattern[i], x) < 0)
-			return -1;
-	return 0;
-}
-
-/* An event that nobody can change or take away meanwhile. */
-static inline __attribute__((always_inline)) int activate_event(struct engine *e, const struct plan_type *t, struct entry *x,
-								uint64_t fails)
-{
-	if (t->many)
-		return activate_of_many(e, t, x, fails);
-	for (uint64_t left = patterns_left(t, fails); left; left &= left - 1)
-		if (present(e, t->pattern[__builtin_ctzll(left)], x) < 0)
-			return -1;
-	return 0;
-}
-
-static int activate_state(struct engine *e, const struct plan_type *t, struct entry *x, uint64_t fails)
-{
+	x->queued = false;
+	x->seq = e->next_seq++;
+	if (x->n_linked) {
+		ages_take(&e->ages, x);
+		if (ages_add(&e->ages, x) < 0)
+			return err_set(e->err, "no memory for what the rules remember");
+	}
 	for (uint32_t i = 0; i < t->n_pattern && !x->gone && !x->queued; i++) {
-		int rv = t->need[i] & fails ? 0 : present(e, t->pattern[i], x);
+		int rv = present(e, t->pattern[i], x);
 
 		if (rv < 0)
 			return -1;
@@ -261,23 +211,6 @@ static int activate_state(struct engine *e, const struct plan_type *t, struct en
 			queues_remove(e, t->pattern[i], x); /* as it is now it waits there no longer */
 	}
 	return 0;
-}
-
-/* x, of that type, is in the working memory from now on. */
-static inline __attribute__((always_inline)) int activate(struct engine *e, const struct plan_type *t, struct entry *x)
-{
-	uint64_t fails = t->tests ? ~tests_of(t, x->v) : 0; /* its values change by `modify` alone, and then it is presented again */
-
-	x->queued = false;
-	x->seq = e->next_seq++;
-	if (t->is_event)
-		return activate_event(e, t, x, fails);
-	if (x->n_linked) {
-		ages_take(&e->ages, x);
-		if (ages_add(&e->ages, x) < 0)
-			return err_set(e->err, "no memory for what the rules remember");
-	}
-	return activate_state(e, t, x, fails);
 }
 
 /*
@@ -386,7 +319,7 @@ static __attribute__((noinline)) int run_cycle(struct engine *e, struct entry *x
 	for (;; x = next_of_agenda(e)) {
 		const struct plan_type *t = &e->p->type[x->type];
 
-		rv = x->gone ? 0 : activate(e, t, x);
+		rv = x->gone ? 0 : activate(e, x);
 		if (t->is_event) {
 			x->also = e->cycle;
 			e->cycle = x;

@@ -34,7 +34,7 @@ static const char zoo[] =
     "  parameters(n = count(e), most = max(e.@start_time), who = at_min(e.@finish_time, e.@rank), m = mean(e.n * 1.5),"
     "  some = sum(max(e.k) - e.k where e.@rank > min(e.@rank)));"
     "defrule \"\" struct p type pair where p.tag > 0 and not p.n == 2 assert seen(a = p.tag, b = p.dest, c = 0);"
-    /* one of two conditions, of more kinds than a type's patterns share */
+    /* one of two conditions */
     "defrule \"\" struct p type pair where p.tag > 1 or p.dest == 0 assert seen(a = p.tag, b = p.dest, c = 10);"
     "defrule \"\" struct p type pair where p.n != 1 and (p.dest < p.tag or p.n >= p.tag) assert seen(a = p.tag, b = p.dest, c = 11);"
     "defrule \"\" struct p type pair where p.dest == p.tag or p.dest <= 1 assert seen(a = p.dest, b = p.n, c = 12);"
