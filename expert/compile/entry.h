@@ -7,7 +7,13 @@
 #ifndef PRECEDENT_EXPERT_ENTRY_H
 #define PRECEDENT_EXPERT_ENTRY_H
 
-#include "expert/compile/code.h"
+#include "expert/lang/rules.h"
+
+/* An integer (int, time in ns, boolean, number of a string) or a double. */
+union rules_value {
+	int64_t i;
+	double d;
+};
 
 struct bucket;
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Conditions to filters, indexes and code: see plan.h. */
-#include "expert/compile/entry.h"
+/* Conditions to filters and indexes: see plan.h. */
 #include "expert/compile/plan.h"
 
 #include <stdlib.h>
@@ -117,7 +116,7 @@ static void *room(struct planner *k, size_t n, size_t size)
 }
 
 /* The conjunction of those of `set`; nothing when it is empty. */
-static int compile_all(struct planner *k, struct code *code, const bool *set)
+static int join_all(struct planner *k, const struct expr **out, const bool *set)
 {
 	const struct expr *all = NULL;
 
@@ -136,17 +135,13 @@ static int compile_all(struct planner *k, struct code *code, const bool *set)
 		*and = (struct expr){.kind = EX_AND, .type = RT_BOOLEAN, .a = (struct expr *)all, .b = (struct expr *)k->cj[i].e};
 		all = and;
 	}
-	return all ? code_compile(code, all, &k->p->mem) : 0;
+	*out = all;
+	return 0;
 }
 
-static int make_value(struct planner *k, struct plan_value *v, const struct expr *e)
+static struct plan_value value_of(const struct expr *e)
 {
-	if (e->kind == EX_FIELD) {
-		*v = (struct plan_value){.field = true, .pattern = e->pattern, .slot = e->slot};
-		return 0;
-	}
-	*v = (struct plan_value){0};
-	return code_compile(&v->code, e, &k->p->mem);
+	return (struct plan_value){.field = e->kind == EX_FIELD, .pattern = e->pattern, .slot = e->slot, .e = e};
 }
 
 /* ---- one look-up ---- */
@@ -209,8 +204,7 @@ static int find_index(struct planner *k, struct plan_pattern *p, const uint32_t 
 	for (uint32_t i = 0; i < n_key; i++) {
 		const struct conjunct *c = &k->cj[key[i]];
 
-		if (make_value(k, &x->key[i], side_here(c, p->pattern, known) == 1 ? c->a : c->b) < 0)
-			return -1;
+		x->key[i] = value_of(side_here(c, p->pattern, known) == 1 ? c->a : c->b);
 	}
 	for (uint32_t i = 0; i < n_wild; i++) {
 		const struct conjunct *c = &k->cj[wild[i]];
@@ -219,8 +213,7 @@ static int find_index(struct planner *k, struct plan_pattern *p, const uint32_t 
 		x->wild[i].any = c->any;
 		if (!x->wild[i].stored)
 			x->n_link *= 2;
-		if (make_value(k, &x->wild[i].here, x->wild[i].stored ? c->a : c->b) < 0)
-			return -1;
+		x->wild[i].here = value_of(x->wild[i].stored ? c->a : c->b);
 	}
 	p->n_link += x->n_link;
 	set_slots(x);
@@ -240,13 +233,11 @@ static int make_step(struct planner *k, struct plan_step *s, uint8_t pattern, ui
 		int here = used[i] ? 0 : side_here(c, pattern, known);
 
 		if (here && c->kind == CJ_EQUAL && n_key < PLAN_MAX_KEYS) {
-			if (make_value(k, &s->key[n_key], here == 1 ? c->b : c->a) < 0)
-				return -1;
+			s->key[n_key] = value_of(here == 1 ? c->b : c->a);
 			key[n_key++] = i;
 			used[i] = true;
 		} else if (here && c->kind == CJ_WILD && n_wild < PLAN_MAX_WILDS) {
-			if (make_value(k, &s->wild[n_wild], here == 1 ? c->b : c->a) < 0)
-				return -1;
+			s->wild[n_wild] = value_of(here == 1 ? c->b : c->a);
 			wild[n_wild++] = i;
 			used[i] = true;
 		} else if (!used[i] && !(c->vars & ~(known | 1u << pattern))) {
@@ -263,7 +254,7 @@ static int make_step(struct planner *k, struct plan_step *s, uint8_t pattern, ui
 	} else {
 		p->scanned = true;
 	}
-	return compile_all(k, &s->rest, now);
+	return join_all(k, &s->rest, now);
 }
 
 /* The pattern of which most is known. */
@@ -352,7 +343,7 @@ static int make_filter(struct planner *k, struct plan_pattern *p)
 		p->n_test += simple;
 		set[i] = !simple;
 	}
-	return compile_all(k, &p->filter, set);
+	return join_all(k, &p->filter, set);
 }
 
 /* Of a group: the key is in `by`. */
@@ -360,15 +351,15 @@ static int make_group(struct planner *k, struct plan_pattern *p, const struct ru
 {
 	struct plan_index *x = room(k, 1, sizeof(*x));
 
-	if (!x || code_compile(&p->all, src->all, &k->p->mem) < 0)
+	if (!x)
 		return -1;
+	p->all = src->all;
 	x->n_key = src->n_by;
 	x->n_link = 1;
 	x->number = x->seed = k->p->n_index++;
 	x->first_link = p->n_link++ * (uint32_t)LINK_VALUES;
 	for (uint32_t i = 0; i < src->n_by; i++)
-		if (make_value(k, &x->key[i], src->by[i]) < 0)
-			return -1;
+		x->key[i] = value_of(src->by[i]);
 	set_slots(x);
 	p->index = x;
 	p->n_index = 1;
@@ -392,9 +383,8 @@ static int make_pattern(struct planner *k, uint32_t rule, uint8_t i)
 	p->owner = k->rule;
 	if (p->waits)
 		k->rule->used[k->rule->n_used++] = i;
-	if (make_filter(k, p) < 0)
-		return -1;
-	return src->uses ? code_compile(&p->uses, src->uses, &k->p->mem) : 0;
+	p->uses = src->uses;
+	return make_filter(k, p);
 }
 
 /* The parameter that the i-th value of the action takes over from the pattern, and the one after it, do they lie side by
@@ -445,8 +435,7 @@ static int make_values(struct planner *k, struct plan_action *a)
 	for (uint32_t i = 0; i < a->src->n_set; i++) {
 		const struct plan_value *v = &a->value[i];
 
-		if (make_value(k, &a->value[i], a->src->set[i].value) < 0)
-			return -1;
+		a->value[i] = value_of(a->src->set[i].value);
 		if (!v->field)
 			a->compute[a->n_compute++] = i;
 	}
@@ -494,7 +483,7 @@ static void find_pair(struct plan_rule *u)
 	p->pair = q->pair = true;
 	p->partner = q;
 	q->partner = p;
-	p->spills = q->spills = p->waits && q->waits && !p->shared && !q->shared && !p->step->rest.ins && !q->step->rest.ins;
+	p->spills = q->spills = p->waits && q->waits && !p->shared && !q->shared && !p->step->rest && !q->step->rest;
 	q->index->seed = p->index->seed;
 }
 
@@ -544,7 +533,7 @@ static void mark_modified(struct plan *p)
 /* States that stand in one pattern whenever they stand in the other, and are asked for by the same parameters there. */
 static bool alike(const struct plan_pattern *a, const struct plan_pattern *b)
 {
-	if (!a->is_state || a->pair || b->pair || a->scanned || b->scanned || a->n_test + b->n_test || a->filter.ins || b->filter.ins ||
+	if (!a->is_state || a->pair || b->pair || a->scanned || b->scanned || a->n_test + b->n_test || a->filter || b->filter ||
 	    a->n_index != b->n_index || !a->n_index)
 		return false;
 	for (uint32_t i = 0; i < a->n_index; i++) {
@@ -613,7 +602,7 @@ static int make_types(struct plan *p)
 
 			q->of_type = y->n_pattern;
 			q->use = y->n_use;
-			y->n_use += q->uses.ins != NULL;
+			y->n_use += q->uses != NULL;
 			q->index_number = q->n_index ? q->index->number : 0;
 			place_links(y, q);
 			y->pattern[y->n_pattern++] = q;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How the rules of a base are run. A condition is split at its `and`s: what asks one pattern only is its filter; equalities
- * between patterns become keys of indexes, `x == y or x == ANY` a part of a key that may be left out; the rest is code
- * that is run for each combination. Whichever pattern is filled last, the others are looked up in the order in which most
- * of them is known. A plan is read-only: engines share it.
+ * The plan by which the engine runs the rules of a base. A condition is split at its `and`s:
+ *   - Conditions on one pattern are its filter.
+ *   - Equalities between patterns are keys of indexes.
+ *   - `x == y or x == ANY` is a part of a key that may be left out (a wild part).
+ *   - The engine evaluates the rest for each combination.
+ * Any pattern may be filled last. The others are then looked up in the order in which most is known of them. A plan is
+ * read-only: engines share it.
  */
 #ifndef PRECEDENT_EXPERT_PLAN_H
 #define PRECEDENT_EXPERT_PLAN_H
 
-#include "expert/compile/code.h"
+#include "expert/compile/entry.h"
 
 #define PLAN_MAX_KEYS  8
 #define PLAN_QUICK_KEYS 4 /* that a queue has in itself */
@@ -35,12 +38,12 @@ struct plan_copies {
 	uint8_t pattern, n_two, n_one;
 };
 
-/* One side of an equality: a parameter, or code. */
+/* One side of an equality: a parameter, or another expression. */
 struct plan_value {
 	bool field;
 	uint8_t pattern;
 	uint16_t slot;
-	struct code code;
+	const struct expr *e;
 };
 
 /* A part of a key that need not be equal where one side, here or there, is `any`. */
@@ -74,7 +77,7 @@ struct plan_step {
 	uint8_t pattern;
 	int index;                       /* of the pattern; -1: all that wait */
 	bool quick;                      /* by parameters alone, of which both sides have a few */
-	struct code rest;                /* what can be asked now */
+	const struct expr *rest;         /* what can be asked now; NULL: nothing */
 	struct plan_value key[PLAN_MAX_KEYS], wild[PLAN_MAX_WILDS]; /* what is asked for, of patterns that are known */
 };
 
@@ -97,7 +100,7 @@ struct plan_pattern {
 	bool scanned;                    /* some rule looks through all that wait: their queue is the last link */
 	const struct plan_test *test;    /* the first conditions of the filter; `filter` is the rest */
 	uint32_t n_test;
-	struct code filter, uses, all;
+	const struct expr *filter, *uses, *all; /* NULL: none */
 	struct plan_index *index;
 	uint32_t n_index;
 	struct plan_step *step;          /* n_pattern - 1, when this one is filled last */

@@ -46,7 +46,7 @@ struct engine *engine_create(const struct plan *p, const struct engine_options *
 	for (uint32_t i = 0; i < p->rules->n_type; i++)
 		e->pool[i].wanted = engine_wants(e, i);
 	e->next_seq = e->n_cycle = 1;
-	e->frame = (struct code_frame){.text = &e->text, .zero_divisions = &e->report.zero_divisions};
+	e->frame = (struct eval_frame){.text = &e->text, .zero_divisions = &e->report.zero_divisions};
 	return e;
 }
 
@@ -133,7 +133,7 @@ static int join_group(struct engine *e, const struct plan_pattern *p, struct ent
 	b = queues_group(p, x);
 	e->bound[0] = x;
 	e->frame.bound = e->bound;
-	all = code_run(&p->all, &e->frame).i;
+	all = eval(p->all, &e->frame).i;
 	if (all < 1 || (uint64_t)all > b->n)
 		return 1;
 	if (collect_group(e, p, b) < 0)
@@ -168,14 +168,14 @@ static inline int present(struct engine *e, const struct plan_pattern *p, struct
 		return 0;
 	e->bound[p->pattern] = x;
 	e->frame.bound = e->bound;
-	if (p->filter.ins && !code_run(&p->filter, &e->frame).i)
+	if (p->filter && !eval(p->filter, &e->frame).i)
 		return 0;
 	if (!p->keeps)
 		return engine_fire(e, p->owner) < 0 ? -1 : 0;
 	if (!p->step)
 		return join_group(e, p, x);
-	if (p->uses.ins) {
-		int64_t n = code_run(&p->uses, &e->frame).i;
+	if (p->uses) {
+		int64_t n = eval(p->uses, &e->frame).i;
 
 		*entry_uses(p, x) = n > 0 ? n : 0;
 		if (n <= 0)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "expert/compile/entry.h"
-#include "expert/engine/code_run.h"
+#include "expert/engine/eval.h"
 #include "expert/engine/engine.h"
 
 #define BUCKET_SLAB  256
@@ -124,7 +124,7 @@ struct engine {
 	struct entry *bound[RULES_MAX_PATTERNS];
 	struct entry **group;        /* members of the group that closed */
 	uint32_t n_group, cap_group;
-	struct code_frame frame;
+	struct eval_frame frame;
 };
 
 /* ---- entry.c ---- */
@@ -270,7 +270,7 @@ static inline union rules_value engine_value(struct engine *e, const struct plan
 	if (v->field)
 		return bound[v->pattern]->v[v->slot];
 	e->frame.bound = bound;
-	return code_run(&v->code, &e->frame);
+	return eval(v->e, &e->frame);
 }
 
 /* ---- join.c ---- */
@@ -300,7 +300,7 @@ static inline bool engine_usable(const struct plan_pattern *p, const struct entr
 /* x has been presented: does it wait for others in p? */
 static inline bool engine_goes_on(const struct plan_pattern *p, struct entry *x)
 {
-	return engine_usable(p, x) && !(p->uses.ins && !*entry_uses(p, x));
+	return engine_usable(p, x) && !(p->uses && !*entry_uses(p, x));
 }
 
 /* ---- ahead.c ---- */

@@ -187,7 +187,7 @@ static void use_member(struct engine *e, const struct plan_pattern *p, struct en
 {
 	if (!p->shared)
 		consume(e, x);
-	else if (p->uses.ins && --*entry_uses(p, x) == 0)
+	else if (p->uses && --*entry_uses(p, x) == 0)
 		queues_remove(e, p, x);
 }
 

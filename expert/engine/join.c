@@ -24,7 +24,7 @@ static uint32_t usable_upto(const struct join *j, uint32_t n)
 		const struct plan_pattern *p = &j->rule->pattern[j->slot[i]];
 		struct entry *x = j->e->bound[j->slot[i]];
 
-		if (!engine_usable(p, x) || (i && !p->passes && !queues_has(p, x)) || (i == 0 && p->uses.ins && *entry_uses(p, x) == 0))
+		if (!engine_usable(p, x) || (i && !p->passes && !queues_has(p, x)) || (i == 0 && p->uses && *entry_uses(p, x) == 0))
 			return i;
 	}
 	return n;
@@ -113,7 +113,7 @@ static inline int fill_with(struct join *j, const struct plan_pattern *p, const 
 		return (int)n;
 	e->bound[s->pattern] = x;
 	e->frame.bound = e->bound;
-	if (s->rest.ins && !code_run(&s->rest, &e->frame).i)
+	if (s->rest && !eval(s->rest, &e->frame).i)
 		return (int)n;
 	if (n + 1 == j->n)
 		return engine_fire(e, j->rule) < 0 ? -1 : (int)usable_upto(j, n + 1);

@@ -26,7 +26,7 @@ static inline int try(struct engine *e, const struct plan_pattern *p, const stru
 	e->bound[p->pattern] = x;
 	e->bound[s->pattern] = y;
 	e->frame.bound = e->bound;
-	if (s->rest.ins && !code_run(&s->rest, &e->frame).i)
+	if (s->rest && !eval(s->rest, &e->frame).i)
 		return 0;
 	return engine_fire(e, p->owner) < 0 ? -1 : 1;
 }

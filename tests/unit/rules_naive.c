@@ -290,7 +290,7 @@ static void use(struct naive *n, const struct plan_pattern *p, struct thing *x, 
 	if (!p->shared) {
 		x->consumed = true;
 		take_out(n, x, true);
-	} else if (group || (p->uses.ins && --x->uses[p->of_type] == 0)) {
+	} else if (group || (p->uses && --x->uses[p->of_type] == 0)) {
 		x->in[p->of_type] = false;
 	}
 }
@@ -376,7 +376,7 @@ static uint32_t usable_upto(const struct naive *n, const struct plan_rule *u, co
 		const struct plan_pattern *p = &u->pattern[slot[i]];
 		const struct thing *x = n->bound[slot[i]];
 
-		if (!usable(p, x) || (i && !x->in[p->of_type]) || (!i && p->uses.ins && !x->uses[p->of_type]))
+		if (!usable(p, x) || (i && !x->in[p->of_type]) || (!i && p->uses && !x->uses[p->of_type]))
 			return i;
 	}
 	return u->src->n_pattern;
@@ -454,7 +454,7 @@ static void present(struct naive *n, const struct plan_pattern *p, struct thing 
 			fire(n, p->rule);
 		return;
 	}
-	if (p->uses.ins) {
+	if (p->uses) {
 		x->uses[p->of_type] = eval(n, u->src->pattern[p->pattern].uses, n->bound).i;
 		if (x->uses[p->of_type] <= 0)
 			return;
@@ -462,7 +462,7 @@ static void present(struct naive *n, const struct plan_pattern *p, struct thing 
 	for (uint32_t i = 1; i < u->src->n_pattern; i++)
 		slot[i] = p->step[i - 1].pattern;
 	fill(n, u, slot, 1);
-	x->in[p->of_type] = usable(p, x) && !(p->uses.ins && x->uses[p->of_type] <= 0);
+	x->in[p->of_type] = usable(p, x) && !(p->uses && x->uses[p->of_type] <= 0);
 }
 
 void naive_event(struct naive *n, uint32_t type, const struct engine_simple *s, const union rules_value *param)
