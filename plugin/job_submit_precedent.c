@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "plugin/decide.h"
 #include "plugin/slurm_compat.h"
+#include "predictor/store/places.h"
 
 #define EXPORT	       __attribute__((visibility("default")))
 #define TRACE_VARIABLE INJECT_MARK "="

@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/conf.h"
 #include "common/errbuf.h"
-#include "predictor/store/store.h"
 
 enum cluster_phase {
 	CLUSTER_PENDING,
@@ -83,11 +83,6 @@ struct cluster_ops {
 	int (*armed)(void *arg, uint32_t before_s, uint32_t **ids, size_t *n, struct errbuf *errp);
 	double (*clock_ms)(void *arg); /* grows steadily */
 };
-
-/* Kept in the store under the program's key until its probes are done. get: 1 found, 0 none. */
-int cluster_layout_put(struct store *s, const char *key, const struct cluster_layout *layout, struct errbuf *errp);
-int cluster_layout_get(struct store *s, const char *key, struct cluster_layout *layout, struct errbuf *errp);
-int cluster_layout_drop(struct store *s, const char *key, struct errbuf *errp);
 
 /* The candidate on which a job of this partition and constraint runs: a configured one, else the partition itself. */
 void cluster_candidate_name(const struct precedent_conf *conf, const char *partition, const char *features, char *out,

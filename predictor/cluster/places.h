@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What must be known of the cluster to choose a job's partition: whom the partitions let in, of which shapes jobs are,
- * and how long a job of a shape would wait on a candidate. precedentd learns it (waits.c) and keeps it in the store
- * (store_places.c); the job_submit plugin holds it in memory, a few hundred rows, and asks nobody.
+ * and how long a job of a shape would wait on a candidate. precedentd learns it (follow/start_forecast.c) and keeps it in
+ * the store (store/places.c); the job_submit plugin holds it in memory, a few hundred rows, and asks nobody.
  *
  * Whatever is in doubt is a no: a list that is not understood, an account that the job does not name, an answer that is
  * old.
@@ -21,8 +21,6 @@
 #define PLACES_WAITS_MAX      256  /* questions that are kept up to date */
 #define PLACES_ACCESS_FRESH_S 7200 /* the same for whether a user is in the groups of a partition */
 #define PLACES_REASON_MAX     160
-
-struct store;
 
 /* A partition's door. Lists are comma separated, "" when there is none, and belong to this struct. */
 struct place_partition {
@@ -108,32 +106,5 @@ uint32_t places_bucket(uint32_t limit_min);
  */
 enum place_answer places_wait(const struct places *p, int64_t shape, const char *candidate, uint32_t limit_min,
 			      int64_t now, int64_t fresh_s, double *wait_s, const struct place_wait **out);
-
-/* ---- in the store (store_places.c) ---- */
-
-/* It grows with each change of what follows. 0: nothing there yet. */
-int store_places_generation(struct store *s, int64_t *generation, struct errbuf *err);
-/*
- * slurmctld's own time of the look at its partitions that they are known from; 0: never. A change at that second or later is
- * not in them.
- */
-int store_doors_seen_set(struct store *s, int64_t seen, struct errbuf *err);
-int store_doors_seen(struct store *s, int64_t *seen, struct errbuf *err);
-/* Read all of it in one snapshot, the waits of the latest used first max_waits of them (0: all). *out is freed first. */
-int store_places_load(struct store *s, size_t max_waits, struct places *out, struct errbuf *err);
-/* Replace the partitions; does nothing when they are the same already. */
-int store_places_put(struct store *s, const struct place_partition *p, size_t n, struct errbuf *err);
-/* Note (or take back) that a user is in one of the partition's groups. */
-int store_access_put(struct store *s, uint32_t uid, const char *partition, bool in, int64_t now, struct errbuf *err);
-/* Insert, or note its use. */
-int store_shape_put(struct store *s, const struct place_shape *shape, struct errbuf *err);
-/* Which shape the jobs of a program have; does nothing when it is known or there is no such program. */
-int store_program_shape(struct store *s, const char *key, int64_t shape, struct errbuf *err);
-/* A question that is to be asked from now on: insert, or note use and user. The answer that is there stays. */
-int store_wait_want(struct store *s, const struct place_wait *w, struct errbuf *err);
-/* An answer. */
-int store_wait_put(struct store *s, const struct place_wait *w, struct errbuf *err);
-/* Drop what was not used (and memberships that were not checked) since `before`. */
-int store_places_prune(struct store *s, int64_t before, struct errbuf *err);
 
 #endif

@@ -3,34 +3,29 @@
  * The state machine of followed jobs, see follow.h. A job is followed when its admin_comment says so. Everything known of
  * it is in the store, so each look starts from there, but for jobs that are as an earlier look has left them (seen.h).
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/duration.h"
-#include "predictor/limits/raise.h"
 #include "predictor/estimate/param_family.h"
 #include "predictor/estimate/scaling_model.h"
-#include "predictor/probe/probes.h"
-#include "predictor/follow/poll_cache.h"
-#include "predictor/limits/lower.h"
-#include "predictor/spool/spool.h"
 #include "predictor/estimate/trial.h"
-
-void follow_say(const struct follow_env *env, enum log_level level, const char *fmt, ...)
-{
-	char line[1024];
-	va_list ap;
-
-	if (!env->say)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	env->say(level, line);
-}
+#include "predictor/follow/follow.h"
+#include "predictor/follow/poll_cache.h"
+#include "predictor/learn/drift_family.h"
+#include "predictor/learn/drift_follow.h"
+#include "predictor/learn/family_follow.h"
+#include "predictor/learn/param_family_renew.h"
+#include "predictor/learn/program_estimate.h"
+#include "predictor/learn/scaling_follow.h"
+#include "predictor/learn/trial_follow.h"
+#include "predictor/limits/lower.h"
+#include "predictor/limits/raise.h"
+#include "predictor/probe/probes.h"
+#include "predictor/spool/spool.h"
+#include "predictor/store/layout.h"
 
 /* ---- programs ---- */
 
@@ -45,7 +40,7 @@ static void program_fill(struct store_program *p, const struct store_run *run, i
 }
 
 /* A job marked for tracing was seen: its program is known from now on, so that the plugin does not mark the next one. */
-static int program_meet(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+static int program_meet(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
 {
 	struct store_program p;
 	int rc = store_program_get(env->store, run->key, &p, errp);
@@ -61,13 +56,13 @@ static int program_meet(const struct follow_env *env, const struct store_run *ru
 	p.source_job = run->jobid;
 	p.retrace_at = 0;
 	p.updated = now;
-	follow_say(env, LOG_LEVEL_INFO, "job %u: first run of key %.8s (uid %u, %s) is to be traced", run->jobid,
+	daemon_say(env, LOG_LEVEL_INFO, "job %u: first run of key %.8s (uid %u, %s) is to be traced", run->jobid,
 		   run->key, run->uid, run->name);
 	return store_program_put(env->store, &p, errp);
 }
 
 /* The traced job left nothing to predict from. */
-static int program_untraced(const struct follow_env *env, const struct store_run *run, int64_t retrace_at,
+static int program_untraced(const struct daemon_env *env, const struct store_run *run, int64_t retrace_at,
 			    const char *reason, int64_t now, struct errbuf *errp)
 {
 	struct store_program p;
@@ -84,11 +79,11 @@ static int program_untraced(const struct follow_env *env, const struct store_run
 	p.retrace_at = retrace_at;
 	p.updated = now;
 	snprintf(p.reason, sizeof(p.reason), "%s", reason);
-	follow_say(env, LOG_LEVEL_WARN, "job %u: key %.8s: %s", run->jobid, run->key, reason);
+	daemon_say(env, LOG_LEVEL_WARN, "job %u: key %.8s: %s", run->jobid, run->key, reason);
 	return store_program_put(env->store, &p, errp);
 }
 
-static int layout_keep(const struct follow_env *env, const struct cluster_job *job, const char *key,
+static int layout_keep(const struct daemon_env *env, const struct cluster_job *job, const char *key,
 		       struct errbuf *errp)
 {
 	struct cluster_layout l = {.gid = job->gid, .tasks_per_node = job->tasks_per_node,
@@ -97,11 +92,11 @@ static int layout_keep(const struct follow_env *env, const struct cluster_job *j
 
 	snprintf(l.account, sizeof(l.account), "%s", job->account);
 	snprintf(l.qos, sizeof(l.qos), "%s", job->qos);
-	return cluster_layout_put(env->store, key, &l, errp);
+	return store_layout_put(env->store, key, &l, errp);
 }
 
 /* The traced job ended well and left traces: its program gets its probes. */
-static int program_traced(const struct follow_env *env, const struct cluster_job *job, const struct store_run *run,
+static int program_traced(const struct daemon_env *env, const struct cluster_job *job, const struct store_run *run,
 			  unsigned n_traces, int64_t now, struct errbuf *errp)
 {
 	struct store_program p;
@@ -126,12 +121,12 @@ static int program_traced(const struct follow_env *env, const struct cluster_job
 	p.retrace_at = 0;
 	p.updated = now;
 	snprintf(p.source_candidate, sizeof(p.source_candidate), "%s", run->candidate);
-	follow_say(env, LOG_LEVEL_INFO, "job %u: traced on %s in %.0f s, %u trace%s, key %.8s", run->jobid,
+	daemon_say(env, LOG_LEVEL_INFO, "job %u: traced on %s in %.0f s, %u trace%s, key %.8s", run->jobid,
 		   run->candidate, run->elapsed_s, n_traces, n_traces == 1 ? "" : "s", run->key);
 	if (layout_keep(env, job, run->key, errp) < 0 || store_program_put(env->store, &p, errp) < 0)
 		return -1;
 	if (!env->conf->n_candidates) {
-		follow_say(env, LOG_LEVEL_WARN, "job %u: not probed: no Candidates in %s", run->jobid,
+		daemon_say(env, LOG_LEVEL_WARN, "job %u: not probed: no Candidates in %s", run->jobid,
 			   env->conf->file ? env->conf->file : CONF_DEFAULT_FILE);
 		return 0;
 	}
@@ -147,7 +142,7 @@ struct leavings {
 	struct errbuf why; /* of the gap */
 };
 
-static void leavings_look(const struct follow_env *env, const struct store_run *run, struct leavings *l)
+static void leavings_look(const struct daemon_env *env, const struct store_run *run, struct leavings *l)
 {
 	int dirfd = spool_job_open(env->conf->spool_dir, run->uid, run->jobid, &l->gap, &l->why), n;
 
@@ -160,7 +155,7 @@ static void leavings_look(const struct follow_env *env, const struct store_run *
 }
 
 /* Why there is no trace. Returns whether another run may do better. */
-static bool untraced_reason(const struct follow_env *env, const struct store_run *run, const struct leavings *l,
+static bool untraced_reason(const struct daemon_env *env, const struct store_run *run, const struct leavings *l,
 			    char *reason, size_t size)
 {
 	const char *spool = env->conf->spool_dir;
@@ -212,14 +207,14 @@ static const char *next_run(const struct store_run *run)
 }
 
 /* A traced job has ended. Returns 1 when its trace may still show up, else 0 or -1. */
-static int traced_end(const struct follow_env *env, const struct cluster_job *job, const struct store_run *run,
+static int traced_end(const struct daemon_env *env, const struct cluster_job *job, const struct store_run *run,
 		      int64_t now, struct errbuf *errp)
 {
 	char reason[STORE_REASON_MAX];
 	struct leavings left = {0};
 
 	if (strcmp(job->end_state, "COMPLETED")) {
-		/* The time allows tracing, follow_trial decides. */
+		/* The time allows tracing, trial_follow decides. */
 		snprintf(reason, sizeof(reason), "traced job %u ended %.20s; %s", run->jobid, job->end_state, next_run(run));
 		return program_untraced(env, run, now, reason, now, errp);
 	}
@@ -237,14 +232,14 @@ static int traced_end(const struct follow_env *env, const struct cluster_job *jo
 	return program_untraced(env, run, 0, reason, now, errp);
 }
 
-static void say_accuracy(const struct follow_env *env, const struct store_run *r)
+static void say_accuracy(const struct daemon_env *env, const struct store_run *r)
 {
 	if (r->pred_s > 0 && r->elapsed_s > 0 && !strcmp(r->candidate, r->pred_candidate))
-		follow_say(env, LOG_LEVEL_INFO, "job %u: %s on %s after %.0f s, predicted %.0f s (%+.1f %%), key %.8s",
+		daemon_say(env, LOG_LEVEL_INFO, "job %u: %s on %s after %.0f s, predicted %.0f s (%+.1f %%), key %.8s",
 			   r->jobid, r->end_state, r->candidate, r->elapsed_s, r->pred_s,
 			   100 * (r->pred_s - r->elapsed_s) / r->elapsed_s, r->key);
 	else
-		follow_say(env, LOG_LEVEL_INFO, "job %u: %s on %s after %.0f s, key %.8s", r->jobid, r->end_state,
+		daemon_say(env, LOG_LEVEL_INFO, "job %u: %s on %s after %.0f s, key %.8s", r->jobid, r->end_state,
 			   r->candidate, r->elapsed_s, r->key);
 }
 
@@ -265,25 +260,25 @@ static void reason_remark(struct store_program *p, const char *remark)
 }
 
 /* A run says something of those to come, also of a program that has no trace: then its past runs are all there is. */
-static int recalibrate(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+static int recalibrate(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
 {
 	struct store_program p;
 	int rc = store_program_get(env->store, run->key, &p, errp);
-	struct follow_estimates est;
+	struct program_estimates est;
 
 	if (rc <= 0 || p.uid != run->uid || (p.state != PROGRAM_READY && p.state != PROGRAM_FAILED) ||
 	    estimate_run_worth(run->end_state, run->restarts) == WORTH_NOTHING)
 		return rc < 0 ? -1 : 0;
-	if (follow_calibrate(env, &p, run->candidate, now, &est, errp) < 0)
+	if (program_estimate(env, &p, run->candidate, now, &est, errp) < 0)
 		return -1;
 	if (est.refused.text[0])
-		follow_say(env, LOG_LEVEL_INFO, "job %u: key %.8s: %s", run->jobid, run->key, est.refused.text);
+		daemon_say(env, LOG_LEVEL_INFO, "job %u: key %.8s: %s", run->jobid, run->key, est.refused.text);
 	reason_remark(&p, est.refused.text); /* later runs may settle it */
 	p.updated = now;
 	return store_program_put(env->store, &p, errp);
 }
 
-static void count_end(const struct follow_env *env, const struct store_run *r)
+static void count_end(const struct daemon_env *env, const struct store_run *r)
 {
 	if (!env->counts)
 		return;
@@ -292,8 +287,23 @@ static void count_end(const struct follow_env *env, const struct store_run *r)
 				  r->user_limit_min != DURATION_UNSET && !strcmp(r->end_state, "TIMEOUT");
 }
 
+/* A program that drifts is probed again; if no probe can be made, it is traced again. */
+static int drift_settle(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+{
+	struct drift_found found;
+	int rc = drift_follow(env, run, now, &found, errp), again = PROBE_AGAIN_NONE;
+
+	if (rc <= 0)
+		return rc;
+	if (found.probe)
+		again = probes_again(env, run->key, run->candidate, "the last runs were not as predicted", now, errp);
+	if (again < 0 || again == PROBE_AGAIN_LATER)
+		return again < 0 ? -1 : 0;
+	return drift_act(env, run, &found, again == PROBE_AGAIN_PLANNED, now, errp);
+}
+
 /* 1: not yet. */
-static int run_end(const struct follow_env *env, const struct cluster_job *job, struct store_run *run, int64_t now,
+static int run_end(const struct daemon_env *env, const struct cluster_job *job, struct store_run *run, int64_t now,
 		   struct errbuf *errp)
 {
 	int rc = 0;
@@ -314,12 +324,12 @@ static int run_end(const struct follow_env *env, const struct cluster_job *job, 
 		store_rollback(env->store);
 		return 1;
 	}
-	if (follow_trial(env, run, job->memory, now, errp) < 0)
+	if (trial_follow(env, run, job->memory, now, errp) < 0)
 		goto fail;
-	if (follow_drift(env, run, now, errp) < 0 || follow_drift_kin(env, run, now, errp) < 0 || recalibrate(env, run, now, errp) < 0)
+	if (drift_settle(env, run, now, errp) < 0 || drift_family_follow(env, run, now, errp) < 0 || recalibrate(env, run, now, errp) < 0)
 		goto fail;
 	if (estimate_run_worth(run->end_state, run->restarts) != WORTH_NOTHING &&
-	    (follow_family(env, run, now, errp) < 0 || follow_law(env, run, now, errp) < 0 || follow_kin_renew(env, run, now, errp) < 0))
+	    (family_follow(env, run, now, errp) < 0 || scaling_follow(env, run, now, errp) < 0 || param_family_renew(env, run, now, errp) < 0))
 		goto fail;
 	if (store_commit(env->store, errp) < 0)
 		return -1;
@@ -371,7 +381,7 @@ static bool limit_refresh(struct store_run *r, const struct cluster_job *job, co
 }
 
 /* Bring the row up to what the job is now; true when it differs from what is stored. */
-static bool run_refresh(const struct follow_env *env, struct store_run *r, const struct cluster_job *job,
+static bool run_refresh(const struct daemon_env *env, struct store_run *r, const struct cluster_job *job,
 			const struct job_comment *c)
 {
 	bool changed = false, started = job->phase != CLUSTER_PENDING && job->start_time;
@@ -399,7 +409,7 @@ static bool run_refresh(const struct follow_env *env, struct store_run *r, const
 	return changed;
 }
 
-static int model_trace_back(const struct follow_env *env, struct store_run *run, struct errbuf *errp)
+static int model_trace_back(const struct daemon_env *env, struct store_run *run, struct errbuf *errp)
 {
 	struct store_model *models = calloc(STORE_ESTIMATES_MAX, sizeof(*models));
 	int n = models ? store_model_lookup(env->store, run->kin, models, STORE_ESTIMATES_MAX, errp) : err_set(errp, "no memory");
@@ -415,7 +425,7 @@ static int model_trace_back(const struct follow_env *env, struct store_run *run,
 }
 
 /* As the plugin does: by runs that are alike where there are such with numbers like these, else by the model. */
-static int kin_trace_back(const struct follow_env *env, struct store_run *run, struct errbuf *errp)
+static int kin_trace_back(const struct daemon_env *env, struct store_run *run, struct errbuf *errp)
 {
 	struct store_family kin[STORE_ESTIMATES_MAX];
 	double vars[LAW_VARS_MAX];
@@ -437,7 +447,7 @@ static int kin_trace_back(const struct follow_env *env, struct store_run *run, s
 }
 
 /* Which evidence its prediction came from, and how its interval was scaled. */
-static int prediction_trace_back(const struct follow_env *env, struct store_run *run, struct errbuf *errp)
+static int prediction_trace_back(const struct daemon_env *env, struct store_run *run, struct errbuf *errp)
 {
 	struct store_lookup found;
 	int rc = store_lookup(env->store, run->key, &found, errp);
@@ -454,7 +464,7 @@ static int prediction_trace_back(const struct follow_env *env, struct store_run 
 }
 
 /* A job that Precedent has not seen before. */
-static int run_meet(const struct follow_env *env, struct store_run *run, int64_t now, struct errbuf *errp)
+static int run_meet(const struct daemon_env *env, struct store_run *run, int64_t now, struct errbuf *errp)
 {
 	if (run->act == ACT_TRACE && program_meet(env, run, now, errp) < 0)
 		return -1;
@@ -464,9 +474,9 @@ static int run_meet(const struct follow_env *env, struct store_run *run, int64_t
 }
 
 /* A run is new, or has changed; limited: its limit is set now and was not; raised: how often since the last look. */
-static void count_run(const struct follow_env *env, const struct store_run *r, bool is_new, bool limited, uint32_t raised)
+static void count_run(const struct daemon_env *env, const struct store_run *r, bool is_new, bool limited, uint32_t raised)
 {
-	struct follow_counts *c = env->counts;
+	struct job_counts *c = env->counts;
 
 	if (!c)
 		return;
@@ -477,7 +487,7 @@ static void count_run(const struct follow_env *env, const struct store_run *r, b
 }
 
 /* 1: it has to be looked at again even if nothing of it changes. */
-static int job_follow(const struct follow_env *env, const struct cluster_job *job, const struct job_comment *c,
+static int job_follow(const struct daemon_env *env, const struct cluster_job *job, const struct job_comment *c,
 		      int64_t now, struct errbuf *errp)
 {
 	struct store_run run;
@@ -513,7 +523,7 @@ static int job_follow(const struct follow_env *env, const struct cluster_job *jo
 /* ---- runs that slurmctld no longer knows ---- */
 
 /* The end of a traced run was not seen. A trace in the spool says that the program came to MPI_Finalize. */
-static int traced_lost(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+static int traced_lost(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
 {
 	struct leavings left = {0};
 	char reason[STORE_REASON_MAX];
@@ -523,10 +533,10 @@ static int traced_lost(const struct follow_env *env, const struct store_run *run
 		 left.n_traces ? "the next run is traced again" : next_run(run));
 	if (program_untraced(env, run, now, reason, now, errp) < 0)
 		return -1;
-	return left.n_traces ? 0 : follow_trial(env, run, 0, now, errp);
+	return left.n_traces ? 0 : trial_follow(env, run, 0, now, errp);
 }
 
-static int run_lost(const struct follow_env *env, const struct cluster_snapshot *snap, struct store_run *r, int64_t now,
+static int run_lost(const struct daemon_env *env, const struct cluster_snapshot *snap, struct store_run *r, int64_t now,
 		    struct errbuf *errp)
 {
 	bool requeued = cluster_job_find(snap, r->jobid) != NULL;
@@ -535,13 +545,13 @@ static int run_lost(const struct follow_env *env, const struct cluster_snapshot 
 	snprintf(r->end_state, sizeof(r->end_state), "%s", requeued ? "REQUEUED" : "UNKNOWN");
 	if (store_run_put(env->store, r, errp) < 0)
 		return -1;
-	follow_say(env, LOG_LEVEL_WARN, "job %u: %s, key %.8s", r->jobid,
+	daemon_say(env, LOG_LEVEL_WARN, "job %u: %s, key %.8s", r->jobid,
 		   requeued ? "was requeued" : "is gone, its end was not seen", r->key);
 	return r->act == ACT_TRACE && !requeued ? traced_lost(env, r, now, errp) : 0;
 }
 
 /* Only names of open runs are read, but for those that are lost: in a long queue most are still there. */
-static int lost_settle(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now,
+static int lost_settle(const struct daemon_env *env, struct seen *seen, const struct cluster_snapshot *snap, int64_t now,
 		       struct errbuf *errp)
 {
 	struct store_run_id *read = NULL;
@@ -550,7 +560,7 @@ static int lost_settle(const struct follow_env *env, const struct cluster_snapsh
 	size_t n;
 	int rv = 0;
 
-	open = seen_gone(env->seen, &n);
+	open = seen_gone(seen, &n);
 	if (!open) {
 		rv = store_busy_runs(env->store, &read, &n, errp);
 		open = read;
@@ -578,7 +588,8 @@ static bool is_followed(const struct cluster_job *job, struct job_comment *c)
 /* What a look finds out of many jobs is written together: each transaction waits for the disk. */
 #define JOBS_A_TRANSACTION 512
 
-static int jobs_follow(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
+static int jobs_follow(const struct daemon_env *env, struct seen *seen, const struct cluster_snapshot *snap, int64_t now,
+		       struct errbuf *errp)
 {
 	unsigned written = 0;
 
@@ -587,10 +598,10 @@ static int jobs_follow(const struct follow_env *env, const struct cluster_snapsh
 		struct job_comment c;
 		int rc;
 
-		if (seen_settled(env->seen, job))
+		if (seen_settled(seen, job))
 			continue;
 		if (!is_followed(job, &c)) {
-			seen_note(env->seen, job, true);
+			seen_note(seen, job, true);
 			continue;
 		}
 		if (written == 0 && store_begin(env->store, errp) < 0)
@@ -600,7 +611,7 @@ static int jobs_follow(const struct follow_env *env, const struct cluster_snapsh
 			store_rollback(env->store);
 			return err_prefix(errp, "job %u", job->job_id);
 		}
-		seen_note(env->seen, job, rc == 0);
+		seen_note(seen, job, rc == 0);
 		if (++written == JOBS_A_TRANSACTION) {
 			if (store_commit(env->store, errp) < 0)
 				return -1;
@@ -610,19 +621,22 @@ static int jobs_follow(const struct follow_env *env, const struct cluster_snapsh
 	return written ? store_commit(env->store, errp) : 0;
 }
 
-int follow_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
+int follow_poll(const struct daemon_env *env, const struct follow_memory *memory, const struct cluster_snapshot *snap, int64_t now,
+		struct errbuf *errp)
 {
+	struct seen *seen = memory->seen;
+
 	extend_poll(env, snap, now);
-	shorten_poll(env, snap, now);
+	shorten_poll(memory->shorten, env, snap, now);
 	if (!env->store) {
-		seen_forget(env->seen);
+		seen_forget(seen);
 		return 0;
 	}
-	if (seen_begin(env->seen, env->store, snap, errp) < 0 || jobs_follow(env, snap, now, errp) < 0 ||
-	    lost_settle(env, snap, now, errp) < 0) {
-		seen_forget(env->seen);
+	if (seen_begin(seen, env->store, snap, errp) < 0 || jobs_follow(env, seen, snap, now, errp) < 0 ||
+	    lost_settle(env, seen, snap, now, errp) < 0) {
+		seen_forget(seen);
 		return -1;
 	}
-	seen_end(env->seen);
+	seen_end(seen);
 	return probes_poll(env, snap, now, errp);
 }

@@ -8,6 +8,7 @@
 #define PRECEDENT_PREDICTOR_FOLLOW_POLL_CACHE_H
 
 #include "predictor/cluster/cluster.h"
+#include "predictor/store/store.h"
 
 struct seen;
 

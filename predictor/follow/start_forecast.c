@@ -7,6 +7,7 @@
 
 #include "common/duration.h"
 #include "predictor/follow/start_forecast.h"
+#include "predictor/store/places.h"
 
 #define NOTED_SLOTS 4096
 #define NOTED_S	    60
@@ -63,7 +64,7 @@ void waits_destroy(struct waits *w)
 /* One look. */
 struct look {
 	struct waits *w;
-	const struct follow_env *env;
+	const struct daemon_env *env;
 	const struct waits_ops *ops;
 	const struct cluster_snapshot *snap;
 	int64_t now;
@@ -357,7 +358,7 @@ static bool ask(struct look *l, struct place_wait *w)
 	snprintf(w->reason, sizeof(w->reason), "%.150s", rv > 0 ? "" : why.text);
 	if (rv > 0)
 		queue_look(l, &sub, w);
-	follow_say(l->env, LOG_LEVEL_DEBUG, "wait on %s for %u nodes, %u tasks, %u min: %s%.0f s%s (asked in %.1f ms)", c->name,
+	daemon_say(l->env, LOG_LEVEL_DEBUG, "wait on %s for %u nodes, %u tasks, %u min: %s%.0f s%s (asked in %.1f ms)", c->name,
 		   sub.nodes, sub.tasks, sub.limit_min, w->answer == PLACE_AT_LEAST ? "at least " : "", w->wait_s,
 		   rv > 0 ? "" : w->reason, w->cost_ms);
 	return rv >= 0;
@@ -381,7 +382,7 @@ static int compare_used(const void *a, const void *b)
 static size_t due(struct look *l, struct place_wait *list[PLACES_WAITS_MAX])
 {
 	struct places *p = &l->w->places;
-	uint32_t poll_s = follow_period_s(l->env) ? follow_period_s(l->env) : 1;
+	uint32_t poll_s = daemon_period_s(l->env) ? daemon_period_s(l->env) : 1;
 	size_t n = 0, keep = (size_t)WAITS_A_LOOK * PLACES_FRESH_S / poll_s * 3 / 4, k = 0;
 	int64_t again_s = 2 * (int64_t)poll_s < 5 ? 5 : 2 * (int64_t)poll_s;
 
@@ -409,10 +410,10 @@ static void keep_away(struct look *l, const struct place_wait *w, bool answered)
 		s->pause_s = WAITS_PAUSE_MAX_S;
 	s->pause_until = l->now + s->pause_s;
 	if (answered)
-		follow_say(l->env, LOG_LEVEL_WARN, "slurmctld took %.0f ms to say when a job would start on %s: not asked for %u s",
+		daemon_say(l->env, LOG_LEVEL_WARN, "slurmctld took %.0f ms to say when a job would start on %s: not asked for %u s",
 			   w->cost_ms, w->candidate, s->pause_s);
 	else
-		follow_say(l->env, LOG_LEVEL_WARN, "slurmctld does not say when a job would start on %s: %s; not asked for %u s",
+		daemon_say(l->env, LOG_LEVEL_WARN, "slurmctld does not say when a job would start on %s: %s; not asked for %u s",
 			   w->candidate, w->reason, s->pause_s);
 }
 
@@ -473,7 +474,7 @@ static int learn(struct look *l)
 	return want(l);
 }
 
-int waits_poll(struct waits *w, const struct follow_env *env, const struct waits_ops *ops,
+int waits_poll(struct waits *w, const struct daemon_env *env, const struct waits_ops *ops,
 	       const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
 {
 	struct look l = {w, env, ops, snap, now, errp};

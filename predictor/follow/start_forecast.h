@@ -10,8 +10,7 @@
 #ifndef PRECEDENT_PREDICTOR_FOLLOW_START_FORECAST_H
 #define PRECEDENT_PREDICTOR_FOLLOW_START_FORECAST_H
 
-#include "predictor/follow/follow.h"
-#include "predictor/cluster/places.h"
+#include "predictor/cluster/daemon_env.h"
 
 #define WAITS_A_LOOK	  8	    /* questions */
 #define WAITS_BUDGET_MS	  250	    /* of one look, after which no further question is asked */
@@ -38,7 +37,7 @@ struct waits;
 struct waits *waits_create(void); /* NULL: no memory */
 void waits_destroy(struct waits *w);
 /* With each look, after follow_poll. 0, or -1 with the reason when the store failed. */
-int waits_poll(struct waits *w, const struct follow_env *env, const struct waits_ops *ops,
+int waits_poll(struct waits *w, const struct daemon_env *env, const struct waits_ops *ops,
 	       const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
 
 #endif

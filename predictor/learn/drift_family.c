@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Have all members of a kin ceased to run as their model over inputs says (a new library, other nodes)? See follow_drift_kin in
- * follow.h. The latest runs are held against the law of what ran before them, so that inputs that were told nothing, or what
+ * Have all members of a kin ceased to run as their model over inputs says (a new library, other nodes)? See drift_family.h.
+ * The latest runs are held against the law of what ran before them, so that inputs that were told nothing, or what
  * their own probes say, speak as well. Only what lies where those ran: beyond it a law that errs is no change.
  */
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 
 #include "predictor/learn/drift_family.h"
 #include "predictor/estimate/interval_calibration.h"
-#include "predictor/follow/follow.h"
 #include "predictor/learn/scaling_runs.h"
 #include "predictor/learn/past_accuracy.h"
 
@@ -67,7 +66,7 @@ static bool is_within(const struct store_run *run)
 	return run->hi_s > 0 && !strcmp(run->candidate, run->pred_candidate) && run->elapsed_s >= run->lo_s && run->elapsed_s <= run->hi_s;
 }
 
-int follow_drift_kin(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+int drift_family_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
 {
 	struct law_runs_of of = {run->kin, run->candidate, false, NULL, 0};
 	struct law_runs *past = NULL;
@@ -94,7 +93,7 @@ int follow_drift_kin(const struct follow_env *env, const struct store_run *run, 
 	if (!worth || !drift_kin_judge(&d, past->runs, past->submitted, past->n, worth_scale(worth, ESTIMATE_MODEL), now))
 		goto out;
 	rv = store_drift_put(env->store, run->kin, run->candidate, &d, errp);
-	follow_say(env, LOG_LEVEL_WARN, "job %u: the last runs on %s that differ in numbers from key %.8s were not as their model said: what "
+	daemon_say(env, LOG_LEVEL_WARN, "job %u: the last runs on %s that differ in numbers from key %.8s were not as their model said: what "
 		   "ran before counts no more for it", run->jobid, run->candidate, run->key);
 out:
 	worth_free(worth);

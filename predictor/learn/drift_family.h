@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Drift of a kin, by the model over inputs of what ran before. Pure; what the daemon does with it is follow_drift_kin (follow.h). */
+/* Drift of a kin, by the model over inputs of what ran before. Pure; what the daemon does with it is drift_family_follow (follow.h). */
 #ifndef PRECEDENT_PREDICTOR_LEARN_DRIFT_FAMILY_H
 #define PRECEDENT_PREDICTOR_LEARN_DRIFT_FAMILY_H
 
+#include "predictor/cluster/daemon_env.h"
 #include "predictor/estimate/drift.h"
 #include "predictor/estimate/scaling_model.h"
+#include "predictor/store/store.h"
 
 /*
  * runs: of one kin on one candidate, the latest first, with when they were submitted. True: two of the last three, with different
@@ -12,5 +14,7 @@
  * scale: by which its intervals are multiplied (coverage.h).
  */
 bool drift_kin_judge(struct drift *d, const struct kin_run *runs, const int64_t *submitted, size_t n, double scale, int64_t now);
+/* A run has ended: judges its parameter family. After a drift, family estimates and models count only runs since the change. */
+int drift_family_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the daemon does when a program ceases to run as predicted: see follow_drift in follow.h; the rules are in drift.h. */
+/* Reads the latest runs, has them judged, and acts on a drift: see drift_follow.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/estimate/array.h"
-#include "predictor/probe/probes.h"
+#include "predictor/learn/drift_follow.h"
+#include "predictor/learn/program_estimate.h"
+#include "predictor/learn/trial_follow.h"
 
 #define RUNS_MAX 16
 
@@ -15,7 +17,7 @@
  * The runs of the program on the candidate that were told an interval, and up to DRIFT_LOOK after one that were told nothing:
  * a run that was far off may have withheld the prediction, and is then judged by the last one that there was. The latest first.
  */
-static int runs_gather(const struct follow_env *env, const struct store_run *run, struct drift_run runs[RUNS_MAX],
+static int runs_gather(const struct daemon_env *env, const struct store_run *run, struct drift_run runs[RUNS_MAX],
 		       struct errbuf *errp)
 {
 	struct store_past_filter f = {.candidate = run->candidate, .key = run->key};
@@ -55,7 +57,7 @@ struct array_past {
 	struct store_past task[TASKS]; /* all of one array; n 0: there is none */
 };
 
-static int array_read(const struct follow_env *env, struct store_past_filter *f, struct array_past *out, struct errbuf *errp)
+static int array_read(const struct daemon_env *env, struct store_past_filter *f, struct array_past *out, struct errbuf *errp)
 {
 	int n = store_past_read(env->store, f, out->task, TASKS, errp), kept = 0;
 
@@ -99,7 +101,7 @@ static bool array_longest(const struct array_past *a, const struct array_run *ea
 }
 
 /* Tasks of arrays alone. */
-static int earlier_read(const struct follow_env *env, const struct store_past_filter *f, struct array_run *out, struct errbuf *errp)
+static int earlier_read(const struct daemon_env *env, const struct store_past_filter *f, struct array_run *out, struct errbuf *errp)
 {
 	struct store_past *past = calloc(ARRAY_LOOK, sizeof(*past));
 	int n = past ? store_past_read(env->store, f, past, ARRAY_LOOK, errp) : err_set(errp, "no memory for past runs"), kept = 0;
@@ -112,7 +114,7 @@ static int earlier_read(const struct follow_env *env, const struct store_past_fi
 }
 
 /* As runs_gather, of arrays: one that was told nothing is judged by what the one before was told. */
-static int arrays_gather(const struct follow_env *env, const struct store_run *run, struct drift_run runs[ARRAYS], struct errbuf *errp)
+static int arrays_gather(const struct daemon_env *env, const struct store_run *run, struct drift_run runs[ARRAYS], struct errbuf *errp)
 {
 	struct store_past_filter f = {.candidate = run->candidate, .key = run->key};
 	struct array_run earlier[ARRAY_LOOK];
@@ -157,25 +159,7 @@ static bool is_within(const struct store_run *run)
 
 /* ---- what is done ---- */
 
-/* 1 the probe is made again, 2 others are in the queue, or it is itself: not now, 0 it cannot be made again, -1 fault. */
-static int probe_again(const struct follow_env *env, const struct store_program *p, const char *candidate, int64_t now,
-		       struct errbuf *errp)
-{
-	struct store_probe row = {0};
-	int rc = probes_again(env, p->key, candidate, "the last runs were not as predicted", now, errp);
-
-	if (rc)
-		return rc;
-	rc = store_probe_get(env->store, p->key, candidate, &row, errp);
-	if (rc <= 0)
-		return rc;
-	free((void *)(uintptr_t)row.result);
-	if (row.state == PROBE_WAITING || row.state == PROBE_SUBMITTED)
-		return 2;
-	return row.state == PROBE_DONE && row.not_before <= now && conf_candidate_find(env->conf, candidate) ? 2 : 0;
-}
-
-static int trace_again(const struct follow_env *env, struct store_program *p, const char *candidate, int64_t now,
+static int trace_again(const struct daemon_env *env, struct store_program *p, const char *candidate, int64_t now,
 		       struct errbuf *errp)
 {
 	p->state = PROGRAM_NEW;
@@ -186,46 +170,46 @@ static int trace_again(const struct follow_env *env, struct store_program *p, co
 	return store_program_put(env->store, p, errp);
 }
 
-/* Without a trace that counts there are the program's past runs alone, and of these from now on only the latest. */
-static int program_act(const struct follow_env *env, const struct store_run *run, struct store_program *p, struct drift *d,
-		       int64_t now, struct errbuf *errp)
+int drift_act(const struct daemon_env *env, const struct store_run *run, struct drift_found *found, bool probed, int64_t now,
+	      struct errbuf *errp)
 {
-	bool traced = p->state == PROGRAM_READY && env->conf->n_candidates;
-	struct follow_estimates est;
-	int rc = traced && d->stage == DRIFT_REPROBED ? probe_again(env, p, run->candidate, now, errp) : 0, may = 0;
+	struct store_program *p = &found->program;
+	struct program_estimates est;
+	int may = 0;
 
-	if (rc < 0 || rc == 2)
-		return rc < 0 ? -1 : 0;
-	if (traced && !rc) {
-		may = follow_may_trace(env, run, errp);
+	if (found->traced && !probed) {
+		may = trial_may_trace(env, run, errp);
 		if (may < 0)
 			return -1;
-		d->stage = may ? DRIFT_RETRACED : DRIFT_REPROBED;
+		found->drift.stage = may ? DRIFT_RETRACED : DRIFT_REPROBED;
 	}
-	if (store_drift_put(env->store, p->key, run->candidate, d, errp) < 0 ||
-	    follow_calibrate(env, p, run->candidate, now, &est, errp) < 0)
+	if (store_drift_put(env->store, p->key, run->candidate, &found->drift, errp) < 0 ||
+	    program_estimate(env, p, run->candidate, now, &est, errp) < 0)
 		return -1;
-	follow_say(env, LOG_LEVEL_WARN, "job %u: key %.8s: the last runs on %s were not as predicted: %s", run->jobid, p->key,
-		   run->candidate, may	? "the next run is traced again"
-				   : rc ? "the probe is made again"
-					: "what ran before counts no more");
+	daemon_say(env, LOG_LEVEL_WARN, "job %u: key %.8s: the last runs on %s were not as predicted: %s", run->jobid, p->key,
+		   run->candidate, may	    ? "the next run is traced again"
+				   : probed ? "the probe is made again"
+					    : "what ran before counts no more");
 	return may ? trace_again(env, p, run->candidate, now, errp) : 0;
 }
 
-int follow_drift(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+int drift_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct drift_found *found, struct errbuf *errp)
 {
+	struct store_program *p = &found->program;
 	struct drift_run runs[RUNS_MAX];
-	struct store_program p;
-	struct drift d;
 	int n, rc;
 
 	if (estimate_run_worth(run->end_state, run->restarts) == WORTH_NOTHING || is_within(run))
 		return 0;
-	rc = store_program_get(env->store, run->key, &p, errp);
-	if (rc <= 0 || p.uid != run->uid || (p.state != PROGRAM_READY && p.state != PROGRAM_FAILED))
+	rc = store_program_get(env->store, run->key, p, errp);
+	if (rc <= 0 || p->uid != run->uid || (p->state != PROGRAM_READY && p->state != PROGRAM_FAILED))
 		return rc < 0 ? -1 : 0;
 	n = run->array_job ? arrays_gather(env, run, runs, errp) : runs_gather(env, run, runs, errp);
-	if (n < 0 || store_drift_get(env->store, run->key, run->candidate, &d, errp) < 0)
+	if (n < 0 || store_drift_get(env->store, run->key, run->candidate, &found->drift, errp) < 0)
 		return -1;
-	return drift_judge(&d, runs, (size_t)n, now) == DRIFT_REST ? 0 : program_act(env, run, &p, &d, now, errp);
+	if (drift_judge(&found->drift, runs, (size_t)n, now) == DRIFT_REST)
+		return 0;
+	found->traced = p->state == PROGRAM_READY && env->conf->n_candidates;
+	found->probe = found->traced && found->drift.stage == DRIFT_REPROBED;
+	return 1;
 }

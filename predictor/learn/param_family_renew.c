@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Estimates of other members of a kin, in which the model over inputs has a part, after one of them has run: see follow_kin_renew in
- * follow.h. A few at a time, the oldest first, so that a run that ends costs no more in a large kin than in a small one.
+ * Estimates of other members, after one member has run: see param_family_renew.h. A few at a time, the oldest first, so that a run that ends costs no more in a large kin than in a small one.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/follow/follow.h"
+#include "predictor/learn/param_family_renew.h"
+#include "predictor/learn/program_estimate.h"
 #include "predictor/estimate/scaling_model.h"
 
 #define RENEW_MAX 2
@@ -49,7 +49,7 @@ static void stale_add(struct stale *list, unsigned *n, const char *key, int64_t 
 	}
 }
 
-static int stale_find(const struct follow_env *env, const struct store_run *run, const struct store_past *past, int n, int64_t now,
+static int stale_find(const struct daemon_env *env, const struct store_run *run, const struct store_past *past, int n, int64_t now,
 		      struct stale *list, unsigned *found, struct errbuf *errp)
 {
 	unsigned looked = 0;
@@ -72,7 +72,7 @@ static int stale_find(const struct follow_env *env, const struct store_run *run,
 	return 0;
 }
 
-int follow_kin_renew(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+int param_family_renew(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
 {
 	struct store_past *past = NULL;
 	struct stale list[RENEW_MAX];
@@ -96,11 +96,11 @@ int follow_kin_renew(const struct follow_env *env, const struct store_run *run, 
 	if (stale_find(env, run, past, n, now, list, &found, errp) < 0)
 		goto out;
 	for (unsigned i = 0; i < found; i++) {
-		struct follow_estimates est;
+		struct program_estimates est;
 		struct store_program p;
 		int rc = store_program_get(env->store, list[i].key, &p, errp);
 
-		if (rc < 0 || (rc && p.uid == run->uid && follow_calibrate(env, &p, run->candidate, now, &est, errp) < 0))
+		if (rc < 0 || (rc && p.uid == run->uid && program_estimate(env, &p, run->candidate, now, &est, errp) < 0))
 			goto out;
 	}
 	rv = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Estimates of one program, afresh from all that is known: the probes' records, the traced job's time, and how long later
- * runs really took. See follow_calibrate in follow.h; the arithmetic is in estimate.c.
+ * Gathers the evidence of one program and has it combined: see program_estimate.h. The arithmetic is in estimate/.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +8,11 @@
 
 #include "predictor/estimate/array.h"
 #include "predictor/estimate/combine.h"
-#include "predictor/follow/follow.h"
 #include "predictor/learn/scaling_runs.h"
 #include "predictor/learn/past_errors.h"
 #include "predictor/store/keep.h"
 #include "predictor/learn/past_accuracy.h"
+#include "predictor/learn/program_estimate.h"
 
 #define PAST_MAX (2 * ESTIMATE_HISTORY_MAX) /* whole runs, and those that were cut short among them */
 
@@ -69,7 +68,7 @@ static int base_read(struct store *s, const char *key, struct evidence *e, struc
 	return 0;
 }
 
-static int evidence_gather(const struct follow_env *env, const struct store_program *p, const char *also,
+static int evidence_gather(const struct daemon_env *env, const struct store_program *p, const char *also,
 			   struct evidence *e, struct errbuf *errp)
 {
 	bool known = !also || !*also;
@@ -243,8 +242,8 @@ static int estimate_keep(struct store *s, const char *key, const struct store_es
 							 : store_evidence_put(s, key, row->candidate, all->part, all->n, errp);
 }
 
-static int candidate_calibrate(const struct follow_env *env, const struct store_program *p, const struct evidence *e,
-			       unsigned i, int64_t now, struct follow_estimates *out, struct errbuf *errp)
+static int candidate_calibrate(const struct daemon_env *env, const struct store_program *p, const struct evidence *e,
+			       unsigned i, int64_t now, struct program_estimates *out, struct errbuf *errp)
 {
 	struct estimate_past past[PAST_MAX];
 	struct store_estimate row = {.updated = now};
@@ -293,8 +292,8 @@ static int candidate_calibrate(const struct follow_env *env, const struct store_
 	return store_estimate_drop(env->store, p->key, e->candidate[i], errp);
 }
 
-int follow_calibrate(const struct follow_env *env, const struct store_program *p, const char *also, int64_t now,
-		     struct follow_estimates *out, struct errbuf *errp)
+int program_estimate(const struct daemon_env *env, const struct store_program *p, const char *also, int64_t now,
+		     struct program_estimates *out, struct errbuf *errp)
 {
 	struct evidence e;
 	int rv = -1;

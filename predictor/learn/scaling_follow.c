@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The model over inputs of a kin, anew after each run of it: see follow_law in follow.h; the fit is in law_fit.c. On a candidate
+ * The model over inputs of a kin, anew after each run of it: see scaling_follow.h; the fit is in law_fit.c. On a candidate
  * where too few of them have run, what the skeletons of the others gave there stands in for runs.
  */
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/follow/follow.h"
+#include "predictor/learn/scaling_follow.h"
 #include "predictor/estimate/param_family.h"
 #include "predictor/learn/scaling_runs.h"
 #include "predictor/learn/past_accuracy.h"
@@ -18,7 +18,7 @@
 #define PROBED_WORDS "in part from what the skeletons of runs elsewhere gave there"
 
 struct looks {
-	const struct follow_env *env;
+	const struct daemon_env *env;
 	const struct store_run *run;
 	int64_t now;
 	struct law_runs own; /* tasks of arrays have one input more: what ran last says of which the model is */
@@ -137,7 +137,7 @@ static int candidate_fit(struct looks *l, const char *candidate, struct errbuf *
 	return l->law.points >= KIN_PROGRAMS_MIN || of.since ? row_put(l, candidate, why.text, errp) : 0;
 }
 
-static int follow_candidates(const struct follow_env *env, const struct store_run *run, bool all, int64_t now, struct errbuf *errp)
+static int follow_candidates(const struct daemon_env *env, const struct store_run *run, bool all, int64_t now, struct errbuf *errp)
 {
 	struct looks *l;
 	int rv = 0;
@@ -158,12 +158,12 @@ static int follow_candidates(const struct follow_env *env, const struct store_ru
 	return rv < 0 ? -1 : 0;
 }
 
-int follow_law(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+int scaling_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
 {
 	return follow_candidates(env, run, false, now, errp);
 }
 
-int follow_law_probed(const struct follow_env *env, const struct store_program *p, int64_t now, struct errbuf *errp)
+int scaling_follow_probed(const struct daemon_env *env, const struct store_program *p, int64_t now, struct errbuf *errp)
 {
 	struct store_run run;
 	int rc = store_run_get(env->store, p->source_job, &run, errp);

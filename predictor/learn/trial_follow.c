@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Traced runs against untraced ones, as they end: see follow_trial in follow.h; the rules are in trial.h. */
+/* Traced runs against untraced ones, as they end: see trial_follow.h; the rules are in trial.h. */
 #include <stdio.h>
 #include <string.h>
 
 #include "predictor/estimate/array.h"
-#include "predictor/follow/follow.h"
+#include "predictor/learn/trial_follow.h"
 #include "predictor/store/trials.h"
 
 static struct trial_run run_of(const struct store_run *run, uint64_t memory)
@@ -24,7 +24,7 @@ static bool completed(const struct store_run *run)
 
 /* ---- a traced run ---- */
 
-static int traced_put(const struct follow_env *env, struct store_trial *t, const struct store_run *run, uint64_t memory,
+static int traced_put(const struct daemon_env *env, struct store_trial *t, const struct store_run *run, uint64_t memory,
 		      int64_t now, struct errbuf *errp)
 {
 	struct trial_run traced = run_of(run, memory);
@@ -47,7 +47,7 @@ static bool fails_again(const struct store_trial *t)
 	return t->guard == TRIAL_DOUBT_KEY && !strcmp(t->control_state, "COMPLETED");
 }
 
-static int traced_failed(const struct follow_env *env, struct store_trial *t, const struct store_run *run, uint64_t memory,
+static int traced_failed(const struct daemon_env *env, struct store_trial *t, const struct store_run *run, uint64_t memory,
 			 int64_t now, struct errbuf *errp)
 {
 	if (t->guard == TRIAL_DOUBT || t->guard == TRIAL_SUSPECT)
@@ -62,7 +62,7 @@ static int traced_failed(const struct follow_env *env, struct store_trial *t, co
 	return traced_put(env, t, run, memory, now, errp);
 }
 
-static int traced_completed(const struct follow_env *env, struct store_trial *t, const struct store_run *run, uint64_t memory,
+static int traced_completed(const struct daemon_env *env, struct store_trial *t, const struct store_run *run, uint64_t memory,
 			    int64_t now, struct errbuf *errp)
 {
 	bool same = !strcmp(t->key, run->key);
@@ -80,7 +80,7 @@ static int traced_completed(const struct follow_env *env, struct store_trial *t,
 	return traced_put(env, t, run, memory, now, errp);
 }
 
-static int traced_ended(const struct follow_env *env, struct store_trial *t, const struct store_run *run, uint64_t memory,
+static int traced_ended(const struct daemon_env *env, struct store_trial *t, const struct store_run *run, uint64_t memory,
 			int64_t now, struct errbuf *errp)
 {
 	struct trial_run traced = run_of(run, memory);
@@ -93,7 +93,7 @@ static int traced_ended(const struct follow_env *env, struct store_trial *t, con
 /* ---- an untraced run ---- */
 
 /* The program's reason names the untraced run too. */
-static int reason_renew(const struct follow_env *env, const struct store_trial *t, int64_t now, struct errbuf *errp)
+static int reason_renew(const struct daemon_env *env, const struct store_trial *t, int64_t now, struct errbuf *errp)
 {
 	struct store_program p;
 	int rc = store_program_get(env->store, t->key, &p, errp);
@@ -131,7 +131,7 @@ static void control_set(struct store_trial *t, const struct store_run *run, int6
 }
 
 /* Other numbers say nothing of this key, but the others need not wait for it. */
-static int other_ended(const struct follow_env *env, struct store_trial *t, const struct store_run *run, int64_t now,
+static int other_ended(const struct daemon_env *env, struct store_trial *t, const struct store_run *run, int64_t now,
 		       struct errbuf *errp)
 {
 	if (t->guard != TRIAL_DOUBT || (!completed(run) && strcmp(run->end_state, "FAILED")))
@@ -141,7 +141,7 @@ static int other_ended(const struct follow_env *env, struct store_trial *t, cons
 	return store_trial_put(env->store, t, errp);
 }
 
-static int untraced_ended(const struct follow_env *env, struct store_trial *t, const struct store_run *run, uint64_t memory,
+static int untraced_ended(const struct daemon_env *env, struct store_trial *t, const struct store_run *run, uint64_t memory,
 			  int64_t now, struct errbuf *errp)
 {
 	struct trial_run traced = traced_of(t), untraced = run_of(run, memory);
@@ -157,15 +157,15 @@ static int untraced_ended(const struct follow_env *env, struct store_trial *t, c
 	control_set(t, run, now);
 	pair_keep(t, pair, now);
 	if (t->guard == TRIAL_SUSPECT)
-		follow_say(env, LOG_LEVEL_WARN,
+		daemon_say(env, LOG_LEVEL_WARN,
 			   "job %u: key %.8s: completed without the tracer, and traced job %u ended %s: not traced again by itself",
 			   run->jobid, run->key, t->traced_job, t->end_state);
 	if (store_trial_put(env->store, t, errp) < 0 || (doubted && reason_renew(env, t, now, errp) < 0))
 		return -1;
-	return pair >= TRIAL_TRACED_FAILED ? follow_tracing(env, now, errp) : 0;
+	return pair >= TRIAL_TRACED_FAILED ? trial_judge_tracing(env, now, errp) : 0;
 }
 
-int follow_trial(const struct follow_env *env, const struct store_run *run, uint64_t memory, int64_t now, struct errbuf *errp)
+int trial_follow(const struct daemon_env *env, const struct store_run *run, uint64_t memory, int64_t now, struct errbuf *errp)
 {
 	struct store_trial t;
 	int rc = store_trial_get(env->store, store_trial_name(run->kin, run->key), &t, errp);
@@ -180,25 +180,25 @@ int follow_trial(const struct follow_env *env, const struct store_run *run, uint
 
 /* ---- all programs ---- */
 
-static void say_state(const struct follow_env *env, enum tracing_state state, const struct store_trial_tally *n)
+static void say_state(const struct daemon_env *env, enum tracing_state state, const struct store_trial_tally *n)
 {
 	double chance = trial_chance(n->traced_failed, n->untraced_failed);
 
 	if (state == TRACING_ON)
-		follow_say(env, LOG_LEVEL_INFO, "tracing is no longer suspected of making jobs fail");
+		daemon_say(env, LOG_LEVEL_INFO, "tracing is no longer suspected of making jobs fail");
 	else if (state == TRACING_SUSPECTED)
-		follow_say(env, LOG_LEVEL_WARN,
+		daemon_say(env, LOG_LEVEL_WARN,
 			   "tracing is suspected of making jobs fail: %u programs failed traced alone, %u untraced alone (chance %.2g): "
 			   "precedent doctor names jobs to look at",
 			   n->traced_failed, n->untraced_failed, chance);
 	else
-		follow_say(env, LOG_LEVEL_ERROR,
+		daemon_say(env, LOG_LEVEL_ERROR,
 			   "tracing stops on the whole cluster: %u programs failed traced alone, %u untraced alone (chance %.2g): precedent "
 			   "doctor names jobs to look at; precedent retrace --all resumes tracing",
 			   n->traced_failed, n->untraced_failed, chance);
 }
 
-int follow_tracing(const struct follow_env *env, int64_t now, struct errbuf *errp)
+int trial_judge_tracing(const struct daemon_env *env, int64_t now, struct errbuf *errp)
 {
 	struct store_trial_tally n;
 	struct store_tracing t;
@@ -220,7 +220,7 @@ int follow_tracing(const struct follow_env *env, int64_t now, struct errbuf *err
 	return 0;
 }
 
-int follow_may_trace(const struct follow_env *env, const struct store_run *run, struct errbuf *errp)
+int trial_may_trace(const struct daemon_env *env, const struct store_run *run, struct errbuf *errp)
 {
 	struct store_tracing tracing;
 	struct store_trial t;

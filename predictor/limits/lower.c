@@ -25,7 +25,7 @@ struct shorten {
 /* One look. */
 struct look {
 	struct shorten *s;
-	const struct follow_env *env;
+	const struct daemon_env *env;
 	const struct cluster_snapshot *snap;
 	int64_t now;
 	uint32_t *armed; /* ids, ascending */
@@ -88,7 +88,7 @@ static bool is_due(const struct look *l, const struct cluster_job *job, struct j
 {
 	/* Most jobs have no wish, or none any more: the comment need not be parsed for that. */
 	return (job->phase == CLUSTER_PENDING || job->phase == CLUSTER_RUNNING) && strstr(job->admin_comment, " wish=") &&
-	       comment_parse(job->admin_comment, c) == 0 && shorten_is_due(job, c, follow_period_s(l->env), l->now);
+	       comment_parse(job->admin_comment, c) == 0 && shorten_is_due(job, c, daemon_period_s(l->env), l->now);
 }
 
 static bool is_short(const struct cluster_job *job)
@@ -158,10 +158,10 @@ static void set_limit(struct look *l, const struct cluster_job *job, const struc
 	duration_format_minutes(to, sizeof(to), limit);
 	if (l->env->ops->set_limit(l->env->ops->arg, job->job_id, limit, comment, &why) < 0) {
 		w->armed = l->now + SHORTEN_RETRY_S;
-		follow_say(l->env, LOG_LEVEL_WARN, "job %u: limit cannot be set from %s to %s: %s", job->job_id, from, to, why.text);
+		daemon_say(l->env, LOG_LEVEL_WARN, "job %u: limit cannot be set from %s to %s: %s", job->job_id, from, to, why.text);
 		return;
 	}
-	follow_say(l->env, LOG_LEVEL_INFO, "job %u: limit set from %s to %s, key %.8s", job->job_id, from, to, c->key);
+	daemon_say(l->env, LOG_LEVEL_INFO, "job %u: limit set from %s to %s, key %.8s", job->job_id, from, to, c->key);
 }
 
 static struct waiting *remembered(const struct look *l, const struct cluster_job *job)
@@ -244,7 +244,7 @@ static bool check_is_due(const struct look *l)
 static void look(struct look *l)
 {
 	const struct cluster_ops *ops = l->env->ops;
-	double period_s = follow_period_s(l->env), poll_s = l->env->conf->poll_interval_s ? l->env->conf->poll_interval_s : 1;
+	double period_s = daemon_period_s(l->env), poll_s = l->env->conf->poll_interval_s ? l->env->conf->poll_interval_s : 1;
 	double budget_ms = fmin(50 * period_s, SHORTEN_BUDGET_MS * fmax(1, period_s / poll_s)); /* as much of the time with a longer period */
 	bool check = check_is_due(l);
 	size_t n = count_due(l);
@@ -255,7 +255,7 @@ static void look(struct look *l)
 		return;
 	if (ops->armed(ops->arg, EXTEND_ARM_S, &l->armed, &l->n_armed, &l->why) < 0) {
 		if (l->now >= l->s->pause_until)
-			follow_say(l->env, LOG_LEVEL_WARN, "slurmctld does not tell its triggers: %s; no limit is set", l->why.text);
+			daemon_say(l->env, LOG_LEVEL_WARN, "slurmctld does not tell its triggers: %s; no limit is set", l->why.text);
 		l->s->pause_until = l->now + SHORTEN_CHECK_S;
 		return;
 	}
@@ -267,15 +267,15 @@ static void look(struct look *l)
 	if (!l->failed)
 		return;
 	l->s->pause_until = l->now + SHORTEN_CHECK_S;
-	follow_say(l->env, LOG_LEVEL_WARN, "%u of %u triggers for the case that precedentd dies cannot be set: %s", l->failed,
+	daemon_say(l->env, LOG_LEVEL_WARN, "%u of %u triggers for the case that precedentd dies cannot be set: %s", l->failed,
 		   l->tried, l->why.text);
 }
 
-void shorten_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now)
+void shorten_poll(struct shorten *s, const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now)
 {
-	struct look l = {.s = env->shorten, .env = env, .snap = snap, .now = now, .why = {""}};
+	struct look l = {.s = s, .env = env, .snap = snap, .now = now, .why = {""}};
 
-	if (!env->shorten)
+	if (!s)
 		return;
 	look(&l);
 	free(l.armed);

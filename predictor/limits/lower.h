@@ -10,7 +10,7 @@
 #ifndef PRECEDENT_PREDICTOR_LIMITS_LOWER_H
 #define PRECEDENT_PREDICTOR_LIMITS_LOWER_H
 
-#include "predictor/follow/follow.h"
+#include "predictor/cluster/daemon_env.h"
 
 /*
  * slurmctld saves its state five seconds after a change at the latest, jobs before triggers. A trigger is set on a job that is
@@ -28,8 +28,8 @@ struct shorten *shorten_create(void); /* NULL: no memory */
 void shorten_destroy(struct shorten *s);
 /* slurmctld was away: it may have lost its latest triggers. */
 void shorten_doubt(struct shorten *s);
-/* With each look; does nothing without env->shorten. */
-void shorten_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now);
+/* With each poll. s NULL: no limit is lowered. */
+void shorten_poll(struct shorten *s, const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now);
 
 /* May this job be given, at `now`, the limit that is wished for? */
 bool shorten_is_due(const struct cluster_job *job, const struct job_comment *c, uint32_t poll_interval_s, int64_t now);

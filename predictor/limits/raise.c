@@ -82,7 +82,7 @@ bool extend_by_trigger(const struct cluster_job *job, uint32_t *limit_min)
 	return job->limit_min < *limit_min;
 }
 
-static void extend_job(const struct follow_env *env, const struct cluster_job *job, const struct job_comment *c,
+static void extend_job(const struct daemon_env *env, const struct cluster_job *job, const struct job_comment *c,
 		       int64_t now)
 {
 	char from[DURATION_TEXT_MAX], to[DURATION_TEXT_MAX], buf[EXTEND_COMMENT_MAX];
@@ -90,28 +90,28 @@ static void extend_job(const struct follow_env *env, const struct cluster_job *j
 	struct errbuf why;
 	uint32_t next;
 
-	if (!extend_is_due(job, c->limit_min, c->user_limit_min, follow_period_s(env), now, &next))
+	if (!extend_is_due(job, c->limit_min, c->user_limit_min, daemon_period_s(env), now, &next))
 		return;
 	comment = extend_comment(job, c, &next, buf);
 	duration_format_minutes(from, sizeof(from), job->limit_min);
 	duration_format_minutes(to, sizeof(to), next);
 	if (env->ops->set_limit(env->ops->arg, job->job_id, next, comment, &why) < 0) {
-		follow_say(env, LOG_LEVEL_ERROR, "job %u: limit cannot be raised from %s to %s: %s", job->job_id, from, to,
+		daemon_say(env, LOG_LEVEL_ERROR, "job %u: limit cannot be raised from %s to %s: %s", job->job_id, from, to,
 			   why.text);
 		return;
 	}
-	follow_say(env, LOG_LEVEL_INFO, "job %u: limit raised from %s to %s, key %.8s (runs longer than predicted)",
+	daemon_say(env, LOG_LEVEL_INFO, "job %u: limit raised from %s to %s, key %.8s (runs longer than predicted)",
 		   job->job_id, from, to, c->key);
 }
 
-void extend_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now)
+void extend_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now)
 {
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct cluster_job *job = &snap->jobs[i];
 		struct job_comment c;
 
 		/* The clock first: of thousands that run few are near their ends. */
-		if (!job->admin_comment[0] || !ends_soon(job, follow_period_s(env), now))
+		if (!job->admin_comment[0] || !ends_soon(job, daemon_period_s(env), now))
 			continue;
 		if (comment_parse(job->admin_comment, &c) == 0 && extend_is_shortened(&c))
 			extend_job(env, job, &c, now);

@@ -6,7 +6,7 @@
 #ifndef PRECEDENT_PREDICTOR_LIMITS_RAISE_H
 #define PRECEDENT_PREDICTOR_LIMITS_RAISE_H
 
-#include "predictor/follow/follow.h"
+#include "predictor/cluster/daemon_env.h"
 
 /* slurmctld itself raises the limit this long before the end when the daemon is dead. It looks every 15 to 20 s, so this
  * leaves it time; the daemon, whose threshold is two looks earlier, comes first. */
@@ -29,7 +29,7 @@ bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t u
 
 /* Look at every running job and give more time where it is due. Works from the admin_comments alone, without the store: the
  * next look finds the raised limit and notes it. */
-void extend_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now);
+void extend_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now);
 
 /* What slurmctld's trigger does, once and for all: the user's own limit at once. Also of a suspended job, which slurmctld's clock
  * takes for one near its end, and of one that is queued again: the trigger does not fire a second time. */

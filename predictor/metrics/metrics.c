@@ -66,7 +66,7 @@ static void labelled(struct buf *out, const char *name, const char *label, const
 
 static void live_put(struct buf *out, const struct metrics_live *live)
 {
-	const struct follow_counts *c = &live->counts;
+	const struct job_counts *c = &live->counts;
 
 	head(out, "build_info", "gauge", "Always 1; the version is its label.");
 	put(out, "precedent_build_info{version=\"" PRECEDENT_VERSION "\"} 1\n");

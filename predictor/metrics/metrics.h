@@ -8,7 +8,7 @@
 
 #include "common/buf.h"
 #include "predictor/accuracy/accuracy.h"
-#include "predictor/follow/follow.h"
+#include "predictor/cluster/daemon_env.h"
 #include "predictor/store/store.h"
 #include "predictor/store/trials.h"
 
@@ -22,7 +22,7 @@ struct metrics_live {
 	double look_s, look_total_s; /* the last one, and all */
 	uint32_t period_s;	     /* until the next */
 	size_t jobs;		     /* that slurmctld knows now */
-	struct follow_counts counts;
+	struct job_counts counts;
 };
 
 /* What the store knows. */

@@ -52,12 +52,12 @@ void serve_stop(void); /* waits for the thread; legal when it was not started */
 
 /* ---- metrics.c: for monitoring systems, in a thread of its own with its own connection to the store ---- */
 
-struct follow_counts;
+struct job_counts;
 int metrics_start(const struct precedent_conf *conf, struct errbuf *errp); /* does nothing where no metrics are asked for */
 void metrics_stop(void);						   /* waits for the thread; legal when it was not started */
 /* A look is over. jobs: that slurmctld knows, of a good one. */
 /* Until the next: period_s. */
-void metrics_look(double seconds, bool good, size_t jobs, uint32_t period_s, const struct follow_counts *counts);
+void metrics_look(double seconds, bool good, size_t jobs, uint32_t period_s, const struct job_counts *counts);
 
 /* ---- sweep.c: removes what runs that died have left in the spool, in a thread of its own ---- */
 

@@ -21,6 +21,7 @@
 #include "common/log.h"
 #include "predictor/limits/raise.h"
 #include "predictor/follow/follow.h"
+#include "predictor/learn/trial_follow.h"
 #include "predictor/follow/poll_interval.h"
 #include "predictor/precedentd/daemon.h"
 #include "predictor/query/query.h"
@@ -67,7 +68,7 @@ struct daemon {
 	int64_t pruned;
 	struct store_pruning pruning; /* under way unless it is done */
 	int lock_fd;
-	struct follow_counts counts;
+	struct job_counts counts;
 };
 
 /* ---- options ---- */
@@ -211,7 +212,7 @@ static void index_renew(struct daemon *d)
 		log_gate_clear(&d->index_gate);
 }
 
-static int look_store(struct daemon *d, const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now,
+static int look_store(struct daemon *d, const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now,
 		      struct errbuf *errp)
 {
 	if (slurm_side_partitions(d->store, errp) < 0)
@@ -220,7 +221,7 @@ static int look_store(struct daemon *d, const struct follow_env *env, const stru
 		d->pruned = now;
 		if (d->pruning.done)
 			d->pruning = (struct store_pruning){0};
-		if (store_forgotten_prune(d->store, now - FORGOTTEN_KEEP_S, errp) < 0 || follow_tracing(env, now, errp) < 0)
+		if (store_forgotten_prune(d->store, now - FORGOTTEN_KEEP_S, errp) < 0 || trial_judge_tracing(env, now, errp) < 0)
 			return -1;
 		if (conf.retention_s)
 			sweep_start(conf.spool_dir, now - (int64_t)conf.retention_s, snap);
@@ -275,8 +276,9 @@ static bool look_once(struct daemon *d, size_t *jobs)
 	const struct cluster_snapshot *snap;
 	int64_t now = time(NULL);
 	struct errbuf why = {""};
-	struct follow_env env = {.conf = &conf, .store = store_ready(d), .ops = slurm_side_ops(d->conf_file), .say = say,
-				 .counts = &d->counts, .seen = d->seen, .shorten = d->shorten};
+	struct daemon_env env = {.conf = &conf, .store = store_ready(d), .ops = slurm_side_ops(d->conf_file), .say = say,
+				 .counts = &d->counts};
+	struct follow_memory memory = {d->seen, d->shorten};
 	double begun = cpu_s();
 
 	if (slurm_side_jobs(&snap, &why) < 0) {
@@ -293,7 +295,7 @@ static bool look_once(struct daemon *d, size_t *jobs)
 	d->failures = 0;
 	*jobs = snap->n;
 	/* The heartbeat says that limits are raised in time, so it comes after a look, and only then. */
-	if (follow_poll(&env, snap, now, &why) < 0 || (env.store && look_store(d, &env, snap, now, &why) < 0) ||
+	if (follow_poll(&env, &memory, snap, now, &why) < 0 || (env.store && look_store(d, &env, snap, now, &why) < 0) ||
 	    waits_poll(d->waits, &env, slurm_side_waits(), snap, now, &why) < 0) {
 		store_dropped(d, why.text);
 		return false;

@@ -62,7 +62,7 @@ static long long now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-void metrics_look(double seconds, bool good, size_t jobs, uint32_t period_s, const struct follow_counts *counts)
+void metrics_look(double seconds, bool good, size_t jobs, uint32_t period_s, const struct job_counts *counts)
 {
 	pthread_mutex_lock(&live_lock);
 	live.looks++;

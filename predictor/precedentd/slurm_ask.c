@@ -16,6 +16,7 @@
 
 #include "common/duration.h"
 #include "predictor/precedentd/daemon.h"
+#include "predictor/store/places.h"
 
 /* libslurm has it, the public headers do not. */
 extern void slurm_free_will_run_response_msg(will_run_response_msg_t *msg);

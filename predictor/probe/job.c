@@ -54,7 +54,7 @@ static enum conf_partial partial_for(const struct precedent_conf *conf, const ch
 	return p;
 }
 
-static int script_format(const struct follow_env *env, const char *dir, const char *safe, bool source,
+static int script_format(const struct daemon_env *env, const char *dir, const char *safe, bool source,
 			 enum conf_partial partial, double seconds, char *out, size_t size)
 {
 	char program[1024], binary[1100], quoted[1200];
@@ -71,7 +71,7 @@ static int script_format(const struct follow_env *env, const char *dir, const ch
 }
 
 /* Building, starting, and a candidate that is ten times slower, but never more than the partition allows. */
-static uint32_t probe_limit_min(const struct follow_env *env, const char *partition, uint32_t n_traces, double seconds)
+static uint32_t probe_limit_min(const struct daemon_env *env, const char *partition, uint32_t n_traces, double seconds)
 {
 	unsigned traces = n_traces < 1 ? 1 : n_traces > 8 ? 8 : n_traces;
 	uint32_t limit_min = (uint32_t)((240 + 10 * seconds * traces) / 60) + 1;
@@ -82,7 +82,7 @@ static uint32_t probe_limit_min(const struct follow_env *env, const char *partit
 	return limit_min;
 }
 
-unsigned probes_candidates(const struct follow_env *env, const struct store_program *p)
+unsigned probes_candidates(const struct daemon_env *env, const struct store_program *p)
 {
 	unsigned n = (unsigned)env->conf->n_candidates;
 
@@ -94,7 +94,7 @@ struct submission_text {
 	char dir[1024], out[1200], script[4096], comment[COMMENT_TEXT_MAX], safe[RESULT_NAME_SIZE];
 };
 
-static int submission_text(const struct follow_env *env, const struct store_program *p, const struct store_probe *row,
+static int submission_text(const struct daemon_env *env, const struct store_program *p, const struct store_probe *row,
 			   double seconds, struct submission_text *t, struct errbuf *errp)
 {
 	const char *candidate = row->candidate;
@@ -119,7 +119,7 @@ static int submission_text(const struct follow_env *env, const struct store_prog
 	return 0;
 }
 
-int probe_submit(const struct follow_env *env, const struct store_program *p,
+int probe_submit(const struct daemon_env *env, const struct store_program *p,
 		 const struct cluster_layout *layout, struct store_probe *row, struct errbuf *errp)
 {
 	const struct conf_candidate *cand = conf_candidate_find(env->conf, row->candidate);
@@ -141,7 +141,7 @@ int probe_submit(const struct follow_env *env, const struct store_program *p,
 	return env->ops->submit(env->ops->arg, &sub, &row->jobid, errp);
 }
 
-double probes_allowance(const struct follow_env *env, const struct store_program *p)
+double probes_allowance(const struct daemon_env *env, const struct store_program *p)
 {
 	double budget = env->conf->probe_budget * p->source_elapsed_s * p->nodes;
 	double least = probes_candidates(env, p) * (double)p->nodes * (env->conf->probe_seconds + PROBES_LEAST_S);

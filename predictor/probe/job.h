@@ -6,25 +6,25 @@
 #include "predictor/probe/probes.h"
 
 /* Submit the row's next try; row->jobid is the job. */
-int probe_submit(const struct follow_env *env, const struct store_program *p, const struct cluster_layout *layout,
+int probe_submit(const struct daemon_env *env, const struct store_program *p, const struct cluster_layout *layout,
 		 struct store_probe *row, struct errbuf *errp);
 
 /* On how many candidates the program is probed. */
-unsigned probes_candidates(const struct follow_env *env, const struct store_program *p);
+unsigned probes_candidates(const struct daemon_env *env, const struct store_program *p);
 
 /* Write the row, changed now. */
-int probe_row_put(const struct follow_env *env, struct store_probe *row, int64_t now, struct errbuf *errp);
+int probe_row_put(const struct daemon_env *env, struct store_probe *row, int64_t now, struct errbuf *errp);
 
 /* The program's estimates again, after a probe was made again. */
-int probe_refresh(const struct follow_env *env, struct store_program *p, int64_t now, struct errbuf *errp);
+int probe_refresh(const struct daemon_env *env, struct store_program *p, int64_t now, struct errbuf *errp);
 
 /*
  * Cancel what nobody waits for any more: jobs of ours in the queue that no row knows. What they have cost by then is
  * accounted for.
  */
-int probe_orphans(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
+int probe_orphans(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
 
 /* Have programs probed again whose candidates' node class has gone, or of whose candidates nothing was heard for long. */
-int probe_renew(const struct follow_env *env, int64_t now, struct errbuf *errp);
+int probe_renew(const struct daemon_env *env, int64_t now, struct errbuf *errp);
 
 #endif

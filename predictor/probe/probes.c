@@ -10,9 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "predictor/learn/program_estimate.h"
+#include "predictor/learn/scaling_follow.h"
 #include "predictor/probe/job.h"
 #include "predictor/spool/spool.h"
 #include "predictor/store/keep.h"
+#include "predictor/store/layout.h"
 
 /* The probes of one program: at most one per candidate that ever was configured. */
 #define ROWS_MAX 64
@@ -46,13 +49,13 @@ static struct rows *rows_load(struct store *s, const char *key, struct errbuf *e
 	return r;
 }
 
-int probe_row_put(const struct follow_env *env, struct store_probe *row, int64_t now, struct errbuf *errp)
+int probe_row_put(const struct daemon_env *env, struct store_probe *row, int64_t now, struct errbuf *errp)
 {
 	row->updated = now;
 	return store_probe_put(env->store, row, errp);
 }
 
-static int row_create(const struct follow_env *env, const char *key, const char *candidate, int64_t now,
+static int row_create(const struct daemon_env *env, const char *key, const char *candidate, int64_t now,
 		      struct errbuf *errp)
 {
 	struct store_probe row = {.state = PROBE_WAITING};
@@ -62,7 +65,7 @@ static int row_create(const struct follow_env *env, const char *key, const char 
 	return probe_row_put(env, &row, now, errp);
 }
 
-int probes_begin(const struct follow_env *env, struct store_program *p, int64_t now, struct errbuf *errp)
+int probes_begin(const struct daemon_env *env, struct store_program *p, int64_t now, struct errbuf *errp)
 {
 	int kin = store_busy_family(env->store, p, errp);
 
@@ -97,9 +100,9 @@ static int64_t back_off_s(uint32_t tries)
 }
 
 /* No more tries. A probe that was to be made again leaves things as they were. */
-static int row_give_up(const struct follow_env *env, struct store_probe *row, int64_t now, struct errbuf *errp)
+static int row_give_up(const struct daemon_env *env, struct store_probe *row, int64_t now, struct errbuf *errp)
 {
-	follow_say(env, LOG_LEVEL_WARN, "key %.8s: probe on %s (job %u) given up: %s", row->key, row->candidate, row->jobid,
+	daemon_say(env, LOG_LEVEL_WARN, "key %.8s: probe on %s (job %u) given up: %s", row->key, row->candidate, row->jobid,
 		   row->reason);
 	row->state = row->kept ? PROBE_DONE : PROBE_FAILED;
 	if (row->kept) {
@@ -110,22 +113,22 @@ static int row_give_up(const struct follow_env *env, struct store_probe *row, in
 }
 
 /* A try came to nothing: again later, or given up. */
-static int row_retry(const struct follow_env *env, struct store_probe *row, bool again, const char *end_state, int64_t now,
+static int row_retry(const struct daemon_env *env, struct store_probe *row, bool again, const char *end_state, int64_t now,
 		     struct errbuf *errp)
 {
 	if (!again || row->tries >= tries_max(end_state))
 		return row_give_up(env, row, now, errp);
 	row->state = PROBE_WAITING;
 	row->not_before = now + back_off_s(row->tries);
-	follow_say(env, LOG_LEVEL_WARN, "key %.8s: probe on %s (job %u) failed, try %u of %u: %s", row->key, row->candidate,
+	daemon_say(env, LOG_LEVEL_WARN, "key %.8s: probe on %s (job %u) failed, try %u of %u: %s", row->key, row->candidate,
 		   row->jobid, row->tries, tries_max(end_state), row->reason);
 	return probe_row_put(env, row, now, errp);
 }
 
 /* Nobody waits for it any more. Its job, if there is one in the queue, is cancelled as an orphan. */
-static int row_drop(const struct follow_env *env, const struct store_probe *row, const char *why, struct errbuf *errp)
+static int row_drop(const struct daemon_env *env, const struct store_probe *row, const char *why, struct errbuf *errp)
 {
-	follow_say(env, LOG_LEVEL_INFO, "key %.8s: probe on %s (job %u) is not needed any more: %s", row->key, row->candidate,
+	daemon_say(env, LOG_LEVEL_INFO, "key %.8s: probe on %s (job %u) is not needed any more: %s", row->key, row->candidate,
 		   row->jobid, why);
 	return store_probe_drop(env->store, row->key, row->candidate, errp);
 }
@@ -159,7 +162,7 @@ static double spent_node_s(const struct rows *r)
 }
 
 /* May this try still be made? 1, 0 with the reason, -1. */
-static int within_budget(const struct follow_env *env, const struct store_program *p, struct errbuf *why, struct errbuf *errp)
+static int within_budget(const struct daemon_env *env, const struct store_program *p, struct errbuf *why, struct errbuf *errp)
 {
 	double allowed = probes_allowance(env, p), spent;
 	double next = p->nodes * probes_seconds(env->conf, p->source_elapsed_s, probes_candidates(env, p));
@@ -175,7 +178,7 @@ static int within_budget(const struct follow_env *env, const struct store_progra
 	return 0;
 }
 
-static int row_submitted(const struct follow_env *env, struct store_probe *row, int64_t now, struct errbuf *errp)
+static int row_submitted(const struct daemon_env *env, struct store_probe *row, int64_t now, struct errbuf *errp)
 {
 	row->state = PROBE_SUBMITTED;
 	row->submitted = now;
@@ -184,7 +187,7 @@ static int row_submitted(const struct follow_env *env, struct store_probe *row, 
 }
 
 /* The next try goes to the queue. */
-static int row_try(const struct follow_env *env, const struct store_program *p, struct store_probe *row, int64_t now,
+static int row_try(const struct daemon_env *env, const struct store_program *p, struct store_probe *row, int64_t now,
 		   struct errbuf *errp)
 {
 	struct cluster_layout layout;
@@ -197,7 +200,7 @@ static int row_try(const struct follow_env *env, const struct store_program *p, 
 		snprintf(row->reason, sizeof(row->reason), "%.300s", why.text);
 		return row_give_up(env, row, now, errp);
 	}
-	rc = cluster_layout_get(env->store, row->key, &layout, errp);
+	rc = store_layout_get(env->store, row->key, &layout, errp);
 	if (rc < 0)
 		return -1;
 	if (!rc)
@@ -207,12 +210,12 @@ static int row_try(const struct follow_env *env, const struct store_program *p, 
 		snprintf(row->reason, sizeof(row->reason), "cannot be submitted: %.250s", why.text);
 		return row_retry(env, row, rc, NULL, now, errp);
 	}
-	follow_say(env, LOG_LEVEL_INFO, "job %u: probe on %s submitted for job %u, key %.8s, uid %u", row->jobid, row->candidate,
+	daemon_say(env, LOG_LEVEL_INFO, "job %u: probe on %s submitted for job %u, key %.8s, uid %u", row->jobid, row->candidate,
 		   p->source_job, row->key, p->uid);
 	return row_submitted(env, row, now, errp);
 }
 
-static int row_submit(const struct follow_env *env, const struct cluster_snapshot *snap, struct store_probe *row,
+static int row_submit(const struct daemon_env *env, const struct cluster_snapshot *snap, struct store_probe *row,
 		      int64_t now, struct errbuf *errp)
 {
 	const struct cluster_job *there = probe_adopt(snap, row);
@@ -222,7 +225,7 @@ static int row_submit(const struct follow_env *env, const struct cluster_snapsho
 	if (there) {
 		row->tries++;
 		row->jobid = there->job_id;
-		follow_say(env, LOG_LEVEL_INFO, "job %u: probe on %s found in the queue, key %.8s", row->jobid, row->candidate,
+		daemon_say(env, LOG_LEVEL_INFO, "job %u: probe on %s found in the queue, key %.8s", row->jobid, row->candidate,
 			   row->key);
 		return row_submitted(env, row, now, errp);
 	}
@@ -238,7 +241,7 @@ static int row_submit(const struct follow_env *env, const struct cluster_snapsho
 /* ---- collecting ---- */
 
 /* The record's own text, from the parsed form: what is stored has passed the parser. 1 good, 0 none, -1 refused. */
-static int record_load(const struct follow_env *env, const struct store_program *p, const char *candidate,
+static int record_load(const struct daemon_env *env, const struct store_program *p, const char *candidate,
 		       struct result *res, struct buf *text, struct errbuf *why)
 {
 	char safe[RESULT_NAME_SIZE], name[RESULT_NAME_SIZE + 16];
@@ -267,7 +270,7 @@ static bool end_is_worth_a_retry(const char *state)
 }
 
 /* What the try has cost, for the program's budget and for the books. One whose end nobody saw counts as it was planned. */
-static int try_account(const struct follow_env *env, const struct store_program *p, const struct cluster_job *job,
+static int try_account(const struct daemon_env *env, const struct store_program *p, const struct cluster_job *job,
 		       struct store_probe *row, int64_t now, struct errbuf *errp)
 {
 	double cost = job ? job->nodes * job->elapsed_s
@@ -278,7 +281,7 @@ static int try_account(const struct follow_env *env, const struct store_program 
 }
 
 /* Before the record of the traced class gives way to one of another: ratios refer to it. */
-static int base_keep(const struct follow_env *env, const struct store_program *p, const struct store_probe *row,
+static int base_keep(const struct daemon_env *env, const struct store_program *p, const struct store_probe *row,
 		     struct errbuf *errp)
 {
 	struct store_probe old;
@@ -294,7 +297,7 @@ static int base_keep(const struct follow_env *env, const struct store_program *p
 	return rc < 0 ? -1 : 0;
 }
 
-static int row_done(const struct follow_env *env, struct store_program *p, const struct cluster_job *job,
+static int row_done(const struct daemon_env *env, struct store_program *p, const struct cluster_job *job,
 		    struct store_probe *row, const struct result *res, int64_t now, struct errbuf *errp)
 {
 	bool again = row->kept;
@@ -305,7 +308,7 @@ static int row_done(const struct follow_env *env, struct store_program *p, const
 	row->not_before = 0;
 	row->reason[0] = '\0';
 	snprintf(row->class_hex, sizeof(row->class_hex), "%s", res->has_class ? res->class_hex : "");
-	follow_say(env, LOG_LEVEL_INFO, "job %u: probe on %s done%s in %.0f s, key %.8s", row->jobid, row->candidate,
+	daemon_say(env, LOG_LEVEL_INFO, "job %u: probe on %s done%s in %.0f s, key %.8s", row->jobid, row->candidate,
 		   again ? " again" : "", job ? job->elapsed_s : 0.0, row->key);
 	if (probe_row_put(env, row, now, errp) < 0)
 		return -1;
@@ -318,7 +321,7 @@ static bool record_is_of(const struct result *res, const struct store_program *p
 	return res->job_id == row->jobid || (!row->kept && res->job_id == p->source_job);
 }
 
-static int row_conclude(const struct follow_env *env, struct store_program *p, const struct cluster_job *job,
+static int row_conclude(const struct daemon_env *env, struct store_program *p, const struct cluster_job *job,
 			struct store_probe *row, struct result *res, int64_t now, struct errbuf *errp)
 {
 	const char *end_state = job ? job->end_state : NULL;
@@ -350,7 +353,7 @@ static int row_conclude(const struct follow_env *env, struct store_program *p, c
 	return rv;
 }
 
-static int row_collect(const struct follow_env *env, const struct cluster_job *job, struct store_probe *row,
+static int row_collect(const struct daemon_env *env, const struct cluster_job *job, struct store_probe *row,
 		       int64_t now, struct errbuf *errp)
 {
 	struct result *res = calloc(1, sizeof(*res));
@@ -376,7 +379,7 @@ out:
 }
 
 /* Its job is cancelled as an orphan: nobody waits for it any more. */
-static int row_pending_too_long(const struct follow_env *env, struct store_probe *row, int64_t now,
+static int row_pending_too_long(const struct daemon_env *env, struct store_probe *row, int64_t now,
 				struct errbuf *errp)
 {
 	snprintf(row->reason, sizeof(row->reason), "waited %d days in the queue", PROBES_PENDING_MAX_S / 86400);
@@ -385,7 +388,7 @@ static int row_pending_too_long(const struct follow_env *env, struct store_probe
 
 /* ---- programs ---- */
 
-static int others_create(const struct follow_env *env, const struct store_program *p, int64_t now, struct errbuf *errp)
+static int others_create(const struct daemon_env *env, const struct store_program *p, int64_t now, struct errbuf *errp)
 {
 	for (size_t i = 0; i < env->conf->n_candidates; i++) {
 		const char *name = env->conf->candidates[i].name;
@@ -410,31 +413,31 @@ static const struct store_probe *row_find(const struct rows *r, const char *cand
 	return NULL;
 }
 
-static int program_fail(const struct follow_env *env, struct store_program *p, const char *reason, int64_t now,
+static int program_fail(const struct daemon_env *env, struct store_program *p, const char *reason, int64_t now,
 			struct errbuf *errp)
 {
 	p->state = PROGRAM_FAILED;
 	p->retrace_at = now + PROBES_RETRACE_S;
 	p->updated = now;
 	snprintf(p->reason, sizeof(p->reason), "%s", reason);
-	follow_say(env, LOG_LEVEL_WARN, "key %.8s: job %u will not be predicted: %s", p->key, p->source_job, p->reason);
-	if (cluster_layout_drop(env->store, p->key, errp) < 0)
+	daemon_say(env, LOG_LEVEL_WARN, "key %.8s: job %u will not be predicted: %s", p->key, p->source_job, p->reason);
+	if (store_layout_drop(env->store, p->key, errp) < 0)
 		return -1;
 	return store_program_put(env->store, p, errp);
 }
 
 /* All probes of a program have come to an end. */
-static int program_conclude(const struct follow_env *env, struct store_program *p, const struct rows *r, int64_t now,
+static int program_conclude(const struct daemon_env *env, struct store_program *p, const struct rows *r, int64_t now,
 			    struct errbuf *errp)
 {
-	struct follow_estimates est;
+	struct program_estimates est;
 
 	p->reason[0] = '\0';
 	for (size_t i = 0; i < r->n; i++)
 		if (r->row[i].state == PROBE_FAILED && !p->reason[0])
 			snprintf(p->reason, sizeof(p->reason), "nothing for %.60s: %.200s", r->row[i].candidate,
 				 r->row[i].reason);
-	if (follow_calibrate(env, p, NULL, now, &est, errp) < 0)
+	if (program_estimate(env, p, NULL, now, &est, errp) < 0)
 		return -1;
 	if (!est.n)
 		return program_fail(env, p, est.refused.text[0] ? est.refused.text : "no estimate", now, errp);
@@ -443,13 +446,13 @@ static int program_conclude(const struct follow_env *env, struct store_program *
 	p->state = PROGRAM_READY;
 	p->mpi_s = est.source_mpi_s;
 	p->updated = now;
-	follow_say(env, LOG_LEVEL_INFO, "key %.8s: ready, %u candidate%s predicted from job %u%s%s", p->key, est.n,
+	daemon_say(env, LOG_LEVEL_INFO, "key %.8s: ready, %u candidate%s predicted from job %u%s%s", p->key, est.n,
 		   est.n == 1 ? "" : "s", p->source_job, p->reason[0] ? "; " : "", p->reason);
 	/* The layout stays: the probes may have to be made again. */
-	return store_program_put(env->store, p, errp) < 0 ? -1 : follow_law_probed(env, p, now, errp);
+	return store_program_put(env->store, p, errp) < 0 ? -1 : scaling_follow_probed(env, p, now, errp);
 }
 
-static int program_advance(const struct follow_env *env, struct store_program *p, int64_t now, struct errbuf *errp)
+static int program_advance(const struct daemon_env *env, struct store_program *p, int64_t now, struct errbuf *errp)
 {
 	struct rows *r = rows_load(env->store, p->key, errp);
 	const struct store_probe *source;
@@ -486,7 +489,7 @@ out:
 }
 
 /* Programs under construction: conclude those whose probes are done, begin those that waited for a candidate. */
-static int programs_poll(const struct follow_env *env, int64_t now, struct errbuf *errp)
+static int programs_poll(const struct daemon_env *env, int64_t now, struct errbuf *errp)
 {
 	struct store_pair *list;
 	struct store_program p;
@@ -509,7 +512,7 @@ static int programs_poll(const struct follow_env *env, int64_t now, struct errbu
 }
 
 /* A candidate that was taken out of the configuration; the source of ratios stays wherever it was. 1 dropped, 0, -1. */
-static int row_moot(const struct follow_env *env, const struct store_probe *row, int64_t now, struct errbuf *errp)
+static int row_moot(const struct daemon_env *env, const struct store_probe *row, int64_t now, struct errbuf *errp)
 {
 	struct store_program p;
 	struct store_probe back = *row;
@@ -526,7 +529,7 @@ static int row_moot(const struct follow_env *env, const struct store_probe *row,
 	return probe_row_put(env, &back, now, errp) < 0 ? -1 : 1;
 }
 
-static int row_poll(const struct follow_env *env, const struct cluster_snapshot *snap, struct store_probe *row,
+static int row_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, struct store_probe *row,
 		    int64_t now, struct errbuf *errp)
 {
 	const struct cluster_job *job;
@@ -546,7 +549,7 @@ static int row_poll(const struct follow_env *env, const struct cluster_snapshot 
 	return 0;
 }
 
-static int rows_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now,
+static int rows_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now,
 		     struct errbuf *errp)
 {
 	struct store_pair *list;
@@ -570,7 +573,7 @@ static int rows_poll(const struct follow_env *env, const struct cluster_snapshot
 	return rv;
 }
 
-int probes_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
+int probes_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
 {
 	if (probe_renew(env, now, errp) < 0)
 		return -1;

@@ -14,7 +14,8 @@
 #ifndef PRECEDENT_PREDICTOR_PROBE_PROBES_H
 #define PRECEDENT_PREDICTOR_PROBE_PROBES_H
 
-#include "predictor/follow/follow.h"
+#include "predictor/cluster/daemon_env.h"
+#include "predictor/store/store.h"
 
 #define PROBES_TRIES_MAX     3
 #define PROBES_PREEMPTED_MAX 10		 /* tries, where the last had to make room for other jobs */
@@ -33,21 +34,24 @@
 #define PROBES_NEWS_S	     (7 * 86400)
 
 /* The program (state PROGRAM_TRACED, in the store) gets its source probe and becomes PROGRAM_BUILDING. */
-int probes_begin(const struct follow_env *env, struct store_program *p, int64_t now, struct errbuf *errp);
+int probes_begin(const struct daemon_env *env, struct store_program *p, int64_t now, struct errbuf *errp);
 
 /* Collect what has ended, submit what is due, conclude programs whose probes are all done. */
-int probes_poll(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
+int probes_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
 
-/*
- * Have the probe of a program that is ready made again on one candidate, for `why`; estimates stay until it is done. 1 it will
- * be, 0 not: there is none that is done, it was tried in vain lately, or enough of them are under way.
- */
-int probes_again(const struct follow_env *env, const char *key, const char *candidate, const char *why, int64_t now,
+enum probe_again {
+	PROBE_AGAIN_NONE, /* there is no record to renew, or the last new try was in vain */
+	PROBE_AGAIN_PLANNED,
+	PROBE_AGAIN_LATER, /* not now: this probe is in the queue, or too many others are */
+};
+/* Have the probe of a program that is ready made again on one candidate, for `why`; the estimates stay until it is done. Returns
+ * enum probe_again, or -1. */
+int probes_again(const struct daemon_env *env, const char *key, const char *candidate, const char *why, int64_t now,
 		 struct errbuf *errp);
 
 /* Node seconds that all tries of a program's probes may cost: ProbeBudget of the traced job, or a minute and ProbeSeconds of
  * its nodes on each candidate where that is more. */
-double probes_allowance(const struct follow_env *env, const struct store_program *p);
+double probes_allowance(const struct daemon_env *env, const struct store_program *p);
 
 /* Target run time of a skeleton: the program's share of ProbeBudget (of its node seconds, spread over n candidates, of which the
  * traced one runs it twice: once for nodes that cannot run the program's loops), at least ProbeSeconds, at most

@@ -7,18 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/learn/program_estimate.h"
 #include "predictor/probe/job.h"
 #include "predictor/store/keep.h"
 
 #define META_LOOKED "probes.again" /* when runs were last gone through for such */
 
-int probe_refresh(const struct follow_env *env, struct store_program *p, int64_t now, struct errbuf *errp)
+int probe_refresh(const struct daemon_env *env, struct store_program *p, int64_t now, struct errbuf *errp)
 {
-	struct follow_estimates est;
+	struct program_estimates est;
 
 	if (p->state != PROGRAM_READY)
 		return 0;
-	if (follow_calibrate(env, p, NULL, now, &est, errp) < 0)
+	if (program_estimate(env, p, NULL, now, &est, errp) < 0)
 		return -1;
 	snprintf(p->reason, sizeof(p->reason), "%.300s", est.refused.text);
 	p->updated = now;
@@ -27,7 +28,7 @@ int probe_refresh(const struct follow_env *env, struct store_program *p, int64_t
 
 /* ---- again ---- */
 
-static int row_again(const struct follow_env *env, struct store_probe *row, const char *why, int64_t now, struct errbuf *errp)
+static int row_again(const struct daemon_env *env, struct store_probe *row, const char *why, int64_t now, struct errbuf *errp)
 {
 	row->state = PROBE_WAITING;
 	row->tries = 0;
@@ -35,40 +36,41 @@ static int row_again(const struct follow_env *env, struct store_probe *row, cons
 	row->not_before = now;
 	row->result = NULL;
 	snprintf(row->reason, sizeof(row->reason), "to be made again: %.270s", why);
-	follow_say(env, LOG_LEVEL_INFO, "key %.8s: probe on %s %s", row->key, row->candidate, row->reason);
+	daemon_say(env, LOG_LEVEL_INFO, "key %.8s: probe on %s %s", row->key, row->candidate, row->reason);
 	return probe_row_put(env, row, now, errp);
 }
 
-static bool may_again(const struct follow_env *env, const struct store_probe *row, int64_t now)
+static bool may_again(const struct daemon_env *env, const struct store_probe *row, int64_t now)
 {
 	return row->state == PROBE_DONE && row->kept && row->not_before <= now && conf_candidate_find(env->conf, row->candidate);
 }
 
-int probes_again(const struct follow_env *env, const char *key, const char *candidate, const char *why, int64_t now,
+int probes_again(const struct daemon_env *env, const char *key, const char *candidate, const char *why, int64_t now,
 		 struct errbuf *errp)
 {
 	struct store_program p;
 	struct store_probe row;
-	int rc = store_busy_again(env->store, errp);
+	int busy = store_busy_again(env->store, errp), rc = busy < 0 ? -1 : store_program_get(env->store, key, &p, errp);
 
-	if (rc < 0 || rc >= PROBES_AGAIN_MAX)
-		return rc < 0 ? -1 : 0;
-	rc = store_program_get(env->store, key, &p, errp);
 	if (rc <= 0 || p.state != PROGRAM_READY)
-		return rc < 0 ? -1 : 0;
+		return rc < 0 ? -1 : PROBE_AGAIN_NONE;
 	rc = store_probe_get(env->store, key, candidate, &row, errp);
 	if (rc <= 0)
-		return rc;
+		return rc < 0 ? -1 : PROBE_AGAIN_NONE;
 	free((void *)(uintptr_t)row.result);
+	if (row.state == PROBE_WAITING || row.state == PROBE_SUBMITTED)
+		return PROBE_AGAIN_LATER;
 	if (!may_again(env, &row, now))
-		return 0;
-	return row_again(env, &row, why, now, errp) < 0 ? -1 : 1;
+		return PROBE_AGAIN_NONE;
+	if (busy >= PROBES_AGAIN_MAX)
+		return PROBE_AGAIN_LATER;
+	return row_again(env, &row, why, now, errp) < 0 ? -1 : PROBE_AGAIN_PLANNED;
 }
 
 /* ---- which ---- */
 
 struct renewal {
-	const struct follow_env *env;
+	const struct daemon_env *env;
 	int64_t now;
 	int room;	 /* how many more */
 	bool gone;	 /* some class has gone somewhere */
@@ -166,7 +168,7 @@ static int silent_find(struct renewal *r)
 	return 0;
 }
 
-static int looked_lately(const struct follow_env *env, int64_t now, struct errbuf *errp)
+static int looked_lately(const struct daemon_env *env, int64_t now, struct errbuf *errp)
 {
 	char text[24];
 	int64_t when;
@@ -181,7 +183,7 @@ static int looked_lately(const struct follow_env *env, int64_t now, struct errbu
 	return store_meta_set(env->store, META_LOOKED, text, errp);
 }
 
-int probe_renew(const struct follow_env *env, int64_t now, struct errbuf *errp)
+int probe_renew(const struct daemon_env *env, int64_t now, struct errbuf *errp)
 {
 	struct store_run_filter latest = {.uid = STORE_ALL_USERS, .max = PROBES_AGAIN_RUNS};
 	struct renewal *r;
@@ -218,20 +220,20 @@ static int owner_check(const struct store_probe *row, void *arg)
 	return o->found;
 }
 
-static int orphan_cancel(const struct follow_env *env, const struct cluster_job *job, int64_t now, struct errbuf *errp)
+static int orphan_cancel(const struct daemon_env *env, const struct cluster_job *job, int64_t now, struct errbuf *errp)
 {
 	double cost = job->nodes * job->elapsed_s;
 	struct errbuf why;
 
 	if (env->ops->cancel(env->ops->arg, job->job_id, &why) < 0) {
-		follow_say(env, LOG_LEVEL_WARN, "job %u: probe cannot be cancelled: %s", job->job_id, why.text);
+		daemon_say(env, LOG_LEVEL_WARN, "job %u: probe cannot be cancelled: %s", job->job_id, why.text);
 		return 0;
 	}
-	follow_say(env, LOG_LEVEL_INFO, "job %u: probe cancelled: nobody waits for it any more", job->job_id);
+	daemon_say(env, LOG_LEVEL_INFO, "job %u: probe cancelled: nobody waits for it any more", job->job_id);
 	return cost > 0 ? store_cost_add(env->store, now, job->uid, job->partition, cost, errp) : 0;
 }
 
-int probe_orphans(const struct follow_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
+int probe_orphans(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
 {
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct cluster_job *job = &snap->jobs[i];

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/cluster/places.h"
+#include "predictor/store/places.h"
 #include "predictor/store/internal.h"
 
 #define META_GENERATION "places"

@@ -85,7 +85,8 @@ struct bench {
 	size_t n;
 	size_t pending, running; /* jobs before `running` have ended, before `pending` they have started */
 	int64_t now;
-	struct follow_env env;
+	struct daemon_env env;
+	struct follow_memory memory;
 	struct waits *waits;
 };
 
@@ -150,7 +151,7 @@ static void look(struct bench *b, double *follow_ms, double *waits_ms)
 	struct errbuf err = {""};
 	double t0 = cpu_ms(), t1;
 
-	if (follow_poll(&b->env, &snap, b->now, &err) < 0 || store_heartbeat_set(b->env.store, b->now, &err) < 0)
+	if (follow_poll(&b->env, &b->memory, &snap, b->now, &err) < 0 || store_heartbeat_set(b->env.store, b->now, &err) < 0)
 		die(err.text);
 	t1 = cpu_ms();
 	if (waits_poll(b->waits, &b->env, &ops, &snap, b->now, &err) < 0)
@@ -195,7 +196,8 @@ int main(int argc, char **argv)
 	b.jobs = calloc(b.n, sizeof(*b.jobs));
 	b.texts = calloc(b.n, sizeof(*b.texts));
 	b.waits = waits_create();
-	b.env = (struct follow_env){.conf = &conf, .ops = &ops, .seen = seen_create()};
+	b.env = (struct daemon_env){.conf = &conf, .ops = &ops};
+	b.memory.seen = seen_create();
 	if (!b.jobs || !b.texts || !b.waits || store_open(path, STORE_WRITE | STORE_WAIT, &b.env.store, &err) < 0)
 		die(err.text[0] ? err.text : "out of memory");
 	for (size_t i = 0; i < b.n; i++)
@@ -205,8 +207,8 @@ int main(int argc, char **argv)
 	looks(&b, "nothing changes", 0);
 	snprintf(what, sizeof(what), "%zu start and %zu end", change, change);
 	looks(&b, what, change);
-	seen_destroy(b.env.seen);
-	b.env.seen = NULL;
+	seen_destroy(b.memory.seen);
+	b.memory.seen = NULL;
 	looks(&b, "nothing changes, no memory", 0);
 	store_close(b.env.store);
 	waits_destroy(b.waits);

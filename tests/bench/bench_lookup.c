@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "plugin/decide.h"
+#include "predictor/store/places.h"
 
 #define UID	  1000
 #define NOW	  1700000000

@@ -253,17 +253,18 @@ static struct cluster_job *queue_make(uint64_t runs, uint64_t programs)
 static void measure_poll(struct store *s, const struct precedent_conf *conf, uint64_t runs, uint64_t programs)
 {
 	struct cluster_ops ops = {.submit = no_submission, .set_limit = no_limit, .cancel = no_cancel, .arm = nothing};
-	struct follow_env env = {.conf = conf, .store = s, .ops = &ops};
+	struct daemon_env env = {.conf = conf, .store = s, .ops = &ops};
+	struct follow_memory memory = {0};
 	struct cluster_job *jobs = queue_make(runs, programs);
 	struct cluster_snapshot snap = {jobs, QUEUE, NOW};
 	double ms[50], cpu[50], t = now_ms();
 
-	must(follow_poll(&env, &snap, NOW, &err));
+	must(follow_poll(&env, &memory, &snap, NOW, &err));
 	printf("%-44s n %-6d     %10.3f ms\n", "first look at 10000 jobs in the queue", 1, now_ms() - t);
 	for (int i = 0; i < 50; i++) {
 		t = now_ms();
 		cpu[i] = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
-		must(follow_poll(&env, &snap, NOW + 10 * i, &err));
+		must(follow_poll(&env, &memory, &snap, NOW + 10 * i, &err));
 		must(store_heartbeat_set(s, NOW + 10 * i, &err));
 		ms[i] = now_ms() - t;
 		cpu[i] = clock_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu[i];

@@ -21,15 +21,15 @@ my %may = (
     'skelgen/runtime' => ['skelgen/runtime'],
     'skelgen/replay'  => ['skelgen/replay', 'skelgen/runtime'],
     'skelgen/contract' => ['skelgen/contract', 'common'],
-    'skelgen/tree'    => ['skelgen/tree', 'trace/messages', 'trace/read', 'trace', 'common'],
+    'skelgen/tree'    => ['skelgen/tree', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
     'skelgen/merge'   => ['skelgen/merge', 'skelgen/tree', 'skelgen/contract', 'trace/read', 'trace/format', 'trace', 'common'],
     'skelgen/timing'  => ['skelgen/timing', 'skelgen/tree', 'skelgen/runtime', 'trace/cpu_time', 'trace/read', 'trace/format', 'trace', 'common'],
     'skelgen/profile' => ['skelgen/profile', 'skelgen/timing', 'skelgen/tree', 'skelgen/runtime', 'trace/cpu_time', 'trace/read', 'trace/format', 'common'],
-    'skelgen/plan'    => ['skelgen/plan', 'skelgen/timing', 'skelgen/tree', 'trace', 'common'],
-    'skelgen/simulate' => ['skelgen/simulate', 'skelgen/plan', 'skelgen/tree', 'common'],
-    'skelgen/partial' => ['skelgen/partial', 'skelgen/timing', 'skelgen/tree', 'trace/cpu_time', 'trace/format', 'common'],
+    'skelgen/plan'    => ['skelgen/plan', 'skelgen/timing', 'skelgen/tree', 'skelgen/runtime', 'trace/read', 'trace', 'common'],
+    'skelgen/simulate' => ['skelgen/simulate', 'skelgen/plan', 'skelgen/tree', 'trace/read', 'common'],
+    'skelgen/partial' => ['skelgen/partial', 'skelgen/timing', 'skelgen/tree', 'trace/cpu_time', 'trace/read', 'trace/format', 'common'],
     'skelgen/emit'    => ['skelgen/emit', 'skelgen/simulate', 'skelgen/plan', 'skelgen/profile', 'skelgen/timing', 'skelgen/tree',
-                          'skelgen/replay', 'skelgen/runtime', 'common'],
+                          'skelgen/replay', 'skelgen/runtime', 'trace/read', 'trace/format', 'common'],
     'skelgen'         => ['skelgen', (map { "skelgen/$_" } qw(emit simulate plan profile timing merge tree)), 'common'],
     'expert/lang'     => ['expert/lang', 'trace/format', 'common'],
     'expert/compile'  => ['expert/compile', 'expert/lang', 'common'],
@@ -52,16 +52,16 @@ my %may = (
     'predictor/estimate' => ['predictor/estimate', 'predictor/spool', 'common'],
     'predictor/store' => ['predictor/store', 'predictor/estimate', 'predictor/cluster', 'common'],
     'predictor/accuracy' => ['predictor/accuracy', 'predictor/store', 'common'],
-    'predictor/learn' => ['predictor/learn', 'predictor/store', 'predictor/estimate', 'common'],
-    'predictor/probe' => ['predictor/probe', 'predictor/store', 'predictor/spool', 'common'],
-    'predictor/limits' => ['predictor/limits', 'common'],
+    'predictor/learn' => ['predictor/learn', 'predictor/store', 'predictor/estimate', 'predictor/spool', 'predictor/cluster', 'common'],
+    'predictor/probe' => ['predictor/probe', 'predictor/learn', 'predictor/store', 'predictor/spool', 'predictor/cluster', 'common'],
+    'predictor/limits' => ['predictor/limits', 'predictor/cluster', 'common'],
     'predictor/follow' => ['predictor/follow', 'predictor/limits', 'predictor/probe', 'predictor/learn', 'predictor/store', 'predictor/estimate',
                           'predictor/spool', 'predictor/cluster', 'common'],
     'predictor/query' => ['predictor/query', 'predictor/accuracy', 'predictor/learn', 'predictor/store', 'predictor/estimate', 'predictor/spool',
                           'predictor/cluster', 'common'],
-    'predictor/metrics' => ['predictor/metrics', 'predictor/follow', 'predictor/accuracy', 'predictor/store', 'common'],
+    'predictor/metrics' => ['predictor/metrics', 'predictor/accuracy', 'predictor/store', 'predictor/estimate', 'predictor/cluster', 'common'],
     'predictor/precedentd' => ['predictor/precedentd', 'predictor/metrics', 'predictor/query', 'predictor/follow', 'predictor/limits',
-                          'predictor/store', 'predictor/spool', 'predictor/cluster', 'common'],
+                          'predictor/learn', 'predictor/store', 'predictor/spool', 'predictor/cluster', 'common'],
     'plugin'          => ['plugin', 'predictor/learn', 'predictor/store', 'predictor/estimate', 'predictor/cluster', 'common'],
     'cli/ui'          => ['cli/ui', 'trace/format', 'common'],
     'cli/trace'       => ['cli/trace', 'cli/ui', 'skelgen', (map { "skelgen/$_" } qw(profile timing merge tree)),
@@ -70,26 +70,12 @@ my %may = (
                           (map { "trace/$_" } qw(view timeline read format)), 'trace', 'common'],
     'cli/skeleton'    => ['cli/skeleton', 'cli/trace', 'cli/ui', 'predictor/estimate', 'predictor/spool',
                           'skelgen', (map { "skelgen/$_" } qw(partial simulate merge tree runtime)), 'trace/read', 'trace/format', 'trace', 'common'],
-    'cli/model'       => ['cli/model', 'cli/ui', 'model/inputs', 'model/induce', 'common'],
-    'cli/jobs'        => ['cli/jobs', 'cli/ui', (map { "expert/$_" } qw(report events engine compile lang)), 'predictor/query', 'predictor/cluster', 'common'],
+    'cli/model'       => ['cli/model', 'cli/ui', 'model/inputs', 'model/induce', 'trace/read', 'common'],
+    'cli/jobs'        => ['cli/jobs', 'cli/ui', (map { "expert/$_" } qw(report events engine compile lang)), 'predictor/query', 'predictor/cluster',
+                          'trace/read', 'common'],
     'cli/accuracy'    => ['cli/accuracy', 'cli/jobs', 'cli/ui', 'common'],
     'cli/admin'       => ['cli/admin', 'cli/ui', 'predictor/query', 'predictor/limits', 'predictor/store', 'predictor/spool', 'skelgen/runtime', 'common'],
-    'cli'             => ['cli/ui'],
-);
-
-# Includes that still run up. None may be added.
-my @not_mended = (
-    'predictor/cluster/cluster.h includes predictor/store/store.h',
-    'predictor/learn/drift_family.c includes predictor/follow/follow.h',
-    'predictor/learn/drift_follow.c includes predictor/probe/probes.h',
-    'predictor/learn/family.c includes predictor/follow/follow.h',
-    'predictor/learn/param_family_renew.c includes predictor/follow/follow.h',
-    'predictor/learn/program_estimate.c includes predictor/follow/follow.h',
-    'predictor/learn/scaling_follow.c includes predictor/follow/follow.h',
-    'predictor/learn/trial_follow.c includes predictor/follow/follow.h',
-    'predictor/limits/lower.h includes predictor/follow/follow.h',
-    'predictor/limits/raise.h includes predictor/follow/follow.h',
-    'predictor/probe/probes.h includes predictor/follow/follow.h',
+    'cli'             => [map { "cli/$_" } qw(admin accuracy jobs model skeleton view trace ui)],
 );
 
 sub slurp { open my $f, '<', $_[0] or die "$_[0]: $!"; local $/; return scalar <$f> }
@@ -109,6 +95,30 @@ for my $dir (sort keys %may) {
         }
     }
 }
+# Calls, as the linker sees them: a symbol that one room needs and only rooms define that it may not use.
+my $obj = ($ENV{PRECEDENT_BUILD} // 'build') . '/obj';
+my (%defined_in, @needs, @calls);
+sub objects_read {
+    my @objects = grep { my $source = s{^\Q$obj\E/(.*)\.o$}{$1.c}r; -e $source } map { glob "$obj/$_/*.o" } sort keys %may;
+    return 0 unless @objects;
+    open my $nm, '-|', 'nm', '-A', '-P', '-g', @objects or die "nm: $!";
+    while (<$nm>) {
+        my ($room, $file, $name, $type) = m{^\Q$obj\E/(.+)/([^/]+)\.o: (\S+) (\S)} or next;
+        next if $room eq 'spank/loader';     # has a memset of its own, which nothing else is linked with
+        if ($type eq 'U') { push @needs, ["$room/$file.c", $room, $name] }
+        elsif ($type !~ /[wv]/) { $defined_in{$name}{$room} = 1 }
+    }
+    close $nm;
+    return scalar @objects;
+}
+my $objects = objects_read();
+for (@needs) {
+    my ($file, $room, $name) = @$_;
+    my @by = sort keys %{ $defined_in{$name} // {} } or next;
+    next if grep { my $from = $_; grep { $_ eq $from } @{ $may{$room} } } @by;
+    push @calls, "$file needs $name of $by[0]";
+}
+
 # An arrow that runs back up would close a ring of those that are allowed.
 my (%state, @ring);
 sub down {
@@ -133,7 +143,11 @@ for my $file (glob 'conf/*.rules') {
 cmp_ok($files, '>', 50, 'the sources are found');
 is_deeply([sort keys %nameless], [], 'every folder with sources has its place');
 is_deeply(\@ring, [], 'no two folders may use each other');
-is_deeply(\@upward, \@not_mended, 'no folder includes what stands above it');
+is_deeply(\@upward, [], 'no folder includes what stands above it');
+SKIP: {
+    skip "nothing is built in $obj", 1 unless $objects;
+    is_deeply([sort @calls], [], 'no room calls what stands above it');
+}
 is_deeply(\@long, [], 'no file is longer than 800 lines');
 
 my @spdx = grep { slurp($_) !~ /SPDX-License-Identifier: GPL-2\.0-or-later/ }

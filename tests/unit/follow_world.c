@@ -146,7 +146,7 @@ void conf_make(const char *candidates)
 		candidates, w->spool, w->dir);
 	fclose(f);
 	conf_free(&w->conf);
-	seen_forget(w->env.seen); /* as precedentd does */
+	seen_forget(w->memory.seen); /* as precedentd does */
 	if (conf_load(file, &w->conf, &e) < 0)
 		fail_msg("%s", e.text);
 }
@@ -166,8 +166,9 @@ int world_setup(void **state)
 	if (store_open(w->store_file, STORE_WRITE | STORE_WAIT, &w->store, &e) < 0)
 		fail_msg("%s", e.text);
 	w->ops = (struct cluster_ops){NULL, fake_submit, fake_limit, fake_cancel, fake_arm, fake_armed, fake_clock_ms};
-	w->shorten = shorten_create();
-	w->env = (struct follow_env){&w->conf, w->store, &w->ops, fake_say, &w->counts, seen_create(), w->shorten, 0};
+	w->memory.shorten = shorten_create();
+	w->env = (struct daemon_env){&w->conf, w->store, &w->ops, fake_say, &w->counts, 0};
+	w->memory.seen = seen_create();
 	w->now = START;
 	return 0;
 }
@@ -184,8 +185,8 @@ int world_teardown(void **state)
 {
 	(void)state;
 	store_close(w->store);
-	shorten_destroy(w->shorten);
-	seen_destroy(w->env.seen);
+	shorten_destroy(w->memory.shorten);
+	seen_destroy(w->memory.seen);
 	conf_free(&w->conf);
 	assert_int_equal(nftw(w->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 	free(w);
@@ -267,7 +268,7 @@ void look(void)
 	memcpy(copy, w->jobs, sizeof(copy));
 	qsort(copy, w->n, sizeof(*copy), by_id);
 	w->log[0] = '\0';
-	if (follow_poll(&w->env, &snap, w->now, &e) < 0)
+	if (follow_poll(&w->env, &w->memory, &snap, w->now, &e) < 0)
 		fail_msg("%s", e.text);
 	w->now += 10;
 }

@@ -20,8 +20,8 @@ struct world {
 	char dir[64], spool[128], store_file[128];
 	struct precedent_conf conf;
 	struct store *store;
-	struct follow_env env;
-	struct follow_counts counts;
+	struct daemon_env env;
+	struct job_counts counts;
 	struct cluster_ops ops;
 	struct cluster_job jobs[JOBS];
 	char comments[JOBS][COMMENT_TEXT_MAX], comments_set[JOBS][COMMENT_TEXT_MAX];
@@ -35,7 +35,7 @@ struct world {
 	unsigned n_submitted, n_cancelled, n_armed, n_limits;
 	uint32_t last_limit_job, last_limit_min;
 	bool refuse_submit, refuse_limit, refuse_cancel, refuse_arm, refuse_armed;
-	struct shorten *shorten;
+	struct follow_memory memory;
 	uint32_t triggers[JOBS]; /* of which jobs the cluster has one */
 	size_t n_triggers;
 	double clock_ms, arm_ms; /* what one trigger takes */

@@ -2,7 +2,7 @@
 /* Job arrays: what the index does to how long a task takes, and what is said before the next submission, which has one limit. */
 #include "plugin/decide_internal.h"
 #include "predictor/estimate/array.h"
-#include "predictor/follow/follow.h"
+#include "predictor/learn/program_estimate.h"
 #include "tests/unit/store_fixture.h"
 
 static struct array_view judged(const struct array_run *runs, size_t n)
@@ -71,13 +71,13 @@ static void arrays_run(struct store *s, unsigned arrays, unsigned n, double a, d
 static bool known(struct store *s, const char *candidate, struct estimate *e, struct errbuf *why)
 {
 	struct store_program p = program(KEY1, PROGRAM_READY, NOW);
-	struct follow_env env = {.conf = &conf, .store = s};
-	struct follow_estimates est;
+	struct daemon_env env = {.conf = &conf, .store = s};
+	struct program_estimates est;
 	struct store_lookup l;
 
 	strcpy(p.source_candidate, "fast");
 	ok(store_program_put(s, &p, &err));
-	ok(follow_calibrate(&env, &p, candidate, NOW, &est, &err));
+	ok(program_estimate(&env, &p, candidate, NOW, &est, &err));
 	*why = est.refused;
 	assert_int_equal(store_lookup(s, KEY1, &l, &err), 1);
 	for (unsigned i = 0; i < l.n_estimates; i++) {

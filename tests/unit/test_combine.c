@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "predictor/estimate/combine.h"
+#include "predictor/learn/program_estimate.h"
 #include "predictor/learn/scaling_runs.h"
 #include "follow_world.h"
 #include "laws.h"
@@ -319,7 +320,7 @@ static void test_daemon_probes(void **state)
 	struct combine_part part[COMBINE_PARTS];
 	struct store_lookup known;
 	struct store_program p;
-	struct follow_estimates est;
+	struct program_estimates est;
 	struct errbuf e = {""};
 	struct store_run run;
 
@@ -335,7 +336,7 @@ static void test_daemon_probes(void **state)
 	p = program();
 	for (unsigned i = 2; i <= 6; i++)
 		run_of(10 + i, 1000 * i, (run.elapsed_s + 2) * i);
-	assert_int_equal(follow_calibrate(&w->env, &p, NULL, w->now, &est, &e), 0);
+	assert_int_equal(program_estimate(&w->env, &p, NULL, w->now, &est, &e), 0);
 	assert_int_equal(store_lookup(w->store, KEY, &known, &e), 1);
 	assert_int_equal(known.estimates[0].e.kind, ESTIMATE_JOINT);
 	assert_int_equal(store_evidence_get(w->store, KEY, "fast", part, COMBINE_PARTS, &e), 2);
@@ -356,7 +357,7 @@ static void test_daemon_probes(void **state)
 static void test_daemon_refused_probes(void **state)
 {
 	struct store_lookup known;
-	struct follow_estimates est;
+	struct program_estimates est;
 	struct store_program p;
 	struct store_run run;
 	struct errbuf e = {""};
@@ -372,11 +373,11 @@ static void test_daemon_refused_probes(void **state)
 	strcpy(p.source_candidate, "gone"); /* its record is not there: no ratio can be told */
 	for (unsigned i = 1; i <= 2; i++)
 		run_on(10 + i, "slow", "big", 1000 * i, 300 * i);
-	assert_int_equal(follow_calibrate(&w->env, &p, NULL, w->now, &est, &e), 0);
+	assert_int_equal(program_estimate(&w->env, &p, NULL, w->now, &est, &e), 0);
 	assert_non_null(strstr(est.refused.text, "no probe on gone"));
 	for (unsigned i = 3; i <= 6; i++)
 		run_on(10 + i, "slow", "big", 1000 * i, 300 * i);
-	assert_int_equal(follow_calibrate(&w->env, &p, NULL, w->now, &est, &e), 0);
+	assert_int_equal(program_estimate(&w->env, &p, NULL, w->now, &est, &e), 0);
 	assert_int_equal(store_lookup(w->store, KEY, &known, &e), 1);
 	for (unsigned i = 0; i < known.n_estimates; i++)
 		if (!strcmp(known.estimates[i].candidate, "slow:big")) {

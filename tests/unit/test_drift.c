@@ -12,6 +12,7 @@
 #include "common/duration.h"
 #include "plugin/decide.h"
 #include "predictor/estimate/drift.h"
+#include "predictor/learn/drift_follow.h"
 #include "predictor/probe/probes.h"
 #include "predictor/store/keep.h"
 #include "predictor/store/trials.h"
@@ -342,6 +343,19 @@ static void test_history_alone(void **state)
 
 /* ---- arrays ---- */
 
+/* As the poll loop does. */
+static int drift_take(const struct store_run *r, struct errbuf *e)
+{
+	struct drift_found found;
+	int rc = drift_follow(&w->env, r, w->now, &found, e), again = PROBE_AGAIN_NONE;
+
+	if (rc == 1 && found.probe)
+		again = probes_again(&w->env, r->key, r->candidate, "a test", w->now, e);
+	if (rc < 1 || again < 0 || again == PROBE_AGAIN_LATER)
+		return rc < 0 || again < 0 ? -1 : 0;
+	return drift_act(&w->env, r, &found, again == PROBE_AGAIN_PLANNED, w->now, e);
+}
+
 /* An array that was told lo to hi (0: nothing), task first + i of seconds[i]; each task that ends is looked at. */
 static int64_t array_run(uint32_t first, double lo, double hi, const double *seconds, size_t n)
 {
@@ -361,7 +375,7 @@ static int64_t array_run(uint32_t first, double lo, double hi, const double *sec
 		r.array_task = first + (uint32_t)i;
 		r.elapsed_s = seconds[i];
 		r.end_time = w->now + (int64_t)seconds[i];
-		if (store_run_put(w->store, &r, &e) < 0 || follow_drift(&w->env, &r, w->now, &e) < 0)
+		if (store_run_put(w->store, &r, &e) < 0 || drift_take(&r, &e) < 0)
 			fail_msg("%s", e.text);
 	}
 	return r.submit_time;

@@ -20,7 +20,7 @@
 
 #include "common/inject.h"
 #include "common/duration.h"
-#include "predictor/cluster/places.h"
+#include "predictor/store/places.h"
 #include "predictor/store/store.h"
 #include "predictor/store/trials.h"
 

@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "plugin/decide_internal.h"
 #include "predictor/estimate/scaling_model.h"
+#include "predictor/learn/scaling_follow.h"
 #include "predictor/learn/scaling_row.h"
 #include "follow_world.h"
 #include "laws.h"
@@ -482,7 +483,7 @@ static void test_elsewhere(void **state)
 	}
 	assert_false(model_of("slow:big", &m));
 	snprintf(p.key, sizeof(p.key), "%032x", 2 * 65536 + 1000);
-	assert_int_equal(follow_law_probed(&w->env, &p, w->now, &e), 0);
+	assert_int_equal(scaling_follow_probed(&w->env, &p, w->now, &e), 0);
 	assert_true(model_of("slow:big", &m));
 	assert_non_null(strstr(m.reason, "from what the skeletons of runs elsewhere gave"));
 	assert_int_equal(law_row_say(&m, (double[]){2, 1, 1, 0, 2500}, 5, &est, &scale, &e), 0);
@@ -495,7 +496,7 @@ static void test_elsewhere(void **state)
 	/* another job is not the program's: nothing is made of it */
 	snprintf(p.key, sizeof(p.key), "%032x", 77);
 	p.source_job = 2;
-	assert_int_equal(follow_law_probed(&w->env, &p, w->now, &e), 0);
+	assert_int_equal(scaling_follow_probed(&w->env, &p, w->now, &e), 0);
 }
 
 /* Looks while nothing can be written to any file, with the store opened anew after each, as the daemon does it; why: what was said
@@ -518,7 +519,7 @@ static unsigned looks_on_a_full_disk(unsigned n, struct errbuf *why)
 			continue;
 		}
 		w->env.store = w->store;
-		failed += follow_poll(&w->env, &snap, w->now, why) < 0;
+		failed += follow_poll(&w->env, &w->memory, &snap, w->now, why) < 0;
 		told += log_gate_pass(&gate, why->text, w->now, 3600);
 		store_rollback(w->store);
 		store_close(w->store);

@@ -10,6 +10,7 @@
 
 #include "follow_world.h"
 #include "predictor/learn/past_errors.h"
+#include "predictor/learn/program_estimate.h"
 
 static struct result record(const char *candidate, double skel_s, double partial_s)
 {
@@ -196,11 +197,11 @@ static void test_gathered(void **state)
 
 static double calibrated(const struct store_program *p)
 {
-	struct follow_estimates est;
+	struct program_estimates est;
 	struct store_lookup l;
 	struct errbuf err = {""};
 
-	if (follow_calibrate(&w->env, p, NULL, START, &est, &err) < 0)
+	if (program_estimate(&w->env, p, NULL, START, &est, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(store_lookup(w->store, p->key, &l, &err), 1);
 	for (unsigned i = 0; i < l.n_estimates; i++)

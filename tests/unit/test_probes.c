@@ -205,7 +205,7 @@ static void test_retraced_meanwhile(void **state)
 
 	(void)state;
 	program_ready();
-	assert_int_equal(probes_again(&w->env, KEY, "slow:big", "a test", w->now, &e), 1);
+	assert_int_equal(probes_again(&w->env, KEY, "slow:big", "a test", w->now, &e), PROBE_AGAIN_PLANNED);
 	look();
 	assert_int_equal(w->n_submitted, 3);
 	p = program();
@@ -362,7 +362,7 @@ static void test_old_record(void **state)
 
 	(void)state;
 	program_ready();
-	assert_int_equal(probes_again(&w->env, KEY, "slow:big", "a test", w->now, &e), 1);
+	assert_int_equal(probes_again(&w->env, KEY, "slow:big", "a test", w->now, &e), PROBE_AGAIN_PLANNED);
 	look();
 	job_end(job_find(502), "COMPLETED", 3); /* and the record of job 501 is still there */
 	look();
@@ -419,7 +419,7 @@ static void test_again_is_bounded(void **state)
 	poll_alone(); /* none of the first could be submitted */
 	assert_int_equal(made_again(), PROBES_AGAIN_MAX + 3);
 	/* unknown, or not ready */
-	assert_int_equal(probes_again(&w->env, KEY, "fast", "a test", w->now, &e), 0);
+	assert_int_equal(probes_again(&w->env, KEY, "fast", "a test", w->now, &e), PROBE_AGAIN_NONE);
 }
 
 /* Nothing new was probed for long: one probe is made again, to hear of the nodes. */

@@ -231,8 +231,8 @@ static char *cluster_life(unsigned seed, bool with_memory)
 	has = false;
 	assert_int_equal(world_setup(&none), 0);
 	if (!with_memory) {
-		seen_destroy(w->env.seen);
-		w->env.seen = NULL;
+		seen_destroy(w->memory.seen);
+		w->memory.seen = NULL;
 	}
 	for (int i = 0; i < LOOKS; i++) {
 		if (chance(&x, 4) == 0 && next < 100 + JOBS / 3)

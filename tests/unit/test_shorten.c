@@ -123,17 +123,17 @@ static void test_trigger_lost_after(void **state)
 	assert_int_equal(w->n_armed, 2);
 	assert_int_equal(w->n_triggers, 1);
 	w->n_triggers = 0;
-	shorten_doubt(w->shorten); /* slurmctld was seen to be away */
+	shorten_doubt(w->memory.shorten); /* slurmctld was seen to be away */
 	look();
 	assert_int_equal(w->n_armed, 3);
 	j->phase = CLUSTER_SUSPENDED;
 	w->n_triggers = 0;
-	shorten_doubt(w->shorten);
+	shorten_doubt(w->memory.shorten);
 	look();
 	assert_int_equal(w->n_armed, 4);
 	job_end(j, "COMPLETED", 100);
 	w->n_triggers = 0;
-	shorten_doubt(w->shorten);
+	shorten_doubt(w->memory.shorten);
 	look();
 	assert_int_equal(w->n_armed, 4);
 }
@@ -146,8 +146,8 @@ static void test_daemon_killed_between(void **state)
 	look();
 	look();
 	assert_int_equal(w->n_triggers, 1);
-	shorten_destroy(w->shorten);
-	w->env.shorten = w->shorten = shorten_create();
+	shorten_destroy(w->memory.shorten);
+	w->memory.shorten = shorten_create();
 	look();
 	assert_int_equal(w->n_limits, 0);
 	look();

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "predictor/follow/poll_cache.h"
+#include "predictor/learn/trial_follow.h"
 #include "predictor/store/trials.h"
 #include "follow_world.h"
 
@@ -435,7 +436,7 @@ static void store_again(void)
 	store_close(w->store);
 	ok(store_open(w->store_file, STORE_WRITE | STORE_WAIT, &w->store, &err));
 	w->env.store = w->store;
-	seen_forget(w->env.seen);
+	seen_forget(w->memory.seen);
 }
 
 static void test_stops(void **state)
@@ -461,7 +462,7 @@ static void test_stops(void **state)
 	for (unsigned i = 0; i < 20; i++)
 		pair_of(6000 + i, false); /* nothing but an administrator resumes it */
 	assert_int_equal(state_now(), TRACING_STOPPED);
-	ok(follow_tracing(&w->env, w->now + 2 * TRIAL_WINDOW_S, &err));
+	ok(trial_judge_tracing(&w->env, w->now + 2 * TRIAL_WINDOW_S, &err));
 	assert_int_equal(state_now(), TRACING_STOPPED);
 	ok(store_tracing_resume(w->store, w->now, &err));
 	for (unsigned i = 0; i < 7; i++) /* counted anew */
@@ -528,9 +529,9 @@ static void test_suspicion_ends(void **state)
 		pair_of(5010 + i, true);
 	pair_of(5014, true);
 	assert_int_equal(state_now(), TRACING_SUSPECTED);
-	ok(follow_tracing(&w->env, w->now + TRIAL_WINDOW_S - 86400, &err));
+	ok(trial_judge_tracing(&w->env, w->now + TRIAL_WINDOW_S - 86400, &err));
 	assert_int_equal(state_now(), TRACING_SUSPECTED);
-	ok(follow_tracing(&w->env, w->now + TRIAL_WINDOW_S, &err));
+	ok(trial_judge_tracing(&w->env, w->now + TRIAL_WINDOW_S, &err));
 	assert_int_equal(state_now(), TRACING_ON);
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/duration.h"
 #include "predictor/follow/start_forecast.h"
+#include "predictor/store/places.h"
 #include "tests/unit/follow_world.h"
 
 #define OTHER "00112233445566778899aabbccddeeff"

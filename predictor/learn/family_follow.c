@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the runs of a kin say of a member that has not run yet, anew after each of them: see follow_family in follow.h. */
+/* Estimate of a member that has not run yet, from the runs of its parameter family: see family_follow.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/follow/follow.h"
+#include "predictor/learn/family_follow.h"
 #include "predictor/estimate/param_family.h"
 #include "predictor/learn/past_accuracy.h"
 
@@ -19,7 +19,7 @@ static size_t runs_of(const struct store_past *past, int n, struct kin_run runs[
 	return count;
 }
 
-int follow_family(const struct follow_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+int family_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
 {
 	struct store_past_filter f = {.candidate = run->candidate, .family = run->family, .kin = run->kin};
 	struct store_family row = {.updated = now, .scale = 1};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Estimates of one program, from all evidence in the store: the probes' records, the traced job's time, the model over inputs, and
+ * the times of past runs.
+ */
+#ifndef PRECEDENT_PREDICTOR_LEARN_PROGRAM_ESTIMATE_H
+#define PRECEDENT_PREDICTOR_LEARN_PROGRAM_ESTIMATE_H
+
+#include "predictor/cluster/daemon_env.h"
+#include "predictor/store/store.h"
+
+struct program_estimates {
+	unsigned n;	       /* candidates that have an estimate now */
+	double source_mpi_s;   /* traced seconds in MPI programs, all traces */
+	struct errbuf refused; /* the last refusal; "": none */
+};
+
+/* Computes and stores the program's estimates. also: one more candidate, for history without a probe; NULL: none. */
+int program_estimate(const struct daemon_env *env, const struct store_program *p, const char *also, int64_t now,
+		     struct program_estimates *out, struct errbuf *errp);
+
+#endif
