@@ -30,7 +30,7 @@ static int find_alike(struct deciding *d, struct store_lookup *known)
 	for (int i = 0; i < n; i++) {
 		struct store_estimate *e;
 
-		if (estimate_check(&kin[i].e, NULL) < 0 || !kin_covers(kin[i].ranges, id->vars, id->n_vars))
+		if (estimate_check(&kin[i].e, NULL) < 0 || !param_family_covers(kin[i].ranges, id->vars, id->n_vars))
 			continue;
 		e = estimate_add(known, kin[i].candidate);
 		e->e = kin[i].e;
@@ -58,7 +58,7 @@ static int say_array(const struct store_model *m, struct identity *id, const cha
 		double by;
 
 		id->vars[id->n_vars] = last - (double)(last - first) * i / (INDEXES - 1);
-		if (law_row_say(m, id->vars, id->n_vars + 1, &e, &by, why) < 0)
+		if (scaling_row_predict(m, id->vars, id->n_vars + 1, &e, &by, why) < 0)
 			return -1;
 		if (i && e.hi_s <= out->hi_s)
 			continue;
@@ -105,7 +105,7 @@ static int find_modelled(struct deciding *d, struct store_lookup *known)
 		if (is_known_candidate(known, models[i].candidate) || known->n_estimates == STORE_ESTIMATES_MAX)
 			continue;
 		rv = is_array ? say_array(&models[i], id, d->in->array_inx, &said, &scale, &why)
-				      : law_row_say(&models[i], id->vars, id->n_vars, &said, &scale, &why);
+				      : scaling_row_predict(&models[i], id->vars, id->n_vars, &said, &scale, &why);
 		if (rv < 0) {
 			if (models[i].law[0] && is_here(d, models[i].candidate))
 				d->unmodelled = why;

@@ -196,13 +196,13 @@ static bool sets_limits(const struct precedent_conf *conf)
 /* A limit that is raised as soon as the job starts says nothing to the scheduler. */
 static void check_limits(struct doctor *d)
 {
-	uint32_t least = extend_least_min(d->conf.poll_interval_s);
+	uint32_t least = limit_raise_least_min(d->conf.poll_interval_s);
 	char text[DURATION_TEXT_MAX];
 
 	if (sets_limits(&d->conf) && d->conf.min_limit_min < least)
 		find(d, WARN, "limits", "MinLimit is %u min, and limits are raised %.0f s before they end: the shortest are raised when the job "
 					"starts: set MinLimit=%s", d->conf.min_limit_min,
-		     extend_threshold_s(d->conf.poll_interval_s, d->conf.min_limit_min), duration_format_minutes(text, sizeof(text), least));
+		     limit_raise_threshold_s(d->conf.poll_interval_s, d->conf.min_limit_min), duration_format_minutes(text, sizeof(text), least));
 }
 
 static void check_conf(struct doctor *d)

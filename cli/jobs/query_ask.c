@@ -25,17 +25,17 @@ json_t *query_ask(json_t *request)
 	char *text = NULL, *reply = NULL;
 	json_t *answer = NULL;
 	struct errbuf err;
-	struct site site;
+	struct slurm_conf slurm_conf;
 
 	if (conf_load(NULL, &conf, &err) < 0) {
 		cli_fail("%s", err.text);
 		return NULL;
 	}
-	site_load(&site);
-	query_munge_socket(site.munge_socket);
+	slurm_conf_load(&slurm_conf);
+	query_munge_socket(slurm_conf.munge_socket);
 	server.host = conf.listen_host;
 	server.port = conf.listen_port;
-	server.uid = site.slurm_uid;
+	server.uid = slurm_conf.slurm_uid;
 	text = json_dumps(request, JSON_COMPACT);
 	if (!text || query_call(&server, query_munge(), text, &reply, &err) < 0) {
 		cli_fail("%s", text ? err.text : "no memory");

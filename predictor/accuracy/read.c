@@ -25,7 +25,7 @@ struct reading {
 	bool failed;
 };
 
-static bool grow(void *list, size_t *cap, size_t n, size_t size)
+static bool list_grow(void *list, size_t *cap, size_t n, size_t size)
 {
 	void **p = list, *more;
 	size_t want = *cap ? 2 * *cap : 256;
@@ -92,7 +92,7 @@ static int run_add(const struct store_run *r, void *arg)
 	bool seen = strcmp(r->end_state, "UNKNOWN") && strcmp(r->end_state, "REQUEUED"); /* else nobody knows how long it ran */
 	struct baseline_run *b;
 
-	if (!grow(&x->runs, &x->cap, x->n, sizeof(*x->runs)))
+	if (!list_grow(&x->runs, &x->cap, x->n, sizeof(*x->runs)))
 		goto memory;
 	b = &x->runs[x->n];
 	*b = (struct baseline_run){.jobid = r->jobid, .uid = r->uid, .submit_time = r->submit_time,
@@ -104,8 +104,8 @@ static int run_add(const struct store_run *r, void *arg)
 		if (set->n == SAMPLES_MAX) {
 			set->cut = true;
 		} else {
-			if (!grow(&set->list, &set->cap, set->n, sizeof(*set->list)) ||
-			    !grow(&x->run_of, &x->run_of_cap, set->n, sizeof(*x->run_of)))
+			if (!list_grow(&set->list, &set->cap, set->n, sizeof(*set->list)) ||
+			    !list_grow(&x->run_of, &x->run_of_cap, set->n, sizeof(*x->run_of)))
 				goto memory;
 			accuracy_sample_of(r, &set->list[set->n]);
 			set->list[set->n].candidate = candidate_index(set, r->candidate);

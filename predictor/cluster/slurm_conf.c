@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SlurmUser and the MUNGE socket from slurm.conf: see site.h. */
+/* SlurmUser and the MUNGE socket from slurm.conf: see slurm_conf.h. */
 #include <ctype.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -29,43 +29,43 @@ static const char *line_value(char *line, const char *key)
 	return line;
 }
 
-static void auth_info(const char *value, struct site *site)
+static void auth_info(const char *value, struct slurm_conf *conf)
 {
 	const char *socket = strstr(value, "socket=");
 
 	if (!socket)
 		return;
 	socket += strlen("socket=");
-	snprintf(site->munge_socket, sizeof(site->munge_socket), "%.*s", (int)strcspn(socket, ","), socket);
+	snprintf(conf->munge_socket, sizeof(conf->munge_socket), "%.*s", (int)strcspn(socket, ","), socket);
 }
 
-void site_load_file(const char *path, struct site *site)
+void slurm_conf_load_file(const char *path, struct slurm_conf *conf)
 {
 	FILE *f = path ? fopen(path, "re") : NULL;
 	char line[4096], copy[4096];
 	const char *value;
 	struct passwd *pw;
 
-	memset(site, 0, sizeof(*site));
-	snprintf(site->slurm_user, sizeof(site->slurm_user), f ? "root" : "slurm");
+	memset(conf, 0, sizeof(*conf));
+	snprintf(conf->slurm_user, sizeof(conf->slurm_user), f ? "root" : "slurm");
 	while (f && fgets(line, sizeof(line), f)) {
 		memcpy(copy, line, sizeof(copy));
 		value = line_value(line, "SlurmUser");
 		if (value && *value)
-			snprintf(site->slurm_user, sizeof(site->slurm_user), "%.*s", (int)strcspn(value, "("), value);
+			snprintf(conf->slurm_user, sizeof(conf->slurm_user), "%.*s", (int)strcspn(value, "("), value);
 		value = line_value(copy, "AuthInfo");
 		if (value)
-			auth_info(value, site);
+			auth_info(value, conf);
 	}
 	if (f)
 		fclose(f);
-	pw = getpwnam(site->slurm_user);
-	site->slurm_uid = pw ? pw->pw_uid : (uid_t)-1;
-	if (!pw && isdigit((unsigned char)site->slurm_user[0]))
-		site->slurm_uid = (uid_t)strtoul(site->slurm_user, NULL, 10);
+	pw = getpwnam(conf->slurm_user);
+	conf->slurm_uid = pw ? pw->pw_uid : (uid_t)-1;
+	if (!pw && isdigit((unsigned char)conf->slurm_user[0]))
+		conf->slurm_uid = (uid_t)strtoul(conf->slurm_user, NULL, 10);
 }
 
-void site_load(struct site *site)
+void slurm_conf_load(struct slurm_conf *conf)
 {
 	static const char *const places[] = {"/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf",
 					     "/run/slurm/conf/slurm.conf", "/usr/local/etc/slurm.conf"};
@@ -73,7 +73,7 @@ void site_load(struct site *site)
 	FILE *f;
 
 	if (path && *path) {
-		site_load_file(path, site);
+		slurm_conf_load_file(path, conf);
 		return;
 	}
 	path = NULL;
@@ -84,5 +84,5 @@ void site_load(struct site *site)
 			path = places[i];
 		}
 	}
-	site_load_file(path, site);
+	slurm_conf_load_file(path, conf);
 }

@@ -9,15 +9,15 @@
 
 #include <sys/types.h>
 
-struct site {
+struct slurm_conf {
 	char slurm_user[64];	/* default "root", as in Slurm; "slurm" when there is no slurm.conf */
 	char munge_socket[256]; /* "" = munge's own default */
 	uid_t slurm_uid;	/* -1: that account does not exist here */
 };
 
 /* $SLURM_CONF, else the usual places. Always fills *site. */
-void site_load(struct site *site);
+void slurm_conf_load(struct slurm_conf *site);
 /* The same from one file (NULL: none); for tests. */
-void site_load_file(const char *path, struct site *site);
+void slurm_conf_load_file(const char *path, struct slurm_conf *site);
 
 #endif

@@ -24,7 +24,7 @@ void combine_join(const struct estimate *own, const struct estimate *model, stru
 }
 
 /* Past errors widen what the model claims and never narrow it: they are of inputs that may have been easier. */
-static struct estimate model_learnt(const struct estimate *model, const struct coverage_errors *errors)
+static struct estimate model_learnt(const struct estimate *model, const struct interval_calibration_errors *errors)
 {
 	struct estimate e = *model;
 
@@ -32,7 +32,7 @@ static struct estimate model_learnt(const struct estimate *model, const struct c
 	return e.hi_s - e.lo_s > model->hi_s - model->lo_s ? e : *model;
 }
 
-static void part_add(struct combined *c, const struct estimate *e, double weight, const struct coverage_errors *errors)
+static void part_add(struct combined *c, const struct estimate *e, double weight, const struct interval_calibration_errors *errors)
 {
 	unsigned n = errors->n[e->kind];
 
@@ -40,7 +40,7 @@ static void part_add(struct combined *c, const struct estimate *e, double weight
 }
 
 int combine(const struct estimate *probes, const struct estimate *model, const struct estimate_past *past, size_t n,
-	    const struct coverage_errors *errors, struct combined *out, struct errbuf *why)
+	    const struct interval_calibration_errors *errors, struct combined *out, struct errbuf *why)
 {
 	unsigned seen = errors->n[ESTIMATE_HISTORY];
 	double spread = seen ? estimate_spread(errors->sq[ESTIMATE_HISTORY], seen) : 0, by_model = 0;

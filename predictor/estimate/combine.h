@@ -7,7 +7,7 @@
  * The model's runs are those of other programs, and that they speak of this one is an assumption. So by what probes and model
  * differ is charged to the model, as a deviation of its own that explains it (as the method of moments does in meta-analysis),
  * and the model moves the estimate without making the interval narrower than the probes': that both together are surer is for
- * past predictions to show (coverage.h), which narrow it then. A model that is wrong bends it by at most half a half width.
+ * past predictions to show (interval_calibration.h), which narrow it then. A model that is wrong bends it by at most half a half width.
  */
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_COMBINE_H
 #define PRECEDENT_PREDICTOR_ESTIMATE_COMBINE_H
@@ -35,6 +35,6 @@ struct combined {
 void combine_join(const struct estimate *own, const struct estimate *model, struct estimate *out, double *weight);
 /* past: the latest first. errors: of the family, by kind. Refuses as estimate_blend does. */
 int combine(const struct estimate *probes, const struct estimate *model, const struct estimate_past *past, size_t n,
-	    const struct coverage_errors *errors, struct combined *out, struct errbuf *why);
+	    const struct interval_calibration_errors *errors, struct combined *out, struct errbuf *why);
 
 #endif

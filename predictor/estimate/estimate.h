@@ -40,7 +40,7 @@ enum estimate_kind {
 	ESTIMATE_BLEND,	   /* skeleton or source, corrected by past runs */
 	ESTIMATE_PARTIAL,  /* partial execution, weighed against the skeleton */
 	ESTIMATE_FAMILY,   /* past runs of programs that differ in numbers only */
-	ESTIMATE_MODEL,    /* a law over inputs, from past runs of such programs (law.h) */
+	ESTIMATE_MODEL,    /* a law over inputs, from past runs of such programs (scaling_model.h) */
 	ESTIMATE_JOINT,    /* such a law, weighed against what probes or past runs of the program itself say (combine.h) */
 	ESTIMATE_KINDS
 };
@@ -94,13 +94,13 @@ void estimate_weigh(const struct estimate *a, const struct estimate *b, struct e
 /* ---- history.c ---- */
 
 /* What the end of a run says of how long a whole one takes. */
-enum estimate_worth {
-	WORTH_NOTHING, /* it failed, or its end is not known */
-	WORTH_BOUND,   /* it was ended while it ran, or had begun before: a whole run takes at least as long */
-	WORTH_WHOLE,
+enum run_evidence {
+	RUN_NO_EVIDENCE, /* it failed, or its end is not known */
+	RUN_LOWER_BOUND,   /* it was ended while it ran, or had begun before: a whole run takes at least as long */
+	RUN_WHOLE,
 };
 /* restarts: how often the job had been queued again: then it may have gone on where it was. */
-enum estimate_worth estimate_run_worth(const char *end_state, unsigned restarts);
+enum run_evidence run_evidence_of(const char *end_state, unsigned restarts);
 
 /* From past runs alone, the latest first; needs at least two whole ones. */
 int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out,

@@ -17,17 +17,17 @@
 #define PRIOR_SIGMA 0.04
 #define PRIOR_RUNS  2.0
 
-enum estimate_worth estimate_run_worth(const char *end_state, unsigned restarts)
+enum run_evidence run_evidence_of(const char *end_state, unsigned restarts)
 {
 	/* What was still running when it was ended. A run that failed may have done so at any time, for its own reasons. */
 	static const char *const cut_short[] = {"TIMEOUT", "CANCELLED", "PREEMPTED", "NODE_FAIL", "DEADLINE"};
 
 	if (!strcmp(end_state, "COMPLETED"))
-		return restarts ? WORTH_BOUND : WORTH_WHOLE;
+		return restarts ? RUN_LOWER_BOUND : RUN_WHOLE;
 	for (size_t i = 0; i < sizeof(cut_short) / sizeof(cut_short[0]); i++)
 		if (!strcmp(end_state, cut_short[i]))
-			return WORTH_BOUND;
-	return WORTH_NOTHING;
+			return RUN_LOWER_BOUND;
+	return RUN_NO_EVIDENCE;
 }
 
 /* ---- whole runs ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What earlier predictions were worth: see coverage.h. */
+/* What earlier predictions were worth: see interval_calibration.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct score {
 };
 
 /* What is believed: errors are normal, and the interval is right. The half-normal's quantiles at (i + 0.5) / PRIOR_PARTS, as
- * multiples of the one at COVERAGE_QUANTILE (1.7507). */
+ * multiples of the one at INTERVAL_CALIBRATION_QUANTILE (1.7507). */
 static const double prior_scores[PRIOR_PARTS] = {0.0224, 0.0673, 0.1126, 0.1586, 0.2057, 0.2542, 0.3047, 0.3576,
 						 0.4138, 0.4744, 0.5408, 0.6155, 0.7025, 0.8099, 0.9573, 1.2303};
 
@@ -29,7 +29,7 @@ static int score_compare(const void *a, const void *b)
 }
 
 /* By how many half widths, as they were before scaling, it was off. False: the run says nothing. */
-static bool score_of(const struct coverage_run *r, double *value)
+static bool score_of(const struct interval_calibration_run *r, double *value)
 {
 	double off = r->actual_s - r->pred_s, half = off > 0 ? r->hi_s - r->pred_s : r->pred_s - r->lo_s;
 	double scale = r->scale > 0 ? r->scale : 1;
@@ -41,12 +41,12 @@ static bool score_of(const struct coverage_run *r, double *value)
 	return !r->at_least || (off > 0 && *value > scale);
 }
 
-static size_t level_add(const struct coverage_level *level, double room, struct score *out, double *weight)
+static size_t level_add(const struct interval_calibration_level *level, double room, struct score *out, double *weight)
 {
 	double w = 1, sum = 0;
 	size_t n = 0;
 
-	for (size_t i = 0; i < level->n && n < COVERAGE_RUNS; i++) {
+	for (size_t i = 0; i < level->n && n < INTERVAL_CALIBRATION_RUNS; i++) {
 		if ((level->kind >= 0 && level->runs[i].kind != level->kind) || !score_of(&level->runs[i], &out[n].value))
 			continue;
 		out[n++].weight = w;
@@ -66,29 +66,29 @@ static double quantile(struct score *s, size_t n, double total)
 	qsort(s, n, sizeof(*s), score_compare);
 	for (size_t i = 0; i < n; i++) {
 		at += s[i].weight;
-		if (at >= COVERAGE_QUANTILE * total)
+		if (at >= INTERVAL_CALIBRATION_QUANTILE * total)
 			return s[i].value;
 	}
 	return n ? s[n - 1].value : 1;
 }
 
-double coverage_scale(const struct coverage_level *levels, size_t n_levels)
+double interval_calibration_scale(const struct interval_calibration_level *levels, size_t n_levels)
 {
-	struct score s[COVERAGE_LEVELS * COVERAGE_RUNS + PRIOR_PARTS];
+	struct score s[INTERVAL_CALIBRATION_LEVELS * INTERVAL_CALIBRATION_RUNS + PRIOR_PARTS];
 	double weight = 0, prior;
 	size_t n = 0;
 
-	for (size_t i = 0; i < n_levels && i < COVERAGE_LEVELS && weight < COVERAGE_ENOUGH; i++)
-		n += level_add(&levels[i], i ? COVERAGE_ENOUGH - weight : INFINITY, s + n, &weight);
+	for (size_t i = 0; i < n_levels && i < INTERVAL_CALIBRATION_LEVELS && weight < INTERVAL_CALIBRATION_ENOUGH; i++)
+		n += level_add(&levels[i], i ? INTERVAL_CALIBRATION_ENOUGH - weight : INFINITY, s + n, &weight);
 	if (!n)
 		return 1;
 	prior = PRIOR_RUNS / (1 + weight / PRIOR_HALF);
 	for (size_t i = 0; i < PRIOR_PARTS; i++)
 		s[n++] = (struct score){prior_scores[i], prior / PRIOR_PARTS};
-	return fmin(COVERAGE_SCALE_MAX, fmax(COVERAGE_SCALE_MIN, quantile(s, n, weight + prior)));
+	return fmin(INTERVAL_CALIBRATION_SCALE_MAX, fmax(INTERVAL_CALIBRATION_SCALE_MIN, quantile(s, n, weight + prior)));
 }
 
-double coverage_apply(struct estimate *e, double scale)
+double interval_calibration_apply(struct estimate *e, double scale)
 {
 	double least = ESTIMATE_MIN_REL * e->mean_s, up = e->hi_s - e->mean_s;
 
@@ -100,13 +100,13 @@ double coverage_apply(struct estimate *e, double scale)
 /* ---- errors by kind ---- */
 
 /* Of one program: runs[first] is its latest. */
-static void program_errors(const struct coverage_run *runs, size_t n, size_t first, bool own, struct coverage_errors *out)
+static void program_errors(const struct interval_calibration_run *runs, size_t n, size_t first, bool own, struct interval_calibration_errors *out)
 {
 	unsigned count[ESTIMATE_KINDS] = {0}, earlier = 0;
 	double sq[ESTIMATE_KINDS] = {0}, sum = 0;
 
 	for (size_t i = first; i < n; i++) {
-		const struct coverage_run *r = &runs[i];
+		const struct interval_calibration_run *r = &runs[i];
 
 		if (strcmp(r->key, runs[first].key) || r->at_least || !(r->actual_s > 0))
 			continue;
@@ -131,7 +131,7 @@ static void program_errors(const struct coverage_run *runs, size_t n, size_t fir
 	}
 }
 
-static bool met_before(const struct coverage_run *runs, size_t i)
+static bool met_before(const struct interval_calibration_run *runs, size_t i)
 {
 	for (size_t j = 0; j < i; j++)
 		if (!strcmp(runs[j].key, runs[i].key))
@@ -139,7 +139,7 @@ static bool met_before(const struct coverage_run *runs, size_t i)
 	return false;
 }
 
-void coverage_errors_of(const struct coverage_run *runs, size_t n, const char *own, struct coverage_errors *out)
+void interval_calibration_errors_of(const struct interval_calibration_run *runs, size_t n, const char *own, struct interval_calibration_errors *out)
 {
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < n; i++)

@@ -16,15 +16,15 @@
 
 #include "predictor/estimate/estimate.h"
 
-#define COVERAGE_QUANTILE  0.92 /* a little above what is to be reached, since runs are few */
-#define COVERAGE_ENOUGH	   12.0 /* runs, by weight, before a less alike level is not looked at */
-#define COVERAGE_SCALE_MIN 0.25
-#define COVERAGE_SCALE_MAX 10.0
-#define COVERAGE_LEVELS	   3
-#define COVERAGE_RUNS	   64 /* at most, of a level */
+#define INTERVAL_CALIBRATION_QUANTILE  0.92 /* a little above what is to be reached, since runs are few */
+#define INTERVAL_CALIBRATION_ENOUGH	   12.0 /* runs, by weight, before a less alike level is not looked at */
+#define INTERVAL_CALIBRATION_SCALE_MIN 0.25
+#define INTERVAL_CALIBRATION_SCALE_MAX 10.0
+#define INTERVAL_CALIBRATION_LEVELS	   3
+#define INTERVAL_CALIBRATION_RUNS	   64 /* at most, of a level */
 
 /* A run that was predicted, or not (pred_s 0), the latest first. */
-struct coverage_run {
+struct interval_calibration_run {
 	const char *key; /* borrowed */
 	double actual_s;
 	bool at_least; /* ended before its end */
@@ -32,23 +32,23 @@ struct coverage_run {
 	double pred_s, lo_s, hi_s, scale;
 };
 
-struct coverage_level {
-	const struct coverage_run *runs;
+struct interval_calibration_level {
+	const struct interval_calibration_run *runs;
 	size_t n;
 	int kind; /* only runs of this kind; -1: of any */
 };
 
 /* 1 where nothing is known. */
-double coverage_scale(const struct coverage_level *levels, size_t n_levels);
+double interval_calibration_scale(const struct interval_calibration_level *levels, size_t n_levels);
 /* Multiply the half widths; never below ESTIMATE_MIN_REL. Returns by how much the upper one really grew. */
-double coverage_apply(struct estimate *e, double scale);
+double interval_calibration_apply(struct estimate *e, double scale);
 
 /* Sums over programs of squared relative errors, by kind of what was told; of ESTIMATE_HISTORY what past runs alone would
  * have said of the latest run of each program but `own` (NULL: of each), whose runs speak for themselves. */
-struct coverage_errors {
+struct interval_calibration_errors {
 	unsigned n[ESTIMATE_KINDS];
 	double sq[ESTIMATE_KINDS];
 };
-void coverage_errors_of(const struct coverage_run *runs, size_t n, const char *own, struct coverage_errors *out);
+void interval_calibration_errors_of(const struct interval_calibration_run *runs, size_t n, const char *own, struct interval_calibration_errors *out);
 
 #endif

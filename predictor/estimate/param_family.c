@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Programs that differ in numbers only: see kin.h. */
+/* Programs that differ in numbers only: see param_family.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct program {
 	size_t latest; /* of its runs */
 };
 
-static size_t programs_gather(const struct kin_run *runs, size_t n, struct program list[KIN_LOOK])
+static size_t programs_gather(const struct param_family_run *runs, size_t n, struct program list[PARAM_FAMILY_RUNS_MAX])
 {
 	size_t count = 0, at;
 
@@ -35,8 +35,8 @@ static size_t programs_gather(const struct kin_run *runs, size_t n, struct progr
 }
 
 /* Each program counts once, by its mean, where its latest run stands among those that were cut short. */
-static size_t past_of(const struct kin_run *runs, size_t n, const struct program *list, size_t count,
-		      struct estimate_past past[KIN_LOOK])
+static size_t past_of(const struct param_family_run *runs, size_t n, const struct program *list, size_t count,
+		      struct estimate_past past[PARAM_FAMILY_RUNS_MAX])
 {
 	size_t made = 0, next = 0;
 
@@ -59,20 +59,20 @@ static int spread_check(const struct program *list, size_t count, struct errbuf 
 		least = fmin(least, list[i].sum / list[i].n);
 		most = fmax(most, list[i].sum / list[i].n);
 	}
-	if (most > KIN_SPREAD_MAX * least)
+	if (most > PARAM_FAMILY_SPREAD_MAX * least)
 		return err_set(why, "the numbers in script and arguments matter: with some it took %.0f s, with others %.0f s", least,
 			       most);
 	return 0;
 }
 
-int kin_estimate(const struct kin_run *runs, size_t n, struct estimate *out, unsigned *programs, struct errbuf *why)
+int param_family_estimate(const struct param_family_run *runs, size_t n, struct estimate *out, unsigned *programs, struct errbuf *why)
 {
-	struct program list[KIN_LOOK];
-	struct estimate_past past[KIN_LOOK];
+	struct program list[PARAM_FAMILY_RUNS_MAX];
+	struct estimate_past past[PARAM_FAMILY_RUNS_MAX];
 	size_t count, made;
 	unsigned whole = 0;
 
-	n = n < KIN_LOOK ? n : KIN_LOOK;
+	n = n < PARAM_FAMILY_RUNS_MAX ? n : PARAM_FAMILY_RUNS_MAX;
 	for (size_t i = 0; i < n; i++) {
 		if (!isfinite(runs[i].actual_s) || runs[i].actual_s <= 0)
 			return err_set(why, "a past run took %g s", runs[i].actual_s);
@@ -80,9 +80,9 @@ int kin_estimate(const struct kin_run *runs, size_t n, struct estimate *out, uns
 	}
 	count = programs_gather(runs, n, list);
 	*programs = (unsigned)count;
-	if (whole < KIN_RUNS_MIN || count < KIN_PROGRAMS_MIN)
+	if (whole < PARAM_FAMILY_RUNS_MIN || count < PARAM_FAMILY_PROGRAMS_MIN)
 		return err_set(why, "%u run%s of %zu program%s that differ in numbers only: %d of %d are needed", whole,
-			       whole == 1 ? "" : "s", count, count == 1 ? "" : "s", KIN_RUNS_MIN, KIN_PROGRAMS_MIN);
+			       whole == 1 ? "" : "s", count, count == 1 ? "" : "s", PARAM_FAMILY_RUNS_MIN, PARAM_FAMILY_PROGRAMS_MIN);
 	if (spread_check(list, count, why) < 0)
 		return -1;
 	made = past_of(runs, n, list, count, past);
@@ -116,13 +116,13 @@ static unsigned numbers_read(const char *text, char separator, double *out, unsi
 	return *text ? 0 : n;
 }
 
-void kin_ranges(const struct kin_run *runs, size_t n, char *out, size_t size)
+void param_family_ranges(const struct param_family_run *runs, size_t n, char *out, size_t size)
 {
 	double lo[IDENTITY_VARS_MAX], hi[IDENTITY_VARS_MAX], v[IDENTITY_VARS_MAX];
 	unsigned n_vars = 0, len = 0;
 
 	out[0] = '\0';
-	for (size_t i = 0; i < n && i < KIN_LOOK; i++) {
+	for (size_t i = 0; i < n && i < PARAM_FAMILY_RUNS_MAX; i++) {
 		unsigned k;
 
 		if (runs[i].at_least)
@@ -147,7 +147,7 @@ void kin_ranges(const struct kin_run *runs, size_t n, char *out, size_t size)
 	}
 }
 
-bool kin_covers(const char *ranges, const double *vars, unsigned n_vars)
+bool param_family_covers(const char *ranges, const double *vars, unsigned n_vars)
 {
 	for (unsigned i = 0; i < n_vars; i++) {
 		char *end;

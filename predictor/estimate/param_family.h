@@ -13,24 +13,24 @@
 
 #include "predictor/estimate/estimate.h"
 
-#define KIN_RUNS_MIN	 3
-#define KIN_PROGRAMS_MIN 2
-#define KIN_SPREAD_MAX	 1.25 /* the slowest program takes at most so many times as long as the quickest */
-#define KIN_LOOK	 64   /* the latest runs that are looked at */
-#define KIN_RANGES_MAX	 256
+#define PARAM_FAMILY_RUNS_MIN	 3
+#define PARAM_FAMILY_PROGRAMS_MIN 2
+#define PARAM_FAMILY_SPREAD_MAX	 1.25 /* the slowest program takes at most so many times as long as the quickest */
+#define PARAM_FAMILY_RUNS_MAX	 64   /* the latest runs that are looked at */
+#define PARAM_FAMILY_RANGES_MAX	 256
 
 /* Borrowed: a run's program, its numbers as identity_vars_format writes them, and how long it took. */
-struct kin_run {
+struct param_family_run {
 	const char *key, *vars;
 	double actual_s;
 	bool at_least; /* ended before its end */
 };
 
-/* The latest first, at most KIN_LOOK are used. *programs: how many programs have run to their end. Refuses with the reason. */
-int kin_estimate(const struct kin_run *runs, size_t n, struct estimate *out, unsigned *programs, struct errbuf *why);
+/* The latest first, at most PARAM_FAMILY_RUNS_MAX are used. *programs: how many programs have run to their end. Refuses with the reason. */
+int param_family_estimate(const struct param_family_run *runs, size_t n, struct estimate *out, unsigned *programs, struct errbuf *why);
 /* "1000:1000,1:4": least and greatest of each number over the runs that ended. "" when they have not equally many. */
-void kin_ranges(const struct kin_run *runs, size_t n, char *out, size_t size);
+void param_family_ranges(const struct param_family_run *runs, size_t n, char *out, size_t size);
 /* Are these numbers such as those? Never where there are none: then nothing tells programs apart. */
-bool kin_covers(const char *ranges, const double *vars, unsigned n_vars);
+bool param_family_covers(const char *ranges, const double *vars, unsigned n_vars);
 
 #endif

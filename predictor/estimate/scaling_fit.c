@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fitting a law to past runs: see law.h. Shapes grow term by term: the best few of each size are extended by every term of a
+ * Fitting a law to past runs: see scaling_model.h. Shapes grow term by term: the best few of each size are extended by every term of a
  * pool (forward selection with a beam). The error of one left out follows from its residual and its leverage in closed form.
  */
 #include <math.h>
@@ -15,7 +15,7 @@
 #define TRY_MAX	   5	/* inputs of which terms are made: those that explain most alone */
 #define POOL_MAX   288
 #define BEAM	   16
-#define COEFS_MAX  LAW_TERMS_MAX
+#define COEFS_MAX  SCALING_TERMS_MAX
 #define LEVER_MAX  0.999 /* a run that alone decides a coefficient cannot be left out */
 #define NOISE	   0.02	 /* smaller errors do not tell shapes apart */
 #define EVIDENCE   12.0	 /* nor do more runs than this: no shape is the truth */
@@ -27,7 +27,7 @@
 #define POWER_MAX  6.0
 
 struct point {
-	double x[LAW_VARS_MAX], y;
+	double x[SCALING_VARS_MAX], y;
 	const char *vars;
 	double times[RUNS_EACH];
 	unsigned n;
@@ -36,11 +36,11 @@ struct point {
 
 struct fit {
 	unsigned n_vars, n;	    /* n: points */
-	struct point p[LAW_POINTS_MAX];
+	struct point p[SCALING_POINTS_MAX];
 	unsigned n_try, try[TRY_MAX];
 	unsigned n_pool;
-	struct law_term pool[POOL_MAX];
-	double col[POOL_MAX][LAW_POINTS_MAX]; /* by pool term and point: value / y */
+	struct scaling_term pool[POOL_MAX];
+	double col[POOL_MAX][SCALING_POINTS_MAX]; /* by pool term and point: value / y */
 };
 
 /* A shape under way. */
@@ -51,7 +51,7 @@ struct trial {
 
 /* ---- runs ---- */
 
-static int compare(const void *a, const void *b)
+static int compare_double(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -60,13 +60,13 @@ static int compare(const void *a, const void *b)
 
 static double median(double *v, unsigned n)
 {
-	qsort(v, n, sizeof(*v), compare);
+	qsort(v, n, sizeof(*v), compare_double);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-static int points_gather(const struct kin_run *runs, size_t n, struct fit *f, unsigned *used, struct errbuf *why)
+static int points_gather(const struct param_family_run *runs, size_t n, struct fit *f, unsigned *used, struct errbuf *why)
 {
-	for (size_t i = 0; i < n && i < LAW_LOOK; i++) {
+	for (size_t i = 0; i < n && i < SCALING_RUNS_MAX; i++) {
 		unsigned at = 0, n_vars;
 
 		if (!isfinite(runs[i].actual_s) || runs[i].actual_s <= 0)
@@ -75,10 +75,10 @@ static int points_gather(const struct kin_run *runs, size_t n, struct fit *f, un
 			continue;
 		while (at < f->n && strcmp(f->p[at].vars, runs[i].vars))
 			at++;
-		if (at == LAW_POINTS_MAX || (at < f->n && f->p[at].n == RUNS_EACH))
+		if (at == SCALING_POINTS_MAX || (at < f->n && f->p[at].n == RUNS_EACH))
 			continue;
 		if (at == f->n) {
-			n_vars = law_vars_read(runs[i].vars, f->p[at].x);
+			n_vars = scaling_vars_parse(runs[i].vars, f->p[at].x);
 			if (!n_vars || (f->n_vars && n_vars != f->n_vars))
 				continue;
 			f->n_vars = n_vars;
@@ -93,7 +93,7 @@ static int points_gather(const struct kin_run *runs, size_t n, struct fit *f, un
 }
 
 /* Ranges of the inputs, and which always were in proportion. Returns how many vary, each in its own way. */
-static unsigned inputs_look(const struct fit *f, struct law *l, bool *varies)
+static unsigned inputs_look(const struct fit *f, struct scaling_model *l, bool *varies)
 {
 	unsigned n = 0;
 
@@ -105,14 +105,14 @@ static unsigned inputs_look(const struct fit *f, struct law *l, bool *varies)
 			l->hi[j] = fmax(l->hi[j], f->p[i].x[j]);
 		}
 		varies[j] = l->hi[j] - l->lo[j] > SAME_REL * fmax(fabs(l->lo[j]), fabs(l->hi[j]));
-		for (unsigned k = 0; k < j && varies[j] && l->n_ties < LAW_TIES_MAX; k++) {
+		for (unsigned k = 0; k < j && varies[j] && l->n_ties < SCALING_TIES_MAX; k++) {
 			double ratio = varies[k] && f->p[0].x[k] != 0 ? f->p[0].x[j] / f->p[0].x[k] : NAN;
 			bool tied = isfinite(ratio);
 
 			for (unsigned i = 0; i < f->n && tied; i++)
 				tied = fabs(f->p[i].x[j] - ratio * f->p[i].x[k]) <= TIE_REL * fabs(f->p[i].x[j]);
 			if (tied) {
-				l->ties[l->n_ties++] = (struct law_tie){j, k, ratio};
+				l->ties[l->n_ties++] = (struct scaling_tie){j, k, ratio};
 				varies[j] = false;
 			}
 		}
@@ -202,7 +202,7 @@ static void trial_fit(const struct fit *f, struct trial *t)
 
 /* ---- terms ---- */
 
-static void pool_add(struct fit *f, const struct law_term *t)
+static void pool_add(struct fit *f, const struct scaling_term *t)
 {
 	double *col = f->col[f->n_pool];
 
@@ -233,7 +233,7 @@ static void pool_single(struct fit *f, unsigned var)
 	} forms[] = {{1, 0}, {2, 0}, {3, 0}, {0.5, 0}, {1.5, 0}, {-1, 0}, {-0.5, 0}, {0, 1}, {1, 1}, {2, 1}, {-1, 1}};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-		pool_add(f, &(struct law_term){1, 1, {{var, forms[i].power, forms[i].log}}});
+		pool_add(f, &(struct scaling_term){1, 1, {{var, forms[i].power, forms[i].log}}});
 }
 
 static void pool_pair(struct fit *f, unsigned a, unsigned b)
@@ -242,7 +242,7 @@ static void pool_pair(struct fit *f, unsigned a, unsigned b)
 					   {3, -1}, {-1, 3}, {1, 0.5}, {0.5, 1}};
 
 	for (size_t i = 0; i < sizeof(powers) / sizeof(powers[0]); i++)
-		pool_add(f, &(struct law_term){1, 2, {{a, powers[i][0], 0}, {b, powers[i][1], 0}}});
+		pool_add(f, &(struct scaling_term){1, 2, {{a, powers[i][0], 0}, {b, powers[i][1], 0}}});
 }
 
 static void pool_triple(struct fit *f, unsigned a, unsigned b, unsigned c)
@@ -251,16 +251,16 @@ static void pool_triple(struct fit *f, unsigned a, unsigned b, unsigned c)
 					   {2, -1, 1}, {1, -1, 2}, {2, 1, -1}, {1, 2, -1}};
 
 	for (size_t i = 0; i < sizeof(powers) / sizeof(powers[0]); i++)
-		pool_add(f, &(struct law_term){1, 3, {{a, powers[i][0], 0}, {b, powers[i][1], 0}, {c, powers[i][2], 0}}});
+		pool_add(f, &(struct scaling_term){1, 3, {{a, powers[i][0], 0}, {b, powers[i][1], 0}, {c, powers[i][2], 0}}});
 }
 
 /* How well an input explains alone. */
-static double alone(struct fit *f, unsigned var)
+static double error_alone(struct fit *f, unsigned var)
 {
 	double best = INFINITY;
 
 	f->n_pool = 0;
-	pool_add(f, &(struct law_term){.c = 1});
+	pool_add(f, &(struct scaling_term){.c = 1});
 	pool_single(f, var);
 	for (unsigned i = 1; i < f->n_pool; i++) {
 		struct trial with = {2, {0, i}, {0}, 0}, without = {1, {i}, {0}, 0};
@@ -274,13 +274,13 @@ static double alone(struct fit *f, unsigned var)
 
 static void pool_make(struct fit *f, const bool *varies)
 {
-	double error[LAW_VARS_MAX];
+	double error[SCALING_VARS_MAX];
 	unsigned n;
 
 	for (unsigned j = 0; j < f->n_vars; j++) {
 		if (!varies[j])
 			continue;
-		error[j] = alone(f, j);
+		error[j] = error_alone(f, j);
 		n = f->n_try < TRY_MAX ? f->n_try++ : TRY_MAX;
 		for (; n && error[f->try[n - 1]] > error[j]; n--)
 			if (n < TRY_MAX)
@@ -290,7 +290,7 @@ static void pool_make(struct fit *f, const bool *varies)
 	}
 	n = f->n_try;
 	f->n_pool = 0;
-	pool_add(f, &(struct law_term){.c = 1});
+	pool_add(f, &(struct scaling_term){.c = 1});
 	for (unsigned a = 0; a < n; a++)
 		pool_single(f, f->try[a]);
 	for (unsigned a = 0; a < n; a++)
@@ -306,7 +306,7 @@ static void pool_make(struct fit *f, const bool *varies)
 
 struct found {
 	unsigned n, points;
-	struct law_shape s[LAW_SHAPES_MAX]; /* weight: logarithm; the greatest first */
+	struct scaling_shape s[SCALING_SHAPES_MAX]; /* weight: logarithm; the greatest first */
 };
 
 static double weight_of(double error, unsigned coefs, unsigned points)
@@ -314,20 +314,20 @@ static double weight_of(double error, unsigned coefs, unsigned points)
 	return -fmin(points, EVIDENCE) / 2 * log(error * error + NOISE * NOISE) + coefs * log(COEF_PRICE);
 }
 
-static void found_add(struct found *f, const struct law_shape *s)
+static void found_add(struct found *f, const struct scaling_shape *s)
 {
-	unsigned at = f->n < LAW_SHAPES_MAX ? f->n++ : LAW_SHAPES_MAX;
+	unsigned at = f->n < SCALING_SHAPES_MAX ? f->n++ : SCALING_SHAPES_MAX;
 
 	for (; at && f->s[at - 1].weight < s->weight; at--)
-		if (at < LAW_SHAPES_MAX)
+		if (at < SCALING_SHAPES_MAX)
 			f->s[at] = f->s[at - 1];
-	if (at < LAW_SHAPES_MAX)
+	if (at < SCALING_SHAPES_MAX)
 		f->s[at] = *s;
 }
 
 static void found_trial(struct found *out, const struct fit *f, const struct trial *t)
 {
-	struct law_shape s = {.weight = weight_of(t->error, t->n, out->points), .error = t->error, .n = t->n};
+	struct scaling_shape s = {.weight = weight_of(t->error, t->n, out->points), .error = t->error, .n = t->n};
 
 	for (unsigned k = 0; k < t->n; k++) {
 		s.t[k] = f->pool[t->term[k]];
@@ -389,9 +389,9 @@ static void sums_try(const struct fit *f, struct found *out)
 /* c * prod x_i^a_i over the first m inputs that are tried: linear in logarithms. */
 static void powers_try(const struct fit *f, unsigned m, unsigned first, struct found *out)
 {
-	double cols[COEFS_MAX][LAW_POINTS_MAX], target[LAW_POINTS_MAX], coef[COEFS_MAX];
+	double cols[COEFS_MAX][SCALING_POINTS_MAX], target[SCALING_POINTS_MAX], coef[COEFS_MAX];
 	const double *col[COEFS_MAX];
-	struct law_shape s = {.n = 1};
+	struct scaling_shape s = {.n = 1};
 
 	if (out->points < m + 2 || m + 1 > COEFS_MAX)
 		return;
@@ -407,9 +407,9 @@ static void powers_try(const struct fit *f, unsigned m, unsigned first, struct f
 	for (unsigned k = 0; k <= m; k++)
 		col[k] = cols[k];
 	s.error = solve(f, col, m + 1, target, coef);
-	s.t[0] = (struct law_term){.c = exp(coef[0]), .n = m};
+	s.t[0] = (struct scaling_term){.c = exp(coef[0]), .n = m};
 	for (unsigned k = 0; k < m; k++) {
-		s.t[0].f[k] = (struct law_factor){f->try[first + k], coef[k + 1], 0};
+		s.t[0].f[k] = (struct scaling_factor){f->try[first + k], coef[k + 1], 0};
 		if (!(fabs(coef[k + 1]) <= POWER_MAX))
 			return;
 	}
@@ -427,13 +427,13 @@ static void shapes_find(const struct fit *f, struct found *out)
 	sums_try(f, out);
 	for (unsigned k = 0; k < f->n_try; k++)
 		powers_try(f, 1, k, out);
-	for (unsigned m = 2; m <= f->n_try && m <= LAW_FACTORS_MAX; m++)
+	for (unsigned m = 2; m <= f->n_try && m <= SCALING_FACTORS_MAX; m++)
 		powers_try(f, m, 0, out);
 }
 
 /* ---- what a shape says ---- */
 
-static double term_at(const struct law_term *t, const double *vars)
+static double term_at(const struct scaling_term *t, const double *vars)
 {
 	double v = t->c;
 
@@ -448,7 +448,7 @@ static double term_at(const struct law_term *t, const double *vars)
 	return v;
 }
 
-double law_shape_at(const struct law_shape *s, const double *vars)
+double scaling_shape_at(const struct scaling_shape *s, const double *vars)
 {
 	double sum = 0;
 
@@ -460,7 +460,7 @@ double law_shape_at(const struct law_shape *s, const double *vars)
 /* ---- outliers ---- */
 
 /* The points that the best shape misses by most. */
-static unsigned suspects(const struct fit *f, const struct law_shape *s, unsigned list[SUSPECTS])
+static unsigned suspects(const struct fit *f, const struct scaling_shape *s, unsigned list[SUSPECTS])
 {
 	double off[SUSPECTS], o;
 	unsigned n = 0, at;
@@ -468,7 +468,7 @@ static unsigned suspects(const struct fit *f, const struct law_shape *s, unsigne
 	for (unsigned i = 0; i < f->n; i++) {
 		if (f->p[i].out)
 			continue;
-		o = fabs(log(fmax(law_shape_at(s, f->p[i].x), 1e-300) / f->p[i].y));
+		o = fabs(log(fmax(scaling_shape_at(s, f->p[i].x), 1e-300) / f->p[i].y));
 		at = n < SUSPECTS ? n++ : SUSPECTS;
 		for (; at && off[at - 1] < o; at--)
 			if (at < SUSPECTS) {
@@ -486,14 +486,14 @@ static unsigned suspects(const struct fit *f, const struct law_shape *s, unsigne
 /* Is the point as far off as that from what the others say, and are they at one? */
 static bool stands_apart(const struct fit *f, const struct found *others, unsigned point)
 {
-	double off[LAW_POINTS_MAX], spread;
+	double off[SCALING_POINTS_MAX], spread;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < f->n; i++)
 		if (!f->p[i].out)
-			off[n++] = fabs(law_shape_at(&others->s[0], f->p[i].x) / f->p[i].y - 1);
+			off[n++] = fabs(scaling_shape_at(&others->s[0], f->p[i].x) / f->p[i].y - 1);
 	spread = fmax(fmax(1.4826 * median(off, n), others->s[0].error), NOISE);
-	return fabs(law_shape_at(&others->s[0], f->p[point].x) / f->p[point].y - 1) > OUTLIER * spread;
+	return fabs(scaling_shape_at(&others->s[0], f->p[point].x) / f->p[point].y - 1) > OUTLIER * spread;
 }
 
 /* A node that hung or a cold file system must not bend the shape: the one without which the others agree best is left out,
@@ -525,7 +525,7 @@ static bool outlier_drop(struct fit *f, struct found *found)
 
 /* ---- all together ---- */
 
-static void weights_set(const struct found *found, struct law *l)
+static void weights_set(const struct found *found, struct scaling_model *l)
 {
 	double sum = 0;
 
@@ -543,16 +543,16 @@ static void weights_set(const struct found *found, struct law *l)
 }
 
 /* Runs that were ended beyond what the law says, with fewer than ESTIMATE_OUTVOTED whole ones after them. */
-static int bounds_check(const struct kin_run *runs, size_t n, const struct law *l, struct errbuf *why)
+static int bounds_check(const struct param_family_run *runs, size_t n, const struct scaling_model *l, struct errbuf *why)
 {
-	double vars[LAW_VARS_MAX];
+	double vars[SCALING_VARS_MAX];
 	unsigned newer = 0;
 	struct estimate e;
 
 	for (size_t i = 0; i < n && newer < ESTIMATE_OUTVOTED; i++) {
 		if (!runs[i].at_least)
 			newer++;
-		else if (law_vars_read(runs[i].vars, vars) == l->n_vars && law_say(l, vars, l->n_vars, &e, NULL) == 0 &&
+		else if (scaling_vars_parse(runs[i].vars, vars) == l->n_vars && scaling_predict(l, vars, l->n_vars, &e, NULL) == 0 &&
 			 runs[i].actual_s > e.hi_s)
 			return err_set(why, "a run was ended after %.0f s, beyond the %.0f s that the model gives it", runs[i].actual_s,
 				       e.hi_s);
@@ -560,9 +560,9 @@ static int bounds_check(const struct kin_run *runs, size_t n, const struct law *
 	return 0;
 }
 
-static int fit_all(struct fit *f, const struct kin_run *runs, size_t n, struct law *l, struct errbuf *why)
+static int fit_all(struct fit *f, const struct param_family_run *runs, size_t n, struct scaling_model *l, struct errbuf *why)
 {
-	bool varies[LAW_VARS_MAX] = {false};
+	bool varies[SCALING_VARS_MAX] = {false};
 	struct found found = {0};
 	unsigned need;
 
@@ -571,22 +571,22 @@ static int fit_all(struct fit *f, const struct kin_run *runs, size_t n, struct l
 	l->points = f->n;
 	l->n_vars = f->n_vars;
 	need = f->n ? inputs_look(f, l, varies) + 2 : 0;
-	if (f->n < LAW_POINTS_MIN)
-		return err_set(why, "runs of %u different inputs: %d are needed", f->n, LAW_POINTS_MIN);
+	if (f->n < SCALING_POINTS_MIN)
+		return err_set(why, "runs of %u different inputs: %d are needed", f->n, SCALING_POINTS_MIN);
 	if (f->n < need)
 		return err_set(why, "%u inputs vary and %u combinations have run: %u are needed", need - 2, f->n, need);
 	pool_make(f, varies);
 	shapes_find(f, &found);
 	for (unsigned left = f->n / OUTLIER_OF; left && found.n && found.s[0].error > NOISE && outlier_drop(f, &found); left--)
 		;
-	if (!found.n || !(found.s[0].error <= LAW_ERROR_MAX))
+	if (!found.n || !(found.s[0].error <= SCALING_ERROR_MAX))
 		return err_set(why, "how long it takes does not follow from its numbers: inputs that were left out were missed by %.0f %%",
 			       found.n ? 100 * found.s[0].error : 100);
 	weights_set(&found, l);
 	return bounds_check(runs, n, l, why);
 }
 
-int law_fit(const struct kin_run *runs, size_t n, struct law *out, struct errbuf *why)
+int scaling_fit(const struct param_family_run *runs, size_t n, struct scaling_model *out, struct errbuf *why)
 {
 	struct fit *f = calloc(1, sizeof(*f));
 	int rv;
@@ -594,9 +594,9 @@ int law_fit(const struct kin_run *runs, size_t n, struct law *out, struct errbuf
 	memset(out, 0, sizeof(*out));
 	if (!f)
 		return err_set(why, "no memory for a model over inputs");
-	rv = fit_all(f, runs, n < LAW_LOOK ? n : LAW_LOOK, out, why);
+	rv = fit_all(f, runs, n < SCALING_RUNS_MAX ? n : SCALING_RUNS_MAX, out, why);
 	free(f);
 	if (rv < 0)
-		*out = (struct law){.runs = out->runs, .points = out->points};
+		*out = (struct scaling_model){.runs = out->runs, .points = out->points};
 	return rv;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a law says of inputs, and a law as text: see law.h. The fit is in law_fit.c. */
+/* What a law says of inputs, and a law as text: see scaling_model.h. The fit is in scaling_fit.c. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 /*
  * Beyond the range a kink may lie (a cache that is full, a phase that only large inputs have), of which no run tells. On 6,000 simulated
  * families with kinks within and beyond the range 68 to 80 % of runs at up to 1.8 times the greatest input were inside the interval told;
- * with these bounds and margins 91 % are, and 10 to 17 % instead of 38 to 63 % are told one (test_law: test_kinks).
+ * with these bounds and margins 91 % are, and 10 to 17 % instead of 38 to 63 % are told one (test_scaling_model: test_kinks).
  */
 #define REACH	    0.5 /* widths of the range of an input, beyond which nothing is said ... */
 #define REACH_DOWN  0.5 /* ... nor below this part of the least, nor above the greatest over it */
@@ -31,7 +31,7 @@
 /* ---- what it says ---- */
 
 /* n: which input. Those that jobs have anyway by name, numbers of arguments and script by their place. */
-static const char *input_name(const struct law *l, unsigned n, char buf[NAME_MAX_LEN])
+static const char *input_name(const struct scaling_model *l, unsigned n, char buf[NAME_MAX_LEN])
 {
 	static const char *const own[IDENTITY_OWN_VARS] = {"ranks", "nodes", "CPUs per rank", "input bytes"};
 
@@ -43,22 +43,22 @@ static const char *input_name(const struct law *l, unsigned n, char buf[NAME_MAX
 	return buf;
 }
 
-static bool same(double a, double b, double rel)
+static bool nearly_equal(double a, double b, double rel)
 {
 	return fabs(a - b) <= rel * fmax(fabs(a), fabs(b));
 }
 
-int law_distance(const struct law *l, const double *vars, struct law_far *far, struct errbuf *why)
+int scaling_distance(const struct scaling_model *l, const double *vars, struct scaling_beyond *far, struct errbuf *why)
 {
 	char name[NAME_MAX_LEN];
 
-	*far = (struct law_far){0, 0};
+	*far = (struct scaling_beyond){0, 0};
 	for (unsigned i = 0; i < l->n_vars; i++) {
 		double lo = l->lo[i], hi = l->hi[i], x = vars[i], width = hi - lo, least = lo - REACH * width, most = hi + REACH * width;
 
-		if (same(x, lo, SAME_REL) || same(x, hi, SAME_REL) || (x > lo && x < hi))
+		if (nearly_equal(x, lo, SAME_REL) || nearly_equal(x, hi, SAME_REL) || (x > lo && x < hi))
 			continue;
-		if (same(lo, hi, SAME_REL))
+		if (nearly_equal(lo, hi, SAME_REL))
 			return err_set(why, "%s was always %.9g, here it is %.9g", input_name(l, i, name), lo, x);
 		if (lo > 0) {
 			least = fmax(least, lo * REACH_DOWN);
@@ -73,24 +73,24 @@ int law_distance(const struct law *l, const double *vars, struct law_far *far, s
 	return 0;
 }
 
-static int ties_check(const struct law *l, const double *vars, struct errbuf *why)
+static int ties_check(const struct scaling_model *l, const double *vars, struct errbuf *why)
 {
 	for (unsigned i = 0; i < l->n_ties; i++) {
-		const struct law_tie *t = &l->ties[i];
+		const struct scaling_tie *t = &l->ties[i];
 
 		char a[NAME_MAX_LEN], b[NAME_MAX_LEN];
 
-		if (!same(vars[t->var], t->ratio * vars[t->with], TIE_REL))
+		if (!nearly_equal(vars[t->var], t->ratio * vars[t->with], TIE_REL))
 			return err_set(why, "%s always was %.4g times %s, here it is not: what either does is not known",
 				       input_name(l, t->var, a), t->ratio, input_name(l, t->with, b));
 	}
 	return 0;
 }
 
-int law_say(const struct law *l, const double *vars, unsigned n_vars, struct estimate *out, struct errbuf *why)
+int scaling_predict(const struct scaling_model *l, const double *vars, unsigned n_vars, struct estimate *out, struct errbuf *why)
 {
-	double at[LAW_SHAPES_MAX], wider, mean = 0, var = 0, half, longer, shorter;
-	struct law_far far;
+	double at[SCALING_SHAPES_MAX], wider, mean = 0, var = 0, half, longer, shorter;
+	struct scaling_beyond far;
 
 	if (!l->n_shapes)
 		return err_set(why, "there is no model");
@@ -98,11 +98,11 @@ int law_say(const struct law *l, const double *vars, unsigned n_vars, struct est
 		return l->array ? err_set(why, "it was fitted to tasks of arrays")
 				: err_set(why, "it was fitted to runs with %u inputs, this one has %u (a task of an array has one more)",
 					  l->n_vars, n_vars);
-	if (law_distance(l, vars, &far, why) < 0 || ties_check(l, vars, why) < 0)
+	if (scaling_distance(l, vars, &far, why) < 0 || ties_check(l, vars, why) < 0)
 		return -1;
 	wider = 1 + FAR * fmax(far.above, far.below);
 	for (unsigned i = 0; i < l->n_shapes; i++) {
-		at[i] = law_shape_at(&l->s[i], vars);
+		at[i] = scaling_shape_at(&l->s[i], vars);
 		if (!isfinite(at[i]) || at[i] <= 0)
 			return err_set(why, "the model gives %g s", at[i]);
 		mean += l->s[i].weight * at[i];
@@ -124,12 +124,12 @@ int law_say(const struct law *l, const double *vars, unsigned n_vars, struct est
 
 /* ---- text ---- */
 
-unsigned law_vars_read(const char *text, double out[LAW_VARS_MAX])
+unsigned scaling_vars_parse(const char *text, double out[SCALING_VARS_MAX])
 {
 	unsigned n = 0;
 	char *end;
 
-	while (*text && n < LAW_VARS_MAX) {
+	while (*text && n < SCALING_VARS_MAX) {
 		out[n++] = strtod(text, &end);
 		if (end == text || (*end && *end != ',') || !isfinite(out[n - 1]))
 			return 0;
@@ -144,7 +144,7 @@ unsigned law_vars_read(const char *text, double out[LAW_VARS_MAX])
  * LO:HI,...|VAR=RATIO*WITH,...|WEIGHT/ERROR/C*VAR^POWER*VAR^POWERl+C...,...
  */
 
-static void put_digits(char *out, size_t size, size_t *len, const char *sep, double x, int digits)
+static void digits_put(char *out, size_t size, size_t *len, const char *sep, double x, int digits)
 {
 	char number[32];
 
@@ -154,44 +154,44 @@ static void put_digits(char *out, size_t size, size_t *len, const char *sep, dou
 }
 
 /* As many as identity_vars_format writes. */
-static void put(char *out, size_t size, size_t *len, const char *sep, double x)
+static void number_put(char *out, size_t size, size_t *len, const char *sep, double x)
 {
-	put_digits(out, size, len, sep, x, 9);
+	digits_put(out, size, len, sep, x, 9);
 }
 
-static void term_format(const struct law_term *t, char *out, size_t size, size_t *len, const char *sep)
+static void term_format(const struct scaling_term *t, char *out, size_t size, size_t *len, const char *sep)
 {
-	put_digits(out, size, len, sep, t->c, 7);
+	digits_put(out, size, len, sep, t->c, 7);
 	for (unsigned i = 0; i < t->n; i++) {
-		put(out, size, len, "*", t->f[i].var);
-		put_digits(out, size, len, "^", t->f[i].power, 7);
+		number_put(out, size, len, "*", t->f[i].var);
+		digits_put(out, size, len, "^", t->f[i].power, 7);
 		append_text(out, size, len, t->f[i].log ? "l" : "");
 	}
 }
 
-void law_format(const struct law *l, char *out, size_t size)
+void scaling_format(const struct scaling_model *l, char *out, size_t size)
 {
 	size_t len = 0;
 
 	out[0] = '\0';
 	append_text(out, size, &len, "law1");
-	put(out, size, &len, " ", l->runs);
-	put(out, size, &len, " ", l->points);
-	put(out, size, &len, " ", l->n_vars);
+	number_put(out, size, &len, " ", l->runs);
+	number_put(out, size, &len, " ", l->points);
+	number_put(out, size, &len, " ", l->n_vars);
 	append_text(out, size, &len, l->array ? "a" : "");
 	for (unsigned i = 0; i < l->n_vars; i++) {
-		put(out, size, &len, i ? "," : "|", l->lo[i]);
-		put(out, size, &len, ":", l->hi[i]);
+		number_put(out, size, &len, i ? "," : "|", l->lo[i]);
+		number_put(out, size, &len, ":", l->hi[i]);
 	}
 	append_text(out, size, &len, "|");
 	for (unsigned i = 0; i < l->n_ties; i++) {
-		put(out, size, &len, i ? "," : "", l->ties[i].var);
-		put(out, size, &len, "=", l->ties[i].ratio);
-		put(out, size, &len, "*", l->ties[i].with);
+		number_put(out, size, &len, i ? "," : "", l->ties[i].var);
+		number_put(out, size, &len, "=", l->ties[i].ratio);
+		number_put(out, size, &len, "*", l->ties[i].with);
 	}
 	for (unsigned i = 0; i < l->n_shapes; i++) {
-		put_digits(out, size, &len, i ? "," : "|", l->s[i].weight, 5);
-		put_digits(out, size, &len, "/", l->s[i].error, 4);
+		digits_put(out, size, &len, i ? "," : "|", l->s[i].weight, 5);
+		digits_put(out, size, &len, "/", l->s[i].error, 4);
 		for (unsigned k = 0; k < l->s[i].n; k++)
 			term_format(&l->s[i].t[k], out, size, &len, k ? "+" : "/");
 	}
@@ -222,7 +222,7 @@ static size_t plain_number(const char *text, double *out)
 }
 
 /* A cursor over the text; at NULL: something was wrong. */
-static double number(const char **at)
+static double number_parse(const char **at)
 {
 	double x = 0;
 	size_t plain = *at ? plain_number(*at, &x) : 0;
@@ -243,16 +243,16 @@ static double number(const char **at)
 	return x;
 }
 
-static unsigned count(const char **at, unsigned max)
+static unsigned count_parse(const char **at, unsigned max)
 {
-	double x = number(at);
+	double x = number_parse(at);
 
 	if (*at && !(x >= 0 && x <= max && x == floor(x)))
 		*at = NULL;
 	return *at ? (unsigned)x : 0;
 }
 
-static bool sign(const char **at, char c)
+static bool char_skip(const char **at, char c)
 {
 	if (!*at || **at != c)
 		return false;
@@ -260,112 +260,112 @@ static bool sign(const char **at, char c)
 	return true;
 }
 
-static void need(const char **at, char c)
+static void char_expect(const char **at, char c)
 {
-	if (!sign(at, c))
+	if (!char_skip(at, c))
 		*at = NULL;
 }
 
-static void vars_parse(const char **at, struct law *l)
+static void vars_parse(const char **at, struct scaling_model *l)
 {
 	for (unsigned i = 0; i < l->n_vars; i++) {
-		need(at, i ? ',' : '|');
-		l->lo[i] = number(at);
-		need(at, ':');
-		l->hi[i] = number(at);
+		char_expect(at, i ? ',' : '|');
+		l->lo[i] = number_parse(at);
+		char_expect(at, ':');
+		l->hi[i] = number_parse(at);
 		if (!(l->lo[i] <= l->hi[i]))
 			*at = NULL;
 	}
 }
 
-static void ties_parse(const char **at, struct law *l)
+static void ties_parse(const char **at, struct scaling_model *l)
 {
-	need(at, '|');
+	char_expect(at, '|');
 	while (*at && **at != '|') {
-		struct law_tie *t = &l->ties[l->n_ties];
+		struct scaling_tie *t = &l->ties[l->n_ties];
 
 		if (l->n_ties)
-			need(at, ',');
-		if (l->n_ties == LAW_TIES_MAX) {
+			char_expect(at, ',');
+		if (l->n_ties == SCALING_TIES_MAX) {
 			*at = NULL;
 			return;
 		}
-		t->var = count(at, l->n_vars - 1);
-		need(at, '=');
-		t->ratio = number(at);
-		need(at, '*');
-		t->with = count(at, l->n_vars - 1);
+		t->var = count_parse(at, l->n_vars - 1);
+		char_expect(at, '=');
+		t->ratio = number_parse(at);
+		char_expect(at, '*');
+		t->with = count_parse(at, l->n_vars - 1);
 		l->n_ties++;
 	}
 }
 
-static void term_parse(const char **at, unsigned n_vars, struct law_term *t)
+static void term_parse(const char **at, unsigned n_vars, struct scaling_term *t)
 {
-	t->c = number(at);
+	t->c = number_parse(at);
 	t->n = 0;
 	if (!(t->c > 0))
 		*at = NULL;
-	while (*at && sign(at, '*')) {
-		struct law_factor *f = &t->f[t->n];
+	while (*at && char_skip(at, '*')) {
+		struct scaling_factor *f = &t->f[t->n];
 
-		if (t->n == LAW_FACTORS_MAX) {
+		if (t->n == SCALING_FACTORS_MAX) {
 			*at = NULL;
 			return;
 		}
-		f->var = count(at, n_vars - 1);
-		need(at, '^');
-		f->power = number(at);
-		f->log = sign(at, 'l');
+		f->var = count_parse(at, n_vars - 1);
+		char_expect(at, '^');
+		f->power = number_parse(at);
+		f->log = char_skip(at, 'l');
 		if (!(fabs(f->power) <= POWER_MAX))
 			*at = NULL;
 		t->n++;
 	}
 }
 
-static void shapes_parse(const char **at, struct law *l, double *weight)
+static void shapes_parse(const char **at, struct scaling_model *l, double *weight)
 {
 	do {
-		struct law_shape *s = &l->s[l->n_shapes];
+		struct scaling_shape *s = &l->s[l->n_shapes];
 
-		need(at, l->n_shapes ? ',' : '|');
-		if (!*at || l->n_shapes == LAW_SHAPES_MAX) {
+		char_expect(at, l->n_shapes ? ',' : '|');
+		if (!*at || l->n_shapes == SCALING_SHAPES_MAX) {
 			*at = NULL;
 			return;
 		}
-		s->weight = number(at);
-		need(at, '/');
-		s->error = number(at);
+		s->weight = number_parse(at);
+		char_expect(at, '/');
+		s->error = number_parse(at);
 		if (!(s->weight >= 0 && s->error >= 0))
 			*at = NULL;
 		*weight += s->weight;
 		do {
-			if (s->n == LAW_TERMS_MAX) {
+			if (s->n == SCALING_TERMS_MAX) {
 				*at = NULL;
 				return;
 			}
-			need(at, s->n ? '+' : '/');
+			char_expect(at, s->n ? '+' : '/');
 			term_parse(at, l->n_vars, &s->t[s->n++]);
 		} while (*at && **at == '+');
 		l->n_shapes++;
 	} while (*at && **at == ',');
 }
 
-int law_parse(const char *text, struct law *out, struct errbuf *why)
+int scaling_parse(const char *text, struct scaling_model *out, struct errbuf *why)
 {
 	const char *at = text;
 	double weight = 0;
 
 	memset(out, 0, sizeof(*out));
-	if (strlen(text) >= LAW_TEXT_MAX || strncmp(text, "law1 ", 5))
+	if (strlen(text) >= SCALING_TEXT_MAX || strncmp(text, "law1 ", 5))
 		goto bad;
 	at += 5;
-	out->runs = count(&at, LAW_LOOK);
-	need(&at, ' ');
-	out->points = count(&at, LAW_POINTS_MAX);
-	need(&at, ' ');
-	out->n_vars = count(&at, LAW_VARS_MAX);
-	out->array = sign(&at, 'a');
-	if (!at || out->points < LAW_POINTS_MIN || out->runs < out->points || !out->n_vars)
+	out->runs = count_parse(&at, SCALING_RUNS_MAX);
+	char_expect(&at, ' ');
+	out->points = count_parse(&at, SCALING_POINTS_MAX);
+	char_expect(&at, ' ');
+	out->n_vars = count_parse(&at, SCALING_VARS_MAX);
+	out->array = char_skip(&at, 'a');
+	if (!at || out->points < SCALING_POINTS_MIN || out->runs < out->points || !out->n_vars)
 		goto bad;
 	vars_parse(&at, out);
 	ties_parse(&at, out);
@@ -379,9 +379,9 @@ bad:
 
 /* ---- words ---- */
 
-static void say(char *out, size_t size, size_t *len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+static void words_append(char *out, size_t size, size_t *len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-static void say(char *out, size_t size, size_t *len, const char *fmt, ...)
+static void words_append(char *out, size_t size, size_t *len, const char *fmt, ...)
 {
 	char part[64];
 	va_list ap;
@@ -392,28 +392,28 @@ static void say(char *out, size_t size, size_t *len, const char *fmt, ...)
 	append_text(out, size, len, part);
 }
 
-static void factor_words(const struct law *l, const struct law_factor *f, char *out, size_t size, size_t *len)
+static void factor_words(const struct scaling_model *l, const struct scaling_factor *f, char *out, size_t size, size_t *len)
 {
 	char buf[NAME_MAX_LEN];
 	const char *name = input_name(l, f->var, buf);
 	double p = fabs(f->power);
 
 	if (f->power != 0)
-		say(out, size, len, f->power < 0 ? " / %s" : " * %s", name);
+		words_append(out, size, len, f->power < 0 ? " / %s" : " * %s", name);
 	if (p != 0 && p != 1)
-		say(out, size, len, "^%.3g", p);
+		words_append(out, size, len, "^%.3g", p);
 	if (f->log)
-		say(out, size, len, " * log2(%s)", name);
+		words_append(out, size, len, " * log2(%s)", name);
 }
 
-char *law_words(const struct law *l, char *out, size_t size)
+char *scaling_words(const struct scaling_model *l, char *out, size_t size)
 {
-	const struct law_shape *s = &l->s[0];
+	const struct scaling_shape *s = &l->s[0];
 	size_t len = 0;
 
 	out[0] = '\0';
 	for (unsigned i = 0; l->n_shapes && i < s->n; i++) {
-		say(out, size, &len, "%s%.3g s", i ? " + " : "", s->t[i].c);
+		words_append(out, size, &len, "%s%.3g s", i ? " + " : "", s->t[i].c);
 		for (unsigned k = 0; k < s->t[i].n; k++)
 			factor_words(l, &s->t[i].f[k], out, size, &len);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The state machine of followed jobs, see follow.h. A job is followed when its admin_comment says so. Everything known of
- * it is in the store, so each look starts from there, but for jobs that are as an earlier look has left them (seen.h).
+ * it is in the store, so each look starts from there, but for jobs that are as an earlier look has left them (poll_cache.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,7 +267,7 @@ static int recalibrate(const struct daemon_env *env, const struct store_run *run
 	struct program_estimates est;
 
 	if (rc <= 0 || p.uid != run->uid || (p.state != PROGRAM_READY && p.state != PROGRAM_FAILED) ||
-	    estimate_run_worth(run->end_state, run->restarts) == WORTH_NOTHING)
+	    run_evidence_of(run->end_state, run->restarts) == RUN_NO_EVIDENCE)
 		return rc < 0 ? -1 : 0;
 	if (program_estimate(env, &p, run->candidate, now, &est, errp) < 0)
 		return -1;
@@ -328,7 +328,7 @@ static int run_end(const struct daemon_env *env, const struct cluster_job *job, 
 		goto fail;
 	if (drift_settle(env, run, now, errp) < 0 || drift_family_follow(env, run, now, errp) < 0 || recalibrate(env, run, now, errp) < 0)
 		goto fail;
-	if (estimate_run_worth(run->end_state, run->restarts) != WORTH_NOTHING &&
+	if (run_evidence_of(run->end_state, run->restarts) != RUN_NO_EVIDENCE &&
 	    (family_follow(env, run, now, errp) < 0 || scaling_follow(env, run, now, errp) < 0 || param_family_renew(env, run, now, errp) < 0))
 		goto fail;
 	if (store_commit(env->store, errp) < 0)
@@ -368,7 +368,7 @@ static void run_fill(struct store_run *r, const struct cluster_job *job, const s
 	r->pred_scale = 1;
 }
 
-/* Set by shorten_poll; raised by extend_poll, by slurmctld's trigger, or by an operator. */
+/* Set by limit_lower_poll; raised by limit_raise_poll, by slurmctld's trigger, or by an operator. */
 static bool limit_refresh(struct store_run *r, const struct cluster_job *job, const struct job_comment *c)
 {
 	bool is_new = r->limit_min == DURATION_UNSET;
@@ -425,11 +425,11 @@ static int model_trace_back(const struct daemon_env *env, struct store_run *run,
 }
 
 /* As the plugin does: by runs that are alike where there are such with numbers like these, else by the model. */
-static int kin_trace_back(const struct daemon_env *env, struct store_run *run, struct errbuf *errp)
+static int param_family_trace_back(const struct daemon_env *env, struct store_run *run, struct errbuf *errp)
 {
 	struct store_family kin[STORE_ESTIMATES_MAX];
-	double vars[LAW_VARS_MAX];
-	unsigned n_vars = law_vars_read(run->vars, vars);
+	double vars[SCALING_VARS_MAX];
+	unsigned n_vars = scaling_vars_parse(run->vars, vars);
 	int n;
 
 	if (!run->kin[0] || !run->family[0])
@@ -437,7 +437,7 @@ static int kin_trace_back(const struct daemon_env *env, struct store_run *run, s
 	n = store_family_lookup(env->store, run->family, run->kin, kin, STORE_ESTIMATES_MAX, errp);
 	for (int i = 0; i < n; i++) {
 		if (strcmp(kin[i].candidate, run->pred_candidate) || !(kin[i].e.mean_s > 0) ||
-		    !kin_covers(kin[i].ranges, vars, n_vars))
+		    !param_family_covers(kin[i].ranges, vars, n_vars))
 			continue;
 		run->pred_kind = ESTIMATE_FAMILY;
 		run->pred_scale = kin[i].scale;
@@ -453,7 +453,7 @@ static int prediction_trace_back(const struct daemon_env *env, struct store_run 
 	int rc = store_lookup(env->store, run->key, &found, errp);
 
 	if (!rc)
-		return kin_trace_back(env, run, errp);
+		return param_family_trace_back(env, run, errp);
 	for (unsigned i = 0; rc == 1 && i < found.n_estimates; i++) {
 		if (strcmp(found.estimates[i].candidate, run->pred_candidate))
 			continue;
@@ -551,7 +551,7 @@ static int run_lost(const struct daemon_env *env, const struct cluster_snapshot 
 }
 
 /* Only names of open runs are read, but for those that are lost: in a long queue most are still there. */
-static int lost_settle(const struct daemon_env *env, struct seen *seen, const struct cluster_snapshot *snap, int64_t now,
+static int lost_settle(const struct daemon_env *env, struct poll_cache *cache, const struct cluster_snapshot *snap, int64_t now,
 		       struct errbuf *errp)
 {
 	struct store_run_id *read = NULL;
@@ -560,7 +560,7 @@ static int lost_settle(const struct daemon_env *env, struct seen *seen, const st
 	size_t n;
 	int rv = 0;
 
-	open = seen_gone(seen, &n);
+	open = poll_cache_gone(cache, &n);
 	if (!open) {
 		rv = store_busy_runs(env->store, &read, &n, errp);
 		open = read;
@@ -588,7 +588,7 @@ static bool is_followed(const struct cluster_job *job, struct job_comment *c)
 /* What a look finds out of many jobs is written together: each transaction waits for the disk. */
 #define JOBS_A_TRANSACTION 512
 
-static int jobs_follow(const struct daemon_env *env, struct seen *seen, const struct cluster_snapshot *snap, int64_t now,
+static int jobs_follow(const struct daemon_env *env, struct poll_cache *cache, const struct cluster_snapshot *snap, int64_t now,
 		       struct errbuf *errp)
 {
 	unsigned written = 0;
@@ -598,10 +598,10 @@ static int jobs_follow(const struct daemon_env *env, struct seen *seen, const st
 		struct job_comment c;
 		int rc;
 
-		if (seen_settled(seen, job))
+		if (poll_cache_settled(cache, job))
 			continue;
 		if (!is_followed(job, &c)) {
-			seen_note(seen, job, true);
+			poll_cache_note(cache, job, true);
 			continue;
 		}
 		if (written == 0 && store_begin(env->store, errp) < 0)
@@ -611,7 +611,7 @@ static int jobs_follow(const struct daemon_env *env, struct seen *seen, const st
 			store_rollback(env->store);
 			return err_prefix(errp, "job %u", job->job_id);
 		}
-		seen_note(seen, job, rc == 0);
+		poll_cache_note(cache, job, rc == 0);
 		if (++written == JOBS_A_TRANSACTION) {
 			if (store_commit(env->store, errp) < 0)
 				return -1;
@@ -624,19 +624,19 @@ static int jobs_follow(const struct daemon_env *env, struct seen *seen, const st
 int follow_poll(const struct daemon_env *env, const struct follow_memory *memory, const struct cluster_snapshot *snap, int64_t now,
 		struct errbuf *errp)
 {
-	struct seen *seen = memory->seen;
+	struct poll_cache *cache = memory->cache;
 
-	extend_poll(env, snap, now);
-	shorten_poll(memory->shorten, env, snap, now);
+	limit_raise_poll(env, snap, now);
+	limit_lower_poll(memory->lower, env, snap, now);
 	if (!env->store) {
-		seen_forget(seen);
+		poll_cache_forget(cache);
 		return 0;
 	}
-	if (seen_begin(seen, env->store, snap, errp) < 0 || jobs_follow(env, seen, snap, now, errp) < 0 ||
-	    lost_settle(env, seen, snap, now, errp) < 0) {
-		seen_forget(seen);
+	if (poll_cache_begin(cache, env->store, snap, errp) < 0 || jobs_follow(env, cache, snap, now, errp) < 0 ||
+	    lost_settle(env, cache, snap, now, errp) < 0) {
+		poll_cache_forget(cache);
 		return -1;
 	}
-	seen_end(seen);
+	poll_cache_end(cache);
 	return probes_poll(env, snap, now, errp);
 }

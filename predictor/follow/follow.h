@@ -10,16 +10,16 @@
 #include "predictor/cluster/cluster.h"
 #include "predictor/cluster/daemon_env.h"
 
-struct seen;	/* predictor/follow/poll_cache.h */
-struct shorten; /* predictor/limits/lower.h */
+struct poll_cache;	/* predictor/follow/poll_cache.h */
+struct limit_lower; /* predictor/limits/lower.h */
 
 /* How long after the end of a traced job its trace may take to show on a network file system. */
 #define FOLLOW_TRACE_GRACE_S 15
 
 /* What one poll leaves for the next. */
 struct follow_memory {
-	struct seen *seen;	 /* NULL: every poll asks the store about every job */
-	struct shorten *shorten; /* NULL: limits are raised, and none is lowered */
+	struct poll_cache *cache;	 /* NULL: every poll asks the store about every job */
+	struct limit_lower *lower; /* NULL: limits are raised, and none is lowered */
 };
 
 /*

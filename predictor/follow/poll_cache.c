@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the last look has settled: see seen.h. Two lists in the order of job ids, that of the last look and that of this one,
+ * What the last look has settled: see poll_cache.h. Two lists in the order of job ids, that of the last look and that of this one,
  * are walked side by side. Of what a job is there is a hash alone: of everything that following it depends on.
  */
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct list {
 	size_t n, cap;
 };
 
-struct seen {
+struct poll_cache {
 	bool valid; /* last holds every job of a good look, and nobody else has written since */
 	bool lost;  /* no memory for this look's list */
 	int64_t version;
@@ -28,15 +28,15 @@ struct seen {
 	size_t at;		   /* the first of last that no job has come to yet */
 	struct store_run_id *gone; /* as much room as last has */
 	size_t n_gone;
-	uint64_t facts; /* of the job that seen_settled said no of */
+	uint64_t facts; /* of the job that poll_cache_settled said no of */
 };
 
-struct seen *seen_create(void)
+struct poll_cache *poll_cache_create(void)
 {
-	return calloc(1, sizeof(struct seen));
+	return calloc(1, sizeof(struct poll_cache));
 }
 
-void seen_destroy(struct seen *s)
+void poll_cache_destroy(struct poll_cache *s)
 {
 	if (!s)
 		return;
@@ -46,7 +46,7 @@ void seen_destroy(struct seen *s)
 	free(s);
 }
 
-void seen_forget(struct seen *s)
+void poll_cache_forget(struct poll_cache *s)
 {
 	if (!s)
 		return;
@@ -68,7 +68,7 @@ static int list_reserve(struct list *l, size_t n)
 	return 0;
 }
 
-int seen_begin(struct seen *s, struct store *store, const struct cluster_snapshot *snap, struct errbuf *errp)
+int poll_cache_begin(struct poll_cache *s, struct store *store, const struct cluster_snapshot *snap, struct errbuf *errp)
 {
 	int64_t version;
 
@@ -77,12 +77,12 @@ int seen_begin(struct seen *s, struct store *store, const struct cluster_snapsho
 	if (store_data_version(store, &version, errp) < 0)
 		return -1;
 	if (version != s->version)
-		seen_forget(s);
+		poll_cache_forget(s);
 	s->version = version;
 	free(s->gone);
 	s->gone = s->valid && s->last.n ? malloc(s->last.n * sizeof(*s->gone)) : NULL;
 	if (s->last.n && !s->gone)
-		seen_forget(s);
+		poll_cache_forget(s);
 	s->n_gone = s->at = 0;
 	s->lost = list_reserve(&s->now, snap->n) < 0;
 	return 0;
@@ -123,13 +123,13 @@ static uint64_t facts_of(const struct cluster_job *job)
 
 /* ---- the walk ---- */
 
-static void go_by(struct seen *s)
+static void go_by(struct poll_cache *s)
 {
 	s->gone[s->n_gone++] = s->last.list[s->at++].id;
 }
 
 /* The entry of the last look; NULL: it had none. */
-static const struct entry *last_of(struct seen *s, const struct cluster_job *job)
+static const struct entry *last_of(struct poll_cache *s, const struct cluster_job *job)
 {
 	while (s->at < s->last.n && s->last.list[s->at].id.jobid < job->job_id)
 		go_by(s);
@@ -141,7 +141,7 @@ static const struct entry *last_of(struct seen *s, const struct cluster_job *job
 	return NULL;
 }
 
-bool seen_settled(struct seen *s, const struct cluster_job *job)
+bool poll_cache_settled(struct poll_cache *s, const struct cluster_job *job)
 {
 	const struct entry *old;
 
@@ -151,18 +151,18 @@ bool seen_settled(struct seen *s, const struct cluster_job *job)
 	old = last_of(s, job);
 	if (!old || !old->settled || old->facts != s->facts)
 		return false;
-	seen_note(s, job, true);
+	poll_cache_note(s, job, true);
 	return true;
 }
 
-void seen_note(struct seen *s, const struct cluster_job *job, bool settled)
+void poll_cache_note(struct poll_cache *s, const struct cluster_job *job, bool settled)
 {
 	if (!s || s->lost)
 		return;
 	s->now.list[s->now.n++] = (struct entry){{job->job_id, job->submit_time}, s->facts, settled};
 }
 
-const struct store_run_id *seen_gone(struct seen *s, size_t *n)
+const struct store_run_id *poll_cache_gone(struct poll_cache *s, size_t *n)
 {
 	static const struct store_run_id none;
 
@@ -175,7 +175,7 @@ const struct store_run_id *seen_gone(struct seen *s, size_t *n)
 	return s->n_gone ? s->gone : &none;
 }
 
-void seen_end(struct seen *s)
+void poll_cache_end(struct poll_cache *s)
 {
 	struct list old;
 

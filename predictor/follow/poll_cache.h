@@ -10,24 +10,24 @@
 #include "predictor/cluster/cluster.h"
 #include "predictor/store/store.h"
 
-struct seen;
+struct poll_cache;
 
-struct seen *seen_create(void); /* NULL: no memory */
-void seen_destroy(struct seen *s);
+struct poll_cache *poll_cache_create(void); /* NULL: no memory */
+void poll_cache_destroy(struct poll_cache *s);
 
 /* Everything is to be looked at again: another configuration, another connection to the store, a look that failed. */
-void seen_forget(struct seen *s);
+void poll_cache_forget(struct poll_cache *s);
 
 /* A look begins, outside any transaction. Forgets everything when somebody else has written to the store. -1: fault. */
-int seen_begin(struct seen *s, struct store *store, const struct cluster_snapshot *snap, struct errbuf *errp);
+int poll_cache_begin(struct poll_cache *s, struct store *store, const struct cluster_snapshot *snap, struct errbuf *errp);
 /* For each job of the snapshot, in its order: is it as it was, and settled? If so there is nothing more to do for it. */
-bool seen_settled(struct seen *s, const struct cluster_job *job);
+bool poll_cache_settled(struct poll_cache *s, const struct cluster_job *job);
 /* Else this, once it was looked at: settled is whether it needs no further look until it changes. */
-void seen_note(struct seen *s, const struct cluster_job *job, bool settled);
-/* After the last job: those that an earlier look saw and this one did not, *n of them; borrowed until seen_end. NULL: all runs
+void poll_cache_note(struct poll_cache *s, const struct cluster_job *job, bool settled);
+/* After the last job: those that an earlier look saw and this one did not, *n of them; borrowed until poll_cache_end. NULL: all runs
  * that are open in the store have to be looked at. */
-const struct store_run_id *seen_gone(struct seen *s, size_t *n);
+const struct store_run_id *poll_cache_gone(struct poll_cache *s, size_t *n);
 /* The look was a good one. */
-void seen_end(struct seen *s);
+void poll_cache_end(struct poll_cache *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What to ask the scheduler, how often, and what its answers mean: see waits.h. */
+/* What to ask the scheduler, how often, and what its answers mean: see start_forecast.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ struct check {
 	int64_t when;
 };
 
-struct waits {
+struct start_forecast {
 	struct places places;
 	int64_t generation;
 	int64_t submitted; /* the latest submission looked at */
@@ -40,7 +40,7 @@ struct waits {
 	int64_t pause_until;
 	uint32_t pause_s;
 	size_t n_programs, n_checks;
-	struct program_use programs[WAITS_PROGRAMS];
+	struct program_use programs[START_FORECAST_PROGRAMS];
 	struct check checks[CHECKS_MAX];
 	/* Shapes of keys that were noted a moment ago: a burst of one job is noted once. */
 	struct {
@@ -49,12 +49,12 @@ struct waits {
 	} noted[NOTED_SLOTS];
 };
 
-struct waits *waits_create(void)
+struct start_forecast *start_forecast_create(void)
 {
-	return calloc(1, sizeof(struct waits));
+	return calloc(1, sizeof(struct start_forecast));
 }
 
-void waits_destroy(struct waits *w)
+void start_forecast_destroy(struct start_forecast *w)
 {
 	if (w)
 		places_free(&w->places);
@@ -63,9 +63,9 @@ void waits_destroy(struct waits *w)
 
 /* One look. */
 struct look {
-	struct waits *w;
+	struct start_forecast *w;
 	const struct daemon_env *env;
-	const struct waits_ops *ops;
+	const struct start_forecast_ops *ops;
 	const struct cluster_snapshot *snap;
 	int64_t now;
 	struct errbuf *errp;
@@ -90,7 +90,7 @@ static void shape_of(const struct cluster_job *job, struct place_shape *s)
 }
 
 /* True when that was not noted a moment ago; it is now. */
-static bool note_once(struct waits *w, const char *key, int64_t shape, int64_t now)
+static bool note_once(struct start_forecast *w, const char *key, int64_t shape, int64_t now)
 {
 	uint64_t hash = 0;
 	unsigned slot;
@@ -164,7 +164,7 @@ static int note_jobs(struct look *l)
 
 static int collect_program(const struct store_program *p, void *arg)
 {
-	struct waits *w = arg;
+	struct start_forecast *w = arg;
 	struct program_use *u = &w->programs[w->n_programs];
 
 	if (!p->shape)
@@ -173,7 +173,7 @@ static int collect_program(const struct store_program *p, void *arg)
 	u->uid = p->uid;
 	u->shape = p->shape;
 	u->updated = p->updated;
-	return ++w->n_programs == WAITS_PROGRAMS;
+	return ++w->n_programs == START_FORECAST_PROGRAMS;
 }
 
 static int last_limit(const struct store_run *r, void *arg)
@@ -215,7 +215,7 @@ static int want_program(struct look *l, const struct program_use *u)
 
 static int places_refresh(struct look *l)
 {
-	struct waits *w = l->w;
+	struct start_forecast *w = l->w;
 	int64_t generation;
 
 	if (store_places_generation(l->env->store, &generation, l->errp) < 0)
@@ -228,7 +228,7 @@ static int places_refresh(struct look *l)
 	return 0;
 }
 
-static struct check *check_find(struct waits *w, uint32_t uid, const char *partition)
+static struct check *check_find(struct start_forecast *w, uint32_t uid, const char *partition)
 {
 	struct check *oldest = w->checks;
 
@@ -263,7 +263,7 @@ static int check_groups(struct look *l)
 			uint64_t groups = XXH3_64bits(door->allow_groups, strlen(door->allow_groups));
 			int in;
 
-			if (c->when && c->groups == groups && l->now - c->when < WAITS_GROUPS_S)
+			if (c->when && c->groups == groups && l->now - c->when < START_FORECAST_GROUPS_S)
 				continue;
 			c->when = l->now;
 			c->groups = groups;
@@ -284,7 +284,7 @@ static int want(struct look *l)
 		if (want_program(l, &l->w->programs[i]) < 0)
 			return -1;
 	}
-	return store_places_prune(l->env->store, l->now - WAITS_USED_S, l->errp);
+	return store_places_prune(l->env->store, l->now - START_FORECAST_USED_S, l->errp);
 }
 
 /* ---- asking ---- */
@@ -309,7 +309,7 @@ static bool comes_first(const struct cluster_job *job, const struct cluster_subm
 	    (job->features[0] && strcmp(job->features, sub->features)))
 		return false;
 	/* The scheduler has not looked at it yet. */
-	if (!job->start_time && now - job->submit_time < WAITS_UNSEEN_S)
+	if (!job->start_time && now - job->submit_time < START_FORECAST_UNSEEN_S)
 		return false;
 	return !strstr(job->admin_comment, "act=probe"); /* ours have the lowest priority */
 }
@@ -383,7 +383,7 @@ static size_t due(struct look *l, struct place_wait *list[PLACES_WAITS_MAX])
 {
 	struct places *p = &l->w->places;
 	uint32_t poll_s = daemon_period_s(l->env) ? daemon_period_s(l->env) : 1;
-	size_t n = 0, keep = (size_t)WAITS_A_LOOK * PLACES_FRESH_S / poll_s * 3 / 4, k = 0;
+	size_t n = 0, keep = (size_t)START_FORECAST_QUESTIONS * PLACES_FRESH_S / poll_s * 3 / 4, k = 0;
 	int64_t again_s = 2 * (int64_t)poll_s < 5 ? 5 : 2 * (int64_t)poll_s;
 
 	for (size_t i = 0; i < p->n_waits && n < PLACES_WAITS_MAX; i++) {
@@ -391,23 +391,23 @@ static size_t due(struct look *l, struct place_wait *list[PLACES_WAITS_MAX])
 			list[n++] = &p->waits[i];
 	}
 	qsort(list, n, sizeof(list[0]), compare_used);
-	if (keep < 2 * WAITS_A_LOOK)
-		keep = 2 * WAITS_A_LOOK;
+	if (keep < 2 * START_FORECAST_QUESTIONS)
+		keep = 2 * START_FORECAST_QUESTIONS;
 	if (n > keep)
 		n = keep;
 	qsort(list, n, sizeof(list[0]), compare_asked);
-	while (k < n && k < WAITS_A_LOOK && (l->now - list[k]->asked >= again_s || list[k]->asked > l->now))
+	while (k < n && k < START_FORECAST_QUESTIONS && (l->now - list[k]->asked >= again_s || list[k]->asked > l->now))
 		k++;
 	return k;
 }
 
 static void keep_away(struct look *l, const struct place_wait *w, bool answered)
 {
-	struct waits *s = l->w;
+	struct start_forecast *s = l->w;
 
-	s->pause_s = s->pause_s ? 2 * s->pause_s : WAITS_PAUSE_S;
-	if (s->pause_s > WAITS_PAUSE_MAX_S)
-		s->pause_s = WAITS_PAUSE_MAX_S;
+	s->pause_s = s->pause_s ? 2 * s->pause_s : START_FORECAST_PAUSE_S;
+	if (s->pause_s > START_FORECAST_PAUSE_MAX_S)
+		s->pause_s = START_FORECAST_PAUSE_MAX_S;
 	s->pause_until = l->now + s->pause_s;
 	if (answered)
 		daemon_say(l->env, LOG_LEVEL_WARN, "slurmctld took %.0f ms to say when a job would start on %s: not asked for %u s",
@@ -423,12 +423,12 @@ static int ask_due(struct look *l)
 	size_t n = due(l, list), asked = 0;
 	double spent_ms = 0;
 
-	while (asked < n && spent_ms < WAITS_BUDGET_MS) {
+	while (asked < n && spent_ms < START_FORECAST_BUDGET_MS) {
 		struct place_wait *w = list[asked++];
 		bool answered = ask(l, w);
 
 		spent_ms += w->cost_ms;
-		if (!answered || w->cost_ms > WAITS_SLOW_MS) {
+		if (!answered || w->cost_ms > START_FORECAST_SLOW_MS) {
 			keep_away(l, w, answered);
 			break;
 		}
@@ -452,8 +452,8 @@ static int ask_due(struct look *l)
 static int learn(struct look *l)
 {
 	struct store_program_filter filter = {.uid = STORE_ALL_USERS, .state_mask = 1 << PROGRAM_READY,
-					      .max = WAITS_PROGRAMS};
-	struct waits *w = l->w;
+					      .max = START_FORECAST_PROGRAMS};
+	struct start_forecast *w = l->w;
 	int64_t generation;
 	uint64_t hash;
 
@@ -467,14 +467,14 @@ static int learn(struct look *l)
 	hash = XXH3_64bits(w->programs, sizeof(w->programs));
 	if (store_places_generation(l->env->store, &generation, l->errp) < 0)
 		return -1;
-	if (hash == w->wanted_hash && generation == w->generation && l->now - w->wanted < WAITS_WANT_S && l->now >= w->wanted)
+	if (hash == w->wanted_hash && generation == w->generation && l->now - w->wanted < START_FORECAST_WANT_S && l->now >= w->wanted)
 		return 0;
 	w->wanted = l->now;
 	w->wanted_hash = hash;
 	return want(l);
 }
 
-int waits_poll(struct waits *w, const struct daemon_env *env, const struct waits_ops *ops,
+int start_forecast_poll(struct start_forecast *w, const struct daemon_env *env, const struct start_forecast_ops *ops,
 	       const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
 {
 	struct look l = {w, env, ops, snap, now, errp};
@@ -490,9 +490,9 @@ int waits_poll(struct waits *w, const struct daemon_env *env, const struct waits
 	if (store_commit(env->store, errp) < 0)
 		return -1;
 	/* Nobody is placed, nobody needs to know. */
-	if (!conf_places(env->conf) && (!w->placing || now - w->placing > WAITS_USED_S))
+	if (!conf_places(env->conf) && (!w->placing || now - w->placing > START_FORECAST_USED_S))
 		return 0;
-	if (now < w->pause_until && w->pause_until - now <= WAITS_PAUSE_MAX_S)
+	if (now < w->pause_until && w->pause_until - now <= START_FORECAST_PAUSE_MAX_S)
 		return 0;
 	return places_refresh(&l) < 0 ? -1 : ask_due(&l);
 }

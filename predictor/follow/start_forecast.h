@@ -12,18 +12,18 @@
 
 #include "predictor/cluster/daemon_env.h"
 
-#define WAITS_A_LOOK	  8	    /* questions */
-#define WAITS_BUDGET_MS	  250	    /* of one look, after which no further question is asked */
-#define WAITS_SLOW_MS	  500	    /* a question that takes longer has us keep away for a while ... */
-#define WAITS_PAUSE_S	  60	    /* ... this long at first, twice as long each time after, ... */
-#define WAITS_PAUSE_MAX_S 960	    /* ... at most this */
-#define WAITS_PROGRAMS	  128	    /* whose questions are asked: the latest in use */
-#define WAITS_USED_S	  (14 * 86400)
-#define WAITS_WANT_S	  300	    /* between two looks at which questions there are, when no program has changed */
-#define WAITS_UNSEEN_S	  60	    /* a job that was submitted later has no start time as yet */
-#define WAITS_GROUPS_S	  900	    /* between two looks at whether a user is in a group */
+#define START_FORECAST_QUESTIONS	  8	    /* questions */
+#define START_FORECAST_BUDGET_MS	  250	    /* of one look, after which no further question is asked */
+#define START_FORECAST_SLOW_MS	  500	    /* a question that takes longer has us keep away for a while ... */
+#define START_FORECAST_PAUSE_S	  60	    /* ... this long at first, twice as long each time after, ... */
+#define START_FORECAST_PAUSE_MAX_S 960	    /* ... at most this */
+#define START_FORECAST_PROGRAMS	  128	    /* whose questions are asked: the latest in use */
+#define START_FORECAST_USED_S	  (14 * 86400)
+#define START_FORECAST_WANT_S	  300	    /* between two looks at which questions there are, when no program has changed */
+#define START_FORECAST_UNSEEN_S	  60	    /* a job that was submitted later has no start time as yet */
+#define START_FORECAST_GROUPS_S	  900	    /* between two looks at whether a user is in a group */
 
-struct waits_ops {
+struct start_forecast_ops {
 	void *arg;
 	/* When would such a job start? 1 *start, 0 not at all (the reason in errp), -1 could not be asked. */
 	int (*will_run)(void *arg, const struct cluster_submission *sub, int64_t *start, struct errbuf *errp);
@@ -32,12 +32,12 @@ struct waits_ops {
 	double (*clock_ms)(void *arg); /* grows steadily */
 };
 
-struct waits;
+struct start_forecast;
 
-struct waits *waits_create(void); /* NULL: no memory */
-void waits_destroy(struct waits *w);
+struct start_forecast *start_forecast_create(void); /* NULL: no memory */
+void start_forecast_destroy(struct start_forecast *w);
 /* With each look, after follow_poll. 0, or -1 with the reason when the store failed. */
-int waits_poll(struct waits *w, const struct daemon_env *env, const struct waits_ops *ops,
+int start_forecast_poll(struct start_forecast *w, const struct daemon_env *env, const struct start_forecast_ops *ops,
 	       const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
 
 #endif

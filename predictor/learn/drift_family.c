@@ -15,7 +15,7 @@
 #define NEAR 0.1 /* widths beyond the range of what ran before that still count as within it */
 
 /* A change of one program alone is its own drift. */
-static bool is_of_several(const struct kin_run *runs, const struct drift_run *judged, const size_t *which, size_t n)
+static bool is_of_several(const struct param_family_run *runs, const struct drift_run *judged, const size_t *which, size_t n)
 {
 	int first = -1;
 
@@ -30,26 +30,26 @@ static bool is_of_several(const struct kin_run *runs, const struct drift_run *ju
 	return false;
 }
 
-bool drift_kin_judge(struct drift *d, const struct kin_run *runs, const int64_t *submitted, size_t n, double scale, int64_t now)
+bool drift_family_judge(struct drift *d, const struct param_family_run *runs, const int64_t *submitted, size_t n, double scale, int64_t now)
 {
 	size_t which[DRIFT_LOOK], count = 0, recent = n < DRIFT_LOOK ? n : DRIFT_LOOK;
 	struct drift_run judged[DRIFT_LOOK];
 	struct drift after = *d;
 	struct errbuf why;
-	struct law law;
+	struct scaling_model model;
 
-	if (n < recent + LAW_POINTS_MIN || law_fit(runs + recent, n - recent, &law, &why) < 0)
+	if (n < recent + SCALING_POINTS_MIN || scaling_fit(runs + recent, n - recent, &model, &why) < 0)
 		return false;
 	for (size_t i = 0; i < recent; i++) {
-		double vars[LAW_VARS_MAX];
-		struct law_far far;
-		unsigned n_vars = law_vars_read(runs[i].vars, vars);
+		double vars[SCALING_VARS_MAX];
+		struct scaling_beyond far;
+		unsigned n_vars = scaling_vars_parse(runs[i].vars, vars);
 		struct estimate e;
 
-		if (n_vars != law.n_vars || law_distance(&law, vars, &far, NULL) < 0 || far.above > NEAR || far.below > NEAR ||
-		    law_say(&law, vars, n_vars, &e, NULL) < 0)
+		if (n_vars != model.n_vars || scaling_distance(&model, vars, &far, NULL) < 0 || far.above > NEAR || far.below > NEAR ||
+		    scaling_predict(&model, vars, n_vars, &e, NULL) < 0)
 			continue;
-		coverage_apply(&e, scale);
+		interval_calibration_apply(&e, scale);
 		which[count] = i;
 		judged[count++] = (struct drift_run){submitted[i], runs[i].actual_s, e.lo_s, e.hi_s, runs[i].at_least};
 	}
@@ -68,14 +68,14 @@ static bool is_within(const struct store_run *run)
 
 int drift_family_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
 {
-	struct law_runs_of of = {run->kin, run->candidate, false, NULL, 0};
-	struct law_runs *past = NULL;
-	struct worth *worth = NULL;
+	struct scaling_runs_filter of = {run->kin, run->candidate, false, NULL, 0};
+	struct scaling_runs *past = NULL;
+	struct past_accuracy *accuracy = NULL;
 	struct drift d;
 	int rv = -1;
 
 	if (!run->kin[0] || !run->vars[0] || run->array_job || is_within(run) ||
-	    estimate_run_worth(run->end_state, run->restarts) == WORTH_NOTHING)
+	    run_evidence_of(run->end_state, run->restarts) == RUN_NO_EVIDENCE)
 		return 0;
 	past = malloc(sizeof(*past));
 	if (!past)
@@ -83,20 +83,20 @@ int drift_family_follow(const struct daemon_env *env, const struct store_run *ru
 	if (store_drift_get(env->store, run->kin, run->candidate, &d, errp) < 0)
 		goto out;
 	of.since = d.since;
-	if (law_runs_read(env->store, &of, past, errp) < 0)
+	if (scaling_runs_read(env->store, &of, past, errp) < 0)
 		goto out;
 	rv = 0;
-	if (past->n < DRIFT_LOOK + LAW_POINTS_MIN)
+	if (past->n < DRIFT_LOOK + SCALING_POINTS_MIN)
 		goto out;
-	worth = worth_gather(env->store, run->uid, run->family, NULL, run->candidate, errp);
-	rv = worth ? 0 : -1;
-	if (!worth || !drift_kin_judge(&d, past->runs, past->submitted, past->n, worth_scale(worth, ESTIMATE_MODEL), now))
+	accuracy = past_accuracy_gather(env->store, run->uid, run->family, NULL, run->candidate, errp);
+	rv = accuracy ? 0 : -1;
+	if (!accuracy || !drift_family_judge(&d, past->runs, past->submitted, past->n, past_accuracy_scale(accuracy, ESTIMATE_MODEL), now))
 		goto out;
 	rv = store_drift_put(env->store, run->kin, run->candidate, &d, errp);
 	daemon_say(env, LOG_LEVEL_WARN, "job %u: the last runs on %s that differ in numbers from key %.8s were not as their model said: what "
 		   "ran before counts no more for it", run->jobid, run->candidate, run->key);
 out:
-	worth_free(worth);
+	past_accuracy_free(accuracy);
 	free(past);
 	return rv;
 }

@@ -11,9 +11,9 @@
 /*
  * runs: of one kin on one candidate, the latest first, with when they were submitted. True: two of the last three, with different
  * numbers, left on the same side what the law of the runs before them says within the range of those; *d is what is known then.
- * scale: by which its intervals are multiplied (coverage.h).
+ * scale: by which its intervals are multiplied (interval_calibration.h).
  */
-bool drift_kin_judge(struct drift *d, const struct kin_run *runs, const int64_t *submitted, size_t n, double scale, int64_t now);
+bool drift_family_judge(struct drift *d, const struct param_family_run *runs, const int64_t *submitted, size_t n, double scale, int64_t now);
 /* A run has ended: judges its parameter family. After a drift, family estimates and models count only runs since the change. */
 int drift_family_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
 

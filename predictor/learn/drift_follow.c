@@ -35,7 +35,7 @@ static int runs_gather(const struct daemon_env *env, const struct store_run *run
 			untold = 0;
 		}
 		if (untold <= DRIFT_LOOK)
-			runs[--kept] = (struct drift_run){past[i].submit_time, past[i].actual_s, lo, hi, past[i].worth == WORTH_BOUND};
+			runs[--kept] = (struct drift_run){past[i].submit_time, past[i].actual_s, lo, hi, past[i].evidence == RUN_LOWER_BOUND};
 	}
 	if (n < 0)
 		return -1;
@@ -90,11 +90,11 @@ static bool array_longest(const struct array_past *a, const struct array_run *ea
 
 		if (!has_index(earlier, n, t->array_task))
 			continue;
-		longest_ran |= t->array_task == view->longest && t->worth != WORTH_BOUND;
+		longest_ran |= t->array_task == view->longest && t->evidence != RUN_LOWER_BOUND;
 		if (t->actual_s <= out->actual_s)
 			continue;
 		out->actual_s = t->actual_s;
-		out->at_least = t->worth == WORTH_BOUND;
+		out->at_least = t->evidence == RUN_LOWER_BOUND;
 	}
 	/* Where the index matters the others are shorter than what was told by right. */
 	return out->actual_s > hi || (out->actual_s > 0 && view->word == ARRAY_ALIKE) || (view->word == ARRAY_LONGEST && longest_ran);
@@ -108,7 +108,7 @@ static int earlier_read(const struct daemon_env *env, const struct store_past_fi
 
 	for (int i = 0; i < n; i++)
 		if (past[i].array_job)
-			out[kept++] = (struct array_run){past[i].array_task, past[i].actual_s, past[i].worth == WORTH_BOUND};
+			out[kept++] = (struct array_run){past[i].array_task, past[i].actual_s, past[i].evidence == RUN_LOWER_BOUND};
 	free(past);
 	return n < 0 ? -1 : kept;
 }
@@ -199,7 +199,7 @@ int drift_follow(const struct daemon_env *env, const struct store_run *run, int6
 	struct drift_run runs[RUNS_MAX];
 	int n, rc;
 
-	if (estimate_run_worth(run->end_state, run->restarts) == WORTH_NOTHING || is_within(run))
+	if (run_evidence_of(run->end_state, run->restarts) == RUN_NO_EVIDENCE || is_within(run))
 		return 0;
 	rc = store_program_get(env->store, run->key, p, errp);
 	if (rc <= 0 || p->uid != run->uid || (p->state != PROGRAM_READY && p->state != PROGRAM_FAILED))

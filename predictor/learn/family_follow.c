@@ -8,14 +8,14 @@
 #include "predictor/estimate/param_family.h"
 #include "predictor/learn/past_accuracy.h"
 
-/* Runs as kin.h wants them; those whose numbers are not kept are left out. */
-static size_t runs_of(const struct store_past *past, int n, struct kin_run runs[KIN_LOOK])
+/* Runs as param_family.h wants them; those whose numbers are not kept are left out. */
+static size_t runs_of(const struct store_past *past, int n, struct param_family_run runs[PARAM_FAMILY_RUNS_MAX])
 {
 	size_t count = 0;
 
 	for (int i = 0; i < n; i++)
 		if (past[i].vars[0])
-			runs[count++] = (struct kin_run){past[i].key, past[i].vars, past[i].actual_s, past[i].worth == WORTH_BOUND};
+			runs[count++] = (struct param_family_run){past[i].key, past[i].vars, past[i].actual_s, past[i].evidence == RUN_LOWER_BOUND};
 	return count;
 }
 
@@ -24,8 +24,8 @@ int family_follow(const struct daemon_env *env, const struct store_run *run, int
 	struct store_past_filter f = {.candidate = run->candidate, .family = run->family, .kin = run->kin};
 	struct store_family row = {.updated = now, .scale = 1};
 	struct store_past *past;
-	struct worth *worth = NULL;
-	struct kin_run runs[KIN_LOOK];
+	struct past_accuracy *accuracy = NULL;
+	struct param_family_run runs[PARAM_FAMILY_RUNS_MAX];
 	struct errbuf why = {""};
 	struct drift drift;
 	int n, rv = -1;
@@ -35,31 +35,31 @@ int family_follow(const struct daemon_env *env, const struct store_run *run, int
 	if (store_drift_get(env->store, run->kin, run->candidate, &drift, errp) < 0)
 		return -1;
 	f.since = drift.since;
-	past = calloc(KIN_LOOK, sizeof(*past));
+	past = calloc(PARAM_FAMILY_RUNS_MAX, sizeof(*past));
 	if (!past)
 		return err_set(errp, "no memory for past runs");
-	n = store_past_read(env->store, &f, past, KIN_LOOK, errp);
+	n = store_past_read(env->store, &f, past, PARAM_FAMILY_RUNS_MAX, errp);
 	if (n < 0)
 		goto out;
 	memcpy(row.family, run->family, sizeof(row.family));
 	memcpy(row.kin, run->kin, sizeof(row.kin));
 	snprintf(row.candidate, sizeof(row.candidate), "%s", run->candidate);
-	if (kin_estimate(runs, runs_of(past, n, runs), &row.e, &row.programs, &why) == 0) {
-		worth = worth_gather(env->store, run->uid, run->family, NULL, run->candidate, errp);
-		if (!worth)
+	if (param_family_estimate(runs, runs_of(past, n, runs), &row.e, &row.programs, &why) == 0) {
+		accuracy = past_accuracy_gather(env->store, run->uid, run->family, NULL, run->candidate, errp);
+		if (!accuracy)
 			goto out;
-		worth_apply(worth, &row.e, &row.scale);
+		past_accuracy_apply(accuracy, &row.e, &row.scale);
 		estimate_check(&row.e, &why);
 	}
 	if (why.text[0]) {
 		memset(&row.e, 0, sizeof(row.e));
 		snprintf(row.reason, sizeof(row.reason), "%.300s", why.text);
 	}
-	kin_ranges(runs, runs_of(past, n, runs), row.ranges, sizeof(row.ranges));
+	param_family_ranges(runs, runs_of(past, n, runs), row.ranges, sizeof(row.ranges));
 	/* of most programs there is but one, and nothing to be kept */
-	rv = row.programs >= KIN_PROGRAMS_MIN || drift.since ? store_family_put(env->store, &row, errp) : 0;
+	rv = row.programs >= PARAM_FAMILY_PROGRAMS_MIN || drift.since ? store_family_put(env->store, &row, errp) : 0;
 out:
-	worth_free(worth);
+	past_accuracy_free(accuracy);
 	free(past);
 	return rv;
 }

@@ -16,7 +16,7 @@ struct stale {
 	int64_t updated;
 };
 
-static bool has(const struct store_past *past, int n, const char *key)
+static bool contains_key(const struct store_past *past, int n, const char *key)
 {
 	for (int i = 0; i < n; i++)
 		if (!strcmp(past[i].key, key))
@@ -54,12 +54,12 @@ static int stale_find(const struct daemon_env *env, const struct store_run *run,
 {
 	unsigned looked = 0;
 
-	for (int i = 0; i < n && looked < LAW_POINTS_MAX; i++) {
+	for (int i = 0; i < n && looked < SCALING_POINTS_MAX; i++) {
 		struct store_lookup known;
 		int64_t updated;
 		int rc;
 
-		if (!strcmp(past[i].key, run->key) || has(past, i, past[i].key))
+		if (!strcmp(past[i].key, run->key) || contains_key(past, i, past[i].key))
 			continue;
 		looked++;
 		rc = store_lookup(env->store, past[i].key, &known, errp);
@@ -81,13 +81,13 @@ int param_family_renew(const struct daemon_env *env, const struct store_run *run
 
 	if (!run->kin[0] || !run->vars[0] || run->array_job)
 		return 0;
-	past = calloc(LAW_LOOK, sizeof(*past));
+	past = calloc(SCALING_RUNS_MAX, sizeof(*past));
 	if (!past)
 		return err_set(errp, "no memory for past runs");
 	/* also of programs that ran elsewhere and have probes here */
-	for (size_t c = 0; c < env->conf->n_candidates && n < LAW_LOOK; c++) {
+	for (size_t c = 0; c < env->conf->n_candidates && n < SCALING_RUNS_MAX; c++) {
 		struct store_past_filter f = {.candidate = env->conf->candidates[c].name, .kin = run->kin};
-		int more = store_past_read(env->store, &f, past + n, (size_t)(LAW_LOOK - n), errp);
+		int more = store_past_read(env->store, &f, past + n, (size_t)(SCALING_RUNS_MAX - n), errp);
 
 		if (more < 0)
 			goto out;

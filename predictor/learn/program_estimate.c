@@ -142,7 +142,7 @@ static void array_view_of(const struct store_past *runs, int n, struct array_vie
 	struct array_run list[ARRAY_LOOK];
 
 	for (int i = 0; i < n; i++)
-		list[i] = (struct array_run){index_of(&runs[i]), runs[i].actual_s, runs[i].worth == WORTH_BOUND};
+		list[i] = (struct array_run){index_of(&runs[i]), runs[i].actual_s, runs[i].evidence == RUN_LOWER_BOUND};
 	array_judge(list, n > 0 ? (size_t)n : 0, v);
 }
 
@@ -181,11 +181,11 @@ static int past_of(const struct store_program *p, const char *candidate, const s
 	int kept = 0;
 
 	for (int i = 0; i < n && kept < PAST_MAX; i++) {
-		if (source && runs[i].jobid == p->source_job && runs[i].worth == WORTH_WHOLE)
+		if (source && runs[i].jobid == p->source_job && runs[i].evidence == RUN_WHOLE)
 			continue;
 		if (v->word == ARRAY_LONGEST && index_of(&runs[i]) != v->longest)
 			continue;
-		past[kept++] = (struct estimate_past){runs[i].actual_s, runs[i].pred_s, runs[i].worth == WORTH_BOUND};
+		past[kept++] = (struct estimate_past){runs[i].actual_s, runs[i].pred_s, runs[i].evidence == RUN_LOWER_BOUND};
 	}
 	return kept;
 }
@@ -223,12 +223,12 @@ static double longest_bound(const struct estimate_past *past, int n)
 
 /* All that is known together, with the interval that earlier ones needed. base, model: NULL where there is none. */
 static int candidate_estimate(const struct estimate *base, const struct estimate *model, const struct estimate_past *past, int n,
-			      const struct worth *worth, struct combined *all, struct store_estimate *row, struct errbuf *why)
+			      const struct past_accuracy *accuracy, struct combined *all, struct store_estimate *row, struct errbuf *why)
 {
-	if (combine(base, model, past, (size_t)n, &worth->errors, all, why) < 0)
+	if (combine(base, model, past, (size_t)n, &accuracy->errors, all, why) < 0)
 		return -1;
 	row->e = all->e;
-	worth_apply(worth, &row->e, &row->scale);
+	past_accuracy_apply(accuracy, &row->e, &row->scale);
 	if (estimate_check(&row->e, why) < 0)
 		return row->scale > 1.05 ? err_prefix(why, "earlier predictions were off by %.1f times what they claimed",
 						      row->scale) : -1;
@@ -248,7 +248,7 @@ static int candidate_calibrate(const struct daemon_env *env, const struct store_
 	struct estimate_past past[PAST_MAX];
 	struct store_estimate row = {.updated = now};
 	struct store_past *runs = NULL;
-	struct worth *worth = NULL;
+	struct past_accuracy *accuracy = NULL;
 	struct errbuf why = {""}, unmodelled = {""};
 	struct array_view v;
 	struct estimate base, model;
@@ -257,8 +257,8 @@ static int candidate_calibrate(const struct daemon_env *env, const struct store_
 	int n = runs_read(env->store, p, e->candidate[i], &runs, errp), whole, modelled = 0;
 
 	if (n >= 0 && array_look(env->store, p, e->candidate[i], runs, n, &v, errp) == 0)
-		worth = worth_gather(env->store, p->uid, p->family, p->key, e->candidate[i], errp);
-	if (!worth) {
+		accuracy = past_accuracy_gather(env->store, p->uid, p->family, p->key, e->candidate[i], errp);
+	if (!accuracy) {
 		free(runs);
 		return -1;
 	}
@@ -269,20 +269,20 @@ static int candidate_calibrate(const struct daemon_env *env, const struct store_
 	/* Of a program that has not run there, with nothing of its own, the plugin says what the model says by then; not where probes
 	 * were refused, whose reason keeps it from looking further. */
 	if (v.word == ARRAY_NONE && (based || whole || e->record[i]))
-		modelled = law_evidence(env->store, p, e->candidate[i], &model, &unmodelled);
+		modelled = scaling_evidence(env->store, p, e->candidate[i], &model, &unmodelled);
 	snprintf(row.candidate, sizeof(row.candidate), "%s", e->candidate[i]);
 	if (e->record[i] && e->record[i]->has_class)
 		memcpy(row.node_class, e->record[i]->class_hex, sizeof(row.node_class));
 	if (v.word == ARRAY_UNKNOWN)
 		why = v.why;
 	else if ((based || whole >= 2 || modelled > 0) &&
-		 candidate_estimate(based ? &base : NULL, modelled > 0 ? &model : NULL, past, n, worth, &all, &row, &why) == 0 &&
+		 candidate_estimate(based ? &base : NULL, modelled > 0 ? &model : NULL, past, n, accuracy, &all, &row, &why) == 0 &&
 		 array_cover(&v, &row.e, &why) == 0) {
-		worth_free(worth);
+		past_accuracy_free(accuracy);
 		out->n++;
 		return estimate_keep(env->store, p->key, &row, &all, errp);
 	}
-	worth_free(worth);
+	past_accuracy_free(accuracy);
 	if (v.word != ARRAY_UNKNOWN && !e->record[i] && whole < 2 && n > whole)
 		err_set(&why, "%d run%s ended before the end, the longest after %.0f s: two that complete are needed", n - whole,
 			n - whole == 1 ? " was" : "s were", longest_bound(past, n));

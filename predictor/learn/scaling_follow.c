@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The model over inputs of a kin, anew after each run of it: see scaling_follow.h; the fit is in law_fit.c. On a candidate
+ * The model over inputs of a kin, anew after each run of it: see scaling_follow.h; the fit is in scaling_fit.c. On a candidate
  * where too few of them have run, what the skeletons of the others gave there stands in for runs.
  */
 #include <math.h>
@@ -13,20 +13,20 @@
 #include "predictor/learn/scaling_runs.h"
 #include "predictor/learn/past_accuracy.h"
 
-#define MEMBERS_MAX  LAW_POINTS_MAX
-#define OWN_MAX	     (LAW_LOOK - MEMBERS_MAX)
+#define MEMBERS_MAX  SCALING_POINTS_MAX
+#define OWN_MAX	     (SCALING_RUNS_MAX - MEMBERS_MAX)
 #define PROBED_WORDS "in part from what the skeletons of runs elsewhere gave there"
 
 struct looks {
 	const struct daemon_env *env;
 	const struct store_run *run;
 	int64_t now;
-	struct law_runs own; /* tasks of arrays have one input more: what ran last says of which the model is */
+	struct scaling_runs own; /* tasks of arrays have one input more: what ran last says of which the model is */
 	/* Programs that have not run there, and have an estimate for it. */
-	struct store_past elsewhere[LAW_LOOK];
+	struct store_past elsewhere[SCALING_RUNS_MAX];
 	size_t n_members;
 	double width; /* sum of their relative half widths */
-	struct law law;
+	struct scaling_model model;
 };
 
 static bool has_run(const struct looks *l, const char *key)
@@ -48,7 +48,7 @@ static int member_take(struct looks *l, const struct store_past *p, const char *
 
 		if (strcmp(found.estimates[i].candidate, candidate) || found.estimates[i].stale || estimate_check(e, NULL) < 0)
 			continue;
-		l->own.runs[l->own.n++] = (struct kin_run){p->key, p->vars, e->mean_s, false};
+		l->own.runs[l->own.n++] = (struct param_family_run){p->key, p->vars, e->mean_s, false};
 		l->n_members++;
 		l->width += (e->hi_s - e->lo_s) / 2 / e->mean_s;
 		return 1;
@@ -68,9 +68,9 @@ static int members_take(struct looks *l, const char *candidate, struct errbuf *e
 		struct store_past_filter f = {.candidate = conf->candidates[c].name, .kin = l->run->kin};
 		int n;
 
-		if (!strcmp(f.candidate, candidate) || used == LAW_LOOK)
+		if (!strcmp(f.candidate, candidate) || used == SCALING_RUNS_MAX)
 			continue;
-		n = store_past_read(l->env->store, &f, l->elsewhere + used, LAW_LOOK - used, errp);
+		n = store_past_read(l->env->store, &f, l->elsewhere + used, SCALING_RUNS_MAX - used, errp);
 		for (int i = 0; i < n && l->n_members < MEMBERS_MAX; i++) {
 			const struct store_past *p = &l->elsewhere[used + (size_t)i];
 
@@ -86,55 +86,55 @@ static int members_take(struct looks *l, const char *candidate, struct errbuf *e
 
 static int row_put(struct looks *l, const char *candidate, const char *reason, struct errbuf *errp)
 {
-	struct store_model row = {.runs = l->law.runs, .points = l->law.points, .scale = 1, .updated = l->now};
-	struct worth *worth = worth_gather(l->env->store, l->run->uid, l->run->family, NULL, candidate, errp);
+	struct store_model row = {.runs = l->model.runs, .points = l->model.points, .scale = 1, .updated = l->now};
+	struct past_accuracy *accuracy = past_accuracy_gather(l->env->store, l->run->uid, l->run->family, NULL, candidate, errp);
 
-	if (!worth)
+	if (!accuracy)
 		return -1;
-	row.scale = worth_scale(worth, ESTIMATE_MODEL);
-	worth_free(worth);
+	row.scale = past_accuracy_scale(accuracy, ESTIMATE_MODEL);
+	past_accuracy_free(accuracy);
 	memcpy(row.kin, l->run->kin, sizeof(row.kin));
 	snprintf(row.candidate, sizeof(row.candidate), "%s", candidate);
 	snprintf(row.reason, sizeof(row.reason), "%.300s", reason);
-	law_format(&l->law, row.law, sizeof(row.law));
+	scaling_format(&l->model, row.law, sizeof(row.law));
 	if (!row.law[0] && !row.reason[0])
 		snprintf(row.reason, sizeof(row.reason), "the model is too long to be kept");
 	return store_model_put(l->env->store, &row, errp);
 }
 
 /* Skeletons err together: what they claim of themselves comes on top of what the fit shows. */
-static void law_widen(struct law *law, double rel)
+static void model_widen(struct scaling_model *model, double rel)
 {
-	for (unsigned i = 0; i < law->n_shapes; i++)
-		law->s[i].error = hypot(law->s[i].error, rel / 2);
+	for (unsigned i = 0; i < model->n_shapes; i++)
+		model->s[i].error = hypot(model->s[i].error, rel / 2);
 }
 
 static int candidate_fit(struct looks *l, const char *candidate, struct errbuf *errp)
 {
-	struct law_runs_of of = {l->run->kin, candidate, l->run->array_job != 0, NULL, 0};
+	struct scaling_runs_filter of = {l->run->kin, candidate, l->run->array_job != 0, NULL, 0};
 	struct errbuf why = {""}, probed;
 	struct drift drift;
 
 	if (store_drift_get(l->env->store, l->run->kin, candidate, &drift, errp) < 0)
 		return -1;
 	of.since = of.array ? 0 : drift.since;
-	if (law_runs_read(l->env->store, &of, &l->own, errp) < 0)
+	if (scaling_runs_read(l->env->store, &of, &l->own, errp) < 0)
 		return -1;
-	if (law_fit(l->own.runs, l->own.n, &l->law, &why) == 0)
+	if (scaling_fit(l->own.runs, l->own.n, &l->model, &why) == 0)
 		why.text[0] = '\0';
 	else if (of.since)
 		err_prefix(&why, "the last runs were not as the model said, and what ran before counts no more");
-	else if (l->law.points < LAW_POINTS_MIN && !l->run->array_job) {
+	else if (l->model.points < SCALING_POINTS_MIN && !l->run->array_job) {
 		if (members_take(l, candidate, errp) < 0)
 			return -1;
-		if (l->n_members && law_fit(l->own.runs, l->own.n, &l->law, &probed) == 0) {
-			law_widen(&l->law, l->width / (double)l->n_members);
+		if (l->n_members && scaling_fit(l->own.runs, l->own.n, &l->model, &probed) == 0) {
+			model_widen(&l->model, l->width / (double)l->n_members);
 			err_set(&why, PROBED_WORDS);
 		}
 	}
-	l->law.array = l->run->array_job != 0;
+	l->model.array = l->run->array_job != 0;
 	/* of most programs there is but one, and nothing to be kept; where there was a model it must not stay */
-	return l->law.points >= KIN_PROGRAMS_MIN || of.since ? row_put(l, candidate, why.text, errp) : 0;
+	return l->model.points >= PARAM_FAMILY_PROGRAMS_MIN || of.since ? row_put(l, candidate, why.text, errp) : 0;
 }
 
 static int follow_candidates(const struct daemon_env *env, const struct store_run *run, bool all, int64_t now, struct errbuf *errp)

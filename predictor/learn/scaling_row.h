@@ -7,6 +7,6 @@
 
 /* How long a job with these numbers (struct identity) takes; *scale: by what its interval was multiplied. 0, or -1 with the
  * reason: there is no model, or it does not know. */
-int law_row_say(const struct store_model *m, const double *vars, unsigned n_vars, struct estimate *out, double *scale,
+int scaling_row_predict(const struct store_model *m, const double *vars, unsigned n_vars, struct estimate *out, double *scale,
 		struct errbuf *why);
 #endif

@@ -6,31 +6,31 @@
 #include "predictor/estimate/scaling_model.h"
 #include "predictor/store/store.h"
 
-#define LAW_RUNS_VARS_MAX (COMMENT_VARS_MAX + 12) /* with the index of an array's task behind the numbers */
+#define SCALING_VARS_TEXT_MAX (COMMENT_VARS_MAX + 12) /* with the index of an array's task behind the numbers */
 
-struct law_runs {
+struct scaling_runs {
 	size_t n;
-	struct kin_run runs[LAW_LOOK]; /* the latest first; they borrow from here */
-	int64_t submitted[LAW_LOOK];
-	struct store_past past[LAW_LOOK];
-	char vars[LAW_LOOK][LAW_RUNS_VARS_MAX];
+	struct param_family_run runs[SCALING_RUNS_MAX]; /* the latest first; they borrow from here */
+	int64_t submitted[SCALING_RUNS_MAX];
+	struct store_past past[SCALING_RUNS_MAX];
+	char vars[SCALING_RUNS_MAX][SCALING_VARS_TEXT_MAX];
 };
 
-struct law_runs_of {
+struct scaling_runs_filter {
 	const char *kin, *candidate;
 	bool array;	    /* tasks of arrays alone, which have one input more; else none of them */
 	const char *except; /* not of this program; NULL: of all */
 	int64_t since;	    /* submitted at or after */
 };
 
-/* Those of the kin's latest LAW_LOOK runs on the candidate. */
-int law_runs_read(struct store *s, const struct law_runs_of *of, struct law_runs *out, struct errbuf *errp);
+/* Those of the kin's latest SCALING_RUNS_MAX runs on the candidate. */
+int scaling_runs_read(struct store *s, const struct scaling_runs_filter *of, struct scaling_runs *out, struct errbuf *errp);
 
 /*
  * What the model over inputs says of a program from the runs of others alone, so that its own count once where they are weighed
  * against it. Skeletons of others have no part in it: they would err as its own does. 1 it says something, 0 it does not, with
  * the reason, -1 fault.
  */
-int law_evidence(struct store *s, const struct store_program *p, const char *candidate, struct estimate *out, struct errbuf *errp);
+int scaling_evidence(struct store *s, const struct store_program *p, const char *candidate, struct estimate *out, struct errbuf *errp);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* First the trigger, then the limit: see shorten.h. */
+/* First the trigger, then the limit: see lower.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct waiting {
 	int64_t armed; /* slurmctld has had its trigger since then at least; later than now: tried in vain */
 };
 
-struct shorten {
+struct limit_lower {
 	size_t n, n_next, room;
 	struct waiting *waiting, *next; /* by job id; of the last look, and as this one leaves them */
 	int64_t checked;		/* 0: there is doubt */
@@ -24,7 +24,7 @@ struct shorten {
 
 /* One look. */
 struct look {
-	struct shorten *s;
+	struct limit_lower *s;
 	const struct daemon_env *env;
 	const struct cluster_snapshot *snap;
 	int64_t now;
@@ -35,12 +35,12 @@ struct look {
 	struct errbuf why;
 };
 
-struct shorten *shorten_create(void)
+struct limit_lower *limit_lower_create(void)
 {
-	return calloc(1, sizeof(struct shorten));
+	return calloc(1, sizeof(struct limit_lower));
 }
 
-void shorten_destroy(struct shorten *s)
+void limit_lower_destroy(struct limit_lower *s)
 {
 	if (!s)
 		return;
@@ -49,7 +49,7 @@ void shorten_destroy(struct shorten *s)
 	free(s);
 }
 
-void shorten_doubt(struct shorten *s)
+void limit_lower_doubt(struct limit_lower *s)
 {
 	if (s)
 		s->checked = s->pause_until = 0;
@@ -61,7 +61,7 @@ static bool is_saved(const struct cluster_job *job, int64_t now)
 {
 	int64_t since = job->array_job ? job->start_time : job->submit_time;
 
-	return now - since >= SHORTEN_SAVED_S;
+	return now - since >= LIMIT_LOWER_SAVED_S;
 }
 
 /* It must not be in need of more time at once. */
@@ -69,10 +69,10 @@ static bool has_time(const struct cluster_job *job, uint32_t limit_min, uint32_t
 {
 	double ran_s = (double)(now - job->start_time) - job->suspended_s;
 
-	return limit_min * 60.0 - ran_s > extend_threshold_s(poll_interval_s, limit_min) + 2.0 * poll_interval_s;
+	return limit_min * 60.0 - ran_s > limit_raise_threshold_s(poll_interval_s, limit_min) + 2.0 * poll_interval_s;
 }
 
-bool shorten_is_due(const struct cluster_job *job, const struct job_comment *c, uint32_t poll_interval_s, int64_t now)
+bool limit_lower_is_due(const struct cluster_job *job, const struct job_comment *c, uint32_t poll_interval_s, int64_t now)
 {
 	if (c->wish_min == DURATION_UNSET || c->wish_min == DURATION_UNLIMITED || c->limit_min != DURATION_UNSET ||
 	    c->user_limit_min == DURATION_UNSET || c->wish_min >= c->user_limit_min || job->limit_min != c->user_limit_min ||
@@ -88,7 +88,7 @@ static bool is_due(const struct look *l, const struct cluster_job *job, struct j
 {
 	/* Most jobs have no wish, or none any more: the comment need not be parsed for that. */
 	return (job->phase == CLUSTER_PENDING || job->phase == CLUSTER_RUNNING) && strstr(job->admin_comment, " wish=") &&
-	       comment_parse(job->admin_comment, c) == 0 && shorten_is_due(job, c, daemon_period_s(l->env), l->now);
+	       comment_parse(job->admin_comment, c) == 0 && limit_lower_is_due(job, c, daemon_period_s(l->env), l->now);
 }
 
 static bool is_short(const struct cluster_job *job)
@@ -96,7 +96,7 @@ static bool is_short(const struct cluster_job *job)
 	struct job_comment c;
 
 	return job->phase != CLUSTER_ENDED && job->admin_comment[0] && comment_parse(job->admin_comment, &c) == 0 &&
-	       extend_is_ours(job, &c);
+	       limit_is_ours(job, &c);
 }
 
 /* ---- triggers ---- */
@@ -118,10 +118,10 @@ static bool time_left(const struct look *l)
 	return l->env->ops->clock_ms(l->env->ops->arg) < l->until_ms;
 }
 
-static int arm(struct look *l, const struct cluster_job *job)
+static int trigger_set(struct look *l, const struct cluster_job *job)
 {
 	l->tried++;
-	if (l->env->ops->arm(l->env->ops->arg, job->job_id, EXTEND_ARM_S, &l->why) == 0)
+	if (l->env->ops->arm(l->env->ops->arg, job->job_id, LIMIT_RAISE_ARM_S, &l->why) == 0)
 		return 0;
 	l->failed++;
 	return -1;
@@ -137,7 +137,7 @@ static void check_short(struct look *l)
 			continue;
 		if (!time_left(l))
 			return;
-		arm(l, job);
+		trigger_set(l, job);
 	}
 	if (!l->failed)
 		l->s->checked = l->now;
@@ -147,9 +147,9 @@ static void check_short(struct look *l)
 
 static void set_limit(struct look *l, const struct cluster_job *job, const struct job_comment *c, struct waiting *w)
 {
-	char from[DURATION_TEXT_MAX], to[DURATION_TEXT_MAX], buf[EXTEND_COMMENT_MAX];
+	char from[DURATION_TEXT_MAX], to[DURATION_TEXT_MAX], buf[LIMIT_COMMENT_MAX];
 	uint32_t limit = c->wish_min;
-	const char *comment = extend_comment(job, c, &limit, buf);
+	const char *comment = limit_comment(job, c, &limit, buf);
 	struct errbuf why;
 
 	if (!comment) /* no room to say so */
@@ -157,7 +157,7 @@ static void set_limit(struct look *l, const struct cluster_job *job, const struc
 	duration_format_minutes(from, sizeof(from), job->limit_min);
 	duration_format_minutes(to, sizeof(to), limit);
 	if (l->env->ops->set_limit(l->env->ops->arg, job->job_id, limit, comment, &why) < 0) {
-		w->armed = l->now + SHORTEN_RETRY_S;
+		w->armed = l->now + LIMIT_LOWER_RETRY_S;
 		daemon_say(l->env, LOG_LEVEL_WARN, "job %u: limit cannot be set from %s to %s: %s", job->job_id, from, to, why.text);
 		return;
 	}
@@ -166,10 +166,10 @@ static void set_limit(struct look *l, const struct cluster_job *job, const struc
 
 static struct waiting *remembered(const struct look *l, const struct cluster_job *job)
 {
-	struct shorten *s = l->s;
+	struct limit_lower *s = l->s;
 	struct waiting *w = s->n ? bsearch(&job->job_id, s->waiting, s->n, sizeof(*w), compare_id) : NULL;
 
-	return w && w->submit_time == job->submit_time && w->armed <= l->now + SHORTEN_RETRY_S ? w : NULL;
+	return w && w->submit_time == job->submit_time && w->armed <= l->now + LIMIT_LOWER_RETRY_S ? w : NULL;
 }
 
 /* One of those that a limit is wished for: the next step. */
@@ -179,16 +179,16 @@ static void follow_wish(struct look *l, const struct cluster_job *job, const str
 	struct waiting w = {job->job_id, job->submit_time, before ? before->armed : l->now};
 
 	if (!is_armed(l, job->job_id)) {
-		if (l->now < l->s->pause_until || !time_left(l) || arm(l, job) < 0)
+		if (l->now < l->s->pause_until || !time_left(l) || trigger_set(l, job) < 0)
 			return;
 		w.armed = l->now;
-	} else if (l->now - w.armed >= SHORTEN_SAVED_S && time_left(l)) {
+	} else if (l->now - w.armed >= LIMIT_LOWER_SAVED_S && time_left(l)) {
 		set_limit(l, job, c, &w);
 	}
 	l->s->next[l->s->n_next++] = w;
 }
 
-static int make_room(struct shorten *s, size_t n)
+static int make_room(struct limit_lower *s, size_t n)
 {
 	struct waiting *more;
 
@@ -208,7 +208,7 @@ static int make_room(struct shorten *s, size_t n)
 
 static void follow_wishes(struct look *l)
 {
-	struct shorten *s = l->s;
+	struct limit_lower *s = l->s;
 	struct waiting *swap;
 
 	s->n_next = 0;
@@ -238,14 +238,14 @@ static size_t count_due(const struct look *l)
 
 static bool check_is_due(const struct look *l)
 {
-	return !l->s->checked || l->now - l->s->checked >= SHORTEN_CHECK_S || l->now < l->s->checked;
+	return !l->s->checked || l->now - l->s->checked >= LIMIT_LOWER_CHECK_S || l->now < l->s->checked;
 }
 
-static void look(struct look *l)
+static void limits_poll(struct look *l)
 {
 	const struct cluster_ops *ops = l->env->ops;
 	double period_s = daemon_period_s(l->env), poll_s = l->env->conf->poll_interval_s ? l->env->conf->poll_interval_s : 1;
-	double budget_ms = fmin(50 * period_s, SHORTEN_BUDGET_MS * fmax(1, period_s / poll_s)); /* as much of the time with a longer period */
+	double budget_ms = fmin(50 * period_s, LIMIT_LOWER_BUDGET_MS * fmax(1, period_s / poll_s)); /* as much of the time with a longer period */
 	bool check = check_is_due(l);
 	size_t n = count_due(l);
 
@@ -253,10 +253,10 @@ static void look(struct look *l)
 		l->s->n = 0;
 	if ((!n && !check) || make_room(l->s, n) < 0)
 		return;
-	if (ops->armed(ops->arg, EXTEND_ARM_S, &l->armed, &l->n_armed, &l->why) < 0) {
+	if (ops->armed(ops->arg, LIMIT_RAISE_ARM_S, &l->armed, &l->n_armed, &l->why) < 0) {
 		if (l->now >= l->s->pause_until)
 			daemon_say(l->env, LOG_LEVEL_WARN, "slurmctld does not tell its triggers: %s; no limit is set", l->why.text);
-		l->s->pause_until = l->now + SHORTEN_CHECK_S;
+		l->s->pause_until = l->now + LIMIT_LOWER_CHECK_S;
 		return;
 	}
 	l->until_ms = ops->clock_ms(ops->arg) + budget_ms;
@@ -266,17 +266,17 @@ static void look(struct look *l)
 		follow_wishes(l);
 	if (!l->failed)
 		return;
-	l->s->pause_until = l->now + SHORTEN_CHECK_S;
+	l->s->pause_until = l->now + LIMIT_LOWER_CHECK_S;
 	daemon_say(l->env, LOG_LEVEL_WARN, "%u of %u triggers for the case that precedentd dies cannot be set: %s", l->failed,
 		   l->tried, l->why.text);
 }
 
-void shorten_poll(struct shorten *s, const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now)
+void limit_lower_poll(struct limit_lower *s, const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now)
 {
 	struct look l = {.s = s, .env = env, .snap = snap, .now = now, .why = {""}};
 
 	if (!s)
 		return;
-	look(&l);
+	limits_poll(&l);
 	free(l.armed);
 }

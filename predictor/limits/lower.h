@@ -16,22 +16,22 @@
  * slurmctld saves its state five seconds after a change at the latest, jobs before triggers. A trigger is set on a job that is
  * saved (slurmctld refuses to start when it finds a saved trigger of a job that is not), a limit when the trigger is.
  */
-#define SHORTEN_SAVED_S 8
+#define LIMIT_LOWER_SAVED_S 8
 /* Of a look, after which the next one goes on: thousands of jobs may come at once. One part in 20 of PollInterval, at most ... */
-#define SHORTEN_BUDGET_MS 500
-#define SHORTEN_CHECK_S	  60  /* between two looks at whether all that are short have their triggers */
-#define SHORTEN_RETRY_S	  300 /* after slurmctld did not let a limit be set */
+#define LIMIT_LOWER_BUDGET_MS 500
+#define LIMIT_LOWER_CHECK_S	  60  /* between two looks at whether all that are short have their triggers */
+#define LIMIT_LOWER_RETRY_S	  300 /* after slurmctld did not let a limit be set */
 
-struct shorten;
+struct limit_lower;
 
-struct shorten *shorten_create(void); /* NULL: no memory */
-void shorten_destroy(struct shorten *s);
+struct limit_lower *limit_lower_create(void); /* NULL: no memory */
+void limit_lower_destroy(struct limit_lower *s);
 /* slurmctld was away: it may have lost its latest triggers. */
-void shorten_doubt(struct shorten *s);
+void limit_lower_doubt(struct limit_lower *s);
 /* With each poll. s NULL: no limit is lowered. */
-void shorten_poll(struct shorten *s, const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now);
+void limit_lower_poll(struct limit_lower *s, const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now);
 
 /* May this job be given, at `now`, the limit that is wished for? */
-bool shorten_is_due(const struct cluster_job *job, const struct job_comment *c, uint32_t poll_interval_s, int64_t now);
+bool limit_lower_is_due(const struct cluster_job *job, const struct job_comment *c, uint32_t poll_interval_s, int64_t now);
 
 #endif

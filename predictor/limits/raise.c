@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When and how far to raise a shortened limit: see extend.h. */
+/* When and how far to raise a shortened limit: see raise.h. */
 #include "common/duration.h"
 #include "predictor/limits/raise.h"
 
-double extend_threshold_s(uint32_t poll_interval_s, uint32_t limit_min)
+double limit_raise_threshold_s(uint32_t poll_interval_s, uint32_t limit_min)
 {
-	double polls = 2.0 * poll_interval_s + EXTEND_ARM_S, tenth = limit_min * 60.0 / 10;
+	double polls = 2.0 * poll_interval_s + LIMIT_RAISE_ARM_S, tenth = limit_min * 60.0 / 10;
 
 	return polls > tenth ? polls : tenth;
 }
 
-uint32_t extend_next_min(uint32_t poll_interval_s, uint32_t limit_min, uint32_t user_limit_min)
+uint32_t limit_raise_next_min(uint32_t poll_interval_s, uint32_t limit_min, uint32_t user_limit_min)
 {
 	/* With this much more it is not due at the next look, even if the last one came when no time was left. */
-	uint32_t step = limit_min / 4 + 1, least = (3 * poll_interval_s + EXTEND_ARM_S + 59) / 60;
+	uint32_t step = limit_min / 4 + 1, least = (3 * poll_interval_s + LIMIT_RAISE_ARM_S + 59) / 60;
 	uint64_t next = (uint64_t)limit_min + (step > least ? step : least);
 
 	if (user_limit_min != DURATION_UNSET && user_limit_min != DURATION_UNLIMITED && next > user_limit_min)
@@ -21,12 +21,12 @@ uint32_t extend_next_min(uint32_t poll_interval_s, uint32_t limit_min, uint32_t 
 	return next < DURATION_UNSET ? (uint32_t)next : DURATION_UNLIMITED;
 }
 
-uint32_t extend_least_min(uint32_t poll_interval_s)
+uint32_t limit_raise_least_min(uint32_t poll_interval_s)
 {
-	return (4 * poll_interval_s + EXTEND_ARM_S + 59) / 60;
+	return (4 * poll_interval_s + LIMIT_RAISE_ARM_S + 59) / 60;
 }
 
-bool extend_is_shortened(const struct job_comment *c)
+bool limit_is_lowered(const struct job_comment *c)
 {
 	return c->limit_min != DURATION_UNSET && c->limit_min != DURATION_UNLIMITED &&
 	       (c->user_limit_min == DURATION_UNSET || c->limit_min < c->user_limit_min);
@@ -37,15 +37,15 @@ static bool is_known(const struct cluster_job *job, uint32_t known_min)
 	return job->limit_min == known_min || (job->limit_min < known_min && job->time_min_min);
 }
 
-bool extend_is_ours(const struct cluster_job *job, const struct job_comment *c)
+bool limit_is_ours(const struct cluster_job *job, const struct job_comment *c)
 {
-	return extend_is_shortened(c) && is_known(job, c->limit_min);
+	return limit_is_lowered(c) && is_known(job, c->limit_min);
 }
 
-const char *extend_comment(const struct cluster_job *job, const struct job_comment *c, uint32_t *limit_min,
-			   char buf[EXTEND_COMMENT_MAX])
+const char *limit_comment(const struct cluster_job *job, const struct job_comment *c, uint32_t *limit_min,
+			   char buf[LIMIT_COMMENT_MAX])
 {
-	if (comment_set_limit(job->admin_comment, *limit_min, buf, EXTEND_COMMENT_MAX) > 0)
+	if (comment_set_limit(job->admin_comment, *limit_min, buf, LIMIT_COMMENT_MAX) > 0)
 		return buf;
 	*limit_min = c->user_limit_min == DURATION_UNSET ? DURATION_UNLIMITED : c->user_limit_min;
 	return NULL;
@@ -54,10 +54,10 @@ const char *extend_comment(const struct cluster_job *job, const struct job_comme
 static bool ends_soon(const struct cluster_job *job, uint32_t poll_interval_s, int64_t now)
 {
 	return job->phase == CLUSTER_RUNNING && job->end_time &&
-	       (double)(job->end_time - now) < extend_threshold_s(poll_interval_s, job->limit_min);
+	       (double)(job->end_time - now) < limit_raise_threshold_s(poll_interval_s, job->limit_min);
 }
 
-bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t user_limit_min, uint32_t poll_interval_s,
+bool limit_raise_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t user_limit_min, uint32_t poll_interval_s,
 		   int64_t now, uint32_t *limit_min)
 {
 	uint32_t limit = job->limit_min;
@@ -68,31 +68,31 @@ bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t u
 		return false;
 	if (user_limit_min != DURATION_UNSET && user_limit_min != DURATION_UNLIMITED && limit >= user_limit_min)
 		return false;
-	*limit_min = extend_next_min(poll_interval_s, limit, user_limit_min);
+	*limit_min = limit_raise_next_min(poll_interval_s, limit, user_limit_min);
 	return *limit_min > limit;
 }
 
-bool extend_by_trigger(const struct cluster_job *job, uint32_t *limit_min)
+bool limit_raise_by_trigger(const struct cluster_job *job, uint32_t *limit_min)
 {
 	struct job_comment c;
 
-	if (job->phase == CLUSTER_ENDED || comment_parse(job->admin_comment, &c) < 0 || !extend_is_ours(job, &c))
+	if (job->phase == CLUSTER_ENDED || comment_parse(job->admin_comment, &c) < 0 || !limit_is_ours(job, &c))
 		return false;
 	*limit_min = c.user_limit_min == DURATION_UNSET ? DURATION_UNLIMITED : c.user_limit_min;
 	return job->limit_min < *limit_min;
 }
 
-static void extend_job(const struct daemon_env *env, const struct cluster_job *job, const struct job_comment *c,
+static void job_raise(const struct daemon_env *env, const struct cluster_job *job, const struct job_comment *c,
 		       int64_t now)
 {
-	char from[DURATION_TEXT_MAX], to[DURATION_TEXT_MAX], buf[EXTEND_COMMENT_MAX];
+	char from[DURATION_TEXT_MAX], to[DURATION_TEXT_MAX], buf[LIMIT_COMMENT_MAX];
 	const char *comment;
 	struct errbuf why;
 	uint32_t next;
 
-	if (!extend_is_due(job, c->limit_min, c->user_limit_min, daemon_period_s(env), now, &next))
+	if (!limit_raise_is_due(job, c->limit_min, c->user_limit_min, daemon_period_s(env), now, &next))
 		return;
-	comment = extend_comment(job, c, &next, buf);
+	comment = limit_comment(job, c, &next, buf);
 	duration_format_minutes(from, sizeof(from), job->limit_min);
 	duration_format_minutes(to, sizeof(to), next);
 	if (env->ops->set_limit(env->ops->arg, job->job_id, next, comment, &why) < 0) {
@@ -104,7 +104,7 @@ static void extend_job(const struct daemon_env *env, const struct cluster_job *j
 		   job->job_id, from, to, c->key);
 }
 
-void extend_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now)
+void limit_raise_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now)
 {
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct cluster_job *job = &snap->jobs[i];
@@ -113,7 +113,7 @@ void extend_poll(const struct daemon_env *env, const struct cluster_snapshot *sn
 		/* The clock first: of thousands that run few are near their ends. */
 		if (!job->admin_comment[0] || !ends_soon(job, daemon_period_s(env), now))
 			continue;
-		if (comment_parse(job->admin_comment, &c) == 0 && extend_is_shortened(&c))
-			extend_job(env, job, &c, now);
+		if (comment_parse(job->admin_comment, &c) == 0 && limit_is_lowered(&c))
+			job_raise(env, job, &c, now);
 	}
 }

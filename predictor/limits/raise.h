@@ -10,40 +10,40 @@
 
 /* slurmctld itself raises the limit this long before the end when the daemon is dead. It looks every 15 to 20 s, so this
  * leaves it time; the daemon, whose threshold is two looks earlier, comes first. */
-#define EXTEND_ARM_S 60
+#define LIMIT_RAISE_ARM_S 60
 
-/* Seconds before the end from which a job gets more time: two looks before EXTEND_ARM_S, or a tenth of its limit. */
-double extend_threshold_s(uint32_t poll_interval_s, uint32_t limit_min);
+/* Seconds before the end from which a job gets more time: two looks before LIMIT_RAISE_ARM_S, or a tenth of its limit. */
+double limit_raise_threshold_s(uint32_t poll_interval_s, uint32_t limit_min);
 
 /* A limit of fewer minutes is raised as soon as the job starts, or at its first looks. */
-uint32_t extend_least_min(uint32_t poll_interval_s);
+uint32_t limit_raise_least_min(uint32_t poll_interval_s);
 
 /* The next limit: a quarter more, at least so much that it is not due again at the next look, at most the user's own (DURATION_UNLIMITED: none,
  * DURATION_UNSET: not known, as none). */
-uint32_t extend_next_min(uint32_t poll_interval_s, uint32_t limit_min, uint32_t user_limit_min);
+uint32_t limit_raise_next_min(uint32_t poll_interval_s, uint32_t limit_min, uint32_t user_limit_min);
 
 /* Should this job, at `now`, have more time? *limit_min: how much. known_min: the limit that Precedent last set; another one
  * was set by somebody else, and is left alone for good (but a lower one where the user let the scheduler choose it, --time-min). */
-bool extend_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t user_limit_min, uint32_t poll_interval_s,
+bool limit_raise_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t user_limit_min, uint32_t poll_interval_s,
 		   int64_t now, uint32_t *limit_min);
 
 /* Look at every running job and give more time where it is due. Works from the admin_comments alone, without the store: the
  * next look finds the raised limit and notes it. */
-void extend_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now);
+void limit_raise_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now);
 
 /* What slurmctld's trigger does, once and for all: the user's own limit at once. Also of a suspended job, which slurmctld's clock
  * takes for one near its end, and of one that is queued again: the trigger does not fire a second time. */
-bool extend_by_trigger(const struct cluster_job *job, uint32_t *limit_min);
+bool limit_raise_by_trigger(const struct cluster_job *job, uint32_t *limit_min);
 
 /* Has Precedent shortened this job, so that its limit may have to be raised? */
-bool extend_is_shortened(const struct job_comment *c);
+bool limit_is_lowered(const struct job_comment *c);
 /* And is its limit still the one that Precedent has set? */
-bool extend_is_ours(const struct cluster_job *job, const struct job_comment *c);
+bool limit_is_ours(const struct cluster_job *job, const struct job_comment *c);
 
-#define EXTEND_COMMENT_MAX 4096
+#define LIMIT_COMMENT_MAX 4096
 /* The admin_comment that says so of *limit_min, or NULL, and *limit_min what the user asked for, when it has no room: a limit
  * that the comment does not tell is never raised again. */
-const char *extend_comment(const struct cluster_job *job, const struct job_comment *c, uint32_t *limit_min,
-			   char buf[EXTEND_COMMENT_MAX]);
+const char *limit_comment(const struct cluster_job *job, const struct job_comment *c, uint32_t *limit_min,
+			   char buf[LIMIT_COMMENT_MAX]);
 
 #endif

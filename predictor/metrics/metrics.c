@@ -25,7 +25,7 @@ static void head(struct buf *out, const char *name, const char *type, const char
 	put(out, "# HELP precedent_%s %s\n# TYPE precedent_%s %s\n", name, help, name, type);
 }
 
-static void number(struct buf *out, double v)
+static void number_put(struct buf *out, double v)
 {
 	if (isnan(v))
 		put(out, "NaN\n");
@@ -36,11 +36,11 @@ static void number(struct buf *out, double v)
 }
 
 /* One metric without labels. */
-static void one(struct buf *out, const char *name, const char *type, const char *help, double v)
+static void metric_put(struct buf *out, const char *name, const char *type, const char *help, double v)
 {
 	head(out, name, type, help);
 	put(out, "precedent_%s ", name);
-	number(out, v);
+	number_put(out, v);
 }
 
 /* A label's value, as the format wants it quoted. */
@@ -59,7 +59,7 @@ static void labelled(struct buf *out, const char *name, const char *label, const
 	put(out, "precedent_%s{%s=\"", name, label);
 	quoted(out, value);
 	put(out, "\"} ");
-	number(out, v);
+	number_put(out, v);
 }
 
 /* ---- the daemon ---- */
@@ -70,24 +70,24 @@ static void live_put(struct buf *out, const struct metrics_live *live)
 
 	head(out, "build_info", "gauge", "Always 1; the version is its label.");
 	put(out, "precedent_build_info{version=\"" PRECEDENT_VERSION "\"} 1\n");
-	one(out, "start_time_seconds", "gauge", "When precedentd started, since the epoch; counters count from then.", (double)live->started);
-	one(out, "last_look_timestamp_seconds", "gauge", "The last look at the queue that went well, since the epoch; 0: none yet.",
+	metric_put(out, "start_time_seconds", "gauge", "When precedentd started, since the epoch; counters count from then.", (double)live->started);
+	metric_put(out, "last_look_timestamp_seconds", "gauge", "The last look at the queue that went well, since the epoch; 0: none yet.",
 	    (double)live->looked);
-	one(out, "looks_total", "counter", "Looks at the queue.", (double)live->looks);
-	one(out, "looks_failed_total", "counter", "Looks that failed: slurmctld did not answer, or the store could not be written.",
+	metric_put(out, "looks_total", "counter", "Looks at the queue.", (double)live->looks);
+	metric_put(out, "looks_failed_total", "counter", "Looks that failed: slurmctld did not answer, or the store could not be written.",
 	    (double)live->failed_looks);
-	one(out, "look_seconds_total", "counter", "Time that looks took.", live->look_total_s);
-	one(out, "look_last_seconds", "gauge", "Time that the last look took.", live->look_s);
-	one(out, "look_period_seconds", "gauge", "Time until the next look; above PollInterval where looks are costly.", live->period_s);
-	one(out, "queue_jobs", "gauge", "Jobs that slurmctld knew at the last look.", (double)live->jobs);
+	metric_put(out, "look_seconds_total", "counter", "Time that looks took.", live->look_total_s);
+	metric_put(out, "look_last_seconds", "gauge", "Time that the last look took.", live->look_s);
+	metric_put(out, "look_period_seconds", "gauge", "Time until the next look; above PollInterval where looks are costly.", live->period_s);
+	metric_put(out, "queue_jobs", "gauge", "Jobs that slurmctld knew at the last look.", (double)live->jobs);
 	head(out, "jobs_total", "counter", "Jobs met, by what the plugin did with them.");
 	for (int a = ACT_TRACE; a <= ACT_OBSERVE; a++)
 		labelled(out, "jobs_total", "act", act_name((enum job_act)a), (double)c->met[a]);
-	one(out, "jobs_ended_total", "counter", "Jobs that were followed to their end.", (double)c->ended);
-	one(out, "predictions_total", "counter", "Jobs that were submitted with a prediction.", (double)c->told);
-	one(out, "limits_set_total", "counter", "Jobs whose time limit was shortened at submission.", (double)c->limited);
-	one(out, "limits_raised_total", "counter", "Times that the limit of a job was raised.", (double)c->raised);
-	one(out, "shortened_timeouts_total", "counter", "Jobs that were ended by a limit below what their user asked for; should stay 0.",
+	metric_put(out, "jobs_ended_total", "counter", "Jobs that were followed to their end.", (double)c->ended);
+	metric_put(out, "predictions_total", "counter", "Jobs that were submitted with a prediction.", (double)c->told);
+	metric_put(out, "limits_set_total", "counter", "Jobs whose time limit was shortened at submission.", (double)c->limited);
+	metric_put(out, "limits_raised_total", "counter", "Times that the limit of a job was raised.", (double)c->raised);
+	metric_put(out, "shortened_timeouts_total", "counter", "Jobs that were ended by a limit below what their user asked for; should stay 0.",
 	    (double)c->cut_short);
 }
 
@@ -110,7 +110,7 @@ static void error_lines(struct buf *out, const char *candidate, const struct acc
 			put(out, "precedent_error_ratio{candidate=\"");
 			quoted(out, candidate);
 			put(out, "\",predictor=\"%s\",quantile=\"%s\"} ", accuracy_predictor_name((enum accuracy_predictor)p), quantiles[q]);
-			number(out, values[q]);
+			number_put(out, values[q]);
 		}
 	}
 }
@@ -183,9 +183,9 @@ static void errors_put(struct buf *out, const struct metrics_stored *stored)
 static void tracing_put(struct buf *out, const struct metrics_stored *stored)
 {
 	_Static_assert(TRIAL_WINDOW_S == 90 * 86400, "the help text says so");
-	one(out, "tracing_suspected", "gauge", "Whether tracing is suspected of making jobs fail, or stopped for it.",
+	metric_put(out, "tracing_suspected", "gauge", "Whether tracing is suspected of making jobs fail, or stopped for it.",
 	    stored->tracing != TRACING_ON);
-	one(out, "tracing_stopped", "gauge", "Whether tracing is stopped until an administrator resumes it.",
+	metric_put(out, "tracing_stopped", "gauge", "Whether tracing is stopped until an administrator resumes it.",
 	    stored->tracing == TRACING_STOPPED);
 	head(out, "tracing_pairs", "gauge", "Programs with a traced and an untraced run in the last 90 days, by which of both failed.");
 	for (int i = TRIAL_BOTH_COMPLETED; i < TRIAL_PAIRS; i++)
@@ -194,7 +194,7 @@ static void tracing_put(struct buf *out, const struct metrics_stored *stored)
 
 static void stored_put(struct buf *out, const struct metrics_stored *stored)
 {
-	one(out, "heartbeat_timestamp_seconds", "gauge", "What the plugin goes by: the heartbeat in the store, since the epoch; 0: none.",
+	metric_put(out, "heartbeat_timestamp_seconds", "gauge", "What the plugin goes by: the heartbeat in the store, since the epoch; 0: none.",
 	    (double)stored->heartbeat);
 	head(out, "programs", "gauge", "Jobs that are known, by state.");
 	for (int i = 0; i <= PROGRAM_FAILED; i++)
@@ -202,19 +202,19 @@ static void stored_put(struct buf *out, const struct metrics_stored *stored)
 	head(out, "probes", "gauge", "Probes of the jobs that are known, by state.");
 	for (int i = 0; i <= PROBE_FAILED; i++)
 		labelled(out, "probes", "state", probe_state_name((enum probe_state)i), (double)stored->probes[i]);
-	one(out, "probe_node_seconds", "gauge", "Node seconds that probes took, within the time of Retention.", stored->probe_node_s);
+	metric_put(out, "probe_node_seconds", "gauge", "Node seconds that probes took, within the time of Retention.", stored->probe_node_s);
 	tracing_put(out, stored);
-	one(out, "estimates", "gauge", "Predictions at hand.", (double)stored->counts.estimates);
-	one(out, "runs", "gauge", "Runs in the store.", (double)stored->counts.runs);
-	one(out, "runs_open", "gauge", "Runs in the store that have not ended.", (double)stored->counts.runs_open);
-	one(out, "store_bytes", "gauge", "Size of the store.", (double)stored->counts.file_bytes);
+	metric_put(out, "estimates", "gauge", "Predictions at hand.", (double)stored->counts.estimates);
+	metric_put(out, "runs", "gauge", "Runs in the store.", (double)stored->counts.runs);
+	metric_put(out, "runs_open", "gauge", "Runs in the store that have not ended.", (double)stored->counts.runs_open);
+	metric_put(out, "store_bytes", "gauge", "Size of the store.", (double)stored->counts.file_bytes);
 	errors_put(out, stored);
 }
 
 void metrics_format(const struct metrics_live *live, const struct metrics_stored *stored, struct buf *out)
 {
 	live_put(out, live);
-	one(out, "store_up", "gauge", "Whether the store could be read.", stored ? 1 : 0);
+	metric_put(out, "store_up", "gauge", "Whether the store could be read.", stored ? 1 : 0);
 	if (stored)
 		stored_put(out, stored);
 }

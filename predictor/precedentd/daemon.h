@@ -26,13 +26,13 @@ uint32_t slurm_side_min_job_age(void);
 /* In any case the next time: another store. */
 void slurm_side_partitions_again(void);
 /* When jobs would start, and who is in which group. */
-const struct waits_ops *slurm_side_waits(void);
+const struct start_forecast_ops *slurm_side_forecast(void);
 
 /* conf_file: what the trigger's program is to be told; borrowed. */
 const struct cluster_ops *slurm_side_ops(const char *conf_file);
 
 /* Raise a job that Precedent has shortened to its user's own limit: what the trigger does. */
-int slurm_side_extend(uint32_t job_id, struct errbuf *errp);
+int slurm_side_raise_limit(uint32_t job_id, struct errbuf *errp);
 
 /* ---- reply.c ---- */
 

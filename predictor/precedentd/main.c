@@ -54,13 +54,13 @@ void daemon_conf_release(void)
 struct daemon {
 	const char *conf_arg; /* as given by --conf, NULL */
 	char *conf_file;      /* the same as an absolute path, for the trigger's program */
-	struct site site;
+	struct slurm_conf slurm_conf;
 	struct store *store;
-	struct waits *waits;
-	struct seen *seen; /* NULL: no memory for one */
-	struct shorten *shorten;
-	struct log_gate slurm_gate, store_gate, index_gate, pace_gate;
-	struct pace pace;
+	struct start_forecast *forecast;
+	struct poll_cache *cache; /* NULL: no memory for one */
+	struct limit_lower *lower;
+	struct log_gate slurm_gate, store_gate, index_gate, interval_gate;
+	struct poll_interval interval;
 	uint32_t min_job_age_s;
 	int64_t age_asked;
 	bool slurm_down, store_down;
@@ -188,12 +188,12 @@ static void store_dropped(struct daemon *d, const char *text)
 		store_rollback(d->store);
 	store_close(d->store);
 	d->store = NULL;
-	seen_forget(d->seen); /* it is of that connection */
+	poll_cache_forget(d->cache); /* it is of that connection */
 }
 
 /* ---- one look ---- */
 
-static void say(enum log_level level, const char *line)
+static void log_line(enum log_level level, const char *line)
 {
 	log_msg(level, "%s", line);
 }
@@ -243,7 +243,7 @@ static void slurm_fault(struct daemon *d, const char *text)
 	if (log_gate_pass(&d->slurm_gate, text, time(NULL), 0))
 		log_error("%s; trying again", text);
 	d->slurm_down = true;
-	shorten_doubt(d->shorten);
+	limit_lower_doubt(d->lower);
 	d->failures++;
 }
 
@@ -256,18 +256,18 @@ static double cpu_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static void pace_set(struct daemon *d, double cost_s, size_t jobs, int64_t now)
+static void interval_set(struct daemon *d, double cost_s, size_t jobs, int64_t now)
 {
-	uint32_t before = d->pace.period_s, poll_s = conf.poll_interval_s ? conf.poll_interval_s : 1;
+	uint32_t before = d->interval.period_s, poll_s = conf.poll_interval_s ? conf.poll_interval_s : 1;
 
 	if (!before || now - d->age_asked >= AGE_INTERVAL_S || now < d->age_asked) {
 		d->min_job_age_s = slurm_side_min_job_age();
 		d->age_asked = now;
 	}
-	pace_next(&d->pace, cost_s, poll_s, pace_most(poll_s, conf.heartbeat_timeout_s, d->min_job_age_s));
-	if (d->pace.period_s > poll_s && before <= poll_s && log_gate_pass(&d->pace_gate, "", now, FAULT_REPEAT_S))
+	poll_interval_next(&d->interval, cost_s, poll_s, poll_interval_most(poll_s, conf.heartbeat_timeout_s, d->min_job_age_s));
+	if (d->interval.period_s > poll_s && before <= poll_s && log_gate_pass(&d->interval_gate, "", now, FAULT_REPEAT_S))
 		log_info("%zu jobs, %.0f ms of processor time for each look: the next ones come less often than every %u s", jobs,
-			 1e3 * d->pace.cost_s, poll_s);
+			 1e3 * d->interval.cost_s, poll_s);
 }
 
 /* False when slurmctld or the store failed. */
@@ -276,17 +276,17 @@ static bool look_once(struct daemon *d, size_t *jobs)
 	const struct cluster_snapshot *snap;
 	int64_t now = time(NULL);
 	struct errbuf why = {""};
-	struct daemon_env env = {.conf = &conf, .store = store_ready(d), .ops = slurm_side_ops(d->conf_file), .say = say,
+	struct daemon_env env = {.conf = &conf, .store = store_ready(d), .ops = slurm_side_ops(d->conf_file), .say = log_line,
 				 .counts = &d->counts};
-	struct follow_memory memory = {d->seen, d->shorten};
+	struct follow_memory memory = {d->cache, d->lower};
 	double begun = cpu_s();
 
 	if (slurm_side_jobs(&snap, &why) < 0) {
 		slurm_fault(d, why.text);
 		return false;
 	}
-	pace_set(d, cpu_s() - begun, snap->n, now);
-	env.period_s = d->pace.period_s;
+	interval_set(d, cpu_s() - begun, snap->n, now);
+	env.period_s = d->interval.period_s;
 	if (d->slurm_down) {
 		log_info("slurmctld answers again");
 		log_gate_clear(&d->slurm_gate);
@@ -296,7 +296,7 @@ static bool look_once(struct daemon *d, size_t *jobs)
 	*jobs = snap->n;
 	/* The heartbeat says that limits are raised in time, so it comes after a look, and only then. */
 	if (follow_poll(&env, &memory, snap, now, &why) < 0 || (env.store && look_store(d, &env, snap, now, &why) < 0) ||
-	    waits_poll(d->waits, &env, slurm_side_waits(), snap, now, &why) < 0) {
+	    start_forecast_poll(d->forecast, &env, slurm_side_forecast(), snap, now, &why) < 0) {
 		store_dropped(d, why.text);
 		return false;
 	}
@@ -318,7 +318,7 @@ static double now_s(void)
 
 static unsigned pause_s(const struct daemon *d)
 {
-	unsigned s = conf.poll_interval_s > d->pace.period_s ? conf.poll_interval_s : d->pace.period_s;
+	unsigned s = conf.poll_interval_s > d->interval.period_s ? conf.poll_interval_s : d->interval.period_s;
 
 	s = s ? s : 1;
 	for (unsigned i = 1; i < d->failures && s < BACKOFF_MAX_S; i++)
@@ -326,7 +326,7 @@ static unsigned pause_s(const struct daemon *d)
 	return d->failures > 1 && s > BACKOFF_MAX_S && conf.poll_interval_s < BACKOFF_MAX_S ? BACKOFF_MAX_S : s;
 }
 
-static void look(struct daemon *d)
+static void queue_poll(struct daemon *d)
 {
 	double begun = now_s();
 	size_t jobs = 0;
@@ -375,11 +375,11 @@ static void candidates_check(void)
 
 /* ---- start ---- */
 
-static int user_check(const struct site *site)
+static int user_check(const struct slurm_conf *slurm_conf)
 {
-	if (geteuid() == 0 || geteuid() == site->slurm_uid)
+	if (geteuid() == 0 || geteuid() == slurm_conf->slurm_uid)
 		return 0;
-	return log_error("must run as SlurmUser (%s) or root: it submits jobs for users", site->slurm_user), -1;
+	return log_error("must run as SlurmUser (%s) or root: it submits jobs for users", slurm_conf->slurm_user), -1;
 }
 
 static int state_lock(struct daemon *d)
@@ -393,7 +393,7 @@ static int state_lock(struct daemon *d)
 		return log_error("%s: cannot be made: %s", conf.state_dir, strerror(errno)), -1;
 	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
 	if (d->lock_fd < 0)
-		return log_error("%s: %s; StateDir must belong to %s", path, strerror(errno), d->site.slurm_user), -1;
+		return log_error("%s: %s; StateDir must belong to %s", path, strerror(errno), d->slurm_conf.slurm_user), -1;
 	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0)
 		return log_error("another precedentd runs already (%s is locked)", path), -1;
 	return 0;
@@ -403,14 +403,14 @@ static int daemon_start(struct daemon *d)
 {
 	struct errbuf why;
 
-	query_munge_socket(d->site.munge_socket);
-	if (user_check(&d->site) < 0 || state_lock(d) < 0)
+	query_munge_socket(d->slurm_conf.munge_socket);
+	if (user_check(&d->slurm_conf) < 0 || state_lock(d) < 0)
 		return -1;
-	if (geteuid() == 0 && d->site.slurm_uid != 0 && d->site.slurm_uid != (uid_t)-1)
+	if (geteuid() == 0 && d->slurm_conf.slurm_uid != 0 && d->slurm_conf.slurm_uid != (uid_t)-1)
 		log_warn("runs as root; SlurmUser (%s) is enough, and the plugin reads the store as that user",
-			 d->site.slurm_user);
+			 d->slurm_conf.slurm_user);
 	candidates_check();
-	if (serve_start(conf.listen_host, conf.listen_port, conf.store_file, d->site.slurm_uid, &why) < 0)
+	if (serve_start(conf.listen_host, conf.listen_port, conf.store_file, d->slurm_conf.slurm_uid, &why) < 0)
 		return log_error("%s", why.text), -1;
 	if (metrics_start(&conf, &why) < 0)
 		return log_error("%s", why.text), -1;
@@ -428,12 +428,12 @@ static void run(struct daemon *d, const sigset_t *signals)
 		struct timespec wait = {0};
 		int sig;
 
-		look(d);
+		queue_poll(d);
 		wait.tv_sec = pause_s(d);
 		sig = sigtimedwait(signals, NULL, &wait);
 		if (sig == SIGHUP) {
 			reload(d);
-			seen_forget(d->seen); /* candidates may be others */
+			poll_cache_forget(d->cache); /* candidates may be others */
 			candidates_check();
 		} else if (sig > 0) {
 			log_info("ends on signal %d", sig);
@@ -442,13 +442,13 @@ static void run(struct daemon *d, const sigset_t *signals)
 	}
 }
 
-static int extend(uint32_t job_id)
+static int limit_raise_job(uint32_t job_id)
 {
 	struct errbuf why;
 
 	log_open("precedentd", LOG_TARGET_SYSLOG, LOG_LEVEL_INFO);
 	slurm_side_init();
-	if (slurm_side_extend(job_id, &why) < 0) {
+	if (slurm_side_raise_limit(job_id, &why) < 0) {
 		log_error("job %u: limit cannot be raised: %s", job_id, why.text);
 		return 1;
 	}
@@ -481,7 +481,7 @@ int main(int argc, char **argv)
 	if (o.conf)
 		setenv("PRECEDENT_CONF", o.conf, 1);
 	if (o.has_extend)
-		return extend(o.extend);
+		return limit_raise_job(o.extend);
 	log_open("precedentd", o.foreground || isatty(STDERR_FILENO) ? LOG_TARGET_STDERR : LOG_TARGET_STDERR_PLAIN,
 		 o.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
 	if (conf_load(o.conf, &conf, &why) < 0) {
@@ -498,26 +498,26 @@ int main(int argc, char **argv)
 	d.conf_file = realpath(conf_path(o.conf), NULL);
 	if (!d.conf_file)
 		d.conf_file = strdup(conf_path(o.conf));
-	site_load(&d.site);
+	slurm_conf_load(&d.slurm_conf);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread: all inherit it */
 	slurm_side_init();
-	d.waits = waits_create();
-	d.seen = seen_create();
-	d.shorten = shorten_create();
-	rc = !d.waits || !d.shorten || daemon_start(&d) < 0;
+	d.forecast = start_forecast_create();
+	d.cache = poll_cache_create();
+	d.lower = limit_lower_create();
+	rc = !d.forecast || !d.lower || daemon_start(&d) < 0;
 	if (!rc)
 		run(&d, &signals);
 	sweep_stop();
 	metrics_stop();
 	serve_stop();
 	store_close(d.store);
-	waits_destroy(d.waits);
-	seen_destroy(d.seen);
-	shorten_destroy(d.shorten);
+	start_forecast_destroy(d.forecast);
+	poll_cache_destroy(d.cache);
+	limit_lower_destroy(d.lower);
 	if (d.lock_fd >= 0)
 		close(d.lock_fd);
 	free(d.conf_file);

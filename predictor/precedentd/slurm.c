@@ -58,7 +58,7 @@ static int slurm_error(struct errbuf *errp, const char *what)
 
 /* ---- jobs ---- */
 
-static const char *text(const char *s)
+static const char *text_or_empty(const char *s)
 {
 	return s ? s : "";
 }
@@ -166,12 +166,12 @@ static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 		.tasks_per_node = small_number(j->ntasks_per_node),
 		.cpus_per_task = small_number(j->cpus_per_task),
 		.memory = j->pn_min_memory == NO_VAL64 ? 0 : j->pn_min_memory,
-		.name = text(j->name),
-		.partition = text(j->partition),
-		.features = text(j->features),
-		.admin_comment = text(j->admin_comment),
-		.account = text(j->account),
-		.qos = text(j->qos),
+		.name = text_or_empty(j->name),
+		.partition = text_or_empty(j->partition),
+		.features = text_or_empty(j->features),
+		.admin_comment = text_or_empty(j->admin_comment),
+		.account = text_or_empty(j->account),
+		.qos = text_or_empty(j->qos),
 	};
 	c->elapsed_s = elapsed_of(j, c->phase);
 	c->suspended_s = suspended_of(j, c->phase, c->elapsed_s);
@@ -468,8 +468,8 @@ static int op_armed(void *arg, uint32_t before_s, uint32_t **ids, size_t *n, str
 		const trigger_info_t *t = &msg->trigger_array[i];
 
 		if (t->res_type == TRIGGER_RES_TYPE_JOB && t->trig_type == TRIGGER_TYPE_TIME &&
-		    t->offset == trigger_offset(before_s) && !strcmp(text(t->program), program))
-			(*ids)[(*n)++] = (uint32_t)strtoul(text(t->res_id), NULL, 10);
+		    t->offset == trigger_offset(before_s) && !strcmp(text_or_empty(t->program), program))
+			(*ids)[(*n)++] = (uint32_t)strtoul(text_or_empty(t->res_id), NULL, 10);
 	}
 	slurm_free_trigger_msg(msg);
 	if (!*ids)
@@ -480,7 +480,7 @@ static int op_armed(void *arg, uint32_t before_s, uint32_t **ids, size_t *n, str
 
 static double op_clock_ms(void *arg)
 {
-	return slurm_side_waits()->clock_ms(arg);
+	return slurm_side_forecast()->clock_ms(arg);
 }
 
 const struct cluster_ops *slurm_side_ops(const char *conf_file)
@@ -501,10 +501,10 @@ static const slurm_job_info_t *record_of(const job_info_msg_t *msg, uint32_t job
 }
 
 /* 1: it is to be queued again, and cannot be changed until its nodes are free. */
-static int extend_once(uint32_t job_id, struct errbuf *errp)
+static int limit_raise_once(uint32_t job_id, struct errbuf *errp)
 {
 	const slurm_job_info_t *record;
-	char buf[EXTEND_COMMENT_MAX];
+	char buf[LIMIT_COMMENT_MAX];
 	job_info_msg_t *msg = NULL;
 	struct cluster_job job;
 	struct job_comment c;
@@ -516,8 +516,8 @@ static int extend_once(uint32_t job_id, struct errbuf *errp)
 	record = record_of(msg, job_id);
 	if (record) {
 		job_translate(record, &job);
-		if (extend_by_trigger(&job, &limit) && comment_parse(job.admin_comment, &c) == 0)
-			rv = op_set_limit(NULL, job_id, limit, extend_comment(&job, &c, &limit, buf), errp);
+		if (limit_raise_by_trigger(&job, &limit) && comment_parse(job.admin_comment, &c) == 0)
+			rv = op_set_limit(NULL, job_id, limit, limit_comment(&job, &c, &limit, buf), errp);
 		if (rv < 0 && job.phase == CLUSTER_PENDING)
 			rv = 1;
 	} else {
@@ -527,16 +527,16 @@ static int extend_once(uint32_t job_id, struct errbuf *errp)
 	return rv;
 }
 
-#define EXTEND_WAIT_S 5
-#define EXTEND_TRIES  48 /* slurmctld ends what a trigger runs after five minutes */
+#define LIMIT_RAISE_WAIT_S 5
+#define LIMIT_RAISE_TRIES  48 /* slurmctld ends what a trigger runs after five minutes */
 
-int slurm_side_extend(uint32_t job_id, struct errbuf *errp)
+int slurm_side_raise_limit(uint32_t job_id, struct errbuf *errp)
 {
-	int rv = extend_once(job_id, errp);
+	int rv = limit_raise_once(job_id, errp);
 
-	for (unsigned i = 1; rv == 1 && i < EXTEND_TRIES; i++) {
-		sleep(EXTEND_WAIT_S);
-		rv = extend_once(job_id, errp);
+	for (unsigned i = 1; rv == 1 && i < LIMIT_RAISE_TRIES; i++) {
+		sleep(LIMIT_RAISE_WAIT_S);
+		rv = limit_raise_once(job_id, errp);
 	}
 	return rv ? -1 : 0;
 }

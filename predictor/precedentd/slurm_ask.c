@@ -23,7 +23,7 @@ extern void slurm_free_will_run_response_msg(will_run_response_msg_t *msg);
 
 static time_t partitions_seen;
 
-static const char *text(const char *s)
+static const char *text_or_empty(const char *s)
 {
 	return s ? s : "";
 }
@@ -37,7 +37,7 @@ static char *list_copy(const char *list)
 
 static void limits_translate(const partition_info_t *p, struct store_partition *out)
 {
-	snprintf(out->name, sizeof(out->name), "%s", text(p->name));
+	snprintf(out->name, sizeof(out->name), "%s", text_or_empty(p->name));
 	out->is_default = p->flags & PART_FLAG_DEFAULT;
 	out->default_min = p->default_time == NO_VAL	 ? DURATION_UNSET
 			   : p->default_time == INFINITE ? DURATION_UNLIMITED
@@ -49,7 +49,7 @@ static int door_translate(const partition_info_t *p, const struct store_partitio
 {
 	const uint16_t shut = PART_FLAG_HIDDEN | PART_FLAG_ROOT_ONLY | PART_FLAG_REQ_RESV;
 
-	snprintf(out->name, sizeof(out->name), "%s", text(p->name));
+	snprintf(out->name, sizeof(out->name), "%s", text_or_empty(p->name));
 	out->is_default = limits->is_default;
 	out->default_min = limits->default_min;
 	out->max_min = limits->max_min;
@@ -232,9 +232,9 @@ static double ask_clock_ms(void *arg)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-const struct waits_ops *slurm_side_waits(void)
+const struct start_forecast_ops *slurm_side_forecast(void)
 {
-	static const struct waits_ops ops = {NULL, ask_will_run, ask_groups, ask_clock_ms};
+	static const struct start_forecast_ops ops = {NULL, ask_will_run, ask_groups, ask_clock_ms};
 
 	return &ops;
 }

@@ -7,7 +7,7 @@
  * programs are probed at a time, the others wait. What all tries of a program may cost is its allowance. Jobs of ours that no
  * row knows (the program was forgotten or is traced again, the candidate is none any more) are cancelled.
  *
- * A probe is made again when the node class of its candidate has gone (store_keep.h): programs that run nowadays first, few
+ * A probe is made again when the node class of its candidate has gone (store/keep.h): programs that run nowadays first, few
  * at a time; until then their estimates have a wider interval. So that a class that changed is noticed where nothing new is
  * probed, a program is probed again on each candidate that nothing was heard of for PROBES_NEWS_S.
  */

@@ -35,21 +35,21 @@ static int families_add(const struct answer_env *env, const struct store_run *r,
 /* What the model over inputs says of this job on a candidate, afresh. */
 static json_t *model_json(const struct store_model *m, const struct store_run *r)
 {
-	double vars[LAW_VARS_MAX], scale = 1;
-	unsigned n = law_vars_read(r->vars, vars);
+	double vars[SCALING_VARS_MAX], scale = 1;
+	unsigned n = scaling_vars_parse(r->vars, vars);
 	struct errbuf why = {""};
 	struct estimate e;
-	struct law law;
+	struct scaling_model model;
 	char words[256];
 	json_t *o;
 
-	if (r->array_job && n < LAW_VARS_MAX)
+	if (r->array_job && n < SCALING_VARS_MAX)
 		vars[n++] = r->array_task;
 	o = json_pack("{s:o, s:I, s:I, s:I}", "candidate", answer_text(m->candidate), "runs", (json_int_t)m->runs, "inputs",
 		      (json_int_t)m->points, "updated", (json_int_t)m->updated);
-	if (o && m->law[0] && law_parse(m->law, &law, NULL) == 0)
-		json_object_update_new(o, json_pack("{s:s, s:f}", "law", law_words(&law, words, sizeof(words)), "error", law.s[0].error));
-	if (o && law_row_say(m, vars, n, &e, &scale, &why) == 0)
+	if (o && m->law[0] && scaling_parse(m->law, &model, NULL) == 0)
+		json_object_update_new(o, json_pack("{s:s, s:f}", "law", scaling_words(&model, words, sizeof(words)), "error", model.s[0].error));
+	if (o && scaling_row_predict(m, vars, n, &e, &scale, &why) == 0)
 		json_object_update_new(o, json_pack("{s:f, s:f, s:f, s:f}", "seconds", e.mean_s, "lo_s", e.lo_s, "hi_s", e.hi_s, "scale",
 						    scale));
 	if (o)
@@ -61,8 +61,8 @@ static json_t *model_json(const struct store_model *m, const struct store_run *r
 
 static json_t *numbers_json(const char *text)
 {
-	double vars[LAW_VARS_MAX];
-	unsigned n = law_vars_read(text, vars);
+	double vars[SCALING_VARS_MAX];
+	unsigned n = scaling_vars_parse(text, vars);
 	json_t *list = json_array();
 
 	for (unsigned i = 0; i < n; i++)

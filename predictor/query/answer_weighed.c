@@ -21,7 +21,7 @@ static double seconds_read(const char *text)
 }
 
 /* "slow/0/460" or "slow/-/460/closed"; NULL when malformed. */
-static json_t *one(char *text, bool taken)
+static json_t *candidate_json(char *text, bool taken)
 {
 	char *part[4] = {text, NULL, NULL, ""}, *p = text;
 	double wait, run;
@@ -51,7 +51,7 @@ json_t *answer_weighed(const char *at)
 
 	snprintf(copy, sizeof(copy), "%s", at);
 	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
-		json_t *o = one(item, item == copy);
+		json_t *o = candidate_json(item, item == copy);
 
 		if (o)
 			json_array_append_new(list, o);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A copy of the store while it is in use: see store_keep.h. One read transaction holds the instant that is copied; writers
+ * A copy of the store while it is in use: see store/keep.h. One read transaction holds the instant that is copied; writers
  * go on beside it (write-ahead log), and readers never notice.
  */
 #include <errno.h>

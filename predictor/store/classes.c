@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Node classes of candidates, and the records of traced classes: see store_keep.h. */
+/* Node classes of candidates, and the records of traced classes: see store/keep.h. */
 #include <stdlib.h>
 #include <string.h>
 

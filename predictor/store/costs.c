@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What probes cost and what shorter limits freed, by user and partition: see store_keep.h. Costs are added up by day as tries
+ * What probes cost and what shorter limits freed, by user and partition: see store/keep.h. Costs are added up by day as tries
  * end, so that they outlive their programs; savings are read off the runs.
  */
 #include <stdio.h>

@@ -7,7 +7,7 @@
  *
  * Integers are little-endian.
  *   0    8  "PRECIDX2"
- *   8    8  id: a random number; the store says which file is its own (store_index.c)
+ *   8    8  id: a random number; the store says which file is its own (index.c)
  *   16   8  number of blocks, 1 to INDEX_BLOCKS_MAX
  *   24   8  hash of the machine's boot: nothing here is synced, so that a file outlives no crash of the machine
  *   32  24  0

@@ -15,7 +15,7 @@
 #define STORE_APPLICATION_ID 0x50524543 /* "PREC" */
 #define STORE_KEY_BYTES	     (IDENTITY_KEY_LEN / 2)
 
-/* SQL: has this row of node_classes gone? See store_class_seen in store_keep.h. */
+/* SQL: has this row of node_classes gone? See store_class_seen in store/keep.h. */
 #define STORE_CLASS_HAS_GONE(row) row ".others >= (1 << min(" row ".returns, 6))"
 
 enum store_query {
@@ -94,7 +94,7 @@ void store_column_key(sqlite3_stmt *st, int column, char key[IDENTITY_KEY_LEN + 
 void store_column_text(sqlite3_stmt *st, int column, char *out, size_t size);
 void store_bind_text(sqlite3_stmt *st, int column, const char *text); /* borrowed until reset */
 
-/* ---- store_index.c: of readers (store_index_check in store.h), and what writers owe them ---- */
+/* ---- index.c: of readers (store_index_check in store.h), and what writers owe them ---- */
 
 enum store_index_kind { STORE_INDEX_PROGRAM = 1, STORE_INDEX_FAMILY, STORE_INDEX_MODEL, STORE_INDEX_TRIAL };
 /* Is it certain that the store has no such row? kin NULL but for a family. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Past runs as evidence: of a program, of a kin, of a family, of a user, the latest first; and the tables of what they say of
- * programs that do not run as they did (what they say of kins is in store_kin.c). Looks are bounded: at most WINDOW runs are read
+ * programs that do not run as they did (what they say of kins is in kin.c). Looks are bounded: at most WINDOW runs are read
  * for each one that is asked for, whatever they are.
  */
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void past_read(sqlite3_stmt *st, struct store_past *p)
 	store_column_text(st, 3, p->vars, sizeof(p->vars));
 	p->actual_s = sqlite3_column_double(st, 4);
 	store_column_text(st, 5, end_state, sizeof(end_state));
-	p->worth = estimate_run_worth(end_state, (unsigned)sqlite3_column_int64(st, 6));
+	p->evidence = run_evidence_of(end_state, (unsigned)sqlite3_column_int64(st, 6));
 	p->told = sqlite3_column_int(st, 13) != 0;
 	p->lo_s = sqlite3_column_double(st, 9);
 	p->hi_s = sqlite3_column_double(st, 10);
@@ -70,7 +70,7 @@ int store_past_read(struct store *s, const struct store_past_filter *f, struct s
 	}
 	while ((size_t)n < max && (rv = store_step(s, st, "cannot read past runs", err)) == 1) {
 		past_read(st, &out[n]);
-		n += out[n].worth != WORTH_NOTHING;
+		n += out[n].evidence != RUN_NO_EVIDENCE;
 	}
 	sqlite3_finalize(st);
 	return rv < 0 ? -1 : n;
@@ -88,17 +88,17 @@ int store_array_runs(struct store *s, const char *key, struct store_array_run *o
 		return bad_key(s, err);
 	sqlite3_bind_int64(st, 2, (int64_t)max);
 	for (; (rv = store_step(s, st, "cannot read runs of an array", err)) == 1 && read < max; read++) {
-		enum estimate_worth worth;
+		enum run_evidence evidence;
 		char end_state[24];
 
 		if (!sqlite3_column_int(st, 5))
 			continue;
 		store_column_text(st, 0, out[n].candidate, sizeof(out[n].candidate));
 		store_column_text(st, 3, end_state, sizeof(end_state));
-		worth = estimate_run_worth(end_state, (unsigned)sqlite3_column_int64(st, 4));
+		evidence = run_evidence_of(end_state, (unsigned)sqlite3_column_int64(st, 4));
 		out[n].run = (struct array_run){(uint32_t)sqlite3_column_int64(st, 1), sqlite3_column_double(st, 2),
-						worth == WORTH_BOUND};
-		n += worth != WORTH_NOTHING;
+						evidence == RUN_LOWER_BOUND};
+		n += evidence != RUN_NO_EVIDENCE;
 	}
 	sqlite3_reset(st);
 	*all = read < max;

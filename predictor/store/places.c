@@ -59,7 +59,7 @@ int store_doors_seen(struct store *s, int64_t *seen, struct errbuf *err)
 	return rv < 0 ? -1 : 0;
 }
 
-static int grow(struct store *s, struct errbuf *err)
+static int generation_raise(struct store *s, struct errbuf *err)
 {
 	char text[24];
 	int64_t generation;
@@ -303,7 +303,7 @@ int store_places_put(struct store *s, const struct place_partition *p, size_t n,
 		if (partition_put(s, &p[i], err) < 0)
 			goto fail;
 	}
-	if (grow(s, err) < 0 || store_commit(s, err) < 0)
+	if (generation_raise(s, err) < 0 || store_commit(s, err) < 0)
 		goto fail;
 	return 0;
 fail:
@@ -324,7 +324,7 @@ int store_access_put(struct store *s, uint32_t uid, const char *partition, bool 
 	if (in)
 		sqlite3_bind_int64(st, 3, now);
 	n = finish(s, st, err);
-	return n > 0 ? grow(s, err) : n;
+	return n > 0 ? generation_raise(s, err) : n;
 }
 
 /* ---- shapes and waits ---- */
@@ -348,7 +348,7 @@ int store_shape_put(struct store *s, const struct place_shape *p, struct errbuf 
 	store_bind_text(st, 9, p->qos);
 	sqlite3_bind_int64(st, 10, p->used);
 	n = finish(s, st, err);
-	return n > 0 ? grow(s, err) : n;
+	return n > 0 ? generation_raise(s, err) : n;
 }
 
 int store_program_shape(struct store *s, const char *key, int64_t shape, struct errbuf *err)
@@ -388,7 +388,7 @@ int store_wait_want(struct store *s, const struct place_wait *w, struct errbuf *
 	sqlite3_bind_int64(st, 4, w->uid);
 	sqlite3_bind_int64(st, 5, w->used);
 	n = finish(s, st, err);
-	return n > 0 ? grow(s, err) : n;
+	return n > 0 ? generation_raise(s, err) : n;
 }
 
 int store_wait_put(struct store *s, const struct place_wait *w, struct errbuf *err)
@@ -405,7 +405,7 @@ int store_wait_put(struct store *s, const struct place_wait *w, struct errbuf *e
 	sqlite3_bind_double(st, 7, w->cost_ms);
 	store_bind_text(st, 8, w->reason);
 	n = finish(s, st, err);
-	return n > 0 ? grow(s, err) : n;
+	return n > 0 ? generation_raise(s, err) : n;
 }
 
 int store_places_prune(struct store *s, int64_t before, struct errbuf *err)
@@ -425,5 +425,5 @@ int store_places_prune(struct store *s, int64_t before, struct errbuf *err)
 			return -1;
 		total += n;
 	}
-	return total ? grow(s, err) : 0;
+	return total ? generation_raise(s, err) : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Retention, in steps that look at a bounded number of rows each: see store_keep.h. First the runs, then the programs that no
+ * Retention, in steps that look at a bounded number of rows each: see store/keep.h. First the runs, then the programs that no
  * run is left of, in the order in which they were changed, and last what is small.
  */
 #include <stdio.h>

@@ -611,7 +611,7 @@ int store_partition_get(struct store *s, const char *name, struct store_partitio
 
 /* ---- upkeep ---- */
 
-static int count(struct store *s, const char *sql, uint64_t *out, struct errbuf *err)
+static int rows_count(struct store *s, const char *sql, uint64_t *out, struct errbuf *err)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
@@ -630,17 +630,17 @@ int store_counts(struct store *s, struct store_counts *c, struct errbuf *err)
 	char sql[96];
 
 	*c = (struct store_counts){0};
-	if (count(s, "SELECT count(*) FROM programs", &c->programs, err) < 0 ||
-	    count(s, "SELECT count(*) FROM estimates", &c->estimates, err) < 0 ||
-	    count(s, "SELECT count(*) FROM runs", &c->runs, err) < 0 ||
-	    count(s, "SELECT count(*) FROM runs WHERE end_state = ''", &c->runs_open, err) < 0 ||
-	    count(s, "SELECT count(*) FROM probes", &c->probes, err) < 0 ||
-	    count(s, "PRAGMA page_count", &pages, err) < 0 || count(s, "PRAGMA page_size", &size, err) < 0 ||
-	    count(s, "PRAGMA user_version", &schema, err) < 0)
+	if (rows_count(s, "SELECT count(*) FROM programs", &c->programs, err) < 0 ||
+	    rows_count(s, "SELECT count(*) FROM estimates", &c->estimates, err) < 0 ||
+	    rows_count(s, "SELECT count(*) FROM runs", &c->runs, err) < 0 ||
+	    rows_count(s, "SELECT count(*) FROM runs WHERE end_state = ''", &c->runs_open, err) < 0 ||
+	    rows_count(s, "SELECT count(*) FROM probes", &c->probes, err) < 0 ||
+	    rows_count(s, "PRAGMA page_count", &pages, err) < 0 || rows_count(s, "PRAGMA page_size", &size, err) < 0 ||
+	    rows_count(s, "PRAGMA user_version", &schema, err) < 0)
 		return -1;
 	for (int i = 0; i <= PROGRAM_FAILED; i++) {
 		snprintf(sql, sizeof(sql), "SELECT count(*) FROM programs WHERE state = %d", i);
-		if (count(s, sql, &c->by_state[i], err) < 0)
+		if (rows_count(s, sql, &c->by_state[i], err) < 0)
 			return -1;
 	}
 	c->file_bytes = (int64_t)(pages * size);

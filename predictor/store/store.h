@@ -2,7 +2,7 @@
 /*
  * The store: one SQLite file (write-ahead log) with all that Precedent knows. precedentd opens it for
  * writing, the job_submit plugin and the command line only for reading; nobody but precedentd ever creates
- * it. No SQL outside store*.c.
+ * it. No SQL outside predictor/store/.
  *
  * A program is one exact key (common/identity.h). Times are seconds since the epoch; durations seconds (_s)
  * or minutes (_min). Every function returns 0 (or what its comment says), -1 with err filled. A struct store
@@ -140,8 +140,8 @@ struct store_estimate {
 	struct estimate e;
 	char node_class[17]; /* 16 hex or "" */
 	int64_t updated;
-	double scale; /* what coverage.h multiplied the half widths by; 0 counts as 1 */
-	bool stale;   /* read only: node_class has gone from the candidate (store_keep.h); the interval is widened */
+	double scale; /* what interval_calibration.h multiplied the half widths by; 0 counts as 1 */
+	bool stale;   /* read only: node_class has gone from the candidate (store/keep.h); the interval is widened */
 };
 int store_estimate_put(struct store *s, const char *key, const struct store_estimate *e, struct errbuf *err);
 int store_estimate_drop(struct store *s, const char *key, const char *candidate, struct errbuf *err);
@@ -232,14 +232,14 @@ int store_runs_scan(struct store *s, const struct store_run_filter *f, store_run
 int store_runs_past(struct store *s, const char *key, const char *candidate, struct estimate_past *past,
 		    size_t max, struct errbuf *err);
 
-/* ---- past runs as evidence (store_past.c) ---- */
+/* ---- past runs as evidence (past.c) ---- */
 
 struct store_past {
 	uint32_t jobid;
 	int64_t submit_time;
 	char key[IDENTITY_KEY_LEN + 1];
 	char vars[COMMENT_VARS_MAX];
-	enum estimate_worth worth; /* never WORTH_NOTHING */
+	enum run_evidence evidence; /* never RUN_NO_EVIDENCE */
 	double actual_s;
 	/* What was told for the candidate where it ran, if `told`; pred_s 0: nothing, or to an array, of whose tasks it holds for one
 	 * only. */
@@ -295,10 +295,10 @@ int store_family_lookup(struct store *s, const char *family, const char *kin, st
 struct store_model {
 	char kin[IDENTITY_KEY_LEN + 1];
 	char candidate[CONF_CANDIDATE_MAX];
-	char law[LAW_TEXT_MAX]; /* law_format; "": none, see reason */
+	char law[SCALING_TEXT_MAX]; /* scaling_format; "": none, see reason */
 	unsigned runs, points;	/* that it was fitted to; points: different inputs */
 	char reason[STORE_REASON_MAX]; /* with a law: a remark */
-	double scale; /* by which intervals are to be multiplied (coverage.h) */
+	double scale; /* by which intervals are to be multiplied (interval_calibration.h) */
 	int64_t updated;
 };
 int store_model_put(struct store *s, const struct store_model *m, struct errbuf *err);
@@ -390,7 +390,7 @@ int store_data_version(struct store *s, int64_t *version, struct errbuf *err);
 /* precedentd says "alive"; the plugin reads it. 0 as time: never. */
 int store_heartbeat_set(struct store *s, int64_t now, struct errbuf *err);
 int store_heartbeat_get(struct store *s, int64_t *when, struct errbuf *err);
-/* All steps of store_prune_step (store_keep.h) at once. Returns how many runs and programs went. */
+/* All steps of store_prune_step (store/keep.h) at once. Returns how many runs and programs went. */
 int store_prune(struct store *s, int64_t before, struct errbuf *err);
 
 struct store_counts {
@@ -401,7 +401,7 @@ struct store_counts {
 };
 int store_counts(struct store *s, struct store_counts *c, struct errbuf *err);
 
-/* ---- what is under way, for precedentd's loop (store_busy.c) ---- */
+/* ---- what is under way, for precedentd's loop (busy.c) ---- */
 
 struct store_pair {
 	char key[IDENTITY_KEY_LEN + 1];

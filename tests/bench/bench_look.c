@@ -87,7 +87,7 @@ struct bench {
 	int64_t now;
 	struct daemon_env env;
 	struct follow_memory memory;
-	struct waits *waits;
+	struct start_forecast *forecast;
 };
 
 static void job_make(struct bench *b, size_t i)
@@ -146,7 +146,7 @@ static int compare(const void *a, const void *b)
 
 static void look(struct bench *b, double *follow_ms, double *waits_ms)
 {
-	static const struct waits_ops ops = {NULL, fake_will_run, fake_groups, fake_clock};
+	static const struct start_forecast_ops ops = {NULL, fake_will_run, fake_groups, fake_clock};
 	struct cluster_snapshot snap = {b->jobs, b->n, b->now};
 	struct errbuf err = {""};
 	double t0 = cpu_ms(), t1;
@@ -154,7 +154,7 @@ static void look(struct bench *b, double *follow_ms, double *waits_ms)
 	if (follow_poll(&b->env, &b->memory, &snap, b->now, &err) < 0 || store_heartbeat_set(b->env.store, b->now, &err) < 0)
 		die(err.text);
 	t1 = cpu_ms();
-	if (waits_poll(b->waits, &b->env, &ops, &snap, b->now, &err) < 0)
+	if (start_forecast_poll(b->forecast, &b->env, &ops, &snap, b->now, &err) < 0)
 		die(err.text);
 	*follow_ms = t1 - t0;
 	*waits_ms = cpu_ms() - t1;
@@ -195,10 +195,10 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/precedent.db", dir);
 	b.jobs = calloc(b.n, sizeof(*b.jobs));
 	b.texts = calloc(b.n, sizeof(*b.texts));
-	b.waits = waits_create();
+	b.forecast = start_forecast_create();
 	b.env = (struct daemon_env){.conf = &conf, .ops = &ops};
-	b.memory.seen = seen_create();
-	if (!b.jobs || !b.texts || !b.waits || store_open(path, STORE_WRITE | STORE_WAIT, &b.env.store, &err) < 0)
+	b.memory.cache = poll_cache_create();
+	if (!b.jobs || !b.texts || !b.forecast || store_open(path, STORE_WRITE | STORE_WAIT, &b.env.store, &err) < 0)
 		die(err.text[0] ? err.text : "out of memory");
 	for (size_t i = 0; i < b.n; i++)
 		job_make(&b, i);
@@ -207,11 +207,11 @@ int main(int argc, char **argv)
 	looks(&b, "nothing changes", 0);
 	snprintf(what, sizeof(what), "%zu start and %zu end", change, change);
 	looks(&b, what, change);
-	seen_destroy(b.memory.seen);
-	b.memory.seen = NULL;
+	poll_cache_destroy(b.memory.cache);
+	b.memory.cache = NULL;
 	looks(&b, "nothing changes, no memory", 0);
 	store_close(b.env.store);
-	waits_destroy(b.waits);
+	start_forecast_destroy(b.forecast);
 	free(b.jobs);
 	free(b.texts);
 	for (const char *const *s = (const char *const[]){"", "-wal", "-shm", NULL}; *s; s++) {

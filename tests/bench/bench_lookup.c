@@ -337,24 +337,24 @@ static void fill_models(struct store *writer, char *spank_env[1])
 	struct identity id;
 	struct errbuf err = {""};
 	char arg[64], *args[1];
-	struct law law = {.runs = 40, .points = 20};
+	struct scaling_model model = {.runs = 40, .points = 20};
 
 	submission(&in, arg, spank_env, args, 1);
 	key_of(&in, strchr(spank_env[0], '=') + 1, &id);
-	law.n_vars = id.n_vars;
+	model.n_vars = id.n_vars;
 	for (unsigned i = 0; i < id.n_vars; i++) {
-		law.lo[i] = id.vars[i];
-		law.hi[i] = i == IDENTITY_OWN_VARS ? 1e9 : id.vars[i];
+		model.lo[i] = id.vars[i];
+		model.hi[i] = i == IDENTITY_OWN_VARS ? 1e9 : id.vars[i];
 	}
-	for (law.n_shapes = 0; law.n_shapes < LAW_SHAPES_MAX; law.n_shapes++) {
-		struct law_shape *s = &law.s[law.n_shapes];
+	for (model.n_shapes = 0; model.n_shapes < SCALING_SHAPES_MAX; model.n_shapes++) {
+		struct scaling_shape *s = &model.s[model.n_shapes];
 
-		*s = (struct law_shape){.weight = 1.0 / LAW_SHAPES_MAX, .error = 0.01234, .n = 3, .t = {{.c = 3.141593}}};
-		s->t[1] = (struct law_term){1.234567e-9, 2, {{IDENTITY_OWN_VARS, 1, 1}, {0, -1, 0}}};
-		s->t[2] = (struct law_term){2.345678e-6, 1, {{IDENTITY_OWN_VARS, 0.5, 0}}};
+		*s = (struct scaling_shape){.weight = 1.0 / SCALING_SHAPES_MAX, .error = 0.01234, .n = 3, .t = {{.c = 3.141593}}};
+		s->t[1] = (struct scaling_term){1.234567e-9, 2, {{IDENTITY_OWN_VARS, 1, 1}, {0, -1, 0}}};
+		s->t[2] = (struct scaling_term){2.345678e-6, 1, {{IDENTITY_OWN_VARS, 0.5, 0}}};
 	}
 	memcpy(m.kin, id.kin, sizeof(m.kin));
-	law_format(&law, m.law, sizeof(m.law));
+	scaling_format(&model, m.law, sizeof(m.law));
 	for (int i = 0; i < 2; i++) {
 		strcpy(m.candidate, i ? "slow" : "fast");
 		if (!m.law[0] || store_model_put(writer, &m, &err) < 0)

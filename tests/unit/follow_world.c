@@ -87,7 +87,7 @@ static int fake_cancel(void *arg, uint32_t job_id, struct errbuf *errp)
 static int fake_arm(void *arg, uint32_t job_id, uint32_t before_s, struct errbuf *errp)
 {
 	(void)arg;
-	assert_int_equal(before_s, EXTEND_ARM_S);
+	assert_int_equal(before_s, LIMIT_RAISE_ARM_S);
 	w->n_armed++;
 	w->clock_ms += w->arm_ms;
 	if (w->refuse_arm)
@@ -107,7 +107,7 @@ static int by_number(const void *a, const void *b)
 static int fake_armed(void *arg, uint32_t before_s, uint32_t **ids, size_t *n, struct errbuf *errp)
 {
 	(void)arg;
-	assert_int_equal(before_s, EXTEND_ARM_S);
+	assert_int_equal(before_s, LIMIT_RAISE_ARM_S);
 	*n = 0;
 	if (w->refuse_armed)
 		return err_set(errp, "no answer");
@@ -146,7 +146,7 @@ void conf_make(const char *candidates)
 		candidates, w->spool, w->dir);
 	fclose(f);
 	conf_free(&w->conf);
-	seen_forget(w->memory.seen); /* as precedentd does */
+	poll_cache_forget(w->memory.cache); /* as precedentd does */
 	if (conf_load(file, &w->conf, &e) < 0)
 		fail_msg("%s", e.text);
 }
@@ -166,9 +166,9 @@ int world_setup(void **state)
 	if (store_open(w->store_file, STORE_WRITE | STORE_WAIT, &w->store, &e) < 0)
 		fail_msg("%s", e.text);
 	w->ops = (struct cluster_ops){NULL, fake_submit, fake_limit, fake_cancel, fake_arm, fake_armed, fake_clock_ms};
-	w->memory.shorten = shorten_create();
+	w->memory.lower = limit_lower_create();
 	w->env = (struct daemon_env){&w->conf, w->store, &w->ops, fake_say, &w->counts, 0};
-	w->memory.seen = seen_create();
+	w->memory.cache = poll_cache_create();
 	w->now = START;
 	return 0;
 }
@@ -185,8 +185,8 @@ int world_teardown(void **state)
 {
 	(void)state;
 	store_close(w->store);
-	shorten_destroy(w->memory.shorten);
-	seen_destroy(w->memory.seen);
+	limit_lower_destroy(w->memory.lower);
+	poll_cache_destroy(w->memory.cache);
 	conf_free(&w->conf);
 	assert_int_equal(nftw(w->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 	free(w);

@@ -550,30 +550,30 @@ static void test_busy_lists(void **state)
 
 static void test_site(void **state)
 {
-	struct site site;
+	struct slurm_conf conf;
 	char path[128];
 	FILE *f;
 
 	(void)state;
-	site_load_file(NULL, &site);
-	assert_string_equal(site.slurm_user, "slurm");
+	slurm_conf_load_file(NULL, &conf);
+	assert_string_equal(conf.slurm_user, "slurm");
 	snprintf(path, sizeof(path), "%s/slurm.conf", dir);
-	site_load_file(path, &site); /* missing */
-	assert_string_equal(site.slurm_user, "slurm");
+	slurm_conf_load_file(path, &conf); /* missing */
+	assert_string_equal(conf.slurm_user, "slurm");
 	f = fopen(path, "w");
 	fputs("# SlurmUser=nobody\n  slurmuser = daemon # the account\nAuthInfo=ttl=10,socket=/run/x/munge,cred_expire=1\n"
 	      "SlurmUserX=root\n", f);
 	fclose(f);
-	site_load_file(path, &site);
-	assert_string_equal(site.slurm_user, "daemon");
-	assert_int_equal(site.slurm_uid, 1);
-	assert_string_equal(site.munge_socket, "/run/x/munge");
+	slurm_conf_load_file(path, &conf);
+	assert_string_equal(conf.slurm_user, "daemon");
+	assert_int_equal(conf.slurm_uid, 1);
+	assert_string_equal(conf.munge_socket, "/run/x/munge");
 	f = fopen(path, "w");
 	fputs("SlurmUser=no-such-account(12)\n", f);
 	fclose(f);
-	site_load_file(path, &site);
-	assert_true(site.slurm_uid == (uid_t)-1);
-	assert_string_equal(site.munge_socket, "");
+	slurm_conf_load_file(path, &conf);
+	assert_true(conf.slurm_uid == (uid_t)-1);
+	assert_string_equal(conf.munge_socket, "");
 	unlink(path);
 }
 

@@ -175,9 +175,9 @@ static bool raise_limits(struct plain *p)
 		uint32_t limit = (uint32_t)(j->limit_s / 60);
 
 		if (!j->running || p->plans[i].fixed || limit >= p->jobs[i].request_min ||
-		    (double)(j->start + j->limit_s - p->now) >= extend_threshold_s(poll_s, limit))
+		    (double)(j->start + j->limit_s - p->now) >= limit_raise_threshold_s(poll_s, limit))
 			continue;
-		j->limit_s = 60 * (int64_t)extend_next_min(poll_s, limit, p->jobs[i].request_min);
+		j->limit_s = 60 * (int64_t)limit_raise_next_min(poll_s, limit, p->jobs[i].request_min);
 		j->extensions++;
 		raised = true;
 	}

@@ -16,7 +16,7 @@
 #include "predictor/learn/program_estimate.h"
 #include "predictor/learn/scaling_runs.h"
 #include "follow_world.h"
-#include "laws.h"
+#include "scaling_laws.h"
 #include "normal.h"
 
 static void near(double got, double want, double rel)
@@ -84,7 +84,7 @@ static void test_parts(void **state)
 {
 	struct estimate own = made(100, 0.1, ESTIMATE_SKELETON), model = made(104, 0.1, ESTIMATE_MODEL);
 	struct estimate_past past[] = {{103, 0, false}, {101, 0, false}, {102, 0, false}};
-	struct coverage_errors none = {{0}, {0}}, bad = {{0}, {0}};
+	struct interval_calibration_errors none = {{0}, {0}}, bad = {{0}, {0}};
 	struct combined c, d;
 	struct errbuf why = {""};
 
@@ -152,18 +152,18 @@ static void tally_add(struct tally *t, const struct estimate *const e[KINDS], do
 /* A model of other programs' runs; false when it says nothing. */
 static bool model_of(int kind, double noise, double own, double n, double p, struct estimate *out)
 {
-	static struct kin_run runs[16];
+	static struct param_family_run runs[16];
 	static char vars[16][48];
 	int points = 5 + (int)(uniform() * 8);
-	struct law law;
+	struct scaling_model model;
 
 	for (int i = 0; i < points; i++) {
 		double pi = 1 << (int)(uniform() * 4), ni = floor(200 * exp(2 * uniform()));
 
 		snprintf(vars[i], sizeof(vars[i]), "%.9g,%.9g", pi, ni);
-		runs[i] = (struct kin_run){"k", vars[i], law_of(kind, ni, pi) * (1 + own * normal()) * (1 + noise * normal()), false};
+		runs[i] = (struct param_family_run){"k", vars[i], law_of(kind, ni, pi) * (1 + own * normal()) * (1 + noise * normal()), false};
 	}
-	return law_fit(runs, (size_t)points, &law, NULL) == 0 && law_say(&law, (double[]){p, n}, 2, out, NULL) == 0;
+	return scaling_fit(runs, (size_t)points, &model, NULL) == 0 && scaling_predict(&model, (double[]){p, n}, 2, out, NULL) == 0;
 }
 
 /* own: how far programs lie from the law, each for itself; other: this one is another program, so much longer. */
@@ -173,7 +173,7 @@ static void family(int kind, int past_n, double own, double other, struct tally 
 	double p = 1 << (int)(uniform() * 4), n = floor(200 * exp(2 * uniform()));
 	double truth = law_of(kind, n, p) * (1 + own * normal()) * other;
 	struct estimate probes = made(truth * (1 + skew * normal()), 2 * hypot(skew, noise), ESTIMATE_SKELETON), model, mean;
-	struct coverage_errors errors = {{0}, {0}};
+	struct interval_calibration_errors errors = {{0}, {0}};
 	struct estimate_past past[4];
 	struct combined all, without;
 	bool modelled = model_of(kind, noise, own, n, p, &model), joined, alone;

@@ -21,18 +21,18 @@ static void test_worth(void **state)
 	static const struct {
 		const char *end;
 		unsigned restarts;
-		enum estimate_worth worth;
+		enum run_evidence evidence;
 	} cases[] = {
-		{"COMPLETED", 0, WORTH_WHOLE},	{"COMPLETED", 1, WORTH_BOUND},	{"TIMEOUT", 0, WORTH_BOUND},
-		{"CANCELLED", 0, WORTH_BOUND},	{"PREEMPTED", 2, WORTH_BOUND},	{"NODE_FAIL", 0, WORTH_BOUND},
-		{"DEADLINE", 0, WORTH_BOUND},	{"FAILED", 0, WORTH_NOTHING},	{"OUT_OF_MEMORY", 0, WORTH_NOTHING},
-		{"BOOT_FAIL", 0, WORTH_NOTHING}, {"REQUEUED", 0, WORTH_NOTHING}, {"UNKNOWN", 0, WORTH_NOTHING},
-		{"", 0, WORTH_NOTHING},
+		{"COMPLETED", 0, RUN_WHOLE},	{"COMPLETED", 1, RUN_LOWER_BOUND},	{"TIMEOUT", 0, RUN_LOWER_BOUND},
+		{"CANCELLED", 0, RUN_LOWER_BOUND},	{"PREEMPTED", 2, RUN_LOWER_BOUND},	{"NODE_FAIL", 0, RUN_LOWER_BOUND},
+		{"DEADLINE", 0, RUN_LOWER_BOUND},	{"FAILED", 0, RUN_NO_EVIDENCE},	{"OUT_OF_MEMORY", 0, RUN_NO_EVIDENCE},
+		{"BOOT_FAIL", 0, RUN_NO_EVIDENCE}, {"REQUEUED", 0, RUN_NO_EVIDENCE}, {"UNKNOWN", 0, RUN_NO_EVIDENCE},
+		{"", 0, RUN_NO_EVIDENCE},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (estimate_run_worth(cases[i].end, cases[i].restarts) != cases[i].worth)
+		if (run_evidence_of(cases[i].end, cases[i].restarts) != cases[i].evidence)
 			fail_msg("%s after %u restarts", cases[i].end, cases[i].restarts);
 }
 

@@ -77,7 +77,7 @@ static void test_programs(void **state)
 	store_close(NULL);
 }
 
-struct seen {
+struct poll_cache {
 	struct store *s;
 	int n, stop_at;
 	char keys[8][IDENTITY_KEY_LEN + 1];
@@ -85,7 +85,7 @@ struct seen {
 
 static int see_program(const struct store_program *p, void *arg)
 {
-	struct seen *seen = arg;
+	struct poll_cache *seen = arg;
 
 	strcpy(seen->keys[seen->n++], p->key);
 	if (seen->s) /* a callback may change what is walked over */
@@ -98,7 +98,7 @@ static void test_program_lists(void **state)
 	struct store *s = must_open(STORE_WRITE);
 	struct store_program_filter all = {.uid = STORE_ALL_USERS}, some = all;
 	struct store_program p;
-	struct seen seen = {0};
+	struct poll_cache seen = {0};
 
 	(void)state;
 	assert_int_equal(store_programs_each(s, &all, see_program, &seen, &err), 0);
@@ -115,20 +115,20 @@ static void test_program_lists(void **state)
 	assert_string_equal(seen.keys[1], KEY3);
 	assert_string_equal(seen.keys[2], KEY1);
 	some.state_mask = 1 << PROGRAM_NEW | 1 << PROGRAM_TRACED;
-	seen = (struct seen){.s = s};
+	seen = (struct poll_cache){.s = s};
 	assert_int_equal(store_programs_each(s, &some, see_program, &seen, &err), 2);
-	seen = (struct seen){0};
+	seen = (struct poll_cache){0};
 	assert_int_equal(store_programs_each(s, &some, see_program, &seen, &err), 0);
 	some = all;
 	some.uid = 1001;
 	assert_int_equal(store_programs_each(s, &some, see_program, &seen, &err), 1);
 	some = all;
 	some.family = FAMILY;
-	seen = (struct seen){0};
+	seen = (struct poll_cache){0};
 	assert_int_equal(store_programs_each(s, &some, see_program, &seen, &err), 2);
 	some.max = 1;
 	assert_int_equal(store_programs_each(s, &some, see_program, &seen, &err), 1);
-	seen = (struct seen){.stop_at = 2};
+	seen = (struct poll_cache){.stop_at = 2};
 	assert_int_equal(store_programs_each(s, &all, see_program, &seen, &err), 2);
 	some.family = "x";
 	assert_int_equal(store_programs_each(s, &some, see_program, &seen, &err), -1);

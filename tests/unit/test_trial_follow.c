@@ -436,7 +436,7 @@ static void store_again(void)
 	store_close(w->store);
 	ok(store_open(w->store_file, STORE_WRITE | STORE_WAIT, &w->store, &err));
 	w->env.store = w->store;
-	seen_forget(w->memory.seen);
+	poll_cache_forget(w->memory.cache);
 }
 
 static void test_stops(void **state)

@@ -152,7 +152,7 @@ static int push_poll(struct sim *s, size_t job, struct errbuf *err)
 {
 	const struct sim_state *st = &s->state[job];
 	uint32_t poll_s = s->conf->poll_interval_s;
-	int64_t due = sim_planned_end(s, job) - (int64_t)extend_threshold_s(poll_s, (uint32_t)(st->limit_s / 60)) + 1;
+	int64_t due = sim_planned_end(s, job) - (int64_t)limit_raise_threshold_s(poll_s, (uint32_t)(st->limit_s / 60)) + 1;
 
 	if (st->fixed || st->limit_s >= (int64_t)s->jobs[job].request_min * 60)
 		return 0;
@@ -223,7 +223,7 @@ static int job_poll(struct sim *s, size_t job, struct errbuf *err)
 				   .time_min_min = DURATION_UNSET,
 				   .end_time = sim_planned_end(s, job)};
 
-	if (!extend_is_due(&seen, limit_min, s->jobs[job].request_min, s->conf->poll_interval_s, s->now, &next))
+	if (!limit_raise_is_due(&seen, limit_min, s->jobs[job].request_min, s->conf->poll_interval_s, s->now, &next))
 		return push_poll(s, job, err);
 	if (running_remove(s, job, err) < 0)
 		return -1;

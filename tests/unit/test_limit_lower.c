@@ -123,17 +123,17 @@ static void test_trigger_lost_after(void **state)
 	assert_int_equal(w->n_armed, 2);
 	assert_int_equal(w->n_triggers, 1);
 	w->n_triggers = 0;
-	shorten_doubt(w->memory.shorten); /* slurmctld was seen to be away */
+	limit_lower_doubt(w->memory.lower); /* slurmctld was seen to be away */
 	look();
 	assert_int_equal(w->n_armed, 3);
 	j->phase = CLUSTER_SUSPENDED;
 	w->n_triggers = 0;
-	shorten_doubt(w->memory.shorten);
+	limit_lower_doubt(w->memory.lower);
 	look();
 	assert_int_equal(w->n_armed, 4);
 	job_end(j, "COMPLETED", 100);
 	w->n_triggers = 0;
-	shorten_doubt(w->memory.shorten);
+	limit_lower_doubt(w->memory.lower);
 	look();
 	assert_int_equal(w->n_armed, 4);
 }
@@ -146,8 +146,8 @@ static void test_daemon_killed_between(void **state)
 	look();
 	look();
 	assert_int_equal(w->n_triggers, 1);
-	shorten_destroy(w->memory.shorten);
-	w->memory.shorten = shorten_create();
+	limit_lower_destroy(w->memory.lower);
+	w->memory.lower = limit_lower_create();
 	look();
 	assert_int_equal(w->n_limits, 0);
 	look();
@@ -238,45 +238,45 @@ static void test_rules(void **state)
 	comment_init(&c);
 	c.user_limit_min = 60;
 	c.wish_min = 10;
-	assert_false(shorten_is_due(&j, &c, 10, 1000));
-	assert_false(shorten_is_due(&j, &c, 10, 1007));
-	assert_true(shorten_is_due(&j, &c, 10, 1008));
+	assert_false(limit_lower_is_due(&j, &c, 10, 1000));
+	assert_false(limit_lower_is_due(&j, &c, 10, 1007));
+	assert_true(limit_lower_is_due(&j, &c, 10, 1008));
 	j.barred = true; /* its limit is more than it may have: it does not start by our doing */
-	assert_false(shorten_is_due(&j, &c, 10, 1008));
+	assert_false(limit_lower_is_due(&j, &c, 10, 1008));
 	j.barred = false;
 	j.time_min_min = 11; /* changed since */
-	assert_false(shorten_is_due(&j, &c, 10, 1008));
+	assert_false(limit_lower_is_due(&j, &c, 10, 1008));
 	j.time_min_min = 10;
-	assert_true(shorten_is_due(&j, &c, 10, 1008));
+	assert_true(limit_lower_is_due(&j, &c, 10, 1008));
 	j.array_job = 7; /* the tasks to come would take over the limit without the trigger */
-	assert_false(shorten_is_due(&j, &c, 10, 2000));
+	assert_false(limit_lower_is_due(&j, &c, 10, 2000));
 	j.phase = CLUSTER_RUNNING;
 	j.start_time = 2000;
-	assert_false(shorten_is_due(&j, &c, 10, 2007)); /* the record is as old as the task's start */
-	assert_true(shorten_is_due(&j, &c, 10, 2008));
+	assert_false(limit_lower_is_due(&j, &c, 10, 2007)); /* the record is as old as the task's start */
+	assert_true(limit_lower_is_due(&j, &c, 10, 2008));
 	j.array_job = 0;
-	assert_true(shorten_is_due(&j, &c, 10, 2000));
+	assert_true(limit_lower_is_due(&j, &c, 10, 2000));
 	/* 80 s before the end it would be given more time, and two looks before that it is too late */
-	assert_true(shorten_is_due(&j, &c, 10, 2499));
-	assert_false(shorten_is_due(&j, &c, 10, 2500));
+	assert_true(limit_lower_is_due(&j, &c, 10, 2499));
+	assert_false(limit_lower_is_due(&j, &c, 10, 2500));
 	j.suspended_s = 100;
-	assert_true(shorten_is_due(&j, &c, 10, 2599));
+	assert_true(limit_lower_is_due(&j, &c, 10, 2599));
 	j.phase = CLUSTER_SUSPENDED;
-	assert_false(shorten_is_due(&j, &c, 10, 2100));
+	assert_false(limit_lower_is_due(&j, &c, 10, 2100));
 	j.phase = CLUSTER_ENDED;
-	assert_false(shorten_is_due(&j, &c, 10, 2100));
+	assert_false(limit_lower_is_due(&j, &c, 10, 2100));
 	j.phase = CLUSTER_PENDING;
 	c.wish_min = 60;
-	assert_false(shorten_is_due(&j, &c, 10, 2100));
+	assert_false(limit_lower_is_due(&j, &c, 10, 2100));
 	c.wish_min = DURATION_UNSET;
-	assert_false(shorten_is_due(&j, &c, 10, 2100));
+	assert_false(limit_lower_is_due(&j, &c, 10, 2100));
 	c.wish_min = 10;
 	c.user_limit_min = j.limit_min = DURATION_UNSET;
-	assert_false(shorten_is_due(&j, &c, 10, 2100));
+	assert_false(limit_lower_is_due(&j, &c, 10, 2100));
 	c.user_limit_min = j.limit_min = DURATION_UNLIMITED;
-	assert_true(shorten_is_due(&j, &c, 10, 2100));
+	assert_true(limit_lower_is_due(&j, &c, 10, 2100));
 	c.limit_min = 10;
-	assert_false(shorten_is_due(&j, &c, 10, 2100));
+	assert_false(limit_lower_is_due(&j, &c, 10, 2100));
 }
 
 /* A running job is never given less than it has used, nor so little that it would have to be given more at once. */
@@ -293,7 +293,7 @@ static void test_while_it_runs(void **state)
 	assert_int_equal(w->n_armed, 1);
 	assert_int_equal(w->last_limit_job, 31);
 	obey(early);
-	assert_true(early->end_time - w->now > (int64_t)extend_threshold_s(10, 10));
+	assert_true(early->end_time - w->now > (int64_t)limit_raise_threshold_s(10, 10));
 	for (int i = 0; i < 10; i++)
 		look();
 	assert_int_equal(w->n_limits, 1);
@@ -356,7 +356,7 @@ static void test_requeued(void **state)
 	j->restarts = 1;
 	j->submit_time = w->now;
 	j->start_time = j->end_time = 0;
-	assert_true(extend_by_trigger(j, &limit));
+	assert_true(limit_raise_by_trigger(j, &limit));
 	assert_int_equal(limit, 60);
 	w->n_triggers = 0;
 	for (int i = 0; i < 7; i++)
@@ -368,15 +368,15 @@ static void test_requeued(void **state)
 /* An admin_comment that has no room for the limit: the job keeps its own, and one that is short gets its user's at once. */
 static void test_comment_too_long(void **state)
 {
-	static char text[2 * EXTEND_COMMENT_MAX];
+	static char text[2 * LIMIT_COMMENT_MAX];
 	struct cluster_job *j = wish_job(30);
 	char ours[COMMENT_TEXT_MAX];
 	struct job_comment c;
 
 	(void)state;
 	strcpy(ours, j->admin_comment);
-	memset(text, 'x', EXTEND_COMMENT_MAX);
-	snprintf(text + EXTEND_COMMENT_MAX, sizeof(text) - EXTEND_COMMENT_MAX, " | %s", ours);
+	memset(text, 'x', LIMIT_COMMENT_MAX);
+	snprintf(text + LIMIT_COMMENT_MAX, sizeof(text) - LIMIT_COMMENT_MAX, " | %s", ours);
 	j->admin_comment = text;
 	for (int i = 0; i < 10; i++)
 		look();
@@ -385,7 +385,7 @@ static void test_comment_too_long(void **state)
 	c.wish_min = DURATION_UNSET;
 	c.limit_min = 10;
 	assert_true(comment_format(&c, ours, sizeof(ours)) > 0);
-	snprintf(text + EXTEND_COMMENT_MAX, sizeof(text) - EXTEND_COMMENT_MAX, " | %s", ours);
+	snprintf(text + LIMIT_COMMENT_MAX, sizeof(text) - LIMIT_COMMENT_MAX, " | %s", ours);
 	j->limit_min = 10;
 	job_run(j);
 	w->now = j->end_time - 60;
@@ -402,5 +402,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("shorten", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("limit_lower", tests, NULL, NULL);
 }

@@ -16,25 +16,25 @@
 
 /* ---- the arithmetic ---- */
 
-static void refused(const struct kin_run *runs, size_t n, const char *says)
+static void refused(const struct param_family_run *runs, size_t n, const char *says)
 {
 	struct errbuf why = {""};
 	struct estimate e;
 	unsigned programs;
 
-	if (kin_estimate(runs, n, &e, &programs, &why) == 0 || !strstr(why.text, says))
+	if (param_family_estimate(runs, n, &e, &programs, &why) == 0 || !strstr(why.text, says))
 		fail_msg("'%s', not '%s'", why.text, says);
 }
 
 static void test_seeds(void **state)
 {
-	struct kin_run runs[] = {{"a", "1", 100, false}, {"b", "2", 104, false}, {"c", "3", 98, false}, {"a", "1", 102, false}};
+	struct param_family_run runs[] = {{"a", "1", 100, false}, {"b", "2", 104, false}, {"c", "3", 98, false}, {"a", "1", 102, false}};
 	struct errbuf why = {""};
 	struct estimate e;
 	unsigned programs;
 
 	(void)state;
-	assert_int_equal(kin_estimate(runs, 4, &e, &programs, &why), 0);
+	assert_int_equal(param_family_estimate(runs, 4, &e, &programs, &why), 0);
 	assert_int_equal(programs, 3);
 	assert_int_equal(e.kind, ESTIMATE_FAMILY);
 	assert_int_equal(e.n, 4);
@@ -46,10 +46,10 @@ static void test_seeds(void **state)
 
 static void test_sizes(void **state)
 {
-	struct kin_run runs[] = {{"a", "1000", 100, false}, {"b", "1300", 130, false}, {"c", "1100", 110, false}};
-	struct kin_run apart[] = {{"a", "1", 80, false}, {"a", "1", 200, false}, {"b", "2", 140, false}, {"b", "2", 141, false}};
-	struct kin_run cut[] = {{"d", "4", 300, true}, {"a", "1", 100, false}, {"b", "2", 101, false}, {"c", "3", 99, false}};
-	struct kin_run bad[] = {{"a", "1", NAN, false}, {"b", "2", 145, false}, {"b", "2", 80, false}};
+	struct param_family_run runs[] = {{"a", "1000", 100, false}, {"b", "1300", 130, false}, {"c", "1100", 110, false}};
+	struct param_family_run apart[] = {{"a", "1", 80, false}, {"a", "1", 200, false}, {"b", "2", 140, false}, {"b", "2", 141, false}};
+	struct param_family_run cut[] = {{"d", "4", 300, true}, {"a", "1", 100, false}, {"b", "2", 101, false}, {"c", "3", 99, false}};
+	struct param_family_run bad[] = {{"a", "1", NAN, false}, {"b", "2", 145, false}, {"b", "2", 80, false}};
 
 	(void)state;
 	refused(runs, 3, "the numbers in script and arguments matter: with some it took 100 s, with others 130 s");
@@ -61,13 +61,13 @@ static void test_sizes(void **state)
 /* However many programs with whatever spread: when it is told, the next program is inside as often as it should be. */
 static void test_coverage(void **state)
 {
-	struct kin_run runs[KIN_LOOK];
-	static char keys[KIN_LOOK][8];
+	struct param_family_run runs[PARAM_FAMILY_RUNS_MAX];
+	static char keys[PARAM_FAMILY_RUNS_MAX][8];
 	unsigned told = 0, inside = 0;
 
 	(void)state;
 	srand48(41);
-	for (unsigned i = 0; i < KIN_LOOK; i++)
+	for (unsigned i = 0; i < PARAM_FAMILY_RUNS_MAX; i++)
 		snprintf(keys[i], sizeof(keys[i]), "k%u", i);
 	for (unsigned trial = 0; trial < 20000; trial++) {
 		size_t n = 3 + (size_t)(drand48() * 10);
@@ -77,8 +77,8 @@ static void test_coverage(void **state)
 		unsigned programs;
 
 		for (size_t i = 0; i < n; i++)
-			runs[i] = (struct kin_run){keys[i], "1", 100 * (1 + between * normal()) * (1 + own * normal()), false};
-		if (kin_estimate(runs, n, &e, &programs, &why) < 0)
+			runs[i] = (struct param_family_run){keys[i], "1", 100 * (1 + between * normal()) * (1 + own * normal()), false};
+		if (param_family_estimate(runs, n, &e, &programs, &why) < 0)
 			continue;
 		next = 100 * (1 + between * normal()) * (1 + own * normal());
 		told++;
@@ -90,29 +90,29 @@ static void test_coverage(void **state)
 
 static void test_ranges(void **state)
 {
-	struct kin_run runs[] = {{"a", "1000,1,0.5", 1, false}, {"b", "1000,4,0.5", 1, false}, {"c", "1000,9,0.5", 1, true}};
-	struct kin_run uneven[] = {{"a", "1,2", 1, false}, {"b", "1", 1, false}}, noise[] = {{"a", "1,x", 1, false}};
+	struct param_family_run runs[] = {{"a", "1000,1,0.5", 1, false}, {"b", "1000,4,0.5", 1, false}, {"c", "1000,9,0.5", 1, true}};
+	struct param_family_run uneven[] = {{"a", "1,2", 1, false}, {"b", "1", 1, false}}, noise[] = {{"a", "1,x", 1, false}};
 	double inside[][3] = {{1000, 1, 0.5}, {1000, 7, 0.5}, {1000, -2, 0.5}, {1000 * (1 + 1e-10), 2.5, 0.5}};
 	double outside[][3] = {{1001, 1, 0.5}, {1000, 7.01, 0.5}, {1000, -2.01, 0.5}, {1000, 2, 0.6}, {1000, NAN, 0.5}};
-	char text[KIN_RANGES_MAX];
+	char text[PARAM_FAMILY_RANGES_MAX];
 
 	(void)state;
-	kin_ranges(runs, 3, text, sizeof(text));
+	param_family_ranges(runs, 3, text, sizeof(text));
 	assert_string_equal(text, "1000:1000,1:4,0.5:0.5"); /* a run that was cut short agrees with nothing */
 	for (unsigned i = 0; i < 4; i++)
-		assert_true(kin_covers(text, inside[i], 3));
+		assert_true(param_family_covers(text, inside[i], 3));
 	for (unsigned i = 0; i < 5; i++)
-		assert_false(kin_covers(text, outside[i], 3));
-	assert_false(kin_covers(text, inside[0], 2));
-	assert_false(kin_covers("", inside[0], 0));
-	assert_false(kin_covers("", inside[0], 1));
-	assert_false(kin_covers("1000:1000,1", inside[0], 2));
-	assert_false(kin_covers("1000", inside[0], 1));
-	kin_ranges(uneven, 2, text, sizeof(text));
+		assert_false(param_family_covers(text, outside[i], 3));
+	assert_false(param_family_covers(text, inside[0], 2));
+	assert_false(param_family_covers("", inside[0], 0));
+	assert_false(param_family_covers("", inside[0], 1));
+	assert_false(param_family_covers("1000:1000,1", inside[0], 2));
+	assert_false(param_family_covers("1000", inside[0], 1));
+	param_family_ranges(uneven, 2, text, sizeof(text));
 	assert_string_equal(text, "");
-	kin_ranges(noise, 1, text, sizeof(text));
+	param_family_ranges(noise, 1, text, sizeof(text));
 	assert_string_equal(text, "");
-	kin_ranges(runs, 3, text, 12); /* no room */
+	param_family_ranges(runs, 3, text, 12); /* no room */
 	assert_string_equal(text, "");
 }
 
@@ -122,9 +122,9 @@ static void test_ranges_of_all_numbers(void **state)
 	(void)state;
 	srand48(42);
 	for (unsigned trial = 0; trial < 20000; trial++) {
-		struct kin_run runs[8];
+		struct param_family_run runs[8];
 		struct identity id[8];
-		char vars[8][COMMENT_VARS_MAX], ranges[KIN_RANGES_MAX];
+		char vars[8][COMMENT_VARS_MAX], ranges[PARAM_FAMILY_RANGES_MAX];
 		unsigned n_vars = 1 + (unsigned)(drand48() * 5), n = 2 + (unsigned)(drand48() * 6);
 		double lo = INFINITY, hi = -INFINITY;
 
@@ -136,15 +136,15 @@ static void test_ranges_of_all_numbers(void **state)
 			hi = fmax(hi, id[i].vars[0]);
 			identity_vars_format(&id[i], vars[i], sizeof(vars[i]));
 			assert_true(vars[i][0]);
-			runs[i] = (struct kin_run){"k", vars[i], 1, false};
+			runs[i] = (struct param_family_run){"k", vars[i], 1, false};
 		}
-		kin_ranges(runs, n, ranges, sizeof(ranges));
+		param_family_ranges(runs, n, ranges, sizeof(ranges));
 		for (unsigned i = 0; i < n; i++)
-			assert_true(kin_covers(ranges, id[i].vars, n_vars));
+			assert_true(param_family_covers(ranges, id[i].vars, n_vars));
 		id[0].vars[0] = hi + (hi - lo) + 1e-6 * hi;
-		assert_false(kin_covers(ranges, id[0].vars, n_vars));
+		assert_false(param_family_covers(ranges, id[0].vars, n_vars));
 		id[0].vars[0] = lo - (hi - lo) - 1e-6 * hi;
-		assert_false(kin_covers(ranges, id[0].vars, n_vars));
+		assert_false(param_family_covers(ranges, id[0].vars, n_vars));
 	}
 }
 

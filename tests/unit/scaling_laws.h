@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How long simulated programs take: three laws of a size n on p ranks, in seconds. */
-#ifndef PRECEDENT_TESTS_UNIT_LAWS_H
-#define PRECEDENT_TESTS_UNIT_LAWS_H
+#ifndef PRECEDENT_TESTS_UNIT_SCALING_LAWS_H
+#define PRECEDENT_TESTS_UNIT_SCALING_LAWS_H
 
 #include <math.h>
 

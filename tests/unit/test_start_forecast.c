@@ -18,7 +18,7 @@
 
 /* slurmctld, as it answers here. */
 static struct oracle {
-	struct waits *waits;
+	struct start_forecast *forecast;
 	unsigned asked, groups_asked;
 	struct cluster_submission last;
 	char partition[CONF_NAME_MAX];
@@ -64,7 +64,7 @@ static void ok(int rv)
 		fail_msg("%s", o.err.text);
 }
 
-static const struct waits_ops ops = {NULL, fake_will_run, fake_groups, fake_clock};
+static const struct start_forecast_ops ops = {NULL, fake_will_run, fake_groups, fake_clock};
 
 /* A look after so many seconds; the questions of this look alone. */
 static unsigned poll_after(int seconds)
@@ -73,7 +73,7 @@ static unsigned poll_after(int seconds)
 	unsigned before = o.asked;
 
 	w->now += seconds;
-	ok(waits_poll(o.waits, &w->env, &ops, &snap, w->now, &o.err));
+	ok(start_forecast_poll(o.forecast, &w->env, &ops, &snap, w->now, &o.err));
 	ok(store_places_load(w->store, 0, &o.places, &o.err));
 	return o.asked - before;
 }
@@ -131,7 +131,7 @@ static int waits_setup(void **state)
 	o.rv = o.in_groups = 1;
 	o.takes_ms = 2;
 	o.list = "staff";
-	o.waits = waits_create();
+	o.forecast = start_forecast_create();
 	w->conf.mode = MODE_PLACE;
 	put_doors(8, false);
 	put_program(KEY);
@@ -140,7 +140,7 @@ static int waits_setup(void **state)
 
 static int waits_teardown(void **state)
 {
-	waits_destroy(o.waits);
+	start_forecast_destroy(o.forecast);
 	places_free(&o.places);
 	return world_teardown(state);
 }
@@ -234,7 +234,7 @@ static void test_bounded(void **state)
 		asked[i] = poll_after(10);
 	assert_int_equal(o.places.n_waits, 20);
 	for (int i = 0; i < 6; i++)
-		assert_int_equal(asked[i], i % 3 < 2 ? WAITS_A_LOOK : asked[i]);
+		assert_int_equal(asked[i], i % 3 < 2 ? START_FORECAST_QUESTIONS : asked[i]);
 	for (size_t i = 0; i < o.places.n_waits; i++) /* in turn, and none is forgotten */
 		assert_true(w->now - o.places.waits[i].asked <= 30);
 	o.takes_ms = 100; /* 250 ms are three of these */
@@ -249,11 +249,11 @@ static void test_keeps_away(void **state)
 	assert_int_equal(poll_after(1), 1);
 	assert_int_equal(wait_of("fast")->answer, PLACE_UNASKED);
 	assert_non_null(strstr(w->log, "slurmctld does not say when a job would start on "));
-	assert_int_equal(poll_after(WAITS_PAUSE_S - 1), 0);
+	assert_int_equal(poll_after(START_FORECAST_PAUSE_S - 1), 0);
 	o.rv = 1;
-	o.takes_ms = WAITS_SLOW_MS + 1;
+	o.takes_ms = START_FORECAST_SLOW_MS + 1;
 	assert_int_equal(poll_after(1), 1);
-	assert_int_equal(poll_after(2 * WAITS_PAUSE_S - 1), 0);
+	assert_int_equal(poll_after(2 * START_FORECAST_PAUSE_S - 1), 0);
 	o.takes_ms = 1;
 	assert_int_equal(poll_after(1), 2);
 	assert_int_equal(poll_after(20), 2);
@@ -322,12 +322,12 @@ static void test_doors(void **state)
 	assert_int_equal(poll_after(10), 0);
 	assert_int_equal(o.groups_asked, 1); /* not with each look */
 	o.in_groups = 1;
-	poll_after(WAITS_GROUPS_S);
+	poll_after(START_FORECAST_GROUPS_S);
 	assert_int_equal(o.groups_asked, 2);
 	assert_true(places_may_use(&o.places, "fast", &who, w->now, NULL));
 	assert_non_null(wait_of("fast"));
 	o.in_groups = -1; /* the name service is away: what was known stays, for a while */
-	poll_after(WAITS_GROUPS_S);
+	poll_after(START_FORECAST_GROUPS_S);
 	assert_true(places_may_use(&o.places, "fast", &who, w->now, NULL));
 	assert_false(places_may_use(&o.places, "fast", &who, w->now + PLACES_ACCESS_FRESH_S, NULL));
 	o.in_groups = 1;
@@ -341,7 +341,7 @@ static void test_doors(void **state)
 	poll_after(1);
 	assert_true(places_may_use(&o.places, "fast", &who, w->now, NULL));
 	o.in_groups = 0;
-	poll_after(WAITS_GROUPS_S);
+	poll_after(START_FORECAST_GROUPS_S);
 	assert_false(places_may_use(&o.places, "fast", &who, w->now, NULL));
 }
 
@@ -391,5 +391,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("waits", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("start_forecast", tests, NULL, NULL);
 }

@@ -14,11 +14,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text, again[LAW_TEXT_MAX], words[64];
-	double vars[LAW_VARS_MAX] = {0};
-	struct law l, back;
+	char *text, again[SCALING_TEXT_MAX], words[64];
+	double vars[SCALING_VARS_MAX] = {0};
+	struct scaling_model l, back;
 	struct estimate e;
-	unsigned n = size && data[0] % 5 < 4 ? data[0] % 5 : LAW_VARS_MAX;
+	unsigned n = size && data[0] % 5 < 4 ? data[0] % 5 : SCALING_VARS_MAX;
 
 	if (size < 1 + 4 * sizeof(double))
 		return 0;
@@ -28,14 +28,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text = strndup((const char *)data, size);
 	if (!text)
 		return 0;
-	if (law_parse(text, &l, NULL) == 0) {
-		law_format(&l, again, sizeof(again));
-		if (again[0] && law_parse(again, &back, NULL) < 0)
+	if (scaling_parse(text, &l, NULL) == 0) {
+		scaling_format(&l, again, sizeof(again));
+		if (again[0] && scaling_parse(again, &back, NULL) < 0)
 			abort();
-		law_words(&l, words, sizeof(words));
+		scaling_words(&l, words, sizeof(words));
 		for (unsigned i = 0; i < l.n_vars && n < 4; i++) /* numbers within the ranges */
 			vars[i] = l.lo[i] + (l.hi[i] - l.lo[i]) * n / 3;
-		if (law_say(&l, vars, l.n_vars, &e, NULL) == 0 && estimate_check(&e, NULL) < 0)
+		if (scaling_predict(&l, vars, l.n_vars, &e, NULL) == 0 && estimate_check(&e, NULL) < 0)
 			abort();
 	}
 	free(text);

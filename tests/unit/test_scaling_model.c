@@ -21,15 +21,15 @@
 #include "predictor/learn/scaling_follow.h"
 #include "predictor/learn/scaling_row.h"
 #include "follow_world.h"
-#include "laws.h"
+#include "scaling_laws.h"
 #include "normal.h"
 
 /* ---- families ---- */
 
-static struct kin_run runs[LAW_LOOK + 8];
-static char vars_of[LAW_LOOK + 8][96];
+static struct param_family_run runs[SCALING_RUNS_MAX + 8];
+static char vars_of[SCALING_RUNS_MAX + 8][96];
 static size_t n_runs;
-static struct law law;
+static struct scaling_model model;
 
 static void run_add(double actual_s, bool at_least, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
@@ -40,7 +40,7 @@ static void run_add(double actual_s, bool at_least, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(vars_of[n_runs], sizeof(vars_of[0]), fmt, ap);
 	va_end(ap);
-	runs[n_runs] = (struct kin_run){"k", vars_of[n_runs], actual_s, at_least};
+	runs[n_runs] = (struct param_family_run){"k", vars_of[n_runs], actual_s, at_least};
 	n_runs++;
 }
 
@@ -48,7 +48,7 @@ static void fitted(void)
 {
 	struct errbuf why = {""};
 
-	if (law_fit(runs, n_runs, &law, &why) < 0)
+	if (scaling_fit(runs, n_runs, &model, &why) < 0)
 		fail_msg("%s", why.text);
 }
 
@@ -56,9 +56,9 @@ static void not_fitted(const char *says)
 {
 	struct errbuf why = {""};
 
-	if (law_fit(runs, n_runs, &law, &why) == 0 || !strstr(why.text, says))
+	if (scaling_fit(runs, n_runs, &model, &why) == 0 || !strstr(why.text, says))
 		fail_msg("'%s', not '%s'", why.text, says);
-	assert_int_equal(law.n_shapes, 0);
+	assert_int_equal(model.n_shapes, 0);
 }
 
 static struct estimate said(double a, double b)
@@ -67,7 +67,7 @@ static struct estimate said(double a, double b)
 	struct errbuf why = {""};
 	struct estimate e;
 
-	if (law_say(&law, vars, law.n_vars, &e, &why) < 0)
+	if (scaling_predict(&model, vars, model.n_vars, &e, &why) < 0)
 		fail_msg("%g, %g: %s", a, b, why.text);
 	assert_int_equal(e.kind, ESTIMATE_MODEL);
 	assert_true(e.lo_s < e.mean_s && e.mean_s < e.hi_s);
@@ -80,7 +80,7 @@ static void not_said(double a, double b, const char *says)
 	struct errbuf why = {""};
 	struct estimate e;
 
-	if (law_say(&law, vars, law.n_vars, &e, &why) == 0 || !strstr(why.text, says))
+	if (scaling_predict(&model, vars, model.n_vars, &e, &why) == 0 || !strstr(why.text, says))
 		fail_msg("%g, %g: '%s', not '%s'", a, b, why.text, says);
 }
 
@@ -100,7 +100,7 @@ static void test_three_runs(void **state)
 	for (int n = 100; n <= 300; n += 100)
 		run_add(5 + 1e-3 * n * n, false, "4,%d", n);
 	fitted();
-	assert_int_equal(law.points, 3);
+	assert_int_equal(model.points, 3);
 	near(said(4, 250).mean_s, 5 + 1e-3 * 250 * 250, 0.03);
 	near(said(4, 330).mean_s, 5 + 1e-3 * 330 * 330, 0.05);
 	not_said(4, 700, "nodes 700 is too far from the 100 to 300 that ran");
@@ -151,7 +151,7 @@ static void test_coverage(void **state)
 
 			run_add(law_of(kind, n, p) * (1 + noise * normal()), false, "%.9g,%.9g", p, n);
 		}
-		if (law_fit(runs, n_runs, &law, NULL) < 0 || law_say(&law, vars, 2, &e, NULL) < 0)
+		if (scaling_fit(runs, n_runs, &model, NULL) < 0 || scaling_predict(&model, vars, 2, &e, NULL) < 0)
 			continue;
 		t = law_of(kind, vars[1], vars[0]) * (1 + noise * normal());
 		told++;
@@ -200,7 +200,7 @@ static void kinks_ask(int where, unsigned trials, unsigned *told, unsigned *insi
 		}
 		p = kind == 1 ? 1 << (int)(uniform() * 4) : 4;
 		n = floor(hi * (1.05 + 0.75 * uniform()));
-		if (law_fit(runs, n_runs, &law, NULL) < 0 || law_say(&law, (double[]){p, n}, 2, &e, NULL) < 0)
+		if (scaling_fit(runs, n_runs, &model, NULL) < 0 || scaling_predict(&model, (double[]){p, n}, 2, &e, NULL) < 0)
 			continue;
 		took = kinked(kind, n, p, k, f) * (1 + noise * normal());
 		(*told)++;
@@ -245,8 +245,8 @@ static void test_repeats(void **state)
 		for (int n = 1; n <= 4; n++)
 			run_add(10 * n * (r == 2 ? 5 : 1), false, "1,%d", n);
 	fitted();
-	assert_int_equal(law.points, 4);
-	assert_int_equal(law.runs, 20);
+	assert_int_equal(model.points, 4);
+	assert_int_equal(model.runs, 20);
 	near(said(1, 3).mean_s, 30, 0.01);
 }
 
@@ -285,8 +285,8 @@ static void test_refusals(void **state)
 	run_add(99, false, "1,2,3");
 	run_add(99, false, "1,x");
 	fitted();
-	assert_int_equal(law.points, 4);
-	assert_int_equal(law_say(&law, (double[]){1, 2, 3}, 3, &(struct estimate){0}, NULL), -1);
+	assert_int_equal(model.points, 4);
+	assert_int_equal(scaling_predict(&model, (double[]){1, 2, 3}, 3, &(struct estimate){0}, NULL), -1);
 }
 
 /* The same number twice is one input, as long as it stays the same. */
@@ -313,35 +313,35 @@ static void test_cut_short(void **state)
 	runs[0].actual_s = 15; /* within it */
 	fitted();
 	runs[0] = runs[4];
-	runs[4] = (struct kin_run){"k", "1,200", 90, true};
+	runs[4] = (struct param_family_run){"k", "1,200", 90, true};
 	fitted();
 }
 
 /* More inputs, more runs and greater numbers than are kept. */
 static void test_bounds(void **state)
 {
-	char text[LAW_TEXT_MAX];
-	struct law back;
+	char text[SCALING_TEXT_MAX];
+	struct scaling_model back;
 
 	(void)state;
 	srand48(5);
 	n_runs = 0;
-	for (size_t i = 0; i < LAW_LOOK + 8; i++)
+	for (size_t i = 0; i < SCALING_RUNS_MAX + 8; i++)
 		run_add(1e5 * (1 + 0.01 * drand48()), false, "%d,%.9g,%.9g,%.9g,%.9g,%.9g", 1 + (int)i % 7, 1e9 * drand48(), 1e-9 * drand48(),
 			drand48(), 1e300 * drand48(), -5 * drand48());
 	fitted();
-	assert_int_equal(law.points, LAW_POINTS_MAX);
-	law_format(&law, text, sizeof(text));
+	assert_int_equal(model.points, SCALING_POINTS_MAX);
+	scaling_format(&model, text, sizeof(text));
 	assert_true(text[0]);
-	assert_int_equal(law_parse(text, &back, NULL), 0);
+	assert_int_equal(scaling_parse(text, &back, NULL), 0);
 }
 
 /* ---- text ---- */
 
 static void test_text(void **state)
 {
-	char text[LAW_TEXT_MAX], again[LAW_TEXT_MAX], small[40], words[128];
-	struct law back;
+	char text[SCALING_TEXT_MAX], again[SCALING_TEXT_MAX], small[40], words[128];
+	struct scaling_model back;
 
 	(void)state;
 	n_runs = 0;
@@ -349,29 +349,29 @@ static void test_text(void **state)
 		for (int n = 100; n <= 300; n += 100)
 			run_add((2 + 1e-3 * n * n / p) * (1 + 0.01 * drand48()), false, "%d,%d", p, n);
 	fitted();
-	law_format(&law, text, sizeof(text));
+	scaling_format(&model, text, sizeof(text));
 	assert_true(strlen(text) > 20);
-	assert_int_equal(law_parse(text, &back, NULL), 0);
-	law_format(&back, again, sizeof(again));
+	assert_int_equal(scaling_parse(text, &back, NULL), 0);
+	scaling_format(&back, again, sizeof(again));
 	assert_string_equal(text, again);
 	for (int p = 1; p <= 6; p++) {
 		struct estimate a = said(p, 222), b;
 
-		assert_int_equal(law_say(&back, (double[]){p, 222}, 2, &b, NULL), 0);
+		assert_int_equal(scaling_predict(&back, (double[]){p, 222}, 2, &b, NULL), 0);
 		near(b.mean_s, a.mean_s, 1e-4);
 		near(b.hi_s, a.hi_s, 1e-4);
 	}
-	law_format(&law, small, sizeof(small));
+	scaling_format(&model, small, sizeof(small));
 	assert_string_equal(small, "");
 	/* a text that ends anywhere is none, but for digits of the last number */
 	for (size_t i = 0; text[i]; i++) {
 		memcpy(again, text, i);
 		again[i] = '\0';
-		if (law_parse(again, &back, NULL) == 0)
+		if (scaling_parse(again, &back, NULL) == 0)
 			assert_true(strchr("0123456789.e-+*^l", text[i]) != NULL);
 	}
-	assert_int_equal(law_parse("law1 4 3 2|1:1,1:9||1/0.01/2.5*1^2l*0^-1+3", &back, NULL), 0);
-	assert_string_equal(law_words(&back, words, sizeof(words)), "2.5 s * nodes^2 * log2(nodes) / ranks + 3 s");
+	assert_int_equal(scaling_parse("law1 4 3 2|1:1,1:9||1/0.01/2.5*1^2l*0^-1+3", &back, NULL), 0);
+	assert_string_equal(scaling_words(&back, words, sizeof(words)), "2.5 s * nodes^2 * log2(nodes) / ranks + 3 s");
 }
 
 static void test_bad_text(void **state)
@@ -383,13 +383,13 @@ static void test_bad_text(void **state)
 		"law1 4 3 1|1:9||1/0/1+1+1+1+1", "law1 4 3 1|1:9||1/0/nan", "law1 4 3 1|1:9||1/0/inf", "law1 4 3 1|1:9||1/0/0x2",
 		"law1 4 3 1|1:9||1/0/ 2", "law1 4 3 1|1:9||1/0/2 ", "law1 4 3 1|1:9|1=2*0|1/0/2", "law1 4 3 1|1:9||", "law1 4 3 1|1:9||1/0/1e999",
 	};
-	struct law l;
+	struct scaling_model l;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (law_parse(bad[i], &l, NULL) == 0)
+		if (scaling_parse(bad[i], &l, NULL) == 0)
 			fail_msg("'%s' was taken", bad[i]);
-	assert_int_equal(law_parse("law1 4 3 1|1:9||1/0/2", &l, NULL), 0);
+	assert_int_equal(scaling_parse("law1 4 3 1|1:9||1/0/2", &l, NULL), 0);
 }
 
 /* ---- the daemon ---- */
@@ -444,16 +444,16 @@ static void test_daemon(void **state)
 	assert_true(model_of("fast", &m));
 	assert_string_equal(m.reason, "");
 	assert_int_equal(m.runs, 3);
-	assert_int_equal(law_row_say(&m, (double[]){2, 1, 1, 0, 2500}, 5, &est, &scale, &e), 0);
+	assert_int_equal(scaling_row_predict(&m, (double[]){2, 1, 1, 0, 2500}, 5, &est, &scale, &e), 0);
 	near(est.mean_s, 250, 0.02);
-	assert_int_equal(law_row_say(&m, (double[]){4, 1, 1, 0, 2500}, 5, &est, &scale, &e), -1);
+	assert_int_equal(scaling_row_predict(&m, (double[]){4, 1, 1, 0, 2500}, 5, &est, &scale, &e), -1);
 	assert_non_null(strstr(e.text, "ranks was always 2, here it is 4"));
 	/* what ran on other numbers of ranks counts too */
 	for (unsigned ranks = 4; ranks <= 8; ranks *= 2)
 		for (unsigned n = 1000; n <= 3000; n += 1000)
 			run_with(id++, "COMPLETED", 0.2 * n / ranks, ranks, n);
 	assert_true(model_of("fast", &m));
-	assert_int_equal(law_row_say(&m, (double[]){6, 1, 1, 0, 1500}, 5, &est, &scale, &e), 0);
+	assert_int_equal(scaling_row_predict(&m, (double[]){6, 1, 1, 0, 1500}, 5, &est, &scale, &e), 0);
 	near(est.mean_s, 50, 0.05);
 	/* one that was forgotten takes no part any more */
 	assert_true(store_key_forget(w->store, "00000000000000000000000000020bb8", getuid(), w->now, &e) >= 0);
@@ -486,12 +486,12 @@ static void test_elsewhere(void **state)
 	assert_int_equal(scaling_follow_probed(&w->env, &p, w->now, &e), 0);
 	assert_true(model_of("slow:big", &m));
 	assert_non_null(strstr(m.reason, "from what the skeletons of runs elsewhere gave"));
-	assert_int_equal(law_row_say(&m, (double[]){2, 1, 1, 0, 2500}, 5, &est, &scale, &e), 0);
+	assert_int_equal(scaling_row_predict(&m, (double[]){2, 1, 1, 0, 2500}, 5, &est, &scale, &e), 0);
 	near(est.mean_s, 625, 0.02);
 	assert_true(est.hi_s > 625 * 1.04 && est.lo_s < 625 * 0.96); /* as unsure as they are */
 	assert_true(model_of("fast", &m));
 	assert_string_equal(m.reason, "");
-	assert_int_equal(law_row_say(&m, (double[]){2, 1, 1, 0, 2500}, 5, &est, &scale, &e), 0);
+	assert_int_equal(scaling_row_predict(&m, (double[]){2, 1, 1, 0, 2500}, 5, &est, &scale, &e), 0);
 	near(est.mean_s, 250, 0.02);
 	/* another job is not the program's: nothing is made of it */
 	snprintf(p.key, sizeof(p.key), "%032x", 77);

@@ -25,31 +25,31 @@ static struct cluster_job plain_job(uint32_t id)
 }
 
 /* One look at these jobs, all of which settle: how many it had to look at; the ids of those that are gone in *gone. */
-static int one_look(struct seen *s, struct cluster_job *jobs, size_t n, uint32_t *gone, size_t *n_gone)
+static int one_look(struct poll_cache *s, struct cluster_job *jobs, size_t n, uint32_t *gone, size_t *n_gone)
 {
 	struct cluster_snapshot snap = {jobs, n, 0};
 	const struct store_run_id *list;
 	struct errbuf e = {""};
 	int looked = 0;
 
-	if (seen_begin(s, w->store, &snap, &e) < 0)
+	if (poll_cache_begin(s, w->store, &snap, &e) < 0)
 		fail_msg("%s", e.text);
 	for (size_t i = 0; i < n; i++) {
-		if (seen_settled(s, &jobs[i]))
+		if (poll_cache_settled(s, &jobs[i]))
 			continue;
 		looked++;
-		seen_note(s, &jobs[i], true);
+		poll_cache_note(s, &jobs[i], true);
 	}
-	list = seen_gone(s, n_gone);
+	list = poll_cache_gone(s, n_gone);
 	for (size_t i = 0; list && i < *n_gone; i++)
 		gone[i] = list[i].jobid;
-	seen_end(s);
+	poll_cache_end(s);
 	return list ? looked : -looked;
 }
 
 static void test_what_it_says(void **state)
 {
-	struct seen *s = seen_create();
+	struct poll_cache *s = poll_cache_create();
 	struct cluster_job jobs[5];
 	uint32_t gone[8];
 	size_t n;
@@ -76,13 +76,13 @@ static void test_what_it_says(void **state)
 	assert_int_equal(gone[0], 10);
 	assert_int_equal(one_look(s, jobs, 0, gone, &n), 0);
 	assert_int_equal(n, 5);
-	seen_destroy(s);
+	poll_cache_destroy(s);
 }
 
 static void test_forgets(void **state)
 {
 	struct errbuf e = {""};
-	struct seen *s = seen_create();
+	struct poll_cache *s = poll_cache_create();
 	struct cluster_job jobs[2] = {plain_job(1), plain_job(2)};
 	struct store *other;
 	uint32_t gone[8];
@@ -97,11 +97,11 @@ static void test_forgets(void **state)
 	store_close(other);
 	assert_int_equal(one_look(s, jobs, 2, gone, &n), -2);
 	assert_int_equal(one_look(s, jobs, 2, gone, &n), 0);
-	seen_forget(s);
+	poll_cache_forget(s);
 	assert_int_equal(one_look(s, jobs, 2, gone, &n), -2);
-	seen_destroy(s);
-	assert_false(seen_settled(NULL, &jobs[0]));
-	assert_null(seen_gone(NULL, &n));
+	poll_cache_destroy(s);
+	assert_false(poll_cache_settled(NULL, &jobs[0]));
+	assert_null(poll_cache_gone(NULL, &n));
 }
 
 /* ---- with and without ---- */
@@ -231,8 +231,8 @@ static char *cluster_life(unsigned seed, bool with_memory)
 	has = false;
 	assert_int_equal(world_setup(&none), 0);
 	if (!with_memory) {
-		seen_destroy(w->memory.seen);
-		w->memory.seen = NULL;
+		poll_cache_destroy(w->memory.cache);
+		w->memory.cache = NULL;
 	}
 	for (int i = 0; i < LOOKS; i++) {
 		if (chance(&x, 4) == 0 && next < 100 + JOBS / 3)

@@ -26,39 +26,39 @@ static void test_extend_rules(void **state)
 	uint32_t next;
 
 	(void)state;
-	assert_false(extend_is_due(&j, 10, 60, 10, 0, &next));
-	assert_false(extend_is_due(&j, 10, 60, 10, 520, &next)); /* 80 s left: just enough */
-	assert_true(extend_is_due(&j, 10, 60, 10, 521, &next));
+	assert_false(limit_raise_is_due(&j, 10, 60, 10, 0, &next));
+	assert_false(limit_raise_is_due(&j, 10, 60, 10, 520, &next)); /* 80 s left: just enough */
+	assert_true(limit_raise_is_due(&j, 10, 60, 10, 521, &next));
 	assert_true(next > 10 && next <= 60);
-	assert_true(extend_threshold_s(10, 10) > EXTEND_ARM_S);
-	assert_true(extend_threshold_s(300, 10) == 660);
-	assert_true(extend_threshold_s(10, 1000) == 6000);
+	assert_true(limit_raise_threshold_s(10, 10) > LIMIT_RAISE_ARM_S);
+	assert_true(limit_raise_threshold_s(300, 10) == 660);
+	assert_true(limit_raise_threshold_s(10, 1000) == 6000);
 	j.limit_min = 60;
-	assert_false(extend_is_due(&j, 10, 60, 10, 599, &next)); /* the user's own limit */
+	assert_false(limit_raise_is_due(&j, 10, 60, 10, 599, &next)); /* the user's own limit */
 	j.limit_min = 8;
-	assert_false(extend_is_due(&j, 10, 60, 10, 599, &next)); /* lowered by somebody else */
+	assert_false(limit_raise_is_due(&j, 10, 60, 10, 599, &next)); /* lowered by somebody else */
 	j.time_min_min = 5;
-	assert_true(extend_is_due(&j, 10, 60, 10, 599, &next)); /* lowered by the scheduler */
+	assert_true(limit_raise_is_due(&j, 10, 60, 10, 599, &next)); /* lowered by the scheduler */
 	j.limit_min = 12;
-	assert_false(extend_is_due(&j, 10, 60, 10, 719, &next)); /* raised by somebody else */
+	assert_false(limit_raise_is_due(&j, 10, 60, 10, 719, &next)); /* raised by somebody else */
 	j.limit_min = 10;
 	j.phase = CLUSTER_SUSPENDED;
-	assert_false(extend_is_due(&j, 10, 60, 10, 599, &next));
-	assert_int_equal(extend_next_min(10, 55, 60), 60);
-	assert_int_equal(extend_next_min(10, 100, DURATION_UNLIMITED), 126);
-	assert_true(extend_next_min(10, UINT32_MAX - 10, DURATION_UNSET) == DURATION_UNLIMITED);
-	assert_true(extend_next_min(600, 5, 1000) * 60 > 300 + extend_threshold_s(600, 5));
-	assert_int_equal(extend_next_min(10, 1, 60), 3); /* short ones are raised by little */
-	assert_int_equal(extend_next_min(10, 3, 60), 5);
+	assert_false(limit_raise_is_due(&j, 10, 60, 10, 599, &next));
+	assert_int_equal(limit_raise_next_min(10, 55, 60), 60);
+	assert_int_equal(limit_raise_next_min(10, 100, DURATION_UNLIMITED), 126);
+	assert_true(limit_raise_next_min(10, UINT32_MAX - 10, DURATION_UNSET) == DURATION_UNLIMITED);
+	assert_true(limit_raise_next_min(600, 5, 1000) * 60 > 300 + limit_raise_threshold_s(600, 5));
+	assert_int_equal(limit_raise_next_min(10, 1, 60), 3); /* short ones are raised by little */
+	assert_int_equal(limit_raise_next_min(10, 3, 60), 5);
 	for (uint32_t poll = 1; poll <= 600; poll++)
 		for (uint32_t limit = 1; limit < 3000; limit += 1 + limit / 16) {
-			uint32_t more = extend_next_min(poll, limit, DURATION_UNLIMITED);
+			uint32_t more = limit_raise_next_min(poll, limit, DURATION_UNLIMITED);
 
 			/* Raised at the last moment it is not due at the look after that. */
-			if (limit * 6 <= 2 * poll + EXTEND_ARM_S && more * 6 <= 2 * poll + EXTEND_ARM_S)
-				assert_true((more - limit) * 60.0 - poll >= extend_threshold_s(poll, more));
-			if (limit >= extend_least_min(poll))
-				assert_true(limit * 60.0 - 2 * poll >= 2 * poll + EXTEND_ARM_S);
+			if (limit * 6 <= 2 * poll + LIMIT_RAISE_ARM_S && more * 6 <= 2 * poll + LIMIT_RAISE_ARM_S)
+				assert_true((more - limit) * 60.0 - poll >= limit_raise_threshold_s(poll, more));
+			if (limit >= limit_raise_least_min(poll))
+				assert_true(limit * 60.0 - 2 * poll >= 2 * poll + LIMIT_RAISE_ARM_S);
 		}
 }
 
@@ -176,7 +176,7 @@ static void test_longer_period(void **state)
 	w->env.period_s = 40;
 	look();
 	assert_int_equal(w->n_limits, 1);
-	assert_true(w->last_limit_min * 60 + j->start_time - w->now >= 2 * 40 + EXTEND_ARM_S);
+	assert_true(w->last_limit_min * 60 + j->start_time - w->now >= 2 * 40 + LIMIT_RAISE_ARM_S);
 }
 
 /* slurmctld's own trigger fires once: what it does then must do, also when the job happens to be suspended. */
@@ -187,31 +187,31 @@ static void test_trigger(void **state)
 	uint32_t limit;
 
 	(void)state;
-	assert_true(extend_by_trigger(j, &limit)); /* it is queued again */
+	assert_true(limit_raise_by_trigger(j, &limit)); /* it is queued again */
 	j->phase = CLUSTER_RUNNING;
-	assert_true(extend_by_trigger(j, &limit));
+	assert_true(limit_raise_by_trigger(j, &limit));
 	assert_int_equal(limit, 60);
 	j->phase = CLUSTER_SUSPENDED;
-	assert_true(extend_by_trigger(j, &limit));
+	assert_true(limit_raise_by_trigger(j, &limit));
 	j->limit_min = 8; /* lowered by an operator */
-	assert_false(extend_by_trigger(j, &limit));
+	assert_false(limit_raise_by_trigger(j, &limit));
 	j->time_min_min = 5; /* by the scheduler */
-	assert_true(extend_by_trigger(j, &limit));
+	assert_true(limit_raise_by_trigger(j, &limit));
 	j->limit_min = 20; /* raised by an operator: so it is to end there */
-	assert_false(extend_by_trigger(j, &limit));
+	assert_false(limit_raise_by_trigger(j, &limit));
 	j->limit_min = 60;
-	assert_false(extend_by_trigger(j, &limit));
+	assert_false(limit_raise_by_trigger(j, &limit));
 	j->phase = CLUSTER_ENDED;
 	j->limit_min = 10;
-	assert_false(extend_by_trigger(j, &limit));
+	assert_false(limit_raise_by_trigger(j, &limit));
 	j->phase = CLUSTER_RUNNING;
 	assert_int_equal(comment_parse(j->admin_comment, &c), 0);
 	c.user_limit_min = DURATION_UNSET; /* not known: then there is none */
 	assert_true(comment_format(&c, (char *)(uintptr_t)j->admin_comment, COMMENT_TEXT_MAX) > 0);
-	assert_true(extend_by_trigger(j, &limit));
+	assert_true(limit_raise_by_trigger(j, &limit));
 	assert_true(limit == DURATION_UNLIMITED);
 	j->admin_comment = "not ours";
-	assert_false(extend_by_trigger(j, &limit));
+	assert_false(limit_raise_by_trigger(j, &limit));
 }
 
 int main(void)

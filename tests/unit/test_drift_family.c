@@ -15,7 +15,7 @@
 #include "predictor/learn/drift_family.h"
 #include "predictor/learn/scaling_row.h"
 #include "follow_world.h"
-#include "laws.h"
+#include "scaling_laws.h"
 #include "normal.h"
 
 /* ---- simulated families ---- */
@@ -24,7 +24,7 @@
 #define EVERY 600 /* seconds between two submissions */
 
 struct stream {
-	struct kin_run runs[RUNS]; /* the latest first */
+	struct param_family_run runs[RUNS]; /* the latest first */
 	int64_t submitted[RUNS];
 	char vars[RUNS][32];
 	double x[RUNS][2], took[RUNS]; /* in the order of time, as vars */
@@ -54,7 +54,7 @@ static size_t stream_view(struct stream *s, int n, int64_t since)
 		if (START + (int64_t)i * EVERY < since)
 			continue;
 		s->submitted[kept] = START + (int64_t)i * EVERY;
-		s->runs[kept++] = (struct kin_run){"k", s->vars[i], s->took[i], false};
+		s->runs[kept++] = (struct param_family_run){"k", s->vars[i], s->took[i], false};
 	}
 	return kept;
 }
@@ -68,11 +68,11 @@ static void stream_play(struct stream *s, bool watch, int from, struct tally *t)
 {
 	struct drift d = {DRIFT_NONE, 0, 0};
 
-	for (int i = LAW_POINTS_MIN; i < RUNS; i++) {
+	for (int i = SCALING_POINTS_MIN; i < RUNS; i++) {
 		struct errbuf why;
 		struct estimate e;
-		struct law law;
-		bool told = law_fit(s->runs, stream_view(s, i, d.since), &law, &why) == 0 && law_say(&law, s->x[i], 2, &e, &why) == 0;
+		struct scaling_model model;
+		bool told = scaling_fit(s->runs, stream_view(s, i, d.since), &model, &why) == 0 && scaling_predict(&model, s->x[i], 2, &e, &why) == 0;
 		bool in = told && s->took[i] >= e.lo_s && s->took[i] <= e.hi_s;
 		size_t n;
 
@@ -81,7 +81,7 @@ static void stream_play(struct stream *s, bool watch, int from, struct tally *t)
 		if (!watch || in)
 			continue;
 		n = stream_view(s, i + 1, d.since);
-		if (drift_kin_judge(&d, s->runs, s->submitted, n, 1, START + (int64_t)i * EVERY + 60))
+		if (drift_family_judge(&d, s->runs, s->submitted, n, 1, START + (int64_t)i * EVERY + 60))
 			t->alarms++;
 	}
 }
@@ -134,14 +134,14 @@ static void test_all_inputs(void **state)
 
 static bool judged(const char *const *vars, const double *took, size_t n, struct drift *d)
 {
-	struct kin_run runs[16];
+	struct param_family_run runs[16];
 	int64_t submitted[16];
 
 	for (size_t i = 0; i < n; i++) { /* the oldest first */
-		runs[n - 1 - i] = (struct kin_run){"k", vars[i], fabs(took[i]), took[i] < 0};
+		runs[n - 1 - i] = (struct param_family_run){"k", vars[i], fabs(took[i]), took[i] < 0};
 		submitted[n - 1 - i] = START + (int64_t)i * EVERY;
 	}
-	return drift_kin_judge(d, runs, submitted, n, 1, START + (int64_t)n * EVERY);
+	return drift_family_judge(d, runs, submitted, n, 1, START + (int64_t)n * EVERY);
 }
 
 static void test_rules(void **state)
@@ -187,7 +187,7 @@ static int says(double n, struct estimate *out, struct errbuf *why)
 
 	assert_int_equal(store_model_lookup(w->store, FAMILY, list, STORE_ESTIMATES_MAX, &e), 1);
 	assert_string_equal(list[0].candidate, "fast");
-	return law_row_say(&list[0], (double[]){2, 1, 1, 0, n}, 5, out, &scale, why);
+	return scaling_row_predict(&list[0], (double[]){2, 1, 1, 0, n}, 5, out, &scale, why);
 }
 
 static void test_daemon(void **state)
