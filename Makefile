@@ -81,8 +81,9 @@ LIB_OBJ := $(call obj,$(LIB_SRC)) $(B)/obj/gen/trace/functions.o
 
 LIBS_COMMON := -lzstd -lxxhash -lm
 LIBS_STORE  := -lsqlite3
-LIBS_MODEL  := -lgsl -lgslcblas -lhwloc -lxxhash -lm -lpthread
-LIBS_CLI    := $(LIBS_STORE) $(LIBS_COMMON) -ljansson -lmunge -lhwloc -ldw -lelf -lotf2 -lZydis -lgsl -lgslcblas
+LIBS_GSL    := -lgsl -lgslcblas
+LIBS_MODEL  := $(LIBS_GSL) -lhwloc -lxxhash -lm -lpthread
+LIBS_CLI    := $(LIBS_STORE) $(LIBS_COMMON) -ljansson -lmunge -lhwloc -ldw -lelf -lotf2 -lZydis $(LIBS_GSL)
 LIBS_SLURM  := -lslurm
 
 MODEL_LIBS := $(addprefix $(B)/,libprecedent_model.so.0 libprecedent_model.so libprecedent_model.a libprecedent_model_load.a)
@@ -154,7 +155,7 @@ $(B)/precedent: $(call obj,$(CLI_SRC)) $(B)/libprecedent.a
 	$(Q)$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_CLI)
 
 $(B)/precedentd: $(call obj,$(DAEMON_SRC)) $(B)/libprecedent.a
-	$(Q)$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_STORE) $(LIBS_SLURM) $(LIBS_COMMON) -ljansson -lmunge
+	$(Q)$(CC) $(SAN) $(LDHARD) -o $@ $^ $(LIBS_STORE) $(LIBS_SLURM) $(LIBS_GSL) $(LIBS_COMMON) -ljansson -lmunge
 
 $(B)/job_submit_precedent.so: $(call obj,$(PLUGIN_SRC)) $(B)/libprecedent.a plugin/exports.map
 	$(Q)$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=plugin/exports.map -o $@ \

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/estimate/regression.h"
 #include "predictor/estimate/scaling_model.h"
 
 #define SAME_REL   1e-8
@@ -16,7 +17,6 @@
 #define POOL_MAX   288
 #define BEAM	   16
 #define COEFS_MAX  SCALING_TERMS_MAX
-#define LEVER_MAX  0.999 /* a run that alone decides a coefficient cannot be left out */
 #define NOISE	   0.02	 /* smaller errors do not tell shapes apart */
 #define EVIDENCE   12.0	 /* nor do more runs than this: no shape is the truth */
 #define COEF_PRICE 0.5	 /* weight of a shape relative to one with a coefficient less */
@@ -25,6 +25,8 @@
 #define OUTLIER_OF 6
 #define SUSPECTS   3
 #define POWER_MAX  6.0
+
+_Static_assert(COEFS_MAX <= REGRESSION_COLS_MAX && SCALING_POINTS_MAX <= REGRESSION_ROWS_MAX, "a fit is one regression");
 
 struct point {
 	double x[SCALING_VARS_MAX], y;
@@ -123,69 +125,21 @@ static unsigned inputs_look(const struct fit *f, struct scaling_model *l, bool *
 
 /* ---- least squares ---- */
 
-/*
- * Columns by point, at most COEFS_MAX of them; target NULL: all ones. Fills coef; returns the root mean square of what is
- * missed of points when they are left out, INFINITY where that cannot be said (Cholesky on columns of length one).
- */
-static double solve(const struct fit *f, const double *const *col, unsigned p, const double *target, double *coef)
+/* cols: by point; target NULL: all ones. Returns as regression_solve, over the points that are not left out as outliers. */
+static double solve(const struct fit *f, const double *const *col, unsigned cols, const double *target, double *coef)
 {
-	double a[COEFS_MAX][COEFS_MAX], b[COEFS_MAX] = {0}, norm[COEFS_MAX], sq = 0;
-	unsigned n = 0;
+	struct regression r;
 
-	for (unsigned k = 0; k < p; k++) {
-		norm[k] = 0;
-		for (unsigned i = 0; i < f->n; i++)
-			norm[k] += f->p[i].out ? 0 : col[k][i] * col[k][i];
-		norm[k] = sqrt(norm[k]);
-		if (!(norm[k] > 0) || !isfinite(norm[k]))
-			return INFINITY;
-	}
-	for (unsigned k = 0; k < p; k++)
-		for (unsigned m = 0; m <= k; m++) {
-			double sum = 0;
-
-			for (unsigned i = 0; i < f->n; i++)
-				sum += f->p[i].out ? 0 : col[k][i] / norm[k] * (col[m][i] / norm[m]);
-			for (unsigned j = 0; j < m; j++)
-				sum -= a[k][j] * a[m][j];
-			if (m == k && sum < 1e-10)
-				return INFINITY;
-			a[k][m] = m == k ? sqrt(sum) : sum / a[m][m];
-		}
-	for (unsigned k = 0; k < p; k++) {
-		for (unsigned i = 0; i < f->n; i++)
-			b[k] += f->p[i].out ? 0 : col[k][i] / norm[k] * (target ? target[i] : 1);
-		for (unsigned j = 0; j < k; j++)
-			b[k] -= a[k][j] * b[j];
-		b[k] /= a[k][k];
-	}
-	for (unsigned k = p; k-- > 0;) {
-		coef[k] = b[k];
-		for (unsigned j = k + 1; j < p; j++)
-			coef[k] -= a[j][k] * coef[j];
-		coef[k] /= a[k][k];
-	}
+	r.rows = 0;
+	r.cols = cols;
 	for (unsigned i = 0; i < f->n; i++) {
-		double z[COEFS_MAX], lever = 0, at = 0;
-
 		if (f->p[i].out)
 			continue;
-		for (unsigned k = 0; k < p; k++) {
-			at += coef[k] * (col[k][i] / norm[k]);
-			z[k] = col[k][i] / norm[k];
-			for (unsigned j = 0; j < k; j++)
-				z[k] -= a[k][j] * z[j];
-			z[k] /= a[k][k];
-			lever += z[k] * z[k];
-		}
-		if (lever > LEVER_MAX)
-			return INFINITY;
-		sq += pow((at - (target ? target[i] : 1)) / (1 - lever), 2);
-		n++;
+		for (unsigned k = 0; k < cols; k++)
+			r.x[k][r.rows] = col[k][i];
+		r.y[r.rows++] = target ? target[i] : 1;
 	}
-	for (unsigned k = 0; k < p; k++)
-		coef[k] /= norm[k];
-	return n > p ? sqrt(sq / n) : INFINITY;
+	return regression_solve(&r, coef);
 }
 
 static void trial_fit(const struct fit *f, struct trial *t)
@@ -429,32 +383,6 @@ static void shapes_find(const struct fit *f, struct found *out)
 		powers_try(f, 1, k, out);
 	for (unsigned m = 2; m <= f->n_try && m <= SCALING_FACTORS_MAX; m++)
 		powers_try(f, m, 0, out);
-}
-
-/* ---- what a shape says ---- */
-
-static double term_at(const struct scaling_term *t, const double *vars)
-{
-	double v = t->c;
-
-	for (unsigned i = 0; i < t->n; i++) {
-		double x = vars[t->f[i].var], p = t->f[i].power;
-
-		if (p != 0)
-			v *= p == 1 ? x : p == 2 ? x * x : p == -1 ? 1 / x : pow(x, p);
-		if (t->f[i].log)
-			v *= log2(x);
-	}
-	return v;
-}
-
-double scaling_shape_at(const struct scaling_shape *s, const double *vars)
-{
-	double sum = 0;
-
-	for (unsigned i = 0; i < s->n; i++)
-		sum += term_at(&s->t[i], vars);
-	return sum;
 }
 
 /* ---- outliers ---- */

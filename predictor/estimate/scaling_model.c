@@ -30,6 +30,30 @@
 
 /* ---- what it says ---- */
 
+static double term_at(const struct scaling_term *t, const double *vars)
+{
+	double v = t->c;
+
+	for (unsigned i = 0; i < t->n; i++) {
+		double x = vars[t->f[i].var], p = t->f[i].power;
+
+		if (p != 0)
+			v *= p == 1 ? x : p == 2 ? x * x : p == -1 ? 1 / x : pow(x, p);
+		if (t->f[i].log)
+			v *= log2(x);
+	}
+	return v;
+}
+
+double scaling_shape_at(const struct scaling_shape *s, const double *vars)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < s->n; i++)
+		sum += term_at(&s->t[i], vars);
+	return sum;
+}
+
 /* n: which input. Those that jobs have anyway by name, numbers of arguments and script by their place. */
 static const char *input_name(const struct scaling_model *l, unsigned n, char buf[NAME_MAX_LEN])
 {

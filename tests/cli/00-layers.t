@@ -148,6 +148,11 @@ SKIP: {
     skip "nothing is built in $obj", 1 unless $objects;
     is_deeply([sort @calls], [], 'no room calls what stands above it');
 }
+SKIP: {
+    (my $plugin = $obj) =~ s{obj$}{job_submit_precedent.so};
+    skip "$plugin is not built", 1 unless -e $plugin;
+    is_deeply([grep { /\bgsl_/ } qx(nm -D --undefined-only $plugin)], [], 'slurmctld loads no GSL');
+}
 is_deeply(\@long, [], 'no file is longer than 800 lines');
 
 my @spdx = grep { slurp($_) !~ /SPDX-License-Identifier: GPL-2\.0-or-later/ }

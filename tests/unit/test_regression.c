@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Least squares and its leave-one-out error, compared with Gaussian elimination that really leaves each row out. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "predictor/estimate/regression.h"
+
+#define COLS REGRESSION_COLS_MAX
+
+static double uniform(void)
+{
+	static uint64_t state = 4711;
+
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (double)(state >> 11) / 9007199254740992.0;
+}
+
+/* The oracle: normal equations without row `without`, solved by elimination with pivoting. */
+static void eliminate(const struct regression *r, unsigned without, double coef[COLS])
+{
+	double a[COLS][COLS + 1] = {{0}};
+
+	for (unsigned k = 0; k < r->cols; k++)
+		for (unsigned i = 0; i < r->rows; i++) {
+			if (i == without)
+				continue;
+			for (unsigned m = 0; m < r->cols; m++)
+				a[k][m] += r->x[k][i] * r->x[m][i];
+			a[k][r->cols] += r->x[k][i] * r->y[i];
+		}
+	for (unsigned k = 0; k < r->cols; k++) {
+		unsigned best = k;
+
+		for (unsigned i = k; i < r->cols; i++)
+			best = fabs(a[i][k]) > fabs(a[best][k]) ? i : best;
+		for (unsigned m = 0; m <= r->cols; m++) {
+			double swap = a[k][m];
+
+			a[k][m] = a[best][m];
+			a[best][m] = swap;
+		}
+		for (unsigned i = 0; i < r->cols; i++) {
+			double by = i == k ? 0 : a[i][k] / a[k][k];
+
+			for (unsigned m = 0; m <= r->cols; m++)
+				a[i][m] -= by * a[k][m];
+		}
+	}
+	for (unsigned k = 0; k < r->cols; k++)
+		coef[k] = a[k][r->cols] / a[k][k];
+}
+
+static double oracle(const struct regression *r, double coef[COLS])
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < r->rows; i++) {
+		double without[COLS], at = 0;
+
+		eliminate(r, i, without);
+		for (unsigned k = 0; k < r->cols; k++)
+			at += without[k] * r->x[k][i];
+		sum += (at - r->y[i]) * (at - r->y[i]);
+	}
+	eliminate(r, r->rows, coef);
+	return sqrt(sum / r->rows);
+}
+
+static void test_random(void **state)
+{
+	unsigned solved = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 500; round++) {
+		struct regression r = {.cols = 1 + round % COLS};
+		double coef[COLS], expected[COLS], error, expected_error;
+
+		r.rows = r.cols + 2 + (unsigned)(uniform() * (REGRESSION_ROWS_MAX - r.cols - 2));
+		for (unsigned i = 0; i < r.rows; i++) {
+			for (unsigned k = 0; k < r.cols; k++)
+				r.x[k][i] = pow(10, k) * (uniform() - 0.3);
+			r.y[i] = 1 + uniform();
+		}
+		expected_error = oracle(&r, expected);
+		error = regression_solve(&r, coef);
+		if (error == INFINITY) /* one row decides a coefficient */
+			continue;
+		solved++;
+		assert_true(fabs(error / expected_error - 1) < 1e-6);
+		for (unsigned k = 0; k < r.cols; k++)
+			assert_true(fabs(coef[k] - expected[k]) < 1e-8 * (1 + fabs(expected[k])));
+	}
+	assert_true(solved > 450);
+}
+
+static void test_exact(void **state)
+{
+	struct regression r = {.rows = 6, .cols = 2};
+	double coef[COLS];
+
+	(void)state;
+	for (unsigned i = 0; i < r.rows; i++) {
+		r.x[0][i] = 1;
+		r.x[1][i] = 1e6 * i;
+		r.y[i] = 3 + 2e-6 * r.x[1][i];
+	}
+	assert_true(regression_solve(&r, coef) < 1e-9);
+	assert_true(fabs(coef[0] - 3) < 1e-9 && fabs(coef[1] / 2e-6 - 1) < 1e-9);
+}
+
+/* What cannot be solved is an infinite error, and never an abort by GSL's own handler. */
+static void test_refused(void **state)
+{
+	struct regression r = {.rows = 5, .cols = 2, .y = {1, 2, 3, 4, 5}}, alone;
+	double coef[COLS];
+
+	(void)state;
+	for (unsigned i = 0; i < r.rows; i++)
+		r.x[0][i] = r.x[1][i] = 1 + i; /* singular */
+	assert_true(regression_solve(&r, coef) == INFINITY);
+	r = (struct regression){.rows = 5, .cols = 2, .x = {{1, 1, 1, 1, 1}}};
+	assert_true(regression_solve(&r, coef) == INFINITY); /* a column of zeros */
+	r = (struct regression){.rows = 5, .cols = 1, .x = {{1, NAN, 1, 1, 1}}};
+	assert_true(regression_solve(&r, coef) == INFINITY);
+	r = (struct regression){.rows = 2, .cols = 2, .x = {{1, 1}, {1, 2}}, .y = {1, 2}};
+	assert_true(regression_solve(&r, coef) == INFINITY); /* as many coefficients as rows */
+	alone = (struct regression){.rows = 5, .cols = 2, .x = {{1, 1, 1, 1, 1}, {0, 0, 7, 0, 0}}, .y = {1, 1, 5, 1, 1}};
+	assert_true(regression_solve(&alone, coef) == INFINITY); /* one row decides the second coefficient */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_exact),
+		cmocka_unit_test(test_refused),
+	};
+
+	return cmocka_run_group_tests_name("regression", tests, NULL, NULL);
+}
