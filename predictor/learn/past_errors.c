@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "predictor/learn/past_errors.h"
+#include "predictor/store/records.h"
 
 struct members {
 	struct store_program list[PAST_ERRORS_PROGRAMS];
@@ -19,18 +20,15 @@ static int member_add(const struct store_program *p, void *arg)
 }
 
 /* 1 with the record of a good probe, 0 without one. */
-static int record_get(struct store *s, const char *key, const char *candidate, struct result *out, struct errbuf *err)
+static int good_record_get(struct store *s, const char *key, const char *candidate, struct result *out, struct errbuf *err)
 {
-	struct store_probe row = {0};
-	char *text;
+	struct store_probe row;
 	int rc = store_probe_get(s, key, candidate, &row, err);
 
-	if (rc <= 0)
-		return rc;
-	text = (char *)(uintptr_t)row.result;
-	rc = row.state == PROBE_DONE && text && result_parse(text, strlen(text), out, NULL) == 0 && out->ok;
-	free(text);
-	return rc;
+	if (rc <= 0 || row.state != PROBE_DONE)
+		return rc < 0 ? -1 : 0;
+	rc = store_record_get(s, key, candidate, out, err);
+	return rc == 1 ? out->ok : rc;
 }
 
 /* Runs of one program against what either probe said of it alone. */
@@ -44,9 +42,9 @@ static int member_compare(struct store *s, const struct store_program *p, const 
 	n = store_runs_past(s, p->key, candidate, past, ESTIMATE_HISTORY_MAX, err);
 	if (n <= 0)
 		return n;
-	rc = record_get(s, p->key, p->source_candidate, source, err);
+	rc = good_record_get(s, p->key, p->source_candidate, source, err);
 	if (rc > 0)
-		rc = record_get(s, p->key, candidate, target, err);
+		rc = good_record_get(s, p->key, candidate, target, err);
 	if (rc <= 0)
 		return rc;
 	if (estimate_by_kind(source, target, p->source_elapsed_s, &skeleton, &partial) == 0)

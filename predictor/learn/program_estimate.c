@@ -10,7 +10,7 @@
 #include "predictor/estimate/combine.h"
 #include "predictor/learn/scaling_runs.h"
 #include "predictor/learn/past_errors.h"
-#include "predictor/store/keep.h"
+#include "predictor/store/records.h"
 #include "predictor/learn/past_accuracy.h"
 #include "predictor/learn/program_estimate.h"
 
@@ -31,40 +31,49 @@ static void evidence_free(struct evidence *e)
 	free(e->base);
 }
 
-static int record_add(const struct store_probe *row, void *arg)
+static int candidate_add(const struct store_probe *row, void *arg)
 {
 	struct evidence *e = arg;
-	struct result *r;
 
-	if (!row->result || e->n == STORE_ESTIMATES_MAX)
-		return 0;
-	r = malloc(sizeof(*r));
-	if (!r || result_parse(row->result, strlen(row->result), r, NULL) < 0 || !r->ok) {
-		free(r);
-		return 0;
-	}
-	snprintf(e->candidate[e->n], sizeof(e->candidate[0]), "%s", row->candidate);
-	e->record[e->n++] = r;
+	if (row->kept && e->n < STORE_ESTIMATES_MAX)
+		snprintf(e->candidate[e->n++], sizeof(e->candidate[0]), "%s", row->candidate);
 	return 0;
+}
+
+/* Also the records of probes that are being made again: until then they hold. Candidates without a good record are dropped. */
+static int records_read(struct store *s, const char *key, struct evidence *e, struct errbuf *errp)
+{
+	unsigned kept = 0;
+	int rc = store_probes_each(s, key, 0, candidate_add, e, errp) < 0 ? -1 : 0;
+
+	for (unsigned i = 0; i < e->n && rc >= 0; i++) {
+		struct result *r = malloc(sizeof(*r));
+
+		rc = r ? store_record_get(s, key, e->candidate[i], r, errp) : err_set(errp, "no memory for a record");
+		if (rc != 1 || !r->ok) {
+			free(r);
+			continue;
+		}
+		memmove(e->candidate[kept], e->candidate[i], sizeof(e->candidate[0]));
+		e->record[kept++] = r;
+	}
+	e->n = kept;
+	return rc < 0 ? -1 : 0;
 }
 
 /* Ratios refer to the nodes that the job was traced on. */
 static int base_read(struct store *s, const char *key, struct evidence *e, struct errbuf *errp)
 {
-	char *text;
-	int rc = store_base_get(s, key, &text, errp);
+	struct result *base = malloc(sizeof(*base));
+	int rc = base ? store_base_get(s, key, base, errp) : err_set(errp, "no memory for a record");
 
-	if (rc <= 0)
-		return rc;
-	e->base = malloc(sizeof(*e->base));
-	if (!e->base || result_parse(text, strlen(text), e->base, NULL) < 0 || !e->base->ok) {
-		free(e->base);
-		e->base = NULL;
-	} else { /* other nodes by now than those of its candidate's name */
-		snprintf(e->base->candidate, sizeof(e->base->candidate), "(traced)");
-		e->source = e->base;
+	if (rc != 1 || !base->ok) {
+		free(base);
+		return rc < 0 ? -1 : 0;
 	}
-	free(text);
+	/* other nodes by now than those of its candidate's name */
+	snprintf(base->candidate, sizeof(base->candidate), "(traced)");
+	e->source = e->base = base;
 	return 0;
 }
 
@@ -74,8 +83,7 @@ static int evidence_gather(const struct daemon_env *env, const struct store_prog
 	bool known = !also || !*also;
 
 	memset(e, 0, sizeof(*e));
-	/* also of those that are being made again: until then they hold */
-	if (store_probes_each(env->store, p->key, 0, record_add, e, errp) < 0)
+	if (records_read(env->store, p->key, e, errp) < 0)
 		return -1;
 	for (unsigned i = 0; i < e->n; i++) {
 		if (!strcmp(e->candidate[i], p->source_candidate))

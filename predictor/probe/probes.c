@@ -16,6 +16,7 @@
 #include "predictor/spool/spool.h"
 #include "predictor/store/keep.h"
 #include "predictor/store/layout.h"
+#include "predictor/store/records.h"
 
 /* The probes of one program: at most one per candidate that ever was configured. */
 #define ROWS_MAX 64
@@ -29,8 +30,7 @@ static int rows_add(const struct store_probe *p, void *arg)
 {
 	struct rows *r = arg;
 
-	r->row[r->n] = *p;
-	r->row[r->n++].result = NULL; /* borrowed from the store: gone after this call */
+	r->row[r->n++] = *p;
 	return r->n == ROWS_MAX;
 }
 
@@ -105,10 +105,8 @@ static int row_give_up(const struct daemon_env *env, struct store_probe *row, in
 	daemon_say(env, LOG_LEVEL_WARN, "key %.8s: probe on %s (job %u) given up: %s", row->key, row->candidate, row->jobid,
 		   row->reason);
 	row->state = row->kept ? PROBE_DONE : PROBE_FAILED;
-	if (row->kept) {
-		row->result = NULL;
+	if (row->kept)
 		row->not_before = now + PROBES_AGAIN_S;
-	}
 	return probe_row_put(env, row, now, errp);
 }
 
@@ -240,9 +238,9 @@ static int row_submit(const struct daemon_env *env, const struct cluster_snapsho
 
 /* ---- collecting ---- */
 
-/* The record's own text, from the parsed form: what is stored has passed the parser. 1 good, 0 none, -1 refused. */
+/* 1 good, 0 none, -1 refused. */
 static int record_load(const struct daemon_env *env, const struct store_program *p, const char *candidate,
-		       struct result *res, struct buf *text, struct errbuf *why)
+		       struct result *res, struct errbuf *why)
 {
 	char safe[RESULT_NAME_SIZE], name[RESULT_NAME_SIZE + 16];
 	int rc, dirfd = spool_job_open(env->conf->spool_dir, p->uid, p->source_job, NULL, why);
@@ -255,12 +253,7 @@ static int record_load(const struct daemon_env *env, const struct store_program 
 	close(dirfd);
 	if (rc <= 0)
 		return rc;
-	if (strcmp(res->candidate, safe))
-		return err_set(why, "%s is for candidate %s", name, res->candidate);
-	if (result_format(res, text, why) < 0)
-		return -1;
-	buf_put_u8(text, '\0');
-	return text->failed ? err_set(why, "no memory for the record") : 1;
+	return strcmp(res->candidate, safe) ? err_set(why, "%s is for candidate %s", name, res->candidate) : 1;
 }
 
 /* What the end of a probe job without a usable record means. */
@@ -280,29 +273,13 @@ static int try_account(const struct daemon_env *env, const struct store_program 
 	return cost > 0 ? store_cost_add(env->store, now, p->uid, row->candidate, cost, errp) : 0;
 }
 
-/* Before the record of the traced class gives way to one of another: ratios refer to it. */
-static int base_keep(const struct daemon_env *env, const struct store_program *p, const struct store_probe *row,
-		     struct errbuf *errp)
-{
-	struct store_probe old;
-	int rc;
-
-	if (!row->kept || strcmp(row->candidate, p->source_candidate))
-		return 0;
-	rc = store_probe_get(env->store, row->key, row->candidate, &old, errp);
-	if (rc == 1 && old.result)
-		rc = store_base_put(env->store, row->key, old.result, errp);
-	if (rc >= 0)
-		free((void *)(uintptr_t)old.result);
-	return rc < 0 ? -1 : 0;
-}
-
 static int row_done(const struct daemon_env *env, struct store_program *p, const struct cluster_job *job,
 		    struct store_probe *row, const struct result *res, int64_t now, struct errbuf *errp)
 {
 	bool again = row->kept;
 
-	if (base_keep(env, p, row, errp) < 0)
+	/* Before the record of the traced class gives way to one of another: ratios refer to it. */
+	if (again && !strcmp(row->candidate, p->source_candidate) && store_base_keep(env->store, row->key, row->candidate, errp) < 0)
 		return -1;
 	row->state = PROBE_DONE;
 	row->not_before = 0;
@@ -310,7 +287,8 @@ static int row_done(const struct daemon_env *env, struct store_program *p, const
 	snprintf(row->class_hex, sizeof(row->class_hex), "%s", res->has_class ? res->class_hex : "");
 	daemon_say(env, LOG_LEVEL_INFO, "job %u: probe on %s done%s in %.0f s, key %.8s", row->jobid, row->candidate,
 		   again ? " again" : "", job ? job->elapsed_s : 0.0, row->key);
-	if (probe_row_put(env, row, now, errp) < 0)
+	row->updated = now;
+	if (store_record_put(env->store, row, res, errp) < 0)
 		return -1;
 	return again ? probe_refresh(env, p, now, errp) : 0;
 }
@@ -326,11 +304,9 @@ static int row_conclude(const struct daemon_env *env, struct store_program *p, c
 {
 	const char *end_state = job ? job->end_state : NULL;
 	struct errbuf why = {""};
-	struct buf text = {0};
-	int rc = record_load(env, p, row->candidate, res, &text, &why), rv;
+	int rc = record_load(env, p, row->candidate, res, &why), rv;
 
 	if (rc == 1 && record_is_of(res, p, row)) {
-		row->result = (const char *)text.data;
 		if (res->has_class &&
 		    store_class_seen(env->store, row->candidate, res->class_hex, res->class_text, now, errp) < 0)
 			rv = -1;
@@ -338,7 +314,9 @@ static int row_conclude(const struct daemon_env *env, struct store_program *p, c
 			rv = row_done(env, p, job, row, res, now, errp);
 		else {
 			snprintf(row->reason, sizeof(row->reason), "%.300s", res->reason);
-			rv = row_give_up(env, row, now, errp);
+			rv = row->kept ? 0 : store_record_put(env->store, row, res, errp);
+			if (rv == 0)
+				rv = row_give_up(env, row, now, errp);
 		}
 	} else {
 		if (rc < 0)
@@ -348,8 +326,6 @@ static int row_conclude(const struct daemon_env *env, struct store_program *p, c
 				 spool_is_full(env->conf->spool_dir, &why) ? "; " : "", why.text);
 		rv = row_retry(env, row, !job || end_is_worth_a_retry(end_state), end_state, now, errp);
 	}
-	row->result = NULL;
-	buf_free(&text);
 	return rv;
 }
 
@@ -392,13 +368,12 @@ static int others_create(const struct daemon_env *env, const struct store_progra
 {
 	for (size_t i = 0; i < env->conf->n_candidates; i++) {
 		const char *name = env->conf->candidates[i].name;
-		struct store_probe have = {0};
+		struct store_probe have;
 		int rc;
 
 		if (!strcmp(name, p->source_candidate))
 			continue;
 		rc = store_probe_get(env->store, p->key, name, &have, errp);
-		free((void *)(uintptr_t)have.result);
 		if (rc < 0 || (!rc && row_create(env, p->key, name, now, errp) < 0))
 			return -1;
 	}
@@ -561,11 +536,8 @@ static int rows_poll(const struct daemon_env *env, const struct cluster_snapshot
 		return -1;
 	for (size_t i = 0; i < n && !rv; i++) {
 		rc = store_probe_get(env->store, list[i].key, list[i].candidate, &row, errp);
-		if (rc == 1) {
-			free((void *)(uintptr_t)row.result);
-			row.result = NULL;
+		if (rc == 1)
 			rc = row_poll(env, snap, &row, now, errp);
-		}
 		if (rc < 0)
 			rv = -1;
 	}

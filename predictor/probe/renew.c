@@ -34,7 +34,6 @@ static int row_again(const struct daemon_env *env, struct store_probe *row, cons
 	row->tries = 0;
 	row->cost_node_s = 0; /* it has its allowance anew; the books have the old cost */
 	row->not_before = now;
-	row->result = NULL;
 	snprintf(row->reason, sizeof(row->reason), "to be made again: %.270s", why);
 	daemon_say(env, LOG_LEVEL_INFO, "key %.8s: probe on %s %s", row->key, row->candidate, row->reason);
 	return probe_row_put(env, row, now, errp);
@@ -57,7 +56,6 @@ int probes_again(const struct daemon_env *env, const char *key, const char *cand
 	rc = store_probe_get(env->store, key, candidate, &row, errp);
 	if (rc <= 0)
 		return rc < 0 ? -1 : PROBE_AGAIN_NONE;
-	free((void *)(uintptr_t)row.result);
 	if (row.state == PROBE_WAITING || row.state == PROBE_SUBMITTED)
 		return PROBE_AGAIN_LATER;
 	if (!may_again(env, &row, now))
@@ -117,7 +115,6 @@ static int row_consider(const struct store_probe *row, void *arg)
 		return r->failed;
 	r->silent &= ~candidate_bit(r->env->conf, row->candidate);
 	r->due[r->n_due] = *row;
-	r->due[r->n_due].result = NULL;
 	snprintf(r->due[r->n_due++].reason, sizeof(row->reason), "%s", why);
 	return 0;
 }

@@ -28,6 +28,7 @@
 #include "predictor/estimate/combine.h"
 #include "predictor/query/query.h"
 #include "predictor/spool/spool.h"
+#include "predictor/store/records.h"
 #include "predictor/store/trials.h"
 
 #define JOBS_MAX    500
@@ -188,12 +189,12 @@ static int run_of_request(const struct answer_env *env, json_t *request, struct 
 	return 0;
 }
 
-static json_t *record_json(const char *text)
+static json_t *record_json(struct store *s, const struct store_probe *p)
 {
 	struct result *r = malloc(sizeof(*r));
 	json_t *o = NULL, *traces, *kernels;
 
-	if (!r || result_parse(text, strlen(text), r, NULL) < 0)
+	if (!r || !p->kept || store_record_get(s, p->key, p->candidate, r, NULL) != 1)
 		goto out;
 	traces = json_array();
 	kernels = json_object();
@@ -225,15 +226,21 @@ out:
 	return o ? o : json_null();
 }
 
+struct probe_list {
+	struct store *store;
+	json_t *list;
+};
+
 static int probe_add(const struct store_probe *p, void *arg)
 {
+	struct probe_list *to = arg;
 	json_t *o = json_pack("{s:o, s:I, s:s, s:I, s:o, s:I, s:f}", "candidate", answer_text(p->candidate), "job",
 			      (json_int_t)p->jobid, "state", probe_state_name(p->state), "tries", (json_int_t)p->tries,
 			      "reason", answer_text(p->reason), "not_before", (json_int_t)p->not_before, "cost_node_s",
 			      p->cost_node_s);
 
-	json_object_set_new(o, "record", p->result ? record_json(p->result) : json_null());
-	json_array_append_new(arg, o);
+	json_object_set_new(o, "record", record_json(to->store, p));
+	json_array_append_new(to->list, o);
 	return 0;
 }
 
@@ -278,7 +285,7 @@ static int show_program(const struct answer_env *env, const struct store_run *r,
 	json_object_set_new(reply, "program", program_json(&found.program));
 	for (unsigned i = 0; i < found.n_estimates; i++)
 		json_array_append_new(estimates, estimate_json(env->store, r->key, &found.estimates[i]));
-	if (store_probes_each(env->store, r->key, 0, probe_add, probes, errp) < 0 ||
+	if (store_probes_each(env->store, r->key, 0, probe_add, &(struct probe_list){env->store, probes}, errp) < 0 ||
 	    store_run_get(env->store, found.program.source_job, &source, errp) < 0)
 		return -1;
 	if (!strcmp(source.key, r->key) && source.uid == r->uid)

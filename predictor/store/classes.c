@@ -99,38 +99,6 @@ static int bad_key(struct store *s, sqlite3_stmt *st, const char *key, struct er
 	return store_fault_set(STORE_FAILED, err, "%s: '%.40s' is not a key of 32 hex digits", s->path, key);
 }
 
-int store_base_put(struct store *s, const char *key, const char *record, struct errbuf *err)
-{
-	sqlite3_stmt *st = store_prepare(s, "INSERT OR IGNORE INTO probe_bases VALUES(?1, ?2)", err);
-	int n;
-
-	if (!st)
-		return -1;
-	if (store_bind_key(st, 1, key) < 0)
-		return bad_key(s, st, key, err);
-	store_bind_text(st, 2, record);
-	n = store_run_stmt(s, st, "cannot write a record", err);
-	sqlite3_finalize(st);
-	return n < 0 ? -1 : 0;
-}
-
-int store_base_get(struct store *s, const char *key, char **record, struct errbuf *err)
-{
-	sqlite3_stmt *st = store_prepare(s, "SELECT record FROM probe_bases WHERE key = ?1", err);
-	int rv;
-
-	*record = NULL;
-	if (!st)
-		return -1;
-	if (store_bind_key(st, 1, key) < 0)
-		return bad_key(s, st, key, err);
-	rv = store_step(s, st, "cannot read a record", err);
-	if (rv == 1 && !(*record = strdup((const char *)sqlite3_column_text(st, 0))))
-		rv = store_fault_set(STORE_FAILED, err, "out of memory");
-	sqlite3_finalize(st);
-	return rv;
-}
-
 int store_probe_drop(struct store *s, const char *key, const char *candidate, struct errbuf *err)
 {
 	sqlite3_stmt *st = store_prepare(s, "DELETE FROM probes WHERE key = ?1 AND candidate = ?2", err);

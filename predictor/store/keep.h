@@ -29,14 +29,6 @@ int store_class_told(struct store *s, const char *candidate, int64_t *when, stru
 #define STORE_STALE_LO 0.8
 #define STORE_STALE_HI 1.25
 
-/*
- * The record of a program's source candidate as it was on the class that was traced: skeleton ratios refer to it, also after
- * the candidate was probed again. The first that is put stays until the program is forgotten.
- */
-int store_base_put(struct store *s, const char *key, const char *record, struct errbuf *err);
-/* 1 found, 0 none. *record is to be freed by the caller. */
-int store_base_get(struct store *s, const char *key, char **record, struct errbuf *err);
-
 int store_probe_drop(struct store *s, const char *key, const char *candidate, struct errbuf *err);
 
 /* ---- cost and saving ---- */

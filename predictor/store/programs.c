@@ -351,10 +351,9 @@ int store_probe_put(struct store *s, const struct store_probe *p, struct errbuf 
 	return store_run_stmt(s, st, "cannot write a probe", err) < 0 ? -1 : 0;
 }
 
-static int read_probe(sqlite3_stmt *st, struct store_probe *p)
+static void read_probe(sqlite3_stmt *st, struct store_probe *p)
 {
 	int state = sqlite3_column_int(st, 3);
-	const unsigned char *result = sqlite3_column_text(st, 10);
 
 	store_column_key(st, 0, p->key);
 	store_column_text(st, 1, p->candidate, sizeof(p->candidate));
@@ -367,9 +366,8 @@ static int read_probe(sqlite3_stmt *st, struct store_probe *p)
 	p->not_before = sqlite3_column_int64(st, 8);
 	p->cost_node_s = sqlite3_column_double(st, 9);
 	store_column_text(st, 11, p->class_hex, sizeof(p->class_hex));
-	p->kept = result != NULL;
-	p->result = result ? strdup((const char *)result) : NULL;
-	return result && !p->result ? -1 : 0;
+	p->kept = sqlite3_column_type(st, 10) != SQLITE_NULL;
+	p->result = NULL;
 }
 
 int store_probe_get(struct store *s, const char *key, const char *candidate, struct store_probe *p,
@@ -378,15 +376,14 @@ int store_probe_get(struct store *s, const char *key, const char *candidate, str
 	sqlite3_stmt *st = store_stmt(s, Q_PROBE_GET, err);
 	int rv;
 
-	p->result = NULL;
 	if (!st)
 		return -1;
 	if (store_bind_key(st, 1, key) < 0)
 		return bad_key(s, key, err);
 	store_bind_text(st, 2, candidate);
 	rv = store_step(s, st, "cannot read a probe", err);
-	if (rv == 1 && read_probe(st, p) < 0)
-		rv = store_fault_set(STORE_FAILED, err, "out of memory");
+	if (rv == 1)
+		read_probe(st, p);
 	sqlite3_reset(st);
 	return rv;
 }
@@ -446,7 +443,6 @@ int store_probes_each(struct store *s, const char *key, unsigned state_mask, sto
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		struct store_probe p;
-		int stop;
 
 		rv = store_probe_get(s, names[i].key, names[i].candidate, &p, err);
 		if (rv < 0)
@@ -454,9 +450,7 @@ int store_probes_each(struct store *s, const char *key, unsigned state_mask, sto
 		if (rv == 0)
 			continue;
 		seen++;
-		stop = fn(&p, arg);
-		free((char *)p.result);
-		if (stop)
+		if (fn(&p, arg))
 			break;
 	}
 	free(names);

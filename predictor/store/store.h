@@ -349,14 +349,12 @@ struct store_probe {
 	int64_t submitted, updated;
 	int64_t not_before; /* next try; 0 = now */
 	double cost_node_s; /* nodes times seconds that it took */
-	const char
-	    *result; /* the record's text or NULL; from the store: valid only in the callback / see _get */
+	const char *result; /* written only: the record's text; NULL leaves the one that is there (records.h reads it) */
 	char class_hex[17]; /* node class of the record; "" when there is none */
-	bool kept;	    /* read only: there is a record in the store, given out or not */
+	bool kept;	    /* read only: there is a record in the store */
 };
-/* A NULL result leaves the one that is there. */
 int store_probe_put(struct store *s, const struct store_probe *p, struct errbuf *err);
-/* 1 found, 0 none. p->result, when not NULL, is to be freed by the caller. */
+/* 1 found, 0 none. */
 int store_probe_get(struct store *s, const char *key, const char *candidate, struct store_probe *p,
 		    struct errbuf *err);
 typedef int (*store_probe_fn)(const struct store_probe *p, void *arg);

@@ -337,8 +337,6 @@ struct store_probe probe(const char *candidate)
 	struct errbuf e;
 
 	assert_int_equal(store_probe_get(w->store, KEY, candidate, &p, &e), 1);
-	free((void *)(uintptr_t)p.result);
-	p.result = NULL;
 	return p;
 }
 

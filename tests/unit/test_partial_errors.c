@@ -11,6 +11,7 @@
 #include "follow_world.h"
 #include "predictor/learn/past_errors.h"
 #include "predictor/learn/program_estimate.h"
+#include "predictor/store/records.h"
 
 static struct result record(const char *candidate, double skel_s, double partial_s)
 {
@@ -121,16 +122,11 @@ static void probe_leave(const char *key, const char *candidate, double skel_s, d
 {
 	struct store_probe row = {.state = PROBE_DONE, .updated = START};
 	struct result r = record(candidate, skel_s, partial_s);
-	struct buf text = {0};
 	struct errbuf err;
 
 	strcpy(row.key, key);
 	strcpy(row.candidate, candidate);
-	assert_int_equal(result_format(&r, &text, &err), 0);
-	buf_put_u8(&text, '\0');
-	row.result = (const char *)text.data;
-	assert_int_equal(store_probe_put(w->store, &row, &err), 0);
-	buf_free(&text);
+	assert_int_equal(store_record_put(w->store, &row, &r, &err), 0);
 }
 
 /* A program, traced on fast, of which the probes say so much for slow. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The store: what is written is read back, by every way of asking for it. */
+#include "predictor/store/records.h"
 #include "tests/unit/store_fixture.h"
 
 static struct store_run run_of(uint32_t jobid, int64_t submit)
@@ -200,13 +201,14 @@ static void test_probes(void **state)
 				.not_before = NOW + 60,
 				.cost_node_s = 12.5};
 	struct store_probe back;
-	char *huge = malloc(STORE_RESULT_MAX + 2);
+	char *huge = malloc(STORE_RESULT_MAX + 2), *text;
+	struct result *record = malloc(sizeof(*record));
 	int n = 0;
 
 	(void)state;
 	ok(store_probe_put(s, &p, &err));
 	assert_int_equal(store_probe_get(s, KEY1, "fast", &back, &err), 1);
-	assert_null(back.result);
+	assert_false(back.kept);
 	assert_int_equal(back.jobid, 18);
 	assert_int_equal(back.state, PROBE_SUBMITTED);
 	assert_true(back.cost_node_s == 12.5);
@@ -215,10 +217,13 @@ static void test_probes(void **state)
 	p.result = "precedent-result 1\nend\n";
 	ok(store_probe_put(s, &p, &err));
 	assert_int_equal(store_probe_get(s, KEY1, "fast", &back, &err), 1);
-	assert_string_equal(back.result, p.result);
-	free((char *)back.result);
+	assert_true(back.kept);
+	assert_int_equal(store_record_text(s, KEY1, "fast", &text, &err), 1);
+	assert_string_equal(text, p.result);
+	free(text);
+	assert_int_equal(store_record_get(s, KEY1, "fast", record, &err), 0); /* no record that can be read */
 	assert_int_equal(store_probe_get(s, KEY1, "slow", &back, &err), 0);
-	assert_null(back.result);
+	assert_int_equal(store_record_get(s, KEY1, "slow", record, &err), 0);
 	strcpy(p.candidate, "slow");
 	p.state = PROBE_WAITING;
 	ok(store_probe_put(s, &p, &err));
@@ -234,6 +239,7 @@ static void test_probes(void **state)
 	p.result = huge;
 	assert_int_equal(store_probe_put(s, &p, &err), -1);
 	free(huge);
+	free(record);
 	store_close(s);
 }
 

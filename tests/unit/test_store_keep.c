@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include "predictor/store/keep.h"
+#include "predictor/store/records.h"
 #include "tests/unit/store_fixture.h"
 
 #define A "aaaaaaaaaaaaaaaa"
@@ -91,34 +92,50 @@ static void test_stale_estimates(void **state)
 	store_close(s);
 }
 
+/* A failed record, which is short; the reason tells which one it is. */
+static void record_put(struct store *s, const char *reason)
+{
+	struct store_probe row = {.key = KEY1, .candidate = "fast", .state = PROBE_DONE, .class_hex = A};
+	struct result *record = calloc(1, sizeof(*record));
+
+	assert_non_null(record);
+	strcpy(record->candidate, "fast");
+	strcpy(record->reason, reason);
+	ok(store_record_put(s, &row, record, &err));
+	free(record);
+}
+
 static void test_bases(void **state)
 {
 	struct store *s = must_open(STORE_WRITE);
 	struct store_program p = program(KEY1, PROGRAM_READY, NOW);
-	struct store_probe probe = {.key = KEY1, .candidate = "fast", .result = "old", .class_hex = A}, back;
-	char *text;
+	struct store_probe probe = {.key = KEY1, .candidate = "fast", .state = PROBE_WAITING, .class_hex = A}, back;
+	struct result *record = malloc(sizeof(*record));
 
 	(void)state;
 	ok(store_program_put(s, &p, &err));
-	ok(store_base_put(s, KEY1, "first", &err));
-	ok(store_base_put(s, KEY1, "second", &err));
-	assert_int_equal(store_base_get(s, KEY2, &text, &err), 0);
-	assert_int_equal(store_base_get(s, KEY1, &text, &err), 1);
-	assert_string_equal(text, "first");
-	free(text);
-	ok(store_probe_put(s, &probe, &err));
-	probe.result = NULL; /* leaves the one that is there */
-	probe.state = PROBE_WAITING;
-	ok(store_probe_put(s, &probe, &err));
+	ok(store_base_keep(s, KEY1, "fast", &err)); /* there is no record as yet */
+	assert_int_equal(store_base_get(s, KEY1, record, &err), 0);
+	record_put(s, "first");
+	ok(store_base_keep(s, KEY1, "fast", &err));
+	record_put(s, "second");
+	ok(store_base_keep(s, KEY1, "fast", &err)); /* the first one stays */
+	assert_int_equal(store_base_get(s, KEY2, record, &err), 0);
+	assert_int_equal(store_base_get(s, KEY1, record, &err), 1);
+	assert_string_equal(record->reason, "first");
+	ok(store_probe_put(s, &probe, &err)); /* leaves the record that is there */
 	assert_int_equal(store_probe_get(s, KEY1, "fast", &back, &err), 1);
-	assert_string_equal(back.result, "old");
+	assert_true(back.kept);
 	assert_string_equal(back.class_hex, A);
 	assert_int_equal(back.state, PROBE_WAITING);
-	free((char *)back.result);
+	assert_int_equal(store_record_get(s, KEY1, "fast", record, &err), 1);
+	assert_string_equal(record->reason, "second");
 	ok(store_probe_drop(s, KEY1, "fast", &err));
 	assert_int_equal(store_probe_get(s, KEY1, "fast", &back, &err), 0);
+	assert_int_equal(store_record_get(s, KEY1, "fast", record, &err), 0);
 	assert_int_equal(store_program_forget(s, KEY1, &err), 1);
-	assert_int_equal(store_base_get(s, KEY1, &text, &err), 0);
+	assert_int_equal(store_base_get(s, KEY1, record, &err), 0);
+	free(record);
 	store_close(s);
 }
 

@@ -12,6 +12,7 @@
 #include "predictor/estimate/array.h"
 #include "predictor/estimate/combine.h"
 #include "predictor/store/keep.h"
+#include "predictor/store/records.h"
 #include "predictor/store/trials.h"
 #include "tests/unit/store_fixture.h"
 
@@ -184,6 +185,7 @@ static void check_programs(struct store *s)
 static void check_probes(struct store *s)
 {
 	struct store_probe p;
+	char *text;
 
 	assert_int_equal(store_probe_get(s, KEY1, "fast", &p, &err), 1);
 	assert_int_equal(p.jobid, 18);
@@ -192,15 +194,16 @@ static void check_probes(struct store *s)
 	assert_int_equal(p.submitted, 1700000005);
 	assert_int_equal(p.updated, 1700000006);
 	assert_true(p.cost_node_s == 42.5);
-	assert_string_equal(p.result, "precedent-result 1");
+	assert_int_equal(store_record_text(s, KEY1, "fast", &text, &err), 1);
+	assert_string_equal(text, "precedent-result 1");
 	assert_string_equal(p.class_hex, "0123456789abcdef");
-	free((char *)p.result);
+	free(text);
 	assert_int_equal(store_probe_get(s, KEY1, "slow:big", &p, &err), 1);
 	assert_int_equal(p.state, PROBE_FAILED);
 	assert_int_equal(p.tries, 3);
 	assert_string_equal(p.reason, "no room");
 	assert_int_equal(p.not_before, 1700000009);
-	assert_null(p.result);
+	assert_false(p.kept);
 	assert_string_equal(p.class_hex, "");
 }
 
