@@ -16,6 +16,7 @@
 #include "predictor/follow/poll_cache.h"
 #include "predictor/learn/drift_family.h"
 #include "predictor/learn/drift_follow.h"
+#include "predictor/learn/ended_run.h"
 #include "predictor/learn/family_follow.h"
 #include "predictor/learn/param_family_renew.h"
 #include "predictor/learn/program_estimate.h"
@@ -260,21 +261,23 @@ static void reason_remark(struct store_program *p, const char *remark)
 }
 
 /* A run says something of those to come, also of a program that has no trace: then its past runs are all there is. */
-static int recalibrate(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+static int recalibrate(const struct ended_run *r, struct errbuf *errp)
 {
+	const struct daemon_env *env = r->env;
+	const struct store_run *run = r->row;
 	struct store_program p;
 	int rc = store_program_get(env->store, run->key, &p, errp);
 	struct program_estimates est;
 
 	if (rc <= 0 || p.uid != run->uid || (p.state != PROGRAM_READY && p.state != PROGRAM_FAILED) ||
-	    run_evidence_of(run->end_state, run->restarts) == RUN_NO_EVIDENCE)
+	    !ended_run_is_evidence(r))
 		return rc < 0 ? -1 : 0;
-	if (program_estimate(env, &p, run->candidate, now, &est, errp) < 0)
+	if (program_estimate(env, &p, run->candidate, r->now, &est, errp) < 0)
 		return -1;
 	if (est.refused.text[0])
 		daemon_say(env, LOG_LEVEL_INFO, "job %u: key %.8s: %s", run->jobid, run->key, est.refused.text);
 	reason_remark(&p, est.refused.text); /* later runs may settle it */
-	p.updated = now;
+	p.updated = r->now;
 	return store_program_put(env->store, &p, errp);
 }
 
@@ -288,24 +291,35 @@ static void count_end(const struct daemon_env *env, const struct store_run *r)
 }
 
 /* A program that drifts is probed again; if no probe can be made, it is traced again. */
-static int drift_settle(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+static int drift_settle(struct ended_run *r, struct errbuf *errp)
 {
 	struct drift_found found;
-	int rc = drift_follow(env, run, now, &found, errp), again = PROBE_AGAIN_NONE;
+	int rc = drift_follow(r, &found, errp), again = PROBE_AGAIN_NONE;
 
 	if (rc <= 0)
 		return rc;
 	if (found.probe)
-		again = probes_again(env, run->key, run->candidate, "the last runs were not as predicted", now, errp);
+		again = probes_again(r->env, r->row->key, r->row->candidate, "the last runs were not as predicted", r->now, errp);
 	if (again < 0 || again == PROBE_AGAIN_LATER)
 		return again < 0 ? -1 : 0;
-	return drift_act(env, run, &found, again == PROBE_AGAIN_PLANNED, now, errp);
+	return drift_act(r, &found, again == PROBE_AGAIN_PLANNED, errp);
+}
+
+/* All that is learned from a run, each from what those before it have found. */
+static int run_learn(struct ended_run *r, struct errbuf *errp)
+{
+	if (trial_follow(r, errp) < 0 || drift_settle(r, errp) < 0 || drift_family_follow(r, errp) < 0 || recalibrate(r, errp) < 0)
+		return -1;
+	if (!ended_run_is_evidence(r))
+		return 0;
+	return family_follow(r, errp) < 0 || scaling_follow(r, errp) < 0 || param_family_renew(r, errp) < 0 ? -1 : 0;
 }
 
 /* 1: not yet. */
 static int run_end(const struct daemon_env *env, const struct cluster_job *job, struct store_run *run, int64_t now,
 		   struct errbuf *errp)
 {
+	struct ended_run ended = {.env = env, .row = run, .memory = job->memory, .now = now};
 	int rc = 0;
 
 	run->end_time = job->end_time ? job->end_time : now;
@@ -324,12 +338,9 @@ static int run_end(const struct daemon_env *env, const struct cluster_job *job, 
 		store_rollback(env->store);
 		return 1;
 	}
-	if (trial_follow(env, run, job->memory, now, errp) < 0)
-		goto fail;
-	if (drift_settle(env, run, now, errp) < 0 || drift_family_follow(env, run, now, errp) < 0 || recalibrate(env, run, now, errp) < 0)
-		goto fail;
-	if (run_evidence_of(run->end_state, run->restarts) != RUN_NO_EVIDENCE &&
-	    (family_follow(env, run, now, errp) < 0 || scaling_follow(env, run, now, errp) < 0 || param_family_renew(env, run, now, errp) < 0))
+	rc = run_learn(&ended, errp);
+	ended_run_forget(&ended);
+	if (rc < 0)
 		goto fail;
 	if (store_commit(env->store, errp) < 0)
 		return -1;
@@ -525,6 +536,7 @@ static int job_follow(const struct daemon_env *env, const struct cluster_job *jo
 /* The end of a traced run was not seen. A trace in the spool says that the program came to MPI_Finalize. */
 static int traced_lost(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
 {
+	struct ended_run ended = {.env = env, .row = run, .now = now};
 	struct leavings left = {0};
 	char reason[STORE_REASON_MAX];
 
@@ -533,7 +545,7 @@ static int traced_lost(const struct daemon_env *env, const struct store_run *run
 		 left.n_traces ? "the next run is traced again" : next_run(run));
 	if (program_untraced(env, run, now, reason, now, errp) < 0)
 		return -1;
-	return left.n_traces ? 0 : trial_follow(env, run, 0, now, errp);
+	return left.n_traces ? 0 : trial_follow(&ended, errp);
 }
 
 static int run_lost(const struct daemon_env *env, const struct cluster_snapshot *snap, struct store_run *r, int64_t now,

@@ -4,7 +4,6 @@
  * The latest runs are held against the law of what ran before them, so that inputs that were told nothing, or what
  * their own probes say, speak as well. Only what lies where those ran: beyond it a law that errs is no change.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/learn/drift_family.h"
@@ -66,37 +65,30 @@ static bool is_within(const struct store_run *run)
 	return run->hi_s > 0 && !strcmp(run->candidate, run->pred_candidate) && run->elapsed_s >= run->lo_s && run->elapsed_s <= run->hi_s;
 }
 
-int drift_family_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+int drift_family_follow(struct ended_run *r, struct errbuf *errp)
 {
-	struct scaling_runs_filter of = {run->kin, run->candidate, false, NULL, 0};
-	struct scaling_runs *past = NULL;
-	struct past_accuracy *accuracy = NULL;
+	const struct store_run *run = r->row;
+	const struct past_accuracy *accuracy;
+	const struct scaling_runs *members;
+	const struct drift *known;
 	struct drift d;
-	int rv = -1;
 
-	if (!run->kin[0] || !run->vars[0] || run->array_job || is_within(run) ||
-	    run_evidence_of(run->end_state, run->restarts) == RUN_NO_EVIDENCE)
+	if (!run->kin[0] || !run->vars[0] || run->array_job || is_within(run) || !ended_run_is_evidence(r))
 		return 0;
-	past = malloc(sizeof(*past));
-	if (!past)
-		return err_set(errp, "no memory for past runs");
-	if (store_drift_get(env->store, run->kin, run->candidate, &d, errp) < 0)
-		goto out;
-	of.since = d.since;
-	if (scaling_runs_read(env->store, &of, past, errp) < 0)
-		goto out;
-	rv = 0;
-	if (past->n < DRIFT_LOOK + SCALING_POINTS_MIN)
-		goto out;
-	accuracy = past_accuracy_gather(env->store, run->uid, run->family, NULL, run->candidate, errp);
-	rv = accuracy ? 0 : -1;
-	if (!accuracy || !drift_family_judge(&d, past->runs, past->submitted, past->n, past_accuracy_scale(accuracy, ESTIMATE_MODEL), now))
-		goto out;
-	rv = store_drift_put(env->store, run->kin, run->candidate, &d, errp);
-	daemon_say(env, LOG_LEVEL_WARN, "job %u: the last runs on %s that differ in numbers from key %.8s were not as their model said: what "
-		   "ran before counts no more for it", run->jobid, run->candidate, run->key);
-out:
-	past_accuracy_free(accuracy);
-	free(past);
-	return rv;
+	known = ended_run_family_drift(r, errp);
+	members = known ? ended_run_members(r, errp) : NULL;
+	if (!members)
+		return -1;
+	if (members->n < DRIFT_LOOK + SCALING_POINTS_MIN)
+		return 0;
+	accuracy = ended_run_accuracy(r, errp);
+	if (!accuracy)
+		return -1;
+	d = *known;
+	if (!drift_family_judge(&d, members->runs, members->submitted, members->n, past_accuracy_scale(accuracy, ESTIMATE_MODEL), r->now))
+		return 0;
+	ended_run_forget(r);
+	daemon_say(r->env, LOG_LEVEL_WARN, "job %u: the last runs on %s that differ in numbers from key %.8s were not as their model said: "
+		   "what ran before counts no more for it", run->jobid, run->candidate, run->key);
+	return store_drift_put(r->env->store, run->kin, run->candidate, &d, errp);
 }

@@ -3,10 +3,9 @@
 #ifndef PRECEDENT_PREDICTOR_LEARN_DRIFT_FAMILY_H
 #define PRECEDENT_PREDICTOR_LEARN_DRIFT_FAMILY_H
 
-#include "predictor/cluster/daemon_env.h"
 #include "predictor/estimate/drift.h"
 #include "predictor/estimate/scaling_model.h"
-#include "predictor/store/store.h"
+#include "predictor/learn/ended_run.h"
 
 /*
  * runs: of one kin on one candidate, the latest first, with when they were submitted. True: two of the last three, with different
@@ -15,6 +14,6 @@
  */
 bool drift_family_judge(struct drift *d, const struct param_family_run *runs, const int64_t *submitted, size_t n, double scale, int64_t now);
 /* A run has ended: judges its parameter family. After a drift, family estimates and models count only runs since the change. */
-int drift_family_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
+int drift_family_follow(struct ended_run *r, struct errbuf *errp);
 
 #endif

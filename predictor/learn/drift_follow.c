@@ -170,9 +170,10 @@ static int trace_again(const struct daemon_env *env, struct store_program *p, co
 	return store_program_put(env->store, p, errp);
 }
 
-int drift_act(const struct daemon_env *env, const struct store_run *run, struct drift_found *found, bool probed, int64_t now,
-	      struct errbuf *errp)
+int drift_act(struct ended_run *r, struct drift_found *found, bool probed, struct errbuf *errp)
 {
+	const struct daemon_env *env = r->env;
+	const struct store_run *run = r->row;
 	struct store_program *p = &found->program;
 	struct program_estimates est;
 	int may = 0;
@@ -183,23 +184,26 @@ int drift_act(const struct daemon_env *env, const struct store_run *run, struct 
 			return -1;
 		found->drift.stage = may ? DRIFT_RETRACED : DRIFT_REPROBED;
 	}
+	ended_run_forget(r);
 	if (store_drift_put(env->store, p->key, run->candidate, &found->drift, errp) < 0 ||
-	    program_estimate(env, p, run->candidate, now, &est, errp) < 0)
+	    program_estimate(env, p, run->candidate, r->now, &est, errp) < 0)
 		return -1;
 	daemon_say(env, LOG_LEVEL_WARN, "job %u: key %.8s: the last runs on %s were not as predicted: %s", run->jobid, p->key,
 		   run->candidate, may	    ? "the next run is traced again"
 				   : probed ? "the probe is made again"
 					    : "what ran before counts no more");
-	return may ? trace_again(env, p, run->candidate, now, errp) : 0;
+	return may ? trace_again(env, p, run->candidate, r->now, errp) : 0;
 }
 
-int drift_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct drift_found *found, struct errbuf *errp)
+int drift_follow(const struct ended_run *r, struct drift_found *found, struct errbuf *errp)
 {
+	const struct daemon_env *env = r->env;
+	const struct store_run *run = r->row;
 	struct store_program *p = &found->program;
 	struct drift_run runs[RUNS_MAX];
 	int n, rc;
 
-	if (run_evidence_of(run->end_state, run->restarts) == RUN_NO_EVIDENCE || is_within(run))
+	if (!ended_run_is_evidence(r) || is_within(run))
 		return 0;
 	rc = store_program_get(env->store, run->key, p, errp);
 	if (rc <= 0 || p->uid != run->uid || (p->state != PROGRAM_READY && p->state != PROGRAM_FAILED))
@@ -207,7 +211,7 @@ int drift_follow(const struct daemon_env *env, const struct store_run *run, int6
 	n = run->array_job ? arrays_gather(env, run, runs, errp) : runs_gather(env, run, runs, errp);
 	if (n < 0 || store_drift_get(env->store, run->key, run->candidate, &found->drift, errp) < 0)
 		return -1;
-	if (drift_judge(&found->drift, runs, (size_t)n, now) == DRIFT_REST)
+	if (drift_judge(&found->drift, runs, (size_t)n, r->now) == DRIFT_REST)
 		return 0;
 	found->traced = p->state == PROGRAM_READY && env->conf->n_candidates;
 	found->probe = found->traced && found->drift.stage == DRIFT_REPROBED;

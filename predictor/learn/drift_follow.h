@@ -7,8 +7,7 @@
 #define PRECEDENT_PREDICTOR_LEARN_DRIFT_FOLLOW_H
 
 #include "predictor/estimate/drift.h"
-#include "predictor/cluster/daemon_env.h"
-#include "predictor/store/store.h"
+#include "predictor/learn/ended_run.h"
 
 /* A drift that was found, and not acted on as yet. */
 struct drift_found {
@@ -19,9 +18,8 @@ struct drift_found {
 };
 
 /* Returns 1 if the program has drifted (*found says how), 0 if not, -1 on error. */
-int drift_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct drift_found *found, struct errbuf *errp);
+int drift_follow(const struct ended_run *r, struct drift_found *found, struct errbuf *errp);
 /* Stores the drift and estimates the program again. probed: the probe is made again; else a program with probes is traced again. */
-int drift_act(const struct daemon_env *env, const struct store_run *run, struct drift_found *found, bool probed, int64_t now,
-	      struct errbuf *errp);
+int drift_act(struct ended_run *r, struct drift_found *found, bool probed, struct errbuf *errp);
 
 #endif

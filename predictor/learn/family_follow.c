@@ -19,33 +19,37 @@ static size_t runs_of(const struct store_past *past, int n, struct param_family_
 	return count;
 }
 
-int family_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+int family_follow(struct ended_run *r, struct errbuf *errp)
 {
+	const struct store_run *run = r->row;
 	struct store_past_filter f = {.candidate = run->candidate, .family = run->family, .kin = run->kin};
-	struct store_family row = {.updated = now, .scale = 1};
-	struct store_past *past;
-	struct past_accuracy *accuracy = NULL;
+	struct store_family row = {.updated = r->now, .scale = 1};
 	struct param_family_run runs[PARAM_FAMILY_RUNS_MAX];
+	const struct past_accuracy *accuracy;
+	const struct drift *drift;
 	struct errbuf why = {""};
-	struct drift drift;
+	struct store_past *past;
+	size_t n_runs;
 	int n, rv = -1;
 
 	if (!run->kin[0] || !run->vars[0] || !run->family[0])
 		return 0;
-	if (store_drift_get(env->store, run->kin, run->candidate, &drift, errp) < 0)
+	drift = ended_run_family_drift(r, errp);
+	if (!drift)
 		return -1;
-	f.since = drift.since;
+	f.since = drift->since;
 	past = calloc(PARAM_FAMILY_RUNS_MAX, sizeof(*past));
 	if (!past)
 		return err_set(errp, "no memory for past runs");
-	n = store_past_read(env->store, &f, past, PARAM_FAMILY_RUNS_MAX, errp);
+	n = store_past_read(r->env->store, &f, past, PARAM_FAMILY_RUNS_MAX, errp);
 	if (n < 0)
 		goto out;
+	n_runs = runs_of(past, n, runs);
 	memcpy(row.family, run->family, sizeof(row.family));
 	memcpy(row.kin, run->kin, sizeof(row.kin));
 	snprintf(row.candidate, sizeof(row.candidate), "%s", run->candidate);
-	if (param_family_estimate(runs, runs_of(past, n, runs), &row.e, &row.programs, &why) == 0) {
-		accuracy = past_accuracy_gather(env->store, run->uid, run->family, NULL, run->candidate, errp);
+	if (param_family_estimate(runs, n_runs, &row.e, &row.programs, &why) == 0) {
+		accuracy = ended_run_accuracy(r, errp);
 		if (!accuracy)
 			goto out;
 		past_accuracy_apply(accuracy, &row.e, &row.scale);
@@ -55,11 +59,10 @@ int family_follow(const struct daemon_env *env, const struct store_run *run, int
 		memset(&row.e, 0, sizeof(row.e));
 		snprintf(row.reason, sizeof(row.reason), "%.300s", why.text);
 	}
-	param_family_ranges(runs, runs_of(past, n, runs), row.ranges, sizeof(row.ranges));
+	param_family_ranges(runs, n_runs, row.ranges, sizeof(row.ranges));
 	/* of most programs there is but one, and nothing to be kept */
-	rv = row.programs >= PARAM_FAMILY_PROGRAMS_MIN || drift.since ? store_family_put(env->store, &row, errp) : 0;
+	rv = row.programs >= PARAM_FAMILY_PROGRAMS_MIN || drift->since ? store_family_put(r->env->store, &row, errp) : 0;
 out:
-	past_accuracy_free(accuracy);
 	free(past);
 	return rv;
 }

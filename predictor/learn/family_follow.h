@@ -3,9 +3,8 @@
 #ifndef PRECEDENT_PREDICTOR_LEARN_FAMILY_FOLLOW_H
 #define PRECEDENT_PREDICTOR_LEARN_FAMILY_FOLLOW_H
 
-#include "predictor/cluster/daemon_env.h"
-#include "predictor/store/store.h"
+#include "predictor/learn/ended_run.h"
 
-int family_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
+int family_follow(struct ended_run *r, struct errbuf *errp);
 
 #endif

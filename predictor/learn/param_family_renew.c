@@ -72,8 +72,10 @@ static int stale_find(const struct daemon_env *env, const struct store_run *run,
 	return 0;
 }
 
-int param_family_renew(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
+int param_family_renew(const struct ended_run *r, struct errbuf *errp)
 {
+	const struct daemon_env *env = r->env;
+	const struct store_run *run = r->row;
 	struct store_past *past = NULL;
 	struct stale list[RENEW_MAX];
 	unsigned found = 0;
@@ -93,14 +95,14 @@ int param_family_renew(const struct daemon_env *env, const struct store_run *run
 			goto out;
 		n += more;
 	}
-	if (stale_find(env, run, past, n, now, list, &found, errp) < 0)
+	if (stale_find(env, run, past, n, r->now, list, &found, errp) < 0)
 		goto out;
 	for (unsigned i = 0; i < found; i++) {
 		struct program_estimates est;
 		struct store_program p;
 		int rc = store_program_get(env->store, list[i].key, &p, errp);
 
-		if (rc < 0 || (rc && p.uid == run->uid && program_estimate(env, &p, run->candidate, now, &est, errp) < 0))
+		if (rc < 0 || (rc && p.uid == run->uid && program_estimate(env, &p, run->candidate, r->now, &est, errp) < 0))
 			goto out;
 	}
 	rv = 0;

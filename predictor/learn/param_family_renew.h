@@ -3,9 +3,8 @@
 #ifndef PRECEDENT_PREDICTOR_LEARN_PARAM_FAMILY_RENEW_H
 #define PRECEDENT_PREDICTOR_LEARN_PARAM_FAMILY_RENEW_H
 
-#include "predictor/cluster/daemon_env.h"
-#include "predictor/store/store.h"
+#include "predictor/learn/ended_run.h"
 
-int param_family_renew(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
+int param_family_renew(const struct ended_run *r, struct errbuf *errp);
 
 #endif

@@ -3,11 +3,10 @@
 #ifndef PRECEDENT_PREDICTOR_LEARN_SCALING_FOLLOW_H
 #define PRECEDENT_PREDICTOR_LEARN_SCALING_FOLLOW_H
 
-#include "predictor/cluster/daemon_env.h"
-#include "predictor/store/store.h"
+#include "predictor/learn/ended_run.h"
 
 /* On the candidate where the run ended. */
-int scaling_follow(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp);
+int scaling_follow(struct ended_run *r, struct errbuf *errp);
 /* On every candidate, after the last probe of the program. */
 int scaling_follow_probed(const struct daemon_env *env, const struct store_program *p, int64_t now, struct errbuf *errp);
 

@@ -165,8 +165,10 @@ static int untraced_ended(const struct daemon_env *env, struct store_trial *t, c
 	return pair >= TRIAL_TRACED_FAILED ? trial_judge_tracing(env, now, errp) : 0;
 }
 
-int trial_follow(const struct daemon_env *env, const struct store_run *run, uint64_t memory, int64_t now, struct errbuf *errp)
+int trial_follow(const struct ended_run *r, struct errbuf *errp)
 {
+	const struct daemon_env *env = r->env;
+	const struct store_run *run = r->row;
 	struct store_trial t;
 	int rc = store_trial_get(env->store, store_trial_name(run->kin, run->key), &t, errp);
 
@@ -174,8 +176,8 @@ int trial_follow(const struct daemon_env *env, const struct store_run *run, uint
 		return rc < 0 ? -1 : 0;
 	if (!rc)
 		t = (struct store_trial){.guard = TRIAL_FREE};
-	return run->act == ACT_TRACE ? traced_ended(env, &t, run, memory, now, errp)
-				     : untraced_ended(env, &t, run, memory, now, errp);
+	return run->act == ACT_TRACE ? traced_ended(env, &t, run, r->memory, r->now, errp)
+				     : untraced_ended(env, &t, run, r->memory, r->now, errp);
 }
 
 /* ---- all programs ---- */

@@ -3,14 +3,10 @@
 #ifndef PRECEDENT_PREDICTOR_LEARN_TRIAL_FOLLOW_H
 #define PRECEDENT_PREDICTOR_LEARN_TRIAL_FOLLOW_H
 
-#include "predictor/cluster/daemon_env.h"
-#include "predictor/store/store.h"
+#include "predictor/learn/ended_run.h"
 
-/*
- * If the tracer may have ended a traced run, its program is guarded until an untraced run decides. memory: as in struct cluster_job;
- * 0 for a run whose end was not seen.
- */
-int trial_follow(const struct daemon_env *env, const struct store_run *run, uint64_t memory, int64_t now, struct errbuf *errp);
+/* If the tracer may have ended a traced run, its program is guarded until an untraced run decides. */
+int trial_follow(const struct ended_run *r, struct errbuf *errp);
 /* Judges all pairs: tracing becomes suspected, no longer suspected, or stopped. A change is logged once and stored. */
 int trial_judge_tracing(const struct daemon_env *env, int64_t now, struct errbuf *errp);
 /* May the next run of this run's key be traced? Returns 1, 0 or -1. */

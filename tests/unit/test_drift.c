@@ -346,14 +346,15 @@ static void test_history_alone(void **state)
 /* As the poll loop does. */
 static int drift_take(const struct store_run *r, struct errbuf *e)
 {
+	struct ended_run ended = {.env = &w->env, .row = r, .now = w->now};
 	struct drift_found found;
-	int rc = drift_follow(&w->env, r, w->now, &found, e), again = PROBE_AGAIN_NONE;
+	int rc = drift_follow(&ended, &found, e), again = PROBE_AGAIN_NONE;
 
 	if (rc == 1 && found.probe)
 		again = probes_again(&w->env, r->key, r->candidate, "a test", w->now, e);
 	if (rc < 1 || again < 0 || again == PROBE_AGAIN_LATER)
 		return rc < 0 || again < 0 ? -1 : 0;
-	return drift_act(&w->env, r, &found, again == PROBE_AGAIN_PLANNED, w->now, e);
+	return drift_act(&ended, &found, again == PROBE_AGAIN_PLANNED, e);
 }
 
 /* An array that was told lo to hi (0: nothing), task first + i of seconds[i]; each task that ends is looked at. */

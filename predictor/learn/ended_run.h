@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A run that has ended, as it is handed to everything that learns from it, with what several of these read in the store. Each
+ * part is read once, when the first learner asks for it.
+ */
+#ifndef PRECEDENT_PREDICTOR_LEARN_ENDED_RUN_H
+#define PRECEDENT_PREDICTOR_LEARN_ENDED_RUN_H
+
+#include "predictor/cluster/daemon_env.h"
+#include "predictor/learn/past_accuracy.h"
+#include "predictor/learn/scaling_runs.h"
+#include "predictor/store/store.h"
+
+struct ended_run {
+	const struct daemon_env *env;
+	const struct store_run *row; /* in the store already */
+	uint64_t memory;	     /* as in struct cluster_job; 0: the end was not seen */
+	int64_t now;
+	/* NULL: not read as yet */
+	struct drift *family_drift;
+	struct scaling_runs *members;
+	struct past_accuracy *accuracy;
+};
+
+/* Forgets what was read: at the end, and after a learner has stored a drift, which changes what past runs say. */
+void ended_run_forget(struct ended_run *r);
+
+/* Does its end say anything of how long a whole run takes? */
+bool ended_run_is_evidence(const struct ended_run *r);
+
+/* Of the parameter family on the run's candidate. All return NULL on error, and lend what they return until ended_run_forget. */
+const struct drift *ended_run_family_drift(struct ended_run *r, struct errbuf *errp);
+/* Its runs since the last drift; of a task of an array, all tasks of arrays. */
+const struct scaling_runs *ended_run_members(struct ended_run *r, struct errbuf *errp);
+/* How earlier predictions of the run's family came off on the candidate. */
+const struct past_accuracy *ended_run_accuracy(struct ended_run *r, struct errbuf *errp);
+
+#endif
