@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Predicted against actual: which runs count, and what is said of a set of them. Never the mean error alone: median, nine in
- * ten and worst; how many were predicted too short; extensions; how much of what was requested was used, before and after;
- * and beside each the same of simpler predictors (baseline.h) on the same runs.
+ * Predicted against actual run times: which runs count, and the figures of a set of runs. These are the median, 90 % quantile
+ * and worst error, the number of runs predicted too short, extensions, and the used part of the requested time. Simpler
+ * predictors (baseline.h) get the same figures for the same runs.
  *
- * A run counts when it was predicted, ran on the candidate that it was predicted for, and completed or was ended by its
- * limit. Errors are of those that completed: of one that was ended nobody knows how long it would have run.
+ * A run counts when it was predicted, ran on the candidate that it was predicted for, and completed or was ended by its limit.
+ * Errors are computed for completed runs: the full time of a run that was ended is not known.
  */
 #ifndef PRECEDENT_PREDICTOR_ACCURACY_ACCURACY_H
 #define PRECEDENT_PREDICTOR_ACCURACY_ACCURACY_H
@@ -52,7 +52,7 @@ struct accuracy_set {
 int accuracy_read(struct store *s, uint32_t uid, int64_t since, struct accuracy_set *set, struct errbuf *errp);
 void accuracy_free(struct accuracy_set *set); /* zeroed and freed sets are legal */
 
-/* Does this run count? And what of it is judged (said_s: Precedent's, the request, the perfect one; candidate 0). */
+/* Does this run count? And its sample: said_s of Precedent, the request and the perfect predictor; candidate 0. */
 bool accuracy_run_counts(const struct store_run *r);
 void accuracy_sample_of(const struct store_run *r, struct accuracy_sample *s);
 
@@ -61,7 +61,7 @@ struct accuracy_errors {
 	double median, p90, worst; /* of |predicted - actual| / actual */
 	double bias;		   /* median of (predicted - actual) / actual */
 	size_t too_short;	   /* ran longer than it said */
-	double said_of_used;	   /* sum of what it said / sum of what was used */
+	double said_of_used;	   /* sum of predicted / sum of used seconds */
 	double precedent_median;   /* Precedent's own median over the same runs */
 	uint32_t worst_job;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Last-two predictors, see baseline.h. Per grouping (user, key) the runs are sorted twice, by submission and by end, group
- * by group; then one walk over both orders carries the last two ends of the group along.
+ * Last-two predictors, see baseline.h. Each grouping (user, key) sorts the runs twice, by submission and by end. One walk over
+ * both orders keeps the last two ends of the current group.
  */
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What simpler predictors would have said of the same runs, at the time of each submission and from no more than was known
- * then: the mean of the last two runs of the same user, whatever they were (Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6),
- * 2007), and of the last two runs of the same job. The request and the perfect prediction need no computing.
+ * Simpler predictors for the same runs, from the data that were known at each submission. One predicts the mean of the last two
+ * runs of the same user (Tsafrir, Etsion and Feitelson, "Backfilling using system-generated predictions rather than user
+ * runtime estimates", IEEE TPDS 18(6), 2007). Another predicts the mean of the last two runs of the same job. The request and
+ * the perfect prediction need no computing.
  */
 #ifndef PRECEDENT_PREDICTOR_ACCURACY_BASELINE_H
 #define PRECEDENT_PREDICTOR_ACCURACY_BASELINE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The predicted runs of the store with their baselines, see accuracy.h. Runs are read from the latest job id back: those that
- * were predicted, since the time asked for, become samples; HISTORY_MAX older ones are read as well, as any of them may be
- * one of the last two that a baseline needs.
+ * The predicted runs of the store with their baselines, see accuracy.h. Runs are read from the latest job id backwards.
+ * Predicted runs since the requested time become samples. HISTORY_MAX older runs are read as well, because a baseline may need
+ * any of them.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The cluster as precedentd sees it: jobs as plain data, and the few things that it does to them as function pointers, so
- * that following, probing and extending are tested without Slurm. The real one is precedentd/slurm.c.
+ * The cluster as precedentd sees it: jobs as plain data, and its operations on jobs as function pointers. So the daemon's logic
+ * is tested without Slurm. The real operations are in precedentd/slurm.c.
  */
 #ifndef PRECEDENT_PREDICTOR_CLUSTER_CLUSTER_H
 #define PRECEDENT_PREDICTOR_CLUSTER_CLUSTER_H

@@ -88,7 +88,7 @@ static bool given(const char *text)
 	return text && *text;
 }
 
-/* A list that lets in or keeps out; what the job does not name gets its default later, which is not known here. */
+/* Does this pair of lists admit the name? A job without a name gets its default later, which is not known here. */
 static bool list_passes(const char *allow, const char *deny, const char *name)
 {
 	if (!given(allow) && !given(deny))

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What must be known of the cluster to choose a job's partition: whom the partitions let in, of which shapes jobs are,
- * and how long a job of a shape would wait on a candidate. precedentd learns it (follow/start_forecast.c) and keeps it in
- * the store (store/places.c); the job_submit plugin holds it in memory, a few hundred rows, and asks nobody.
+ * The data from which a job's partition is chosen: who may use each partition, the shapes of jobs, and the wait of a shape on a
+ * candidate. Module follow/start_forecast.c collects them, store/places.c stores them. The job_submit plugin holds a few
+ * hundred rows in memory.
  *
- * Whatever is in doubt is a no: a list that is not understood, an account that the job does not name, an answer that is
- * old.
+ * Doubt counts as a no: a list that is not understood, an account that the job does not name, an old answer.
  */
 #ifndef PRECEDENT_PREDICTOR_CLUSTER_PLACES_H
 #define PRECEDENT_PREDICTOR_CLUSTER_PLACES_H
@@ -101,8 +100,8 @@ uint32_t places_limit_min(const struct precedent_conf *conf, double hi_s);
 /* Limits are asked for in steps: the next one up. DURATION_UNLIMITED stays what it is. */
 uint32_t places_bucket(uint32_t limit_min);
 /*
- * The wait of a job of that shape and limit on the candidate from `now` on: PLACE_KNOWN, PLACE_AT_LEAST or
- * PLACE_REFUSED with *out the row and *wait_s, or PLACE_UNASKED when there is no answer, or none within fresh_s.
+ * The wait of a job of that shape and limit on the candidate, from `now` on. Returns PLACE_UNASKED if there is no answer within
+ * fresh_s. Otherwise fills *out, the row, and *wait_s, in seconds.
  */
 enum place_answer places_wait(const struct places *p, int64_t shape, const char *candidate, uint32_t limit_min,
 			      int64_t now, int64_t fresh_s, double *wait_s, const struct place_wait **out);

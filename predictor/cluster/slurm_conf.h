@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The two things of slurm.conf that the query protocol needs on both sides, without a round trip to slurmctld: who
- * SlurmUser is, and where munged listens (AuthInfo=socket=...). Include lines are not followed: what is not found keeps its
- * default.
+ * The two settings of slurm.conf that both sides of the query protocol need: SlurmUser, and the socket of munged
+ * (AuthInfo=socket=...). Reading the file saves a round trip to slurmctld. Include lines are not followed.
  */
 #ifndef PRECEDENT_PREDICTOR_CLUSTER_SLURM_CONF_H
 #define PRECEDENT_PREDICTOR_CLUSTER_SLURM_CONF_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A job array is one submission of many indexes, with one limit: what past tasks say of it. Where how long they take does not
- * hang on the index they are runs of one program; where it does, the limit has to hold for the longest, whose own runs are
- * the history, and nothing is said as long as that has not run often enough. Pure.
+ * Past tasks of a job array, which is one submission of many indexes with one limit. If run times do not depend on the index,
+ * all tasks are runs of one program. If they do, the limit must hold for the longest index, and only its runs are the history.
+ * Until that index has run often enough there is no prediction. Pure.
  */
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_ARRAY_H
 #define PRECEDENT_PREDICTOR_ESTIMATE_ARRAY_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Has a program ceased to run as predicted? Two of the last three runs on a candidate outside their intervals on the same
- * side say so. Then the probes are made again, since the machine may have changed; when runs after that still leave their
- * intervals, the program is traced again, since it may have changed itself. What ran before the change counts no more.
- * At most one of these within DRIFT_REST_S. Pure.
+ * Has a program ceased to run as predicted? It has if two of the last three runs on a candidate lie outside their intervals on
+ * the same side. Then the probes are made again, since the machine may have changed. If later runs still leave their intervals,
+ * the program is traced again, since the program may have changed. Runs before the change count no more. At most one action
+ * within DRIFT_REST_S. Pure.
  */
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_DRIFT_H
 #define PRECEDENT_PREDICTOR_ESTIMATE_DRIFT_H
@@ -23,7 +23,7 @@ enum drift_stage {
 
 struct drift {
 	enum drift_stage stage;
-	int64_t since; /* submission of the first run that was otherwise: what ran before counts no more; 0: all counts */
+	int64_t since; /* submission of the first run after the change: earlier runs do not count; 0: all count */
 	int64_t acted; /* when the last deed was; runs submitted before do not speak of it */
 };
 

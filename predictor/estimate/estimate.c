@@ -10,10 +10,10 @@
 	0.02 /* traces may add up to this much more than the job: clocks, rounding to seconds */
 #define ELAPSED_SLACK_S 1.0
 #define MPI_S_SAME_REL	1e-6 /* both probes read the same trace */
-/* Noise of a machine before it was measured, as of so many measurements; how much of it counts, at most so much. */
+/* Prior of a machine's noise, its weight in measurements, and bounds. */
 #define NOISE_PRIOR   0.005
 #define NOISE_RUNS    0.25
-#define NOISE_SEEN    2.0 /* degrees of freedom of what a probe measures */
+#define NOISE_SEEN    2.0 /* degrees of freedom of a probe's noise */
 #define NOISE_STUDENT 3.5
 #define NOISE_MOST    0.2
 #define HOME_CHANCE   0.5 /* logarithm: a smaller error of a partial execution at home is chance (doc/evaluation/accuracy.md) */
@@ -133,8 +133,8 @@ static struct ratios kernel_ratios(const struct result *source, const struct res
 	return (struct ratios){sum / n, (max - min) / 2 / (sum / n)};
 }
 
-/* Squared relative half width for two runs on one machine: a probe measures the noise from three moments, so that a
- * believed deviation is mixed in and the factor is Student's. */
+/* Squared relative half width of the difference of two runs on one machine. A probe measures the noise from three moments, so
+ * the prior is mixed in and the factor is Student's. */
 static double noise_width2(double noise)
 {
 	return NOISE_STUDENT * NOISE_STUDENT * 2 * (NOISE_SEEN * noise * noise + NOISE_RUNS * NOISE_PRIOR * NOISE_PRIOR) /
@@ -160,9 +160,9 @@ static double noise_width(const struct result *source, const struct result *targ
 }
 
 /*
- * What the program will take there, and *share of that in computation. Computation is slower by a factor, and so is its error.
- * What MPI takes more, and what the ranks wait more, is the same for program and skeleton: it is added, for a factor would take
- * it times what the skeleton has wrong at home, where that part may be small. What is quicker there is so by a factor.
+ * Predicted seconds of the program there; *share: the part in computation. Computation scales by the ratio of the skeletons'
+ * computation, and so does its error. Additional time in MPI and in waiting is the same for program and skeleton, so it is
+ * added: a factor would multiply the skeleton's error at home. If MPI is faster there, it scales by the ratio.
  */
 static double trace_predicted(const struct result_trace *s, const struct result_trace *t, double *share)
 {
@@ -181,9 +181,9 @@ static double trace_predicted(const struct result_trace *s, const struct result_
 }
 
 /*
- * Relative half width of one trace's prediction, terms added in quadrature: on the traced partition only the noise of one probe
- * counts; elsewhere also how far the skeleton is off at home. Where the kernels are slower by very different factors, how well
- * they are told apart in the program's computation decides; that is never fully known. trust: in what was compared at home.
+ * Relative half width of one trace's prediction on another candidate. Terms added in quadrature: both probes, the spread of the
+ * kernels' ratios, the error of the skeleton at home, and noise. The spread counts by how far the kernels' mix is in doubt.
+ * trust: in the comparison at home, 0 to 1.
  */
 static double trace_width_there(const struct result_trace *source, const struct result_trace *target, double spread,
 				double share, double trust, double noise)
@@ -196,9 +196,8 @@ static double trace_width_there(const struct result_trace *source, const struct 
 }
 
 /*
- * How far what partial execution was off at home corrects what it says elsewhere, 0 to 1. It tells seconds of the program
- * itself, and where the program runs as it did when it was traced, it cannot be off: what it was off at home is by how much
- * the program was slower or quicker in that moment. That much, and more, two runs differ by chance; only what is beyond counts.
+ * Weight of the comparison at home for partial execution, 0 to 1. Partial execution runs the program itself, so an error at
+ * home is the difference between two runs. Differences up to `chance` are noise; only the part beyond counts.
  */
 static double trust_in_home(const struct result_trace *s, double noise)
 {
@@ -210,7 +209,7 @@ static double trust_in_home(const struct result_trace *s, double noise)
 	return off > chance ? 1 - chance * chance / (off * off) : 0;
 }
 
-/* of_itself: what the probes tell are seconds of the program, not of something that imitates it. */
+/* of_itself: the probes ran the program, not a skeleton of it. */
 static int estimate_by_ratio(const struct result *source, const struct result *target, double elapsed_s, bool of_itself,
 			     struct estimate *out, struct errbuf *err)
 {

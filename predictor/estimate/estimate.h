@@ -2,21 +2,22 @@
 /*
  * From probe results to a predicted walltime with its interval: pure functions, no files, no Slurm.
  *
- *   mpi_target  = sum over traces of mpi_s(source) * skel_s(target) / skel_s(source); where the probes say what of it
- *                 is computation, computation by that ratio, and what MPI and waiting take more there added
+ *   mpi_target  = sum over traces of mpi_s(source) * skel_s(target) / skel_s(source); with records of computation,
+ *                 computation by that ratio, and additional time in MPI and waiting added
  *   rest        = elapsed(source job) - sum of mpi_s(source)
  *   rest_target = max(0, rest + n_traces * (startup(target) - startup(source)))
  *   prediction  = mpi_target + rest_target
  *
- * Interval: per trace the relative half widths of both probes added in quadrature, with the noise that each probe
- * measured (once for the probe and once for the run: the traced one, or the one to come), widened by the spread of
- * the kernels' ratios in proportion to (1 - confidence); absolute half widths add up over traces; at least
- * +-ESTIMATE_MIN_REL. Where both records have partial executions of all traces, what they say there is a second prediction:
- * these are seconds of the program itself, so that the comparison at home corrects them only as far as they were off there by
- * more than two runs differ by chance. The two are weighed by the inverse squares of their half widths; these hold how far
- * each was off at home, and how far each kind was off in earlier runs of the family on that candidate, where there were any.
- * History of the key on the same candidate then blends in, weighted by the inverse square of each one's relative error. An
- * estimate that does not know says so: -1 and the reason in err.
+ * The interval of a trace adds in quadrature the relative half widths of both probes and their measured noise. The noise counts
+ * twice, for the probe and for the run. The spread of the kernels' ratios counts in proportion to (1 - confidence). Absolute
+ * half widths add up over traces. The half width is at least ESTIMATE_MIN_REL.
+ *
+ * Partial executions of all traces give a second prediction, in seconds of the program itself. The comparison at home corrects
+ * it only beyond the difference of two runs by chance. Both predictions are weighed by the inverse squares of their half
+ * widths, which include errors at home and errors in earlier runs of the family on that candidate.
+ *
+ * History of the key on the same candidate blends in, weighted by the inverse square of each relative error. Without enough
+ * evidence a function returns -1 and the reason.
  */
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_ESTIMATE_H
 #define PRECEDENT_PREDICTOR_ESTIMATE_ESTIMATE_H
@@ -40,8 +41,8 @@ enum estimate_kind {
 	ESTIMATE_BLEND,	   /* skeleton or source, corrected by past runs */
 	ESTIMATE_PARTIAL,  /* partial execution, weighed against the skeleton */
 	ESTIMATE_FAMILY,   /* past runs of programs that differ in numbers only */
-	ESTIMATE_MODEL,    /* a law over inputs, from past runs of such programs (scaling_model.h) */
-	ESTIMATE_JOINT,    /* such a law, weighed against what probes or past runs of the program itself say (combine.h) */
+	ESTIMATE_MODEL,    /* a model over inputs, from past runs of such programs (scaling_model.h) */
+	ESTIMATE_JOINT,    /* such a model, weighed against probes or past runs of the program itself (combine.h) */
 	ESTIMATE_KINDS
 };
 
@@ -65,9 +66,8 @@ struct estimate_errors {
 };
 
 /*
- * The target's prediction. source and target may be the same record: then the traced run's own elapsed time
- * is the prediction. elapsed_s: the traced job's. Refuses inconsistent or too uncertain input; of the latter *out still says what
- * it would have told, of the former mean_s is 0.
+ * The target's prediction. If source and target are the same record, the prediction is the traced job's elapsed_s. Returns -1
+ * for inconsistent input (out->mean_s is 0) or too uncertain input (*out holds the refused estimate).
  */
 int estimate_from_probes(const struct result *source, const struct result *target, double elapsed_s,
 			 struct estimate *out, struct errbuf *err);
@@ -80,20 +80,20 @@ int estimate_from_probes_after(const struct result *source, const struct result 
 /* What either kind says alone of another candidate than the traced one; -1 unless both do. */
 int estimate_by_kind(const struct result *source, const struct result *target, double elapsed_s, struct estimate *skeleton,
 		     struct estimate *partial);
-/* One program more: what was said of it, and its runs, whose mean it is compared with. */
+/* Adds one program: both predictions and its runs, whose mean is the reference. */
 void estimate_errors_add(struct estimate_errors *errors, double skeleton_s, double partial_s, const struct estimate_past *past,
 			 size_t n);
-/* The interval that an estimate claims counts as a few programs; what was seen of its kind, each as one: n of them, and the sum
- * of their squared relative errors. */
+/* Widens or narrows the interval by past errors of its kind: sq_sum, the sum of squared relative errors over n programs. The
+ * claimed interval counts as a few programs. */
 void estimate_learn(struct estimate *e, double sq_sum, unsigned n);
-/* Relative half width by which a run may differ from what a probe, which saw `noise` (result.h), says of it. */
+/* Relative half width of the difference between a run and a probe that measured `noise` (result.h). */
 double estimate_noise_rel(double noise);
-/* Two independent estimates of one time, weighed by the inverse squares of their widths; wide enough for both where they
- * disagree. kind: that of b. */
+/* Weighs two independent estimates by the inverse squares of their half widths. The interval covers their difference. kind: of
+ * b. */
 void estimate_weigh(const struct estimate *a, const struct estimate *b, struct estimate *out);
 /* ---- history.c ---- */
 
-/* What the end of a run says of how long a whole one takes. */
+/* What a run tells about the time of a whole run. */
 enum run_evidence {
 	RUN_NO_EVIDENCE, /* it failed, or its end is not known */
 	RUN_LOWER_BOUND,   /* it was ended while it ran, or had begun before: a whole run takes at least as long */
@@ -106,21 +106,20 @@ enum run_evidence run_evidence_of(const char *end_state, unsigned restarts);
 int estimate_from_history(const struct estimate_past *past, size_t n, struct estimate *out,
 			  struct errbuf *err);
 /*
- * Correct base (NULL: none) by past runs, the latest first (up to ESTIMATE_HISTORY_MAX are used). With no
- * past runs out is base. Refuses when there is neither or when the interval stays too wide. Runs that were ended before their
- * end never make it shorter: within the interval they raise it, beyond it they refute it until ESTIMATE_OUTVOTED whole runs
- * have come after them.
+ * Corrects base (NULL: none) by past runs, the latest first, at most ESTIMATE_HISTORY_MAX. Without past runs *out is *base.
+ * Returns -1 if there is neither, or if the interval stays too wide. Runs that were ended early are lower bounds: within the
+ * interval they raise the estimate, beyond the interval they refute it until ESTIMATE_OUTVOTED whole runs have followed.
  */
 int estimate_blend(const struct estimate *base, const struct estimate_past *past, size_t n,
 		   struct estimate *out, struct errbuf *err);
-/* The same, with what is believed of the relative spread of runs before any was seen (0: what estimate_blend believes). One run
- * alone weighs by it too, but never less than base. */
+/* The same, with a prior of the relative spread of runs; 0: the prior of estimate_blend. A single run is weighed by this prior,
+ * but never below base. */
 int estimate_blend_believing(const struct estimate *base, const struct estimate_past *past, size_t n, double spread,
 			     struct estimate *out, struct errbuf *err);
-/* The same; *history: what past runs say alone, and *weight what that counts for, 0 to 1. */
+/* The same. *history: the estimate from past runs alone; *weight: its weight, 0 to 1. */
 int estimate_blend_weighed(const struct estimate *base, const struct estimate_past *past, size_t n, double spread,
 			   struct estimate *out, struct estimate *history, double *weight, struct errbuf *err);
-/* That belief after n programs of the family, with this sum of squared relative errors of past runs as a prediction. */
+/* The prior after n programs of the family; sq_sum: their squared relative errors of past runs as a prediction. */
 double estimate_spread(double sq_sum, unsigned n);
 /* 0 when the interval makes sense and is narrow enough, else -1 with the reason. */
 int estimate_check(const struct estimate *e, struct errbuf *err);

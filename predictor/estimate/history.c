@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Past runs as evidence: which count, what they say alone, and how they correct what the probes say. See estimate.h.
- * A run that was ended before its end is a lower bound. Within the interval it counts as the mean of what lies above it
- * (of a normal distribution); beyond it, it refutes the prediction until enough whole runs have come after it: how long
- * such a run takes is not known then, and nothing is said.
+ * Past runs as evidence, alone and as a correction of the probes' estimate: see estimate.h. A run that was ended early is a
+ * lower bound. Within the interval the bound counts as the mean of the normal distribution above it. Beyond the interval it
+ * refutes the prediction until ESTIMATE_OUTVOTED whole runs have followed.
  */
 #include <math.h>
 #include <string.h>
@@ -129,7 +128,7 @@ static int whole_blend(const struct estimate *base, const struct estimate_past *
 		return 0;
 	}
 	base_rel = fmax(base->hi_s - base->mean_s, base->mean_s - base->lo_s) / base->mean_s;
-	/* Half the interval is two sigma; what it claimed counts less than how wrong it was. */
+	/* The half width is two sigma, but at least the error of past predictions. */
 	base_sigma = fmax(fmax(base_rel / 2, MIN_SIGMA), h.pred_rms);
 	history_sigma = h.n >= 2 ? h.sigma : spread > 0 ? fmin(base_sigma, spread) : base_sigma;
 	wb = 1 / (base_sigma * base_sigma);
@@ -137,8 +136,7 @@ static int whole_blend(const struct estimate *base, const struct estimate_past *
 	*out = (struct estimate){.kind = ESTIMATE_BLEND, .n = (unsigned)h.n};
 	out->mean_s = (wb * base->mean_s + wh * h.mean) / (wb + wh);
 	/*
-	 * One run alone says nothing of the spread: then the interval reaches to it and to what was
-	 * predicted.
+	 * A single run has no spread: the interval then covers the run and the prediction.
 	 */
 	half = h.n >= 2 ? 2 * history_sigma : fmax(base_rel, fabs(h.mean - base->mean_s) / 2 / out->mean_s);
 	set_interval(out, half, &h);
@@ -148,7 +146,7 @@ static int whole_blend(const struct estimate *base, const struct estimate_past *
 
 /* ---- runs that were ended before their end ---- */
 
-/* The mean of what lies above `at`, which is not below the mean, of a normal distribution. */
+/* Mean of a normal distribution above `at`, for at >= mean. */
 static double mean_above(double mean, double sigma, double at)
 {
 	double z = (at - mean) / sigma, density = exp(-z * z / 2) / sqrt(2 * M_PI), above = erfc(z / M_SQRT2) / 2;
@@ -156,7 +154,7 @@ static double mean_above(double mean, double sigma, double at)
 	return above > 1e-12 ? mean + sigma * density / above : at;
 }
 
-/* Raise the estimate by one lower bound within it; its weight is that of a whole run with so many after it. */
+/* Raises the estimate by one lower bound within the interval. newer: whole runs after this run; each lowers the weight. */
 static void raise_by(struct estimate *e, double at_least_s, unsigned newer)
 {
 	double sigma = fmax((e->hi_s - e->mean_s) / 2, MIN_SIGMA * e->mean_s), above = mean_above(e->mean_s, sigma, at_least_s);

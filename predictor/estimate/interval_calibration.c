@@ -100,7 +100,8 @@ double interval_calibration_apply(struct estimate *e, double scale)
 /* ---- errors by kind ---- */
 
 /* Of one program: runs[first] is its latest. */
-static void program_errors(const struct interval_calibration_run *runs, size_t n, size_t first, bool own, struct interval_calibration_errors *out)
+static void program_errors(const struct interval_calibration_run *runs, size_t n, size_t first, bool own,
+			   struct interval_calibration_errors *out)
 {
 	unsigned count[ESTIMATE_KINDS] = {0}, earlier = 0;
 	double sq[ESTIMATE_KINDS] = {0}, sum = 0;
@@ -139,7 +140,8 @@ static bool met_before(const struct interval_calibration_run *runs, size_t i)
 	return false;
 }
 
-void interval_calibration_errors_of(const struct interval_calibration_run *runs, size_t n, const char *own, struct interval_calibration_errors *out)
+void interval_calibration_errors_of(const struct interval_calibration_run *runs, size_t n, const char *own,
+				    struct interval_calibration_errors *out)
 {
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < n; i++)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What earlier predictions were worth: how far each kind of evidence was off, and by what intervals must be multiplied so that
- * they hold nine runs of ten. Both from runs with the interval that was told for them. Pure.
+ * Calibrates intervals by past predictions: the error of each kind of evidence, and the factor by which half widths are
+ * multiplied so that intervals hold nine runs of ten. Pure.
  *
- * The factor is the quantile of |actual - predicted| / half width over past runs (as in conformal prediction), half widths as
- * they were before they were scaled. Runs are looked at in levels, from the most alike (family, candidate, kind of evidence)
- * to the least (the user's others on the candidate): each is used only as far as those before it leave too few. What was
- * believed before any run, that the interval is right, counts as a few runs.
+ * The factor is a quantile of |actual - predicted| / half width over past runs, with half widths as they were before scaling
+ * (split conformal prediction: Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005). Runs come in
+ * levels. The first level is the most alike: same family, candidate and kind of evidence. The last level is the user's other
+ * programs on the candidate. A level is used only if the levels before it have too few runs. A prior of factor one counts as a
+ * few runs.
  */
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_INTERVAL_CALIBRATION_H
 #define PRECEDENT_PREDICTOR_ESTIMATE_INTERVAL_CALIBRATION_H
@@ -28,7 +29,7 @@ struct interval_calibration_run {
 	const char *key; /* borrowed */
 	double actual_s;
 	bool at_least; /* ended before its end */
-	int kind;      /* enum estimate_kind of what was told, -1: not known */
+	int kind;      /* enum estimate_kind of the prediction, -1: not known */
 	double pred_s, lo_s, hi_s, scale;
 };
 
@@ -49,6 +50,7 @@ struct interval_calibration_errors {
 	unsigned n[ESTIMATE_KINDS];
 	double sq[ESTIMATE_KINDS];
 };
-void interval_calibration_errors_of(const struct interval_calibration_run *runs, size_t n, const char *own, struct interval_calibration_errors *out);
+void interval_calibration_errors_of(const struct interval_calibration_run *runs, size_t n, const char *own,
+				    struct interval_calibration_errors *out);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs that differ in nothing but numbers (a kin, common/identity.h): where all that ran took about as long, the numbers
- * are seeds or names of outputs, and one that has not run will take as long too. Said only of numbers about where those of
- * earlier runs were: each within their range, widened by its width on either side; a number that was always the same must be
+ * Parameter families: programs that differ in numbers only (`kin` in common/identity.h). If all members that ran took about as
+ * long, the numbers are seeds or names of outputs, and a member that has not run takes as long too. The estimate holds for
+ * numbers within the range of those that ran, widened by its width on either side. A number that was always the same must be
  * the same. Pure.
  */
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_PARAM_FAMILY_H

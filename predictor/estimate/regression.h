@@ -17,8 +17,8 @@ struct regression {
 };
 
 /*
- * Fills coef[cols]. Returns the root mean square of the leave-one-out errors, or INFINITY if the matrix is singular, if there are
- * no more rows than columns, or if one row alone decides a coefficient.
+ * Fills coef[cols]. Returns the root mean square of the leave-one-out errors. Returns INFINITY if the matrix is singular, if
+ * rows <= cols, or if one row alone decides a coefficient.
  */
 double regression_solve(struct regression *r, double coef[REGRESSION_COLS_MAX]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fitting a law to past runs: see scaling_model.h. Shapes grow term by term: the best few of each size are extended by every term of a
- * pool (forward selection with a beam). The error of one left out follows from its residual and its leverage in closed form.
+ * Fits a scaling model to past runs: see scaling_model.h. Shapes grow term by term: every term of a pool extends the best few
+ * shapes of each size (forward selection with a beam).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 #define SAME_REL   1e-8
 #define TIE_REL	   1e-6
 #define RUNS_EACH  8	/* of the same inputs, the latest */
-#define TRY_MAX	   5	/* inputs of which terms are made: those that explain most alone */
+#define TRY_MAX	   5	/* inputs that get terms: the best single predictors */
 #define POOL_MAX   288
 #define BEAM	   16
 #define COEFS_MAX  SCALING_TERMS_MAX
 #define NOISE	   0.02	 /* smaller errors do not tell shapes apart */
-#define EVIDENCE   12.0	 /* nor do more runs than this: no shape is the truth */
+#define EVIDENCE   12.0	 /* more runs than this do not count: no shape is the truth */
 #define COEF_PRICE 0.5	 /* weight of a shape relative to one with a coefficient less */
 #define KEEP	   0.01	 /* of the best weight */
 #define OUTLIER	   6.0	 /* robust deviations; at most one input in OUTLIER_OF is left out */
@@ -208,7 +208,7 @@ static void pool_triple(struct fit *f, unsigned a, unsigned b, unsigned c)
 		pool_add(f, &(struct scaling_term){1, 3, {{a, powers[i][0], 0}, {b, powers[i][1], 0}, {c, powers[i][2], 0}}});
 }
 
-/* How well an input explains alone. */
+/* Leave-one-out error of the best model of this input alone. */
 static double error_alone(struct fit *f, unsigned var)
 {
 	double best = INFINITY;
@@ -387,7 +387,7 @@ static void shapes_find(const struct fit *f, struct found *out)
 
 /* ---- outliers ---- */
 
-/* The points that the best shape misses by most. */
+/* The points with the largest errors. */
 static unsigned suspects(const struct fit *f, const struct scaling_shape *s, unsigned list[SUSPECTS])
 {
 	double off[SUSPECTS], o;
@@ -411,7 +411,7 @@ static unsigned suspects(const struct fit *f, const struct scaling_shape *s, uns
 	return n;
 }
 
-/* Is the point as far off as that from what the others say, and are they at one? */
+/* Is the point an outlier of the fit to the others, by OUTLIER robust deviations? */
 static bool stands_apart(const struct fit *f, const struct found *others, unsigned point)
 {
 	double off[SCALING_POINTS_MAX], spread;
@@ -424,8 +424,8 @@ static bool stands_apart(const struct fit *f, const struct found *others, unsign
 	return fabs(scaling_shape_at(&others->s[0], f->p[point].x) / f->p[point].y - 1) > OUTLIER * spread;
 }
 
-/* A node that hung or a cold file system must not bend the shape: the one without which the others agree best is left out,
- * where it is far from what they say. */
+/* A run on a slow node or a cold file system must not bend the shape. The suspect without which the fit is best is left out if
+ * it is an outlier. */
 static bool outlier_drop(struct fit *f, struct found *found)
 {
 	unsigned list[SUSPECTS], n = suspects(f, &found->s[0], list), worst = 0;
@@ -470,7 +470,7 @@ static void weights_set(const struct found *found, struct scaling_model *l)
 		l->s[i].weight /= sum;
 }
 
-/* Runs that were ended beyond what the law says, with fewer than ESTIMATE_OUTVOTED whole ones after them. */
+/* Refuses if a run was ended beyond its interval, with fewer than ESTIMATE_OUTVOTED whole runs after it. */
 static int bounds_check(const struct param_family_run *runs, size_t n, const struct scaling_model *l, struct errbuf *why)
 {
 	double vars[SCALING_VARS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a law says of inputs, and a law as text: see scaling_model.h. The fit is in scaling_fit.c. */
+/* A scaling model evaluated, as text and in words: see scaling_model.h. The fit is in scaling_fit.c. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,14 +13,15 @@
 #define SAME_REL    1e-8 /* what writing a number with nine digits may do to it */
 #define TIE_REL	    1e-6
 /*
- * Beyond the range a kink may lie (a cache that is full, a phase that only large inputs have), of which no run tells. On 6,000 simulated
- * families with kinks within and beyond the range 68 to 80 % of runs at up to 1.8 times the greatest input were inside the interval told;
- * with these bounds and margins 91 % are, and 10 to 17 % instead of 38 to 63 % are told one (test_scaling_model: test_kinks).
+ * Beyond the range there may be a kink that no run shows: a full cache, a phase of large inputs. On 6,000 simulated families,
+ * with kinks within and beyond the range, 91 % of runs at up to 1.8 times the greatest input lie inside the interval. Without
+ * the bounds and margins below, 68 to 80 % did (test_scaling_model: test_kinks). Fewer runs get a prediction: 10 to 17 %, not
+ * 38 to 63 %.
  */
 #define REACH	    0.5 /* widths of the range of an input, beyond which nothing is said ... */
 #define REACH_DOWN  0.5 /* ... nor below this part of the least, nor above the greatest over it */
 #define FAR	    2.0 /* an error grows by so many times itself, a width away ... */
-#define KINK	    0.5 /* ... and a kink may add this part: to the time above the range, to what it is shorter below it ... */
+#define KINK	    0.5 /* ... and a kink may add this part of the time above the range, or take this part below the range ... */
 #define KINK_BACK   0.2 /* ... and on the other side */
 #define PRIOR_SIGMA 0.04 /* what is believed of the spread of runs, as of so many inputs */
 #define PRIOR_RUNS  2.0
@@ -54,7 +55,7 @@ double scaling_shape_at(const struct scaling_shape *s, const double *vars)
 	return sum;
 }
 
-/* n: which input. Those that jobs have anyway by name, numbers of arguments and script by their place. */
+/* n: the index of the input. Ranks, nodes, CPUs and input bytes by name; numbers of arguments and script by position. */
 static const char *input_name(const struct scaling_model *l, unsigned n, char buf[NAME_MAX_LEN])
 {
 	static const char *const own[IDENTITY_OWN_VARS] = {"ranks", "nodes", "CPUs per rank", "input bytes"};
@@ -223,7 +224,7 @@ void scaling_format(const struct scaling_model *l, char *out, size_t size)
 		out[0] = '\0';
 }
 
-/* strtod for most of what term_format writes: it runs within a submission. 0: not one of these. */
+/* A quick strtod for numbers as term_format writes them, because submissions wait for it. Returns 0 for any other text. */
 static size_t plain_number(const char *text, double *out)
 {
 	static const double scale[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -258,7 +259,7 @@ static double number_parse(const char **at)
 	}
 	x = *at ? strtod(*at, &end) : 0;
 
-	/* strtod takes blanks, signs, names and hexadecimal: a law has none of these but the sign */
+	/* strtod also takes blanks, names and hexadecimal numbers */
 	if (!*at || !strchr("-0123456789", **at) || !**at || end == *at || !isfinite(x) || memchr(*at, 'x', (size_t)(end - *at)) ||
 	    memchr(*at, 'X', (size_t)(end - *at)))
 		*at = NULL;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A model over inputs from how long past runs took: programs that differ in numbers only (a kin, common/identity.h) took as
- * long as their numbers say, so one whose numbers never ran is predicted. Pure; nothing of what users wrote is executed.
+ * A performance model over inputs, fitted to past runs of programs that differ in numbers only (`kin` in common/identity.h). It
+ * predicts a program with numbers that never ran. Pure; no text of a user is executed.
  *
- * A shape is a sum of at most SCALING_TERMS_MAX terms c * prod x_i^a log2(x_i)^b with c > 0 (the performance-model normal form), or
- * one power law with fitted exponents. Coefficients minimise the relative errors (least squares); each shape is held against
- * runs that it was not fitted to, one left out at a time. Since few runs determine no shape for certain, all that do about as
- * well as the best are kept, weighed by their error and their size (model averaging): near the inputs that ran they agree, far
- * from them they part, and the interval holds both their errors and their disagreement. What it does not know it refuses.
+ * A shape is a sum of at most SCALING_TERMS_MAX terms c * prod x_i^a log2(x_i)^b with c > 0 (the performance model normal form:
+ * Calotoiu, Hoefler, Poke and Wolf, "Using automated performance modeling to find scalability bugs in complex codes", SC 2013).
+ * Or it is one power law with fitted exponents. Coefficients minimise the relative errors. Each shape is judged by its
+ * leave-one-out error.
+ *
+ * Few runs do not determine one shape. So all shapes that are about as good as the best are averaged, weighed by error and size
+ * (model averaging). Near the inputs that ran they agree; far from these they differ, and the interval includes their
+ * difference.
  */
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_SCALING_MODEL_H
 #define PRECEDENT_PREDICTOR_ESTIMATE_SCALING_MODEL_H
@@ -67,20 +70,20 @@ struct scaling_model {
 /* The latest first; at most SCALING_RUNS_MAX are used. Runs of the same numbers count once, by the median of the latest. *out is
  * zeroed but for the runs and points where it refuses, with the reason. */
 int scaling_fit(const struct param_family_run *runs, size_t n, struct scaling_model *out, struct errbuf *why);
-/* What one shape says, in seconds; by input, of which each has to be above 0. */
+/* Seconds by one shape. All inputs that it takes logarithms or powers of must be above 0. */
 double scaling_shape_at(const struct scaling_shape *s, const double *vars);
-/* How long a run with these numbers takes. Refuses what lies too far from all that ran, or where the shapes disagree. */
+/* Predicts a run with these inputs. Refuses inputs too far from all that ran, and inputs for which the shapes disagree. */
 int scaling_predict(const struct scaling_model *model, const double *vars, unsigned n_vars, struct estimate *out, struct errbuf *why);
-/* How far beyond the ranges of its inputs these lie, in widths of them; 0: none does. Refuses what is too far. */
+/* Distance beyond the ranges of the inputs, in widths; 0: within. Refuses inputs that are too far. */
 struct scaling_beyond {
 	double above, below;
 };
 int scaling_distance(const struct scaling_model *model, const double *vars, struct scaling_beyond *far, struct errbuf *why);
 /* Numbers as identity_vars_format writes them. Returns how many, 0 when it is malformed or more than SCALING_VARS_MAX. */
 unsigned scaling_vars_parse(const char *text, double out[SCALING_VARS_MAX]);
-/* As text of one line, which scaling_parse reads; "" where it does not fit. */
+/* Formats one line for scaling_parse; "" if it does not fit. */
 void scaling_format(const struct scaling_model *model, char *out, size_t size);
-/* Any text: what is not a law, or out of bounds, is refused. */
+/* Refuses any text that is not a model within bounds. */
 int scaling_parse(const char *text, struct scaling_model *out, struct errbuf *why);
 /* The best shape in words: "1.2 s + 3.4e-05 s * n2^2 / ranks", n2 the second number in arguments and script. Returns out. */
 char *scaling_words(const struct scaling_model *model, char *out, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state machine of followed jobs, see follow.h. A job is followed when its admin_comment says so. Everything known of
- * it is in the store, so each look starts from there, but for jobs that are as an earlier look has left them (poll_cache.h).
+ * The state machine of followed jobs, see follow.h. A job is followed if its admin_comment says so. All state is in the store.
+ * Jobs that have not changed since an earlier poll are skipped (poll_cache.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,7 +189,7 @@ static bool untraced_reason(const struct daemon_env *env, const struct store_run
 	return true;
 }
 
-/* Its gaps hold the time that it was suspended; its directory what every one of its runs has left. */
+/* A trace with suspended time in its gaps, or with the files of several runs in its directory. */
 static bool trace_is_spoiled(const struct cluster_job *job, const struct store_run *run, char *reason, size_t size)
 {
 	if (job->restarts)
@@ -260,7 +260,7 @@ static void reason_remark(struct store_program *p, const char *remark)
 		snprintf(p->reason + len, sizeof(p->reason) - len, STORE_REMARK "%s", remark);
 }
 
-/* A run says something of those to come, also of a program that has no trace: then its past runs are all there is. */
+/* Estimates of the run's program again. A program without a trace has estimates from its past runs alone. */
 static int recalibrate(const struct ended_run *r, struct errbuf *errp)
 {
 	const struct daemon_env *env = r->env;
@@ -305,7 +305,7 @@ static int drift_settle(struct ended_run *r, struct errbuf *errp)
 	return drift_act(r, &found, again == PROBE_AGAIN_PLANNED, errp);
 }
 
-/* All that is learned from a run, each from what those before it have found. */
+/* Every learner in its order: each uses the results of those before. */
 static int run_learn(struct ended_run *r, struct errbuf *errp)
 {
 	if (trial_follow(r, errp) < 0 || drift_settle(r, errp) < 0 || drift_family_follow(r, errp) < 0 || recalibrate(r, errp) < 0)
@@ -391,7 +391,7 @@ static bool limit_refresh(struct store_run *r, const struct cluster_job *job, co
 	return true;
 }
 
-/* Bring the row up to what the job is now; true when it differs from what is stored. */
+/* Updates the row from the job; returns true if the row has changed. */
 static bool run_refresh(const struct daemon_env *env, struct store_run *r, const struct cluster_job *job,
 			const struct job_comment *c)
 {
@@ -435,7 +435,7 @@ static int model_trace_back(const struct daemon_env *env, struct store_run *run,
 	return n < 0 ? -1 : 0;
 }
 
-/* As the plugin does: by runs that are alike where there are such with numbers like these, else by the model. */
+/* As in the plugin: by the parameter family if its numbers are like these, else by the model. */
 static int param_family_trace_back(const struct daemon_env *env, struct store_run *run, struct errbuf *errp)
 {
 	struct store_family kin[STORE_ESTIMATES_MAX];
@@ -562,7 +562,8 @@ static int run_lost(const struct daemon_env *env, const struct cluster_snapshot 
 	return r->act == ACT_TRACE && !requeued ? traced_lost(env, r, now, errp) : 0;
 }
 
-/* Only names of open runs are read, but for those that are lost: in a long queue most are still there. */
+/* Marks runs whose job has left the queue as lost. Loads the ids of open runs only, and the full row once the job is gone: most
+ * jobs of a long queue are still there. */
 static int lost_settle(const struct daemon_env *env, struct poll_cache *cache, const struct cluster_snapshot *snap, int64_t now,
 		       struct errbuf *errp)
 {
@@ -597,7 +598,7 @@ static bool is_followed(const struct cluster_job *job, struct job_comment *c)
 	       (c->act == ACT_TRACE || c->act == ACT_PREDICT || c->act == ACT_OBSERVE) && identity_key_valid(c->key);
 }
 
-/* What a look finds out of many jobs is written together: each transaction waits for the disk. */
+/* Jobs written in one transaction: each transaction waits for the disk. */
 #define JOBS_A_TRANSACTION 512
 
 static int jobs_follow(const struct daemon_env *env, struct poll_cache *cache, const struct cluster_snapshot *snap, int64_t now,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Following jobs: what precedentd does with each look at the cluster. A traced job that ends becomes a program with
- * probes; a predicted job that ends is compared with its prediction; a job near a limit that Precedent has shortened gets
- * more time. No Slurm and no clock in here: jobs come as a snapshot, deeds go through cluster_ops, `now` is given.
+ * Follows jobs from one poll of the queue to the next. A traced job that ends becomes a program with probes. A predicted job
+ * that ends is compared with its prediction. A job near a limit that Precedent has lowered gets more time. No Slurm and no
+ * clock: jobs come as a snapshot, actions go through cluster_ops, `now` is an argument.
  */
 #ifndef PRECEDENT_PREDICTOR_FOLLOW_FOLLOW_H
 #define PRECEDENT_PREDICTOR_FOLLOW_FOLLOW_H
@@ -13,7 +13,7 @@
 struct poll_cache;	/* predictor/follow/poll_cache.h */
 struct limit_lower; /* predictor/limits/lower.h */
 
-/* How long after the end of a traced job its trace may take to show on a network file system. */
+/* Seconds after the end of a traced job in which its trace may still appear on a network file system. */
 #define FOLLOW_TRACE_GRACE_S 15
 
 /* What one poll leaves for the next. */
@@ -24,7 +24,7 @@ struct follow_memory {
 
 /*
  * Takes in a snapshot. Limits are raised and lowered first, and without the store. env->store NULL: nothing else is done.
- * Returns 0, or -1 if the store failed; what was done by then stays done.
+ * Returns 0, or -1 if the store failed; all earlier changes of this poll stay.
  */
 int follow_poll(const struct daemon_env *env, const struct follow_memory *memory, const struct cluster_snapshot *snap, int64_t now,
 		struct errbuf *errp);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the last look has settled: see poll_cache.h. Two lists in the order of job ids, that of the last look and that of this one,
- * are walked side by side. Of what a job is there is a hash alone: of everything that following it depends on.
+ * Settled jobs of the last poll: see poll_cache.h. Two lists in the order of job ids are walked side by side: that of the last
+ * poll and that of this one. Of each job only a hash is kept, of all fields that job_follow reads.
  */
 #include <stdlib.h>
 #include <string.h>

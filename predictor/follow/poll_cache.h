@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the last look has settled: jobs that are as they were then, of which the store holds all there is to know, need not be
- * looked up in it again, and of open runs only those can be lost whose jobs are no longer there. With 10,000 jobs in the queue
- * of which few change, a look costs what these few do. Without a memory (NULL) every look asks the store about every job.
+ * Remembers the jobs that the last poll has settled. An unchanged, settled job need not be looked up in the store. An open run
+ * can be lost only if its job has left the queue. So a poll of 10,000 jobs costs no more than its few changes. Without this
+ * memory (NULL) every poll asks the store about every job.
  */
 #ifndef PRECEDENT_PREDICTOR_FOLLOW_POLL_CACHE_H
 #define PRECEDENT_PREDICTOR_FOLLOW_POLL_CACHE_H
@@ -24,8 +24,8 @@ int poll_cache_begin(struct poll_cache *s, struct store *store, const struct clu
 bool poll_cache_settled(struct poll_cache *s, const struct cluster_job *job);
 /* Else this, once it was looked at: settled is whether it needs no further look until it changes. */
 void poll_cache_note(struct poll_cache *s, const struct cluster_job *job, bool settled);
-/* After the last job: those that an earlier look saw and this one did not, *n of them; borrowed until poll_cache_end. NULL: all runs
- * that are open in the store have to be looked at. */
+/* After the last job: the runs of the last poll whose jobs this poll has not seen, *n of them, lent until poll_cache_end. NULL:
+ * all open runs of the store must be checked. */
 const struct store_run_id *poll_cache_gone(struct poll_cache *s, size_t *n);
 /* The look was a good one. */
 void poll_cache_end(struct poll_cache *s);

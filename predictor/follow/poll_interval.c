@@ -4,7 +4,7 @@
 
 #include "predictor/follow/poll_interval.h"
 
-#define OF_LATE	   0.25 /* part of the newest in the mean of what looks cost */
+#define OF_LATE	   0.25 /* weight of the newest poll in the mean cost */
 #define BEATS	   3	/* looks within HeartbeatTimeout: one may fail, and one take long */
 #define SEEN_MORE  60	/* seconds that an ended job must be there beyond three looks (precedent doctor) */
 #define SEEN_LOOKS 3

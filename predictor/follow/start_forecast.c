@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What to ask the scheduler, how often, and what its answers mean: see start_forecast.h. */
+/* Questions to the scheduler and their answers: see start_forecast.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static int note_job(struct look *l, const struct cluster_job *job)
 	return store_program_shape(l->env->store, c.key, shape.id, l->errp);
 }
 
-/* Whoever asks for mode place is told that waits are asked from now on, whatever becomes of his job. */
+/* The first job with mode place starts the questions, even if it is not placed. */
 static void note_wishes(struct look *l)
 {
 	int64_t since = l->w->submitted - 2;
@@ -378,7 +378,7 @@ static int compare_used(const void *a, const void *b)
 	return (x->used < y->used) - (x->used > y->used);
 }
 
-/* The questions whose turn it is: of those that can be kept fresh, the latest in use, the oldest answers. */
+/* The next questions: of those that can be kept fresh, the ones with the oldest answers. */
 static size_t due(struct look *l, struct place_wait *list[PLACES_WAITS_MAX])
 {
 	struct places *p = &l->w->places;
@@ -475,7 +475,7 @@ static int learn(struct look *l)
 }
 
 int start_forecast_poll(struct start_forecast *w, const struct daemon_env *env, const struct start_forecast_ops *ops,
-	       const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
+			const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
 {
 	struct look l = {w, env, ops, snap, now, errp};
 

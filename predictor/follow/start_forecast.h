@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long jobs would wait: precedentd notes the shapes of the jobs that it sees, and asks the scheduler when a job of
- * such a shape would start on each candidate that programs in use have an estimate for. A few questions with each look,
- * the oldest answer first, never more than so much time; and none at all where nobody lets jobs be placed.
+ * Forecasts of start times. precedentd collects the shapes of jobs, and asks the scheduler when a job of a shape would start on
+ * each candidate with estimates. Each poll asks a few questions, the oldest answers first, within a time budget. Without mode
+ * place nothing is asked.
  *
- * slurmctld's answer knows the jobs that run, not those that wait. What waits for the same nodes and asks for no more
- * comes first, so its own expected start is the least that a new job waits.
+ * slurmctld's answer considers running jobs, not waiting ones. A waiting job that would use the same nodes and asks for no more
+ * comes first. So its expected start is a lower bound of the wait.
  */
 #ifndef PRECEDENT_PREDICTOR_FOLLOW_START_FORECAST_H
 #define PRECEDENT_PREDICTOR_FOLLOW_START_FORECAST_H
@@ -38,6 +38,6 @@ struct start_forecast *start_forecast_create(void); /* NULL: no memory */
 void start_forecast_destroy(struct start_forecast *w);
 /* With each look, after follow_poll. 0, or -1 with the reason when the store failed. */
 int start_forecast_poll(struct start_forecast *w, const struct daemon_env *env, const struct start_forecast_ops *ops,
-	       const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
+			const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Have all members of a kin ceased to run as their model over inputs says (a new library, other nodes)? See drift_family.h.
- * The latest runs are held against the law of what ran before them, so that inputs that were told nothing, or what
- * their own probes say, speak as well. Only what lies where those ran: beyond it a law that errs is no change.
+ * Have all members of a parameter family ceased to run as their model predicts, for example after a new library or on other
+ * nodes? See drift_family.h. The model is fitted to the earlier runs and judges the latest ones, also those that got no
+ * prediction. Only inputs within the range of the earlier runs count: an error of the model beyond them is no change.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "predictor/learn/scaling_runs.h"
 #include "predictor/learn/past_accuracy.h"
 
-#define NEAR 0.1 /* widths beyond the range of what ran before that still count as within it */
+#define NEAR 0.1 /* widths beyond the range of the earlier runs that count as within it */
 
 /* A change of one program alone is its own drift. */
 static bool is_of_several(const struct param_family_run *runs, const struct drift_run *judged, const size_t *which, size_t n)

@@ -14,8 +14,8 @@
 /* ---- the latest runs ---- */
 
 /*
- * The runs of the program on the candidate that were told an interval, and up to DRIFT_LOOK after one that were told nothing:
- * a run that was far off may have withheld the prediction, and is then judged by the last one that there was. The latest first.
+ * The program's runs on the candidate, the latest first, that got an interval, and up to DRIFT_LOOK runs after them that got
+ * none. A run that was far off may have caused the prediction to be withheld, so later runs are judged by the last interval.
  */
 static int runs_gather(const struct daemon_env *env, const struct store_run *run, struct drift_run runs[RUNS_MAX],
 		       struct errbuf *errp)
@@ -46,8 +46,8 @@ static int runs_gather(const struct daemon_env *env, const struct store_run *run
 /* ---- the latest arrays ---- */
 
 /*
- * An array is one submission with one interval, which is to hold for its longest task, and counts as one run: that of the longest
- * of its tasks. Indexes that had not run before are left out: what they take is no change.
+ * An array is one submission with one interval, which must hold for its longest task. It counts as one run, that of this task.
+ * Indexes that never ran before do not count: their run times are no change.
  */
 #define ARRAYS DRIFT_LOOK
 #define TASKS  64 /* of an array, the latest */
@@ -96,7 +96,7 @@ static bool array_longest(const struct array_past *a, const struct array_run *ea
 		out->actual_s = t->actual_s;
 		out->at_least = t->evidence == RUN_LOWER_BOUND;
 	}
-	/* Where the index matters the others are shorter than what was told by right. */
+	/* If the index matters, all tasks but the longest may be shorter than predicted. */
 	return out->actual_s > hi || (out->actual_s > 0 && view->word == ARRAY_ALIKE) || (view->word == ARRAY_LONGEST && longest_ran);
 }
 
@@ -113,7 +113,7 @@ static int earlier_read(const struct daemon_env *env, const struct store_past_fi
 	return n < 0 ? -1 : kept;
 }
 
-/* As runs_gather, of arrays: one that was told nothing is judged by what the one before was told. */
+/* As runs_gather, for arrays: an array without an interval is judged by the interval of the array before. */
 static int arrays_gather(const struct daemon_env *env, const struct store_run *run, struct drift_run runs[ARRAYS], struct errbuf *errp)
 {
 	struct store_past_filter f = {.candidate = run->candidate, .key = run->key};

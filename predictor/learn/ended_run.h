@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A run that has ended, as it is handed to everything that learns from it, with what several of these read in the store. Each
- * part is read once, when the first learner asks for it.
+ * A run that has ended, with the rows of the store that several learners need. Each part is read once, when the first learner
+ * asks.
  */
 #ifndef PRECEDENT_PREDICTOR_LEARN_ENDED_RUN_H
 #define PRECEDENT_PREDICTOR_LEARN_ENDED_RUN_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Estimates of other members, after one member has run: see param_family_renew.h. A few at a time, the oldest first, so that a run that ends costs no more in a large kin than in a small one.
+ * Renews estimates of other members: see param_family_renew.h. A few at a time, the oldest first, so that the end of a run
+ * costs no more in a large family than in a small one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static bool contains_key(const struct store_past *past, int n, const char *key)
 	return false;
 }
 
-/* When the estimate was made that the model has a part in; 0: there is none. */
+/* Time of the estimate that the model is part of; 0: none. */
 static int64_t updated_of(const struct store_lookup *known, const char *candidate)
 {
 	for (unsigned i = 0; i < known->n_estimates; i++) {

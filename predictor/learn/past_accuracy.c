@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How earlier predictions came off, from the store: see past_accuracy.h. */
+/* Reads past predictions from the store: see past_accuracy.h. */
 #include <stdlib.h>
 
 #include "predictor/learn/past_accuracy.h"
@@ -24,7 +24,7 @@ static size_t told_count(const struct interval_calibration_run *runs, size_t n)
 }
 
 struct past_accuracy *past_accuracy_gather(struct store *s, uint32_t uid, const char *family, const char *own, const char *candidate,
-			   struct errbuf *errp)
+					   struct errbuf *errp)
 {
 	struct store_past_filter theirs = {.candidate = candidate, .family = family};
 	struct store_past_filter others = {.candidate = candidate, .uid = uid, .except = family};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How earlier predictions on a candidate came off: those of a family, and of its user's other programs. Never those of
- * another user: nobody's predictions depend on what somebody else did. The arithmetic is in interval_calibration.h.
+ * Accuracy of earlier predictions on a candidate, of a family and of its user's other programs. Other users' runs are never
+ * read: no user's predictions depend on another user. The arithmetic is in interval_calibration.h.
  */
 #ifndef PRECEDENT_PREDICTOR_LEARN_PAST_ACCURACY_H
 #define PRECEDENT_PREDICTOR_LEARN_PAST_ACCURACY_H
@@ -18,11 +18,11 @@ struct past_accuracy {
 
 /* NULL with the reason. family "": none; own: the program that is asked for (NULL: none). */
 struct past_accuracy *past_accuracy_gather(struct store *s, uint32_t uid, const char *family, const char *own, const char *candidate,
-			   struct errbuf *errp);
+					   struct errbuf *errp);
 void past_accuracy_free(struct past_accuracy *w); /* NULL is legal */
-/* By what half widths of a kind of evidence are to be multiplied. */
+/* Factor by which half widths of this kind of evidence are multiplied. */
 double past_accuracy_scale(const struct past_accuracy *w, enum estimate_kind kind);
-/* Scale the interval by what was seen; *scale: by how much. */
+/* Scales the interval; *scale: the factor. */
 void past_accuracy_apply(const struct past_accuracy *w, struct estimate *e, double *scale);
 
 #endif

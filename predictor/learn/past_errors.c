@@ -31,7 +31,7 @@ static int good_record_get(struct store *s, const char *key, const char *candida
 	return rc == 1 ? out->ok : rc;
 }
 
-/* Runs of one program against what either probe said of it alone. */
+/* Runs of one program compared with either probe alone. */
 static int member_compare(struct store *s, const struct store_program *p, const char *candidate, struct result *source,
 			  struct result *target, struct estimate_errors *out, struct errbuf *err)
 {

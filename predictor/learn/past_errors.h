@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How wrong each kind of probe was so far: for the programs of a family that were probed both ways on a candidate and have
- * run there since, what skeleton and partial execution say, each alone, is compared with how long the runs took. The
- * predictions are made afresh from the records that the store keeps, so that nothing more is kept of them.
+ * Past errors of skeletons and of partial execution, each alone, for programs of a family that were probed both ways on a
+ * candidate and have run there since. The predictions are computed again from the stored records, so nothing more is stored.
  */
 #ifndef PRECEDENT_PREDICTOR_LEARN_PAST_ERRORS_H
 #define PRECEDENT_PREDICTOR_LEARN_PAST_ERRORS_H

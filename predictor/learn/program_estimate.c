@@ -14,7 +14,7 @@
 #include "predictor/learn/past_accuracy.h"
 #include "predictor/learn/program_estimate.h"
 
-#define PAST_MAX (2 * ESTIMATE_HISTORY_MAX) /* whole runs, and those that were cut short among them */
+#define PAST_MAX (2 * ESTIMATE_HISTORY_MAX) /* whole runs, and as many lower bounds */
 
 struct evidence {
 	unsigned n;
@@ -71,7 +71,7 @@ static int base_read(struct store *s, const char *key, struct evidence *e, struc
 		free(base);
 		return rc < 0 ? -1 : 0;
 	}
-	/* other nodes by now than those of its candidate's name */
+	/* the candidate of that name may have other nodes now */
 	snprintf(base->candidate, sizeof(base->candidate), "(traced)");
 	e->source = e->base = base;
 	return 0;
@@ -274,8 +274,8 @@ static int candidate_calibrate(const struct daemon_env *env, const struct store_
 	n = past_of(p, e->candidate[i], runs, n, based, &v, past);
 	free(runs);
 	whole = whole_count(past, n);
-	/* Of a program that has not run there, with nothing of its own, the plugin says what the model says by then; not where probes
-	 * were refused, whose reason keeps it from looking further. */
+	/* A program without runs or probes there gets no model now: the plugin asks the model at submission. A refused probe
+	 * stays refused, as its reason tells the plugin to look no further. */
 	if (v.word == ARRAY_NONE && (based || whole || e->record[i]))
 		modelled = scaling_evidence(env->store, p, e->candidate[i], &model, &unmodelled);
 	snprintf(row.candidate, sizeof(row.candidate), "%s", e->candidate[i]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The model over inputs of a kin, anew after each run of it: see scaling_follow.h; the fit is in scaling_fit.c. On a candidate
- * where too few of them have run, what the skeletons of the others gave there stands in for runs.
+ * Fits the model over inputs of a parameter family again after each run: see scaling_follow.h; the fit is in
+ * estimate/scaling_fit.c. On a candidate with too few runs, the estimates of other members from their skeletons there stand in
+ * for runs.
  */
 #include <math.h>
 #include <stdio.h>

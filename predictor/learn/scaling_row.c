@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A model over inputs as the store keeps it: see scaling_row.h. */
+/* A stored model evaluated: see scaling_row.h. */
 
 #include "predictor/estimate/interval_calibration.h"
 #include "predictor/learn/scaling_row.h"
 
 int scaling_row_predict(const struct store_model *m, const double *vars, unsigned n_vars, struct estimate *out, double *scale,
-		struct errbuf *why)
+			struct errbuf *why)
 {
 	struct scaling_model model;
 

@@ -23,13 +23,12 @@ struct scaling_runs_filter {
 	int64_t since;	    /* submitted at or after */
 };
 
-/* Those of the kin's latest SCALING_RUNS_MAX runs on the candidate. */
+/* The latest runs of the parameter family on the candidate, at most SCALING_RUNS_MAX. */
 int scaling_runs_read(struct store *s, const struct scaling_runs_filter *of, struct scaling_runs *out, struct errbuf *errp);
 
 /*
- * What the model over inputs says of a program from the runs of others alone, so that its own count once where they are weighed
- * against it. Skeletons of others have no part in it: they would err as its own does. 1 it says something, 0 it does not, with
- * the reason, -1 fault.
+ * Predicts a program from the runs of other members alone, so that its own runs count once when both are weighed. Skeletons of
+ * other members are left out: they err as its own does. Returns 1, 0 with the reason if the model refuses, or -1 on error.
  */
 int scaling_evidence(struct store *s, const struct store_program *p, const char *candidate, struct estimate *out, struct errbuf *errp);
 

@@ -80,7 +80,7 @@ bool limit_lower_is_due(const struct cluster_job *job, const struct job_comment 
 		return false;
 	if (job->phase == CLUSTER_RUNNING)
 		return is_saved(job, now) && has_time(job, c->wish_min, poll_interval_s, now);
-	/* Tasks of an array share one record until each of them starts; they would take over its limit, but not its trigger. */
+	/* Waiting tasks of an array share one job record: they would get the limit, but not the trigger. */
 	return job->phase == CLUSTER_PENDING && !job->array_job && !job->barred && is_saved(job, now);
 }
 
@@ -127,7 +127,7 @@ static int trigger_set(struct look *l, const struct cluster_job *job)
 	return -1;
 }
 
-/* Those that are short already come first: a slurmctld that was killed may have lost their triggers. */
+/* Jobs with a lowered limit first: a slurmctld that was killed may have lost their triggers. */
 static void check_short(struct look *l)
 {
 	for (size_t i = 0; i < l->snap->n; i++) {
@@ -172,7 +172,7 @@ static struct waiting *remembered(const struct look *l, const struct cluster_job
 	return w && w->submit_time == job->submit_time && w->armed <= l->now + LIMIT_LOWER_RETRY_S ? w : NULL;
 }
 
-/* One of those that a limit is wished for: the next step. */
+/* The next step for a job with a wished limit. */
 static void follow_wish(struct look *l, const struct cluster_job *job, const struct job_comment *c)
 {
 	const struct waiting *before = remembered(l, job);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Setting the limit that the job_submit plugin wished for, so that no job is ever short without a trigger in slurmctld that
- * takes it back: first the trigger, and only when slurmctld has it, and has had the time to save it, the limit. What dies in
- * between leaves the job its user's own limit.
+ * Lowers limits as the job_submit plugin wished. Order: first the trigger in slurmctld that raises the limit again, then, when
+ * slurmctld has saved the trigger, the limit. So no job has a lowered limit without a trigger. If the daemon or slurmctld dies
+ * in between, the job keeps its user's limit.
  *
- * The same step that changes the limit says so in the admin_comment, so slurmctld's record of the job alone tells how far things
- * are. A job is left as it is when its limit is not the one that it was submitted with: somebody else has changed it.
+ * One request changes both limit and admin_comment, so slurmctld's job record alone tells the state. A job whose limit differs
+ * from its submitted limit is left alone: somebody else has changed it.
  */
 #ifndef PRECEDENT_PREDICTOR_LIMITS_LOWER_H
 #define PRECEDENT_PREDICTOR_LIMITS_LOWER_H
@@ -17,7 +17,7 @@
  * saved (slurmctld refuses to start when it finds a saved trigger of a job that is not), a limit when the trigger is.
  */
 #define LIMIT_LOWER_SAVED_S 8
-/* Of a look, after which the next one goes on: thousands of jobs may come at once. One part in 20 of PollInterval, at most ... */
+/* Time budget of one poll; the next poll goes on. One part in 20 of PollInterval, at most ... */
 #define LIMIT_LOWER_BUDGET_MS 500
 #define LIMIT_LOWER_CHECK_S	  60  /* between two looks at whether all that are short have their triggers */
 #define LIMIT_LOWER_RETRY_S	  300 /* after slurmctld did not let a limit be set */

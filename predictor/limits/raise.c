@@ -43,7 +43,7 @@ bool limit_is_ours(const struct cluster_job *job, const struct job_comment *c)
 }
 
 const char *limit_comment(const struct cluster_job *job, const struct job_comment *c, uint32_t *limit_min,
-			   char buf[LIMIT_COMMENT_MAX])
+			  char buf[LIMIT_COMMENT_MAX])
 {
 	if (comment_set_limit(job->admin_comment, *limit_min, buf, LIMIT_COMMENT_MAX) > 0)
 		return buf;
@@ -58,7 +58,7 @@ static bool ends_soon(const struct cluster_job *job, uint32_t poll_interval_s, i
 }
 
 bool limit_raise_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t user_limit_min, uint32_t poll_interval_s,
-		   int64_t now, uint32_t *limit_min)
+			int64_t now, uint32_t *limit_min)
 {
 	uint32_t limit = job->limit_min;
 
@@ -83,7 +83,7 @@ bool limit_raise_by_trigger(const struct cluster_job *job, uint32_t *limit_min)
 }
 
 static void job_raise(const struct daemon_env *env, const struct cluster_job *job, const struct job_comment *c,
-		       int64_t now)
+		      int64_t now)
 {
 	char from[DURATION_TEXT_MAX], to[DURATION_TEXT_MAX], buf[LIMIT_COMMENT_MAX];
 	const char *comment;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Nobody is killed by us: the limit of a running job that Precedent has shortened is raised in steps, in time, up to what
- * its user asked for.
+ * Raises the limit of a running job that Precedent has lowered, in steps and in time, up to the user's limit. So no job ends by
+ * a limit that Precedent has set.
  */
 #ifndef PRECEDENT_PREDICTOR_LIMITS_RAISE_H
 #define PRECEDENT_PREDICTOR_LIMITS_RAISE_H
@@ -18,14 +18,17 @@ double limit_raise_threshold_s(uint32_t poll_interval_s, uint32_t limit_min);
 /* A limit of fewer minutes is raised as soon as the job starts, or at its first looks. */
 uint32_t limit_raise_least_min(uint32_t poll_interval_s);
 
-/* The next limit: a quarter more, at least so much that it is not due again at the next look, at most the user's own (DURATION_UNLIMITED: none,
- * DURATION_UNSET: not known, as none). */
+/* The next limit: a quarter more, and enough that the job is not due again at the next poll, at most the user's limit
+ * (DURATION_UNLIMITED or DURATION_UNSET: no bound). */
 uint32_t limit_raise_next_min(uint32_t poll_interval_s, uint32_t limit_min, uint32_t user_limit_min);
 
-/* Should this job, at `now`, have more time? *limit_min: how much. known_min: the limit that Precedent last set; another one
- * was set by somebody else, and is left alone for good (but a lower one where the user let the scheduler choose it, --time-min). */
+/*
+ * Should this job, at `now`, have more time? *limit_min: the new limit. known_min: the limit that Precedent last set. A job
+ * with another limit is left alone, as somebody else has set it. Exception: with --time-min the scheduler may have chosen a
+ * lower one.
+ */
 bool limit_raise_is_due(const struct cluster_job *job, uint32_t known_min, uint32_t user_limit_min, uint32_t poll_interval_s,
-		   int64_t now, uint32_t *limit_min);
+			int64_t now, uint32_t *limit_min);
 
 /* Look at every running job and give more time where it is due. Works from the admin_comments alone, without the store: the
  * next look finds the raised limit and notes it. */
@@ -41,9 +44,9 @@ bool limit_is_lowered(const struct job_comment *c);
 bool limit_is_ours(const struct cluster_job *job, const struct job_comment *c);
 
 #define LIMIT_COMMENT_MAX 4096
-/* The admin_comment that says so of *limit_min, or NULL, and *limit_min what the user asked for, when it has no room: a limit
- * that the comment does not tell is never raised again. */
+/* The admin_comment with the new limit *limit_min. If the comment has no room, returns NULL, and *limit_min is the user's
+ * limit: a limit that the comment does not tell is never raised again. */
 const char *limit_comment(const struct cluster_job *job, const struct job_comment *c, uint32_t *limit_min,
-			   char buf[LIMIT_COMMENT_MAX]);
+			  char buf[LIMIT_COMMENT_MAX]);
 
 #endif

@@ -8,8 +8,8 @@
 
 #define METRICS_REQUEST_MAX 8192
 
-/* What has come in so far: 0 more is to come, else the status of the reply: 200 for GET of /metrics, 404 for another path, 405
- * for another method, 400 for what is no request, 431 for too long a one. */
+/* Status of the request read so far: 0 if it is incomplete, 200 for GET of /metrics, 404 for another path, 405 for another
+ * method, 400 for a malformed request, 431 if it is too long. */
 int metrics_http_request(const struct buf *in);
 
 /* The whole reply, body only with 200. */

@@ -70,7 +70,8 @@ static void live_put(struct buf *out, const struct metrics_live *live)
 
 	head(out, "build_info", "gauge", "Always 1; the version is its label.");
 	put(out, "precedent_build_info{version=\"" PRECEDENT_VERSION "\"} 1\n");
-	metric_put(out, "start_time_seconds", "gauge", "When precedentd started, since the epoch; counters count from then.", (double)live->started);
+	metric_put(out, "start_time_seconds", "gauge", "When precedentd started, since the epoch; counters count from then.",
+		   (double)live->started);
 	metric_put(out, "last_look_timestamp_seconds", "gauge", "The last look at the queue that went well, since the epoch; 0: none yet.",
 	    (double)live->looked);
 	metric_put(out, "looks_total", "counter", "Looks at the queue.", (double)live->looks);

@@ -16,7 +16,7 @@ void slurm_side_init(void);
 int slurm_side_jobs(const struct cluster_snapshot **snap, struct errbuf *errp);
 
 struct job_descriptor; /* Slurm's */
-/* Fill it, all of it, with who, where and what size; the strings stay the submission's. */
+/* Fills all fields that describe the job. Strings are lent by the submission. */
 void slurm_side_describe(struct job_descriptor *d, const struct cluster_submission *s);
 
 /* Tell the store about the partitions, when they have changed. */
@@ -28,10 +28,10 @@ void slurm_side_partitions_again(void);
 /* When jobs would start, and who is in which group. */
 const struct start_forecast_ops *slurm_side_forecast(void);
 
-/* conf_file: what the trigger's program is to be told; borrowed. */
+/* conf_file: argument of the trigger's program; lent. */
 const struct cluster_ops *slurm_side_ops(const char *conf_file);
 
-/* Raise a job that Precedent has shortened to its user's own limit: what the trigger does. */
+/* The trigger's action: raises a job whose limit Precedent has lowered to its user's own limit. */
 int slurm_side_raise_limit(uint32_t job_id, struct errbuf *errp);
 
 /* ---- reply.c ---- */

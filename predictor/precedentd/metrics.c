@@ -33,7 +33,7 @@
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct metrics_live live; /* under live_lock; written by the main thread */
 
-/* All below belongs to the thread, but for what metrics_start sets before it exists. */
+/* Owned by the thread; metrics_start sets some of these before the thread exists. */
 struct client {
 	int fd;
 	long long deadline_ms;

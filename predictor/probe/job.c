@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One probe job as it is submitted, and what it may cost: see probes.h. The job script holds nothing that a user chose: paths
- * of the configuration, numbers, and the candidate's safe name.
+ * Submits one probe job and computes its budget: see probes.h. The job script holds no text of a user: paths of the
+ * configuration, numbers, and the candidate's safe name.
  */
 #include <stdio.h>
 #include <string.h>

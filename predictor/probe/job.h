@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the probes share: rows, submission, and what becomes of a row. See probes.h. */
+/* Shared by the files of the probes: rows and submission. See probes.h. */
 #ifndef PRECEDENT_PREDICTOR_PROBE_JOB_H
 #define PRECEDENT_PREDICTOR_PROBE_JOB_H
 
@@ -19,8 +19,7 @@ int probe_row_put(const struct daemon_env *env, struct store_probe *row, int64_t
 int probe_refresh(const struct daemon_env *env, struct store_program *p, int64_t now, struct errbuf *errp);
 
 /*
- * Cancel what nobody waits for any more: jobs of ours in the queue that no row knows. What they have cost by then is
- * accounted for.
+ * Cancels jobs of ours in the queue that no row knows. Their cost so far is accounted.
  */
 int probe_orphans(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The state machine of build-and-probe jobs, see probes.h. A row of the probes table goes
+ *
  *   waiting -> submitted -> done | failed, or back to waiting (with a later not_before) when a try was in vain.
- * A row that has a record goes from done to waiting again when the probe is to be made again, and keeps the record until there
- * is a new one. Rows that nobody waits for any more are dropped, their jobs cancelled.
+ *
+ * A row with a record goes from done to waiting again when the probe is to be made again, and keeps the record until there is a
+ * new one. Rows that are no longer needed are dropped, and their jobs cancelled.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +87,7 @@ int probes_begin(const struct daemon_env *env, struct store_program *p, int64_t 
 	return store_program_put(env->store, p, errp);
 }
 
-/* How many tries, by what ended the last: one that had to make room for others has not failed. */
+/* Maximum of tries, by the end of the last one: a preempted try has not failed. */
 static unsigned tries_max(const char *end_state)
 {
 	return end_state && !strcmp(end_state, "PREEMPTED") ? PROBES_PREEMPTED_MAX : PROBES_TRIES_MAX;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Build-and-probe jobs: first the source probe where the traced job ran, then, once that is good, one for each other
- * candidate. Their state is in the store, so a restarted daemon goes on where it was and nothing is submitted twice.
+ * Build-and-probe jobs. The source probe comes first, where the traced job ran. If it succeeds, one probe for each other
+ * candidate follows. Their state is in the store, so a restarted daemon continues and submits nothing twice.
  *
- * A key has one set of probes, however many of its jobs run; of a family of one user and one shape, PROBES_FAMILY_MAX
- * programs are probed at a time, the others wait. What all tries of a program may cost is its allowance. Jobs of ours that no
- * row knows (the program was forgotten or is traced again, the candidate is none any more) are cancelled.
+ * A key has one set of probes, however many of its jobs run. Of a family of one user and one shape, PROBES_FAMILY_MAX programs
+ * are probed at a time. All tries of a program share one allowance. Jobs of ours without a row are cancelled: their program was
+ * forgotten or is traced again, or the candidate was removed.
  *
- * A probe is made again when the node class of its candidate has gone (store/keep.h): programs that run nowadays first, few
- * at a time; until then their estimates have a wider interval. So that a class that changed is noticed where nothing new is
- * probed, a program is probed again on each candidate that nothing was heard of for PROBES_NEWS_S.
+ * A probe is made again when the node class of its candidate has gone (store/keep.h). Programs in use come first, a few at a
+ * time; until then their estimates have a wider interval. To notice a changed class where nothing new is probed, a candidate
+ * without news for PROBES_NEWS_S is probed again.
  */
 #ifndef PRECEDENT_PREDICTOR_PROBE_PROBES_H
 #define PRECEDENT_PREDICTOR_PROBE_PROBES_H
@@ -23,7 +23,7 @@
 #define PROBES_BACKOFF_MAX_S 14400
 #define PROBES_PENDING_MAX_S (3 * 86400) /* a probe that waits longer is cancelled and given up */
 #define PROBES_SECONDS_MAX   60.0
-#define PROBES_LEAST_S	     60.0  /* beside ProbeSeconds, what a probe may take of its nodes whatever the budget */
+#define PROBES_LEAST_S	     60.0  /* beside ProbeSeconds, the least allowance of a probe in seconds of its nodes */
 #define PROBES_RETRACE_S     86400 /* after a source probe was given up, the key may be traced again */
 #define PROBES_OPEN_MAX	     64	   /* in the queue at once */
 #define PROBES_FAMILY_MAX    2
@@ -49,13 +49,15 @@ enum probe_again {
 int probes_again(const struct daemon_env *env, const char *key, const char *candidate, const char *why, int64_t now,
 		 struct errbuf *errp);
 
-/* Node seconds that all tries of a program's probes may cost: ProbeBudget of the traced job, or a minute and ProbeSeconds of
- * its nodes on each candidate where that is more. */
+/* Allowance of all tries of a program, in node seconds: ProbeBudget of the traced job, but at least PROBES_LEAST_S and
+ * ProbeSeconds of its nodes on each candidate. */
 double probes_allowance(const struct daemon_env *env, const struct store_program *p);
 
-/* Target run time of a skeleton: the program's share of ProbeBudget (of its node seconds, spread over n candidates, of which the
- * traced one runs it twice: once for nodes that cannot run the program's loops), at least ProbeSeconds, at most
- * PROBES_SECONDS_MAX. */
+/*
+ * Target run time of a skeleton: the program's share of ProbeBudget, at least ProbeSeconds, at most PROBES_SECONDS_MAX.
+ * n_candidates share the budget. The traced candidate takes two shares, as its skeleton runs twice: once for nodes that cannot
+ * run the program's own loops.
+ */
 double probes_seconds(const struct precedent_conf *conf, double elapsed_s, unsigned n_candidates);
 
 #endif

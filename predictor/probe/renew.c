@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Probes that are made again because nodes have changed, and jobs of probes that nobody waits for: see probes.h.
+ * Probes made again after a change of nodes, and jobs of probes that are no longer needed: see probes.h.
  */
 #include <inttypes.h>
 #include <stdio.h>

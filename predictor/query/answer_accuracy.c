@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How good the predictions were, as JSON: a row for all, for each candidate, family and user (those with most runs first; what
- * is beyond ROWS_MAX is counted, not listed); and when asked for, what plots are made of: runs one by one, the distribution
- * of errors of each predictor, the errors over time. What the numbers mean is said in predictor/accuracy/accuracy.h.
+ * The accuracy of predictions as JSON: a row for all, and for each candidate, family and user. Rows are sorted by runs; beyond
+ * ROWS_MAX they are counted. On request the samples for plots follow. The figures are explained in accuracy/accuracy.h.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 #define BUCKETS_MAX 48
 #define QUANTILES   100
 
-/* Pointers to samples, in whatever order is wanted of them. */
+/* Pointers to samples, in any order. */
 struct view {
 	const struct accuracy_set *set;
 	const struct accuracy_sample **s;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What probes cost, and what of the requested time shorter limits freed, in node-hours: a row for each user and partition, and
- * their sum. Users see their own rows alone. Rows beyond ROWS_MAX are in the sum and counted, not listed.
+ * Cost of probes, and node-hours that shorter limits freed: a row for each user and partition, and their sum.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The cost request: what probes cost and what shorter limits freed, by user and partition. Private to answer.c. */
+/* The cost request: cost of probes, and time freed by shorter limits, by user and partition. */
 #ifndef PRECEDENT_PREDICTOR_QUERY_ANSWER_COST_H
 #define PRECEDENT_PREDICTOR_QUERY_ANSWER_COST_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What "show" says of a job's relations: "families": what jobs that differ from it in numbers only say on each candidate, or
- * why they say nothing; "models": what the model over these numbers says, by candidate, and "inputs", the numbers; "drift": where it ran, when it ceased to run as predicted.
+ * The relations of a job in the answer to "show". "families": by candidate, the estimate from jobs that differ in numbers only,
+ * or the reason why there is none. "models": by candidate, the estimate of the model over these numbers. "inputs": the numbers.
+ * "drift": the candidates where it ceased to run as predicted, and when.
  */
 #ifndef PRECEDENT_PREDICTOR_QUERY_ANSWER_FAMILY_H
 #define PRECEDENT_PREDICTOR_QUERY_ANSWER_FAMILY_H

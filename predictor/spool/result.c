@@ -165,7 +165,7 @@ static int parse_partial(struct result *r, char *pos, struct errbuf *errp)
 	return 0;
 }
 
-/* Of the skeleton's seconds, or of those of the partial execution. */
+/* Computation within the skeleton's seconds; partial: within those of partial execution. */
 static int parse_compute(struct result *r, bool partial, char *pos, struct errbuf *errp)
 {
 	const char *name = partial ? "whole_s" : "skel_s";

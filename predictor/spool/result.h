@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The result record that a probe job leaves in its user's spool directory, and that precedentd reads.
- * It is the only thing of a user's that the daemon ever parses: text, at most 64 KiB, every key known, every
- * number bounded, an `end` line at the end. What is not exactly of this form is refused whole.
+ * The result record that a probe job leaves in its user's spool directory, and that precedentd reads. It is the only user data
+ * that the daemon parses: text, at most 64 KiB, every key known, every number bounded, an `end` line at the end. Any other text
+ * is refused as a whole.
  *
  *   precedent-result 1
  *   job <jobid>
@@ -12,14 +12,14 @@
  *   node_class <16 hex> <description>
  *   startup_s <seconds>
  *   trace <n> mpi_s <s> skel_s <s> lo_s <s> hi_s <s> ran_s <s> events <int> confidence <0..1>   n = 0, 1, 2...
- *   compute <n> traced_s <s> skel_s <s>   of mpi_s and of skel_s, in computation; at most one for each trace, after it
+ *   compute <n> traced_s <s> skel_s <s>   computation within mpi_s and within skel_s; at most one for each trace, after it
  *   partial <n> whole_s <s> lo_s <s> hi_s <s> ran_s <s>     at most one for each trace, after it
- *   partial_compute <n> traced_s <s> whole_s <s>   the same of mpi_s and of its whole_s; at most one for each, after it
- *   unpartial <reason>                                      why there is none, though there should be
+ *   partial_compute <n> traced_s <s> whole_s <s>   the same within mpi_s and whole_s; at most one for each, after it
+ *   unpartial <reason>                    why there is no partial execution, though there should be
  *   kernel <name> <ns per unit>
- *   noise <share>                         how much the same work differs here from time to time: one deviation
+ *   noise <share>                         relative standard deviation of the same work at different times
  *   interpreted <text>                    why the skeleton was not compiled, if it was not
- *   without_own <text>                    why kernels stood for the program's own loops here, if they did
+ *   without_own <text>                    why kernels replaced the program's own loops here, if they did
  *   hash <16 hex>
  *   end
  *
@@ -42,16 +42,16 @@
 #define RESULT_MAX_SECONDS 1e9
 #define RESULT_NAME_SIZE   64 /* a candidate's name with its NUL */
 
-/* What of the seconds is computation, mean over ranks; the rest is MPI and what ranks wait for each other. */
+/* Part of the seconds in computation, mean over ranks; the rest is MPI and waiting. */
 struct result_compute {
 	bool present;
-	double traced_s, skel_s; /* of the program where it was traced; of what the probe says */
+	double traced_s, skel_s; /* of the traced program; of the skeleton or the partial execution here */
 };
 
 /* The program itself, run until enough of its main loop was done. */
 struct result_partial {
 	bool present;
-	double whole_s; /* the program's seconds here, by what was run */
+	double whole_s; /* predicted seconds of the whole program here */
 	double lo_s, hi_s;
 	double ran_s; /* what was run */
 	struct result_compute compute; /* of whole_s */
@@ -102,8 +102,8 @@ void result_candidate_name(const char *candidate, char *out, size_t size);
 /* Parse len bytes; -1 with a message that names the line. *res is then undefined. */
 int result_parse(const char *text, size_t len, struct result *res, struct errbuf *errp);
 
-/* Append the record's text to out. Unprintable bytes of reason and class_text become '?'; what could not be read
- * back (a number out of range, a record that is ok without traces) is refused. */
+/* Appends the record's text to out. Unprintable bytes of reason and class_text become '?'. A record that result_parse would
+ * refuse (a number out of range, status ok without traces) is refused. */
 int result_format(const struct result *res, struct buf *out, struct errbuf *errp);
 
 /* Read the record `name` in the directory dirfd: no link followed, a regular file that belongs to uid and is at

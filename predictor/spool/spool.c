@@ -13,7 +13,7 @@
 #include "predictor/spool/spool.h"
 
 #define ENTRIES_MAX 65536
-#define ROOM_MIN    (1u << 20) /* bytes: a trace of the smallest job, and what the file system keeps for itself */
+#define ROOM_MIN    (1u << 20) /* bytes: a trace of the smallest job, and reserve of the file system */
 #define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
 
 /* Open the directory `number` in parent, which must belong to uid. */

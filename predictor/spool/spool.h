@@ -27,14 +27,14 @@ enum spool_gap {
 /* A descriptor of the job's directory, or -1 with *gap (may be NULL) and the reason. */
 int spool_job_open(const char *spool_dir, uid_t uid, uint32_t job_id, enum spool_gap *gap, struct errbuf *errp);
 
-/* Is this the name of a whole trace? Those of runs that died end in .partial.ptrace: no skeleton comes of them. */
+/* Is this the name of a whole trace? Traces of runs that died (.partial.ptrace) are none: they give no skeleton. */
 bool spool_is_trace(const char *name);
 
 /* Names of the traces (regular files of that user, spool_is_trace), sorted, at most max of them; names may be
  * NULL with max 0. Returns how many there are, -1 on error. dirfd stays open. */
 int spool_traces(int dirfd, uid_t uid, char (*names)[SPOOL_NAME_SIZE], size_t max, struct errbuf *errp);
 
-/* What tells why a job left no trace, by the names of its files alone. */
+/* Why a job left no trace, by the names of its files alone. */
 enum spool_sign {
 	SPOOL_BEGUN = 1,      /* the tracer's markers: a process entered MPI_Init, and the run never came to MPI_Finalize */
 	SPOOL_COMPLAINED = 2, /* tracer.err: the tracer could not write the trace */
@@ -45,9 +45,9 @@ enum spool_sign {
 unsigned spool_signs(int dirfd, uid_t uid);
 
 /*
- * Is this the name of something that belongs to a run while it is traced or collected, and to nobody afterwards: markers
- * of the tracer (.present.*), locks of collectors (.collect.*), parts of runs that died (*.spill, *.spill.part,
- * *.spill.ended), traces that were never finished (*.ptrace.tmp.N)?
+ * Is this the name of a temporary file of a traced or collected run? These are markers of the tracer (.present.*), locks of
+ * collectors (.collect.*), parts of runs that died (*.spill, *.spill.part, *.spill.ended) and unfinished traces
+ * (*.ptrace.tmp.N).
  */
 bool spool_is_leftover(const char *name);
 
@@ -57,10 +57,9 @@ struct spool_swept {
 };
 
 /*
- * Remove what is left over in the directories of all users' jobs: files of that user (no links, nothing else) with such a
- * name that nobody has written since `before`. Jobs in live (sorted ids) are passed by. Ends early when *stop is set.
- * RATIONALE: a name is all that is looked at; whatever a user puts into a directory of his own, no other than that
- * directory's entries can go.
+ * Removes temporary files (spool_is_leftover) from the directories of all users' jobs. A file must belong to the user, be a
+ * regular file, and not have been written since `before`. Jobs in live (sorted ids) are left alone. Ends early when *stop is
+ * set. RATIONALE: only names are checked. Whatever a user puts into a directory, only entries of that directory can be removed.
  */
 void spool_sweep(const char *spool_dir, int64_t before, const uint32_t *live, size_t n_live, const atomic_bool *stop,
 		 struct spool_swept *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What precedentd asks the store at every look: the few rows that are under way among millions that are not. The conditions
- * repeat those of the partial indexes programs_busy and probes_busy word for word, so that SQLite reads only these. And what
- * `precedent forget` asks for.
+ * The store's rows that are under way, which precedentd reads at every poll, and the statements of `precedent forget`. The
+ * conditions repeat those of the partial indexes programs_busy and probes_busy word for word, so that SQLite reads only these
+ * rows.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The index beside the store (index_file.h): which programs, families and kin the store cannot know, so that a submission of one
- * that nobody has seen costs slurmctld neither a transaction nor a lock.
+ * The index beside the store (index_file.h). It tells which programs, families and kin the store does not have. A submission of
+ * an unknown program then costs slurmctld neither a transaction nor a lock.
  *
- * Invariant: the file whose id the store holds in meta has the name of every row that any committed state of the store with that
- * id has. So names are added before the commit that makes their row visible; where that cannot be done, the id goes in the same
- * transaction. An index is only added to, so a state of long ago (a restored backup) is covered as well. A new one is built under
- * the write lock; the old one is made to hold everything before the new id is visible, so that readers of the old file go on to
- * ask the store. A Precedent that knows no index leaves a heartbeat in the store that is not in the file; then it counts no more.
+ * Invariant: the file with the id that the store holds in meta names every row of any committed state of the store with that
+ * id. So names are added before the commit that makes their row visible. If that fails, the same transaction drops the id.
+ * Names are never removed, so the index also covers a restored backup. A new index is built under the write lock. Before its id
+ * becomes visible, the old file is filled with ones, so that its readers ask the store. A Precedent without index support
+ * writes a heartbeat that is not in the file; the file then counts no more.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -239,7 +239,7 @@ static int index_build(struct store *s, struct errbuf *err)
 		store_rollback(s);
 	index_build_destroy(b);
 	index_close(s);
-	/* While it has a name: who has it open adds to it also after somebody removed it. */
+	/* Opened while the file has a name: names are added to it even if somebody removes the file later. */
 	if (rv == 1 && index_id(s, &id, err) == 0)
 		index_have(s, id);
 	return rv;

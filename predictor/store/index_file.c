@@ -338,8 +338,8 @@ static int block_write(struct index_file *f, unsigned char *block, uint64_t numb
 }
 
 /*
- * Copies count no more. The new generation comes of the old one and of what was added, so that a file that somebody put back to an
- * older state does not come to one that it has had with other names.
+ * Invalidates all copies. The new generation is a hash of the old one and of the added name. So a file that was put back to an
+ * older state never reaches a generation that it had with other names.
  */
 static int change(const struct index_file *f, const void *added, size_t len)
 {

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file that says of a name "not in the store" or "ask the store": a Bloom filter in blocks of 64 bytes, so that a look reads one
- * of them (F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, 2007). Names are only ever added.
- * It is read with pread and never mapped: somebody who cuts it short under a reader's hands does not end that reader by SIGBUS.
- * A reader may keep a copy, which counts for as long as the file's generation is the one that it was read at.
+ * A file that tells of a name "not in the store" or "ask the store": a Bloom filter in blocks of 64 bytes, so that a look-up
+ * reads one block (Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters", 2007). Names are only ever
+ * added. The file is read with pread and never mapped, because truncating a mapped file would end its readers by SIGBUS. A
+ * reader may keep a copy, which is valid while the file's generation is unchanged.
  *
  * Integers are little-endian.
+ *
  *   0    8  "PRECIDX2"
- *   8    8  id: a random number; the store says which file is its own (index.c)
+ *   8    8  id: a random number; the store names the id of its file (index.c)
  *   16   8  number of blocks, 1 to INDEX_BLOCKS_MAX
- *   24   8  hash of the machine's boot: nothing here is synced, so that a file outlives no crash of the machine
+ *   24   8  hash of the machine's boot: nothing here is synced, so a file is void after a crash of the machine
  *   32  24  0
  *   56   8  XXH3 of the 56 bytes before
- *   64   8  beat: the last heartbeat that was written to the store by somebody who knows this file
+ *   64   8  beat: the last heartbeat in the store by a Precedent that knows this file
  *   72   8  XXH3 of these 8 bytes, seed: id
- *   80   8  generation: another with each change of the blocks, from before the change to what was added
+ *   80   8  generation: changes with the blocks; a hash of the generation before and of the added name
  *   88   8  XXH3 of these 8 bytes, seed: id
  *   96  32  0
- *   128 64  each block: 60 bytes of bits and 4 bytes of XXH3 of them, seed: id + number of the block
- * The file is exactly that long. Whatever is not so counts as "ask the store".
+ *   128 64  each block: 60 bytes of bits and 4 bytes of XXH3 of these, seed: id + number of the block
+ *
+ * The file has exactly that length. Any other content counts as "ask the store".
  */
 #ifndef PRECEDENT_PREDICTOR_STORE_INDEX_FILE_H
 #define PRECEDENT_PREDICTOR_STORE_INDEX_FILE_H
@@ -59,10 +61,10 @@ void index_file_close(struct index_file *f); /* NULL is legal */
 uint64_t index_file_id(const struct index_file *f);
 /* For a reader, now and then: have a copy of the blocks as they are. Reads them only when they have changed since the last one. */
 void index_file_remember(struct index_file *f);
-/* Before looks that belong together: these may be answered from the copy if it is still what is in the file, with which they see
- * whatever was added before this. At most one system call. */
+/* Begins a group of look-ups: the copy answers them if it is still valid. They see every name that was added before this call.
+ * At most one system call. */
 void index_file_look(struct index_file *f);
-/* False: the name was never added before the last index_file_look. No system call, or one; what cannot be read holds everything. */
+/* False: the name was not added before the last index_file_look. At most one system call. An unreadable block counts as full. */
 bool index_file_may_hold(const struct index_file *f, unsigned kind, const char *name, size_t len);
 /* One writer at a time: the store's write lock. A damaged block is made to hold everything. -1: it may lack the name now; who kept a
  * copy is made to look at the file where that can be done. */

@@ -68,7 +68,7 @@ struct store {
 	bool writable;
 	unsigned depth; /* of nested store_begin */
 	struct index_file *index; /* the one that the store took for its own when it was last looked at; NULL: none */
-	bool index_counts;	  /* of a reader: what it lacks is not in the store */
+	bool index_counts;	  /* of a reader: a name that the index lacks is not in the store */
 	sqlite3_stmt *stmt[Q_N];
 };
 
@@ -94,7 +94,7 @@ void store_column_key(sqlite3_stmt *st, int column, char key[IDENTITY_KEY_LEN + 
 void store_column_text(sqlite3_stmt *st, int column, char *out, size_t size);
 void store_bind_text(sqlite3_stmt *st, int column, const char *text); /* borrowed until reset */
 
-/* ---- index.c: of readers (store_index_check in store.h), and what writers owe them ---- */
+/* ---- index.c: the index, by readers (store_index_check in store.h) and writers ---- */
 
 enum store_index_kind { STORE_INDEX_PROGRAM = 1, STORE_INDEX_FAMILY, STORE_INDEX_MODEL, STORE_INDEX_TRIAL };
 /* Is it certain that the store has no such row? kin NULL but for a family. */

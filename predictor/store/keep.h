@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the store keeps beside programs, probes and runs, and what keeps the store: the node classes of candidates, the records
- * of traced classes, what probes cost and shorter limits freed; retention in bounded steps, and backup while it is in use.
- * Conventions as in store.h.
+ * The store's other tables: node classes of candidates, and costs of probes and savings by shorter limits. Also its upkeep:
+ * retention in bounded steps, and backup while the store is in use. Conventions as in store.h.
  */
 #ifndef PRECEDENT_PREDICTOR_STORE_KEEP_H
 #define PRECEDENT_PREDICTOR_STORE_KEEP_H
@@ -12,9 +11,8 @@
 /* ---- node classes ---- */
 
 /*
- * A probe has found this class on the candidate. A class has gone when as many results in a row were of other classes as
- * it takes: one at first, twice as many each time that it came back after all. So candidates whose nodes differ are not
- * probed for ever.
+ * A probe has found this class on the candidate. A class is gone after a number of results in a row of other classes: one at
+ * first, doubled each time the class came back. So candidates with different nodes are not probed for ever.
  */
 int store_class_seen(struct store *s, const char *candidate, const char *class_hex, const char *text, int64_t now,
 		     struct errbuf *err);
@@ -61,9 +59,9 @@ struct store_pruning {
 	bool done;
 };
 /*
- * Look at no more than `max` rows and drop those that were not touched since `before`: finished runs, programs without runs
- * (with all that belongs to them), days of costs, classes that have gone. Returns how many runs, programs and other rows went. The file does not
- * shrink; its free pages are used again.
+ * Looks at no more than `max` rows and drops those last touched before `before`: finished runs, programs without runs (with all
+ * that belongs to them), days of costs, gone classes. Returns the number of dropped rows. The file does not shrink; SQLite
+ * reuses its free pages.
  */
 int store_prune_step(struct store *s, int64_t before, unsigned max, struct store_pruning *at, struct errbuf *err);
 

@@ -48,8 +48,8 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	"CREATE INDEX runs_family ON runs(family, submit_time);"
 	"CREATE INDEX runs_open ON runs(submit_time) WHERE end_state = '';",
     /*
-     * 1 -> 2. The node class of each probe and of each candidate, the record of the source candidate as it was when
-     * the job was traced, and what probes have cost, by day.
+     * 1 -> 2. Adds the node class of each probe and candidate, the record of the source candidate on the traced class, and the
+     * cost of probes by day.
      */
     [1] =
 	"ALTER TABLE probes ADD COLUMN class_hex TEXT NOT NULL DEFAULT '';"
@@ -67,8 +67,8 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	" CASE WHEN instr(b.candidate, ':') THEN substr(b.candidate, 1, instr(b.candidate, ':') - 1)"
 	" ELSE b.candidate END, sum(b.tries), sum(b.cost_node_s) FROM probes b JOIN programs p ON p.key = b.key"
 	" WHERE b.cost_node_s > 0 GROUP BY 1, 2, 3;"
-	/* What runs count for, the numbers that tell the members of a family apart, how intervals were scaled; estimates for
-	 * members that have not run yet; candidates where predictions have ceased to be right. */
+	/* Adds suspended time, restarts, kin and numbers of runs, the factor of intervals, estimates for members that have not
+	 * run yet, and drifts. */
 	"ALTER TABLE runs ADD COLUMN suspended_s REAL NOT NULL DEFAULT 0;"
 	"ALTER TABLE runs ADD COLUMN restarts INT NOT NULL DEFAULT 0;"
 	"ALTER TABLE runs ADD COLUMN array_job INT NOT NULL DEFAULT 0;"
@@ -99,8 +99,8 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
     /* 2 -> 3. Between which candidates a job's place was chosen; the index of a task of an array. */
     [2] = "ALTER TABLE runs ADD COLUMN weighed TEXT NOT NULL DEFAULT '';"
 	  "ALTER TABLE runs ADD COLUMN array_task INT NOT NULL DEFAULT 0;",
-    /* 3 -> 4. A kin is of all layouts: what is said of runs that are alike is said of one family of it (the runs that are there
-     * know another kin: the next ones make these rows anew); models over inputs. */
+    /* 3 -> 4. A kin now includes all layouts, so estimates of alike runs are stored by family and kin. Old rows name another
+     * kin and are dropped; later runs make them again. Adds models over inputs. */
     [3] = "DROP TABLE families;"
 	  "CREATE TABLE families(family BLOB NOT NULL, kin BLOB NOT NULL, candidate TEXT NOT NULL, mean_s REAL NOT NULL,"
 	  " lo_s REAL NOT NULL, hi_s REAL NOT NULL, runs INT NOT NULL, programs INT NOT NULL, ranges TEXT NOT NULL,"
@@ -108,7 +108,7 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	  "CREATE TABLE models(kin BLOB NOT NULL, candidate TEXT NOT NULL, law TEXT NOT NULL, runs INT NOT NULL,"
 	  " points INT NOT NULL, reason TEXT NOT NULL, scale REAL NOT NULL, updated INT NOT NULL, PRIMARY KEY(kin, candidate));"
 	  "CREATE INDEX runs_kin ON runs(kin, submit_time) WHERE kin IS NOT NULL;",
-    /* 4 -> 5. What each estimate was made of. */
+    /* 4 -> 5. Adds the evidence of each estimate. */
     [4] = "CREATE TABLE evidence(key BLOB NOT NULL, candidate TEXT NOT NULL, kind INT NOT NULL, mean_s REAL NOT NULL,"
 	  " lo_s REAL NOT NULL, hi_s REAL NOT NULL, runs INT NOT NULL, weight REAL NOT NULL, error REAL NOT NULL,"
 	  " programs INT NOT NULL, PRIMARY KEY(key, candidate, kind)) WITHOUT ROWID;"

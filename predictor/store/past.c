@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Past runs as evidence: of a program, of a kin, of a family, of a user, the latest first; and the tables of what they say of
- * programs that do not run as they did (what they say of kins is in kin.c). Looks are bounded: at most WINDOW runs are read
- * for each one that is asked for, whatever they are.
+ * Past runs as evidence: by program, kin, family or user, the latest first. Also the table of drifts; tables of kin are in
+ * kin.c. A query is bounded: it reads at most WINDOW rows for each row that it may return.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +15,7 @@ static int bad_key(struct store *s, struct errbuf *err)
 	return store_fault_set(STORE_FAILED, err, "%s: not a key of 32 hex digits", s->path);
 }
 
-/* The index of what is asked for decides which runs are the latest; the rest is looked at in these alone. */
+/* The inner query takes the latest runs by one index; the outer one filters these. */
 static const char past_sql[] =
 	"SELECT jobid, submit_time, key, vars, elapsed_s, end_state, restarts, pred_candidate, pred_s, lo_s, hi_s, pred_kind,"
 	" pred_scale, hi_s > 0 AND candidate = pred_candidate, EXISTS(SELECT 1 FROM drifts d WHERE d.key IN (r.key, r.kin)"

@@ -6,7 +6,7 @@
 #include "predictor/cluster/places.h"
 #include "predictor/store/store.h"
 
-/* It grows with each change of what follows. 0: nothing there yet. */
+/* Grows with each change of the tables below; 0: they are empty. */
 int store_places_generation(struct store *s, int64_t *generation, struct errbuf *err);
 /*
  * slurmctld's own time of the look at its partitions that they are known from; 0: never. A change at that second or later is

@@ -41,7 +41,7 @@ static int program_drop(struct store *s, const char *key, struct errbuf *err)
 
 #define KEYS_MAX 256
 
-/* The next programs in line that were not touched for long: keys of those that no run is left of, and how far this got. */
+/* The next programs not touched since `before`: the keys of those without runs, and the position reached. */
 static int programs_next(struct store *s, int64_t before, unsigned max, struct store_pruning *at, char (*keys)[IDENTITY_KEY_LEN + 1],
 			 unsigned *n_keys, struct errbuf *err)
 {

@@ -332,7 +332,7 @@ static void tally_finish(struct tally *t)
 	double sum = 0;
 
 	a->n = t->n;
-	/* A run that was killed at its limit was predicted too short, whatever its length would have been. */
+	/* A run that was killed at its limit counts as predicted too short. */
 	if (t->n + a->timed_out)
 		a->share_under = (double)(t->under + a->timed_out) / (double)(t->n + a->timed_out);
 	if (!t->n)

@@ -298,7 +298,7 @@ static int open_writer(struct store *s, struct errbuf *err)
 	sqlite3_file_control(s->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
 	if (set_pragma(s, "PRAGMA journal_mode = WAL", err) < 0 || store_migrate(s, err) < 0)
 		return -1;
-	/* FULL: what was committed outlives a power loss, at one fsync a transaction; precedentd's are few and large. */
+	/* FULL: commits survive a power loss, at one fsync each; precedentd makes few and large ones. */
 	return set_pragma(s, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF", err);
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The store: one SQLite file (write-ahead log) with all that Precedent knows. precedentd opens it for
- * writing, the job_submit plugin and the command line only for reading; nobody but precedentd ever creates
- * it. No SQL outside predictor/store/.
+ * The store: one SQLite file (write-ahead log) with all data of Precedent. precedentd creates it and opens it for writing. The
+ * job_submit plugin and the command line open it for reading. SQL is in predictor/store/ alone.
  *
- * A program is one exact key (common/identity.h). Times are seconds since the epoch; durations seconds (_s)
- * or minutes (_min). Every function returns 0 (or what its comment says), -1 with err filled. A struct store
- * is used by one thread at a time. Writes are atomic one by one; group them with store_begin and
- * store_commit. kill -9 or power loss at any time loses at most the transaction under way.
+ * A program is one exact key (common/identity.h). Times are seconds since the epoch; durations are seconds (_s) or minutes
+ * (_min). Functions return 0 on success and -1 with err filled, unless their comment tells otherwise. A struct store is used by
+ * one thread at a time. Writes are atomic one by one; store_begin and store_commit group them. kill -9 or power loss at any
+ * time loses at most the transaction under way.
  */
 #ifndef PRECEDENT_PREDICTOR_STORE_STORE_H
 #define PRECEDENT_PREDICTOR_STORE_STORE_H
@@ -55,12 +54,14 @@ enum store_fault {
 int store_open(const char *path, unsigned flags, struct store **out, struct errbuf *err);
 void store_close(struct store *s); /* NULL is legal */
 
-/* Beside the store is a small file that says which programs, families and models it cannot have (index_file.h): store_lookup,
- * store_family_lookup and store_model_lookup then ask nothing of SQLite. The latter two are for a program that store_lookup was asked
- * for just before: what they leave out, they leave out as of then. */
+/*
+ * Beside the store is an index file of programs, families and models that the store does not have (index_file.h). For these,
+ * store_lookup, store_family_lookup and store_model_lookup do not ask SQLite. The latter two are called right after
+ * store_lookup and use the index as of that call.
+ */
 #define STORE_INDEX_SUFFIX "-index"
-/* For a reader, about once a second: see whether the index counts. From then on look-ups heed it, also for what is written after.
- * 1: it does; 0: there is none that does, and SQLite is asked as ever. */
+/* For a reader, about once a second: checks whether the index is valid. Later look-ups use it, also for rows written
+ * afterwards. Returns 1 if it is valid, 0 if SQLite is asked for everything. */
 int store_index_check(struct store *s, struct errbuf *err);
 /* For precedentd, at every look, outside transactions: build the index where there is none, or none that will do. 1: built, 0:
  * nothing to do, -1: readers ask SQLite. */
@@ -71,8 +72,7 @@ enum store_fault store_last_fault(void);
 /* Read through the whole file: 0 sound, -1 damaged (or unreadable). Slow; for doctor. */
 int store_check(struct store *s, struct errbuf *err);
 
-/* They nest: what is begun within a transaction is undone alone by its own rollback, and lasts with the outermost
- * commit. */
+/* Transactions nest. An inner rollback undoes the inner transaction alone; an inner commit lasts with the outermost one. */
 int store_begin(struct store *s, struct errbuf *err);
 int store_commit(struct store *s, struct errbuf *err);
 void store_rollback(struct store *s);
@@ -147,7 +147,7 @@ int store_estimate_put(struct store *s, const char *key, const struct store_esti
 int store_estimate_drop(struct store *s, const char *key, const char *candidate, struct errbuf *err);
 
 struct combine_part; /* predictor/estimate/combine.h */
-/* What an estimate was made of, in place of what there was; it goes with the estimate. */
+/* Replaces the evidence of an estimate; it is dropped with the estimate. */
 int store_evidence_put(struct store *s, const char *key, const char *candidate, const struct combine_part *part, unsigned n,
 		       struct errbuf *err);
 /* By kind. Returns how many, at most max; 0: not known. */
@@ -257,7 +257,7 @@ struct store_past_filter {
 	/* Of these the first that is not NULL: */
 	const char *key, *family;
 	uint32_t uid;	 /* else: of this user */
-	const char *kin;    /* with family: only these; without key and family: these, whatever their layout */
+	const char *kin;    /* with family: only this kin; without key and family: this kin in any layout */
 	const char *except; /* with uid: not of this family */
 };
 /* The latest first, at most max of them. Returns how many. */
@@ -421,7 +421,7 @@ int store_busy_runs(struct store *s, struct store_run_id **out, size_t *n, struc
 int store_busy_submitted(struct store *s, struct errbuf *err);
 int store_busy_again(struct store *s, struct errbuf *err);
 int store_busy_family(struct store *s, const struct store_program *p, struct errbuf *err);
-#define STORE_META_LAYOUT    "layout."	  /* and the key: what the probes of a traced job must look like */
+#define STORE_META_LAYOUT    "layout."	  /* and the key: layout of the traced job (layout.h) */
 #define STORE_META_FORGOTTEN "forgotten." /* and the key: when */
 int store_meta_drop(struct store *s, const char *name, struct errbuf *err);
 /*
