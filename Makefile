@@ -97,6 +97,8 @@ UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 # The recorder without MPI, for tests that play calls into it.
 RECORDER_SRC := $(addprefix spank/tracer/,record.c jumped.c pages.c spill.c quiet.c site.c skew.c cost.c)
+# Options of verbs, for their test.
+OPTIONS_SRC := $(addprefix cli/ui/,options.c util.c term.c)
 UNIT_HELP := $(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c))
 BENCH_SRC := $(wildcard tests/bench/bench_*.c tests/bench/make_*.c)
 # The simulation of backfill, a program of several files.
@@ -263,7 +265,7 @@ $(B)/precedent-replay-mpich: $(patsubst %.c,$(B)/obj/skel-mpich/%.o,$(REPLAY_SRC
 	$(Q)$(MPICC_mpich) $(LDHARD) -o $@ $^ -lm
 
 # ---- tests ----
-$(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP) $(RECORDER_SRC) $(BACKFILL_SRC) $(MODEL_EXP_SRC))
+$(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP) $(RECORDER_SRC) $(OPTIONS_SRC) $(BACKFILL_SRC) $(MODEL_EXP_SRC))
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)ar rcs $@ $^

@@ -13,32 +13,10 @@
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
 
-static const struct {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *args, *what; /* what is NULL: not for people */
-} verbs[] = {
-	{"trace", verb_trace, "[-o FILE] -- CMD...", "run CMD and record what it does with MPI"},
-	{"info", verb_info, "TRACE", "ranks, events, where the time went"},
-	{"import", verb_import, "FILE", "read a 14-column text trace of a simulator"},
-	{"view", verb_view, "TRACE [-o FILE.html]", "the run as a page for a browser"},
-	{"skeleton", verb_skeleton, "TRACE [-o DIR]", "write a short program that behaves like the traced one"},
-	{"verify", verb_verify, "TRACE", "prove that the skeleton expands to the trace exactly"},
-	{"predict", verb_predict, "TRACE | -- CMD...", "run the skeleton here and say how long the job takes"},
-	{"export", verb_export, "TRACE --format F", "write it as OTF2, Chrome trace or CSV, for other programs"},
-	{"advise", verb_advise, "TRACE", "performance problems of a run, and what to do about them"},
-	{"model", verb_model, "fit TRACE... -o FILE", "learn from several runs what others do; show, predict, compile"},
-	{"jobs", verb_jobs, "", "your recent jobs: predicted and actual times"},
-	{"show", verb_show, "JOB", "everything about one job"},
-	{"explain", verb_explain, "JOB", "where its prediction came from, in words"},
-	{"accuracy", verb_accuracy, "", "how good the predictions have been"},
-	{"retrace", verb_retrace, "JOB", "trace the next run of this job again"},
-	{"forget", verb_forget, "JOB", "forget what is known about this job"},
-	{"doctor", verb_doctor, "", "what is installed where, and what is wrong with it"},
-	{"conf", verb_conf, "--check [FILE]", "check the configuration"},
-	{"probe", verb_probe, "", NULL},
-	{"collect", verb_collect, "", NULL},
-	{"confine", verb_confine, "", NULL},
+static const struct verb *const verbs[] = {
+	&verb_trace, &verb_info, &verb_import, &verb_view, &verb_skeleton, &verb_verify, &verb_predict,
+	&verb_export, &verb_advise, &verb_model, &verb_jobs, &verb_show, &verb_explain, &verb_accuracy,
+	&verb_retrace, &verb_forget, &verb_doctor, &verb_conf, &verb_probe, &verb_collect, &verb_confine,
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(*verbs))
@@ -49,8 +27,8 @@ static void help(FILE *f)
 	      "Predicts how long an MPI job will run, before it runs.\n\n",
 	      f);
 	for (size_t i = 0; i < N_VERBS; i++)
-		if (verbs[i].what)
-			fprintf(f, "  %-9s %-20s %s\n", verbs[i].name, verbs[i].args, verbs[i].what);
+		if (verbs[i]->what)
+			fprintf(f, "  %-9s %-20s %s\n", verbs[i]->name, verbs[i]->args, verbs[i]->what);
 	fputs("\n'precedent help VERB' tells more, 'man precedent' all. To opt a job out: sbatch --predict=off\n", f);
 }
 
@@ -84,11 +62,11 @@ static int no_such_verb(const char *word)
 	int least = strlen(word) > 3 ? 3 : 2; /* that many letters wrong, and it is another word */
 
 	for (size_t i = 0; i < N_VERBS && *word != '-'; i++) {
-		int apart = verbs[i].what && *word ? letters_apart(word, verbs[i].name) : INT_MAX;
+		int apart = verbs[i]->what && *word ? letters_apart(word, verbs[i]->name) : INT_MAX;
 
 		if (apart < least) {
 			least = apart;
-			meant = verbs[i].name;
+			meant = verbs[i]->name;
 		}
 	}
 	if (meant)
@@ -109,8 +87,8 @@ static int written(int rc)
 static int verb_run(int argc, char **argv)
 {
 	for (size_t i = 0; i < N_VERBS; i++)
-		if (!strcmp(argv[0], verbs[i].name))
-			return written(verbs[i].run(argc, argv));
+		if (!strcmp(argv[0], verbs[i]->name))
+			return written(verbs[i]->run(argc, argv));
 	return no_such_verb(argv[0]);
 }
 

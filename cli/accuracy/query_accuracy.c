@@ -266,7 +266,7 @@ static json_t *answer_ask(const struct options *o)
 	return answer;
 }
 
-int verb_accuracy(int argc, char **argv)
+static int accuracy_verb(int argc, char **argv)
 {
 	static const char help[] =
 		"Usage: precedent accuracy [--days N] [--mine] [--by user|family|partition] [--json | --html FILE]\n"
@@ -306,3 +306,10 @@ int verb_accuracy(int argc, char **argv)
 	json_decref(answer);
 	return rc;
 }
+
+const struct verb verb_accuracy = {
+	.name = "accuracy",
+	.args = "",
+	.what = "how good the predictions have been",
+	.run = accuracy_verb,
+};

@@ -77,7 +77,7 @@ static int print_text(const struct precedent_conf *c)
 	return 0;
 }
 
-int verb_conf(int argc, char **argv)
+static int conf_verb(int argc, char **argv)
 {
 	static const struct option opts[] = {{"check", no_argument, NULL, 'c'},
 					     {"json", no_argument, NULL, 'j'},
@@ -108,3 +108,10 @@ int verb_conf(int argc, char **argv)
 	conf_free(&conf);
 	return rc;
 }
+
+const struct verb verb_conf = {
+	.name = "conf",
+	.args = "--check [FILE]",
+	.what = "check the configuration",
+	.run = conf_verb,
+};

@@ -508,7 +508,7 @@ static void help(void)
 	     "  -h, --help  this text");
 }
 
-int verb_doctor(int argc, char **argv)
+static int doctor_verb(int argc, char **argv)
 {
 	static const struct option opts[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
 	struct doctor d = {0};
@@ -543,3 +543,10 @@ int verb_doctor(int argc, char **argv)
 	free(d.slurm);
 	return d.worst == FAIL ? 1 : 0;
 }
+
+const struct verb verb_doctor = {
+	.name = "doctor",
+	.args = "",
+	.what = "what is installed where, and what is wrong with it",
+	.run = doctor_verb,
+};

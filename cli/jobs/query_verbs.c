@@ -115,7 +115,7 @@ static void jobs_row(json_t *run)
 	       jstr(run, "partition"), asked, limit, what, actual, error);
 }
 
-int verb_jobs(int argc, char **argv)
+static int jobs_verb(int argc, char **argv)
 {
 	static const char help[] =
 		"Usage: precedent jobs [-n N] [--all] [--json]\n\n"
@@ -153,6 +153,13 @@ int verb_jobs(int argc, char **argv)
 	return rc;
 }
 
+const struct verb verb_jobs = {
+	.name = "jobs",
+	.args = "",
+	.what = "your recent jobs: predicted and actual times",
+	.run = jobs_verb,
+};
+
 /* ---- show and explain ---- */
 
 static int one_job(int argc, char **argv, const char *help, int (*print)(json_t *answer))
@@ -171,7 +178,7 @@ static int one_job(int argc, char **argv, const char *help, int (*print)(json_t 
 	return rc;
 }
 
-int verb_show(int argc, char **argv)
+static int show_verb(int argc, char **argv)
 {
 	static const char help[] = "Usage: precedent show JOB [--json]\n\n"
 				   "Everything known about one job: what was asked, set and predicted, the traces, the\n"
@@ -183,7 +190,14 @@ int verb_show(int argc, char **argv)
 	return one_job(argc, argv, help, query_print_show);
 }
 
-int verb_explain(int argc, char **argv)
+const struct verb verb_show = {
+	.name = "show",
+	.args = "JOB",
+	.what = "everything about one job",
+	.run = show_verb,
+};
+
+static int explain_verb(int argc, char **argv)
 {
 	static const char help[] = "Usage: precedent explain JOB [--json]\n\n"
 				   "Says in words where a job's prediction and its limit came from: what was traced when\n"
@@ -195,6 +209,13 @@ int verb_explain(int argc, char **argv)
 
 	return one_job(argc, argv, help, query_print_explain);
 }
+
+const struct verb verb_explain = {
+	.name = "explain",
+	.args = "JOB",
+	.what = "where its prediction came from, in words",
+	.run = explain_verb,
+};
 
 /* ---- retrace and forget ---- */
 
@@ -231,7 +252,7 @@ static int change(int argc, char **argv, const char *takes, const char *help, co
 	return rc;
 }
 
-int verb_retrace(int argc, char **argv)
+static int retrace_verb(int argc, char **argv)
 {
 	static const char help[] = "Usage: precedent retrace JOB [--json]\n"
 				   "       precedent retrace --all [--json]\n\n"
@@ -245,7 +266,14 @@ int verb_retrace(int argc, char **argv)
 	return change(argc, argv, "ja", help, "its next submission is traced again");
 }
 
-int verb_forget(int argc, char **argv)
+const struct verb verb_retrace = {
+	.name = "retrace",
+	.args = "JOB",
+	.what = "trace the next run of this job again",
+	.run = retrace_verb,
+};
+
+static int forget_verb(int argc, char **argv)
 {
 	static const char help[] = "Usage: precedent forget JOB [--json]\n\n"
 				   "Drops all that is known of this job and of the same job's other runs: predictions, probes\n"
@@ -255,3 +283,10 @@ int verb_forget(int argc, char **argv)
 
 	return change(argc, argv, "j", help, "forgotten, with its other runs");
 }
+
+const struct verb verb_forget = {
+	.name = "forget",
+	.args = "JOB",
+	.what = "forget what is known about this job",
+	.run = forget_verb,
+};

@@ -243,7 +243,7 @@ static int take_number(struct model_options *o, int option, const char *text)
 	return 0;
 }
 
-static int options_read(struct model_options *o, int argc, char **argv)
+static int model_options_read(struct model_options *o, int argc, char **argv)
 {
 	static const struct option opts[] = {
 	    {"var", required_argument, NULL, 'v'},    {"dims", required_argument, NULL, 'd'},
@@ -297,11 +297,11 @@ static int options_misplaced(const struct model_options *o, const char *what)
 	return -1;
 }
 
-int verb_model(int argc, char **argv)
+static int model_verb(int argc, char **argv)
 {
 	struct model_options o = {.events = -1};
 	const char *what;
-	int rc = options_read(&o, argc, argv), n;
+	int rc = model_options_read(&o, argc, argv), n;
 
 	if (rc >= 0)
 		return rc;
@@ -331,3 +331,10 @@ int verb_model(int argc, char **argv)
 						: "--from goes with -o TRACE, the trace to be predicted");
 	return model_predict(&o, argv[optind + 1]);
 }
+
+const struct verb verb_model = {
+	.name = "model",
+	.args = "fit TRACE... -o FILE",
+	.what = "learn from several runs what others do; show, predict, compile",
+	.run = model_verb,
+};

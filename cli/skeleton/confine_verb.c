@@ -154,7 +154,7 @@ static void note_refusal(const char *dir, const struct errbuf *why)
 	}
 }
 
-int verb_confine(int argc, char **argv)
+static int confine_verb(int argc, char **argv)
 {
 	struct confine *c;
 	struct errbuf err;
@@ -186,3 +186,5 @@ int verb_confine(int argc, char **argv)
 	free(c);
 	return rc;
 }
+
+const struct verb verb_confine = {.name = "confine", .run = confine_verb};

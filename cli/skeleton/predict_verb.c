@@ -247,7 +247,7 @@ static char **split_command(int *argc, char **argv)
 	return NULL;
 }
 
-int verb_predict(int argc, char **argv)
+static int predict_verb(int argc, char **argv)
 {
 	static const struct option opts[] = {{"seconds", required_argument, NULL, 's'},
 					     {"calibration", required_argument, NULL, 'c'},
@@ -287,3 +287,10 @@ int verb_predict(int argc, char **argv)
 		cli_keep_stdout();
 	return predict(cmd ? NULL : argv[optind], cmd, &o);
 }
+
+const struct verb verb_predict = {
+	.name = "predict",
+	.args = "TRACE | -- CMD...",
+	.what = "run the skeleton here and say how long the job takes",
+	.run = predict_verb,
+};

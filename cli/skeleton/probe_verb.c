@@ -358,7 +358,7 @@ static int job_of(const char *dir, uint32_t *job)
 	return 0;
 }
 
-int verb_probe(int argc, char **argv)
+static int probe_verb(int argc, char **argv)
 {
 	static const struct option opts[] = {{"dir", required_argument, NULL, 'd'},
 					     {"candidate", required_argument, NULL, 'c'},
@@ -411,3 +411,5 @@ int verb_probe(int argc, char **argv)
 	close(p.dirfd);
 	return rc;
 }
+
+const struct verb verb_probe = {.name = "probe", .run = probe_verb};

@@ -77,7 +77,7 @@ static int print_facts(const struct skeleton_facts *f, const char *dir, bool jso
 	return 0;
 }
 
-int verb_skeleton(int argc, char **argv)
+static int skeleton_verb(int argc, char **argv)
 {
 	static const struct option opts[] = {{"output", required_argument, NULL, 'o'},
 					     {"seconds", required_argument, NULL, 's'},
@@ -134,6 +134,13 @@ int verb_skeleton(int argc, char **argv)
 	free(dir);
 	return rc;
 }
+
+const struct verb verb_skeleton = {
+	.name = "skeleton",
+	.args = "TRACE [-o DIR]",
+	.what = "write a short program that behaves like the traced one",
+	.run = skeleton_verb,
+};
 
 /* "rank 1, event 37: MPI_Mrecv at app+0x190e has room for 993 bytes and gets a message of 2995 ..." */
 static void describe_short(const struct trace *t, const struct trace_message *m, char *text, size_t size)
@@ -218,7 +225,7 @@ static int verify(const char *path, bool json)
 	return rc;
 }
 
-int verb_verify(int argc, char **argv)
+static int verify_verb(int argc, char **argv)
 {
 	static const struct option opts[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
 	bool json = false;
@@ -236,3 +243,10 @@ int verb_verify(int argc, char **argv)
 		return cli_usage("verify", optind == argc ? "no trace named" : "one trace at a time");
 	return verify(argv[optind], json);
 }
+
+const struct verb verb_verify = {
+	.name = "verify",
+	.args = "TRACE",
+	.what = "prove that the skeleton expands to the trace exactly",
+	.run = verify_verb,
+};

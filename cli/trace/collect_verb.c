@@ -302,7 +302,7 @@ static int collect(const struct collect_task *c)
 	return n < 0;
 }
 
-int verb_collect(int argc, char **argv)
+static int collect_verb(int argc, char **argv)
 {
 	static const struct option opts[] = {{"from", required_argument, NULL, 'f'},
 					     {"into", required_argument, NULL, 'i'},
@@ -328,3 +328,5 @@ int verb_collect(int argc, char **argv)
 		return cli_usage("collect", "needs --from and --into");
 	return collect(&c);
 }
+
+const struct verb verb_collect = {.name = "collect", .run = collect_verb};

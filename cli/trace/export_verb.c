@@ -230,7 +230,7 @@ static int check(const struct wish *w, int left)
 	return 0;
 }
 
-int verb_export(int argc, char **argv)
+static int export_verb(int argc, char **argv)
 {
 	static const struct option opts[] = {{"format", required_argument, NULL, 'f'},
 					     {"output", required_argument, NULL, 'o'},
@@ -268,3 +268,10 @@ int verb_export(int argc, char **argv)
 	w.trace = argv[optind];
 	return rc ? rc : run(&w);
 }
+
+const struct verb verb_export = {
+	.name = "export",
+	.args = "TRACE --format F",
+	.what = "write it as OTF2, Chrome trace or CSV, for other programs",
+	.run = export_verb,
+};

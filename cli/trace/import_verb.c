@@ -190,7 +190,7 @@ static int run(struct args *a)
 	return a->stats || a->json ? print_stats(a) : 0;
 }
 
-int verb_import(int argc, char **argv)
+static int import_verb(int argc, char **argv)
 {
 	struct args a = {.o = {.progress = show_progress}};
 	char *out = NULL;
@@ -206,3 +206,10 @@ int verb_import(int argc, char **argv)
 	free(out);
 	return rc;
 }
+
+const struct verb verb_import = {
+	.name = "import",
+	.args = "FILE",
+	.what = "read a 14-column text trace of a simulator",
+	.run = import_verb,
+};

@@ -85,7 +85,7 @@ static int show(const char *path, enum what what, bool mix, long events_of)
 	return rc;
 }
 
-int verb_info(int argc, char **argv)
+static int info_verb(int argc, char **argv)
 {
 	static const struct option opts[] = {{"json", no_argument, NULL, 'j'},
 					     {"all", no_argument, NULL, 'a'},
@@ -124,3 +124,10 @@ int verb_info(int argc, char **argv)
 		return cli_usage("info", "%s goes with the summary and with --mix", json ? "--json" : "--all");
 	return show(argv[optind], check ? SHOW_CHECK : json ? SHOW_JSON : all ? SHOW_ALL : SHOW_TEXT, mix, events_of);
 }
+
+const struct verb verb_info = {
+	.name = "info",
+	.args = "TRACE",
+	.what = "ranks, events, where the time went",
+	.run = info_verb,
+};

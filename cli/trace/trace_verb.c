@@ -255,7 +255,7 @@ static int run(char *const cmd[], const char *file, bool quiet)
 	return rc;
 }
 
-int verb_trace(int argc, char **argv)
+static int trace_verb(int argc, char **argv)
 {
 	static const struct option opts[] = {{"output", required_argument, NULL, 'o'},
 					     {"quiet", no_argument, NULL, 'q'},
@@ -285,3 +285,10 @@ int verb_trace(int argc, char **argv)
 	free(file);
 	return rc;
 }
+
+const struct verb verb_trace = {
+	.name = "trace",
+	.args = "[-o FILE] -- CMD...",
+	.what = "run CMD and record what it does with MPI",
+	.run = trace_verb,
+};

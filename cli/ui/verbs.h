@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The verbs of the command line. Each takes its own arguments (argv[0] is the verb) and returns the exit code:
- * 0 done, 1 failed, 2 wrong usage. `precedent trace` returns what the traced command returned.
+ * The verbs of the command line. Their functions return the exit code: 0 done, 1 failed, 2 wrong usage; `precedent trace`
+ * returns what the traced command returned. argv[0] is the verb.
  */
 #ifndef PRECEDENT_CLI_VERBS_H
 #define PRECEDENT_CLI_VERBS_H
 
+#include "cli/ui/options.h"
+
 /* on traces, without Slurm */
-int verb_trace(int argc, char **argv);
-int verb_info(int argc, char **argv);
-int verb_import(int argc, char **argv);
-int verb_view(int argc, char **argv);
-int verb_skeleton(int argc, char **argv);
-int verb_verify(int argc, char **argv);
-int verb_predict(int argc, char **argv);
-int verb_export(int argc, char **argv);
-int verb_advise(int argc, char **argv);
-int verb_model(int argc, char **argv);
+extern const struct verb verb_trace;
+extern const struct verb verb_info;
+extern const struct verb verb_import;
+extern const struct verb verb_view;
+extern const struct verb verb_skeleton;
+extern const struct verb verb_verify;
+extern const struct verb verb_predict;
+extern const struct verb verb_export;
+extern const struct verb verb_advise;
+extern const struct verb verb_model;
 
 /* inside a probe job; when a traced step has ended */
-int verb_probe(int argc, char **argv);
-int verb_collect(int argc, char **argv);
-int verb_confine(int argc, char **argv);
+extern const struct verb verb_probe;
+extern const struct verb verb_collect;
+extern const struct verb verb_confine;
 
 /* on jobs, asked of precedentd */
-int verb_jobs(int argc, char **argv);
-int verb_show(int argc, char **argv);
-int verb_explain(int argc, char **argv);
-int verb_accuracy(int argc, char **argv);
-int verb_retrace(int argc, char **argv);
-int verb_forget(int argc, char **argv);
+extern const struct verb verb_jobs;
+extern const struct verb verb_show;
+extern const struct verb verb_explain;
+extern const struct verb verb_accuracy;
+extern const struct verb verb_retrace;
+extern const struct verb verb_forget;
 
 /* on the installation */
-int verb_doctor(int argc, char **argv);
-int verb_conf(int argc, char **argv);
+extern const struct verb verb_doctor;
+extern const struct verb verb_conf;
 
 #endif

@@ -549,7 +549,7 @@ static int advise(const char *path, const char *rules_path, bool json)
 	return rc;
 }
 
-int verb_advise(int argc, char **argv)
+static int advise_verb(int argc, char **argv)
 {
 	static const struct option opts[] = {{"check", required_argument, NULL, 'c'},
 					     {"rules", required_argument, NULL, 'r'},
@@ -588,3 +588,10 @@ int verb_advise(int argc, char **argv)
 	free(installed);
 	return rc;
 }
+
+const struct verb verb_advise = {
+	.name = "advise",
+	.args = "TRACE",
+	.what = "performance problems of a run, and what to do about them",
+	.run = advise_verb,
+};

@@ -159,7 +159,7 @@ static int view(const struct options *o)
 	return rc;
 }
 
-int verb_view(int argc, char **argv)
+static int view_verb(int argc, char **argv)
 {
 	static const struct option opts[] = {{"output", required_argument, NULL, 'o'},
 					     {"serve", no_argument, NULL, 's'},
@@ -198,3 +198,10 @@ int verb_view(int argc, char **argv)
 	o.trace = argv[optind];
 	return view(&o);
 }
+
+const struct verb verb_view = {
+	.name = "view",
+	.args = "TRACE [-o FILE.html]",
+	.what = "the run as a page for a browser",
+	.run = view_verb,
+};
