@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -304,29 +303,28 @@ static int collect(const struct collect_task *c)
 
 static int collect_verb(int argc, char **argv)
 {
-	static const struct option opts[] = {{"from", required_argument, NULL, 'f'},
-					     {"into", required_argument, NULL, 'i'},
-					     {"ended", required_argument, NULL, 'e'},
-					     {"last", no_argument, NULL, 'l'},
-					     {0}};
 	struct collect_task c = {.ended = "ended before MPI_Finalize"};
-	int o;
+	int rc;
+	char **more = options_read(&verb_collect, argc, argv, &c, &rc);
 
-	while ((o = getopt_long(argc, argv, "", opts, NULL)) != -1) {
-		if (o == 'f')
-			c.from = optarg;
-		else if (o == 'i')
-			c.into = optarg;
-		else if (o == 'e')
-			c.ended = optarg;
-		else if (o == 'l')
-			c.last = true;
-		else
-			return cli_bad_option("collect", "", argv);
-	}
-	if (!c.from || !c.into || optind < argc)
+	if (!more)
+		return rc;
+	if (!c.from || !c.into || *more)
 		return cli_usage("collect", "needs --from and --into");
 	return collect(&c);
 }
 
-const struct verb verb_collect = {.name = "collect", .run = collect_verb};
+static const struct verb_option options[] = {
+	{"from", 0, "DIR", OPT_TEXT(struct collect_task, from), .help = "the node's spill files"},
+	{"into", 0, "DIR", OPT_TEXT(struct collect_task, into), .help = "the job's directory"},
+	{"ended", 0, "TEXT", OPT_TEXT(struct collect_task, ended), .help = "how ranks ended"},
+	{"last", 0, NULL, OPT_FLAG(struct collect_task, last), .help = "a trace of what there is, if the rest does not come soon"},
+	{0},
+};
+
+const struct verb verb_collect = {
+	.name = "collect",
+	.forms = {"--from DIR --into DIR [options]"},
+	.text = "Run by Slurm when a traced step has ended. Not meant to be typed.",
+	.options = options, .run = collect_verb,
+};

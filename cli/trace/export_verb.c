@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent export: a trace for other programs. Files are written beside their final names and renamed. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +13,15 @@
 #include "trace/export/export.h"
 
 static const struct format {
-	const char *name, *suffix;
+	const char *suffix;
 	int (*to_file)(const struct trace *t, FILE *out, const struct export_options *o, struct export_report *report,
 		       struct errbuf *err); /* NULL: to a directory */
 } formats[] = {
-	{"otf2", ".otf2", NULL},
-	{"chrome", ".json", export_chrome},
-	{"csv", ".csv", export_csv},
+	{".otf2", NULL},
+	{".json", export_chrome},
+	{".csv", export_csv},
 };
+static const char *const format_names[] = {"otf2", "chrome", "csv", NULL};
 
 #define N_FORMATS (sizeof(formats) / sizeof(*formats))
 
@@ -31,20 +31,6 @@ struct wish {
 	uint32_t r0, r1;
 	double from_s, to_s;
 };
-
-static void help(void)
-{
-	puts("Usage: precedent export TRACE --format otf2|chrome|csv [-o OUT] [--ranks A-B] [--from S] [--to S]\n\n"
-	     "Writes a trace in a form that other programs read.\n\n"
-	     "  --format otf2       a directory with an OTF2 archive, for Vampir, ViTE, Scalasca ...\n"
-	     "  --format chrome     JSON, for chrome://tracing and https://ui.perfetto.dev\n"
-	     "  --format csv        a table with one row per call\n"
-	     "  -o, --output OUT    file or directory (default: the trace's name with another ending, here); - is\n"
-	     "                      standard output\n"
-	     "  --ranks A-B         only these ranks (or one: A)\n"
-	     "  --from S, --to S    only calls that overlap these seconds of the run\n"
-	     "  -h, --help          this text");
-}
 
 /* ---- what the exporters ask for ---- */
 
@@ -166,12 +152,16 @@ static int run(const struct wish *w)
 
 /* ---- arguments ---- */
 
-static const struct format *find_format(const char *name)
+static int take_format(void *wish, char *text)
 {
+	struct wish *w = wish;
+
 	for (size_t i = 0; i < N_FORMATS; i++)
-		if (!strcmp(name, formats[i].name))
-			return &formats[i];
-	return NULL;
+		if (!strcmp(text, format_names[i])) {
+			w->format = &formats[i];
+			return 0;
+		}
+	return cli_usage("export", "there is no format '%s'", text);
 }
 
 /* Without --format, the ending of the output says it. */
@@ -188,8 +178,9 @@ static const struct format *format_of(const char *output)
 	return NULL;
 }
 
-static int parse_ranks(const char *text, struct wish *w)
+static int take_ranks(void *wish, char *text)
 {
+	struct wish *w = wish;
 	unsigned long a, b;
 	char *end;
 
@@ -209,18 +200,8 @@ static int parse_ranks(const char *text, struct wish *w)
 	return 0;
 }
 
-static int parse_seconds(const char *text, double *out)
+static int check(const struct wish *w)
 {
-	char *end;
-
-	*out = strtod(text, &end);
-	return end != text && !*end && *out >= 0 && *out < 1e9 ? 0 : -1;
-}
-
-static int check(const struct wish *w, int left)
-{
-	if (left != 1)
-		return cli_usage("export", left ? "one trace at a time" : "no trace named");
 	if (!w->format)
 		return cli_usage("export", "say --format otf2, chrome or csv");
 	if (w->from_s >= w->to_s)
@@ -232,46 +213,37 @@ static int check(const struct wish *w, int left)
 
 static int export_verb(int argc, char **argv)
 {
-	static const struct option opts[] = {{"format", required_argument, NULL, 'f'},
-					     {"output", required_argument, NULL, 'o'},
-					     {"ranks", required_argument, NULL, 'r'},
-					     {"from", required_argument, NULL, 'a'},
-					     {"to", required_argument, NULL, 'b'},
-					     {"help", no_argument, NULL, 'h'},
-					     {0}};
 	struct wish w = {.r1 = UINT32_MAX, .to_s = HUGE_VAL};
-	int c, rc;
+	int rc;
+	char **trace = options_read(&verb_export, argc, argv, &w, &rc);
 
-	while ((c = getopt_long(argc, argv, "o:h", opts, NULL)) != -1) {
-		if (c == 'h')
-			return help(), 0;
-		if (c == 'f') {
-			w.format = find_format(optarg);
-			if (!w.format)
-				return cli_usage("export", "there is no format '%s'", optarg);
-		} else if (c == 'o') {
-			w.output = optarg;
-		} else if (c == 'r') {
-			if (parse_ranks(optarg, &w) < 0)
-				return cli_usage("export", "--ranks wants A-B or A, not '%s'", optarg);
-		} else if (c == 'a' || c == 'b') {
-			if (parse_seconds(optarg, c == 'a' ? &w.from_s : &w.to_s) < 0)
-				return cli_usage("export", "--%s wants seconds, not '%s'", c == 'a' ? "from" : "to",
-						 optarg);
-		} else {
-			return cli_bad_option("export", "o:h", argv);
-		}
-	}
+	if (!trace)
+		return rc;
 	if (!w.format)
 		w.format = format_of(w.output);
-	rc = check(&w, argc - optind);
-	w.trace = argv[optind];
+	w.trace = *trace;
+	rc = check(&w);
 	return rc ? rc : run(&w);
 }
 
+static const struct verb_option options[] = {
+	{"format", 0, "FORMAT", OPT_CALL(take_format, format_names),
+	 .help = "otf2: a directory with an OTF2 archive, for Vampir, ViTE, Scalasca ...\n"
+		 "chrome: JSON, for chrome://tracing and https://ui.perfetto.dev\n"
+		 "csv: a table with one row per call"},
+	{"output", 'o', "OUT", OPT_TEXT(struct wish, output),
+	 .help = "file or directory (default: the trace's name with another ending, here); - is standard output"},
+	{"ranks", 0, "A-B", OPT_CALL(take_ranks, NULL), .wants = "wants A-B or A", .help = "only these ranks (or one: A)"},
+	{"from", 0, "S", OPT_REAL(struct wish, from_s, 0, 1e9), .wants = "wants seconds",
+	 .help = "only calls that end after this second of the run"},
+	{"to", 0, "S", OPT_REAL(struct wish, to_s, 0, 1e9), .wants = "wants seconds",
+	 .help = "only calls that begin before this second of the run"},
+	{0},
+};
+
 const struct verb verb_export = {
-	.name = "export",
-	.args = "TRACE --format F",
-	.what = "write it as OTF2, Chrome trace or CSV, for other programs",
-	.run = export_verb,
+	"export", "TRACE --format F", "write it as OTF2, Chrome trace or CSV, for other programs",
+	.forms = {"TRACE --format FORMAT [-o OUT] [--ranks A-B] [--from S] [--to S]"},
+	.text = "Writes a trace in a form that other programs read.",
+	.options = options, .operand = "trace", .one = true, .run = export_verb,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent import: traces of other programs become trace files. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,26 +11,9 @@
 #include "cli/ui/verbs.h"
 #include "trace/tiles/columns14.h"
 
-static void help(void)
-{
-	puts("Usage: precedent import FILE [--format columns14] [-o OUT]\n\n"
-	     "Reads a text trace of 14 columns (time, processor, command, 4 parameters, event, 4 parameters,\n"
-	     "subproblems, record flag) and writes it as a trace file. precedent.1 says how the columns are read.\n\n"
-	     "      --format NAME      columns14 (the default, and so far the only one)\n"
-	     "  -o, --output OUT       the trace (default: FILE's name with .ptrace in this directory)\n"
-	     "      --command N=STATE  what command N does: wait, work, send, receive, go-on\n"
-	     "                         (default: 0=wait 1=work 2=send 3=receive 4=go-on)\n"
-	     "      --event N=WHAT     what event N means: arrival, nothing (default: 1=arrival)\n"
-	     "      --mark-ns NS       what a unit of time is worth in nanoseconds, for viewers (default 1000000)\n"
-	     "      --stats            print the time of each processor in each state\n"
-	     "      --json             the same for machines\n"
-	     "  -q, --quiet            say nothing when it worked\n"
-	     "  -h, --help             this text");
-}
-
 struct args {
 	struct columns14_options o;
-	const char *file, *out;
+	const char *out;
 	bool stats, json, quiet;
 };
 
@@ -56,77 +38,34 @@ static int code(const char *text, const char *const *words, int *n)
 	return -1;
 }
 
-static int set_command(struct args *a, const char *text)
+static int set_command(void *args, char *text)
 {
 	static const char *const words[] = {"wait", "work", "send", "receive", "go-on", NULL};
+	struct args *a = args;
 	int n, does = code(text, words, &n);
 
 	if (does < 0)
-		return cli_usage("import", "--command wants N=wait|work|send|receive|go-on with N from 0 to %d, not '%s'",
-				 COLUMNS14_CODES - 1, text);
+		return -1;
 	a->o.codes.command[n] = (uint8_t)does;
 	return 0;
 }
 
-static int set_event(struct args *a, const char *text)
+static int set_event(void *args, char *text)
 {
 	static const char *const words[] = {"nothing", "arrival", NULL};
+	struct args *a = args;
 	int n, means = code(text, words, &n);
 
 	if (means < 0)
-		return cli_usage("import", "--event wants N=arrival|nothing with N from 0 to %d, not '%s'", COLUMNS14_CODES - 1,
-				 text);
+		return -1;
 	a->o.codes.arrival[n] = means;
 	return 0;
 }
 
-static int set_mark_ns(struct args *a, const char *text)
+static int check_format(void *args, char *text)
 {
-	char *end;
-
-	errno = 0;
-	a->o.mark_ns = strtod(text, &end);
-	if (end == text || *end || errno || !(a->o.mark_ns >= 1e-3 && a->o.mark_ns <= 1e15))
-		return cli_usage("import", "--mark-ns wants nanoseconds, 0.001 to 1e15, not '%s'", text);
-	return 0;
-}
-
-static int parse(int argc, char **argv, struct args *a)
-{
-	static const struct option opts[] = {
-		{"format", required_argument, NULL, 'f'},  {"output", required_argument, NULL, 'o'},
-		{"command", required_argument, NULL, 'c'}, {"event", required_argument, NULL, 'e'},
-		{"mark-ns", required_argument, NULL, 'm'}, {"stats", no_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'},	   {"quiet", no_argument, NULL, 'q'},
-		{"help", no_argument, NULL, 'h'},	   {0}};
-	int c, rc = 0;
-
-	while (!rc && (c = getopt_long(argc, argv, "o:qh", opts, NULL)) != -1) {
-		if (c == 'f' && strcmp(optarg, "columns14"))
-			rc = cli_usage("import", "--format: '%s' is not known, columns14 is", optarg);
-		else if (c == 'o')
-			a->out = optarg;
-		else if (c == 'c')
-			rc = set_command(a, optarg);
-		else if (c == 'e')
-			rc = set_event(a, optarg);
-		else if (c == 'm')
-			rc = set_mark_ns(a, optarg);
-		else if (c == 's')
-			a->stats = true;
-		else if (c == 'j')
-			a->json = true;
-		else if (c == 'q')
-			a->quiet = true;
-		else if (c == 'h')
-			return help(), -1;
-		else if (c != 'f')
-			rc = cli_bad_option("import", "o:qh", argv);
-	}
-	if (!rc && optind + 1 != argc)
-		rc = cli_usage("import", optind == argc ? "no file named" : "one file at a time");
-	a->file = rc ? NULL : argv[optind];
-	return rc;
+	(void)args;
+	return strcmp(text, "columns14") ? cli_usage("import", "--format: '%s' is not known, columns14 is", text) : 0;
 }
 
 /* dir/app.txt -> app.ptrace */
@@ -172,15 +111,15 @@ static int print_stats(const struct args *a)
 	return rc;
 }
 
-static int run(struct args *a)
+static int run(const char *file, struct args *a)
 {
 	struct columns14_report r;
 	struct errbuf err;
 	double start = cli_now();
 
-	if (same_file(a->file, a->out))
+	if (same_file(file, a->out))
 		return cli_fail("%s: would overwrite the file that is imported: name another with -o", a->out);
-	if (columns14_import(a->file, a->out, &a->o, &r, &err) < 0) {
+	if (columns14_import(file, a->out, &a->o, &r, &err) < 0) {
 		cli_progress("importing", 1, 1);
 		return cli_fail("%s", err.text);
 	}
@@ -193,23 +132,40 @@ static int run(struct args *a)
 static int import_verb(int argc, char **argv)
 {
 	struct args a = {.o = {.progress = show_progress}};
-	char *out = NULL;
+	char **file, *out = NULL;
 	int rc;
 
 	columns14_codes_default(&a.o.codes);
-	rc = parse(argc, argv, &a);
-	if (rc)
-		return rc < 0 ? 0 : rc;
-	if (!a.out && !(a.out = out = default_output(a.file)))
+	file = options_read(&verb_import, argc, argv, &a, &rc);
+	if (!file)
+		return rc;
+	if (!a.out && !(a.out = out = default_output(*file)))
 		return cli_fail("no memory");
-	rc = run(&a);
+	rc = run(*file, &a);
 	free(out);
 	return rc;
 }
 
+static const char *const formats[] = {"columns14", NULL};
+static const struct verb_option options[] = {
+	{"format", 0, "NAME", OPT_CALL(check_format, formats), .help = "columns14 (the default, and so far the only one)"},
+	{"output", 'o', "OUT", OPT_TEXT(struct args, out), .help = "the trace (default: FILE's name with .ptrace in this directory)"},
+	{"command", 0, "N=STATE", OPT_CALL(set_command, NULL), .wants = "wants N=wait|work|send|receive|go-on with N below " OPTION_SPELL(COLUMNS14_CODES),
+	 .help = "what command N does: wait, work, send, receive, go-on (default: 0=wait 1=work 2=send 3=receive 4=go-on)"},
+	{"event", 0, "N=WHAT", OPT_CALL(set_event, NULL), .wants = "wants N=arrival|nothing with N below " OPTION_SPELL(COLUMNS14_CODES),
+	 .help = "what event N means: arrival, nothing (default: 1=arrival)"},
+	{"mark-ns", 0, "NS", OPT_REAL(struct args, o.mark_ns, 1e-3, 1e15), .wants = "wants nanoseconds, 0.001 to 1e15",
+	 .help = "what a unit of time is worth in nanoseconds, for viewers (default 1000000)"},
+	{"stats", 0, NULL, OPT_FLAG(struct args, stats), .help = "print the time of each processor in each state"},
+	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "the same for machines"},
+	{"quiet", 'q', NULL, OPT_FLAG(struct args, quiet), .help = "say nothing when it worked"},
+	{0},
+};
+
 const struct verb verb_import = {
-	.name = "import",
-	.args = "FILE",
-	.what = "read a 14-column text trace of a simulator",
-	.run = import_verb,
+	"import", "FILE", "read a 14-column text trace of a simulator",
+	.forms = {"FILE [--format columns14] [-o OUT] [options]"},
+	.text = "Reads a text trace of 14 columns (time, processor, command, 4 parameters, event, 4 parameters, subproblems, record "
+		"flag) and writes it as a trace file. precedent.1 says how the columns are read.",
+	.options = options, .operand = "file", .one = true, .run = import_verb,
 };

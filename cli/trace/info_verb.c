@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent info: what is in a trace, on one screen; --json for machines; --events for every call; --check for damage. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,23 +11,10 @@
 #include "cli/ui/verbs.h"
 #include "trace/timeline/check.h"
 
-enum what { SHOW_TEXT, SHOW_ALL, SHOW_JSON, SHOW_CHECK };
-
-static void help(void)
-{
-	puts("Usage: precedent info TRACE [--all] [--json]\n"
-	     "       precedent info TRACE --events RANK\n"
-	     "       precedent info TRACE --mix [--all] [--json]\n"
-	     "       precedent info TRACE --check\n\n"
-	     "Shows where the time of a traced run went and whether it is balanced: classes of calls, ranks,\n"
-	     "call sites, loops, messages.\n\n"
-	     "  -a, --all      every row of every table\n"
-	     "  --json         the same for machines\n"
-	     "  --mix          what computation consists of, block by block: from samples of the program\n"
-	     "  --events RANK  every call of one rank: time, gap before, duration, function, parameters, call site\n"
-	     "  --check        read every page of the file and name what is damaged; exit 1 when anything is\n"
-	     "  -h, --help     this text");
-}
+struct args {
+	bool all, json, check, mix;
+	long events; /* of that rank, or -1 */
+};
 
 static void print_damage(const char *line, void *arg)
 {
@@ -52,22 +38,22 @@ static int check(const struct trace *t, const char *path)
 	return 0;
 }
 
-static int summary(const struct trace *t, const char *path, enum what what)
+static int summary(const struct trace *t, const char *path, const struct args *a)
 {
 	struct errbuf err;
 	struct info o;
 	int rc;
 
 	if (trace_is_imported(t))
-		return what == SHOW_JSON ? import_stats_print_json(t, path) : info_print_imported(t, path, what == SHOW_ALL);
+		return a->json ? import_stats_print_json(t, path) : info_print_imported(t, path, a->all);
 	if (info_collect(t, &o, &err) < 0)
 		return cli_fail("%s: %s", path, err.text);
-	rc = what == SHOW_JSON ? info_print_json(t, &o, path) : info_print_text(t, &o, path, what == SHOW_ALL);
+	rc = a->json ? info_print_json(t, &o, path) : info_print_text(t, &o, path, a->all);
 	info_free(&o);
 	return rc;
 }
 
-static int show(const char *path, enum what what, bool mix, long events_of)
+static int show(const char *path, const struct args *a)
 {
 	struct errbuf err;
 	struct trace *t = trace_open(path, &err);
@@ -75,59 +61,46 @@ static int show(const char *path, enum what what, bool mix, long events_of)
 
 	if (!t)
 		return cli_fail("%s", err.text);
-	if (mix)
-		rc = info_print_mix(t, path, what == SHOW_ALL, what == SHOW_JSON);
-	else if (events_of >= 0)
-		rc = info_print_events(t, path, (uint32_t)events_of);
+	if (a->mix)
+		rc = info_print_mix(t, path, a->all, a->json);
+	else if (a->events >= 0)
+		rc = info_print_events(t, path, (uint32_t)a->events);
 	else
-		rc = what == SHOW_CHECK ? check(t, path) : summary(t, path, what);
+		rc = a->check ? check(t, path) : summary(t, path, a);
 	trace_close(t);
 	return rc;
 }
 
 static int info_verb(int argc, char **argv)
 {
-	static const struct option opts[] = {{"json", no_argument, NULL, 'j'},
-					     {"all", no_argument, NULL, 'a'},
-					     {"check", no_argument, NULL, 'c'},
-					     {"mix", no_argument, NULL, 'm'},
-					     {"events", required_argument, NULL, 'e'},
-					     {"help", no_argument, NULL, 'h'},
-					     {0}};
-	bool json = false, all = false, check = false, mix = false;
-	long events_of = -1;
-	int c;
+	struct args a = {.events = -1};
+	int rc;
+	char **trace = options_read(&verb_info, argc, argv, &a, &rc);
 
-	while ((c = getopt_long(argc, argv, "ah", opts, NULL)) != -1) {
-		if (c == 'j') {
-			json = true;
-		} else if (c == 'a') {
-			all = true;
-		} else if (c == 'c') {
-			check = true;
-		} else if (c == 'm') {
-			mix = true;
-		} else if (c == 'e') {
-			if (cli_number(optarg, 0, INT32_MAX, &events_of) < 0)
-				return cli_usage("info", "--events wants a rank, not '%s'", optarg);
-		} else if (c == 'h') {
-			return help(), 0;
-		} else {
-			return cli_bad_option("info", "ah", argv);
-		}
-	}
-	if (optind + 1 != argc)
-		return cli_usage("info", optind == argc ? "no trace named" : "one trace at a time");
-	if ((events_of >= 0) + mix + check > 1)
+	if (!trace)
+		return rc;
+	if ((a.events >= 0) + a.mix + a.check > 1)
 		return cli_usage("info", "--events, --mix or --check: one of them");
-	if ((json || all) && (events_of >= 0 || check))
-		return cli_usage("info", "%s goes with the summary and with --mix", json ? "--json" : "--all");
-	return show(argv[optind], check ? SHOW_CHECK : json ? SHOW_JSON : all ? SHOW_ALL : SHOW_TEXT, mix, events_of);
+	if ((a.json || a.all) && (a.events >= 0 || a.check))
+		return cli_usage("info", "%s goes with the summary and with --mix", a.json ? "--json" : "--all");
+	return show(*trace, &a);
 }
 
+static const struct verb_option options[] = {
+	{"all", 'a', NULL, OPT_FLAG(struct args, all), .help = "every row of every table"},
+	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "the same for machines"},
+	{"mix", 0, NULL, OPT_FLAG(struct args, mix), .help = "what computation consists of, block by block: from samples of the program"},
+	{"events", 0, "RANK", OPT_NUMBER(struct args, events, 0, INT32_MAX), .wants = "wants a rank",
+	 .help = "every call of one rank: time, gap before, duration, function, parameters, call site"},
+	{"check", 0, NULL, OPT_FLAG(struct args, check),
+	 .help = "read every page of the file and name what is damaged; exit 1 when anything is"},
+	{0},
+};
+
 const struct verb verb_info = {
-	.name = "info",
-	.args = "TRACE",
-	.what = "ranks, events, where the time went",
-	.run = info_verb,
+	"info", "TRACE", "ranks, events, where the time went",
+	.forms = {"TRACE [--all] [--json]", "TRACE --events RANK", "TRACE --mix [--all] [--json]", "TRACE --check"},
+	.text = "Shows where the time of a traced run went and whether it is balanced: classes of calls, ranks, call sites, loops, "
+		"messages.",
+	.options = options, .operand = "trace", .one = true, .run = info_verb,
 };

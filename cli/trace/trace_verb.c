@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,16 +21,10 @@
 #include "trace/read/reader.h"
 #include "trace/salvage/salvage.h"
 
-static void help(void)
-{
-	puts("Usage: precedent trace [-o FILE] [-q] -- CMD...\n\n"
-	     "Runs CMD (usually: mpirun -n N PROGRAM) and writes what it does with MPI to FILE.\n\n"
-	     "  -o, --output FILE  the trace (default: PROGRAM.ptrace in this directory)\n"
-	     "  -q, --quiet        say nothing when it worked\n"
-	     "  -h, --help         this text\n\n"
-	     "The exit status is that of CMD; 1 when CMD worked but left no trace. A program that dies leaves a\n"
-	     "partial trace of everything until then.");
-}
+struct args {
+	const char *output;
+	bool quiet;
+};
 
 static char *default_output(char *const cmd[])
 {
@@ -257,38 +250,33 @@ static int run(char *const cmd[], const char *file, bool quiet)
 
 static int trace_verb(int argc, char **argv)
 {
-	static const struct option opts[] = {{"output", required_argument, NULL, 'o'},
-					     {"quiet", no_argument, NULL, 'q'},
-					     {"help", no_argument, NULL, 'h'},
-					     {0}};
-	const char *output = NULL;
-	bool quiet = false;
-	char *file;
-	int c, rc;
+	struct args a = {0};
+	int rc;
+	char *file, **cmd = options_read(&verb_trace, argc, argv, &a, &rc);
 
-	while ((c = getopt_long(argc, argv, "+o:qh", opts, NULL)) != -1) {
-		if (c == 'o')
-			output = optarg;
-		else if (c == 'q')
-			quiet = true;
-		else if (c == 'h')
-			return help(), 0;
-		else
-			return cli_bad_option("trace", "+o:qh", argv);
-	}
-	if (optind >= argc)
+	if (!cmd)
+		return rc;
+	if (!*cmd)
 		return cli_usage("trace", "no command to run");
-	file = output ? strdup(output) : default_output(argv + optind);
+	file = a.output ? strdup(a.output) : default_output(cmd);
 	if (!file)
 		return cli_fail("no memory");
-	rc = run(argv + optind, file, quiet);
+	rc = run(cmd, file, a.quiet);
 	free(file);
 	return rc;
 }
 
+static const struct verb_option options[] = {
+	{"output", 'o', "FILE", OPT_TEXT(struct args, output), .help = "the trace (default: PROGRAM.ptrace in this directory)"},
+	{"quiet", 'q', NULL, OPT_FLAG(struct args, quiet), .help = "say nothing when it worked"},
+	{0},
+};
+
 const struct verb verb_trace = {
-	.name = "trace",
-	.args = "[-o FILE] -- CMD...",
-	.what = "run CMD and record what it does with MPI",
-	.run = trace_verb,
+	"trace", "[-o FILE] -- CMD...", "run CMD and record what it does with MPI",
+	.forms = {"[-o FILE] [-q] -- CMD..."},
+	.text = "Runs CMD (usually: mpirun -n N PROGRAM) and writes what it does with MPI to FILE.\n\n"
+		"The exit status is that of CMD; 1 when CMD worked but left no trace. A program that dies leaves a partial trace of "
+		"everything until then.",
+	.options = options, .operand = "command", .command = true, .run = trace_verb,
 };
