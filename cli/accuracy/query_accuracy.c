@@ -3,7 +3,6 @@
  * precedent accuracy: how good the predictions have been, on one screen, beside what simpler predictors would have said of
  * the same runs. What the answer holds is said in predictor/query/answer_accuracy.c; the page of --html is in accuracy_page.c.
  */
-#include <getopt.h>
 #include <math.h>
 #include <pwd.h>
 #include <stdbool.h>
@@ -124,12 +123,15 @@ static void outcome_print(const json_t *all)
 
 /* ---- tables ---- */
 
+enum grouping { BY_USER, BY_FAMILY, BY_PARTITION };
+
+static const char *const grouping_names[] = {"user", "family", "partition", NULL};
 static const struct {
-	const char *by, *rows, *count, *heading;
+	const char *rows, *count, *heading;
 } groupings[] = {
-	{"partition", "candidates", "candidates_n", "PARTITION"},
-	{"family", "families", "families_n", "FAMILY"},
-	{"user", "users", "users_n", "USER"},
+	[BY_USER] = {"users", "users_n", "USER"},
+	[BY_FAMILY] = {"families", "families_n", "FAMILY"},
+	[BY_PARTITION] = {"candidates", "candidates_n", "PARTITION"},
 };
 
 static void group_line(const json_t *row)
@@ -193,73 +195,37 @@ static void accuracy_print(json_t *answer, int by)
 	}
 	predictors_print(all);
 	outcome_print(all);
-	groups_print(answer, 0, ROWS_DEFAULT);
+	groups_print(answer, BY_PARTITION, ROWS_DEFAULT);
 }
 
 /* ---- the verb ---- */
 
-struct options {
+struct args {
 	bool json, mine, cost;
-	int by;
+	int by; /* enum grouping, or -1 */
 	long days;
 	const char *html, *from;
 };
 
-static int grouping_parse(const char *text)
+/* 0, or the exit code. */
+static int check(const struct args *a)
 {
-	for (int i = 0; i < (int)(sizeof(groupings) / sizeof(groupings[0])); i++)
-		if (!strcmp(text, groupings[i].by))
-			return i;
-	return -1;
+	if (a->cost && (a->html || a->by >= 0))
+		return cli_usage("accuracy", "--cost goes with --days, --mine, --json and --from alone");
+	if (a->json && a->html)
+		return cli_usage("accuracy", "--json or --html, not both");
+	if (a->from && (a->mine || a->days))
+		return cli_usage("accuracy", "--days and --mine are for precedentd, not for a saved answer");
+	return 0;
 }
 
-/* -1: go on; else the exit code. */
-static int options_parse(int argc, char **argv, const char *help, struct options *o)
-{
-	static const struct option known[] = {
-		{"json", no_argument, NULL, 'j'},	{"mine", no_argument, NULL, 'm'}, {"days", required_argument, NULL, 'd'},
-		{"by", required_argument, NULL, 'b'},	{"cost", no_argument, NULL, 'c'},	{"html", required_argument, NULL, 'o'},
-		{"from", required_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'}, {0}};
-	int c;
-
-	*o = (struct options){.by = -1};
-	while ((c = getopt_long(argc, argv, "h", known, NULL)) != -1) {
-		if (c == 'h') {
-			fputs(help, stdout);
-			return 0;
-		}
-		if (c == '?')
-			return cli_bad_option(argv[0], "h", argv);
-		o->json |= c == 'j';
-		o->mine |= c == 'm';
-		o->cost |= c == 'c';
-		if (c == 'o')
-			o->html = optarg;
-		if (c == 'f')
-			o->from = optarg;
-		if (c == 'b' && (o->by = grouping_parse(optarg)) < 0)
-			return cli_usage(argv[0], "--by takes user, family or partition, not '%s'", optarg);
-		if (c == 'd' && cli_number(optarg, 1, 36500, &o->days) < 0)
-			return cli_usage(argv[0], "--days takes a number of days, not '%s'", optarg);
-	}
-	if (optind < argc)
-		return cli_usage(argv[0], "unexpected argument '%s'", argv[optind]);
-	if (o->cost && (o->html || o->by >= 0))
-		return cli_usage(argv[0], "--cost goes with --days, --mine, --json and --from alone");
-	if (o->json && o->html)
-		return cli_usage(argv[0], "--json or --html, not both");
-	if (o->from && (o->mine || o->days))
-		return cli_usage(argv[0], "--days and --mine are for precedentd, not for a saved answer");
-	return -1;
-}
-
-static json_t *answer_ask(const struct options *o)
+static json_t *answer_ask(const struct args *a)
 {
 	json_t *request = query_request("accuracy"), *answer;
 
-	json_object_set_new(request, "days", json_integer(o->days));
-	json_object_set_new(request, "mine", json_boolean(o->mine));
-	if (o->json || o->html)
+	json_object_set_new(request, "days", json_integer(a->days));
+	json_object_set_new(request, "mine", json_boolean(a->mine));
+	if (a->json || a->html)
 		json_object_set_new(request, "points", json_integer(POINTS));
 	answer = query_ask(request);
 	json_decref(request);
@@ -268,48 +234,48 @@ static json_t *answer_ask(const struct options *o)
 
 static int accuracy_verb(int argc, char **argv)
 {
-	static const char help[] =
-		"Usage: precedent accuracy [--days N] [--mine] [--by user|family|partition] [--json | --html FILE]\n"
-		"       precedent accuracy --cost [--days N] [--mine] [--json]\n\n"
-		"How good the predictions were of jobs that ended, beside what simpler predictors would have said\n"
-		"of the same jobs when they were submitted.\n\n"
-		"MEDIAN, 90 % and WORST are of |predicted - actual| / actual. TOO SHORT: ran longer than predicted.\n"
-		"TIMES: what was predicted over what was used. ABOVE: ran longer than the interval's upper bound.\n"
-		"RAISED: their limit was raised. ASKED and SET: the requested time and the limit, over what was\n"
-		"used. USER and REQUEST: the median error of the user's last two runs, and of the request.\n\n"
-		"      --by WHAT    one line for each user, family of jobs or partition\n"
-		"      --days N     only jobs submitted in the last N days\n"
-		"      --mine       only your own (root and SlurmUser see all)\n"
-		"      --cost       what probes cost and what shorter limits freed, by user and partition\n"
-		"      --html FILE  a page with plots, which needs nothing else (- is standard output)\n"
-		"      --json       all of it, for machines\n"
-		"      --from FILE  what --json printed once, instead of asking precedentd\n"
-		"  -h, --help       this text\n";
-	struct options o;
+	struct args a = {.by = -1};
 	json_t *answer;
-	int rc = options_parse(argc, argv, help, &o);
+	int rc;
 
-	if (rc >= 0)
+	if (!options_read(&verb_accuracy, argc, argv, &a, &rc) || (rc = check(&a)))
 		return rc;
-	if (o.cost)
-		return accuracy_cost(o.days, o.mine, o.json, o.from);
-	answer = o.from ? query_load(o.from, "accuracy", "all") : answer_ask(&o);
+	if (a.cost)
+		return accuracy_cost(a.days, a.mine, a.json, a.from);
+	answer = a.from ? query_load(a.from, "accuracy", "all") : answer_ask(&a);
 	if (!answer)
 		return 1;
-	rc = 0;
-	if (o.json)
+	if (a.json)
 		rc = query_print_json(answer);
-	else if (o.html)
-		rc = accuracy_page_write(answer, o.html);
+	else if (a.html)
+		rc = accuracy_page_write(answer, a.html);
 	else
-		accuracy_print(answer, o.by);
+		accuracy_print(answer, a.by);
 	json_decref(answer);
 	return rc;
 }
 
+static const struct verb_option options[] = {
+	{"by", 0, "WHAT", OPT_WORD(struct args, by, grouping_names), .help = "one line for each user, family of jobs or partition"},
+	{"days", 0, "N", OPT_NUMBER(struct args, days, 1, 36500), .wants = "takes a number of days",
+	 .help = "only jobs submitted in the last N days"},
+	{"mine", 0, NULL, OPT_FLAG(struct args, mine), .help = "only your own (root and SlurmUser see all)"},
+	{"cost", 0, NULL, OPT_FLAG(struct args, cost), .help = "what probes cost and what shorter limits freed, by user and partition"},
+	{"html", 0, "FILE", OPT_TEXT(struct args, html), .help = "a page with plots, which needs nothing else (- is standard output)"},
+	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "all of it, for machines"},
+	{"from", 0, "FILE", OPT_TEXT(struct args, from), .help = "what --json printed once, instead of asking precedentd"},
+	{0},
+};
+
 const struct verb verb_accuracy = {
-	.name = "accuracy",
-	.args = "",
-	.what = "how good the predictions have been",
-	.run = accuracy_verb,
+	"accuracy", "", "how good the predictions have been",
+	.forms = {"[--by user|family|partition] [--days N] [--mine] [--json | --html FILE | --from FILE]",
+		  "--cost [--days N] [--mine] [--json]"},
+	.text = "How good the predictions were of jobs that ended, beside what simpler predictors would have said of the same jobs when "
+		"they were submitted.\n\n"
+		"MEDIAN, 90 % and WORST are of |predicted - actual| / actual. TOO SHORT: ran longer than predicted. TIMES: what was "
+		"predicted over what was used. ABOVE: ran longer than the interval's upper bound. RAISED: their limit was raised. ASKED "
+		"and SET: the requested time and the limit, over what was used. USER and REQUEST: the median error of the user's last "
+		"two runs, and of the request.",
+	.options = options, .run = accuracy_verb,
 };

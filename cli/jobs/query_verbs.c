@@ -3,7 +3,6 @@
  * The verbs that ask precedentd about jobs: jobs, show, explain, retrace, forget. Here are the options, the question and the
  * table of jobs; what the answers hold is said in predictor/query/answer.c, and explain's words are in query_explain.c.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,56 +13,35 @@
 #include "cli/ui/verbs.h"
 #include "common/duration.h"
 
-/* Options of all these verbs; what a verb does not take is refused by its option string. */
-struct query_options {
+/* Arguments of all these verbs. */
+struct args {
 	bool json, all;
-	long max;
-	uint32_t job;
+	long max, job;
 	const char *from;
 };
 
-/* -1: go on; else the exit code. takes: letters of the options that the verb has. */
-static int options_parse(int argc, char **argv, const char *takes, const char *help, bool wants_job,
-			 struct query_options *o)
+/* -1: go on; else the exit code. A saved answer and --all stand for the job. */
+static int arguments_read(const struct verb *v, int argc, char **argv, struct args *a)
 {
-	static const struct option known[] = {{"json", no_argument, NULL, 'j'}, {"all", no_argument, NULL, 'a'},
-					      {"number", required_argument, NULL, 'n'}, {"from", required_argument, NULL, 'f'},
-					      {"help", no_argument, NULL, 'h'}, {0}};
-	long job;
-	int c;
+	int rc;
+	char **operand;
 
-	*o = (struct query_options){0};
-	while ((c = getopt_long(argc, argv, "n:ah", known, NULL)) != -1) {
-		if (c == 'h') {
-			fputs(help, stdout);
-			return 0;
-		}
-		if (c == '?')
-			return cli_bad_option(argv[0], "n:ah", argv);
-		if (!strchr(takes, c))
-			return cli_usage(argv[0], "bad option '%s'", argv[optind - 1]);
-		o->json |= c == 'j';
-		o->all |= c == 'a';
-		if (c == 'f')
-			o->from = optarg;
-		if (c == 'n' && cli_number(optarg, 1, 500, &o->max) < 0)
-			return cli_usage(argv[0], "-n takes a number from 1 to 500, not '%s'", optarg);
+	*a = (struct args){.max = 20};
+	operand = options_read(v, argc, argv, a, &rc);
+	if (!operand)
+		return rc;
+	if (v->operand && !a->from && !a->all) {
+		if (!*operand)
+			return cli_usage(v->name, "which job?");
+		if (cli_number(*operand, 1, UINT32_MAX, &a->job) < 0)
+			return cli_usage(v->name, "'%s' is not a job id", *operand);
+		operand++;
 	}
-	if (wants_job && optind == argc && !o->from && !o->all)
-		return cli_usage(argv[0], "which job?");
-	if (wants_job && !o->from && !o->all) {
-		if (cli_number(argv[optind], 1, UINT32_MAX, &job) < 0)
-			return cli_usage(argv[0], "'%s' is not a job id", argv[optind]);
-		o->job = (uint32_t)job;
-		optind++;
-	}
-	if (optind < argc)
-		return cli_usage(argv[0], "unexpected argument '%s'", argv[optind]);
-	return -1;
+	return *operand ? cli_usage(v->name, "unexpected argument '%s'", *operand) : -1;
 }
 
 /* Ask `verb` for one job. */
-static json_t *ask_job(const char *verb, uint32_t job)
+static json_t *ask_job(const char *verb, long job)
 {
 	json_t *request = query_request(verb), *answer;
 
@@ -117,30 +95,22 @@ static void jobs_row(json_t *run)
 
 static int jobs_verb(int argc, char **argv)
 {
-	static const char help[] =
-		"Usage: precedent jobs [-n N] [--all] [--json]\n\n"
-		"Your recent jobs: what was asked and set, what was predicted, what happened.\n"
-		"ERROR is (predicted - actual) / actual; ASKED and LIMIT are time limits.\n\n"
-		"  -n, --number N  the last N jobs (default 20, at most 500)\n"
-		"  -a, --all       everybody's (root and SlurmUser)\n"
-		"      --json      everything, for machines\n"
-		"  -h, --help      this text\n";
-	struct query_options o;
+	struct args a;
 	json_t *request, *answer, *run;
 	size_t i;
-	int rc = options_parse(argc, argv, "jna", help, false, &o);
+	int rc = arguments_read(&verb_jobs, argc, argv, &a);
 
 	if (rc >= 0)
 		return rc;
 	request = query_request("jobs");
-	json_object_set_new(request, "max", json_integer(o.max ? o.max : 20));
-	json_object_set_new(request, "all", json_boolean(o.all));
+	json_object_set_new(request, "max", json_integer(a.max));
+	json_object_set_new(request, "all", json_boolean(a.all));
 	answer = query_ask(request);
 	json_decref(request);
 	if (!answer)
 		return 1;
 	rc = 0;
-	if (o.json) {
+	if (a.json) {
 		rc = query_print_json(answer);
 	} else if (!json_array_size(json_object_get(answer, "jobs"))) {
 		puts("no jobs known to Precedent");
@@ -153,68 +123,69 @@ static int jobs_verb(int argc, char **argv)
 	return rc;
 }
 
+static const struct verb_option jobs_options[] = {
+	{"number", 'n', "N", OPT_NUMBER(struct args, max, 1, 500), .help = "the last N jobs (default 20, at most 500)"},
+	{"all", 'a', NULL, OPT_FLAG(struct args, all), .help = "everybody's (root and SlurmUser)"},
+	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "everything, for machines"},
+	{0},
+};
+
 const struct verb verb_jobs = {
-	.name = "jobs",
-	.args = "",
-	.what = "your recent jobs: predicted and actual times",
-	.run = jobs_verb,
+	"jobs", "", "your recent jobs: predicted and actual times",
+	.forms = {"[-n N] [--all] [--json]"},
+	.text = "Your recent jobs: what was asked and set, what was predicted, what happened. ERROR is (predicted - actual) / actual; "
+		"ASKED and LIMIT are time limits.",
+	.options = jobs_options, .run = jobs_verb,
 };
 
 /* ---- show and explain ---- */
 
-static int one_job(int argc, char **argv, const char *help, int (*print)(json_t *answer))
+static int one_job(const struct verb *v, int argc, char **argv, int (*print)(json_t *answer))
 {
-	struct query_options o;
+	struct args a;
 	json_t *answer;
-	int rc = options_parse(argc, argv, "jf", help, true, &o);
+	int rc = arguments_read(v, argc, argv, &a);
 
 	if (rc >= 0)
 		return rc;
-	answer = o.from ? query_load(o.from, argv[0], "job") : ask_job("show", o.job);
+	answer = a.from ? query_load(a.from, v->name, "job") : ask_job("show", a.job);
 	if (!answer)
 		return 1;
-	rc = o.json ? query_print_json(answer) : print(answer);
+	rc = a.json ? query_print_json(answer) : print(answer);
 	json_decref(answer);
 	return rc;
 }
 
 static int show_verb(int argc, char **argv)
 {
-	static const char help[] = "Usage: precedent show JOB [--json]\n\n"
-				   "Everything known about one job: what was asked, set and predicted, the traces, the\n"
-				   "probes on every candidate, the estimates, and earlier runs of the same job.\n\n"
-				   "      --json       the same for machines\n"
-				   "      --from FILE  what --json printed once, instead of asking precedentd\n"
-				   "  -h, --help       this text\n";
-
-	return one_job(argc, argv, help, query_print_show);
+	return one_job(&verb_show, argc, argv, query_print_show);
 }
-
-const struct verb verb_show = {
-	.name = "show",
-	.args = "JOB",
-	.what = "everything about one job",
-	.run = show_verb,
-};
 
 static int explain_verb(int argc, char **argv)
 {
-	static const char help[] = "Usage: precedent explain JOB [--json]\n\n"
-				   "Says in words where a job's prediction and its limit came from: what was traced when\n"
-				   "and where, what its skeleton took on each candidate, the history that joined in, and how\n"
-				   "good earlier predictions were.\n\n"
-				   "      --json       the numbers, for machines (as precedent show)\n"
-				   "      --from FILE  what --json printed once, instead of asking precedentd\n"
-				   "  -h, --help       this text\n";
-
-	return one_job(argc, argv, help, query_print_explain);
+	return one_job(&verb_explain, argc, argv, query_print_explain);
 }
 
+static const struct verb_option one_job_options[] = {
+	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "all of it, for machines"},
+	{"from", 0, "FILE", OPT_TEXT(struct args, from), .help = "what --json printed once, instead of asking precedentd"},
+	{0},
+};
+
+const struct verb verb_show = {
+	"show", "JOB", "everything about one job",
+	.forms = {"JOB [--json | --from FILE]"},
+	.text = "Everything known about one job: what was asked, set and predicted, the traces, the probes on every candidate, the "
+		"estimates, and earlier runs of the same job.",
+	.options = one_job_options, .operand = "job", .run = show_verb,
+};
+
 const struct verb verb_explain = {
-	.name = "explain",
-	.args = "JOB",
-	.what = "where its prediction came from, in words",
-	.run = explain_verb,
+	"explain", "JOB", "where its prediction came from, in words",
+	.forms = {"JOB [--json | --from FILE]"},
+	.text = "Says in words where a job's prediction and its limit came from: what was traced when and where, what its skeleton "
+		"took on each candidate, the history that joined in, and how good earlier predictions were.",
+	.options = one_job_options, .operand = "job", .run = explain_verb,
 };
 
 /* ---- retrace and forget ---- */
@@ -230,63 +201,58 @@ static json_t *ask_all(void)
 	return answer;
 }
 
-static int change(int argc, char **argv, const char *takes, const char *help, const char *done)
+static int change(const struct verb *v, int argc, char **argv, const char *done)
 {
-	struct query_options o;
+	struct args a;
 	json_t *answer;
-	int rc = options_parse(argc, argv, takes, help, true, &o);
+	int rc = arguments_read(v, argc, argv, &a);
 
 	if (rc >= 0)
 		return rc;
-	answer = o.all ? ask_all() : ask_job(argv[0], o.job);
+	answer = a.all ? ask_all() : ask_job(v->name, a.job);
 	if (!answer)
 		return 1;
-	if (o.json)
+	if (a.json)
 		rc = query_print_json(answer);
-	else if (o.all)
+	else if (a.all)
 		rc = printf("tracing goes on; %.0f program%s had been kept from it\n", jnum(answer, "programs"),
 			    jnum(answer, "programs") == 1 ? "" : "s") < 0;
 	else
-		rc = printf("job %u (%s): %s\n", o.job, jstr(answer, "name"), done) < 0;
+		rc = printf("job %ld (%s): %s\n", a.job, jstr(answer, "name"), done) < 0;
 	json_decref(answer);
 	return rc;
 }
 
 static int retrace_verb(int argc, char **argv)
 {
-	static const char help[] = "Usage: precedent retrace JOB [--json]\n"
-				   "       precedent retrace --all [--json]\n\n"
-				   "The next submission of this job is traced again, and probed again, for example after the\n"
-				   "machine or a library has changed. Until then nothing is predicted for it.\n\n"
-				   "  -a, --all   tracing goes on where it was stopped, on the whole cluster and for each program\n"
-				   "              whose traced run failed (root and SlurmUser)\n"
-				   "      --json  for machines\n"
-				   "  -h, --help  this text\n";
-
-	return change(argc, argv, "ja", help, "its next submission is traced again");
+	return change(&verb_retrace, argc, argv, "its next submission is traced again");
 }
-
-const struct verb verb_retrace = {
-	.name = "retrace",
-	.args = "JOB",
-	.what = "trace the next run of this job again",
-	.run = retrace_verb,
-};
 
 static int forget_verb(int argc, char **argv)
 {
-	static const char help[] = "Usage: precedent forget JOB [--json]\n\n"
-				   "Drops all that is known of this job and of the same job's other runs: predictions, probes\n"
-				   "and history. Traces in the spool directory are yours; remove them as you like.\n\n"
-				   "      --json  for machines\n"
-				   "  -h, --help  this text\n";
-
-	return change(argc, argv, "j", help, "forgotten, with its other runs");
+	return change(&verb_forget, argc, argv, "forgotten, with its other runs");
 }
 
+static const struct verb_option retrace_options[] = {
+	{"all", 'a', NULL, OPT_FLAG(struct args, all),
+	 .help = "tracing goes on where it was stopped, on the whole cluster and for each program whose traced run failed (root and "
+		 "SlurmUser)"},
+	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "for machines"},
+	{0},
+};
+
+const struct verb verb_retrace = {
+	"retrace", "JOB", "trace the next run of this job again",
+	.forms = {"JOB [--json]", "--all [--json]"},
+	.text = "The next submission of this job is traced again, and probed again, for example after the machine or a library has "
+		"changed. Until then nothing is predicted for it.",
+	.options = retrace_options, .operand = "job", .run = retrace_verb,
+};
+
 const struct verb verb_forget = {
-	.name = "forget",
-	.args = "JOB",
-	.what = "forget what is known about this job",
-	.run = forget_verb,
+	"forget", "JOB", "forget what is known about this job",
+	.forms = {"JOB [--json]"},
+	.text = "Drops all that is known of this job and of the same job's other runs: predictions, probes and history. Traces in the "
+		"spool directory are yours; remove them as you like.",
+	.options = &retrace_options[1], /* --json */ .operand = "job", .run = forget_verb,
 };
