@@ -3,7 +3,6 @@
  * precedent predict: build the skeleton of a trace, run it on this machine, print how long the whole program takes
  * here. Given a command instead, trace it first and put the prediction beside what really happened. No Slurm needed.
  */
-#include <getopt.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,29 +22,11 @@
 #include "cli/skeleton/calibration.h"
 #include "trace/read/reader.h"
 
-struct options {
+struct args {
 	double seconds;
 	bool json, keep, partial;
 	const char *calibration, *scratch;
 };
-
-static void help(void)
-{
-	puts("Usage: precedent predict TRACE [--calibration FILE] [options]\n"
-	     "       precedent predict [options] -- CMD...\n\n"
-	     "Runs the skeleton of TRACE here and prints how long the whole program takes on this machine.\n"
-	     "With CMD (usually mpirun -n N PROGRAM): runs and traces it first, and compares.\n\n"
-	     "  --seconds S         run time of the skeleton (default 5)\n"
-	     "  --calibration FILE  the traced machine's, written by an earlier skeleton run there; without it\n"
-	     "                      this machine is taken to be the traced one\n"
-	     "  --scratch DIR       make the calls on files (MPI-IO) on files of its own in DIR; without it\n"
-	     "                      they are delays as long as in the trace\n"
-	     "  --partial           also run the program itself, in a sandbox, until enough of its main loop is\n"
-	     "                      done; the prediction is then made of both\n"
-	     "  --keep              keep the skeleton's directory and say where it is\n"
-	     "  --json              for machines\n"
-	     "  -h, --help          this text");
-}
 
 /* The whole program, by all that was run for it. */
 struct prediction {
@@ -72,7 +53,7 @@ static void weigh(struct prediction *p)
 		p->both = a;
 }
 
-static int print_json(const struct prediction *p, const struct options *o)
+static int print_json(const struct prediction *p, const struct args *o)
 {
 	const struct skeleton_facts *f = p->facts;
 	json_t *j = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:I, s:I, s:b}", "predicted_s", p->both.mean_s, "lo_s",
@@ -100,7 +81,7 @@ static int print_json(const struct prediction *p, const struct options *o)
 	return 0;
 }
 
-static int print(const struct prediction *all, const struct options *o)
+static int print(const struct prediction *all, const struct args *o)
 {
 	const struct skeleton_facts *f = all->facts;
 	const struct skeleton_result *r = all->skeleton;
@@ -137,7 +118,7 @@ static int print(const struct prediction *all, const struct options *o)
 }
 
 /* The program itself, after the skeleton; without it there still is the skeleton's prediction. */
-static void predict_partial(const char *dir, const char *trace, char *const cmd[], const struct options *o,
+static void predict_partial(const char *dir, const char *trace, char *const cmd[], const struct args *o,
 			    struct prediction *p)
 {
 	char apart[4096], log[4096];
@@ -155,7 +136,7 @@ static void predict_partial(const char *dir, const char *trace, char *const cmd[
 		fprintf(stderr, "precedent: %s\n", p->why.text);
 }
 
-static int predict_in(const char *dir, const char *trace, char *const cmd[], const struct options *o)
+static int predict_in(const char *dir, const char *trace, char *const cmd[], const struct args *o)
 {
 	struct skeleton_wish wish = {.seconds = o->seconds};
 	struct skeleton_facts facts;
@@ -213,7 +194,7 @@ static int trace_command(char *const cmd[], const char *file)
 			left == LEFT_WHOLE ? "; if its run counts, use 'precedent trace' and 'precedent predict TRACE'" : "");
 }
 
-static int predict(const char *trace, char *const cmd[], const struct options *o)
+static int predict(const char *trace, char *const cmd[], const struct args *o)
 {
 	struct errbuf err;
 	char *dir = cli_temp_dir(&err), file[4096];
@@ -242,6 +223,7 @@ static char **split_command(int *argc, char **argv)
 	for (int i = 1; i < *argc; i++)
 		if (!strcmp(argv[i], "--")) {
 			*argc = i;
+			argv[i] = NULL;
 			return argv + i + 1;
 		}
 	return NULL;
@@ -249,48 +231,38 @@ static char **split_command(int *argc, char **argv)
 
 static int predict_verb(int argc, char **argv)
 {
-	static const struct option opts[] = {{"seconds", required_argument, NULL, 's'},
-					     {"calibration", required_argument, NULL, 'c'},
-					     {"scratch", required_argument, NULL, 'S'},
-					     {"keep", no_argument, NULL, 'k'},
-					     {"partial", no_argument, NULL, 'p'},
-					     {"json", no_argument, NULL, 'j'},
-					     {"help", no_argument, NULL, 'h'},
-					     {0}};
-	char **cmd = split_command(&argc, argv), *end = "";
-	struct options o = {.seconds = 5};
-	int c;
+	char **cmd = split_command(&argc, argv), **trace;
+	struct args a = {.seconds = 5};
+	int rc;
 
-	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
-		if (c == 's')
-			o.seconds = strtod(optarg, &end);
-		else if (c == 'c')
-			o.calibration = optarg;
-		else if (c == 'S')
-			o.scratch = optarg;
-		else if (c == 'k')
-			o.keep = true;
-		else if (c == 'p')
-			o.partial = true;
-		else if (c == 'j')
-			o.json = true;
-		else if (c == 'h')
-			return help(), 0;
-		else
-			return cli_bad_option("predict", "h", argv);
-	}
-	if (*end || !(o.seconds > 0 && o.seconds < 1e6))
-		return cli_usage("predict", "--seconds wants a number of seconds");
-	if (cmd ? optind != argc || !*cmd : optind + 1 != argc)
+	trace = options_read(&verb_predict, argc, argv, &a, &rc);
+	if (!trace)
+		return rc;
+	if (cmd ? *trace || !*cmd : !*trace || trace[1])
 		return cli_usage("predict", "name one trace, or a command after --");
-	if (o.json)
+	if (a.json)
 		cli_keep_stdout();
-	return predict(cmd ? NULL : argv[optind], cmd, &o);
+	return predict(*trace, cmd, &a);
 }
 
+static const struct verb_option options[] = {
+	{"seconds", 0, "S", OPT_REAL(struct args, seconds, OPT_ABOVE_0, 1e6), .wants = "wants a number of seconds",
+	 .help = "run time of the skeleton (default 5)"},
+	{"calibration", 0, "FILE", OPT_TEXT(struct args, calibration),
+	 .help = "the traced machine's, written by an earlier skeleton run there; without it this machine is taken to be the traced one"},
+	{"scratch", 0, "DIR", OPT_TEXT(struct args, scratch),
+	 .help = "make the calls on files (MPI-IO) on files of its own in DIR; without it they are delays as long as in the trace"},
+	{"partial", 0, NULL, OPT_FLAG(struct args, partial),
+	 .help = "also run the program itself, in a sandbox, until enough of its main loop is done; the prediction is then made of both"},
+	{"keep", 0, NULL, OPT_FLAG(struct args, keep), .help = "keep the skeleton's directory and say where it is"},
+	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "for machines"},
+	{0},
+};
+
 const struct verb verb_predict = {
-	.name = "predict",
-	.args = "TRACE | -- CMD...",
-	.what = "run the skeleton here and say how long the job takes",
-	.run = predict_verb,
+	"predict", "TRACE | -- CMD...", "run the skeleton here and say how long the job takes",
+	.forms = {"TRACE [options]", "[options] -- CMD..."},
+	.text = "Runs the skeleton of TRACE here and prints how long the whole program takes on this machine. With CMD (usually mpirun "
+		"-n N PROGRAM): runs and traces it first, and compares.",
+	.options = options, .operand = "trace", .run = predict_verb,
 };

@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +28,7 @@
 struct probe {
 	const char *dir, *candidate;
 	bool source;
-	enum conf_partial partial; /* PARTIAL_OFF: where the job asked for it */
+	int partial; /* enum conf_partial; PARTIAL_OFF: where the job asked for it */
 	double seconds;
 	struct precedent_conf conf; /* zeroed where it cannot be read */
 	int dirfd;
@@ -40,13 +39,6 @@ struct probe {
 	double startup_sum;
 	double own_s[RESULT_MAX_TRACES]; /* that a trace's skeleton with loops of the program itself took; 0: it has none */
 };
-
-static void help(void)
-{
-	puts("Usage: precedent probe --dir DIR --candidate NAME [--source] [--partial=on|never] [--seconds S]\n\n"
-	     "Run by probe jobs of precedentd, inside a job: builds the skeletons of the traces in DIR\n"
-	     "(--source), runs them here, and writes DIR/probe.NAME.result. Not meant to be typed.");
-}
 
 static int by_name(const void *a, const void *b)
 {
@@ -358,37 +350,27 @@ static int job_of(const char *dir, uint32_t *job)
 	return 0;
 }
 
+/* A text that is no number becomes 0, which the verb refuses. */
+static int take_seconds(void *probe, char *text)
+{
+	struct probe *p = probe;
+	char *end;
+
+	p->seconds = strtod(text, &end);
+	if (*end || end == text)
+		p->seconds = 0;
+	return 0;
+}
+
 static int probe_verb(int argc, char **argv)
 {
-	static const struct option opts[] = {{"dir", required_argument, NULL, 'd'},
-					     {"candidate", required_argument, NULL, 'c'},
-					     {"source", no_argument, NULL, 's'},
-					     {"partial", required_argument, NULL, 'p'},
-					     {"seconds", required_argument, NULL, 'S'},
-					     {"help", no_argument, NULL, 'h'},
-					     {0}};
 	struct probe p = {.seconds = 5, .partial = PARTIAL_OFF};
 	struct errbuf err;
-	char *end = "";
-	int c, rc;
+	int rc;
 
-	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
-		if (c == 'd')
-			p.dir = optarg;
-		else if (c == 'c')
-			p.candidate = optarg;
-		else if (c == 's')
-			p.source = true;
-		else if (c == 'p' && (!strcmp(optarg, "on") || !strcmp(optarg, "never")))
-			p.partial = !strcmp(optarg, "on") ? PARTIAL_ON : PARTIAL_NEVER;
-		else if (c == 'S')
-			p.seconds = strtod(optarg, &end);
-		else if (c == 'h')
-			return help(), 0;
-		else
-			return cli_bad_option("probe", "h", argv);
-	}
-	if (!p.dir || !p.candidate || optind != argc || *end || !(p.seconds > 0 && p.seconds < 1e6))
+	if (!options_read(&verb_probe, argc, argv, &p, &rc))
+		return rc;
+	if (!p.dir || !p.candidate || !(p.seconds > 0 && p.seconds < 1e6))
 		return cli_usage("probe", "--dir, --candidate and a sensible --seconds are wanted");
 	if (strlen(p.candidate) >= RESULT_NAME_SIZE)
 		return cli_usage("probe", "the candidate's name is too long");
@@ -412,4 +394,22 @@ static int probe_verb(int argc, char **argv)
 	return rc;
 }
 
-const struct verb verb_probe = {.name = "probe", .run = probe_verb};
+static const char *const partials[] = {[PARTIAL_NEVER] = "never", [PARTIAL_OFF] = "off", [PARTIAL_ON] = "on", NULL};
+
+static const struct verb_option options[] = {
+	{"dir", 0, "DIR", OPT_TEXT(struct probe, dir), .help = "the spool directory of the job"},
+	{"candidate", 0, "NAME", OPT_TEXT(struct probe, candidate), .help = "where it runs"},
+	{"source", 0, NULL, OPT_FLAG(struct probe, source), .help = "build the skeletons"},
+	{"partial", 0, "WHEN", OPT_WORD(struct probe, partial, partials),
+	 .help = "partial execution: on, never, or off: where the traced job asked for it (the default)"},
+	{"seconds", 0, "S", OPT_CALL(take_seconds, NULL), .help = "run time of each skeleton (default 5)"},
+	{0},
+};
+
+const struct verb verb_probe = {
+	.name = "probe",
+	.forms = {"--dir DIR --candidate NAME [options]"},
+	.text = "Run by probe jobs of precedentd, inside a job: builds the skeletons of the traces in DIR (--source), runs them here, "
+		"and writes DIR/probe.NAME.result. Not meant to be typed.",
+	.options = options, .run = probe_verb,
+};

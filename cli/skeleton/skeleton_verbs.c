@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent skeleton and precedent verify: from a trace to a program, and the proof that it is the right one. */
-#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,41 +13,6 @@
 #include "skelgen/simulate/mpi_sim.h"
 #include "skelgen/tree/rooms.h"
 #include "skelgen/tree/tree.h"
-
-static void skeleton_help(void)
-{
-	puts("Usage: precedent skeleton TRACE [-o DIR] [--seconds S | --scale K] [--kernels] [--tree] [--json]\n\n"
-	     "Writes a short MPI program that behaves like the traced one: same calls, peers, message sizes and\n"
-	     "datatypes, the same computation between them, fewer iterations of the loops that all ranks share.\n\n"
-	     "  -o, --output DIR   where to write skel.c, skel.ops, Makefile, report.txt (default: TRACE.skel)\n"
-	     "  --seconds S        run time wanted (default 5)\n"
-	     "  --scale K          instead: K times shorter than the traced run\n"
-	     "  --kernels          computation by kernels of its kinds alone, without loops of the program itself\n"
-	     "  --tree             print the merged program tree too\n"
-	     "  --compile          compile it with mpicc as well\n"
-	     "  --json             facts for machines\n"
-	     "  -h, --help         this text");
-}
-
-static void verify_help(void)
-{
-	puts("Usage: precedent verify TRACE [--json]\n\n"
-	     "Builds the skeleton's tree, expands it for every rank, and compares with the trace call by call.\n"
-	     "Compares the length of every message with the room of its receive. Calls of several threads are\n"
-	     "recorded as they return, and messages may be matched in another order: one line says so.\n"
-	     "Exit status 0 when tree and trace are the same, 1 when not, when a receive of one thread is too\n"
-	     "short for its message, or when the trace cannot be read.\n\n"
-	     "  --json      the same for machines\n"
-	     "  -h, --help  this text");
-}
-
-static int positive(const char *text, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	return end != text && !*end && *out > 0 && *out < 1e9 ? 0 : -1;
-}
 
 static int print_facts(const struct skeleton_facts *f, const char *dir, bool json)
 {
@@ -77,69 +41,63 @@ static int print_facts(const struct skeleton_facts *f, const char *dir, bool jso
 	return 0;
 }
 
+struct args {
+	struct skeleton_wish wish;
+	const char *output;
+	bool tree, compile, json;
+};
+
 static int skeleton_verb(int argc, char **argv)
 {
-	static const struct option opts[] = {{"output", required_argument, NULL, 'o'},
-					     {"seconds", required_argument, NULL, 's'},
-					     {"scale", required_argument, NULL, 'k'},
-					     {"kernels", no_argument, NULL, 'e'},
-					     {"tree", no_argument, NULL, 't'},
-					     {"compile", no_argument, NULL, 'c'},
-					     {"json", no_argument, NULL, 'j'},
-					     {"help", no_argument, NULL, 'h'},
-					     {0}};
-	struct skeleton_wish wish = {0};
+	struct args a = {0};
+	struct skeleton_wish *wish = &a.wish;
 	struct skeleton_facts facts;
-	bool json = false, compile = false;
-	const char *output = NULL;
-	char *dir = NULL;
+	char **trace, *dir = NULL;
 	struct errbuf err;
-	int c, rc = 1;
+	int rc;
 
-	while ((c = getopt_long(argc, argv, "o:h", opts, NULL)) != -1) {
-		if (c == 'o')
-			output = optarg;
-		else if (c == 'e')
-			wish.kernels = true;
-		else if (c == 't')
-			wish.tree = stdout;
-		else if (c == 'c')
-			compile = true;
-		else if (c == 'j')
-			json = true;
-		else if (c == 'h')
-			return skeleton_help(), 0;
-		else if (c == '?')
-			return cli_bad_option("skeleton", "o:h", argv);
-		else if (positive(optarg, c == 's' ? &wish.seconds : &wish.scale) < 0)
-			return cli_usage("skeleton", "--%s wants a number above 0, not '%s'", c == 's' ? "seconds" : "scale", optarg);
-	}
-	if (optind + 1 != argc)
-		return cli_usage("skeleton", optind == argc ? "no trace named" : "one trace at a time");
-	if (wish.seconds > 0 && wish.scale > 0)
+	trace = options_read(&verb_skeleton, argc, argv, &a, &rc);
+	if (!trace)
+		return rc;
+	if (wish->seconds > 0 && wish->scale > 0)
 		return cli_usage("skeleton", "--seconds or --scale, not both");
-	if (!(wish.scale > 0) && !(wish.seconds > 0))
-		wish.seconds = 5;
-	if (output ? !(dir = strdup(output)) : asprintf(&dir, "%s.skel", argv[optind]) < 0)
+	if (!(wish->scale > 0) && !(wish->seconds > 0))
+		wish->seconds = 5;
+	if (a.output ? !(dir = strdup(a.output)) : asprintf(&dir, "%s.skel", *trace) < 0)
 		return cli_fail("no memory");
-	if (json)
+	if (a.json)
 		cli_keep_stdout();
-	if (json && wish.tree)
-		wish.tree = stderr;
-	if (skeleton_generate(argv[optind], dir, &wish, &facts, &err) < 0 ||
-	    (compile && skeleton_compile(dir, NULL, &err) < 0))
-		cli_fail("%s", err.text);
+	if (a.tree)
+		wish->tree = a.json ? stderr : stdout;
+	if (skeleton_generate(*trace, dir, wish, &facts, &err) < 0 || (a.compile && skeleton_compile(dir, NULL, &err) < 0))
+		rc = cli_fail("%s", err.text);
 	else
-		rc = print_facts(&facts, dir, json);
+		rc = print_facts(&facts, dir, a.json);
 	free(dir);
 	return rc;
 }
 
+static const struct verb_option skeleton_options[] = {
+	{"output", 'o', "DIR", OPT_TEXT(struct args, output),
+	 .help = "where to write skel.c, skel.ops, Makefile, report.txt (default: TRACE.skel)"},
+	{"seconds", 0, "S", OPT_REAL(struct args, wish.seconds, OPT_ABOVE_0, 1e9), .wants = "wants a number above 0",
+	 .help = "run time wanted (default 5)"},
+	{"scale", 0, "K", OPT_REAL(struct args, wish.scale, OPT_ABOVE_0, 1e9), .wants = "wants a number above 0",
+	 .help = "instead: K times shorter than the traced run"},
+	{"kernels", 0, NULL, OPT_FLAG(struct args, wish.kernels),
+	 .help = "computation by kernels of its kinds alone, without loops of the program itself"},
+	{"tree", 0, NULL, OPT_FLAG(struct args, tree), .help = "print the merged program tree too"},
+	{"compile", 0, NULL, OPT_FLAG(struct args, compile), .help = "compile it with mpicc as well"},
+	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "facts for machines"},
+	{0},
+};
+
 const struct verb verb_skeleton = {
-	.name = "skeleton",
-	.args = "TRACE [-o DIR]",
-	.what = "write a short program that behaves like the traced one",
-	.run = skeleton_verb,
+	"skeleton", "TRACE [-o DIR]", "write a short program that behaves like the traced one",
+	.forms = {"TRACE [-o DIR] [--seconds S | --scale K] [options]"},
+	.text = "Writes a short MPI program that behaves like the traced one: same calls, peers, message sizes and datatypes, the same "
+		"computation between them, fewer iterations of the loops that all ranks share.",
+	.options = skeleton_options, .operand = "trace", .one = true, .run = skeleton_verb,
 };
 
 /* "rank 1, event 37: MPI_Mrecv at app+0x190e has room for 993 bytes and gets a message of 2995 ..." */
@@ -227,26 +185,25 @@ static int verify(const char *path, bool json)
 
 static int verify_verb(int argc, char **argv)
 {
-	static const struct option opts[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
-	bool json = false;
-	int c;
+	struct args a = {0};
+	int rc;
+	char **trace = options_read(&verb_verify, argc, argv, &a, &rc);
 
-	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
-		if (c == 'j')
-			json = true;
-		else if (c == 'h')
-			return verify_help(), 0;
-		else
-			return cli_bad_option("verify", "h", argv);
-	}
-	if (optind + 1 != argc)
-		return cli_usage("verify", optind == argc ? "no trace named" : "one trace at a time");
-	return verify(argv[optind], json);
+	return trace ? verify(*trace, a.json) : rc;
 }
 
+static const struct verb_option verify_options[] = {
+	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "the same for machines"},
+	{0},
+};
+
 const struct verb verb_verify = {
-	.name = "verify",
-	.args = "TRACE",
-	.what = "prove that the skeleton expands to the trace exactly",
-	.run = verify_verb,
+	"verify", "TRACE", "prove that the skeleton expands to the trace exactly",
+	.forms = {"TRACE [--json]"},
+	.text = "Builds the skeleton's tree, expands it for every rank, and compares with the trace call by call. Compares the length "
+		"of every message with the room of its receive. Calls of several threads are recorded as they return, and messages "
+		"may be matched in another order: one line says so.\n\n"
+		"Exit status 0 when tree and trace are the same, 1 when not, when a receive of one thread is too short for its "
+		"message, or when the trace cannot be read.",
+	.options = verify_options, .operand = "trace", .one = true, .run = verify_verb,
 };
