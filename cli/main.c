@@ -3,7 +3,6 @@
  * precedent: how long a job will run, before it runs. This file only finds the verb; precedent.1 documents them.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <locale.h>
 #include <signal.h>
@@ -111,7 +110,6 @@ static int verb_help(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	setlocale(LC_CTYPE, "");
-	opterr = 0; /* every verb says itself which option it does not know */
 	signal(SIGPIPE, SIG_DFL);
 	if (argc < 2) {
 		help(stderr);

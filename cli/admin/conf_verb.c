@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent conf --check: is the configuration right, and what does it say. */
-#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,16 +8,6 @@
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
 #include "common/conf.h"
-
-static void help(void)
-{
-	puts("Usage: precedent conf --check [FILE] [--json]\n\n"
-	     "Reads the configuration (FILE, else $PRECEDENT_CONF, else " CONF_DEFAULT_FILE "),\n"
-	     "says what is wrong with it, or prints what it means.\n\n"
-	     "  --check     read and judge\n"
-	     "  --json      the values for machines\n"
-	     "  -h, --help  this text");
-}
 
 static int print_json(const struct precedent_conf *c)
 {
@@ -77,41 +66,41 @@ static int print_text(const struct precedent_conf *c)
 	return 0;
 }
 
+struct args {
+	bool check, json;
+};
+
 static int conf_verb(int argc, char **argv)
 {
-	static const struct option opts[] = {{"check", no_argument, NULL, 'c'},
-					     {"json", no_argument, NULL, 'j'},
-					     {"help", no_argument, NULL, 'h'},
-					     {0}};
 	struct precedent_conf conf = {0};
-	bool check = false, json = false;
+	struct args a = {0};
 	struct errbuf err;
-	int c, rc;
+	int rc;
+	char **file = options_read(&verb_conf, argc, argv, &a, &rc);
 
-	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
-		if (c == 'c')
-			check = true;
-		else if (c == 'j')
-			json = true;
-		else if (c == 'h')
-			return help(), 0;
-		else
-			return cli_bad_option("conf", "h", argv);
-	}
-	if (!check)
+	if (!file)
+		return rc;
+	if (!a.check)
 		return cli_usage("conf", "say what to do: --check");
-	if (argc - optind > 1)
+	if (*file && file[1])
 		return cli_usage("conf", "one file at a time");
-	if (conf_load(optind < argc ? argv[optind] : NULL, &conf, &err) < 0)
+	if (conf_load(*file, &conf, &err) < 0)
 		return cli_fail("%s", err.text);
-	rc = json ? print_json(&conf) : print_text(&conf);
+	rc = a.json ? print_json(&conf) : print_text(&conf);
 	conf_free(&conf);
 	return rc;
 }
 
+static const struct verb_option options[] = {
+	{"check", 0, NULL, OPT_FLAG(struct args, check), .help = "read and judge"},
+	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "the values for machines"},
+	{0},
+};
+
 const struct verb verb_conf = {
-	.name = "conf",
-	.args = "--check [FILE]",
-	.what = "check the configuration",
-	.run = conf_verb,
+	"conf", "--check [FILE]", "check the configuration",
+	.forms = {"--check [FILE] [--json]"},
+	.text = "Reads the configuration (FILE, else $PRECEDENT_CONF, else " CONF_DEFAULT_FILE "), says what is wrong with it, or prints "
+		"what it means.",
+	.options = options, .operand = "file", .run = conf_verb,
 };

@@ -4,7 +4,6 @@
  * what was looked at, what was found, what to do. Looks only; changes nothing; needs no privilege, but sees more with it.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -499,31 +498,13 @@ static void check_slurm(struct doctor *d)
 	check_slurm_conf(d);
 }
 
-static void help(void)
-{
-	puts("Usage: precedent doctor [--json]\n\n"
-	     "Says what is installed where, and what is wrong with it. Changes nothing.\n"
-	     "Exit status 0 when nothing failed, 1 otherwise (warnings do not count).\n\n"
-	     "  --json      the same for machines\n"
-	     "  -h, --help  this text");
-}
-
 static int doctor_verb(int argc, char **argv)
 {
-	static const struct option opts[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
 	struct doctor d = {0};
-	int c;
+	int rc;
 
-	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
-		if (c == 'j')
-			d.json = true;
-		else if (c == 'h')
-			return help(), 0;
-		else
-			return cli_bad_option("doctor", "h", argv);
-	}
-	if (optind != argc)
-		return cli_usage("doctor", "unexpected '%s'", argv[optind]);
+	if (!options_read(&verb_doctor, argc, argv, &d, &rc))
+		return rc;
 	d.list = json_array();
 	check_conf(&d);
 	check_tools(&d);
@@ -544,9 +525,15 @@ static int doctor_verb(int argc, char **argv)
 	return d.worst == FAIL ? 1 : 0;
 }
 
+static const struct verb_option options[] = {
+	{"json", 0, NULL, OPT_FLAG(struct doctor, json), .help = "the same for machines"},
+	{0},
+};
+
 const struct verb verb_doctor = {
-	.name = "doctor",
-	.args = "",
-	.what = "what is installed where, and what is wrong with it",
-	.run = doctor_verb,
+	"doctor", "", "what is installed where, and what is wrong with it",
+	.forms = {"[--json]"},
+	.text = "Says what is installed where, and what is wrong with it. Changes nothing. Exit status 0 when nothing failed, 1 otherwise "
+		"(warnings do not count).",
+	.options = options, .run = doctor_verb,
 };

@@ -14,12 +14,12 @@ struct model_given {
 };
 struct model_options {
 	struct model_given given[FEATURE_VARS_MAX];
-	uint32_t n_given, dims, ranks, cpus;
-	int64_t events; /* rank, or -1 */
+	uint32_t n_given;
+	long dims, ranks, cpus, events; /* events: of that rank, or -1 */
 	const char *out, *against;
 	const char *from[RUNS_MAX]; /* traced runs that a predicted trace takes from what a model does not hold */
 	uint32_t n_from;
-	bool dot, anyway, json, any_var;
+	bool dot, anyway, json;
 };
 
 /* The exit code. */

@@ -101,7 +101,7 @@ static void say(const struct model_options *o, const struct foresee *f, const st
 
 	crowded = foresee_crowded(f, why, sizeof(why));
 	if (!o->json) {
-		fprintf(out, "%s calls of %u ranks; %s (%s to %s)\n", cli_thousands(a, sizeof(a), p->calls),
+		fprintf(out, "%s calls of %ld ranks; %s (%s to %s)\n", cli_thousands(a, sizeof(a), p->calls),
 			o->ranks, cli_seconds(b, sizeof(b), p->wall_s), cli_seconds(c, sizeof(c), p->wall_s / (1 + error)),
 			cli_seconds(d, sizeof(d), p->wall_s * (1 + error)));
 		if (far)
@@ -111,7 +111,7 @@ static void say(const struct model_options *o, const struct foresee *f, const st
 		if (crowded)
 			fprintf(out, "the time is a guess: %s\n", crowded);
 		else if (f->crowd > 1)
-			fprintf(out, "%u ranks take turns on %u processors\n", o->ranks, f->processors);
+			fprintf(out, "%ld ranks take turns on %u processors\n", o->ranks, f->processors);
 		return;
 	}
 	all = json_pack("{s:b, s:s?, s:i, s:i, s:I, s:f, s:f, s:f, s:O}", "time_is_a_guess", far || crowded, "outside_of_runs", outside, "ranks", (int)o->ranks, "processors",
@@ -176,7 +176,7 @@ int model_predict(const struct model_options *o, const char *path)
 	if (!m || foresee_open(&f, m, o->ranks, name, value, o->n_given, o->anyway, &err) < 0)
 		goto out;
 	if (o->events >= o->ranks) {
-		rc = cli_usage("model", "there is no rank %lld among %u", (long long)o->events, o->ranks);
+		rc = cli_usage("model", "there is no rank %ld among %ld", o->events, o->ranks);
 		goto out;
 	}
 	if (foresee_place(&f, o->cpus, &err) < 0 || predict_ranks(o, &f, &p, &err) < 0 || (o->out && model_predict_trace(o, path, &f, &err) < 0))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent model: what several traced runs of a program have in common, as a model of runs that were never traced. */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,41 +14,11 @@
 
 #define SHARED 0.1 /* of a run's time that others had its processors: worth saying */
 
-static void help(void)
-{
-	puts("Usage: precedent model fit TRACE... [--var NAME=V,V,... | --var NAME=@K]... [--dims D] -o FILE\n"
-	     "       precedent model show FILE [--dot]\n"
-	     "       precedent model predict FILE --ranks P [--var NAME=V]... [--events RANK]\n"
-	     "                               [--cpus C] [--against TRACE] [--anyway] [--json]\n"
-	     "                               [--from TRACE]... [-o TRACE]\n"
-	     "       precedent model compile FILE -o DIR\n\n"
-	     "Learns from at least three traced runs of one program, with different arguments and numbers of\n"
-	     "ranks, and says what runs with others do: the calls of every rank in order, with peers and sizes,\n"
-	     "and the time.\n"
-	     "What the runs do not determine is refused, with the reason.\n\n"
-	     "  --var NAME=V,...   fit: a variable, with a value for every trace; NAME=@K: argument K of the\n"
-	     "                     command lines (without any: all their numbers, as arg1, arg2, ...);\n"
-	     "                     predict: its value\n"
-	     "  --dims D           the program's ranks form a grid of D dimensions, 1 to 3\n"
-	     "  -o, --output FILE  the model (\"-\": standard output); compile: the directory for model.c, model.so;\n"
-	     "                     predict: the run as a trace, for info, view, advise and skeleton\n"
-	     "  --dot              show the graph, for dot(1)\n"
-	     "  --ranks P          number of ranks\n"
-	     "  --cpus C           processors that all ranks have together (those of the runs, or one for each\n"
-	     "                     rank): where there are more ranks, they take turns\n"
-	     "  --events RANK      print the calls of that rank, with their times\n"
-	     "  --from TRACE       of a run that the model was learnt from: a trace that is predicted takes types,\n"
-	     "                     requests and the kinds of computation from these\n"
-	     "  --against TRACE    compare with a trace of that very run; exit 1 where a call or value is another\n"
-	     "  --anyway           take the first of several rules that the runs cannot tell apart\n"
-	     "  --json             for machines\n"
-	     "  -h, --help         this text");
-}
-
 /* ---- fit ---- */
 
-static int add_given(struct model_options *o, char *text)
+static int take_var(void *options, char *text)
 {
+	struct model_options *o = options;
 	struct model_given *g = &o->given[o->n_given];
 	char *eq = strchr(text, '=');
 
@@ -226,115 +195,79 @@ static int compile(const struct model_options *o, const char *path)
 	return rc ? cli_fail("%s", err.text) : 0;
 }
 
-/* -1 with the message when it is none. */
-static int take_number(struct model_options *o, int option, const char *text)
+static int take_from(void *options, char *text)
 {
-	const char *name = option == 'd' ? "dims" : option == 'r' ? "ranks" : option == 'c' ? "cpus" : "events";
-	long least = option == 'e' ? 0 : 1, most = option == 'd' ? 3 : FORESEE_RANKS_MAX, v;
+	struct model_options *o = options;
 
-	if (cli_number(text, least, most, &v) < 0) {
-		cli_usage("model", "--%s takes a number from %ld to %ld, not '%s'", name, least, most, text);
-		return -1;
-	}
-	if (option == 'e')
-		o->events = v;
-	else
-		*(option == 'd' ? &o->dims : option == 'c' ? &o->cpus : &o->ranks) = (uint32_t)v;
+	if (o->n_from == RUNS_MAX)
+		return cli_usage("model", "--from: at most %d traces", RUNS_MAX);
+	o->from[o->n_from++] = text;
 	return 0;
-}
-
-static int model_options_read(struct model_options *o, int argc, char **argv)
-{
-	static const struct option opts[] = {
-	    {"var", required_argument, NULL, 'v'},    {"dims", required_argument, NULL, 'd'},
-	    {"output", required_argument, NULL, 'o'}, {"dot", no_argument, NULL, 'g'},
-	    {"ranks", required_argument, NULL, 'r'},  {"events", required_argument, NULL, 'e'},
-	    {"from", required_argument, NULL, 'f'},   {"cpus", required_argument, NULL, 'c'},
-	    {"against", required_argument, NULL, 'a'}, {"anyway", no_argument, NULL, 'y'},
-	    {"json", no_argument, NULL, 'j'},	      {"help", no_argument, NULL, 'h'},
-	    {0}};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "ho:", opts, NULL)) != -1) {
-		if (c == 'v' && add_given(o, optarg) < 0)
-			return cli_usage("model", "--var takes NAME=VALUE, at most %d times", FEATURE_VARS_MAX);
-		else if ((c == 'd' || c == 'r' || c == 'c' || c == 'e') && take_number(o, c, optarg) < 0)
-			return 2;
-		else if (c == 'o')
-			o->out = optarg;
-		else if (c == 'a')
-			o->against = optarg;
-		else if (c == 'f' && o->n_from == RUNS_MAX)
-			return cli_usage("model", "--from: at most %d traces", RUNS_MAX);
-		else if (c == 'f')
-			o->from[o->n_from++] = optarg;
-		else if (c == 'g' || c == 'y' || c == 'j' || c == 'v')
-			*(c == 'g' ? &o->dot : c == 'y' ? &o->anyway : c == 'j' ? &o->json : &o->any_var) = true;
-		else if (c == 'h' || c == '?')
-			return c == 'h' ? (help(), 0) : cli_bad_option("model", "ho:", argv);
-	}
-	return -1;
-}
-
-/* Options that the subcommand has no use for: a usage error, or -1. */
-static int options_misplaced(const struct model_options *o, const char *what)
-{
-	const struct {
-		const char *option, *of;
-		bool given;
-	} rule[] = {
-	    {"--var", "fit predict", o->n_given > 0},	     {"--dims", "fit", o->dims > 0},
-	    {"-o", "fit predict compile", o->out != NULL},   {"--dot", "show", o->dot},
-	    {"--ranks", "predict", o->ranks > 0},	     {"--cpus", "predict", o->cpus > 0},
-	    {"--events", "predict", o->events >= 0},	     {"--from", "predict", o->n_from > 0},
-	    {"--against", "predict", o->against != NULL},    {"--anyway", "predict", o->anyway},
-	    {"--json", "predict", o->json},
-	};
-
-	for (size_t i = 0; i < sizeof(rule) / sizeof(*rule); i++)
-		if (rule[i].given && !strstr(rule[i].of, what))
-			return cli_usage("model", "%s is not for %s", rule[i].option, what);
-	return -1;
 }
 
 static int model_verb(int argc, char **argv)
 {
 	struct model_options o = {.events = -1};
-	const char *what;
-	int rc = model_options_read(&o, argc, argv), n;
+	int rc, n = 0;
+	char **what = options_read(&verb_model, argc, argv, &o, &rc), **named;
 
-	if (rc >= 0)
+	if (!what)
 		return rc;
-	n = argc - optind - 1;
-	if (n < 0)
-		return cli_usage("model", "say what: fit, show, predict or compile");
-	what = argv[optind];
-	if (strcmp(what, "fit") && strcmp(what, "show") && strcmp(what, "predict") && strcmp(what, "compile"))
-		return cli_usage("model", "'%s' is not fit, show, predict or compile", what);
-	rc = options_misplaced(&o, what);
-	if (rc >= 0)
-		return rc;
-	if (!strcmp(what, "fit"))
+	for (named = what + 1; named[n]; n++)
+		;
+	if (!strcmp(*what, "fit"))
 		return !n ? cli_usage("model", "no trace named")
 		       : !o.out ? cli_usage("model", "fit needs -o FILE")
-				: fit(&o, argv + optind + 1, (uint32_t)n);
+				: fit(&o, named, (uint32_t)n);
 	if (n != 1)
 		return cli_usage("model", n ? "one model at a time" : "no model named");
-	if (!strcmp(what, "show"))
-		return show(&o, argv[optind + 1]);
-	if (!strcmp(what, "compile"))
-		return o.out ? compile(&o, argv[optind + 1]) : cli_usage("model", "compile needs -o DIR");
+	if (!strcmp(*what, "show"))
+		return show(&o, *named);
+	if (!strcmp(*what, "compile"))
+		return o.out ? compile(&o, *named) : cli_usage("model", "compile needs -o DIR");
 	if (!o.ranks)
 		return cli_usage("model", "predict needs --ranks P");
 	if (!o.out != !o.n_from)
 		return cli_usage("model", o.out ? "predict -o needs --from TRACE: a run that the model was learnt from"
 						: "--from goes with -o TRACE, the trace to be predicted");
-	return model_predict(&o, argv[optind + 1]);
+	return model_predict(&o, *named);
 }
 
+static const char *const actions[] = {"fit", "show", "predict", "compile", NULL};
+
+static const struct verb_option options[] = {
+	{"var", 0, "NAME=V", OPT_CALL(take_var, NULL), .of = "fit predict", .wants = "takes NAME=VALUE, at most " OPTION_SPELL(FEATURE_VARS_MAX) " times",
+	 .help = "predict: the value of a variable; fit: V,V,... is a value for every trace, @K argument K of the command lines (without "
+		 "any variable: all their numbers, as arg1, arg2, ...)"},
+	{"dims", 0, "D", OPT_NUMBER(struct model_options, dims, 1, 3), .of = "fit",
+	 .help = "the program's ranks form a grid of D dimensions, 1 to 3"},
+	{"output", 'o', "FILE", OPT_TEXT(struct model_options, out), .of = "fit predict compile",
+	 .help = "the model (\"-\": standard output); compile: the directory for model.c, model.so; predict: the run as a trace, for "
+		 "info, view, advise and skeleton"},
+	{"dot", 0, NULL, OPT_FLAG(struct model_options, dot), .of = "show", .help = "show the graph, for dot(1)"},
+	{"ranks", 0, "P", OPT_NUMBER(struct model_options, ranks, 1, FORESEE_RANKS_MAX), .of = "predict", .help = "number of ranks"},
+	{"cpus", 0, "C", OPT_NUMBER(struct model_options, cpus, 1, FORESEE_RANKS_MAX), .of = "predict",
+	 .help = "processors that all ranks have together (those of the runs, or one for each rank): where there are more ranks, they "
+		 "take turns"},
+	{"events", 0, "RANK", OPT_NUMBER(struct model_options, events, 0, FORESEE_RANKS_MAX), .of = "predict",
+	 .help = "print the calls of that rank, with their times"},
+	{"from", 0, "TRACE", OPT_CALL(take_from, NULL), .of = "predict",
+	 .help = "of a run that the model was learnt from: a trace that is predicted takes types, requests and the kinds of "
+		 "computation from these"},
+	{"against", 0, "TRACE", OPT_TEXT(struct model_options, against), .of = "predict",
+	 .help = "compare with a trace of that very run; exit 1 where a call or value is another"},
+	{"anyway", 0, NULL, OPT_FLAG(struct model_options, anyway), .of = "predict",
+	 .help = "take the first of several rules that the runs cannot tell apart"},
+	{"json", 0, NULL, OPT_FLAG(struct model_options, json), .of = "predict", .help = "for machines"},
+	{0},
+};
+
 const struct verb verb_model = {
-	.name = "model",
-	.args = "fit TRACE... -o FILE",
-	.what = "learn from several runs what others do; show, predict, compile",
-	.run = model_verb,
+	"model", "fit TRACE... -o FILE", "learn from several runs what others do; show, predict, compile",
+	.forms = {"fit TRACE... [options] -o FILE", "predict FILE --ranks P [--var NAME=V]... [options]", "show FILE [--dot]",
+		  "compile FILE -o DIR"},
+	.text = "Learns from at least three traced runs of one program, with different arguments and numbers of ranks, and says what "
+		"runs with others do: the calls of every rank in order, with peers and sizes, and the time. What the runs do not "
+		"determine is refused, with the reason.",
+	.options = options, .actions = actions, .operand = "file", .run = model_verb,
 };

@@ -38,19 +38,6 @@ int cli_usage(const char *verb, const char *fmt, ...)
 	return 2;
 }
 
-int cli_bad_option(const char *verb, const char *shorts, char *const *argv)
-{
-	const char *given = argv[optind - 1], *known = strchr(shorts, optopt);
-	bool is_long = !strncmp(given, "--", 2);
-
-	/* getopt_long() leaves what it did not know in optopt: 0 for a long one */
-	if (optopt && (is_long ? !strchr(given, '=') : known && known[1] == ':'))
-		return cli_usage(verb, "%s wants a value", given);
-	if (optopt && is_long)
-		return cli_usage(verb, "%.*s takes no value", (int)strcspn(given, "="), given);
-	return cli_usage(verb, "bad option '%s'", given);
-}
-
 int cli_number(const char *text, long least, long most, long *out)
 {
 	char *end;

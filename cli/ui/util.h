@@ -16,8 +16,6 @@
 int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "precedent VERB: ...; try 'precedent VERB --help'" on stderr; returns 2. */
 int cli_usage(const char *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same of the option that getopt_long() has just answered '?' for; shorts: what it was given. */
-int cli_bad_option(const char *verb, const char *shorts, char *const *argv);
 
 /* A whole number from least to most and nothing else; -1: it is not one. */
 int cli_number(const char *text, long least, long most, long *out);

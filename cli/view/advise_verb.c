@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent advise: which performance problems a run has, by rules; --check: whether a file of rules is sound. */
-#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,20 +29,6 @@ struct found {
 	const struct replay_report *replay;
 	struct symbolizer *sym;
 };
-
-static void help(void)
-{
-	puts("Usage: precedent advise TRACE [--rules RULES] [--json]\n"
-	     "       precedent advise --check RULES\n\n"
-	     "Finds performance problems of a traced run by rules (precedent-rules(5)): waits, then their causes,\n"
-	     "the longest first: share of the time of all ranks, how often, where, what ranks did that were\n"
-	     "waited for, what to do, and how much shorter the run would be.\n\n"
-	     "  --rules RULES   the file of rules (the installed problems.rules)\n"
-	     "  --json          for machines\n"
-	     "  --check RULES   only say what is wrong with the file and what it includes: FILE:LINE:COLUMN,\n"
-	     "                  what was found, what was expected; exit 1 when something is\n"
-	     "  -h, --help      this text");
-}
 
 static int check(const char *path)
 {
@@ -549,49 +534,49 @@ static int advise(const char *path, const char *rules_path, bool json)
 	return rc;
 }
 
+struct args {
+	const char *check, *rules;
+	bool json;
+};
+
 static int advise_verb(int argc, char **argv)
 {
-	static const struct option opts[] = {{"check", required_argument, NULL, 'c'},
-					     {"rules", required_argument, NULL, 'r'},
-					     {"json", no_argument, NULL, 'j'},
-					     {"help", no_argument, NULL, 'h'},
-					     {0}};
-	const char *to_check = NULL, *rules = NULL;
+	struct args a = {0};
 	char *installed = NULL;
 	struct errbuf err;
-	bool json = false;
-	int c, rc;
+	int rc;
+	char **trace = options_read(&verb_advise, argc, argv, &a, &rc);
 
-	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
-		if (c == 'c')
-			to_check = optarg;
-		else if (c == 'r')
-			rules = optarg;
-		else if (c == 'j')
-			json = true;
-		else if (c == 'h')
-			return help(), 0;
-		else
-			return cli_bad_option("advise", "h", argv);
-	}
-	if (to_check) {
-		if (optind != argc || rules || json)
-			return cli_usage("advise", "--check takes one file of rules and nothing else");
-		return check(to_check);
-	}
+	if (!trace)
+		return rc;
+	if (a.check && (*trace || a.rules || a.json))
+		return cli_usage("advise", "--check takes one file of rules and nothing else");
+	if (a.check)
+		return check(a.check);
 	language_choose();
-	if (optind + 1 != argc)
-		return cli_usage("advise", optind == argc ? "no trace named" : "one trace at a time");
-	if (!rules && !(installed = cli_shared("problems.rules", &err)))
+	if (!*trace || trace[1])
+		return cli_usage("advise", *trace ? "one trace at a time" : "no trace named");
+	if (!a.rules && !(installed = cli_shared("problems.rules", &err)))
 		return cli_fail("%s", err.text);
-	rc = advise(argv[optind], rules ? rules : installed, json);
+	rc = advise(*trace, a.rules ? a.rules : installed, a.json);
 	free(installed);
 	return rc;
 }
 
+static const struct verb_option options[] = {
+	{"rules", 0, "RULES", OPT_TEXT(struct args, rules), .help = "the file of rules (the installed problems.rules)"},
+	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "for machines"},
+	{"check", 0, "RULES", OPT_TEXT(struct args, check),
+	 .help = "only say what is wrong with the file and what it includes: FILE:LINE:COLUMN, what was found, what was expected; exit 1 "
+		 "when something is"},
+	{0},
+};
+
 const struct verb verb_advise = {
-	.name = "advise",
-	.args = "TRACE",
-	.what = "performance problems of a run, and what to do about them",
-	.run = advise_verb,
+	"advise", "TRACE", "performance problems of a run, and what to do about them",
+	.forms = {"TRACE [--rules RULES] [--json]", "--check RULES"},
+	.text = "Finds performance problems of a traced run by rules (precedent-rules(5)): waits, then their causes, the longest first: "
+		"share of the time of all ranks, how often, where, what ranks did that were waited for, what to do, and how much "
+		"shorter the run would be.",
+	.options = options, .operand = "trace", .run = advise_verb,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent view: a trace as one page for a browser, written to a file or served with all its detail. */
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,30 +16,11 @@
 
 #define PAGE_BYTES 16000000u /* about: below 20 MB whatever the trace is */
 
-struct options {
+struct args {
 	const char *trace, *out, *rules;
 	bool serve;
-	uint16_t port;
-	long rank;
+	long port, rank;
 };
-
-static void help(void)
-{
-	puts("Usage: precedent view TRACE [-o FILE.html] [--rank R] [--rules RULES]\n"
-	     "       precedent view TRACE --serve [--port N] [--rank R] [--rules RULES]\n\n"
-	     "Writes one page that shows the run in a browser: ranks over time, calls, messages, loops, totals,\n"
-	     "and what `precedent advise` finds in it.\n"
-	     "It needs nothing else and opens from disk; '?' in it lists keys and mouse.\n\n"
-	     "  -o, --output FILE  name of the page (default: the trace's name with .html, in this directory);\n"
-	     "                     - is standard output\n"
-	     "  --serve            do not write it: serve it to this machine's browsers, with every call and\n"
-	     "                     message of traces that are too large for a page; prints the address; Ctrl-C\n"
-	     "                     ends it\n"
-	     "  --port N           of the server (default: any free one)\n"
-	     "  --rank R           the rank whose loops are shown (default: 0)\n"
-	     "  --rules RULES      by which problems are found (the installed problems.rules); none: without\n"
-	     "  -h, --help         this text");
-}
 
 /* ---- where the page goes ---- */
 
@@ -58,7 +38,7 @@ static char *default_name(const char *trace)
 	return name;
 }
 
-static int write_page(const struct options *o, const struct buf *page)
+static int write_page(const struct args *o, const struct buf *page)
 {
 	char *own = o->out ? NULL : default_name(o->trace), size[32];
 	const char *path = o->out ? o->out : own;
@@ -81,7 +61,7 @@ static const char *site_name(void *arg, const struct trace_defs *d, const struct
 	return symbolizer_site(arg, d, site, buf, size);
 }
 
-static int show(const struct options *o, struct view_input *in)
+static int show(const struct args *o, struct view_input *in)
 {
 	struct errbuf err;
 	struct view *v = view_create(in, &err);
@@ -92,7 +72,7 @@ static int show(const struct options *o, struct view_input *in)
 		rc = cli_fail("%s: %s", o->trace, err.text);
 	else if (!o->serve)
 		rc = write_page(o, &page);
-	else if (view_serve(v, &page, o->port, &err) < 0)
+	else if (view_serve(v, &page, (uint16_t)o->port, &err) < 0)
 		rc = cli_fail("%s", err.text);
 	buf_free(&page);
 	view_destroy(v);
@@ -105,7 +85,7 @@ static void problems_progress(double share)
 }
 
 /* By the rules that were named, or by those that are installed where there are any. */
-static int find_problems(const struct options *o, const struct trace *t, struct symbolizer *sym, struct view_problems *out,
+static int find_problems(const struct args *o, const struct trace *t, struct symbolizer *sym, struct view_problems *out,
 			 struct errbuf *err)
 {
 	char *installed = o->rules ? NULL : cli_shared("problems.rules", err);
@@ -120,7 +100,7 @@ static int find_problems(const struct options *o, const struct trace *t, struct 
 	return rv;
 }
 
-static int view(const struct options *o)
+static int view(const struct args *o)
 {
 	struct errbuf err;
 	struct trace *t = trace_open(o->trace, &err);
@@ -161,47 +141,38 @@ static int view(const struct options *o)
 
 static int view_verb(int argc, char **argv)
 {
-	static const struct option opts[] = {{"output", required_argument, NULL, 'o'},
-					     {"serve", no_argument, NULL, 's'},
-					     {"port", required_argument, NULL, 'p'},
-					     {"rank", required_argument, NULL, 'r'},
-					     {"rules", required_argument, NULL, 'R'},
-					     {"help", no_argument, NULL, 'h'},
-					     {0}};
-	struct options o = {0};
-	long port = 0;
-	int c;
+	struct args a = {0};
+	int rc;
+	char **trace = options_read(&verb_view, argc, argv, &a, &rc);
 
-	while ((c = getopt_long(argc, argv, "ho:", opts, NULL)) != -1) {
-		if (c == 'o')
-			o.out = optarg;
-		else if (c == 's')
-			o.serve = true;
-		else if (c == 'p' && cli_number(optarg, 0, 65535, &port) < 0)
-			return cli_usage("view", "--port wants a port, not '%s'", optarg);
-		else if (c == 'r' && cli_number(optarg, 0, INT32_MAX, &o.rank) < 0)
-			return cli_usage("view", "--rank wants a rank, not '%s'", optarg);
-		else if (c == 'R')
-			o.rules = optarg;
-		else if (c == 'h')
-			return help(), 0;
-		else if (c == '?')
-			return cli_bad_option("view", "ho:", argv);
-	}
-	if (optind + 1 != argc)
-		return cli_usage("view", optind == argc ? "no trace named" : "one trace at a time");
-	if (o.serve && o.out)
+	if (!trace)
+		return rc;
+	if (a.serve && a.out)
 		return cli_usage("view", "-o writes a page, --serve does not: one of them");
-	if (port && !o.serve)
+	if (a.port && !a.serve)
 		return cli_usage("view", "--port is for --serve");
-	o.port = (uint16_t)port;
-	o.trace = argv[optind];
-	return view(&o);
+	a.trace = *trace;
+	return view(&a);
 }
 
+static const struct verb_option options[] = {
+	{"output", 'o', "FILE", OPT_TEXT(struct args, out),
+	 .help = "name of the page (default: the trace's name with .html, in this directory); - is standard output"},
+	{"serve", 0, NULL, OPT_FLAG(struct args, serve),
+	 .help = "do not write it: serve it to this machine's browsers, with every call and message of traces that are too large for a "
+		 "page; prints the address; Ctrl-C ends it"},
+	{"port", 0, "N", OPT_NUMBER(struct args, port, 0, 65535), .wants = "wants a port", .help = "of the server (default: any free one)"},
+	{"rank", 0, "R", OPT_NUMBER(struct args, rank, 0, INT32_MAX), .wants = "wants a rank",
+	 .help = "the rank whose loops are shown (default: 0)"},
+	{"rules", 0, "RULES", OPT_TEXT(struct args, rules),
+	 .help = "by which problems are found (the installed problems.rules); none: without"},
+	{0},
+};
+
 const struct verb verb_view = {
-	.name = "view",
-	.args = "TRACE [-o FILE.html]",
-	.what = "the run as a page for a browser",
-	.run = view_verb,
+	"view", "TRACE [-o FILE.html]", "the run as a page for a browser",
+	.forms = {"TRACE [-o FILE.html] [--rank R] [--rules RULES]", "TRACE --serve [--port N] [--rank R] [--rules RULES]"},
+	.text = "Writes one page that shows the run in a browser: ranks over time, calls, messages, loops, totals, and what `precedent "
+		"advise` finds in it. It needs nothing else and opens from disk; '?' in it lists keys and mouse.",
+	.options = options, .operand = "trace", .one = true, .run = view_verb,
 };
