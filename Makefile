@@ -409,7 +409,9 @@ install: all
 	for f in conf/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/; done
 	for l in $(patsubst po/%.po,%,$(wildcard po/*.po)); do \
 	  install -D -m 644 $(B)/locale/$$l/LC_MESSAGES/precedent.mo $(DESTDIR)$(prefix)/share/locale/$$l/LC_MESSAGES/precedent.mo; done
-	install -D -m 644 scripts/completion.bash $(DESTDIR)$(prefix)/share/bash-completion/completions/precedent
+	$(B)/precedent completion bash | install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/bash-completion/completions/precedent
+	$(B)/precedent completion zsh | install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/zsh/site-functions/_precedent
+	$(B)/precedent completion fish | install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/fish/vendor_completions.d/precedent.fish
 	for s in 1 3 5 7 8; do for f in man/*.$$s; do [ ! -e $$f ] || install -m 644 $$f $(DESTDIR)$(mandir)/man$$s/; done; done
 
 clean:

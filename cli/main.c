@@ -9,16 +9,40 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/ui/completion.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
+
+static const struct verb verb_completion;
 
 static const struct verb *const verbs[] = {
 	&verb_trace, &verb_info, &verb_import, &verb_view, &verb_skeleton, &verb_verify, &verb_predict,
 	&verb_export, &verb_advise, &verb_model, &verb_jobs, &verb_show, &verb_explain, &verb_accuracy,
-	&verb_retrace, &verb_forget, &verb_doctor, &verb_conf, &verb_probe, &verb_collect, &verb_confine,
+	&verb_retrace, &verb_forget, &verb_doctor, &verb_conf, &verb_completion, &verb_probe, &verb_collect, &verb_confine, NULL
 };
 
-#define N_VERBS (sizeof(verbs) / sizeof(*verbs))
+#define N_VERBS (sizeof(verbs) / sizeof(*verbs) - 1)
+
+static int completion_verb(int argc, char **argv)
+{
+	int rc;
+	char **shell = options_read(&verb_completion, argc, argv, NULL, &rc);
+
+	if (!shell)
+		return rc;
+	if (shell[1])
+		return cli_usage("completion", "one shell at a time");
+	completion_print(*shell, verbs);
+	return 0;
+}
+
+static const struct verb verb_completion = {
+	"completion", "bash | zsh | fish", "a script with which the shell completes all this",
+	.forms = {"bash|zsh|fish"},
+	.text = "Prints the script by which a shell completes verbs, options and files. It is installed with Precedent; for one shell: "
+		"source <(precedent completion bash).",
+	.options = (const struct verb_option[]){{0}}, .actions = (const char *const[]){"bash", "zsh", "fish", NULL}, .run = completion_verb,
+};
 
 static void help(FILE *f)
 {
@@ -27,7 +51,7 @@ static void help(FILE *f)
 	      f);
 	for (size_t i = 0; i < N_VERBS; i++)
 		if (verbs[i]->what)
-			fprintf(f, "  %-9s %-20s %s\n", verbs[i]->name, verbs[i]->args, verbs[i]->what);
+			fprintf(f, "  %-10s %-20s %s\n", verbs[i]->name, verbs[i]->args, verbs[i]->what);
 	fputs("\n'precedent help VERB' tells more, 'man precedent' all. To opt a job out: sbatch --predict=off\n", f);
 }
 

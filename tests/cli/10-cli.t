@@ -42,7 +42,7 @@ my $trace = trace_of('heat.ptrace', 'heat', 32, 200);
 
 subtest 'without a verb' => sub {
 	is_deeply([sort @verbs],
-		[sort qw(trace info import view export skeleton verify predict advise model jobs show explain accuracy retrace forget doctor conf)],
+		[sort qw(trace info import view export skeleton verify predict advise model jobs show explain accuracy retrace forget doctor conf completion)],
 		'the verbs of this version are listed');
 	my $r = precedent();
 	is($r->{rc}, 2, 'no verb is a usage error');
@@ -102,6 +102,9 @@ subtest 'wrong arguments' => sub {
 	refused(2, qr/ conf: say what to do: --check/, 'conf');
 	refused(2, qr/ conf: one file at a time/, 'conf', '--check', 'a', 'b');
 	refused(2, qr/ doctor: unexpected 'x'/, 'doctor', 'x');
+	refused(2, qr/ completion: say what: bash, zsh or fish;/, 'completion');
+	refused(2, qr/ completion: 'csh' is not bash, zsh or fish;/, 'completion', 'csh');
+	refused(2, qr/ model: -o is not for show;/, 'model', 'show', 'x', '-o', 'y');
 	refused(2, qr/ $_: which job\?/, $_) for qw(show explain retrace forget);
 	for my $job ('x', '-1', '0', '1x', '', '99999999999') {
 		refused(2, qr/(?:'\Q$job\E' is not a job id|bad option)/, 'show', $job);

@@ -159,27 +159,6 @@ subtest 'manual pages are well formed' => sub {
 	}
 };
 
-# ---- completion ----
-
-# What bash offers for the last word of a line.
-sub completed {
-	my (@line) = @_;
-	local $ENV{PATH} = build_dir() . ":$ENV{PATH}";
-	my $script = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _precedent; printf "%s\n" "${COMPREPLY[@]}"';
-	return [sort split /\n/, run_command('bash', '-c', $script, "$top/scripts/completion.bash", 'precedent', @line)->{out}];
-}
-
-subtest 'completion' => sub {
-	is_deeply(completed('ve'), ['verify'], 'a verb');
-	is_deeply(completed('help', ''), [sort keys %help], 'after help, all verbs');
-	for my $verb (sort keys %help) {
-		is_deeply(completed($verb, '--'), [sort '--help', keys %{ long_options($help{$verb}) }], "$verb: its options");
-	}
-	is_deeply(completed('model', 'fi'), ['fit'], 'what model does');
-	is_deeply(completed('export', 'x', '--format', 'c'), ['chrome', 'csv'], 'values');
-	is_deeply(completed('trace', '--', 'mpirun', '--'), [], 'nothing of ours in the command');
-};
-
 # ---- examples ----
 
 # As they stand, one after the other, in a directory with the program that they name.

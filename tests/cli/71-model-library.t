@@ -24,7 +24,8 @@ ok(-s "$dest/usr/local/$_", "$_ is installed")
     for qw(lib/libprecedent_model.so lib/libprecedent_model.so.0 lib/libprecedent_model.a lib/libprecedent_model_load.a
     include/precedent_model.h include/precedent_model_load.h include/precedent_model.f90 lib/pkgconfig/precedent_model.pc
     lib/pkgconfig/precedent_model_load.pc share/man/man3/libprecedent_model.3 share/precedent/examples/predict_loop.c
-    share/precedent/examples/predict_loop.f90);
+    share/precedent/examples/predict_loop.f90 share/bash-completion/completions/precedent share/zsh/site-functions/_precedent
+    share/fish/vendor_completions.d/precedent.fish);
 
 $ENV{PKG_CONFIG_PATH} = "$lib/pkgconfig";
 $ENV{PKG_CONFIG_SYSROOT_DIR} = $dest;
