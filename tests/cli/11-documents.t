@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the documents say is what the programs do: every option that a program takes is in its help and in its manual page, and
-# every one that is named there is taken; so are the keys of precedent.conf and the environment; pages, files and targets
+# What the documents say is what the programs do: every form and option of a verb is in precedent.1 as in its help, and no
+# other; so are the keys of precedent.conf and the environment; pages, files and targets
 # that are named exist; the examples of README.md and precedent.1 run as they stand.
 use strict;
 use warnings;
@@ -28,64 +28,55 @@ sub long_options {
 	return \%found;
 }
 
-# [long, short] of every option in a source: its table, and the letters that getopt_long takes.
-sub table_of {
-	my ($source) = @_;
-	my ($letters) = $source =~ /getopt_long\(argc, argv, "([^"]*)"/;
-	my @table;
-	while ($source =~ /\{"([a-z-]+)", (?:no|required|optional)_argument, NULL, '(\w)'\}/g) {
-		my ($long, $short) = ($1, $2);
-		push @table, ["--$long", index($letters // '', $short) >= 0 ? "-$short" : undef] if $long !~ /\A(?:help|version)\z/;
-	}
-	return @table;
+# Text of a manual page without its fonts; the words of a macro's line are one.
+sub plain {
+	my ($text) = @_;
+	return $text =~ s/\\f[A-Z]//gr =~ s/\\-/-/gr;
 }
 
-# What precedent.1 says under `precedent VERB ...`, up to the next verb or section.
+sub joined {
+	my ($line) = @_;
+	return plain(join '', map { s/\A"(.*)"\z/$1/r } $line =~ /("[^"]*"|[^\s"]+)/g);
+}
+
+# What precedent.1 says under `precedent VERB ...`, up to the next verb or section: its heads, its items, and all of it.
 sub entry_of {
 	my ($verb) = @_;
-	my $entry = '';
+	my (@heads, $entry);
 	for my $part (split /^(?=\.TP$)|^(?=\.SH )/m, $man{'precedent.1'}) {
-		$entry .= $part if $part =~ /\A\.TP\n\.(?:B|BI|BR) "precedent $verb\b/;
+		next if $part !~ /\A\.TP\n\.(?:B|BI|BR) ("precedent $verb\b.*)/;
+		push @heads, joined($1);
+		$entry .= $part;
 	}
-	$entry =~ s/\\f[A-Z]//g;
-	return $entry;
+	return ([sort @heads], [map { joined($_) } $entry =~ /^\.IP (".*") 4$/mg], plain($entry));
 }
 
 my %help = map { $_ => precedent($_, '--help')->{out} } verbs();
 
-subtest 'options of the verbs, in their help and in precedent.1' => sub {
+subtest 'forms and options of the verbs, in their help and in precedent.1' => sub {
 	my $skeleton = join '', map { slurp($_) } glob "$top/skelgen/{runtime,replay}/*.c";
 	for my $verb (sort keys %help) {
-		my $entry = entry_of($verb);
-		isnt($entry, '', "$verb has its entry");
-		my ($in_help, $in_man) = (long_options($help{$verb}), long_options($entry));
+		my ($heads, $items, $entry) = entry_of($verb);
+		my ($usage) = $help{$verb} =~ /\AUsage: (.*?)\n\n/s;
+		$usage =~ s/\n {8,}/ /g;
+		is_deeply($heads, [sort split /\n +/, $usage], "$verb: its forms");
+		my @rows = $help{$verb} =~ /^  (?:    )?((?:-\w, )?--[\w-]+(?: \S+)?)  /mg;
 		my @missing = grep {
-			my ($short) = $help{$verb} =~ /(?<![\w-])(-\w), \Q$_\E\b/;
-			!$in_man->{$_} && !($short && $entry =~ /(?<![\w-])$short\b/);
-		} sort keys %$in_help;
-		is_deeply(\@missing, [], "$verb: all that the help names are in the manual");
-		my @unknown = grep { !$in_help->{$_} && $skeleton !~ /"\Q$_\E"/ } sort keys %$in_man;
-		is_deeply(\@unknown, [], "$verb: all that the manual names are in the help, or are those of skeletons");
-	}
-};
-
-subtest 'options that the sources take' => sub {
-	my $seen = 0;
-	for my $file (glob "$top/cli/{,*/}*.c") {
-		my $source = slurp($file);
-		my %verb = map { $_ => 1 } $source =~ /Usage: precedent ([a-z]+)/g;
-		my @of = grep { $verb{$_} } sort keys %help;
-		for my $option (@of ? table_of($source) : ()) {
-			my ($long, $short) = @$option;
-			$seen++;
-			my @told = grep { long_options($help{$_})->{$long} && (!$short || $help{$_} =~ /(?<![\w-])$short, +\Q$long\E\b/) } @of;
-			ok(@told, "$long" . ($short ? ", $short" : '') . " is in the help of @of");
-		}
+			my ($row, $long) = ($_, /(--[\w-]+)/);
+			$long ne '--help' && !(grep { $_ eq $row } @$items) && "@$heads" !~ /\Q$long\E\b/;
+		} @rows;
+		is_deeply(\@missing, [], "$verb: each option of the help is an item or in a form");
+		my @other = grep { my $item = $_; /\A-/ && !grep { $_ eq $item } @rows } @$items;
+		is_deeply(\@other, [], "$verb: each item is an option of the help");
+		my $in_help = long_options($help{$verb});
+		my @unknown = grep { !$in_help->{$_} && $skeleton !~ /"\Q$_\E"/ } sort keys %{ long_options($entry) };
+		is_deeply(\@unknown, [], "$verb: the text names options of the help or of skeletons");
 	}
 	my $source = slurp("$top/predictor/precedentd/main.c");
-	my $text = run_command(build_dir() . '/precedentd', '--help')->{out};
-	my $told = long_options($text);
-	is_deeply([sort keys %$told], [sort map { $_->[0] } table_of($source)], 'precedentd: the help has all, and no other');
+	my $told = long_options(run_command(build_dir() . '/precedentd', '--help')->{out});
+	my %taken = map { ("--$_" => 1) } $source =~ /\{"([a-z-]+)", (?:no|required|optional)_argument, NULL, '\w'\}/g;
+	delete @taken{'--help', '--version'};
+	is_deeply([sort keys %$told], [sort keys %taken], 'precedentd: the help has all, and no other');
 	my @missing = grep { !long_options($man{'precedentd.8'})->{$_} } sort keys %$told;
 	is_deeply(\@missing, [], 'precedentd: the manual has all');
 };
