@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls as statements, from the templates of emit_template.c: what stands for each part of them. */
+/* Calls, from the templates of template.c: what stands for each of their parameters. */
 #include "skelgen/emit/call.h"
 
 #include <string.h>
 
 /* ---- values ---- */
-
-bool value_named(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k, const void *name,
-		 int64_t *out)
-{
-	(void)c;
-	*out = call_named(r->d, k->sym, name, TRACE_NULL);
-	return true;
-}
 
 static bool value_source(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k,
 			 const void *arg, int64_t *out)
@@ -85,17 +77,16 @@ static bool value_op(const struct leaf_ctx *c, const struct leaf_rank *r, const 
 
 /* ---- handles ---- */
 
-void emit_comm(struct leaf_ctx *c, const char *name, struct text *out)
+void emit_comm(struct leaf_ctx *c, const char *name, struct code *out)
 {
 	int64_t id;
 
 	if (value_is_constant(c, value_named, name, 0, &id) && (id == 0 || id == 1)) {
-		text_put(out, "%s", id == 0 ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
+		code_named(out, id == 0 ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
 		return;
 	}
-	text_put(out, "comm[");
-	emit_value(c, value_named, name, VALUE_INT, out);
-	text_put(out, "]");
+	emit_named(c, name, VALUE_INT, out);
+	code_op(out, OPS_HANDLE, OPS_COMM);
 }
 
 static void use_type(struct emit *e, int64_t id)
@@ -103,22 +94,22 @@ static void use_type(struct emit *e, int64_t id)
 	e->type_used[id] = true;
 }
 
-void emit_datatype(struct leaf_ctx *c, const char *name, struct text *out)
+void emit_datatype(struct leaf_ctx *c, const char *name, struct code *out)
 {
 	int64_t id, v;
 
 	if (value_is_constant(c, value_type, name, -1, &id)) {
 		if (id < 0) {
-			text_put(out, "MPI_BYTE");
+			code_named(out, "MPI_BYTE");
 			return;
 		}
 		const char *known = type_c_name(skel_global_type(c->e->tree, c->e->tree->globals, (uint32_t)id));
 
 		use_type(c->e, id);
 		if (known != NULL)
-			text_put(out, "%s", known);
+			code_named(out, known);
 		else
-			text_put(out, "type[%lld]", (long long)id);
+			code_handle(out, OPS_TYPE, id);
 		return;
 	}
 	c->e->types_indexed = true;
@@ -126,13 +117,12 @@ void emit_datatype(struct leaf_ctx *c, const char *name, struct text *out)
 		for (uint32_t k = 0; k < c->rank[i].n_case; k++)
 			if (value_type(c, &c->rank[i], &c->rank[i].kase[k], name, &v))
 				use_type(c->e, v);
-	text_put(out, "type[");
 	emit_value(c, value_type, name, VALUE_INT, out);
-	text_put(out, "]");
+	code_op(out, OPS_HANDLE, OPS_TYPE);
 }
 
 /* The operation of the first rank that names one: all ranks name the same. */
-static void put_op(struct leaf_ctx *c, struct text *out)
+static void put_op(struct leaf_ctx *c, struct code *out)
 {
 	for (uint32_t i = 0; i < c->n_rank; i++) {
 		int64_t o;
@@ -141,13 +131,15 @@ static void put_op(struct leaf_ctx *c, struct text *out)
 			continue;
 		const char *known = op_c_name(&c->rank[i].d->op[o]);
 
-		if (known != NULL)
-			text_put(out, "%s", known);
-		else
-			text_put(out, "skel_op(%d)", c->rank[i].d->op[o].commutes != 0);
+		if (known != NULL) {
+			code_named(out, known);
+		} else {
+			code_int(out, c->rank[i].d->op[o].commutes != 0);
+			code_call(out, "skel_op");
+		}
 		return;
 	}
-	text_put(out, "MPI_OP_NULL");
+	code_named(out, "MPI_OP_NULL");
 }
 
 bool emit_has_param(const struct leaf_ctx *c, const char *name)
@@ -160,8 +152,8 @@ bool emit_has_param(const struct leaf_ctx *c, const char *name)
 	return false;
 }
 
-/* Number of the call's request slot as an expression, without "req[]". */
-static void put_slot(struct leaf_ctx *c, const char *name, struct text *out)
+/* Number of the call's request slot. */
+static void put_slot(struct leaf_ctx *c, const char *name, struct code *out)
 {
 	for (uint32_t i = 0; i < c->n_rank; i++)
 		for (uint32_t k = 0; k < c->rank[i].n_case; k++) {
@@ -169,14 +161,7 @@ static void put_slot(struct leaf_ctx *c, const char *name, struct text *out)
 
 			c->e->max_slot = q > c->e->max_slot ? q : c->e->max_slot;
 		}
-	emit_value(c, value_named, name, VALUE_INT, out);
-}
-
-static void put_request(struct leaf_ctx *c, const char *array, const char *name, struct text *out)
-{
-	text_put(out, "&%s[", array);
-	put_slot(c, name, out);
-	text_put(out, "]");
+	emit_named(c, name, VALUE_INT, out);
 }
 
 /* ---- buffers ---- */
@@ -188,34 +173,42 @@ static bool inplace_is_receive(const struct leaf_ctx *c)
 	return strncmp(name, "MPI_Scatter", 11) == 0 || strncmp(name, "MPI_Iscatter", 12) == 0;
 }
 
-/* Put "MPI_IN_PLACE", or "condition ? MPI_IN_PLACE : ", if the program gave it for this side. True: that is all. */
-static bool put_inplace(struct leaf_ctx *c, bool receive, struct text *out)
+/* Whether the program gave MPI_IN_PLACE for this side: everywhere (it is appended), nowhere, or in some cases (the
+ * condition and MPI_IN_PLACE are appended, the buffer and OPS_CHOOSE must follow). */
+enum in_place { IN_PLACE_NOWHERE, IN_PLACE_SOMEWHERE, IN_PLACE_EVERYWHERE };
+
+static enum in_place put_inplace(struct leaf_ctx *c, bool receive, struct code *out)
 {
 	int64_t given;
+	bool constant;
 
 	if (!emit_has_param(c, "inplace") || inplace_is_receive(c) != receive)
-		return false;
-	if (value_is_constant(c, value_named, "inplace", 0, &given)) {
-		if (given)
-			text_put(out, "MPI_IN_PLACE");
-		return given != 0;
-	}
-	if (emit_where(c, value_named, "inplace", out) != 0)
-		emit_value(c, value_named, "inplace", VALUE_INT, out);
-	text_put(out, " ? MPI_IN_PLACE : ");
-	return false;
+		return IN_PLACE_NOWHERE;
+	constant = value_is_constant(c, value_named, "inplace", 0, &given);
+	if (constant && !given)
+		return IN_PLACE_NOWHERE;
+	if (!constant && emit_where(c, value_named, "inplace", out) != 0)
+		emit_named(c, "inplace", VALUE_INT, out);
+	code_named(out, "MPI_IN_PLACE");
+	return constant ? IN_PLACE_EVERYWHERE : IN_PLACE_SOMEWHERE;
 }
 
-/* "0", "1" for the blocking calls; the request's own for the others. */
-static void put_buffer_slot(struct leaf_ctx *c, bool receive, struct text *out)
+/* Number of the buffer: 0, 1 for the blocking calls; the request's own for the others, SKEL_SLOT of skel.h. */
+static void put_buffer_slot(struct leaf_ctx *c, bool receive, struct code *out)
 {
 	if (!emit_has_param(c, "req") || trace_fn[c->leaf->fn].cls == TC_LOCAL) {
-		text_put(out, "%d", receive);
+		code_int(out, receive);
 		return;
 	}
-	text_put(out, "SKEL_SLOT(");
+	code_int(out, 2);
+	code_int(out, 2);
 	put_slot(c, "req", out);
-	text_put(out, ")%s", receive ? " + 1" : "");
+	code_op(out, OPS_MUL, 0);
+	code_op(out, OPS_ADD, 0);
+	if (receive) {
+		code_int(out, 1);
+		code_op(out, OPS_ADD, 0);
+	}
 }
 
 static bool value_others(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k,
@@ -239,16 +232,15 @@ static bool is_neighbourhood(const struct leaf_ctx *c)
 }
 
 /* How many blocks of $c or $C the buffer has. */
-static void put_blocks(struct leaf_ctx *c, struct text *out)
+static void put_blocks(struct leaf_ctx *c, struct code *out)
 {
 	int64_t id;
 
 	if (is_neighbourhood(c)) {
-		text_put(out, "skel_neighbours(");
 		emit_comm(c, "comm", out);
-		text_put(out, ")");
+		code_call(out, "skel_neighbours");
 	} else if (value_is_constant(c, value_named, "comm", 0, &id) && id == 0) {
-		text_put(out, "size");
+		code_op(out, OPS_SIZE, 0);
 	} else {
 		emit_value(c, value_others, NULL, VALUE_INT, out);
 	}
@@ -285,31 +277,32 @@ static bool only_root_counts(const struct leaf_ctx *c, const struct count_arg *a
 	return c->n_rank > 1;
 }
 
-static void put_buffer(struct leaf_ctx *c, bool receive, const struct count_arg *a, bool blocks, struct text *out)
+static void put_buffer(struct leaf_ctx *c, bool receive, const struct count_arg *a, bool blocks, struct code *out)
 {
-	int64_t count, root;
+	int64_t type, root;
 	bool rooted = only_root_counts(c, a, &root);
 
-	if (value_is_constant(c, value_type, a->type, TRACE_NULL, &count) && count == TRACE_NULL) {
-		text_put(out, "NULL");
+	if (value_is_constant(c, value_type, a->type, TRACE_NULL, &type) && type == TRACE_NULL) {
+		code_named(out, "NULL");
 		return;
 	}
-	text_put(out, "skel_buf(");
 	put_buffer_slot(c, receive, out);
-	text_put(out, ", ");
-	if (rooted)
-		text_put(out, "rank == %lld ? ", (long long)root);
-	if (value_is_constant(c, rooted ? value_count : value_recorded_count, a, 0, &count) && blocks)
-		text_put(out, "(int64_t)%lld * ", (long long)count);
-	else
-		emit_value(c, rooted ? value_count : value_recorded_count, a, VALUE_INT, out);
-	if (blocks && !value_is_constant(c, rooted ? value_count : value_recorded_count, a, 0, &count))
-		text_put(out, " * (int64_t)");
-	if (blocks)
+	if (rooted) {
+		code_op(out, OPS_RANK, 0);
+		code_int(out, root);
+		code_op(out, OPS_EQ, 0);
+	}
+	emit_value(c, rooted ? value_count : value_recorded_count, a, VALUE_INT, out);
+	if (blocks) {
 		put_blocks(c, out);
-	text_put(out, "%s, ", rooted ? " : 0" : "");
+		code_op(out, OPS_MUL, 0);
+	}
+	if (rooted) {
+		code_int(out, 0);
+		code_op(out, OPS_CHOOSE, 0);
+	}
 	emit_datatype(c, a->type, out);
-	text_put(out, ")");
+	code_call(out, "skel_buf");
 }
 
 /* ---- arrays ---- */
@@ -352,11 +345,6 @@ static bool array_types(const struct leaf_ctx *c, const struct leaf_rank *r, con
 	return true;
 }
 
-static bool is_null(const struct leaf_array *a)
-{
-	return strcmp(text_get(&a->expr), "NULL") == 0;
-}
-
 /* One element that no call reads. */
 static bool array_unread(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k, const void *arg,
 			 const int64_t **v, uint32_t *n)
@@ -369,9 +357,9 @@ static bool array_unread(const struct leaf_ctx *c, const struct leaf_rank *r, co
 	return true;
 }
 
-/* The expressions of an array parameter; an array of the file is put there once. MPI libraries refuse NULL even where no
- * process has a neighbour. */
-static const struct leaf_array *array_of_call(struct leaf_ctx *c, const char *name)
+/* Where an array parameter is; an array of the file is put there once. MPI libraries refuse NULL even where no process
+ * has a neighbour. */
+static const struct array_value *array_of_call(struct leaf_ctx *c, const char *name)
 {
 	static const int64_t no_count = 0, no_type = TRACE_NULL;
 	bool types = strstr(name, "types") != NULL;
@@ -381,91 +369,80 @@ static const struct leaf_array *array_of_call(struct leaf_ctx *c, const char *na
 		i++;
 	if (c->array[i].name == NULL) {
 		c->array[i].name = name;
-		emit_array(c, types ? array_types : array_named, name, &c->array[i].expr, &c->array[i].length);
-		if (is_null(&c->array[i]) && is_neighbourhood(c)) {
-			text_reset(&c->array[i].expr);
-			text_reset(&c->array[i].length);
-			emit_array(c, array_unread, types ? &no_type : &no_count, &c->array[i].expr, &c->array[i].length);
-		}
+		c->array[i].value = emit_array(c, types ? array_types : array_named, name);
+		if (c->array[i].value.where == ARRAY_NULL && is_neighbourhood(c))
+			c->array[i].value = emit_array(c, array_unread, types ? &no_type : &no_count);
 	}
-	return &c->array[i];
+	return &c->array[i].value;
 }
 
-static void put_counts(struct leaf_ctx *c, const char *name, struct text *out)
+static void put_counts(struct leaf_ctx *c, const char *name, struct code *out)
 {
-	text_put(out, "%s", text_get(&array_of_call(c, name)->expr));
+	array_put(array_of_call(c, name), out);
 }
 
-static void put_displs(struct leaf_ctx *c, const char *name, struct text *out)
+/* "function(array, length)", for displacements and datatypes; NULL without an array. */
+static void put_made_of(struct leaf_ctx *c, const char *function, const char *name, struct code *out)
 {
-	const struct leaf_array *a = array_of_call(c, name);
+	const struct array_value *a = array_of_call(c, name);
 
-	if (is_null(a))
-		text_put(out, "NULL");
-	else
-		text_put(out, "skel_displs(%s, %s)", text_get(&a->expr), text_get(&a->length));
+	array_put(a, out);
+	if (a->where == ARRAY_NULL)
+		return;
+	array_put_length(a, out);
+	code_call(out, function);
 }
 
-static void put_types(struct leaf_ctx *c, const char *name, struct text *out)
+static void put_displs_bytes(struct leaf_ctx *c, bool wide, const char *name, const char *types, struct code *out)
 {
-	const struct leaf_array *a = array_of_call(c, name);
+	const struct array_value *a = array_of_call(c, name);
 
-	if (is_null(a))
-		text_put(out, "NULL");
-	else
-		text_put(out, "skel_types(%s, %s)", text_get(&a->expr), text_get(&a->length));
+	array_put(a, out);
+	if (a->where == ARRAY_NULL)
+		return;
+	put_made_of(c, "skel_types", types, out);
+	array_put_length(a, out);
+	code_call(out, wide ? "skel_displs_aint" : "skel_displs_bytes");
 }
 
-static void put_displs_bytes(struct leaf_ctx *c, bool wide, const char *name, const char *types, struct text *out)
+static void put_buffer_v(struct leaf_ctx *c, bool receive, const char *name, const char *type, struct code *out)
 {
-	const struct leaf_array *a = array_of_call(c, name);
+	const struct array_value *a = array_of_call(c, name);
 
-	if (is_null(a)) {
-		text_put(out, "NULL");
+	if (a->where == ARRAY_NULL) {
+		code_named(out, "NULL");
 		return;
 	}
-	text_put(out, "skel_displs_%s(%s, ", wide ? "aint" : "bytes", text_get(&a->expr));
-	put_types(c, types, out);
-	text_put(out, ", %s)", text_get(&a->length));
-}
-
-static void put_buffer_v(struct leaf_ctx *c, bool receive, const char *name, const char *type, struct text *out)
-{
-	const struct leaf_array *a = array_of_call(c, name);
-
-	if (is_null(a)) {
-		text_put(out, "NULL");
-		return;
-	}
-	text_put(out, "skel_buf_v(");
 	put_buffer_slot(c, receive, out);
-	text_put(out, ", %s, %s, ", text_get(&a->expr), text_get(&a->length));
+	array_put(a, out);
+	array_put_length(a, out);
 	emit_datatype(c, type, out);
-	text_put(out, ")");
+	code_call(out, "skel_buf_v");
 }
 
-static void put_buffer_w(struct leaf_ctx *c, bool receive, const char *name, const char *types, struct text *out)
+static void put_buffer_w(struct leaf_ctx *c, bool receive, const char *name, const char *types, struct code *out)
 {
-	const struct leaf_array *a = array_of_call(c, name);
+	const struct array_value *a = array_of_call(c, name);
 
-	if (is_null(a)) {
-		text_put(out, "NULL");
+	if (a->where == ARRAY_NULL) {
+		code_named(out, "NULL");
 		return;
 	}
-	text_put(out, "skel_buf_w(");
 	put_buffer_slot(c, receive, out);
-	text_put(out, ", %s, ", text_get(&a->expr));
-	put_types(c, types, out);
-	text_put(out, ", %s)", text_get(&a->length));
+	array_put(a, out);
+	put_made_of(c, "skel_types", types, out);
+	array_put_length(a, out);
+	code_call(out, "skel_buf_w");
 }
 
 /* ---- templates ---- */
 
-static void put_buffer_part(struct leaf_ctx *c, char part, struct text *out)
+static void put_buffer_part(struct leaf_ctx *c, char part, struct code *out)
 {
 	bool receive = strchr("DRNFIUO", part) != NULL;
+	enum in_place in_place = put_inplace(c, receive, out);
 
-	if (put_inplace(c, receive, out))
+	if (in_place == IN_PLACE_EVERYWHERE)
 		return;
 	switch (part) {
 	case 'S':
@@ -496,9 +473,11 @@ static void put_buffer_part(struct leaf_ctx *c, char part, struct text *out)
 		put_buffer_w(c, receive, "rcounts", "rtypes", out);
 		break;
 	}
+	if (in_place == IN_PLACE_SOMEWHERE)
+		code_op(out, OPS_CHOOSE, 0);
 }
 
-static void put_value_part(struct leaf_ctx *c, char part, struct text *out)
+static void put_value_part(struct leaf_ctx *c, char part, struct code *out)
 {
 	bool receives = emit_has_param(c, "src");
 
@@ -507,7 +486,7 @@ static void put_value_part(struct leaf_ctx *c, char part, struct text *out)
 		emit_comm(c, "comm", out);
 		break;
 	case 'd':
-		emit_value(c, value_named, "dst", VALUE_PEER, out);
+		emit_named(c, "dst", VALUE_PEER, out);
 		break;
 	case 's':
 		emit_value(c, value_source, NULL, VALUE_PEER, out);
@@ -516,13 +495,13 @@ static void put_value_part(struct leaf_ctx *c, char part, struct text *out)
 		if (receives && !emit_has_param(c, "dst"))
 			emit_value(c, value_source, "tag", VALUE_TAG, out);
 		else
-			emit_value(c, value_named, "tag", VALUE_TAG, out);
+			emit_named(c, "tag", VALUE_TAG, out);
 		break;
 	case 'G':
 		emit_value(c, value_source, "tag", VALUE_TAG, out);
 		break;
 	case 'r':
-		emit_value(c, value_named, "root", VALUE_ROOT, out);
+		emit_named(c, "root", VALUE_ROOT, out);
 		break;
 	case 'o':
 		put_op(c, out);
@@ -536,47 +515,50 @@ static void put_value_part(struct leaf_ctx *c, char part, struct text *out)
 	}
 }
 
-static void put_partition_part(struct leaf_ctx *c, char part, struct text *out)
+static void put_partition_part(struct leaf_ctx *c, char part, struct code *out)
 {
 	const char *const name = part == 'p' ? "partitions" : part == 'i' ? "partition" : part == 'j' ? "low" :
 				 part == 'k' ? "high" : "level";
-	const struct leaf_array *a;
 
 	switch (part) {
 	case 'n':
-		a = array_of_call(c, "partitions");
-		text_put(out, "%s, (int *)%s", text_get(&a->length), text_get(&a->expr)); /* not const in MPICH */
+		array_put_length(array_of_call(c, "partitions"), out);
+		array_put(array_of_call(c, "partitions"), out);
 		break;
 	case 'P':
-		text_put(out, "skel_buf(");
 		put_buffer_slot(c, false, out);
-		text_put(out, ", (int64_t)");
-		emit_value(c, value_named, "partitions", VALUE_INT, out);
-		text_put(out, " * ");
+		emit_named(c, "partitions", VALUE_INT, out);
 		emit_value(c, value_count, &sent, VALUE_INT, out);
-		text_put(out, ", ");
+		code_op(out, OPS_MUL, 0);
 		emit_datatype(c, "type", out);
-		text_put(out, ")");
+		code_call(out, "skel_buf");
 		break;
 	default:
-		emit_value(c, value_named, name, VALUE_INT, out);
+		emit_named(c, name, VALUE_INT, out);
 		break;
 	}
 }
 
-static void put_part(struct leaf_ctx *c, char part, struct text *out)
+static void put_part(struct leaf_ctx *c, char part, struct code *out)
 {
 	switch (part) {
 	case 'q':
-		put_request(c, "req", "req", out);
+		put_slot(c, "req", out);
+		code_op(out, OPS_PLACE, OPS_REQ);
 		break;
 	case '5':
-		text_put(out, "req[");
 		put_slot(c, "req", out);
-		text_put(out, "]");
+		code_op(out, OPS_HANDLE, OPS_REQ);
 		break;
 	case 'M':
-		put_request(c, "message", "message", out);
+		put_slot(c, "message", out);
+		code_op(out, OPS_PLACE, OPS_MESSAGE);
+		break;
+	case '_':
+		code_named(out, "MPI_STATUS_IGNORE");
+		break;
+	case '-':
+		code_named(out, "MPI_INFO_NULL");
 		break;
 	case 't':
 		emit_datatype(c, "type", out);
@@ -593,10 +575,10 @@ static void put_part(struct leaf_ctx *c, char part, struct text *out)
 		put_counts(c, "rcounts", out);
 		break;
 	case 'w':
-		put_displs(c, "counts", out);
+		put_made_of(c, "skel_displs", "counts", out);
 		break;
 	case 'W':
-		put_displs(c, "rcounts", out);
+		put_made_of(c, "skel_displs", "rcounts", out);
 		break;
 	case '1':
 	case 'y':
@@ -607,10 +589,10 @@ static void put_part(struct leaf_ctx *c, char part, struct text *out)
 		put_displs_bytes(c, part == '2', "rcounts", "rtypes", out);
 		break;
 	case 'z':
-		put_types(c, "types", out);
+		put_made_of(c, "skel_types", "types", out);
 		break;
 	case 'Z':
-		put_types(c, "rtypes", out);
+		put_made_of(c, "skel_types", "rtypes", out);
 		break;
 	default:
 		if (strchr("pijknlP", part) != NULL)
@@ -623,15 +605,6 @@ static void put_part(struct leaf_ctx *c, char part, struct text *out)
 			put_value_part(c, part, out);
 		break;
 	}
-}
-
-static void put_template(struct leaf_ctx *c, const char *t, struct text *out)
-{
-	for (; *t != '\0'; t++)
-		if (*t == '$')
-			put_part(c, *++t, out);
-		else
-			text_put(out, "%c", *t);
 }
 
 /* ---- requests by list ---- */
@@ -680,33 +653,38 @@ static bool in_a_row(const int64_t *v, uint32_t n)
 }
 
 /* Waits wait for what was completed, starts start what was given. */
-static int put_request_list(struct leaf_ctx *c, struct text *out)
+static int put_request_list(struct leaf_ctx *c, struct code *out)
 {
 	bool start = trace_fn[c->leaf->fn].cls == TC_START;
-	struct text a = {.len = 0}, length = {.len = 0};
+	struct array_value a;
 	const int64_t *v;
 	uint32_t n;
 
 	if (one_slot(c)) {
-		text_put(out, start ? "MPI_Start(&req[" : "MPI_Wait(&req[");
 		emit_value(c, value_only_slot, NULL, VALUE_INT, out);
-		text_put(out, start ? "])" : "], MPI_STATUS_IGNORE)");
+		code_op(out, OPS_PLACE, OPS_REQ);
+		if (!start)
+			code_named(out, "MPI_STATUS_IGNORE");
+		code_call(out, start ? "MPI_Start" : "MPI_Wait");
 		return 1;
 	}
 	if (array_is_constant(c, array_done, NULL, &v, &n)) {
 		if (n == 0)
 			return 0;
 		if (in_a_row(v, n)) {
-			text_put(out, start ? "MPI_Startall(%u, &req[%lld])" :
-					      "MPI_Waitall(%u, &req[%lld], MPI_STATUSES_IGNORE)",
-				 n, (long long)v[0]);
+			code_int(out, n);
+			code_int(out, v[0]);
+			code_op(out, OPS_PLACE, OPS_REQ);
+			if (!start)
+				code_named(out, "MPI_STATUSES_IGNORE");
+			code_call(out, start ? "MPI_Startall" : "MPI_Waitall");
 			return 1;
 		}
 	}
-	emit_array(c, array_done, NULL, &a, &length);
-	text_put(out, "%s(%s, %s)", start ? "skel_start_all" : "skel_wait", text_get(&length), text_get(&a));
-	text_free(&a);
-	text_free(&length);
+	a = emit_array(c, array_done, NULL);
+	array_put_length(&a, out);
+	array_put(&a, out);
+	code_call(out, start ? "skel_start_all" : "skel_wait");
 	return 1;
 }
 
@@ -755,11 +733,10 @@ static bool is_mpi4(const char *name)
 	       strcmp(name, "MPI_Recv_init") != 0;
 }
 
-int emit_call(struct leaf_ctx *c, struct text *out, const char **why)
+int emit_call(struct leaf_ctx *c, struct code *out, const char **why)
 {
 	const struct trace_fn_info *f = &trace_fn[c->leaf->fn];
-	char room[160];
-	const char *t = emit_template(f->name, room, sizeof room);
+	struct call_template t = emit_template(f->name);
 
 	*why = NULL;
 	if (has_unknown_slot(c)) {
@@ -781,8 +758,10 @@ int emit_call(struct leaf_ctx *c, struct text *out, const char **why)
 	if (f->cls == TC_RMA)
 		emit_win_note(c);
 	c->e->mpi4 = is_mpi4(f->name) ? f->name : c->e->mpi4;
-	if (t != NULL) {
-		put_template(c, t, out);
+	if (t.call != NULL) {
+		for (const char *part = t.parts; *part != '\0'; part++)
+			put_part(c, *part, out);
+		code_call(out, t.call);
 		return 1;
 	}
 	if (f->cls == TC_LOCAL || f->cls == TC_INIT || f->cls == TC_FINALIZE)

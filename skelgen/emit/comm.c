@@ -81,38 +81,19 @@ static bool all_get_one(const struct leaf_ctx *c)
 	return true;
 }
 
-static void put_new(struct leaf_ctx *c, struct text *out)
+static void put_new(struct leaf_ctx *c, struct code *out)
 {
-	text_put(out, "&comm[");
-	emit_value(c, value_named, "newcomm", VALUE_INT, out);
-	text_put(out, "]");
+	emit_named(c, "newcomm", VALUE_INT, out);
+	code_op(out, OPS_PLACE, OPS_COMM);
 }
 
-static void put_split(struct leaf_ctx *c, bool recorded, struct text *out)
+static void put_split(struct leaf_ctx *c, bool recorded, struct code *out)
 {
-	text_put(out, "skel_comm_split(");
 	emit_comm(c, "comm", out);
-	text_put(out, ", ");
-	emit_value(c, value_named, "newcomm", VALUE_INT, out);
-	text_put(out, ", ");
+	emit_named(c, "newcomm", VALUE_INT, out);
 	emit_value(c, recorded ? value_named : value_colour, recorded ? "color" : NULL, VALUE_INT, out);
-	text_put(out, ", ");
 	emit_value(c, recorded ? value_named : value_key, recorded ? "key" : NULL, VALUE_INT, out);
-	text_put(out, ")");
-}
-
-/* "MPI_X(comm, &comm[k])", with one value in between unless `middle` is NULL. */
-static void put_simple(struct leaf_ctx *c, const char *call, const char *middle, struct text *out)
-{
-	text_put(out, "%s(", call);
-	emit_comm(c, "comm", out);
-	if (middle != NULL) {
-		text_put(out, ", ");
-		emit_value(c, value_named, middle, VALUE_INT, out);
-	}
-	text_put(out, ", ");
-	put_new(c, out);
-	text_put(out, ")");
+	code_call(out, "skel_comm_split");
 }
 
 static bool array_param(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k,
@@ -132,58 +113,43 @@ static bool array_param(const struct leaf_ctx *c, const struct leaf_rank *r, con
 	return true;
 }
 
-/* Two arrays and the length of the first before them. */
-static void put_arrays(struct leaf_ctx *c, const char *first, const char *second, struct text *out)
+/* The array in the parameter of this name, and its length before it. */
+static void put_array(struct leaf_ctx *c, const char *name, bool length, struct code *out)
 {
-	struct text a = {.len = 0}, b = {.len = 0}, n = {.len = 0};
+	struct array_value a = emit_array(c, array_param, name);
 
-	emit_array(c, array_param, first, &a, &n);
-	emit_array(c, array_param, second, &b, NULL);
-	text_put(out, "%s, %s, %s", text_get(&n), text_get(&a), text_get(&b));
-	text_free(&a);
-	text_free(&b);
-	text_free(&n);
+	if (length)
+		array_put_length(&a, out);
+	array_put(&a, out);
 }
 
 /* Topologies are what neighbourhood collectives need; the ranks have been placed already, so never again. */
-static bool put_topology(struct leaf_ctx *c, const char *name, struct text *out)
+static bool put_topology(struct leaf_ctx *c, const char *name, struct code *out)
 {
-	struct text d = {.len = 0}, n = {.len = 0};
+	bool cart = strcmp(name, "MPI_Cart_create") == 0, graph = strcmp(name, "MPI_Graph_create") == 0;
+	bool adjacent = strcmp(name, "MPI_Dist_graph_create_adjacent") == 0;
 
 	if (!keeps_order(c) || !all_get_one(c))
 		return false;
-	if (strcmp(name, "MPI_Cart_create") == 0 || strcmp(name, "MPI_Graph_create") == 0) {
-		bool cart = name[4] == 'C';
-
-		text_put(out, "%s(", name);
-		emit_comm(c, "comm", out);
-		text_put(out, ", ");
-		put_arrays(c, cart ? "dims" : "index", cart ? "periods" : "edges", out);
-		text_put(out, ", 0, ");
-	} else if (strcmp(name, "MPI_Dist_graph_create_adjacent") == 0) {
-		text_put(out, "MPI_Dist_graph_create_adjacent(");
-		emit_comm(c, "comm", out);
-		emit_array(c, array_param, "sources", &d, &n);
-		text_put(out, ", %s, %s, skel_unweighted, ", text_get(&n), text_get(&d));
-		text_reset(&d);
-		text_reset(&n);
-		emit_array(c, array_param, "destinations", &d, &n);
-		text_put(out, "%s, %s, skel_unweighted, MPI_INFO_NULL, 0, ", text_get(&n), text_get(&d));
-		text_free(&d);
-		text_free(&n);
-	} else if (strcmp(name, "MPI_Dist_graph_create") == 0) {
-		text_put(out, "MPI_Dist_graph_create(");
-		emit_comm(c, "comm", out);
-		text_put(out, ", ");
-		put_arrays(c, "sources", "degrees", out);
-		emit_array(c, array_param, "destinations", &d, NULL);
-		text_put(out, ", %s, skel_unweighted, MPI_INFO_NULL, 0, ", text_get(&d));
-		text_free(&d);
-	} else {
+	if (!cart && !graph && !adjacent && strcmp(name, "MPI_Dist_graph_create") != 0)
 		return false;
+	emit_comm(c, "comm", out);
+	if (cart || graph) {
+		put_array(c, cart ? "dims" : "index", true, out);
+		put_array(c, cart ? "periods" : "edges", false, out);
+	} else {
+		put_array(c, "sources", true, out);
+		if (adjacent)
+			code_named(out, "skel_unweighted");
+		else
+			put_array(c, "degrees", false, out);
+		put_array(c, "destinations", adjacent, out);
+		code_named(out, "skel_unweighted");
+		code_named(out, "MPI_INFO_NULL");
 	}
+	code_int(out, 0);
 	put_new(c, out);
-	text_put(out, ")");
+	code_call(out, name);
 	return true;
 }
 
@@ -203,20 +169,16 @@ static bool array_members(const struct leaf_ctx *c, const struct leaf_rank *r, c
 	return true;
 }
 
-static void put_group(struct leaf_ctx *c, struct text *out)
+static void put_group(struct leaf_ctx *c, struct code *out)
 {
-	struct text a = {.len = 0}, n = {.len = 0};
+	struct array_value a = emit_array(c, array_members, NULL);
 
-	emit_array(c, array_members, NULL, &a, &n);
-	text_put(out, "skel_comm_group(");
 	emit_comm(c, "comm", out);
-	text_put(out, ", ");
-	emit_value(c, value_named, "newcomm", VALUE_INT, out);
-	text_put(out, ", %s, %s, ", text_get(&a), text_get(&n));
-	emit_value(c, value_named, "tag", VALUE_INT, out);
-	text_put(out, ")");
-	text_free(&a);
-	text_free(&n);
+	emit_named(c, "newcomm", VALUE_INT, out);
+	array_put(&a, out);
+	array_put_length(&a, out);
+	emit_named(c, "tag", VALUE_INT, out);
+	code_call(out, "skel_comm_group");
 }
 
 /* Where the rank is not the leader MPI looks at neither the peer communicator nor the remote leader. */
@@ -228,59 +190,49 @@ static bool value_leading(const struct leaf_ctx *c, const struct leaf_rank *r, c
 	return call_named(r->d, k->sym, "peer", TRACE_NULL) >= 0;
 }
 
-static void put_intercomm(struct leaf_ctx *c, struct text *out)
+static void put_intercomm(struct leaf_ctx *c, struct code *out)
 {
-	text_put(out, "MPI_Intercomm_create(");
 	emit_comm(c, "comm", out);
-	text_put(out, ", ");
-	emit_value(c, value_named, "leader", VALUE_INT, out);
-	text_put(out, ", comm[");
+	emit_named(c, "leader", VALUE_INT, out);
 	emit_value(c, value_leading, "peer", VALUE_INT, out);
-	text_put(out, "], ");
+	code_op(out, OPS_HANDLE, OPS_COMM);
 	emit_value(c, value_leading, "remote", VALUE_INT, out);
-	text_put(out, ", ");
-	emit_value(c, value_named, "tag", VALUE_INT, out);
-	text_put(out, ", ");
+	emit_named(c, "tag", VALUE_INT, out);
 	put_new(c, out);
-	text_put(out, ")");
+	code_call(out, "MPI_Intercomm_create");
 }
 
-/* Freed: the handle's place, which emit_comm would name by its constant. */
-static void put_free(struct leaf_ctx *c, const char *name, struct text *out)
-{
-	text_put(out, "%s(&comm[", name);
-	emit_value(c, value_named, "comm", VALUE_INT, out);
-	text_put(out, "])");
-}
-
-int emit_comm_call(struct leaf_ctx *c, struct text *out, const char **why)
+int emit_comm_call(struct leaf_ctx *c, struct code *out, const char **why)
 {
 	const char *name = trace_fn[c->leaf->fn].name;
+	bool nonblocking = strncmp(name, "MPI_Comm_idup", 13) == 0;
 	int64_t made;
 
 	if (strcmp(name, "MPI_Comm_free") == 0 || strcmp(name, "MPI_Comm_disconnect") == 0) {
-		put_free(c, name, out);
-		return 1;
-	}
-	if (value_is_constant(c, value_named, "newcomm", TRACE_NULL, &made) && made == TRACE_NULL &&
-	    strcmp(name, "MPI_Comm_create_group") == 0) {
-		*why = "its communicator is not known";
-		return -1;
-	}
-	if (strcmp(name, "MPI_Comm_create_group") == 0) {
+		emit_named(c, "comm", VALUE_INT, out); /* the place of the handle, which emit_comm names by its constant */
+		code_op(out, OPS_PLACE, OPS_COMM);
+		code_call(out, name);
+	} else if (strcmp(name, "MPI_Comm_create_group") == 0) {
+		if (value_is_constant(c, value_named, "newcomm", TRACE_NULL, &made) && made == TRACE_NULL) {
+			*why = "its communicator is not known";
+			return -1;
+		}
 		put_group(c, out);
 	} else if (strcmp(name, "MPI_Intercomm_create") == 0) {
 		put_intercomm(c, out);
 	} else if (strcmp(name, "MPI_Intercomm_merge") == 0) {
-		put_simple(c, name, "high", out);
-	} else if (strncmp(name, "MPI_Comm_idup", 13) == 0) {
-		put_simple(c, "MPI_Comm_idup", NULL, out);
-		out->data[--out->len] = '\0';
-		text_put(out, ", &req[");
-		emit_value(c, value_named, "req", VALUE_INT, out);
-		text_put(out, "])");
-	} else if (strncmp(name, "MPI_Comm_dup", 12) == 0) {
-		put_simple(c, "MPI_Comm_dup", NULL, out);
+		emit_comm(c, "comm", out);
+		emit_named(c, "high", VALUE_INT, out);
+		put_new(c, out);
+		code_call(out, name);
+	} else if (nonblocking || strncmp(name, "MPI_Comm_dup", 12) == 0) {
+		emit_comm(c, "comm", out);
+		put_new(c, out);
+		if (nonblocking) {
+			emit_named(c, "req", VALUE_INT, out);
+			code_op(out, OPS_PLACE, OPS_REQ);
+		}
+		code_call(out, nonblocking ? "MPI_Comm_idup" : "MPI_Comm_dup");
 	} else if (!put_topology(c, name, out)) {
 		put_split(c, strcmp(name, "MPI_Comm_split") == 0, out);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Values as C expressions: see emit_expr.h. */
+/* Values as expressions: see expr.h. */
 #include "skelgen/emit/expr.h"
 
 #include <stdio.h>
@@ -121,10 +121,6 @@ void leaf_ctx_close(struct leaf_ctx *c)
 	}
 	for (uint32_t i = 0; i < c->n_col; i++)
 		free(c->col[i]);
-	for (int i = 0; i < LEAF_ARRAYS; i++) {
-		text_free(&c->array[i].expr);
-		text_free(&c->array[i].length);
-	}
 	for (uint32_t i = 0; c->e != NULL && i < c->e->n_made; i++)
 		free(c->e->made[i]);
 	if (c->e != NULL) {
@@ -198,75 +194,135 @@ static uint32_t column(struct leaf_ctx *c, int64_t *value)
 
 /* ---- functions of the rank ---- */
 
-static void put_constant(int64_t v, enum value_style style, struct text *out)
+static void put_constant(int64_t v, enum value_style style, struct code *out)
 {
 	if ((style == VALUE_PEER || style == VALUE_ROOT) && v == TRACE_PROC_NULL)
-		text_put(out, "MPI_PROC_NULL");
+		code_named(out, "MPI_PROC_NULL");
 	else if (style == VALUE_PEER && v == TRACE_ANY_SOURCE)
-		text_put(out, "MPI_ANY_SOURCE");
+		code_named(out, "MPI_ANY_SOURCE");
 	else if (style == VALUE_TAG && v == TRACE_ANY_TAG)
-		text_put(out, "MPI_ANY_TAG");
+		code_named(out, "MPI_ANY_TAG");
 	else if (style == VALUE_ROOT && v == TRACE_ROOT)
-		text_put(out, "MPI_ROOT");
+		code_named(out, "MPI_ROOT");
 	else
-		text_put(out, "%lld", (long long)v);
+		code_int(out, v);
 }
 
-static void put_grid(const struct emit *e, const struct rank_fn *f, struct text *out)
+/* "rank op v" */
+static void put_with_rank(enum ops_op op, int64_t v, struct code *out)
 {
-	uint32_t p = e->tree->n_ranks;
+	code_op(out, OPS_RANK, 0);
+	code_int(out, v);
+	code_op(out, op, 0);
+}
 
-	if (f->c == 0 && f->a >= (int64_t)p && f->b < 0)
-		text_put(out, "rank >= %lld ? rank - %lld : MPI_PROC_NULL", (long long)-f->b, (long long)-f->b);
-	else if (f->c == 0 && f->a >= (int64_t)p)
-		text_put(out, "rank + %lld < size ? rank + %lld : MPI_PROC_NULL", (long long)f->b, (long long)f->b);
-	else
-		text_put(out, "skel_grid(%lld, %lld, %lld)", (long long)f->a, (long long)f->b, (long long)f->c);
+/* rank + offset where that is a rank, else MPI_PROC_NULL */
+static void put_neighbour(int64_t offset, struct code *out)
+{
+	if (offset < 0) {
+		put_with_rank(OPS_GE, -offset, out);
+		put_with_rank(OPS_SUB, -offset, out);
+	} else {
+		put_with_rank(OPS_ADD, offset, out);
+		code_op(out, OPS_SIZE, 0);
+		code_op(out, OPS_LT, 0);
+		put_with_rank(OPS_ADD, offset, out);
+	}
+	code_named(out, "MPI_PROC_NULL");
+	code_op(out, OPS_CHOOSE, 0);
+}
+
+static void put_grid(const struct rank_fn *f, const char *function, struct code *out)
+{
+	code_int(out, f->a);
+	code_int(out, f->b);
+	code_int(out, f->c);
+	code_call(out, function);
+}
+
+/* (rank + offset) mod size, without negative numbers */
+static void put_modulo(int64_t offset, int64_t size, struct code *out)
+{
+	offset = ((offset % size) + size) % size;
+	code_op(out, OPS_RANK, 0);
+	if (2 * offset > size) {
+		code_op(out, OPS_SIZE, 0);
+		code_op(out, OPS_ADD, 0);
+		code_int(out, size - offset);
+		code_op(out, OPS_SUB, 0);
+	} else {
+		code_int(out, offset);
+		code_op(out, OPS_ADD, 0);
+	}
+	code_op(out, OPS_SIZE, 0);
+	code_op(out, OPS_MOD, 0);
+}
+
+/* a * rank + b */
+static void put_affine(int64_t a, int64_t b, struct code *out)
+{
+	code_int(out, a == -1 ? b : a);
+	code_op(out, OPS_RANK, 0);
+	if (a == -1) {
+		code_op(out, OPS_SUB, 0);
+		return;
+	}
+	code_op(out, OPS_MUL, 0);
+	code_int(out, b < 0 ? -b : b);
+	code_op(out, b < 0 ? OPS_SUB : OPS_ADD, 0);
+}
+
+/* b * (rank / a) + c * (rank % a) + d */
+static void put_digits(const struct rank_fn *f, struct code *out)
+{
+	code_int(out, f->b);
+	put_with_rank(OPS_DIV, f->a, out);
+	code_op(out, OPS_MUL, 0);
+	code_int(out, f->c);
+	put_with_rank(OPS_MOD, f->a, out);
+	code_op(out, OPS_MUL, 0);
+	code_op(out, OPS_ADD, 0);
+	code_int(out, f->d);
+	code_op(out, OPS_ADD, 0);
 }
 
 /* Append the function; false when it has no expression. */
-static bool put_function(const struct emit *e, const struct rank_fn *f, enum value_style style, struct text *out)
+static bool put_function(const struct emit *e, const struct rank_fn *f, enum value_style style, struct code *out)
 {
-	long long a = f->a, b = f->b, c = f->c, d = f->d;
-
 	switch (f->form) {
 	case RF_CONST:
-		put_constant(a, style, out);
+		put_constant(f->a, style, out);
 		return true;
 	case RF_OFFSET:
-		if (a == 0)
-			text_put(out, "rank");
+		if (f->a == 0)
+			code_op(out, OPS_RANK, 0);
 		else
-			text_put(out, "rank %c %lld", a < 0 ? '-' : '+', a < 0 ? -a : a);
+			put_with_rank(f->a < 0 ? OPS_SUB : OPS_ADD, f->a < 0 ? -f->a : f->a, out);
 		return true;
 	case RF_MODULO:
-		a = ((a % e->tree->n_ranks) + e->tree->n_ranks) % e->tree->n_ranks;
-		if (2 * a > e->tree->n_ranks)
-			text_put(out, "(rank + size - %lld) %% size", (long long)e->tree->n_ranks - a);
-		else
-			text_put(out, "(rank + %lld) %% size", a);
+		put_modulo(f->a, e->tree->n_ranks, out);
 		return true;
 	case RF_XOR:
-		text_put(out, "rank ^ %lld", a);
+		put_with_rank(OPS_XOR, f->a, out);
 		return true;
 	case RF_AFFINE:
-		if (a == -1)
-			text_put(out, "%lld - rank", b);
-		else
-			text_put(out, "%lld * rank %c %lld", a, b < 0 ? '-' : '+', b < 0 ? -b : b);
+		put_affine(f->a, f->b, out);
 		return true;
 	case RF_GRID:
 		if (style != VALUE_PEER)
 			return false;
-		put_grid(e, f, out);
+		if (f->c == 0 && f->a >= (int64_t)e->tree->n_ranks)
+			put_neighbour(f->b, out);
+		else
+			put_grid(f, "skel_grid", out);
 		return true;
 	case RF_TORUS:
-		text_put(out, "skel_torus(%lld, %lld, %lld)", a, b, c);
+		put_grid(f, "skel_torus", out);
 		return true;
 	case RF_DIGITS:
-		if (a <= 0)
+		if (f->a <= 0)
 			return false;
-		text_put(out, "%lld * (rank / %lld) + %lld * (rank %% %lld) + %lld", b, a, c, a, d);
+		put_digits(f, out);
 		return true;
 	default:
 		return false;
@@ -290,6 +346,14 @@ static int fit(const struct emit *e, const uint32_t *rank, const int64_t *value,
 }
 
 /* ---- values of a leaf ---- */
+
+bool value_named(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k, const void *name,
+		 int64_t *out)
+{
+	(void)c;
+	*out = call_named(r->d, k->sym, name, TRACE_NULL);
+	return true;
+}
 
 bool value_is_constant(const struct leaf_ctx *c, value_fn fn, const void *arg, int64_t missing, int64_t *value)
 {
@@ -333,41 +397,36 @@ static int64_t values_by_rank(const struct leaf_ctx *c, value_fn fn, const void 
 	return n;
 }
 
-static void put_column(struct leaf_ctx *c, value_fn fn, const void *arg, enum value_style style, struct text *out)
+/* The number of the column with these values. */
+static uint32_t value_column(struct leaf_ctx *c, value_fn fn, const void *arg)
 {
 	int64_t *value = calloc(c->n_case + 1u, sizeof *value);
 	uint32_t at = 0;
 
 	if (value == NULL) {
 		c->e->no_memory = true;
-		return;
+		return 0;
 	}
 	for (uint32_t i = 0; i < c->n_rank; i++)
 		for (uint32_t k = 0; k < c->rank[i].n_case; k++, at++)
 			if (!fn(c, &c->rank[i], &c->rank[i].kase[k], arg, &value[at]))
 				value[at] = 0;
-	at = column(c, value);
-	switch (style) {
-	case VALUE_PEER:
-		text_put(out, "skel_peer(v[%u])", at);
-		break;
-	case VALUE_TAG:
-		text_put(out, "skel_tag(v[%u])", at);
-		break;
-	case VALUE_ROOT:
-		text_put(out, "skel_root(v[%u])", at);
-		break;
-	case VALUE_LONG:
-		text_put(out, "v[%u]", at);
-		break;
-	default:
-		text_put(out, "(int)v[%u]", at);
-		break;
-	}
+	return column(c, value);
+}
+
+static void put_column(uint32_t number, enum value_style style, struct code *out)
+{
+	static const char *const readers[] = {[VALUE_PEER] = "skel_peer", [VALUE_TAG] = "skel_tag", [VALUE_ROOT] = "skel_root"};
+
+	code_op(out, OPS_VALUE, number);
+	if (style == VALUE_INT)
+		code_op(out, OPS_TO_INT, 0);
+	else if (style != VALUE_LONG)
+		code_call(out, readers[style]);
 }
 
 /* "rank + a where that is a rank, else MPI_PROC_NULL": how one writes it for a chain of ranks. */
-static bool put_chain(const struct emit *e, const uint32_t *rank, const int64_t *value, uint32_t n, struct text *out)
+static bool put_chain(const struct emit *e, const uint32_t *rank, const int64_t *value, uint32_t n, struct code *out)
 {
 	int64_t a = 0, p = e->tree->n_ranks;
 
@@ -382,10 +441,7 @@ static bool put_chain(const struct emit *e, const uint32_t *rank, const int64_t 
 		if (value[i] != (peer >= 0 && peer < p ? peer : TRACE_PROC_NULL))
 			return false;
 	}
-	if (a < 0)
-		text_put(out, "rank >= %lld ? rank - %lld : MPI_PROC_NULL", (long long)-a, (long long)-a);
-	else
-		text_put(out, "rank + %lld < size ? rank + %lld : MPI_PROC_NULL", (long long)a, (long long)a);
+	put_neighbour(a, out);
 	return true;
 }
 
@@ -409,7 +465,7 @@ static bool is_wide(const int64_t *value, uint32_t n)
 	return wide && differ;
 }
 
-void emit_value(struct leaf_ctx *c, value_fn fn, const void *arg, enum value_style style, struct text *out)
+void emit_value(struct leaf_ctx *c, value_fn fn, const void *arg, enum value_style style, struct code *out)
 {
 	uint32_t *rank = malloc((c->n_rank + 1u) * sizeof *rank);
 	int64_t *value = malloc((c->n_rank + 1u) * sizeof *value), n;
@@ -427,7 +483,7 @@ void emit_value(struct leaf_ctx *c, value_fn fn, const void *arg, enum value_sty
 		goto done;
 	else if (n < 0 || (style == VALUE_LONG && is_wide(value, (uint32_t)n)) ||
 		 fit(c->e, rank, value, (uint32_t)n, &f) != 0 || !put_function(c->e, &f, style, out))
-		put_column(c, fn, arg, style, out);
+		put_column(value_column(c, fn, arg), style, out);
 done:
 	free(rank);
 	free(value);
@@ -478,7 +534,6 @@ static uint32_t file_array(struct emit *e, const int64_t *v, uint32_t n)
 {
 	uint64_t hash = XXH3_64bits(v, n * sizeof *v);
 	struct named_array *p;
-	char name[32];
 
 	for (uint32_t i = 0; i < e->n_named; i++)
 		if (e->named[i].hash == hash && e->named[i].n == n)
@@ -489,13 +544,11 @@ static uint32_t file_array(struct emit *e, const int64_t *v, uint32_t n)
 		return 0;
 	}
 	e->named = p;
-	e->named[e->n_named++] = (struct named_array){hash, n, e->n_array};
-	snprintf(name, sizeof name, "array%u", e->n_array);
-	text_put_ints(&e->decl, name, v, n);
-	return e->n_array++;
+	e->named[e->n_named] = (struct named_array){hash, n, code_array(&e->array, 'I', v, n)};
+	return e->named[e->n_named++].id;
 }
 
-int emit_where(struct leaf_ctx *c, value_fn fn, const void *arg, struct text *out)
+int emit_where(struct leaf_ctx *c, value_fn fn, const void *arg, struct code *out)
 {
 	uint32_t *rank = malloc((c->n_rank + 1u) * sizeof *rank), n_on = 0;
 	int64_t *value = malloc((c->n_rank + 1u) * sizeof *value), n = -1;
@@ -516,32 +569,42 @@ int emit_where(struct leaf_ctx *c, value_fn fn, const void *arg, struct text *ou
 	return n < 0 ? -1 : 0;
 }
 
-void emit_array(struct leaf_ctx *c, array_fn fn, const void *arg, struct text *out, struct text *length)
+struct array_value emit_array(struct leaf_ctx *c, array_fn fn, const void *arg)
 {
 	struct array_of a = {fn, arg};
-	struct text number = {.len = 0};
 	const int64_t *v;
 	uint32_t n;
 
-	if (array_is_constant(c, fn, arg, &v, &n) && n <= MAX_FILE_ARRAY) {
-		if (n == 0)
-			text_put(out, "NULL");
-		else
-			text_put(out, "array%u", file_array(c->e, v, n));
-		if (length != NULL)
-			text_put(length, "%u", n);
+	if (!array_is_constant(c, fn, arg, &v, &n) || n > MAX_FILE_ARRAY)
+		return (struct array_value){ARRAY_BY_COLUMN, 0, value_column(c, array_number, &a)};
+	return (struct array_value){n > 0 ? ARRAY_OF_FILE : ARRAY_NULL, n, n > 0 ? file_array(c->e, v, n) : 0};
+}
+
+void array_put(const struct array_value *a, struct code *out)
+{
+	if (a->where == ARRAY_NULL) {
+		code_named(out, "NULL");
+	} else if (a->where == ARRAY_OF_FILE) {
+		code_op(out, OPS_ARRAY, a->number);
+	} else {
+		put_column(a->number, VALUE_INT, out);
+		code_call(out, "skel_array");
+	}
+}
+
+void array_put_length(const struct array_value *a, struct code *out)
+{
+	if (a->where != ARRAY_BY_COLUMN) {
+		code_int(out, a->n);
 		return;
 	}
-	put_column(c, array_number, &a, VALUE_INT, &number);
-	text_put(out, "skel_array(%s)", text_get(&number));
-	if (length != NULL)
-		text_put(length, "skel_length(%s)", text_get(&number));
-	text_free(&number);
+	put_column(a->number, VALUE_INT, out);
+	code_call(out, "skel_length");
 }
 
 /* ---- loops and rank sets ---- */
 
-void emit_rank_value(struct emit *e, const struct rank_set *set, const int64_t *value, struct text *out)
+void emit_rank_value(struct emit *e, const struct rank_set *set, const int64_t *value, struct code *out)
 {
 	uint32_t n = rank_set_count(set), i = 0;
 	uint32_t *rank = malloc((n + 1u) * sizeof *rank);
@@ -558,41 +621,38 @@ void emit_rank_value(struct emit *e, const struct rank_set *set, const int64_t *
 	}
 	if (fit(e, rank, value, n, &f) == 0 && put_function(e, &f, VALUE_INT, out))
 		goto done;
-	text_put(out, "array%u[rank]", file_array(e, all, e->tree->n_ranks));
+	code_op(out, OPS_RANK, 0);
+	code_op(out, OPS_ELEMENT, file_array(e, all, e->tree->n_ranks));
 done:
 	free(rank);
 	free(all);
 }
 
-static void put_interval(const struct emit *e, const struct rank_interval *iv, struct text *out)
+static void put_interval(const struct emit *e, const struct rank_interval *iv, struct code *out)
 {
 	uint32_t last = e->tree->n_ranks - 1, stride = iv->stride > 0 ? iv->stride : 1;
-	const char *and = "";
+	int n = 0; /* conditions */
 
 	if (iv->first == iv->last) {
-		text_put(out, "rank == %u", iv->first);
+		put_with_rank(OPS_EQ, iv->first, out);
 		return;
 	}
 	if (stride > 1) {
-		text_put(out, "rank %% %u == %u", stride, iv->first % stride);
-		and = " && ";
+		put_with_rank(OPS_MOD, stride, out);
+		code_int(out, iv->first % stride);
+		code_op(out, OPS_EQ, 0);
+		n++;
 	}
-	if (iv->first >= stride) {
-		text_put(out, "%srank >= %u", and, iv->first);
-		and = " && ";
+	if (iv->first >= stride || (n == 0 && iv->last + stride > last)) {
+		put_with_rank(OPS_GE, iv->first, out);
+		if (n++ > 0)
+			code_op(out, OPS_ANDAND, 0);
 	}
-	if (iv->last + stride <= last)
-		text_put(out, "%srank <= %u", and, iv->last);
-	else if (*and == '\0')
-		text_put(out, "rank >= %u", iv->first);
-}
-
-static bool has_and(const struct emit *e, const struct rank_interval *iv)
-{
-	uint32_t stride = iv->stride > 0 ? iv->stride : 1;
-	int parts = (stride > 1) + (iv->first >= stride) + (iv->last + stride <= e->tree->n_ranks - 1);
-
-	return iv->first != iv->last && parts > 1;
+	if (iv->last + stride <= last) {
+		put_with_rank(OPS_LE, iv->last, out);
+		if (n > 0)
+			code_op(out, OPS_ANDAND, 0);
+	}
 }
 
 /* The one rank that is not in the set, or UINT32_MAX. */
@@ -606,29 +666,38 @@ static uint32_t only_absent(const struct emit *e, const struct rank_set *set)
 	return UINT32_MAX;
 }
 
-void emit_rank_set(struct emit *e, const struct rank_set *set, struct text *out)
+/* The table of the ranks: '1' at the places of the set. */
+static uint32_t set_array(struct emit *e, const struct rank_set *set)
 {
-	uint32_t absent = only_absent(e, set), id;
+	int64_t *has = malloc((e->tree->n_ranks + 1u) * sizeof *has);
+	uint32_t place = 0;
+
+	for (uint32_t r = 0; has != NULL && r < e->tree->n_ranks; r++)
+		has[r] = rank_set_has(set, r) ? '1' : '0';
+	if (has != NULL)
+		place = code_array(&e->array, 'B', has, e->tree->n_ranks);
+	else
+		e->no_memory = true;
+	free(has);
+	return place;
+}
+
+void emit_rank_set(struct emit *e, const struct rank_set *set, struct code *out)
+{
+	uint32_t absent = only_absent(e, set);
 
 	if (absent != UINT32_MAX && e->tree->n_ranks > 2) {
-		text_put(out, "rank != %u", absent);
-		return;
-	}
-	if (set->n <= MAX_CONDITION) {
+		put_with_rank(OPS_NE, absent, out);
+	} else if (set->n <= MAX_CONDITION) {
 		for (uint32_t i = 0; i < set->n; i++) {
-			bool braces = set->n > 1 && has_and(e, &set->iv[i]);
-
-			text_put(out, "%s%s", i > 0 ? " || " : "", braces ? "(" : "");
 			put_interval(e, &set->iv[i], out);
-			text_put(out, "%s", braces ? ")" : "");
+			if (i > 0)
+				code_op(out, OPS_OROR, 0);
 		}
-		return;
+	} else {
+		code_op(out, OPS_RANK, 0);
+		code_op(out, OPS_ELEMENT, set_array(e, set));
+		code_int(out, '1');
+		code_op(out, OPS_EQ, 0);
 	}
-	id = e->n_array++;
-	text_put(&e->decl, "/* which ranks: '1' at their places */\nstatic const char ranks%u[] = \"", id);
-	for (uint32_t r = 0; r < e->tree->n_ranks; r++)
-		text_put(&e->decl, "%c%s", rank_set_has(set, r) ? '1' : '0',
-			 r % 100 == 99 && r + 1 < e->tree->n_ranks ? "\"\n\t\"" : "");
-	text_put(&e->decl, "\";\n");
-	text_put(out, "ranks%u[rank] == '1'", id);
 }

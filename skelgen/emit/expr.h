@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values of a leaf's parameters as C expressions: a constant, a function of rank and size, or, where neither holds on
+ * Values of a leaf's parameters as expressions: a constant, a function of rank and size, or, where neither holds on
  * every rank and execution, a column of the leaf's values in skel.c.data.
  */
 #ifndef PRECEDENT_SKELGEN_EMIT_EXPR_H
@@ -8,8 +8,8 @@
 
 #include "skelgen/tree/callinfo.h"
 #include "skelgen/emit/skeleton.h"
+#include "skelgen/emit/code.h"
 #include "skelgen/emit/data.h"
-#include "skelgen/emit/text.h"
 #include "skelgen/timing/gap_rank_order.h"
 #include "skelgen/profile/compute_profile.h"
 #include "skelgen/plan/plan.h"
@@ -27,14 +27,13 @@ struct emit {
 	const struct skel_buffered *buffered; /* sends that rely on buffers; may be NULL */
 	const struct skel_emit_options *opt;
 	struct emit_data *data;
-	struct text decl;    /* file-scope arrays */
-	struct text body;    /* statements of run() */
+	struct code_arrays array; /* file-scope arrays and sets */
+	struct code body;    /* statements of run() */
 	struct text notes;   /* what the report says about single calls */
-	uint32_t n_array;    /* file-scope arrays and sets so far */
 	struct named_array {
 		uint64_t hash;
 		uint32_t n, id;
-	} *named;            /* of these, the arrays: equal ones share a name */
+	} *named;            /* arrays of integers: equal ones share a name */
 	uint32_t n_named;
 	uint32_t n_loop;     /* loops that the runtime follows */
 	bool *type_used;     /* by global number */
@@ -73,6 +72,13 @@ struct leaf_rank {
 
 #define LEAF_ARRAYS 6
 
+/* Where the array of a parameter is. */
+struct array_value {
+	enum { ARRAY_NULL, ARRAY_OF_FILE, ARRAY_BY_COLUMN } where;
+	uint32_t n;      /* its length, unless it is in a column */
+	uint32_t number; /* of the array in the file, or of the column */
+};
+
 /* A leaf while it is emitted. */
 struct leaf_ctx {
 	struct emit *e;
@@ -81,10 +87,10 @@ struct leaf_ctx {
 	struct leaf_rank *rank;
 	uint32_t n_col;
 	int64_t **col;             /* columns: one value per case, rank by rank */
-	/* Array parameters already put, by name. */
+	/* Array parameters that were looked for, by name. */
 	struct leaf_array {
 		const char *name;
-		struct text expr, length;
+		struct array_value value;
 	} array[LEAF_ARRAYS];
 };
 
@@ -102,6 +108,10 @@ typedef bool (*value_fn)(const struct leaf_ctx *c, const struct leaf_rank *r, co
 typedef bool (*array_fn)(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k,
 			 const void *arg, const int64_t **v, uint32_t *n);
 
+/* The parameter of this name. */
+bool value_named(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k, const void *name,
+		 int64_t *out);
+
 enum value_style {
 	VALUE_INT,
 	VALUE_PEER, /* TRACE_PROC_NULL and TRACE_ANY_SOURCE have names */
@@ -111,19 +121,25 @@ enum value_style {
 };
 
 /* Append the expression. */
-void emit_value(struct leaf_ctx *c, value_fn fn, const void *arg, enum value_style style, struct text *out);
+void emit_value(struct leaf_ctx *c, value_fn fn, const void *arg, enum value_style style, struct code *out);
+static inline void emit_named(struct leaf_ctx *c, const char *name, enum value_style style, struct code *out)
+{
+	emit_value(c, value_named, name, style, out);
+}
 /* Is it the same value wherever MPI looks at it? `missing` where it never does. */
 bool value_is_constant(const struct leaf_ctx *c, value_fn fn, const void *arg, int64_t missing, int64_t *value);
-/* Append an expression of type const int *; and one of its length unless `length` is NULL. */
-void emit_array(struct leaf_ctx *c, array_fn fn, const void *arg, struct text *out, struct text *length);
+struct array_value emit_array(struct leaf_ctx *c, array_fn fn, const void *arg);
+/* Append an expression of type const int *, and one of its length. */
+void array_put(const struct array_value *a, struct code *out);
+void array_put_length(const struct array_value *a, struct code *out);
 bool array_is_constant(const struct leaf_ctx *c, array_fn fn, const void *arg, const int64_t **v, uint32_t *n);
 
 /* Append a condition that holds on the ranks of the leaf where the value, 0 or 1, is 1; -1 when it varies on a rank. */
-int emit_where(struct leaf_ctx *c, value_fn fn, const void *arg, struct text *out);
+int emit_where(struct leaf_ctx *c, value_fn fn, const void *arg, struct code *out);
 
 /* A value per rank of a set that is not a leaf's, such as a loop's count: constant, function or file-scope table. */
-void emit_rank_value(struct emit *e, const struct rank_set *set, const int64_t *value, struct text *out);
+void emit_rank_value(struct emit *e, const struct rank_set *set, const int64_t *value, struct code *out);
 /* Condition that holds on the ranks of the set. */
-void emit_rank_set(struct emit *e, const struct rank_set *set, struct text *out);
+void emit_rank_set(struct emit *e, const struct rank_set *set, struct code *out);
 
 #endif

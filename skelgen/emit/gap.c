@@ -177,7 +177,7 @@ static void put_record(struct emit *e, uint32_t gap, const struct skel_node *lea
 						.entry_stratum = v.part[1].n_stratum, .entry_slot = v.part[1].n_slot, .ns = v.ns});
 }
 
-void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int depth)
+void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call)
 {
 	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
 	uint32_t n = rank_set_count(&leaf->ranks), i = 0, gap;
@@ -197,18 +197,22 @@ void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int 
 	if (n == 0 || most < LEAST_NS)
 		return;
 	if (!strata && !spread && !entered && most - least <= AGREE * most) {
-		text_line(&e->body, depth, "skel_compute(%u, %.1f);", gap_mix(e, leaf), sum / n);
+		code_int(&e->body, gap_mix(e, leaf));
+		code_real(&e->body, sum / n, 1);
+		code_do(&e->body, "skel_compute");
 		return;
 	}
 	gap = emit_data_new_gap(e->data);
 	i = 0;
 	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++)
 		put_record(e, gap, leaf, r, i, with_call);
-	text_line(&e->body, depth, "skel_gap(%u); /* %.3g to %.3g us, by rank%s%s%s */", gap, least * 1e-3, most * 1e-3,
-		  strata ? " and time" : "", spread ? ", from its distribution" : "", entered ? ", others in the first turn" : "");
+	code_int(&e->body, gap);
+	code_do(&e->body, "skel_gap");
+	code_comment_beside(&e->body, "%.3g to %.3g us, by rank%s%s%s", least * 1e-3, most * 1e-3, strata ? " and time" : "",
+			    spread ? ", from its distribution" : "", entered ? ", others in the first turn" : "");
 }
 
-void emit_delay(struct emit *e, const struct skel_node *leaf, bool least, int depth)
+void emit_delay(struct emit *e, const struct skel_node *leaf, bool least)
 {
 	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
 	uint32_t n = rank_set_count(&leaf->ranks), i, gap;
@@ -224,7 +228,8 @@ void emit_delay(struct emit *e, const struct skel_node *leaf, bool least, int de
 	if (n == 0 || (least ? low : high) < LEAST_NS)
 		return;
 	if (least || high - low <= AGREE * high) {
-		text_line(&e->body, depth, "skel_delay(%.1f);", least ? low : sum / n);
+		code_real(&e->body, least ? low : sum / n, 1);
+		code_do(&e->body, "skel_delay");
 		return;
 	}
 	gap = emit_data_new_gap(e->data);
@@ -234,5 +239,7 @@ void emit_delay(struct emit *e, const struct skel_node *leaf, bool least, int de
 
 		emit_data_gap(e->data, gap, r, &(struct emit_gap_values){.n_occ = t[i].n, .n_stratum = 1, .n_slot = 1, .ns = &mean});
 	}
-	text_line(&e->body, depth, "skel_delay_by_rank(%u); /* %.3g to %.3g us */", gap, low * 1e-3, high * 1e-3);
+	code_int(&e->body, gap);
+	code_do(&e->body, "skel_delay_by_rank");
+	code_comment_beside(&e->body, "%.3g to %.3g us", low * 1e-3, high * 1e-3);
 }

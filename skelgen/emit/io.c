@@ -161,71 +161,59 @@ bool emit_io_meets(const struct skel_node *leaf)
 
 /* ---- statements ---- */
 
-static void put_named(struct leaf_ctx *c, const char *name, enum value_style style, struct text *out)
-{
-	text_put(out, ", ");
-	emit_value(c, value_named, name, style, out);
-}
-
-static void put_type(struct leaf_ctx *c, const char *name, struct text *out)
-{
-	text_put(out, ", ");
-	emit_datatype(c, name, out);
-}
-
 /* How data are read or written, as the function's name says. */
-static void put_how(const char *name, struct text *out)
+static void put_how(const char *name, struct code *out)
 {
 	static const char *const part[][2] = {
 		{"write", "SKEL_IO_WRITE"}, {"_at", "SKEL_IO_AT"}, {"_all", "SKEL_IO_ALL"}, {"_shared", "SKEL_IO_SHARED"},
 		{"_ordered", "SKEL_IO_ORDERED"}, {"_begin", "SKEL_IO_BEGIN"},
 	};
-	const char *before = ", ";
+	int n = 0;
 
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		if (strstr(name, part[i][0]) != NULL) {
-			text_put(out, "%s%s", before, part[i][1]);
-			before = " | ";
+			code_named(out, part[i][1]);
+			if (n++ > 0)
+				code_op(out, OPS_OR, 0);
 		}
-	if (before[0] == ',')
-		text_put(out, ", 0");
+	if (n == 0)
+		code_int(out, 0);
 }
 
-static void put_access(struct leaf_ctx *c, const char *name, struct text *out)
+static void put_access(struct leaf_ctx *c, const char *name, struct code *out)
 {
 	bool starts = emit_has_param(c, "req");
 	size_t n = strlen(name);
 
+	emit_named(c, "file", VALUE_INT, out);
 	if (n > 4 && strcmp(name + n - 4, "_end") == 0) {
-		text_put(out, "skel_file_end(");
-		emit_value(c, value_named, "file", VALUE_INT, out);
+		code_call(out, "skel_file_end");
 		return;
 	}
-	text_put(out, "skel_file_%s(", starts ? "start" : "access");
-	emit_value(c, value_named, "file", VALUE_INT, out);
 	put_how(name, out);
 	if (emit_has_param(c, "offset"))
-		put_named(c, "offset", VALUE_LONG, out);
+		emit_named(c, "offset", VALUE_LONG, out);
 	else
-		text_put(out, ", 0");
-	put_named(c, "count", VALUE_LONG, out);
-	put_type(c, "type", out);
-	if (!starts)
-		return;
-	text_put(out, ", &req[");
-	emit_value(c, value_named, "req", VALUE_INT, out);
-	text_put(out, "]");
+		code_int(out, 0);
+	emit_named(c, "count", VALUE_LONG, out);
+	emit_datatype(c, "type", out);
+	if (starts) {
+		emit_named(c, "req", VALUE_INT, out);
+		code_op(out, OPS_PLACE, OPS_REQ);
+	}
+	code_call(out, starts ? "skel_file_start" : "skel_file_access");
 }
 
 static const struct {
 	const char *name, *makes;
 } calls[] = {
-	{"MPI_File_open", "open"},         {"MPI_File_close", "close"}, {"MPI_File_sync", "sync"},
-	{"MPI_File_set_size", "size"},     {"MPI_File_preallocate", "size"}, {"MPI_File_set_view", "view"},
-	{"MPI_File_set_atomicity", "atomicity"}, {"MPI_File_seek", "seek"}, {"MPI_File_seek_shared", "seek_shared"},
+	{"MPI_File_open", "skel_file_open"}, {"MPI_File_close", "skel_file_close"}, {"MPI_File_sync", "skel_file_sync"},
+	{"MPI_File_set_size", "skel_file_size"}, {"MPI_File_preallocate", "skel_file_size"},
+	{"MPI_File_set_view", "skel_file_view"}, {"MPI_File_set_atomicity", "skel_file_atomicity"},
+	{"MPI_File_seek", "skel_file_seek"}, {"MPI_File_seek_shared", "skel_file_seek_shared"},
 };
 
-/* What the runtime makes of the function, after "skel_file_"; NULL: nothing. */
+/* What the runtime makes of the function; NULL: nothing. */
 static const char *makes_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
@@ -234,26 +222,27 @@ static const char *makes_of(const char *name)
 	return NULL;
 }
 
-static void put_file_call(struct leaf_ctx *c, const char *name, const char *makes, struct text *out)
+static void put_file_call(struct leaf_ctx *c, const char *name, const char *makes, struct code *out)
 {
-	text_put(out, "skel_file_%s(", makes);
-	emit_value(c, value_named, makes[0] == 'o' ? "newfile" : "file", VALUE_INT, out);
-	if (strcmp(makes, "open") == 0) {
-		text_put(out, ", ");
+	bool open = strcmp(makes, "skel_file_open") == 0;
+
+	emit_named(c, open ? "newfile" : "file", VALUE_INT, out);
+	if (open) {
 		emit_comm(c, "comm", out);
-	} else if (strcmp(makes, "size") == 0) {
-		text_put(out, ", %d", strcmp(name, "MPI_File_preallocate") == 0);
-		put_named(c, "size", VALUE_LONG, out);
-	} else if (strcmp(makes, "view") == 0) {
-		put_named(c, "disp", VALUE_LONG, out);
-		put_type(c, "etype", out);
-		put_type(c, "filetype", out);
-	} else if (strcmp(makes, "atomicity") == 0) {
-		put_named(c, "flag", VALUE_INT, out);
-	} else if (strncmp(makes, "seek", 4) == 0) {
-		put_named(c, "offset", VALUE_LONG, out);
-		put_named(c, "whence", VALUE_INT, out);
+	} else if (strcmp(makes, "skel_file_size") == 0) {
+		code_int(out, strcmp(name, "MPI_File_preallocate") == 0);
+		emit_named(c, "size", VALUE_LONG, out);
+	} else if (strcmp(makes, "skel_file_view") == 0) {
+		emit_named(c, "disp", VALUE_LONG, out);
+		emit_datatype(c, "etype", out);
+		emit_datatype(c, "filetype", out);
+	} else if (strcmp(makes, "skel_file_atomicity") == 0) {
+		emit_named(c, "flag", VALUE_INT, out);
+	} else if (strncmp(makes, "skel_file_seek", 14) == 0) {
+		emit_named(c, "offset", VALUE_LONG, out);
+		emit_named(c, "whence", VALUE_INT, out);
 	}
+	code_call(out, makes);
 }
 
 static bool array_done(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k, const void *arg,
@@ -265,15 +254,13 @@ static bool array_done(const struct leaf_ctx *c, const struct leaf_rank *r, cons
 	return true;
 }
 
-static void put_wait(struct leaf_ctx *c, struct text *out)
+static void put_wait(struct leaf_ctx *c, struct code *out)
 {
-	struct text slots = {.len = 0}, n = {.len = 0};
+	struct array_value slots = emit_array(c, array_done, NULL);
 
-	emit_array(c, array_done, NULL, &slots, &n);
-	text_put(out, "skel_file_wait(%s, %s", text_get(&n), text_get(&slots));
-	out->failed |= slots.failed || n.failed;
-	text_free(&slots);
-	text_free(&n);
+	array_put_length(&slots, out);
+	array_put(&slots, out);
+	code_call(out, "skel_file_wait");
 }
 
 /* How often all ranks make the call. */
@@ -286,7 +273,7 @@ static uint64_t times_made(const struct leaf_ctx *c)
 	return n;
 }
 
-enum io_call emit_io_call(struct leaf_ctx *c, struct text *out)
+enum io_call emit_io_call(struct leaf_ctx *c, struct code *out)
 {
 	const char *name = trace_fn[c->leaf->fn].name, *makes = makes_of(name);
 	uint8_t cls = trace_fn[c->leaf->fn].cls;
@@ -304,14 +291,12 @@ enum io_call emit_io_call(struct leaf_ctx *c, struct text *out)
 	} else if (made) {
 		put_file_call(c, name, makes, out);
 	} else if (emit_io_meets(c->leaf) && emit_has_param(c, "file") && leaf_known(c)) {
-		text_put(out, "skel_file_meet(");
-		emit_value(c, value_named, "file", VALUE_INT, out);
-		text_put(out, ")");
+		emit_named(c, "file", VALUE_INT, out);
+		code_call(out, "skel_file_meet");
 		return IO_MEETS;
 	} else {
 		return IO_NOTHING;
 	}
-	text_put(out, ")");
 	return IO_MAKES;
 }
 

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * skel.ops: the emitted source for machines without a compiler. It is compiled from the very text of skel.c, whose
- * statements are a small part of C, so that what is interpreted cannot differ from what would be compiled.
- */
+/* skel.ops: the skeleton for machines without a compiler. skel.c is printed from it (print_c.h). */
 #ifndef PRECEDENT_SKELGEN_EMIT_OPS_H
 #define PRECEDENT_SKELGEN_EMIT_OPS_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/errbuf.h"
+#include "skelgen/emit/code.h"
 
-/* The file of the NUL-terminated source and of the words of skel.c.data, malloced. -1 with the line and what is wrong
- * when the source holds what skelgen/replay does not know. */
-int skel_ops_compile(const char *source, const uint64_t *data, size_t n_data, uint64_t **words, size_t *n_words,
-		     struct errbuf *err);
+/* A whole skeleton. */
+struct program {
+	const char *name;
+	uint64_t field[OPS_F_N];
+	struct code_arrays array;
+	uint32_t n_named;     /* arrays that the C source declares; those behind them stand where they are used */
+	struct code code;
+	const uint64_t *data; /* the words of skel.c.data */
+	size_t n_data;
+};
+
+void program_real(struct program *p, enum ops_field field, double v);
+
+/* The file of the program, malloced, and what ops_check says of it, for ops_file_free. -1: the operations cannot be run,
+ * or no memory. */
+int program_file(const struct program *p, uint64_t **words, struct ops_file *file, struct errbuf *err);
 
 #endif

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "skelgen/emit/call.h"
-#include "skelgen/emit/ops.h"
+#include "skelgen/emit/print_c.h"
 #include "skelgen/emit/tree.h"
 
 #define N_FILES 5
@@ -64,67 +64,58 @@ static void put_head(struct emit *e, struct text *out)
 		      "extern const uint64_t skel_data_begin[], skel_data_end[];\n\n");
 }
 
-static void put_program(struct emit *e, double confidence, uint64_t data_hash, struct text *out)
+static void fields_set(const struct emit *e, double confidence, struct program *p)
 {
-	const char *program = skel_defs(e->tree, 0)->proc.program;
-	uint32_t n_comm = 2, n_win = 0, n_file = 0;
+	unsigned level = skel_defs(e->tree, 0)->proc.thread_level;
+	uint64_t *field = p->field;
 
+	field[OPS_F_n_ranks] = e->tree->n_ranks;
+	field[OPS_F_n_loops] = e->n_loop;
+	field[OPS_F_n_requests] = (uint64_t)(e->max_slot + 1);
+	field[OPS_F_n_comms] = 2;
+	field[OPS_F_n_types] = e->tree->globals->n_type;
 	for (uint32_t r = 0; r < e->tree->n_ranks; r++) {
 		const struct trace_defs *d = skel_defs(e->tree, r);
 
-		n_comm = d->n_comm > n_comm ? d->n_comm : n_comm;
-		n_win = d->n_win > n_win ? d->n_win : n_win;
-		n_file = d->n_file > n_file ? d->n_file : n_file;
+		field[OPS_F_n_comms] = d->n_comm > field[OPS_F_n_comms] ? d->n_comm : field[OPS_F_n_comms];
+		field[OPS_F_n_wins] = d->n_win > field[OPS_F_n_wins] ? d->n_win : field[OPS_F_n_wins];
+		field[OPS_F_n_files] = d->n_file > field[OPS_F_n_files] ? d->n_file : field[OPS_F_n_files];
 	}
-	text_put(out, "static const struct skel_program program = {\n\t.name = \"");
-	text_put_clean(out, program != NULL ? program : "?");
-	text_put(out, "\",\n\t.n_ranks = %u,\n\t.n_loops = %u,\n\t.n_requests = %lld,\n", e->tree->n_ranks, e->n_loop,
-		 (long long)e->max_slot + 1);
-	text_put(out, "\t.n_comms = %u,\n\t.n_types = %u,\n", n_comm, e->tree->globals->n_type);
-	if (n_win > 0)
-		text_put(out, "\t.n_wins = %u,\n\t.rma_bytes = %lld,\n", n_win, (long long)e->rma_bytes);
-	if (n_file > 0)
-		text_put(out, "\t.n_files = %u,\n", n_file);
-	text_put(out, "\t.data = skel_data_begin,\n\t.data_end = skel_data_end,\n\t.data_hash = 0x%016llx,\n",
-		 (unsigned long long)data_hash);
-	text_put(out, "\t.traced_s = %.9f,\n\t.confidence = %.4f,\n\t.events = %llu,\n\t.bsend_bytes = %lld,\n};\n\n",
-		 e->plan->full_s, confidence, (unsigned long long)e->times->events, (long long)e->bsend_bytes);
+	field[OPS_F_bsend_bytes] = (uint64_t)e->bsend_bytes;
+	field[OPS_F_rma_bytes] = field[OPS_F_n_wins] > 0 ? (uint64_t)e->rma_bytes : 0;
+	field[OPS_F_thread_level] = level < 4 ? level : 0;
+	program_real(p, OPS_F_traced_s, code_rounded(e->plan->full_s, 9));
+	program_real(p, OPS_F_confidence, code_rounded(confidence, 4));
+	program_real(p, OPS_F_events, (double)e->times->events);
 }
 
-static void put_main(struct emit *e, struct text *out)
+/* The whole as operations, and C printed from them; p holds the fields and the values. -1 with the reason in err. */
+static int put_program(struct emit *e, struct program *p, uint64_t **ops, size_t *n_ops, struct text *source,
+		       struct errbuf *err)
 {
-	unsigned level = skel_defs(e->tree, 0)->proc.thread_level;
-	static const char *const names[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
-					    "MPI_THREAD_MULTIPLE"};
+	const char *name = skel_defs(e->tree, 0)->proc.program;
+	struct text clean = {.len = 0};
+	struct ops_file file;
+	int rv;
 
-	text_put(out, "int main(int argc, char **argv)\n{\n");
-	if (level > 0 && level < 4)
-		text_put(out, "\tint level;\n\n");
-	text_put(out, "\tskel_start();\n");
-	if (level > 0 && level < 4)
-		text_put(out, "\tMPI_Init_thread(&argc, &argv, %s, &level);\n", names[level]);
-	else
-		text_put(out, "\tMPI_Init(&argc, &argv);\n");
-	text_put(out, "\tskel_begin(argc, argv, &program);\n");
-	text_put(out, "\trun(skel_rank, skel_size);\n\tskel_end();\n\tMPI_Finalize();\n\treturn skel_status();\n}\n");
-}
-
-static void put_source(struct emit *e, double confidence, uint64_t data_hash, struct text *out)
-{
-	struct text types = {.len = 0};
-
-	emit_types(e, &types);
-	put_head(e, out);
-	put_program(e, confidence, data_hash, out);
-	if (e->decl.len > 0)
-		text_put(out, "%s\n", text_get(&e->decl));
-	text_put(out, "static void run(int rank, int size)\n{\n\t(void)rank;\n\t(void)size;\n");
-	if (types.len > 0)
-		text_put(out, "%s\n", text_get(&types));
-	text_put(out, "%s}\n\n", text_get(&e->body));
-	put_main(e, out);
-	out->failed |= types.failed;
-	text_free(&types);
+	text_put_clean(&clean, name != NULL ? name : "?");
+	p->name = text_get(&clean);
+	p->n_named = (uint32_t)e->array.entry.n;
+	emit_types(e, &p->code);
+	if (p->code.n > 0)
+		code_comment(&p->code, "%s", "");
+	code_append(&p->code, &e->body);
+	p->array = e->array;
+	rv = program_file(p, ops, &file, err);
+	if (rv == 0) {
+		*n_ops = file.n_word;
+		put_head(e, source);
+		print_c(&file, p, source);
+		ops_file_free(&file);
+	}
+	code_free(&p->code);
+	text_free(&clean);
+	return rv;
 }
 
 static void put_makefile(struct emit *e, struct text *out)
@@ -212,6 +203,7 @@ done:
 static int compose(struct emit *e, const char *dir, double *confidence, struct errbuf *err)
 {
 	struct text source = {.len = 0}, makefile = {.len = 0}, report = {.len = 0};
+	struct program p = {.n_data = 0};
 	uint64_t *data = NULL, *ops = NULL;
 	size_t words = 0, n_ops = 0;
 	int rv = -1;
@@ -219,13 +211,15 @@ static int compose(struct emit *e, const char *dir, double *confidence, struct e
 	if (emit_tree(e) != 0 || (data = emit_data_finish(e->data, &words)) == NULL)
 		goto no_memory;
 	*confidence = emit_confidence(e);
-	put_source(e, *confidence, data[7], &source);
+	p.data = data;
+	p.n_data = words;
+	fields_set(e, *confidence, &p);
+	if (put_program(e, &p, &ops, &n_ops, &source, err) != 0)
+		goto done;
 	put_makefile(e, &makefile);
 	emit_report(e, *confidence, &report);
 	if (source.failed || makefile.failed || report.failed || e->no_memory)
 		goto no_memory;
-	if (skel_ops_compile(text_get(&source), data, words, &ops, &n_ops, err) != 0)
-		goto done;
 	struct out_file files[N_FILES] = {
 		{.name = "skel.c.data", .data = data, .size = words * sizeof *data},
 		{.name = "skel.ops", .data = ops, .size = n_ops * sizeof *ops},
@@ -270,8 +264,9 @@ done:
 	free(e.type_used);
 	free(e.named);
 	free(e.wait_kind);
-	text_free(&e.decl);
-	text_free(&e.body);
+	code_free(&e.array.entry);
+	code_free(&e.array.value);
+	code_free(&e.body);
 	text_free(&e.notes);
 	return rv;
 }

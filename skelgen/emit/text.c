@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Text that grows: see emit_text.h. */
+/* Text that grows: see text.h. */
 #include "skelgen/emit/text.h"
 
 #include <ctype.h>
@@ -120,21 +120,4 @@ void text_put_clean(struct text *t, const char *s)
 {
 	for (; *s != '\0'; s++)
 		text_put(t, "%c", isalnum((unsigned char)*s) || strchr("_-+.,:/ ()=@", *s) != NULL ? *s : '?');
-}
-
-void text_put_ints(struct text *t, const char *name, const int64_t *v, uint32_t n)
-{
-	size_t line = t->len;
-
-	text_put(t, "static const int %s[] = {", name);
-	for (uint32_t i = 0; i < n; i++) {
-		text_put(t, "%s%lld", i > 0 ? ", " : "", (long long)v[i]);
-		if (t->len - line > 95 && i + 1 < n) {
-			text_put(t, ",\n\t%s", "");
-			line = t->len;
-			i++;
-			text_put(t, "%lld", (long long)v[i]);
-		}
-	}
-	text_put(t, "};\n");
 }

@@ -28,7 +28,5 @@ void text_put_statement(struct text *t, int depth, const char *s);
 void text_put_broken(struct text *t, int depth, const char *s, const char *end);
 /* s as it may stand in a C comment, a Makefile comment or a string: anything unusual becomes '?'. */
 void text_put_clean(struct text *t, const char *s);
-/* "const int name[] = {...};" in lines that fit. */
-void text_put_ints(struct text *t, const char *name, const int64_t *v, uint32_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Walks the tree and writes statements. Neighbours with the same rank set share one condition. */
+/* Walks the tree and appends statements. Neighbours with the same rank set share one condition. */
 #include "skelgen/emit/tree.h"
 
 #include <stdlib.h>
@@ -21,71 +21,76 @@ static void note_slots(struct leaf_ctx *c)
 }
 
 /* What cannot be reproduced is a compute block as long as the call took. */
-static void put_lost(struct leaf_ctx *c, const char *where, const char *why, int depth)
+static void put_lost(struct leaf_ctx *c, const char *where, const char *why)
 {
 	struct emit *e = c->e;
 
-	emit_gap(e, c->leaf, true, depth);
+	emit_gap(e, c->leaf, true);
 	text_put(&e->notes, "  %s: %s; its time is computed away\n", where, why);
-	text_line(&e->body, depth, "/* %s: not reproduced (%s) */", where, why);
+	code_comment(&e->body, "%s: not reproduced (%s)", where, why);
 	e->lost_ns += e->times->node_ns[c->leaf->id];
 }
 
-static void put_statement(struct leaf_ctx *c, const char *call, const char *where, int depth)
+/* A block in which the values of the leaf are known, if it has any. */
+static bool values_begin(struct leaf_ctx *c)
 {
-	struct emit *e = c->e;
+	if (c->n_col > 0)
+		code_op(&c->e->body, OPS_VALUES, leaf_ctx_store(c));
+	return c->n_col > 0;
+}
 
-	text_line(&e->body, depth, "/* %s */", where);
-	if (c->n_col == 0) {
-		text_put_statement(&e->body, depth, call);
-		return;
-	}
-	text_line(&e->body, depth, "{");
-	text_line(&e->body, depth + 1, "const int64_t *v = skel_values(%u);", leaf_ctx_store(c));
-	text_line(&e->body, 0, "%s", "");
-	text_put_statement(&e->body, depth + 1, call);
-	text_line(&e->body, depth, "}");
+static void put_statement(struct leaf_ctx *c, const struct code *call, const char *where)
+{
+	struct code *body = &c->e->body;
+	bool values;
+
+	code_comment(body, "%s", where);
+	values = values_begin(c);
+	code_append(body, call);
+	code_op(body, OPS_DO, 0);
+	if (values)
+		code_op(body, OPS_END, 0);
 }
 
 /* if (!CALL) { the delay } */
-static void put_io_or_delay(struct leaf_ctx *c, const char *call, int depth)
+static void put_io_or_delay(struct leaf_ctx *c, const struct code *call, const char *where)
 {
-	struct emit *e = c->e;
+	struct code *body = &c->e->body;
+	bool values;
 	size_t before;
 
-	text_put_broken(&e->body, depth, call, ") {");
-	before = e->body.len;
-	emit_delay(e, c->leaf, emit_io_meets(c->leaf), depth + 1);
-	if (e->body.len == before)
-		text_line(&e->body, depth + 1, "skel_delay(0);");
-	text_line(&e->body, depth, "}");
+	code_comment(body, "%s", where);
+	values = values_begin(c);
+	code_append(body, call);
+	code_op(body, OPS_NOT, 0);
+	code_op(body, OPS_IF, 0);
+	before = body->n;
+	emit_delay(c->e, c->leaf, emit_io_meets(c->leaf));
+	if (body->n == before) {
+		code_int(body, 0);
+		code_do(body, "skel_delay");
+	}
+	code_op(body, OPS_END, 0);
+	if (values)
+		code_op(body, OPS_END, 0);
 }
 
-static void put_io(struct leaf_ctx *c, const char *where, int depth)
+static void put_io(struct leaf_ctx *c, const char *where)
 {
-	struct text call = {.len = 0};
 	struct emit *e = c->e;
-	enum io_call does;
+	struct code call = {.n = 0};
+	enum io_call does = emit_io_call(c, &call);
 
-	text_put(&call, "if (!");
-	does = emit_io_call(c, &call);
-	if (does == IO_MEETS)
-		put_statement(c, text_get(&call) + strlen("if (!"), where, depth);
-	else
-		text_line(&e->body, depth, "/* %s */", where);
-	if (does != IO_MAKES) {
-		emit_delay(e, c->leaf, emit_io_meets(c->leaf), depth);
-	} else if (c->n_col == 0) {
-		put_io_or_delay(c, text_get(&call), depth);
+	if (does == IO_MAKES) {
+		put_io_or_delay(c, &call, where);
 	} else {
-		text_line(&e->body, depth, "{");
-		text_line(&e->body, depth + 1, "const int64_t *v = skel_values(%u);", leaf_ctx_store(c));
-		text_line(&e->body, 0, "%s", "");
-		put_io_or_delay(c, text_get(&call), depth + 1);
-		text_line(&e->body, depth, "}");
+		if (does == IO_MEETS)
+			put_statement(c, &call, where);
+		else
+			code_comment(&e->body, "%s", where);
+		emit_delay(e, c->leaf, emit_io_meets(c->leaf));
 	}
-	e->no_memory |= call.failed;
-	text_free(&call);
+	code_free(&call);
 }
 
 void emit_describe(const struct leaf_ctx *c, struct text *where, bool with_name)
@@ -119,18 +124,20 @@ static bool clocks_part(const struct emit *e, const struct skel_node *n)
 }
 
 /* The virtual clocks of the ranks meet at the first call that waits for all after gaps of which a share runs. */
-static void put_meeting(struct emit *e, const struct skel_node *leaf, int depth)
+static void put_meeting(struct emit *e, const struct skel_node *leaf)
 {
 	e->clocks_apart |= skel_plan_shares_gaps(e->plan) && clocks_part(e, leaf);
 	if (!e->clocks_apart || e->plan->meets[leaf->id] != SKEL_MEETS_HERE)
 		return;
-	text_line(&e->body, depth, "skel_meet(MPI_COMM_WORLD);");
+	code_named(&e->body, "MPI_COMM_WORLD");
+	code_do(&e->body, "skel_meet");
 	e->clocks_apart = false;
 }
 
-static void emit_leaf(struct emit *e, const struct skel_node *leaf, int depth)
+static void emit_leaf(struct emit *e, const struct skel_node *leaf)
 {
-	struct text call = {.len = 0}, where = {.len = 0}, named = {.len = 0};
+	struct text where = {.len = 0}, named = {.len = 0};
+	struct code call = {.n = 0};
 	struct leaf_ctx c;
 	const char *why = NULL;
 	int rv;
@@ -145,25 +152,25 @@ static void emit_leaf(struct emit *e, const struct skel_node *leaf, int depth)
 	emit_describe(&c, &where, false);
 	emit_describe(&c, &named, true);
 	if (emit_is_io(e, leaf)) {
-		emit_gap(e, leaf, false, depth);
-		put_io(&c, text_get(&named), depth);
+		emit_gap(e, leaf, false);
+		put_io(&c, text_get(&named));
 		goto done;
 	}
 	rv = emit_call(&c, &call, &why);
 	if (rv < 0) {
-		put_lost(&c, text_get(&named), why, depth);
+		put_lost(&c, text_get(&named), why);
 		goto done;
 	}
 	if (trace_fn[leaf->fn].cls != TC_INIT)
-		emit_gap(e, leaf, false, depth);
-	put_meeting(e, leaf, depth);
+		emit_gap(e, leaf, false);
+	put_meeting(e, leaf);
 	if (rv > 0)
-		put_statement(&c, text_get(&call), text_get(&where), depth);
+		put_statement(&c, &call, text_get(&where));
 	else if (trace_fn[leaf->fn].cls != TC_INIT && trace_fn[leaf->fn].cls != TC_FINALIZE)
-		text_line(&e->body, depth, "/* %s */", text_get(&named));
+		code_comment(&e->body, "%s", text_get(&named));
 done:
-	e->no_memory |= call.failed || where.failed || named.failed;
-	text_free(&call);
+	e->no_memory |= where.failed || named.failed;
+	code_free(&call);
 	text_free(&where);
 	text_free(&named);
 	leaf_ctx_close(&c);
@@ -196,7 +203,7 @@ static bool contains_cut(const struct emit *e, const struct skel_node *n)
 	return false;
 }
 
-static void put_count(struct emit *e, const struct skel_node *loop, struct text *out)
+static void put_count(struct emit *e, const struct skel_node *loop, struct code *out)
 {
 	uint32_t n = rank_set_count(&loop->ranks), i = 0;
 	int64_t *count = calloc(n + 1u, sizeof *count);
@@ -211,55 +218,59 @@ static void put_count(struct emit *e, const struct skel_node *loop, struct text 
 	free(count);
 }
 
-static void emit_children(struct emit *e, const struct skel_node *n, int depth);
+static void emit_children(struct emit *e, const struct skel_node *n);
 
-static void emit_loop(struct emit *e, const struct skel_node *loop, int depth)
+/* Enter the loop, of which the plan runs a part. */
+static void put_cut_loop(struct emit *e, const struct skel_node *loop)
 {
 	const struct skel_cut *cut = &e->plan->cut[loop->id];
-	struct text count = {.len = 0}, turns = {.len = 0};
+	double all = e->times->node_ns[e->tree->root->id];
+	bool vary = emit_turns_vary(e, loop);
+
+	code_comment(&e->body, "%s%llu iterations, of which %llu run%s: %.3g %% of the time", cut->varies ? "up to " : "",
+		     (unsigned long long)cut->total, (unsigned long long)cut->run, cut->windows != NULL ? " in windows" : "",
+		     all > 0 ? 100 * e->times->node_ns[loop->id] / all : 0.0);
+	code_int(&e->body, e->n_loop);
+	code_int(&e->body, (int64_t)cut->total);
+	if (vary)
+		emit_turns_put(e, loop, &e->body);
+	code_int(&e->body, (int64_t)cut->run);
+	code_call(&e->body, vary ? "skel_loop_part" : cut->consecutive ? "skel_loop_first" : "skel_loop");
+	if (cut->windows != NULL)
+		emit_data_windows(e->data, e->n_loop, cut->windows);
+}
+
+/* Enter the loop, which runs whole and which the runtime follows. */
+static void put_whole_loop(struct emit *e, const struct skel_node *loop)
+{
+	bool vary = emit_turns_vary(e, loop);
+
+	code_int(&e->body, e->n_loop);
+	put_count(e, loop, &e->body);
+	if (vary)
+		emit_turns_put(e, loop, &e->body);
+	else
+		code_named(&e->body, "SKEL_ALL");
+	code_call(&e->body, vary ? "skel_loop_some" : "skel_loop");
+}
+
+static void emit_loop(struct emit *e, const struct skel_node *loop)
+{
+	bool cut = e->plan->cut[loop->id].run != e->plan->cut[loop->id].total;
 
 	e->clocks_apart |= skel_plan_shares_gaps(e->plan) && clocks_part(e, loop); /* from the iteration before */
-	if (cut->run != cut->total) {
-		text_line(&e->body, depth, "/* %s%llu iterations, of which %llu run%s: %.3g %% of the time */",
-			  cut->varies ? "up to " : "", (unsigned long long)cut->total, (unsigned long long)cut->run,
-			  cut->windows != NULL ? " in windows" : "",
-			  e->times->node_ns[e->tree->root->id] > 0 ?
-				  100 * e->times->node_ns[loop->id] / e->times->node_ns[e->tree->root->id] :
-				  0.0);
-		if (emit_turns_vary(e, loop)) {
-			emit_turns_put(e, loop, &turns);
-			text_line(&e->body, depth, "for (skel_loop_part(%u, %llu, %s, %llu); skel_next(%u);) {", e->n_loop,
-				  (unsigned long long)cut->total, text_get(&turns), (unsigned long long)cut->run, e->n_loop);
-		} else {
-			text_line(&e->body, depth, "for (%s(%u, %llu, %llu); skel_next(%u);) {",
-			  cut->consecutive ? "skel_loop_first" : "skel_loop", e->n_loop,
-			  (unsigned long long)cut->total, (unsigned long long)cut->run, e->n_loop);
-		}
-		if (cut->windows != NULL)
-			emit_data_windows(e->data, e->n_loop, cut->windows);
-		e->n_loop++;
-	} else if (emit_turns_vary(e, loop)) {
-		put_count(e, loop, &count);
-		emit_turns_put(e, loop, &turns);
-		text_line(&e->body, depth, "for (skel_loop_some(%u, %s, %s); skel_next(%u);) {", e->n_loop, text_get(&count),
-			  text_get(&turns), e->n_loop);
-		e->n_loop++;
+	if (!cut && !emit_turns_vary(e, loop) && !needs_position(e, loop) && !contains_cut(e, loop)) {
+		put_count(e, loop, &e->body);
+		code_op(&e->body, OPS_FOR, 0);
 	} else {
-		put_count(e, loop, &count);
-		if (needs_position(e, loop) || contains_cut(e, loop)) {
-			text_line(&e->body, depth, "for (skel_loop(%u, %s, SKEL_ALL); skel_next(%u);) {", e->n_loop,
-				  text_get(&count), e->n_loop);
-			e->n_loop++;
-		} else {
-			text_line(&e->body, depth, "for (long i%d = 0; i%d < %s; i%d++) {", depth, depth,
-				  text_get(&count), depth);
-		}
+		if (cut)
+			put_cut_loop(e, loop);
+		else
+			put_whole_loop(e, loop);
+		code_op(&e->body, OPS_LOOP, e->n_loop++);
 	}
-	emit_children(e, loop, depth + 1);
-	text_line(&e->body, depth, "}");
-	e->no_memory |= count.failed || turns.failed;
-	text_free(&count);
-	text_free(&turns);
+	emit_children(e, loop);
+	code_op(&e->body, OPS_END, 0);
 }
 
 /* ---- conditions ---- */
@@ -280,21 +291,20 @@ static bool complementary(const struct rank_set *a, const struct rank_set *b, co
 	return true;
 }
 
-static void emit_node(struct emit *e, const struct skel_node *n, int depth)
+static void emit_node(struct emit *e, const struct skel_node *n)
 {
 	if (n->kind == SKEL_LEAF)
-		emit_leaf(e, n, depth);
+		emit_leaf(e, n);
 	else if (n->kind == SKEL_LOOP)
-		emit_loop(e, n, depth);
+		emit_loop(e, n);
 	else
-		emit_children(e, n, depth);
+		emit_children(e, n);
 }
 
 /* Child i, and those after it that happen on the same ranks at the same executions: the one after them. */
-static uint32_t emit_together(struct emit *e, const struct skel_node *n, uint32_t i, int depth)
+static uint32_t emit_together(struct emit *e, const struct skel_node *n, uint32_t i)
 {
 	const struct skel_node *first = n->child[i];
-	struct text condition = {.len = 0};
 	struct emit_when when, next = {.n = 0};
 	bool same = true;
 
@@ -303,13 +313,13 @@ static uint32_t emit_together(struct emit *e, const struct skel_node *n, uint32_
 		return i + 1;
 	}
 	if (!when.conditional) {
-		emit_node(e, first, depth);
+		emit_node(e, first);
 		return i + 1;
 	}
-	emit_when_put(e, first, &when, &condition);
-	text_line(&e->body, depth, "if (%s) {", text_get(&condition));
+	emit_when_put(e, first, &when, &e->body);
+	code_op(&e->body, OPS_IF, 0);
 	while (same) {
-		emit_node(e, n->child[i++], depth + 1);
+		emit_node(e, n->child[i++]);
 		same = i < n->n_child && same_set(&n->child[i]->ranks, &first->ranks);
 		if (same && emit_when_open(e, n->child[i], &next) != 0) {
 			e->no_memory = true;
@@ -318,14 +328,12 @@ static uint32_t emit_together(struct emit *e, const struct skel_node *n, uint32_
 		same = same && emit_when_same(&when, &next);
 		emit_when_close(&next);
 	}
-	text_line(&e->body, depth, "}");
-	e->no_memory |= condition.failed;
-	text_free(&condition);
+	code_op(&e->body, OPS_END, 0);
 	emit_when_close(&when);
 	return i;
 }
 
-static void emit_children(struct emit *e, const struct skel_node *n, int depth)
+static void emit_children(struct emit *e, const struct skel_node *n)
 {
 	const struct rank_set *before = NULL;
 	uint32_t i = 0;
@@ -333,25 +341,22 @@ static void emit_children(struct emit *e, const struct skel_node *n, int depth)
 	while (i < n->n_child) {
 		const struct rank_set *set = &n->child[i]->ranks;
 		bool all = rank_set_count(set) == rank_set_count(&n->ranks);
-		struct text condition = {.len = 0};
 
 		if (before != NULL && complementary(before, set, &n->ranks)) {
-			e->body.len -= 1; /* the newline after the brace */
-			text_put(&e->body, " else {\n");
+			code_op(&e->body, OPS_ELSE, 0);
 			before = NULL;
 		} else if (!all) {
-			emit_rank_set(e, set, &condition);
-			text_line(&e->body, depth, "if (%s) {", text_get(&condition));
+			emit_rank_set(e, set, &e->body);
+			code_op(&e->body, OPS_IF, 0);
 			before = set;
 		} else {
 			before = NULL;
 		}
 		do
-			i = emit_together(e, n, i, depth + !all);
+			i = emit_together(e, n, i);
 		while (i < n->n_child && same_set(&n->child[i]->ranks, set));
 		if (!all)
-			text_line(&e->body, depth, "}");
-		text_free(&condition);
+			code_op(&e->body, OPS_END, 0);
 	}
 }
 
@@ -360,11 +365,16 @@ int emit_tree(struct emit *e)
 	if (emit_io_prepare(e) != 0)
 		return -1;
 	if (skel_plan_shares_gaps(e->plan)) {
-		text_line(&e->body, 1, "/* Of what takes longer than %g s, %.3g %% runs. */", e->plan->gap_least_ns * 1e-9, 100 * e->plan->gap_share);
-		text_line(&e->body, 1, "skel_share(%.0f, %.6f);", e->plan->gap_least_ns, e->plan->gap_share);
+		code_comment(&e->body, "Of what takes longer than %g s, %.3g %% runs.", e->plan->gap_least_ns * 1e-9,
+			     100 * e->plan->gap_share);
+		code_int(&e->body, (int64_t)code_rounded(e->plan->gap_least_ns, 0));
+		code_real(&e->body, e->plan->gap_share, 6);
+		code_do(&e->body, "skel_share");
 	}
-	if (e->io_unknown > 0)
-		text_line(&e->body, 1, "skel_files_unknown(%u);", e->io_unknown);
-	emit_children(e, e->tree->root, 1);
-	return e->no_memory || e->body.failed || e->decl.failed || e->notes.failed ? -1 : 0;
+	if (e->io_unknown > 0) {
+		code_int(&e->body, e->io_unknown);
+		code_do(&e->body, "skel_files_unknown");
+	}
+	emit_children(e, e->tree->root);
+	return e->no_memory || e->body.failed || e->notes.failed ? -1 : 0;
 }

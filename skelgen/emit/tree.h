@@ -11,16 +11,16 @@ void emit_describe(const struct leaf_ctx *c, struct text *where, bool with_name)
 /* Append the statements of the whole tree to e->body. -1 without memory. */
 int emit_tree(struct emit *e);
 
-/* emit_gap.c: append the statement that computes for the gap before the leaf, and `with` its calls' own time too
+/* gap.c: append the statement that computes for the gap before the leaf, and `with` its calls' own time too
  * (for calls that are not reproduced). Nothing when there is next to none. */
-void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call, int depth);
+void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call);
 /* Must the runtime know which execution this is, for the leaf's gaps? */
 bool gap_needs_position(const struct emit *e, const struct skel_node *leaf);
 
 /* Append the statement that waits as long as the leaf's calls took: the least of all ranks, or each its own. */
-void emit_delay(struct emit *e, const struct skel_node *leaf, bool least, int depth);
+void emit_delay(struct emit *e, const struct skel_node *leaf, bool least);
 
-/* emit_io.c: before the first leaf: which waits are for files. -1 without memory. */
+/* io.c: before the first leaf: which waits are for files. -1 without memory. */
 int emit_io_prepare(struct emit *e);
 /* Is it a call on a file, or a wait for such a call? */
 bool emit_is_io(const struct emit *e, const struct skel_node *leaf);
@@ -30,13 +30,13 @@ enum io_call {
 	IO_MEETS,   /* after the call its time passes */
 	IO_MAKES    /* its time passes where the call gives 0 */
 };
-enum io_call emit_io_call(struct leaf_ctx *c, struct text *out);
+enum io_call emit_io_call(struct leaf_ctx *c, struct code *out);
 /* Is a collective call, in which all wait for the last? */
 bool emit_io_meets(const struct skel_node *leaf);
 /* What becomes of calls on files, for the report. */
 void emit_io_report(const struct emit *e, struct text *out);
 
-/* emit_report.c: share of the time that is reproduced, and the text of report.txt. */
+/* report.c: share of the time that is reproduced, and the text of report.txt. */
 double emit_confidence(struct emit *e);
 void emit_report(struct emit *e, double confidence, struct text *out);
 

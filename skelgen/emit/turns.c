@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See emit_turns.h. What has no short expression becomes a record of each rank in skel.c.data. */
+/* See turns.h. What has no short expression becomes a record of each rank in skel.c.data. */
 #include "skelgen/emit/turns.h"
 
 #include <stdlib.h>
@@ -90,7 +90,7 @@ bool emit_when_same(const struct emit_when *a, const struct emit_when *b)
 }
 
 /* "n of every period": every span as long as the first, at the same distance, from the first period to the last. */
-static bool put_every(const struct tree_spans *s, uint64_t all, struct text *out)
+static bool put_every(const struct tree_spans *s, uint64_t all, struct code *out)
 {
 	uint64_t period, first, length;
 
@@ -107,18 +107,21 @@ static bool put_every(const struct tree_spans *s, uint64_t all, struct text *out
 		if (s->at[i].begin != first + i * period || s->at[i].end != (end < all ? end : all))
 			return false;
 	}
-	text_put(out, "skel_every(%llu, %llu, %llu)", (unsigned long long)period, (unsigned long long)first,
-		 (unsigned long long)length);
+	code_int(out, (int64_t)period);
+	code_int(out, (int64_t)first);
+	code_int(out, (int64_t)length);
+	code_call(out, "skel_every");
 	return true;
 }
 
 /* Append an expression that holds on one rank's spans; false when it would be long. */
-static bool put_spans(const struct tree_spans *s, uint64_t all, struct text *out)
+static bool put_spans(const struct tree_spans *s, uint64_t all, struct code *out)
 {
 	if (s->always || s->n > 1)
 		return !s->always && put_every(s, all, out);
-	text_put(out, "skel_between(%llu, %llu)", (unsigned long long)s->at[0].begin,
-		 (unsigned long long)s->at[0].end - 1);
+	code_int(out, (int64_t)s->at[0].begin);
+	code_int(out, (int64_t)s->at[0].end - 1);
+	code_call(out, "skel_between");
 	return true;
 }
 
@@ -147,7 +150,7 @@ static void put_record(struct emit *e, uint32_t vary, uint32_t rank, const struc
 	free(row);
 }
 
-void emit_when_put(struct emit *e, const struct skel_node *n, const struct emit_when *w, struct text *out)
+void emit_when_put(struct emit *e, const struct skel_node *n, const struct emit_when *w, struct code *out)
 {
 	bool same = true;
 	uint32_t vary, i = 0;
@@ -160,7 +163,8 @@ void emit_when_put(struct emit *e, const struct skel_node *n, const struct emit_
 	i = 0;
 	for (uint32_t r = rank_set_first(&n->ranks); r != UINT32_MAX; r = rank_set_next(&n->ranks, r), i++)
 		put_record(e, vary, r, &w->rank[i]);
-	text_put(out, "skel_happens(%u)", vary);
+	code_int(out, vary);
+	code_call(out, "skel_happens");
 }
 
 /* ---- turns ---- */
@@ -183,7 +187,7 @@ bool emit_turns_vary(const struct emit *e, const struct skel_node *loop)
 }
 
 /* first + step for each execution? */
-static bool put_progress(const struct skel_turns *t, struct text *out)
+static bool put_progress(const struct skel_turns *t, struct code *out)
 {
 	long long first, step;
 
@@ -194,7 +198,9 @@ static bool put_progress(const struct skel_turns *t, struct text *out)
 	for (uint32_t i = 0; i < t->n_run; i++)
 		if (t->run_end[i] != i + 1u || (long long)t->run_turns[i] != first + step * i)
 			return false;
-	text_put(out, "skel_progress(%lld, %lld)", first, step);
+	code_int(out, first);
+	code_int(out, step);
+	code_call(out, "skel_progress");
 	return true;
 }
 
@@ -224,7 +230,7 @@ done:
 	free(value);
 }
 
-void emit_turns_put(struct emit *e, const struct skel_node *loop, struct text *out)
+void emit_turns_put(struct emit *e, const struct skel_node *loop, struct code *out)
 {
 	uint32_t n = rank_set_count(&loop->ranks), vary, i = 0;
 	bool same = true;
@@ -237,5 +243,6 @@ void emit_turns_put(struct emit *e, const struct skel_node *loop, struct text *o
 	i = 0;
 	for (uint32_t r = rank_set_first(&loop->ranks); r != UINT32_MAX; r = rank_set_next(&loop->ranks, r), i++)
 		put_turns_record(e, vary, r, &loop->turns[i], skel_loop_count(e->tree, loop, r, i));
-	text_put(out, "skel_turns(%u)", vary);
+	code_int(out, vary);
+	code_call(out, "skel_turns");
 }

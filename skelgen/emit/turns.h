@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Loops whose iterations vary, and calls that are left out in some iterations, as C expressions. */
+/* Loops whose iterations vary, and calls that are left out in some iterations, as expressions. */
 #ifndef PRECEDENT_SKELGEN_EMIT_TURNS_H
 #define PRECEDENT_SKELGEN_EMIT_TURNS_H
 
@@ -18,11 +18,11 @@ int emit_when_open(const struct emit *e, const struct skel_node *n, struct emit_
 void emit_when_close(struct emit_when *w);
 bool emit_when_same(const struct emit_when *a, const struct emit_when *b);
 /* Append the condition, of the node that w was made of. */
-void emit_when_put(struct emit *e, const struct skel_node *n, const struct emit_when *w, struct text *out);
+void emit_when_put(struct emit *e, const struct skel_node *n, const struct emit_when *w, struct code *out);
 
 /* Do executions of the loop make different numbers of iterations, those that make none apart? */
 bool emit_turns_vary(const struct emit *e, const struct skel_node *loop);
 /* Append the iterations of this execution. */
-void emit_turns_put(struct emit *e, const struct skel_node *loop, struct text *out);
+void emit_turns_put(struct emit *e, const struct skel_node *loop, struct code *out);
 
 #endif

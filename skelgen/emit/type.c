@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datatypes and operations in C. Only names of the MPI standard are written as names: a trace is a user's file, and
+ * Datatypes and operations. Only names of the MPI standard are written as names: a trace is a user's file, and
  * what it calls a datatype must not become code. Others become as many bytes.
  */
 #include <stdlib.h>
@@ -10,41 +10,22 @@
 
 #define FAR (1ll << 40) /* a displacement beyond is an absolute address */
 
-static const char *const type_names[] = {
-	"MPI_CHAR", "MPI_SHORT", "MPI_INT", "MPI_LONG", "MPI_LONG_LONG", "MPI_LONG_LONG_INT", "MPI_SIGNED_CHAR",
-	"MPI_UNSIGNED_CHAR", "MPI_UNSIGNED_SHORT", "MPI_UNSIGNED", "MPI_UNSIGNED_LONG", "MPI_UNSIGNED_LONG_LONG",
-	"MPI_FLOAT", "MPI_DOUBLE", "MPI_LONG_DOUBLE", "MPI_WCHAR", "MPI_C_BOOL", "MPI_INT8_T", "MPI_INT16_T",
-	"MPI_INT32_T", "MPI_INT64_T", "MPI_UINT8_T", "MPI_UINT16_T", "MPI_UINT32_T", "MPI_UINT64_T",
-	"MPI_C_COMPLEX", "MPI_C_FLOAT_COMPLEX", "MPI_C_DOUBLE_COMPLEX", "MPI_C_LONG_DOUBLE_COMPLEX", "MPI_BYTE",
-	"MPI_PACKED", "MPI_AINT", "MPI_OFFSET", "MPI_COUNT", "MPI_FLOAT_INT", "MPI_DOUBLE_INT", "MPI_LONG_INT",
-	"MPI_2INT", "MPI_SHORT_INT", "MPI_LONG_DOUBLE_INT", "MPI_INTEGER", "MPI_REAL", "MPI_DOUBLE_PRECISION",
-	"MPI_COMPLEX", "MPI_DOUBLE_COMPLEX", "MPI_LOGICAL", "MPI_CHARACTER", "MPI_2INTEGER", "MPI_2REAL",
-	"MPI_2DOUBLE_PRECISION", "MPI_INTEGER1", "MPI_INTEGER2", "MPI_INTEGER4", "MPI_INTEGER8", "MPI_REAL4",
-	"MPI_REAL8", "MPI_CXX_BOOL", "MPI_CXX_FLOAT_COMPLEX", "MPI_CXX_DOUBLE_COMPLEX",
-	"MPI_CXX_LONG_DOUBLE_COMPLEX",
-};
-
-static const char *const op_names[] = {
-	"MPI_MAX", "MPI_MIN", "MPI_SUM", "MPI_PROD", "MPI_LAND", "MPI_BAND", "MPI_LOR", "MPI_BOR", "MPI_LXOR",
-	"MPI_BXOR", "MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE", "MPI_NO_OP",
-};
-
-static const char *known(const char *const *names, size_t n, const char *name)
+static const char *known(char kind, const char *name)
 {
-	for (size_t i = 0; name != NULL && i < n; i++)
-		if (strcmp(names[i], name) == 0)
-			return names[i];
+	for (uint32_t i = 0; name != NULL && i < ops_n_constant; i++)
+		if (ops_constant[i].kind == kind && strcmp(ops_constant[i].name, name) == 0)
+			return ops_constant[i].name;
 	return NULL;
 }
 
 const char *type_c_name(const struct trace_type *t)
 {
-	return known(type_names, sizeof type_names / sizeof *type_names, t->name);
+	return known('t', t->name);
 }
 
 const char *op_c_name(const struct trace_op *o)
 {
-	return known(op_names, sizeof op_names / sizeof *op_names, o->name);
+	return known('o', o->name);
 }
 
 /* ---- constructors ---- */
@@ -55,32 +36,37 @@ struct type_writer {
 	const uint32_t *global;     /* of that rank's types */
 	const struct trace_type *t;
 	uint32_t id;
-	struct text *out;
+	struct code *out;
 };
 
-/* Integers first .. first + n - 1 as an array of the file, or NULL. */
-static void put_array(struct type_writer *w, const char *ctype, const int64_t *v, uint32_t n)
+static void put_ints(struct type_writer *w, char kind, const int64_t *v, uint32_t n)
 {
-	text_put(w->out, "(const %s[]){", ctype);
-	for (uint32_t i = 0; i < n; i++)
-		text_put(w->out, "%s%lld%s", i > 0 ? ", " : "", (long long)v[i], i % 16 == 15 ? "\n\t\t" : "");
-	text_put(w->out, "}");
+	code_op(w->out, OPS_ARRAY, code_array(&w->e->array, kind, v, n));
 }
 
 static void put_sub(struct type_writer *w, uint32_t i)
 {
-	uint32_t id = w->global[w->t->sub[i]];
 	const char *name = type_c_name(&w->d->type[w->t->sub[i]]);
 
 	if (name != NULL)
-		text_put(w->out, "%s", name);
+		code_named(w->out, name);
 	else
-		text_put(w->out, "type[%u]", id);
+		code_handle(w->out, OPS_TYPE, w->global[w->t->sub[i]]);
+}
+
+/* Make type[id] by the call, whose other parameters were appended. */
+static void put_made(struct type_writer *w, const char *call)
+{
+	code_int(w->out, w->id);
+	code_op(w->out, OPS_PLACE, OPS_TYPE);
+	code_do(w->out, call);
 }
 
 static void put_bytes(struct type_writer *w)
 {
-	text_put(w->out, "MPI_Type_contiguous(%lld, MPI_BYTE, &type[%u])", (long long)w->t->size, w->id);
+	code_int(w->out, w->t->size);
+	code_named(w->out, "MPI_BYTE");
+	put_made(w, "MPI_Type_contiguous");
 }
 
 /* Lengths and displacements, of which either may be one for all. */
@@ -89,35 +75,32 @@ static void put_indexed(struct type_writer *w, const char *call, bool one_length
 	const struct trace_type *t = w->t;
 	uint32_t n = (uint32_t)t->integer[0];
 
-	text_put(w->out, "%s(%u, ", call, n);
+	code_int(w->out, n);
 	if (one_length)
-		text_put(w->out, "%lld, ", (long long)t->integer[1]);
+		code_int(w->out, t->integer[1]);
 	else
-		put_array(w, "int", t->integer + 1, n);
-	text_put(w->out, "%s", one_length ? "" : ", ");
+		put_ints(w, 'I', t->integer + 1, n);
 	if (addresses)
-		put_array(w, "MPI_Aint", t->addr, n);
+		put_ints(w, 'A', t->addr, n);
 	else
-		put_array(w, "int", t->integer + 1 + (one_length ? 1 : n), n);
-	text_put(w->out, ", ");
+		put_ints(w, 'I', t->integer + 1 + (one_length ? 1 : n), n);
 	if (t->combiner == TCOMB_STRUCT) {
-		text_put(w->out, "(const MPI_Datatype[]){");
-		for (uint32_t i = 0; i < n; i++) {
-			text_put(w->out, "%s", i > 0 ? ", " : "");
+		for (uint32_t i = 0; i < n; i++)
 			put_sub(w, i);
-		}
-		text_put(w->out, "}");
+		code_word(w->out, OPS_WORD(OPS_LIST, n, 0));
 	} else {
 		put_sub(w, 0);
 	}
-	text_put(w->out, ", &type[%u])", w->id);
+	put_made(w, call);
 }
 
 static void put_blocks_of(struct type_writer *w, const char *call, int64_t count, int64_t length, int64_t stride)
 {
-	text_put(w->out, "%s(%lld, %lld, %lld, ", call, (long long)count, (long long)length, (long long)stride);
+	code_int(w->out, count);
+	code_int(w->out, length);
+	code_int(w->out, stride);
 	put_sub(w, 0);
-	text_put(w->out, ", &type[%u])", w->id);
+	put_made(w, call);
 }
 
 static void put_array_type(struct type_writer *w)
@@ -127,18 +110,13 @@ static void put_array_type(struct type_writer *w)
 	uint32_t n = (uint32_t)t->integer[sub ? 0 : 2], arrays = sub ? 3 : 4;
 	const int64_t *v = t->integer + (sub ? 1 : 3);
 
-	if (sub)
-		text_put(w->out, "MPI_Type_create_subarray(%u, ", n);
-	else
-		text_put(w->out, "MPI_Type_create_darray(%lld, %lld, %u, ", (long long)t->integer[0],
-			 (long long)t->integer[1], n);
-	for (uint32_t i = 0; i < arrays; i++, v += n) {
-		put_array(w, "int", v, n);
-		text_put(w->out, ", ");
-	}
-	text_put(w->out, "%lld, ", (long long)v[0]);
+	for (int i = 0; i < (sub ? 1 : 3); i++)
+		code_int(w->out, t->integer[i]);
+	for (uint32_t i = 0; i < arrays; i++, v += n)
+		put_ints(w, 'I', v, n);
+	code_int(w->out, v[0]);
 	put_sub(w, 0);
-	text_put(w->out, ", &type[%u])", w->id);
+	put_made(w, sub ? "MPI_Type_create_subarray" : "MPI_Type_create_darray");
 }
 
 /* Are there as many integers, addresses and types as the constructor takes? */
@@ -196,14 +174,13 @@ static void put_constructor(struct type_writer *w)
 	}
 	switch (t->combiner) {
 	case TCOMB_DUP:
-		text_put(w->out, "MPI_Type_dup(");
 		put_sub(w, 0);
-		text_put(w->out, ", &type[%u])", w->id);
+		put_made(w, "MPI_Type_dup");
 		break;
 	case TCOMB_CONTIGUOUS:
-		text_put(w->out, "MPI_Type_contiguous(%lld, ", (long long)t->integer[0]);
+		code_int(w->out, t->integer[0]);
 		put_sub(w, 0);
-		text_put(w->out, ", &type[%u])", w->id);
+		put_made(w, "MPI_Type_contiguous");
 		break;
 	case TCOMB_VECTOR:
 		put_blocks_of(w, "MPI_Type_vector", t->integer[0], t->integer[1], t->integer[2]);
@@ -227,9 +204,10 @@ static void put_constructor(struct type_writer *w)
 		put_indexed(w, "MPI_Type_create_struct", false, true);
 		break;
 	case TCOMB_RESIZED:
-		text_put(w->out, "MPI_Type_create_resized(");
 		put_sub(w, 0);
-		text_put(w->out, ", %lld, %lld, &type[%u])", (long long)t->addr[0], (long long)t->addr[1], w->id);
+		code_int(w->out, t->addr[0]);
+		code_int(w->out, t->addr[1]);
+		put_made(w, "MPI_Type_create_resized");
 		break;
 	default:
 		put_array_type(w);
@@ -254,7 +232,7 @@ static void mark(struct emit *e, uint32_t id, bool *mark_of)
 		mark(e, e->tree->globals->type[def->rank][t->sub[i]], mark_of);
 }
 
-static void emit_type(struct emit *e, uint32_t id, struct text *out)
+static void emit_type(struct emit *e, uint32_t id, struct code *out)
 {
 	const struct skel_global_def *def = &e->tree->globals->type_def[id];
 	struct type_writer w = {e, skel_defs(e->tree, def->rank), e->tree->globals->type[def->rank],
@@ -262,18 +240,19 @@ static void emit_type(struct emit *e, uint32_t id, struct text *out)
 	const char *name = type_c_name(w.t);
 
 	if (name != NULL) {
-		if (e->types_indexed)
-			text_line(out, 1, "type[%u] = %s;", id, name);
+		if (e->types_indexed) {
+			code_int(out, id);
+			code_named(out, name);
+			code_op(out, OPS_SET_TYPE, 0);
+		}
 		return;
 	}
-	text_put(out, "\t");
 	put_constructor(&w);
-	text_put(out, ";\n");
-	text_line(out, 1, "MPI_Type_commit(&type[%u]);", id);
+	put_made(&w, "MPI_Type_commit");
 }
 
 /* Those that a type is made of come earlier on every rank, but not by global number: emit in depth. */
-static void emit_in_order(struct emit *e, uint32_t id, bool *done, struct text *out)
+static void emit_in_order(struct emit *e, uint32_t id, bool *done, struct code *out)
 {
 	const struct skel_global_def *def = &e->tree->globals->type_def[id];
 	const struct trace_type *t = skel_global_type(e->tree, e->tree->globals, id);
@@ -287,7 +266,7 @@ static void emit_in_order(struct emit *e, uint32_t id, bool *done, struct text *
 	emit_type(e, id, out);
 }
 
-void emit_types(struct emit *e, struct text *out)
+void emit_types(struct emit *e, struct code *out)
 {
 	bool *needed = calloc(e->tree->globals->n_type + 1u, sizeof *needed);
 	bool *done = calloc(e->tree->globals->n_type + 1u, sizeof *done);

@@ -58,38 +58,32 @@ void emit_win_note(struct leaf_ctx *c)
 /* ---- parts of templates ---- */
 
 /* A parameter that the function may lack: then 1. */
-static void put_count(struct leaf_ctx *c, const char *name, struct text *out)
+static void put_count(struct leaf_ctx *c, const char *name, struct code *out)
 {
 	if (emit_has_param(c, name))
-		emit_value(c, value_named, name, VALUE_INT, out);
+		emit_named(c, name, VALUE_INT, out);
 	else
-		text_put(out, "1");
+		code_int(out, 1);
 }
 
-static void put_buffer(struct leaf_ctx *c, int which, const char *count, const char *type, struct text *out)
+static void put_buffer(struct leaf_ctx *c, int which, const char *count, const char *type, struct code *out)
 {
-	text_put(out, "skel_rma(%d, ", which);
+	code_int(out, which);
 	put_count(c, count, out);
-	text_put(out, ", ");
 	emit_datatype(c, type, out);
-	text_put(out, ")");
+	code_call(out, "skel_rma");
 }
 
-static void put_displacement(struct leaf_ctx *c, struct text *out)
+static void put_displacement(struct leaf_ctx *c, struct code *out)
 {
 	bool own = emit_has_param(c, "rtype");
 
-	text_put(out, "skel_disp(");
-	emit_value(c, value_named, "win", VALUE_INT, out);
-	text_put(out, ", ");
-	emit_value(c, value_named, "target", VALUE_PEER, out);
-	text_put(out, ", ");
-	emit_value(c, value_named, "disp", VALUE_LONG, out);
-	text_put(out, ", ");
+	emit_named(c, "win", VALUE_INT, out);
+	emit_named(c, "target", VALUE_PEER, out);
+	emit_named(c, "disp", VALUE_LONG, out);
 	put_count(c, own ? "rcount" : "count", out);
-	text_put(out, ", ");
 	emit_datatype(c, own ? "rtype" : "type", out);
-	text_put(out, ")");
+	code_call(out, "skel_disp");
 }
 
 /* A post that the program knew to come first may come late here: the assertion that nobody need look is dropped. */
@@ -106,38 +100,38 @@ static bool value_assert(const struct leaf_ctx *c, const struct leaf_rank *r, co
 	return true;
 }
 
-static void put_assert(struct leaf_ctx *c, struct text *out)
+static void put_assert(struct leaf_ctx *c, struct code *out)
 {
-	static const char *const names[] = {"NOCHECK", "NOSTORE", "NOPUT", "NOPRECEDE", "NOSUCCEED"};
-	const char *before = "";
+	static const char *const names[] = {"MPI_MODE_NOCHECK", "MPI_MODE_NOSTORE", "MPI_MODE_NOPUT", "MPI_MODE_NOPRECEDE",
+					    "MPI_MODE_NOSUCCEED"};
+	int n = 0;
 	int64_t v;
 
 	if (!value_is_constant(c, value_assert, NULL, 0, &v)) {
-		text_put(out, "skel_assert(");
 		emit_value(c, value_assert, NULL, VALUE_INT, out);
-		text_put(out, ")");
+		code_call(out, "skel_assert");
 		return;
 	}
 	if (v == 0)
-		text_put(out, "0");
+		code_int(out, 0);
 	for (int i = 0; i < 5; i++)
 		if (v & 1 << i) {
-			text_put(out, "%sMPI_MODE_%s", before, names[i]);
-			before = " | ";
+			code_named(out, names[i]);
+			if (n++ > 0)
+				code_op(out, OPS_OR, 0);
 		}
 }
 
-static void put_lock_kind(struct leaf_ctx *c, struct text *out)
+static void put_lock_kind(struct leaf_ctx *c, struct code *out)
 {
 	int64_t v;
 
 	if (value_is_constant(c, value_named, "type", TLOCK_SHARED, &v)) {
-		text_put(out, v == TLOCK_EXCLUSIVE ? "MPI_LOCK_EXCLUSIVE" : "MPI_LOCK_SHARED");
+		code_named(out, v == TLOCK_EXCLUSIVE ? "MPI_LOCK_EXCLUSIVE" : "MPI_LOCK_SHARED");
 		return;
 	}
-	text_put(out, "skel_lock(");
-	emit_value(c, value_named, "type", VALUE_INT, out);
-	text_put(out, ")");
+	emit_named(c, "type", VALUE_INT, out);
+	code_call(out, "skel_lock");
 }
 
 static bool array_group(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k, const void *arg,
@@ -149,28 +143,25 @@ static bool array_group(const struct leaf_ctx *c, const struct leaf_rank *r, con
 	return true;
 }
 
-static void put_group(struct leaf_ctx *c, struct text *out)
+static void put_group(struct leaf_ctx *c, struct code *out)
 {
-	struct text a = {.len = 0}, n = {.len = 0};
+	struct array_value a = emit_array(c, array_group, NULL);
 
-	emit_array(c, array_group, NULL, &a, &n);
-	text_put(out, "skel_group(");
-	emit_value(c, value_named, "win", VALUE_INT, out);
-	text_put(out, ", %s, %s)", text_get(&a), text_get(&n));
-	text_free(&a);
-	text_free(&n);
+	emit_named(c, "win", VALUE_INT, out);
+	array_put(&a, out);
+	array_put_length(&a, out);
+	code_call(out, "skel_group");
 }
 
-void emit_win_part(struct leaf_ctx *c, char part, struct text *out)
+void emit_win_part(struct leaf_ctx *c, char part, struct code *out)
 {
 	switch (part) {
 	case 'u':
-		text_put(out, "win[");
-		emit_value(c, value_named, "win", VALUE_INT, out);
-		text_put(out, "]");
+		emit_named(c, "win", VALUE_INT, out);
+		code_op(out, OPS_HANDLE, OPS_WIN);
 		break;
 	case 'a':
-		emit_value(c, value_named, "target", VALUE_PEER, out);
+		emit_named(c, "target", VALUE_PEER, out);
 		break;
 	case 'b':
 		put_displacement(c, out);
@@ -188,7 +179,7 @@ void emit_win_part(struct leaf_ctx *c, char part, struct text *out)
 		put_buffer(c, 1, "result_count", "result_type", out);
 		break;
 	case '3':
-		emit_value(c, value_named, "result_count", VALUE_INT, out);
+		emit_named(c, "result_count", VALUE_INT, out);
 		break;
 	case '4':
 		emit_datatype(c, "result_type", out);
@@ -213,28 +204,25 @@ static bool value_size(const struct leaf_ctx *c, const struct leaf_rank *r, cons
 	return true;
 }
 
-static void put_create(struct leaf_ctx *c, const char *how, struct text *out)
+static void put_create(struct leaf_ctx *c, const char *how, struct code *out)
 {
-	text_put(out, "skel_win_%s(", how);
-	emit_value(c, value_named, "newwin", VALUE_INT, out);
-	if (strcmp(how, "dynamic") != 0) {
-		text_put(out, ", ");
+	emit_named(c, "newwin", VALUE_INT, out);
+	if (strcmp(how, "skel_win_dynamic") != 0) {
 		emit_value(c, value_size, NULL, VALUE_LONG, out);
-		text_put(out, ", ");
 		emit_value(c, value_size, "unit", VALUE_INT, out);
 	}
-	text_put(out, ", ");
 	emit_comm(c, "comm", out);
-	text_put(out, ")");
+	code_call(out, how);
 }
 
-int emit_win_call(struct leaf_ctx *c, struct text *out, const char **why)
+int emit_win_call(struct leaf_ctx *c, struct code *out, const char **why)
 {
 	static const char *const makes[][2] = {
-		{"MPI_Win_create", "create"}, {"MPI_Win_allocate", "allocate"}, {"MPI_Win_allocate_shared", "shared"},
-		{"MPI_Win_create_dynamic", "dynamic"},
+		{"MPI_Win_create", "skel_win_create"}, {"MPI_Win_allocate", "skel_win_allocate"},
+		{"MPI_Win_allocate_shared", "skel_win_shared"}, {"MPI_Win_create_dynamic", "skel_win_dynamic"},
 	};
 	const char *name = trace_fn[c->leaf->fn].name;
+	bool attach = strcmp(name, "MPI_Win_attach") == 0;
 
 	for (size_t i = 0; i < sizeof makes / sizeof *makes; i++)
 		if (strcmp(name, makes[i][0]) == 0) {
@@ -242,21 +230,18 @@ int emit_win_call(struct leaf_ctx *c, struct text *out, const char **why)
 			return 1;
 		}
 	if (strcmp(name, "MPI_Win_free") == 0) {
-		text_put(out, "MPI_Win_free(&win[");
-		emit_value(c, value_named, "win", VALUE_INT, out);
-		text_put(out, "])");
+		emit_named(c, "win", VALUE_INT, out);
+		code_op(out, OPS_PLACE, OPS_WIN);
+		code_call(out, "MPI_Win_free");
 		return 1;
 	}
-	if (strcmp(name, "MPI_Win_attach") != 0 && strcmp(name, "MPI_Win_detach") != 0) {
+	if (!attach && strcmp(name, "MPI_Win_detach") != 0) {
 		*why = "this function is not reproduced";
 		return -1;
 	}
-	text_put(out, "skel_win_%s(", name + 8);
-	emit_value(c, value_named, "win", VALUE_INT, out);
-	if (name[8] == 'a') {
-		text_put(out, ", ");
-		emit_value(c, value_named, "size", VALUE_LONG, out);
-	}
-	text_put(out, ")");
+	emit_named(c, "win", VALUE_INT, out);
+	if (attach)
+		emit_named(c, "size", VALUE_LONG, out);
+	code_call(out, attach ? "skel_win_attach" : "skel_win_detach");
 	return 1;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzzes the check of skel.ops. If the check passes, the interpreter must find operands, arrays and records. The
- * checksums of the file and of its values are corrected first, so that inputs get beyond them. */
+/* Fuzzes the check of skel.ops. If the check passes, the interpreter must find operands, arrays and records, and the
+ * operations can be printed as C. The checksums of the file and of its values are corrected first, so that inputs get
+ * beyond them. */
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-#include "skelgen/replay/ops.h"
+#include "skelgen/emit/print_c.h"
 #include "skelgen/runtime/data.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -46,10 +47,22 @@ static uint64_t use_data(const uint64_t *d)
 	return sum;
 }
 
+static uint64_t print(const struct ops_file *f)
+{
+	const struct program p = {.n_named = (uint32_t)f->n_array / 2};
+	struct text c = {.len = 0};
+	uint64_t n;
+
+	print_c(f, &p, &c);
+	n = c.failed ? 0 : strlen(c.data);
+	text_free(&c);
+	return n;
+}
+
 /* Read everything that a run may read. */
 static uint64_t use(const struct ops_file *f)
 {
-	uint64_t sum = strlen(f->name) + use_data(f->data);
+	uint64_t sum = strlen(f->name) + use_data(f->data) + print(f);
 	char takes[OPS_MAX_ARGS];
 
 	for (uint64_t i = 0; i < f->n_array; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* skel.ops: what emitted source becomes, and that nothing damaged passes. That it runs as the compiled source does is
- * shown by tests/cli/41-interp.t. */
+/* Operations as C source, the file that they become, and that nothing damaged passes. That both run alike is shown by
+ * tests/cli/41-interp.t. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,19 +11,9 @@
 #include <cmocka.h>
 
 #include "skelgen/emit/data.h"
-#include "skelgen/emit/ops.h"
-#include "skelgen/replay/ops.h"
+#include "skelgen/emit/print_c.h"
 
-static const char head[] =
-	"/* a comment: { ( \" */\n#include \"skelgen/runtime/skel.h\"\n\n"
-	"__asm__(\".pushsection .rodata\\n\"\n\t\".popsection\\n\");\n"
-	"extern const uint64_t skel_data_begin[], skel_data_end[];\n\n"
-	"static const struct skel_program program = {\n\t.name = \"a/b\",\n\t.n_ranks = 2,\n\t.n_loops = 1,\n"
-	"\t.n_requests = 3,\n\t.n_comms = 2,\n\t.n_types = 4,\n\t.data = skel_data_begin,\n\t.data_end = skel_data_end,\n"
-	"\t.data_hash = 0x1234,\n\t.traced_s = 1.5,\n\t.confidence = 0.5,\n\t.events = 7,\n};\n\n"
-	"static const int array0[] = {1, -2,\n\t3};\nstatic const char ranks1[] = \"01\"\n\t\"1\";\n\n";
-static const char tail[] = "int main(int argc, char **argv)\n{\n\tint level;\n\n\tskel_start();\n"
-			   "\tMPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);\n\treturn skel_status();\n}\n";
+/* ---- programs of these tests ---- */
 
 static uint64_t *data_words(size_t *n)
 {
@@ -43,163 +33,297 @@ static uint64_t *data_words(size_t *n)
 	return w;
 }
 
-/* Compile these statements: the words, or NULL with the reason in err. */
-static uint64_t *compile(const char *statements, size_t *n, struct errbuf *err)
-{
-	uint64_t *data, *words = NULL;
-	size_t n_data;
-	char *source;
-	int rv;
-
-	data = data_words(&n_data);
-	if (asprintf(&source, "%sstatic void run(int rank, int size)\n{\n\t(void)rank;\n\t(void)size;\n%s}\n\n%s", head,
-		     statements, tail) < 0)
-		abort();
-	rv = skel_ops_compile(source, data, n_data, &words, n, err);
-	assert_int_equal(rv == 0, words != NULL);
-	free(source);
-	free(data);
-	return words;
-}
-
-static uint64_t *compiled(const char *statements, size_t *n)
-{
-	struct errbuf err = {""};
-	uint64_t *w = compile(statements, n, &err);
-
-	if (w == NULL)
-		fail_msg("%s: %s", statements, err.text);
-	return w;
-}
-
-/* The operations of the code as letters and numbers, easy to compare. */
-static void code_is(const char *statements, const char *expected)
+/* One operation by its name, an argument behind it: "+", "handle1", "skel_gap()", "MPI_INT", "12", "0.5". */
+static void operation_add(struct code *c, const char *text)
 {
 	static const char *const names[OPS_N] = {
 		"", "", "rank", "size", "", "array", "elem", "v", "handle", "place", "int", "neg", "not", "+", "-", "*",
 		"/", "%", "^", "|", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "?", "list", "", "do", "type=", "if",
 		"else", "for", "loop", "values", "end"};
-	char text[2000] = "";
-	struct ops_file f;
-	const char *why;
-	size_t n, k = 0;
-	uint64_t *w = compiled(statements, &n);
+	size_t n = strcspn(text, "0123456789");
+	uint32_t arg = (uint32_t)strtoul(text + n, NULL, 10);
+	char name[40];
 
-	assert_int_equal(ops_check(w, n, &f, &why), 0);
-	for (uint64_t i = 0; i < f.n_code && k < sizeof text - 80; i++) {
-		unsigned op = OPS_OP(f.code[i]), arg = OPS_ARG(f.code[i]);
-		double d;
-
-		memcpy(&d, f.code + i + 1, sizeof d);
-		k += (size_t)(op == OPS_INT    ? snprintf(text + k, 80, "%lld ", (long long)f.code[++i])
-			      : op == OPS_REAL ? (i++, snprintf(text + k, 80, "%g ", d))
-			      : op == OPS_CALL ? snprintf(text + k, 80, "%s() ", ops_function[arg].name)
-			      : op == OPS_NAMED ? snprintf(text + k, 80, "%s ", ops_constant[arg].name)
-						: snprintf(text + k, 80, "%s%.0d ", names[op], (int)arg));
+	if (n == 0) {
+		if (strchr(text, '.') != NULL)
+			code_real(c, strtod(text, NULL), 6);
+		else
+			code_int(c, strtoll(text, NULL, 10));
+		return;
 	}
-	assert_string_equal(text, expected);
+	for (unsigned op = 0; op < OPS_N; op++)
+		if (strlen(names[op]) == n && memcmp(names[op], text, n) == 0) {
+			code_word(c, op == OPS_LIST ? OPS_WORD(op, arg, 0) : OPS_WORD(op, 0, arg));
+			return;
+		}
+	snprintf(name, sizeof name, "%s", text);
+	if (strstr(name, "()") != NULL) {
+		*strstr(name, "()") = '\0';
+		code_call(c, name);
+	} else {
+		code_named(c, name);
+	}
+}
+
+/* "#text" is a comment, "#" an empty line, "~text" a comment beside; '_' is a blank in them. */
+static void code_add(struct code *c, const char *postfix)
+{
+	char *text = strdup(postfix), *rest = NULL;
+
+	for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+		for (char *at = word; (*word == '#' || *word == '~') && *at != '\0'; at++)
+			*at = *at == '_' ? ' ' : *at;
+		if (*word == '#')
+			code_comment(c, "%s", word + 1);
+		else if (*word == '~')
+			code_comment_beside(c, "%s", word + 1);
+		else
+			operation_add(c, word);
+	}
+	free(text);
+}
+
+/* With array0, ranks1, and the arrays 2 and 3 without a name. */
+static void program_make(struct program *p, const char *postfix)
+{
+	*p = (struct program){.name = "a/b", .n_named = 2, .field = {
+		[OPS_F_n_ranks] = 2, [OPS_F_n_loops] = 1, [OPS_F_n_requests] = 3, [OPS_F_n_comms] = 2, [OPS_F_n_types] = 4,
+		[OPS_F_thread_level] = 2}};
+	program_real(p, OPS_F_traced_s, 1.5);
+	program_real(p, OPS_F_confidence, 0.5);
+	program_real(p, OPS_F_events, 7);
+	code_array(&p->array, 'I', (const int64_t[]){1, -2, 3}, 3);
+	code_array(&p->array, 'B', (const int64_t[]){'0', '1', '1'}, 3);
+	code_array(&p->array, 'I', (const int64_t[]){1, 2}, 2);
+	code_array(&p->array, 'A', (const int64_t[]){0, -8}, 2);
+	code_add(&p->code, postfix);
+	p->data = data_words(&p->n_data);
+}
+
+static void program_end(struct program *p)
+{
+	code_free(&p->code);
+	code_free(&p->array.entry);
+	code_free(&p->array.value);
+	free((void *)p->data);
+}
+
+static uint64_t *filed(struct program *p, const char *postfix, struct ops_file *f)
+{
+	struct errbuf err = {""};
+	uint64_t *w;
+
+	program_make(p, postfix);
+	if (program_file(p, &w, f, &err) != 0)
+		fail_msg("%s: %s", postfix, err.text);
+	return w;
+}
+
+/* ---- printed ---- */
+
+/* What run() holds. */
+static void prints(const char *postfix, const char *expected)
+{
+	struct text c = {.len = 0};
+	struct program p;
+	struct ops_file f;
+	uint64_t *w = filed(&p, postfix, &f);
+	char *begin, *end;
+
+	print_c(&f, &p, &c);
+	assert_false(c.failed);
+	begin = strstr(c.data, "(void)size;\n") + strlen("(void)size;\n");
+	end = strstr(begin, "}\n\nint main");
+	assert_non_null(end);
+	*end = '\0';
+	assert_string_equal(begin, expected);
+	text_free(&c);
 	ops_file_free(&f);
 	free(w);
+	program_end(&p);
 }
 
 static void test_expressions(void **arg)
 {
 	(void)arg;
-	code_is("\tskel_gap(rank + 2 * size - 1);\n", "rank 2 size * + 1 - skel_gap() do ");
-	code_is("\tskel_gap((rank + size - 1) % size);\n", "rank size + 1 - size % skel_gap() do ");
-	code_is("\tskel_gap(rank >= 1 ? rank - 1 : MPI_PROC_NULL);\n",
-		"rank 1 >= rank 1 - MPI_PROC_NULL ? skel_gap() do ");
-	code_is("\tskel_gap(rank == 0 || (rank % 2 == 1 && rank <= 7));\n",
-		"rank 0 == rank 2 % 1 == rank 7 <= && || skel_gap() do ");
-	code_is("\tskel_gap(rank ^ 4);\n\tskel_gap(-3);\n", "rank 4 ^ skel_gap() do 3 neg skel_gap() do ");
-	code_is("\tskel_compute(0, 1234.5);\n", "0 1234.5 skel_compute() do ");
-	code_is("\tskel_gap(array0[rank]);\n", "rank elem skel_gap() do ");
-	code_is("\tMPI_Isend(skel_buf(SKEL_SLOT(2), (int64_t)4 * size, type[3]), 4, MPI_DOUBLE,\n\t\t1, 7, comm[0], &req[2]);\n",
-		"2 2 2 * + 4 size * 3 handle1 skel_buf() 4 MPI_DOUBLE 1 7 0 handle 2 place3 MPI_Isend() do ");
-	code_is("\tskel_wait(3, array0);\n", "3 array skel_wait() do ");
-	code_is("\tMPI_Type_create_struct(2, (const int[]){1, 2}, (const MPI_Aint[]){0, -8},\n"
-		"\t\t(const MPI_Datatype[]){MPI_INT, type[1]}, &type[2]);\n",
-		"2 array2 array3 MPI_INT 1 handle1 list 2 place1 MPI_Type_create_struct() do ");
+	prints("rank 2 size * + 1 - skel_gap() do", "\tskel_gap(rank + 2 * size - 1);\n");
+	prints("rank size + 1 - size % skel_gap() do", "\tskel_gap((rank + size - 1) % size);\n");
+	prints("rank size rank - - skel_gap() do", "\tskel_gap(rank - (size - rank));\n");
+	prints("2 rank 3 / * 4 rank 3 % * + skel_gap() do", "\tskel_gap(2 * (rank / 3) + 4 * (rank % 3));\n");
+	prints("rank 1 >= rank 1 - MPI_PROC_NULL ? skel_gap() do",
+	       "\tskel_gap(rank >= 1 ? rank - 1 : MPI_PROC_NULL);\n");
+	prints("rank 0 == rank 2 % 1 == rank 7 <= && || skel_gap() do",
+	       "\tskel_gap(rank == 0 || (rank % 2 == 1 && rank <= 7));\n");
+	prints("rank 0 == rank 1 == || rank 7 == || skel_gap() do", "\tskel_gap(rank == 0 || rank == 1 || rank == 7);\n");
+	prints("rank 4 ^ skel_gap() do 3 neg skel_gap() do", "\tskel_gap(rank ^ 4);\n\tskel_gap(-3);\n");
+	prints("rank 1 + neg skel_gap() do", "\tskel_gap(-(rank + 1));\n");
+	prints("0 1234.5 skel_compute() do", "\tskel_compute(0, 1234.5);\n");
+	prints("2000 0.25 skel_share() do", "\tskel_share(2000, 0.25);\n");
+	prints("5.0 skel_delay() do", "\tskel_delay(5.0);\n");
+	prints("rank elem0 skel_gap() do", "\tskel_gap(array0[rank]);\n");
+	prints("MPI_MODE_NOPUT MPI_MODE_NOSTORE | 0 handle2 MPI_Win_fence() do",
+	       "\tMPI_Win_fence(MPI_MODE_NOPUT | MPI_MODE_NOSTORE, win[0]);\n");
+	prints("3 array0 skel_wait() do", "\tskel_wait(3, array0);\n");
+	prints("2 array2 array3 MPI_INT 1 handle1 list2 2 place1 MPI_Type_create_struct() do",
+	       "\tMPI_Type_create_struct(2, (const int[]){1, 2}, (const MPI_Aint[]){0, -8},\n"
+	       "\t\t(const MPI_Datatype[]){MPI_INT, type[1]}, &type[2]);\n");
+}
+
+/* What C must be told that the operations need not: widths, and what is not const. */
+static void test_casts(void **arg)
+{
+	(void)arg;
+	prints("2 2 2 * + 4 size * 3 handle1 skel_buf() 4 MPI_DOUBLE 1 7 0 handle 2 place3 MPI_Isend() do",
+	       "\tMPI_Isend(skel_buf(SKEL_SLOT(2), (int64_t)4 * size, type[3]), 4, MPI_DOUBLE, 1, 7, comm[0],\n\t\t&req[2]);\n");
+	prints("values0 2 2 v0 int * + 1 + rank 1 + size * MPI_INT skel_buf() 0 MPI_INT 0 MPI_COMM_WORLD MPI_Bcast() do end",
+	       "\t{\n\t\tconst int64_t *v = skel_values(0);\n\n"
+	       "\t\tMPI_Bcast(skel_buf(SKEL_SLOT((int)v[0]) + 1, (rank + 1) * (int64_t)size, MPI_INT), 0,\n"
+	       "\t\t\tMPI_INT, 0, MPI_COMM_WORLD);\n\t}\n");
+	prints("0 rank 0 == 4 size * 0 ? MPI_INT skel_buf() 0 MPI_INT 0 MPI_COMM_WORLD MPI_Bcast() do",
+	       "\tMPI_Bcast(skel_buf(0, rank == 0 ? (int64_t)4 * size : 0, MPI_INT), 0, MPI_INT, 0,\n\t\tMPI_COMM_WORLD);\n");
+	prints("3 array0 0 handle3 MPI_Pready_list() do", "\tMPI_Pready_list(3, (int *)array0, req[0]);\n");
+	prints("rank elem1 49 == if 0 skel_gap() do end", "\tif (ranks1[rank] == '1') {\n\t\tskel_gap(0);\n\t}\n");
 }
 
 static void test_statements(void **arg)
 {
 	(void)arg;
-	code_is("\tif (rank == 0) {\n\t\tskel_gap(0);\n\t} else {\n\t\tskel_gap(1);\n\t}\n",
-		"rank 0 == if 0 skel_gap() do end else 1 skel_gap() do end ");
-	code_is("\tif (ranks1[rank] == '1') {\n\t\tskel_gap(0);\n\t}\n", "rank elem1 49 == if 0 skel_gap() do end ");
-	code_is("\tfor (skel_loop(0, 200, SKEL_ALL); skel_next(0);) {\n\t\tskel_gap(0); /* x */\n\t}\n",
-		"0 200 SKEL_ALL skel_loop() loop 0 skel_gap() do end ");
-	code_is("\tfor (long i1 = 0; i1 < rank + 1; i1++) {\n\t\tskel_gap(0);\n\t}\n", "rank 1 + for 0 skel_gap() do end ");
-	code_is("\t{\n\t\tconst int64_t *v = skel_values(0);\n\n\t\tskel_gap((int)v[1]);\n\t}\n",
-		"values v1 int skel_gap() do end ");
-	code_is("\ttype[2] = MPI_INT;\n", "2 MPI_INT type= ");
+	prints("rank 0 == if 0 skel_gap() do end else 1 skel_gap() do end",
+	       "\tif (rank == 0) {\n\t\tskel_gap(0);\n\t} else {\n\t\tskel_gap(1);\n\t}\n");
+	prints("0 skel_file_close() not if 0 skel_gap() do end",
+	       "\tif (!skel_file_close(0)) {\n\t\tskel_gap(0);\n\t}\n");
+	prints("0 200 SKEL_ALL skel_loop() loop0 0 skel_gap() do ~x end",
+	       "\tfor (skel_loop(0, 200, SKEL_ALL); skel_next(0);) {\n\t\tskel_gap(0); /* x */\n\t}\n");
+	prints("rank 1 + for rank 4 ^ for 0 skel_gap() do end end",
+	       "\tfor (long i1 = 0; i1 < rank + 1; i1++) {\n\t\tfor (long i2 = 0; i2 < (rank ^ 4); i2++) {\n"
+	       "\t\t\tskel_gap(0);\n\t\t}\n\t}\n");
+	prints("values0 v1 int skel_gap() do end",
+	       "\t{\n\t\tconst int64_t *v = skel_values(0);\n\n\t\tskel_gap((int)v[1]);\n\t}\n");
+	prints("2 MPI_INT type= #", "\ttype[2] = MPI_INT;\n\n");
 }
 
-static void test_program(void **arg)
+static void test_comments(void **arg)
 {
-	size_t n;
-	uint64_t *w = compiled("", &n);
+	(void)arg;
+	prints("#first rank 0 == if #in_front 0 skel_gap() do ~beside #after end #last",
+	       "\t/* first */\n\tif (rank == 0) {\n\t\t/* in front */\n\t\tskel_gap(0); /* beside */\n\t\t/* after */\n"
+	       "\t}\n\t/* last */\n");
+}
+
+static void test_declarations(void **arg)
+{
+	struct text c = {.len = 0};
+	struct program p;
 	struct ops_file f;
-	const char *why;
+	uint64_t *w = filed(&p, "", &f);
+
+	(void)arg;
+	print_c(&f, &p, &c);
+	assert_non_null(strstr(c.data, "\t.name = \"a/b\",\n\t.n_ranks = 2,\n\t.n_loops = 1,\n\t.n_requests = 3,\n"));
+	assert_non_null(strstr(c.data, "\t.traced_s = 1.500000000,\n\t.confidence = 0.5000,\n\t.events = 7,\n"));
+	assert_null(strstr(c.data, "n_wins"));
+	assert_non_null(strstr(c.data, "static const int array0[] = {1, -2, 3};\n"));
+	assert_non_null(strstr(c.data, "static const char ranks1[] = \"011\";\n"));
+	assert_null(strstr(c.data, "array2"));
+	assert_non_null(strstr(c.data, "MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);"));
+	text_free(&c);
+	ops_file_free(&f);
+	free(w);
+	program_end(&p);
+}
+
+/* ---- the file ---- */
+
+static void test_file(void **arg)
+{
+	struct program p;
+	struct ops_file f;
+	uint64_t *w = filed(&p, "", &f);
 	double d;
 
 	(void)arg;
-	assert_int_equal(ops_check(w, n, &f, &why), 0);
 	assert_string_equal(f.name, "a/b");
 	assert_int_equal(w[OPS_H_FIELDS + OPS_F_n_ranks], 2);
 	assert_int_equal(w[OPS_H_FIELDS + OPS_F_n_requests], 3);
 	assert_int_equal(w[OPS_H_FIELDS + OPS_F_thread_level], 2);
 	memcpy(&d, &w[OPS_H_FIELDS + OPS_F_traced_s], sizeof d);
 	assert_true(d == 1.5);
-	assert_int_equal(f.n_array, 2);
+	assert_int_equal(f.n_array, 4);
 	assert_int_equal(((const int32_t *)f.values[0])[1], -2);
 	assert_memory_equal(f.values[1], "011", 3);
+	assert_int_equal(f.values[3][1], -8);
 	assert_int_equal(f.n_code, 0);
+	assert_memory_equal(f.data, p.data, p.n_data * sizeof *p.data);
 	ops_file_free(&f);
 	free(w);
+	program_end(&p);
 }
 
-static void refused(const char *statements, const char *why)
+/* What is printed and read again is the same value. */
+static void test_rounding(void **arg)
 {
-	struct errbuf err = {""};
-	size_t n;
-	uint64_t *w = compile(statements, &n, &err);
-
-	if (w != NULL || strstr(err.text, why) == NULL)
-		fail_msg("%s: \"%s\" instead of \"%s\"", statements, err.text, why);
-}
-
-static void test_refused_source(void **arg)
-{
-	char deep[600] = "\tskel_gap(";
+	struct code c = {.n = 0}, d = {.n = 0};
 
 	(void)arg;
-	refused("\tabort();\n", "'abort' is not a function of calls.h");
-	refused("\tskel_gap(1, 2);\n", "'skel_gap' has another number of parameters");
-	refused("\tskel_gap(errno);\n", "'errno' is not a constant");
-	refused("\tskel_gap(array7[0]);\n", "is not a constant");
-	refused("\tskel_gap(1)\n", "stands where there should be ;");
-	refused("\tskel_gap(v[0]);\n", "names what is not there"); /* outside its block */
-	refused("\t{\n\t\tconst int64_t *v = skel_values(0);\n\n\t\tskel_gap(v[2]);\n\t}\n", "names what is not there");
-	refused("\t{\n\t\tconst int64_t *v = skel_values(9);\n\n\t\tskel_gap(v[0]);\n\t}\n", "names what is not there");
-	refused("\tskel_gap(MPI_COMM_WORLD);\n", "wrong kind");
-	refused("\tfor (skel_loop(0, 5, 5); skel_next(9);) {\n\t}\n", "names what is not there");
-	refused("\tfor (skel_gap(0); skel_next(0);) {\n\t}\n", "is not entered");
-	refused("\tif (rank) {\n", "'int' is not a constant of calls.h");
-	for (int i = 0; i < 200; i++)
-		strcat(deep, "(");
-	refused(deep, "nested too deeply");
+	code_real(&c, 1234.56789, 1);
+	code_real(&d, 1234.6, 9);
+	assert_int_equal(c.word[1], d.word[1]);
+	assert_true(code_rounded(0.123456789, 4) == 0.1235);
+	code_free(&c);
+	code_free(&d);
+}
+
+static void refused(const char *postfix, const char *why)
+{
+	struct errbuf err = {""};
+	struct program p;
+	struct ops_file f;
+	uint64_t *w;
+
+	program_make(&p, postfix);
+	assert_int_equal(program_file(&p, &w, &f, &err), -1);
+	assert_null(w);
+	if (strstr(err.text, why) == NULL)
+		fail_msg("%s: \"%s\" instead of \"%s\"", postfix, err.text, why);
+	program_end(&p);
+}
+
+static void test_refused(void **arg)
+{
+	char deep[600] = "rank", open[600] = "";
+
+	(void)arg;
+	refused("abort() do", "names what is not there");
+	refused("errno skel_gap() do", "names what is not there");
+	refused("array7 skel_gap() do", "names what is not there");
+	refused("1 2 skel_gap() do", "leaves something over");
+	refused("skel_gap() do", "lacks operands");
+	refused("v0 skel_gap() do", "names what is not there"); /* outside its block */
+	refused("values0 v2 skel_gap() do end", "names what is not there");
+	refused("values9 v0 skel_gap() do end", "names what is not there");
+	refused("MPI_COMM_WORLD skel_gap() do", "wrong kind");
+	refused("0 5 5 skel_loop() loop9 end", "names what is not there");
+	refused("0 skel_gap() loop0 end", "is not entered");
+	refused("rank if", "has no end");
+	for (int i = 0; i < 100; i++) {
+		strcat(deep, " neg");
+		strcat(open, "1 if ");
+	}
+	refused(deep, "too deep");
+	refused(open, "nested too deeply");
 }
 
 static void test_damage(void **arg)
 {
-	size_t n;
-	uint64_t *w = compiled("\tif (rank == 0) {\n\t\tskel_gap(1);\n\t}\n\tMPI_Barrier(MPI_COMM_WORLD);\n", &n);
+	struct program p;
 	struct ops_file f;
+	uint64_t *w = filed(&p, "rank 0 == if 1 skel_gap() do end MPI_COMM_WORLD MPI_Barrier() do", &f);
+	size_t n = f.n_word;
 	const char *why;
 
 	(void)arg;
+	ops_file_free(&f);
+	program_end(&p);
 	for (size_t bit = 0; bit < 64 * n; bit++) {
 		w[bit / 64] ^= 1ull << bit % 64;
 		assert_int_equal(ops_check(w, n, &f, &why), -1);
@@ -224,8 +348,9 @@ static void test_damage(void **arg)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_expressions), cmocka_unit_test(test_statements),	 cmocka_unit_test(test_program),
-		cmocka_unit_test(test_refused_source), cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_expressions), cmocka_unit_test(test_casts),	 cmocka_unit_test(test_statements),
+		cmocka_unit_test(test_comments),    cmocka_unit_test(test_declarations), cmocka_unit_test(test_file),
+		cmocka_unit_test(test_rounding),    cmocka_unit_test(test_refused),	 cmocka_unit_test(test_damage),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -16,22 +16,11 @@
 
 #include "skelgen/emit/data.h"
 #include "skelgen/emit/ops.h"
-#include "skelgen/replay/ops.h"
 #include "skelgen/runtime/data.h"
 
 #define RANKS 2
 #define GAPS  2
 #define TIMES 60000 /* damage at random */
-
-static const char source[] =
-	"#include \"skelgen/runtime/skel.h\"\n\n"
-	"static const struct skel_program program = {\n\t.name = \"a\",\n\t.n_ranks = 2,\n\t.n_loops = 2,\n"
-	"\t.data_hash = 0x1234,\n\t.traced_s = 1.5,\n\t.confidence = 0.5,\n\t.events = 7,\n};\n\n"
-	"static void run(int rank, int size)\n{\n\t(void)rank;\n\t(void)size;\n"
-	"\tfor (skel_loop(0, 101, 13); skel_next(0);) {\n\t\tskel_gap(0);\n\t}\n"
-	"\t{\n\t\tconst int64_t *v = skel_values(0);\n\n\t\tskel_gap((int)v[1]);\n\t}\n}\n\n"
-	"int main(int argc, char **argv)\n{\n\tint level;\n\n\tskel_start();\n"
-	"\tMPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);\n\treturn skel_status();\n}\n";
 
 static uint64_t *data_words(size_t *n)
 {
@@ -72,23 +61,59 @@ struct whole {
 	uint64_t *data; /* in it */
 };
 
+/* A loop entered by the call. */
+static void loop_begin(struct code *c, const char *call, int64_t total, int64_t run)
+{
+	code_int(c, 0);
+	code_int(c, total);
+	code_int(c, run);
+	code_call(c, call);
+}
+
+/* A loop with a gap, and a call with the values of varying call 0. */
+static void code_make(struct code *c)
+{
+	loop_begin(c, "skel_loop", 101, 13);
+	code_op(c, OPS_LOOP, 0);
+	code_int(c, 0);
+	code_do(c, "skel_gap");
+	code_op(c, OPS_END, 0);
+	code_op(c, OPS_VALUES, 0);
+	code_op(c, OPS_VALUE, 1);
+	code_op(c, OPS_TO_INT, 0);
+	code_do(c, "skel_gap");
+	code_op(c, OPS_END, 0);
+}
+
+/* The file of the code, which is freed, and the values. */
+static int file_make(struct code *c, const uint64_t *data, size_t n, struct whole *f, struct errbuf *err)
+{
+	struct program p = {.name = "a", .field = {[OPS_F_n_ranks] = RANKS, [OPS_F_n_loops] = 2}, .code = *c, .data = data, .n_data = n};
+	struct ops_file checked;
+	int rv = program_file(&p, &f->word, &checked, err);
+
+	if (rv == 0) {
+		f->n_word = checked.n_word;
+		f->data = f->word + (checked.data - f->word);
+		f->n_data = checked.n_data;
+		ops_file_free(&checked);
+	}
+	code_free(c);
+	return rv;
+}
+
 static void whole_make(struct whole *f)
 {
 	struct errbuf err = {""};
-	struct ops_file checked;
-	const char *why;
+	struct code c = {.n = 0};
 	size_t n;
 	uint64_t *data = data_words(&n);
 
-	if (skel_ops_compile(source, data, n, &f->word, &f->n_word, &err) != 0)
+	code_make(&c);
+	if (file_make(&c, data, n, f, &err) != 0)
 		fail_msg("%s", err.text);
-	free(data);
-	if (ops_check(f->word, f->n_word, &checked, &why) != 0)
-		fail_msg("the whole file: %s", why);
-	f->data = f->word + (checked.data - f->word);
-	f->n_data = checked.n_data;
 	assert_int_equal(f->n_data, n);
-	ops_file_free(&checked);
+	free(data);
 }
 
 static void data_seal(struct whole *f)
@@ -285,8 +310,7 @@ static void test_windows_once(void **arg)
 		for (int counted = 1; counted <= 2; counted++) {
 			struct whole f = {.n_data = n + loop, .data = two};
 			struct errbuf err = {""};
-			struct ops_file out;
-			const char *why;
+			struct code c = {.n = 0};
 
 			memcpy(two, data, n * sizeof *two);
 			memcpy(two + n, two + n - loop, loop * sizeof *two);
@@ -294,10 +318,9 @@ static void test_windows_once(void **arg)
 			two[two[9]] = (uint64_t)counted;
 			two[6] = f.n_data;
 			data_seal(&f);
-			if (skel_ops_compile(source, two, f.n_data, &f.word, &f.n_word, &err) == 0) {
+			code_make(&c);
+			if (file_make(&c, two, n + loop, &f, &err) == 0) {
 				assert_true(number == 1 && counted == 2);
-				assert_int_equal(ops_check(f.word, f.n_word, &out, &why), 0);
-				ops_file_free(&out);
 				free(f.word);
 			} else {
 				assert_false(number == 1 && counted == 2);
@@ -398,29 +421,25 @@ static void test_random_damage(void **arg)
 
 static void test_loops(void **arg)
 {
-	static const char *const bad[][2] = {
-		{"\tfor (skel_loop(0, 9, 9); skel_next(0);) {\n\t\tfor (skel_loop(0, 9, 9); skel_next(0);) {\n\t\t}\n\t}\n",
-		 "runs inside itself"},
-		{"\tskel_loop(0, 9, 9);\n", "is entered but does not run"},
-		{"\tskel_loop_first(0, 9, 9);\n", "is entered but does not run"},
-	};
-	const char *before = strstr(source, "\tfor ("), *after = strstr(source, "}\n\nint main");
+	static const char *const why[] = {"runs inside itself", "is entered but does not run", "is entered but does not run"};
 	size_t n;
 	uint64_t *data = data_words(&n);
 
 	(void)arg;
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+	for (int i = 0; i < 3; i++) {
 		struct errbuf err = {""};
-		uint64_t *words = NULL;
-		size_t n_words;
-		char *text;
+		struct code c = {.n = 0};
+		struct whole f;
 
-		if (asprintf(&text, "%.*s%s%s", (int)(before - source), source, bad[i][0], after) < 0)
-			abort();
-		assert_int_equal(skel_ops_compile(text, data, n, &words, &n_words, &err), -1);
-		if (strstr(err.text, bad[i][1]) == NULL)
-			fail_msg("\"%s\" instead of \"%s\"", err.text, bad[i][1]);
-		free(text);
+		for (int k = 0; k < (i == 0 ? 2 : 1); k++) {
+			loop_begin(&c, i == 2 ? "skel_loop_first" : "skel_loop", 9, 9);
+			code_op(&c, i == 0 ? OPS_LOOP : OPS_DO, 0);
+		}
+		for (int k = 0; i == 0 && k < 2; k++)
+			code_op(&c, OPS_END, 0);
+		assert_int_equal(file_make(&c, data, n, &f, &err), -1);
+		if (strstr(err.text, why[i]) == NULL)
+			fail_msg("\"%s\" instead of \"%s\"", err.text, why[i]);
 	}
 	free(data);
 }
