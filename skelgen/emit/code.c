@@ -154,7 +154,8 @@ uint32_t code_array(struct code_arrays *a, char kind, const int64_t *v, uint32_t
 		const int32_t four = (int32_t)v[i];
 		const char one = (char)v[i];
 
-		memcpy((char *)&word + at % 8, kind == 'A' ? (const void *)&v[i] : kind == 'I' ? (const void *)&four : &one, size);
+		memcpy((char *)&word + at % 8, kind == 'A' ? (const void *)&v[i] : kind == 'I' ? (const void *)&four : &one,
+		       size);
 		if ((at + size) % 8 == 0 || i + 1 == n) {
 			code_word(&a->value, word);
 			word = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * C from operations. ops_check has accepted them: every operation has its operands, and expressions are at most
- * OPS_MAX_DEPTH deep. Operations compute with 64 bits, C with those of its types: a product that a function takes as a
- * 64-bit value is printed with a cast.
+ * C from operations. ops_check has accepted the operations: each has its operands, and expressions are at most
+ * OPS_MAX_DEPTH deep. Operations compute with 64 bits, C with the width of its types. A product that becomes a 64-bit
+ * parameter is therefore printed with a cast.
  */
 #include "skelgen/emit/print_c.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Precedence of C: of ||, of the unary operators, and of what needs no parentheses in any place. */
+/* Precedence in C. */
 enum { LEVEL_CHOOSE, LEVEL_OR, LEVEL_AND, LEVEL_RIGHT_OF_LESS = 7, LEVEL_UNARY = 9 };
 
 static const struct {
@@ -30,14 +30,14 @@ static const char *const tables[OPS_TABLE_N] = {"comm", "type", "win", "req", "m
 struct node {
 	const uint64_t *word;
 	uint32_t child; /* its first operand */
-	uint32_t link;  /* the operand behind it; of the last one, and before it is used up: what is below it on the stack */
+	uint32_t link;  /* on the stack: the node below; later: the next operand of the same operation */
 };
 
 struct printer {
 	const struct ops_file *file;
 	const struct code *code; /* the same operations with their comments */
 	uint32_t n_named;
-	size_t n_said;           /* comments that are printed */
+	size_t n_said;           /* comments printed so far */
 	struct node *node;
 	uint32_t n, cap, top;    /* top of the stack */
 	int depth;               /* of tabs */
@@ -98,7 +98,7 @@ static void put_operands(struct printer *p, uint32_t k, const char *wanted)
 	}
 }
 
-/* The request's two buffers: 2 + 2 * slot. */
+/* SKEL_SLOT(slot), the first buffer of a request, is 2 + 2 * slot. */
 static bool put_slot(struct printer *p, uint32_t a, uint32_t b)
 {
 	if (!is_int(p, a, 2) || op_of(p, b) != OPS_MUL || !is_int(p, p->node[b].child, 2))
@@ -292,7 +292,8 @@ static void put_loop(struct printer *p, uint64_t w)
 		text_line(p->out, p->depth, "for (%s; skel_next(%u);) {", text_get(&p->line), OPS_ARG(w));
 	} else {
 		put(p, p->top, LEVEL_RIGHT_OF_LESS, 0);
-		text_line(p->out, p->depth, "for (long i%d = 0; i%d < %s; i%d++) {", p->depth, p->depth, text_get(&p->line), p->depth);
+		text_line(p->out, p->depth, "for (long i%d = 0; i%d < %s; i%d++) {", p->depth, p->depth, text_get(&p->line),
+			  p->depth);
 	}
 	p->depth++;
 }
@@ -441,7 +442,8 @@ static void put_main(const struct ops_file *f, struct text *out)
 
 void print_c(const struct ops_file *file, const struct program *program, struct text *out)
 {
-	struct printer p = {.file = file, .code = &program->code, .n_named = program->n_named, .top = NONE, .depth = 1, .out = out};
+	struct printer p = {.file = file, .code = &program->code, .n_named = program->n_named, .top = NONE, .depth = 1,
+			    .out = out};
 
 	put_fields(file, out);
 	for (uint32_t i = 0; i < p.n_named; i++)

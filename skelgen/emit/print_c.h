@@ -3,9 +3,9 @@
 #ifndef PRECEDENT_SKELGEN_EMIT_PRINT_C_H
 #define PRECEDENT_SKELGEN_EMIT_PRINT_C_H
 
-#include "skelgen/emit/ops.h"
+#include "skelgen/emit/program.h"
 
-/* file: what program_file made of p, whose comments are printed too. */
+/* file: the result of program_file for p. The comments come from p. */
 void print_c(const struct ops_file *file, const struct program *p, struct text *out);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "skelgen/emit/call.h"
-#include "skelgen/emit/tree.h"
+#include "skelgen/emit/lower_call.h"
+#include "skelgen/emit/lower_tree.h"
 #include "skelgen/emit/series_report.h"
 
 #define MAX_NAMES 64

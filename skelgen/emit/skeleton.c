@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "skelgen/emit/call.h"
+#include "skelgen/emit/lower_call.h"
 #include "skelgen/emit/print_c.h"
-#include "skelgen/emit/tree.h"
+#include "skelgen/emit/lower_tree.h"
 
 #define N_FILES 5
 
@@ -101,7 +101,7 @@ static int put_program(struct emit *e, struct program *p, uint64_t **ops, size_t
 	text_put_clean(&clean, name != NULL ? name : "?");
 	p->name = text_get(&clean);
 	p->n_named = (uint32_t)e->array.entry.n;
-	emit_types(e, &p->code);
+	lower_types(e, &p->code);
 	if (p->code.n > 0)
 		code_comment(&p->code, "%s", "");
 	code_append(&p->code, &e->body);
@@ -208,7 +208,7 @@ static int compose(struct emit *e, const char *dir, double *confidence, struct e
 	size_t words = 0, n_ops = 0;
 	int rv = -1;
 
-	if (emit_tree(e) != 0 || (data = emit_data_finish(e->data, &words)) == NULL)
+	if (lower_tree(e) != 0 || (data = emit_data_finish(e->data, &words)) == NULL)
 		goto no_memory;
 	*confidence = emit_confidence(e);
 	p.data = data;

@@ -169,7 +169,7 @@ static void test_expressions(void **arg)
 	       "\t\t(const MPI_Datatype[]){MPI_INT, type[1]}, &type[2]);\n");
 }
 
-/* What C must be told that the operations need not: widths, and what is not const. */
+/* Casts that C needs and the operations do not. */
 static void test_casts(void **arg)
 {
 	(void)arg;

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "skelgen/emit/data.h"
-#include "skelgen/emit/ops.h"
+#include "skelgen/emit/program.h"
 #include "skelgen/runtime/data.h"
 
 #define RANKS 2

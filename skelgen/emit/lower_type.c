@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datatypes and operations. Only names of the MPI standard are written as names: a trace is a user's file, and
- * what it calls a datatype must not become code. Others become as many bytes.
+ * Datatypes and operations. Only names of the MPI standard are written as names: a trace is a user's file, and its
+ * names must not become code. Other datatypes become as many bytes.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "skelgen/emit/call.h"
+#include "skelgen/emit/lower_call.h"
 
 #define FAR (1ll << 40) /* a displacement beyond is an absolute address */
 
@@ -232,7 +232,7 @@ static void mark(struct emit *e, uint32_t id, bool *mark_of)
 		mark(e, e->tree->globals->type[def->rank][t->sub[i]], mark_of);
 }
 
-static void emit_type(struct emit *e, uint32_t id, struct code *out)
+static void lower_type(struct emit *e, uint32_t id, struct code *out)
 {
 	const struct skel_global_def *def = &e->tree->globals->type_def[id];
 	struct type_writer w = {e, skel_defs(e->tree, def->rank), e->tree->globals->type[def->rank],
@@ -252,7 +252,7 @@ static void emit_type(struct emit *e, uint32_t id, struct code *out)
 }
 
 /* Those that a type is made of come earlier on every rank, but not by global number: emit in depth. */
-static void emit_in_order(struct emit *e, uint32_t id, bool *done, struct code *out)
+static void lower_in_order(struct emit *e, uint32_t id, bool *done, struct code *out)
 {
 	const struct skel_global_def *def = &e->tree->globals->type_def[id];
 	const struct trace_type *t = skel_global_type(e->tree, e->tree->globals, id);
@@ -262,11 +262,11 @@ static void emit_in_order(struct emit *e, uint32_t id, bool *done, struct code *
 	done[id] = true;
 	if (contents_fit(t) && !is_far(t))
 		for (uint32_t i = 0; i < t->n_sub; i++)
-			emit_in_order(e, e->tree->globals->type[def->rank][t->sub[i]], done, out);
-	emit_type(e, id, out);
+			lower_in_order(e, e->tree->globals->type[def->rank][t->sub[i]], done, out);
+	lower_type(e, id, out);
 }
 
-void emit_types(struct emit *e, struct code *out)
+void lower_types(struct emit *e, struct code *out)
 {
 	bool *needed = calloc(e->tree->globals->n_type + 1u, sizeof *needed);
 	bool *done = calloc(e->tree->globals->n_type + 1u, sizeof *done);
@@ -280,7 +280,7 @@ void emit_types(struct emit *e, struct code *out)
 			mark(e, i, needed);
 	for (uint32_t i = 0; i < e->tree->globals->n_type; i++)
 		if (needed[i])
-			emit_in_order(e, i, done, out);
+			lower_in_order(e, i, done, out);
 out:
 	free(needed);
 	free(done);

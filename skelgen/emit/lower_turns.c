@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See turns.h. What has no short expression becomes a record of each rank in skel.c.data. */
-#include "skelgen/emit/turns.h"
+/* See lower_turns.h. Counts without a short expression become a record of each rank in skel.c.data. */
+#include "skelgen/emit/lower_turns.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- when ---- */
 
-/* Executions of the parent's body on a rank, those that are left out apart. */
+/* Executions of the parent's body on a rank. Executions that are left out do not count. */
 static uint64_t body_executions(const struct skel_node *parent, uint32_t rank, uint64_t all)
 {
 	uint32_t index = rank_set_index(&parent->ranks, rank);
@@ -39,12 +39,12 @@ static uint64_t spans_length(const struct tree_spans *s, uint64_t all)
 	return sum;
 }
 
-int emit_when_open(const struct emit *e, const struct skel_node *n, struct emit_when *out)
+int lower_when_open(const struct emit *e, const struct skel_node *n, struct lower_when *out)
 {
 	uint32_t i = 0;
 
 	memset(out, 0, sizeof *out);
-	if (!e->tree->optional || n->kind == SKEL_SEQ || (n->kind == SKEL_LOOP && emit_turns_vary(e, n)))
+	if (!e->tree->optional || n->kind == SKEL_SEQ || (n->kind == SKEL_LOOP && lower_turns_vary(e, n)))
 		return 0;
 	out->n = rank_set_count(&n->ranks);
 	out->rank = calloc(out->n + 1u, sizeof *out->rank);
@@ -54,18 +54,18 @@ int emit_when_open(const struct emit *e, const struct skel_node *n, struct emit_
 		uint64_t all = executions(n, i);
 
 		if (tree_spans_of(n, i, &out->rank[i]) != 0) {
-			emit_when_close(out);
+			lower_when_close(out);
 			return -1;
 		}
 		if (!out->rank[i].always && spans_length(&out->rank[i], all) < body_executions(n->parent, r, all))
 			out->conditional = true;
 	}
 	if (!out->conditional)
-		emit_when_close(out);
+		lower_when_close(out);
 	return 0;
 }
 
-void emit_when_close(struct emit_when *w)
+void lower_when_close(struct lower_when *w)
 {
 	for (uint32_t i = 0; w->rank != NULL && i < w->n; i++)
 		free(w->rank[i].at);
@@ -79,7 +79,7 @@ static bool same_spans(const struct tree_spans *a, const struct tree_spans *b)
 	       (a->n == 0 || memcmp(a->at, b->at, a->n * sizeof *a->at) == 0);
 }
 
-bool emit_when_same(const struct emit_when *a, const struct emit_when *b)
+bool lower_when_same(const struct lower_when *a, const struct lower_when *b)
 {
 	if (a->conditional != b->conditional || a->n != b->n)
 		return false;
@@ -150,7 +150,7 @@ static void put_record(struct emit *e, uint32_t vary, uint32_t rank, const struc
 	free(row);
 }
 
-void emit_when_put(struct emit *e, const struct skel_node *n, const struct emit_when *w, struct code *out)
+void lower_when_put(struct emit *e, const struct skel_node *n, const struct lower_when *w, struct code *out)
 {
 	bool same = true;
 	uint32_t vary, i = 0;
@@ -169,7 +169,7 @@ void emit_when_put(struct emit *e, const struct skel_node *n, const struct emit_
 
 /* ---- turns ---- */
 
-bool emit_turns_vary(const struct emit *e, const struct skel_node *loop)
+bool lower_turns_vary(const struct emit *e, const struct skel_node *loop)
 {
 	uint32_t index = 0;
 
@@ -230,7 +230,7 @@ done:
 	free(value);
 }
 
-void emit_turns_put(struct emit *e, const struct skel_node *loop, struct code *out)
+void lower_turns_put(struct emit *e, const struct skel_node *loop, struct code *out)
 {
 	uint32_t n = rank_set_count(&loop->ranks), vary, i = 0;
 	bool same = true;

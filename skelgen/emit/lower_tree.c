@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Walks the tree and appends statements. Neighbours with the same rank set share one condition. */
-#include "skelgen/emit/tree.h"
+#include "skelgen/emit/lower_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "skelgen/emit/call.h"
-#include "skelgen/emit/turns.h"
+#include "skelgen/emit/lower_call.h"
+#include "skelgen/emit/lower_turns.h"
 #include "skelgen/plan/gap_sampling.h"
 #include "skelgen/simulate/mpi_sim.h"
 
@@ -25,7 +25,7 @@ static void put_lost(struct leaf_ctx *c, const char *where, const char *why)
 {
 	struct emit *e = c->e;
 
-	emit_gap(e, c->leaf, true);
+	lower_gap(e, c->leaf, true);
 	text_put(&e->notes, "  %s: %s; its time is computed away\n", where, why);
 	code_comment(&e->body, "%s: not reproduced (%s)", where, why);
 	e->lost_ns += e->times->node_ns[c->leaf->id];
@@ -65,7 +65,7 @@ static void put_io_or_delay(struct leaf_ctx *c, const struct code *call, const c
 	code_op(body, OPS_NOT, 0);
 	code_op(body, OPS_IF, 0);
 	before = body->n;
-	emit_delay(c->e, c->leaf, emit_io_meets(c->leaf));
+	lower_delay(c->e, c->leaf, lower_io_meets(c->leaf));
 	if (body->n == before) {
 		code_int(body, 0);
 		code_do(body, "skel_delay");
@@ -79,7 +79,7 @@ static void put_io(struct leaf_ctx *c, const char *where)
 {
 	struct emit *e = c->e;
 	struct code call = {.n = 0};
-	enum io_call does = emit_io_call(c, &call);
+	enum io_call does = lower_io_call(c, &call);
 
 	if (does == IO_MAKES) {
 		put_io_or_delay(c, &call, where);
@@ -88,7 +88,7 @@ static void put_io(struct leaf_ctx *c, const char *where)
 			put_statement(c, &call, where);
 		else
 			code_comment(&e->body, "%s", where);
-		emit_delay(e, c->leaf, emit_io_meets(c->leaf));
+		lower_delay(e, c->leaf, lower_io_meets(c->leaf));
 	}
 	code_free(&call);
 }
@@ -134,7 +134,7 @@ static void put_meeting(struct emit *e, const struct skel_node *leaf)
 	e->clocks_apart = false;
 }
 
-static void emit_leaf(struct emit *e, const struct skel_node *leaf)
+static void lower_leaf(struct emit *e, const struct skel_node *leaf)
 {
 	struct text where = {.len = 0}, named = {.len = 0};
 	struct code call = {.n = 0};
@@ -151,18 +151,18 @@ static void emit_leaf(struct emit *e, const struct skel_node *leaf)
 	note_slots(&c);
 	emit_describe(&c, &where, false);
 	emit_describe(&c, &named, true);
-	if (emit_is_io(e, leaf)) {
-		emit_gap(e, leaf, false);
+	if (lower_is_io(e, leaf)) {
+		lower_gap(e, leaf, false);
 		put_io(&c, text_get(&named));
 		goto done;
 	}
-	rv = emit_call(&c, &call, &why);
+	rv = lower_call(&c, &call, &why);
 	if (rv < 0) {
 		put_lost(&c, text_get(&named), why);
 		goto done;
 	}
 	if (trace_fn[leaf->fn].cls != TC_INIT)
-		emit_gap(e, leaf, false);
+		lower_gap(e, leaf, false);
 	put_meeting(e, leaf);
 	if (rv > 0)
 		put_statement(&c, &call, text_get(&where));
@@ -214,18 +214,18 @@ static void put_count(struct emit *e, const struct skel_node *loop, struct code 
 	}
 	for (uint32_t r = rank_set_first(&loop->ranks); r != UINT32_MAX; r = rank_set_next(&loop->ranks, r), i++)
 		count[i] = (int64_t)skel_loop_count(e->tree, loop, r, i);
-	emit_rank_value(e, &loop->ranks, count, out);
+	lower_rank_value(e, &loop->ranks, count, out);
 	free(count);
 }
 
-static void emit_children(struct emit *e, const struct skel_node *n);
+static void lower_children(struct emit *e, const struct skel_node *n);
 
 /* Enter the loop, of which the plan runs a part. */
 static void put_cut_loop(struct emit *e, const struct skel_node *loop)
 {
 	const struct skel_cut *cut = &e->plan->cut[loop->id];
 	double all = e->times->node_ns[e->tree->root->id];
-	bool vary = emit_turns_vary(e, loop);
+	bool vary = lower_turns_vary(e, loop);
 
 	code_comment(&e->body, "%s%llu iterations, of which %llu run%s: %.3g %% of the time", cut->varies ? "up to " : "",
 		     (unsigned long long)cut->total, (unsigned long long)cut->run, cut->windows != NULL ? " in windows" : "",
@@ -233,7 +233,7 @@ static void put_cut_loop(struct emit *e, const struct skel_node *loop)
 	code_int(&e->body, e->n_loop);
 	code_int(&e->body, (int64_t)cut->total);
 	if (vary)
-		emit_turns_put(e, loop, &e->body);
+		lower_turns_put(e, loop, &e->body);
 	code_int(&e->body, (int64_t)cut->run);
 	code_call(&e->body, vary ? "skel_loop_part" : cut->consecutive ? "skel_loop_first" : "skel_loop");
 	if (cut->windows != NULL)
@@ -243,23 +243,23 @@ static void put_cut_loop(struct emit *e, const struct skel_node *loop)
 /* Enter the loop, which runs whole and which the runtime follows. */
 static void put_whole_loop(struct emit *e, const struct skel_node *loop)
 {
-	bool vary = emit_turns_vary(e, loop);
+	bool vary = lower_turns_vary(e, loop);
 
 	code_int(&e->body, e->n_loop);
 	put_count(e, loop, &e->body);
 	if (vary)
-		emit_turns_put(e, loop, &e->body);
+		lower_turns_put(e, loop, &e->body);
 	else
 		code_named(&e->body, "SKEL_ALL");
 	code_call(&e->body, vary ? "skel_loop_some" : "skel_loop");
 }
 
-static void emit_loop(struct emit *e, const struct skel_node *loop)
+static void lower_loop(struct emit *e, const struct skel_node *loop)
 {
 	bool cut = e->plan->cut[loop->id].run != e->plan->cut[loop->id].total;
 
 	e->clocks_apart |= skel_plan_shares_gaps(e->plan) && clocks_part(e, loop); /* from the iteration before */
-	if (!cut && !emit_turns_vary(e, loop) && !needs_position(e, loop) && !contains_cut(e, loop)) {
+	if (!cut && !lower_turns_vary(e, loop) && !needs_position(e, loop) && !contains_cut(e, loop)) {
 		put_count(e, loop, &e->body);
 		code_op(&e->body, OPS_FOR, 0);
 	} else {
@@ -269,7 +269,7 @@ static void emit_loop(struct emit *e, const struct skel_node *loop)
 			put_whole_loop(e, loop);
 		code_op(&e->body, OPS_LOOP, e->n_loop++);
 	}
-	emit_children(e, loop);
+	lower_children(e, loop);
 	code_op(&e->body, OPS_END, 0);
 }
 
@@ -291,49 +291,49 @@ static bool complementary(const struct rank_set *a, const struct rank_set *b, co
 	return true;
 }
 
-static void emit_node(struct emit *e, const struct skel_node *n)
+static void lower_node(struct emit *e, const struct skel_node *n)
 {
 	if (n->kind == SKEL_LEAF)
-		emit_leaf(e, n);
+		lower_leaf(e, n);
 	else if (n->kind == SKEL_LOOP)
-		emit_loop(e, n);
+		lower_loop(e, n);
 	else
-		emit_children(e, n);
+		lower_children(e, n);
 }
 
 /* Child i, and those after it that happen on the same ranks at the same executions: the one after them. */
-static uint32_t emit_together(struct emit *e, const struct skel_node *n, uint32_t i)
+static uint32_t lower_together(struct emit *e, const struct skel_node *n, uint32_t i)
 {
 	const struct skel_node *first = n->child[i];
-	struct emit_when when, next = {.n = 0};
+	struct lower_when when, next = {.n = 0};
 	bool same = true;
 
-	if (emit_when_open(e, first, &when) != 0) {
+	if (lower_when_open(e, first, &when) != 0) {
 		e->no_memory = true;
 		return i + 1;
 	}
 	if (!when.conditional) {
-		emit_node(e, first);
+		lower_node(e, first);
 		return i + 1;
 	}
-	emit_when_put(e, first, &when, &e->body);
+	lower_when_put(e, first, &when, &e->body);
 	code_op(&e->body, OPS_IF, 0);
 	while (same) {
-		emit_node(e, n->child[i++]);
+		lower_node(e, n->child[i++]);
 		same = i < n->n_child && same_set(&n->child[i]->ranks, &first->ranks);
-		if (same && emit_when_open(e, n->child[i], &next) != 0) {
+		if (same && lower_when_open(e, n->child[i], &next) != 0) {
 			e->no_memory = true;
 			break;
 		}
-		same = same && emit_when_same(&when, &next);
-		emit_when_close(&next);
+		same = same && lower_when_same(&when, &next);
+		lower_when_close(&next);
 	}
 	code_op(&e->body, OPS_END, 0);
-	emit_when_close(&when);
+	lower_when_close(&when);
 	return i;
 }
 
-static void emit_children(struct emit *e, const struct skel_node *n)
+static void lower_children(struct emit *e, const struct skel_node *n)
 {
 	const struct rank_set *before = NULL;
 	uint32_t i = 0;
@@ -346,23 +346,23 @@ static void emit_children(struct emit *e, const struct skel_node *n)
 			code_op(&e->body, OPS_ELSE, 0);
 			before = NULL;
 		} else if (!all) {
-			emit_rank_set(e, set, &e->body);
+			lower_rank_set(e, set, &e->body);
 			code_op(&e->body, OPS_IF, 0);
 			before = set;
 		} else {
 			before = NULL;
 		}
 		do
-			i = emit_together(e, n, i);
+			i = lower_together(e, n, i);
 		while (i < n->n_child && same_set(&n->child[i]->ranks, set));
 		if (!all)
 			code_op(&e->body, OPS_END, 0);
 	}
 }
 
-int emit_tree(struct emit *e)
+int lower_tree(struct emit *e)
 {
-	if (emit_io_prepare(e) != 0)
+	if (lower_io_prepare(e) != 0)
 		return -1;
 	if (skel_plan_shares_gaps(e->plan)) {
 		code_comment(&e->body, "Of what takes longer than %g s, %.3g %% runs.", e->plan->gap_least_ns * 1e-9,
@@ -375,6 +375,6 @@ int emit_tree(struct emit *e)
 		code_int(&e->body, e->io_unknown);
 		code_do(&e->body, "skel_files_unknown");
 	}
-	emit_children(e, e->tree->root);
+	lower_children(e, e->tree->root);
 	return e->no_memory || e->body.failed || e->notes.failed ? -1 : 0;
 }

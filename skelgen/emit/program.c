@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The layout of skel.ops, which skelgen/replay/ops.h describes. */
-#include "skelgen/emit/ops.h"
+#include "skelgen/emit/program.h"
 
 #include <stdlib.h>
 #include <string.h>

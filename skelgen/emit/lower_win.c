@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One-sided communication. Windows are made again with the kind and size that the trace recorded (the runtime bounds
- * the size) and accesses keep target, counts and datatypes; the runtime keeps displacements inside the window.
+ * One-sided communication. Windows are made again with the kind and size that the trace recorded. Accesses keep target,
+ * counts and datatypes. The runtime bounds the size, and keeps displacements inside the window.
  */
 #include <string.h>
 
-#include "skelgen/emit/call.h"
+#include "skelgen/emit/lower_call.h"
 
 static const struct trace_win *win_named(const struct leaf_rank *r, const struct leaf_case *k, const char *name)
 {
@@ -14,9 +14,9 @@ static const struct trace_win *win_named(const struct leaf_rank *r, const struct
 	return id >= 0 && id < r->d->n_win ? &r->d->win[id] : NULL;
 }
 
-bool emit_win_known(const struct leaf_ctx *c)
+bool lower_win_known(const struct leaf_ctx *c)
 {
-	const char *name = emit_has_param(c, "newwin") ? "newwin" : emit_has_param(c, "win") ? "win" : NULL;
+	const char *name = lower_has_param(c, "newwin") ? "newwin" : lower_has_param(c, "win") ? "win" : NULL;
 
 	for (uint32_t i = 0; name != NULL && i < c->n_rank; i++)
 		for (uint32_t k = 0; k < c->rank[i].n_case; k++)
@@ -42,9 +42,9 @@ static int64_t access_bytes(const struct trace_defs *d, uint32_t sym, const char
 	return all > (__int128)1 << 40 ? (int64_t)1 << 40 : (int64_t)all;
 }
 
-void emit_win_note(struct leaf_ctx *c)
+void lower_win_note(struct leaf_ctx *c)
 {
-	bool own = emit_has_param(c, "rtype");
+	bool own = lower_has_param(c, "rtype");
 
 	for (uint32_t i = 0; i < c->n_rank; i++)
 		for (uint32_t k = 0; k < c->rank[i].n_case; k++) {
@@ -60,8 +60,8 @@ void emit_win_note(struct leaf_ctx *c)
 /* A parameter that the function may lack: then 1. */
 static void put_count(struct leaf_ctx *c, const char *name, struct code *out)
 {
-	if (emit_has_param(c, name))
-		emit_named(c, name, VALUE_INT, out);
+	if (lower_has_param(c, name))
+		lower_named(c, name, VALUE_INT, out);
 	else
 		code_int(out, 1);
 }
@@ -70,19 +70,19 @@ static void put_buffer(struct leaf_ctx *c, int which, const char *count, const c
 {
 	code_int(out, which);
 	put_count(c, count, out);
-	emit_datatype(c, type, out);
+	lower_datatype(c, type, out);
 	code_call(out, "skel_rma");
 }
 
 static void put_displacement(struct leaf_ctx *c, struct code *out)
 {
-	bool own = emit_has_param(c, "rtype");
+	bool own = lower_has_param(c, "rtype");
 
-	emit_named(c, "win", VALUE_INT, out);
-	emit_named(c, "target", VALUE_PEER, out);
-	emit_named(c, "disp", VALUE_LONG, out);
+	lower_named(c, "win", VALUE_INT, out);
+	lower_named(c, "target", VALUE_PEER, out);
+	lower_named(c, "disp", VALUE_LONG, out);
 	put_count(c, own ? "rcount" : "count", out);
-	emit_datatype(c, own ? "rtype" : "type", out);
+	lower_datatype(c, own ? "rtype" : "type", out);
 	code_call(out, "skel_disp");
 }
 
@@ -108,7 +108,7 @@ static void put_assert(struct leaf_ctx *c, struct code *out)
 	int64_t v;
 
 	if (!value_is_constant(c, value_assert, NULL, 0, &v)) {
-		emit_value(c, value_assert, NULL, VALUE_INT, out);
+		lower_value(c, value_assert, NULL, VALUE_INT, out);
 		code_call(out, "skel_assert");
 		return;
 	}
@@ -130,7 +130,7 @@ static void put_lock_kind(struct leaf_ctx *c, struct code *out)
 		code_named(out, v == TLOCK_EXCLUSIVE ? "MPI_LOCK_EXCLUSIVE" : "MPI_LOCK_SHARED");
 		return;
 	}
-	emit_named(c, "type", VALUE_INT, out);
+	lower_named(c, "type", VALUE_INT, out);
 	code_call(out, "skel_lock");
 }
 
@@ -145,48 +145,52 @@ static bool array_group(const struct leaf_ctx *c, const struct leaf_rank *r, con
 
 static void put_group(struct leaf_ctx *c, struct code *out)
 {
-	struct array_value a = emit_array(c, array_group, NULL);
+	struct array_value a = lower_array(c, array_group, NULL);
 
-	emit_named(c, "win", VALUE_INT, out);
+	lower_named(c, "win", VALUE_INT, out);
 	array_put(&a, out);
 	array_put_length(&a, out);
 	code_call(out, "skel_group");
 }
 
-void emit_win_part(struct leaf_ctx *c, char part, struct code *out)
+bool lower_win_part(struct leaf_ctx *c, char part, struct code *out)
 {
 	switch (part) {
 	case 'u':
-		emit_named(c, "win", VALUE_INT, out);
+		lower_named(c, "win", VALUE_INT, out);
 		code_op(out, OPS_HANDLE, OPS_WIN);
-		break;
+		return true;
 	case 'a':
-		emit_named(c, "target", VALUE_PEER, out);
-		break;
+		lower_named(c, "target", VALUE_PEER, out);
+		return true;
 	case 'b':
 		put_displacement(c, out);
-		break;
+		return true;
 	case 'e':
 		put_assert(c, out);
-		break;
+		return true;
 	case 'f':
 		put_lock_kind(c, out);
-		break;
+		return true;
 	case 'h':
 		put_group(c, out);
-		break;
+		return true;
 	case 'L':
 		put_buffer(c, 1, "result_count", "result_type", out);
-		break;
+		return true;
 	case '3':
-		emit_named(c, "result_count", VALUE_INT, out);
-		break;
+		lower_named(c, "result_count", VALUE_INT, out);
+		return true;
 	case '4':
-		emit_datatype(c, "result_type", out);
-		break;
-	default: /* B, K, Q */
+		lower_datatype(c, "result_type", out);
+		return true;
+	case 'B':
+	case 'K':
+	case 'Q':
 		put_buffer(c, part == 'B' ? 0 : part == 'K' ? 1 : 2, "count", "type", out);
-		break;
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -206,16 +210,16 @@ static bool value_size(const struct leaf_ctx *c, const struct leaf_rank *r, cons
 
 static void put_create(struct leaf_ctx *c, const char *how, struct code *out)
 {
-	emit_named(c, "newwin", VALUE_INT, out);
+	lower_named(c, "newwin", VALUE_INT, out);
 	if (strcmp(how, "skel_win_dynamic") != 0) {
-		emit_value(c, value_size, NULL, VALUE_LONG, out);
-		emit_value(c, value_size, "unit", VALUE_INT, out);
+		lower_value(c, value_size, NULL, VALUE_LONG, out);
+		lower_value(c, value_size, "unit", VALUE_INT, out);
 	}
-	emit_comm(c, "comm", out);
+	lower_comm(c, "comm", out);
 	code_call(out, how);
 }
 
-int emit_win_call(struct leaf_ctx *c, struct code *out, const char **why)
+int lower_win_call(struct leaf_ctx *c, struct code *out, const char **why)
 {
 	static const char *const makes[][2] = {
 		{"MPI_Win_create", "skel_win_create"}, {"MPI_Win_allocate", "skel_win_allocate"},
@@ -230,7 +234,7 @@ int emit_win_call(struct leaf_ctx *c, struct code *out, const char **why)
 			return 1;
 		}
 	if (strcmp(name, "MPI_Win_free") == 0) {
-		emit_named(c, "win", VALUE_INT, out);
+		lower_named(c, "win", VALUE_INT, out);
 		code_op(out, OPS_PLACE, OPS_WIN);
 		code_call(out, "MPI_Win_free");
 		return 1;
@@ -239,9 +243,9 @@ int emit_win_call(struct leaf_ctx *c, struct code *out, const char **why)
 		*why = "this function is not reproduced";
 		return -1;
 	}
-	emit_named(c, "win", VALUE_INT, out);
+	lower_named(c, "win", VALUE_INT, out);
 	if (attach)
-		emit_named(c, "size", VALUE_LONG, out);
+		lower_named(c, "size", VALUE_LONG, out);
 	code_call(out, attach ? "skel_win_attach" : "skel_win_detach");
 	return 1;
 }

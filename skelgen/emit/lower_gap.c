@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compute before a call. One figure in the source where ranks and strata agree, else a record per rank in skel.c.data,
- * scaled so that the executions which a plan samples add up, by their weights, to the traced total.
+ * Compute before a call. The source has one figure where ranks and strata agree. Elsewhere skel.c.data has a record per
+ * rank. Its values are scaled: the executions that a plan samples add up, by their weights, to the traced total.
  */
 #include <math.h>
 #include <string.h>
 
-#include "skelgen/emit/tree.h"
+#include "skelgen/emit/lower_tree.h"
 #include "skelgen/runtime/data.h"
 
 #define LEAST_NS   30.0   /* what the skeleton itself spends between two calls, about */
@@ -177,7 +177,7 @@ static void put_record(struct emit *e, uint32_t gap, const struct skel_node *lea
 						.entry_stratum = v.part[1].n_stratum, .entry_slot = v.part[1].n_slot, .ns = v.ns});
 }
 
-void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call)
+void lower_gap(struct emit *e, const struct skel_node *leaf, bool with_call)
 {
 	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
 	uint32_t n = rank_set_count(&leaf->ranks), i = 0, gap;
@@ -212,7 +212,7 @@ void emit_gap(struct emit *e, const struct skel_node *leaf, bool with_call)
 			    spread ? ", from its distribution" : "", entered ? ", others in the first turn" : "");
 }
 
-void emit_delay(struct emit *e, const struct skel_node *leaf, bool least)
+void lower_delay(struct emit *e, const struct skel_node *leaf, bool least)
 {
 	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
 	uint32_t n = rank_set_count(&leaf->ranks), i, gap;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls that make communicators. Each is made again with the members, in the order, that the trace recorded: by the
- * same call where its arguments are recorded and say so, else by a split with a colour per new communicator and the
- * recorded places as keys.
+ * Calls that make communicators. A communicator is made again with the members that the trace recorded, in their order.
+ * The same call does it where its arguments are recorded. Elsewhere a split does it: a colour for each new communicator,
+ * the recorded places as keys.
  */
 #include <string.h>
 
-#include "skelgen/emit/call.h"
+#include "skelgen/emit/lower_call.h"
 
 static const struct trace_comm *comm_named(const struct leaf_rank *r, const struct leaf_case *k, const char *name)
 {
@@ -83,40 +83,23 @@ static bool all_get_one(const struct leaf_ctx *c)
 
 static void put_new(struct leaf_ctx *c, struct code *out)
 {
-	emit_named(c, "newcomm", VALUE_INT, out);
+	lower_named(c, "newcomm", VALUE_INT, out);
 	code_op(out, OPS_PLACE, OPS_COMM);
 }
 
 static void put_split(struct leaf_ctx *c, bool recorded, struct code *out)
 {
-	emit_comm(c, "comm", out);
-	emit_named(c, "newcomm", VALUE_INT, out);
-	emit_value(c, recorded ? value_named : value_colour, recorded ? "color" : NULL, VALUE_INT, out);
-	emit_value(c, recorded ? value_named : value_key, recorded ? "key" : NULL, VALUE_INT, out);
+	lower_comm(c, "comm", out);
+	lower_named(c, "newcomm", VALUE_INT, out);
+	lower_value(c, recorded ? value_named : value_colour, recorded ? "color" : NULL, VALUE_INT, out);
+	lower_value(c, recorded ? value_named : value_key, recorded ? "key" : NULL, VALUE_INT, out);
 	code_call(out, "skel_comm_split");
-}
-
-static bool array_param(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k,
-			const void *name, const int64_t **v, uint32_t *n)
-{
-	struct sig_walk w;
-
-	(void)c;
-	*n = 0;
-	*v = NULL;
-	sig_walk_begin(&w, r->d, k->sym);
-	while (sig_walk_next(&w))
-		if (trace_kind_is_array(w.kind) && strcmp(w.name, name) == 0) {
-			*v = w.val;
-			*n = w.n;
-		}
-	return true;
 }
 
 /* The array in the parameter of this name, and its length before it. */
 static void put_array(struct leaf_ctx *c, const char *name, bool length, struct code *out)
 {
-	struct array_value a = emit_array(c, array_param, name);
+	struct array_value a = lower_array(c, array_named, name);
 
 	if (length)
 		array_put_length(&a, out);
@@ -133,7 +116,7 @@ static bool put_topology(struct leaf_ctx *c, const char *name, struct code *out)
 		return false;
 	if (!cart && !graph && !adjacent && strcmp(name, "MPI_Dist_graph_create") != 0)
 		return false;
-	emit_comm(c, "comm", out);
+	lower_comm(c, "comm", out);
 	if (cart || graph) {
 		put_array(c, cart ? "dims" : "index", true, out);
 		put_array(c, cart ? "periods" : "edges", false, out);
@@ -171,13 +154,13 @@ static bool array_members(const struct leaf_ctx *c, const struct leaf_rank *r, c
 
 static void put_group(struct leaf_ctx *c, struct code *out)
 {
-	struct array_value a = emit_array(c, array_members, NULL);
+	struct array_value a = lower_array(c, array_members, NULL);
 
-	emit_comm(c, "comm", out);
-	emit_named(c, "newcomm", VALUE_INT, out);
+	lower_comm(c, "comm", out);
+	lower_named(c, "newcomm", VALUE_INT, out);
 	array_put(&a, out);
 	array_put_length(&a, out);
-	emit_named(c, "tag", VALUE_INT, out);
+	lower_named(c, "tag", VALUE_INT, out);
 	code_call(out, "skel_comm_group");
 }
 
@@ -192,24 +175,24 @@ static bool value_leading(const struct leaf_ctx *c, const struct leaf_rank *r, c
 
 static void put_intercomm(struct leaf_ctx *c, struct code *out)
 {
-	emit_comm(c, "comm", out);
-	emit_named(c, "leader", VALUE_INT, out);
-	emit_value(c, value_leading, "peer", VALUE_INT, out);
+	lower_comm(c, "comm", out);
+	lower_named(c, "leader", VALUE_INT, out);
+	lower_value(c, value_leading, "peer", VALUE_INT, out);
 	code_op(out, OPS_HANDLE, OPS_COMM);
-	emit_value(c, value_leading, "remote", VALUE_INT, out);
-	emit_named(c, "tag", VALUE_INT, out);
+	lower_value(c, value_leading, "remote", VALUE_INT, out);
+	lower_named(c, "tag", VALUE_INT, out);
 	put_new(c, out);
 	code_call(out, "MPI_Intercomm_create");
 }
 
-int emit_comm_call(struct leaf_ctx *c, struct code *out, const char **why)
+int lower_comm_call(struct leaf_ctx *c, struct code *out, const char **why)
 {
 	const char *name = trace_fn[c->leaf->fn].name;
 	bool nonblocking = strncmp(name, "MPI_Comm_idup", 13) == 0;
 	int64_t made;
 
 	if (strcmp(name, "MPI_Comm_free") == 0 || strcmp(name, "MPI_Comm_disconnect") == 0) {
-		emit_named(c, "comm", VALUE_INT, out); /* the place of the handle, which emit_comm names by its constant */
+		lower_named(c, "comm", VALUE_INT, out); /* the place of the handle, which lower_comm names by its constant */
 		code_op(out, OPS_PLACE, OPS_COMM);
 		code_call(out, name);
 	} else if (strcmp(name, "MPI_Comm_create_group") == 0) {
@@ -221,15 +204,15 @@ int emit_comm_call(struct leaf_ctx *c, struct code *out, const char **why)
 	} else if (strcmp(name, "MPI_Intercomm_create") == 0) {
 		put_intercomm(c, out);
 	} else if (strcmp(name, "MPI_Intercomm_merge") == 0) {
-		emit_comm(c, "comm", out);
-		emit_named(c, "high", VALUE_INT, out);
+		lower_comm(c, "comm", out);
+		lower_named(c, "high", VALUE_INT, out);
 		put_new(c, out);
 		code_call(out, name);
 	} else if (nonblocking || strncmp(name, "MPI_Comm_dup", 12) == 0) {
-		emit_comm(c, "comm", out);
+		lower_comm(c, "comm", out);
 		put_new(c, out);
 		if (nonblocking) {
-			emit_named(c, "req", VALUE_INT, out);
+			lower_named(c, "req", VALUE_INT, out);
 			code_op(out, OPS_PLACE, OPS_REQ);
 		}
 		code_call(out, nonblocking ? "MPI_Comm_idup" : "MPI_Comm_dup");

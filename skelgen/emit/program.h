@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* skel.ops: the skeleton for machines without a compiler. skel.c is printed from it (print_c.h). */
-#ifndef PRECEDENT_SKELGEN_EMIT_OPS_H
-#define PRECEDENT_SKELGEN_EMIT_OPS_H
+#ifndef PRECEDENT_SKELGEN_EMIT_PROGRAM_H
+#define PRECEDENT_SKELGEN_EMIT_PROGRAM_H
 
 #include "common/errbuf.h"
 #include "skelgen/emit/code.h"
@@ -19,8 +19,8 @@ struct program {
 
 void program_real(struct program *p, enum ops_field field, double v);
 
-/* The file of the program, malloced, and what ops_check says of it, for ops_file_free. -1: the operations cannot be run,
- * or no memory. */
+/* words: the file, malloced. file: the result of ops_check, to be freed with ops_file_free.
+ * Returns 0 on success, -1 if the operations cannot be run or without memory (err says why). */
 int program_file(const struct program *p, uint64_t **words, struct ops_file *file, struct errbuf *err);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls on files, and the waits for requests that such calls started: where the skeleton runs without scratch files they
- * become delays as long as they took, after the meeting that a collective one implies. Of a collective call the shortest
- * time of all ranks counts: the others waited for the last one, as they do in the skeleton.
+ * Calls on files, and waits for their requests. Without scratch files they become delays of the traced duration; a
+ * collective call makes its ranks meet first. Of a collective call the shortest time of all ranks counts: the others
+ * waited for the last one, as they do in the skeleton.
  * Either all calls that can be made are made, or none: a file of which some ranks know nothing would keep others waiting.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "skelgen/emit/call.h"
-#include "skelgen/emit/tree.h"
+#include "skelgen/emit/lower_call.h"
+#include "skelgen/emit/lower_tree.h"
 
 /* ---- which waits are for files ---- */
 
@@ -122,7 +122,7 @@ static int leaves_check(struct emit *e)
 	return 0;
 }
 
-int emit_io_prepare(struct emit *e)
+int lower_io_prepare(struct emit *e)
 {
 	struct slots s = {NULL, 0};
 	bool any = false;
@@ -143,7 +143,7 @@ int emit_io_prepare(struct emit *e)
 	return rv;
 }
 
-bool emit_is_io(const struct emit *e, const struct skel_node *leaf)
+bool lower_is_io(const struct emit *e, const struct skel_node *leaf)
 {
 	uint8_t cls = trace_fn[leaf->fn].cls;
 
@@ -152,7 +152,7 @@ bool emit_is_io(const struct emit *e, const struct skel_node *leaf)
 	return cls == TC_FILE || cls == TC_IO;
 }
 
-bool emit_io_meets(const struct skel_node *leaf)
+bool lower_io_meets(const struct skel_node *leaf)
 {
 	const char *name = trace_fn[leaf->fn].name;
 
@@ -182,23 +182,23 @@ static void put_how(const char *name, struct code *out)
 
 static void put_access(struct leaf_ctx *c, const char *name, struct code *out)
 {
-	bool starts = emit_has_param(c, "req");
+	bool starts = lower_has_param(c, "req");
 	size_t n = strlen(name);
 
-	emit_named(c, "file", VALUE_INT, out);
+	lower_named(c, "file", VALUE_INT, out);
 	if (n > 4 && strcmp(name + n - 4, "_end") == 0) {
 		code_call(out, "skel_file_end");
 		return;
 	}
 	put_how(name, out);
-	if (emit_has_param(c, "offset"))
-		emit_named(c, "offset", VALUE_LONG, out);
+	if (lower_has_param(c, "offset"))
+		lower_named(c, "offset", VALUE_LONG, out);
 	else
 		code_int(out, 0);
-	emit_named(c, "count", VALUE_LONG, out);
-	emit_datatype(c, "type", out);
+	lower_named(c, "count", VALUE_LONG, out);
+	lower_datatype(c, "type", out);
 	if (starts) {
-		emit_named(c, "req", VALUE_INT, out);
+		lower_named(c, "req", VALUE_INT, out);
 		code_op(out, OPS_PLACE, OPS_REQ);
 	}
 	code_call(out, starts ? "skel_file_start" : "skel_file_access");
@@ -226,37 +226,28 @@ static void put_file_call(struct leaf_ctx *c, const char *name, const char *make
 {
 	bool open = strcmp(makes, "skel_file_open") == 0;
 
-	emit_named(c, open ? "newfile" : "file", VALUE_INT, out);
+	lower_named(c, open ? "newfile" : "file", VALUE_INT, out);
 	if (open) {
-		emit_comm(c, "comm", out);
+		lower_comm(c, "comm", out);
 	} else if (strcmp(makes, "skel_file_size") == 0) {
 		code_int(out, strcmp(name, "MPI_File_preallocate") == 0);
-		emit_named(c, "size", VALUE_LONG, out);
+		lower_named(c, "size", VALUE_LONG, out);
 	} else if (strcmp(makes, "skel_file_view") == 0) {
-		emit_named(c, "disp", VALUE_LONG, out);
-		emit_datatype(c, "etype", out);
-		emit_datatype(c, "filetype", out);
+		lower_named(c, "disp", VALUE_LONG, out);
+		lower_datatype(c, "etype", out);
+		lower_datatype(c, "filetype", out);
 	} else if (strcmp(makes, "skel_file_atomicity") == 0) {
-		emit_named(c, "flag", VALUE_INT, out);
+		lower_named(c, "flag", VALUE_INT, out);
 	} else if (strncmp(makes, "skel_file_seek", 14) == 0) {
-		emit_named(c, "offset", VALUE_LONG, out);
-		emit_named(c, "whence", VALUE_INT, out);
+		lower_named(c, "offset", VALUE_LONG, out);
+		lower_named(c, "whence", VALUE_INT, out);
 	}
 	code_call(out, makes);
 }
 
-static bool array_done(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k, const void *arg,
-		       const int64_t **v, uint32_t *n)
-{
-	(void)c;
-	(void)arg;
-	*v = call_done_slots(r->d, k->sym, n);
-	return true;
-}
-
 static void put_wait(struct leaf_ctx *c, struct code *out)
 {
-	struct array_value slots = emit_array(c, array_done, NULL);
+	struct array_value slots = lower_array(c, array_done, NULL);
 
 	array_put_length(&slots, out);
 	array_put(&slots, out);
@@ -273,7 +264,7 @@ static uint64_t times_made(const struct leaf_ctx *c)
 	return n;
 }
 
-enum io_call emit_io_call(struct leaf_ctx *c, struct code *out)
+enum io_call lower_io_call(struct leaf_ctx *c, struct code *out)
 {
 	const char *name = trace_fn[c->leaf->fn].name, *makes = makes_of(name);
 	uint8_t cls = trace_fn[c->leaf->fn].cls;
@@ -290,8 +281,8 @@ enum io_call emit_io_call(struct leaf_ctx *c, struct code *out)
 		put_access(c, name, out);
 	} else if (made) {
 		put_file_call(c, name, makes, out);
-	} else if (emit_io_meets(c->leaf) && emit_has_param(c, "file") && leaf_known(c)) {
-		emit_named(c, "file", VALUE_INT, out);
+	} else if (lower_io_meets(c->leaf) && lower_has_param(c, "file") && leaf_known(c)) {
+		lower_named(c, "file", VALUE_INT, out);
 		code_call(out, "skel_file_meet");
 		return IO_MEETS;
 	} else {

@@ -1,19 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One row per function: a letter for each parameter.
- *   m communicator   d destination   s source     g tag   G tag of the receiving half   r root   o operation
- *   q, 5 request     M message       c, t count and datatype   C, T those received
- *   v, w counts and displacements    V, W those received
- *   x, y, z counts, displacements and datatypes, one per peer   X, Y, Z those received   1, 2: y, Y in MPI_Aint
- *   _ MPI_STATUS_IGNORE   - MPI_INFO_NULL
- *   p partitions     i, j, k partition, the first and the last   n list of them and its length   l level
- * Buffers: S to send c, D to receive c, R to receive C; A to send c to each, N to receive C from each;
- *   E to send v, F to receive V; H to send x, I to receive X; U of the sum of v; P of p times c.
- * The buffer for which the program gave MPI_IN_PLACE is MPI_IN_PLACE.
- * One-sided: u window, a target rank, b displacement there, e assertion, f kind of lock, h group; 3, 4 count and
- *   datatype of the result; buffers: B to send c, K to receive c, L to receive the result, Q to compare c with.
+ *
+ *   m       communicator                  q, 5    request: its place, its value
+ *   d, s    destination, source           M       message
+ *   g       tag                           r, o    root, operation
+ *   G       tag of the received message   _, -    MPI_STATUS_IGNORE, MPI_INFO_NULL
+ *   p       number of partitions          n       list of partitions and its length
+ *   i       partition                     j, k    first and last partition
+ *   l       level of MPI_Pcontrol
+ *
+ *   c, t    count and datatype            C, T    count and datatype that are received
+ *   v, w    counts and displacements      V, W    counts and displacements that are received
+ *   x, y, z counts, displacements and datatypes of each peer; X, Y, Z of what is received
+ *   1, 2    y and Y in MPI_Aint
+ *
+ * Buffers that the call reads:  S c, A c for each rank, E v, H x, P p times c.
+ * Buffers that the call fills:  D c, R C, N C from each rank, F V, I X, O c from each rank, U the sum of v.
+ * A buffer becomes MPI_IN_PLACE where the program gave MPI_IN_PLACE.
+ *
+ * One-sided communication:
+ *   u       window                        a, b    target rank, displacement there
+ *   e       assertion                     f, h    kind of lock, group
+ *   3, 4    count and datatype of the result
+ *   B, K    buffers of c, read and filled; L filled with the result; Q compared
  */
-#include "skelgen/emit/call.h"
+#include "skelgen/emit/lower_call.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -165,7 +177,7 @@ static const char *parts_of_nonblocking(const char *name)
 	return parts_of(plain);
 }
 
-struct call_template emit_template(const char *name)
+struct call_template lower_template(const char *name)
 {
 	struct call_template t = {name, ""};
 	const char *parts = parts_of(name);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Data of one lowering of the merged tree to operations. */
+#ifndef PRECEDENT_SKELGEN_EMIT_LOWER_H
+#define PRECEDENT_SKELGEN_EMIT_LOWER_H
+
+#include "skelgen/emit/code.h"
+#include "skelgen/emit/data.h"
+#include "skelgen/emit/skeleton.h"
+#include "skelgen/plan/plan.h"
+#include "skelgen/profile/compute_profile.h"
+#include "skelgen/timing/gap_rank_order.h"
+#include "skelgen/timing/times.h"
+#include "skelgen/tree/callinfo.h"
+#include "skelgen/tree/wildcard.h"
+
+enum { WAIT_FILE = 1, WAIT_OTHER = 2 };
+
+/* Everything that emission knows and gathers. */
+struct emit {
+	const struct skel_tree *tree;
+	const struct skel_times *times;
+	const struct skel_plan *plan;
+	const struct skel_mixes *profile;     /* what the gaps consist of */
+	const struct skel_buffered *buffered; /* sends that rely on buffers; may be NULL */
+	const struct skel_emit_options *opt;
+	struct emit_data *data;
+	struct code_arrays array; /* file-scope arrays and sets */
+	struct code body;    /* statements of run() */
+	struct text notes;   /* what the report says about single calls */
+	struct named_array {
+		uint64_t hash;
+		uint32_t n, id;
+	} *named;            /* arrays of integers: equal ones share a name */
+	uint32_t n_named;
+	uint32_t n_loop;     /* loops that the runtime follows */
+	bool *type_used;     /* by global number */
+	bool types_indexed;  /* type[] must hold the predefined ones too */
+	int64_t max_slot;    /* of requests */
+	int64_t bsend_bytes; /* longest buffered send */
+	int64_t rma_bytes;   /* longest access to a window */
+	const char *mpi4;    /* a function that MPI has from version 4 on, or NULL */
+	uint8_t *wait_kind;  /* by leaf_id: kinds of requests that its waits complete, WAIT_*; NULL: no request is of a file */
+	double io_ns;        /* of calls on files, mean over ranks */
+	uint64_t io_leaves;
+	uint64_t io_calls[2][TRACE_FN_N]; /* of functions on files: [0] always delays, [1] made where there are scratch files */
+	uint32_t io_unknown; /* calls in the source whose file, datatype or request the trace does not tell */
+	double lost_ns;      /* of calls that cannot be reproduced, mean over ranks */
+	bool clocks_apart;   /* of ranks: a share of long gaps ran since they last met */
+	bool no_memory;
+	/* Arrays made for the present leaf. */
+	int64_t **made;
+	uint32_t n_made;
+};
+
+#endif
