@@ -31,14 +31,14 @@ int skel_tree_build(const struct trace *t, struct skel_tree *out, struct errbuf 
 	return skel_tree_build_with(t, true, out, err);
 }
 
-int skel_understand(const struct trace *t, const struct skel_budget *budget, bool kernels, struct skel_stages *out, struct errbuf *err)
+int skel_understand(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
 {
 	int rv = skel_tree_build(t, &out->tree, err);
 
 	if (rv == 0)
 		rv = skel_times_collect(&out->tree, &out->times, err);
 	if (rv == 0)
-		rv = skel_mix_collect(&out->tree, &out->times, !kernels, &out->profile, err);
+		rv = skel_mix_collect(&out->tree, &out->times, false, &out->profile, err);
 	if (rv == 0)
 		rv = skel_plan_matched(&out->tree, &out->times, budget, &out->plan, &out->match, err);
 	if (rv == 0)

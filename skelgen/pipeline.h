@@ -29,7 +29,7 @@ int skel_tree_build(const struct trace *t, struct skel_tree *out, struct errbuf 
 int skel_tree_build_with(const struct trace *t, bool with_optional, struct skel_tree *out, struct errbuf *err);
 
 /* Tree, times, profile of computation, and a plan that cannot deadlock. Returns 0, or -1 with the reason. */
-int skel_understand(const struct trace *t, const struct skel_budget *budget, bool kernels, struct skel_stages *out, struct errbuf *err);
+int skel_understand(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err);
 /* Writes the files of the skeleton into `dir`. Returns 0, or -1 with the reason and the files as they were. */
 int skel_write(const struct skel_stages *s, const char *dir, const struct skel_emit_options *opt, struct errbuf *err);
 void skel_stages_free(struct skel_stages *s);

@@ -33,7 +33,6 @@ bool skeleton_was_delayed(const struct skeleton_facts *f);
 struct skeleton_wish {
 	double seconds; /* run time wanted; 0: by scale */
 	double scale;   /* traced time over run time; 0: by seconds */
-	bool kernels;   /* computation by kernels of its classes alone */
 	FILE *tree;     /* also print the tree here, or NULL */
 };
 

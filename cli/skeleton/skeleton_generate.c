@@ -136,7 +136,7 @@ static int generate(const struct trace *t, struct skel_stages *p, const char *di
 	struct skel_emit_report report = {0};
 	struct skel_emit_options opt = {.report = &report};
 
-	if (skeleton_trace_check(t, err) < 0 || repeatable(t, err) < 0 || skel_understand(t, &budget, wish->kernels, p, err) < 0)
+	if (skeleton_trace_check(t, err) < 0 || repeatable(t, err) < 0 || skel_understand(t, &budget, p, err) < 0)
 		return -1;
 	if (wish->tree)
 		skel_tree_print(&p->tree, wish->tree);

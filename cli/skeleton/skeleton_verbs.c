@@ -84,8 +84,6 @@ static const struct verb_option skeleton_options[] = {
 	 .help = "run time wanted (default 5)"},
 	{"scale", 0, "K", OPT_REAL(struct args, wish.scale, OPT_ABOVE_0, 1e9), .wants = "wants a number above 0",
 	 .help = "instead: K times shorter than the traced run"},
-	{"kernels", 0, NULL, OPT_FLAG(struct args, wish.kernels),
-	 .help = "computation by kernels of its kinds alone, without loops of the program itself"},
 	{"tree", 0, NULL, OPT_FLAG(struct args, tree), .help = "print the merged program tree too"},
 	{"compile", 0, NULL, OPT_FLAG(struct args, compile), .help = "compile it with mpicc as well"},
 	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "facts for machines"},

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "skelgen/profile/native_select.h"
 #include "skelgen/runtime/data.h"
 
 struct placed {
@@ -33,9 +32,6 @@ struct emit_data {
 	uint64_t *window; /* loops with windows, one after the other */
 	size_t n_window;
 	uint32_t n_loop;
-	uint64_t *own; /* loops of the program, one after the other */
-	size_t n_own;
-	uint32_t own_loops;
 	bool failed;
 };
 
@@ -59,7 +55,6 @@ void emit_data_destroy(struct emit_data *d)
 	free(d->slot);
 	free(d->mix);
 	free(d->window);
-	free(d->own);
 	free(d);
 }
 
@@ -189,54 +184,15 @@ void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struc
 /* Streams are worked on as the rest of the floating point is: of 16 lines those in packed form. */
 static double packed_lines(const struct skel_mixes *m)
 {
-	double share[CLASS_N], both;
-
-	mix_own_as_classes(m, m->mix[0].share, share);
-	both = share[CLASS_VECTOR] + share[CLASS_SCALAR] + share[CLASS_SCALAR_SHORT] + share[CLASS_SCALAR_CHAIN];
+	const double *share = m->mix[0].share;
+	double both = share[CLASS_VECTOR] + share[CLASS_SCALAR] + share[CLASS_SCALAR_SHORT] + share[CLASS_SCALAR_CHAIN];
 	return both > 0 ? floor(16 * share[CLASS_VECTOR] / both + 0.5) : 8;
-}
-
-/* What its time goes to by classes of work. */
-static void own_as(const struct skel_mixes *m, uint32_t loop, double *as)
-{
-	double share[CLASS_N] = {0}, all[CLASS_N];
-
-	share[CLASS_OWN_0 + loop] = 1;
-	mix_own_as_classes(m, share, all);
-	memcpy(as, all, CLASS_OWN_0 * sizeof *as);
-}
-
-static void own_loops(struct emit_data *d, const struct skel_mixes *m)
-{
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < m->n_own; i++)
-		n += DATA_OWN + DATA_OWN_WORDS((size_t)m->own[i].len);
-	free(d->own);
-	d->own = calloc(n + 1, sizeof *d->own);
-	d->n_own = 0;
-	d->own_loops = m->n_own;
-	d->failed |= d->own == NULL;
-	for (uint32_t i = 0; d->own != NULL && i < m->n_own; i++) {
-		uint64_t *w = d->own + d->n_own;
-
-		w[0] = m->own[i].needs;
-		w[1] = m->own[i].len;
-		w[2] = m->own[i].n;
-		w[DATA_OWN_WALK] = m->own[i].n_walk;
-		memcpy(w + DATA_OWN_WALK + 1, m->own[i].walk, m->own[i].n_walk * sizeof(struct own_walk));
-		own_as(m, i, (double *)(w + DATA_OWN_AS));
-		memcpy(w + DATA_OWN, m->own[i].code, m->own[i].len);
-		d->n_own += DATA_OWN + DATA_OWN_WORDS((size_t)m->own[i].len);
-	}
 }
 
 void emit_data_mixes(struct emit_data *d, const struct skel_mixes *m)
 {
 	double packed = packed_lines(m);
 	uint32_t n = m->n_mix;
-
-	own_loops(d, m);
 
 	free(d->mix);
 	d->n_mix = n;
@@ -318,16 +274,15 @@ uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 {
 	static const struct skel_mixes equal = {
 		.n_mix = 1, .mix = {{.share = {[0 ... CLASS_OWN_0 - 1] = 1.0 / CLASS_OWN_0}, .threads = 1}}};
-	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary, mixes, head, own, windows;
+	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary, mixes, head, windows;
 	uint64_t *w;
 
 	if (d->mix == NULL)
 		emit_data_mixes(d, &equal);
 	mixes = DATA_HEADER + gaps + varies + d->n_array;
 	head = mixes + (size_t)d->n_mix * DATA_MIX;
-	own = d->own_loops > 0 ? 1 + d->n_own : 0;
 	windows = d->n_loop > 0 ? 1 + d->n_window : 0;
-	w = d->failed ? NULL : calloc(head + d->n_pool + own + windows, sizeof *w);
+	w = d->failed ? NULL : calloc(head + d->n_pool + windows, sizeof *w);
 	if (w == NULL)
 		return NULL;
 	w[0] = DATA_MAGIC;
@@ -336,15 +291,10 @@ uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 	w[3] = d->n_gap;
 	w[4] = d->n_vary;
 	w[5] = d->n_array;
-	w[6] = *n_words = head + d->n_pool + own + windows;
+	w[6] = *n_words = head + d->n_pool + windows;
 	w[8] = d->n_mix;
-	if (own > 0) {
-		w[10] = head + d->n_pool;
-		w[w[10]] = d->own_loops;
-		memcpy(w + w[10] + 1, d->own, d->n_own * sizeof *w);
-	}
 	if (windows > 0) {
-		w[9] = head + d->n_pool + own;
+		w[9] = head + d->n_pool;
 		w[w[9]] = d->n_loop;
 		memcpy(w + w[9] + 1, d->window, d->n_window * sizeof *w);
 	}

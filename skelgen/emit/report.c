@@ -134,44 +134,6 @@ static void put_rooms(const struct skel_rooms *r, struct text *out)
 			 (unsigned long long)r->n_short);
 }
 
-static void put_place(struct text *out, const char *module, uint64_t offset)
-{
-	const char *slash = strrchr(module, '/');
-
-	text_put_clean(out, slash ? slash + 1 : module);
-	text_put(out, "+0x%llx", (unsigned long long)offset);
-}
-
-static void put_walks(struct text *out, const struct skel_own *o)
-{
-	for (uint32_t k = 0; k < o->n_through; k++)
-		text_put(out, "%s%.1f", k == 0 ? ", through " : k + 1 == o->n_through ? " and " : ", ", (double)o->walk[k].bytes / (1 << 20));
-	if (o->n_through)
-		text_put(out, " MiB");
-}
-
-/* Which computation runs as the program's own instructions. */
-static void put_own(const struct emit *e, struct text *out)
-{
-	const struct skel_mixes *m = e->profile;
-
-	for (uint32_t i = 0; i < m->n_own; i++) {
-		const struct skel_own *o = &m->own[i];
-
-		if (i == 0)
-			text_put(out, "\nComputation that runs as the program's own instructions, but for its waiting for scattered data and for memory, and for loops with less than 2 %% of a block:\n");
-		text_put(out, "  %.1f %% in %s at ", 100 * m->mix[0].share[CLASS_OWN_0 + i], o->is_loop ? "a loop" : "code");
-		put_place(out, o->module, o->first);
-		if (o->callee) {
-			text_put(out, ", with what it calls at ");
-			put_place(out, o->callee, o->callee_first);
-		}
-		text_put(out, ", %u instructions a unit", o->n);
-		put_walks(out, o);
-		text_put(out, "\n");
-	}
-}
-
 void emit_report(struct emit *e, double confidence, struct text *out)
 {
 	struct passed p;
@@ -193,7 +155,6 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 	if (e->times->polled_ns > 0)
 		text_put(out, "\nUnsuccessful tests that the program makes as part of its work, %.3f s of a rank's time (mean), are computation.\n",
 			 e->times->polled_ns * 1e-9);
-	put_own(e, out);
 	text_put(out, "\nLoops:\n");
 	put_cuts(e, e->tree->root, out);
 	if (skel_plan_shares_gaps(e->plan))

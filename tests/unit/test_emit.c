@@ -85,7 +85,7 @@ static int emit_to(struct syn *s, const char *to, double *confidence, struct err
 	struct skel_stages p = {0};
 	int rv;
 
-	if (skel_understand(t, &budget, false, &p, err) != 0)
+	if (skel_understand(t, &budget, &p, err) != 0)
 		fail_msg("%s", err->text);
 	rv = skel_write(&p, to, &opt, err);
 	if (confidence != NULL)

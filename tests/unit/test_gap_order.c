@@ -223,7 +223,7 @@ static uint64_t *emitted_data(struct syn *s, double scale)
 	uint64_t *w = calloc(1, 1 << 20);
 	FILE *f;
 
-	if (skel_understand(t, &budget, false, &p, &err) != 0 || skel_write(&p, dir, &opt, &err) != 0)
+	if (skel_understand(t, &budget, &p, &err) != 0 || skel_write(&p, dir, &opt, &err) != 0)
 		fail_msg("%s", err.text);
 	for (uint32_t i = 0; i < p.plan.n_node; i++) {
 		if (p.plan.cut[i].total != 4000)

@@ -32,9 +32,7 @@ static uint64_t *data_words(size_t *n)
 	const int64_t rows[] = {10, 11, 20, 21}, a[] = {5, 6, 7};
 	const uint64_t end[] = {5, 9};
 	const uint32_t row[] = {0, 1};
-	static uint8_t code[20];
-	const struct skel_mixes mixes = {.n_mix = 1, .mix = {{.share = {[CLASS_INTEGER] = 0.5, [CLASS_OWN_0] = 0.5}, .threads = 1}},
-					 .n_own = 1, .own = {{.len = sizeof code, .code = code, .n_walk = 1, .walk = {{4096, 100}}, .as = {[CLASS_SCALAR] = 7}}}};
+	const struct skel_mixes mixes = {.n_mix = 1, .mix = {{.share = {[CLASS_INTEGER] = 0.5, [CLASS_SCALAR] = 0.5}, .threads = 1}}};
 	uint64_t *w;
 
 	for (uint32_t gap = 0; gap < GAPS; gap++) {
@@ -130,7 +128,7 @@ static int passes(struct whole *f, struct ops_file *out, const char **why)
 
 /* ---- each field ---- */
 
-enum place { HEAD, GAP_TABLE, GAP, VARY_TABLE, VARY, ARRAY_TABLE, ARRAY, MIX, OWN, WINDOWS, LOOP, WINDOW };
+enum place { HEAD, GAP_TABLE, GAP, VARY_TABLE, VARY, ARRAY_TABLE, ARRAY, MIX, WINDOWS, LOOP, WINDOW };
 
 static size_t place_of(const struct whole *f, enum place p)
 {
@@ -154,8 +152,6 @@ static size_t place_of(const struct whole *f, enum place p)
 		return d[array];
 	case MIX:
 		return array + 1;
-	case OWN:
-		return d[10];
 	case WINDOWS:
 		return d[9];
 	case LOOP:
@@ -187,7 +183,6 @@ static const struct field {
 	{"words in all", HEAD, 6, {0, 9, BELOW - 1, BELOW + 1, ALL}, 5, {0}, 0},
 	{"mixes", HEAD, 8, {0, 65, 1ull << 32, MUCH, ALL}, 5, {0}, 0},
 	{"place of the windows", HEAD, 9, {1, BELOW - 1, BELOW, BELOW + 1, ALL}, 5, {0}, 0},
-	{"place of the program's loops", HEAD, 10, {0, 1, BELOW - 1, BELOW, BELOW + 1, ALL}, 6, {0}, 0},
 	{"place of a gap", GAP_TABLE, 1, {BELOW - 2, BELOW, BELOW + 1, MUCH, ALL}, 5, {0}, 0},
 	{"place of the last gap", GAP_TABLE, RANKS * GAPS - 1, {BELOW - 2, BELOW, BELOW + 1, MUCH, ALL}, 5, {0}, 0},
 	{"strata and slots", GAP, 1, {200, 2ull << 32 | 200, 200ull << 32 | 2, MUCH | 1, ALL}, 5, {0}, 0},
@@ -214,15 +209,6 @@ static const struct field {
 	{"width of vectors", MIX, DATA_MIX_VECTOR_BITS, {ALL}, 1, {NAN, -1, 1e16, INFINITY}, 4},
 	{"length of rows", MIX, DATA_MIX_ROW, {ALL}, 1, {NAN, -1, 1e16, INFINITY}, 4},
 	{"the last of a mix", MIX, DATA_MIX - 1, {ALL}, 1, {NAN, -1, 1e16, INFINITY}, 4},
-	{"loops of the program", OWN, 0, {0, 2, 9, 1ull << 32, MUCH, ALL}, 6, {0}, 0},
-	{"what one needs", OWN, 1, {OWN_NEEDS, 1ull << 32, MUCH, ALL}, 4, {0}, 0},
-	{"its code", OWN, 2, {0, 2000, OWN_DATA + 1, 1ull << 32, MUCH, ALL}, 6, {0}, 0},
-	{"its instructions", OWN, 3, {OWN_DATA + 1, MUCH, ALL}, 3, {0}, 0},
-	{"its areas", OWN, 1 + DATA_OWN_WALK, {OWN_WALKS + 1, 1ull << 32, MUCH, ALL}, 4, {0}, 0},
-	{"bytes of an area", OWN, 2 + DATA_OWN_WALK, {(1ull << 50) + 1, MUCH, ALL}, 3, {0}, 0},
-	{"what is touched of it", OWN, 3 + DATA_OWN_WALK, {OWN_WALKS_MOST / OWN_WALKS + 1, MUCH, ALL}, 3, {0}, 0},
-	{"its share of the first class", OWN, 1 + DATA_OWN_AS, {ALL}, 1, {NAN, -1, 1.5, INFINITY}, 4},
-	{"its share of the last class", OWN, DATA_OWN, {ALL}, 1, {NAN, -1, 1.5, INFINITY}, 4},
 	{"loops with windows", WINDOWS, 0, {0, 2, 1ull << 32, MUCH, ALL}, 5, {0}, 0},
 	{"number of a loop", LOOP, DATA_LOOP_NUMBER, {2, 1 << 16, 1ull << 32, MUCH, ALL}, 5, {0}, 0},
 	{"windows", LOOP, DATA_LOOP_WINDOWS, {0, 1, 3, 33, ALL}, 5, {0}, 0},
@@ -354,10 +340,6 @@ static uint64_t walk(const uint64_t *d, uint64_t rank)
 	const uint64_t *gap = d + DATA_HEADER + rank * d[3], *vary = d + DATA_HEADER + RANKS * d[3] + rank * d[4];
 	const uint64_t *array = d + DATA_HEADER + RANKS * (d[3] + d[4]), *w = d + d[9] + 1;
 	uint64_t sum = sum_of(array + d[5], d[8] * DATA_MIX);
-	const uint64_t *own = d + d[10] + 1;
-
-	for (uint64_t i = 0, n = d[10] != 0 ? own[-1] : 0; i < n; i++, own += DATA_OWN + DATA_OWN_WORDS(own[1]))
-		sum += sum_of(own, DATA_OWN + DATA_OWN_WORDS(own[1]));
 
 	for (uint64_t i = 0; i < d[3]; i++)
 		if (gap[i] != 0)
