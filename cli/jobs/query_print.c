@@ -156,8 +156,6 @@ static void show_probe(const json_t *p)
 		printf("  %-14s the program itself was not run: %.300s\n", "", jstr(record, "unpartial"));
 	if (*jstr(record, "interpreted"))
 		printf("  %-14s the skeleton was interpreted: %.300s\n", "", jstr(record, "interpreted"));
-	if (*jstr(record, "without_own"))
-		printf("  %-14s kernels stood for the program's own loops:\n  %-14s %.83s\n", "", "", jstr(record, "without_own"));
 }
 
 static void show_lists(const json_t *answer)

@@ -11,9 +11,7 @@
 
 #include "skelgen/runtime/calibfile.h"
 
-const char skel_calibration_kernels[] = CALIBFILE_KERNELS;
-
-static int copy(const char *from, const char *to, uint32_t n_ranks, struct errbuf *err)
+int skel_calibration_copy(const char *from, const char *to, uint32_t n_ranks, struct errbuf *err)
 {
 	FILE *in = fopen(from, "re"), *out = NULL;
 	char line[4096], ranks[32];
@@ -45,19 +43,5 @@ static int copy(const char *from, const char *to, uint32_t n_ranks, struct errbu
 	}
 	if (in)
 		fclose(in);
-	return rv;
-}
-
-int skel_calibration_copy(const char *from, const char *to, uint32_t n_ranks, struct errbuf *err)
-{
-	char *beside = NULL, *to_beside = NULL;
-	int rv = copy(from, to, n_ranks, err);
-
-	if (rv == 0 && (asprintf(&beside, "%s" CALIBFILE_KERNELS, from) < 0 || asprintf(&to_beside, "%s" CALIBFILE_KERNELS, to) < 0))
-		rv = err_set(err, "no memory");
-	if (rv == 0 && access(beside, F_OK) == 0)
-		rv = copy(beside, to_beside, n_ranks, err);
-	free(beside);
-	free(to_beside);
 	return rv;
 }

@@ -7,10 +7,7 @@
 
 #include "common/errbuf.h"
 
-/* What the name of the file ends in that lies beside a calibration, for nodes that cannot run the program's own loops. */
-extern const char skel_calibration_kernels[];
-
-/* Beside the skeleton, and with it the other one, if there is one. What it would refuse by its head is refused here, before it is
+/* Beside the skeleton. What it would refuse by its head is refused here, before it is
  * compiled and started on all ranks; it reads the rest itself. -1 with the reason. */
 int skel_calibration_copy(const char *from, const char *to, uint32_t n_ranks, struct errbuf *err);
 

@@ -63,8 +63,6 @@ static int print_json(const struct prediction *p, const struct args *o)
 
 	if (f->interpreted[0])
 		json_object_set_new(j, "interpreted", json_string(f->interpreted));
-	if (p->skeleton->without_own[0])
-		json_object_set_new(j, "without_own", json_string(p->skeleton->without_own));
 	if (p->have_partial)
 		json_object_set_new(j, "partial", json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "predicted_s",
 							    p->partial.whole_s, "lo_s", p->partial.lo_s, "hi_s",
@@ -144,7 +142,6 @@ static int predict_in(const char *dir, const char *trace, char *const cmd[], con
 	struct prediction all = {.facts = &facts, .skeleton = &res, .here = !o->calibration};
 	struct errbuf err;
 	char skel[4096], cal[4200], log[4200];
-	int rc;
 
 	snprintf(skel, sizeof(skel), "%s/skel", dir);
 	snprintf(cal, sizeof(cal), "%s/calibration", skel);
@@ -166,10 +163,7 @@ static int predict_in(const char *dir, const char *trace, char *const cmd[], con
 	if (o->partial)
 		predict_partial(dir, trace, cmd, o, &all);
 	weigh(&all);
-	rc = print(&all, o);
-	if (o->keep && !o->calibration && res.own)
-		skeleton_calibrate_kernels(skel, &how, res.launched_s);
-	return rc;
+	return print(&all, o);
 }
 
 static int trace_command(char *const cmd[], const char *file)

@@ -37,7 +37,6 @@ struct probe {
 	struct result res;
 	XXH64_hash_t hash;
 	double startup_sum;
-	double own_s[RESULT_MAX_TRACES]; /* that a trace's skeleton with loops of the program itself took; 0: it has none */
 };
 
 static int by_name(const void *a, const void *b)
@@ -187,9 +186,6 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	how = launch_of(p, &f);
 	if (skeleton_run(skel, &how, &r, err) < 0)
 		return err_prefix(err, "%s", p->trace[i]);
-	p->own_s[i] = r.own ? r.launched_s : 0;
-	if (r.without_own[0])
-		snprintf(p->res.without_own, sizeof(p->res.without_own), "%s", r.without_own);
 	*t = (struct result_trace){.mpi_s = f.mpi_s, .skel_s = r.skel_s, .lo_s = r.lo_s, .hi_s = r.hi_s, .ran_s = r.ran_s,
 				   .events = f.events, .confidence = f.confidence};
 	f.computed_s = fmin(f.computed_s, f.mpi_s);
@@ -317,24 +313,6 @@ static int write_record(struct probe *p, int rv, struct errbuf *err)
 	return rv < 0 ? cli_fail("%s", err->text) : 0;
 }
 
-/* Once the record is there, so that it costs the probe nothing where this job's time ends: what probes on nodes need that cannot run
- * the program's loops. */
-static void calibrate_for_others(const struct probe *p)
-{
-	for (size_t i = 0; i < p->n_trace; i++) {
-		struct skeleton_facts f = {0};
-		struct skeleton_launch how;
-		struct errbuf err;
-		char skel[4096];
-
-		snprintf(skel, sizeof(skel), "%s/skel.%zu", p->dir, i);
-		if (p->own_s[i] <= 0 || facts_read(skel, &f, &err) < 0)
-			continue;
-		how = launch_of(p, &f);
-		skeleton_calibrate_kernels(skel, &how, p->own_s[i]);
-	}
-}
-
 /* The directory is named after the traced job. */
 static int job_of(const char *dir, uint32_t *job)
 {
@@ -384,8 +362,6 @@ static int probe_verb(int argc, char **argv)
 	if (conf_load(NULL, &p.conf, &err) < 0)
 		p.conf = (struct precedent_conf){0};
 	rc = write_record(&p, probe(&p, &err), &err);
-	if (rc == 0 && p.source)
-		calibrate_for_others(&p);
 	conf_free(&p.conf);
 	for (size_t i = 0; i < p.n_trace; i++)
 		free(p.trace[i]);

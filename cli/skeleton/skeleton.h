@@ -59,8 +59,6 @@ struct skeleton_result {
 	double ran_s, init_s, wall_s;
 	double launched_s;         /* launcher's start to its end */
 	double noise;              /* relative deviation of the same work from time to time */
-	bool own;                  /* loops of the program itself ran */
-	char without_own[301];     /* why they did not, though they do where it was calibrated; "": they do, or it has none */
 	int n_kernel;
 	struct {
 		char name[32];
@@ -78,11 +76,5 @@ struct skeleton_launch {
 	double limit_s;
 };
 int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skeleton_result *out, struct errbuf *err);
-/*
- * After a run that calibrated, was launched for took_s seconds and had loops of the program itself: another one without them, which
- * leaves the calibration for nodes that cannot run these. Where it fails, or takes far longer, those nodes have no prediction, and
- * that is all.
- */
-void skeleton_calibrate_kernels(const char *dir, const struct skeleton_launch *how, double took_s);
 
 #endif

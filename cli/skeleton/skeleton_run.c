@@ -10,7 +10,6 @@
 #include "cli/skeleton/skeleton.h"
 #include "cli/ui/mpi_tools.h"
 #include "cli/ui/util.h"
-#include "cli/skeleton/calibration.h"
 
 /* What the skeleton's Makefile says: the compiler wrapper ($MPICC wins) and whether it is MPICH's. */
 static void read_makefile(const char *dir, char *mpicc, size_t size, enum mpi_family *family)
@@ -118,12 +117,9 @@ static int read_result(const char *path, struct skeleton_result *out, struct err
 			out->wall_s = v;
 		} else if (sscanf(line, "noise %lf", &v) == 1) {
 			out->noise = v;
-		} else if (sscanf(line, "without_own %300[^\n]", out->without_own) == 1) {
-			continue;
 		} else if (sscanf(line, "kernel %31s %lf", name, &v) == 2 && out->n_kernel < SKELETON_KERNELS) {
 			snprintf(out->kernel[out->n_kernel].name, sizeof(out->kernel[0].name), "%s", name);
 			out->kernel[out->n_kernel++].ns_per_unit = v;
-			out->own |= !strncmp(name, "own_", 4);
 		}
 	}
 	fclose(f);
@@ -141,8 +137,7 @@ static void arguments(char **argv, size_t n, char *replay, char *skel, char *con
 	argv[n] = NULL;
 }
 
-/* kernels: without loops of the program, and with the calibration that is for that. */
-static int launch(const struct skeleton_launch *how, const char *dir, const char *result, bool kernels, struct errbuf *err)
+static int launch(const struct skeleton_launch *how, const char *dir, const char *result, struct errbuf *err)
 {
 	static const char *const env[] = {"OMPI_ALLOW_RUN_AS_ROOT", "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1",
 					  "OMP_NUM_THREADS", "1", NULL};
@@ -156,13 +151,11 @@ static int launch(const struct skeleton_launch *how, const char *dir, const char
 	int rc;
 
 	snprintf(skel, sizeof(skel), "%s/%s", dir, how->interpret ? "skel.ops" : "skel");
-	snprintf(cal, sizeof(cal), "%s/calibration%s", dir, kernels ? skel_calibration_kernels : "");
+	snprintf(cal, sizeof(cal), "%s/calibration", dir);
 	rest[m++] = (char *)mode;
 	rest[m++] = cal;
 	rest[m++] = "--result";
 	rest[m++] = (char *)result;
-	if (kernels)
-		rest[m++] = "--kernels";
 	if (scratch) {
 		rest[m++] = "--scratch";
 		rest[m++] = (char *)scratch;
@@ -187,11 +180,6 @@ static int launch(const struct skeleton_launch *how, const char *dir, const char
 	return rc;
 }
 
-static void result_path(const char *dir, char *out, size_t size)
-{
-	snprintf(out, size, "%s/result.%ld", dir, (long)getpid());
-}
-
 int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skeleton_result *out, struct errbuf *err)
 {
 	char result[4160];
@@ -199,9 +187,9 @@ int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skel
 	int rc;
 
 	*out = (struct skeleton_result){0};
-	result_path(dir, result, sizeof(result));
+	snprintf(result, sizeof(result), "%s/result.%ld", dir, (long)getpid());
 	unlink(result);
-	rc = launch(how, dir, result, false, err);
+	rc = launch(how, dir, result, err);
 	out->launched_s = cli_now() - begin;
 	if (rc < 0)
 		return -1;
@@ -211,18 +199,4 @@ int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skel
 	rc = read_result(result, out, err);
 	unlink(result);
 	return rc;
-}
-
-void skeleton_calibrate_kernels(const char *dir, const struct skeleton_launch *how, double took_s)
-{
-	struct skeleton_launch again = *how;
-	char result[4160], cal[4160];
-	struct errbuf err;
-
-	result_path(dir, result, sizeof(result));
-	snprintf(cal, sizeof(cal), "%s/calibration%s", dir, skel_calibration_kernels);
-	again.limit_s = fmin(how->limit_s, 10 + 3 * took_s);
-	if (launch(&again, dir, result, true, &err) != 0)
-		unlink(cal);
-	unlink(result);
 }

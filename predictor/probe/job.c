@@ -10,7 +10,7 @@
 
 double probes_seconds(const struct precedent_conf *conf, double elapsed_s, unsigned n_candidates)
 {
-	double s = elapsed_s * conf->probe_budget / (n_candidates + 1);
+	double s = elapsed_s * conf->probe_budget / (n_candidates ? n_candidates : 1);
 
 	if (s < conf->probe_seconds)
 		s = conf->probe_seconds;

@@ -53,11 +53,8 @@ int probes_again(const struct daemon_env *env, const char *key, const char *cand
  * ProbeSeconds of its nodes on each candidate. */
 double probes_allowance(const struct daemon_env *env, const struct store_program *p);
 
-/*
- * Target run time of a skeleton: the program's share of ProbeBudget, at least ProbeSeconds, at most PROBES_SECONDS_MAX.
- * n_candidates share the budget. The traced candidate takes two shares, as its skeleton runs twice: once for nodes that cannot
- * run the program's own loops.
- */
+/* Target run time of a skeleton: the program's share of ProbeBudget (of its node seconds, spread over n candidates), at
+ * least ProbeSeconds, at most PROBES_SECONDS_MAX. */
 double probes_seconds(const struct precedent_conf *conf, double elapsed_s, unsigned n_candidates);
 
 #endif

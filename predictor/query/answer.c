@@ -219,8 +219,6 @@ static json_t *record_json(struct store *s, const struct store_probe *p)
 		      "interpreted", r->interpreted, "traces", traces, "kernels", kernels);
 	if (o && r->unpartial[0])
 		json_object_set_new(o, "unpartial", json_string(r->unpartial));
-	if (o && r->without_own[0])
-		json_object_set_new(o, "without_own", json_string(r->without_own));
 out:
 	free(r);
 	return o ? o : json_null();

@@ -216,7 +216,7 @@ static int parse_class(struct result *r, char *pos)
 /* What has been seen of a record so far; every key but trace and kernel comes once. */
 enum seen { SEEN_JOB = 1, SEEN_CANDIDATE = 2, SEEN_STATUS = 4, SEEN_REASON = 8, SEEN_CLASS = 16,
 	    SEEN_STARTUP = 32, SEEN_HASH = 64, SEEN_UNPARTIAL = 128, SEEN_INTERPRETED = 256, SEEN_NOISE = 512,
-	    SEEN_WITHOUT_OWN = 1024 };
+	    SEEN_WITHOUT_OWN = 1024 /* written by earlier versions */ };
 
 static int seen_once(unsigned *seen, unsigned bit, const char *key, struct errbuf *errp)
 {
@@ -228,6 +228,7 @@ static int seen_once(unsigned *seen, unsigned bit, const char *key, struct errbu
 
 static int parse_scalar(struct result *r, const char *key, char *val, unsigned *seen, struct errbuf *errp)
 {
+	char ignored[301];
 	uint64_t n = 0;
 	unsigned bit = 0;
 	int rv = -1;
@@ -268,7 +269,7 @@ static int parse_scalar(struct result *r, const char *key, char *val, unsigned *
 		rv = parse_text(val, r->interpreted, sizeof(r->interpreted));
 	} else if (!strcmp(key, "without_own")) {
 		bit = SEEN_WITHOUT_OWN;
-		rv = parse_text(val, r->without_own, sizeof(r->without_own));
+		rv = parse_text(val, ignored, sizeof(ignored));
 	} else if (!strcmp(key, "hash")) {
 		bit = SEEN_HASH;
 		rv = parse_hex16(val, r->hash_hex);
@@ -430,8 +431,6 @@ int result_format(const struct result *res, struct buf *out, struct errbuf *errp
 		put_fmt(out, "noise %.4g\n", res->noise);
 	if (res->interpreted[0])
 		put_text(out, "interpreted", res->interpreted);
-	if (res->without_own[0])
-		put_text(out, "without_own", res->without_own);
 	if (res->has_hash)
 		put_fmt(out, "hash %s\n", res->hash_hex);
 	put_fmt(out, "end\n");

@@ -19,7 +19,7 @@
  *   kernel <name> <ns per unit>
  *   noise <share>                         relative standard deviation of the same work at different times
  *   interpreted <text>                    why the skeleton was not compiled, if it was not
- *   without_own <text>                    why kernels replaced the program's own loops here, if they did
+ *   without_own <text>                    read, but no longer written or used
  *   hash <16 hex>
  *   end
  *
@@ -88,7 +88,6 @@ struct result {
 	bool has_noise;
 	double noise; /* relative deviation, at most 10 */
 	char interpreted[301]; /* why the skeleton was not compiled; "": it was */
-	char without_own[301]; /* why kernels stood for the program's own loops; "": they ran, or there are none */
 	char unpartial[301]; /* "": not asked for, or there */
 	unsigned traces_n, kernels_n;
 	struct result_trace traces[RESULT_MAX_TRACES];

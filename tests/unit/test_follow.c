@@ -452,7 +452,7 @@ static void test_probe_budget(void **state)
 {
 	(void)state;
 	assert_true(probes_seconds(&w->conf, 100, 2) == 5);
-	assert_true(probes_seconds(&w->conf, 3600, 2) == 12);
+	assert_true(probes_seconds(&w->conf, 3600, 2) == 18);
 	assert_true(probes_seconds(&w->conf, 86400, 2) == PROBES_SECONDS_MAX);
 }
 

@@ -86,23 +86,19 @@ static void test_failed(void **state)
 	assert_non_null(strstr(e.text, "reason"));
 }
 
+/* Records of earlier versions have a field that is read and not written again. */
 static void test_without_own(void **state)
 {
-	static struct result back; /* what is not given must come out empty by itself */
 	struct buf out = {0};
 	struct errbuf e;
 	struct result r;
 
 	(void)state;
 	assert_int_equal(parse(GOOD_HEAD GOOD_CLASS GOOD_TRACE "without_own no AVX2 here\n" GOOD_TAIL, &r, &e), 0);
-	assert_string_equal(r.without_own, "no AVX2 here");
 	assert_string_equal(r.interpreted, "");
 	assert_int_equal(result_format(&r, &out, &e), 0);
-	assert_int_equal(result_parse((const char *)out.data, out.len, &back, &e), 0);
-	assert_string_equal(back.without_own, "no AVX2 here");
+	assert_null(memmem(out.data, out.len, "without_own", strlen("without_own")));
 	buf_free(&out);
-	assert_int_equal(parse(GOOD, &r, &e), 0);
-	assert_string_equal(r.without_own, "");
 }
 
 static void test_every_cut_is_refused(void **state)
