@@ -38,7 +38,7 @@ int skel_understand(const struct trace *t, const struct skel_budget *budget, str
 	if (rv == 0)
 		rv = skel_times_collect(&out->tree, &out->times, err);
 	if (rv == 0)
-		rv = skel_mix_collect(&out->tree, &out->times, false, &out->profile, err);
+		rv = skel_mix_collect(&out->tree, &out->times, &out->profile, err);
 	if (rv == 0)
 		rv = skel_plan_matched(&out->tree, &out->times, budget, &out->plan, &out->match, err);
 	if (rv == 0)

@@ -13,7 +13,6 @@
 #include "cli/ui/util.h"
 #include "skelgen/pipeline.h"
 #include "skelgen/profile/compute_profile.h"
-#include "skelgen/profile/native_select.h"
 #include "skelgen/timing/times.h"
 #include "skelgen/tree/tree.h"
 #include "trace/functions.h"
@@ -53,7 +52,7 @@ static int prepare(struct work *w, struct errbuf *err)
 	if (trace_is_imported(w->t))
 		return err_set(err, "an imported trace says nothing of computation");
 	if (skel_tree_build(w->t, &w->tree, err) < 0 || skel_times_collect(&w->tree, &w->times, err) < 0 ||
-	    skel_mix_collect(&w->tree, &w->times, true, &w->mixes, err) < 0)
+	    skel_mix_collect(&w->tree, &w->times, &w->mixes, err) < 0)
 		return -1;
 	w->sym = symbolizer_create();
 	w->block = calloc(w->tree.n_leaf + 1u, sizeof(*w->block));
@@ -104,30 +103,18 @@ static int by_share(const void *a, const void *b)
 	return **x != **y ? (**x < **y ? 1 : -1) : (*x > *y) - (*x < *y);
 }
 
-/* Of the computation what loops of the program itself do. */
-static double own_share(const struct skel_mix *m)
-{
-	double sum = 0;
-
-	for (int c = CLASS_OWN_0; c <= CLASS_OWN_7; c++)
-		sum += m->share[c];
-	return sum;
-}
-
 /* "scalar 61 %, stream_mem 30 %, asleep 5 %" */
-static void describe(const struct work *w, const struct skel_mix *m, char *buf, size_t size)
+static void describe(const struct skel_mix *m, char *buf, size_t size)
 {
 	const double *order[CLASS_N];
-	double share[CLASS_N];
 	size_t n = 0;
 
-	mix_own_as_classes(&w->mixes, m->share, share);
 	for (int c = 0; c < CLASS_N; c++)
-		order[c] = &share[c];
+		order[c] = &m->share[c];
 	qsort(order, CLASS_N, sizeof(*order), by_share);
 	buf[0] = '\0';
 	for (int i = 0; i < CLASS_N && *order[i] >= SHARE_SHOWN && n < size; i++)
-		n += (size_t)snprintf(buf + n, size - n, "%s%s %.0f %%", n ? ", " : "", class_name[order[i] - share],
+		n += (size_t)snprintf(buf + n, size - n, "%s%s %.0f %%", n ? ", " : "", class_name[order[i] - m->share],
 				      100 * *order[i]);
 	if (m->off_cpu > 0 && n < size)
 		n += (size_t)snprintf(buf + n, size - n, "; asleep %.0f %%", 100 * m->off_cpu);
@@ -147,7 +134,7 @@ static void print_blocks(const struct work *w, bool all)
 
 		if (!all && (shown == TOP_BLOCKS || b->ns < 0.002 * w->ns))
 			break;
-		describe(w, m, text, sizeof(text));
+		describe(m, text, sizeof(text));
 		printf("  %5.1f %% %8llu  %5.2f  %s %s\n%28s%s\n", w->ns > 0 ? 100 * b->ns / w->ns : 0,
 		       (unsigned long long)m->n_sample, m->doubt, trace_fn[b->leaf->fn].name,
 		       where(w, b->leaf, place, sizeof(place)), "", text);
@@ -178,7 +165,7 @@ static void print_text(const struct work *w, const char *path, bool all)
 {
 	char text[TEXT];
 
-	describe(w, &w->mixes.mix[0], text, sizeof(text));
+	describe(&w->mixes.mix[0], text, sizeof(text));
 	if (w->mixes.mix[0].doubt >= 1)
 		printf("%s: nothing was sampled; taken for granted is\n  %s\n", path, text);
 	else
@@ -191,15 +178,13 @@ static void print_text(const struct work *w, const char *path, bool all)
 
 /* ---- for machines ---- */
 
-static json_t *mix_json(const struct work *w, const struct skel_mix *m)
+static json_t *mix_json(const struct skel_mix *m)
 {
 	json_t *shares = json_object();
-	double share[CLASS_N];
 
-	mix_own_as_classes(&w->mixes, m->share, share);
-	for (int c = 0; c < CLASS_OWN_0; c++)
-		json_object_set_new(shares, class_name[c], json_real(share[c]));
-	return json_pack("{s:o, s:f, s:f, s:f, s:f, s:I}", "shares", shares, "own", own_share(m), "off_cpu", m->off_cpu, "threads", m->threads,
+	for (int c = 0; c < CLASS_N; c++)
+		json_object_set_new(shares, class_name[c], json_real(m->share[c]));
+	return json_pack("{s:o, s:f, s:f, s:f, s:I}", "shares", shares, "off_cpu", m->off_cpu, "threads", m->threads,
 			 "doubt", m->doubt, "samples", (json_int_t)m->n_sample);
 }
 
@@ -210,7 +195,7 @@ static int print_json(const struct work *w, const char *path)
 	int rv;
 
 	for (uint32_t i = 0; i < w->mixes.n_mix; i++)
-		json_array_append_new(mixes, mix_json(w, &w->mixes.mix[i]));
+		json_array_append_new(mixes, mix_json(&w->mixes.mix[i]));
 	for (uint32_t i = 0; i < w->tree.n_leaf; i++) {
 		const struct skel_node *leaf = w->block[i].leaf;
 

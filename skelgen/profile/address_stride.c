@@ -117,19 +117,6 @@ struct mix_motion mix_motion_of(const struct mix_body *b, const struct mix_op *o
 	return sum(base, index, op->scale ? op->scale : 1);
 }
 
-uint8_t mix_even_register(const struct mix_body *b, const uint64_t *value, int64_t *step)
-{
-	for (uint8_t r = 0; r < TSAMPLE_REGS && r < MIX_REG_VECTOR; r++) {
-		struct mix_op use = {.base = r, .index = MIX_NO_REG, .bytes = 8};
-		struct mix_motion motion = mix_motion_of(b, &use, value);
-
-		*step = motion.step;
-		if (motion.order == MIX_EVEN && motion.step)
-			return r;
-	}
-	return MIX_NO_REG;
-}
-
 /* ---- footprints ---- */
 
 static int by_value(const void *a, const void *b)

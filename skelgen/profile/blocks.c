@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "skelgen/profile/cost_model.h"
-#include "skelgen/profile/native_select.h"
 #include "skelgen/profile/off_cpu.h"
 #include "skelgen/profile/memset_copy.h"
 #include "trace/cpu_time/own_iter.h"
@@ -15,12 +14,6 @@
 #define LENDERS   16 /* ranks whose pages hold the machine code of all */
 #define GROUP_MIN 8 /* samples in a body of one block to be looked at apart from those of other blocks */
 #define NOWHERE   UINT32_MAX
-#define BESIDE    64u  /* bytes between two pieces of straight code that are one, */
-#define LONGEST   4096u /* which may be so long */
-#define COURSES   128 /* loops that are known to later ranks */
-#define CALLS     0.1  /* of its iterations: a call in fewer is none */
-#define CALLER    4    /* samples, or it calls nothing that matters */
-#define OWN_LEAST 0.01 /* of a rank's samples: a loop with less is left to the kernels of its classes */
 
 enum module_kind { MODULE_PROGRAM, MODULE_LIBC, MODULE_BLOCKED, MODULE_LIBM, MODULE_MPI };
 
@@ -31,8 +24,6 @@ struct body {
 	struct mix_body *code; /* NULL: it could not be decoded */
 	struct mix_use use;
 	struct mix_course course;
-	uint32_t own;          /* number of the loop that is a kernel, or MIX_OWN_NONE */
-	double core;           /* samples of what that does instead of others */
 };
 
 struct sorted {
@@ -45,20 +36,8 @@ struct lenders {
 	bool asked[LENDERS];
 };
 
-/* How loops are gone through whose branches data decide, as the first ranks with samples in them tell. */
-struct courses {
-	struct course_of {
-		char *module;
-		uint64_t first, last;
-		uint32_t n; /* instructions */
-		struct mix_course is;
-	} of[COURSES];
-	uint32_t n;
-};
-
 struct rank_work {
 	struct lenders *lenders;
-	struct courses *courses;
 	const struct skel_tree *tree;
 	uint32_t rank;
 	struct trace_samples s;
@@ -73,7 +52,6 @@ struct rank_work {
 	struct mix_hit *hit;
 	uint64_t cache[TSAMPLE_LEVELS];
 	struct mix_body *scratch;
-	struct skel_mixes *mixes; /* that get loops of their own; NULL: none do */
 };
 
 /* ---- modules ---- */
@@ -157,7 +135,7 @@ static int find_bodies(struct rank_work *w)
 		return -1;
 	for (uint32_t i = 0; i < w->s.n_place; i++) {
 		const struct trace_place *p = &w->s.place[i];
-		struct body one = {.module = p->module, .first = p->offset, .last = p->offset, .own = MIX_OWN_NONE};
+		struct body one = {.module = p->module, .first = p->offset, .last = p->offset};
 		bool found = find_body(w, p);
 		uint32_t k;
 
@@ -248,8 +226,8 @@ static int by_body_alone(const void *a, const void *b)
 	return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-static int model(struct rank_work *w, const struct body *b, const struct sorted *g, uint32_t n, const struct mix_course *known,
-		 struct mix_course *course, struct mix_use *use)
+static int model(struct rank_work *w, const struct body *b, const struct sorted *g, uint32_t n, struct mix_course *course,
+		 struct mix_use *use)
 {
 	enum module_kind kind = w->module_kind[b->module];
 
@@ -273,40 +251,7 @@ static int model(struct rank_work *w, const struct body *b, const struct sorted 
 	default:
 		return -1;
 	}
-	return mix_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, known, course, use);
-}
-
-static const char *module_of(const struct rank_work *w, const struct body *b)
-{
-	return trace_get_rank(w->tree->trace, w->rank)->defs.module[b->module].path;
-}
-
-static const struct mix_course *find_course(const struct rank_work *w, const struct body *b)
-{
-	for (uint32_t i = 0; b->code && i < w->courses->n; i++) {
-		const struct course_of *c = &w->courses->of[i];
-
-		if (c->first == b->first && c->last == b->last && c->n == b->code->n && !strcmp(c->module, module_of(w, b)))
-			return &c->is;
-	}
-	return NULL;
-}
-
-/* For later ranks. -1: no memory. */
-static int keep_course(struct rank_work *w, const struct body *b)
-{
-	struct course_of *c = &w->courses->of[w->courses->n];
-
-	if (!b->course.guessed || w->courses->n == COURSES || find_course(w, b))
-		return 0;
-	*c = (struct course_of){strdup(module_of(w, b)), b->first, b->last, b->code->n, b->course};
-	c->is.spots = NULL; /* of these samples */
-	c->is.often = malloc(b->code->n * sizeof(*c->is.often));
-	w->courses->n++;
-	if (!c->module || !c->is.often)
-		return -1;
-	memcpy(c->is.often, b->course.often, b->code->n * sizeof(*c->is.often));
-	return 0;
+	return mix_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, course, use);
 }
 
 static int model_bodies(struct rank_work *w)
@@ -317,174 +262,10 @@ static int model_bodies(struct rank_work *w)
 		for (n = 1; i + n < w->n_sorted && w->by_body[i + n].body == w->by_body[i].body; n++)
 			;
 		b->course.often = calloc(b->code ? b->code->n : 1, sizeof(*b->course.often));
-		b->course.spots = calloc(b->code ? b->code->n : 1, sizeof(*b->course.spots));
-		if (!b->course.often || !b->course.spots || model(w, b, &w->by_body[i], n, find_course(w, b), &b->course, &b->use) < 0 ||
-		    keep_course(w, b) < 0)
+		if (!b->course.often || model(w, b, &w->by_body[i], n, &b->course, &b->use) < 0)
 			return -1;
-		for (int c = 0; c < CLASS_N; c++)
-			b->core += mix_own_is_core(c) ? n * b->use.share[c] : 0;
 	}
 	return 0;
-}
-
-/* ---- loops of its own ---- */
-
-/* One loop, or pieces of straight code beside each other, which places were met in, by their numbers: [from, end). */
-struct stretch {
-	uint32_t from, end;
-	double core;
-};
-
-static bool is_beside(const struct body *a, const struct body *b)
-{
-	return a->code && b->code && !a->code->is_loop && !b->code->is_loop && a->module == b->module && b->first >= a->first &&
-	       b->first <= a->last + BESIDE && b->last - a->first < LONGEST;
-}
-
-static uint32_t find_stretches(const struct rank_work *w, struct stretch *out)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < w->n_body; i++) {
-		struct stretch *last = n ? &out[n - 1] : NULL;
-
-		if (last && is_beside(&w->body[last->from], &w->body[i]) && is_beside(&w->body[i - 1], &w->body[i]))
-			last->end = i + 1;
-		else
-			out[n++] = (struct stretch){.from = i, .end = i + 1};
-		out[n - 1].core += w->body[i].core;
-	}
-	return n;
-}
-
-static int by_core(const void *a, const void *b)
-{
-	const struct stretch *x = a, *y = b;
-
-	return x->core != y->core ? (x->core < y->core ? 1 : -1) : (x->from > y->from) - (x->from < y->from);
-}
-
-/* ---- what they call ---- */
-
-/* The call that a loop makes in most of its iterations, if that is one: its instruction. Or NOWHERE. */
-static uint32_t main_call(const struct body *b)
-{
-	uint32_t call = NOWHERE;
-	double all = 0;
-
-	for (uint32_t i = 0; b->code->is_loop && i < b->code->n; i++) {
-		if (b->code->op[i].kind != MIX_CALL)
-			continue;
-		all += b->course.often[i];
-		if (call == NOWHERE || b->course.often[i] > b->course.often[call])
-			call = i;
-	}
-	return call != NOWHERE && b->course.often[call] > CALLS && b->course.often[call] > (1 - CALLS) * all ? call : NOWHERE;
-}
-
-/* Is anything called in it, now and then at least? */
-static bool calls(const struct rank_work *w, const struct stretch *s)
-{
-	for (uint32_t k = s->from; k < s->end; k++) {
-		const struct body *b = &w->body[k];
-
-		for (uint32_t i = 0; b->code && i < b->code->n; i++)
-			if (b->code->op[i].kind == MIX_CALL && (!b->code->is_loop || b->course.often[i] > CALLS))
-				return true;
-	}
-	return false;
-}
-
-static bool is_much(const struct rank_work *w, const struct stretch *s)
-{
-	return s->core > 0 && s->core >= OWN_LEAST * w->n_sorted;
-}
-
-/* Nobody says who has called a function. If there is one loop that calls anything, it calls the one of the mathematical library that is met
- * most. Of n stretches, those with most samples first. False: no loop is known to. */
-static bool find_callee(const struct rank_work *w, const struct stretch *s, uint32_t n, uint32_t *caller, uint32_t *callee)
-{
-	*caller = *callee = NOWHERE;
-	for (uint32_t i = 0; i < n && is_much(w, &s[i]); i++) {
-		const struct body *b = &w->body[s[i].from];
-
-		if (!b->code || s[i].core < CALLER)
-			continue;
-		if (w->module_kind[b->module] == MODULE_LIBM) {
-			if (*callee == NOWHERE && !b->code->is_loop)
-				*callee = i;
-		} else if (calls(w, &s[i])) {
-			if (*caller != NOWHERE || main_call(b) == NOWHERE)
-				return false;
-			*caller = i;
-		}
-	}
-	return *caller != NOWHERE && *callee != NOWHERE;
-}
-
-/* ---- which they are ---- */
-
-/* Its number, or that of what another rank has made of it. callee: that it calls; NULL: nothing that is known. */
-static int add_own(struct rank_work *w, const struct stretch *s, const struct stretch *callee, uint32_t *number)
-{
-	const struct body *b = &w->body[s->from], *c = callee ? &w->body[callee->from] : NULL;
-	const char *module = module_of(w, b);
-	uint64_t last = w->body[s->end - 1].last;
-	struct mix_own_callee is = {.b = w->scratch};
-
-	*number = mix_own_find(w->mixes, module, b->first, last, b->code->is_loop);
-	if (*number != MIX_OWN_NONE || w->mixes->n_own == OWN_MOST)
-		return 0;
-	if (c && mix_body_range(&w->s, c->module, c->first, w->body[callee->end - 1].last, w->scratch) == 0) {
-		is.module = module_of(w, c);
-		is.call = main_call(b);
-	}
-	if (b->code->is_loop)
-		return mix_own_add(w->mixes, module, b->code, &b->course, false, is.module ? &is : NULL, number);
-	if (mix_body_range(&w->s, b->module, b->first, last, w->scratch) < 0)
-		return 0;
-	return mix_own_add(w->mixes, module, w->scratch, NULL, w->module_kind[b->module] == MODULE_LIBM, NULL, number);
-}
-
-static void take_own(struct rank_work *w, const struct stretch *s, uint32_t number)
-{
-	for (uint32_t k = s->from; k < s->end; k++)
-		w->body[k].own = number;
-}
-
-/* Those with most samples of what their own instructions take; a loop with what it calls before, so that it is not made without. */
-static int choose_own(struct rank_work *w)
-{
-	struct stretch *s = calloc(w->n_body + 1u, sizeof(*s));
-	uint32_t n = s ? find_stretches(w, s) : 0, number, caller, callee;
-	int rv = s ? 0 : -1;
-
-	if (n)
-		qsort(s, n, sizeof(*s), by_core);
-	if (n && find_callee(w, s, n, &caller, &callee)) {
-		rv = add_own(w, &s[caller], &s[callee], &number);
-		if (rv == 0)
-			take_own(w, &s[caller], number);
-	}
-	for (uint32_t i = 0; rv == 0 && i < n && is_much(w, &s[i]); i++) {
-		rv = add_own(w, &s[i], NULL, &number);
-		if (rv == 0)
-			take_own(w, &s[i], number);
-	}
-	free(s);
-	return rv;
-}
-
-/* Samples of a body that has a kernel of its own are that kernel's as far as they are of its instructions, or of what it goes through. */
-static void give_own(struct rank_work *w, uint32_t own, double n, struct mix_use *use)
-{
-	for (int c = 0; own != MIX_OWN_NONE && c < CLASS_N; c++) {
-		if (!mix_own_is_part(&w->mixes->own[own], c))
-			continue;
-		w->mixes->own[own].as[c] += n * use->share[c];
-		use->share[CLASS_OWN_0 + own] += use->share[c];
-		use->share[c] = 0;
-	}
 }
 
 static double level_share(const double share[CLASS_N], int level)
@@ -530,7 +311,6 @@ static void add_group(struct rank_work *w, struct mix_block *b, const struct sor
 	b->rows += use->row > 0 ? n * use->share[CLASS_SCALAR_CHAIN] / use->row : 0;
 	b->vector += n * use->share[CLASS_VECTOR] * use->vector;
 	b->vectors += use->vector > 0 ? n * use->share[CLASS_VECTOR] : 0;
-	give_own(w, w->body[g->body].own, n, use);
 	for (int c = 0; c < CLASS_N; c++)
 		b->share[c] += n * use->share[c];
 }
@@ -541,12 +321,12 @@ static int add_blocks(struct rank_work *w, struct mix_blocks *out)
 
 	for (uint32_t i = 0, n; i < w->n_sorted; i += n) {
 		const struct sorted *g = &w->sorted[i];
-		const struct body *b = &w->body[g->body];
+		struct body *b = &w->body[g->body];
 
 		for (n = 1; i + n < w->n_sorted && g[n].body == g->body && g[n].leaf == g->leaf; n++)
 			;
 		use = b->use;
-		if (n >= GROUP_MIN && model(w, b, g, n, &b->course, NULL, &use) < 0)
+		if (n >= GROUP_MIN && model(w, b, g, n, b->course.found ? &b->course : NULL, &use) < 0)
 			return -1;
 		add_group(w, &out->block[g->leaf], g, n, &use);
 	}
@@ -602,7 +382,6 @@ static void work_free(struct rank_work *w)
 	for (uint32_t i = 0; w->body && i < w->n_body; i++) {
 		free(w->body[i].code);
 		free(w->body[i].course.often);
-		free(w->body[i].course.spots);
 	}
 	free(w->body);
 	free(w->body_of);
@@ -615,10 +394,9 @@ static void work_free(struct rank_work *w)
 	trace_samples_free(&w->s);
 }
 
-static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lenders *lenders, struct courses *courses,
-			struct skel_mixes *mixes, struct mix_blocks *out, struct errbuf *err)
+static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lenders *lenders, struct mix_blocks *out, struct errbuf *err)
 {
-	struct rank_work w = {.tree = tree, .rank = rank, .lenders = lenders, .courses = courses, .mixes = mixes};
+	struct rank_work w = {.tree = tree, .rank = rank, .lenders = lenders};
 	double ns_per_tick = trace_get_rank(tree->trace, rank)->defs.proc.ns_per_tick, *asleep = NULL;
 	struct mix_sleep *sleep = NULL;
 	struct errbuf why;
@@ -635,7 +413,7 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lend
 	}
 	if (walk(&w, out, sleep, err) < 0)
 		goto out;
-	if (sort_samples(&w) < 0 || model_bodies(&w) < 0 || (w.mixes && choose_own(&w) < 0) || add_blocks(&w, out) < 0) {
+	if (sort_samples(&w) < 0 || model_bodies(&w) < 0 || add_blocks(&w, out) < 0) {
 		err_set(err, "no memory for the samples of rank %u", rank);
 		goto out;
 	}
@@ -651,31 +429,25 @@ out:
 	return rv;
 }
 
-int mix_blocks_collect(const struct skel_tree *tree, bool own, struct skel_mixes *mixes, struct mix_blocks *out, struct errbuf *err)
+int mix_blocks_collect(const struct skel_tree *tree, struct mix_blocks *out, struct errbuf *err)
 {
 	struct lenders *lenders = calloc(1, sizeof(*lenders));
-	struct courses *courses = calloc(1, sizeof(*courses));
 	int rv = -1;
 
 	*out = (struct mix_blocks){.n_leaf = tree->n_leaf};
 	out->block = calloc(tree->n_leaf + 2u, sizeof(*out->block));
-	if (!lenders || !courses || !out->block) {
+	if (!lenders || !out->block) {
 		err_set(err, "no memory for the blocks of %u calls", tree->n_leaf);
 		goto out;
 	}
 	for (uint32_t r = 0; r < tree->n_ranks; r++)
-		if (rank_collect(tree, r, lenders, courses, own ? mixes : NULL, out, err) < 0)
+		if (rank_collect(tree, r, lenders, out, err) < 0)
 			goto out;
 	rv = 0;
 out:
 	for (uint32_t i = 0; lenders && i < LENDERS; i++)
 		trace_samples_free(&lenders->s[i]);
 	free(lenders);
-	for (uint32_t i = 0; courses && i < courses->n; i++) {
-		free(courses->of[i].module);
-		free(courses->of[i].is.often);
-	}
-	free(courses);
 	if (rv < 0)
 		mix_blocks_free(out);
 	return rv;

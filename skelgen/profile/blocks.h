@@ -33,8 +33,7 @@ struct mix_blocks {
 	struct mix_block *block;   /* by leaf_id, and one more for calls of MPI */
 };
 
-/* own: loops of the program are made kernels, in *mixes. */
-int mix_blocks_collect(const struct skel_tree *tree, bool own, struct skel_mixes *mixes, struct mix_blocks *out, struct errbuf *err);
+int mix_blocks_collect(const struct skel_tree *tree, struct mix_blocks *out, struct errbuf *err);
 void mix_blocks_free(struct mix_blocks *b);
 
 #endif

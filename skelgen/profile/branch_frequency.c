@@ -39,7 +39,8 @@ bool mix_flow_leaves(const struct mix_op *op)
 	return op->kind == MIX_BRANCH || op->kind == MIX_JUMP || op->kind == MIX_RETURN;
 }
 
-bool mix_flow_is_own(const struct mix_body *b, uint32_t to, uint32_t from)
+/* Does only the branch `from` lead to an instruction? */
+static bool is_own(const struct mix_body *b, uint32_t to, uint32_t from)
 {
 	if (to > 0 && to - 1 != from && b->op[to - 1].kind != MIX_JUMP && b->op[to - 1].kind != MIX_RETURN)
 		return false;
@@ -61,21 +62,11 @@ double mix_flow_taken(const struct mix_body *b, const double *often, uint32_t i)
 		return 1;
 	if (often[i] <= 0)
 		return 0;
-	if (mix_flow_is_own(b, i + 1, i))
+	if (is_own(b, i + 1, i))
 		return 1 - fmin(1, often[i + 1] / often[i]);
-	if (mix_flow_is_own(b, t, i))
+	if (is_own(b, t, i))
 		return fmin(1, often[t] / often[i]);
 	return t == 0 ? 1 : 0.5;
-}
-
-bool mix_flow_is_due(double share, double *owed)
-{
-	bool due;
-
-	*owed += share;
-	due = *owed >= 1 - 1e-9;
-	*owed -= due;
-	return due;
 }
 
 /* The first instruction behind the straight piece that begins at `from`. */
@@ -188,7 +179,10 @@ static bool stays(const struct piece *p, int way)
 	return p->next[way] != NONE || p->again[way];
 }
 
-/* Behind a branch: the pieces that only one way leads to (enum mix_way), and how often they are executed each time that it is
+/* Behind a branch: does an iteration come there only if the branch falls through, or only if it is taken? */
+enum way { WAY_ANY, WAY_FALLS, WAY_TAKEN };
+
+/* Behind a branch: the pieces that only one way leads to (enum way), and how often they are executed each time that it is
  * taken. */
 struct ways {
 	uint8_t *mark; /* of all pieces, twice: the second for always() */
@@ -230,7 +224,7 @@ static void mark_ways(const struct flow *f, const struct piece *p, uint8_t *mark
 		bool first = p->next[0] != NONE && f->reach[(size_t)p->next[0] * f->n + k],
 		     second = p->next[1] != NONE && f->reach[(size_t)p->next[1] * f->n + k];
 
-		mark[k] = first == second ? MIX_WAY_ANY : first ? MIX_WAY_FALLS : MIX_WAY_TAKEN;
+		mark[k] = first == second ? WAY_ANY : first ? WAY_FALLS : WAY_TAKEN;
 	}
 }
 
@@ -256,9 +250,9 @@ static double always(const struct flow *f, struct ways *w, uint8_t *some)
 			continue;
 		mark_ways(f, &f->piece[i], w->mark);
 		for (uint32_t k = 0; k < f->n; k++)
-			some[k] |= w->mark[k] != MIX_WAY_ANY;
+			some[k] |= w->mark[k] != WAY_ANY;
 	}
-	return density(f, &all, MIX_WAY_ANY);
+	return density(f, &all, WAY_ANY);
 }
 
 /* Share of a piece's executions that go on by falling through. */
@@ -269,8 +263,8 @@ static double falls(const struct flow *f, const struct piece *p, double each, st
 	if (!stays(p, 0) || !stays(p, 1))
 		return stays(p, 0); /* loops are left once */
 	find_ways(f, p, w);
-	first = density(f, w, MIX_WAY_FALLS);
-	second = density(f, w, MIX_WAY_TAKEN);
+	first = density(f, w, WAY_FALLS);
+	second = density(f, w, WAY_TAKEN);
 	if (first < 0 && second < 0)
 		return 0.5;
 	if (first >= 0 && second >= 0)
@@ -378,29 +372,6 @@ int mix_flow(const struct mix_body *b, const double *cost, const uint32_t *heat,
 	for (uint32_t i = 0; rv == 0 && i < f.n; i++)
 		for (uint32_t k = f.piece[i].from; k < f.piece[i].end; k++)
 			often[k] = f.piece[i].often / most;
-	end(&f);
-	return rv;
-}
-
-int mix_flow_ways(const struct mix_body *b, uint32_t i, uint8_t *way)
-{
-	struct flow f;
-	uint8_t *mark = NULL;
-	int rv = begin(&f, b, NULL, NULL);
-
-	memset(way, MIX_WAY_ANY, b->n);
-	if (rv == 0 && f.alone) {
-		mark = malloc(f.n);
-		rv = mark ? 0 : -1;
-	}
-	for (uint32_t p = 0; mark && p < f.n; p++) {
-		if (f.piece[p].end != i + 1)
-			continue;
-		mark_ways(&f, &f.piece[p], mark);
-		for (uint32_t k = 0; k < f.n; k++)
-			memset(way + f.piece[k].from, mark[k], f.piece[k].end - f.piece[k].from);
-	}
-	free(mark);
 	end(&f);
 	return rv;
 }

@@ -13,12 +13,8 @@
 
 /* A branch, a jump or a return. */
 bool mix_flow_leaves(const struct mix_op *op);
-/* Does only the branch `from` lead to an instruction? */
-bool mix_flow_is_own(const struct mix_body *b, uint32_t to, uint32_t from);
 /* In which share of its executions a branch or jump is taken, by how often instructions are executed. */
 double mix_flow_taken(const struct mix_body *b, const double *often, uint32_t i);
-/* Is a branch taken this time, if it is in that share of them, as evenly as can be? owed: of it, from share / 2 on. */
-bool mix_flow_is_due(double share, double *owed);
 
 /*
  * b: a body. cost: cycles of each instruction, above 0. heat: samples of each. often: out, of each instruction, of the most
@@ -26,12 +22,5 @@ bool mix_flow_is_due(double share, double *owed);
  * 0, or -1: no memory.
  */
 int mix_flow(const struct mix_body *b, const double *cost, const uint32_t *heat, double *often);
-
-/*
- * Behind branch i of a loop: way: out, of each instruction, whether an iteration comes there only if it falls through, or only if it is taken.
- * Nothing is known where loops lie inside. 0, or -1: no memory.
- */
-enum mix_way { MIX_WAY_ANY, MIX_WAY_FALLS, MIX_WAY_TAKEN };
-int mix_flow_ways(const struct mix_body *b, uint32_t i, uint8_t *way);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "skelgen/profile/blocks.h"
-#include "skelgen/profile/native_select.h"
 
 #define TRUST_MIN 1.0    /* samples that the program's mean is worth beside a block's own */
 #define TRUST_MAX 50.0
@@ -276,8 +275,7 @@ static int group(const struct skel_tree *tree, const struct skel_times *times, c
 	return 0;
 }
 
-int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *times, bool own, struct skel_mixes *out,
-		     struct errbuf *err)
+int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *times, struct skel_mixes *out, struct errbuf *err)
 {
 	struct mix_blocks b = {0};
 	int rv = -1;
@@ -290,7 +288,7 @@ int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *time
 	out->of_leaf = calloc(tree->n_leaf + 1u, sizeof(*out->of_leaf));
 	if (!out->of_leaf)
 		return err_set(err, "no memory for the mixes of %u calls", tree->n_leaf);
-	if (mix_blocks_collect(tree, own, out, &b, err) < 0)
+	if (mix_blocks_collect(tree, &b, err) < 0)
 		goto out;
 	if (b.n_ranks && group(tree, times, &b, out) < 0) {
 		err_set(err, "no memory for the mixes of %u calls", tree->n_leaf);
@@ -306,7 +304,6 @@ out:
 
 void skel_mix_free(struct skel_mixes *m)
 {
-	mix_own_free(m);
 	free(m->of_leaf);
 	m->of_leaf = NULL;
 	m->n_leaf = 0;

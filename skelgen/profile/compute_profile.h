@@ -14,7 +14,6 @@
 
 #include "common/errbuf.h"
 #include "skelgen/runtime/classes.h"
-#include "skelgen/runtime/own.h"
 #include "skelgen/timing/times.h"
 #include "skelgen/tree/tree.h"
 
@@ -31,21 +30,6 @@ struct skel_mix {
 	uint64_t n_sample;      /* samples that it rests on */
 };
 
-/* A loop of the program that is a kernel, see mix_own.h. */
-struct skel_own {
-	char *module;           /* path */
-	uint64_t first, last;   /* its first and last instruction, offsets there */
-	bool is_loop;           /* not straight code */
-	char *callee;           /* module of a function that it calls, which is executed in it; NULL: there is none. It lies at: */
-	uint64_t callee_first, callee_last;
-	uint32_t needs, n, len; /* enum own_needs; instructions of a unit; bytes of code */
-	uint8_t *code;
-	uint32_t n_walk;        /* areas of memory that it has, */
-	uint32_t n_through;     /* the first ones of which it goes through */
-	struct own_walk walk[OWN_WALKS];
-	double as[CLASS_N];     /* samples of the time that it stands for, by class of work */
-};
-
 struct skel_mixes {
 	uint32_t n_mix;         /* at least 1: mix[0] is the whole program's mean (the default where there are no samples) */
 	struct skel_mix mix[SKEL_MIXES_MAX];
@@ -55,16 +39,13 @@ struct skel_mixes {
 	double row;             /* iterations after which chains of scalar arithmetic end, mean over their time; 0: not known */
 	double vector_bits;     /* of packed floating point, mean over its time; 0: not known */
 	const char *source;     /* a constant: "counters", "samples", "default" */
-	uint32_t n_own;         /* CLASS_OWN_0 is the first of these */
-	struct skel_own own[OWN_MOST];
 };
 
 /* Shares of time of which nothing is known. */
 extern const double skel_mix_default[CLASS_N];
 
-/* own: loops of the program may be kernels. 0; also for a trace without samples (n_mix 1, doubt 1). -1 without memory. */
-int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *times, bool own, struct skel_mixes *out,
-		     struct errbuf *err);
+/* 0; also for a trace without samples (n_mix 1, doubt 1). -1 without memory. */
+int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *times, struct skel_mixes *out, struct errbuf *err);
 void skel_mix_free(struct skel_mixes *m);
 
 #endif

@@ -7,10 +7,7 @@
 #include <string.h>
 
 #include "skelgen/profile/branch_frequency.h"
-#include "skelgen/profile/sliding_window.h"
-#include "skelgen/profile/mispredict.h"
 #include "skelgen/profile/trip_count.h"
-#include "skelgen/profile/branch_runs.h"
 
 #define HITS_MAX  1024  /* samples of a body that are looked at */
 #define ROUNDS    8     /* iterations to find the chain of */
@@ -18,7 +15,8 @@
 #define LOWEST    0x10000ull          /* addresses that a program can have: others are what registers held */
 #define HIGHEST   0x800000000000ull   /* before the instruction was ever reached */
 #define STRIDE    128   /* bytes: more is a stride */
-#define LEAST_MET 16    /* samples that say where a loop waits */
+#define LEAST_MET 16    /* samples that say which way branches go */
+#define PENALTY   17    /* cycles from a mispredicted branch until the right instructions are under way (interval analysis) */
 #define SHARP     3     /* how much of the time the longest of several takes that overlap */
 #define LEAST_WAIT 0.5  /* of the waiting that was found, and at most: so that instructions and time agree */
 #define MOST_WAIT 2
@@ -54,9 +52,6 @@ struct access {
 	double bytes;  /* footprint; 0: unknown */
 	double reach;  /* that, or of all that goes in order when it does */
 	uint8_t level;
-	double along;        /* without order, but in a window that moves so many bytes an iteration; 0: in none, */
-	double table;        /* through so many, */
-	uint8_t table_level; /* which lie here */
 };
 
 struct model {
@@ -66,17 +61,13 @@ struct model {
 	const uint64_t *cache;
 	bool blocked;
 	struct access *access; /* by instruction */
-	struct mix_spots *spots; /* the same; NULL: not asked for */
 	uint64_t *address;     /* room for those of an instruction, */
-	uint32_t *sample;      /* for the samples that they are of, */
-	struct mix_pair *pair; /* with where the loop was, */
 	uint64_t *all;         /* and for those of all that go in order */
 	uint32_t n_all;
 	uint32_t *heat;        /* samples by instruction */
 	double *often;         /* how often it is executed, of the most frequent one */
 	double units[CLASS_N], memory[CLASS_N], chain[CLASS_N];
-	double wrong;          /* of the time: what wrong guesses cost */
-	bool guessed;
+	double wrong;          /* cycles of mispredicted branches, an iteration */
 	double row, row_waits; /* of a chain: iterations, and what is left of the waiting in one without end */
 	double shorts;         /* of the scalar work: the part in short loops */
 };
@@ -137,10 +128,8 @@ static uint32_t addresses(struct model *m, uint32_t i)
 		if (p == UINT32_MAX || !is_valid(m->b, p, i, need))
 			continue;
 		at = value_of(&m->hit[k], op->base) + value_of(&m->hit[k], op->index) * op->scale + (uint64_t)op->disp;
-		if (at >= LOWEST && at < HIGHEST) {
-			m->sample[n] = k;
+		if (at >= LOWEST && at < HIGHEST)
 			m->address[n++] = at;
-		}
 	}
 	return n;
 }
@@ -161,57 +150,17 @@ static uint8_t level_of(const struct model *m, double bytes)
 	return m->blocked && level > L2 ? L2 : level;
 }
 
-/* Do n addresses without order go along with the loop, in a window? */
-static bool find_window(struct model *m, uint32_t n, struct access *a, double *window)
-{
-	struct mix_followed f;
-	int64_t step;
-	uint8_t reg = mix_even_register(m->b, m->n ? m->hit[0].reg : NULL, &step);
-
-	if (reg == MIX_NO_REG)
-		return false;
-	for (uint32_t k = 0; k < n; k++)
-		m->pair[k] = (struct mix_pair){(int64_t)m->hit[m->sample[k]].reg[reg], m->address[k]};
-	if (!mix_follow(m->pair, n, &f))
-		return false;
-	a->along = f.slope * fabs((double)step);
-	*window = f.window;
-	return true;
-}
-
-/* Addresses that are kept of one that goes in order. */
-static void keep_spots(const struct model *m, uint32_t i, uint32_t n)
-{
-	struct mix_spots *s = m->spots ? &m->spots[i] : NULL;
-
-	if (!s)
-		return;
-	*s = (struct mix_spots){.step = m->access[i].motion.step};
-	for (uint32_t k = 0; k < n && s->n < MIX_SPOTS; k++, s->n++) {
-		s->sample[s->n] = m->sample[k];
-		s->address[s->n] = m->address[k];
-	}
-}
-
 /* The n addresses of an access, and which are in order to all of those. */
 static void find_access(struct model *m, uint32_t i, uint32_t n)
 {
 	struct access *a = &m->access[i];
-	bool even = a->motion.order == MIX_EVEN, in_window;
-	double window;
+	bool even = a->motion.order == MIX_EVEN;
 
 	if (even) {
-		keep_spots(m, i, n);
 		memcpy(m->all + m->n_all, m->address, n * sizeof(*m->all));
 		m->n_all += n;
 	}
-	in_window = a->motion.order == MIX_WILD && !a->motion.chained && m->b->is_loop && find_window(m, n, a, &window);
 	a->bytes = mix_footprint(m->address, n, LINE, even);
-	if (!in_window)
-		return;
-	a->table = a->bytes;
-	a->table_level = level_of(m, a->bytes);
-	a->bytes = fmin(a->bytes, window);
 }
 
 /* What goes through memory in order shares the caches; what is met at random keeps its own place in them. */
@@ -237,10 +186,6 @@ static void find_levels(struct model *m)
 
 		a->reach = a->motion.order == MIX_EVEN && !small ? fmax(a->bytes, streams) : a->bytes;
 		a->level = level_of(m, a->reach);
-		if (m->spots) {
-			m->spots[i].bytes = a->bytes;
-			m->spots[i].n = m->b->is_loop && (a->level == L2 || a->level == L3) ? m->spots[i].n : 0;
-		}
 	}
 }
 
@@ -271,11 +216,7 @@ static void add_access(struct model *m, uint32_t i)
 	 * that wait for a line, each for its own, none waits for another to be back. */
 	double times = (op->store ? 2 : 1) * m->often[i];
 
-	if (a->motion.order == MIX_STILL || is_brought(m, i))
-		return;
-	if (a->along > 0 && a->table_level > L1)
-		m->memory[stream_class[a->table_level]] += times * line_cycles[a->table_level] * fmin(1, a->along / LINE);
-	if (a->level == L1)
+	if (a->motion.order == MIX_STILL || a->level == L1 || is_brought(m, i))
 		return;
 	if (a->motion.order == MIX_WILD)
 		m->memory[random_class[a->level]] += m->often[i] * apart_cycles[a->level];
@@ -431,48 +372,17 @@ static bool is_open(const struct model *m, uint32_t i)
 	return t != UINT32_MAX && t != i + 1 && is_by_data(m, i) && !mix_row_is_counted(m->b, i, m->n ? m->hit[0].reg : NULL);
 }
 
-/* The loop for mix_retire; whether data decide any branch in it. */
-static bool as_executed(const struct model *m, struct mix_retire *r)
+/* A branch that data decide is mispredicted as often as it goes the way that is rarer. */
+static double find_wrong(const struct model *m)
 {
-	bool any = false;
-	uint8_t cls;
+	double cycles = 0;
 
 	for (uint32_t i = 0; i < m->b->n; i++) {
-		r->latency[i] = cost_of[m->b->op[i].kind].latency;
-		r->load[i] = load_latency(m, i, &cls);
-		r->each[i] = cost_of[m->b->op[i].kind].each;
-		r->taken[i] = mix_flow_taken(m->b, m->often, i);
-		r->by_data[i] = is_open(m, i);
-		any |= r->by_data[i];
-	}
-	return any;
-}
+		double taken = is_open(m, i) ? mix_flow_taken(m->b, m->often, i) : 0;
 
-/* What wrong guesses cost, and how often instructions are executed where there are any. -1: no memory. */
-static int find_wrong(struct model *m)
-{
-	uint32_t n = m->b->n + 1u;
-	double *room = calloc(6u * n, sizeof(*room)), *chance;
-	struct mix_retire r = {.b = m->b, .by_data = calloc(n, sizeof(*r.by_data))};
-	int rv = room && r.by_data ? 0 : -1;
-
-	if (rv == 0) {
-		r.latency = room;
-		r.load = room + n;
-		r.each = room + 2 * n;
-		r.taken = room + 3 * n;
-		r.wild = room + 4 * n;
-		chance = room + 5 * n;
-		m->guessed = as_executed(m, &r);
-		if (m->guessed) {
-			rv = mix_runs(m->b, m->hit, m->n, r.by_data, chance);
-			m->wrong = rv == 0 ? mix_guess(&r, m->heat, chance, m->often) : 0;
-		}
-		rv = m->wrong < 0 ? -1 : rv;
+		cycles += m->often[i] * fmin(taken, 1 - taken) * PENALTY;
 	}
-	free(room);
-	free(r.by_data);
-	return rv;
+	return cycles;
 }
 
 /* ---- all together ---- */
@@ -546,11 +456,12 @@ static void combine(const struct model *m, double share[CLASS_N])
 	double units = total(m->units), chain = total(m->chain), memory = total(m->memory), core = fmax(units, chain);
 	double waits[CLASS_N] = {0}, most = fmax(core, memory), least = LEAST_WAIT, scale = MOST_WAIT, sum;
 	double weight = most > 0 ? pow(memory, SHARP) / (pow(core, SHARP) + pow(memory, SHARP)) : 0;
+	double wrong = m->wrong > 0 ? m->wrong / (m->wrong + most) : 0;
 
 	if (most <= 0) {
 		memset(share, 0, CLASS_N * sizeof(*share));
-		share[CLASS_INTEGER] = 1 - m->wrong;
-		share[CLASS_BRANCH] = m->wrong;
+		share[CLASS_INTEGER] = 1 - wrong;
+		share[CLASS_BRANCH] = wrong;
 		return;
 	}
 	for (int c = 0; c < CLASS_N; c++) {
@@ -567,8 +478,8 @@ static void combine(const struct model *m, double share[CLASS_N])
 	fill(m, waits, least, share);
 	sum = total(share);
 	for (int c = 0; c < CLASS_N; c++)
-		share[c] *= (1 - m->wrong) / sum;
-	share[CLASS_BRANCH] += m->wrong;
+		share[c] *= (1 - wrong) / sum;
+	share[CLASS_BRANCH] += wrong;
 }
 
 /* How often instructions are executed. -1: no memory. */
@@ -583,7 +494,8 @@ static int find_often(struct model *m)
 		cost[i] = cost_of[m->b->op[i].kind].each;
 	rv = mix_flow(m->b, cost, m->heat, m->often);
 	free(cost);
-	return rv == 0 && m->b->is_loop && m->n >= LEAST_MET ? find_wrong(m) : rv;
+	m->wrong = rv == 0 && m->b->is_loop && m->n >= LEAST_MET ? find_wrong(m) : 0;
+	return rv;
 }
 
 /* Of the scalar work, what lies in short loops: there are more branches than long loops and integer work would have. By what
@@ -610,11 +522,11 @@ static double short_part(const struct model *m)
 }
 
 /* By what is known of it, or by these samples. -1: no memory. */
-static int find_course(struct model *m, const struct mix_course *known)
+static int find_course(struct model *m, const struct mix_course *course)
 {
-	if (known && known->found) {
-		memcpy(m->often, known->often, m->b->n * sizeof(*m->often));
-		m->wrong = known->wrong;
+	if (course && course->found) {
+		memcpy(m->often, course->often, m->b->n * sizeof(*m->often));
+		m->wrong = course->wrong;
 		return 0;
 	}
 	for (uint32_t i = 0; i < m->n; i++) {
@@ -654,8 +566,6 @@ static void find_bytes(const struct model *m, struct mix_use *use)
 
 		if (touches(op) && a->level > L1 && a->motion.order != MIX_STILL)
 			use->bytes[a->level - L2] = fmax(use->bytes[a->level - L2], a->reach);
-		if (a->along > 0 && a->table_level > L1)
-			use->bytes[a->table_level - L2] = fmax(use->bytes[a->table_level - L2], a->table);
 		if (op->kind == MIX_VECTOR && op->vector) {
 			n++;
 			sum += op->vector;
@@ -665,34 +575,27 @@ static void find_bytes(const struct model *m, struct mix_use *use)
 }
 
 int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
-	      const struct mix_course *known, struct mix_course *course, struct mix_use *use)
+	      struct mix_course *course, struct mix_use *use)
 {
-	struct model m = {.b = b, .hit = hit, .n = n < HITS_MAX ? n : HITS_MAX, .cache = cache, .blocked = blocked,
-			  .spots = course ? course->spots : NULL};
+	struct model m = {.b = b, .hit = hit, .n = n < HITS_MAX ? n : HITS_MAX, .cache = cache, .blocked = blocked};
 	int rv = -1;
 
 	m.access = calloc(b->n + 1u, sizeof(*m.access));
 	m.heat = calloc(b->n + 1u, sizeof(*m.heat));
 	m.often = calloc(b->n + 1u, sizeof(*m.often));
 	m.address = calloc(m.n + 1u, sizeof(*m.address));
-	m.sample = calloc(m.n + 1u, sizeof(*m.sample));
-	m.pair = calloc(m.n + 1u, sizeof(*m.pair));
 	m.all = calloc((size_t)m.n * b->n + 1u, sizeof(*m.all));
-	if (!m.access || !m.heat || !m.often || !m.address || !m.sample || !m.pair || !m.all)
+	if (!m.access || !m.heat || !m.often || !m.address || !m.all)
 		goto out;
 	find_levels(&m);
-	if (find_course(&m, known) == 0 && weigh(&m) == 0) {
+	if (find_course(&m, course) == 0 && weigh(&m) == 0) {
 		combine(&m, use->share);
 		find_bytes(&m, use);
 		use->row = m.row;
-		if (course) {
+		if (course && !course->found) {
 			memcpy(course->often, m.often, b->n * sizeof(*m.often));
 			course->wrong = m.wrong;
-			course->guessed = m.guessed;
 			course->found = true;
-			course->row = m.row;
-			if (m.n)
-				memcpy(course->reg, hit[0].reg, sizeof(course->reg));
 		}
 		rv = 0;
 	}
@@ -701,8 +604,6 @@ out:
 	free(m.heat);
 	free(m.often);
 	free(m.address);
-	free(m.sample);
-	free(m.pair);
 	free(m.all);
 	return rv;
 }

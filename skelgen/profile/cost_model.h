@@ -5,9 +5,8 @@
  *
  * A processor in rough strokes: the time of an iteration is the longest of what the units need (their throughput), what
  * the longest chain of values from one iteration to the next needs (latencies), and what the memory needs; what the latter two
- * take longer than the units is waiting; guesses of branches that go wrong come on top (mix_guess.h). A loop with branches executes its
- * pieces as often as samples met them (mix_flow.h), or, where data decide its branches, as a processor that guesses wrong would be met
- * there. Kernels do other things beside what their class says, and while they wait: that much is taken off what the others are
+ * take longer than the units is waiting; mispredicted branches come on top. A loop with branches executes its
+ * pieces as often as samples met them (mix_flow.h). Kernels do other things beside what their class says, and while they wait: that much is taken off what the others are
  * given, so that the kernels together execute about as many instructions of each kind as the program does in the same time, which is
  * what a processor that weighs them in another way charges. The level that a load or store reaches follows from the range of
  * addresses that the samples found (of n samples in a range, their span is (n - 1) / (n + 1) of it; where addresses repeat, from how
@@ -23,7 +22,6 @@
 
 #include "skelgen/profile/compute_profile.h"
 #include "skelgen/profile/loop_disasm.h"
-#include "skelgen/profile/stream_areas.h"
 #include "skelgen/runtime/classes.h"
 
 /* A sample in the body: where, and its registers (borrowed). */
@@ -43,18 +41,14 @@ struct mix_use {
 /* How a body is gone through. */
 struct mix_course {
 	bool found;
-	bool guessed;  /* data decide branches in it, which way was looked for (mix_guess.h): that takes a while */
-	struct mix_spots *spots; /* room for as many as it has instructions: those that go through memory in order; NULL: not asked for */
 	double *often; /* room for as many as it has instructions: how often each is executed, of the most frequent one */
-	double wrong;  /* share of the time that wrong guesses of branches cost */
-	double row;    /* iterations from entering to leaving; 0: not known */
-	uint64_t reg[TSAMPLE_REGS]; /* general registers at one of the samples */
+	double wrong;  /* cycles of mispredicted branches, an iteration of the most frequent instruction */
 };
 
-/* cache: bytes of three levels. blocked: a library that keeps what it works on in the first level. known: by more samples of that body;
- * NULL, or not found: by these. course: out; NULL: not asked for. -1 without memory. */
+/* cache: bytes of three levels. blocked: a library that keeps what it works on in the first level. course: by more samples of that body,
+ * or, if it is not found yet, out; NULL: not asked for. -1 without memory. */
 int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
-	      const struct mix_course *known, struct mix_course *course, struct mix_use *use);
+	      struct mix_course *course, struct mix_use *use);
 
 /* The level that holds so many bytes: 0 the first, TSAMPLE_LEVELS memory. */
 uint8_t mix_level(const uint64_t *cache, double bytes);
@@ -67,8 +61,6 @@ struct mix_motion {
 	int64_t step;  /* even: bytes an iteration */
 };
 struct mix_motion mix_motion_of(const struct mix_body *b, const struct mix_op *op, const uint64_t *reg);
-/* A register that goes on evenly, as the loop does, and its step in bytes an iteration; MIX_NO_REG: there is none. */
-uint8_t mix_even_register(const struct mix_body *b, const uint64_t *reg, int64_t *step);
 
 /* Bytes that addresses (which are put in order) come from. grain: bytes, a power of two, of the pieces that are met as wholes: a line,
  * or more. in_order: of what goes through memory, not of what jumps about in it. */

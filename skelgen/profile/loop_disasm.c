@@ -244,7 +244,6 @@ static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t o
 	*op = (struct mix_op){.offset = offset, .len = in.length, .base = MIX_NO_REG, .index = MIX_NO_REG,
 			      .add_reg = MIX_NO_REG, .copy_of = MIX_NO_REG,
 			      .target = UINT64_MAX};
-	memcpy(op->raw, c->bytes + at, in.length);
 	for (int i = 0; i < in.operand_count; i++) {
 		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER) {
 			uint8_t r = reg_number(o[i].reg.value);
@@ -480,20 +479,6 @@ int mix_body_find(const struct trace_samples *s, uint32_t module, uint64_t offse
 		return 0;
 	}
 	return decode_straight(&d, c, offset, out) ? 0 : -1;
-}
-
-int mix_body_range(const struct trace_samples *s, uint32_t module, uint64_t first, uint64_t last, struct mix_body *out)
-{
-	const struct trace_code *c = code_of(s, module, first);
-	ZydisDecoder d;
-
-	out->n = out->n_before = 0;
-	out->is_loop = false;
-	if (!c || !ZYAN_SUCCESS(ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
-		return -1;
-	for (uint64_t at = first; at <= last && out->n < MIX_OPS_MAX && decode(&d, c, at, &out->op[out->n]); out->n++)
-		at += out->op[out->n].len;
-	return out->n ? 0 : -1;
 }
 
 uint32_t mix_body_at(const struct mix_body *b, uint64_t offset)

@@ -35,7 +35,6 @@ enum mix_string { MIX_NO_STRING, MIX_FILL, MIX_COPY };
 struct mix_op {
 	uint64_t offset;       /* in the module */
 	uint8_t len, kind;
-	uint8_t raw[15];       /* as it lies in memory */
 	uint8_t bytes;         /* of memory that it loads or stores; 0: none */
 	uint8_t vector;        /* bytes of its widest vector register; 0: none */
 	uint8_t string;        /* enum mix_string: repeated, as often as register 1 says, to the address in 7, from that in 6 */
@@ -67,8 +66,6 @@ struct mix_body {
 
 /* The body around a place. -1: no code there, or none that can be decoded. */
 int mix_body_find(const struct trace_samples *s, uint32_t module, uint64_t offset, struct mix_body *out);
-/* Straight code from one instruction to another, as far as there is room. -1: as above. */
-int mix_body_range(const struct trace_samples *s, uint32_t module, uint64_t first, uint64_t last, struct mix_body *out);
 /* The instruction at an offset, or UINT32_MAX. */
 uint32_t mix_body_at(const struct mix_body *b, uint64_t offset);
 

@@ -11,7 +11,8 @@
 #define LONGEST    1e9 /* iterations */
 #define AHEAD      300 /* instructions that a processor of these years is ahead by */
 
-const struct mix_op *mix_row_closing(const struct mix_body *b)
+/* What sets the flags that the branch to the head looks at; NULL: nothing, or there is no such branch. */
+static const struct mix_op *closing_of(const struct mix_body *b)
 {
 	uint32_t i = b->n;
 
@@ -136,7 +137,7 @@ static double row_known(const struct mix_body *b, const struct mix_op *op, const
 
 double mix_row(const struct mix_body *b, const struct mix_hit *hit, uint32_t n)
 {
-	const struct mix_op *op = b->is_loop && b->n ? mix_row_closing(b) : NULL;
+	const struct mix_op *op = b->is_loop && b->n ? closing_of(b) : NULL;
 	double sum = 0, step = 0, least = LONGEST, most = 0, known;
 	uint8_t counter, end;
 	uint32_t used = 0;
@@ -183,7 +184,7 @@ bool mix_row_is_counted(const struct mix_body *b, uint32_t branch, const uint64_
 	inner->is_loop = true;
 	inner->n = n;
 	memcpy(inner->op, &b->op[head], n * sizeof(b->op[0]));
-	op = mix_row_closing(inner);
+	op = closing_of(inner);
 	counted = op && op->looks && find_counter(inner, op, value, &counter, &end, &step);
 	free(inner);
 	return counted;

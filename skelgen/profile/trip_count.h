@@ -9,9 +9,6 @@
 
 #include "skelgen/profile/cost_model.h"
 
-/* What sets the flags that the branch to the head looks at; NULL: nothing, or there is no such branch. */
-const struct mix_op *mix_row_closing(const struct mix_body *b);
-
 /* Iterations of a row: by what its counter begins with, where the code before the loop says that; else, as of a loop that waits for
  * a chain, from how far its counter is from where it ends at each sample. 0: not known. */
 double mix_row(const struct mix_body *b, const struct mix_hit *hit, uint32_t n);

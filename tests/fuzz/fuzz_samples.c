@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzzes pages of samples. A page that can be decoded must be the same after encoding. Its machine code goes
- * through the instruction decoder and the model, and becomes a kernel if possible. */
+/* Pages of samples of any content: decoded, and what can be decoded is the same after encoding it again; the machine code
+ * in them goes through the decoder of instructions and the model. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/buf.h"
 #include "skelgen/profile/loop_disasm.h"
 #include "skelgen/profile/cost_model.h"
-#include "skelgen/profile/native_select.h"
 #include "skelgen/profile/memset_copy.h"
 #include "trace/format/samples.h"
 
@@ -26,34 +26,31 @@ static void check_use(const struct mix_use *use)
 		abort();
 }
 
-/* Check a kernel from the program's code: it stays within its room and uses only permitted instructions. */
-static void check_own(const struct mix_body *b, const struct mix_course *course)
+/* A loop with many samples: branches are estimated, and by that course the model says the same again. */
+static void check_course(const struct mix_body *b, const struct mix_hit *many, const uint64_t *cache)
 {
-	static struct skel_mixes m;
-	const struct mix_own_callee callee = {"fuzz", b, b->n / 2};
-	uint32_t number;
+	double often[MIX_OPS_MAX];
+	struct mix_course course = {.often = often};
+	struct mix_use use = {0}, again = {0};
 
-	if (mix_own_add(&m, "fuzz", b, course, !b->is_loop, &callee, &number) < 0)
-		abort();
-	if (number != MIX_OWN_NONE && (m.n_own != 1 || m.own[0].n == 0 || m.own[0].n > MIX_OWN_PATH || m.own[0].len == 0 ||
-				       m.own[0].len > OWN_DATA || m.own[0].needs >= OWN_NEEDS))
-		abort();
-	for (uint32_t k = 0; k < m.own[0].n_walk && number != MIX_OWN_NONE; k++)
-		if (m.own[0].walk[k].span > OWN_WALKS_MOST / OWN_WALKS)
+	if (mix_model(b, many, HITS, cache, false, &course, &use) != 0)
+		return;
+	check_use(&use);
+	for (uint32_t i = 0; i < b->n; i++)
+		if (!(often[i] >= 0 && often[i] <= 1))
 			abort();
-	mix_own_free(&m);
+	if (!course.found || !(course.wrong >= 0 && course.wrong < 1e9) || mix_model(b, many, HITS, cache, false, &course, &again) != 0 ||
+	    memcmp(use.share, again.share, sizeof(use.share)))
+		abort();
 }
 
 static void look_at_code(const struct trace_samples *s)
 {
 	static const uint64_t cache[TSAMPLE_LEVELS] = {32u << 10, 1u << 20, 32u << 20};
 	struct mix_body *b = malloc(sizeof(*b));
-	double often[MIX_OPS_MAX];
-	struct mix_spots *spots = calloc(MIX_OPS_MAX, sizeof(*spots));
-	struct mix_course course = {.often = often, .spots = spots};
 	struct mix_use use;
 
-	for (uint32_t i = 0; b && spots && i < s->n && i < 16; i++) {
+	for (uint32_t i = 0; b && i < s->n && i < 16; i++) {
 		const struct trace_place *p = s->n_place ? &s->place[s->sample[i].place] : NULL;
 		struct mix_hit hit, many[HITS];
 
@@ -63,24 +60,17 @@ static void look_at_code(const struct trace_samples *s)
 		use = (struct mix_use){0};
 		if (mix_string(b, &hit, 1, cache, true, &use) == 1)
 			check_use(&use);
-		if (mix_model(b, &hit, 1, cache, false, NULL, &course, &use) != 0)
+		if (mix_model(b, &hit, 1, cache, false, NULL, &use) != 0)
 			continue;
 		check_use(&use);
-		check_own(b, &course);
 		for (uint32_t k = 0; i == 0 && k < HITS; k++) {
 			const struct trace_sample *at = &s->sample[k % s->n];
 
 			many[k] = (struct mix_hit){s->place[at->place].offset, at->reg};
 		}
-		use = (struct mix_use){0};
-		if (i == 0 && mix_model(b, many, HITS, cache, false, NULL, &course, &use) == 0) {
-			check_use(&use);
-			check_own(b, &course);
-			if (!(course.wrong >= 0 && course.wrong < 1))
-				abort();
-		}
+		if (i == 0)
+			check_course(b, many, cache);
 	}
-	free(spots);
 	free(b);
 }
 
