@@ -273,7 +273,7 @@ void emit_data_windows(struct emit_data *d, uint32_t loop, const struct sampled_
 uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 {
 	static const struct skel_mixes equal = {
-		.n_mix = 1, .mix = {{.share = {[0 ... CLASS_OWN_0 - 1] = 1.0 / CLASS_OWN_0}, .threads = 1}}};
+		.n_mix = 1, .mix = {{.share = {[0 ... CLASS_N - 1] = 1.0 / CLASS_N}, .threads = 1}}};
 	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary, mixes, head, windows;
 	uint64_t *w;
 

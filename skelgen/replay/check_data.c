@@ -9,7 +9,6 @@
 #include "skelgen/replay/check.h"
 #include "skelgen/runtime/compute.h"
 #include "skelgen/runtime/data.h"
-#include "skelgen/runtime/own.h"
 #include "skelgen/runtime/sampled.h"
 
 #define HASH       7 /* its place */
@@ -181,43 +180,6 @@ static int loop_fits(const struct data_tables *t, const uint64_t *w)
 	return as_double(w[DATA_LOOP_RATE]) <= 1;
 }
 
-/* Do the mixes have no more of the program's loops than there are? */
-static int mixes_own_fit(const struct data_tables *t, const uint64_t *mix, uint64_t n)
-{
-	for (uint64_t i = 0; i < t->n_mix; i++)
-		for (uint64_t c = CLASS_OWN_0 + n; c <= CLASS_OWN_7; c++)
-			if (as_double(mix[i * DATA_MIX + c]) > 0)
-				return 0;
-	return 1;
-}
-
-/* Code lies inside, and is not too long for an image. */
-static int own_fits(const struct data_tables *t, uint64_t off, const uint64_t *mix)
-{
-	uint64_t n = 0, at = off + 1;
-
-	if (off != 0) {
-		if (!lies_inside(t, off, 1, 0, 0) || t->word[off] > OWN_MOST)
-			return 0;
-		n = t->word[off];
-	}
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t bytes;
-
-		if (!lies_inside(t, at, DATA_OWN, 0, 0) || t->word[at] >= OWN_NEEDS || t->word[at + 2] > OWN_DATA ||
-		    !data_walks_fit(t->word + at + DATA_OWN_WALK))
-			return 0;
-		bytes = t->word[at + 1];
-		for (int c = 0; c < CLASS_OWN_0; c++)
-			if (!(as_double(t->word[at + DATA_OWN_AS + (uint64_t)c]) >= 0 && as_double(t->word[at + DATA_OWN_AS + (uint64_t)c]) <= 1))
-				return 0;
-		if (bytes == 0 || bytes > OWN_DATA || !lies_inside(t, at, DATA_OWN, DATA_OWN_WORDS(bytes), 1))
-			return 0;
-		at += DATA_OWN + DATA_OWN_WORDS(bytes);
-	}
-	return mixes_own_fit(t, mix, n);
-}
-
 /* Windows are the last that there is. A loop has them once. */
 static int windows_fit(struct data_tables *t, uint64_t off)
 {
@@ -264,7 +226,7 @@ static int records_fit(struct data_tables *t, uint64_t *columns)
 	for (uint64_t i = 0; i < t->n_mix; i++)
 		if (!mix_fits(mix + i * DATA_MIX))
 			return 0;
-	return own_fits(t, t->word[10], mix) && windows_fit(t, t->word[9]);
+	return windows_fit(t, t->word[9]);
 }
 
 uint64_t *ops_data_check(const struct ops_file *f, uint64_t *n_vary, const char **why)

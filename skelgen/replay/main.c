@@ -20,7 +20,6 @@ static void help(void)
 	     "  --calibrate FILE    measure this machine (the one that was traced) and keep the constants in FILE\n"
 	     "  --calibration FILE  use the constants of the machine that was traced\n"
 	     "  --result FILE       write the result there instead of printing it\n"
-	     "  --kernels           computation by kernels of its kinds alone, without loops of the program itself\n"
 	     "  --empty-loop        computation is an empty loop, to compare with\n"
 	     "  --scratch DIR       make calls on files, on files in DIR that are removed\n"
 	     "  -h, --help          this text");

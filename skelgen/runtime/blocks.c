@@ -31,27 +31,20 @@
 
 static struct {
 	struct compute_mix mix[COMPUTE_MIXES];
-	int n_mix, n_own;
-	struct own_image own[OWN_MOST]; /* loops of the program itself */
+	int n_mix;
 	double worked_on[LEVEL_N]; /* bytes, by the program; 0: not known */
 	struct calibration cal; /* of the traced machine */
 	double kernel_ns[CLASS_N]; /* per unit, this machine, mean over ranks */
 	double calibrated_ns;
 	uint64_t kind; /* of processor */
 	const char *calibrate; /* file to write in the end, or NULL */
-	const char *without_own; /* why kernels stand for the program's own loops on this machine; or NULL */
-	int empty, kernels;
+	int empty;
 } blocks;
 
 void skel_blocks_be_empty(void)
 {
 	blocks.empty = 1;
 	kernel_be_empty();
-}
-
-void skel_blocks_without_own(void)
-{
-	blocks.kernels = 1;
 }
 
 /* FNV-1a over the mixes, so that a calibration is used with these only; small enough for a double. */
@@ -81,103 +74,6 @@ static int chain_row(double row)
 	return n;
 }
 
-/* What the mixes say of the kernels. */
-static void mixes_changed(void)
-{
-	blocks.cal.mixes = mixes_number(blocks.mix, blocks.n_mix);
-	blocks.cal.classes = compute_classes(blocks.mix, blocks.n_mix);
-}
-
-/* The program's own loops are left to the kernels of the classes that their time goes to. */
-static void mixes_without_own(void)
-{
-	for (int m = 0; m < blocks.n_mix; m++)
-		for (int i = 0; i < blocks.n_own; i++) {
-			double *share = blocks.mix[m].share, moved = share[CLASS_OWN_0 + i];
-
-			for (int c = 0; c < CLASS_OWN_0; c++)
-				share[c] += moved * blocks.own[i].as[c];
-			share[CLASS_OWN_0 + i] = 0;
-		}
-	mixes_changed();
-}
-
-/* Instructions are executed by all, but streams are waited for. */
-static int is_executed(int c)
-{
-	return c < CLASS_STREAM_L2;
-}
-
-/* Classes that an own loop's time goes to in part: how many instructions they execute says how many it may. */
-static unsigned own_classes(void)
-{
-	unsigned classes = 0;
-
-	for (int i = 0; i < blocks.n_own; i++)
-		for (int c = 0; c < CLASS_OWN_0; c++)
-			if ((blocks.cal.classes >> (CLASS_OWN_0 + i) & 1) && is_executed(c) && blocks.own[i].as[c] > 0)
-				classes |= 1u << c | 1u << CLASS_INTEGER_CHAIN;
-	return classes;
-}
-
-/* Where its data are at hand and no value waits for memory, a loop runs faster than in the program. The kernels of its classes, which
- * are made like loops of programs, say how many instructions a nanosecond there are in such work; where its own are more, the
- * rest of the time is waiting, which a chain of values stands for. */
-static double part_of_own(int i, const struct curve *curve)
-{
-	double told = 0, all = 0, own = curve_ns_per_unit(&curve[CLASS_OWN_0 + i]);
-
-	for (int c = 0; c < CLASS_OWN_0; c++)
-		if (is_executed(c) && blocks.own[i].as[c] > 0 && (blocks.cal.classes >> c & 1)) {
-			told += blocks.own[i].as[c] * kernel_instructions(compute_kernel(), c) / curve_ns_per_unit(&curve[c]);
-			all += blocks.own[i].as[c];
-		}
-	told /= all > 0 ? all : 1;
-	return fmax(OWN_PART_LEAST, fmin(1, told * own / fmax(1, blocks.own[i].n)));
-}
-
-/* The same on all ranks. */
-static void own_parts_find(const struct curve *curve)
-{
-	for (int i = 0; i < OWN_MOST; i++) {
-		double mine = blocks.cal.classes >> (CLASS_OWN_0 + i) & 1 ? part_of_own(i, curve) : 1;
-
-		PMPI_Allreduce(&mine, &blocks.cal.own_part[i], 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-		blocks.cal.own_part[i] /= skel_size;
-		blocks.cal.own_part[i] = fmin(1, blocks.cal.own_part[i]);
-	}
-}
-
-static void own_parts_take(void)
-{
-	for (int m = 0; m < blocks.n_mix; m++)
-		for (int i = 0; i < OWN_MOST; i++) {
-			double *share = blocks.mix[m].share, waits = share[CLASS_OWN_0 + i] * (1 - blocks.cal.own_part[i]);
-
-			share[CLASS_OWN_0 + i] -= waits;
-			share[CLASS_INTEGER_CHAIN] += waits;
-		}
-}
-
-/* Can the program's own loops run on all nodes, and are they to? *why where they are to and cannot. */
-static int own_runs(const char **why)
-{
-	int mine, all;
-
-	*why = NULL;
-	blocks.n_own = skel_data_own(blocks.own);
-	if (blocks.cal.classes >> CLASS_OWN_0 >> blocks.n_own)
-		skel_fail("skel.c.data is damaged: it lacks a loop of the program");
-	if (blocks.kernels || blocks.cal.classes >> CLASS_OWN_0 == 0)
-		return !blocks.kernels;
-	mine = own_take(blocks.own, blocks.n_own, why) == 0;
-	PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-	blocks.cal.classes |= own_classes();
-	if (mine && !all)
-		*why = "a rank's node lacks instructions of the program's loops";
-	return all;
-}
-
 /* The mixes of skel.c.data; the first one's vectors are the program's. */
 static void mixes_read(void)
 {
@@ -191,7 +87,8 @@ static void mixes_read(void)
 	for (int m = 0; blocks.empty && m < blocks.n_mix; m++)
 		blocks.mix[m] = (struct compute_mix){.share[CLASS_INTEGER] = 1, .threads = 1};
 	blocks.cal.n_mix = blocks.n_mix;
-	mixes_changed();
+	blocks.cal.mixes = mixes_number(blocks.mix, blocks.n_mix);
+	blocks.cal.classes = compute_classes(blocks.mix, blocks.n_mix);
 	/* A mean of widths that the program mixes. */
 	blocks.cal.shape.vector_bits = number[DATA_MIX_VECTOR_BITS] >= 384 ? 512 :
 				       number[DATA_MIX_VECTOR_BITS] >= 192 ? 256 : 128;
@@ -220,7 +117,6 @@ static void shape_choose(const struct caches *c, int ranks)
 
 	caches_shape(c, ranks, &blocks.cal.shape);
 	caches_shape_like(c, ranks, blocks.worked_on, &blocks.cal.shape);
-	caches_shape_strings(c, ranks, blocks.worked_on[LEVEL_MEM], blocks.cal.classes, own_memory(blocks.cal.classes), &blocks.cal.shape);
 	blocks.cal.shape.vector_bits = bits;
 	blocks.cal.shape.packed = packed;
 	blocks.cal.shape.row = row;
@@ -229,48 +125,16 @@ static void shape_choose(const struct caches *c, int ranks)
 	PMPI_Allreduce(mine, blocks.cal.shape.bytes, LEVEL_N, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
 }
 
-/* On rank 0, all ranks' of that file into all; -1 and why. On each rank the answer of rank 0. */
-static int calibration_try(const char *path, struct calibration *all, char *why, size_t size)
-{
-	int rv = 0;
-
-	if (skel_rank == 0) {
-		all[0] = blocks.cal; /* what it must be of */
-		rv = calibfile_read(path, all, skel_size, why, size);
-	}
-	PMPI_Bcast(&rv, 1, MPI_INT, 0, MPI_COMM_WORLD);
-	return rv;
-}
-
-/* Where a node cannot run the program's loops, for that reason: by the file that lies beside the other for such nodes. */
-static void calibration_beside(const char *path, const char *no_own, struct calibration *all, char *why, size_t size)
-{
-	size_t n = strlen(path) + sizeof CALIBFILE_KERNELS;
-	char *beside = skel_alloc(n, 1);
-
-	snprintf(beside, n, "%s" CALIBFILE_KERNELS, path);
-	mixes_without_own();
-	blocks.without_own = no_own;
-	if (calibration_try(beside, all, why, size) != 0 && skel_rank == 0)
-		skel_fail("%s, and %s: run the skeleton on the traced machine with --kernels --calibrate %s too", no_own, why, beside);
-	if (skel_rank == 0)
-		fprintf(stderr, "skeleton: %s: kernels stand for them\n", no_own);
-	free(beside);
-}
-
-/* With the program's own loops, or without where it was made without: then these are left to other kernels here too. */
-static void calibration_read(const char *path, const char *no_own)
+static void calibration_read(const char *path)
 {
 	size_t bytes = sizeof blocks.cal;
 	struct calibration *all = skel_rank == 0 ? skel_alloc((size_t)skel_size, bytes) : NULL;
 	char why[256] = "";
 
-	if (calibration_try(path, all, why, sizeof why) != 0) {
-		mixes_without_own();
-		if (calibration_try(path, all, why, sizeof why) != 0 && skel_rank == 0)
+	if (skel_rank == 0) {
+		all[0] = blocks.cal; /* what it must be of */
+		if (calibfile_read(path, all, skel_size, why, sizeof why) != 0)
 			skel_fail("%s", why);
-	} else if (no_own != NULL) {
-		calibration_beside(path, no_own, all, why, sizeof why);
 	}
 	PMPI_Scatter(all, (int)bytes, MPI_BYTE, &blocks.cal, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 	free(all);
@@ -333,9 +197,6 @@ static double calibrate_here(void)
 
 	budget = KERNELS_BUDGET_NS / __builtin_popcount(c->classes);
 	kernels_measure(c->kernel, part * (budget < KERNEL_MOST_NS ? budget : KERNEL_MOST_NS));
-	own_parts_find(c->kernel);
-	own_parts_take();
-	compute_remix(blocks.mix, blocks.n_mix);
 	PMPI_Barrier(MPI_COMM_WORLD);
 	calibrate_among(c, blocks.empty ? 0 : AMONG_BUDGET_NS);
 	budget = MIXES_BUDGET_NS / c->n_mix;
@@ -380,39 +241,23 @@ static void kernels_report(const struct curve *curve, double share)
 		blocks.kernel_ns[c] /= skel_size;
 }
 
-/* That work at the same time in any mix. */
-static int threads_most(void)
-{
-	int most = 1;
-
-	for (int m = 0; m < blocks.n_mix; m++)
-		most = blocks.mix[m].threads > most ? blocks.mix[m].threads : most;
-	return most;
-}
-
 void skel_blocks_open(const char *calibrate, const char *calibration)
 {
 	double start = skel_clock_ns();
 	int ranks = ranks_here();
 	struct kernel_shape shape;
 	struct caches caches;
-	const char *no_own;
 	char why[256] = "";
 
 	mixes_read();
-	if (!own_runs(&no_own) && (calibration == NULL || blocks.kernels))
-		mixes_without_own();
 	caches_read("/sys", &caches);
 	blocks.kind = alike_kind("/proc/cpuinfo", &caches, ranks);
-	if (calibration != NULL) {
-		calibration_read(calibration, no_own);
-		own_parts_take();
-	} else {
+	if (calibration != NULL)
+		calibration_read(calibration);
+	else
 		shape_choose(&caches, ranks);
-	}
 	shape = blocks.cal.shape;
 	caches_bound(&caches, ranks, blocks.cal.classes, &shape);
-	own_bound(caches_memory(&caches, ranks) / (uint64_t)threads_most());
 	if (compute_open(blocks.mix, blocks.n_mix, &shape) != 0)
 		skel_fail("no memory or no threads for the compute kernels");
 	if (calibration == NULL) {
@@ -457,8 +302,6 @@ void skel_blocks_print(FILE *f)
 	for (int c = 0; c < CLASS_N; c++)
 		if (blocks.cal.classes >> c & 1)
 			fprintf(f, "kernel %s %.6f\n", kernel_name(c), blocks.kernel_ns[c]);
-	if (blocks.without_own != NULL)
-		fprintf(f, "without_own %s\n", blocks.without_own);
 	fprintf(f, "calibrated_s %.6f\n", blocks.calibrated_ns * 1e-9);
 	fprintf(f, "digest %.6g\n", compute_digest());
 }

@@ -7,11 +7,8 @@
 
 /* Before skel_blocks_open: all blocks are an empty loop. */
 void skel_blocks_be_empty(void);
-/* Before skel_blocks_open: the program's own loops are left to kernels of the classes that their time goes to. */
-void skel_blocks_without_own(void);
 /* Calibrate this machine, go on learning while the skeleton runs and write that to `calibrate` in the end, or take the
- * traced machine's from `calibration`; either may be NULL. Where the program's loops cannot run, the latter is taken from the file
- * `calibration`.kernels. All ranks call; skel_data_open came before. */
+ * traced machine's from `calibration`; either may be NULL. All ranks call; skel_data_open came before. */
 void skel_blocks_open(const char *calibrate, const char *calibration);
 /* The work of a mix that took ns on the traced machine, whole. */
 void skel_blocks_run(int mix, double ns);

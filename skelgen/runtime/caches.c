@@ -216,20 +216,8 @@ void caches_shape_like(const struct caches *c, int ranks, const double want[LEVE
 	}
 }
 
-void caches_shape_strings(const struct caches *c, int ranks, double want, unsigned classes, uint64_t passed, struct kernel_shape *shape)
-{
-	double piece = want / KERNEL_STRING_ROOM, bytes;
-	uint64_t least = memory_least(l3_share(c, ranks));
-
-	if (!(want > 0 && want < 1e15) || !kernel_is_strings(classes, LEVEL_MEM))
-		return;
-	bytes = piece + (want - piece) * (1 - fmin(1, (double)passed / piece));
-	bytes = fmax(bytes, passed < least ? (double)(least - passed) : 0);
-	bytes = fmax(bytes, (double)shape->bytes[LEVEL_L3]);
-	shape->bytes[LEVEL_MEM] = at_most(shape->bytes[LEVEL_MEM], at_least((uint64_t)bytes / LEVEL_UNIT * LEVEL_UNIT, LEVEL_LEAST));
-}
-
-uint64_t caches_memory(const struct caches *c, int ranks)
+/* What each of so many ranks of this machine may use of its memory, bytes. */
+static uint64_t caches_memory(const struct caches *c, int ranks)
 {
 	return c->memory / SHARE / (uint64_t)(ranks > 0 ? ranks : 1);
 }

@@ -27,11 +27,6 @@ uint64_t caches_memory_limit(const char *root, const char *self, uint64_t most);
 void caches_shape(const struct caches *c, int ranks, struct kernel_shape *out);
 /* The sizes that the traced program worked on, where they are known (0: not) and make sense for these levels. */
 void caches_shape_like(const struct caches *c, int ranks, const double want[LEVEL_N], struct kernel_shape *shape);
-/* Where fills and copies are all that works in memory, their array is as large as the program's piece, `want` / KERNEL_STRING_ROOM, and what
- * passes in between; but as far as loops of the program's own pass in between, through so many bytes, it need not do that too. */
-void caches_shape_strings(const struct caches *c, int ranks, double want, unsigned classes, uint64_t passed, struct kernel_shape *shape);
-/* What each of so many ranks of this machine may use of its memory, bytes. */
-uint64_t caches_memory(const struct caches *c, int ranks);
 /* Make the data of these classes no more than a share of this machine's memory. */
 void caches_bound(const struct caches *c, int ranks, unsigned classes, struct kernel_shape *shape);
 

@@ -2,7 +2,7 @@
 /*
  * The file that carries the source machine's calibration to the other machines: text. What all ranks have in common
  * comes first, then the lines of each rank; curves only of the classes that the program's mixes have.
- *   precedent-calibration 5
+ *   precedent-calibration 6
  *   ranks N
  *   mixes N NUMBER (a number that stands for the mixes: other mixes need another calibration)
  *   data L2 L3 MEMORY (bytes that the classes of these levels touch)
@@ -21,9 +21,7 @@
 
 #include "skelgen/runtime/compute.h"
 
-#define CALIBFILE_HEAD "precedent-calibration 5\n"
-/* What the name of the file ends in that lies beside, for nodes that cannot run the program's own loops. */
-#define CALIBFILE_KERNELS ".kernels"
+#define CALIBFILE_HEAD "precedent-calibration 6\n"
 
 /* n_ranks entries of all. 0, or -1 with a line in why. */
 int calibfile_write(const char *path, const struct calibration *all, int n_ranks, char *why, size_t why_size);

@@ -30,10 +30,7 @@
 	CLASS(FILL_MEM, fill_mem)   /* the same, in memory */                                                          \
 	CLASS(COPY_L2, copy_l2)     /* long pieces copied by the C library, second-level cache */                      \
 	CLASS(COPY_L3, copy_l3)     /* the same, last-level cache */                                                   \
-	CLASS(COPY_MEM, copy_mem)   /* the same, in memory */                                                          \
-	CLASS(OWN_0, own_0)         /* loops of the program itself (own.h), as many as are worth it */                 \
-	CLASS(OWN_1, own_1) CLASS(OWN_2, own_2) CLASS(OWN_3, own_3) CLASS(OWN_4, own_4) CLASS(OWN_5, own_5)            \
-	CLASS(OWN_6, own_6) CLASS(OWN_7, own_7)
+	CLASS(COPY_MEM, copy_mem)   /* the same, in memory */
 
 #define SKEL_CLASS_ENUM(NAME, name) CLASS_##NAME,
 enum skel_class { SKEL_CLASSES(SKEL_CLASS_ENUM) CLASS_N };

@@ -180,11 +180,6 @@ static void mixes_take(const struct compute_mix *mix, int n)
 	}
 }
 
-void compute_remix(const struct compute_mix *mix, int n)
-{
-	mixes_take(mix, n);
-}
-
 int compute_open(const struct compute_mix *mix, int n, const struct kernel_shape *shape)
 {
 	struct making alone = {.classes = compute_classes(mix, n)}, shared = {.classes = 0};

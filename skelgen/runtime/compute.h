@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "skelgen/runtime/kernel.h"
-#include "skelgen/runtime/own.h"
 
 #define COMPUTE_MIXES 64
 
@@ -45,14 +44,11 @@ struct curve {
  * caches what others would take from there. It is no more than this, and no less than its inverse. */
 #define AMONG_MOST 100.0
 
-#define OWN_PART_LEAST 0.1
-
 struct calibration {
 	struct kernel_shape shape;
 	uint64_t mixes;             /* number that stands for the mixes of block_ns; another skeleton has another */
 	int n_mix;
 	unsigned classes;           /* whose curves are there */
-	double own_part[OWN_MOST];  /* of the time of the program's own loops, what their instructions take; the rest is waiting */
 	double call_ns;             /* of a block that is too short and waits for the next */
 	double gap_ns;              /* of looking a gap up */
 	struct curve kernel[CLASS_N];
@@ -68,8 +64,6 @@ double curve_ns_per_unit(const struct curve *c);
 /* Make the kernels that these mixes need; -1 without memory. */
 int compute_open(const struct compute_mix *mix, int n, const struct kernel_shape *shape);
 void compute_close(void);
-/* Other shares from now on, of classes that these mixes had at compute_open. */
-void compute_remix(const struct compute_mix *mix, int n);
 /* Use this calibration from now on. */
 void compute_use(const struct calibration *c);
 /* Do the work of mix number `mix` that took ns on the source's processors. Classes take turns; which comes next is

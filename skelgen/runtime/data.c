@@ -102,30 +102,6 @@ const uint64_t *skel_data_windows(uint64_t *n_words)
 	return data.word + off;
 }
 
-int skel_data_own(struct own_image image[OWN_MOST])
-{
-	uint64_t off = data.word[10], n;
-
-	if (off == 0)
-		return 0;
-	n = record(off, 1)[0];
-	off++;
-	if (n > OWN_MOST)
-		skel_fail("skel.c.data has %llu loops of the program: more than %d", (unsigned long long)n, OWN_MOST);
-	for (uint64_t i = 0; i < n; i++) {
-		const uint64_t *r = record(off, DATA_OWN);
-
-		if (r[1] == 0 || r[1] > OWN_DATA || !data_walks_fit(r + DATA_OWN_WALK))
-			skel_fail("skel.c.data is damaged: loop %llu of the program makes no sense", (unsigned long long)i);
-		record(off, DATA_OWN + DATA_OWN_WORDS(r[1]));
-		image[i] = (struct own_image){.needs = (uint32_t)r[0], .len = (uint32_t)r[1], .code = (const uint8_t *)(r + DATA_OWN),
-					      .as = (const double *)(r + DATA_OWN_AS), .n = (uint32_t)r[2],
-					      .n_walk = (uint32_t)r[DATA_OWN_WALK], .walk = (const struct own_walk *)(r + DATA_OWN_WALK + 1)};
-		off += DATA_OWN + DATA_OWN_WORDS(r[1]);
-	}
-	return (int)n;
-}
-
 const double *skel_data_mixes(int *n)
 {
 	*n = (int)data.n_mix;

@@ -4,7 +4,7 @@
  * and what reads it (data.c). 64-bit words in the byte order of the machine:
  *
  *   0 magic  1 version  2 ranks  3 gaps  4 varying calls  5 arrays  6 words in all  7 hash  8 mixes
- *   9 offset of the windows (0: none)  10 offset of the program's own loops (0: none)
+ *   9 offset of the windows (0: none)
  *   then the word offsets of: gap records, rank by rank; records of varying calls, rank by rank; arrays
  *   (an offset of 0: this rank has none); then the mixes.
  *   mix:         share of each class, share of time off the processor, threads, width of vectors in bits, iterations in
@@ -21,8 +21,6 @@
  *                sum of its squares; and per window its first iteration, warm-ups, iterations that count, iterations
  *                that they stand for, segment
  *   array:       length, then 32-bit integers, two to a word
- *   own loops:   how many; then of each what a processor must have (enum own_needs), bytes of code, instructions of a unit, the share of
- *                its time of each class before the first of these (doubles), and the code, in whole words
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_DATA_H
 #define PRECEDENT_SKELGEN_RUNTIME_DATA_H
@@ -30,11 +28,10 @@
 #include <stdint.h>
 
 #include "skelgen/runtime/classes.h"
-#include "skelgen/runtime/own.h"
 
 #define DATA_MAGIC   0x41544144424b5350ull
-#define DATA_VERSION 11
-#define DATA_HEADER  11
+#define DATA_VERSION 12
+#define DATA_HEADER  10
 #define DATA_GAP     5
 #define DATA_MIX     (CLASS_N + 8)
 
@@ -44,21 +41,6 @@ enum { DATA_LOOP_NUMBER, DATA_LOOP_WINDOWS, DATA_LOOP_TREND, DATA_LOOP_KNOWN, DA
 #define DATA_WINDOW 5
 
 enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS, DATA_MIX_ROW, DATA_MIX_PACKED, DATA_MIX_BYTES };
-
-/* Words of one of the program's own loops before its code; words of a code of so many bytes. */
-#define DATA_OWN_WALK 3 /* number of walks, and of each two words, struct own_walk */
-#define DATA_OWN_AS (DATA_OWN_WALK + 1 + 2 * OWN_WALKS)
-#define DATA_OWN    (DATA_OWN_AS + CLASS_OWN_0)
-#define DATA_OWN_WORDS(bytes) (((bytes) + 7) / 8)
-
-/* r: of DATA_OWN_WALK on. Are these areas that a loop may go through? */
-static inline int data_walks_fit(const uint64_t *r)
-{
-	for (uint64_t k = 0; k < r[0] && k < OWN_WALKS; k++)
-		if (r[1 + 2 * k] > 1ull << 50 || r[2 + 2 * k] > OWN_WALKS_MOST / OWN_WALKS)
-			return 0;
-	return r[0] <= OWN_WALKS;
-}
 
 /* Stratum of execution `at` of n. */
 static inline uint64_t data_stratum(uint64_t at, uint64_t n, uint32_t n_stratum)

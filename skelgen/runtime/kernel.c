@@ -66,20 +66,6 @@ static int needs(unsigned classes, int level, int chain)
 	return 0;
 }
 
-int kernel_is_strings(unsigned classes, int level)
-{
-	int strings = 0;
-
-	for (int c = 0; c < CLASS_N; c++) {
-		if (!HAS(classes, c) || kernel_level(c) != level)
-			continue;
-		if (!is_string(c))
-			return 0;
-		strings = 1;
-	}
-	return strings;
-}
-
 uint64_t kernel_bytes(const struct kernel_shape *s, unsigned classes)
 {
 	uint64_t sum = sizeof(struct kernel);
@@ -126,11 +112,6 @@ struct kernel *kernel_create(const struct kernel_shape *s, unsigned classes)
 	kernel_vector_choose(k, s->vector_bits);
 	k->packed = (uint32_t)s->packed;
 	k->row = s->row > 0 ? (uint32_t)s->row : KERNEL_ROW_MOST;
-	k->own = own_create(classes);
-	if (k->own == NULL) {
-		kernel_destroy(k);
-		return NULL;
-	}
 	for (int l = 0; l < LEVEL_N; l++) {
 		if ((needs(classes, l, 0) && kernel_array_open(&k->stream[l], s->bytes[l]) != 0) ||
 		    (needs(classes, l, 1) && kernel_chain_open(&k->chain[l], s->bytes[l]) != 0)) {
@@ -149,7 +130,6 @@ void kernel_destroy(struct kernel *k)
 		free(k->stream[l].a);
 		free(k->chain[l].line);
 	}
-	own_destroy(k->own);
 	free(k);
 }
 
@@ -162,28 +142,6 @@ uint64_t kernel_round(const struct kernel *k, int c)
 	if (is_string(c))
 		return k->stream[l].n / (is_copy(c) ? 2 : 1) / STRING_DOUBLES;
 	return is_chain(c) ? k->chain[l].n : k->stream[l].n / 3 / LINE_DOUBLES;
-}
-
-double kernel_instructions(const struct kernel *k, int c)
-{
-	switch (c) {
-	case CLASS_INTEGER:
-		return 60;
-	case CLASS_SCALAR:
-		return 90;
-	case CLASS_SCALAR_SHORT:
-		return 69;
-	case CLASS_SCALAR_CHAIN:
-		return 10;
-	case CLASS_VECTOR:
-		return k->vector_bits == 128 ? 117 : k->vector_bits == 256 ? 41 : 30;
-	case CLASS_DIVIDE:
-		return 13;
-	case CLASS_LIBM:
-		return 230;
-	default:
-		return 0;
-	}
 }
 
 static int empty;
@@ -249,10 +207,6 @@ void kernel_run(struct kernel *k, int c, uint64_t units)
 	case CLASS_COPY_MEM:
 		kernel_copy(k, c, units);
 		break;
-	case CLASS_OWN_0: case CLASS_OWN_1: case CLASS_OWN_2: case CLASS_OWN_3:
-	case CLASS_OWN_4: case CLASS_OWN_5: case CLASS_OWN_6: case CLASS_OWN_7:
-		own_run(k->own, c, units);
-		break;
 	case CLASS_N:
 		break;
 	}
@@ -264,7 +218,7 @@ double kernel_digest(const struct kernel *k)
 		     (double)(k->branch & 0xffff) + (double)((k->side[0] ^ k->side[1]) & 0xffff) + k->scalar + k->divide[0] +
 		     k->divide[1] + k->libm + k->vec[0][LINE_DOUBLES] + k->vec[1][LINE_DOUBLES] + k->vec_at * 1e-3;
 
-	sum += (double)own_units(k->own) + k->scalar_sum * 1e-6 + k->sums[0] + k->sums[NUMBERS - 1] + k->shorts[0] + k->sweep[0] + k->number_at * 1e-3;
+	sum += k->scalar_sum * 1e-6 + k->sums[0] + k->sums[NUMBERS - 1] + k->shorts[0] + k->sweep[0] + k->number_at * 1e-3;
 	for (int l = 0; l < LEVEL_N; l++) {
 		const struct kernel_array *s = &k->stream[l];
 		const struct kernel_chain *c = &k->chain[l];

@@ -39,9 +39,7 @@ struct kernel_shape {
 struct kernel;
 
 const char *kernel_name(int c);
-/* Are fills and copies all that these classes (bits 1 << class) do at this level? */
-int kernel_is_strings(unsigned classes, int level);
-/* Bytes that the data of these classes take. */
+/* Bytes that the data of these classes (bits 1 << class) take. */
 uint64_t kernel_bytes(const struct kernel_shape *s, unsigned classes);
 /* Allocate and touch what these classes need; NULL without memory. */
 struct kernel *kernel_create(const struct kernel_shape *s, unsigned classes);
@@ -50,8 +48,6 @@ void kernel_destroy(struct kernel *k);
 void kernel_be_empty(void);
 /* Do that many units of class c, which must be among those of the creation. */
 void kernel_run(struct kernel *k, int c, uint64_t units);
-/* Instructions of a unit, as counted; 0 of those that wait for memory, and of the program's own loops. */
-double kernel_instructions(const struct kernel *k, int c);
 /* Units after which a kernel has touched all of its data. */
 uint64_t kernel_round(const struct kernel *k, int c);
 /* A value that depends on all work done so far. */

@@ -4,7 +4,6 @@
 #define PRECEDENT_SKELGEN_RUNTIME_KERNEL_WORK_H
 
 #include "skelgen/runtime/kernel.h"
-#include "skelgen/runtime/own.h"
 
 #define TABLE_WORDS    1024 /* 8 KiB */
 #define NUMBERS        512  /* 4 KiB */
@@ -72,7 +71,6 @@ struct kernel {
 	double number[NUMBERS + HALF_PAGE], sums[NUMBERS], shorts[NUMBERS], sweep[NUMBERS]; /* one point more on either side */
 	double vec[3][VECTOR_APART];
 	struct kernel_string string[LEVEL_N]; /* the last two, so that what the others use lies as it did */
-	struct own *own;
 };
 
 /* Level of a class that touches data beyond the first; -1: none. */

@@ -4,7 +4,6 @@
  *   --calibrate FILE    measure this machine (the one that was traced) and keep the constants in FILE
  *   --calibration FILE  use the constants of the machine that was traced
  *   --result FILE       write key and value lines there instead of printing them
- *   --kernels           computation by kernels of its classes alone, without loops of the program itself
  *   --scratch DIR       make calls on files, on scratch files in DIR
  * Without the first two, the machine at hand is taken for the one that was traced.
  */
@@ -105,7 +104,7 @@ static void usage(const char *why, const char *what)
 {
 	if (skel_rank == 0)
 		fprintf(stderr,
-			"skeleton: %s%s\nUsage: skel [--calibrate FILE | --calibration FILE] [--result FILE] [--empty-loop | --kernels] [--scratch DIR]\n",
+			"skeleton: %s%s\nUsage: skel [--calibrate FILE | --calibration FILE] [--result FILE] [--empty-loop] [--scratch DIR]\n",
 			why, what);
 	MPI_Finalize();
 	exit(2);
@@ -116,10 +115,6 @@ static void options_read(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--empty-loop") == 0) {
 			skel_blocks_be_empty();
-			continue;
-		}
-		if (strcmp(argv[i], "--kernels") == 0) {
-			skel_blocks_without_own();
 			continue;
 		}
 		const char **to = strcmp(argv[i], "--calibrate") == 0	  ? &run.calibrate

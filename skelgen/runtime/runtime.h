@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "skelgen/runtime/own.h"
 #include "skelgen/runtime/skel.h"
 
 /* Say one line on stderr, with the rank, and end all ranks. */
@@ -30,8 +29,6 @@ double skel_data_gap(int gap, uint64_t at, int *mix);
 void skel_data_rewind(void);
 /* The mixes, DATA_MIX numbers each. */
 const double *skel_data_mixes(int *n);
-/* Loops of the program itself: how many. */
-int skel_data_own(struct own_image image[OWN_MOST]);
 
 /* Windows of sampled loops (see data.h) and the words that are left from there on; NULL when there are none. */
 const uint64_t *skel_data_windows(uint64_t *n_words);

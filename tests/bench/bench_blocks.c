@@ -18,7 +18,6 @@
 #include "skelgen/runtime/kernel.c"
 #include "skelgen/runtime/kernel_core.c"
 #include "skelgen/runtime/kernel_memory.c"
-#include "skelgen/runtime/kernel_own.c"
 #include "skelgen/runtime/kernel_vector.c"
 #include "skelgen/runtime/own_clock.c"
 #include "skelgen/runtime/threads.c"

@@ -18,7 +18,6 @@
 #include "skelgen/runtime/kernel.c"
 #include "skelgen/runtime/kernel_core.c"
 #include "skelgen/runtime/kernel_memory.c"
-#include "skelgen/runtime/kernel_own.c"
 #include "skelgen/runtime/kernel_vector.c"
 
 #define ROUNDS   9
@@ -404,7 +403,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "bench_kernels: no memory\n");
 		return 1;
 	}
-	for (int c = 0; c < CLASS_OWN_0; c++) {
+	for (int c = 0; c < CLASS_N; c++) {
 		printf("%s %.4f %.4f\n", kernel_name(c), unit_ns(c, 0), unit_ns(c, 1));
 		fflush(stdout);
 	}

@@ -155,7 +155,7 @@ is($r->{"left_$_"}, 0, "cut, it leaves no $_ either") for qw(requests comms);
 like(slurp('result'), qr/^loop 0 200 \d+ [0-9.]+$/m, 'it names the loop that it sampled');
 my @kernels = slurp('result') =~ /^kernel (\w+) [0-9.]+$/mg;
 ok(@kernels >= 1 && @kernels <= 15, "and what the kernels of its mixes take here (@kernels)");
-like(slurp('source'), qr/\Aprecedent-calibration 5\nranks 2\n.*^end\n\z/ms, 'the calibration is complete');
+like(slurp('source'), qr/\Aprecedent-calibration 6\nranks 2\n.*^end\n\z/ms, 'the calibration is complete');
 is(run_command(@mpirun, 2, 'cut/skel', '--calibration', 'source', '--result', 'target')->{rc}, 0,
 	'another machine runs with that calibration');
 cmp_ok(result('target')->{skel_s}, '>', 0, 'and has a result');

@@ -154,7 +154,7 @@ subtest 'a skeleton that is there already' => sub {
 };
 
 subtest 'calibration' => sub {
-	my $head = "precedent-calibration 5\n";
+	my $head = "precedent-calibration 6\n";
 	my @predict = ('predict', '--seconds', 0.1, '--calibration');
 	mkdir 'directory.cal';
 	refused(qr/absent\.cal: cannot open: No such file/, 'absent', @predict, 'absent.cal', 'whole.ptrace');

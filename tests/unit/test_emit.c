@@ -237,15 +237,14 @@ static void test_data_layout(void **arg)
 	assert_int_equal(w[6], n);
 	assert_int_equal(w[8], 1); /* one mix */
 	assert_int_equal(w[9], 0); /* no windows */
-	assert_int_equal(w[10], 0); /* no loops of the program */
-	assert_int_equal(w[11], 0); /* rank 0 has no gap */
-	assert_int_equal(w[w[12]], 9);
-	assert_memory_equal(&w[w[12] + DATA_GAP], ns, sizeof ns);
-	assert_int_equal(w[w[13]], 2);
-	assert_int_equal(w[14], 0);
-	assert_int_equal((int64_t)w[w[13] + 3 + 4 + 3], 21);
-	assert_int_equal(w[w[15]], 3);
-	assert_int_equal(((const int32_t *)&w[w[15] + 1])[1], -2);
+	assert_int_equal(w[10], 0); /* rank 0 has no gap */
+	assert_int_equal(w[w[11]], 9);
+	assert_memory_equal(&w[w[11] + DATA_GAP], ns, sizeof ns);
+	assert_int_equal(w[w[12]], 2);
+	assert_int_equal(w[13], 0);
+	assert_int_equal((int64_t)w[w[12] + 3 + 4 + 3], 21);
+	assert_int_equal(w[w[14]], 3);
+	assert_int_equal(((const int32_t *)&w[w[14] + 1])[1], -2);
 	free(w);
 	emit_data_destroy(d);
 }

@@ -77,7 +77,6 @@ static void machine_run(struct kernel *k, int c, uint64_t units)
 #include "skelgen/runtime/kernel.c"
 #include "skelgen/runtime/kernel_core.c"
 #include "skelgen/runtime/kernel_memory.c"
-#include "skelgen/runtime/kernel_own.c"
 #include "skelgen/runtime/kernel_vector.c"
 #include "skelgen/runtime/threads.c"
 
@@ -114,8 +113,6 @@ static struct calibration straight(int n_mix, unsigned classes)
 	for (int m = 0; m < n_mix; m++)
 		for (int k = 0; k < CLASS_N; k++)
 			c.among[m][k] = 1;
-	for (int i = 0; i < OWN_MOST; i++)
-		c.own_part[i] = i == 1 ? 0.5 : 1;
 	blocks_trust_curves(&c);
 	return c;
 }
@@ -735,8 +732,6 @@ static void test_calibration_file_damaged(void **unused)
 		for (int r = 0; r < 2; r++)
 			for (int k = 0; k < CLASS_N; k++)
 				assert_true(back[r].among[0][k] * AMONG_MOST >= 1 && back[r].among[0][k] <= AMONG_MOST);
-		for (int k = 0; k < OWN_MOST; k++)
-			assert_true(back[0].own_part[k] >= OWN_PART_LEAST && back[0].own_part[k] <= 1);
 		for (int l = 0; l < LEVEL_N; l++)
 			assert_true(back[0].shape.bytes[l] >= LEVEL_LEAST && back[0].shape.bytes[l] <= LEVEL_MOST);
 	}

@@ -16,7 +16,6 @@
 #include "skelgen/runtime/kernel.c"
 #include "skelgen/runtime/kernel_core.c"
 #include "skelgen/runtime/kernel_memory.c"
-#include "skelgen/runtime/kernel_own.c"
 #include "skelgen/runtime/kernel_vector.c"
 
 #define ALL ((1u << CLASS_N) - 1)
@@ -370,51 +369,6 @@ static void test_shape_of_the_program(void **unused)
 	assert_true(s.bytes[LEVEL_MEM] <= 40e6 && s.bytes[LEVEL_MEM] > 40e6 - LEVEL_UNIT);
 }
 
-/* What is set or copied is 16 MB of 24 or more that pass until it is met again. */
-static void test_shape_of_strings(void **unused)
-{
-	static const struct caches c = {32 << 10, 1 << 20, 32 << 20, 1, 24ull << 30};
-	static const struct {
-		unsigned classes;
-		double passed, bytes;
-	} many[] = {
-		{1u << CLASS_FILL_MEM, 0, 42e6},
-		{1u << CLASS_FILL_MEM | 1u << CLASS_COPY_MEM | 1u << CLASS_STREAM_L3, 8e6, 29e6},
-		{1u << CLASS_FILL_MEM, 16e6, 16e6},
-		{1u << CLASS_COPY_MEM, 60e6, 16e6},
-		/* others are as large as they are, and so are strings of other levels */
-		{1u << CLASS_FILL_MEM | 1u << CLASS_STREAM_MEM, 16e6, 42e6},
-		{1u << CLASS_FILL_MEM | 1u << CLASS_STRIDE_MEM, 16e6, 42e6},
-		{1u << CLASS_FILL_L3, 16e6, 42e6},
-	};
-	struct kernel_shape s, before;
-
-	(void)unused;
-	caches_shape(&c, 2, &s);
-	caches_shape_like(&c, 2, (double[LEVEL_N]){0, 3.9e6, 16e6 * KERNEL_STRING_ROOM}, &s);
-	before = s;
-	for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
-		s = before;
-		caches_shape_strings(&c, 2, 16e6 * KERNEL_STRING_ROOM, many[i].classes, (uint64_t)many[i].passed, &s);
-		assert_true(fabs((double)s.bytes[LEVEL_MEM] - many[i].bytes) < 1e6);
-		assert_int_equal(s.bytes[LEVEL_MEM] % LEVEL_UNIT, 0);
-		assert_int_equal(s.bytes[LEVEL_L3], before.bytes[LEVEL_L3]);
-	}
-	/* It and what passes are more than the caches hold, and levels keep their order. */
-	for (double want = 1e3; want < 1e12; want *= 3)
-		for (double passed = 1e3; passed < 1e9; passed *= 3) {
-			s = before;
-			caches_shape_like(&c, 2, (double[LEVEL_N]){0, 3.9e6, want}, &s);
-			caches_shape_strings(&c, 2, want, 1u << CLASS_FILL_MEM, (uint64_t)passed, &s);
-			assert_true((double)s.bytes[LEVEL_MEM] + passed + LEVEL_UNIT >= 1.5 * (16 << 20));
-			assert_true(s.bytes[LEVEL_L3] <= s.bytes[LEVEL_MEM]);
-		}
-	s = before;
-	caches_shape_strings(&c, 2, NAN, 1u << CLASS_FILL_MEM, 16000000, &s);
-	caches_shape_strings(&c, 2, 0, 1u << CLASS_FILL_MEM, 16000000, &s);
-	assert_memory_equal(&s, &before, sizeof s);
-}
-
 static int make_root(void **unused)
 {
 	(void)unused;
@@ -463,7 +417,6 @@ int main(void)
 		cmocka_unit_test(test_memory_limits_are_read),
 		cmocka_unit_test(test_shape_follows_the_caches),
 		cmocka_unit_test(test_shape_of_the_program),
-		cmocka_unit_test(test_shape_of_strings),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
