@@ -185,7 +185,10 @@ int main(void)
 		cmocka_unit_test(mistakes),
 		cmocka_unit_test(help),
 	};
-	int rc = cmocka_run_group_tests(tests, NULL, NULL);
+	int rc;
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	rc = cmocka_run_group_tests(tests, NULL, NULL);
 
 	free(is.said);
 	return rc;

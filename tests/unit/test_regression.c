@@ -142,5 +142,6 @@ int main(void)
 		cmocka_unit_test(test_refused),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("regression", tests, NULL, NULL);
 }
