@@ -8,8 +8,9 @@
 #include "cli/skeleton/skeleton.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
-#include "skelgen/pipeline.h"
+#include "skelgen/contract/repeats.h"
 #include "skelgen/merge/verify.h"
+#include "skelgen/pipeline.h"
 #include "skelgen/simulate/mpi_sim.h"
 #include "skelgen/tree/rooms.h"
 #include "skelgen/tree/tree.h"
@@ -44,8 +45,12 @@ static int print_facts(const struct skeleton_facts *f, const char *dir, bool jso
 struct args {
 	struct skeleton_wish wish;
 	const char *output;
+	int repeats; /* index in repeats_words */
 	bool tree, compile, json;
 };
+
+static const char *const repeats_words[] = {"lyndon", "suffix-array", NULL};
+static const enum repeats_engine repeats_engines[] = {REPEATS_LYNDON, REPEATS_SUFFIX_ARRAY};
 
 static int skeleton_verb(int argc, char **argv)
 {
@@ -61,6 +66,7 @@ static int skeleton_verb(int argc, char **argv)
 		return rc;
 	if (wish->seconds > 0 && wish->scale > 0)
 		return cli_usage("skeleton", "--seconds or --scale, not both");
+	repeats_choose(repeats_engines[a.repeats]);
 	if (!(wish->scale > 0) && !(wish->seconds > 0))
 		wish->seconds = 5;
 	if (a.output ? !(dir = strdup(a.output)) : asprintf(&dir, "%s.skel", *trace) < 0)
@@ -84,6 +90,8 @@ static const struct verb_option skeleton_options[] = {
 	 .help = "run time wanted (default 5)"},
 	{"scale", 0, "K", OPT_REAL(struct args, wish.scale, OPT_ABOVE_0, 1e9), .wants = "wants a number above 0",
 	 .help = "instead: K times shorter than the traced run"},
+	{"repeats", 0, "ENGINE", OPT_WORD(struct args, repeats, repeats_words),
+	 .help = "how repetitions are found: lyndon (default) or suffix-array; the result is the same"},
 	{"tree", 0, NULL, OPT_FLAG(struct args, tree), .help = "print the merged program tree too"},
 	{"compile", 0, NULL, OPT_FLAG(struct args, compile), .help = "compile it with mpicc as well"},
 	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "facts for machines"},

@@ -69,7 +69,7 @@ my %may = (
     'cli/view'        => ['cli/view', 'cli/ui', (map { "expert/$_" } qw(replay report events engine compile lang)), 'skelgen/merge',
                           (map { "trace/$_" } qw(view timeline read format)), 'trace', 'common'],
     'cli/skeleton'    => ['cli/skeleton', 'cli/trace', 'cli/ui', 'predictor/estimate', 'predictor/spool',
-                          'skelgen', (map { "skelgen/$_" } qw(partial simulate timing merge tree runtime)), 'trace/read', 'trace/format', 'trace', 'common'],
+                          'skelgen', (map { "skelgen/$_" } qw(partial simulate timing merge tree contract runtime)), 'trace/read', 'trace/format', 'trace', 'common'],
     'cli/model'       => ['cli/model', 'cli/ui', 'model/inputs', 'model/induce', 'trace/read', 'common'],
     'cli/jobs'        => ['cli/jobs', 'cli/ui', (map { "expert/$_" } qw(report events engine compile lang)), 'predictor/query', 'predictor/cluster',
                           'trace/read', 'common'],

@@ -130,6 +130,8 @@ cmp_ok(result('result')->{skel_s}, '>', 0, 'mpiio: and has a result');
 
 trace_ranks(2, 'heat.ptrace', program('heat'), 128, 2000, 10);
 is(precedent('skeleton', 'heat.ptrace', '-o', 'cut', '--scale', 5)->{rc}, 0, 'a skeleton is cut to a fifth');
+is(precedent('skeleton', 'heat.ptrace', '-o', 'suffixes', '--scale', 5, '--repeats', 'suffix-array')->{rc}, 0, 'repetitions by a suffix array');
+is(slurp("suffixes/$_"), slurp("cut/$_"), "... give the same $_") for qw(skel.c skel.ops);
 like(slurp('cut/skel.c'), qr/skel_loop\(0, 200, \d\d\); skel_next\(0\)/, 'the loop over the steps is cut');
 like(slurp('cut/report.txt'), qr/loop of 200 iterations: \d\d run/, 'the report says so');
 my $made = run_command('make', '--silent', '-C', 'cut', "PRECEDENT_INCLUDE=$include",
