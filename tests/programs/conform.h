@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Shared part of the conformance programs. They use MPI, check the results, and print the calls that they made.
- * tests/cli/35-conformance.t compares the results of traced and untraced runs, and the trace with the calls. Lines,
+ * tests/cli/trace-conformance.t compares the results of traced and untraced runs, and the trace with the calls. Lines,
  * printed by each rank in one piece: "did RANK MPI_Name N", "wrong RANK what".
  */
 #ifndef PRECEDENT_TESTS_PROGRAMS_CONFORM_H

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: GPL-2.0-or-later
 ! conform_f08: the mpi_f08 module: optional ierror left out, MPI_STATUS(ES)_IGNORE, MPI_IN_PLACE, MPI_BOTTOM, arrays of
-! handles, a Fortran operation as a callback. Prints what tests/cli/35-conformance.t compares: see conform.h.
+! handles, a Fortran operation as a callback. Prints what tests/cli/trace-conformance.t compares: see conform.h.
 include 'conform_count.inc'
 
 module conform_ops

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The text of emitted skeletons, and that a failure leaves nothing behind. That they compile and run is shown by
- * tests/cli/40-skeleton.t. */
+ * tests/cli/skeleton-build.t. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Operations as C source, the file that they become, and that nothing damaged passes. That both run alike is shown by
- * tests/cli/41-interp.t. */
+ * tests/cli/skeleton-replay.t. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

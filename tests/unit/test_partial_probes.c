@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which probes precedentd allows to run the program itself: by PartialExecution, for all candidates and for single ones.
- * A script without the option leaves it to the job: see tests/cli/45-asked.t. */
+ * A script without the option leaves it to the job: see tests/cli/skeleton-probe.t. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

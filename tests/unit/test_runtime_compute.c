@@ -36,7 +36,7 @@ static double machine_clock(void)
 	return machine.now_ns + machine_delayed();
 }
 
-/* What the kernel says of this machine is in tests/cli/42-preempted.t. */
+/* What the kernel says of this machine is in tests/cli/skeleton-preempted.t. */
 double own_clock_delayed_ns(void)
 {
 	return machine_delayed();

@@ -145,7 +145,7 @@ SKIP: {
 # ---- nothing is left out ----
 {
     note_calls(split /\n/, slurp("tests/cli/data/calls.$_.txt")) for 0, 1;
-    # threads and heat call these: tests/cli/30-tracer.t
+    # threads and heat call these: tests/cli/trace-recording.t
     $called{$_} = 1 for qw(MPI_Init_thread MPI_Abort);
     is(run_command("perl spank/tracer/generate --rules conf/trace.rules --out $tmp/gen"), "0\n", 'the rules are read');
     my %here = map { $_ => 1 } slurp("$tmp/gen/tracer/wrappers.c") =~ /^EXPORT int (MPI_\w+)/mg;

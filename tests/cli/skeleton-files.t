@@ -15,7 +15,7 @@ my @mpirun = ('mpirun', '--bind-to', 'none', '--oversubscribe', '-n');
 my $include = "$ENV{PRECEDENT_LIBDIR}/include";
 my $library = "$ENV{PRECEDENT_LIBDIR}/libprecedent_skel.a";
 my $replay = "$ENV{PRECEDENT_LIBDIR}/precedent-replay";
-# The calls count here, not what computes between them, whose kernels take seconds to calibrate (43-kernels.t).
+# The calls count here, not what computes between them, whose kernels take seconds to calibrate (skeleton-kernels.t).
 my @quick = ('--empty-loop', '--result', 'result');
 mkdir $_ or die "$_: $!" for qw(files scratch full);
 

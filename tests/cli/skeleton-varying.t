@@ -13,7 +13,7 @@ use Testbed qw(run_command);
 
 my @mpirun = ('mpirun', '--bind-to', 'none', '--oversubscribe', '-n', 4);
 my ($include, $library) = ("$ENV{PRECEDENT_LIBDIR}/include", "$ENV{PRECEDENT_LIBDIR}/libprecedent_skel.a");
-# The calls count here, not what computes between them, whose kernels take seconds to calibrate (43-kernels.t).
+# The calls count here, not what computes between them, whose kernels take seconds to calibrate (skeleton-kernels.t).
 my @quick = ('--empty-loop', '--result', 'result');
 
 sub trace {
