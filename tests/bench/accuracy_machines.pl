@@ -23,7 +23,7 @@
 #   --minutes M  begin no pair after M minutes
 #   --seconds S  skeletons and partial executions are made for a quarter of the run at home, but for 0.4 s at least (emulated: 0.3) and S at most, 3
 #   --least S    for S seconds at least, or as long as the program runs
-#   --machines   of home,cpu,network,both,unequal,here,qemu,valgrind; all but here, which is the home of the last two
+#   --machines   of home,cpu,network,both,unequal (all of these by default), qemu and valgrind; here is the home of the last two
 #   --small      the data for emulated processors everywhere, to see that all runs; to a file of its own
 #   --all-runs   runs count whether or not the cores are quiet, each at once: for hosts that never are; rows say how many were not
 #   --table      all tables of the file, program by program; --document writes the short ones between the marker lines of doc/evaluation/accuracy.md
@@ -152,7 +152,7 @@ sub go_on {
 sub sweep {
 	my %by = map { short_name($_) => $_ } program_names();
 	my @names = $o{programs} eq '' ? program_names() : @by{named($o{programs}, sort keys %by)};
-	my @machines = $o{machines} eq '' ? grep { $_ ne 'here' } swept_names() : named($o{machines}, swept_names());
+	my @machines = $o{machines} eq '' ? grep { home_of($_) eq 'home' } swept_names() : named($o{machines}, swept_names());
 	my @tasks = tasks(\@names, \@machines);
 	while (my $t = next_task(@tasks)) {
 		last if time - $begin > 60 * $o{minutes};
