@@ -99,7 +99,7 @@ for my $dir (sort keys %may) {
 my $obj = ($ENV{PRECEDENT_BUILD} // 'build') . '/obj';
 my (%defined_in, @needs, @calls);
 sub objects_read {
-    my @objects = grep { my $source = s{^\Q$obj\E/(.*)\.o$}{$1.c}r; -e $source } map { glob "$obj/$_/*.o" } sort keys %may;
+    my @objects = grep { my $source = s{^\Q$obj\E/(.*)\.o$}{$1.c}r; -e $source && -M $source >= -M } map { glob "$obj/$_/*.o" } sort keys %may;
     return 0 unless @objects;
     open my $nm, '-|', 'nm', '-A', '-P', '-g', @objects or die "nm: $!";
     while (<$nm>) {
