@@ -42,6 +42,9 @@ like($source, qr/skel_gap\(\d+\);[^\n]*\n\s*skel_meet\(MPI_COMM_WORLD\);\n\s*\/\
 like($report, qr/of every computation between two calls longer than 0\.2 s, [0-9.]+ % run, at least 0\.2 s/, 'alternate: the report says so');
 unlike($report, qr/none is cut/, 'alternate: and does not say the contrary');
 my ($share) = $source =~ /skel_share\(200000000, (0\.\d+)\)/;
+# A busy machine keeps a rank from its processor when its sleep is over: that is taken out.
+my ($delayed, $unit) = $made->{out} =~ /others had a rank's processor for ([\d.]+) (ms|s)/ ? ($1, $2) : (0, 's');
+$delayed /= 1000 if $unit eq 'ms';
 for my $way (['compiled', 'skel/skel'], ['interpreted', "$ENV{PRECEDENT_LIBDIR}/precedent-replay", 'skel/skel.ops']) {
 	my ($name, @command) = @$way;
 	my $r;
@@ -53,7 +56,7 @@ for my $way (['compiled', 'skel/skel'], ['interpreted', "$ENV{PRECEDENT_LIBDIR}/
 	}
 	cmp_ok($r->{ran_s}, '<', 0.7 * $r->{skel_s}, "alternate, $name: it takes less time than it stands for");
 	ok(!exists $r->{computed_s}, "alternate, $name: it does not say what of that is computation");
-	cmp_ok($r->{skel_s}, '>', 3.2, "alternate, $name: turns are added up that ranks wait for");
+	cmp_ok($r->{skel_s}, '>', 0.8 * (4 - $delayed), "alternate, $name: turns are added up that ranks wait for");
 	cmp_ok($r->{skel_s}, '<', $r->{ran_s} / $share, "alternate, $name: each of them once: no second stands for more than was cut");
 	cmp_ok($r->{lo_s}, '<=', $r->{skel_s}, "alternate, $name: the interval holds the estimate (low)");
 	cmp_ok($r->{hi_s}, '>=', $r->{skel_s}, "alternate, $name: the interval holds the estimate (high)");
