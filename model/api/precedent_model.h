@@ -157,7 +157,7 @@ PRECEDENT_MODEL_API void precedent_model_status(precedent_model *m, struct prece
 #endif
 
 #ifdef PRECEDENT_MODEL_LOADED
-#include "model/api/precedent_model_load.h"
+#include "precedent_model_load.h"
 #endif
 
 #endif
