@@ -14,7 +14,7 @@
 #include "model/induce/learn.h"
 
 #define INTERVAL_LEAST_NS 200000000ull	 /* between fits, when there is something new */
-#define INTERVAL_OLD_NS	  10000000000ull /* when there are only more runs of what is known */
+#define INTERVAL_OLD_NS	  10000000000ull /* if new runs only repeat known inputs */
 #define FIT_SHARE	  2		 /* a rest at least so many times as long as the fit */
 #define VALIDATE_NS	  5000000000ull	 /* no further runs are left out after that */
 #define VALIDATE_LEAST	  3
@@ -181,7 +181,8 @@ static void confidence_close(struct model_confidence *c)
 		c->time_error /= c->n_runs - c->n_refused;
 }
 
-/* What came from a file stays until it is no better, on these runs, than what was learnt without each of them. */
+/* A model from a file stays until a new model is at least as good on these runs. The new model is judged by
+ * cross-validation. */
 static bool is_better(const struct precedent_model *m, const struct fitting_set *set, const struct model_confidence *c)
 {
 	const struct snapshot *old = atomic_load(&m->snapshot);

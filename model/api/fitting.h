@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From runs to models that can be asked: when to fit, from what, and whether the result is better than what is there. */
+/* When to fit a model, which runs to fit it from, and whether the new model is better than the current one. */
 #ifndef PRECEDENT_MODEL_API_FITTING_H
 #define PRECEDENT_MODEL_API_FITTING_H
 
@@ -24,10 +24,10 @@ int fitting_load(struct precedent_model *m, struct errbuf *err);
 void fitting_forked(void);
 
 /* ---- choose.c ---- */
-/* Runs to learn from: of every input some, the newest first. */
+/* Chooses runs to learn from: some runs for each set of inputs, the newest first. */
 int fitting_choose(struct precedent_model *m, struct fitting_set *set);
 void fitting_release(struct precedent_model *m, struct fitting_set *set);
-/* The journal of the runs, without those of a group, or without one run (UINT32_MAX: none). */
+/* The journal of the runs. Leaves out a group and a run (UINT32_MAX: none). */
 struct journal *fitting_journal(const struct precedent_model *m, const struct fitting_set *set, uint32_t without_group,
 				uint32_t without_run, struct errbuf *err);
 /* How a model predicts run `i` of the set: added to the confidence. */

@@ -177,7 +177,8 @@ static int topology_get(hwloc_topology_t *out)
 	return 0;
 }
 
-/* What this process may use at all: whoever asks for everything gets that. This thread runs anywhere then. */
+/* The processors that this process may use: asks for all processors, and the kernel grants the allowed ones. Afterwards
+ * this thread may run on any of them. */
 static int allowed_read(cpu_set_t *mask, hwloc_cpuset_t allowed)
 {
 	size_t size = CPU_ALLOC_SIZE(CPUS_MAX);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the threads of the library run: on a core that neither a thread of the program nor another process is bound to,
- * which is only known where programs are bound, as Slurm and MPI do; and always at the lowest priority (SCHED_IDLE), so
- * that whoever comes there later takes the core at once.
+ * Where the threads of the library run: on a spare core, at the lowest priority (SCHED_IDLE). A spare core is one that
+ * no thread of the program and no other process is bound to. Spare cores are known only where programs are bound, as
+ * Slurm and MPI do. The lowest priority lets any other thread take the core at once.
  */
 #ifndef PRECEDENT_MODEL_API_PLACE_H
 #define PRECEDENT_MODEL_API_PLACE_H
@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A whole core of `allowed` of which nothing is in `used`: of the package of `own` if it has one, the turn-th of them.
- * 0 with its processors in `out`, or -1. */
+/* Chooses a whole core of `allowed` that shares no processor with `used`. Cores of the package of `own` go first.
+ * `turn` selects among the cores that remain. Returns 0 with the core's processors in `out`, or -1. */
 int place_choose(hwloc_topology_t topology, hwloc_const_cpuset_t allowed, hwloc_const_cpuset_t own, hwloc_const_cpuset_t used,
 		 unsigned turn, hwloc_cpuset_t out);
 
@@ -22,10 +22,10 @@ struct place {
 	bool normal_priority;
 	int core; /* first processor of the core, or -1 */
 };
-/* Puts the calling thread there; looks again after a second, as other ranks start, and then every minute. Returns the
- * core. */
+/* Moves the calling thread to a spare core. Looks again after a second, because other ranks start, and then every
+ * minute. Returns the core. */
 int place_look(struct place *p);
-/* In the child of fork: hwloc may have been left in the middle of something, and is not asked any more then. */
+/* In the child of fork. The fork may have interrupted hwloc in the middle of a call, so hwloc is not called any more. */
 void place_forked(void);
 
 #endif

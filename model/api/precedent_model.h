@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * precedent_model.h: a program predicts itself. It marks control points with the values of its variables; a model of what
- * it does is fitted beside it, on a thread of its own; the program asks how long a run will take, what comes next, what a
- * variable will be, and whether it pays to go parallel. See libprecedent_model(3).
+ * precedent_model.h: a program predicts itself. The program marks control points with the values of its variables. A
+ * thread of its own fits a model to the control points. The program can ask how long a run will take, which point comes
+ * next and which value a variable will have. The program can also ask whether running in parallel pays. See
+ * libprecedent_model(3).
  *
- * This include is all that is needed: the library is looked for when a session is opened. Where it is absent, or the
- * environment has PRECEDENT_MODEL=off, precedent_model_open returns NULL, and every function does nothing with NULL.
- * With PRECEDENT_MODEL_LINK defined, the functions are those of the library that the program is linked with
- * (pkg-config precedent_model defines it). With PRECEDENT_MODEL_OFF defined, nothing is looked for at all.
+ * This include is all that is needed. The function precedent_model_open looks for the library. It returns NULL if the
+ * library is absent or the environment has PRECEDENT_MODEL=off. Every function does nothing with NULL. With
+ * PRECEDENT_MODEL_LINK defined, the functions are those of the library that the program is linked with (pkg-config
+ * precedent_model defines it). With PRECEDENT_MODEL_OFF defined, the library is never looked for.
  *
- * Nothing here prints, exits, or waits, but precedent_model_wait. Since 0.1.0.
+ * No function here prints or exits. Only precedent_model_wait waits. Since 0.1.0.
  */
 #ifndef PRECEDENT_MODEL_H
 #define PRECEDENT_MODEL_H
@@ -43,8 +44,8 @@ typedef struct precedent_model precedent_model;
  * each other: use PRECEDENT_MODEL_OPTIONS. */
 struct precedent_model_options {
 	size_t size;
-	const char *path;	   /* a model file to begin with, if it is there, and what _save writes by default */
-	const char *const *inputs; /* names of what a run depends on: the values are given to _begin */
+	const char *path;	   /* model file: loaded at the start if the file exists; default of _save */
+	const char *const *inputs; /* names of the inputs; _begin gets their values */
 	uint32_t n_inputs;
 	uint32_t ring_bytes;	   /* for each thread that marks; 1 MiB */
 	uint64_t rows_max;	   /* control points that are kept for fitting; 1,000,000 */
@@ -54,18 +55,21 @@ struct precedent_model_options {
 };
 #define PRECEDENT_MODEL_OPTIONS {sizeof(struct precedent_model_options), NULL, NULL, 0, 0, 0, 0, 0, 0}
 
-/* A session, or NULL: then `why` (NULL, or of why_size bytes) has the reason: off, absent, no memory, bad names. A model
- * file that cannot be used is no reason: _status says so. Costs a thread and, with a path, reading the file. */
+/* Returns a session, or NULL: then `why` (NULL, or of why_size bytes) has the reason: off, absent, no memory, bad
+ * names. An unusable model file is no such reason; _status reports it. Costs a thread and, with a path, reading the
+ * file. */
 PRECEDENT_MODEL_API precedent_model *precedent_model_open(const struct precedent_model_options *options, char *why, size_t why_size);
 
-/* Ends the session; no thread may use it any more. Does not wait: a fit that is going on is given up in the background. */
+/* Ends the session. No thread may use the session any more. Does not wait: a fit in progress is abandoned in the
+ * background. */
 PRECEDENT_MODEL_API void precedent_model_close(precedent_model *m);
 
-/* Number of the control point of that name, which is added where it is new, with the variables that marks of it carry, in
- * this order. A variable of the same name at several points is one variable; it keeps its value at points that do not
- * carry it. -1: names that are empty, longer than 255 bytes or have control characters, too many, or no session. */
+/* Returns the number of the control point of that name, and adds the point if it is new. Marks of the point carry the
+ * variables `vars`, in this order. A variable of the same name at several points is one variable. The variable keeps
+ * its value at points that do not carry it. Returns -1 if there is no session, if there are too many names, or if a
+ * name is bad. A bad name is empty, is longer than 255 bytes or has control characters. */
 PRECEDENT_MODEL_API int32_t precedent_model_point(precedent_model *m, const char *name, const char *const *vars, uint32_t n_vars);
-/* Name of the point, copied, at most size bytes with the NUL; 0, or -1 where there is none. */
+/* Copies the name of the point: at most size bytes with the NUL. Returns 0, or -1 if there is no such point. */
 PRECEDENT_MODEL_API int precedent_model_point_name(precedent_model *m, int32_t point, char *name, size_t size);
 
 /* A run of this thread begins, with its inputs (n_inputs of the options), and ends. A run that was begun and not ended
@@ -86,7 +90,7 @@ PRECEDENT_MODEL_API void precedent_model_mark_ints(precedent_model *m, int32_t p
 				     (uint32_t)(sizeof(precedent_mark_values) / sizeof(double) - 1));                       \
 	} while (0)
 
-/* What was asked for. Set `size` (PRECEDENT_MODEL_ANSWER) before the first use. */
+/* An answer. Set `size` (PRECEDENT_MODEL_ANSWER) before the first use. */
 struct precedent_model_answer {
 	size_t size;
 	int32_t known;	     /* 1, or 0: then reason says why, and the rest is 0 */
@@ -96,14 +100,14 @@ struct precedent_model_answer {
 	double value;	     /* seconds, value of the variable, or seconds gained by going parallel */
 	double confidence;   /* 0 to 1, see libprecedent_model(3): how runs that were left out came out */
 	double error;	     /* of times: mean relative error on runs that were left out; of data: root mean square of the rule */
-	int32_t outside;     /* 1 where an input lies outside of what the model has seen */
+	int32_t outside;     /* 1 if an input lies outside the range of the runs that the model was learnt from */
 	uint32_t fit;	     /* number of the fit; 0 for a model from a file */
 	char reason[PRECEDENT_MODEL_LINE];
 };
 #define PRECEDENT_MODEL_ANSWER {sizeof(struct precedent_model_answer), 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
 
-/* All of them: 1 when it is known, 0 when not. At once, from the model that was fitted last. The inputs are those of the
- * run that is asked about. Passages count from 1; 0 means the last one of the run. */
+/* All questions return 1 if the answer is known, else 0. They answer at once, from the model that was fitted last. The
+ * inputs are those of the run that the question is about. Passages count from 1; 0 means the last one of the run. */
 
 /* Seconds that a run takes. */
 PRECEDENT_MODEL_API int precedent_model_time(precedent_model *m, const double *inputs, uint32_t n, struct precedent_model_answer *a);
@@ -123,11 +127,12 @@ PRECEDENT_MODEL_API int precedent_model_state(precedent_model *m, const double *
 PRECEDENT_MODEL_API int precedent_model_advise(precedent_model *m, const double *inputs, uint32_t n, uint32_t n_workers,
 					       double overhead_s, struct precedent_model_answer *a);
 
-/* Waits until every run that has ended is in the model, but at most so many seconds: 1, or 0 when they are not. For
- * programs that have nothing better to do, and for tests. */
+/* Waits until the model contains every run that has ended, but at most `seconds`. Returns 1, or 0 after the time limit.
+ * For programs with nothing better to do, and for tests. */
 PRECEDENT_MODEL_API int precedent_model_wait(precedent_model *m, double seconds);
 
-/* Writes the last fitted model to the file (NULL: the path of the options), beside and renamed: 0, or -1 with the reason. */
+/* Writes the last fitted model to the file (NULL: the path of the options). A temporary file beside it is renamed.
+ * Returns 0, or -1 with the reason. */
 PRECEDENT_MODEL_API int precedent_model_save(precedent_model *m, const char *path, char *why, size_t why_size);
 
 enum precedent_model_state {
@@ -147,7 +152,7 @@ struct precedent_model_status {
 	uint64_t dropped; /* control points, as the ring was full or there was no memory for one */
 	uint64_t outside; /* control points outside of a run, or of no such number */
 	double fit_s;	  /* that the last fit took */
-	char text[PRECEDENT_MODEL_LINE]; /* all of it in a line, or what went wrong last */
+	char text[PRECEDENT_MODEL_LINE]; /* the status in a line, or the last error */
 };
 #define PRECEDENT_MODEL_STATUS {sizeof(struct precedent_model_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
 PRECEDENT_MODEL_API void precedent_model_status(precedent_model *m, struct precedent_model_status *status);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The functions of precedent_model.h, for programs that are not linked with the library: precedent_model_open looks for it
- * with dlopen, by the name libprecedent_model.so.0 as the loader finds it, or by the path in PRECEDENT_MODEL_LIBRARY (not
- * in programs with the rights of another user). One table for the program, or for the shared object this is compiled into.
- * A function that an older library does not have does nothing. Included by precedent_model.h.
+ * The functions of precedent_model.h for programs that are not linked with the library. The function
+ * precedent_model_open loads the library with dlopen, by one of two names: libprecedent_model.so.0, or the path in
+ * PRECEDENT_MODEL_LIBRARY. The path is ignored in programs that run with the rights of another user. There is one table
+ * of functions for the program, or for the shared object that this header is compiled into. A function that an older
+ * library lacks does nothing. Included by precedent_model.h.
  */
 #ifndef PRECEDENT_MODEL_LOAD_H
 #define PRECEDENT_MODEL_LOAD_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sessions: opening and closing, control points by name, status, and what fork does to them. */
+/* Sessions: opening and closing, control points by name, status, and the effect of fork. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside libprecedent_model. A program's thread writes control points into a ring of its own (mark.c); the collecting thread
- * empties the rings and puts runs together (collect.c); the fitting thread learns models from the runs (fitting.c), and
- * publishes them for whoever asks (answer.c). Both threads live on a spare core, or at the lowest priority (place.c).
+ * Inside libprecedent_model. A program's thread writes control points into a ring of its own (mark.c). The collecting
+ * thread empties the rings and assembles runs (collect.c). The fitting thread learns models from the runs (fitting.c)
+ * and publishes them. Any thread may ask the published model (answer.c). Both threads run on a spare core, or at the
+ * lowest priority (place.c).
  */
 #ifndef PRECEDENT_MODEL_API_SESSION_H
 #define PRECEDENT_MODEL_API_SESSION_H
@@ -51,8 +52,8 @@ struct ring {
 	_Atomic(struct ring *) next;
 };
 
-/* A run, row by row; values stand one after the other, as many for a row as its point carries. Does not change any more
- * once it has ended. */
+/* A run, row by row. The values of all rows follow each other; a row has as many values as its point carries. A run
+ * does not change any more once it has ended. */
 struct run_log {
 	uint32_t number;
 	int refs;	/* under the session's lock */
@@ -70,14 +71,14 @@ struct point {
 	uint32_t n_vars, *var; /* numbers of variables */
 };
 
-/* Texts of what went wrong: kept until the session ends, each once. */
+/* Error texts. Each text is kept once, until the session ends. */
 #define TROUBLES_MAX 64
 struct trouble {
 	struct trouble *next;
 	char text[PRECEDENT_MODEL_LINE];
 };
 
-/* What is asked: never changes once it is published. */
+/* The model that answers questions. A snapshot never changes once it is published. */
 struct snapshot {
 	struct model *model;
 	uint32_t fit; /* 0: from a file */
@@ -95,15 +96,15 @@ struct precedent_model {
 	_Alignas(RING_ALIGN) _Atomic int refs; /* the program, both threads */
 	_Atomic uint64_t outside_anywhere;     /* points of threads that have no ring */
 
-	/* Only ever added to, under names_lock, which only the program's threads take; what stands below the counts is read
-	 * without it. */
+	/* Names are only ever added, under names_lock. Only the program's threads take names_lock. Entries below the
+	 * counts are read without the lock. */
 	pthread_mutex_t names_lock;
 	_Atomic uint32_t n_points, n_vars;
 	struct point point[PRECEDENT_MODEL_POINTS_MAX];
 	char *var[PRECEDENT_MODEL_VALUES_MAX];
 
-	/* What the program's threads look at, and what they ask for: they never wait for the threads at the lowest priority,
-	 * which may be stopped for long wherever they are. */
+	/* State that the program's threads read, and their requests. These threads never wait for the threads at the
+	 * lowest priority: the system may stop a thread at the lowest priority for a long time, at any place. */
 	_Atomic bool stop;
 	_Atomic uint64_t flush_asked, flush_drained, flush_fitted;
 	_Atomic(struct ring *) rings; /* anybody adds at the head, the collecting thread removes */
@@ -153,7 +154,7 @@ void *fitting_main(void *session);
 /* NULL without memory; owns the model. */
 struct snapshot *snapshot_make(struct model *model, uint32_t fit);
 void snapshot_free(struct snapshot *s);
-/* Borrow what was fitted last, NULL when there is nothing, and give it back: for any thread, without waiting. */
+/* Borrow the model that was fitted last (NULL if there is none), and give it back. For any thread, without waiting. */
 const struct snapshot *snapshot_borrow(struct precedent_model *m);
 void snapshot_return(struct precedent_model *m);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The clock of control points: the time-stamp counter where it is constant and the kernel itself trusts it (12 ns, against
- * 36 ns of clock_gettime), else nanoseconds of CLOCK_MONOTONIC, which takes no system call either.
+ * The clock of control points. The clock is the time-stamp counter if the counter is constant and the kernel trusts it.
+ * Otherwise the clock is CLOCK_MONOTONIC in nanoseconds, which takes no system call either. A reading costs 12 ns with
+ * the counter and 36 ns with clock_gettime.
  */
 #ifndef PRECEDENT_MODEL_API_TICKS_H
 #define PRECEDENT_MODEL_API_TICKS_H
@@ -31,7 +32,8 @@ static inline uint64_t ticks_now(void)
 
 /* Once, before the first look at the clock. */
 void ticks_start(void);
-/* Seconds of a tick, as measured since the start: the longer ago, the more exact. Waits until that was 1 ms ago. */
+/* Seconds of a tick, measured since ticks_start. A longer time since the start gives a more exact result. Waits until 1
+ * ms has passed since the start. */
 double ticks_second(void);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two conditions at once, where no single one tells an arc from the others: the first picks rows (a column, or its remainder,
- * on one side of a value, or a value), the second is the best of those rows by discriminativity, as for all of them. Both have
- * to say more than it takes to say them, by a margin that pays for how many pairs are looked at. Paper 000, section on the
- * induction of transition rules, has one condition at a time; lists of those (rules.h) express a conjunction whose parts
- * exclude rows each by itself, and not two of which either may hold. See rules.h.
+ * Pairs of conditions, for arcs that no single condition can tell from the others. The first condition picks rows: a
+ * column, or its remainder, on one side of a value or equal to a value. The second condition is the best one on those
+ * rows by discriminativity, as for all rows. A pair must save more bits than it costs. The margin pays for the number
+ * of pairs that are tried. Paper 000, section on the induction of transition rules, tries one condition at a time. A
+ * list of such conditions (rules.h) can express a conjunction if each part excludes rows by itself. It cannot if only
+ * both parts together exclude rows. See rules.h.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "model/induce/rules.h"
 
 #define MARGIN_BITS  10.0
-#define ROWS_MOST    1024 /* that are searched; what is found is checked on all */
+#define ROWS_MOST    1024 /* rows that are searched; a pair found is checked on all rows */
 #define VALUES_MOST  16	  /* of a column whose sides are looked at */
 #define MOD_FIRST    3
 #define MOD_SECOND   4
@@ -34,8 +35,8 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Bits that different pairs of the two columns' values say, among all rows that are left: what is the same in the next run is no
- * second proof. NAN without memory. */
+/* Bits saved by different pairs of the two columns' values, among all rows that are left. Values that repeat in another
+ * run are no second proof. NAN without memory. */
 static double pairs_gain(struct pairing *p, const struct rules_atom *first, const struct rules_atom *second, bool complete)
 {
 	struct rules_search *s = p->s;
@@ -148,7 +149,7 @@ static int try_range(struct pairing *p, uint32_t col, uint32_t mod, double lo, d
 	return try_first(p, &a);
 }
 
-/* Its values, and what lies on either side of them; where there are very many, of some that are spread evenly. */
+/* Tries the column's values, and both sides of them. If there are too many values, tries a sample spread evenly. */
 static int try_column(struct pairing *p, uint32_t c)
 {
 	const struct rules_table *t = p->s->t;

@@ -40,7 +40,7 @@ static __attribute__((format(printf, 2, 3))) void put(struct buf *b, const char 
 		buf_put(b, text, (size_t)n);
 }
 
-/* Every byte but letters, digits, '_', '-' and '.' as %XX: a word without blanks, whatever the name. */
+/* Writes every byte but letters, digits, '_', '-' and '.' as %XX, so that any name becomes a word without blanks. */
 static void put_name(struct buf *b, const char *name)
 {
 	for (; *name; name++) {

@@ -15,9 +15,9 @@
 #define CUBES_OF       6
 #define FOLDS_MAX      6
 #define EXACT_REL      1e-12
-#define LINE_SLACK     1e-9 /* correlation of what may be a line */
+#define LINE_SLACK     1e-9 /* a line needs at least a correlation of 1 less this */
 #define SINGULAR_REL   1e-11
-#define GAIN	       0.9 /* a further term has to bring the error below this much of what it was */
+#define GAIN	       0.9 /* a further term has to bring the error below this share of the error before */
 #define GMDH_GAIN      0.8
 #define ALL_MOST       40
 #define ROWS_PER_TERM  6
@@ -228,7 +228,7 @@ static double predicted(double *const *term, const double *coef, uint32_t n, uin
 	return sum;
 }
 
-/* Root mean square of what each fold is missed by when it is left out; INFINITY when a fold cannot be left out. */
+/* RMS error of cross-validation over the folds; INFINITY if a fold cannot be left out. */
 static double held_out_error(const struct work *w, double *const *term, uint32_t n_terms)
 {
 	const struct fit_sample *s = &w->s;
@@ -395,7 +395,8 @@ static bool choice_fit(const struct work *w, struct choice *c, double tolerance)
 	return fit_least_squares(&w->s, value, c->n, UINT32_MAX, c->coef) == 0 && worst(w, c) <= tolerance;
 }
 
-/* Different rows in what the function looks at: more than it has coefficients and `more`, else it is made to fit. */
+/* Are there more different rows, in the columns of the function, than coefficients plus `more`? With fewer rows any
+ * function would fit. */
 static bool determined(const struct work *w, const struct choice *c, uint32_t more)
 {
 	uint32_t distinct = 0, seen[TERMS_MAX + THREE_MORE + 1];
@@ -542,8 +543,8 @@ static void threes(const double *g, uint32_t n, uint32_t a, struct three *kept)
 	}
 }
 
-/* What all terms together leave open where few runs have few inputs, three terms may say exactly: all threes are tried
- * on their cosines, and the best of them on the rows. */
+/* Searches an exact function of three terms, for few runs with few inputs. Such rows do not determine the coefficients
+ * of all terms together. All triples are tried on their cosines, and the best triples on the rows. */
 static bool exact_three(const struct work *w, uint32_t n, struct choice *c)
 {
 	struct three kept[THREE_KEPT];
@@ -572,7 +573,7 @@ static bool exact_find(const struct work *w, bool simple, struct choice *c)
 	*c = (struct choice){.n = 1, .coef = {w->s.y[0]}};
 	if (worst(w, c) <= EXACT_REL * w->scale)
 		return true;
-	/* A term, a term and a constant; those that cost least to say come first. */
+	/* One term, then one term and a constant; terms with the lowest cost first. */
 	for (uint32_t t = 1; t < w->n_terms; t++) {
 		if (correlation(&w->s, w->term[t].value, w->s.y) < 1 - LINE_SLACK)
 			continue;
@@ -636,8 +637,8 @@ static double approximate(const struct work *w, struct choice *c)
 	return error;
 }
 
-/* Every term of a degree at once, where there are rows enough: what is missed by the chosen ones may be spread over many.
- * Not for times, which are asked for far outside of what was seen. */
+/* Tries all terms of a degree at once if there are enough rows: the residual of the chosen terms may be spread over
+ * many terms. Not for times, because times are extrapolated far. */
 static double approximate_all(const struct work *w, struct choice *c, double error)
 {
 	double *value[TERMS_MAX];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Functions of time and data from rows: what is exact first (a constant, a line, linear, quadratic, with coefficients as
- * fractions where that fits as well), then terms chosen by correlation with what is left, with least squares and an
- * error on groups of rows that were left out, then polynomials by GMDH where these miss less.
- * Source: paper 000, parametrisation of rules (correlation selection, least squares, GMDH).
+ * Fits functions of time and data to rows, in three steps. The first step tries exact functions: a constant, a line,
+ * linear, quadratic. Coefficients become fractions if those fit as well. The second step adds terms by their
+ * correlation with the residual, fits them by least squares and takes the error on folds left out. The third step tries
+ * polynomials by GMDH, and keeps them if their error is smaller. Source: paper 000, parametrisation of rules
+ * (correlation selection, least squares, GMDH).
  */
 #ifndef PRECEDENT_MODEL_INDUCE_FIT_H
 #define PRECEDENT_MODEL_INDUCE_FIT_H
@@ -29,14 +30,14 @@ struct fit_quality {
 	double scale;	  /* largest absolute value */
 };
 
-/* weigh: errors count relative to the mean of the row's group, as times need. The function's memory is the model's. -1
- * without memory only: whether the quality will do is for the caller to judge. */
+/* weigh: errors count relative to the mean of the row's group; times need that. The model owns the function's memory.
+ * Returns -1 only without memory: the caller judges whether the quality is good enough. */
 int fit_function(const struct fit_table *t, const double *y, bool weigh, struct model *m, struct model_fn *out,
 		 struct fit_quality *q, struct errbuf *err);
 
 /* ---- shared with gmdh.c ---- */
 
-/* Rows for fitting: chosen columns and values, weights, and the fold that each row is left out with. */
+/* Rows for fitting: chosen columns and values, weights, and the fold of each row for cross-validation. */
 struct fit_sample {
 	uint32_t n, n_cols, n_folds;
 	double *col[FIT_COLS_MAX]; /* scaled to at most 1 */
@@ -46,12 +47,13 @@ struct fit_sample {
 	uint32_t *fold;
 	double *block;
 };
-/* Least squares of y on n_terms columns over the rows whose fold is not `without` (UINT32_MAX: all). -1 when there are
- * fewer rows than terms, or no memory. */
+/* Least squares of y on n_terms columns over the rows whose fold is not `without` (UINT32_MAX: all). Returns -1 if
+ * there are fewer rows than terms, or no memory. */
 int fit_least_squares(const struct fit_sample *s, double *const *term, uint32_t n_terms, uint32_t without, double *coef);
 
-/* GMDH: layers of quadratic polynomials of two operands, chosen by the error on folds that are left out. `error`: on a
- * third part that neither saw. 1 with the function, 0 when there is nothing to gain, -1 without memory. */
+/* GMDH: layers of quadratic polynomials of two operands, chosen by cross-validation. `error`: error on a third part of
+ * the rows, which neither fitting nor choice has used. Returns 1 with the function, 0 if there is nothing to gain, -1
+ * without memory. */
 int gmdh_fit(const struct fit_sample *s, struct model *m, struct model_fn *out, double *error);
 
 #endif

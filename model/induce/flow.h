@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The journal as walks over nodes: one walk per run in the program; where a procedure was taken out, one walk per call
- * in its own flow, and a calling node in its place, one for each way of calling it.
- * Source: paper 000, analysis for procedures: a subgraph whose entering and leaving arcs carry pairwise equal values of
- * the variables that it does not modify.
+ * The journal as walks over nodes. The program has one walk per run. A procedure that was taken out has a flow of its
+ * own, with one walk per call. In the caller, a calling node replaces the procedure; each way of calling has a calling
+ * node of its own. Source: paper 000, analysis for procedures: a subgraph whose entering and leaving arcs carry
+ * pairwise equal values of the variables that it does not modify.
  */
 #ifndef PRECEDENT_MODEL_INDUCE_FLOW_H
 #define PRECEDENT_MODEL_INDUCE_FLOW_H
@@ -32,8 +32,8 @@ struct flow {
 
 /* All runs but `without` (UINT32_MAX: all). Node 1, 2... in the order in which their points are first passed. */
 int flow_from_journal(struct flow *f, const struct journal *j, uint32_t without, struct errbuf *err);
-/* Take the smallest procedure out of the flow: 1 with it in callee, 0 when there is none, -1 without memory. `id` is
- * what its calling nodes call. */
+/* Takes the smallest procedure out of the flow. `id`: the graph that its calling nodes call. Returns 1 with the
+ * procedure in callee, 0 if there is none, -1 without memory. */
 int flow_extract(struct flow *f, const struct journal *j, uint32_t id, struct flow *callee, struct errbuf *err);
 void flow_free(struct flow *f);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Group method of data handling: units are quadratic polynomials of two operands, fitted by least squares on one part of
- * the rows and kept when they miss little on another; the next layer takes them as operands. The error that is returned
- * is of a third part, which no choice has seen. See fit.h.
+ * Group method of data handling. Units are quadratic polynomials of two operands. A unit is fitted by least squares on
+ * one part of the rows, and kept if its error on another part is small. The next layer takes the kept units as
+ * operands. The returned error is of a third part, which no choice has used. See fit.h.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@ struct run {
 	struct model_limits limits;
 	struct model_result *out;
 	const double *input;
-	double *var, *next; /* values, and those that the rules of an arc have just given */
+	double *var, *next; /* var: values; next: values that the rules of the current arc have set */
 	double time_s;
 	uint64_t random, events_planned;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Interpretation of a model: the calendar of events and the mailbox of paper 000. Every run is bounded; one that does
- * not end is an error that says where it was. Models with chance are run repeatedly: the times of the largest cluster
- * are averaged.
+ * Interpretation of a model: the calendar of events and the mailbox of paper 000. Every run is bounded. A run that does
+ * not end is an error; the message says where the run was. Models with chance are run repeatedly, and the times of the
+ * largest cluster are averaged.
  */
 #ifndef PRECEDENT_MODEL_INDUCE_INTERPRET_H
 #define PRECEDENT_MODEL_INDUCE_INTERPRET_H
@@ -16,8 +16,8 @@ struct model_limits {
 	uint64_t steps, events;
 };
 
-/* Control points as they are passed, in order; var: n_vars values, NaN for variables that are not known. Another value
- * than 0 ends the run without an error. */
+/* Called for each control point, in the order of passage. var: n_vars values, NaN for variables that are not known. A
+ * return value other than 0 ends the run without an error. */
 struct model_sink {
 	int (*event)(void *arg, uint32_t point, double time_s, const double *var);
 	void *arg;
@@ -33,8 +33,8 @@ struct model_result {
 	uint32_t graph, node; /* where it stopped, if it did not end */
 };
 
-/* One run from the beginning. sink and limits may be NULL. -1 with the reason when the inputs are outside of what the
- * model knows, a node is reached of which it is not known where it leads, or a bound is met. */
+/* One run from the beginning. sink and limits may be NULL. Returns -1 with the reason in three cases: the model refuses
+ * the inputs, a node's next arc is not known, or a limit is reached. */
 int model_interpret(const struct model *m, const double *input, uint64_t seed, const struct model_limits *limits,
 		    const struct model_sink *sink, struct model_result *out, struct errbuf *err);
 

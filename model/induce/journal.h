@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Journals: what a model is learnt from. A run is a list of rows (control point, time, variables) in the order of
- * execution, with the inputs that it had; a journal holds several runs with the same inputs and variables by name. All
- * values are doubles, so whole numbers are exact up to 2^53. Inputs named "rank" and "ranks" are known to be the place
- * among so many places, so that neighbours on a ring are tried as features.
+ * Journals: the data that a model is learnt from. A journal holds several runs with the same inputs and variables, by
+ * name. A run has the values of its inputs and a list of rows in the order of execution. A row is a control point, a
+ * time and the variables. All values are doubles, so whole numbers are exact up to 2^53. An input named "rank" is the
+ * rank's number, and an input named "ranks" is the number of ranks. So neighbours on a ring are tried as features.
  * Source: paper 000, the journal of execution A^ks.
  */
 #ifndef PRECEDENT_MODEL_INDUCE_JOURNAL_H
@@ -43,7 +43,7 @@ struct journal *journal_create(const char *const *inputs, uint32_t n_inputs, con
 			       struct errbuf *err);
 void journal_destroy(struct journal *j);
 
-/* Number of the control point of that name, which is added where it is new; -1 with the reason. */
+/* Returns the number of the control point of that name, and adds the point if it is new. Returns -1 with the reason. */
 int64_t journal_point(struct journal *j, const char *name, struct errbuf *err);
 /* Begin another run. input: n_inputs finite values. */
 int journal_begin(struct journal *j, const double *input, struct errbuf *err);

@@ -208,8 +208,9 @@ static void unknown_columns_drop(const struct learner *l, const struct learn_gra
 }
 
 /*
- * Once more, with what was found at the other nodes: all of it where some passages leave by no rule; else the thresholds that
- * are functions, which hold here as well as what a few runs have in common, and are what the program asks.
+ * Learns the rules once more, with the atoms found at other nodes. A node with an unknown exit gets all atoms. Other
+ * nodes get only thresholds that are functions. Such a threshold holds at this node as well as a coincidence of a few
+ * runs does, and the program is more likely to test the threshold.
  */
 static int again(struct learner *l, uint32_t graph)
 {
@@ -394,7 +395,7 @@ out:
 	return rc;
 }
 
-/* Class of a node by what its arcs predict. */
+/* Sets the class of a node: whether its arcs predict time, data, or both. */
 static void classes(struct model_graph *g)
 {
 	for (uint32_t u = 0; u < g->n_nodes; u++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Induction of a model from a journal. What the journal does not determine is said in the model: variables that are not
- * known, nodes that do not know where to go, inputs that never varied or went together. Cost: rows times variables, and
- * that again for every run where the confidence is asked for.
+ * Induction of a model from a journal. The model names everything that the journal does not determine: unknown
+ * variables, nodes whose next arc is unknown, inputs that never varied or varied together. Cost: rows times variables.
+ * With cross-validation, the same cost again for every run.
  */
 #ifndef PRECEDENT_MODEL_INDUCE_LEARN_H
 #define PRECEDENT_MODEL_INDUCE_LEARN_H
@@ -11,7 +11,7 @@
 #include "model/induce/model.h"
 
 struct model_learn_options {
-	bool no_procedures;  /* one graph, whatever is called */
+	bool no_procedures;  /* one graph, without procedures */
 	bool cross_validate; /* leave each run out, learn from the others, and compare */
 };
 

@@ -106,7 +106,7 @@ static int derived_columns(struct learner *l, struct learn_graph *g, struct rule
 	return 0;
 }
 
-/* Neighbours in the graph: what another way was taken how often. */
+/* Columns for neighbours in the graph: how often other ways were taken. */
 static int neighbour_columns(struct learn_graph *g, struct rules_table *t, uint32_t node)
 {
 	uint32_t preds = 0;
@@ -133,7 +133,7 @@ static int columns_plan(struct learner *l, uint32_t graph, uint32_t node)
 
 	t->n_arcs = g->topo.first[node + 1] - g->topo.first[node];
 	if (!node && graph)
-		return 0; /* a procedure begins with what its caller has */
+		return 0; /* a procedure begins with the values of its caller */
 	if (node && (counters_of(g, t, node, 1, RULES_OWN) < 0 || header_columns(g, t, node) < 0))
 		return no_memory(l);
 	if (input_columns(l, g, t) < 0)

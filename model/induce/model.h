@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The object-event model: graphs of control points with rules on their arcs. Graph 0 is the program, the others are
- * procedures: a calling node runs the graph of its callee, with its own calendar of events and its own counters, and
- * takes its variables back. A model does not change once it was made: what runs it keeps the state.
+ * The object-event model: graphs of control points with rules on their arcs. Graph 0 is the program; the other graphs
+ * are procedures. A calling node runs the graph of its callee, with a calendar of events and counters of the callee's
+ * own. At the end the calling node takes the variables back. A model does not change after it was made: the interpreter
+ * keeps the state.
  *
- * One step at a node: its counters go up by one; the first choice whose atom holds gives the arc (or two choices
- * that have to hold both), else the negative arc
- * is taken, or one by chance; the time and data rules of the arc are applied; the counters that the arc initialises
- * become zero; the node at its end becomes active: within the event for a main arc, in a next event for an information
- * arc, which closes a cycle.
- * Source: paper 000 (object-event models); the gap of exits that depend on inputs is closed by MODEL_ATOM_ABOVE.
+ * One step at a node:
+ *   1. The counters of the node go up by one.
+ *   2. The first choice that holds gives the arc. Some choices need two atoms to hold (`both`).
+ *   3. If no choice holds, the step takes the negative arc, or an arc by chance.
+ *   4. The time and data rules of the arc are applied.
+ *   5. The counters that the arc initialises become zero.
+ *   6. The node at the end of the arc becomes active: within the event for a main arc, in a next event for an
+ *      information arc, which closes a cycle.
+ * Source: paper 000 (object-event models). MODEL_ATOM_ABOVE adds exits that depend on inputs, which the paper lacks.
  */
 #ifndef PRECEDENT_MODEL_INDUCE_MODEL_H
 #define PRECEDENT_MODEL_INDUCE_MODEL_H
@@ -31,7 +35,7 @@
 #define MODEL_MAX_STAGES   64
 #define MODEL_MAX_TERMS	   256	 /* of a stage */
 #define MODEL_MAX_NAMES	   256	 /* inputs; variables */
-#define MODEL_REACH_MAX	   9	 /* inputs beyond whose range a model of runs says something: the first ones */
+#define MODEL_REACH_MAX	   9	 /* the first inputs: for these, a model of runs says how errors grow outside their range */
 #define MODEL_MAX_STEPS	   (1ull << 53) /* counters are exact as doubles */
 #define MODEL_NONE	   UINT32_MAX
 #define MODEL_END	   UINT32_MAX /* as the node that an arc leads to */
@@ -39,7 +43,8 @@
 /* S counts only; the others predict time, data, or both, on their arcs. */
 enum model_class { MODEL_S, MODEL_PT, MODEL_PD, MODEL_PTD, MODEL_CLASSES };
 
-/* What rules look at. a and b from MODEL_MOD on are features that stand before it, but for the divisor of MOD. */
+/* Features: the operands of rules. From MODEL_MOD on, a and b are features with smaller numbers; only the divisor of
+ * MOD is a number. */
 enum model_feature_op {
 	MODEL_INPUT,  /* input a */
 	MODEL_VAR,    /* variable a */
@@ -95,12 +100,12 @@ struct model_atom {
 struct model_choice {
 	struct model_atom atom;
 	uint32_t arc;
-	bool both; /* the next one, which is for the same arc, has to hold as well */
+	bool both; /* the next choice, which has the same arc, has to hold as well */
 };
 
 struct model_data {
 	uint32_t var;
-	double error; /* root mean square of what it missed by, held out */
+	double error; /* RMS error of cross-validation */
 	struct model_fn fn;
 };
 struct model_arc {
@@ -152,15 +157,15 @@ struct model_var {
 	char *reason; /* why not */
 };
 
-/* Leave one run out: learnt from the others, compared with it. */
+/* Cross-validation: each run is predicted by a model learnt from the other runs. */
 struct model_confidence {
 	uint32_t n_runs;    /* 0: not done */
 	uint32_t n_exact;   /* runs whose sequence was predicted exactly */
 	uint32_t n_refused; /* runs that were refused, with a reason */
 	double prefix;	    /* mean share of rows before the first difference */
 	double time_error;  /* mean of |predicted / actual - 1| over the runs that were predicted; of models of runs: see run_times.h */
-	/* Of models of runs, by input: beyond what the runs had the logarithm of what the time is missed by grows so many times as fast as the
-	 * input's. */
+	/* For models of runs, by input. Outside the range of the runs, the error of the time grows as a power of the
+	 * input. This is the exponent. */
 	uint32_t n_reach;
 	double reach[MODEL_REACH_MAX];
 };
@@ -187,7 +192,8 @@ struct model {
 	struct model_block *block; /* owns everything */
 };
 
-/* Made piece by piece by the reader and by induction: memory that model_destroy gives back; NULL when there is none. */
+/* The reader and the induction make a model piece by piece. model_destroy frees all memory of a model. Allocations
+ * return NULL without memory. */
 struct model *model_create(void);
 void *model_alloc(struct model *m, size_t n, size_t size); /* zeroed */
 char *model_strdup(struct model *m, const char *s);
@@ -195,12 +201,12 @@ char *model_strdup(struct model *m, const char *s);
 int model_fn_copy(struct model *m, const struct model_fn *from, struct model_fn *to);
 void model_destroy(struct model *m);
 
-/* Whether every index, bound and number is what it should be; sets random and n_unknown. Every function below, and
- * everything that runs, prints or writes a model, asks for a model that was checked. */
+/* Checks every index, bound and number. Sets random and n_unknown. Every function below needs a model that was checked,
+ * and so does every function that runs, prints or writes a model. */
 int model_check(struct model *m, struct errbuf *err);
 
-/* Whether the model may be asked about these inputs: -1 when one differs that never varied, or when two went together
- * in the journals and do not here. */
+/* Checks whether the model can be asked about these inputs. Returns -1 if an input differs that never varied, or if two
+ * inputs differ from their relation in the journals. */
 int model_inputs_check(const struct model *m, const double *input, struct errbuf *err);
 /* Index of the input, or -1. */
 int32_t model_input_find(const struct model *m, const char *name);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Procedures in a flow. A candidate is a part that is entered at one node from several others and left from one node to
- * several others. It is a procedure when where it returns to is a function of where it was called, and the variables that
- * it does not modify are at its end what they were with the caller; where these are not (a caller may set some in
- * passing), when every way of calling it was seen several times.
+ * Procedures in a flow. A candidate is a part of the flow that is entered at one node from several nodes, and left from
+ * one node to several nodes. A procedure is a candidate that meets two conditions. The place of return must be a
+ * function of the place of the call. The variables that the candidate does not modify must have the caller's values at
+ * its end. If only the second condition fails, every way of calling must have been seen several times (a caller may set
+ * variables in passing).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transition rules of one node: a list of choices, of which the first that holds gives the arc; of several lists, made in
- * several ways, the shortest. Every atom that is tried holds on rows of one arc only. Paper 000 takes the variable of the
- * greatest discriminativity d = alpha P + beta card(G \ U), beta > alpha, and covers its values by single values and
- * progressions; here an atom has to say more (bits of the rows it decides) than it takes to say it (bits of its features and
- * numbers), so that a list of values that only repeats the journal is refused; d decides between equals. Beyond the paper:
- * thresholds that are exact rational functions of inputs, counters and variables, approximate ones with a check on runs left
- * out, remainders, and two conditions that both have to hold.
+ * Transition rules of one node. The rules are a list of choices; the first choice that holds gives the arc. Several
+ * lists are made in different ways, and the shortest list is kept. Every atom that is tried holds on rows of one arc
+ * only.
+ *
+ * Paper 000 takes the variable of the greatest discriminativity d = alpha P + beta card(G \ U), beta > alpha. The paper
+ * covers the values of this variable by single values and progressions. Here an atom must save more bits than it costs.
+ * Saved bits: the choices of the rows that the atom decides. Cost: the atom's features and numbers. So a list of values
+ * that only repeats the journal is refused. d decides between equals.
+ *
+ * Beyond the paper:
+ *   - exact thresholds: rational functions of inputs, counters and variables
+ *   - approximate thresholds, with cross-validation
+ *   - remainders
+ *   - two conditions that both have to hold
  */
 #ifndef PRECEDENT_MODEL_INDUCE_RULES_H
 #define PRECEDENT_MODEL_INDUCE_RULES_H
@@ -26,7 +33,7 @@ struct rules_table {
 	uint32_t n_cols, n_arcs;
 	double *col[FIT_COLS_MAX];
 	uint32_t feature[FIT_COLS_MAX]; /* of the graph */
-	double bits[FIT_COLS_MAX];	/* what it takes to name it */
+	double bits[FIT_COLS_MAX];	/* cost of naming the feature */
 	uint8_t kind[FIT_COLS_MAX];	/* bits of enum rules_kind */
 	uint32_t *label;		/* arc */
 	uint32_t *walk, *run;		/* rows of a walk, and of a run, stand together */
@@ -43,16 +50,16 @@ struct rules_features {
 uint32_t rules_feature(struct rules_features *f, uint8_t op, uint32_t a, uint32_t b);
 void rules_features_free(struct rules_features *f);
 
-/* Atoms of other nodes of the graph: what a program asks in one place it is likely to ask in another, so that it takes few
- * bits to say it again. */
+/* Atoms of other nodes of the graph. A program often tests the same condition in several places, so repeating an atom
+ * costs few bits. */
 struct rules_library {
 	const struct model_atom *atom;
 	uint32_t n;
 };
 
 /*
- * Choices and the rest of the node, whose arcs are there. repeat: no input varies, so that what is learnt can be asked
- * of these inputs only, and a rule need not be short. What the data do not decide is not an error: node->rest says so.
+ * Learns the choices and the rest of a node that has its arcs. repeat: no input varies. Such a model answers for these
+ * inputs only, so a rule need not be short. Undecided data are not an error; node->rest reports them.
  */
 int rules_learn(struct rules_table *t, struct rules_features *f, const struct rules_library *lib, bool repeat,
 		struct model *m, struct model_node *node, struct errbuf *err);
@@ -66,7 +73,7 @@ struct rules_atom {
 	uint32_t label;
 	size_t covered; /* rows */
 	double bits, gain, d;
-	/* What x is made of, until it is a feature: column, remainder by `mod`, or by column `by`. */
+	/* Operands of x until x is a feature: column, remainder by `mod`, or by column `by`. */
 	uint32_t col, mod, by;
 };
 struct rules_search {
@@ -87,21 +94,24 @@ struct rules_search {
 };
 /* Judge an atom that covers `covered` rows, all of one label; gain_bits < 0: by the rows. */
 void rules_consider(struct rules_search *s, struct rules_atom *a, uint32_t runs_covered, double gain_bits);
-/* Bits that covering so many of a label's rows decides; runs: those that the rows are of, where only inputs say it, else 0. */
+/* Bits saved by an atom that covers `covered` rows of a label. runs: number of runs of these rows if the atom depends
+ * on inputs only, else 0. */
 double rules_gain(const struct rules_search *s, uint32_t label, size_t covered, uint32_t runs);
 double rules_number_bits(double x);
 /* The best single condition: s->found and s->best; value: room for every row. */
 int rules_best(struct rules_search *s, double *value, struct errbuf *err);
-/* What s->scratch has to be; malloced. */
+/* Allocates the memory for s->scratch; the caller frees it. */
 void *rules_scratch(void);
-/* Bits of which k of n. */
+/* Bits that choosing k of n costs. */
 double rules_choose_bits(double n, double k);
-/* Considers what a column says, and its remainders by 2 ... mod_most (16: and those by other columns); value: room for every row. -1 without memory. */
+/* Considers conditions on a column and its remainders by 2 ... mod_most. With mod_most 16, considers remainders by
+ * other columns as well. value: room for every row. Returns -1 without memory. */
 int rules_column(struct rules_search *s, double *value, uint32_t c, uint32_t mod_most);
 bool rules_covers(const struct rules_table *t, const struct rules_atom *a, uint32_t row);
-/* Two conditions of which neither does alone (conjunctions.c): 1 with both, for the label of the second; 0; -1. */
+/* Searches two conditions that only together decide rows (conjunctions.c). Returns 1 with both, for the label of the
+ * second; 0 if there are none; -1 without memory. */
 int conjunctions_search(struct rules_search *s, struct rules_atom pair[2], struct errbuf *err);
-/* Thresholds that are functions: considers what holds. */
+/* Considers thresholds that are functions and hold on every row. */
 int thresholds_search(struct rules_search *s, struct errbuf *err);
 /* The threshold that is nearly right, when two labels are left: 1 with the atom and its label. */
 int thresholds_approximate(struct rules_search *s, struct rules_atom *out, struct errbuf *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lists of conditions, of which the shortest is taken, and what they leave: see rules.h. */
+/* Makes several lists of conditions, takes the shortest, and decides the rows that are left: see rules.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,10 +190,11 @@ static void list_begin(struct rules_search *s, const struct model_node *node, st
 }
 
 /*
- * The shortest of several lists. Taking what says most first is not always the way to it: what a few values have in common by
- * chance (a progression, often) goes before what the program asks, and then takes the rows away that would show that. So
- * where some rule holds for a part of its arc only, the list is made again without progressions, and with conjunctions, of
- * whatever arc, and of one arc only, all others being the rest.
+ * Takes the shortest of several lists. The greedy order, most bits first, does not always find the shortest list. A
+ * coincidence of a few values (often a progression) can go before the condition that the program tests. Such a
+ * coincidence removes the rows that would show the real condition. So further lists are made if some rule holds for a
+ * part of its arc only. One list has no progressions, one has conjunctions for any arc, and others have conjunctions
+ * for a single arc.
  */
 static int shortest_learn(struct rules_search *s, double *value, const struct model_node *node, struct list **best, struct list **l,
 			  struct errbuf *err)

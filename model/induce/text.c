@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Models as text and as a graph: see text.h. Names are as in the journal, which keeps control characters out; what dot
- * would take for its own is escaped. */
+/* Models as text and as a graph: see text.h. Names are those of the journal, which refuses control characters.
+ * Characters that are special to dot are escaped. */
 #include <math.h>
 
 #include "model/induce/text.h"
@@ -37,7 +37,7 @@ static void put_node(const struct printer *p, uint32_t node)
 		fputs("begin", p->out);
 }
 
-/* Counters of one node that differ in what resets them are told apart by their numbers. */
+/* Counters of one node differ in the arcs that reset them; the text distinguishes the counters by their numbers. */
 static void put_counter(const struct printer *p, uint32_t counter)
 {
 	const struct model_node *n = &p->g->node[p->g->counter[counter]];

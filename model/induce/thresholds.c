@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Thresholds that are functions: an arc is taken as soon as a column x has reached f(inputs, counters, variables). The
- * rows of a node fall into stretches in which x does not fall; each stretch that ends with the arc says lo < f <= hi,
- * with x there and just before. Where lo = hi - 1, f = hi is asked for exactly, as a rational function of one to three
- * whole columns and products; what is found is checked on every row. See rules.h.
+ * rows of a node are split into stretches in which x does not fall. Each stretch that ends with the arc gives lo < f <=
+ * hi: hi is x at the end, and lo is x just before. If lo = hi - 1, an exact f = hi is searched: a rational function of
+ * one to three whole columns and products. The result is checked on every row. See rules.h.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -358,7 +358,8 @@ static int judge(struct hunt *h)
 		struct rules_atom a = {.col = h->x, .by = MODEL_NONE, .label = h->label, .covered = s->count[h->label]};
 		double bits = evidence(h, c);
 
-		/* Accepted by what the stretches decide; against other atoms it stands by its rows, as they do. */
+		/* The bits that the stretches decide accept a threshold. Against other atoms, a threshold counts by its
+		 * rows, like all atoms. */
 		if ((bits <= c->cost && !s->repeat) || !holds_everywhere(h, c))
 			continue;
 		a.bits = c->cost;

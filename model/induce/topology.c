@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Arcs, loops and counters of a flow: see topology.h. Loops are strongly connected parts; their header is the node that
- * was passed first, the arcs back to it close a cycle, and without these what is inside is looked at again. */
+/* Arcs, loops and counters of a flow: see topology.h. A loop is a strongly connected component. The header of the loop
+ * is its node that was passed first. The arcs back to the header close a cycle. Without these arcs, the component is
+ * searched for inner loops. */
 #include <stdlib.h>
 #include <string.h>
 

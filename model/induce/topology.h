@@ -22,7 +22,7 @@ struct topology_loop {
 };
 struct topology_counter {
 	uint32_t node, loop; /* loop: MODEL_NONE when it counts from the beginning */
-	uint32_t level;	     /* 0: innermost loop; of those that count from the beginning, the highest */
+	uint32_t level;	     /* 0: innermost loop; the counter that counts from the beginning has the highest level */
 };
 struct topology {
 	uint32_t n_nodes, n_arcs, n_loops, n_counters;

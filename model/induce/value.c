@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Values of features, functions and atoms: see value.h. What is changed here is changed in compile_text.h as well. */
+/* Values of features, functions and atoms: see value.h. Make every change in compile_text.h as well. */
 #include <math.h>
 
 #include "model/induce/value.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values of features, functions and atoms in a state: the one place that says what they mean. compile.c writes the same
- * operations in the same order, so that both give the same bits; compile with -ffp-contract=off.
+ * Values of features, functions and atoms in a state. Only this file defines their meaning. compile.c writes the same
+ * operations in the same order, so that both give the same bits. Compile with -ffp-contract=off.
  */
 #ifndef PRECEDENT_MODEL_INDUCE_VALUE_H
 #define PRECEDENT_MODEL_INDUCE_VALUE_H

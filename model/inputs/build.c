@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Models of what was learnt: see build.h. */
+/* Models from rules learnt from runs: see build.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Variables for what is computed before calls, where arcs to them do not know it. */
+/* Names variables for the computation before a call, for calls where the arc does not determine the computation. */
 static int name_told(struct build *b)
 {
 	const struct runs *r = b->l->runs;

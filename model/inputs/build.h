@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was learnt from runs as an object-event model (predictor/model): control points are calls, every loop is a graph of
- * its own that its calling node enters anew until its counter reaches the number of iterations, values are variables, and
- * features are inputs by their names. Doubts stand as variables that are not known. So everything that reads, prints,
- * interprets and compiles models does so with these.
+ * The rules learnt from runs, as an object-event model (model/induce). Control points are calls, values are variables,
+ * and features are inputs by their names. Every loop is a graph of its own. The calling node of a loop enters the graph
+ * anew until its counter reaches the number of iterations. Doubts are variables that are not known. So the functions
+ * that read, print, interpret and compile models work on models of runs.
  */
 #ifndef PRECEDENT_MODEL_INPUTS_BUILD_H
 #define PRECEDENT_MODEL_INPUTS_BUILD_H
@@ -12,10 +12,10 @@
 #include "model/inputs/run_times.h"
 #include "model/induce/model.h"
 
-#define INPUTS_UNKNOWN	  (-0x1p53)	/* as the value of a variable: it varies, or no rule holds */
-#define INPUTS_MISSING	  (-0x1p53 + 1) /* there is none here */
+#define INPUTS_UNKNOWN	  (-0x1p53)	/* value of a variable that varies, or that has no rule */
+#define INPUTS_MISSING	  (-0x1p53 + 1) /* the call has no such value */
 #define INPUTS_COMPUTE	  "compute_ns"	/* the variable that says how long the rank computes before a call */
-#define INPUTS_DOUBT	  "doubt "	/* what names of variables begin with that are none */
+#define INPUTS_DOUBT	  "doubt "	/* prefix of the names of doubts */
 #define INPUTS_REASON_MAX 900
 
 /* A model that was checked. times may be NULL. */

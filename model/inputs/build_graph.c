@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Graphs: nodes of a sequence of calls and loops, and arcs from each to those that may come next. */
+/* Graphs: nodes of a sequence of calls and loops, and arcs from each node to its possible successors. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,8 +151,8 @@ int build_find_told(const struct build *b, bool *told)
 }
 
 /*
- * What is computed on an arc from a call to a call. On one from the beginning of a sequence or from a loop it is what was told
- * (NULL) when the last call was left; the arc does not know which that was.
+ * The computation on an arc from a call to a call. An arc from the beginning of a sequence or from a loop does not know
+ * the last call. For such an arc the result is NULL: a variable, set when the last call was left, has the computation.
  */
 static const struct time_fn *arc_gap(const struct build *b, const struct build_graph *g, uint32_t from, uint32_t to)
 {
@@ -166,9 +166,9 @@ static const struct time_fn *arc_gap(const struct build *b, const struct build_g
 	return b->told[after->origin] == MODEL_NONE ? &b->times->into[after->origin] : NULL;
 }
 
-/* Seconds of an arc: of the call before, and of the computation to the one after it. Where calls of ranks that take turns were
- * learnt apart, the first two stages are a call with a processor for each rank, and with fewer. told: variable with what is
- * computed, where gap is NULL; MODEL_NONE. */
+/* Seconds of an arc: the call before, and the computation up to the call after. If calls of ranks that take turns were
+ * learnt apart, the first two stages are two times of the call. The first is with a processor for each rank; the second
+ * is with fewer processors. told: variable with the computation if gap is NULL; MODEL_NONE. */
 static void arc_time(struct build *b, struct build_graph *g, const struct merge_node *before, const struct time_fn *gap, uint32_t told,
 		     struct model_arc *a)
 {
@@ -306,7 +306,8 @@ static void arc_compute(struct build *b, struct build_graph *g, const struct tim
 	}
 }
 
-/* A call is left for the end of the sequence, or for a loop: what will be computed before each that comes next in the runs. */
+/* A call is left for the end of the sequence, or for a loop: sets the variables with the computation before each call
+ * that follows in the runs. */
 static void arc_tell(struct build *b, struct build_graph *g, uint32_t leaf, struct model_arc *a)
 {
 	const struct runs *r = b->l->runs;
@@ -333,7 +334,8 @@ static uint32_t ways_behind(const struct runs *r, uint32_t leaf)
 	return n;
 }
 
-/* Every value of the call at item `to`, what goes with its counter, and what is computed before it or will be. */
+/* Sets all data of an arc: the values of the call at item `to`, and values that step with its counter. Also sets the
+ * computation before this call or the next. */
 static void all_data(struct build *b, struct build_graph *g, uint32_t from, uint32_t to, const struct time_fn *gap, uint32_t told,
 		     struct model_arc *a)
 {

@@ -8,8 +8,8 @@
 #define BUILD_FEATURES	 1024 /* of a graph */
 #define BUILD_POINT_NAME 1200 /* of a call with all its values */
 
-/* A variable of the model's own: what a value that goes with the counter of a loop is in this iteration. It is set where the
- * loop's node is entered, so that calls in loops within see it too. */
+/* A variable of the model's own: the current value of a number that steps with the counter of a loop. The variable is
+ * set where the loop's node is entered, so that calls in inner loops see it too. */
 struct build_step {
 	const struct learnt_value *v;
 	uint32_t var;
@@ -23,7 +23,7 @@ struct build {
 	uint32_t *point_of;	/* by leaf */
 	uint32_t **var_of;	/* by leaf and value */
 	uint32_t compute;	/* variable, where there are times */
-	uint32_t *told;		/* by leaf, where there are times: variable with what is computed before it; MODEL_NONE */
+	uint32_t *told;		/* by leaf, if there are times: variable with the computation before the call; MODEL_NONE */
 	struct build_step *step;
 	uint32_t n_steps;
 	bool failed;
@@ -48,11 +48,11 @@ uint32_t build_feature(struct build *b, struct build_graph *g, uint8_t op, uint3
 uint32_t build_pair(struct build *b, struct build_graph *g, uint8_t op, uint32_t x, uint32_t y);
 /* The same for an input that is this feature of runs. */
 uint32_t build_input(struct build *b, struct build_graph *g, uint32_t feature);
-/* Every value that goes with a counter gets its variable; equal ones get one. */
+/* Gives every value that steps with a counter its variable; equal values share one. */
 int build_steps_name(struct build *b);
 uint32_t build_step_var(const struct build *b, const struct learnt_value *v);
-/* What the value is in the iteration of item `item` that is entered; `var` is its variable, for those that are multiplied;
- * again: from the item itself. */
+/* The value in the iteration of item `item` that is entered. `var`: its variable, for values that are multiplied.
+ * again: the iteration is entered from the item itself. */
 void build_step_fn(struct build *b, struct build_graph *g, const struct learnt_value *v, uint32_t item, uint32_t var, bool again,
 		   struct model_fn *fn);
 /* ---- build_graph.c ---- */
@@ -60,10 +60,11 @@ void build_step_fn(struct build *b, struct build_graph *g, const struct learnt_v
 /* The rule as a stage's terms. */
 void build_rule_terms(struct build *b, struct build_graph *g, const struct rule *r, struct model_stage *stage);
 
-/* Which leaves come behind a call that is in another sequence, or in another round of it. -1 without memory. */
+/* Finds the leaves that follow a call of another sequence, or of another round of the sequence. Returns -1 without
+ * memory. */
 int build_find_told(const struct build *b, bool *told);
 
-/* The graph of what is in a loop or the root; MODEL_NONE with the reason, or without memory. */
+/* The graph of the contents of a loop or the root. Returns MODEL_NONE with the reason, or without memory. */
 uint32_t build_graph(struct build *b, const struct merge_node *of, const struct build_graph *around);
 
 #endif

@@ -108,7 +108,7 @@ bool call_type_measured(const struct trace_type *t)
 	return t->combiner == TCOMB_STRUCT || t->combiner == TCOMB_DARRAY || t->combiner >= TCOMB_F90;
 }
 
-/* What a constructor was given: how much and of what is in the name, where the numbers do not say it. */
+/* Adds the counts and types of a constructor to the name, if the values do not contain them. */
 static void put_newtype(struct call_view *c, const struct trace_defs *d, const char *name, int64_t type)
 {
 	const struct trace_type *t = type >= 0 && type < d->n_type ? &d->type[type] : NULL;

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recorded call as a control point with named whole numbers: what it is (function, call site, types, operation) is its
- * name, what may differ between ranks and runs (peers in the communicator of the call, tags, counts, roots, displacements,
- * members of the communicator, what a datatype, a window or a file was made with, where a wildcard was met) are its values.
- * Request slots and what a completion brought are not among them.
+ * A recorded call as a control point with named whole numbers. The fixed parts of the call are its name: function, call
+ * site, types, operation. Its values are the parts that may differ between ranks and runs:
+ *
+ *   - peers, numbered in the communicator of the call
+ *   - tags, counts, roots, displacements
+ *   - members of the communicator
+ *   - arguments of the constructor of a datatype, a window or a file
+ *   - the place where a wildcard was matched
+ *
+ * Request slots and the results of completions are not among the values.
  */
 #ifndef PRECEDENT_MODEL_INPUTS_CALL_H
 #define PRECEDENT_MODEL_INPUTS_CALL_H
@@ -15,7 +21,7 @@
 #include "trace/format/defs.h"
 
 #define CALL_VALUES  32
-#define CALL_MISSING INT64_MIN /* MPI does not look at it, or there is none */
+#define CALL_MISSING INT64_MIN /* MPI ignores the value, or the call has none */
 
 struct call_view {
 	uint64_t key;	/* of the name */
@@ -31,10 +37,11 @@ struct call_view {
 #define CALL_TYPE_ADDRS 12
 #define CALL_FILE_NUMBERS 4 /* in the last part of a file's name */
 
-/* How many of a constructor's contents are values. Lists that are as long as a count says are none. */
+/* How many of a constructor's contents are values. Lists whose length is a count of the call have none. */
 uint32_t call_type_ints(const struct trace_type *t);
 uint32_t call_type_addrs(const struct trace_type *t);
-/* Do size, lower bound and extent not follow from the contents alone, so that they are values, the first ones? */
+/* Returns true if the contents alone do not determine size, lower bound and extent. Then these three are the first
+ * values. */
 bool call_type_measured(const struct trace_type *t);
 /* The next number in the last part of a path, from *at on: its digits, and *at behind them. NULL: there is none. */
 const char *call_file_number(const char *path, size_t *at, size_t *n);

@@ -66,7 +66,7 @@ static void add_grid(struct list *l, uint32_t d, const char *const *var, uint32_
 	}
 }
 
-/* How often sizes can be halved, and what is left then. */
+/* Adds features of halving: how often a size can be halved, and the rest. */
 static void add_levels(struct list *l, uint32_t v, const char *var)
 {
 	char at[24];

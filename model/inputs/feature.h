@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a rank can compute from the variables of a run, its number and the number of ranks before it communicates: places
- * and neighbours on grids of one to three dimensions as MPI_Dims_create makes them, parts of a size that is divided among
- * the ranks of a dimension, remainders, levels of halving, portions. A feature is known by its name, which stands as an
- * input in the model's file: "next(2,0)" is the neighbour above in dimension 0 of a grid of two, "block(N,1,0)" this
- * rank's part of N, "levels(N,2,0)" how often N / n can be halved, "chunks(block(N,1,0),8)" portions of eight in a part.
+ * Features: numbers that a rank can compute, before it communicates, from the variables of a run, its rank and the
+ * number of ranks. Some features are places and neighbours on grids of one to three dimensions, as MPI_Dims_create
+ * makes them. Others are parts of a size divided among the ranks of a dimension, remainders, levels of halving, and
+ * portions. A feature is known by its name. The name is an input in the model's file. Examples:
+ *
+ *   "next(2,0)"               the neighbour above in dimension 0 of a grid of two dimensions
+ *   "block(N,1,0)"            this rank's part of N
+ *   "levels(N,2,0)"           how often N / n can be halved
+ *   "chunks(block(N,1,0),8)"  the number of portions of eight in a part
  */
 #ifndef PRECEDENT_MODEL_INPUTS_FEATURE_H
 #define PRECEDENT_MODEL_INPUTS_FEATURE_H
@@ -24,7 +28,7 @@ enum feature_op {
 	FEATURE_RANK,
 	FEATURE_RANKS,
 	FEATURE_LOG2,	/* least k with 2^k >= ranks */
-	/* Of times only, not of what is called: */
+	/* For times only, not for calls and their values: */
 	FEATURE_CROWDED, /* 1 where there are more ranks than processors, else 0 */
 	FEATURE_ABOVE,	 /* 1 where v or its block in dimension i of d is above w, else 0 */
 	FEATURE_DIMS,	/* extent of dimension i of d */
@@ -64,11 +68,11 @@ struct feature_place {
 	double crowd;
 };
 
-/* All features of these variables, the simplest first, those of portions last; malloced, NULL without memory. */
+/* All features of these variables: the simplest first, portions last. malloced; NULL without memory. */
 struct feature *feature_list(const char *const *var, uint32_t n_vars, uint32_t *n);
 /* FEATURE_NONE where it has no value: a variable that is no whole number, an overflow. */
 int64_t feature_value(const struct feature *f, const struct feature_place *p);
-/* Is it a sum of none but the variables, rank and ranks themselves? */
+/* Is the feature a variable, rank or ranks itself? */
 static inline bool feature_is_plain(const struct feature *f)
 {
 	return f->op <= FEATURE_RANKS;

@@ -274,7 +274,8 @@ const char *foresee_outside(const struct foresee *f)
 	return f->m->place.known && f->crowd > f->m->place.crowd ? "ranks" : NULL;
 }
 
-/* How far x is outside of lo to hi, as a logarithm; of what is not above zero, by how far these are apart. */
+/* Distance of x from the range lo to hi, as a logarithm. For numbers not above zero: the distance relative to the width
+ * of the range. */
 static double distance(double x, double lo, double hi)
 {
 	double by = x > hi ? x - hi : lo - x;
@@ -286,7 +287,7 @@ static double distance(double x, double lo, double hi)
 	return log1p(by / (hi > lo ? hi - lo : fmax(fabs(hi), 1)));
 }
 
-/* Runs between others are missed by so much; what functions are missed by beyond them grows with the distance. The two are apart. */
+/* The error inside the range of the runs, plus the error of extrapolation, which grows with the distance. */
 double foresee_error(const struct foresee *f)
 {
 	const struct model_confidence *c = &f->m->confidence;
@@ -354,8 +355,9 @@ static int all_ranks(struct foresee *f, double *longest, double *all, struct err
 	return 0;
 }
 
-/* With a processor for each rank, where calls take something else then. Fewer processors make no run shorter: what calls of ranks
- * that take turns were learnt to take is without the time that they wait for each other in vain. */
+/* Least walltime: the walltime with a processor for each rank, if crowded calls have times of their own. Fewer
+ * processors never make a run shorter. The learnt times of crowded calls leave out the time in which ranks wait for
+ * each other in vain. */
 static int least_wall(struct foresee *f, double *wall_s, struct errbuf *err)
 {
 	double crowd = f->crowd, all;

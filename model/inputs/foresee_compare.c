@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Predictions beside a trace of what really happened. */
+/* Compares a prediction with a trace of the real run. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -42,8 +42,9 @@ static int doubt_order(struct learning *g, const struct merge_node *a, const str
 }
 
 /*
- * Nodes of a sequence stand in the order in which some rank passes them, or in one that follows from several ranks. Of
- * others the merged tree has some order, which is none that was seen. before[j * n + i]: i is known to come before j.
+ * Checks the order of the nodes of a sequence. Two nodes are in a known order if some rank passes both, or if the
+ * orders of several ranks imply it. The merged tree orders all other nodes arbitrarily, and they become doubts.
+ * before[j * n + i]: i is known to come before j.
  */
 static int order_row(struct learning *g, struct merge_node *const *node, uint32_t n)
 {

@@ -86,8 +86,8 @@ static uint32_t dims_made(const struct runs *r)
 	return bits;
 }
 
-/* Features of grids of other dimensions than the program's go, and those of portions where there are very many ranks. Rows
- * of ranks are always there. */
+/* Removes features of grids whose number of dimensions is not the program's. Removes features of portions if there are
+ * very many ranks. Features of rows of ranks always stay. */
 static void keep_dims(struct learnt *l, uint32_t dims)
 {
 	uint32_t k = 0, bits = dims ? 1u << dims : dims_made(l->runs);
@@ -124,7 +124,7 @@ const char *learning_name(const struct learning *g, const struct merge_node *n)
 }
 
 
-/* Of the points that pass `of`, with 0 for those that do not pass the loop. */
+/* Fits the count of a loop on the points that pass `of`. Points that do not pass the loop count as 0. */
 static int fit_count(struct learning *g, const struct merge_node *n, const struct merge_node *of, struct rule *out, bool *zero)
 {
 	uint32_t k = learning_points(g, of);

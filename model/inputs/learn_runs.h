@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the runs determine: for every node of the merged tree when it is passed, for loops how often, for calls their
- * values, all as exact rules of the features of a rank. What they leave open is kept as doubts: pairs of rules that hold on
- * all runs and may differ elsewhere.
+ * Exact rules from runs, as functions of the features of a rank. Every node of the merged tree has a rule for when it
+ * is passed. Loops have a rule for the number of iterations, and calls have a rule for each value. Undetermined rules
+ * are kept as doubts: pairs of rules that hold on all runs and may differ elsewhere.
  */
 #ifndef PRECEDENT_MODEL_INPUTS_LEARN_RUNS_H
 #define PRECEDENT_MODEL_INPUTS_LEARN_RUNS_H
@@ -17,13 +17,14 @@ struct learnt_node {
 	bool count_known; /* loops */
 	struct rule count;
 };
-/* VALUE_STEPS: it goes with the counter of a loop around the call, and begins anew where that is entered again. */
+/* VALUE_STEPS: the value steps with the counter of a loop around the call, and begins anew when the loop is entered
+ * again. */
 enum learnt_value_kind { VALUE_RULE, VALUE_VARIES, VALUE_UNKNOWN, VALUE_STEPS };
 struct learnt_value {
 	uint8_t kind, step;	       /* enum runs_step_kind */
-	struct rule rule;	       /* steps: of the first iteration; STEP_LAST: of all but the last */
-	struct rule second;	       /* STEP_EVEN: what an iteration adds; STEP_LAST: of the last one */
-	int64_t ratio;		       /* STEP_UP: times so much; STEP_DOWN: divided by it */
+	struct rule rule;	       /* of the first iteration if the value steps; STEP_LAST: of all but the last */
+	struct rule second;	       /* STEP_EVEN: the number that an iteration adds; STEP_LAST: of the last one */
+	int64_t ratio;		       /* STEP_UP: factor; STEP_DOWN: divisor */
 	const struct merge_node *loop; /* whose counter it is */
 	uint32_t count;		       /* STEP_LAST: the feature that is the number of iterations */
 };
@@ -33,9 +34,9 @@ static inline bool learnt_value_known(const struct learnt_value *v)
 }
 
 /*
- * Two rules, or two guards, of which the first is used; or two nodes of one sequence that no rank of the runs passed both of,
- * so that it is not known which comes first, or whether they alternate: each is passed where its guard holds, or its rule
- * is above 0.
+ * A doubt. DOUBT_RULES, DOUBT_GUARDS: two rules or guards that hold on all runs; the first is used. DOUBT_ORDER: two
+ * nodes of one sequence, and no rank of the runs passed both. So their order is unknown, and so is whether they
+ * alternate. Each node is passed if its guard holds, or if its rule is above 0.
  */
 enum learnt_doubt_kind { DOUBT_RULES, DOUBT_GUARDS, DOUBT_ORDER };
 struct learnt_doubt {
@@ -58,20 +59,22 @@ struct learnt {
 	struct learnt_value **value; /* by leaf */
 	struct learnt_doubt *doubt;
 	uint32_t n_doubts;
-	uint32_t n_unknown; /* nodes of which it is not known when, or how often, they are passed */
+	uint32_t n_unknown; /* nodes that have no known rule for when, or how often, they are passed */
 	struct arena *arena;
 };
 
-/* Rules that hold on every run but `without` and those that repeat it (runs_left_out; UINT32_MAX: all). `dims`: 0, or how many dimensions the program's grid of
- * ranks has. The first time of all runs, they get the shape (runs_reshape) that leaves less open. -1 without memory. */
+/* Learns rules from all runs but `without` and its repetitions (runs_left_out; UINT32_MAX: from all runs). `dims`:
+ * number of dimensions of the program's grid of ranks, or 0. The first call for all runs chooses the shape
+ * (runs_reshape) that leaves fewer rules undetermined. Returns -1 without memory. */
 int learn_runs(struct runs *r, uint32_t without, uint32_t dims, struct learnt *out, struct errbuf *err);
 void learnt_free(struct learnt *l);
-/* Do all structural rules hold on the run, without one that is not known or in doubt there? 1, 0, or -1: refused. */
+/* Do all structural rules hold on the run? A rule that is unknown or in doubt there does not hold. Returns 1, 0, or -1
+ * if refused. */
 int learnt_check_run(const struct learnt *l, uint32_t run);
-/* Do both sides of the doubt say the same where the features have value[], or is only one of the two nodes passed? A rule
- * that divides and leaves a rest there agrees with none, itself included. */
+/* Do both sides of the doubt give the same result where the features have value[]? For DOUBT_ORDER: is only one of the
+ * two nodes passed? A rule that divides with a remainder there agrees with no rule, itself included. */
 bool learnt_doubt_agrees(const struct learnt_doubt *d, const int64_t *value);
-/* One side of it as text. Returns buf. */
+/* One side of the doubt as text. Returns buf. */
 const char *learnt_side_format(const struct learnt_doubt *d, int side, const struct feature *f, char *buf, size_t size);
 
 #endif

@@ -27,7 +27,7 @@ static bool steps_hold(const struct learning *g, const struct runs_leaf *leaf, u
 	return told;
 }
 
-/* A rule of a number that the points have, with what else it may be. */
+/* Fits a rule to a number of the points. The other rules that fit become doubts. */
 static int steps_rule(struct learning *g, const struct runs_leaf *leaf, uint32_t v, uint32_t n_points, struct rule *out)
 {
 	struct rule others[RULE_OTHERS];

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a traced call is besides the values that a model predicts: its function and call site, types, operation, which
- * communicator, which requests. Learnt from traced runs by control point, so that a predicted call becomes a whole one.
- * Communicators, datatypes, windows and files are known by the call that made them, requests by the call that started them
- * or by being all that are under way. Every pattern is proved: all calls of those runs are made anew from their values alone, and a control point
- * of which a single one comes out otherwise is refused with the reason.
+ * Patterns: the parts of a traced call that a model does not predict. Those are function, call site, types, operation,
+ * communicator and requests. Patterns are learnt from traced runs by control point, so that a predicted call becomes a
+ * complete call. A communicator, datatype, window or file is known by the call that made it. A request is known by the
+ * call that started it, or because the call completes all active requests. Every pattern is proved: all calls of the
+ * runs are made anew from their values alone. If a single call of a control point comes out different, the control
+ * point is refused with the reason.
  */
 #ifndef PRECEDENT_MODEL_INPUTS_PATTERN_H
 #define PRECEDENT_MODEL_INPUTS_PATTERN_H
@@ -22,7 +23,7 @@
 #define PATTERN_REQUESTS (1u << 16) /* of a rank at a time */
 #define PATTERN_NONE	 UINT32_MAX
 
-/* How a list of requests is found; bits, of which those hold that held in all calls. */
+/* How a list of requests is found. Bits: each bit that held in all calls stays. */
 enum pattern_requests {
 	PREQ_LITERAL = 1, /* the same slots in every call */
 	PREQ_BY_AGE = 2,  /* all that are active, the oldest first */
@@ -36,7 +37,7 @@ enum pattern_counts { PCOUNTS_SHARE = 1, PCOUNTS_BLOCK = 2 };
 struct pattern_param {
 	uint8_t kind;	   /* enum trace_kind */
 	uint8_t rules;	   /* of requests, of counts */
-	bool seen, same;   /* its literal values, in every call */
+	bool seen, same;   /* the same literal values in every call */
 	bool empty, full;  /* counts of ranks: there were none, there was one for each; a new communicator: null, or not */
 	uint32_t at;	   /* first of its values among those of the control point, PATTERN_NONE */
 	uint32_t n;	   /* of an array */
@@ -53,7 +54,7 @@ struct pattern {
 	uint32_t site;	  /* in sites of the set */
 	uint32_t n_value;
 	char (*value_name)[28];
-	uint32_t spare; /* bits of values that other calls say: sizes of datatypes that were made by one */
+	uint32_t spare; /* bits of values that other calls determine: sizes of datatypes that a call made */
 	struct pattern_param param[PATTERN_PARAMS];
 	const char *why; /* it cannot be made; NULL */
 };
@@ -118,7 +119,8 @@ struct pattern_play {
 	int64_t *comm_of; /* by pattern: the latest communicator that it made, or TRACE_NULL */
 	uint32_t *made_by; /* by communicator */
 	uint32_t n_comm;
-	/* The next communicator that a call makes, as its index; and what a use says of one. May be NULL. */
+	/* make_comm returns the index of the next communicator that a call makes. use_comm reports the size and the
+	 * ranks of a communicator in use. Each may be NULL. */
 	int64_t (*make_comm)(void *arg, uint32_t pattern);
 	int (*use_comm)(void *arg, int64_t comm, int64_t size, int64_t first, int64_t stride);
 	void (*free_comm)(void *arg, int64_t comm);
@@ -126,7 +128,8 @@ struct pattern_play {
 };
 int pattern_play_begin(struct pattern_play *p, struct pattern_set *set, uint32_t ranks);
 void pattern_play_end(struct pattern_play *p);
-/* The call with these values (in the pattern's order) as parameters: how many. *why is NULL, or says why it cannot be made. */
+/* The call with these values (in the pattern's order), as parameters. Returns how many. *why: the reason why the call
+ * cannot be made, or NULL. */
 uint32_t pattern_play_make(struct pattern_play *p, uint32_t pattern, const int64_t *value, int64_t out[PATTERN_VALUES], const char **why);
 /* It was made. -1 without memory, or with too many requests. */
 int pattern_play_made(struct pattern_play *p, uint32_t pattern, const int64_t *val);

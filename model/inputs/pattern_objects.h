@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datatypes, windows and files of a rank as its calls go by. A constructor's values say what it makes; a use is of the
- * latest that one control point made. Windows and files are numbered and named as the tracer does it.
+ * Datatypes, windows and files of a rank, call by call. The values of a constructor determine the object that it makes.
+ * A call uses the latest object that a certain control point made. Windows and files are numbered and named as the
+ * tracer does it.
  */
 #ifndef PRECEDENT_MODEL_INPUTS_PATTERN_OBJECTS_H
 #define PRECEDENT_MODEL_INPUTS_PATTERN_OBJECTS_H
@@ -16,17 +17,18 @@
 
 enum pattern_object { POBJ_TYPE, POBJ_WIN, POBJ_FILE, POBJ_N };
 
-/* Control points whose latest object it was in every call: one is enough, where several are left they have to agree. */
+/* Control points whose latest object was the used one in every call. One is enough; if several are left, their latest
+ * objects have to agree. */
 struct pattern_makers {
 	bool seen;
 	uint32_t n;
 	uint32_t *by;
 };
-/* Name of a file: text with the numbers of its last part left out, and how many digits these have at least. */
+/* Name of a file: text without the numbers in its last part, and the least number of digits of each number. */
 struct pattern_name {
 	char *text; /* a byte 1 for each number */
 	uint8_t pad[CALL_FILE_NUMBERS];
-	bool other; /* it has no such form in all calls */
+	bool other; /* the calls do not all have such a form */
 };
 
 struct pattern_objects {
@@ -44,7 +46,7 @@ void pattern_objects_end(struct pattern_objects *o);
 /* A control point made one, or freed it. */
 void pattern_objects_made(struct pattern_objects *o, enum pattern_object kind, uint32_t pattern, int64_t index);
 void pattern_objects_freed(struct pattern_objects *o, enum pattern_object kind, int64_t index);
-/* Index of a window or a file that is made now, its ordinal put right; TRACE_NULL without memory. */
+/* Index of a window or a file that is made now, with its ordinal corrected; TRACE_NULL without memory. */
 int64_t pattern_objects_window(struct pattern_objects *o, const struct trace_win *w);
 int64_t pattern_objects_file(struct pattern_objects *o, uint32_t comm, int32_t amode, const char *name);
 
@@ -56,11 +58,13 @@ int64_t pattern_makers_find(const struct pattern_makers *m, const struct pattern
 
 /* -1 without memory. */
 int pattern_name_learn(struct pattern_name *p, const char *name, struct arena *arena);
-/* With these numbers, into out. -1: it does not fit, or a number is missing or negative. */
+/* Writes the name with these numbers to out. Returns -1 if the name does not fit, or if a number is missing or
+ * negative. */
 int pattern_name_make(const struct pattern_name *p, const int64_t *number, uint32_t n, char *out, size_t size);
 
-/* Size, lower bound and extent of a datatype from its contents, by the definitions of MPI-3.1, section 4.1. type[]: of its
- * parts. 1; 0 when the contents do not say it (call_type_measured), -1 when they are no datatype's. */
+/* Computes size, lower bound and extent of a datatype from its contents (MPI-3.1, section 4.1). type[]: the datatypes
+ * that contain its parts. Returns 1 on success, 0 if the contents do not determine the sizes (call_type_measured), -1
+ * if the contents are invalid. */
 int pattern_type_measure(struct trace_type *t, const struct trace_type *type, uint32_t n_type);
 
 #endif

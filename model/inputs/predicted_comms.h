@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Communicators of a predicted rank. A call that makes one does not say who is in it; the first call that uses it does.
- * So a rank is gone through once to learn that, and then they are numbered as the tracer numbers them.
+ * Communicators of a predicted rank. A call that makes a communicator does not give the members; the first call that
+ * uses the communicator does. So a first pass through the rank's calls collects the members. Then the communicators are
+ * numbered as the tracer numbers them.
  */
 #ifndef PRECEDENT_MODEL_INPUTS_PREDICTED_COMMS_H
 #define PRECEDENT_MODEL_INPUTS_PREDICTED_COMMS_H
@@ -35,7 +36,8 @@ void predicted_comms_answer(struct predicted_comms *c, struct pattern_play *p);
 /* Between them. -1 with the reason. */
 int predicted_comms_number(struct predicted_comms *c, struct errbuf *err);
 
-/* That the members of a communicator all have it: told of those of every rank, then asked. */
+/* Checks that all members of a communicator have it. First the communicators of every rank are added, then the check
+ * runs. */
 struct predicted_members {
 	struct map seen;
 	uint32_t cap;

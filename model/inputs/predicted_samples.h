@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Samples of computation for a predicted rank: those of the traced rank whose blocks last most nearly as long, put to
- * the same calls and stretched with their times. They say what kind of work a block does, not how long it takes.
+ * Samples of computation for a predicted rank. They come from the traced rank with the most similar block times. They
+ * are placed at the same calls, and stretched with the times of those calls. Samples show the kind of work of a block,
+ * not its duration.
  */
 #ifndef PRECEDENT_MODEL_INPUTS_PREDICTED_SAMPLES_H
 #define PRECEDENT_MODEL_INPUTS_PREDICTED_SAMPLES_H
@@ -26,11 +27,11 @@ struct predicted_samples {
 	uint32_t n_patterns;
 };
 
-/* The traced rank nearest to one of which sum[] (by pattern) is predicted; PATTERN_NONE without patterns. */
+/* The traced rank nearest to a predicted rank with sum[] (by pattern). PATTERN_NONE without patterns. */
 uint32_t predicted_nearest(const struct pattern_set *set, const struct pattern_sum *sum, bool sampled);
-/* For a rank with that sum. -1 with the reason. */
+/* Begins a rank with that sum. Returns -1 with the reason. */
 int predicted_samples_begin(struct predicted_samples *p, struct pattern_set *set, const struct pattern_sum *sum, struct errbuf *err);
-/* An event of the rank: its gap from t0 to t1, in ticks, itself to t2 at least. */
+/* An event of the rank. Its gap lasts from t0 to t1, in ticks; the event itself ends at t2 or later. */
 void predicted_samples_pass(struct predicted_samples *p, uint32_t pattern, uint64_t event, uint64_t t0, uint64_t t1);
 /* The page's content into raw, nothing when there are no samples; n events, the last one at tick `end`. */
 int predicted_samples_end(struct predicted_samples *p, const struct pattern_sum *sum, uint64_t n, uint64_t end, struct buf *raw);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datatypes of a predicted rank: those of its calls, in the order in which these use them, as the tracer numbers them.
+ * Datatypes of a predicted rank, in the order in which its calls use them, as the tracer numbers them.
  */
 #ifndef PRECEDENT_MODEL_INPUTS_PREDICTED_TYPES_H
 #define PRECEDENT_MODEL_INPUTS_PREDICTED_TYPES_H
@@ -13,7 +13,8 @@ struct predicted_types {
 	uint32_t *of;		 /* by datatype of the set, PATTERN_NONE */
 };
 
-/* The datatypes among the parameters of a call, which are of the set, become the rank's. -1 without memory. */
+/* Adds the datatypes among the parameters of a call to the rank's, and renumbers the parameters from the set's numbers.
+ * Returns -1 without memory. */
 int predicted_types_name(struct predicted_types *t, const struct pattern_set *set, uint32_t pattern, int64_t *val);
 void predicted_types_free(struct predicted_types *t);
 

@@ -20,7 +20,7 @@ struct fit {
 	struct rule *out;
 };
 
-/* Portions of a variable are simpler than those of a rank's part of one. */
+/* Portions of a variable are simpler than portions of a rank's part of a variable. */
 static bool is_simple(const struct feature *f)
 {
 	return feature_is_plain(f) || (feature_is_portion(f) && !f->d);
@@ -58,8 +58,10 @@ static void take_other(struct fit *f, const struct rule *r)
 }
 
 /*
- * The first is the rule, the next ones are others, unless it is simpler than they are: of nothing but variables. Most
- * numbers of ranks that are tried are powers of two, so that rounds of a tree are for what nothing else explains. */
+ * The first rule found is the rule, and the next ones are others. A later rule of variables alone replaces a rule that
+ * is not. Most training runs have a power of two as number of ranks, so log2(ranks) is used only if no other feature
+ * fits.
+ */
 static void take(struct fit *f, const struct rule *r)
 {
 	if (f->found && ((is_plain(f, f->out) && !is_plain(f, r)) || f->t->feature[r->f[0]].op == FEATURE_LOG2))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether something happens, as a condition of the features of a place: see rule.h. Conditions that hold wherever it happens
- * are kept; one that holds nowhere else is the rule, else two that together do (paper 000 covers disjuncts one by one; here
- * every pair is looked at, as one that is found first is not known to be the one).
+ * Whether something happens, as a condition of the features of a place: see rule.h. A condition that holds at every
+ * point where the thing happens is a candidate. If a candidate holds at no other point, it is the rule. Otherwise two
+ * candidates that together exclude all other points are the rule. Paper 000 covers disjuncts one by one. Here every
+ * pair is tried, because the best single candidate need not be part of the right pair.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +129,7 @@ static void try_ranges(struct search *s)
 			try_one(s, &(struct rule_guard){.f = a, .lo = range[k][0], .hi = range[k][1]});
 }
 
-/* One beside another: what is divided, and what is left over, beside the place. */
+/* Features that may be compared with each other: plain features, places on a grid, divided sizes and remainders. */
 static bool is_compared(const struct feature *f)
 {
 	return feature_is_plain(f) || f->op == FEATURE_COORD || f->op == FEATURE_DIMS || (f->op >= FEATURE_BLOCK && f->op <= FEATURE_DIV);

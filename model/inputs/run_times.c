@@ -11,7 +11,7 @@
 #define EXACT	      1e-6
 #define WORTH	      0.9 /* a term has to leave at most so much of the error without it */
 #define TIME_LEAST_S  1e-9
-#define ROUNDS	      3	  /* of weights, each by what the last one found */
+#define ROUNDS	      3	  /* rounds of reweighting, each by the function of the round before */
 #define WEIGHT_WITHIN 4	  /* times the run's own mean, where what was found is far from it */
 
 /* Which runs times are learnt from: calls take something else where ranks wait for a processor and give it up while they wait. */
@@ -142,7 +142,7 @@ static double missed(const struct sums *s, double c, double a)
 	return e > 0 ? e : 0;
 }
 
-/* Mean square, relative, of what is missed on folds that are left out; the function of all in c and a. */
+/* Relative mean square error of cross-validation over the folds. c and a: coefficients fitted to all rows. */
 static double judge(struct fitter *t, enum law law, double *c, double *a)
 {
 	struct sums all = {0};
@@ -175,7 +175,8 @@ static double judge(struct fitter *t, enum law law, double *c, double *a)
 
 /* ---- one time of one call ---- */
 
-/* Errors are relative to mean_s: that of the sample's points i < n from `first` on, which are of one run. */
+/* Weights the sample's points first .. first + n - 1, which are of one run. Errors are relative to mean_s, the mean of
+ * these points. */
 static void weigh_run(struct fitter *t, uint32_t first, uint32_t n, double mean_s)
 {
 	for (uint32_t i = first; i < first + n; i++)
@@ -264,8 +265,9 @@ static void take_sample(struct fitter *t, const struct subject *of, enum kind ki
 }
 
 /*
- * Errors relative to what was found instead of what was measured: a run that happened to be quick would count for more than one
- * that was slow, and what is found would be below the mean by about twice the square of the relative noise.
+ * Makes errors relative to the fitted time instead of the measured time. Relative to the measured time, a run that
+ * happened to be quick would count for more than a slow one. The fit would lie below the mean by about twice the square
+ * of the relative noise.
  */
 static void weigh_again(struct fitter *t, const struct time_fn *fn)
 {
@@ -281,7 +283,8 @@ static void weigh_again(struct fitter *t, const struct time_fn *fn)
 	}
 }
 
-/* From two numbers of ranks what grows with them and what grows with their logarithm look alike; calls are made in log2(ranks) rounds. */
+/* Linear and logarithmic growth look alike on two numbers of ranks. The logarithm is assumed, because calls are made in
+ * log2(ranks) rounds. */
 static bool is_steep(const struct fitter *t, const uint32_t x[3])
 {
 	for (uint32_t i = 0; t->rounds && i < 3 && x[i] != RULE_NONE; i++)
@@ -319,9 +322,10 @@ static void fit_degree(struct fitter *t, uint32_t n, uint32_t degree, struct tim
 /* ---- messages above a bound ---- */
 
 /*
- * A rank that was told to give its processor up while it waits does so at each message that the library does not send at once
- * (Open MPI: MPI_Send of more than 256 bytes), which takes many times as long as the message does. So what calls of crowded ranks
- * take may jump where their count passes a bound, a power of two.
+ * Bounds. With more ranks than processors, a waiting rank gives its processor up (yield when idle). It does so at each
+ * message that the library does not send at once (Open MPI: MPI_Send of more than 256 bytes). Giving up takes many
+ * times as long as the message. So the time of a call of crowded ranks may jump where its count passes a bound, a power
+ * of two.
  */
 
 /* The feature that is the count of the call, where it is one and the sample's ranks share processors in all runs. */
@@ -445,7 +449,7 @@ static double choose_fn(struct fitter *t, const struct feature *count, struct ti
 	return least;
 }
 
-/* The same function with the coefficients of these weights; the mean square of what it misses. */
+/* Fits the same function with the current weights. Returns the mean square error. */
 static double fit_again(struct fitter *t, struct time_fn *out)
 {
 	double c, a, error;
@@ -472,7 +476,7 @@ static bool has_two_numbers(const struct fitter *t)
 	return true;
 }
 
-/* The mean square of what it misses; -1: no run that is used has any. */
+/* Fits a function to a subject. Returns the mean square error, or -1 if no run in use has a sample. */
 static double fit_time(struct fitter *t, const struct subject *of, enum kind kind, struct time_fn *out)
 {
 	double least, sum = 0;
@@ -493,8 +497,8 @@ static double fit_time(struct fitter *t, const struct subject *of, enum kind kin
 	return least;
 }
 
-/* The bound is the library's: where it was found in calls of a function, others of it that pass it have it too, if one run alone does
- * and none would be left to hold it against. */
+/* A bound is a property of the MPI library. So a bound found in one call applies to other calls of the same function
+ * whose count passes it. This covers calls that only one run makes: cross-validation of such a call is impossible. */
 static void share_bounds(struct fitter *t, enum kind kind, struct time_fn *fn)
 {
 	for (uint32_t i = 0; i < t->r->n_leaf; i++) {
@@ -539,8 +543,9 @@ static bool has_one_run(const struct fitter *t)
 }
 
 /*
- * Of the sample, which is of a way to a call: what there is before the call on all ways, times a number, unless what was found
- * for the way alone misses less on runs that are left out. Few runs go some ways, and do not show how times grow there.
+ * Chooses the function of a way to a call from the sample of that way. The default is the function of all ways to the
+ * call, times a number. The way's own function is used if its error on runs left out is smaller. Few runs go some ways,
+ * and do not show how times grow there.
  */
 static void choose_way(struct fitter *t, const struct time_fn *into, double least, struct time_fn *out)
 {

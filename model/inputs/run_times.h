@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Times between calls and in them, as far as ranks had their processors (run_own.h), as functions of sizes: a constant and at
- * most one product of up to three features, of which the number of ranks may divide, with coefficients of least squares that are
- * not below zero, chosen by what they miss on runs that were left out. What calls take grows with the logarithm of the number of
- * ranks, not with it, where runs have two numbers of ranks, from which that cannot be told; and may jump with the length of a
- * message where ranks take turns. What is computed between two calls has a function for each pair of them, which is that of all
- * ways to the second call, times a number, unless one of its own misses less on runs that were left out.
+ * Times of calls and of the computation between calls, as functions of sizes. Only time in which ranks had their
+ * processors counts (run_own.h). A function is a constant and at most one product of up to three features; the number
+ * of ranks may divide. Coefficients come from least squares and are never below zero. Cross-validation over runs
+ * chooses the function.
+ *
+ * Calls: if runs have only two numbers of ranks, linear and logarithmic growth look alike. Then the logarithm of the
+ * number of ranks is used. If ranks take turns, the time may jump with the length of a message.
+ *
+ * Computation: each pair of calls has a function. It is the function of all ways to the second call, times a number. A
+ * function of its own is used if its error on runs left out is smaller.
  */
 #ifndef PRECEDENT_MODEL_INPUTS_RUN_TIMES_H
 #define PRECEDENT_MODEL_INPUTS_RUN_TIMES_H
@@ -13,8 +17,8 @@
 #include "model/inputs/learn_runs.h"
 
 #define TIME_TERMS 1
-/* As the mark of a feature: 1 / it. A part of a size is a whole number of rows; work that is divided in smaller pieces than what
- * the size counts, millions of samples say, is not. */
+/* Marks a feature as its inverse: 1 / feature. A part of a size is a whole number of rows. Work is not, if it is
+ * divided in smaller pieces than the size counts (a size in millions of samples, for example). */
 #define TIME_INVERSE 0x40000000u
 
 struct time_fn {
@@ -25,19 +29,20 @@ struct time_fn {
 	double error_s;		   /* root mean square on runs left out */
 };
 struct run_times {
-	struct time_fn *gap, *into; /* by way; by leaf, of all ways to it */
+	struct time_fn *gap, *into; /* by way; by leaf, over all ways to the leaf */
 	struct time_fn *dur;	    /* by leaf */
-	/* Calls of runs with more ranks than processors, and dur of the others: where there are at least RUNS_MIN of each. */
+	/* split: crowded is for calls of runs with more ranks than processors, and dur for the other runs. Both need at
+	 * least RUNS_MIN runs. */
 	bool split;
 	struct time_fn *crowded;
-	/* Walltimes of runs that were left out, against what the others say. */
+	/* Cross-validation: errors of the walltimes of runs that were left out. */
 	uint32_t n_errors;
 	double mean_error;   /* relative */
-	double worst_error;  /* as a ratio less 1: nine of ten runs between others in size and ranks are within, by how far those were off */
-	double beyond_error; /* the same of all, and of the runs with the most ranks or the greatest value of a variable by the rest */
-	/* By variable, the number of ranks last: how many times as fast as that, beyond the runs, the time that is missed grows, as logarithms. */
+	double worst_error;  /* ratio less 1, runs inside the range: nine of ten are within */
+	double beyond_error; /* the same for all runs, and for the runs with the most ranks or the greatest value of a variable */
+	/* By variable, the number of ranks last: exponent with which the error grows outside the range of the runs. */
 	double reach[FEATURE_VARS_MAX + 1];
-	double shared;			/* of a run's time other programs had its processors so much, where it was worst */
+	double shared;			/* share of a run's time in which other programs had its processors: the worst run */
 	struct arena *arena;
 };
 
@@ -48,7 +53,7 @@ static inline const struct time_fn *run_times_dur(const struct run_times *t, uin
 {
 	return crowded && t->split ? &t->crowded[leaf] : &t->dur[leaf];
 }
-/* Between two calls; where no rank of the runs went from one to the other, as from others to the second. */
+/* Between two calls. If no rank of the runs went from `from` to `to`: the function of all ways to `to`. */
 static inline const struct time_fn *run_times_gap(const struct run_times *t, const struct runs *r, uint32_t from, uint32_t to)
 {
 	uint32_t w = runs_way_find(r, from, to);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shared by what learns times (run_times.c) and what leaves runs out to see how good that is (run_times_left.c). */
+/* Shared by run_times.c (learns times) and time_crossval.c (cross-validation over runs). */
 #ifndef PRECEDENT_MODEL_INPUTS_RUN_TIMES_IMPL_H
 #define PRECEDENT_MODEL_INPUTS_RUN_TIMES_IMPL_H
 
@@ -17,16 +17,17 @@ struct sample {
 	double *y, *w, *x;
 	double counts; /* mean of the runs */
 };
-/* What runs of the same inputs, ranks and processors took is taken together, by the first of them (RUN_NONE behind the last). */
+/* Runs of the same inputs, ranks and processors are alike, and form a list that begins with `first` (RUN_NONE behind
+ * the last). */
 struct like {
 	uint32_t first, next;
 	double wall_s;	/* its own, without other programs; 0: no call was timed */
-	double trust;	/* the square of the part of its time in which it had its processors: what is taken away is not known exactly */
-	double usual_s; /* the median of all, by their trust, */
-	double lost;	/* and so much of it in addition that none of their ranks had, in none of them: what taking turns costs */
-	double calls;	/* seconds in calls for one, with that: where ranks take turns */
-	double weight;	/* of its times among theirs: its trust, and less, the farther it is from the median */
-	double counts;	/* of all: what their mean is worth beside other runs */
+	double trust;	/* square of the share of its time in which the run had its processors */
+	double usual_s; /* median of the walltimes of all runs alike, weighted by trust */
+	double lost;	/* additional share that even the quietest run lost: the cost of taking turns */
+	double calls;	/* stretch of the seconds in calls by that cost, if ranks take turns */
+	double weight;	/* weight of the run's times among runs alike: its trust, less with the distance from the median */
+	double counts;	/* weight of the mean of runs alike, beside other runs */
 };
 #define RUN_NONE UINT32_MAX
 struct fitter {
@@ -37,10 +38,10 @@ struct fitter {
 	struct sums *fold;
 	bool *without; /* by run */
 	struct like *like; /* by run */
-	bool rounds;   /* the sample's calls have two numbers of ranks at most */
-	int64_t **col; /* by feature: as learnt, but those of times have their values */
+	bool rounds;   /* the sample has at most two numbers of ranks */
+	int64_t **col; /* by feature: the learnt columns; features of times have their values here */
 };
-/* Seconds in a call, on a way between calls, or on all ways to a call: the first of them that is there. */
+/* The first one that is present: seconds in a call, on a way between calls, or on all ways to a call. */
 struct subject {
 	const struct runs_leaf *call;
 	uint32_t way, to;
@@ -53,7 +54,8 @@ static inline bool is_crowded(const struct runs_run *run)
 
 /* Seconds by the function at a point. */
 double run_times_value_at(const struct fitter *t, const struct time_fn *fn, uint32_t point);
-/* Mean seconds of the subject at a point; -1: none were timed there. In that run, and in all like it as if each had taken what is usual. */
+/* Mean seconds of the subject at a point, in that run. Returns -1 if no event was timed there. run_times_usual_at: in
+ * all runs alike, scaled to their usual time. */
 double run_times_mean_at(const struct fitter *t, const struct subject *of, uint32_t point);
 double run_times_usual_at(const struct fitter *t, const struct subject *of, uint32_t point);
 /* Is the call outside of the walltime? */
@@ -62,10 +64,10 @@ bool run_times_outside(const char *name);
 void run_times_fit_all(struct fitter *t, struct run_times *out);
 /* ---- run_times_left.c ---- */
 
-/* Which runs are alike, and how long these took. */
+/* Finds the runs that are alike, and their usual time. */
 void run_times_find_like(struct fitter *t);
 
-/* Errors, and what other programs had of the processors. The functions in `out` are those of the last try. */
+/* Errors by cross-validation, and the share of other programs. The functions in `out` are those of the last fold. */
 void run_times_leave_out(struct fitter *t, struct run_times *out);
 
 #endif

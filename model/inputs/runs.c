@@ -190,7 +190,8 @@ static int contract_all(struct runs *r, struct errbuf *err)
 	struct kinds k = {.r = r, .err = err};
 	int rc = -1;
 
-	/* From the runs of the most ranks on: what few ranks leave apart, as two loops of one call each, is one there. */
+	/* Begins with the runs of the most ranks. Few ranks may give two loops of one call each where many ranks give
+	 * one loop. */
 	for (uint32_t most = UINT32_MAX, next; most; most = next) {
 		next = 0;
 		for (uint32_t i = 0; i < r->n_runs; i++) {

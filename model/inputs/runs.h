@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Several traced runs of one program as one structure: every rank of every run is contracted to loops over its control
- * points, ranks that do the same once, and the trees are merged as those of one run's ranks are (merge.h). What is left
- * apart are the counts of loops, the ranks and runs that pass a node, the values of calls, and times: the aligned journals
- * that rules are learnt from, without one row for every event. The merged tree is proved to expand to every rank's events.
+ * Several traced runs of one program as one structure. Every rank of every run is contracted to loops over its control
+ * points; equal ranks are contracted once. Then the trees are merged like the trees of one run's ranks (merge.h). Four
+ * things are kept by rank and run: loop counts, passed nodes, values of calls, and times. They are the aligned journals
+ * for learning rules, without one row for every event. The merged tree is proved to expand to every rank's events.
  * Source: paper 000 (journals), paper 004, section 2.2 (merging).
  */
 #ifndef PRECEDENT_MODEL_INPUTS_RUNS_H
@@ -23,7 +23,7 @@
 #define RUNS_EVENTS_MAX 4000000000ull /* of all ranks of all runs: each is walked through */
 #define RUNS_VAR_NAME	31
 
-/* A variable that the user gives, with one value for each trace, or a number of the command line under another name. */
+/* A variable that the user gives: one value for each trace, or a number of the command line under another name. */
 struct runs_var {
 	char name[RUNS_VAR_NAME + 1];
 	uint32_t argument; /* 1...: of the command line; 0: value[] */
@@ -39,15 +39,15 @@ struct runs_run {
 	double wall_ns; /* of the longest rank */
 	double lost_ns; /* of all ranks: ready, while others had their processors (run_own.h) */
 	struct run_place place;
-	uint32_t same; /* the first run of the same variables and number of ranks: itself, or one before it that it repeats */
+	uint32_t same; /* the first run with the same variables and number of ranks: itself, or an earlier run that it repeats */
 };
 struct runs_point {
 	uint32_t run, rank, group;
 };
 
-#define RUNS_DEPTH 8 /* loops around a call whose counters are looked at */
+#define RUNS_DEPTH 8 /* greatest number of loops around a call whose counters are followed */
 
-/* How a value may go with the counter of a loop. */
+/* How a value may step with the counter of a loop. */
 enum runs_step_kind {
 	STEP_EVEN, /* the same is added in each iteration */
 	STEP_UP,   /* times a whole number */
@@ -59,14 +59,14 @@ enum runs_step_kind {
 struct runs_step {
 	uint8_t dead;		/* bits of kinds that do not hold */
 	uint64_t most;		/* greatest counter */
-	int64_t first, second;	/* where the counter is 0 and 1 */
-	int64_t others, last;	/* where it is not the last, and the last; CALL_MISSING */
+	int64_t first, second;	/* value where the counter is 0 and 1 */
+	int64_t others, last;	/* value before the last iteration, and in the last one; CALL_MISSING */
 };
 
 /* A call of the merged tree at a point. */
 struct runs_seen {
 	uint64_t n, timed;
-	double dur_ns;	       /* sum of those that are timed, with a processor */
+	double dur_ns;	       /* sum of the timed ones, with a processor */
 	double usual_ns;       /* gap, as it was last known (run_own_usual) */
 	int64_t *value;	       /* of the first one; NULL: it is not there */
 	uint32_t varies;       /* bits of the values that were not always the same */
@@ -80,8 +80,8 @@ struct runs_leaf {
 	struct runs_seen *seen; /* by point */
 };
 
-/* From a call to the next one. What a rank computes between depends on both: on ranks at the border of a grid the same call comes
- * behind others. */
+/* A way: from a call to the next one. The computation between two calls depends on both. Example: at the border of a
+ * grid, a rank reaches the same call from other calls. */
 struct runs_way {
 	uint32_t from, to;	   /* leaves */
 	struct runs_between *seen; /* by point */
@@ -89,7 +89,7 @@ struct runs_way {
 };
 struct runs_between {
 	uint64_t n, timed;
-	double ns; /* sum of those that are timed, with a processor */
+	double ns; /* sum of the timed ones, with a processor */
 };
 #define RUNS_NO_WAY UINT32_MAX
 
@@ -102,8 +102,8 @@ struct runs {
 	struct merge merge;	   /* leaves and loops are numbered in preorder by origin */
 	struct rank_groups groups; /* n_group only */
 	struct map keys;	   /* control points */
-	struct map tagged;	   /* those whose calls are told apart by their tags */
-	bool by_tag, chosen;	   /* whether they are; whether learn_runs has looked which way is better */
+	struct map tagged;	   /* control points whose calls are distinguished by their tags */
+	bool by_tag, chosen;	   /* by_tag: calls are distinguished by tags; chosen: learn_runs has chosen the better way */
 	struct runs_leaf *leaf;
 	uint32_t n_ways, ways_cap;
 	struct runs_way *way;
@@ -116,15 +116,17 @@ struct runs {
  * and after -1. */
 int runs_open(struct runs *r, const char *const *path, uint32_t n, const struct runs_var *var, uint32_t n_var,
 	      struct errbuf *err);
-/* The same from traces that are open, and are closed with the runs, or by a failure. name: what messages call them. */
+/* The same from open traces. The traces are closed with the runs, or on failure. name: their names in messages. */
 int runs_take(struct runs *r, struct trace *const *trace, const char *const *name, uint32_t n, const struct runs_var *var,
 	      uint32_t n_var, struct errbuf *err);
 void runs_close(struct runs *r);
-/* Contract, merge and see again with the calls of a place told apart by their tags, or not: a helper that is called for one
- * dimension of a grid after the other is several places. 1, 0 when no place has tags that would be, -1. */
+/* Contracts, merges and checks again, with the calls of a place distinguished by their tags, or not. Example: a helper
+ * that is called for each dimension of a grid becomes several places. Returns 1, 0 if no place has such tags, -1 with
+ * the reason. */
 int runs_reshape(struct runs *r, bool by_tag, struct errbuf *err);
 
-/* Is the run left out with that one (UINT32_MAX: none)? Runs that repeat it would tell what it did; alone where there are no others. */
+/* Is the run left out together with `without` (UINT32_MAX: none)? Repetitions of a run are left out with it, because
+ * they would reveal it. If all runs repeat each other, only `without` itself is left out. */
 static inline bool runs_left_out(const struct runs *r, uint32_t run, uint32_t without)
 {
 	return run == without || (without != UINT32_MAX && r->n_different > 1 && r->run[run].same == r->run[without].same);
@@ -151,7 +153,7 @@ static inline uint32_t runs_way_find(const struct runs *r, uint32_t from, uint32
 int runs_take_vars(struct runs *r, const struct runs_var *var, uint32_t n_var, struct errbuf *err);
 /* ---- runs_tags.c ---- */
 
-/* Which places have tags that tell their calls apart: a few numbers, of which one rank has several, and that are no ranks. */
+/* Finds the places whose tags distinguish their calls: a few tags, several of them on one rank, and no tag is a rank. */
 int runs_find_tags(struct runs *r, struct errbuf *err);
 
 /* A symbol of a rank as a control point. */
@@ -161,7 +163,8 @@ struct runs_symbol {
 };
 /* Of the view of a symbol. */
 struct runs_symbol runs_symbol(const struct runs *r, const struct call_view *c);
-/* Key of an event behind another (NULL: the first): what is waited for right behind a call that is told apart is too. */
+/* Key of an event that follows `before` (NULL: the first event). An MPI_Wait right behind a distinguished call is
+ * distinguished too. */
 uint64_t runs_event_key(const struct runs_symbol *s, const struct runs_symbol *before);
 /* Whether a rank's events are looked at one by one when it is contracted. */
 bool runs_expands(const struct trace_rank *rank);
@@ -170,7 +173,7 @@ bool runs_expands(const struct trace_rank *rank);
 /* The value at this counter of a loop of so many iterations. */
 void runs_step_note(struct runs_step *s, uint64_t counter, uint64_t count, int64_t value);
 
-/* Number the nodes, walk through every rank's events beside the tree, and note what each call was. */
+/* Numbers the nodes, walks through every rank's events along the tree, and records the values of each call. */
 int runs_see(struct runs *r, struct errbuf *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The merged tree beside the events of every rank: what each call of it was, and proof that the tree says it all. */
+/* Walks the merged tree along the events of every rank: records the values of each call, and proves that the tree
+ * expands to the events. */
 #include <stdlib.h>
 #include <string.h>
 

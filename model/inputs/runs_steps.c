@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values beside the counter of a loop: what is added in every iteration, what they are multiplied with, or whether the last
- * iteration is another (see runs.h). The counter is the number of iterations before, from 0 wherever the loop is entered.
+ * Values that step with the counter of a loop (see runs.h): a number is added in every iteration, or multiplies the
+ * value, or the last iteration differs. The counter is the number of iterations before; it is 0 whenever the loop is
+ * entered.
  */
 #include "model/inputs/runs.h"
 

@@ -8,7 +8,7 @@
 
 #include "model/inputs/runs.h"
 
-#define TAGS_MAX 8 /* of a place: more are no names of what is sent */
+#define TAGS_MAX 8 /* tags of a place; more tags do not name kinds of messages */
 
 struct place {
 	uint32_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Variables of runs: the numbers of their command lines, and those that the user gives. */
+/* Variables of runs: numbers of the command lines, and variables that the user gives. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

@@ -8,19 +8,19 @@
 
 #include "model/inputs/run_times_impl.h"
 
-#define REACH_UNKNOWN 1 /* a time that is said not to change may go with what it is asked for, or the other way round */
+#define REACH_UNKNOWN 1 /* exponent for a time that does not grow in the runs: it may grow or fall in proportion to the input */
 #define TRUST_LEAST  1e-3
 #define SPREAD_LEAST 1e-3 /* of runs that are alike: nearer ones are equally good */
-#define LOST_RUNS 3 /* so many alike tell what is lost in the quietest, */
-#define LOST_MOST 0.25 /* and beyond that it is other programs' */
-#define LIKELY 0.95 /* of what is told of times, above and below: nine of ten runs are between */
+#define LOST_RUNS 3 /* so many runs alike show the loss of the quietest run; */
+#define LOST_MOST 0.25 /* a greater loss comes from other programs */
+#define LIKELY 0.95 /* quantile of the errors, above and below: nine of ten runs are between */
 
 struct needed {
 	double longest, all, calls; /* seconds of the longest rank, of all, and of all in calls */
 };
 
-/* What the ranks of the run need for themselves: what they took, or where there are functions what these say of the calls that
- * they made. */
+/* CPU time that the ranks of the run need: measured times, or the functions' times of the same calls if there are
+ * functions. */
 static struct needed needed_by(const struct fitter *t, const struct run_times *times, uint32_t run)
 {
 	const struct runs_run *k = &t->r->run[run];
@@ -86,8 +86,8 @@ static double median(struct weighed *w, uint32_t n)
 	return w[i - 1].x + (w[i].x - w[i - 1].x) * (all / 2 - at) / (next - at);
 }
 
-/* The first run and those behind it: one that took far from what is usual, or had its processors for little of its time, was disturbed, and
- * says less of what calls take. */
+/* Weights the runs alike that begin with `first`. A run far from the usual time was disturbed, and so was a run that
+ * had its processors for little of its time. A disturbed run has less weight. */
 static void weigh_like(struct fitter *t, uint32_t first)
 {
 	struct weighed w[RUNS_MAX];
@@ -117,8 +117,9 @@ static void weigh_like(struct fitter *t, uint32_t first)
 }
 
 /*
- * Ranks that take turns lose time at each turn that the system counts for none of them. Other programs' share cannot be told from it
- * in one run; what even the quietest of several lost is it, and comes of calls, in which ranks give way.
+ * Ranks that take turns lose time at each turn, and the system counts this time for no rank. One run alone cannot
+ * separate this loss from the share of other programs. So the loss of the quietest of several runs counts as the cost
+ * of taking turns. The cost is assigned to calls, because ranks give way in calls.
  */
 static void find_lost(struct fitter *t, uint32_t first)
 {
@@ -277,8 +278,9 @@ static bool is_like_the_rest(const struct fitter *t)
 	return (kept[0] || !left[0]) && (kept[1] || !left[1]);
 }
 
-/* Runs with the most ranks, or the greatest value of a variable, by the others: what the model is worth beyond its runs. With
- * two numbers of ranks the others have only one, which is what is known of ranks then. */
+/* Predicts the runs with the most ranks, or with the greatest value of a variable, from the other runs. The errors show
+ * how well the model extrapolates. If there are two numbers of ranks, the other runs have only one, and the model knows
+ * nothing else of ranks then. */
 static void leave_out_greatest(struct fitter *t, double within, struct run_times *out)
 {
 	uint32_t n_vars = t->r->n_vars, n_errors = out->n_errors;
