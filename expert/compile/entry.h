@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Structures in the working memory: their values, what they were made of, and their places in the queues of the patterns
- * that they wait for. Memory is reused by type; one that is let go is gone at the end of the cycle, so that whoever walks
- * a queue can go on from it.
+ * Structures in the working memory: their values, their members, and their places in the queues of the patterns in
+ * which they wait. Memory is reused by type. A released entry stays valid until the end of the cycle, so that a loop
+ * over a queue can go on from it.
  */
 #ifndef PRECEDENT_EXPERT_ENTRY_H
 #define PRECEDENT_EXPERT_ENTRY_H
@@ -17,7 +17,7 @@ union rules_value {
 
 struct bucket;
 
-/* A place in a queue. What was taken out of it keeps `next`. */
+/* A place in a queue. An entry that was removed from the queue keeps `next`. */
 struct link {
 	struct entry *next, *prev;
 	struct bucket *bucket; /* NULL: in none */
@@ -25,9 +25,9 @@ struct link {
 
 #define LINK_VALUES (sizeof(struct link) / sizeof(union rules_value)) /* as long as so many values */
 
-#define ENTRY_DEPTH 8 /* of what it was made of, kept */
+#define ENTRY_DEPTH 8 /* greatest depth of members that is kept */
 
-#define ENTRY_LINE 64  /* of the cache: each begins with one */
+#define ENTRY_LINE 64  /* bytes of a cache line; each entry begins with a line */
 
 /* One line: of thousands of ranks there are many. After the values: the links of the type, and its uses. */
 struct entry {
@@ -36,7 +36,7 @@ struct entry {
 	uint32_t refs;
 	uint64_t seq;            /* of its queues */
 	uint64_t age;            /* its place among all that wait, if it does */
-	struct entry *also;      /* in the list of the cycle, the agenda, what is to be buried or what is free */
+	struct entry *also;      /* next entry in one list: of the cycle, the agenda, entries to be buried, or free entries */
 	uint32_t n_member;       /* that it was made of */
 	uint8_t depth;           /* of members */
 	bool untimed;            /* the times of an event it was made of are not known */

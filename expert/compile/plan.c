@@ -115,7 +115,7 @@ static void *room(struct planner *k, size_t n, size_t size)
 	return memory_alloc(&k->p->mem, (n ? n : 1) * size);
 }
 
-/* The conjunction of those of `set`; nothing when it is empty. */
+/* The conjunction of the conditions in `set`; nothing if the set is empty. */
 static int join_all(struct planner *k, const struct expr **out, const bool *set)
 {
 	const struct expr *all = NULL;
@@ -326,7 +326,7 @@ static bool as_test(struct plan_test *t, const struct expr *e)
 	return t->constant || e->b->kind == EX_FIELD;
 }
 
-/* Tests as long as conditions are simple, so that the order of what is asked remains. */
+/* Makes tests of the leading simple conditions, so that conditions keep their order. */
 static int make_filter(struct planner *k, struct plan_pattern *p)
 {
 	bool set[MAX_CONJUNCTS] = {false};
@@ -421,7 +421,7 @@ static void make_copies(struct plan_action *a, uint8_t pattern, struct plan_copy
 	a->n_copies += c->n_two || c->n_one;
 }
 
-/* Values of the action; those that are only taken over in the order of patterns. */
+/* Values of the action. Values that are only copied are ordered by pattern. */
 static int make_values(struct planner *k, struct plan_action *a)
 {
 	struct plan_copy *at;
@@ -546,7 +546,7 @@ static bool alike(const struct plan_pattern *a, const struct plan_pattern *b)
 	return true;
 }
 
-/* q's place among the links of its type: that of an earlier pattern which is alike, or one of its own. */
+/* Sets the place of q among the links of its type: the place of an earlier pattern that is alike, or a new one. */
 static void place_links(struct plan_type *y, struct plan_pattern *q)
 {
 	for (uint32_t i = 0; i < y->n_pattern; i++) {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The plan by which the engine runs the rules of a base. A condition is split at its `and`s:
+ *
  *   - Conditions on one pattern are its filter.
  *   - Equalities between patterns are keys of indexes.
  *   - `x == y or x == ANY` is a part of a key that may be left out (a wild part).
  *   - The engine evaluates the rest for each combination.
- * Any pattern may be filled last. The others are then looked up in the order in which most is known of them. A plan is
- * read-only: engines share it.
+ *
+ * Any pattern may be filled last. The other patterns are then looked up, those with the most known parts first. A plan
+ * is read-only: engines share it.
  */
 #ifndef PRECEDENT_EXPERT_PLAN_H
 #define PRECEDENT_EXPERT_PLAN_H
@@ -60,8 +62,8 @@ struct plan_wild {
 struct plan_index {
 	uint32_t n_key, n_wild;
 	uint32_t number;      /* over all */
-	uint32_t seed;        /* of hashes: that of the other pattern's where they have the same key */
-	uint64_t begin;       /* ... of a key of which nothing is left out: PLAN_KEY_BEGIN() */
+	uint32_t seed;        /* seed of hashes; patterns with the same key have the same seed */
+	uint64_t begin;       /* ... hash at the beginning of a complete key: PLAN_KEY_BEGIN() */
 	uint32_t n_link;      /* queues that an entry can be in */
 	uint32_t first_link;  /* in values behind the pattern's first */
 	bool quick;           /* plain, and one wild part at most */
@@ -87,16 +89,16 @@ struct plan_pattern {
 	uint8_t pattern;                 /* of the rule */
 	bool waits, shared, is_state, keeps; /* keeps: is put into queues at all */
 	bool passes;                     /* an event of one cycle: is put into queues when somebody asks for it */
-	bool pair;                       /* of two that ask for each other by one key */
-	bool spills;                     /* ... and belong to each other alone then: what waits in it can wait in a file */
+	bool pair;                       /* one of two patterns that look each other up by one key */
+	bool spills;                     /* ... and that no other rule uses: an entry that waits here can wait in a file */
 	const struct plan_pattern *partner; /* ... the other one */
 	uint32_t index_number;           /* ... and of its one index */
 	uint32_t number;                 /* over all */
-	uint32_t of_type;                /* number among those of its type */
-	uint32_t use;                    /* of shared(N): what is left of it, as a place among the values */
+	uint32_t of_type;                /* number among the patterns of its type */
+	uint32_t use;                    /* of shared(N): place among the values of the number of uses left */
 	uint32_t first_link, last_link;  /* as entry_link() has it */
 	uint32_t n_link;
-	bool alias;                      /* its queues are those of an earlier pattern of the type that is alike */
+	bool alias;                      /* it shares the queues of an earlier pattern of the type that is alike */
 	bool scanned;                    /* some rule looks through all that wait: their queue is the last link */
 	const struct plan_test *test;    /* the first conditions of the filter; `filter` is the rest */
 	uint32_t n_test;
@@ -123,7 +125,7 @@ struct plan_rule {
 	struct plan_pattern *pattern;
 	struct plan_action *action;
 	uint32_t n_pattern, n_action;
-	uint32_t n_used;                 /* patterns whose members belong to what it makes */
+	uint32_t n_used;                 /* patterns whose members belong to the structure that the rule makes */
 	uint8_t used[RULES_MAX_PATTERNS];
 	bool group;                      /* its one pattern is a group */
 	bool once;                       /* per cycle and combination: a state of it is modified */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What waits, by age: a ring of entries, oldest first. Whoever goes leaves a gap, so that neither those before nor those
- * after it are touched: of thousands of ranks they are in no cache. Gaps are closed when the ring is full.
+ * Waiting entries by age: a ring, oldest first. An entry that leaves the ring leaves a gap. So its neighbours are not
+ * touched: with thousands of ranks they are in no cache. Gaps are closed when the ring is full.
  */
 #include <stdlib.h>
 
 #include "expert/engine/engine_impl.h"
 
 #define FIRST_SLOTS 1024
-#define FIRST_PLACE (1ull << 62) /* places before it are for what comes back from the file */
+#define FIRST_PLACE (1ull << 62) /* places before this one are for entries that come back from the file */
 
 int ages_init(struct ages *a)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events are looked at a little later than they come, so that what they will ask for is on its way into the cache: of
- * thousands of ranks the queues and what waits in them are not there. Their order does not change, nor what is found.
+ * Events are processed a little later than they come, so that prefetches can bring their queues into the cache. With
+ * thousands of ranks, the queues and their entries are not in the cache. The order of events does not change, and
+ * neither do the findings.
  *
- * An event passes three stations: when it comes, its place in the table of queues is asked for; later the queue; later
- * what waits in it first, or last where it is a group.
+ * An event passes three stations. When the event comes, its slot in the table of queues is prefetched. Later the queue
+ * is prefetched. Later still the first entry of the queue is prefetched, or the last one for a group.
  */
 #include "expert/engine/keys.h"
 
 #define LINE        64
-#define ENTRY_LINES 5 /* most of what most of them have */
+#define ENTRY_LINES 5 /* most of the lines that most entries have */
 
-/* The first queue of that hash: it may be another one, which is as good as none. */
+/* The first queue of that hash. It may be the queue of another key; then the prefetch is useless, but harmless. */
 static inline const struct bucket *first_of(const struct queues *q, uint32_t hash)
 {
 	uint32_t mask = q->n_slot - 1;
@@ -29,7 +30,7 @@ static inline void fetch_entry(const struct entry *x)
 		__builtin_prefetch((const char *)x + at, 1);
 }
 
-/* The one that came `back` events before the last; that of an earlier round where there are not as many. */
+/* The event that came `back` events before the last one. If there are fewer events, an event of an earlier round. */
 static inline struct ahead_event *earlier(struct ahead *a, uint32_t back)
 {
 	return &a->event[(a->first + a->n - 1 - back) % AHEAD];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The cycle: an event comes in, what follows from it is done, what is not needed any more goes. See engine.h. */
+/* The cycle: an event comes in, its consequences are carried out, and entries that are no longer needed are released.
+ * See engine.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #define WAITING_MAX (4ull << 20)
 #define SPILLED_MAX (16ull << 20)
 #define FIRINGS_MAX (1u << 20)
-#define AGE_EVERY   64 /* events: between looks at the ages of what waits */
+#define AGE_EVERY   64 /* events between two checks of the ages of waiting entries */
 
 static int copy_strings(struct strings *to, const struct strings *from)
 {
@@ -161,7 +162,7 @@ static inline bool tests_hold(const struct plan_pattern *p, const union rules_va
 	return true;
 }
 
-/* x stands before a pattern. 1: it has been put into its queues; 0: it does not wait there; -1: error. */
+/* Presents x to a pattern. Returns 1 if x was put into the pattern's queues, 0 if it does not wait there, -1 on error. */
 static inline int present(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
 	if ((p->waits && x->consumed) || !tests_hold(p, x->v))
@@ -214,8 +215,9 @@ static int activate(struct engine *e, struct entry *x)
 }
 
 /*
- * What has waited too long goes to the file. What cannot, as states, stays; what somebody asked for back from there, too.
- * Those behind the first that is not too old came later.
+ * Sends entries that have waited too long to the file. States stay, because they cannot wait in the file. Entries that
+ * came back from the file stay, too. The loop ends at the first entry that is not too old, because all entries behind
+ * it came later.
  */
 static void send_old_away(struct engine *e)
 {
@@ -342,7 +344,8 @@ static inline int look_at(struct engine *e, struct entry *x)
 	return run_cycle(e, x);
 }
 
-/* Most have about sixteen: what is behind the last eight of them lies in them, too. */
+/* Copies n values in blocks of eight; most entries have about sixteen values. The last block may overlap the one
+ * before. */
 static inline void copy_values(union rules_value *to, const union rules_value *from, uint32_t n)
 {
 	if (n < 8) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The engine: events come in order of time over all ranks, rules fire, what they find is told. A cycle is one event and
- * everything that follows from it. precedent-rules(5) has the semantics.
+ * The engine: events come in order of time over all ranks, rules fire, and findings are reported. A cycle is one event
+ * and all its consequences. precedent-rules(5) has the semantics.
  *
  *   struct plan *p = plan_create(rules, &err);
  *   struct engine *e = engine_create(p, &options, &err);
  *   while (...) engine_event(e, type, &simple, params, &err);
  *   engine_finish(e, &err);
  *
- * Work per event and structures that wait are bounded; what has waited too long goes to a file or, at last, is dropped, and
- * is counted.
+ * The work per event is bounded, and so is the number of waiting structures. A structure that has waited too long goes
+ * to a file. If the file is full, the structure is dropped and counted.
  */
 #ifndef PRECEDENT_EXPERT_ENGINE_H
 #define PRECEDENT_EXPERT_ENGINE_H
@@ -27,7 +27,7 @@ struct engine_simple {
 	int64_t site;       /* call site of the rank, -1: unknown */
 	uint32_t function;  /* number of a string of this engine */
 	int64_t event;      /* index of the call in its rank, -1: none */
-	bool untimed;       /* its times are not known: it takes its part, but what follows is said to be untimed */
+	bool untimed;       /* the event's times are unknown: it takes part in rules, but its consequences are marked as untimed */
 };
 
 /* An observation that a rule asserted. */
@@ -39,15 +39,16 @@ struct engine_finding {
 	bool untimed;
 };
 
-/* For ahead_from: below, what waits is in a processor's own cache, mostly. */
+/* For ahead_from: with fewer waiting structures, they are mostly in a processor's own cache. */
 #define ENGINE_AHEAD 1024
 
 struct engine_options {
 	uint64_t waiting_max;  /* structures that wait in memory; 0: 4 million */
 	uint64_t spilled_max;  /* ... and in a temporary file, where they can; 0: 16 million */
-	uint64_t age_max_ns;   /* of the trace's time: what has waited longer goes to the file, where it can; 0: 10 minutes */
+	uint64_t age_max_ns;   /* in the trace's time: an older waiting structure goes to the file if it can; 0: 10 minutes */
 	uint32_t firings_max;  /* rules that fire in one cycle; 0: 1 million */
-	uint64_t ahead_from;   /* so many that wait, that an event may be looked at a little later, see ahead.c; 0: at once */
+	uint64_t ahead_from;   /* from so many waiting structures on, events are processed a little later, see ahead.c;
+			        * 0: always at once */
 	/* An observation; non-zero stops with -1 and the error that it sets. NULL: they are counted only. */
 	int (*found)(void *arg, struct engine *e, const struct engine_finding *f, struct errbuf *err);
 	void *arg;
@@ -71,11 +72,11 @@ bool engine_wants(const struct engine *e, uint32_t type);
 /* The number of that string in this engine; UINT32_MAX without memory. */
 uint32_t engine_string(struct engine *e, const char *text);
 const char *engine_text(const struct engine *e, int64_t string);
-/* One event of a type, with the values of its parameters in order. -1 with the reason: a limit, or no memory; for an
- * earlier one perhaps, where ahead_from is set, and nothing more may come then. */
+/* One event of a type, with the values of its parameters in order. Returns -1 with the reason: a limit, or no memory.
+ * With ahead_from, the reason may be in an earlier event. After -1 no further event may come. */
 int engine_event(struct engine *e, uint32_t type, const struct engine_simple *s, const union rules_value *param,
 		 struct errbuf *err);
-/* All that came has been looked at. -1 with the reason: for one of them. */
+/* Processes the events that are left. Returns -1 with the reason, which may be in any of them. */
 int engine_finish(struct engine *e, struct errbuf *err);
 void engine_report(const struct engine *e, struct engine_report *out);
 /* Structures of that type that wait, in memory or in a file, and that were dropped. */

@@ -17,8 +17,8 @@
  */
 struct bucket {
 	_Alignas(64) uint32_t number; /* from 1 on */
-	uint32_t hash;               /* of what is free: number of the next one */
-	uint32_t index;              /* number of the index, and what is left out of the key */
+	uint32_t hash;               /* hash of the key; in a free bucket: number of the next free one */
+	uint32_t index;              /* number of the index, and the parts left out of the key */
 	uint32_t n;
 	struct entry *head, *tail;
 	int64_t part[BUCKET_PARTS];
@@ -55,7 +55,7 @@ struct queues {
 	uint32_t n_slab;
 	struct bucket *all;          /* [pattern]: the queue where it is looked through */
 	uint32_t *n_waiting;         /* [pattern] */
-	uint8_t *asked, *held;       /* [index]: which parts were left out, by those that asked and in what waits */
+	uint8_t *asked, *held;       /* sets of parts left out: by lookups (asked), and by waiting entries (held) */
 	struct passing *passing;
 	uint32_t n_passing, cap_passing;
 	bool asked_passing;          /* some of this cycle stand in queues */
@@ -68,12 +68,13 @@ struct type_pool {
 	bool wanted;                 /* a rule looks at such events */
 };
 
-/* All that wait, oldest first: a ring with gaps, see ages.c. Places only count up; that of an entry is its `age`. */
+/* All waiting entries, oldest first: a ring with gaps, see ages.c. Places only count up; the place of an entry is its
+ * `age`. */
 struct ages {
 	struct entry **slot;         /* NULL: a gap */
 	uint64_t n_slot, n;          /* n_slot: a power of two; n: of entries */
-	uint64_t head, tail;         /* places: of the oldest, and of the next one that comes */
-	uint64_t unseen;             /* of the first one whose age has not been looked at */
+	uint64_t head, tail;         /* head: place of the oldest entry; tail: place of the next entry to come */
+	uint64_t unseen;             /* place of the first entry whose age has not been checked */
 };
 
 /* Events that wait to be looked at, see ahead.c: a ring. */
@@ -118,7 +119,8 @@ struct engine {
 	struct fired *fired;         /* combinations of this cycle */
 	uint32_t n_fired, cap_fired;
 	struct ahead ahead;
-	struct key key;              /* that is looked for: a rule that fires makes none, what follows from it waits on the agenda */
+	struct key key;              /* the key of the current lookup: a rule that fires makes no key, and its
+				      * consequences wait on the agenda */
 	struct engine_report report;
 	struct errbuf *err;          /* of the call */
 	struct entry *bound[RULES_MAX_PATTERNS];
@@ -189,7 +191,7 @@ static inline void entry_free(struct engine *e, struct entry *x)
 	pool->free = x;
 }
 
-/* Really let go of what was released. */
+/* Frees the entries that were released. */
 void entry_bury_all(struct engine *e);
 int entry_add_members(struct engine *e, struct entry *x, struct entry *const *member, uint32_t n);
 void entry_pools_free(struct engine *e);
@@ -232,17 +234,17 @@ static inline struct entry *ages_oldest(const struct ages *a)
 /* ---- queues.c ---- */
 int queues_init(struct queues *q, const struct plan *p);
 void queues_free(struct queues *q);
-/* Put x where the pattern looks for it, now or when somebody asks; a state that was modified stays where it is if that
- * is the place. -1 without memory. */
+/* Puts x where the pattern looks it up, now or on the first lookup. A modified state stays in its place if the place is
+ * still right. Returns -1 without memory. */
 int queues_insert(struct engine *e, const struct plan_pattern *p, struct entry *x);
-/* The cycle ends: what nobody has asked for is forgotten. */
+/* The cycle ends: forgets passing events that were not looked up. */
 static inline void queues_end_cycle(struct queues *q)
 {
 	q->n_passing = 0;
 	q->asked_passing = false;
 }
 
-/* Take it out of the pattern; nothing when it is not in it. */
+/* Removes x from the pattern's queues; does nothing if x is not in them. */
 void queues_remove(struct engine *e, const struct plan_pattern *p, struct entry *x);
 static inline bool queues_has(const struct plan_pattern *p, const struct entry *x)
 {
@@ -251,12 +253,13 @@ static inline bool queues_has(const struct plan_pattern *p, const struct entry *
 
 #define CURSOR_FEW 8
 
-/* Those of a step's pattern that may fit, oldest first, whatever happens to them in between. */
+/* Iterates over the entries that may fit a step's pattern, oldest first. The iteration stays valid if entries change
+ * meanwhile. */
 struct cursor {
 	struct entry *next[1 << PLAN_MAX_WILDS];
 	uint32_t link[1 << PLAN_MAX_WILDS]; /* as entry_link() has it */
 	uint32_t n;
-	uint32_t n_few, at;          /* events that pass, and are in no queue */
+	uint32_t n_few, at;          /* passing events, which are in no queue */
 	struct entry *few[CURSOR_FEW];
 };
 void cursor_open(struct engine *e, struct cursor *c, const struct plan_pattern *p, const struct plan_step *s);

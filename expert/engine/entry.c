@@ -65,7 +65,7 @@ void entry_bury_all(struct engine *e)
 	}
 }
 
-/* Those that are not too deep themselves: what states are made of must not grow without an end. */
+/* Adds the members that are not too deep. The limit keeps the members of states from growing without an end. */
 int entry_add_members(struct engine *e, struct entry *x, struct entry *const *member, uint32_t n)
 {
 	struct entry **m = x->member.in;

@@ -141,7 +141,7 @@ static void retract(struct engine *e, struct entry *x)
 	if (x->gone)
 		return;
 	x->gone = true;
-	if (x->n_member && x->n_member <= 2) /* it is let go at the end of the cycle, and what it was made of, too */
+	if (x->n_member && x->n_member <= 2) /* the end of the cycle releases the entry and its members */
 		for (uint32_t i = 0, n = x->member.in[0]->n_member; n <= 2 && i < n; i++)
 			__builtin_prefetch(x->member.in[0]->member.in[i], 1);
 	engine_forget(e, x);
@@ -158,7 +158,8 @@ static int modify(struct engine *e, const struct plan_rule *u, const struct plan
 	if (x->gone)
 		return 0;
 	if (!x->queued) {
-		x->refs++; /* the agenda's; it stays in its queues, where nobody takes it, until it is presented again */
+		x->refs++; /* the agenda's reference; the entry stays in its queues, but no rule takes it until it is
+			    * presented again */
 		put_on_agenda(e, x);
 	}
 	for (uint32_t i = 0; i < a->src->n_set; i++)

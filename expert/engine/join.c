@@ -158,8 +158,8 @@ static int fill(struct join *j, uint32_t n)
 	return left < (int)n ? left : (int)n;
 }
 
-/* Only events of this cycle can be the next ones, and none of them has the key that x asks for: as is mostly so when a
- * state is presented again. False: it must be looked for. */
+/* Returns true if nothing can fit, false if a lookup is needed. True: only events of this cycle can be next, and none
+ * of them has the key of x. This is the usual case when a state is presented again. */
 static bool nobody_fits(const struct engine *e, const struct plan_pattern *p, const struct plan_rule *u, const struct entry *x)
 {
 	const struct plan_step *s = p->step;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keys of queues, and queues by key: what is done for each event, for queues.c and pair.c. See queues.c. */
+/* Keys of queues, and queues by key: inline functions that run for each event, for queues.c and pair.c. See queues.c. */
 #ifndef PRECEDENT_EXPERT_KEYS_H
 #define PRECEDENT_EXPERT_KEYS_H
 
@@ -53,7 +53,7 @@ static inline struct bucket *queues_bucket(const struct queues *q, uint32_t numb
 	return &q->slab[(number - 1) / BUCKET_SLAB]->bucket[(number - 1) % BUCKET_SLAB];
 }
 
-/* Of the parts of a key, those that do not lie in that queue itself. */
+/* The parts of a key that do not lie in the queue itself. */
 static inline int64_t *queues_more_parts(const struct queues *q, uint32_t number)
 {
 	return q->slab[(number - 1) / BUCKET_SLAB]->more[(number - 1) % BUCKET_SLAB];

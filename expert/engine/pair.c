@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules that join two structures by one key, as most do: a message's two ends, an event and a state. The key by which one
- * is asked for is the one by which the other is found afterwards, and both have one hash: it is made once, and the place
- * in the table is the same. Does what join.c does for rules of any number.
+ * Rules that join two structures by one key, as most rules do: the two ends of a message, or an event and a state. One
+ * key serves for two purposes: to look up the other structure, and to find this one later. Both keys have the same hash
+ * and the same slot in the table, so the hash is computed once. Does the same as join.c, which handles rules of any
+ * number of patterns.
  */
 #include "expert/engine/keys.h"
 #include "expert/engine/spill.h"

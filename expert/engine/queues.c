@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Queues of what waits, found by key. All indexes share one hash table; a queue lives while something is in it. A key
- * with parts that may be left out makes one queue for each choice of parts: what waits and is `any` there lies in the
- * queue without that part; one that asks and is any looks into queues without that part, which are kept from the first
- * such question on.
+ * Queues of waiting entries, found by key. All indexes share one hash table. A queue exists while it holds an entry. A
+ * key may have wild parts, which may be left out. Such a key has one queue for each choice of left-out parts. A waiting
+ * entry that is `any` in a part lies in the queue without that part. A lookup that is `any` in a part uses the queues
+ * without that part. These queues are kept from the first such lookup on.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +161,7 @@ static inline void take_out(struct queues *q, struct entry *x, uint32_t link, bo
 		bucket_drop(q, b);
 }
 
-/* In the order of seq: x was in a file, and is older than those that came meanwhile. */
+/* Inserts x in the order of seq. x was in a file, and is older than the entries that came meanwhile. */
 static void bucket_insert(struct bucket *b, struct entry *x, uint32_t link)
 {
 	struct entry *after = b->head;

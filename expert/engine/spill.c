@@ -15,10 +15,10 @@
 struct slip {
 	uint64_t seq;
 	uint32_t record;       /* of its type's size, in the file */
-	uint32_t next;         /* of its queue, younger; or of what is free */
+	uint32_t next;         /* next younger record of its queue; or next free record */
 };
 
-/* Those of one key, oldest first. */
+/* Records of one key, oldest first. */
 struct spilled {
 	uint64_t key;          /* hash of it, and of its index */
 	uint32_t head, tail;   /* head NONE: the place is free */
@@ -38,7 +38,7 @@ struct spill {
 /* In the file there is room for the values of any simple event. */
 struct record {
 	uint64_t seq;
-	uint64_t patterns;     /* bits of those of its type that it waits in */
+	uint64_t patterns;     /* bits: the patterns of its type in which the entry waits */
 	uint32_t type;
 	bool untimed;
 	union rules_value v[RA_N + RULES_MAX_PARAMS];

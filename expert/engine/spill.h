@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What has waited longest, in a file: of events that wait for one other event by a key (messages without a counterpart, of
- * a rank without a trace perhaps) only the place in the file and a hash of the key stay in memory. Who asks for
- * that key gets the oldest of them back, before all that came later, so that what is found is the same.
+ * A file for the events that have waited longest. Only events that wait for one other event by a key go to the file. An
+ * example are messages whose partner has no trace. Memory keeps only the place in the file and a hash of the key. A
+ * lookup of the key brings the oldest event back, before all events that came later. So the findings stay the same.
  */
 #ifndef PRECEDENT_EXPERT_SPILL_H
 #define PRECEDENT_EXPERT_SPILL_H

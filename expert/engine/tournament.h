@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A tree of losers: the least of many streams' next keys, about log2(n) comparisons for each that is taken, along one
- * path. Equal keys come in the order of the streams. A node holds how far a key lies behind a base, above its stream, as
- * one number of 64 bits, and the loser changes places without a branch: which of two streams is first is not to be
- * foreseen. Keys that are too far from the base are kept apart, and the base moves when nothing else is left.
+ * A tree of losers. It finds the least of the next keys of many streams, with about log2(n) comparisons along one path
+ * for each key that is taken. Equal keys come in the order of the streams. A node is one number of 64 bits: the
+ * distance of the key from a base, and below it the stream. The loser changes places without a branch, because the
+ * branch would often be mispredicted. Keys that are too far from the base are kept apart. The base moves when no other
+ * keys are left.
  */
 #ifndef PRECEDENT_EXPERT_TOURNAMENT_H
 #define PRECEDENT_EXPERT_TOURNAMENT_H
@@ -28,7 +29,7 @@ int tournament_init(struct tournament *t, uint32_t n_streams);
 void tournament_free(struct tournament *t);
 void tournament_start(struct tournament *t);
 
-/* The winner's key is another one now, which does not lie in a node: those that do are others then, perhaps. */
+/* Gives the winner a new key that is too far from the base for a node. The base may move; then all nodes change. */
 void tournament_replay_far(struct tournament *t, uint64_t key);
 
 /* The first key of a stream, before the start. */

@@ -77,7 +77,8 @@ struct input_topology {
 struct input_burst {
 	uint32_t dest, count, sym;
 	uint64_t bytes, largest, event, left_ns;
-	uint64_t ns, usual_ns; /* of more than INPUT_BURST_FIRST: what they took, odd ones as the median */
+	uint64_t ns, usual_ns; /* ns: duration of the sends if there are more than INPUT_BURST_FIRST, outliers counted
+			        * as the median; usual_ns: the median */
 	bool untimed;
 	uint64_t first_ns[INPUT_BURST_FIRST]; /* as many as count says */
 };
@@ -92,8 +93,8 @@ struct input_loop {
 	bool untimed;
 };
 
-/* From that call on: what part of the time in which it is not asleep a rank lacks its processor, and how long it is asleep meanwhile;
- * all 0: it has it. */
+/* From that call on: the share of its time awake in which a rank lacks its processor, and its time asleep. All 0: the
+ * rank has its processor. */
 struct input_lack {
 	uint64_t event;
 	float part;
@@ -135,7 +136,8 @@ struct input_rank {
 	uint64_t received;             /* receives so far */
 	uint64_t computed_ns, in_files_ns, n_calls, untimed;
 	uint64_t begin_ns, end_ns;
-	uint64_t outside_ns;           /* when the rank left MPI before the call that is read; that call's beginning, if it asked in vain meanwhile */
+	uint64_t outside_ns;           /* end of the last MPI call before the current one; if the rank polled in vain
+				        * meanwhile, the beginning of the current call */
 	bool begun, ended;             /* was told */
 };
 
@@ -156,8 +158,8 @@ struct input {
 	struct input_clock *clock;
 	struct msg_names names;
 	struct input_types type;
-	uint8_t n_value[INPUT_TYPES]; /* of structures with small numbers, as those of the calls have */
-	uint8_t done_by[INPUT_TYPES]; /* where wait_function stands among the values, 0: it has none */
+	uint8_t n_value[INPUT_TYPES]; /* number of values; set for structures with small numbers, as calls have */
+	uint8_t done_by[INPUT_TYPES]; /* place of wait_function among the values, 0: none */
 	struct input_rank *rank;
 	struct input_report *report;
 	struct errbuf *err;
@@ -165,11 +167,11 @@ struct input {
 	int (*told)(void *arg, const struct input *in, const struct pending *p, struct errbuf *err); /* NULL: the engine */
 	void *arg;
 	bool locks_exclude;       /* some rank asks for an exclusive lock */
-	uint32_t loop_ranks;      /* whose main loop is passed as often as that of most */
+	uint32_t loop_ranks;      /* ranks whose main loop has the most common number of iterations */
 	uint32_t hosts;
 	uint32_t *host, *on_host; /* [rank]: number of the string; ranks there */
 	uint32_t *on_set;         /* [rank]: ranks there that may use the same processors */
-	uint32_t *network;        /* [rank]: number of the string of the switches over its host, 0: unknown */
+	uint32_t *network;        /* number of the string that names the switches over its host, 0: unknown */
 };
 
 /* How many values an event of that type has, at most. */
@@ -200,7 +202,7 @@ struct input_sig *input_decode_rank(struct input *in, uint32_t rank);
 struct input_topology *input_topologies(struct input *in, uint32_t rank);
 void input_topologies_free(struct input_topology *t, uint32_t n);
 
-/* ---- input_rank.c: what follows from many calls of a rank ---- */
+/* ---- input_rank.c: facts from many calls of a rank ---- */
 /* Main loops and hosts of all ranks. -1 without memory. */
 int input_ranks_open(struct input *in);
 /* Before and after the call's own events are put into the ring. -1 without memory. */

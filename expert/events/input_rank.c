@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What follows from many calls of a rank: its main loop, its messages that come one after the other to the same rank, and
- * the sums and facts of its whole run. See input_impl.h.
+ * Facts from many calls of a rank: its main loop, its bursts of messages to the same rank, and the sums and facts of
+ * its whole run. See input_impl.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static int by_count(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Loops that are passed as often as those of most ranks are the same loop; the others are forgotten. */
+/* The loops that have the most common number of iterations are the same loop. Loops with other numbers are forgotten. */
 static int agree_on_loops(struct input *in)
 {
 	uint32_t n = trace_n_ranks(in->t), run = 0;
@@ -186,7 +186,7 @@ static uint64_t as_usual(const struct input_burst *b, uint64_t ns)
 	return ns > INPUT_BURST_ODD * b->usual_ns ? b->usual_ns : ns;
 }
 
-/* What the first sends took, all alike: the median is found, and counts instead of what is far above it. */
+/* Duration of the first sends, which are all alike. The median replaces durations far above it. */
 static uint64_t first_sends_ns(struct input_burst *b)
 {
 	uint32_t n = b->count < INPUT_BURST_FIRST ? b->count : INPUT_BURST_FIRST;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When a rank lacked its processor: what its samples say of how long it was ready to run and others had it, over the whole run,
- * and from which call on it was short of it, and no longer. See input_impl.h.
+ * When a rank lacked its processor. The rank's samples tell how long it was ready to run while others had the
+ * processor. This file finds the total over the whole run, and the calls between which the rank lacked its processor.
+ * See input_impl.h.
  */
 #include <stdlib.h>
 
@@ -22,7 +23,7 @@ static void add(struct lapse *l, const struct trace_sample *s)
 	l->asleep_ns += s->asleep_ns;
 }
 
-/* asleep_ns: as long as it may have slept in what it computed before the call, as it seems. */
+/* asleep_ns: estimate of the longest sleep within the computation before the call. */
 static void set_from(struct input_shortage *h, uint64_t event, const struct lapse *l, uint64_t asleep_ns)
 {
 	double busy_ns = (double)l->cpu_ns + (double)l->delayed_ns;
@@ -36,9 +37,10 @@ static void set_from(struct input_shortage *h, uint64_t event, const struct laps
 		h->change[h->n++] = lack;
 }
 
-/* Samples of the first thread, n in their order: each ends the time since the one before. What is computed before a call, and the call,
- * lie in the time that ends with the next sample; where there are samples of the computation, these count, and not those inside of
- * the call: who waits in MPI for others loses nothing by not running. */
+/* Finds the changes from the n samples of the first thread, in their order. Each sample ends the interval since the
+ * sample before. A call, and the computation before it, lie in the interval that ends with the next sample. Samples of
+ * the computation count if there are any; then samples inside the call do not. A rank that waits in MPI loses nothing
+ * if it does not run. */
 static void find_changes(const struct trace_sample *const *sample, uint32_t n, struct input_shortage *h)
 {
 	uint64_t next = 0; /* call that is not set */
@@ -121,7 +123,7 @@ void input_shortage_at(struct input_rank *k, uint64_t event)
 		h->now = h->change[h->passed++];
 }
 
-/* Who waits in MPI polls: a rank is asleep in what it computes. */
+/* A rank that waits in MPI polls, so a rank sleeps only in its computation. */
 uint64_t input_computed(const struct input_shortage *h, uint64_t gap_ns)
 {
 	uint64_t asleep_ns = 1000ull * h->now.asleep_us, lacked_ns;

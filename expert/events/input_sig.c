@@ -49,7 +49,7 @@ static void decode_collective(struct input *in, const struct trace_fn_info *fn, 
 		return;
 	}
 	s->type = collective_type(&in->type, name, n);
-	if (s->type != MSG_NONE) /* else one of what is to come */
+	if (s->type != MSG_NONE) /* else a type that this version does not know */
 		s->kind = IK_COLL;
 	else
 		s->persistent = s->starts_request = false;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A rule base as the parser builds it and the checker completes it. Both languages become the same two things: types of
- * structures, and rules, each a join of patterns under a condition, with actions:
+ * structures, and rules. A rule is a join of patterns under a condition, with actions.
+ *
  *   declare composite event T member(...)   the type T; a rule whose patterns wait, and that asserts T
  *   declare problem for T                   a rule of one pattern that asserts the observation `problem`
- *   defstruct, defrule                      as they stand
+ *   defstruct, defrule                      unchanged
+ *
  * Everything lies in the memory of the rule base. Source: papers 001 (sections 2.5, 2.6) and 003.
  */
 #ifndef PRECEDENT_EXPERT_AST_H

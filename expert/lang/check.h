@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names and types of a rule base that was parsed: every name finds what it stands for, every expression its type, every
- * composite event the types of its parameters. Conversions become explicit. What the engine may rely on afterwards:
- * slots and patterns are in range, conditions are boolean, values have the types of their parameters.
+ * Checks names and types of a parsed rule base. Every name is resolved. Every expression gets its type, and every
+ * composite event gets the types of its parameters. Conversions become explicit. Afterwards the engine may rely on
+ * three invariants: slots and patterns are in range, conditions are boolean, and values have the types of their
+ * parameters.
  */
 #ifndef PRECEDENT_EXPERT_CHECK_H
 #define PRECEDENT_EXPERT_CHECK_H

@@ -24,7 +24,7 @@ struct rules_lexer {
 	/* the word */
 	uint8_t word;
 	struct rules_pos pos;
-	const char *text;        /* in the file; of a string, what stands between the quotes */
+	const char *text;        /* the token in the file; of a string, the text between the quotes */
 	size_t len;
 	int64_t integer;         /* RW_INT, RW_TIME (ns) */
 	double real;

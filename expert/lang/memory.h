@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory of a rule base: pieces that live as long as it, freed at once, of a bounded sum; and its strings, each kept
- * once, so that equal strings have equal numbers. Whoever asks checks for NULL; `failed` stays set.
+ * Memory of a rule base. All pieces live as long as the rule base and are freed at once; their sum is bounded. Strings
+ * are kept once each, so that equal strings have equal numbers. The caller checks for NULL; `failed` stays set.
  */
 #ifndef PRECEDENT_EXPERT_MEMORY_H
 #define PRECEDENT_EXPERT_MEMORY_H

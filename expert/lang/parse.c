@@ -262,7 +262,7 @@ static int parse_member(struct rules_parser *p, struct rules_rule *u)
 	return rules_lexer_is(&p->x, "all") ? parse_group(p, t) : 0;
 }
 
-/* [when CONDITION] parameters (...); what it makes is called `makes`. */
+/* [when CONDITION] parameters (...). `makes`: name of the structure that the rule makes. */
 static int parse_when(struct rules_parser *p, struct rules_rule *u, const char *makes)
 {
 	struct rules_action *a;

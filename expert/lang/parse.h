@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Recursive descent over both languages: see precedent-rules(5) for the grammar. What it builds is not checked yet. */
+/* Recursive descent over both languages: see precedent-rules(5) for the grammar. The result is not checked yet. */
 #ifndef PRECEDENT_EXPERT_PARSE_H
 #define PRECEDENT_EXPERT_PARSE_H
 
@@ -17,7 +17,7 @@ struct rules_parser {
 
 /* Parse what the lexer gives, to its end. -1 with the reason. */
 int rules_parse(struct rules_parser *p);
-/* A file and what it includes; twice is once. */
+/* A file and its includes. A file that is included twice is read once. */
 int rules_parse_file(struct rules *r, const char *path, struct errbuf *err);
 /* An expression; NULL with the reason. */
 struct expr *rules_parse_expr(struct rules_parser *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A rule base: read from a file or from text, checked, ready for the engine. The languages are those of
- * precedent-rules(5). Errors are one line, "FILE:LINE:COLUMN: what is wrong".
+ * precedent-rules(5). An error is one line, "FILE:LINE:COLUMN: reason".
  *
  *   struct rules *r = rules_load("problems.rules", &err);
  *   ...
@@ -23,7 +23,7 @@ struct rules {
 	uint32_t n_type;
 	struct rules_rule *rule[RULES_MAX_RULES];
 	uint32_t n_rule;
-	uint32_t problem;           /* the type of what `declare problem` finds */
+	uint32_t problem;           /* the type of the observation that `declare problem` makes */
 	const char *(*translate)(const char *text); /* or NULL: see rules_load_in_words */
 };
 

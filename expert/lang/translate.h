@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Texts of problems in the user's language: while rules are read, the strings given for name, description and advice are
- * replaced by what a function makes of them. What is looked up is the string as it stands between the quotes, a line break
- * and the blanks around it one blank; what comes back is read like it, and must have the same expressions in braces.
+ * Texts of problems in the user's language. While rules are read, a function translates the strings given for name,
+ * description and advice. The function looks up the string between the quotes; there a line break and the blanks around
+ * it count as one blank. The translation is parsed like the string, and must have the same expressions in braces.
  */
 #ifndef PRECEDENT_EXPERT_TRANSLATE_H
 #define PRECEDENT_EXPERT_TRANSLATE_H

@@ -53,7 +53,7 @@ static int charge(struct replay *p, uint32_t problem, uint32_t rank, uint32_t sy
 	return 0;
 }
 
-/* Length of what two intervals share. */
+/* Length of the overlap of two intervals. */
 static uint64_t shared(uint64_t a, uint64_t b, uint64_t from, uint64_t until)
 {
 	a = a > from ? a : from;

@@ -10,7 +10,7 @@
 
 #define MAX_NODES  (1u << 20)
 #define MAX_PAST   (1u << 21) /* calls remembered, of all ranks */
-/* First parts of keys; those of messages are channels. */
+/* First parts of keys. The first part of a message's key is its channel. */
 #define KEY_COLLECTIVE (2ull << 60)
 #define KEY_NEIGHBOUR  (3ull << 60)
 #define LARGE_BYTES 4096      /* more: a message that may stand still, as conf/problems.rules has it */
@@ -234,11 +234,11 @@ static void leave_nodes(struct replay *p, struct replay_rank *k)
 	k->n_part = n;
 }
 
-/* What a call waited for, as it was. */
+/* The wait of a call in the run as it was. */
 struct waited {
 	uint64_t until;
 	uint32_t cause;
-	uint64_t problems; /* of what came last; 0: of none, or it waited for nothing */
+	uint64_t problems; /* problems of the event that came last; 0: it has none, or the call waited for nothing */
 };
 
 static int blame(struct replay *p, const struct waited *w, uint64_t from, bool progress)

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What problems cost, and who causes them: the events of the trace are gone through once more, in order of time, with the
- * waits that follow from messages and collectives. Each wait is charged to what the rank that was waited for did meanwhile;
- * where that one waited itself, to what was done there, and so on. And beside the run as it was, the same run is replayed
- * without each of the greatest problems: a call ends when all that it waits for has come, plus the time that it took beyond
- * waiting, so that what is won in one place can be lost in another one.
- * Memory is that of the messages and collectives under way, and a bounded piece of each rank's past.
+ * What problems cost, and which ranks cause them. The replay goes through the events of the trace once more, in order
+ * of time. It adds the waits that follow from messages and collectives.
+ *
+ * A wait is attributed to the activity of the rank that was waited for. If that rank also waited, the wait is
+ * attributed to its cause, and so on.
+ *
+ * The run is also replayed without each of the greatest problems. In such a replay a call ends when everything it waits
+ * for has come, plus its time beyond waiting. So time that is gained in one place can be lost in another.
+ *
+ * Memory holds the messages and collectives under way, and a bounded piece of each rank's past.
  */
 #ifndef PRECEDENT_EXPERT_REPLAY_H
 #define PRECEDENT_EXPERT_REPLAY_H
@@ -21,8 +25,8 @@ struct replay_report {
 	bool complete;      /* else there was too much under way, or not all calls of problems were marked: no gains are told */
 };
 
-/* After input_run, which told rank_seconds and may have made the clock (or NULL), before report_sort: fills what struct
- * report_problem has of this. -1 with the reason. */
+/* Fills the cost and cause of each struct report_problem. Call it after input_run and before report_sort. rank_seconds
+ * and the clock (or NULL) come from input_run. Returns -1 with the reason. */
 int replay_run(const struct trace *t, struct input_clock *clock, struct engine *e, struct report *r, double rank_seconds, void (*progress)(double share),
 	       struct replay_report *out, struct errbuf *err);
 

@@ -113,15 +113,15 @@ struct replay_windows *windows_create(uint32_t ranks);
 void windows_destroy(struct replay_windows *w);
 /* An event of a window. -1 without memory. */
 int window_told(struct replay *p, const struct input_types *t, uint32_t rank, const struct pending *x);
-/* Of calls that ended by then it is known for what locks they waited. Before any of them is ended in the replay. */
+/* Finds the locks that calls ended by `ns` waited for. Must run before any of these calls ends in the replay. */
 void window_settle(struct replay *p, uint64_t ns);
 /* The rank's call has ended in all cases. */
 void window_call_ended(struct replay *p, uint32_t rank);
 
 /* ---- blame.c ---- */
-/* In a call of a problem a rank waited in [from, until) for what `cause` did. -1 without memory. */
+/* A rank waited in [from, until), in a call of a problem, for the activity of `cause`. Returns -1 without memory. */
 int blame_wait(struct replay *p, uint32_t problem, uint32_t cause, uint64_t from, uint64_t until);
-/* What was found, to the problems of the report. -1 without memory. */
+/* Writes the results to the problems of the report. Returns -1 without memory. */
 int blame_tell(struct replay *p);
 
 #endif

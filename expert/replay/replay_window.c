@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One-sided communication in the replay (see replay.h): an access waits for its exposure, the end of an exposure for its
- * accesses, and who asks for a lock for the last one that gave it back meanwhile.
+ * One-sided communication in the replay (see replay.h). An access waits for its exposure. The end of an exposure waits
+ * for its accesses. A request for a lock waits for the last rank that released the lock meanwhile.
  *
- * Epochs of an origin and a target are matched in their order. For locks the trace says no order, but times do: of those
- * that began to give the lock back while a rank asked for it, the last one that it excludes is whom it waited for. An
- * implementation may ask for a lock as late as when it is flushed or given back: then who has it given back in vain, waiting
- * for it still, is not waited for. A rank that did not wait for a lock depends on nobody: the order may well be another one
- * when ranks come at other times.
+ * Epochs of an origin and a target are matched in their order. The trace has no order of locks, so times decide.
+ * Candidates are the ranks that began to release the lock while a rank requested it. The rank waited for the last
+ * candidate that excludes it. An implementation may delay the request until a flush or the release. A release that
+ * still waits for the lock is therefore no candidate.
+ *
+ * A rank that did not wait for a lock depends on no rank, because the order may differ if ranks come at other times.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -184,7 +185,8 @@ static int on_epoch(struct replay *p, const struct input_types *t, uint32_t rank
 		a->start_event = (uint64_t)x->s.event;
 		rv = replay_part_add(p, rank, x, replay_node_of(p, exposed, a->started++, 3), 1, RN_FIRST);
 	} else if (x->type == t->complete) {
-		waits.s.event = (int64_t)a->start_event; /* the same problem, which its own call is in with what it keeps waiting */
+		waits.s.event = (int64_t)a->start_event; /* the call and the ranks that it keeps waiting belong to the
+							  * same problem */
 		rv = replay_part_add(p, rank, &waits, replay_node_of(p, exposed, a->completed, 3), 1, RN_FIRST);
 		if (rv == 0)
 			rv = replay_part_add(p, rank, x, replay_node_of(p, done, a->completed, 2), 0, RN_NOTHING);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which calls belong to which problem: a set of (problem, rank, event) with a time, of bounded size. What does not fit is
- * left out, and said to be. Events that follow each other on a rank are found in the same place, and what is marked at about
- * the same time stands together: who goes through a run in order of time stays within a processor's caches.
+ * Which calls belong to which problem: a set of (problem, rank, event) with a time, of bounded size. Marks that do not
+ * fit are left out, and `full` is set. Consecutive events of a rank lie in the same place. Marks of about the same time
+ * lie together, so that a pass in order of time stays within a processor's caches.
  */
 #ifndef PRECEDENT_EXPERT_MARKS_H
 #define PRECEDENT_EXPERT_MARKS_H
@@ -30,15 +30,15 @@ struct problem_marks {
 	uint32_t n_block, n_slot; /* a power of two */
 	struct problem_mark *mark;
 	uint32_t n, cap;
-	bool full;          /* something was left out */
+	bool full;          /* a mark was left out */
 };
 
 void marks_free(struct problem_marks *m);
-/* Adds ns to what is marked there. */
+/* Adds ns to the mark of the event. */
 void marks_add(struct problem_marks *m, uint32_t problem, uint32_t rank, int64_t event, uint64_t ns);
-/* NULL: not marked. It stays until the next marks_add. */
+/* The mark of the event, or NULL. The pointer is valid until the next marks_add. */
 const struct problem_mark *marks_find(const struct problem_marks *m, uint32_t problem, uint32_t rank, uint64_t event);
-/* All problems that the event is of: a bit for each. */
+/* All problems of the event: a bit for each. */
 uint64_t marks_problems(const struct problem_marks *m, uint32_t rank, uint64_t event);
 
 #endif

@@ -85,7 +85,8 @@ static uint8_t remedy_of(const char *text, bool is_wait)
 
 /* ---- places ---- */
 
-/* Of a structure: where its wait begins, or the call, and where the function of the call that waits stands, or its own. */
+/* Slots of a structure type. wait: slot of the beginning of the wait, or of the call. done_by: slot of the function of
+ * the waiting call. */
 static const struct report_slots *slots_of(struct seen *s, uint32_t type)
 {
 	struct report_slots *at = &s->r->slots[type];
@@ -235,7 +236,8 @@ static bool is_early(const struct seen *s, uint32_t i)
 	return s->from_ns[i] < s->last_ns || s->first_ns == s->last_ns;
 }
 
-/* The finding's time to all of its places: of those that come early, who stands longest waits. */
+/* Adds the finding's time to all of its places. A place of a rank that comes early counts as waiting if its wait is at
+ * least half of the longest. */
 static int add_places(struct seen *s, uint64_t ns)
 {
 	uint64_t longest = 0;

@@ -20,12 +20,13 @@ struct report_call {
 
 /* Where a problem is: a call, and which one it completes there. */
 struct report_place {
-	struct report_call call;  /* ranks stand here; of a nonblocking call that is waited for, what began it */
-	struct report_call begun; /* what the call completes; function 0: what it began itself */
+	struct report_call call;  /* the call of the ranks; for a nonblocking operation that is waited for, the call
+				   * that began it */
+	struct report_call begun; /* the call that began the operation that `call` completes; function 0: `call` itself */
 	uint32_t rank;          /* one of them, whose definitions have the sites */
 	uint64_t n, duration_ns;
-	uint64_t waits_ns;      /* of it, in findings where it is this call that waits, and not the one that is waited for */
-	uint8_t *ranks;         /* that are there: a bit for each */
+	uint64_t waits_ns;      /* part of duration_ns in findings in which this call waits, and is not waited for */
+	uint8_t *ranks;         /* ranks at this place: a bit for each */
 };
 
 /* What was done while a rank was waited for. */
@@ -37,10 +38,10 @@ struct report_cause {
 	uint64_t ns;
 };
 
-/* How a problem would be mended, for an estimate of what that gains. */
+/* The remedy of a problem, for an estimate of the gain. */
 enum report_remedy {
 	RR_NONE,
-	RR_EARLIER, /* what is waited for begins before the computation since its rank last got something from others */
+	RR_EARLIER, /* the awaited call begins before the computation since its rank last received something */
 	RR_BALANCE, /* all ranks come at the mean of their times */
 	RR_LEVEL,   /* all ranks compute as long as the mean of them */
 	RR_REMOVE,  /* the time is not spent */
@@ -73,18 +74,19 @@ struct report {
 	uint64_t other;         /* observations that are no problems */
 	struct problem_marks marks;     /* which calls the problems are made of */
 	struct report_slots {
-		uint16_t wait, done_by; /* 1 + that of the beginning of its wait, 0: not looked up; that of wait_function, 0: none */
+		uint16_t wait, done_by; /* wait: 1 + slot of the beginning of the wait, 0: not looked up; done_by: slot
+					 * of wait_function, 0: none */
 	} slots[RULES_MAX_STRUCTS];     /* of each structure */
-	uint32_t last;          /* to which problem the last finding was added; it stays what it is until report_sort */
+	uint32_t last;          /* problem of the last finding; unchanged until report_sort */
 	uint64_t last_ns;       /* its duration, 0 where it is not known */
 };
 
 /* For struct engine_options: arg is a struct report. */
 int report_found(void *arg, struct engine *e, const struct engine_finding *f, struct errbuf *err);
-/* Its part of the time of all ranks from first call to last, for one outside of that of their whole life: seconds of both,
- * as struct input_report has them. */
+/* The problem's share of the time of all ranks from first call to last. A problem outside of that time has its share of
+ * the ranks' whole life. Seconds of both, as in struct input_report. */
 double report_share(const struct report_problem *p, double rank_seconds, double outside_seconds);
-/* Longest first; of places those first that wait longest. */
+/* Sorts problems longest first; places with the longest wait first. */
 void report_sort(struct report *r);
 void report_sort_places(struct report_problem *p);
 void report_free(struct report *r);
