@@ -25,7 +25,7 @@ extern const struct accuracy_label accuracy_labels[];
 /* The answer as a page; path "-" is standard output. Returns the exit code. */
 int accuracy_page_write(const json_t *answer, const char *path);
 
-/* precedent accuracy --cost, of what precedentd says or of the file `from` (NULL: none); returns the exit code. */
+/* precedent accuracy --cost, from an answer of precedentd or from the file `from` (NULL: none). Returns the exit code. */
 int accuracy_cost(long days, bool mine, bool json, const char *from);
 
 #endif

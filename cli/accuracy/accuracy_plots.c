@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plots of precedent accuracy, see accuracy_plots.h. All errors are drawn on logarithmic axes that end at 0.1 % and at
- * 10 times: what lies beyond is drawn at the end.
+ * The plots of precedent accuracy, see accuracy_plots.h. All errors are drawn on logarithmic axes that end at 0.1 % and
+ * at 10 times. Errors beyond an end are drawn at the end.
  */
 #include <math.h>
 #include <stdio.h>

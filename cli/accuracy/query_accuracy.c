@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * precedent accuracy: how good the predictions have been, on one screen, beside what simpler predictors would have said of
- * the same runs. What the answer holds is said in predictor/query/answer_accuracy.c; the page of --html is in accuracy_page.c.
+ * precedent accuracy: the errors of the predictions, on one screen, beside the errors of simpler predictors on the same
+ * runs. The fields of the answer are described in predictor/query/answer_accuracy.c; the page of --html is in
+ * accuracy_page.c.
  */
 #include <math.h>
 #include <pwd.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* precedent accuracy --cost: what probes cost, and what shorter limits freed. What it holds is said in predictor/query/answer_cost.c. */
+/* precedent accuracy --cost: the cost of probes, and the time freed by shorter limits. The fields of the answer are
+ * described in predictor/query/answer_cost.c. */
 #include <stdbool.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* precedent conf --check: is the configuration right, and what does it say. */
+/* precedent conf --check: checks the configuration and prints its values. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>

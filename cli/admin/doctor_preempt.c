@@ -25,7 +25,7 @@ static bool in_list(const char *text, size_t n, const char *name)
 	return false;
 }
 
-/* Whether the QOS is there; the names of those that may preempt it. */
+/* Does the QOS exist? names: the QOS that may preempt it. */
 static bool preemptors(const struct preempt_facts *f, char names[NAMES_MAX])
 {
 	const char *line = f->list;

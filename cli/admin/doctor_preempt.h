@@ -14,7 +14,7 @@ struct preempt_facts {
 	const char *list;	 /* "name|preempt" lines of sacctmgr; NULL: it gives none */
 };
 
-/* One line for people in out: what was found, and what to do. */
+/* Writes one line for people to `out`: the finding and the remedy. */
 enum preempt_verdict preempt_judge(const struct preempt_facts *f, char *out, size_t size);
 
 #endif

@@ -16,7 +16,7 @@ struct slurm_facts {
 	bool limits; /* some jobs are given limits, or placed (Mode) */
 };
 
-/* One line for people in out: what was found, and what to do. */
+/* Writes one line for people to `out`: the finding and the remedy. */
 enum slurm_verdict slurm_judge_age(const struct slurm_facts *f, char *out, size_t size);
 enum slurm_verdict slurm_judge_count(const struct slurm_facts *f, char *out, size_t size);
 enum slurm_verdict slurm_judge_scheduler(const struct slurm_facts *f, char *out, size_t size);

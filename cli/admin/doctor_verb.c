@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * precedent doctor: what is installed where, and what is wrong with it. Every finding is one line: ok, warn or FAIL,
- * what was looked at, what was found, what to do. Looks only; changes nothing; needs no privilege, but sees more with it.
+ * precedent doctor: checks the installation. Every finding is one line: ok, warn or FAIL, the object, the finding, the
+ * remedy. The doctor changes nothing. It needs no privilege, but sees more with it.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -68,7 +68,7 @@ static void find(struct doctor *d, enum verdict v, const char *what, const char 
 
 /* ---- what runs on this node ---- */
 
-/* Up to size bytes of what a command prints; NULL when it fails or prints nothing. */
+/* Up to `cap` bytes of a command's output; NULL if the command fails or prints nothing. */
 static char *slurp_command(const char *command, size_t cap)
 {
 	FILE *f = popen(command, "re");

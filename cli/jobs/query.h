@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Asking precedentd: what the verbs that do so share. */
+/* Shared by the verbs that ask precedentd. */
 #ifndef PRECEDENT_CLI_QUERY_H
 #define PRECEDENT_CLI_QUERY_H
 

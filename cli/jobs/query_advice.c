@@ -61,7 +61,8 @@ static uint32_t print_part(struct engine *e, const struct report *r, const struc
 	return lines;
 }
 
-/* Waits, and what lies outside of MPI: no time is in two of them; then the greatest of what explains waits or costs time beside them. */
+/* Prints waits and time outside of MPI first: no time is in two of these problems. Then prints the greatest of the
+ * problems that explain waits, or that cost time beside them. */
 static void print_problems(struct engine *e, struct report *r, const struct input_report *in)
 {
 	uint32_t lines;

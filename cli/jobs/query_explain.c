@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What precedentd knows of one job, in words: where its prediction and its limit came from. The fields are those of the
- * answer to "show" in predictor/query/answer.c; what is missing there is not said here.
+ * The facts of precedentd about one job, in words: the origin of its prediction and of its limit. The fields are those
+ * of the answer to "show" in predictor/query/answer.c. Missing fields are left out.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@ static const json_t *by_candidate(const json_t *list, const char *candidate)
 	return NULL;
 }
 
-/* Days for what lies days back. */
+/* An age as text, in days if it is days long. */
 static const char *age_text(double seconds, char *out, size_t size)
 {
 	if (seconds < 120)
@@ -262,7 +262,7 @@ static void explain_errors(const json_t *errors, const char *candidate)
 		puts("           No earlier prediction there had come to its end.");
 }
 
-/* Where several kinds of evidence went into a number: what each says alone, and what it counted for. */
+/* If several kinds of evidence were combined to a number: the estimate of each kind alone, and its weight. */
 static void explain_evidence(const json_t *list)
 {
 	char text[128], kind[128];

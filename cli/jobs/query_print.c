@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What precedentd knows of one job, as a list of facts. The fields are those of the answer to "show" in predictor/query/answer.c;
- * what is missing there is not said here. Words for the same are in query_explain.c.
+ * The facts of precedentd about one job, as a list. The fields are those of the answer to "show" in
+ * predictor/query/answer.c. Missing fields are left out. query_explain.c puts the same facts in words.
  */
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* Members of an object; "" and 0 for what is missing or of another type (also when o is NULL). */
+/* Members of an object. "" or 0 if the member is missing or of another type, or if o is NULL. */
 const char *jstr(const json_t *o, const char *name);
 double jnum(const json_t *o, const char *name);
 

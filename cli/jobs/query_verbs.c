@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The verbs that ask precedentd about jobs: jobs, show, explain, retrace, forget. Here are the options, the question and the
- * table of jobs; what the answers hold is said in predictor/query/answer.c, and explain's words are in query_explain.c.
+ * The verbs that ask precedentd about jobs: jobs, show, explain, retrace, forget. This file has the options, the
+ * request and the table of jobs. The answers are described in predictor/query/answer.c; the words of explain are in
+ * query_explain.c.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@ struct model_options {
 	uint32_t n_given;
 	long dims, ranks, cpus, events; /* events: of that rank, or -1 */
 	const char *out, *against;
-	const char *from[RUNS_MAX]; /* traced runs that a predicted trace takes from what a model does not hold */
+	const char *from[RUNS_MAX]; /* traced runs: a predicted trace takes from them the parts that a model does not hold */
 	uint32_t n_from;
 	bool dot, anyway, json;
 };

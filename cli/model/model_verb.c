@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* precedent model: what several traced runs of a program have in common, as a model of runs that were never traced. */
+/* precedent model: learns a model from several traced runs of a program, to predict runs that were never traced. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +106,8 @@ static void say_fitted(const struct runs *r, const struct learnt *l, const struc
 	say_doubts(l);
 }
 
-/* Every run left out, with those that repeat it: are its calls those that the others predict? */
+/* Cross-validation: leaves out each run together with the runs that repeat it. Are its calls the ones that the other
+ * runs predict? */
 static int leave_out(struct runs *r, uint32_t dims, struct model *m, struct errbuf *err)
 {
 	for (uint32_t i = 0; i < r->n_runs; i++) {

@@ -7,8 +7,9 @@
 
 #include "common/errbuf.h"
 
-/* Beside the skeleton. What it would refuse by its head is refused here, before it is
- * compiled and started on all ranks; it reads the rest itself. -1 with the reason. */
+/* Copies the calibration beside the skeleton. A calibration whose head the skeleton would refuse is refused here,
+ * before the skeleton is compiled and started on all ranks. The skeleton checks the rest itself. Returns -1 with the
+ * reason. */
 int skel_calibration_copy(const char *from, const char *to, uint32_t n_ranks, struct errbuf *err);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * precedent confine: a launcher starts it in place of each process of a partial execution over several nodes, or of tasks
- * that Slurm starts. What it needs to know comes in its environment, as from partial.c, which starts the launcher.
+ * precedent confine: a launcher starts it in place of each process of a partial execution over several nodes, or of
+ * tasks that Slurm starts. precedent confine reads its parameters from the environment. partial.c sets the environment
+ * before it starts the launcher.
  */
 #ifndef PRECEDENT_CLI_CONFINE_H
 #define PRECEDENT_CLI_CONFINE_H

@@ -187,7 +187,7 @@ void partial_overlays(struct sandbox *s)
 			s->overlay[n++] = names[i];
 }
 
-/* The tracer in its other use, and what the trace says of the environment. */
+/* Environment for a partial execution: the tracer's settings, and the variables recorded in the trace. */
 struct environment {
 	char **list;
 	char as_root[2][48], limit[32], preload[2 * PATH_MAX], stop[PATH_MAX + 32], trace[PATH_MAX + 32], file[32], local[32];
@@ -229,7 +229,8 @@ static int environment_make(struct environment *e, const char *dir, const struct
 	return 0;
 }
 
-/* The launcher stays outside; what it starts are `precedent confine`s, which find the rest in their environment. */
+/* The launcher runs outside of the sandbox. It starts `precedent confine` processes, which find their parameters in
+ * their environment. */
 static int run_spread(const struct partial_wish *w, const struct command *c, const struct environment *e, double limit_s,
 		      struct errbuf *err)
 {
@@ -246,7 +247,7 @@ static int run_spread(const struct partial_wish *w, const struct command *c, con
 	return cli_run(c->argv, pair, w->log, limit_s + 20, err);
 }
 
-/* c: what the trace says, or NULL. */
+/* c: the command recorded in the trace, or NULL. */
 static int run_and_read(const struct partial_wish *w, const struct command *c, const struct partial_plan *plan,
 			struct partial_estimate *out, struct errbuf *err)
 {

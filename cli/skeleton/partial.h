@@ -22,8 +22,8 @@ struct partial_wish {
 /* Did the run ask for it? Unreadable: no. */
 bool partial_asked(const char *trace);
 
-/* -1 with the reason: it cannot be told what was run, it cannot be stopped half way, it could not be protected, it did
- * something else than in the trace. */
+/* Returns -1 with the reason if the command is unknown, or if the run cannot be stopped half way. Also returns -1 if
+ * the run cannot be protected, or differs from the trace. */
 int partial_predict(const char *trace, const struct partial_wish *wish, struct partial_estimate *out, struct errbuf *err);
 
 #endif

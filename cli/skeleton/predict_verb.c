@@ -211,7 +211,8 @@ static int predict(const char *trace, char *const cmd[], const struct args *o)
 	return rc;
 }
 
-/* What follows "--" is the command; returns where it begins and shortens argc to what stands before. */
+/* Splits off the command after "--". Returns the beginning of the command, and shortens argc to the arguments before
+ * "--". */
 static char **split_command(int *argc, char **argv)
 {
 	for (int i = 1; i < *argc; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * precedent probe: what precedentd submits, as the job's user. In the spool directory of a traced job it builds
- * the skeletons (on the source candidate) and runs them here; it leaves one result record. All that a user wrote
- * is read here, with the user's own rights.
+ * precedent probe: precedentd submits it as a job of the job's user. It builds the skeletons in the spool directory of
+ * a traced job (on the source candidate) and runs them here. It leaves one result record. All files that a user wrote
+ * are read here, with the user's own rights.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -259,11 +259,12 @@ static int probe(struct probe *p, struct errbuf *err)
 	return 0;
 }
 
-/* Whoever ends this job (its time is up, its node is wanted) ends the compiler or the skeleton first, maybe: that is no
- * failure of theirs, and we shall be ended as well. Then there must be no record, and the probe is tried again. */
+/* The end of this job (time limit, preemption) may first end the compiler or the skeleton. That is no failure of
+ * theirs, and this process will be ended as well. In this case there must be no record, so that the probe is tried
+ * again. */
 #define END_S 1
 
-/* Nor must there be one where the probe failed for want of room in its directory. */
+/* There must be no record either if the probe failed because its directory was full. */
 #define ROOM_B (16 << 20)
 
 /* A record is of the job that wrote it: precedentd tells by that a new one from one that was there before. */

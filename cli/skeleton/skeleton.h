@@ -45,10 +45,10 @@ int skeleton_generate(const char *trace, const char *dir, const struct skeleton_
 struct trace;
 int skeleton_trace_check(const struct trace *t, struct errbuf *err);
 
-/* mpicc in dir; what the compiler says goes to `log` (NULL: inherited). */
+/* Runs mpicc in dir; the compiler's messages go to `log` (NULL: inherited). */
 int skeleton_compile(const char *dir, const char *log, struct errbuf *err);
-/* The same, but where the compiler cannot be run or does not succeed the skeleton can be interpreted instead: then
- * `why` says why it must be ("": it is compiled). -1 when the interpreter is missing too. */
+/* The same, with the interpreter as a fallback. If the compiler cannot be run, or fails, the skeleton is interpreted.
+ * `why`: the reason for that ("": the skeleton is compiled). Returns -1 if the interpreter is missing too. */
 int skeleton_prepare(const char *dir, const char *log, char *why, size_t size, struct errbuf *err);
 
 #define SKELETON_KERNELS 32

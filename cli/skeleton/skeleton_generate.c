@@ -83,7 +83,7 @@ static int refuse_processes(const struct trace_defs *d, uint32_t sym, struct err
 		       trace_fn[sig->fn].name, site);
 }
 
-/* Before anything is built: what no skeleton can repeat. */
+/* Refuses runs that no skeleton can repeat, before the build. */
 static int repeatable(const struct trace *t, struct errbuf *err)
 {
 	if (trace_job_get(t, "spawned"))

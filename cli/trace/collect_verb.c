@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * precedent collect: not for people. The SPANK plugin runs it, as the user, when a step has ended on a node: spill files
- * of ranks that died are brought from the node's directory to the job's, and once those of all ranks of a run are
- * there, they become one partial trace. With --last it is made of what there is when the others do not come soon; they
- * may still come later, from a node where a step takes its time to end, and then it is written again.
- * What goes wrong is told in tracer.err of the job's directory: nobody reads our output.
+ * precedent collect: not for people. The SPANK plugin runs it, as the user, when a step has ended on a node. It moves
+ * spill files of dead ranks from the node's directory to the job's directory. When the spill files of all ranks of a
+ * run are there, it makes one partial trace of them. With --last it does not wait long for missing files, and makes the
+ * trace of the files that are there. More files may come later, from a node where the step takes time to end. Then the
+ * trace is written again. Errors go to tracer.err in the job's directory, because nobody reads our output.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -158,8 +158,9 @@ static bool write_ended(int dir, const char *beside, const char *text)
 }
 
 /*
- * Nodes end in different ways: the one where a rank was killed knows the signal. It is said first: whoever finds the file
- * may put the run together. Where the file cannot be brought it is kept beside it, for who brings it later.
+ * Nodes end in different ways: the node where a rank was killed knows the signal. This record is brought first, because
+ * any process that finds the spill file may assemble the run. If the spill file cannot be brought, the record stays
+ * beside it for a later attempt.
  */
 static int bring_told(const struct collect_task *c, int in, int from, int into, const char *name, struct errbuf *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* precedent info --mix: what computation consists of, block by block. Returns an exit code. */
+/* precedent info --mix: the kinds of work in computation, block by block. Returns an exit code. */
 #ifndef PRECEDENT_CLI_INFO_MIX_H
 #define PRECEDENT_CLI_INFO_MIX_H
 

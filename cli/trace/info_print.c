@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The screen of precedent info: facts, where the time went, whether it is balanced, what the tracer says of itself. */
+/* The screen of precedent info: facts, shares of time, balance, and the tracer's report on itself. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* precedent info: what is in a trace, on one screen; --json for machines; --events for every call; --check for damage. */
+/* precedent info: the contents of a trace on one screen; --json for machines; --events for every call; --check for
+ * damage. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

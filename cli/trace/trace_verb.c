@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * precedent trace: run a command with the tracer preloaded. The command's output, input and exit status are its
- * own; what we say goes to stderr, one line at the end.
+ * precedent trace: run a command with the tracer preloaded. The command's output, input and exit status are its own.
+ * Our message goes to stderr, one line at the end.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -141,7 +141,8 @@ static void read_word(const char *dir, struct errbuf *err)
 		fclose(f);
 }
 
-/* Ctrl-C reaches the command by itself; what is sent to us alone is passed on: either way we stay to see its end. */
+/* Ctrl-C reaches the command directly. A signal sent to this process alone is passed on. In both cases this process
+ * stays until the command ends. */
 static void pass_on(int signal)
 {
 	if (cli_child && signal != SIGINT && signal != SIGQUIT)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What users read in their language: message catalogues (po/), chosen by LANGUAGE, LC_ALL, LC_MESSAGES and LANG as
- * gettext(3) does, also where that locale is not set up on this machine. Everything is UTF-8; numbers stay as they are.
+ * Messages in the user's language: message catalogues (po/), chosen by LANGUAGE, LC_ALL, LC_MESSAGES and LANG as in
+ * gettext(3). The choice also works if that locale is not set up on this machine. All text is UTF-8; numbers are not
+ * translated.
  */
 #ifndef PRECEDENT_CLI_LANGUAGE_H
 #define PRECEDENT_CLI_LANGUAGE_H

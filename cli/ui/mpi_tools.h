@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* In the order of INJECT_TRACER_NAMES. MPI_MPICH: and whatever descends from it. */
+/* In the order of INJECT_TRACER_NAMES. MPI_MPICH includes all libraries derived from MPICH. */
 enum mpi_family { MPI_OTHER = -1, MPI_OPENMPI, MPI_MPICH };
 
-/* By what MPI_Get_library_version says (a trace's "mpi"; NULL is MPI_OTHER). */
+/* The family by the result of MPI_Get_library_version (a trace's "mpi"; NULL gives MPI_OTHER). */
 enum mpi_family mpi_family_of_library(const char *version);
-/* By the mpi.h that this compiler wrapper uses; runs it. MPI_OTHER when it cannot be run. */
+/* The family by the mpi.h of this compiler wrapper, which is run. MPI_OTHER if the wrapper cannot be run. */
 enum mpi_family mpi_family_of_compiler(const char *mpicc);
 
 /* The compiler wrapper for programs of this family: mpicc, or its name with the library's suffix where mpicc is another
@@ -19,7 +19,7 @@ enum mpi_family mpi_family_of_compiler(const char *mpicc);
 const char *mpi_compiler(enum mpi_family family);
 /* The skeletons' runtime for it: a file that cli_installed finds. */
 const char *mpi_runtime(enum mpi_family family);
-/* What runs skeletons that are not compiled: such a file too. */
+/* The file that runs skeletons without compiling them; cli_installed finds it too. */
 const char *mpi_replay(enum mpi_family family);
 
 /* The launcher beside a compiler wrapper, by its name: mpicc.x -> mpirun.x. */

@@ -37,7 +37,8 @@ static unsigned long cache_kib(hwloc_topology_t topo, hwloc_obj_type_t type)
 	return o && o->attr ? (unsigned long)(o->attr->cache.size / 1024) : 0;
 }
 
-/* First line of a small file that starts with `key` (NULL: the first line): what follows it and a colon. "" when it is not there. */
+/* The text after `key` and a colon, from the first line of a small file that starts with `key`. With key NULL, the
+ * whole first line. "" if there is no such line. */
 static void file_value(const char *path, const char *key, char *out, size_t size)
 {
 	FILE *f = fopen(path, "re");
@@ -60,8 +61,8 @@ static void file_value(const char *path, const char *key, char *out, size_t size
 }
 
 /*
- * Memory as it was bought: kernels reserve a little more or less of it from boot to boot, always below the next of sixteen
- * steps to the next power of two.
+ * Installed memory. Kernels reserve a little memory, and the amount differs from boot to boot. So the size is rounded
+ * up to the next of sixteen steps to the next power of two.
  */
 static unsigned long long memory_mib(unsigned long long bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The class of this node: what makes two nodes run a program alike. A hash and a line for people, from the CPU model, the
- * topology (hwloc), the memory's size, the MPI library's version, kernel, firmware and microcode. Nothing in it changes from
- * boot to boot by itself.
+ * The class of this node: two nodes of the same class run a program alike. The class is a hash, and a line for people.
+ * It is made from the CPU model, the topology (hwloc), the size of memory, the MPI library's version, kernel, firmware
+ * and microcode. None of these changes from boot to boot by itself.
  */
 #ifndef PRECEDENT_CLI_NODE_CLASS_H
 #define PRECEDENT_CLI_NODE_CLASS_H

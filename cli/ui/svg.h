@@ -33,8 +33,8 @@ void svg_tick_y(const struct svg_plot *p, double value, const char *label);
 /* Names of the axes and the frame. */
 void svg_axes(const struct svg_plot *p, const char *x_name, const char *y_name);
 
-/* <figure> with its heading and an <svg> of that size with a name and a description for screen readers; svg_end closes
- * both, with a caption below (NULL: none). id: unique in the page. */
+/* Begins a <figure> with its heading, and an <svg> of that size. The name and the description are for screen readers.
+ * svg_end closes both, with a caption below (NULL: none). id: unique in the page. */
 void svg_begin(FILE *out, const char *id, double width, double height, const char *heading, const char *description);
 void svg_end(FILE *out, const char *caption);
 

@@ -114,8 +114,9 @@ static const char *basename_of(const char *path)
 	return slash ? slash + 1 : path ? path : "?";
 }
 
-/* LAMMPS_NS::CommBrick::forward_comm of _ZN9LAMMPS_NS9CommBrick12forward_commEi: names without their arguments, also of
- * constructors (C1) and destructors (D1); what is more involved (templates, operators) stays as it is. */
+/* Demangles simple names, without their arguments: _ZN9LAMMPS_NS9CommBrick12forward_commEi becomes
+ * LAMMPS_NS::CommBrick::forward_comm. Constructors (C1) and destructors (D1) are included. Other names (templates,
+ * operators) stay as they are. */
 static const char *readable(const char *name, char *buf, size_t size)
 {
 	const char *p = name, *last = NULL;

@@ -20,12 +20,12 @@ int cli_usage(const char *verb, const char *fmt, ...) __attribute__((format(prin
 /* A whole number from least to most and nothing else; -1: it is not one. */
 int cli_number(const char *text, long least, long most, long *out);
 
-/* Full path of a file that is installed with the program ("libprecedent_trace.so", "libprecedent_skel.a"), or of the
- * include directory (NULL): beside the program in a build tree, else in ../lib/precedent, else below
- * $PRECEDENT_LIBDIR, which wins. To be freed; NULL with a message when it is not there. */
+/* Full path of an installed file ("libprecedent_trace.so", "libprecedent_skel.a"), or of the include directory (NULL).
+ * $PRECEDENT_LIBDIR has priority. Otherwise the file is beside the program in a build tree, or in ../lib/precedent. The
+ * caller frees the path. NULL with a message if the file does not exist. */
 char *cli_installed(const char *name, struct errbuf *err);
 char *cli_include_dir(struct errbuf *err);
-/* The same of a file that is shared by all machines ("problems.rules"): in ../share/precedent, or conf/ of a source tree. */
+/* The same for a file that all machines share ("problems.rules"): in ../share/precedent, or conf/ of a source tree. */
 char *cli_shared(const char *name, struct errbuf *err);
 /* Directory of the message catalogues, or NULL. */
 char *cli_locale_dir(void);

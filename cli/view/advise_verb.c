@@ -18,9 +18,9 @@
 #define LEAST_GAIN  0.0005 /* 0.0 % as it is printed */
 #define PLACES 3 /* call sites shown of each problem, and causes */
 #define MERGED 256 /* call sites looked at for that */
-#define MINOR  20 /* of a cause, who has less than this part of what the foremost rank has is not named */
+#define MINOR  20 /* a rank with less than 1/MINOR of the foremost rank's share of a cause is not named */
 
-/* What was found, and in what. */
+/* The findings and their trace. */
 struct found {
 	const struct trace *t;
 	struct engine *e;
@@ -75,7 +75,7 @@ static const char *ranks_text(const uint8_t *bits, uint32_t n, char *out, size_t
 	return out;
 }
 
-/* Causes of the same place and kind are one, of several ranks. */
+/* A cause: a place and a kind of activity, merged over several ranks. */
 struct cause {
 	const char *function;
 	const struct trace_site *site; /* NULL: unknown */
@@ -142,7 +142,7 @@ static const char *cause_site(const struct found *f, const struct cause *c, char
 	return symbolizer_site(f->sym, &trace_get_rank(f->t, c->rank)->defs, c->site, buf, size);
 }
 
-/* Those that read the same are one; the longest stay first. */
+/* Merges causes that read the same; the longest stay first. */
 static void merge_causes(const struct found *f, struct cause *c, uint32_t *n)
 {
 	uint32_t bytes = trace_n_ranks(f->t) / 8 + 1, kept = 0;
@@ -192,11 +192,11 @@ static void print_causes(const struct found *f, const struct report_problem *p)
 	free_causes(c, n);
 }
 
-/* Places that read the same are one: they differ in what called them, or in ranks. */
+/* Places that read the same share a row. They differ only in their callers, or in ranks. */
 struct row {
-	const char *function, *begun; /* begun: what is completed there, or NULL */
+	const char *function, *begun; /* begun: the operation that is completed there, or NULL */
 	char site[256], begun_site[256];
-	bool waits;             /* else it is waited for */
+	bool waits;             /* the call waits; otherwise other ranks wait for it */
 	uint64_t ns;
 	uint8_t *ranks;
 };

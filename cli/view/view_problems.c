@@ -16,7 +16,7 @@ struct marks {
 };
 
 struct gathering {
-	struct report report;      /* first: what it is given to is told this */
+	struct report report;      /* first, so that a pointer to the report is a pointer to this struct */
 	struct marks **marks;      /* of the report's problems */
 	uint32_t n_marks;
 	const struct rules *rules;

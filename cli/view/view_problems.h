@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the installed rules find in a trace, in the terms of the page (trace/view/view.h): problems, the longest first, each
- * with the places on the time line where most time was lost.
+ * The problems that the installed rules find in a trace, in the terms of the page (trace/view/view.h). The longest
+ * problem is first. Each problem has the places on the time line with the greatest loss.
  */
 #ifndef PRECEDENT_CLI_VIEW_PROBLEMS_H
 #define PRECEDENT_CLI_VIEW_PROBLEMS_H

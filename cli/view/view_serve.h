@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The small server behind `precedent view --serve`: one trace, read-only, for the browser of the user who started it.
- * It listens on 127.0.0.1 alone; every path begins with a random token that only the printed address has; a request
- * whose Host is not ours is refused, so that no name can be rebound to it; GET of known paths is all there is.
+ * It listens on 127.0.0.1 alone. Every path begins with a random token, which only the printed address has. A request
+ * with a foreign Host is refused, as a protection against DNS rebinding. The server answers only GET, and only for
+ * known paths.
  */
 #ifndef PRECEDENT_CLI_VIEW_SERVE_H
 #define PRECEDENT_CLI_VIEW_SERVE_H

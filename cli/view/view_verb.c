@@ -84,7 +84,7 @@ static void problems_progress(double share)
 	cli_progress("problems", share, 1);
 }
 
-/* By the rules that were named, or by those that are installed where there are any. */
+/* Finds problems by the named rules, or by the installed rules if there are any. */
 static int find_problems(const struct args *o, const struct trace *t, struct symbolizer *sym, struct view_problems *out,
 			 struct errbuf *err)
 {
