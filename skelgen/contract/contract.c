@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Greedy contraction in rounds. The text of a round is every sequence that may still hold a repetition (the
- * stream and the loop bodies), one behind the other with a separator that occurs once: repetitions never
- * cross it. Marked repetitions are replaced by one symbol per (body, count); new bodies join the next round.
- * All in one buffer.
+ * Greedy contraction in rounds. The text of a round concatenates the sequences that may still hold a
+ * repetition: the stream and the loop bodies. Each separator between two sequences occurs once, so that no
+ * repetition crosses a separator. Marked repetitions are replaced by one symbol per (body, count). New bodies
+ * join the next round. All rounds use one buffer.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -131,8 +131,8 @@ static bool dominant_run(const uint32_t *s, uint32_t n, uint32_t *fail, uint32_t
 	return run->length - (uint64_t)p >= 3 * (uint64_t)n / 4;
 }
 
-/* Write a run of the text as its loop symbol and what is left over, at *to; *fresh is its body when that is
- * new. */
+/* Write a run of the text at *to: its loop symbol, then the incomplete last period. *fresh is the loop's body
+ * if the body is new. */
 static int work_fold(struct work *w, const struct repeat *r, uint32_t *to, uint32_t *fresh,
 		     struct errbuf *err)
 {
@@ -209,10 +209,10 @@ static int work_mark(struct work *w, struct errbuf *err)
 		const struct repeat *r = &w->runs.item[i];
 		uint32_t last = r->start + r->length - 1;
 
-		/* What is marked is no shorter, so an overlap shows at an end. */
+		/* Marked runs are at least as long, so an overlap shows at an end of this run. */
 		if ((taken[r->start >> 6] >> (r->start & 63) | taken[last >> 6] >> (last & 63)) & 1)
 			continue;
-		/* The search may have compared by hash: what is contracted is compared symbol by symbol. */
+		/* The search may have compared by hash, so compare the run symbol by symbol before it is contracted. */
 		if (!repeat_holds(w->text, r))
 			continue;
 		for (uint32_t k = r->start; k <= last; k++)
@@ -352,7 +352,7 @@ out:
 	return rc;
 }
 
-/* Search what is parked. What proves too dear to search becomes a piece of the next rounds. */
+/* Search the parked bodies. A body that is too expensive to search becomes a piece of the next rounds. */
 static int work_search(struct work *w, struct errbuf *err)
 {
 	for (uint32_t body = 0; body < w->g.n_body; body++) {

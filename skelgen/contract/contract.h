@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loop contraction (paper 004, section 3): a string of event symbols becomes a tree of loops whose expansion
- * is that string exactly. Maximal repetitions are contracted longest first, then leftmost, bodies as well, to
- * a fixpoint.
+ * Loop contraction: a string of event symbols becomes a tree of loops whose expansion is that string exactly.
+ * Maximal repetitions are contracted longest first, then leftmost, until none is left. Loop bodies are
+ * contracted in the same way. Source: Zhang, Cheng, Subhlok, "DwarfCode: a performance prediction tool for
+ * parallel applications", IEEE Trans. Computers 65(2), 2016, section 3.
  *
  * A tree is a true tree: every node has one parent, so that a leaf's index stands for one place in the
  * program. Nodes are in preorder (a child's index is larger than its parent's); loops nest at most
@@ -54,7 +55,7 @@ int contract_symbols(const uint32_t *sym, uint64_t n, const struct contract_opti
 /* Legal on a zeroed tree and on NULL; leaves the tree zeroed. */
 void contract_tree_free(struct contract_tree *tree);
 
-/* The paper's length: symbols written once each, without brackets and counts. */
+/* Length as Zhang, Cheng and Subhlok count it: the symbols as written, without brackets and counts. */
 uint64_t contract_tree_length(const struct contract_tree *tree);
 
 struct contract_frame {
@@ -68,14 +69,15 @@ struct contract_iter {
 	uint32_t depth;
 };
 
-/* Walk the expansion in O(depth) memory; the tree must outlive the walk. begin returns 0. next returns 1 with
- * *symbol and *leaf_node (its node index; either may be NULL), 0 at the end, -1 when loops nest too deep or
- * hold nothing. */
+/* Walk the expansion in O(depth) memory. The tree must outlive the walk. begin: Returns 0.
+ * next: Returns 1 with *symbol and *leaf_node (the leaf's node index); either pointer may be NULL. Returns 0
+ * at the end, -1 if loops nest too deep or a body is empty. */
 int contract_expand_begin(struct contract_iter *it, const struct contract_tree *tree);
 int contract_expand_next(struct contract_iter *it, uint32_t *symbol, uint32_t *leaf_node);
 
-/* Prove that the tree is well formed and expands to sym[0..n), and that n_events and hash say so; sym == NULL
- * checks the expansion against n_events and hash alone. Returns 0, or -1 with err saying where it differs. */
+/* Prove that the tree is well formed, expands to sym[0..n), and has the right n_events and hash. If sym is
+ * NULL, the expansion is checked against n_events and hash alone. Returns 0, or -1 with the place of the
+ * first difference in err. */
 int contract_tree_check(const struct contract_tree *tree, const uint32_t *sym, uint64_t n,
 			struct errbuf *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The grammar behind a contraction: symbols below n_leaf are events, those above are loops, interned by
- * (body, count); bodies are interned by their text when they were met ("raw"). The text that stands for a
- * body now is shorter.
+ * The grammar behind a contraction. Symbols below n_leaf are events. The other symbols are loops, interned by
+ * (body, count). A body is interned by the text that it had when it was first met ("raw"). Its present text
+ * may be shorter.
  */
 #ifndef PRECEDENT_SKELGEN_CONTRACT_GRAMMAR_H
 #define PRECEDENT_SKELGEN_CONTRACT_GRAMMAR_H
@@ -17,7 +17,7 @@
 enum grammar_state {
 	GRAMMAR_OPEN,	 /* a piece of the text of the current round */
 	GRAMMAR_PARKED,	 /* short: waits to be searched exhaustively */
-	GRAMMAR_REFUSED, /* too dear to search */
+	GRAMMAR_REFUSED, /* too expensive to search */
 	GRAMMAR_DONE,
 };
 
@@ -74,7 +74,7 @@ const uint32_t *grammar_raw(const struct grammar *g, uint32_t body, uint32_t *le
 int grammar_settle(struct grammar *g, uint32_t body, const uint32_t *text, uint32_t length,
 		   enum grammar_state state, struct errbuf *err);
 
-/* Leaves of the tree that a symbol stands for; all that it stands on must be done. */
+/* Leaves of the tree that a symbol stands for. The bodies of all loops in that tree must be done. */
 uint32_t grammar_weight(struct grammar *g, uint32_t symbol);
 
 /* Events that a symbol expands to. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See shape_notes.h. */
+/* See loop_count_notes.h. */
 #include "skelgen/contract/loop_count_notes.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shape trees (shape.h) as trees whose loops make the iterations of their longest execution, with notes of those that
- * each execution makes: the form in which ranks are merged. */
+/* Shape trees (shape.h) in the form in which ranks are merged. Each loop has the trip count of its longest execution;
+ * notes hold the trip count of every execution. */
 #ifndef PRECEDENT_SKELGEN_CONTRACT_LOOP_COUNT_NOTES_H
 #define PRECEDENT_SKELGEN_CONTRACT_LOOP_COUNT_NOTES_H
 
@@ -17,8 +17,8 @@
 struct segment_note {
 	uint64_t *kinds;  /* bit set; NULL: always */
 	uint64_t *counts; /* loop: iterations by kind, up to its count; NULL: always the count */
-	uint32_t region;  /* of the loop that is region - 1 itself, else 0 */
-	uint32_t vec;     /* of a loop whose executions make vec[vec - 1] iterations, one after the other, else 0 */
+	uint32_t region;  /* if the node is the loop of a region: 1 + number of that region, else 0 */
+	uint32_t vec;     /* if the trip counts of a loop vary: 1 + number of its vector in notes->vec, else 0 */
 };
 
 struct segment_region {
@@ -42,8 +42,8 @@ static inline bool segment_note_has(const struct segment_note *n, uint32_t kind)
 
 void segment_notes_free(struct segment_notes *n);
 
-/* Use up `from`: 0 with *tree and *notes (NULL when no count varies) to be freed; 1 when executions left out would
- * make the loops too long; -1 without memory. */
+/* Convert `from`, which is freed. Returns 0 with *tree and *notes (NULL if no count varies), which the caller frees.
+ * Returns 1 if left-out executions would make the loops too long, -1 without memory. */
 int shape_to_notes(struct shape_tree *from, struct contract_tree *tree, struct segment_notes **notes, struct errbuf *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What can be done with a contracted tree: measure it, walk its expansion, prove it lossless. The proof
- * compares one iteration of a loop with the text, node by node, and the other iterations with the first: n
- * comparisons at memory speed, whatever the nesting.
+ * Operations on a contracted tree: measure it, walk its expansion, prove it lossless. The proof compares the
+ * first iteration of a loop with the text, node by node, and each later iteration with the first. The proof
+ * takes n comparisons at memory speed, independent of the nesting.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All maximal repetitions from Lyndon roots. next[i], the first suffix after i that is smaller, makes [i,
- * next[i]) the longest Lyndon word at i; every repetition has a root among these, under the order of the
- * symbols for which the symbol behind its end is smaller than the one a period before. The end of the string
- * is smallest in both orders.
+ * All maximal repetitions from Lyndon roots. next[i] is the first suffix after i that is smaller than suffix
+ * i. Then [i, next[i]) is the longest Lyndon word at i. Every repetition has a root among these words under
+ * one of the two orders of the symbols. In this order, the symbol behind the repetition is smaller than the
+ * symbol one period before. The end of the string is smallest in both orders.
  *
  * Suffixes are taken from right to left. Where text repeats with some shift, next[] is copied from the
- * repetition (as palindromes are in Manacher's algorithm), so that loops cost one comparison a symbol. What
- * is left compares directly; if that gets dear, a Karp-Rabin hash mod 2^61-1 bounds the whole to O(n log n).
+ * repetition, as radii are copied in Manacher's algorithm for palindromes. So a loop costs one comparison a
+ * symbol. Other suffixes are compared directly. When the budget of comparisons is spent, a Karp-Rabin hash
+ * mod 2^61-1 bounds the total to O(n log n).
  */
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The Lyndon engine behind repeats_find(), and what it shares with repeats.c. */
+/* The Lyndon engine behind repeats_find(). repeat_list_add() is shared with repeats.c. */
 #ifndef PRECEDENT_SKELGEN_CONTRACT_LYNDON_H
 #define PRECEDENT_SKELGEN_CONTRACT_LYNDON_H
 
@@ -9,7 +9,7 @@
  * texts. */
 #define REPEATS_LYNDON_BUDGET(n) (UINT64_C(24) * (n) + 4096)
 
-/* out->n counts on from what is there. */
+/* Append the maximal repetitions of s[0..n) to `out`. budget: direct comparisons before the hash is built. */
 int repeats_lyndon_find(const uint32_t *s, uint32_t n, uint64_t budget, struct repeat_list *out,
 			struct errbuf *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows of C from the last to the first, each in order of rising period: C[i][i+p] is final when loops of
- * period p are tried, because it depends on shorter ones only. Bodies that are loops themselves need no
- * trial: their own body at a higher count costs no more.
+ * The rows of C are filled from the last to the first, each in order of rising period. C[i][i+p] is final
+ * when loops of period p are tried, because C[i][i+p] depends on shorter periods only. A body that is itself
+ * a loop is not tried: the inner body at a higher count costs no more.
  */
 #include <stdbool.h>
 #include <stdlib.h>

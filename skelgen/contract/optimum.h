@@ -22,13 +22,13 @@ struct optimum {
 	uint64_t work;		    /* steps spent so far, over all searches */
 };
 
-/* Search s[0..n), n <= OPTIMUM_MAX, spending at most `limit` steps: 1 when done, 0 when given up (also when
- * the weights are too large to add up), -1 on error. */
+/* Search s[0..n), n <= OPTIMUM_MAX, in at most `limit` steps. Returns 1 when done, -1 on error. Returns 0 if
+ * the search was given up: the steps ran out, or the weights are too large to add up. */
 int optimum_search(struct optimum *o, const uint32_t *s, const uint32_t *weight, uint32_t n, uint64_t limit,
 		   struct errbuf *err);
 
-/* What stands first in the shortest contraction of s[i..j): 0 a symbol, else the iterations of a loop, its
- * period in *period. Among equals the loop that covers most, then the one with the shortest body. */
+/* First item in the shortest contraction of s[i..j). Returns 0 for a symbol, else the trip count of a loop,
+ * with the loop's period in *period. Ties: the loop that covers most, then the loop with the shortest body. */
 uint32_t optimum_first(const struct optimum *o, uint32_t i, uint32_t j, uint32_t *period);
 
 void optimum_destroy(struct optimum *o);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The list of maximal repetitions, its order, and the engine of paper 004: for every period p, positions 0,
- * p, 2p, ... are compared with their successors, and where two are equal the match is extended both ways in
- * O(1).
+ * The list of maximal repetitions, its order, and the engine REPEATS_SUFFIX_ARRAY. For every period p the
+ * engine compares each of the positions 0, p, 2p, ... with the next one. Where the two are equal, the match is
+ * extended to both sides in O(1).
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -61,8 +61,8 @@ void repeat_list_free(struct repeat_list *list)
 	*list = (struct repeat_list){0};
 }
 
-/* Set of (start, length): a repetition is met again at every multiple of its period, the smallest comes
- * first. */
+/* Set of (start, length). A repetition is found again at every multiple of its period; the smallest period is
+ * found first. */
 struct seen {
 	uint64_t *slot;	 /* 0: empty; no repetition has length 0 */
 	uint64_t n, cap; /* cap is a power of two */

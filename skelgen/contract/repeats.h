@@ -3,9 +3,10 @@
  * All maximal repetitions ("runs") of a string of symbols: [start, start+length) has the smallest period
  * `period`, length >= 2*period, and cannot be extended to either side. Two engines give the same set:
  *   REPEATS_LYNDON        next smaller suffixes under both orders of the symbols give every Lyndon root
- * (Bannai et al., "The runs theorem", SIAM J. Comput. 2017); no suffix array, 8 bytes a symbol;
+ *                         (Bannai et al., "The runs theorem", SIAM J. Comput. 2017); 8 bytes a symbol.
  *   REPEATS_SUFFIX_ARRAY  anchors j = 0 mod p and common extensions by suffix array, LCP and range minimum
- *                         (the method of paper 004, section 3.2), about 25 bytes a symbol.
+ *                         (Zhang, Cheng, Subhlok, "DwarfCode", IEEE Trans. Computers 65(2), 2016, section
+ *                         3.2); about 25 bytes a symbol.
  */
 #ifndef PRECEDENT_SKELGEN_CONTRACT_REPEATS_H
 #define PRECEDENT_SKELGEN_CONTRACT_REPEATS_H
@@ -38,13 +39,13 @@ struct repeat_list {
 	uint32_t n, cap;
 };
 
-/* Replace out's items by the maximal repetitions of s[0..n), each once, in no particular order.
- * The Lyndon engine compares long extensions by a 61-bit hash when direct comparison gets dear: a caller that
- * must be sure compares before it uses an item (repeat_holds). Returns 0, or -1 with err filled. */
+/* Replace out's items by the maximal repetitions of s[0..n), each once, in no particular order. The Lyndon
+ * engine may compare long extensions by a 61-bit hash. A caller that must be sure calls repeat_holds() before
+ * it uses an item. Returns 0, or -1 with err filled. */
 int repeats_find(const uint32_t *s, uint32_t n, enum repeats_engine engine, struct repeat_list *out,
 		 struct errbuf *err);
 
-/* Longest first, then leftmost: the order in which the paper marks them. */
+/* Longest first, then leftmost: the order in which repetitions are contracted. */
 int repeats_sort_longest(struct repeat_list *list, uint32_t n, struct errbuf *err);
 
 /* Does the period hold on the whole of r? Direct comparison. */

@@ -59,8 +59,8 @@ static int search_write(struct search *x, struct grammar *g, uint32_t i, uint32_
 	return 0;
 }
 
-/* Write a body's text to out[], with as many of its loops unrolled as there is room for, the shortest first:
- * what the greedy rounds took apart at their edges comes together again. Returns its length. */
+/* Write a body's text to out[] and unroll as many of its loops as fit, the shortest first. Unrolling joins
+ * repetitions again that the greedy rounds cut at their edges. Returns the length. */
 static uint32_t search_unroll(struct grammar *g, const struct grammar_body *b, uint32_t *out)
 {
 	const uint32_t *text = g->text.item + b->text_first;

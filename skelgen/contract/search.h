@@ -21,8 +21,8 @@ void search_destroy(struct search *x);
 /* Is a sequence of this length to be parked? */
 bool search_wants(const struct search *x, uint32_t length);
 
-/* Search a parked body, and those that it stands on first. It is done, or refused as too dear, or still
- * parked because another was refused. Returns 0, or -1 with err filled. */
+/* Search a parked body after the bodies of the loops in it. Afterwards the body is done, or refused as too
+ * expensive, or still parked because an inner body was refused. Returns 0, or -1 with err filled. */
 int search_body(struct search *x, struct grammar *g, uint32_t body, struct errbuf *err);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shape folding: loops whose iteration counts vary. Where exact contraction sees A B, A A B, A A A B, ... a
- * shape tree holds ((A)^i B)^k, and with every loop the count of each of its executions, in order, as a
- * formula where there is one. The expansion is the stream, exactly; every tree is compared with it before it
- * is returned.
+ * Shape folding: loops whose trip counts vary. Where exact contraction sees A B, A A B, A A A B, ... a shape
+ * tree holds ((A)^i B)^k. Every loop lists the trip count of each of its executions, as a formula if one
+ * fits. The expansion of a shape tree is the stream exactly; every tree is proved before it is returned.
  */
 #ifndef PRECEDENT_SKELGEN_CONTRACT_SHAPE_H
 #define PRECEDENT_SKELGEN_CONTRACT_SHAPE_H
@@ -63,9 +62,9 @@ struct shape_tree {
 	uint64_t n_events, hash; /* as in contract.h */
 };
 
-/* Fold sym[0..n); exact is its contraction, or NULL to have it made. The result is exact's tree with constant
- * counts unless folding takes fewer numbers (shape_tree_cost). Returns 0 with *out to be freed, or -1 and
- * *out empty. */
+/* Fold sym[0..n). exact: the contraction of sym, or NULL to have it made here. The result is the tree of
+ * `exact` with constant counts, unless folding takes fewer numbers (shape_tree_cost). Returns 0 with *out to
+ * be freed, or -1 with *out empty. */
 int shape_fold(const uint32_t *sym, uint64_t n, const struct contract_tree *exact, struct shape_tree *out,
 	       struct errbuf *err);
 
@@ -85,8 +84,8 @@ struct shape_iter {
 	uint64_t *executed; /* [n_vec] executions so far */
 };
 
-/* Walk the expansion; the tree must outlive the walk. begin returns 0 or -1 without memory; next returns 1, 0
- * at the end, -1 when the tree is not well formed; end frees, after any of these. */
+/* Walk the expansion. The tree must outlive the walk. begin returns 0, or -1 without memory. next returns 1,
+ * 0 at the end, -1 if the tree is not well formed. Call end in every case: it frees the iterator. */
 int shape_expand_begin(struct shape_iter *it, const struct shape_tree *tree, struct errbuf *err);
 int shape_expand_next(struct shape_iter *it, uint32_t *symbol, uint32_t *leaf_node);
 void shape_expand_end(struct shape_iter *it);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Folded items to a tree: items are expanded to nodes, the tree is run once to deal out the counts of each
- * loop's executions, and loops that always run once are taken out again.
+ * From folded items to a tree. Items are expanded to nodes. Then the tree is walked once to assign each
+ * execution of a loop its trip count. Loops that always run once are removed.
  */
 #include <inttypes.h>
 #include <stdlib.h>

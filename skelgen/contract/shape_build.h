@@ -12,8 +12,8 @@ struct shape_occ {
 	uint32_t symbol, start, count;
 };
 
-/* The tree of item[0..n), whose loops are those of the grammar and whose executions are exec[], which is
- * reordered. n_events and hash are left to the caller. Returns 0 with *out to be freed, or -1. */
+/* The tree of item[0..n). The grammar defines the loops; exec[] lists their executions and is reordered. The
+ * caller sets n_events and hash. Returns 0 with *out to be freed, or -1. */
 int shape_build(const struct grammar *g, const uint32_t *item, uint32_t n, struct shape_occ *exec,
 		uint32_t n_exec, struct shape_tree *out, struct errbuf *err);
 

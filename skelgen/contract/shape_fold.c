@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Folding from the inside out. Repetitions of the smallest period become one item, "loop over this body",
- * whatever their count; a body that stands alone becomes the same item with count 1; neighbours over one body
- * add up. Rounds repeat until nothing folds. The counts are kept beside the items by the place of the loop in
- * the stream, and are dealt out to the nodes of the final tree in the order in which it runs.
+ * Folding from the inside out. Repetitions of the smallest period become one item, "loop over this body", for
+ * any count. A single occurrence of the body becomes the same item with count 1. Counts of neighbouring items
+ * with the same body are added. Rounds repeat until nothing folds.
+ *
+ * The trip counts are kept beside the items, by the loop's place in the stream. At the end they are assigned
+ * to the nodes of the final tree in execution order.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SA-IS in the space of the result: the sorted left-most-S suffixes lie at the front of sa[], the reduced
- * string at its end, so that a level costs one bit a symbol and its bucket counters. See suffix_array.h for
- * the sources.
+ * SA-IS in the space of the result. The sorted left-most-S suffixes lie at the front of sa[], the reduced
+ * string at its end. So a level needs only one bit a symbol and its bucket counters. Sources: see
+ * suffix_array.h.
  */
 #include <stdlib.h>
 #include <string.h>

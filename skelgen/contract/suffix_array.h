@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Suffix array of a string of integers (SA-IS: Nong, Zhang, Chan, "Linear suffix array construction by almost
- * pure induced-sorting", DCC 2009), its longest-common-prefix array (Kasai's argument in the phi order of
- * Karkkainen, Manzini and Puglisi, CPM 2009) and O(1) longest common extensions of two positions by range
- * minimum. The end of the string is smaller than every symbol. All lengths are below SUFFIX_ARRAY_MAX
- * symbols.
+ * Suffix array of a string of integers, its longest-common-prefix (LCP) array, and longest common extensions
+ * of two positions in O(1) by range minimum. The end of the string is smaller than every symbol. All lengths
+ * are below SUFFIX_ARRAY_MAX symbols.
+ *
+ * Sources. SA-IS: Nong, Zhang, Chan, "Linear suffix array construction by almost pure induced-sorting", DCC
+ * 2009. LCP array: Karkkainen, Manzini, Puglisi, "Permuted longest-common-prefix array", CPM 2009.
  */
 #ifndef PRECEDENT_SKELGEN_CONTRACT_SUFFIX_ARRAY_H
 #define PRECEDENT_SKELGEN_CONTRACT_SUFFIX_ARRAY_H
