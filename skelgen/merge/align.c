@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Alignment of two sequences of nodes: equal ends are matched first, short middles by dynamic programming over weights,
- * long ones are cut at nodes that occur once on both sides. Any result is a correct merge; weight makes it short.
+ * Alignment of two sequences of nodes. Equal ends are matched first. A short middle is aligned by dynamic programming
+ * over weights. A long middle is cut at nodes that occur once on both sides. Any alignment is a correct merge; the
+ * weights make the result short.
  */
 #include <stdlib.h>
 #include <string.h>

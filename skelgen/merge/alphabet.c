@@ -2,7 +2,7 @@
 /* The choice of an alphabet: see alphabet.h. */
 #include "skelgen/merge/alphabet.h"
 
-/* A description this close to one mention of each call per kind of rank is not worth a search for a better one. */
+/* Search for a better description only if this one is above so many percent of the least cost (see least_cost). */
 #define GOOD_ENOUGH_PERCENT 150
 #define REFINE_MAX 3
 
@@ -59,7 +59,7 @@ static int try_refined(const struct trace *t, enum skel_alphabet alphabet, bool 
 	return rv;
 }
 
-/* A node for each call that each group makes: what a description costs at least. */
+/* Lower bound on the cost of a description: one node for each distinct call of each group. */
 static int least_cost(const struct rank_groups *g, uint64_t *cost)
 {
 	*cost = 0;
@@ -77,7 +77,7 @@ static int least_cost(const struct rank_groups *g, uint64_t *cost)
 	return 0;
 }
 
-/* Loops that vary are looked for with sizes erased at least: what repeats exactly repeats there too. */
+/* Loops that vary are searched only with sizes erased: an exact repetition is a repetition without sizes too. */
 int grouping_choose(const struct trace *t, bool optional, struct grouping *best, struct errbuf *err)
 {
 	struct key_set ignored = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parameters of a merged leaf as functions of the rank: see leaf_params.h. */
+/* Parameters of a merged leaf as functions of the rank: see call_params.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Variant runs of leaves: see leaf_runs.h. */
+/* Variant runs of leaves: see call_variants.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,8 +106,8 @@ static bool repeats(const struct run *r)
 	return r[0].sym == r[-2].sym && r[0].end - r[-1].end == r[-2].end - r[-3].end;
 }
 
-/* Do the two runs before the last one repeat the two before them, and is one of each two a call left out? What is left
- * out at regular intervals costs no table. */
+/* Do the two runs before the last one repeat the two runs before them, and is one run of each pair a left-out call?
+ * A call that is left out at regular intervals needs no table. */
 static bool is_regular(const struct run_list *l)
 {
 	const struct run *r = &l->run[l->n - 2];
@@ -115,7 +115,7 @@ static bool is_regular(const struct run_list *l)
 	return l->n > 6 && repeats(r) && repeats(r - 1) && (r[0].sym == SKEL_NOTHING || r[-1].sym == SKEL_NOTHING);
 }
 
-/* The leaf does sym the next `times` times. 1: too many runs. */
+/* The next `times` executions of the leaf have symbol `sym`. Returns 1 if there are too many runs. */
 static int add_executions(struct walk *w, uint32_t node, uint32_t sym, uint64_t times)
 {
 	struct run_list *l = &w->list[w->number[node]];

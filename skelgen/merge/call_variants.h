@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which exact symbol each execution of a leaf is: collected as runs along a walk over a rank's events and its
- * contracted tree.
+ * The exact symbol of each execution of a leaf, as runs of equal symbols. The runs are collected in one walk over a
+ * rank's events and its contracted tree.
  */
 #ifndef PRECEDENT_SKELGEN_MERGE_CALL_VARIANTS_H
 #define PRECEDENT_SKELGEN_MERGE_CALL_VARIANTS_H
@@ -16,10 +16,13 @@
 uint32_t *leaf_numbers(const struct contract_tree *tree, uint32_t *n_leaf);
 
 /*
- * Fill leaf[0..n_leaf) for a rank whose events have the shapes that `tree` (with what `notes` leaves out; may be NULL)
- * expands to; number: leaf_numbers.
- * *n_run counts all runs of leaves with several variants. 1: there would be more than max_run of them, and leaf
- * holds those up to there; leaf may be NULL, to count only; -1: the events are not what the tree expands to, or no memory.
+ * Fill leaf[0..n_leaf) for a rank whose events have the shapes to which `tree` expands.
+ *
+ * notes: calls that loops leave out, or NULL. number: from leaf_numbers(). leaf: NULL to count runs only.
+ * *n_run: runs of all leaves with several variants.
+ *
+ * Returns 0 on success. Returns 1 if *n_run exceeds max_run; `leaf` then holds the runs up to there.
+ * Returns -1 if the events differ from the tree's expansion or there is no memory.
  */
 int leaf_runs_collect(const struct trace_rank *rank, const struct shape_map *map, const struct contract_tree *tree,
 		      const struct segment_notes *notes, const uint32_t *number, uint32_t n_leaf, uint64_t max_run, struct arena *a,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tree of a stream that was cut into segments: what is in front, one loop over all segments with the merged kinds
- * as its body, and what is behind. See segments.c.
+ * The tree of a stream that was cut into segments. The tree has the nodes before the region, one loop over all
+ * segments, and the nodes after the region. The loop's body is the merge of all kinds of segments. See
+ * irregular_loops.c.
  */
 #include <stdlib.h>
 #include <string.h>

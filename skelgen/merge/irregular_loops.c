@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loops whose iterations differ: see segments.h. A candidate is a node that occurs often: loops around it are unrolled
- * into tokens, and every occurrence begins a segment of the stream. Kinds of segments are contracted afresh, so that
- * equal parts look equal wherever they come from, and merged. The candidates that promise most are built and priced
- * exactly.
+ * Loops whose iterations differ: see irregular_loops.h. A candidate is a node that occurs often. The loops around the
+ * candidate are unrolled into tokens, and every occurrence begins a segment of the stream. Each kind of segment is
+ * contracted again, so that equal parts have equal trees. Then the kinds are merged. The most promising candidates
+ * are built, and their exact cost is computed.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -305,7 +305,7 @@ static uint64_t sizes(const struct finder *f, const struct cut *c, uint32_t from
 	return sum;
 }
 
-/* Changes of kind, but for those that come at the same distances and to the same kinds as the two before. */
+/* Number of changes of kind. A change is not counted if it has the same distance and kind as the change two before. */
 static uint64_t count_changes(const struct cut *c)
 {
 	uint64_t n = 0;
@@ -321,8 +321,9 @@ static uint64_t count_changes(const struct cut *c)
 	return n;
 }
 
-/* Nodes outside; inside, between the distinct tokens and those of all kinds, as kinds that are alike merge well; and a
- * few runs at every change of kind. UINT64_MAX when the kinds are too long to be merged. */
+/* Estimate the cost of the tree: the nodes outside, the nodes inside, and a few runs at every change of kind. The
+ * nodes inside lie between two counts: the distinct tokens, and the tokens of all kinds. *cost is UINT64_MAX if the
+ * kinds are too long to be merged. */
 static int estimate_cost(const struct finder *f, struct cut *c, uint64_t *cost)
 {
 	uint64_t outside = sizes(f, c, 0, c->start[0]), distinct = 0, all = 0, changes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the search for segments (segments.c) and the building of their tree (segments_build.c) share. */
+/* Shared by the search for segments (irregular_loops.c) and the construction of their tree (irregular_build.c). */
 #ifndef PRECEDENT_SKELGEN_MERGE_IRREGULAR_WORK_H
 #define PRECEDENT_SKELGEN_MERGE_IRREGULAR_WORK_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loops for people: see loops.h. The contracted tree of the rank is walked once beside its events; every loop collects
- * its iterations. Where each execution does the same, the place of an iteration is arithmetic; inside a loop whose
- * iterations differ it is kept.
+ * Loops for the user: see loops.h. The contracted tree of the rank is walked once together with its events, and every
+ * loop collects its iterations. If all executions of a loop are alike, the place of an iteration is computed. Inside a
+ * loop whose iterations differ, the places are stored.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -394,7 +394,7 @@ static bool called_through(const struct trace_site *s, uint32_t k, const struct 
 	return false;
 }
 
-/* Narrow l->frame down: frames from it on (outwards) are those through which every call of the loop came. */
+/* Set l->frame to the innermost frame through which every call of the loop was made. */
 static void join_sites(const struct form *f, const struct trace_defs *d, uint32_t first, uint32_t n, struct loop *l)
 {
 	for (uint32_t i = first; i < first + n; i++) {
@@ -417,7 +417,7 @@ static void join_sites(const struct form *f, const struct trace_defs *d, uint32_
 	}
 }
 
-/* Fill in what the tree says of the kept loops below. */
+/* Fill in the place of each kept loop below: parent, depth, call site, and whether iterations are stored. */
 static void describe(const struct form *f, const struct trace_defs *d, uint32_t first, uint32_t n, uint32_t parent,
 		     bool varies, struct loops *out)
 {

@@ -321,9 +321,10 @@ static bool disjoint(const struct merge *m, const uint64_t *a, const uint64_t *b
 }
 
 /*
- * Find a later sibling that child i can be merged with. Siblings without a common group may change places, so it is
- * enough that no chain of nodes with common groups leads from i to it. after[] marks the nodes between that must
- * stay behind i; reach is scratch for the groups of the chain.
+ * Find a later sibling j that can be merged with child i. Siblings without a common group may change places. So j
+ * qualifies if no chain of nodes, each with a group of the node before, leads from i to j.
+ *
+ * after[]: marks the nodes between i and j that must stay behind i. reach: scratch space for the chain's groups.
  */
 static uint32_t find_partner(const struct merge *m, const struct merge_node *p, uint32_t i, uint64_t *reach,
 			     bool *after)
@@ -346,7 +347,7 @@ static uint32_t find_partner(const struct merge *m, const struct merge_node *p, 
 	return 0;
 }
 
-/* Merge children i and j: what must follow i goes behind the pair, the rest in front of it. */
+/* Merge children i and j. Nodes between i and j go behind the pair if after[] marks them, else in front. */
 static int merge_partners(struct merge *m, struct merge_node *p, uint32_t i, uint32_t j, const bool *after)
 {
 	struct merge_node *behind[PARTNER_DISTANCE], *both = merge_pair(m, p->child[i], p->child[j]);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Merging of contracted trees (paper 004, section 2.2, algorithm 2, on trees instead of flat logs): the trees of all
- * groups become one, in ceil(log2 groups) rounds. Children are aligned by weight (expanded events), matching leaves by
- * key and loops by their bodies; what has no partner keeps its own set of groups as a guard. The order of every
- * group's events is kept, so that dropping the nodes without a group yields that group's tree.
+ * Merging of contracted trees: the trees of all groups become one tree, in ceil(log2 groups) rounds. Children are
+ * aligned by weight (expanded events). Leaves match by key, loops by their bodies. A node without a partner keeps its
+ * own set of groups as a guard. The merge keeps the order of every group's events: dropping the nodes without a group
+ * yields that group's tree.
+ *
+ * Source: Zhang, Cheng, Subhlok, "DwarfCode: a performance prediction tool for parallel applications", IEEE Trans.
+ * Computers 65(2), 2016, section 2.2, algorithm 2. There, flat logs are merged; here, trees.
  */
 #ifndef PRECEDENT_SKELGEN_MERGE_MERGE_H
 #define PRECEDENT_SKELGEN_MERGE_MERGE_H
 
 #include "skelgen/merge/rank_groups.h"
 
-/* What helps to tell calls of one site apart: peers relative to the caller, tag, count. */
+/* Distinguishes calls of one site: peers relative to the caller, tag, count. */
 struct merge_hint {
 	int64_t peer[2], tag, count;
 };
@@ -47,7 +50,7 @@ struct merge {
 	const struct trace *trace;
 	const struct rank_groups *groups;
 	uint32_t n_words; /* of a set of groups */
-	bool uneven;	  /* counts differ between groups by nature, as between runs: all loops weigh as two iterations */
+	bool uneven;	  /* trip counts may differ between groups, as between runs: each loop weighs as two iterations */
 	struct merge_node *all;
 	struct merge_node *root;
 };
@@ -56,13 +59,13 @@ struct merge {
 int merge_groups(struct merge *m, const struct trace *t, const struct rank_groups *g, struct errbuf *err);
 void merge_free(struct merge *m);
 
-/* ---- for other sequences than those of ranks: "groups" are then kinds of sequences ---- */
+/* ---- merging other sequences than ranks: a "group" is then a kind of sequence ---- */
 
 /* A context for n_group kinds of sequences; freed as any other. */
 void merge_init(struct merge *m, const struct rank_groups *g);
 /* The tree as nodes of one group; keys of its symbols in key[]. NULL without memory. */
 struct merge_node *merge_grow(struct merge *m, const struct contract_tree *tree, const uint64_t *key, uint32_t group);
-/* b into a; both are used up. NULL without memory. */
+/* Merge b into a. Both are consumed; the caller uses only the result. NULL without memory. */
 struct merge_node *merge_pair(struct merge *m, struct merge_node *a, struct merge_node *b);
 
 static inline bool merge_has_group(const struct merge_node *n, uint32_t group)
@@ -70,7 +73,7 @@ static inline bool merge_has_group(const struct merge_node *n, uint32_t group)
 	return n->groups[group / 64] >> (group % 64) & 1;
 }
 
-/* ---- alignment (merge_align.c) ---- */
+/* ---- alignment (align.c) ---- */
 
 enum merge_op {
 	MERGE_A,      /* a[i] alone */
@@ -95,8 +98,8 @@ int merge_align(struct merge_node *const *a, uint32_t n, struct merge_node *cons
 		struct merge_steps *out);
 /* The same call, or loops of equal count with bodies that have half in common? */
 bool merge_alike(const struct merge_node *a, const struct merge_node *b);
-/* Loops of which one, `many`, iterates k times as often as the other and has the body of a child loop of k
- * iterations there: k, or 0. */
+/* Returns k if loop `many` iterates k times as often as loop `few`, and `few` contains a loop of k iterations with the
+ * body of `many`. Otherwise returns 0. */
 uint64_t merge_factor(const struct merge_node *many, const struct merge_node *few);
 
 #endif

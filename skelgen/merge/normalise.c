@@ -61,8 +61,8 @@ void key_set_free(struct key_set *s)
 
 /* ---- keys ---- */
 
-/* Ranks may number their datatypes differently and may hold derived ones of other sizes: what counts is the name of
- * a predefined one and the constructor of a derived one. */
+/* Class of a datatype: the name of a predefined datatype, the constructor of a derived one. Numbers and sizes do not
+ * count, because ranks may number datatypes differently and may have derived datatypes of different sizes. */
 static uint64_t type_class(const struct trace_defs *d, int64_t type)
 {
 	const struct trace_type *t;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What makes two events the same: within a rank (shapes: the symbols that its loops are made of) and between ranks
- * (keys: function, call site, communicator, kind of datatype, operation).
- * Paper 004, algorithm 1, sorts adjacent sends before receives so that ranks agree; here the original order is kept
- * (reordering may deadlock and moves the gaps), and agreement is a matter of the alphabet.
+ * Equality of events. Within a rank, two events are equal if they have the same shape; loops are made of shapes.
+ * Between ranks, two events are equal if they have the same key: function, call site, communicator, kind of datatype,
+ * operation.
+ *
+ * The original order of events is kept. Zhang, Cheng and Subhlok ("DwarfCode", IEEE Trans. Computers 65(2), 2016,
+ * algorithm 1) sort adjacent sends before receives so that ranks agree. But reordering may deadlock, and it moves the
+ * gaps. Here the alphabet makes ranks agree.
  */
 #ifndef PRECEDENT_SKELGEN_MERGE_NORMALISE_H
 #define PRECEDENT_SKELGEN_MERGE_NORMALISE_H

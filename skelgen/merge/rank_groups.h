@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Ranks by what they do, each kind contracted once. Symbols are numbered by first use in every rank, so that ranks
- * with the same structure have the same stream of numbers:
- *   class  ranks whose folded streams, shapes and keys are equal: one expansion, one set of variant runs;
- *   group  classes whose streams of shapes and keys are equal: one contracted tree.
+ * Groups the ranks by their event streams and contracts each group once. Every rank numbers its symbols by first use,
+ * so that ranks with the same structure have the same stream of numbers.
+ *     class  ranks with equal folded streams, shapes and keys: one expansion, one set of variant runs
+ *     group  classes with equal streams of shapes and equal keys: one contracted tree
  */
 #ifndef PRECEDENT_SKELGEN_MERGE_RANK_GROUPS_H
 #define PRECEDENT_SKELGEN_MERGE_RANK_GROUPS_H
@@ -14,12 +14,12 @@
 #include "skelgen/merge/irregular_loops.h"
 #include "skelgen/tree/tree.h"
 
-/* Beyond this many events a rank's own folded form is its tree: contraction needs some 30 bytes an event. */
+/* Above this many events, the recorder's folded form is the rank's tree: contraction needs about 30 bytes an event. */
 #define RANK_GROUPS_EXPAND_MAX (1u << 25)
 
-/* A node of the tree counts as much as this many runs of a leaf's variants: a line that is read against a number in a
- * table, and a loop that can be cut against one that cannot. LAMMPS, whose message sizes change at every
- * re-neighbouring, becomes 121 calls with it and 883 with 4. */
+/* Cost of a node of the tree, in runs of a leaf's variants. A node is a line to read, a run only a number in a table.
+ * Fewer nodes also mean loops that can be cut. With 16, LAMMPS becomes 121 calls, with 4 it becomes 883, because its
+ * message sizes change at every re-neighbouring. */
 #define RANK_GROUPS_NODE_COST 16
 
 struct rank_class {
@@ -35,7 +35,7 @@ struct rank_group {
 	uint32_t n_shape;
 	uint64_t *key;              /* of each shape, which are the symbols of the tree */
 	struct contract_tree tree;
-	struct segment_notes *notes; /* what its loops leave out in some iterations, or NULL */
+	struct segment_notes *notes; /* calls that the tree's loops leave out in some iterations, or NULL */
 	uint32_t n_leaf;
 };
 
@@ -52,8 +52,11 @@ struct rank_groups {
 
 /*
  * Group and contract all ranks. Runs and variants are allocated from `a`, which must outlive their use.
- * With `optional`, loops may leave out calls in some iterations (segments.h). Adds the keys of calls that alternate between few variants, and are better kept exact, to `alternating`.
- * Gives up with 1 when the description exceeds max_cost; 0 done; -1 with err filled. out is to be freed after 0 only.
+ *
+ * optional: loops may leave out calls in some iterations (irregular_loops.h).
+ * alternating: receives the keys of calls that alternate between few variants. Such calls are better kept exact.
+ *
+ * Returns 0 when done, 1 if the description exceeds max_cost, -1 with err filled. Free `out` after 0 only.
  */
 int rank_groups_build(const struct trace *t, enum skel_alphabet alphabet, const struct key_set *kept,
 		      bool optional, uint64_t max_cost, struct arena *a, struct key_set *alternating,

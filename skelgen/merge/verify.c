@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Proof that a merged tree is the trace: its form is checked, then every rank is expanded beside the recorded events,
- * or, above HASH_ABOVE events, compared by the polynomial hash of the stream (loops by doubling) on both folded sides.
- * Nothing here is shared with the code that builds the tree.
+ * Proof that a merged tree is the trace. First the form of the tree is checked. Then every rank is expanded and compared
+ * with the recorded events. Above HASH_ABOVE events, the polynomial hash of the stream is compared instead, computed on
+ * both folded forms (loops by doubling). The proof shares no code with the construction of the tree.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,15 +5,15 @@
 
 #include "skelgen/tree/tree.h"
 
-/* Losslessness: expand for every rank and compare with the trace, symbol by symbol, and fitted parameters with
- * the recorded values. 0, or -1 naming the first difference (rank, event, expected, got). */
+/* Proof of losslessness. Every rank is expanded and compared with the trace, symbol by symbol. Fitted parameters are
+ * compared with the recorded values. Returns 0, or -1 with the first difference in err (rank, event, expected, got). */
 struct skel_verify_report {
 	uint64_t events;   /* compared, over all ranks */
 	uint32_t ranks;
 };
 int skel_verify(const struct skel_tree *tree, struct skel_verify_report *rep, struct errbuf *err);
-/* The same by the polynomial hash of each rank's stream, without expanding loops: skel_verify does this itself for
- * more than 10^8 events. rep may be NULL in both. */
+/* The same proof by the polynomial hash of each rank's stream, without expanding loops. skel_verify() calls it above
+ * 10^8 events. rep may be NULL in both functions. */
 int skel_verify_by_hash(const struct skel_tree *tree, struct skel_verify_report *rep, struct errbuf *err);
 
 #endif

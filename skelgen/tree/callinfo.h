@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Views of recorded calls for those who read them one parameter at a time, and what the local numbers of
- * communicators, datatypes, windows and files mean over all ranks: the same one has the same global number on every
- * rank. Windows of one communicator that live one after the other may share a number, and so may files.
+ * Access to single parameters of recorded calls, and global numbers of communicators, datatypes, windows and files.
+ * Each rank numbers its objects locally. The same object has the same global number on every rank. Two windows of
+ * one communicator may share a global number if their lifetimes do not overlap. The same holds for files.
  */
 #ifndef PRECEDENT_SKELGEN_TREE_CALLINFO_H
 #define PRECEDENT_SKELGEN_TREE_CALLINFO_H

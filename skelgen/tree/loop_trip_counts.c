@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From the executions at which the calls in a loop do something to the iterations of the loop: see tree_turns.h. */
+/* From the executions at which the calls in a loop do something to the iterations of the loop: see
+ * loop_trip_counts.h. */
 #include "skelgen/tree/loop_trip_counts.h"
 
 #include <stdlib.h>
@@ -117,13 +118,13 @@ static int turns_add(struct turn_list *l, uint64_t end, uint64_t turns)
 	return 0;
 }
 
-/* Turns of `all` executions of a loop of `count` iterations, from what is done in its body. */
+/* Trip counts of `all` executions of a loop of `count` iterations. s: executions of the loop's body. */
 static int turns_of_spans(const struct tree_spans *s, uint64_t count, uint64_t all, struct turn_list *l)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		uint64_t first = s->at[i].begin / count, last = (s->at[i].end - 1) / count;
 
-		/* a later span in the same execution says how far it goes */
+		/* A later span in the same execution sets the trip count. */
 		if (turns_add(l, first, 0) < 0 || turns_add(l, last, count) < 0)
 			return -1;
 		if (i + 1 < s->n && s->at[i + 1].begin / count == last)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How often loops iterate whose calls are left out towards the end of some executions. */
+/* Trip counts of loops that leave out all calls at the end of some executions. */
 #ifndef PRECEDENT_SKELGEN_TREE_LOOP_TRIP_COUNTS_H
 #define PRECEDENT_SKELGEN_TREE_LOOP_TRIP_COUNTS_H
 
 #include "skelgen/tree/tree.h"
 
-/* Executions [begin, end) at which a rank does something at a node: sorted, disjoint, not touching. */
+/* Executions [begin, end) of a node that are not left out on a rank: sorted, disjoint, not adjacent. */
 struct tree_span {
 	uint64_t begin, end;
 };
@@ -15,10 +15,11 @@ struct tree_spans {
 	struct tree_span *at; /* free() */
 };
 
-/* Fill the turns of all loops. -1 without memory. */
+/* Fill in the trip counts of all loops. Returns 0, or -1 without memory. */
 int tree_turns_find(struct skel_tree *tree);
 
-/* Executions of a node that are not left out, from its leaf's variants or its loop's turns. -1 without memory. */
+/* Executions of a node that are not left out: from the variants of a leaf, or the trip counts of a loop. Returns 0, or
+ * -1 without memory. */
 int tree_spans_of(const struct skel_node *n, uint32_t index, struct tree_spans *out);
 
 #endif

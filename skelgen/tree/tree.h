@@ -3,7 +3,8 @@
  * The merged program tree: one tree for all ranks. A node is a call (leaf), a loop or a sequence, each with the
  * set of ranks that execute it. Dropping the nodes without rank r and evaluating the rest at r yields rank r's
  * sequence of events exactly; skel_verify proves it.
- * Source: paper 004, section 2.2 (merging) and 3 (contraction), restated in the algorithms, A and B.
+ * Source: Zhang, Cheng, Subhlok, "DwarfCode: a performance prediction tool for parallel applications", IEEE Trans.
+ * Computers 65(2), 2016, sections 2.2 (merging) and 3 (contraction).
  */
 #ifndef PRECEDENT_SKELGEN_TREE_TREE_H
 #define PRECEDENT_SKELGEN_TREE_TREE_H
@@ -38,9 +39,9 @@ uint32_t rank_set_index(const struct rank_set *s, uint32_t rank);
 void rank_set_free(struct rank_set *s);
 
 /*
- * A value as a function of the place r among P places: the world rank of P ranks (RB_WORLD), or the caller's rank in
- * the communicator of the call (RB_COMM; its local group for an intercommunicator). The first form that holds on
- * every rank of the set, in the order CONST, OFFSET, MODULO, XOR, AFFINE, GRID, TORUS, DIGITS, TABLE.
+ * A value as a function of the place r among P places. RB_WORLD: r is the world rank. RB_COMM: r is the caller's rank
+ * in the communicator of the call; in an intercommunicator, its rank in the local group. The form is the first that
+ * holds on every rank of the set, in the order CONST, OFFSET, MODULO, XOR, AFFINE, GRID, TORUS, DIGITS, TABLE.
  */
 enum rank_form {
 	RF_CONST,  /* a */
@@ -65,8 +66,8 @@ int64_t rank_fn_eval(const struct rank_fn *f, uint32_t place, uint32_t n_places,
 /* "r+1", "(r-1) mod P", "{3,1,2}"; with r_comm and P_comm for RB_COMM. Returns buf. */
 const char *rank_fn_format(const struct rank_fn *f, uint32_t n_table, char *buf, size_t size);
 
-/* No call: what a rank does at an execution that its program left out (a call in some iterations only, a loop whose
- * iterations vary). Such executions are counted, so that loops have one count per rank. */
+/* Symbol of a left-out execution: the rank makes no call there, because a call is not made in every iteration or the
+ * trip count of a loop varies. Left-out executions are counted, so that a loop has one trip count per rank. */
 #define SKEL_NOTHING UINT32_MAX
 
 /* What one rank does at a leaf: the exact symbols of its trace, in order of execution. */
@@ -124,11 +125,11 @@ struct skel_param {
 	                       * every rank (then look at by_rank) */
 };
 
-/* What of a signature counts when a rank's events are compared: the alphabet in which its loops were found. */
+/* Alphabet: the parts of a signature that count when a rank's events are compared to find loops. */
 enum skel_alphabet {
 	SKEL_EXACT, /* everything */
-	SKEL_SIZES, /* not counts, tags, request slots, and what a wildcard or a completion brought */
-	SKEL_SHAPE, /* nor the peers, only whether there is one */
+	SKEL_SIZES, /* without counts, tags, request slots, and the results of wildcards and completions */
+	SKEL_SHAPE, /* as SKEL_SIZES, and of the peers only whether there is one */
 	SKEL_ALPHABETS
 };
 
@@ -146,28 +147,29 @@ struct skel_tree {
 	struct skel_wildcards *wildcards; /* wildcard.h */
 };
 
-/* Number communicators, datatypes, windows and files over all ranks, and find what wildcard receives got. Returns 0, or -1
- * with the reason. */
+/* Number communicators, datatypes, windows and files over all ranks, and find the messages that wildcard receives got.
+ * Returns 0, or -1 with the reason in err. */
 int skel_tree_resolve(struct skel_tree *tree, struct errbuf *err);
 void skel_tree_free(struct skel_tree *tree);
 
-/* Place and number of places of a rank in the basis of a function: of the communicator `comm` of that rank for
- * RB_COMM (-1 when it is no member), else its world rank. */
+/* Place and number of places of a rank in the basis of a function. RB_WORLD: the world rank. RB_COMM: the rank in its
+ * communicator `comm`. Returns 0, or -1 if the rank is not a member. */
 int skel_place(const struct skel_tree *tree, uint8_t basis, int64_t comm, uint32_t rank, uint32_t *place,
 	       uint32_t *n_places);
 /* Element k of fitted parameter i of a leaf (fn != NULL), for the rank at `index` of its set. */
 int64_t skel_param_value(const struct skel_tree *tree, const struct skel_node *leaf, uint32_t i, uint32_t k,
 			 uint32_t rank, uint32_t index);
-/* Iterations of a loop, at most. Iteration i of its execution number e is execution e * count + i of what is in it. */
+/* Greatest trip count of a loop. In iteration i of execution e of the loop, the nodes of its body have execution number
+ * e * count + i. */
 uint64_t skel_loop_count(const struct skel_tree *tree, const struct skel_node *loop, uint32_t rank, uint32_t index);
-/* Iterations that execution number e makes, given the count. */
+/* Trip count of execution e of a loop. count: from skel_loop_count(). */
 uint64_t skel_loop_turns(const struct skel_node *loop, uint32_t index, uint64_t count, uint64_t e);
 
 /* Readable dump: loops, leaves with their parameters as functions of the rank, call sites, rank sets. -1 when the
  * stream fails. */
 int skel_tree_print(const struct skel_tree *tree, FILE *out);
 
-/* Paper's length: leaves, without brackets and counts; and the events they stand for. */
+/* Length of the tree: number of leaves, without brackets and counts. */
 uint64_t skel_tree_length(const struct skel_tree *tree);
 
 /* Expansion for one rank, in order: leaf, its execution number, and the iteration number of every enclosing
@@ -181,7 +183,7 @@ struct skel_iter {
 		const struct skel_node *node;
 		uint32_t next_child, index_in_set;
 		uint64_t iter, turns; /* of loops */
-		uint64_t base;        /* execution number of the first iteration of what is in it */
+		uint64_t base;        /* execution number of the body's nodes in the first iteration */
 		uint64_t given;       /* leaves given when this iteration began */
 	} level[SKEL_MAX_DEPTH];
 	uint32_t *index; /* of the rank in each node's set, by node id; UINT32_MAX where it is not in it */

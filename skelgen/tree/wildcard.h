@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which message a wildcard receive got. Blocking receives and probes say so themselves; what a nonblocking receive got
- * is recorded with the call that completed it, and found here by following the request slots through the run.
+ * The message that a wildcard receive got. Blocking receives and probes record source and tag themselves. For a
+ * nonblocking receive, the call that completed the receive records them. To find that call, the request slots are
+ * followed through the run.
  */
 #ifndef PRECEDENT_SKELGEN_TREE_WILDCARD_H
 #define PRECEDENT_SKELGEN_TREE_WILDCARD_H
