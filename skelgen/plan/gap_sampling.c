@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lists the long gaps that the cuts of a plan leave, and bisects on the share of them that runs: see gap_share.h. */
+/* Lists the long gaps that remain after the cuts of a plan. Finds the share of each gap that runs by bisection: see
+ * gap_sampling.h. */
 #include "skelgen/plan/gap_sampling.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ struct gap_list {
 	bool failed;
 };
 
-/* What of a gap is left out. */
+/* Time of a gap that does not run, ns. */
 static double saved(double ns, double least_ns, double share)
 {
 	return ns - fmin(ns, fmax(least_ns, share * ns));
@@ -49,7 +50,7 @@ static void gap_add(struct gap_list *l, uint32_t rank, double ns, double times)
 	l->gap[l->n++] = (struct long_gap){rank, ns, times};
 }
 
-/* The gaps of one kind of executions, as emit_gap.c writes them. */
+/* Add the gaps of one kind of executions, as emit/lower_gap.c writes them. */
 static void part_add(struct gap_list *l, uint32_t rank, const struct skel_leaf_time *t, uint64_t made, double kept)
 {
 	uint32_t n_stratum = t->n_stratum > 0 ? t->n_stratum : 1, n_slot = t->n_quantile > 1 ? SKEL_QUANTILES : 1;
@@ -94,7 +95,7 @@ static void node_add(struct gap_list *l, const struct skel_times *times, const s
 		node_add(l, times, plan, n->child[i], kept);
 }
 
-/* On the rank that most is saved of. */
+/* Time saved on the rank that saves most. */
 static double list_saved(const struct gap_list *l, double share)
 {
 	double most = 0;

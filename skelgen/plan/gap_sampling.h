@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Long computations between two calls, of which a share runs where cut loops alone do not keep a skeleton within its
- * budget: an hour between two calls is one computation from its beginning to its end, and a part of it tells how fast it is.
+ * Sampling of long computations between two calls. If cutting loops alone exceeds the budget, only a share of each
+ * long gap runs. A part of a computation shows its speed, even if the computation takes an hour.
  */
 #ifndef PRECEDENT_SKELGEN_PLAN_GAP_SAMPLING_H
 #define PRECEDENT_SKELGEN_PLAN_GAP_SAMPLING_H
@@ -12,19 +12,21 @@
 #include "skelgen/timing/times.h"
 #include "skelgen/tree/tree.h"
 
-#define GAP_LONG_NS 200e6 /* shorter gaps run whole, of longer ones at least as much: two periods of a processor quota */
-/* The same where most of the time is unsuccessful tests that are work (trace/cpu_time/poll_work.h): thousands of gaps of some
- * milliseconds, alike, in loops that cannot be cut because ranks need not go through them equally often. Much shorter pieces would leave the
- * processor idle between them, in waits of a tenth of a millisecond, and a quota would not stop them as it stops the program. */
+#define GAP_LONG_NS 200e6 /* least part of a gap that runs; shorter gaps run whole. Two periods of a processor quota */
+/* The same if most of the time is unsuccessful tests that are work (trace/cpu_time/poll_work.h). Such programs have
+ * thousands of similar gaps of some milliseconds. Their loops cannot be cut, because the ranks may iterate a different
+ * number of times. Much shorter pieces would leave the processor idle between them, in waits of a tenth of a millisecond.
+ * Then a quota would not stop the skeleton as it stops the program. */
 #define GAP_POLLED_NS 500e3
 #define GAP_POLLED    0.5 /* of the time that is left */
 
-/* Choose plan->gap_share, of gaps longer than plan->gap_least_ns, so that about `excess_ns` less is left of what the plan's cuts leave; the time that is saved. */
+/* Choose plan->gap_share for gaps longer than plan->gap_least_ns, so that it saves about `excess_ns` of the time that
+ * remains after the plan's cuts. Returns the time saved, ns. */
 double gap_share_choose(const struct skel_tree *tree, const struct skel_times *times, double excess_ns,
 			struct skel_plan *plan);
-/* The time that plan->gap_share saves of what the plan's cuts leave, on the rank that it saves most. */
+/* Time that plan->gap_share saves after the plan's cuts, ns, on the rank that saves most. */
 double gap_share_saved(const struct skel_tree *tree, const struct skel_times *times, const struct skel_plan *plan);
-/* Is so much saved of a leaf, per execution, that its ranks' virtual clocks should meet again? */
+/* Does the leaf save enough time per execution that the virtual clocks of its ranks should be synchronised? */
 bool gap_share_matters(const struct skel_tree *tree, const struct skel_times *times, const struct skel_plan *plan,
 		       const struct skel_node *leaf);
 

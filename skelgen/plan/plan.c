@@ -11,8 +11,8 @@
 #define BISECTIONS 50
 #define FAR_AWAY   1.5   /* from the budget: then fewer iterations will do */
 #define NEGLIGIBLE 0.005 /* of the budget: a loop that takes less is left whole */
-#define ROOM       1.1   /* over what the fewest iterations of all loops take, where the budget cannot be met, */
-#define UNEVEN     1.5     /* and iterations stand for so unlike numbers of them (see unevenness) */
+#define ROOM       1.1   /* times the least time possible: budget if the given one cannot be met and unevenness() > UNEVEN */
+#define UNEVEN     1.5
 
 struct planner {
 	const struct skel_tree *tree;
@@ -25,7 +25,7 @@ struct planner {
 
 /* ---- loops whose iterations vary ---- */
 
-/* All ranks make the same ones. */
+/* The trip counts of the first rank are used for all ranks. */
 double skel_plan_kept(const struct skel_node *loop, const struct skel_cut *c)
 {
 	const struct skel_turns *t;
@@ -45,7 +45,7 @@ double skel_plan_kept(const struct skel_node *loop, const struct skel_cut *c)
 	return made > 0 ? run / made : 1;
 }
 
-/* Iterations that an execution makes which makes any, in the mean. */
+/* Mean trip count of the executions that make at least one iteration. */
 static double mean_turns(const struct skel_node *loop, const struct skel_cut *c)
 {
 	const struct skel_turns *t = loop->turns;
@@ -125,7 +125,7 @@ static double plan_node(struct planner *p, const struct skel_node *n, double f)
 	kept = skel_plan_kept(n, c);
 	if (!(kept < 1))
 		c->run = c->total;
-	/* What the least number of iterations leaves too much, loops inside must give. */
+	/* If even the fewest iterations exceed the share, cut the inner loops. */
 	return kept * plan_children(p, n, kept > 1.1 * f ? f / kept : 1.0);
 }
 
@@ -142,7 +142,7 @@ static void count_init(const struct skel_node *n, struct skel_plan *plan)
 		count_init(n->child[i], plan);
 }
 
-/* The largest fraction of time whose plan meets the budget. The time that is left. */
+/* Find the largest fraction of time whose plan meets the budget. Returns the time of the plan, ns. */
 static double plan_by_bisection(struct planner *p)
 {
 	const struct skel_node *root = p->tree->root;
@@ -163,7 +163,7 @@ static double plan_by_bisection(struct planner *p)
 
 /* ---- windows ---- */
 
-/* Where fewer iterations are precise enough, up to half of them are saved. */
+/* Drop up to half of a loop's iterations if fewer are precise enough. */
 static void precision_apply(const struct planner *p)
 {
 	for (uint32_t i = 0; i < p->plan->series->n; i++) {
@@ -178,7 +178,7 @@ static void precision_apply(const struct planner *p)
 	}
 }
 
-/* Lay the windows of what is cut; they may take a few iterations less than `run`. */
+/* Place the windows of the cut loops. The windows may use a few iterations less than `run`. */
 static void windows_lay(struct skel_plan *plan, const struct skel_node *n)
 {
 	const struct skel_loop_series *l = skel_series_of(plan->series, n->id);
@@ -219,7 +219,8 @@ static double time_left(const struct skel_plan *plan, const struct skel_times *t
 	return n->kind == SKEL_LOOP && c->run != c->total ? sum * skel_plan_kept(n, c) : sum;
 }
 
-/* Loops first, then long gaps: a share of each runs where loops alone leave too much. The time that is left. */
+/* Cut loops first. If the time still exceeds the budget, run only a share of each long gap. Returns the time of the plan,
+ * ns. */
 static double plan_within(struct planner *p)
 {
 	double whole = plan_by_bisection(p), left = whole;
@@ -235,11 +236,11 @@ static double plan_within(struct planner *p)
 	return left;
 }
 
-/* Of calls and the gaps before them. */
+/* Sums over calls and the gaps before them. */
 struct evenness {
-	double all, run; /* their time, and what of it runs */
-	double square;   /* what runs, times the square of how many times its own time it stands for: by so much
-			  * the told time varies if things are held up by chance */
+	double all, run; /* their time; the part of the time that runs */
+	double square;   /* sum of run time times weight squared; weight: represented time over run time. Proportional to
+			  * the variance of the estimate under random delays. */
 };
 
 static void evenness_of(const struct planner *p, const struct skel_node *n, double kept, struct evenness *e)
@@ -259,7 +260,7 @@ static void evenness_of(const struct planner *p, const struct skel_node *n, doub
 		evenness_of(p, n->child[i], kept, e);
 }
 
-/* How many times what it varies by would be if every iteration stood for equally many (Cauchy and Schwarz: 1 at least). */
+/* Variance of the estimate, relative to the variance with equal weights. At least 1, by Cauchy-Schwarz. */
 static double unevenness(const struct planner *p)
 {
 	struct evenness e = {0, 0, 0};
@@ -268,9 +269,9 @@ static double unevenness(const struct planner *p)
 	return e.all > 0 ? e.run * e.square / (e.all * e.all) : 1;
 }
 
-/* Where the fewest iterations of all loops are over the budget, the last of them save little and cost much: of a short loop
- * inside a cut one some iterations stand for hundreds, and whatever holds up one of these counts as often. A little more
- * time evens out for how many each stands. The time that is left. */
+/* Make the weights of iterations more even if the budget cannot be met. Then the deepest cuts save little and cost much:
+ * in a short loop inside a cut loop, one iteration may represent hundreds. A random delay of this iteration counts
+ * hundreds of times. A slightly larger budget makes the weights more equal. Returns the time of the plan, ns. */
 static double plan_even(struct planner *p, double left)
 {
 	double budget = p->budget_ns, most = FAR_AWAY * budget;
@@ -315,7 +316,7 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 	plan->predicted_s = all > 0 ? plan->full_s * left / all : plan->full_s;
 }
 
-/* Room for the windows of every loop that might be cut. */
+/* Allocate the windows of every loop that might be cut. */
 static int windows_alloc(const struct skel_tree *tree, const struct skel_node *n, struct skel_plan *plan)
 {
 	if (n->kind == SKEL_LOOP && n->count.form == RF_CONST && n->count.a > SKEL_FEWEST_ITERATIONS &&

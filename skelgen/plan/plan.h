@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which loops a skeleton cuts, and to how many iterations, so that it runs within a time budget. Only loops that all
- * ranks run, equally often, at each of their executions, are cut; message sizes are never changed.
- * Source: paper 004, section 4, restated in the algorithms, C: T = T_prologue + sum (N / n) T_window + T_epilogue.
+ * Chooses the loops that a skeleton cuts, and their numbers of iterations, so that the skeleton runs within a time budget.
+ * A loop is cut only if all ranks run it equally often at each of its executions. Message sizes are never changed.
+ *
+ *	T = T_prologue + sum (N / n) T_window + T_epilogue
+ *
+ * Source: Zhang, Cheng, Subhlok, "DwarfCode: a performance prediction tool for parallel applications", IEEE Trans.
+ * Computers 65(2), 2016, section 4.
  */
 #ifndef PRECEDENT_SKELGEN_PLAN_PLAN_H
 #define PRECEDENT_SKELGEN_PLAN_PLAN_H
@@ -17,24 +21,24 @@
 
 #define SKEL_PRECISION         0.005 /* half-width of the 95 % interval, relative */
 #define SKEL_MIN_ITERATIONS    20
-#define SKEL_FEWEST_ITERATIONS 5 /* where 20 are so many that the budget is far away */
+#define SKEL_FEWEST_ITERATIONS 5 /* if 20 iterations are far above the budget */
 
 struct skel_budget {
 	double seconds;          /* run time aimed at; 0: no bound by time */
 	double scale;            /* aim at 1/scale of the traced time; 0 or 1: no bound by scale */
 	uint32_t min_iterations; /* of a cut loop, after the warm-up; 0: SKEL_MIN_ITERATIONS,
 				  * or fewer, down to SKEL_FEWEST_ITERATIONS, if need be */
-	double precision;        /* of a cut loop's time, for which up to half of `seconds` is left unused; 0:
-				  * SKEL_PRECISION */
+	double precision;        /* of a cut loop's time; up to half of `seconds` stays unused if this precision is
+				  * reached. 0: SKEL_PRECISION */
 };
 
 /* By node id; of loops only. */
 struct skel_cut {
 	uint64_t total, run; /* iterations of the program and of the skeleton, warm-up included; equal: not cut */
-	bool consecutive;    /* the first ones, not spread ones */
+	bool consecutive;    /* the first iterations run, not spread ones */
 	bool refused;        /* must stay whole: cutting it did not match */
-	bool varies;         /* some executions make fewer than `total` iterations, and as large a share of them runs */
-	bool uneven;         /* they do not on all ranks alike */
+	bool varies;         /* trip counts vary up to `total`; every execution runs the same share of its iterations */
+	bool uneven;         /* the trip counts differ between ranks */
 	const struct sampled_plan *windows; /* which iterations run; NULL: `run` of them, evenly spread */
 };
 
@@ -42,11 +46,11 @@ struct skel_plan {
 	uint32_t n_node, n_cut;
 	struct skel_cut *cut;
 	struct sampled_plan **windows; /* by node id, of loops that may be cut; else NULL */
-	const struct skel_series *series; /* of the times that were planned with */
-	double gap_share;           /* of every gap longer than gap_least_ns so much runs (gap_share.h); 1: all */
+	const struct skel_series *series; /* from the times that the plan was made with */
+	double gap_share;           /* share of every gap longer than gap_least_ns that runs (gap_sampling.h); 1: all */
 	double gap_least_ns;
-	uint8_t *meets;             /* by node id, what skel_match found of calls: enum skel_meets */
-	struct skel_rooms rooms;    /* of receives, where threads return in another order than messages match */
+	uint8_t *meets;             /* by node id: enum skel_meets, set by skel_match() */
+	struct skel_rooms rooms;    /* buffer sizes of receives that are recorded too short (tree/rooms.h) */
 	double full_s, predicted_s; /* run time of the program, and of the skeleton */
 };
 
@@ -58,21 +62,21 @@ static inline bool skel_plan_shares_gaps(const struct skel_plan *p)
 /* Collective calls of all ranks: whether all make them at the same place of the tree. */
 enum skel_meets { SKEL_MEETS_UNKNOWN, SKEL_MEETS_HERE, SKEL_MEETS_APART };
 
-/* The share of its iterations that a loop's executions run with this cut. */
+/* Share of a loop's iterations that run with this cut. */
 double skel_plan_kept(const struct skel_node *loop, const struct skel_cut *c);
 
-/* 0; also when nothing can be cut (n_cut is 0). */
+/* Returns 0, also if nothing can be cut (n_cut is 0); -1 with the reason in err. */
 int skel_plan(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
 	      struct skel_plan *out, struct errbuf *err);
-/* The same again, honouring cut[].consecutive and cut[].refused. */
+/* Plan again, with the given cut[].consecutive and cut[].refused. */
 void skel_plan_again(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
 		     struct skel_plan *plan);
 void skel_plan_free(struct skel_plan *p);
 
-/* Relative half-width at 95 % that the traced run lets expect of a cut loop; 0: nothing is known. */
+/* Expected relative half-width at 95 % of a cut loop's time, from the traced run. 0: not known. */
 double skel_plan_expected(const struct skel_plan *plan, uint32_t node);
 
-/* Iteration of the program that iteration j of `run` stands for, as the runtime's loop.c computes it. */
+/* Iteration of the program that iteration j of `run` represents, as runtime/loop.c computes it. */
 static inline uint64_t skel_sampled_iteration(const struct skel_cut *c, uint64_t j)
 {
 	unsigned __int128 left = c->total - 1, n = c->run - 1;
@@ -85,7 +89,7 @@ static inline uint64_t skel_sampled_iteration(const struct skel_cut *c, uint64_t
 	return 1 + (uint64_t)((2 * (unsigned __int128)(j - 1) + 1) * left / (2 * n));
 }
 
-/* The cut of execution number e of a loop on the rank at `index`: of the iterations that it makes. */
+/* The cut of execution e of a loop on the rank at `index`, for the trip count of this execution. */
 static inline struct skel_cut skel_cut_at(const struct skel_cut *c, const struct skel_node *loop, uint32_t index, uint64_t e)
 {
 	struct skel_cut at = *c;
@@ -97,7 +101,7 @@ static inline struct skel_cut skel_cut_at(const struct skel_cut *c, const struct
 	return at;
 }
 
-/* How many iterations it stands for: 0 of a warm-up. */
+/* Number of iterations of the program that iteration j of `run` represents. 0 for a warm-up. */
 static inline double skel_sampled_weight(const struct skel_cut *c, uint64_t j)
 {
 	double weight;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What one rank executes of a planned skeleton: the calls in order, each with the execution of the traced program that
- * it stands for. The runtime of the emitted program makes the same steps.
+ * The calls of a planned skeleton on one rank, in order. Each call comes with the execution of the traced program that
+ * it represents. The runtime of the emitted program makes the same steps.
  */
 #ifndef PRECEDENT_SKELGEN_PLAN_PLAN_WALK_H
 #define PRECEDENT_SKELGEN_PLAN_PLAN_WALK_H

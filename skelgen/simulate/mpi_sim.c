@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs the ranks in turn until all have ended, or none can go on. */
+/* Runs the ranks in turn until all have ended, or all wait. */
 #include "skelgen/simulate/mpi_sim.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "skelgen/simulate/rank.h"
 
 #define QUANTUM 256 /* calls of one rank in a row: keeps the queues short */
-#define MOST_LET_GO 4096 /* sends: by then every place is known */
+#define MOST_LET_GO 4096 /* sends: by then every such call is known */
 
 void skel_call_describe(const struct trace_defs *d, uint32_t sym, char *text, size_t size)
 {
@@ -29,7 +29,7 @@ void skel_call_describe(const struct trace_defs *d, uint32_t sym, char *text, si
 		 (unsigned long long)site->offset[0]);
 }
 
-/* Nobody can go on: say what the first rank waits for, and how many wait. */
+/* All ranks wait: report the call of the first waiting rank and the number of waiting ranks. */
 static int fail_deadlock(struct sim *s)
 {
 	char text[256];
@@ -76,7 +76,7 @@ static void buffered_note(struct skel_buffered *b, const struct skel_tree *tree,
 		b->leaf[b->n++] = leaf;
 }
 
-/* Let one send go for which a rank waits; false when there is none. */
+/* Complete one send for which a rank waits. Returns false if no rank waits for a send. */
 static bool let_go(struct sim *s, struct skel_buffered *b)
 {
 	struct net_message m;
@@ -90,7 +90,7 @@ static bool let_go(struct sim *s, struct skel_buffered *b)
 	return false;
 }
 
-/* Nobody can go on: let a send go that would, and so on; true when the ranks go on. */
+/* All ranks wait: complete one send that the MPI library may buffer. Returns true if a rank can continue. */
 static bool go_on(struct sim *s, uint32_t *times)
 {
 	if (s->buffered == NULL)
@@ -119,7 +119,7 @@ static int run_all(struct sim *s)
 		}
 	}
 	if (s->buffered != NULL)
-		return 0; /* what else there is to say was said with buffered sends */
+		return 0; /* the run with buffered sends has reported every other error */
 	return going ? fail_deadlock(s) : check_unreceived(s);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs a planned skeleton without MPI, all ranks of it, and proves that it can run: every message finds its receive
- * and fits, collectives come in the same order on all members, no rank waits for ever.
- * Standard sends complete at once (the original sequence of calls ran with the same sizes and the same library);
- * synchronous ones when they are matched.
+ * Simulates all ranks of a planned skeleton without MPI and proves that the skeleton can run. Every message finds a
+ * receive and fits. Collectives come in the same order on all members. No rank waits for ever.
+ *
+ * A standard send completes at once, because the traced program ran with the same sizes and the same library. A
+ * synchronous send completes when it is matched.
  */
 #ifndef PRECEDENT_SKELGEN_SIMULATE_MPI_SIM_H
 #define PRECEDENT_SKELGEN_SIMULATE_MPI_SIM_H
@@ -24,21 +25,22 @@ struct skel_match_report {
 	bool no_memory;
 };
 
-/* 0, or -1 with the first contradiction: rank, call, call site, what is wrong. Fills in plan->meets. */
+/* Simulate the plan and fill in plan->meets. Returns 0, or -1 with the first contradiction in err: rank, call, call site
+ * and cause. */
 int skel_match(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_match_report *report,
 	       struct errbuf *err);
 
 #define SKEL_BUFFERED_MAX 16
 
-/* Sends that go on only because the MPI library takes their messages before anybody receives them. */
+/* Sends that complete only because the MPI library buffers the message before the receive. */
 struct skel_buffered {
 	uint32_t n;                       /* leaves */
 	uint32_t leaf[SKEL_BUFFERED_MAX]; /* by leaf_id */
 	bool more;                        /* there may be others */
 };
 
-/* Run with every standard send synchronous: where all ranks would wait for ever, one send is let go and noted. 0 also
- * when there are such; -1 without memory. The plan must match (skel_match). */
+/* Simulate with every standard send synchronous. If all ranks would wait for ever, one send is completed and listed in
+ * *out. The plan must match (skel_match). Returns 0, also if sends are listed; -1 without memory. */
 int skel_match_buffered(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_buffered *out,
 			struct errbuf *err);
 

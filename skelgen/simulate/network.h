@@ -13,7 +13,7 @@
 
 #define NET_NONE UINT32_MAX
 
-/* How far a member of a collective must wait for the others. */
+/* The members for which a caller of a collective waits. */
 enum net_pattern {
 	NET_ALL,      /* for all */
 	NET_FROM_ROOT, /* for the root */
@@ -56,11 +56,11 @@ int net_room(struct net *n, uint32_t request, int64_t bytes, struct errbuf *err)
 /* Is there a message that a receive like m would get? */
 bool net_probe(const struct net *n, const struct net_message *m);
 
-/* Leaf of whoever came first to the collective of this request. */
+/* Leaf of the first caller of the collective of this request. */
 uint32_t net_first_node(const struct net *n, uint32_t request);
 bool net_done(const struct net *n, uint32_t request);
 void net_release(struct net *n, uint32_t request);
-/* A forced send that nobody has received is done from now on, and *m says which; false when it is no such send. */
+/* Complete a forced send without a receive; *m is its message. Returns false if the request is no such send. */
 bool net_let_go(struct net *n, uint32_t request, struct net_message *m);
 /* Take back a receive that nothing has matched. */
 void net_cancel(struct net *n, uint32_t request);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One rank of a simulated run: its place in the program, its request slots, and what it waits for. */
+/* One rank of a simulated run: its place in the program, its request slots, and the requests for which it waits. */
 #ifndef PRECEDENT_SKELGEN_SIMULATE_RANK_H
 #define PRECEDENT_SKELGEN_SIMULATE_RANK_H
 
@@ -48,15 +48,17 @@ struct sim {
 	struct skel_match_report *report;
 	struct errbuf *err;
 	bool no_memory;
-	struct skel_buffered *buffered; /* standard sends wait for their receives, and here is who could not; or NULL */
+	struct skel_buffered *buffered; /* not NULL: standard sends are synchronous; sends that had to be buffered */
 };
 
 int sim_rank_open(struct sim *s, uint32_t rank);
 void sim_rank_close(struct sim_rank *r);
-/* Run until the rank waits, ends, or has made `quantum` calls. Calls made, or -1 with a contradiction in s->err. */
+/* Run until the rank waits, ends, or has made `quantum` calls. Returns the number of calls made, or -1 with a
+ * contradiction in s->err. */
 int64_t sim_rank_run(struct sim *s, struct sim_rank *r, uint32_t quantum);
 
-/* For the files of the simulation: the call waits for this request (NET_NONE: it failed); say where it failed. */
+/* Internal to simulate/. sim_pend: the call waits for this request (NET_NONE: the request failed). sim_fail_here: name
+ * the call that failed. */
 int sim_pend(struct sim *s, struct sim_rank *r, uint32_t request);
 int sim_fail_here(struct sim *s, const struct sim_rank *r);
 

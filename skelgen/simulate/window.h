@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Windows and files in a simulated run: what waits for whom, and whether epochs are balanced. */
+/* Windows and files in a simulated run: the synchronisation of calls, and the balance of epochs. */
 #ifndef PRECEDENT_SKELGEN_SIMULATE_WINDOW_H
 #define PRECEDENT_SKELGEN_SIMULATE_WINDOW_H
 
 #include "skelgen/simulate/rank.h"
 
-/* What one rank has open on a window. */
+/* Open epochs of one rank on a window. */
 struct sim_win {
 	uint64_t sequence;        /* fences and frees so far */
 	uint64_t locks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looks at a few executions of every stratum: see gap_order.h. */
+/* Samples a few executions of every stratum: see gap_rank_order.h. */
 #include "skelgen/timing/gap_rank_order.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "skelgen/timing/times.h"
 
-#define MOST_VALUES (8u << 20) /* of all ranks and calls: what the skeleton then carries is 64 MiB */
+#define MOST_VALUES (8u << 20) /* of all ranks and calls: 64 MiB in the skeleton */
 
 /* Where each leaf is on the rank that is being read. */
 struct order_cursor {
@@ -26,8 +26,8 @@ struct order_reader {
 
 uint64_t gap_order_execution(uint64_t n, uint32_t n_stratum, uint32_t s, uint32_t j)
 {
-	/* Executions of stratum s are those with occ * n_stratum / n == s. One of each eighth, drawn, lest a program that
-	 * does something every so many iterations is always met at the same of them. */
+	/* Executions of stratum s have occ * n_stratum / n == s. One execution is drawn at random from each eighth. A fixed
+	 * stride could always hit the same phase of a program with a period. */
 	unsigned __int128 begin = ((unsigned __int128)s * n + n_stratum - 1) / n_stratum;
 	unsigned __int128 length = ((unsigned __int128)(s + 1) * n + n_stratum - 1) / n_stratum - begin;
 	uint64_t from = (uint64_t)(begin + length * j / SKEL_QUANTILES);
@@ -54,7 +54,7 @@ void gap_order_slots(const float *gap, uint32_t slot[SKEL_QUANTILES])
 	}
 }
 
-/* The distribution number i of a leaf on a rank: of the executions that go on in the loop, of those that enter it. */
+/* Distribution i of a leaf on a rank. Even i: executions that continue the loop; odd i: executions that enter it. */
 static const struct skel_leaf_time *part_of(const struct skel_leaf_time *t, uint32_t i)
 {
 	const struct skel_leaf_time *part = i % 2 == 0 ? t : t->entry;

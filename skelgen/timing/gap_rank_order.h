@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * In what order the quantiles of a gap are replayed. Each rank has the distribution of its own gaps, stratum by stratum;
- * what the slowest rank of an execution takes depends on which values meet. So a few executions of every stratum are
- * looked at, the same ones on all ranks: the order of a rank's gaps at these decides in which slot which of its quantiles
- * is used (the Schaake shuffle). Ranks that were slow together are slow together, ranks that varied by themselves do so
- * again, and each rank keeps its distribution. Sorting all alike would make the slowest too fast where ranks vary by
- * themselves; drawing anew on every rank would make it too slow where they vary together.
- * Source: algorithms, C.6.
+ * The order in which the quantiles of a gap are replayed. Each rank has the distribution of its own gaps, stratum by
+ * stratum. The time of the slowest rank in an execution depends on the combination of values over the ranks.
+ *
+ * So a few executions of every stratum are sampled, the same executions on all ranks. The rank order of the sampled gaps
+ * assigns a quantile to each slot. This is the Schaake shuffle. Ranks that were slow together are slow together again.
+ * Ranks that varied independently do so again. Each rank keeps its distribution.
+ *
+ * The same order on all ranks would be wrong for independent ranks, and a random order on each rank would be wrong for
+ * ranks that vary together.
+ *
+ * Source: Clark, Gangopadhyay, Hay, Rajagopalan, Wilby, "The Schaake shuffle", J. Hydrometeorology 5(1), 2004.
  */
 #ifndef PRECEDENT_SKELGEN_TIMING_GAP_RANK_ORDER_H
 #define PRECEDENT_SKELGEN_TIMING_GAP_RANK_ORDER_H
@@ -19,8 +23,9 @@
 
 #define SKEL_QUANTILES 8 /* equal shares of the gaps of a stratum */
 
-/* By 2 * leaf_id, and one more for what enters its loop, then by index of the rank in the leaf's set: n_stratum rows of
- * gaps at the executions looked at; NULL where there are no quantiles on this rank. Gaps whose time is not known are NAN. */
+/* Gaps at the sampled executions, n_stratum rows each. First index: 2 * leaf_id, or 2 * leaf_id + 1 for the executions
+ * that enter the leaf's loop. Second index: place of the rank in the leaf's set; NULL if the rank has no quantiles. A gap
+ * of unknown time is NAN. */
 struct gap_orders {
 	uint32_t n_leaf;
 	float (***at)[SKEL_QUANTILES];
@@ -30,7 +35,8 @@ struct gap_orders {
 struct skel_times;
 struct order_reader;
 
-/* out->at stays NULL where there is nothing to look at, or so much that means must do. NULL with the reason. */
+/* out->at stays NULL if no leaf has quantiles, or if the gaps would need too much memory: then means are replayed.
+ * Returns NULL with the reason in err. */
 struct order_reader *order_reader_create(const struct skel_tree *tree, const struct skel_times *times, struct gap_orders *out,
 					 struct errbuf *err);
 /* struct timed_reader */
@@ -39,9 +45,9 @@ void order_reader_call(void *reader, const struct timed_walk *w);
 void order_reader_destroy(struct order_reader *x);
 
 void gap_orders_free(struct gap_orders *o);
-/* Execution looked at for slot j of stratum s, of n executions in n_stratum strata. */
+/* Execution that is sampled for slot j of stratum s, of n executions in n_stratum strata. */
 uint64_t gap_order_execution(uint64_t n, uint32_t n_stratum, uint32_t s, uint32_t j);
-/* Quantile of each slot: the order of the gaps; where one is not known, an order that alternates, the same for all. */
+/* Quantile of each slot: the rank order of the gaps. If a gap is not known: an alternating order, the same for all. */
 void gap_order_slots(const float *gap, uint32_t slot[SKEL_QUANTILES]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a series of iteration times is like: see series.h. Windows are in series_windows.c. */
+/* Statistics of a series of iteration times: see series.h. The windows are in series_windows.c. */
 #include "skelgen/timing/series.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #define SPIKE_MADS      11.9  /* 8 standard deviations of a normal distribution; as in runtime/sampled.c */
 #define SPIKE_LEAST     0.5   /* of a usual element */
-#define SPIKES_MOST     0.025 /* of all elements: what comes more often is met by any sample */
+#define SPIKES_MOST     0.025 /* of all elements: any sample contains spikes that are more frequent */
 #define PENALTY         4.0   /* times log n, in units of the long-run variance */
 #define LEAST_SEGMENT   0.04  /* of the series */
 #define LEAST_ELEMENTS  20

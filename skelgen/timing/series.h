@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Statistics of the iteration times of a loop: segments between change points, drift, autocorrelation, period, rare
- * spikes; and from these the windows that shall stand for the loop, as many as a precision needs.
- * Change points: binary segmentation with a penalty, on means, spikes cut down, O(n) a level.
- * Source: algorithms, C.4.
+ * Statistics of the iteration times of a loop: segments between change points, drift, autocorrelation, period and rare
+ * spikes. The statistics give the windows that represent the loop, as many as a precision needs. Change points are found
+ * by binary segmentation of means with a penalty, after spikes are clipped, in O(n) a level.
  */
 #ifndef PRECEDENT_SKELGEN_TIMING_SERIES_H
 #define PRECEDENT_SKELGEN_TIMING_SERIES_H
@@ -19,12 +18,12 @@ struct series_segment {
 	uint64_t first, n;  /* elements */
 	double mean;        /* without spikes */
 	double deviation;   /* of an element */
-	double long_run;    /* deviation that the mean of many has, times the root of their number */
+	double long_run;    /* long-run deviation: limit of sqrt(n) times the deviation of the mean of n elements */
 };
 
 struct series_stats {
 	uint64_t n;         /* elements */
-	uint64_t group;     /* iterations that an element is the mean of */
+	uint64_t group;     /* iterations per element; an element is their mean */
 	double mean;        /* with spikes */
 	double usual;       /* without */
 	double deviation, long_run; /* within segments */
@@ -47,8 +46,8 @@ void series_stats_free(struct series_stats *s);
 uint64_t series_wanted(const struct series_stats *s, uint64_t total, double precision);
 /* Relative half-width at 95 % to expect of these windows, with the spikes they account for. */
 double series_expected(const struct series_stats *s, const struct sampled_plan *p);
-/* Windows over a loop of `total` iterations of which at most `run` shall run, first one and warm-ups included;
- * s may be NULL, or of a series that is not the loop's own (visits > 1: segments do not count then). */
+/* Place the windows over a loop of `total` iterations. run: most iterations that run, with the first and the warm-ups.
+ * s: statistics of the loop, or NULL. If visits > 1, the series is not of this visit alone; segments are then ignored. */
 void series_windows(const struct series_stats *s, uint64_t total, uint64_t visits, uint64_t run,
 		    struct sampled_plan *out);
 

@@ -14,7 +14,7 @@
 #define LEAST_MISSED 0.3   /* of the spikes' excess, and */
 #define LEAST_EFFECT 0.005 /* of the loop's time: else spikes need no term of their own */
 
-/* What is gathered of a loop. */
+/* Iteration times of one loop, while they are collected. */
 struct gathered {
 	double *x;     /* by element: time of its iterations, mean over the ranks */
 	float *gap[SKEL_SERIES_RANKS]; /* by rank: of it, computation that the skeleton repeats in every iteration */
@@ -239,8 +239,8 @@ static double excess_of(const float *gap, const struct series_stats *s)
 	return sum;
 }
 
-/* A block that is replayed by its mean makes its rank as much longer as its own spikes did, but not the others wait
- * for spikes that met another rank each time: the rest is missed. */
+/* Spikes that the skeleton misses. A block that is replayed by its mean includes the spikes of its own rank. The waits of
+ * the other ranks are missing if spikes hit another rank each time. */
 static int missed_spikes(struct series_reader *c, uint32_t i, struct errbuf *err)
 {
 	struct skel_loop_series *l = &c->out->loop[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Iteration times of the loops that a skeleton might cut, from the trace: what all ranks run, equally often, and what
- * takes a share of the time. Read of a few ranks, spread over all.
+ * Iteration times, from the trace, of the loops that a skeleton might cut. Such a loop is run by all ranks, equally often,
+ * and takes a share of the time. The times are read from a few ranks, evenly spread.
  */
 #ifndef PRECEDENT_SKELGEN_TIMING_SERIES_COLLECT_H
 #define PRECEDENT_SKELGEN_TIMING_SERIES_COLLECT_H
@@ -12,16 +12,16 @@
 #include "skelgen/tree/tree.h"
 
 #define SKEL_SERIES_LOOPS 32      /* the longest ones */
-#define SKEL_SERIES_RANKS 8       /* that are read */
-#define SKEL_SERIES_MOST  65536   /* elements; of longer loops these are means of as many iterations as it takes */
-#define SKEL_SERIES_SHARE 0.005   /* of the program's time, below which a loop has none */
+#define SKEL_SERIES_RANKS 8       /* most ranks that are read */
+#define SKEL_SERIES_MOST  65536   /* elements; in a longer loop an element is the mean of several iterations */
+#define SKEL_SERIES_SHARE 0.005   /* of the program's time: a loop with less gets no series */
 
 struct skel_loop_series {
 	uint32_t node;
 	uint64_t total, visits;   /* iterations of a visit; visits by the whole program */
-	bool placed;              /* elements are where they were: none was left out */
+	bool placed;              /* elements have their places in the loop: none was left out */
 	struct series_stats stats;
-	/* Of the spikes, what compute blocks that are replayed by their means do not give. */
+	/* The part of the spikes that is missing when compute blocks are replayed by their means. */
 	struct sampled_spikes spikes;
 };
 
@@ -33,7 +33,7 @@ struct skel_series {
 struct skel_times;
 struct series_reader;
 
-/* Chooses the loops; none qualifies: out->n is 0. NULL with the reason. */
+/* Choose the loops. out->n is 0 if no loop qualifies. Returns NULL with the reason in err. */
 struct series_reader *series_reader_create(const struct skel_tree *tree, const struct skel_times *times, struct skel_series *out,
 					   struct errbuf *err);
 /* struct timed_reader */

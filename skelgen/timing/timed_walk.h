@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The calls of a rank in order, each with its leaf of the merged tree and its recorded times. Several readers can share
- * one walk: decoding the times of long traces is what walks cost.
+ * one walk, because the decoding of times is the main cost of a walk.
  */
 #ifndef PRECEDENT_SKELGEN_TIMING_TIMED_WALK_H
 #define PRECEDENT_SKELGEN_TIMING_TIMED_WALK_H

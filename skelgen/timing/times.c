@@ -98,7 +98,7 @@ static void event_add(struct skel_leaf_time *lt, struct stratum_counts *c, uint6
 	c->n[s]++;
 }
 
-/* Do entries differ from the others by enough to be kept apart? */
+/* Do the gaps at the entry of a loop differ enough from the other gaps to be kept apart? */
 static bool entries_differ(const struct stratum_counts *c, const struct stratum_counts *entry, double wall_ns)
 {
 	double others, differ, error;
@@ -111,7 +111,7 @@ static bool entries_differ(const struct stratum_counts *c, const struct stratum_
 	return differ > LEAST_ENTRY * wall_ns && differ > SURE * error;
 }
 
-/* All are one, with the distribution of those of which there are more. */
+/* Join both kinds of executions. The distribution is taken from the kind with more executions. */
 static void entries_join(struct stratum_counts *c, struct stratum_counts *entry)
 {
 	if (entry->timed > c->timed) {
@@ -179,7 +179,7 @@ static int draw_close(const struct skel_tree *tree, const struct skel_node *leaf
 	return gap_draw_close(&c->draw, given_up, leaf->fn, arena, lt);
 }
 
-/* c: the executions that go on in their loop, and those that enter it. */
+/* c[0]: executions that continue their loop. c[1]: executions that enter it. */
 static int leaf_close(const struct skel_tree *tree, const struct skel_node *leaf, uint32_t rank, struct arena *arena,
 		      struct skel_leaf_time *lt, struct stratum_counts c[2], const struct hist_table *given_up)
 {
@@ -216,8 +216,8 @@ static int leaf_close(const struct skel_tree *tree, const struct skel_node *leaf
 
 /* What is added up over the calls of a rank. */
 struct rank_sums {
-	struct stratum_counts *counts; /* by 2 * leaf_id, and one more for what enters its loop */
-	struct hist_table given_up;    /* times that were given up one by one */
+	struct stratum_counts *counts; /* [2 * leaf_id]; [2 * leaf_id + 1]: executions that enter the leaf's loop */
+	struct hist_table given_up;    /* times that are known only as a histogram */
 	uint64_t events, untimed;
 	double delayed, polled;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the time of a traced run went, by call of the merged tree and rank. The gap before a call is split into
- * strata over its executions, so that drift and phases survive.
+ * The time of a traced run, by call of the merged tree and by rank. The gap before a call is split into strata over the
+ * call's executions, so that drift and phases are kept.
  */
 #ifndef PRECEDENT_SKELGEN_TIMING_TIMES_H
 #define PRECEDENT_SKELGEN_TIMING_TIMES_H
@@ -15,23 +15,25 @@
 #include "skelgen/tree/tree.h"
 
 #define SKEL_STRATA    16
-#define SKEL_DELAYED_LEAST 0.01 /* of the traced time: from here on what others took is worth saying */
-#define SKEL_QUANTILES_BYTES (256u << 20) /* that quantiles take at most, of all ranks and calls */
+#define SKEL_DELAYED_LEAST 0.01 /* of the traced time: time lost to other processes is reported from this share on */
+#define SKEL_QUANTILES_BYTES (256u << 20) /* most memory for the quantiles of all ranks and calls */
 
 /* One leaf on one rank. Execution occ belongs to stratum occ * n_stratum / n. */
 struct skel_leaf_time {
 	uint64_t n;              /* executions, those left out (SKEL_NOTHING) included */
 	uint64_t made;           /* executions that make the call */
-	uint64_t timed;          /* of these, with known times, one by one or in histograms */
-	double gap_ns, dur_ns;   /* sums over all that make it; those without times count as the mean of the others */
-	uint32_t n_stratum;      /* 1 when all agree */
+	uint64_t timed;          /* of `made`: executions with known times, single or in histograms */
+	double gap_ns, dur_ns;   /* sums over all `made` executions; an execution without times counts as the mean */
+	uint32_t n_stratum;      /* 1 if all strata agree */
 	double stratum_ns[SKEL_STRATA]; /* mean gap */
-	/* By stratum: means of SKEL_QUANTILES equal shares of its gaps, in ascending order; their mean is stratum_ns.
-	 * n_quantile 1: they agree, or the call is too rare or too short to matter, and quantile_ns is NULL. */
+	/* By stratum: means of SKEL_QUANTILES equal shares of its gaps, in ascending order. The mean of the shares is
+	 * stratum_ns. n_quantile is 1 and quantile_ns NULL if the shares agree. The same holds if the call is too rare or too
+	 * short to matter. */
 	uint32_t n_quantile;
 	float (*quantile_ns)[SKEL_QUANTILES];
-	/* The first call of a loop has another one before it when the loop is entered, and another gap: executions 0, period,
-	 * 2 * period, ... are `entry`, and the strata and quantiles here are of the others. NULL: they are alike. */
+	/* Executions 0, period, 2 * period, ... of the first call of a loop enter the loop. Another call precedes them, so
+	 * they have another gap. Their times are in `entry`; the strata and quantiles here are of the other executions.
+	 * entry is NULL if the gaps are alike. */
 	uint64_t period;
 	struct skel_leaf_time *entry;
 };
@@ -49,9 +51,9 @@ struct skel_times {
 	double *rank_wall_ns;         /* of each rank */
 	double wall_ns;               /* of the longest */
 	double gap_ns;                /* of all calls but MPI_Init, mean over ranks: computation */
-	double polled_ns;             /* of these gaps, in unsuccessful tests that are work, the ranks' clocks: mean over ranks */
-	/* Of these gaps, what a rank was ready and others had its processor. It is in no other figure here but the wall
-	 * times: gaps and calls are the rank's own (trace/cpu_time/own_iter.h). */
+	double polled_ns;             /* part of gap_ns in unsuccessful tests that are work, mean over ranks */
+	/* Time in gaps in which a rank was ready but other processes had its processor. Only the wall times include this
+	 * time: gaps and calls are the rank's own time (trace/cpu_time/own_iter.h). */
 	double delayed_ns, delayed_most_ns; /* mean over ranks, and of the rank that lost most */
 	uint64_t events, untimed;
 	struct skel_series series;    /* iteration times of the longest loops */
@@ -59,7 +61,7 @@ struct skel_times {
 	struct arena *arena;          /* owns the quantiles */
 };
 
-/* Expands the tree beside the trace's times: they must belong to each other. */
+/* Walk the tree and the trace's times together. The tree must be made from this trace. */
 int skel_times_collect(const struct skel_tree *tree, struct skel_times *out, struct errbuf *err);
 void skel_times_free(struct skel_times *t);
 

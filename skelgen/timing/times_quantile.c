@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Draws of gaps, and what they become: see times_quantile.h. */
+/* Samples of gaps, and the quantiles that are made of them: see times_quantile.h. */
 #include "skelgen/timing/times_quantile.h"
 
 #include <math.h>
