@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How the iterations of the main loop behind the windows of a partial execution differ from those in them, by the trace:
- * see partial.h. The traced run had its own disturbances, which are no property of the program: what others had of a
- * rank's processor is taken out, of ranks the one counts that computes most, or waits least, and of a difference only
- * what is beyond that from one block of iterations to the next (the mean square of successive differences, which a drift
- * or a phase hardly adds to), as far as the windows of this run do not follow those of the traced one: where they do, iterations differ
- * in the program itself. The weight is that of shrinking a mean towards zero, as in predictor/estimate/estimate.c.
+ * Drift of the main loop in the trace: the change from the iterations in the windows of a partial execution to the
+ * iterations behind the windows. See partial.h.
+ *
+ * The traced run had disturbances that are no property of the program. Time that other processes had a rank's processor
+ * is subtracted. Computation is taken from the rank that computes most, calls from the rank that waits least.
+ *
+ * A change counts only beyond chance. Chance is estimated by the mean square of successive differences between blocks of
+ * iterations; a drift or a phase adds little to this figure. If the windows of this run follow the windows of the traced
+ * run, the iterations differ in the program itself, and chance is smaller. The weight of a change shrinks a mean towards
+ * zero, as in predictor/estimate/estimate.c.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,11 +20,11 @@
 
 #define BLOCKS_REST  64	/* at most, behind the windows */
 #define BLOCKS	     (PARTIAL_BATCHES + BLOCKS_REST)
-#define LEAST_WORK   0.05 /* by so much computation differs by chance in any case, as a logarithm */
-#define LEAST_CALLS  0.2  /* and calls */
+#define LEAST_WORK   0.05 /* least deviation of computation by chance, as a logarithm */
+#define LEAST_CALLS  0.2  /* the same of calls */
 #define CHANCE	     2.0  /* times the deviation of a block */
-#define ALIKE	     0.03 /* relative deviation of a window's computation that says nothing */
-/* Of the square of the correlation: windows are long here where they were long in the trace, a little, and for sure. */
+#define ALIKE	     0.03 /* relative deviation of a window's computation that has no meaning */
+/* Square of the correlation between the windows of this run and of the trace: the least that counts, and a sure relation. */
 #define FOLLOWS_LEAST 0.6
 #define FOLLOWS	     0.9
 
@@ -81,7 +85,7 @@ static void iteration_add(const struct partial_plan *p, uint32_t n, const struct
 	k->iterations[b]++;
 }
 
-/* Sums of one rank; *loop_ns: what its clock went in the main loop behind the last mark. */
+/* Sums of one rank. *loop_ns: wall time of the rank in the main loop behind the last mark, ns. */
 static int rank_sums(const struct skel_tree *tree, const struct skel_node *loop, uint32_t rank, const struct partial_plan *p, uint32_t n,
 		     struct rank_blocks *k, double *loop_ns, struct errbuf *err)
 {
@@ -153,7 +157,7 @@ struct partial_change partial_change_of(const double *v, const uint64_t *weight,
 	return (struct partial_change){log(sum[1] / of[1] / (sum[0] / of[0])), hypot(least, CHANCE * sqrt(sq / 2 / pairs))};
 }
 
-/* Some iterations make other calls than others: with other parameters, or as many as it comes. */
+/* Do the calls differ between iterations, in their parameters or their number? */
 static bool calls_vary(const struct skel_node *n)
 {
 	if (n->kind == SKEL_LEAF)
@@ -207,8 +211,10 @@ double partial_change_beyond(const struct partial_change *c)
 	return d > c->chance && isfinite(d) ? 1 - c->chance * c->chance / (d * d) : 0;
 }
 
-/* How the windows here follow those of the trace, deviations from the mean of either: the slope and the square of the correlation; and how much
- * those of the trace differ at all, 0 .. 1. */
+/* Regression of the windows of this run on the windows of the trace, both as deviations from their mean.
+ *     slope   slope of the regression
+ *     square  square of the correlation
+ *     differ  how much the windows of the trace differ, 0 .. 1 */
 struct likeness {
 	double slope, square, differ;
 };

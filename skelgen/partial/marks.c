@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the windows of a partial execution lie: see partial.h. By when the iterations of the main loop were done in the
- * trace, not by how long they take on average: the first ones, the rare long ones and a drift make windows of equal
- * numbers of iterations far too short or too long.
+ * Places of the windows of a partial execution: see partial.h. The windows are placed by the completion times of the main
+ * loop's iterations in the trace. Windows with equal numbers of iterations would be far too short or too long, because of
+ * slow first iterations, rare long iterations and drift.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,13 +10,13 @@
 
 #include "skelgen/partial/impl.h"
 
-#define RANKS_LOOKED_AT 8    /* evenly spread; marks lie where these are on average */
-#define FIRST_LOOK	12.0 /* so many windows of iterations are read first, and so many times more if that was too short */
+#define RANKS_LOOKED_AT 8    /* evenly spread; the marks follow the mean of these ranks */
+#define FIRST_LOOK	12.0 /* windows of iterations to read first; LOOK_MORE times as many if they are too few */
 #define LOOK_MORE	4.0
 #define LOOK_LEAST	24   /* iterations */
-#define WARM_LOOK	255  /* iterations that say how long one usually takes */
-#define WARM_LONGER	1.5  /* so much longer than usual: it still warms up */
-#define WARM_MOST	4    /* in at most one of so many */
+#define WARM_LOOK	255  /* iterations whose median is the usual time */
+#define WARM_LONGER	1.5  /* times the usual time: a longer iteration belongs to the warm-up */
+#define WARM_MOST	4    /* the warm-up takes at most 1 / WARM_MOST of the iterations */
 
 /* ---- placing ---- */
 
@@ -27,7 +27,7 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of the first iterations. */
+/* Median time of the first iterations, ns. */
 static double usual_ns(const struct partial_series *s)
 {
 	double ns[WARM_LOOK];
@@ -39,7 +39,8 @@ static double usual_ns(const struct partial_series *s)
 	return ns[n / 2];
 }
 
-/* Index where the first window begins: one iteration is done, those that took longer are, and some milliseconds. */
+/* Index at which the first window begins. Before it lie at least one iteration, the leading iterations that are longer
+ * than usual, and some milliseconds. */
 static size_t warm_end(const struct partial_series *s)
 {
 	size_t most = s->n / WARM_MOST, i = 1;
@@ -52,7 +53,7 @@ static size_t warm_end(const struct partial_series *s)
 	return i;
 }
 
-/* Every window as long as it shall be. False: the series ends before. */
+/* Place windows of the wanted length. Returns false if the series ends before the last window. */
 static bool place_windows(const struct partial_series *s, size_t i, double window_ns, uint64_t at[PARTIAL_MARKS])
 {
 	size_t from = i;
@@ -61,7 +62,7 @@ static bool place_windows(const struct partial_series *s, size_t i, double windo
 	for (uint32_t m = 1; m < PARTIAL_MARKS; m++, from = i) {
 		double took = 0;
 
-		/* few iterations will do where they take that long */
+		/* Fewer than PARTIAL_WINDOW_LEAST iterations are enough if they take twice the window's time. */
 		while (took < window_ns || (s->done[i] - s->done[from] < PARTIAL_WINDOW_LEAST && took < 2 * window_ns)) {
 			if (++i >= s->n)
 				return false;
@@ -72,7 +73,7 @@ static bool place_windows(const struct partial_series *s, size_t i, double windo
 	return true;
 }
 
-/* What there is, in windows of about the same time. */
+/* Divide the whole series into windows of about the same time. */
 static void divide(const struct partial_series *s, size_t i, uint64_t at[PARTIAL_MARKS])
 {
 	double begin, window;
@@ -128,7 +129,7 @@ bool partial_iteration_now(const struct skel_iter *it, const struct skel_node *l
 	return false;
 }
 
-/* Sums over ranks; a beginning that one of them does not know is not counted by all. */
+/* Sums over ranks of the times at which iterations begin. ranks: number of ranks that know the time. */
 struct beginnings {
 	double *sum;
 	uint8_t *ranks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where to stop a program, and what its times until then say: see partial.h. */
+/* Chooses where to stop a program, and estimates the whole run from the times until the stop: see partial.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,8 +221,8 @@ static uint64_t windows_made(const struct partial_plan *p)
 	return n;
 }
 
-/* Relative deviation of the mean of the windows, which need not be of the same length: from the traced times, or from as many
- * iterations, by which of the two they are explained better. */
+/* Relative deviation of the mean over the windows. Windows may differ in length. Their expected times are proportional to
+ * the traced times or to the numbers of iterations, whichever fits better. */
 static double windows_deviation(const struct partial_plan *p, const struct stop_marks *m)
 {
 	const uint32_t last = PARTIAL_MARKS - 1;
@@ -241,8 +241,8 @@ static double windows_deviation(const struct partial_plan *p, const struct stop_
 	return sqrt(fmin(by_time, by_number) * n / (n - 1)) / all.measured;
 }
 
-/* What the iterations behind the last mark take, ns; *doubt: by how much that may be wrong as the change that the trace shows
- * is or is not the program's. */
+/* Time of the iterations behind the last mark, ns. *doubt: possible error, ns, because the change in the trace may belong
+ * to the program or to the traced run. */
 static double loop_left(const struct partial_plan *p, const struct stop_marks *m, double measured, double *doubt)
 {
 	const uint32_t last = PARTIAL_MARKS - 1;
@@ -258,8 +258,8 @@ static double loop_left(const struct partial_plan *p, const struct stop_marks *m
 	return left;
 }
 
-/* The main loop here over that of the trace, from the first mark on: over as much of the trace as there is, for what disturbed
- * it to count little. */
+/* Ratio of the main loop's time in this run to its time in the trace, from the first mark to the end of the loop. The whole
+ * rest of the loop is used, so that disturbances of the traced run count little. */
 static double loop_ratio(const struct partial_plan *p, struct span windows, double left)
 {
 	for (uint32_t r = 0; r < p->stop.n_ranks; r++) {
@@ -269,7 +269,7 @@ static double loop_ratio(const struct partial_plan *p, struct span windows, doub
 	return windows.measured / windows.traced;
 }
 
-/* Computation of the whole run, seconds; 0 where the trace has not kept enough of it. */
+/* Computation of the whole run, seconds; 0 if the trace does not hold enough of the computation. */
 static double computed(const struct partial_plan *p, const struct stop_marks *m)
 {
 	double measured = 0, traced = 0;
@@ -311,7 +311,7 @@ int partial_estimate_make(const struct partial_plan *p, const struct stop_marks 
 	}
 	out->whole_s = whole * 1e-9;
 	out->computed_s = fmin(computed(p, m), out->whole_s);
-	/* Batch means; what has been run is known; what lies outside the loop need not scale as the loop does. */
+	/* Interval by batch means. The time until the stop is known. Time outside the loop may scale in another way. */
 	done = s.traced / (all * p->share);
 	half = rest / whole * T_BATCHES * windows_deviation(p, m) * sqrt(fmax(0, 1 - done));
 	half = hypot(half, doubt / whole);

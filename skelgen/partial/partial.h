@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Partial execution: the program itself, run until enough iterations of its main loop are done. Here: where to stop it,
- * by the trace, and what its times until then say about the whole run.
+ * Partial execution: the program itself runs until enough iterations of its main loop are done. This room chooses the
+ * stop by the trace, and estimates the whole run from the times until the stop.
  *
  *	T = t(stop) + (N - n_stop) / n * (C * D + (t - C) * E) + T_end * R
  *
- * What has been run, the start first of all, counts as it was. The n iterations of the windows took t, of which C is
- * computation (of the rank that has most of it); the N - n_stop others take as long, but for what the trace says for sure:
- * that they compute D times as much, and, where they do not make the same calls, that calls take E times as long. Their
- * traced time itself says little: what disturbed the traced run is in it, and elsewhere other things last. What lies
- * outside of the loop is scaled by R, the ratio of the loop there, as it is told, to that of the trace. What of the whole is
- * computation: all that was traced by the ratio of the computation in these iterations. Source: algorithms, C.9.
+ *     t(stop)   measured time until the stop
+ *     N         iterations of the main loop; n_stop: iterations until the stop; n: iterations of the windows
+ *     t, C      measured time of the windows; the computation in t, of the rank that computes most
+ *     D, E      change of computation and of calls behind the windows
+ *     T_end     traced time after the stop, outside the loop
+ *     R         ratio of the loop's time in this run to its time in the trace
+ *
+ * The other N - n_stop iterations are taken to be as long as the windows, except for changes that the trace shows beyond
+ * chance. D is such a change of computation. E is such a change of calls; E is 1 if all iterations make the same calls.
+ * The traced times themselves are not used: they contain disturbances of the traced run, and another machine has other
+ * proportions.
+ *
+ * The computation of the whole run is the traced computation, scaled by the ratio of the computation in the windows.
  */
 #ifndef PRECEDENT_SKELGEN_PARTIAL_PARTIAL_H
 #define PRECEDENT_SKELGEN_PARTIAL_PARTIAL_H
@@ -23,19 +30,20 @@
 
 #define PARTIAL_BATCHES    5  /* of iterations between the marks */
 #define PARTIAL_MARKS      (PARTIAL_BATCHES + 1)
-#define PARTIAL_LEAST      10 /* iterations that a main loop has */
-#define PARTIAL_SHARE      0.5 /* of the time that it takes */
-#define PARTIAL_WINDOW_NS  5e6 /* that a window takes at least in the trace, and the warm-up before the first */
-#define PARTIAL_WINDOW_LEAST 3 /* iterations of it, unless fewer take twice the time */
+#define PARTIAL_LEAST      10 /* least iterations of a main loop */
+#define PARTIAL_SHARE      0.5 /* least share of a main loop in the run's time */
+#define PARTIAL_WINDOW_NS  5e6 /* least time in the trace of a window, and of the warm-up before the first window */
+#define PARTIAL_WINDOW_LEAST 3 /* least iterations of a window, unless fewer take twice the window's time */
 
-/* By how much iterations behind the windows differ from those in them, as a logarithm, and what of it chance explains. */
+/* Change from the iterations in the windows to the iterations behind the windows, as a logarithm. chance: the part of it
+ * that chance explains. */
 struct partial_change {
 	double log, chance;
 };
 
 struct partial_plan {
 	struct stop_plan stop;
-	/* All times are without what the recorder took. */
+	/* All times are without the cost of the recorder. */
 	double (*traced_ns)[PARTIAL_MARKS]; /* of each rank: its marks in the trace, from the return of MPI_Init */
 	double *gap_ns;         /* of each rank: computation between the first and the last mark */
 	double *loop_ns;        /* of each rank: in the main loop behind the last mark */
@@ -46,35 +54,35 @@ struct partial_plan {
 	uint32_t node;          /* the main loop */
 	uint64_t iterations;    /* of it */
 	uint64_t at[PARTIAL_MARKS]; /* iterations that are complete at the marks */
-	uint64_t made[PARTIAL_BATCHES + 1]; /* iterations of each window and behind them, without those that executions leave out */
+	uint64_t made[PARTIAL_BATCHES + 1]; /* iterations of each window and behind them, without left-out iterations */
 	double window_work_ns[PARTIAL_BATCHES]; /* computation of an iteration of each window, of the rank that has most */
 	struct partial_change work, calls;	/* calls: no change where all iterations make the same */
 };
 
-/* seconds: how long the iterations between the first and the last mark shall take. -1 with the reason when the run cannot
- * be stopped half way. */
+/* Choose the stop. seconds: wanted time of the iterations between the first and the last mark. Returns 0, or -1 with the
+ * reason in err if the run cannot be stopped half way. */
 int partial_plan_make(const struct skel_tree *tree, const struct skel_times *times, double seconds,
 		      struct partial_plan *out, struct errbuf *err);
 void partial_plan_free(struct partial_plan *p);
 
-/* When iterations of the main loop were done in the trace, as far as that is known, ascending. */
+/* Known completion times of the main loop's iterations in the trace, ascending. */
 struct partial_series {
 	size_t n;
-	uint64_t *done;  /* so many were; the first entry is the beginning */
+	uint64_t *done;  /* iterations complete at this time; the first entry is the beginning of the loop */
 	double *ns;
-	bool whole;      /* behind the last entry there are no more */
+	bool whole;      /* the series reaches the end of the loop */
 };
 
-/* Windows that take `seconds` together, placed by the series: after the warm-up, each of its time and with a least length;
- * where the whole loop is too short for them, it is divided by time. 1: more of the series is needed; -1: too few
- * iterations. */
+/* Place windows that take `seconds` together behind the warm-up. Each window has an equal share of the time, and a least
+ * length. If the whole loop is too short, it is divided by time. Returns 0, 1 if more of the series is needed, -1 if there
+ * are too few iterations. */
 int partial_marks_place(const struct partial_series *s, double seconds, uint64_t at[PARTIAL_MARKS]);
 
 struct partial_estimate {
 	double whole_s, lo_s, hi_s; /* MPI_Init's return to MPI_Finalize */
 	double ran_s;               /* until the stop */
 	double startup_s;           /* process start to MPI_Init's return */
-	double ratio;               /* of the windows there to the same in the trace */
+	double ratio;               /* of the windows' time in this run to their time in the trace */
 	double computed_s;          /* of whole_s, mean over ranks; 0: not known */
 };
 int partial_estimate_make(const struct partial_plan *p, const struct stop_marks *m, struct partial_estimate *out,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From checked operations to the program of one rank. What rank and size decide is computed here, so that a run finds
- * numbers where a compiled skeleton has its compiler's.
+ * From checked operations to the program of one rank. Every expression that depends only on rank and size is computed
+ * here, once. In a compiled skeleton, the compiler does the same.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the statements of a skeleton may call and name, with the kinds of the parameters. Generated sources use nothing
- * else; the writer of skel.ops numbers functions and constants by their places here, and so does the program that runs
- * it. Append only, or raise OPS_VERSION.
+ * The functions and constants that a skeleton's statements may use, with the kinds of the parameters. Generated sources
+ * use nothing else. In skel.ops, functions and constants are numbered by their places in these lists. Append only, or
+ * raise OPS_VERSION.
  *
- * Kinds: v nothing, i int, l 64-bit integer, d double, p buffer, I const int[], J int[], A const MPI_Aint[],
- * Y const MPI_Datatype[], t datatype, m communicator, o operation, w window, g group, f info, q request, s status;
- * pointers to a datatype T, communicator C, window W, request Q, message M.
+ * Kinds:
+ *     v nothing, i int, l 64-bit integer, d double, p buffer
+ *     I const int[], J int[], A const MPI_Aint[], Y const MPI_Datatype[]
+ *     t datatype, m communicator, o operation, w window, g group, f info, q request, s status
+ *     pointers: T to a datatype, C communicator, W window, Q request, M message
  */
 #ifndef PRECEDENT_SKELGEN_REPLAY_CALLS_H
 #define PRECEDENT_SKELGEN_REPLAY_CALLS_H
 
-/* CALL(function, kinds of parameters): what it returns is ignored. VALUE(function, kind of its value, kinds...).
- * CALL4: from MPI-4 on. */
+/* CALL(function, kinds of parameters): the result is ignored. VALUE(function, kind of the result, kinds of parameters).
+ * CALL4: as CALL, from MPI-4 on. */
 #define SKEL_CALLS(CALL, VALUE, CALL4)                                                                                 \
 	/* the runtime */                                                                                              \
 	CALL(skel_compute, i, d)                                                                                       \

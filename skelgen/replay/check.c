@@ -13,7 +13,7 @@
 
 struct checker {
 	struct ops_file *f;
-	char *kind;            /* of what is on the stack */
+	char *kind;            /* of each value on the stack */
 	unsigned char *depth;
 	uint64_t n, cap;
 	unsigned block[OPS_MAX_DEPTH];

@@ -2,18 +2,19 @@
 /*
  * skel.ops: the statements of skel.c for machines without a compiler, as 64-bit words in the byte order of the machine.
  *
- *   header        OPS_HEAD words: magic, version, words in all, hash of all words (with 0 in its place), then the numbers
- *                 of words or entries of the sections, and the fields of struct skel_program
- *   name          of the program, bytes, padded with zeros; the last byte is 0
- *   arrays        one word each: kind 'I', 'A' or 'B' (32-bit, 64-bit integers, bytes) in the low byte, length above
- *   values        of the arrays, one after the other, each padded to whole words
- *   code          instructions
- *   data          skel.c.data as it is
+ *     header        OPS_HEAD words: magic, version, words in all, hash of all words (with 0 in its place), then the
+ *                   numbers of words or entries of the sections, and the fields of struct skel_program
+ *     name          of the program, bytes, padded with zeros; the last byte is 0
+ *     arrays        one word each: kind 'I', 'A' or 'B' (32-bit, 64-bit integers, bytes) in the low byte, length above
+ *     values        of the arrays, one after the other, each padded to whole words
+ *     code          instructions
+ *     data          copy of skel.c.data
  *
- * An instruction is one word: operation (bits 0-7), n (8-31), argument (32-63); OPS_INT and OPS_REAL are followed by
- * the value. Expressions come in postfix order, and what they leave is used up by the statement that follows. Loops,
- * conditions and the like begin a block that OPS_END ends.
- * This file and check.c need no MPI: what is read here is a user's and is believed in nothing.
+ * An instruction is one word: operation (bits 0-7), n (8-31), argument (32-63). The value follows OPS_INT and OPS_REAL.
+ * Expressions are in postfix order. The next statement takes the values that the expressions leave on the stack. Loops
+ * and conditions begin a block, and OPS_END ends the block.
+ *
+ * This file and check.c need no MPI. A user wrote the file skel.ops, so every field is checked before use.
  */
 #ifndef PRECEDENT_SKELGEN_REPLAY_OPS_H
 #define PRECEDENT_SKELGEN_REPLAY_OPS_H
@@ -43,7 +44,7 @@ enum ops_head {
 enum ops_field { OPS_PROGRAM(OPS_FIELD, OPS_FIELD) OPS_F_thread_level, OPS_F_N };
 #undef OPS_FIELD
 
-/* (operands that the operation takes from before -> kind of what it leaves) */
+/* In parentheses: kinds of the operands on the stack. After the arrow: kind of the result. */
 enum ops_op {
 	OPS_INT,     /* -> l; the next word */
 	OPS_REAL,    /* -> d; the next word */

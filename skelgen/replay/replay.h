@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of precedent-replay share: expressions as trees with all that the rank decides already computed,
- * statements in a row, and the functions that they call. */
+/* Types shared by the files of precedent-replay: expressions as trees, lists of statements and steps, and the functions
+ * that they call. In an expression, every part that depends only on the rank is already computed. */
 #ifndef PRECEDENT_SKELGEN_REPLAY_REPLAY_H
 #define PRECEDENT_SKELGEN_REPLAY_REPLAY_H
 
@@ -9,7 +9,7 @@
 #include "skelgen/replay/ops.h"
 #include "skelgen/runtime/runtime.h"
 
-/* A value of any kind of calls.h, by the kind's letter; of NULL all of it is 0. */
+/* A value of any kind of calls.h, by the kind's letter. For NULL, all bytes are 0. */
 union value {
 	int64_t i;
 	double d;
@@ -34,7 +34,7 @@ union value {
 
 typedef void (*call_fn)(const union value *a, union value *result);
 
-/* An expression. op OPS_INT: its value is known, whatever its kind. */
+/* An expression. If op is OPS_INT, the value is known; it may be of any kind. */
 struct node {
 	uint8_t op;
 	char kind;
@@ -43,33 +43,33 @@ struct node {
 	union value v;
 	/* of a call */
 	call_fn call;
-	union value *a;   /* parameters: those that are known are there already, */
-	uint8_t n_open;   /* and so many, */
-	uint8_t open[OPS_MAX_ARGS]; /* these, are computed each time */
+	union value *a;   /* parameters; the known ones are already filled in */
+	uint8_t n_open;   /* parameters that are computed at each call */
+	uint8_t open[OPS_MAX_ARGS]; /* their indexes in a[] */
 };
 
 struct statement {
 	uint8_t op;
 	uint32_t arg;
-	uint32_t end;     /* of what begins a block: the statement after it */
+	uint32_t end;     /* if the statement begins a block: number of the statement after the block */
 	struct node *a, *b;
 };
 
-/* What a step does: s->result = ..., or where to go on. */
+/* Operation of a step: it sets *s->result or jumps. */
 enum step_op {
 	STEP_CALL,       /* *result = call(a) */
 	STEP_VALUE,      /* value arg of the enclosing call that varies */
-	STEP_PLACE,      /* address of what lies arg bytes into a table, */
-	STEP_INT, STEP_POINTER, /* or that itself */
+	STEP_PLACE,      /* address of the table entry at byte offset arg */
+	STEP_INT, STEP_POINTER, /* value of the table entry at byte offset arg */
 	STEP_EVAL,       /* value of a node */
 	STEP_SET_TYPE,   /* type[node] = other */
 	STEP_UNLESS,     /* to `to` unless the node is true */
 	STEP_GO,         /* to `to` */
 	STEP_FOR,        /* counter arg = node */
-	STEP_AGAIN,      /* one less; to `to` when there was one */
+	STEP_AGAIN,      /* if counter arg is not 0, subtract 1 and jump to `to` */
 	STEP_ENTER,      /* is loop arg the one that has been entered? */
-	STEP_LOOP,       /* to `to` for its next iteration */
-	STEP_VALUES, STEP_VALUES_END, /* values of call arg; those before are kept at `depth` */
+	STEP_LOOP,       /* jump to `to` for the loop's next iteration */
+	STEP_VALUES, STEP_VALUES_END, /* select the values of call arg; the outer call's values are kept at `depth` */
 	STEP_END,
 };
 
@@ -97,17 +97,18 @@ struct replay {
 	uint32_t n_statement;
 	struct step *step;
 	uint32_t n_step;
-	union value unused; /* what calls give that stand alone */
+	union value unused; /* receives the result of calls whose result is not used */
 	struct node *node, **operand;
 	union value *parameter; /* as many as operands */
 	uint64_t n_node, n_operand;
 };
 
-/* functions.c: what carries out function `number`, its sends synchronous or not; NULL where this MPI library lacks it. */
+/* functions.c: the implementation of function `number` of calls.h. synchronous: sends are synchronous. NULL if this MPI
+ * library lacks the function. */
 call_fn replay_function(uint32_t number, int synchronous);
-/* Its value. */
+/* The value of constant `number` of calls.h. */
 union value replay_constant(uint32_t number);
-/* The tables may hold this many; the guarded functions look at it. */
+/* Entries of each table; the guarded functions check indexes against them. */
 extern int64_t replay_table_n[OPS_TABLE_N];
 extern int replay_n_loops;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the statements of one rank to steps: what is carried out one after the other, with nothing left to decide that is
- * known before the run. A call inside of a call is a step that leaves its result among the parameters of the outer one;
- * a condition on the rank alone leaves the branch that is taken. So a call costs about as much as a compiled one.
+ * From the statements of one rank to steps, which are executed one after the other. Everything that is known before the
+ * run is decided here. A call inside a call is a step that stores its result in the parameters of the outer call. Of a
+ * condition on the rank alone, only the branch that is taken remains. So a call costs about as much as a compiled call.
  */
 #include <stdlib.h>
 
