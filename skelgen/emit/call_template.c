@@ -2,18 +2,18 @@
 /*
  * One row per function: a letter for each parameter.
  *
- *   m       communicator                  q, 5    request: its place, its value
- *   d, s    destination, source           M       message
- *   g       tag                           r, o    root, operation
- *   G       tag of the received message   _, -    MPI_STATUS_IGNORE, MPI_INFO_NULL
- *   p       number of partitions          n       list of partitions and its length
- *   i       partition                     j, k    first and last partition
- *   l       level of MPI_Pcontrol
+ *     m       communicator                  q, 5    request: its place, its value
+ *     d, s    destination, source           M       message
+ *     g       tag                           r, o    root, operation
+ *     G       tag of the received message   _, -    MPI_STATUS_IGNORE, MPI_INFO_NULL
+ *     p       number of partitions          n       list of partitions and its length
+ *     i       partition                     j, k    first and last partition
+ *     l       level of MPI_Pcontrol
  *
- *   c, t    count and datatype            C, T    count and datatype that are received
- *   v, w    counts and displacements      V, W    counts and displacements that are received
- *   x, y, z counts, displacements and datatypes of each peer; X, Y, Z of what is received
- *   1, 2    y and Y in MPI_Aint
+ *     c, t    count and datatype            C, T    count and datatype that are received
+ *     v, w    counts and displacements      V, W    counts and displacements that are received
+ *     x, y, z counts, displacements and datatypes of each peer; X, Y, Z the same of received data
+ *     1, 2    y and Y in MPI_Aint
  *
  * Buffers that the call reads:  S c, A c for each rank, E v, H x, P p times c.
  * Buffers that the call fills:  D c, R C, N C from each rank, F V, I X, O c from each rank, U the sum of v.

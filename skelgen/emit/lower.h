@@ -15,7 +15,7 @@
 
 enum { WAIT_FILE = 1, WAIT_OTHER = 2 };
 
-/* Everything that emission knows and gathers. */
+/* Input and state of one lowering. */
 struct emit {
 	const struct skel_tree *tree;
 	const struct skel_times *times;
@@ -26,7 +26,7 @@ struct emit {
 	struct emit_data *data;
 	struct code_arrays array; /* file-scope arrays and sets */
 	struct code body;    /* statements of run() */
-	struct text notes;   /* what the report says about single calls */
+	struct text notes;   /* notes on single calls for the report */
 	struct named_array {
 		uint64_t hash;
 		uint32_t n, id;

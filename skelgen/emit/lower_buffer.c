@@ -54,7 +54,7 @@ static bool inplace_is_receive(const struct leaf_ctx *c)
 	return strncmp(name, "MPI_Scatter", 11) == 0 || strncmp(name, "MPI_Iscatter", 12) == 0;
 }
 
-/* Where the program gave MPI_IN_PLACE for this side, and what was appended. */
+/* Ranks on which the program gave MPI_IN_PLACE for this side. Comments: the operations that put_inplace() appended. */
 enum in_place {
 	IN_PLACE_NOWHERE,   /* nothing */
 	IN_PLACE_SOMEWHERE, /* the condition and MPI_IN_PLACE; the buffer and OPS_CHOOSE must follow */

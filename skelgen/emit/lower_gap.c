@@ -63,20 +63,21 @@ static void loops_around(const struct emit *e, const struct skel_node *leaf, uin
 	}
 }
 
-/* Of one kind of executions: those that go on in the loop, or enter it. */
+/* Gaps of one kind of executions: executions that continue the loop, or executions that enter the loop. */
 struct gap_part {
 	uint32_t n_stratum, n_slot; /* 0: there are none */
 	uint32_t visit;             /* of the walk through what the plan samples */
 	double *ns;
 };
 
-/* What the skeleton carries of one leaf on one rank. */
+/* The gap values of one leaf on one rank, as written to the skeleton. */
 struct gap_values {
 	struct gap_part part[2];
 	double ns[2 * SKEL_STRATA * SKEL_QUANTILES];
 };
 
-/* Means of the strata; or their quantiles, in the order of gap_order.h. Values of one kind. */
+/* Fill in the values of one kind of executions: the means of the strata, or their quantiles in the order of
+ * timing/gap_rank_order.h. */
 static uint32_t part_fill(const struct skel_leaf_time *t, const float (*at)[SKEL_QUANTILES], struct gap_part *p, double *ns)
 {
 	bool spread = t->n_quantile > 1 && at != NULL;

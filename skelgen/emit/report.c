@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* report.txt: what the skeleton stands for, what was cut, and what it does not reproduce. */
+/* Writes report.txt: the program that the skeleton represents, the cuts, and the properties that are not reproduced. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

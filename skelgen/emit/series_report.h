@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines of report.txt on how a loop is sampled, and what of its iteration times decided it. */
+/* Lines of report.txt on a loop: its windows, and the statistics of its iteration times that led to these windows. */
 #ifndef PRECEDENT_SKELGEN_EMIT_SERIES_REPORT_H
 #define PRECEDENT_SKELGEN_EMIT_SERIES_REPORT_H
 

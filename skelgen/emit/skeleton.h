@@ -40,8 +40,8 @@ struct skel_emit_options {
 	void *site_arg;
 };
 
-/* Create dir if need be and write the files, each beside its name first: on failure no file of an earlier skeleton
- * has been touched and none of this one is left. */
+/* Write the files of the skeleton to dir, which is created if it does not exist. Each file is written under a temporary
+ * name first. On failure, the files of an earlier skeleton are unchanged and no file of this skeleton is left. */
 int skel_emit_c(const struct skel_planned *in, const char *dir, const struct skel_emit_options *options, struct errbuf *err);
 
 #endif
