@@ -21,7 +21,7 @@
 struct piece {
 	uint32_t body;
 	uint32_t first, length;
-	bool searched; /* in vain: too dear */
+	bool searched; /* the search was refused as too expensive */
 };
 
 /* Bodies that were met for the first time in this round. */

@@ -327,7 +327,7 @@ static struct grammar_loop loop_resolve(const struct grammar *g, uint32_t symbol
 	return l;
 }
 
-/* Nodes below a body: a node for each symbol, and for each loop those of its body. Nesting is logarithmic. */
+/* Nodes below a body: one for each symbol, and the nodes of each loop's body. Nesting is logarithmic. */
 static uint32_t body_count_nodes(struct grammar *g, uint32_t body)
 {
 	struct grammar_body *b = &g->body[body];

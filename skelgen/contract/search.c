@@ -86,7 +86,7 @@ static uint32_t search_unroll(struct grammar *g, const struct grammar_body *b, u
 	return n;
 }
 
-/* Search one text: 1 when the shortest contraction is known, 0 when that is too dear, -1 on error. */
+/* Search one text. Returns 1 if the shortest contraction is known, 0 if the search is too expensive, -1 on error. */
 static int search_text(struct search *x, struct grammar *g, const uint32_t *text, uint32_t n,
 		       struct errbuf *err)
 {

@@ -36,7 +36,7 @@ static inline void code_op(struct code *c, enum ops_op op, uint32_t arg)
 	code_word(c, OPS_WORD(op, 0, arg));
 }
 void code_int(struct code *c, int64_t v);
-/* What is left of v when so many decimals are printed and read again. */
+/* Value of v after it is printed with `decimals` decimals and read again. */
 double code_rounded(double v, int decimals);
 /* Rounded: the operations have the value that the C source prints. */
 void code_real(struct code *c, double v, int decimals);

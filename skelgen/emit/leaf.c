@@ -22,7 +22,7 @@ static int cases_from_variants(struct leaf_ctx *c, uint32_t index, struct leaf_r
 
 		r->kase[v] = (struct leaf_case){lr->variant[v], m.source, m.tag};
 	}
-	/* nobody asks at executions that are left out */
+	/* The case of a left-out execution is never used. */
 	for (uint32_t i = 0; i < lr->n_run; i++)
 		r->run_case[i] = lr->run_variant[i] < r->n_case ? lr->run_variant[i] : 0;
 	memcpy(r->run_end, lr->run_end, lr->n_run * sizeof *r->run_end);

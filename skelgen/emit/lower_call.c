@@ -227,7 +227,7 @@ static bool in_a_row(const int64_t *v, uint32_t n)
 	return true;
 }
 
-/* A wait names the requests that were completed, a start those that the program gave. */
+/* A wait names the completed requests. A start names the requests that the program gave. */
 static int put_request_list(struct leaf_ctx *c, struct code *out)
 {
 	bool start = trace_fn[c->leaf->fn].cls == TC_START;

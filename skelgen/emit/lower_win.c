@@ -86,7 +86,7 @@ static void put_displacement(struct leaf_ctx *c, struct code *out)
 	code_call(out, "skel_disp");
 }
 
-/* A post that the program knew to come first may come late here: the assertion that nobody need look is dropped. */
+/* Drop the assertion that a post comes first: in the skeleton the post may come late. */
 static bool value_assert(const struct leaf_ctx *c, const struct leaf_rank *r, const struct leaf_case *k, const void *arg,
 			 int64_t *out)
 {

@@ -63,7 +63,7 @@ double emit_confidence(struct emit *e)
 
 	passed_collect(e, &p);
 	if (p.communicates)
-		share *= 0.5; /* its time is in the compute blocks, and nobody knows how much it is */
+		share *= 0.5; /* its time is in the compute blocks, and the amount is not known */
 	if (e->times->events > 0)
 		share *= 1 - 0.5 * (double)e->times->untimed / (double)e->times->events;
 	if (e->profile->n_mix && e->profile->mix[0].doubt >= 1 && all > 0) /* nothing was sampled: kernels stand for any computation */

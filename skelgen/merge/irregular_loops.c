@@ -19,8 +19,8 @@
 #define TOKENS_MAX      (1u << 22)
 #define TRIES_MAX       10 /* candidates that are built */
 #define LOOKS_MAX       48 /* candidates that are cut into segments */
-#define KINDS_AT_FIRST  32 /* segments must repeat: no more kinds than these and one for */
-#define KINDS_SHARE     4  /* so many segments */
+#define KINDS_AT_FIRST  32 /* most kinds: these and one more for every KINDS_SHARE segments, so that segments repeat */
+#define KINDS_SHARE     4
 #define ITERATIONS_BONUS 20.0
 #define MERGE_WORK_MAX  20e6 /* cells of the alignments of all kinds */
 #define SLOTS_FACTOR    4  /* executions left out may make the loops this much longer */
@@ -144,7 +144,7 @@ static int compare_estimates(const void *x, const void *y)
 	return compare_weights(x, y);
 }
 
-/* Distinct nodes that occur often enough: first those that stand for most events, then those that occur most often. */
+/* Sort the candidates: first the nodes with the most events, then the nodes that occur most often. */
 static void sort_candidates(struct finder *f)
 {
 	uint32_t n = 0;

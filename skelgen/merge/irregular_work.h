@@ -17,7 +17,7 @@ struct candidate {
 struct finder {
 	const struct trace_rank *rank;
 	const struct shape_map *map;
-	struct contract_tree *tree;   /* what there is so far */
+	struct contract_tree *tree;   /* the tree so far */
 	struct segment_notes *notes;  /* of it, or NULL */
 	uint64_t cost;
 	struct contract_tree best;    /* the cheapest that was built, when best_cost < cost */

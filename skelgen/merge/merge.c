@@ -175,7 +175,7 @@ static int grow_children(struct grow *g, struct merge_node *n, uint32_t first, u
 	return finish_node(n);
 }
 
-/* The count of the groups of a loop whose count says nothing about what it is. */
+/* Set the trip count by group, for m->uneven: the trip count is no property by which loops are matched. */
 static int uneven_count(const struct merge *m, struct merge_node *n, uint64_t count)
 {
 	n->counts = calloc(m->groups->n_group, sizeof(*n->counts));

@@ -87,7 +87,7 @@ static const call_fn table[] = {SKEL_CALLS(IN_TABLE, IN_TABLE, IN_TABLE4)};
 int64_t replay_table_n[OPS_TABLE_N];
 int replay_n_loops;
 
-/* ---- those that reach beyond one place of a table, or into the runtime's own ---- */
+/* ---- functions that access several entries of a table, or a table of the runtime ---- */
 
 static void places_check(const MPI_Request *first, int64_t n)
 {

@@ -124,7 +124,7 @@ static void share_out(struct stretch *g, uint32_t n, uint32_t windows)
 
 struct layout {
 	uint32_t windows, warm;
-	uint64_t length, longer; /* counted iterations of a window; so many of the first have one more */
+	uint64_t length, longer; /* counted iterations of a window; the first `longer` windows have one more */
 };
 
 static struct layout lay_out(const struct series_stats *s, bool own, uint64_t n)

@@ -152,7 +152,7 @@ static void strata_close(struct skel_leaf_time *lt, const struct stratum_counts 
 	}
 }
 
-/* Sums over those that are timed become sums over all that make the call. */
+/* Scale the sums from the timed executions to all executions that make the call. */
 static void sums_close(struct skel_leaf_time *lt, const struct stratum_counts *c)
 {
 	lt->gap_ns = c->timed > 0 ? c->gap_ns / (double)c->timed * (double)lt->made : 0;
@@ -164,8 +164,8 @@ static int draw_add(struct skel_leaf_time *lt, struct stratum_counts *c, uint64_
 	return lt->n < LEAST_DRAWN ? 0 : gap_draw_add(&c->draw, stratum_of(occ, lt->n), gap_ns);
 }
 
-/* The distributions where the gaps take a share of the rank's time: since shares add up to 1, only so many of its calls
- * can have them. */
+/* Keep a distribution only for a call whose gaps take a least share of the rank's time. The shares add up to at most 1,
+ * so this bounds the number of distributions. */
 static int draw_close(const struct skel_tree *tree, const struct skel_node *leaf, uint32_t rank, struct arena *arena,
 		      struct skel_leaf_time *lt, struct stratum_counts *c, const struct hist_table *given_up)
 {

@@ -43,7 +43,7 @@ int64_t call_named(const struct trace_defs *d, uint32_t sym, const char *name, i
 	return missing;
 }
 
-/* Collective ones do, except those that only start something. */
+/* Collective calls wait, except calls that only start an operation. */
 bool call_file_waits(const char *name)
 {
 	static const char *const alone[] = {"MPI_File_open", "MPI_File_delete", "MPI_File_seek"};

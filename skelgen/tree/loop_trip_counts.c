@@ -96,7 +96,7 @@ struct turn_list {
 	uint32_t n, cap;
 };
 
-/* Executions from the last known one up to `end` make so many iterations. */
+/* Set the trip count `turns` of the executions from the last known one up to `end`. */
 static int turns_add(struct turn_list *l, uint64_t end, uint64_t turns)
 {
 	if (!end || (l->n && l->at[l->n - 1].end >= end))
