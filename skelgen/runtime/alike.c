@@ -33,7 +33,7 @@ uint64_t alike_kind(const char *cpuinfo, const struct caches *c, int ranks)
 	return h;
 }
 
-/* How long blocks take of c by those of `mean`, in the geometric mean. */
+/* Time of the blocks of c over that of the blocks of `mean`: the geometric mean of the ratios. */
 static double slowness(const struct calibration *c, const struct calibration *mean)
 {
 	double sum = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The compute blocks of a run. All ranks measure at the same time: caches, bandwidth and cores are shared as in the
- * program. On the traced machine that is the calibration, which the blocks of the run itself then correct, and which is
- * written in the end; elsewhere only a glance at each kernel, for the result.
+ * program. On the traced machine this is the calibration. The blocks of the run itself then correct the calibration, and the
+ * file is written at the end. Elsewhere each kernel is measured only briefly, for the result.
  */
 #include "skelgen/runtime/blocks.h"
 
@@ -108,7 +108,7 @@ static int ranks_here(void)
 	return n;
 }
 
-/* The same sizes on all ranks: those of the smallest caches. */
+/* The same sizes on all ranks, by the smallest caches. */
 static void shape_choose(const struct caches *c, int ranks)
 {
 	int bits = blocks.cal.shape.vector_bits, packed = blocks.cal.shape.packed,
@@ -211,7 +211,7 @@ static double calibrate_here(void)
 	return wall_share;
 }
 
-/* Time over processor time of blocks: what is lost to others, without knowing what the blocks should take. */
+/* Time over processor time of blocks: the loss to other processes, without a calibration. */
 static double share_glance(void)
 {
 	double start = skel_clock_ns(), cpu[2] = {0, 0}, wall;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The compute blocks of a run: calibration of all ranks together, and what of it the result says. */
+/* The compute blocks of a run: the calibration of all ranks together, and its lines in the result. */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_BLOCKS_H
 #define PRECEDENT_SKELGEN_RUNTIME_BLOCKS_H
 
@@ -7,8 +7,8 @@
 
 /* Before skel_blocks_open: all blocks are an empty loop. */
 void skel_blocks_be_empty(void);
-/* Calibrate this machine, go on learning while the skeleton runs and write that to `calibrate` in the end, or take the
- * traced machine's from `calibration`; either may be NULL. All ranks call; skel_data_open came before. */
+/* calibrate: file to write; this machine is the traced one, and learning goes on while the skeleton runs. calibration: file
+ * of the traced machine to read. Either may be NULL. All ranks call, after skel_data_open. */
 void skel_blocks_open(const char *calibrate, const char *calibration);
 /* The work of a mix that took ns on the traced machine, whole. */
 void skel_blocks_run(int mix, double ns);

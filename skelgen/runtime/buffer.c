@@ -30,7 +30,7 @@ struct memo {
 	void *value;
 };
 
-/* Where a message lies: most calls ask for what they asked for before, and the program has no such cost. */
+/* Where a message lies. Kept, because most calls repeat their last request, and the program has no such cost. */
 struct place {
 	int slot;
 	int64_t count;

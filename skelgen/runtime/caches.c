@@ -185,7 +185,7 @@ void caches_shape(const struct caches *c, int ranks, struct kernel_shape *out)
 	uint64_t l1 = c->l1 > 0 ? c->l1 : USUAL_L1, l2 = c->l2 > 0 ? c->l2 : USUAL_L2, share = l3_share(c, ranks);
 
 	*out = (struct kernel_shape){.vector_bits = 128};
-	/* Half of a level leaves room for what else is there; what belongs to a level must not fit the one before. */
+	/* Half of a level leaves room for other data. Data of a level must not fit the level before. */
 	out->bytes[LEVEL_L2] = at_most(at_least(l2 / 2, 4 * l1), l2 * 3 / 4);
 	out->bytes[LEVEL_L3] = at_most(at_least(share / 2, l2 + l2 / 2), L3_MOST);
 	out->bytes[LEVEL_MEM] = at_least(at_most(4 * share, memory_most(share)), MEM_LEAST);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What of the machine decides how much data a kernel should touch. Read from /sys and sysconf, not through hwloc, from
- * which the sizes would be the same: a skeleton is compiled on compute nodes, or comes prebuilt, and must link with
- * nothing but MPI and the C library.
+ * Sizes of caches and memory, which decide how much data a kernel touches. Read from /sys and sysconf, not through hwloc: a
+ * skeleton must link with nothing but MPI and the C library.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_CACHES_H
 #define PRECEDENT_SKELGEN_RUNTIME_CACHES_H
@@ -17,7 +16,7 @@ struct caches {
 	uint64_t memory;     /* bytes that this process and those beside it may use */
 };
 
-/* `root` is "/sys" but in tests. What cannot be read is taken from sysconf, or left 0. */
+/* root: "/sys" but in tests. Unreadable sizes are taken from sysconf, or left 0. */
 void caches_read(const char *root, struct caches *out);
 /* The last-level cache as sysconf tells it: of AMD's processors all of a package's together, of which a core reaches one. */
 uint64_t caches_l3_of(int amd, uint64_t told);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file that carries the source machine's calibration to the other machines: text. What all ranks have in common
- * comes first, then the lines of each rank; curves only of the classes that the program's mixes have.
+ * The file that carries the source machine's calibration to the other machines: text. The common lines come first, then the
+ * lines of each rank. There are curves only of the classes of the program's mixes.
+ *
  *   precedent-calibration 6
  *   ranks N
  *   mixes N NUMBER (a number that stands for the mixes: other mixes need another calibration)
@@ -12,7 +13,8 @@
  *   rank R among M F1 F2 ... (what each class takes among the others of mix M, over what it takes by its curve)
  *   rank R CLASS NS1 NS2 NS4 ... (ns of 1, 2, 4, ... units)
  *   end
- * A change of what a kernel's unit takes is another number in the first line too: the skeleton would be slower or faster by it.
+ *
+ * If the work of a kernel's unit changes, the number in the first line must change too.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_CALIBFILE_H
 #define PRECEDENT_SKELGEN_RUNTIME_CALIBFILE_H

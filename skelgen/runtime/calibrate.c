@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Measures the kernels. Every point of a curve is measured in several rounds that run through all points, and its
- * median is taken, so that a disturbance of a few milliseconds spoils no point. What disturbs all the time, such as
- * ranks that share a core, is no part of what a block takes: time is that with a processor (own_clock.h).
+ * median is taken, so that a disturbance of a few milliseconds spoils no point. Permanent disturbances, such as
+ * ranks that share a core, do not count: time is time with a processor (own_clock.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -191,7 +191,7 @@ void calibrate_call(struct calibration *c)
 	c->call_ns = median(call, ROUNDS);
 }
 
-/* A mean, not a median: what disturbs now and then disturbed the traced gaps as well, but for the loss of the processor. */
+/* A mean, not a median: occasional disturbances were in the traced gaps as well, except for the loss of the processor. */
 double calibrate_share(const struct calibration *c, double budget_ns, double *wall_share)
 {
 	struct own_clock clock;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What computation may consist of. The mix of a compute block is the share of its time that goes to each class; the
- * runtime has one kernel per class, which is limited by the same part of the processor or of the memory.
+ * Classes of computation. The mix of a compute block is the share of its time that goes to each class. The runtime has one
+ * kernel per class, limited by the same part of the processor or of the memory.
  * Source: algorithms, C.8.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_CLASSES_H

@@ -33,7 +33,7 @@
 #define SLICE_EVERY    8        /* of a run's slices one in so many is timed, at random: classes come in turns; */
 #define SLICE_TRUST_NS 10e3     /* what was known before counts as so much time of a class */
 
-/* One thread's kernels, and what each class of each mix is owed. */
+/* One thread's kernels, and the time that each class of each mix is owed. */
 struct worker {
 	struct kernel *kernel;
 	double credit[COMPUTE_MIXES][CLASS_N];
@@ -51,7 +51,7 @@ static struct {
 	struct compute_spent spent;
 	double clock_ns; /* what a look at the clock takes */
 	unsigned some;   /* short blocks since one was timed, */
-	double some_ns;  /* and what they should have taken */
+	double some_ns;  /* and the time that they should have taken */
 	int learns, slices; /* blocks are learnt from; of so many slices one */
 	uint32_t draw;
 	/* What timed slices should have taken by the curves, and took. */
@@ -296,8 +296,8 @@ double compute_digest(void)
 
 /* ---- blocks ---- */
 
-/* Who is owed most when `turn` more has been shared out, and in *slice how much: a class of small share takes short turns
- * often, as the program did, for a long one now and then would find its memory cold and hold up whoever waits. */
+/* The class that is owed most when `turn` more has been shared out; *slice: how much. A class of small share takes short
+ * turns often, as in the program. A long turn now and then would find its memory cold and delay other ranks. */
 static int class_owed_most(const struct worker *w, int mix, double turn, double *slice)
 {
 	const double *credit = w->credit[mix], *share = state.mix[mix].share;
@@ -349,8 +349,8 @@ static void among_learn(int mix, int c)
 	state.cal.among[mix][c] = fmin(fmax(state.slice_took_ns[mix][c] / state.slice_ns[mix][c], 1 / AMONG_MOST), AMONG_MOST);
 }
 
-/* A slice should have taken want_ns by its curve, and took took_ns, when it came late without the time that others had the
- * processor since the last look. Threads of a block read the factor: theirs changes after it. */
+/* A slice should have taken want_ns by its curve, and took took_ns. From a late slice the time that others had the processor
+ * is taken off. Threads of a block read the factor: it changes after the block. */
 static void slice_learn(int mix, int c, double want_ns, double took_ns)
 {
 	double late = took_ns - want_ns * state.cal.among[mix][c], before = state.slice_delayed_ns;
@@ -467,7 +467,7 @@ static int is_timed(double want)
 	return 1;
 }
 
-/* Of what a block took, the time that it had a processor: what it learns from, as the traced gaps are without the rest. */
+/* The time for which a block had a processor. Traced gaps are without the rest too. */
 static double own_time(double asked, double took)
 {
 	double now, delayed;
@@ -477,11 +477,11 @@ static double own_time(double asked, double took)
 	now = own_clock_delayed_ns();
 	delayed = now - state.delayed_ns;
 	state.delayed_ns = now;
-	/* Of a short block the last look is long ago: what the calls between waited is not taken for its own. */
+	/* The last look before a short block is long ago: waiting in calls between is not its own. */
 	return asked < LONG_NS ? took - fmin(delayed, took - asked) : fmax(0, took - delayed);
 }
 
-/* A timed block is over. What the looks cost is not taken from the next one: the ranks' blocks stay the same. */
+/* A timed block is over. The cost of the looks is not taken from the next block: the ranks' blocks stay the same. */
 static void timed_account(int mix, double asked, double work_ns, double took)
 {
 	int some = asked < TIMED_LEAST_NS;

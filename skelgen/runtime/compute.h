@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compute blocks of a requested length and mix. A block of g ns at the source is a fixed amount of work of each class,
- * found by inverting the source's calibration; on another machine the same work takes that machine's time. No MPI here.
+ * found by inverting the source's calibration. On another machine the same work takes that machine's time. No MPI here.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_COMPUTE_H
 #define PRECEDENT_SKELGEN_RUNTIME_COMPUTE_H
@@ -19,7 +19,7 @@ struct compute_mix {
 	int threads;           /* that do the work at the same time */
 };
 
-/* Shares below this are given to the others: they are less than what is known, and may cost much memory. */
+/* Smaller shares are given to the other classes: they are below the accuracy of samples, and may cost much memory. */
 #define COMPUTE_LEAST_SHARE 0.02
 
 /* From the numbers of skel.c.data: -1 when they make no sense. */
@@ -34,14 +34,13 @@ struct curve {
 	double ns[CURVE_POINTS];
 };
 
-/* Time that whole blocks of a mix take, for work of BLOCK_LEAST_NS, twice as much, ... by the curves: choosing and
- * changing kernels, mispredicted branches, caches that one kernel takes from another and threads that wait for each
- * other cost something too. */
+/* Time that whole blocks of a mix take, for work of BLOCK_LEAST_NS, twice as much, ... by the curves. It includes the cost
+ * of changing kernels, of mispredicted branches, of shared caches and of threads that wait for each other. */
 #define BLOCK_POINTS   15
 #define BLOCK_LEAST_NS 64.0
 
-/* Time of a class among the others of a mix is that by its curve times a factor: kernels that run by themselves find in the
- * caches what others would take from there. It is no more than this, and no less than its inverse. */
+/* The time of a class among the others of a mix is its time by its curve times a factor, because kernels share the caches.
+ * The factor is at most this, and at least the inverse. */
 #define AMONG_MOST 100.0
 
 struct calibration {
@@ -66,28 +65,26 @@ int compute_open(const struct compute_mix *mix, int n, const struct kernel_shape
 void compute_close(void);
 /* Use this calibration from now on. */
 void compute_use(const struct calibration *c);
-/* Do the work of mix number `mix` that took ns on the source's processors. Classes take turns; which comes next is
- * decided by what each is owed, so that short blocks, which are one class's, meet the shares over many, on all ranks in
- * the same order. What rounding adds or takes is made good by the next block. */
+/* Do the work of mix number `mix` that took ns on the source's processors. Classes take turns: next is the class that is
+ * owed most. So the shares hold over many short blocks, and all ranks have the same order. The next block makes up for
+ * rounding. */
 void compute_block(int mix, double ns);
 /* From now on correct the classes' times among the others by one in `every` slices; 0: no longer. The shares of a mix are of the
  * program's time, so that units must be by the time that they take there. */
 void compute_learn_slices(int every);
-/* On the traced machine: that, and from now on correct the calibration by what blocks take among the others and the calls, where one
- * finds in the caches what the one before left there. */
+/* On the traced machine: also correct the calibration by the time of the blocks of the run, among other blocks and calls. */
 void compute_learn(void);
-/* The calibration by which another machine does the work that was done here since compute_learn, block by block in the mean:
- * what this machine took for it, and what the other one takes, are then times of the same work. */
+/* The calibration by which another machine does the work that was done here since compute_learn, block by block in the
+ * mean. The times of both machines are then times of the same work. */
 void compute_learnt(struct calibration *out);
-/* What blocks have come to since compute_open: of those from 4 us up, of sleeps and of shorter blocks that a timed one of
- * their length stands for, the time they took and the time they should have; of the others, the time they should have
- * taken. */
+/* Times of blocks since compute_open. took_ns, asked_ns: the time that they took and should have taken, of sleeps, of blocks
+ * from 4 us up, and of shorter blocks that a timed block stands for. short_ns: the time that all others should have taken. */
 struct compute_spent {
 	double took_ns, asked_ns, short_ns;
 };
 void compute_spent(struct compute_spent *out);
 double compute_clock_ns(void);
-/* Share of ns that a block of this mix sleeps: what has gathered, once it is long enough for a sleep, else 0. */
+/* The sleep that is due with a block of this mix, of ns: the gathered sleep once it is long enough, else 0. */
 double compute_sleep_ns(int mix, double ns);
 /* The same block's time on the processor. */
 double compute_work_ns(int mix, double ns);

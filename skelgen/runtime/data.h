@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Layout of skel.c.data, the values that no expression of rank and size gives, shared by what writes it (emit_data.c)
- * and what reads it (data.c). 64-bit words in the byte order of the machine:
+ * Layout of skel.c.data: the values that no expression of rank and size gives. emit/data.c writes them, data.c reads them.
+ * 64-bit words in the byte order of the machine.
  *
  *   0 magic  1 version  2 ranks  3 gaps  4 varying calls  5 arrays  6 words in all  7 hash  8 mixes
  *   9 offset of the windows (0: none)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Calls on files. A skeleton must not touch what belongs to the program: with --scratch DIR it makes the calls on files
- * of its own (scratch.c). Without, no file is opened, and a call takes as long as it took in the trace, on whatever
+ * of its own (scratch.c). Without that option, no file is opened, and a call takes as long as in the trace, on every
  * machine: storage is mostly the same for all partitions. Collective calls wait for the other processes of the file
  * first, on a communicator of the file's own, as in MPI.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Communicators, datatypes, operations and requests of a skeleton, by the numbers of the trace. What the program
- * left behind is completed or freed at the end, so that the skeleton leaves nothing.
+ * Communicators, datatypes, operations and requests of a skeleton, by the numbers of the trace. Handles that the program
+ * left open are completed or freed at the end.
  */
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compute kernels: for each class of work a small loop that is limited by what the class says, whose unit takes some
+ * Compute kernels: for each class of work a small loop that the same part of the machine limits. A unit takes some
  * nanoseconds. A block of compute is a number of units of each. No kernel's work can be folded away: its values pass
  * through empty assembly. Values stay normal numbers, and are the same in every run.
  *
- * How much data the classes of the second level cache and beyond touch is the shape, chosen for the caches of the traced
- * machine and carried to the others: a program's data do not shrink with the cache either.
+ * The shape is the amount of data that the classes of the second-level cache and beyond touch. It is chosen for the caches of
+ * the traced machine and carried to the others: a program's data do not shrink with the cache either.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_KERNEL_H
 #define PRECEDENT_SKELGEN_RUNTIME_KERNEL_H
@@ -21,8 +21,8 @@ enum kernel_level { LEVEL_L2, LEVEL_L3, LEVEL_MEM, LEVEL_N };
 #define LEVEL_LEAST (2 * LEVEL_UNIT)
 #define LEVEL_MOST  (1ull << 30)
 
-/* A piece of memory that is set or copied is gone through before any of it is met again, and as much else of the program's in between: caches
- * keep what takes a third of them, with a margin. So many times as large is the array of these classes. */
+/* The array of fills and copies is so many times as large as the piece that the program sets or copies. Between two uses of
+ * the piece the program touches other memory, so that a cache keeps a piece of at most about a third of its size. */
 #define KERNEL_STRING_ROOM (8.0 / 3)
 
 #define KERNEL_ROW_LEAST 16
@@ -32,7 +32,7 @@ struct kernel_shape {
 	uint64_t bytes[LEVEL_N];
 	int vector_bits; /* of packed floating point, as the program was compiled: 128, 256, 512 */
 	int row;         /* of scalar chains, numbers: a power of two from KERNEL_ROW_LEAST to KERNEL_ROW_MOST; 0: the most */
-	int packed;      /* of 16 lines of a stream: those that are worked on in packed form, not by one number */
+	int packed;      /* lines worked on in packed form, of 16 lines of a stream; the others: one number each */
 };
 
 /* State of all kernels for one thread. */

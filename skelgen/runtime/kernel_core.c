@@ -87,9 +87,9 @@ static inline double stencil_point(const double *t, const double *sum, double pa
 	return t[1] + stencil_part(t, sum, part);
 }
 
-/* A stencil and a faded sum of what it makes, number by number over arrays in the first-level cache, as loops of solvers have
- * it: several operations for each number that is loaded by itself, and a branch after a dozen of them. The sum waits for the
- * one before, so that no more operations are under way than in such loops: half of what a processor could start. */
+/* A stencil and a faded sum of its results, number by number over arrays in the first-level cache, as in loops of solvers:
+ * several operations for each load, and a branch after a dozen of them. The sum is a dependency chain, so that a processor
+ * has no more operations under way than in such loops: about half of its throughput. */
 __attribute__((noinline)) void kernel_scalar(struct kernel *k, uint64_t units)
 {
 	double part = 0.2, fade = 0.999, all = k->scalar_sum;
@@ -143,10 +143,9 @@ __attribute__((noinline)) void kernel_scalar_short(struct kernel *k, uint64_t un
 	k->short_at = at;
 }
 
-/* A sweep of which each value waits for the one before, as in solvers of lines: a product and three sums of those that wait,
- * and beside them little more than a load and a store. What a program does beside its waiting is told of its own. Each row
- * begins from where it is, as a program's does from its edge: a processor is at the next one before this one has ended. Values
- * stay where they are from. */
+/* A sweep of which each value depends on the one before, as in solvers of lines: a product and three sums in the chain,
+ * and beside them little more than a load and a store. Other work of a program has classes of its own. Each row begins from
+ * its own value: a processor enters the next row before this one has ended. Values stay where they are from. */
 __attribute__((noinline)) void kernel_scalar_chain(struct kernel *k, uint64_t units)
 {
 	double part = 0.2, keep = 0.3, x = k->scalar;

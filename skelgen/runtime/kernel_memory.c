@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernels that the memory limits, but for the streams. Arrays are first written in the order in which they are used
- * later, so that what is used first is what was written longest ago: from the first round on, a kernel finds in the
- * caches what it will find there always.
+ * The kernels that the memory limits, but for the streams. Arrays are first written in the order of their later use. So a
+ * kernel finds the caches in their steady state from its first round on.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 #include "skelgen/runtime/kernel_work.h"
 
 #define PAGE        4096
-#define STRING_CALL 256  /* units at once: less than what C libraries keep out of the caches */
+#define STRING_CALL 256  /* units at once: C libraries keep longer copies out of the caches */
 #define FILL_BYTE   0x3f /* eight of them are a normal number */
 
 int kernel_array_open(struct kernel_array *a, uint64_t bytes)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Packed floating point, in registers as wide as the program's: a three-point stencil and scaled sums on data in the
- * first-level cache, and a triad on the arrays of a level, part of it of numbers by themselves where the program's code is so.
- * Of each line a stream works on one register only: it stands for the waiting, what is done with the rest of the line has
- * kernels of its own. A machine without such registers uses the next narrower ones, as the program's libraries would.
+ * first-level cache, and a triad on the arrays of a level. Part of the triad is scalar, as in the program's code.
+ * A stream works on one register of each cache line: it stands for the waiting alone. Other work on the line has kernels of
+ * its own. A machine without such registers uses the next narrower ones, as the program's libraries would.
  */
 #include "skelgen/runtime/kernel_work.h"
 

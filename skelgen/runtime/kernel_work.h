@@ -53,9 +53,8 @@ struct kernel;
 typedef void (*kernel_fn)(struct kernel *k, int c, uint64_t units);
 
 /*
- * Processors guess by the last twelve bits of an address whether a load takes what a store before it has not written yet. What
- * a kernel stores is nowhere just ahead, in these bits, of what it loads next: else it is slower, all the time or, by how the
- * guesses have settled, in one process of twenty and for as long as that runs.
+ * Processors predict by the last twelve bits of an address whether a load depends on a pending store. In these bits, no
+ * store of a kernel lies just ahead of its next load. Otherwise the kernel is slower, always or in one process of twenty.
  */
 struct kernel {
 	uint64_t integer[2], hash, branch, side[2];
@@ -76,7 +75,7 @@ struct kernel {
 /* Level of a class that touches data beyond the first; -1: none. */
 int kernel_level(int c);
 
-/* kernel_core.c: what needs little or no memory */
+/* kernel_core.c: classes that need little or no memory */
 void kernel_integer(struct kernel *k, uint64_t units);
 void kernel_nothing(uint64_t units);
 void kernel_integer_chain(struct kernel *k, uint64_t units);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loops of which a sample runs. Iteration 0 is the warm-up and stands for itself; the n others stand for the N - 1
- * that are left: in windows, which skel.c.data places and sampled.c turns into the loop's time, or the first ones, or
- * spread evenly. When the loop ends, the virtual clock is put forward by the time of the iterations left out: without
+ * Loops of which a sample runs. Iteration 0 is the warm-up and stands for itself. The n others stand for the N - 1 that are
+ * left. They lie in windows, are the first ones, or are spread evenly. skel.c.data places the windows, and sampled.c turns
+ * their times into the loop's time. When the loop ends, the virtual clock is put forward by the time of the iterations left out: without
  * windows (N - 1) / n times what ran, less what ran. All is measured on the virtual clock, so that a loop inside a
  * loop is accounted for recursively. Without windows,
  *
@@ -25,7 +25,7 @@ struct skel_loop_state *skel_loops;
 uint64_t skel_position;
 
 static double bonus_ns;  /* virtual minus real time */
-static struct compute_spent bonus; /* the same of what was spent in blocks */
+static struct compute_spent bonus; /* the same of the time in blocks */
 static struct compute_spent spent_before; /* when the skeleton's clock started */
 static double width2_ns2;
 static int n_loops;
@@ -44,7 +44,7 @@ struct skel_sampled {
 	double mark_ns, last_ns;   /* the window's begin, the iteration's */
 };
 
-/* What was spent in blocks, and would have been by what was left out. */
+/* Virtual time in blocks: real time, and the time of the blocks left out. */
 static void spent_virtual(struct compute_spent *out)
 {
 	compute_spent(out);

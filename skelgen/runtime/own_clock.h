@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Time that a thread's work takes, without what it was ready and others had its processor: another program, or other ranks
- * where there are more of them than processors. What the program computed is known without that as well, see
- * trace/cpu_time/own_iter.h. For the first thread of a rank.
+ * Time of a thread's work without the time in which it was ready and had no processor, because another program or rank ran
+ * there. The program's computation is known in the same way (trace/cpu_time/own_iter.h). For the first thread of a rank.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_OWN_CLOCK_H
 #define PRECEDENT_SKELGEN_RUNTIME_OWN_CLOCK_H
@@ -15,7 +14,7 @@ struct own_clock {
  * system call, a microsecond or more. */
 double own_clock_delayed_ns(void);
 void own_clock_start(struct own_clock *c);
-/* Since then; wall_ns: delays included, or NULL. What the looks themselves cost is in neither. */
+/* Time since the start. wall_ns: with delays; may be NULL. Neither contains the cost of the looks. */
 double own_clock_ns(const struct own_clock *c, double *wall_ns);
 void own_clock_close(void);
 

@@ -36,12 +36,12 @@ const uint64_t *skel_data_windows(uint64_t *n_words);
 /* ---- loop.c ---- */
 void skel_loops_open(int n);
 void skel_loops_close(void);
-/* Virtual time now, and the squared half-width of what has been extrapolated so far. */
+/* Virtual time now, and the squared half-width of the extrapolation so far. */
 double skel_virtual_ns(void);
 double skel_width2_ns2(void);
 /* From now on virtual time is so much later, known to within a half-width at 95 %. */
 void skel_virtual_forward(double ns, double half_ns);
-/* What was left out would have spent so much more in blocks. */
+/* The iterations left out would have spent so much more in blocks. */
 void skel_spent_forward(double took_ns, double asked_ns);
 /* The skeleton's clock starts; and how much of virtual time was spent in blocks since. */
 void skel_spent_start(void);

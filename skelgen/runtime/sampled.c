@@ -74,8 +74,8 @@ static double median(double *v, uint64_t n)
 	return n > 0 ? (v[(n - 1) / 2] + v[n / 2]) / 2 : 0;
 }
 
-/* Spikes of one segment's iterations are cut down to its usual one. What they had more, and its square, in units of
- * that; and how many there were. scratch: as long as each. */
+/* Spikes of one segment's iterations are cut down to its usual iteration. Their excess and its square, in units of a usual
+ * iteration, and their number. scratch: as long as each. */
 struct cut_down {
 	uint64_t n;
 	double excess, square;
@@ -169,7 +169,7 @@ static double neighbour_variance(const struct sampled_plan *p, const double *sum
 	return s2;
 }
 
-/* Variance of what windows [a, b), those of one segment, say of it; 0 of a segment with a single window. */
+/* Variance of a segment by its windows [a, b); 0 of a segment with a single window. */
 static double segment_variance(const struct sampled_plan *p, const double *sum, int a, int b, double *degrees)
 {
 	double s2, squares = 0, run = 0, stands = 0;
@@ -197,7 +197,7 @@ static struct spread spread_of(const struct sampled_plan *p, const double *sum)
 
 		for (j = i; j < p->n && p->w[j].segment == p->w[i].segment;)
 			j++;
-		/* A lone window counts with its neighbour, whatever lies between them. */
+		/* A lone window counts with its neighbour, across the border of segments. */
 		if (j - a < 2 && p->n >= 2)
 			a = a > 0 ? a - 1 : a;
 		var = segment_variance(p, sum, a, j - a < 2 && j < p->n ? j + 1 : j, &degrees);
@@ -228,7 +228,7 @@ struct sampled_result sampled_estimate(const struct sampled_plan *p, const doubl
 		double seen = (double)p->spikes.known + run;
 
 		e.spikes_ns = stands * (p->spikes.excess + cut.excess) / seen * usual;
-		/* Of what was seen, and of what will be met: both vary as rare events do. */
+		/* Of the spikes seen and of those to come: both vary as rare events do. */
 		var_spikes = stands * (1 + stands / seen) * (p->spikes.square + cut.square) / seen * usual * usual;
 	}
 	e.total_ns += e.spikes_ns;

@@ -5,8 +5,8 @@
  *
  *   T = sum over windows of (iterations it stands for / iterations run) x its time, plus what rare spikes add
  *
- * The spread is that between neighbouring windows of one segment, so that drift and phases, which windows spread
- * over the loop already account for, do not widen the interval. Source: algorithms, C.2 and C.4.
+ * The spread is the spread between neighbouring windows of one segment. So drift and phases do not widen the interval:
+ * windows over the whole loop account for them. Source: algorithms, C.2 and C.4.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_SAMPLED_H
 #define PRECEDENT_SKELGEN_RUNTIME_SAMPLED_H
@@ -23,8 +23,8 @@ struct sampled_window {
 	uint32_t segment; /* of the loop's iterations, by change points; not falling */
 };
 
-/* Rare long iterations, from the traced run: what their excess over a usual iteration adds, in units of such a one,
- * and of which the skeleton's own compute blocks give nothing. */
+/* Rare long iterations, from the traced run: their excess over a usual iteration, in usual iterations. The skeleton's own
+ * compute blocks have no such spikes. */
 struct sampled_spikes {
 	uint64_t known;   /* traced iterations; 0: no spikes to account for */
 	double rate;      /* share of them that are spikes */
@@ -39,13 +39,13 @@ struct sampled_plan {
 	struct sampled_spikes spikes;
 };
 
-/* Iterations that are run, with warm-ups and the loop's first one; what iteration j of these stands for, and with
- * which weight. */
+/* The number of iterations that run, with warm-ups and the loop's first one. */
 uint64_t sampled_run(const struct sampled_plan *p);
+/* The program's iteration that iteration j of these stands for; *weight: its weight. */
 uint64_t sampled_iteration(const struct sampled_plan *p, uint64_t j, double *weight);
 
-/* Iterations to run of an execution that makes `turns` of them, where `run` are run of one that makes `total`, more
- * than turns: the same share, but a few at least. All of them where run is not below total. */
+/* Iterations to run of an execution with `turns` iterations, if `run` are run of an execution with `total`, more than
+ * turns: the same share, but a few at least. All of them if run is not below total. */
 uint64_t sampled_turns(uint64_t total, uint64_t run, uint64_t turns);
 
 struct sampled_result {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Scratch files (--scratch DIR): one for each file that is open, of a name that nobody else has, as long as its bound
- * from the beginning but sparse, so that every read finds something, and removed when it is closed or the skeleton ends.
+ * Scratch files (--scratch DIR): one for each open file, with a unique name. It is sparse and has its final length from the
+ * beginning, so that every read finds data. It is removed when it is closed or the skeleton ends.
  *
- * All of them together hold no more than RANK_BYTES for each rank, and TOTAL_BYTES: each rank lends half of what it has
- * left to the file that it opens, and all ranks of a file as much as the one that has least. An access beyond the
- * bound happens inside it: offsets wrap around, pointers begin again, and what is longer than the file is shortened.
+ * All of them together hold at most RANK_BYTES for each rank, and TOTAL_BYTES. Each rank lends half of its rest to the file
+ * that it opens. All ranks of a file lend as much as the rank with the smallest rest. An access beyond the
+ * bound happens inside it: offsets wrap around, pointers begin again, and longer accesses are shortened.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -207,7 +207,7 @@ static void view_reset(struct scratch *s)
 	s->at = s->shared = 0;
 }
 
-/* The file's name to all of its processes, once it is there for all of them. 0, or errno of one that does not see it. */
+/* Tells the file's name to all of its processes, once all see the file. 0, or errno of a process that does not. */
 static int file_agree(int k, char path[SCRATCH_PATH_BYTES])
 {
 	const struct scratch *s = &state.file[k];

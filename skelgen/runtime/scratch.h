@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Scratch files: what a skeleton reads and writes instead of the program's files when it runs with --scratch DIR.
+ * Scratch files: with --scratch DIR a skeleton reads and writes these instead of the program's files.
  * File numbers are those of the trace. The calls return 1 when the call was made, 0 when it failed; all processes of
  * a file agree on whether it is open.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the names of scratch files begin with, for those who make them and who look for what is left of them. */
+/* The prefix of the names of scratch files, for the runtime and for the search for leftovers. */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_SCRATCH_NAME_H
 #define PRECEDENT_SKELGEN_RUNTIME_SCRATCH_NAME_H
 

@@ -29,7 +29,7 @@ static const int caught[] = {SIGTERM, SIGINT, SIGHUP, SIGXCPU};
 
 /* ---- what ends the process ---- */
 
-/* Is it the name of what lies beside that file? Another file's goes on with digits. */
+/* Is it the name of a file that MPI made beside that file? The name of another scratch file goes on with digits. */
 static int is_beside(const char *name, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -75,9 +75,9 @@ void scratch_paths_remove(void)
 }
 
 /*
- * In the thread that makes the files, as another, MPI's own, would miss one that is being made. mpirun kills all ranks as soon
- * as one has ended by the signal, which therefore gives the others time to remove theirs, and looks again in between: until
- * the signal reaches them they go on.
+ * Runs in the thread that makes the files: another thread, such as MPI's own, would miss a file that is being made. mpirun
+ * kills all ranks as soon as one rank has ended by the signal. So this rank gives the others time to remove their files, and
+ * looks for new ones in between: ranks go on until the signal reaches them.
  */
 static void on_signal(int number)
 {

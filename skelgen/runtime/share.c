@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Long computations and delays of which a share runs. The share is measured here and stands for the rest: the virtual
- * clock is put forward by it, and what its pieces differ by is the half-width of a 95 % interval (Student's t). What was
- * left out is the rank's own, so at collective calls of all ranks, where the program's ranks waited for the last one,
- * the virtual clocks meet: no rank goes on before the latest of them.
+ * clock is put forward by the rest. The spread of its pieces gives the half-width of a 95 % interval (Student's t).
+ * The omitted time belongs to one rank. In the program all ranks waited for the last one at collective calls. So the virtual
+ * clocks meet there: no rank goes on before the latest clock.
  */
 #include <math.h>
 

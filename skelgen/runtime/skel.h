@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a generated skeleton calls, besides MPI itself: compute blocks of calibrated length, loops that run a
- * sample of their iterations and account for all of them, buffers, communicators from member lists, and the
- * values that change from rank to rank or from execution to execution.
+ * The interface of generated skeletons, besides MPI: compute blocks of calibrated length, loops that run a sample of their
+ * iterations, buffers, communicators from member lists, and values that change with the rank or the execution.
  *
  * A skeleton is single-threaded: everything here belongs to the thread that called MPI_Init.
- * Times are nanoseconds of the program's own clock unless a name says otherwise. "Virtual" time is what the whole
- * program would have taken: real time plus what the iterations left out would have added.
+ * Times are nanoseconds of the program's own clock unless a name says otherwise. "Virtual" time is the time of the whole
+ * program: real time plus the time of the iterations left out.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_SKEL_H
 #define PRECEDENT_SKELGEN_RUNTIME_SKEL_H
@@ -65,7 +64,7 @@ void skel_meet(MPI_Comm c);
 
 /* ---- loops ---- */
 struct skel_loop_state {
-	uint64_t total, run;   /* iterations of the program, and those that run here (warm-up included) */
+	uint64_t total, run;   /* iterations of the program, and of this run (warm-up included) */
 	uint64_t next;         /* iterations begun */
 	uint64_t end;          /* iterations that this execution makes, when all run */
 	uint64_t base;         /* position of the enclosing loop */
@@ -144,7 +143,7 @@ int skel_grid(int columns, int dx, int dy);
 
 /* The same on a grid whose edges meet. */
 int skel_torus(int columns, int dx, int dy);
-/* Values as the trace writes them, to those of this MPI. */
+/* From values of the trace to values of this MPI. */
 static inline int skel_peer(int64_t v)
 {
 	return v == -1 ? MPI_ANY_SOURCE : v == -2 ? MPI_PROC_NULL : (int)v;
@@ -171,7 +170,7 @@ void *skel_buf_w(int slot, const int *count, const MPI_Datatype *t, int n);
 /* Wait for the requests in these slots. */
 void skel_wait(int n, const int *slot);
 void skel_start_all(int n, const int *slot);
-/* New communicator in comm[k] (k < 0: this rank is not in it) from those of `parent` that give the same colour
+/* New communicator in comm[k] (k < 0: this rank is not in it): the ranks of `parent` with the same colour
  * (MPI_UNDEFINED: none), in the order of key. */
 void skel_comm_split(MPI_Comm parent, int k, int colour, int key);
 /* New communicator in comm[k] from n world ranks, which alone call. */
@@ -223,8 +222,8 @@ int skel_lock(int kind);
 
 /* ---- files ---- */
 /*
- * Calls on file k. They return 1 where the call was made, on a scratch file (--scratch DIR); 0 where it was not: the
- * processes of a collective one have met, and it is the caller's to let its time pass.
+ * Calls on file k. Returns 1 if the call was made on a scratch file (--scratch DIR). Returns 0 if not: then the caller lets
+ * the time of the call pass. The processes of a collective call have met in both cases.
  */
 int skel_file_open(int k, MPI_Comm c);
 int skel_file_close(int k);
@@ -235,8 +234,8 @@ int skel_file_view(int k, int64_t disp, MPI_Datatype unit, MPI_Datatype t);
 int skel_file_atomicity(int k, int flag);
 int skel_file_seek(int k, int64_t offset, int whence);
 int skel_file_seek_shared(int k, int64_t offset, int whence);
-/* Read, unless `how` says SKEL_IO_WRITE; at the offset with SKEL_IO_AT, else where the individual pointer is, or the shared
- * one (SKEL_IO_SHARED, or SKEL_IO_ORDERED with all); SKEL_IO_ALL: with all. SKEL_IO_BEGIN: skel_file_end ends it. */
+/* Reads, or writes with SKEL_IO_WRITE. SKEL_IO_AT: at the offset; else at the individual pointer. SKEL_IO_SHARED: at the
+ * shared pointer. SKEL_IO_ORDERED: there, collective. SKEL_IO_ALL: collective. SKEL_IO_BEGIN: skel_file_end ends it. */
 #define SKEL_IO_WRITE   1
 #define SKEL_IO_AT      2
 #define SKEL_IO_ALL     4

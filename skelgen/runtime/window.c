@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Windows of a skeleton by the numbers of the trace. What a window holds does not matter: its memory is bounded, and
- * displacements are kept inside what the target has. In a dynamic window all accesses go to one block, attached when
+ * Windows of a skeleton by the numbers of the trace. The content of a window does not matter: its memory is bounded, and
+ * displacements are kept inside the memory of the target. In a dynamic window all accesses go to one block, attached when
  * the window is made, which is as long as the longest access.
  * The exchange of sizes is the runtime's own and goes past profilers (PMPI).
  */
@@ -66,7 +66,7 @@ static void window_clear(struct window *w)
 	w->n_attached = 0;
 }
 
-/* The oldest one of those that are left; -1: none. */
+/* The oldest window that is left; -1: none. */
 static int oldest_left(void)
 {
 	int best = -1;
